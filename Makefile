@@ -1,0 +1,54 @@
+# A thin front: every target is one or two commands that can also be typed. See `make help`.
+
+JOBS ?= $(shell nproc)
+PYTHON := .venv/bin/python
+SANITIZERS := asan ubsan tsan
+
+# Configuring says nothing unless it fails.
+configure = @said=$$(cmake --preset $(1) 2>&1) || { printf '%s\n' "$$said"; exit 1; }
+
+.DEFAULT_GOAL := build
+.PHONY: help setup build python demo test test-release test-avx2 $(SANITIZERS:%=test-%) bench lint format clean
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+setup: ## install what is missing (Debian packages, .deps, .venv)
+	@tools/setup
+
+build: setup ## the release build, in build/
+	$(call configure,release)
+	@cmake --build --preset release -j $(JOBS)
+
+demo: build python ## read three lines of text from a picture, and show the cache table
+	@$(PYTHON) examples/read_text.py
+
+test: test-release test-avx2 $(SANITIZERS:%=test-%) ## all tests, the unit tests also with AVX2 and under the sanitizers
+
+bench: build python ## the benchmarks, with their ratios
+	@benchmarks/run
+
+lint: build ## format, clang-tidy, include directions, exported symbols, shell scripts
+	@tools/lint
+
+format: ## rewrite the C and C++ files in the one style
+	@tools/lint --fix
+
+clean: ## remove what the build made; set-up stays
+	rm -rf build
+
+# The Python package, installed in .venv from this folder.
+python: build
+	@tools/install_python
+
+test-release: build python
+	@ctest --preset release -j $(JOBS)
+
+# What oneDNN does on a machine without AVX-512.
+test-avx2: build test-release
+	@ctest --preset avx2 -j $(JOBS)
+
+$(SANITIZERS:%=test-%): test-%: setup
+	$(call configure,$*)
+	@cmake --build --preset $* -j $(JOBS)
+	@ctest --preset $* -j $(JOBS)

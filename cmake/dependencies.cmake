@@ -1,0 +1,59 @@
+# What Latchkey stands on. Everything but oneDNN is a Debian package; tools/setup installs it all.
+
+find_package(Threads REQUIRED)
+# OpenMP is the compiler's -fopenmp rather than CMake's target: that one names gcc's own libgomp by
+# path, and the one beside oneDNN, which is loaded, has the same soname.
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(uuid REQUIRED IMPORTED_TARGET uuid)
+pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(jansson REQUIRED IMPORTED_TARGET jansson)
+pkg_check_modules(protobuf_c REQUIRED IMPORTED_TARGET libprotobuf-c)
+
+# ---- oneDNN: the system's where it is new enough, else the copy that tools/setup fetched ---------
+
+set(LATCHKEY_ONEDNN_MINIMUM 3.13)
+set(private_onednn ${PROJECT_SOURCE_DIR}/.deps/onednn)
+find_package(dnnl ${LATCHKEY_ONEDNN_MINIMUM} CONFIG QUIET)
+if(NOT dnnl_FOUND)
+  find_package(dnnl ${LATCHKEY_ONEDNN_MINIMUM} CONFIG QUIET
+               PATHS ${private_onednn} NO_DEFAULT_PATH)
+endif()
+if(NOT dnnl_FOUND)
+  message(FATAL_ERROR "oneDNN >= ${LATCHKEY_ONEDNN_MINIMUM} was not found. Run tools/setup, which "
+                      "fetches it into .deps/onednn, or point dnnl_DIR at an installed one.")
+endif()
+if(NOT DNNL_CPU_THREADING_RUNTIME STREQUAL "OMP")
+  message(FATAL_ERROR "The oneDNN in ${dnnl_DIR} was built for ${DNNL_CPU_THREADING_RUNTIME}; "
+                      "Latchkey needs one that was built for OpenMP (DNNL_CPU_RUNTIME=OMP).")
+endif()
+cmake_path(IS_PREFIX private_onednn "${dnnl_DIR}" NORMALIZE LATCHKEY_ONEDNN_IS_PRIVATE)
+message(STATUS "oneDNN ${dnnl_VERSION} in ${dnnl_DIR}")
+
+# ---- the ONNX schema: C code made by protoc-c from the onnx.proto in the `onnx` Python package ---
+
+if(NOT LATCHKEY_ONNX_PROTO)
+  file(GLOB found ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/onnx/onnx.proto)
+  list(POP_BACK found onnx_proto)
+  set(LATCHKEY_ONNX_PROTO "${onnx_proto}" CACHE FILEPATH "onnx.proto of the ONNX schema" FORCE)
+endif()
+if(NOT EXISTS "${LATCHKEY_ONNX_PROTO}")
+  message(FATAL_ERROR "onnx.proto was not found. Run tools/setup, which puts it into .venv, or set "
+                      "LATCHKEY_ONNX_PROTO to the one of an installed `onnx` Python package.")
+endif()
+find_program(PROTOC_C protoc-c REQUIRED)
+
+set(generated ${PROJECT_BINARY_DIR}/generated)
+file(MAKE_DIRECTORY ${generated})
+cmake_path(GET LATCHKEY_ONNX_PROTO PARENT_PATH onnx_proto_folder)
+add_custom_command(OUTPUT ${generated}/onnx.pb-c.c ${generated}/onnx.pb-c.h
+                   COMMAND ${PROTOC_C} -I ${onnx_proto_folder} --c_out=${generated}
+                           ${LATCHKEY_ONNX_PROTO}
+                   DEPENDS ${LATCHKEY_ONNX_PROTO}
+                   COMMENT "Generating onnx.pb-c.h" VERBATIM)
+
+# Included as "onnx.pb-c.h". Not our code: a system folder, and no warnings. Its include comes
+# with the link, and so does the wait for its generation.
+add_library(latchkey_onnx_proto STATIC ${generated}/onnx.pb-c.c)
+target_include_directories(latchkey_onnx_proto SYSTEM PUBLIC ${generated})
+target_compile_options(latchkey_onnx_proto PRIVATE -w)
+target_link_libraries(latchkey_onnx_proto PUBLIC PkgConfig::protobuf_c)

@@ -1,0 +1,48 @@
+# How every target of this repository is compiled: language, warnings, sanitizer. Warnings are
+# errors in the presets, not here: a newer compiler must not break somebody else's build.
+
+set(CMAKE_C_STANDARD 17)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, Debug or RelWithDebInfo" FORCE)
+endif()
+
+set(LATCHKEY_SANITIZE "" CACHE STRING "Sanitizer: address, undefined, thread, or empty")
+set_property(CACHE LATCHKEY_SANITIZE PROPERTY STRINGS "" address undefined thread)
+
+# An interface target: what is compiled with it gets the flags, installed consumers do not.
+add_library(latchkey_flags INTERFACE)
+set(c_warnings -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes
+    -Wmissing-prototypes -Wvla -Wundef -Wwrite-strings -Wformat=2)
+# Test code compares literals of all kinds; conversions there hide nothing.
+set(cxx_warnings -Wall -Wextra -Wvla)
+target_compile_options(latchkey_flags INTERFACE
+                       "$<$<COMPILE_LANGUAGE:C>:${c_warnings}>"
+                       "$<$<COMPILE_LANGUAGE:CXX>:${cxx_warnings}>"
+                       -fno-semantic-interposition)
+
+# `#pragma omp` in our code. Not under ThreadSanitizer, which cannot see libgomp's fork and join and would
+# report every loop as a race with what comes after it; oneDNN's loops stay parallel there.
+set(openmp -fopenmp)
+if(LATCHKEY_SANITIZE STREQUAL "thread")
+  set(openmp -Wno-unknown-pragmas)
+endif()
+
+if(LATCHKEY_SANITIZE)
+  set(sanitize -fsanitize=${LATCHKEY_SANITIZE} -fno-omit-frame-pointer)
+  if(LATCHKEY_SANITIZE STREQUAL "undefined")
+    list(APPEND sanitize -fno-sanitize-recover=all)
+  endif()
+  target_compile_options(latchkey_flags INTERFACE ${sanitize})
+  target_link_options(latchkey_flags INTERFACE -fsanitize=${LATCHKEY_SANITIZE})
+endif()

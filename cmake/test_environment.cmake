@@ -1,0 +1,16 @@
+# What every test finds in its environment.
+
+set(python ${PROJECT_SOURCE_DIR}/.venv/bin/python)
+set(test_environment
+    # Tests run side by side: a team that spins at its barrier takes the processor from another test.
+    "OMP_WAIT_POLICY=passive"
+    # Sanitizer options; other builds do not read them.
+    "ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1"
+    "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tools/lsan.supp:print_suppressions=0"
+    "UBSAN_OPTIONS=print_stacktrace=1"
+    "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tools/tsan.supp:ignore_noninstrumented_modules=1:halt_on_error=1"
+    # Where things are, for tests that are not compiled.
+    "LK_TEST_LIBRARY=$<TARGET_FILE:latchkey>"
+    "LK_TEST_SOURCE=${PROJECT_SOURCE_DIR}"
+    "LK_TEST_BUILD=${PROJECT_BINARY_DIR}"
+    "LK_TEST_PYTHON=${python}")
