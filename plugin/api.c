@@ -1,0 +1,188 @@
+/* The table of functions that the library exports. */
+#include <malloc.h>
+#include <string.h>
+
+#include "plugin/base/alloc.h"
+#include "plugin/base/status.h"
+#include "plugin/base/struct.h"
+#include "plugin/base/tensor.h"
+#include "plugin/internal.h"
+
+static uint32_t context_cache_mode(const lk_context *context) {
+  return lk_cache_mode_get(context->env.cache);
+}
+
+static int32_t context_threads(const lk_context *context) {
+  return context->env.threads;
+}
+
+static const lk_allocator *context_allocator(const lk_context *context) {
+  return &context->allocator;
+}
+
+static lk_status tensor_bytes(lk_context *context, const lk_tensor_desc *desc, uint64_t *out_bytes,
+                              lk_error *error) {
+  return lk_layouts_bytes(context->env.layouts, desc, out_bytes, error);
+}
+
+static lk_status tensor_convert(lk_context *context, const lk_tensor *from, const lk_tensor *to,
+                                lk_error *error) {
+  uint64_t bytes = 0;
+  lk_status status = lk_layouts_bytes(context->env.layouts, &from->desc, &bytes, error);
+  if (status != LK_OK) return status;
+  if (from->desc.dtype != to->desc.dtype || !lk_shape_equal(&from->desc, &to->desc)) {
+    char a[LK_TENSOR_TEXT_CAPACITY], b[LK_TENSOR_TEXT_CAPACITY];
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to convert a tensor from %s to %s: types and shapes must be equal",
+                   lk_tensor_text(&from->desc, a), lk_tensor_text(&to->desc, b));
+  }
+  if (bytes == 0) return LK_OK;
+  if (from->data == NULL || to->data == NULL) {
+    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to convert a tensor: its data is NULL");
+  }
+  if (lk_layout_same_bytes(&from->desc, from->desc.layout, to->desc.layout)) {
+    if (from->data != to->data) memcpy(to->data, from->data, bytes);
+    return LK_OK;
+  }
+  dnnl_memory_desc_t from_md = NULL, to_md = NULL;
+  LK_TRY(lk_layouts_memory_desc(context->env.layouts, &from->desc, &from_md, error));
+  LK_TRY(lk_layouts_memory_desc(context->env.layouts, &to->desc, &to_md, error));
+  LK_TRY(lk_reorder_once(context->env.engine, from_md, from->data, to_md, to->data, error));
+cleanup:
+  if (from_md != NULL) dnnl_memory_desc_destroy(from_md);
+  if (to_md != NULL) dnnl_memory_desc_destroy(to_md);
+  return status;
+}
+
+static lk_status get_or_create(lk_context *context, lk_executor *executor, const lk_key *key,
+                               lk_build_fn build, void *arg, lk_ref **out_ref, int *out_hit,
+                               lk_error *error) {
+  return lk_cache_get(context->env.cache, executor != NULL ? executor->quota : NULL, key, build,
+                      arg, out_ref, out_hit, error);
+}
+
+static lk_status cache_set_capacity(lk_context *context, lk_executor *executor, uint64_t entries,
+                                    uint64_t bytes, lk_error *error) {
+  (void)error;
+  lk_cache_set_capacity(context->env.cache, executor != NULL ? executor->quota : NULL, entries,
+                        bytes);
+  return LK_OK;
+}
+
+static lk_status cache_set_weights_capacity(lk_context *context, uint64_t bytes, lk_error *error) {
+  (void)error;
+  if (bytes != LK_UNSET) lk_weights_set_capacity(context->env.weights, bytes);
+  return LK_OK;
+}
+
+static lk_status cache_clear(lk_context *context, lk_executor *executor, lk_error *error) {
+  (void)error;
+  lk_cache_clear(context->env.cache, executor != NULL ? executor->quota : NULL);
+  return LK_OK;
+}
+
+static void cache_trim(lk_context *context) {
+  (void)context;
+  (void)malloc_trim(0);
+}
+
+static lk_status cache_stats(lk_context *context, lk_executor *executor, lk_stats *out,
+                             lk_error *error) {
+  lk_stats stats = {.struct_size = sizeof stats};
+  lk_weights_stats weights = {0};
+  lk_cache_get_stats(context->env.cache, executor != NULL ? executor->quota : NULL, &stats);
+  lk_weights_get_stats(context->env.weights, &weights);
+  stats.weights_entries = weights.entries;
+  stats.weights_bytes = weights.bytes;
+  stats.weights_packed = weights.packed;
+  stats.weights_shared = weights.shared;
+  stats.weights_capacity_bytes = weights.capacity_bytes;
+  stats.ref_primitives = atomic_load_explicit(&context->env.ref_primitives, memory_order_relaxed);
+  stats.reorders = atomic_load_explicit(&context->env.reorders, memory_order_relaxed);
+  stats.allocations = atomic_load_explicit(&context->allocations, memory_order_relaxed);
+  return lk_struct_write(out, &stats, sizeof stats, "statistics", error);
+}
+
+static lk_status cache_visit(lk_context *context, lk_visit_fn visit, void *arg, lk_error *error) {
+  return lk_cache_visit(context->env.cache, visit, arg, error);
+}
+
+static lk_status key_parse(lk_context *context, const char *text, lk_key **out_key,
+                           lk_error *error) {
+  return lk_key_parse(context->env.intern, &context->allocator, text, out_key, error);
+}
+
+static lk_status key_print(lk_context *context, const lk_key *key, char *buffer, size_t capacity,
+                           size_t *out_length, lk_error *error) {
+  return lk_key_print(context->env.intern, key, buffer, capacity, out_length, error);
+}
+
+static void key_destroy(lk_context *context, lk_key *key) {
+  lk_free(&context->allocator, key);
+}
+
+/* The rows as hosts see them; made from the classes, one to one. */
+static const lk_op_row *op_row(uint32_t index) {
+  static _Thread_local lk_op_row row; /* valid until this thread asks again */
+  if (index >= lk_n_op_classes) return NULL;
+  const lk_op_class *from = lk_op_classes[index];
+  row = (lk_op_row){.op_type = from->op_type,
+                    .domain = from->domain,
+                    .min_opset = from->min_opset,
+                    .max_opset = from->max_opset,
+                    .runs_on_onednn = from->runs_on_onednn ? 1U : 0U,
+                    .in_place = from->in_place_inputs != 0 ? 1U : 0U,
+                    .post_ops = from->post_ops ? 1U : 0U,
+                    .summary = from->summary};
+  return &row;
+}
+
+const lk_api *lk_get_api(uint32_t version) {
+  static const lk_api api = {
+      .struct_size = sizeof api,
+      .version = LK_API_VERSION,
+      .status_text = lk_status_text,
+      .version_text = lk_version_text,
+      .context_create = lk_context_create,
+      .context_destroy = lk_context_destroy,
+      .context_cache_mode = context_cache_mode,
+      .context_threads = context_threads,
+      .context_allocator = context_allocator,
+      .context_log = lk_context_log,
+      .executor_create = lk_executor_create,
+      .executor_destroy = lk_executor_destroy,
+      .op_create = lk_op_create,
+      .op_destroy = lk_op_destroy,
+      .op_info = lk_op_info_get,
+      .op_bind = lk_op_bind,
+      .plan_info = lk_plan_info_get,
+      .plan_output = lk_plan_output,
+      .plan_release = lk_plan_release,
+      .frame_create = lk_frame_create,
+      .frame_destroy = lk_frame_destroy,
+      .frame_attach = lk_frame_attach,
+      .frame_reset = lk_frame_reset,
+      .frame_bytes = lk_frame_bytes,
+      .op_run = lk_op_run,
+      .frame_begin = lk_frame_begin,
+      .frame_end = lk_frame_end,
+      .tensor_bytes = tensor_bytes,
+      .tensor_convert = tensor_convert,
+      .get_or_create = get_or_create,
+      .ref_value = lk_ref_value,
+      .ref_release = lk_ref_release,
+      .ref_charge = lk_ref_charge,
+      .cache_set_capacity = cache_set_capacity,
+      .cache_set_weights_capacity = cache_set_weights_capacity,
+      .cache_clear = cache_clear,
+      .cache_trim = cache_trim,
+      .cache_stats = cache_stats,
+      .cache_visit = cache_visit,
+      .key_create = lk_user_key_create,
+      .key_parse = key_parse,
+      .key_print = key_print,
+      .key_destroy = key_destroy,
+      .op_row = op_row,
+  };
+  return version == LK_API_VERSION ? &api : NULL;
+}

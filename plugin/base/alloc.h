@@ -1,0 +1,31 @@
+/* Memory, always through an lk_allocator, so that a host can count it and a test can fail it. */
+#ifndef LK_BASE_ALLOC_H
+#define LK_BASE_ALLOC_H
+
+#include <latchkey/base.h>
+
+/* The C library's allocator. */
+const lk_allocator *lk_allocator_default(void);
+
+/* `size` bytes for any type; NULL when there are none. Size 0 gives a pointer that may be freed. */
+void *lk_alloc(const lk_allocator *allocator, size_t size);
+void *lk_alloc_aligned(const lk_allocator *allocator, size_t size, size_t alignment);
+/* `count` elements of `size` bytes, zeroed; NULL also when the product overflows. */
+void *lk_calloc(const lk_allocator *allocator, size_t count, size_t size);
+/* A larger or smaller copy; the old block is freed only on success. `old_size` bytes are kept. */
+void *lk_realloc(const lk_allocator *allocator, void *pointer, size_t old_size, size_t new_size);
+char *lk_strdup(const lk_allocator *allocator, const char *text);
+char *lk_strndup(const lk_allocator *allocator, const char *text, size_t length);
+void lk_free(const lk_allocator *allocator, void *pointer); /* NULL is allowed */
+
+/* What oneDNN wants of data that it reads and writes in vectors. */
+#define LK_DATA_ALIGNMENT ((size_t)64)
+
+/* Grows a dynamic array so that one more element fits: items, their count and capacity. */
+#define LK_GROW(allocator, items, count, capacity)                                                 \
+  lk_grow((allocator), (void **)&(items), (count), &(capacity), sizeof *(items))
+/* Returns 0 when there is no memory. */
+int lk_grow(const lk_allocator *allocator, void **items, size_t count, size_t *capacity,
+            size_t item_size);
+
+#endif

@@ -1,0 +1,16 @@
+/* Structs that cross the ABI: each begins with its size, as the caller's header knew it. */
+#ifndef LK_BASE_STRUCT_H
+#define LK_BASE_STRUCT_H
+
+#include <latchkey/base.h>
+
+/* Copies a caller's struct `from` over `to`, which holds the defaults and is `size` bytes long. A
+ * longer struct is accepted when what this library does not know of it is zero; a struct_size of 0
+ * is LK_INVALID_ARGUMENT. The sentence names `what`. */
+lk_status lk_struct_read(void *to, size_t size, const void *from, const char *what,
+                         lk_error *error);
+/* Copies `from` (`size` bytes) to the caller's struct, as far as that reaches; its struct_size stays. */
+lk_status lk_struct_write(void *to, const void *from, size_t size, const char *what,
+                          lk_error *error);
+
+#endif

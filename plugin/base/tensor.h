@@ -1,0 +1,30 @@
+/* Arithmetic on tensor descriptions, with overflow checked. */
+#ifndef LK_BASE_TENSOR_H
+#define LK_BASE_TENSOR_H
+
+#include <latchkey/base.h>
+#include <stdbool.h>
+
+size_t lk_dtype_size(uint32_t dtype);                     /* bytes of an element; 0: unknown type */
+const char *lk_dtype_name(uint32_t dtype);                /* "f32"; "?" for an unknown type */
+uint32_t lk_dtype_parse(const char *name, size_t length); /* LK_DTYPE_NONE: unknown name */
+
+/* A plain description. */
+lk_tensor_desc lk_tensor_desc_make(uint32_t dtype, uint32_t rank, const int64_t *dims);
+/* Same type, rank, dimensions and layout. */
+bool lk_tensor_desc_equal(const lk_tensor_desc *a, const lk_tensor_desc *b);
+/* Same rank and dimensions. */
+bool lk_shape_equal(const lk_tensor_desc *a, const lk_tensor_desc *b);
+
+/* Checks type, rank and dimensions (each >= 0), and that elements and plain bytes fit in int64_t.
+ * Either out pointer may be NULL. The sentence names `what`. */
+lk_status lk_tensor_size(const lk_tensor_desc *desc, const char *what, int64_t *out_elements,
+                         int64_t *out_bytes, lk_error *error);
+/* Number of elements of a description that lk_tensor_size has accepted. */
+int64_t lk_elements(const lk_tensor_desc *desc);
+
+/* "1x3x48x320:f32" (with "@2" behind it for layout 2; plain has none); "scalar:f32" for rank 0. */
+#define LK_TENSOR_TEXT_CAPACITY 192
+const char *lk_tensor_text(const lk_tensor_desc *desc, char buffer[LK_TENSOR_TEXT_CAPACITY]);
+
+#endif

@@ -1,0 +1,172 @@
+/* op_bind: from an op and shapes, by name key, to a plan. */
+#include <string.h>
+
+#include "plugin/base/alloc.h"
+#include "plugin/base/status.h"
+#include "plugin/base/struct.h"
+#include "plugin/base/tensor.h"
+#include "plugin/internal.h"
+
+/* What the name key was made of, for the build. */
+typedef struct bind_arg {
+  const lk_op *op;
+  const lk_bind_desc *bind;
+  int32_t threads;
+} bind_arg;
+
+static void destroy_body(void *value, void *user) {
+  (void)user;
+  lk_plan_body_destroy(value);
+}
+
+static lk_status build_plan(void *arg, lk_built *out, lk_error *error) {
+  const bind_arg *from = arg;
+  lk_plan_body *body = NULL;
+  lk_status status =
+      lk_plan_build(&from->op->executor->context->env, &from->op->node, from->bind->inputs,
+                    from->bind->wishes, from->threads, &body, error);
+  if (status != LK_OK) return status;
+  body->node_serial = from->op->serial;
+  body->over = from->bind->in_place_input;
+  *out = (lk_built){.value = body, .bytes = body->bytes, .destroy = destroy_body};
+  return LK_OK;
+}
+
+static lk_layout wish_of(const lk_bind_desc *bind, uint32_t index) {
+  return bind->wishes != NULL ? bind->wishes[index] : LK_LAYOUT_ANY;
+}
+
+/* Whether `body` is what this bind would find: the same node, shapes, layouts and wishes. Values of
+ * shape inputs are not kept in a body, so an op that has any always looks up. */
+static bool is_unchanged(const lk_op *op, const lk_bind_desc *bind, int32_t threads,
+                         const lk_plan_body *body) {
+  if (body->node_serial != op->serial || op->has_shape_inputs) return false;
+  if (body->threads != threads || body->over != bind->in_place_input) return false;
+  for (uint32_t i = 0; i < body->n_inputs; i++) {
+    if (!op->comes_at_run[i]) continue;
+    if (!lk_tensor_desc_equal(&body->inputs[i], &bind->inputs[i].desc)) return false;
+  }
+  for (uint32_t i = 0; i < body->n_outputs; i++) {
+    if (body->wishes[i] != wish_of(bind, i)) return false;
+  }
+  return true;
+}
+
+static lk_status check_bind(const lk_op *op, const lk_bind_desc *bind, lk_error *error) {
+  if (bind->n_inputs != op->node.n_inputs || bind->n_outputs != op->node.n_outputs) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to bind %s '%s': %u inputs and %u outputs given, the node has %u and %u",
+                   op->node.class_->op_type, op->node.output_name, bind->n_inputs, bind->n_outputs,
+                   op->node.n_inputs, op->node.n_outputs);
+  }
+  const int32_t most = op->executor->context->env.threads;
+  if (bind->threads != 0 && bind->threads != 1 && bind->threads != most) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to bind %s '%s': %d threads, 0, 1 or the context's %d",
+                   op->node.class_->op_type, op->node.output_name, bind->threads, most);
+  }
+  for (uint32_t i = 0; bind->wishes != NULL && i < bind->n_outputs; i++) {
+    if (bind->wishes[i] != LK_LAYOUT_ANY && bind->wishes[i] > LK_LAYOUT_CHANNELS_LAST) {
+      return lk_fail(error, LK_INVALID_ARGUMENT,
+                     "failed to bind %s '%s': output %u wishes for layout %u, plain, channels-last "
+                     "or any",
+                     op->node.class_->op_type, op->node.output_name, i, bind->wishes[i]);
+    }
+  }
+  return LK_OK;
+}
+
+static bool is_known_value(const lk_op *op, const lk_bind_desc *bind, uint32_t index) {
+  return index < 64 && (op->node.class_->shape_inputs >> index & 1) != 0 &&
+         bind->inputs[index].data != NULL;
+}
+
+/* The part of the name key that changes from call to call. */
+static lk_status add_call(lk_key_builder *key, const lk_op *op, const lk_bind_desc *bind,
+                          int32_t threads, lk_error *error) {
+  lk_cache *cache = op->executor->context->env.cache;
+  lk_key_call call = {.threads = threads, .over = bind->in_place_input};
+  if (lk_cache_mode_get(cache) == LK_CACHE_THREAD) {
+    const lk_thread_identity thread = lk_thread_identity_get();
+    call.thread = thread.hash;
+    call.thread_generation = thread.generation;
+  }
+  lk_key_add_call(key, &call);
+  for (uint32_t i = 0; i < op->node.n_inputs; i++) {
+    if (!op->comes_at_run[i]) continue; /* in the fixed part */
+    if (bind->inputs[i].desc.rank > LK_MAX_RANK) {
+      return lk_fail(error, LK_OUT_OF_RANGE,
+                     "failed to bind %s '%s': input %u has rank %u, at most %d",
+                     op->node.class_->op_type, op->node.output_name, i, bind->inputs[i].desc.rank,
+                     LK_MAX_RANK);
+    }
+    if (is_known_value(op, bind, i)) {
+      lk_status status = lk_tensor_size(&bind->inputs[i].desc, "a shape input", NULL, NULL, error);
+      if (status != LK_OK) return status;
+      lk_key_add_value(key, LK_WORD_INPUT, i, &bind->inputs[i]);
+    } else {
+      lk_key_add_tensor(key, LK_WORD_INPUT, i, &bind->inputs[i].desc, 0);
+    }
+  }
+  for (uint32_t i = 0; i < op->node.n_outputs; i++) {
+    if (wish_of(bind, i) == LK_LAYOUT_ANY) continue;
+    const int64_t wish[] = {i, wish_of(bind, i)};
+    lk_key_add_attr(key, LK_WORD_WISH, wish, 2);
+  }
+  return LK_OK;
+}
+
+lk_status lk_op_bind(lk_op *op, const lk_bind_desc *bind, lk_plan **inout_plan, lk_error *error) {
+  lk_status status = check_bind(op, bind, error);
+  lk_plan *former = *inout_plan;
+  const int32_t threads = bind->threads > 0 ? bind->threads : op->executor->context->env.threads;
+  if (status == LK_OK && former != NULL &&
+      is_unchanged(op, bind, threads, lk_plan_get_body(former))) {
+    return LK_OK;
+  }
+  *inout_plan = NULL;
+  lk_plan_release(former);
+  if (status != LK_OK) return status;
+  lk_key_builder builder;
+  lk_key key;
+  lk_ref *ref = NULL;
+  lk_key_begin_from(&builder, &op->executor->context->allocator, op->fixed);
+  status = add_call(&builder, op, bind, threads, error);
+  if (status == LK_OK) status = lk_key_finish(&builder, &key, error);
+  if (status == LK_OK) {
+    bind_arg arg = {op, bind, threads};
+    status = lk_cache_get(op->executor->context->env.cache, op->executor->quota, &key, build_plan,
+                          &arg, &ref, NULL, error);
+  }
+  lk_key_builder_release(&builder);
+  *inout_plan = (lk_plan *)ref;
+  return status;
+}
+
+lk_status lk_plan_info_get(const lk_plan *plan, lk_plan_info *info, lk_error *error) {
+  const lk_plan_body *body = lk_plan_get_body(plan);
+  const lk_plan_info filled = {.struct_size = sizeof filled,
+                               .bytes = body->bytes,
+                               .scratch_bytes = body->temp_bytes + body->scratchpad_bytes,
+                               .alias_input = body->alias_input,
+                               .n_steps = body->n_steps,
+                               .n_reorders = body->n_reorders,
+                               .n_ref = body->n_ref,
+                               .implementation = body->implementation};
+  return lk_struct_write(info, &filled, sizeof filled, "plan info", error);
+}
+
+lk_status lk_plan_output(const lk_plan *plan, uint32_t index, lk_tensor_desc *out,
+                         lk_error *error) {
+  const lk_plan_body *body = lk_plan_get_body(plan);
+  if (index >= body->n_outputs) {
+    return lk_fail(error, LK_OUT_OF_RANGE, "failed to describe output %u: the plan has %u", index,
+                   body->n_outputs);
+  }
+  *out = body->outputs[index];
+  return LK_OK;
+}
+
+void lk_plan_release(lk_plan *plan) {
+  lk_ref_release((lk_ref *)plan);
+}

@@ -1,0 +1,243 @@
+/* Frames: argument handles and scratch memory of running plans, and the one loop that runs them. */
+#include <omp.h>
+#include <string.h>
+
+#include "plugin/base/alloc.h"
+#include "plugin/base/status.h"
+#include "plugin/internal.h"
+
+/* What an argument handle of oneDNN takes, for the budget: RSS of one, measured. */
+#define HANDLE_BYTES 1280
+
+/* A plan's arguments in a frame. Steps of primitives have their handles one after the other, the
+ * scratchpad's last; kernels have pointers at the same places. */
+typedef struct slot {
+  lk_plan *plan;
+  const lk_plan_body *body;
+  dnnl_exec_arg_t *args; /* [n_args + n_steps] */
+  void **pointers;       /* [n_args] */
+} slot;
+
+struct lk_frame {
+  lk_executor *executor;
+  dnnl_stream_t stream;
+  slot *slots;
+  size_t n_slots, slots_capacity;
+  unsigned char *scratch;
+  size_t scratch_bytes;
+  uint64_t handles;
+  int host_threads; /* saved by frame_begin; 0: not begun */
+};
+
+lk_status lk_frame_create(lk_executor *executor, lk_frame **out_frame, lk_error *error) {
+  *out_frame = NULL;
+  const lk_allocator *allocator = &executor->context->allocator;
+  lk_frame *frame = lk_calloc(allocator, 1, sizeof *frame);
+  if (frame == NULL) return lk_fail_memory(error, "a frame", sizeof *frame);
+  frame->executor = executor;
+  dnnl_status_t made =
+      dnnl_stream_create(&frame->stream, executor->context->env.engine, dnnl_stream_default_flags);
+  if (made != dnnl_success) {
+    lk_free(allocator, frame);
+    return lk_dnnl_fail(error, made, "create a stream");
+  }
+  *out_frame = frame;
+  return LK_OK;
+}
+
+static uint32_t handle_index(const lk_plan_body *body, uint32_t step, uint32_t arg) {
+  return body->steps[step].first_arg + step + arg;
+}
+
+static void release_slot(lk_frame *frame, slot *self) {
+  const lk_allocator *allocator = &frame->executor->context->allocator;
+  const lk_plan_body *body = self->body;
+  for (uint32_t i = 0; self->args != NULL && i < body->n_args + body->n_steps; i++) {
+    if (self->args[i].memory == NULL) continue;
+    dnnl_memory_destroy(self->args[i].memory);
+    frame->handles--;
+  }
+  lk_free(allocator, self->args);
+  lk_free(allocator, self->pointers);
+  lk_plan_release(self->plan);
+}
+
+void lk_frame_reset(lk_frame *frame) {
+  for (size_t i = 0; i < frame->n_slots; i++) release_slot(frame, &frame->slots[i]);
+  frame->n_slots = 0;
+}
+
+void lk_frame_destroy(lk_frame *frame) {
+  if (frame == NULL) return;
+  const lk_allocator *allocator = &frame->executor->context->allocator;
+  lk_frame_reset(frame);
+  lk_free(allocator, frame->slots);
+  lk_free(allocator, frame->scratch);
+  dnnl_stream_destroy(frame->stream);
+  lk_free(allocator, frame);
+}
+
+/* Where an operand is that does not change from run to run; NULL for inputs and outputs. */
+static void *fixed_pointer(const lk_frame *frame, const lk_plan_body *body,
+                           const lk_step_arg *arg) {
+  if (arg->place == LK_PLACE_TEMP) return frame->scratch + body->temps[arg->index];
+  /* oneDNN takes every pointer as writable; packed constants are only read */
+  if (arg->place == LK_PLACE_PACKED) {
+    return (void *)(uintptr_t)lk_packed_data(body->packed[arg->index]);
+  }
+  return NULL;
+}
+
+/* Sets everything that does not change from run to run. */
+static lk_status point(lk_frame *frame, slot *self, lk_error *error) {
+  const lk_plan_body *body = self->body;
+  for (uint32_t s = 0; s < body->n_steps; s++) {
+    const lk_step *step = &body->steps[s];
+    for (uint32_t i = 0; i < step->n_args; i++) {
+      const lk_step_arg *arg = &body->args[step->first_arg + i];
+      void *pointer = fixed_pointer(frame, body, arg);
+      self->pointers[step->first_arg + i] = pointer;
+      if (step->primitive == NULL || pointer == NULL) continue;
+      dnnl_status_t set =
+          dnnl_memory_set_data_handle(self->args[handle_index(body, s, i)].memory, pointer);
+      if (set != dnnl_success) return lk_dnnl_fail(error, set, "set an argument's memory");
+    }
+    if (step->primitive == NULL || step->primitive->scratchpad_bytes == 0) continue;
+    dnnl_status_t set = dnnl_memory_set_data_handle(
+        self->args[handle_index(body, s, step->n_args)].memory, frame->scratch + body->temp_bytes);
+    if (set != dnnl_success) return lk_dnnl_fail(error, set, "set the scratchpad's memory");
+  }
+  return LK_OK;
+}
+
+static lk_status grow_scratch(lk_frame *frame, size_t bytes, lk_error *error) {
+  if (bytes <= frame->scratch_bytes) return LK_OK;
+  const lk_allocator *allocator = &frame->executor->context->allocator;
+  unsigned char *scratch = lk_alloc_aligned(allocator, bytes, LK_DATA_ALIGNMENT);
+  if (scratch == NULL) return lk_fail_memory(error, "a frame's scratch memory", bytes);
+  lk_free(allocator, frame->scratch);
+  frame->scratch = scratch;
+  frame->scratch_bytes = bytes;
+  for (size_t i = 0; i < frame->n_slots; i++) {
+    lk_status status = point(frame, &frame->slots[i], error);
+    if (status != LK_OK) return status;
+  }
+  return LK_OK;
+}
+
+static lk_status make_handle(lk_frame *frame, const lk_primitive *primitive, int arg,
+                             dnnl_exec_arg_t *out, lk_error *error) {
+  const_dnnl_memory_desc_t md =
+      arg == DNNL_ARG_SCRATCHPAD
+          ? dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_scratchpad_md, 0)
+          : dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_exec_arg_md, arg);
+  dnnl_status_t made =
+      dnnl_memory_create(&out->memory, md, frame->executor->context->env.engine, DNNL_MEMORY_NONE);
+  if (made != dnnl_success) return lk_dnnl_fail(error, made, "create an argument handle");
+  out->arg = arg;
+  frame->handles++;
+  return LK_OK;
+}
+
+static lk_status make_handles(lk_frame *frame, slot *self, lk_error *error) {
+  const lk_plan_body *body = self->body;
+  for (uint32_t s = 0; s < body->n_steps; s++) {
+    const lk_step *step = &body->steps[s];
+    if (step->primitive == NULL) continue;
+    const uint32_t first = handle_index(body, s, 0);
+    for (uint32_t i = 0; i < step->n_args; i++) {
+      lk_status status = make_handle(frame, step->primitive, body->args[step->first_arg + i].arg,
+                                     &self->args[first + i], error);
+      if (status != LK_OK) return status;
+    }
+    if (step->primitive->scratchpad_bytes == 0) continue;
+    lk_status status = make_handle(frame, step->primitive, DNNL_ARG_SCRATCHPAD,
+                                   &self->args[first + step->n_args], error);
+    if (status != LK_OK) return status;
+  }
+  return LK_OK;
+}
+
+lk_status lk_frame_attach(lk_frame *frame, lk_plan *plan, uint32_t *out_slot, lk_error *error) {
+  lk_status status = LK_OK;
+  const lk_allocator *allocator = &frame->executor->context->allocator;
+  slot added = {.body = lk_plan_get_body(plan)};
+  const lk_plan_body *body = added.body;
+  const size_t n_args = (size_t)body->n_args + body->n_steps;
+  if (!LK_GROW(allocator, frame->slots, frame->n_slots, frame->slots_capacity)) {
+    return lk_fail_memory(error, "a frame's slots", sizeof added);
+  }
+  added.args = lk_calloc(allocator, n_args, sizeof *added.args);
+  added.pointers = lk_calloc(allocator, body->n_args, sizeof *added.pointers);
+  lk_ref_retain((lk_ref *)plan);
+  added.plan = plan;
+  if (added.args == NULL || added.pointers == NULL) {
+    LK_TRY(lk_fail_memory(error, "a frame's arguments", n_args * sizeof *added.args));
+  }
+  LK_TRY(make_handles(frame, &added, error));
+  LK_TRY(grow_scratch(frame, body->temp_bytes + body->scratchpad_bytes, error));
+  LK_TRY(point(frame, &added, error));
+  *out_slot = (uint32_t)frame->n_slots;
+  frame->slots[frame->n_slots++] = added;
+cleanup:
+  if (status != LK_OK) release_slot(frame, &added);
+  return status;
+}
+
+uint64_t lk_frame_bytes(const lk_frame *frame) {
+  return sizeof *frame + frame->slots_capacity * sizeof *frame->slots + frame->scratch_bytes +
+         frame->handles * HANDLE_BYTES;
+}
+
+void lk_frame_begin(lk_frame *frame) {
+  frame->host_threads = omp_get_max_threads();
+  omp_set_num_threads(frame->executor->context->env.threads);
+}
+
+void lk_frame_end(lk_frame *frame) {
+  if (frame->host_threads > 0) omp_set_num_threads(frame->host_threads);
+  frame->host_threads = 0;
+}
+
+static lk_status run_step(lk_frame *frame, slot *self, uint32_t index, void *const *inputs,
+                          void *const *outputs, lk_error *error) {
+  const lk_plan_body *body = self->body;
+  const lk_step *step = &body->steps[index];
+  dnnl_exec_arg_t *args = &self->args[handle_index(body, index, 0)];
+  void **pointers = &self->pointers[step->first_arg];
+  for (uint32_t i = 0; i < step->n_args; i++) {
+    const lk_step_arg *arg = &body->args[step->first_arg + i];
+    if (arg->place != LK_PLACE_INPUT && arg->place != LK_PLACE_OUTPUT) continue;
+    void *pointer = arg->place == LK_PLACE_INPUT ? inputs[arg->index] : outputs[arg->index];
+    if (step->primitive == NULL) {
+      pointers[i] = pointer;
+    } else if (dnnl_memory_set_data_handle(args[i].memory, pointer) != dnnl_success) {
+      return lk_fail(error, LK_ONEDNN, "failed to set the memory of argument %d of %s", arg->arg,
+                     step->primitive->implementation);
+    }
+  }
+  if (step->primitive == NULL) return step->kernel(step->params, pointers, error);
+  const int n_args = (int)step->n_args + (step->primitive->scratchpad_bytes > 0 ? 1 : 0);
+  dnnl_status_t done =
+      dnnl_primitive_execute(step->primitive->primitive, frame->stream, n_args, args);
+  return done == dnnl_success ? LK_OK : lk_dnnl_fail(error, done, step->primitive->implementation);
+}
+
+lk_status lk_op_run(lk_frame *frame, uint32_t slot_index, void *const *inputs, void *const *outputs,
+                    lk_error *error) {
+  if (slot_index >= frame->n_slots) {
+    return lk_fail(error, LK_OUT_OF_RANGE, "failed to run slot %u: the frame has %zu", slot_index,
+                   frame->n_slots);
+  }
+  slot *self = &frame->slots[slot_index];
+  const lk_plan_body *body = self->body;
+  /* a primitive must run with the number of threads that it was built for */
+  const int threads = omp_get_max_threads();
+  if (threads != body->threads) omp_set_num_threads(body->threads);
+  lk_status status = LK_OK;
+  for (uint32_t i = 0; i < body->n_steps && status == LK_OK; i++) {
+    status = run_step(frame, self, i, inputs, outputs, error);
+  }
+  if (threads != body->threads) omp_set_num_threads(threads);
+  return status;
+}

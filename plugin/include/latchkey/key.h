@@ -1,0 +1,54 @@
+/* Keys that a host builds for values of its own; the library builds name and value keys itself.
+ *
+ * A key is a sequence of bytes: a fixed header and counted, typed records. Two keys are equal when
+ * all their bytes are; equal hashes mean nothing. The string form names every field, and printing
+ * and parsing round-trip: `user:out=...;tensor=...`. Bytes hold numbers of names interned in one
+ * context, so a key must not be carried to another context; its string may be.
+ */
+#ifndef LATCHKEY_KEY_H
+#define LATCHKEY_KEY_H
+
+#include <latchkey/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct lk_key lk_key; /* immutable; made by key_create or key_parse; any thread */
+
+typedef struct lk_key_attr {
+  const char *name;
+  const int64_t *values; /* [count] */
+  uint32_t count;
+  uint32_t reserved;
+} lk_key_attr;
+
+typedef enum lk_key_kind {
+  LK_KEY_USER = 0, /* a value of the host's own: charged as LK_KIND_USER */
+  LK_KEY_RUN = 1   /* a run plan: charged as LK_KIND_RUN, evicted first when cold */
+} lk_key_kind;
+
+/* What a key is made of. The executor's identity is added when one is given, and the thread's in
+ * per-thread mode. Everything is copied. */
+typedef struct lk_key_desc {
+  size_t struct_size;
+  uint32_t kind;           /* lk_key_kind */
+  uint32_t reserved;
+  const char *scope;       /* NULL = "" */
+  const char *name;        /* required: what it is, e.g. the output tensor's name */
+  const char *tag;         /* in-place attribute or what else tells equal names apart; NULL = "" */
+  uint64_t generation;
+  uint32_t n_tensors;      /* shapes, types and layouts that it depends on */
+  uint32_t n_attrs;
+  uint32_t n_values;       /* tensors that it depends on by value: desc and data are in the key */
+  uint32_t reserved2;
+  const lk_tensor_desc *tensors;
+  const lk_key_attr *attrs;
+  const lk_tensor *values; /* plain layout */
+} lk_key_desc;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

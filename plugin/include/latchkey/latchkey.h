@@ -1,0 +1,376 @@
+/* Level 1 of the ABI: context, executor, op, plan, frame, and the cache itself.
+ *
+ * One table of functions, from lk_get_api(LK_API_VERSION). Version 0 may still change; from
+ * version 1 on, members are only added at the end. Structs of options and descriptions begin with
+ * `struct_size`, which the caller sets to sizeof: a longer struct from a newer header is accepted
+ * when the part that this library does not know is zero.
+ *
+ * Life of a node, for an executor of one's own:
+ *   context_create -> executor_create -> op_create (once per node of the graph)
+ *   then for each shape:  op_bind  (shapes in; a plan out, from the cache when it was seen before)
+ *                         frame_attach (argument handles for this plan in this frame)
+ *   then for each run:    op_run (frame, slot, pointers)
+ *
+ * Threads: a context, an executor and an op may be used from any number of threads at once. A plan
+ * is immutable and shared. A frame belongs to one thread at a time. Destroying an object while
+ * another thread is inside a call with it is an error of the caller, except where stated.
+ */
+#ifndef LATCHKEY_LATCHKEY_H
+#define LATCHKEY_LATCHKEY_H
+
+#include <latchkey/base.h>
+#include <latchkey/key.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LK_API_VERSION 0u
+
+typedef struct lk_context lk_context;   /* engine, cache, weights, options */
+typedef struct lk_executor lk_executor; /* an identity that is never used again, and its limits */
+typedef struct lk_op lk_op;             /* one node of a graph, immutable */
+typedef struct lk_plan lk_plan;         /* a node bound to shapes: primitives, packed weights */
+typedef struct lk_frame lk_frame;       /* everything that changes while a plan runs */
+typedef struct lk_ref lk_ref;           /* a counted reference to a cached value */
+
+/* ---- context ------------------------------------------------------------------------------- */
+
+typedef enum lk_cache_mode {
+  LK_CACHE_DEFAULT = 0, /* LATCHKEY_CACHE, else shared */
+  LK_CACHE_OFF = 1,     /* nothing is kept; run plans are off too; everything still works */
+  LK_CACHE_THREAD = 2,  /* all tables belong to the calling thread */
+  LK_CACHE_SHARED = 3   /* one table for all threads, a front table for each */
+} lk_cache_mode;
+
+/* A number that is not given: the environment, then the default decides. */
+#define LK_UNSET UINT64_MAX
+#define LK_UNLIMITED (UINT64_MAX - 1)
+
+typedef enum lk_log_level {
+  LK_LOG_OFF = 0,
+  LK_LOG_WARNING = 1,
+  LK_LOG_INFO = 2,
+  LK_LOG_DEBUG = 3
+} lk_log_level;
+
+/* Called with one line without a newline; from any thread; must not call back into the library. */
+typedef void (*lk_log_fn)(void *user, lk_log_level level, const char *line);
+
+/* Set to LK_CONTEXT_OPTIONS_INIT, then change what is wanted. A value comes from here first, then
+ * from the environment variable, then from the default. A bad value anywhere is LK_OUT_OF_RANGE and
+ * names the option or variable and its range. */
+typedef struct lk_context_options {
+  size_t struct_size;
+  lk_allocator allocator; /* {0}: the C library's */
+  uint32_t cache_mode;    /* lk_cache_mode; LATCHKEY_CACHE=off|thread|shared; default shared */
+  int32_t threads;        /* 0 = unset; 1..1024; LATCHKEY_THREADS; default: the CPUs allowed */
+  uint64_t cache_entries; /* LATCHKEY_CACHE_ENTRIES; default 65536; 0 disables */
+  uint64_t cache_bytes;   /* LATCHKEY_CACHE_BYTES, with k, m or g; default 1 GiB; 0 disables */
+  uint64_t weights_bytes; /* packed weights; default unlimited */
+  int32_t verbose;        /* -1 = unset; lk_log_level; LATCHKEY_VERBOSE=0..3; default 1 */
+  uint32_t reserved;
+  lk_log_fn log; /* NULL: lines are dropped */
+  void *log_user;
+} lk_context_options;
+
+#define LK_CONTEXT_OPTIONS_INIT                                                                    \
+  {                                                                                                \
+    sizeof(lk_context_options), {NULL, NULL, NULL}, 0, 0, LK_UNSET, LK_UNSET, LK_UNSET, -1, 0,     \
+        NULL, NULL                                                                                 \
+  }
+
+/* What a cache entry is for; counters are kept for each. */
+typedef enum lk_kind {
+  LK_KIND_NAME = 0,  /* name key: a node's plan */
+  LK_KIND_VALUE = 1, /* value key: a primitive */
+  LK_KIND_RUN = 2,   /* a run plan of a whole graph, and its frames */
+  LK_KIND_USER = 3,  /* a value of the host's own */
+  LK_KIND_COUNT = 4
+} lk_kind;
+
+typedef struct lk_kind_stats {
+  uint64_t hits, misses, builds, failed_builds, waits, evictions;
+  uint64_t entries, bytes; /* now */
+  uint64_t build_ns;       /* total; nested builds are counted in each */
+} lk_kind_stats;
+
+typedef struct lk_stats {
+  size_t struct_size;
+  lk_kind_stats kind[LK_KIND_COUNT];
+  uint64_t entries, bytes, peak_bytes;           /* linked in the cache */
+  uint64_t unlinked_bytes;                       /* evicted, still in use by somebody */
+  uint64_t capacity_entries, capacity_bytes;     /* LK_UNLIMITED: none */
+  uint64_t weights_entries, weights_bytes;       /* packed copies now */
+  uint64_t weights_packed, weights_shared;       /* packings done; times one was found ready */
+  uint64_t weights_capacity_bytes;
+  uint64_t ref_primitives;                       /* primitives built on a ref: implementation */
+  uint64_t reorders;                             /* reorder steps in the plans that were built */
+  uint64_t allocations;                          /* calls of the context's allocator so far */
+} lk_stats;
+
+/* ---- nodes --------------------------------------------------------------------------------- */
+
+typedef enum lk_attr_type {
+  LK_ATTR_INTS = 1,   /* data: const int64_t[count]; a single INT has count 1 */
+  LK_ATTR_FLOATS = 2, /* data: const float[count] */
+  LK_ATTR_STRING = 3, /* data: const char[count], not necessarily NUL-terminated */
+  LK_ATTR_TENSOR = 4  /* data: const lk_tensor[count] */
+} lk_attr_type;
+
+typedef struct lk_attr {
+  const char *name;
+  uint32_t type; /* lk_attr_type */
+  uint32_t count;
+  const void *data;
+} lk_attr;
+
+/* Fused operators, applied to output 0 in order. X(symbol, value, name) */
+// clang-format off
+#define LK_POST_OP_LIST(X)                                                             \
+  X(LK_POST_RELU,         1, "relu")         /* x < 0 ? alpha * x : x */               \
+  X(LK_POST_CLIP,         2, "clip")         /* min(max(x, alpha), beta) */            \
+  X(LK_POST_SIGMOID,      3, "sigmoid")                                                \
+  X(LK_POST_HARDSIGMOID,  4, "hardsigmoid")  /* clip(alpha * x + beta, 0, 1) */        \
+  X(LK_POST_HARDSWISH,    5, "hardswish")    /* x * clip(x / 6 + 1/2, 0, 1) */         \
+  X(LK_POST_SWISH,        6, "swish")        /* x * sigmoid(alpha * x) */              \
+  X(LK_POST_LINEAR,       7, "linear")       /* alpha * x + beta */                    \
+  X(LK_POST_ADD,          8, "add")          /* + input */                             \
+  X(LK_POST_MUL,          9, "mul")          /* * input */                             \
+  X(LK_POST_SUB,         10, "sub")          /* - input */                             \
+  X(LK_POST_DIV,         11, "div")          /* / input */
+// clang-format on
+
+typedef enum lk_post_op_kind {
+#define LK_POST_OP_ENUM(symbol, value, name) symbol = value,
+  LK_POST_OP_LIST(LK_POST_OP_ENUM)
+#undef LK_POST_OP_ENUM
+} lk_post_op_kind;
+
+typedef struct lk_post_op {
+  uint32_t kind; /* lk_post_op_kind */
+  int32_t input; /* add .. div: index of the node's input, which broadcasts to output 0; else -1 */
+  float alpha, beta;
+} lk_post_op;
+
+typedef enum lk_input_flags {
+  LK_INPUT_ABSENT = 1, /* an optional input that is not there */
+  LK_INPUT_COPY = 2    /* `constant` is copied now; without it, its memory must stay valid and
+                          unchanged until the op is destroyed */
+} lk_input_flags;
+
+typedef struct lk_node_input {
+  const lk_tensor *constant; /* NULL: comes at run time */
+  uint32_t flags;            /* lk_input_flags */
+  uint32_t reserved;
+} lk_node_input;
+
+/* A node. Operators are ONNX's, with its attribute names and the meaning of the given opset; the
+ * operand order is ONNX's, followed by the inputs that only post-ops use. */
+typedef struct lk_node_desc {
+  size_t struct_size;
+  const char *op_type;
+  const char *domain;      /* NULL or "" = ai.onnx; "latchkey" = operators that only fusion makes */
+  const char *output_name; /* output tensor 0: part of the key; required */
+  const char *scope;       /* graph within the executor: NULL or "" = the main graph */
+  uint64_t generation;     /* raised when the node or a constant of it changes */
+  uint32_t position;       /* among nodes that write the same output tensor in place */
+  int32_t opset;           /* 7..23 */
+  uint32_t n_inputs, n_outputs, n_attrs, n_post_ops;
+  const lk_node_input *inputs;
+  const lk_attr *attrs;
+  const lk_post_op *post_ops;
+} lk_node_desc;
+
+typedef struct lk_op_info {
+  size_t struct_size;
+  const char *op_type;      /* borrowed from the op */
+  uint64_t shape_inputs;    /* bit i: input i must be known when binding, by value */
+  uint64_t in_place_inputs; /* bit i: output 0 may be written over input i */
+  uint32_t n_inputs, n_outputs;
+  uint32_t runs_on_onednn; /* 0: plain C (views, shape arithmetic) */
+  uint32_t reserved;
+} lk_op_info;
+
+typedef struct lk_bind_desc {
+  size_t struct_size;
+  const lk_tensor *inputs;   /* [n_inputs]: descriptions; data where known now (shape inputs must) */
+  const lk_layout *wishes;   /* [n_outputs]: layout wanted, LK_LAYOUT_ANY to leave it; NULL: all any */
+  uint32_t n_inputs;
+  uint32_t n_outputs;
+  int32_t in_place_input;    /* input that output 0 will be written over, or -1 */
+  int32_t threads;           /* 0 = the context's; else 1 or the context's */
+} lk_bind_desc;
+
+typedef struct lk_plan_info {
+  size_t struct_size;
+  uint64_t bytes;         /* charged to the cache for the plan itself */
+  uint64_t scratch_bytes; /* scratchpad and temporaries that a frame lends it */
+  int32_t alias_input;    /* output 0 has the bytes of this input: same pointer allowed; or -1 */
+  uint32_t n_steps;       /* primitives and kernels */
+  uint32_t n_reorders;
+  uint32_t n_ref;         /* steps on a ref: implementation */
+  const char *implementation; /* of the main primitive, as oneDNN names it; "" if none */
+} lk_plan_info;
+
+/* ---- operators that exist ------------------------------------------------------------------ */
+
+typedef struct lk_op_row {
+  const char *op_type, *domain;
+  int32_t min_opset, max_opset;
+  uint32_t runs_on_onednn, in_place, post_ops;
+  uint32_t reserved;
+  const char *summary; /* one line */
+} lk_op_row;
+
+/* ---- the cache itself ---------------------------------------------------------------------- */
+
+/* What a build hands over: a value, what it costs, and how to end it. `destroy` may run on any
+ * thread, as soon as nobody uses the value. An empty value (NULL) is an error of the build. */
+typedef struct lk_built {
+  void *value;
+  uint64_t bytes;
+  void (*destroy)(void *value, void *user);
+  void *user;
+} lk_built;
+
+typedef lk_status (*lk_build_fn)(void *arg, lk_built *out, lk_error *error);
+
+/* One entry, as cache_visit shows it. `key` is valid during the call. */
+typedef struct lk_entry_info {
+  size_t struct_size;
+  const lk_key *key;
+  uint64_t bytes;
+  uint64_t hits;
+  uint64_t age; /* 0 = used last */
+  uint32_t kind;
+  uint32_t in_use; /* references besides the cache's */
+} lk_entry_info;
+
+typedef void (*lk_visit_fn)(void *arg, const lk_entry_info *entry);
+
+/* ---- the table ----------------------------------------------------------------------------- */
+
+typedef struct lk_api {
+  size_t struct_size;
+  uint32_t version;
+  uint32_t reserved;
+
+  /* A text for a status; never NULL; static. */
+  const char *(*status_text)(lk_status status);
+  /* "0.1.0 (oneDNN 3.13.0, AVX2)": static. */
+  const char *(*version_text)(void);
+
+  /* Makes a context. `options` NULL: all defaults. LK_VERSION when the oneDNN in this process is
+   * older than 3.13; LK_OUT_OF_RANGE for a bad option or environment variable. */
+  lk_status (*context_create)(const lk_context_options *options, lk_context **out_context,
+                              lk_error *error);
+  /* Ends a context. Executors, plans and references of it must be gone. NULL is allowed. */
+  void (*context_destroy)(lk_context *context);
+  uint32_t (*context_cache_mode)(const lk_context *context); /* lk_cache_mode in force */
+  int32_t (*context_threads)(const lk_context *context);
+  const lk_allocator *(*context_allocator)(const lk_context *context);
+  /* Passes a line to the context's log function if its level is wanted. */
+  void (*context_log)(lk_context *context, lk_log_level level, const char *line);
+
+  /* Makes an executor: an identity (address and a uuid). `name` is for people; copied; may be NULL. */
+  lk_status (*executor_create)(lk_context *context, const char *name, lk_executor **out_executor,
+                               lk_error *error);
+  /* Drops the executor's entries from every thread's tables, and nobody else's. Its ops, plans and
+   * frames must be gone. NULL is allowed. */
+  void (*executor_destroy)(lk_executor *executor);
+
+  /* Makes an op of a node. Copies the description; constants as lk_input_flags say.
+   * LK_UNSUPPORTED names operator, node and opset; LK_INVALID_ARGUMENT names the attribute. */
+  lk_status (*op_create)(lk_executor *executor, const lk_node_desc *node, lk_op **out_op,
+                         lk_error *error);
+  void (*op_destroy)(lk_op *op); /* plans may outlive it; NULL is allowed */
+  lk_status (*op_info)(const lk_op *op, lk_op_info *info, lk_error *error);
+
+  /* Binds an op to shapes. `*inout_plan` is NULL or the plan of the last call, whose reference the
+   * call takes over: when nothing has changed it is handed back after one comparison. Otherwise the
+   * name key is looked up, and only a miss builds. On failure `*inout_plan` is released and NULL.
+   * LK_INVALID_ARGUMENT: types, ranks or shapes against the operator's rules; LK_OUT_OF_RANGE:
+   * sizes that overflow; LK_UNSUPPORTED: no implementation for these types. */
+  lk_status (*op_bind)(lk_op *op, const lk_bind_desc *bind, lk_plan **inout_plan, lk_error *error);
+  lk_status (*plan_info)(const lk_plan *plan, lk_plan_info *info, lk_error *error);
+  /* Type, shape and layout of output `index`; its memory needs tensor_bytes of it. */
+  lk_status (*plan_output)(const lk_plan *plan, uint32_t index, lk_tensor_desc *out,
+                           lk_error *error);
+  void (*plan_release)(lk_plan *plan);
+
+  /* A frame lends scratch memory and argument handles to plans of this executor. */
+  lk_status (*frame_create)(lk_executor *executor, lk_frame **out_frame, lk_error *error);
+  void (*frame_destroy)(lk_frame *frame); /* NULL is allowed */
+  /* Prepares a plan to run in the frame, keeps a reference to it, and returns its slot. */
+  lk_status (*frame_attach)(lk_frame *frame, lk_plan *plan, uint32_t *out_slot, lk_error *error);
+  /* Forgets all slots and their plans; keeps the memory. */
+  void (*frame_reset)(lk_frame *frame);
+  uint64_t (*frame_bytes)(const lk_frame *frame);
+  /* Runs a plan. `inputs` [n_inputs], `outputs` [n_outputs]: the caller's memory, in the layouts of
+   * the bind; pointers of constant, absent and zero-element tensors may be NULL. Takes no lock,
+   * allocates nothing and looks nothing up in Latchkey's own code. */
+  lk_status (*op_run)(lk_frame *frame, uint32_t slot, void *const *inputs, void *const *outputs,
+                      lk_error *error);
+  /* Around a series of op_run on this thread: saves the host's OpenMP thread count and sets the
+   * context's; `frame_end` restores it. `frame_begin` may be left out for a single op_run. */
+  void (*frame_begin)(lk_frame *frame);
+  void (*frame_end)(lk_frame *frame);
+
+  /* Bytes that a tensor of this description takes; LK_OUT_OF_RANGE on overflow. */
+  lk_status (*tensor_bytes)(lk_context *context, const lk_tensor_desc *desc, uint64_t *out_bytes,
+                            lk_error *error);
+  /* Copies a tensor into another layout (types and shapes equal). Either side may be plain. */
+  lk_status (*tensor_convert)(lk_context *context, const lk_tensor *from, const lk_tensor *to,
+                              lk_error *error);
+
+  /* Finds `key`, or builds the value once however many threads ask, and takes a reference.
+   * `executor` NULL: the entry belongs to the context. `out_hit` may be NULL. A failed build is
+   * returned to all who waited, and leaves nothing behind. LK_CYCLE: the build would wait for
+   * itself. With the cache off, or a capacity of 0, the value is built and only the caller has it. */
+  lk_status (*get_or_create)(lk_context *context, lk_executor *executor, const lk_key *key,
+                             lk_build_fn build, void *arg, lk_ref **out_ref, int *out_hit,
+                             lk_error *error);
+  void *(*ref_value)(const lk_ref *ref);
+  void (*ref_release)(lk_ref *ref); /* NULL is allowed */
+  /* Changes what an entry is charged for, when its value grew or shrank in use. */
+  void (*ref_charge)(lk_ref *ref, uint64_t bytes);
+
+  /* Limits of a context (`executor` NULL) or of one executor. Shrinking evicts before it returns,
+   * least recently used first. 0 empties and disables. LK_UNSET leaves one as it is. */
+  lk_status (*cache_set_capacity)(lk_context *context, lk_executor *executor, uint64_t entries,
+                                  uint64_t bytes, lk_error *error);
+  lk_status (*cache_set_weights_capacity)(lk_context *context, uint64_t bytes, lk_error *error);
+  lk_status (*cache_clear)(lk_context *context, lk_executor *executor, lk_error *error);
+  /* Gives freed memory back to the operating system (malloc_trim): milliseconds; never done on a
+   * request path by the library itself. */
+  void (*cache_trim)(lk_context *context);
+  lk_status (*cache_stats)(lk_context *context, lk_executor *executor, lk_stats *out,
+                           lk_error *error);
+  /* Shows every entry of the tables that can be reached (shared mode: all; per-thread mode: those
+   * of the calling thread and of threads that are outside a call). */
+  lk_status (*cache_visit)(lk_context *context, lk_visit_fn visit, void *arg, lk_error *error);
+
+  /* Keys of the host's own, see key.h. */
+  lk_status (*key_create)(lk_context *context, lk_executor *executor, const lk_key_desc *desc,
+                          lk_key **out_key, lk_error *error);
+  lk_status (*key_parse)(lk_context *context, const char *text, lk_key **out_key, lk_error *error);
+  /* Writes at most `capacity` bytes with the terminating NUL; `*out_length` (may be NULL) is the
+   * length without it that the whole text has. */
+  lk_status (*key_print)(lk_context *context, const lk_key *key, char *buffer, size_t capacity,
+                         size_t *out_length, lk_error *error);
+  void (*key_destroy)(lk_context *context, lk_key *key);
+
+  /* The rows of the operator table: NULL when `index` is past the end. Valid until this thread asks
+   * again; the texts are static. */
+  const lk_op_row *(*op_row)(uint32_t index);
+} lk_api;
+
+/* The table for this version, or NULL when the library does not speak it. Thread-safe. */
+LK_EXPORT const lk_api *lk_get_api(uint32_t version);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,130 @@
+/* Level 2 of the ABI: open a model, run named tensors. Implemented on level 1.
+ *
+ * Threads: a session may be run from any number of threads at once. Closing it while a run is on
+ * is an error of the caller.
+ */
+#ifndef LATCHKEY_SESSION_H
+#define LATCHKEY_SESSION_H
+
+#include <latchkey/latchkey.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LK_SESSION_API_VERSION 0u
+
+typedef struct lk_session lk_session;
+
+typedef struct lk_session_options {
+  size_t struct_size;
+  const char *const *disabled_passes; /* names as `latchkey inspect` shows them; unknown: an error */
+  uint32_t n_disabled_passes;
+  int32_t run_plans; /* 1 on, 0 off (every operator asks by name key at each run); -1: default on,
+                        off where the cache is off */
+} lk_session_options;
+
+#define LK_SESSION_OPTIONS_INIT                                                                    \
+  { sizeof(lk_session_options), NULL, 0, -1 }
+
+/* An input or output of a model. Dimensions that are not fixed are -1, with a name in `symbols`
+ * ("" if it has none); rank -1: even the rank is open. */
+typedef struct lk_value_info {
+  size_t struct_size;
+  const char *name; /* borrowed from the session */
+  uint32_t dtype;
+  int32_t rank;
+  int64_t dims[LK_MAX_RANK];
+  const char *symbols[LK_MAX_RANK];
+} lk_value_info;
+
+/* A named tensor to run. Plain layout. An input is never written to. An output with `data` NULL is
+ * allocated by the library (release with outputs_release) and its desc is filled; with `data` set,
+ * desc states the room: type and number of elements must equal what the run produces, else
+ * LK_INVALID_ARGUMENT with both shapes in the message and no byte written. */
+typedef struct lk_named_tensor {
+  const char *name;
+  lk_tensor tensor;
+} lk_named_tensor;
+
+typedef struct lk_run_options {
+  size_t struct_size;
+  const volatile int32_t *cancel; /* NULL, or a flag: non-zero ends the run between two operators */
+  uint64_t deadline_ns;           /* CLOCK_MONOTONIC; 0: none; looked at once before operators */
+} lk_run_options;
+
+typedef struct lk_session_stats {
+  size_t struct_size;
+  uint64_t nodes_in_file, nodes, constants, weights_bytes; /* after passes; bytes of constants */
+  uint64_t runs, run_plan_hits, run_plan_builds;
+  uint64_t frames, arena_bytes; /* alive now */
+  uint64_t load_ns;
+} lk_session_stats;
+
+/* A node as it runs. `passes` names what was fused into it ("bias,relu"). Borrowed. */
+typedef struct lk_session_node {
+  size_t struct_size;
+  const char *op_type, *domain, *name, *output_name, *fused;
+  const char *implementation; /* of the newest bind; "" before the first run */
+  uint32_t runs_on_onednn;
+  uint32_t reserved;
+} lk_session_node;
+
+typedef struct lk_session_pass {
+  const char *name, *summary;
+  uint64_t changes; /* rewrites done in this session */
+  int32_t enabled;
+} lk_session_pass;
+
+typedef struct lk_session_api {
+  size_t struct_size;
+  uint32_t version;
+  uint32_t reserved;
+
+  /* Opens an ONNX file. External data must lie in the model's folder. LK_NOT_FOUND, LK_IO,
+   * LK_MALFORMED (what and at which byte), LK_UNSUPPORTED (operator, node, opset). */
+  lk_status (*open)(lk_context *context, const char *path, const lk_session_options *options,
+                    lk_session **out_session, lk_error *error);
+  /* The same from memory, which must stay valid until close. No external data. */
+  lk_status (*open_memory)(lk_context *context, const void *data, size_t size,
+                           const lk_session_options *options, lk_session **out_session,
+                           lk_error *error);
+  void (*close)(lk_session *session); /* NULL is allowed */
+
+  uint32_t (*input_count)(const lk_session *session);
+  uint32_t (*output_count)(const lk_session *session);
+  lk_status (*input_info)(const lk_session *session, uint32_t index, lk_value_info *out,
+                          lk_error *error);
+  lk_status (*output_info)(const lk_session *session, uint32_t index, lk_value_info *out,
+                           lk_error *error);
+  /* Metadata of the file: NULL past the end, or when the key is not there. Borrowed. */
+  const char *(*metadata_key)(const lk_session *session, uint32_t index);
+  const char *(*metadata_value)(const lk_session *session, const char *key);
+
+  /* Runs the model. All inputs without a default must be given, each once; outputs that are not
+   * asked for are not copied out. Nothing is written to any output when the call fails before the
+   * first operator; after that, outputs are undefined on failure and library-allocated ones are
+   * freed and NULL. LK_NOT_FOUND names an unknown or missing tensor. */
+  lk_status (*run)(lk_session *session, const lk_named_tensor *inputs, uint32_t n_inputs,
+                   lk_named_tensor *outputs, uint32_t n_outputs, const lk_run_options *options,
+                   lk_error *error);
+  /* Frees the data of outputs that the library allocated, and sets it NULL. */
+  void (*outputs_release)(lk_session *session, lk_named_tensor *outputs, uint32_t n_outputs);
+
+  lk_status (*stats)(lk_session *session, lk_session_stats *out, lk_error *error);
+  uint32_t (*node_count)(const lk_session *session);
+  lk_status (*node_info)(const lk_session *session, uint32_t index, lk_session_node *out,
+                         lk_error *error);
+  /* Passes in the order in which they run: returns 0 past the end. */
+  int (*pass_info)(const lk_session *session, uint32_t index, lk_session_pass *out);
+  /* The executor behind the session: for capacities and statistics. Borrowed. */
+  lk_executor *(*executor)(const lk_session *session);
+} lk_session_api;
+
+LK_EXPORT const lk_session_api *lk_get_session_api(uint32_t version);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

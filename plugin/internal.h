@@ -1,0 +1,84 @@
+/* The objects behind the ABI: private to the .c files of this folder. */
+#ifndef LK_PLUGIN_INTERNAL_H
+#define LK_PLUGIN_INTERNAL_H
+
+#include <latchkey/latchkey.h>
+#include <stdatomic.h>
+
+#include "keys/identity.h"
+#include "ops/layout.h"
+#include "ops/packing.h"
+#include "ops/planner.h"
+
+struct lk_context {
+  lk_allocator host_allocator; /* as given */
+  lk_allocator allocator;      /* counts, then asks the host's */
+  _Atomic uint64_t allocations;
+  lk_ops_env env;
+  int32_t log_level;
+  lk_log_fn log;
+  void *log_user;
+};
+
+struct lk_executor {
+  lk_context *context;
+  lk_executor_identity identity;
+  lk_quota *quota;
+  char *name;
+};
+
+struct lk_op {
+  lk_executor *executor;
+  uint64_t serial; /* never used again: tells plans of this op from those of others */
+  lk_op_node node;
+  lk_key *fixed;      /* the part of the name key that all calls share */
+  bool *comes_at_run; /* [n_inputs]: neither constant nor absent */
+  bool has_shape_inputs;
+};
+
+/* Reads options: struct, then environment, then defaults (options.c). */
+lk_status lk_context_options_read(const lk_context_options *given, lk_context_options *out,
+                                  lk_error *error);
+
+/* A plan is a reference to the cached body. */
+static inline const lk_plan_body *lk_plan_get_body(const lk_plan *plan) {
+  return lk_ref_value((const lk_ref *)plan);
+}
+
+/* The functions of the table, by file. context.c: */
+lk_status lk_context_create(const lk_context_options *options, lk_context **out_context,
+                            lk_error *error);
+void lk_context_destroy(lk_context *context);
+void lk_context_log(lk_context *context, lk_log_level level, const char *line);
+lk_status lk_executor_create(lk_context *context, const char *name, lk_executor **out_executor,
+                             lk_error *error);
+void lk_executor_destroy(lk_executor *executor);
+const char *lk_version_text(void);
+/* op.c: */
+lk_status lk_op_create(lk_executor *executor, const lk_node_desc *node, lk_op **out_op,
+                       lk_error *error);
+void lk_op_destroy(lk_op *op);
+lk_status lk_op_info_get(const lk_op *op, lk_op_info *info, lk_error *error);
+/* bind.c: */
+lk_status lk_op_bind(lk_op *op, const lk_bind_desc *bind, lk_plan **inout_plan, lk_error *error);
+lk_status lk_plan_info_get(const lk_plan *plan, lk_plan_info *info, lk_error *error);
+lk_status lk_plan_output(const lk_plan *plan, uint32_t index, lk_tensor_desc *out, lk_error *error);
+void lk_plan_release(lk_plan *plan);
+/* frame.c: */
+lk_status lk_frame_create(lk_executor *executor, lk_frame **out_frame, lk_error *error);
+void lk_frame_destroy(lk_frame *frame);
+lk_status lk_frame_attach(lk_frame *frame, lk_plan *plan, uint32_t *out_slot, lk_error *error);
+void lk_frame_reset(lk_frame *frame);
+uint64_t lk_frame_bytes(const lk_frame *frame);
+lk_status lk_op_run(lk_frame *frame, uint32_t slot, void *const *inputs, void *const *outputs,
+                    lk_error *error);
+void lk_frame_begin(lk_frame *frame);
+void lk_frame_end(lk_frame *frame);
+/* key_api.c: */
+lk_status lk_user_key_create(lk_context *context, lk_executor *executor, const lk_key_desc *desc,
+                             lk_key **out_key, lk_error *error);
+/* library.c: the one owner of oneDNN's process-wide settings. */
+lk_status lk_library_acquire(lk_error *error); /* LK_VERSION: too old */
+void lk_library_release(void);
+
+#endif

@@ -1,0 +1,77 @@
+/* Keys of the host's own. */
+#include <string.h>
+
+#include "plugin/base/status.h"
+#include "plugin/base/struct.h"
+#include "plugin/base/tensor.h"
+#include "plugin/internal.h"
+
+static lk_status word(lk_context *context, const char *text, uint32_t *out_id, lk_error *error) {
+  if (text == NULL) text = "";
+  return lk_intern_get(context->env.intern, text, strlen(text), out_id, error);
+}
+
+static lk_status add_records(lk_context *context, const lk_key_desc *desc, lk_key_builder *key,
+                             lk_error *error) {
+  lk_status status = LK_OK;
+  for (uint32_t i = 0; i < desc->n_tensors; i++) {
+    LK_TRY(lk_tensor_size(&desc->tensors[i], "a key's tensor", NULL, NULL, error));
+    lk_key_add_tensor(key, LK_WORD_INPUT, i, &desc->tensors[i], 0);
+  }
+  for (uint32_t i = 0; i < desc->n_attrs; i++) {
+    uint32_t name = 0;
+    LK_TRY(word(context, desc->attrs[i].name, &name, error));
+    lk_key_add_attr(key, name, desc->attrs[i].values, desc->attrs[i].count);
+  }
+  for (uint32_t i = 0; i < desc->n_values; i++) {
+    LK_TRY(lk_tensor_size(&desc->values[i].desc, "a key's value", NULL, NULL, error));
+    lk_key_add_value(key, LK_WORD_VALUE, i, &desc->values[i]);
+  }
+cleanup:
+  return status;
+}
+
+lk_status lk_user_key_create(lk_context *context, lk_executor *executor, const lk_key_desc *given,
+                             lk_key **out_key, lk_error *error) {
+  *out_key = NULL;
+  lk_status status = LK_OK;
+  lk_key_desc desc = {0};
+  lk_key_head head = {0};
+  lk_key_builder builder;
+  lk_key key;
+  status = lk_struct_read(&desc, sizeof desc, given, "a key description", error);
+  if (status != LK_OK) return status;
+  if (desc.name == NULL || desc.kind > LK_KEY_RUN) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to make a key: kind is %u and name %s; 0 or 1, and a name is required",
+                   desc.kind, desc.name != NULL ? "given" : "NULL");
+  }
+  head.kind = desc.kind == LK_KEY_RUN ? LK_KIND_RUN : LK_KIND_USER;
+  head.generation = desc.generation;
+  head.isa = context->env.isa;
+  head.library = context->env.library;
+  if (executor != NULL) {
+    head.executor = executor->identity.address;
+    head.uuid_high = executor->identity.uuid_high;
+    head.uuid_low = executor->identity.uuid_low;
+  }
+  status = word(context, desc.scope, &head.scope, error);
+  if (status == LK_OK) status = word(context, desc.name, &head.out, error);
+  if (status == LK_OK) status = word(context, desc.tag, &head.in_place, error);
+  if (status != LK_OK) return status;
+  lk_key_begin(&builder, &context->allocator, &head);
+  lk_key_seal(&builder);
+  lk_key_call call = {.threads = context->env.threads, .over = -1};
+  if (lk_cache_mode_get(context->env.cache) == LK_CACHE_THREAD) {
+    const lk_thread_identity thread = lk_thread_identity_get();
+    call.thread = thread.hash;
+    call.thread_generation = thread.generation;
+  }
+  lk_key_add_call(&builder, &call);
+  LK_TRY(add_records(context, &desc, &builder, error));
+  LK_TRY(lk_key_finish(&builder, &key, error));
+  LK_TRY(lk_key_copy(&context->allocator, &key, out_key, error));
+cleanup:
+  lk_key_builder_release(&builder);
+  return status;
+}

@@ -1,0 +1,334 @@
+/* op_create: a node's description becomes an immutable op, and the fixed part of its name key. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "plugin/base/alloc.h"
+#include "plugin/base/status.h"
+#include "plugin/base/struct.h"
+#include "plugin/base/tensor.h"
+#include "plugin/internal.h"
+
+#define MAX_INPUTS 4096
+#define MAX_POST_OPS 32
+#define KEPT_CONSTANT_BYTES 4096
+
+static _Atomic uint64_t next_serial = 1;
+
+/* Words that only fixed parts of name keys use. */
+static lk_status intern(const lk_op *op, const char *text, size_t length, uint32_t *out_id,
+                        lk_error *error) {
+  return lk_intern_get(op->executor->context->env.intern, text, length, out_id, error);
+}
+
+static lk_status check_desc(const lk_node_desc *desc, lk_error *error) {
+  if (desc->op_type == NULL || desc->output_name == NULL || desc->output_name[0] == '\0') {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to create an op: op_type and output_name are required");
+  }
+  if (desc->n_outputs < 1 || desc->n_inputs > MAX_INPUTS || desc->n_outputs > 64 ||
+      desc->n_post_ops > MAX_POST_OPS) {
+    return lk_fail(
+        error, LK_OUT_OF_RANGE,
+        "failed to create %s '%s': %u inputs, %u outputs, %u post-ops; at most %d, 1 to 64, "
+        "at most %d",
+        desc->op_type, desc->output_name, desc->n_inputs, desc->n_outputs, desc->n_post_ops,
+        MAX_INPUTS, MAX_POST_OPS);
+  }
+  for (uint32_t i = 0; i < desc->n_post_ops; i++) {
+    const lk_post_op *post_op = &desc->post_ops[i];
+    const bool binary = post_op->kind >= LK_POST_ADD && post_op->kind <= LK_POST_DIV;
+    const bool known = post_op->kind >= LK_POST_RELU && post_op->kind <= LK_POST_DIV;
+    const bool has_input = post_op->input >= 0 && (uint32_t)post_op->input < desc->n_inputs;
+    if (!known || (binary && !has_input) || (!binary && post_op->input != -1)) {
+      return lk_fail(
+          error, LK_INVALID_ARGUMENT,
+          "failed to create %s '%s': post-op %u has kind %u and input %d; binary kinds need "
+          "an input of the node, the others -1",
+          desc->op_type, desc->output_name, i, post_op->kind, post_op->input);
+    }
+  }
+  return LK_OK;
+}
+
+static uint32_t count_operands(const lk_node_desc *desc) {
+  uint32_t count = desc->n_inputs;
+  for (uint32_t i = 0; i < desc->n_post_ops; i++) {
+    if (desc->post_ops[i].input >= 0 && (uint32_t)desc->post_ops[i].input < count) {
+      count = (uint32_t)desc->post_ops[i].input;
+    }
+  }
+  return count;
+}
+
+static lk_status check_counts(const lk_op_node *node, lk_error *error) {
+  const lk_op_class *row = node->class_;
+  if (node->n_operands < row->min_inputs || node->n_operands > row->max_inputs ||
+      node->n_outputs > row->max_outputs) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to create %s '%s': %u inputs and %u outputs; %u to %u, and at most %u",
+                   row->op_type, node->output_name, node->n_operands, node->n_outputs,
+                   row->min_inputs, row->max_inputs, row->max_outputs);
+  }
+  for (uint32_t i = 0; i < row->min_inputs; i++) {
+    if (lk_op_has(node, i)) continue;
+    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to create %s '%s': input %u is required",
+                   row->op_type, node->output_name, i);
+  }
+  if (node->n_post_ops > 0 && !row->post_ops) {
+    return lk_fail(error, LK_UNSUPPORTED, "failed to create %s '%s': it takes no post-ops",
+                   row->op_type, node->output_name);
+  }
+  return LK_OK;
+}
+
+/* One constant input: into the weights store, and small ones also kept at hand. */
+static lk_status add_constant(lk_op *op, uint32_t index, const lk_node_input *input,
+                              lk_node_constant *out, lk_error *error) {
+  const lk_ops_env *env = &op->executor->context->env;
+  const lk_tensor *tensor = input->constant;
+  int64_t bytes = 0;
+  lk_status status = lk_tensor_size(&tensor->desc, "a constant", NULL, &bytes, error);
+  if (status != LK_OK) return status;
+  if (tensor->desc.layout != LK_LAYOUT_PLAIN || (tensor->data == NULL && bytes > 0)) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to create %s '%s': constant input %u must be plain and have data",
+                   op->node.class_->op_type, op->node.output_name, index);
+  }
+  const size_t element = lk_dtype_size(tensor->desc.dtype);
+  const bool aligned = (uintptr_t)tensor->data % element == 0;
+  const bool copy = (input->flags & LK_INPUT_COPY) != 0 || !aligned;
+  status = lk_weights_intern(env->weights, tensor->data, (size_t)bytes, copy, &out->content, error);
+  if (status != LK_OK) return status;
+  out->lent = copy ? NULL : tensor->data;
+  out->tensor.desc = tensor->desc;
+  const bool is_shape = index < 64 && (op->node.class_->shape_inputs >> index & 1) != 0;
+  if (is_shape || bytes <= KEPT_CONSTANT_BYTES) {
+    out->tensor.data = lk_alloc_aligned(env->allocator, (size_t)bytes, LK_DATA_ALIGNMENT);
+    if (out->tensor.data == NULL) return lk_fail_memory(error, "a constant", (size_t)bytes);
+    if (bytes > 0) memcpy(out->tensor.data, tensor->data, (size_t)bytes);
+  }
+  return LK_OK;
+}
+
+static lk_status add_inputs(lk_op *op, const lk_node_desc *desc, lk_error *error) {
+  const lk_allocator *allocator = op->executor->context->env.allocator;
+  lk_node_constant *constants = lk_calloc(allocator, desc->n_inputs, sizeof *constants);
+  op->comes_at_run = lk_calloc(allocator, desc->n_inputs, sizeof *op->comes_at_run);
+  op->node.constants = constants;
+  if (constants == NULL || op->comes_at_run == NULL) {
+    return lk_fail_memory(error, "an op's inputs", desc->n_inputs * sizeof *constants);
+  }
+  for (uint32_t i = 0; i < desc->n_inputs; i++) {
+    const lk_node_input *input = &desc->inputs[i];
+    const bool absent = i < 64 && (op->node.absent >> i & 1) != 0;
+    op->comes_at_run[i] = !absent && input->constant == NULL;
+    if (absent || input->constant == NULL) {
+      const bool is_shape = i < 64 && (op->node.class_->shape_inputs >> i & 1) != 0;
+      if (!absent && is_shape) op->has_shape_inputs = true;
+      continue;
+    }
+    lk_status status = add_constant(op, i, input, &constants[i], error);
+    if (status != LK_OK) return status;
+  }
+  return LK_OK;
+}
+
+static lk_status add_post_ops(lk_op *op, const lk_node_desc *desc, lk_error *error) {
+  lk_post_op own[LK_MAX_OWN_POST_OPS];
+  uint32_t n_own = 0;
+  if (op->node.class_->own_post_ops != NULL) {
+    n_own = op->node.class_->own_post_ops(op->node.params, lk_op_has(&op->node, 2), own);
+  }
+  const uint32_t count = n_own + desc->n_post_ops;
+  lk_post_op *all = lk_calloc(op->executor->context->env.allocator, count, sizeof *all);
+  if (all == NULL) return lk_fail_memory(error, "post-ops", count * sizeof *all);
+  if (n_own > 0) memcpy(all, own, n_own * sizeof *all);
+  if (desc->n_post_ops > 0) memcpy(all + n_own, desc->post_ops, desc->n_post_ops * sizeof *all);
+  op->node.post_ops = all;
+  op->node.n_post_ops = count;
+  return LK_OK;
+}
+
+/* Attributes are part of a node, which its name stands for; they are in the key all the same, so
+ * that a host that uses a name twice still never gets another node's plan. */
+static lk_status key_attr(const lk_op *op, const lk_attr *attr, lk_key_builder *key,
+                          lk_error *error) {
+  uint32_t name = 0;
+  lk_status status = intern(op, attr->name, strlen(attr->name), &name, error);
+  if (status != LK_OK) return status;
+  switch (attr->type) {
+  case LK_ATTR_INTS:
+    lk_key_add_attr(key, name, attr->data, attr->count);
+    return LK_OK;
+  case LK_ATTR_FLOATS:
+  case LK_ATTR_STRING: {
+    const bool text = attr->type == LK_ATTR_STRING;
+    const int64_t count = attr->count;
+    const lk_tensor value = {.desc = lk_tensor_desc_make(text ? LK_U8 : LK_F32, 1, &count),
+                             .data = (void *)(uintptr_t)attr->data};
+    lk_key_add_value(key, name, 0, &value);
+    return LK_OK;
+  }
+  default:
+    for (uint32_t i = 0; i < attr->count; i++) {
+      const lk_tensor *tensor = (const lk_tensor *)attr->data + i;
+      status = lk_tensor_size(&tensor->desc, attr->name, NULL, NULL, error);
+      if (status != LK_OK) return status;
+      lk_key_add_value(key, name, i, tensor);
+    }
+    return LK_OK;
+  }
+}
+
+static lk_status make_head(const lk_op *op, const lk_node_desc *desc, lk_key_head *out,
+                           lk_error *error) {
+  char in_place[128] = "";
+  const lk_op_class *row = op->node.class_;
+  const lk_ops_env *env = &op->executor->context->env;
+  const char *scope = desc->scope != NULL ? desc->scope : "";
+  if (row->in_place_text != NULL) {
+    row->in_place_text(&op->node, in_place, sizeof in_place);
+  } else if (row->in_place_inputs != 0) {
+    memcpy(in_place, row->op_type, strlen(row->op_type) + 1);
+  }
+  *out = (lk_key_head){.kind = LK_KIND_NAME,
+                       .position = desc->position,
+                       .precision = LK_F32,
+                       .math_mode = env->math_mode,
+                       .engine = env->engine_id,
+                       .isa = env->isa,
+                       .library = env->library,
+                       .generation = desc->generation,
+                       .executor = op->executor->identity.address,
+                       .uuid_high = op->executor->identity.uuid_high,
+                       .uuid_low = op->executor->identity.uuid_low};
+  lk_status status = intern(op, row->op_type, strlen(row->op_type), &out->op, error);
+  if (status == LK_OK) status = intern(op, scope, strlen(scope), &out->scope, error);
+  if (status == LK_OK) {
+    status = intern(op, desc->output_name, strlen(desc->output_name), &out->out, error);
+  }
+  if (status == LK_OK) status = intern(op, in_place, strlen(in_place), &out->in_place, error);
+  return status;
+}
+
+static lk_status make_fixed(lk_op *op, const lk_node_desc *desc, lk_error *error) {
+  const lk_allocator *allocator = op->executor->context->env.allocator;
+  lk_key_head head;
+  lk_key_builder builder;
+  lk_key key;
+  lk_status status = make_head(op, desc, &head, error);
+  if (status != LK_OK) return status;
+  lk_key_begin(&builder, allocator, &head);
+  const int64_t counts[] = {desc->opset, desc->n_inputs, desc->n_outputs};
+  lk_key_add_attr(&builder, LK_WORD_FLAGS, counts, 3);
+  for (uint32_t i = 0; i < desc->n_attrs && status == LK_OK; i++) {
+    status = key_attr(op, &desc->attrs[i], &builder, error);
+  }
+  for (uint32_t i = 0; i < op->node.n_post_ops; i++) {
+    const lk_post_op *post_op = &op->node.post_ops[i];
+    const lk_key_post_op record = {.kind = post_op->kind,
+                                   .input = post_op->input,
+                                   .alpha = (uint32_t)lk_float_bits(post_op->alpha),
+                                   .beta = (uint32_t)lk_float_bits(post_op->beta)};
+    lk_key_add_post_op(&builder, &record);
+  }
+  for (uint32_t i = 0; i < op->node.n_inputs; i++) {
+    const lk_node_constant *constant = &op->node.constants[i];
+    if (constant->content != NULL) {
+      lk_key_add_content(&builder, LK_WORD_INPUT, i, lk_content_id(constant->content));
+      lk_key_add_tensor(&builder, LK_WORD_VALUE, i, &constant->tensor.desc, 0);
+    } else if (op->comes_at_run[i]) {
+      lk_key_add_content(&builder, LK_WORD_INPUT, i, 0);
+    }
+  }
+  lk_key_seal(&builder);
+  if (status == LK_OK) status = lk_key_finish(&builder, &key, error);
+  if (status == LK_OK) status = lk_key_copy(allocator, &key, &op->fixed, error);
+  lk_key_builder_release(&builder);
+  return status;
+}
+
+static lk_status fill(lk_op *op, const lk_node_desc *desc, lk_error *error) {
+  const lk_allocator *allocator = op->executor->context->env.allocator;
+  lk_op_node *node = &op->node;
+  node->output_name = lk_strdup(allocator, desc->output_name);
+  if (node->output_name == NULL) {
+    return lk_fail_memory(error, "an op's name", strlen(desc->output_name));
+  }
+  node->opset = desc->opset;
+  node->n_inputs = desc->n_inputs;
+  node->n_outputs = desc->n_outputs;
+  node->n_operands = count_operands(desc);
+  node->n_post_ops = desc->n_post_ops;
+  for (uint32_t i = 0; i < desc->n_inputs && i < 64; i++) {
+    if ((desc->inputs[i].flags & LK_INPUT_ABSENT) != 0) node->absent |= UINT64_C(1) << i;
+  }
+  lk_status status = check_counts(node, error);
+  if (status != LK_OK) return status;
+  void *params = lk_calloc(allocator, 1, node->class_->params_size);
+  node->params = params;
+  if (params == NULL) return lk_fail_memory(error, "an op's parameters", node->class_->params_size);
+  if (node->class_->parse != NULL) {
+    lk_attrs attrs = {.node = desc, .status = LK_OK, .error = error};
+    node->class_->parse(&attrs, params);
+    if (attrs.status != LK_OK) return attrs.status;
+  }
+  status = add_inputs(op, desc, error);
+  if (status == LK_OK) status = add_post_ops(op, desc, error);
+  if (status == LK_OK) status = make_fixed(op, desc, error);
+  return status;
+}
+
+lk_status lk_op_create(lk_executor *executor, const lk_node_desc *node, lk_op **out_op,
+                       lk_error *error) {
+  *out_op = NULL;
+  lk_node_desc desc = {0};
+  const lk_op_class *row = NULL;
+  lk_status status = lk_struct_read(&desc, sizeof desc, node, "a node description", error);
+  if (status == LK_OK) status = check_desc(&desc, error);
+  if (status == LK_OK) {
+    status = lk_op_class_find(desc.op_type, desc.domain, desc.opset, &row, error);
+  }
+  if (status != LK_OK) return status;
+  lk_op *op = lk_calloc(&executor->context->allocator, 1, sizeof *op);
+  if (op == NULL) return lk_fail_memory(error, "an op", sizeof *op);
+  op->executor = executor;
+  op->serial = atomic_fetch_add_explicit(&next_serial, 1, memory_order_relaxed);
+  op->node.class_ = row;
+  status = fill(op, &desc, error);
+  if (status != LK_OK) {
+    lk_op_destroy(op);
+    return status;
+  }
+  *out_op = op;
+  return LK_OK;
+}
+
+void lk_op_destroy(lk_op *op) {
+  if (op == NULL) return;
+  const lk_allocator *allocator = &op->executor->context->allocator;
+  for (uint32_t i = 0; op->node.constants != NULL && i < op->node.n_inputs; i++) {
+    const lk_node_constant *constant = &op->node.constants[i];
+    if (constant->content != NULL) lk_content_release(constant->content, constant->lent);
+    lk_free(allocator, constant->tensor.data);
+  }
+  lk_free(allocator, (void *)(uintptr_t)op->node.constants);
+  lk_free(allocator, (void *)(uintptr_t)op->node.post_ops);
+  lk_free(allocator, (void *)(uintptr_t)op->node.params);
+  lk_free(allocator, (void *)(uintptr_t)op->node.output_name);
+  lk_free(allocator, op->comes_at_run);
+  lk_free(allocator, op->fixed);
+  lk_free(allocator, op);
+}
+
+lk_status lk_op_info_get(const lk_op *op, lk_op_info *info, lk_error *error) {
+  const lk_op_class *row = op->node.class_;
+  const lk_op_info filled = {.struct_size = sizeof filled,
+                             .op_type = row->op_type,
+                             .shape_inputs = row->shape_inputs & ~op->node.absent,
+                             .in_place_inputs = row->in_place_inputs,
+                             .n_inputs = op->node.n_inputs,
+                             .n_outputs = op->node.n_outputs,
+                             .runs_on_onednn = row->runs_on_onednn ? 1U : 0U};
+  return lk_struct_write(info, &filled, sizeof filled, "op info", error);
+}

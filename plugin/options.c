@@ -1,0 +1,135 @@
+/* Context options: the struct first, then the environment, then the defaults. */
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plugin/base/status.h"
+#include "plugin/base/struct.h"
+#include "plugin/internal.h"
+
+#define MAX_THREADS 1024
+#define DEFAULT_ENTRIES UINT64_C(65536)
+#define DEFAULT_BYTES (UINT64_C(1) << 30)
+
+/* A number with an optional k, m or g behind it (times 1024, 1024^2, 1024^3). */
+static bool parse_number(const char *text, bool allow_unit, uint64_t *out) {
+  if (*text < '0' || *text > '9') return false;
+  char *end = NULL;
+  errno = 0;
+  unsigned long long value = strtoull(text, &end, 10);
+  if (errno != 0) return false;
+  int shift = 0;
+  if (allow_unit && *end != '\0') {
+    const char *units = "kmg";
+    const char *found = strchr(units, *end >= 'A' && *end <= 'Z' ? *end + ('a' - 'A') : *end);
+    if (found == NULL) return false;
+    shift = 10 * (int)(found - units + 1);
+    end++;
+  }
+  if (*end != '\0' || value > UINT64_MAX >> shift) return false;
+  *out = (uint64_t)value << shift;
+  return true;
+}
+
+/* Replaces `*value` by the environment variable's when the variable is set and not empty. */
+static lk_status read_number(const char *variable, bool allow_unit, uint64_t least, uint64_t most,
+                             uint64_t *value, lk_error *error) {
+  const char *text = getenv(variable);
+  if (text == NULL || text[0] == '\0') return LK_OK;
+  uint64_t number = 0;
+  if (!parse_number(text, allow_unit, &number) || number < least || number > most) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to read the environment variable %s: '%.64s', a number from %" PRIu64
+                   " to %" PRIu64 "%s",
+                   variable, text, least, most, allow_unit ? ", with k, m or g" : "");
+  }
+  *value = number;
+  return LK_OK;
+}
+
+static lk_status read_mode(uint32_t *mode, lk_error *error) {
+  static const struct {
+    const char *name;
+    uint32_t mode;
+  } modes[] = {{"off", LK_CACHE_OFF}, {"thread", LK_CACHE_THREAD}, {"shared", LK_CACHE_SHARED}};
+  const char *text = getenv("LATCHKEY_CACHE");
+  if (text == NULL || text[0] == '\0') return LK_OK;
+  for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+    if (strcmp(text, modes[i].name) == 0) {
+      *mode = modes[i].mode;
+      return LK_OK;
+    }
+  }
+  return lk_fail(error, LK_OUT_OF_RANGE,
+                 "failed to read the environment variable LATCHKEY_CACHE: '%.64s', one of off, "
+                 "thread, shared",
+                 text);
+}
+
+static int32_t allowed_cpus(void) {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  const int count = CPU_COUNT(&set);
+  return count < 1 ? 1 : count > MAX_THREADS ? MAX_THREADS : count;
+}
+
+static lk_status check_struct(const lk_context_options *options, lk_error *error) {
+  const bool has_alloc = options->allocator.alloc != NULL,
+             has_free = options->allocator.free != NULL;
+  if (has_alloc != has_free) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to read option 'allocator': one of alloc and free is NULL, give both");
+  }
+  if (options->cache_mode > LK_CACHE_SHARED) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to read option 'cache_mode': %" PRIu32 ", 0 to %d", options->cache_mode,
+                   LK_CACHE_SHARED);
+  }
+  if (options->threads < 0 || options->threads > MAX_THREADS) {
+    return lk_fail(error, LK_OUT_OF_RANGE, "failed to read option 'threads': %" PRId32 ", 1 to %d",
+                   options->threads, MAX_THREADS);
+  }
+  if (options->verbose < -1 || options->verbose > LK_LOG_DEBUG) {
+    return lk_fail(error, LK_OUT_OF_RANGE, "failed to read option 'verbose': %" PRId32 ", 0 to %d",
+                   options->verbose, LK_LOG_DEBUG);
+  }
+  return LK_OK;
+}
+
+lk_status lk_context_options_read(const lk_context_options *given, lk_context_options *out,
+                                  lk_error *error) {
+  lk_status status = LK_OK;
+  const lk_context_options defaults = LK_CONTEXT_OPTIONS_INIT;
+  *out = defaults;
+  if (given != NULL) LK_TRY(lk_struct_read(out, sizeof *out, given, "context options", error));
+  LK_TRY(check_struct(out, error));
+  if (out->cache_mode == LK_CACHE_DEFAULT) {
+    out->cache_mode = LK_CACHE_SHARED;
+    LK_TRY(read_mode(&out->cache_mode, error));
+  }
+  if (out->threads == 0) {
+    uint64_t threads = (uint64_t)allowed_cpus();
+    LK_TRY(read_number("LATCHKEY_THREADS", false, 1, MAX_THREADS, &threads, error));
+    out->threads = (int32_t)threads;
+  }
+  if (out->cache_entries == LK_UNSET) {
+    out->cache_entries = DEFAULT_ENTRIES;
+    LK_TRY(read_number("LATCHKEY_CACHE_ENTRIES", false, 0, LK_UNLIMITED - 1, &out->cache_entries,
+                       error));
+  }
+  if (out->cache_bytes == LK_UNSET) {
+    out->cache_bytes = DEFAULT_BYTES;
+    LK_TRY(
+        read_number("LATCHKEY_CACHE_BYTES", true, 0, LK_UNLIMITED - 1, &out->cache_bytes, error));
+  }
+  if (out->weights_bytes == LK_UNSET) out->weights_bytes = LK_UNLIMITED;
+  if (out->verbose == -1) {
+    uint64_t verbose = LK_LOG_WARNING;
+    LK_TRY(read_number("LATCHKEY_VERBOSE", false, 0, LK_LOG_DEBUG, &verbose, error));
+    out->verbose = (int32_t)verbose;
+  }
+cleanup:
+  return status;
+}
