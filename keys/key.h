@@ -1,0 +1,198 @@
+/* What a key is: a head and counted, typed records, as bytes, and how it is built and read.
+ *
+ * Layout: [head][records of the fixed part][records of the call]. The fixed part describes what
+ * does not change between calls (a node, and everything that is constant about it); its hash is
+ * computed once, and the hash of the whole key is xxh3 of the rest, seeded with it. So the hash is
+ * a function of the bytes, however the key was made. All fields are fixed-size integers; there is
+ * no padding; floats are their bit patterns; pointers are never content.
+ *
+ * Each record has one list of its fields, which makes the struct, the check that it has no padding,
+ * the printer and the parser (key_text.c), and the field-by-field test.
+ */
+#ifndef LK_KEYS_KEY_H
+#define LK_KEYS_KEY_H
+
+#include <latchkey/latchkey.h>
+#include <stdalign.h>
+#include <stdbool.h>
+
+#include "keys/identity.h"
+#include "keys/intern.h"
+
+typedef enum lk_record_type {
+  LK_RECORD_HEAD = 1,
+  LK_RECORD_CALL = 2,
+  LK_RECORD_TENSOR = 3,
+  LK_RECORD_ATTR = 4,
+  LK_RECORD_POST_OP = 5,
+  LK_RECORD_CONTENT = 6,
+  LK_RECORD_VALUE = 7
+} lk_record_type;
+
+/* F(type, field, form): form says how a field is printed and parsed:
+ * number, hex, word (interned text), dtype, kind, float (bit pattern), post (post-op kind);
+ * label: the word that a record is for; element: the type behind the dimensions; count: how much
+ * follows the record, seen from what follows; fixed: left out when all of the key is fixed. */
+// clang-format off
+#define LK_KEY_HEAD_FIELDS(F)                                                           \
+  F(uint32_t, kind,       kind)   /* lk_kind */                                         \
+  F(uint32_t, fixed,      fixed)  /* bytes of the fixed part, head included */          \
+  F(uint32_t, op,         word)   /* operator, or what kind of primitive */             \
+  F(uint32_t, scope,      word)                                                         \
+  F(uint32_t, out,        word)   /* output tensor name; a user key's name */           \
+  F(uint32_t, in_place,   word)   /* in-place attribute: "axis=1", "relu", "M"; or tag */ \
+  F(uint32_t, position,   number) /* in a chain of nodes that write one tensor */       \
+  F(uint32_t, precision,  dtype)  /* what is computed in */                             \
+  F(uint32_t, math_mode,  number) /* dnnl_fpmath_mode_t */                              \
+  F(uint32_t, engine,     hex)    /* kind << 16 | index */                              \
+  F(uint32_t, isa,        hex)    /* effective ISA */                                   \
+  F(uint32_t, library,    hex)    /* oneDNN version: major << 16 | minor << 8 | patch */ \
+  F(uint64_t, generation, number) /* of the node */                                     \
+  F(uint64_t, executor,   hex)    /* identity: address ... */                           \
+  F(uint64_t, uuid_high,  hex)    /* ... and uuid; all 0: nobody's */                   \
+  F(uint64_t, uuid_low,   hex)
+
+#define LK_KEY_CALL_FIELDS(F)                                                           \
+  F(int32_t,  threads,           number) /* that the plan or primitive is built for */  \
+  F(int32_t,  over,              number) /* input that output 0 is written over, or -1 */ \
+  F(uint64_t, thread,            hex)    /* identity, per-thread mode; else 0 */        \
+  F(uint64_t, thread_generation, number)
+
+/* followed by rank dimensions, int64_t */
+#define LK_KEY_TENSOR_FIELDS(F)                                                         \
+  F(uint32_t, role,   label)                                                            \
+  F(uint32_t, index,  number) /* which of that role */                                  \
+  F(uint32_t, dtype,  element)                                                          \
+  F(uint32_t, layout, number)                                                           \
+  F(uint32_t, extra,  number) /* primitive's own use, e.g. a broadcast mask */          \
+  F(uint32_t, rank,   count)
+
+/* followed by count values, int64_t */
+#define LK_KEY_ATTR_FIELDS(F)                                                           \
+  F(uint32_t, name,  label)                                                             \
+  F(uint32_t, count, count)
+
+#define LK_KEY_POST_OP_FIELDS(F)                                                        \
+  F(uint32_t, kind,  post)                                                              \
+  F(int32_t,  input, number) /* node's input of a binary post-op, or -1 */              \
+  F(uint32_t, alpha, float)                                                             \
+  F(uint32_t, beta,  float)
+
+#define LK_KEY_CONTENT_FIELDS(F)                                                        \
+  F(uint32_t, role,  label)                                                             \
+  F(uint32_t, index, number)                                                            \
+  F(uint64_t, id,    number) /* of a constant's content in the weights store; 0: run-time */
+
+/* followed by rank dimensions, int64_t, and `bytes` of data, padded with zeros to 8 */
+#define LK_KEY_VALUE_FIELDS(F)                                                          \
+  F(uint32_t, role,  label)                                                             \
+  F(uint32_t, index, number)                                                            \
+  F(uint32_t, dtype, element)                                                           \
+  F(uint32_t, rank,  count)                                                             \
+  F(uint64_t, bytes, count)
+// clang-format on
+
+/* Before each record: its type, and its size with this prefix, a multiple of 8. */
+typedef struct lk_record_prefix {
+  uint32_t type; /* lk_record_type */
+  uint32_t size;
+} lk_record_prefix;
+
+#define LK_KEY_FIELD(type, field, form) type field;
+typedef struct lk_key_head {
+  LK_KEY_HEAD_FIELDS(LK_KEY_FIELD)
+} lk_key_head;
+typedef struct lk_key_call {
+  LK_KEY_CALL_FIELDS(LK_KEY_FIELD)
+} lk_key_call;
+typedef struct lk_key_tensor {
+  LK_KEY_TENSOR_FIELDS(LK_KEY_FIELD)
+} lk_key_tensor;
+typedef struct lk_key_attr_record {
+  LK_KEY_ATTR_FIELDS(LK_KEY_FIELD)
+} lk_key_attr_record;
+typedef struct lk_key_post_op {
+  LK_KEY_POST_OP_FIELDS(LK_KEY_FIELD)
+} lk_key_post_op;
+typedef struct lk_key_content {
+  LK_KEY_CONTENT_FIELDS(LK_KEY_FIELD)
+} lk_key_content;
+typedef struct lk_key_value {
+  LK_KEY_VALUE_FIELDS(LK_KEY_FIELD)
+} lk_key_value;
+#undef LK_KEY_FIELD
+
+/* A key, owned or on a builder's stack. The public lk_key. `bytes` is 8-aligned. */
+struct lk_key {
+  uint64_t hash;
+  uint32_t size;
+  uint32_t reserved;
+  const uint8_t *bytes;
+};
+
+#define LK_KEY_INLINE_BYTES 1024
+#define LK_KEY_MAX_BYTES (1u << 20) /* a longer key is LK_OUT_OF_RANGE, told by finish */
+
+/* Builds a key on the stack; takes memory only when it outgrows it. Begin, add, finish, release; the
+ * first failure is remembered and told by finish. Not to be zeroed: begin sets what is read. */
+typedef struct lk_key_builder {
+  const lk_allocator *allocator;
+  uint8_t *bytes;
+  uint32_t size, capacity, fixed; /* fixed: 0 until it is sealed */
+  lk_status status;
+  uint64_t fixed_hash;
+  alignas(8) uint8_t inline_bytes[LK_KEY_INLINE_BYTES];
+} lk_key_builder;
+
+void lk_key_begin(lk_key_builder *builder, const lk_allocator *allocator, const lk_key_head *head);
+/* Begins with a fixed part made before (begin, add, seal, finish) and kept with lk_key_copy: one
+ * copy, no hashing. */
+void lk_key_begin_from(lk_key_builder *builder, const lk_allocator *allocator, const lk_key *fixed);
+/* Ends the fixed part (head.fixed is set). What is added from now on belongs to the call. */
+void lk_key_seal(lk_key_builder *builder);
+
+/* lk_key_add_call, _tensor, _attr, _post_op, _content, _value: inline, in key_build.h, below. */
+
+/* The key, valid until the builder is released. Seals when that was not done. */
+lk_status lk_key_finish(lk_key_builder *builder, lk_key *out_key, lk_error *error);
+void lk_key_builder_release(lk_key_builder *builder);
+
+bool lk_key_equal(const lk_key *a, const lk_key *b); /* all bytes */
+/* A copy in one block with its bytes; freed with lk_free. */
+lk_status lk_key_copy(const lk_allocator *allocator, const lk_key *key, lk_key **out_copy,
+                      lk_error *error);
+
+/* Reading. Order of records is the order of adding. */
+typedef struct lk_key_reader {
+  const lk_key *key;
+  uint32_t offset;
+  uint32_t type;       /* lk_record_type of the current record */
+  const void *record;  /* struct of that type */
+  const void *payload; /* what follows the struct: dimensions, values, data */
+} lk_key_reader;
+
+const lk_key_head *lk_key_get_head(const lk_key *key);
+lk_key_reader lk_key_read(const lk_key *key); /* before the first record behind the head */
+bool lk_key_next(lk_key_reader *reader);
+/* The first tensor or attribute record of that role and index, or name: false / NULL: not there. */
+bool lk_key_find_tensor(const lk_key *key, uint32_t role, uint32_t index, lk_tensor_desc *out_desc,
+                        uint32_t *out_extra);
+const int64_t *lk_key_find_attr(const lk_key *key, uint32_t name, uint32_t *out_count);
+
+/* ---- text (key_text.c) ---- */
+
+/* "name:op=Conv;out=conv1;...;tensor.src=1x3x48x320:f32;attr.strides=[1,1];...": every field by its
+ * name, and those that are 0 left out. README.md has the grammar. `*out_length` (may be NULL) is
+ * that of the whole text without the NUL; buffer may be NULL with capacity 0. */
+lk_status lk_key_print(lk_intern *intern, const lk_key *key, char *buffer, size_t capacity,
+                       size_t *out_length, lk_error *error);
+/* LK_MALFORMED names what was expected and at which character; LK_OUT_OF_RANGE: longer than
+ * LK_KEY_MAX_TEXT, or a key longer than LK_KEY_MAX_BYTES. Names that are new are interned, also those
+ * before an error. */
+#define LK_KEY_MAX_TEXT ((size_t)16 << 20)
+lk_status lk_key_parse(lk_intern *intern, const lk_allocator *allocator, const char *text,
+                       lk_key **out_key, lk_error *error);
+
+#include "keys/key_build.h"
+
+#endif

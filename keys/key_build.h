@@ -1,0 +1,93 @@
+/* Adding records to a key: inline, because a name key is built before every look-up.
+ *
+ * A record whose length depends on a rank is written at its full length, with a size known when
+ * compiling, and only what is used of it is kept: the next record overwrites the rest.
+ *
+ * Included at the end of key.h.
+ */
+#ifndef LK_KEYS_KEY_BUILD_H
+#define LK_KEYS_KEY_BUILD_H
+
+#include <string.h>
+
+#include "keys/key.h"
+
+/* Makes room for `bytes` more; false: the builder's status says why. */
+bool lk_key_grow(lk_key_builder *builder, uint64_t bytes);
+/* Remembers the first failure. */
+void lk_key_reject(lk_key_builder *builder, lk_status status);
+
+/* Two neighbouring fields in one store: hashing reads 8 bytes at a time right afterwards, and a
+ * processor cannot forward two narrow stores to one wide load. */
+static inline void lk_key_store(uint8_t *to, uint32_t first, uint32_t second) {
+  const uint64_t both = first | (uint64_t)second << 32;
+  memcpy(to, &both, sizeof both);
+}
+
+/* Writes the prefix, and returns where the record of `size` bytes goes. With it, `room` bytes may be
+ * written, of which `used` (a multiple of 8, at most `room`) are kept. NULL: no room. */
+static inline uint8_t *lk_key_reserve(lk_key_builder *builder, lk_record_type type, uint64_t room,
+                                      uint64_t used) {
+  const uint64_t prefix = sizeof(lk_record_prefix);
+  if (prefix + room > builder->capacity - builder->size && !lk_key_grow(builder, prefix + room)) {
+    return NULL;
+  }
+  uint8_t *to = builder->bytes + builder->size;
+  lk_key_store(to, (uint32_t)type, (uint32_t)(prefix + used));
+  builder->size += (uint32_t)(prefix + used);
+  return to + prefix;
+}
+
+/* A record of `size` bytes, and where its payload of `bytes` bytes goes. */
+static inline uint8_t *lk_key_put(lk_key_builder *builder, lk_record_type type, const void *record,
+                                  uint32_t size, uint64_t bytes) {
+  uint8_t *to = lk_key_reserve(builder, type, size + bytes, size + bytes);
+  if (to == NULL) return NULL;
+  memcpy(to, record, size);
+  return to + size;
+}
+
+static inline void lk_key_add_call(lk_key_builder *builder, const lk_key_call *call) {
+  (void)lk_key_put(builder, LK_RECORD_CALL, call, sizeof *call, 0);
+}
+
+/* The description's rank is at most LK_MAX_RANK. */
+static inline void lk_key_add_tensor(lk_key_builder *builder, uint32_t role, uint32_t index,
+                                     const lk_tensor_desc *desc, uint32_t extra) {
+  const uint64_t dims = offsetof(lk_key_tensor, rank) + sizeof desc->rank;
+  if (desc->rank > LK_MAX_RANK) {
+    lk_key_reject(builder, LK_OUT_OF_RANGE);
+    return;
+  }
+  uint8_t *to = lk_key_reserve(builder, LK_RECORD_TENSOR, dims + sizeof desc->dims,
+                               dims + desc->rank * sizeof desc->dims[0]);
+  if (to == NULL) return;
+  lk_key_store(to + offsetof(lk_key_tensor, role), role, index);
+  lk_key_store(to + offsetof(lk_key_tensor, dtype), desc->dtype, desc->layout);
+  lk_key_store(to + offsetof(lk_key_tensor, extra), extra, desc->rank);
+  memcpy(to + dims, desc->dims, sizeof desc->dims);
+}
+
+static inline void lk_key_add_attr(lk_key_builder *builder, uint32_t name, const int64_t *values,
+                                   uint32_t count) {
+  const lk_key_attr_record record = {name, count};
+  const uint64_t bytes = (uint64_t)count * sizeof *values;
+  uint8_t *to = lk_key_put(builder, LK_RECORD_ATTR, &record, sizeof record, bytes);
+  if (to != NULL && count > 0) memcpy(to, values, bytes);
+}
+
+static inline void lk_key_add_post_op(lk_key_builder *builder, const lk_key_post_op *post_op) {
+  (void)lk_key_put(builder, LK_RECORD_POST_OP, post_op, sizeof *post_op, 0);
+}
+
+static inline void lk_key_add_content(lk_key_builder *builder, uint32_t role, uint32_t index,
+                                      uint64_t id) {
+  const lk_key_content record = {role, index, id};
+  (void)lk_key_put(builder, LK_RECORD_CONTENT, &record, sizeof record, 0);
+}
+
+/* The tensor must be plain and have been accepted by lk_tensor_size. */
+void lk_key_add_value(lk_key_builder *builder, uint32_t role, uint32_t index,
+                      const lk_tensor *tensor);
+
+#endif

@@ -1,0 +1,62 @@
+/* The records of a key and their fields as tables, made of the lists in key.h: what the printer and
+ * the parser walk along, so that a field cannot be added and forgotten. Also the forms that both
+ * must agree on. */
+#ifndef LK_KEYS_KEY_FIELDS_H
+#define LK_KEYS_KEY_FIELDS_H
+
+#include "keys/key.h"
+
+typedef enum lk_form {
+  LK_FORM_number,
+  LK_FORM_hex,
+  LK_FORM_word,
+  LK_FORM_dtype,
+  LK_FORM_kind,
+  LK_FORM_float,
+  LK_FORM_post,
+  LK_FORM_label,
+  LK_FORM_element,
+  LK_FORM_count,
+  LK_FORM_fixed
+} lk_form;
+
+typedef struct lk_field {
+  const char *name;
+  uint16_t offset;
+  uint8_t size; /* 4 or 8 */
+  bool is_signed;
+  lk_form form;
+} lk_field;
+
+typedef struct lk_record_fields {
+  lk_record_type type;
+  const char *name; /* in text */
+  const lk_field *fields;
+  uint32_t count;
+  uint32_t size; /* of the struct */
+} lk_record_fields;
+
+/* NULL: no such type. The head is one of them. */
+const lk_record_fields *lk_record_fields_get(uint32_t type);
+const lk_record_fields *lk_record_fields_find(const char *name, size_t length);
+
+/* A form that is written as `name:value` or `name=value`; the others have places of their own. */
+bool lk_form_is_named(lk_form form);
+
+/* Zero-extended; sign-extended when the field is signed. */
+uint64_t lk_field_read(const lk_field *field, const void *record);
+void lk_field_write(const lk_field *field, void *record, uint64_t value);
+
+/* Names of enumerated values: NULL past the end. */
+const char *lk_kind_name(uint64_t kind);
+const char *lk_post_op_name(uint64_t kind);
+
+/* The bits of mantissa / 10^decimals as a float. */
+uint32_t lk_decimal_bits(int64_t mantissa, uint32_t decimals);
+enum { LK_DECIMALS_MAX = 6 };
+#define LK_MANTISSA_MAX INT64_C(999999999)
+
+/* Bytes that mean something in the text and are written %XX in a word. */
+bool lk_is_escaped(unsigned char c);
+
+#endif

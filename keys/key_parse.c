@@ -1,0 +1,493 @@
+/* Keys as text: parsing what key_text.c prints. Strict: names in the order of the lists, each at most
+ * once, nothing that is not understood; so that what is parsed is what was meant. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "keys/key_fields.h"
+#include "plugin/base/alloc.h"
+#include "plugin/base/status.h"
+#include "plugin/base/tensor.h"
+
+typedef struct lk_parser {
+  lk_intern *intern;
+  const lk_allocator *allocator;
+  const char *text, *at;
+  lk_error *error;
+  int64_t *values; /* of the last list, reused */
+  size_t n_values, capacity;
+} lk_parser;
+
+static lk_status expected_at(const lk_parser *parser, const char *at, const char *what) {
+  const size_t position = (size_t)(at - parser->text) + 1;
+  if (*at == '\0') {
+    return lk_fail(parser->error, LK_MALFORMED,
+                   "failed to parse a key: expected %s at character %zu, found the end", what,
+                   position);
+  }
+  if (*at < ' ' || *at > '~') {
+    return lk_fail(parser->error, LK_MALFORMED,
+                   "failed to parse a key: expected %s at character %zu, found byte 0x%02x", what,
+                   position, (unsigned)(unsigned char)*at);
+  }
+  return lk_fail(parser->error, LK_MALFORMED,
+                 "failed to parse a key: expected %s at character %zu, found '%c'", what, position,
+                 *at);
+}
+
+static lk_status expected(const lk_parser *parser, const char *what) {
+  return expected_at(parser, parser->at, what);
+}
+
+static bool accept(lk_parser *parser, char c) {
+  if (*parser->at != c) return false;
+  parser->at++;
+  return true;
+}
+
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+static size_t name_length(const char *at) {
+  size_t length = 0;
+  while ((at[length] >= 'a' && at[length] <= 'z') || is_digit(at[length]) || at[length] == '_') {
+    length++;
+  }
+  return length;
+}
+
+/* Digits without leading zeros, not over `max`. */
+static lk_status read_unsigned(lk_parser *parser, uint64_t max, uint64_t *out, const char *what) {
+  const char *begin = parser->at;
+  uint64_t value = 0;
+  if (!is_digit(*begin)) return expected(parser, what);
+  for (; is_digit(*parser->at); parser->at++) {
+    const uint64_t digit = (uint64_t)(*parser->at - '0');
+    if (value > (max - digit) / 10 || (*begin == '0' && parser->at > begin)) {
+      return expected_at(parser, begin, what);
+    }
+    value = value * 10 + digit;
+  }
+  *out = value;
+  return LK_OK;
+}
+
+static lk_status read_signed(lk_parser *parser, uint32_t size, int64_t *out) {
+  const char *what =
+      size == 4 ? "a number from -2^31 to 2^31 - 1" : "a number from -2^63 to 2^63 - 1";
+  const bool negative = accept(parser, '-');
+  const uint64_t max = size == 4 ? (uint64_t)INT32_MAX : (uint64_t)INT64_MAX;
+  uint64_t value = 0;
+  if (negative && *parser->at == '0') return expected(parser, what);
+  lk_status status = read_unsigned(parser, max + (negative ? 1 : 0), &value, what);
+  *out = (int64_t)(negative ? 0 - value : value);
+  return status;
+}
+
+static int hex_digit(char c, bool upper) {
+  if (is_digit(c)) return c - '0';
+  const char first = upper ? 'A' : 'a';
+  return c >= first && c <= first + 5 ? c - first + 10 : -1;
+}
+
+static lk_status read_hex(lk_parser *parser, uint32_t size, uint64_t *out) {
+  const char *what =
+      size == 4 ? "0x and 1 to 8 digits (0-9, a-f)" : "0x and 1 to 16 digits (0-9, a-f)";
+  const char *begin = parser->at;
+  uint64_t value = 0;
+  uint32_t digits = 0;
+  if (!accept(parser, '0') || !accept(parser, 'x')) return expected_at(parser, begin, what);
+  for (; hex_digit(*parser->at, false) >= 0; parser->at++) {
+    if (++digits > size * 2) return expected_at(parser, begin, what);
+    value = value << 4 | (uint64_t)hex_digit(*parser->at, false);
+  }
+  if (digits == 0) return expected(parser, what);
+  *out = value;
+  return LK_OK;
+}
+
+/* A word up to the next byte that would be escaped in it; never empty. */
+static lk_status read_word(lk_parser *parser, uint32_t *out) {
+  lk_status status = LK_OK;
+  char *decoded = NULL;
+  const char *begin = parser->at;
+  size_t escapes = 0, length = 0;
+  while (*parser->at == '%' || !lk_is_escaped((unsigned char)*parser->at)) {
+    if (accept(parser, '%')) {
+      if (hex_digit(parser->at[0], true) < 0 || hex_digit(parser->at[1], true) < 0 ||
+          memcmp(parser->at, "00", 2) == 0) {
+        return expected(parser, "two digits (0-9, A-F), not 00,");
+      }
+      escapes++;
+    }
+    parser->at++;
+  }
+  if (parser->at == begin) return expected(parser, "a name");
+  const size_t size = (size_t)(parser->at - begin);
+  if (escapes == 0) return lk_intern_get(parser->intern, begin, size, out, parser->error);
+  decoded = lk_alloc(parser->allocator, size);
+  if (decoded == NULL) return lk_fail_memory(parser->error, "a name in a key", size);
+  for (const char *c = begin; c < parser->at; c++) {
+    decoded[length++] = *c;
+    if (*c != '%') continue;
+    decoded[length - 1] = (char)(hex_digit(c[1], true) << 4 | hex_digit(c[2], true));
+    c += 2;
+  }
+  status = lk_intern_get(parser->intern, decoded, length, out, parser->error);
+  lk_free(parser->allocator, decoded);
+  return status;
+}
+
+static lk_status read_dtype(lk_parser *parser, uint64_t *out) {
+  if (is_digit(*parser->at)) return read_unsigned(parser, UINT32_MAX, out, "an element type");
+  const size_t length = name_length(parser->at);
+  *out = lk_dtype_parse(parser->at, length);
+  if (*out == LK_DTYPE_NONE) return expected(parser, "an element type");
+  parser->at += length;
+  return LK_OK;
+}
+
+/* One of the names that `name_of` knows from 0 or 1 on, or a number. */
+static lk_status read_enum(lk_parser *parser, const char *(*name_of)(uint64_t), uint64_t *out,
+                           const char *what) {
+  if (is_digit(*parser->at)) return read_unsigned(parser, UINT32_MAX, out, what);
+  const size_t length = name_length(parser->at);
+  for (uint64_t i = 0; i == 0 || name_of(i) != NULL; i++) {
+    const char *name = name_of(i);
+    if (name == NULL || strlen(name) != length || memcmp(name, parser->at, length) != 0) continue;
+    parser->at += length;
+    *out = i;
+    return LK_OK;
+  }
+  return expected(parser, what);
+}
+
+static lk_status read_float(lk_parser *parser, uint64_t *out) {
+  const char *what = "a decimal of at most 9 digits, 6 of them behind the point, or 0x and bits";
+  if (parser->at[0] == '0' && parser->at[1] == 'x') return read_hex(parser, 4, out);
+  const char *begin = parser->at;
+  const bool negative = accept(parser, '-');
+  uint64_t mantissa = 0;
+  uint32_t decimals = 0;
+  lk_status status = read_unsigned(parser, (uint64_t)LK_MANTISSA_MAX, &mantissa, what);
+  if (status != LK_OK) return status;
+  if (accept(parser, '.')) {
+    for (; is_digit(*parser->at); parser->at++) {
+      mantissa = mantissa * 10 + (uint64_t)(*parser->at - '0');
+      if (++decimals > LK_DECIMALS_MAX || mantissa > (uint64_t)LK_MANTISSA_MAX) {
+        return expected_at(parser, begin, what);
+      }
+    }
+    if (decimals == 0) return expected(parser, "a digit");
+  }
+  /* -0 has bits of its own, which are written as such. */
+  if (negative && mantissa == 0) return expected_at(parser, begin, what);
+  *out = lk_decimal_bits(negative ? -(int64_t)mantissa : (int64_t)mantissa, decimals);
+  return LK_OK;
+}
+
+static lk_status read_field(lk_parser *parser, const lk_field *field, void *record) {
+  lk_status status = LK_OK;
+  uint64_t value = 0;
+  int64_t number = 0;
+  uint32_t word = 0;
+  switch (field->form) {
+  case LK_FORM_hex:
+    LK_TRY(read_hex(parser, field->size, &value));
+    break;
+  case LK_FORM_word:
+    LK_TRY(read_word(parser, &word));
+    value = word;
+    break;
+  case LK_FORM_dtype:
+    LK_TRY(read_dtype(parser, &value));
+    break;
+  case LK_FORM_float:
+    LK_TRY(read_float(parser, &value));
+    break;
+  case LK_FORM_post:
+    LK_TRY(read_enum(parser, lk_post_op_name, &value, "a post-op"));
+    break;
+  default:
+    if (field->is_signed) {
+      LK_TRY(read_signed(parser, field->size, &number));
+      value = (uint64_t)number;
+    } else if (field->size == 4) {
+      LK_TRY(read_unsigned(parser, UINT32_MAX, &value, "a number from 0 to 2^32 - 1"));
+    } else {
+      LK_TRY(read_unsigned(parser, UINT64_MAX, &value, "a number from 0 to 2^64 - 1"));
+    }
+  }
+  lk_field_write(field, record, value);
+
+cleanup:
+  return status;
+}
+
+/* "[1,2,3]" into parser->values; `size` of each, 4 or 8. */
+static lk_status read_values(lk_parser *parser, uint32_t size) {
+  lk_status status = LK_OK;
+  parser->n_values = 0;
+  if (!accept(parser, '[')) return expected(parser, "'['");
+  if (accept(parser, ']')) return LK_OK;
+  do {
+    if (!LK_GROW(parser->allocator, parser->values, parser->n_values, parser->capacity)) {
+      return lk_fail_memory(parser->error, "values in a key", parser->capacity * 2 * size);
+    }
+    LK_TRY(read_signed(parser, size, &parser->values[parser->n_values]));
+    parser->n_values++;
+    if (parser->n_values * sizeof(int64_t) > LK_KEY_MAX_BYTES) {
+      return lk_fail(parser->error, LK_OUT_OF_RANGE,
+                     "failed to parse a key: a list is longer than a key, %u bytes",
+                     LK_KEY_MAX_BYTES);
+    }
+  } while (accept(parser, ','));
+  if (!accept(parser, ']')) return expected(parser, "',' or ']'");
+
+cleanup:
+  return status;
+}
+
+/* "1x3x48x320:f32", "scalar:f32" */
+static lk_status read_shape(lk_parser *parser, lk_tensor_desc *out) {
+  lk_status status = LK_OK;
+  *out = (lk_tensor_desc){0};
+  if (strncmp(parser->at, "scalar", 6) == 0) {
+    parser->at += 6;
+  } else {
+    do {
+      if (out->rank == LK_MAX_RANK) return expected(parser, "at most 8 dimensions");
+      LK_TRY(read_signed(parser, 8, &out->dims[out->rank]));
+      out->rank++;
+    } while (accept(parser, 'x'));
+  }
+  if (!accept(parser, ':')) return expected(parser, "'x' or ':'");
+  uint64_t dtype = 0;
+  LK_TRY(read_dtype(parser, &dtype));
+  out->dtype = (uint32_t)dtype;
+
+cleanup:
+  return status;
+}
+
+/* Exactly `bytes` bytes into `data`. */
+static lk_status read_data(lk_parser *parser, uint32_t dtype, uint8_t *data, size_t bytes) {
+  lk_status status = LK_OK;
+  if (dtype != LK_I64 && dtype != LK_I32) {
+    for (size_t i = 0; i < bytes; i++, parser->at += 2) {
+      const int high = hex_digit(parser->at[0], false);
+      const int low = high < 0 ? -1 : hex_digit(parser->at[1], false);
+      if (low < 0) return expected(parser, "two digits (0-9, a-f) for each byte of the shape");
+      data[i] = (uint8_t)(high << 4 | low);
+    }
+    return LK_OK;
+  }
+  const char *begin = parser->at;
+  const uint32_t size = (uint32_t)lk_dtype_size(dtype);
+  LK_TRY(read_values(parser, size));
+  if (parser->n_values * size != bytes) {
+    return expected_at(parser, begin, "as many values as the shape has");
+  }
+  for (size_t i = 0; i < parser->n_values; i++) {
+    const int32_t narrow = (int32_t)parser->values[i];
+    if (dtype == LK_I64) {
+      memcpy(data + i * size, &parser->values[i], size);
+    } else {
+      memcpy(data + i * size, &narrow, size);
+    }
+  }
+
+cleanup:
+  return status;
+}
+
+typedef union lk_any_record {
+  lk_key_call call;
+  lk_key_tensor tensor;
+  lk_key_attr_record attr;
+  lk_key_post_op post_op;
+  lk_key_content content;
+  lk_key_value value;
+} lk_any_record;
+
+static const lk_field *find_field(const lk_record_fields *record, uint32_t from, const char *name,
+                                  size_t length) {
+  for (uint32_t i = from; i < record->count; i++) {
+    const lk_field *field = &record->fields[i];
+    if (lk_form_is_named(field->form) && strlen(field->name) == length &&
+        memcmp(field->name, name, length) == 0) {
+      return field;
+    }
+  }
+  return NULL;
+}
+
+/* The rest of a value record, and the record: "data:[1,2]" when it has elements. */
+static lk_status add_value(lk_parser *parser, lk_key_builder *builder, const lk_key_value *value,
+                           const lk_tensor_desc *desc, bool has_data) {
+  lk_status status = LK_OK;
+  lk_tensor tensor = {.desc = *desc};
+  int64_t bytes = 0;
+  LK_TRY(lk_tensor_size(desc, "a value in a key", NULL, &bytes, parser->error));
+  if (has_data != (bytes > 0)) {
+    return expected(parser, bytes > 0 ? "',data:'" : "no data, the shape has no elements,");
+  }
+  if (bytes > LK_KEY_MAX_BYTES) {
+    return lk_fail(parser->error, LK_OUT_OF_RANGE,
+                   "failed to parse a key: a value of %" PRId64 " bytes, a key has at most %u",
+                   bytes, LK_KEY_MAX_BYTES);
+  }
+  if (bytes > 0) {
+    tensor.data = lk_alloc(parser->allocator, (size_t)bytes);
+    if (tensor.data == NULL) LK_TRY(lk_fail_memory(parser->error, "a value", (size_t)bytes));
+    LK_TRY(read_data(parser, desc->dtype, tensor.data, (size_t)bytes));
+  }
+  lk_key_add_value(builder, value->role, value->index, &tensor);
+
+cleanup:
+  lk_free(parser->allocator, tensor.data);
+  return status;
+}
+
+/* Behind "<type>" of "<type>.<label>=<payload>,<field>:<value>,..." */
+static lk_status read_record(lk_parser *parser, const lk_record_fields *record,
+                             lk_key_builder *builder) {
+  lk_status status = LK_OK;
+  lk_any_record any;
+  memset(&any, 0, sizeof any);
+  lk_tensor_desc desc = {0};
+  bool has_data = false, first = true;
+  if (*parser->at == '.') {
+    uint32_t word = 0;
+    if (record->fields[0].form != LK_FORM_label) return expected(parser, "'='");
+    parser->at++;
+    LK_TRY(read_word(parser, &word));
+    lk_field_write(&record->fields[0], &any, word);
+  }
+  if (!accept(parser, '=')) return expected(parser, "'='");
+  parser->n_values = 0;
+  if (record->type == LK_RECORD_TENSOR || record->type == LK_RECORD_VALUE) {
+    LK_TRY(read_shape(parser, &desc));
+    first = false;
+  } else if (record->type == LK_RECORD_ATTR) {
+    LK_TRY(read_values(parser, 8));
+    first = false;
+  }
+  for (uint32_t from = 0; !has_data && *parser->at != ';' && *parser->at != '\0'; first = false) {
+    if (!first && !accept(parser, ',')) return expected(parser, "',', ';' or the end");
+    const size_t length = name_length(parser->at);
+    const lk_field *field = find_field(record, from, parser->at, length);
+    has_data = record->type == LK_RECORD_VALUE && strncmp(parser->at, "data:", 5) == 0;
+    if (field == NULL && !has_data) {
+      return expected(parser, "a field of the record, each once and in order,");
+    }
+    parser->at += length;
+    if (!accept(parser, ':')) return expected(parser, "':'");
+    if (has_data) break;
+    LK_TRY(read_field(parser, field, &any));
+    from = (uint32_t)(field - record->fields) + 1;
+  }
+  switch (record->type) {
+  case LK_RECORD_CALL:
+    lk_key_add_call(builder, &any.call);
+    break;
+  case LK_RECORD_TENSOR:
+    desc.layout = any.tensor.layout;
+    lk_key_add_tensor(builder, any.tensor.role, any.tensor.index, &desc, any.tensor.extra);
+    break;
+  case LK_RECORD_ATTR:
+    lk_key_add_attr(builder, any.attr.name, parser->values, (uint32_t)parser->n_values);
+    break;
+  case LK_RECORD_POST_OP:
+    lk_key_add_post_op(builder, &any.post_op);
+    break;
+  case LK_RECORD_CONTENT:
+    lk_key_add_content(builder, any.content.role, any.content.index, any.content.id);
+    break;
+  default:
+    LK_TRY(add_value(parser, builder, &any.value, &desc, has_data));
+  }
+
+cleanup:
+  return status;
+}
+
+/* "out=conv1" and the like, up to the first record or the end. */
+static lk_status read_head(lk_parser *parser, lk_key_head *head, const char **out_fixed_at) {
+  lk_status status = LK_OK;
+  const lk_record_fields *record = lk_record_fields_get(LK_RECORD_HEAD);
+  uint64_t kind = 0;
+  LK_TRY(read_enum(parser, lk_kind_name, &kind, "name, value, run or user"));
+  head->kind = (uint32_t)kind;
+  if (!accept(parser, ':')) return expected(parser, "':'");
+  for (uint32_t from = 0; *parser->at != '\0';) {
+    const size_t length = name_length(parser->at);
+    const lk_field *field = find_field(record, from, parser->at, length);
+    if (field == NULL) return LK_OK;
+    parser->at += length;
+    if (!accept(parser, '=')) return expected(parser, "'='");
+    if (field->form == LK_FORM_fixed) *out_fixed_at = parser->at;
+    LK_TRY(read_field(parser, field, head));
+    from = (uint32_t)(field - record->fields) + 1;
+    if (*parser->at == '\0') return LK_OK;
+    if (!accept(parser, ';')) return expected(parser, "';' or the end");
+    if (*parser->at == '\0') return expected(parser, "a field or a record");
+  }
+
+cleanup:
+  return status;
+}
+
+static lk_status read_records(lk_parser *parser, lk_key_builder *builder, uint32_t fixed) {
+  lk_status status = LK_OK;
+  while (*parser->at != '\0') {
+    if (builder->size == fixed) lk_key_seal(builder);
+    const size_t length = name_length(parser->at);
+    const lk_record_fields *record = lk_record_fields_find(parser->at, length);
+    if (record == NULL || record->type == LK_RECORD_HEAD) {
+      return expected(parser, "a field of the head, each once and in order, or a record");
+    }
+    parser->at += length;
+    LK_TRY(read_record(parser, record, builder));
+    if (builder->status != LK_OK) return LK_OK; /* finish tells */
+    if (*parser->at == '\0') return LK_OK;
+    if (!accept(parser, ';')) return expected(parser, "';' or the end");
+    if (*parser->at == '\0') return expected(parser, "a record");
+  }
+
+cleanup:
+  return status;
+}
+
+lk_status lk_key_parse(lk_intern *intern, const lk_allocator *allocator, const char *text,
+                       lk_key **out_key, lk_error *error) {
+  lk_status status = LK_OK;
+  lk_parser parser = {
+      .intern = intern, .allocator = allocator, .text = text, .at = text, .error = error};
+  lk_key_builder builder;
+  lk_key key;
+  lk_key_head head = {0};
+  const char *fixed_at = NULL;
+  *out_key = NULL;
+  if (strnlen(text, LK_KEY_MAX_TEXT + 1) > LK_KEY_MAX_TEXT) {
+    return lk_fail(error, LK_OUT_OF_RANGE, "failed to parse a key: its text is longer than %zu",
+                   LK_KEY_MAX_TEXT);
+  }
+  lk_key_begin(&builder, allocator, &head);
+  LK_TRY(read_head(&parser, &head, &fixed_at));
+  const uint32_t fixed = head.fixed;
+  head.fixed = 0;
+  lk_key_begin(&builder, allocator, &head);
+  LK_TRY(read_records(&parser, &builder, fixed));
+  if (builder.status == LK_OK && builder.size == fixed) lk_key_seal(&builder);
+  if (builder.status == LK_OK && fixed_at != NULL && (fixed == 0 || builder.fixed != fixed)) {
+    LK_TRY(expected_at(&parser, fixed_at, "a number of bytes at which a record ends"));
+  }
+  LK_TRY(lk_key_finish(&builder, &key, error));
+  LK_TRY(lk_key_copy(allocator, &key, out_key, error));
+
+cleanup:
+  lk_key_builder_release(&builder);
+  lk_free(allocator, parser.values);
+  return status;
+}

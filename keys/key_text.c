@@ -1,0 +1,252 @@
+/* Keys as text: printing. README.md has the grammar; key_parse.c reads it. Numbers are written
+ * without the C library's locale, which belongs to the host. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "keys/key_fields.h"
+#include "plugin/base/status.h"
+#include "plugin/base/tensor.h"
+
+typedef struct lk_writer {
+  lk_intern *intern;
+  char *buffer;
+  size_t capacity;
+  size_t length;         /* that the text has, whether it fits or not */
+  uint32_t unknown_word; /* 0: all were known (word 0 is) */
+} lk_writer;
+
+static void put_bytes(lk_writer *writer, const char *text, size_t length) {
+  if (writer->length < writer->capacity) {
+    const size_t left = writer->capacity - writer->length;
+    memcpy(writer->buffer + writer->length, text, length < left ? length : left);
+  }
+  writer->length += length;
+}
+
+static void put_text(lk_writer *writer, const char *text) {
+  put_bytes(writer, text, strlen(text));
+}
+
+static void put_unsigned(lk_writer *writer, uint64_t value) {
+  char text[24];
+  (void)snprintf(text, sizeof text, "%" PRIu64, value);
+  put_text(writer, text);
+}
+
+static void put_signed(lk_writer *writer, int64_t value) {
+  char text[24];
+  (void)snprintf(text, sizeof text, "%" PRId64, value);
+  put_text(writer, text);
+}
+
+static void put_hex(lk_writer *writer, uint64_t value) {
+  char text[24];
+  (void)snprintf(text, sizeof text, "0x%" PRIx64, value);
+  put_text(writer, text);
+}
+
+static void put_word(lk_writer *writer, uint32_t word) {
+  const char *text = lk_intern_text(writer->intern, word);
+  if (text == NULL) {
+    writer->unknown_word = word;
+    return;
+  }
+  for (; *text != '\0'; text++) {
+    const unsigned char c = (unsigned char)*text;
+    char escape[4];
+    if (lk_is_escaped(c)) {
+      (void)snprintf(escape, sizeof escape, "%%%02X", c);
+      put_bytes(writer, escape, 3);
+    } else {
+      put_bytes(writer, text, 1);
+    }
+  }
+}
+
+static void put_name_or_number(lk_writer *writer, const char *name, uint64_t value) {
+  if (name != NULL) {
+    put_text(writer, name);
+  } else {
+    put_unsigned(writer, value);
+  }
+}
+
+static void put_dtype(lk_writer *writer, uint64_t dtype) {
+  const bool known = lk_dtype_size((uint32_t)dtype) > 0;
+  put_name_or_number(writer, known ? lk_dtype_name((uint32_t)dtype) : NULL, dtype);
+}
+
+/* The shortest decimal that the parser turns into exactly these bits; where there is none (tiny,
+ * large, endless, -0, NaN), the bits. */
+static void put_float(lk_writer *writer, uint32_t bits) {
+  float value = 0;
+  memcpy(&value, &bits, sizeof value);
+  double scaled = (double)value;
+  for (uint32_t decimals = 0; decimals <= LK_DECIMALS_MAX; decimals++, scaled *= 10) {
+    if (!(fabs(scaled) <= (double)LK_MANTISSA_MAX - 1)) break; /* also NaN */
+    const int64_t mantissa = (int64_t)(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
+    if (lk_decimal_bits(mantissa, decimals) != bits) continue;
+    char text[24];
+    int length = snprintf(text, sizeof text, "%s%0*" PRId64, mantissa < 0 ? "-" : "",
+                          (int)decimals + 1, mantissa < 0 ? -mantissa : mantissa);
+    put_bytes(writer, text, (size_t)length - decimals);
+    if (decimals > 0) {
+      put_bytes(writer, ".", 1);
+      put_bytes(writer, text + length - decimals, decimals);
+    }
+    return;
+  }
+  put_hex(writer, bits);
+}
+
+static void put_field(lk_writer *writer, const lk_field *field, uint64_t value) {
+  switch (field->form) {
+  case LK_FORM_hex:
+    put_hex(writer, value);
+    break;
+  case LK_FORM_word:
+    put_word(writer, (uint32_t)value);
+    break;
+  case LK_FORM_dtype:
+    put_dtype(writer, value);
+    break;
+  case LK_FORM_float:
+    put_float(writer, (uint32_t)value);
+    break;
+  case LK_FORM_post:
+    put_name_or_number(writer, lk_post_op_name(value), value);
+    break;
+  default:
+    if (field->is_signed) {
+      put_signed(writer, (int64_t)value);
+    } else {
+      put_unsigned(writer, value);
+    }
+  }
+}
+
+static void put_dims(lk_writer *writer, const int64_t *dims, uint32_t rank) {
+  if (rank == 0) put_text(writer, "scalar");
+  for (uint32_t i = 0; i < rank; i++) {
+    if (i > 0) put_text(writer, "x");
+    put_signed(writer, dims[i]);
+  }
+}
+
+/* Shapes and the like are read by people: integers as such, all else as hexadecimal bytes. */
+static void put_data(lk_writer *writer, uint32_t dtype, const uint8_t *data, uint64_t bytes) {
+  if (dtype != LK_I64 && dtype != LK_I32) {
+    for (uint64_t i = 0; i < bytes; i++) {
+      char text[3];
+      (void)snprintf(text, sizeof text, "%02x", data[i]);
+      put_bytes(writer, text, 2);
+    }
+    return;
+  }
+  const size_t size = lk_dtype_size(dtype);
+  put_text(writer, "[");
+  for (uint64_t i = 0; i < bytes / size; i++) {
+    int64_t wide = 0;
+    int32_t narrow = 0;
+    if (dtype == LK_I64) {
+      memcpy(&wide, data + i * size, sizeof wide);
+    } else {
+      memcpy(&narrow, data + i * size, sizeof narrow);
+      wide = narrow;
+    }
+    if (i > 0) put_text(writer, ",");
+    put_signed(writer, wide);
+  }
+  put_text(writer, "]");
+}
+
+/* The part of a record that comes first and has no name: shape and type, or values. */
+static bool put_payload(lk_writer *writer, const lk_key_reader *reader) {
+  const int64_t *numbers = reader->payload;
+  if (reader->type == LK_RECORD_TENSOR) {
+    const lk_key_tensor *tensor = reader->record;
+    put_dims(writer, numbers, tensor->rank);
+    put_text(writer, ":");
+    put_dtype(writer, tensor->dtype);
+  } else if (reader->type == LK_RECORD_VALUE) {
+    const lk_key_value *value = reader->record;
+    put_dims(writer, numbers, value->rank);
+    put_text(writer, ":");
+    put_dtype(writer, value->dtype);
+  } else if (reader->type == LK_RECORD_ATTR) {
+    const lk_key_attr_record *attr = reader->record;
+    put_text(writer, "[");
+    for (uint32_t i = 0; i < attr->count; i++) {
+      if (i > 0) put_text(writer, ",");
+      put_signed(writer, numbers[i]);
+    }
+    put_text(writer, "]");
+  } else {
+    return false;
+  }
+  return true;
+}
+
+static void put_record(lk_writer *writer, const lk_key_reader *reader) {
+  const lk_record_fields *record = lk_record_fields_get(reader->type);
+  put_text(writer, record->name);
+  for (uint32_t i = 0; i < record->count; i++) {
+    const uint64_t value = lk_field_read(&record->fields[i], reader->record);
+    if (record->fields[i].form != LK_FORM_label || value == 0) continue;
+    put_text(writer, ".");
+    put_word(writer, (uint32_t)value);
+  }
+  put_text(writer, "=");
+  bool any = put_payload(writer, reader);
+  for (uint32_t i = 0; i < record->count; i++) {
+    const uint64_t value = lk_field_read(&record->fields[i], reader->record);
+    if (!lk_form_is_named(record->fields[i].form) || value == 0) continue;
+    if (any) put_text(writer, ",");
+    put_text(writer, record->fields[i].name);
+    put_text(writer, ":");
+    put_field(writer, &record->fields[i], value);
+    any = true;
+  }
+  if (reader->type == LK_RECORD_VALUE) {
+    const lk_key_value *value = reader->record;
+    const uint8_t *data = (const uint8_t *)reader->payload + value->rank * sizeof(int64_t);
+    if (value->bytes > 0) put_text(writer, ",data:");
+    if (value->bytes > 0) put_data(writer, value->dtype, data, value->bytes);
+  }
+}
+
+lk_status lk_key_print(lk_intern *intern, const lk_key *key, char *buffer, size_t capacity,
+                       size_t *out_length, lk_error *error) {
+  lk_writer writer = {.intern = intern, .buffer = buffer, .capacity = capacity};
+  const lk_key_head *head = lk_key_get_head(key);
+  const lk_record_fields *fields = lk_record_fields_get(LK_RECORD_HEAD);
+  put_name_or_number(&writer, lk_kind_name(head->kind), head->kind);
+  put_text(&writer, ":");
+  bool any = false;
+  for (uint32_t i = 0; i < fields->count; i++) {
+    const lk_field *field = &fields->fields[i];
+    const uint64_t value = lk_field_read(field, head);
+    if (!lk_form_is_named(field->form) || value == 0) continue;
+    if (field->form == LK_FORM_fixed && value == key->size) continue;
+    if (any) put_text(&writer, ";");
+    put_text(&writer, field->name);
+    put_text(&writer, "=");
+    put_field(&writer, field, value);
+    any = true;
+  }
+  for (lk_key_reader reader = lk_key_read(key); lk_key_next(&reader); any = true) {
+    if (any) put_text(&writer, ";");
+    put_record(&writer, &reader);
+  }
+  if (capacity > 0) buffer[writer.length < capacity ? writer.length : capacity - 1] = '\0';
+  if (out_length != NULL) *out_length = writer.length;
+  if (writer.unknown_word != 0) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to print a key: it has name number %" PRIu32
+                   ", which was not interned in this context",
+                   writer.unknown_word);
+  }
+  return LK_OK;
+}
