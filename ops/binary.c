@@ -1,0 +1,274 @@
+/* Add, Sub, Mul, Div, Pow, Sum with broadcasting (ONNX operators of these names). f32 runs on
+ * oneDNN; other types, which are shape arithmetic, in plain C (integer.c). */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ops/eltwise.h"
+#include "ops/expand.h"
+#include "ops/integer.h"
+#include "plugin/base/status.h"
+#include "plugin/base/tensor.h"
+
+static lk_status infer_binary(const lk_op_node *node, const lk_tensor *inputs,
+                              lk_tensor_desc *outputs, lk_error *error) {
+  (void)node;
+  if (inputs[0].desc.dtype != inputs[1].desc.dtype) {
+    return lk_fail(error, LK_INVALID_ARGUMENT, "the inputs' types are %s and %s, equal ones",
+                   lk_dtype_name(inputs[0].desc.dtype), lk_dtype_name(inputs[1].desc.dtype));
+  }
+  outputs[0].dtype = inputs[0].desc.dtype;
+  return lk_broadcast(&inputs[0].desc, &inputs[1].desc, &outputs[0], error);
+}
+
+static lk_status ask(lk_planner *planner, dnnl_alg_kind_t algorithm, const lk_tensor_desc *a,
+                     const lk_tensor_desc *b, const lk_tensor_desc *to, bool post_ops,
+                     const lk_primitive **out_primitive, lk_error *error) {
+  lk_key_builder key;
+  lk_status status = lk_primitive_key_begin(&key, lk_planner_env(planner), LK_PRIMITIVE_BINARY,
+                                            lk_planner_threads(planner), error);
+  if (status != LK_OK) {
+    lk_key_builder_release(&key);
+    return status;
+  }
+  const int64_t value = (int64_t)algorithm;
+  lk_key_add_tensor(&key, LK_WORD_SRC, 0, a, 0);
+  lk_key_add_tensor(&key, LK_WORD_SRC_1, 0, b, 0);
+  lk_key_add_tensor(&key, LK_WORD_DST, 0, to, 0);
+  lk_key_add_attr(&key, LK_WORD_ALGORITHM, &value, 1);
+  if (post_ops) lk_planner_key_post_ops(planner, &key, to);
+  return lk_planner_primitive(planner, &key, out_primitive, error);
+}
+
+lk_status lk_plan_binary_step(lk_planner *planner, dnnl_alg_kind_t algorithm, const lk_operand *a,
+                              const lk_operand *b, const lk_operand *to, bool post_ops,
+                              lk_error *error) {
+  lk_status status = LK_OK;
+  const lk_primitive *primitive = NULL;
+  lk_operand second = *b;
+  lk_tensor_desc padded = lk_shape_pad_rank(&b->desc, to->desc.rank);
+  if (lk_layout_same_bytes(&padded, padded.layout, to->desc.layout)) {
+    padded.layout = to->desc.layout;
+  }
+  LK_TRY(ask(planner, algorithm, &a->desc, &padded, &to->desc, post_ops, &primitive, error));
+  if (primitive->is_ref && to->desc.layout == LK_LAYOUT_PLAIN &&
+      !lk_shape_equal(&padded, &to->desc)) {
+    /* a broadcast that oneDNN has no kernel for: a copy to full shape is cheaper by far */
+    LK_TRY(lk_plan_expand(planner, b, &to->desc, &second, error));
+    LK_TRY(ask(planner, algorithm, &a->desc, &second.desc, &to->desc, post_ops, &primitive, error));
+  }
+  const lk_primitive_arg args[] = {
+      {DNNL_ARG_SRC_0, *a}, {DNNL_ARG_SRC_1, second}, {DNNL_ARG_DST, *to}};
+  LK_TRY(lk_planner_execute(planner, primitive, args, 3, post_ops ? &to->desc : NULL, error));
+cleanup:
+  return status;
+}
+
+/* Whether the operand, brought to the output's rank, can lie in `layout` without being expanded. */
+static bool fits_layout(const lk_tensor_desc *operand, const lk_tensor_desc *to, lk_layout layout) {
+  const lk_tensor_desc padded = lk_shape_pad_rank(operand, to->rank);
+  return operand->rank == to->rank || lk_layout_same_bytes(&padded, LK_LAYOUT_PLAIN, layout);
+}
+
+/* The layout to compute in: that of a full-shaped operand, where the other one can follow. */
+static lk_layout binary_layout(const lk_tensor_desc *full, const lk_tensor_desc *other,
+                               const lk_tensor_desc *to) {
+  if (full->layout == LK_LAYOUT_CHANNELS_LAST && fits_layout(other, to, full->layout)) {
+    return LK_LAYOUT_CHANNELS_LAST;
+  }
+  if (lk_shape_equal(other, to) && other->layout == LK_LAYOUT_CHANNELS_LAST) {
+    return LK_LAYOUT_CHANNELS_LAST;
+  }
+  return LK_LAYOUT_PLAIN;
+}
+
+static lk_status input_for(lk_planner *planner, uint32_t index, const lk_tensor_desc *to,
+                           lk_layout layout, lk_operand *out_operand, lk_error *error) {
+  const bool same_rank = lk_planner_input_tensor(planner, index)->desc.rank == to->rank;
+  return lk_planner_input(planner, index, same_rank ? layout : LK_LAYOUT_PLAIN, out_operand, error);
+}
+
+static lk_status plan_binary(lk_planner *planner, dnnl_alg_kind_t algorithm, bool commutative,
+                             lk_error *error) {
+  lk_status status = LK_OK;
+  const lk_tensor_desc *to = lk_planner_output_desc(planner, 0);
+  uint32_t first = 0, second = 1;
+  if (commutative && !lk_shape_equal(&lk_planner_input_tensor(planner, 0)->desc, to)) {
+    first = 1;
+    second = 0;
+  }
+  const lk_tensor_desc *full = &lk_planner_input_tensor(planner, first)->desc;
+  const bool is_full = lk_shape_equal(full, to);
+  const lk_layout layout =
+      is_full ? binary_layout(full, &lk_planner_input_tensor(planner, second)->desc, to)
+              : LK_LAYOUT_PLAIN;
+  lk_operand a, b, dst;
+  LK_TRY(input_for(planner, first, to, layout, &a, error));
+  LK_TRY(input_for(planner, second, to, layout, &b, error));
+  LK_TRY(lk_planner_output(planner, 0, layout, &dst, error));
+  if (!is_full) {
+    const lk_operand narrow = a;
+    LK_TRY(lk_plan_expand(planner, &narrow, to, &a, error));
+  }
+  LK_TRY(lk_plan_binary_step(planner, algorithm, &a, &b, &dst, true, error));
+cleanup:
+  return status;
+}
+
+static bool is_float(lk_planner *planner) {
+  return lk_planner_output_desc(planner, 0)->dtype == LK_F32;
+}
+
+static lk_status plan_add(lk_planner *planner, lk_error *error) {
+  return is_float(planner) ? plan_binary(planner, dnnl_binary_add, true, error)
+                           : lk_plan_integer_binary(planner, LK_INTEGER_ADD, error);
+}
+
+static lk_status plan_sub(lk_planner *planner, lk_error *error) {
+  return is_float(planner) ? plan_binary(planner, dnnl_binary_sub, false, error)
+                           : lk_plan_integer_binary(planner, LK_INTEGER_SUB, error);
+}
+
+static lk_status plan_mul(lk_planner *planner, lk_error *error) {
+  return is_float(planner) ? plan_binary(planner, dnnl_binary_mul, true, error)
+                           : lk_plan_integer_binary(planner, LK_INTEGER_MUL, error);
+}
+
+static lk_status plan_div(lk_planner *planner, lk_error *error) {
+  return is_float(planner) ? plan_binary(planner, dnnl_binary_div, false, error)
+                           : lk_plan_integer_binary(planner, LK_INTEGER_DIV, error);
+}
+
+/* ---- Pow: base and exponent may have different types; the result has the base's ---- */
+
+static lk_status infer_pow(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
+                           lk_error *error) {
+  (void)node;
+  outputs[0].dtype = inputs[0].desc.dtype;
+  return lk_broadcast(&inputs[0].desc, &inputs[1].desc, &outputs[0], error);
+}
+
+/* The exponent when it is one constant f32; post-ops that are there make no difference. */
+static bool constant_exponent(const lk_op_node *node, float *out_exponent) {
+  const lk_node_constant *constant = &node->constants[1];
+  if (constant->content == NULL || constant->tensor.desc.dtype != LK_F32 ||
+      lk_elements(&constant->tensor.desc) != 1) {
+    return false;
+  }
+  memcpy(out_exponent, constant->tensor.data, sizeof *out_exponent);
+  return true;
+}
+
+static lk_status plan_pow(lk_planner *planner, lk_error *error) {
+  float exponent = 0;
+  const bool same_shape = lk_shape_equal(&lk_planner_input_tensor(planner, 0)->desc,
+                                         lk_planner_output_desc(planner, 0));
+  if (is_float(planner) && same_shape && constant_exponent(lk_planner_node(planner), &exponent)) {
+    if (exponent == 2.0F) return lk_plan_eltwise(planner, dnnl_eltwise_square, 0, 0, error);
+    if (exponent == 0.5F) return lk_plan_eltwise(planner, dnnl_eltwise_sqrt, 0, 0, error);
+    return lk_plan_eltwise(planner, dnnl_eltwise_pow, 1.0F, exponent, error);
+  }
+  return lk_plan_pow_kernel(planner, error);
+}
+
+/* ---- Sum: any number of tensors, with broadcasting from opset 8 on ---- */
+
+static lk_status infer_sum(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
+                           lk_error *error) {
+  outputs[0] = inputs[0].desc;
+  for (uint32_t i = 0; i < node->n_operands; i++) {
+    if (inputs[i].desc.dtype != LK_F32) {
+      return lk_fail(error, LK_UNSUPPORTED, "input %" PRIu32 " has type %s, f32 is supported", i,
+                     lk_dtype_name(inputs[i].desc.dtype));
+    }
+    const lk_tensor_desc so_far = outputs[0];
+    lk_status status = lk_broadcast(&so_far, &inputs[i].desc, &outputs[0], error);
+    if (status != LK_OK) return status;
+    outputs[0].dtype = LK_F32;
+  }
+  outputs[0].layout = LK_LAYOUT_PLAIN;
+  return LK_OK;
+}
+
+/* One after the other: ((a + b) + c) + ..., each a binary addition with broadcasting. */
+static lk_status plan_sum(lk_planner *planner, lk_error *error) {
+  const uint32_t count = lk_planner_node(planner)->n_operands;
+  if (count == 1) return lk_planner_view(planner, 0, LK_LAYOUT_ANY, error);
+  if (count == 2) return plan_binary(planner, dnnl_binary_add, true, error);
+  lk_status status = LK_OK;
+  const lk_tensor_desc *to = lk_planner_output_desc(planner, 0);
+  lk_layout layout = LK_LAYOUT_CHANNELS_LAST;
+  for (uint32_t i = 0; i < count; i++) {
+    const lk_tensor_desc *desc = &lk_planner_input_tensor(planner, i)->desc;
+    if (!lk_shape_equal(desc, to) || desc->layout != LK_LAYOUT_CHANNELS_LAST) {
+      layout = LK_LAYOUT_PLAIN;
+    }
+  }
+  lk_operand sum, next, dst;
+  LK_TRY(lk_planner_input(planner, 0, layout, &sum, error));
+  if (!lk_shape_equal(&sum.desc, to)) {
+    const lk_operand narrow = sum;
+    LK_TRY(lk_plan_expand(planner, &narrow, to, &sum, error));
+  }
+  LK_TRY(lk_planner_output(planner, 0, layout, &dst, error));
+  for (uint32_t i = 1; i < count; i++) {
+    LK_TRY(lk_planner_input(planner, i, layout, &next, error));
+    LK_TRY(lk_plan_binary_step(planner, dnnl_binary_add, &sum, &next, &dst, i + 1 == count, error));
+    sum = dst;
+  }
+cleanup:
+  return status;
+}
+
+static void multiply_text(const lk_op_node *node, char *buffer, size_t capacity) {
+  (void)node;
+  (void)snprintf(buffer, capacity, "M");
+}
+
+#define BINARY_ROW(text, summary_text, in_place_fn, infer_fn, plan_fn)                             \
+  {                                                                                                \
+    .op_type = text, .domain = "", .summary = summary_text, .min_opset = 7, .max_opset = 23,       \
+    .min_inputs = 2, .max_inputs = 2, .max_outputs = 1, .in_place_inputs = 3,                      \
+    .runs_on_onednn = true, .post_ops = true, .in_place_text = in_place_fn, .infer = infer_fn,     \
+    .plan = plan_fn                                                                                \
+  }
+
+const lk_op_class lk_op_add =
+    BINARY_ROW("Add", "a + b with broadcasting; integers in C", NULL, infer_binary, plan_add);
+const lk_op_class lk_op_sub =
+    BINARY_ROW("Sub", "a - b with broadcasting; integers in C", NULL, infer_binary, plan_sub);
+const lk_op_class lk_op_mul = BINARY_ROW("Mul", "a * b with broadcasting; integers in C",
+                                         multiply_text, infer_binary, plan_mul);
+const lk_op_class lk_op_div =
+    BINARY_ROW("Div", "a / b with broadcasting; integers in C", NULL, infer_binary, plan_div);
+
+const lk_op_class lk_op_pow = {
+    .op_type = "Pow",
+    .domain = "",
+    .summary = "a to the power of b; one constant f32 exponent on oneDNN, others in C",
+    .min_opset = 7,
+    .max_opset = 23,
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .max_outputs = 1,
+    .in_place_inputs = 1,
+    .runs_on_onednn = true,
+    .infer = infer_pow,
+    .plan = plan_pow,
+};
+
+const lk_op_class lk_op_sum = {
+    .op_type = "Sum",
+    .domain = "",
+    .summary = "Sum of any number of tensors with broadcasting",
+    .min_opset = 6,
+    .max_opset = 23,
+    .min_inputs = 1,
+    .max_inputs = 1024,
+    .max_outputs = 1,
+    .in_place_inputs = 3,
+    .runs_on_onednn = true,
+    .post_ops = true,
+    .infer = infer_sum,
+    .plan = plan_sum,
+};

@@ -1,0 +1,179 @@
+/* Concat: inputs behind each other along an axis. f32 through oneDNN, other types and very many
+ * inputs by strided copies. Inputs without elements are left out. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "ops/copy.h"
+#include "plugin/base/status.h"
+#include "plugin/base/tensor.h"
+
+/* Sources of one primitive: a step's arguments, less destination and scratchpad. */
+enum { MAX_SOURCES = 60, MAX_INPUTS = 4096 };
+
+typedef struct concat_params {
+  int64_t axis;
+} concat_params;
+
+static void parse(lk_attrs *attrs, void *params) {
+  if (!lk_attrs_has(attrs, "axis")) {
+    lk_attrs_fail(attrs, LK_INVALID_ARGUMENT, "no attribute axis, it is required");
+  }
+  ((concat_params *)params)->axis = lk_attrs_int(attrs, "axis", 0);
+}
+
+static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
+                       lk_error *error) {
+  lk_tensor_desc to = inputs[0].desc;
+  to.layout = LK_LAYOUT_PLAIN;
+  int64_t given = ((const concat_params *)node->params)->axis;
+  int64_t axis = lk_axis(given, to.rank);
+  if (axis < 0) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to concatenate: axis %" PRId64 ", out of range for rank %" PRIu32, given,
+                   to.rank);
+  }
+  for (uint32_t i = 1; i < node->n_inputs; i++) {
+    const lk_tensor_desc *next = &inputs[i].desc;
+    bool fits = next->dtype == to.dtype && next->rank == to.rank;
+    for (uint32_t k = 0; k < to.rank && fits; k++) {
+      fits = k == (uint32_t)axis || next->dims[k] == to.dims[k];
+    }
+    if (!fits) {
+      char text[LK_TENSOR_TEXT_CAPACITY], first[LK_TENSOR_TEXT_CAPACITY];
+      return lk_fail(error, LK_INVALID_ARGUMENT,
+                     "failed to concatenate input %" PRIu32
+                     ": %s, must be like %s but for axis %" PRId64,
+                     i, lk_tensor_text(next, text), lk_tensor_text(&inputs[0].desc, first), axis);
+    }
+    if (__builtin_add_overflow(to.dims[axis], next->dims[axis], &to.dims[axis])) {
+      return lk_fail(error, LK_OUT_OF_RANGE,
+                     "failed to concatenate: axis %" PRId64 ", a dimension exceeds 2^63", axis);
+    }
+  }
+  outputs[0] = to;
+  return lk_tensor_size(&outputs[0], "the concatenation", NULL, NULL, error);
+}
+
+/* Channels-last when all inputs that come at run time lie so, or when some do and it is wished for;
+ * inputs whose bytes are the same either way have no say. */
+static lk_layout choose_layout(lk_planner *planner) {
+  const lk_op_node *node = lk_planner_node(planner);
+  uint32_t channels_last = 0, others = 0;
+  for (uint32_t i = 0; i < node->n_inputs; i++) {
+    const lk_tensor_desc *desc = &lk_planner_input_tensor(planner, i)->desc;
+    bool no_say = node->constants[i].content != NULL || lk_elements(desc) == 0 || desc->rank < 3 ||
+                  lk_layout_same_bytes(desc, LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST);
+    if (no_say) continue;
+    if (desc->layout == LK_LAYOUT_CHANNELS_LAST) {
+      channels_last++;
+    } else {
+      others++;
+    }
+  }
+  bool wished = lk_planner_wish(planner, 0, LK_LAYOUT_PLAIN) == LK_LAYOUT_CHANNELS_LAST;
+  bool keep = channels_last > 0 && (others == 0 || wished);
+  return keep ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
+}
+
+/* The same bytes as three dimensions: all that lie outside the axis in memory, the axis, and all
+ * that lie within. So one primitive serves all ranks and both layouts. */
+static lk_tensor_desc three_dims(const lk_tensor_desc *desc, uint32_t axis) {
+  int64_t strides[LK_MAX_RANK];
+  lk_copy_strides(desc, strides);
+  lk_tensor_desc three = {.dtype = desc->dtype, .rank = 3, .dims = {1, desc->dims[axis], 1}};
+  int64_t bytes = (int64_t)lk_dtype_size(desc->dtype) * lk_elements(desc);
+  three.dims[2] = strides[axis] / (int64_t)lk_dtype_size(desc->dtype);
+  three.dims[0] = bytes / (strides[axis] * desc->dims[axis]);
+  return three;
+}
+
+static lk_status plan_primitive(lk_planner *planner, const lk_operand *sources, uint32_t count,
+                                const lk_operand *to, uint32_t axis, lk_error *error) {
+  lk_key_builder key;
+  const lk_primitive *primitive = NULL;
+  lk_status status = lk_primitive_key_begin(&key, lk_planner_env(planner), LK_PRIMITIVE_CONCAT,
+                                            lk_planner_threads(planner), error);
+  if (status != LK_OK) {
+    lk_key_builder_release(&key);
+    return status;
+  }
+  lk_primitive_arg args[MAX_SOURCES + 1];
+  for (uint32_t i = 0; i < count; i++) {
+    lk_tensor_desc three = three_dims(&sources[i].desc, axis);
+    lk_key_add_tensor(&key, LK_WORD_SRC, i, &three, 0);
+    args[i] = (lk_primitive_arg){DNNL_ARG_MULTIPLE_SRC + (int)i, sources[i]};
+  }
+  lk_tensor_desc three = three_dims(&to->desc, axis);
+  lk_key_add_tensor(&key, LK_WORD_DST, 0, &three, 0);
+  lk_key_add_attr(&key, LK_WORD_AXIS, &(int64_t){1}, 1);
+  args[count] = (lk_primitive_arg){DNNL_ARG_DST, *to};
+  status = lk_planner_primitive(planner, &key, &primitive, error);
+  if (status != LK_OK) return status;
+  return lk_planner_execute(planner, primitive, args, count + 1, NULL, error);
+}
+
+/* One copy step for each input, at its place along the axis. */
+static lk_status plan_copies(lk_planner *planner, lk_layout layout, const lk_operand *to,
+                             uint32_t axis, lk_error *error) {
+  lk_status status = LK_OK;
+  int64_t strides[LK_MAX_RANK], offset = 0;
+  lk_copy_strides(&to->desc, strides);
+  for (uint32_t i = 0; i < lk_planner_node(planner)->n_inputs; i++) {
+    const lk_tensor_desc *desc = &lk_planner_input_tensor(planner, i)->desc;
+    if (lk_elements(desc) == 0) continue;
+    lk_operand from;
+    LK_TRY(lk_planner_input(planner, i, layout, &from, error));
+    lk_copy copy = {.block = lk_dtype_size(desc->dtype), .rank = desc->rank, .to_offset = offset};
+    memcpy(copy.dims, desc->dims, sizeof copy.dims);
+    lk_copy_strides(&from.desc, copy.from);
+    memcpy(copy.to, strides, sizeof copy.to);
+    LK_TRY(lk_plan_copy(planner, &copy, &from, to, error));
+    offset += strides[axis] * desc->dims[axis];
+  }
+cleanup:
+  return status;
+}
+
+static lk_status plan(lk_planner *planner, lk_error *error) {
+  lk_status status = LK_OK;
+  const lk_op_node *node = lk_planner_node(planner);
+  const lk_tensor_desc *desc = lk_planner_output_desc(planner, 0);
+  uint32_t axis = (uint32_t)lk_axis(((const concat_params *)node->params)->axis, desc->rank);
+  uint32_t count = 0, last = 0;
+  for (uint32_t i = 0; i < node->n_inputs; i++) {
+    if (lk_elements(&lk_planner_input_tensor(planner, i)->desc) == 0) continue;
+    count++;
+    last = i;
+  }
+  if (count == 1) return lk_plan_same(planner, last, error);
+
+  lk_operand to, sources[MAX_SOURCES];
+  lk_layout layout = choose_layout(planner);
+  LK_TRY(lk_planner_output(planner, 0, layout, &to, error));
+  if (desc->dtype != LK_F32 || count > MAX_SOURCES) {
+    return plan_copies(planner, layout, &to, axis, error);
+  }
+  for (uint32_t i = 0, next = 0; i < node->n_inputs; i++) {
+    if (lk_elements(&lk_planner_input_tensor(planner, i)->desc) == 0) continue;
+    LK_TRY(lk_planner_input(planner, i, layout, &sources[next++], error));
+  }
+  LK_TRY(plan_primitive(planner, sources, count, &to, axis, error));
+cleanup:
+  return status;
+}
+
+const lk_op_class lk_op_concat = {
+    .op_type = "Concat",
+    .domain = "",
+    .summary = "inputs behind each other along an axis",
+    .min_opset = 7,
+    .max_opset = 23,
+    .min_inputs = 1,
+    .max_inputs = MAX_INPUTS,
+    .max_outputs = 1,
+    .runs_on_onednn = true,
+    .params_size = sizeof(concat_params),
+    .parse = parse,
+    .infer = infer,
+    .plan = plan,
+};

@@ -1,0 +1,303 @@
+/* Conv and ConvTranspose (ONNX "Conv", "ConvTranspose"): channels-last, weights as oneDNN likes. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "ops/planner.h"
+#include "ops/window.h"
+#include "plugin/base/status.h"
+#include "plugin/base/tensor.h"
+
+typedef struct conv_params {
+  lk_window window;
+  int64_t groups;
+  int64_t output_padding[LK_MAX_SPATIAL], output_shape[LK_MAX_SPATIAL];
+  uint32_t n_output_padding, n_output_shape;
+} conv_params;
+
+static void parse_conv(lk_attrs *attrs, void *params) {
+  conv_params *self = params;
+  lk_window_parse(attrs, &self->window);
+  self->groups = lk_attrs_int(attrs, "group", 1);
+  if (self->groups < 1) {
+    lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute 'group' is %" PRId64 ", at least 1",
+                  self->groups);
+  }
+}
+
+static void parse_conv_transpose(lk_attrs *attrs, void *params) {
+  conv_params *self = params;
+  parse_conv(attrs, params);
+  self->n_output_padding =
+      lk_attrs_ints(attrs, "output_padding", self->output_padding, LK_MAX_SPATIAL);
+  self->n_output_shape = lk_attrs_ints(attrs, "output_shape", self->output_shape, LK_MAX_SPATIAL);
+}
+
+/* Type and rank of X, W and B; a convolution's and a transposed one's rules are the same here. */
+static lk_status check_operands(const lk_op_node *node, const lk_tensor *inputs, int64_t channels,
+                                lk_error *error) {
+  const lk_tensor_desc *x = &inputs[0].desc, *w = &inputs[1].desc;
+  const bool has_bias = lk_op_has(node, 2);
+  if (x->dtype != LK_F32 || w->dtype != LK_F32 || (has_bias && inputs[2].desc.dtype != LK_F32)) {
+    return lk_fail(error, LK_UNSUPPORTED, "types are %s and %s, f32 is supported",
+                   lk_dtype_name(x->dtype), lk_dtype_name(w->dtype));
+  }
+  if (x->rank < 3 || x->rank > 2 + LK_MAX_SPATIAL || w->rank != x->rank) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "the input has rank %" PRIu32 " and the weights %" PRIu32 ", equal and 3 to %d",
+                   x->rank, w->rank, 2 + LK_MAX_SPATIAL);
+  }
+  if (has_bias && (inputs[2].desc.rank != 1 || inputs[2].desc.dims[0] != channels)) {
+    char text[LK_TENSOR_TEXT_CAPACITY];
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "the bias is %s, one value for each of %" PRId64 " channels is needed",
+                   lk_tensor_text(&inputs[2].desc, text), channels);
+  }
+  return LK_OK;
+}
+
+static lk_status resolve_conv(const lk_op_node *node, const lk_tensor *inputs,
+                              lk_window_shape *out_shape, lk_error *error) {
+  const conv_params *params = node->params;
+  const lk_tensor_desc *x = &inputs[0].desc, *w = &inputs[1].desc;
+  lk_status status = check_operands(node, inputs, w->dims[0], error);
+  if (status != LK_OK) return status;
+  if (w->dims[1] > INT64_MAX / params->groups || w->dims[1] * params->groups != x->dims[1] ||
+      w->dims[0] % params->groups != 0) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "the input has %" PRId64 " channels, the weights take %" PRId64
+                   " in each of %" PRId64 " groups and give %" PRId64,
+                   x->dims[1], w->dims[1], params->groups, w->dims[0]);
+  }
+  return lk_window_resolve(&params->window, x->rank - 2, x->dims + 2, w->dims + 2, out_shape,
+                           error);
+}
+
+static lk_status infer_conv(const lk_op_node *node, const lk_tensor *inputs,
+                            lk_tensor_desc *outputs, lk_error *error) {
+  lk_window_shape shape;
+  lk_status status = resolve_conv(node, inputs, &shape, error);
+  if (status != LK_OK) return status;
+  outputs[0] = lk_tensor_desc_make(LK_F32, inputs[0].desc.rank, inputs[0].desc.dims);
+  outputs[0].dims[1] = inputs[1].desc.dims[0];
+  memcpy(outputs[0].dims + 2, shape.out, shape.rank * sizeof shape.out[0]);
+  return LK_OK;
+}
+
+static lk_status resolve_conv_transpose(const lk_op_node *node, const lk_tensor *inputs,
+                                        lk_window_shape *out_shape, lk_error *error) {
+  const conv_params *params = node->params;
+  const lk_tensor_desc *x = &inputs[0].desc, *w = &inputs[1].desc;
+  if (w->dims[1] > INT64_MAX / params->groups) {
+    return lk_fail(error, LK_OUT_OF_RANGE, "%" PRId64 " groups of %" PRId64 " channels overflow",
+                   params->groups, w->dims[1]);
+  }
+  lk_status status = check_operands(node, inputs, w->dims[1] * params->groups, error);
+  if (status != LK_OK) return status;
+  if (w->dims[0] != x->dims[1] || x->dims[1] % params->groups != 0) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "the input has %" PRId64 " channels, the weights take %" PRId64 " in %" PRId64
+                   " groups",
+                   x->dims[1], w->dims[0], params->groups);
+  }
+  const uint32_t spatial = x->rank - 2;
+  const uint32_t counts[] = {params->n_output_padding, params->n_output_shape};
+  for (uint32_t i = 0; i < 2; i++) {
+    if (counts[i] != 0 && counts[i] != spatial) {
+      return lk_fail(error, LK_INVALID_ARGUMENT,
+                     "attribute '%s' has %" PRIu32 " values, %" PRIu32 " are needed",
+                     i == 0 ? "output_padding" : "output_shape", counts[i], spatial);
+    }
+  }
+  return lk_window_resolve_transposed(&params->window, spatial, x->dims + 2, w->dims + 2,
+                                      params->n_output_padding > 0 ? params->output_padding : NULL,
+                                      params->n_output_shape > 0 ? params->output_shape : NULL,
+                                      out_shape, error);
+}
+
+static lk_status infer_conv_transpose(const lk_op_node *node, const lk_tensor *inputs,
+                                      lk_tensor_desc *outputs, lk_error *error) {
+  const conv_params *params = node->params;
+  lk_window_shape shape;
+  lk_status status = resolve_conv_transpose(node, inputs, &shape, error);
+  if (status != LK_OK) return status;
+  outputs[0] = lk_tensor_desc_make(LK_F32, inputs[0].desc.rank, inputs[0].desc.dims);
+  outputs[0].dims[1] = inputs[1].desc.dims[1] * params->groups;
+  memcpy(outputs[0].dims + 2, shape.out, shape.rank * sizeof shape.out[0]);
+  return LK_OK;
+}
+
+/* What a convolution primitive is asked with. */
+typedef struct conv_question {
+  lk_primitive_kind kind;
+  lk_tensor_desc src, weights, bias, dst;
+  bool has_bias;
+  lk_window_shape shape;
+} conv_question;
+
+static lk_status ask(lk_planner *planner, conv_question *question, lk_layout layout,
+                     const lk_primitive **out_primitive, lk_error *error) {
+  lk_key_builder key;
+  lk_status status = lk_primitive_key_begin(&key, lk_planner_env(planner), question->kind,
+                                            lk_planner_threads(planner), error);
+  if (status != LK_OK) {
+    lk_key_builder_release(&key);
+    return status;
+  }
+  question->src.layout = layout;
+  question->dst.layout = layout;
+  lk_key_add_tensor(&key, LK_WORD_SRC, 0, &question->src, 0);
+  lk_key_add_tensor(&key, LK_WORD_WEIGHTS, 0, &question->weights, 0);
+  if (question->has_bias) lk_key_add_tensor(&key, LK_WORD_BIAS, 0, &question->bias, 0);
+  lk_key_add_tensor(&key, LK_WORD_DST, 0, &question->dst, 0);
+  lk_window_key(&question->shape, &key);
+  lk_planner_key_post_ops(planner, &key, &question->dst);
+  return lk_planner_primitive(planner, &key, out_primitive, error);
+}
+
+/* Channels-last first; where only a reference implementation takes that, plain. */
+static lk_status choose(lk_planner *planner, conv_question *question,
+                        const lk_primitive **out_primitive, lk_error *error) {
+  lk_status status = ask(planner, question, LK_LAYOUT_CHANNELS_LAST, out_primitive, error);
+  if (status != LK_OK || !(*out_primitive)->is_ref) return status;
+  const lk_primitive *plain = NULL;
+  status = ask(planner, question, LK_LAYOUT_PLAIN, &plain, error);
+  if (status != LK_OK) return status;
+  if (!plain->is_ref) {
+    *out_primitive = plain;
+    return LK_OK;
+  }
+  return ask(planner, question, LK_LAYOUT_CHANNELS_LAST, out_primitive, error);
+}
+
+/* Weights of [M, C/g, k...] as oneDNN's [g, M/g, C/g, k...]: the same bytes. */
+static lk_tensor_desc weights_desc(const lk_tensor_desc *w, int64_t groups) {
+  lk_tensor_desc desc = *w;
+  desc.layout = LK_LAYOUT_ANY;
+  if (groups == 1) return desc;
+  desc.rank = w->rank + 1;
+  desc.dims[0] = groups;
+  desc.dims[1] = w->dims[0] / groups;
+  memcpy(desc.dims + 2, w->dims + 1, (w->rank - 1) * sizeof w->dims[0]);
+  return desc;
+}
+
+/* Weights of [C, M/g, k...], as oneDNN's [g, M/g, C/g, k...], and how those lie in the bytes. */
+static lk_status transposed_weights(const lk_tensor_desc *w, int64_t groups,
+                                    lk_tensor_desc *out_desc, dnnl_memory_desc_t *out_plain,
+                                    lk_error *error) {
+  const uint32_t lead = groups > 1 ? 1 : 0;
+  dnnl_dims_t dims = {0}, strides = {0};
+  const int64_t in = w->dims[0] / groups, out = w->dims[1];
+  int64_t kernel = 1;
+  for (uint32_t i = w->rank; i-- > 2;) {
+    dims[lead + i] = w->dims[i];
+    strides[lead + i] = kernel;
+    kernel *= w->dims[i];
+  }
+  dims[lead] = out;
+  strides[lead] = kernel;
+  dims[lead + 1] = in;
+  strides[lead + 1] = kernel * out;
+  if (lead == 1) {
+    dims[0] = groups;
+    strides[0] = kernel * out * in;
+  }
+  *out_desc = lk_tensor_desc_make(LK_F32, w->rank + lead, dims);
+  out_desc->layout = LK_LAYOUT_ANY;
+  return lk_dnnl_check(
+      error,
+      dnnl_memory_desc_create_with_strides(out_plain, (int)out_desc->rank, dims, dnnl_f32, strides),
+      "describe transposed weights");
+}
+
+static lk_status emit(lk_planner *planner, conv_question *question, dnnl_memory_desc_t plain_md,
+                      lk_error *error) {
+  lk_status status = LK_OK;
+  const lk_primitive *primitive = NULL;
+  lk_operand src, weights, bias, dst;
+  LK_TRY(choose(planner, question, &primitive, error));
+  LK_TRY(lk_planner_input(planner, 0, question->src.layout, &src, error));
+  LK_TRY(lk_planner_weights(planner, 1, &question->weights, plain_md,
+                            dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_weights_md, 0),
+                            &weights, error));
+  LK_TRY(lk_planner_output(planner, 0, question->dst.layout, &dst, error));
+  lk_primitive_arg args[4] = {
+      {DNNL_ARG_SRC, src}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, dst}};
+  uint32_t n_args = 3;
+  if (question->has_bias) {
+    LK_TRY(lk_planner_input(planner, 2, LK_LAYOUT_PLAIN, &bias, error));
+    args[n_args++] = (lk_primitive_arg){DNNL_ARG_BIAS, bias};
+  }
+  LK_TRY(lk_planner_execute(planner, primitive, args, n_args, &question->dst, error));
+cleanup:
+  return status;
+}
+
+static conv_question question_of(lk_planner *planner, lk_primitive_kind kind) {
+  conv_question question = {.kind = kind,
+                            .src = lk_planner_input_tensor(planner, 0)->desc,
+                            .dst = *lk_planner_output_desc(planner, 0)};
+  question.has_bias = lk_op_has(lk_planner_node(planner), 2);
+  if (question.has_bias) question.bias = lk_planner_input_tensor(planner, 2)->desc;
+  return question;
+}
+
+static lk_status plan_conv(lk_planner *planner, lk_error *error) {
+  const lk_op_node *node = lk_planner_node(planner);
+  const conv_params *params = node->params;
+  conv_question question = question_of(planner, LK_PRIMITIVE_CONVOLUTION);
+  lk_status status =
+      resolve_conv(node, lk_planner_input_tensor(planner, 0), &question.shape, error);
+  if (status != LK_OK) return status;
+  question.weights = weights_desc(&lk_planner_input_tensor(planner, 1)->desc, params->groups);
+  return emit(planner, &question, NULL, error);
+}
+
+static lk_status plan_conv_transpose(lk_planner *planner, lk_error *error) {
+  const lk_op_node *node = lk_planner_node(planner);
+  const conv_params *params = node->params;
+  dnnl_memory_desc_t plain_md = NULL;
+  conv_question question = question_of(planner, LK_PRIMITIVE_DECONVOLUTION);
+  lk_status status =
+      resolve_conv_transpose(node, lk_planner_input_tensor(planner, 0), &question.shape, error);
+  if (status != LK_OK) return status;
+  status = transposed_weights(&lk_planner_input_tensor(planner, 1)->desc, params->groups,
+                              &question.weights, &plain_md, error);
+  if (status == LK_OK) status = emit(planner, &question, plain_md, error);
+  if (plain_md != NULL) dnnl_memory_desc_destroy(plain_md);
+  return status;
+}
+
+const lk_op_class lk_op_conv = {
+    .op_type = "Conv",
+    .domain = "",
+    .summary = "Convolution in 1, 2 or 3 dimensions, grouped, dilated, with bias",
+    .min_opset = 1,
+    .max_opset = 23,
+    .min_inputs = 2,
+    .max_inputs = 3,
+    .max_outputs = 1,
+    .runs_on_onednn = true,
+    .post_ops = true,
+    .params_size = sizeof(conv_params),
+    .parse = parse_conv,
+    .infer = infer_conv,
+    .plan = plan_conv,
+};
+
+const lk_op_class lk_op_conv_transpose = {
+    .op_type = "ConvTranspose",
+    .domain = "",
+    .summary = "Transposed convolution, with output_padding and output_shape",
+    .min_opset = 1,
+    .max_opset = 23,
+    .min_inputs = 2,
+    .max_inputs = 3,
+    .max_outputs = 1,
+    .runs_on_onednn = true,
+    .post_ops = true,
+    .params_size = sizeof(conv_params),
+    .parse = parse_conv_transpose,
+    .infer = infer_conv_transpose,
+    .plan = plan_conv_transpose,
+};

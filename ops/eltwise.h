@@ -1,0 +1,17 @@
+/* Element-wise steps that several operators emit. */
+#ifndef LK_OPS_ELTWISE_H
+#define LK_OPS_ELTWISE_H
+
+#include "ops/planner.h"
+
+/* A whole plan: output 0 = algorithm(input 0), with the node's post-ops. */
+lk_status lk_plan_eltwise(lk_planner *planner, dnnl_alg_kind_t algorithm, float alpha, float beta,
+                          lk_error *error);
+
+/* One step: to = a (algorithm) b, where `b` broadcasts to `a`'s shape; ranks may differ. With
+ * `post_ops`, the node's post-ops are applied to `to`. */
+lk_status lk_plan_binary_step(lk_planner *planner, dnnl_alg_kind_t algorithm, const lk_operand *a,
+                              const lk_operand *b, const lk_operand *to, bool post_ops,
+                              lk_error *error);
+
+#endif

@@ -1,0 +1,283 @@
+/* MatMul and Gemm (ONNX operators of these names) on oneDNN's matmul. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "ops/eltwise.h"
+#include "plugin/base/status.h"
+#include "plugin/base/tensor.h"
+
+/* A product of [batch..., m, k] by [batch..., k, n]; constant weights without batch make all rows
+ * one matrix. */
+static lk_status check_types(const lk_op_node *node, const lk_tensor *inputs, lk_error *error) {
+  for (uint32_t i = 0; i < node->n_operands; i++) {
+    if (!lk_op_has(node, i) || inputs[i].desc.dtype == LK_F32) continue;
+    return lk_fail(error, LK_UNSUPPORTED, "input %" PRIu32 " has type %s, f32 is supported", i,
+                   lk_dtype_name(inputs[i].desc.dtype));
+  }
+  return LK_OK;
+}
+
+static lk_status fail_shapes(const lk_tensor *inputs, lk_error *error) {
+  char a[LK_TENSOR_TEXT_CAPACITY], b[LK_TENSOR_TEXT_CAPACITY];
+  return lk_fail(error, LK_INVALID_ARGUMENT, "the shapes %s and %s cannot be multiplied",
+                 lk_tensor_text(&inputs[0].desc, a), lk_tensor_text(&inputs[1].desc, b));
+}
+
+/* Ranks of 1 become a row or a column (numpy.matmul's rule). */
+static lk_tensor_desc as_matrix(const lk_tensor_desc *desc, bool row) {
+  if (desc->rank != 1) return *desc;
+  const int64_t dims[] = {row ? 1 : desc->dims[0], row ? desc->dims[0] : 1};
+  return lk_tensor_desc_make(desc->dtype, 2, dims);
+}
+
+static lk_status infer_matmul(const lk_op_node *node, const lk_tensor *inputs,
+                              lk_tensor_desc *outputs, lk_error *error) {
+  lk_status status = check_types(node, inputs, error);
+  if (status != LK_OK) return status;
+  if (inputs[0].desc.rank < 1 || inputs[1].desc.rank < 1) return fail_shapes(inputs, error);
+  const lk_tensor_desc a = as_matrix(&inputs[0].desc, true);
+  const lk_tensor_desc b = as_matrix(&inputs[1].desc, false);
+  if (a.dims[a.rank - 1] != b.dims[b.rank - 2]) return fail_shapes(inputs, error);
+  lk_tensor_desc a_batch = a, b_batch = b;
+  a_batch.rank -= 2;
+  b_batch.rank -= 2;
+  if (lk_broadcast(&a_batch, &b_batch, &outputs[0], NULL) != LK_OK) {
+    return fail_shapes(inputs, error);
+  }
+  uint32_t rank = outputs[0].rank;
+  if (inputs[0].desc.rank > 1) outputs[0].dims[rank++] = a.dims[a.rank - 2];
+  if (inputs[1].desc.rank > 1) outputs[0].dims[rank++] = b.dims[b.rank - 1];
+  outputs[0].rank = rank;
+  outputs[0].dtype = LK_F32;
+  return LK_OK;
+}
+
+/* Whether the operands of the post-ops can follow when all leading dimensions become rows: full
+ * tensors and single rows can. */
+static bool post_ops_allow_rows(lk_planner *planner) {
+  const lk_op_node *node = lk_planner_node(planner);
+  const lk_tensor_desc *to = lk_planner_output_desc(planner, 0);
+  for (uint32_t i = 0; i < node->n_post_ops; i++) {
+    if (node->post_ops[i].input < 0) continue;
+    const lk_tensor_desc *operand =
+        &lk_planner_input_tensor(planner, (uint32_t)node->post_ops[i].input)->desc;
+    const bool is_row = operand->rank < 2 || (operand->rank == 2 && operand->dims[0] == 1);
+    if (!is_row && !lk_shape_equal(operand, to)) return false;
+  }
+  return true;
+}
+
+typedef struct matmul_question {
+  lk_tensor_desc src, weights, dst; /* weights: layout any when constant */
+} matmul_question;
+
+static lk_status ask(lk_planner *planner, const matmul_question *question,
+                     const lk_primitive **out_primitive, lk_error *error) {
+  lk_key_builder key;
+  lk_status status = lk_primitive_key_begin(&key, lk_planner_env(planner), LK_PRIMITIVE_MATMUL,
+                                            lk_planner_threads(planner), error);
+  if (status != LK_OK) {
+    lk_key_builder_release(&key);
+    return status;
+  }
+  lk_key_add_tensor(&key, LK_WORD_SRC, 0, &question->src, 0);
+  lk_key_add_tensor(&key, LK_WORD_WEIGHTS, 0, &question->weights, 0);
+  lk_key_add_tensor(&key, LK_WORD_DST, 0, &question->dst, 0);
+  lk_planner_key_post_ops(planner, &key, &question->dst);
+  return lk_planner_primitive(planner, &key, out_primitive, error);
+}
+
+static lk_tensor_desc rows_of(const lk_tensor_desc *desc) {
+  int64_t dims[] = {1, desc->dims[desc->rank - 1]};
+  for (uint32_t i = 0; i + 1 < desc->rank; i++) dims[0] *= desc->dims[i];
+  return lk_tensor_desc_make(desc->dtype, 2, dims);
+}
+
+static lk_status emit(lk_planner *planner, const matmul_question *question,
+                      const_dnnl_memory_desc_t plain_src, const_dnnl_memory_desc_t plain_weights,
+                      lk_error *error) {
+  lk_status status = LK_OK;
+  const lk_primitive *primitive = NULL;
+  lk_operand src, weights, dst;
+  LK_TRY(ask(planner, question, &primitive, error));
+  if (plain_src != NULL) {
+    LK_TRY(lk_planner_weights(planner, 0, &question->src, plain_src,
+                              dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_src_md, 0),
+                              &src, error));
+  } else {
+    LK_TRY(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &src, error));
+  }
+  LK_TRY(lk_planner_weights(planner, 1, &question->weights, plain_weights,
+                            dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_weights_md, 0),
+                            &weights, error));
+  LK_TRY(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &dst, error));
+  const lk_primitive_arg args[] = {
+      {DNNL_ARG_SRC, src}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, dst}};
+  LK_TRY(lk_planner_execute(planner, primitive, args, 3, &question->dst, error));
+cleanup:
+  return status;
+}
+
+static bool is_constant(lk_planner *planner, uint32_t index) {
+  return lk_planner_node(planner)->constants[index].content != NULL;
+}
+
+static lk_status plan_matmul(lk_planner *planner, lk_error *error) {
+  const lk_tensor_desc *a = &lk_planner_input_tensor(planner, 0)->desc;
+  const lk_tensor_desc *b = &lk_planner_input_tensor(planner, 1)->desc;
+  const lk_tensor_desc *to = lk_planner_output_desc(planner, 0);
+  matmul_question question = {.src = as_matrix(a, true), .weights = as_matrix(b, false)};
+  const int64_t n = question.weights.dims[question.weights.rank - 1];
+  const int64_t m = question.src.dims[question.src.rank - 2];
+  if (question.src.dims[question.src.rank - 1] == 0) {
+    return lk_fail(error, LK_UNSUPPORTED, "the inner dimension is 0, at least 1 is supported");
+  }
+  question.src.layout = LK_LAYOUT_PLAIN;
+  question.weights.layout = LK_LAYOUT_PLAIN;
+  if (question.weights.rank == 2 && (to->rank == 2 || post_ops_allow_rows(planner))) {
+    const int64_t dims[] = {rows_of(&question.src).dims[0], n};
+    question.src = rows_of(&question.src);
+    question.dst = lk_tensor_desc_make(LK_F32, 2, dims);
+  } else {
+    /* ranks of 1 only change how the same bytes are described */
+    const uint32_t batch = to->rank - (a->rank > 1) - (b->rank > 1);
+    question.dst = lk_tensor_desc_make(LK_F32, batch, to->dims);
+    question.dst.rank = batch + 2;
+    question.dst.dims[batch] = m;
+    question.dst.dims[batch + 1] = n;
+    question.src = lk_shape_pad_rank(&question.src, batch + 2);
+    question.weights = lk_shape_pad_rank(&question.weights, batch + 2);
+  }
+  if (is_constant(planner, 1)) question.weights.layout = LK_LAYOUT_ANY;
+  return emit(planner, &question, NULL, NULL, error);
+}
+
+/* ---- Gemm: alpha A' B' + beta C ---- */
+
+typedef struct gemm_params {
+  float alpha, beta;
+  bool transpose_a, transpose_b;
+} gemm_params;
+
+static void parse_gemm(lk_attrs *attrs, void *params) {
+  gemm_params *self = params;
+  self->alpha = lk_attrs_float(attrs, "alpha", 1.0F);
+  self->beta = lk_attrs_float(attrs, "beta", 1.0F);
+  self->transpose_a = lk_attrs_int(attrs, "transA", 0) != 0;
+  self->transpose_b = lk_attrs_int(attrs, "transB", 0) != 0;
+}
+
+static lk_tensor_desc transposed(const lk_tensor_desc *desc, bool swap) {
+  const int64_t dims[] = {desc->dims[swap ? 1 : 0], desc->dims[swap ? 0 : 1]};
+  return lk_tensor_desc_make(desc->dtype, 2, dims);
+}
+
+static lk_status infer_gemm(const lk_op_node *node, const lk_tensor *inputs,
+                            lk_tensor_desc *outputs, lk_error *error) {
+  const gemm_params *params = node->params;
+  lk_status status = check_types(node, inputs, error);
+  if (status != LK_OK) return status;
+  if (inputs[0].desc.rank != 2 || inputs[1].desc.rank != 2) return fail_shapes(inputs, error);
+  const lk_tensor_desc a = transposed(&inputs[0].desc, params->transpose_a);
+  const lk_tensor_desc b = transposed(&inputs[1].desc, params->transpose_b);
+  if (a.dims[1] != b.dims[0]) return fail_shapes(inputs, error);
+  const int64_t dims[] = {a.dims[0], b.dims[1]};
+  outputs[0] = lk_tensor_desc_make(LK_F32, 2, dims);
+  if (lk_op_has(node, 2)) {
+    lk_tensor_desc together;
+    status = lk_broadcast(&outputs[0], &inputs[2].desc, &together, error);
+    if (status == LK_OK && !lk_shape_equal(&together, &outputs[0])) {
+      char text[LK_TENSOR_TEXT_CAPACITY];
+      status = lk_fail(error, LK_INVALID_ARGUMENT, "C is %s, it must broadcast to the product",
+                       lk_tensor_text(&inputs[2].desc, text));
+    }
+  }
+  return status;
+}
+
+static lk_status strided_md(const lk_tensor_desc *stored, const lk_tensor_desc *desc,
+                            dnnl_memory_desc_t *out_md, lk_error *error) {
+  const dnnl_dims_t dims = {desc->dims[0], desc->dims[1]};
+  const dnnl_dims_t strides = {1, stored->dims[1]};
+  return lk_dnnl_check(error,
+                       dnnl_memory_desc_create_with_strides(out_md, 2, dims, dnnl_f32, strides),
+                       "describe a transposed matrix");
+}
+
+/* alpha A'B' + beta C as post-ops of the product: with C, beta (alpha / beta A'B' + C). */
+static uint32_t gemm_post_ops(const void *params, bool has_c, lk_post_op *out) {
+  const gemm_params *self = params;
+  uint32_t count = 0;
+  const bool adds = has_c && self->beta != 0.0F;
+  const float before = adds ? self->alpha / self->beta : self->alpha;
+  if (before != 1.0F) out[count++] = (lk_post_op){LK_POST_LINEAR, -1, before, 0};
+  if (adds) out[count++] = (lk_post_op){LK_POST_ADD, 2, 0, 0};
+  if (adds && self->beta != 1.0F) out[count++] = (lk_post_op){LK_POST_LINEAR, -1, self->beta, 0};
+  return count;
+}
+
+static lk_status plan_gemm(lk_planner *planner, lk_error *error) {
+  const gemm_params *params = lk_planner_node(planner)->params;
+  const lk_tensor_desc *a = &lk_planner_input_tensor(planner, 0)->desc;
+  const lk_tensor_desc *b = &lk_planner_input_tensor(planner, 1)->desc;
+  lk_status status = LK_OK;
+  dnnl_memory_desc_t plain_a = NULL, plain_b = NULL;
+  matmul_question question = {.src = transposed(a, params->transpose_a),
+                              .weights = transposed(b, params->transpose_b),
+                              .dst = *lk_planner_output_desc(planner, 0)};
+  question.dst.layout = LK_LAYOUT_PLAIN;
+  if (question.src.dims[1] == 0) {
+    return lk_fail(error, LK_UNSUPPORTED, "the inner dimension is 0, at least 1 is supported");
+  }
+  if (params->transpose_a) {
+    LK_TRY(strided_md(a, &question.src, &plain_a, error));
+    LK_TRY(
+        lk_layouts_intern(lk_planner_env(planner)->layouts, plain_a, &question.src.layout, error));
+  }
+  if (params->transpose_b) LK_TRY(strided_md(b, &question.weights, &plain_b, error));
+  if (is_constant(planner, 1)) {
+    question.weights.layout = LK_LAYOUT_ANY;
+  } else if (plain_b != NULL) {
+    /* oneDNN's matmul takes a transposed matrix as it lies */
+    LK_TRY(lk_layouts_intern(lk_planner_env(planner)->layouts, plain_b, &question.weights.layout,
+                             error));
+  }
+  LK_TRY(emit(planner, &question, plain_a, plain_b, error));
+cleanup:
+  if (plain_a != NULL) dnnl_memory_desc_destroy(plain_a);
+  if (plain_b != NULL) dnnl_memory_desc_destroy(plain_b);
+  return status;
+}
+
+const lk_op_class lk_op_matmul = {
+    .op_type = "MatMul",
+    .domain = "",
+    .summary = "Matrix product of batches, as numpy.matmul",
+    .min_opset = 1,
+    .max_opset = 23,
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .max_outputs = 1,
+    .runs_on_onednn = true,
+    .post_ops = true,
+    .infer = infer_matmul,
+    .plan = plan_matmul,
+};
+
+const lk_op_class lk_op_gemm = {
+    .op_type = "Gemm",
+    .domain = "",
+    .summary = "alpha A B + beta C, A and B possibly transposed",
+    .min_opset = 7,
+    .max_opset = 23,
+    .min_inputs = 2,
+    .max_inputs = 3,
+    .max_outputs = 1,
+    .runs_on_onednn = true,
+    .post_ops = true,
+    .params_size = sizeof(gemm_params),
+    .parse = parse_gemm,
+    .own_post_ops = gemm_post_ops,
+    .infer = infer_gemm,
+    .plan = plan_gemm,
+};

@@ -1,0 +1,189 @@
+/* BatchNormalization at inference, and LRN (ONNX operators of these names). */
+#include <inttypes.h>
+
+#include "ops/planner.h"
+#include "plugin/base/status.h"
+#include "plugin/base/tensor.h"
+
+typedef struct batch_norm_params {
+  float epsilon;
+} batch_norm_params;
+
+static void parse_batch_norm(lk_attrs *attrs, void *params) {
+  batch_norm_params *self = params;
+  self->epsilon = lk_attrs_float(attrs, "epsilon", 1e-5F);
+  if (lk_attrs_int(attrs, "training_mode", 0) != 0) {
+    lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute 'training_mode' is 1, 0 is supported");
+  }
+  if (lk_attrs_int(attrs, "spatial", 1) != 1) {
+    lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute 'spatial' is 0, 1 is supported");
+  }
+  if (attrs->node->n_outputs > 1) {
+    lk_attrs_fail(attrs, LK_UNSUPPORTED, "outputs of training are wanted, only 'Y' is supported");
+  }
+}
+
+static lk_status infer_batch_norm(const lk_op_node *node, const lk_tensor *inputs,
+                                  lk_tensor_desc *outputs, lk_error *error) {
+  (void)node;
+  static const char *const names[] = {"X", "scale", "B", "mean", "var"};
+  const lk_tensor_desc *x = &inputs[0].desc;
+  if (x->rank < 2 || x->rank > 5) {
+    return lk_fail(error, LK_INVALID_ARGUMENT, "the input has rank %" PRIu32 ", 2 to 5", x->rank);
+  }
+  for (uint32_t i = 0; i < 5; i++) {
+    const lk_tensor_desc *desc = &inputs[i].desc;
+    if (desc->dtype != LK_F32) {
+      return lk_fail(error, LK_UNSUPPORTED, "'%s' has type %s, f32 is supported", names[i],
+                     lk_dtype_name(desc->dtype));
+    }
+    if (i > 0 && (desc->rank != 1 || desc->dims[0] != x->dims[1])) {
+      char text[LK_TENSOR_TEXT_CAPACITY];
+      return lk_fail(error, LK_INVALID_ARGUMENT,
+                     "'%s' is %s, one value for each of %" PRId64 " channels", names[i],
+                     lk_tensor_text(desc, text), x->dims[1]);
+    }
+  }
+  outputs[0] = lk_tensor_desc_make(LK_F32, x->rank, x->dims);
+  return LK_OK;
+}
+
+static lk_status plan_batch_norm(lk_planner *planner, lk_error *error) {
+  static const int args_of[] = {DNNL_ARG_SRC, DNNL_ARG_SCALE, DNNL_ARG_SHIFT, DNNL_ARG_MEAN,
+                                DNNL_ARG_VARIANCE};
+  const batch_norm_params *self = lk_planner_node(planner)->params;
+  lk_status status = LK_OK;
+  lk_key_builder key;
+  const lk_primitive *primitive = NULL;
+  lk_primitive_arg args[6];
+  const uint32_t rank = lk_planner_input_tensor(planner, 0)->desc.rank;
+  const lk_layout layout = rank >= 3 ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
+  for (uint32_t i = 0; i < 5; i++) {
+    args[i].arg = args_of[i];
+    LK_TRY(
+        lk_planner_input(planner, i, i == 0 ? layout : LK_LAYOUT_PLAIN, &args[i].operand, error));
+  }
+  args[5].arg = DNNL_ARG_DST;
+  LK_TRY(lk_planner_output(planner, 0, layout, &args[5].operand, error));
+  const int64_t epsilon = lk_float_bits(self->epsilon);
+  LK_TRY(lk_primitive_key_begin(&key, lk_planner_env(planner), LK_PRIMITIVE_BATCH_NORM,
+                                lk_planner_threads(planner), error));
+  lk_key_add_tensor(&key, LK_WORD_SRC, 0, &args[0].operand.desc, 0);
+  lk_key_add_tensor(&key, LK_WORD_DST, 0, &args[5].operand.desc, 0);
+  lk_key_add_attr(&key, LK_WORD_EPSILON, &epsilon, 1);
+  LK_TRY(lk_planner_primitive(planner, &key, &primitive, error));
+  LK_TRY(lk_planner_execute(planner, primitive, args, 6, NULL, error));
+cleanup:
+  return status;
+}
+
+typedef struct lrn_params {
+  int64_t size;
+  float alpha, beta, bias;
+} lrn_params;
+
+static void parse_lrn(lk_attrs *attrs, void *params) {
+  lrn_params *self = params;
+  self->size = lk_attrs_int(attrs, "size", 0);
+  self->alpha = lk_attrs_float(attrs, "alpha", 1e-4F);
+  self->beta = lk_attrs_float(attrs, "beta", 0.75F);
+  self->bias = lk_attrs_float(attrs, "bias", 1.0F);
+  if (self->size < 1) {
+    lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute 'size' is %" PRId64 ", at least 1",
+                  self->size);
+  }
+}
+
+static lk_status infer_lrn(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
+                           lk_error *error) {
+  (void)node;
+  const lk_tensor_desc *x = &inputs[0].desc;
+  if (x->dtype != LK_F32) {
+    return lk_fail(error, LK_UNSUPPORTED, "the input's type is %s, f32 is supported",
+                   lk_dtype_name(x->dtype));
+  }
+  if (x->rank < 2 || x->rank > 5) {
+    return lk_fail(error, LK_INVALID_ARGUMENT, "the input has rank %" PRIu32 ", 2 to 5", x->rank);
+  }
+  outputs[0] = lk_tensor_desc_make(LK_F32, x->rank, x->dims);
+  return LK_OK;
+}
+
+static lk_status ask_lrn(lk_planner *planner, lk_layout layout, const lk_primitive **out_primitive,
+                         lk_error *error) {
+  const lrn_params *self = lk_planner_node(planner)->params;
+  lk_tensor_desc desc = *lk_planner_output_desc(planner, 0);
+  desc.layout = layout;
+  lk_key_builder key;
+  lk_status status = lk_primitive_key_begin(&key, lk_planner_env(planner), LK_PRIMITIVE_LRN,
+                                            lk_planner_threads(planner), error);
+  if (status != LK_OK) {
+    lk_key_builder_release(&key);
+    return status;
+  }
+  const int64_t values[] = {self->size, lk_float_bits(self->alpha), lk_float_bits(self->beta),
+                            lk_float_bits(self->bias)};
+  lk_key_add_tensor(&key, LK_WORD_SRC, 0, &desc, 0);
+  lk_key_add_tensor(&key, LK_WORD_DST, 0, &desc, 0);
+  lk_key_add_attr(&key, LK_WORD_SIZE, &values[0], 1);
+  lk_key_add_attr(&key, LK_WORD_ALPHA, &values[1], 1);
+  lk_key_add_attr(&key, LK_WORD_BETA, &values[2], 1);
+  lk_key_add_attr(&key, LK_WORD_POWER, &values[3], 1);
+  return lk_planner_primitive(planner, &key, out_primitive, error);
+}
+
+static lk_status plan_lrn(lk_planner *planner, lk_error *error) {
+  lk_status status = LK_OK;
+  lk_operand src, dst;
+  const lk_primitive *primitive = NULL;
+  lk_layout layout =
+      lk_planner_output_desc(planner, 0)->rank == 4 ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
+  LK_TRY(ask_lrn(planner, layout, &primitive, error));
+  if (primitive->is_ref && layout != LK_LAYOUT_PLAIN) {
+    const lk_primitive *plain = NULL;
+    LK_TRY(ask_lrn(planner, LK_LAYOUT_PLAIN, &plain, error));
+    if (!plain->is_ref) {
+      primitive = plain;
+      layout = LK_LAYOUT_PLAIN;
+    }
+  }
+  LK_TRY(lk_planner_input(planner, 0, layout, &src, error));
+  LK_TRY(lk_planner_output(planner, 0, layout, &dst, error));
+  const lk_primitive_arg args[] = {{DNNL_ARG_SRC, src}, {DNNL_ARG_DST, dst}};
+  LK_TRY(lk_planner_execute(planner, primitive, args, 2, NULL, error));
+cleanup:
+  return status;
+}
+
+const lk_op_class lk_op_batch_normalization = {
+    .op_type = "BatchNormalization",
+    .domain = "",
+    .summary = "Normalization by given mean and variance (inference)",
+    .min_opset = 7,
+    .max_opset = 23,
+    .min_inputs = 5,
+    .max_inputs = 5,
+    .max_outputs = 5,
+    .in_place_inputs = 1,
+    .runs_on_onednn = true,
+    .params_size = sizeof(batch_norm_params),
+    .parse = parse_batch_norm,
+    .infer = infer_batch_norm,
+    .plan = plan_batch_norm,
+};
+
+const lk_op_class lk_op_lrn = {
+    .op_type = "LRN",
+    .domain = "",
+    .summary = "Local response normalization across channels",
+    .min_opset = 1,
+    .max_opset = 23,
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .max_outputs = 1,
+    .runs_on_onednn = true,
+    .params_size = sizeof(lrn_params),
+    .parse = parse_lrn,
+    .infer = infer_lrn,
+    .plan = plan_lrn,
+};

@@ -1,0 +1,129 @@
+/* The table of operators, and the attributes of a node while it is created. */
+#include "ops/op.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plugin/base/status.h"
+
+#define OP(name) extern const lk_op_class lk_op_##name;
+#include "ops/op_list.inc"
+#undef OP
+
+const lk_op_class *const lk_op_classes[] = {
+#define OP(name) &lk_op_##name,
+#include "ops/op_list.inc"
+#undef OP
+};
+const uint32_t lk_n_op_classes = sizeof lk_op_classes / sizeof lk_op_classes[0];
+
+lk_status lk_op_class_find(const char *op_type, const char *domain, int32_t opset,
+                           const lk_op_class **out_class, lk_error *error) {
+  *out_class = NULL;
+  const char *wanted = domain != NULL && strcmp(domain, "ai.onnx") != 0 ? domain : "";
+  const lk_op_class *other = NULL;
+  for (uint32_t i = 0; i < lk_n_op_classes; i++) {
+    const lk_op_class *row = lk_op_classes[i];
+    if (strcmp(row->op_type, op_type) != 0 || strcmp(row->domain, wanted) != 0) continue;
+    if (opset >= row->min_opset && opset <= row->max_opset) {
+      *out_class = row;
+      return LK_OK;
+    }
+    other = row;
+  }
+  const char *shown = wanted[0] != '\0' ? wanted : "ai.onnx";
+  if (other != NULL) {
+    return lk_fail(error, LK_UNSUPPORTED,
+                   "failed to find operator %s of %s at opset %" PRId32 ": opsets %" PRId32
+                   " to %" PRId32 " are supported",
+                   op_type, shown, opset, other->min_opset, other->max_opset);
+  }
+  return lk_fail(error, LK_UNSUPPORTED,
+                 "failed to find operator %s of %s at opset %" PRId32
+                 ": it is not in the operator table",
+                 op_type, shown, opset);
+}
+
+void lk_attrs_fail(lk_attrs *attrs, lk_status status, const char *format, ...) {
+  if (attrs->status != LK_OK) return; /* the first failure is the one that is told */
+  char sentence[LK_ERROR_CAPACITY];
+  va_list arguments;
+  va_start(arguments, format);
+  (void)vsnprintf(sentence, sizeof sentence, format, arguments);
+  va_end(arguments);
+  attrs->status = lk_fail(attrs->error, status, "failed to create %s '%s': %s",
+                          attrs->node->op_type, attrs->node->output_name, sentence);
+}
+
+static const lk_attr *find(const lk_attrs *attrs, const char *name) {
+  for (uint32_t i = 0; i < attrs->node->n_attrs; i++) {
+    if (strcmp(attrs->node->attrs[i].name, name) == 0) return &attrs->node->attrs[i];
+  }
+  return NULL;
+}
+
+/* The attribute if it is there and of `type`; a wrong type is noted. */
+static const lk_attr *find_typed(lk_attrs *attrs, const char *name, lk_attr_type type) {
+  static const char *const names[] = {"?", "integers", "floats", "a string", "a tensor"};
+  const lk_attr *attr = find(attrs, name);
+  if (attr == NULL || attr->type == (uint32_t)type) return attr;
+  lk_attrs_fail(attrs, LK_INVALID_ARGUMENT, "attribute '%s' holds %s, must hold %s", name,
+                names[attr->type <= LK_ATTR_TENSOR ? attr->type : 0], names[type]);
+  return NULL;
+}
+
+bool lk_attrs_has(const lk_attrs *attrs, const char *name) {
+  return find(attrs, name) != NULL;
+}
+
+int64_t lk_attrs_int(lk_attrs *attrs, const char *name, int64_t fallback) {
+  int64_t value = fallback;
+  lk_attrs_ints(attrs, name, &value, 1);
+  return value;
+}
+
+float lk_attrs_float(lk_attrs *attrs, const char *name, float fallback) {
+  float value = fallback;
+  lk_attrs_floats(attrs, name, &value, 1);
+  return value;
+}
+
+static uint32_t copy_values(lk_attrs *attrs, const char *name, lk_attr_type type, void *out,
+                            uint32_t capacity, size_t size) {
+  const lk_attr *attr = find_typed(attrs, name, type);
+  if (attr == NULL) return 0;
+  if (attr->count > capacity) {
+    lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute '%s' has %" PRIu32 " values, at most %" PRIu32,
+                  name, attr->count, capacity);
+    return 0;
+  }
+  if (attr->count > 0) memcpy(out, attr->data, attr->count * size);
+  return attr->count;
+}
+
+uint32_t lk_attrs_ints(lk_attrs *attrs, const char *name, int64_t *out, uint32_t capacity) {
+  return copy_values(attrs, name, LK_ATTR_INTS, out, capacity, sizeof *out);
+}
+
+uint32_t lk_attrs_floats(lk_attrs *attrs, const char *name, float *out, uint32_t capacity) {
+  return copy_values(attrs, name, LK_ATTR_FLOATS, out, capacity, sizeof *out);
+}
+
+uint32_t lk_attrs_choice(lk_attrs *attrs, const char *name, const char *const *names,
+                         uint32_t count, uint32_t fallback) {
+  const lk_attr *attr = find_typed(attrs, name, LK_ATTR_STRING);
+  if (attr == NULL) return fallback;
+  for (uint32_t i = 0; i < count; i++) {
+    if (strlen(names[i]) == attr->count && memcmp(names[i], attr->data, attr->count) == 0) return i;
+  }
+  lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute '%s' is '%.*s', which is not supported", name,
+                (int)(attr->count < 64 ? attr->count : 64), (const char *)attr->data);
+  return fallback;
+}
+
+const lk_tensor *lk_attrs_tensor(lk_attrs *attrs, const char *name) {
+  const lk_attr *attr = find_typed(attrs, name, LK_ATTR_TENSOR);
+  return attr != NULL && attr->count == 1 ? attr->data : NULL;
+}

@@ -1,0 +1,151 @@
+/* Primitives: from value keys, through the cache. */
+#include "ops/primitive.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ops/layout.h"
+#include "ops/post_ops.h"
+#include "ops/primitive/builders.h"
+#include "plugin/base/alloc.h"
+#include "plugin/base/status.h"
+
+static const struct {
+  const char *name;
+  lk_primitive_builder build;
+  uint64_t bytes;
+} kinds[] = {
+#define K(symbol, name, bytes) {#name, lk_build_##name, bytes},
+#include "ops/primitive/list.inc"
+#undef K
+};
+
+lk_status lk_primitive_key_begin(lk_key_builder *builder, const lk_ops_env *env,
+                                 lk_primitive_kind kind, int32_t threads, lk_error *error) {
+  uint32_t op = 0;
+  /* a string that is interned already: every context names its kinds when it is created */
+  lk_status status =
+      lk_intern_get(env->intern, kinds[kind].name, strlen(kinds[kind].name), &op, error);
+  lk_key_head head = {.kind = LK_KIND_VALUE,
+                      .op = op,
+                      .precision = LK_F32,
+                      .math_mode = env->math_mode,
+                      .engine = env->engine_id,
+                      .isa = env->isa,
+                      .library = env->library};
+  lk_key_begin(builder, env->allocator, &head);
+  lk_key_call call = {.threads = threads, .over = -1};
+  lk_key_add_call(builder, &call);
+  return status;
+}
+
+static void destroy_primitive(void *value, void *user) {
+  lk_primitive *primitive = value;
+  dnnl_primitive_destroy(primitive->primitive);
+  dnnl_primitive_desc_destroy(primitive->desc);
+  lk_free(user, primitive);
+}
+
+typedef struct build_arg {
+  lk_ops_env *env;
+  const lk_key *key;
+} build_arg;
+
+/* Builds from the key alone: `env` is what a context is, and all of it that matters is in the key. */
+static lk_status build_primitive(void *arg, lk_built *out, lk_error *error) {
+  const build_arg *build_from = arg;
+  lk_ops_env *env = build_from->env;
+  lk_primitive_build build = {.env = env, .key = build_from->key};
+  lk_status status = LK_OK;
+  lk_primitive *primitive = NULL;
+  dnnl_primitive_desc_t desc = NULL;
+  const char *name = lk_intern_text(env->intern, lk_key_get_head(build.key)->op);
+  size_t kind = 0;
+  while (kind < LK_N_PRIMITIVE_KINDS && strcmp(kinds[kind].name, name) != 0) kind++;
+  if (kind == LK_N_PRIMITIVE_KINDS) {
+    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to build a primitive: no kind '%s'", name);
+  }
+  primitive = lk_calloc(env->allocator, 1, sizeof *primitive);
+  if (primitive == NULL) return lk_fail_memory(error, "a primitive", sizeof *primitive);
+  LK_TRY(lk_post_ops_attr(&build, &build.attr, error));
+  LK_TRY(kinds[kind].build(&build, &desc, error));
+  LK_TRY(lk_dnnl_check(error, dnnl_primitive_create(&primitive->primitive, desc), name));
+  primitive->desc = desc;
+  desc = NULL;
+  dnnl_primitive_desc_query(primitive->desc, dnnl_query_impl_info_str, 0,
+                            &primitive->implementation);
+  /* "ref:any" and "simple:any"-like names: only ref is a trap worth a warning */
+  primitive->is_ref = strncmp(primitive->implementation, "ref", 3) == 0;
+  const_dnnl_memory_desc_t scratchpad =
+      dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_scratchpad_md, 0);
+  primitive->scratchpad_bytes = dnnl_memory_desc_get_size(scratchpad);
+  if (primitive->is_ref) {
+    atomic_fetch_add_explicit(&env->ref_primitives, 1, memory_order_relaxed);
+  }
+  *out = (lk_built){.value = primitive,
+                    .bytes = kinds[kind].bytes,
+                    .destroy = destroy_primitive,
+                    .user = (void *)env->allocator};
+  primitive = NULL;
+cleanup:
+  if (build.attr != NULL) dnnl_primitive_attr_destroy(build.attr);
+  if (desc != NULL) dnnl_primitive_desc_destroy(desc);
+  if (status != LK_OK && primitive != NULL) {
+    if (primitive->primitive != NULL) dnnl_primitive_destroy(primitive->primitive);
+    lk_free(env->allocator, primitive);
+  }
+  return status;
+}
+
+lk_status lk_primitive_get(lk_ops_env *env, lk_key_builder *builder, lk_ref **out_ref,
+                           lk_error *error) {
+  *out_ref = NULL;
+  lk_key key;
+  lk_status status = lk_key_finish(builder, &key, error);
+  if (status == LK_OK) {
+    build_arg arg = {env, &key};
+    status = lk_cache_get(env->cache, NULL, &key, build_primitive, &arg, out_ref, NULL, error);
+  }
+  lk_key_builder_release(builder);
+  return status;
+}
+
+lk_status lk_build_tensor(const lk_primitive_build *build, lk_word role, uint32_t index,
+                          dnnl_memory_desc_t *out_md, lk_error *error) {
+  *out_md = NULL;
+  lk_tensor_desc desc;
+  if (!lk_key_find_tensor(build->key, role, index, &desc, NULL)) return LK_OK;
+  return lk_layouts_memory_desc(build->env->layouts, &desc, out_md, error);
+}
+
+int64_t lk_build_number(const lk_primitive_build *build, lk_word name, int64_t fallback) {
+  uint32_t count = 0;
+  const int64_t *values = lk_key_find_attr(build->key, name, &count);
+  return values != NULL && count > 0 ? values[0] : fallback;
+}
+
+float lk_build_float(const lk_primitive_build *build, lk_word name, float fallback) {
+  uint32_t count = 0;
+  const int64_t *values = lk_key_find_attr(build->key, name, &count);
+  if (values == NULL || count == 0) return fallback;
+  uint32_t bits = (uint32_t)values[0];
+  float value = 0;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+uint32_t lk_build_dims(const lk_primitive_build *build, lk_word name, dnnl_dims_t out) {
+  uint32_t count = 0;
+  const int64_t *values = lk_key_find_attr(build->key, name, &count);
+  if (values == NULL) return 0;
+  if (count > DNNL_MAX_NDIMS) count = DNNL_MAX_NDIMS;
+  for (uint32_t i = 0; i < count; i++) out[i] = values[i];
+  return count;
+}
+
+int64_t lk_float_bits(float value) {
+  uint32_t bits = 0;
+  if (value == 0.0F) value = 0.0F; /* -0.0 and 0.0 mean the same primitive */
+  memcpy(&bits, &value, sizeof bits);
+  return (int64_t)bits;
+}

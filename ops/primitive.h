@@ -1,0 +1,64 @@
+/* Primitives: what a value key describes and the cache keeps.
+ *
+ * A value key has the head (op = kind of primitive, precision, math mode, engine, ISA, oneDNN
+ * version), one call record (threads), tensors by role, attributes, and the post-op chain. The build
+ * function reads the key and nothing else: one builder for each kind, in ops/primitive/, one row
+ * each in ops/primitive/list.inc.
+ */
+#ifndef LK_OPS_PRIMITIVE_H
+#define LK_OPS_PRIMITIVE_H
+
+#include "ops/env.h"
+
+typedef struct lk_primitive {
+  dnnl_primitive_t primitive;
+  dnnl_primitive_desc_t desc;
+  const char *implementation; /* as oneDNN names it; lives as long as desc */
+  size_t scratchpad_bytes;
+  bool is_ref;
+} lk_primitive;
+
+/* Kinds of primitives, and what each is charged in the cache: RSS of one, measured. K(symbol, file
+ * name and builder, bytes) */
+typedef enum lk_primitive_kind {
+#define K(symbol, name, bytes) LK_PRIMITIVE_##symbol,
+#include "ops/primitive/list.inc"
+#undef K
+  LK_N_PRIMITIVE_KINDS
+} lk_primitive_kind;
+
+/* Starts a value key. Then add tensors, attributes and post-ops in the order that the builder of
+ * the kind documents, and call lk_primitive_get. */
+lk_status lk_primitive_key_begin(lk_key_builder *builder, const lk_ops_env *env,
+                                 lk_primitive_kind kind, int32_t threads, lk_error *error);
+
+/* Finds or builds the primitive of the key; releases the builder in every case. */
+lk_status lk_primitive_get(lk_ops_env *env, lk_key_builder *builder, lk_ref **out_ref,
+                           lk_error *error);
+
+/* ---- for builders ---- */
+
+typedef struct lk_primitive_build {
+  lk_ops_env *env;
+  const lk_key *key;
+  dnnl_primitive_attr_t attr; /* user scratchpad, math mode and post-ops of the key */
+} lk_primitive_build;
+
+/* Makes the primitive descriptor. Whatever it makes on the way it frees itself. */
+typedef lk_status (*lk_primitive_builder)(const lk_primitive_build *build,
+                                          dnnl_primitive_desc_t *out_desc, lk_error *error);
+
+/* The memory descriptor of a tensor record; `*out_md` NULL when the key has none of that role. */
+lk_status lk_build_tensor(const lk_primitive_build *build, lk_word role, uint32_t index,
+                          dnnl_memory_desc_t *out_md, lk_error *error);
+/* Attribute values; `fallback` when it is not in the key. */
+int64_t lk_build_number(const lk_primitive_build *build, lk_word name, int64_t fallback);
+float lk_build_float(const lk_primitive_build *build, lk_word name,
+                     float fallback); /* bit pattern */
+/* Copies up to DNNL_MAX_NDIMS values; returns how many there are. */
+uint32_t lk_build_dims(const lk_primitive_build *build, lk_word name, dnnl_dims_t out);
+
+/* A float as an attribute value of a key: its bit pattern; -0.0 becomes 0.0. */
+int64_t lk_float_bits(float value);
+
+#endif

@@ -1,0 +1,166 @@
+/* Slice: a part of each dimension, in steps that may go backwards. A strided copy. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "ops/copy.h"
+#include "plugin/base/status.h"
+#include "plugin/base/tensor.h"
+
+enum { BOUNDS_AS_INPUTS_SINCE = 10, DATA = 0, STARTS = 1, ENDS = 2, AXES = 3, STEPS = 4 };
+
+typedef struct slice_params {
+  uint32_t n_starts, n_ends, n_axes;
+  int64_t starts[LK_MAX_RANK], ends[LK_MAX_RANK], axes[LK_MAX_RANK];
+} slice_params;
+
+static void parse(lk_attrs *attrs, void *params) {
+  slice_params *slice = params;
+  if (attrs->node->opset >= BOUNDS_AS_INPUTS_SINCE) return;
+  slice->n_starts = lk_attrs_ints(attrs, "starts", slice->starts, LK_MAX_RANK);
+  slice->n_ends = lk_attrs_ints(attrs, "ends", slice->ends, LK_MAX_RANK);
+  slice->n_axes = lk_attrs_ints(attrs, "axes", slice->axes, LK_MAX_RANK);
+}
+
+/* What is taken of a dimension. */
+typedef struct range {
+  int64_t start, step, count;
+} range;
+
+/* ONNX's clamping: a negative bound counts from the end, then bounds are held in the dimension, so
+ * that the ends of int64_t mean "all". */
+static range clamp(int64_t start, int64_t end, int64_t step, int64_t dim) {
+  int64_t low = 0, high = dim;
+  if (step < 0) {
+    low = -1;
+    high = dim - 1;
+  }
+  if (start < 0) start += dim;
+  if (end < 0) end += dim;
+  int64_t first_low = step < 0 && dim > 0 ? 0 : low;
+  start = start < first_low ? first_low : start > high ? high : start;
+  end = end < low ? low : end > high ? high : end;
+  range result = {.start = start, .step = step};
+  /* Unsigned, because -step overflows for the least step. */
+  if (step > 0 && end > start) {
+    result.count = (int64_t)((uint64_t)(end - start - 1) / (uint64_t)step + 1);
+  } else if (step < 0 && start > end) {
+    result.count = (int64_t)((uint64_t)(start - end - 1) / (0 - (uint64_t)step) + 1);
+  }
+  if (result.count <= 1) result.step = 1; /* never taken: its product must not overflow */
+  return result;
+}
+
+static lk_status read_ranges(const lk_op_node *node, const lk_tensor *inputs,
+                             range ranges[LK_MAX_RANK], lk_error *error) {
+  const lk_tensor_desc *from = &inputs[DATA].desc;
+  slice_params bounds = *(const slice_params *)node->params;
+  int64_t steps[LK_MAX_RANK];
+  uint32_t n_steps = 0;
+  lk_status status = LK_OK;
+  if (node->opset >= BOUNDS_AS_INPUTS_SINCE) {
+    if (node->n_inputs <= ENDS) {
+      return lk_fail(error, LK_INVALID_ARGUMENT,
+                     "failed to slice: %" PRIu32 " inputs, starts and ends are required",
+                     node->n_inputs);
+    }
+    LK_TRY(lk_read_ints(&inputs[STARTS], "starts", bounds.starts, LK_MAX_RANK, &bounds.n_starts,
+                        error));
+    LK_TRY(lk_read_ints(&inputs[ENDS], "ends", bounds.ends, LK_MAX_RANK, &bounds.n_ends, error));
+    if (node->n_inputs > AXES && inputs[AXES].desc.dtype != LK_DTYPE_NONE) {
+      LK_TRY(lk_read_ints(&inputs[AXES], "axes", bounds.axes, LK_MAX_RANK, &bounds.n_axes, error));
+    }
+    if (node->n_inputs > STEPS && inputs[STEPS].desc.dtype != LK_DTYPE_NONE) {
+      LK_TRY(lk_read_ints(&inputs[STEPS], "steps", steps, LK_MAX_RANK, &n_steps, error));
+    }
+  }
+  if (bounds.n_ends != bounds.n_starts || (bounds.n_axes > 0 && bounds.n_axes != bounds.n_starts) ||
+      (n_steps > 0 && n_steps != bounds.n_starts) || bounds.n_starts > from->rank) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to slice: %" PRIu32 " starts, %" PRIu32 " ends, %" PRIu32
+                   " axes, %" PRIu32 " steps for rank %" PRIu32
+                   ", must be equally many and at most the rank",
+                   bounds.n_starts, bounds.n_ends, bounds.n_axes, n_steps, from->rank);
+  }
+  bool seen[LK_MAX_RANK] = {false};
+  for (uint32_t i = 0; i < from->rank; i++) ranges[i] = (range){0, 1, from->dims[i]};
+  for (uint32_t i = 0; i < bounds.n_starts; i++) {
+    int64_t given = bounds.n_axes > 0 ? bounds.axes[i] : (int64_t)i;
+    int64_t axis = lk_axis(given, from->rank);
+    if (axis < 0 || seen[axis]) {
+      return lk_fail(error, LK_INVALID_ARGUMENT,
+                     "failed to slice: axis %" PRId64 " for rank %" PRIu32
+                     ", must be in range and given once",
+                     given, from->rank);
+    }
+    seen[axis] = true;
+    int64_t step = n_steps > 0 ? steps[i] : 1;
+    if (step == 0) {
+      return lk_fail(error, LK_INVALID_ARGUMENT,
+                     "failed to slice: step 0 along axis %" PRId64 ", must not be 0", axis);
+    }
+    ranges[axis] = clamp(bounds.starts[i], bounds.ends[i], step, from->dims[axis]);
+  }
+cleanup:
+  return status;
+}
+
+static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
+                       lk_error *error) {
+  range ranges[LK_MAX_RANK];
+  lk_status status = read_ranges(node, inputs, ranges, error);
+  if (status != LK_OK) return status;
+  const lk_tensor_desc *from = &inputs[DATA].desc;
+  lk_tensor_desc to = {.dtype = from->dtype, .rank = from->rank};
+  for (uint32_t i = 0; i < to.rank; i++) to.dims[i] = ranges[i].count;
+  outputs[0] = to;
+  return LK_OK;
+}
+
+static lk_status plan(lk_planner *planner, lk_error *error) {
+  lk_status status = LK_OK;
+  const lk_op_node *node = lk_planner_node(planner);
+  lk_tensor inputs[STEPS + 1] = {{{0}, NULL}};
+  for (uint32_t i = 0; i < node->n_inputs && i <= STEPS; i++) {
+    inputs[i] = *lk_planner_input_tensor(planner, i);
+  }
+  range ranges[LK_MAX_RANK];
+  LK_TRY(read_ranges(node, inputs, ranges, error));
+  bool whole = true;
+  for (uint32_t i = 0; i < inputs[DATA].desc.rank; i++) {
+    whole = whole && ranges[i].count == inputs[DATA].desc.dims[i] && ranges[i].step == 1;
+  }
+  if (whole) return lk_plan_same(planner, DATA, error);
+
+  lk_operand from, to;
+  lk_layout layout = lk_copy_input_layout(planner, DATA);
+  LK_TRY(lk_planner_input(planner, DATA, layout, &from, error));
+  LK_TRY(lk_planner_output(planner, 0, lk_copy_output_layout(planner, 0, layout), &to, error));
+  lk_copy copy = {.block = lk_dtype_size(to.desc.dtype), .rank = to.desc.rank};
+  int64_t strides[LK_MAX_RANK];
+  lk_copy_strides(&from.desc, strides);
+  lk_copy_strides(&to.desc, copy.to);
+  for (uint32_t i = 0; i < copy.rank; i++) {
+    copy.dims[i] = ranges[i].count;
+    copy.from[i] = strides[i] * ranges[i].step;
+    copy.from_offset += strides[i] * ranges[i].start;
+  }
+  LK_TRY(lk_plan_copy(planner, &copy, &from, &to, error));
+cleanup:
+  return status;
+}
+
+const lk_op_class lk_op_slice = {
+    .op_type = "Slice",
+    .domain = "",
+    .summary = "a part of each dimension",
+    .min_opset = 7,
+    .max_opset = 23,
+    .min_inputs = 1,
+    .max_inputs = 5,
+    .max_outputs = 1,
+    .shape_inputs = 1u << STARTS | 1u << ENDS | 1u << AXES | 1u << STEPS,
+    .params_size = sizeof(slice_params),
+    .parse = parse,
+    .infer = infer,
+    .plan = plan,
+};

@@ -1,0 +1,89 @@
+/* Softmax (ONNX "Softmax"): along one axis from opset 13 on, over all dimensions from `axis` before. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "ops/planner.h"
+#include "plugin/base/status.h"
+#include "plugin/base/tensor.h"
+
+typedef struct softmax_params {
+  int64_t axis;
+  bool flattens; /* opset < 13: the input is seen as a matrix */
+} softmax_params;
+
+static void parse(lk_attrs *attrs, void *params) {
+  softmax_params *self = params;
+  self->flattens = attrs->node->opset < 13;
+  self->axis = lk_attrs_int(attrs, "axis", self->flattens ? 1 : -1);
+}
+
+static void in_place_text(const lk_op_node *node, char *buffer, size_t capacity) {
+  const softmax_params *self = node->params;
+  (void)snprintf(buffer, capacity, "axis=%" PRId64, self->axis);
+}
+
+static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
+                       lk_error *error) {
+  const softmax_params *self = node->params;
+  const lk_tensor_desc *x = &inputs[0].desc;
+  if (x->dtype != LK_F32) {
+    return lk_fail(error, LK_UNSUPPORTED, "the input's type is %s, f32 is supported",
+                   lk_dtype_name(x->dtype));
+  }
+  const bool end = self->flattens && self->axis == (int64_t)x->rank;
+  if (!end && lk_axis(self->axis, x->rank) < 0) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "attribute 'axis' is %" PRId64 ", the input has rank %" PRIu32, self->axis,
+                   x->rank);
+  }
+  outputs[0] = lk_tensor_desc_make(LK_F32, x->rank, x->dims);
+  return LK_OK;
+}
+
+static lk_status plan(lk_planner *planner, lk_error *error) {
+  const softmax_params *self = lk_planner_node(planner)->params;
+  const lk_tensor_desc *x = &lk_planner_input_tensor(planner, 0)->desc;
+  lk_status status = LK_OK;
+  lk_operand src, dst;
+  lk_key_builder key;
+  const lk_primitive *primitive = NULL;
+  int64_t axis = self->axis == (int64_t)x->rank ? self->axis : lk_axis(self->axis, x->rank);
+  const lk_layout layout = self->flattens ? LK_LAYOUT_PLAIN : x->layout;
+  LK_TRY(lk_planner_input(planner, 0, layout, &src, error));
+  LK_TRY(lk_planner_output(planner, 0, layout, &dst, error));
+  lk_tensor_desc seen = src.desc;
+  if (self->flattens) {
+    int64_t dims[] = {1, 1};
+    for (uint32_t i = 0; i < x->rank; i++) dims[(int64_t)i < axis ? 0 : 1] *= x->dims[i];
+    seen = lk_tensor_desc_make(LK_F32, 2, dims);
+    axis = 1;
+  }
+  LK_TRY(lk_primitive_key_begin(&key, lk_planner_env(planner), LK_PRIMITIVE_SOFTMAX,
+                                lk_planner_threads(planner), error));
+  lk_key_add_tensor(&key, LK_WORD_SRC, 0, &seen, 0);
+  lk_key_add_tensor(&key, LK_WORD_DST, 0, &seen, 0);
+  lk_key_add_attr(&key, LK_WORD_AXIS, &axis, 1);
+  LK_TRY(lk_planner_primitive(planner, &key, &primitive, error));
+  const lk_primitive_arg args[] = {{DNNL_ARG_SRC, src}, {DNNL_ARG_DST, dst}};
+  LK_TRY(lk_planner_execute(planner, primitive, args, 2, NULL, error));
+cleanup:
+  return status;
+}
+
+const lk_op_class lk_op_softmax = {
+    .op_type = "Softmax",
+    .domain = "",
+    .summary = "exp(x) / sum(exp(x)) along an axis",
+    .min_opset = 1,
+    .max_opset = 23,
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .max_outputs = 1,
+    .in_place_inputs = 1,
+    .runs_on_onednn = true,
+    .params_size = sizeof(softmax_params),
+    .parse = parse,
+    .in_place_text = in_place_text,
+    .infer = infer,
+    .plan = plan,
+};

@@ -1,0 +1,124 @@
+/* Transpose: dimensions in another order. A strided copy from whatever layout the input lies in to
+ * the one that is wished for; where both come to the same bytes, a view. A oneDNN reorder would need
+ * an interned descriptor and a primitive for every shape, so this is plain C. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "ops/copy.h"
+#include "plugin/base/status.h"
+#include "plugin/base/tensor.h"
+
+typedef struct transpose_params {
+  uint32_t n_perm;
+  bool given;
+  int64_t perm[LK_MAX_RANK];
+} transpose_params;
+
+static void parse(lk_attrs *attrs, void *params) {
+  transpose_params *transpose = params;
+  transpose->given = lk_attrs_has(attrs, "perm");
+  transpose->n_perm = lk_attrs_ints(attrs, "perm", transpose->perm, LK_MAX_RANK);
+}
+
+/* Output dimension i is input dimension perm[i]. */
+static lk_status read_perm(const lk_op_node *node, const lk_tensor_desc *from,
+                           uint32_t perm[LK_MAX_RANK], lk_error *error) {
+  const transpose_params *params = node->params;
+  if (!params->given) {
+    for (uint32_t i = 0; i < from->rank; i++) perm[i] = from->rank - 1 - i;
+    return LK_OK;
+  }
+  if (params->n_perm != from->rank) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to transpose: perm has %" PRIu32 " values, rank is %" PRIu32
+                   ", must be equal",
+                   params->n_perm, from->rank);
+  }
+  bool seen[LK_MAX_RANK] = {false};
+  for (uint32_t i = 0; i < from->rank; i++) {
+    int64_t axis = params->perm[i];
+    if (axis < 0 || axis >= (int64_t)from->rank || seen[axis]) {
+      return lk_fail(error, LK_INVALID_ARGUMENT,
+                     "failed to transpose: perm has %" PRId64 ", must have each of 0 to %" PRIu32
+                     " once",
+                     axis, from->rank - 1);
+    }
+    seen[axis] = true;
+    perm[i] = (uint32_t)axis;
+  }
+  return LK_OK;
+}
+
+static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
+                       lk_error *error) {
+  uint32_t perm[LK_MAX_RANK];
+  lk_status status = read_perm(node, &inputs[0].desc, perm, error);
+  if (status != LK_OK) return status;
+  lk_tensor_desc to = {.dtype = inputs[0].desc.dtype, .rank = inputs[0].desc.rank};
+  for (uint32_t i = 0; i < to.rank; i++) to.dims[i] = inputs[0].desc.dims[perm[i]];
+  outputs[0] = to;
+  return LK_OK;
+}
+
+static lk_copy describe(const lk_tensor_desc *from, const lk_tensor_desc *to,
+                        const uint32_t perm[LK_MAX_RANK]) {
+  lk_copy copy = {.block = lk_dtype_size(to->dtype), .rank = to->rank};
+  int64_t strides[LK_MAX_RANK];
+  lk_copy_strides(from, strides);
+  lk_copy_strides(to, copy.to);
+  for (uint32_t i = 0; i < copy.rank; i++) {
+    copy.dims[i] = to->dims[i];
+    copy.from[i] = strides[perm[i]];
+  }
+  return copy;
+}
+
+/* Nothing moves: dimensions other than 1 have the same strides on both sides. */
+static bool moves_nothing(const lk_copy *copy) {
+  for (uint32_t i = 0; i < copy->rank; i++) {
+    if (copy->dims[i] != 1 && copy->from[i] != copy->to[i]) return false;
+  }
+  return true;
+}
+
+static lk_status plan(lk_planner *planner, lk_error *error) {
+  lk_status status = LK_OK;
+  uint32_t perm[LK_MAX_RANK];
+  lk_tensor_desc from_desc = lk_planner_input_tensor(planner, 0)->desc;
+  lk_tensor_desc to_desc = *lk_planner_output_desc(planner, 0);
+  LK_TRY(read_perm(lk_planner_node(planner), &from_desc, perm, error));
+  from_desc.layout = lk_copy_input_layout(planner, 0);
+
+  /* Where the host leaves the choice, the layout that needs no moving: NHWC data turned to NCHW
+   * lies in channels-last already. */
+  to_desc.layout = LK_LAYOUT_CHANNELS_LAST;
+  lk_copy copy = describe(&from_desc, &to_desc, perm);
+  lk_layout natural =
+      to_desc.rank >= 3 && moves_nothing(&copy) ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
+  to_desc.layout = lk_copy_output_layout(planner, 0, natural);
+  copy = describe(&from_desc, &to_desc, perm);
+  if (to_desc.layout == LK_LAYOUT_PLAIN && moves_nothing(&copy)) {
+    return lk_planner_view(planner, 0, from_desc.layout, error);
+  }
+  lk_operand from, to;
+  LK_TRY(lk_planner_input(planner, 0, from_desc.layout, &from, error));
+  LK_TRY(lk_planner_output(planner, 0, to_desc.layout, &to, error));
+  LK_TRY(lk_plan_copy(planner, &copy, &from, &to, error));
+cleanup:
+  return status;
+}
+
+const lk_op_class lk_op_transpose = {
+    .op_type = "Transpose",
+    .domain = "",
+    .summary = "dimensions in another order",
+    .min_opset = 7,
+    .max_opset = 23,
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .max_outputs = 1,
+    .params_size = sizeof(transpose_params),
+    .parse = parse,
+    .infer = infer,
+    .plan = plan,
+};

@@ -1,0 +1,397 @@
+/* Operators that leave the bytes as they are: Identity, Dropout in inference, Reshape, Flatten,
+ * Squeeze, Unsqueeze. The planner makes each a view where the memory allows it. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "ops/copy.h"
+#include "plugin/base/status.h"
+#include "plugin/base/tensor.h"
+
+static lk_status plan_view(lk_planner *planner, lk_error *error) {
+  return lk_planner_view(planner, 0, LK_LAYOUT_PLAIN, error);
+}
+
+static lk_status plan_same(lk_planner *planner, lk_error *error) {
+  return lk_plan_same(planner, 0, error);
+}
+
+/* ---- Identity ---- */
+
+static lk_status infer_identity(const lk_op_node *node, const lk_tensor *inputs,
+                                lk_tensor_desc *outputs, lk_error *error) {
+  (void)node;
+  (void)error;
+  outputs[0] = inputs[0].desc;
+  return LK_OK;
+}
+
+const lk_op_class lk_op_identity = {
+    .op_type = "Identity",
+    .domain = "",
+    .summary = "the input itself",
+    .min_opset = 7,
+    .max_opset = 23,
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .max_outputs = 1,
+    .in_place_inputs = 1,
+    .infer = infer_identity,
+    .plan = plan_same,
+};
+
+/* ---- Dropout ---- */
+
+enum { DROPOUT_TRAINING = 2 };
+
+static lk_status infer_dropout(const lk_op_node *node, const lk_tensor *inputs,
+                               lk_tensor_desc *outputs, lk_error *error) {
+  const lk_tensor *training = &inputs[DROPOUT_TRAINING];
+  if (node->n_inputs > DROPOUT_TRAINING && training->desc.dtype != LK_DTYPE_NONE) {
+    if (training->desc.dtype != LK_BOOL || lk_elements(&training->desc) != 1) {
+      char text[LK_TENSOR_TEXT_CAPACITY];
+      return lk_fail(error, LK_INVALID_ARGUMENT,
+                     "failed to read training_mode: %s, must be one bool",
+                     lk_tensor_text(&training->desc, text));
+    }
+    if (training->data == NULL) {
+      return lk_fail(error, LK_INVALID_ARGUMENT,
+                     "failed to read training_mode: no value, it must be known when binding");
+    }
+    if (*(const uint8_t *)training->data != 0) {
+      return lk_fail(error, LK_UNSUPPORTED,
+                     "failed to bind with training_mode: true, only inference is supported");
+    }
+  }
+  outputs[0] = inputs[0].desc;
+  if (node->n_outputs > 1) {
+    outputs[1] = inputs[0].desc;
+    if (node->opset >= 10) outputs[1].dtype = LK_BOOL; /* before, the mask has the data's type */
+  }
+  return LK_OK;
+}
+
+/* The bits of the number one, for a mask of an old opset. */
+static lk_status one(uint32_t dtype, uint8_t value[8], lk_error *error) {
+  memset(value, 0, 8);
+  if (dtype == LK_F32) {
+    memcpy(value, &(float){1.0f}, sizeof(float));
+  } else if (dtype == LK_F64) {
+    memcpy(value, &(double){1.0}, sizeof(double));
+  } else if (dtype == LK_F16) {
+    memcpy(value, &(uint16_t){0x3c00}, sizeof(uint16_t));
+  } else if (dtype == LK_BF16) {
+    memcpy(value, &(uint16_t){0x3f80}, sizeof(uint16_t));
+  } else if (dtype == LK_BOOL) {
+    value[0] = 1;
+  } else {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to make the mask: type %s, must be a floating-point type",
+                   lk_dtype_name(dtype));
+  }
+  return LK_OK;
+}
+
+static lk_status plan_dropout(lk_planner *planner, lk_error *error) {
+  lk_status status = LK_OK;
+  LK_TRY(lk_plan_same(planner, 0, error));
+  if (lk_planner_node(planner)->n_outputs > 1) {
+    lk_operand mask;
+    uint8_t value[8];
+    LK_TRY(lk_planner_output(planner, 1, LK_LAYOUT_PLAIN, &mask, error));
+    LK_TRY(one(mask.desc.dtype, value, error));
+    LK_TRY(lk_plan_fill(planner, &mask, lk_elements(&mask.desc), lk_dtype_size(mask.desc.dtype),
+                        value, error));
+  }
+cleanup:
+  return status;
+}
+
+const lk_op_class lk_op_dropout = {
+    .op_type = "Dropout",
+    .domain = "",
+    .summary = "inference: the input itself, and a mask of ones",
+    .min_opset = 7,
+    .max_opset = 23,
+    .min_inputs = 1,
+    .max_inputs = 3,
+    .max_outputs = 2,
+    .shape_inputs = UINT64_C(1) << DROPOUT_TRAINING,
+    .in_place_inputs = 1,
+    .infer = infer_dropout,
+    .plan = plan_dropout,
+};
+
+/* ---- Reshape ---- */
+
+typedef struct reshape_params {
+  bool allow_zero;
+} reshape_params;
+
+static void parse_reshape(lk_attrs *attrs, void *params) {
+  reshape_params *reshape = params;
+  reshape->allow_zero = attrs->node->opset >= 14 && lk_attrs_int(attrs, "allowzero", 0) != 0;
+}
+
+static lk_status reshape_fail(lk_error *error, const lk_tensor_desc *from, const int64_t *shape,
+                              uint32_t rank, const char *rule) {
+  lk_tensor_desc wanted = lk_tensor_desc_make(from->dtype, rank, shape);
+  char text_from[LK_TENSOR_TEXT_CAPACITY], text_to[LK_TENSOR_TEXT_CAPACITY];
+  return lk_fail(error, LK_INVALID_ARGUMENT, "failed to reshape %s: to %s, %s",
+                 lk_tensor_text(from, text_from), lk_tensor_text(&wanted, text_to), rule);
+}
+
+static lk_status infer_reshape(const lk_op_node *node, const lk_tensor *inputs,
+                               lk_tensor_desc *outputs, lk_error *error) {
+  const reshape_params *params = node->params;
+  const lk_tensor_desc *from = &inputs[0].desc;
+  int64_t shape[LK_MAX_RANK];
+  uint32_t rank;
+  lk_status status = lk_read_ints(&inputs[1], "shape", shape, LK_MAX_RANK, &rank, error);
+  if (status != LK_OK) return status;
+
+  /* Dimensions that a 0 takes over are left out of both products: so a batch of 0 still tells what
+   * -1 stands for. */
+  lk_tensor_desc to = {.dtype = from->dtype, .rank = rank};
+  bool copied[LK_MAX_RANK] = {false};
+  int64_t known = 1, inferred = -1;
+  for (uint32_t i = 0; i < rank; i++) {
+    to.dims[i] = shape[i];
+    if (shape[i] == -1) {
+      if (inferred >= 0) return reshape_fail(error, from, shape, rank, "only one -1 is allowed");
+      inferred = i;
+    } else if (shape[i] < -1) {
+      return reshape_fail(error, from, shape, rank, "dimensions must be at least -1");
+    } else if (shape[i] == 0 && !params->allow_zero) {
+      if (i >= from->rank) {
+        return reshape_fail(error, from, shape, rank, "0 at a dimension that the input lacks");
+      }
+      to.dims[i] = from->dims[i];
+      copied[i] = true;
+    } else if (__builtin_mul_overflow(known, shape[i], &known)) {
+      return reshape_fail(error, from, shape, rank, "too many elements");
+    }
+  }
+  if (inferred >= 0) {
+    int64_t rest = 1;
+    for (uint32_t i = 0; i < from->rank; i++) rest *= copied[i] ? 1 : from->dims[i];
+    if (known == 0) return reshape_fail(error, from, shape, rank, "-1 beside 0 says nothing");
+    if (rest % known != 0) {
+      return reshape_fail(error, from, shape, rank, "elements must be a multiple of the others");
+    }
+    to.dims[inferred] = rest / known;
+  }
+  int64_t elements;
+  status = lk_tensor_size(&to, "the reshaped tensor", &elements, NULL, error);
+  if (status != LK_OK) return status;
+  if (elements != lk_elements(from)) {
+    return reshape_fail(error, from, shape, rank, "the number of elements must stay");
+  }
+  outputs[0] = to;
+  return LK_OK;
+}
+
+const lk_op_class lk_op_reshape = {
+    .op_type = "Reshape",
+    .domain = "",
+    .summary = "another shape for the same elements",
+    .min_opset = 7,
+    .max_opset = 23,
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .max_outputs = 1,
+    .shape_inputs = 1u << 1,
+    .params_size = sizeof(reshape_params),
+    .parse = parse_reshape,
+    .infer = infer_reshape,
+    .plan = plan_view,
+};
+
+/* ---- Flatten ---- */
+
+typedef struct flatten_params {
+  int64_t axis;
+} flatten_params;
+
+static void parse_flatten(lk_attrs *attrs, void *params) {
+  ((flatten_params *)params)->axis = lk_attrs_int(attrs, "axis", 1);
+}
+
+static lk_status infer_flatten(const lk_op_node *node, const lk_tensor *inputs,
+                               lk_tensor_desc *outputs, lk_error *error) {
+  const flatten_params *params = node->params;
+  const lk_tensor_desc *from = &inputs[0].desc;
+  int64_t rank = from->rank;
+  if (params->axis < -rank || params->axis > rank) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to flatten: axis %" PRId64 ", must be -%" PRId64 " to %" PRId64,
+                   params->axis, rank, rank);
+  }
+  int64_t axis = params->axis < 0 ? params->axis + rank : params->axis;
+  lk_tensor_desc to = {.dtype = from->dtype, .rank = 2, .dims = {1, 1}};
+  for (int64_t i = 0; i < rank; i++) {
+    int64_t *product = &to.dims[i < axis ? 0 : 1];
+    /* With a dimension of 0 on the other side, the product is unchecked so far. */
+    if (__builtin_mul_overflow(*product, from->dims[i], product)) {
+      return lk_fail(error, LK_OUT_OF_RANGE,
+                     "failed to flatten: axis %" PRId64 ", a dimension exceeds 2^63", params->axis);
+    }
+  }
+  outputs[0] = to;
+  return LK_OK;
+}
+
+const lk_op_class lk_op_flatten = {
+    .op_type = "Flatten",
+    .domain = "",
+    .summary = "the dimensions before and from an axis on as two",
+    .min_opset = 7,
+    .max_opset = 23,
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .max_outputs = 1,
+    .params_size = sizeof(flatten_params),
+    .parse = parse_flatten,
+    .infer = infer_flatten,
+    .plan = plan_view,
+};
+
+/* ---- Squeeze, Unsqueeze ---- */
+
+typedef struct axes_params {
+  uint32_t n_axes;
+  bool given;
+  int64_t axes[LK_MAX_RANK];
+} axes_params;
+
+enum { AXES_AS_INPUT_SINCE = 13 };
+
+static void parse_axes(lk_attrs *attrs, void *params) {
+  axes_params *axes = params;
+  if (!lk_attrs_has(attrs, "axes")) return;
+  if (attrs->node->opset >= AXES_AS_INPUT_SINCE) {
+    lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
+                  "attribute axes in opset %" PRId32 ", since opset 13 axes are input 1",
+                  attrs->node->opset);
+    return;
+  }
+  axes->given = true;
+  axes->n_axes = lk_attrs_ints(attrs, "axes", axes->axes, LK_MAX_RANK);
+}
+
+/* Reads the axes of a tensor of `rank` as marks; `*out_given` says whether there are any. */
+static lk_status read_axes(const lk_op_node *node, const lk_tensor *inputs, uint32_t rank,
+                           bool marks[LK_MAX_RANK], uint32_t *out_count, bool *out_given,
+                           lk_error *error) {
+  axes_params axes = *(const axes_params *)node->params;
+  memset(marks, 0, LK_MAX_RANK * sizeof marks[0]);
+  if (node->n_inputs > 1 && inputs[1].desc.dtype != LK_DTYPE_NONE) {
+    if (node->opset < AXES_AS_INPUT_SINCE) {
+      return lk_fail(error, LK_INVALID_ARGUMENT,
+                     "failed to read axes: an input in opset %" PRId32 ", only since opset 13",
+                     node->opset);
+    }
+    axes.given = true;
+    lk_status status =
+        lk_read_ints(&inputs[1], "axes", axes.axes, LK_MAX_RANK, &axes.n_axes, error);
+    if (status != LK_OK) return status;
+  }
+  for (uint32_t i = 0; i < axes.n_axes; i++) {
+    int64_t axis = lk_axis(axes.axes[i], rank);
+    if (axis < 0) {
+      return lk_fail(error, LK_INVALID_ARGUMENT,
+                     "failed to read axes: %" PRId64 ", out of range for rank %" PRIu32,
+                     axes.axes[i], rank);
+    }
+    if (marks[axis]) {
+      return lk_fail(error, LK_INVALID_ARGUMENT,
+                     "failed to read axes: %" PRId64 ", each axis must be given once",
+                     axes.axes[i]);
+    }
+    marks[axis] = true;
+  }
+  *out_count = axes.n_axes;
+  *out_given = axes.given;
+  return LK_OK;
+}
+
+static lk_status infer_squeeze(const lk_op_node *node, const lk_tensor *inputs,
+                               lk_tensor_desc *outputs, lk_error *error) {
+  const lk_tensor_desc *from = &inputs[0].desc;
+  bool marks[LK_MAX_RANK], given;
+  uint32_t count;
+  lk_status status = read_axes(node, inputs, from->rank, marks, &count, &given, error);
+  if (status != LK_OK) return status;
+  lk_tensor_desc to = {.dtype = from->dtype};
+  for (uint32_t i = 0; i < from->rank; i++) {
+    bool drop = given ? marks[i] : from->dims[i] == 1;
+    if (!drop) {
+      to.dims[to.rank++] = from->dims[i];
+    } else if (from->dims[i] != 1) {
+      return lk_fail(error, LK_INVALID_ARGUMENT,
+                     "failed to squeeze axis %" PRIu32 ": dimension %" PRId64 ", must be 1", i,
+                     from->dims[i]);
+    }
+  }
+  outputs[0] = to;
+  return LK_OK;
+}
+
+static lk_status infer_unsqueeze(const lk_op_node *node, const lk_tensor *inputs,
+                                 lk_tensor_desc *outputs, lk_error *error) {
+  const lk_tensor_desc *from = &inputs[0].desc;
+  const axes_params *params = node->params;
+  int64_t values[LK_MAX_RANK];
+  uint32_t count = params->n_axes;
+  bool as_input = node->n_inputs > 1 && inputs[1].desc.dtype != LK_DTYPE_NONE;
+  if (as_input) {
+    /* Axes count in the output, whose rank depends on how many there are. */
+    lk_status status = lk_read_ints(&inputs[1], "axes", values, LK_MAX_RANK, &count, error);
+    if (status != LK_OK) return status;
+  }
+  if (!as_input && !params->given) {
+    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to unsqueeze: no axes, they are required");
+  }
+  if (from->rank + count > LK_MAX_RANK) {
+    return lk_fail(error, LK_OUT_OF_RANGE, "failed to unsqueeze: rank %" PRIu32 ", at most %d",
+                   from->rank + count, LK_MAX_RANK);
+  }
+  lk_tensor_desc to = {.dtype = from->dtype, .rank = from->rank + count};
+  bool marks[LK_MAX_RANK], given;
+  lk_status status = read_axes(node, inputs, to.rank, marks, &count, &given, error);
+  if (status != LK_OK) return status;
+  for (uint32_t i = 0, next = 0; i < to.rank; i++) to.dims[i] = marks[i] ? 1 : from->dims[next++];
+  outputs[0] = to;
+  return LK_OK;
+}
+
+const lk_op_class lk_op_squeeze = {
+    .op_type = "Squeeze",
+    .domain = "",
+    .summary = "drops dimensions of size 1",
+    .min_opset = 7,
+    .max_opset = 23,
+    .min_inputs = 1,
+    .max_inputs = 2,
+    .max_outputs = 1,
+    .shape_inputs = 1u << 1,
+    .params_size = sizeof(axes_params),
+    .parse = parse_axes,
+    .infer = infer_squeeze,
+    .plan = plan_view,
+};
+
+const lk_op_class lk_op_unsqueeze = {
+    .op_type = "Unsqueeze",
+    .domain = "",
+    .summary = "inserts dimensions of size 1",
+    .min_opset = 7,
+    .max_opset = 23,
+    .min_inputs = 1,
+    .max_inputs = 2,
+    .max_outputs = 1,
+    .shape_inputs = 1u << 1,
+    .params_size = sizeof(axes_params),
+    .parse = parse_axes,
+    .infer = infer_unsqueeze,
+    .plan = plan_view,
+};
