@@ -1,0 +1,255 @@
+/* latchkey bench: latency, memory and cache of a model over a series of shapes, twice. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "executor_glue/cli/cli.h"
+#include "executor_glue/cli/inputs.h"
+#include "executor_glue/cli/model.h"
+#include "executor_glue/cli/options.h"
+#include "executor_glue/cli/progress.h"
+#include "executor_glue/cli/report.h"
+#include "executor_glue/cli/rss.h"
+#include "plugin/base/alloc.h"
+#include "plugin/base/status.h"
+
+enum { N_PASSES = 2 };
+
+typedef struct bench_args {
+  model_args model;
+  input_args inputs;
+  const char *path;
+  lk_error *error;
+} bench_args;
+
+/* What one pass over all requests showed. */
+typedef struct bench_pass {
+  double p50_ms, p90_ms, p99_ms, requests_per_s;
+  uint64_t rss_before, rss_after;
+  lk_stats before, after;
+  lk_session_stats session_before, session_after;
+} bench_pass;
+
+static error_t parse(int key, char *arg, struct argp_state *state) {
+  bench_args *args = state->input;
+  if (key == ARGP_KEY_INIT) {
+    state->child_inputs[0] = &args->inputs;
+    state->child_inputs[1] = &args->model;
+    return 0;
+  }
+  return cli_take_model(key, arg, state, &args->path, args->error);
+}
+
+static const struct argp_child children[] = {
+    {&series_argp, 0, "Inputs:", 1}, {&model_argp, 0, "Library:", 10}, {0}};
+static const struct argp command = {
+    NULL,
+    parse,
+    "MODEL",
+    "Runs one seeded sequence of shapes twice, and shows latency, throughput, memory and what the "
+    "cache did in each pass.\v"
+    "The sequence has 100 requests unless --requests says otherwise; without a range in --shape "
+    "all of them have one shape. The time of a request is that of the run alone: inputs are drawn "
+    "before.\n\n"
+    "Example: latchkey bench rec.onnx --shape 'x=1x3x48x{32..320}' --requests 400 --seed 7",
+    children,
+    NULL,
+    NULL};
+
+static int compare_ns(const void *a, const void *b) {
+  uint64_t left = *(const uint64_t *)a;
+  uint64_t right = *(const uint64_t *)b;
+  return (left > right) - (left < right);
+}
+
+/* Nearest rank: the smallest time that at least `percent` of the requests do not exceed. */
+static double percentile_ms(const uint64_t *sorted, uint64_t count, uint64_t percent) {
+  uint64_t rank = (count * percent + 99) / 100;
+  return (double)sorted[rank > 0 ? rank - 1 : 0] / 1e6;
+}
+
+static lk_status run_pass(cli_model *model, input_series *series, uint64_t requests,
+                          uint64_t *times, progress *bar, uint64_t done, bench_pass *out,
+                          lk_error *error) {
+  lk_status status = LK_OK;
+  LK_TRY(cli_stats(model, &out->before, error));
+  LK_TRY(cli_session_stats(model, &out->session_before, error));
+  out->rss_before = rss_now();
+  uint64_t total = 0;
+  for (uint64_t r = 0; r < requests; r++) {
+    const lk_named_tensor *inputs = input_series_get(series, r);
+    uint64_t begin = cli_now_ns();
+    LK_TRY(cli_model_run(model, inputs, input_series_count(series), error));
+    times[r] = cli_now_ns() - begin;
+    total += times[r];
+    progress_set(bar, done + r + 1);
+  }
+  cli_model_release_outputs(model);
+  out->rss_after = rss_now();
+  LK_TRY(cli_stats(model, &out->after, error));
+  LK_TRY(cli_session_stats(model, &out->session_after, error));
+  qsort(times, requests, sizeof *times, compare_ns);
+  out->p50_ms = percentile_ms(times, requests, 50);
+  out->p90_ms = percentile_ms(times, requests, 90);
+  out->p99_ms = percentile_ms(times, requests, 99);
+  out->requests_per_s = total > 0 ? (double)requests * 1e9 / (double)total : 0.0;
+
+cleanup:
+  return status;
+}
+
+/* What a pass added to the counters of one kind of key. */
+static lk_kind_stats difference(const bench_pass *pass, uint32_t kind) {
+  const lk_kind_stats *before = &pass->before.kind[kind];
+  const lk_kind_stats *after = &pass->after.kind[kind];
+  return (lk_kind_stats){.hits = after->hits - before->hits,
+                         .misses = after->misses - before->misses,
+                         .builds = after->builds - before->builds,
+                         .failed_builds = after->failed_builds - before->failed_builds,
+                         .waits = after->waits - before->waits,
+                         .evictions = after->evictions - before->evictions,
+                         .entries = after->entries,
+                         .bytes = after->bytes,
+                         .build_ns = after->build_ns - before->build_ns};
+}
+
+static lk_kind_stats sum_of_kinds(const bench_pass *pass) {
+  lk_kind_stats sum = {0};
+  for (uint32_t kind = 0; kind < LK_KIND_COUNT; kind++) {
+    lk_kind_stats one = difference(pass, kind);
+    sum.hits += one.hits;
+    sum.misses += one.misses;
+    sum.builds += one.builds;
+    sum.evictions += one.evictions;
+  }
+  return sum;
+}
+
+static json_t *pass_json(const bench_pass *pass) {
+  json_t *kinds = json_object();
+  for (uint32_t kind = 0; kind < LK_KIND_COUNT; kind++) {
+    lk_kind_stats one = difference(pass, kind);
+    (void)json_object_set_new(
+        kinds, cli_kind_text(kind),
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:f}", "hits", report_json_u64(one.hits),
+                  "misses", report_json_u64(one.misses), "builds", report_json_u64(one.builds),
+                  "evictions", report_json_u64(one.evictions), "entries",
+                  report_json_u64(one.entries), "bytes", report_json_u64(one.bytes), "build_ms",
+                  (double)one.build_ns / 1e6));
+  }
+  lk_kind_stats sum = sum_of_kinds(pass);
+  const lk_session_stats *before = &pass->session_before;
+  const lk_session_stats *after = &pass->session_after;
+  return json_pack("{s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "p50_ms",
+                   pass->p50_ms, "p90_ms", pass->p90_ms, "p99_ms", pass->p99_ms, "requests_per_s",
+                   pass->requests_per_s, "rss_before", report_json_u64(pass->rss_before),
+                   "rss_after", report_json_u64(pass->rss_after), "hits", report_json_u64(sum.hits),
+                   "misses", report_json_u64(sum.misses), "builds", report_json_u64(sum.builds),
+                   "evictions", report_json_u64(sum.evictions), "run_plan_hits",
+                   report_json_u64(after->run_plan_hits - before->run_plan_hits), "run_plan_builds",
+                   report_json_u64(after->run_plan_builds - before->run_plan_builds), "kinds",
+                   kinds);
+}
+
+static lk_status print_passes(const bench_pass *passes, lk_error *error) {
+  char text[REPORT_TEXT_CAPACITY];
+  report_table *table = report_table_create("|>first pass|>second pass");
+#define ROW(title, format, ...)                                                                    \
+  do {                                                                                             \
+    report_cell(table, "%s", title);                                                               \
+    for (size_t p = 0; p < N_PASSES; p++) report_cell(table, format, __VA_ARGS__);                 \
+  } while (0)
+  ROW("p50 ms", "%.3f", passes[p].p50_ms);
+  ROW("p90 ms", "%.3f", passes[p].p90_ms);
+  ROW("p99 ms", "%.3f", passes[p].p99_ms);
+  ROW("requests/s", "%.1f", passes[p].requests_per_s);
+  ROW("RSS before", "%s", report_bytes(passes[p].rss_before, text));
+  ROW("RSS after", "%s", report_bytes(passes[p].rss_after, text));
+  ROW("hits", "%" PRIu64, sum_of_kinds(&passes[p]).hits);
+  ROW("misses", "%" PRIu64, sum_of_kinds(&passes[p]).misses);
+  ROW("builds", "%" PRIu64, sum_of_kinds(&passes[p]).builds);
+  for (uint32_t kind = 0; kind < LK_KIND_COUNT; kind++) {
+    report_cell(table, "  %s keys: hits/misses/builds/evictions", cli_kind_text(kind));
+    for (size_t p = 0; p < N_PASSES; p++) {
+      lk_kind_stats one = difference(&passes[p], kind);
+      report_cell(table, "%" PRIu64 "/%" PRIu64 "/%" PRIu64 "/%" PRIu64, one.hits, one.misses,
+                  one.builds, one.evictions);
+    }
+  }
+  ROW("cache entries", "%" PRIu64, passes[p].after.entries);
+  ROW("cache bytes", "%s", report_bytes(passes[p].after.bytes, text));
+  ROW("packed weights", "%s", report_bytes(passes[p].after.weights_bytes, text));
+  ROW("ref: primitives", "%" PRIu64, passes[p].after.ref_primitives);
+#undef ROW
+  return report_table_print(table, 0, error);
+}
+
+static lk_status report(const bench_args *args, const cli_model *model, input_series *series,
+                        const bench_pass *passes, lk_error *error) {
+  const lk_session_stats *session = &passes[N_PASSES - 1].session_after;
+  const char *mode = cli_cache_mode_text(model->api->context_cache_mode(model->context));
+  int threads = model->api->context_threads(model->context);
+  if (args->model.json) {
+    json_t *list = json_array();
+    for (size_t p = 0; p < N_PASSES; p++) (void)json_array_append_new(list, pass_json(&passes[p]));
+    return report_json(json_pack("{s:o, s:i, s:s, s:o, s:o, s:o, s:f, s:o}", "model",
+                                 report_json_text(args->path), "threads", threads, "cache", mode,
+                                 "requests", report_json_u64(args->inputs.requests), "shapes",
+                                 report_json_u64(input_series_distinct(series)), "seed",
+                                 report_json_u64(args->inputs.seed), "load_ms",
+                                 (double)session->load_ns / 1e6, "passes", list),
+                       error);
+  }
+  (void)printf("%s: %" PRIu64 " requests, %" PRIu64 " shapes, seed %" PRIu64 ", %d thread%s, cache "
+               "%s, opened in %.1f ms\n",
+               args->path, args->inputs.requests, input_series_distinct(series), args->inputs.seed,
+               threads, threads == 1 ? "" : "s", mode, (double)session->load_ns / 1e6);
+  return print_passes(passes, error);
+}
+
+static lk_status bench(const bench_args *args, lk_error *error) {
+  lk_status status = LK_OK;
+  const lk_allocator *allocator = lk_allocator_default();
+  uint64_t requests = args->inputs.requests;
+  cli_model model = {0};
+  input_series *series = NULL;
+  uint64_t *times = NULL;
+  bench_pass passes[N_PASSES];
+  progress bar;
+  progress_begin(&bar, "requests", requests * N_PASSES);
+
+  LK_TRY(cli_model_open(&args->model, args->path, &model, error));
+  LK_TRY(input_series_create(&model, &args->inputs, &series, error));
+  times = lk_calloc(allocator, requests, sizeof *times);
+  if (times == NULL) LK_TRY(lk_fail_memory(error, "times", requests * sizeof *times));
+  for (uint64_t p = 0; p < N_PASSES; p++) {
+    LK_TRY(run_pass(&model, series, requests, times, &bar, p * requests, &passes[p], error));
+  }
+  progress_end(&bar);
+  LK_TRY(report(args, &model, series, passes, error));
+
+cleanup:
+  progress_end(&bar);
+  lk_free(allocator, times);
+  input_series_destroy(series);
+  cli_model_close(&model);
+  return status;
+}
+
+int cli_cmd_bench(int argc, char **argv) {
+  lk_error error;
+  bench_args args = {.error = &error};
+  int code = CLI_FAILED;
+  model_args_init(&args.model, &error);
+  if (input_args_init(&args.inputs, 100, &error) != LK_OK) {
+    cli_complain(argv[0], &error);
+  } else if ((code = cli_parse(&command, argc, argv, &args, &error)) == CLI_OK &&
+             bench(&args, &error) != LK_OK) {
+    cli_complain(argv[0], &error);
+    code = CLI_FAILED;
+  }
+  model_args_finish(&args.model);
+  input_args_finish(&args.inputs);
+  return code;
+}

@@ -1,0 +1,239 @@
+/* latchkey cache: runs a model, then shows the keys of the cache. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "executor_glue/cli/cli.h"
+#include "executor_glue/cli/inputs.h"
+#include "executor_glue/cli/model.h"
+#include "executor_glue/cli/options.h"
+#include "executor_glue/cli/progress.h"
+#include "executor_glue/cli/report.h"
+#include "plugin/base/alloc.h"
+#include "plugin/base/status.h"
+
+typedef enum cache_order { ORDER_BYTES, ORDER_AGE, ORDER_HITS } cache_order;
+
+typedef struct cache_args {
+  model_args model;
+  input_args inputs;
+  cache_order order;
+  const char *path;
+  lk_error *error;
+} cache_args;
+
+/* An entry as the visit showed it; `key` is a copy of its text. */
+typedef struct cache_entry {
+  char *key;
+  uint64_t bytes, hits, age;
+  uint32_t kind, in_use;
+} cache_entry;
+
+typedef struct collection {
+  const cli_model *model;
+  cache_entry *entries;
+  size_t count, capacity;
+  lk_status status; /* of the first entry that could not be kept */
+  lk_error *error;
+} collection;
+
+enum { KEY_SORT = 0x300 };
+
+static const struct argp_option options[] = {
+    {"sort", KEY_SORT, "ORDER", 0,
+     "bytes (largest first, the default), age (used last first) or hits (most first)", 3},
+    {0}};
+
+static error_t parse(int key, char *arg, struct argp_state *state) {
+  cache_args *args = state->input;
+  switch (key) {
+  case ARGP_KEY_INIT:
+    state->child_inputs[0] = &args->inputs;
+    state->child_inputs[1] = &args->model;
+    return 0;
+  case KEY_SORT:
+    if (strcmp(arg, "bytes") == 0) {
+      args->order = ORDER_BYTES;
+    } else if (strcmp(arg, "age") == 0) {
+      args->order = ORDER_AGE;
+    } else if (strcmp(arg, "hits") == 0) {
+      args->order = ORDER_HITS;
+    } else {
+      (void)lk_fail(args->error, LK_OUT_OF_RANGE,
+                    "failed to read --sort: '%s', bytes, age or hits is needed", arg);
+      return EINVAL;
+    }
+    return 0;
+  default:
+    return cli_take_model(key, arg, state, &args->path, args->error);
+  }
+}
+
+static const struct argp_child children[] = {
+    {&series_argp, 0, "Inputs:", 1}, {&model_argp, 0, "Library:", 10}, {0}};
+static const struct argp command = {
+    options,
+    parse,
+    "MODEL",
+    "Runs a model, then shows what the cache holds: keys as text, bytes and use.\v"
+    "One request is run unless --requests says otherwise. 'age' counts from the entry that was "
+    "used "
+    "last, which has 0; 'in use' is how many references there are besides the cache's.\n\n"
+    "Example: latchkey cache rec.onnx --shape 'x=1x3x48x{64,128}' --requests 10",
+    children,
+    NULL,
+    NULL};
+
+static void collect(void *arg, const lk_entry_info *entry) {
+  collection *all = arg;
+  const lk_api *api = all->model->api;
+  const lk_allocator *allocator = lk_allocator_default();
+  size_t length = 0;
+  if (all->status != LK_OK) return;
+  all->status = api->key_print(all->model->context, entry->key, NULL, 0, &length, all->error);
+  if (all->status != LK_OK) return;
+  char *text = lk_alloc(allocator, length + 1);
+  if (text == NULL || !LK_GROW(allocator, all->entries, all->count, all->capacity)) {
+    lk_free(allocator, text);
+    all->status = lk_fail_memory(all->error, "keys", length + 1);
+    return;
+  }
+  all->status = api->key_print(all->model->context, entry->key, text, length + 1, NULL, all->error);
+  if (all->status != LK_OK) {
+    lk_free(allocator, text);
+    return;
+  }
+  all->entries[all->count++] = (cache_entry){.key = text,
+                                             .bytes = entry->bytes,
+                                             .hits = entry->hits,
+                                             .age = entry->age,
+                                             .kind = entry->kind,
+                                             .in_use = entry->in_use};
+}
+
+static int compare_entries(const void *a, const void *b, void *argument) {
+  const cache_entry *left = a;
+  const cache_entry *right = b;
+  int order = 0;
+  switch (*(const cache_order *)argument) {
+  case ORDER_AGE:
+    order = (left->age > right->age) - (left->age < right->age);
+    break;
+  case ORDER_HITS:
+    order = (left->hits < right->hits) - (left->hits > right->hits);
+    break;
+  case ORDER_BYTES:
+    order = (left->bytes < right->bytes) - (left->bytes > right->bytes);
+    break;
+  }
+  return order != 0 ? order : strcmp(left->key, right->key);
+}
+
+static json_t *capacity_json(uint64_t capacity) {
+  return capacity == LK_UNLIMITED ? json_string("unlimited") : report_json_u64(capacity);
+}
+
+static lk_status report_as_json(const collection *all, const lk_stats *stats, const char *mode,
+                                lk_error *error) {
+  json_t *list = json_array();
+  for (size_t i = 0; i < all->count; i++) {
+    const cache_entry *entry = &all->entries[i];
+    (void)json_array_append_new(
+        list, json_pack("{s:o, s:s, s:o, s:o, s:o, s:i}", "key", report_json_text(entry->key),
+                        "kind", cli_kind_text(entry->kind), "bytes", report_json_u64(entry->bytes),
+                        "hits", report_json_u64(entry->hits), "age", report_json_u64(entry->age),
+                        "in_use", (int)entry->in_use));
+  }
+  return report_json(json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "cache", mode, "entries",
+                               report_json_u64(stats->entries), "bytes",
+                               report_json_u64(stats->bytes), "capacity_entries",
+                               capacity_json(stats->capacity_entries), "capacity_bytes",
+                               capacity_json(stats->capacity_bytes), "weights_entries",
+                               report_json_u64(stats->weights_entries), "weights_bytes",
+                               report_json_u64(stats->weights_bytes), "keys", list),
+                     error);
+}
+
+static lk_status report_as_text(const collection *all, const lk_stats *stats, const char *mode,
+                                lk_error *error) {
+  char bytes[REPORT_TEXT_CAPACITY];
+  char capacity[REPORT_TEXT_CAPACITY] = "unlimited";
+  char entries[REPORT_TEXT_CAPACITY] = "unlimited";
+  char weights[REPORT_TEXT_CAPACITY];
+  report_table *table = report_table_create(">bytes|>hits|>age|>in use|kind|key");
+  for (size_t i = 0; i < all->count; i++) {
+    const cache_entry *entry = &all->entries[i];
+    report_cell(table, "%" PRIu64, entry->bytes);
+    report_cell(table, "%" PRIu64, entry->hits);
+    report_cell(table, "%" PRIu64, entry->age);
+    report_cell(table, "%" PRIu32, entry->in_use);
+    report_cell(table, "%s", cli_kind_text(entry->kind));
+    report_cell(table, "%s", entry->key);
+  }
+  lk_status status = report_table_print(table, 0, error);
+  if (status != LK_OK) return status;
+  if (stats->capacity_bytes != LK_UNLIMITED) (void)report_bytes(stats->capacity_bytes, capacity);
+  if (stats->capacity_entries != LK_UNLIMITED) {
+    (void)snprintf(entries, sizeof entries, "%" PRIu64, stats->capacity_entries);
+  }
+  (void)printf("\ncache %s: %" PRIu64 " entries of %s, %s of %s; %" PRIu64 " packed weights, %s\n",
+               mode, stats->entries, entries, report_bytes(stats->bytes, bytes), capacity,
+               stats->weights_entries, report_bytes(stats->weights_bytes, weights));
+  return LK_OK;
+}
+
+static lk_status show_cache(const cache_args *args, lk_error *error) {
+  lk_status status = LK_OK;
+  cli_model model = {0};
+  input_series *series = NULL;
+  lk_stats stats;
+  collection all = {.model = &model, .error = error};
+  progress bar;
+  progress_begin(&bar, "requests", args->inputs.requests);
+
+  LK_TRY(cli_model_open(&args->model, args->path, &model, error));
+  LK_TRY(input_series_create(&model, &args->inputs, &series, error));
+  for (uint64_t r = 0; r < args->inputs.requests; r++) {
+    const lk_named_tensor *inputs = input_series_get(series, r);
+    LK_TRY(cli_model_run(&model, inputs, input_series_count(series), error));
+    progress_set(&bar, r + 1);
+  }
+  progress_end(&bar);
+  LK_TRY(model.api->cache_visit(model.context, collect, &all, error));
+  LK_TRY(all.status);
+  if (all.count > 0) {
+    cache_order order = args->order;
+    qsort_r(all.entries, all.count, sizeof *all.entries, compare_entries, &order);
+  }
+  LK_TRY(cli_stats(&model, &stats, error));
+  const char *mode = cli_cache_mode_text(model.api->context_cache_mode(model.context));
+  LK_TRY(args->model.json ? report_as_json(&all, &stats, mode, error)
+                          : report_as_text(&all, &stats, mode, error));
+
+cleanup:
+  progress_end(&bar);
+  for (size_t i = 0; i < all.count; i++) lk_free(lk_allocator_default(), all.entries[i].key);
+  lk_free(lk_allocator_default(), all.entries);
+  input_series_destroy(series);
+  cli_model_close(&model);
+  return status;
+}
+
+int cli_cmd_cache(int argc, char **argv) {
+  lk_error error;
+  cache_args args = {.error = &error};
+  int code = CLI_FAILED;
+  model_args_init(&args.model, &error);
+  if (input_args_init(&args.inputs, 1, &error) != LK_OK) {
+    cli_complain(argv[0], &error);
+  } else if ((code = cli_parse(&command, argc, argv, &args, &error)) == CLI_OK &&
+             show_cache(&args, &error) != LK_OK) {
+    cli_complain(argv[0], &error);
+    code = CLI_FAILED;
+  }
+  model_args_finish(&args.model);
+  input_args_finish(&args.inputs);
+  return code;
+}

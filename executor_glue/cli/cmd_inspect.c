@@ -1,0 +1,343 @@
+/* latchkey inspect: what is in a model, and what runs on what. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "executor_glue/cli/cli.h"
+#include "executor_glue/cli/inputs.h"
+#include "executor_glue/cli/model.h"
+#include "executor_glue/cli/options.h"
+#include "executor_glue/cli/progress.h"
+#include "executor_glue/cli/report.h"
+#include "plugin/base/alloc.h"
+#include "plugin/base/status.h"
+#include "plugin/base/tensor.h"
+
+typedef struct inspect_args {
+  model_args model;
+  input_args inputs;
+  bool nodes;
+  const char *path;
+  lk_error *error;
+} inspect_args;
+
+enum { KEY_NODES = 0x500, METADATA_WIDTH = 60 };
+
+static const struct argp_option options[] = {
+    {"nodes", KEY_NODES, NULL, 0, "List every node, in the order in which they run", 3}, {0}};
+
+static error_t parse(int key, char *arg, struct argp_state *state) {
+  inspect_args *args = state->input;
+  switch (key) {
+  case ARGP_KEY_INIT:
+    state->child_inputs[0] = &args->inputs;
+    state->child_inputs[1] = &args->model;
+    return 0;
+  case KEY_NODES:
+    args->nodes = true;
+    return 0;
+  default:
+    return cli_take_model(key, arg, state, &args->path, args->error);
+  }
+}
+
+static const struct argp_child children[] = {
+    {&input_argp, 0, "Inputs:", 1}, {&model_argp, 0, "Library:", 10}, {0}};
+static const struct argp command = {
+    options,
+    parse,
+    "MODEL",
+    "Shows a model's inputs, outputs, metadata, graph passes and operators.\v"
+    "With --shape or --input the model is run once, and the implementation that oneDNN chose for "
+    "each operator is shown too.\n\n"
+    "Example: latchkey inspect rec.onnx --shape x=1x3x48x320",
+    children,
+    NULL,
+    NULL};
+
+/* ---- nodes ------------------------------------------------------------------------------------- */
+
+static lk_status read_nodes(const cli_model *model, lk_session_node **out, uint32_t *out_count,
+                            lk_error *error) {
+  uint32_t count = model->sessions->node_count(model->session);
+  *out = lk_calloc(lk_allocator_default(), count, sizeof **out);
+  *out_count = count;
+  if (*out == NULL) return lk_fail_memory(error, "nodes", count * sizeof **out);
+  for (uint32_t i = 0; i < count; i++) {
+    (*out)[i].struct_size = sizeof **out;
+    lk_status status = model->sessions->node_info(model->session, i, &(*out)[i], error);
+    if (status != LK_OK) return status;
+  }
+  return LK_OK;
+}
+
+static const char *domain_text(const char *domain) {
+  return domain[0] == '\0' ? "ai.onnx" : domain;
+}
+
+static const char *runs_on_text(const lk_session_node *node) {
+  return node->runs_on_onednn ? "oneDNN" : "plain C";
+}
+
+/* Nodes that are alike come together: operator, what is fused into it, how it runs. */
+static int compare_nodes(const void *a, const void *b) {
+  const lk_session_node *left = a;
+  const lk_session_node *right = b;
+  int order = strcmp(left->op_type, right->op_type);
+  if (order == 0) order = strcmp(left->domain, right->domain);
+  if (order == 0) order = strcmp(left->fused, right->fused);
+  if (order == 0) order = strcmp(left->implementation, right->implementation);
+  return order;
+}
+
+static uint32_t run_of_alike(const lk_session_node *nodes, uint32_t first, uint32_t count) {
+  uint32_t end = first + 1;
+  while (end < count && compare_nodes(&nodes[first], &nodes[end]) == 0) end++;
+  return end - first;
+}
+
+static json_t *node_json(const lk_session_node *node) {
+  return json_pack("{s:o, s:o, s:o, s:s, s:o}", "operator", report_json_text(node->op_type),
+                   "domain", report_json_text(domain_text(node->domain)), "fused",
+                   report_json_text(node->fused), "runs_on", runs_on_text(node), "implementation",
+                   report_json_text(node->implementation));
+}
+
+static json_t *nodes_json(lk_session_node *nodes, uint32_t count) {
+  json_t *list = json_array();
+  for (uint32_t i = 0; i < count; i++) {
+    json_t *one = node_json(&nodes[i]);
+    (void)json_object_set_new(one, "name", report_json_text(nodes[i].name));
+    (void)json_object_set_new(one, "output", report_json_text(nodes[i].output_name));
+    (void)json_array_append_new(list, one);
+  }
+  return list;
+}
+
+static json_t *operators_json(lk_session_node *nodes, uint32_t count) {
+  json_t *list = json_array();
+  qsort(nodes, count, sizeof *nodes, compare_nodes);
+  for (uint32_t i = 0; i < count;) {
+    uint32_t alike = run_of_alike(nodes, i, count);
+    json_t *one = node_json(&nodes[i]);
+    (void)json_object_set_new(one, "count", json_integer(alike));
+    (void)json_array_append_new(list, one);
+    i += alike;
+  }
+  return list;
+}
+
+static lk_status print_nodes(lk_session_node *nodes, uint32_t count, bool each, lk_error *error) {
+  report_table *table =
+      report_table_create(each ? ">node|operator|output|fused|runs on|implementation"
+                               : ">count|operator|domain|fused|runs on|implementation");
+  if (!each && count > 0) qsort(nodes, count, sizeof *nodes, compare_nodes);
+  for (uint32_t i = 0; i < count;) {
+    uint32_t alike = each ? 1 : run_of_alike(nodes, i, count);
+    report_cell(table, "%" PRIu32, each ? i : alike);
+    report_cell(table, "%s", nodes[i].op_type);
+    report_cell(table, "%s", each ? nodes[i].output_name : domain_text(nodes[i].domain));
+    report_cell(table, "%s", nodes[i].fused);
+    report_cell(table, "%s", runs_on_text(&nodes[i]));
+    report_cell(table, "%s", nodes[i].implementation);
+    i += alike;
+  }
+  return report_table_print(table, 2, error);
+}
+
+/* ---- values, metadata, passes ------------------------------------------------------------------ */
+
+static lk_status values_json(const cli_model *model, bool output, json_t **out, lk_error *error) {
+  uint32_t count = output ? model->n_outputs : model->sessions->input_count(model->session);
+  *out = json_array();
+  for (uint32_t i = 0; i < count; i++) {
+    lk_value_info info;
+    lk_status status =
+        output ? cli_output_info(model, i, &info, error) : cli_input_info(model, i, &info, error);
+    if (status != LK_OK) return status;
+    json_t *dims = info.rank >= 0 ? json_array() : json_null();
+    for (int32_t d = 0; d < info.rank; d++) {
+      const char *symbol = info.symbols[d] != NULL ? info.symbols[d] : "";
+      (void)json_array_append_new(dims, info.dims[d] >= 0   ? json_integer(info.dims[d])
+                                        : symbol[0] != '\0' ? report_json_text(symbol)
+                                                            : json_null());
+    }
+    (void)json_array_append_new(*out,
+                                json_pack("{s:o, s:s, s:o}", "name", report_json_text(info.name),
+                                          "type", lk_dtype_name(info.dtype), "shape", dims));
+  }
+  return LK_OK;
+}
+
+static lk_status print_values(const cli_model *model, bool output, lk_error *error) {
+  uint32_t count = output ? model->n_outputs : model->sessions->input_count(model->session);
+  (void)printf("%s:\n", output ? "outputs" : "inputs");
+  for (uint32_t i = 0; i < count; i++) {
+    lk_value_info info;
+    char text[CLI_VALUE_TEXT_CAPACITY];
+    lk_status status =
+        output ? cli_output_info(model, i, &info, error) : cli_input_info(model, i, &info, error);
+    if (status != LK_OK) return status;
+    (void)printf("  %s %s\n", info.name, cli_value_text(&info, text));
+  }
+  return LK_OK;
+}
+
+/* One line of a value that may be a whole dictionary: its beginning, and how long it is. */
+static void print_metadata(const cli_model *model) {
+  const char *key = NULL;
+  for (uint32_t i = 0; (key = model->sessions->metadata_key(model->session, i)) != NULL; i++) {
+    const char *value = model->sessions->metadata_value(model->session, key);
+    size_t length = strlen(value);
+    size_t shown = strcspn(value, "\r\n");
+    if (shown > METADATA_WIDTH) shown = METADATA_WIDTH;
+    /* Not in the middle of a UTF-8 character. */
+    while (shown > 0 && shown < length && ((unsigned char)value[shown] & 0xc0) == 0x80) shown--;
+    if (i == 0) (void)printf("metadata:\n");
+    if (shown < length) {
+      (void)printf("  %s = %.*s... (%zu bytes)\n", key, (int)shown, value, length);
+    } else {
+      (void)printf("  %s = %s\n", key, value);
+    }
+  }
+}
+
+static json_t *metadata_json(const cli_model *model) {
+  json_t *object = json_object();
+  const char *key = NULL;
+  for (uint32_t i = 0; (key = model->sessions->metadata_key(model->session, i)) != NULL; i++) {
+    (void)json_object_set_new(
+        object, key, report_json_text(model->sessions->metadata_value(model->session, key)));
+  }
+  return object;
+}
+
+static json_t *passes_json(const cli_model *model) {
+  json_t *list = json_array();
+  lk_session_pass pass;
+  for (uint32_t i = 0; model->sessions->pass_info(model->session, i, &pass) != 0; i++) {
+    (void)json_array_append_new(
+        list, json_pack("{s:s, s:b, s:o, s:s}", "name", pass.name, "enabled", pass.enabled != 0,
+                        "changes", report_json_u64(pass.changes), "summary", pass.summary));
+  }
+  return list;
+}
+
+static lk_status print_passes(const cli_model *model, lk_error *error) {
+  report_table *table = report_table_create("pass|>rewrites|summary");
+  lk_session_pass pass;
+  for (uint32_t i = 0; model->sessions->pass_info(model->session, i, &pass) != 0; i++) {
+    report_cell(table, "%s", pass.name);
+    if (pass.enabled) {
+      report_cell(table, "%" PRIu64, pass.changes);
+    } else {
+      report_cell(table, "off");
+    }
+    report_cell(table, "%s", pass.summary);
+  }
+  (void)printf("passes:\n");
+  return report_table_print(table, 2, error);
+}
+
+/* ---- the whole --------------------------------------------------------------------------------- */
+
+static lk_status report_as_json(const inspect_args *args, const cli_model *model, lk_error *error) {
+  lk_status status = LK_OK;
+  lk_session_stats stats;
+  lk_session_node *nodes = NULL;
+  uint32_t n_nodes = 0;
+  json_t *root = NULL;
+  json_t *inputs = NULL;
+  json_t *outputs = NULL;
+
+  LK_TRY(cli_session_stats(model, &stats, error));
+  LK_TRY(read_nodes(model, &nodes, &n_nodes, error));
+  LK_TRY(values_json(model, false, &inputs, error));
+  LK_TRY(values_json(model, true, &outputs, error));
+  json_t *each = args->nodes ? nodes_json(nodes, n_nodes) : NULL;
+  root = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:o}", "model",
+                   report_json_text(args->path), "inputs", inputs, "outputs", outputs, "metadata",
+                   metadata_json(model), "nodes_in_file", report_json_u64(stats.nodes_in_file),
+                   "nodes_to_run", report_json_u64(stats.nodes), "constants",
+                   report_json_u64(stats.constants), "constant_bytes",
+                   report_json_u64(stats.weights_bytes), "load_ms", (double)stats.load_ns / 1e6,
+                   "passes", passes_json(model), "operators", operators_json(nodes, n_nodes));
+  inputs = NULL;
+  outputs = NULL;
+  if (each != NULL) (void)json_object_set_new(root, "nodes", each);
+  LK_TRY(report_json(root, error));
+
+cleanup:
+  json_decref(inputs);
+  json_decref(outputs);
+  lk_free(lk_allocator_default(), nodes);
+  return status;
+}
+
+static lk_status report_as_text(const inspect_args *args, const cli_model *model, lk_error *error) {
+  lk_status status = LK_OK;
+  lk_session_stats stats;
+  lk_session_node *nodes = NULL;
+  uint32_t n_nodes = 0;
+  char bytes[REPORT_TEXT_CAPACITY];
+
+  LK_TRY(cli_session_stats(model, &stats, error));
+  LK_TRY(read_nodes(model, &nodes, &n_nodes, error));
+  (void)printf("%s: %" PRIu64 " nodes in the file, %" PRIu64 " to run; %" PRIu64
+               " constants, %s; opened in %.1f ms\n",
+               args->path, stats.nodes_in_file, stats.nodes, stats.constants,
+               report_bytes(stats.weights_bytes, bytes), (double)stats.load_ns / 1e6);
+  LK_TRY(print_values(model, false, error));
+  LK_TRY(print_values(model, true, error));
+  print_metadata(model);
+  LK_TRY(print_passes(model, error));
+  (void)printf("%s:\n", args->nodes ? "nodes" : "operators");
+  LK_TRY(print_nodes(nodes, n_nodes, args->nodes, error));
+
+cleanup:
+  lk_free(lk_allocator_default(), nodes);
+  return status;
+}
+
+static lk_status inspect(const inspect_args *args, lk_error *error) {
+  lk_status status = LK_OK;
+  cli_model model = {0};
+  input_series *series = NULL;
+  progress bar;
+  progress_begin(&bar, "opening", 0);
+
+  LK_TRY(cli_model_open(&args->model, args->path, &model, error));
+  if (shape_set_count(args->inputs.shapes) > 0 || args->inputs.n_files > 0) {
+    LK_TRY(input_series_create(&model, &args->inputs, &series, error));
+    const lk_named_tensor *inputs = input_series_get(series, 0);
+    LK_TRY(cli_model_run(&model, inputs, input_series_count(series), error));
+  }
+  progress_end(&bar);
+  LK_TRY(args->model.json ? report_as_json(args, &model, error)
+                          : report_as_text(args, &model, error));
+
+cleanup:
+  progress_end(&bar);
+  input_series_destroy(series);
+  cli_model_close(&model);
+  return status;
+}
+
+int cli_cmd_inspect(int argc, char **argv) {
+  lk_error error;
+  inspect_args args = {.error = &error};
+  int code = CLI_FAILED;
+  model_args_init(&args.model, &error);
+  if (input_args_init(&args.inputs, 1, &error) != LK_OK) {
+    cli_complain(argv[0], &error);
+  } else if ((code = cli_parse(&command, argc, argv, &args, &error)) == CLI_OK &&
+             inspect(&args, &error) != LK_OK) {
+    cli_complain(argv[0], &error);
+    code = CLI_FAILED;
+  }
+  model_args_finish(&args.model);
+  input_args_finish(&args.inputs);
+  return code;
+}

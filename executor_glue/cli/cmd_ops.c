@@ -1,0 +1,93 @@
+/* latchkey ops: the operators that exist. */
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include <latchkey/latchkey.h>
+
+#include "executor_glue/cli/cli.h"
+#include "executor_glue/cli/options.h"
+#include "executor_glue/cli/report.h"
+#include "plugin/base/status.h"
+
+typedef struct ops_args {
+  bool json;
+  lk_error *error;
+} ops_args;
+
+static const struct argp_option options[] = {{"json", 'j', NULL, 0, "Print JSON", 0}, {0}};
+
+static error_t parse(int key, char *arg, struct argp_state *state) {
+  ops_args *args = state->input;
+  switch (key) {
+  case 'j':
+    args->json = true;
+    return 0;
+  case ARGP_KEY_ARG:
+    (void)lk_fail(args->error, LK_INVALID_ARGUMENT,
+                  "failed to read the command line: '%s', no argument is needed", arg);
+    return EINVAL;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
+static const struct argp command = {
+    options,
+    parse,
+    NULL,
+    "Lists the operators that exist.\v"
+    "Opsets are those of the operator set it comes from. 'in place': the output may be written "
+    "over "
+    "an input. 'post-ops': activations and sums behind it can be fused into it.\n\n"
+    "Example: latchkey ops",
+    NULL,
+    NULL,
+    NULL};
+
+static lk_status list_ops(const lk_api *api, bool json, lk_error *error) {
+  json_t *list = json ? json_array() : NULL;
+  report_table *table =
+      json ? NULL : report_table_create("operator|domain|opsets|runs on|in place|post-ops|summary");
+  const lk_op_row *row = NULL;
+  for (uint32_t i = 0; (row = api->op_row(i)) != NULL; i++) {
+    const char *domain = row->domain == NULL || row->domain[0] == '\0' ? "ai.onnx" : row->domain;
+    const char *runs_on = row->runs_on_onednn ? "oneDNN" : "plain C";
+    const char *summary = row->summary != NULL ? row->summary : "";
+    if (json) {
+      (void)json_array_append_new(
+          list, json_pack("{s:s, s:s, s:i, s:i, s:s, s:b, s:b, s:s}", "operator", row->op_type,
+                          "domain", domain, "min_opset", row->min_opset, "max_opset",
+                          row->max_opset, "runs_on", runs_on, "in_place", row->in_place != 0,
+                          "post_ops", row->post_ops != 0, "summary", summary));
+      continue;
+    }
+    report_cell(table, "%s", row->op_type);
+    report_cell(table, "%s", domain);
+    report_cell(table, "%" PRId32 "-%" PRId32, row->min_opset, row->max_opset);
+    report_cell(table, "%s", runs_on);
+    report_cell(table, "%s", row->in_place != 0 ? "yes" : "no");
+    report_cell(table, "%s", row->post_ops != 0 ? "yes" : "no");
+    report_cell(table, "%s", summary);
+  }
+  return json ? report_json(list, error) : report_table_print(table, 0, error);
+}
+
+int cli_cmd_ops(int argc, char **argv) {
+  lk_error error;
+  ops_args args = {.error = &error};
+  int code = cli_parse(&command, argc, argv, &args, &error);
+  if (code != CLI_OK) return code;
+  const lk_api *api = lk_get_api(LK_API_VERSION);
+  lk_status status =
+      api != NULL
+          ? list_ops(api, args.json, &error)
+          : lk_fail(&error, LK_VERSION,
+                    "failed to load the library: it does not speak version %u of its interface",
+                    LK_API_VERSION);
+  if (status == LK_OK) return CLI_OK;
+  cli_complain(argv[0], &error);
+  return CLI_FAILED;
+}

@@ -1,0 +1,190 @@
+/* latchkey run: a model on .npy files. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "executor_glue/cli/cli.h"
+#include "executor_glue/cli/model.h"
+#include "executor_glue/cli/npy.h"
+#include "executor_glue/cli/options.h"
+#include "executor_glue/cli/output_name.h"
+#include "executor_glue/cli/progress.h"
+#include "executor_glue/cli/report.h"
+#include "plugin/base/alloc.h"
+#include "plugin/base/status.h"
+#include "plugin/base/tensor.h"
+
+typedef struct run_args {
+  model_args model;
+  input_args inputs;
+  const char *path, *folder;
+  lk_error *error;
+} run_args;
+
+static const struct argp_option options[] = {
+    {"input", 'i', "NAME=FILE", 0, "Take an input from a .npy file; once for each input", 1},
+    {"output", 'o', "DIR", 0,
+     "Write NAME.npy for each output into this folder, which is made if it is not there", 1},
+    {0}};
+
+static error_t parse(int key, char *arg, struct argp_state *state) {
+  run_args *args = state->input;
+  switch (key) {
+  case ARGP_KEY_INIT:
+    state->child_inputs[0] = &args->model;
+    return 0;
+  case 'i':
+    return input_args_add_file(&args->inputs, arg, args->error) == LK_OK ? 0 : EINVAL;
+  case 'o':
+    args->folder = arg;
+    return 0;
+  case ARGP_KEY_END:
+    if (args->path == NULL || args->folder != NULL) return 0;
+    (void)lk_fail(args->error, LK_INVALID_ARGUMENT,
+                  "failed to read the command line: -o DIR is missing, see --help");
+    return EINVAL;
+  default:
+    return cli_take_model(key, arg, state, &args->path, args->error);
+  }
+}
+
+static const struct argp_child children[] = {{&model_argp, 0, "Library:", 10}, {0}};
+static const struct argp command = {
+    options,
+    parse,
+    "MODEL",
+    "Runs an ONNX model once and writes its outputs.\v"
+    "An output is written to DIR/NAME.npy; in the file name, every character of NAME but letters, "
+    "digits, '.', '_' and '-' becomes '_', and so does a '.' in front. When two outputs would "
+    "share "
+    "a file, the later one gets '-2', '-3' and so on. The files appear when all are complete: a "
+    "run "
+    "that fails leaves none.\n\n"
+    "Example: latchkey run model.onnx -i x=image.npy -o out",
+    children,
+    NULL,
+    NULL};
+
+static lk_status read_inputs(const run_args *args, lk_named_tensor *inputs, lk_error *error) {
+  for (size_t i = 0; i < args->inputs.n_files; i++) {
+    const input_file *file = &args->inputs.files[i];
+    inputs[i].name = file->name;
+    lk_status status = npy_read(lk_allocator_default(), file->path, &inputs[i].tensor, error);
+    if (status != LK_OK) return status;
+  }
+  return LK_OK;
+}
+
+static lk_status make_folder(const char *folder, lk_error *error) {
+  struct stat info;
+  if (mkdir(folder, 0777) == 0) return LK_OK;
+  int reason = errno;
+  if (stat(folder, &info) == 0) {
+    if (S_ISDIR(info.st_mode)) return LK_OK;
+    reason = ENOTDIR;
+  }
+  return lk_fail(error, LK_IO, "failed to create folder '%s': %s", folder, strerror(reason));
+}
+
+/* All files are complete before the first of them gets its name. */
+static lk_status write_outputs(const cli_model *model, const char *folder, char **names,
+                               lk_error *error) {
+  lk_status status = LK_OK;
+  const lk_allocator *allocator = lk_allocator_default();
+  npy_file *files = lk_calloc(allocator, model->n_outputs, sizeof *files);
+  if (files == NULL) return lk_fail_memory(error, "outputs", model->n_outputs * sizeof *files);
+  LK_TRY(make_folder(folder, error));
+  for (uint32_t i = 0; i < model->n_outputs; i++) {
+    char path[4096];
+    int length = snprintf(path, sizeof path, "%s/%s.npy", folder, names[i]);
+    if (length < 0 || (size_t)length >= sizeof path) {
+      LK_TRY(lk_fail(error, LK_OUT_OF_RANGE, "failed to write into '%s': the path is too long",
+                     folder));
+    }
+    LK_TRY(npy_prepare(allocator, path, &model->outputs[i].tensor, &files[i], error));
+  }
+  for (uint32_t i = 0; i < model->n_outputs; i++) LK_TRY(npy_commit(&files[i], error));
+
+cleanup:
+  for (uint32_t i = 0; i < model->n_outputs; i++) npy_discard(&files[i]);
+  lk_free(allocator, files);
+  return status;
+}
+
+static lk_status report(const run_args *args, const cli_model *model, char **names,
+                        uint64_t elapsed_ns, lk_error *error) {
+  json_t *list = args->model.json ? json_array() : NULL;
+  for (uint32_t i = 0; i < model->n_outputs; i++) {
+    const lk_named_tensor *output = &model->outputs[i];
+    char text[LK_TENSOR_TEXT_CAPACITY];
+    if (!args->model.json) {
+      (void)printf("%s %s -> %s/%s.npy\n", output->name, lk_tensor_text(&output->tensor.desc, text),
+                   args->folder, names[i]);
+      continue;
+    }
+    json_t *shape = json_array();
+    for (uint32_t d = 0; d < output->tensor.desc.rank; d++) {
+      (void)json_array_append_new(shape, json_integer(output->tensor.desc.dims[d]));
+    }
+    char path[4096];
+    (void)snprintf(path, sizeof path, "%s/%s.npy", args->folder, names[i]);
+    (void)json_array_append_new(list, json_pack("{s:o, s:s, s:o, s:o}", "name",
+                                                report_json_text(output->name), "type",
+                                                lk_dtype_name(output->tensor.desc.dtype), "shape",
+                                                shape, "file", report_json_text(path)));
+  }
+  if (!args->model.json) return LK_OK;
+  return report_json(json_pack("{s:o, s:f}", "outputs", list, "ms", (double)elapsed_ns / 1e6),
+                     error);
+}
+
+static lk_status run(const run_args *args, lk_error *error) {
+  lk_status status = LK_OK;
+  const lk_allocator *allocator = lk_allocator_default();
+  size_t n_inputs = args->inputs.n_files;
+  cli_model model = {0};
+  char **names = NULL;
+  progress bar;
+  lk_named_tensor *inputs = lk_calloc(allocator, n_inputs, sizeof *inputs);
+  progress_begin(&bar, "running", 0);
+
+  if (inputs == NULL) LK_TRY(lk_fail_memory(error, "inputs", n_inputs * sizeof *inputs));
+  LK_TRY(read_inputs(args, inputs, error));
+  LK_TRY(cli_model_open(&args->model, args->path, &model, error));
+  uint64_t begin = cli_now_ns();
+  LK_TRY(cli_model_run(&model, inputs, (uint32_t)n_inputs, error));
+  uint64_t elapsed = cli_now_ns() - begin;
+  LK_TRY(output_names_create(allocator, model.outputs, model.n_outputs, &names, error));
+  LK_TRY(write_outputs(&model, args->folder, names, error));
+  progress_end(&bar);
+  LK_TRY(report(args, &model, names, elapsed, error));
+
+cleanup:
+  progress_end(&bar);
+  output_names_destroy(allocator, names, model.n_outputs);
+  cli_model_close(&model);
+  for (size_t i = 0; inputs != NULL && i < n_inputs; i++) {
+    lk_free(allocator, inputs[i].tensor.data);
+  }
+  lk_free(allocator, inputs);
+  return status;
+}
+
+int cli_cmd_run(int argc, char **argv) {
+  lk_error error;
+  run_args args = {.error = &error};
+  int code = CLI_FAILED;
+  model_args_init(&args.model, &error);
+  if (input_args_init(&args.inputs, 1, &error) != LK_OK) {
+    cli_complain(argv[0], &error);
+  } else if ((code = cli_parse(&command, argc, argv, &args, &error)) == CLI_OK &&
+             run(&args, &error) != LK_OK) {
+    cli_complain(argv[0], &error);
+    code = CLI_FAILED;
+  }
+  model_args_finish(&args.model);
+  input_args_finish(&args.inputs);
+  return code;
+}

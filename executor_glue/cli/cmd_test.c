@@ -1,0 +1,235 @@
+/* latchkey test: runs ONNX test-case folders. */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "executor_glue/cli/cli.h"
+#include "executor_glue/cli/model.h"
+#include "executor_glue/cli/options.h"
+#include "executor_glue/cli/progress.h"
+#include "executor_glue/cli/report.h"
+#include "executor_glue/cli/test_case.h"
+#include "plugin/base/alloc.h"
+#include "plugin/base/status.h"
+
+typedef struct test_args {
+  model_args model;
+  tolerance tolerance;
+  const char **folders; /* borrowed from argv */
+  size_t n_folders, folders_capacity;
+  lk_error *error;
+} test_args;
+
+/* Paths of the cases that were found. */
+typedef struct case_list {
+  char **paths;
+  size_t count, capacity;
+} case_list;
+
+/* A folder that holds itself, by a link, must end somewhere. */
+enum { KEY_RTOL = 0x400, KEY_ATOL, MAX_DEPTH = 16 };
+
+static const struct argp_option options[] = {
+    {"rtol", KEY_RTOL, "X", 0, "Relative tolerance of floats (default: 1e-3)", 1},
+    {"atol", KEY_ATOL, "X", 0, "Absolute tolerance of floats (default: 1e-7)", 1},
+    {0}};
+
+static error_t parse(int key, char *arg, struct argp_state *state) {
+  test_args *args = state->input;
+  lk_status status = LK_OK;
+  switch (key) {
+  case ARGP_KEY_INIT:
+    state->child_inputs[0] = &args->model;
+    break;
+  case KEY_RTOL:
+    status = parse_tolerance(arg, "--rtol", &args->tolerance.relative, args->error);
+    break;
+  case KEY_ATOL:
+    status = parse_tolerance(arg, "--atol", &args->tolerance.absolute, args->error);
+    break;
+  case ARGP_KEY_ARG:
+    if (!LK_GROW(lk_allocator_default(), args->folders, args->n_folders, args->folders_capacity)) {
+      status = lk_fail_memory(args->error, "arguments", sizeof arg);
+      break;
+    }
+    args->folders[args->n_folders++] = arg;
+    break;
+  case ARGP_KEY_NO_ARGS:
+    status = lk_fail(args->error, LK_INVALID_ARGUMENT,
+                     "failed to read the command line: DIR is missing, see --help");
+    break;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+  return status == LK_OK ? 0 : EINVAL;
+}
+
+static const struct argp_child children[] = {{&model_argp, 0, "Library:", 10}, {0}};
+static const struct argp command = {
+    options,
+    parse,
+    "DIR...",
+    "Runs ONNX test cases: folders with model.onnx and test_data_set_N/{input,output}_N.pb, or "
+    "folders of such folders.\v"
+    "Prints a line for each, 'ok', 'FAIL' or 'skip' with its name and a reason, then a summary; "
+    "the "
+    "exit code is 1 when one failed. Floats are compared as ONNX's own backend tests do, NaN and "
+    "infinities included; integers must be equal. Skipped is only what the library does not "
+    "support.\n\n"
+    "Example: latchkey test onnx/backend/test/data/node",
+    children,
+    NULL,
+    NULL};
+
+/* ---- finding ----------------------------------------------------------------------------------- */
+
+static lk_status find_cases(case_list *list, const char *folder, int depth, lk_error *error);
+
+static lk_status find_in_entry(case_list *list, const char *folder, const char *name, int depth,
+                               lk_error *error) {
+  char path[4096];
+  struct stat info;
+  int length = snprintf(path, sizeof path, "%s/%s", folder, name);
+  if (name[0] == '.' || length < 0 || (size_t)length >= sizeof path) return LK_OK;
+  if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) return LK_OK;
+  return find_cases(list, path, depth + 1, error);
+}
+
+static lk_status find_cases(case_list *list, const char *folder, int depth, lk_error *error) {
+  if (test_case_is(folder)) {
+    char *path = lk_strdup(lk_allocator_default(), folder);
+    if (path == NULL ||
+        !LK_GROW(lk_allocator_default(), list->paths, list->count, list->capacity)) {
+      lk_free(lk_allocator_default(), path);
+      return lk_fail_memory(error, "a list of folders", sizeof path);
+    }
+    list->paths[list->count++] = path;
+    return LK_OK;
+  }
+  if (depth > MAX_DEPTH) return LK_OK;
+  struct dirent **entries = NULL;
+  int n_entries = scandir(folder, &entries, NULL, alphasort);
+  if (n_entries < 0) {
+    return lk_fail(error, errno == ENOENT ? LK_NOT_FOUND : LK_IO, "failed to open folder '%s': %s",
+                   folder, strerror(errno));
+  }
+  lk_status status = LK_OK;
+  for (int i = 0; i < n_entries; i++) {
+    if (status == LK_OK) {
+      status = find_in_entry(list, folder, entries[i]->d_name, depth, error);
+    }
+    free(entries[i]);
+  }
+  free(entries);
+  return status;
+}
+
+static lk_status find_all(const test_args *args, case_list *list, lk_error *error) {
+  for (size_t i = 0; i < args->n_folders; i++) {
+    size_t before = list->count;
+    lk_status status = find_cases(list, args->folders[i], 0, error);
+    if (status != LK_OK) return status;
+    if (list->count == before) {
+      return lk_fail(error, LK_NOT_FOUND,
+                     "failed to find test cases: no model.onnx in '%s' or below it",
+                     args->folders[i]);
+    }
+  }
+  return LK_OK;
+}
+
+/* ---- running ----------------------------------------------------------------------------------- */
+
+/* The last part of a path, whatever the number of slashes behind it. */
+static void case_name(const char *path, const char **out_name, int *out_length) {
+  size_t end = strlen(path);
+  while (end > 1 && path[end - 1] == '/') end--;
+  size_t begin = end;
+  while (begin > 0 && path[begin - 1] != '/') begin--;
+  *out_name = path + begin;
+  *out_length = (int)(end - begin);
+}
+
+static void print_case(const char *path, test_result result, const lk_error *reason) {
+  static const char *const words[] = {
+      [TEST_OK] = "ok", [TEST_FAILED] = "FAIL", [TEST_SKIPPED] = "skip"};
+  const char *name = NULL;
+  int length = 0;
+  case_name(path, &name, &length);
+  if (result == TEST_OK) {
+    (void)printf("%-4s %.*s\n", words[result], length, name);
+  } else {
+    (void)printf("%-4s %.*s (%s)\n", words[result], length, name, reason->message);
+  }
+  (void)fflush(stdout);
+}
+
+static json_t *case_json(const char *path, test_result result, const lk_error *reason) {
+  static const char *const words[] = {
+      [TEST_OK] = "ok", [TEST_FAILED] = "failed", [TEST_SKIPPED] = "skipped"};
+  return json_pack("{s:o, s:s, s:o}", "folder", report_json_text(path), "result", words[result],
+                   "reason", result == TEST_OK ? json_null() : report_json_text(reason->message));
+}
+
+static lk_status test(const test_args *args, int *out_code, lk_error *error) {
+  lk_status status = LK_OK;
+  cli_model model = {0};
+  case_list list = {0};
+  int counts[3] = {0};
+  json_t *cases = NULL;
+  progress bar = {0};
+
+  LK_TRY(find_all(args, &list, error));
+  LK_TRY(cli_context_open(&args->model, &model, error));
+  if (args->model.json) cases = json_array();
+  /* Where the lines go to the terminal, they are the progress. */
+  if (args->model.json || !isatty(STDOUT_FILENO)) progress_begin(&bar, "cases", list.count);
+  for (size_t i = 0; i < list.count; i++) {
+    lk_error reason = {0};
+    test_result result =
+        test_case_run(&args->model, &model, list.paths[i], args->tolerance, &reason);
+    counts[result]++;
+    if (args->model.json) {
+      (void)json_array_append_new(cases, case_json(list.paths[i], result, &reason));
+    } else {
+      print_case(list.paths[i], result, &reason);
+    }
+    progress_set(&bar, i + 1);
+  }
+  progress_end(&bar);
+  *out_code = counts[TEST_FAILED] > 0 ? CLI_FAILED : CLI_OK;
+  if (args->model.json) {
+    json_t *root = json_pack("{s:i, s:i, s:i, s:o}", "passed", counts[TEST_OK], "failed",
+                             counts[TEST_FAILED], "skipped", counts[TEST_SKIPPED], "cases", cases);
+    LK_TRY(report_json(root, error));
+  } else {
+    (void)printf("%d passed, %d failed, %d skipped\n", counts[TEST_OK], counts[TEST_FAILED],
+                 counts[TEST_SKIPPED]);
+  }
+
+cleanup:
+  progress_end(&bar);
+  cli_model_close(&model);
+  for (size_t i = 0; i < list.count; i++) lk_free(lk_allocator_default(), list.paths[i]);
+  lk_free(lk_allocator_default(), list.paths);
+  return status;
+}
+
+int cli_cmd_test(int argc, char **argv) {
+  lk_error error;
+  test_args args = {.tolerance = {.relative = 1e-3, .absolute = 1e-7}, .error = &error};
+  model_args_init(&args.model, &error);
+  int code = cli_parse(&command, argc, argv, &args, &error);
+  if (code == CLI_OK && test(&args, &code, &error) != LK_OK) {
+    cli_complain(argv[0], &error);
+    code = CLI_FAILED;
+  }
+  lk_free(lk_allocator_default(), args.folders);
+  model_args_finish(&args.model);
+  return code;
+}

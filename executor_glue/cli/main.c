@@ -1,0 +1,104 @@
+/* The `latchkey` command: the table of subcommands, and the way to one of them. */
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <latchkey/latchkey.h>
+
+#include "executor_glue/cli/cli.h"
+
+typedef struct command {
+  const char *name, *summary;
+  int (*run)(int argc, char **argv);
+} command;
+
+static const command commands[] = {
+    {"run", "run a model on .npy files", cli_cmd_run},
+    {"test", "run ONNX test-case folders", cli_cmd_test},
+    {"bench", "latency, memory and cache of a model over a series of shapes", cli_cmd_bench},
+    {"inspect", "what is in a model, and what runs on what", cli_cmd_inspect},
+    {"ops", "the operators that exist", cli_cmd_ops},
+    {"cache", "run a model, then show the cache's keys", cli_cmd_cache},
+};
+
+enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
+
+typedef struct main_args {
+  const char *name; /* of the subcommand */
+  int index;        /* of its name in argv */
+} main_args;
+
+static error_t parse_main(int key, char *arg, struct argp_state *state) {
+  main_args *args = state->input;
+  switch (key) {
+  case 'V': {
+    const lk_api *api = lk_get_api(LK_API_VERSION);
+    (void)printf("latchkey %s\n", api != NULL ? api->version_text() : "(unknown)");
+    exit(fflush(stdout) == 0 ? CLI_OK : CLI_FAILED);
+  }
+  case ARGP_KEY_ARG:
+    /* Whatever comes behind the name is the subcommand's. */
+    args->name = arg;
+    args->index = state->next - 1;
+    state->next = state->argc;
+    return 0;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
+/* The table of subcommands, behind the options in --help. argp frees what comes back. */
+static char *list_commands(int key, const char *text, void *input) {
+  (void)input;
+  if (key != ARGP_KEY_HELP_POST_DOC) return (char *)(uintptr_t)text;
+  char *list = NULL;
+  size_t size = 0;
+  FILE *stream = open_memstream(&list, &size);
+  if (stream == NULL) return NULL;
+  (void)fputs("Commands:\n", stream);
+  for (size_t i = 0; i < N_COMMANDS; i++) {
+    (void)fprintf(stream, "  %-8s %s\n", commands[i].name, commands[i].summary);
+  }
+  (void)fputs("\n'latchkey COMMAND --help' explains one. Exit codes: 0 it worked, 1 it failed, 2 "
+              "the command line is wrong.",
+              stream);
+  (void)fclose(stream);
+  return list;
+}
+
+static const struct argp_option main_options[] = {
+    {"version", 'V', NULL, 0, "Show the versions of latchkey and oneDNN", -1}, {0}};
+
+static const struct argp main_argp = {
+    main_options, parse_main,    "COMMAND ...", "Runs ONNX models with cached oneDNN objects.\v ",
+    NULL,         list_commands, NULL};
+
+void cli_complain(const char *argv0, const lk_error *error) {
+  (void)fflush(stdout);
+  (void)fprintf(stderr, "%s: %s\n", argv0, error->message);
+}
+
+int main(int argc, char **argv) {
+  argp_err_exit_status = CLI_USAGE;
+  main_args args = {0};
+  if (argp_parse(&main_argp, argc, argv, ARGP_IN_ORDER, NULL, &args) != 0) return CLI_USAGE;
+  if (args.name == NULL) {
+    argp_help(&main_argp, stderr, ARGP_HELP_STD_USAGE, (char[]){"latchkey"});
+    return CLI_USAGE;
+  }
+  for (size_t i = 0; i < N_COMMANDS; i++) {
+    if (strcmp(commands[i].name, args.name) != 0) continue;
+    char argv0[32];
+    (void)snprintf(argv0, sizeof argv0, "latchkey %s", commands[i].name);
+    argv[args.index] = argv0;
+    int code = commands[i].run(argc - args.index, argv + args.index);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+      (void)fprintf(stderr, "%s: failed to write to standard output\n", argv0);
+      return CLI_FAILED;
+    }
+    return code;
+  }
+  (void)fprintf(stderr, "latchkey: no command is called '%s', see latchkey --help\n", args.name);
+  return CLI_USAGE;
+}

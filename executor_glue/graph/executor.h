@@ -1,0 +1,45 @@
+/* Runs a finished graph: the naive executor, in order, with or without run plans.
+ *
+ * Threads: lk_graph_executor_run may be called from any number of threads at once.
+ */
+#ifndef LK_GRAPH_EXECUTOR_H
+#define LK_GRAPH_EXECUTOR_H
+
+#include <latchkey/session.h>
+
+#include "executor_glue/graph/graph.h"
+
+typedef struct lk_graph_executor lk_graph_executor;
+
+/* Creates an op for each node. Borrows graph, context and executor, which must outlive it; only one
+ * graph executor at a time may use an lk_executor, because output names tell its nodes apart.
+ * Constants that the graph owns are handed to the weights store and freed here, except those that
+ * are outputs. `run_plans`: keep what was bound for the next run with these shapes; false, or a
+ * context whose cache is off: every run asks for every node. */
+lk_status lk_graph_executor_create(const lk_api *api, lk_context *context, lk_executor *executor,
+                                   lk_graph *graph, bool run_plans,
+                                   lk_graph_executor **out_executor, lk_error *error);
+/* No run may be on. Drops the cached entries of the lk_executor. NULL is allowed. */
+void lk_graph_executor_destroy(lk_graph_executor *executor);
+
+/* One run. `inputs` [graph->n_inputs]: plain tensors, in the order of the graph's inputs, checked
+ * here against declared types, ranks and fixed dimensions. `outputs` [graph->n_outputs]: as
+ * lk_named_tensor says; `wanted` [n_outputs] (NULL: all) tells which are computed and copied out.
+ * An output that the library allocates comes from the context's allocator, 64-byte aligned, and is
+ * the caller's. No output may overlap an input or another output. */
+lk_status lk_graph_executor_run(lk_graph_executor *executor, const lk_tensor *inputs,
+                                lk_tensor *outputs, const bool *wanted,
+                                const lk_run_options *options, lk_error *error);
+
+/* Fills runs, run_plan_hits, run_plan_builds, frames, arena_bytes. Runs without run plans count as
+ * runs only. */
+void lk_graph_executor_stats(lk_graph_executor *executor, lk_session_stats *stats);
+/* Run plans built so far: one atomic read. */
+uint64_t lk_graph_executor_builds(const lk_graph_executor *executor);
+/* The implementation that node `node` used in its newest bind; "" before; lives as long as the
+ * executor. */
+const char *lk_graph_executor_implementation(lk_graph_executor *executor, size_t node);
+/* What the op of node `node` says of itself. */
+const lk_op_info *lk_graph_executor_op_info(const lk_graph_executor *executor, size_t node);
+
+#endif

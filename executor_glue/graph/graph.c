@@ -1,0 +1,163 @@
+/* The graph's storage: values, nodes, and the arena that strings and index lists live in. */
+#include "executor_glue/graph/graph.h"
+
+#include <stdalign.h>
+#include <string.h>
+
+#include "plugin/base/alloc.h"
+#include "plugin/base/status.h"
+
+enum { CHUNK_BYTES = 64 * 1024, ARENA_ALIGNMENT = alignof(max_align_t) };
+
+typedef struct chunk {
+  struct chunk *next;
+  size_t used, capacity; /* bytes behind the header */
+  alignas(ARENA_ALIGNMENT) unsigned char bytes[];
+} chunk;
+
+struct lk_graph_arena {
+  chunk *chunks; /* the first one is being filled */
+};
+
+lk_status lk_graph_create(const lk_allocator *allocator, lk_graph **out_graph, lk_error *error) {
+  *out_graph = NULL;
+  lk_graph *graph = lk_calloc(allocator, 1, sizeof *graph);
+  if (graph == NULL) return lk_fail_memory(error, "a graph", sizeof *graph);
+  graph->allocator = allocator;
+  graph->arena = lk_calloc(allocator, 1, sizeof *graph->arena);
+  if (graph->arena == NULL) {
+    lk_free(allocator, graph);
+    return lk_fail_memory(error, "a graph's arena", sizeof(struct lk_graph_arena));
+  }
+  *out_graph = graph;
+  return LK_OK;
+}
+
+void lk_graph_destroy(lk_graph *graph) {
+  if (graph == NULL) return;
+  const lk_allocator *allocator = graph->allocator;
+  for (size_t i = 0; i < graph->n_values; i++) {
+    lk_value *value = &graph->values[i];
+    if (value->constant_kind == LK_CONSTANT_OWNED) lk_free(allocator, value->constant.data);
+  }
+  for (chunk *c = graph->arena->chunks; c != NULL;) {
+    chunk *next = c->next;
+    lk_free(allocator, c);
+    c = next;
+  }
+  lk_free(allocator, graph->arena);
+  lk_free(allocator, graph->values);
+  lk_free(allocator, graph->nodes);
+  lk_free(allocator, graph->inputs);
+  lk_free(allocator, graph->outputs);
+  lk_free(allocator, graph->metadata);
+  lk_free(allocator, graph);
+}
+
+void *lk_graph_alloc(lk_graph *graph, size_t bytes) {
+  const size_t mask = ARENA_ALIGNMENT - 1;
+  if (bytes > SIZE_MAX - mask - sizeof(chunk)) return NULL;
+  bytes = (bytes + mask) & ~mask;
+  struct lk_graph_arena *arena = graph->arena;
+  chunk *current = arena->chunks;
+  if (current == NULL || current->capacity - current->used < bytes) {
+    const size_t capacity = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
+    chunk *fresh = lk_alloc(graph->allocator, sizeof *fresh + capacity);
+    if (fresh == NULL) return NULL;
+    fresh->used = 0;
+    fresh->capacity = capacity;
+    if (current != NULL && bytes > CHUNK_BYTES / 4) {
+      /* A large block goes behind the chunk that still has room for small ones. */
+      fresh->next = current->next;
+      current->next = fresh;
+    } else {
+      fresh->next = current;
+      arena->chunks = fresh;
+    }
+    current = fresh;
+  }
+  void *pointer = current->bytes + current->used;
+  current->used += bytes;
+  return pointer;
+}
+
+const char *lk_graph_strndup(lk_graph *graph, const char *text, size_t length) {
+  if (length == 0) return "";
+  if (length == SIZE_MAX) return NULL;
+  char *copy = lk_graph_alloc(graph, length + 1);
+  if (copy == NULL) return NULL;
+  memcpy(copy, text, length);
+  copy[length] = '\0';
+  return copy;
+}
+
+lk_status lk_graph_add_value(lk_graph *graph, const char *name, size_t name_length,
+                             int32_t *out_value, lk_error *error) {
+  *out_value = LK_NO_VALUE;
+  if (graph->n_values >= INT32_MAX) {
+    return lk_fail(error, LK_OUT_OF_RANGE, "failed to add value: %zu are there, at most %d",
+                   graph->n_values, INT32_MAX);
+  }
+  const char *copy = lk_graph_strndup(graph, name, name_length);
+  if (copy == NULL) return lk_fail_memory(error, "the name of a value", name_length);
+  if (!LK_GROW(graph->allocator, graph->values, graph->n_values, graph->values_capacity)) {
+    return lk_fail_memory(error, "values", graph->n_values * 2 * sizeof *graph->values);
+  }
+  lk_value *value = &graph->values[graph->n_values];
+  *value = (lk_value){.name = copy, .rank = -1, .producer = LK_NO_NODE};
+  for (size_t i = 0; i < LK_MAX_RANK; i++) value->dims[i] = -1;
+  *out_value = (int32_t)graph->n_values++;
+  return LK_OK;
+}
+
+static int32_t *alloc_indices(lk_graph *graph, uint32_t count) {
+  int32_t *indices = lk_graph_alloc(graph, (size_t)count * sizeof *indices);
+  for (uint32_t i = 0; indices != NULL && i < count; i++) indices[i] = LK_NO_VALUE;
+  return indices;
+}
+
+lk_status lk_graph_add_node(lk_graph *graph, uint32_t n_inputs, uint32_t n_outputs,
+                            uint32_t n_attrs, int32_t *out_node, lk_error *error) {
+  *out_node = LK_NO_NODE;
+  if (graph->n_nodes >= INT32_MAX) {
+    return lk_fail(error, LK_OUT_OF_RANGE, "failed to add node: %zu are there, at most %d",
+                   graph->n_nodes, INT32_MAX);
+  }
+  lk_node node = {.op_type = "",
+                  .domain = "",
+                  .name = "",
+                  .fused = "",
+                  .n_inputs = n_inputs,
+                  .n_outputs = n_outputs,
+                  .n_attrs = n_attrs};
+  const size_t attr_bytes = (size_t)n_attrs * sizeof *node.attrs;
+  node.inputs = alloc_indices(graph, n_inputs);
+  node.outputs = alloc_indices(graph, n_outputs);
+  node.attrs = lk_graph_alloc(graph, attr_bytes);
+  if (node.inputs == NULL || node.outputs == NULL || node.attrs == NULL ||
+      !LK_GROW(graph->allocator, graph->nodes, graph->n_nodes, graph->nodes_capacity)) {
+    return lk_fail_memory(error, "a node", sizeof node + attr_bytes);
+  }
+  memset(node.attrs, 0, attr_bytes);
+  graph->nodes[graph->n_nodes] = node;
+  *out_node = (int32_t)graph->n_nodes++;
+  return LK_OK;
+}
+
+lk_status lk_graph_add_input(lk_graph *graph, int32_t value, lk_error *error) {
+  if (!LK_GROW(graph->allocator, graph->inputs, graph->n_inputs, graph->inputs_capacity)) {
+    return lk_fail_memory(error, "graph inputs", graph->n_inputs * 2 * sizeof *graph->inputs);
+  }
+  graph->inputs[graph->n_inputs++] = value;
+  graph->values[value].is_input = true;
+  return LK_OK;
+}
+
+lk_status lk_graph_add_output(lk_graph *graph, int32_t value, lk_error *error) {
+  if (!LK_GROW(graph->allocator, graph->outputs, graph->n_outputs, graph->outputs_capacity)) {
+    return lk_fail_memory(error, "graph outputs", graph->n_outputs * 2 * sizeof *graph->outputs);
+  }
+  graph->outputs[graph->n_outputs++] = value;
+  graph->values[value].is_output = true;
+  return LK_OK;
+}

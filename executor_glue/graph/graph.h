@@ -1,0 +1,117 @@
+/* The graph IR: what the loaders fill, the passes rewrite and the executors run.
+ *
+ * Values and nodes are numbered; numbers stay valid while a pass runs (removed nodes are marked
+ * dead) until lk_graph_finish, after each pass, sorts and compacts the nodes. Strings, attributes and index lists live in an
+ * arena of the graph and are never freed one by one. A graph is built by one thread; once it is
+ * finished it is read-only.
+ */
+#ifndef LK_GRAPH_GRAPH_H
+#define LK_GRAPH_GRAPH_H
+
+#include <latchkey/latchkey.h>
+#include <stdbool.h>
+
+#define LK_NO_VALUE (-1)
+#define LK_NO_NODE (-1)
+
+/* Where the bytes of a constant are. */
+typedef enum lk_constant_kind {
+  LK_CONSTANT_NONE = 0,   /* the value is computed, or an input */
+  LK_CONSTANT_MAPPED = 1, /* borrowed: in the mapped model or external file, until the graph ends */
+  LK_CONSTANT_OWNED = 2   /* allocated by a pass or the loader; the graph frees it */
+} lk_constant_kind;
+
+typedef struct lk_value {
+  const char *name;                 /* unique within the graph; never NULL */
+  uint32_t dtype;                   /* declared; LK_DTYPE_NONE: not known */
+  int32_t rank;                     /* declared; -1: not known */
+  int64_t dims[LK_MAX_RANK];        /* declared; -1: not known */
+  const char *symbols[LK_MAX_RANK]; /* names of unknown dimensions, or NULL */
+  lk_constant_kind constant_kind;
+  lk_tensor constant; /* when constant_kind is not NONE; may lie unaligned when MAPPED */
+  int32_t producer;   /* node, or LK_NO_NODE */
+  uint32_t n_uses;    /* input slots of live nodes, and one more for a graph output */
+  bool is_input, is_output;
+} lk_value;
+
+typedef struct lk_node {
+  const char *op_type, *domain, *name; /* name may be ""; domain "" is ai.onnx */
+  const char *fused;                   /* what passes put in: "batch_norm,relu"; "" */
+  int32_t opset;
+  uint32_t n_inputs, n_outputs, n_attrs, n_post_ops;
+  int32_t *inputs;  /* values; LK_NO_VALUE: absent */
+  int32_t *outputs; /* values; LK_NO_VALUE: not wanted */
+  lk_attr *attrs;
+  lk_post_op *post_ops; /* input numbers are positions in `inputs` */
+  bool dead;
+} lk_node;
+
+typedef struct lk_metadata {
+  const char *key, *value;
+} lk_metadata;
+
+typedef struct lk_graph {
+  const lk_allocator *allocator;
+  struct lk_graph_arena *arena;
+  lk_value *values;
+  lk_node *nodes;
+  int32_t *inputs, *outputs; /* values, in the order of the model */
+  lk_metadata *metadata;
+  size_t n_values, n_nodes, n_inputs, n_outputs, n_metadata;
+  size_t values_capacity, nodes_capacity, inputs_capacity, outputs_capacity, metadata_capacity;
+  size_t n_nodes_in_file;
+} lk_graph;
+
+lk_status lk_graph_create(const lk_allocator *allocator, lk_graph **out_graph, lk_error *error);
+void lk_graph_destroy(lk_graph *graph); /* NULL is allowed */
+
+/* Memory and strings that live as long as the graph; NULL when there is no memory. */
+void *lk_graph_alloc(lk_graph *graph, size_t bytes);
+const char *lk_graph_strndup(lk_graph *graph, const char *text, size_t length);
+
+/* Adds a value; `name` is copied. The pointer to it is graph->values + *out_value, valid until the
+ * next add. Names are not checked for being unique here: the loader keeps the index of names. */
+lk_status lk_graph_add_value(lk_graph *graph, const char *name, size_t name_length,
+                             int32_t *out_value, lk_error *error);
+/* Adds a node with room for the given numbers of inputs, outputs (all LK_NO_VALUE) and attributes
+ * (zeroed); op_type, domain, name and fused are "". Pointers to nodes are valid until the next add. */
+lk_status lk_graph_add_node(lk_graph *graph, uint32_t n_inputs, uint32_t n_outputs,
+                            uint32_t n_attrs, int32_t *out_node, lk_error *error);
+lk_status lk_graph_add_input(lk_graph *graph, int32_t value, lk_error *error);
+lk_status lk_graph_add_output(lk_graph *graph, int32_t value, lk_error *error);
+
+/* After loading: sets producers and uses, sorts nodes topologically (stable). LK_MALFORMED when a
+ * value has two producers, is used but never made, or nodes form a cycle: the sentence names it. */
+lk_status lk_graph_link(lk_graph *graph, lk_error *error);
+/* After a pass: removes dead nodes, sorts and counts again, frees OWNED constants without a use.
+ * Values keep their numbers, nodes do not. */
+lk_status lk_graph_finish(lk_graph *graph, lk_error *error);
+
+/* ---- for passes ---- */
+
+const lk_attr *lk_node_attr(const lk_node *node, const char *name); /* NULL: not there */
+int64_t lk_node_attr_int(const lk_node *node, const char *name, int64_t fallback);
+float lk_node_attr_float(const lk_node *node, const char *name, float fallback);
+bool lk_node_is(const lk_node *node, const char *op_type); /* alive, in ai.onnx */
+
+/* Node `node` reads `value` (or LK_NO_VALUE) from now on as its input `index`. */
+void lk_node_set_input(lk_graph *graph, int32_t node, uint32_t index, int32_t value);
+/* Replaces every use of a value v by a node with replacement[v] ([n_values]; itself: no change).
+ * Graph outputs stay the values that they are. */
+void lk_graph_replace_values(lk_graph *graph, const int32_t *replacement);
+/* Marks a node dead and takes back its uses; outputs lose their producer. An OWNED constant that
+ * loses its last use is freed, here and in lk_node_set_input: read it before. */
+void lk_graph_remove_node(lk_graph *graph, int32_t node);
+lk_status lk_node_append_input(lk_graph *graph, int32_t node, int32_t value, lk_error *error);
+lk_status lk_node_append_post_op(lk_graph *graph, int32_t node, lk_post_op post_op,
+                                 lk_error *error);
+/* Notes in `fused` what went into the node. */
+lk_status lk_node_note_fused(lk_graph *graph, int32_t node, const char *what, lk_error *error);
+/* Node `node` writes `value` from now on as its output `index`. */
+void lk_node_set_output(lk_graph *graph, int32_t node, uint32_t index, int32_t value);
+/* Makes `value` a constant of the graph that takes over `data` (from the graph's allocator). */
+void lk_value_set_constant(lk_graph *graph, int32_t value, const lk_tensor_desc *desc, void *data);
+/* Copies element `index` of a constant of a real or integer type as double; unaligned data too. */
+double lk_constant_number(const lk_value *value, size_t index);
+
+#endif

@@ -1,0 +1,200 @@
+/* What passes do to a graph: look at attributes, move values between nodes, remove and extend nodes,
+ * make constants. Producers and uses stay true through every call. */
+#include <string.h>
+
+#include "executor_glue/graph/graph.h"
+#include "plugin/base/alloc.h"
+#include "plugin/base/status.h"
+
+const lk_attr *lk_node_attr(const lk_node *node, const char *name) {
+  for (uint32_t i = 0; i < node->n_attrs; i++) {
+    if (strcmp(node->attrs[i].name, name) == 0) return &node->attrs[i];
+  }
+  return NULL;
+}
+
+int64_t lk_node_attr_int(const lk_node *node, const char *name, int64_t fallback) {
+  const lk_attr *attr = lk_node_attr(node, name);
+  if (attr == NULL || attr->type != LK_ATTR_INTS || attr->count != 1) return fallback;
+  return *(const int64_t *)attr->data;
+}
+
+float lk_node_attr_float(const lk_node *node, const char *name, float fallback) {
+  const lk_attr *attr = lk_node_attr(node, name);
+  if (attr == NULL || attr->type != LK_ATTR_FLOATS || attr->count != 1) return fallback;
+  return *(const float *)attr->data;
+}
+
+bool lk_node_is(const lk_node *node, const char *op_type) {
+  return !node->dead && node->domain[0] == '\0' && strcmp(node->op_type, op_type) == 0;
+}
+
+/* A constant that nobody uses any more is freed at once: folded weights are large. */
+static void drop_use(lk_graph *graph, int32_t value_number) {
+  lk_value *value = &graph->values[value_number];
+  if (--value->n_uses > 0 || value->constant_kind != LK_CONSTANT_OWNED || value->is_input) return;
+  lk_free(graph->allocator, value->constant.data);
+  value->constant_kind = LK_CONSTANT_NONE;
+  value->constant.data = NULL;
+}
+
+void lk_node_set_input(lk_graph *graph, int32_t node, uint32_t index, int32_t value) {
+  int32_t *slot = &graph->nodes[node].inputs[index];
+  const int32_t old = *slot;
+  *slot = value;
+  if (value != LK_NO_VALUE) graph->values[value].n_uses++;
+  if (old != LK_NO_VALUE) drop_use(graph, old);
+}
+
+void lk_graph_replace_values(lk_graph *graph, const int32_t *replacement) {
+  for (size_t n = 0; n < graph->n_nodes; n++) {
+    const lk_node *node = &graph->nodes[n];
+    if (node->dead) continue;
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
+      const int32_t from = node->inputs[i];
+      if (from == LK_NO_VALUE || replacement[from] == from) continue;
+      lk_node_set_input(graph, (int32_t)n, i, replacement[from]);
+    }
+  }
+}
+
+void lk_graph_remove_node(lk_graph *graph, int32_t node_number) {
+  lk_node *node = &graph->nodes[node_number];
+  node->dead = true;
+  for (uint32_t i = 0; i < node->n_outputs; i++) {
+    if (node->outputs[i] == LK_NO_VALUE) continue;
+    lk_value *value = &graph->values[node->outputs[i]];
+    if (value->producer == node_number) value->producer = LK_NO_NODE;
+  }
+  for (uint32_t i = 0; i < node->n_inputs; i++) {
+    if (node->inputs[i] != LK_NO_VALUE) drop_use(graph, node->inputs[i]);
+  }
+}
+
+lk_status lk_node_append_input(lk_graph *graph, int32_t node_number, int32_t value,
+                               lk_error *error) {
+  lk_node *node = &graph->nodes[node_number];
+  const size_t bytes = ((size_t)node->n_inputs + 1) * sizeof *node->inputs;
+  int32_t *inputs = lk_graph_alloc(graph, bytes);
+  if (inputs == NULL) return lk_fail_memory(error, "inputs of a node", bytes);
+  if (node->n_inputs > 0) memcpy(inputs, node->inputs, bytes - sizeof *inputs);
+  inputs[node->n_inputs++] = value;
+  node->inputs = inputs;
+  if (value != LK_NO_VALUE) graph->values[value].n_uses++;
+  return LK_OK;
+}
+
+lk_status lk_node_append_post_op(lk_graph *graph, int32_t node_number, lk_post_op post_op,
+                                 lk_error *error) {
+  lk_node *node = &graph->nodes[node_number];
+  const size_t bytes = ((size_t)node->n_post_ops + 1) * sizeof *node->post_ops;
+  lk_post_op *post_ops = lk_graph_alloc(graph, bytes);
+  if (post_ops == NULL) return lk_fail_memory(error, "post-ops of a node", bytes);
+  if (node->n_post_ops > 0) memcpy(post_ops, node->post_ops, bytes - sizeof *post_ops);
+  post_ops[node->n_post_ops++] = post_op;
+  node->post_ops = post_ops;
+  return LK_OK;
+}
+
+lk_status lk_node_note_fused(lk_graph *graph, int32_t node_number, const char *what,
+                             lk_error *error) {
+  lk_node *node = &graph->nodes[node_number];
+  const size_t old = strlen(node->fused), added = strlen(what), comma = old > 0 ? 1 : 0;
+  char *text = lk_graph_alloc(graph, old + comma + added + 1);
+  if (text == NULL) return lk_fail_memory(error, "a note on a node", old + comma + added + 1);
+  memcpy(text, node->fused, old);
+  if (comma > 0) text[old] = ',';
+  memcpy(text + old + comma, what, added + 1);
+  node->fused = text;
+  return LK_OK;
+}
+
+void lk_node_set_output(lk_graph *graph, int32_t node_number, uint32_t index, int32_t value) {
+  lk_node *node = &graph->nodes[node_number];
+  const int32_t old = node->outputs[index];
+  if (old != LK_NO_VALUE && graph->values[old].producer == node_number) {
+    graph->values[old].producer = LK_NO_NODE;
+  }
+  node->outputs[index] = value;
+  if (value != LK_NO_VALUE) graph->values[value].producer = node_number;
+}
+
+void lk_value_set_constant(lk_graph *graph, int32_t value_number, const lk_tensor_desc *desc,
+                           void *data) {
+  lk_value *value = &graph->values[value_number];
+  if (value->constant_kind == LK_CONSTANT_OWNED) lk_free(graph->allocator, value->constant.data);
+  value->constant_kind = LK_CONSTANT_OWNED;
+  value->constant.desc = *desc;
+  value->constant.data = data;
+  value->dtype = desc->dtype;
+  value->rank = (int32_t)desc->rank;
+  for (size_t i = 0; i < LK_MAX_RANK; i++) {
+    value->dims[i] = i < desc->rank ? desc->dims[i] : -1;
+    value->symbols[i] = NULL;
+  }
+}
+
+static double half_to_double(uint16_t bits) {
+  const uint32_t exponent = (bits >> 10) & 0x1f, fraction = bits & 0x3ff;
+  double magnitude;
+  if (exponent == 31) {
+    magnitude = fraction == 0 ? __builtin_inf() : __builtin_nan("");
+  } else if (exponent == 0) {
+    magnitude = (double)fraction / 16777216.0; /* fraction * 2^-24 */
+  } else {
+    const int shift = (int)exponent - 25; /* (1024 + fraction) * 2^(exponent - 25) */
+    magnitude = (double)(1024 + fraction);
+    magnitude = shift >= 0 ? magnitude * (double)(1 << shift) : magnitude / (double)(1 << -shift);
+  }
+  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+}
+
+double lk_constant_number(const lk_value *value, size_t index) {
+  const unsigned char *bytes = value->constant.data;
+#define READ(type)                                                                                 \
+  do {                                                                                             \
+    type x;                                                                                        \
+    memcpy(&x, bytes + index * sizeof x, sizeof x);                                                \
+    return (double)x;                                                                              \
+  } while (0)
+  switch (value->constant.desc.dtype) {
+  case LK_F32:
+    READ(float);
+  case LK_F64:
+    READ(double);
+  case LK_U8:
+    READ(uint8_t);
+  case LK_BOOL:
+    READ(uint8_t);
+  case LK_I8:
+    READ(int8_t);
+  case LK_U16:
+    READ(uint16_t);
+  case LK_I16:
+    READ(int16_t);
+  case LK_I32:
+    READ(int32_t);
+  case LK_U32:
+    READ(uint32_t);
+  case LK_I64:
+    READ(int64_t);
+  case LK_U64:
+    READ(uint64_t);
+  case LK_F16: {
+    uint16_t bits;
+    memcpy(&bits, bytes + index * sizeof bits, sizeof bits);
+    return half_to_double(bits);
+  }
+  case LK_BF16: {
+    uint16_t bits;
+    memcpy(&bits, bytes + index * sizeof bits, sizeof bits);
+    const uint32_t wide = (uint32_t)bits << 16;
+    float x;
+    memcpy(&x, &wide, sizeof x);
+    return (double)x;
+  }
+  default:
+    return __builtin_nan("");
+  }
+#undef READ
+}

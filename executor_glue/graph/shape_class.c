@@ -1,0 +1,111 @@
+/* Types and shapes that are certain before any input is seen: the walk over the graph. */
+#include "executor_glue/graph/shape_class.h"
+
+#include "executor_glue/graph/shape_rule.h"
+#include "plugin/base/alloc.h"
+#include "plugin/base/status.h"
+
+static void from_constant(lk_shape_classes *classes, const lk_value *value, size_t number) {
+  const lk_tensor_desc *desc = &value->constant.desc;
+  lk_shape *shape = &classes->shapes[number];
+  classes->dtypes[number] = desc->dtype;
+  shape->rank = (int32_t)desc->rank;
+  for (uint32_t i = 0; i < desc->rank; i++) {
+    shape->dims[i] = lk_dim_constant(classes->terms, desc->dims[i]);
+  }
+}
+
+static void from_input(lk_shape_classes *classes, const lk_value *value, size_t number) {
+  lk_shape *shape = &classes->shapes[number];
+  classes->dtypes[number] = value->dtype;
+  if (value->rank < 0 || value->rank > LK_MAX_RANK) return;
+  shape->rank = value->rank;
+  for (int32_t i = 0; i < value->rank; i++) {
+    shape->dims[i] = lk_dim_constant(classes->terms, value->dims[i]);
+  }
+}
+
+lk_status lk_shape_classes_create(const lk_graph *graph, lk_shape_classes **out_classes,
+                                  lk_error *error) {
+  *out_classes = NULL;
+  lk_status status = LK_OK;
+  const lk_allocator *allocator = graph->allocator;
+  lk_shape_classes *classes = lk_calloc(allocator, 1, sizeof *classes);
+  if (classes == NULL) return lk_fail_memory(error, "shape classes", sizeof *classes);
+  classes->allocator = allocator;
+  classes->n_values = graph->n_values;
+  classes->terms = lk_dim_terms_create(allocator);
+  classes->shapes = lk_calloc(allocator, graph->n_values, sizeof *classes->shapes);
+  classes->dtypes = lk_calloc(allocator, graph->n_values, sizeof *classes->dtypes);
+  if (classes->terms == NULL || classes->shapes == NULL || classes->dtypes == NULL) {
+    status = lk_fail_memory(error, "shape classes", graph->n_values * sizeof *classes->shapes);
+    goto cleanup;
+  }
+  for (size_t i = 0; i < graph->n_values; i++) {
+    const lk_value *value = &graph->values[i];
+    classes->shapes[i].rank = -1;
+    if (value->is_input) {
+      from_input(classes, value, i);
+    } else if (value->constant_kind != LK_CONSTANT_NONE) {
+      from_constant(classes, value, i);
+    }
+  }
+  for (size_t n = 0; n < graph->n_nodes; n++) {
+    const lk_node *node = &graph->nodes[n];
+    if (node->dead || node->n_outputs == 0 || node->outputs[0] == LK_NO_VALUE) continue;
+    classes->shapes[node->outputs[0]] = lk_shape_rule(graph, classes, node);
+    classes->dtypes[node->outputs[0]] = lk_dtype_rule(classes, node);
+  }
+  if (lk_dim_terms_failed(classes->terms)) {
+    status = lk_fail_memory(error, "terms of dimensions", sizeof(lk_shape));
+    goto cleanup;
+  }
+  *out_classes = classes;
+  classes = NULL;
+cleanup:
+  lk_shape_classes_destroy(classes);
+  return status;
+}
+
+void lk_shape_classes_destroy(lk_shape_classes *classes) {
+  if (classes == NULL) return;
+  lk_dim_terms_destroy(classes->terms);
+  lk_free(classes->allocator, classes->shapes);
+  lk_free(classes->allocator, classes->dtypes);
+  lk_free(classes->allocator, classes);
+}
+
+static bool is_known(const lk_shape_classes *classes, int32_t value) {
+  return value >= 0 && (size_t)value < classes->n_values;
+}
+
+uint32_t lk_shape_class_dtype(const lk_shape_classes *classes, int32_t value) {
+  return is_known(classes, value) ? classes->dtypes[value] : LK_DTYPE_NONE;
+}
+
+int32_t lk_shape_class_rank(const lk_shape_classes *classes, int32_t value) {
+  return is_known(classes, value) ? classes->shapes[value].rank : -1;
+}
+
+bool lk_shape_class_same(const lk_shape_classes *classes, int32_t a, int32_t b) {
+  if (!is_known(classes, a) || !is_known(classes, b)) return false;
+  const lk_shape *x = &classes->shapes[a], *y = &classes->shapes[b];
+  if (x->rank < 0 || x->rank != y->rank) return false;
+  for (int32_t i = 0; i < x->rank; i++) {
+    if (x->dims[i] != y->dims[i]) return false;
+  }
+  return true;
+}
+
+bool lk_shape_class_takes(const lk_shape_classes *classes, int32_t value,
+                          const lk_tensor_desc *desc) {
+  if (desc->rank == 0) return true;
+  if (!is_known(classes, value)) return false;
+  const lk_shape *shape = &classes->shapes[value];
+  if (shape->rank < (int32_t)desc->rank) return false;
+  for (uint32_t i = 0; i < desc->rank; i++) {
+    const int32_t dim = shape->dims[(uint32_t)shape->rank - desc->rank + i];
+    if (desc->dims[i] != 1 && desc->dims[i] != lk_dim_value(classes->terms, dim)) return false;
+  }
+  return true;
+}

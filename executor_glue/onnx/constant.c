@@ -1,0 +1,83 @@
+/* Initializers and Constant nodes: values that are known when the model is loaded. */
+#include "executor_glue/onnx/constant.h"
+
+#include <string.h>
+
+#include "plugin/base/alloc.h"
+#include "plugin/base/status.h"
+#include "plugin/base/tensor.h"
+
+/* The declared type of a constant is its own. */
+static void declare(lk_value *value, const lk_tensor_desc *desc) {
+  value->dtype = desc->dtype;
+  value->rank = (int32_t)desc->rank;
+  for (size_t i = 0; i < LK_MAX_RANK; i++) value->dims[i] = i < desc->rank ? desc->dims[i] : -1;
+}
+
+lk_status lk_onnx_constant_from_tensor(const lk_onnx_source *source, lk_graph *graph, int32_t value,
+                                       const Onnx__TensorProto *proto, lk_error *error) {
+  lk_onnx_tensor tensor;
+  lk_value *target = &graph->values[value];
+  lk_status status = lk_onnx_tensor_find(source, proto, target->name, &tensor, error);
+  if (status != LK_OK) return status;
+
+  if (tensor.direct != NULL || tensor.n_bytes == 0) {
+    /* Nobody writes to a MAPPED constant; lk_tensor has no const data. */
+    target->constant = (lk_tensor){tensor.desc, (void *)(uintptr_t)tensor.direct};
+    target->constant_kind = LK_CONSTANT_MAPPED;
+  } else {
+    void *data = lk_alloc_aligned(graph->allocator, tensor.n_bytes, LK_DATA_ALIGNMENT);
+    if (data == NULL) return lk_fail_memory(error, target->name, tensor.n_bytes);
+    status = lk_onnx_tensor_copy(&tensor, data, error);
+    if (status != LK_OK) {
+      lk_free(graph->allocator, data);
+      return lk_error_prefix(error, status, "tensor '%s'", target->name);
+    }
+    lk_value_set_constant(graph, value, &tensor.desc, data);
+  }
+  declare(target, &tensor.desc);
+  return LK_OK;
+}
+
+/* A copy of `count` elements; rank 0 or 1. */
+static lk_status from_elements(lk_graph *graph, int32_t value, uint32_t dtype, uint32_t rank,
+                               size_t count, const void *elements, lk_error *error) {
+  const int64_t dims[1] = {(int64_t)count};
+  const lk_tensor_desc desc = lk_tensor_desc_make(dtype, rank, dims);
+  size_t bytes = count * lk_dtype_size(dtype);
+  void *data = lk_alloc_aligned(graph->allocator, bytes, LK_DATA_ALIGNMENT);
+  if (data == NULL) return lk_fail_memory(error, graph->values[value].name, bytes);
+  if (bytes > 0) memcpy(data, elements, bytes);
+  lk_value_set_constant(graph, value, &desc, data);
+  declare(&graph->values[value], &desc);
+  return LK_OK;
+}
+
+lk_status lk_onnx_constant_from_node(const lk_onnx_source *source, lk_graph *graph, int32_t value,
+                                     const Onnx__NodeProto *node, lk_error *error) {
+  const char *name = graph->values[value].name;
+  if (node->n_attribute != 1 || node->attribute[0]->name == NULL) {
+    return lk_fail(error, LK_MALFORMED, "failed to read Constant '%s': %zu attributes, exactly one",
+                   name, node->n_attribute);
+  }
+  const Onnx__AttributeProto *a = node->attribute[0];
+  if (strcmp(a->name, "value") == 0 && a->t != NULL) {
+    return lk_onnx_constant_from_tensor(source, graph, value, a->t, error);
+  }
+  if (strcmp(a->name, "value_float") == 0) {
+    return from_elements(graph, value, LK_F32, 0, 1, &a->f, error);
+  }
+  if (strcmp(a->name, "value_floats") == 0) {
+    return from_elements(graph, value, LK_F32, 1, a->n_floats, a->floats, error);
+  }
+  if (strcmp(a->name, "value_int") == 0) {
+    return from_elements(graph, value, LK_I64, 0, 1, &a->i, error);
+  }
+  if (strcmp(a->name, "value_ints") == 0) {
+    return from_elements(graph, value, LK_I64, 1, a->n_ints, a->ints, error);
+  }
+  return lk_fail(error, LK_UNSUPPORTED,
+                 "failed to read Constant '%s': attribute '%s' is not "
+                 "supported, or has no tensor",
+                 name, a->name);
+}

@@ -1,0 +1,208 @@
+/* The files beside a model that hold tensors' data: found, checked, mapped once each. */
+#include "executor_glue/onnx/external.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "executor_glue/onnx/map.h"
+#include "plugin/base/alloc.h"
+#include "plugin/base/status.h"
+
+/* Files are looked up one after the other; some exporters write one for each tensor. */
+#define MAX_FILES 16384
+
+typedef struct external_file {
+  char *location; /* as the model writes it */
+  lk_onnx_map map;
+} external_file;
+
+struct lk_onnx_external {
+  const lk_allocator *allocator;
+  char *folder; /* without links; ends in '/' */
+  external_file *files;
+  size_t n_files, capacity;
+};
+
+lk_status lk_onnx_external_create(const lk_allocator *allocator, const char *model_path,
+                                  lk_onnx_external **out_external, lk_error *error) {
+  char folder[PATH_MAX], resolved[PATH_MAX];
+  *out_external = NULL;
+  /* The folder that the path names, and not that of a file which the model may be a link to. */
+  const char *slash = strrchr(model_path, '/');
+  int length = slash == NULL ? 1 : (int)(slash - model_path) + 1;
+  if (length >= PATH_MAX) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to find the model's folder: the path is longer "
+                   "than %d bytes",
+                   PATH_MAX - 1);
+  }
+  (void)snprintf(folder, sizeof folder, "%.*s", length, slash == NULL ? "." : model_path);
+  if (realpath(folder, resolved) == NULL) {
+    return lk_fail(error, LK_IO, "failed to find the model's folder '%s': %s", folder,
+                   strerror(errno));
+  }
+  lk_onnx_external *external = lk_calloc(allocator, 1, sizeof *external);
+  if (external == NULL)
+    return lk_fail_memory(error, "the list of external files", sizeof *external);
+  external->allocator = allocator;
+  size_t used = strlen(resolved);
+  external->folder = lk_alloc(allocator, used + 2);
+  if (external->folder == NULL) {
+    lk_free(allocator, external);
+    return lk_fail_memory(error, "the path of a folder", used + 2);
+  }
+  memcpy(external->folder, resolved, used);
+  if (resolved[used - 1] != '/') external->folder[used++] = '/';
+  external->folder[used] = '\0';
+  *out_external = external;
+  return LK_OK;
+}
+
+void lk_onnx_external_destroy(lk_onnx_external *external) {
+  if (external == NULL) return;
+  const lk_allocator *allocator = external->allocator;
+  for (size_t i = 0; i < external->n_files; i++) {
+    lk_onnx_map_close(&external->files[i].map);
+    lk_free(allocator, external->files[i].location);
+  }
+  lk_free(allocator, external->files);
+  lk_free(allocator, external->folder);
+  lk_free(allocator, external);
+}
+
+void lk_onnx_external_relax(const lk_onnx_external *external) {
+  for (size_t i = 0; i < external->n_files; i++) lk_onnx_map_relax(&external->files[i].map);
+}
+
+/* Whether a relative path has a component "..". */
+static bool climbs(const char *path) {
+  for (const char *part = path; part != NULL; part = strchr(part, '/')) {
+    if (*part == '/') part++;
+    if (part[0] == '.' && part[1] == '.' && (part[2] == '/' || part[2] == '\0')) return true;
+  }
+  return false;
+}
+
+static lk_status resolve(const lk_onnx_external *external, const char *location,
+                         char resolved[PATH_MAX], lk_error *error) {
+  char path[PATH_MAX];
+  if (location[0] == '\0' || location[0] == '/' || climbs(location)) {
+    return lk_fail(error, LK_MALFORMED,
+                   "failed to open external data '%s': the location must be a path within the "
+                   "model's folder",
+                   location);
+  }
+  int length = snprintf(path, sizeof path, "%s%s", external->folder, location);
+  if (length < 0 || length >= PATH_MAX) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to open external data '%s': the path is longer "
+                   "than %d bytes",
+                   location, PATH_MAX - 1);
+  }
+  if (realpath(path, resolved) == NULL) {
+    int code = errno;
+    return lk_fail(error, code == ENOENT || code == ENOTDIR ? LK_NOT_FOUND : LK_IO,
+                   "failed to open external data '%s': %s", path, strerror(code));
+  }
+  if (strncmp(resolved, external->folder, strlen(external->folder)) != 0) {
+    return lk_fail(error, LK_MALFORMED,
+                   "failed to open external data '%s': it is a link that leaves the model's folder",
+                   location);
+  }
+  return LK_OK;
+}
+
+static lk_status find_file(lk_onnx_external *external, const char *location,
+                           const lk_onnx_map **out_map, lk_error *error) {
+  const lk_allocator *allocator = external->allocator;
+  char resolved[PATH_MAX];
+  lk_onnx_map map = {0};
+  lk_status status = LK_OK;
+  *out_map = NULL;
+  /* From the newest: tensors of one file stand together. */
+  for (size_t i = external->n_files; i-- > 0;) {
+    if (strcmp(external->files[i].location, location) == 0) {
+      *out_map = &external->files[i].map;
+      return LK_OK;
+    }
+  }
+  if (external->n_files >= MAX_FILES) {
+    return lk_fail(error, LK_OUT_OF_RANGE, "failed to open external data '%s': more than %d files",
+                   location, MAX_FILES);
+  }
+  char *copy = NULL;
+  LK_TRY(resolve(external, location, resolved, error));
+  LK_TRY(lk_onnx_map_open(resolved, &map, error));
+  copy = lk_strdup(allocator, location);
+  if (copy == NULL || !LK_GROW(allocator, external->files, external->n_files, external->capacity)) {
+    status = lk_fail_memory(error, "the list of external files", sizeof *external->files);
+    goto cleanup;
+  }
+  external->files[external->n_files] = (external_file){copy, map};
+  *out_map = &external->files[external->n_files++].map;
+  return LK_OK;
+
+cleanup:
+  lk_free(allocator, copy);
+  lk_onnx_map_close(&map);
+  return status;
+}
+
+/* Decimal digits and nothing else. */
+static bool parse_number(const char *text, uint64_t *out) {
+  uint64_t value = 0;
+  if (*text == '\0') return false;
+  for (; *text != '\0'; text++) {
+    if (*text < '0' || *text > '9') return false;
+    if (__builtin_mul_overflow(value, 10u, &value)) return false;
+    if (__builtin_add_overflow(value, (uint64_t)(*text - '0'), &value)) return false;
+  }
+  *out = value;
+  return true;
+}
+
+lk_status lk_onnx_external_find(lk_onnx_external *external, const Onnx__TensorProto *tensor,
+                                uint64_t size, const uint8_t **out_bytes, lk_error *error) {
+  const char *location = NULL;
+  uint64_t offset = 0, length = size;
+  *out_bytes = NULL;
+  for (size_t i = 0; i < tensor->n_external_data; i++) {
+    const char *key = tensor->external_data[i]->key, *value = tensor->external_data[i]->value;
+    if (key == NULL || value == NULL) continue;
+    uint64_t *number = NULL;
+    if (strcmp(key, "location") == 0) location = value;
+    if (strcmp(key, "offset") == 0) number = &offset;
+    if (strcmp(key, "length") == 0) number = &length;
+    if (number != NULL && !parse_number(value, number)) {
+      return lk_fail(error, LK_MALFORMED,
+                     "failed to read external data: %s '%s' is not a number "
+                     "of bytes",
+                     key, value);
+    }
+  }
+  if (location == NULL) {
+    return lk_fail(error, LK_MALFORMED, "failed to read external data: it has no location");
+  }
+  if (length != size) {
+    return lk_fail(error, LK_MALFORMED,
+                   "failed to read external data '%s': length is %" PRIu64
+                   ", the shape needs %" PRIu64 " bytes",
+                   location, length, size);
+  }
+  const lk_onnx_map *map = NULL;
+  lk_status status = find_file(external, location, &map, error);
+  if (status != LK_OK) return status;
+  if (offset > map->size || size > map->size - offset) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to read external data '%s': %" PRIu64 " bytes at offset %" PRIu64
+                   " leave the file, which has %zu",
+                   location, size, offset, map->size);
+  }
+  *out_bytes = map->bytes + offset;
+  return LK_OK;
+}

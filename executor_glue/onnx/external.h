@@ -1,0 +1,24 @@
+/* The files beside a model that hold tensors' data: found, checked, mapped once each. */
+#ifndef LK_ONNX_EXTERNAL_H
+#define LK_ONNX_EXTERNAL_H
+
+#include <latchkey/base.h>
+
+#include "onnx.pb-c.h"
+
+typedef struct lk_onnx_external lk_onnx_external;
+
+/* For the model file at `model_path`, which exists. */
+lk_status lk_onnx_external_create(const lk_allocator *allocator, const char *model_path,
+                                  lk_onnx_external **out_external, lk_error *error);
+void lk_onnx_external_destroy(lk_onnx_external *external); /* NULL is allowed */
+
+/* Finds the `size` bytes that an external tensor refers to by location, offset (default 0) and
+ * length (default `size`). `*out_bytes` points into the mapped file. LK_MALFORMED: a location that
+ * leaves the model's folder, be it by a link, a number that is none, a length that is not `size`;
+ * LK_NOT_FOUND, LK_IO; LK_OUT_OF_RANGE: the file is shorter. */
+lk_status lk_onnx_external_find(lk_onnx_external *external, const Onnx__TensorProto *tensor,
+                                uint64_t size, const uint8_t **out_bytes, lk_error *error);
+void lk_onnx_external_relax(const lk_onnx_external *external);
+
+#endif

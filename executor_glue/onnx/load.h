@@ -1,0 +1,26 @@
+/* ONNX files into the graph IR. */
+#ifndef LK_ONNX_LOAD_H
+#define LK_ONNX_LOAD_H
+
+#include "executor_glue/graph/graph.h"
+
+typedef struct lk_onnx_model lk_onnx_model; /* the mapped files that a graph's constants lie in */
+
+/* Maps and reads a model file. The graph's MAPPED constants point into the model, which must
+ * outlive the graph. LK_NOT_FOUND, LK_IO, LK_MALFORMED, LK_UNSUPPORTED, LK_OUT_OF_RANGE. */
+lk_status lk_onnx_load_file(const lk_allocator *allocator, const char *path,
+                            lk_onnx_model **out_model, lk_graph **out_graph, lk_error *error);
+/* The same from memory, which must outlive the model. */
+lk_status lk_onnx_load_memory(const lk_allocator *allocator, const void *data, size_t size,
+                              lk_onnx_model **out_model, lk_graph **out_graph, lk_error *error);
+/* Tells the system that the mapped pages are not needed now: they leave RSS, and come back from the
+ * file when they are read again. */
+void lk_onnx_model_relax(lk_onnx_model *model);
+void lk_onnx_model_destroy(lk_onnx_model *model); /* NULL is allowed */
+
+/* Reads one TensorProto (test data: input_N.pb). The data is allocated: free with the allocator.
+ * `out_name` may be NULL; else an allocated string. */
+lk_status lk_onnx_read_tensor(const lk_allocator *allocator, const char *path, lk_tensor *out,
+                              char **out_name, lk_error *error);
+
+#endif

@@ -1,0 +1,33 @@
+/* Reads the protobuf wire format, field by field, within given bounds. */
+#ifndef LK_ONNX_WIRE_H
+#define LK_ONNX_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { LK_WIRE_VARINT = 0, LK_WIRE_FIXED64 = 1, LK_WIRE_LENGTH = 2, LK_WIRE_FIXED32 = 5 };
+
+/* What is left to read. */
+typedef struct lk_wire {
+  const uint8_t *next, *end;
+} lk_wire;
+
+typedef struct lk_wire_field {
+  uint32_t number, type;
+  uint64_t varint;     /* of LK_WIRE_VARINT */
+  const uint8_t *data; /* of the other types: the content, `length` bytes */
+  size_t length;
+} lk_wire_field;
+
+/* Reads one varint of at most 10 bytes; false when it is longer or cut off. */
+bool lk_wire_varint(lk_wire *wire, uint64_t *out);
+/* Reads the next field: 1; 0 at the end; -1 when the bytes are no field: `wire` then stands where
+ * the field began, and `*out_problem` says what is wrong. */
+int lk_wire_next(lk_wire *wire, lk_wire_field *out, const char **out_problem);
+
+/* Little-endian bytes, aligned or not. */
+uint32_t lk_wire_u32(const uint8_t *bytes);
+uint64_t lk_wire_u64(const uint8_t *bytes);
+
+#endif

@@ -1,0 +1,150 @@
+/* Opens a model: loads it, runs the passes, makes an op for each node. And closes it. */
+#include <string.h>
+#include <time.h>
+
+#include "executor_glue/graph/pass.h"
+#include "executor_glue/session/session.h"
+#include "plugin/base/alloc.h"
+#include "plugin/base/status.h"
+#include "plugin/base/tensor.h"
+
+/* Where a model comes from: a path, or memory. */
+typedef struct lk_session_source {
+  const char *path;
+  const void *data;
+  size_t size;
+} lk_session_source;
+
+static uint64_t now_ns(void) {
+  struct timespec now;
+  (void)clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/* Of what is left after the passes; before the executor hands constants over. */
+static void count_constants(lk_session *session) {
+  for (size_t i = 0; i < session->graph->n_values; i++) {
+    const lk_value *value = &session->graph->values[i];
+    int64_t bytes = 0;
+    if (value->constant_kind == LK_CONSTANT_NONE || value->n_uses == 0) continue;
+    if (lk_tensor_size(&value->constant.desc, "a constant", NULL, &bytes, NULL) != LK_OK) continue;
+    session->n_constants++;
+    session->constant_bytes += (uint64_t)bytes;
+  }
+}
+
+static bool is_disabled(const lk_session_options *options, const char *pass) {
+  for (uint32_t i = 0; i < options->n_disabled_passes; i++) {
+    if (strcmp(options->disabled_passes[i], pass) == 0) return true;
+  }
+  return false;
+}
+
+static lk_status run_passes(lk_session *session, const lk_session_options *options,
+                            lk_error *error) {
+  size_t bytes = lk_n_passes * sizeof *session->pass_changes;
+  session->pass_changes = lk_calloc(session->allocator, lk_n_passes, sizeof *session->pass_changes);
+  session->pass_enabled = lk_calloc(session->allocator, lk_n_passes, sizeof *session->pass_enabled);
+  if (session->pass_changes == NULL || session->pass_enabled == NULL) {
+    return lk_fail_memory(error, "counts of passes", bytes);
+  }
+  for (size_t i = 0; i < lk_n_passes; i++) {
+    session->pass_enabled[i] = !is_disabled(options, lk_passes[i].name);
+  }
+  lk_pass_env env = {
+      .api = session->api, .context = session->context, .executor = session->executor};
+  return lk_passes_run(&env, session->graph, options->disabled_passes, options->n_disabled_passes,
+                       session->pass_changes, error);
+}
+
+static lk_status check_options(const lk_session_options *options, lk_error *error) {
+  lk_status status =
+      lk_session_check_struct(options, sizeof *options, "lk_session_options", true, error);
+  if (status != LK_OK) return status;
+  if (options->run_plans < -1 || options->run_plans > 1) {
+    return lk_fail(error, LK_OUT_OF_RANGE, "failed to read option run_plans: %d, -1 to 1",
+                   options->run_plans);
+  }
+  for (uint32_t i = 0; i < options->n_disabled_passes; i++) {
+    if (options->disabled_passes == NULL || options->disabled_passes[i] == NULL) {
+      return lk_fail(error, LK_INVALID_ARGUMENT,
+                     "failed to read option disabled_passes: name %u is NULL", i);
+    }
+  }
+  return LK_OK;
+}
+
+static lk_status open_source(lk_context *context, const lk_session_source *source,
+                             const lk_session_options *options, lk_session **out_session,
+                             lk_error *error) {
+  static const lk_session_options defaults = LK_SESSION_OPTIONS_INIT;
+  lk_status status = LK_OK;
+  uint64_t start = now_ns();
+  const lk_api *api = lk_get_api(LK_API_VERSION);
+  const lk_allocator *allocator = api->context_allocator(context);
+  *out_session = NULL;
+  if (options == NULL) options = &defaults;
+  lk_session *session = lk_calloc(allocator, 1, sizeof *session);
+  if (session == NULL) return lk_fail_memory(error, "a session", sizeof *session);
+  session->api = api;
+  session->context = context;
+  session->allocator = allocator;
+  lk_session_outputs_init(session);
+
+  LK_TRY(check_options(options, error));
+  if (source->path != NULL) {
+    LK_TRY(lk_onnx_load_file(allocator, source->path, &session->model, &session->graph, error));
+  } else {
+    LK_TRY(lk_onnx_load_memory(allocator, source->data, source->size, &session->model,
+                               &session->graph, error));
+  }
+  LK_TRY(api->executor_create(context, source->path, &session->executor, error));
+  LK_TRY(run_passes(session, options, error));
+  count_constants(session);
+  LK_TRY(lk_graph_executor_create(api, context, session->executor, session->graph,
+                                  options->run_plans != 0, &session->graph_executor, error));
+  lk_onnx_model_relax(session->model);
+  session->load_ns = now_ns() - start;
+  *out_session = session;
+  session = NULL;
+
+cleanup:
+  lk_session_close(session);
+  return status;
+}
+
+lk_status lk_session_open(lk_context *context, const char *path, const lk_session_options *options,
+                          lk_session **out_session, lk_error *error) {
+  if (context == NULL || path == NULL) {
+    if (out_session != NULL) *out_session = NULL;
+    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to open a model: %s is NULL, required",
+                   context == NULL ? "context" : "path");
+  }
+  lk_session_source source = {.path = path};
+  return open_source(context, &source, options, out_session, error);
+}
+
+lk_status lk_session_open_memory(lk_context *context, const void *data, size_t size,
+                                 const lk_session_options *options, lk_session **out_session,
+                                 lk_error *error) {
+  if (context == NULL || (data == NULL && size > 0)) {
+    if (out_session != NULL) *out_session = NULL;
+    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to open a model: %s is NULL, required",
+                   context == NULL ? "context" : "data");
+  }
+  lk_session_source source = {.data = data, .size = size};
+  return open_source(context, &source, options, out_session, error);
+}
+
+void lk_session_close(lk_session *session) {
+  if (session == NULL) return;
+  /* In this order: ops lend constants from the graph, which lie in the mapped model. */
+  lk_graph_executor_destroy(session->graph_executor);
+  if (session->executor != NULL) session->api->executor_destroy(session->executor);
+  lk_graph_destroy(session->graph);
+  lk_onnx_model_destroy(session->model);
+  lk_session_outputs_destroy(session);
+  lk_free(session->allocator, session->pass_enabled);
+  lk_free(session->allocator, session->pass_changes);
+  lk_free(session->allocator, session);
+}

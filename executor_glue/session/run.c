@@ -1,0 +1,144 @@
+/* Runs named tensors: names to numbers of the graph, the run, and a note of what was allocated. */
+#include <string.h>
+
+#include "executor_glue/session/session.h"
+#include "plugin/base/alloc.h"
+#include "plugin/base/status.h"
+
+/* The arguments of a run, by number of the graph's inputs and outputs; one block of memory. */
+typedef struct lk_session_call {
+  lk_tensor *inputs, *outputs;
+  bool *given;          /* [n graph inputs] */
+  bool *wanted;         /* [n graph outputs] */
+  int32_t *output_from; /* [n graph outputs]: number among the caller's outputs */
+  void *memory;
+} lk_session_call;
+
+static lk_status call_begin(lk_session_call *call, const lk_session *session, lk_error *error) {
+  size_t n_inputs = session->graph->n_inputs, n_outputs = session->graph->n_outputs;
+  size_t bytes = (n_inputs + n_outputs) * (sizeof(lk_tensor) + sizeof(bool)) +
+                 n_outputs * sizeof *call->output_from;
+  *call = (lk_session_call){.memory = lk_calloc(session->allocator, 1, bytes)};
+  if (call->memory == NULL) return lk_fail_memory(error, "the arguments of a run", bytes);
+  call->inputs = call->memory;
+  call->outputs = call->inputs + n_inputs;
+  call->output_from = (int32_t *)(call->outputs + n_outputs);
+  call->given = (bool *)(call->output_from + n_outputs);
+  call->wanted = call->given + n_inputs;
+  return LK_OK;
+}
+
+/* Number of the graph's input or output of that name. */
+static lk_status find_name(const lk_session *session, const char *name, bool is_input,
+                           size_t *out_number, lk_error *error) {
+  const lk_graph *graph = session->graph;
+  const int32_t *values = is_input ? graph->inputs : graph->outputs;
+  size_t count = is_input ? graph->n_inputs : graph->n_outputs;
+  const char *what = is_input ? "input" : "output";
+  if (name == NULL) {
+    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to run: the name of an %s is NULL", what);
+  }
+  for (size_t i = 0; i < count; i++) {
+    if (strcmp(graph->values[values[i]].name, name) == 0) {
+      *out_number = i;
+      return LK_OK;
+    }
+  }
+  return lk_fail(error, LK_NOT_FOUND,
+                 "failed to run: the model has no %s '%s', it has %zu, the first is '%s'", what,
+                 name, count, count > 0 ? graph->values[values[0]].name : "");
+}
+
+static lk_status fail_twice(const char *what, const char *name, lk_error *error) {
+  return lk_fail(error, LK_INVALID_ARGUMENT, "failed to run: %s '%s' is given twice, once only",
+                 what, name);
+}
+
+static lk_status sort_inputs(const lk_session *session, const lk_named_tensor *inputs,
+                             uint32_t n_inputs, lk_session_call *call, lk_error *error) {
+  const lk_graph *graph = session->graph;
+  for (uint32_t i = 0; i < n_inputs; i++) {
+    size_t number = 0;
+    lk_status status = find_name(session, inputs[i].name, true, &number, error);
+    if (status != LK_OK) return status;
+    if (call->given[number]) return fail_twice("input", inputs[i].name, error);
+    call->given[number] = true;
+    call->inputs[number] = inputs[i].tensor;
+  }
+  for (size_t i = 0; i < graph->n_inputs; i++) {
+    if (call->given[i]) continue;
+    return lk_fail(error, LK_NOT_FOUND, "failed to run: input '%s' is missing, all must be given",
+                   graph->values[graph->inputs[i]].name);
+  }
+  return LK_OK;
+}
+
+static lk_status sort_outputs(const lk_session *session, const lk_named_tensor *outputs,
+                              uint32_t n_outputs, lk_session_call *call, lk_error *error) {
+  for (uint32_t i = 0; i < n_outputs; i++) {
+    size_t number = 0;
+    lk_status status = find_name(session, outputs[i].name, false, &number, error);
+    if (status != LK_OK) return status;
+    if (call->wanted[number]) return fail_twice("output", outputs[i].name, error);
+    call->wanted[number] = true;
+    call->output_from[number] = (int32_t)i;
+    call->outputs[number] = outputs[i].tensor;
+  }
+  return LK_OK;
+}
+
+/* Hands the results over. Memory that the executor allocated belongs to the session's table from
+ * here on, or is freed when there is no room to note it. */
+static lk_status hand_over(lk_session *session, const lk_session_call *call,
+                           lk_named_tensor *outputs, lk_error *error) {
+  lk_status status = LK_OK;
+  for (size_t i = 0; i < session->graph->n_outputs; i++) {
+    if (!call->wanted[i]) continue;
+    lk_named_tensor *output = &outputs[call->output_from[i]];
+    if (output->tensor.data != NULL) continue; /* the caller's own */
+    if (status == LK_OK) status = lk_session_output_add(session, call->outputs[i].data, error);
+    if (status == LK_OK) {
+      output->tensor = call->outputs[i];
+    } else {
+      lk_free(session->allocator, call->outputs[i].data);
+    }
+  }
+  return status;
+}
+
+/* Building a run plan packs weights, which reads pages of the model that are not needed again. */
+static void relax_model(lk_session *session) {
+  uint64_t builds = lk_graph_executor_builds(session->graph_executor);
+  bool first = !atomic_load_explicit(&session->has_run, memory_order_relaxed) &&
+               !atomic_exchange(&session->has_run, true);
+  if (first || atomic_load_explicit(&session->builds_seen, memory_order_relaxed) != builds) {
+    atomic_store(&session->builds_seen, builds);
+    lk_onnx_model_relax(session->model);
+  }
+}
+
+lk_status lk_session_run(lk_session *session, const lk_named_tensor *inputs, uint32_t n_inputs,
+                         lk_named_tensor *outputs, uint32_t n_outputs,
+                         const lk_run_options *options, lk_error *error) {
+  lk_status status = LK_OK;
+  lk_session_call call = {0};
+  if (session == NULL || (inputs == NULL && n_inputs > 0) || (outputs == NULL && n_outputs > 0)) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to run: the session, inputs or outputs are NULL, required");
+  }
+  if (options != NULL) {
+    LK_TRY(lk_session_check_struct(options, sizeof *options, "lk_run_options", true, error));
+  }
+  LK_TRY(call_begin(&call, session, error));
+  LK_TRY(sort_inputs(session, inputs, n_inputs, &call, error));
+  LK_TRY(sort_outputs(session, outputs, n_outputs, &call, error));
+  LK_TRY(lk_graph_executor_run(session->graph_executor, call.inputs, call.outputs, call.wanted,
+                               options, error));
+  status = hand_over(session, &call, outputs, error);
+  if (status != LK_OK) lk_session_outputs_release(session, outputs, n_outputs);
+  relax_model(session);
+
+cleanup:
+  lk_free(session->allocator, call.memory);
+  return status;
+}

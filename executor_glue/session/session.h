@@ -1,0 +1,82 @@
+/* What a session is, for the files of this folder. */
+#ifndef LK_SESSION_SESSION_INTERNAL_H
+#define LK_SESSION_SESSION_INTERNAL_H
+
+#include <latchkey/session.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "executor_glue/graph/executor.h"
+#include "executor_glue/graph/graph.h"
+#include "executor_glue/onnx/load.h"
+
+/* Memory of outputs that the library allocated and nobody has released yet. */
+#define LK_OUTPUT_BUCKETS 64u
+typedef struct lk_session_output {
+  struct lk_session_output *next;
+  void *data;
+} lk_session_output;
+
+typedef struct lk_session_outputs {
+  pthread_mutex_t mutex; /* guards the buckets */
+  lk_session_output *buckets[LK_OUTPUT_BUCKETS];
+} lk_session_outputs;
+
+struct lk_session {
+  const lk_api *api;
+  lk_context *context;
+  const lk_allocator *allocator; /* the context's */
+  lk_executor *executor;
+  lk_onnx_model *model;
+  lk_graph *graph;
+  lk_graph_executor *graph_executor;
+  uint64_t *pass_changes; /* [lk_n_passes] */
+  bool *pass_enabled;     /* [lk_n_passes] */
+  uint64_t n_constants, constant_bytes, load_ns;
+  _Atomic uint64_t builds_seen; /* run plan builds when pages were last given back */
+  _Atomic bool has_run;
+  lk_session_outputs outputs;
+};
+
+/* open.c */
+lk_status lk_session_open(lk_context *context, const char *path, const lk_session_options *options,
+                          lk_session **out_session, lk_error *error);
+lk_status lk_session_open_memory(lk_context *context, const void *data, size_t size,
+                                 const lk_session_options *options, lk_session **out_session,
+                                 lk_error *error);
+void lk_session_close(lk_session *session);
+
+/* run.c */
+lk_status lk_session_run(lk_session *session, const lk_named_tensor *inputs, uint32_t n_inputs,
+                         lk_named_tensor *outputs, uint32_t n_outputs,
+                         const lk_run_options *options, lk_error *error);
+
+/* outputs.c */
+void lk_session_outputs_init(lk_session *session);
+void lk_session_outputs_destroy(lk_session *session); /* frees what was not released */
+/* Notes `data`, which came from the context's allocator. */
+lk_status lk_session_output_add(lk_session *session, void *data, lk_error *error);
+void lk_session_outputs_release(lk_session *session, lk_named_tensor *outputs, uint32_t n_outputs);
+
+/* info.c */
+uint32_t lk_session_input_count(const lk_session *session);
+uint32_t lk_session_output_count(const lk_session *session);
+lk_status lk_session_input_info(const lk_session *session, uint32_t index, lk_value_info *out,
+                                lk_error *error);
+lk_status lk_session_output_info(const lk_session *session, uint32_t index, lk_value_info *out,
+                                 lk_error *error);
+const char *lk_session_metadata_key(const lk_session *session, uint32_t index);
+const char *lk_session_metadata_value(const lk_session *session, const char *key);
+lk_status lk_session_get_stats(lk_session *session, lk_session_stats *out, lk_error *error);
+uint32_t lk_session_node_count(const lk_session *session);
+lk_status lk_session_node_info(const lk_session *session, uint32_t index, lk_session_node *out,
+                               lk_error *error);
+int lk_session_pass_info(const lk_session *session, uint32_t index, lk_session_pass *out);
+lk_executor *lk_session_executor(const lk_session *session);
+
+/* Checks the size that a struct of the caller says it has: `known` bytes at least, and zero beyond
+ * when the library reads it. */
+lk_status lk_session_check_struct(const void *given, size_t known, const char *name, bool is_input,
+                                  lk_error *error);
+
+#endif
