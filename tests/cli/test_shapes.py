@@ -1,0 +1,218 @@
+"""latchkey bench, cache, inspect and ops: what they count and show."""
+
+import json
+import os
+import pty
+import subprocess
+
+import numpy
+import pytest
+from onnx import TensorProto, helper
+
+from cli_harness import COMMAND, latchkey, save_model
+
+BENCH = ["--shape", "x={1..6}x4", "--requests", "40", "--seed", "7", "--threads", "1"]
+
+
+def test_bench_counts(classifier):
+    report = latchkey("bench", classifier, *BENCH, "--json").json()
+    assert (report["requests"], report["seed"], report["threads"]) == (40, 7, 1)
+    assert report["shapes"] == 6
+    first, second = report["passes"]
+    for one in (first, second):
+        assert 0 < one["p50_ms"] <= one["p90_ms"] <= one["p99_ms"]
+        assert one["requests_per_s"] > 0
+        assert one["rss_before"] > 0 and one["rss_after"] > 0
+        for what in ("hits", "misses", "builds"):
+            assert one[what] == sum(kind[what] for kind in one["kinds"].values())
+    # Six shapes are six run plans, each built once and found every other time.
+    assert first["run_plan_builds"] == 6
+    assert first["run_plan_hits"] == 34
+    assert first["builds"] > 0
+    assert second["builds"] == 0
+    assert second["run_plan_builds"] == 0
+    assert second["run_plan_hits"] == 40
+
+
+def test_bench_without_run_plans_asks_for_every_operator(classifier):
+    report = latchkey("bench", classifier, *BENCH, "--no-run-plans", "--json").json()
+    first, second = report["passes"]
+    assert first["run_plan_hits"] == second["run_plan_hits"] == 0
+    assert second["builds"] == 0
+    assert second["kinds"]["name"]["hits"] >= 40
+    assert second["kinds"]["name"]["misses"] == 0
+
+
+def test_bench_with_the_cache_off_builds_each_time(classifier):
+    report = latchkey("bench", classifier, *BENCH, "--cache", "off", "--json").json()
+    assert report["cache"] == "off"
+    assert report["passes"][1]["hits"] == 0
+    report = latchkey("bench", classifier, *BENCH, "--json",
+                      environment={"LATCHKEY_CACHE": "thread"}).json()
+    assert report["cache"] == "thread"
+
+
+def test_a_seed_repeats_the_shapes(classifier):
+    def shapes(seed):
+        return latchkey("bench", classifier, "--shape", "x={1..1000}x4", "-n", "30", "--seed", seed,
+                        "--json").json()["shapes"]
+    assert shapes(3) == shapes(3)
+    assert 20 <= shapes(4) <= 30
+
+
+def test_bench_for_people(classifier):
+    result = latchkey("bench", classifier, *BENCH).ok()
+    for word in ("40 requests", "6 shapes", "seed 7", "p50 ms", "p99 ms", "RSS after", "builds"):
+        assert word in result.out
+    assert result.err == ""
+    static = latchkey("bench", classifier, "--shape", "x=2x4", "-n", "5").ok()
+    assert "5 requests, 1 shapes" in static.out
+
+
+def test_a_free_dimension_needs_a_shape(classifier):
+    for command in ("bench", "cache"):
+        latchkey(command, classifier).fails(1, "'x' ([rows, 4] f32)", "--shape 'x=1x4'")
+
+
+def test_inputs_that_do_not_exist_or_come_twice(tmp_path, classifier):
+    numpy.save(tmp_path / "x.npy", numpy.ones((2, 4), numpy.float32))
+    file = f"x={tmp_path}/x.npy"
+    latchkey("bench", classifier, "--shape", "z=1x4", "--shape", "x=1x4").fails(1, "'z'")
+    latchkey("bench", classifier, "--shape", "x=1x4", "-i", file).fails(1, "from a file")
+    assert latchkey("bench", classifier, "-i", file, "-n", "3", "--json").json()["shapes"] == 1
+
+
+def test_integers_are_zero_and_floats_are_not(tmp_path):
+    # Gather fails on an index out of range: only zeros fit a table of one row.
+    save_model(tmp_path / "m.onnx", [helper.make_node("Gather", ["table", "index"], ["y"])],
+               [("table", TensorProto.FLOAT, [1, "n"]), ("index", TensorProto.INT64, ["k"])],
+               [("y", TensorProto.FLOAT, ["k", "n"])])
+    latchkey("bench", tmp_path / "m.onnx", "--shape", "table=1x{n:2..4}", "--shape", "index={n}",
+             "-n", "10").ok()
+
+
+def test_cache_shows_every_key(classifier):
+    args = ["--shape", "x={2,3}x4", "--requests", "10", "--seed", "2"]
+    report = latchkey("cache", classifier, *args, "--json").json()
+    assert report["entries"] == len(report["keys"]) > 0
+    assert report["bytes"] == sum(key["bytes"] for key in report["keys"])
+    assert {key["kind"] for key in report["keys"]} >= {"value", "run"}
+    sizes = [key["bytes"] for key in report["keys"]]
+    assert sizes == sorted(sizes, reverse=True)
+    assert len({key["key"] for key in report["keys"]}) == len(report["keys"])
+    assert any("matmul" in key["key"].lower() for key in report["keys"])
+    ages = [k["age"] for k in latchkey("cache", classifier, *args, "--sort", "age", "--json").json()["keys"]]
+    assert ages == sorted(ages)
+    text = latchkey("cache", classifier, *args).ok().out
+    assert f"{report['entries']} entries of" in text
+    latchkey("cache", classifier, *args, "--sort", "size").fails(2, "--sort")
+
+
+def test_a_budget_of_nothing_keeps_nothing(classifier):
+    report = latchkey("cache", classifier, "--shape", "x=2x4", "--cache-bytes", "0", "--json").json()
+    assert report["keys"] == [] and report["bytes"] == 0
+
+
+def test_inspect(classifier):
+    report = latchkey("inspect", classifier, "--json").json()
+    assert report["inputs"] == [{"name": "x", "type": "f32", "shape": ["rows", 4]}]
+    assert [o["name"] for o in report["outputs"]] == ["y", "hidden/relu:0"]
+    assert report["metadata"] == {"author's note": "first line\nsecond line", "empty": ""}
+    assert report["nodes_in_file"] == 3
+    assert report["nodes_to_run"] == sum(o["count"] for o in report["operators"])
+    assert all(o["implementation"] == "" for o in report["operators"])
+    names = [p["name"] for p in report["passes"]]
+    assert names and len(set(names)) == len(names)
+    text = latchkey("inspect", classifier).ok().out
+    assert "author's note = first line... (22 bytes)" in text
+    assert "  x [rows, 4] f32" in text
+
+
+def test_inspect_with_a_shape_names_implementations(classifier):
+    report = latchkey("inspect", classifier, "--shape", "x=3x4", "--nodes", "--json").json()
+    matmul = [o for o in report["operators"] if o["operator"] == "MatMul"]
+    assert matmul and matmul[0]["runs_on"] == "oneDNN" and matmul[0]["implementation"] != ""
+    assert not any(o["implementation"].startswith("ref") for o in report["operators"])
+    assert len(report["nodes"]) == report["nodes_to_run"]
+
+
+def test_a_pass_can_be_switched_off(classifier):
+    passes = latchkey("inspect", classifier, "--json").json()["passes"]
+    busy = next(p for p in passes if p["changes"] > 0)
+    off = latchkey("inspect", classifier, "--disable-pass", busy["name"], "--json").json()["passes"]
+    assert [(p["enabled"], p["changes"]) for p in off if p["name"] == busy["name"]] == [(False, 0)]
+    latchkey("inspect", classifier, "--disable-pass", "no_such_pass").fails(1, "no_such_pass")
+
+
+def test_ops():
+    rows = latchkey("ops", "--json").json()
+    names = {row["operator"] for row in rows}
+    assert {"Conv", "MatMul", "Relu", "Softmax", "Add", "Mul", "Gather", "Resize"} <= names
+    for row in rows:
+        assert 1 <= row["min_opset"] <= row["max_opset"]
+        assert row["runs_on"] in ("oneDNN", "plain C")
+        assert row["summary"] != ""
+    text = latchkey("ops").ok().out
+    assert len(text.splitlines()) == len(rows) + 1
+
+
+@pytest.mark.parametrize("command", ["run", "test", "bench", "inspect", "ops", "cache"])
+def test_help_of_each(command):
+    result = latchkey(command, "--help").ok()
+    assert result.out.startswith(f"Usage: latchkey {command} ")
+    assert "Example: latchkey" in result.out and "--json" in result.out
+    assert command in latchkey("--help").ok().out
+    latchkey(command, "--help", "x").ok()
+    assert latchkey(command, "--no-such-option").code == 2
+
+
+def test_usage_errors():
+    assert latchkey().code == 2
+    latchkey("frobnicate").fails(2, "'frobnicate'")
+    latchkey("bench").fails(2, "MODEL is missing")
+    latchkey("bench", "a.onnx", "b.onnx").fails(2, "'b.onnx'")
+    latchkey("bench", "a.onnx", "--shape", "x=1x32", "x=1x33").fails(2, "braces")
+    latchkey("bench", "a.onnx", "--shape", "x=1xy").fails(2, "'x=1xy'")
+    latchkey("bench", "a.onnx", "--shape", "x=1x{n}").fails(2, "{n:8..128}")
+    for option, value in (("--threads", "0"), ("--threads", "x"), ("--cache", "big"),
+                          ("--cache-entries", "-1"), ("--cache-bytes", "1x"),
+                          ("--cache-bytes", "99999999999999g"), ("--requests", "0"),
+                          ("--seed", "-1")):
+        latchkey("bench", "a.onnx", option, value).fails(2, option, f"'{value}'")
+    latchkey("ops", "x").fails(2, "'x'")
+    latchkey("bench", "no.onnx", "--shape", "x=1").fails(1, "no.onnx")
+    assert latchkey("--version").ok().out.startswith("latchkey 0.")
+
+
+def test_a_bad_environment_is_a_sentence(classifier):
+    latchkey("bench", classifier, "--shape", "x=1x4", environment={"LATCHKEY_THREADS": "many"}).fails(
+        1, "LATCHKEY_THREADS")
+
+
+def test_stdout_that_is_full_is_an_error():
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run([COMMAND, "ops"], stdout=full, stderr=subprocess.PIPE, text=True,
+                              check=False)
+    assert done.returncode == 1
+    assert "standard output" in done.stderr
+
+
+def test_a_bar_on_a_terminal_only(classifier):
+    primary, secondary = pty.openpty()
+    args = [COMMAND, "bench", str(classifier), "--shape", "x={1..64}x4", "-n", "400000", "--json"]
+    with subprocess.Popen(args, stdout=subprocess.PIPE, stderr=secondary) as process:
+        os.close(secondary)
+        seen = b""
+        while True:
+            try:
+                chunk = os.read(primary, 4096)
+            except OSError:  # the other side is closed
+                break
+            if not chunk:
+                break
+            seen += chunk
+        report = json.loads(process.stdout.read())
+    os.close(primary)
+    assert report["requests"] == 400000
+    assert b"requests [" in seen and b"/800000" in seen
+    assert seen.endswith(b"\r\x1b[K"), "the bar is taken away at the end"

@@ -1,0 +1,428 @@
+// Tests one operator through the public table of functions:
+//
+//   lk::OpTester("Concat", 13).attr("axis", 1).input(a).input(b).expect(c).run();
+//   lk::OpTester("Slice", 13).input(x).input(starts).input(ends).expect_bind(LK_INVALID_ARGUMENT,
+//                                                                            "starts");
+//
+// run() creates, binds, runs and compares, and goes through the cache's paths with exact counters:
+// cold (one miss, one build), again (one hit, no build), unchanged (no look-up), from a second
+// executor (one miss by name, no primitive built), and with the cache off.
+#ifndef LK_TESTS_HARNESS_OP_TESTER_H
+#define LK_TESTS_HARNESS_OP_TESTER_H
+
+#include <latchkey/latchkey.h>
+
+#include <deque>
+
+#include "tests/harness/lk_test.h"
+#include "tests/harness/op_value.h"
+
+namespace lk {
+
+inline const lk_api *api() {
+  return lk_get_api(LK_API_VERSION);
+}
+
+class OpTester {
+public:
+  explicit OpTester(std::string op_type, int32_t opset = 17)
+      : op_type_(std::move(op_type)), opset_(opset) {}
+
+  // ---- the node ----
+
+  OpTester &attr(const char *name, int64_t value) { return attr_ints(name, {value}); }
+  OpTester &attr_ints(const char *name, const std::vector<int64_t> &values) {
+    return add(name, LK_ATTR_INTS, values.data(), values.size(), sizeof(int64_t));
+  }
+  OpTester &attr_float(const char *name, float value) { return attr_floats(name, {value}); }
+  OpTester &attr_floats(const char *name, const std::vector<float> &values) {
+    return add(name, LK_ATTR_FLOATS, values.data(), values.size(), sizeof(float));
+  }
+  OpTester &attr_text(const char *name, const std::string &text) {
+    return add(name, LK_ATTR_STRING, text.data(), text.size(), 1);
+  }
+  OpTester &attr_tensor(const char *name, const Value &value) {
+    tensors_.push_back(value);
+    const lk_tensor tensor{value.desc, tensors_.back().bytes.data()};
+    return add(name, LK_ATTR_TENSOR, &tensor, 1, sizeof tensor);
+  }
+
+  // At run time; its value is told when binding if the operator asks for it.
+  OpTester &input(const Value &value, lk_layout layout = LK_LAYOUT_PLAIN) {
+    inputs_.push_back({value, layout, false, false});
+    return *this;
+  }
+  OpTester &channels_last(const Value &value) { return input(value, LK_LAYOUT_CHANNELS_LAST); }
+  OpTester &constant(const Value &value) {
+    inputs_.push_back({value, LK_LAYOUT_PLAIN, true, false});
+    return *this;
+  }
+  OpTester &absent() {
+    inputs_.push_back({Value(), LK_LAYOUT_PLAIN, false, true});
+    return *this;
+  }
+  OpTester &post_op(lk_post_op_kind kind, float alpha = 0, float beta = 0, int32_t input = -1) {
+    post_ops_.push_back({static_cast<uint32_t>(kind), input, alpha, beta});
+    return *this;
+  }
+  OpTester &in_place(int32_t input) {
+    in_place_ = input;
+    return *this;
+  }
+  OpTester &wish(lk_layout layout) { // of output 0
+    wish_ = layout;
+    return *this;
+  }
+  OpTester &threads(int32_t threads) {
+    threads_ = threads;
+    return *this;
+  }
+
+  // ---- what is expected ----
+
+  OpTester &expect(const Value &value) { // of the next output
+    expected_.push_back(value);
+    return *this;
+  }
+  OpTester &tolerance(double tolerance) {
+    tolerance_ = tolerance;
+    return *this;
+  }
+  OpTester &expect_layout(lk_layout layout) { // of output 0
+    expected_layout_ = layout;
+    return *this;
+  }
+  OpTester &expect_alias(int32_t input) {
+    expected_alias_ = input;
+    return *this;
+  }
+  OpTester &expect_reorders(uint32_t count) {
+    expected_reorders_ = count;
+    return *this;
+  }
+  // Primitives that a cold bind builds, reorders and packings included.
+  OpTester &expect_primitives(uint64_t count) {
+    expected_primitives_ = count;
+    return *this;
+  }
+
+  void run() {
+    SCOPED_TRACE(op_type_ + ", opset " + std::to_string(opset_));
+    ASSERT_FALSE(expected_.empty()) << "nothing is expected";
+    run_cached();
+    run_uncached();
+  }
+
+  void expect_create(lk_status status, const std::string &part) { expect_failure(0, status, part); }
+  void expect_bind(lk_status status, const std::string &part) { expect_failure(1, status, part); }
+  void expect_run(lk_status status, const std::string &part) { expect_failure(2, status, part); }
+
+private:
+  struct Input {
+    Value value;
+    lk_layout layout;
+    bool constant, absent;
+  };
+  struct Attr {
+    std::string name;
+    lk_attr_type type;
+    uint32_t count;
+    std::vector<uint64_t> data; // aligned for every type
+  };
+
+  static void context_end(lk_context *context) { api()->context_destroy(context); }
+  static void executor_end(lk_executor *executor) { api()->executor_destroy(executor); }
+  static void op_end(lk_op *op) { api()->op_destroy(op); }
+  static void plan_end(lk_plan *plan) { api()->plan_release(plan); }
+  static void frame_end(lk_frame *frame) { api()->frame_destroy(frame); }
+  using Context = Owned<lk_context, context_end>;
+  using Executor = Owned<lk_executor, executor_end>;
+  using Op = Owned<lk_op, op_end>;
+  using Plan = Owned<lk_plan, plan_end>;
+  using Frame = Owned<lk_frame, frame_end>;
+
+  OpTester &add(const char *name, lk_attr_type type, const void *data, size_t count, size_t size) {
+    Attr attr{name, type, static_cast<uint32_t>(count), {}};
+    attr.data.resize((count * size + 7) / 8 + 1);
+    if (count > 0) std::memcpy(attr.data.data(), data, count * size);
+    attrs_.push_back(std::move(attr));
+    return *this;
+  }
+
+  uint32_t outputs() const {
+    return expected_.empty() ? 1 : static_cast<uint32_t>(expected_.size());
+  }
+
+  lk_status open(Context &context, uint32_t cache_mode) const {
+    lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
+    options.cache_mode = cache_mode;
+    options.threads = 2;
+    return api()->context_create(&options, context.out(), LK_ERR);
+  }
+
+  lk_status create(lk_executor *executor, Op &op) {
+    constants_.clear();
+    std::vector<lk_node_input> inputs;
+    for (Input &input : inputs_) {
+      lk_node_input node{};
+      if (input.absent) node.flags = LK_INPUT_ABSENT;
+      if (input.constant) {
+        constants_.push_back({input.value.desc, input.value.bytes.data()});
+        node.constant = &constants_.back();
+        node.flags = LK_INPUT_COPY;
+      }
+      inputs.push_back(node);
+    }
+    std::vector<lk_attr> attrs;
+    for (const Attr &attr : attrs_) {
+      attrs.push_back(
+          {attr.name.c_str(), static_cast<uint32_t>(attr.type), attr.count, attr.data.data()});
+    }
+    lk_node_desc node{};
+    node.struct_size = sizeof node;
+    node.op_type = op_type_.c_str();
+    node.output_name = "out";
+    node.opset = opset_;
+    node.n_inputs = static_cast<uint32_t>(inputs.size());
+    node.inputs = inputs.data();
+    node.n_outputs = outputs();
+    node.n_attrs = static_cast<uint32_t>(attrs.size());
+    node.attrs = attrs.data();
+    node.n_post_ops = static_cast<uint32_t>(post_ops_.size());
+    node.post_ops = post_ops_.data();
+    return api()->op_create(executor, &node, op.out(), LK_ERR);
+  }
+
+  lk_status bind(lk_op *op, Plan &plan) {
+    lk_op_info info{};
+    info.struct_size = sizeof info;
+    const lk_status status = api()->op_info(op, &info, LK_ERR);
+    if (status != LK_OK) return status;
+    std::vector<lk_tensor> inputs;
+    std::vector<Memory> values; // aligned
+    for (size_t i = 0; i < inputs_.size(); i++) {
+      lk_tensor tensor{};
+      if (!inputs_[i].absent) {
+        tensor.desc = inputs_[i].value.desc;
+        tensor.desc.layout = inputs_[i].layout;
+        if (i < 64 && (info.shape_inputs >> i & 1) != 0) {
+          values.push_back(inputs_[i].value.in(LK_LAYOUT_PLAIN));
+          tensor.data = values.back().data();
+        }
+      }
+      inputs.push_back(tensor);
+    }
+    std::vector<lk_layout> wishes(outputs(), LK_LAYOUT_ANY);
+    wishes[0] = wish_;
+    lk_bind_desc desc{};
+    desc.struct_size = sizeof desc;
+    desc.inputs = inputs.data();
+    desc.n_inputs = static_cast<uint32_t>(inputs.size());
+    desc.wishes = wishes.data();
+    desc.n_outputs = outputs();
+    desc.in_place_input = in_place_;
+    desc.threads = threads_;
+    lk_plan *inout = plan.release();
+    const lk_status bound = api()->op_bind(op, &desc, &inout, LK_ERR);
+    plan.reset(inout);
+    return bound;
+  }
+
+  // Runs a plan; `out` gets the outputs as plain values.
+  lk_status execute(lk_context *context, lk_executor *executor, lk_plan *plan,
+                    std::vector<Value> *out) {
+    Frame frame;
+    uint32_t slot = 0;
+    lk_status status = api()->frame_create(executor, frame.out(), LK_ERR);
+    if (status == LK_OK) status = api()->frame_attach(frame, plan, &slot, LK_ERR);
+    if (status != LK_OK) return status;
+    std::vector<Memory> memory;
+    std::vector<void *> inputs, results;
+    memory.reserve(inputs_.size() + outputs());
+    for (const Input &input : inputs_) {
+      memory.push_back(input.value.in(input.layout));
+      const bool none = input.absent || input.constant || input.value.bytes.empty();
+      inputs.push_back(none ? nullptr : memory.back().data());
+    }
+    std::vector<lk_tensor_desc> descs(outputs());
+    for (uint32_t i = 0; i < outputs(); i++) {
+      uint64_t bytes = 0;
+      status = api()->plan_output(plan, i, &descs[i], LK_ERR);
+      if (status == LK_OK) status = api()->tensor_bytes(context, &descs[i], &bytes, LK_ERR);
+      if (status != LK_OK) return status;
+      if (i == 0 && in_place_ >= 0) {
+        results.push_back(inputs[static_cast<size_t>(in_place_)]);
+        continue;
+      }
+      memory.emplace_back(bytes);
+      results.push_back(bytes == 0 ? nullptr : memory.back().data());
+    }
+    status = api()->op_run(frame, slot, inputs.data(), results.data(), LK_ERR);
+    for (uint32_t i = 0; i < outputs() && status == LK_OK; i++) {
+      status = read(context, descs[i], results[i], out);
+    }
+    check_inputs_kept(inputs);
+    return status;
+  }
+
+  lk_status read(lk_context *context, const lk_tensor_desc &desc, void *data,
+                 std::vector<Value> *out) {
+    if (desc.layout <= LK_LAYOUT_CHANNELS_LAST) {
+      out->push_back(Value::from(desc, data));
+      return LK_OK;
+    }
+    lk_tensor_desc plain = desc;
+    plain.layout = LK_LAYOUT_PLAIN;
+    Memory memory(static_cast<size_t>(count_of(dims_of(desc))) * dtype_bytes(desc.dtype));
+    const lk_tensor from{desc, data}, to{plain, memory.data()};
+    const lk_status status = api()->tensor_convert(context, &from, &to, LK_ERR);
+    out->push_back(Value::from(plain, memory.data()));
+    return status;
+  }
+
+  void check_inputs_kept(const std::vector<void *> &inputs) const {
+    for (size_t i = 0; i < inputs.size(); i++) {
+      if (inputs[i] == nullptr || static_cast<int32_t>(i) == in_place_) continue;
+      const Memory before = inputs_[i].value.in(inputs_[i].layout);
+      EXPECT_EQ(std::memcmp(before.data(), inputs[i], before.bytes()), 0)
+          << "input " << i << " was altered";
+    }
+  }
+
+  void check(lk_context *context, lk_executor *executor, lk_plan *plan) {
+    std::vector<Value> actual;
+    LK_ASSERT_OK(execute(context, executor, plan, &actual));
+    for (size_t i = 0; i < expected_.size(); i++) {
+      EXPECT_TRUE(equal(expected_[i], actual[i], tolerance_)) << "output " << i;
+    }
+  }
+
+  lk_stats stats(lk_context *context) const {
+    lk_stats now{};
+    now.struct_size = sizeof now;
+    LK_EXPECT_OK(api()->cache_stats(context, nullptr, &now, LK_ERR));
+    return now;
+  }
+
+  void check_info(lk_plan *plan) {
+    lk_plan_info info{};
+    info.struct_size = sizeof info;
+    LK_ASSERT_OK(api()->plan_info(plan, &info, LK_ERR));
+    EXPECT_EQ(info.n_ref, 0u) << info.implementation;
+    if (expected_alias_ != UNCHECKED) {
+      EXPECT_EQ(info.alias_input, expected_alias_);
+    }
+    if (expected_reorders_ != UNCHECKED) {
+      EXPECT_EQ(int64_t(info.n_reorders), expected_reorders_);
+    }
+    if (expected_layout_ != LK_LAYOUT_ANY) {
+      lk_tensor_desc desc{};
+      LK_ASSERT_OK(api()->plan_output(plan, 0, &desc, LK_ERR));
+      EXPECT_EQ(desc.layout, expected_layout_);
+    }
+  }
+
+  void run_cached() {
+    Context context;
+    LK_ASSERT_OK(open(context, LK_CACHE_SHARED));
+    Executor first, second;
+    LK_ASSERT_OK(api()->executor_create(context, "first", first.out(), LK_ERR));
+    LK_ASSERT_OK(api()->executor_create(context, "second", second.out(), LK_ERR));
+    {
+      Op op;
+      Plan plan, again;
+      LK_ASSERT_OK(create(first, op));
+      const lk_stats before = stats(context);
+      LK_ASSERT_OK(bind(op, plan));
+      const lk_stats cold = stats(context);
+      EXPECT_EQ(cold.kind[LK_KIND_NAME].misses - before.kind[LK_KIND_NAME].misses, 1u);
+      EXPECT_EQ(cold.kind[LK_KIND_NAME].builds - before.kind[LK_KIND_NAME].builds, 1u);
+      if (expected_primitives_ != UNCHECKED) {
+        EXPECT_EQ(int64_t(cold.kind[LK_KIND_VALUE].builds), expected_primitives_);
+      }
+      check_info(plan);
+      check(context, first, plan);
+      // Nothing has changed: the plan in hand is handed back without a look-up.
+      lk_plan *in_hand = plan;
+      LK_ASSERT_OK(bind(op, plan));
+      EXPECT_EQ(plan.get(), in_hand);
+      LK_ASSERT_OK(bind(op, again));
+      const lk_stats warm = stats(context);
+      EXPECT_EQ(warm.kind[LK_KIND_NAME].hits - cold.kind[LK_KIND_NAME].hits, 1u);
+      EXPECT_EQ(warm.kind[LK_KIND_NAME].misses, cold.kind[LK_KIND_NAME].misses);
+      EXPECT_EQ(warm.kind[LK_KIND_VALUE].builds, cold.kind[LK_KIND_VALUE].builds);
+      check(context, first, again);
+    }
+    {
+      SCOPED_TRACE("from a second executor");
+      Op op;
+      Plan plan;
+      LK_ASSERT_OK(create(second, op));
+      const lk_stats before = stats(context);
+      LK_ASSERT_OK(bind(op, plan));
+      const lk_stats after = stats(context);
+      EXPECT_EQ(after.kind[LK_KIND_NAME].misses - before.kind[LK_KIND_NAME].misses, 1u);
+      EXPECT_EQ(after.kind[LK_KIND_VALUE].builds, before.kind[LK_KIND_VALUE].builds);
+      check(context, second, plan);
+    }
+  }
+
+  void run_uncached() {
+    SCOPED_TRACE("with the cache off");
+    Context context;
+    LK_ASSERT_OK(open(context, LK_CACHE_OFF));
+    Executor executor;
+    LK_ASSERT_OK(api()->executor_create(context, nullptr, executor.out(), LK_ERR));
+    Op op;
+    Plan plan;
+    LK_ASSERT_OK(create(executor, op));
+    LK_ASSERT_OK(bind(op, plan));
+    check(context, executor, plan);
+  }
+
+  // Fails at step 0 (create), 1 (bind) or 2 (run), and at none before.
+  void expect_failure(int step, lk_status status, const std::string &part) {
+    SCOPED_TRACE(op_type_ + ", opset " + std::to_string(opset_));
+    Context context;
+    LK_ASSERT_OK(open(context, LK_CACHE_SHARED));
+    Executor executor;
+    LK_ASSERT_OK(api()->executor_create(context, nullptr, executor.out(), LK_ERR));
+    Op op;
+    Plan plan;
+    std::vector<Value> ignored;
+    LK_ASSERT_STATUS(step == 0 ? status : LK_OK, create(executor, op));
+    if (step > 0) {
+      LK_ASSERT_STATUS(step == 1 ? status : LK_OK, bind(op, plan));
+    }
+    if (step > 1) {
+      LK_ASSERT_STATUS(status, execute(context, executor, plan, &ignored));
+    }
+    EXPECT_THAT(LK_MESSAGE, ::testing::HasSubstr(part));
+    if (step == 0) {
+      EXPECT_EQ(op.get(), nullptr);
+    }
+    if (step == 1) {
+      EXPECT_EQ(plan.get(), nullptr);
+    }
+  }
+
+  static constexpr int64_t UNCHECKED = -2;
+
+  std::string op_type_;
+  int32_t opset_;
+  std::deque<Value> tensors_; // of attributes: must not move
+  std::deque<lk_tensor> constants_;
+  std::vector<Attr> attrs_;
+  std::vector<Input> inputs_;
+  std::vector<lk_post_op> post_ops_;
+  std::vector<Value> expected_;
+  int32_t in_place_ = -1, threads_ = 0;
+  lk_layout wish_ = LK_LAYOUT_ANY, expected_layout_ = LK_LAYOUT_ANY;
+  int64_t expected_alias_ = UNCHECKED, expected_reorders_ = UNCHECKED,
+          expected_primitives_ = UNCHECKED;
+  double tolerance_ = 1e-5;
+};
+
+} // namespace lk
+
+#endif

@@ -1,0 +1,228 @@
+// Tensors of operator tests: plain values with their description, and layouts by plain loops that
+// owe nothing to the code under test.
+#ifndef LK_TESTS_HARNESS_OP_VALUE_H
+#define LK_TESTS_HARNESS_OP_VALUE_H
+
+#include <gtest/gtest.h>
+#include <latchkey/base.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace lk {
+
+using Dims = std::vector<int64_t>;
+
+template <typename T> struct DtypeOf;
+template <> struct DtypeOf<float> { static constexpr lk_dtype value = LK_F32; };
+template <> struct DtypeOf<double> { static constexpr lk_dtype value = LK_F64; };
+template <> struct DtypeOf<int8_t> { static constexpr lk_dtype value = LK_I8; };
+template <> struct DtypeOf<uint8_t> { static constexpr lk_dtype value = LK_U8; };
+template <> struct DtypeOf<int16_t> { static constexpr lk_dtype value = LK_I16; };
+template <> struct DtypeOf<uint16_t> { static constexpr lk_dtype value = LK_U16; };
+template <> struct DtypeOf<int32_t> { static constexpr lk_dtype value = LK_I32; };
+template <> struct DtypeOf<uint32_t> { static constexpr lk_dtype value = LK_U32; };
+template <> struct DtypeOf<int64_t> { static constexpr lk_dtype value = LK_I64; };
+template <> struct DtypeOf<uint64_t> { static constexpr lk_dtype value = LK_U64; };
+
+inline size_t dtype_bytes(uint32_t dtype) {
+  switch (dtype) {
+#define LK_TEST_BYTES(symbol, value, bytes, name)                                                  \
+  case symbol:                                                                                     \
+    return bytes;
+    LK_DTYPE_LIST(LK_TEST_BYTES)
+#undef LK_TEST_BYTES
+  default:
+    return 0;
+  }
+}
+
+inline int64_t count_of(const Dims &dims) {
+  return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<int64_t>());
+}
+
+inline lk_tensor_desc desc_of(uint32_t dtype, const Dims &dims,
+                              lk_layout layout = LK_LAYOUT_PLAIN) {
+  lk_tensor_desc desc{};
+  desc.dtype = dtype;
+  desc.rank = static_cast<uint32_t>(dims.size());
+  desc.layout = layout;
+  std::copy(dims.begin(), dims.end(), desc.dims);
+  return desc;
+}
+
+inline Dims dims_of(const lk_tensor_desc &desc) {
+  return Dims(desc.dims, desc.dims + desc.rank);
+}
+
+// 64-byte aligned memory with a guard behind it that is checked when it ends.
+class Memory {
+public:
+  explicit Memory(size_t bytes = 0) : bytes_(bytes) {
+    data_.reset(static_cast<uint8_t *>(std::aligned_alloc(64, (bytes + GUARD + 63) / 64 * 64)));
+    std::memset(data_.get(), FILL, bytes + GUARD);
+  }
+  Memory(Memory &&) = default;
+  Memory &operator=(Memory &&) = default;
+  ~Memory() {
+    if (!data_) return;
+    const uint8_t *guard = data_.get() + bytes_;
+    EXPECT_TRUE(std::all_of(guard, guard + GUARD, [](uint8_t byte) { return byte == FILL; }))
+        << "written behind the end of " << bytes_ << " bytes";
+  }
+  void *data() const { return data_.get(); }
+  size_t bytes() const { return bytes_; }
+
+private:
+  static constexpr size_t GUARD = 64;
+  static constexpr uint8_t FILL = 0xcd;
+  struct Free {
+    void operator()(uint8_t *pointer) const { std::free(pointer); }
+  };
+  size_t bytes_;
+  std::unique_ptr<uint8_t, Free> data_;
+};
+
+// Position in memory, in elements, of plain element `index` when the tensor lies channels-last.
+inline int64_t channels_last_position(const Dims &dims, int64_t index) {
+  Dims at(dims.size());
+  for (size_t i = dims.size(); i-- > 0;) {
+    at[i] = index % dims[i];
+    index /= dims[i];
+  }
+  int64_t position = at[0];
+  for (size_t i = 2; i < dims.size(); i++) position = position * dims[i] + at[i];
+  return position * dims[1] + at[1];
+}
+
+// A tensor by value, plain.
+struct Value {
+  lk_tensor_desc desc{};
+  std::vector<uint8_t> bytes;
+
+  template <typename T> std::vector<T> as() const {
+    std::vector<T> values(bytes.size() / sizeof(T));
+    if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+  }
+  Dims dims() const { return dims_of(desc); }
+  int64_t count() const { return count_of(dims()); }
+
+  // The bytes as they lie in `layout`, plain or channels-last.
+  Memory in(lk_layout layout) const {
+    Memory memory(bytes.size());
+    const size_t size = dtype_bytes(desc.dtype);
+    for (int64_t i = 0; i < count(); i++) {
+      const int64_t to = layout == LK_LAYOUT_CHANNELS_LAST ? channels_last_position(dims(), i) : i;
+      std::memcpy(static_cast<uint8_t *>(memory.data()) + static_cast<size_t>(to) * size,
+                  bytes.data() + static_cast<size_t>(i) * size, size);
+    }
+    return memory;
+  }
+  static Value from(const lk_tensor_desc &desc, const void *memory) {
+    Value value;
+    value.desc = desc;
+    value.desc.layout = LK_LAYOUT_PLAIN;
+    const size_t size = dtype_bytes(desc.dtype);
+    value.bytes.resize(static_cast<size_t>(value.count()) * size);
+    for (int64_t i = 0; i < value.count(); i++) {
+      const int64_t at =
+          desc.layout == LK_LAYOUT_CHANNELS_LAST ? channels_last_position(value.dims(), i) : i;
+      std::memcpy(value.bytes.data() + static_cast<size_t>(i) * size,
+                  static_cast<const uint8_t *>(memory) + static_cast<size_t>(at) * size, size);
+    }
+    return value;
+  }
+};
+
+// tensor<float>({2, 2}, {1, 2, 3, 4}); another dtype of the same C type as third argument
+// (LK_BOOL of uint8_t, LK_F16 of uint16_t).
+template <typename T>
+Value tensor(const Dims &dims, const std::vector<T> &values, uint32_t dtype = DtypeOf<T>::value) {
+  Value value;
+  value.desc = desc_of(dtype, dims);
+  EXPECT_EQ(static_cast<int64_t>(values.size()), count_of(dims)) << "values for the shape";
+  value.bytes.resize(values.size() * sizeof(T));
+  if (!values.empty()) std::memcpy(value.bytes.data(), values.data(), value.bytes.size());
+  return value;
+}
+inline Value ints(const std::vector<int64_t> &values) {
+  return tensor<int64_t>({static_cast<int64_t>(values.size())}, values);
+}
+inline Value floats(const Dims &dims, const std::vector<float> &values) {
+  return tensor<float>(dims, values);
+}
+// 0, 1, 2, ... of any number type.
+template <typename T> Value iota(const Dims &dims) {
+  std::vector<T> values(static_cast<size_t>(count_of(dims)));
+  for (size_t i = 0; i < values.size(); i++) values[i] = static_cast<T>(i);
+  return tensor<T>(dims, values);
+}
+// Uniform in [low, high), the same for the same seed.
+inline Value random(const Dims &dims, unsigned seed, float low = -1, float high = 1) {
+  std::mt19937 engine(seed);
+  std::uniform_real_distribution<float> draw(low, high);
+  std::vector<float> values(static_cast<size_t>(count_of(dims)));
+  for (float &value : values) value = draw(engine);
+  return tensor<float>(dims, values);
+}
+
+inline std::string text_of(const lk_tensor_desc &desc) {
+  std::string text = "type " + std::to_string(desc.dtype) + " [";
+  for (uint32_t i = 0; i < desc.rank; i++) {
+    text += (i > 0 ? ", " : "") + std::to_string(desc.dims[i]);
+  }
+  return text + "]";
+}
+
+template <typename T>
+::testing::AssertionResult near(const Value &expected, const Value &actual, double tolerance) {
+  const std::vector<T> e = expected.as<T>(), a = actual.as<T>();
+  double largest = 1;
+  for (T value : e) {
+    if (std::isfinite(value)) largest = std::max(largest, std::fabs(static_cast<double>(value)));
+  }
+  for (size_t i = 0; i < e.size(); i++) {
+    const double x = static_cast<double>(e[i]), y = static_cast<double>(a[i]);
+    const bool same = x == y || (std::isnan(x) && std::isnan(y));
+    if (!same && !(std::fabs(x - y) <= tolerance * largest)) {
+      return ::testing::AssertionFailure() << "element " << i << " of " << text_of(expected.desc)
+                                           << " is " << y << ", expected " << x;
+    }
+  }
+  return ::testing::AssertionSuccess();
+}
+
+// Type and shape equal; f32 and f64 within `tolerance` of the largest expected value (at least 1),
+// everything else bit by bit.
+inline ::testing::AssertionResult equal(const Value &expected, const Value &actual,
+                                        double tolerance) {
+  if (expected.desc.dtype != actual.desc.dtype || expected.dims() != actual.dims()) {
+    return ::testing::AssertionFailure()
+           << text_of(actual.desc) << ", expected " << text_of(expected.desc);
+  }
+  if (expected.desc.dtype == LK_F32) return near<float>(expected, actual, tolerance);
+  if (expected.desc.dtype == LK_F64) return near<double>(expected, actual, tolerance);
+  const size_t size = dtype_bytes(expected.desc.dtype);
+  for (size_t i = 0; i < expected.bytes.size(); i++) {
+    if (expected.bytes[i] != actual.bytes[i]) {
+      return ::testing::AssertionFailure()
+             << "element " << i / size << " of " << text_of(expected.desc) << " differs: byte "
+             << i % size << " is " << int(actual.bytes[i]) << ", expected "
+             << int(expected.bytes[i]);
+    }
+  }
+  return ::testing::AssertionSuccess();
+}
+
+} // namespace lk
+
+#endif
