@@ -95,6 +95,33 @@ static lk_status plain_layout(lk_planner *planner, const_dnnl_memory_desc_t plai
   return lk_layouts_intern(planner->env->layouts, plain_md, out_layout, error);
 }
 
+/* `content`, whose plain bytes lie as `from` says, in the layout of `to`, as an operand. */
+static lk_status pack_operand(lk_planner *planner, lk_content *content, const lk_tensor_desc *from,
+                              const lk_tensor_desc *to, lk_operand *out_operand, lk_error *error) {
+  lk_packed *packed = NULL;
+  lk_status status = from->layout == to->layout
+                         ? lk_content_plain(content, LK_DATA_ALIGNMENT, &packed, error)
+                         : lk_pack_content(planner->env, content, from, to, &packed, error);
+  return status == LK_OK ? add_packed(planner, packed, to, out_operand, error) : status;
+}
+
+lk_status lk_planner_literal(lk_planner *planner, const lk_tensor_desc *desc, const void *data,
+                             const_dnnl_memory_desc_t packed_md, lk_operand *out_operand,
+                             lk_error *error) {
+  lk_status status = LK_OK;
+  lk_content *content = NULL;
+  lk_tensor_desc from = *desc, to = *desc;
+  uint64_t bytes = 0;
+  from.layout = LK_LAYOUT_PLAIN;
+  LK_TRY(lk_layouts_bytes(planner->env->layouts, &from, &bytes, error));
+  LK_TRY(lk_layouts_intern(planner->env->layouts, packed_md, &to.layout, error));
+  LK_TRY(lk_weights_intern(planner->env->weights, data, bytes, true, &content, error));
+  LK_TRY(pack_operand(planner, content, &from, &to, out_operand, error));
+cleanup:
+  if (content != NULL) lk_content_release(content, NULL); /* the packed copy keeps it */
+  return status;
+}
+
 lk_status lk_planner_weights(lk_planner *planner, uint32_t index, const lk_tensor_desc *desc,
                              const_dnnl_memory_desc_t plain_md, const_dnnl_memory_desc_t packed_md,
                              lk_operand *out_operand, lk_error *error) {
@@ -102,22 +129,15 @@ lk_status lk_planner_weights(lk_planner *planner, uint32_t index, const lk_tenso
   lk_tensor_desc from = *desc, to = *desc;
   LK_TRY(plain_layout(planner, plain_md, &from.layout, error));
   LK_TRY(lk_layouts_intern(planner->env->layouts, packed_md, &to.layout, error));
-  const bool as_it_is = from.layout == to.layout;
   const lk_node_constant *constant = constant_of(planner, index);
   if (constant != NULL) {
-    lk_packed *packed = NULL;
-    if (as_it_is) {
-      LK_TRY(lk_content_plain(constant->content, LK_DATA_ALIGNMENT, &packed, error));
-    } else {
-      LK_TRY(lk_pack_content(planner->env, constant->content, &from, &to, &packed, error));
-    }
-    LK_TRY(add_packed(planner, packed, &to, out_operand, error));
+    LK_TRY(pack_operand(planner, constant->content, &from, &to, out_operand, error));
   } else {
     lk_operand plain;
     LK_TRY(lk_planner_input(planner, index, LK_LAYOUT_PLAIN, &plain, error));
     plain.desc = from;
     *out_operand = plain;
-    if (!as_it_is) {
+    if (from.layout != to.layout) {
       LK_TRY(lk_planner_temp(planner, &to, out_operand, error));
       LK_TRY(lk_planner_reorder(planner, &plain, out_operand, error));
     }

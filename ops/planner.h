@@ -87,6 +87,11 @@ lk_status lk_planner_input(lk_planner *planner, uint32_t index, lk_layout layout
 lk_status lk_planner_weights(lk_planner *planner, uint32_t index, const lk_tensor_desc *desc,
                              const_dnnl_memory_desc_t plain_md, const_dnnl_memory_desc_t packed_md,
                              lk_operand *out_operand, lk_error *error);
+/* The same for values that the operator makes up itself: `data` are the plain, row-major bytes of
+ * `desc`, copied. */
+lk_status lk_planner_literal(lk_planner *planner, const lk_tensor_desc *desc, const void *data,
+                             const_dnnl_memory_desc_t packed_md, lk_operand *out_operand,
+                             lk_error *error);
 /* Output `index`, which the operator writes in `layout`: the output itself, or a temporary that is
  * reordered at the end when another layout was wished for. */
 lk_status lk_planner_output(lk_planner *planner, uint32_t index, lk_layout layout,

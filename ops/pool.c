@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "ops/planner.h"
+#include "ops/pool.h"
 #include "ops/window.h"
 #include "plugin/base/status.h"
 #include "plugin/base/tensor.h"
@@ -129,7 +129,7 @@ static lk_status plan_average_pool(lk_planner *planner, lk_error *error) {
                    &shape, error);
 }
 
-static lk_status plan_global(lk_planner *planner, lk_error *error) {
+lk_status lk_plan_global_average(lk_planner *planner, lk_error *error) {
   const lk_tensor_desc *x = &lk_planner_input_tensor(planner, 0)->desc;
   lk_window_shape shape = {.rank = x->rank - 2};
   for (uint32_t i = 0; i < shape.rank; i++) {
@@ -151,5 +151,5 @@ const lk_op_class lk_op_max_pool =
              infer_pool, plan_max_pool);
 const lk_op_class lk_op_average_pool = POOL_ROW("AveragePool", "Mean of each window", 1,
                                                 parse_average_pool, infer_pool, plan_average_pool);
-const lk_op_class lk_op_global_average_pool =
-    POOL_ROW("GlobalAveragePool", "Mean of each channel", 1, NULL, infer_global, plan_global);
+const lk_op_class lk_op_global_average_pool = POOL_ROW(
+    "GlobalAveragePool", "Mean of each channel", 1, NULL, infer_global, lk_plan_global_average);

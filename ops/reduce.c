@@ -1,7 +1,12 @@
-/* ReduceMean (ONNX "ReduceMean"): axes as an attribute before opset 18, as an input from there on. */
+/* ReduceMean (ONNX "ReduceMean"): axes as an attribute before opset 18, as an input from there on.
+ *
+ * oneDNN's reduction is a reference implementation on many machines. So a mean over the trailing
+ * dimensions is a product with a vector of 1/n, and one over all spatial dimensions of a
+ * channels-last tensor is a pooling; what is left is a reduction. */
 #include <inttypes.h>
 
-#include "ops/planner.h"
+#include "ops/pool.h"
+#include "plugin/base/alloc.h"
 #include "plugin/base/status.h"
 #include "plugin/base/tensor.h"
 
@@ -67,14 +72,51 @@ static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tenso
   return LK_OK;
 }
 
-static lk_status plan(lk_planner *planner, lk_error *error) {
-  const lk_op_node *node = lk_planner_node(planner);
+/* The reduced dimensions are the last ones. */
+static bool is_trailing(uint32_t mask, uint32_t rank) {
+  uint32_t first = 0;
+  while (first < rank && (mask >> first & 1) == 0) first++;
+  return first < rank && mask >> first == (1U << (rank - first)) - 1;
+}
+
+/* [rows, n] by [n, 1] of 1/n. */
+static lk_status plan_trailing(lk_planner *planner, int64_t rows, int64_t n, lk_error *error) {
+  lk_status status = LK_OK;
+  lk_operand src, weights, dst;
+  lk_key_builder key;
+  const lk_primitive *primitive = NULL;
+  const lk_allocator *allocator = lk_planner_env(planner)->allocator;
+  const int64_t src_dims[] = {rows, n}, weights_dims[] = {n, 1}, dst_dims[] = {rows, 1};
+  const lk_tensor_desc src_desc = lk_tensor_desc_make(LK_F32, 2, src_dims);
+  const lk_tensor_desc dst_desc = lk_tensor_desc_make(LK_F32, 2, dst_dims);
+  lk_tensor_desc weights_desc = lk_tensor_desc_make(LK_F32, 2, weights_dims);
+  weights_desc.layout = LK_LAYOUT_ANY;
+  float *factors = lk_alloc(allocator, (size_t)n * sizeof *factors);
+  if (factors == NULL) return lk_fail_memory(error, "a mean", (size_t)n * sizeof *factors);
+  for (int64_t i = 0; i < n; i++) factors[i] = 1.0F / (float)n;
+  LK_TRY(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &src, error));
+  LK_TRY(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &dst, error));
+  LK_TRY(lk_primitive_key_begin(&key, lk_planner_env(planner), LK_PRIMITIVE_MATMUL,
+                                lk_planner_threads(planner), error));
+  lk_key_add_tensor(&key, LK_WORD_SRC, 0, &src_desc, 0);
+  lk_key_add_tensor(&key, LK_WORD_WEIGHTS, 0, &weights_desc, 0);
+  lk_key_add_tensor(&key, LK_WORD_DST, 0, &dst_desc, 0);
+  LK_TRY(lk_planner_primitive(planner, &key, &primitive, error));
+  LK_TRY(lk_planner_literal(planner, &weights_desc, factors,
+                            dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_weights_md, 0),
+                            &weights, error));
+  const lk_primitive_arg args[] = {
+      {DNNL_ARG_SRC, src}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, dst}};
+  LK_TRY(lk_planner_execute(planner, primitive, args, 3, NULL, error));
+cleanup:
+  lk_free(allocator, factors);
+  return status;
+}
+
+static lk_status plan_general(lk_planner *planner, uint32_t mask, lk_error *error) {
   const lk_tensor_desc *x = &lk_planner_input_tensor(planner, 0)->desc;
   const lk_tensor_desc *to = lk_planner_output_desc(planner, 0);
-  uint32_t mask = 0;
-  lk_status status = reduced_dims(node, lk_planner_input_tensor(planner, 0), &mask, error);
-  if (status != LK_OK) return status;
-  if (lk_elements(x) == lk_elements(to)) return lk_planner_view(planner, 0, LK_LAYOUT_PLAIN, error);
+  lk_status status = LK_OK;
   lk_operand src, dst;
   lk_key_builder key;
   const lk_primitive *primitive = NULL;
@@ -98,6 +140,25 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   LK_TRY(lk_planner_execute(planner, primitive, args, 2, NULL, error));
 cleanup:
   return status;
+}
+
+static lk_status plan(lk_planner *planner, lk_error *error) {
+  const lk_op_node *node = lk_planner_node(planner);
+  const lk_tensor_desc *x = &lk_planner_input_tensor(planner, 0)->desc;
+  const lk_tensor_desc *to = lk_planner_output_desc(planner, 0);
+  uint32_t mask = 0;
+  lk_status status = reduced_dims(node, lk_planner_input_tensor(planner, 0), &mask, error);
+  if (status != LK_OK) return status;
+  if (lk_elements(x) == lk_elements(to)) return lk_planner_view(planner, 0, LK_LAYOUT_PLAIN, error);
+  const uint32_t spatial = ((1U << x->rank) - 1) & ~3U;
+  if (x->layout == LK_LAYOUT_CHANNELS_LAST && mask == spatial && to->rank == x->rank &&
+      x->rank <= 5) {
+    return lk_plan_global_average(planner, error);
+  }
+  if (is_trailing(mask, x->rank)) {
+    return plan_trailing(planner, lk_elements(to), lk_elements(x) / lk_elements(to), error);
+  }
+  return plan_general(planner, mask, error);
 }
 
 const lk_op_class lk_op_reduce_mean = {

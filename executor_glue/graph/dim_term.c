@@ -176,7 +176,8 @@ int32_t lk_dim_broadcast(lk_dim_terms *terms, int32_t a, int32_t b) {
   const int64_t x = lk_dim_value(terms, a), y = lk_dim_value(terms, b);
   if (x == 1) return b;
   if (y == 1) return a;
-  /* Against a constant other than 1, the other side is 1 or the same: anything else fails to run. */
+  /* Against a constant other than 1, the other side is 1 or the same: anything else fails to run.
+   * */
   if (x >= 0) return a;
   if (y >= 0) return b;
   return symmetric(terms, TERM_BROADCAST, a, b);

@@ -34,10 +34,10 @@ typedef struct lk_run_call {
   lk_tensor *inputs;     /* [n_inputs]: nothing beyond the rank */
   lk_tensor_desc *descs; /* [n_inputs]: of `inputs` */
   lk_tensor *values;     /* [n_by_value] */
-  void **outputs;        /* [n_outputs]: where each is written; NULL: not wanted, or nothing to write */
-  bool *owned;           /* [n_outputs]: allocated here */
-  bool *wanted;          /* [n_outputs] */
-  int64_t *wanted_bits;  /* for the key */
+  void **outputs; /* [n_outputs]: where each is written; NULL: not wanted, or nothing to write */
+  bool *owned;    /* [n_outputs]: allocated here */
+  bool *wanted;   /* [n_outputs] */
+  int64_t *wanted_bits; /* for the key */
   uint32_t n_words;
   void *memory;
   lk_ref *ref; /* cached run plans */
@@ -162,8 +162,7 @@ static lk_status call_begin(lk_run_call *call, lk_graph_executor *executor, cons
 
   size_t n_values = 0;
   for (size_t i = 0; i < n_inputs; i++) {
-    lk_status status =
-        lk_run_check_input(&graph->values[graph->inputs[i]], &inputs[i], error);
+    lk_status status = lk_run_check_input(&graph->values[graph->inputs[i]], &inputs[i], error);
     if (status != LK_OK) return status;
     const lk_tensor_desc *desc = &inputs[i].desc;
     call->descs[i] = lk_tensor_desc_make(desc->dtype, desc->rank, desc->dims);
@@ -173,7 +172,8 @@ static lk_status call_begin(lk_run_call *call, lk_graph_executor *executor, cons
   for (size_t i = 0; i < n_outputs; i++) {
     call->wanted[i] = wanted == NULL || wanted[i];
     if (call->wanted[i]) {
-      call->wanted_bits[i / 64] = (int64_t)((uint64_t)call->wanted_bits[i / 64] | UINT64_C(1) << i % 64);
+      call->wanted_bits[i / 64] =
+          (int64_t)((uint64_t)call->wanted_bits[i / 64] | UINT64_C(1) << i % 64);
     }
   }
   return LK_OK;
@@ -252,8 +252,8 @@ static lk_status find_entry(lk_run_call *call, lk_error *error) {
                       .attrs = &wanted,
                       .values = call->values};
   LK_TRY(api->key_create(program->context, program->executor, &desc, &key, error));
-  LK_TRY(api->get_or_create(program->context, program->executor, key, build_cached, call, &call->ref,
-                            &hit, error));
+  LK_TRY(api->get_or_create(program->context, program->executor, key, build_cached, call,
+                            &call->ref, &hit, error));
   call->entry = api->ref_value(call->ref);
   if (hit) atomic_fetch_add_explicit(&executor->hits, 1, memory_order_relaxed);
 
@@ -298,8 +298,7 @@ static void set_pointers(const lk_run_call *call, const lk_run_plan *plan,
   for (size_t i = 0; i < graph->n_inputs; i++) *base++ = (uintptr_t)call->inputs[i].data;
   for (size_t i = 0; i < graph->n_outputs; i++) *base++ = (uintptr_t)call->outputs[i];
   for (uint32_t i = 0; i < plan->n_operands; i++) {
-    frame->pointers[i] =
-        (void *)(frame->bases[plan->operands[i].base] + plan->operands[i].offset);
+    frame->pointers[i] = (void *)(frame->bases[plan->operands[i].base] + plan->operands[i].offset);
   }
 }
 
@@ -372,7 +371,8 @@ static lk_status execute(lk_run_call *call, const lk_run_options *options, lk_er
 
 static void call_end(lk_run_call *call, lk_status status) {
   const lk_program *program = call->executor->program;
-  for (size_t i = 0; status != LK_OK && call->memory != NULL && i < program->graph->n_outputs; i++) {
+  for (size_t i = 0; status != LK_OK && call->memory != NULL && i < program->graph->n_outputs;
+       i++) {
     if (call->owned[i]) lk_free(program->allocator, call->outputs[i]);
   }
   if (call->ref != NULL) {

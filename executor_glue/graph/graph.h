@@ -1,9 +1,9 @@
 /* The graph IR: what the loaders fill, the passes rewrite and the executors run.
  *
  * Values and nodes are numbered; numbers stay valid while a pass runs (removed nodes are marked
- * dead) until lk_graph_finish, after each pass, sorts and compacts the nodes. Strings, attributes and index lists live in an
- * arena of the graph and are never freed one by one. A graph is built by one thread; once it is
- * finished it is read-only.
+ * dead) until lk_graph_finish, after each pass, sorts and compacts the nodes. Strings, attributes
+ * and index lists live in an arena of the graph and are never freed one by one. A graph is built
+ * by one thread; once it is finished it is read-only.
  */
 #ifndef LK_GRAPH_GRAPH_H
 #define LK_GRAPH_GRAPH_H
@@ -74,7 +74,8 @@ const char *lk_graph_strndup(lk_graph *graph, const char *text, size_t length);
 lk_status lk_graph_add_value(lk_graph *graph, const char *name, size_t name_length,
                              int32_t *out_value, lk_error *error);
 /* Adds a node with room for the given numbers of inputs, outputs (all LK_NO_VALUE) and attributes
- * (zeroed); op_type, domain, name and fused are "". Pointers to nodes are valid until the next add. */
+ * (zeroed); op_type, domain, name and fused are "". Pointers to nodes are valid until the next
+ * add. */
 lk_status lk_graph_add_node(lk_graph *graph, uint32_t n_inputs, uint32_t n_outputs,
                             uint32_t n_attrs, int32_t *out_node, lk_error *error);
 lk_status lk_graph_add_input(lk_graph *graph, int32_t value, lk_error *error);

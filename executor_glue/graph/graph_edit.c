@@ -1,5 +1,5 @@
-/* What passes do to a graph: look at attributes, move values between nodes, remove and extend nodes,
- * make constants. Producers and uses stay true through every call. */
+/* What passes do to a graph: look at attributes, move values between nodes, remove and extend
+ * nodes, make constants. Producers and uses stay true through every call. */
 #include <string.h>
 
 #include "executor_glue/graph/graph.h"

@@ -1,6 +1,6 @@
 /* Folds what is affine per channel, y = a_c * x + b_c with constant a and b, into the weights and
- * the bias of the operator before: BatchNormalization, and Mul, Add, Sub and Div with a constant per
- * channel, behind Conv, ConvTranspose or a BatchNormalization that stays.
+ * the bias of the operator before: BatchNormalization, and Mul, Add, Sub and Div with a constant
+ * per channel, behind Conv, ConvTranspose or a BatchNormalization that stays.
  *
  * A whole chain is composed in double and applied once. For all three producers the new weights are
  * a_c * w and the new bias is a_c * bias + b_c (Jacob et al., CVPR 2018, section 3.2). */

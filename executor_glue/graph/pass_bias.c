@@ -1,4 +1,5 @@
-/* Fuses Add of a constant vector into MatMul and Gemm: a post-op with the constant as its operand. */
+/* Fuses Add of a constant vector into MatMul and Gemm: a post-op with the constant as its operand.
+ * */
 #include "executor_glue/graph/rewrite.h"
 #include "plugin/base/status.h"
 #include "plugin/base/tensor.h"

@@ -1,6 +1,7 @@
-/* Computes nodes whose inputs are all constants, by the operators themselves: each runs once, through
- * the ABI, in an executor of its own that is gone when the pass ends. What the operator table does
- * not know, or refuses, stays a node: it fails where its node can be named, or not at all. */
+/* Computes nodes whose inputs are all constants, by the operators themselves: each runs once,
+ * through the ABI, in an executor of its own that is gone when the pass ends. What the operator
+ * table does not know, or refuses, stays a node: it fails where its node can be named, or not at
+ * all. */
 #include <string.h>
 
 #include "executor_glue/graph/rewrite.h"

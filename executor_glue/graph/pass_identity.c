@@ -1,5 +1,5 @@
-/* Removes nodes that only copy: Identity, Dropout when nothing is dropped, Cast to the type that the
- * input has, Sum of one input. */
+/* Removes nodes that only copy: Identity, Dropout when nothing is dropped, Cast to the type that
+ * the input has, Sum of one input. */
 #include "executor_glue/graph/rewrite.h"
 #include "plugin/base/alloc.h"
 #include "plugin/base/status.h"

@@ -3,8 +3,8 @@
  *
  * ONNX broadcasts, a post-op must not enlarge its output: so both sides must be known to have equal
  * shapes in every run (shape_class.h), or the other side must be a constant that fits. No cycle can
- * arise: the product is used by the Add alone, so whatever depends on it depends on the Add, and the
- * other side, which the Add needs, cannot. */
+ * arise: the product is used by the Add alone, so whatever depends on it depends on the Add, and
+ * the other side, which the Add needs, cannot. */
 #include "executor_glue/graph/rewrite.h"
 #include "plugin/base/status.h"
 

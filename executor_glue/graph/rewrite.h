@@ -1,4 +1,5 @@
-/* What passes share: questions about values and operators, and the edits that several of them do. */
+/* What passes share: questions about values and operators, and the edits that several of them do.
+ * */
 #ifndef LK_GRAPH_REWRITE_H
 #define LK_GRAPH_REWRITE_H
 
@@ -36,7 +37,8 @@ bool lk_node_takes_post_ops(const lk_pass_env *env, const lk_node *producer, uin
 /* Adds a constant of the graph that takes over `data`, also on failure. */
 lk_status lk_graph_add_constant(lk_graph *graph, const lk_tensor_desc *desc, void *data,
                                 int32_t *out_value, lk_error *error);
-/* Appends an input that only a post-op uses, behind all inputs that the operator itself may have. */
+/* Appends an input that only a post-op uses, behind all inputs that the operator itself may have.
+ * */
 lk_status lk_node_append_operand(lk_graph *graph, int32_t node, int32_t value, int32_t *out_index,
                                  lk_error *error);
 /* Appends the post-ops of `from`, with their operands, to those of `to`. */

@@ -19,7 +19,8 @@ static const lk_node *node_at(const lk_run_build *build, int32_t node) {
 lk_status lk_run_add_block(lk_run_build *build, uint64_t bytes, uint32_t base, int32_t *out_block,
                            lk_error *error) {
   if (!LK_GROW(build->allocator, build->blocks, build->n_blocks, build->blocks_capacity)) {
-    return lk_fail_memory(error, "the blocks of a run plan", build->n_blocks * sizeof(lk_run_block));
+    return lk_fail_memory(error, "the blocks of a run plan",
+                          build->n_blocks * sizeof(lk_run_block));
   }
   build->blocks[build->n_blocks] = (lk_run_block){.bytes = bytes, .base = base, .last_node = -1};
   *out_block = (int32_t)build->n_blocks++;
@@ -40,6 +41,7 @@ static bool is_shape_input(const lk_run_build *build, int32_t node, uint32_t inp
 
 /* Descriptions of the inputs, with the values that shapes depend on. */
 static lk_status fill_inputs(lk_run_build *build, int32_t node_index, lk_error *error) {
+  static const int64_t no_elements = 0; /* a known value has a pointer, also without elements */
   const lk_node *node = node_at(build, node_index);
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     build->inputs[i] = (lk_tensor){0};
@@ -47,13 +49,15 @@ static lk_status fill_inputs(lk_run_build *build, int32_t node_index, lk_error *
     const lk_run_value *value = &build->values[node->inputs[i]];
     build->inputs[i].desc = value->desc;
     if (!is_shape_input(build, node_index, i) || value->kind == LK_RUN_CONSTANT) continue;
-    if (value->data == NULL && (value->kind != LK_RUN_KNOWN && lk_elements(&value->desc) > 0)) {
+    const void *data = value->data;
+    if (data == NULL && lk_elements(&value->desc) == 0) data = &no_elements;
+    if (data == NULL) {
       return lk_fail(error, LK_UNSUPPORTED,
                      "failed to bind input %" PRIu32 " '%s': its value comes from data, a shape "
                      "must be known from shapes, constants or small graph inputs",
                      i, build->program->graph->values[node->inputs[i]].name);
     }
-    build->inputs[i].data = (void *)(uintptr_t)value->data;
+    build->inputs[i].data = (void *)(uintptr_t)data;
   }
   return LK_OK;
 }
@@ -175,7 +179,8 @@ static lk_status bind_in_place(lk_run_build *build, int32_t node_index, int32_t 
   if (*inout_in_place >= 0) {
     const lk_tensor_desc *input = &build->inputs[*inout_in_place].desc;
     lk_layout wish = build->wishes[0];
-    build->wishes[0] = input->layout;
+    /* Interned layouts cannot be wished for; an operator that keeps its input's layout still fits. */
+    if (input->layout <= LK_LAYOUT_CHANNELS_LAST) build->wishes[0] = input->layout;
     lk_status status = bind(build, node_index, *inout_in_place, out_plan, error);
     if (status == LK_OK && lk_tensor_desc_equal(input, &build->outputs[0])) return LK_OK;
     if (status != LK_OK && status != LK_INVALID_ARGUMENT && status != LK_UNSUPPORTED) return status;
@@ -239,7 +244,8 @@ static lk_status compute(lk_run_build *build, int32_t node_index, lk_plan *plan,
     value->data = outputs[i];
     value->known = known;
   }
-  if (build->frame == NULL) LK_TRY(api->frame_create(build->program->executor, &build->frame, error));
+  if (build->frame == NULL)
+    LK_TRY(api->frame_create(build->program->executor, &build->frame, error));
   uint32_t slot = 0;
   LK_TRY(api->frame_attach(build->frame, plan, &slot, error));
   LK_TRY(api->op_run(build->frame, slot, inputs, outputs, error));

@@ -27,9 +27,9 @@ static const char *declared_text(const lk_value *value, char buffer[LK_TENSOR_TE
 static lk_status refuse_input(const lk_value *declared, const lk_tensor *input, const char *rule,
                               lk_error *error) {
   char given[LK_TENSOR_TEXT_CAPACITY], wanted[LK_TENSOR_TEXT_CAPACITY];
-  return lk_fail(error, LK_INVALID_ARGUMENT, "failed to run with input '%s': %s, declared as %s; %s",
-                 declared->name, lk_tensor_text(&input->desc, given),
-                 declared_text(declared, wanted), rule);
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "failed to run with input '%s': %s, declared as %s; %s", declared->name,
+                 lk_tensor_text(&input->desc, given), declared_text(declared, wanted), rule);
 }
 
 static bool is_aligned(const void *data, uint32_t dtype) {
@@ -124,8 +124,8 @@ lk_status lk_run_check_outputs(const lk_run_plan *plan, const lk_tensor *inputs,
   const lk_graph *graph = plan->program->graph;
   for (uint32_t i = 0; i < graph->n_outputs; i++) {
     if (!wanted[i] || outputs[i].data == NULL) continue;
-    lk_status status = check_output(&graph->values[graph->outputs[i]], &plan->outputs[i],
-                                    &outputs[i], error);
+    lk_status status =
+        check_output(&graph->values[graph->outputs[i]], &plan->outputs[i], &outputs[i], error);
     if (status == LK_OK) status = check_overlap(plan, i, inputs, outputs, wanted, error);
     if (status != LK_OK) return status;
   }

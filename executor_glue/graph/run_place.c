@@ -119,10 +119,9 @@ lk_status lk_run_place(lk_run_build *build, lk_error *error) {
 
   for (uint32_t i = 0; i < graph->n_outputs; i++) {
     if (!build->request->wanted[i] || sources[i].taken) continue;
-    plan->copies[plan->n_copies++] =
-        (lk_run_copy){.from = operand_of(build, sources[i].slot),
-                      .desc = build->values[graph->outputs[i]].desc,
-                      .output = i};
+    plan->copies[plan->n_copies++] = (lk_run_copy){.from = operand_of(build, sources[i].slot),
+                                                   .desc = build->values[graph->outputs[i]].desc,
+                                                   .output = i};
   }
   for (size_t i = 0; i < build->n_slots; i++) {
     plan->operands[i] = operand_of(build, build->slots[i]);

@@ -51,8 +51,7 @@ static lk_status bind_sources(lk_run_build *build, lk_error *error) {
     const lk_tensor *input = &build->request->inputs[i];
     uint64_t bytes = 0;
     int32_t block = LK_NO_BLOCK;
-    lk_status status =
-        program->api->tensor_bytes(program->context, &input->desc, &bytes, error);
+    lk_status status = program->api->tensor_bytes(program->context, &input->desc, &bytes, error);
     if (status == LK_OK) {
       status = lk_run_add_block(build, bytes, LK_RUN_FIRST_INPUT + i, &block, error);
     }

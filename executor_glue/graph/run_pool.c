@@ -26,7 +26,7 @@ struct lk_run_pool {
 struct lk_run_entry {
   lk_run_pool *pool;
   lk_run_entry *next, *previous;
-  lk_run_plan *plan;   /* NULL once the pool is closed */
+  lk_run_plan *plan; /* NULL once the pool is closed */
   lk_run_frame *idle;
   uint32_t n_idle;
   uint64_t frame_bytes; /* of all its frames, idle or lent */
@@ -179,7 +179,8 @@ static void release_pool(lk_run_pool *pool) {
 }
 
 /* Frees a run plan that was taken out of its entry, and its idle frames. */
-static void free_contents(lk_run_pool *pool, lk_run_plan *plan, lk_run_frame *frames, bool recycle) {
+static void free_contents(lk_run_pool *pool, lk_run_plan *plan, lk_run_frame *frames,
+                          bool recycle) {
   while (frames != NULL) {
     lk_run_frame *next = frames->next;
     if (recycle) {

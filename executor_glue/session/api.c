@@ -1,6 +1,5 @@
 /* The table of level 2. */
 #include "executor_glue/session/session.h"
-#include "plugin/base/status.h"
 
 const lk_session_api *lk_get_session_api(uint32_t version) {
   static const lk_session_api api = {
@@ -24,26 +23,4 @@ const lk_session_api *lk_get_session_api(uint32_t version) {
       .executor = lk_session_executor,
   };
   return version == LK_SESSION_API_VERSION ? &api : NULL;
-}
-
-lk_status lk_session_check_struct(const void *given, size_t known, const char *name, bool is_input,
-                                  lk_error *error) {
-  if (given == NULL) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to read %s: NULL, a pointer is required",
-                   name);
-  }
-  size_t size = *(const size_t *)given; /* every such struct begins with it */
-  if (size < known) {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to read %s: struct_size %zu, at least %zu (sizeof)", name, size, known);
-  }
-  const unsigned char *bytes = given;
-  for (size_t i = known; is_input && i < size; i++) {
-    if (bytes[i] != 0) {
-      return lk_fail(error, LK_VERSION,
-                     "failed to read %s: byte %zu is set, this library knows %zu bytes", name, i,
-                     known);
-    }
-  }
-  return LK_OK;
 }

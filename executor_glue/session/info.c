@@ -5,6 +5,7 @@
 #include "executor_glue/graph/pass.h"
 #include "executor_glue/session/session.h"
 #include "plugin/base/status.h"
+#include "plugin/base/struct.h"
 
 uint32_t lk_session_input_count(const lk_session *session) {
   return (uint32_t)session->graph->n_inputs;
@@ -16,21 +17,18 @@ uint32_t lk_session_output_count(const lk_session *session) {
 
 static lk_status fill_value(const lk_session *session, const int32_t *values, size_t count,
                             const char *what, uint32_t index, lk_value_info *out, lk_error *error) {
-  lk_status status = lk_session_check_struct(out, sizeof *out, "lk_value_info", false, error);
-  if (status != LK_OK) return status;
   if (index >= count) {
     return lk_fail(error, LK_OUT_OF_RANGE, "failed to describe %s %" PRIu32 ": the model has %zu",
                    what, index, count);
   }
   const lk_value *value = &session->graph->values[values[index]];
-  out->name = value->name;
-  out->dtype = value->dtype;
-  out->rank = value->rank;
+  lk_value_info info = {
+      .struct_size = sizeof info, .name = value->name, .dtype = value->dtype, .rank = value->rank};
   for (int32_t i = 0; i < LK_MAX_RANK; i++) {
-    out->dims[i] = i < value->rank ? value->dims[i] : 0;
-    out->symbols[i] = i < value->rank && value->symbols[i] != NULL ? value->symbols[i] : "";
+    info.dims[i] = i < value->rank ? value->dims[i] : 0;
+    info.symbols[i] = i < value->rank && value->symbols[i] != NULL ? value->symbols[i] : "";
   }
-  return LK_OK;
+  return lk_struct_write(out, &info, sizeof info, "lk_value_info", error);
 }
 
 lk_status lk_session_input_info(const lk_session *session, uint32_t index, lk_value_info *out,
@@ -57,15 +55,14 @@ const char *lk_session_metadata_value(const lk_session *session, const char *key
 }
 
 lk_status lk_session_get_stats(lk_session *session, lk_session_stats *out, lk_error *error) {
-  lk_status status = lk_session_check_struct(out, sizeof *out, "lk_session_stats", false, error);
-  if (status != LK_OK) return status;
-  out->nodes_in_file = session->graph->n_nodes_in_file;
-  out->nodes = session->graph->n_nodes;
-  out->constants = session->n_constants;
-  out->weights_bytes = session->constant_bytes;
-  out->load_ns = session->load_ns;
-  lk_graph_executor_stats(session->graph_executor, out);
-  return LK_OK;
+  lk_session_stats stats = {.struct_size = sizeof stats,
+                            .nodes_in_file = session->graph->n_nodes_in_file,
+                            .nodes = session->graph->n_nodes,
+                            .constants = session->n_constants,
+                            .weights_bytes = session->constant_bytes,
+                            .load_ns = session->load_ns};
+  lk_graph_executor_stats(session->graph_executor, &stats);
+  return lk_struct_write(out, &stats, sizeof stats, "lk_session_stats", error);
 }
 
 uint32_t lk_session_node_count(const lk_session *session) {
@@ -74,27 +71,25 @@ uint32_t lk_session_node_count(const lk_session *session) {
 
 lk_status lk_session_node_info(const lk_session *session, uint32_t index, lk_session_node *out,
                                lk_error *error) {
-  lk_status status = lk_session_check_struct(out, sizeof *out, "lk_session_node", false, error);
-  if (status != LK_OK) return status;
   const lk_graph *graph = session->graph;
   if (index >= graph->n_nodes) {
     return lk_fail(error, LK_OUT_OF_RANGE, "failed to describe node %" PRIu32 ": the model has %zu",
                    index, graph->n_nodes);
   }
   const lk_node *node = &graph->nodes[index];
-  out->op_type = node->op_type;
-  out->domain = node->domain;
-  out->name = node->name;
-  out->fused = node->fused;
-  out->output_name = "";
+  lk_session_node info = {
+      .struct_size = sizeof info,
+      .op_type = node->op_type,
+      .domain = node->domain,
+      .name = node->name,
+      .output_name = "",
+      .fused = node->fused,
+      .implementation = lk_graph_executor_implementation(session->graph_executor, index),
+      .runs_on_onednn = lk_graph_executor_op_info(session->graph_executor, index)->runs_on_onednn};
   for (uint32_t i = node->n_outputs; i-- > 0;) {
-    if (node->outputs[i] != LK_NO_VALUE) out->output_name = graph->values[node->outputs[i]].name;
+    if (node->outputs[i] != LK_NO_VALUE) info.output_name = graph->values[node->outputs[i]].name;
   }
-  out->implementation = lk_graph_executor_implementation(session->graph_executor, index);
-  out->runs_on_onednn =
-      lk_graph_executor_op_info(session->graph_executor, index)->runs_on_onednn;
-  out->reserved = 0;
-  return LK_OK;
+  return lk_struct_write(out, &info, sizeof info, "lk_session_node", error);
 }
 
 int lk_session_pass_info(const lk_session *session, uint32_t index, lk_session_pass *out) {

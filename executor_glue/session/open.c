@@ -6,6 +6,7 @@
 #include "executor_glue/session/session.h"
 #include "plugin/base/alloc.h"
 #include "plugin/base/status.h"
+#include "plugin/base/struct.h"
 #include "plugin/base/tensor.h"
 
 /* Where a model comes from: a path, or memory. */
@@ -58,9 +59,6 @@ static lk_status run_passes(lk_session *session, const lk_session_options *optio
 }
 
 static lk_status check_options(const lk_session_options *options, lk_error *error) {
-  lk_status status =
-      lk_session_check_struct(options, sizeof *options, "lk_session_options", true, error);
-  if (status != LK_OK) return status;
   if (options->run_plans < -1 || options->run_plans > 1) {
     return lk_fail(error, LK_OUT_OF_RANGE, "failed to read option run_plans: %d, -1 to 1",
                    options->run_plans);
@@ -75,15 +73,14 @@ static lk_status check_options(const lk_session_options *options, lk_error *erro
 }
 
 static lk_status open_source(lk_context *context, const lk_session_source *source,
-                             const lk_session_options *options, lk_session **out_session,
+                             const lk_session_options *given, lk_session **out_session,
                              lk_error *error) {
-  static const lk_session_options defaults = LK_SESSION_OPTIONS_INIT;
+  lk_session_options options = LK_SESSION_OPTIONS_INIT;
   lk_status status = LK_OK;
   uint64_t start = now_ns();
   const lk_api *api = lk_get_api(LK_API_VERSION);
   const lk_allocator *allocator = api->context_allocator(context);
   *out_session = NULL;
-  if (options == NULL) options = &defaults;
   lk_session *session = lk_calloc(allocator, 1, sizeof *session);
   if (session == NULL) return lk_fail_memory(error, "a session", sizeof *session);
   session->api = api;
@@ -91,7 +88,10 @@ static lk_status open_source(lk_context *context, const lk_session_source *sourc
   session->allocator = allocator;
   lk_session_outputs_init(session);
 
-  LK_TRY(check_options(options, error));
+  if (given != NULL) {
+    LK_TRY(lk_struct_read(&options, sizeof options, given, "lk_session_options", error));
+  }
+  LK_TRY(check_options(&options, error));
   if (source->path != NULL) {
     LK_TRY(lk_onnx_load_file(allocator, source->path, &session->model, &session->graph, error));
   } else {
@@ -99,10 +99,10 @@ static lk_status open_source(lk_context *context, const lk_session_source *sourc
                                &session->graph, error));
   }
   LK_TRY(api->executor_create(context, source->path, &session->executor, error));
-  LK_TRY(run_passes(session, options, error));
+  LK_TRY(run_passes(session, &options, error));
   count_constants(session);
   LK_TRY(lk_graph_executor_create(api, context, session->executor, session->graph,
-                                  options->run_plans != 0, &session->graph_executor, error));
+                                  options.run_plans != 0, &session->graph_executor, error));
   lk_onnx_model_relax(session->model);
   session->load_ns = now_ns() - start;
   *out_session = session;

@@ -4,6 +4,7 @@
 #include "executor_glue/session/session.h"
 #include "plugin/base/alloc.h"
 #include "plugin/base/status.h"
+#include "plugin/base/struct.h"
 
 /* The arguments of a run, by number of the graph's inputs and outputs; one block of memory. */
 typedef struct lk_session_call {
@@ -118,22 +119,23 @@ static void relax_model(lk_session *session) {
 }
 
 lk_status lk_session_run(lk_session *session, const lk_named_tensor *inputs, uint32_t n_inputs,
-                         lk_named_tensor *outputs, uint32_t n_outputs,
-                         const lk_run_options *options, lk_error *error) {
+                         lk_named_tensor *outputs, uint32_t n_outputs, const lk_run_options *given,
+                         lk_error *error) {
   lk_status status = LK_OK;
+  lk_run_options options = {.struct_size = sizeof options};
   lk_session_call call = {0};
   if (session == NULL || (inputs == NULL && n_inputs > 0) || (outputs == NULL && n_outputs > 0)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to run: the session, inputs or outputs are NULL, required");
   }
-  if (options != NULL) {
-    LK_TRY(lk_session_check_struct(options, sizeof *options, "lk_run_options", true, error));
+  if (given != NULL) {
+    LK_TRY(lk_struct_read(&options, sizeof options, given, "lk_run_options", error));
   }
   LK_TRY(call_begin(&call, session, error));
   LK_TRY(sort_inputs(session, inputs, n_inputs, &call, error));
   LK_TRY(sort_outputs(session, outputs, n_outputs, &call, error));
   LK_TRY(lk_graph_executor_run(session->graph_executor, call.inputs, call.outputs, call.wanted,
-                               options, error));
+                               &options, error));
   status = hand_over(session, &call, outputs, error);
   if (status != LK_OK) lk_session_outputs_release(session, outputs, n_outputs);
   relax_model(session);

@@ -74,9 +74,4 @@ lk_status lk_session_node_info(const lk_session *session, uint32_t index, lk_ses
 int lk_session_pass_info(const lk_session *session, uint32_t index, lk_session_pass *out);
 lk_executor *lk_session_executor(const lk_session *session);
 
-/* Checks the size that a struct of the caller says it has: `known` bytes at least, and zero beyond
- * when the library reads it. */
-lk_status lk_session_check_struct(const void *given, size_t known, const char *name, bool is_input,
-                                  lk_error *error);
-
 #endif

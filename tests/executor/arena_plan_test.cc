@@ -13,12 +13,13 @@ extern "C" {
 
 namespace {
 
-uint64_t rounded(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
+uint64_t rounded(uint64_t bytes) {
+  return (bytes + 63) / 64 * 64;
+}
 
 uint64_t plan(std::vector<lk_arena_block> &blocks) {
   uint64_t bytes = 0;
-  LK_EXPECT_OK(
-      lk_arena_plan(lk_allocator_default(), blocks.data(), blocks.size(), &bytes, LK_ERR));
+  LK_EXPECT_OK(lk_arena_plan(lk_allocator_default(), blocks.data(), blocks.size(), &bytes, LK_ERR));
   return bytes;
 }
 

@@ -45,8 +45,7 @@ protected:
   std::vector<Floats> run(const std::vector<lk_tensor> &inputs) {
     std::vector<lk_tensor> outputs(g->n_outputs);
     std::vector<Floats> results(g->n_outputs);
-    LK_EXPECT_OK(
-        lk_graph_executor_run(e, inputs.data(), outputs.data(), nullptr, nullptr, LK_ERR));
+    LK_EXPECT_OK(lk_graph_executor_run(e, inputs.data(), outputs.data(), nullptr, nullptr, LK_ERR));
     shapes.clear();
     for (size_t i = 0; i < outputs.size(); i++) {
       if (outputs[i].data == nullptr) continue;
@@ -147,7 +146,7 @@ TEST_F(Executor, ViewKeepsItsSourceFromBeingOverwritten) {
   const int32_t x = g.input("x", {2, 2});
   const int32_t a = g.node("Add", {x, x});
   const int32_t view = g.node("Reshape", {a, g.ints({4})});
-  const int32_t b = g.node("Relu", {a});                       // last reader of a, not of the view
+  const int32_t b = g.node("Relu", {a}); // last reader of a, not of the view
   const int32_t c = g.node("Reshape", {b, g.ints({4})});
   g.output(g.node("Cat", {view, c}));
   make();

@@ -37,9 +37,9 @@ struct Row {
 // channels-last always, Boom(x) fails when it runs, Identity(x), Fill(shape) of ones.
 inline const std::vector<Row> &rows() {
   static const std::vector<Row> all = {
-      {"Relu", 0, 1, 1},     {"Add", 0, 3, 1},  {"Reshape", 2, 0, 0}, {"Shape", 0, 0, 0},
-      {"Cat", 0, 0, 1},      {"Both", 0, 0, 1}, {"Nhwc", 0, 0, 1},    {"Stubborn", 0, 0, 1},
-      {"Boom", 0, 0, 1},     {"Identity", 0, 0, 0}, {"Fill", 1, 0, 1},
+      {"Relu", 0, 1, 1}, {"Add", 0, 3, 1},      {"Reshape", 2, 0, 0}, {"Shape", 0, 0, 0},
+      {"Cat", 0, 0, 1},  {"Both", 0, 0, 1},     {"Nhwc", 0, 0, 1},    {"Stubborn", 0, 0, 1},
+      {"Boom", 0, 0, 1}, {"Identity", 0, 0, 0}, {"Fill", 1, 0, 1},
   };
   return all;
 }
@@ -47,7 +47,7 @@ inline const std::vector<Row> &rows() {
 struct Counters {
   std::atomic<int> binds{0}, runs{0}, lookups{0}, hits{0}, in_place_binds{0};
   std::atomic<int> ops{0}, plans{0}, frames{0}, refs{0}; // alive
-  std::atomic<int> allocations_in_steps{0}, asked_in_steps{0};
+  std::atomic<int> allocations_in_steps{0};
 };
 
 } // namespace lk::fake
@@ -80,8 +80,8 @@ struct lk_op {
   const lk::fake::Row *row;
   std::string output_name;
   uint32_t position;
-  std::vector<lk_tensor_desc> descs;      // of constants
-  std::vector<std::vector<char>> data;    // of constants: always copied
+  std::vector<lk_tensor_desc> descs;   // of constants
+  std::vector<std::vector<char>> data; // of constants: always copied
   std::vector<bool> is_constant;
   uint32_t n_outputs;
 };
@@ -100,7 +100,6 @@ struct lk_frame {
   lk_context *context;
   std::vector<lk_plan *> plans;
   size_t allocations = 0;
-  int asked = 0;
 };
 
 namespace lk::fake {
@@ -134,8 +133,10 @@ inline lk_status op_create(lk_executor *executor, const lk_node_desc *node, lk_o
       op->descs.push_back(constant ? constant->desc : lk_tensor_desc{});
       std::vector<char> bytes;
       if (constant != nullptr) {
-        const size_t size = size_t(lk_elements(&constant->desc)) * lk_dtype_size(constant->desc.dtype);
-        bytes.assign(static_cast<char *>(constant->data), static_cast<char *>(constant->data) + size);
+        const size_t size =
+            size_t(lk_elements(&constant->desc)) * lk_dtype_size(constant->desc.dtype);
+        bytes.assign(static_cast<char *>(constant->data),
+                     static_cast<char *>(constant->data) + size);
       }
       op->data.push_back(bytes);
     }
@@ -200,6 +201,11 @@ inline lk_status infer(const lk_op *op, const lk_bind_desc *bind, lk_plan *plan,
 inline lk_status op_bind(lk_op *op, const lk_bind_desc *bind, lk_plan **inout, lk_error *error) {
   op->context->count.binds++;
   EXPECT_EQ(*inout, nullptr);
+  for (uint32_t i = 0; i < bind->n_outputs && bind->wishes != nullptr; i++) {
+    if (bind->wishes[i] != LK_LAYOUT_ANY && bind->wishes[i] > LK_LAYOUT_CHANNELS_LAST) {
+      return lk_fail(error, LK_INVALID_ARGUMENT, "failed to bind: layout %u", bind->wishes[i]);
+    }
+  }
   auto *plan = new lk_plan;
   plan->context = op->context;
   plan->row = op->row;
@@ -321,9 +327,8 @@ inline void clear(lk_context *context) {
   for (auto &entry : old) unref(entry.second);
 }
 
-inline lk_status key_create(lk_context *context, lk_executor *, const lk_key_desc *desc,
-                            lk_key **out, lk_error *) {
-  context->count.asked_in_steps++;
+inline lk_status key_create(lk_context *, lk_executor *, const lk_key_desc *desc, lk_key **out,
+                            lk_error *) {
   std::string text = std::string(desc->name) + "/" + (desc->tag ? desc->tag : "");
   auto bytes = [&](const void *data, size_t size) {
     text += std::to_string(size) + ":";
@@ -347,7 +352,6 @@ inline lk_status get_or_create(lk_context *context, lk_executor *, const lk_key 
                                lk_error *error) {
   *out = nullptr;
   context->count.lookups++;
-  context->count.asked_in_steps++;
   {
     std::lock_guard<std::mutex> lock(context->mutex);
     auto found = context->cache.find(key->text);
@@ -430,11 +434,11 @@ inline const lk_api *api() {
     t.op_run = op_run;
     t.frame_begin = [](lk_frame *frame) {
       frame->allocations = frame->context->allocator.allocations();
-      frame->asked = frame->context->count.asked_in_steps;
     };
     t.frame_end = [](lk_frame *frame) {
       auto &count = frame->context->count;
-      count.allocations_in_steps += int(frame->context->allocator.allocations() - frame->allocations);
+      count.allocations_in_steps +=
+          int(frame->context->allocator.allocations() - frame->allocations);
     };
     t.tensor_bytes = tensor_bytes;
     t.tensor_convert = [](lk_context *, const lk_tensor *from, const lk_tensor *to, lk_error *) {

@@ -89,8 +89,8 @@ void expect_near(const std::vector<double> &expected, const std::vector<double> 
   }
 }
 
-// BatchNormalization, Mul by [1, C, 1, 1], Sub of [C, 1, 1], Div by a scalar, Add of [1], all behind
-// one convolution: `run` computes a convolution from weights and bias.
+// BatchNormalization, Mul by [1, C, 1, 1], Sub of [C, 1, 1], Div by a scalar, Add of [1], all
+// behind one convolution: `run` computes a convolution from weights and bias.
 template <typename Run>
 void check_numbers(const char *op_type, std::vector<int64_t> weight_dims, int out_channels,
                    int group, bool with_bias, Run run) {

@@ -150,6 +150,7 @@ TEST(ConstantOfShape, RefusesBadShapesAndValues) {
       .expect_bind(LK_OUT_OF_RANGE, "2^63");
   OpTester("ConstantOfShape", 9)
       .attr_tensor("value", tensor<float>({2}, {1, 2}))
+      .input(ints({1}))
       .expect_create(LK_INVALID_ARGUMENT, "one element");
 }
 

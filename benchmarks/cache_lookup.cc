@@ -1,0 +1,479 @@
+// What does it cost to find out that something is built already?
+//
+// In one run, medians of repeats that take turns: the name key of an operator built from the call's
+// tensors and found among 1,000 keys with a comparison of all its bytes, a reference taken and
+// released, as op_bind does it; the comparison that says that nothing has changed; asking oneDNN's
+// own cache by creating descriptor and primitive again; string keys as Paddle made them; and one
+// lock around one table. Nanoseconds mean little from one machine to another: look at the ratios.
+#include <dnnl.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+extern "C" {
+#include "keys/cache.h"
+#include "keys/table.h"
+#include "plugin/base/alloc.h"
+#include "plugin/base/tensor.h"
+}
+
+namespace {
+
+constexpr int KEYS = 1000, NODES = 50, SHAPES = KEYS / NODES;
+constexpr int REPEATS = 31;
+
+void check(bool good, const char *what) {
+  if (good) return;
+  std::fprintf(stderr, "failed to %s\n", what);
+  std::exit(1);
+}
+
+lk_tensor_desc shape(std::vector<int64_t> dims) {
+  return lk_tensor_desc_make(LK_F32, static_cast<uint32_t>(dims.size()), dims.data());
+}
+
+// ---- operators: what their name keys are made of ----
+
+enum class Op { matmul, convolution, layer_norm };
+
+// The fixed part of a node's name key; `number` is the node.
+lk_key *fixed_part(Op op, uint32_t number) {
+  lk_key_head head;
+  std::memset(&head, 0, sizeof head);
+  head.kind = LK_KIND_NAME;
+  head.op = 100 + static_cast<uint32_t>(op);
+  head.out = 1000 + number;
+  head.precision = LK_F32;
+  head.generation = 1;
+  head.executor = 0x7f0011223344;
+  head.uuid_high = 0x1234567812345678;
+  head.uuid_low = 0x8765432187654321;
+  lk_key_builder builder;
+  lk_key_begin(&builder, lk_allocator_default(), &head);
+  const int64_t pairs[] = {1, 1};
+  const int64_t one[] = {1};
+  if (op == Op::convolution) {
+    for (const uint32_t name : {LK_WORD_STRIDES, LK_WORD_DILATIONS, LK_WORD_PADS_BEGIN,
+                                LK_WORD_PADS_END}) {
+      lk_key_add_attr(&builder, name, pairs, 2);
+    }
+    lk_key_add_attr(&builder, LK_WORD_GROUPS, one, 1);
+    for (const uint32_t kind : {LK_POST_ADD, LK_POST_RELU, LK_POST_CLIP}) {
+      const lk_key_post_op post_op = {kind, -1, 0, 0x3f800000};
+      lk_key_add_post_op(&builder, &post_op);
+    }
+  } else if (op == Op::layer_norm) {
+    lk_key_add_attr(&builder, LK_WORD_AXIS, one, 1);
+    lk_key_add_attr(&builder, LK_WORD_EPSILON, one, 1);
+  }
+  lk_key_seal(&builder);
+  lk_key key;
+  lk_key *copy = nullptr;
+  check(lk_key_finish(&builder, &key, nullptr) == LK_OK, "build a key");
+  check(lk_key_copy(lk_allocator_default(), &key, &copy, nullptr) == LK_OK, "copy a key");
+  lk_key_builder_release(&builder);
+  return copy;
+}
+
+std::vector<lk_tensor_desc> inputs_of(Op op, int which) {
+  const int64_t width = 32 + 8 * which;
+  switch (op) {
+  case Op::matmul: return {shape({1, width, 256}), shape({256, 256})};
+  case Op::convolution: return {shape({1, 64, 28, width}), shape({64, 64, 3, 3}), shape({64})};
+  default: return {shape({1, width, 256}), shape({256}), shape({256})};
+  }
+}
+
+// 1,000 calls: nodes times shapes.
+class Calls {
+public:
+  explicit Calls(Op op) {
+    for (int node = 0; node < NODES; node++) fixed.push_back(fixed_part(op, node));
+    for (int which = 0; which < SHAPES; which++) inputs.push_back(inputs_of(op, which));
+  }
+  ~Calls() {
+    for (lk_key *key : fixed) lk_free(lk_allocator_default(), key);
+  }
+
+  // As op_bind does it. `use` gets the key.
+  template <typename Use> void with_key(int node, int which, Use use) const {
+    lk_key_builder builder;
+    lk_key key;
+    lk_key_begin_from(&builder, lk_allocator_default(), fixed[node]);
+    const lk_key_call call = {2, -1, 0x1122334455667788, 1};
+    lk_key_add_call(&builder, &call);
+    const std::vector<lk_tensor_desc> &tensors = inputs[which];
+    for (uint32_t i = 0; i < tensors.size(); i++) {
+      lk_key_add_tensor(&builder, LK_WORD_INPUT, i, &tensors[i], 0);
+    }
+    (void)lk_key_finish(&builder, &key, nullptr);
+    use(key);
+    lk_key_builder_release(&builder);
+  }
+
+  std::vector<lk_key *> fixed;
+  std::vector<std::vector<lk_tensor_desc>> inputs;
+};
+
+// Requests: all nodes of a graph for one shape, then for another.
+struct Order {
+  std::vector<std::pair<int, int>> calls;
+  explicit Order(uint32_t seed) {
+    std::vector<int> shapes(SHAPES);
+    for (int i = 0; i < SHAPES; i++) shapes[i] = i;
+    std::shuffle(shapes.begin(), shapes.end(), std::mt19937(seed));
+    for (const int which : shapes) {
+      for (int node = 0; node < NODES; node++) calls.push_back({node, which});
+    }
+  }
+};
+
+int the_value;
+lk_status build(void *, lk_built *out, lk_error *) {
+  *out = {&the_value, 1000, nullptr, nullptr};
+  return LK_OK;
+}
+lk_status build_nothing(void *, lk_built *, lk_error *) { return LK_INTERNAL; }
+
+class KeyedCache {
+public:
+  KeyedCache(uint32_t mode, const Calls &calls) : calls_(calls) {
+    check(lk_cache_create(lk_allocator_default(), mode, LK_UNLIMITED, LK_UNLIMITED, &cache_,
+                          nullptr) == LK_OK,
+          "create a cache");
+    fill(build);
+  }
+  ~KeyedCache() { lk_cache_destroy(cache_); }
+
+  // Each thread finds everything once before it is measured.
+  void fill(lk_build_fn how = build) const {
+    const Order order(1);
+    for (const auto &[node, which] : order.calls) get(node, which, how);
+  }
+  void get(int node, int which, lk_build_fn how = build_nothing) const {
+    calls_.with_key(node, which, [&](const lk_key &key) {
+      lk_ref *ref = nullptr;
+      (void)lk_cache_get(cache_, nullptr, &key, how, nullptr, &ref, nullptr, nullptr);
+      check(ref != nullptr, "find a key");
+      sink += lk_ref_value(ref) == &the_value;
+      lk_ref_release(ref);
+    });
+  }
+  static thread_local uint64_t sink;
+
+private:
+  const Calls &calls_;
+  lk_cache *cache_ = nullptr;
+};
+thread_local uint64_t KeyedCache::sink = 0;
+
+// The same keys in one table behind one lock, references counted.
+class LockedTable {
+public:
+  explicit LockedTable(const Calls &calls) : calls_(calls) {
+    lk_table_init(&table_, lk_allocator_default());
+    for (int node = 0; node < NODES; node++) {
+      for (int which = 0; which < SHAPES; which++) {
+        calls.with_key(node, which, [&](const lk_key &key) {
+          auto *item = new Item;
+          check(lk_key_copy(lk_allocator_default(), &key, &item->key, nullptr) == LK_OK, "copy");
+          check(lk_table_insert(&table_, item->key, &item->node), "insert");
+        });
+      }
+    }
+  }
+  ~LockedTable() {
+    while (lk_table_node *node = lk_table_first(&table_)) {
+      lk_table_remove(&table_, node);
+      auto *item = reinterpret_cast<Item *>(node);
+      lk_free(lk_allocator_default(), item->key);
+      delete item;
+    }
+  }
+  void get(int node, int which) {
+    calls_.with_key(node, which, [&](const lk_key &key) {
+      Item *item = nullptr;
+      {
+        const std::lock_guard<std::mutex> guard(lock_);
+        item = reinterpret_cast<Item *>(lk_table_find(&table_, &key));
+        check(item != nullptr, "find a key");
+        item->refs.fetch_add(1, std::memory_order_relaxed);
+      }
+      item->refs.fetch_sub(1, std::memory_order_acq_rel);
+    });
+  }
+
+private:
+  struct Item {
+    lk_table_node node;
+    lk_key *key;
+    std::atomic<int> refs{1};
+  };
+  const Calls &calls_;
+  lk_table table_;
+  std::mutex lock_;
+};
+
+// ---- Paddle-style: one string for all inputs, and a look-up for each object of the operator ----
+
+class StringKeys {
+public:
+  explicit StringKeys(const Calls &calls) : calls_(calls) {
+    for (int node = 0; node < NODES; node++) {
+      names_.push_back("conv2d_" + std::to_string(node) + ".tmp_0");
+      for (int which = 0; which < SHAPES; which++) {
+        const std::string key = make(node, which);
+        for (const char *suffix : SUFFIXES) blobs_[key + suffix] = &the_value;
+      }
+    }
+  }
+  std::string make(int node, int which) const {
+    std::string key;
+    key.reserve(256);
+    key.append("conv2d");
+    for (const lk_tensor_desc &tensor : calls_.inputs[which]) {
+      for (uint32_t i = 0; i < tensor.rank; i++) {
+        key.append(std::to_string(tensor.dims[i]));
+        key.push_back('-');
+      }
+      key.append(std::to_string(tensor.dtype));
+    }
+    key.append(names_[node]);
+    key.append("-t:140123456789");
+    return key;
+  }
+  void get(int node, int which) const {
+    const std::string key = make(node, which);
+    for (const char *suffix : SUFFIXES) {
+      check(blobs_.find(key + suffix) != blobs_.end(), "find a string");
+    }
+  }
+
+private:
+  static constexpr const char *SUFFIXES[] = {"@conv_pd", "@conv_p", "@src_mem_p",
+                                             "@weights_mem_p", "@dst_mem_p"};
+  const Calls &calls_;
+  std::vector<std::string> names_;
+  std::unordered_map<std::string, void *> blobs_;
+};
+
+// ---- oneDNN's own cache ----
+
+class OneDnn {
+public:
+  OneDnn() {
+    check(dnnl_engine_create(&engine_, dnnl_cpu, 0) == dnnl_success, "create an engine");
+    check(dnnl_primitive_attr_create(&plain_) == dnnl_success, "create attributes");
+    check(dnnl_primitive_attr_create(&fused_) == dnnl_success, "create attributes");
+    for (dnnl_primitive_attr_t attr : {plain_, fused_}) {
+      (void)dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
+    }
+    dnnl_post_ops_t post_ops;
+    check(dnnl_post_ops_create(&post_ops) == dnnl_success, "create post-ops");
+    (void)dnnl_post_ops_append_sum(post_ops, 1.f, 0, dnnl_data_type_undef);
+    (void)dnnl_post_ops_append_eltwise(post_ops, dnnl_eltwise_relu, 0, 0);
+    (void)dnnl_post_ops_append_eltwise(post_ops, dnnl_eltwise_clip, 0, 6);
+    (void)dnnl_primitive_attr_set_post_ops(fused_, post_ops);
+    (void)dnnl_post_ops_destroy(post_ops);
+    rows_ = desc({1, 64, 256}, dnnl_abc);
+    matrix_ = desc({1, 256, 256}, dnnl_format_tag_any);
+    image_ = desc({1, 64, 28, 28}, dnnl_format_tag_any);
+    filter_ = desc({64, 64, 3, 3}, dnnl_format_tag_any);
+    bias_ = desc({64}, dnnl_a);
+  }
+  ~OneDnn() {
+    for (dnnl_memory_desc_t each : {rows_, matrix_, image_, filter_, bias_}) {
+      (void)dnnl_memory_desc_destroy(each);
+    }
+    (void)dnnl_primitive_attr_destroy(plain_);
+    (void)dnnl_primitive_attr_destroy(fused_);
+    (void)dnnl_engine_destroy(engine_);
+  }
+  // Creates descriptor and primitive, which the first call has left in oneDNN's cache.
+  void ask(Op op) const {
+    dnnl_primitive_desc_t pd = nullptr;
+    dnnl_primitive_t primitive = nullptr;
+    const dnnl_dims_t ones = {1, 1}, zeros = {0, 0};
+    dnnl_status_t status = dnnl_success;
+    switch (op) {
+    case Op::matmul:
+      status = dnnl_matmul_primitive_desc_create(&pd, engine_, rows_, matrix_, nullptr, rows_,
+                                                 plain_);
+      break;
+    case Op::convolution:
+      status = dnnl_convolution_forward_primitive_desc_create(
+          &pd, engine_, dnnl_forward_inference, dnnl_convolution_direct, image_, filter_, bias_,
+          image_, ones, zeros, ones, ones, fused_);
+      break;
+    case Op::layer_norm:
+      status = dnnl_layer_normalization_forward_primitive_desc_create(
+          &pd, engine_, dnnl_forward_inference, rows_, rows_, nullptr, 1e-5f,
+          dnnl_use_scale | dnnl_use_shift, plain_);
+      break;
+    }
+    check(status == dnnl_success, "create a descriptor");
+    check(dnnl_primitive_create(&primitive, pd) == dnnl_success, "create a primitive");
+    (void)dnnl_primitive_destroy(primitive);
+    (void)dnnl_primitive_desc_destroy(pd);
+  }
+
+private:
+  static dnnl_memory_desc_t desc(std::vector<dnnl_dim_t> dims, dnnl_format_tag_t tag) {
+    dnnl_memory_desc_t result = nullptr;
+    check(dnnl_memory_desc_create_with_tag(&result, static_cast<int>(dims.size()), dims.data(),
+                                           dnnl_f32, tag) == dnnl_success,
+          "create a memory descriptor");
+    return result;
+  }
+  dnnl_engine_t engine_ = nullptr;
+  dnnl_primitive_attr_t plain_ = nullptr, fused_ = nullptr;
+  dnnl_memory_desc_t rows_, matrix_, image_, filter_, bias_;
+};
+
+// ---- measuring ----
+
+using Clock = std::chrono::steady_clock;
+
+double ns_since(Clock::time_point start, int count) {
+  return std::chrono::duration<double, std::nano>(Clock::now() - start).count() / count;
+}
+
+// Nanoseconds for each call of `work(thread, order)` by each of `threads` at once.
+double timed(int threads, int rounds, const std::function<void(int, const Order &)> &work) {
+  static const std::vector<Order> orders = {Order(11), Order(12)};
+  if (threads == 1) {
+    work(0, orders[0]); // warms the processor's caches, as the others' turns have cooled them
+    const Clock::time_point start = Clock::now();
+    for (int i = 0; i < rounds; i++) work(0, orders[0]);
+    return ns_since(start, rounds * KEYS);
+  }
+  std::atomic<int> ready{0};
+  std::vector<double> results(threads);
+  std::vector<std::thread> all;
+  for (int t = 0; t < threads; t++) {
+    all.emplace_back([&, t] {
+      work(t, orders[t]);
+      work(t, orders[t]);
+      ready++;
+      while (ready < threads) {
+      }
+      const Clock::time_point start = Clock::now();
+      for (int i = 0; i < rounds; i++) work(t, orders[t]);
+      results[t] = ns_since(start, rounds * KEYS);
+    });
+  }
+  for (std::thread &thread : all) thread.join();
+  return *std::max_element(results.begin(), results.end());
+}
+
+struct Row {
+  const char *name;
+  const char *target; // or ""
+  int threads;
+  int rounds;
+  std::function<void(int, const Order &)> work;
+  std::vector<double> samples;
+  double median() {
+    std::sort(samples.begin(), samples.end());
+    return samples[samples.size() / 2];
+  }
+  double best() { return *std::min_element(samples.begin(), samples.end()); }
+};
+
+template <typename Get> std::function<void(int, const Order &)> each_call(Get get) {
+  return [get](int, const Order &order) {
+    for (const auto &[node, which] : order.calls) get(node, which);
+  };
+}
+
+bool unchanged(const std::vector<lk_tensor_desc> &had, const std::vector<lk_tensor_desc> &has) {
+  bool same = true;
+  for (size_t i = 0; i < had.size(); i++) {
+    same = same && std::memcmp(&had[i], &has[i], sizeof had[i]) == 0;
+  }
+  return same;
+}
+
+} // namespace
+
+int main() {
+  const Calls matmul(Op::matmul), convolution(Op::convolution), layer_norm(Op::layer_norm);
+  const KeyedCache per_thread(LK_CACHE_THREAD, convolution), shared(LK_CACHE_SHARED, convolution);
+  const KeyedCache matmul_cache(LK_CACHE_SHARED, matmul);
+  const KeyedCache layer_norm_cache(LK_CACHE_SHARED, layer_norm);
+  LockedTable locked(convolution);
+  const StringKeys strings(convolution);
+  const OneDnn onednn;
+  const Calls same(Op::convolution);
+  volatile bool sink = false;
+  const auto ask = [&](Op op) {
+    return [&onednn, op](int, const Order &) {
+      for (int i = 0; i < KEYS; i++) onednn.ask(op);
+    };
+  };
+  const auto shared_hits = each_call([&](int n, int w) { shared.get(n, w, build); });
+  std::vector<Row> rows = {
+      {"convolution, per-thread cache", "60", 1, 4,
+       each_call([&](int n, int w) { per_thread.get(n, w); }), {}},
+      {"convolution, shared cache", "", 1, 4, shared_hits, {}},
+      {"convolution, shared cache, 2 threads", "90", 2, 20, shared_hits, {}},
+      {"matmul, shared cache", "", 1, 4, each_call([&](int n, int w) { matmul_cache.get(n, w); }),
+       {}},
+      {"layer norm, shared cache", "", 1, 4,
+       each_call([&](int n, int w) { layer_norm_cache.get(n, w); }), {}},
+      {"key of a convolution alone, no look-up", "", 1, 4, each_call([&](int n, int w) {
+         convolution.with_key(n, w, [&](const lk_key &key) { sink = key.hash == 0; });
+       }),
+       {}},
+      {"shapes unchanged", "10", 1, 20, each_call([&](int, int w) {
+         sink = unchanged(convolution.inputs[w], same.inputs[w]);
+       }),
+       {}},
+      {"one lock around one table", "", 1, 4, each_call([&](int n, int w) { locked.get(n, w); }),
+       {}},
+      {"one lock around one table, 2 threads", "", 2, 20,
+       each_call([&](int n, int w) { locked.get(n, w); }), {}},
+      {"string key and five look-ups", "", 1, 2, each_call([&](int n, int w) { strings.get(n, w); }),
+       {}},
+      {"oneDNN's cache: matmul", "", 1, 1, ask(Op::matmul), {}},
+      {"oneDNN's cache: convolution", "", 1, 1, ask(Op::convolution), {}},
+      {"oneDNN's cache: layer norm", "", 1, 1, ask(Op::layer_norm), {}},
+  };
+  for (int repeat = 0; repeat < REPEATS; repeat++) {
+    for (Row &row : rows) row.samples.push_back(timed(row.threads, row.rounds, row.work));
+  }
+  std::printf("%d keys; %d repeats that take turns\n\n", KEYS, REPEATS);
+  std::printf("%-42s %10s %10s %8s\n", "nanoseconds", "median", "best", "target");
+  for (Row &row : rows) {
+    std::printf("%-42s %10.1f %10.1f %8s\n", row.name, row.median(), row.best(), row.target);
+  }
+  const auto of = [&](const char *name) {
+    for (Row &row : rows) {
+      if (std::strcmp(row.name, name) == 0) return row.median();
+    }
+    check(false, "find a row");
+    return 0.0;
+  };
+  std::printf("\n%-42s %10s %8s\n", "how many times cheaper than", "times", "target");
+  const auto ratio = [&](const char *what, const char *than, const char *target) {
+    std::printf("%-42s %10.1f %8s\n", than, of(than) / of(what), target);
+  };
+  ratio("matmul, shared cache", "oneDNN's cache: matmul", "40");
+  ratio("convolution, shared cache", "oneDNN's cache: convolution", "40");
+  ratio("layer norm, shared cache", "oneDNN's cache: layer norm", "40");
+  ratio("convolution, shared cache", "string key and five look-ups", "");
+  ratio("convolution, shared cache", "one lock around one table", "");
+  ratio("convolution, shared cache, 2 threads", "one lock around one table, 2 threads", "");
+  return 0;
+}
