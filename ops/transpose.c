@@ -88,13 +88,17 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   lk_tensor_desc to_desc = *lk_planner_output_desc(planner, 0);
   LK_TRY(read_perm(lk_planner_node(planner), &from_desc, perm, error));
   from_desc.layout = lk_copy_input_layout(planner, 0);
+  to_desc.layout = LK_LAYOUT_PLAIN;
 
   /* Where the host leaves the choice, the layout that needs no moving: NHWC data turned to NCHW
    * lies in channels-last already. */
-  to_desc.layout = LK_LAYOUT_CHANNELS_LAST;
+  lk_layout natural = LK_LAYOUT_PLAIN;
   lk_copy copy = describe(&from_desc, &to_desc, perm);
-  lk_layout natural =
-      to_desc.rank >= 3 && moves_nothing(&copy) ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
+  if (!moves_nothing(&copy) && to_desc.rank >= 3) {
+    to_desc.layout = LK_LAYOUT_CHANNELS_LAST;
+    copy = describe(&from_desc, &to_desc, perm);
+    if (moves_nothing(&copy)) natural = LK_LAYOUT_CHANNELS_LAST;
+  }
   to_desc.layout = lk_copy_output_layout(planner, 0, natural);
   copy = describe(&from_desc, &to_desc, perm);
   if (to_desc.layout == LK_LAYOUT_PLAIN && moves_nothing(&copy)) {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "executor_glue/cli/cli.h"
 #include "executor_glue/cli/model.h"
@@ -88,11 +89,13 @@ static lk_status make_folder(const char *folder, lk_error *error) {
   return lk_fail(error, LK_IO, "failed to create folder '%s': %s", folder, strerror(reason));
 }
 
-/* All files are complete before the first of them gets its name. */
+/* All files are complete before the first of them gets its name. Should one not get its name all the
+ * same (it is that of a folder), the ones before it go too: some outputs of a run are none. */
 static lk_status write_outputs(const cli_model *model, const char *folder, char **names,
                                lk_error *error) {
   lk_status status = LK_OK;
   const lk_allocator *allocator = lk_allocator_default();
+  uint32_t named = 0;
   npy_file *files = lk_calloc(allocator, model->n_outputs, sizeof *files);
   if (files == NULL) return lk_fail_memory(error, "outputs", model->n_outputs * sizeof *files);
   LK_TRY(make_folder(folder, error));
@@ -105,10 +108,13 @@ static lk_status write_outputs(const cli_model *model, const char *folder, char 
     }
     LK_TRY(npy_prepare(allocator, path, &model->outputs[i].tensor, &files[i], error));
   }
-  for (uint32_t i = 0; i < model->n_outputs; i++) LK_TRY(npy_commit(&files[i], error));
+  for (; named < model->n_outputs; named++) LK_TRY(npy_commit(&files[named], error));
 
 cleanup:
-  for (uint32_t i = 0; i < model->n_outputs; i++) npy_discard(&files[i]);
+  for (uint32_t i = 0; i < model->n_outputs; i++) {
+    if (status != LK_OK && i < named) (void)unlink(files[i].path);
+    npy_discard(&files[i]);
+  }
   lk_free(allocator, files);
   return status;
 }

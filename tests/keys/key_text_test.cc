@@ -96,14 +96,14 @@ TEST_F(KeyText, CanBeWrittenByHand) {
 TEST_F(KeyText, RandomKeysRoundTripAndNoTwoPrintAlike) {
   lk::RandomKeys random(intern, 20240607);
   std::map<std::string, std::string> seen; // text: bytes
-  for (int i = 0; i < 4000; i++) {
+  for (int i = 0; i < 2000; i++) {
     OwnedKey key = random.make();
     expect_round_trip(key);
     if (HasFatalFailure()) return;
     const auto [at, added] = seen.emplace(key_text(intern, key), key_bytes(key));
     ASSERT_EQ(at->second, key_bytes(key)) << at->first;
   }
-  EXPECT_GT(seen.size(), 3000u);
+  EXPECT_GT(seen.size(), 1500u);
 }
 
 // Of one form each, so that a new form is a compile error here.
@@ -392,7 +392,7 @@ TEST_F(KeyText, MutatedTextsDoNoHarm) {
   lk::RandomKeys random(intern, 77);
   const std::string alphabet = ";=,:%[]x.-0123456789abcdefABCDEF_\x01\xff";
   size_t parsed_count = 0;
-  for (int i = 0; i < 20000; i++) {
+  for (int i = 0; i < 6000; i++) {
     std::string text = key_text(intern, random.make());
     for (uint64_t n = 1 + random.below(3); n > 0 && !text.empty(); n--) {
       const size_t at = random.below(text.size());
@@ -426,7 +426,7 @@ TEST_F(KeyText, MutatedTextsDoNoHarm) {
       ASSERT_EQ(key.get(), nullptr);
     }
   }
-  EXPECT_GT(parsed_count, 500u);
+  EXPECT_GT(parsed_count, 150u);
 }
 
 TEST_F(KeyText, ParsingTellsOfEachFailedAllocation) {

@@ -318,7 +318,7 @@ TEST(Resize, OfNothingIsNothing) {
 TEST(Resize, NamesWhatIsWrong) {
   const Value x = lk::random({1, 1, 2, 2}, 1);
   const Value scales = floats({4}, {1, 1, 2, 2}), sizes = ints({1, 1, 4, 4});
-  node(How()).input(x).expect_create(LK_INVALID_ARGUMENT, "input");
+  node(How()).input(x).expect_bind(LK_INVALID_ARGUMENT, "neither");
   node(How()).input(x).absent().absent().expect_bind(LK_INVALID_ARGUMENT, "neither");
   node(How()).input(x).absent().input(scales).input(sizes).expect_bind(LK_INVALID_ARGUMENT, "both");
   node(How()).input(x).absent().input(floats({3}, {1, 2, 2})).expect_bind(LK_INVALID_ARGUMENT,

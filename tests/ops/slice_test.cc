@@ -1,4 +1,4 @@
-// Slice against Python's rules, which ONNX follows, written as a plain loop.
+// Slice against the rules of the specification, written as a plain loop.
 #include "tests/harness/op_tester.h"
 
 namespace {
@@ -10,13 +10,14 @@ using lk::OpTester;
 using lk::tensor;
 using lk::Value;
 
-// The positions that Python's range(dim)[start:end:step] has.
+// The positions that are taken. They are Python's range(dim)[start:end:step], but for a start before
+// the first element and a negative step: that starts at the first element, where Python takes none.
 std::vector<int64_t> positions(int64_t dim, int64_t start, int64_t end, int64_t step) {
   const auto from_end = [dim](int64_t bound) { return bound < 0 ? bound + dim : bound; };
   std::vector<int64_t> result;
   for (int64_t i = step > 0 ? 0 : dim - 1; i >= 0 && i < dim; i += step > 0 ? 1 : -1) {
     const int64_t first = step > 0 ? std::max<int64_t>(from_end(start), 0)
-                                   : std::min<int64_t>(from_end(start), dim - 1);
+                                   : std::clamp<int64_t>(from_end(start), 0, dim - 1);
     const bool inside = step > 0 ? i >= first && i < from_end(end)
                                  : i <= first && i > from_end(end);
     // By unsigned distance, because -step overflows for the least step.
@@ -68,14 +69,13 @@ OpTester slice(const Value &x, const std::vector<Part> &parts, lk_layout layout 
   return tester;
 }
 
-TEST(Slice, ClampsLikePython) {
+TEST(Slice, HoldsBoundsInTheDimension) {
   const int64_t bounds[] = {INT64_MIN, -8, -7, -3, -1, 0, 2, 6, 7, 9, INT64_MAX};
   const int64_t steps[] = {1, 2, 7, INT64_MAX, -1, -3, INT64_MIN};
   const Value x = iota<int32_t>({7});
   for (int64_t step : steps) {
     for (int64_t start : bounds) {
       for (int64_t end : bounds) {
-        // Bounds of int64_t are used up by adding 7 to them in the reference.
         SCOPED_TRACE(std::to_string(start) + ":" + std::to_string(end) + ":" + std::to_string(step));
         slice<int32_t>(x, {{start, end, step}}).run();
         if (HasFatalFailure()) return;
