@@ -1,6 +1,9 @@
 # What every test finds in its environment.
 
 set(python ${PROJECT_SOURCE_DIR}/.venv/bin/python)
+# Where the models and test cases of the Python packages lie: beside the schema.
+cmake_path(GET LATCHKEY_ONNX_PROTO PARENT_PATH onnx_package)
+cmake_path(GET onnx_package PARENT_PATH site_packages)
 set(test_environment
     # Tests run side by side: a team that spins at its barrier takes the processor from another test.
     "OMP_WAIT_POLICY=passive"
@@ -13,4 +16,6 @@ set(test_environment
     "LK_TEST_LIBRARY=$<TARGET_FILE:latchkey>"
     "LK_TEST_SOURCE=${PROJECT_SOURCE_DIR}"
     "LK_TEST_BUILD=${PROJECT_BINARY_DIR}"
-    "LK_TEST_PYTHON=${python}")
+    "LK_TEST_PYTHON=${python}"
+    "LATCHKEY_COMMAND=$<TARGET_FILE:latchkey_cli>"
+    "LATCHKEY_SITE_PACKAGES=${site_packages}")

@@ -61,30 +61,37 @@ static lk_status infer_float(const lk_op_node *node, const lk_tensor *inputs,
   return LK_OK;
 }
 
-lk_status lk_plan_eltwise(lk_planner *planner, dnnl_alg_kind_t algorithm, float alpha, float beta,
-                          lk_error *error) {
+lk_status lk_plan_eltwise_step(lk_planner *planner, dnnl_alg_kind_t algorithm, float alpha,
+                               float beta, const lk_operand *from, const lk_operand *to,
+                               bool post_ops, lk_error *error) {
   lk_status status = LK_OK;
-  lk_operand src, dst;
   lk_key_builder key;
   const lk_primitive *primitive = NULL;
-  const lk_layout layout =
-      lk_planner_wish(planner, 0, lk_planner_input_tensor(planner, 0)->desc.layout);
-  LK_TRY(lk_planner_input(planner, 0, layout, &src, error));
-  LK_TRY(lk_planner_output(planner, 0, layout, &dst, error));
   LK_TRY(lk_primitive_key_begin(&key, lk_planner_env(planner), LK_PRIMITIVE_ELTWISE,
                                 lk_planner_threads(planner), error));
   const int64_t values[] = {(int64_t)algorithm, lk_float_bits(alpha), lk_float_bits(beta)};
-  lk_key_add_tensor(&key, LK_WORD_SRC, 0, &src.desc, 0);
-  lk_key_add_tensor(&key, LK_WORD_DST, 0, &dst.desc, 0);
+  lk_key_add_tensor(&key, LK_WORD_SRC, 0, &from->desc, 0);
+  lk_key_add_tensor(&key, LK_WORD_DST, 0, &to->desc, 0);
   lk_key_add_attr(&key, LK_WORD_ALGORITHM, &values[0], 1);
   lk_key_add_attr(&key, LK_WORD_ALPHA, &values[1], 1);
   lk_key_add_attr(&key, LK_WORD_BETA, &values[2], 1);
-  lk_planner_key_post_ops(planner, &key, &dst.desc);
+  if (post_ops) lk_planner_key_post_ops(planner, &key, &to->desc);
   LK_TRY(lk_planner_primitive(planner, &key, &primitive, error));
-  const lk_primitive_arg args[] = {{DNNL_ARG_SRC, src}, {DNNL_ARG_DST, dst}};
-  LK_TRY(lk_planner_execute(planner, primitive, args, 2, &dst.desc, error));
+  const lk_primitive_arg args[] = {{DNNL_ARG_SRC, *from}, {DNNL_ARG_DST, *to}};
+  LK_TRY(lk_planner_execute(planner, primitive, args, 2, post_ops ? &to->desc : NULL, error));
 cleanup:
   return status;
+}
+
+lk_status lk_plan_eltwise(lk_planner *planner, dnnl_alg_kind_t algorithm, float alpha, float beta,
+                          lk_error *error) {
+  lk_operand src, dst;
+  const lk_layout layout =
+      lk_planner_wish(planner, 0, lk_planner_input_tensor(planner, 0)->desc.layout);
+  lk_status status = lk_planner_input(planner, 0, layout, &src, error);
+  if (status == LK_OK) status = lk_planner_output(planner, 0, layout, &dst, error);
+  if (status != LK_OK) return status;
+  return lk_plan_eltwise_step(planner, algorithm, alpha, beta, &src, &dst, true, error);
 }
 
 static lk_status plan_eltwise(lk_planner *planner, lk_error *error) {

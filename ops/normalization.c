@@ -1,7 +1,7 @@
 /* BatchNormalization at inference, and LRN (ONNX operators of these names). */
 #include <inttypes.h>
 
-#include "ops/planner.h"
+#include "ops/eltwise.h"
 #include "plugin/base/status.h"
 #include "plugin/base/tensor.h"
 
@@ -48,10 +48,18 @@ static lk_status infer_batch_norm(const lk_op_node *node, const lk_tensor *input
   return LK_OK;
 }
 
+/* oneDNN's batch normalization takes one post-op, a plain Relu. */
+static bool is_relu_alone(const lk_op_node *node) {
+  return node->n_post_ops == 1 && node->post_ops[0].kind == LK_POST_RELU &&
+         node->post_ops[0].alpha == 0.0F;
+}
+
 static lk_status plan_batch_norm(lk_planner *planner, lk_error *error) {
   static const int args_of[] = {DNNL_ARG_SRC, DNNL_ARG_SCALE, DNNL_ARG_SHIFT, DNNL_ARG_MEAN,
                                 DNNL_ARG_VARIANCE};
-  const batch_norm_params *self = lk_planner_node(planner)->params;
+  const lk_op_node *node = lk_planner_node(planner);
+  const batch_norm_params *self = node->params;
+  const bool fuses = is_relu_alone(node);
   lk_status status = LK_OK;
   lk_key_builder key;
   const lk_primitive *primitive = NULL;
@@ -65,14 +73,19 @@ static lk_status plan_batch_norm(lk_planner *planner, lk_error *error) {
   }
   args[5].arg = DNNL_ARG_DST;
   LK_TRY(lk_planner_output(planner, 0, layout, &args[5].operand, error));
+  const lk_operand *dst = &args[5].operand;
   const int64_t epsilon = lk_float_bits(self->epsilon);
   LK_TRY(lk_primitive_key_begin(&key, lk_planner_env(planner), LK_PRIMITIVE_BATCH_NORM,
                                 lk_planner_threads(planner), error));
   lk_key_add_tensor(&key, LK_WORD_SRC, 0, &args[0].operand.desc, 0);
-  lk_key_add_tensor(&key, LK_WORD_DST, 0, &args[5].operand.desc, 0);
+  lk_key_add_tensor(&key, LK_WORD_DST, 0, &dst->desc, 0);
   lk_key_add_attr(&key, LK_WORD_EPSILON, &epsilon, 1);
+  if (fuses) lk_planner_key_post_ops(planner, &key, &dst->desc);
   LK_TRY(lk_planner_primitive(planner, &key, &primitive, error));
-  LK_TRY(lk_planner_execute(planner, primitive, args, 6, NULL, error));
+  LK_TRY(lk_planner_execute(planner, primitive, args, 6, fuses ? &dst->desc : NULL, error));
+  if (node->n_post_ops > 0 && !fuses) {
+    LK_TRY(lk_plan_eltwise_step(planner, dnnl_eltwise_linear, 1.0F, 0.0F, dst, dst, true, error));
+  }
 cleanup:
   return status;
 }
@@ -166,6 +179,7 @@ const lk_op_class lk_op_batch_normalization = {
     .max_outputs = 5,
     .in_place_inputs = 1,
     .runs_on_onednn = true,
+    .post_ops = true,
     .params_size = sizeof(batch_norm_params),
     .parse = parse_batch_norm,
     .infer = infer_batch_norm,

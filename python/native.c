@@ -1,0 +1,119 @@
+/* Contexts, sessions and outputs that count their users, see native.h. */
+#include "native.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct lk_py_context {
+  lk_context *context;
+  atomic_size_t users;
+};
+
+struct lk_py_session {
+  lk_py_context *context;
+  lk_session *session;
+  void *copy; /* of a model that came as bytes */
+  atomic_size_t users;
+};
+
+const lk_api *lk_py_api(void) { return lk_get_api(LK_API_VERSION); }
+
+const lk_session_api *lk_py_session_api(void) { return lk_get_session_api(LK_SESSION_API_VERSION); }
+
+static void log_line(void *user, lk_log_level level, const char *line) {
+  (void)user;
+  (void)level;
+  fprintf(stderr, "latchkey: %s\n", line);
+}
+
+static lk_status fail_memory(lk_error *error, const char *what, size_t bytes) {
+  error->status = LK_OUT_OF_MEMORY;
+  snprintf(error->message, sizeof error->message,
+           "failed to allocate %s: %zu bytes, the system has not enough", what, bytes);
+  return LK_OUT_OF_MEMORY;
+}
+
+lk_status lk_py_context_create(lk_context_options *options, lk_py_context **out_context,
+                               lk_error *error) {
+  *out_context = NULL;
+  lk_py_context *context = calloc(1, sizeof *context);
+  if (context == NULL) return fail_memory(error, "a context", sizeof *context);
+  options->log = log_line;
+  lk_status status = lk_py_api()->context_create(options, &context->context, error);
+  if (status != LK_OK) {
+    free(context);
+    return status;
+  }
+  atomic_init(&context->users, 1);
+  *out_context = context;
+  return LK_OK;
+}
+
+lk_context *lk_py_context_get(const lk_py_context *context) { return context->context; }
+
+void lk_py_context_release(lk_py_context *context) {
+  if (context == NULL || atomic_fetch_sub(&context->users, 1) != 1) return;
+  lk_py_api()->context_destroy(context->context);
+  free(context);
+}
+
+lk_status lk_py_session_open(lk_py_context *context, const char *path, const void *data, size_t size,
+                             const lk_session_options *options, lk_py_session **out_session,
+                             lk_error *error) {
+  const lk_session_api *api = lk_py_session_api();
+  lk_status status = LK_OK;
+  *out_session = NULL;
+  lk_py_session *session = calloc(1, sizeof *session);
+  if (session == NULL) return fail_memory(error, "a session", sizeof *session);
+  if (path != NULL) {
+    status = api->open(context->context, path, options, &session->session, error);
+  } else {
+    session->copy = malloc(size > 0 ? size : 1);
+    if (session->copy == NULL) {
+      status = fail_memory(error, "a copy of the model", size);
+    } else {
+      memcpy(session->copy, data, size);
+      status = api->open_memory(context->context, session->copy, size, options, &session->session,
+                                error);
+    }
+  }
+  if (status != LK_OK) {
+    free(session->copy);
+    free(session);
+    return status;
+  }
+  atomic_fetch_add(&context->users, 1);
+  session->context = context;
+  atomic_init(&session->users, 1);
+  *out_session = session;
+  return LK_OK;
+}
+
+lk_session *lk_py_session_get(const lk_py_session *session) { return session->session; }
+
+void lk_py_session_release(lk_py_session *session) {
+  if (session == NULL || atomic_fetch_sub(&session->users, 1) != 1) return;
+  lk_py_session_api()->close(session->session);
+  lk_py_context_release(session->context);
+  free(session->copy);
+  free(session);
+}
+
+lk_status lk_py_session_run(lk_py_session *session, const lk_named_tensor *inputs, uint32_t n_inputs,
+                            lk_named_tensor *outputs, uint32_t n_outputs,
+                            const lk_run_options *options, lk_error *error) {
+  size_t wanted = 0;
+  for (uint32_t i = 0; i < n_outputs; i++) wanted += outputs[i].tensor.data == NULL;
+  lk_status status = lk_py_session_api()->run(session->session, inputs, n_inputs, outputs, n_outputs,
+                                              options, error);
+  if (status == LK_OK) atomic_fetch_add(&session->users, wanted);
+  return status;
+}
+
+void lk_py_output_release(lk_py_session *session, void *data) {
+  lk_named_tensor output = {.tensor = {.data = data}};
+  lk_py_session_api()->outputs_release(session->session, &output, 1);
+  lk_py_session_release(session);
+}

@@ -1,0 +1,37 @@
+/* What the Python package calls: contexts, sessions and outputs that count their users.
+ *
+ * Python ends objects in any order, above all those of a reference cycle. So a session holds its
+ * context, and an output array its session, here and not by references between Python objects.
+ * Every function may be called without the interpreter's lock, which cffi lets go of.
+ */
+#ifndef LATCHKEY_PYTHON_NATIVE_H
+#define LATCHKEY_PYTHON_NATIVE_H
+
+#include <latchkey/session.h>
+
+typedef struct lk_py_context lk_py_context;
+typedef struct lk_py_session lk_py_session;
+
+const lk_api *lk_py_api(void);
+const lk_session_api *lk_py_session_api(void);
+
+/* Log lines go to stderr: "latchkey: <line>". */
+lk_status lk_py_context_create(lk_context_options *options, lk_py_context **out_context,
+                               lk_error *error);
+lk_context *lk_py_context_get(const lk_py_context *context);
+void lk_py_context_release(lk_py_context *context);
+
+/* Opens `path`, or where that is NULL a copy of `data`. */
+lk_status lk_py_session_open(lk_py_context *context, const char *path, const void *data, size_t size,
+                             const lk_session_options *options, lk_py_session **out_session,
+                             lk_error *error);
+lk_session *lk_py_session_get(const lk_py_session *session);
+void lk_py_session_release(lk_py_session *session);
+
+/* Outputs that the library allocates each hold the session until lk_py_output_release. */
+lk_status lk_py_session_run(lk_py_session *session, const lk_named_tensor *inputs, uint32_t n_inputs,
+                            lk_named_tensor *outputs, uint32_t n_outputs,
+                            const lk_run_options *options, lk_error *error);
+void lk_py_output_release(lk_py_session *session, void *data);
+
+#endif
