@@ -104,12 +104,15 @@ static void add_to_snapshot(void *arg, lk_entry *entry) {
   if (atomic_load_explicit(&entry->self.listed, memory_order_relaxed) == 0) {
     hits += atomic_load_explicit(&entry->self.hits, memory_order_relaxed);
   }
+  pthread_mutex_lock(&all->cache->accounts);
+  const uint64_t bytes = entry->bytes;
+  pthread_mutex_unlock(&all->cache->accounts);
   all->items[all->count++] = (shown){
       .ref = &entry->self,
       .tick = lk_entry_tick(entry),
       .info = {.struct_size = sizeof(lk_entry_info),
                .key = &entry->key,
-               .bytes = entry->bytes,
+               .bytes = bytes,
                .hits = hits,
                .kind = entry->self.kind,
                .in_use = lk_entry_users(entry)},

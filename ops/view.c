@@ -59,7 +59,7 @@ static lk_status infer_dropout(const lk_op_node *node, const lk_tensor *inputs,
     }
     if (*(const uint8_t *)training->data != 0) {
       return lk_fail(error, LK_UNSUPPORTED,
-                     "failed to bind with training_mode: true, only inference is supported");
+                     "failed to read training_mode: true, only inference is supported");
     }
   }
   outputs[0] = inputs[0].desc;

@@ -65,6 +65,7 @@ lk_status lk_context_create(const lk_context_options *options, lk_context **out_
   LK_TRY(lk_weights_create(env->allocator, read.weights_bytes, &env->weights, error));
   LK_TRY(lk_cache_create(env->allocator, read.cache_mode, read.cache_entries, read.cache_bytes,
                          &env->cache, error));
+  lk_cache_set_words(env->cache, env->intern);
   *out_context = context;
   context = NULL;
 cleanup:

@@ -103,8 +103,9 @@ static lk_status write_outputs(const cli_model *model, const char *folder, char 
     char path[4096];
     int length = snprintf(path, sizeof path, "%s/%s.npy", folder, names[i]);
     if (length < 0 || (size_t)length >= sizeof path) {
-      LK_TRY(lk_fail(error, LK_OUT_OF_RANGE, "failed to write into '%s': the path is too long",
-                     folder));
+      status = lk_fail(error, LK_OUT_OF_RANGE, "failed to write into '%s': the path is too long",
+                       folder);
+      goto cleanup;
     }
     LK_TRY(npy_prepare(allocator, path, &model->outputs[i].tensor, &files[i], error));
   }
@@ -156,7 +157,10 @@ static lk_status run(const run_args *args, lk_error *error) {
   lk_named_tensor *inputs = lk_calloc(allocator, n_inputs, sizeof *inputs);
   progress_begin(&bar, "running", 0);
 
-  if (inputs == NULL) LK_TRY(lk_fail_memory(error, "inputs", n_inputs * sizeof *inputs));
+  if (inputs == NULL) {
+    status = lk_fail_memory(error, "inputs", n_inputs * sizeof *inputs);
+    goto cleanup;
+  }
   LK_TRY(read_inputs(args, inputs, error));
   LK_TRY(cli_model_open(&args->model, args->path, &model, error));
   uint64_t begin = cli_now_ns();

@@ -196,7 +196,10 @@ static lk_status survey(input_series *series, lk_error *error) {
   bool varies = shape_set_varies(series->shapes);
   uint64_t requests = varies ? series->requests : 1;
   unsigned char *rows = lk_calloc(series->allocator, requests, row_bytes);
-  if (rows == NULL) LK_TRY(lk_fail_memory(error, "shapes", requests * row_bytes));
+  if (rows == NULL) {
+    status = lk_fail_memory(error, "shapes", requests * row_bytes);
+    goto cleanup;
+  }
   for (uint64_t r = 0; r < requests; r++) {
     draw(series, r);
     for (uint32_t i = 0; i < series->count; i++) {
@@ -252,7 +255,10 @@ lk_status input_series_create(const cli_model *model, const input_args *args, in
 
   LK_TRY(check_names(model, args, error));
   series = lk_calloc(allocator, 1, sizeof *series);
-  if (series == NULL) LK_TRY(lk_fail_memory(error, "inputs", sizeof *series));
+  if (series == NULL) {
+    status = lk_fail_memory(error, "inputs", sizeof *series);
+    goto cleanup;
+  }
   *series = (input_series){.allocator = allocator,
                            .model = model,
                            .shapes = args->shapes,
@@ -262,7 +268,8 @@ lk_status input_series_create(const cli_model *model, const input_args *args, in
   series->inputs = lk_calloc(allocator, count, sizeof *series->inputs);
   series->current = lk_calloc(allocator, count, sizeof *series->current);
   if (series->inputs == NULL || series->current == NULL) {
-    LK_TRY(lk_fail_memory(error, "inputs", count * sizeof *series->current));
+    status = lk_fail_memory(error, "inputs", count * sizeof *series->current);
+    goto cleanup;
   }
   series->count = count;
   LK_TRY(open_inputs(series, args, error));
@@ -273,7 +280,10 @@ lk_status input_series_create(const cli_model *model, const input_args *args, in
     if (input->data != NULL) continue;
     size_t bytes = (size_t)input->capacity * lk_dtype_size(tensor->desc.dtype);
     input->data = lk_alloc_aligned(allocator, bytes, LK_DATA_ALIGNMENT);
-    if (input->data == NULL) LK_TRY(lk_fail_memory(error, series->current[i].name, bytes));
+    if (input->data == NULL) {
+      status = lk_fail_memory(error, series->current[i].name, bytes);
+      goto cleanup;
+    }
     fill(tensor->desc.dtype, input->data, input->capacity, splitmix(args->seed ^ (i + 1)));
     tensor->data = input->data;
   }

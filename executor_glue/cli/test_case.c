@@ -118,7 +118,8 @@ static lk_status run_data_set(cli_model *model, const char *folder, tolerance wi
   places = lk_calloc(allocator, most, sizeof *places);
   inputs = lk_calloc(allocator, given.count, sizeof *inputs);
   if (places == NULL || inputs == NULL)
-    LK_TRY(lk_fail_memory(error, folder, most * sizeof *inputs));
+    status = lk_fail_memory(error, folder, most * sizeof *inputs);
+  goto cleanup;
   LK_TRY(match_names(model, false, &given, places, error));
   for (uint32_t i = 0; i < given.count; i++) {
     inputs[i].tensor = given.tensors[i].tensor;

@@ -98,7 +98,8 @@ static lk_status open_source(lk_context *context, const lk_session_source *sourc
     LK_TRY(lk_onnx_load_memory(allocator, source->data, source->size, &session->model,
                                &session->graph, error));
   }
-  LK_TRY(api->executor_create(context, source->path, &session->executor, error));
+  const char *name = source->path != NULL ? source->path : "a model in memory";
+  LK_TRY(api->executor_create(context, name, &session->executor, error));
   LK_TRY(run_passes(session, &options, error));
   count_constants(session);
   LK_TRY(lk_graph_executor_create(api, context, session->executor, session->graph,

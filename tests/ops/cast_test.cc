@@ -12,7 +12,8 @@ using lk::Value;
 constexpr float INF = std::numeric_limits<float>::infinity();
 constexpr float NOT = std::numeric_limits<float>::quiet_NaN();
 
-template <typename T> Value list(const std::vector<T> &values, uint32_t dtype = lk::DtypeOf<T>::value) {
+template <typename T>
+Value list(const std::vector<T> &values, uint32_t dtype = lk::DtypeOf<T>::value) {
   return tensor<T>({static_cast<int64_t>(values.size())}, values, dtype);
 }
 
@@ -23,23 +24,36 @@ void cast(const Value &from, const Value &to) {
 // The same small whole numbers in each type.
 Value small(uint32_t dtype) {
   switch (dtype) {
-  case LK_F32: return list<float>({0, 1, 2, 100});
-  case LK_F64: return list<double>({0, 1, 2, 100});
-  case LK_F16: return list<uint16_t>({0, 0x3c00, 0x4000, 0x5640}, LK_F16);
-  case LK_BF16: return list<uint16_t>({0, 0x3f80, 0x4000, 0x42c8}, LK_BF16);
-  case LK_I8: return list<int8_t>({0, 1, 2, 100});
-  case LK_U8: return list<uint8_t>({0, 1, 2, 100});
-  case LK_I16: return list<int16_t>({0, 1, 2, 100});
-  case LK_U16: return list<uint16_t>({0, 1, 2, 100});
-  case LK_I32: return list<int32_t>({0, 1, 2, 100});
-  case LK_U32: return list<uint32_t>({0, 1, 2, 100});
-  case LK_I64: return list<int64_t>({0, 1, 2, 100});
-  case LK_U64: return list<uint64_t>({0, 1, 2, 100});
-  default: return list<uint8_t>({0, 1, 1, 1}, LK_BOOL);
+  case LK_F32:
+    return list<float>({0, 1, 2, 100});
+  case LK_F64:
+    return list<double>({0, 1, 2, 100});
+  case LK_F16:
+    return list<uint16_t>({0, 0x3c00, 0x4000, 0x5640}, LK_F16);
+  case LK_BF16:
+    return list<uint16_t>({0, 0x3f80, 0x4000, 0x42c8}, LK_BF16);
+  case LK_I8:
+    return list<int8_t>({0, 1, 2, 100});
+  case LK_U8:
+    return list<uint8_t>({0, 1, 2, 100});
+  case LK_I16:
+    return list<int16_t>({0, 1, 2, 100});
+  case LK_U16:
+    return list<uint16_t>({0, 1, 2, 100});
+  case LK_I32:
+    return list<int32_t>({0, 1, 2, 100});
+  case LK_U32:
+    return list<uint32_t>({0, 1, 2, 100});
+  case LK_I64:
+    return list<int64_t>({0, 1, 2, 100});
+  case LK_U64:
+    return list<uint64_t>({0, 1, 2, 100});
+  default:
+    return list<uint8_t>({0, 1, 1, 1}, LK_BOOL);
   }
 }
 
-constexpr uint32_t ALL[] = {LK_F32, LK_F64, LK_F16, LK_BF16, LK_I8,  LK_U8, LK_I16,
+constexpr uint32_t ALL[] = {LK_F32, LK_F64, LK_F16, LK_BF16, LK_I8,  LK_U8,  LK_I16,
                             LK_U16, LK_I32, LK_U32, LK_I64,  LK_U64, LK_BOOL};
 
 TEST(Cast, GoesBetweenAllTypes) {
@@ -109,7 +123,8 @@ TEST(Cast, HalfRoundsToNearestEven) {
 TEST(Cast, Bfloat16RoundsToNearestEven) {
   cast(list<float>({1, 0x1.01p0f, 0x1.03p0f, 0x1.0101p0f, INF, 3.4e38f, 0x1p-133f, -1.5f}),
        list<uint16_t>({0x3f80, 0x3f80, 0x3f82, 0x3f81, 0x7f80, 0x7f80, 1, 0xbfc0}, LK_BF16));
-  cast(list<uint16_t>({0x3f81, 0x0001, 0xff80}, LK_BF16), list<float>({0x1.02p0f, 0x1p-133f, -INF}));
+  cast(list<uint16_t>({0x3f81, 0x0001, 0xff80}, LK_BF16),
+       list<float>({0x1.02p0f, 0x1p-133f, -INF}));
 }
 
 TEST(Cast, NotANumberStays) {
@@ -147,7 +162,10 @@ TEST(Cast, StaysInChannelsLast) {
 }
 
 TEST(Cast, NamesTheTypeItDoesNotKnow) {
-  OpTester("Cast", 13).attr("to", 8).input(list<float>({1})).expect_create(LK_UNSUPPORTED, "type 8");
+  OpTester("Cast", 13)
+      .attr("to", 8)
+      .input(list<float>({1}))
+      .expect_create(LK_UNSUPPORTED, "type 8");
   OpTester("Cast", 13).input(list<float>({1})).expect_create(LK_INVALID_ARGUMENT, "to");
 }
 

@@ -124,7 +124,8 @@ TEST(Concat, OfSixtyAndOfAHundred) {
   for (size_t n : {size_t{60}, size_t{61}, size_t{100}}) {
     std::vector<Value> parts;
     for (size_t i = 0; i < n; i++) {
-      parts.push_back(lk::random({2, static_cast<int64_t>(i % 3 + 1), 3}, static_cast<unsigned>(i)));
+      parts.push_back(
+          lk::random({2, static_cast<int64_t>(i % 3 + 1), 3}, static_cast<unsigned>(i)));
     }
     OpTester tester = concat<float>(parts, 1);
     for (const Value &part : parts) tester.input(part);
@@ -136,12 +137,20 @@ TEST(Concat, NamesWhatIsWrong) {
   const Value x = lk::random({2, 3}, 1);
   OpTester("Concat", 13).input(x).expect_create(LK_INVALID_ARGUMENT, "axis");
   OpTester("Concat", 13).attr("axis", 2).input(x).expect_bind(LK_INVALID_ARGUMENT, "axis 2");
-  OpTester("Concat", 13).attr("axis", 0).input(x).input(lk::random({2, 4}, 1)).expect_bind(
-      LK_INVALID_ARGUMENT, "input 1: 2x4:f32, must be like 2x3:f32");
-  OpTester("Concat", 13).attr("axis", 0).input(x).input(iota<double>({2, 3})).expect_bind(
-      LK_INVALID_ARGUMENT, "f64");
-  OpTester("Concat", 13).attr("axis", 0).input(lk::random({}, 1)).expect_bind(LK_INVALID_ARGUMENT,
-                                                                              "rank 0");
+  OpTester("Concat", 13)
+      .attr("axis", 0)
+      .input(x)
+      .input(lk::random({2, 4}, 1))
+      .expect_bind(LK_INVALID_ARGUMENT, "input 1: 2x4:f32, must be like 2x3:f32");
+  OpTester("Concat", 13)
+      .attr("axis", 0)
+      .input(x)
+      .input(iota<double>({2, 3}))
+      .expect_bind(LK_INVALID_ARGUMENT, "f64");
+  OpTester("Concat", 13)
+      .attr("axis", 0)
+      .input(lk::random({}, 1))
+      .expect_bind(LK_INVALID_ARGUMENT, "rank 0");
 }
 
 } // namespace

@@ -69,12 +69,17 @@ TEST(Gather, TakesAnyTypeAndBothWidthsOfIndices) {
 
 TEST(Gather, NamesTheIndexThatIsOutOfRange) {
   const Value x = iota<float>({3, 2});
-  OpTester("Gather", 13).input(x).input(ints({0, 3})).expect_run(LK_OUT_OF_RANGE,
-                                                                 "index 3, must be -3 to 2");
+  OpTester("Gather", 13)
+      .input(x)
+      .input(ints({0, 3}))
+      .expect_run(LK_OUT_OF_RANGE, "index 3, must be -3 to 2");
   OpTester("Gather", 13).input(x).input(ints({-4})).expect_run(LK_OUT_OF_RANGE, "index -4");
   OpTester("Gather", 13).input(x).input(ints({INT64_MIN})).expect_run(LK_OUT_OF_RANGE, "index -9");
-  OpTester("Gather", 13).attr("axis", 2).input(x).input(ints({0})).expect_bind(
-      LK_INVALID_ARGUMENT, "axis 2");
+  OpTester("Gather", 13)
+      .attr("axis", 2)
+      .input(x)
+      .input(ints({0}))
+      .expect_bind(LK_INVALID_ARGUMENT, "axis 2");
   OpTester("Gather", 13).input(x).input(iota<float>({1})).expect_bind(LK_INVALID_ARGUMENT, "f32");
 }
 

@@ -57,16 +57,19 @@ TEST(IntegerBinary, DivisionTruncatesTowardZero) {
 }
 
 TEST(IntegerBinary, DivisionByZeroFailsWhenItRuns) {
-  OpTester("Div", 14).input(ints({1, 2})).input(ints({1, 0})).expect_run(LK_INVALID_ARGUMENT,
-                                                                         "division by 0");
-  OpTester("Div", 14).input(list<uint8_t>({1})).input(list<uint8_t>({0})).expect_run(
-      LK_INVALID_ARGUMENT, "division by 0");
+  OpTester("Div", 14)
+      .input(ints({1, 2}))
+      .input(ints({1, 0}))
+      .expect_run(LK_INVALID_ARGUMENT, "division by 0");
+  OpTester("Div", 14)
+      .input(list<uint8_t>({1}))
+      .input(list<uint8_t>({0}))
+      .expect_run(LK_INVALID_ARGUMENT, "division by 0");
 }
 
 TEST(IntegerBinary, Broadcasts) {
   const Value x = iota<int64_t>({2, 3});
-  binary("Add", x, tensor<int64_t>({}, {10}),
-         tensor<int64_t>({2, 3}, {10, 11, 12, 13, 14, 15}));
+  binary("Add", x, tensor<int64_t>({}, {10}), tensor<int64_t>({2, 3}, {10, 11, 12, 13, 14, 15}));
   binary("Mul", tensor<int64_t>({2, 1}, {2, 3}), ints({1, 10, 100}),
          tensor<int64_t>({2, 3}, {2, 20, 200, 3, 30, 300}));
   binary("Sub", ints({100}), x, tensor<int64_t>({2, 3}, {100, 99, 98, 97, 96, 95}));
@@ -87,13 +90,19 @@ TEST(IntegerBinary, Broadcasts) {
 }
 
 TEST(IntegerBinary, InPlace) {
-  OpTester("Add", 14).input(ints({1, 2})).input(ints({10})).in_place(0).expect(ints({11, 12}))
+  OpTester("Add", 14)
+      .input(ints({1, 2}))
+      .input(ints({10}))
+      .in_place(0)
+      .expect(ints({11, 12}))
       .run();
 }
 
 TEST(IntegerBinary, RefusesDifferentTypes) {
-  OpTester("Add", 14).input(ints({1})).input(list<int32_t>({1})).expect_bind(LK_INVALID_ARGUMENT,
-                                                                             "i32");
+  OpTester("Add", 14)
+      .input(ints({1}))
+      .input(list<int32_t>({1}))
+      .expect_bind(LK_INVALID_ARGUMENT, "i32");
 }
 
 TEST(Pow, ExponentTensorOfAnyType) {
@@ -110,8 +119,10 @@ TEST(Pow, ExponentTensorOfAnyType) {
 TEST(Pow, OfIntegersIsExactAndWraps) {
   binary("Pow", ints({3, -3, 2}), ints({39, 3, 64}), ints({4052555153018976267, -27, 0}));
   binary("Pow", ints({1, -1, -1, 5}), ints({-7, -7, -8, -1}), ints({1, -1, 1, 0}));
-  OpTester("Pow", 13).input(ints({0})).input(ints({-1})).expect_run(LK_INVALID_ARGUMENT,
-                                                                    "negative power");
+  OpTester("Pow", 13)
+      .input(ints({0}))
+      .input(ints({-1}))
+      .expect_run(LK_INVALID_ARGUMENT, "negative power");
 }
 
 } // namespace

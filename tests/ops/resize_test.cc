@@ -252,8 +252,8 @@ TEST(Resize, Opset10IsAsymmetric) {
       .attr_text("mode", "nearest")
       .input(floats({1, 1, 2, 2}, {1, 2, 3, 4}))
       .input(floats({4}, {1, 1, 2, 3}))
-      .expect(floats({1, 1, 4, 6}, {1, 1, 1, 2, 2, 2, 1, 1, 1, 2, 2, 2,
-                                    3, 3, 3, 4, 4, 4, 3, 3, 3, 4, 4, 4}))
+      .expect(floats({1, 1, 4, 6},
+                     {1, 1, 1, 2, 2, 2, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 3, 3, 3, 4, 4, 4}))
       .run();
   OpTester("Resize", 10)
       .attr_text("mode", "linear")
@@ -309,9 +309,17 @@ TEST(Resize, ToTheSameSizeIsAView) {
 }
 
 TEST(Resize, OfNothingIsNothing) {
-  node(How()).input(floats({0, 1, 2, 2}, {})).absent().input(floats({4}, {1, 1, 2, 2}))
-      .expect(floats({0, 1, 4, 4}, {})).run();
-  node(How()).input(floats({1, 1, 0, 2}, {})).absent().absent().input(ints({1, 1, 4, 4}))
+  node(How())
+      .input(floats({0, 1, 2, 2}, {}))
+      .absent()
+      .input(floats({4}, {1, 1, 2, 2}))
+      .expect(floats({0, 1, 4, 4}, {}))
+      .run();
+  node(How())
+      .input(floats({1, 1, 0, 2}, {}))
+      .absent()
+      .absent()
+      .input(ints({1, 1, 4, 4}))
       .expect_bind(LK_INVALID_ARGUMENT, "nothing to interpolate");
 }
 
@@ -321,25 +329,48 @@ TEST(Resize, NamesWhatIsWrong) {
   node(How()).input(x).expect_bind(LK_INVALID_ARGUMENT, "neither");
   node(How()).input(x).absent().absent().expect_bind(LK_INVALID_ARGUMENT, "neither");
   node(How()).input(x).absent().input(scales).input(sizes).expect_bind(LK_INVALID_ARGUMENT, "both");
-  node(How()).input(x).absent().input(floats({3}, {1, 2, 2})).expect_bind(LK_INVALID_ARGUMENT,
-                                                                          "4 f32");
-  node(How()).input(x).absent().input(floats({4}, {1, 1, 0, 2})).expect_bind(LK_INVALID_ARGUMENT,
-                                                                             "positive");
-  node(How()).input(x).absent().input(floats({4}, {1, 1, NAN, 2})).expect_bind(LK_INVALID_ARGUMENT,
-                                                                               "positive");
-  node(How()).input(x).absent().input(floats({4}, {1, 1, 3e38f, 3e38f})).expect_bind(
-      LK_OUT_OF_RANGE, "too large");
-  node(How()).input(x).absent().absent().input(ints({1, 1, -4, 4})).expect_bind(
-      LK_INVALID_ARGUMENT, "-4");
-  node(How(), 18).attr("antialias", 1).input(x).absent().input(scales).expect_create(
-      LK_UNSUPPORTED, "antialias");
+  node(How())
+      .input(x)
+      .absent()
+      .input(floats({3}, {1, 2, 2}))
+      .expect_bind(LK_INVALID_ARGUMENT, "4 f32");
+  node(How())
+      .input(x)
+      .absent()
+      .input(floats({4}, {1, 1, 0, 2}))
+      .expect_bind(LK_INVALID_ARGUMENT, "positive");
+  node(How())
+      .input(x)
+      .absent()
+      .input(floats({4}, {1, 1, NAN, 2}))
+      .expect_bind(LK_INVALID_ARGUMENT, "positive");
+  node(How())
+      .input(x)
+      .absent()
+      .input(floats({4}, {1, 1, 3e38f, 3e38f}))
+      .expect_bind(LK_OUT_OF_RANGE, "too large");
+  node(How())
+      .input(x)
+      .absent()
+      .absent()
+      .input(ints({1, 1, -4, 4}))
+      .expect_bind(LK_INVALID_ARGUMENT, "-4");
+  node(How(), 18)
+      .attr("antialias", 1)
+      .input(x)
+      .absent()
+      .input(scales)
+      .expect_create(LK_UNSUPPORTED, "antialias");
   How crop;
   crop.coordinates = "tf_crop_and_resize";
   node(crop).input(x).absent().input(scales).expect_create(LK_UNSUPPORTED, "tf_crop_and_resize");
   How linear;
   linear.mode = "linear";
-  node(linear).input(iota<uint8_t>({2, 2})).absent().input(floats({2}, {2, 2})).expect_bind(
-      LK_UNSUPPORTED, "u8");
+  node(linear)
+      .input(iota<uint8_t>({2, 2}))
+      .absent()
+      .input(floats({2}, {2, 2}))
+      .expect_bind(LK_UNSUPPORTED, "u8");
 }
 
 } // namespace

@@ -137,10 +137,7 @@ TEST(ConstantOfShape, FillsWithZeroOrTheValue) {
       .input(ints({}))
       .expect(tensor<uint8_t>({}, {1}, LK_BOOL))
       .run();
-  OpTester("ConstantOfShape", 9)
-      .input(ints({0, 2}))
-      .expect(lk::floats({0, 2}, {}))
-      .run();
+  OpTester("ConstantOfShape", 9).input(ints({0, 2})).expect(lk::floats({0, 2}, {})).run();
 }
 
 TEST(ConstantOfShape, RefusesBadShapesAndValues) {

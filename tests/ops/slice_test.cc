@@ -15,14 +15,15 @@ using lk::Value;
 std::vector<int64_t> positions(int64_t dim, int64_t start, int64_t end, int64_t step) {
   const auto from_end = [dim](int64_t bound) { return bound < 0 ? bound + dim : bound; };
   std::vector<int64_t> result;
-  for (int64_t i = step > 0 ? 0 : dim - 1; i >= 0 && i < dim; i += step > 0 ? 1 : -1) {
+  for (int64_t i = step > 0 ? 0 : dim - 1; i >= 0 && i<dim; i += step> 0 ? 1 : -1) {
     const int64_t first = step > 0 ? std::max<int64_t>(from_end(start), 0)
                                    : std::clamp<int64_t>(from_end(start), 0, dim - 1);
-    const bool inside = step > 0 ? i >= first && i < from_end(end)
-                                 : i <= first && i > from_end(end);
+    const bool inside =
+        step > 0 ? i >= first && i < from_end(end) : i <= first && i > from_end(end);
     // By unsigned distance, because -step overflows for the least step.
     const uint64_t distance = static_cast<uint64_t>(step > 0 ? i - first : first - i);
-    const uint64_t stride = step > 0 ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
+    const uint64_t stride =
+        step > 0 ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
     if (inside && distance % stride == 0) result.push_back(i);
   }
   return result;
@@ -64,7 +65,11 @@ OpTester slice(const Value &x, const std::vector<Part> &parts, lk_layout layout 
     steps.push_back(parts[i].step);
   }
   OpTester tester("Slice", 13);
-  tester.input(x, layout).input(ints(starts)).input(ints(ends)).input(ints(axes)).input(ints(steps));
+  tester.input(x, layout)
+      .input(ints(starts))
+      .input(ints(ends))
+      .input(ints(axes))
+      .input(ints(steps));
   tester.expect(sliced<T>(x, parts));
   return tester;
 }
@@ -76,7 +81,8 @@ TEST(Slice, HoldsBoundsInTheDimension) {
   for (int64_t step : steps) {
     for (int64_t start : bounds) {
       for (int64_t end : bounds) {
-        SCOPED_TRACE(std::to_string(start) + ":" + std::to_string(end) + ":" + std::to_string(step));
+        SCOPED_TRACE(std::to_string(start) + ":" + std::to_string(end) + ":" +
+                     std::to_string(step));
         slice<int32_t>(x, {{start, end, step}}).run();
         if (HasFatalFailure()) return;
       }
@@ -88,9 +94,9 @@ TEST(Slice, MovesEveryElementSizeAndRank) {
   slice<uint8_t>(iota<uint8_t>({5, 6}), {{1, 4, 1}, {5, 0, -2}}).run();
   slice<int16_t>(iota<int16_t>({4, 3, 5}), {{-1, -5, -1}, {0, 3, 1}, {1, 5, 3}}).run();
   slice<double>(iota<double>({3, 2, 2}), {{0, 2, 1}, {1, 2, 1}, {0, 2, 1}}).run();
-  slice<float>(iota<float>({2, 3, 2, 2, 2, 3, 2, 2}),
-               {{0, 2, 1}, {2, -9, -2}, {0, 1, 1}, {1, 2, 1}, {0, 2, 1}, {0, 3, 2}, {1, -9, -1},
-                {0, 2, 1}})
+  slice<float>(
+      iota<float>({2, 3, 2, 2, 2, 3, 2, 2}),
+      {{0, 2, 1}, {2, -9, -2}, {0, 1, 1}, {1, 2, 1}, {0, 2, 1}, {0, 3, 2}, {1, -9, -1}, {0, 2, 1}})
       .run();
   slice<float>(iota<float>({40, 50, 3}), {{39, -99, -1}, {1, 50, 3}, {0, 2, 1}}).run();
 }
@@ -162,14 +168,30 @@ TEST(Slice, TakesI32AndLeavesAxesAndStepsOut) {
 
 TEST(Slice, NamesWhatIsWrong) {
   const Value x = iota<float>({2, 3});
-  OpTester("Slice", 13).input(x).input(ints({0})).input(ints({1})).input(ints({2})).expect_bind(
-      LK_INVALID_ARGUMENT, "axis 2");
-  OpTester("Slice", 13).input(x).input(ints({0, 0})).input(ints({1, 1})).input(ints({1, -1}))
+  OpTester("Slice", 13)
+      .input(x)
+      .input(ints({0}))
+      .input(ints({1}))
+      .input(ints({2}))
+      .expect_bind(LK_INVALID_ARGUMENT, "axis 2");
+  OpTester("Slice", 13)
+      .input(x)
+      .input(ints({0, 0}))
+      .input(ints({1, 1}))
+      .input(ints({1, -1}))
       .expect_bind(LK_INVALID_ARGUMENT, "once");
-  OpTester("Slice", 13).input(x).input(ints({0, 0})).input(ints({1})).expect_bind(
-      LK_INVALID_ARGUMENT, "2 starts, 1 ends");
-  OpTester("Slice", 13).input(x).input(ints({0})).input(ints({1})).input(ints({0}))
-      .input(ints({0})).expect_bind(LK_INVALID_ARGUMENT, "step 0");
+  OpTester("Slice", 13)
+      .input(x)
+      .input(ints({0, 0}))
+      .input(ints({1}))
+      .expect_bind(LK_INVALID_ARGUMENT, "2 starts, 1 ends");
+  OpTester("Slice", 13)
+      .input(x)
+      .input(ints({0}))
+      .input(ints({1}))
+      .input(ints({0}))
+      .input(ints({0}))
+      .expect_bind(LK_INVALID_ARGUMENT, "step 0");
 }
 
 } // namespace

@@ -70,8 +70,11 @@ TEST(Transpose, ReversesWithoutPerm) {
 }
 
 TEST(Transpose, OfNothingIsNothing) {
-  OpTester("Transpose", 13).attr_ints("perm", {1, 0}).input(iota<float>({0, 4}))
-      .expect(iota<float>({4, 0})).run();
+  OpTester("Transpose", 13)
+      .attr_ints("perm", {1, 0})
+      .input(iota<float>({0, 4}))
+      .expect(iota<float>({4, 0}))
+      .run();
 }
 
 TEST(Transpose, IsAViewWhenOnlyOnesMove) {
@@ -96,8 +99,10 @@ TEST(Transpose, OfNhwcDataLiesInChannelsLast) {
 TEST(Transpose, RefusesABadPerm) {
   const Value x = iota<float>({2, 3});
   const auto refuse = [&](const Dims &perm, const char *part) {
-    OpTester("Transpose", 13).attr_ints("perm", perm).input(x).expect_bind(LK_INVALID_ARGUMENT,
-                                                                           part);
+    OpTester("Transpose", 13)
+        .attr_ints("perm", perm)
+        .input(x)
+        .expect_bind(LK_INVALID_ARGUMENT, part);
   };
   refuse({0}, "perm has 1 values");
   refuse({0, 0}, "once");

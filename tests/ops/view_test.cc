@@ -61,11 +61,16 @@ struct ReshapeCase {
 };
 TEST(Reshape, FollowsTheRules) {
   const ReshapeCase cases[] = {
-      {{2, 3, 4}, {4, 6}, {4, 6}},     {{2, 3, 4}, {-1}, {24}},
-      {{2, 3, 4}, {0, -1}, {2, 12}},   {{2, 3, 4}, {2, 0, 2, -1}, {2, 3, 2, 2}},
-      {{1}, {}, {}},                   {{}, {1, 1}, {1, 1}},
-      {{0, 3, 4}, {0, -1}, {0, 12}},   {{0, 3}, {-1, 3}, {0, 3}},
-      {{0, 3}, {3, 0}, {3, 0}, true},  {{2, 0}, {0, 5, 7}, {0, 5, 7}, true},
+      {{2, 3, 4}, {4, 6}, {4, 6}},
+      {{2, 3, 4}, {-1}, {24}},
+      {{2, 3, 4}, {0, -1}, {2, 12}},
+      {{2, 3, 4}, {2, 0, 2, -1}, {2, 3, 2, 2}},
+      {{1}, {}, {}},
+      {{}, {1, 1}, {1, 1}},
+      {{0, 3, 4}, {0, -1}, {0, 12}},
+      {{0, 3}, {-1, 3}, {0, 3}},
+      {{0, 3}, {3, 0}, {3, 0}, true},
+      {{2, 0}, {0, 5, 7}, {0, 5, 7}, true},
       {{8}, {1, 2, 1, 2, 1, 2, 1, 1}, {1, 2, 1, 2, 1, 2, 1, 1}},
   };
   for (const ReshapeCase &c : cases) {
@@ -141,21 +146,32 @@ TEST(Squeeze, DropsOnes) {
 
 TEST(Squeeze, NamesWhatIsWrong) {
   const Value x = iota<float>({1, 3});
-  OpTester("Squeeze", 11).attr_ints("axes", {1}).input(x).expect_bind(LK_INVALID_ARGUMENT,
-                                                                      "dimension 3, must be 1");
+  OpTester("Squeeze", 11)
+      .attr_ints("axes", {1})
+      .input(x)
+      .expect_bind(LK_INVALID_ARGUMENT, "dimension 3, must be 1");
   OpTester("Squeeze", 13).input(x).input(ints({2})).expect_bind(LK_INVALID_ARGUMENT, "rank 2");
   OpTester("Squeeze", 13).input(x).input(ints({0, -2})).expect_bind(LK_INVALID_ARGUMENT, "once");
-  OpTester("Squeeze", 13).attr_ints("axes", {0}).input(x).expect_create(LK_INVALID_ARGUMENT,
-                                                                        "input 1");
+  OpTester("Squeeze", 13)
+      .attr_ints("axes", {0})
+      .input(x)
+      .expect_create(LK_INVALID_ARGUMENT, "input 1");
   OpTester("Squeeze", 11).input(x).input(ints({0})).expect_bind(LK_INVALID_ARGUMENT, "opset 11");
 }
 
 TEST(Unsqueeze, InsertsOnes) {
   const Value x = iota<float>({3, 5});
-  OpTester("Unsqueeze", 11).attr_ints("axes", {0, 3}).input(x).expect(reshaped(x, {1, 3, 5, 1}))
+  OpTester("Unsqueeze", 11)
+      .attr_ints("axes", {0, 3})
+      .input(x)
+      .expect(reshaped(x, {1, 3, 5, 1}))
       .run();
-  OpTester("Unsqueeze", 13).input(x).input(ints({2, -4})).expect(reshaped(x, {1, 3, 1, 5}))
-      .expect_alias(0).run();
+  OpTester("Unsqueeze", 13)
+      .input(x)
+      .input(ints({2, -4}))
+      .expect(reshaped(x, {1, 3, 1, 5}))
+      .expect_alias(0)
+      .run();
   OpTester("Unsqueeze", 13).input(floats({}, {7})).input(ints({0})).expect(floats({1}, {7})).run();
 }
 

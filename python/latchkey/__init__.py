@@ -1,0 +1,21 @@
+"""Runs ONNX models on oneDNN and builds nothing twice.
+
+    session = latchkey.Session("model.onnx")
+    result = session.run({"x": array})
+"""
+
+from ._context import UNLIMITED, Context
+from ._errors import (DeadlineError, Error, FileError, InvalidArgumentError, MalformedError,
+                      ModelNotFoundError, NotFoundError, OutOfMemoryError, OutOfRangeError,
+                      UnsupportedError, text)
+from ._native import lib
+from ._session import Session, ValueInfo
+
+__all__ = ["UNLIMITED", "Context", "DeadlineError", "Error", "FileError", "InvalidArgumentError",
+           "MalformedError", "ModelNotFoundError", "NotFoundError", "OutOfMemoryError",
+           "OutOfRangeError", "Session", "UnsupportedError", "ValueInfo", "version"]
+
+
+def version() -> str:
+    """The library's version, with those of oneDNN and of the instruction set that it uses."""
+    return text(lib.lk_py_api().version_text())

@@ -1,0 +1,146 @@
+"""Contexts: the cache, the packed weights and the threads that sessions share."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import Any
+
+from ._errors import fail
+from ._native import ffi, lib
+
+UNLIMITED: int = lib.LK_UNLIMITED
+"""As a number of entries or bytes: no limit."""
+
+_CACHE_MODES = {"off": lib.LK_CACHE_OFF, "thread": lib.LK_CACHE_THREAD,
+                "shared": lib.LK_CACHE_SHARED}
+_KINDS = ("name", "value", "run", "user")  # lk_kind
+_KIND_FIELDS = ("hits", "misses", "builds", "failed_builds", "waits", "evictions", "entries",
+                "bytes", "build_ns")
+
+
+def _number(value: int | None, option: str, unset: int, most: int) -> int:
+    if value is None:
+        return unset
+    if not 0 <= value <= most:
+        raise ValueError(f"failed to read option '{option}': {value}, 0 to {most}")
+    return int(value)
+
+
+class Context:
+    """A cache, its limits, and the number of threads: what sessions have in common.
+
+    Options that are ``None`` come from the environment (``LATCHKEY_CACHE`` and so on), then from
+    the defaults. Any number of sessions and threads may use a context at once. It lives until it
+    and the last session in it are gone.
+
+    :param cache: ``"shared"`` (one table for all threads), ``"thread"`` (each thread its own) or
+        ``"off"`` (nothing is kept).
+    :param cache_entries: limit of the cache in entries; 0 disables.
+    :param cache_bytes: limit of the cache in bytes, without packed weights; 0 disables.
+    :param weights_bytes: limit of packed weights in bytes.
+    :param threads: threads of one run.
+    :param verbose: 0 nothing, 1 warnings, 2 information, 3 everything; lines go to stderr.
+    """
+
+    def __init__(self, *, cache: str | None = None, cache_entries: int | None = None,
+                 cache_bytes: int | None = None, weights_bytes: int | None = None,
+                 threads: int | None = None, verbose: int | None = None) -> None:
+        if cache is not None and cache not in _CACHE_MODES:
+            raise ValueError(f"failed to read option 'cache': {cache!r}, one of off, thread, shared")
+        # The library's own checks would let 0 and -1 pass: they mean "not given" there.
+        if threads is not None and threads < 1:
+            raise ValueError(f"failed to read option 'threads': {threads}, at least 1")
+        options = ffi.new("lk_context_options *", {
+            "struct_size": ffi.sizeof("lk_context_options"),
+            "cache_mode": lib.LK_CACHE_DEFAULT if cache is None else _CACHE_MODES[cache],
+            "threads": _number(threads, "threads", 0, 2**31 - 1),
+            "cache_entries": _number(cache_entries, "cache_entries", lib.LK_UNSET, UNLIMITED),
+            "cache_bytes": _number(cache_bytes, "cache_bytes", lib.LK_UNSET, UNLIMITED),
+            "weights_bytes": _number(weights_bytes, "weights_bytes", lib.LK_UNSET, UNLIMITED),
+            "verbose": _number(verbose, "verbose", -1, 2**31 - 1)})
+        made, error = ffi.new("lk_py_context **"), ffi.new("lk_error *")
+        status = lib.lk_py_context_create(options, made, error)
+        if status:
+            fail(status, error)
+        self._pointer = ffi.gc(made[0], lib.lk_py_context_release)
+        self._api = lib.lk_py_api()
+
+    def _native(self) -> Any:
+        return lib.lk_py_context_get(self._pointer)
+
+    @property
+    def threads(self) -> int:
+        """Threads of one run."""
+        return self._api.context_threads(self._native())
+
+    @property
+    def cache(self) -> str:
+        """The cache mode in force."""
+        mode = self._api.context_cache_mode(self._native())
+        return next(name for name, value in _CACHE_MODES.items() if value == mode)
+
+    def set_capacity(self, entries: int | None = None, bytes: int | None = None,
+                     weights_bytes: int | None = None) -> None:
+        """Changes limits; ``None`` leaves one as it is.
+
+        Shrinking evicts before it returns, least recently used first. 0 empties and disables.
+        """
+        error = ffi.new("lk_error *")
+        status = self._api.cache_set_capacity(
+            self._native(), ffi.NULL, _number(entries, "entries", lib.LK_UNSET, UNLIMITED),
+            _number(bytes, "bytes", lib.LK_UNSET, UNLIMITED), error)
+        if not status and weights_bytes is not None:
+            status = self._api.cache_set_weights_capacity(
+                self._native(), _number(weights_bytes, "weights_bytes", 0, UNLIMITED), error)
+        if status:
+            fail(status, error)
+
+    def stats(self) -> dict[str, dict[str, Any]]:
+        """Counters since the context was made, and sizes now.
+
+        ``["cache"][kind]`` for the kinds ``name`` (plans of nodes), ``value`` (primitives), ``run``
+        (run plans of whole graphs) and ``user`` has hits, misses, builds, failed_builds, waits,
+        evictions, entries, bytes and build_ns. ``["cache"]`` itself has the sums and the limits;
+        ``["weights"]`` the packed weights.
+        """
+        stats, error = ffi.new("lk_stats *"), ffi.new("lk_error *")
+        stats.struct_size = ffi.sizeof("lk_stats")
+        status = self._api.cache_stats(self._native(), ffi.NULL, stats, error)
+        if status:
+            fail(status, error)
+        cache: dict[str, Any] = {
+            name: {field: getattr(stats.kind[i], field) for field in _KIND_FIELDS}
+            for i, name in enumerate(_KINDS)}
+        for field in ("entries", "bytes", "peak_bytes", "unlinked_bytes", "capacity_entries",
+                      "capacity_bytes", "ref_primitives", "reorders", "allocations"):
+            cache[field] = getattr(stats, field)
+        return {"cache": cache, "weights": {
+            "entries": stats.weights_entries, "bytes": stats.weights_bytes,
+            "packed": stats.weights_packed, "shared": stats.weights_shared,
+            "capacity_bytes": stats.weights_capacity_bytes}}
+
+    def clear(self) -> None:
+        """Drops every entry of the cache; what is in use goes when its user is done."""
+        error = ffi.new("lk_error *")
+        status = self._api.cache_clear(self._native(), ffi.NULL, error)
+        if status:
+            fail(status, error)
+
+    def trim(self) -> None:
+        """Gives freed memory back to the operating system. Takes milliseconds."""
+        self._api.cache_trim(self._native())
+
+
+_shared: weakref.WeakValueDictionary[tuple, Context] = weakref.WeakValueDictionary()
+_shared_lock = threading.Lock()
+
+
+def shared_context(options: dict[str, Any]) -> Context:
+    """The context of these options that sessions share; it goes with the last of them."""
+    key = tuple(sorted((name, value) for name, value in options.items() if value is not None))
+    with _shared_lock:
+        context = _shared.get(key)
+        if context is None:
+            context = _shared[key] = Context(**options)
+        return context

@@ -1,0 +1,84 @@
+"""The exceptions, and the one place where a status of the library becomes one."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from ._native import ffi, lib
+
+
+class Error(Exception):
+    """A call of the library failed; the text is the library's own sentence.
+
+    ``status`` is the name of the library's status, such as ``"LK_NOT_FOUND"``.
+    """
+
+    status: str
+
+    def __init__(self, message: str, status: str = "LK_INVALID_ARGUMENT") -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status
+
+    def __str__(self) -> str:  # KeyError would print the representation of its argument
+        return self.message
+
+
+class InvalidArgumentError(Error, ValueError):
+    """A name given twice, a wrong type or rank, shapes that do not fit."""
+
+
+class OutOfRangeError(Error, ValueError):
+    """A number outside of its range: an option, an environment variable, a size."""
+
+
+class MalformedError(Error, ValueError):
+    """The model is not a valid ONNX file."""
+
+
+class NotFoundError(Error, KeyError):
+    """The model has no input or output of that name, or an input is missing."""
+
+
+class ModelNotFoundError(Error, FileNotFoundError):
+    """The model's file, or a file that it refers to, is not there."""
+
+
+class FileError(Error, OSError):
+    """Reading the model failed."""
+
+
+class UnsupportedError(Error, NotImplementedError):
+    """An operator, type or opset that the library does not have."""
+
+
+class OutOfMemoryError(Error, MemoryError):
+    """The system, or the allocator, had not enough memory."""
+
+
+class DeadlineError(Error, TimeoutError):
+    """``timeout`` passed before the run was through."""
+
+
+_CLASSES: dict[str, type[Error]] = {
+    "LK_INVALID_ARGUMENT": InvalidArgumentError,
+    "LK_UNSUPPORTED": UnsupportedError,
+    "LK_NOT_FOUND": NotFoundError,
+    "LK_OUT_OF_MEMORY": OutOfMemoryError,
+    "LK_OUT_OF_RANGE": OutOfRangeError,
+    "LK_IO": FileError,
+    "LK_MALFORMED": MalformedError,
+    "LK_DEADLINE": DeadlineError,
+}
+
+
+def text(pointer: Any) -> str:
+    """A C string of the library's; names in a model need not be UTF-8."""
+    return ffi.string(pointer).decode("utf-8", "surrogateescape")
+
+
+def fail(status: int, error: Any, not_found: type[Error] = NotFoundError) -> NoReturn:
+    """Raises the exception of a status; ``not_found`` is what that means in this call."""
+    name = ffi.typeof("lk_status").elements[status]
+    message = text(error.message) or text(lib.lk_py_api().status_text(status))
+    raise (not_found if name == "LK_NOT_FOUND" else _CLASSES.get(name, Error))(message, name)

@@ -1,0 +1,212 @@
+"""Sessions: a model, opened once and run with named arrays."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy
+
+from ._context import Context, shared_context
+from ._errors import ModelNotFoundError, fail, text
+from ._native import ffi, lib
+from ._tensor import fill_input, fill_output, numpy_dtype, take_output
+
+
+class ValueInfo(NamedTuple):
+    """An input or output of a model."""
+
+    name: str
+    dtype: numpy.dtype | None
+    """None where the model leaves it open."""
+    shape: tuple[int | str | None, ...] | None
+    """A dimension that is not fixed is its name, or None; no shape at all: the rank is open."""
+
+
+def _encode(name: str) -> bytes:
+    return name.encode("utf-8", "surrogateescape")
+
+
+class Session:
+    """An ONNX model, ready to run.
+
+    Sessions without ``context`` share one context per set of context options, which lives as long
+    as one of them: equal models have their weights packed once and their primitives built once.
+
+    A session may be run by any number of threads at once; the interpreter's lock is released
+    meanwhile. Output arrays stay valid after the session is closed.
+
+    :param model: path of an ONNX file, or its bytes, which are copied.
+    :param context: the context to open it in; else the shared one of ``context_options``.
+    :param disabled_passes: names of graph passes to leave out, as ``latchkey inspect`` shows them.
+    :param run_plans: False: every operator asks the cache by its name key at each run.
+    :param context_options: ``cache``, ``cache_entries``, ``cache_bytes``, ``weights_bytes``,
+        ``threads``, ``verbose``: see :class:`Context`.
+    """
+
+    def __init__(self, model: str | os.PathLike[str] | bytes | bytearray | memoryview, *,
+                 context: Context | None = None, disabled_passes: Iterable[str] = (),
+                 run_plans: bool | None = None, **context_options: Any) -> None:
+        if context is not None and context_options:
+            raise TypeError("failed to open a model: options of the context "
+                            f"({', '.join(context_options)}) beside context=, either or")
+        self._pointer: Any = None
+        self.context = context or shared_context(context_options)
+        if isinstance(disabled_passes, str):
+            disabled_passes = [disabled_passes]
+        passes = [ffi.new("char[]", _encode(name)) for name in disabled_passes]
+        pass_list = ffi.new("char *[]", passes)
+        options = ffi.new("lk_session_options *", {
+            "struct_size": ffi.sizeof("lk_session_options"), "disabled_passes": pass_list,
+            "n_disabled_passes": len(passes), "run_plans": -1 if run_plans is None else run_plans})
+        path, data = ffi.NULL, ffi.NULL
+        if isinstance(model, (bytes, bytearray, memoryview)):
+            data = ffi.from_buffer(model)
+        else:
+            path = ffi.new("char[]", os.fsencode(model))
+        made, error = ffi.new("lk_py_session **"), ffi.new("lk_error *")
+        status = lib.lk_py_session_open(self.context._pointer, path, data,
+                                        len(data) if data else 0, options, made, error)
+        if status:
+            fail(status, error, not_found=ModelNotFoundError)
+        self._api = lib.lk_py_session_api()
+        self._pointer = ffi.gc(made[0], lib.lk_py_session_release)
+        self.inputs = self._values(self._api.input_count, self._api.input_info)
+        """What the model takes."""
+        self.outputs = self._values(self._api.output_count, self._api.output_info)
+        """What the model gives."""
+        self.metadata = self._read_metadata()
+        """Metadata of the file."""
+        self._names = {value.name: ffi.new("char[]", _encode(value.name))
+                       for value in self.inputs + self.outputs}
+
+    def run(self, inputs: Mapping[str, Any], outputs: Sequence[str] | None = None,
+            out: Mapping[str, numpy.ndarray] | None = None,
+            timeout: float | None = None) -> dict[str, numpy.ndarray]:
+        """Runs the model.
+
+        C-contiguous and aligned arrays are read in place; others are copied first. Types are never
+        converted.
+
+        :param inputs: an array for each input of the model.
+        :param outputs: names of the outputs that are wanted; None: all.
+        :param out: arrays that outputs are written to; type and number of elements must be those
+            of the result, and the memory must not overlap an input's.
+        :param timeout: seconds; :class:`DeadlineError` when they have passed before the first
+            operator, which a long build can cause. A run that computes is not interrupted.
+        :returns: the outputs by name; those in ``out`` are the arrays given there, the others own
+            memory of the library's, without a copy.
+        """
+        session = self._handle()
+        out = {} if out is None else out
+        if isinstance(outputs, str):
+            raise TypeError(f"failed to run: outputs is the text {outputs!r}, a list is needed")
+        wanted = [value.name for value in self.outputs] if outputs is None else list(outputs)
+        wanted += [name for name in out if name not in wanted]
+
+        alive: list[Any] = []  # what the tensors point to
+        given = ffi.new("lk_named_tensor[]", len(inputs))
+        for tensor, (name, value) in zip(given, inputs.items()):
+            alive.append(self._set_name(tensor, name))
+            alive.append(fill_input(tensor.tensor, value, name))
+        results = ffi.new("lk_named_tensor[]", len(wanted))
+        for tensor, name in zip(results, wanted):
+            alive.append(self._set_name(tensor, name))
+            if name in out:
+                fill_output(tensor.tensor, out[name], name)
+        options = ffi.NULL
+        if timeout is not None:
+            options = ffi.new("lk_run_options *", {
+                "struct_size": ffi.sizeof("lk_run_options"),
+                "deadline_ns": max(1, time.monotonic_ns() + int(timeout * 1e9))})
+
+        error = ffi.new("lk_error *")
+        status = lib.lk_py_session_run(session, given, len(given), results, len(results), options,
+                                       error)
+        if status:
+            fail(status, error)
+        arrays = {}
+        for tensor, name in zip(results, wanted):
+            arrays[name] = out[name] if name in out else take_output(session, tensor.tensor)
+        return arrays
+
+    def stats(self) -> dict[str, dict[str, Any]]:
+        """Those of the context (:meth:`Context.stats`), and ``["session"]``: this session's alone."""
+        stats, error = ffi.new("lk_session_stats *"), ffi.new("lk_error *")
+        stats.struct_size = ffi.sizeof("lk_session_stats")
+        status = self._api.stats(self._native(), stats, error)
+        if status:
+            fail(status, error)
+        fields = (name for name, _ in ffi.typeof("lk_session_stats").fields)
+        own = {name: getattr(stats, name) for name in fields if name != "struct_size"}
+        return {**self.context.stats(), "session": own}
+
+    def clear(self) -> None:
+        """Drops the cache entries of this session, and nobody else's."""
+        error = ffi.new("lk_error *")
+        context = self.context
+        status = context._api.cache_clear(context._native(), self._api.executor(self._native()),
+                                          error)
+        if status:
+            fail(status, error)
+
+    def close(self) -> None:
+        """Ends the session, after the runs that are on and when no output array is left.
+
+        Closing twice is allowed; a ``with`` block closes at its end.
+        """
+        self._pointer = None
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if self._pointer is None:
+            return "<latchkey.Session, closed>"
+        names = [", ".join(value.name for value in values) for values in (self.inputs, self.outputs)]
+        return f"<latchkey.Session {names[0]} -> {names[1]}>"
+
+    def _handle(self) -> Any:
+        pointer = self._pointer
+        if pointer is None:
+            raise ValueError("failed to use a session: it is closed")
+        return pointer
+
+    def _native(self) -> Any:
+        return lib.lk_py_session_get(self._handle())
+
+    def _set_name(self, tensor: Any, name: str) -> Any:
+        kept = self._names.get(name)
+        if kept is None:  # the library says what is wrong with it
+            kept = ffi.new("char[]", _encode(name))
+        tensor.name = kept
+        return kept
+
+    def _values(self, count: Any, info: Any) -> tuple[ValueInfo, ...]:
+        native = self._native()
+        value, error = ffi.new("lk_value_info *"), ffi.new("lk_error *")
+        found = []
+        for i in range(count(native)):
+            value.struct_size = ffi.sizeof("lk_value_info")
+            status = info(native, i, value, error)
+            if status:
+                fail(status, error)
+            shape = None
+            if value.rank >= 0:
+                shape = tuple(value.dims[d] if value.dims[d] >= 0 else text(value.symbols[d]) or None
+                              for d in range(value.rank))
+            found.append(ValueInfo(text(value.name), numpy_dtype(value.dtype), shape))
+        return tuple(found)
+
+    def _read_metadata(self) -> dict[str, str]:
+        native, found, i = self._native(), {}, 0
+        while key := self._api.metadata_key(native, i):
+            value = self._api.metadata_value(native, key)
+            found[text(key)] = text(value) if value else ""
+            i += 1
+        return found

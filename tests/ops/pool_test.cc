@@ -1,0 +1,179 @@
+// MaxPool, AveragePool and GlobalAveragePool against plain loops.
+#include "tests/ops/reference.h"
+
+namespace {
+
+using lk::Dims;
+using lk::Draw;
+using lk::OpTester;
+using lk::random;
+using lk::Value;
+using lk::ref::Pool;
+using lk::ref::Window;
+
+// ceil_mode: one more window where there is a rest, unless it would begin in the padding at the end.
+Dims pool_sizes(const Dims &in, const Window &window, bool ceil_mode) {
+  Dims out;
+  for (size_t i = 0; i < in.size(); i++) {
+    int64_t count = 0;
+    const int64_t padded = in[i] + window.begin[i] + window.end[i];
+    for (int64_t at = 0;; at += window.strides[i], count++) {
+      const bool fits = at + window.extent(i) <= padded;
+      const bool begins_inside = at < in[i] + window.begin[i];
+      if (!fits && !(ceil_mode && begins_inside && at - window.strides[i] + window.extent(i) < padded)) {
+        break;
+      }
+    }
+    out.push_back(count);
+  }
+  return out;
+}
+
+void check(Draw &draw, size_t spatial, Pool kind) {
+  Window window;
+  Dims x_dims = {draw.in(1, 3), draw.in(1, 9)};
+  const bool dilated = kind == Pool::MAX && draw.maybe();
+  for (size_t i = 0; i < spatial; i++) {
+    window.kernel.push_back(draw.in(1, 4));
+    window.strides.push_back(draw.in(1, 3));
+    window.dilations.push_back(dilated ? draw.in(1, 2) : 1);
+    window.begin.push_back(draw.in(0, window.kernel[i] - 1));
+    window.end.push_back(draw.in(0, window.kernel[i] - 1));
+    x_dims.push_back(window.extent(i) + draw.in(0, spatial == 3 ? 4 : 9));
+  }
+  const std::string auto_pad =
+      draw.of<std::string>({"", "", "", "SAME_UPPER", "SAME_LOWER", "VALID"});
+  const bool ceil_mode = kind != Pool::MEAN_WITH_PADDING && auto_pad.empty() && draw.maybe();
+  if (!auto_pad.empty()) {
+    window.begin.assign(spatial, 0);
+    window.end.assign(spatial, 0);
+  }
+  const Dims in = lk::ref::spatial(x_dims);
+  if (auto_pad.size() > 5) lk::ref::same_padding(in, auto_pad == "SAME_UPPER", &window);
+  Dims out = pool_sizes(in, window, ceil_mode);
+  SCOPED_TRACE("x " + lk::text_of(x_dims) + ", kernel " + lk::text_of(window.kernel) +
+               ", strides " + lk::text_of(window.strides) + ", dilations " +
+               lk::text_of(window.dilations) + ", pads " + lk::text_of(window.begin) +
+               lk::text_of(window.end) + " " + auto_pad + (ceil_mode ? " ceil" : "") +
+               (kind == Pool::MEAN_WITH_PADDING ? " with padding" : ""));
+  const Value x = random(x_dims, draw.seed());
+  OpTester tester(kind == Pool::MAX ? "MaxPool" : "AveragePool", 12);
+  tester.attr_ints("kernel_shape", window.kernel).attr_ints("strides", window.strides);
+  if (dilated) tester.attr_ints("dilations", window.dilations);
+  Dims pads = window.begin;
+  pads.insert(pads.end(), window.end.begin(), window.end.end());
+  if (auto_pad.empty()) tester.attr_ints("pads", pads);
+  else tester.attr_text("auto_pad", auto_pad);
+  if (ceil_mode) tester.attr("ceil_mode", 1);
+  if (kind == Pool::MEAN_WITH_PADDING) tester.attr("count_include_pad", 1);
+  tester.input(x, draw.layout(x_dims.size())).wish(draw.wish(x_dims.size()));
+  tester.expect(lk::ref::pool(x, kind, window, out)).run();
+}
+
+void check_all(Pool kind) {
+  for (size_t spatial = 1; spatial <= 3; spatial++) {
+    Draw draw(static_cast<unsigned>(spatial));
+    for (int i = 0; i < 30; i++) {
+      check(draw, spatial, kind);
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(MaxPool, MatchesPlainLoops) {
+  check_all(Pool::MAX);
+}
+TEST(AveragePool, MatchesPlainLoops) {
+  check_all(Pool::MEAN);
+}
+TEST(AveragePool, CountsPaddingWhenAsked) {
+  check_all(Pool::MEAN_WITH_PADDING);
+}
+
+// torch.nn.MaxPool2d(1, stride=2, ceil_mode=True) and the case of the ONNX test suite.
+TEST(MaxPool, RoundsUp) {
+  OpTester("MaxPool", 12)
+      .attr_ints("kernel_shape", {3, 3})
+      .attr_ints("strides", {2, 2})
+      .attr("ceil_mode", 1)
+      .input(lk::floats({1, 1, 4, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}))
+      .expect(lk::floats({1, 1, 2, 2}, {11, 12, 15, 16}))
+      .run();
+  OpTester("MaxPool", 12)
+      .attr_ints("kernel_shape", {1, 1})
+      .attr_ints("strides", {2, 2})
+      .attr("ceil_mode", 1)
+      .input(lk::floats({1, 1, 2, 2}, {1, 2, 3, 4}))
+      .expect(lk::floats({1, 1, 1, 1}, {1}))
+      .run();
+}
+
+TEST(MaxPool, FindsNegativeNumbersBesidePadding) {
+  OpTester("MaxPool", 12)
+      .attr_ints("kernel_shape", {3})
+      .attr_ints("pads", {1, 1})
+      .input(lk::floats({1, 1, 3}, {-3, -2, -5}))
+      .expect(lk::floats({1, 1, 3}, {-2, -2, -2}))
+      .run();
+}
+
+TEST(GlobalAveragePool, MatchesPlainLoops) {
+  Draw draw(1);
+  for (size_t spatial = 1; spatial <= 3; spatial++) {
+    for (int i = 0; i < 10; i++) {
+      Dims dims = draw.dims(2 + spatial, 1, 9);
+      SCOPED_TRACE(lk::text_of(dims));
+      const Dims in = lk::ref::spatial(dims), ones(spatial, 1), none(spatial, 0);
+      const Value x = random(dims, draw.seed());
+      OpTester("GlobalAveragePool", 1)
+          .input(x, draw.layout(dims.size()))
+          .wish(draw.wish(dims.size()))
+          .expect(lk::ref::pool(x, Pool::MEAN, {in, ones, ones, none, none}, ones))
+          .run();
+    }
+  }
+}
+
+TEST(Pool, OfNothingIsNothing) {
+  for (const char *op : {"MaxPool", "AveragePool"}) {
+    OpTester(op, 12)
+        .attr_ints("kernel_shape", {2, 2})
+        .input(lk::floats({0, 3, 4, 4}, {}))
+        .expect(lk::floats({0, 3, 3, 3}, {}))
+        .run();
+  }
+  OpTester("GlobalAveragePool", 1)
+      .input(lk::floats({0, 3, 4, 4}, {}))
+      .expect(lk::floats({0, 3, 1, 1}, {}))
+      .run();
+}
+
+TEST(Pool, NamesWhatIsWrong) {
+  const Value x = random({1, 2, 5, 5}, 1);
+  const auto pool = [](const char *op, const Value &value) {
+    OpTester tester(op, 12);
+    tester.input(value);
+    return tester;
+  };
+  pool("MaxPool", x).expect_bind(LK_INVALID_ARGUMENT, "'kernel_shape' is missing");
+  pool("MaxPool", x).attr_ints("kernel_shape", {2}).expect_bind(LK_INVALID_ARGUMENT,
+                                                                "'kernel_shape' has 1 values");
+  pool("MaxPool", x).attr_ints("kernel_shape", {6, 2}).expect_bind(LK_INVALID_ARGUMENT,
+                                                                   "smaller than the window");
+  pool("MaxPool", x)
+      .attr_ints("kernel_shape", {2, 2})
+      .attr("storage_order", 1)
+      .expect_create(LK_UNSUPPORTED, "storage_order");
+  pool("MaxPool", lk::iota<uint8_t>({1, 2, 5, 5}))
+      .attr_ints("kernel_shape", {2, 2})
+      .expect_bind(LK_UNSUPPORTED, "u8");
+  pool("AveragePool", random({2, 5}, 1))
+      .attr_ints("kernel_shape", {2})
+      .expect_bind(LK_INVALID_ARGUMENT, "rank 2");
+  pool("GlobalAveragePool", random({2, 5}, 1)).expect_bind(LK_INVALID_ARGUMENT, "rank 2");
+  pool("GlobalAveragePool", lk::iota<double>({1, 2, 5})).expect_bind(LK_UNSUPPORTED, "f64");
+  pool("MaxPool", x).attr_ints("kernel_shape", {2, 2}).expect(x).expect(x).expect_create(
+      LK_UNSUPPORTED, "Indices");
+}
+
+} // namespace
