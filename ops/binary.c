@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ops/copy.h"
 #include "ops/eltwise.h"
 #include "ops/expand.h"
 #include "ops/integer.h"
@@ -193,7 +194,11 @@ static lk_status infer_sum(const lk_op_node *node, const lk_tensor *inputs, lk_t
 /* One after the other: ((a + b) + c) + ..., each a binary addition with broadcasting. */
 static lk_status plan_sum(lk_planner *planner, lk_error *error) {
   const uint32_t count = lk_planner_node(planner)->n_operands;
-  if (count == 1) return lk_planner_view(planner, 0, LK_LAYOUT_ANY, error);
+  if (count == 1) {
+    return lk_planner_node(planner)->n_post_ops > 0
+               ? lk_plan_eltwise(planner, dnnl_eltwise_linear, 1.0F, 0, error)
+               : lk_plan_same(planner, 0, error);
+  }
   if (count == 2) return plan_binary(planner, dnnl_binary_add, true, error);
   lk_status status = LK_OK;
   const lk_tensor_desc *to = lk_planner_output_desc(planner, 0);

@@ -130,8 +130,10 @@ lk_status lk_window_resolve_transposed(const lk_window *window, uint32_t rank, c
                      "spatial dimension %" PRIu32 " is %" PRId64 ", at most 2^40 with the stride",
                      i, in[i]);
     }
+    LK_TRY(check_range("output_padding", extra, 0, error));
     const int64_t full = (in[i] - 1) * out->strides[i] + extent + extra;
     if (output_shape != NULL) {
+      LK_TRY(check_range("output_shape", output_shape[i], 1, error));
       out->out[i] = output_shape[i];
       split_padding(full - out->out[i],
                     window->auto_pad == LK_PAD_SAME_UPPER ? LK_PAD_SAME_UPPER : LK_PAD_SAME_LOWER,
@@ -152,7 +154,8 @@ lk_status lk_window_resolve_transposed(const lk_window *window, uint32_t rank, c
     /* as oneDNN counts it: output_padding is negative padding at the end */
     out->end[i] = (in[i] - 1) * out->strides[i] + extent - out->begin[i] - out->out[i];
   }
-  return LK_OK;
+cleanup:
+  return status;
 }
 
 void lk_window_key(const lk_window_shape *shape, lk_key_builder *key) {
