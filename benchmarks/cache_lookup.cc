@@ -64,8 +64,8 @@ lk_key *fixed_part(Op op, uint32_t number) {
   const int64_t pairs[] = {1, 1};
   const int64_t one[] = {1};
   if (op == Op::convolution) {
-    for (const uint32_t name : {LK_WORD_STRIDES, LK_WORD_DILATIONS, LK_WORD_PADS_BEGIN,
-                                LK_WORD_PADS_END}) {
+    for (const uint32_t name :
+         {LK_WORD_STRIDES, LK_WORD_DILATIONS, LK_WORD_PADS_BEGIN, LK_WORD_PADS_END}) {
       lk_key_add_attr(&builder, name, pairs, 2);
     }
     lk_key_add_attr(&builder, LK_WORD_GROUPS, one, 1);
@@ -89,9 +89,12 @@ lk_key *fixed_part(Op op, uint32_t number) {
 std::vector<lk_tensor_desc> inputs_of(Op op, int which) {
   const int64_t width = 32 + 8 * which;
   switch (op) {
-  case Op::matmul: return {shape({1, width, 256}), shape({256, 256})};
-  case Op::convolution: return {shape({1, 64, 28, width}), shape({64, 64, 3, 3}), shape({64})};
-  default: return {shape({1, width, 256}), shape({256}), shape({256})};
+  case Op::matmul:
+    return {shape({1, width, 256}), shape({256, 256})};
+  case Op::convolution:
+    return {shape({1, 64, 28, width}), shape({64, 64, 3, 3}), shape({64})};
+  default:
+    return {shape({1, width, 256}), shape({256}), shape({256})};
   }
 }
 
@@ -144,7 +147,9 @@ lk_status build(void *, lk_built *out, lk_error *) {
   *out = {&the_value, 1000, nullptr, nullptr};
   return LK_OK;
 }
-lk_status build_nothing(void *, lk_built *, lk_error *) { return LK_INTERNAL; }
+lk_status build_nothing(void *, lk_built *, lk_error *) {
+  return LK_INTERNAL;
+}
 
 class KeyedCache {
 public:
@@ -261,8 +266,8 @@ public:
   }
 
 private:
-  static constexpr const char *SUFFIXES[] = {"@conv_pd", "@conv_p", "@src_mem_p",
-                                             "@weights_mem_p", "@dst_mem_p"};
+  static constexpr const char *SUFFIXES[] = {"@conv_pd", "@conv_p", "@src_mem_p", "@weights_mem_p",
+                                             "@dst_mem_p"};
   const Calls &calls_;
   std::vector<std::string> names_;
   std::unordered_map<std::string, void *> blobs_;
@@ -308,8 +313,8 @@ public:
     dnnl_status_t status = dnnl_success;
     switch (op) {
     case Op::matmul:
-      status = dnnl_matmul_primitive_desc_create(&pd, engine_, rows_, matrix_, nullptr, rows_,
-                                                 plain_);
+      status =
+          dnnl_matmul_primitive_desc_create(&pd, engine_, rows_, matrix_, nullptr, rows_, plain_);
       break;
     case Op::convolution:
       status = dnnl_convolution_forward_primitive_desc_create(
@@ -397,12 +402,13 @@ template <typename Get> std::function<void(int, const Order &)> each_call(Get ge
   };
 }
 
+// A call's shapes against those that the last plan was bound for. Descriptions have no padding, and
+// zeros behind their rank: equal bytes are equal descriptions.
 bool unchanged(const std::vector<lk_tensor_desc> &had, const std::vector<lk_tensor_desc> &has) {
-  bool same = true;
   for (size_t i = 0; i < had.size(); i++) {
-    same = same && std::memcmp(&had[i], &has[i], sizeof had[i]) == 0;
+    if (std::memcmp(&had[i], &has[i], sizeof had[i]) != 0) return false;
   }
-  return same;
+  return true;
 }
 
 } // namespace
@@ -424,27 +430,57 @@ int main() {
   };
   const auto shared_hits = each_call([&](int n, int w) { shared.get(n, w, build); });
   std::vector<Row> rows = {
-      {"convolution, per-thread cache", "60", 1, 4,
-       each_call([&](int n, int w) { per_thread.get(n, w); }), {}},
+      {"convolution, per-thread cache",
+       "60",
+       1,
+       4,
+       each_call([&](int n, int w) { per_thread.get(n, w); }),
+       {}},
       {"convolution, shared cache", "", 1, 4, shared_hits, {}},
       {"convolution, shared cache, 2 threads", "90", 2, 20, shared_hits, {}},
-      {"matmul, shared cache", "", 1, 4, each_call([&](int n, int w) { matmul_cache.get(n, w); }),
+      {"matmul, shared cache",
+       "",
+       1,
+       4,
+       each_call([&](int n, int w) { matmul_cache.get(n, w); }),
        {}},
-      {"layer norm, shared cache", "", 1, 4,
-       each_call([&](int n, int w) { layer_norm_cache.get(n, w); }), {}},
-      {"key of a convolution alone, no look-up", "", 1, 4, each_call([&](int n, int w) {
+      {"layer norm, shared cache",
+       "",
+       1,
+       4,
+       each_call([&](int n, int w) { layer_norm_cache.get(n, w); }),
+       {}},
+      {"key of a convolution alone, no look-up",
+       "",
+       1,
+       4,
+       each_call([&](int n, int w) {
          convolution.with_key(n, w, [&](const lk_key &key) { sink = key.hash == 0; });
        }),
        {}},
-      {"shapes unchanged", "10", 1, 20, each_call([&](int, int w) {
-         sink = unchanged(convolution.inputs[w], same.inputs[w]);
-       }),
+      {"shapes unchanged",
+       "10",
+       1,
+       20,
+       each_call([&](int, int w) { sink = unchanged(convolution.inputs[w], same.inputs[w]); }),
        {}},
-      {"one lock around one table", "", 1, 4, each_call([&](int n, int w) { locked.get(n, w); }),
+      {"one lock around one table",
+       "",
+       1,
+       4,
+       each_call([&](int n, int w) { locked.get(n, w); }),
        {}},
-      {"one lock around one table, 2 threads", "", 2, 20,
-       each_call([&](int n, int w) { locked.get(n, w); }), {}},
-      {"string key and five look-ups", "", 1, 2, each_call([&](int n, int w) { strings.get(n, w); }),
+      {"one lock around one table, 2 threads",
+       "",
+       2,
+       20,
+       each_call([&](int n, int w) { locked.get(n, w); }),
+       {}},
+      {"string key and five look-ups",
+       "",
+       1,
+       2,
+       each_call([&](int n, int w) { strings.get(n, w); }),
        {}},
       {"oneDNN's cache: matmul", "", 1, 1, ask(Op::matmul), {}},
       {"oneDNN's cache: convolution", "", 1, 1, ask(Op::convolution), {}},

@@ -21,7 +21,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 import latchkey
 
-LINES = ("Every lock has a key.", "Latchkey 0.1 asks by key, builds once", "and 3 * 7 = 21")
+LINES = ("Every lock has a key.", "Latchkey 0.1 asks by key, builds once", "Open 7 days, 24 hours.")
 HEIGHT = 48  # of a line, as the model was trained
 KINDS = {"name": "plans of nodes", "value": "primitives", "run": "run plans"}
 

@@ -5,7 +5,7 @@
 #include "plugin/base/alloc.h"
 #include "plugin/base/status.h"
 
-/* What a value is charged that claims more than can be added up: fits nowhere, if there is a limit. */
+/* What a value is charged that claims more than can be added up. */
 #define HUGE_BYTES (LK_UNLIMITED / 4)
 
 static uint64_t charge_of(uint64_t value_bytes, const lk_key *key) {

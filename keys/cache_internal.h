@@ -6,7 +6,7 @@
  * their own. A handle of a front holds one reference to `self`.
  *
  * Locks, each taken after those before it:
- *   registry   (process)  threads' lists of tables, and that a cache lives while a thread ends in it
+ *   registry   (process)  threads' lists of tables; holds up a cache's end while a thread ends in it
  *   sweep      (cache)    removing entries, by whatever way
  *   tables     (cache)    the list of threads' tables
  *   busy       (table)    a thread's table; a spin lock held for a few dozen instructions, or while

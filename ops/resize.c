@@ -1,8 +1,5 @@
 /* Resize: nearest, linear and cubic interpolation. Where oneDNN's resampling computes the same, it
- * does; all else is resize_kernel.c, from tables of taps that are made here.
- *
- * Coordinates follow the ONNX specification; where it leaves precision open: a scale that is given
- * is used in float, as other runtimes do, and one that follows from sizes as an exact ratio. */
+ * does; all else is resize_kernel.c, from tables of taps (resize_taps.c). */
 #include "ops/resize.h"
 
 #include <inttypes.h>
@@ -14,27 +11,6 @@
 #include "plugin/base/status.h"
 #include "plugin/base/tensor.h"
 
-typedef enum coordinates {
-  HALF_PIXEL,
-  PYTORCH_HALF_PIXEL,
-  ALIGN_CORNERS,
-  ASYMMETRIC,
-  HALF_PIXEL_SYMMETRIC,
-  TF_CROP_AND_RESIZE
-} coordinates;
-
-typedef enum rounding { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL, FLOOR_UP_CEIL_DOWN } rounding;
-typedef enum policy { STRETCH, NOT_LARGER, NOT_SMALLER } policy;
-
-typedef struct resize_params {
-  uint32_t mode; /* lk_resize_mode */
-  uint32_t coordinates, rounding, policy;
-  bool exclude_outside, axes_given;
-  float cubic;
-  uint32_t n_axes;
-  int64_t axes[LK_MAX_RANK];
-} resize_params;
-
 static void parse(lk_attrs *attrs, void *params) {
   static const char *const modes[] = {"nearest", "linear", "cubic"};
   static const char *const coordinate_names[] = {"half_pixel",           "pytorch_half_pixel",
@@ -43,23 +19,23 @@ static void parse(lk_attrs *attrs, void *params) {
   static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
                                           "ceil"};
   static const char *const policies[] = {"stretch", "not_larger", "not_smaller"};
-  resize_params *resize = params;
+  lk_resize_params *resize = params;
   int32_t opset = attrs->node->opset;
   resize->mode = lk_attrs_choice(attrs, "mode", modes, opset < 11 ? 2 : 3, LK_RESIZE_NEAREST);
   if (opset < 11) {
     /* Neither is an attribute yet; so what Resize did before them, in the usual implementations. */
-    resize->coordinates = ASYMMETRIC;
-    resize->rounding = FLOOR_UP_CEIL_DOWN;
+    resize->coordinates = LK_ASYMMETRIC;
+    resize->rounding = LK_FLOOR_UP_CEIL_DOWN;
     return;
   }
   resize->coordinates =
-      lk_attrs_choice(attrs, "coordinate_transformation_mode", coordinate_names, 6, HALF_PIXEL);
-  if (resize->coordinates == TF_CROP_AND_RESIZE) {
+      lk_attrs_choice(attrs, "coordinate_transformation_mode", coordinate_names, 6, LK_HALF_PIXEL);
+  if (resize->coordinates == LK_TF_CROP_AND_RESIZE) {
     lk_attrs_fail(attrs, LK_UNSUPPORTED,
                   "attribute coordinate_transformation_mode: tf_crop_and_resize, which is not "
                   "supported");
   }
-  resize->rounding = lk_attrs_choice(attrs, "nearest_mode", roundings, 4, PREFER_FLOOR);
+  resize->rounding = lk_attrs_choice(attrs, "nearest_mode", roundings, 4, LK_PREFER_FLOOR);
   resize->cubic = lk_attrs_float(attrs, "cubic_coeff_a", -0.75f);
   resize->exclude_outside = lk_attrs_int(attrs, "exclude_outside", 0) != 0;
   if (opset < 18) return;
@@ -68,16 +44,10 @@ static void parse(lk_attrs *attrs, void *params) {
   }
   resize->axes_given = lk_attrs_has(attrs, "axes");
   resize->n_axes = lk_attrs_ints(attrs, "axes", resize->axes, LK_MAX_RANK);
-  resize->policy = lk_attrs_choice(attrs, "keep_aspect_ratio_policy", policies, 3, STRETCH);
+  resize->policy = lk_attrs_choice(attrs, "keep_aspect_ratio_policy", policies, 3, LK_STRETCH);
 }
 
 /* ---- how long each dimension becomes ---- */
-
-typedef struct stretch {
-  int64_t in, out;
-  bool ratio;   /* the scale is exactly out / in */
-  double scale; /* else this, which is a float's value when it was given */
-} stretch;
 
 static bool is_given(const lk_op_node *node, const lk_tensor *inputs, uint32_t index) {
   return node->n_inputs > index && inputs[index].desc.dtype != LK_DTYPE_NONE &&
@@ -133,17 +103,18 @@ static lk_status length_of(double scale, int64_t in, int64_t *out, lk_error *err
 }
 
 /* Sizes under a policy other than stretch: one scale for all axes, that of the tightest or widest. */
-static lk_status keep_ratio(const resize_params *params, const uint32_t *axes, uint32_t n_axes,
-                            const int64_t *sizes, stretch stretches[LK_MAX_RANK], lk_error *error) {
+static lk_status keep_ratio(const lk_resize_params *params, const uint32_t *axes, uint32_t n_axes,
+                            const int64_t *sizes, lk_stretch stretches[LK_MAX_RANK],
+                            lk_error *error) {
   double scale = 0;
   for (uint32_t i = 0; i < n_axes; i++) {
     if (stretches[axes[i]].in == 0) continue;
     double own = (double)sizes[i] / (double)stretches[axes[i]].in;
-    bool take = scale == 0 || (params->policy == NOT_LARGER ? own < scale : own > scale);
+    bool take = scale == 0 || (params->policy == LK_NOT_LARGER ? own < scale : own > scale);
     if (take) scale = own;
   }
   for (uint32_t i = 0; i < n_axes; i++) {
-    stretch *s = &stretches[axes[i]];
+    lk_stretch *s = &stretches[axes[i]];
     double length = floor(scale * (double)s->in + 0.5);
     if (length >= 0x1p62) {
       return lk_fail(error, LK_OUT_OF_RANGE, "failed to resize %" PRId64 ": scale %g, too large",
@@ -157,14 +128,15 @@ static lk_status keep_ratio(const resize_params *params, const uint32_t *axes, u
 }
 
 static lk_status read_stretches(const lk_op_node *node, const lk_tensor *inputs,
-                                stretch stretches[LK_MAX_RANK], lk_error *error) {
-  const resize_params *params = node->params;
+                                lk_stretch stretches[LK_MAX_RANK], lk_error *error) {
+  const lk_resize_params *params = node->params;
   const lk_tensor_desc *from = &inputs[0].desc;
   uint32_t scales_at = node->opset < 11 ? 1 : 2, sizes_at = 3;
   bool by_scales = is_given(node, inputs, scales_at);
   bool by_sizes = node->opset >= 11 && is_given(node, inputs, sizes_at);
   for (uint32_t i = 0; i < from->rank; i++) {
-    stretches[i] = (stretch){.in = from->dims[i], .out = from->dims[i], .ratio = true, .scale = 1};
+    stretches[i] =
+        (lk_stretch){.in = from->dims[i], .out = from->dims[i], .ratio = true, .scale = 1};
   }
   if (from->rank == 0) return LK_OK;
   if (by_scales == by_sizes) {
@@ -192,7 +164,7 @@ static lk_status read_stretches(const lk_op_node *node, const lk_tensor *inputs,
   if (by_scales) {
     LK_TRY(read_scales(&inputs[scales_at], n_axes, scales, error));
     for (uint32_t i = 0; i < n_axes; i++) {
-      stretch *s = &stretches[axes[i]];
+      lk_stretch *s = &stretches[axes[i]];
       s->scale = scales[i];
       LK_TRY(length_of(s->scale, s->in, &s->out, error));
       s->ratio = (double)s->in * s->scale == (double)s->out;
@@ -200,7 +172,8 @@ static lk_status read_stretches(const lk_op_node *node, const lk_tensor *inputs,
     return LK_OK;
   }
   LK_TRY(read_sizes(&inputs[sizes_at], n_axes, sizes, error));
-  if (params->policy != STRETCH) return keep_ratio(params, axes, n_axes, sizes, stretches, error);
+  if (params->policy != LK_STRETCH)
+    return keep_ratio(params, axes, n_axes, sizes, stretches, error);
   for (uint32_t i = 0; i < n_axes; i++) {
     stretches[axes[i]].out = sizes[i];
     if (stretches[axes[i]].in > 0) {
@@ -213,9 +186,9 @@ cleanup:
 
 static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
                        lk_error *error) {
-  const resize_params *params = node->params;
+  const lk_resize_params *params = node->params;
   const lk_tensor_desc *from = &inputs[0].desc;
-  stretch stretches[LK_MAX_RANK];
+  lk_stretch stretches[LK_MAX_RANK];
   lk_status status = read_stretches(node, inputs, stretches, error);
   if (status != LK_OK) return status;
   lk_tensor_desc to = {.dtype = from->dtype, .rank = from->rank};
@@ -244,110 +217,31 @@ static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tenso
   return lk_tensor_size(&outputs[0], "the resized tensor", NULL, NULL, error);
 }
 
-/* ---- taps: which elements each output element is made of ---- */
-
-/* Where output position `x` lies in the input. */
-static double original(const resize_params *params, const stretch *s, int64_t x) {
-  double in = (double)s->in, out = (double)s->out, at = (double)x;
-  /* The width that the scale gives may have a fraction, which the output has not. */
-  double width = s->ratio ? out : in * s->scale;
-  /* (at + shift) / scale, see the top of the file for the precision. */
-  double half = s->ratio ? (at + 0.5) * in / out - 0.5
-                         : (double)(((float)at + 0.5f) / (float)s->scale - 0.5f);
-  switch ((coordinates)params->coordinates) {
-  case ALIGN_CORNERS:
-    return width == 1 ? 0 : at * (in - 1) / (width - 1);
-  case ASYMMETRIC:
-    return s->ratio ? at * in / out : (double)((float)at / (float)s->scale);
-  case PYTORCH_HALF_PIXEL:
-    return s->out == 1 ? 0 : half;
-  case HALF_PIXEL_SYMMETRIC:
-    return in / 2 * (1 - out / width) + half;
-  default:
-    return half;
-  }
-}
-
-static double round_coordinate(uint32_t how, double x, bool shrinks) {
-  switch ((rounding)how) {
-  case PREFER_FLOOR:
-    return ceil(x - 0.5);
-  case PREFER_CEIL:
-    return floor(x + 0.5);
-  case CEIL:
-    return ceil(x);
-  case FLOOR_UP_CEIL_DOWN:
-    return shrinks ? ceil(x) : floor(x);
-  default:
-    return floor(x);
-  }
-}
-
-/* Weights of the neighbours at floor(x) - 1, 0, +1, +2 (cubic) or 0, +1 (linear). */
-static void weigh(const resize_params *params, double ratio, double weights[4]) {
-  if (params->mode == LK_RESIZE_LINEAR) {
-    weights[0] = 1 - ratio;
-    weights[1] = ratio;
-    return;
-  }
-  double a = (double)params->cubic, r = ratio, back = 1 - ratio;
-  weights[0] = ((a * (r + 1) - 5 * a) * (r + 1) + 8 * a) * (r + 1) - 4 * a;
-  weights[1] = ((a + 2) * r - (a + 3)) * r * r + 1;
-  weights[2] = ((a + 2) * back - (a + 3)) * back * back + 1;
-  weights[3] = ((a * (back + 1) - 5 * a) * (back + 1) + 8 * a) * (back + 1) - 4 * a;
-}
-
-static int64_t hold(double position, int64_t length) {
-  if (!(position > 0)) return 0;
-  return position >= (double)length ? length - 1 : (int64_t)position;
-}
-
-static void make_taps(const resize_params *params, const stretch *s, uint32_t n_taps, int64_t x,
-                      int64_t step, lk_resize_tap *taps) {
-  double at = original(params, s, x);
-  if (params->mode == LK_RESIZE_NEAREST) {
-    double nearest = round_coordinate(params->rounding, at, s->scale < 1);
-    taps[0] = (lk_resize_tap){hold(nearest, s->in) * step, 1.0f};
-    return;
-  }
-  double left = floor(at), weights[4], sum = 0;
-  weigh(params, at - left, weights);
-  if (params->mode == LK_RESIZE_CUBIC) left -= 1;
-  for (uint32_t i = 0; i < n_taps; i++) {
-    double position = left + i;
-    if (params->exclude_outside && (position < 0 || position >= (double)s->in)) weights[i] = 0;
-    sum += weights[i];
-    taps[i].offset = hold(position, s->in) * step;
-  }
-  for (uint32_t i = 0; i < n_taps; i++) {
-    taps[i].weight = (float)(params->exclude_outside && sum != 0 ? weights[i] / sum : weights[i]);
-  }
-}
-
 /* ---- plans ---- */
 
 /* oneDNN computes the same: nearest with whole factors, where its rounding meets no ties, and linear
  * with half-pixel coordinates; along dimensions 2 and further of f32. */
-static bool fits_primitive(const resize_params *params, const lk_tensor_desc *from,
-                           const stretch *stretches) {
+static bool fits_primitive(const lk_resize_params *params, const lk_tensor_desc *from,
+                           const lk_stretch *stretches) {
   if (from->dtype != LK_F32 || from->rank < 3 || from->rank > 5) return false;
   if (stretches[0].scale != 1 || stretches[1].scale != 1) return false;
-  bool half = params->coordinates == HALF_PIXEL || params->coordinates == PYTORCH_HALF_PIXEL ||
-              params->coordinates == HALF_PIXEL_SYMMETRIC;
+  bool half = params->coordinates == LK_HALF_PIXEL ||
+              params->coordinates == LK_PYTORCH_HALF_PIXEL ||
+              params->coordinates == LK_HALF_PIXEL_SYMMETRIC;
   for (uint32_t i = 0; i < from->rank; i++) {
-    const stretch *s = &stretches[i];
+    const lk_stretch *s = &stretches[i];
     if (!s->ratio) return false;
-    if (params->coordinates == PYTORCH_HALF_PIXEL && s->out == 1 && s->in != 1) return false;
+    if (params->coordinates == LK_PYTORCH_HALF_PIXEL && s->out == 1 && s->in != 1) return false;
     if (params->mode == LK_RESIZE_NEAREST && s->out % s->in != 0) return false;
   }
   if (params->mode == LK_RESIZE_LINEAR) return half && !params->exclude_outside;
   if (params->mode != LK_RESIZE_NEAREST) return false;
-  bool rounds = params->rounding == PREFER_FLOOR || params->rounding == PREFER_CEIL;
-  bool floors = params->rounding == FLOOR || params->rounding == FLOOR_UP_CEIL_DOWN;
-  return half ? rounds : params->coordinates == ASYMMETRIC && floors;
+  bool rounds = params->rounding == LK_PREFER_FLOOR || params->rounding == LK_PREFER_CEIL;
+  bool floors = params->rounding == LK_FLOOR || params->rounding == LK_FLOOR_UP_CEIL_DOWN;
+  return half ? rounds : params->coordinates == LK_ASYMMETRIC && floors;
 }
 
-static lk_status plan_primitive(lk_planner *planner, const resize_params *params,
+static lk_status plan_primitive(lk_planner *planner, const lk_resize_params *params,
                                 const lk_operand *from, const lk_operand *to, lk_error *error) {
   lk_key_builder key;
   const lk_primitive *primitive = NULL;
@@ -369,8 +263,8 @@ static lk_status plan_primitive(lk_planner *planner, const resize_params *params
 }
 
 /* Dimensions in the order of memory; neighbours that are not resized are one. */
-static uint32_t collapse(const lk_tensor_desc *desc, const stretch *stretches,
-                         stretch out[LK_MAX_RANK]) {
+static uint32_t collapse(const lk_tensor_desc *desc, const lk_stretch *stretches,
+                         lk_stretch out[LK_MAX_RANK]) {
   uint32_t order[LK_MAX_RANK], count = 0, rank = 0;
   bool channels_last = desc->layout == LK_LAYOUT_CHANNELS_LAST;
   for (uint32_t i = 0; i < desc->rank; i++) {
@@ -379,7 +273,7 @@ static uint32_t collapse(const lk_tensor_desc *desc, const stretch *stretches,
   if (channels_last) order[count++] = 1;
   bool joins = false;
   for (uint32_t i = 0; i < count; i++) {
-    const stretch *s = &stretches[order[i]];
+    const lk_stretch *s = &stretches[order[i]];
     bool same = s->in == s->out && s->scale == 1;
     if (same && joins) {
       out[rank - 1].in *= s->in;
@@ -392,10 +286,10 @@ static uint32_t collapse(const lk_tensor_desc *desc, const stretch *stretches,
   return rank;
 }
 
-static lk_status plan_kernel(lk_planner *planner, const resize_params *params,
-                             const stretch *stretches, const lk_operand *from, const lk_operand *to,
-                             lk_error *error) {
-  stretch dims[LK_MAX_RANK];
+static lk_status plan_kernel(lk_planner *planner, const lk_resize_params *params,
+                             const lk_stretch *stretches, const lk_operand *from,
+                             const lk_operand *to, lk_error *error) {
+  lk_stretch dims[LK_MAX_RANK];
   uint32_t rank = collapse(&from->desc, stretches, dims);
   uint32_t per_output = params->mode == LK_RESIZE_CUBIC    ? 4
                         : params->mode == LK_RESIZE_LINEAR ? 2
@@ -418,19 +312,25 @@ static lk_status plan_kernel(lk_planner *planner, const resize_params *params,
     head.first[i] = n_taps;
     head.steps[i] = step;
     steps[i] = step;
+    /* No overflow: the output's bytes fit in 63 bits, and there are at most 8 dimensions. */
     n_taps += (size_t)dims[i].out * head.taps[i];
     step *= dims[i].in;
   }
   const lk_allocator *allocator = lk_planner_env(planner)->allocator;
-  size_t bytes = sizeof head + n_taps * sizeof(lk_resize_tap);
+  size_t bytes = 0;
+  if (__builtin_mul_overflow(n_taps, sizeof(lk_resize_tap), &bytes) ||
+      __builtin_add_overflow(bytes, sizeof head, &bytes)) {
+    return lk_fail(error, LK_OUT_OF_RANGE, "failed to resize: %zu taps, too many for memory",
+                   n_taps);
+  }
   lk_resize_step *whole = lk_alloc(allocator, bytes);
   if (whole == NULL) return lk_fail_memory(error, "resize tables", bytes);
   memset(whole, 0, bytes);
   *whole = head;
   for (uint32_t i = 0; i < rank; i++) {
     for (int64_t x = 0; x < head.dims[i] && head.taps[i] > 0; x++) {
-      make_taps(params, &dims[i], head.taps[i], x, steps[i],
-                &whole->table[head.first[i] + (size_t)x * head.taps[i]]);
+      lk_resize_make_taps(params, &dims[i], head.taps[i], x, steps[i],
+                          &whole->table[head.first[i] + (size_t)x * head.taps[i]]);
     }
   }
   lk_operand operands[2] = {*from, *to};
@@ -442,9 +342,9 @@ static lk_status plan_kernel(lk_planner *planner, const resize_params *params,
 static lk_status plan(lk_planner *planner, lk_error *error) {
   lk_status status = LK_OK;
   const lk_op_node *node = lk_planner_node(planner);
-  const resize_params *params = node->params;
+  const lk_resize_params *params = node->params;
   lk_tensor inputs[4] = {{{0}, NULL}};
-  stretch stretches[LK_MAX_RANK];
+  lk_stretch stretches[LK_MAX_RANK];
   for (uint32_t i = 0; i < node->n_inputs && i < 4; i++) {
     inputs[i] = *lk_planner_input_tensor(planner, i);
   }
@@ -477,7 +377,7 @@ const lk_op_class lk_op_resize = {
     .max_outputs = 1,
     .shape_inputs = 1u << 1 | 1u << 2 | 1u << 3,
     .runs_on_onednn = true,
-    .params_size = sizeof(resize_params),
+    .params_size = sizeof(lk_resize_params),
     .parse = parse,
     .infer = infer,
     .plan = plan,

@@ -1,5 +1,5 @@
-/* What the plan of a Resize hands to its kernel: dimensions in the order of memory, and for each
- * output position along a resized one the input positions and weights that it is made of. */
+/* What the files of Resize share: attributes, how each dimension is stretched, and what the plan
+ * hands to the kernel. */
 #ifndef LK_OPS_RESIZE_H
 #define LK_OPS_RESIZE_H
 
@@ -11,11 +11,50 @@
 
 typedef enum lk_resize_mode { LK_RESIZE_NEAREST, LK_RESIZE_LINEAR, LK_RESIZE_CUBIC } lk_resize_mode;
 
+typedef enum lk_resize_coordinates {
+  LK_HALF_PIXEL,
+  LK_PYTORCH_HALF_PIXEL,
+  LK_ALIGN_CORNERS,
+  LK_ASYMMETRIC,
+  LK_HALF_PIXEL_SYMMETRIC,
+  LK_TF_CROP_AND_RESIZE
+} lk_resize_coordinates;
+
+typedef enum lk_resize_rounding {
+  LK_PREFER_FLOOR,
+  LK_PREFER_CEIL,
+  LK_FLOOR,
+  LK_CEIL,
+  LK_FLOOR_UP_CEIL_DOWN
+} lk_resize_rounding;
+typedef enum lk_resize_policy { LK_STRETCH, LK_NOT_LARGER, LK_NOT_SMALLER } lk_resize_policy;
+
+typedef struct lk_resize_params {
+  uint32_t mode; /* lk_resize_mode */
+  uint32_t coordinates, rounding, policy;
+  bool exclude_outside, axes_given;
+  float cubic;
+  uint32_t n_axes;
+  int64_t axes[LK_MAX_RANK];
+} lk_resize_params;
+
+typedef struct lk_stretch {
+  int64_t in, out;
+  bool ratio;   /* the scale is exactly out / in */
+  double scale; /* else this, which is a float's value when it was given */
+} lk_stretch;
+
 typedef struct lk_resize_tap {
   int64_t offset; /* elements */
   float weight;
 } lk_resize_tap;
 
+/* Fills the taps of output position `x` along a dimension whose input neighbours lie `step`
+ * elements apart: 1 for nearest, 2 for linear, 4 for cubic. */
+void lk_resize_make_taps(const lk_resize_params *params, const lk_stretch *s, uint32_t n_taps,
+                         int64_t x, int64_t step, lk_resize_tap *taps);
+
+/* Dimensions in the order of memory, and for each output position along a resized one its taps. */
 typedef struct lk_resize_step {
   uint32_t rank;              /* at least 1; without the block */
   uint32_t element;           /* bytes */

@@ -65,7 +65,8 @@ static lk_status fill(const lk_window *window, uint32_t rank, const int64_t *ker
                      "attribute 'kernel_shape' says %" PRId64 ", the weights have %" PRId64,
                      out->kernel[i], kernel[i]);
     }
-    if (out->kernel[i] > 1 && out->dilations[i] > MAX_EXTENT / out->kernel[i]) {
+    if (out->kernel[i] == 1) out->dilations[i] = 1; /* means the same; oneDNN has more kernels */
+    if (out->dilations[i] > MAX_EXTENT / out->kernel[i]) {
       return lk_fail(error, LK_OUT_OF_RANGE,
                      "kernel %" PRId64 " with dilation %" PRId64 " is over 2^40", out->kernel[i],
                      out->dilations[i]);

@@ -117,9 +117,10 @@ static lk_status run_data_set(cli_model *model, const char *folder, tolerance wi
   uint32_t most = given.count > expected.count ? given.count : expected.count;
   places = lk_calloc(allocator, most, sizeof *places);
   inputs = lk_calloc(allocator, given.count, sizeof *inputs);
-  if (places == NULL || inputs == NULL)
+  if (places == NULL || inputs == NULL) {
     status = lk_fail_memory(error, folder, most * sizeof *inputs);
-  goto cleanup;
+    goto cleanup;
+  }
   LK_TRY(match_names(model, false, &given, places, error));
   for (uint32_t i = 0; i < given.count; i++) {
     inputs[i].tensor = given.tensors[i].tensor;

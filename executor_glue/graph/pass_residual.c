@@ -6,6 +6,7 @@
  * arise: the product is used by the Add alone, so whatever depends on it depends on the Add, and
  * the other side, which the Add needs, cannot. */
 #include "executor_glue/graph/rewrite.h"
+#include "executor_glue/graph/shape_rule.h"
 #include "plugin/base/status.h"
 
 lk_status lk_pass_residual(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
@@ -48,16 +49,6 @@ cleanup:
   return status;
 }
 
-/* Inputs that are the operator's own; the rest belongs to its post-ops. */
-static uint32_t n_summands(const lk_node *node) {
-  uint32_t n = node->n_inputs;
-  for (uint32_t i = 0; i < node->n_post_ops; i++) {
-    const int32_t input = node->post_ops[i].input;
-    if (input >= 0 && (uint32_t)input < n) n = (uint32_t)input;
-  }
-  return n;
-}
-
 lk_status lk_pass_residual(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
                            lk_error *error) {
   lk_shape_classes *classes = NULL;
@@ -65,7 +56,7 @@ lk_status lk_pass_residual(const lk_pass_env *env, lk_graph *graph, uint64_t *ou
   if (status != LK_OK) return status;
   for (size_t n = 0; n < graph->n_nodes; n++) {
     const lk_node *add = &graph->nodes[n];
-    if ((!lk_node_is(add, "Add") && !lk_node_is(add, "Sum")) || n_summands(add) != 2 ||
+    if ((!lk_node_is(add, "Add") && !lk_node_is(add, "Sum")) || lk_node_own_inputs(add) != 2 ||
         add->n_outputs != 1 || add->outputs[0] == LK_NO_VALUE) {
       continue;
     }

@@ -90,13 +90,18 @@ static lk_shape broadcast(const rule_context *c, const lk_shape *a, const lk_sha
   return shape;
 }
 
+uint32_t lk_node_own_inputs(const lk_node *node) {
+  uint32_t n = node->n_inputs;
+  for (uint32_t i = 0; i < node->n_post_ops; i++) {
+    const int32_t input = node->post_ops[i].input;
+    if (input >= 0 && (uint32_t)input < n) n = (uint32_t)input;
+  }
+  return n;
+}
+
 static lk_shape broadcast_rule(const rule_context *c) {
   lk_shape shape = input_shape(c, 0);
-  /* Inputs beyond the operator's own belong to post-ops, which do not change the shape. */
-  const uint32_t n = strcmp(c->node->op_type, "Sum") != 0 ? 2
-                     : c->node->n_post_ops == 0           ? c->node->n_inputs
-                                                          : 0;
-  if (n == 0) return UNKNOWN;
+  const uint32_t n = lk_node_own_inputs(c->node);
   for (uint32_t i = 1; i < n; i++) {
     const lk_shape other = input_shape(c, i);
     shape = broadcast(c, &shape, &other);

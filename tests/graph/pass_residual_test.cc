@@ -35,6 +35,24 @@ TEST(PassResidual, IdentityShortcutOfOpenSize) {
   }
 }
 
+// The Relu behind the first Sum is a post-op of it by the time that "residual" runs, and the second
+// Sum can be fused only if its shape is still known.
+TEST(PassResidual, ChainOfBlocksWithActivations) {
+  for (const char *op : {"Add", "Sum"}) {
+    GraphBuilder g;
+    const int32_t x = g.node("Relu", {g.input("x", {-1, 8, -1, -1})});
+    const int32_t first = g.node("Relu", {g.node(op, {conv(g, x, 8, 8, 3, 1, 1), x})});
+    const int32_t second = g.node("Relu", {g.node(op, {conv(g, first, 8, 8, 3, 1, 1), first})});
+    g.output(second);
+    EXPECT_EQ(changes_of(g, "activation"), 2u);
+    EXPECT_EQ(changes_of(g, "residual"), 2u);
+    for (const int32_t y : {first, second}) {
+      EXPECT_STREQ(g.producer(y)->op_type, "Conv");
+      EXPECT_EQ(post_op_kinds(g.producer(y)), (std::vector<uint32_t>{LK_POST_ADD, LK_POST_RELU}));
+    }
+  }
+}
+
 TEST(PassResidual, ProjectionShortcutGoesIntoTheLaterConvolution) {
   for (const bool shortcut_last : {false, true}) {
     GraphBuilder g;

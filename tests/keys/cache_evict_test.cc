@@ -320,8 +320,8 @@ private:
 class Differential {
 public:
   Differential(uint32_t mode, uint32_t seed) : random_(seed), overhead_(entry_overhead()) {
-    LK_EXPECT_OK(lk_cache_create(allocator_.get(), mode, LK_UNLIMITED, LK_UNLIMITED, cache_.out(),
-                                 LK_ERR));
+    LK_EXPECT_OK(
+        lk_cache_create(allocator_.get(), mode, LK_UNLIMITED, LK_UNLIMITED, cache_.out(), LK_ERR));
     for (Quota &quota : quotas_) LK_EXPECT_OK(lk_quota_create(cache_, quota.out(), LK_ERR));
     set_capacity(-1);
   }
@@ -404,8 +404,8 @@ private:
     Ref ref;
     int hit = 0;
     bool expected = false;
-    LK_ASSERT_OK(get.run(cache_, owner < 0 ? nullptr : quotas_[owner].get(), key, ref.out(), &hit,
-                         LK_ERR));
+    LK_ASSERT_OK(
+        get.run(cache_, owner < 0 ? nullptr : quotas_[owner].get(), key, ref.out(), &hit, LK_ERR));
     Model::Handle entry = model_.get(last_number_, bytes + overhead_, owner, &expected);
     ASSERT_EQ(hit == 1, expected);
     if (random_() % 4 == 0 && held_.size() < 30) {
@@ -419,8 +419,7 @@ private:
   void set_capacity(int owner) {
     // At most 64 entries, so that the order is exact.
     const uint64_t entries = random_() % 20 == 0 ? 0 : 1 + random_() % 60;
-    const uint64_t bytes =
-        random_() % 3 == 0 ? LK_UNLIMITED : random_() % (60 * (overhead_ + 150));
+    const uint64_t bytes = random_() % 3 == 0 ? LK_UNLIMITED : random_() % (60 * (overhead_ + 150));
     Model::Account &account = owner < 0 ? model_.cache : model_.quotas[owner];
     lk_cache_set_capacity(cache_, owner < 0 ? nullptr : quotas_[owner].get(), entries, bytes);
     account.limit_entries = entries;

@@ -215,8 +215,7 @@ TEST_P(CacheTest, KindOutOfRangeIsRefused) {
   const Key bad(1, LK_KIND_COUNT);
   Get get{&probe, 0, 0, LK_OK, {}};
   Ref ref;
-  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
-                   get.run(cache, nullptr, bad, ref.out(), nullptr, LK_ERR));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, get.run(cache, nullptr, bad, ref.out(), nullptr, LK_ERR));
   EXPECT_EQ(lk_cache_find(cache, bad), nullptr);
 }
 

@@ -11,7 +11,9 @@ using namespace lk;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
-uint64_t waits(lk_cache *cache) { return all_kinds(stats_of(cache)).waits; }
+uint64_t waits(lk_cache *cache) {
+  return all_kinds(stats_of(cache)).waits;
+}
 
 // A thread that takes one job after another, and sleeps in between.
 class Worker {
@@ -178,8 +180,7 @@ TEST_P(SharedCacheTest, TwoThreadsThatWaitForEachOtherAreACycle) {
               wait_until([&] { return building == 2; });
               Get inner{&probe, 0, 0, LK_OK, {}};
               lk_ref *ref = nullptr;
-              const lk_status status =
-                  inner.run(cache, nullptr, Key(other), &ref, nullptr, error);
+              const lk_status status = inner.run(cache, nullptr, Key(other), &ref, nullptr, error);
               EXPECT_EQ(status, LK_CYCLE); // one finds it, the other is told
               if (status == LK_CYCLE) {
                 EXPECT_THAT(error->message, HasSubstr("'dst'"));
@@ -310,8 +311,8 @@ TEST_P(CacheThreadsTest, CacheMayEndBeforeItsThreadsAndAfterThem) {
 TEST_P(CacheThreadsTest, ThreadsAndCachesEndAtTheSameTime) {
   for (int round = 0; round < 50; round++) {
     Cache own;
-    LK_ASSERT_OK(lk_cache_create(allocator.get(), GetParam(), LK_UNLIMITED, LK_UNLIMITED,
-                                 own.out(), LK_ERR));
+    LK_ASSERT_OK(lk_cache_create(allocator.get(), GetParam(), LK_UNLIMITED, LK_UNLIMITED, own.out(),
+                                 LK_ERR));
     std::atomic<int> done{0};
     std::vector<std::thread> threads;
     for (int i = 0; i < 4; i++) {
@@ -446,10 +447,18 @@ TEST_P(CacheThreadsTest, EvictionWhileOthersRun) {
     std::mt19937 random(99);
     while (!done) {
       switch (random() % 5) {
-      case 0: lk_cache_clear(cache, quota); break;
-      case 1: lk_cache_set_capacity(cache, nullptr, 5 + random() % 36, LK_UNSET); break;
-      case 2: lk_cache_set_capacity(cache, quota, 3 + random() % 20, LK_UNSET); break;
-      case 3: visit(cache); break;
+      case 0:
+        lk_cache_clear(cache, quota);
+        break;
+      case 1:
+        lk_cache_set_capacity(cache, nullptr, 5 + random() % 36, LK_UNSET);
+        break;
+      case 2:
+        lk_cache_set_capacity(cache, quota, 3 + random() % 20, LK_UNSET);
+        break;
+      case 3:
+        visit(cache);
+        break;
       default: {
         const lk_stats stats = stats_of(cache);
         EXPECT_EQ(all_kinds(stats).entries, stats.entries);

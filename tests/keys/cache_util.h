@@ -1,4 +1,4 @@
-// What the tests of the cache share: keys by number, values that tell of their end, builds that count.
+// What the tests of the cache share: keys by number, values that tell of their end, builds.
 #ifndef LK_TESTS_KEYS_CACHE_UTIL_H
 #define LK_TESTS_KEYS_CACHE_UTIL_H
 
@@ -49,7 +49,9 @@ private:
   lk_key *copy_ = nullptr;
 };
 
-inline uint64_t key_number(const lk_key *key) { return lk_key_get_head(key)->generation; }
+inline uint64_t key_number(const lk_key *key) {
+  return lk_key_get_head(key)->generation;
+}
 
 // Builds values and hears of their end. One for many keys.
 struct Probe {
@@ -84,7 +86,7 @@ struct Get {
   Probe *probe = nullptr;
   uint64_t number = 0;
   uint64_t bytes = 0;
-  lk_status status = LK_OK;                      // of the build
+  lk_status status = LK_OK;                             // of the build
   std::function<lk_status(Value *, lk_error *)> during; // runs inside the build
 
   static lk_status build(void *arg, lk_built *out, lk_error *error) {

@@ -87,7 +87,7 @@ Case draw_case(Draw &draw, size_t spatial) {
 TEST(Conv, MatchesPlainLoops) {
   for (size_t spatial = 1; spatial <= 3; spatial++) {
     Draw draw(static_cast<unsigned>(spatial));
-    for (int i = 0; i < 30; i++) {
+    for (int i = 0; i < 18; i++) {
       check(draw_case(draw, spatial));
       if (HasFatalFailure()) return;
     }

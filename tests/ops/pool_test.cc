@@ -19,10 +19,9 @@ Dims pool_sizes(const Dims &in, const Window &window, bool ceil_mode) {
     const int64_t padded = in[i] + window.begin[i] + window.end[i];
     for (int64_t at = 0;; at += window.strides[i], count++) {
       const bool fits = at + window.extent(i) <= padded;
+      const bool has_rest = at - window.strides[i] + window.extent(i) < padded;
       const bool begins_inside = at < in[i] + window.begin[i];
-      if (!fits && !(ceil_mode && begins_inside && at - window.strides[i] + window.extent(i) < padded)) {
-        break;
-      }
+      if (!fits && !(ceil_mode && has_rest && begins_inside)) break;
     }
     out.push_back(count);
   }
@@ -59,7 +58,7 @@ void check(Draw &draw, size_t spatial, Pool kind) {
   const Value x = random(x_dims, draw.seed());
   OpTester tester(kind == Pool::MAX ? "MaxPool" : "AveragePool", 12);
   tester.attr_ints("kernel_shape", window.kernel).attr_ints("strides", window.strides);
-  if (dilated) tester.attr_ints("dilations", window.dilations);
+  if (dilated) tester.attr_ints("dilations", window.dilations).allow_ref();
   Dims pads = window.begin;
   pads.insert(pads.end(), window.end.begin(), window.end.end());
   if (auto_pad.empty()) tester.attr_ints("pads", pads);
@@ -73,7 +72,7 @@ void check(Draw &draw, size_t spatial, Pool kind) {
 void check_all(Pool kind) {
   for (size_t spatial = 1; spatial <= 3; spatial++) {
     Draw draw(static_cast<unsigned>(spatial));
-    for (int i = 0; i < 30; i++) {
+    for (int i = 0; i < 15; i++) {
       check(draw, spatial, kind);
       if (::testing::Test::HasFatalFailure()) return;
     }

@@ -1,0 +1,92 @@
+"""ONNX's own test cases of every operator in the table, through `latchkey test`.
+
+The cases come from the `onnx` package. Those of an opset that is newer than what Latchkey reads are
+given the newest one that it reads, where the operator is the same in both.
+"""
+
+import json
+import os
+import subprocess
+
+import numpy
+import onnx
+import pytest
+from onnx import numpy_helper
+from onnx.backend.test.case.node import collect_testcases
+
+COMMAND = os.environ["LATCHKEY_COMMAND"]
+NEWEST_OPSET = 23
+
+# Fewer would mean that cases are skipped that used to run.
+LEAST_PASSED = 235
+
+
+def table():
+    result = subprocess.run([COMMAND, "ops", "--json"], check=True, capture_output=True)
+    return {row["operator"] for row in json.loads(result.stdout)}
+
+
+def lower_opset(model):
+    """Whether the model is, or could be made, one of an opset that is read."""
+    for opset in model.opset_import:
+        if opset.domain not in ("", "ai.onnx"):
+            return False
+        if opset.version <= NEWEST_OPSET:
+            continue
+        for node in model.graph.node:
+            if onnx.defs.get_schema(node.op_type, opset.version).since_version > NEWEST_OPSET:
+                return False
+        opset.version = NEWEST_OPSET
+    return True
+
+
+def write_values(folder, kind, values, infos):
+    for index, (value, info) in enumerate(zip(values, infos)):
+        if not isinstance(value, onnx.TensorProto):
+            value = numpy_helper.from_array(numpy.asarray(value))
+        value.name = info.name
+        (folder / f"{kind}_{index}.pb").write_bytes(value.SerializeToString())
+
+
+def is_tensor(value):
+    return isinstance(value, (onnx.TensorProto, numpy.ndarray, numpy.generic))
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    root = tmp_path_factory.mktemp("node")
+    operators = table()
+    for case in collect_testcases(None):
+        model = case.model
+        if model is None or not all(node.op_type in operators for node in model.graph.node):
+            continue
+        if not lower_opset(model):
+            continue
+        if not all(is_tensor(v) for inputs, outputs in case.data_sets for v in [*inputs, *outputs]):
+            continue
+        folder = root / case.name
+        folder.mkdir(exist_ok=True)
+        onnx.save(model, folder / "model.onnx")
+        for index, (inputs, outputs) in enumerate(case.data_sets):
+            data = folder / f"test_data_set_{index}"
+            data.mkdir(exist_ok=True)
+            write_values(data, "input", inputs, model.graph.input)
+            write_values(data, "output", outputs, model.graph.output)
+    result = subprocess.run([COMMAND, "test", str(root)], capture_output=True, text=True, check=False)
+    assert result.stdout, result.stderr
+    return result.stdout.splitlines()
+
+
+def test_no_case_fails(report):
+    assert [line for line in report if line.startswith("FAIL")] == []
+
+
+def test_cases_are_run(report):
+    passed = int(report[-1].split()[0])
+    assert passed >= LEAST_PASSED, report[-1]
+
+
+def test_skipped_cases_say_why(report):
+    for line in report:
+        if line.startswith("skip"):
+            assert line.rstrip().endswith(")") and "(" in line, line

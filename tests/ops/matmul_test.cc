@@ -1,0 +1,149 @@
+// MatMul against plain loops, with the shapes that numpy.matmul takes.
+#include "tests/ops/reference.h"
+
+namespace {
+
+using lk::Dims;
+using lk::Draw;
+using lk::OpTester;
+using lk::random;
+using lk::Value;
+
+enum class Weights { CONSTANT, RUN_TIME };
+
+void check(const Dims &a_dims, const Dims &b_dims, Weights kind) {
+  SCOPED_TRACE(lk::text_of(a_dims) + " by " + lk::text_of(b_dims));
+  const Value a = random(a_dims, 1), b = random(b_dims, 2);
+  OpTester tester("MatMul", 13);
+  tester.input(a);
+  if (kind == Weights::CONSTANT) tester.constant(b);
+  else tester.input(b);
+  tester.expect(lk::ref::matmul(a, b)).run();
+}
+
+TEST(MatMul, TakesWhatNumpyTakes) {
+  const std::vector<std::pair<Dims, Dims>> shapes = {
+      {{3, 4}, {4, 5}},
+      {{1, 4}, {4, 1}},
+      {{1, 1}, {1, 1}},
+      {{4}, {4}},
+      {{4}, {4, 5}},
+      {{3, 4}, {4}},
+      {{2, 3, 4}, {4}},
+      {{4}, {2, 4, 5}},
+      {{2, 3, 4}, {4, 5}},
+      {{3, 4}, {2, 4, 5}},
+      {{2, 3, 4}, {2, 4, 5}},
+      {{1, 3, 4}, {2, 4, 5}},
+      {{2, 3, 4}, {1, 4, 5}},
+      {{2, 1, 3, 4}, {1, 5, 4, 2}},
+      {{5, 3, 4}, {2, 1, 4, 2}},
+      {{2, 2, 3, 2, 4}, {3, 4, 6}},
+      {{2, 1, 2, 1, 3, 4}, {2, 4, 5}},
+      {{1, 2, 1, 2, 1, 2, 3, 4}, {4, 2}},
+      {{17, 33}, {33, 65}},
+      {{2, 9, 64}, {64, 48}},
+      {{128, 16}, {16, 1}},
+  };
+  for (const auto &shape : shapes) {
+    check(shape.first, shape.second, Weights::RUN_TIME);
+    check(shape.first, shape.second, Weights::CONSTANT);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(MatMul, MatchesPlainLoops) {
+  Draw draw(1);
+  for (int i = 0; i < 30; i++) {
+    const size_t rank = static_cast<size_t>(draw.in(0, 3));
+    Dims a = draw.dims(rank, 1, 3), b = a;
+    for (size_t k = 0; k < rank; k++) {
+      if (draw.maybe()) (draw.maybe() ? a : b)[k] = 1;
+    }
+    if (draw.maybe()) a.erase(a.begin(), a.begin() + draw.in(0, static_cast<int64_t>(rank)));
+    else b.erase(b.begin(), b.begin() + draw.in(0, static_cast<int64_t>(rank)));
+    const int64_t k = draw.in(1, 40);
+    a.insert(a.end(), {draw.in(1, 20), k});
+    b.insert(b.end(), {k, draw.in(1, 40)});
+    check(a, b, draw.maybe() ? Weights::CONSTANT : Weights::RUN_TIME);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(MatMul, OfChannelsLastIsOfThePlainTensor) {
+  const Value a = random({2, 3, 4, 5}, 1), b = random({2, 3, 5, 6}, 2);
+  OpTester("MatMul", 13)
+      .channels_last(a)
+      .channels_last(b)
+      .wish(LK_LAYOUT_CHANNELS_LAST)
+      .expect_layout(LK_LAYOUT_CHANNELS_LAST)
+      .expect(lk::ref::matmul(a, b))
+      .run();
+}
+
+TEST(MatMul, TakesAConstantOnTheLeft) {
+  const Value a = random({6, 8}, 1), b = random({2, 8, 5}, 2);
+  OpTester("MatMul", 13).constant(a).input(b).expect(lk::ref::matmul(a, b)).run();
+}
+
+TEST(MatMul, OfNothingIsNothing) {
+  OpTester("MatMul", 13)
+      .input(lk::floats({0, 3, 4}, {}))
+      .constant(random({4, 5}, 1))
+      .expect(lk::floats({0, 3, 5}, {}))
+      .run();
+  OpTester("MatMul", 13)
+      .input(lk::floats({0, 4}, {}))
+      .input(random({4, 5}, 1))
+      .expect(lk::floats({0, 5}, {}))
+      .run();
+}
+
+// One bias per column, a residual, and operands of every rank, beside vectors and batches.
+TEST(MatMul, BroadcastsTheOperandsOfPostOps) {
+  const struct {
+    Dims a, b;
+    std::vector<Dims> operands;
+  } cases[] = {
+      {{3, 4}, {4, 5}, {{5}, {1, 5}, {3, 1}, {3, 5}, {1}, {}, {1, 1}}},
+      {{2, 3, 4}, {4, 5}, {{5}, {3, 1}, {3, 5}, {2, 1, 1}, {2, 3, 5}, {1, 1, 5}, {1, 1, 1}, {}}},
+      {{2, 3, 4}, {2, 4, 5}, {{5}, {3, 5}, {2, 3, 5}, {2, 1, 5}, {1}}},
+      {{3, 4}, {4}, {{3}, {1}, {}}},
+      {{2, 3, 4}, {4}, {{3}, {2, 1}, {2, 3}, {1, 3}, {1}, {}}},
+      {{4}, {4, 5}, {{5}, {1}, {}}},
+      {{4}, {2, 4, 5}, {{5}, {2, 1}, {2, 5}, {1, 5}, {1, 1}}},
+      {{4}, {4}, {{}}},
+  };
+  for (const auto &c : cases) {
+    const Value a = random(c.a, 1), b = random(c.b, 2);
+    for (const Dims &dims : c.operands) {
+      SCOPED_TRACE(lk::text_of(c.a) + " by " + lk::text_of(c.b) + " + " + lk::text_of(dims));
+      const Value operand = random(dims, 3);
+      const Value sum = lk::ref::apply(lk::ref::matmul(a, b), {LK_POST_ADD, 2, 0, 0}, &operand);
+      for (bool constant : {true, false}) {
+        OpTester tester("MatMul", 13);
+        tester.input(a).post_op(LK_POST_ADD, 0, 0, 2).post_op(LK_POST_RELU).allow_ref();
+        if (constant) tester.constant(b).constant(operand);
+        else tester.input(b).input(operand);
+        tester.expect(lk::ref::apply(sum, {LK_POST_RELU, -1, 0, 0})).run();
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(MatMul, NamesWhatIsWrong) {
+  const auto matmul = [](const Value &a, const Value &b) {
+    OpTester tester("MatMul", 13);
+    tester.input(a).input(b);
+    return tester;
+  };
+  matmul(random({3, 4}, 1), random({5, 4}, 1)).expect_bind(LK_INVALID_ARGUMENT, "3x4:f32");
+  matmul(random({2, 3, 4}, 1), random({3, 4, 5}, 1)).expect_bind(LK_INVALID_ARGUMENT, "multiplied");
+  matmul(random({}, 1), random({4, 5}, 1)).expect_bind(LK_INVALID_ARGUMENT, "scalar");
+  matmul(random({3, 4}, 1), lk::iota<int64_t>({4, 5})).expect_bind(LK_UNSUPPORTED, "i64");
+  matmul(lk::floats({3, 0}, {}), lk::floats({0, 5}, {})).expect_bind(LK_UNSUPPORTED, "inner");
+  OpTester("MatMul", 13).input(random({3, 4}, 1)).expect_create(LK_INVALID_ARGUMENT, "inputs");
+}
+
+} // namespace

@@ -1,0 +1,82 @@
+"""Small models for the tests of the Python package, made with the onnx helper."""
+
+import gc
+import os
+from pathlib import Path
+
+import numpy
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import latchkey
+
+
+def make_model(nodes, inputs, outputs, constants=(), opset=17, metadata=None):
+    """The bytes of a model; inputs and outputs: (name, ONNX type, shape)."""
+    graph = helper.make_graph(
+        nodes, "graph", [helper.make_tensor_value_info(*value) for value in inputs],
+        [helper.make_tensor_value_info(*value) for value in outputs],
+        [numpy_helper.from_array(array, name) for name, array in constants])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    helper.set_model_props(model, metadata or {})
+    return model.SerializeToString()
+
+
+def random(*shape, seed=0):
+    return numpy.random.default_rng(seed).standard_normal(shape, numpy.float32)
+
+
+def rss():
+    """Resident bytes of this process."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.fixture(scope="session")
+def relu():
+    """y = max(x, 0), any number of rows of 3."""
+    return make_model([helper.make_node("Relu", ["x"], ["y"])],
+                      [("x", TensorProto.FLOAT, ["rows", 3])],
+                      [("y", TensorProto.FLOAT, ["rows", 3])], metadata={"author": "näme\nline 2"})
+
+
+@pytest.fixture(scope="session")
+def convnet():
+    """Two convolutions and a classifier over pictures of any size, two outputs."""
+    nodes = [
+        helper.make_node("Conv", ["x", "w1", "b1"], ["c1"], pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["c1"], ["r1"]),
+        helper.make_node("Conv", ["r1", "w2"], ["c2"], strides=[2, 2], pads=[1, 1, 1, 1]),
+        helper.make_node("Sigmoid", ["c2"], ["features"]),
+        helper.make_node("GlobalAveragePool", ["features"], ["pooled"]),
+        helper.make_node("Flatten", ["pooled"], ["flat"]),
+        helper.make_node("Gemm", ["flat", "w3", "b3"], ["logits"], transB=1),
+        helper.make_node("Softmax", ["logits"], ["scores"])]
+    constants = [("w1", random(16, 3, 3, 3, seed=1) / 5), ("b1", random(16, seed=2)),
+                 ("w2", random(24, 16, 3, 3, seed=3) / 12), ("w3", random(10, 24, seed=4)),
+                 ("b3", random(10, seed=5))]
+    return make_model(nodes, [("x", TensorProto.FLOAT, ["n", 3, "h", "w"])],
+                      [("scores", TensorProto.FLOAT, ["n", 10]),
+                       ("features", TensorProto.FLOAT, ["n", 24, None, None])], constants)
+
+
+@pytest.fixture
+def context():
+    """A context of the test's own."""
+    yield latchkey.Context(threads=2)
+    gc.collect()
+
+
+def reference(model, inputs):
+    """What ONNX Runtime computes."""
+    import onnxruntime
+    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    names = [value.name for value in session.get_outputs()]
+    return dict(zip(names, session.run(names, inputs)))
+
+
+def assert_close(actual, expected):
+    """Within 1e-4 of the largest expected value."""
+    assert actual.shape == expected.shape and actual.dtype == expected.dtype
+    bound = 1e-4 * max(1e-6, float(numpy.abs(expected).max(initial=0)))
+    assert float(numpy.abs(actual - expected).max(initial=0)) <= bound

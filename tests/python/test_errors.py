@@ -1,0 +1,148 @@
+"""What is wrong is an exception with a sentence, and the session works on."""
+
+import gc
+
+import numpy
+import pytest
+from conftest import make_model, random
+from onnx import TensorProto, helper
+
+import latchkey
+
+
+@pytest.fixture
+def session(relu):
+    session = latchkey.Session(relu)
+    yield session
+    x = random(2, 3)
+    assert numpy.array_equal(session.run({"x": x})["y"], numpy.maximum(x, 0))
+
+
+def fails(kind, status, *parts):
+    """pytest.raises for an error of the library's, with its status and parts of its sentence."""
+    class Check:
+        def __enter__(self):
+            self.raises = pytest.raises(kind)
+            self.info = self.raises.__enter__()
+
+        def __exit__(self, *error):
+            done = self.raises.__exit__(*error)
+            assert isinstance(self.info.value, latchkey.Error)
+            assert self.info.value.status == status
+            for part in parts:
+                assert part in str(self.info.value), str(self.info.value)
+            return done
+    return Check()
+
+
+def test_unknown_and_missing_names(session):
+    x = random(2, 3)
+    with fails(KeyError, "LK_NOT_FOUND", "no input 'z'", "'x'"):
+        session.run({"z": x})
+    with fails(KeyError, "LK_NOT_FOUND", "input 'x' is missing"):
+        session.run({})
+    with fails(KeyError, "LK_NOT_FOUND", "no output 'z'"):
+        session.run({"x": x}, ["z"])
+    with fails(KeyError, "LK_NOT_FOUND", "no output 'z'"):
+        session.run({"x": x}, out={"z": x})
+    with fails(ValueError, "LK_INVALID_ARGUMENT", "'y' is given twice"):
+        session.run({"x": x}, ["y", "y"])
+    with pytest.raises(TypeError, match="a list is needed"):
+        session.run({"x": x}, "y")
+
+
+def test_wrong_types_and_shapes(session):
+    with fails(ValueError, "LK_INVALID_ARGUMENT", "'x'", "f64", "f32"):
+        session.run({"x": numpy.zeros((2, 3))})
+    with fails(ValueError, "LK_INVALID_ARGUMENT", "'x'", "2x4"):
+        session.run({"x": random(2, 4)})
+    with fails(ValueError, "LK_INVALID_ARGUMENT", "'x'"):
+        session.run({"x": random(3)})
+    with pytest.raises(TypeError, match="a number or bool is needed"):
+        session.run({"x": numpy.array([["a"]])})
+    with pytest.raises(ValueError, match="at most 8"):
+        session.run({"x": numpy.zeros([1] * 9, numpy.float32)})
+
+
+def test_wrong_out_is_not_written(session):
+    x = random(2, 3)
+    for out in (numpy.full((2, 4), 7, numpy.float32), numpy.full((1, 3), 7, numpy.float32),
+                numpy.full((2, 3), 7, numpy.float64), numpy.full((0, 3), 7, numpy.float32)):
+        with fails(ValueError, "LK_INVALID_ARGUMENT", "'y'"):
+            session.run({"x": x}, out={"y": out})
+        assert (out == 7).all()
+    backing = numpy.full((4, 3), 7, numpy.float32)
+    for out in (backing[::2], numpy.full((3, 2), 7, numpy.float32).T):
+        with pytest.raises(ValueError, match="must be C-contiguous"):
+            session.run({"x": x}, out={"y": out})
+    frozen = numpy.full((2, 3), 7, numpy.float32)
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match="writeable"):
+        session.run({"x": x}, out={"y": frozen})
+    with pytest.raises(TypeError, match="numpy.ndarray"):
+        session.run({"x": x}, out={"y": [[0.0] * 3] * 2})
+    assert (backing == 7).all() and (frozen == 7).all()
+
+
+def test_models_that_cannot_be_opened(relu, tmp_path):
+    missing = tmp_path / "missing.onnx"
+    with fails(FileNotFoundError, "LK_NOT_FOUND", str(missing)):
+        latchkey.Session(missing)
+    garbage = tmp_path / "garbage.onnx"
+    garbage.write_bytes(bytes(range(256)) * 4)
+    for model in (garbage, garbage.read_bytes(), relu[:len(relu) // 2], b""):
+        with fails(ValueError, "LK_MALFORMED"):
+            latchkey.Session(model)
+    with pytest.raises((latchkey.Error, OSError)):
+        latchkey.Session(tmp_path)
+    unknown = make_model([helper.make_node("NonMaxSuppression", ["a", "b"], ["y"], name="nms")],
+                         [("a", TensorProto.FLOAT, [1, 2, 4]), ("b", TensorProto.FLOAT, [1, 1, 2])],
+                         [("y", TensorProto.INT64, None)])
+    with fails(NotImplementedError, "LK_UNSUPPORTED", "NonMaxSuppression", "17"):
+        latchkey.Session(unknown)
+    with pytest.raises(TypeError):
+        latchkey.Session(None)
+
+
+def test_wrong_options(relu, monkeypatch):
+    with pytest.raises(ValueError, match="'cache': 'on', one of off, thread, shared"):
+        latchkey.Session(relu, cache="on")
+    for options in ({"threads": 0}, {"cache_entries": -1}, {"cache_bytes": 2**64}, {"verbose": -1}):
+        with pytest.raises(ValueError, match=next(iter(options))):
+            latchkey.Session(relu, **options)
+    with fails(ValueError, "LK_OUT_OF_RANGE", "threads", "1024"):
+        latchkey.Context(threads=5000)
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        latchkey.Session(relu, treads=2)
+    with pytest.raises(TypeError, match="either or"):
+        latchkey.Session(relu, context=latchkey.Context(), threads=1)
+    with fails(latchkey.Error, "LK_NOT_FOUND", "no such pass", "'fuse'"):
+        latchkey.Session(relu, disabled_passes=["fuse"])
+    monkeypatch.setenv("LATCHKEY_CACHE_BYTES", "much")
+    with fails(ValueError, "LK_OUT_OF_RANGE", "LATCHKEY_CACHE_BYTES", "much"):
+        latchkey.Context()
+    assert latchkey.Context(cache_bytes=1 << 20).cache == "shared"
+
+
+def test_timeout(session):
+    x = random(2, 3)
+    with fails(TimeoutError, "LK_DEADLINE", "deadline"):
+        session.run({"x": x}, timeout=0)
+    assert session.run({"x": x}, timeout=60)["y"].shape == (2, 3)
+
+
+def test_closed_sessions(relu):
+    with latchkey.Session(relu) as session:
+        pass
+    session.close()
+    for use in (lambda: session.run({"x": random(1, 3)}), session.stats, session.clear):
+        with pytest.raises(ValueError, match="closed"):
+            use()
+    assert "closed" in repr(session)
+
+
+def test_a_failed_open_leaves_nothing_to_end(relu):
+    for _ in range(3):
+        with pytest.raises(latchkey.Error):
+            latchkey.Session(relu[:10])
+        gc.collect()

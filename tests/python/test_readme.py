@@ -1,0 +1,64 @@
+"""The examples in README.md are compiled and run as they stand there."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(os.environ.get("LK_TEST_SOURCE", Path(__file__).parents[2]))
+BUILD = Path(os.environ.get("LK_TEST_BUILD", ROOT / "build"))
+README = (ROOT / "README.md").read_text()
+
+
+def block(language):
+    (text,) = re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    return text
+
+
+@pytest.fixture
+def folder(tmp_path, relu):
+    (tmp_path / "model.onnx").write_bytes(relu)
+    return tmp_path
+
+
+def test_python_example(folder):
+    done = subprocess.run([sys.executable, "-c", block("python")], cwd=folder, check=True,
+                          capture_output=True, text=True, timeout=120)
+    assert done.stdout == "[[0. 2. 0.]] 1\n" and done.stderr == ""
+
+
+def test_c_example(folder):
+    (folder / "example.c").write_text(block("c"))
+    subprocess.run(["cc", "-std=c17", "-Wall", "-Wextra", "-Werror", "example.c", "-I",
+                    ROOT / "plugin" / "include", "-L", BUILD, f"-Wl,-rpath,{BUILD}", "-llatchkey",
+                    "-o", "example"], cwd=folder, check=True)
+    done = subprocess.run(["./example"], cwd=folder, check=True, capture_output=True, text=True,
+                          timeout=120)
+    assert done.stdout == "0 2 0\n" and done.stderr == ""
+    (folder / "model.onnx").unlink()
+    failed = subprocess.run(["./example"], cwd=folder, capture_output=True, text=True, timeout=120)
+    assert failed.returncode != 0 and "model.onnx" in failed.stdout
+
+
+def test_commands_exist():
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert {"demo", "test", "bench", "lint", "help"} <= targets
+    assert set(re.findall(r"`?make ([a-z-]+)", README)) <= targets
+
+
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{path.name}" for path in
+                                                 sorted((ROOT / "docs").glob("*.md")))])
+def test_links_lead_somewhere(page):
+    text = (ROOT / page).read_text()
+    links = [link for link in re.findall(r"\]\(([^)#\s]+)", text) if "://" not in link]
+    for link in links:
+        assert ((ROOT / page).parent / link).exists(), link
+
+
+def test_folders_have_readmes():
+    for folder in ("plugin", "keys", "ops", "executor_glue", "tests", "benchmarks", "examples",
+                   "python", "tools"):
+        assert (ROOT / folder / "README.md").is_file(), folder

@@ -1,0 +1,244 @@
+"""Sessions: results against ONNX Runtime, what is copied and what is not, statistics."""
+
+import numpy
+import pytest
+from conftest import assert_close, make_model, random, reference
+from onnx import TensorProto, helper
+
+import latchkey
+
+
+@pytest.mark.parametrize("cache", ["shared", "thread", "off"])
+def test_results_are_those_of_onnx_runtime(convnet, cache):
+    with latchkey.Session(convnet, cache=cache) as session:
+        for shape in [(1, 3, 32, 32), (2, 3, 20, 48), (1, 3, 32, 32), (3, 3, 7, 5)]:
+            x = random(*shape, seed=sum(shape))
+            expected = reference(convnet, {"x": x})
+            actual = session.run({"x": x})
+            assert list(actual) == ["scores", "features"]
+            for name in expected:
+                assert_close(actual[name], expected[name])
+
+
+def test_says_what_a_model_takes_and_gives(convnet, relu):
+    session = latchkey.Session(convnet)
+    assert session.inputs == (("x", numpy.dtype("float32"), ("n", 3, "h", "w")),)
+    assert session.outputs[0] == ("scores", numpy.dtype("float32"), ("n", 10))
+    assert session.outputs[1].name == "features"
+    assert session.outputs[1].shape == ("n", 24, None, None)
+    assert session.metadata == {}
+    assert latchkey.Session(relu).metadata == {"author": "näme\nline 2"}
+
+
+def test_opens_paths_and_bytes(relu, tmp_path):
+    path = tmp_path / "mödel.onnx"
+    path.write_bytes(relu)
+    x = random(2, 3)
+    for model in (path, str(path), relu, bytearray(relu), memoryview(relu)):
+        assert numpy.array_equal(latchkey.Session(model).run({"x": x})["y"], numpy.maximum(x, 0))
+
+
+def test_the_bytes_of_a_model_are_not_needed_later(convnet):
+    x = random(1, 3, 16, 16)
+    data = bytearray(convnet)
+    session = latchkey.Session(data)
+    data[:] = bytes(len(data))
+    assert_close(session.run({"x": x})["scores"], reference(convnet, {"x": x})["scores"])
+
+
+def test_only_wanted_outputs_are_given(convnet):
+    session = latchkey.Session(convnet)
+    x = random(1, 3, 8, 8)
+    assert list(session.run({"x": x}, ["features"])) == ["features"]
+    assert list(session.run({"x": x}, outputs=["features", "scores"])) == ["features", "scores"]
+    assert session.run({"x": x}, []) == {}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "uint8", "int16",
+                                   "uint16", "int32", "uint32", "int64", "uint64", "bool"])
+def test_every_type_goes_in_and_out(dtype):
+    number = helper.np_dtype_to_tensor_dtype(numpy.dtype(dtype))
+    model = make_model([helper.make_node("Reshape", ["x", "shape"], ["y"])],
+                       [("x", number, ["n", 4])], [("y", number, None)],
+                       [("shape", numpy.array([2, -1], numpy.int64))])
+    session = latchkey.Session(model)
+    x = (numpy.arange(12).reshape(3, 4) % 2 == 0).astype(dtype) * numpy.array(1, dtype)
+    y = session.run({"x": x})["y"]
+    assert session.inputs[0].dtype == numpy.dtype(dtype)
+    assert y.dtype == numpy.dtype(dtype) and numpy.array_equal(y, x.reshape(2, 6))
+
+
+def test_scalars_and_empty_tensors():
+    model = make_model([helper.make_node("Add", ["x", "s"], ["y"])],
+                       [("x", TensorProto.FLOAT, ["n", 2]), ("s", TensorProto.FLOAT, [])],
+                       [("y", TensorProto.FLOAT, ["n", 2])])
+    session = latchkey.Session(model)
+    s = numpy.array(2, numpy.float32)
+    for rows in (3, 0, 1):
+        x = random(rows, 2)
+        y = session.run({"x": x, "s": s})["y"]
+        assert y.shape == (rows, 2) and numpy.array_equal(y, x + s)
+        out = numpy.full((rows, 2), 7, numpy.float32)
+        assert session.run({"x": x, "s": s}, out={"y": out})["y"] is out
+        assert numpy.array_equal(out, x + s)
+
+
+# ---- copies ----
+
+def address(array):
+    return array.__array_interface__["data"][0]
+
+
+def test_inputs_are_read_in_place(relu, monkeypatch):
+    """The address that the library is given is the array's own."""
+    from latchkey import _session
+    seen = []
+
+    def spy(tensor, value, name, fill=_session.fill_input):
+        kept = fill(tensor, value, name)
+        seen.append(int(_session.ffi.cast("uintptr_t", tensor.data)))
+        return kept
+    monkeypatch.setattr(_session, "fill_input", spy)
+    session = latchkey.Session(relu)
+    x = random(5, 3)
+    x.flags.writeable = False
+    session.run({"x": x})
+    assert seen == [address(x)]
+
+
+@pytest.mark.parametrize("make", [
+    lambda x: numpy.asfortranarray(x), lambda x: x[:, ::-1], lambda x: x[::2],
+    lambda x: x.astype(">f4"), lambda x: x.tolist() and numpy.frombuffer(
+        b"\0" + x.tobytes(), numpy.uint8)[1:].view(numpy.float32).reshape(x.shape)],
+    ids=["fortran", "backwards", "every second", "big-endian", "unaligned"])
+def test_other_arrays_are_copied_first(relu, make):
+    x = make(random(6, 3))
+    before = x.copy()
+    y = latchkey.Session(relu).run({"x": x})["y"]
+    assert numpy.array_equal(y, numpy.maximum(before, 0))
+    assert numpy.array_equal(x, before)
+
+
+def test_outputs_are_the_memory_of_the_library(relu, monkeypatch):
+    from latchkey import _session
+    given = []
+
+    def spy(session, tensor, take=_session.take_output):
+        given.append(int(_session.ffi.cast("uintptr_t", tensor.data)))
+        return take(session, tensor)
+    monkeypatch.setattr(_session, "take_output", spy)
+    y = latchkey.Session(relu).run({"x": random(4, 3)})["y"]
+    assert given == [address(y)] and address(y) % 64 == 0
+    assert y.flags.c_contiguous and y.flags.writeable and not y.flags.owndata
+
+
+def test_out_is_written_in_place(convnet):
+    session = latchkey.Session(convnet)
+    x = random(2, 3, 16, 16)
+    expected = reference(convnet, {"x": x})
+    out = numpy.full((2, 10), numpy.nan, numpy.float32)
+    where = address(out)
+    results = session.run({"x": x}, out={"scores": out})
+    assert results["scores"] is out and address(out) == where
+    assert set(results) == {"scores", "features"}
+    for name in expected:
+        assert_close(results[name], expected[name])
+    only = session.run({"x": x}, outputs=[], out={"scores": out})
+    assert list(only) == ["scores"]
+
+
+# ---- cache and statistics ----
+
+def test_statistics(convnet, context):
+    session = latchkey.Session(convnet, context=context)
+    x = random(1, 3, 24, 24)
+    session.run({"x": x})
+    first = session.stats()
+    assert first["session"]["runs"] == 1 and first["session"]["run_plan_builds"] == 1
+    assert first["cache"]["run"]["builds"] == 1 and first["cache"]["run"]["entries"] == 1
+    for kind in ("name", "value"):
+        assert first["cache"][kind]["builds"] > 0 and first["cache"][kind]["bytes"] > 0
+    assert first["cache"]["bytes"] == sum(
+        first["cache"][kind]["bytes"] for kind in ("name", "value", "run", "user"))
+    assert first["weights"]["packed"] > 0 and first["weights"]["bytes"] > 0
+    assert first["cache"]["ref_primitives"] == 0
+    session.run({"x": x})
+    second = session.stats()
+    assert second["session"]["run_plan_hits"] == 1
+    assert second["cache"]["run"]["hits"] == first["cache"]["run"]["hits"] + 1
+    for kind in ("name", "value", "run"):
+        assert second["cache"][kind]["builds"] == first["cache"][kind]["builds"]
+
+
+def test_sessions_share_what_they_can(convnet, context):
+    x = random(1, 3, 24, 24)
+    first = latchkey.Session(convnet, context=context)
+    first.run({"x": x})
+    before = context.stats()
+    second = latchkey.Session(convnet, context=context)
+    second.run({"x": x})
+    after = context.stats()
+    assert after["cache"]["value"]["builds"] == before["cache"]["value"]["builds"]
+    assert after["cache"]["value"]["hits"] > before["cache"]["value"]["hits"]
+    assert after["weights"]["packed"] == before["weights"]["packed"]
+    assert after["weights"]["bytes"] == before["weights"]["bytes"]
+
+
+def test_equal_options_mean_one_context(relu):
+    one, two = latchkey.Session(relu, threads=1), latchkey.Session(relu, threads=1)
+    other = latchkey.Session(relu, threads=2)
+    assert one.context is two.context and one.context is not other.context
+    assert one.context.threads == 1 and other.context.threads == 2
+    assert latchkey.Session(relu, cache="thread").context.cache == "thread"
+
+
+def test_clear_drops_a_session_and_nobody_elses(convnet, context):
+    x = random(1, 3, 16, 16)
+    sessions = [latchkey.Session(convnet, context=context) for _ in range(2)]
+    for session in sessions:
+        session.run({"x": x})
+    assert context.stats()["cache"]["run"]["entries"] == 2
+    sessions[0].clear()
+    assert context.stats()["cache"]["run"]["entries"] == 1
+    sessions[1].run({"x": x})
+    assert sessions[1].stats()["session"]["run_plan_builds"] == 1
+    sessions[0].run({"x": x})
+    assert sessions[0].stats()["session"]["run_plan_builds"] == 2
+    context.clear()
+    assert context.stats()["cache"]["entries"] == 0 and context.stats()["cache"]["bytes"] == 0
+    context.trim()
+
+
+def test_capacity_holds(convnet):
+    context = latchkey.Context(cache_entries=20)
+    session = latchkey.Session(convnet, context=context)
+    for width in range(8, 40, 4):
+        x = random(1, 3, 16, width)
+        assert_close(session.run({"x": x})["scores"], reference(convnet, {"x": x})["scores"])
+        assert context.stats()["cache"]["entries"] <= 20
+    assert context.stats()["cache"]["value"]["evictions"] > 0
+    context.set_capacity(entries=0)
+    assert context.stats()["cache"]["entries"] == 0
+    session.run({"x": x})
+    assert context.stats()["cache"]["entries"] == 0
+    context.set_capacity(entries=latchkey.UNLIMITED, bytes=1 << 30, weights_bytes=1 << 30)
+    session.run({"x": x})
+    assert context.stats()["cache"]["entries"] > 0
+    assert context.stats()["weights"]["capacity_bytes"] == 1 << 30
+
+
+def test_run_plans_and_passes_can_be_switched_off(convnet):
+    x = random(1, 3, 16, 16)
+    expected = reference(convnet, {"x": x})["scores"]
+    plain = latchkey.Session(convnet, context=latchkey.Context(), run_plans=False,
+                             disabled_passes=["bias", "activation"])
+    fused = latchkey.Session(convnet)
+    for _ in range(2):
+        assert_close(plain.run({"x": x})["scores"], expected)
+    assert plain.stats()["cache"]["run"]["builds"] == 0
+    assert plain.stats()["cache"]["name"]["hits"] > 0
+    assert plain.stats()["session"]["nodes"] > fused.stats()["session"]["nodes"]
+
+
+def test_version_names_onednn():
+    assert "oneDNN 3." in latchkey.version()

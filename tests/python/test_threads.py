@@ -1,0 +1,122 @@
+"""One session, many threads; and the interpreter's lock is free during a run."""
+
+import threading
+import time
+
+import numpy
+import pytest
+from conftest import assert_close, make_model, random, reference
+from onnx import TensorProto, helper
+
+import latchkey
+
+
+def run_all(work, count):
+    """Calls work(i) on `count` threads that start together; raises what one of them raises."""
+    barrier, failures = threading.Barrier(count), []
+
+    def body(i):
+        try:
+            barrier.wait(60)
+            work(i)
+        except BaseException as error:  # also failed assertions, which are told below
+            failures.append(error)
+    threads = [threading.Thread(target=body, args=(i,)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+@pytest.mark.parametrize("cache", ["shared", "thread", "off"])
+def test_threads_get_their_own_results(convnet, cache):
+    session = latchkey.Session(convnet, context=latchkey.Context(cache=cache))
+    inputs = [random(1, 3, 16 + 4 * (i % 3), 24, seed=i) for i in range(6)]
+    expected = [reference(convnet, {"x": x})["scores"] for x in inputs]
+
+    def work(i):
+        for turn in range(10):
+            at = (i + turn) % len(inputs)
+            assert_close(session.run({"x": inputs[at]})["scores"], expected[at])
+    run_all(work, 6)
+    assert session.stats()["session"]["runs"] == 60
+
+
+def test_threads_cause_one_build_of_each(convnet):
+    context = latchkey.Context(cache="shared")
+    session = latchkey.Session(convnet, context=context)
+    x = random(1, 3, 40, 40)
+    run_all(lambda i: session.run({"x": x}), 8)
+    cache = context.stats()["cache"]
+    assert cache["run"]["builds"] == 1 and cache["run"]["entries"] == 1
+    assert cache["name"]["builds"] == cache["name"]["entries"]
+    assert cache["value"]["builds"] == cache["value"]["entries"]
+
+
+def test_two_models_of_equal_names_do_not_mix():
+    def model(weights):
+        return make_model([helper.make_node("MatMul", ["x", "w"], ["y"])],
+                          [("x", TensorProto.FLOAT, ["n", 32])],
+                          [("y", TensorProto.FLOAT, ["n", 32])], [("w", weights)])
+    context = latchkey.Context()
+    weights = [random(32, 32, seed=i) for i in range(2)]
+    sessions = [latchkey.Session(model(w), context=context) for w in weights]
+    x = random(5, 32, seed=9)
+
+    def work(i):
+        for turn in range(20):
+            at = (i + turn) % 2
+            assert_close(sessions[at].run({"x": x})["y"], x @ weights[at])
+    run_all(work, 4)
+
+
+def test_a_session_may_be_closed_by_another_thread_during_a_run(convnet):
+    x = random(1, 3, 48, 48)
+    expected = reference(convnet, {"x": x})["scores"]
+    for _ in range(5):
+        session = latchkey.Session(convnet)
+
+        def work(i, session=session):
+            if i == 0:
+                session.close()
+                return
+            try:
+                assert_close(session.run({"x": x})["scores"], expected)
+            except ValueError as error:
+                assert "closed" in str(error)
+        run_all(work, 4)
+
+
+def test_the_interpreters_lock_is_free_during_a_run():
+    """While a long run is on, this thread goes on; with the lock held it would stand still."""
+    n = 1024
+    model = make_model([helper.make_node("MatMul", ["x", "w"], ["a"]),
+                        helper.make_node("MatMul", ["a", "w"], ["b"]),
+                        helper.make_node("MatMul", ["b", "w"], ["y"])],
+                       [("x", TensorProto.FLOAT, ["n", n])], [("y", TensorProto.FLOAT, ["n", n])],
+                       [("w", random(n, n) / n)])
+    session = latchkey.Session(model, threads=1)
+    x = numpy.ones((8 * n, n), numpy.float32)
+    session.run({"x": x})
+    shares = []
+    for _ in range(3):  # the machine may be busy with something else at times
+        span = []
+
+        def run(span=span):
+            begin = time.perf_counter()
+            session.run({"x": x})
+            span[:] = [begin, time.perf_counter()]
+        thread = threading.Thread(target=run)
+        ticks = []
+        thread.start()
+        while thread.is_alive():
+            ticks.append(time.perf_counter())
+            time.sleep(0.001)
+        inside = [span[0], *(tick for tick in ticks if span[0] <= tick <= span[1]), span[1]]
+        longest = max(after - before for before, after in zip(inside, inside[1:]))
+        shares.append(longest / (span[1] - span[0]))
+        if shares[-1] < 0.5:
+            return
+    pytest.fail(f"stood still for {shares} of the runs")
