@@ -53,15 +53,17 @@ static lk_status infer_matmul(const lk_op_node *node, const lk_tensor *inputs,
 }
 
 /* Whether the operands of the post-ops can follow when all leading dimensions become rows: full
- * tensors and single rows can. */
+ * tensors and single rows can, and single values. */
 static bool post_ops_allow_rows(lk_planner *planner) {
   const lk_op_node *node = lk_planner_node(planner);
   const lk_tensor_desc *to = lk_planner_output_desc(planner, 0);
+  const bool has_columns = lk_planner_input_tensor(planner, 1)->desc.rank > 1;
   for (uint32_t i = 0; i < node->n_post_ops; i++) {
     if (node->post_ops[i].input < 0) continue;
     const lk_tensor_desc *operand =
         &lk_planner_input_tensor(planner, (uint32_t)node->post_ops[i].input)->desc;
-    const bool is_row = operand->rank < 2 || (operand->rank == 2 && operand->dims[0] == 1);
+    const bool is_flat = operand->rank < 2 || (operand->rank == 2 && operand->dims[0] == 1);
+    const bool is_row = is_flat && (has_columns || lk_elements(operand) == 1);
     if (!is_row && !lk_shape_equal(operand, to)) return false;
   }
   return true;
@@ -134,7 +136,8 @@ static lk_status plan_matmul(lk_planner *planner, lk_error *error) {
   }
   question.src.layout = LK_LAYOUT_PLAIN;
   question.weights.layout = LK_LAYOUT_PLAIN;
-  if (question.weights.rank == 2 && (to->rank == 2 || post_ops_allow_rows(planner))) {
+  const bool is_matrix = a->rank == 2 && b->rank == 2;
+  if (question.weights.rank == 2 && (is_matrix || post_ops_allow_rows(planner))) {
     const int64_t dims[] = {rows_of(&question.src).dims[0], n};
     question.src = rows_of(&question.src);
     question.dst = lk_tensor_desc_make(LK_F32, 2, dims);

@@ -199,11 +199,27 @@ lk_status lk_planner_output(lk_planner *planner, uint32_t index, lk_layout layou
   return LK_OK;
 }
 
-/* How a binary post-op's operand is described beside `dst`: ranks are made equal by leading ones. A
- * tensor of the output's shape follows it when the operator describes that in another rank. */
+/* How a binary post-op's operand is described beside `dst`. It broadcasts to output 0, of which `dst`
+ * may be another description: a matrix of all rows, whose operands are full tensors or single rows
+ * (matmul.c sees to it), or one with ones put in where a product takes a vector. */
 static lk_tensor_desc post_operand_desc(const lk_planner *planner, const lk_tensor_desc *input,
                                         const lk_tensor_desc *dst) {
-  if (lk_shape_equal(input, &planner->body->outputs[0])) return *dst;
+  const lk_tensor_desc *to = &planner->body->outputs[0];
+  if (lk_shape_equal(input, to)) {
+    lk_tensor_desc full = *dst;
+    full.dtype = input->dtype;
+    return full;
+  }
+  if (dst->rank > to->rank && dst->rank > 1) {
+    const lk_tensor_desc padded = lk_shape_pad_rank(input, to->rank);
+    lk_tensor_desc desc = {.dtype = input->dtype, .rank = dst->rank, .layout = dst->layout};
+    uint32_t left = to->rank;
+    for (uint32_t i = dst->rank; i-- > 0;) {
+      const bool same = left > 0 && dst->dims[i] == to->dims[left - 1];
+      desc.dims[i] = same ? padded.dims[--left] : 1;
+    }
+    return desc;
+  }
   lk_tensor_desc padded = lk_shape_pad_rank(input, dst->rank);
   const bool reorderable = input->rank == dst->rank;
   if (reorderable || lk_layout_same_bytes(&padded, padded.layout, dst->layout)) {

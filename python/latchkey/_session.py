@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from ._context import Context, shared_context
-from ._errors import ModelNotFoundError, fail, text
+from ._errors import ModelNotFoundError, NotFoundError, fail, text
 from ._native import ffi, lib
 from ._tensor import fill_input, fill_output, numpy_dtype, take_output
 
@@ -70,7 +70,9 @@ class Session:
         status = lib.lk_py_session_open(self.context._pointer, path, data,
                                         len(data) if data else 0, options, made, error)
         if status:
-            fail(status, error, not_found=ModelNotFoundError)
+            file_is_there = path == ffi.NULL or os.path.exists(model)
+            # Then it is a pass that is not there, or a file that the model refers to.
+            fail(status, error, NotFoundError if passes and file_is_there else ModelNotFoundError)
         self._api = lib.lk_py_session_api()
         self._pointer = ffi.gc(made[0], lib.lk_py_session_release)
         self.inputs = self._values(self._api.input_count, self._api.input_info)

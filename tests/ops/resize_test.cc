@@ -350,6 +350,12 @@ TEST(Resize, NamesWhatIsWrong) {
       .input(floats({4}, {1, 1, 3e38f, 3e38f}))
       .expect_bind(LK_OUT_OF_RANGE, "too large");
   node(How())
+      .input(floats({1}, {1}))
+      .absent()
+      .absent()
+      .input(ints({INT64_C(1) << 60}))
+      .expect_bind(LK_OUT_OF_RANGE, "taps");
+  node(How())
       .input(x)
       .absent()
       .absent()

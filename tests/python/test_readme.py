@@ -46,7 +46,7 @@ def test_c_example(folder):
 def test_commands_exist():
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert {"demo", "test", "bench", "lint", "help"} <= targets
-    assert set(re.findall(r"`?make ([a-z-]+)", README)) <= targets
+    assert set(re.findall(r"(?:`|^    )make ([a-z-]+)", README, re.MULTILINE)) <= targets
 
 
 @pytest.mark.parametrize("page", ["README.md", *(f"docs/{path.name}" for path in

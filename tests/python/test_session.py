@@ -231,7 +231,7 @@ def test_run_plans_and_passes_can_be_switched_off(convnet):
     x = random(1, 3, 16, 16)
     expected = reference(convnet, {"x": x})["scores"]
     plain = latchkey.Session(convnet, context=latchkey.Context(), run_plans=False,
-                             disabled_passes=["bias", "activation"])
+                             disabled_passes=["activation", "activation_after_residual"])
     fused = latchkey.Session(convnet)
     for _ in range(2):
         assert_close(plain.run({"x": x})["scores"], expected)
