@@ -4,6 +4,8 @@ set(python ${PROJECT_SOURCE_DIR}/.venv/bin/python)
 # Where the models and test cases of the Python packages lie: beside the schema.
 cmake_path(GET LATCHKEY_ONNX_PROTO PARENT_PATH onnx_package)
 cmake_path(GET onnx_package PARENT_PATH site_packages)
+# The models and test cases lie beside onnx.proto's package.
+cmake_path(GET onnx_proto_folder PARENT_PATH site_packages)
 set(test_environment
     # Tests run side by side: a team that spins at its barrier takes the processor from another test.
     "OMP_WAIT_POLICY=passive"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ops/eltwise.h"
+#include "ops/post_ops.h"
 #include "plugin/base/status.h"
 #include "plugin/base/tensor.h"
 
@@ -61,12 +62,40 @@ static lk_status infer_float(const lk_op_node *node, const lk_tensor *inputs,
   return LK_OK;
 }
 
+/* oneDNN's element-wise functions take arithmetic as post-ops, but no further functions. */
+static bool all_binary(const lk_op_node *node) {
+  for (uint32_t i = 0; i < node->n_post_ops; i++) {
+    if (node->post_ops[i].input < 0) return false;
+  }
+  return true;
+}
+
+/* A post-op as a step of its own, in place. */
+static lk_status apply_post_op(lk_planner *planner, const lk_post_op *post_op, const lk_operand *to,
+                               lk_error *error) {
+  if (post_op->input < 0) {
+    float alpha = 0, beta = 0;
+    const dnnl_alg_kind_t algorithm = lk_post_op_eltwise(post_op, &alpha, &beta);
+    return lk_plan_eltwise_step(planner, algorithm, alpha, beta, to, to, false, error);
+  }
+  const uint32_t input = (uint32_t)post_op->input;
+  const bool same_rank = lk_planner_input_tensor(planner, input)->desc.rank == to->desc.rank;
+  lk_operand operand;
+  lk_status status = lk_planner_input(planner, input, same_rank ? to->desc.layout : LK_LAYOUT_PLAIN,
+                                      &operand, error);
+  if (status != LK_OK) return status;
+  return lk_plan_binary_step(planner, lk_post_op_binary(post_op->kind), to, &operand, to, false,
+                             error);
+}
+
 lk_status lk_plan_eltwise_step(lk_planner *planner, dnnl_alg_kind_t algorithm, float alpha,
                                float beta, const lk_operand *from, const lk_operand *to,
                                bool post_ops, lk_error *error) {
   lk_status status = LK_OK;
   lk_key_builder key;
   const lk_primitive *primitive = NULL;
+  const lk_op_node *node = lk_planner_node(planner);
+  const bool fuses = post_ops && all_binary(node);
   LK_TRY(lk_primitive_key_begin(&key, lk_planner_env(planner), LK_PRIMITIVE_ELTWISE,
                                 lk_planner_threads(planner), error));
   const int64_t values[] = {(int64_t)algorithm, lk_float_bits(alpha), lk_float_bits(beta)};
@@ -75,10 +104,13 @@ lk_status lk_plan_eltwise_step(lk_planner *planner, dnnl_alg_kind_t algorithm, f
   lk_key_add_attr(&key, LK_WORD_ALGORITHM, &values[0], 1);
   lk_key_add_attr(&key, LK_WORD_ALPHA, &values[1], 1);
   lk_key_add_attr(&key, LK_WORD_BETA, &values[2], 1);
-  if (post_ops) lk_planner_key_post_ops(planner, &key, &to->desc);
+  if (fuses) lk_planner_key_post_ops(planner, &key, &to->desc);
   LK_TRY(lk_planner_primitive(planner, &key, &primitive, error));
   const lk_primitive_arg args[] = {{DNNL_ARG_SRC, *from}, {DNNL_ARG_DST, *to}};
-  LK_TRY(lk_planner_execute(planner, primitive, args, 2, post_ops ? &to->desc : NULL, error));
+  LK_TRY(lk_planner_execute(planner, primitive, args, 2, fuses ? &to->desc : NULL, error));
+  for (uint32_t i = 0; post_ops && !fuses && i < node->n_post_ops; i++) {
+    LK_TRY(apply_post_op(planner, &node->post_ops[i], to, error));
+  }
 cleanup:
   return status;
 }

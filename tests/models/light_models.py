@@ -19,13 +19,16 @@ VIEWS = ("Unsqueeze", "Squeeze", "Reshape", "Identity")
 
 def draw(random, shape, op_type, index):
     """A weight that `op_type` takes as its input `index`."""
-    if op_type in ("Conv", "Gemm", "MatMul") and index == 1:
-        # Weights of a Gemm in these models are transposed: its fan-in is the last dimension too.
-        fan_in = numpy.prod(shape[1:])
-        return random.standard_normal(shape, numpy.float32) * numpy.float32((2 / fan_in) ** 0.5)
     if (op_type, index) in (("BatchNormalization", 1), ("BatchNormalization", 4), ("Mul", 1)):
         return random.uniform(0.5, 1.0, shape).astype(numpy.float32)
-    return random.standard_normal(shape, numpy.float32) * numpy.float32(0.1)
+    scale = 0.2
+    if op_type in ("Conv", "Gemm", "MatMul") and index == 1:
+        # Weights of a Gemm in these models are transposed: its fan-in is the last dimension too.
+        scale = (6 / numpy.prod(shape[1:])) ** 0.5
+    values = random.random(shape, numpy.float32)
+    values -= numpy.float32(0.5)
+    values *= numpy.float32(2 * scale)
+    return values
 
 
 def uses(graph):

@@ -62,3 +62,14 @@ def test_folders_have_readmes():
     for folder in ("plugin", "keys", "ops", "executor_glue", "tests", "benchmarks", "examples",
                    "python", "tools"):
         assert (ROOT / folder / "README.md").is_file(), folder
+
+
+def test_quoted_code_is_the_code():
+    """A block that names a file in docs/ is a part of that file."""
+    found = 0
+    for page in (ROOT / "docs").glob("*.md"):
+        for path, text in re.findall(r"^```c (\S+)\n(.*?)^```$", page.read_text(),
+                                     re.MULTILINE | re.DOTALL):
+            found += 1
+            assert text in (ROOT / path).read_text(), f"{page.name} quotes {path}:\n{text}"
+    assert found > 0

@@ -1,0 +1,123 @@
+"""Whole models give what ONNX Runtime's CPU provider gives, in every cache mode, with and without
+run plans, at several shapes that come back, and without an operator on a `ref:` implementation.
+
+The models: the nine light ones of the onnx wheel with random weights (light_models.py), and the three
+of PP-OCRv4 in the rapidocr-onnxruntime wheel, on pictures of text.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import light_models
+import numpy
+import onnxruntime
+import pytest
+import rapidocr_onnxruntime
+from PIL import Image, ImageDraw, ImageFont
+
+import latchkey
+
+TOLERANCE = 1e-4  # relative to the largest output
+MODES = [("shared", True), ("shared", False), ("thread", True), ("thread", False), ("off", False)]
+OCR = pathlib.Path(rapidocr_onnxruntime.__file__).parent / "models"
+
+# Of these a run takes long, or the weights take half a gigabyte: one mode, one shape.
+HEAVY = ("bvlc_alexnet", "vgg19", "zfnet512")
+
+
+def picture(height, width, lines):
+    """Text in black on white, as an array of 1 x 3 x height x width between -1 and 1."""
+    image = Image.new("RGB", (width, height), "white")
+    draw = ImageDraw.Draw(image)
+    size = max(10, height // (2 * len(lines)))
+    for i, line in enumerate(lines):
+        draw.text((4, i * height // len(lines) + 2), line, "black", ImageFont.load_default(size))
+    pixels = numpy.asarray(image, numpy.float32) / 127.5 - 1
+    return numpy.ascontiguousarray(pixels.transpose(2, 0, 1)[None])
+
+
+def noise(*shape):
+    return numpy.random.default_rng(7).standard_normal(shape, numpy.float32)
+
+
+def reference(path, arrays):
+    """Output name -> one array per input, computed by ONNX Runtime."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    name = session.get_inputs()[0].name
+    outputs = [output.name for output in session.get_outputs()]
+    return name, [dict(zip(outputs, session.run(outputs, {name: array}))) for array in arrays]
+
+
+def check(path, arrays, modes=MODES):
+    """Every mode, every array twice (A, B, A, B): right both times, built once, nothing on ref."""
+    name, expected = reference(path, arrays)
+    for outputs in expected:
+        for output, values in outputs.items():
+            assert numpy.isfinite(values).all() and values.std() > 0, f"{output} proves nothing"
+    for cache, run_plans in modes:
+        context = latchkey.Context(cache=cache)
+        session = latchkey.Session(path, context=context, run_plans=run_plans)
+        for turn in range(2):
+            builds = context.stats()["cache"]
+            for array, outputs in zip(arrays, expected):
+                found = session.run({name: array})
+                assert found.keys() == outputs.keys()
+                for output, right in outputs.items():
+                    case = f"{cache}, run plans {run_plans}, {array.shape}, {output}, turn {turn}"
+                    assert found[output].shape == right.shape, case
+                    worst = float(numpy.abs(found[output] - right).max() / numpy.abs(right).max())
+                    assert worst <= TOLERANCE, f"{case}: {worst:.2e} of the largest output"
+            stats = context.stats()["cache"]
+            if turn == 1 and cache != "off":
+                for kind in ("name", "value", "run"):
+                    assert stats[kind]["builds"] == builds[kind]["builds"], (cache, run_plans, kind)
+        assert stats["ref_primitives"] == 0, f"{cache}: {stats['ref_primitives']} on ref:"
+        session.close()
+
+
+@pytest.mark.parametrize("name", [n for n in light_models.NAMES if n not in HEAVY])
+def test_light(name, tmp_path):
+    check(light_models.save(name, tmp_path), [noise(1, 3, 224, 224), noise(2, 3, 224, 224)])
+
+
+@pytest.mark.parametrize("name", HEAVY)
+def test_light_heavy(name, tmp_path):
+    assert name in light_models.NAMES
+    check(light_models.save(name, tmp_path), [noise(1, 3, 224, 224)], [("shared", True)])
+
+
+def test_recognition():
+    two = [picture(48, 160, ["Latchkey"]), picture(48, 160, ["oneDNN 3.13"])]
+    check(OCR / "ch_PP-OCRv4_rec_infer.onnx",
+          [picture(48, 320, ["The quick brown fox"]), picture(48, 100, ["jumps"]),
+           numpy.concatenate(two), picture(48, 97, ["over"]), picture(48, 32, ["a"])])
+
+
+def test_detection():
+    lines = ["two lines of", "text to find"]
+    check(OCR / "ch_PP-OCRv4_det_infer.onnx",
+          [picture(256, 320, lines), picture(160, 128, lines),
+           numpy.concatenate([picture(96, 160, lines), picture(96, 160, ["another"])])])
+
+
+def test_angle():
+    check(OCR / "ch_ppocr_mobile_v2.0_cls_infer.onnx",
+          [picture(48, 192, ["upright"]),
+           numpy.concatenate([picture(48, 192, ["one"]), picture(48, 192, ["two"]),
+                              picture(48, 192, ["three"])[:, :, ::-1, ::-1]]),
+           picture(48, 100, ["short"])])
+
+
+def test_without_avx512():
+    """The same on what oneDNN does where a machine has AVX2 only; the models that differ most."""
+    if "AVX512" not in latchkey.version().upper().replace("-", "").replace("_", ""):
+        pytest.skip(f"this machine has no AVX-512: {latchkey.version()}, as all tests ran already")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k",
+         "recognition or detection or angle or resnet50 or shufflenet or squeezenet"],
+        env={**os.environ, "ONEDNN_MAX_CPU_ISA": "AVX2"}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-4000:]

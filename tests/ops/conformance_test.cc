@@ -1,0 +1,445 @@
+// What holds for every row of the operator table, whatever it computes: how often the cache is asked
+// and what it builds, in every mode, from one executor and from two, in place, on empty inputs, and
+// from two threads at once. A row without a case here fails.
+#include <atomic>
+#include <map>
+#include <thread>
+
+#include "tests/ops/reference.h"
+
+namespace {
+
+using lk::api;
+using lk::Dims;
+using lk::Memory;
+using lk::Value;
+
+struct Node {
+  const char *op;
+  int32_t opset;
+  std::vector<Value> inputs, other; // other: inputs of another shape
+  std::vector<bool> constants;      // missing: at run time
+  std::function<void(std::vector<lk_attr> *)> attrs;
+  bool empty = true; // a batch of 0 is allowed
+};
+
+// Attributes that live as long as the tests.
+void ints(std::vector<lk_attr> *attrs, const char *name, std::vector<int64_t> values) {
+  static std::deque<std::vector<int64_t>> kept;
+  kept.push_back(std::move(values));
+  attrs->push_back(
+      {name, LK_ATTR_INTS, static_cast<uint32_t>(kept.back().size()), kept.back().data()});
+}
+void kernel_of_2(std::vector<lk_attr> *attrs) {
+  ints(attrs, "kernel_shape", {2, 2});
+}
+
+Value x(const Dims &dims) {
+  return lk::random(dims, 7, 0.5F, 2);
+}
+
+const std::vector<Node> &nodes() {
+  const Dims a = {2, 3, 4, 4}, b = {3, 3, 5, 4}, m = {4, 6}, n = {5, 6};
+  const Value c = x({3}), f = lk::floats({}, {1});
+  static const std::vector<Node> all = {
+      {"Add", 14, {x(a), x(a)}, {x(b), x(b)}, {}, {}},
+      {"AveragePool", 11, {x(a)}, {x(b)}, {}, kernel_of_2},
+      {"BatchNormalization", 15, {x(a), c, c, c, c}, {x(b), c, c, c, c}, {0, 1, 1, 1, 1}, {}},
+      {"Cast", 13, {x(a)}, {x(b)}, {}, [](auto *to) { ints(to, "to", {LK_I32}); }},
+      {"Clip", 13, {x(a), f}, {x(b), f}, {0, 1}, {}},
+      {"Concat", 13, {x(a), x(a)}, {x(b), x(b)}, {}, [](auto *to) { ints(to, "axis", {1}); }},
+      {"Constant", 13, {}, {}, {}, [](auto *to) { ints(to, "value_ints", {1, 2, 3}); }, false},
+      {"ConstantOfShape", 9, {lk::ints({2, 3})}, {lk::ints({4, 3})}, {}, {}, false},
+      {"Conv", 11, {x(a), x({4, 3, 3, 3})}, {x(b), x({4, 3, 3, 3})}, {0, 1}, {}},
+      {"ConvTranspose", 11, {x(a), x({3, 4, 2, 2})}, {x(b), x({3, 4, 2, 2})}, {0, 1}, {}},
+      {"Div", 14, {x(a), x(a)}, {x(b), x(b)}, {}, {}},
+      {"Dropout", 12, {x(a)}, {x(b)}, {}, {}},
+      {"Flatten", 13, {x(a)}, {x(b)}, {}, {}},
+      {"Gather", 13, {x(a), lk::ints({0, 2})}, {x(b), lk::ints({1})}, {}, [](auto *to) { ints(to, "axis", {1}); }},
+      {"Gemm", 13, {x(m), x({6, 3})}, {x(n), x({6, 3})}, {0, 1}, {}},
+      {"GlobalAveragePool", 1, {x(a)}, {x(b)}, {}, {}},
+      {"HardSigmoid", 6, {x(a)}, {x(b)}, {}, {}},
+      {"HardSwish", 14, {x(a)}, {x(b)}, {}, {}},
+      {"Identity", 16, {x(a)}, {x(b)}, {}, {}},
+      {"LRN", 13, {x(a)}, {x(b)}, {}, [](auto *to) { ints(to, "size", {3}); }},
+      {"MatMul", 13, {x(m), x({6, 3})}, {x(n), x({6, 3})}, {0, 1}, {}},
+      {"MaxPool", 12, {x(a)}, {x(b)}, {}, kernel_of_2},
+      {"Mul", 14, {x(a), x(a)}, {x(b), x(b)}, {}, {}},
+      {"Pow", 15, {x(a), f}, {x(b), f}, {0, 1}, {}},
+      {"ReduceMean", 13, {x(a)}, {x(b)}, {}, [](auto *to) { ints(to, "axes", {-1}); }},
+      {"Relu", 14, {x(a)}, {x(b)}, {}, {}},
+      {"Reshape", 14, {x(a), lk::ints({0, -1})}, {x(b), lk::ints({0, -1})}, {0, 1}, {}},
+      {"Resize", 13, {x(a), lk::floats({0}, {}), lk::floats({4}, {1, 1, 2, 2})},
+       {x(b), lk::floats({0}, {}), lk::floats({4}, {1, 1, 2, 2})}, {0, 1, 1}, {}},
+      {"Shape", 15, {x(a)}, {x(b)}, {}, {}, false},
+      {"Sigmoid", 13, {x(a)}, {x(b)}, {}, {}},
+      {"Slice", 13, {x(a), lk::ints({1}), lk::ints({3}), lk::ints({1})},
+       {x(b), lk::ints({1}), lk::ints({3}), lk::ints({1})}, {0, 1, 1, 1}, {}},
+      {"Softmax", 13, {x(a)}, {x(b)}, {}, {}},
+      {"Sqrt", 13, {x(a)}, {x(b)}, {}, {}},
+      {"Squeeze", 13, {x({2, 1, 3}), lk::ints({1})}, {x({4, 1, 3}), lk::ints({1})}, {0, 1}, {}},
+      {"Sub", 14, {x(a), x(a)}, {x(b), x(b)}, {}, {}},
+      {"Sum", 13, {x(a), x(a), x(a)}, {x(b), x(b), x(b)}, {}, {}},
+      {"Swish", 1, {x(a)}, {x(b)}, {}, {}},
+      {"Transpose", 13, {x(a)}, {x(b)}, {}, {}},
+      {"Unsqueeze", 13, {x(a), lk::ints({1})}, {x(b), lk::ints({1})}, {0, 1}, {}},
+  };
+  return all;
+}
+
+std::vector<lk_op_row> rows() {
+  std::vector<lk_op_row> all;
+  for (uint32_t i = 0;; i++) {
+    const lk_op_row *row = api()->op_row(i);
+    if (row == nullptr) return all;
+    all.push_back(*row);
+  }
+}
+
+const Node *find(const std::string &op) {
+  for (const Node &node : nodes()) {
+    if (op == node.op) return &node;
+  }
+  return nullptr;
+}
+
+// ---- one context with executors, and a node in it ----
+
+void end_context(lk_context *context) { api()->context_destroy(context); }
+void end_executor(lk_executor *executor) { api()->executor_destroy(executor); }
+void end_op(lk_op *op) { api()->op_destroy(op); }
+void end_plan(lk_plan *plan) { api()->plan_release(plan); }
+void end_frame(lk_frame *frame) { api()->frame_destroy(frame); }
+using Context = lk::Owned<lk_context, end_context>;
+using Executor = lk::Owned<lk_executor, end_executor>;
+using Op = lk::Owned<lk_op, end_op>;
+using Plan = lk::Owned<lk_plan, end_plan>;
+using Frame = lk::Owned<lk_frame, end_frame>;
+
+Context open(uint32_t mode) {
+  Context context;
+  lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
+  options.cache_mode = mode;
+  options.threads = 2;
+  LK_EXPECT_OK(api()->context_create(&options, context.out(), LK_ERR));
+  return context;
+}
+
+Executor executor_in(lk_context *context) {
+  Executor executor;
+  LK_EXPECT_OK(api()->executor_create(context, "conformance", executor.out(), LK_ERR));
+  return executor;
+}
+
+lk_stats stats(lk_context *context) {
+  lk_stats now{};
+  now.struct_size = sizeof now;
+  LK_EXPECT_OK(api()->cache_stats(context, nullptr, &now, LK_ERR));
+  return now;
+}
+
+class Conformance : public ::testing::TestWithParam<lk_op_row> {
+protected:
+  void SetUp() override {
+    node_ = find(GetParam().op_type);
+    ASSERT_NE(node_, nullptr) << "no case for operator " << GetParam().op_type;
+  }
+
+  bool constant(size_t input) const {
+    return input < node_->constants.size() && node_->constants[input];
+  }
+
+  Op create(lk_executor *executor) const {
+    std::deque<lk_tensor> tensors;
+    std::vector<lk_node_input> inputs;
+    for (size_t i = 0; i < node_->inputs.size(); i++) {
+      lk_node_input input{};
+      if (constant(i)) {
+        const Value &value = node_->inputs[i];
+        tensors.push_back({value.desc, const_cast<uint8_t *>(value.bytes.data())});
+        input.constant = &tensors.back();
+        input.flags = LK_INPUT_COPY;
+      }
+      inputs.push_back(input);
+    }
+    std::vector<lk_attr> attrs;
+    if (node_->attrs) node_->attrs(&attrs);
+    lk_node_desc desc{};
+    desc.struct_size = sizeof desc;
+    desc.op_type = node_->op;
+    desc.domain = GetParam().domain;
+    desc.output_name = "y";
+    desc.opset = node_->opset;
+    desc.n_inputs = static_cast<uint32_t>(inputs.size());
+    desc.inputs = inputs.data();
+    desc.n_outputs = 1;
+    desc.n_attrs = static_cast<uint32_t>(attrs.size());
+    desc.attrs = attrs.data();
+    Op op;
+    LK_EXPECT_OK(api()->op_create(executor, &desc, op.out(), LK_ERR));
+    return op;
+  }
+
+  // Keeps the plan in hand when it is given one.
+  lk_status bind(lk_op *op, const std::vector<Value> &values, Plan *plan, int32_t over = -1,
+                 lk_error *error = nullptr) const {
+    lk_op_info info{};
+    info.struct_size = sizeof info;
+    EXPECT_EQ(api()->op_info(op, &info, nullptr), LK_OK);
+    std::vector<Memory> memory;
+    std::vector<lk_tensor> inputs;
+    for (size_t i = 0; i < values.size(); i++) {
+      lk_tensor tensor{values[i].desc, nullptr};
+      if ((info.shape_inputs >> i & 1) != 0) {
+        memory.push_back(values[i].in(LK_LAYOUT_PLAIN));
+        tensor.data = memory.back().data();
+      }
+      inputs.push_back(tensor);
+    }
+    lk_bind_desc desc{};
+    desc.struct_size = sizeof desc;
+    desc.inputs = inputs.data();
+    desc.n_inputs = static_cast<uint32_t>(inputs.size());
+    desc.n_outputs = 1;
+    desc.in_place_input = over;
+    lk_plan *inout = plan->release();
+    const lk_status status = api()->op_bind(op, &desc, &inout, error);
+    plan->reset(inout);
+    return status;
+  }
+
+  // The output's bytes, in the layout of the plan.
+  std::vector<uint8_t> run(lk_context *context, lk_executor *executor, lk_plan *plan,
+                           const std::vector<Value> &values, int32_t over = -1) const {
+    Frame frame;
+    uint32_t slot = 0;
+    EXPECT_EQ(api()->frame_create(executor, frame.out(), nullptr), LK_OK);
+    EXPECT_EQ(api()->frame_attach(frame, plan, &slot, nullptr), LK_OK);
+    std::vector<Memory> memory;
+    std::vector<void *> inputs;
+    for (size_t i = 0; i < values.size(); i++) {
+      memory.push_back(values[i].in(LK_LAYOUT_PLAIN));
+      inputs.push_back(constant(i) ? nullptr : memory.back().data());
+    }
+    lk_tensor_desc desc{};
+    uint64_t bytes = 0;
+    EXPECT_EQ(api()->plan_output(plan, 0, &desc, nullptr), LK_OK);
+    EXPECT_EQ(api()->tensor_bytes(context, &desc, &bytes, nullptr), LK_OK);
+    Memory result(bytes);
+    void *output = over >= 0 ? inputs[static_cast<size_t>(over)] : result.data();
+    lk_error error;
+    EXPECT_EQ(api()->op_run(frame, slot, inputs.data(), &output, &error), LK_OK) << error.message;
+    const auto *from = static_cast<const uint8_t *>(output);
+    return std::vector<uint8_t>(from, from + bytes);
+  }
+
+  bool told_values(lk_op *op) const { // such an op always looks up
+    lk_op_info info{};
+    info.struct_size = sizeof info;
+    LK_EXPECT_OK(api()->op_info(op, &info, LK_ERR));
+    for (size_t i = 0; i < node_->inputs.size(); i++) {
+      if (!constant(i) && (info.shape_inputs >> i & 1) != 0) return true;
+    }
+    return false;
+  }
+
+  const Node *node_ = nullptr;
+};
+
+TEST(ConformanceTable, HasNoCaseWithoutARow) {
+  for (const Node &node : nodes()) {
+    bool found = false;
+    for (const lk_op_row &row : rows()) found = found || std::string(row.op_type) == node.op;
+    EXPECT_TRUE(found) << node.op;
+  }
+}
+
+TEST_P(Conformance, IsInRangeOfItsOpsets) {
+  EXPECT_GE(node_->opset, GetParam().min_opset);
+  EXPECT_LE(node_->opset, GetParam().max_opset);
+  EXPECT_GT(std::string(GetParam().summary).size(), 0u);
+}
+
+// A, B, A, B without a plan in hand: two misses and two builds, then hits.
+TEST_P(Conformance, BuildsEachShapeOnce) {
+  for (uint32_t mode : {LK_CACHE_SHARED, LK_CACHE_THREAD}) {
+    SCOPED_TRACE(mode);
+    const Context context = open(mode);
+    const Executor executor = executor_in(context);
+    const Op op = create(executor);
+    ASSERT_NE(op.get(), nullptr);
+    const std::vector<Value> *order[] = {&node_->inputs, &node_->other, &node_->inputs,
+                                         &node_->other};
+    const bool one_shape = node_->inputs.empty();
+    uint64_t values_built = 0;
+    for (int i = 0; i < 4; i++) {
+      Plan plan;
+      const lk_stats before = stats(context);
+      LK_ASSERT_OK(bind(op, *order[i], &plan, -1, LK_ERR));
+      const lk_stats after = stats(context);
+      const bool cold = i < (one_shape ? 1 : 2);
+      const auto &was = before.kind[LK_KIND_NAME], &now = after.kind[LK_KIND_NAME];
+      EXPECT_EQ(now.misses - was.misses, cold ? 1u : 0u) << i;
+      EXPECT_EQ(now.builds - was.builds, cold ? 1u : 0u) << i;
+      EXPECT_EQ(now.hits - was.hits, cold ? 0u : 1u) << i;
+      EXPECT_EQ(now.failed_builds, 0u);
+      if (i == 1) values_built = after.kind[LK_KIND_VALUE].builds;
+      if (i > 1) {
+        EXPECT_EQ(after.kind[LK_KIND_VALUE].builds, values_built) << i;
+      }
+      // Binding again with the plan in hand: no look-up, unless there are values to compare.
+      lk_plan *in_hand = plan;
+      LK_ASSERT_OK(bind(op, *order[i], &plan, -1, LK_ERR));
+      EXPECT_EQ(plan.get(), in_hand);
+      const auto &last = stats(context).kind[LK_KIND_NAME];
+      EXPECT_EQ(last.hits - now.hits, told_values(op) ? 1u : 0u);
+      EXPECT_EQ(last.misses, now.misses);
+    }
+  }
+}
+
+// The same node in another executor: its name is new, its primitives are there already.
+TEST_P(Conformance, SharesPrimitivesBetweenExecutors) {
+  for (uint32_t mode : {LK_CACHE_SHARED, LK_CACHE_THREAD}) {
+    SCOPED_TRACE(mode);
+    const Context context = open(mode);
+    const Executor first = executor_in(context), second = executor_in(context);
+    const Op op = create(first), same = create(second);
+    Plan plan, other;
+    LK_ASSERT_OK(bind(op, node_->inputs, &plan, -1, LK_ERR));
+    const lk_stats before = stats(context);
+    LK_ASSERT_OK(bind(same, node_->inputs, &other, -1, LK_ERR));
+    const lk_stats after = stats(context);
+    EXPECT_NE(plan.get(), other.get());
+    EXPECT_EQ(after.kind[LK_KIND_NAME].misses - before.kind[LK_KIND_NAME].misses, 1u);
+    EXPECT_EQ(after.kind[LK_KIND_VALUE].misses, before.kind[LK_KIND_VALUE].misses);
+    EXPECT_EQ(after.kind[LK_KIND_VALUE].builds, before.kind[LK_KIND_VALUE].builds);
+    EXPECT_EQ(after.weights_packed, before.weights_packed);
+    EXPECT_EQ(run(context, first, plan, node_->inputs), run(context, second, other, node_->inputs));
+  }
+}
+
+TEST_P(Conformance, ComputesTheSameInEveryMode) {
+  std::vector<uint8_t> expected;
+  for (uint32_t mode : {LK_CACHE_OFF, LK_CACHE_SHARED, LK_CACHE_THREAD}) {
+    SCOPED_TRACE(mode);
+    const Context context = open(mode);
+    const Executor executor = executor_in(context);
+    const Op op = create(executor);
+    Plan plan;
+    LK_ASSERT_OK(bind(op, node_->inputs, &plan, -1, LK_ERR));
+    const std::vector<uint8_t> result = run(context, executor, plan, node_->inputs);
+    if (expected.empty()) expected = result;
+    EXPECT_EQ(result, expected);
+    if (mode == LK_CACHE_OFF) {
+      EXPECT_EQ(stats(context).entries, 0u);
+      EXPECT_EQ(stats(context).bytes, 0u);
+    }
+  }
+}
+
+TEST_P(Conformance, RunsInPlaceWhereItSaysSo) {
+  const Context context = open(LK_CACHE_SHARED);
+  const Executor executor = executor_in(context);
+  const Op op = create(executor);
+  lk_op_info info{};
+  info.struct_size = sizeof info;
+  LK_ASSERT_OK(api()->op_info(op, &info, LK_ERR));
+  EXPECT_EQ(info.in_place_inputs != 0, GetParam().in_place != 0);
+  EXPECT_EQ(info.runs_on_onednn, GetParam().runs_on_onednn);
+  Plan plan;
+  LK_ASSERT_OK(bind(op, node_->inputs, &plan, -1, LK_ERR));
+  const std::vector<uint8_t> expected = run(context, executor, plan, node_->inputs);
+  for (size_t i = 0; i < node_->inputs.size(); i++) {
+    if ((info.in_place_inputs >> i & 1) == 0 || constant(i)) continue;
+    SCOPED_TRACE(i);
+    Plan over;
+    const lk_stats before = stats(context);
+    LK_ASSERT_OK(bind(op, node_->inputs, &over, static_cast<int32_t>(i), LK_ERR));
+    EXPECT_EQ(stats(context).kind[LK_KIND_NAME].misses - before.kind[LK_KIND_NAME].misses, 1u);
+    EXPECT_NE(over.get(), plan.get());
+    EXPECT_EQ(run(context, executor, over, node_->inputs, static_cast<int32_t>(i)), expected);
+  }
+}
+
+TEST_P(Conformance, RunsOnTwoThreadsAtOnce) {
+  for (uint32_t mode : {LK_CACHE_SHARED, LK_CACHE_THREAD, LK_CACHE_OFF}) {
+    SCOPED_TRACE(mode);
+    const Context context = open(mode);
+    const Executor executor = executor_in(context);
+    const Op op = create(executor);
+    std::vector<uint8_t> expected[2];
+    for (int which = 0; which < 2; which++) {
+      const std::vector<Value> &values = which == 0 ? node_->inputs : node_->other;
+      Plan plan;
+      LK_ASSERT_OK(bind(op, values, &plan, -1, LK_ERR));
+      expected[which] = run(context, executor, plan, values);
+    }
+    std::atomic<int> wrong{0}, ready{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 2; t++) {
+      threads.emplace_back([&, t] {
+        ready++;
+        while (ready < 2) std::this_thread::yield();
+        for (int i = 0; i < 6; i++) {
+          const int which = (i + t) % 2;
+          const std::vector<Value> &values = which == 0 ? node_->inputs : node_->other;
+          Plan plan;
+          if (bind(op, values, &plan) != LK_OK) wrong++;
+          else if (run(context, executor, plan, values) != expected[which]) wrong++;
+        }
+      });
+    }
+    for (std::thread &thread : threads) thread.join();
+    EXPECT_EQ(wrong, 0);
+  }
+}
+
+TEST_P(Conformance, OfAnEmptyBatchIsEmpty) {
+  if (!node_->empty) return; // such a node has no batch
+  const Context context = open(LK_CACHE_SHARED);
+  const Executor executor = executor_in(context);
+  const Op op = create(executor);
+  std::vector<Value> values = node_->inputs;
+  for (size_t i = 0; i < values.size(); i++) {
+    const bool batched = !constant(i) && values[i].desc.dtype == LK_F32 && values[i].desc.rank > 1;
+    if (!batched) continue;
+    values[i].desc.dims[0] = 0;
+    values[i].bytes.clear();
+  }
+  Plan plan;
+  LK_ASSERT_OK(bind(op, values, &plan, -1, LK_ERR));
+  EXPECT_EQ(run(context, executor, plan, values).size(), 0u);
+}
+
+// A type that is not the operator's is refused, or works; it never gives another's plan.
+TEST_P(Conformance, KeepsTypesApart) {
+  const Context context = open(LK_CACHE_SHARED);
+  const Executor executor = executor_in(context);
+  const Op op = create(executor);
+  if (node_->inputs.empty()) return; // nothing to give another type
+  Plan plan, other;
+  LK_ASSERT_OK(bind(op, node_->inputs, &plan, -1, LK_ERR));
+  std::vector<Value> values = node_->inputs;
+  const std::vector<uint8_t> zeros(static_cast<size_t>(values[0].count()) * 8);
+  values[0] = Value();
+  values[0].desc = node_->inputs[0].desc;
+  values[0].desc.dtype = node_->inputs[0].desc.dtype == LK_I64 ? LK_F64 : LK_I64;
+  values[0].bytes = zeros;
+  lk_error error;
+  const lk_status status = bind(op, values, &other, -1, &error);
+  if (status != LK_OK) {
+    EXPECT_TRUE(status == LK_UNSUPPORTED || status == LK_INVALID_ARGUMENT) << error.message;
+    EXPECT_EQ(other.get(), nullptr);
+    EXPECT_EQ(stats(context).kind[LK_KIND_NAME].failed_builds, 1u);
+  } else {
+    EXPECT_NE(other.get(), plan.get());
+  }
+}
+
+std::string name_of(const ::testing::TestParamInfo<lk_op_row> &info) {
+  return info.param.op_type;
+}
+INSTANTIATE_TEST_SUITE_P(Rows, Conformance, ::testing::ValuesIn(rows()), name_of);
+
+} // namespace
