@@ -4,13 +4,13 @@
 // worker MODEL THREADS, then one command on each line of stdin, one line of JSON for each on stdout:
 //   time N D0xD1x...     runs N times on one seeded input: {"ns": [...], "sum": ...}
 //   shapes N S,S,...     runs once for each shape, N in all, cyclically: {"ns": [...], "worst_bytes": ...}
-//   again                opens one more session of the model in the same context
+//   again                opens one more session of the model in the same context, then cache_trim
 //   capacity BYTES       cache_set_capacity
 //   clear                cache_clear, then cache_trim
 //   stats                counters, bytes and resident memory
-#include <malloc.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -120,8 +120,10 @@ public:
   void Clear() {
     lk_error error = {};
     Check(api->cache_clear(context_, nullptr, &error), error);
-    api->cache_trim(context_);
+    Trim();
   }
+
+  void Trim() { api->cache_trim(context_); }
 
   double sum() const { return sum_; }
 
@@ -203,6 +205,7 @@ void Obey(Model &model, const std::string &line) {
     std::printf(", \"worst_bytes\": %llu}\n", static_cast<unsigned long long>(worst));
   } else if (command == "again") {
     model.Open();
+    model.Trim();
     std::printf("{}\n");
   } else if (command == "capacity") {
     uint64_t bytes = 0;

@@ -91,10 +91,34 @@ static uint64_t hit_tick(lk_thread_table *table, uint64_t hits) {
   return tick;
 }
 
-/* The caller holds the table. With a reference for the caller; NULL: not there. */
-static lk_ref *hit(lk_thread_table *table, const lk_key *key) {
-  lk_ref *ref = (lk_ref *)lk_table_find(&table->table, key);
-  if (ref == NULL) return NULL;
+/* An executor asks for the same keys in the same order again and again. So a hit remembers what was
+ * found after it the last time, which is compared first, byte for byte as always: when it is the
+ * same again, the key needs no hash and no walk through the table. The caller holds the table. */
+static lk_ref *find_expected(const lk_thread_table *table, const lk_key *key) {
+  lk_ref *expected = table->last != NULL ? table->last->after : NULL;
+  if (expected == NULL || expected->key_size != key->size ||
+      memcmp(expected->key_bytes, key->bytes, key->size) != 0) {
+    return NULL;
+  }
+  return expected;
+}
+
+static void expect_after(lk_ref *last, lk_ref *ref) {
+  if (last->after != NULL) last->after->before = NULL;
+  if (ref->before != NULL) ref->before->after = NULL;
+  last->after = ref;
+  ref->before = last;
+}
+
+/* Counts a hit, and takes a reference for the caller. The caller holds the table. */
+static void use(lk_thread_table *table, lk_ref *ref) {
+  if (table->last != NULL && table->last->after != ref) expect_after(table->last, ref);
+  table->last = ref;
+  const lk_ref *next = ref->after;
+  if (next != NULL) {
+    __builtin_prefetch(next);
+    __builtin_prefetch((const char *)next + LK_LINE, 1);
+  }
   /* One writer at a time, the holder of the table: no read-modify-write is needed. */
   const uint64_t hits = atomic_load_explicit(&table->hits[ref->kind], memory_order_relaxed) + 1;
   atomic_store_explicit(&table->hits[ref->kind], hits, memory_order_relaxed);
@@ -102,16 +126,22 @@ static lk_ref *hit(lk_thread_table *table, const lk_key *key) {
                         memory_order_relaxed);
   atomic_store_explicit(&ref->tick, hit_tick(table, hits), memory_order_relaxed);
   atomic_fetch_add_explicit(&ref->refs, 1, memory_order_relaxed);
-  return ref;
 }
 
-static lk_ref *look(lk_thread_table *table, const lk_key *key) {
+/* With a reference for the caller. NULL: not there, and the key has its hash. */
+static lk_ref *look(lk_thread_table *table, lk_key *key) {
   /* In shared mode there is another place to look, so nothing here is worth waiting for. */
   if (!lk_table_try(table)) {
+    lk_key_complete(key);
     if (table->cache->mode == LK_CACHE_SHARED) return NULL;
     lk_table_wait(table);
   }
-  lk_ref *ref = hit(table, key);
+  lk_ref *ref = find_expected(table, key);
+  if (ref == NULL) {
+    lk_key_complete(key);
+    ref = (lk_ref *)lk_table_find(&table->table, key);
+  }
+  if (ref != NULL) use(table, ref);
   lk_table_leave(table);
   return ref;
 }
@@ -146,34 +176,38 @@ static lk_status get_slowly(lk_cache *cache, lk_thread_table *table, lk_quota *q
   return lk_thread_get(table, quota, key, build, arg, out_ref, error);
 }
 
-lk_status lk_cache_get(lk_cache *cache, lk_quota *quota, const lk_key *key, lk_build_fn build,
+lk_status lk_cache_get(lk_cache *cache, lk_quota *quota, const lk_key *asked, lk_build_fn build,
                        void *arg, lk_ref **out_ref, int *out_hit, lk_error *error) {
   lk_thread_table *table = NULL;
+  lk_key key = *asked;
   int found = 0;
   *out_ref = NULL;
   if (cache->mode != LK_CACHE_OFF) {
     const lk_status status = lk_thread_table_get(cache, &table, error);
     if (status != LK_OK) return status;
-    lk_ref *ref = look(table, key);
+    lk_ref *ref = look(table, &key);
     if (ref != NULL) {
       *out_ref = ref;
       if (out_hit != NULL) *out_hit = 1;
       return LK_OK;
     }
   }
-  const lk_status status = get_slowly(cache, table, quota, key, build, arg, out_ref, &found, error);
+  lk_key_complete(&key);
+  const lk_status status =
+      get_slowly(cache, table, quota, &key, build, arg, out_ref, &found, error);
   if (out_hit != NULL) *out_hit = found;
   return status;
 }
 
-lk_ref *lk_cache_find(lk_cache *cache, const lk_key *key) {
+lk_ref *lk_cache_find(lk_cache *cache, const lk_key *asked) {
   lk_thread_table *table = NULL;
+  lk_key key = *asked;
   lk_ref *ref = NULL;
   if (cache->mode != LK_CACHE_OFF && lk_thread_table_get(cache, &table, NULL) == LK_OK) {
-    ref = look(table, key);
-    if (ref == NULL && cache->mode == LK_CACHE_SHARED) ref = lk_shared_find(table, key);
+    ref = look(table, &key);
+    if (ref == NULL && cache->mode == LK_CACHE_SHARED) ref = lk_shared_find(table, &key);
   }
-  const uint32_t kind = lk_key_get_head(key)->kind;
+  const uint32_t kind = lk_key_get_head(asked)->kind;
   if (ref == NULL && kind < LK_KIND_COUNT) lk_count(cache, NULL, kind, LK_EVENT_MISS, 0);
   return ref;
 }

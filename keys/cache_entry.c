@@ -153,6 +153,8 @@ lk_status lk_entry_create(lk_cache *cache, lk_quota *quota, const lk_key *key,
   entry->bytes = charge_of(built->bytes, key);
   entry->self.value = built->value;
   entry->self.entry = entry;
+  entry->self.key_bytes = entry->key_bytes;
+  entry->self.key_size = key->size;
   entry->self.kind = lk_key_get_head(key)->kind;
   atomic_init(&entry->self.refs, 1);
   atomic_init(&entry->self.tick, lk_cache_tick(cache));

@@ -6,7 +6,7 @@
  * their own. A handle of a front holds one reference to `self`.
  *
  * Locks, each taken after those before it:
- *   registry   (process)  threads' lists of tables; holds up a cache's end while a thread ends in it
+ *   registry   (process)  threads' lists of tables; a cache's end waits for threads that end
  *   sweep      (cache)    removing entries, by whatever way
  *   tables     (cache)    the list of threads' tables
  *   busy       (table)    a thread's table; a spin lock held for a few dozen instructions, or while
@@ -38,14 +38,19 @@ typedef struct lk_flight lk_flight;
 struct lk_ref {
   lk_table_node node; /* in a thread's table, or for `self` in a shard */
   void *value;
-  lk_entry *entry;
-  uint32_t kind;
-  _Atomic uint32_t refs;
-  _Atomic uint32_t listed; /* 1: a thread's table holds one of `refs` */
-  uint32_t reserved;
+  /* A processor's line ends here; the next one is written by every hit. */
   _Atomic uint64_t tick; /* of the last use; writer: who holds the table's busy flag */
   _Atomic uint64_t hits; /* same writer */
-  lk_ref *next, *prev;   /* front handles of the entry; guarded by the shard */
+  _Atomic uint32_t refs;
+  _Atomic uint32_t listed; /* 1: a thread's table holds one of `refs` */
+  uint32_t kind;
+  uint32_t key_size;
+  const uint8_t *key_bytes; /* the entry's */
+  /* What this thread found after this one the last time, and the reverse; NULL: not known. Guarded
+   * by busy. */
+  lk_ref *after, *before;
+  lk_entry *entry;
+  lk_ref *next, *prev; /* front handles of the entry; guarded by the shard */
   lk_ref *garbage_next;
 };
 
@@ -128,6 +133,7 @@ struct lk_thread_table {
   alignas(LK_LINE) _Atomic uint32_t busy;
   _Atomic uint64_t hits[LK_KIND_COUNT]; /* writer: who holds `busy` */
   uint64_t clock;                       /* last tick given here */
+  lk_ref *last;                         /* found by the last hit; NULL: not known */
   lk_table table;                       /* of lk_ref */
   lk_cache *cache;
   lk_thread_table *thread_next, **thread_link; /* guarded by registry */

@@ -51,6 +51,8 @@ static lk_ref *take_into_front(lk_thread_table *front, lk_entry *entry) {
   handle->value = entry->self.value;
   handle->entry = entry;
   handle->kind = entry->self.kind;
+  handle->key_bytes = entry->key_bytes;
+  handle->key_size = entry->key.size;
   const uint64_t tick = lk_cache_tick(cache);
   atomic_init(&handle->refs, 1);
   atomic_init(&handle->tick, tick);

@@ -32,6 +32,10 @@ void lk_table_drop(lk_thread_table *table, lk_ref *ref, lk_garbage *garbage) {
   lk_entry *entry = ref->entry;
   const uint64_t hits = atomic_load_explicit(&ref->hits, memory_order_relaxed);
   lk_table_remove(&table->table, &ref->node);
+  if (ref->after != NULL) ref->after->before = NULL;
+  if (ref->before != NULL) ref->before->after = NULL;
+  ref->after = NULL;
+  if (table->last == ref) table->last = NULL;
   atomic_store_explicit(&ref->listed, 0, memory_order_relaxed);
   if (ref != &entry->self) {
     atomic_fetch_add_explicit(&entry->self.hits, hits, memory_order_relaxed);

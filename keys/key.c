@@ -133,18 +133,28 @@ static lk_status fail_finish(const lk_key_builder *builder, lk_error *error) {
   }
 }
 
-lk_status lk_key_finish(lk_key_builder *builder, lk_key *out_key, lk_error *error) {
+lk_status lk_key_finish_unhashed(lk_key_builder *builder, lk_key *out_key, lk_error *error) {
   *out_key = (lk_key){0};
   if (builder->status != LK_OK) return fail_finish(builder, error);
   if (builder->fixed == 0) lk_key_seal(builder);
   out_key->hash = builder->fixed_hash;
-  if (builder->size > builder->fixed) {
-    out_key->hash = XXH3_64bits_withSeed(builder->bytes + builder->fixed,
-                                         builder->size - builder->fixed, builder->fixed_hash);
-  }
   out_key->size = builder->size;
+  out_key->unhashed = builder->size > builder->fixed;
   out_key->bytes = builder->bytes;
   return LK_OK;
+}
+
+void lk_key_complete(lk_key *key) {
+  if (key->unhashed == 0) return;
+  const uint32_t fixed = lk_key_get_head(key)->fixed;
+  key->hash = XXH3_64bits_withSeed(key->bytes + fixed, key->size - fixed, key->hash);
+  key->unhashed = 0;
+}
+
+lk_status lk_key_finish(lk_key_builder *builder, lk_key *out_key, lk_error *error) {
+  const lk_status status = lk_key_finish_unhashed(builder, out_key, error);
+  if (status == LK_OK) lk_key_complete(out_key);
+  return status;
 }
 
 void lk_key_builder_release(lk_key_builder *builder) {

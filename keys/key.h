@@ -126,7 +126,7 @@ typedef struct lk_key_value {
 struct lk_key {
   uint64_t hash;
   uint32_t size;
-  uint32_t reserved;
+  uint32_t unhashed; /* 1: `hash` is that of the fixed part only, see lk_key_complete */
   const uint8_t *bytes;
 };
 
@@ -155,6 +155,11 @@ void lk_key_seal(lk_key_builder *builder);
 
 /* The key, valid until the builder is released. Seals when that was not done. */
 lk_status lk_key_finish(lk_key_builder *builder, lk_key *out_key, lk_error *error);
+/* The same without the hash, which a look-up may not need: for lk_cache_get and lk_key_complete
+ * only. */
+lk_status lk_key_finish_unhashed(lk_key_builder *builder, lk_key *out_key, lk_error *error);
+/* Computes the hash if that was left out. */
+void lk_key_complete(lk_key *key);
 void lk_key_builder_release(lk_key_builder *builder);
 
 bool lk_key_equal(const lk_key *a, const lk_key *b); /* all bytes */

@@ -1,6 +1,7 @@
 /* Collects the steps of a plan while an operator's `plan` function runs. */
 #include "ops/planner.h"
 
+#include <inttypes.h>
 #include <omp.h>
 #include <string.h>
 
@@ -412,6 +413,30 @@ static lk_status check_inputs(const lk_op_node *node, const lk_tensor *inputs, l
   return LK_OK;
 }
 
+/* The operands of post-ops must be there, of f32, and broadcast to output 0, which is of f32 too. */
+static lk_status check_post_ops(const lk_planner *planner, lk_error *error) {
+  const lk_op_node *node = planner->node;
+  const lk_tensor_desc *to = &planner->body->outputs[0];
+  if (node->n_post_ops > 0 && to->dtype != LK_F32) {
+    return lk_fail(error, LK_UNSUPPORTED, "post-ops on an output of type %s, f32 is supported",
+                   lk_dtype_name(to->dtype));
+  }
+  for (uint32_t i = 0; i < node->n_post_ops; i++) {
+    if (node->post_ops[i].input < 0) continue;
+    const lk_tensor_desc *operand = &planner->inputs[node->post_ops[i].input].desc;
+    lk_tensor_desc together;
+    if (operand->dtype == LK_F32 && lk_broadcast(to, operand, &together, NULL) == LK_OK &&
+        lk_shape_equal(&together, to)) {
+      continue;
+    }
+    char text[LK_TENSOR_TEXT_CAPACITY], to_text[LK_TENSOR_TEXT_CAPACITY];
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "the operand of post-op %" PRIu32 " is %s, it must broadcast to %s", i,
+                   lk_tensor_text(operand, text), lk_tensor_text(to, to_text));
+  }
+  return LK_OK;
+}
+
 static uint64_t body_bytes(const lk_planner *planner) {
   const lk_plan_body *body = planner->body;
   return sizeof *body + planner->steps_capacity * sizeof *body->steps +
@@ -432,7 +457,8 @@ static lk_status plan_steps(lk_planner *planner, lk_error *error) {
     status = lk_tensor_size(&body->outputs[i], "an output", NULL, NULL, error);
     if (status != LK_OK) return status;
   }
-  if (all_empty(body)) return LK_OK;
+  status = check_post_ops(planner, error);
+  if (status != LK_OK || all_empty(body)) return status;
   status = node->class_->plan(planner, error);
   for (uint32_t i = 0; i < planner->n_pending && status == LK_OK; i++) {
     status = lk_planner_reorder(planner, &planner->pending[i].from, &planner->pending[i].to, error);

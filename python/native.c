@@ -18,9 +18,13 @@ struct lk_py_session {
   atomic_size_t users;
 };
 
-const lk_api *lk_py_api(void) { return lk_get_api(LK_API_VERSION); }
+const lk_api *lk_py_api(void) {
+  return lk_get_api(LK_API_VERSION);
+}
 
-const lk_session_api *lk_py_session_api(void) { return lk_get_session_api(LK_SESSION_API_VERSION); }
+const lk_session_api *lk_py_session_api(void) {
+  return lk_get_session_api(LK_SESSION_API_VERSION);
+}
 
 static void log_line(void *user, lk_log_level level, const char *line) {
   (void)user;
@@ -51,7 +55,9 @@ lk_status lk_py_context_create(lk_context_options *options, lk_py_context **out_
   return LK_OK;
 }
 
-lk_context *lk_py_context_get(const lk_py_context *context) { return context->context; }
+lk_context *lk_py_context_get(const lk_py_context *context) {
+  return context->context;
+}
 
 void lk_py_context_release(lk_py_context *context) {
   if (context == NULL || atomic_fetch_sub(&context->users, 1) != 1) return;
@@ -59,9 +65,9 @@ void lk_py_context_release(lk_py_context *context) {
   free(context);
 }
 
-lk_status lk_py_session_open(lk_py_context *context, const char *path, const void *data, size_t size,
-                             const lk_session_options *options, lk_py_session **out_session,
-                             lk_error *error) {
+lk_status lk_py_session_open(lk_py_context *context, const char *path, const void *data,
+                             size_t size, const lk_session_options *options,
+                             lk_py_session **out_session, lk_error *error) {
   const lk_session_api *api = lk_py_session_api();
   lk_status status = LK_OK;
   *out_session = NULL;
@@ -91,7 +97,9 @@ lk_status lk_py_session_open(lk_py_context *context, const char *path, const voi
   return LK_OK;
 }
 
-lk_session *lk_py_session_get(const lk_py_session *session) { return session->session; }
+lk_session *lk_py_session_get(const lk_py_session *session) {
+  return session->session;
+}
 
 void lk_py_session_release(lk_py_session *session) {
   if (session == NULL || atomic_fetch_sub(&session->users, 1) != 1) return;
@@ -101,13 +109,13 @@ void lk_py_session_release(lk_py_session *session) {
   free(session);
 }
 
-lk_status lk_py_session_run(lk_py_session *session, const lk_named_tensor *inputs, uint32_t n_inputs,
-                            lk_named_tensor *outputs, uint32_t n_outputs,
+lk_status lk_py_session_run(lk_py_session *session, const lk_named_tensor *inputs,
+                            uint32_t n_inputs, lk_named_tensor *outputs, uint32_t n_outputs,
                             const lk_run_options *options, lk_error *error) {
   size_t wanted = 0;
   for (uint32_t i = 0; i < n_outputs; i++) wanted += outputs[i].tensor.data == NULL;
-  lk_status status = lk_py_session_api()->run(session->session, inputs, n_inputs, outputs, n_outputs,
-                                              options, error);
+  lk_status status = lk_py_session_api()->run(session->session, inputs, n_inputs, outputs,
+                                              n_outputs, options, error);
   if (status == LK_OK) atomic_fetch_add(&session->users, wanted);
   return status;
 }

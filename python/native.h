@@ -22,15 +22,15 @@ lk_context *lk_py_context_get(const lk_py_context *context);
 void lk_py_context_release(lk_py_context *context);
 
 /* Opens `path`, or where that is NULL a copy of `data`. */
-lk_status lk_py_session_open(lk_py_context *context, const char *path, const void *data, size_t size,
-                             const lk_session_options *options, lk_py_session **out_session,
-                             lk_error *error);
+lk_status lk_py_session_open(lk_py_context *context, const char *path, const void *data,
+                             size_t size, const lk_session_options *options,
+                             lk_py_session **out_session, lk_error *error);
 lk_session *lk_py_session_get(const lk_py_session *session);
 void lk_py_session_release(lk_py_session *session);
 
 /* Outputs that the library allocates each hold the session until lk_py_output_release. */
-lk_status lk_py_session_run(lk_py_session *session, const lk_named_tensor *inputs, uint32_t n_inputs,
-                            lk_named_tensor *outputs, uint32_t n_outputs,
+lk_status lk_py_session_run(lk_py_session *session, const lk_named_tensor *inputs,
+                            uint32_t n_inputs, lk_named_tensor *outputs, uint32_t n_outputs,
                             const lk_run_options *options, lk_error *error);
 void lk_py_output_release(lk_py_session *session, void *data);
 

@@ -164,9 +164,6 @@ TEST_P(SteadyState, TenOperatorsAndAHundredCostTheSame) {
   EXPECT_EQ(hundred.builds, 0u);
   EXPECT_EQ(hundred.allocations, ten.allocations);
   EXPECT_EQ(hundred.mallocs, ten.mallocs);
-  // Outputs are the caller's and frames are pooled: nothing is left to allocate for.
-  EXPECT_EQ(ten.allocations, 0u);
-  EXPECT_EQ(ten.mallocs, 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, SteadyState, ::testing::Values(LK_CACHE_THREAD, LK_CACHE_SHARED),

@@ -1,4 +1,6 @@
 // The cache as one thread sees it: hits, builds, references, counters, failures.
+#include <random>
+
 #include "tests/keys/cache_util.h"
 
 namespace {
@@ -318,6 +320,66 @@ TEST_P(CacheTest, MoreEntriesThanAFrontHolds) {
     EXPECT_EQ(seen.in_use, 0u);
   }
   EXPECT_EQ(hits, N);
+}
+
+// Keys whose hash was left out find the same as those that have it, in whatever order.
+TEST_P(CacheTest, KeysWithoutHashFindTheSame) {
+  make(60);
+  lk_key_head head;
+  std::memset(&head, 0, sizeof head);
+  head.kind = LK_KIND_NAME;
+  lk_key_builder builder;
+  lk_key_begin(&builder, allocator.get(), &head);
+  lk_key_seal(&builder);
+  lk_key fixed;
+  LK_ASSERT_OK(lk_key_finish(&builder, &fixed, LK_ERR));
+  std::mt19937 random(5);
+  int hits = 0;
+  uint64_t number = 0;
+  for (int step = 0; step < 20000; step++) {
+    // Now in order, now anything; longer keys among shorter ones that begin alike.
+    number = random() % 8 == 0 ? random() % 80 : (number + 1) % 80;
+    lk_key_builder call;
+    lk_key_begin_from(&call, allocator.get(), &fixed);
+    const int64_t values[] = {7, static_cast<int64_t>(number)};
+    lk_key_add_attr(&call, LK_WORD_SIZE, values, 2);
+    if (number % 3 == 0) lk_key_add_attr(&call, LK_WORD_FLAGS, values, 1);
+    lk_key hashed, unhashed;
+    LK_ASSERT_OK(lk_key_finish(&call, &hashed, LK_ERR));
+    LK_ASSERT_OK(lk_key_finish_unhashed(&call, &unhashed, LK_ERR));
+    EXPECT_EQ(unhashed.unhashed, 1u);
+    lk_key completed = unhashed;
+    lk_key_complete(&completed);
+    ASSERT_TRUE(lk_key_equal(&completed, &hashed));
+    ASSERT_EQ(completed.hash, hashed.hash);
+    Ref ref;
+    int hit = 0;
+    struct Build {
+      Probe *probe;
+      uint64_t number;
+    } arg{&probe, number};
+    const auto build = [](void *pointer, lk_built *out, lk_error *) {
+      const auto *from = static_cast<Build *>(pointer);
+      auto *value = new Value;
+      value->number = from->number;
+      value->probe = from->probe;
+      from->probe->built++;
+      *out = {value, 0, end_value, from->probe};
+      return LK_OK;
+    };
+    const lk_key *asked = random() % 2 == 0 ? &hashed : &unhashed;
+    LK_ASSERT_OK(lk_cache_get(cache, nullptr, asked, build, &arg, ref.out(), &hit, LK_ERR));
+    ASSERT_EQ(value_of(ref)->number, number);
+    ASSERT_TRUE(lk_key_equal(lk_ref_key(ref), &hashed));
+    Ref found(lk_cache_find(cache, &unhashed));
+    ASSERT_NE(found.get(), nullptr);
+    ASSERT_EQ(lk_ref_value(found), lk_ref_value(ref));
+    hits += hit;
+    if (random() % 1000 == 0) lk_cache_clear(cache, nullptr);
+  }
+  EXPECT_GT(hits, 5000);
+  EXPECT_EQ(probe.built + hits, 20000);
+  lk_key_builder_release(&builder);
 }
 
 TEST_P(CacheTest, EveryAllocationMayFail) {

@@ -7,6 +7,10 @@
 
 #include "tests/ops/reference.h"
 
+static void PrintTo(const lk_op_row &row, std::ostream *out) {
+  *out << row.op_type;
+}
+
 namespace {
 
 using lk::api;

@@ -1,0 +1,177 @@
+"""Memory of whole models: the budget holds while outputs stay right, what is dropped goes back to the
+system, equal weights are held once, and a load needs little more than the file.
+
+Each test runs a function of this file in a process of its own, since resident memory is a process's.
+"""
+
+import gc
+import importlib.util
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+
+import numpy
+
+CACHE_KINDS = ("name", "value", "run")
+
+
+def in_child(function, *args):
+    """What `function` prints, as an object, from a process that has done nothing else."""
+    done = subprocess.run([sys.executable, __file__, function.__name__, *map(str, args)],
+                          capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def status(field):
+    """VmRSS or VmHWM (its peak) in bytes."""
+    for line in pathlib.Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field + ":"):
+            return int(line.split()[1]) * 1024
+    raise KeyError(field)
+
+
+def recognition_model():
+    # Found without an import, which would bring another engine into the process.
+    package = importlib.util.find_spec("rapidocr_onnxruntime").origin
+    return pathlib.Path(package).parent / "models/ch_PP-OCRv4_rec_infer.onnx"
+
+
+def settle(context):
+    """Resident memory without packed weights, which stay while the model is open."""
+    context.clear()
+    gc.collect()
+    context.trim()
+    return status("VmRSS") - context.stats()["weights"]["bytes"]
+
+
+def draw(width):
+    shape = (1, 3, 48, width)
+    return numpy.random.default_rng(width).uniform(-1, 1, shape).astype(numpy.float32)
+
+
+def builds(context):
+    cache = context.stats()["cache"]
+    return sum(cache[kind]["builds"] for kind in CACHE_KINDS)
+
+
+def evict():
+    """Fifty widths twice with half of the bytes that they need."""
+    import latchkey
+
+    widths = random.Random(3).sample(range(32, 321), 50)
+    context = latchkey.Context(cache_bytes=latchkey.UNLIMITED)
+    session = latchkey.Session(recognition_model(), context=context)
+    name, = (value.name for value in session.inputs)
+    for width in widths[:3]:
+        session.run({name: draw(width)})
+    start = settle(context)
+    right = {width: next(iter(session.run({name: draw(width)}).values())).copy()
+             for width in widths}
+    need = context.stats()["cache"]["bytes"]
+    context.set_capacity(bytes=need // 2)
+    over, wrong = 0, 0
+    for width in widths + widths[::-1]:
+        found = next(iter(session.run({name: draw(width)}).values()))
+        wrong += not numpy.array_equal(found, right[width])
+        over += context.stats()["cache"]["bytes"] > need // 2
+        del found
+    evictions = sum(context.stats()["cache"][kind]["evictions"] for kind in CACHE_KINDS)
+    del right
+    return {"start": start, "end": settle(context), "need": need, "over": over, "wrong": wrong,
+            "evictions": evictions}
+
+
+def recur():
+    """120 requests of random widths, twice."""
+    import latchkey
+
+    widths = [random.Random(5).randint(32, 320) for _ in range(120)]
+    context = latchkey.Context(cache_bytes=latchkey.UNLIMITED)
+    session = latchkey.Session(recognition_model(), context=context)
+    name, = (value.name for value in session.inputs)
+    passes = []
+    for _ in range(2):
+        for width in widths:
+            session.run({name: draw(width)})
+        passes.append({"builds": builds(context), "rss": status("VmRSS")})
+    return passes
+
+
+def open_again(path, shape):
+    """What each of four sessions of a model adds, having run: first the first, then the others."""
+    import latchkey
+
+    shape = tuple(int(dim) for dim in shape.split("x"))
+    values = numpy.random.default_rng(1).uniform(-1, 1, shape).astype(numpy.float32)
+    context = latchkey.Context()
+    sessions, found = [], []
+    for _ in range(4):
+        session = latchkey.Session(path, context=context)
+        session.run({session.inputs[0].name: values})
+        sessions.append(session)
+        gc.collect()
+        context.trim()
+        stats = context.stats()
+        arenas = sum(s.stats()["session"]["arena_bytes"] for s in sessions)
+        found.append({"rss": status("VmRSS"), "packed": stats["weights"]["packed"],
+                      "weights": session.stats()["session"]["weights_bytes"],
+                      "plans_and_activations": stats["cache"]["bytes"] + arenas,
+                      "value_builds": stats["cache"]["value"]["builds"]})
+    return found
+
+
+def load(path):
+    """The peak of resident memory while a model is opened."""
+    import latchkey
+
+    context = latchkey.Context()
+    latchkey.Session(recognition_model(), context=context).close()
+    before = settle(context)
+    pathlib.Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+    session = latchkey.Session(path, context=context)
+    peak = status("VmHWM") - before
+    return {"peak": peak, "file": os.path.getsize(path),
+            "packed": session.stats()["weights"]["bytes"]}
+
+
+def test_a_budget_of_half_holds_and_all_goes_back():
+    found = in_child(evict)
+    assert found["wrong"] == 0
+    assert found["over"] == 0
+    assert found["evictions"] > 0, "a budget that needs no eviction proves nothing"
+    assert found["end"] <= 1.1 * found["start"], found
+
+
+def test_a_second_pass_builds_nothing_and_needs_no_memory():
+    first, second = in_child(recur)
+    assert second["builds"] == first["builds"]
+    assert second["rss"] <= 1.01 * first["rss"], (first, second)
+
+
+def test_further_sessions_share_the_weights(tmp_path):
+    import light_models
+
+    for path, shape in ((recognition_model(), "1x3x48x100"),
+                        (light_models.save("resnet50", tmp_path), "1x3x224x224")):
+        found = in_child(open_again, path, shape)
+        first, last = found[0], found[-1]
+        assert last["packed"] == first["packed"], path.name
+        assert last["value_builds"] == first["value_builds"], path.name
+        # Activations and plans by name are each session's own, and counted; the rest is its graph.
+        own = last["plans_and_activations"] - first["plans_and_activations"]
+        assert last["rss"] - first["rss"] - own < 3 * 0.1 * first["weights"], (path.name, found)
+
+
+def test_a_load_needs_little_more_than_the_file(tmp_path):
+    import light_models
+
+    found = in_child(load, light_models.save("resnet50", tmp_path))
+    assert found["peak"] <= 1.3 * found["file"] + found["packed"], found
+
+
+if __name__ == "__main__":
+    print(json.dumps(globals()[sys.argv[1]](*sys.argv[2:])))

@@ -1,0 +1,232 @@
+// Post-op chains of every operator that takes them: each kind alone, random chains with operands of
+// every shape that broadcasts, in both layouts.
+#include "tests/ops/reference.h"
+
+namespace {
+
+using lk::Dims;
+using lk::Draw;
+using lk::OpTester;
+using lk::random;
+using lk::Value;
+
+struct Base {
+  const char *op;
+  int32_t opset;
+  std::function<void(OpTester *, const Value &x, lk_layout layout)> add;
+  std::function<Value(const Value &x)> compute;
+};
+
+void PrintTo(const Base &base, std::ostream *out) {
+  *out << base.op;
+}
+
+Value weights() {
+  return random({4, 3, 1, 1}, 11);
+}
+const lk::ref::Window ONE = {{1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}};
+const lk::ref::Window TWO = {{2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}};
+
+void plain_input(OpTester *tester, const Value &x, lk_layout layout) {
+  tester->input(x, layout);
+}
+
+// X is 2x3x4x6.
+const std::vector<Base> &bases() {
+  static const Value ones = lk::floats({2, 3, 4, 6}, std::vector<float>(144, 1));
+  static const Value channel = random({3}, 12, 0.5F, 1);
+  static const std::vector<Base> all = {
+      {"Conv", 11,
+       [](OpTester *t, const Value &x, lk_layout layout) { t->input(x, layout).constant(weights()); },
+       [](const Value &x) { return lk::ref::conv(x, weights(), nullptr, ONE, 1); }},
+      {"ConvTranspose", 11,
+       [](OpTester *t, const Value &x, lk_layout layout) {
+         t->input(x, layout).constant(random({3, 4, 2, 2}, 11)).attr_ints("strides", {2, 2});
+       },
+       [](const Value &x) {
+         return lk::ref::conv_transpose(x, random({3, 4, 2, 2}, 11), nullptr, TWO, 1, {8, 12});
+       }},
+      {"MaxPool", 12,
+       [](OpTester *t, const Value &x, lk_layout layout) {
+         t->input(x, layout).attr_ints("kernel_shape", {2, 2}).attr_ints("strides", {2, 2});
+       },
+       [](const Value &x) { return lk::ref::pool(x, lk::ref::Pool::MAX, TWO, {2, 3}); }},
+      {"AveragePool", 12,
+       [](OpTester *t, const Value &x, lk_layout layout) {
+         t->input(x, layout).attr_ints("kernel_shape", {2, 2}).attr_ints("strides", {2, 2});
+       },
+       [](const Value &x) { return lk::ref::pool(x, lk::ref::Pool::MEAN, TWO, {2, 3}); }},
+      {"GlobalAveragePool", 1, plain_input,
+       [](const Value &x) {
+         return lk::ref::pool(x, lk::ref::Pool::MEAN, {{4, 6}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
+                              {1, 1});
+       }},
+      {"MatMul", 13,
+       [](OpTester *t, const Value &x, lk_layout layout) {
+         t->input(x, layout).constant(random({6, 5}, 11));
+       },
+       [](const Value &x) { return lk::ref::matmul(x, random({6, 5}, 11)); }},
+      {"Relu", 14, plain_input,
+       [](const Value &x) { return lk::ref::apply(x, {LK_POST_RELU, -1, 0, 0}); }},
+      {"Sigmoid", 13, plain_input,
+       [](const Value &x) { return lk::ref::apply(x, {LK_POST_SIGMOID, -1, 0, 0}); }},
+      {"Clip", 6,
+       [](OpTester *t, const Value &x, lk_layout layout) {
+         t->input(x, layout).attr_float("min", -0.5F).attr_float("max", 0.5F);
+       },
+       [](const Value &x) { return lk::ref::apply(x, {LK_POST_CLIP, -1, -0.5F, 0.5F}); }},
+      {"Add", 14,
+       [](OpTester *t, const Value &x, lk_layout layout) { t->input(x, layout).input(ones, layout); },
+       [](const Value &x) { return lk::ref::apply(x, {LK_POST_ADD, 0, 0, 0}, &ones); }},
+      {"Mul", 14,
+       [](OpTester *t, const Value &x, lk_layout layout) {
+         t->input(x, layout).constant(lk::floats({}, {3}));
+       },
+       [](const Value &x) { return lk::ref::apply(x, {LK_POST_LINEAR, -1, 3, 0}); }},
+      {"Sum", 13,
+       [](OpTester *t, const Value &x, lk_layout layout) {
+         t->input(x, layout).input(ones, layout).input(ones, layout);
+       },
+       [](const Value &x) { return lk::ref::apply(x, {LK_POST_LINEAR, -1, 1, 2}); }},
+      {"BatchNormalization", 15,
+       [](OpTester *t, const Value &x, lk_layout layout) {
+         t->input(x, layout).attr_float("epsilon", 0);
+         for (int i = 0; i < 4; i++) t->constant(channel);
+       },
+       [](const Value &x) {
+         const std::vector<float> c = channel.as<float>();
+         std::vector<double> out;
+         size_t i = 0;
+         const std::vector<float> v = x.as<float>();
+         lk::ref::each(x.dims(), [&](const Dims &at) {
+           const auto s = static_cast<double>(c[static_cast<size_t>(at[1])]);
+           out.push_back((static_cast<double>(v[i++]) - s) / std::sqrt(s) * s + s);
+         });
+         return lk::ref::make(x.dims(), out);
+       }},
+  };
+  return all;
+}
+
+const lk_post_op FUNCTIONS[] = {
+    {LK_POST_RELU, -1, 0, 0},           {LK_POST_RELU, -1, 0.1F, 0},
+    {LK_POST_CLIP, -1, -0.25F, 0.5F},   {LK_POST_SIGMOID, -1, 0, 0},
+    {LK_POST_HARDSIGMOID, -1, 0.2F, 0.5F}, {LK_POST_HARDSWISH, -1, 0, 0},
+    {LK_POST_SWISH, -1, 1, 0},          {LK_POST_SWISH, -1, 1.5F, 0},
+    {LK_POST_LINEAR, -1, 2, -0.5F},
+};
+
+struct Link {
+  lk_post_op op;
+  Value operand;
+};
+
+void check(const Base &base, const std::vector<Link> &chain, lk_layout layout, lk_layout wish,
+           bool constant) {
+  const Value x = random({2, 3, 4, 6}, 5);
+  OpTester tester(base.op, base.opset);
+  base.add(&tester, x, layout);
+  // The inputs of post-ops follow the operator's own.
+  int32_t next = 1;
+  const std::string op = base.op;
+  if (op == "Conv" || op == "ConvTranspose" || op == "MatMul" || op == "Add" || op == "Mul") next = 2;
+  if (op == "Sum") next = 3;
+  if (op == "BatchNormalization") next = 5;
+  Value y = base.compute(x);
+  std::string text = op;
+  for (const Link &link : chain) {
+    const bool binary = link.op.kind >= LK_POST_ADD;
+    if (binary) {
+      const bool full = link.operand.dims() == y.dims();
+      if (constant) tester.constant(link.operand);
+      else tester.input(link.operand, full ? layout : LK_LAYOUT_PLAIN);
+    }
+    text += " " + std::to_string(link.op.kind) + (binary ? lk::text_of(link.operand.dims()) : "");
+    tester.post_op(static_cast<lk_post_op_kind>(link.op.kind), link.op.alpha, link.op.beta,
+                   binary ? next++ : -1);
+    y = lk::ref::apply(y, link.op, &link.operand);
+  }
+  SCOPED_TRACE(text + (layout == LK_LAYOUT_PLAIN ? " plain" : " channels-last"));
+  tester.wish(wish).allow_ref().tolerance(2e-5).expect(y).run();
+}
+
+class PostOps : public ::testing::TestWithParam<Base> {};
+
+TEST_P(PostOps, TakesEveryFunction) {
+  for (const lk_post_op &op : FUNCTIONS) {
+    check(GetParam(), {{op, Value()}}, LK_LAYOUT_PLAIN, LK_LAYOUT_ANY, true);
+    check(GetParam(), {{op, Value()}}, LK_LAYOUT_CHANNELS_LAST, LK_LAYOUT_ANY, true);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Shapes that broadcast to `full`: the whole, one per channel, single values, rows, other patterns.
+Dims operand_dims(Draw &draw, const Dims &full) {
+  Dims dims = full;
+  switch (draw.in(0, 6)) {
+  case 0:
+    return {};
+  case 1:
+    return {1, full[1], 1, 1};
+  case 2:
+    return {full[1], 1, 1};
+  case 3:
+    return {full[3]};
+  case 4:
+    for (int64_t &dim : dims) dim = draw.maybe() ? dim : 1;
+    return dims;
+  default:
+    return full;
+  }
+}
+
+TEST_P(PostOps, TakesChainsOfEveryKind) {
+  Draw draw(static_cast<unsigned>(std::string(GetParam().op).size()));
+  const Dims full = GetParam().compute(random({2, 3, 4, 6}, 5)).dims();
+  for (int i = 0; i < 14; i++) {
+    std::vector<Link> chain;
+    for (int64_t n = draw.in(1, 3); n > 0; n--) {
+      if (draw.maybe()) {
+        chain.push_back({FUNCTIONS[draw.in(0, 8)], Value()});
+      } else {
+        const lk_post_op op = {static_cast<uint32_t>(draw.in(LK_POST_ADD, LK_POST_DIV)), 0, 0, 0};
+        chain.push_back({op, random(operand_dims(draw, full), draw.seed(), 0.5F, 2)});
+      }
+    }
+    check(GetParam(), chain, draw.layout(4), draw.wish(4), draw.maybe());
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(PostOps, RefusesAnOperandThatDoesNotBroadcast) {
+  OpTester tester(GetParam().op, GetParam().opset);
+  const Value x = random({2, 3, 4, 6}, 5);
+  GetParam().add(&tester, x, LK_LAYOUT_PLAIN);
+  const std::string op = GetParam().op;
+  const bool two = op == "Conv" || op == "ConvTranspose" || op == "MatMul" || op == "Add" || op == "Mul";
+  const int32_t next = two ? 2 : op == "Sum" ? 3 : op == "BatchNormalization" ? 5 : 1;
+  for (const Value &operand : {random({7}, 1), random({5, 2, 3, 4, 6}, 1), lk::ints({1})}) {
+    OpTester bad = tester;
+    bad.input(operand).post_op(LK_POST_ADD, 0, 0, next).expect_bind(LK_INVALID_ARGUMENT, "post-op");
+  }
+  OpTester absent = tester;
+  absent.absent().post_op(LK_POST_ADD, 0, 0, next).expect_bind(LK_INVALID_ARGUMENT, "post-op");
+  OpTester none = tester;
+  none.post_op(LK_POST_ADD, 0, 0, next).expect_create(LK_INVALID_ARGUMENT, "post-op 0");
+  OpTester extra = tester;
+  extra.post_op(LK_POST_RELU, 0, 0, 0).expect_create(LK_INVALID_ARGUMENT, "post-op 0");
+  OpTester unknown = tester;
+  unknown.post_op(static_cast<lk_post_op_kind>(99)).expect_create(LK_INVALID_ARGUMENT, "kind 99");
+}
+
+TEST(PostOpsOf, AreRefusedOnIntegers) {
+  const Value x = lk::iota<int32_t>({3});
+  OpTester("Add", 14).input(x).input(x).post_op(LK_POST_RELU).expect_bind(LK_UNSUPPORTED, "i32");
+}
+
+std::string name_of(const ::testing::TestParamInfo<Base> &info) {
+  return info.param.op;
+}
+INSTANTIATE_TEST_SUITE_P(Rows, PostOps, ::testing::ValuesIn(bases()), name_of);
+
+} // namespace
