@@ -4,6 +4,9 @@ Each engine has a process of its own, since teams of OpenMP and of ONNX Runtime 
 wait would take the processors from each other within one. The processes take turns in short blocks,
 with a pause before each for the threads of the last to fall asleep: what disturbs the machine for
 longer than a block disturbs all of them. The ratio is the median of the blocks' own ratios.
+
+Each engine keeps its own way of waiting. With two threads a machine that has other work says little:
+a team of OpenMP waits for its slowest member at every operator, spinning.
 """
 
 import json

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ops/packing.h"
+#include "ops/post_operands.h"
 #include "ops/post_ops.h"
 #include "plugin/base/alloc.h"
 #include "plugin/base/status.h"
@@ -200,51 +201,6 @@ lk_status lk_planner_output(lk_planner *planner, uint32_t index, lk_layout layou
   return LK_OK;
 }
 
-/* How a binary post-op's operand is described beside `dst`. It broadcasts to output 0, of which `dst`
- * may be another description: a matrix of all rows, whose operands are full tensors or single rows
- * (matmul.c sees to it), or one with ones put in where a product takes a vector. */
-static lk_tensor_desc post_operand_desc(const lk_planner *planner, const lk_tensor_desc *input,
-                                        const lk_tensor_desc *dst) {
-  const lk_tensor_desc *to = &planner->body->outputs[0];
-  if (lk_shape_equal(input, to)) {
-    lk_tensor_desc full = *dst;
-    full.dtype = input->dtype;
-    return full;
-  }
-  if (dst->rank > to->rank && dst->rank > 1) {
-    const lk_tensor_desc padded = lk_shape_pad_rank(input, to->rank);
-    lk_tensor_desc desc = {.dtype = input->dtype, .rank = dst->rank, .layout = dst->layout};
-    uint32_t left = to->rank;
-    for (uint32_t i = dst->rank; i-- > 0;) {
-      const bool same = left > 0 && dst->dims[i] == to->dims[left - 1];
-      desc.dims[i] = same ? padded.dims[--left] : 1;
-    }
-    return desc;
-  }
-  lk_tensor_desc padded = lk_shape_pad_rank(input, dst->rank);
-  const bool reorderable = input->rank == dst->rank;
-  if (reorderable || lk_layout_same_bytes(&padded, padded.layout, dst->layout)) {
-    padded.layout = dst->layout;
-  }
-  return padded;
-}
-
-void lk_planner_key_post_ops(lk_planner *planner, lk_key_builder *key, const lk_tensor_desc *dst) {
-  const lk_op_node *node = planner->node;
-  for (uint32_t i = 0; i < node->n_post_ops; i++) {
-    const lk_post_op *post_op = &node->post_ops[i];
-    lk_key_post_op record = {.kind = post_op->kind,
-                             .input = -1, /* a node's own numbering is no part of the primitive */
-                             .alpha = (uint32_t)lk_float_bits(post_op->alpha),
-                             .beta = (uint32_t)lk_float_bits(post_op->beta)};
-    lk_key_add_post_op(key, &record);
-    if (post_op->input < 0) continue;
-    const lk_tensor_desc operand =
-        post_operand_desc(planner, &planner->inputs[post_op->input].desc, dst);
-    lk_key_add_tensor(key, LK_WORD_INPUT, i, &operand, 0);
-  }
-}
-
 lk_status lk_planner_primitive(lk_planner *planner, lk_key_builder *key,
                                const lk_primitive **out_primitive, lk_error *error) {
   lk_plan_body *body = planner->body;
@@ -307,8 +263,7 @@ lk_status lk_planner_execute(lk_planner *planner, const lk_primitive *primitive,
                      LK_MAX_STEP_ARGS);
     }
     const uint32_t input = (uint32_t)node->post_ops[i].input;
-    const lk_tensor_desc wanted =
-        post_operand_desc(planner, &planner->inputs[input].desc, post_dst);
+    const lk_tensor_desc wanted = lk_post_operand_desc(planner, input, post_dst);
     lk_primitive_arg *arg = &all[count++];
     arg->arg = DNNL_ARG_ATTR_MULTIPLE_POST_OP((int)i) | DNNL_ARG_SRC_1;
     const lk_layout layout =
@@ -404,35 +359,15 @@ static lk_status check_inputs(const lk_op_node *node, const lk_tensor *inputs, l
     what[used] = '\0';
     lk_status status = lk_tensor_size(&inputs[i].desc, what, NULL, NULL, error);
     if (status != LK_OK) return status;
+    if (inputs[i].desc.layout == LK_LAYOUT_ANY) {
+      return lk_fail(error, LK_INVALID_ARGUMENT,
+                     "failed to read %s: its layout is 'any', which only a wish can be", what);
+    }
     if (i < 64 && (node->class_->shape_inputs >> i & 1) != 0 && inputs[i].data == NULL &&
         lk_elements(&inputs[i].desc) > 0) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "failed to read %s: its value must be known when shapes are bound", what);
     }
-  }
-  return LK_OK;
-}
-
-/* The operands of post-ops must be there, of f32, and broadcast to output 0, which is of f32 too. */
-static lk_status check_post_ops(const lk_planner *planner, lk_error *error) {
-  const lk_op_node *node = planner->node;
-  const lk_tensor_desc *to = &planner->body->outputs[0];
-  if (node->n_post_ops > 0 && to->dtype != LK_F32) {
-    return lk_fail(error, LK_UNSUPPORTED, "post-ops on an output of type %s, f32 is supported",
-                   lk_dtype_name(to->dtype));
-  }
-  for (uint32_t i = 0; i < node->n_post_ops; i++) {
-    if (node->post_ops[i].input < 0) continue;
-    const lk_tensor_desc *operand = &planner->inputs[node->post_ops[i].input].desc;
-    lk_tensor_desc together;
-    if (operand->dtype == LK_F32 && lk_broadcast(to, operand, &together, NULL) == LK_OK &&
-        lk_shape_equal(&together, to)) {
-      continue;
-    }
-    char text[LK_TENSOR_TEXT_CAPACITY], to_text[LK_TENSOR_TEXT_CAPACITY];
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "the operand of post-op %" PRIu32 " is %s, it must broadcast to %s", i,
-                   lk_tensor_text(operand, text), lk_tensor_text(to, to_text));
   }
   return LK_OK;
 }
@@ -457,7 +392,7 @@ static lk_status plan_steps(lk_planner *planner, lk_error *error) {
     status = lk_tensor_size(&body->outputs[i], "an output", NULL, NULL, error);
     if (status != LK_OK) return status;
   }
-  status = check_post_ops(planner, error);
+  status = lk_post_operands_check(planner, error);
   if (status != LK_OK || all_empty(body)) return status;
   status = node->class_->plan(planner, error);
   for (uint32_t i = 0; i < planner->n_pending && status == LK_OK; i++) {

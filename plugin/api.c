@@ -28,7 +28,10 @@ static lk_status tensor_bytes(lk_context *context, const lk_tensor_desc *desc, u
 static lk_status tensor_convert(lk_context *context, const lk_tensor *from, const lk_tensor *to,
                                 lk_error *error) {
   uint64_t bytes = 0;
-  lk_status status = lk_layouts_bytes(context->env.layouts, &from->desc, &bytes, error);
+  lk_status status = lk_layouts_bytes(context->env.layouts, &to->desc, &bytes, error);
+  if (status == LK_OK) {
+    status = lk_layouts_bytes(context->env.layouts, &from->desc, &bytes, error);
+  }
   if (status != LK_OK) return status;
   if (from->desc.dtype != to->desc.dtype || !lk_shape_equal(&from->desc, &to->desc)) {
     char a[LK_TENSOR_TEXT_CAPACITY], b[LK_TENSOR_TEXT_CAPACITY];

@@ -19,6 +19,10 @@ static void destroy_body(void *value, void *user) {
   lk_plan_body_destroy(value);
 }
 
+static bool same_size(const lk_tensor_desc *a, const lk_tensor_desc *b) {
+  return lk_elements(a) == lk_elements(b) && lk_dtype_size(a->dtype) == lk_dtype_size(b->dtype);
+}
+
 static lk_status build_plan(void *arg, lk_built *out, lk_error *error) {
   const bind_arg *from = arg;
   lk_plan_body *body = NULL;
@@ -26,6 +30,18 @@ static lk_status build_plan(void *arg, lk_built *out, lk_error *error) {
       lk_plan_build(&from->op->executor->context->env, &from->op->node, from->bind->inputs,
                     from->bind->wishes, from->threads, &body, error);
   if (status != LK_OK) return status;
+  const int32_t over = from->bind->in_place_input;
+  if (over >= 0 && !same_size(&body->inputs[over], &body->outputs[0])) {
+    char in[LK_TENSOR_TEXT_CAPACITY], out_text[LK_TENSOR_TEXT_CAPACITY];
+    status = lk_fail(error, LK_INVALID_ARGUMENT,
+                     "failed to bind %s '%s': in place over input %d, which is %s, but the output "
+                     "is %s",
+                     from->op->node.class_->op_type, from->op->node.output_name, over,
+                     lk_tensor_text(&body->inputs[over], in),
+                     lk_tensor_text(&body->outputs[0], out_text));
+    lk_plan_body_destroy(body);
+    return status;
+  }
   body->node_serial = from->op->serial;
   body->over = from->bind->in_place_input;
   *out = (lk_built){.value = body, .bytes = body->bytes, .destroy = destroy_body};
@@ -44,7 +60,8 @@ static bool is_unchanged(const lk_op *op, const lk_bind_desc *bind, int32_t thre
   if (body->threads != threads || body->over != bind->in_place_input) return false;
   for (uint32_t i = 0; i < body->n_inputs; i++) {
     if (!op->comes_at_run[i]) continue;
-    if (!lk_tensor_desc_equal(&body->inputs[i], &bind->inputs[i].desc)) return false;
+    /* all 80 bytes: what lies beyond the rank is 0, or the name key is asked after all */
+    if (memcmp(&body->inputs[i], &bind->inputs[i].desc, sizeof body->inputs[i]) != 0) return false;
   }
   for (uint32_t i = 0; i < body->n_outputs; i++) {
     if (body->wishes[i] != wish_of(bind, i)) return false;
@@ -64,6 +81,13 @@ static lk_status check_bind(const lk_op *op, const lk_bind_desc *bind, lk_error 
     return lk_fail(error, LK_OUT_OF_RANGE,
                    "failed to bind %s '%s': %d threads, 0, 1 or the context's %d",
                    op->node.class_->op_type, op->node.output_name, bind->threads, most);
+  }
+  const int32_t over = bind->in_place_input;
+  if (over != -1 && (over < 0 || over >= 64 || (uint32_t)over >= op->node.n_operands ||
+                     (op->node.class_->in_place_inputs >> over & 1) == 0)) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to bind %s '%s': in place over input %d, the operator does not allow it",
+                   op->node.class_->op_type, op->node.output_name, over);
   }
   for (uint32_t i = 0; bind->wishes != NULL && i < bind->n_outputs; i++) {
     if (bind->wishes[i] != LK_LAYOUT_ANY && bind->wishes[i] > LK_LAYOUT_CHANNELS_LAST) {
@@ -130,9 +154,10 @@ lk_status lk_op_bind(lk_op *op, const lk_bind_desc *bind, lk_plan **inout_plan, 
   lk_key_builder builder;
   lk_key key;
   lk_ref *ref = NULL;
+  /* hashed only when the cache has to look it up: what a thread asks for often follows an order */
   lk_key_begin_from(&builder, &op->executor->context->allocator, op->fixed);
   status = add_call(&builder, op, bind, threads, error);
-  if (status == LK_OK) status = lk_key_finish(&builder, &key, error);
+  if (status == LK_OK) status = lk_key_finish_unhashed(&builder, &key, error);
   if (status == LK_OK) {
     bind_arg arg = {op, bind, threads};
     status = lk_cache_get(op->executor->context->env.cache, op->executor->quota, &key, build_plan,

@@ -81,8 +81,8 @@ public:
     lk_session_options options = LK_SESSION_OPTIONS_INIT;
     options.run_plans = run_plans;
     lk_session *session = nullptr;
-    LK_EXPECT_OK(sessions_->open_memory(context_, bytes.data(), bytes.size(), &options, &session,
-                                        LK_ERR));
+    LK_EXPECT_OK(
+        sessions_->open_memory(context_, bytes.data(), bytes.size(), &options, &session, LK_ERR));
     open_.push_back(session);
     return session;
   }

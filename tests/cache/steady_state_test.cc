@@ -7,9 +7,9 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 
 #include "tests/cache/model_chain.h"
 
@@ -21,8 +21,9 @@
 
 namespace {
 
-std::atomic<uintptr_t> ours_begin{0}, ours_end{0};
-std::atomic<uint64_t> ours{0}, others{0};
+[[maybe_unused]] std::atomic<uintptr_t> ours_begin{0}, ours_end{0};
+std::atomic<uint64_t> ours{0};
+[[maybe_unused]] std::atomic<uint64_t> others{0};
 
 #if LK_TEST_OWN_MALLOC
 void count(const void *caller) {

@@ -7,11 +7,21 @@
 
 namespace lk {
 
-inline void end_context(lk_context *context) { api()->context_destroy(context); }
-inline void end_executor(lk_executor *executor) { api()->executor_destroy(executor); }
-inline void end_op(lk_op *op) { api()->op_destroy(op); }
-inline void end_plan(lk_plan *plan) { api()->plan_release(plan); }
-inline void end_frame(lk_frame *frame) { api()->frame_destroy(frame); }
+inline void end_context(lk_context *context) {
+  api()->context_destroy(context);
+}
+inline void end_executor(lk_executor *executor) {
+  api()->executor_destroy(executor);
+}
+inline void end_op(lk_op *op) {
+  api()->op_destroy(op);
+}
+inline void end_plan(lk_plan *plan) {
+  api()->plan_release(plan);
+}
+inline void end_frame(lk_frame *frame) {
+  api()->frame_destroy(frame);
+}
 using Context = Owned<lk_context, end_context>;
 using Executor = Owned<lk_executor, end_executor>;
 using Op = Owned<lk_op, end_op>;
@@ -64,12 +74,12 @@ struct TestNode {
     }
     std::vector<lk_attr> attrs;
     for (const auto &attr : ints) {
-      attrs.push_back({attr.first.c_str(), LK_ATTR_INTS, uint32_t(attr.second.size()),
-                       attr.second.data()});
+      attrs.push_back(
+          {attr.first.c_str(), LK_ATTR_INTS, uint32_t(attr.second.size()), attr.second.data()});
     }
     for (const auto &attr : floats) {
-      attrs.push_back({attr.first.c_str(), LK_ATTR_FLOATS, uint32_t(attr.second.size()),
-                       attr.second.data()});
+      attrs.push_back(
+          {attr.first.c_str(), LK_ATTR_FLOATS, uint32_t(attr.second.size()), attr.second.data()});
     }
     lk_node_desc desc{};
     desc.struct_size = sizeof desc;

@@ -134,10 +134,14 @@ TEST(Binary, OfNothingIsNothing) {
 TEST(Binary, NamesWhatIsWrong) {
   const Value a = operand({2, 3}, 1);
   for (const Case &c : CASES) {
-    OpTester(c.op, 14).input(a).input(operand({2}, 1)).expect_bind(LK_INVALID_ARGUMENT,
-                                                                  "failed to broadcast 2x3:f32");
-    OpTester(c.op, 14).input(a).input(lk::iota<double>({3})).expect_bind(LK_INVALID_ARGUMENT,
-                                                                        "types are f32 and f64");
+    OpTester(c.op, 14)
+        .input(a)
+        .input(operand({2}, 1))
+        .expect_bind(LK_INVALID_ARGUMENT, "failed to broadcast 2x3:f32");
+    OpTester(c.op, 14)
+        .input(a)
+        .input(lk::iota<double>({3}))
+        .expect_bind(LK_INVALID_ARGUMENT, "types are f32 and f64");
     OpTester(c.op, 14).input(a).expect_create(LK_INVALID_ARGUMENT, "1 inputs");
     OpTester(c.op, 6).input(a).input(a).expect_create(LK_UNSUPPORTED, "opset");
   }
@@ -204,8 +208,10 @@ TEST(Sum, AddsAnyNumber) {
         const Value x = random(dims, draw.seed());
         sum = k == 0 ? x : lk::ref::apply(sum, {LK_POST_ADD, 0, 0, 0}, &x);
         const lk_layout layout = draw.layout(dims.size());
-        if (draw.maybe()) tester.input(x, layout);
-        else tester.constant(x);
+        if (draw.maybe())
+          tester.input(x, layout);
+        else
+          tester.constant(x);
       }
       SCOPED_TRACE(text);
       tester.wish(draw.wish(sum.dims().size())).allow_ref().expect(sum).run();

@@ -81,7 +81,8 @@ TEST(Clip, ANewBoundIsNoNewPrimitive) {
 }
 
 TEST(Clip, OfRanksOfAllSizesWithABoundAtRunTime) {
-  for (const lk::Dims &dims : {lk::Dims{}, lk::Dims{1}, lk::Dims{3, 2}, lk::Dims{2, 1, 2, 1, 2, 2}}) {
+  for (const lk::Dims &dims :
+       {lk::Dims{}, lk::Dims{1}, lk::Dims{3, 2}, lk::Dims{2, 1, 2, 1, 2, 2}}) {
     const Value x = random(dims, 1, -4, 4);
     OpTester("Clip", 13)
         .input(x)

@@ -52,14 +52,27 @@ const std::vector<Node> &nodes() {
       {"Cast", 13, {x(a)}, {x(b)}, {}, [](auto *to) { ints(to, "to", {LK_I32}); }},
       {"Clip", 13, {x(a), f}, {x(b), f}, {0, 1}, {}},
       {"Concat", 13, {x(a), x(a)}, {x(b), x(b)}, {}, [](auto *to) { ints(to, "axis", {1}); }},
-      {"Constant", 13, {}, {}, {}, [](auto *to) { ints(to, "value_ints", {1, 2, 3}); }, false},
+      {"Constant",
+       13,
+       {},
+       {},
+       {},
+       [](auto *to) {
+         ints(to, "value_ints", {1, 2, 3});
+       },
+       false},
       {"ConstantOfShape", 9, {lk::ints({2, 3})}, {lk::ints({4, 3})}, {}, {}, false},
       {"Conv", 11, {x(a), x({4, 3, 3, 3})}, {x(b), x({4, 3, 3, 3})}, {0, 1}, {}},
       {"ConvTranspose", 11, {x(a), x({3, 4, 2, 2})}, {x(b), x({3, 4, 2, 2})}, {0, 1}, {}},
       {"Div", 14, {x(a), x(a)}, {x(b), x(b)}, {}, {}},
       {"Dropout", 12, {x(a)}, {x(b)}, {}, {}},
       {"Flatten", 13, {x(a)}, {x(b)}, {}, {}},
-      {"Gather", 13, {x(a), lk::ints({0, 2})}, {x(b), lk::ints({1})}, {}, [](auto *to) { ints(to, "axis", {1}); }},
+      {"Gather",
+       13,
+       {x(a), lk::ints({0, 2})},
+       {x(b), lk::ints({1})},
+       {},
+       [](auto *to) { ints(to, "axis", {1}); }},
       {"Gemm", 13, {x(m), x({6, 3})}, {x(n), x({6, 3})}, {0, 1}, {}},
       {"GlobalAveragePool", 1, {x(a)}, {x(b)}, {}, {}},
       {"HardSigmoid", 6, {x(a)}, {x(b)}, {}, {}},
@@ -73,12 +86,20 @@ const std::vector<Node> &nodes() {
       {"ReduceMean", 13, {x(a)}, {x(b)}, {}, [](auto *to) { ints(to, "axes", {-1}); }},
       {"Relu", 14, {x(a)}, {x(b)}, {}, {}},
       {"Reshape", 14, {x(a), lk::ints({0, -1})}, {x(b), lk::ints({0, -1})}, {0, 1}, {}},
-      {"Resize", 13, {x(a), lk::floats({0}, {}), lk::floats({4}, {1, 1, 2, 2})},
-       {x(b), lk::floats({0}, {}), lk::floats({4}, {1, 1, 2, 2})}, {0, 1, 1}, {}},
+      {"Resize",
+       13,
+       {x(a), lk::floats({0}, {}), lk::floats({4}, {1, 1, 2, 2})},
+       {x(b), lk::floats({0}, {}), lk::floats({4}, {1, 1, 2, 2})},
+       {0, 1, 1},
+       {}},
       {"Shape", 15, {x(a)}, {x(b)}, {}, {}, false},
       {"Sigmoid", 13, {x(a)}, {x(b)}, {}, {}},
-      {"Slice", 13, {x(a), lk::ints({1}), lk::ints({3}), lk::ints({1})},
-       {x(b), lk::ints({1}), lk::ints({3}), lk::ints({1})}, {0, 1, 1, 1}, {}},
+      {"Slice",
+       13,
+       {x(a), lk::ints({1}), lk::ints({3}), lk::ints({1})},
+       {x(b), lk::ints({1}), lk::ints({3}), lk::ints({1})},
+       {0, 1, 1, 1},
+       {}},
       {"Softmax", 13, {x(a)}, {x(b)}, {}, {}},
       {"Sqrt", 13, {x(a)}, {x(b)}, {}, {}},
       {"Squeeze", 13, {x({2, 1, 3}), lk::ints({1})}, {x({4, 1, 3}), lk::ints({1})}, {0, 1}, {}},
@@ -109,11 +130,21 @@ const Node *find(const std::string &op) {
 
 // ---- one context with executors, and a node in it ----
 
-void end_context(lk_context *context) { api()->context_destroy(context); }
-void end_executor(lk_executor *executor) { api()->executor_destroy(executor); }
-void end_op(lk_op *op) { api()->op_destroy(op); }
-void end_plan(lk_plan *plan) { api()->plan_release(plan); }
-void end_frame(lk_frame *frame) { api()->frame_destroy(frame); }
+void end_context(lk_context *context) {
+  api()->context_destroy(context);
+}
+void end_executor(lk_executor *executor) {
+  api()->executor_destroy(executor);
+}
+void end_op(lk_op *op) {
+  api()->op_destroy(op);
+}
+void end_plan(lk_plan *plan) {
+  api()->plan_release(plan);
+}
+void end_frame(lk_frame *frame) {
+  api()->frame_destroy(frame);
+}
 using Context = lk::Owned<lk_context, end_context>;
 using Executor = lk::Owned<lk_executor, end_executor>;
 using Op = lk::Owned<lk_op, end_op>;
@@ -389,8 +420,10 @@ TEST_P(Conformance, RunsOnTwoThreadsAtOnce) {
           const int which = (i + t) % 2;
           const std::vector<Value> &values = which == 0 ? node_->inputs : node_->other;
           Plan plan;
-          if (bind(op, values, &plan) != LK_OK) wrong++;
-          else if (run(context, executor, plan, values) != expected[which]) wrong++;
+          if (bind(op, values, &plan) != LK_OK)
+            wrong++;
+          else if (run(context, executor, plan, values) != expected[which])
+            wrong++;
         }
       });
     }

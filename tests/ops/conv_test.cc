@@ -34,13 +34,19 @@ OpTester tester_of(const Case &c, Value *out_y) {
   pads.insert(pads.end(), c.window.end.begin(), c.window.end.end());
   tester.attr("group", c.groups).attr_ints("strides", c.window.strides);
   tester.attr_ints("dilations", c.window.dilations).attr_ints("kernel_shape", c.window.kernel);
-  if (c.auto_pad.empty()) tester.attr_ints("pads", pads);
-  else tester.attr_text("auto_pad", c.auto_pad);
+  if (c.auto_pad.empty())
+    tester.attr_ints("pads", pads);
+  else
+    tester.attr_text("auto_pad", c.auto_pad);
   tester.input(x, c.layout);
-  if (c.constant) tester.constant(w);
-  else tester.input(w);
-  if (c.bias && c.constant) tester.constant(b);
-  else if (c.bias) tester.input(b);
+  if (c.constant)
+    tester.constant(w);
+  else
+    tester.input(w);
+  if (c.bias && c.constant)
+    tester.constant(b);
+  else if (c.bias)
+    tester.input(b);
   *out_y = lk::ref::conv(x, w, c.bias ? &b : nullptr, c.window, c.groups);
   return tester;
 }

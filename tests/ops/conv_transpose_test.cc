@@ -70,8 +70,10 @@ void check(Draw &draw, size_t spatial, Size size) {
     tester.attr_text("auto_pad", size == Size::SAME_UPPER ? "SAME_UPPER" : "SAME_LOWER");
   }
   tester.input(x, draw.layout(x_dims.size()));
-  if (constant) tester.constant(w);
-  else tester.input(w);
+  if (constant)
+    tester.constant(w);
+  else
+    tester.input(w);
   if (bias) tester.input(b);
   tester.wish(draw.wish(x_dims.size()));
   tester.expect(lk::ref::conv_transpose(x, w, bias ? &b : nullptr, window, groups, sizes)).run();
@@ -127,9 +129,7 @@ TEST(ConvTranspose, NamesWhatIsWrong) {
       .expect_bind(LK_OUT_OF_RANGE, "output_padding");
   conv(x, w).attr_ints("output_shape", {5}).expect_bind(LK_INVALID_ARGUMENT, "output_shape");
   conv(x, w).attr_ints("output_shape", {0, 5}).expect_bind(LK_OUT_OF_RANGE, "output_shape");
-  conv(x, w)
-      .attr_ints("output_shape", {5, INT64_MIN})
-      .expect_bind(LK_OUT_OF_RANGE, "output_shape");
+  conv(x, w).attr_ints("output_shape", {5, INT64_MIN}).expect_bind(LK_OUT_OF_RANGE, "output_shape");
   conv(x, w).attr_ints("pads", {9, 0, 9, 0}).expect_bind(LK_INVALID_ARGUMENT, "of the output");
   conv(x, w).input(random({5}, 3)).expect_bind(LK_INVALID_ARGUMENT, "bias");
   conv(lk::iota<double>({1, 4, 5, 5}), w).expect_bind(LK_UNSUPPORTED, "f64");

@@ -23,8 +23,17 @@ const Case CASES[] = {
     {"HardSwish", 14, [](double x) { return x * std::min(std::max(x / 6 + 0.5, 0.0), 1.0); }},
 };
 
-const Dims SHAPES[] = {{}, {1}, {7}, {3, 5}, {2, 3, 4}, {2, 5, 3, 4}, {1, 4, 1, 1},
-                       {2, 3, 2, 3, 2}, {2, 1, 2, 2, 1, 3}, {1, 2, 1, 2, 1, 2, 1, 2}, {1000}};
+const Dims SHAPES[] = {{},
+                       {1},
+                       {7},
+                       {3, 5},
+                       {2, 3, 4},
+                       {2, 5, 3, 4},
+                       {1, 4, 1, 1},
+                       {2, 3, 2, 3, 2},
+                       {2, 1, 2, 2, 1, 3},
+                       {1, 2, 1, 2, 1, 2, 1, 2},
+                       {1000}};
 
 TEST(Eltwise, MatchesPlainLoops) {
   for (const Case &c : CASES) {
@@ -76,8 +85,10 @@ TEST(Eltwise, NamesWhatIsWrong) {
   OpTester("Sqrt", 13).input(lk::iota<double>({3})).expect_bind(LK_UNSUPPORTED, "f64");
   OpTester("HardSwish", 13).input(random({3}, 1)).expect_create(LK_UNSUPPORTED, "opset");
   OpTester("Relu", 14).expect_create(LK_INVALID_ARGUMENT, "inputs");
-  OpTester("Relu", 14).input(random({3}, 1)).input(random({3}, 1)).expect_create(
-      LK_INVALID_ARGUMENT, "inputs");
+  OpTester("Relu", 14)
+      .input(random({3}, 1))
+      .input(random({3}, 1))
+      .expect_create(LK_INVALID_ARGUMENT, "inputs");
   OpTester("Mish", 18).input(random({3}, 1)).expect_create(LK_UNSUPPORTED, "Mish");
 }
 

@@ -26,14 +26,18 @@ void check(const Case &c) {
   tester.attr_float("alpha", c.alpha).attr_float("beta", c.beta);
   tester.input(c.transpose_a ? lk::ref::transposed(a) : a);
   const Value stored_b = c.transpose_b ? lk::ref::transposed(b) : b;
-  if (c.constant) tester.constant(stored_b);
-  else tester.input(stored_b);
+  if (c.constant)
+    tester.constant(stored_b);
+  else
+    tester.input(stored_b);
   Value y = lk::ref::apply(lk::ref::matmul(a, b), {LK_POST_LINEAR, -1, c.alpha, 0});
   if (c.c != nullptr) {
     const Value bias = random(*c.c, 3);
     if (*c.c == Dims{c.m, 1}) tester.allow_ref();
-    if (c.constant) tester.constant(bias);
-    else tester.input(bias);
+    if (c.constant)
+      tester.constant(bias);
+    else
+      tester.input(bias);
     const Value scaled = lk::ref::apply(bias, {LK_POST_LINEAR, -1, c.beta, 0});
     y = lk::ref::apply(y, {LK_POST_ADD, 2, 0, 0}, &scaled);
   }

@@ -16,8 +16,10 @@ void check(const Dims &a_dims, const Dims &b_dims, Weights kind) {
   const Value a = random(a_dims, 1), b = random(b_dims, 2);
   OpTester tester("MatMul", 13);
   tester.input(a);
-  if (kind == Weights::CONSTANT) tester.constant(b);
-  else tester.input(b);
+  if (kind == Weights::CONSTANT)
+    tester.constant(b);
+  else
+    tester.input(b);
   tester.expect(lk::ref::matmul(a, b)).run();
 }
 
@@ -60,8 +62,10 @@ TEST(MatMul, MatchesPlainLoops) {
     for (size_t k = 0; k < rank; k++) {
       if (draw.maybe()) (draw.maybe() ? a : b)[k] = 1;
     }
-    if (draw.maybe()) a.erase(a.begin(), a.begin() + draw.in(0, static_cast<int64_t>(rank)));
-    else b.erase(b.begin(), b.begin() + draw.in(0, static_cast<int64_t>(rank)));
+    if (draw.maybe())
+      a.erase(a.begin(), a.begin() + draw.in(0, static_cast<int64_t>(rank)));
+    else
+      b.erase(b.begin(), b.begin() + draw.in(0, static_cast<int64_t>(rank)));
     const int64_t k = draw.in(1, 40);
     a.insert(a.end(), {draw.in(1, 20), k});
     b.insert(b.end(), {k, draw.in(1, 40)});
@@ -123,8 +127,10 @@ TEST(MatMul, BroadcastsTheOperandsOfPostOps) {
       for (bool constant : {true, false}) {
         OpTester tester("MatMul", 13);
         tester.input(a).post_op(LK_POST_ADD, 0, 0, 2).post_op(LK_POST_RELU).allow_ref();
-        if (constant) tester.constant(b).constant(operand);
-        else tester.input(b).input(operand);
+        if (constant)
+          tester.constant(b).constant(operand);
+        else
+          tester.input(b).input(operand);
         tester.expect(lk::ref::apply(sum, {LK_POST_RELU, -1, 0, 0})).run();
         if (HasFatalFailure()) return;
       }

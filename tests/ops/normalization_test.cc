@@ -36,22 +36,28 @@ struct BatchNorm {
     OpTester t("BatchNormalization", 15);
     t.attr_float("epsilon", epsilon).input(x, layout);
     for (const Value *value : {&scale, &shift, &mean, &variance}) {
-      if (constant) t.constant(*value);
-      else t.input(*value);
+      if (constant)
+        t.constant(*value);
+      else
+        t.input(*value);
     }
     return t;
   }
 };
 
 TEST(BatchNormalization, MatchesPlainLoops) {
-  for (const Dims &dims : {Dims{3, 7}, Dims{2, 3, 9}, Dims{2, 5, 4, 3}, Dims{1, 16, 6, 6},
-                           Dims{2, 3, 2, 3, 2}}) {
+  for (const Dims &dims :
+       {Dims{3, 7}, Dims{2, 3, 9}, Dims{2, 5, 4, 3}, Dims{1, 16, 6, 6}, Dims{2, 3, 2, 3, 2}}) {
     SCOPED_TRACE(lk::text_of(dims));
     BatchNorm norm(dims, 1);
     for (bool constant : {true, false}) {
       norm.epsilon = constant ? 1e-5F : 0.1F;
       norm.tester(LK_LAYOUT_PLAIN, constant).expect(norm.y()).run();
-      norm.tester(LK_LAYOUT_PLAIN, constant).wish(LK_LAYOUT_PLAIN).in_place(0).expect(norm.y()).run();
+      norm.tester(LK_LAYOUT_PLAIN, constant)
+          .wish(LK_LAYOUT_PLAIN)
+          .in_place(0)
+          .expect(norm.y())
+          .run();
       if (dims.size() < 3) continue;
       norm.tester(LK_LAYOUT_CHANNELS_LAST, constant)
           .expect_layout(LK_LAYOUT_CHANNELS_LAST)
@@ -130,9 +136,14 @@ TEST(LRN, MatchesPlainLoops) {
 TEST(LRN, NamesWhatIsWrong) {
   const Value x = random({1, 3, 2, 2}, 1);
   OpTester("LRN", 13).input(x).expect_create(LK_OUT_OF_RANGE, "'size' is 0");
-  OpTester("LRN", 13).attr("size", 3).input(random({3}, 1)).expect_bind(LK_INVALID_ARGUMENT, "rank");
-  OpTester("LRN", 13).attr("size", 3).input(lk::iota<int8_t>({1, 3, 2, 2})).expect_bind(
-      LK_UNSUPPORTED, "i8");
+  OpTester("LRN", 13)
+      .attr("size", 3)
+      .input(random({3}, 1))
+      .expect_bind(LK_INVALID_ARGUMENT, "rank");
+  OpTester("LRN", 13)
+      .attr("size", 3)
+      .input(lk::iota<int8_t>({1, 3, 2, 2}))
+      .expect_bind(LK_UNSUPPORTED, "i8");
 }
 
 } // namespace

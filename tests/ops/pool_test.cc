@@ -61,8 +61,10 @@ void check(Draw &draw, size_t spatial, Pool kind) {
   if (dilated) tester.attr_ints("dilations", window.dilations).allow_ref();
   Dims pads = window.begin;
   pads.insert(pads.end(), window.end.begin(), window.end.end());
-  if (auto_pad.empty()) tester.attr_ints("pads", pads);
-  else tester.attr_text("auto_pad", auto_pad);
+  if (auto_pad.empty())
+    tester.attr_ints("pads", pads);
+  else
+    tester.attr_text("auto_pad", auto_pad);
   if (ceil_mode) tester.attr("ceil_mode", 1);
   if (kind == Pool::MEAN_WITH_PADDING) tester.attr("count_include_pad", 1);
   tester.input(x, draw.layout(x_dims.size())).wish(draw.wish(x_dims.size()));
@@ -155,10 +157,12 @@ TEST(Pool, NamesWhatIsWrong) {
     return tester;
   };
   pool("MaxPool", x).expect_bind(LK_INVALID_ARGUMENT, "'kernel_shape' is missing");
-  pool("MaxPool", x).attr_ints("kernel_shape", {2}).expect_bind(LK_INVALID_ARGUMENT,
-                                                                "'kernel_shape' has 1 values");
-  pool("MaxPool", x).attr_ints("kernel_shape", {6, 2}).expect_bind(LK_INVALID_ARGUMENT,
-                                                                   "smaller than the window");
+  pool("MaxPool", x)
+      .attr_ints("kernel_shape", {2})
+      .expect_bind(LK_INVALID_ARGUMENT, "'kernel_shape' has 1 values");
+  pool("MaxPool", x)
+      .attr_ints("kernel_shape", {6, 2})
+      .expect_bind(LK_INVALID_ARGUMENT, "smaller than the window");
   pool("MaxPool", x)
       .attr_ints("kernel_shape", {2, 2})
       .attr("storage_order", 1)
@@ -171,8 +175,11 @@ TEST(Pool, NamesWhatIsWrong) {
       .expect_bind(LK_INVALID_ARGUMENT, "rank 2");
   pool("GlobalAveragePool", random({2, 5}, 1)).expect_bind(LK_INVALID_ARGUMENT, "rank 2");
   pool("GlobalAveragePool", lk::iota<double>({1, 2, 5})).expect_bind(LK_UNSUPPORTED, "f64");
-  pool("MaxPool", x).attr_ints("kernel_shape", {2, 2}).expect(x).expect(x).expect_create(
-      LK_UNSUPPORTED, "Indices");
+  pool("MaxPool", x)
+      .attr_ints("kernel_shape", {2, 2})
+      .expect(x)
+      .expect(x)
+      .expect_create(LK_UNSUPPORTED, "Indices");
 }
 
 } // namespace

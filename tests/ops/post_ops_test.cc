@@ -37,7 +37,9 @@ const std::vector<Base> &bases() {
   static const Value channel = random({3}, 12, 0.5F, 1);
   static const std::vector<Base> all = {
       {"Conv", 11,
-       [](OpTester *t, const Value &x, lk_layout layout) { t->input(x, layout).constant(weights()); },
+       [](OpTester *t, const Value &x, lk_layout layout) {
+         t->input(x, layout).constant(weights());
+       },
        [](const Value &x) { return lk::ref::conv(x, weights(), nullptr, ONE, 1); }},
       {"ConvTranspose", 11,
        [](OpTester *t, const Value &x, lk_layout layout) {
@@ -50,12 +52,16 @@ const std::vector<Base> &bases() {
        [](OpTester *t, const Value &x, lk_layout layout) {
          t->input(x, layout).attr_ints("kernel_shape", {2, 2}).attr_ints("strides", {2, 2});
        },
-       [](const Value &x) { return lk::ref::pool(x, lk::ref::Pool::MAX, TWO, {2, 3}); }},
+       [](const Value &x) {
+         return lk::ref::pool(x, lk::ref::Pool::MAX, TWO, {2, 3});
+       }},
       {"AveragePool", 12,
        [](OpTester *t, const Value &x, lk_layout layout) {
          t->input(x, layout).attr_ints("kernel_shape", {2, 2}).attr_ints("strides", {2, 2});
        },
-       [](const Value &x) { return lk::ref::pool(x, lk::ref::Pool::MEAN, TWO, {2, 3}); }},
+       [](const Value &x) {
+         return lk::ref::pool(x, lk::ref::Pool::MEAN, TWO, {2, 3});
+       }},
       {"GlobalAveragePool", 1, plain_input,
        [](const Value &x) {
          return lk::ref::pool(x, lk::ref::Pool::MEAN, {{4, 6}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
@@ -65,29 +71,45 @@ const std::vector<Base> &bases() {
        [](OpTester *t, const Value &x, lk_layout layout) {
          t->input(x, layout).constant(random({6, 5}, 11));
        },
-       [](const Value &x) { return lk::ref::matmul(x, random({6, 5}, 11)); }},
+       [](const Value &x) {
+         return lk::ref::matmul(x, random({6, 5}, 11));
+       }},
       {"Relu", 14, plain_input,
-       [](const Value &x) { return lk::ref::apply(x, {LK_POST_RELU, -1, 0, 0}); }},
+       [](const Value &x) {
+         return lk::ref::apply(x, {LK_POST_RELU, -1, 0, 0});
+       }},
       {"Sigmoid", 13, plain_input,
-       [](const Value &x) { return lk::ref::apply(x, {LK_POST_SIGMOID, -1, 0, 0}); }},
+       [](const Value &x) {
+         return lk::ref::apply(x, {LK_POST_SIGMOID, -1, 0, 0});
+       }},
       {"Clip", 6,
        [](OpTester *t, const Value &x, lk_layout layout) {
          t->input(x, layout).attr_float("min", -0.5F).attr_float("max", 0.5F);
        },
-       [](const Value &x) { return lk::ref::apply(x, {LK_POST_CLIP, -1, -0.5F, 0.5F}); }},
+       [](const Value &x) {
+         return lk::ref::apply(x, {LK_POST_CLIP, -1, -0.5F, 0.5F});
+       }},
       {"Add", 14,
-       [](OpTester *t, const Value &x, lk_layout layout) { t->input(x, layout).input(ones, layout); },
-       [](const Value &x) { return lk::ref::apply(x, {LK_POST_ADD, 0, 0, 0}, &ones); }},
+       [](OpTester *t, const Value &x, lk_layout layout) {
+         t->input(x, layout).input(ones, layout);
+       },
+       [](const Value &x) {
+         return lk::ref::apply(x, {LK_POST_ADD, 0, 0, 0}, &ones);
+       }},
       {"Mul", 14,
        [](OpTester *t, const Value &x, lk_layout layout) {
          t->input(x, layout).constant(lk::floats({}, {3}));
        },
-       [](const Value &x) { return lk::ref::apply(x, {LK_POST_LINEAR, -1, 3, 0}); }},
+       [](const Value &x) {
+         return lk::ref::apply(x, {LK_POST_LINEAR, -1, 3, 0});
+       }},
       {"Sum", 13,
        [](OpTester *t, const Value &x, lk_layout layout) {
          t->input(x, layout).input(ones, layout).input(ones, layout);
        },
-       [](const Value &x) { return lk::ref::apply(x, {LK_POST_LINEAR, -1, 1, 2}); }},
+       [](const Value &x) {
+         return lk::ref::apply(x, {LK_POST_LINEAR, -1, 1, 2});
+       }},
       {"BatchNormalization", 15,
        [](OpTester *t, const Value &x, lk_layout layout) {
          t->input(x, layout).attr_float("epsilon", 0);
@@ -109,10 +131,14 @@ const std::vector<Base> &bases() {
 }
 
 const lk_post_op FUNCTIONS[] = {
-    {LK_POST_RELU, -1, 0, 0},           {LK_POST_RELU, -1, 0.1F, 0},
-    {LK_POST_CLIP, -1, -0.25F, 0.5F},   {LK_POST_SIGMOID, -1, 0, 0},
-    {LK_POST_HARDSIGMOID, -1, 0.2F, 0.5F}, {LK_POST_HARDSWISH, -1, 0, 0},
-    {LK_POST_SWISH, -1, 1, 0},          {LK_POST_SWISH, -1, 1.5F, 0},
+    {LK_POST_RELU, -1, 0, 0},
+    {LK_POST_RELU, -1, 0.1F, 0},
+    {LK_POST_CLIP, -1, -0.25F, 0.5F},
+    {LK_POST_SIGMOID, -1, 0, 0},
+    {LK_POST_HARDSIGMOID, -1, 0.2F, 0.5F},
+    {LK_POST_HARDSWISH, -1, 0, 0},
+    {LK_POST_SWISH, -1, 1, 0},
+    {LK_POST_SWISH, -1, 1.5F, 0},
     {LK_POST_LINEAR, -1, 2, -0.5F},
 };
 
@@ -129,7 +155,8 @@ void check(const Base &base, const std::vector<Link> &chain, lk_layout layout, l
   // The inputs of post-ops follow the operator's own.
   int32_t next = 1;
   const std::string op = base.op;
-  if (op == "Conv" || op == "ConvTranspose" || op == "MatMul" || op == "Add" || op == "Mul") next = 2;
+  if (op == "Conv" || op == "ConvTranspose" || op == "MatMul" || op == "Add" || op == "Mul")
+    next = 2;
   if (op == "Sum") next = 3;
   if (op == "BatchNormalization") next = 5;
   Value y = base.compute(x);
@@ -138,8 +165,10 @@ void check(const Base &base, const std::vector<Link> &chain, lk_layout layout, l
     const bool binary = link.op.kind >= LK_POST_ADD;
     if (binary) {
       const bool full = link.operand.dims() == y.dims();
-      if (constant) tester.constant(link.operand);
-      else tester.input(link.operand, full ? layout : LK_LAYOUT_PLAIN);
+      if (constant)
+        tester.constant(link.operand);
+      else
+        tester.input(link.operand, full ? layout : LK_LAYOUT_PLAIN);
     }
     text += " " + std::to_string(link.op.kind) + (binary ? lk::text_of(link.operand.dims()) : "");
     tester.post_op(static_cast<lk_post_op_kind>(link.op.kind), link.op.alpha, link.op.beta,
@@ -203,7 +232,8 @@ TEST_P(PostOps, RefusesAnOperandThatDoesNotBroadcast) {
   const Value x = random({2, 3, 4, 6}, 5);
   GetParam().add(&tester, x, LK_LAYOUT_PLAIN);
   const std::string op = GetParam().op;
-  const bool two = op == "Conv" || op == "ConvTranspose" || op == "MatMul" || op == "Add" || op == "Mul";
+  const bool two =
+      op == "Conv" || op == "ConvTranspose" || op == "MatMul" || op == "Add" || op == "Mul";
   const int32_t next = two ? 2 : op == "Sum" ? 3 : op == "BatchNormalization" ? 5 : 1;
   for (const Value &operand : {random({7}, 1), random({5, 2, 3, 4, 6}, 1), lk::ints({1})}) {
     OpTester bad = tester;

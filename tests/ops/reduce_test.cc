@@ -40,7 +40,8 @@ std::vector<int64_t> axes_of(uint32_t mask, size_t rank, bool negative) {
 }
 
 TEST(ReduceMean, TakesEverySubsetOfAxes) {
-  for (const Dims &dims : {Dims{5}, Dims{3, 4}, Dims{2, 3, 4}, Dims{2, 3, 4, 5}, Dims{2, 1, 3, 2, 2}}) {
+  for (const Dims &dims :
+       {Dims{5}, Dims{3, 4}, Dims{2, 3, 4}, Dims{2, 3, 4, 5}, Dims{2, 1, 3, 2, 2}}) {
     const Value x = random(dims, 1);
     for (uint32_t mask = 1; mask < 1U << dims.size(); mask++) {
       for (bool keep : {true, false}) {
@@ -57,8 +58,10 @@ TEST(ReduceMean, TakesEverySubsetOfAxes) {
         OpTester tester("ReduceMean", 18);
         tester.attr("keepdims", keep).allow_ref().expect(y);
         tester.input(x, dims.size() >= 3 ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN);
-        if (keep) tester.constant(axes).run();
-        else tester.input(axes).run();
+        if (keep)
+          tester.constant(axes).run();
+        else
+          tester.input(axes).run();
         if (HasFatalFailure()) return;
       }
     }
@@ -109,8 +112,10 @@ TEST(ReduceMean, NamesWhatIsWrong) {
   const Value x = random({2, 3}, 1);
   OpTester("ReduceMean", 13).attr_ints("axes", {2}).input(x).expect_bind(LK_OUT_OF_RANGE, "axis 2");
   OpTester("ReduceMean", 18).input(x).input(lk::ints({-3})).expect_bind(LK_OUT_OF_RANGE, "axis -3");
-  OpTester("ReduceMean", 18).input(x).input(lk::floats({1}, {1})).expect_bind(LK_INVALID_ARGUMENT,
-                                                                            "axes");
+  OpTester("ReduceMean", 18)
+      .input(x)
+      .input(lk::floats({1}, {1}))
+      .expect_bind(LK_INVALID_ARGUMENT, "axes");
   OpTester("ReduceMean", 13).input(lk::iota<int32_t>({3})).expect_bind(LK_UNSUPPORTED, "i32");
 }
 

@@ -124,8 +124,8 @@ inline Value conv(const Value &x, const Value &w, const Value *bias, const Windo
         weight.push_back(tap[1 + i]);
         if (from.back() < 0 || from.back() >= xd[2 + i]) return;
       }
-      sum += static_cast<double>(vx[offset(xd, from)]) *
-             static_cast<double>(vw[offset(wd, weight)]);
+      sum +=
+          static_cast<double>(vx[offset(xd, from)]) * static_cast<double>(vw[offset(wd, weight)]);
     });
     out.push_back(sum);
   });
@@ -133,8 +133,8 @@ inline Value conv(const Value &x, const Value &w, const Value *bias, const Windo
 }
 
 // `out`: spatial sizes. Every input element is scattered; what falls outside is dropped.
-inline Value conv_transpose(const Value &x, const Value &w, const Value *bias,
-                            const Window &window, int64_t groups, const Dims &out_sizes) {
+inline Value conv_transpose(const Value &x, const Value &w, const Value *bias, const Window &window,
+                            int64_t groups, const Dims &out_sizes) {
   const Dims xd = x.dims(), wd = w.dims();
   const std::vector<float> vx = x.as<float>(), vw = w.as<float>();
   Dims to = out_sizes;
@@ -152,16 +152,15 @@ inline Value conv_transpose(const Value &x, const Value &w, const Value *bias,
         weight.push_back(tap[1 + i]);
         if (target.back() < 0 || target.back() >= to[2 + i]) return;
       }
-      out[offset(to, target)] += static_cast<double>(vx[offset(xd, at)]) *
-                                 static_cast<double>(vw[offset(wd, weight)]);
+      out[offset(to, target)] +=
+          static_cast<double>(vx[offset(xd, at)]) * static_cast<double>(vw[offset(wd, weight)]);
     });
   });
   if (bias != nullptr) {
     const std::vector<float> vb = bias->as<float>();
     size_t i = 0;
-    each(to, [&](const Dims &at) {
-      out[i++] += static_cast<double>(vb[static_cast<size_t>(at[1])]);
-    });
+    each(to,
+         [&](const Dims &at) { out[i++] += static_cast<double>(vb[static_cast<size_t>(at[1])]); });
   }
   return make(to, out);
 }
@@ -193,8 +192,10 @@ inline Value pool(const Value &x, Pool kind, const Window &window, const Dims &o
       sum += value;
       largest = std::max(largest, value);
     });
-    if (kind == Pool::MAX) out.push_back(largest);
-    else out.push_back(sum / static_cast<double>(kind == Pool::MEAN ? inside : padded));
+    if (kind == Pool::MAX)
+      out.push_back(largest);
+    else
+      out.push_back(sum / static_cast<double>(kind == Pool::MEAN ? inside : padded));
   });
   return make(to, out);
 }
@@ -249,24 +250,38 @@ inline Value transposed(const Value &x) { // a matrix
 inline double post(const lk_post_op &op, double x) {
   const double alpha = static_cast<double>(op.alpha), beta = static_cast<double>(op.beta);
   switch (op.kind) {
-  case LK_POST_RELU: return x < 0 ? alpha * x : x;
-  case LK_POST_CLIP: return std::min(std::max(x, alpha), beta);
-  case LK_POST_SIGMOID: return 1 / (1 + std::exp(-x));
-  case LK_POST_HARDSIGMOID: return std::min(std::max(alpha * x + beta, 0.0), 1.0);
-  case LK_POST_HARDSWISH: return x * std::min(std::max(x / 6 + 0.5, 0.0), 1.0);
-  case LK_POST_SWISH: return x / (1 + std::exp(-alpha * x));
-  case LK_POST_LINEAR: return alpha * x + beta;
-  default: ADD_FAILURE() << "no such post-op: " << op.kind; return 0;
+  case LK_POST_RELU:
+    return x < 0 ? alpha * x : x;
+  case LK_POST_CLIP:
+    return std::min(std::max(x, alpha), beta);
+  case LK_POST_SIGMOID:
+    return 1 / (1 + std::exp(-x));
+  case LK_POST_HARDSIGMOID:
+    return std::min(std::max(alpha * x + beta, 0.0), 1.0);
+  case LK_POST_HARDSWISH:
+    return x * std::min(std::max(x / 6 + 0.5, 0.0), 1.0);
+  case LK_POST_SWISH:
+    return x / (1 + std::exp(-alpha * x));
+  case LK_POST_LINEAR:
+    return alpha * x + beta;
+  default:
+    ADD_FAILURE() << "no such post-op: " << op.kind;
+    return 0;
   }
 }
 
 inline Value apply(const Value &x, const lk_post_op &op, const Value *operand = nullptr) {
   switch (op.kind) {
-  case LK_POST_ADD: return binary(x, *operand, [](double a, double b) { return a + b; });
-  case LK_POST_MUL: return binary(x, *operand, [](double a, double b) { return a * b; });
-  case LK_POST_SUB: return binary(x, *operand, [](double a, double b) { return a - b; });
-  case LK_POST_DIV: return binary(x, *operand, [](double a, double b) { return a / b; });
-  default: return map(x, [&op](double value) { return post(op, value); });
+  case LK_POST_ADD:
+    return binary(x, *operand, [](double a, double b) { return a + b; });
+  case LK_POST_MUL:
+    return binary(x, *operand, [](double a, double b) { return a * b; });
+  case LK_POST_SUB:
+    return binary(x, *operand, [](double a, double b) { return a - b; });
+  case LK_POST_DIV:
+    return binary(x, *operand, [](double a, double b) { return a / b; });
+  default:
+    return map(x, [&op](double value) { return post(op, value); });
   }
 }
 

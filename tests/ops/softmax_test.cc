@@ -27,8 +27,15 @@ Value softmax(const Value &x, size_t first, size_t last) {
   return lk::ref::make(dims, out);
 }
 
-const Dims SHAPES[] = {{1}, {7}, {3, 5}, {2, 3, 4}, {2, 5, 3, 4}, {2, 3, 2, 3, 2},
-                       {2, 1, 2, 2, 1, 3}, {1, 2, 1, 2, 1, 2, 1, 3}, {4, 300}};
+const Dims SHAPES[] = {{1},
+                       {7},
+                       {3, 5},
+                       {2, 3, 4},
+                       {2, 5, 3, 4},
+                       {2, 3, 2, 3, 2},
+                       {2, 1, 2, 2, 1, 3},
+                       {1, 2, 1, 2, 1, 2, 1, 3},
+                       {4, 300}};
 
 TEST(Softmax, TakesEveryAxis) {
   for (const Dims &dims : SHAPES) {
