@@ -1,6 +1,7 @@
 """What the benchmarks in Python share: paths, child processes, options, and how numbers are shown."""
 
 import argparse
+import importlib.util
 import json
 import os
 import pathlib
@@ -14,9 +15,8 @@ BUILD = pathlib.Path(os.environ.get("LATCHKEY_BUILD", ROOT / "build"))
 
 
 def recognition_model():
-    import rapidocr_onnxruntime
-
-    folder = pathlib.Path(rapidocr_onnxruntime.__file__).parent / "models"
+    # found, not imported: the package itself needs more than its models
+    folder = pathlib.Path(importlib.util.find_spec("rapidocr_onnxruntime").origin).parent / "models"
     return folder / "ch_PP-OCRv4_rec_infer.onnx"
 
 

@@ -130,7 +130,7 @@ static lk_status read_word(lk_parser *parser, uint32_t *out) {
   for (const char *c = begin; c < parser->at; c++) {
     decoded[length++] = *c;
     if (*c != '%') continue;
-    decoded[length - 1] = (char)(hex_digit(c[1], true) << 4 | hex_digit(c[2], true));
+    decoded[length - 1] = (char)(hex_digit(c[1], true) * 16 + hex_digit(c[2], true));
     c += 2;
   }
   status = lk_intern_get(parser->intern, decoded, length, out, parser->error);

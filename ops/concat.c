@@ -78,7 +78,7 @@ static lk_layout choose_layout(lk_planner *planner) {
 /* The same bytes as three dimensions: all that lie outside the axis in memory, the axis, and all
  * that lie within. So one primitive serves all ranks and both layouts. */
 static lk_tensor_desc three_dims(const lk_tensor_desc *desc, uint32_t axis) {
-  int64_t strides[LK_MAX_RANK];
+  int64_t strides[LK_MAX_RANK] = {0};
   lk_copy_strides(desc, strides);
   lk_tensor_desc three = {.dtype = desc->dtype, .rank = 3, .dims = {1, desc->dims[axis], 1}};
   int64_t bytes = (int64_t)lk_dtype_size(desc->dtype) * lk_elements(desc);
@@ -147,7 +147,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   }
   if (count == 1) return lk_plan_same(planner, last, error);
 
-  lk_operand to, sources[MAX_SOURCES];
+  lk_operand to, sources[MAX_SOURCES] = {{0}};
   lk_layout layout = choose_layout(planner);
   LK_TRY(lk_planner_output(planner, 0, layout, &to, error));
   if (desc->dtype != LK_F32 || count > MAX_SOURCES) {

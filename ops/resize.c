@@ -188,7 +188,7 @@ static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tenso
                        lk_error *error) {
   const lk_resize_params *params = node->params;
   const lk_tensor_desc *from = &inputs[0].desc;
-  lk_stretch stretches[LK_MAX_RANK];
+  lk_stretch stretches[LK_MAX_RANK] = {{0}};
   lk_status status = read_stretches(node, inputs, stretches, error);
   if (status != LK_OK) return status;
   lk_tensor_desc to = {.dtype = from->dtype, .rank = from->rank};
@@ -289,7 +289,7 @@ static uint32_t collapse(const lk_tensor_desc *desc, const lk_stretch *stretches
 static lk_status plan_kernel(lk_planner *planner, const lk_resize_params *params,
                              const lk_stretch *stretches, const lk_operand *from,
                              const lk_operand *to, lk_error *error) {
-  lk_stretch dims[LK_MAX_RANK];
+  lk_stretch dims[LK_MAX_RANK] = {{0}};
   uint32_t rank = collapse(&from->desc, stretches, dims);
   uint32_t per_output = params->mode == LK_RESIZE_CUBIC    ? 4
                         : params->mode == LK_RESIZE_LINEAR ? 2
@@ -344,7 +344,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_op_node *node = lk_planner_node(planner);
   const lk_resize_params *params = node->params;
   lk_tensor inputs[4] = {{{0}, NULL}};
-  lk_stretch stretches[LK_MAX_RANK];
+  lk_stretch stretches[LK_MAX_RANK] = {{0}};
   for (uint32_t i = 0; i < node->n_inputs && i < 4; i++) {
     inputs[i] = *lk_planner_input_tensor(planner, i);
   }

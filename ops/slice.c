@@ -106,7 +106,7 @@ cleanup:
 
 static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
                        lk_error *error) {
-  range ranges[LK_MAX_RANK];
+  range ranges[LK_MAX_RANK] = {{0}};
   lk_status status = read_ranges(node, inputs, ranges, error);
   if (status != LK_OK) return status;
   const lk_tensor_desc *from = &inputs[DATA].desc;
@@ -123,7 +123,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   for (uint32_t i = 0; i < node->n_inputs && i <= STEPS; i++) {
     inputs[i] = *lk_planner_input_tensor(planner, i);
   }
-  range ranges[LK_MAX_RANK];
+  range ranges[LK_MAX_RANK] = {{0}};
   LK_TRY(read_ranges(node, inputs, ranges, error));
   bool whole = true;
   for (uint32_t i = 0; i < inputs[DATA].desc.rank; i++) {
@@ -136,7 +136,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   LK_TRY(lk_planner_input(planner, DATA, layout, &from, error));
   LK_TRY(lk_planner_output(planner, 0, lk_copy_output_layout(planner, 0, layout), &to, error));
   lk_copy copy = {.block = lk_dtype_size(to.desc.dtype), .rank = to.desc.rank};
-  int64_t strides[LK_MAX_RANK];
+  int64_t strides[LK_MAX_RANK] = {0};
   lk_copy_strides(&from.desc, strides);
   lk_copy_strides(&to.desc, copy.to);
   for (uint32_t i = 0; i < copy.rank; i++) {

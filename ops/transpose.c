@@ -51,7 +51,7 @@ static lk_status read_perm(const lk_op_node *node, const lk_tensor_desc *from,
 
 static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
                        lk_error *error) {
-  uint32_t perm[LK_MAX_RANK];
+  uint32_t perm[LK_MAX_RANK] = {0};
   lk_status status = read_perm(node, &inputs[0].desc, perm, error);
   if (status != LK_OK) return status;
   lk_tensor_desc to = {.dtype = inputs[0].desc.dtype, .rank = inputs[0].desc.rank};
@@ -63,7 +63,7 @@ static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tenso
 static lk_copy describe(const lk_tensor_desc *from, const lk_tensor_desc *to,
                         const uint32_t perm[LK_MAX_RANK]) {
   lk_copy copy = {.block = lk_dtype_size(to->dtype), .rank = to->rank};
-  int64_t strides[LK_MAX_RANK];
+  int64_t strides[LK_MAX_RANK] = {0};
   lk_copy_strides(from, strides);
   lk_copy_strides(to, copy.to);
   for (uint32_t i = 0; i < copy.rank; i++) {
@@ -83,7 +83,7 @@ static bool moves_nothing(const lk_copy *copy) {
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
   lk_status status = LK_OK;
-  uint32_t perm[LK_MAX_RANK];
+  uint32_t perm[LK_MAX_RANK] = {0};
   lk_tensor_desc from_desc = lk_planner_input_tensor(planner, 0)->desc;
   lk_tensor_desc to_desc = *lk_planner_output_desc(planner, 0);
   LK_TRY(read_perm(lk_planner_node(planner), &from_desc, perm, error));

@@ -94,7 +94,7 @@ static lk_status hand_over(lk_session *session, const lk_session_call *call,
                            lk_named_tensor *outputs, lk_error *error) {
   lk_status status = LK_OK;
   for (size_t i = 0; i < session->graph->n_outputs; i++) {
-    if (!call->wanted[i]) continue;
+    if (!call->wanted[i] || outputs == NULL) continue;
     lk_named_tensor *output = &outputs[call->output_from[i]];
     if (output->tensor.data != NULL) continue; /* the caller's own */
     if (status == LK_OK) status = lk_session_output_add(session, call->outputs[i].data, error);

@@ -1,6 +1,8 @@
 // Whom a plan belongs to: nodes of equal name that differ in anything, executors of equal names and
 // equal addresses, and the mistakes that others made with such keys.
 #include <atomic>
+#include <map>
+#include <mutex>
 #include <set>
 #include <thread>
 
@@ -186,9 +188,50 @@ TEST(NameKey, TakesASmallerLastBatch) {
   for (int64_t rows : {32, 32, 32, 7, 32, 1, 7}) model.check(rows);
 }
 
-// An executor destroyed and another made, often at the same address: nothing of the old is found.
+// Gives the block that was freed last again, as allocators like to: so addresses are surely reused.
+class Recycler {
+public:
+  Recycler() : allocator_{this, alloc, free} {}
+  ~Recycler() {
+    for (auto &blocks : free_) {
+      for (void *block : blocks.second) std::free(block);
+    }
+  }
+  lk_allocator get() const { return allocator_; }
+
+private:
+  static void *alloc(void *user, size_t size, size_t alignment) {
+    auto *self = static_cast<Recycler *>(user);
+    const std::lock_guard<std::mutex> lock(self->mutex_);
+    alignment = std::max<size_t>(alignment, 64);
+    size = (std::max<size_t>(size, 1) + alignment - 1) / alignment * alignment;
+    std::vector<void *> &blocks = self->free_[{size, alignment}];
+    void *block = blocks.empty() ? std::aligned_alloc(alignment, size) : blocks.back();
+    if (!blocks.empty()) blocks.pop_back();
+    self->sizes_[block] = {size, alignment};
+    return block;
+  }
+  static void free(void *user, void *block) {
+    if (block == nullptr) return;
+    auto *self = static_cast<Recycler *>(user);
+    const std::lock_guard<std::mutex> lock(self->mutex_);
+    self->free_[self->sizes_[block]].push_back(block);
+  }
+
+  using Size = std::pair<size_t, size_t>;
+  lk_allocator allocator_;
+  std::mutex mutex_;
+  std::map<Size, std::vector<void *>> free_;
+  std::map<void *, Size> sizes_;
+};
+
+// An executor destroyed and another made at the same address: nothing of the old is found.
 TEST(NameKey, GivesNothingToASuccessorAtTheSameAddress) {
-  const Context context = lk::open();
+  const Recycler recycler;
+  Context context;
+  lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
+  options.allocator = recycler.get();
+  LK_ASSERT_OK(api()->context_create(&options, context.out(), LK_ERR));
   std::set<const void *> addresses;
   const unsigned count = 50;
   for (unsigned i = 0; i < count; i++) {

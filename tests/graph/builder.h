@@ -178,18 +178,12 @@ private:
 // An operator table of this test's own, in the place of the library's.
 inline const lk_op_row *test_op_row(uint32_t index) {
   static const lk_op_row rows[] = {
-      {"Conv", "", 7, 23, 1, 0, 1, 0, ""},
-      {"ConvTranspose", "", 7, 23, 1, 0, 1, 0, ""},
-      {"MatMul", "", 7, 23, 1, 0, 1, 0, ""},
-      {"Gemm", "", 7, 23, 1, 0, 1, 0, ""},
-      {"Add", "", 7, 23, 1, 1, 1, 0, ""},
-      {"Mul", "", 7, 23, 1, 1, 1, 0, ""},
-      {"Sum", "", 7, 23, 1, 1, 1, 0, ""},
-      {"Relu", "", 7, 23, 1, 1, 0, 0, ""},
-      {"MaxPool", "", 7, 23, 1, 0, 0, 0, ""},
-      {"HardSwish", "", 14, 23, 1, 1, 0, 0, ""},
-      {"Swish", "latchkey", 7, 23, 1, 1, 0, 0, ""},
-      {"ConstantOfShape", "", 9, 23, 0, 0, 0, 0, ""},
+      {"Conv", "", 7, 23, 1, 0, 1, 0, ""},          {"ConvTranspose", "", 7, 23, 1, 0, 1, 0, ""},
+      {"MatMul", "", 7, 23, 1, 0, 1, 0, ""},        {"Gemm", "", 7, 23, 1, 0, 1, 0, ""},
+      {"Add", "", 7, 23, 1, 1, 1, 0, ""},           {"Mul", "", 7, 23, 1, 1, 1, 0, ""},
+      {"Sum", "", 7, 23, 1, 1, 1, 0, ""},           {"Relu", "", 7, 23, 1, 1, 0, 0, ""},
+      {"MaxPool", "", 7, 23, 1, 0, 0, 0, ""},       {"HardSwish", "", 14, 23, 1, 1, 0, 0, ""},
+      {"Swish", "latchkey", 7, 23, 1, 1, 0, 0, ""}, {"ConstantOfShape", "", 9, 23, 0, 0, 0, 0, ""},
   };
   return index < sizeof rows / sizeof rows[0] ? &rows[index] : nullptr;
 }

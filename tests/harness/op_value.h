@@ -119,6 +119,7 @@ struct Value {
   // The bytes as they lie in `layout`, plain or channels-last.
   Memory in(lk_layout layout) const {
     Memory memory(bytes.size());
+    if (bytes.empty()) return memory;
     const size_t size = dtype_bytes(desc.dtype);
     for (int64_t i = 0; i < count(); i++) {
       const int64_t to = layout == LK_LAYOUT_CHANNELS_LAST ? channels_last_position(dims(), i) : i;

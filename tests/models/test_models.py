@@ -5,6 +5,7 @@ The models: the nine light ones of the onnx wheel with random weights (light_mod
 of PP-OCRv4 in the rapidocr-onnxruntime wheel, on pictures of text.
 """
 
+import importlib.util
 import os
 import pathlib
 import subprocess
@@ -14,14 +15,14 @@ import light_models
 import numpy
 import onnxruntime
 import pytest
-import rapidocr_onnxruntime
 from PIL import Image, ImageDraw, ImageFont
 
 import latchkey
 
 TOLERANCE = 1e-4  # relative to the largest output
 MODES = [("shared", True), ("shared", False), ("thread", True), ("thread", False), ("off", False)]
-OCR = pathlib.Path(rapidocr_onnxruntime.__file__).parent / "models"
+# Found, not imported: the package itself needs more than its models.
+OCR = pathlib.Path(importlib.util.find_spec("rapidocr_onnxruntime").origin).parent / "models"
 
 # Of these a run takes long, or the weights take half a gigabyte: one mode, one shape.
 HEAVY = ("bvlc_alexnet", "vgg19", "zfnet512")

@@ -106,7 +106,7 @@ typedef enum lk_dtype {
 /* How the elements of a tensor lie in memory, by number. The first two are fixed; the others are
  * interned per context (oneDNN's blocked formats) and mean nothing in another context. */
 typedef uint32_t lk_layout;
-#define LK_LAYOUT_PLAIN ((lk_layout)0)         /* row-major, dense, in the order of the dimensions */
+#define LK_LAYOUT_PLAIN ((lk_layout)0) /* row-major, dense, in the order of the dimensions */
 #define LK_LAYOUT_CHANNELS_LAST ((lk_layout)1) /* dense, dimension 1 innermost (NHWC); rank >= 3 */
 #define LK_LAYOUT_ANY ((lk_layout)0xffffffffu) /* as a wish: the operator may choose */
 

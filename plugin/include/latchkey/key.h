@@ -32,15 +32,15 @@ typedef enum lk_key_kind {
  * per-thread mode. Everything is copied. */
 typedef struct lk_key_desc {
   size_t struct_size;
-  uint32_t kind;           /* lk_key_kind */
+  uint32_t kind; /* lk_key_kind */
   uint32_t reserved;
-  const char *scope;       /* NULL = "" */
-  const char *name;        /* required: what it is, e.g. the output tensor's name */
-  const char *tag;         /* in-place attribute or what else tells equal names apart; NULL = "" */
+  const char *scope; /* NULL = "" */
+  const char *name;  /* required: what it is, e.g. the output tensor's name */
+  const char *tag;   /* in-place attribute or what else tells equal names apart; NULL = "" */
   uint64_t generation;
-  uint32_t n_tensors;      /* shapes, types and layouts that it depends on */
+  uint32_t n_tensors; /* shapes, types and layouts that it depends on */
   uint32_t n_attrs;
-  uint32_t n_values;       /* tensors that it depends on by value: desc and data are in the key */
+  uint32_t n_values; /* tensors that it depends on by value: desc and data are in the key */
   uint32_t reserved2;
   const lk_tensor_desc *tensors;
   const lk_key_attr *attrs;

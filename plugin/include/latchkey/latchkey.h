@@ -98,15 +98,15 @@ typedef struct lk_kind_stats {
 typedef struct lk_stats {
   size_t struct_size;
   lk_kind_stats kind[LK_KIND_COUNT];
-  uint64_t entries, bytes, peak_bytes;           /* linked in the cache */
-  uint64_t unlinked_bytes;                       /* evicted, still in use by somebody */
-  uint64_t capacity_entries, capacity_bytes;     /* LK_UNLIMITED: none */
-  uint64_t weights_entries, weights_bytes;       /* packed copies now */
-  uint64_t weights_packed, weights_shared;       /* packings done; times one was found ready */
+  uint64_t entries, bytes, peak_bytes;       /* linked in the cache */
+  uint64_t unlinked_bytes;                   /* evicted, still in use by somebody */
+  uint64_t capacity_entries, capacity_bytes; /* LK_UNLIMITED: none */
+  uint64_t weights_entries, weights_bytes;   /* packed copies now */
+  uint64_t weights_packed, weights_shared;   /* packings done; times one was found ready */
   uint64_t weights_capacity_bytes;
-  uint64_t ref_primitives;                       /* primitives built on a ref: implementation */
-  uint64_t reorders;                             /* reorder steps in the plans that were built */
-  uint64_t allocations;                          /* calls of the context's allocator so far */
+  uint64_t ref_primitives; /* primitives built on a ref: implementation */
+  uint64_t reorders;       /* reorder steps in the plans that were built */
+  uint64_t allocations;    /* calls of the context's allocator so far */
 } lk_stats;
 
 /* ---- nodes --------------------------------------------------------------------------------- */
@@ -194,12 +194,13 @@ typedef struct lk_op_info {
 
 typedef struct lk_bind_desc {
   size_t struct_size;
-  const lk_tensor *inputs;   /* [n_inputs]: descriptions; data where known now (shape inputs must) */
-  const lk_layout *wishes;   /* [n_outputs]: layout wanted, LK_LAYOUT_ANY to leave it; NULL: all any */
+  const lk_tensor *inputs; /* [n_inputs]: descriptions; data where known now (shape inputs must) */
+  const lk_layout
+      *wishes; /* [n_outputs]: layout wanted, LK_LAYOUT_ANY to leave it; NULL: all any */
   uint32_t n_inputs;
   uint32_t n_outputs;
-  int32_t in_place_input;    /* input that output 0 will be written over, or -1 */
-  int32_t threads;           /* 0 = the context's; else 1 or the context's */
+  int32_t in_place_input; /* input that output 0 will be written over, or -1 */
+  int32_t threads;        /* 0 = the context's; else 1 or the context's */
 } lk_bind_desc;
 
 typedef struct lk_plan_info {
@@ -209,7 +210,7 @@ typedef struct lk_plan_info {
   int32_t alias_input;    /* output 0 has the bytes of this input: same pointer allowed; or -1 */
   uint32_t n_steps;       /* primitives and kernels */
   uint32_t n_reorders;
-  uint32_t n_ref;         /* steps on a ref: implementation */
+  uint32_t n_ref;             /* steps on a ref: implementation */
   const char *implementation; /* of the main primitive, as oneDNN names it; "" if none */
 } lk_plan_info;
 

@@ -18,7 +18,8 @@ typedef struct lk_session lk_session;
 
 typedef struct lk_session_options {
   size_t struct_size;
-  const char *const *disabled_passes; /* names as `latchkey inspect` shows them; unknown: an error */
+  const char *const
+      *disabled_passes; /* names as `latchkey inspect` shows them; unknown: an error */
   uint32_t n_disabled_passes;
   int32_t run_plans; /* 1 on, 0 off (every operator asks by name key at each run); -1: default on,
                         off where the cache is off */
