@@ -168,8 +168,9 @@ static lk_status unpack(lk_content *content, lk_packed *copy, lk_reading *readin
 lk_status lk_content_read(lk_content *content, lk_reading *out_reading, lk_error *error) {
   lk_packed *packed = NULL;
   *out_reading = (lk_reading){0};
+  /* One that is about to leave waits for the readers, and so for this one too. */
   for (lk_lender *lender = content->lenders; lender != NULL; lender = lender->next) {
-    if (lender->count > 0) out_reading->bytes = lender->data;
+    if (lender->count > 0 || out_reading->bytes == NULL) out_reading->bytes = lender->data;
   }
   for (lk_packed *copy = content->copies; copy != NULL; copy = copy->next) {
     if (copy->data == NULL) continue;

@@ -22,8 +22,6 @@ typedef struct lk_ops_env {
   uint32_t isa;       /* effective ISA, as oneDNN numbers it */
   uint32_t library;   /* oneDNN's version: major << 16 | minor << 8 | patch */
   uint32_t math_mode; /* dnnl_fpmath_mode_t */
-  void (*log)(void *user, lk_log_level level, const char *line);
-  void *log_user;
   _Atomic uint64_t ref_primitives; /* built on a ref: implementation */
   _Atomic uint64_t reorders;       /* steps put into plans */
 } lk_ops_env;

@@ -1,4 +1,5 @@
 /* op_bind: from an op and shapes, by name key, to a plan. */
+#include <stdio.h>
 #include <string.h>
 
 #include "plugin/base/alloc.h"
@@ -9,7 +10,7 @@
 
 /* What the name key was made of, for the build. */
 typedef struct bind_arg {
-  const lk_op *op;
+  lk_op *op;
   const lk_bind_desc *bind;
   int32_t threads;
 } bind_arg;
@@ -21,6 +22,16 @@ static void destroy_body(void *value, void *user) {
 
 static bool same_size(const lk_tensor_desc *a, const lk_tensor_desc *b) {
   return lk_elements(a) == lk_elements(b) && lk_dtype_size(a->dtype) == lk_dtype_size(b->dtype);
+}
+
+/* oneDNN's reference implementations can be thousands of times slower: said once for each op. */
+static void warn_of_ref(lk_op *op, const lk_plan_body *body) {
+  char line[LK_ERROR_CAPACITY];
+  if (body->n_ref == 0 || atomic_flag_test_and_set(&op->warned)) return;
+  (void)snprintf(line, sizeof line,
+                 "%s '%s' runs on a slow reference implementation of oneDNN (%s)",
+                 op->node.class_->op_type, op->node.output_name, body->implementation);
+  lk_context_log(op->executor->context, LK_LOG_WARNING, line);
 }
 
 static lk_status build_plan(void *arg, lk_built *out, lk_error *error) {
@@ -44,6 +55,7 @@ static lk_status build_plan(void *arg, lk_built *out, lk_error *error) {
   }
   body->node_serial = from->op->serial;
   body->over = from->bind->in_place_input;
+  warn_of_ref(from->op, body);
   *out = (lk_built){.value = body, .bytes = body->bytes, .destroy = destroy_body};
   return LK_OK;
 }

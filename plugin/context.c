@@ -23,10 +23,6 @@ void lk_context_log(lk_context *context, lk_log_level level, const char *line) {
   }
 }
 
-static void log_from_ops(void *user, lk_log_level level, const char *line) {
-  lk_context_log(user, level, line);
-}
-
 lk_status lk_context_create(const lk_context_options *options, lk_context **out_context,
                             lk_error *error) {
   *out_context = NULL;
@@ -56,8 +52,6 @@ lk_status lk_context_create(const lk_context_options *options, lk_context **out_
   env->library =
       (uint32_t)version->major << 16 | (uint32_t)version->minor << 8 | (uint32_t)version->patch;
   env->math_mode = (uint32_t)dnnl_fpmath_mode_strict;
-  env->log = log_from_ops;
-  env->log_user = context;
   LK_TRY(
       lk_dnnl_check(error, dnnl_engine_create(&env->engine, dnnl_cpu, 0), "create a CPU engine"));
   LK_TRY(lk_intern_create(env->allocator, &env->intern, error));

@@ -34,6 +34,7 @@ struct lk_op {
   lk_key *fixed;      /* the part of the name key that all calls share */
   bool *comes_at_run; /* [n_inputs]: neither constant nor absent */
   bool has_shape_inputs;
+  atomic_flag warned; /* that a plan of it runs on a reference implementation */
 };
 
 /* Reads options: struct, then environment, then defaults (options.c). */

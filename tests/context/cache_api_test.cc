@@ -11,12 +11,6 @@ using lk::api;
 using lk::desc_of;
 using ::testing::HasSubstr;
 
-class CacheApi : public ::testing::TestWithParam<uint32_t> {
-protected:
-  lk::Context context = lk::open(GetParam());
-  lk::Executor executor = lk::executor_in(context);
-};
-
 struct Build {
   std::atomic<int> builds{0}, destroyed{0};
   lk_status result = LK_OK;
@@ -39,6 +33,13 @@ struct Build {
     };
     return LK_OK;
   }
+};
+
+class CacheApi : public ::testing::TestWithParam<uint32_t> {
+protected:
+  Build build; // outlives the context, which ends what is left of its values
+  lk::Context context = lk::open(GetParam());
+  lk::Executor executor = lk::executor_in(context);
 };
 
 lk_key *key_of(lk_context *context, lk_executor *executor, const char *name,
@@ -64,7 +65,6 @@ lk_key *key_of(lk_context *context, lk_executor *executor, const char *name,
 }
 
 TEST_P(CacheApi, BuildsOnceAndDestroysOnce) {
-  Build build;
   lk_key *key = key_of(context, executor, "mine");
   lk_ref *first = nullptr, *second = nullptr;
   int hit = -1;
@@ -92,7 +92,6 @@ TEST_P(CacheApi, BuildsOnceAndDestroysOnce) {
 }
 
 TEST_P(CacheApi, LeavesNothingOfAFailedBuild) {
-  Build build;
   lk_key *key = key_of(context, nullptr, "mine");
   lk_ref *ref = nullptr;
   build.result = LK_IO;
@@ -114,7 +113,6 @@ TEST_P(CacheApi, LeavesNothingOfAFailedBuild) {
 }
 
 TEST_P(CacheApi, TellsKeysApart) {
-  Build build;
   const lk::Executor other = lk::executor_in(context);
   lk_key *keys[] = {key_of(context, executor, "a"),
                     key_of(context, other, "a"),
@@ -141,7 +139,6 @@ TEST_P(CacheApi, TellsKeysApart) {
 }
 
 TEST_P(CacheApi, RoundTripsStrings) {
-  Build build;
   lk_key *key = key_of(context, executor, "out;=%\n\xc3\xa9", "axis=1", 7);
   size_t length = 0;
   LK_ASSERT_OK(api()->key_print(context, key, nullptr, 0, &length, LK_ERR));
@@ -188,7 +185,6 @@ TEST_P(CacheApi, ChecksKeyDescriptions) {
 }
 
 TEST_P(CacheApi, ShowsItsEntries) {
-  Build build;
   lk_key *key = key_of(context, executor, "seen");
   lk_ref *ref = nullptr;
   LK_ASSERT_OK(
@@ -221,7 +217,6 @@ TEST_P(CacheApi, ShowsItsEntries) {
 }
 
 TEST_P(CacheApi, LimitsAnExecutor) {
-  Build build;
   const lk::Executor other = lk::executor_in(context);
   LK_ASSERT_OK(api()->cache_set_capacity(context, executor, 2, LK_UNSET, LK_ERR));
   for (int i = 0; i < 6; i++) {
