@@ -17,11 +17,11 @@ typedef struct lk_ops_env {
   lk_weights *weights;
   lk_layouts *layouts;
   dnnl_engine_t engine;
-  int32_t threads;    /* the context's N */
-  uint32_t engine_id; /* kind << 16 | index */
-  uint32_t isa;       /* effective ISA, as oneDNN numbers it */
-  uint32_t library;   /* oneDNN's version: major << 16 | minor << 8 | patch */
-  uint32_t math_mode; /* dnnl_fpmath_mode_t */
+  int32_t threads;                 /* the context's N */
+  uint32_t engine_id;              /* kind << 16 | index */
+  uint32_t isa;                    /* effective ISA, as oneDNN numbers it */
+  uint32_t library;                /* oneDNN's version: major << 16 | minor << 8 | patch */
+  uint32_t math_mode;              /* dnnl_fpmath_mode_t */
   _Atomic uint64_t ref_primitives; /* built on a ref: implementation */
   _Atomic uint64_t reorders;       /* steps put into plans */
 } lk_ops_env;

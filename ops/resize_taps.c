@@ -70,7 +70,7 @@ void lk_resize_make_taps(const lk_resize_params *params, const lk_stretch *s, ui
     taps[0] = (lk_resize_tap){hold(nearest, s->in) * step, 1.0f};
     return;
   }
-  double left = floor(at), weights[4], sum = 0;
+  double left = floor(at), weights[4] = {0}, sum = 0;
   weigh(params, at - left, weights);
   if (params->mode == LK_RESIZE_CUBIC) left -= 1;
   for (uint32_t i = 0; i < n_taps; i++) {

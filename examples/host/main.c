@@ -82,8 +82,8 @@ static void close_model(model *self) {
 }
 
 /* Binds a node as an executor without run plans does: at every run, by name key. */
-static lk_tensor_desc bind(model *self, node *which, const lk_tensor_desc *input, int32_t over,
-                           lk_layout wish) {
+static lk_tensor_desc bind_node(model *self, node *which, const lk_tensor_desc *input, int32_t over,
+                                lk_layout wish) {
   const lk_tensor inputs[] = {{.desc = *input}, {.data = NULL}};
   const lk_bind_desc desc = {.struct_size = sizeof desc,
                              .inputs = inputs,
@@ -104,9 +104,9 @@ static void run_model(model *self, float *image, float *scores) {
   const lk_tensor_desc input = describe(1, CHANNELS, SIDE, SIDE);
   float feature[FILTERS * PIXELS];
   api->frame_reset(self->frame);
-  const lk_tensor_desc conv = bind(self, &self->conv, &input, -1, LK_LAYOUT_ANY);
-  const lk_tensor_desc relu = bind(self, &self->relu, &conv, 0, conv.layout);
-  bind(self, &self->softmax, &relu, -1, LK_LAYOUT_PLAIN);
+  const lk_tensor_desc conv = bind_node(self, &self->conv, &input, -1, LK_LAYOUT_ANY);
+  const lk_tensor_desc relu = bind_node(self, &self->relu, &conv, 0, conv.layout);
+  (void)bind_node(self, &self->softmax, &relu, -1, LK_LAYOUT_PLAIN);
   void *const conv_in[] = {image, NULL}, *const middle[] = {feature}, *const out[] = {scores};
   check(api->op_run(self->frame, self->conv.slot, conv_in, middle, &error), "run Conv");
   check(api->op_run(self->frame, self->relu.slot, middle, middle, &error), "run Relu");
