@@ -410,11 +410,10 @@ template <typename Get> std::function<void(int, const Order &)> each_call(Get ge
   };
 }
 
-// A call's shapes against those that the last plan was bound for. Descriptions have no padding, and
-// zeros behind their rank: equal bytes are equal descriptions.
+// A call's shapes against those that the last plan was bound for, as op_bind compares them.
 bool unchanged(const std::vector<lk_tensor_desc> &had, const std::vector<lk_tensor_desc> &has) {
   for (size_t i = 0; i < had.size(); i++) {
-    if (std::memcmp(&had[i], &has[i], sizeof had[i]) != 0) return false;
+    if (!lk_tensor_desc_same(&had[i], &has[i])) return false;
   }
   return true;
 }

@@ -72,8 +72,7 @@ static bool is_unchanged(const lk_op *op, const lk_bind_desc *bind, int32_t thre
   if (body->threads != threads || body->over != bind->in_place_input) return false;
   for (uint32_t i = 0; i < body->n_inputs; i++) {
     if (!op->comes_at_run[i]) continue;
-    /* all 80 bytes: what lies beyond the rank is 0, or the name key is asked after all */
-    if (memcmp(&body->inputs[i], &bind->inputs[i].desc, sizeof body->inputs[i]) != 0) return false;
+    if (!lk_tensor_desc_same(&body->inputs[i], &bind->inputs[i].desc)) return false;
   }
   for (uint32_t i = 0; i < body->n_outputs; i++) {
     if (body->wishes[i] != wish_of(bind, i)) return false;
