@@ -23,7 +23,7 @@ static const struct {
 lk_status lk_primitive_key_begin(lk_key_builder *builder, const lk_ops_env *env,
                                  lk_primitive_kind kind, int32_t threads, lk_error *error) {
   uint32_t op = 0;
-  /* a string that is interned already: every context names its kinds when it is created */
+  /* by name, under a lock: only a bind that has missed comes here */
   lk_status status =
       lk_intern_get(env->intern, kinds[kind].name, strlen(kinds[kind].name), &op, error);
   lk_key_head head = {.kind = LK_KIND_VALUE,

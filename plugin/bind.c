@@ -1,8 +1,6 @@
 /* op_bind: from an op and shapes, by name key, to a plan. */
 #include <stdio.h>
-#include <string.h>
 
-#include "plugin/base/alloc.h"
 #include "plugin/base/status.h"
 #include "plugin/base/struct.h"
 #include "plugin/base/tensor.h"

@@ -1,6 +1,5 @@
 /* Frames: argument handles and scratch memory of running plans, and the one loop that runs them. */
 #include <omp.h>
-#include <string.h>
 
 #include "plugin/base/alloc.h"
 #include "plugin/base/status.h"

@@ -94,6 +94,8 @@ const lk_attr *lk_node_attr(const lk_node *node, const char *name); /* NULL: not
 int64_t lk_node_attr_int(const lk_node *node, const char *name, int64_t fallback);
 float lk_node_attr_float(const lk_node *node, const char *name, float fallback);
 bool lk_node_is(const lk_node *node, const char *op_type); /* alive, in ai.onnx */
+/* How many inputs are the operator's own: those behind them belong to its post-ops only. */
+uint32_t lk_node_own_inputs(const lk_node *node);
 
 /* Node `node` reads `value` (or LK_NO_VALUE) from now on as its input `index`. */
 void lk_node_set_input(lk_graph *graph, int32_t node, uint32_t index, int32_t value);

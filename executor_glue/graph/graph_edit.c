@@ -29,6 +29,15 @@ bool lk_node_is(const lk_node *node, const char *op_type) {
   return !node->dead && node->domain[0] == '\0' && strcmp(node->op_type, op_type) == 0;
 }
 
+uint32_t lk_node_own_inputs(const lk_node *node) {
+  uint32_t n = node->n_inputs;
+  for (uint32_t i = 0; i < node->n_post_ops; i++) {
+    const int32_t input = node->post_ops[i].input;
+    if (input >= 0 && (uint32_t)input < n) n = (uint32_t)input;
+  }
+  return n;
+}
+
 /* A constant that nobody uses any more is freed at once: folded weights are large. */
 static void drop_use(lk_graph *graph, int32_t value_number) {
   lk_value *value = &graph->values[value_number];

@@ -6,7 +6,6 @@
  * arise: the product is used by the Add alone, so whatever depends on it depends on the Add, and
  * the other side, which the Add needs, cannot. */
 #include "executor_glue/graph/rewrite.h"
-#include "executor_glue/graph/shape_rule.h"
 #include "plugin/base/status.h"
 
 lk_status lk_pass_residual(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,

@@ -94,23 +94,13 @@ static bool broadcasts_into(const lk_tensor_desc *small, const lk_tensor_desc *l
   return true;
 }
 
-/* Number of inputs that are the operator's own; those behind are for post-ops. */
-static uint32_t operand_count(const lk_node *node) {
-  uint32_t count = node->n_inputs;
-  for (uint32_t i = 0; i < node->n_post_ops; i++) {
-    int32_t input = node->post_ops[i].input;
-    if (input >= 0 && (uint32_t)input < count) count = (uint32_t)input;
-  }
-  return count;
-}
-
 /* Whether output 0 will probably have the shape of `input`, as far as `other` goes. Inputs that may
  * be written over are broadcast with each other; the rest are parameters, or operands of another
  * kind, where only the size says something. The truth is checked after binding. */
 static bool keeps_shape(const lk_run_build *build, int32_t node_index, uint32_t input,
                         uint32_t other) {
   const lk_node *node = node_at(build, node_index);
-  uint32_t n_operands = operand_count(node);
+  uint32_t n_operands = lk_node_own_inputs(node);
   if (input >= n_operands) return true;
   const lk_tensor_desc *in_place = &build->values[node->inputs[input]].desc;
   const lk_tensor_desc *desc = &build->values[node->inputs[other]].desc;

@@ -90,15 +90,6 @@ static lk_shape broadcast(const rule_context *c, const lk_shape *a, const lk_sha
   return shape;
 }
 
-uint32_t lk_node_own_inputs(const lk_node *node) {
-  uint32_t n = node->n_inputs;
-  for (uint32_t i = 0; i < node->n_post_ops; i++) {
-    const int32_t input = node->post_ops[i].input;
-    if (input >= 0 && (uint32_t)input < n) n = (uint32_t)input;
-  }
-  return n;
-}
-
 static lk_shape broadcast_rule(const rule_context *c) {
   lk_shape shape = input_shape(c, 0);
   const uint32_t n = lk_node_own_inputs(c->node);

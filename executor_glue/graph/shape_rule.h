@@ -7,8 +7,5 @@
 /* The shape and type of output 0 of a node whose inputs are in `classes` already. */
 lk_shape lk_shape_rule(const lk_graph *graph, lk_shape_classes *classes, const lk_node *node);
 uint32_t lk_dtype_rule(const lk_shape_classes *classes, const lk_node *node);
-/* How many inputs are the operator's own: those behind them belong to its post-ops, which do not
- * change the shape. */
-uint32_t lk_node_own_inputs(const lk_node *node);
 
 #endif
