@@ -167,6 +167,7 @@ const lk_api *lk_get_api(uint32_t version) {
       .frame_reset = lk_frame_reset,
       .frame_bytes = lk_frame_bytes,
       .op_run = lk_op_run,
+      .op_run_alloc = lk_op_run_alloc,
       .frame_begin = lk_frame_begin,
       .frame_end = lk_frame_end,
       .tensor_bytes = tensor_bytes,

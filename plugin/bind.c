@@ -1,4 +1,5 @@
 /* op_bind: from an op and shapes, by name key, to a plan. */
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "plugin/base/status.h"
@@ -32,15 +33,24 @@ static void warn_of_ref(lk_op *op, const lk_plan_body *body) {
   lk_context_log(op->executor->context, LK_LOG_WARNING, line);
 }
 
+static bool lacks_values(const lk_op *op, const lk_bind_desc *bind) {
+  for (uint32_t i = 0; i < op->node.n_inputs; i++) {
+    if (lk_bind_lacks_value(op, bind, i)) return true;
+  }
+  return false;
+}
+
 static lk_status build_plan(void *arg, lk_built *out, lk_error *error) {
   const bind_arg *from = arg;
   lk_plan_body *body = NULL;
+  const bool deferred = lacks_values(from->op, from->bind);
   lk_status status =
-      lk_plan_build(&from->op->executor->context->env, &from->op->node, from->bind->inputs,
-                    from->bind->wishes, from->threads, &body, error);
+      deferred ? lk_deferred_build(from->op, from->bind, from->threads, &body, error)
+               : lk_plan_build(&from->op->executor->context->env, &from->op->node,
+                               from->bind->inputs, from->bind->wishes, from->threads, &body, error);
   if (status != LK_OK) return status;
   const int32_t over = from->bind->in_place_input;
-  if (over >= 0 && !same_size(&body->inputs[over], &body->outputs[0])) {
+  if (over >= 0 && !deferred && !same_size(&body->inputs[over], &body->outputs[0])) {
     char in[LK_TENSOR_TEXT_CAPACITY], out_text[LK_TENSOR_TEXT_CAPACITY];
     status = lk_fail(error, LK_INVALID_ARGUMENT,
                      "failed to bind %s '%s': in place over input %d, which is %s, but the output "
@@ -58,10 +68,6 @@ static lk_status build_plan(void *arg, lk_built *out, lk_error *error) {
   return LK_OK;
 }
 
-static lk_layout wish_of(const lk_bind_desc *bind, uint32_t index) {
-  return bind->wishes != NULL ? bind->wishes[index] : LK_LAYOUT_ANY;
-}
-
 /* Whether `body` is what this bind would find: the same node, shapes, layouts and wishes. Values of
  * shape inputs are not kept in a body, so an op that has any always looks up. */
 static bool is_unchanged(const lk_op *op, const lk_bind_desc *bind, int32_t threads,
@@ -73,7 +79,7 @@ static bool is_unchanged(const lk_op *op, const lk_bind_desc *bind, int32_t thre
     if (!lk_tensor_desc_same(&body->inputs[i], &bind->inputs[i].desc)) return false;
   }
   for (uint32_t i = 0; i < body->n_outputs; i++) {
-    if (body->wishes[i] != wish_of(bind, i)) return false;
+    if (body->wishes[i] != lk_bind_wish(bind, i)) return false;
   }
   return true;
 }
@@ -109,9 +115,14 @@ static lk_status check_bind(const lk_op *op, const lk_bind_desc *bind, lk_error 
   return LK_OK;
 }
 
-static bool is_known_value(const lk_op *op, const lk_bind_desc *bind, uint32_t index) {
-  return index < 64 && (op->node.class_->shape_inputs >> index & 1) != 0 &&
-         bind->inputs[index].data != NULL;
+lk_status lk_bind_size_input(const lk_op *op, const lk_bind_desc *bind, uint32_t index,
+                             int64_t *out_elements, lk_error *error) {
+  char what[32];
+  (void)snprintf(what, sizeof what, "input %" PRIu32, index);
+  lk_status status = lk_tensor_size(&bind->inputs[index].desc, what, out_elements, NULL, error);
+  if (status == LK_OK) return LK_OK;
+  return lk_error_prefix(error, status, "failed to bind %s '%s'", op->node.class_->op_type,
+                         op->node.output_name);
 }
 
 /* The part of the name key that changes from call to call. */
@@ -133,25 +144,35 @@ static lk_status add_call(lk_key_builder *key, const lk_op *op, const lk_bind_de
                      op->node.class_->op_type, op->node.output_name, i, bind->inputs[i].desc.rank,
                      LK_MAX_RANK);
     }
-    if (is_known_value(op, bind, i)) {
-      lk_status status = lk_tensor_size(&bind->inputs[i].desc, "a shape input", NULL, NULL, error);
+    if (lk_op_is_shape_input(op, i)) {
+      lk_status status = lk_bind_size_input(op, bind, i, NULL, error);
       if (status != LK_OK) return status;
-      lk_key_add_value(key, LK_WORD_INPUT, i, &bind->inputs[i]);
-    } else {
-      lk_key_add_tensor(key, LK_WORD_INPUT, i, &bind->inputs[i].desc, 0);
+      /* without a value: a tensor record as of any other input, which no known value has; a value
+       * of no elements is always known */
+      if (!lk_bind_lacks_value(op, bind, i)) {
+        lk_key_add_value(key, LK_WORD_INPUT, i, &bind->inputs[i]);
+        continue;
+      }
     }
+    lk_key_add_tensor(key, LK_WORD_INPUT, i, &bind->inputs[i].desc, 0);
   }
   for (uint32_t i = 0; i < op->node.n_outputs; i++) {
-    if (wish_of(bind, i) == LK_LAYOUT_ANY) continue;
-    const int64_t wish[] = {i, wish_of(bind, i)};
+    if (lk_bind_wish(bind, i) == LK_LAYOUT_ANY) continue;
+    const int64_t wish[] = {i, lk_bind_wish(bind, i)};
     lk_key_add_attr(key, LK_WORD_WISH, wish, 2);
   }
   return LK_OK;
 }
 
 lk_status lk_op_bind(lk_op *op, const lk_bind_desc *bind, lk_plan **inout_plan, lk_error *error) {
-  lk_status status = check_bind(op, bind, error);
+  lk_status status = LK_OK;
   lk_plan *former = *inout_plan;
+  lk_bind_desc read = LK_BIND_DEFAULTS;
+  if (bind->struct_size != sizeof *bind) { /* from another header */
+    status = lk_struct_read(&read, sizeof read, bind, "a bind description", error);
+    bind = &read;
+  }
+  if (status == LK_OK) status = check_bind(op, bind, error);
   const int32_t threads = bind->threads > 0 ? bind->threads : op->executor->context->env.threads;
   if (status == LK_OK && former != NULL &&
       is_unchanged(op, bind, threads, lk_plan_get_body(former))) {
@@ -186,7 +207,8 @@ lk_status lk_plan_info_get(const lk_plan *plan, lk_plan_info *info, lk_error *er
                                .n_steps = body->n_steps,
                                .n_reorders = body->n_reorders,
                                .n_ref = body->n_ref,
-                               .implementation = body->implementation};
+                               .implementation = body->implementation,
+                               .known_when_run = lk_plan_is_deferred(body) ? 1U : 0U};
   return lk_struct_write(info, &filled, sizeof filled, "plan info", error);
 }
 

@@ -66,6 +66,14 @@ void lk_frame_reset(lk_frame *frame) {
   frame->n_slots = 0;
 }
 
+void lk_frame_detach(lk_frame *frame) {
+  release_slot(frame, &frame->slots[--frame->n_slots]);
+}
+
+const lk_executor *lk_frame_executor(const lk_frame *frame) {
+  return frame->executor;
+}
+
 void lk_frame_destroy(lk_frame *frame) {
   if (frame == NULL) return;
   const lk_allocator *allocator = &frame->executor->context->allocator;
@@ -163,6 +171,11 @@ lk_status lk_frame_attach(lk_frame *frame, lk_plan *plan, uint32_t *out_slot, lk
   slot added = {.body = lk_plan_get_body(plan)};
   const lk_plan_body *body = added.body;
   const size_t n_args = (size_t)body->n_args + body->n_steps;
+  if (lk_plan_is_deferred(body)) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to attach a plan: its shapes are known only when it runs, call "
+                   "op_run_alloc");
+  }
   if (!LK_GROW(allocator, frame->slots, frame->n_slots, frame->slots_capacity)) {
     return lk_fail_memory(error, "a frame's slots", sizeof added);
   }

@@ -37,6 +37,11 @@ struct lk_op {
   atomic_flag warned; /* that a plan of it runs on a reference implementation */
 };
 
+/* Whether the operator must know input `index` by value when shapes are bound. */
+static inline bool lk_op_is_shape_input(const lk_op *op, uint32_t index) {
+  return index < 64 && (op->node.class_->shape_inputs >> index & 1) != 0;
+}
+
 /* Reads options: struct, then environment, then defaults (options.c). */
 lk_status lk_context_options_read(const lk_context_options *given, lk_context_options *out,
                                   lk_error *error);
@@ -45,6 +50,29 @@ lk_status lk_context_options_read(const lk_context_options *given, lk_context_op
 static inline const lk_plan_body *lk_plan_get_body(const lk_plan *plan) {
   return lk_ref_value((const lk_ref *)plan);
 }
+
+/* A plan that only says what is certain before the values are known: no steps. Its mark is a layout
+ * that no bound output has. */
+static inline bool lk_plan_is_deferred(const lk_plan_body *body) {
+  return body->outputs[0].layout == LK_LAYOUT_ANY;
+}
+
+/* What a caller's older lk_bind_desc does not have. */
+#define LK_BIND_DEFAULTS                                                                           \
+  { .in_place_input = -1 }
+
+static inline lk_layout lk_bind_wish(const lk_bind_desc *bind, uint32_t output) {
+  return bind->wishes != NULL ? bind->wishes[output] : LK_LAYOUT_ANY;
+}
+
+/* bind.c: checks the description of an input that comes at run time; `out_elements` may be NULL. */
+lk_status lk_bind_size_input(const lk_op *op, const lk_bind_desc *bind, uint32_t index,
+                             int64_t *out_elements, lk_error *error);
+/* deferred.c: whether input `index`, whose description has been sized, is a value that shapes depend
+ * on and that is not there; and the plan of a bind that lacks such a value. */
+bool lk_bind_lacks_value(const lk_op *op, const lk_bind_desc *bind, uint32_t index);
+lk_status lk_deferred_build(const lk_op *op, const lk_bind_desc *bind, int32_t threads,
+                            lk_plan_body **out_body, lk_error *error);
 
 /* The functions of the table, by file. context.c: */
 lk_status lk_context_create(const lk_context_options *options, lk_context **out_context,
@@ -70,11 +98,16 @@ lk_status lk_frame_create(lk_executor *executor, lk_frame **out_frame, lk_error 
 void lk_frame_destroy(lk_frame *frame);
 lk_status lk_frame_attach(lk_frame *frame, lk_plan *plan, uint32_t *out_slot, lk_error *error);
 void lk_frame_reset(lk_frame *frame);
+void lk_frame_detach(lk_frame *frame); /* forgets the slot that was attached last */
+const lk_executor *lk_frame_executor(const lk_frame *frame);
 uint64_t lk_frame_bytes(const lk_frame *frame);
 lk_status lk_op_run(lk_frame *frame, uint32_t slot, void *const *inputs, void *const *outputs,
                     lk_error *error);
 void lk_frame_begin(lk_frame *frame);
 void lk_frame_end(lk_frame *frame);
+/* run_alloc.c: */
+lk_status lk_op_run_alloc(lk_frame *frame, lk_op *op, const lk_bind_desc *given,
+                          lk_output_alloc_fn alloc, void *arg, lk_tensor *outputs, lk_error *error);
 /* key_api.c: */
 lk_status lk_user_key_create(lk_context *context, lk_executor *executor, const lk_key_desc *desc,
                              lk_key **out_key, lk_error *error);

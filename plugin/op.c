@@ -101,8 +101,7 @@ static lk_status add_constant(lk_op *op, uint32_t index, const lk_node_input *in
   if (status != LK_OK) return status;
   out->lent = copy ? NULL : tensor->data;
   out->tensor.desc = tensor->desc;
-  const bool is_shape = index < 64 && (op->node.class_->shape_inputs >> index & 1) != 0;
-  if (is_shape || bytes <= KEPT_CONSTANT_BYTES) {
+  if (lk_op_is_shape_input(op, index) || bytes <= KEPT_CONSTANT_BYTES) {
     out->tensor.data = lk_alloc_aligned(env->allocator, (size_t)bytes, LK_DATA_ALIGNMENT);
     if (out->tensor.data == NULL) return lk_fail_memory(error, "a constant", (size_t)bytes);
     if (bytes > 0) memcpy(out->tensor.data, tensor->data, (size_t)bytes);
@@ -123,8 +122,7 @@ static lk_status add_inputs(lk_op *op, const lk_node_desc *desc, lk_error *error
     const bool absent = i < 64 && (op->node.absent >> i & 1) != 0;
     op->comes_at_run[i] = !absent && input->constant == NULL;
     if (absent || input->constant == NULL) {
-      const bool is_shape = i < 64 && (op->node.class_->shape_inputs >> i & 1) != 0;
-      if (!absent && is_shape) op->has_shape_inputs = true;
+      if (!absent && lk_op_is_shape_input(op, i)) op->has_shape_inputs = true;
       continue;
     }
     lk_status status = add_constant(op, i, input, &constants[i], error);

@@ -59,6 +59,7 @@ struct TestNode {
   uint32_t position = 0;
   std::vector<std::pair<std::string, std::vector<int64_t>>> ints;
   std::vector<std::pair<std::string, std::vector<float>>> floats;
+  std::vector<std::pair<std::string, std::string>> texts;
   std::vector<lk_post_op> post_ops;
   std::vector<Value> constants; // of the last inputs
   uint32_t n_inputs = 1;
@@ -80,6 +81,10 @@ struct TestNode {
     for (const auto &attr : floats) {
       attrs.push_back(
           {attr.first.c_str(), LK_ATTR_FLOATS, uint32_t(attr.second.size()), attr.second.data()});
+    }
+    for (const auto &attr : texts) {
+      attrs.push_back(
+          {attr.first.c_str(), LK_ATTR_STRING, uint32_t(attr.second.size()), attr.second.data()});
     }
     lk_node_desc desc{};
     desc.struct_size = sizeof desc;

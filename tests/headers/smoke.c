@@ -1,4 +1,5 @@
-/* A host in plain C11: makes a context and an executor, runs one Relu, and stores a value of its own. */
+/* A host in plain C11: makes a context and an executor, runs one Relu, a Reshape whose shape is known
+ * only then, and stores a value of its own. */
 #include <latchkey/latchkey.h>
 #include <latchkey/session.h>
 
@@ -61,6 +62,55 @@ cleanup:
   return bad;
 }
 
+/* Reshapes in place: the output may be the input. */
+static void *give_input(void *arg, const lk_output_request *request) {
+  return request->alias_input == 0 && request->bytes == 6 * sizeof(float) ? arg : NULL;
+}
+
+static int run_reshape(const lk_api *api, lk_executor *executor) {
+  float data[6] = {0, 1, 2, 3, 4, 5};
+  int64_t shape[2] = {3, -1};
+  lk_node_input node_inputs[2] = {{NULL, 0, 0}, {NULL, 0, 0}};
+  lk_node_desc node = {.struct_size = sizeof(node),
+                       .op_type = "Reshape",
+                       .output_name = "z",
+                       .opset = 14,
+                       .n_inputs = 2,
+                       .n_outputs = 1,
+                       .inputs = node_inputs};
+  lk_tensor inputs[2] = {{{LK_F32, 1, LK_LAYOUT_PLAIN, 0, {6}}, data},
+                         {{LK_I64, 1, LK_LAYOUT_PLAIN, 0, {2}}, NULL}};
+  lk_bind_desc bind = {.struct_size = sizeof(bind),
+                       .inputs = inputs,
+                       .n_inputs = 2,
+                       .n_outputs = 1,
+                       .in_place_input = -1};
+  lk_plan_info info = {.struct_size = sizeof(info)};
+  lk_tensor output;
+  lk_op *op = NULL;
+  lk_plan *plan = NULL;
+  lk_frame *frame = NULL;
+  int bad = 1;
+
+  if (failed("op_create", api->op_create(executor, &node, &op, &error))) goto cleanup;
+  if (failed("frame_create", api->frame_create(executor, &frame, &error))) goto cleanup;
+  if (failed("op_bind", api->op_bind(op, &bind, &plan, &error))) goto cleanup;
+  if (failed("plan_info", api->plan_info(plan, &info, &error))) goto cleanup;
+  inputs[1].data = shape;
+  if (failed("op_run_alloc",
+             api->op_run_alloc(frame, op, &bind, give_input, data, &output, &error)))
+    goto cleanup;
+  bad = info.known_when_run != 1 || output.data != data || output.desc.rank != 2 ||
+        output.desc.dims[0] != 3 || output.desc.dims[1] != 2;
+  if (bad) fprintf(stderr, "Reshape to (3, -1): a wrong shape\n");
+
+cleanup:
+  api->frame_destroy(frame);
+  api->plan_release(plan);
+  api->op_destroy(op);
+  return bad;
+}
+
 static void forget(void *value, void *user) {
   (void)value;
   (void)user;
@@ -114,7 +164,8 @@ int main(void) {
   if (failed("context_create", api->context_create(&options, &context, &error))) goto cleanup;
   if (failed("executor_create", api->executor_create(context, "smoke", &executor, &error)))
     goto cleanup;
-  bad = run_relu(api, executor) || store_value(api, context, executor);
+  bad =
+      run_relu(api, executor) || run_reshape(api, executor) || store_value(api, context, executor);
 
 cleanup:
   api->executor_destroy(executor);

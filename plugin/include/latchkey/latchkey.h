@@ -10,6 +10,7 @@
  *   then for each shape:  op_bind  (shapes in; a plan out, from the cache when it was seen before)
  *                         frame_attach (argument handles for this plan in this frame)
  *   then for each run:    op_run (frame, slot, pointers)
+ *   or, where shapes follow from data: op_run_alloc at each run, instead of the three
  *
  * Threads: a context, an executor and an op may be used from any number of threads at once. A plan
  * is immutable and shared. A frame belongs to one thread at a time. Destroying an object while
@@ -185,7 +186,7 @@ typedef struct lk_node_desc {
 typedef struct lk_op_info {
   size_t struct_size;
   const char *op_type;      /* borrowed from the op */
-  uint64_t shape_inputs;    /* bit i: input i must be known when binding, by value */
+  uint64_t shape_inputs;    /* bit i: shapes or parameters depend on input i, by value */
   uint64_t in_place_inputs; /* bit i: output 0 may be written over input i */
   uint32_t n_inputs, n_outputs;
   uint32_t runs_on_onednn; /* 0: plain C (views, shape arithmetic) */
@@ -194,7 +195,7 @@ typedef struct lk_op_info {
 
 typedef struct lk_bind_desc {
   size_t struct_size;
-  const lk_tensor *inputs; /* [n_inputs]: descriptions; data where known now (shape inputs must) */
+  const lk_tensor *inputs; /* [n_inputs]: descriptions; data of shape inputs that are known now */
   const lk_layout
       *wishes; /* [n_outputs]: layout wanted, LK_LAYOUT_ANY to leave it; NULL: all any */
   uint32_t n_inputs;
@@ -212,7 +213,27 @@ typedef struct lk_plan_info {
   uint32_t n_reorders;
   uint32_t n_ref;             /* steps on a ref: implementation */
   const char *implementation; /* of the main primitive, as oneDNN names it; "" if none */
+  uint32_t known_when_run;    /* 1: a shape input had no data; only op_run_alloc can run the node */
+  uint32_t reserved;
 } lk_plan_info;
+
+/* In what plan_output says of a plan that is known_when_run. */
+#define LK_DIM_UNKNOWN INT64_C(-1)
+#define LK_RANK_UNKNOWN UINT32_MAX
+
+/* An output that op_run_alloc wants memory for. */
+typedef struct lk_output_request {
+  size_t struct_size;
+  lk_tensor_desc desc; /* all known */
+  uint64_t bytes;      /* may be 0 */
+  uint64_t alignment;  /* of the memory, for speed; that of the elements is enough */
+  uint32_t index;      /* which output */
+  int32_t alias_input; /* this input's pointer may be given: the bytes are the same; or -1 */
+} lk_output_request;
+
+/* Gives memory for an output; NULL: there is none. `request` is valid during the call. Must not use
+ * the frame of the run. */
+typedef void *(*lk_output_alloc_fn)(void *arg, const lk_output_request *request);
 
 /* ---- operators that exist ------------------------------------------------------------------ */
 
@@ -291,11 +312,16 @@ typedef struct lk_api {
   /* Binds an op to shapes. `*inout_plan` is NULL or the plan of the last call, whose reference the
    * call takes over: when nothing has changed it is handed back after one comparison. Otherwise the
    * name key is looked up, and only a miss builds. On failure `*inout_plan` is released and NULL.
+   * A shape input (op_info) that comes at run time and has elements but no data is no failure: the
+   * plan says known_when_run, knows nothing but the types and ranks of its outputs, and cannot be
+   * attached; see op_run_alloc.
    * LK_INVALID_ARGUMENT: types, ranks or shapes against the operator's rules; LK_OUT_OF_RANGE:
    * sizes that overflow; LK_UNSUPPORTED: no implementation for these types. */
   lk_status (*op_bind)(lk_op *op, const lk_bind_desc *bind, lk_plan **inout_plan, lk_error *error);
   lk_status (*plan_info)(const lk_plan *plan, lk_plan_info *info, lk_error *error);
-  /* Type, shape and layout of output `index`; its memory needs tensor_bytes of it. */
+  /* Type, shape and layout of output `index`; its memory needs tensor_bytes of it. Of a plan that is
+   * known_when_run: the dimensions are LK_DIM_UNKNOWN and the layout LK_LAYOUT_ANY; the rank is
+   * LK_RANK_UNKNOWN and the type LK_DTYPE_NONE where they are not certain either. */
   lk_status (*plan_output)(const lk_plan *plan, uint32_t index, lk_tensor_desc *out,
                            lk_error *error);
   void (*plan_release)(lk_plan *plan);
@@ -303,7 +329,8 @@ typedef struct lk_api {
   /* A frame lends scratch memory and argument handles to plans of this executor. */
   lk_status (*frame_create)(lk_executor *executor, lk_frame **out_frame, lk_error *error);
   void (*frame_destroy)(lk_frame *frame); /* NULL is allowed */
-  /* Prepares a plan to run in the frame, keeps a reference to it, and returns its slot. */
+  /* Prepares a plan to run in the frame, keeps a reference to it, and returns its slot.
+   * LK_INVALID_ARGUMENT: the plan is known_when_run. */
   lk_status (*frame_attach)(lk_frame *frame, lk_plan *plan, uint32_t *out_slot, lk_error *error);
   /* Forgets all slots and their plans; keeps the memory. */
   void (*frame_reset)(lk_frame *frame);
@@ -313,6 +340,23 @@ typedef struct lk_api {
    * allocates nothing and looks nothing up in Latchkey's own code. */
   lk_status (*op_run)(lk_frame *frame, uint32_t slot, void *const *inputs, void *const *outputs,
                       lk_error *error);
+  /* Binds and runs an op in one call, when its outputs' shapes are not known before: the node's own
+   * values decide them (known_when_run), or those of a node before it. `bind` as for op_bind, but
+   * with the data of every input that comes at run time (NULL is allowed where there are no
+   * elements). Finds the plan by name key, values of shape inputs included, and builds it only on a
+   * miss; then calls `alloc` once for each output, in order, also for those of 0 bytes, for which
+   * NULL is an answer; then runs. With in_place_input, `alloc` gives that input's memory for output
+   * 0. On success `outputs` [n_outputs] has descriptions and pointers.
+   * The memory is the host's from the moment that `alloc` gave it, also on failure, when `outputs`
+   * is unchanged: a host that has to free it notes it in `arg`.
+   * Slots of the frame stay as they are; its scratch memory may grow. `alloc` is called on this
+   * thread. Unlike op_run, this looks up, and allocates.
+   * LK_OUT_OF_MEMORY: also when `alloc` gave NULL, which names the output and its bytes;
+   * LK_INVALID_ARGUMENT: an input without data, a frame of another executor; otherwise what op_bind
+   * and op_run say: values against the operator's rules are told in its words. */
+  lk_status (*op_run_alloc)(lk_frame *frame, lk_op *op, const lk_bind_desc *bind,
+                            lk_output_alloc_fn alloc, void *arg, lk_tensor *outputs,
+                            lk_error *error);
   /* Around a series of op_run on this thread: saves the host's OpenMP thread count and sets the
    * context's; `frame_end` restores it. `frame_begin` may be left out for a single op_run. */
   void (*frame_begin)(lk_frame *frame);

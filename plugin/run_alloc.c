@@ -1,0 +1,92 @@
+/* op_run_alloc: binds with the values that are there now, asks the host for the outputs, runs. */
+#include <inttypes.h>
+
+#include "plugin/base/alloc.h"
+#include "plugin/base/status.h"
+#include "plugin/base/struct.h"
+#include "plugin/base/tensor.h"
+#include "plugin/internal.h"
+
+/* Before a bind: without a shape input's data it would be deferred again. Counts that do not fit are
+ * the bind's to refuse. */
+static lk_status check_data(const lk_op *op, const lk_frame *frame, const lk_bind_desc *bind,
+                            lk_error *error) {
+  if (lk_frame_executor(frame) != op->executor) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to run %s '%s': the frame belongs to another executor",
+                   op->node.class_->op_type, op->node.output_name);
+  }
+  for (uint32_t i = 0; i < op->node.n_inputs && i < bind->n_inputs; i++) {
+    int64_t elements = 0;
+    if (!op->comes_at_run[i]) continue;
+    lk_status status = lk_bind_size_input(op, bind, i, &elements, error);
+    if (status != LK_OK) return status;
+    if (bind->inputs[i].data == NULL && elements > 0) {
+      return lk_fail(error, LK_INVALID_ARGUMENT,
+                     "failed to run %s '%s': input %" PRIu32 " has no data",
+                     op->node.class_->op_type, op->node.output_name, i);
+    }
+  }
+  return LK_OK;
+}
+
+static lk_status ask_for_output(const lk_op *op, const lk_plan_body *body, uint32_t index,
+                                lk_output_alloc_fn alloc, void *arg, void **out_data,
+                                lk_error *error) {
+  const lk_tensor_desc *desc = &body->outputs[index];
+  lk_output_request request = {.struct_size = sizeof request,
+                               .desc = *desc,
+                               .alignment = LK_DATA_ALIGNMENT,
+                               .index = index,
+                               .alias_input = index == 0 ? body->alias_input : -1};
+  lk_status status = lk_layouts_bytes(body->env->layouts, desc, &request.bytes, error);
+  if (status != LK_OK) return status;
+  *out_data = alloc(arg, &request);
+  if (*out_data == NULL && request.bytes > 0) {
+    char text[LK_TENSOR_TEXT_CAPACITY];
+    return lk_fail(error, LK_OUT_OF_MEMORY,
+                   "failed to run %s '%s': the host gave no memory for output %" PRIu32
+                   ", %s, %" PRIu64 " bytes",
+                   op->node.class_->op_type, op->node.output_name, index,
+                   lk_tensor_text(desc, text), request.bytes);
+  }
+  return LK_OK;
+}
+
+lk_status lk_op_run_alloc(lk_frame *frame, lk_op *op, const lk_bind_desc *given,
+                          lk_output_alloc_fn alloc, void *arg, lk_tensor *outputs,
+                          lk_error *error) {
+  lk_status status = LK_OK;
+  const lk_allocator *allocator = &op->executor->context->allocator;
+  const uint32_t n_inputs = op->node.n_inputs, n_outputs = op->node.n_outputs;
+  lk_bind_desc bind = LK_BIND_DEFAULTS;
+  lk_plan *plan = NULL;
+  uint32_t slot = 0;
+  bool is_attached = false;
+  void **pointers = NULL; /* of inputs, then of outputs */
+  LK_TRY(lk_struct_read(&bind, sizeof bind, given, "a bind description", error));
+  LK_TRY(check_data(op, frame, &bind, error));
+  LK_TRY(lk_op_bind(op, &bind, &plan, error));
+  const size_t n_pointers = (size_t)n_inputs + n_outputs;
+  pointers = lk_calloc(allocator, n_pointers, sizeof *pointers);
+  if (pointers == NULL) {
+    LK_TRY(lk_fail_memory(error, "the pointers of a run", n_pointers * sizeof *pointers));
+  }
+  LK_TRY(lk_frame_attach(frame, plan, &slot, error));
+  is_attached = true;
+  /* The host is asked last: what can fail for lack of our own memory has not failed. */
+  const lk_plan_body *body = lk_plan_get_body(plan);
+  for (uint32_t i = 0; i < n_inputs; i++) pointers[i] = bind.inputs[i].data;
+  for (uint32_t i = 0; i < n_outputs; i++) {
+    LK_TRY(ask_for_output(op, body, i, alloc, arg, &pointers[n_inputs + i], error));
+  }
+  LK_TRY(lk_op_run(frame, slot, pointers, pointers + n_inputs, error));
+  for (uint32_t i = 0; i < n_outputs; i++) {
+    outputs[i] = (lk_tensor){body->outputs[i], pointers[n_inputs + i]};
+  }
+cleanup:
+  if (is_attached) lk_frame_detach(frame);
+  lk_free(allocator, pointers);
+  lk_plan_release(plan);
+  return status;
+}
