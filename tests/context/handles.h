@@ -50,7 +50,7 @@ inline lk_stats stats(lk_context *context, lk_executor *executor = nullptr) {
   return now;
 }
 
-// A node of plain f32 inputs, one output.
+// A node of plain f32 inputs.
 struct TestNode {
   std::string op;
   std::string name = "y", scope;
@@ -62,7 +62,7 @@ struct TestNode {
   std::vector<std::pair<std::string, std::string>> texts;
   std::vector<lk_post_op> post_ops;
   std::vector<Value> constants; // of the last inputs
-  uint32_t n_inputs = 1;
+  uint32_t n_inputs = 1, n_outputs = 1;
 
   lk_status create(lk_executor *executor, Op *out_op, lk_error *error) const {
     std::vector<lk_node_input> inputs(n_inputs);
@@ -96,7 +96,7 @@ struct TestNode {
     desc.opset = opset;
     desc.n_inputs = n_inputs;
     desc.inputs = inputs.data();
-    desc.n_outputs = 1;
+    desc.n_outputs = n_outputs;
     desc.n_attrs = static_cast<uint32_t>(attrs.size());
     desc.attrs = attrs.data();
     desc.n_post_ops = static_cast<uint32_t>(post_ops.size());

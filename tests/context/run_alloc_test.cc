@@ -404,6 +404,37 @@ TEST_P(RunAlloc, MayLeaveTheBytesWhereTheyAre) {
   EXPECT_TRUE(lk::equal(lk::floats({2, 6}, positive), Value::from(out.desc, out.data), 0));
 }
 
+// Dropout's output and mask; the mode comes late.
+TEST_P(RunAlloc, AsksForEachOutput) {
+  TestNode n = make("Dropout", 13, 3);
+  n.n_outputs = 2;
+  const Value x = lk::random({2, 6}, 1),
+              mask = lk::tensor<uint8_t>({2, 6}, std::vector<uint8_t>(12, 1), LK_BOOL);
+  const Model model = open(n);
+  Inputs inputs({x, lk::tensor<float>({}, {0.5F}), lk::tensor<uint8_t>({}, {0}, LK_BOOL)});
+  inputs.get()->n_outputs = 2;
+  Host host;
+  lk_tensor out[2] = {};
+  host.refuse = 1;
+  LK_EXPECT_STATUS(LK_OUT_OF_MEMORY, run(model, inputs, &host, out));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("output 1, 2x6:bool, 12 bytes"));
+  EXPECT_EQ(host.asked.size(), 2u);
+  EXPECT_EQ(out[0].data, nullptr);
+  host = Host();
+  LK_ASSERT_OK(run(model, inputs, &host, out));
+  ASSERT_EQ(host.asked.size(), 2u);
+  EXPECT_EQ(host.asked[1].index, 1u);
+  EXPECT_EQ(host.asked[1].alias_input, -1);
+  EXPECT_TRUE(lk::equal(x, Value::from(out[0].desc, out[0].data), 0));
+  EXPECT_TRUE(lk::equal(mask, Value::from(out[1].desc, out[1].data), 0));
+  lk_tensor_desc desc{};
+  Plan plan;
+  LK_ASSERT_OK(bind(model.op, inputs.forget(2), &plan));
+  LK_ASSERT_OK(api()->plan_output(plan, 1, &desc, LK_ERR));
+  EXPECT_EQ(desc.dtype, uint32_t{LK_BOOL});
+  EXPECT_EQ(desc.rank, 2u);
+}
+
 // What is attached in the frame stays attached.
 TEST_P(RunAlloc, LeavesTheSlotsOfItsFrame) {
   const Value image = lk::random({1, 2, 3, 4}, 1), none = lk::floats({0}, {});
