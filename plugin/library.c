@@ -12,10 +12,12 @@
  * first context turns that cache off and the last one puts it back; where it is the system's, or
  * the user has set its size, it is left alone. */
 static pthread_mutex_t owner_mutex = PTHREAD_MUTEX_INITIALIZER;
-static int owners;          /* guarded by owner_mutex */
+static int contexts;        /* guarded by owner_mutex */
+static bool is_owned;       /* by the first context, for all of them; guarded by owner_mutex */
 static int former_capacity; /* guarded by owner_mutex */
 
-static bool owns_library(void) {
+/* Asked once: the environment may change while contexts live. */
+static bool may_own_library(void) {
 #ifdef LK_ONEDNN_IS_PRIVATE
   return getenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY") == NULL &&
          getenv("DNNL_PRIMITIVE_CACHE_CAPACITY") == NULL;
@@ -33,19 +35,20 @@ lk_status lk_library_acquire(lk_error *error) {
                    version->major, version->minor, version->patch, LEAST_MAJOR, LEAST_MINOR,
                    LEAST_MAJOR);
   }
-  if (!owns_library()) return LK_OK;
   pthread_mutex_lock(&owner_mutex);
-  if (owners++ == 0) {
-    dnnl_get_primitive_cache_capacity(&former_capacity);
-    dnnl_set_primitive_cache_capacity(0);
+  if (contexts++ == 0) {
+    is_owned = may_own_library();
+    if (is_owned) {
+      dnnl_get_primitive_cache_capacity(&former_capacity);
+      dnnl_set_primitive_cache_capacity(0);
+    }
   }
   pthread_mutex_unlock(&owner_mutex);
   return LK_OK;
 }
 
 void lk_library_release(void) {
-  if (!owns_library()) return;
   pthread_mutex_lock(&owner_mutex);
-  if (--owners == 0) dnnl_set_primitive_cache_capacity(former_capacity);
+  if (--contexts == 0 && is_owned) dnnl_set_primitive_cache_capacity(former_capacity);
   pthread_mutex_unlock(&owner_mutex);
 }
