@@ -91,7 +91,9 @@ lk_status lk_executor_create(lk_context *context, const char *name, lk_executor 
   executor->context = context;
   executor->identity = lk_executor_identity_make(executor);
   executor->name = lk_strdup(allocator, name != NULL ? name : "");
-  if (executor->name == NULL) LK_TRY(lk_fail_memory(error, "an executor's name", sizeof *name));
+  if (executor->name == NULL) {
+    LK_TRY(lk_fail_memory(error, "an executor's name", strlen(name != NULL ? name : "") + 1));
+  }
   LK_TRY(lk_quota_create(context->env.cache, &executor->quota, error));
   *out_executor = executor;
   executor = NULL;

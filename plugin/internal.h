@@ -46,6 +46,9 @@ static inline bool lk_op_is_shape_input(const lk_op *op, uint32_t index) {
 lk_status lk_context_options_read(const lk_context_options *given, lk_context_options *out,
                                   lk_error *error);
 
+/* Checks a description that has been read by size, apart from what its operator wants (op_check.c). */
+lk_status lk_node_desc_check(const lk_node_desc *desc, lk_error *error);
+
 /* A plan is a reference to the cached body. */
 static inline const lk_plan_body *lk_plan_get_body(const lk_plan *plan) {
   return lk_ref_value((const lk_ref *)plan);

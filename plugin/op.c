@@ -8,8 +8,6 @@
 #include "plugin/base/tensor.h"
 #include "plugin/internal.h"
 
-#define MAX_INPUTS 4096
-#define MAX_POST_OPS 32
 #define KEPT_CONSTANT_BYTES 4096
 
 static _Atomic uint64_t next_serial = 1;
@@ -18,36 +16,6 @@ static _Atomic uint64_t next_serial = 1;
 static lk_status intern(const lk_op *op, const char *text, size_t length, uint32_t *out_id,
                         lk_error *error) {
   return lk_intern_get(op->executor->context->env.intern, text, length, out_id, error);
-}
-
-static lk_status check_desc(const lk_node_desc *desc, lk_error *error) {
-  if (desc->op_type == NULL || desc->output_name == NULL || desc->output_name[0] == '\0') {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to create an op: op_type and output_name are required");
-  }
-  if (desc->n_outputs < 1 || desc->n_inputs > MAX_INPUTS || desc->n_outputs > 64 ||
-      desc->n_post_ops > MAX_POST_OPS) {
-    return lk_fail(
-        error, LK_OUT_OF_RANGE,
-        "failed to create %s '%s': %u inputs, %u outputs, %u post-ops; at most %d, 1 to 64, "
-        "at most %d",
-        desc->op_type, desc->output_name, desc->n_inputs, desc->n_outputs, desc->n_post_ops,
-        MAX_INPUTS, MAX_POST_OPS);
-  }
-  for (uint32_t i = 0; i < desc->n_post_ops; i++) {
-    const lk_post_op *post_op = &desc->post_ops[i];
-    const bool binary = post_op->kind >= LK_POST_ADD && post_op->kind <= LK_POST_DIV;
-    const bool known = post_op->kind >= LK_POST_RELU && post_op->kind <= LK_POST_DIV;
-    const bool has_input = post_op->input >= 0 && (uint32_t)post_op->input < desc->n_inputs;
-    if (!known || (binary && !has_input) || (!binary && post_op->input != -1)) {
-      return lk_fail(
-          error, LK_INVALID_ARGUMENT,
-          "failed to create %s '%s': post-op %u has kind %u and input %d; binary kinds need "
-          "an input of the node, the others -1",
-          desc->op_type, desc->output_name, i, post_op->kind, post_op->input);
-    }
-  }
-  return LK_OK;
 }
 
 static uint32_t count_operands(const lk_node_desc *desc) {
@@ -283,7 +251,7 @@ lk_status lk_op_create(lk_executor *executor, const lk_node_desc *node, lk_op **
   lk_node_desc desc = {0};
   const lk_op_class *row = NULL;
   lk_status status = lk_struct_read(&desc, sizeof desc, node, "a node description", error);
-  if (status == LK_OK) status = check_desc(&desc, error);
+  if (status == LK_OK) status = lk_node_desc_check(&desc, error);
   if (status == LK_OK) {
     status = lk_op_class_find(desc.op_type, desc.domain, desc.opset, &row, error);
   }
