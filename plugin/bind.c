@@ -167,8 +167,9 @@ static lk_status add_call(lk_key_builder *key, const lk_op *op, const lk_bind_de
 lk_status lk_op_bind(lk_op *op, const lk_bind_desc *bind, lk_plan **inout_plan, lk_error *error) {
   lk_status status = LK_OK;
   lk_plan *former = *inout_plan;
-  lk_bind_desc read = LK_BIND_DEFAULTS;
+  lk_bind_desc read; /* set only where it is needed: an unchanged bind is a few comparisons */
   if (bind->struct_size != sizeof *bind) { /* from another header */
+    read = (lk_bind_desc)LK_BIND_DEFAULTS;
     status = lk_struct_read(&read, sizeof read, bind, "a bind description", error);
     bind = &read;
   }
