@@ -11,7 +11,7 @@
 
 typedef struct lk_graph_executor lk_graph_executor;
 
-/* Creates an op for each node. Borrows graph, context and executor, which must outlive it; only one
+/* Creates an op for each node, and compacts the graph. Borrows graph, context and executor, which must outlive it; only one
  * graph executor at a time may use an lk_executor, because output names tell its nodes apart.
  * Constants that the graph owns are handed to the weights store and freed here, except those that
  * are outputs. `run_plans`: keep what was bound for the next run with these shapes; false, or a

@@ -7,7 +7,7 @@
 #include "plugin/base/alloc.h"
 #include "plugin/base/status.h"
 
-enum { CHUNK_BYTES = 64 * 1024, ARENA_ALIGNMENT = alignof(max_align_t) };
+enum { CHUNK_BYTES = 8 * 1024, ARENA_ALIGNMENT = alignof(max_align_t) };
 
 typedef struct chunk {
   struct chunk *next;
@@ -61,13 +61,14 @@ void *lk_graph_alloc(lk_graph *graph, size_t bytes) {
   struct lk_graph_arena *arena = graph->arena;
   chunk *current = arena->chunks;
   if (current == NULL || current->capacity - current->used < bytes) {
-    const size_t capacity = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
+    const bool is_large = bytes > CHUNK_BYTES / 4;
+    const size_t capacity = is_large ? bytes : CHUNK_BYTES;
     chunk *fresh = lk_alloc(graph->allocator, sizeof *fresh + capacity);
     if (fresh == NULL) return NULL;
     fresh->used = 0;
     fresh->capacity = capacity;
-    if (current != NULL && bytes > CHUNK_BYTES / 4) {
-      /* A large block goes behind the chunk that still has room for small ones. */
+    if (current != NULL && is_large) {
+      /* A block of its own goes behind the chunk that still has room for small ones. */
       fresh->next = current->next;
       current->next = fresh;
     } else {
@@ -103,9 +104,7 @@ lk_status lk_graph_add_value(lk_graph *graph, const char *name, size_t name_leng
   if (!LK_GROW(graph->allocator, graph->values, graph->n_values, graph->values_capacity)) {
     return lk_fail_memory(error, "values", graph->n_values * 2 * sizeof *graph->values);
   }
-  lk_value *value = &graph->values[graph->n_values];
-  *value = (lk_value){.name = copy, .rank = -1, .producer = LK_NO_NODE};
-  for (size_t i = 0; i < LK_MAX_RANK; i++) value->dims[i] = -1;
+  graph->values[graph->n_values] = (lk_value){.name = copy, .producer = LK_NO_NODE};
   *out_value = (int32_t)graph->n_values++;
   return LK_OK;
 }

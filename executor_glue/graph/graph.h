@@ -3,7 +3,7 @@
  * Values and nodes are numbered; numbers stay valid while a pass runs (removed nodes are marked
  * dead) until lk_graph_finish, after each pass, sorts and compacts the nodes. Strings, attributes
  * and index lists live in an arena of the graph and are never freed one by one. A graph is built
- * by one thread; once it is finished it is read-only.
+ * by one thread; once it is finished it is read-only, and once its ops are made it is compacted.
  */
 #ifndef LK_GRAPH_GRAPH_H
 #define LK_GRAPH_GRAPH_H
@@ -21,12 +21,18 @@ typedef enum lk_constant_kind {
   LK_CONSTANT_OWNED = 2   /* allocated by a pass or the loader; the graph frees it */
 } lk_constant_kind;
 
-typedef struct lk_value {
-  const char *name;                 /* unique within the graph; never NULL */
-  uint32_t dtype;                   /* declared; LK_DTYPE_NONE: not known */
-  int32_t rank;                     /* declared; -1: not known */
-  int64_t dims[LK_MAX_RANK];        /* declared; -1: not known */
+/* What a model says about a graph input or output. */
+typedef struct lk_declaration {
+  uint32_t dtype;                   /* LK_DTYPE_NONE: not known */
+  int32_t rank;                     /* -1: not known */
+  int64_t dims[LK_MAX_RANK];        /* -1: not known */
   const char *symbols[LK_MAX_RANK]; /* names of unknown dimensions, or NULL */
+} lk_declaration;
+
+typedef struct lk_value {
+  const char *name; /* unique within the graph; never NULL */
+  /* In the arena. NULL: nothing is declared, or the value is a constant, which knows better. */
+  const lk_declaration *declared;
   lk_constant_kind constant_kind;
   lk_tensor constant; /* when constant_kind is not NONE; may lie unaligned when MAPPED */
   int32_t producer;   /* node, or LK_NO_NODE */
@@ -87,6 +93,10 @@ lk_status lk_graph_link(lk_graph *graph, lk_error *error);
 /* After a pass: removes dead nodes, sorts and counts again, frees OWNED constants without a use.
  * Values keep their numbers, nodes do not. */
 lk_status lk_graph_finish(lk_graph *graph, lk_error *error);
+/* After op_create of each node: drops attributes, post-ops, and values that no node, input or output
+ * names, and takes exactly the memory for the rest. Values are numbered anew, in their order; nodes
+ * stay. On failure nothing has changed. */
+lk_status lk_graph_compact(lk_graph *graph, lk_error *error);
 
 /* ---- for passes ---- */
 

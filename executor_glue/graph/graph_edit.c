@@ -135,12 +135,7 @@ void lk_value_set_constant(lk_graph *graph, int32_t value_number, const lk_tenso
   value->constant_kind = LK_CONSTANT_OWNED;
   value->constant.desc = *desc;
   value->constant.data = data;
-  value->dtype = desc->dtype;
-  value->rank = (int32_t)desc->rank;
-  for (size_t i = 0; i < LK_MAX_RANK; i++) {
-    value->dims[i] = i < desc->rank ? desc->dims[i] : -1;
-    value->symbols[i] = NULL;
-  }
+  value->declared = NULL;
 }
 
 static double half_to_double(uint16_t bits) {

@@ -47,8 +47,8 @@ static uint32_t chain_position(const lk_api *api, const lk_graph *graph, const u
 }
 
 static bool is_constant(const lk_program *program, int32_t value) {
-  return program->graph->values[value].constant_kind != LK_CONSTANT_NONE &&
-         program->input_index[value] < 0;
+  const lk_value *v = &program->graph->values[value];
+  return v->constant_kind != LK_CONSTANT_NONE && !v->is_input;
 }
 
 static void describe_input(const lk_program *program, int32_t value, lk_node_input *out) {
@@ -183,17 +183,21 @@ lk_status lk_program_create(const lk_api *api, lk_context *context, lk_executor 
   program->allocator = allocator;
   program->ops = lk_calloc(allocator, graph->n_nodes, sizeof(lk_op *));
   program->infos = lk_calloc(allocator, graph->n_nodes, sizeof(lk_op_info));
+  if (program->ops == NULL || program->infos == NULL) {
+    status = lk_fail_memory(error, "a program", graph->n_nodes * sizeof(lk_op_info));
+    goto cleanup;
+  }
+  LK_TRY(create_ops(program, graph, error));
+  LK_TRY(lk_graph_compact(graph, error));
   program->input_index = lk_calloc(allocator, graph->n_values, sizeof(int32_t));
   program->must_know = lk_calloc(allocator, graph->n_values, sizeof(bool));
   program->by_value = lk_calloc(allocator, graph->n_inputs, sizeof(bool));
-  if (program->ops == NULL || program->infos == NULL || program->input_index == NULL ||
-      program->must_know == NULL || program->by_value == NULL) {
-    status = lk_fail_memory(error, "a program", graph->n_nodes * sizeof(lk_op_info));
+  if (program->input_index == NULL || program->must_know == NULL || program->by_value == NULL) {
+    status = lk_fail_memory(error, "a program", graph->n_values * sizeof(int32_t));
     goto cleanup;
   }
   for (size_t i = 0; i < graph->n_values; i++) program->input_index[i] = -1;
   for (size_t i = 0; i < graph->n_inputs; i++) program->input_index[graph->inputs[i]] = (int32_t)i;
-  LK_TRY(create_ops(program, graph, error));
   find_shape_values(program);
   *out_program = program;
   program = NULL;

@@ -19,8 +19,8 @@ typedef struct lk_program {
   uint32_t n_by_value;
 } lk_program;
 
-/* Creates the ops in the graph's order. Constants that the graph owns are freed as soon as all their
- * users have an op, except those that are graph outputs. */
+/* Creates the ops in the graph's order, then compacts the graph. Constants that the graph owns are
+ * freed as soon as all their users have an op, except those that are graph outputs. */
 lk_status lk_program_create(const lk_api *api, lk_context *context, lk_executor *executor,
                             lk_graph *graph, lk_program **out_program, lk_error *error);
 void lk_program_destroy(lk_program *program); /* NULL is allowed */

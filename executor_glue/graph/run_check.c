@@ -8,59 +8,68 @@
 #include "plugin/base/tensor.h"
 
 /* "1x3x?x?:f32", "any rank:f32" */
-static const char *declared_text(const lk_value *value, char buffer[LK_TENSOR_TEXT_CAPACITY]) {
+static const char *declared_text(const lk_declaration *declared,
+                                 char buffer[LK_TENSOR_TEXT_CAPACITY]) {
   size_t used = 0, room = LK_TENSOR_TEXT_CAPACITY;
-  const char *dtype = value->dtype != LK_DTYPE_NONE ? lk_dtype_name(value->dtype) : "any type";
-  if (value->rank < 0) used = (size_t)snprintf(buffer, room, "any rank");
-  if (value->rank == 0) used = (size_t)snprintf(buffer, room, "scalar");
-  for (int32_t i = 0; i < value->rank; i++) {
+  const char *dtype =
+      declared->dtype != LK_DTYPE_NONE ? lk_dtype_name(declared->dtype) : "any type";
+  if (declared->rank < 0) used = (size_t)snprintf(buffer, room, "any rank");
+  if (declared->rank == 0) used = (size_t)snprintf(buffer, room, "scalar");
+  for (int32_t i = 0; i < declared->rank; i++) {
     const char *between = i > 0 ? "x" : "";
-    int length = value->dims[i] < 0
-                     ? snprintf(buffer + used, room - used, "%s?", between)
-                     : snprintf(buffer + used, room - used, "%s%" PRId64, between, value->dims[i]);
+    int length = declared->dims[i] < 0 ? snprintf(buffer + used, room - used, "%s?", between)
+                                       : snprintf(buffer + used, room - used, "%s%" PRId64, between,
+                                                  declared->dims[i]);
     used += (size_t)length;
   }
   (void)snprintf(buffer + used, room - used, ":%s", dtype);
   return buffer;
 }
 
-static lk_status refuse_input(const lk_value *declared, const lk_tensor *input, const char *rule,
+static const lk_declaration *declaration_of(const lk_value *value) {
+  static const lk_declaration nothing = {.rank = -1};
+  return value->declared != NULL ? value->declared : &nothing;
+}
+
+static lk_status refuse_input(const lk_value *value, const lk_tensor *input, const char *rule,
                               lk_error *error) {
   char given[LK_TENSOR_TEXT_CAPACITY], wanted[LK_TENSOR_TEXT_CAPACITY];
   return lk_fail(error, LK_INVALID_ARGUMENT,
-                 "failed to run with input '%s': %s, declared as %s; %s", declared->name,
-                 lk_tensor_text(&input->desc, given), declared_text(declared, wanted), rule);
+                 "failed to run with input '%s': %s, declared as %s; %s", value->name,
+                 lk_tensor_text(&input->desc, given), declared_text(declaration_of(value), wanted),
+                 rule);
 }
 
 static bool is_aligned(const void *data, uint32_t dtype) {
   return (uintptr_t)data % lk_dtype_size(dtype) == 0;
 }
 
-lk_status lk_run_check_input(const lk_value *declared, const lk_tensor *input, lk_error *error) {
+lk_status lk_run_check_input(const lk_value *value, const lk_tensor *input, lk_error *error) {
+  const lk_declaration *declared = declaration_of(value);
   char what[LK_TENSOR_TEXT_CAPACITY];
-  (void)snprintf(what, sizeof what, "input '%s'", declared->name);
+  (void)snprintf(what, sizeof what, "input '%s'", value->name);
   int64_t bytes = 0;
   lk_status status = lk_tensor_size(&input->desc, what, NULL, &bytes, error);
   if (status != LK_OK) return status;
   if (declared->dtype != LK_DTYPE_NONE && input->desc.dtype != declared->dtype) {
-    return refuse_input(declared, input, "the type must be the declared one", error);
+    return refuse_input(value, input, "the type must be the declared one", error);
   }
   if (declared->rank >= 0 && input->desc.rank != (uint32_t)declared->rank) {
-    return refuse_input(declared, input, "the rank must be the declared one", error);
+    return refuse_input(value, input, "the rank must be the declared one", error);
   }
   for (int32_t i = 0; i < declared->rank; i++) {
     if (declared->dims[i] >= 0 && input->desc.dims[i] != declared->dims[i]) {
-      return refuse_input(declared, input, "fixed dimensions must be the declared ones", error);
+      return refuse_input(value, input, "fixed dimensions must be the declared ones", error);
     }
   }
   if (input->desc.layout != LK_LAYOUT_PLAIN) {
-    return refuse_input(declared, input, "the layout must be plain", error);
+    return refuse_input(value, input, "the layout must be plain", error);
   }
   if (bytes > 0 && input->data == NULL) {
-    return refuse_input(declared, input, "a tensor with elements needs data", error);
+    return refuse_input(value, input, "a tensor with elements needs data", error);
   }
   if (bytes > 0 && !is_aligned(input->data, input->desc.dtype)) {
-    return refuse_input(declared, input, "data must be aligned to the element size", error);
+    return refuse_input(value, input, "data must be aligned to the element size", error);
   }
   return LK_OK;
 }

@@ -16,12 +16,13 @@ static void from_constant(lk_shape_classes *classes, const lk_value *value, size
 }
 
 static void from_input(lk_shape_classes *classes, const lk_value *value, size_t number) {
+  const lk_declaration *declared = value->declared;
   lk_shape *shape = &classes->shapes[number];
-  classes->dtypes[number] = value->dtype;
-  if (value->rank < 0 || value->rank > LK_MAX_RANK) return;
-  shape->rank = value->rank;
-  for (int32_t i = 0; i < value->rank; i++) {
-    shape->dims[i] = lk_dim_constant(classes->terms, value->dims[i]);
+  if (declared == NULL) return;
+  classes->dtypes[number] = declared->dtype;
+  shape->rank = declared->rank;
+  for (int32_t i = 0; i < declared->rank; i++) {
+    shape->dims[i] = lk_dim_constant(classes->terms, declared->dims[i]);
   }
 }
 

@@ -7,13 +7,6 @@
 #include "plugin/base/status.h"
 #include "plugin/base/tensor.h"
 
-/* The declared type of a constant is its own. */
-static void declare(lk_value *value, const lk_tensor_desc *desc) {
-  value->dtype = desc->dtype;
-  value->rank = (int32_t)desc->rank;
-  for (size_t i = 0; i < LK_MAX_RANK; i++) value->dims[i] = i < desc->rank ? desc->dims[i] : -1;
-}
-
 lk_status lk_onnx_constant_from_tensor(const lk_onnx_source *source, lk_graph *graph, int32_t value,
                                        const Onnx__TensorProto *proto, lk_error *error) {
   lk_onnx_tensor tensor;
@@ -35,7 +28,6 @@ lk_status lk_onnx_constant_from_tensor(const lk_onnx_source *source, lk_graph *g
     }
     lk_value_set_constant(graph, value, &tensor.desc, data);
   }
-  declare(target, &tensor.desc);
   return LK_OK;
 }
 
@@ -49,7 +41,6 @@ static lk_status from_elements(lk_graph *graph, int32_t value, uint32_t dtype, u
   if (data == NULL) return lk_fail_memory(error, graph->values[value].name, bytes);
   if (bytes > 0) memcpy(data, elements, bytes);
   lk_value_set_constant(graph, value, &desc, data);
-  declare(&graph->values[value], &desc);
   return LK_OK;
 }
 

@@ -100,7 +100,7 @@ static lk_status check_operator(const builder *b, const Onnx__NodeProto *node) {
 
 /* ---- values ------------------------------------------------------------------------------------ */
 
-/* Writes down what a model says about a value. Constants know better. */
+/* Writes down what a model says about an input or output. Constants know better. */
 static lk_status declare(const builder *b, int32_t index, const Onnx__ValueInfoProto *info) {
   lk_value *value = &b->graph->values[index];
   if (value->constant_kind != LK_CONSTANT_NONE || info->type == NULL ||
@@ -108,23 +108,26 @@ static lk_status declare(const builder *b, int32_t index, const Onnx__ValueInfoP
     return LK_OK;
   }
   const Onnx__TypeProto__Tensor *type = info->type->tensor_type;
+  lk_declaration *declared = lk_graph_alloc(b->graph, sizeof *declared);
+  if (declared == NULL) return lk_fail_memory(b->error, "a declaration", sizeof *declared);
+  *declared = (lk_declaration){.rank = -1};
+  value->declared = declared;
   if (type->elem_type > 0 && lk_dtype_size((uint32_t)type->elem_type) > 0) {
-    value->dtype = (uint32_t)type->elem_type;
+    declared->dtype = (uint32_t)type->elem_type;
   }
   if (type->shape == NULL || type->shape->n_dim > LK_MAX_RANK) return LK_OK;
-  value->rank = (int32_t)type->shape->n_dim;
+  declared->rank = (int32_t)type->shape->n_dim;
   for (size_t i = 0; i < type->shape->n_dim; i++) {
     const Onnx__TensorShapeProto__Dimension *dim = type->shape->dim[i];
-    value->dims[i] = -1;
-    value->symbols[i] = NULL;
+    declared->dims[i] = -1;
     if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE) {
       /* Some exporters write -1 for a dimension that is not known. */
-      if (dim->dim_value >= 0) value->dims[i] = dim->dim_value;
+      if (dim->dim_value >= 0) declared->dims[i] = dim->dim_value;
     } else if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM &&
                given(dim->dim_param) && strcmp(dim->dim_param, "?") != 0) {
       /* "?" is what some write for "no name": two of them are not the same dimension. */
-      value->symbols[i] = lk_graph_strndup(b->graph, dim->dim_param, strlen(dim->dim_param));
-      if (value->symbols[i] == NULL) return lk_fail_memory(b->error, "a dimension's name", 0);
+      declared->symbols[i] = lk_graph_strndup(b->graph, dim->dim_param, strlen(dim->dim_param));
+      if (declared->symbols[i] == NULL) return lk_fail_memory(b->error, "a dimension's name", 0);
     }
   }
   return LK_OK;
@@ -212,20 +215,6 @@ static lk_status add_outputs(builder *b, const Onnx__GraphProto *graph) {
     lk_status status = LK_OK;
     if (!b->graph->values[value].is_input) status = declare(b, value, info);
     if (status == LK_OK) status = lk_graph_add_output(b->graph, value, b->error);
-    if (status != LK_OK) return status;
-  }
-  return LK_OK;
-}
-
-static lk_status add_value_info(builder *b, const Onnx__GraphProto *graph) {
-  for (size_t i = 0; i < graph->n_value_info; i++) {
-    const Onnx__ValueInfoProto *info = graph->value_info[i];
-    int32_t value = given(info->name) ? lk_onnx_names_find(&b->names, info->name) : LK_NO_VALUE;
-    if (value == LK_NO_VALUE || b->graph->values[value].is_input ||
-        b->graph->values[value].is_output) {
-      continue;
-    }
-    lk_status status = declare(b, value, info);
     if (status != LK_OK) return status;
   }
   return LK_OK;
@@ -342,7 +331,6 @@ lk_status lk_onnx_graph_build(const lk_allocator *allocator, const lk_onnx_sourc
   LK_TRY(add_node_outputs(&b, graph));
   for (size_t i = 0; i < graph->n_node; i++) LK_TRY(add_node(&b, graph->node[i]));
   LK_TRY(add_outputs(&b, graph));
-  LK_TRY(add_value_info(&b, graph));
   LK_TRY(add_metadata(&b));
   b.graph->n_nodes_in_file = graph->n_node;
   *out_graph = b.graph;

@@ -8,6 +8,7 @@
 #define GROWN(type) (3 * (uint32_t)sizeof(type))
 /* A named value, and its place in the index of names, which is at most a quarter full. */
 #define VALUE_BYTES (GROWN(lk_value) + 16)
+#define DECLARATION_BYTES ((uint32_t)sizeof(lk_declaration))
 
 /* A node, and its three lists, which begin at multiples of 16 bytes. */
 #define NODE_BYTES (GROWN(lk_node) + 3 * 16)
@@ -41,15 +42,16 @@ const lk_onnx_schema lk_onnx_schemas[LK_ONNX_MESSAGE_COUNT] = {
                           2,
                           {{1, LK_ONNX_TEXT, 0, 0, 0, "name"},
                            {10, LK_ONNX_TEXT, 0, 0, 0, "domain"}}},
-    [LK_ONNX_GRAPH] = {"graph",
-                       sizeof(Onnx__GraphProto),
-                       6,
-                       {{1, LK_ONNX_NESTED, LK_ONNX_NODE, 0, NODE_BYTES, "node"},
-                        {5, LK_ONNX_NESTED, LK_ONNX_TENSOR, 0, VALUE_BYTES, "initializer"},
-                        {11, LK_ONNX_NESTED, LK_ONNX_VALUE_INFO, 0, VALUE_BYTES, "input"},
-                        {12, LK_ONNX_NESTED, LK_ONNX_VALUE_INFO, 0, GROWN(int32_t), "output"},
-                        {13, LK_ONNX_NESTED, LK_ONNX_VALUE_INFO, 0, 0, "value_info"},
-                        {15, LK_ONNX_NESTED, LK_ONNX_SPARSE_TENSOR, 0, 0, "sparse_initializer"}}},
+    [LK_ONNX_GRAPH] =
+        {"graph",
+         sizeof(Onnx__GraphProto),
+         6,
+         {{1, LK_ONNX_NESTED, LK_ONNX_NODE, 0, NODE_BYTES, "node"},
+          {5, LK_ONNX_NESTED, LK_ONNX_TENSOR, 0, VALUE_BYTES, "initializer"},
+          {11, LK_ONNX_NESTED, LK_ONNX_VALUE_INFO, 0, VALUE_BYTES + DECLARATION_BYTES, "input"},
+          {12, LK_ONNX_NESTED, LK_ONNX_VALUE_INFO, 0, GROWN(int32_t) + DECLARATION_BYTES, "output"},
+          {13, LK_ONNX_CHECKED, LK_ONNX_VALUE_INFO, 0, 0, "value_info"},
+          {15, LK_ONNX_NESTED, LK_ONNX_SPARSE_TENSOR, 0, 0, "sparse_initializer"}}},
     [LK_ONNX_NODE] = {"node",
                       sizeof(Onnx__NodeProto),
                       6,

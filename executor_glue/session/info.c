@@ -22,11 +22,20 @@ static lk_status fill_value(const lk_session *session, const int32_t *values, si
                    what, index, count);
   }
   const lk_value *value = &session->graph->values[values[index]];
-  lk_value_info info = {
-      .struct_size = sizeof info, .name = value->name, .dtype = value->dtype, .rank = value->rank};
+  const lk_declaration *declared = value->declared;
+  lk_value_info info = {.struct_size = sizeof info, .name = value->name, .rank = -1};
+  if (value->constant_kind != LK_CONSTANT_NONE) {
+    const lk_tensor_desc *desc = &value->constant.desc;
+    info.dtype = desc->dtype;
+    info.rank = (int32_t)desc->rank;
+    memcpy(info.dims, desc->dims, sizeof info.dims);
+  } else if (declared != NULL) {
+    info.dtype = declared->dtype;
+    info.rank = declared->rank;
+    memcpy(info.dims, declared->dims, sizeof info.dims);
+  }
   for (int32_t i = 0; i < LK_MAX_RANK; i++) {
-    info.dims[i] = i < value->rank ? value->dims[i] : 0;
-    info.symbols[i] = i < value->rank && value->symbols[i] != NULL ? value->symbols[i] : "";
+    info.symbols[i] = declared != NULL && declared->symbols[i] != NULL ? declared->symbols[i] : "";
   }
   return lk_struct_write(out, &info, sizeof info, "lk_value_info", error);
 }

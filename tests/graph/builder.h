@@ -58,12 +58,19 @@ public:
                 uint32_t dtype = LK_F32) {
     const int32_t v = value(name);
     if (status_ != LK_OK) return v;
-    lk_value *x = &graph_->values[v];
-    x->dtype = dtype;
-    x->rank = static_cast<int32_t>(dims.size());
-    for (size_t i = 0; i < dims.size(); i++) x->dims[i] = dims[i];
-    status_ = lk_graph_add_input(graph_, v, LK_ERR);
+    declare(v, dims, dtype);
+    if (status_ == LK_OK) status_ = lk_graph_add_input(graph_, v, LK_ERR);
     return v;
+  }
+  void declare(int32_t v, const std::vector<int64_t> &dims, uint32_t dtype = LK_F32) {
+    auto *declared = static_cast<lk_declaration *>(lk_graph_alloc(graph_, sizeof(lk_declaration)));
+    if (declared == nullptr) {
+      status_ = LK_OUT_OF_MEMORY;
+      return;
+    }
+    *declared = {dtype, static_cast<int32_t>(dims.size()), {}, {}};
+    for (size_t i = 0; i < dims.size(); i++) declared->dims[i] = dims[i];
+    graph_->values[v].declared = declared;
   }
   template <typename T>
   int32_t constant(const std::vector<int64_t> &dims, const std::vector<T> &data, uint32_t dtype) {

@@ -161,6 +161,71 @@ TEST(Graph, ConstantNumbersOfEveryType) {
   EXPECT_EQ(read(g.constant<uint16_t>({2}, {0, 0xc020}, LK_BF16)), -2.5);
 }
 
+TEST(Graph, CompactLeavesBehindWhatNoRunNeeds) {
+  lk::FailingAllocator allocator;
+  GraphBuilder g(allocator.get());
+  const int32_t x = g.input("x", {2, -1});
+  for (int i = 0; i < 1000; i++) g.value("unused" + std::to_string(i));
+  const int32_t weights = g.floats({2}, {1, 2});
+  const int32_t a = g.node("Add", {x, weights}), b = g.node("Relu", {a}, {Attr::Float("f", 1)});
+  g.output(b);
+  LK_ASSERT_OK(lk_node_append_post_op(g.get(), 1, {LK_POST_RELU, -1, 0, 0}, LK_ERR));
+  LK_ASSERT_OK(lk_node_note_fused(g.get(), 1, "relu", LK_ERR));
+  LK_ASSERT_OK(g.link());
+  const std::string name_a = g->values[a].name, name_b = g->values[b].name;
+  const void *data = g->values[weights].constant.data;
+  const size_t before = allocator.live_bytes();
+  LK_ASSERT_OK(lk_graph_compact(g.get(), LK_ERR));
+  EXPECT_LT(allocator.live_bytes(), before / 5);
+
+  ASSERT_EQ(g->n_values, 4u);
+  ASSERT_EQ(g->n_nodes, 2u);
+  const lk_node *add = &g->nodes[0], *relu = &g->nodes[1];
+  EXPECT_STREQ(add->op_type, "Add");
+  ASSERT_EQ(add->n_inputs, 2u);
+  const lk_value *in = &g->values[add->inputs[0]], *constant = &g->values[add->inputs[1]];
+  EXPECT_EQ(add->inputs[0], g->inputs[0]);
+  EXPECT_STREQ(in->name, "x");
+  EXPECT_TRUE(in->is_input);
+  ASSERT_NE(in->declared, nullptr);
+  EXPECT_EQ(in->declared->dims[0], 2);
+  EXPECT_EQ(constant->constant_kind, LK_CONSTANT_OWNED);
+  EXPECT_EQ(constant->constant.data, data) << "moved, not copied";
+  EXPECT_EQ(add->outputs[0], relu->inputs[0]);
+  EXPECT_EQ(g->values[add->outputs[0]].name, name_a);
+  EXPECT_EQ(g->values[add->outputs[0]].producer, 0);
+  EXPECT_EQ(relu->outputs[0], g->outputs[0]);
+  EXPECT_EQ(g->values[relu->outputs[0]].name, name_b);
+  EXPECT_TRUE(g->values[relu->outputs[0]].is_output);
+  EXPECT_STREQ(relu->fused, "relu");
+  EXPECT_EQ(relu->n_attrs, 0u);
+  EXPECT_EQ(relu->n_post_ops, 0u);
+}
+
+TEST(Graph, CompactThatFailsChangesNothing) {
+  lk::FailingAllocator allocator;
+  GraphBuilder g(allocator.get());
+  const int32_t x = g.input("x", {1});
+  g.value("unused");
+  g.output(g.node("Add", {x, g.filled({3}, 1.0f)}, {Attr::Ints("axes", {1})}));
+  LK_ASSERT_OK(g.link());
+  const size_t before = allocator.live_bytes();
+  size_t n = 1;
+  for (;; n++) {
+    allocator.fail_at(n);
+    const lk_status status = lk_graph_compact(g.get(), LK_ERR);
+    allocator.fail_never();
+    if (status == LK_OK) break;
+    ASSERT_EQ(status, LK_OUT_OF_MEMORY);
+    ASSERT_EQ(allocator.live_bytes(), before) << "allocation " << n;
+    ASSERT_EQ(g->n_values, 4u);
+    ASSERT_EQ(g->nodes[0].n_attrs, 1u);
+    ASSERT_EQ(g->values[g->nodes[0].inputs[1]].constant_kind, LK_CONSTANT_OWNED);
+  }
+  EXPECT_GT(n, 5u);
+  EXPECT_EQ(g->n_values, 3u);
+}
+
 TEST(Graph, EveryAllocationMayFail) {
   lk::fail_every_allocation([](lk::FailingAllocator &allocator) {
     GraphBuilder g(allocator.get());

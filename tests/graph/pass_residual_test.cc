@@ -135,9 +135,7 @@ TEST(PassResidual, DeclaredStaticShapesOfInputsCount) {
 TEST(PassResidual, AnnotationsOfInnerValuesDoNotCount) {
   GraphBuilder g;
   const int32_t x = g.input("x", {1, 8, 16, 16}), z = g.node("Mystery", {x});
-  g->values[z].dtype = LK_F32;
-  g->values[z].rank = 4;
-  for (size_t i = 0; i < 4; i++) g->values[z].dims[i] = g->values[x].dims[i];
+  g.declare(z, {1, 8, 16, 16});
   g.output(g.node("Add", {conv(g, x, 8, 8, 1, 1, 0), z}));
   EXPECT_EQ(changes_of(g, "residual"), 0u);
 }

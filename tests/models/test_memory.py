@@ -162,8 +162,12 @@ def test_further_sessions_share_the_weights(tmp_path):
         assert last["packed"] == first["packed"], path.name
         assert last["value_builds"] == first["value_builds"], path.name
         # Activations and plans by name are each session's own, and counted; the rest is its graph.
-        own = last["plans_and_activations"] - first["plans_and_activations"]
-        assert last["rss"] - first["rss"] - own < 3 * 0.1 * first["weights"], (path.name, found)
+        # Beside that, the second reads again, to compare, pages of the first one's file.
+        rest = [after["rss"] - before["rss"]
+                - (after["plans_and_activations"] - before["plans_and_activations"])
+                for before, after in zip(found, found[1:])]
+        assert rest[0] < 0.08 * first["weights"], (path.name, found)
+        assert sum(rest[1:]) < 2 * 0.05 * first["weights"], (path.name, found)
 
 
 def test_a_load_needs_little_more_than_the_file(tmp_path):

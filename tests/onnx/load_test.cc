@@ -23,14 +23,14 @@ TEST(OnnxLoad, SmallModelIsReadWhole) {
 
   const lk_value &x = m.value("x");
   EXPECT_TRUE(x.is_input);
-  EXPECT_EQ(x.dtype, LK_F32);
-  ASSERT_EQ(x.rank, 2);
-  EXPECT_EQ(x.dims[0], -1);
-  EXPECT_STREQ(x.symbols[0], "N");
-  EXPECT_EQ(x.dims[1], 4);
-  EXPECT_EQ(x.symbols[1], nullptr);
-  EXPECT_EQ(m.value("h").rank, 2) << "from value_info";
-  EXPECT_EQ(m.value("a").rank, -1);
+  ASSERT_NE(x.declared, nullptr);
+  EXPECT_EQ(x.declared->dtype, LK_F32);
+  ASSERT_EQ(x.declared->rank, 2);
+  EXPECT_EQ(x.declared->dims[0], -1);
+  EXPECT_STREQ(x.declared->symbols[0], "N");
+  EXPECT_EQ(x.declared->dims[1], 4);
+  EXPECT_EQ(x.declared->symbols[1], nullptr);
+  EXPECT_EQ(m.value("h").declared, nullptr) << "nobody believes value_info";
 
   EXPECT_EQ(m.constant<float>("w"), std::vector<float>(16, 0.5f));
   EXPECT_EQ(m.value("w").constant_kind, LK_CONSTANT_MAPPED);
@@ -40,7 +40,7 @@ TEST(OnnxLoad, SmallModelIsReadWhole) {
   EXPECT_EQ(m.value("shape").constant_kind, LK_CONSTANT_OWNED);
   EXPECT_EQ(m.constant<int32_t>("c"), (std::vector<int32_t>{7, -8, 9}));
   EXPECT_EQ(m.constant<float>("f"), std::vector<float>{2.5f});
-  EXPECT_EQ(m.value("f").rank, 0);
+  EXPECT_EQ(m.value("f").constant.desc.rank, 0u);
 
   const lk_node *clip = m.node("Clip");
   ASSERT_EQ(clip->n_inputs, 3u);
@@ -107,9 +107,9 @@ TEST(OnnxLoad, ConstantNodesOfEveryKind) {
   EXPECT_EQ(m.graph->n_nodes, 0u);
   EXPECT_EQ(m.graph->n_nodes_in_file, 4u);
   EXPECT_EQ(m.constant<int64_t>("i"), std::vector<int64_t>{-7});
-  EXPECT_EQ(m.value("i").rank, 0);
+  EXPECT_EQ(m.value("i").constant.desc.rank, 0u);
   EXPECT_EQ(m.constant<int64_t>("is"), (std::vector<int64_t>{5, 6}));
-  EXPECT_EQ(m.value("is").rank, 1);
+  EXPECT_EQ(m.value("is").constant.desc.rank, 1u);
   EXPECT_EQ(m.constant<float>("fs"), std::vector<float>{1.f});
   EXPECT_TRUE(m.constant<int64_t>("e").empty());
 }
@@ -123,8 +123,8 @@ TEST(OnnxLoad, InputsWithInitializersAreConstants) {
   ASSERT_EQ(m.graph->n_inputs, 1u);
   EXPECT_STREQ(m.graph->values[m.graph->inputs[0]].name, "x");
   EXPECT_FALSE(m.value("w").is_input);
-  EXPECT_EQ(m.value("w").dims[0], 1) << "its own shape, not the declared one";
-  EXPECT_EQ(m.value("w").symbols[0], nullptr);
+  EXPECT_EQ(m.value("w").constant.desc.dims[0], 1) << "its own shape, not the declared one";
+  EXPECT_EQ(m.value("w").declared, nullptr);
 }
 
 TEST(OnnxLoad, UnknownDimensions) {
@@ -132,12 +132,13 @@ TEST(OnnxLoad, UnknownDimensions) {
   g.in("x", LK_F32, {"-1", "?", "0", "H"}).out("y").node(node("Relu", {"x"}, {"y"}));
   Loaded m;
   LK_ASSERT_OK(m.memory(model(g).bytes));
-  const lk_value &x = m.value("x");
-  EXPECT_EQ(x.dims[0], -1);
-  EXPECT_EQ(x.dims[1], -1);
-  EXPECT_EQ(x.symbols[1], nullptr) << "? is no name";
-  EXPECT_EQ(x.dims[2], 0);
-  EXPECT_STREQ(x.symbols[3], "H");
+  const lk_declaration *x = m.value("x").declared;
+  ASSERT_NE(x, nullptr);
+  EXPECT_EQ(x->dims[0], -1);
+  EXPECT_EQ(x->dims[1], -1);
+  EXPECT_EQ(x->symbols[1], nullptr) << "? is no name";
+  EXPECT_EQ(x->dims[2], 0);
+  EXPECT_STREQ(x->symbols[3], "H");
 }
 
 TEST(OnnxLoad, OpsetsPerDomain) {

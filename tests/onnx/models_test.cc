@@ -71,7 +71,9 @@ TEST_P(OnnxOcrModel, Loads) {
     const lk_value &in = g->values[g->inputs[0]];
     EXPECT_STREQ(in.name, e.input);
     EXPECT_STREQ(g->values[g->outputs[0]].name, e.output);
-    EXPECT_EQ(std::vector<int64_t>(in.dims, in.dims + in.rank), e.input_dims);
+    ASSERT_NE(in.declared, nullptr);
+    EXPECT_EQ(std::vector<int64_t>(in.declared->dims, in.declared->dims + in.declared->rank),
+              e.input_dims);
     for (size_t i = 0; i < g->n_nodes; i++) EXPECT_EQ(g->nodes[i].opset, e.opset);
     EXPECT_EQ(g->n_metadata, e.metadata);
     if (e.metadata > 0) {
