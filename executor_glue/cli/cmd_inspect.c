@@ -214,28 +214,41 @@ static json_t *metadata_json(const cli_model *model) {
   return object;
 }
 
-static json_t *passes_json(const cli_model *model) {
+static lk_status read_passes(const cli_model *model, lk_session_pass **out, uint32_t *out_count,
+                             lk_error *error) {
+  uint32_t count = model->sessions->pass_count(model->session);
+  *out = lk_calloc(lk_allocator_default(), count, sizeof **out);
+  *out_count = count;
+  if (*out == NULL) return lk_fail_memory(error, "passes", count * sizeof **out);
+  for (uint32_t i = 0; i < count; i++) {
+    (*out)[i].struct_size = sizeof **out;
+    lk_status status = model->sessions->pass_info(model->session, i, &(*out)[i], error);
+    if (status != LK_OK) return status;
+  }
+  return LK_OK;
+}
+
+static json_t *passes_json(const lk_session_pass *passes, uint32_t count) {
   json_t *list = json_array();
-  lk_session_pass pass;
-  for (uint32_t i = 0; model->sessions->pass_info(model->session, i, &pass) != 0; i++) {
+  for (uint32_t i = 0; i < count; i++) {
+    const lk_session_pass *pass = &passes[i];
     (void)json_array_append_new(
-        list, json_pack("{s:s, s:b, s:o, s:s}", "name", pass.name, "enabled", pass.enabled != 0,
-                        "changes", report_json_u64(pass.changes), "summary", pass.summary));
+        list, json_pack("{s:s, s:b, s:o, s:s}", "name", pass->name, "enabled", pass->enabled != 0,
+                        "changes", report_json_u64(pass->changes), "summary", pass->summary));
   }
   return list;
 }
 
-static lk_status print_passes(const cli_model *model, lk_error *error) {
+static lk_status print_passes(const lk_session_pass *passes, uint32_t count, lk_error *error) {
   report_table *table = report_table_create("pass|>rewrites|summary");
-  lk_session_pass pass;
-  for (uint32_t i = 0; model->sessions->pass_info(model->session, i, &pass) != 0; i++) {
-    report_cell(table, "%s", pass.name);
-    if (pass.enabled) {
-      report_cell(table, "%" PRIu64, pass.changes);
+  for (uint32_t i = 0; i < count; i++) {
+    report_cell(table, "%s", passes[i].name);
+    if (passes[i].enabled) {
+      report_cell(table, "%" PRIu64, passes[i].changes);
     } else {
       report_cell(table, "off");
     }
-    report_cell(table, "%s", pass.summary);
+    report_cell(table, "%s", passes[i].summary);
   }
   (void)printf("passes:\n");
   return report_table_print(table, 2, error);
@@ -247,23 +260,25 @@ static lk_status report_as_json(const inspect_args *args, const cli_model *model
   lk_status status = LK_OK;
   lk_session_stats stats;
   lk_session_node *nodes = NULL;
-  uint32_t n_nodes = 0;
+  lk_session_pass *passes = NULL;
+  uint32_t n_nodes = 0, n_passes = 0;
   json_t *root = NULL;
   json_t *inputs = NULL;
   json_t *outputs = NULL;
 
   LK_TRY(cli_session_stats(model, &stats, error));
   LK_TRY(read_nodes(model, &nodes, &n_nodes, error));
+  LK_TRY(read_passes(model, &passes, &n_passes, error));
   LK_TRY(values_json(model, false, &inputs, error));
   LK_TRY(values_json(model, true, &outputs, error));
   json_t *each = args->nodes ? nodes_json(nodes, n_nodes) : NULL;
-  root = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:o}", "model",
-                   report_json_text(args->path), "inputs", inputs, "outputs", outputs, "metadata",
-                   metadata_json(model), "nodes_in_file", report_json_u64(stats.nodes_in_file),
-                   "nodes_to_run", report_json_u64(stats.nodes), "constants",
-                   report_json_u64(stats.constants), "constant_bytes",
-                   report_json_u64(stats.weights_bytes), "load_ms", (double)stats.load_ns / 1e6,
-                   "passes", passes_json(model), "operators", operators_json(nodes, n_nodes));
+  root = json_pack(
+      "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:o}", "model",
+      report_json_text(args->path), "inputs", inputs, "outputs", outputs, "metadata",
+      metadata_json(model), "nodes_in_file", report_json_u64(stats.nodes_in_file), "nodes_to_run",
+      report_json_u64(stats.nodes), "constants", report_json_u64(stats.constants), "constant_bytes",
+      report_json_u64(stats.weights_bytes), "load_ms", (double)stats.load_ns / 1e6, "passes",
+      passes_json(passes, n_passes), "operators", operators_json(nodes, n_nodes));
   inputs = NULL;
   outputs = NULL;
   if (each != NULL) (void)json_object_set_new(root, "nodes", each);
@@ -272,6 +287,7 @@ static lk_status report_as_json(const inspect_args *args, const cli_model *model
 cleanup:
   json_decref(inputs);
   json_decref(outputs);
+  lk_free(lk_allocator_default(), passes);
   lk_free(lk_allocator_default(), nodes);
   return status;
 }
@@ -280,11 +296,13 @@ static lk_status report_as_text(const inspect_args *args, const cli_model *model
   lk_status status = LK_OK;
   lk_session_stats stats;
   lk_session_node *nodes = NULL;
-  uint32_t n_nodes = 0;
+  lk_session_pass *passes = NULL;
+  uint32_t n_nodes = 0, n_passes = 0;
   char bytes[REPORT_TEXT_CAPACITY];
 
   LK_TRY(cli_session_stats(model, &stats, error));
   LK_TRY(read_nodes(model, &nodes, &n_nodes, error));
+  LK_TRY(read_passes(model, &passes, &n_passes, error));
   (void)printf("%s: %" PRIu64 " nodes in the file, %" PRIu64 " to run; %" PRIu64
                " constants, %s; opened in %.1f ms\n",
                args->path, stats.nodes_in_file, stats.nodes, stats.constants,
@@ -292,11 +310,12 @@ static lk_status report_as_text(const inspect_args *args, const cli_model *model
   LK_TRY(print_values(model, false, error));
   LK_TRY(print_values(model, true, error));
   print_metadata(model);
-  LK_TRY(print_passes(model, error));
+  LK_TRY(print_passes(passes, n_passes, error));
   (void)printf("%s:\n", args->nodes ? "nodes" : "operators");
   LK_TRY(print_nodes(nodes, n_nodes, args->nodes, error));
 
 cleanup:
+  lk_free(lk_allocator_default(), passes);
   lk_free(lk_allocator_default(), nodes);
   return status;
 }

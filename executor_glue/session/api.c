@@ -19,6 +19,7 @@ const lk_session_api *lk_get_session_api(uint32_t version) {
       .stats = lk_session_get_stats,
       .node_count = lk_session_node_count,
       .node_info = lk_session_node_info,
+      .pass_count = lk_session_pass_count,
       .pass_info = lk_session_pass_info,
       .executor = lk_session_executor,
   };

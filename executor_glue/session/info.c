@@ -101,13 +101,23 @@ lk_status lk_session_node_info(const lk_session *session, uint32_t index, lk_ses
   return lk_struct_write(out, &info, sizeof info, "lk_session_node", error);
 }
 
-int lk_session_pass_info(const lk_session *session, uint32_t index, lk_session_pass *out) {
-  if (index >= lk_n_passes || out == NULL) return 0;
-  *out = (lk_session_pass){.name = lk_passes[index].name,
-                           .summary = lk_passes[index].summary,
-                           .changes = session->pass_changes[index],
-                           .enabled = session->pass_enabled[index]};
-  return 1;
+uint32_t lk_session_pass_count(const lk_session *session) {
+  (void)session; /* every session has the same */
+  return (uint32_t)lk_n_passes;
+}
+
+lk_status lk_session_pass_info(const lk_session *session, uint32_t index, lk_session_pass *out,
+                               lk_error *error) {
+  if (index >= lk_n_passes) {
+    return lk_fail(error, LK_OUT_OF_RANGE, "failed to describe pass %" PRIu32 ": there are %zu",
+                   index, lk_n_passes);
+  }
+  const lk_session_pass info = {.struct_size = sizeof info,
+                                .name = lk_passes[index].name,
+                                .summary = lk_passes[index].summary,
+                                .changes = session->pass_changes[index],
+                                .enabled = session->pass_enabled[index]};
+  return lk_struct_write(out, &info, sizeof info, "lk_session_pass", error);
 }
 
 lk_executor *lk_session_executor(const lk_session *session) {

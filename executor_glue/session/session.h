@@ -71,7 +71,9 @@ lk_status lk_session_get_stats(lk_session *session, lk_session_stats *out, lk_er
 uint32_t lk_session_node_count(const lk_session *session);
 lk_status lk_session_node_info(const lk_session *session, uint32_t index, lk_session_node *out,
                                lk_error *error);
-int lk_session_pass_info(const lk_session *session, uint32_t index, lk_session_pass *out);
+uint32_t lk_session_pass_count(const lk_session *session);
+lk_status lk_session_pass_info(const lk_session *session, uint32_t index, lk_session_pass *out,
+                               lk_error *error);
 lk_executor *lk_session_executor(const lk_session *session);
 
 #endif

@@ -148,6 +148,15 @@ protected:
     LK_EXPECT_OK(api()->cache_stats(context, nullptr, &s, LK_ERR));
     return s;
   }
+  std::vector<lk_session_pass> passes() {
+    std::vector<lk_session_pass> all(level2()->pass_count(session));
+    EXPECT_FALSE(all.empty());
+    for (uint32_t i = 0; i < all.size(); i++) {
+      all[i].struct_size = sizeof all[i];
+      LK_EXPECT_OK(level2()->pass_info(session, i, &all[i], LK_ERR));
+    }
+    return all;
+  }
   lk_session_stats session_stats() {
     lk_session_stats s = {};
     s.struct_size = sizeof s;
@@ -211,15 +220,31 @@ TEST_F(Session, Describes) {
     EXPECT_THAT(node.fused, HasSubstr("relu"));
   }
   EXPECT_TRUE(found);
-  lk_session_pass pass;
   uint64_t changes = 0;
-  uint32_t n_passes = 0;
-  for (; level2()->pass_info(session, n_passes, &pass); n_passes++) {
+  for (const lk_session_pass &pass : passes()) {
     EXPECT_EQ(pass.enabled, 1);
+    EXPECT_STRNE(pass.summary, "");
     changes += pass.changes;
   }
-  EXPECT_GT(n_passes, 0u);
   EXPECT_GT(changes, 0u);
+}
+
+TEST_F(Session, PassInfoNeedsAnIndexAndASize) {
+  open();
+  lk_session_pass pass = {};
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, level2()->pass_info(session, 0, &pass, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("struct_size"));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, level2()->pass_info(session, 0, nullptr, LK_ERR));
+  pass.struct_size = sizeof pass;
+  const uint32_t count = level2()->pass_count(session);
+  LK_EXPECT_STATUS(LK_OUT_OF_RANGE, level2()->pass_info(session, count, &pass, LK_ERR));
+  EXPECT_EQ(pass.name, nullptr);
+  // As a caller with an older, shorter struct sees it.
+  pass.struct_size = offsetof(lk_session_pass, changes);
+  pass.changes = 77;
+  LK_EXPECT_OK(level2()->pass_info(session, 0, &pass, LK_ERR));
+  EXPECT_STREQ(pass.name, passes()[0].name);
+  EXPECT_EQ(pass.changes, 77u);
 }
 
 TEST_F(Session, RunsManyShapes) {
@@ -245,9 +270,8 @@ TEST_F(Session, ZeroSizeBatchAndTheNextOne) {
 TEST_F(Session, PassesCanBeSwitchedOff) {
   open_context();
   std::vector<const char *> names;
-  lk_session_pass pass;
   open();
-  for (uint32_t i = 0; level2()->pass_info(session, i, &pass); i++) names.push_back(pass.name);
+  for (const lk_session_pass &pass : passes()) names.push_back(pass.name);
   level2()->close(session);
   session = nullptr;
   lk_session_options options = LK_SESSION_OPTIONS_INIT;
@@ -255,7 +279,7 @@ TEST_F(Session, PassesCanBeSwitchedOff) {
   options.n_disabled_passes = uint32_t(names.size());
   LK_ASSERT_OK(
       level2()->open_memory(context, bytes.data(), bytes.size(), &options, &session, LK_ERR));
-  for (uint32_t i = 0; level2()->pass_info(session, i, &pass); i++) {
+  for (const lk_session_pass &pass : passes()) {
     EXPECT_EQ(pass.enabled, 0);
     EXPECT_EQ(pass.changes, 0u);
   }

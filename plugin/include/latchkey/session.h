@@ -71,10 +71,13 @@ typedef struct lk_session_node {
   uint32_t reserved;
 } lk_session_node;
 
+/* A pass over the graph. Borrowed. */
 typedef struct lk_session_pass {
+  size_t struct_size;
   const char *name, *summary;
   uint64_t changes; /* rewrites done in this session */
   int32_t enabled;
+  uint32_t reserved;
 } lk_session_pass;
 
 typedef struct lk_session_api {
@@ -116,8 +119,10 @@ typedef struct lk_session_api {
   uint32_t (*node_count)(const lk_session *session);
   lk_status (*node_info)(const lk_session *session, uint32_t index, lk_session_node *out,
                          lk_error *error);
-  /* Passes in the order in which they run: returns 0 past the end. */
-  int (*pass_info)(const lk_session *session, uint32_t index, lk_session_pass *out);
+  /* Passes in the order in which they run. */
+  uint32_t (*pass_count)(const lk_session *session);
+  lk_status (*pass_info)(const lk_session *session, uint32_t index, lk_session_pass *out,
+                         lk_error *error);
   /* The executor behind the session: for capacities and statistics. Borrowed. */
   lk_executor *(*executor)(const lk_session *session);
 } lk_session_api;
