@@ -147,7 +147,30 @@ static lk_status print_nodes(lk_session_node *nodes, uint32_t count, bool each, 
   return report_table_print(table, 2, error);
 }
 
-/* ---- values, metadata, passes ------------------------------------------------------------------ */
+/* ---- the file, values, metadata, passes ------------------------------------------------------------------ */
+
+static json_t *opsets_json(const lk_model_info *info) {
+  json_t *list = json_array();
+  for (uint32_t i = 0; i < info->n_opsets; i++) {
+    (void)json_array_append_new(list,
+                                json_pack("{s:o, s:I}", "domain",
+                                          report_json_text(domain_text(info->opsets[i].domain)),
+                                          "version", (json_int_t)info->opsets[i].version));
+  }
+  return list;
+}
+
+static void print_model_info(const lk_model_info *info) {
+  (void)printf("opsets: ");
+  for (uint32_t i = 0; i < info->n_opsets; i++) {
+    (void)printf("%s%s %" PRId64, i > 0 ? ", " : "", domain_text(info->opsets[i].domain),
+                 info->opsets[i].version);
+  }
+  (void)printf("%s; IR version %" PRId64, info->n_opsets == 0 ? "none" : "", info->ir_version);
+  if (info->producer_name[0] != '\0') (void)printf("; made by %s", info->producer_name);
+  if (info->producer_version[0] != '\0') (void)printf(" %s", info->producer_version);
+  (void)printf("\n");
+}
 
 static lk_status values_json(const cli_model *model, bool output, json_t **out, lk_error *error) {
   uint32_t count = output ? model->n_outputs : model->sessions->input_count(model->session);
@@ -259,6 +282,7 @@ static lk_status print_passes(const lk_session_pass *passes, uint32_t count, lk_
 static lk_status report_as_json(const inspect_args *args, const cli_model *model, lk_error *error) {
   lk_status status = LK_OK;
   lk_session_stats stats;
+  lk_model_info info;
   lk_session_node *nodes = NULL;
   lk_session_pass *passes = NULL;
   uint32_t n_nodes = 0, n_passes = 0;
@@ -267,16 +291,20 @@ static lk_status report_as_json(const inspect_args *args, const cli_model *model
   json_t *outputs = NULL;
 
   LK_TRY(cli_session_stats(model, &stats, error));
+  LK_TRY(cli_model_info(model, &info, error));
   LK_TRY(read_nodes(model, &nodes, &n_nodes, error));
   LK_TRY(read_passes(model, &passes, &n_passes, error));
   LK_TRY(values_json(model, false, &inputs, error));
   LK_TRY(values_json(model, true, &outputs, error));
   json_t *each = args->nodes ? nodes_json(nodes, n_nodes) : NULL;
   root = json_pack(
-      "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:o}", "model",
-      report_json_text(args->path), "inputs", inputs, "outputs", outputs, "metadata",
-      metadata_json(model), "nodes_in_file", report_json_u64(stats.nodes_in_file), "nodes_to_run",
-      report_json_u64(stats.nodes), "constants", report_json_u64(stats.constants), "constant_bytes",
+      "{s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:o}", "model",
+      report_json_text(args->path), "opsets", opsets_json(&info), "ir_version",
+      (json_int_t)info.ir_version, "producer_name", report_json_text(info.producer_name),
+      "producer_version", report_json_text(info.producer_version), "inputs", inputs, "outputs",
+      outputs, "metadata", metadata_json(model), "nodes_in_file",
+      report_json_u64(stats.nodes_in_file), "nodes_to_run", report_json_u64(stats.nodes),
+      "constants", report_json_u64(stats.constants), "constant_bytes",
       report_json_u64(stats.weights_bytes), "load_ms", (double)stats.load_ns / 1e6, "passes",
       passes_json(passes, n_passes), "operators", operators_json(nodes, n_nodes));
   inputs = NULL;
@@ -295,18 +323,21 @@ cleanup:
 static lk_status report_as_text(const inspect_args *args, const cli_model *model, lk_error *error) {
   lk_status status = LK_OK;
   lk_session_stats stats;
+  lk_model_info info;
   lk_session_node *nodes = NULL;
   lk_session_pass *passes = NULL;
   uint32_t n_nodes = 0, n_passes = 0;
   char bytes[REPORT_TEXT_CAPACITY];
 
   LK_TRY(cli_session_stats(model, &stats, error));
+  LK_TRY(cli_model_info(model, &info, error));
   LK_TRY(read_nodes(model, &nodes, &n_nodes, error));
   LK_TRY(read_passes(model, &passes, &n_passes, error));
   (void)printf("%s: %" PRIu64 " nodes in the file, %" PRIu64 " to run; %" PRIu64
                " constants, %s; opened in %.1f ms\n",
                args->path, stats.nodes_in_file, stats.nodes, stats.constants,
                report_bytes(stats.weights_bytes, bytes), (double)stats.load_ns / 1e6);
+  print_model_info(&info);
   LK_TRY(print_values(model, false, error));
   LK_TRY(print_values(model, true, error));
   print_metadata(model);

@@ -87,6 +87,11 @@ lk_status cli_output_info(const cli_model *model, uint32_t index, lk_value_info 
   return model->sessions->output_info(model->session, index, out, error);
 }
 
+lk_status cli_model_info(const cli_model *model, lk_model_info *out, lk_error *error) {
+  *out = (lk_model_info){.struct_size = sizeof *out};
+  return model->sessions->model_info(model->session, out, error);
+}
+
 lk_status cli_stats(const cli_model *model, lk_stats *out, lk_error *error) {
   *out = (lk_stats){.struct_size = sizeof *out};
   return model->api->cache_stats(model->context, NULL, out, error);

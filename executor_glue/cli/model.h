@@ -34,6 +34,7 @@ lk_status cli_input_info(const cli_model *model, uint32_t index, lk_value_info *
                          lk_error *error) LK_MUST_USE;
 lk_status cli_output_info(const cli_model *model, uint32_t index, lk_value_info *out,
                           lk_error *error) LK_MUST_USE;
+lk_status cli_model_info(const cli_model *model, lk_model_info *out, lk_error *error) LK_MUST_USE;
 lk_status cli_stats(const cli_model *model, lk_stats *out, lk_error *error) LK_MUST_USE;
 lk_status cli_session_stats(const cli_model *model, lk_session_stats *out,
                             lk_error *error) LK_MUST_USE;

@@ -24,6 +24,8 @@ lk_status lk_graph_create(const lk_allocator *allocator, lk_graph **out_graph, l
   lk_graph *graph = lk_calloc(allocator, 1, sizeof *graph);
   if (graph == NULL) return lk_fail_memory(error, "a graph", sizeof *graph);
   graph->allocator = allocator;
+  graph->model = (lk_model_info){
+      .struct_size = sizeof graph->model, .producer_name = "", .producer_version = ""};
   graph->arena = lk_calloc(allocator, 1, sizeof *graph->arena);
   if (graph->arena == NULL) {
     lk_free(allocator, graph);

@@ -8,7 +8,7 @@
 #ifndef LK_GRAPH_GRAPH_H
 #define LK_GRAPH_GRAPH_H
 
-#include <latchkey/latchkey.h>
+#include <latchkey/session.h>
 #include <stdbool.h>
 
 #define LK_NO_VALUE (-1)
@@ -63,6 +63,7 @@ typedef struct lk_graph {
   lk_node *nodes;
   int32_t *inputs, *outputs; /* values, in the order of the model */
   lk_metadata *metadata;
+  lk_model_info model; /* of the file; in the arena */
   size_t n_values, n_nodes, n_inputs, n_outputs, n_metadata;
   size_t values_capacity, nodes_capacity, inputs_capacity, outputs_capacity, metadata_capacity;
   size_t n_nodes_in_file;

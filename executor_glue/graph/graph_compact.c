@@ -100,6 +100,23 @@ cleanup:
   return status;
 }
 
+static lk_status copy_model_info(const lk_model_info *from, lk_graph *to, lk_error *error) {
+  lk_status status = LK_OK;
+  const size_t bytes = from->n_opsets * sizeof(lk_opset);
+  lk_opset *opsets = lk_graph_alloc(to, bytes);
+  if (opsets == NULL) return lk_fail_memory(error, "the opsets of a model", bytes);
+  to->model = *from;
+  to->model.opsets = opsets;
+  LK_TRY(copy_text(to, from->producer_name, &to->model.producer_name, error));
+  LK_TRY(copy_text(to, from->producer_version, &to->model.producer_version, error));
+  for (uint32_t i = 0; i < from->n_opsets; i++) {
+    opsets[i].version = from->opsets[i].version;
+    LK_TRY(copy_text(to, from->opsets[i].domain, &opsets[i].domain, error));
+  }
+cleanup:
+  return status;
+}
+
 static lk_status copy_metadata(const lk_graph *from, lk_graph *to, lk_error *error) {
   lk_status status = LK_OK;
   for (size_t i = 0; i < from->n_metadata; i++) {
@@ -132,6 +149,7 @@ lk_status lk_graph_compact(lk_graph *graph, lk_error *error) {
   for (size_t i = 0; i < graph->n_nodes; i++) {
     LK_TRY(copy_node(&graph->nodes[i], made, numbers, error));
   }
+  LK_TRY(copy_model_info(&graph->model, made, error));
   LK_TRY(copy_metadata(graph, made, error));
   made->n_nodes_in_file = graph->n_nodes_in_file;
   move_constants(graph, made, numbers);

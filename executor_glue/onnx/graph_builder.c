@@ -248,7 +248,7 @@ static lk_status add_constant(builder *b, const Onnx__NodeProto *node) {
 
 static lk_status copy_text(const builder *b, const char *text, const char **out) {
   *out = text == NULL ? "" : lk_graph_strndup(b->graph, text, strlen(text));
-  return *out != NULL ? LK_OK : lk_fail_memory(b->error, "a node", strlen(text));
+  return *out != NULL ? LK_OK : lk_fail_memory(b->error, "a text of a model", strlen(text));
 }
 
 static lk_status add_node(builder *b, const Onnx__NodeProto *proto) {
@@ -289,6 +289,26 @@ cleanup:
 }
 
 /* ---- the whole --------------------------------------------------------------------------------- */
+
+static lk_status add_model_info(const builder *b) {
+  lk_status status = LK_OK;
+  const Onnx__ModelProto *model = b->model;
+  lk_model_info *info = &b->graph->model;
+  const size_t bytes = model->n_opset_import * sizeof(lk_opset);
+  lk_opset *opsets = lk_graph_alloc(b->graph, bytes);
+  if (opsets == NULL) return lk_fail_memory(b->error, "the opsets of a model", bytes);
+  info->opsets = opsets;
+  info->n_opsets = (uint32_t)model->n_opset_import; /* the scan has bounded it */
+  info->ir_version = model->ir_version;
+  LK_TRY(copy_text(b, model->producer_name, &info->producer_name));
+  LK_TRY(copy_text(b, model->producer_version, &info->producer_version));
+  for (size_t i = 0; i < model->n_opset_import; i++) {
+    opsets[i].version = model->opset_import[i]->version;
+    LK_TRY(copy_text(b, domain_of(model->opset_import[i]->domain), &opsets[i].domain));
+  }
+cleanup:
+  return status;
+}
 
 static lk_status add_metadata(builder *b) {
   lk_graph *graph = b->graph;
@@ -331,6 +351,7 @@ lk_status lk_onnx_graph_build(const lk_allocator *allocator, const lk_onnx_sourc
   LK_TRY(add_node_outputs(&b, graph));
   for (size_t i = 0; i < graph->n_node; i++) LK_TRY(add_node(&b, graph->node[i]));
   LK_TRY(add_outputs(&b, graph));
+  LK_TRY(add_model_info(&b));
   LK_TRY(add_metadata(&b));
   b.graph->n_nodes_in_file = graph->n_node;
   *out_graph = b.graph;

@@ -19,15 +19,17 @@
 #define DOMAINS 256
 
 const lk_onnx_schema lk_onnx_schemas[LK_ONNX_MESSAGE_COUNT] = {
-    [LK_ONNX_MODEL] = {"model",
-                       sizeof(Onnx__ModelProto),
-                       5,
-                       {{1, LK_ONNX_INT, 0, 0, 0, "ir_version"},
-                        {7, LK_ONNX_NESTED, LK_ONNX_GRAPH, 1, 0, "graph"},
-                        {8, LK_ONNX_NESTED, LK_ONNX_OPSET, DOMAINS, 0, "opset_import"},
-                        {14, LK_ONNX_NESTED, LK_ONNX_ENTRY, 0, GROWN(lk_metadata),
-                         "metadata_props"},
-                        {25, LK_ONNX_NESTED, LK_ONNX_FUNCTION, FUNCTIONS, 0, "functions"}}},
+    [LK_ONNX_MODEL] =
+        {"model",
+         sizeof(Onnx__ModelProto),
+         7,
+         {{1, LK_ONNX_INT, 0, 0, 0, "ir_version"},
+          {2, LK_ONNX_TEXT, 0, 0, 0, "producer_name"},
+          {3, LK_ONNX_TEXT, 0, 0, 0, "producer_version"},
+          {7, LK_ONNX_NESTED, LK_ONNX_GRAPH, 1, 0, "graph"},
+          {8, LK_ONNX_NESTED, LK_ONNX_OPSET, DOMAINS, sizeof(lk_opset), "opset_import"},
+          {14, LK_ONNX_NESTED, LK_ONNX_ENTRY, 0, GROWN(lk_metadata), "metadata_props"},
+          {25, LK_ONNX_NESTED, LK_ONNX_FUNCTION, FUNCTIONS, 0, "functions"}}},
     [LK_ONNX_OPSET] = {"opset_import",
                        sizeof(Onnx__OperatorSetIdProto),
                        2,

@@ -12,6 +12,7 @@ const lk_session_api *lk_get_session_api(uint32_t version) {
       .output_count = lk_session_output_count,
       .input_info = lk_session_input_info,
       .output_info = lk_session_output_info,
+      .model_info = lk_session_model_info,
       .metadata_key = lk_session_metadata_key,
       .metadata_value = lk_session_metadata_value,
       .run = lk_session_run,

@@ -1,4 +1,4 @@
-/* Questions to a session: inputs, outputs, metadata, statistics, nodes, passes. */
+/* Questions to a session: inputs, outputs, the file, metadata, statistics, nodes, passes. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -50,6 +50,11 @@ lk_status lk_session_output_info(const lk_session *session, uint32_t index, lk_v
                                  lk_error *error) {
   const lk_graph *graph = session->graph;
   return fill_value(session, graph->outputs, graph->n_outputs, "output", index, out, error);
+}
+
+lk_status lk_session_model_info(const lk_session *session, lk_model_info *out, lk_error *error) {
+  return lk_struct_write(out, &session->graph->model, sizeof session->graph->model, "lk_model_info",
+                         error);
 }
 
 const char *lk_session_metadata_key(const lk_session *session, uint32_t index) {

@@ -65,6 +65,7 @@ lk_status lk_session_input_info(const lk_session *session, uint32_t index, lk_va
                                 lk_error *error);
 lk_status lk_session_output_info(const lk_session *session, uint32_t index, lk_value_info *out,
                                  lk_error *error);
+lk_status lk_session_model_info(const lk_session *session, lk_model_info *out, lk_error *error);
 const char *lk_session_metadata_key(const lk_session *session, uint32_t index);
 const char *lk_session_metadata_value(const lk_session *session, const char *key);
 lk_status lk_session_get_stats(lk_session *session, lk_session_stats *out, lk_error *error);

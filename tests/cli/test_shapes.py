@@ -1,4 +1,4 @@
-"""latchkey bench, cache, inspect and ops: what they count and show."""
+"""latchkey bench, cache and ops: what they count and show."""
 
 import json
 import os
@@ -111,37 +111,6 @@ def test_cache_shows_every_key(classifier):
 def test_a_budget_of_nothing_keeps_nothing(classifier):
     report = latchkey("cache", classifier, "--shape", "x=2x4", "--cache-bytes", "0", "--json").json()
     assert report["keys"] == [] and report["bytes"] == 0
-
-
-def test_inspect(classifier):
-    report = latchkey("inspect", classifier, "--json").json()
-    assert report["inputs"] == [{"name": "x", "type": "f32", "shape": ["rows", 4]}]
-    assert [o["name"] for o in report["outputs"]] == ["y", "hidden/relu:0"]
-    assert report["metadata"] == {"author's note": "first line\nsecond line", "empty": ""}
-    assert report["nodes_in_file"] == 3
-    assert report["nodes_to_run"] == sum(o["count"] for o in report["operators"])
-    assert all(o["implementation"] == "" for o in report["operators"])
-    names = [p["name"] for p in report["passes"]]
-    assert names and len(set(names)) == len(names)
-    text = latchkey("inspect", classifier).ok().out
-    assert "author's note = first line... (22 bytes)" in text
-    assert "  x [rows, 4] f32" in text
-
-
-def test_inspect_with_a_shape_names_implementations(classifier):
-    report = latchkey("inspect", classifier, "--shape", "x=3x4", "--nodes", "--json").json()
-    matmul = [o for o in report["operators"] if o["operator"] == "MatMul"]
-    assert matmul and matmul[0]["runs_on"] == "oneDNN" and matmul[0]["implementation"] != ""
-    assert not any(o["implementation"].startswith("ref") for o in report["operators"])
-    assert len(report["nodes"]) == report["nodes_to_run"]
-
-
-def test_a_pass_can_be_switched_off(classifier):
-    passes = latchkey("inspect", classifier, "--json").json()["passes"]
-    busy = next(p for p in passes if p["changes"] > 0)
-    off = latchkey("inspect", classifier, "--disable-pass", busy["name"], "--json").json()["passes"]
-    assert [(p["enabled"], p["changes"]) for p in off if p["name"] == busy["name"]] == [(False, 0)]
-    latchkey("inspect", classifier, "--disable-pass", "no_such_pass").fails(1, "no_such_pass")
 
 
 def test_ops():

@@ -174,6 +174,11 @@ TEST(Graph, CompactLeavesBehindWhatNoRunNeeds) {
   LK_ASSERT_OK(g.link());
   const std::string name_a = g->values[a].name, name_b = g->values[b].name;
   const void *data = g->values[weights].constant.data;
+  char producer[] = "exporter", domain[] = "com.example";
+  const lk_opset opset = {domain, 3};
+  g->model.producer_name = producer;
+  g->model.opsets = &opset;
+  g->model.n_opsets = 1;
   const size_t before = allocator.live_bytes();
   LK_ASSERT_OK(lk_graph_compact(g.get(), LK_ERR));
   EXPECT_LT(allocator.live_bytes(), before / 5);
@@ -198,6 +203,12 @@ TEST(Graph, CompactLeavesBehindWhatNoRunNeeds) {
   EXPECT_EQ(g->values[relu->outputs[0]].name, name_b);
   EXPECT_TRUE(g->values[relu->outputs[0]].is_output);
   EXPECT_STREQ(relu->fused, "relu");
+  EXPECT_STREQ(g->model.producer_name, producer);
+  EXPECT_NE(g->model.producer_name, producer);
+  ASSERT_EQ(g->model.n_opsets, 1u);
+  EXPECT_STREQ(g->model.opsets[0].domain, domain);
+  EXPECT_NE(g->model.opsets[0].domain, domain);
+  EXPECT_EQ(g->model.opsets[0].version, 3);
   EXPECT_EQ(relu->n_attrs, 0u);
   EXPECT_EQ(relu->n_post_ops, 0u);
 }

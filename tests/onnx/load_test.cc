@@ -156,6 +156,18 @@ TEST(OnnxLoad, OpsetsPerDomain) {
   EXPECT_EQ(loaded.node("Relu")->opset, 17);
   EXPECT_EQ(loaded.node("FusedGelu")->opset, 3);
   EXPECT_STREQ(loaded.node("FusedGelu")->domain, "com.example");
+  const lk_model_info *info = &loaded.graph->model;
+  EXPECT_EQ(info->ir_version, 8);
+  ASSERT_EQ(info->n_opsets, 2u);
+  EXPECT_STREQ(info->opsets[0].domain, "");
+  EXPECT_EQ(info->opsets[0].version, 17);
+  EXPECT_STREQ(info->opsets[1].domain, "com.example");
+  EXPECT_EQ(info->opsets[1].version, 3);
+  EXPECT_STREQ(info->producer_name, "");
+  both.text(2, "exporter").text(3, "1.2");
+  LK_ASSERT_OK(loaded.memory(both.bytes));
+  EXPECT_STREQ(loaded.graph->model.producer_name, "exporter");
+  EXPECT_STREQ(loaded.graph->model.producer_version, "1.2");
 }
 
 TEST(OnnxLoad, OpsetsOutOfRangeAreNamed) {

@@ -193,6 +193,15 @@ TEST_F(Session, Describes) {
   LK_ASSERT_OK(level2()->output_info(session, 2, &info, LK_ERR));
   EXPECT_STREQ(info.name, "t");
   LK_EXPECT_STATUS(LK_OUT_OF_RANGE, level2()->output_info(session, 3, &info, LK_ERR));
+  lk_model_info model = {};
+  model.struct_size = sizeof model;
+  LK_ASSERT_OK(level2()->model_info(session, &model, LK_ERR));
+  EXPECT_EQ(model.ir_version, 8);
+  EXPECT_STREQ(model.producer_name, "");
+  ASSERT_EQ(model.n_opsets, 1u);
+  EXPECT_STREQ(model.opsets[0].domain, "");
+  EXPECT_EQ(model.opsets[0].version, 13);
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, level2()->model_info(session, nullptr, LK_ERR));
   EXPECT_STREQ(level2()->metadata_key(session, 0), "author");
   EXPECT_EQ(level2()->metadata_key(session, 1), nullptr);
   EXPECT_STREQ(level2()->metadata_value(session, "author"), "test");

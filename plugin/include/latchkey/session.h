@@ -28,6 +28,22 @@ typedef struct lk_session_options {
 #define LK_SESSION_OPTIONS_INIT                                                                    \
   { sizeof(lk_session_options), NULL, 0, -1 }
 
+/* A set of operators that a model imports. */
+typedef struct lk_opset {
+  const char *domain; /* "": ai.onnx */
+  int64_t version;
+} lk_opset;
+
+/* What a model's file says of itself. Borrowed. */
+typedef struct lk_model_info {
+  size_t struct_size;
+  int64_t ir_version;
+  const char *producer_name, *producer_version; /* "": it does not say */
+  const lk_opset *opsets;                       /* [n_opsets], in the file's order */
+  uint32_t n_opsets;
+  uint32_t reserved;
+} lk_model_info;
+
 /* An input or output of a model. Dimensions that are not fixed are -1, with a name in `symbols`
  * ("" if it has none); rank -1: even the rank is open. */
 typedef struct lk_value_info {
@@ -101,6 +117,7 @@ typedef struct lk_session_api {
                           lk_error *error);
   lk_status (*output_info)(const lk_session *session, uint32_t index, lk_value_info *out,
                            lk_error *error);
+  lk_status (*model_info)(const lk_session *session, lk_model_info *out, lk_error *error);
   /* Metadata of the file: NULL past the end, or when the key is not there. Borrowed. */
   const char *(*metadata_key)(const lk_session *session, uint32_t index);
   const char *(*metadata_value)(const lk_session *session, const char *key);

@@ -1,0 +1,58 @@
+"""latchkey inspect: what is in a model."""
+
+import onnx
+from onnx import helper
+
+from cli_harness import latchkey
+
+
+def test_inspect(classifier):
+    report = latchkey("inspect", classifier, "--json").json()
+    assert report["inputs"] == [{"name": "x", "type": "f32", "shape": ["rows", 4]}]
+    assert [o["name"] for o in report["outputs"]] == ["y", "hidden/relu:0"]
+    assert report["metadata"] == {"author's note": "first line\nsecond line", "empty": ""}
+    assert report["nodes_in_file"] == 3
+    assert report["nodes_to_run"] == sum(o["count"] for o in report["operators"])
+    assert all(o["implementation"] == "" for o in report["operators"])
+    names = [p["name"] for p in report["passes"]]
+    assert names and len(set(names)) == len(names)
+    text = latchkey("inspect", classifier).ok().out
+    assert "author's note = first line... (22 bytes)" in text
+    assert "  x [rows, 4] f32" in text
+
+
+def test_inspect_with_a_shape_names_implementations(classifier):
+    report = latchkey("inspect", classifier, "--shape", "x=3x4", "--nodes", "--json").json()
+    matmul = [o for o in report["operators"] if o["operator"] == "MatMul"]
+    assert matmul and matmul[0]["runs_on"] == "oneDNN" and matmul[0]["implementation"] != ""
+    assert not any(o["implementation"].startswith("ref") for o in report["operators"])
+    assert len(report["nodes"]) == report["nodes_to_run"]
+
+
+def test_a_pass_can_be_switched_off(classifier):
+    passes = latchkey("inspect", classifier, "--json").json()["passes"]
+    busy = next(p for p in passes if p["changes"] > 0)
+    off = latchkey("inspect", classifier, "--disable-pass", busy["name"], "--json").json()["passes"]
+    assert [(p["enabled"], p["changes"]) for p in off if p["name"] == busy["name"]] == [(False, 0)]
+    latchkey("inspect", classifier, "--disable-pass", "no_such_pass").fails(1, "no_such_pass")
+
+
+def test_opsets_ir_version_and_producer(classifier):
+    model = onnx.load(classifier)
+    model.producer_name, model.producer_version = "exporter", "1.2"
+    model.opset_import.append(helper.make_opsetid("com.example", 3))
+    onnx.save(model, classifier)
+    lines = latchkey("inspect", classifier).ok().out.splitlines()
+    assert lines[1] == "opsets: ai.onnx 17, com.example 3; IR version 8; made by exporter 1.2"
+    report = latchkey("inspect", classifier, "--json").json()
+    assert report["opsets"] == [{"domain": "ai.onnx", "version": 17},
+                                {"domain": "com.example", "version": 3}]
+    assert report["ir_version"] == 8
+    assert (report["producer_name"], report["producer_version"]) == ("exporter", "1.2")
+
+
+def test_a_model_that_names_no_producer(classifier):
+    lines = latchkey("inspect", classifier).ok().out.splitlines()
+    assert lines[1] == "opsets: ai.onnx 17; IR version 8"
+    report = latchkey("inspect", classifier, "--json").json()
+    assert (report["producer_name"], report["producer_version"]) == ("", "")
