@@ -81,7 +81,15 @@ lk_status parse_tolerance(const char *text, const char *option, double *out, lk_
 
 /* ---- models ------------------------------------------------------------------------------------ */
 
-enum { KEY_CACHE = 0x100, KEY_ENTRIES, KEY_BYTES, KEY_DISABLE, KEY_JSON, KEY_NO_RUN_PLANS };
+enum {
+  KEY_CACHE = 0x100,
+  KEY_ENTRIES,
+  KEY_BYTES,
+  KEY_DISABLE,
+  KEY_JSON,
+  KEY_NO_RUN_PLANS,
+  KEY_FOLDED
+};
 
 static const struct argp_option model_options[] = {
     {"threads", 't', "N", 0, "Threads that an operator may use (default: the CPUs allowed)", 10},
@@ -91,6 +99,11 @@ static const struct argp_option model_options[] = {
      "Most bytes in the cache, with k, m or g; 0 disables it (default: 1g)", 10},
     {"disable-pass", KEY_DISABLE, "NAME", 0,
      "Do not run this graph pass; may be repeated ('latchkey inspect' lists them)", 10},
+    {"max-folded", KEY_FOLDED, "SIZE", 0,
+     "Most bytes, with k, m or g, of what is computed from constants when the model is opened; "
+     "more "
+     "is computed at each run (default: 2g)",
+     10},
     {"no-run-plans", KEY_NO_RUN_PLANS, NULL, 0,
      "Let every operator ask the cache by its own key at each run", 10},
     {"verbose", 'v', NULL, 0, "Show what the library logs on stderr; twice: more of it", 10},
@@ -142,6 +155,9 @@ static error_t parse_model_option(int key, char *arg, struct argp_state *state) 
     break;
   case KEY_DISABLE:
     status = add_disabled_pass(args, arg);
+    break;
+  case KEY_FOLDED:
+    status = parse_size(arg, "--max-folded", &args->max_folded_bytes, args->error);
     break;
   case KEY_NO_RUN_PLANS:
     args->run_plans = 0;

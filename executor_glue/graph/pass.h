@@ -9,6 +9,7 @@ typedef struct lk_pass_env {
   const lk_api *api;
   lk_context *context;
   lk_executor *executor;
+  uint64_t max_folded_bytes; /* as in lk_session_options */
 } lk_pass_env;
 
 /* Rewrites the graph in place and counts the rewrites. A pass that does not apply changes nothing.

@@ -12,11 +12,10 @@
 lk_status lk_pass_constants(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
                             lk_error *error);
 
-/* A few bytes of a file can ask for any amount of memory (ConstantOfShape). One result may be this
- * large, which is room for the largest weights of the models that store them so (0.4 GB), and all
- * results together may exceed their inputs by the second limit. */
-static const int64_t MAX_RESULT_BYTES = (int64_t)1 << 30;
-static const int64_t MAX_GROWTH_BYTES = (int64_t)2 << 30;
+/* A few bytes of a file can ask for any amount of memory (ConstantOfShape): one result, and what all
+ * results take beyond their inputs, are held to a limit. The default has room for models that store
+ * their weights so: there are some of 0.6 GB. */
+static const uint64_t DEFAULT_MAX_BYTES = UINT64_C(2) << 30;
 
 enum { MAX_OPERANDS = 64 }; /* inputs, and outputs, of a node that is folded */
 
@@ -25,7 +24,8 @@ typedef struct folder {
   lk_graph *graph;
   lk_executor *executor;
   lk_frame *frame;
-  int64_t growth;
+  uint64_t limit;  /* at most INT64_MAX, so that it can be added to the size of a tensor */
+  uint64_t growth; /* of all results so far; at most the limit */
 } folder;
 
 /* One node while it is computed. */
@@ -59,7 +59,7 @@ static bool is_foldable(const lk_graph *graph, const lk_node *node) {
 
 /* The constants as plain, aligned tensors. */
 static lk_status prepare_inputs(const lk_graph *graph, const lk_node *node, folding *f,
-                                int64_t *out_bytes, lk_error *error) {
+                                uint64_t *out_bytes, lk_error *error) {
   *out_bytes = 0;
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     if (node->inputs[i] == LK_NO_VALUE) {
@@ -70,7 +70,7 @@ static lk_status prepare_inputs(const lk_graph *graph, const lk_node *node, fold
     int64_t bytes = 0;
     lk_status status = lk_tensor_size(&value->constant.desc, value->name, NULL, &bytes, error);
     if (status != LK_OK) return status;
-    *out_bytes += bytes;
+    *out_bytes += (uint64_t)bytes;
     f->inputs[i] = value->constant;
     const size_t alignment = lk_dtype_size(value->constant.desc.dtype);
     if (bytes > 0 && (uintptr_t)value->constant.data % alignment != 0) {
@@ -110,22 +110,22 @@ static lk_status bind(folder *self, const lk_node *node, folding *f, lk_error *e
 }
 
 /* Room for the outputs, within the limits. LK_UNSUPPORTED: the node stays. */
-static lk_status prepare_outputs(folder *self, const lk_node *node, folding *f, int64_t input_bytes,
-                                 lk_error *error) {
-  int64_t total = 0;
+static lk_status prepare_outputs(folder *self, const lk_node *node, folding *f,
+                                 uint64_t input_bytes, lk_error *error) {
+  uint64_t total = 0;
+  const uint64_t room = input_bytes + (self->limit - self->growth);
   for (uint32_t i = 0; i < node->n_outputs; i++) {
     lk_status status = self->env->api->plan_output(f->plan, i, &f->outputs[i], error);
     if (status != LK_OK) return status;
     int64_t bytes = 0;
     status = lk_tensor_size(&f->outputs[i], node->op_type, NULL, &bytes, error);
     if (status != LK_OK) return status;
-    total += bytes < MAX_RESULT_BYTES ? bytes : MAX_RESULT_BYTES;
-    const int64_t growth = total > input_bytes ? total - input_bytes : 0;
-    if (f->outputs[i].layout != LK_LAYOUT_PLAIN || bytes > MAX_RESULT_BYTES ||
-        self->growth + growth > MAX_GROWTH_BYTES) {
+    if (f->outputs[i].layout != LK_LAYOUT_PLAIN || (uint64_t)bytes > self->limit ||
+        (uint64_t)bytes > room - total) {
       return lk_fail(error, LK_UNSUPPORTED, "failed to fold %s: a result of %lld bytes",
                      node->op_type, (long long)bytes);
     }
+    total += (uint64_t)bytes;
     f->results[i] = lk_alloc_aligned(self->graph->allocator, (size_t)bytes, LK_DATA_ALIGNMENT);
     if (f->results[i] == NULL) return lk_fail_memory(error, "a folded constant", (size_t)bytes);
   }
@@ -135,7 +135,7 @@ static lk_status prepare_outputs(folder *self, const lk_node *node, folding *f, 
 
 static lk_status compute(folder *self, const lk_node *node, folding *f, lk_error *error) {
   lk_status status = LK_OK;
-  int64_t input_bytes = 0;
+  uint64_t input_bytes = 0;
   uint32_t slot = 0;
   LK_TRY(prepare_inputs(self->graph, node, f, &input_bytes, error));
   LK_TRY(bind(self, node, f, error));
@@ -173,7 +173,8 @@ static lk_status fold(folder *self, folding *f, int32_t number, uint64_t *out_ch
 lk_status lk_pass_constants(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
                             lk_error *error) {
   lk_status status = LK_OK;
-  folder self = {.env = env, .graph = graph};
+  const uint64_t limit = env->max_folded_bytes > 0 ? env->max_folded_bytes : DEFAULT_MAX_BYTES;
+  folder self = {.env = env, .graph = graph, .limit = limit < INT64_MAX ? limit : INT64_MAX};
   folding *f = NULL;
   for (size_t n = 0; n < graph->n_nodes; n++) {
     if (!is_foldable(graph, &graph->nodes[n])) continue;

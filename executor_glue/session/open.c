@@ -52,8 +52,10 @@ static lk_status run_passes(lk_session *session, const lk_session_options *optio
   for (size_t i = 0; i < lk_n_passes; i++) {
     session->pass_enabled[i] = !is_disabled(options, lk_passes[i].name);
   }
-  lk_pass_env env = {
-      .api = session->api, .context = session->context, .executor = session->executor};
+  const lk_pass_env env = {.api = session->api,
+                           .context = session->context,
+                           .executor = session->executor,
+                           .max_folded_bytes = options->max_folded_bytes};
   return lk_passes_run(&env, session->graph, options->disabled_passes, options->n_disabled_passes,
                        session->pass_changes, error);
 }

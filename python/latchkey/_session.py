@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from ._context import Context, shared_context
+from ._context import UNLIMITED, Context, _number, shared_context
 from ._errors import ModelNotFoundError, NotFoundError, fail, text
 from ._native import ffi, lib
 from ._tensor import fill_input, fill_output, numpy_dtype, take_output
@@ -42,13 +42,16 @@ class Session:
     :param context: the context to open it in; else the shared one of ``context_options``.
     :param disabled_passes: names of graph passes to leave out, as ``latchkey inspect`` shows them.
     :param run_plans: False: every operator asks the cache by its name key at each run.
+    :param max_folded_bytes: most bytes of what is computed from constants when the model is opened;
+        what would take more is computed at each run. ``None``: 2 GiB.
     :param context_options: ``cache``, ``cache_entries``, ``cache_bytes``, ``weights_bytes``,
         ``threads``, ``verbose``: see :class:`Context`.
     """
 
     def __init__(self, model: str | os.PathLike[str] | bytes | bytearray | memoryview, *,
                  context: Context | None = None, disabled_passes: Iterable[str] = (),
-                 run_plans: bool | None = None, **context_options: Any) -> None:
+                 run_plans: bool | None = None, max_folded_bytes: int | None = None,
+                 **context_options: Any) -> None:
         if context is not None and context_options:
             raise TypeError("failed to open a model: options of the context "
                             f"({', '.join(context_options)}) beside context=, either or")
@@ -60,7 +63,8 @@ class Session:
         pass_list = ffi.new("char *[]", passes)
         options = ffi.new("lk_session_options *", {
             "struct_size": ffi.sizeof("lk_session_options"), "disabled_passes": pass_list,
-            "n_disabled_passes": len(passes), "run_plans": -1 if run_plans is None else run_plans})
+            "n_disabled_passes": len(passes), "run_plans": -1 if run_plans is None else run_plans,
+            "max_folded_bytes": _number(max_folded_bytes, "max_folded_bytes", 0, UNLIMITED)})
         path, data = ffi.NULL, ffi.NULL
         if isinstance(model, (bytes, bytearray, memoryview)):
             data = ffi.from_buffer(model)

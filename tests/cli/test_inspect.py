@@ -1,9 +1,10 @@
 """latchkey inspect: what is in a model."""
 
+import numpy
 import onnx
-from onnx import helper
+from onnx import TensorProto, helper, numpy_helper
 
-from cli_harness import latchkey
+from cli_harness import latchkey, save_model
 
 
 def test_inspect(classifier):
@@ -56,3 +57,15 @@ def test_a_model_that_names_no_producer(classifier):
     assert lines[1] == "opsets: ai.onnx 17; IR version 8"
     report = latchkey("inspect", classifier, "--json").json()
     assert (report["producer_name"], report["producer_version"]) == ("", "")
+
+
+def test_results_beyond_max_folded_stay_nodes(tmp_path):
+    model = save_model(
+        tmp_path / "m.onnx", [helper.make_node("ConstantOfShape", ["shape"], ["zeros"]),
+                              helper.make_node("Add", ["x", "zeros"], ["y"])],
+        [("x", TensorProto.FLOAT, ["n", 1024])], [("y", TensorProto.FLOAT, ["n", 1024])],
+        [numpy_helper.from_array(numpy.array([1, 1024], numpy.int64), "shape")])
+    for limit, nodes in (("4095", 2), ("4k", 1), ("unlimited", 1)):
+        report = latchkey("inspect", model, "--max-folded", limit, "--json").json()
+        assert report["nodes_to_run"] == nodes, limit
+    latchkey("inspect", model, "--max-folded", "much").fails(2, "--max-folded")

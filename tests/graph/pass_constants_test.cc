@@ -110,10 +110,10 @@ protected:
   void TearDown() override {
     EXPECT_EQ(fake.executors_open + fake.frames_open + fake.ops_open + fake.plans_open, 0);
   }
-  uint64_t changes_of(GraphBuilder &g) {
+  uint64_t changes_of(GraphBuilder &g, uint64_t max_folded_bytes = 0) {
     uint64_t changes = 0;
     LK_EXPECT_OK(g.link());
-    LK_EXPECT_OK(lk::run_pass(g, "constants", &changes, &api_));
+    LK_EXPECT_OK(lk::run_pass(g, "constants", &changes, &api_, max_folded_bytes));
     return changes;
   }
   lk_api api_;
@@ -176,11 +176,37 @@ TEST_F(PassConstants, WantOfMemoryIsAnError) {
   LK_EXPECT_STATUS(LK_OUT_OF_MEMORY, lk::run_pass(g, "constants", &changes, &api_));
 }
 
-TEST_F(PassConstants, ResultsBeyondTheLimitStay) {
+TEST_F(PassConstants, ResultsBeyondTheDefaultLimitStay) {
   GraphBuilder g;
-  g.output(g.node("ConstantOfShape", {g.ints({(1 << 28) + 1})})); // 1 GiB and 4 bytes
+  g.output(g.node("ConstantOfShape", {g.ints({(1 << 29) + 1})})); // 2 GiB and 4 bytes
   EXPECT_EQ(changes_of(g), 0u);
   EXPECT_EQ(fake.runs, 0);
+}
+
+TEST_F(PassConstants, OneResultIsHeldToTheLimit) {
+  for (const uint64_t limit : {UINT64_C(3999), UINT64_C(4000), UINT64_C(0), LK_UNLIMITED}) {
+    GraphBuilder g;
+    const int32_t made = g.node("ConstantOfShape", {g.ints({1000})}); // 4000 bytes
+    g.output(made);
+    EXPECT_EQ(changes_of(g, limit), limit == 3999 ? 0u : 1u) << limit;
+    EXPECT_EQ(g->n_nodes, limit == 3999 ? 1u : 0u) << limit;
+    // As large as its input: it takes nothing more, and is too large all the same.
+    GraphBuilder twice;
+    twice.output(twice.node("Twice", {twice.filled({1000}, 1.0f)}));
+    EXPECT_EQ(changes_of(twice, limit), limit == 3999 ? 0u : 1u) << limit;
+  }
+}
+
+TEST_F(PassConstants, WhatAllResultsTakeMoreIsHeldToTheLimit) {
+  for (const uint64_t limit : {UINT64_C(2999), UINT64_C(3000)}) {
+    GraphBuilder g; // 1000 bytes each, beyond inputs of 8 bytes; the third exceeds the lower limit
+    for (int i = 0; i < 3; i++) g.output(g.node("ConstantOfShape", {g.ints({252})}));
+    // Takes no more than its input, so there is room for it whatever the others took.
+    g.output(g.node("Twice", {g.filled({250}, 1.0f)}));
+    EXPECT_EQ(changes_of(g, limit), limit == 2999 ? 3u : 4u);
+    EXPECT_EQ(g.count("ConstantOfShape"), limit == 2999 ? 1u : 0u);
+    EXPECT_EQ(g.count("Twice"), 0u);
+  }
 }
 
 TEST_F(PassConstants, UnalignedConstantsAreCopied) {

@@ -240,5 +240,19 @@ def test_run_plans_and_passes_can_be_switched_off(convnet):
     assert plain.stats()["session"]["nodes"] > fused.stats()["session"]["nodes"]
 
 
+def test_results_of_constants_beyond_a_limit_are_computed_at_each_run():
+    model = make_model([helper.make_node("ConstantOfShape", ["shape"], ["zeros"]),
+                        helper.make_node("Add", ["x", "zeros"], ["y"])],
+                       [("x", TensorProto.FLOAT, ["n", 4])], [("y", TensorProto.FLOAT, ["n", 4])],
+                       [("shape", numpy.array([1, 4], numpy.int64))])
+    x = random(3, 4)
+    for limit, nodes in ((15, 2), (16, 1), (None, 1), (latchkey.UNLIMITED, 1)):
+        session = latchkey.Session(model, max_folded_bytes=limit)
+        assert session.stats()["session"]["nodes"] == nodes, limit
+        numpy.testing.assert_array_equal(session.run({"x": x})["y"], x)
+    with pytest.raises(ValueError, match="max_folded_bytes"):
+        latchkey.Session(model, max_folded_bytes=-1)
+
+
 def test_version_names_onednn():
     assert "oneDNN 3." in latchkey.version()

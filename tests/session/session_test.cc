@@ -296,6 +296,31 @@ TEST_F(Session, PassesCanBeSwitchedOff) {
   check(numbers(3, 0.4f));
 }
 
+TEST_F(Session, ResultsOfConstantsBeyondTheLimitAreComputedAtEachRun) {
+  proto::Graph g; // y = x + zeros of 1 x 4
+  g.in("x").out("y");
+  g.init(proto::tensor("shape", LK_I64, {2}, proto::kInt64Data,
+                       proto::varints(std::vector<int64_t>{1, 4})));
+  g.node(proto::node("ConstantOfShape", {"shape"}, {"zeros"}));
+  g.node(proto::node("Add", {"x", "zeros"}, {"y"}));
+  bytes = proto::model(g).bytes;
+  open_context();
+  for (const uint64_t limit : {15, 16, 0}) {
+    lk_session_options options = LK_SESSION_OPTIONS_INIT;
+    options.max_folded_bytes = limit;
+    LK_ASSERT_OK(
+        level2()->open_memory(context, bytes.data(), bytes.size(), &options, &session, LK_ERR));
+    EXPECT_EQ(level2()->node_count(session), limit == 15 ? 2u : 1u);
+    Floats x = numbers(3, 0.5f);
+    std::vector<lk_named_tensor> outputs = {{"y", {}}};
+    LK_ASSERT_OK(run({x_of(x)}, outputs));
+    expect_near(elements(outputs[0]), x);
+    level2()->outputs_release(session, outputs.data(), 1);
+    level2()->close(session);
+    session = nullptr;
+  }
+}
+
 TEST_F(Session, BadOptionsAreNamed) {
   open_context();
   lk_session_options options = LK_SESSION_OPTIONS_INIT;

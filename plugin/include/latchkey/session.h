@@ -23,10 +23,14 @@ typedef struct lk_session_options {
   uint32_t n_disabled_passes;
   int32_t run_plans; /* 1 on, 0 off (every operator asks by name key at each run); -1: default on,
                         off where the cache is off */
+  /* Operators whose inputs are all constants are computed when the model is opened, unless one
+   * result, or what all of them take beyond their inputs, is more than this; the others are computed
+   * at each run. 0: 2 GiB; LK_UNLIMITED. */
+  uint64_t max_folded_bytes;
 } lk_session_options;
 
 #define LK_SESSION_OPTIONS_INIT                                                                    \
-  { sizeof(lk_session_options), NULL, 0, -1 }
+  { sizeof(lk_session_options), NULL, 0, -1, 0 }
 
 /* A set of operators that a model imports. */
 typedef struct lk_opset {
