@@ -1,0 +1,16 @@
+"""The command, as ``latchkey`` and ``python -m latchkey``: the program that lies in this folder."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+
+def main() -> None:
+    # The interpreter ignores it, and a program inherits that: a pipe that closes ends the command.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    os.execv(Path(__file__).parent / "bin/latchkey", ["latchkey", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""The package brings the command: as a script, and as python -m latchkey."""
+
+import importlib.metadata
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import latchkey
+
+MODULE = [sys.executable, "-m", "latchkey"]
+
+
+def test_the_script_is_the_module():
+    script, = importlib.metadata.distribution("latchkey").entry_points.select(
+        group="console_scripts")
+    assert (script.name, script.value) == ("latchkey", "latchkey.__main__:main")
+    called = subprocess.run(
+        [sys.executable, "-c", "import importlib, sys; sys.argv[1:] = ['--version'];"
+         f" importlib.import_module({script.module!r}).{script.attr}()"],
+        capture_output=True, text=True, timeout=60)
+    assert called.returncode == 0 and called.stdout == f"latchkey {latchkey.version()}\n", called
+
+
+def test_arguments_reach_the_command_as_they_are(relu, tmp_path):
+    model = tmp_path / "a model.onnx"
+    model.write_bytes(relu)
+    found = subprocess.run([*MODULE, "inspect", model, "--json"], capture_output=True, text=True,
+                           timeout=60)
+    assert found.returncode == 0, found.stderr
+    report = json.loads(found.stdout)
+    assert report["model"] == str(model)
+    assert report["inputs"] == [{"name": "x", "type": "f32", "shape": ["rows", 3]}]
+
+
+def test_exit_codes_and_sentences_are_those_of_the_command(tmp_path):
+    failed = subprocess.run([*MODULE, "inspect", tmp_path / "none.onnx"], capture_output=True,
+                            text=True, timeout=60)
+    assert failed.returncode == 1 and failed.stdout == ""
+    assert failed.stderr.startswith("latchkey inspect: failed to"), failed.stderr
+    wrong = subprocess.run([*MODULE, "no-such-command"], capture_output=True, text=True, timeout=60)
+    assert wrong.returncode == 2 and "'no-such-command'" in wrong.stderr
+
+
+def test_a_pipe_that_closes_ends_the_command():
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "wb") as closed:
+        done = subprocess.run([*MODULE, "ops"], stdout=closed, stderr=subprocess.PIPE, timeout=60)
+    assert done.returncode == -signal.SIGPIPE and done.stderr == b"", done
+
+
+def test_it_lies_in_the_package():
+    command = Path(latchkey.__file__).parent / "bin/latchkey"
+    assert os.access(command, os.X_OK)
