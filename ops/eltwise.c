@@ -1,5 +1,4 @@
-/* Element-wise functions of one tensor: Relu, Sigmoid, HardSigmoid, HardSwish, Swish, Sqrt, and Clip. */
-#include <float.h>
+/* Element-wise functions of one tensor: Relu, Sigmoid, HardSigmoid, HardSwish, Swish, Sqrt. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -88,14 +87,22 @@ static lk_status apply_post_op(lk_planner *planner, const lk_post_op *post_op, c
                              error);
 }
 
+lk_status lk_plan_post_ops(lk_planner *planner, const lk_operand *to, lk_error *error) {
+  const lk_op_node *node = lk_planner_node(planner);
+  lk_status status = LK_OK;
+  for (uint32_t i = 0; i < node->n_post_ops && status == LK_OK; i++) {
+    status = apply_post_op(planner, &node->post_ops[i], to, error);
+  }
+  return status;
+}
+
 lk_status lk_plan_eltwise_step(lk_planner *planner, dnnl_alg_kind_t algorithm, float alpha,
                                float beta, const lk_operand *from, const lk_operand *to,
                                bool post_ops, lk_error *error) {
   lk_status status = LK_OK;
   lk_key_builder key;
   const lk_primitive *primitive = NULL;
-  const lk_op_node *node = lk_planner_node(planner);
-  const bool fuses = post_ops && all_binary(node);
+  const bool fuses = post_ops && all_binary(lk_planner_node(planner));
   LK_TRY(lk_primitive_key_begin(&key, lk_planner_env(planner), LK_PRIMITIVE_ELTWISE,
                                 lk_planner_threads(planner), error));
   const int64_t values[] = {(int64_t)algorithm, lk_float_bits(alpha), lk_float_bits(beta)};
@@ -108,9 +115,7 @@ lk_status lk_plan_eltwise_step(lk_planner *planner, dnnl_alg_kind_t algorithm, f
   LK_TRY(lk_planner_primitive(planner, &key, &primitive, error));
   const lk_primitive_arg args[] = {{DNNL_ARG_SRC, *from}, {DNNL_ARG_DST, *to}};
   LK_TRY(lk_planner_execute(planner, primitive, args, 2, fuses ? &to->desc : NULL, error));
-  for (uint32_t i = 0; post_ops && !fuses && i < node->n_post_ops; i++) {
-    LK_TRY(apply_post_op(planner, &node->post_ops[i], to, error));
-  }
+  if (post_ops && !fuses) LK_TRY(lk_plan_post_ops(planner, to, error));
 cleanup:
   return status;
 }
@@ -131,76 +136,6 @@ static lk_status plan_eltwise(lk_planner *planner, lk_error *error) {
   return lk_plan_eltwise(planner, self->algorithm, self->alpha, self->beta, error);
 }
 
-/* ---- Clip: bounds from attributes (opset < 11), from constant inputs, or at run time ---- */
-
-typedef struct clip_params {
-  float low, high;
-} clip_params;
-
-static void parse_clip(lk_attrs *attrs, void *params) {
-  *(clip_params *)params =
-      (clip_params){lk_attrs_float(attrs, "min", -FLT_MAX), lk_attrs_float(attrs, "max", FLT_MAX)};
-}
-
-static lk_status infer_clip(const lk_op_node *node, const lk_tensor *inputs,
-                            lk_tensor_desc *outputs, lk_error *error) {
-  lk_status status = infer_float(node, inputs, outputs, error);
-  for (uint32_t i = 1; i <= 2 && status == LK_OK; i++) {
-    if (!lk_op_has(node, i)) continue;
-    if (inputs[i].desc.dtype != LK_F32 || lk_elements(&inputs[i].desc) != 1) {
-      char text[LK_TENSOR_TEXT_CAPACITY];
-      status = lk_fail(error, LK_INVALID_ARGUMENT, "the bound '%s' is %s, one value of type f32",
-                       i == 1 ? "min" : "max", lk_tensor_text(&inputs[i].desc, text));
-    }
-  }
-  return status;
-}
-
-static float constant_bound(const lk_op_node *node, uint32_t index, float fallback) {
-  float value = fallback;
-  if (lk_op_has(node, index)) memcpy(&value, node->constants[index].tensor.data, sizeof value);
-  return value;
-}
-
-static bool is_run_time(const lk_op_node *node, uint32_t index) {
-  return lk_op_has(node, index) && node->constants[index].content == NULL;
-}
-
-/* max(x, min) and then min(., max): bounds that come at run time are operands, never part of a
- * key, so that a new bound is no new primitive. */
-static lk_status plan_clip_run_time(lk_planner *planner, lk_error *error) {
-  const lk_op_node *node = lk_planner_node(planner);
-  lk_status status = LK_OK;
-  lk_operand value, bound, result;
-  LK_TRY(lk_planner_input(planner, 0, LK_LAYOUT_ANY, &value, error));
-  const lk_layout layout = value.desc.layout;
-  for (uint32_t i = 1; i <= 2; i++) {
-    if (!lk_op_has(node, i)) continue;
-    const bool last = i == 2 || !lk_op_has(node, 2);
-    LK_TRY(lk_planner_input(planner, i, LK_LAYOUT_PLAIN, &bound, error));
-    if (last) {
-      LK_TRY(lk_planner_output(planner, 0, layout, &result, error));
-    } else {
-      LK_TRY(lk_planner_temp(planner, &value.desc, &result, error));
-    }
-    LK_TRY(lk_plan_binary_step(planner, i == 1 ? dnnl_binary_max : dnnl_binary_min, &value, &bound,
-                               &result, last, error));
-    value = result;
-  }
-cleanup:
-  return status;
-}
-
-static lk_status plan_clip(lk_planner *planner, lk_error *error) {
-  const lk_op_node *node = lk_planner_node(planner);
-  const clip_params *params = node->params;
-  if (is_run_time(node, 1) || is_run_time(node, 2)) return plan_clip_run_time(planner, error);
-  float low = constant_bound(node, 1, params->low), high = constant_bound(node, 2, params->high);
-  /* ONNX: where min is over max, the result is max */
-  if (low > high) low = high;
-  return lk_plan_eltwise(planner, dnnl_eltwise_clip, low, high, error);
-}
-
 #define ELTWISE_ROW(text, summary_text, domain_text, first, parse_fn)                              \
   {                                                                                                \
     .op_type = text, .domain = domain_text, .summary = summary_text, .min_opset = first,           \
@@ -218,21 +153,3 @@ const lk_op_class lk_op_hard_swish =
     ELTWISE_ROW("HardSwish", "x clip(x / 6 + 1/2, 0, 1)", "", 14, parse_hard_swish);
 const lk_op_class lk_op_swish =
     ELTWISE_ROW("Swish", "x sigmoid(alpha x); made by fusion", "latchkey", 1, parse_swish);
-
-const lk_op_class lk_op_clip = {
-    .op_type = "Clip",
-    .domain = "",
-    .summary = "min(max(x, min), max); bounds known at load or at run time",
-    .min_opset = 1,
-    .max_opset = 23,
-    .min_inputs = 1,
-    .max_inputs = 3,
-    .max_outputs = 1,
-    .in_place_inputs = 1,
-    .runs_on_onednn = true,
-    .post_ops = true,
-    .params_size = sizeof(clip_params),
-    .parse = parse_clip,
-    .infer = infer_clip,
-    .plan = plan_clip,
-};

@@ -1,0 +1,127 @@
+/* Clip (ONNX "Clip"): bounds from attributes (opset < 11), from constant inputs, or at run time. f32
+ * runs on oneDNN; other types in plain C (clip_kernel.c). */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "ops/clip.h"
+#include "ops/copy.h"
+#include "ops/eltwise.h"
+#include "ops/relayout.h"
+#include "plugin/base/status.h"
+#include "plugin/base/tensor.h"
+
+/* Bounds that are no inputs: attributes, or infinite where the type's own limits hold. */
+typedef struct clip_params {
+  float low, high;
+} clip_params;
+
+static void parse(lk_attrs *attrs, void *params) {
+  clip_params *self = params;
+  *self = (clip_params){-INFINITY, INFINITY};
+  if (attrs->node->opset >= 11) return;
+  self->low = lk_attrs_float(attrs, "min", -FLT_MAX);
+  self->high = lk_attrs_float(attrs, "max", FLT_MAX);
+}
+
+static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
+                       lk_error *error) {
+  const lk_tensor_desc *x = &inputs[0].desc;
+  if (x->dtype != LK_F32 && !lk_clip_has_kernel(x->dtype)) {
+    return lk_fail(error, LK_UNSUPPORTED, "the input's type is %s, numbers are supported",
+                   lk_dtype_name(x->dtype));
+  }
+  for (uint32_t i = 1; i <= 2; i++) {
+    if (!lk_op_has(node, i)) continue;
+    if (inputs[i].desc.dtype != x->dtype || lk_elements(&inputs[i].desc) != 1) {
+      char text[LK_TENSOR_TEXT_CAPACITY];
+      return lk_fail(error, LK_INVALID_ARGUMENT, "the bound '%s' is %s, one value of type %s",
+                     i == 1 ? "min" : "max", lk_tensor_text(&inputs[i].desc, text),
+                     lk_dtype_name(x->dtype));
+    }
+  }
+  outputs[0] = lk_tensor_desc_make(x->dtype, x->rank, x->dims);
+  return LK_OK;
+}
+
+static float constant_bound(const lk_op_node *node, uint32_t index, float fallback) {
+  float value = fallback;
+  if (lk_op_has(node, index)) memcpy(&value, node->constants[index].tensor.data, sizeof value);
+  return value;
+}
+
+static bool is_run_time(const lk_op_node *node, uint32_t index) {
+  return lk_op_has(node, index) && node->constants[index].content == NULL;
+}
+
+/* max(x, min) and then min(., max): bounds that come at run time are operands, never part of a
+ * key, so that a new bound is no new primitive. */
+static lk_status plan_run_time(lk_planner *planner, lk_error *error) {
+  const lk_op_node *node = lk_planner_node(planner);
+  lk_status status = LK_OK;
+  lk_operand value, bound, result;
+  LK_TRY(lk_planner_input(planner, 0, LK_LAYOUT_ANY, &value, error));
+  const lk_layout layout = value.desc.layout;
+  for (uint32_t i = 1; i <= 2; i++) {
+    if (!lk_op_has(node, i)) continue;
+    const bool last = i == 2 || !lk_op_has(node, 2);
+    LK_TRY(lk_planner_input(planner, i, LK_LAYOUT_PLAIN, &bound, error));
+    if (last) {
+      LK_TRY(lk_planner_output(planner, 0, layout, &result, error));
+    } else {
+      LK_TRY(lk_planner_temp(planner, &value.desc, &result, error));
+    }
+    LK_TRY(lk_plan_binary_step(planner, i == 1 ? dnnl_binary_max : dnnl_binary_min, &value, &bound,
+                               &result, last, error));
+    value = result;
+  }
+cleanup:
+  return status;
+}
+
+/* In the layout that is wished for, because oneDNN cannot reorder most of these types. */
+static lk_status plan_kernel(lk_planner *planner, lk_error *error) {
+  const lk_op_node *node = lk_planner_node(planner);
+  const clip_params *params = node->params;
+  const lk_layout layout = lk_planner_wish(planner, 0, lk_copy_input_layout(planner, 0));
+  lk_status status = LK_OK;
+  lk_operand x, y, low, high;
+  LK_TRY(lk_plan_input_as(planner, 0, layout, &x, error));
+  LK_TRY(lk_planner_output(planner, 0, layout, &y, error));
+  if (lk_op_has(node, 1)) LK_TRY(lk_planner_input(planner, 1, LK_LAYOUT_PLAIN, &low, error));
+  if (lk_op_has(node, 2)) LK_TRY(lk_planner_input(planner, 2, LK_LAYOUT_PLAIN, &high, error));
+  LK_TRY(lk_plan_clip_kernel(planner, &x, &y, lk_op_has(node, 1) ? &low : NULL,
+                             lk_op_has(node, 2) ? &high : NULL, params->low, params->high, error));
+cleanup:
+  return status;
+}
+
+static lk_status plan(lk_planner *planner, lk_error *error) {
+  const lk_op_node *node = lk_planner_node(planner);
+  const clip_params *params = node->params;
+  if (lk_planner_output_desc(planner, 0)->dtype != LK_F32) return plan_kernel(planner, error);
+  if (is_run_time(node, 1) || is_run_time(node, 2)) return plan_run_time(planner, error);
+  float low = constant_bound(node, 1, fmaxf(params->low, -FLT_MAX));
+  const float high = constant_bound(node, 2, fminf(params->high, FLT_MAX));
+  /* ONNX: where min is over max, the result is max */
+  if (low > high) low = high;
+  return lk_plan_eltwise(planner, dnnl_eltwise_clip, low, high, error);
+}
+
+const lk_op_class lk_op_clip = {
+    .op_type = "Clip",
+    .domain = "",
+    .summary = "min(max(x, min), max); bounds known at load or at run time; f32 on oneDNN",
+    .min_opset = 1,
+    .max_opset = 23,
+    .min_inputs = 1,
+    .max_inputs = 3,
+    .max_outputs = 1,
+    .in_place_inputs = 1,
+    .runs_on_onednn = true,
+    .post_ops = true,
+    .params_size = sizeof(clip_params),
+    .parse = parse,
+    .infer = infer,
+    .plan = plan,
+};
