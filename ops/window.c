@@ -98,8 +98,10 @@ lk_status lk_window_resolve(const lk_window *window, uint32_t rank, const int64_
       out->out[i] = (in[i] + stride - 1) / stride;
       split_padding((out->out[i] - 1) * stride + extent - in[i], window->auto_pad, &out->begin[i],
                     &out->end[i]);
+      out->declared[i] = out->end[i];
       continue;
     }
+    out->declared[i] = out->end[i];
     const int64_t room = in[i] + out->begin[i] + out->end[i] - extent;
     if (room < 0) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
@@ -108,7 +110,8 @@ lk_status lk_window_resolve(const lk_window *window, uint32_t rank, const int64_
                      i, in[i], out->begin[i], out->end[i], extent);
     }
     out->out[i] = room / stride + 1;
-    if (window->ceil_mode && room % stride != 0 && out->out[i] * stride < in[i] + out->begin[i]) {
+    if (window->ceil_mode && window->auto_pad == LK_PAD_NOTSET && room % stride != 0 &&
+        out->out[i] * stride < in[i] + out->begin[i]) {
       out->out[i]++;
     }
     /* oneDNN wants the padding with which the last window ends exactly at the border */

@@ -1,4 +1,5 @@
-/* Pooling from a value key: SRC, DST; ALGORITHM, KERNEL, STRIDES, DILATIONS, PADS_BEGIN, PADS_END; post-ops. */
+/* Pooling from a value key: SRC, DST; ALGORITHM, KERNEL, STRIDES, DILATIONS, PADS_BEGIN, PADS_END,
+ * FLAGS 1 (training: it also writes positions into its workspace); post-ops. */
 #include "ops/layout.h"
 #include "ops/primitive/builders.h"
 #include "plugin/base/status.h"
@@ -18,10 +19,12 @@ lk_status lk_build_pooling(const lk_primitive_build *build, dnnl_primitive_desc_
   lk_build_dims(build, LK_WORD_DILATIONS, dilations);
   lk_build_dims(build, LK_WORD_PADS_BEGIN, begin);
   lk_build_dims(build, LK_WORD_PADS_END, end);
+  const bool training = lk_build_number(build, LK_WORD_FLAGS, 0) != 0;
   LK_TRY(lk_dnnl_check(error,
                        dnnl_pooling_forward_primitive_desc_create(
-                           out_desc, build->env->engine, dnnl_forward_inference, algorithm, src,
-                           dst, strides, kernel, dilations, begin, end, build->attr),
+                           out_desc, build->env->engine,
+                           training ? dnnl_forward_training : dnnl_forward_inference, algorithm,
+                           src, dst, strides, kernel, dilations, begin, end, build->attr),
                        "describe a pooling"));
 cleanup:
   if (src != NULL) dnnl_memory_desc_destroy(src);

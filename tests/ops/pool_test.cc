@@ -31,34 +31,34 @@ Dims pool_sizes(const Dims &in, const Window &window, bool ceil_mode) {
 void check(Draw &draw, size_t spatial, Pool kind) {
   Window window;
   Dims x_dims = {draw.in(1, 3), draw.in(1, 9)};
-  const bool dilated = kind == Pool::MAX && draw.maybe();
+  const bool dilated = draw.maybe();
   for (size_t i = 0; i < spatial; i++) {
     window.kernel.push_back(draw.in(1, 4));
     window.strides.push_back(draw.in(1, 3));
-    window.dilations.push_back(dilated ? draw.in(1, 2) : 1);
+    window.dilations.push_back(dilated ? draw.in(1, 3) : 1);
     window.begin.push_back(draw.in(0, window.kernel[i] - 1));
     window.end.push_back(draw.in(0, window.kernel[i] - 1));
     x_dims.push_back(window.extent(i) + draw.in(0, spatial == 3 ? 4 : 9));
   }
   const std::string auto_pad =
       draw.of<std::string>({"", "", "", "SAME_UPPER", "SAME_LOWER", "VALID"});
-  const bool ceil_mode = kind != Pool::MEAN_WITH_PADDING && auto_pad.empty() && draw.maybe();
+  const bool ceil_mode = draw.maybe();
   if (!auto_pad.empty()) {
     window.begin.assign(spatial, 0);
     window.end.assign(spatial, 0);
   }
   const Dims in = lk::ref::spatial(x_dims);
   if (auto_pad.size() > 5) lk::ref::same_padding(in, auto_pad == "SAME_UPPER", &window);
-  Dims out = pool_sizes(in, window, ceil_mode);
+  Dims out = pool_sizes(in, window, ceil_mode && auto_pad.empty());
   SCOPED_TRACE("x " + lk::text_of(x_dims) + ", kernel " + lk::text_of(window.kernel) +
                ", strides " + lk::text_of(window.strides) + ", dilations " +
                lk::text_of(window.dilations) + ", pads " + lk::text_of(window.begin) +
                lk::text_of(window.end) + " " + auto_pad + (ceil_mode ? " ceil" : "") +
                (kind == Pool::MEAN_WITH_PADDING ? " with padding" : ""));
   const Value x = random(x_dims, draw.seed());
-  OpTester tester(kind == Pool::MAX ? "MaxPool" : "AveragePool", 12);
+  OpTester tester(kind == Pool::MAX ? "MaxPool" : "AveragePool", 19);
   tester.attr_ints("kernel_shape", window.kernel).attr_ints("strides", window.strides);
-  if (dilated) tester.attr_ints("dilations", window.dilations).allow_ref();
+  if (dilated) tester.attr_ints("dilations", window.dilations);
   Dims pads = window.begin;
   pads.insert(pads.end(), window.end.begin(), window.end.end());
   if (auto_pad.empty())
@@ -74,7 +74,7 @@ void check(Draw &draw, size_t spatial, Pool kind) {
 void check_all(Pool kind) {
   for (size_t spatial = 1; spatial <= 3; spatial++) {
     Draw draw(static_cast<unsigned>(spatial));
-    for (int i = 0; i < 15; i++) {
+    for (int i = 0; i < 30; i++) {
       check(draw, spatial, kind);
       if (::testing::Test::HasFatalFailure()) return;
     }
@@ -107,6 +107,81 @@ TEST(MaxPool, RoundsUp) {
       .input(lk::floats({1, 1, 2, 2}, {1, 2, 3, 4}))
       .expect(lk::floats({1, 1, 1, 1}, {1}))
       .run();
+}
+
+// The last windows hold 2 and 1 of 3 columns (rows): what ceil_mode adds is not counted.
+TEST(AveragePool, CountsPaddingAsFarAsItIsDeclared) {
+  const Value x = lk::floats({1, 1, 4, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16});
+  const Value y = lk::floats({1, 1, 2, 2}, {6, 7.5F, 12, 13.5F});
+  const auto pool = [&x](bool post_ops) {
+    OpTester tester("AveragePool", 19);
+    tester.attr_ints("kernel_shape", {3, 3}).attr_ints("strides", {2, 2});
+    tester.attr("ceil_mode", 1).attr("count_include_pad", 1).input(x);
+    if (post_ops) tester.input(lk::floats({1, 1, 2, 2}, {10, 10, 20, 20}));
+    return tester;
+  };
+  pool(false).expect(y).run();
+  // Post-ops come after the correction.
+  pool(true)
+      .post_op(LK_POST_LINEAR, 2, 1)
+      .post_op(LK_POST_ADD, 0, 0, 1)
+      .expect(lk::floats({1, 1, 2, 2}, {23, 26, 45, 48}))
+      .run();
+}
+
+// ONNX: with auto_pad VALID, ceil((in - kernel + 1) / stride), which rounds down.
+TEST(MaxPool, RoundsDownWithoutPadding) {
+  OpTester("MaxPool", 12)
+      .attr_ints("kernel_shape", {3})
+      .attr_ints("strides", {2})
+      .attr_text("auto_pad", "VALID")
+      .attr("ceil_mode", 1)
+      .input(lk::floats({1, 1, 4}, {1, 2, 3, 4}))
+      .expect(lk::floats({1, 1, 1}, {3}))
+      .run();
+}
+
+// Large enough for more than one thread, in both layouts.
+TEST(Pool, DilatedWindowsOfLargeTensors) {
+  const Window window = {{3, 3}, {1, 2}, {2, 3}, {2, 1}, {0, 2}};
+  const Value x = random({2, 12, 33, 34}, 3);
+  const Dims out = pool_sizes({33, 34}, window, false);
+  for (Pool kind : {Pool::MAX, Pool::MEAN, Pool::MEAN_WITH_PADDING}) {
+    for (lk_layout layout : {LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST}) {
+      OpTester(kind == Pool::MAX ? "MaxPool" : "AveragePool", 19)
+          .attr_ints("kernel_shape", window.kernel)
+          .attr_ints("strides", window.strides)
+          .attr_ints("dilations", window.dilations)
+          .attr_ints("pads", {2, 1, 0, 2})
+          .attr("count_include_pad", kind == Pool::MEAN_WITH_PADDING)
+          .input(x, layout)
+          .expect_layout(layout)
+          .expect_primitives(0)
+          .expect(lk::ref::pool(x, kind, window, out))
+          .run();
+    }
+  }
+}
+
+// Post-ops of all kinds on what plain C has computed.
+TEST(MaxPool, DilatedWindowsTakePostOps) {
+  const Value x = random({1, 3, 9, 9}, 5), other = random({1, 3, 5, 5}, 6);
+  const Window window = {{3, 3}, {1, 1}, {2, 2}, {0, 0}, {0, 0}};
+  Value y = lk::ref::pool(x, Pool::MAX, window, {5, 5});
+  for (const lk_post_op &op : {lk_post_op{LK_POST_LINEAR, -1, 3, -1}, {LK_POST_MUL, 1, 0, 0}}) {
+    y = lk::ref::apply(y, op, &other);
+  }
+  for (lk_layout layout : {LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST}) {
+    OpTester("MaxPool", 12)
+        .attr_ints("kernel_shape", {3, 3})
+        .attr_ints("dilations", {2, 2})
+        .input(x, layout)
+        .input(other)
+        .post_op(LK_POST_LINEAR, 3, -1)
+        .post_op(LK_POST_MUL, 0, 0, 1)
+        .expect(y)
+        .run();
+  }
 }
 
 TEST(MaxPool, FindsNegativeNumbersBesidePadding) {
@@ -163,23 +238,24 @@ TEST(Pool, NamesWhatIsWrong) {
   pool("MaxPool", x)
       .attr_ints("kernel_shape", {6, 2})
       .expect_bind(LK_INVALID_ARGUMENT, "smaller than the window");
-  pool("MaxPool", x)
-      .attr_ints("kernel_shape", {2, 2})
-      .attr("storage_order", 1)
-      .expect_create(LK_UNSUPPORTED, "storage_order");
-  pool("MaxPool", lk::iota<uint8_t>({1, 2, 5, 5}))
+  for (const char *op : {"MaxPool", "AveragePool"}) {
+    pool(op, lk::iota<int64_t>({1, 2, 5, 5}))
+        .attr_ints("kernel_shape", {2, 2})
+        .expect_bind(LK_UNSUPPORTED, "i64");
+  }
+  pool("AveragePool", lk::iota<uint8_t>({1, 2, 5, 5}))
       .attr_ints("kernel_shape", {2, 2})
       .expect_bind(LK_UNSUPPORTED, "u8");
   pool("AveragePool", random({2, 5}, 1))
       .attr_ints("kernel_shape", {2})
       .expect_bind(LK_INVALID_ARGUMENT, "rank 2");
   pool("GlobalAveragePool", random({2, 5}, 1)).expect_bind(LK_INVALID_ARGUMENT, "rank 2");
-  pool("GlobalAveragePool", lk::iota<double>({1, 2, 5})).expect_bind(LK_UNSUPPORTED, "f64");
-  pool("MaxPool", x)
+  pool("GlobalAveragePool", lk::iota<int8_t>({1, 2, 5})).expect_bind(LK_UNSUPPORTED, "i8");
+  pool("AveragePool", x)
       .attr_ints("kernel_shape", {2, 2})
       .expect(x)
       .expect(x)
-      .expect_create(LK_UNSUPPORTED, "Indices");
+      .expect_create(LK_INVALID_ARGUMENT, "2 outputs");
 }
 
 } // namespace
