@@ -26,12 +26,7 @@ static lk_status ask(lk_planner *planner, dnnl_alg_kind_t algorithm, const lk_te
                      const lk_tensor_desc *b, const lk_tensor_desc *to, bool post_ops,
                      const lk_primitive **out_primitive, lk_error *error) {
   lk_key_builder key;
-  lk_status status = lk_primitive_key_begin(&key, lk_planner_env(planner), LK_PRIMITIVE_BINARY,
-                                            lk_planner_threads(planner), error);
-  if (status != LK_OK) {
-    lk_key_builder_release(&key);
-    return status;
-  }
+  lk_planner_key_begin(planner, &key, LK_PRIMITIVE_BINARY);
   const int64_t value = (int64_t)algorithm;
   lk_key_add_tensor(&key, LK_WORD_SRC, 0, a, 0);
   lk_key_add_tensor(&key, LK_WORD_SRC_1, 0, b, 0);

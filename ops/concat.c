@@ -91,12 +91,7 @@ static lk_status plan_primitive(lk_planner *planner, const lk_operand *sources, 
                                 const lk_operand *to, uint32_t axis, lk_error *error) {
   lk_key_builder key;
   const lk_primitive *primitive = NULL;
-  lk_status status = lk_primitive_key_begin(&key, lk_planner_env(planner), LK_PRIMITIVE_CONCAT,
-                                            lk_planner_threads(planner), error);
-  if (status != LK_OK) {
-    lk_key_builder_release(&key);
-    return status;
-  }
+  lk_planner_key_begin(planner, &key, LK_PRIMITIVE_CONCAT);
   lk_primitive_arg args[MAX_SOURCES + 1];
   for (uint32_t i = 0; i < count; i++) {
     lk_tensor_desc three = three_dims(&sources[i].desc, axis);
@@ -107,7 +102,7 @@ static lk_status plan_primitive(lk_planner *planner, const lk_operand *sources, 
   lk_key_add_tensor(&key, LK_WORD_DST, 0, &three, 0);
   lk_key_add_attr(&key, LK_WORD_AXIS, &(int64_t){1}, 1);
   args[count] = (lk_primitive_arg){DNNL_ARG_DST, *to};
-  status = lk_planner_primitive(planner, &key, &primitive, error);
+  lk_status status = lk_planner_primitive(planner, &key, &primitive, error);
   if (status != LK_OK) return status;
   return lk_planner_execute(planner, primitive, args, count + 1, NULL, error);
 }

@@ -137,12 +137,7 @@ typedef struct conv_question {
 static lk_status ask(lk_planner *planner, conv_question *question, lk_layout layout,
                      const lk_primitive **out_primitive, lk_error *error) {
   lk_key_builder key;
-  lk_status status = lk_primitive_key_begin(&key, lk_planner_env(planner), question->kind,
-                                            lk_planner_threads(planner), error);
-  if (status != LK_OK) {
-    lk_key_builder_release(&key);
-    return status;
-  }
+  lk_planner_key_begin(planner, &key, question->kind);
   question->src.layout = layout;
   question->dst.layout = layout;
   lk_key_add_tensor(&key, LK_WORD_SRC, 0, &question->src, 0);

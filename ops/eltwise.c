@@ -103,8 +103,7 @@ lk_status lk_plan_eltwise_step(lk_planner *planner, dnnl_alg_kind_t algorithm, f
   lk_key_builder key;
   const lk_primitive *primitive = NULL;
   const bool fuses = post_ops && all_binary(lk_planner_node(planner));
-  LK_TRY(lk_primitive_key_begin(&key, lk_planner_env(planner), LK_PRIMITIVE_ELTWISE,
-                                lk_planner_threads(planner), error));
+  lk_planner_key_begin(planner, &key, LK_PRIMITIVE_ELTWISE);
   const int64_t values[] = {(int64_t)algorithm, lk_float_bits(alpha), lk_float_bits(beta)};
   lk_key_add_tensor(&key, LK_WORD_SRC, 0, &from->desc, 0);
   lk_key_add_tensor(&key, LK_WORD_DST, 0, &to->desc, 0);

@@ -76,12 +76,7 @@ typedef struct matmul_question {
 static lk_status ask(lk_planner *planner, const matmul_question *question,
                      const lk_primitive **out_primitive, lk_error *error) {
   lk_key_builder key;
-  lk_status status = lk_primitive_key_begin(&key, lk_planner_env(planner), LK_PRIMITIVE_MATMUL,
-                                            lk_planner_threads(planner), error);
-  if (status != LK_OK) {
-    lk_key_builder_release(&key);
-    return status;
-  }
+  lk_planner_key_begin(planner, &key, LK_PRIMITIVE_MATMUL);
   lk_key_add_tensor(&key, LK_WORD_SRC, 0, &question->src, 0);
   lk_key_add_tensor(&key, LK_WORD_WEIGHTS, 0, &question->weights, 0);
   lk_key_add_tensor(&key, LK_WORD_DST, 0, &question->dst, 0);

@@ -201,6 +201,10 @@ lk_status lk_planner_output(lk_planner *planner, uint32_t index, lk_layout layou
   return LK_OK;
 }
 
+void lk_planner_key_begin(lk_planner *planner, lk_key_builder *key, lk_primitive_kind kind) {
+  lk_primitive_key(key, planner->env, kind, planner->threads);
+}
+
 lk_status lk_planner_primitive(lk_planner *planner, lk_key_builder *key,
                                const lk_primitive **out_primitive, lk_error *error) {
   lk_plan_body *body = planner->body;
@@ -279,15 +283,10 @@ lk_status lk_planner_reorder(lk_planner *planner, const lk_operand *from, const 
                              lk_error *error) {
   lk_key_builder key;
   const lk_primitive *primitive = NULL;
-  lk_status status =
-      lk_primitive_key_begin(&key, planner->env, LK_PRIMITIVE_REORDER, planner->threads, error);
-  if (status != LK_OK) {
-    lk_key_builder_release(&key);
-    return status;
-  }
+  lk_planner_key_begin(planner, &key, LK_PRIMITIVE_REORDER);
   lk_key_add_tensor(&key, LK_WORD_SRC, 0, &from->desc, 0);
   lk_key_add_tensor(&key, LK_WORD_DST, 0, &to->desc, 0);
-  status = lk_planner_primitive(planner, &key, &primitive, error);
+  lk_status status = lk_planner_primitive(planner, &key, &primitive, error);
   if (status != LK_OK) return status;
   const lk_primitive_arg args[] = {{DNNL_ARG_FROM, *from}, {DNNL_ARG_TO, *to}};
   planner->body->n_reorders++;

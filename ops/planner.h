@@ -101,6 +101,8 @@ lk_status lk_planner_temp(lk_planner *planner, const lk_tensor_desc *desc, lk_op
 /* The layout that output 0 should preferably have: the wish, or `natural` when there is none. */
 lk_layout lk_planner_wish(lk_planner *planner, uint32_t index, lk_layout natural);
 
+/* Starts the value key of a primitive: lk_primitive_key with the planner's context and threads. */
+void lk_planner_key_begin(lk_planner *planner, lk_key_builder *key, lk_primitive_kind kind);
 /* Adds the post-op chain of the node to a value key; output 0 has description `dst`, and binary
  * operands will be brought to its layout. */
 void lk_planner_key_post_ops(lk_planner *planner, lk_key_builder *key, const lk_tensor_desc *dst);

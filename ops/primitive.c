@@ -1,7 +1,6 @@
 /* Primitives: from value keys, through the cache. */
 #include "ops/primitive.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "ops/layout.h"
@@ -10,24 +9,21 @@
 #include "plugin/base/alloc.h"
 #include "plugin/base/status.h"
 
+/* By lk_primitive_kind, which has gaps. `bytes` is what one is charged in the cache. */
 static const struct {
-  const char *name;
+  const char *create;
   lk_primitive_builder build;
   uint64_t bytes;
-} kinds[] = {
-#define K(symbol, name, bytes) {#name, lk_build_##name, bytes},
+} kinds[LK_N_WORDS] = {
+#define K(symbol, name, bytes) [LK_PRIMITIVE_##symbol] = {"create " #name, lk_build_##name, bytes},
 #include "ops/primitive/list.inc"
 #undef K
 };
 
-lk_status lk_primitive_key_begin(lk_key_builder *builder, const lk_ops_env *env,
-                                 lk_primitive_kind kind, int32_t threads, lk_error *error) {
-  uint32_t op = 0;
-  /* by name, under a lock: only a bind that has missed comes here */
-  lk_status status =
-      lk_intern_get(env->intern, kinds[kind].name, strlen(kinds[kind].name), &op, error);
+void lk_primitive_key(lk_key_builder *builder, const lk_ops_env *env, lk_primitive_kind kind,
+                      int32_t threads) {
   lk_key_head head = {.kind = LK_KIND_VALUE,
-                      .op = op,
+                      .op = kind,
                       .precision = LK_F32,
                       .math_mode = env->math_mode,
                       .engine = env->engine_id,
@@ -36,7 +32,6 @@ lk_status lk_primitive_key_begin(lk_key_builder *builder, const lk_ops_env *env,
   lk_key_begin(builder, env->allocator, &head);
   lk_key_call call = {.threads = threads, .over = -1};
   lk_key_add_call(builder, &call);
-  return status;
 }
 
 static void destroy_primitive(void *value, void *user) {
@@ -51,25 +46,45 @@ typedef struct build_arg {
   const lk_key *key;
 } build_arg;
 
+/* The descriptor of the key's primitive: attribute and operands are lent to the builder. */
+static lk_status describe(lk_ops_env *env, const lk_key *key, dnnl_primitive_desc_t *out_desc,
+                          lk_error *error) {
+  lk_status status = LK_OK;
+  lk_primitive_build build = {.env = env, .key = key};
+  const struct {
+    lk_word role;
+    dnnl_memory_desc_t *md;
+  } operands[] = {{LK_WORD_SRC, &build.src},
+                  {LK_WORD_SRC_1, &build.src1},
+                  {LK_WORD_WEIGHTS, &build.weights},
+                  {LK_WORD_BIAS, &build.bias},
+                  {LK_WORD_DST, &build.dst}};
+  const size_t n_operands = sizeof operands / sizeof operands[0];
+  LK_TRY(lk_post_ops_attr(&build, &build.attr, error));
+  for (size_t i = 0; i < n_operands; i++) {
+    LK_TRY(lk_build_tensor(&build, operands[i].role, 0, operands[i].md, error));
+  }
+  LK_TRY(kinds[lk_key_get_head(key)->op].build(&build, out_desc, error));
+cleanup:
+  for (size_t i = 0; i < n_operands; i++) {
+    if (*operands[i].md != NULL) dnnl_memory_desc_destroy(*operands[i].md);
+  }
+  if (build.attr != NULL) dnnl_primitive_attr_destroy(build.attr);
+  return status;
+}
+
 /* Builds from the key alone: `env` is what a context is, and all of it that matters is in the key. */
 static lk_status build_primitive(void *arg, lk_built *out, lk_error *error) {
-  const build_arg *build_from = arg;
-  lk_ops_env *env = build_from->env;
-  lk_primitive_build build = {.env = env, .key = build_from->key};
+  const build_arg *from = arg;
+  lk_ops_env *env = from->env;
+  const uint32_t kind = lk_key_get_head(from->key)->op; /* as lk_primitive_key was given it */
   lk_status status = LK_OK;
-  lk_primitive *primitive = NULL;
   dnnl_primitive_desc_t desc = NULL;
-  const char *name = lk_intern_text(env->intern, lk_key_get_head(build.key)->op);
-  size_t kind = 0;
-  while (kind < LK_N_PRIMITIVE_KINDS && strcmp(kinds[kind].name, name) != 0) kind++;
-  if (kind == LK_N_PRIMITIVE_KINDS) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to build a primitive: no kind '%s'", name);
-  }
-  primitive = lk_calloc(env->allocator, 1, sizeof *primitive);
+  lk_primitive *primitive = lk_calloc(env->allocator, 1, sizeof *primitive);
   if (primitive == NULL) return lk_fail_memory(error, "a primitive", sizeof *primitive);
-  LK_TRY(lk_post_ops_attr(&build, &build.attr, error));
-  LK_TRY(kinds[kind].build(&build, &desc, error));
-  LK_TRY(lk_dnnl_check(error, dnnl_primitive_create(&primitive->primitive, desc), name));
+  LK_TRY(describe(env, from->key, &desc, error));
+  LK_TRY(
+      lk_dnnl_check(error, dnnl_primitive_create(&primitive->primitive, desc), kinds[kind].create));
   primitive->desc = desc;
   desc = NULL;
   dnnl_primitive_desc_query(primitive->desc, dnnl_query_impl_info_str, 0,
@@ -88,12 +103,8 @@ static lk_status build_primitive(void *arg, lk_built *out, lk_error *error) {
                     .user = (void *)env->allocator};
   primitive = NULL;
 cleanup:
-  if (build.attr != NULL) dnnl_primitive_attr_destroy(build.attr);
   if (desc != NULL) dnnl_primitive_desc_destroy(desc);
-  if (status != LK_OK && primitive != NULL) {
-    if (primitive->primitive != NULL) dnnl_primitive_destroy(primitive->primitive);
-    lk_free(env->allocator, primitive);
-  }
+  lk_free(env->allocator, primitive);
   return status;
 }
 
@@ -134,6 +145,10 @@ float lk_build_float(const lk_primitive_build *build, lk_word name, float fallba
   return value;
 }
 
+dnnl_alg_kind_t lk_build_algorithm(const lk_primitive_build *build) {
+  return (dnnl_alg_kind_t)lk_build_number(build, LK_WORD_ALGORITHM, dnnl_alg_kind_undef);
+}
+
 uint32_t lk_build_dims(const lk_primitive_build *build, lk_word name, dnnl_dims_t out) {
   uint32_t count = 0;
   const int64_t *values = lk_key_find_attr(build->key, name, &count);
@@ -141,6 +156,17 @@ uint32_t lk_build_dims(const lk_primitive_build *build, lk_word name, dnnl_dims_
   if (count > DNNL_MAX_NDIMS) count = DNNL_MAX_NDIMS;
   for (uint32_t i = 0; i < count; i++) out[i] = values[i];
   return count;
+}
+
+lk_build_window lk_build_get_window(const lk_primitive_build *build) {
+  lk_build_window window;
+  memset(&window, 0, sizeof window);
+  lk_build_dims(build, LK_WORD_KERNEL, window.kernel);
+  lk_build_dims(build, LK_WORD_STRIDES, window.strides);
+  lk_build_dims(build, LK_WORD_DILATIONS, window.dilations);
+  lk_build_dims(build, LK_WORD_PADS_BEGIN, window.begin);
+  lk_build_dims(build, LK_WORD_PADS_END, window.end);
+  return window;
 }
 
 int64_t lk_float_bits(float value) {

@@ -18,19 +18,25 @@ typedef struct lk_primitive {
   bool is_ref;
 } lk_primitive;
 
-/* Kinds of primitives, and what each is charged in the cache: RSS of one, measured. K(symbol, file
- * name and builder, bytes) */
+/* Kinds of primitives, each by the interned name that is `op` in its value keys. */
 typedef enum lk_primitive_kind {
-#define K(symbol, name, bytes) LK_PRIMITIVE_##symbol,
+#define K(symbol, name, bytes) LK_PRIMITIVE_##symbol = LK_WORD_##symbol,
 #include "ops/primitive/list.inc"
 #undef K
-  LK_N_PRIMITIVE_KINDS
 } lk_primitive_kind;
 
 /* Starts a value key. Then add tensors, attributes and post-ops in the order that the builder of
  * the kind documents, and call lk_primitive_get. */
-lk_status lk_primitive_key_begin(lk_key_builder *builder, const lk_ops_env *env,
-                                 lk_primitive_kind kind, int32_t threads, lk_error *error);
+void lk_primitive_key(lk_key_builder *builder, const lk_ops_env *env, lk_primitive_kind kind,
+                      int32_t threads);
+/* The same, as it was when it could fail. */
+static inline lk_status lk_primitive_key_begin(lk_key_builder *builder, const lk_ops_env *env,
+                                               lk_primitive_kind kind, int32_t threads,
+                                               lk_error *error) {
+  (void)error;
+  lk_primitive_key(builder, env, kind, threads);
+  return LK_OK;
+}
 
 /* Finds or builds the primitive of the key; releases the builder in every case. */
 lk_status lk_primitive_get(lk_ops_env *env, lk_key_builder *builder, lk_ref **out_ref,
@@ -42,21 +48,32 @@ typedef struct lk_primitive_build {
   lk_ops_env *env;
   const lk_key *key;
   dnnl_primitive_attr_t attr; /* user scratchpad, math mode and post-ops of the key */
+  /* The tensors of these roles with index 0, lent; NULL: the key has none. */
+  dnnl_memory_desc_t src, src1, weights, bias, dst;
 } lk_primitive_build;
 
-/* Makes the primitive descriptor. Whatever it makes on the way it frees itself. */
+/* Makes the primitive descriptor. Whatever else it makes on the way it frees itself. */
 typedef lk_status (*lk_primitive_builder)(const lk_primitive_build *build,
                                           dnnl_primitive_desc_t *out_desc, lk_error *error);
 
-/* The memory descriptor of a tensor record; `*out_md` NULL when the key has none of that role. */
+/* The memory descriptor of another tensor record, which the caller destroys; `*out_md` NULL when the
+ * key has none of that role. */
 lk_status lk_build_tensor(const lk_primitive_build *build, lk_word role, uint32_t index,
                           dnnl_memory_desc_t *out_md, lk_error *error);
 /* Attribute values; `fallback` when it is not in the key. */
 int64_t lk_build_number(const lk_primitive_build *build, lk_word name, int64_t fallback);
 float lk_build_float(const lk_primitive_build *build, lk_word name,
                      float fallback); /* bit pattern */
+dnnl_alg_kind_t lk_build_algorithm(const lk_primitive_build *build);
 /* Copies up to DNNL_MAX_NDIMS values; returns how many there are. */
 uint32_t lk_build_dims(const lk_primitive_build *build, lk_word name, dnnl_dims_t out);
+
+/* How a window moves over the spatial dimensions: KERNEL, STRIDES, DILATIONS, PADS_BEGIN, PADS_END;
+ * zeros where the key has none. */
+typedef struct lk_build_window {
+  dnnl_dims_t kernel, strides, dilations, begin, end;
+} lk_build_window;
+lk_build_window lk_build_get_window(const lk_primitive_build *build);
 
 /* A float as an attribute value of a key: its bit pattern; -0.0 becomes 0.0. */
 int64_t lk_float_bits(float value);

@@ -96,8 +96,7 @@ static lk_status plan_trailing(lk_planner *planner, int64_t rows, int64_t n, lk_
   for (int64_t i = 0; i < n; i++) factors[i] = 1.0F / (float)n;
   LK_TRY(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &src, error));
   LK_TRY(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &dst, error));
-  LK_TRY(lk_primitive_key_begin(&key, lk_planner_env(planner), LK_PRIMITIVE_MATMUL,
-                                lk_planner_threads(planner), error));
+  lk_planner_key_begin(planner, &key, LK_PRIMITIVE_MATMUL);
   lk_key_add_tensor(&key, LK_WORD_SRC, 0, &src_desc, 0);
   lk_key_add_tensor(&key, LK_WORD_WEIGHTS, 0, &weights_desc, 0);
   lk_key_add_tensor(&key, LK_WORD_DST, 0, &dst_desc, 0);
@@ -130,8 +129,7 @@ static lk_status plan_general(lk_planner *planner, uint32_t mask, lk_error *erro
     if ((mask >> i & 1) != 0) kept.dims[i] = 1;
   }
   const int64_t algorithm = (int64_t)dnnl_reduction_mean;
-  LK_TRY(lk_primitive_key_begin(&key, lk_planner_env(planner), LK_PRIMITIVE_REDUCTION,
-                                lk_planner_threads(planner), error));
+  lk_planner_key_begin(planner, &key, LK_PRIMITIVE_REDUCTION);
   lk_key_add_tensor(&key, LK_WORD_SRC, 0, &src.desc, 0);
   lk_key_add_tensor(&key, LK_WORD_DST, 0, &kept, 0);
   lk_key_add_attr(&key, LK_WORD_ALGORITHM, &algorithm, 1);

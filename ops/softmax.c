@@ -58,8 +58,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
     seen = lk_tensor_desc_make(LK_F32, 2, dims);
     axis = 1;
   }
-  LK_TRY(lk_primitive_key_begin(&key, lk_planner_env(planner), LK_PRIMITIVE_SOFTMAX,
-                                lk_planner_threads(planner), error));
+  lk_planner_key_begin(planner, &key, LK_PRIMITIVE_SOFTMAX);
   lk_key_add_tensor(&key, LK_WORD_SRC, 0, &seen, 0);
   lk_key_add_tensor(&key, LK_WORD_DST, 0, &seen, 0);
   lk_key_add_attr(&key, LK_WORD_AXIS, &axis, 1);

@@ -1,26 +1,12 @@
 /* Binary arithmetic with broadcasting from a value key: SRC, SRC_1, DST; ALGORITHM; post-ops. */
 #include "ops/layout.h"
 #include "ops/primitive/builders.h"
-#include "plugin/base/status.h"
 
 lk_status lk_build_binary(const lk_primitive_build *build, dnnl_primitive_desc_t *out_desc,
                           lk_error *error) {
-  lk_status status = LK_OK;
-  dnnl_memory_desc_t src = NULL;
-  dnnl_memory_desc_t src1 = NULL;
-  dnnl_memory_desc_t dst = NULL;
-  LK_TRY(lk_build_tensor(build, LK_WORD_SRC, 0, &src, error));
-  LK_TRY(lk_build_tensor(build, LK_WORD_SRC_1, 0, &src1, error));
-  LK_TRY(lk_build_tensor(build, LK_WORD_DST, 0, &dst, error));
-  const dnnl_alg_kind_t algorithm =
-      (dnnl_alg_kind_t)lk_build_number(build, LK_WORD_ALGORITHM, dnnl_alg_kind_undef);
-  LK_TRY(lk_dnnl_check(error,
-                       dnnl_binary_primitive_desc_create(out_desc, build->env->engine, algorithm,
-                                                         src, src1, dst, build->attr),
-                       "describe a binary operation"));
-cleanup:
-  if (src != NULL) dnnl_memory_desc_destroy(src);
-  if (src1 != NULL) dnnl_memory_desc_destroy(src1);
-  if (dst != NULL) dnnl_memory_desc_destroy(dst);
-  return status;
+  return lk_dnnl_check(error,
+                       dnnl_binary_primitive_desc_create(out_desc, build->env->engine,
+                                                         lk_build_algorithm(build), build->src,
+                                                         build->src1, build->dst, build->attr),
+                       "describe a binary operation");
 }

@@ -1,23 +1,13 @@
 /* Softmax along an axis from a value key: SRC, DST; AXIS; post-ops. */
 #include "ops/layout.h"
 #include "ops/primitive/builders.h"
-#include "plugin/base/status.h"
 
 lk_status lk_build_softmax(const lk_primitive_build *build, dnnl_primitive_desc_t *out_desc,
                            lk_error *error) {
-  lk_status status = LK_OK;
-  dnnl_memory_desc_t src = NULL;
-  dnnl_memory_desc_t dst = NULL;
-  LK_TRY(lk_build_tensor(build, LK_WORD_SRC, 0, &src, error));
-  LK_TRY(lk_build_tensor(build, LK_WORD_DST, 0, &dst, error));
-  const int axis = (int)lk_build_number(build, LK_WORD_AXIS, 0);
-  LK_TRY(lk_dnnl_check(error,
+  return lk_dnnl_check(error,
                        dnnl_softmax_forward_primitive_desc_create(
                            out_desc, build->env->engine, dnnl_forward_inference,
-                           dnnl_softmax_accurate, src, dst, axis, build->attr),
-                       "describe a softmax"));
-cleanup:
-  if (src != NULL) dnnl_memory_desc_destroy(src);
-  if (dst != NULL) dnnl_memory_desc_destroy(dst);
-  return status;
+                           dnnl_softmax_accurate, build->src, build->dst,
+                           (int)lk_build_number(build, LK_WORD_AXIS, 0), build->attr),
+                       "describe a softmax");
 }
