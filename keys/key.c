@@ -227,6 +227,12 @@ bool lk_key_next(lk_key_reader *reader) {
   return true;
 }
 
+void lk_key_add_record(lk_key_builder *builder, const lk_key_reader *reader) {
+  lk_record_prefix prefix;
+  memcpy(&prefix, (const uint8_t *)reader->record - sizeof prefix, sizeof prefix);
+  (void)lk_key_put(builder, prefix.type, reader->record, prefix.size - (uint32_t)sizeof prefix, 0);
+}
+
 bool lk_key_find_tensor(const lk_key *key, uint32_t role, uint32_t index, lk_tensor_desc *out_desc,
                         uint32_t *out_extra) {
   lk_key_reader reader = lk_key_read(key);

@@ -179,6 +179,8 @@ typedef struct lk_key_reader {
 const lk_key_head *lk_key_get_head(const lk_key *key);
 lk_key_reader lk_key_read(const lk_key *key); /* before the first record behind the head */
 bool lk_key_next(lk_key_reader *reader);
+/* Adds the record that the reader, of another key, stands at: all of it, as it is. */
+void lk_key_add_record(lk_key_builder *builder, const lk_key_reader *reader);
 /* The first tensor or attribute record of that role and index, or name: false / NULL: not there. */
 bool lk_key_find_tensor(const lk_key *key, uint32_t role, uint32_t index, lk_tensor_desc *out_desc,
                         uint32_t *out_extra);
