@@ -47,11 +47,14 @@ lk_status lk_plan_binary_step(lk_planner *planner, dnnl_alg_kind_t algorithm, co
     padded.layout = to->desc.layout;
   }
   LK_TRY(ask(planner, algorithm, &a->desc, &padded, &to->desc, post_ops, &primitive, error));
-  if (primitive->is_ref && to->desc.layout == LK_LAYOUT_PLAIN &&
-      !lk_shape_equal(&padded, &to->desc)) {
+  if (primitive->is_ref && !lk_shape_equal(&padded, &to->desc)) {
     /* a broadcast that oneDNN has no kernel for: a copy to full shape is cheaper by far */
-    LK_TRY(lk_plan_expand(planner, b, &to->desc, &second, error));
-    LK_TRY(ask(planner, algorithm, &a->desc, &second.desc, &to->desc, post_ops, &primitive, error));
+    const lk_primitive *full = NULL;
+    LK_TRY(ask(planner, algorithm, &a->desc, &to->desc, &to->desc, post_ops, &full, error));
+    if (!full->is_ref) {
+      primitive = full;
+      LK_TRY(lk_plan_expand(planner, b, &to->desc, &second, error));
+    }
   }
   const lk_primitive_arg args[] = {
       {DNNL_ARG_SRC_0, *a}, {DNNL_ARG_SRC_1, second}, {DNNL_ARG_DST, *to}};
@@ -104,7 +107,7 @@ static lk_status plan_binary(lk_planner *planner, dnnl_alg_kind_t algorithm, boo
   LK_TRY(lk_planner_output(planner, 0, layout, &dst, error));
   if (!is_full) {
     const lk_operand narrow = a;
-    LK_TRY(lk_plan_expand(planner, &narrow, to, &a, error));
+    LK_TRY(lk_plan_expand(planner, &narrow, &dst.desc, &a, error));
   }
   LK_TRY(lk_plan_binary_step(planner, algorithm, &a, &b, &dst, true, error));
 cleanup:
@@ -206,11 +209,11 @@ static lk_status plan_sum(lk_planner *planner, lk_error *error) {
   }
   lk_operand sum, next, dst;
   LK_TRY(lk_planner_input(planner, 0, layout, &sum, error));
+  LK_TRY(lk_planner_output(planner, 0, layout, &dst, error));
   if (!lk_shape_equal(&sum.desc, to)) {
     const lk_operand narrow = sum;
-    LK_TRY(lk_plan_expand(planner, &narrow, to, &sum, error));
+    LK_TRY(lk_plan_expand(planner, &narrow, &dst.desc, &sum, error));
   }
-  LK_TRY(lk_planner_output(planner, 0, layout, &dst, error));
   for (uint32_t i = 1; i < count; i++) {
     LK_TRY(lk_planner_input(planner, i, layout, &next, error));
     LK_TRY(lk_plan_binary_step(planner, dnnl_binary_add, &sum, &next, &dst, i + 1 == count, error));

@@ -8,11 +8,10 @@
 lk_status lk_plan_eltwise(lk_planner *planner, dnnl_alg_kind_t algorithm, float alpha, float beta,
                           lk_error *error);
 
-/* One step: to = algorithm(from), both of one shape and layout; with `post_ops`, the node's post-ops
- * are applied to `to`. */
+/* One step: to = algorithm(from), both of one shape and layout. */
 lk_status lk_plan_eltwise_step(lk_planner *planner, dnnl_alg_kind_t algorithm, float alpha,
                                float beta, const lk_operand *from, const lk_operand *to,
-                               bool post_ops, lk_error *error);
+                               lk_error *error);
 
 /* One step: to = a (algorithm) b, where `b` broadcasts to `a`'s shape; ranks may differ. With
  * `post_ops`, the node's post-ops are applied to `to`. */

@@ -4,9 +4,10 @@
 
 #include "ops/planner.h"
 
-/* A step that fills a new temporary of shape `shape` (its dims; plain) from `from`, a plain operand
- * of the same type that broadcasts to it. */
-lk_status lk_plan_expand(lk_planner *planner, const lk_operand *from, const lk_tensor_desc *shape,
+/* A step that fills a new temporary with the dimensions and the layout of `like` from `from`, an
+ * operand that broadcasts to it. Both lie plain or channels-last; `from` plain where its rank is
+ * lower. */
+lk_status lk_plan_expand(lk_planner *planner, const lk_operand *from, const lk_tensor_desc *like,
                          lk_operand *out_operand, lk_error *error);
 
 #endif

@@ -82,9 +82,7 @@ static lk_status plan_batch_norm(lk_planner *planner, lk_error *error) {
   if (fuses) lk_planner_key_post_ops(planner, &key, &dst->desc);
   LK_TRY(lk_planner_primitive(planner, &key, &primitive, error));
   LK_TRY(lk_planner_execute(planner, primitive, args, 6, fuses ? &dst->desc : NULL, error));
-  if (node->n_post_ops > 0 && !fuses) {
-    LK_TRY(lk_plan_eltwise_step(planner, dnnl_eltwise_linear, 1.0F, 0.0F, dst, dst, true, error));
-  }
+  if (!fuses) LK_TRY(lk_plan_post_ops(planner, dst, error));
 cleanup:
   return status;
 }

@@ -208,17 +208,19 @@ void lk_planner_key_begin(lk_planner *planner, lk_key_builder *key, lk_primitive
 lk_status lk_planner_primitive(lk_planner *planner, lk_key_builder *key,
                                const lk_primitive **out_primitive, lk_error *error) {
   lk_plan_body *body = planner->body;
+  lk_status status = LK_OK;
+  lk_key finished;
   *out_primitive = NULL;
-  lk_ref *ref = NULL;
-  lk_status status = lk_primitive_get(planner->env, key, &ref, error);
-  if (status != LK_OK) return status;
   if (!GROW(planner, primitives, n_primitives)) {
-    lk_ref_release(ref);
-    return lk_fail_memory(error, "a plan", sizeof *body->primitives);
+    LK_TRY(lk_fail_memory(error, "a plan", sizeof *body->primitives));
   }
-  body->primitives[body->n_primitives++] = ref;
-  *out_primitive = lk_ref_value(ref);
-  return LK_OK;
+  LK_TRY(lk_key_finish(key, &finished, error));
+  LK_TRY(lk_post_operands_primitive(planner->env, &finished, &body->primitives[body->n_primitives],
+                                    error));
+  *out_primitive = lk_ref_value(body->primitives[body->n_primitives++]);
+cleanup:
+  lk_key_builder_release(key);
+  return status;
 }
 
 static lk_status add_arg(lk_planner *planner, int arg, const lk_operand *operand, lk_error *error) {
@@ -266,13 +268,7 @@ lk_status lk_planner_execute(lk_planner *planner, const lk_primitive *primitive,
       return lk_fail(error, LK_OUT_OF_RANGE, "failed to plan a step: over %d arguments",
                      LK_MAX_STEP_ARGS);
     }
-    const uint32_t input = (uint32_t)node->post_ops[i].input;
-    const lk_tensor_desc wanted = lk_post_operand_desc(planner, input, post_dst);
-    lk_primitive_arg *arg = &all[count++];
-    arg->arg = DNNL_ARG_ATTR_MULTIPLE_POST_OP((int)i) | DNNL_ARG_SRC_1;
-    const lk_layout layout =
-        planner->inputs[input].desc.rank == wanted.rank ? wanted.layout : LK_LAYOUT_PLAIN;
-    lk_status status = lk_planner_input(planner, input, layout, &arg->operand, error);
+    lk_status status = lk_post_operand(planner, primitive, i, post_dst, &all[count++], error);
     if (status != LK_OK) return status;
   }
   planner->body->implementation = primitive->implementation;

@@ -3,11 +3,15 @@
 
 #include <inttypes.h>
 
+#include "ops/expand.h"
 #include "plugin/base/status.h"
 #include "plugin/base/tensor.h"
 
-lk_tensor_desc lk_post_operand_desc(lk_planner *planner, uint32_t index,
-                                    const lk_tensor_desc *dst) {
+/* How input `index`, the operand of a binary post-op, is described beside `dst`, with `dst`'s rank. It
+ * broadcasts to output 0, of which `dst` may be another description: a matrix of all rows, whose
+ * operands are full tensors or single rows (matmul.c sees to it), or one with ones put in where a
+ * product takes a vector. */
+static lk_tensor_desc operand_desc(lk_planner *planner, uint32_t index, const lk_tensor_desc *dst) {
   const lk_tensor_desc *input = &lk_planner_input_tensor(planner, index)->desc;
   const lk_tensor_desc *to = lk_planner_output_desc(planner, 0);
   if (lk_shape_equal(input, to)) {
@@ -43,9 +47,94 @@ void lk_planner_key_post_ops(lk_planner *planner, lk_key_builder *key, const lk_
                              .beta = (uint32_t)lk_float_bits(post_op->beta)};
     lk_key_add_post_op(key, &record);
     if (post_op->input < 0) continue;
-    const lk_tensor_desc operand = lk_post_operand_desc(planner, (uint32_t)post_op->input, dst);
+    const lk_tensor_desc operand = operand_desc(planner, (uint32_t)post_op->input, dst);
     lk_key_add_tensor(key, LK_WORD_INPUT, i, &operand, 0);
   }
+}
+
+/* Begins the key of the same primitive with all operands in the full shape of DST. False, and nothing
+ * begun: they have it already. */
+static bool widen(const lk_key *key, const lk_allocator *allocator, lk_key_builder *out_key) {
+  lk_tensor_desc full, operand;
+  bool is_narrow = false;
+  if (!lk_key_find_tensor(key, LK_WORD_DST, 0, &full, NULL)) return false;
+  lk_key_begin(out_key, allocator, lk_key_get_head(key));
+  for (lk_key_reader reader = lk_key_read(key); lk_key_next(&reader);) {
+    const lk_key_tensor *tensor = reader.record;
+    if (reader.type != LK_RECORD_TENSOR || tensor->role != LK_WORD_INPUT) {
+      lk_key_add_record(out_key, &reader);
+      continue;
+    }
+    operand = lk_tensor_desc_make(tensor->dtype, tensor->rank, reader.payload);
+    is_narrow = is_narrow || !lk_shape_equal(&operand, &full);
+    full.dtype = tensor->dtype;
+    lk_key_add_tensor(out_key, tensor->role, tensor->index, &full, tensor->extra);
+  }
+  if (!is_narrow) lk_key_builder_release(out_key);
+  return is_narrow;
+}
+
+static bool is_ref(const lk_ref *ref) {
+  const lk_primitive *primitive = lk_ref_value(ref);
+  return primitive->is_ref;
+}
+
+lk_status lk_post_operands_primitive(lk_ops_env *env, const lk_key *key, lk_ref **out_ref,
+                                     lk_error *error) {
+  lk_status status = LK_OK;
+  lk_ref *ref = NULL, *other = NULL;
+  lk_key_builder full;
+  lk_key full_key;
+  bool widens = false;
+  LK_TRY(lk_primitive_get(env, key, &ref, error));
+  /* a copy to full shape takes far less than a reference implementation */
+  widens = is_ref(ref) && widen(key, env->allocator, &full);
+  if (widens) {
+    LK_TRY(lk_key_finish(&full, &full_key, error));
+    LK_TRY(lk_primitive_get(env, &full_key, &other, error));
+    if (!is_ref(other)) {
+      lk_ref *worse = ref;
+      ref = other;
+      other = worse;
+    }
+  }
+  *out_ref = ref;
+  ref = NULL;
+cleanup:
+  if (widens) lk_key_builder_release(&full);
+  if (ref != NULL) lk_ref_release(ref);
+  if (other != NULL) lk_ref_release(other);
+  return status;
+}
+
+/* Whether the primitive takes argument `arg` in the shape of `dst`. */
+static bool takes_full(const lk_primitive *primitive, int arg, const lk_tensor_desc *dst) {
+  const_dnnl_memory_desc_t md =
+      dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_exec_arg_md, arg);
+  int rank = 0;
+  dnnl_dims_t *dims = NULL;
+  dnnl_memory_desc_query(md, dnnl_query_ndims_s32, &rank);
+  dnnl_memory_desc_query(md, dnnl_query_dims, (void *)&dims);
+  const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, (uint32_t)rank, *dims);
+  return lk_shape_equal(&desc, dst);
+}
+
+lk_status lk_post_operand(lk_planner *planner, const lk_primitive *primitive, uint32_t index,
+                          const lk_tensor_desc *dst, lk_primitive_arg *out_arg, lk_error *error) {
+  const uint32_t input = (uint32_t)lk_planner_node(planner)->post_ops[index].input;
+  const lk_tensor_desc wanted = operand_desc(planner, input, dst);
+  const bool same_rank = lk_planner_input_tensor(planner, input)->desc.rank == wanted.rank;
+  out_arg->arg = DNNL_ARG_ATTR_MULTIPLE_POST_OP((int)index) | DNNL_ARG_SRC_1;
+  if (lk_shape_equal(&wanted, dst) || !takes_full(primitive, out_arg->arg, dst)) {
+    return lk_planner_input(planner, input, same_rank ? wanted.layout : LK_LAYOUT_PLAIN,
+                            &out_arg->operand, error);
+  }
+  lk_operand narrow;
+  lk_status status = lk_planner_input(planner, input, LK_LAYOUT_PLAIN, &narrow, error);
+  if (status != LK_OK) return status;
+  narrow.desc = wanted;
+  narrow.desc.layout = LK_LAYOUT_PLAIN;
+  return lk_plan_expand(planner, &narrow, dst, &out_arg->operand, error);
 }
 
 lk_status lk_post_operands_check(lk_planner *planner, lk_error *error) {

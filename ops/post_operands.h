@@ -7,10 +7,14 @@
 /* They must be there, of f32, and broadcast to output 0, which is of f32 too. */
 lk_status lk_post_operands_check(lk_planner *planner, lk_error *error);
 
-/* How input `index`, the operand of a binary post-op, is described beside `dst`. It broadcasts to
- * output 0, of which `dst` may be another description: a matrix of all rows, whose operands are full
- * tensors or single rows (matmul.c sees to it), or one with ones put in where a product takes a
- * vector. */
-lk_tensor_desc lk_post_operand_desc(lk_planner *planner, uint32_t index, const lk_tensor_desc *dst);
+/* Finds or builds the primitive of the key. oneDNN has no kernel for some broadcasts of an operand:
+ * then it is the one that takes all operands in full shape, if there is a kernel for that. */
+lk_status lk_post_operands_primitive(lk_ops_env *env, const lk_key *key, lk_ref **out_ref,
+                                     lk_error *error);
+
+/* The argument for the operand of post-op `index`, a binary one, in the shape that the primitive was
+ * built for: as it is, or copied to full shape first. `dst`: as in lk_planner_execute. */
+lk_status lk_post_operand(lk_planner *planner, const lk_primitive *primitive, uint32_t index,
+                          const lk_tensor_desc *dst, lk_primitive_arg *out_arg, lk_error *error);
 
 #endif

@@ -108,17 +108,9 @@ cleanup:
   return status;
 }
 
-lk_status lk_primitive_get(lk_ops_env *env, lk_key_builder *builder, lk_ref **out_ref,
-                           lk_error *error) {
-  *out_ref = NULL;
-  lk_key key;
-  lk_status status = lk_key_finish(builder, &key, error);
-  if (status == LK_OK) {
-    build_arg arg = {env, &key};
-    status = lk_cache_get(env->cache, NULL, &key, build_primitive, &arg, out_ref, NULL, error);
-  }
-  lk_key_builder_release(builder);
-  return status;
+lk_status lk_primitive_get(lk_ops_env *env, const lk_key *key, lk_ref **out_ref, lk_error *error) {
+  build_arg arg = {env, key};
+  return lk_cache_get(env->cache, NULL, key, build_primitive, &arg, out_ref, NULL, error);
 }
 
 lk_status lk_build_tensor(const lk_primitive_build *build, lk_word role, uint32_t index,

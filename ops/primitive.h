@@ -26,7 +26,7 @@ typedef enum lk_primitive_kind {
 } lk_primitive_kind;
 
 /* Starts a value key. Then add tensors, attributes and post-ops in the order that the builder of
- * the kind documents, and call lk_primitive_get. */
+ * the kind documents, finish it, and call lk_primitive_get. */
 void lk_primitive_key(lk_key_builder *builder, const lk_ops_env *env, lk_primitive_kind kind,
                       int32_t threads);
 /* The same, as it was when it could fail. */
@@ -38,9 +38,8 @@ static inline lk_status lk_primitive_key_begin(lk_key_builder *builder, const lk
   return LK_OK;
 }
 
-/* Finds or builds the primitive of the key; releases the builder in every case. */
-lk_status lk_primitive_get(lk_ops_env *env, lk_key_builder *builder, lk_ref **out_ref,
-                           lk_error *error);
+/* Finds or builds the primitive of the key. */
+lk_status lk_primitive_get(lk_ops_env *env, const lk_key *key, lk_ref **out_ref, lk_error *error);
 
 /* ---- for builders ---- */
 

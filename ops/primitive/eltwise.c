@@ -1,4 +1,4 @@
-/* Element-wise function from a value key: SRC, DST; ALGORITHM, ALPHA, BETA; post-ops. */
+/* Element-wise function from a value key: SRC, DST; ALGORITHM, ALPHA, BETA. */
 #include "ops/layout.h"
 #include "ops/primitive/builders.h"
 

@@ -23,14 +23,17 @@ lk_status make_context(const FailingAllocator &allocator, uint32_t mode, Context
   return api()->context_create(&options, context->out(), LK_ERR);
 }
 
-// Conv (plain in, channels-last inside) with a Relu, Reshape by MatMul of its plain output.
+// Conv (plain in, channels-last inside) with a Relu, MatMul of its plain output, with one value added
+// to each row: oneDNN has only a reference implementation for that, so the value is copied along it.
 struct Work {
   const Value x = lk::random({2, 3, 6, 5}, 1), w = lk::random({4, 3, 3, 3}, 2),
-              b = lk::random({4}, 3), m = lk::random({5, 7}, 4);
-  const Value y = lk::ref::matmul(
-      lk::ref::apply(lk::ref::conv(x, w, &b, {{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}, 1),
-                     {LK_POST_RELU, -1, 0, 0}),
-      m);
+              b = lk::random({4}, 3), m = lk::random({5, 7}, 4), rows = lk::random({2, 4, 6, 1}, 5);
+  const Value y = lk::ref::apply(
+      lk::ref::matmul(
+          lk::ref::apply(lk::ref::conv(x, w, &b, {{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}, 1),
+                         {LK_POST_RELU, -1, 0, 0}),
+          m),
+      {LK_POST_ADD, 2, 0, 0}, &rows);
 
   lk_status run(lk_context *context, Value *out) const {
     Executor executor;
@@ -54,8 +57,9 @@ struct Work {
     if (status != LK_OK) return status;
     n.op = "MatMul";
     n.name = "m";
-    n.n_inputs = 2;
-    n.constants = {m};
+    n.n_inputs = 3;
+    n.constants = {m, rows};
+    n.post_ops = {{LK_POST_ADD, 2, 0, 0}};
     status = n.create(executor, &matmul, LK_ERR);
     if (status != LK_OK) return status;
     lk_tensor_desc descs[3];
@@ -64,7 +68,8 @@ struct Work {
     if (status == LK_OK) status = lk::bind(relu, {descs[0]}, &plans[1], LK_ERR, 0);
     if (status == LK_OK) status = api()->plan_output(plans[1], 0, &descs[1], LK_ERR);
     if (status == LK_OK) {
-      status = lk::bind(matmul, {descs[1], m.desc}, &plans[2], LK_ERR, -1, LK_LAYOUT_PLAIN);
+      status =
+          lk::bind(matmul, {descs[1], m.desc, rows.desc}, &plans[2], LK_ERR, -1, LK_LAYOUT_PLAIN);
     }
     if (status == LK_OK) status = api()->plan_output(plans[2], 0, &descs[2], LK_ERR);
     if (status == LK_OK) status = api()->frame_create(executor, frame.out(), LK_ERR);
@@ -76,7 +81,7 @@ struct Work {
     const lk::Memory from = x.in(LK_LAYOUT_PLAIN);
     lk::Memory middle(2 * 4 * 6 * 5 * 4), to(y.bytes.size());
     void *const conv_in[] = {from.data(), nullptr, nullptr}, *const middle_out[] = {middle.data()};
-    void *const matmul_in[] = {middle.data(), nullptr}, *const last[] = {to.data()};
+    void *const matmul_in[] = {middle.data(), nullptr, nullptr}, *const last[] = {to.data()};
     status = api()->op_run(frame, slots[0], conv_in, middle_out, LK_ERR);
     if (status == LK_OK) status = api()->op_run(frame, slots[1], middle_out, middle_out, LK_ERR);
     if (status == LK_OK) status = api()->op_run(frame, slots[2], matmul_in, last, LK_ERR);

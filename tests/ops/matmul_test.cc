@@ -126,7 +126,7 @@ TEST(MatMul, BroadcastsTheOperandsOfPostOps) {
       const Value sum = lk::ref::apply(lk::ref::matmul(a, b), {LK_POST_ADD, 2, 0, 0}, &operand);
       for (bool constant : {true, false}) {
         OpTester tester("MatMul", 13);
-        tester.input(a).post_op(LK_POST_ADD, 0, 0, 2).post_op(LK_POST_RELU).allow_ref();
+        tester.input(a).post_op(LK_POST_ADD, 0, 0, 2).post_op(LK_POST_RELU);
         if (constant)
           tester.constant(b).constant(operand);
         else

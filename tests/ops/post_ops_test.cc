@@ -176,7 +176,7 @@ void check(const Base &base, const std::vector<Link> &chain, lk_layout layout, l
     y = lk::ref::apply(y, link.op, &link.operand);
   }
   SCOPED_TRACE(text + (layout == LK_LAYOUT_PLAIN ? " plain" : " channels-last"));
-  tester.wish(wish).allow_ref().tolerance(2e-5).expect(y).run();
+  tester.wish(wish).tolerance(2e-5).expect(y).run();
 }
 
 class PostOps : public ::testing::TestWithParam<Base> {};
