@@ -72,14 +72,20 @@ static lk_status resolve_conv(const lk_op_node *node, const lk_tensor *inputs,
                            error);
 }
 
+static lk_tensor_desc output_of(const lk_tensor_desc *x, int64_t channels,
+                                const lk_window_shape *shape) {
+  lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, x->rank, x->dims);
+  desc.dims[1] = channels;
+  memcpy(desc.dims + 2, shape->out, shape->rank * sizeof shape->out[0]);
+  return desc;
+}
+
 static lk_status infer_conv(const lk_op_node *node, const lk_tensor *inputs,
                             lk_tensor_desc *outputs, lk_error *error) {
   lk_window_shape shape;
   lk_status status = resolve_conv(node, inputs, &shape, error);
   if (status != LK_OK) return status;
-  outputs[0] = lk_tensor_desc_make(LK_F32, inputs[0].desc.rank, inputs[0].desc.dims);
-  outputs[0].dims[1] = inputs[1].desc.dims[0];
-  memcpy(outputs[0].dims + 2, shape.out, shape.rank * sizeof shape.out[0]);
+  outputs[0] = output_of(&inputs[0].desc, inputs[1].desc.dims[0], &shape);
   return LK_OK;
 }
 
@@ -120,9 +126,7 @@ static lk_status infer_conv_transpose(const lk_op_node *node, const lk_tensor *i
   lk_window_shape shape;
   lk_status status = resolve_conv_transpose(node, inputs, &shape, error);
   if (status != LK_OK) return status;
-  outputs[0] = lk_tensor_desc_make(LK_F32, inputs[0].desc.rank, inputs[0].desc.dims);
-  outputs[0].dims[1] = inputs[1].desc.dims[1] * params->groups;
-  memcpy(outputs[0].dims + 2, shape.out, shape.rank * sizeof shape.out[0]);
+  outputs[0] = output_of(&inputs[0].desc, inputs[1].desc.dims[1] * params->groups, &shape);
   return LK_OK;
 }
 
@@ -156,12 +160,12 @@ static lk_status choose(lk_planner *planner, conv_question *question,
   if (status != LK_OK || !(*out_primitive)->is_ref) return status;
   const lk_primitive *plain = NULL;
   status = ask(planner, question, LK_LAYOUT_PLAIN, &plain, error);
-  if (status != LK_OK) return status;
-  if (!plain->is_ref) {
+  if (status == LK_OK && !plain->is_ref) {
     *out_primitive = plain;
-    return LK_OK;
+  } else {
+    question->src.layout = question->dst.layout = LK_LAYOUT_CHANNELS_LAST;
   }
-  return ask(planner, question, LK_LAYOUT_CHANNELS_LAST, out_primitive, error);
+  return status;
 }
 
 /* Weights of [M, C/g, k...] as oneDNN's [g, M/g, C/g, k...]: the same bytes. */
@@ -263,36 +267,16 @@ static lk_status plan_conv_transpose(lk_planner *planner, lk_error *error) {
   return status;
 }
 
-const lk_op_class lk_op_conv = {
-    .op_type = "Conv",
-    .domain = "",
-    .summary = "Convolution in 1, 2 or 3 dimensions, grouped, dilated, with bias",
-    .min_opset = 1,
-    .max_opset = 23,
-    .min_inputs = 2,
-    .max_inputs = 3,
-    .max_outputs = 1,
-    .runs_on_onednn = true,
-    .post_ops = true,
-    .params_size = sizeof(conv_params),
-    .parse = parse_conv,
-    .infer = infer_conv,
-    .plan = plan_conv,
-};
+#define CONV_ROW(text, summary_text, parse_fn, infer_fn, plan_fn)                                  \
+  {                                                                                                \
+    .op_type = text, .domain = "", .summary = summary_text, .min_opset = 1, .max_opset = 23,       \
+    .min_inputs = 2, .max_inputs = 3, .max_outputs = 1, .runs_on_onednn = true, .post_ops = true,  \
+    .params_size = sizeof(conv_params), .parse = parse_fn, .infer = infer_fn, .plan = plan_fn      \
+  }
 
-const lk_op_class lk_op_conv_transpose = {
-    .op_type = "ConvTranspose",
-    .domain = "",
-    .summary = "Transposed convolution, with output_padding and output_shape",
-    .min_opset = 1,
-    .max_opset = 23,
-    .min_inputs = 2,
-    .max_inputs = 3,
-    .max_outputs = 1,
-    .runs_on_onednn = true,
-    .post_ops = true,
-    .params_size = sizeof(conv_params),
-    .parse = parse_conv_transpose,
-    .infer = infer_conv_transpose,
-    .plan = plan_conv_transpose,
-};
+const lk_op_class lk_op_conv =
+    CONV_ROW("Conv", "Convolution in 1, 2 or 3 dimensions, grouped, dilated, with bias", parse_conv,
+             infer_conv, plan_conv);
+const lk_op_class lk_op_conv_transpose =
+    CONV_ROW("ConvTranspose", "Transposed convolution, with output_padding and output_shape",
+             parse_conv_transpose, infer_conv_transpose, plan_conv_transpose);

@@ -247,35 +247,16 @@ cleanup:
   return status;
 }
 
-const lk_op_class lk_op_matmul = {
-    .op_type = "MatMul",
-    .domain = "",
-    .summary = "Matrix product of batches, as numpy.matmul",
-    .min_opset = 1,
-    .max_opset = 23,
-    .min_inputs = 2,
-    .max_inputs = 2,
-    .max_outputs = 1,
-    .runs_on_onednn = true,
-    .post_ops = true,
-    .infer = infer_matmul,
-    .plan = plan_matmul,
-};
+#define MATMUL_ROW(text, summary_text, first, most_inputs, ...)                                    \
+  {                                                                                                \
+    .op_type = text, .domain = "", .summary = summary_text, .min_opset = first, .max_opset = 23,   \
+    .min_inputs = 2, .max_inputs = most_inputs, .max_outputs = 1, .runs_on_onednn = true,          \
+    .post_ops = true, __VA_ARGS__                                                                  \
+  }
 
-const lk_op_class lk_op_gemm = {
-    .op_type = "Gemm",
-    .domain = "",
-    .summary = "alpha A B + beta C, A and B possibly transposed",
-    .min_opset = 7,
-    .max_opset = 23,
-    .min_inputs = 2,
-    .max_inputs = 3,
-    .max_outputs = 1,
-    .runs_on_onednn = true,
-    .post_ops = true,
-    .params_size = sizeof(gemm_params),
-    .parse = parse_gemm,
-    .own_post_ops = gemm_post_ops,
-    .infer = infer_gemm,
-    .plan = plan_gemm,
-};
+const lk_op_class lk_op_matmul = MATMUL_ROW("MatMul", "Matrix product of batches, as numpy.matmul",
+                                            1, 2, .infer = infer_matmul, .plan = plan_matmul);
+const lk_op_class lk_op_gemm =
+    MATMUL_ROW("Gemm", "alpha A B + beta C, A and B possibly transposed", 7, 3,
+               .params_size = sizeof(gemm_params), .parse = parse_gemm,
+               .own_post_ops = gemm_post_ops, .infer = infer_gemm, .plan = plan_gemm);

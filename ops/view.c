@@ -190,22 +190,6 @@ static lk_status infer_reshape(const lk_op_node *node, const lk_tensor *inputs,
   return LK_OK;
 }
 
-const lk_op_class lk_op_reshape = {
-    .op_type = "Reshape",
-    .domain = "",
-    .summary = "another shape for the same elements",
-    .min_opset = 7,
-    .max_opset = 23,
-    .min_inputs = 2,
-    .max_inputs = 2,
-    .max_outputs = 1,
-    .shape_inputs = 1u << 1,
-    .params_size = sizeof(reshape_params),
-    .parse = parse_reshape,
-    .infer = infer_reshape,
-    .plan = plan_view,
-};
-
 /* ---- Flatten ---- */
 
 typedef struct flatten_params {
@@ -239,21 +223,6 @@ static lk_status infer_flatten(const lk_op_node *node, const lk_tensor *inputs,
   outputs[0] = to;
   return LK_OK;
 }
-
-const lk_op_class lk_op_flatten = {
-    .op_type = "Flatten",
-    .domain = "",
-    .summary = "the dimensions before and from an axis on as two",
-    .min_opset = 7,
-    .max_opset = 23,
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .max_outputs = 1,
-    .params_size = sizeof(flatten_params),
-    .parse = parse_flatten,
-    .infer = infer_flatten,
-    .plan = plan_view,
-};
 
 /* ---- Squeeze, Unsqueeze ---- */
 
@@ -364,34 +333,22 @@ static lk_status infer_unsqueeze(const lk_op_node *node, const lk_tensor *inputs
   return LK_OK;
 }
 
-const lk_op_class lk_op_squeeze = {
-    .op_type = "Squeeze",
-    .domain = "",
-    .summary = "drops dimensions of size 1",
-    .min_opset = 7,
-    .max_opset = 23,
-    .min_inputs = 1,
-    .max_inputs = 2,
-    .max_outputs = 1,
-    .shape_inputs = 1u << 1,
-    .params_size = sizeof(axes_params),
-    .parse = parse_axes,
-    .infer = infer_squeeze,
-    .plan = plan_view,
-};
+/* ---- Rows of those that are a view and no more: inputs behind the first say the shape ---- */
 
-const lk_op_class lk_op_unsqueeze = {
-    .op_type = "Unsqueeze",
-    .domain = "",
-    .summary = "inserts dimensions of size 1",
-    .min_opset = 7,
-    .max_opset = 23,
-    .min_inputs = 1,
-    .max_inputs = 2,
-    .max_outputs = 1,
-    .shape_inputs = 1u << 1,
-    .params_size = sizeof(axes_params),
-    .parse = parse_axes,
-    .infer = infer_unsqueeze,
-    .plan = plan_view,
-};
+#define VIEW_ROW(text, summary_text, least_inputs, most_inputs, params_type, parse_fn, infer_fn)   \
+  {                                                                                                \
+    .op_type = text, .domain = "", .summary = summary_text, .min_opset = 7, .max_opset = 23,       \
+    .min_inputs = least_inputs, .max_inputs = most_inputs, .max_outputs = 1,                       \
+    .shape_inputs = (1U << (most_inputs)) - 2, .params_size = sizeof(params_type),                 \
+    .parse = parse_fn, .infer = infer_fn, .plan = plan_view                                        \
+  }
+
+const lk_op_class lk_op_reshape = VIEW_ROW("Reshape", "another shape for the same elements", 2, 2,
+                                           reshape_params, parse_reshape, infer_reshape);
+const lk_op_class lk_op_flatten =
+    VIEW_ROW("Flatten", "the dimensions before and from an axis on as two", 1, 1, flatten_params,
+             parse_flatten, infer_flatten);
+const lk_op_class lk_op_squeeze =
+    VIEW_ROW("Squeeze", "drops dimensions of size 1", 1, 2, axes_params, parse_axes, infer_squeeze);
+const lk_op_class lk_op_unsqueeze = VIEW_ROW("Unsqueeze", "inserts dimensions of size 1", 1, 2,
+                                             axes_params, parse_axes, infer_unsqueeze);
