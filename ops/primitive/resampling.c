@@ -1,24 +1,12 @@
 /* Resampling from a value key: SRC, DST; ALGORITHM. The factors are the ratios of the dimensions. */
 #include "ops/layout.h"
 #include "ops/primitive/builders.h"
-#include "plugin/base/status.h"
 
 lk_status lk_build_resampling(const lk_primitive_build *build, dnnl_primitive_desc_t *out_desc,
                               lk_error *error) {
-  lk_status status = LK_OK;
-  dnnl_memory_desc_t src = NULL;
-  dnnl_memory_desc_t dst = NULL;
-  LK_TRY(lk_build_tensor(build, LK_WORD_SRC, 0, &src, error));
-  LK_TRY(lk_build_tensor(build, LK_WORD_DST, 0, &dst, error));
-  const dnnl_alg_kind_t algorithm =
-      (dnnl_alg_kind_t)lk_build_number(build, LK_WORD_ALGORITHM, dnnl_alg_kind_undef);
-  LK_TRY(lk_dnnl_check(error,
+  return lk_dnnl_check(error,
                        dnnl_resampling_forward_primitive_desc_create(
-                           out_desc, build->env->engine, dnnl_forward_inference, algorithm, NULL,
-                           src, dst, build->attr),
-                       "describe a resampling"));
-cleanup:
-  if (src != NULL) dnnl_memory_desc_destroy(src);
-  if (dst != NULL) dnnl_memory_desc_destroy(dst);
-  return status;
+                           out_desc, build->env->engine, dnnl_forward_inference,
+                           lk_build_algorithm(build), NULL, build->src, build->dst, build->attr),
+                       "describe a resampling");
 }
