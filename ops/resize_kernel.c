@@ -1,104 +1,173 @@
-/* Interpolation by tables: each output row combines the taps of all dimensions but the last once,
- * and then walks the last one. */
+/* Kernels of Resize, from tables that the plan made: one dimension at a time for linear and cubic,
+ * all at once for nearest. Threads share the output; the frame has set how many there are. */
 #include <string.h>
 
 #include "ops/resize.h"
 
-/* One tap, of weight 1, for a dimension that is not resized. */
-static uint32_t taps_at(const lk_resize_step *step, uint32_t dim, int64_t x, lk_resize_tap *own,
-                        const lk_resize_tap **out_taps) {
-  if (step->taps[dim] == 0) {
-    *own = (lk_resize_tap){x * step->steps[dim], 1.0f};
-    *out_taps = own;
-    return 1;
-  }
-  *out_taps = &step->table[step->first[dim] + (size_t)x * step->taps[dim]];
-  return step->taps[dim];
+/* Below so many steps of work, waking the threads costs more than they save. */
+#define WORTH_THREADS 32768
+
+/* ---- linear and cubic ---- */
+
+/* Where the inner dimensions have several elements, rows of them are summed, a stretch at a time
+ * that stays in the first-level cache. Else windows are summed along the row, in several rows at a
+ * time, which have their weights in common. */
+enum { STRETCH = 1024, ROWS = 4 };
+
+static int64_t rows_of(const lk_resize_pass *pass) {
+  return pass->inner == 1 ? ROWS : 1;
 }
 
-/* Products of the taps at `at` along all dimensions but the last. */
-static uint32_t combine(const lk_resize_step *step, const int64_t *at,
-                        lk_resize_tap combined[LK_RESIZE_MAX_COMBINED]) {
-  uint32_t count = 1;
-  combined[0] = (lk_resize_tap){0, 1.0f};
-  for (uint32_t i = 0; i + 1 < step->rank; i++) {
-    lk_resize_tap own;
-    const lk_resize_tap *taps;
-    uint32_t n = taps_at(step, i, at[i], &own, &taps);
-    /* From the back, so that what is read has not been written over. */
-    for (uint32_t k = count; k-- > 0;) {
-      lk_resize_tap base = combined[k];
-      for (uint32_t t = n; t-- > 0;) {
-        combined[k * n + t] =
-            (lk_resize_tap){base.offset + taps[t].offset, base.weight * taps[t].weight};
-      }
-    }
-    count *= n;
-  }
-  return count;
-}
+/* Computes output positions `begin` to `end`, counted along all groups of rows. */
+typedef void pass_fn(const lk_resize_pass *pass, const void *from, void *to, int64_t begin,
+                     int64_t end);
 
-static void copy_row(const lk_resize_step *step, const char *from, char *to) {
-  uint32_t last = step->rank - 1;
-  size_t bytes = (size_t)step->block * step->element;
-  for (int64_t x = 0; x < step->dims[last]; x++) {
-    lk_resize_tap own;
-    const lk_resize_tap *taps;
-    (void)taps_at(step, last, x, &own, &taps);
-    memcpy(to + (size_t)x * bytes, from + taps[0].offset * (int64_t)step->element, bytes);
+static void share_pass(const lk_resize_pass *pass, pass_fn *fn, const void *from, void *to) {
+  const int64_t units = (pass->outer + rows_of(pass) - 1) / rows_of(pass) * pass->out;
+  const int64_t elements = pass->outer * pass->out * pass->inner;
+  if (elements < WORTH_THREADS / pass->capacity) {
+    fn(pass, from, to, 0, units);
+    return;
+  }
+  const int64_t parts = 256, part = (units + parts - 1) / parts; /* more than there are threads */
+#pragma omp parallel for schedule(static)
+  for (int64_t begin = 0; begin < units; begin += part) {
+    fn(pass, from, to, begin, units - begin < part ? units : begin + part);
   }
 }
 
-static void sum_row(const lk_resize_step *step, const lk_resize_tap *outer, uint32_t n_outer,
-                    const float *from, float *to) {
-  uint32_t last = step->rank - 1;
-  for (int64_t x = 0; x < step->dims[last]; x++, to += step->block) {
-    lk_resize_tap own;
-    const lk_resize_tap *taps;
-    uint32_t n = taps_at(step, last, x, &own, &taps);
-    if (step->block == 1) {
-      float sum = 0;
-      for (uint32_t k = 0; k < n_outer; k++) {
-        for (uint32_t t = 0; t < n; t++) {
-          sum += outer[k].weight * taps[t].weight * from[outer[k].offset + taps[t].offset];
-        }
-      }
-      *to = sum;
-      continue;
-    }
-    memset(to, 0, (size_t)step->block * sizeof *to);
-    for (uint32_t k = 0; k < n_outer; k++) {
-      for (uint32_t t = 0; t < n; t++) {
-        float weight = outer[k].weight * taps[t].weight;
-        const float *block = from + outer[k].offset + taps[t].offset;
-        for (int64_t c = 0; c < step->block; c++) to[c] += weight * block[c];
-      }
-    }
+#define PASS(name, type)                                                                           \
+  static void sum_rows_##name(const type *restrict from, type *restrict to, const type *weights,   \
+                              int64_t count, int64_t inner) {                                      \
+    for (int64_t begin = 0; begin < inner; begin += STRETCH) {                                     \
+      const int64_t end = inner - begin < STRETCH ? inner : begin + STRETCH;                       \
+      for (int64_t c = begin; c < end; c++) to[c] = weights[0] * from[c];                          \
+      for (int64_t t = 1; t < count; t++) {                                                        \
+        const type *row = from + t * inner;                                                        \
+        const type weight = weights[t];                                                            \
+        for (int64_t c = begin; c < end; c++) to[c] += weight * row[c];                            \
+      }                                                                                            \
+    }                                                                                              \
+  }                                                                                                \
+                                                                                                   \
+  static void sum_windows_##name(const type *from, int64_t from_step, type *to, int64_t to_step,   \
+                                 const type *weights, int64_t count, int64_t rows) {               \
+    if (rows == ROWS) {                                                                            \
+      type sums[ROWS] = {0};                                                                       \
+      for (int64_t t = 0; t < count; t++) {                                                        \
+        for (int64_t r = 0; r < ROWS; r++) sums[r] += weights[t] * from[r * from_step + t];        \
+      }                                                                                            \
+      for (int64_t r = 0; r < ROWS; r++) to[r * to_step] = sums[r];                                \
+      return;                                                                                      \
+    }                                                                                              \
+    for (int64_t r = 0; r < rows; r++) {                                                           \
+      type sum = 0;                                                                                \
+      for (int64_t t = 0; t < count; t++) sum += weights[t] * from[r * from_step + t];             \
+      to[r * to_step] = sum;                                                                       \
+    }                                                                                              \
+  }                                                                                                \
+                                                                                                   \
+  static void pass_##name(const lk_resize_pass *pass, const void *from_data, void *to_data,        \
+                          int64_t begin, int64_t end) {                                            \
+    const type *table = (const type *)(const void *)(pass->windows + pass->out);                   \
+    const int64_t in = pass->in, out = pass->out, inner = pass->inner, rows = rows_of(pass);       \
+    int64_t row = begin / out * rows, x = begin % out;                                             \
+    for (int64_t unit = begin; unit < end; unit++) {                                               \
+      const lk_resize_window window = pass->windows[x];                                            \
+      const type *from = (const type *)from_data + (row * in + window.first) * inner;              \
+      const type *weights = table + x * pass->capacity;                                            \
+      type *to = (type *)to_data + (row * out + x) * inner;                                        \
+      if (inner == 1) {                                                                            \
+        const int64_t left = pass->outer - row;                                                    \
+        sum_windows_##name(from, in, to, out, weights, window.count, left < rows ? left : rows);   \
+      } else {                                                                                     \
+        sum_rows_##name(from, to, weights, window.count, inner);                                   \
+      }                                                                                            \
+      if (++x < out) continue;                                                                     \
+      x = 0;                                                                                       \
+      row += rows;                                                                                 \
+    }                                                                                              \
+  }                                                                                                \
+                                                                                                   \
+  lk_status lk_resize_pass_##name(const void *params, void *const *pointers, lk_error *error) {    \
+    (void)error;                                                                                   \
+    share_pass(params, pass_##name, pointers[0], pointers[1]);                                     \
+    return LK_OK;                                                                                  \
+  }
+PASS(f32, float)
+PASS(f64, double)
+#undef PASS
+
+/* ---- nearest ---- */
+
+static void copy_row(const lk_resize_gather *gather, const char *from, char *to) {
+  const uint32_t last = gather->rank - 1;
+  const size_t block = gather->block;
+  const int64_t count = gather->dims[last];
+  const int64_t *offsets = gather->offsets + gather->first[last];
+/* memcpy of a constant size is one load and one store, at any alignment. */
+#define COPY(size)                                                                                 \
+  case size:                                                                                       \
+    for (int64_t x = 0; x < count; x++) memcpy(to + x * (size), from + offsets[x], size);          \
+    return;
+  switch (block) {
+    COPY(1)
+    COPY(2)
+    COPY(4)
+    COPY(8)
+#undef COPY
+  default:
+    for (int64_t x = 0; x < count; x++) memcpy(to + (size_t)x * block, from + offsets[x], block);
   }
 }
 
-lk_status lk_resize_kernel(const void *params, void *const *pointers, lk_error *error) {
+lk_status lk_resize_gather_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
-  const lk_resize_step *step = params;
+  const lk_resize_gather *gather = params;
   const char *from = pointers[0];
   char *to = pointers[1];
-  uint32_t last = step->rank - 1;
-  size_t row_bytes = (size_t)(step->dims[last] * step->block) * step->element;
-  int64_t at[LK_MAX_RANK] = {0};
-  lk_resize_tap outer[LK_RESIZE_MAX_COMBINED];
-  for (;;) {
-    uint32_t count = combine(step, at, outer);
-    if (step->nearest) {
-      copy_row(step, from + outer[0].offset * (int64_t)step->element, to);
-    } else {
-      sum_row(step, outer, count, (const float *)(const void *)from, (float *)(void *)to);
+  const uint32_t last = gather->rank - 1;
+  int64_t rows = 1;
+  for (uint32_t i = 0; i < last; i++) rows *= gather->dims[i];
+  const bool threads = rows * gather->dims[last] >= WORTH_THREADS;
+  (void)threads; /* without OpenMP */
+  const size_t row_bytes = (size_t)gather->dims[last] * gather->block;
+#pragma omp parallel for schedule(static) if (threads)
+  for (int64_t row = 0; row < rows; row++) {
+    int64_t rest = row, offset = 0;
+    for (uint32_t i = last; i-- > 0;) {
+      const int64_t x = rest % gather->dims[i];
+      rest /= gather->dims[i];
+      offset += gather->first[i] < 0 ? x * gather->steps[i] : gather->offsets[gather->first[i] + x];
     }
-    to += row_bytes;
-    uint32_t i = last;
-    for (; i > 0; i--) {
-      if (++at[i - 1] < step->dims[i - 1]) break;
-      at[i - 1] = 0;
-    }
-    if (i == 0) return LK_OK;
+    copy_row(gather, from + offset, to + (size_t)row * row_bytes);
   }
+  return LK_OK;
+}
+
+/* ---- the extrapolation value ---- */
+
+lk_status lk_resize_outside_kernel(const void *params, void *const *pointers, lk_error *error) {
+  (void)error;
+  const lk_resize_outside *step = params;
+  char *to = pointers[0];
+  const uint32_t last = step->rank - 1;
+  const int64_t count = step->dims[last];
+  const bool *columns = step->first[last] < 0 ? NULL : step->outside + step->first[last];
+  int64_t rows = 1;
+  for (uint32_t i = 0; i < last; i++) rows *= step->dims[i];
+  for (int64_t row = 0; row < rows; row++, to += (size_t)count * step->block) {
+    bool whole = false;
+    int64_t rest = row;
+    for (uint32_t i = last; i-- > 0;) {
+      const int64_t x = rest % step->dims[i];
+      rest /= step->dims[i];
+      whole = whole || (step->first[i] >= 0 && step->outside[step->first[i] + x]);
+    }
+    for (int64_t x = 0; x < count; x++) {
+      if (!whole && (columns == NULL || !columns[x])) continue;
+      memcpy(to + (size_t)x * step->block, step->value, step->block);
+    }
+  }
+  return LK_OK;
 }

@@ -1,7 +1,8 @@
-/* Taps of a Resize: which elements each output element is made of, and with what weights.
+/* Which elements each output element of a Resize is made of, and with what weights.
  *
- * Coordinates follow the ONNX specification; where it leaves precision open: a scale that is given
- * is used in float, as other runtimes do, and one that follows from sizes as an exact ratio. */
+ * Coordinates follow the ONNX specification. Where it leaves precision open: they are computed in
+ * double, but for nearest with a scale that was given, which is used in float, as other runtimes do;
+ * there a last bit decides which element is taken. */
 #include <math.h>
 
 #include "ops/resize.h"
@@ -10,51 +11,36 @@
 static double original(const lk_resize_params *params, const lk_stretch *s, int64_t x) {
   double in = (double)s->in, out = (double)s->out, at = (double)x;
   /* The width that the scale gives may have a fraction, which the output has not. */
-  double width = s->ratio ? out : in * s->scale;
-  /* (at + shift) / scale, see the top of the file for the precision. */
-  double half = s->ratio ? (at + 0.5) * in / out - 0.5
-                         : (double)(((float)at + 0.5f) / (float)s->scale - 0.5f);
+  double width = in * s->up / s->down;
+  bool in_float = s->rounded && params->mode == LK_RESIZE_NEAREST;
+  double middle =
+      in_float ? (double)(((float)at + 0.5f) / (float)s->up) : (at + 0.5) * s->down / s->up;
+  double half = in_float ? (double)((float)middle - 0.5f) : middle - 0.5;
   switch ((lk_resize_coordinates)params->coordinates) {
   case LK_ALIGN_CORNERS:
     return width == 1 ? 0 : at * (in - 1) / (width - 1);
   case LK_ASYMMETRIC:
-    return s->ratio ? at * in / out : (double)((float)at / (float)s->scale);
+    return in_float ? (double)((float)at / (float)s->up) : at * s->down / s->up;
   case LK_PYTORCH_HALF_PIXEL:
     return s->out == 1 ? 0 : half;
   case LK_HALF_PIXEL_SYMMETRIC:
-    return in / 2 * (1 - out / width) + half;
+    /* The formula of the specification, so that an integer comes out as one: the middle of the
+     * output lies in the middle of the input. */
+    return (in - 1) / 2 + (at + 0.5 - out / 2) * s->down / s->up;
+  case LK_TF_HALF_PIXEL_FOR_NN:
+    return middle;
+  case LK_TF_CROP_AND_RESIZE:
+    if (s->out == 1) return 0.5 * (s->start + s->end) * (in - 1);
+    return s->start * (in - 1) + at * (s->end - s->start) * (in - 1) / (width - 1);
   default:
     return half;
   }
 }
 
-static double round_coordinate(uint32_t how, double x, bool shrinks) {
-  switch ((lk_resize_rounding)how) {
-  case LK_PREFER_FLOOR:
-    return ceil(x - 0.5);
-  case LK_PREFER_CEIL:
-    return floor(x + 0.5);
-  case LK_CEIL:
-    return ceil(x);
-  case LK_FLOOR_UP_CEIL_DOWN:
-    return shrinks ? ceil(x) : floor(x);
-  default:
-    return floor(x);
-  }
-}
-
-/* Weights of the neighbours at floor(x) - 1, 0, +1, +2 (cubic) or 0, +1 (linear). */
-static void weigh(const lk_resize_params *params, double ratio, double weights[4]) {
-  if (params->mode == LK_RESIZE_LINEAR) {
-    weights[0] = 1 - ratio;
-    weights[1] = ratio;
-    return;
-  }
-  double a = (double)params->cubic, r = ratio, back = 1 - ratio;
-  weights[0] = ((a * (r + 1) - 5 * a) * (r + 1) + 8 * a) * (r + 1) - 4 * a;
-  weights[1] = ((a + 2) * r - (a + 3)) * r * r + 1;
-  weights[2] = ((a + 2) * back - (a + 3)) * back * back + 1;
-  weights[3] = ((a * (back + 1) - 5 * a) * (back + 1) + 8 * a) * (back + 1) - 4 * a;
+bool lk_resize_is_outside(const lk_resize_params *params, const lk_stretch *s, int64_t x) {
+  if (params->coordinates != LK_TF_CROP_AND_RESIZE || s->same) return false;
+  double at = original(params, s, x);
+  return !(at >= 0 && at <= (double)(s->in - 1));
 }
 
 static int64_t hold(double position, int64_t length) {
@@ -62,24 +48,64 @@ static int64_t hold(double position, int64_t length) {
   return position >= (double)length ? length - 1 : (int64_t)position;
 }
 
-void lk_resize_make_taps(const lk_resize_params *params, const lk_stretch *s, uint32_t n_taps,
-                         int64_t x, int64_t step, lk_resize_tap *taps) {
+int64_t lk_resize_nearest(const lk_resize_params *params, const lk_stretch *s, int64_t x) {
   double at = original(params, s, x);
-  if (params->mode == LK_RESIZE_NEAREST) {
-    double nearest = round_coordinate(params->rounding, at, s->scale < 1);
-    taps[0] = (lk_resize_tap){hold(nearest, s->in) * step, 1.0f};
-    return;
+  switch ((lk_resize_rounding)params->rounding) {
+  case LK_PREFER_FLOOR:
+    return hold(ceil(at - 0.5), s->in);
+  case LK_PREFER_CEIL:
+    return hold(floor(at + 0.5), s->in);
+  case LK_CEIL:
+    return hold(ceil(at), s->in);
+  case LK_FLOOR_UP_CEIL_DOWN:
+    return hold(s->up < s->down ? ceil(at) : floor(at), s->in);
+  default:
+    return hold(floor(at), s->in);
   }
-  double left = floor(at), weights[4] = {0}, sum = 0;
-  weigh(params, at - left, weights);
-  if (params->mode == LK_RESIZE_CUBIC) left -= 1;
-  for (uint32_t i = 0; i < n_taps; i++) {
-    double position = left + i;
-    if (params->exclude_outside && (position < 0 || position >= (double)s->in)) weights[i] = 0;
-    sum += weights[i];
-    taps[i].offset = hold(position, s->in) * step;
+}
+
+/* The antialiasing filter is the interpolation's own, wider by as much as the output is smaller. */
+static double squeeze(const lk_resize_params *params, const lk_stretch *s) {
+  return params->antialias && s->up < s->down ? s->up / s->down : 1;
+}
+
+/* Neighbours at this distance and beyond have no weight. */
+static double radius(const lk_resize_params *params, const lk_stretch *s) {
+  return (params->mode == LK_RESIZE_LINEAR ? 1 : 2) / squeeze(params, s);
+}
+
+/* A triangle, or the cubic of R. Keys, "Cubic convolution interpolation for digital image
+ * processing" (1981), equation 4. */
+static double filter(const lk_resize_params *params, double distance) {
+  double d = fabs(distance), a = (double)params->cubic;
+  if (params->mode == LK_RESIZE_LINEAR) return d < 1 ? 1 - d : 0;
+  if (d <= 1) return ((a + 2) * d - (a + 3)) * d * d + 1;
+  return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
+}
+
+int64_t lk_resize_capacity(const lk_resize_params *params, const lk_stretch *s) {
+  double most = floor(2 * radius(params, s)) + 2; /* one for what rounding does at the ends */
+  return most < (double)s->in ? (int64_t)most : s->in;
+}
+
+lk_resize_window lk_resize_weigh(const lk_resize_params *params, const lk_stretch *s, int64_t x,
+                                 double *weights) {
+  double reach = radius(params, s), narrow = squeeze(params, s), length = (double)s->in;
+  /* Further outside, all neighbours are outside as well: nothing changes. */
+  double at = fmin(fmax(original(params, s, x), -reach), length - 1 + reach);
+  int64_t low = (int64_t)floor(at - reach) + 1, high = (int64_t)ceil(at + reach) - 1;
+  double sum = 0;
+  lk_resize_window window = {.first = hold((double)low, s->in)};
+  window.count = hold((double)high, s->in) - window.first + 1;
+  for (int64_t i = 0; i < window.count; i++) weights[i] = 0;
+  for (int64_t position = low; position <= high; position++) {
+    bool outside = position < 0 || position >= s->in;
+    if (outside && params->exclude_outside) continue;
+    double weight = filter(params, ((double)position - at) * narrow);
+    weights[hold((double)position, s->in) - window.first] += weight;
+    sum += weight;
   }
-  for (uint32_t i = 0; i < n_taps; i++) {
-    taps[i].weight = (float)(params->exclude_outside && sum != 0 ? weights[i] / sum : weights[i]);
-  }
+  bool normalize = (params->exclude_outside || narrow < 1) && sum != 0;
+  for (int64_t i = 0; i < window.count && normalize; i++) weights[i] /= sum;
+  return window;
 }

@@ -1,0 +1,127 @@
+/* Elements of a Resize that interpolates other types than f32 and f64: as numbers and back, rounded
+ * to the nearest, ties to even, and held within the range of an integer type. */
+#include <math.h>
+#include <string.h>
+
+#include "ops/number.h"
+#include "ops/resize.h"
+#include "plugin/base/tensor.h"
+
+uint32_t lk_resize_wide(uint32_t dtype) {
+  switch (dtype) {
+  case LK_F32:
+  case LK_F16:
+  case LK_BF16:
+  case LK_U8:
+  case LK_I8:
+  case LK_U16:
+  case LK_I16:
+    return LK_F32;
+  case LK_F64:
+  case LK_I32:
+  case LK_U32:
+  case LK_I64:
+  case LK_U64:
+    return LK_F64;
+  default:
+    return LK_DTYPE_NONE;
+  }
+}
+
+/* `low` and `high` are exact in double, `over` is the integer to take from `high` on. NaN: the least. */
+#define TO_INTEGER(type, low, high, over)                                                          \
+  (!(x > (low)) ? (type)(low) : x >= (high) ? (type)(over) : (type)rint((double)x))
+
+/* dtype, its C type, the wide type, element x as a number, number x as an element */
+#define EACH_TYPE(X)                                                                               \
+  X(LK_F32, float, float, x, (float)x)                                                             \
+  X(LK_F64, double, double, x, x)                                                                  \
+  X(LK_F16, uint16_t, float, (float)lk_f16_to_f64(x), lk_f64_to_f16((double)x))                    \
+  X(LK_BF16, uint16_t, float, (float)lk_bf16_to_f64(x), lk_f64_to_bf16((double)x))                 \
+  X(LK_U8, uint8_t, float, (float)x, TO_INTEGER(uint8_t, 0, 255, 255))                             \
+  X(LK_I8, int8_t, float, (float)x, TO_INTEGER(int8_t, -128, 127, 127))                            \
+  X(LK_U16, uint16_t, float, (float)x, TO_INTEGER(uint16_t, 0, 65535, 65535))                      \
+  X(LK_I16, int16_t, float, (float)x, TO_INTEGER(int16_t, -32768, 32767, 32767))                   \
+  X(LK_I32, int32_t, double, (double)x, TO_INTEGER(int32_t, -0x1p31, 0x1p31 - 1, INT32_MAX))       \
+  X(LK_U32, uint32_t, double, (double)x, TO_INTEGER(uint32_t, 0, 0x1p32 - 1, UINT32_MAX))          \
+  X(LK_I64, int64_t, double, (double)x, TO_INTEGER(int64_t, -0x1p63, 0x1p63, INT64_MAX))           \
+  X(LK_U64, uint64_t, double, (double)x, TO_INTEGER(uint64_t, 0, 0x1p64, UINT64_MAX))
+
+#define WIDEN(dtype, type, wide, number, element)                                                  \
+  case dtype:                                                                                      \
+    for (int64_t i = 0; i < count; i++) {                                                          \
+      const type x = ((const type *)from)[i];                                                      \
+      ((wide *)to)[i] = number;                                                                    \
+    }                                                                                              \
+    break;
+#define NARROW(dtype, type, wide, number, element)                                                 \
+  case dtype:                                                                                      \
+    for (int64_t i = 0; i < count; i++) {                                                          \
+      const wide x = ((const wide *)from)[i];                                                      \
+      ((type *)to)[i] = (type)(element);                                                           \
+    }                                                                                              \
+    break;
+
+static void widen(uint32_t type, const void *from, void *to, int64_t count) {
+  switch (type) {
+    EACH_TYPE(WIDEN)
+  default:
+    break;
+  }
+}
+static void narrow(uint32_t type, const void *from, void *to, int64_t count) {
+  switch (type) {
+    EACH_TYPE(NARROW)
+  default:
+    break;
+  }
+}
+
+/* Threads take whole chunks. */
+enum { CHUNK = 16384 };
+
+typedef void convert_fn(uint32_t type, const void *from, void *to, int64_t count);
+
+static void convert(convert_fn *fn, const lk_resize_convert *step, void *const *pointers,
+                    size_t from_size, size_t to_size) {
+  const char *from = pointers[0];
+  char *to = pointers[1];
+#pragma omp parallel for schedule(static) if (step->count > CHUNK)
+  for (int64_t i = 0; i < step->count; i += CHUNK) {
+    const int64_t count = step->count - i < CHUNK ? step->count - i : CHUNK;
+    fn(step->dtype, from + (size_t)i * from_size, to + (size_t)i * to_size, count);
+  }
+}
+
+lk_status lk_resize_widen(const void *params, void *const *pointers, lk_error *error) {
+  (void)error;
+  const lk_resize_convert *step = params;
+  const uint32_t wide = lk_resize_wide(step->dtype);
+  convert(widen, step, pointers, lk_dtype_size(step->dtype), lk_dtype_size(wide));
+  return LK_OK;
+}
+
+lk_status lk_resize_narrow(const void *params, void *const *pointers, lk_error *error) {
+  (void)error;
+  const lk_resize_convert *step = params;
+  const uint32_t wide = lk_resize_wide(step->dtype);
+  convert(narrow, step, pointers, lk_dtype_size(wide), lk_dtype_size(step->dtype));
+  return LK_OK;
+}
+
+void lk_resize_element(uint32_t dtype, double value, uint8_t bytes[8]) {
+  union {
+    float f32;
+    double f64;
+  } wide;
+  if (dtype == LK_BOOL) {
+    bytes[0] = value != 0;
+    return;
+  }
+  if (lk_resize_wide(dtype) == LK_F32) {
+    wide.f32 = (float)value;
+  } else {
+    wide.f64 = value;
+  }
+  narrow(dtype, &wide, bytes, 1);
+}

@@ -1,0 +1,254 @@
+/* The steps of a Resize that oneDNN has no primitive for. Nearest is one step. Linear and cubic are
+ * separable: one pass for each dimension, through temporaries, first where most elements are lost;
+ * so no temporary is larger than the input or the output. */
+#include <inttypes.h>
+
+#include "ops/resize.h"
+#include "plugin/base/alloc.h"
+#include "plugin/base/status.h"
+#include "plugin/base/tensor.h"
+
+/* Dimensions in the order of memory; neighbours that are not resized are one. */
+static uint32_t collapse(const lk_tensor_desc *desc, const lk_stretch *stretches,
+                         lk_stretch out[LK_MAX_RANK]) {
+  uint32_t order[LK_MAX_RANK], count = 0, rank = 0;
+  const bool channels_last = desc->layout == LK_LAYOUT_CHANNELS_LAST;
+  for (uint32_t i = 0; i < desc->rank; i++) {
+    if (!(channels_last && i == 1)) order[count++] = i;
+  }
+  if (channels_last) order[count++] = 1;
+  for (uint32_t i = 0; i < count; i++) {
+    const lk_stretch *s = &stretches[order[i]];
+    if (s->same && rank > 0 && out[rank - 1].same) {
+      out[rank - 1].in *= s->in;
+      out[rank - 1].out *= s->out;
+    } else {
+      out[rank++] = *s;
+    }
+  }
+  return rank;
+}
+
+/* A table of `head` bytes and `count` elements of `size` bytes, zeroed. */
+static lk_status make_table(lk_planner *planner, size_t head, int64_t count, size_t size,
+                            void **out_table, size_t *out_bytes, lk_error *error) {
+  *out_table = NULL;
+  int64_t bytes = 0;
+  if (__builtin_mul_overflow(count, (int64_t)size, &bytes) ||
+      __builtin_add_overflow(bytes, (int64_t)head, &bytes)) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to resize: tables of %" PRId64 " x %zu bytes, too large", count, size);
+  }
+  *out_bytes = (size_t)bytes;
+  *out_table = lk_calloc(lk_planner_env(planner)->allocator, 1, *out_bytes);
+  return *out_table != NULL ? LK_OK : lk_fail_memory(error, "resize tables", *out_bytes);
+}
+
+/* ---- nearest ---- */
+
+static lk_status plan_nearest(lk_planner *planner, const lk_resize_params *params,
+                              const lk_stretch *dims, uint32_t rank, const lk_operand *from,
+                              const lk_operand *to, lk_error *error) {
+  lk_resize_gather head = {.rank = rank, .block = lk_dtype_size(from->desc.dtype)};
+  /* The innermost dimension is copied in blocks when it keeps its length. */
+  if (dims[rank - 1].same) {
+    head.block *= (size_t)dims[rank - 1].out;
+    head.rank = --rank;
+  }
+  int64_t step = (int64_t)head.block, count = 0;
+  for (uint32_t i = rank; i-- > 0;) {
+    head.dims[i] = dims[i].out;
+    head.steps[i] = step;
+    head.first[i] = dims[i].same ? -1 : count;
+    /* No overflow: the output's bytes fit in 63 bits, and there are at most 8 dimensions. */
+    if (!dims[i].same) count += dims[i].out;
+    step *= dims[i].in;
+  }
+  void *table = NULL;
+  size_t bytes = 0;
+  lk_status status =
+      make_table(planner, sizeof head, count, sizeof head.offsets[0], &table, &bytes, error);
+  if (status != LK_OK) return status;
+  lk_resize_gather *gather = table;
+  *gather = head;
+  for (uint32_t i = 0; i < rank; i++) {
+    for (int64_t x = 0; x < dims[i].out && !dims[i].same; x++) {
+      gather->offsets[head.first[i] + x] = lk_resize_nearest(params, &dims[i], x) * head.steps[i];
+    }
+  }
+  const lk_operand operands[] = {*from, *to};
+  status = lk_planner_kernel(planner, lk_resize_gather_kernel, gather, bytes, operands, 2, error);
+  lk_free(lk_planner_env(planner)->allocator, table);
+  return status;
+}
+
+/* ---- linear and cubic ---- */
+
+static lk_status plan_pass(lk_planner *planner, const lk_resize_params *params, const lk_stretch *s,
+                           const lk_resize_pass *head, uint32_t wide, const lk_operand *from,
+                           const lk_operand *to, lk_error *error) {
+  lk_status status = LK_OK;
+  const lk_allocator *allocator = lk_planner_env(planner)->allocator;
+  const bool single = wide == LK_F32;
+  const size_t size = lk_dtype_size(wide);
+  void *table = NULL, *scratch = NULL;
+  size_t bytes = 0, scratch_bytes = 0;
+  int64_t row = 0;
+  if (__builtin_mul_overflow(head->capacity, (int64_t)size, &row) ||
+      __builtin_add_overflow(row, (int64_t)sizeof(lk_resize_window), &row)) {
+    row = INT64_MAX; /* too large in any case */
+  }
+  LK_TRY(make_table(planner, sizeof *head, head->out, (size_t)row, &table, &bytes, error));
+  LK_TRY(make_table(planner, 0, head->capacity, sizeof(double), &scratch, &scratch_bytes, error));
+  double *weights = scratch;
+  lk_resize_pass *pass = table;
+  *pass = *head;
+  char *row_at = (char *)(pass->windows + pass->out);
+  for (int64_t x = 0; x < pass->out; x++, row_at += (size_t)pass->capacity * size) {
+    pass->windows[x] = lk_resize_weigh(params, s, x, weights);
+    for (int64_t t = 0; t < pass->windows[x].count; t++) {
+      if (single) {
+        ((float *)(void *)row_at)[t] = (float)weights[t];
+      } else {
+        ((double *)(void *)row_at)[t] = weights[t];
+      }
+    }
+  }
+  const lk_operand operands[] = {*from, *to};
+  LK_TRY(lk_planner_kernel(planner, single ? lk_resize_pass_f32 : lk_resize_pass_f64, pass, bytes,
+                           operands, 2, error));
+cleanup:
+  lk_free(allocator, scratch);
+  lk_free(allocator, table);
+  return status;
+}
+
+/* Dimensions to resize, those that lose most elements first. Among equals the outermost: along it,
+ * whole rows are summed. */
+static uint32_t order_passes(const lk_stretch *dims, uint32_t rank, uint32_t order[LK_MAX_RANK]) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < rank; i++) {
+    if (dims[i].same) continue;
+    uint32_t at = count++;
+    const double ratio = (double)dims[i].out / (double)dims[i].in;
+    for (; at > 0; at--) {
+      const lk_stretch *before = &dims[order[at - 1]];
+      if ((double)before->out / (double)before->in <= ratio) break;
+      order[at] = order[at - 1];
+    }
+    order[at] = i;
+  }
+  return count;
+}
+
+/* Temporaries of `count` wide elements that are taken in turn: a pass reads the last one. */
+typedef struct turns {
+  lk_operand operands[2];
+  uint32_t made, next;
+  lk_tensor_desc desc;
+} turns;
+
+static lk_status take_temp(lk_planner *planner, turns *self, lk_operand *out, lk_error *error) {
+  const uint32_t turn = self->next++ % 2;
+  if (turn == self->made) {
+    lk_status status = lk_planner_temp(planner, &self->desc, &self->operands[turn], error);
+    if (status != LK_OK) return status;
+    self->made++;
+  }
+  *out = self->operands[turn];
+  return LK_OK;
+}
+
+static lk_status plan_passes(lk_planner *planner, const lk_resize_params *params,
+                             const lk_stretch *dims, uint32_t rank, const lk_operand *from,
+                             const lk_operand *to, lk_error *error) {
+  lk_status status = LK_OK;
+  const uint32_t type = from->desc.dtype, wide = lk_resize_wide(type);
+  const int64_t in_count = lk_elements(&from->desc), out_count = lk_elements(&to->desc);
+  uint32_t order[LK_MAX_RANK];
+  const uint32_t count = order_passes(dims, rank, order);
+  int64_t most = 0, length = in_count;
+  if (type != wide) most = in_count > out_count ? in_count : out_count;
+  for (uint32_t i = 0; i + 1 < count; i++) {
+    length = length / dims[order[i]].in * dims[order[i]].out;
+    if (length > most) most = length;
+  }
+  turns temps = {.desc = lk_tensor_desc_make(wide, 1, &most)};
+  int64_t lengths[LK_MAX_RANK] = {0};
+  for (uint32_t i = 0; i < rank; i++) lengths[i] = dims[i].in;
+  lk_operand operands[] = {*from, *from};
+  if (type != wide) {
+    const lk_resize_convert convert = {.dtype = type, .count = in_count};
+    LK_TRY(take_temp(planner, &temps, &operands[1], error));
+    LK_TRY(
+        lk_planner_kernel(planner, lk_resize_widen, &convert, sizeof convert, operands, 2, error));
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    const uint32_t axis = order[i];
+    lk_resize_pass head = {.outer = 1, .in = dims[axis].in, .out = dims[axis].out, .inner = 1};
+    for (uint32_t k = 0; k < axis; k++) head.outer *= lengths[k];
+    for (uint32_t k = axis + 1; k < rank; k++) head.inner *= lengths[k];
+    head.capacity = lk_resize_capacity(params, &dims[axis]);
+    lengths[axis] = head.out;
+    operands[0] = operands[1];
+    operands[1] = *to;
+    if (i + 1 < count || type != wide) LK_TRY(take_temp(planner, &temps, &operands[1], error));
+    LK_TRY(plan_pass(planner, params, &dims[axis], &head, wide, &operands[0], &operands[1], error));
+  }
+  if (type != wide) {
+    const lk_resize_convert convert = {.dtype = type, .count = out_count};
+    operands[0] = operands[1];
+    operands[1] = *to;
+    LK_TRY(
+        lk_planner_kernel(planner, lk_resize_narrow, &convert, sizeof convert, operands, 2, error));
+  }
+cleanup:
+  return status;
+}
+
+/* ---- the extrapolation value ---- */
+
+static lk_status plan_outside(lk_planner *planner, const lk_resize_params *params,
+                              const lk_stretch *dims, uint32_t rank, const lk_operand *to,
+                              lk_error *error) {
+  if (params->coordinates != LK_TF_CROP_AND_RESIZE) return LK_OK;
+  lk_resize_outside head = {.rank = rank, .block = lk_dtype_size(to->desc.dtype)};
+  lk_resize_element(to->desc.dtype, (double)params->extrapolation, head.value);
+  int64_t count = 0;
+  for (uint32_t i = 0; i < rank; i++) {
+    head.dims[i] = dims[i].out;
+    head.first[i] = dims[i].same ? -1 : count;
+    if (!dims[i].same) count += dims[i].out;
+  }
+  void *table = NULL;
+  size_t bytes = 0;
+  lk_status status = make_table(planner, sizeof head, count, sizeof(bool), &table, &bytes, error);
+  if (status != LK_OK) return status;
+  lk_resize_outside *outside = table;
+  *outside = head;
+  bool any = false;
+  for (uint32_t i = 0; i < rank; i++) {
+    for (int64_t x = 0; x < dims[i].out && !dims[i].same; x++) {
+      bool *at = &outside->outside[head.first[i] + x];
+      *at = lk_resize_is_outside(params, &dims[i], x);
+      any = any || *at;
+    }
+  }
+  if (any) {
+    status = lk_planner_kernel(planner, lk_resize_outside_kernel, outside, bytes, to, 1, error);
+  }
+  lk_free(lk_planner_env(planner)->allocator, table);
+  return status;
+}
+
+lk_status lk_resize_plan_kernels(lk_planner *planner, const lk_resize_params *params,
+                                 const lk_stretch *stretches, const lk_operand *from,
+                                 const lk_operand *to, lk_error *error) {
+  lk_stretch dims[LK_MAX_RANK] = {{0}};
+  const uint32_t rank = collapse(&from->desc, stretches, dims);
+  lk_status status = params->mode == LK_RESIZE_NEAREST
+                         ? plan_nearest(planner, params, dims, rank, from, to, error)
+                         : plan_passes(planner, params, dims, rank, from, to, error);
+  if (status != LK_OK) return status;
+  return plan_outside(planner, params, dims, rank, to, error);
+}
