@@ -40,7 +40,7 @@ endif()
 
 if(LATCHKEY_SANITIZE)
   set(sanitize -fsanitize=${LATCHKEY_SANITIZE} -fno-omit-frame-pointer)
-  if(LATCHKEY_SANITIZE STREQUAL "undefined")
+  if(LATCHKEY_SANITIZE MATCHES "undefined")
     list(APPEND sanitize -fno-sanitize-recover=all)
   endif()
   target_compile_options(latchkey_flags INTERFACE ${sanitize})

@@ -41,9 +41,6 @@ lk_ops_env *lk_planner_env(lk_planner *planner) {
 const lk_op_node *lk_planner_node(lk_planner *planner) {
   return planner->node;
 }
-int32_t lk_planner_threads(lk_planner *planner) {
-  return planner->threads;
-}
 
 const lk_tensor *lk_planner_input_tensor(lk_planner *planner, uint32_t index) {
   return &planner->inputs[index];

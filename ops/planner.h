@@ -72,7 +72,6 @@ void lk_plan_body_destroy(lk_plan_body *body);
 
 lk_ops_env *lk_planner_env(lk_planner *planner);
 const lk_op_node *lk_planner_node(lk_planner *planner);
-int32_t lk_planner_threads(lk_planner *planner);
 /* Description of an input (data only where it is known at bind), and of an output. */
 const lk_tensor *lk_planner_input_tensor(lk_planner *planner, uint32_t index);
 const lk_tensor_desc *lk_planner_output_desc(lk_planner *planner, uint32_t index);

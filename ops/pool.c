@@ -129,8 +129,7 @@ static lk_status emit_onednn(lk_planner *planner, lk_pool_kind kind, const lk_wi
   /* oneDNN divides by the whole kernel, where ONNX leaves out what ceil_mode adds to the padding */
   const bool beyond = kind == LK_POOL_MEAN_WITH_PADDING && lk_pool_reaches_beyond(shape);
   const int64_t algorithm = (int64_t)algorithm_of(kind), training = 1;
-  LK_TRY(lk_primitive_key_begin(&key, lk_planner_env(planner), LK_PRIMITIVE_POOLING,
-                                lk_planner_threads(planner), error));
+  lk_planner_key_begin(planner, &key, LK_PRIMITIVE_POOLING);
   lk_key_add_tensor(&key, LK_WORD_SRC, 0, &src->desc, 0);
   lk_key_add_tensor(&key, LK_WORD_DST, 0, &dst->desc, 0);
   lk_key_add_attr(&key, LK_WORD_ALGORITHM, &algorithm, 1);

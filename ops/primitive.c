@@ -141,23 +141,21 @@ dnnl_alg_kind_t lk_build_algorithm(const lk_primitive_build *build) {
   return (dnnl_alg_kind_t)lk_build_number(build, LK_WORD_ALGORITHM, dnnl_alg_kind_undef);
 }
 
-uint32_t lk_build_dims(const lk_primitive_build *build, lk_word name, dnnl_dims_t out) {
+static void read_dims(const lk_primitive_build *build, lk_word name, dnnl_dims_t out) {
   uint32_t count = 0;
   const int64_t *values = lk_key_find_attr(build->key, name, &count);
-  if (values == NULL) return 0;
   if (count > DNNL_MAX_NDIMS) count = DNNL_MAX_NDIMS;
   for (uint32_t i = 0; i < count; i++) out[i] = values[i];
-  return count;
 }
 
 lk_build_window lk_build_get_window(const lk_primitive_build *build) {
   lk_build_window window;
   memset(&window, 0, sizeof window);
-  lk_build_dims(build, LK_WORD_KERNEL, window.kernel);
-  lk_build_dims(build, LK_WORD_STRIDES, window.strides);
-  lk_build_dims(build, LK_WORD_DILATIONS, window.dilations);
-  lk_build_dims(build, LK_WORD_PADS_BEGIN, window.begin);
-  lk_build_dims(build, LK_WORD_PADS_END, window.end);
+  read_dims(build, LK_WORD_KERNEL, window.kernel);
+  read_dims(build, LK_WORD_STRIDES, window.strides);
+  read_dims(build, LK_WORD_DILATIONS, window.dilations);
+  read_dims(build, LK_WORD_PADS_BEGIN, window.begin);
+  read_dims(build, LK_WORD_PADS_END, window.end);
   return window;
 }
 

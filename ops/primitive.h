@@ -29,14 +29,6 @@ typedef enum lk_primitive_kind {
  * the kind documents, finish it, and call lk_primitive_get. */
 void lk_primitive_key(lk_key_builder *builder, const lk_ops_env *env, lk_primitive_kind kind,
                       int32_t threads);
-/* The same, as it was when it could fail. */
-static inline lk_status lk_primitive_key_begin(lk_key_builder *builder, const lk_ops_env *env,
-                                               lk_primitive_kind kind, int32_t threads,
-                                               lk_error *error) {
-  (void)error;
-  lk_primitive_key(builder, env, kind, threads);
-  return LK_OK;
-}
 
 /* Finds or builds the primitive of the key. */
 lk_status lk_primitive_get(lk_ops_env *env, const lk_key *key, lk_ref **out_ref, lk_error *error);
@@ -64,8 +56,6 @@ int64_t lk_build_number(const lk_primitive_build *build, lk_word name, int64_t f
 float lk_build_float(const lk_primitive_build *build, lk_word name,
                      float fallback); /* bit pattern */
 dnnl_alg_kind_t lk_build_algorithm(const lk_primitive_build *build);
-/* Copies up to DNNL_MAX_NDIMS values; returns how many there are. */
-uint32_t lk_build_dims(const lk_primitive_build *build, lk_word name, dnnl_dims_t out);
 
 /* How a window moves over the spatial dimensions: KERNEL, STRIDES, DILATIONS, PADS_BEGIN, PADS_END;
  * zeros where the key has none. */

@@ -95,18 +95,13 @@ static lk_status plan_primitive(lk_planner *planner, const lk_resize_params *par
                                 const lk_operand *from, const lk_operand *to, lk_error *error) {
   lk_key_builder key;
   const lk_primitive *primitive = NULL;
-  lk_status status = lk_primitive_key_begin(&key, lk_planner_env(planner), LK_PRIMITIVE_RESAMPLING,
-                                            lk_planner_threads(planner), error);
-  if (status != LK_OK) {
-    lk_key_builder_release(&key);
-    return status;
-  }
+  lk_planner_key_begin(planner, &key, LK_PRIMITIVE_RESAMPLING);
   int64_t algorithm =
       params->mode == LK_RESIZE_LINEAR ? dnnl_resampling_linear : dnnl_resampling_nearest;
   lk_key_add_tensor(&key, LK_WORD_SRC, 0, &from->desc, 0);
   lk_key_add_tensor(&key, LK_WORD_DST, 0, &to->desc, 0);
   lk_key_add_attr(&key, LK_WORD_ALGORITHM, &algorithm, 1);
-  status = lk_planner_primitive(planner, &key, &primitive, error);
+  lk_status status = lk_planner_primitive(planner, &key, &primitive, error);
   if (status != LK_OK) return status;
   const lk_primitive_arg args[] = {{DNNL_ARG_SRC, *from}, {DNNL_ARG_DST, *to}};
   return lk_planner_execute(planner, primitive, args, 2, NULL, error);
