@@ -127,3 +127,12 @@ const lk_tensor *lk_attrs_tensor(lk_attrs *attrs, const char *name) {
   const lk_attr *attr = find_typed(attrs, name, LK_ATTR_TENSOR);
   return attr != NULL && attr->count == 1 ? attr->data : NULL;
 }
+
+bool lk_op_takes_type(const lk_op_class *class_, uint32_t index, uint32_t dtype) {
+  uint32_t last = 0;
+  for (uint32_t i = 0; i < LK_MAX_TYPED_INPUTS; i++) {
+    if (class_->types[i] != 0) last = i;
+  }
+  const uint32_t types = class_->types[index < last ? index : last];
+  return types == 0 || (dtype < 32 && (types >> dtype & 1) != 0);
+}

@@ -59,12 +59,22 @@ typedef struct lk_op_node {
 
 #define LK_MAX_OWN_POST_OPS 4
 
+/* Sets of element types, for lk_op_class.types. */
+#define LK_TYPE(dtype) (1u << (dtype))
+#define LK_TYPES_INTEGER                                                                           \
+  (LK_TYPE(LK_U8) | LK_TYPE(LK_I8) | LK_TYPE(LK_U16) | LK_TYPE(LK_I16) | LK_TYPE(LK_I32) |          \
+   LK_TYPE(LK_I64) | LK_TYPE(LK_U32) | LK_TYPE(LK_U64))
+#define LK_TYPES_SHAPE (LK_TYPE(LK_I32) | LK_TYPE(LK_I64))
+#define LK_MAX_TYPED_INPUTS 4
+
 struct lk_op_class {
   const char *op_type, *domain, *summary;
   int32_t min_opset, max_opset;
   uint32_t min_inputs, max_inputs, max_outputs; /* inputs without those of post-ops */
   uint64_t shape_inputs;                        /* bit i: value needed at bind */
   uint64_t in_place_inputs;                     /* bit i: output 0 may be written over it */
+  uint32_t types[LK_MAX_TYPED_INPUTS]; /* LK_TYPE bits that each input may have; 0: any. The last
+                                          one given also goes for the inputs behind it */
   bool runs_on_onednn, post_ops;
   size_t params_size;
   /* Reads attributes into zeroed `params`; failures are noted in `attrs`. NULL: no attributes. */
@@ -87,6 +97,9 @@ struct lk_op_class {
 static inline bool lk_op_has(const lk_op_node *node, uint32_t index) {
   return index < node->n_operands && (index >= 64 || (node->absent >> index & 1) == 0);
 }
+
+/* Whether input `index` may be of that type, as far as types alone decide. */
+bool lk_op_takes_type(const lk_op_class *class_, uint32_t index, uint32_t dtype);
 
 /* The rows, in the order of op_list.inc. */
 extern const lk_op_class *const lk_op_classes[];

@@ -298,3 +298,13 @@ lk_status lk_op_info_get(const lk_op *op, lk_op_info *info, lk_error *error) {
                              .runs_on_onednn = row->runs_on_onednn ? 1U : 0U};
   return lk_struct_write(info, &filled, sizeof filled, "op info", error);
 }
+
+lk_status lk_op_check_types(const lk_op *op, const uint32_t *dtypes, lk_error *error) {
+  const lk_op_node *node = &op->node;
+  for (uint32_t i = 0; i < node->n_operands; i++) {
+    if (dtypes[i] == LK_DTYPE_NONE || lk_op_takes_type(node->class_, i, dtypes[i])) continue;
+    return lk_fail(error, LK_UNSUPPORTED, "%s '%s': input %u has type %s, which is not supported",
+                   node->class_->op_type, node->output_name, i, lk_dtype_name(dtypes[i]));
+  }
+  return LK_OK;
+}

@@ -139,8 +139,9 @@ static void note_implementation(void *arg, int32_t node, const char *implementat
 /* ---- one run ---- */
 
 /* Copies the arguments, and checks the inputs. */
-static lk_status call_begin(lk_run_call *call, lk_graph_executor *executor, const lk_tensor *inputs,
-                            const bool *wanted, lk_error *error) {
+static lk_status call_begin(lk_run_call *call, lk_graph_executor *executor,
+                            const lk_graph_run *run, lk_error *error) {
+  const lk_tensor *inputs = run->inputs;
   const lk_program *program = executor->program;
   const lk_graph *graph = program->graph;
   size_t n_inputs = graph->n_inputs, n_outputs = graph->n_outputs;
@@ -170,7 +171,7 @@ static lk_status call_begin(lk_run_call *call, lk_graph_executor *executor, cons
     if (program->by_value[i]) call->values[n_values++] = call->inputs[i];
   }
   for (size_t i = 0; i < n_outputs; i++) {
-    call->wanted[i] = wanted == NULL || wanted[i];
+    call->wanted[i] = run->wanted == NULL || run->wanted[i];
     if (call->wanted[i]) {
       call->wanted_bits[i / 64] =
           (int64_t)((uint64_t)call->wanted_bits[i / 64] | UINT64_C(1) << i % 64);
@@ -273,12 +274,18 @@ static lk_status check_deadline(const lk_run_options *options, lk_error *error) 
 }
 
 /* The caller's memory, or new memory, for each wanted output. */
-static lk_status make_outputs(lk_run_call *call, const lk_tensor *outputs, lk_error *error) {
+static lk_status make_outputs(lk_run_call *call, const lk_graph_run *run, lk_error *error) {
   const lk_program *program = call->executor->program;
   const lk_run_plan *plan = lk_run_entry_plan(call->entry);
-  for (size_t i = 0; i < program->graph->n_outputs; i++) {
+  for (uint32_t i = 0; i < program->graph->n_outputs; i++) {
     if (!call->wanted[i]) continue;
-    call->outputs[i] = outputs[i].data;
+    if (run->place != NULL) {
+      const lk_status status =
+          run->place(run->place_arg, i, &plan->outputs[i], &call->outputs[i], error);
+      if (status != LK_OK) return status;
+      continue;
+    }
+    call->outputs[i] = run->outputs[i].data;
     if (call->outputs[i] != NULL) continue;
     call->outputs[i] =
         lk_alloc_aligned(program->allocator, plan->output_bytes[i], LK_DATA_ALIGNMENT);
@@ -304,15 +311,16 @@ static void set_pointers(const lk_run_call *call, const lk_run_plan *plan,
 
 /* From here to the last operator: no allocation, no lock, no lookup. */
 static lk_status run_steps(const lk_run_plan *plan, const lk_run_frame *frame,
-                           const volatile int32_t *cancel, lk_error *error) {
+                           const lk_graph_run *run, lk_error *error) {
   const lk_api *api = plan->program->api;
+  const volatile int32_t *cancel = run->options != NULL ? run->options->cancel : NULL;
   lk_status status = LK_OK;
   const lk_run_step *step = plan->steps;
   const lk_run_step *end = step + plan->n_steps;
   bool cancelled = false;
   api->frame_begin(frame->frame);
   for (; step < end; step++) {
-    cancelled = cancel != NULL && *cancel != 0;
+    cancelled = (cancel != NULL && *cancel != 0) || (run->stop != NULL && *run->stop != 0);
     if (cancelled) break;
     void *const *inputs = frame->pointers + step->first_operand;
     status = api->op_run(frame->frame, frame->slots[step - plan->steps], inputs,
@@ -354,7 +362,7 @@ static void charge(const lk_run_call *call, uint64_t bytes) {
   if (call->ref != NULL && bytes > 0) call->executor->program->api->ref_charge(call->ref, bytes);
 }
 
-static lk_status execute(lk_run_call *call, const lk_run_options *options, lk_error *error) {
+static lk_status execute(lk_run_call *call, const lk_graph_run *run, lk_error *error) {
   const lk_run_plan *plan = lk_run_entry_plan(call->entry);
   lk_run_lease lease = {0};
   uint64_t bytes = 0;
@@ -362,7 +370,7 @@ static lk_status execute(lk_run_call *call, const lk_run_options *options, lk_er
   charge(call, bytes);
   if (status != LK_OK) return status;
   set_pointers(call, plan, &lease);
-  status = run_steps(plan, lease.frame, options != NULL ? options->cancel : NULL, error);
+  status = run_steps(plan, lease.frame, run, error);
   if (status == LK_OK) status = copy_outputs(call, plan, lease.frame, error);
   lk_run_lease_give(call->entry, &lease, &bytes);
   charge(call, bytes);
@@ -383,27 +391,61 @@ static void call_end(lk_run_call *call, lk_status status) {
   lk_free(program->allocator, call->memory);
 }
 
-lk_status lk_graph_executor_run(lk_graph_executor *executor, const lk_tensor *inputs,
-                                lk_tensor *outputs, const bool *wanted,
-                                const lk_run_options *options, lk_error *error) {
+lk_status lk_graph_executor_run(lk_graph_executor *executor, const lk_graph_run *run,
+                                lk_error *error) {
   lk_status status = LK_OK;
   lk_run_call call = {0};
-  LK_TRY(call_begin(&call, executor, inputs, wanted, error));
+  LK_TRY(call_begin(&call, executor, run, error));
   if (executor->program->n_by_value > 0) LK_TRY(check_values(&call, error));
   LK_TRY(find_entry(&call, error));
   const lk_run_plan *plan = lk_run_entry_plan(call.entry);
-  LK_TRY(lk_run_check_outputs(plan, call.inputs, outputs, call.wanted, error));
-  LK_TRY(check_deadline(options, error));
-  LK_TRY(make_outputs(&call, outputs, error));
-  LK_TRY(execute(&call, options, error));
+  if (run->place == NULL) {
+    LK_TRY(lk_run_check_outputs(plan, call.inputs, run->outputs, call.wanted, error));
+  }
+  LK_TRY(check_deadline(run->options, error));
+  LK_TRY(make_outputs(&call, run, error));
+  LK_TRY(execute(&call, run, error));
   for (size_t i = 0; i < executor->program->graph->n_outputs; i++) {
     if (!call.owned[i]) continue;
-    outputs[i].desc = plan->outputs[i];
-    outputs[i].data = call.outputs[i];
+    run->outputs[i].desc = plan->outputs[i];
+    run->outputs[i].data = call.outputs[i];
   }
   atomic_fetch_add_explicit(&executor->runs, 1, memory_order_relaxed);
 
 cleanup:
   call_end(&call, status);
+  return status;
+}
+
+/* Whether the declarations alone say what a run plan is built for. */
+static bool is_static(const lk_program *program) {
+  for (size_t i = 0; i < program->graph->n_inputs; i++) {
+    const lk_value *input = &program->graph->values[program->graph->inputs[i]];
+    if (input->dtype == LK_DTYPE_NONE || input->rank < 0) return false;
+    for (int32_t d = 0; d < input->rank; d++) {
+      if (input->dims[d] < 0) return false;
+    }
+  }
+  return program->n_by_value == 0;
+}
+
+lk_status lk_graph_executor_prepare(lk_graph_executor *executor, lk_error *error) {
+  lk_status status = LK_OK;
+  lk_run_call call = {0};
+  const lk_program *program = executor->program;
+  const lk_graph *graph = program->graph;
+  if (!executor->run_plans || !is_static(program)) return LK_OK;
+  lk_tensor *inputs = lk_calloc(program->allocator, graph->n_inputs, sizeof *inputs);
+  if (inputs == NULL) return lk_fail_memory(error, "inputs", graph->n_inputs * sizeof *inputs);
+  for (size_t i = 0; i < graph->n_inputs; i++) {
+    const lk_value *input = &graph->values[graph->inputs[i]];
+    inputs[i].desc = lk_tensor_desc_make(input->dtype, (uint32_t)input->rank, input->dims);
+    inputs[i].data = inputs; /* never read: no shape depends on a value */
+  }
+  LK_TRY(call_begin(&call, executor, &(lk_graph_run){.inputs = inputs}, error));
+  LK_TRY(find_entry(&call, error));
+cleanup:
+  call_end(&call, status);
+  lk_free(program->allocator, inputs);
   return status;
 }

@@ -22,14 +22,28 @@ lk_status lk_graph_executor_create(const lk_api *api, lk_context *context, lk_ex
 /* No run may be on. Drops the cached entries of the lk_executor. NULL is allowed. */
 void lk_graph_executor_destroy(lk_graph_executor *executor);
 
-/* One run. `inputs` [graph->n_inputs]: plain tensors, in the order of the graph's inputs, checked
- * here against declared types, ranks and fixed dimensions. `outputs` [graph->n_outputs]: as
- * lk_named_tensor says; `wanted` [n_outputs] (NULL: all) tells which are computed and copied out.
- * An output that the library allocates comes from the context's allocator, 64-byte aligned, and is
+/* One run. */
+typedef struct lk_graph_run {
+  const lk_tensor *inputs; /* [graph->n_inputs], in the order of the graph's inputs: plain; checked here
+                              against declared types, ranks and fixed dimensions */
+  lk_tensor *outputs;      /* [graph->n_outputs]: as lk_named_tensor says; NULL with `place` */
+  const bool *wanted;      /* [n_outputs]: which are computed; NULL: all */
+  /* NULL, or called once for each wanted output before the first operator, and tells where it is
+   * written: tensor_bytes of `desc`, which is plain. `*out_data` may be NULL without elements. */
+  lk_status (*place)(void *arg, uint32_t output, const lk_tensor_desc *desc, void **out_data,
+                     lk_error *error);
+  void *place_arg;
+  const lk_run_options *options; /* NULL: none */
+  const volatile uint8_t *stop;  /* NULL, or a second flag like options->cancel */
+} lk_graph_run;
+
+/* An output that the library allocates comes from the context's allocator, 64-byte aligned, and is
  * the caller's. No output may overlap an input or another output. */
-lk_status lk_graph_executor_run(lk_graph_executor *executor, const lk_tensor *inputs,
-                                lk_tensor *outputs, const bool *wanted,
-                                const lk_run_options *options, lk_error *error);
+lk_status lk_graph_executor_run(lk_graph_executor *executor, const lk_graph_run *run,
+                                lk_error *error);
+/* Builds the run plan of a graph whose inputs have fixed shapes, so that the first run finds it;
+ * does nothing when there is something that only a run knows. */
+lk_status lk_graph_executor_prepare(lk_graph_executor *executor, lk_error *error);
 
 /* Fills runs, run_plan_hits, run_plan_builds, frames, arena_bytes. Runs without run plans count as
  * runs only. */

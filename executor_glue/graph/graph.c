@@ -128,6 +128,7 @@ lk_status lk_graph_add_node(lk_graph *graph, uint32_t n_inputs, uint32_t n_outpu
                   .domain = "",
                   .name = "",
                   .fused = "",
+                  .source = (int32_t)graph->n_nodes,
                   .n_inputs = n_inputs,
                   .n_outputs = n_outputs,
                   .n_attrs = n_attrs};

@@ -18,7 +18,8 @@
 typedef enum lk_constant_kind {
   LK_CONSTANT_NONE = 0,   /* the value is computed, or an input */
   LK_CONSTANT_MAPPED = 1, /* borrowed: in the mapped model or external file, until the graph ends */
-  LK_CONSTANT_OWNED = 2   /* allocated by a pass or the loader; the graph frees it */
+  LK_CONSTANT_OWNED = 2,  /* allocated by a pass or the loader; the graph frees it */
+  LK_CONSTANT_BORROWED = 3 /* somebody else's, until a program has been made of the graph */
 } lk_constant_kind;
 
 /* What a model says about a graph input or output. */
@@ -44,6 +45,7 @@ typedef struct lk_node {
   const char *op_type, *domain, *name; /* name may be ""; domain "" is ai.onnx */
   const char *fused;                   /* what passes put in: "batch_norm,relu"; "" */
   int32_t opset;
+  int32_t source; /* how many nodes there were when it was added */
   uint32_t n_inputs, n_outputs, n_attrs, n_post_ops;
   int32_t *inputs;  /* values; LK_NO_VALUE: absent */
   int32_t *outputs; /* values; LK_NO_VALUE: not wanted */
@@ -125,6 +127,8 @@ lk_status lk_node_note_fused(lk_graph *graph, int32_t node, const char *what, lk
 void lk_node_set_output(lk_graph *graph, int32_t node, uint32_t index, int32_t value);
 /* Makes `value` a constant of the graph that takes over `data` (from the graph's allocator). */
 void lk_value_set_constant(lk_graph *graph, int32_t value, const lk_tensor_desc *desc, void *data);
+/* Makes `value` a constant whose bytes stay where they are, until a program has been made. */
+void lk_value_lend_constant(lk_graph *graph, int32_t value, const lk_tensor *constant);
 /* Copies element `index` of a constant of a real or integer type as double; unaligned data too. */
 double lk_constant_number(const lk_value *value, size_t index);
 

@@ -128,14 +128,23 @@ void lk_node_set_output(lk_graph *graph, int32_t node_number, uint32_t index, in
   if (value != LK_NO_VALUE) graph->values[value].producer = node_number;
 }
 
-void lk_value_set_constant(lk_graph *graph, int32_t value_number, const lk_tensor_desc *desc,
-                           void *data) {
+static void set_constant(lk_graph *graph, int32_t value_number, lk_constant_kind kind,
+                         const lk_tensor_desc *desc, void *data) {
   lk_value *value = &graph->values[value_number];
   if (value->constant_kind == LK_CONSTANT_OWNED) lk_free(graph->allocator, value->constant.data);
-  value->constant_kind = LK_CONSTANT_OWNED;
+  value->constant_kind = kind;
   value->constant.desc = *desc;
   value->constant.data = data;
   value->declared = NULL;
+}
+
+void lk_value_set_constant(lk_graph *graph, int32_t value, const lk_tensor_desc *desc,
+                           void *data) {
+  set_constant(graph, value, LK_CONSTANT_OWNED, desc, data);
+}
+
+void lk_value_lend_constant(lk_graph *graph, int32_t value, const lk_tensor *constant) {
+  set_constant(graph, value, LK_CONSTANT_BORROWED, &constant->desc, constant->data);
 }
 
 static double half_to_double(uint16_t bits) {

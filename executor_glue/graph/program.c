@@ -61,7 +61,8 @@ static void describe_input(const lk_program *program, int32_t value, lk_node_inp
   size_t size = lk_dtype_size(constant->constant.desc.dtype);
   bool aligned = size > 0 && (uintptr_t)constant->constant.data % size == 0;
   out->constant = &constant->constant;
-  if (constant->constant_kind == LK_CONSTANT_OWNED || !aligned) out->flags = LK_INPUT_COPY;
+  /* The mapped model stays; others go as soon as the ops have been made. */
+  if (constant->constant_kind != LK_CONSTANT_MAPPED || !aligned) out->flags = LK_INPUT_COPY;
 }
 
 static lk_status create_op(lk_program *program, size_t node_index, uint32_t position,
@@ -116,6 +117,23 @@ static void release_constants(const lk_program *program, lk_graph *graph, const 
     lk_free(graph->allocator, constant->constant.data);
     constant->constant.data = NULL;
   }
+}
+
+/* Outputs are read in every run, when whoever lent a constant may be gone. */
+static lk_status own_output_constants(lk_graph *graph, lk_error *error) {
+  for (size_t i = 0; i < graph->n_outputs; i++) {
+    const lk_value *value = &graph->values[graph->outputs[i]];
+    int64_t bytes = 0;
+    if (value->constant_kind != LK_CONSTANT_BORROWED) continue;
+    const lk_tensor constant = value->constant;
+    const lk_status status = lk_tensor_size(&constant.desc, value->name, NULL, &bytes, error);
+    if (status != LK_OK) return status;
+    void *data = lk_alloc_aligned(graph->allocator, (size_t)bytes, LK_DATA_ALIGNMENT);
+    if (data == NULL) return lk_fail_memory(error, "a constant output", (size_t)bytes);
+    if (bytes > 0) memcpy(data, constant.data, (size_t)bytes);
+    lk_value_set_constant(graph, graph->outputs[i], &constant.desc, data);
+  }
+  return LK_OK;
 }
 
 static lk_status create_ops(lk_program *program, lk_graph *graph, lk_error *error) {
@@ -187,6 +205,7 @@ lk_status lk_program_create(const lk_api *api, lk_context *context, lk_executor 
     status = lk_fail_memory(error, "a program", graph->n_nodes * sizeof(lk_op_info));
     goto cleanup;
   }
+  LK_TRY(own_output_constants(graph, error));
   LK_TRY(create_ops(program, graph, error));
   LK_TRY(lk_graph_compact(graph, error));
   program->input_index = lk_calloc(allocator, graph->n_values, sizeof(int32_t));

@@ -134,8 +134,9 @@ lk_status lk_session_run(lk_session *session, const lk_named_tensor *inputs, uin
   LK_TRY(call_begin(&call, session, error));
   LK_TRY(sort_inputs(session, inputs, n_inputs, &call, error));
   LK_TRY(sort_outputs(session, outputs, n_outputs, &call, error));
-  LK_TRY(lk_graph_executor_run(session->graph_executor, call.inputs, call.outputs, call.wanted,
-                               &options, error));
+  const lk_graph_run run = {
+      .inputs = call.inputs, .outputs = call.outputs, .wanted = call.wanted, .options = &options};
+  LK_TRY(lk_graph_executor_run(session->graph_executor, &run, error));
   status = hand_over(session, &call, outputs, error);
   if (status != LK_OK) lk_session_outputs_release(session, outputs, n_outputs);
   relax_model(session);

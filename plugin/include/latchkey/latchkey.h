@@ -308,6 +308,9 @@ typedef struct lk_api {
                          lk_error *error);
   void (*op_destroy)(lk_op *op); /* plans may outlive it; NULL is allowed */
   lk_status (*op_info)(const lk_op *op, lk_op_info *info, lk_error *error);
+  /* Whether the operator takes inputs of these types, before any shape is known. `dtypes`
+   * [n_inputs]; LK_DTYPE_NONE: absent, or not known yet. LK_UNSUPPORTED names input and type. */
+  lk_status (*op_check_types)(const lk_op *op, const uint32_t *dtypes, lk_error *error);
 
   /* Binds an op to shapes. `*inout_plan` is NULL or the plan of the last call, whose reference the
    * call takes over: when nothing has changed it is handed back after one comparison. Otherwise the

@@ -1,0 +1,39 @@
+/* Failures and log lines, from one side to the other. */
+#include "executor_glue/ort/ort.h"
+
+#include "plugin/base/status.h"
+
+lk_status lk_ort_check(const lk_ort *ort, OrtStatus *result, const char *what, lk_error *error) {
+  if (result == NULL) return LK_OK;
+  lk_status status = lk_fail(error, LK_INTERNAL, "failed to %s: ONNX Runtime says \"%s\"", what,
+                             ort_GetErrorMessage(ort->api)(result));
+  ort_ReleaseStatus(ort->api)(result);
+  return status;
+}
+
+static OrtErrorCode code_of(lk_status status) {
+  switch (status) {
+  case LK_INVALID_ARGUMENT:
+  case LK_OUT_OF_RANGE:
+  case LK_NOT_FOUND:
+    return ORT_INVALID_ARGUMENT;
+  case LK_UNSUPPORTED:
+    return ORT_NOT_IMPLEMENTED;
+  case LK_CANCELLED:
+    return ORT_FAIL; /* what ONNX Runtime itself returns */
+  default:
+    return ORT_EP_FAIL;
+  }
+}
+
+OrtStatus *lk_ort_status(const lk_ort *ort, lk_status status, const lk_error *error) {
+  if (status == LK_OK) return NULL;
+  return ort_CreateStatus(ort->api)(code_of(status), error->message);
+}
+
+void lk_ort_log(const lk_ort *ort, const OrtLogger *logger, OrtLoggingLevel level,
+                const char *line) {
+  OrtStatus *result =
+      ort_Logger_LogMessage(ort->api)(logger, level, line, "latchkey", 0, LK_ORT_PROVIDER_NAME);
+  if (result != NULL) ort_ReleaseStatus(ort->api)(result); /* nothing can be done about it */
+}

@@ -1,0 +1,29 @@
+/* ONNX Runtime's tables, and how failures go to and fro. */
+#ifndef LK_ORT_ORT_H
+#define LK_ORT_ORT_H
+
+#include <latchkey/latchkey.h>
+
+#include "executor_glue/ort/ort_abi.h"
+
+/* The tables of one registration. */
+typedef struct lk_ort {
+  const OrtApi *api;
+  const OrtEpApi *ep;
+  const lk_api *latchkey;
+} lk_ort;
+
+#define LK_ORT_PROVIDER_NAME "LatchkeyExecutionProvider"
+
+/* Takes over what a call of ONNX Runtime returned. On failure: LK_INTERNAL, "failed to <what>:
+ * <ONNX Runtime's words>". For use with LK_TRY. */
+lk_status lk_ort_check(const lk_ort *ort, OrtStatus *result, const char *what, lk_error *error);
+
+/* A status for ONNX Runtime to return: NULL for LK_OK. */
+OrtStatus *lk_ort_status(const lk_ort *ort, lk_status status, const lk_error *error);
+
+/* Writes one line to a logger of ONNX Runtime, which decides whether it is shown. */
+void lk_ort_log(const lk_ort *ort, const OrtLogger *logger, OrtLoggingLevel level,
+                const char *line);
+
+#endif

@@ -1,0 +1,26 @@
+/* Groups of nodes that can each become one. */
+#ifndef LK_ORT_PARTITION_H
+#define LK_ORT_PARTITION_H
+
+#include "executor_glue/graph/graph.h"
+
+/* A graph and what is known of its nodes, each an array of n_nodes. */
+typedef struct lk_ort_partition_input {
+  const lk_graph *graph;        /* linked: in topological order */
+  const bool *supported;        /* may be claimed */
+  const bool *works;            /* is worth being claimed; the others come along */
+  const uint64_t *shape_inputs; /* bit i: shapes depend on the value of input i */
+} lk_ort_partition_input;
+
+/* Sets `out_groups` [n_nodes] to the group of each node, 0 .. *out_count - 1, or -1: not claimed.
+ *
+ * Each group is convex: no path leaves it and comes back. Groups are as large as one pass from the
+ * inputs and one from the outputs make them: all supported nodes behind the same number of crossings
+ * from claimed to unclaimed nodes are one group, wherever they lie. A group also ends where a shape
+ * depends on a value that is computed from data: the next group gets it as an input, by value. Parts
+ * of a group that are not connected to any node that works are left out, and so are groups without
+ * one. */
+lk_status lk_ort_partition_make(const lk_ort_partition_input *input, int32_t *out_groups,
+                                size_t *out_count, lk_error *error);
+
+#endif

@@ -1,0 +1,18 @@
+/* Which nodes the operators can run. */
+#ifndef LK_ORT_SUPPORT_H
+#define LK_ORT_SUPPORT_H
+
+#include "executor_glue/ort/import.h"
+
+typedef struct lk_ort_support {
+  const char **reasons;   /* [n_nodes]: why the node is left; NULL: it can be run */
+  bool *works;            /* [n_nodes]: it does arithmetic on data, on oneDNN */
+  uint64_t *shape_inputs; /* [n_nodes]: bit i: shapes depend on the value of input i */
+} lk_ort_support;
+
+/* Asks the operators: makes an op of each node, with its small constants, and checks the types of its
+ * inputs. Everything is in the graph's memory. `executor` is used while this runs only. */
+lk_status lk_ort_support_find(const lk_ort *ort, lk_executor *executor,
+                              const lk_ort_import *import, lk_ort_support *out, lk_error *error);
+
+#endif

@@ -1,0 +1,15 @@
+/* Options as text: what environments, command lines and hosts give. */
+#ifndef LK_BASE_PARSE_H
+#define LK_BASE_PARSE_H
+
+#include <latchkey/base.h>
+#include <stdbool.h>
+
+/* A decimal number without sign or blanks; with `units`, one k, m or g behind it (times 1024, 1024^2,
+ * 1024^3). False: it is none, or does not fit. */
+bool lk_parse_number(const char *text, bool units, uint64_t *out);
+
+/* "off", "thread" or "shared" as an lk_cache_mode. */
+bool lk_parse_cache_mode(const char *text, uint32_t *out);
+
+#endif
