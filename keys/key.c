@@ -88,6 +88,13 @@ void lk_key_begin_from(lk_key_builder *builder, const lk_allocator *allocator,
   if (lk_key_get_head(fixed)->fixed != fixed->size) lk_key_seal(builder);
 }
 
+void lk_key_begin_like(lk_key_builder *builder, const lk_allocator *allocator, const lk_key *like) {
+  const uint32_t size = lk_key_get_head(like)->fixed;
+  const lk_key fixed = {
+      .hash = XXH3_64bits(like->bytes, size), .size = size, .bytes = like->bytes};
+  lk_key_begin_from(builder, allocator, &fixed);
+}
+
 void lk_key_seal(lk_key_builder *builder) {
   builder->fixed = builder->size;
   memcpy(builder->bytes + sizeof(lk_record_prefix) + offsetof(lk_key_head, fixed), &builder->fixed,

@@ -148,6 +148,8 @@ void lk_key_begin(lk_key_builder *builder, const lk_allocator *allocator, const 
 /* Begins with a fixed part made before (begin, add, seal, finish) and kept with lk_key_copy: one
  * copy, no hashing. */
 void lk_key_begin_from(lk_key_builder *builder, const lk_allocator *allocator, const lk_key *fixed);
+/* The same with the fixed part of a whole key. */
+void lk_key_begin_like(lk_key_builder *builder, const lk_allocator *allocator, const lk_key *like);
 /* Ends the fixed part (head.fixed is set). What is added from now on belongs to the call. */
 void lk_key_seal(lk_key_builder *builder);
 

@@ -174,6 +174,7 @@ const lk_api *lk_get_api(uint32_t version) {
       .tensor_bytes = tensor_bytes,
       .tensor_convert = tensor_convert,
       .get_or_create = get_or_create,
+      .get_or_create_like = lk_user_get_or_create_like,
       .ref_value = lk_ref_value,
       .ref_release = lk_ref_release,
       .ref_charge = lk_ref_charge,

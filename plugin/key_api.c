@@ -31,6 +31,19 @@ cleanup:
   return status;
 }
 
+/* What changes from call to call. */
+static lk_status add_call(lk_context *context, const lk_key_desc *desc, lk_key_builder *key,
+                          lk_error *error) {
+  lk_key_call call = {.threads = context->env.threads, .over = -1};
+  if (lk_cache_mode_get(context->env.cache) == LK_CACHE_THREAD) {
+    const lk_thread_identity thread = lk_thread_identity_get();
+    call.thread = thread.hash;
+    call.thread_generation = thread.generation;
+  }
+  lk_key_add_call(key, &call);
+  return add_records(context, desc, key, error);
+}
+
 lk_status lk_user_key_create(lk_context *context, lk_executor *executor, const lk_key_desc *given,
                              lk_key **out_key, lk_error *error) {
   *out_key = NULL;
@@ -61,16 +74,30 @@ lk_status lk_user_key_create(lk_context *context, lk_executor *executor, const l
   if (status != LK_OK) return status;
   lk_key_begin(&builder, &context->allocator, &head);
   lk_key_seal(&builder);
-  lk_key_call call = {.threads = context->env.threads, .over = -1};
-  if (lk_cache_mode_get(context->env.cache) == LK_CACHE_THREAD) {
-    const lk_thread_identity thread = lk_thread_identity_get();
-    call.thread = thread.hash;
-    call.thread_generation = thread.generation;
-  }
-  lk_key_add_call(&builder, &call);
-  LK_TRY(add_records(context, &desc, &builder, error));
+  LK_TRY(add_call(context, &desc, &builder, error));
   LK_TRY(lk_key_finish(&builder, &key, error));
   LK_TRY(lk_key_copy(&context->allocator, &key, out_key, error));
+cleanup:
+  lk_key_builder_release(&builder);
+  return status;
+}
+
+lk_status lk_user_get_or_create_like(lk_context *context, lk_executor *executor,
+                                     const lk_key *like, const lk_key_desc *given,
+                                     lk_build_fn build, void *arg, lk_ref **out_ref, int *out_hit,
+                                     lk_error *error) {
+  *out_ref = NULL;
+  lk_status status = LK_OK;
+  lk_key_desc desc = {0};
+  lk_key_builder builder;
+  lk_key key;
+  status = lk_struct_read(&desc, sizeof desc, given, "a key description", error);
+  if (status != LK_OK) return status;
+  lk_key_begin_like(&builder, &context->allocator, like);
+  LK_TRY(add_call(context, &desc, &builder, error));
+  LK_TRY(lk_key_finish_unhashed(&builder, &key, error));
+  status = lk_cache_get(context->env.cache, executor != NULL ? executor->quota : NULL, &key, build,
+                        arg, out_ref, out_hit, error);
 cleanup:
   lk_key_builder_release(&builder);
   return status;

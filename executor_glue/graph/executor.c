@@ -22,24 +22,28 @@ struct lk_graph_executor {
   lk_program *program;
   lk_run_pool *pool;
   bool run_plans;
+  lk_key *run_key; /* what the keys of its run plans have in common */
   atomic_uint_least64_t runs, hits, builds;
   pthread_mutex_t names_mutex; /* guards `names` */
   lk_kept_name *names;
   const char *_Atomic *implementations; /* [n_nodes] */
 };
 
+/* A graph with a few inputs and outputs needs no memory of the allocator for a call. */
+#define LK_RUN_CALL_WORDS 96
+
 /* One call of run: copies of the arguments, in one block of memory. */
 typedef struct lk_run_call {
   lk_graph_executor *executor;
   lk_tensor *inputs;     /* [n_inputs]: nothing beyond the rank */
   lk_tensor_desc *descs; /* [n_inputs]: of `inputs` */
-  lk_tensor *values;     /* [n_by_value] */
+  lk_tensor *values;     /* [n_by_value + 1]: the last one is `wanted_bits` */
   void **outputs; /* [n_outputs]: where each is written; NULL: not wanted, or nothing to write */
   bool *owned;    /* [n_outputs]: allocated here */
   bool *wanted;   /* [n_outputs] */
-  int64_t *wanted_bits; /* for the key */
-  uint32_t n_words;
-  void *memory;
+  int64_t *wanted_bits; /* the same, for the key */
+  void *memory;         /* of all these; NULL: `few` */
+  uint64_t few[LK_RUN_CALL_WORDS];
   lk_ref *ref; /* cached run plans */
   lk_run_entry *entry;
 } lk_run_call;
@@ -58,6 +62,9 @@ lk_status lk_graph_executor_create(const lk_api *api, lk_context *context, lk_ex
   made->run_plans = run_plans && api->context_cache_mode(context) != LK_CACHE_OFF;
   LK_TRY(lk_program_create(api, context, executor, graph, &made->program, error));
   LK_TRY(lk_run_pool_create(made->program, &made->pool, error));
+  const lk_key_desc run_key = {
+      .struct_size = sizeof run_key, .kind = LK_KEY_RUN, .name = "run"};
+  LK_TRY(api->key_create(context, executor, &run_key, &made->run_key, error));
   made->implementations = lk_calloc(allocator, graph->n_nodes, sizeof *made->implementations);
   if (made->implementations == NULL) {
     status = lk_fail_memory(error, "a graph executor", graph->n_nodes * sizeof(char *));
@@ -68,6 +75,7 @@ lk_status lk_graph_executor_create(const lk_api *api, lk_context *context, lk_ex
 
 cleanup:
   if (status != LK_OK) {
+    api->key_destroy(context, made->run_key);
     lk_run_pool_close(made->pool);
     lk_program_destroy(made->program);
     pthread_mutex_destroy(&made->names_mutex);
@@ -83,6 +91,7 @@ void lk_graph_executor_destroy(lk_graph_executor *executor) {
   /* Clearing fails only for arguments that are not there. Entries in tables of threads that are
    * inside a call just now are left to them: closing the pool empties those. */
   (void)program->api->cache_clear(program->context, program->executor, NULL);
+  program->api->key_destroy(program->context, executor->run_key);
   lk_run_pool_close(executor->pool);
   lk_program_destroy(executor->program);
   while (executor->names != NULL) {
@@ -138,39 +147,58 @@ static void note_implementation(void *arg, int32_t node, const char *implementat
 
 /* ---- one run ---- */
 
-/* Copies the arguments, and checks the inputs. */
-static lk_status call_begin(lk_run_call *call, lk_graph_executor *executor,
-                            const lk_graph_run *run, lk_error *error) {
-  const lk_tensor *inputs = run->inputs;
-  const lk_program *program = executor->program;
-  const lk_graph *graph = program->graph;
-  size_t n_inputs = graph->n_inputs, n_outputs = graph->n_outputs;
-  size_t n_words = (n_outputs + 63) / 64;
-  size_t bytes = n_inputs * (sizeof *call->inputs + sizeof *call->descs) +
-                 program->n_by_value * sizeof *call->values +
-                 n_outputs * (sizeof *call->outputs + sizeof *call->owned + sizeof *call->wanted) +
-                 n_words * sizeof *call->wanted_bits;
-  *call = (lk_run_call){.executor = executor, .n_words = (uint32_t)n_words};
-  call->memory = lk_calloc(program->allocator, 1, bytes);
-  if (call->memory == NULL) return lk_fail_memory(error, "the arguments of a run", bytes);
-  call->inputs = call->memory;
+/* Room for the arguments, zeroed. */
+static lk_status call_room(lk_run_call *call, lk_error *error) {
+  const lk_program *program = call->executor->program;
+  const size_t n_inputs = program->graph->n_inputs, n_outputs = program->graph->n_outputs;
+  const size_t n_words = (n_outputs + 63) / 64;
+  const size_t bytes =
+      n_inputs * (sizeof *call->inputs + sizeof *call->descs) +
+      (program->n_by_value + 1) * sizeof *call->values +
+      n_outputs * (sizeof *call->outputs + sizeof *call->owned + sizeof *call->wanted) +
+      n_words * sizeof *call->wanted_bits;
+  void *room = call->few;
+  if (bytes <= sizeof call->few) {
+    memset(room, 0, bytes);
+  } else {
+    room = call->memory = lk_calloc(program->allocator, 1, bytes);
+    if (room == NULL) return lk_fail_memory(error, "the arguments of a run", bytes);
+  }
+  call->inputs = room;
   call->descs = (lk_tensor_desc *)(call->inputs + n_inputs);
   call->values = (lk_tensor *)(call->descs + n_inputs);
-  call->outputs = (void **)(call->values + program->n_by_value);
+  call->outputs = (void **)(call->values + program->n_by_value + 1);
   call->wanted_bits = (int64_t *)(call->outputs + n_outputs);
   call->owned = (bool *)(call->wanted_bits + n_words);
   call->wanted = call->owned + n_outputs;
+  const int64_t words = (int64_t)n_words;
+  call->values[program->n_by_value] = (lk_tensor){
+      .desc = lk_tensor_desc_make(LK_I64, 1, &words), .data = call->wanted_bits};
+  return LK_OK;
+}
 
+/* Copies the arguments, and checks the inputs. `call` need not be initialized. */
+static lk_status call_begin(lk_run_call *call, lk_graph_executor *executor,
+                            const lk_graph_run *run, lk_error *error) {
+  const lk_program *program = executor->program;
+  const lk_graph *graph = program->graph;
+  call->executor = executor;
+  call->memory = NULL;
+  call->outputs = NULL;
+  call->ref = NULL;
+  call->entry = NULL;
+  lk_status status = call_room(call, error);
+  if (status != LK_OK) return status;
   size_t n_values = 0;
-  for (size_t i = 0; i < n_inputs; i++) {
-    lk_status status = lk_run_check_input(&graph->values[graph->inputs[i]], &inputs[i], error);
+  for (size_t i = 0; i < graph->n_inputs; i++) {
+    status = lk_run_check_input(&graph->values[graph->inputs[i]], &run->inputs[i], error);
     if (status != LK_OK) return status;
-    const lk_tensor_desc *desc = &inputs[i].desc;
+    const lk_tensor_desc *desc = &run->inputs[i].desc;
     call->descs[i] = lk_tensor_desc_make(desc->dtype, desc->rank, desc->dims);
-    call->inputs[i] = (lk_tensor){.desc = call->descs[i], .data = inputs[i].data};
+    call->inputs[i] = (lk_tensor){.desc = call->descs[i], .data = run->inputs[i].data};
     if (program->by_value[i]) call->values[n_values++] = call->inputs[i];
   }
-  for (size_t i = 0; i < n_outputs; i++) {
+  for (size_t i = 0; i < graph->n_outputs; i++) {
     call->wanted[i] = run->wanted == NULL || run->wanted[i];
     if (call->wanted[i]) {
       call->wanted_bits[i / 64] =
@@ -238,28 +266,20 @@ static lk_status find_entry(lk_run_call *call, lk_error *error) {
   lk_graph_executor *executor = call->executor;
   const lk_program *program = executor->program;
   const lk_api *api = program->api;
-  lk_key *key = NULL;
   int hit = 0;
   if (!executor->run_plans) return build_entry(call, false, &call->entry, error);
 
-  lk_key_attr wanted = {.name = "wanted", .values = call->wanted_bits, .count = call->n_words};
-  lk_key_desc desc = {.struct_size = sizeof desc,
-                      .kind = LK_KEY_RUN,
-                      .name = "run",
-                      .n_tensors = (uint32_t)program->graph->n_inputs,
-                      .n_attrs = 1,
-                      .n_values = program->n_by_value,
-                      .tensors = call->descs,
-                      .attrs = &wanted,
-                      .values = call->values};
-  LK_TRY(api->key_create(program->context, program->executor, &desc, &key, error));
-  LK_TRY(api->get_or_create(program->context, program->executor, key, build_cached, call,
-                            &call->ref, &hit, error));
+  const lk_key_desc desc = {.struct_size = sizeof desc,
+                            .n_tensors = (uint32_t)program->graph->n_inputs,
+                            .n_values = program->n_by_value + 1,
+                            .tensors = call->descs,
+                            .values = call->values};
+  LK_TRY(api->get_or_create_like(program->context, program->executor, executor->run_key, &desc,
+                                 build_cached, call, &call->ref, &hit, error));
   call->entry = api->ref_value(call->ref);
   if (hit) atomic_fetch_add_explicit(&executor->hits, 1, memory_order_relaxed);
 
 cleanup:
-  api->key_destroy(program->context, key);
   return status;
 }
 
@@ -379,7 +399,7 @@ static lk_status execute(lk_run_call *call, const lk_graph_run *run, lk_error *e
 
 static void call_end(lk_run_call *call, lk_status status) {
   const lk_program *program = call->executor->program;
-  for (size_t i = 0; status != LK_OK && call->memory != NULL && i < program->graph->n_outputs;
+  for (size_t i = 0; status != LK_OK && call->outputs != NULL && i < program->graph->n_outputs;
        i++) {
     if (call->owned[i]) lk_free(program->allocator, call->outputs[i]);
   }
@@ -394,7 +414,7 @@ static void call_end(lk_run_call *call, lk_status status) {
 lk_status lk_graph_executor_run(lk_graph_executor *executor, const lk_graph_run *run,
                                 lk_error *error) {
   lk_status status = LK_OK;
-  lk_run_call call = {0};
+  lk_run_call call;
   LK_TRY(call_begin(&call, executor, run, error));
   if (executor->program->n_by_value > 0) LK_TRY(check_values(&call, error));
   LK_TRY(find_entry(&call, error));
@@ -431,7 +451,7 @@ static bool is_static(const lk_program *program) {
 
 lk_status lk_graph_executor_prepare(lk_graph_executor *executor, lk_error *error) {
   lk_status status = LK_OK;
-  lk_run_call call = {0};
+  lk_run_call call;
   const lk_program *program = executor->program;
   const lk_graph *graph = program->graph;
   if (!executor->run_plans || !is_static(program)) return LK_OK;

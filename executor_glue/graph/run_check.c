@@ -46,11 +46,12 @@ static bool is_aligned(const void *data, uint32_t dtype) {
 
 lk_status lk_run_check_input(const lk_value *value, const lk_tensor *input, lk_error *error) {
   const lk_declaration *declared = declaration_of(value);
-  char what[LK_TENSOR_TEXT_CAPACITY];
-  (void)snprintf(what, sizeof what, "input '%s'", value->name);
   int64_t bytes = 0;
-  lk_status status = lk_tensor_size(&input->desc, what, NULL, &bytes, error);
-  if (status != LK_OK) return status;
+  lk_status status = lk_tensor_size(&input->desc, "a tensor", NULL, &bytes, error);
+  if (status != LK_OK) return lk_error_prefix(error, status, "input '%s'", value->name);
+  int64_t bytes = 0;
+  lk_status status = lk_tensor_size(&input->desc, "a tensor", NULL, &bytes, error);
+  if (status != LK_OK) return lk_error_prefix(error, status, "input '%s'", declared->name);
   if (declared->dtype != LK_DTYPE_NONE && input->desc.dtype != declared->dtype) {
     return refuse_input(value, input, "the type must be the declared one", error);
   }
@@ -76,11 +77,10 @@ lk_status lk_run_check_input(const lk_value *value, const lk_tensor *input, lk_e
 
 static lk_status check_output(const lk_value *value, const lk_tensor_desc *made,
                               const lk_tensor *room, lk_error *error) {
-  char what[LK_TENSOR_TEXT_CAPACITY], given[LK_TENSOR_TEXT_CAPACITY], text[LK_TENSOR_TEXT_CAPACITY];
-  (void)snprintf(what, sizeof what, "output '%s'", value->name);
+  char given[LK_TENSOR_TEXT_CAPACITY], text[LK_TENSOR_TEXT_CAPACITY];
   int64_t elements = 0;
-  lk_status status = lk_tensor_size(&room->desc, what, &elements, NULL, error);
-  if (status != LK_OK) return status;
+  lk_status status = lk_tensor_size(&room->desc, "a tensor", &elements, NULL, error);
+  if (status != LK_OK) return lk_error_prefix(error, status, "output '%s'", value->name);
   const char *rule = NULL;
   if (room->desc.dtype != made->dtype) {
     rule = "the types must be equal";

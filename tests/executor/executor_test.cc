@@ -18,6 +18,16 @@ using Dims = std::vector<int64_t>;
 
 namespace {
 
+lk_status run_graph(lk_graph_executor *executor, const lk_tensor *inputs, lk_tensor *outputs,
+                    const bool *wanted, const lk_run_options *options, lk_error *error) {
+  lk_graph_run run = {};
+  run.inputs = inputs;
+  run.outputs = outputs;
+  run.wanted = wanted;
+  run.options = options;
+  return lk_graph_executor_run(executor, &run, error);
+}
+
 class Executor : public ::testing::Test {
 protected:
   // Links the graph and makes the executor.
@@ -45,7 +55,7 @@ protected:
   std::vector<Floats> run(const std::vector<lk_tensor> &inputs) {
     std::vector<lk_tensor> outputs(g->n_outputs);
     std::vector<Floats> results(g->n_outputs);
-    LK_EXPECT_OK(lk_graph_executor_run(e, inputs.data(), outputs.data(), nullptr, nullptr, LK_ERR));
+    LK_EXPECT_OK(run_graph(e, inputs.data(), outputs.data(), nullptr, nullptr, LK_ERR));
     shapes.clear();
     for (size_t i = 0; i < outputs.size(); i++) {
       if (outputs[i].data == nullptr) continue;
@@ -62,7 +72,7 @@ protected:
   }
   lk_status try_run(const std::vector<lk_tensor> &inputs, std::vector<lk_tensor> &outputs,
                     const lk_run_options *options = nullptr) {
-    return lk_graph_executor_run(e, inputs.data(), outputs.data(), nullptr, options, LK_ERR);
+    return run_graph(e, inputs.data(), outputs.data(), nullptr, options, LK_ERR);
   }
   lk_session_stats stats() {
     lk_session_stats s = {};
@@ -324,7 +334,7 @@ TEST_F(Executor, OutputsThatAreNotWantedAreNotComputed) {
   const bool wanted[] = {false, true};
   const Floats data = {-1, 2};
   lk_tensor input = in({2}, data);
-  LK_ASSERT_OK(lk_graph_executor_run(e, &input, outputs.data(), wanted, nullptr, LK_ERR));
+  LK_ASSERT_OK(run_graph(e, &input, outputs.data(), wanted, nullptr, LK_ERR));
   EXPECT_EQ(outputs[0].data, nullptr);
   EXPECT_EQ(static_cast<float *>(outputs[1].data)[1], -2.0f);
   lk_free(context.allocator.get(), outputs[1].data);
@@ -472,7 +482,7 @@ TEST_F(Executor, ManyThreads) {
         const float value = float(1 + t);
         Floats data(n, value);
         lk_tensor input = tensor({int64_t(n)}, data.data()), output = {};
-        if (lk_graph_executor_run(e, &input, &output, nullptr, nullptr, nullptr) != LK_OK) {
+        if (run_graph(e, &input, &output, nullptr, nullptr, nullptr) != LK_OK) {
           wrong++;
           continue;
         }
@@ -548,6 +558,87 @@ TEST_F(Executor, UnknownOperatorIsNamed) {
                                                             g.get(), true, &e, LK_ERR));
   EXPECT_THAT(LK_MESSAGE, HasSubstr("Nonsense"));
   EXPECT_EQ(e, nullptr);
+}
+
+// ---- where outputs are placed, the second stop flag, preparing ----
+
+struct Placed {
+  std::vector<lk_tensor_desc> asked;
+  std::vector<Floats> memory;
+  lk_status answer = LK_OK;
+};
+
+lk_status place(void *arg, uint32_t output, const lk_tensor_desc *desc, void **out_data,
+                lk_error *error) {
+  auto *placed = static_cast<Placed *>(arg);
+  if (placed->answer != LK_OK) return lk_fail(error, placed->answer, "no room for %u", output);
+  placed->asked.push_back(*desc);
+  placed->memory.emplace_back(size_t(lk_elements(desc)));
+  *out_data = placed->memory.back().data();
+  return LK_OK;
+}
+
+TEST_F(Executor, OutputsArePlacedByTheCaller) {
+  const int32_t x = g.input("x", {2, 2});
+  const int32_t both = g.node("Both", {x}, {}, 2);
+  g.output(both);
+  g.output(both + 1);
+  make();
+  const Floats data = {1, -2, 3, -4};
+  const lk_tensor input = in({2, 2}, data);
+  Placed placed;
+  placed.memory.reserve(8);
+  lk_graph_run run = {};
+  run.inputs = &input;
+  run.place = place;
+  run.place_arg = &placed;
+  LK_ASSERT_OK(lk_graph_executor_run(e, &run, LK_ERR));
+  ASSERT_EQ(placed.asked.size(), 2u);
+  EXPECT_EQ(placed.asked[0].rank, 2u);
+  EXPECT_EQ(placed.memory[0], data);
+  EXPECT_EQ(placed.memory[1], (Floats{-1, 2, -3, 4}));
+  placed.answer = LK_OUT_OF_MEMORY;
+  EXPECT_EQ(lk_graph_executor_run(e, &run, LK_ERR), LK_OUT_OF_MEMORY);
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("no room for 0"));
+}
+
+TEST_F(Executor, TheSecondFlagStopsARun) {
+  const int32_t x = g.input("x", {2});
+  g.output(g.node("Relu", {x}));
+  make();
+  const Floats data = {1, 2};
+  const lk_tensor input = in({2}, data);
+  Placed placed;
+  placed.memory.reserve(8);
+  volatile uint8_t stop = 1;
+  lk_graph_run run = {};
+  run.inputs = &input;
+  run.place = place;
+  run.place_arg = &placed;
+  run.stop = &stop;
+  EXPECT_EQ(lk_graph_executor_run(e, &run, LK_ERR), LK_CANCELLED);
+  stop = 0;
+  LK_EXPECT_OK(lk_graph_executor_run(e, &run, LK_ERR));
+}
+
+TEST_F(Executor, FixedShapesArePreparedOnce) {
+  const int32_t x = g.input("x", {2});
+  g.output(g.node("Relu", {x}));
+  make();
+  LK_ASSERT_OK(lk_graph_executor_prepare(e, LK_ERR));
+  EXPECT_EQ(stats().run_plan_builds, 1u);
+  EXPECT_EQ(stats().runs, 0u);
+  const Floats data = {-1, 2};
+  EXPECT_EQ(run({in({2}, data)})[0], (Floats{0, 2}));
+  EXPECT_EQ(stats().run_plan_builds, 1u);
+}
+
+TEST_F(Executor, OpenShapesAreNotPrepared) {
+  const int32_t x = g.input("x", {-1});
+  g.output(g.node("Relu", {x}));
+  make();
+  LK_ASSERT_OK(lk_graph_executor_prepare(e, LK_ERR));
+  EXPECT_EQ(stats().run_plan_builds, 0u);
 }
 
 } // namespace

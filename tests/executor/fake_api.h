@@ -378,6 +378,18 @@ inline lk_status get_or_create(lk_context *context, lk_executor *, const lk_key 
   return LK_OK;
 }
 
+inline lk_status get_or_create_like(lk_context *context, lk_executor *executor, const lk_key *like,
+                                    const lk_key_desc *desc, lk_build_fn build, void *arg,
+                                    lk_ref **out, int *hit, lk_error *error) {
+  lk_key_desc named = *desc;
+  named.name = like->text.c_str();
+  lk_key *key = nullptr;
+  (void)key_create(context, executor, &named, &key, error);
+  const lk_status status = get_or_create(context, executor, key, build, arg, out, hit, error);
+  delete key;
+  return status;
+}
+
 inline const lk_api *api() {
   static const lk_api table = [] {
     lk_api t = {};
@@ -449,6 +461,7 @@ inline const lk_api *api() {
       return LK_OK;
     };
     t.get_or_create = get_or_create;
+    t.get_or_create_like = get_or_create_like;
     t.ref_value = [](const lk_ref *ref) { return ref->built.value; };
     t.ref_release = [](lk_ref *ref) {
       if (ref != nullptr) unref(ref);

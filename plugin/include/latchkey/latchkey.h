@@ -379,6 +379,12 @@ typedef struct lk_api {
   lk_status (*get_or_create)(lk_context *context, lk_executor *executor, const lk_key *key,
                              lk_build_fn build, void *arg, lk_ref **out_ref, int *out_hit,
                              lk_error *error);
+  /* The same for a key of which only the shapes change from call to call: kind, scope, name, tag and
+   * generation are those of `like`, which key_create has made for `executor`; tensors, attributes
+   * and values those of `desc`, whose other members are not read. No key object is made. */
+  lk_status (*get_or_create_like)(lk_context *context, lk_executor *executor, const lk_key *like,
+                                  const lk_key_desc *desc, lk_build_fn build, void *arg,
+                                  lk_ref **out_ref, int *out_hit, lk_error *error);
   void *(*ref_value)(const lk_ref *ref);
   void (*ref_release)(lk_ref *ref); /* NULL is allowed */
   /* Changes what an entry is charged for, when its value grew or shrank in use. */
