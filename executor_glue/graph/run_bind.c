@@ -137,6 +137,25 @@ static int32_t choose_in_place(const lk_run_build *build, int32_t node_index) {
   return -1;
 }
 
+/* Up to here a team of threads costs more than it saves: fork and join take about as long as one
+ * thread needs for so many bytes that are read once. */
+#define LK_RUN_ONE_THREAD_BYTES ((int64_t)32 * 1024)
+
+/* 1 for a node that does little, 0 for the context's number. Only operators that may run in place are
+ * judged, since their outputs are as large as their inputs. */
+static int32_t threads_for(const lk_run_build *build, int32_t node_index) {
+  const lk_node *node = node_at(build, node_index);
+  int64_t bytes = 0;
+  if (build->program->infos[node_index].in_place_inputs == 0) return 0;
+  for (uint32_t i = 0; i < node->n_inputs; i++) {
+    if (node->inputs[i] == LK_NO_VALUE) continue;
+    const lk_tensor_desc *desc = &build->values[node->inputs[i]].desc;
+    bytes += lk_elements(desc) * (int64_t)lk_dtype_size(desc->dtype);
+    if (bytes > LK_RUN_ONE_THREAD_BYTES) return 0;
+  }
+  return 1;
+}
+
 /* Asks for the plan, and reads what its outputs are. */
 static lk_status bind(lk_run_build *build, int32_t node_index, int32_t in_place, lk_plan **out_plan,
                       lk_error *error) {
@@ -148,7 +167,8 @@ static lk_status bind(lk_run_build *build, int32_t node_index, int32_t in_place,
                        .wishes = build->wishes,
                        .n_inputs = node->n_inputs,
                        .n_outputs = node->n_outputs,
-                       .in_place_input = in_place};
+                       .in_place_input = in_place,
+                       .threads = threads_for(build, node_index)};
   *out_plan = NULL;
   LK_TRY(api->op_bind(build->program->ops[node_index], &desc, out_plan, error));
   for (uint32_t i = 0; i < node->n_outputs; i++) {
