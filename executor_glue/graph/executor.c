@@ -440,10 +440,11 @@ cleanup:
 /* Whether the declarations alone say what a run plan is built for. */
 static bool is_static(const lk_program *program) {
   for (size_t i = 0; i < program->graph->n_inputs; i++) {
-    const lk_value *input = &program->graph->values[program->graph->inputs[i]];
-    if (input->dtype == LK_DTYPE_NONE || input->rank < 0) return false;
-    for (int32_t d = 0; d < input->rank; d++) {
-      if (input->dims[d] < 0) return false;
+    const lk_declaration *declared =
+        program->graph->values[program->graph->inputs[i]].declared;
+    if (declared == NULL || declared->dtype == LK_DTYPE_NONE || declared->rank < 0) return false;
+    for (int32_t d = 0; d < declared->rank; d++) {
+      if (declared->dims[d] < 0) return false;
     }
   }
   return program->n_by_value == 0;
@@ -458,8 +459,9 @@ lk_status lk_graph_executor_prepare(lk_graph_executor *executor, lk_error *error
   lk_tensor *inputs = lk_calloc(program->allocator, graph->n_inputs, sizeof *inputs);
   if (inputs == NULL) return lk_fail_memory(error, "inputs", graph->n_inputs * sizeof *inputs);
   for (size_t i = 0; i < graph->n_inputs; i++) {
-    const lk_value *input = &graph->values[graph->inputs[i]];
-    inputs[i].desc = lk_tensor_desc_make(input->dtype, (uint32_t)input->rank, input->dims);
+    const lk_declaration *declared = graph->values[graph->inputs[i]].declared;
+    inputs[i].desc =
+        lk_tensor_desc_make(declared->dtype, (uint32_t)declared->rank, declared->dims);
     inputs[i].data = inputs; /* never read: no shape depends on a value */
   }
   LK_TRY(call_begin(&call, executor, &(lk_graph_run){.inputs = inputs}, error));

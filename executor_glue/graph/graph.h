@@ -129,6 +129,8 @@ void lk_node_set_output(lk_graph *graph, int32_t node, uint32_t index, int32_t v
 void lk_value_set_constant(lk_graph *graph, int32_t value, const lk_tensor_desc *desc, void *data);
 /* Makes `value` a constant whose bytes stay where they are, until a program has been made. */
 void lk_value_lend_constant(lk_graph *graph, int32_t value, const lk_tensor *constant);
+/* The element type: a constant's own, else the declared one; LK_DTYPE_NONE: not known. */
+uint32_t lk_value_dtype(const lk_value *value);
 /* Copies element `index` of a constant of a real or integer type as double; unaligned data too. */
 double lk_constant_number(const lk_value *value, size_t index);
 

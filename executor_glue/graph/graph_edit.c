@@ -147,6 +147,11 @@ void lk_value_lend_constant(lk_graph *graph, int32_t value, const lk_tensor *con
   set_constant(graph, value, LK_CONSTANT_BORROWED, &constant->desc, constant->data);
 }
 
+uint32_t lk_value_dtype(const lk_value *value) {
+  if (value->constant_kind != LK_CONSTANT_NONE) return value->constant.desc.dtype;
+  return value->declared != NULL ? value->declared->dtype : (uint32_t)LK_DTYPE_NONE;
+}
+
 static double half_to_double(uint16_t bits) {
   const uint32_t exponent = (bits >> 10) & 0x1f, fraction = bits & 0x3ff;
   double magnitude;

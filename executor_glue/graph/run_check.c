@@ -49,9 +49,6 @@ lk_status lk_run_check_input(const lk_value *value, const lk_tensor *input, lk_e
   int64_t bytes = 0;
   lk_status status = lk_tensor_size(&input->desc, "a tensor", NULL, &bytes, error);
   if (status != LK_OK) return lk_error_prefix(error, status, "input '%s'", value->name);
-  int64_t bytes = 0;
-  lk_status status = lk_tensor_size(&input->desc, "a tensor", NULL, &bytes, error);
-  if (status != LK_OK) return lk_error_prefix(error, status, "input '%s'", declared->name);
   if (declared->dtype != LK_DTYPE_NONE && input->desc.dtype != declared->dtype) {
     return refuse_input(value, input, "the type must be the declared one", error);
   }

@@ -74,7 +74,7 @@ lk_status lk_ort_compute(lk_ort_subgraph *subgraph, OrtKernelContext *context,
     if (inputs == NULL) return lk_fail_memory(error, "inputs", graph->n_inputs * sizeof *inputs);
   }
   for (size_t i = 0; i < graph->n_inputs; i++) {
-    const uint32_t dtype = graph->values[graph->inputs[i]].dtype;
+    const uint32_t dtype = lk_value_dtype(&graph->values[graph->inputs[i]]);
     LK_TRY(read_input(ort, context, i, dtype, &inputs[i], error));
   }
   output_arg to = {ort, context};

@@ -38,6 +38,7 @@ cleanup:
 
 /* ---- values ------------------------------------------------------------------------------------ */
 
+/* As far as ONNX Runtime knows it. */
 static lk_status declare(const lk_ort *ort, lk_graph *graph, const OrtValueInfo *info,
                          int32_t index, lk_error *error) {
   static const char what[] = "read a value's type";
@@ -48,7 +49,6 @@ static lk_status declare(const lk_ort *ort, lk_graph *graph, const OrtValueInfo 
   ONNXType kind = 0;
   uint32_t dtype = 0;
   size_t rank = 0;
-  int64_t dims[LK_MAX_RANK];
   const char *names[LK_MAX_RANK] = {NULL};
   LK_TRY(lk_ort_check(ort, ort_GetValueInfoTypeInfo(api)(info, &type), what, error));
   if (type == NULL) return LK_OK;
@@ -57,18 +57,20 @@ static lk_status declare(const lk_ort *ort, lk_graph *graph, const OrtValueInfo 
   LK_TRY(lk_ort_check(ort, ort_CastTypeInfoToTensorInfo(api)(type, &tensor), what, error));
   LK_TRY(lk_ort_check(ort, ort_GetTensorElementType(api)(tensor, &dtype), what, error));
   LK_TRY(lk_ort_check(ort, ort_GetDimensionsCount(api)(tensor, &rank), what, error));
-  lk_value *value = &graph->values[index];
-  if (lk_dtype_size(dtype) > 0) value->dtype = dtype;
+  lk_declaration *declared = lk_graph_alloc(graph, sizeof *declared);
+  if (declared == NULL) return lk_fail_memory(error, "a declaration", sizeof *declared);
+  *declared = (lk_declaration){.rank = -1};
+  if (lk_dtype_size(dtype) > 0) declared->dtype = dtype;
+  graph->values[index].declared = declared;
   /* Without dimensions it is a scalar, or nobody knows its shape: the two look alike. */
   if (rank == 0 || rank > LK_MAX_RANK) return LK_OK;
-  LK_TRY(lk_ort_check(ort, ort_GetDimensions(api)(tensor, dims, rank), what, error));
+  LK_TRY(lk_ort_check(ort, ort_GetDimensions(api)(tensor, declared->dims, rank), what, error));
   LK_TRY(lk_ort_check(ort, ort_GetSymbolicDimensions(api)(tensor, names, rank), what, error));
-  value->rank = (int32_t)rank;
+  declared->rank = (int32_t)rank;
   for (size_t i = 0; i < rank; i++) {
-    value->dims[i] = dims[i];
-    if (dims[i] >= 0 || names[i] == NULL || names[i][0] == '\0') continue;
-    value->symbols[i] = lk_graph_strndup(graph, names[i], strlen(names[i]));
-    if (value->symbols[i] == NULL) return lk_fail_memory(error, "a dimension's name", 0);
+    if (declared->dims[i] >= 0 || names[i] == NULL || names[i][0] == '\0') continue;
+    declared->symbols[i] = lk_graph_strndup(graph, names[i], strlen(names[i]));
+    if (declared->symbols[i] == NULL) return lk_fail_memory(error, "a dimension's name", 0);
   }
 cleanup:
   return status;

@@ -41,7 +41,7 @@ static bool reads_shapes_only(const lk_node *node) {
 static void find_known(const partition *p) {
   for (size_t i = 0; i < p->graph->n_values; i++) {
     const lk_value *value = &p->graph->values[i];
-    p->known[i] = value->constant_kind != LK_CONSTANT_NONE || is_shape_type(value->dtype);
+    p->known[i] = value->constant_kind != LK_CONSTANT_NONE || is_shape_type(lk_value_dtype(value));
   }
   /* Of what claimed nodes make, only what is made of known values. */
   for (size_t n = 0; n < p->graph->n_nodes; n++) {

@@ -47,9 +47,9 @@ static lk_status ask(const asker *a, const lk_node *node, lk_op_info *out_info, 
       continue;
     }
     const lk_value *value = &a->graph->values[node->inputs[i]];
-    dtypes[i] = value->dtype;
+    dtypes[i] = lk_value_dtype(value);
     if (is_small(value)) inputs[i].constant = &value->constant;
-    if (value->dtype != LK_DTYPE_NONE) continue;
+    if (dtypes[i] != LK_DTYPE_NONE) continue;
     LK_TRY(lk_fail(error, LK_UNSUPPORTED, "input %u is no tensor of a type that is supported", i));
   }
   for (uint32_t i = 0; i < node->n_outputs; i++) {
@@ -79,7 +79,7 @@ cleanup:
 static bool does_work(const lk_graph *graph, const lk_node *node, const lk_op_info *info) {
   if (info->runs_on_onednn == 0) return false;
   for (uint32_t i = 0; i < node->n_outputs; i++) {
-    if (node->outputs[i] != LK_NO_VALUE && is_data(graph->values[node->outputs[i]].dtype)) return true;
+    if (node->outputs[i] != LK_NO_VALUE && is_data(lk_value_dtype(&graph->values[node->outputs[i]]))) return true;
   }
   return false;
 }
