@@ -2,7 +2,9 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "executor_glue/ort/provider.h"
 #include "plugin/base/status.h"
@@ -89,12 +91,21 @@ static lk_status make_report(const lk_ort_provider *provider, json_t **out, lk_e
   return *out != NULL ? LK_OK : lk_fail_memory(error, "a report", 0);
 }
 
+/* Through a file beside it, so that nobody reads half of it. */
 lk_status lk_ort_report_write(const lk_ort_provider *provider, const char *path, lk_error *error) {
   json_t *report = NULL;
-  lk_status status = make_report(provider, &report, error);
-  if (status == LK_OK && json_dump_file(report, path, JSON_INDENT(2)) != 0) {
-    status = lk_fail(error, LK_IO, "failed to write statistics to '%s': %m", path);
+  char *aside = NULL;
+  lk_status status = LK_OK;
+  if (asprintf(&aside, "%s.%d.part", path, (int)gettid()) < 0) {
+    return lk_fail_memory(error, "a file's name", strlen(path));
   }
+  LK_TRY(make_report(provider, &report, error));
+  if (json_dump_file(report, aside, JSON_INDENT(2)) != 0 || rename(aside, path) != 0) {
+    status = lk_fail(error, LK_IO, "failed to write statistics to '%s': %m", path);
+    (void)unlink(aside);
+  }
+cleanup:
   json_decref(report);
+  free(aside);
   return status;
 }
