@@ -90,8 +90,7 @@ void lk_key_begin_from(lk_key_builder *builder, const lk_allocator *allocator,
 
 void lk_key_begin_like(lk_key_builder *builder, const lk_allocator *allocator, const lk_key *like) {
   const uint32_t size = lk_key_get_head(like)->fixed;
-  const lk_key fixed = {
-      .hash = XXH3_64bits(like->bytes, size), .size = size, .bytes = like->bytes};
+  const lk_key fixed = {.hash = XXH3_64bits(like->bytes, size), .size = size, .bytes = like->bytes};
   lk_key_begin_from(builder, allocator, &fixed);
 }
 

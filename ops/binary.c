@@ -176,10 +176,6 @@ static lk_status infer_sum(const lk_op_node *node, const lk_tensor *inputs, lk_t
                            lk_error *error) {
   outputs[0] = inputs[0].desc;
   for (uint32_t i = 0; i < node->n_operands; i++) {
-    if (inputs[i].desc.dtype != LK_F32) {
-      return lk_fail(error, LK_UNSUPPORTED, "input %" PRIu32 " has type %s, f32 is supported", i,
-                     lk_dtype_name(inputs[i].desc.dtype));
-    }
     const lk_tensor_desc so_far = outputs[0];
     lk_status status = lk_broadcast(&so_far, &inputs[i].desc, &outputs[0], error);
     if (status != LK_OK) return status;
@@ -232,8 +228,8 @@ static void multiply_text(const lk_op_node *node, char *buffer, size_t capacity)
   {                                                                                                \
     .op_type = text, .domain = "", .summary = summary_text, .min_opset = 7, .max_opset = 23,       \
     .min_inputs = 2, .max_inputs = 2, .max_outputs = 1, .in_place_inputs = 3,                      \
-    .runs_on_onednn = true, .post_ops = true, .in_place_text = in_place_fn, .infer = infer_fn,     \
-    .plan = plan_fn                                                                                \
+    .types = {LK_TYPES_ARITHMETIC}, .runs_on_onednn = true, .post_ops = true,                      \
+    .in_place_text = in_place_fn, .infer = infer_fn, .plan = plan_fn                               \
   }
 
 const lk_op_class lk_op_add =
@@ -255,6 +251,7 @@ const lk_op_class lk_op_pow = {
     .max_inputs = 2,
     .max_outputs = 1,
     .in_place_inputs = 1,
+    .types = {LK_TYPES_ARITHMETIC},
     .runs_on_onednn = true,
     .infer = infer_pow,
     .plan = plan_pow,
@@ -270,6 +267,7 @@ const lk_op_class lk_op_sum = {
     .max_inputs = 1024,
     .max_outputs = 1,
     .in_place_inputs = 3,
+    .types = {LK_TYPES_F32},
     .runs_on_onednn = true,
     .post_ops = true,
     .infer = infer_sum,

@@ -27,10 +27,6 @@ static void parse(lk_attrs *attrs, void *params) {
 static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
                        lk_error *error) {
   const lk_tensor_desc *x = &inputs[0].desc;
-  if (x->dtype != LK_F32 && !lk_clip_has_kernel(x->dtype)) {
-    return lk_fail(error, LK_UNSUPPORTED, "the input's type is %s, numbers are supported",
-                   lk_dtype_name(x->dtype));
-  }
   for (uint32_t i = 1; i <= 2; i++) {
     if (!lk_op_has(node, i)) continue;
     if (inputs[i].desc.dtype != x->dtype || lk_elements(&inputs[i].desc) != 1) {
@@ -118,6 +114,7 @@ const lk_op_class lk_op_clip = {
     .max_inputs = 3,
     .max_outputs = 1,
     .in_place_inputs = 1,
+    .types = {LK_TYPES_FLOAT | LK_TYPES_INTEGER},
     .runs_on_onednn = true,
     .post_ops = true,
     .params_size = sizeof(clip_params),

@@ -32,15 +32,11 @@ static void parse_conv_transpose(lk_attrs *attrs, void *params) {
   self->n_output_shape = lk_attrs_ints(attrs, "output_shape", self->output_shape, LK_MAX_SPATIAL);
 }
 
-/* Type and rank of X, W and B; a convolution's and a transposed one's rules are the same here. */
+/* Ranks of X, W and B; a convolution's and a transposed one's rules are the same here. */
 static lk_status check_operands(const lk_op_node *node, const lk_tensor *inputs, int64_t channels,
                                 lk_error *error) {
   const lk_tensor_desc *x = &inputs[0].desc, *w = &inputs[1].desc;
   const bool has_bias = lk_op_has(node, 2);
-  if (x->dtype != LK_F32 || w->dtype != LK_F32 || (has_bias && inputs[2].desc.dtype != LK_F32)) {
-    return lk_fail(error, LK_UNSUPPORTED, "types are %s and %s, f32 is supported",
-                   lk_dtype_name(x->dtype), lk_dtype_name(w->dtype));
-  }
   if (x->rank < 3 || x->rank > 2 + LK_MAX_SPATIAL || w->rank != x->rank) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "the input has rank %" PRIu32 " and the weights %" PRIu32 ", equal and 3 to %d",
@@ -270,8 +266,9 @@ static lk_status plan_conv_transpose(lk_planner *planner, lk_error *error) {
 #define CONV_ROW(text, summary_text, parse_fn, infer_fn, plan_fn)                                  \
   {                                                                                                \
     .op_type = text, .domain = "", .summary = summary_text, .min_opset = 1, .max_opset = 23,       \
-    .min_inputs = 2, .max_inputs = 3, .max_outputs = 1, .runs_on_onednn = true, .post_ops = true,  \
-    .params_size = sizeof(conv_params), .parse = parse_fn, .infer = infer_fn, .plan = plan_fn      \
+    .min_inputs = 2, .max_inputs = 3, .max_outputs = 1, .types = {LK_TYPES_F32},                   \
+    .runs_on_onednn = true, .post_ops = true, .params_size = sizeof(conv_params),                  \
+    .parse = parse_fn, .infer = infer_fn, .plan = plan_fn                                          \
   }
 
 const lk_op_class lk_op_conv =

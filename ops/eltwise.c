@@ -52,11 +52,7 @@ static void in_place_text(const lk_op_node *node, char *buffer, size_t capacity)
 
 static lk_status infer_float(const lk_op_node *node, const lk_tensor *inputs,
                              lk_tensor_desc *outputs, lk_error *error) {
-  (void)node;
-  if (inputs[0].desc.dtype != LK_F32) {
-    return lk_fail(error, LK_UNSUPPORTED, "the input's type is %s, f32 is supported",
-                   lk_dtype_name(inputs[0].desc.dtype));
-  }
+  (void)node, (void)error;
   outputs[0] = lk_tensor_desc_make(LK_F32, inputs[0].desc.rank, inputs[0].desc.dims);
   return LK_OK;
 }
@@ -130,8 +126,9 @@ static lk_status plan_eltwise(lk_planner *planner, lk_error *error) {
   {                                                                                                \
     .op_type = text, .domain = domain_text, .summary = summary_text, .min_opset = first,           \
     .max_opset = 23, .min_inputs = 1, .max_inputs = 1, .max_outputs = 1, .in_place_inputs = 1,     \
-    .runs_on_onednn = true, .post_ops = true, .params_size = sizeof(eltwise_params),               \
-    .parse = parse_fn, .in_place_text = in_place_text, .infer = infer_float, .plan = plan_eltwise  \
+    .types = {LK_TYPES_F32}, .runs_on_onednn = true, .post_ops = true,                             \
+    .params_size = sizeof(eltwise_params), .parse = parse_fn, .in_place_text = in_place_text,      \
+    .infer = infer_float, .plan = plan_eltwise                                                     \
   }
 
 const lk_op_class lk_op_relu = ELTWISE_ROW("Relu", "max(x, 0)", "", 1, parse_relu);

@@ -24,11 +24,6 @@ static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tenso
                    "failed to gather: axis %" PRId64 ", out of range for rank %" PRIu32, given,
                    data->rank);
   }
-  if (indices->dtype != LK_I64 && indices->dtype != LK_I32) {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to gather: indices of type %s, must be i64 or i32",
-                   lk_dtype_name(indices->dtype));
-  }
   uint32_t rank = data->rank - 1 + indices->rank;
   if (rank > LK_MAX_RANK) {
     return lk_fail(error, LK_OUT_OF_RANGE, "failed to gather: rank %" PRIu32 ", at most %d", rank,
@@ -104,6 +99,7 @@ const lk_op_class lk_op_gather = {
     .max_opset = 23,
     .min_inputs = 2,
     .max_inputs = 2,
+    .types = {0, LK_TYPES_SHAPE},
     .max_outputs = 1,
     .params_size = sizeof(gather_params),
     .parse = parse,

@@ -33,10 +33,6 @@ static lk_status infer_batch_norm(const lk_op_node *node, const lk_tensor *input
   }
   for (uint32_t i = 0; i < 5; i++) {
     const lk_tensor_desc *desc = &inputs[i].desc;
-    if (desc->dtype != LK_F32) {
-      return lk_fail(error, LK_UNSUPPORTED, "'%s' has type %s, f32 is supported", names[i],
-                     lk_dtype_name(desc->dtype));
-    }
     if (i > 0 && (desc->rank != 1 || desc->dims[0] != x->dims[1])) {
       char text[LK_TENSOR_TEXT_CAPACITY];
       return lk_fail(error, LK_INVALID_ARGUMENT,
@@ -108,10 +104,6 @@ static lk_status infer_lrn(const lk_op_node *node, const lk_tensor *inputs, lk_t
                            lk_error *error) {
   (void)node;
   const lk_tensor_desc *x = &inputs[0].desc;
-  if (x->dtype != LK_F32) {
-    return lk_fail(error, LK_UNSUPPORTED, "the input's type is %s, f32 is supported",
-                   lk_dtype_name(x->dtype));
-  }
   if (x->rank < 2 || x->rank > 5) {
     return lk_fail(error, LK_INVALID_ARGUMENT, "the input has rank %" PRIu32 ", 2 to 5", x->rank);
   }
@@ -168,6 +160,7 @@ const lk_op_class lk_op_batch_normalization = {
     .max_opset = 23,
     .min_inputs = 5,
     .max_inputs = 5,
+    .types = {LK_TYPES_F32},
     .max_outputs = 5,
     .in_place_inputs = 1,
     .runs_on_onednn = true,
@@ -186,6 +179,7 @@ const lk_op_class lk_op_lrn = {
     .max_opset = 23,
     .min_inputs = 1,
     .max_inputs = 1,
+    .types = {LK_TYPES_F32},
     .max_outputs = 1,
     .runs_on_onednn = true,
     .params_size = sizeof(lrn_params),

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "plugin/base/status.h"
+#include "plugin/base/tensor.h"
 
 #define OP(name) extern const lk_op_class lk_op_##name;
 #include "ops/op_list.inc"
@@ -128,11 +129,27 @@ const lk_tensor *lk_attrs_tensor(lk_attrs *attrs, const char *name) {
   return attr != NULL && attr->count == 1 ? attr->data : NULL;
 }
 
-bool lk_op_takes_type(const lk_op_class *class_, uint32_t index, uint32_t dtype) {
+/* "f32, f64" */
+static void types_text(uint32_t types, char *buffer, size_t capacity) {
+  size_t used = 0;
+  buffer[0] = '\0';
+  for (uint32_t dtype = 0; dtype < 32 && used < capacity; dtype++) {
+    if ((types >> dtype & 1) == 0) continue;
+    used += (size_t)snprintf(buffer + used, capacity - used, "%s%s", used > 0 ? ", " : "",
+                             lk_dtype_name(dtype));
+  }
+}
+
+lk_status lk_op_check_type(const lk_op_class *class_, uint32_t index, uint32_t dtype,
+                           lk_error *error) {
   uint32_t last = 0;
   for (uint32_t i = 0; i < LK_MAX_TYPED_INPUTS; i++) {
     if (class_->types[i] != 0) last = i;
   }
   const uint32_t types = class_->types[index < last ? index : last];
-  return types == 0 || (dtype < 32 && (types >> dtype & 1) != 0);
+  if (types == 0 || (dtype < 32 && (types >> dtype & 1) != 0)) return LK_OK;
+  char text[128];
+  types_text(types, text, sizeof text);
+  return lk_fail(error, LK_UNSUPPORTED, "input %" PRIu32 " has type %s, %s %s supported", index,
+                 lk_dtype_name(dtype), text, (types & (types - 1)) == 0 ? "is" : "are");
 }

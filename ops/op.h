@@ -61,9 +61,12 @@ typedef struct lk_op_node {
 
 /* Sets of element types, for lk_op_class.types. */
 #define LK_TYPE(dtype) (1u << (dtype))
+#define LK_TYPES_F32 LK_TYPE(LK_F32)
+#define LK_TYPES_FLOAT (LK_TYPE(LK_F32) | LK_TYPE(LK_F64) | LK_TYPE(LK_F16) | LK_TYPE(LK_BF16))
 #define LK_TYPES_INTEGER                                                                           \
-  (LK_TYPE(LK_U8) | LK_TYPE(LK_I8) | LK_TYPE(LK_U16) | LK_TYPE(LK_I16) | LK_TYPE(LK_I32) |          \
+  (LK_TYPE(LK_U8) | LK_TYPE(LK_I8) | LK_TYPE(LK_U16) | LK_TYPE(LK_I16) | LK_TYPE(LK_I32) |         \
    LK_TYPE(LK_I64) | LK_TYPE(LK_U32) | LK_TYPE(LK_U64))
+#define LK_TYPES_ARITHMETIC (LK_TYPES_INTEGER | LK_TYPE(LK_F32) | LK_TYPE(LK_F64)) /* integer.h */
 #define LK_TYPES_SHAPE (LK_TYPE(LK_I32) | LK_TYPE(LK_I64))
 #define LK_MAX_TYPED_INPUTS 4
 
@@ -98,8 +101,10 @@ static inline bool lk_op_has(const lk_op_node *node, uint32_t index) {
   return index < node->n_operands && (index >= 64 || (node->absent >> index & 1) == 0);
 }
 
-/* Whether input `index` may be of that type, as far as types alone decide. */
-bool lk_op_takes_type(const lk_op_class *class_, uint32_t index, uint32_t dtype);
+/* Whether the operator's own input `index` may be of that type, as far as the row decides:
+ * LK_UNSUPPORTED names both, and what may be. */
+lk_status lk_op_check_type(const lk_op_class *class_, uint32_t index, uint32_t dtype,
+                           lk_error *error);
 
 /* The rows, in the order of op_list.inc. */
 extern const lk_op_class *const lk_op_classes[];

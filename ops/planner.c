@@ -350,6 +350,9 @@ static lk_status check_inputs(const lk_op_node *node, const lk_tensor *inputs, l
     what[used++] = (char)('0' + i % 10);
     what[used] = '\0';
     lk_status status = lk_tensor_size(&inputs[i].desc, what, NULL, NULL, error);
+    if (status == LK_OK && i < node->n_operands) {
+      status = lk_op_check_type(node->class_, i, inputs[i].desc.dtype, error);
+    }
     if (status != LK_OK) return status;
     if (inputs[i].desc.layout == LK_LAYOUT_ANY) {
       return lk_fail(error, LK_INVALID_ARGUMENT,

@@ -42,13 +42,7 @@ static bool is_small_integer(uint32_t dtype) {
   return dtype == LK_U8 || dtype == LK_I8;
 }
 
-static lk_status check_input(const lk_tensor_desc *x, bool max, lk_error *error) {
-  const bool floating =
-      x->dtype == LK_F32 || x->dtype == LK_F64 || x->dtype == LK_F16 || x->dtype == LK_BF16;
-  if (!floating && !(max && is_small_integer(x->dtype))) {
-    return lk_fail(error, LK_UNSUPPORTED, "the input's type is %s, floating point%s is supported",
-                   lk_dtype_name(x->dtype), max ? ", u8 or i8" : "");
-  }
+static lk_status check_rank(const lk_tensor_desc *x, lk_error *error) {
   if (x->rank < 3 || x->rank > 2 + LK_MAX_SPATIAL) {
     return lk_fail(error, LK_INVALID_ARGUMENT, "the input has rank %" PRIu32 ", 3 to %d", x->rank,
                    2 + LK_MAX_SPATIAL);
@@ -61,7 +55,7 @@ static lk_status infer_pool(const lk_op_node *node, const lk_tensor *inputs,
   const pool_params *params = node->params;
   const lk_tensor_desc *x = &inputs[0].desc;
   lk_window_shape shape;
-  lk_status status = check_input(x, params->kind == LK_POOL_MAX, error);
+  lk_status status = check_rank(x, error);
   if (status != LK_OK) return status;
   status = lk_window_resolve(&params->window, x->rank - 2, x->dims + 2, NULL, &shape, error);
   if (status != LK_OK) return status;
@@ -76,7 +70,7 @@ static lk_status infer_global(const lk_op_node *node, const lk_tensor *inputs,
                               lk_tensor_desc *outputs, lk_error *error) {
   (void)node;
   const lk_tensor_desc *x = &inputs[0].desc;
-  lk_status status = check_input(x, false, error);
+  lk_status status = check_rank(x, error);
   if (status != LK_OK) return status;
   outputs[0] = lk_tensor_desc_make(x->dtype, x->rank, x->dims);
   for (uint32_t i = 2; i < x->rank; i++) outputs[0].dims[i] = 1;
@@ -278,19 +272,20 @@ lk_status lk_plan_global_average(lk_planner *planner, lk_error *error) {
   return plan_windows(planner, LK_POOL_MEAN, &shape, false, error);
 }
 
-#define POOL_ROW(text, summary_text, outputs, parse_fn, infer_fn, plan_fn)                         \
+#define POOL_ROW(text, summary_text, input_types, outputs, parse_fn, infer_fn, plan_fn)            \
   {                                                                                                \
     .op_type = text, .domain = "", .summary = summary_text, .min_opset = 1, .max_opset = 23,       \
-    .min_inputs = 1, .max_inputs = 1, .max_outputs = outputs, .runs_on_onednn = true,              \
-    .post_ops = true, .params_size = sizeof(pool_params), .parse = parse_fn, .infer = infer_fn,    \
-    .plan = plan_fn                                                                                \
+    .min_inputs = 1, .max_inputs = 1, .max_outputs = outputs, .types = {input_types},              \
+    .runs_on_onednn = true, .post_ops = true, .params_size = sizeof(pool_params),                  \
+    .parse = parse_fn, .infer = infer_fn, .plan = plan_fn                                          \
   }
 
-const lk_op_class lk_op_max_pool =
-    POOL_ROW("MaxPool", "Largest value of each window, and where it lies; dilated windows in C", 2,
-             parse_max_pool, infer_pool, plan_pool);
+const lk_op_class lk_op_max_pool = POOL_ROW(
+    "MaxPool", "Largest value of each window, and where it lies; dilated windows in C",
+    LK_TYPES_FLOAT | LK_TYPE(LK_U8) | LK_TYPE(LK_I8), 2, parse_max_pool, infer_pool, plan_pool);
 const lk_op_class lk_op_average_pool =
-    POOL_ROW("AveragePool", "Mean of each window; dilated windows in C", 1, parse_average_pool,
-             infer_pool, plan_pool);
-const lk_op_class lk_op_global_average_pool = POOL_ROW(
-    "GlobalAveragePool", "Mean of each channel", 1, NULL, infer_global, lk_plan_global_average);
+    POOL_ROW("AveragePool", "Mean of each window; dilated windows in C", LK_TYPES_FLOAT, 1,
+             parse_average_pool, infer_pool, plan_pool);
+const lk_op_class lk_op_global_average_pool =
+    POOL_ROW("GlobalAveragePool", "Mean of each channel", LK_TYPES_FLOAT, 1, NULL, infer_global,
+             lk_plan_global_average);

@@ -54,10 +54,6 @@ static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tenso
   const reduce_params *self = node->params;
   const lk_tensor_desc *x = &inputs[0].desc;
   uint32_t mask = 0;
-  if (x->dtype != LK_F32) {
-    return lk_fail(error, LK_UNSUPPORTED, "the input's type is %s, f32 is supported",
-                   lk_dtype_name(x->dtype));
-  }
   lk_status status = reduced_dims(node, inputs, &mask, error);
   if (status != LK_OK) return status;
   outputs[0] = lk_tensor_desc_make(LK_F32, 0, NULL);
@@ -167,6 +163,7 @@ const lk_op_class lk_op_reduce_mean = {
     .max_opset = 23,
     .min_inputs = 1,
     .max_inputs = 2,
+    .types = {LK_TYPES_F32, LK_TYPES_SHAPE},
     .max_outputs = 1,
     .shape_inputs = 2,
     .runs_on_onednn = true,

@@ -26,10 +26,6 @@ static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tenso
                        lk_error *error) {
   const softmax_params *self = node->params;
   const lk_tensor_desc *x = &inputs[0].desc;
-  if (x->dtype != LK_F32) {
-    return lk_fail(error, LK_UNSUPPORTED, "the input's type is %s, f32 is supported",
-                   lk_dtype_name(x->dtype));
-  }
   const bool end = self->flattens && self->axis == (int64_t)x->rank;
   if (!end && lk_axis(self->axis, x->rank) < 0) {
     return lk_fail(error, LK_OUT_OF_RANGE,
@@ -77,6 +73,7 @@ const lk_op_class lk_op_softmax = {
     .max_opset = 23,
     .min_inputs = 1,
     .max_inputs = 1,
+    .types = {LK_TYPES_F32},
     .max_outputs = 1,
     .in_place_inputs = 1,
     .runs_on_onednn = true,

@@ -114,6 +114,9 @@ static lk_status read_inputs(const lk_op *op, const lk_bind_desc *bind, lk_tenso
     lk_status status = lk_bind_size_input(op, bind, i, NULL, error);
     if (status != LK_OK) return status;
     out[i] = bind->inputs[i].desc;
+    if (i >= op->node.n_operands) continue;
+    status = lk_op_check_type(op->node.class_, i, out[i].dtype, error);
+    if (status != LK_OK) return status;
   }
   return LK_OK;
 }

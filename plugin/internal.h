@@ -115,10 +115,9 @@ lk_status lk_op_run_alloc(lk_frame *frame, lk_op *op, const lk_bind_desc *given,
 /* key_api.c: */
 lk_status lk_user_key_create(lk_context *context, lk_executor *executor, const lk_key_desc *desc,
                              lk_key **out_key, lk_error *error);
-lk_status lk_user_get_or_create_like(lk_context *context, lk_executor *executor,
-                                     const lk_key *like, const lk_key_desc *desc,
-                                     lk_build_fn build, void *arg, lk_ref **out_ref, int *out_hit,
-                                     lk_error *error);
+lk_status lk_user_get_or_create_like(lk_context *context, lk_executor *executor, const lk_key *like,
+                                     const lk_key_desc *desc, lk_build_fn build, void *arg,
+                                     lk_ref **out_ref, int *out_hit, lk_error *error);
 /* library.c: the one owner of oneDNN's process-wide settings. */
 lk_status lk_library_acquire(lk_error *error); /* LK_VERSION: too old */
 void lk_library_release(void);

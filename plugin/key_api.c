@@ -82,10 +82,9 @@ cleanup:
   return status;
 }
 
-lk_status lk_user_get_or_create_like(lk_context *context, lk_executor *executor,
-                                     const lk_key *like, const lk_key_desc *given,
-                                     lk_build_fn build, void *arg, lk_ref **out_ref, int *out_hit,
-                                     lk_error *error) {
+lk_status lk_user_get_or_create_like(lk_context *context, lk_executor *executor, const lk_key *like,
+                                     const lk_key_desc *given, lk_build_fn build, void *arg,
+                                     lk_ref **out_ref, int *out_hit, lk_error *error) {
   *out_ref = NULL;
   lk_status status = LK_OK;
   lk_key_desc desc = {0};

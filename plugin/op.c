@@ -302,9 +302,11 @@ lk_status lk_op_info_get(const lk_op *op, lk_op_info *info, lk_error *error) {
 lk_status lk_op_check_types(const lk_op *op, const uint32_t *dtypes, lk_error *error) {
   const lk_op_node *node = &op->node;
   for (uint32_t i = 0; i < node->n_operands; i++) {
-    if (dtypes[i] == LK_DTYPE_NONE || lk_op_takes_type(node->class_, i, dtypes[i])) continue;
-    return lk_fail(error, LK_UNSUPPORTED, "%s '%s': input %u has type %s, which is not supported",
-                   node->class_->op_type, node->output_name, i, lk_dtype_name(dtypes[i]));
+    if (dtypes[i] == LK_DTYPE_NONE) continue;
+    const lk_status status = lk_op_check_type(node->class_, i, dtypes[i], error);
+    if (status == LK_OK) continue;
+    return lk_error_prefix(error, status, "failed to check the types of %s '%s'",
+                           node->class_->op_type, node->output_name);
   }
   return LK_OK;
 }

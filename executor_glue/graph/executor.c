@@ -62,8 +62,7 @@ lk_status lk_graph_executor_create(const lk_api *api, lk_context *context, lk_ex
   made->run_plans = run_plans && api->context_cache_mode(context) != LK_CACHE_OFF;
   LK_TRY(lk_program_create(api, context, executor, graph, &made->program, error));
   LK_TRY(lk_run_pool_create(made->program, &made->pool, error));
-  const lk_key_desc run_key = {
-      .struct_size = sizeof run_key, .kind = LK_KEY_RUN, .name = "run"};
+  const lk_key_desc run_key = {.struct_size = sizeof run_key, .kind = LK_KEY_RUN, .name = "run"};
   LK_TRY(api->key_create(context, executor, &run_key, &made->run_key, error));
   made->implementations = lk_calloc(allocator, graph->n_nodes, sizeof *made->implementations);
   if (made->implementations == NULL) {
@@ -172,14 +171,14 @@ static lk_status call_room(lk_run_call *call, lk_error *error) {
   call->owned = (bool *)(call->wanted_bits + n_words);
   call->wanted = call->owned + n_outputs;
   const int64_t words = (int64_t)n_words;
-  call->values[program->n_by_value] = (lk_tensor){
-      .desc = lk_tensor_desc_make(LK_I64, 1, &words), .data = call->wanted_bits};
+  call->values[program->n_by_value] =
+      (lk_tensor){.desc = lk_tensor_desc_make(LK_I64, 1, &words), .data = call->wanted_bits};
   return LK_OK;
 }
 
 /* Copies the arguments, and checks the inputs. `call` need not be initialized. */
-static lk_status call_begin(lk_run_call *call, lk_graph_executor *executor,
-                            const lk_graph_run *run, lk_error *error) {
+static lk_status call_begin(lk_run_call *call, lk_graph_executor *executor, const lk_graph_run *run,
+                            lk_error *error) {
   const lk_program *program = executor->program;
   const lk_graph *graph = program->graph;
   call->executor = executor;
@@ -440,8 +439,7 @@ cleanup:
 /* Whether the declarations alone say what a run plan is built for. */
 static bool is_static(const lk_program *program) {
   for (size_t i = 0; i < program->graph->n_inputs; i++) {
-    const lk_declaration *declared =
-        program->graph->values[program->graph->inputs[i]].declared;
+    const lk_declaration *declared = program->graph->values[program->graph->inputs[i]].declared;
     if (declared == NULL || declared->dtype == LK_DTYPE_NONE || declared->rank < 0) return false;
     for (int32_t d = 0; d < declared->rank; d++) {
       if (declared->dims[d] < 0) return false;
@@ -460,8 +458,7 @@ lk_status lk_graph_executor_prepare(lk_graph_executor *executor, lk_error *error
   if (inputs == NULL) return lk_fail_memory(error, "inputs", graph->n_inputs * sizeof *inputs);
   for (size_t i = 0; i < graph->n_inputs; i++) {
     const lk_declaration *declared = graph->values[graph->inputs[i]].declared;
-    inputs[i].desc =
-        lk_tensor_desc_make(declared->dtype, (uint32_t)declared->rank, declared->dims);
+    inputs[i].desc = lk_tensor_desc_make(declared->dtype, (uint32_t)declared->rank, declared->dims);
     inputs[i].data = inputs; /* never read: no shape depends on a value */
   }
   LK_TRY(call_begin(&call, executor, &(lk_graph_run){.inputs = inputs}, error));

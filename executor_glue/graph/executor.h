@@ -24,10 +24,11 @@ void lk_graph_executor_destroy(lk_graph_executor *executor);
 
 /* One run. */
 typedef struct lk_graph_run {
-  const lk_tensor *inputs; /* [graph->n_inputs], in the order of the graph's inputs: plain; checked here
+  const lk_tensor
+      *inputs;        /* [graph->n_inputs], in the order of the graph's inputs: plain; checked here
                               against declared types, ranks and fixed dimensions */
-  lk_tensor *outputs;      /* [graph->n_outputs]: as lk_named_tensor says; NULL with `place` */
-  const bool *wanted;      /* [n_outputs]: which are computed; NULL: all */
+  lk_tensor *outputs; /* [graph->n_outputs]: as lk_named_tensor says; NULL with `place` */
+  const bool *wanted; /* [n_outputs]: which are computed; NULL: all */
   /* NULL, or called once for each wanted output before the first operator, and tells where it is
    * written: tensor_bytes of `desc`, which is plain. `*out_data` may be NULL without elements. */
   lk_status (*place)(void *arg, uint32_t output, const lk_tensor_desc *desc, void **out_data,

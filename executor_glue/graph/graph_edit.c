@@ -138,8 +138,7 @@ static void set_constant(lk_graph *graph, int32_t value_number, lk_constant_kind
   value->declared = NULL;
 }
 
-void lk_value_set_constant(lk_graph *graph, int32_t value, const lk_tensor_desc *desc,
-                           void *data) {
+void lk_value_set_constant(lk_graph *graph, int32_t value, const lk_tensor_desc *desc, void *data) {
   set_constant(graph, value, LK_CONSTANT_OWNED, desc, data);
 }
 

@@ -16,9 +16,9 @@ static lk_status note_left(lk_ort_claims *claims, const lk_node *node, const cha
   const lk_allocator *allocator = lk_allocator_default();
   lk_ort_left *left = claims->left;
   claims->n_left++;
-  while (left != NULL && (strcmp(left->op_type, node->op_type) != 0 ||
-                          strcmp(left->domain, node->domain) != 0 ||
-                          strcmp(left->reason, reason) != 0)) {
+  while (left != NULL &&
+         (strcmp(left->op_type, node->op_type) != 0 || strcmp(left->domain, node->domain) != 0 ||
+          strcmp(left->reason, reason) != 0)) {
     left = left->next;
   }
   if (left == NULL) {

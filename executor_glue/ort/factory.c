@@ -36,7 +36,8 @@ static OrtStatus *get_supported_devices(OrtEpFactory *self, const OrtHardwareDev
   const lk_ort_factory *factory = (lk_ort_factory *)self;
   *n_ep_devices = 0;
   for (size_t i = 0; i < n_devices && *n_ep_devices < max_ep_devices; i++) {
-    if (ort_HardwareDevice_Type(factory->ort.api)(devices[i]) != OrtHardwareDeviceType_CPU) continue;
+    if (ort_HardwareDevice_Type(factory->ort.api)(devices[i]) != OrtHardwareDeviceType_CPU)
+      continue;
     OrtStatus *result =
         ort_CreateEpDevice(factory->ort.ep)(self, devices[i], NULL, NULL, &ep_devices[0]);
     if (result == NULL) *n_ep_devices = 1;
@@ -94,11 +95,11 @@ static const OrtEpFactory factory_functions = {
 static OrtStatus *refuse_version(const OrtApiBase *base) {
   const lk_ort oldest = {.api = base->GetApi(1)};
   lk_error error;
-  const lk_status status = lk_fail(&error, LK_VERSION,
-                                   "failed to register %s: this is ONNX Runtime %s, 1.%u or newer "
-                                   "is needed",
-                                   LK_ORT_PROVIDER_NAME, base->GetVersionString(),
-                                   LK_ORT_API_VERSION);
+  const lk_status status =
+      lk_fail(&error, LK_VERSION,
+              "failed to register %s: this is ONNX Runtime %s, 1.%u or newer "
+              "is needed",
+              LK_ORT_PROVIDER_NAME, base->GetVersionString(), LK_ORT_API_VERSION);
   return lk_ort_status(&oldest, status, &error);
 }
 
@@ -114,9 +115,10 @@ CreateEpFactories(const char *registration_name, const OrtApiBase *base,
   const lk_ort ort = {
       .api = api, .ep = ort_GetEpApi(api)(), .latchkey = lk_get_api(LK_API_VERSION)};
   if (max_factories < 1) {
-    return lk_ort_status(&ort, lk_fail(&error, LK_INVALID_ARGUMENT,
-                                       "failed to register %s: room for no factory",
-                                       LK_ORT_PROVIDER_NAME),
+    return lk_ort_status(&ort,
+                         lk_fail(&error, LK_INVALID_ARGUMENT,
+                                 "failed to register %s: room for no factory",
+                                 LK_ORT_PROVIDER_NAME),
                          &error);
   }
   lk_ort_factory *factory = lk_calloc(lk_allocator_default(), 1, sizeof *factory);

@@ -148,8 +148,8 @@ static lk_status add_node(importer *im, const OrtNode *from, size_t number) {
                            im->error));
   LK_TRY(name_node(im, from, &im->graph->nodes[index]));
   for (uint32_t i = 0; i < n_inputs; i++) {
-    LK_TRY(find_value(
-        im, i < inputs.count ? inputs.items[i] : implicit.items[i - inputs.count], &value));
+    LK_TRY(find_value(im, i < inputs.count ? inputs.items[i] : implicit.items[i - inputs.count],
+                      &value));
     im->graph->nodes[index].inputs[i] = value;
   }
   for (uint32_t i = 0; i < outputs.count; i++) {
@@ -177,7 +177,8 @@ static lk_status add_fused_borders(importer *im, const OrtNode *fused) {
   for (size_t i = 0; i < inputs.count; i++) {
     LK_TRY(find_value(im, inputs.items[i], &value));
     if (value == LK_NO_VALUE) {
-      LK_TRY(lk_fail(im->error, LK_INTERNAL, "failed to read a fused node: input %zu is absent", i));
+      LK_TRY(
+          lk_fail(im->error, LK_INTERNAL, "failed to read a fused node: input %zu is absent", i));
     }
     LK_TRY(lk_graph_add_input(im->graph, value, im->error));
   }
@@ -239,8 +240,8 @@ static lk_status list_nodes(importer *im, const OrtGraph *from) {
   static const char what[] = "read a graph's nodes";
   lk_status status = LK_OK;
   lk_ort_import *out = im->out;
-  LK_TRY(lk_ort_check(im->ort, ort_Graph_GetNumNodes(im->api)(from, &out->n_nodes), what,
-                      im->error));
+  LK_TRY(
+      lk_ort_check(im->ort, ort_Graph_GetNumNodes(im->api)(from, &out->n_nodes), what, im->error));
   out->nodes = lk_calloc(im->allocator, out->n_nodes, sizeof *out->nodes);
   out->problems = lk_calloc(im->allocator, out->n_nodes, sizeof *out->problems);
   if (out->nodes == NULL || out->problems == NULL) {

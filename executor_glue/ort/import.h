@@ -7,9 +7,9 @@
 
 /* Why a node cannot be in the IR as it is; the others are NULL. */
 typedef struct lk_ort_import {
-  lk_graph *graph;        /* linked; a node's `source` is its number in `nodes` */
-  const OrtNode **nodes;  /* [n_nodes]: ONNX Runtime's, as it listed them */
-  const char **problems;  /* [n_nodes]: in the graph's memory, or NULL: nothing against it */
+  lk_graph *graph;       /* linked; a node's `source` is its number in `nodes` */
+  const OrtNode **nodes; /* [n_nodes]: ONNX Runtime's, as it listed them */
+  const char **problems; /* [n_nodes]: in the graph's memory, or NULL: nothing against it */
   size_t n_nodes;
 } lk_ort_import;
 
@@ -19,8 +19,8 @@ typedef struct lk_ort_import {
  * sequences) does not fail the import: the node has a problem, and its implicit inputs are
  * inputs, so that the order of the graph is known. */
 lk_status lk_ort_import_graph(const lk_ort *ort, const lk_allocator *allocator,
-                              const OrtGraph *ort_graph, const OrtNode *fused,
-                              lk_ort_import *out, lk_error *error);
+                              const OrtGraph *ort_graph, const OrtNode *fused, lk_ort_import *out,
+                              lk_error *error);
 void lk_ort_import_end(const lk_allocator *allocator, lk_ort_import *import);
 
 #endif

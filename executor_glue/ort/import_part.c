@@ -87,8 +87,8 @@ lk_status lk_ort_import_value(const lk_ort *ort, lk_graph *graph, const OrtValue
   LK_TRY(lk_ort_check(ort, ort_ValueInfo_IsConstantInitializer(ort->api)(info, &is_constant), what,
                       error));
   if (!is_constant) return LK_OK;
-  LK_TRY(lk_ort_check(ort, ort_ValueInfo_GetInitializerValue(ort->api)(info, &constant), what,
-                      error));
+  LK_TRY(
+      lk_ort_check(ort, ort_ValueInfo_GetInitializerValue(ort->api)(info, &constant), what, error));
   if (constant == NULL) return LK_OK;
   status = lk_ort_import_tensor(ort, constant, &tensor, error);
   /* Strings and the like have no type here, so no node that reads them is claimed. */
@@ -134,8 +134,7 @@ static lk_status read_tensor(const reader *r, lk_attr *out) {
   OrtValue *value = NULL;
   lk_tensor tensor;
   int64_t bytes = 0;
-  LK_TRY(lk_ort_check(r->ort,
-                      ort_OpAttr_GetTensorAttributeAsOrtValue(r->ort->api)(r->attr, &value),
+  LK_TRY(lk_ort_check(r->ort, ort_OpAttr_GetTensorAttributeAsOrtValue(r->ort->api)(r->attr, &value),
                       "read a tensor attribute", r->error));
   LK_TRY(lk_ort_import_tensor(r->ort, value, &tensor, r->error));
   LK_TRY(lk_tensor_size(&tensor.desc, "a tensor attribute", NULL, &bytes, r->error));

@@ -13,8 +13,8 @@ enum { MAX_THREADS = 1024 };
 
 static lk_status refuse(const char *option, const char *value, const char *allowed,
                         lk_error *error) {
-  return lk_fail(error, LK_OUT_OF_RANGE, "failed to read provider option '%s': '%.128s', %s", option,
-                 value, allowed);
+  return lk_fail(error, LK_OUT_OF_RANGE, "failed to read provider option '%s': '%.128s', %s",
+                 option, value, allowed);
 }
 
 static lk_status set_cache(const char *value, lk_ort_options *out, lk_error *error) {

@@ -75,7 +75,8 @@ typedef enum OrtOpAttrType {
 
 typedef void (*ort_function)(void);
 typedef struct OrtApi {
-  ort_function slots[400]; /* as many as are ever asked for; the table of an old version is shorter */
+  ort_function
+      slots[400]; /* as many as are ever asked for; the table of an old version is shorter */
 } OrtApi;
 typedef struct OrtEpApi {
   ort_function slots[8];

@@ -68,8 +68,8 @@ static bool must_cut(const partition *p, size_t n, uint32_t i) {
 static uint32_t least_depth(const partition *p, size_t n, uint32_t i) {
   const int32_t producer = producer_of(p, node_at(p, n)->inputs[i]);
   if (producer == LK_NO_NODE) return 0;
-  const bool leaves = p->input->supported[producer] &&
-                      (!p->input->supported[n] || must_cut(p, n, i));
+  const bool leaves =
+      p->input->supported[producer] && (!p->input->supported[n] || must_cut(p, n, i));
   return p->depth[producer] + (leaves ? 1 : 0);
 }
 

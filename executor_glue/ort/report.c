@@ -11,10 +11,10 @@
 
 void lk_ort_report_line(const lk_ort_provider *provider, char *buffer, size_t capacity) {
   const lk_ort_claims *claims = &provider->claims;
-  int used = snprintf(buffer, capacity,
-                      "%s: %" PRIu32 " of %" PRIu32 " nodes in %" PRIu32 " subgraph%s",
-                      LK_ORT_PROVIDER_NAME, claims->n_claimed, claims->n_claimed + claims->n_left,
-                      claims->n_subgraphs, claims->n_subgraphs == 1 ? "" : "s");
+  int used =
+      snprintf(buffer, capacity, "%s: %" PRIu32 " of %" PRIu32 " nodes in %" PRIu32 " subgraph%s",
+               LK_ORT_PROVIDER_NAME, claims->n_claimed, claims->n_claimed + claims->n_left,
+               claims->n_subgraphs, claims->n_subgraphs == 1 ? "" : "s");
   for (const lk_ort_left *left = claims->left; left != NULL; left = left->next) {
     if (used < 0 || (size_t)used >= capacity) return; /* cut: the report has them all */
     used += snprintf(buffer + used, capacity - (size_t)used, "%s%" PRIu32 " %s (%s)",
@@ -44,12 +44,12 @@ static json_t *subgraph_json(const lk_ort_subgraph *subgraph) {
     const json_int_t count = json_integer_value(json_object_get(operators, op_type));
     json_object_set_new(operators, op_type, json_integer(count + 1));
   }
-  return json_pack("{s:s, s:i, s:i, s:o, s:I, s:I, s:I, s:I, s:I}", "name", subgraph->name,
-                   "nodes", (int)subgraph->n_nodes, "nodes_after_passes",
-                   (int)subgraph->graph->n_nodes, "operators", operators, "runs",
-                   (json_int_t)stats.runs, "run_plan_hits", (json_int_t)stats.run_plan_hits,
-                   "run_plan_builds", (json_int_t)stats.run_plan_builds, "frames",
-                   (json_int_t)stats.frames, "arena_bytes", (json_int_t)stats.arena_bytes);
+  return json_pack("{s:s, s:i, s:i, s:o, s:I, s:I, s:I, s:I, s:I}", "name", subgraph->name, "nodes",
+                   (int)subgraph->n_nodes, "nodes_after_passes", (int)subgraph->graph->n_nodes,
+                   "operators", operators, "runs", (json_int_t)stats.runs, "run_plan_hits",
+                   (json_int_t)stats.run_plan_hits, "run_plan_builds",
+                   (json_int_t)stats.run_plan_builds, "frames", (json_int_t)stats.frames,
+                   "arena_bytes", (json_int_t)stats.arena_bytes);
 }
 
 static json_t *cache_json(const lk_stats *stats) {
@@ -57,19 +57,18 @@ static json_t *cache_json(const lk_stats *stats) {
   json_t *kinds = json_object();
   for (int i = 0; i < LK_KIND_COUNT; i++) {
     const lk_kind_stats *kind = &stats->kind[i];
-    json_object_set_new(
-        kinds, names[i],
-        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "hits", (json_int_t)kind->hits, "misses",
-                  (json_int_t)kind->misses, "builds", (json_int_t)kind->builds, "evictions",
-                  (json_int_t)kind->evictions, "entries", (json_int_t)kind->entries, "bytes",
-                  (json_int_t)kind->bytes));
+    json_object_set_new(kinds, names[i],
+                        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "hits", (json_int_t)kind->hits,
+                                  "misses", (json_int_t)kind->misses, "builds",
+                                  (json_int_t)kind->builds, "evictions",
+                                  (json_int_t)kind->evictions, "entries", (json_int_t)kind->entries,
+                                  "bytes", (json_int_t)kind->bytes));
   }
-  return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "kinds", kinds, "entries",
-                   (json_int_t)stats->entries, "bytes", (json_int_t)stats->bytes, "weights_bytes",
-                   (json_int_t)stats->weights_bytes, "weights_packed",
-                   (json_int_t)stats->weights_packed, "weights_shared",
-                   (json_int_t)stats->weights_shared, "ref_primitives",
-                   (json_int_t)stats->ref_primitives);
+  return json_pack(
+      "{s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "kinds", kinds, "entries", (json_int_t)stats->entries,
+      "bytes", (json_int_t)stats->bytes, "weights_bytes", (json_int_t)stats->weights_bytes,
+      "weights_packed", (json_int_t)stats->weights_packed, "weights_shared",
+      (json_int_t)stats->weights_shared, "ref_primitives", (json_int_t)stats->ref_primitives);
 }
 
 static lk_status make_report(const lk_ort_provider *provider, json_t **out, lk_error *error) {
@@ -83,11 +82,11 @@ static lk_status make_report(const lk_ort_provider *provider, json_t **out, lk_e
     json_array_insert_new(subgraphs, 0, subgraph_json(each));
   }
   const char *path = provider->claims.model_path;
-  *out = json_pack("{s:s, s:s, s:s, s:i, s:o, s:o, s:o}", "provider", LK_ORT_PROVIDER_NAME,
-                   "version", latchkey->version_text(), "model", path != NULL ? path : "",
-                   "threads", (int)latchkey->context_threads(context), "claims",
-                   claims_json(&provider->claims), "subgraphs", subgraphs, "cache",
-                   cache_json(&stats));
+  *out =
+      json_pack("{s:s, s:s, s:s, s:i, s:o, s:o, s:o}", "provider", LK_ORT_PROVIDER_NAME, "version",
+                latchkey->version_text(), "model", path != NULL ? path : "", "threads",
+                (int)latchkey->context_threads(context), "claims", claims_json(&provider->claims),
+                "subgraphs", subgraphs, "cache", cache_json(&stats));
   return *out != NULL ? LK_OK : lk_fail_memory(error, "a report", 0);
 }
 

@@ -79,13 +79,15 @@ cleanup:
 static bool does_work(const lk_graph *graph, const lk_node *node, const lk_op_info *info) {
   if (info->runs_on_onednn == 0) return false;
   for (uint32_t i = 0; i < node->n_outputs; i++) {
-    if (node->outputs[i] != LK_NO_VALUE && is_data(lk_value_dtype(&graph->values[node->outputs[i]]))) return true;
+    if (node->outputs[i] != LK_NO_VALUE &&
+        is_data(lk_value_dtype(&graph->values[node->outputs[i]])))
+      return true;
   }
   return false;
 }
 
-lk_status lk_ort_support_find(const lk_ort *ort, lk_executor *executor,
-                              const lk_ort_import *import, lk_ort_support *out, lk_error *error) {
+lk_status lk_ort_support_find(const lk_ort *ort, lk_executor *executor, const lk_ort_import *import,
+                              lk_ort_support *out, lk_error *error) {
   lk_graph *graph = import->graph;
   const size_t n = graph->n_nodes;
   const asker a = {ort->latchkey, executor, graph};

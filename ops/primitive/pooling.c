@@ -7,11 +7,11 @@ lk_status lk_build_pooling(const lk_primitive_build *build, dnnl_primitive_desc_
                            lk_error *error) {
   const lk_build_window window = lk_build_get_window(build);
   const bool training = lk_build_number(build, LK_WORD_FLAGS, 0) != 0;
-  return lk_dnnl_check(
-      error,
-      dnnl_pooling_forward_primitive_desc_create(
-          out_desc, build->env->engine, training ? dnnl_forward_training : dnnl_forward_inference,
-          lk_build_algorithm(build), build->src, build->dst, window.strides, window.kernel,
-          window.dilations, window.begin, window.end, build->attr),
-      "describe a pooling");
+  return lk_dnnl_check(error,
+                       dnnl_pooling_forward_primitive_desc_create(
+                           out_desc, build->env->engine,
+                           training ? dnnl_forward_training : dnnl_forward_inference,
+                           lk_build_algorithm(build), build->src, build->dst, window.strides,
+                           window.kernel, window.dilations, window.begin, window.end, build->attr),
+                       "describe a pooling");
 }

@@ -184,12 +184,12 @@ protected:
     return input < node_->constants.size() && node_->constants[input];
   }
 
-  Op create(lk_executor *executor) const {
+  Op create(lk_executor *executor, bool with_constants = true) const {
     std::deque<lk_tensor> tensors;
     std::vector<lk_node_input> inputs;
     for (size_t i = 0; i < node_->inputs.size(); i++) {
       lk_node_input input{};
-      if (constant(i)) {
+      if (with_constants && constant(i)) {
         const Value &value = node_->inputs[i];
         tensors.push_back({value.desc, const_cast<uint8_t *>(value.bytes.data())});
         input.constant = &tensors.back();
@@ -293,6 +293,47 @@ TEST_P(Conformance, IsInRangeOfItsOpsets) {
   EXPECT_GE(node_->opset, GetParam().min_opset);
   EXPECT_LE(node_->opset, GetParam().max_opset);
   EXPECT_GT(std::string(GetParam().summary).size(), 0u);
+}
+
+// The types that a row declares are those that its bind takes: no more, no less. One input at a time
+// gets another type, and all inputs of the same type together.
+TEST_P(Conformance, DeclaresTheTypesThatItTakes) {
+  const Context context = open(LK_CACHE_OFF);
+  const Executor executor = executor_in(context);
+  lk_op_info info{};
+  info.struct_size = sizeof info;
+  const Op op = create(executor, false);
+  ASSERT_NE(op.get(), nullptr);
+  LK_ASSERT_OK(api()->op_info(op, &info, LK_ERR));
+  for (const uint32_t dtype : {LK_F32, LK_U8, LK_I8, LK_U16, LK_I16, LK_I32, LK_I64, LK_BOOL,
+                               LK_F16, LK_F64, LK_U32, LK_U64, LK_BF16}) {
+    SCOPED_TRACE(dtype);
+    std::vector<lk_tensor> tensors;
+    std::vector<uint32_t> dtypes;
+    for (size_t i = 0; i < node_->inputs.size(); i++) {
+      const Value &value = node_->inputs[i];
+      lk_tensor tensor = {value.desc, const_cast<uint8_t *>(value.bytes.data())};
+      const bool is_shape = i < 64 && (info.shape_inputs >> i & 1) != 0;
+      if (!is_shape && value.desc.dtype == LK_F32) {
+        tensor.desc.dtype = dtype;
+        tensor.data = nullptr;
+      }
+      tensors.push_back(tensor);
+      dtypes.push_back(tensor.desc.dtype);
+    }
+    lk_bind_desc bind{};
+    bind.struct_size = sizeof bind;
+    bind.inputs = tensors.data();
+    bind.n_inputs = static_cast<uint32_t>(tensors.size());
+    bind.n_outputs = 1;
+    bind.in_place_input = -1;
+    Plan plan;
+    const lk_status declared = api()->op_check_types(op, dtypes.data(), LK_ERR);
+    const std::string sentence = LK_MESSAGE;
+    const lk_status bound = api()->op_bind(op, &bind, plan.out(), LK_ERR);
+    EXPECT_EQ(declared, bound) << sentence << " / " << LK_MESSAGE;
+    EXPECT_TRUE(declared == LK_OK || declared == LK_UNSUPPORTED) << sentence;
+  }
 }
 
 // A, B, A, B without a plan in hand: two misses and two builds, then hits.
