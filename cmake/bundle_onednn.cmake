@@ -1,20 +1,20 @@
-# Installs the oneDNN that tools/setup fetched, and the libgomp beside it, in a folder of Latchkey's own:
-# the checkout that they come from may go away.
-#
-# The copy gets a soname of its own. The loader takes the first library of a soname for all who ask:
-# under its usual name, another oneDNN in the process (a Python package's, of another version) would
-# be taken for ours, or ours for theirs.
-find_program(PATCHELF patchelf REQUIRED)
+# Installs the oneDNN that tools/setup fetched, and the libgomp that came with it, in a folder of
+# Latchkey's own: the checkout that they come from may go away. make_private.py keeps them and another oneDNN
+# in the process out of each other's way.
+find_package(Python REQUIRED COMPONENTS Interpreter)
 
 set(bundle ${CMAKE_INSTALL_LIBDIR}/latchkey)
-set(bundled_soname liblatchkey_dnnl.so.3)
-install(FILES ${private_onednn}/lib/libgomp.so.1 DESTINATION ${bundle})
-install(FILES ${private_onednn}/lib/libdnnl.so.3.13 DESTINATION ${bundle} RENAME ${bundled_soname})
+set(bundled_onednn liblkdnnl.so)
+set(bundled_gomp liblkgomp.so)
+install(FILES ${private_onednn}/lib/libgomp.so.1 DESTINATION ${bundle} RENAME ${bundled_gomp})
+install(FILES ${private_onednn}/lib/libdnnl.so.3.13 DESTINATION ${bundle} RENAME ${bundled_onednn})
 install(CODE "
-  set(root \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}\")
-  execute_process(COMMAND ${PATCHELF} --set-soname ${bundled_soname} \"\${root}/latchkey/${bundled_soname}\"
-                  COMMAND_ERROR_IS_FATAL ANY)
-  execute_process(COMMAND ${PATCHELF} --replace-needed libdnnl.so.3 ${bundled_soname}
-                          \"\${root}/liblatchkey.so.${PROJECT_VERSION}\"
-                  COMMAND_ERROR_IS_FATAL ANY)
+  set(root \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
+  execute_process(
+    COMMAND ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/make_private.py
+            --onednn \"\${root}/${bundle}/${bundled_onednn}\" \"\${root}/${bundle}/${bundled_gomp}\"
+            \"\${root}/${CMAKE_INSTALL_LIBDIR}/liblatchkey.so.${PROJECT_VERSION}\"
+            \"\${root}/${CMAKE_INSTALL_LIBDIR}/liblatchkey_ort.so\"
+            \"\${root}/${CMAKE_INSTALL_BINDIR}/latchkey\"
+    COMMAND_ERROR_IS_FATAL ANY)
 ")
