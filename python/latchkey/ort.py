@@ -1,0 +1,194 @@
+"""The execution provider for ONNX Runtime: its library's place, its registration, what it has to say.
+
+    import onnxruntime, latchkey.ort
+    latchkey.ort.register()
+    session = onnxruntime.InferenceSession("model.onnx", providers=["LatchkeyExecutionProvider"])
+
+ONNX Runtime is imported by the first call that needs it, not with this module.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+if TYPE_CHECKING:
+    import onnxruntime
+
+__all__ = ["append", "explain_claims", "get_ep_name", "get_ep_names", "get_library_path",
+           "register", "stats", "unregister"]
+
+_EP_NAME = "LatchkeyExecutionProvider"
+_MINIMUM = (1, 23)  # LK_ORT_API_VERSION in executor_glue/ort/ort_abi.h
+_LOG_FATAL = 4
+
+_lock = threading.Lock()
+_registration: str | None = None  # the name that register() gave; guarded by _lock
+
+
+def get_library_path() -> str:
+    """The provider's library, for ``RegisterExecutionProviderLibrary`` in any language; absolute."""
+    return os.path.abspath(Path(__file__).parent / "liblatchkey_ort.so")
+
+
+def get_ep_name() -> str:
+    """The provider's name, ``"LatchkeyExecutionProvider"``."""
+    return _EP_NAME
+
+
+def get_ep_names() -> list[str]:
+    """The names of all providers in the library: the one."""
+    return [_EP_NAME]
+
+
+def _onnxruntime() -> Any:
+    """The module, new enough; ImportError says what is there and what is needed."""
+    needed = ".".join(map(str, _MINIMUM))
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise ImportError(f"failed to import onnxruntime: {error}; {_EP_NAME} needs ONNX Runtime "
+                          f"{needed} or newer (pip install 'onnxruntime>={needed}')",
+                          name="onnxruntime") from error
+    found = getattr(onnxruntime, "__version__", "")
+    version = re.match(r"(\d+)\.(\d+)", found)
+    if version is None or tuple(map(int, version.groups())) < _MINIMUM:
+        raise ImportError(f"failed to use onnxruntime {found}: {_EP_NAME} needs {needed} or newer "
+                          f"(pip install 'onnxruntime>={needed}')", name="onnxruntime")
+    return onnxruntime
+
+
+def _devices(ort: Any) -> list[Any]:
+    return [device for device in ort.get_ep_devices() if device.ep_name == _EP_NAME]
+
+
+def register(name: str = "latchkey") -> None:
+    """Registers the provider's library with ONNX Runtime, once, however often it is called.
+
+    Nothing happens when the provider is there already, also where somebody else has registered it.
+    Any number of threads may call at once.
+
+    :param name: what ONNX Runtime calls the registration; :func:`unregister` knows it.
+    :raises ImportError: onnxruntime is missing, or older than 1.23.
+    """
+    global _registration
+    ort = _onnxruntime()
+    with _lock:
+        if _devices(ort):
+            return
+        ort.register_execution_provider_library(name, get_library_path())
+        _registration = name
+
+
+def unregister() -> None:
+    """Takes back what :func:`register` did; sessions that use the provider must be gone.
+
+    Nothing happens when it did nothing. It can be registered again.
+    """
+    global _registration
+    with _lock:
+        if _registration is None:
+            return
+        _onnxruntime().unregister_execution_provider_library(_registration)
+        _registration = None
+
+
+def append(session_options: onnxruntime.SessionOptions, **provider_options: Any) -> None:
+    """Adds the provider, registered if need be, to the options of a session to be made.
+
+    The same as ``providers=[("LatchkeyExecutionProvider", {...})]``, also for versions of ONNX
+    Runtime whose ``InferenceSession`` does not take the name of a registered provider (1.23, 1.24).
+    """
+    register()
+    session_options.add_provider_for_devices(
+        _devices(_onnxruntime()), {key: str(value) for key, value in provider_options.items()})
+
+
+# ---- statistics ----------------------------------------------------------------------------------
+
+_NUMPY_TYPES = {
+    "float": numpy.float32, "double": numpy.float64, "float16": numpy.float16, "bool": numpy.bool_,
+    "int8": numpy.int8, "int16": numpy.int16, "int32": numpy.int32, "int64": numpy.int64,
+    "uint8": numpy.uint8, "uint16": numpy.uint16, "uint32": numpy.uint32, "uint64": numpy.uint64,
+    "string": numpy.object_}
+# Those that numpy has not, as ONNX numbers them (TensorProto.DataType).
+_ONNX_TYPES = {"bfloat16": 16, "float8e4m3fn": 17, "float8e4m3fnuz": 18, "float8e5m2": 19,
+               "float8e5m2fnuz": 20, "uint4": 21, "int4": 22}
+
+
+def _feed(ort: Any, value: Any) -> Any:
+    """Something that an input takes: zeros, 1 for dimensions that are open."""
+    tensor = re.fullmatch(r"tensor\((\w+)\)", value.type)
+    kind = tensor[1] if tensor else None
+    shape = [size if isinstance(size, int) and size >= 0 else 1 for size in value.shape]
+    if kind == "string":
+        return numpy.full(shape, "", numpy.object_)
+    if kind in _NUMPY_TYPES:
+        return numpy.zeros(shape, _NUMPY_TYPES[kind])
+    if kind in _ONNX_TYPES:
+        return ort.OrtValue.ortvalue_from_shape_and_type(shape, _ONNX_TYPES[kind])
+    if value.type.startswith("seq("):
+        return []
+    if value.type.startswith("optional("):
+        return None
+    raise ValueError(f"failed to read statistics: input '{value.name}' has type {value.type}, of "
+                     "which nothing can be made up")
+
+
+def stats(session: onnxruntime.InferenceSession) -> dict[str, Any]:
+    """What the provider did in a session, and what its cache holds.
+
+    ``["claims"]``: ``nodes``, ``claimed``, ``subgraphs``, and ``left``, a list of what ONNX Runtime
+    was left, each with ``operator``, ``domain``, ``count`` and ``reason``. ``["subgraphs"]``: each
+    with its name, ``nodes``, ``nodes_after_passes``, ``operators``, ``runs``, ``run_plan_hits``,
+    ``run_plan_builds``, ``frames``, ``arena_bytes``. ``["cache"]``: of the context that the session
+    shares. Also ``provider``, ``version``, ``model``, ``threads``.
+
+    Works by a run that is over before it begins; others may be on at the same time.
+
+    :raises ValueError: the session has no such provider.
+    """
+    ort = _onnxruntime()
+    providers = session.get_providers()
+    if _EP_NAME not in providers:
+        raise ValueError(f"failed to read statistics: the session has no {_EP_NAME}, but "
+                         f"{', '.join(providers)}")
+    feeds = {value.name: _feed(ort, value) for value in session.get_inputs()}
+    options = ort.RunOptions()
+    options.terminate = True
+    options.log_severity_level = _LOG_FATAL
+    with tempfile.TemporaryDirectory(prefix="latchkey-") as folder:
+        report = Path(folder, "statistics.json")
+        options.add_run_config_entry("latchkey.statistics_file", str(report))
+        try:
+            session.run(None, feeds, options)
+        except Exception as error:  # to be terminated is one; what counts is whether it was begun
+            if not report.is_file():
+                raise RuntimeError(f"failed to read statistics: {error}") from error
+        return json.loads(report.read_text())
+
+
+def explain_claims(path: str | os.PathLike[str], **provider_options: Any) -> dict[str, Any]:
+    """What the provider would take of a model, and what it would leave and why.
+
+    Makes a session of the model, and ends it. ``nodes``, ``claimed``, ``subgraphs``, ``left``: see
+    :func:`stats`. Nodes are counted as the provider sees them: after ONNX Runtime's own basic
+    optimizations.
+
+    :param path: of an ONNX file.
+    :param provider_options: such as ``cache="off"``, see docs/onnxruntime.md.
+    """
+    ort = _onnxruntime()
+    options = ort.SessionOptions()
+    options.log_severity_level = _LOG_FATAL
+    append(options, **provider_options)
+    # Without a fallback: a session on ONNX Runtime's own providers would explain nothing.
+    session = ort.InferenceSession(os.fspath(path), options, enable_fallback=0)
+    return stats(session)["claims"]

@@ -1,0 +1,286 @@
+"""latchkey.ort: registration, statistics, explained claims.
+
+Run with the newest ONNX Runtime, which is in .venv, and by test_ort_oldest.py with the oldest.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy
+import onnxruntime
+import pytest
+from conftest import assert_close, make_model, random, reference
+from onnx import TensorProto, helper
+
+import latchkey.ort
+
+ROOT = Path(os.environ.get("LK_TEST_SOURCE", Path(__file__).parents[2]))
+NAME = "LatchkeyExecutionProvider"
+VERSION = tuple(map(int, onnxruntime.__version__.split(".")[:2]))
+BY_NAME = VERSION >= (1, 27)  # InferenceSession takes the name of a registered provider
+
+
+def devices():
+    return [device for device in onnxruntime.get_ep_devices() if device.ep_name == NAME]
+
+
+def options_of(**provider_options):
+    options = onnxruntime.SessionOptions()
+    latchkey.ort.append(options, **provider_options)
+    return options
+
+
+def session_of(model, **provider_options):
+    return onnxruntime.InferenceSession(model, options_of(**provider_options), enable_fallback=0)
+
+
+def in_new_process(code, **environment):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120,
+                          env={**os.environ, **environment})
+
+
+@pytest.fixture
+def half():
+    """Relu, Det (which Latchkey has not) and Relu, of matrices."""
+    return make_model([helper.make_node("Relu", ["x"], ["a"]),
+                       helper.make_node("Det", ["a"], ["b"]),
+                       helper.make_node("Relu", ["b"], ["y"])],
+                      [("x", TensorProto.FLOAT, ["n", 3, 3])], [("y", TensorProto.FLOAT, ["n"])])
+
+
+# ---- registration --------------------------------------------------------------------------------
+
+
+def test_names_and_path():
+    path = latchkey.ort.get_library_path()
+    assert os.path.isabs(path) and os.path.isfile(path)
+    assert Path(path).parent == Path(latchkey.__file__).parent
+    assert latchkey.ort.get_ep_name() == NAME and latchkey.ort.get_ep_names() == [NAME]
+
+
+def test_registering_again_changes_nothing():
+    for _ in range(3):
+        latchkey.ort.register()
+        assert len(devices()) == 1
+    latchkey.ort.register("another name")
+    assert len(devices()) == 1
+
+
+def test_register_unregister_and_again(relu):
+    x = random(5, 3)
+    for name in ("one", "two"):
+        latchkey.ort.unregister()
+        assert devices() == []
+        latchkey.ort.unregister()
+        latchkey.ort.register(name)
+        assert len(devices()) == 1
+        result, = session_of(relu).run(None, {"x": x})
+        numpy.testing.assert_array_equal(result, numpy.maximum(x, 0))
+
+
+def test_what_somebody_else_registered_is_used_and_left():
+    latchkey.ort.unregister()
+    onnxruntime.register_execution_provider_library("theirs", latchkey.ort.get_library_path())
+    try:
+        latchkey.ort.register()
+        assert len(devices()) == 1
+        latchkey.ort.unregister()
+        assert len(devices()) == 1
+    finally:
+        onnxruntime.unregister_execution_provider_library("theirs")
+    assert devices() == []
+
+
+def test_threads_register_once():
+    latchkey.ort.unregister()
+    barrier, failures = threading.Barrier(8), []
+
+    def work():
+        try:
+            barrier.wait(60)
+            latchkey.ort.register()
+        except Exception as error:
+            failures.append(error)
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == [] and len(devices()) == 1
+
+
+def test_onnxruntime_is_imported_when_it_is_needed():
+    done = in_new_process("import sys, latchkey.ort; latchkey.ort.get_library_path();"
+                          "print('onnxruntime' in sys.modules); latchkey.ort.register();"
+                          "print('onnxruntime' in sys.modules)")
+    assert done.stdout.split() == ["False", "True"], done.stderr
+
+
+def test_a_missing_onnxruntime_is_named():
+    done = in_new_process("import sys; sys.modules['onnxruntime'] = None; import latchkey.ort\n"
+                          "try: latchkey.ort.register()\n"
+                          "except ImportError as error: print(error.name, error)")
+    assert done.stdout.startswith("onnxruntime failed to import onnxruntime:"), done.stderr
+    assert "pip install 'onnxruntime>=1.23'" in done.stdout
+
+
+@pytest.mark.parametrize("version", ["1.22.1", "0.9", "", "none"])
+def test_an_old_onnxruntime_is_named(tmp_path, version):
+    (tmp_path / "onnxruntime.py").write_text(f"__version__ = {version!r}\n")
+    done = in_new_process("import latchkey.ort\n"
+                          "try: latchkey.ort.register()\n"
+                          "except ImportError as error: print(error.name, error)",
+                          PYTHONPATH=str(tmp_path))
+    expected = f"onnxruntime failed to use onnxruntime {version}: {NAME} needs 1.23 or newer"
+    assert done.stdout.startswith(expected), done
+
+
+# ---- sessions ------------------------------------------------------------------------------------
+
+
+def test_append_gives_a_session_that_runs_here(convnet):
+    session = session_of(convnet)
+    assert session.get_providers()[0] == NAME
+    for size in ((1, 8, 8), (2, 20, 12), (1, 8, 8)):
+        x = random(size[0], 3, *size[1:])
+        expected = reference(convnet, {"x": x})
+        for value, result in zip(session.get_outputs(), session.run(None, {"x": x})):
+            assert_close(result, expected[value.name])
+
+
+@pytest.mark.skipif(not BY_NAME, reason="this ONNX Runtime takes no name of a registered provider")
+def test_by_name_it_is_the_same(relu):
+    latchkey.ort.register()
+    session = onnxruntime.InferenceSession(relu, providers=[(NAME, {"cache": "off"})],
+                                           enable_fallback=0)
+    assert session.get_providers()[0] == NAME
+    assert latchkey.ort.stats(session)["claims"]["claimed"] == 1
+
+
+@pytest.mark.parametrize(("options", "words"), [
+    ({"cash": "off"}, "failed to read provider option 'cash': there are cache, cache_bytes"),
+    ({"cache": "of"}, "failed to read provider option 'cache': 'of', one of off, thread, shared"),
+    ({"threads": 0}, "failed to read provider option 'threads': '0', 1 to 1024"),
+    ({"precision": "f16"}, "failed to read provider option 'precision': 'f16', f32"),
+])
+def test_bad_options_are_named(relu, options, words):
+    with pytest.raises(Exception, match="failed to read") as raised:
+        session_of(relu, **options)
+    assert words in str(raised.value)
+
+
+def test_options_are_those_of_the_docs():
+    rows = re.findall(r'^ +\{"(\w+)", set_\w+\},$', (ROOT / "executor_glue/ort/options.c").read_text(),
+                      re.MULTILINE)
+    table = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/onnxruntime.md").read_text(), re.MULTILINE)
+    assert sorted(table) == sorted(rows) and len(rows) > 5
+
+
+# ---- statistics ----------------------------------------------------------------------------------
+
+
+def test_statistics_count(half):
+    session = session_of(half, threads=1)
+    before = latchkey.ort.stats(session)
+    assert before["provider"] == NAME and before["threads"] == 1
+    assert before["version"] == latchkey.version()
+    assert before["claims"] == {
+        "nodes": 3, "claimed": 2, "subgraphs": 2,
+        "left": [{"operator": "Det", "domain": "", "count": 1,
+                  "reason": before["claims"]["left"][0]["reason"]}]}
+    assert "Det" in before["claims"]["left"][0]["reason"]
+    assert [part["runs"] for part in before["subgraphs"]] == [0, 0]
+    assert [part["operators"] for part in before["subgraphs"]] == [{"Relu": 1}, {"Relu": 1}]
+    for rows in (2, 2, 5):
+        x = random(rows, 3, 3)
+        result, = session.run(None, {"x": x})
+        assert_close(result, numpy.maximum(numpy.linalg.det(numpy.maximum(x, 0)), 0)
+                     .astype(numpy.float32))
+    after = latchkey.ort.stats(session)
+    for part in after["subgraphs"]:
+        assert part["nodes"] == part["nodes_after_passes"] == 1
+        assert (part["runs"], part["run_plan_builds"], part["run_plan_hits"]) == (3, 2, 1)
+    assert after["cache"]["entries"] > before["cache"]["entries"]
+
+
+def test_statistics_of_every_kind_of_input():
+    kinds = [TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16,
+             TensorProto.BOOL, TensorProto.INT8, TensorProto.INT16, TensorProto.INT32,
+             TensorProto.INT64, TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32,
+             TensorProto.UINT64, TensorProto.STRING, TensorProto.FLOAT8E4M3FN]
+    model = make_model([helper.make_node("Identity", [f"x{i}"], [f"y{i}"]) for i in range(len(kinds))],
+                       [(f"x{i}", kind, ["n", 2, None]) for i, kind in enumerate(kinds)],
+                       [(f"y{i}", kind, ["n", 2, None]) for i, kind in enumerate(kinds)], opset=19)
+    claims = latchkey.ort.stats(session_of(model))["claims"]
+    assert claims["claimed"] + sum(left["count"] for left in claims["left"]) == claims["nodes"]
+
+
+def test_statistics_of_scalars_and_no_inputs():
+    scalar = make_model([helper.make_node("Exp", ["x"], ["y"])], [("x", TensorProto.FLOAT, [])],
+                        [("y", TensorProto.FLOAT, [])])
+    assert latchkey.ort.stats(session_of(scalar))["claims"]["nodes"] == 1
+    none = make_model([helper.make_node("RandomNormal", [], ["y"], shape=[2])], [],
+                      [("y", TensorProto.FLOAT, [2])])
+    assert latchkey.ort.stats(session_of(none))["claims"]["claimed"] == 0
+
+
+def test_statistics_while_others_run(convnet):
+    session = session_of(convnet)
+    x = random(1, 3, 16, 16)
+    expected = reference(convnet, {"x": x})["scores"]
+    stop, failures = threading.Event(), []
+
+    def work():
+        try:
+            while not stop.is_set():
+                assert_close(session.run(["scores"], {"x": x})[0], expected)
+        except BaseException as error:
+            failures.append(error)
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        runs = [latchkey.ort.stats(session)["subgraphs"][0]["runs"] for _ in range(20)]
+    finally:
+        stop.set()
+        thread.join()
+    assert failures == [] and runs == sorted(runs)
+
+
+def test_statistics_say_nothing_else(half):
+    done = in_new_process(f"import latchkey.ort, onnxruntime\nmodel = {half!r}\n"
+                          "options = onnxruntime.SessionOptions(); latchkey.ort.append(options)\n"
+                          "latchkey.ort.stats(onnxruntime.InferenceSession(model, options))")
+    assert done.returncode == 0 and "terminate" not in done.stderr, done.stderr
+
+
+def test_a_session_without_the_provider_has_no_statistics(relu):
+    session = onnxruntime.InferenceSession(relu, providers=["CPUExecutionProvider"])
+    with pytest.raises(ValueError, match=f"the session has no {NAME}, but CPUExecutionProvider"):
+        latchkey.ort.stats(session)
+
+
+# ---- claims --------------------------------------------------------------------------------------
+
+
+def test_claims_are_explained(half, tmp_path):
+    path = tmp_path / "half.onnx"
+    path.write_bytes(half)
+    for given in (path, str(path)):
+        claims = latchkey.ort.explain_claims(given, cache="off", threads=1)
+        assert (claims["nodes"], claims["claimed"], claims["subgraphs"]) == (3, 2, 2)
+        (left,) = claims["left"]
+        assert (left["operator"], left["domain"], left["count"]) == ("Det", "", 1)
+        assert "Det" in left["reason"]
+
+
+def test_claims_of_a_bad_option_or_a_missing_model_are_errors(relu, tmp_path):
+    with pytest.raises(Exception, match="none.onnx"):
+        latchkey.ort.explain_claims(tmp_path / "none.onnx")
+    path = tmp_path / "relu.onnx"
+    path.write_bytes(relu)
+    with pytest.raises(Exception, match="failed to read provider option 'cache_bytes': 'many'"):
+        latchkey.ort.explain_claims(path, cache_bytes="many")
