@@ -1,0 +1,50 @@
+# Installs the licence texts of what Latchkey is made of beside its own: the libraries that its wheel
+# carries, and other projects' code that is compiled in. The texts are those that the packages bring
+# which the code comes from, so that they change with it and no copy of them lies here.
+#
+# One that is not found is missed in silence by nobody: tools/build_wheel refuses a wheel without it.
+
+if(SKBUILD)
+  set(licenses ${SKBUILD_METADATA_DIR}/licenses)
+else()
+  set(licenses ${CMAKE_INSTALL_DOCDIR}/licenses)
+endif()
+
+# license_text(<name installed as> <file>...): the first file that there is.
+function(license_text name)
+  foreach(file IN LISTS ARGN)
+    if(EXISTS ${file})
+      install(FILES ${file} DESTINATION ${licenses} RENAME ${name})
+      return()
+    endif()
+  endforeach()
+  message(WARNING "The licence text ${name} was not found (${ARGN}); it will not be installed.")
+endfunction()
+
+set(debian_doc /usr/share/doc)
+set(common_licenses /usr/share/common-licenses)
+
+license_text(libprotobuf-c.txt ${debian_doc}/libprotobuf-c1/copyright)
+license_text(libjansson.txt ${debian_doc}/libjansson4/copyright)
+license_text(libxxhash.txt ${debian_doc}/libxxhash0/copyright)
+license_text(libuuid.txt ${debian_doc}/libuuid1/copyright)
+license_text(uthash.txt ${debian_doc}/uthash-dev/copyright)
+
+# The schema is the `onnx` package's: its licence lies in the folder of its metadata.
+file(GLOB onnx_license ${onnx_proto_folder}/../onnx-*.dist-info/licenses/LICENSE)
+license_text(onnx.txt ${onnx_license})
+
+if(LATCHKEY_ONEDNN_IS_PRIVATE)
+  # The jar of oneDNN has no licence texts. OpenVINO's package has what oneDNN's authors list for it;
+  # oneDNN itself is under the Apache License 2.0, of which Debian has the text, as have we.
+  file(GLOB onednn_notices
+       ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/openvino-*.dist-info/licenses/licensing/onednn_third-party-programs.txt)
+  license_text(onednn-third-party.txt ${onednn_notices})
+  license_text(onednn.txt ${common_licenses}/Apache-2.0 ${PROJECT_SOURCE_DIR}/LICENSE)
+  # With the GCC Runtime Library Exception.
+  license_text(libgomp.txt ${debian_doc}/libgomp1/copyright)
+  license_text(libgomp-GPL-3.txt ${common_licenses}/GPL-3)
+endif()
+
+configure_file(cmake/third_party.txt.in third_party.txt @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/third_party.txt DESTINATION ${licenses})

@@ -1,0 +1,320 @@
+"""The wheel that tools/build_wheel makes: what is in it, and that it runs where it is installed.
+
+It is made once for this file, into a folder of its own; one in dist/ that is newer than every source of
+it serves as well. What needs packages that tools/setup does not install is run by tools/build_wheel --check.
+"""
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from email.parser import Parser
+from pathlib import Path
+
+import numpy
+import pytest
+from conftest import random
+
+ROOT = Path(os.environ.get("LK_TEST_SOURCE", Path(__file__).parents[2]))
+SITE = Path(numpy.__file__).parents[1]  # .venv's packages
+SOURCES = ("pyproject.toml", "LICENSE", "README.md", "CMakeLists.txt", "cmake", "python", "plugin", "keys",
+           "ops", "executor_glue", "tools/build_wheel", "tools/requirements.txt")
+PRIVATE = "latchkey/latchkey/"  # oneDNN and OpenMP
+PROVIDER = "LatchkeyExecutionProvider"
+
+pytestmark = pytest.mark.skipif(not (ROOT / ".deps/onednn").is_dir(), reason=(
+    "the system's oneDNN is used here: a wheel to be given away has that of tools/setup"))
+
+# A oneDNN that is none: whoever calls it sees version 3.6, and crashes with everything else.
+FAKE_ONEDNN = """
+typedef struct { int major, minor, patch; const char *hash; unsigned cpu, gpu; } version;
+const version *dnnl_version(void) {
+  static const version one = {3, 6, 2, "", 2, 0};
+  return &one;
+}
+int dnnl_engine_create(void *engine, int kind, unsigned long index) { __builtin_trap(); }
+int dnnl_primitive_create(void *primitive, const void *desc) { __builtin_trap(); }
+int dnnl_primitive_execute(const void *p, void *stream, int n, const void *args) { __builtin_trap(); }
+"""
+
+# Paddle, of which one import is enough to have its libdnnl.so.3 taken for others': a convolution on it.
+USE_PADDLE = """
+import tempfile, numpy, paddle
+layer = paddle.nn.Sequential(paddle.nn.Conv2D(3, 8, 3), paddle.nn.ReLU())
+layer.eval()
+picture = numpy.random.default_rng(1).random((1, 3, 9, 9), numpy.float32)
+with tempfile.TemporaryDirectory() as folder:
+    paddle.jit.save(layer, folder + "/net",
+                    input_spec=[paddle.static.InputSpec([1, 3, 9, 9], "float32")])
+    config = paddle.inference.Config(folder + "/net.json", folder + "/net.pdiparams")
+    config.disable_glog_info()
+    config.enable_mkldnn()
+    found, = paddle.inference.create_predictor(config).run([paddle.to_tensor(picture)])
+weights, bias = (each.numpy().astype(float) for each in layer.parameters())
+windows = numpy.lib.stride_tricks.sliding_window_view(picture[0].astype(float), (3, 3), (1, 2))
+right = numpy.einsum("chwij,ocij->ohw", windows, weights) + bias[:, None, None]
+numpy.testing.assert_allclose(found.numpy()[0], numpy.maximum(right, 0), rtol=1e-4, atol=1e-5)
+"""
+
+# Both ways to run a model, twice; `before` and `after` are run around the first time. Leaves what they gave,
+# and says which oneDNN gave it.
+PROGRAM = """
+import sys, numpy
+before, after, prefix, model = sys.argv[1:5]
+exec(before)
+import latchkey, latchkey.ort, onnxruntime
+assert latchkey.__file__.startswith(prefix), latchkey.__file__
+for moment in ("first", "second"):
+    x = numpy.load(model + ".npy")
+    one = latchkey.Session(model).run({"x": x})
+    options = onnxruntime.SessionOptions()
+    latchkey.ort.append(options)
+    session = onnxruntime.InferenceSession(model, options, enable_fallback=0)
+    scores, = session.run(["scores"], {"x": x})
+    claims = latchkey.ort.stats(session)["claims"]
+    assert claims["claimed"] == claims["nodes"] > 0, claims
+    numpy.save(f"{model}.session.{moment}.npy", one["scores"])
+    numpy.save(f"{model}.provider.{moment}.npy", scores)
+    if moment == "first": exec(after)
+print("onnxruntime", onnxruntime.__version__, "latchkey", latchkey.version())
+"""
+
+# By tools/build_wheel --check: a folder with Paddle, and other interpreters.
+PADDLE = os.environ.get("LK_TEST_PADDLE")
+PYTHONS = [each for each in os.environ.get("LK_TEST_PYTHONS", "").split(":") if each]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    files = [file for source in SOURCES for file in
+             ((ROOT / source).rglob("*") if (ROOT / source).is_dir() else [ROOT / source])]
+    newest = max(file.stat().st_mtime for file in files if file.suffix != ".pyc")
+    made = [file for file in (ROOT / "dist").glob("latchkey-*.whl") if file.stat().st_mtime > newest]
+    if made:
+        return made[-1]
+    out = tmp_path_factory.mktemp("dist")
+    done = subprocess.run([ROOT / "tools/build_wheel", out], capture_output=True, text=True,
+                          timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    path = Path(done.stdout.strip())
+    assert path.parent == out and list(out.iterdir()) == [path]
+    return path
+
+
+@pytest.fixture(scope="module")
+def unpacked(wheel, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("unpacked")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """The interpreter of a fresh environment with the wheel, and .venv's packages behind it."""
+    folder = tmp_path_factory.mktemp("fresh") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    python = folder / "bin/python"
+    subprocess.run([sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", "--python", python,
+                    "install", "--no-index", "--no-deps", wheel], check=True)
+    site, = folder.glob("lib/python3*/site-packages")
+    (site / "behind.pth").write_text(f"{SITE}\n")
+    return python
+
+
+@pytest.fixture(scope="module")
+def model(convnet, tmp_path_factory):
+    """A model's file, with an input and the expected output beside it."""
+    path = tmp_path_factory.mktemp("model") / "convnet.onnx"
+    path.write_bytes(convnet)
+    import onnxruntime
+    x = random(2, 3, 20, 24)
+    session = onnxruntime.InferenceSession(convnet, providers=["CPUExecutionProvider"])
+    numpy.save(f"{path}.npy", x)
+    numpy.save(f"{path}.expected.npy", session.run(["scores"], {"x": x})[0])
+    return path
+
+
+def elf(path):
+    """SONAME, what is needed, and where it is looked for."""
+    text = subprocess.run(["readelf", "-d", path], capture_output=True, text=True, check=True).stdout
+    return {kind: re.findall(rf"\({kind}\).*\[(.*)\]", text)
+            for kind in ("SONAME", "NEEDED", "RUNPATH", "RPATH")}
+
+
+def elf_files(folder):
+    return [file for file in sorted(folder.rglob("*"))
+            if file.is_file() and file.open("rb").read(4) == b"\x7fELF"]
+
+
+def run_program(python, model, before="", after="", **environment):
+    """What it printed. Results are compared here."""
+    results = [Path(f"{model}.{way}.{moment}.npy") for way in ("session", "provider")
+               for moment in ("first", "second")]
+    for result in results:
+        result.unlink(missing_ok=True)
+    done = subprocess.run([python, "-c", PROGRAM, before, after, str(python.parents[1]), model],
+                          capture_output=True, text=True, timeout=300,
+                          env={**os.environ, **environment})
+    assert done.returncode == 0, done.stdout + done.stderr
+    expected = numpy.load(f"{model}.expected.npy")
+    for result in results:
+        numpy.testing.assert_allclose(numpy.load(result), expected, rtol=1e-4, atol=1e-6)
+    assert "(oneDNN 3.13" in done.stdout
+    return done.stdout
+
+
+# ---- what is in it -------------------------------------------------------------------------------
+
+
+def test_tag_and_metadata(wheel, unpacked):
+    assert re.fullmatch(r"latchkey-[\d.]+-cp310-abi3-manylinux_2_34_x86_64\.whl", wheel.name)
+    folder, = unpacked.glob("latchkey-*.dist-info")
+    tags = Parser().parsestr((folder / "WHEEL").read_text()).get_all("Tag")
+    assert tags == ["cp310-abi3-manylinux_2_34_x86_64"]
+    metadata = Parser().parsestr((folder / "METADATA").read_text())
+    assert metadata["Requires-Python"] == ">=3.10"
+    assert [need for need in metadata.get_all("Requires-Dist") if "extra" not in need] == [
+        "cffi>=1.16", "numpy>=1.26"]
+    assert metadata["Provides-Extra"] == "onnxruntime"
+
+
+def test_files(unpacked):
+    for name in ("latchkey/liblatchkey.so.0.1", "latchkey/liblatchkey_ort.so", "latchkey/bin/latchkey",
+                 "latchkey/_native.abi3.so", "latchkey/ort.py", "latchkey/py.typed",
+                 f"{PRIVATE}liblkdnnl.so", f"{PRIVATE}liblkgomp.so"):
+        assert (unpacked / name).is_file(), name
+    names = [file.name for file in unpacked.rglob("*")]
+    assert not [name for name in names if re.match(r"lib(dnnl|gomp|onnxruntime)\b.*\.so", name)]
+    assert not [name for name in names if name.endswith((".h", ".cmake", ".pc", ".a"))]
+
+
+def test_libraries_have_names_of_their_own(unpacked):
+    files = elf_files(unpacked)
+    assert len(files) == 10  # 4 of Latchkey, 2 private, 4 of Debian
+    inside = {elf(file)["SONAME"][0] for file in files if elf(file)["SONAME"]}
+    assert {"liblkdnnl.so", "liblkgomp.so", "liblatchkey.so.0.1"} <= inside
+    for file in files:
+        found = elf(file)
+        # libgcc_s and libstdc++: of the machine, as the tag allows
+        outside = [name for name in found["NEEDED"] if name not in inside]
+        for name in outside:
+            assert re.match(r"(libc|libm|ld-linux-x86-64|libgcc_s|libstdc\+\+|libdl|libpthread)\.so",
+                            name), (file, name)
+        for path in found["RUNPATH"] + found["RPATH"]:
+            assert all(part.startswith("$ORIGIN") for part in path.split(":")), (file, path)
+
+
+def test_onednn_leaves_no_name_to_others(unpacked):
+    symbols = subprocess.run(["readelf", "-W", "--dyn-syms", unpacked / PRIVATE / "liblkdnnl.so"],
+                             capture_output=True, text=True, check=True).stdout
+    assert " eMnl_version" in symbols
+    assert not re.search(r" dnnl_\w+$", symbols, re.MULTILINE) and " UNIQUE " not in symbols
+    ours = subprocess.run(["readelf", "-W", "--dyn-syms", unpacked / "latchkey/liblatchkey.so.0.1"],
+                          capture_output=True, text=True, check=True).stdout
+    assert " UND eMnl_version" in ours and " dnnl_" not in ours
+
+
+def test_licences(unpacked):
+    folder, = unpacked.glob("latchkey-*.dist-info/licenses")
+    for name, words in {
+            "LICENSE": "Apache License", "onednn.txt": "Apache License",
+            "onednn-third-party.txt": "XByak", "libgomp.txt": "GCC RUNTIME LIBRARY EXCEPTION",
+            "libgomp-GPL-3.txt": "GNU GENERAL PUBLIC LICENSE", "libprotobuf-c.txt": "protobuf-c",
+            "libjansson.txt": "Petri Lehtinen", "libxxhash.txt": "Yann Collet",
+            "libuuid.txt": "Theodore Ts'o", "uthash.txt": "Troy D. Hanson",
+            "onnx.txt": "Apache License", "third_party.txt": "oneDNN 3.13"}.items():
+        assert words in (folder / name).read_text(), name
+    # Every library that is in the wheel and not ours is named, with its texts.
+    notes = (folder / "third_party.txt").read_text()
+    for file in elf_files(unpacked):
+        if not re.match(r"(lib)?latchkey|_native", file.name):
+            assert re.sub(r"-[0-9a-f]{8}\.so.*", "-*.so.*", file.name) in notes, file.name
+    for text in re.findall(r"\b[\w-]+\.txt", notes):
+        assert (folder / text).is_file(), text
+
+
+# ---- that it runs --------------------------------------------------------------------------------
+
+
+def test_runs_by_session_and_by_the_provider(installed, model):
+    run_program(installed, model)
+
+
+def test_code_is_for_python_3_10(unpacked):
+    files = list((unpacked / "latchkey").glob("*.py"))
+    assert len(files) > 5
+    for file in files:
+        ast.parse(file.read_text(), file.name, feature_version=(3, 10))
+
+
+def test_runs_on_the_oldest_onnxruntime(installed, model):
+    if sys.version_info >= (3, 14):
+        pytest.skip("it exists up to Python 3.13")
+    said = run_program(installed, model, PYTHONPATH=str(ROOT / ".deps/onnxruntime-oldest"))
+    assert "onnxruntime 1.23." in said
+
+
+def test_brings_the_command(installed):
+    for command in ([installed.with_name("latchkey")], [installed, "-m", "latchkey"]):
+        done = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0 and "oneDNN 3.13" in done.stdout, done
+
+
+@pytest.mark.parametrize("mode", ["RTLD_LOCAL", "RTLD_GLOBAL"])
+def test_runs_beside_another_onednn(installed, model, tmp_path, mode):
+    (tmp_path / "fake.c").write_text(FAKE_ONEDNN)
+    fake = tmp_path / "libdnnl.so.3"
+    subprocess.run(["cc", "-shared", "-fPIC", "-Wl,-soname,libdnnl.so.3", tmp_path / "fake.c", "-o",
+                    fake], check=True)
+    before = f"import ctypes; fake = ctypes.CDLL({str(fake)!r}, ctypes.{mode}); fake.dnnl_version"
+    run_program(installed, model, before)
+
+
+def test_its_own_of_another_version_is_refused(installed, model, tmp_path):
+    (tmp_path / "fake.c").write_text(FAKE_ONEDNN.replace("dnnl_version", "eMnl_version"))
+    fake = tmp_path / "fake.so"
+    subprocess.run(["cc", "-shared", "-fPIC", tmp_path / "fake.c", "-o", fake], check=True)
+    code = ("import sys, latchkey, latchkey.ort, onnxruntime\n"
+            "try: latchkey.Context()\n"
+            "except latchkey.Error as error: print(error.status, error)\n"
+            "options = onnxruntime.SessionOptions()\n"
+            "latchkey.ort.append(options)\n"
+            "try: onnxruntime.InferenceSession(sys.argv[1], options, enable_fallback=0)\n"
+            "except Exception as error: print(error)\n")
+    done = subprocess.run([installed, "-c", code, model], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "LD_PRELOAD": str(fake)})
+    sentence = "failed to use oneDNN 3.6.2 of this process: version 3.13 or a later 3 is needed"
+    assert done.returncode == 0 and done.stdout.startswith(f"LK_VERSION {sentence}\n"), done
+    assert done.stdout.count(sentence) == 2
+
+
+def test_runs_beside_another_openmp(installed, model):
+    """The machine's libgomp, opened for everyone to see."""
+    assert shutil.which("cc"), "gcc brings it"
+    run_program(installed, model, "import ctypes; ctypes.CDLL('libgomp.so.1', ctypes.RTLD_GLOBAL)")
+
+
+@pytest.mark.skipif(not PADDLE, reason="tools/build_wheel --check fetches Paddle and runs this")
+@pytest.mark.parametrize("order", ["first", "last"])
+def test_runs_beside_paddle(installed, model, order):
+    """Each of the two computes with its own oneDNN, whichever is there first."""
+    before, after = (USE_PADDLE, "") if order == "first" else ("", USE_PADDLE)
+    said = run_program(installed, model, before, after, PYTHONPATH=PADDLE, ONEDNN_VERBOSE="1")
+    assert "info,oneDNN v3.13" in said
+    theirs = re.findall(r"info,oneDNN v(?!3\.13)([\d.]+)", said)
+    assert len(theirs) == 1, said
+
+
+@pytest.mark.skipif(not PYTHONS, reason="tools/build_wheel --check PYTHON... runs this")
+@pytest.mark.parametrize("python", PYTHONS)
+def test_runs_with_another_python(wheel, model, tmp_path, python):
+    """With what PyPI has for it: what a user would get."""
+    subprocess.run([python, "-m", "venv", tmp_path / "venv"], check=True)
+    fresh = tmp_path / "venv/bin/python"
+    subprocess.run([fresh, "-m", "pip", "-q", "--disable-pip-version-check", "install",
+                    f"{wheel}[onnxruntime]"], check=True, timeout=600)
+    run_program(fresh, model)
