@@ -230,8 +230,9 @@ static void pool_row(const pool_step *step, const char *x, char *y, int32_t *pos
   if (step->kind != LK_POOL_MAX) divide_row(step, row, 1, to);
 }
 
-/* Whether it is worth it to wake other threads: `per_output` operations for each number. */
-static bool is_parallel(const lk_pool_geometry *g, int64_t per_output) {
+/* Whether it is worth it to wake other threads: `per_output` operations for each number. Inline: a build
+ * without OpenMP has no use for it. */
+static inline bool is_parallel(const lk_pool_geometry *g, int64_t per_output) {
   const double outputs =
       (double)(g->outer * g->inner) * (double)(g->out[0] * g->out[1]) * (double)g->out[2];
   return outputs * (double)per_output >= LEAST_PARALLEL_WORK;
