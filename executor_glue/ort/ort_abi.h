@@ -9,6 +9,7 @@
 #ifndef LK_ORT_ABI_H
 #define LK_ORT_ABI_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -237,11 +238,11 @@ struct OrtNodeComputeInfo {
   void (*ReleaseState)(OrtNodeComputeInfo *self, void *state);
 };
 
-_Static_assert(sizeof(OrtEpFactory) == 14 * sizeof(void *), "slots 0 to 13");
-_Static_assert(offsetof(OrtEpFactory, CreateDataTransfer) == 11 * sizeof(void *), "slot 11");
-_Static_assert(sizeof(OrtEp) == 13 * sizeof(void *), "slots 0 to 12");
-_Static_assert(offsetof(OrtEp, OnRunStart) == 8 * sizeof(void *), "slot 8");
-_Static_assert(sizeof(OrtNodeComputeInfo) == 32 && sizeof(OrtNodeFusionOptions) == 8, "sizes");
+static_assert(sizeof(OrtEpFactory) == 14 * sizeof(void *), "slots 0 to 13");
+static_assert(offsetof(OrtEpFactory, CreateDataTransfer) == 11 * sizeof(void *), "slot 11");
+static_assert(sizeof(OrtEp) == 13 * sizeof(void *), "slots 0 to 12");
+static_assert(offsetof(OrtEp, OnRunStart) == 8 * sizeof(void *), "slot 8");
+static_assert(sizeof(OrtNodeComputeInfo) == 32 && sizeof(OrtNodeFusionOptions) == 8, "sizes");
 
 /* What ONNX Runtime looks up in the library. */
 OrtStatus *CreateEpFactories(const char *registration_name, const OrtApiBase *base,
