@@ -25,15 +25,9 @@ static OrtStatus *get_capability(OrtEp *self, const OrtGraph *graph, OrtEpGraphS
   return lk_ort_status(provider->ort, status, &error);
 }
 
+/* They end with their provider, which ONNX Runtime releases next: its last report tells of them. */
 static void release_infos(OrtEp *self, OrtNodeComputeInfo **infos, size_t count) {
-  lk_ort_provider *provider = (lk_ort_provider *)self;
-  for (size_t i = 0; i < count; i++) {
-    lk_ort_subgraph *subgraph = (lk_ort_subgraph *)infos[i];
-    lk_ort_subgraph **link = &provider->subgraphs;
-    while (*link != NULL && *link != subgraph) link = &(*link)->next;
-    if (*link != NULL) *link = subgraph->next;
-    lk_ort_subgraph_destroy(subgraph);
-  }
+  (void)self, (void)infos, (void)count;
 }
 
 static OrtStatus *compile(OrtEp *self, const OrtGraph **graphs, const OrtNode **fused_nodes,
@@ -46,23 +40,21 @@ static OrtStatus *compile(OrtEp *self, const OrtGraph **graphs, const OrtNode **
   for (size_t i = 0; i < count && status == LK_OK; i++) {
     lk_ort_subgraph *subgraph = NULL;
     status = lk_ort_compile(provider, graphs[i], fused_nodes[i], &subgraph, &error);
-    if (status == LK_OK) {
-      out_infos[i] = &subgraph->abi;
-    } else {
-      release_infos(self, out_infos, i);
-      memset(out_infos, 0, count * sizeof *out_infos);
-    }
+    if (status == LK_OK) out_infos[i] = &subgraph->abi;
   }
+  if (status != LK_OK) memset(out_infos, 0, count * sizeof *out_infos);
   return lk_ort_status(provider->ort, status, &error);
 }
 
 static OrtStatus *on_run_start(OrtEp *self, const OrtRunOptions *options) {
   const lk_ort_provider *provider = (lk_ort_provider *)self;
   lk_error error;
-  stop_of_run = lk_ort_peek_terminate(&provider->factory->peek, options);
+  lk_status status = LK_OK;
   const char *path = ort_GetRunConfigEntry(provider->ort->api)(options, LK_ORT_RUN_STATISTICS);
-  if (path == NULL) return NULL;
-  return lk_ort_status(provider->ort, lk_ort_report_write(provider, path, &error), &error);
+  if (path != NULL) status = lk_ort_report_write(provider, path, &error);
+  /* A run that has not begun does not end either. */
+  if (status == LK_OK) stop_of_run = lk_ort_peek_terminate(&provider->factory->peek, options);
+  return lk_ort_status(provider->ort, status, &error);
 }
 
 static OrtStatus *on_run_end(OrtEp *self, const OrtRunOptions *options, bool sync_stream) {
@@ -140,7 +132,6 @@ void lk_ort_provider_destroy(lk_ort_provider *provider) {
     lk_ort_log(provider->ort, provider->factory->contexts.logger, ORT_LOGGING_LEVEL_WARNING,
                error.message);
   }
-  /* Those that ONNX Runtime has not released, because making the session failed. */
   while (provider->subgraphs != NULL) {
     lk_ort_subgraph *next = provider->subgraphs->next;
     lk_ort_subgraph_destroy(provider->subgraphs);
