@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "executor_glue/ort/body.h"
 #include "executor_glue/ort/import.h"
 #include "executor_glue/ort/partition.h"
 #include "executor_glue/ort/provider.h"
@@ -127,6 +128,13 @@ cleanup:
   return status;
 }
 
+/* Nothing of the graph is claimed. */
+static void leave_all(const lk_graph *graph, lk_ort_support *support, const char *reason) {
+  for (size_t n = 0; n < graph->n_nodes; n++) {
+    if (support->reasons[n] == NULL) support->reasons[n] = reason;
+  }
+}
+
 /* ---- the whole --------------------------------------------------------------------------------- */
 
 lk_status lk_ort_claim(lk_ort_provider *provider, const OrtGraph *graph,
@@ -138,15 +146,18 @@ lk_status lk_ort_claim(lk_ort_provider *provider, const OrtGraph *graph,
   lk_executor *probe = NULL;
   lk_ort_import import = {0};
   lk_ort_support support;
-  const OrtNode *parent = NULL;
-  LK_TRY(lk_ort_check(provider->ort, ort_Graph_GetParentNode(provider->ort->api)(graph, &parent),
-                      "read a graph's parent", error));
+  bool is_body = false;
+  LK_TRY(lk_ort_is_body(provider->ort, graph, &is_body, error));
   LK_TRY(note_path(provider, graph, error));
   LK_TRY(latchkey->executor_create(context, "claims", &probe, error));
   LK_TRY(lk_ort_import_graph(provider->ort, allocator, graph, NULL, &import, error));
   LK_TRY(lk_ort_support_find(provider->ort, probe, &import, &support, error));
+  if (!provider->ort->knows_bodies && (is_body || provider->claims.n_subgraphs > 0)) {
+    leave_all(import.graph, &support,
+              "of one of several graphs: ONNX Runtime 1.24 or newer is needed");
+  }
   LK_TRY(fuse_groups(provider, &import, &support, info, error));
-  if (parent == NULL) {
+  if (!is_body) {
     /* The last of a session's graphs: those inside its nodes come before. */
     char line[1024];
     lk_ort_report_line(provider, line, sizeof line);

@@ -1,4 +1,5 @@
 /* The library's two entry points, and the factory that they make and end. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "executor_glue/ort/provider.h"
@@ -91,6 +92,13 @@ static const OrtEpFactory factory_functions = {
     .CreateDataTransfer = create_data_transfer,
 };
 
+/* "1.<minor>.<patch>". Asking for a table that is not there would print a line. */
+static bool is_at_least(const char *version, unsigned long minor) {
+  char *rest = NULL;
+  const unsigned long major = strtoul(version, &rest, 10);
+  return major > 1 || (major == 1 && *rest == '.' && strtoul(rest + 1, NULL, 10) >= minor);
+}
+
 /* With a status made through the oldest table, which every ONNX Runtime has. */
 static OrtStatus *refuse_version(const OrtApiBase *base) {
   const lk_ort oldest = {.api = base->GetApi(1)};
@@ -112,8 +120,10 @@ CreateEpFactories(const char *registration_name, const OrtApiBase *base,
   *n_factories = 0;
   const OrtApi *api = base->GetApi(LK_ORT_API_VERSION);
   if (api == NULL) return refuse_version(base);
-  const lk_ort ort = {
-      .api = api, .ep = ort_GetEpApi(api)(), .latchkey = lk_get_api(LK_API_VERSION)};
+  const lk_ort ort = {.api = api,
+                      .ep = ort_GetEpApi(api)(),
+                      .latchkey = lk_get_api(LK_API_VERSION),
+                      .knows_bodies = is_at_least(base->GetVersionString(), 24)};
   if (max_factories < 1) {
     return lk_ort_status(&ort,
                          lk_fail(&error, LK_INVALID_ARGUMENT,

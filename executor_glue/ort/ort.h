@@ -11,6 +11,9 @@ typedef struct lk_ort {
   const OrtApi *api;
   const OrtEpApi *ep;
   const lk_api *latchkey;
+  /* 1.24 and newer: a body's graph names its parent, and its nodes can be fused. Older ones give the
+   * fused nodes of two graphs of a model the same name, and then refuse the model. */
+  bool knows_bodies;
 } lk_ort;
 
 #define LK_ORT_PROVIDER_NAME "LatchkeyExecutionProvider"

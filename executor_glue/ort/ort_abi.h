@@ -134,6 +134,7 @@ typedef struct OrtApiBase {
   F(326, ValueInfo_GetInitializerValue, OrtStatus *, (const OrtValueInfo *info, const OrtValue **out))       \
   F(330, ValueInfo_IsGraphOutput, OrtStatus *, (const OrtValueInfo *info, bool *out))                        \
   F(331, ValueInfo_IsConstantInitializer, OrtStatus *, (const OrtValueInfo *info, bool *out))                \
+  F(332, ValueInfo_IsFromOuterScope, OrtStatus *, (const OrtValueInfo *info, bool *out))                     \
   F(334, Graph_GetModelPath, OrtStatus *, (const OrtGraph *graph, const char **out))                         \
   F(338, Graph_GetNumInputs, OrtStatus *, (const OrtGraph *graph, size_t *out))                              \
   F(339, Graph_GetInputs, OrtStatus *, (const OrtGraph *graph, const OrtValueInfo **out, size_t count))      \

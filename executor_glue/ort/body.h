@@ -1,0 +1,13 @@
+/* Whether a graph is the body of a node: a branch of If, what Loop or Scan repeat. */
+#ifndef LK_ORT_BODY_H
+#define LK_ORT_BODY_H
+
+#include "executor_glue/ort/ort.h"
+
+/* Before 1.24, ONNX Runtime names no parent of the graphs that it asks about. What tells them then: they
+ * read values of an outer graph, or have no inputs, as branches of If, or begin with the inputs of a
+ * body of Loop. A body of Scan that reads nothing from outside is taken for a model's graph: then its
+ * nodes are claimed, and those of the model around it are not. */
+lk_status lk_ort_is_body(const lk_ort *ort, const OrtGraph *graph, bool *out, lk_error *error);
+
+#endif
