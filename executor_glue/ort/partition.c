@@ -14,6 +14,7 @@
 typedef struct partition {
   const lk_ort_partition_input *input;
   const lk_graph *graph;
+  bool *claimed;   /* [n_nodes] */
   bool *known;     /* [n_values]: can be had before a group runs, if shapes depend on it */
   uint32_t *depth; /* [n_nodes] */
   int32_t *parent; /* [n_nodes]: of connected parts (union-find) */
@@ -47,7 +48,7 @@ static void find_known(const partition *p) {
   for (size_t n = 0; n < p->graph->n_nodes; n++) {
     const lk_node *node = node_at(p, n);
     bool known = true;
-    if (!p->input->supported[n]) continue;
+    if (!p->claimed[n]) continue;
     for (uint32_t i = 0; i < node->n_inputs && !reads_shapes_only(node); i++) {
       if (node->inputs[i] != LK_NO_VALUE && !p->known[node->inputs[i]]) known = false;
     }
@@ -68,12 +69,12 @@ static bool must_cut(const partition *p, size_t n, uint32_t i) {
 static uint32_t least_depth(const partition *p, size_t n, uint32_t i) {
   const int32_t producer = producer_of(p, node_at(p, n)->inputs[i]);
   if (producer == LK_NO_NODE) return 0;
-  const bool leaves =
-      p->input->supported[producer] && (!p->input->supported[n] || must_cut(p, n, i));
+  const bool leaves = p->claimed[producer] && (!p->claimed[n] || must_cut(p, n, i));
   return p->depth[producer] + (leaves ? 1 : 0);
 }
 
 static void set_depths(const partition *p) {
+  memset(p->depth, 0, p->graph->n_nodes * sizeof *p->depth);
   for (size_t n = 0; n < p->graph->n_nodes; n++) {
     for (uint32_t i = 0; i < node_at(p, n)->n_inputs; i++) {
       const uint32_t least = least_depth(p, n, i);
@@ -97,7 +98,7 @@ static void sink(const partition *p, uint32_t *latest) {
   }
   for (size_t n = p->graph->n_nodes; n-- > 0;) {
     const lk_node *node = node_at(p, n);
-    const bool claimed = p->input->supported[n];
+    const bool claimed = p->claimed[n];
     if (claimed && latest[n] != UINT32_MAX && latest[n] > p->depth[n]) p->depth[n] = latest[n];
     for (uint32_t i = 0; i < node->n_inputs; i++) {
       const int32_t producer = producer_of(p, node->inputs[i]);
@@ -121,10 +122,11 @@ static int32_t root_of(const partition *p, int32_t n) {
 }
 
 static bool same_group(const partition *p, size_t a, size_t b) {
-  return p->input->supported[a] && p->input->supported[b] && p->depth[a] == p->depth[b];
+  return p->claimed[a] && p->claimed[b] && p->depth[a] == p->depth[b];
 }
 
 static void find_parts(const partition *p) {
+  memset(p->working, 0, p->graph->n_nodes * sizeof *p->working);
   for (size_t n = 0; n < p->graph->n_nodes; n++) p->parent[n] = (int32_t)n;
   for (size_t n = 0; n < p->graph->n_nodes; n++) {
     for (uint32_t i = 0; i < node_at(p, n)->n_inputs; i++) {
@@ -134,23 +136,34 @@ static void find_parts(const partition *p) {
     }
   }
   for (size_t n = 0; n < p->graph->n_nodes; n++) {
-    if (p->input->supported[n] && p->input->works[n]) p->working[root_of(p, (int32_t)n)] = true;
+    if (p->claimed[n] && p->input->works[n]) p->working[root_of(p, (int32_t)n)] = true;
   }
 }
 
-/* Numbers the depths at which something works, in their order. `numbers` [n_nodes + 1]. */
+/* Leaves the parts in which nothing works. Whether there were any: without them, values cross more
+ * seldom. */
+static bool leave_idle_parts(const partition *p) {
+  bool left = false;
+  for (size_t n = 0; n < p->graph->n_nodes; n++) {
+    if (!p->claimed[n] || p->working[root_of(p, (int32_t)n)]) continue;
+    p->claimed[n] = false;
+    left = true;
+  }
+  return left;
+}
+
+/* Numbers the depths at which something is claimed, in their order. `numbers` [n_nodes + 1]. */
 static size_t number_groups(const partition *p, int32_t *numbers, int32_t *out_groups) {
   size_t count = 0;
   for (size_t d = 0; d <= p->graph->n_nodes; d++) numbers[d] = -1;
   for (size_t n = 0; n < p->graph->n_nodes; n++) {
-    if (p->input->supported[n] && p->working[root_of(p, (int32_t)n)]) numbers[p->depth[n]] = 0;
+    if (p->claimed[n]) numbers[p->depth[n]] = 0;
   }
   for (size_t d = 0; d <= p->graph->n_nodes; d++) {
     if (numbers[d] == 0) numbers[d] = (int32_t)count++;
   }
   for (size_t n = 0; n < p->graph->n_nodes; n++) {
-    const bool in = p->input->supported[n] && p->working[root_of(p, (int32_t)n)];
-    out_groups[n] = in ? numbers[p->depth[n]] : -1;
+    out_groups[n] = p->claimed[n] ? numbers[p->depth[n]] : -1;
   }
   return count;
 }
@@ -161,23 +174,28 @@ lk_status lk_ort_partition_make(const lk_ort_partition_input *input, int32_t *ou
   const lk_allocator *allocator = input->graph->allocator;
   const size_t n = input->graph->n_nodes;
   partition p = {.input = input, .graph = input->graph};
+  p.claimed = lk_calloc(allocator, n, sizeof *p.claimed);
   p.known = lk_calloc(allocator, input->graph->n_values, sizeof *p.known);
   p.depth = lk_calloc(allocator, n, sizeof *p.depth);
   p.parent = lk_calloc(allocator, n, sizeof *p.parent);
   p.working = lk_calloc(allocator, n, sizeof *p.working);
   uint32_t *latest = lk_calloc(allocator, n, sizeof *latest);
   int32_t *numbers = lk_calloc(allocator, n + 1, sizeof *numbers);
-  if (p.known == NULL || p.depth == NULL || p.parent == NULL || p.working == NULL ||
-      latest == NULL || numbers == NULL) {
+  if (p.claimed == NULL || p.known == NULL || p.depth == NULL || p.parent == NULL ||
+      p.working == NULL || latest == NULL || numbers == NULL) {
     status = lk_fail_memory(error, "groups of nodes", n * sizeof *p.depth);
     goto cleanup;
   }
-  find_known(&p);
-  set_depths(&p);
-  sink(&p, latest);
-  find_parts(&p);
+  memcpy(p.claimed, input->supported, n * sizeof *p.claimed);
+  do {
+    find_known(&p);
+    set_depths(&p);
+    sink(&p, latest);
+    find_parts(&p);
+  } while (leave_idle_parts(&p));
   *out_count = number_groups(&p, numbers, out_groups);
 cleanup:
+  lk_free(allocator, p.claimed);
   lk_free(allocator, p.known);
   lk_free(allocator, p.depth);
   lk_free(allocator, p.parent);
