@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "executor_glue/onnx/graph_builder.h"
 #include "executor_glue/onnx/names.h"
 #include "executor_glue/ort/import_part.h"
 #include "plugin/base/alloc.h"
@@ -15,6 +16,7 @@ typedef struct importer {
   const lk_allocator *allocator;
   lk_graph *graph;
   lk_onnx_names names;
+  int64_t opset; /* of the graph */
   lk_ort_import *out;
   lk_error *error;
 } importer;
@@ -111,6 +113,13 @@ static lk_status copy_text(importer *im, const char *text, const char **out) {
   return *out != NULL ? LK_OK : lk_fail_memory(im->error, "a node's name", 0);
 }
 
+/* The opset that brought the operator as it is: it means the same until the next one that does, and
+ * the graph's is before that. So one from before Latchkey's oldest is of that one too. */
+static int32_t opset_of(const importer *im, int version) {
+  const bool still = version < LK_ONNX_MIN_OPSET && im->opset >= LK_ONNX_MIN_OPSET;
+  return still ? LK_ONNX_MIN_OPSET : version;
+}
+
 static lk_status name_node(importer *im, const OrtNode *from, lk_node *node) {
   lk_status status = LK_OK;
   const char *op_type = NULL, *domain = NULL, *name = NULL;
@@ -127,8 +136,7 @@ static lk_status name_node(importer *im, const OrtNode *from, lk_node *node) {
   LK_TRY(copy_text(im, op_type, &node->op_type));
   LK_TRY(copy_text(im, domain, &node->domain));
   LK_TRY(copy_text(im, name, &node->name));
-  /* The opset that brought the operator as it is: it means the same until the next one that does. */
-  node->opset = version;
+  node->opset = node->domain[0] == '\0' ? opset_of(im, version) : version;
 cleanup:
   return status;
 }
@@ -283,6 +291,7 @@ lk_status lk_ort_import_graph(const lk_ort *ort, const lk_allocator *allocator,
   *out = (lk_ort_import){0};
   LK_TRY(lk_graph_create(allocator, &out->graph, error));
   im->graph = out->graph;
+  LK_TRY(lk_ort_import_opset(ort, allocator, from, &im->opset, error));
   LK_TRY(list_nodes(im, from));
   LK_TRY(count_names(im, fused, &n_names));
   LK_TRY(lk_onnx_names_create(im->graph, n_names, &im->names, error));

@@ -1,11 +1,40 @@
-/* Types, constants and attributes, as ONNX Runtime describes them. */
+/* Opset, types, constants and attributes, as ONNX Runtime describes them. */
 #include "executor_glue/ort/import_part.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "plugin/base/alloc.h"
 #include "plugin/base/status.h"
 #include "plugin/base/tensor.h"
+
+/* ---- the opset --------------------------------------------------------------------------------- */
+
+lk_status lk_ort_import_opset(const lk_ort *ort, const lk_allocator *allocator,
+                              const OrtGraph *graph, int64_t *out, lk_error *error) {
+  static const char what[] = "read a graph's opsets";
+  lk_status status = LK_OK;
+  const char **domains = NULL;
+  int64_t *versions = NULL;
+  size_t count = 0;
+  *out = 0;
+  LK_TRY(lk_ort_check(ort, ort_Graph_GetNumOperatorSets(ort->api)(graph, &count), what, error));
+  if (count == 0) return LK_OK;
+  domains = lk_calloc(allocator, count, sizeof *domains);
+  versions = lk_calloc(allocator, count, sizeof *versions);
+  if (domains == NULL || versions == NULL) {
+    LK_TRY(lk_fail_memory(error, "a graph's opsets", count * sizeof *versions));
+  }
+  LK_TRY(lk_ort_check(ort, ort_Graph_GetOperatorSets(ort->api)(graph, domains, versions, count),
+                      what, error));
+  for (size_t i = 0; i < count; i++) {
+    if (strcmp(domains[i], "") == 0 || strcmp(domains[i], "ai.onnx") == 0) *out = versions[i];
+  }
+cleanup:
+  lk_free(allocator, (void *)domains);
+  lk_free(allocator, versions);
+  return status;
+}
 
 /* ---- tensors ----------------------------------------------------------------------------------- */
 

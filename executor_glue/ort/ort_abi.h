@@ -136,6 +136,9 @@ typedef struct OrtApiBase {
   F(331, ValueInfo_IsConstantInitializer, OrtStatus *, (const OrtValueInfo *info, bool *out))                \
   F(332, ValueInfo_IsFromOuterScope, OrtStatus *, (const OrtValueInfo *info, bool *out))                     \
   F(334, Graph_GetModelPath, OrtStatus *, (const OrtGraph *graph, const char **out))                         \
+  F(336, Graph_GetNumOperatorSets, OrtStatus *, (const OrtGraph *graph, size_t *out))                        \
+  F(337, Graph_GetOperatorSets, OrtStatus *,                                                                 \
+         (const OrtGraph *graph, const char **domains, int64_t *versions, size_t count))                     \
   F(338, Graph_GetNumInputs, OrtStatus *, (const OrtGraph *graph, size_t *out))                              \
   F(339, Graph_GetInputs, OrtStatus *, (const OrtGraph *graph, const OrtValueInfo **out, size_t count))      \
   F(340, Graph_GetNumOutputs, OrtStatus *, (const OrtGraph *graph, size_t *out))                             \
