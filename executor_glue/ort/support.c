@@ -24,9 +24,27 @@ static bool is_small(const lk_value *value) {
          bytes <= MAX_CONSTANT_BYTES;
 }
 
-/* Floats, and the bytes of quantized data: what is no shape. */
+/* What no shape is made of: all but the types of shapes, of counts and of what is asked of them. */
 static bool is_data(uint32_t dtype) {
-  return dtype == LK_F32 || dtype == LK_F16 || dtype == LK_BF16 || dtype == LK_U8 || dtype == LK_I8;
+  return dtype != LK_DTYPE_NONE && dtype != LK_I64 && dtype != LK_I32 && dtype != LK_BOOL;
+}
+
+/* Dropout is planned by the value of its training_mode (since opset 12). The embedded executor says so
+ * when a run brings a true one; here that would be too late for another provider to take the node. */
+static lk_status check_training(const lk_graph *graph, const lk_node *node, lk_error *error) {
+  enum { TRAINING_MODE = 2 };
+  if (!lk_node_is(node, "Dropout") || node->n_inputs <= TRAINING_MODE) return LK_OK;
+  if (node->inputs[TRAINING_MODE] == LK_NO_VALUE) return LK_OK;
+  const lk_value *mode = &graph->values[node->inputs[TRAINING_MODE]];
+  if (!is_small(mode)) {
+    return lk_fail(error, LK_UNSUPPORTED,
+                   "input 'training_mode' is not constant, only inference is supported");
+  }
+  if (lk_elements(&mode->constant.desc) == 1 && lk_constant_number(mode, 0) != 0) {
+    return lk_fail(error, LK_UNSUPPORTED,
+                   "input 'training_mode' is true, only inference is supported");
+  }
+  return LK_OK;
 }
 
 /* LK_OK, or why the node is left. */
@@ -65,6 +83,7 @@ static lk_status ask(const asker *a, const lk_node *node, lk_op_info *out_info, 
                              .n_attrs = node->n_attrs,
                              .inputs = inputs,
                              .attrs = node->attrs};
+  LK_TRY(check_training(a->graph, node, error));
   LK_TRY(a->api->op_create(a->executor, &desc, &op, error));
   LK_TRY(a->api->op_check_types(op, dtypes, error));
   out_info->struct_size = sizeof *out_info;
