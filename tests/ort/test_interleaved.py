@@ -1,0 +1,93 @@
+"""Several sessions in one process: two models by turns, sessions that come and go, and more shapes
+than the cache may hold. Outputs are those of the CPU provider each time."""
+
+import gc
+import random
+
+import light_models
+import numpy
+import pytest
+from ocr_models import ANGLE, RECOGNITION, noise
+from pictures import draw_lines, to_tensor
+from provider import open_reference, open_session, statistics, worst_difference
+
+TOLERANCE = 1e-4
+SESSIONS = 30
+SHAPES = 120
+
+
+class Compared:
+    """A session with the provider beside one without."""
+
+    def __init__(self, path, options=None):
+        self.session = open_session(path, options)
+        self.reference = open_reference(path)
+        self.input = self.session.get_inputs()[0].name
+
+    def run(self, array):
+        right = self.reference.run(None, {self.input: array})
+        found = self.session.run(None, {self.input: array})
+        for one, other in zip(found, right, strict=True):
+            worst = worst_difference(one, other)
+            assert worst <= TOLERANCE, f"{array.shape}: {worst:.2e} of the largest output"
+
+    def statistics(self):
+        return statistics(self.session, {self.input: noise(1, 3, 48, 32)})
+
+
+def text(width):
+    return to_tensor(draw_lines(width, 48, ["Latchkey oneDNN 3.13"], 24))
+
+
+@pytest.mark.parametrize("mode", ["shared", "thread", "off"])
+def test_two_models_by_turns(mode, tmp_path):
+    path = light_models.save("squeezenet", tmp_path)
+    one, other = Compared(RECOGNITION, {"cache": mode}), Compared(path, {"cache": mode})
+    batches, widths = random.Random(1), random.Random(2)
+    for _ in range(12):
+        one.run(text(widths.choice((48, 100, 160, 203))))
+        other.run(noise(batches.choice((1, 2)), 3, 224, 224))
+
+
+def test_sessions_of_two_models_that_come_and_go(tmp_path):
+    """One session stays; what the others needed is gone with them."""
+    path = light_models.save("squeezenet", tmp_path)
+    stays = Compared(RECOGNITION)
+    stays.run(text(100))
+    before = stays.statistics()["cache"]
+    image = noise(1, 3, 224, 224)
+    for i in range(SESSIONS):
+        # Half of them are of the model that stays open, so that they share what it has.
+        comes = Compared(path if i % 2 else RECOGNITION)
+        comes.run(image if i % 2 else text(100))
+        del comes
+        if i % 10 == 9:
+            stays.run(text(100))
+    gc.collect()
+    after = stays.statistics()["cache"]
+    assert after["weights_bytes"] == before["weights_bytes"] > 0
+    assert after["weights_packed"] == before["weights_packed"] + SESSIONS // 2 * packed(path)
+    assert after["kinds"]["name"]["entries"] == before["kinds"]["name"]["entries"] > 0
+    assert after["kinds"]["run"]["entries"] == before["kinds"]["run"]["entries"] > 0
+
+
+def packed(path):
+    """Packed weights of a model."""
+    session = open_session(path, {"cache_entries": "100000"})  # a context of its own
+    session.run(None, {session.get_inputs()[0].name: noise(1, 3, 224, 224)})
+    return statistics(session)["cache"]["weights_packed"]
+
+
+@pytest.mark.parametrize("mode", ["shared", "thread"])
+def test_more_shapes_than_the_cache_holds(mode):
+    budget = 4 << 20
+    compared = Compared(ANGLE, {"cache": mode, "cache_bytes": str(budget)})
+    shapes = random.Random(3)
+    most = 0
+    for _ in range(SHAPES):
+        compared.run(noise(shapes.randint(1, 3), 3, 48, shapes.randint(16, 200)))
+        most = max(most, compared.statistics()["cache"]["bytes"])
+        assert most <= budget
+    cache = compared.statistics()["cache"]
+    assert most > budget // 2, "a budget that is not needed proves nothing"
+    assert sum(kind["evictions"] for kind in cache["kinds"].values()) > 0

@@ -1,0 +1,94 @@
+"""Whole models through ONNX Runtime with the provider give what its CPU provider gives, in every
+cache mode, at several shapes that come back; every node is claimed but pure shape arithmetic.
+
+The models: the nine light ones of the onnx wheel with random weights, and the three of PP-OCRv4 in the
+rapidocr-onnxruntime wheel, on pictures of text.
+"""
+
+import light_models
+import numpy
+import onnx
+import pytest
+from ocr_models import ANGLE, DETECTION, RECOGNITION, noise
+from pictures import draw_lines, to_tensor
+from provider import check_claims, open_reference, open_session, worst_difference
+
+TOLERANCE = 1e-4  # relative to the largest output
+CACHE_MODES = ("shared", "thread", "off")
+# Of these a run takes long, or the weights take half a gigabyte: one mode, one shape.
+HEAVY = ("bvlc_alexnet", "vgg19", "zfnet512")
+
+
+def picture(height, width, *lines):
+    return to_tensor(draw_lines(width, height, lines, max(10, height // (2 * len(lines)))))
+
+
+def check(path, arrays, compared=None, modes=CACHE_MODES):
+    """Every mode, every array twice (A, B, A, B). `compared`: names of outputs; None is all of them."""
+    reference = open_reference(path)
+    name = reference.get_inputs()[0].name
+    outputs = compared or [output.name for output in reference.get_outputs()]
+    expected = [reference.run(outputs, {name: array}) for array in arrays]
+    del reference
+    for values in (value for values in expected for value in values):
+        assert values.std() > 0, "proves nothing"
+    for mode in modes:
+        session = open_session(path, {"cache": mode})
+        for turn in range(2):
+            for array, right in zip(arrays, expected):
+                found = session.run(outputs, {name: array})
+                for output, one, other in zip(outputs, found, right, strict=True):
+                    worst = worst_difference(one, other)
+                    case = f"{mode}, turn {turn}, {array.shape}, {output}"
+                    assert worst <= TOLERANCE, f"{case}: {worst:.2e} of the largest output"
+        said = check_claims(session, {name: arrays[0]})
+        assert sum(one["runs"] for one in said["subgraphs"]) >= 2 * len(arrays)
+        assert said["cache"]["ref_primitives"] == 0
+        entries = said["cache"]["entries"]
+        assert entries == 0 if mode == "off" else entries > 0, f"{mode}: {entries} entries"
+
+
+@pytest.mark.parametrize("name", light_models.NAMES)
+def test_light(name, tmp_path):
+    path = light_models.save(name, tmp_path)
+    if name in HEAVY:
+        check(path, [noise(1, 3, 224, 224)], modes=CACHE_MODES[:1])
+    else:
+        check(path, [noise(1, 3, 224, 224), noise(2, 3, 224, 224)])
+
+
+def test_recognition():
+    check(RECOGNITION,
+          [picture(48, 320, "The quick brown fox"), picture(48, 97, "jumps"),
+           numpy.concatenate([picture(48, 160, "Latchkey"), picture(48, 160, "oneDNN 3.13")])])
+
+
+LINES = ("two lines of", "text to find")
+
+
+def test_detection():
+    # Of noise the last Sigmoid makes steps, and steps make much of a rounding; so do the edges of
+    # large letters, where the CPU provider differs from itself without its optimizations.
+    check(DETECTION,
+          [picture(160, 128, *LINES), picture(128, 128, "a"),
+           numpy.concatenate([picture(96, 160, *LINES), picture(96, 160, "another")])])
+
+
+def test_detection_before_its_sigmoid(tmp_path):
+    """Larger pictures, and values that no Sigmoid hides."""
+    model = onnx.load(DETECTION)
+    last = model.graph.node[-1]
+    assert last.op_type == "Sigmoid"
+    logits = onnx.helper.make_tensor_value_info(last.input[0], onnx.TensorProto.FLOAT, None)
+    model.graph.output.append(logits)
+    onnx.save(model, tmp_path / "logits.onnx")
+    check(tmp_path / "logits.onnx",
+          [picture(256, 320, *LINES), picture(224, 320, "three lines", "of black text", "on white")],
+          [logits.name])
+
+
+def test_angle():
+    check(ANGLE,
+          [picture(48, 192, "upright"), picture(48, 100, "short"),
+           numpy.concatenate([picture(48, 192, "one"), picture(48, 192, "two"),
+                              picture(48, 192, "three")[:, :, ::-1, ::-1]])])
