@@ -1,8 +1,6 @@
 # What Latchkey stands on. Everything but oneDNN is a Debian package; tools/setup installs it all.
 
 find_package(Threads REQUIRED)
-# OpenMP is the compiler's -fopenmp rather than CMake's target: that one names gcc's own libgomp by
-# path, and the one beside oneDNN, which is loaded, has the same soname.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(uuid REQUIRED IMPORTED_TARGET uuid)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)

@@ -31,13 +31,6 @@ target_compile_options(latchkey_flags INTERFACE
                        "$<$<COMPILE_LANGUAGE:CXX>:${cxx_warnings}>"
                        -fno-semantic-interposition)
 
-# `#pragma omp` in our code. Not under ThreadSanitizer, which cannot see libgomp's fork and join and would
-# report every loop as a race with what comes after it; oneDNN's loops stay parallel there.
-set(openmp -fopenmp)
-if(LATCHKEY_SANITIZE STREQUAL "thread")
-  set(openmp -Wno-unknown-pragmas)
-endif()
-
 if(LATCHKEY_SANITIZE)
   set(sanitize -fsanitize=${LATCHKEY_SANITIZE} -fno-omit-frame-pointer)
   if(LATCHKEY_SANITIZE MATCHES "undefined")

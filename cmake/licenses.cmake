@@ -41,9 +41,6 @@ if(LATCHKEY_ONEDNN_IS_PRIVATE)
        ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/openvino-*.dist-info/licenses/licensing/onednn_third-party-programs.txt)
   license_text(onednn-third-party.txt ${onednn_notices})
   license_text(onednn.txt ${common_licenses}/Apache-2.0 ${PROJECT_SOURCE_DIR}/LICENSE)
-  # With the GCC Runtime Library Exception.
-  license_text(libgomp.txt ${debian_doc}/libgomp1/copyright)
-  license_text(libgomp-GPL-3.txt ${common_licenses}/GPL-3)
 endif()
 
 configure_file(cmake/third_party.txt.in third_party.txt @ONLY)

@@ -1,8 +1,12 @@
-"""Makes a copy of oneDNN, with the libgomp that it came with, a private matter of the libraries that call it.
+"""Makes a copy of oneDNN a private matter of the libraries that call it, in two steps.
 
-The loader takes the first library of a SONAME for all who ask. Under its usual name, another oneDNN
-in the process (a Python package's, of another version) would be taken for ours, or ours for theirs.
-So both copies get SONAMEs of their own, and all that ask for them ask for these.
+--openmp, when tools/setup lays the copy down: it calls our threads (plugin/team) where it called libgomp.
+The library that it needs gets our library's name, and the six functions that it calls get the names
+that plugin/team/openmp_names.c has, so that no OpenMP of the process is called instead.
+
+--onednn, when it is installed: the loader takes the first library of a SONAME for all who ask. Under its
+usual name, another oneDNN in the process (a Python package's, of another version) would be taken for
+ours, or ours for theirs. So the copy gets a SONAME of its own, and all that ask for it ask for this.
 
 A SONAME decides which file is loaded, but not which symbols are bound: the loader binds a name to the
 first library that has it, the program's own libraries and those opened with RTLD_GLOBAL first; and
@@ -13,8 +17,6 @@ process, of which oneDNN has ten thousand, its kernels among them. So:
     of the old one (h * 33 + c: one more in front, 33 less behind), so that the tables of symbols
     stay as they are, and so do those of C++ names that end in a C name and share its bytes;
   - in oneDNN itself, unique symbols become ordinary ones, and it looks its own up first (DF_SYMBOLIC).
-
-OpenMP's symbols stay: to share the runtime of a program that has one does no harm.
 
 Every new name is as long as the old one, and files are changed in place. (patchelf would lay down the table of
 names anew, 10 MB in oneDNN's, and Debian 12's mixes names up when it is to change two at once.)
@@ -28,8 +30,13 @@ import struct
 import sys
 from pathlib import Path
 
-SONAMES = {b"libdnnl.so.3": b"liblkdnnl.so", b"libgomp.so.1": b"liblkgomp.so"}
+ONEDNN = {b"libdnnl.so.3": b"liblkdnnl.so"}
 OLD, NEW = b"dnnl_", b"eMnl_"
+OPENMP = {b"libgomp.so.1": b"liblkteam.so"}
+OPENMP_FUNCTIONS = {  # called, not defined: no table of hashes has them
+    b"GOMP_parallel": b"LKTM_parallel", b"GOMP_barrier": b"LKTM_barrier",
+    b"omp_get_max_threads": b"lkt_get_max_threads", b"omp_get_num_threads": b"lkt_get_num_threads",
+    b"omp_get_thread_num": b"lkt_get_thread_num", b"omp_in_parallel": b"lkt_in_parallel"}
 PT_LOAD, PT_DYNAMIC = 1, 2
 DT_NULL, DT_STRTAB, DT_STRSZ, DT_FLAGS, DT_GNU_HASH = 0, 5, 10, 30, 0x6FFFFEF5
 DF_SYMBOLIC = 2
@@ -87,14 +94,28 @@ class Library:
                 return range(header[4], header[4] + header[5], SYMBOL.size)
         raise ValueError(f"failed to read {self.path}: no dynamic symbols")
 
-    def rename_libraries(self):
+    def name_of(self, symbol):
+        begin = self.place(DT_STRTAB) + SYMBOL.unpack_from(self.data, symbol)[0]
+        return self.data[begin:self.data.find(b"\0", begin)]
+
+    def rename_libraries(self, names):
         """SONAME, what is needed, and whose versions: all refer to the one table of names."""
         begin = self.place(DT_STRTAB)
         end = begin + self.dynamic[DT_STRSZ][1]
-        for old, new in SONAMES.items():
+        for old, new in names.items():
             at = self.data.find(b"\0" + old + b"\0", begin, end)
             if at >= 0:
                 self.data[at + 1:at + 1 + len(new)] = new
+
+    def rename_openmp(self):
+        """Refuses what calls more of OpenMP than there is in our library."""
+        for at in self.symbols():
+            name = self.name_of(at)
+            if name in OPENMP_FUNCTIONS:
+                begin = self.place(DT_STRTAB) + SYMBOL.unpack_from(self.data, at)[0]
+                self.data[begin:begin + len(name)] = OPENMP_FUNCTIONS[name]
+            elif name.startswith((b"GOMP_", b"omp_")):
+                raise ValueError(f"failed to change {self.path}: it uses {name.decode()} of OpenMP")
 
     def rename_symbols(self):
         if DT_GNU_HASH not in self.dynamic:  # another hash than ours would not stay the same
@@ -118,16 +139,23 @@ class Library:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--onednn", type=Path, required=True)
-    parser.add_argument("others", type=Path, nargs="+", help="libgomp, and all that need them")
+    step = parser.add_mutually_exclusive_group(required=True)
+    step.add_argument("--openmp", type=Path, metavar="ONEDNN", help="the copy that is to call our threads")
+    step.add_argument("--onednn", type=Path, help="the copy that gets names of its own")
+    parser.add_argument("others", type=Path, nargs="*", help="with --onednn: all that need it")
     args = parser.parse_args()
     assert gnu_hash(OLD) == gnu_hash(NEW) and len(OLD) == len(NEW)
-    assert all(len(old) == len(new) for old, new in SONAMES.items())
-    for path in (args.onednn, *args.others):
+    assert all(len(old) == len(new)
+               for old, new in {**ONEDNN, **OPENMP, **OPENMP_FUNCTIONS}.items())
+    for path in (args.openmp or args.onednn, *args.others):
         with path.open("r+b") as file:
             library = Library(path, file)
-            library.rename_libraries()
-            library.rename_symbols()
+            if path == args.openmp:
+                library.rename_openmp()
+                library.rename_libraries(OPENMP)
+            else:
+                library.rename_libraries(ONEDNN)
+                library.rename_symbols()
             if path == args.onednn:
                 library.close_off()
             library.data.flush()

@@ -7,8 +7,6 @@ cmake_path(GET onnx_package PARENT_PATH site_packages)
 # The models and test cases lie beside onnx.proto's package.
 cmake_path(GET onnx_proto_folder PARENT_PATH site_packages)
 set(test_environment
-    # Tests run side by side: a team that spins at its barrier takes the processor from another test.
-    "OMP_WAIT_POLICY=passive"
     # Sanitizer options; other builds do not read them.
     "ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1"
     "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tools/lsan.supp:print_suppressions=0"

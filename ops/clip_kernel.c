@@ -5,6 +5,7 @@
 #include "ops/clip.h"
 #include "ops/number.h"
 #include "plugin/base/tensor.h"
+#include "plugin/team/team_for.h"
 
 /* Elements that a thread takes at a time; fewer than two of these are not worth a second thread. */
 #define CHUNK 16384
@@ -83,20 +84,29 @@ static uint64_t float_bound(uint32_t dtype, double bound) {
   return bits;
 }
 
-static lk_status clip_kernel(const void *params, void *const *pointers, lk_error *error) {
-  (void)error;
-  const clip_step *step = params;
+typedef struct clip_loop {
+  const clip_step *step;
+  void *const *pointers;
+} clip_loop;
+
+static void clip_chunks(const void *arg, int64_t begin, int64_t end) {
+  const clip_loop *loop = arg;
+  const clip_step *step = loop->step;
+  void *const *pointers = loop->pointers;
   /* little-endian: a narrow value is the first bytes */
   const void *low = step->low_at > 0 ? pointers[step->low_at] : &step->low;
   const void *high = step->high_at > 0 ? pointers[step->high_at] : &step->high;
-  const int64_t chunks = (step->count + CHUNK - 1) / CHUNK;
-#pragma omp parallel for if (chunks > 1)
-  for (int64_t i = 0; i < chunks; i++) {
-    const int64_t left = step->count - i * CHUNK;
-    const size_t offset = (size_t)(i * CHUNK) * step->element;
-    step->clip((const char *)pointers[0] + offset, (char *)pointers[1] + offset,
-               left < CHUNK ? left : CHUNK, low, high);
-  }
+  const int64_t first = begin * CHUNK, last = end * CHUNK;
+  const size_t offset = (size_t)first * step->element;
+  step->clip((const char *)pointers[0] + offset, (char *)pointers[1] + offset,
+             (last < step->count ? last : step->count) - first, low, high);
+}
+
+static lk_status clip_kernel(const void *params, void *const *pointers, lk_error *error) {
+  (void)error;
+  const clip_loop loop = {params, pointers};
+  const int64_t chunks = (loop.step->count + CHUNK - 1) / CHUNK;
+  lk_team_for(chunks, chunks > 1, clip_chunks, &loop);
   return LK_OK;
 }
 

@@ -2,7 +2,6 @@
 #include "ops/planner.h"
 
 #include <inttypes.h>
-#include <omp.h>
 #include <string.h>
 
 #include "ops/packing.h"
@@ -11,6 +10,7 @@
 #include "plugin/base/alloc.h"
 #include "plugin/base/status.h"
 #include "plugin/base/tensor.h"
+#include "plugin/team/team.h"
 
 /* An output that was written to a temporary and is reordered when the operator has finished. */
 typedef struct pending_reorder {
@@ -402,7 +402,7 @@ lk_status lk_plan_build(lk_ops_env *env, const lk_op_node *node, const lk_tensor
   *out_body = NULL;
   lk_status status = LK_OK;
   lk_planner planner = {.env = env, .node = node, .wishes = wishes, .threads = threads};
-  const int host_threads = omp_get_max_threads();
+  const int host_threads = lk_team_threads();
   lk_plan_body *body = lk_calloc(env->allocator, 1, sizeof *body);
   planner.body = body;
   if (body == NULL) return lk_fail_memory(error, "a plan", sizeof *body);
@@ -433,10 +433,10 @@ lk_status lk_plan_build(lk_ops_env *env, const lk_op_node *node, const lk_tensor
     body->wishes[i] = wishes != NULL ? wishes[i] : LK_LAYOUT_ANY;
   }
   body->over = -1;
-  /* a primitive is built for the number of threads that OpenMP has at that moment */
-  omp_set_num_threads(threads);
+  /* a primitive is built for the number of threads that are set at that moment */
+  lk_team_set_threads(threads);
   status = plan_steps(&planner, error);
-  omp_set_num_threads(host_threads);
+  lk_team_set_threads(host_threads);
   if (status != LK_OK) {
     lk_error_prefix(error, status, "failed to bind %s '%s'", node->class_->op_type,
                     node->output_name);

@@ -5,6 +5,7 @@
 #include "ops/pool_kernel.h"
 #include "plugin/base/status.h"
 #include "plugin/base/tensor.h"
+#include "plugin/team/team_for.h"
 
 /* Fewer are done by one thread before others have woken up. */
 #define LEAST_PARALLEL_OUTPUTS 8192
@@ -92,6 +93,20 @@ static void index_row(const indices_step *step, const int64_t *offsets, const vo
   }
 }
 
+typedef struct indices_loop {
+  const indices_step *step;
+  const int64_t *offsets;
+  const void *from;
+  int64_t *to;
+} indices_loop;
+
+static void index_rows(const void *arg, int64_t begin, int64_t end) {
+  const indices_loop *loop = arg;
+  for (int64_t i = begin; i < end; i++) {
+    index_row(loop->step, loop->offsets, loop->from, loop->to, i);
+  }
+}
+
 static lk_status indices_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
   const indices_step *step = params;
@@ -100,10 +115,8 @@ static lk_status indices_kernel(const void *params, void *const *pointers, lk_er
   const bool few = g->kernel[0] * g->kernel[1] * g->kernel[2] <= MAX_OFFSETS;
   int64_t offsets[MAX_OFFSETS];
   if (few) fill_offsets(step, offsets);
-#pragma omp parallel for if (rows * step->channels * g->out[2] >= LEAST_PARALLEL_OUTPUTS)
-  for (int64_t i = 0; i < rows; i++) {
-    index_row(step, few ? offsets : NULL, pointers[0], pointers[1], i);
-  }
+  const indices_loop loop = {step, few ? offsets : NULL, pointers[0], pointers[1]};
+  lk_team_for(rows, rows * step->channels * g->out[2] >= LEAST_PARALLEL_OUTPUTS, index_rows, &loop);
   return LK_OK;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "plugin/base/tensor.h"
+#include "plugin/team/team_for.h"
 
 /* Elements of kernels times outputs below which one thread is done before others have woken up. */
 #define LEAST_PARALLEL_WORK 32768
@@ -238,16 +239,28 @@ static inline bool is_parallel(const lk_pool_geometry *g, int64_t per_output) {
   return outputs * (double)per_output >= LEAST_PARALLEL_WORK;
 }
 
+typedef struct pool_loop {
+  const pool_step *step;
+  void *const *pointers;
+} pool_loop;
+
+static int64_t rows_of(const lk_pool_geometry *g) {
+  return g->outer * g->out[0] * g->out[1];
+}
+
+static void pool_rows(const void *arg, int64_t begin, int64_t end) {
+  const pool_loop *loop = arg;
+  int32_t *positions = loop->step->positions ? loop->pointers[2] : NULL;
+  for (int64_t row = begin; row < end; row++) {
+    pool_row(loop->step, loop->pointers[0], loop->pointers[1], positions, row);
+  }
+}
+
 static lk_status pool_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
-  const pool_step *step = params;
-  const lk_pool_geometry *g = &step->geometry;
-  const int64_t rows = g->outer * g->out[0] * g->out[1];
-  int32_t *positions = step->positions ? pointers[2] : NULL;
-#pragma omp parallel for if (is_parallel(g, g->kernel[2]))
-  for (int64_t row = 0; row < rows; row++) {
-    pool_row(step, pointers[0], pointers[1], positions, row);
-  }
+  const pool_loop loop = {params, pointers};
+  const lk_pool_geometry *g = &loop.step->geometry;
+  lk_team_for(rows_of(g), is_parallel(g, g->kernel[2]), pool_rows, &loop);
   return LK_OK;
 }
 
@@ -263,17 +276,21 @@ lk_status lk_plan_pool_kernel(lk_planner *planner, lk_pool_kind kind, const lk_w
                            step.positions ? 3 : 2, error);
 }
 
+static void divide_rows(const void *arg, int64_t begin, int64_t end) {
+  const pool_loop *loop = arg;
+  const lk_pool_geometry *g = &loop->step->geometry;
+  const double whole = (double)g->kernel[0] * (double)g->kernel[1] * (double)g->kernel[2];
+  for (int64_t row = begin; row < end; row++) {
+    float *to = (float *)loop->pointers[0] + row * g->out[2] * g->inner;
+    divide_row(loop->step, row, whole, (char *)to);
+  }
+}
+
 static lk_status divisors_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
-  const pool_step *step = params;
-  const lk_pool_geometry *g = &step->geometry;
-  const int64_t rows = g->outer * g->out[0] * g->out[1];
-  const double whole = (double)g->kernel[0] * (double)g->kernel[1] * (double)g->kernel[2];
-#pragma omp parallel for if (is_parallel(g, 1))
-  for (int64_t row = 0; row < rows; row++) {
-    float *to = (float *)pointers[0] + row * g->out[2] * g->inner;
-    divide_row(step, row, whole, (char *)to);
-  }
+  const pool_loop loop = {params, pointers};
+  const lk_pool_geometry *g = &loop.step->geometry;
+  lk_team_for(rows_of(g), is_parallel(g, 1), divide_rows, &loop);
   return LK_OK;
 }
 

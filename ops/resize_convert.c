@@ -6,6 +6,7 @@
 #include "ops/number.h"
 #include "ops/resize.h"
 #include "plugin/base/tensor.h"
+#include "plugin/team/team_for.h"
 
 uint32_t lk_resize_wide(uint32_t dtype) {
   switch (dtype) {
@@ -82,15 +83,26 @@ enum { CHUNK = 16384 };
 
 typedef void convert_fn(uint32_t type, const void *from, void *to, int64_t count);
 
+typedef struct convert_loop {
+  convert_fn *fn;
+  const lk_resize_convert *step;
+  const char *from;
+  char *to;
+  size_t from_size, to_size;
+} convert_loop;
+
+static void convert_chunks(const void *arg, int64_t begin, int64_t end) {
+  const convert_loop *loop = arg;
+  const int64_t first = begin * CHUNK, last = end * CHUNK, count = loop->step->count;
+  loop->fn(loop->step->dtype, loop->from + (size_t)first * loop->from_size,
+           loop->to + (size_t)first * loop->to_size, (last < count ? last : count) - first);
+}
+
 static void convert(convert_fn *fn, const lk_resize_convert *step, void *const *pointers,
                     size_t from_size, size_t to_size) {
-  const char *from = pointers[0];
-  char *to = pointers[1];
-#pragma omp parallel for schedule(static) if (step->count > CHUNK)
-  for (int64_t i = 0; i < step->count; i += CHUNK) {
-    const int64_t count = step->count - i < CHUNK ? step->count - i : CHUNK;
-    fn(step->dtype, from + (size_t)i * from_size, to + (size_t)i * to_size, count);
-  }
+  const convert_loop loop = {fn, step, pointers[0], pointers[1], from_size, to_size};
+  const int64_t chunks = (step->count + CHUNK - 1) / CHUNK;
+  lk_team_for(chunks, chunks > 1, convert_chunks, &loop);
 }
 
 lk_status lk_resize_widen(const void *params, void *const *pointers, lk_error *error) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ops/resize.h"
+#include "plugin/team/team_for.h"
 
 /* Below so many steps of work, waking the threads costs more than they save. */
 #define WORTH_THREADS 32768
@@ -22,18 +23,23 @@ static int64_t rows_of(const lk_resize_pass *pass) {
 typedef void pass_fn(const lk_resize_pass *pass, const void *from, void *to, int64_t begin,
                      int64_t end);
 
+typedef struct pass_loop {
+  const lk_resize_pass *pass;
+  pass_fn *fn;
+  const void *from;
+  void *to;
+} pass_loop;
+
+static void pass_units(const void *arg, int64_t begin, int64_t end) {
+  const pass_loop *loop = arg;
+  loop->fn(loop->pass, loop->from, loop->to, begin, end);
+}
+
 static void share_pass(const lk_resize_pass *pass, pass_fn *fn, const void *from, void *to) {
+  const pass_loop loop = {pass, fn, from, to};
   const int64_t units = (pass->outer + rows_of(pass) - 1) / rows_of(pass) * pass->out;
   const int64_t elements = pass->outer * pass->out * pass->inner;
-  if (elements < WORTH_THREADS / pass->capacity) {
-    fn(pass, from, to, 0, units);
-    return;
-  }
-  const int64_t parts = 256, part = (units + parts - 1) / parts; /* more than there are threads */
-#pragma omp parallel for schedule(static)
-  for (int64_t begin = 0; begin < units; begin += part) {
-    fn(pass, from, to, begin, units - begin < part ? units : begin + part);
-  }
+  lk_team_for(units, elements >= WORTH_THREADS / pass->capacity, pass_units, &loop);
 }
 
 #define PASS(name, type)                                                                           \
@@ -121,27 +127,35 @@ static void copy_row(const lk_resize_gather *gather, const char *from, char *to)
   }
 }
 
-lk_status lk_resize_gather_kernel(const void *params, void *const *pointers, lk_error *error) {
-  (void)error;
-  const lk_resize_gather *gather = params;
-  const char *from = pointers[0];
-  char *to = pointers[1];
+typedef struct gather_loop {
+  const lk_resize_gather *gather;
+  const char *from;
+  char *to;
+} gather_loop;
+
+static void gather_rows(const void *arg, int64_t begin, int64_t end) {
+  const gather_loop *loop = arg;
+  const lk_resize_gather *gather = loop->gather;
   const uint32_t last = gather->rank - 1;
-  int64_t rows = 1;
-  for (uint32_t i = 0; i < last; i++) rows *= gather->dims[i];
-  const bool threads = rows * gather->dims[last] >= WORTH_THREADS;
-  (void)threads; /* without OpenMP */
   const size_t row_bytes = (size_t)gather->dims[last] * gather->block;
-#pragma omp parallel for schedule(static) if (threads)
-  for (int64_t row = 0; row < rows; row++) {
+  for (int64_t row = begin; row < end; row++) {
     int64_t rest = row, offset = 0;
     for (uint32_t i = last; i-- > 0;) {
       const int64_t x = rest % gather->dims[i];
       rest /= gather->dims[i];
       offset += gather->first[i] < 0 ? x * gather->steps[i] : gather->offsets[gather->first[i] + x];
     }
-    copy_row(gather, from + offset, to + (size_t)row * row_bytes);
+    copy_row(gather, loop->from + offset, loop->to + (size_t)row * row_bytes);
   }
+}
+
+lk_status lk_resize_gather_kernel(const void *params, void *const *pointers, lk_error *error) {
+  (void)error;
+  const gather_loop loop = {params, pointers[0], pointers[1]};
+  const uint32_t last = loop.gather->rank - 1;
+  int64_t rows = 1;
+  for (uint32_t i = 0; i < last; i++) rows *= loop.gather->dims[i];
+  lk_team_for(rows, rows * loop.gather->dims[last] >= WORTH_THREADS, gather_rows, &loop);
   return LK_OK;
 }
 

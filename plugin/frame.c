@@ -1,9 +1,10 @@
 /* Frames: argument handles and scratch memory of running plans, and the one loop that runs them. */
-#include <omp.h>
+#include <inttypes.h>
 
 #include "plugin/base/alloc.h"
 #include "plugin/base/status.h"
 #include "plugin/internal.h"
+#include "plugin/team/team.h"
 
 /* What an argument handle of oneDNN takes, for the budget: RSS of one, measured. */
 #define HANDLE_BYTES 1280
@@ -202,12 +203,12 @@ uint64_t lk_frame_bytes(const lk_frame *frame) {
 }
 
 void lk_frame_begin(lk_frame *frame) {
-  frame->host_threads = omp_get_max_threads();
-  omp_set_num_threads(frame->executor->context->env.threads);
+  frame->host_threads = lk_team_threads();
+  lk_team_set_threads(frame->executor->context->env.threads);
 }
 
 void lk_frame_end(lk_frame *frame) {
-  if (frame->host_threads > 0) omp_set_num_threads(frame->host_threads);
+  if (frame->host_threads > 0) lk_team_set_threads(frame->host_threads);
   frame->host_threads = 0;
 }
 
@@ -244,12 +245,17 @@ lk_status lk_op_run(lk_frame *frame, uint32_t slot_index, void *const *inputs, v
   slot *self = &frame->slots[slot_index];
   const lk_plan_body *body = self->body;
   /* a primitive must run with the number of threads that it was built for */
-  const int threads = omp_get_max_threads();
-  if (threads != body->threads) omp_set_num_threads(body->threads);
+  const int threads = lk_team_threads();
+  if (lk_team_reserve(body->threads) != 0) {
+    return lk_fail(error, LK_OUT_OF_MEMORY,
+                   "failed to run slot %u: %" PRId32 " threads cannot be started", slot_index,
+                   body->threads);
+  }
+  if (threads != body->threads) lk_team_set_threads(body->threads);
   lk_status status = LK_OK;
   for (uint32_t i = 0; i < body->n_steps && status == LK_OK; i++) {
     status = run_step(frame, self, i, inputs, outputs, error);
   }
-  if (threads != body->threads) omp_set_num_threads(threads);
+  if (threads != body->threads) lk_team_set_threads(threads);
   return status;
 }

@@ -22,7 +22,7 @@ ROOT = Path(os.environ.get("LK_TEST_SOURCE", Path(__file__).parents[2]))
 SITE = Path(numpy.__file__).parents[1]  # .venv's packages
 SOURCES = ("pyproject.toml", "LICENSE", "README.md", "CMakeLists.txt", "cmake", "python", "plugin", "keys",
            "ops", "executor_glue", "tools/build_wheel", "tools/requirements.txt")
-PRIVATE = "latchkey/latchkey/"  # oneDNN and OpenMP
+PRIVATE = "latchkey/latchkey/"  # oneDNN and its threads
 PROVIDER = "LatchkeyExecutionProvider"
 
 pytestmark = pytest.mark.skipif(not (ROOT / ".deps/onednn").is_dir(), reason=(
@@ -185,7 +185,7 @@ def test_tag_and_metadata(wheel, unpacked):
 def test_files(unpacked):
     for name in ("latchkey/liblatchkey.so.0.1", "latchkey/liblatchkey_ort.so", "latchkey/bin/latchkey",
                  "latchkey/_native.abi3.so", "latchkey/ort.py", "latchkey/py.typed",
-                 f"{PRIVATE}liblkdnnl.so", f"{PRIVATE}liblkgomp.so"):
+                 f"{PRIVATE}liblkdnnl.so", f"{PRIVATE}liblkteam.so"):
         assert (unpacked / name).is_file(), name
     names = [file.name for file in unpacked.rglob("*")]
     assert not [name for name in names if re.match(r"lib(dnnl|gomp|onnxruntime)\b.*\.so", name)]
@@ -194,9 +194,9 @@ def test_files(unpacked):
 
 def test_libraries_have_names_of_their_own(unpacked):
     files = elf_files(unpacked)
-    assert len(files) == 10  # 4 of Latchkey, 2 private, 4 of Debian
+    assert len(files) == 10  # 5 of Latchkey, oneDNN, 4 of Debian
     inside = {elf(file)["SONAME"][0] for file in files if elf(file)["SONAME"]}
-    assert {"liblkdnnl.so", "liblkgomp.so", "liblatchkey.so.0.1"} <= inside
+    assert {"liblkdnnl.so", "liblkteam.so", "liblatchkey.so.0.1"} <= inside
     for file in files:
         found = elf(file)
         # libgcc_s and libstdc++: of the machine, as the tag allows
@@ -212,6 +212,7 @@ def test_onednn_leaves_no_name_to_others(unpacked):
     symbols = subprocess.run(["readelf", "-W", "--dyn-syms", unpacked / PRIVATE / "liblkdnnl.so"],
                              capture_output=True, text=True, check=True).stdout
     assert " eMnl_version" in symbols
+    assert " LKTM_parallel" in symbols and not re.search(r" G?[Oo][Mm][Pp]_\w+", symbols.replace("@GOMP_", "").replace("@OMP_", ""))
     assert not re.search(r" dnnl_\w+$", symbols, re.MULTILINE) and " UNIQUE " not in symbols
     ours = subprocess.run(["readelf", "-W", "--dyn-syms", unpacked / "latchkey/liblatchkey.so.0.1"],
                           capture_output=True, text=True, check=True).stdout
@@ -222,8 +223,7 @@ def test_licences(unpacked):
     folder, = unpacked.glob("latchkey-*.dist-info/licenses")
     for name, words in {
             "LICENSE": "Apache License", "onednn.txt": "Apache License",
-            "onednn-third-party.txt": "XByak", "libgomp.txt": "GCC RUNTIME LIBRARY EXCEPTION",
-            "libgomp-GPL-3.txt": "GNU GENERAL PUBLIC LICENSE", "libprotobuf-c.txt": "protobuf-c",
+            "onednn-third-party.txt": "XByak", "libprotobuf-c.txt": "protobuf-c",
             "libjansson.txt": "Petri Lehtinen", "libxxhash.txt": "Yann Collet",
             "libuuid.txt": "Theodore Ts'o", "uthash.txt": "Troy D. Hanson",
             "onnx.txt": "Apache License", "third_party.txt": "oneDNN 3.13"}.items():
@@ -231,7 +231,7 @@ def test_licences(unpacked):
     # Every library that is in the wheel and not ours is named, with its texts.
     notes = (folder / "third_party.txt").read_text()
     for file in elf_files(unpacked):
-        if not re.match(r"(lib)?latchkey|_native", file.name):
+        if not re.match(r"(lib)?latchkey|liblkteam|_native", file.name):
             assert re.sub(r"-[0-9a-f]{8}\.so.*", "-*.so.*", file.name) in notes, file.name
     for text in re.findall(r"\b[\w-]+\.txt", notes):
         assert (folder / text).is_file(), text

@@ -360,8 +360,8 @@ typedef struct lk_api {
   lk_status (*op_run_alloc)(lk_frame *frame, lk_op *op, const lk_bind_desc *bind,
                             lk_output_alloc_fn alloc, void *arg, lk_tensor *outputs,
                             lk_error *error);
-  /* Around a series of op_run on this thread: saves the host's OpenMP thread count and sets the
-   * context's; `frame_end` restores it. `frame_begin` may be left out for a single op_run. */
+  /* Around a series of op_run on this thread: saves the number of threads of this thread's
+   * regions and sets the context's; `frame_end` restores it. `frame_begin` may be left out for a single op_run. */
   void (*frame_begin)(lk_frame *frame);
   void (*frame_end)(lk_frame *frame);
 
