@@ -5,6 +5,7 @@
 #include "plugin/base/alloc.h"
 #include "plugin/base/status.h"
 #include "plugin/base/tensor.h"
+#include "plugin/team/team.h"
 
 /* More are taken from the allocator. */
 enum { INPUTS_ON_STACK = 16 };
@@ -62,8 +63,8 @@ cleanup:
   return status;
 }
 
-lk_status lk_ort_compute(lk_ort_subgraph *subgraph, OrtKernelContext *context,
-                         const volatile uint8_t *stop, lk_error *error) {
+static lk_status run(lk_ort_subgraph *subgraph, OrtKernelContext *context,
+                     const volatile uint8_t *stop, lk_error *error) {
   lk_status status = LK_OK;
   const lk_ort *ort = subgraph->provider->ort;
   const lk_graph *graph = subgraph->graph;
@@ -78,10 +79,79 @@ lk_status lk_ort_compute(lk_ort_subgraph *subgraph, OrtKernelContext *context,
     LK_TRY(read_input(ort, context, i, dtype, &inputs[i], error));
   }
   output_arg to = {ort, context};
-  const lk_graph_run run = {
+  const lk_graph_run what = {
       .inputs = inputs, .place = place_output, .place_arg = &to, .stop = stop};
-  status = lk_graph_executor_run(subgraph->graph_executor, &run, error);
+  status = lk_graph_executor_run(subgraph->graph_executor, &what, error);
 cleanup:
   if (inputs != few) lk_free(graph->allocator, inputs);
   return status;
+}
+
+/* ---- with threads of the session ---- */
+
+typedef struct shared_run {
+  lk_ort_subgraph *subgraph;
+  OrtKernelContext *context;
+  const volatile uint8_t *stop;
+  int threads;
+  atomic_bool is_taken;
+  lk_team_loan loan;
+  lk_status status;
+  lk_error error;
+} shared_run;
+
+/* ONNX Runtime sees to it that what comes before ParallelFor, in it, and after it is seen in this order;
+ * ThreadSanitizer cannot look into it, and is told. */
+#if defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
+#define SEEN_LATER(memory) __tsan_release(memory)
+#define SEE_EARLIER(memory) __tsan_acquire(memory)
+#else
+#define SEEN_LATER(memory) ((void)(memory))
+#define SEE_EARLIER(memory) ((void)(memory))
+#endif
+
+static void run_or_assist(shared_run *self) {
+  if (atomic_exchange(&self->is_taken, true)) {
+    const uint64_t n_shares = lk_team_assist(&self->loan);
+    atomic_fetch_add_explicit(&self->subgraph->n_lent_shares, n_shares, memory_order_relaxed);
+    return;
+  }
+  lk_team_loan_open(&self->loan, self->threads);
+  self->status = run(self->subgraph, self->context, self->stop, &self->error);
+  lk_team_loan_close(&self->loan);
+}
+
+/* On threads of the session, one after the other or at once: the first one runs, the others help it. */
+static void take_part(void *arg, size_t index) {
+  (void)index; /* says nothing about who comes first */
+  SEE_EARLIER(arg);
+  run_or_assist(arg);
+  SEEN_LATER(arg);
+}
+
+/* ONNX Runtime's threads look for work for a while before they sleep. A second team beside them would have to
+ * share the processors with them, so operators that want threads get these. Whether any does, is what the
+ * run before this one has shown. */
+lk_status lk_ort_compute(lk_ort_subgraph *subgraph, OrtKernelContext *context,
+                         const volatile uint8_t *stop, lk_error *error) {
+  const lk_ort *ort = subgraph->provider->ort;
+  const int threads = ort->latchkey->context_threads(lk_ort_provider_context(subgraph->provider));
+  if (!atomic_load_explicit(&subgraph->wants_threads, memory_order_relaxed)) {
+    const uint64_t before = lk_team_regions();
+    const lk_status status = run(subgraph, context, stop, error);
+    if (lk_team_regions() != before) atomic_store(&subgraph->wants_threads, true);
+    return status;
+  }
+  shared_run shared = {.subgraph = subgraph, .context = context, .stop = stop, .threads = threads};
+  SEEN_LATER(&shared);
+  const lk_status status =
+      lk_ort_check(ort,
+                   ort_KernelContext_ParallelFor(ort->api)(context, take_part, (size_t)threads,
+                                                           (size_t)threads, &shared),
+                   "run on the session's threads", error);
+  SEE_EARLIER(&shared);
+  if (status != LK_OK) return status;
+  if (shared.status != LK_OK && error != NULL) *error = shared.error;
+  return shared.status;
 }

@@ -124,6 +124,9 @@ typedef struct OrtApiBase {
           const char *function))                                                                             \
   F(272, ReadOpAttr, OrtStatus *,                                                                            \
          (const OrtOpAttr *attr, OrtOpAttrType type, void *data, size_t bytes, size_t *out_bytes))           \
+  F(274, KernelContext_ParallelFor, OrtStatus *,                                                             \
+         (const OrtKernelContext *context, void (*fn)(void *arg, size_t index), size_t total,                \
+          size_t n_batches, void *arg))                                                                      \
   F(289, GetValueInfoName, OrtStatus *, (const OrtValueInfo *info, const char **out))                        \
   F(290, GetValueInfoTypeInfo, OrtStatus *, (const OrtValueInfo *info, const OrtTypeInfo **out))             \
   F(298, GetKeyValuePairs, void,                                                                             \

@@ -44,12 +44,13 @@ static json_t *subgraph_json(const lk_ort_subgraph *subgraph) {
     const json_int_t count = json_integer_value(json_object_get(operators, op_type));
     json_object_set_new(operators, op_type, json_integer(count + 1));
   }
-  return json_pack("{s:s, s:i, s:i, s:o, s:I, s:I, s:I, s:I, s:I}", "name", subgraph->name, "nodes",
-                   (int)subgraph->n_nodes, "nodes_after_passes", (int)subgraph->graph->n_nodes,
-                   "operators", operators, "runs", (json_int_t)stats.runs, "run_plan_hits",
-                   (json_int_t)stats.run_plan_hits, "run_plan_builds",
-                   (json_int_t)stats.run_plan_builds, "frames", (json_int_t)stats.frames,
-                   "arena_bytes", (json_int_t)stats.arena_bytes);
+  return json_pack("{s:s, s:i, s:i, s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "name", subgraph->name,
+                   "nodes", (int)subgraph->n_nodes, "nodes_after_passes",
+                   (int)subgraph->graph->n_nodes, "operators", operators, "runs",
+                   (json_int_t)stats.runs, "run_plan_hits", (json_int_t)stats.run_plan_hits,
+                   "run_plan_builds", (json_int_t)stats.run_plan_builds, "frames",
+                   (json_int_t)stats.frames, "arena_bytes", (json_int_t)stats.arena_bytes,
+                   "lent_shares", (json_int_t)subgraph->n_lent_shares);
 }
 
 static json_t *cache_json(const lk_stats *stats) {

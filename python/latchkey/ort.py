@@ -148,7 +148,7 @@ def stats(session: onnxruntime.InferenceSession) -> dict[str, Any]:
     ``["claims"]``: ``nodes``, ``claimed``, ``subgraphs``, and ``left``, a list of what ONNX Runtime
     was left, each with ``operator``, ``domain``, ``count`` and ``reason``. ``["subgraphs"]``: each
     with its name, ``nodes``, ``nodes_after_passes``, ``operators``, ``runs``, ``run_plan_hits``,
-    ``run_plan_builds``, ``frames``, ``arena_bytes``. ``["cache"]``: of the context that the session
+    ``run_plan_builds``, ``frames``, ``arena_bytes``, ``lent_shares``. ``["cache"]``: of the context that the session
     shares. Also ``provider``, ``version``, ``model``, ``threads``.
 
     Works by a run that is over before it begins; others may be on at the same time.

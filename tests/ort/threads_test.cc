@@ -109,6 +109,31 @@ TEST_P(Threads, RunWhileOtherSessionsOpenAndClose) {
   EXPECT_GT(runs, 0u);
 }
 
+// x [N, 3, H, W] -> y: large enough that oneDNN splits its operators between threads.
+TEST_P(Threads, ShareOperatorsWithTheSession) {
+  const std::string model = classifier();
+  const Inputs inputs = {{"x", noise({2, 3, 64, 64}, 5)}};
+  Options cpu;
+  cpu.on_provider = false;
+  const std::vector<Tensor> wanted = Session(host, model, cpu).run(inputs, {"y"}).outputs;
+  options.threads = 3;
+  const Session session(host, model, options);
+  json_int_t lent = 0;
+  while (lent ==
+         0) { // nobody waits for a thread of the session that does not come, but once one does
+    expect_same(session.run(inputs, {"y"}).outputs, wanted);
+    lent = session.report(inputs, {"y"}).number("subgraphs.0.lent_shares");
+  }
+  std::atomic<size_t> wrong{0};
+  const Tensor alone = session.run(inputs, {"y"}).outputs.at(0);
+  in_threads(4, [&](size_t) { // of three threads, two that can be lent
+    for (size_t i = 0; i < 50; i++) {
+      wrong += session.run(inputs, {"y"}).outputs.at(0).bytes != alone.bytes;
+    }
+  });
+  EXPECT_EQ(wrong, 0u);
+}
+
 TEST_P(Threads, OpenSessionsAtOnce) {
   const std::string model = sequence_model();
   const Inputs inputs = {{"x", noise({2, 3, 8}, 1)}};
