@@ -10,34 +10,65 @@
 /* More are taken from the allocator. */
 enum { INPUTS_ON_STACK = 16 };
 
+static const char reading[] = "read an input";
+
+static lk_status copy_dims(const int64_t *dims, size_t rank, size_t index, lk_tensor_desc *out,
+                           lk_error *error) {
+  if (rank > LK_MAX_RANK) {
+    return lk_fail(error, LK_UNSUPPORTED, "failed to run: input %zu has rank %zu, at most %d",
+                   index, rank, LK_MAX_RANK);
+  }
+  out->rank = (uint32_t)rank;
+  memcpy(out->dims, dims, rank * sizeof *dims);
+  return LK_OK;
+}
+
+/* 1.23 makes an object of a shape. */
+static lk_status read_dims_1_23(const lk_ort *ort, const OrtValue *value, size_t index,
+                                lk_tensor_desc *out, lk_error *error) {
+  const OrtApi *api = ort->api;
+  lk_status status = LK_OK;
+  OrtTensorTypeAndShapeInfo *info = NULL;
+  int64_t dims[LK_MAX_RANK];
+  size_t rank = 0;
+  LK_TRY(lk_ort_check(ort, ort_GetTensorTypeAndShape(api)(value, &info), reading, error));
+  LK_TRY(lk_ort_check(ort, ort_GetDimensionsCount(api)(info, &rank), reading, error));
+  if (rank <= LK_MAX_RANK) {
+    LK_TRY(lk_ort_check(ort, ort_GetDimensions(api)(info, dims, rank), reading, error));
+  }
+  status = copy_dims(dims, rank, index, out, error);
+cleanup:
+  if (info != NULL) ort_ReleaseTensorTypeAndShapeInfo(api)(info);
+  return status;
+}
+
 /* What ONNX Runtime says of input `index`. Its type is the declared one: ONNX Runtime has seen to it. */
 static lk_status read_input(const lk_ort *ort, const OrtKernelContext *context, size_t index,
                             uint32_t dtype, lk_tensor *out, lk_error *error) {
-  static const char what[] = "read an input";
-  const OrtApi *api = ort->api;
   lk_status status = LK_OK;
   const OrtValue *value = NULL;
-  OrtTensorTypeAndShapeInfo *info = NULL;
   const void *data = NULL;
-  size_t rank = 0;
-  LK_TRY(lk_ort_check(ort, ort_KernelContext_GetInput(api)(context, index, &value), what, error));
+  LK_TRY(lk_ort_check(ort, ort_KernelContext_GetInput(ort->api)(context, index, &value), reading,
+                      error));
   if (value == NULL) {
     return lk_fail(error, LK_INVALID_ARGUMENT, "failed to run: input %zu is missing", index);
   }
-  LK_TRY(lk_ort_check(ort, ort_GetTensorTypeAndShape(api)(value, &info), what, error));
-  LK_TRY(lk_ort_check(ort, ort_GetDimensionsCount(api)(info, &rank), what, error));
-  if (rank > LK_MAX_RANK) {
-    LK_TRY(lk_fail(error, LK_UNSUPPORTED, "failed to run: input %zu has rank %zu, at most %d",
-                   index, rank, LK_MAX_RANK));
-  }
   memset(out, 0, sizeof *out);
   out->desc.dtype = dtype;
-  out->desc.rank = (uint32_t)rank;
-  LK_TRY(lk_ort_check(ort, ort_GetDimensions(api)(info, out->desc.dims, rank), what, error));
-  LK_TRY(lk_ort_check(ort, ort_GetTensorData(api)(value, &data), what, error));
+  if (ort->api_24 != NULL) {
+    uint32_t type = 0;
+    const int64_t *dims = NULL;
+    size_t rank = 0;
+    LK_TRY(lk_ort_check(
+        ort, ort_GetTensorElementTypeAndShapeDataReference(ort->api_24)(value, &type, &dims, &rank),
+        reading, error));
+    LK_TRY(copy_dims(dims, rank, index, &out->desc, error));
+  } else {
+    LK_TRY(read_dims_1_23(ort, value, index, &out->desc, error));
+  }
+  LK_TRY(lk_ort_check(ort, ort_GetTensorData(ort->api)(value, &data), reading, error));
   out->data = (void *)(uintptr_t)data; /* never written to */
 cleanup:
-  if (info != NULL) ort_ReleaseTensorTypeAndShapeInfo(api)(info);
   return status;
 }
 

@@ -120,10 +120,12 @@ CreateEpFactories(const char *registration_name, const OrtApiBase *base,
   *n_factories = 0;
   const OrtApi *api = base->GetApi(LK_ORT_API_VERSION);
   if (api == NULL) return refuse_version(base);
+  const bool is_1_24 = is_at_least(base->GetVersionString(), 24);
   const lk_ort ort = {.api = api,
                       .ep = ort_GetEpApi(api)(),
                       .latchkey = lk_get_api(LK_API_VERSION),
-                      .knows_bodies = is_at_least(base->GetVersionString(), 24)};
+                      .knows_bodies = is_1_24,
+                      .api_24 = is_1_24 ? base->GetApi(LK_ORT_API_VERSION_24) : NULL};
   if (max_factories < 1) {
     return lk_ort_status(&ort,
                          lk_fail(&error, LK_INVALID_ARGUMENT,

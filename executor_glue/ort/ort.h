@@ -14,6 +14,7 @@ typedef struct lk_ort {
   /* 1.24 and newer: a body's graph names its parent, and its nodes can be fused. Older ones give the
    * fused nodes of two graphs of a model the same name, and then refuse the model. */
   bool knows_bodies;
+  const OrtApi *api_24; /* the table of 1.24, or NULL: this one is older */
 } lk_ort;
 
 #define LK_ORT_PROVIDER_NAME "LatchkeyExecutionProvider"

@@ -16,6 +16,7 @@
 
 /* The version of the interface that is asked for: the first with all that is used here (1.23). */
 #define LK_ORT_API_VERSION 23u
+#define LK_ORT_API_VERSION_24 24u
 
 typedef struct OrtStatus OrtStatus; /* NULL: success */
 typedef struct OrtEnv OrtEnv;
@@ -77,7 +78,7 @@ typedef enum OrtOpAttrType {
 typedef void (*ort_function)(void);
 typedef struct OrtApi {
   ort_function
-      slots[400]; /* as many as are ever asked for; the table of an old version is shorter */
+      slots[415]; /* as many as are ever asked for; the table of an old version is shorter */
 } OrtApi;
 typedef struct OrtEpApi {
   ort_function slots[8];
@@ -167,7 +168,10 @@ typedef struct OrtApiBase {
   F(373, GetRunConfigEntry, const char *, (const OrtRunOptions *options, const char *key))                   \
   F(378, GetTensorData, OrtStatus *, (const OrtValue *value, const void **out))                              \
   F(379, GetSessionOptionsConfigEntries, OrtStatus *,                                                        \
-         (const OrtSessionOptions *options, OrtKeyValuePairs **out))
+         (const OrtSessionOptions *options, OrtKeyValuePairs **out))                                         \
+  /* since LK_ORT_API_VERSION_24; the shape is the value's own */                                            \
+  F(414, GetTensorElementTypeAndShapeDataReference, OrtStatus *,                                             \
+         (const OrtValue *value, uint32_t *out_type, const int64_t **out_dims, size_t *out_rank))
 // clang-format on
 
 typedef struct OrtEpFactory OrtEpFactory;
