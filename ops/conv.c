@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "ops/empty.h"
 #include "ops/planner.h"
 #include "ops/window.h"
 #include "plugin/base/status.h"
@@ -210,6 +211,9 @@ static lk_status emit(lk_planner *planner, conv_question *question, dnnl_memory_
   lk_status status = LK_OK;
   const lk_primitive *primitive = NULL;
   lk_operand src, weights, bias, dst;
+  if (lk_elements(&question->src) == 0) { /* no channels, or nothing but padding */
+    return lk_plan_sum_of_nothing(planner, question->has_bias ? 2 : -1, error);
+  }
   LK_TRY(choose(planner, question, &primitive, error));
   LK_TRY(lk_planner_input(planner, 0, question->src.layout, &src, error));
   LK_TRY(lk_planner_weights(planner, 1, &question->weights, plain_md,

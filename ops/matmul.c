@@ -2,7 +2,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "ops/eltwise.h"
+#include "ops/empty.h"
+#include "ops/planner.h"
 #include "plugin/base/status.h"
 #include "plugin/base/tensor.h"
 
@@ -116,9 +117,7 @@ static lk_status plan_matmul(lk_planner *planner, lk_error *error) {
   matmul_question question = {.src = as_matrix(a, true), .weights = as_matrix(b, false)};
   const int64_t n = question.weights.dims[question.weights.rank - 1];
   const int64_t m = question.src.dims[question.src.rank - 2];
-  if (question.src.dims[question.src.rank - 1] == 0) {
-    return lk_fail(error, LK_UNSUPPORTED, "the inner dimension is 0, at least 1 is supported");
-  }
+  if (lk_elements(a) == 0) return lk_plan_sum_of_nothing(planner, -1, error);
   question.src.layout = LK_LAYOUT_PLAIN;
   question.weights.layout = LK_LAYOUT_PLAIN;
   const bool is_matrix = a->rank == 2 && b->rank == 2;
@@ -209,13 +208,11 @@ static lk_status plan_gemm(lk_planner *planner, lk_error *error) {
   const lk_tensor_desc *b = &lk_planner_input_tensor(planner, 1)->desc;
   lk_status status = LK_OK;
   dnnl_memory_desc_t plain_a = NULL, plain_b = NULL;
+  if (lk_elements(a) == 0) return lk_plan_sum_of_nothing(planner, -1, error); /* C is a post-op */
   matmul_question question = {.src = transposed(a, params->transpose_a),
                               .weights = transposed(b, params->transpose_b),
                               .dst = *lk_planner_output_desc(planner, 0)};
   question.dst.layout = LK_LAYOUT_PLAIN;
-  if (question.src.dims[1] == 0) {
-    return lk_fail(error, LK_UNSUPPORTED, "the inner dimension is 0, at least 1 is supported");
-  }
   if (params->transpose_a) {
     LK_TRY(strided_md(a, &question.src, &plain_a, error));
     LK_TRY(

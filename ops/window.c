@@ -149,12 +149,13 @@ lk_status lk_window_resolve_transposed(const lk_window *window, uint32_t rank, c
       if (window->auto_pad == LK_PAD_VALID) out->begin[i] = out->end[i] = 0;
       out->out[i] = full - out->begin[i] - out->end[i];
     }
-    if (out->out[i] < 1 && in[i] > 0) {
+    const int64_t least = in[i] > 0 ? 1 : 0;
+    if (out->out[i] < least) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "spatial dimension %" PRIu32 " of the output is %" PRId64 ", at least 1", i,
-                     out->out[i]);
+                     "spatial dimension %" PRIu32 " of the output is %" PRId64
+                     ", at least %" PRId64,
+                     i, out->out[i], least);
     }
-    if (in[i] == 0) out->out[i] = 0;
     /* as oneDNN counts it: output_padding is negative padding at the end */
     out->end[i] = (in[i] - 1) * out->strides[i] + extent - out->begin[i] - out->out[i];
   }
