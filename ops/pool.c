@@ -12,6 +12,7 @@
 
 #include "ops/copy.h"
 #include "ops/eltwise.h"
+#include "ops/empty.h"
 #include "ops/pool_kernel.h"
 #include "ops/relayout.h"
 #include "ops/window.h"
@@ -252,6 +253,21 @@ cleanup:
   return status;
 }
 
+/* Windows of nothing but padding, because the input is empty. */
+static lk_status plan_padding(lk_planner *planner, lk_pool_kind kind, lk_error *error) {
+  char text[LK_TENSOR_TEXT_CAPACITY];
+  switch (kind) {
+  case LK_POOL_MEAN:
+    return lk_plan_mean_of_nothing(planner, error);
+  case LK_POOL_MEAN_WITH_PADDING:
+    return lk_plan_sum_of_nothing(planner, -1, error);
+  default:
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "the input is %s, the largest of no elements is not defined",
+                   lk_tensor_text(&lk_planner_input_tensor(planner, 0)->desc, text));
+  }
+}
+
 static lk_status plan_pool(lk_planner *planner, lk_error *error) {
   const pool_params *params = lk_planner_node(planner)->params;
   const lk_tensor_desc *x = &lk_planner_input_tensor(planner, 0)->desc;
@@ -259,12 +275,14 @@ static lk_status plan_pool(lk_planner *planner, lk_error *error) {
   lk_status status =
       lk_window_resolve(&params->window, x->rank - 2, x->dims + 2, NULL, &shape, error);
   if (status != LK_OK) return status;
+  if (lk_elements(x) == 0) return plan_padding(planner, params->kind, error);
   return plan_windows(planner, params->kind, &shape, params->column_major, error);
 }
 
 lk_status lk_plan_global_average(lk_planner *planner, lk_error *error) {
   const lk_tensor_desc *x = &lk_planner_input_tensor(planner, 0)->desc;
   lk_window_shape shape = {.rank = x->rank - 2};
+  if (lk_elements(x) == 0) return lk_plan_mean_of_nothing(planner, error);
   for (uint32_t i = 0; i < shape.rank; i++) {
     shape.kernel[i] = x->dims[2 + i];
     shape.strides[i] = shape.dilations[i] = shape.out[i] = 1;

@@ -5,6 +5,7 @@
  * channels-last tensor is a pooling; what is left is a reduction. */
 #include <inttypes.h>
 
+#include "ops/empty.h"
 #include "ops/pool.h"
 #include "plugin/base/alloc.h"
 #include "plugin/base/status.h"
@@ -61,9 +62,6 @@ static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tenso
     const bool reduced = (mask >> i & 1) != 0;
     if (reduced && !self->keep_dims) continue;
     outputs[0].dims[outputs[0].rank++] = reduced ? 1 : x->dims[i];
-  }
-  if (lk_elements(x) == 0 && lk_elements(&outputs[0]) > 0) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "the mean of no elements is not defined");
   }
   return LK_OK;
 }
@@ -143,6 +141,9 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   uint32_t mask = 0;
   lk_status status = reduced_dims(node, lk_planner_input_tensor(planner, 0), &mask, error);
   if (status != LK_OK) return status;
+  /* ONNX says "undefined", numpy NaN; ONNX Runtime's CPU provider has 0, and so a node of a model is
+   * the same wherever it runs. */
+  if (lk_elements(x) == 0) return lk_plan_sum_of_nothing(planner, -1, error);
   if (lk_elements(x) == lk_elements(to)) return lk_planner_view(planner, 0, LK_LAYOUT_PLAIN, error);
   const uint32_t spatial = ((1U << x->rank) - 1) & ~3U;
   if (x->layout == LK_LAYOUT_CHANNELS_LAST && mask == spatial && to->rank == x->rank &&
