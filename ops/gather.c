@@ -84,6 +84,10 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
                       .count = lk_elements(&operands[1].desc),
                       .block = lk_dtype_size(data->dtype),
                       .wide = operands[1].desc.dtype == LK_I64};
+  if (step.axis == 0) {
+    LK_TRY(lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to gather: dimension %" PRIu32 " is 0, no index is in it", axis));
+  }
   for (uint32_t i = 0; i < axis; i++) step.outer *= data->dims[i];
   for (uint32_t i = axis + 1; i < data->rank; i++) step.block *= (size_t)data->dims[i];
   LK_TRY(lk_planner_kernel(planner, gather_kernel, &step, sizeof step, operands, 3, error));
