@@ -37,11 +37,12 @@ typedef struct lk_run_call {
   lk_graph_executor *executor;
   lk_tensor *inputs;     /* [n_inputs]: nothing beyond the rank */
   lk_tensor_desc *descs; /* [n_inputs]: of `inputs` */
-  lk_tensor *values;     /* [n_by_value + 1]: the last one is `wanted_bits` */
+  lk_tensor *values;     /* [n_by_value + 1]: the last one is `wanted_bits`, unless `wants_all` */
   void **outputs; /* [n_outputs]: where each is written; NULL: not wanted, or nothing to write */
   bool *owned;    /* [n_outputs]: allocated here */
   bool *wanted;   /* [n_outputs] */
-  int64_t *wanted_bits; /* the same, for the key */
+  bool wants_all;
+  int64_t *wanted_bits; /* the same as `wanted`, for the key */
   void *memory;         /* of all these; NULL: `few` */
   uint64_t few[LK_RUN_CALL_WORDS];
   lk_ref *ref; /* cached run plans */
@@ -170,10 +171,21 @@ static lk_status call_room(lk_run_call *call, lk_error *error) {
   call->wanted_bits = (int64_t *)(call->outputs + n_outputs);
   call->owned = (bool *)(call->wanted_bits + n_words);
   call->wanted = call->owned + n_outputs;
-  const int64_t words = (int64_t)n_words;
+  return LK_OK;
+}
+
+/* For the key of a run that wants only some of the outputs. */
+static void add_wanted(lk_run_call *call) {
+  const lk_program *program = call->executor->program;
+  const size_t n_outputs = program->graph->n_outputs;
+  const int64_t words = (int64_t)(n_outputs + 63) / 64;
+  for (size_t i = 0; i < n_outputs; i++) {
+    if (!call->wanted[i]) continue;
+    const uint64_t bits = (uint64_t)call->wanted_bits[i / 64];
+    call->wanted_bits[i / 64] = (int64_t)(bits | UINT64_C(1) << i % 64);
+  }
   call->values[program->n_by_value] =
       (lk_tensor){.desc = lk_tensor_desc_make(LK_I64, 1, &words), .data = call->wanted_bits};
-  return LK_OK;
 }
 
 /* Copies the arguments, and checks the inputs. `call` need not be initialized. */
@@ -197,13 +209,12 @@ static lk_status call_begin(lk_run_call *call, lk_graph_executor *executor, cons
     call->inputs[i] = (lk_tensor){.desc = call->descs[i], .data = run->inputs[i].data};
     if (program->by_value[i]) call->values[n_values++] = call->inputs[i];
   }
+  call->wants_all = true;
   for (size_t i = 0; i < graph->n_outputs; i++) {
     call->wanted[i] = run->wanted == NULL || run->wanted[i];
-    if (call->wanted[i]) {
-      call->wanted_bits[i / 64] =
-          (int64_t)((uint64_t)call->wanted_bits[i / 64] | UINT64_C(1) << i % 64);
-    }
+    if (!call->wanted[i]) call->wants_all = false;
   }
+  if (!call->wants_all) add_wanted(call);
   return LK_OK;
 }
 
@@ -270,7 +281,7 @@ static lk_status find_entry(lk_run_call *call, lk_error *error) {
 
   const lk_key_desc desc = {.struct_size = sizeof desc,
                             .n_tensors = (uint32_t)program->graph->n_inputs,
-                            .n_values = program->n_by_value + 1,
+                            .n_values = program->n_by_value + (call->wants_all ? 0 : 1),
                             .tensors = call->descs,
                             .values = call->values};
   LK_TRY(api->get_or_create_like(program->context, program->executor, executor->run_key, &desc,

@@ -2,6 +2,7 @@
 #include "executor_glue/graph/run_pool.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "plugin/base/alloc.h"
 #include "plugin/base/status.h"
@@ -29,6 +30,8 @@ struct lk_run_entry {
   lk_run_plan *plan; /* NULL once the pool is closed */
   lk_run_frame *idle;
   uint32_t n_idle;
+  /* One more idle frame, for plans without an arena: taken and given without the lock. */
+  _Atomic(lk_run_frame *) hot;
   uint64_t frame_bytes; /* of all its frames, idle or lent */
   bool cached;
 };
@@ -193,6 +196,16 @@ static void free_contents(lk_run_pool *pool, lk_run_plan *plan, lk_run_frame *fr
   lk_run_plan_destroy(plan);
 }
 
+/* All idle frames of an entry that nobody runs. */
+static lk_run_frame *take_idle(lk_run_entry *entry) {
+  lk_run_frame *frames = entry->idle;
+  lk_run_frame *hot = atomic_exchange(&entry->hot, NULL);
+  entry->idle = NULL;
+  if (hot == NULL) return frames;
+  hot->next = frames;
+  return hot;
+}
+
 static void unlink_entry(lk_run_entry *entry) {
   if (entry->previous != NULL) {
     entry->previous->next = entry->next;
@@ -210,9 +223,8 @@ void lk_run_pool_close(lk_run_pool *pool) {
     lk_run_entry *entry = pool->entries;
     unlink_entry(entry);
     lk_run_plan *plan = entry->plan;
-    lk_run_frame *frames = entry->idle;
+    lk_run_frame *frames = take_idle(entry);
     entry->plan = NULL;
-    entry->idle = NULL;
     pthread_mutex_unlock(&pool->mutex);
     free_contents(pool, plan, frames, false);
     pthread_mutex_lock(&pool->mutex);
@@ -261,7 +273,7 @@ void lk_run_entry_destroy(lk_run_entry *entry) {
   lk_run_arena *arenas = NULL;
   pthread_mutex_lock(&pool->mutex);
   lk_run_plan *plan = entry->plan;
-  lk_run_frame *frames = entry->idle;
+  lk_run_frame *frames = take_idle(entry);
   if (plan != NULL) {
     unlink_entry(entry);
     pool->ending++;
@@ -300,6 +312,10 @@ lk_status lk_run_lease_take(lk_run_entry *entry, lk_run_lease *out_lease, uint64
   bool ready = false;
   *out_lease = lease;
   *out_charge = 0;
+  if (plan->arena_bytes == 0) {
+    out_lease->frame = atomic_exchange_explicit(&entry->hot, NULL, memory_order_acquire);
+    if (out_lease->frame != NULL) return LK_OK;
+  }
 
   pthread_mutex_lock(&pool->mutex);
   if (entry->idle != NULL) {
@@ -356,6 +372,13 @@ void lk_run_lease_give(lk_run_entry *entry, lk_run_lease *lease, uint64_t *out_c
   lk_run_arena *arena = lease->arena;
   *lease = (lk_run_lease){0};
   *out_charge = 0;
+  if (frame != NULL && entry->plan->arena_bytes == 0) {
+    lk_run_frame *none = NULL;
+    if (atomic_compare_exchange_strong_explicit(&entry->hot, &none, frame, memory_order_release,
+                                                memory_order_relaxed)) {
+      return;
+    }
+  }
   pthread_mutex_lock(&pool->mutex);
   if (frame != NULL && entry->n_idle < pool->max_idle) {
     frame->next = entry->idle;
