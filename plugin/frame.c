@@ -203,8 +203,8 @@ uint64_t lk_frame_bytes(const lk_frame *frame) {
 }
 
 void lk_frame_begin(lk_frame *frame) {
-  frame->host_threads = lk_team_threads();
-  lk_team_set_threads(frame->executor->context->env.threads);
+  /* where they cannot be started, the operator that needs them says so */
+  (void)lk_team_use(frame->executor->context->env.threads, &frame->host_threads);
 }
 
 void lk_frame_end(lk_frame *frame) {
@@ -245,13 +245,12 @@ lk_status lk_op_run(lk_frame *frame, uint32_t slot_index, void *const *inputs, v
   slot *self = &frame->slots[slot_index];
   const lk_plan_body *body = self->body;
   /* a primitive must run with the number of threads that it was built for */
-  const int threads = lk_team_threads();
-  if (lk_team_reserve(body->threads) != 0) {
+  int threads = 0;
+  if (lk_team_use(body->threads, &threads) != 0) {
     return lk_fail(error, LK_OUT_OF_MEMORY,
                    "failed to run slot %u: %" PRId32 " threads cannot be started", slot_index,
                    body->threads);
   }
-  if (threads != body->threads) lk_team_set_threads(body->threads);
   lk_status status = LK_OK;
   for (uint32_t i = 0; i < body->n_steps && status == LK_OK; i++) {
     status = run_step(frame, self, i, inputs, outputs, error);

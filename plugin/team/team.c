@@ -330,6 +330,17 @@ void lk_team_set_threads(int threads) {
   self.threads = threads;
 }
 
+int lk_team_use(int threads, int *out_before) {
+  member *me = &self;
+  *out_before = me->threads > 0 ? me->threads : lk_team_threads();
+  if (threads > 1 && (me->own == NULL || me->own->size < threads)) {
+    const int failed = lk_team_reserve(threads);
+    if (failed != 0) return failed;
+  }
+  me->threads = threads;
+  return 0;
+}
+
 int lk_team_rank(void) {
   return self.rank;
 }

@@ -30,6 +30,10 @@ void lk_team_set_threads(int threads);
 /* Starts what is missing of `threads` - 1 threads: 0, or an errno (EAGAIN, ENOMEM). */
 int lk_team_reserve(int threads);
 
+/* Both: regions get `threads` from now on, and these are there. `*out_before` is for lk_team_set_threads,
+ * when that ends. An errno: nothing has changed. */
+int lk_team_use(int threads, int *out_before);
+
 /* Calls `fn` on `threads` threads at once (0: lk_team_threads()), this one with number 0 among them,
  * and returns when all are done. On this thread alone inside another region, and where threads
  * cannot be started: reserve them to know. */

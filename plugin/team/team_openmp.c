@@ -20,6 +20,12 @@ int lk_team_reserve(int threads) {
   return 0;
 }
 
+int lk_team_use(int threads, int *out_before) {
+  *out_before = omp_get_max_threads();
+  omp_set_num_threads(threads);
+  return 0;
+}
+
 void lk_team_run(void (*fn)(void *), void *arg, int threads) {
   if (threads <= 0) threads = omp_get_max_threads();
   n_regions += threads > 1;
