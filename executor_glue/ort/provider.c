@@ -7,7 +7,8 @@
 #include "plugin/base/status.h"
 
 /* An entry of a run's options: a file that the statistics of now are written to. */
-#define LK_ORT_RUN_STATISTICS "latchkey.statistics_file"
+/* Up to 15 characters: ONNX Runtime makes a string of it for every run. */
+#define LK_ORT_RUN_STATISTICS "latchkey.stats"
 
 /* Whether the run that is on in this thread is to end. A run of ONNX Runtime begins and ends on one
  * thread; operators that it hands to others can be ended between fused nodes only. */

@@ -166,7 +166,7 @@ def stats(session: onnxruntime.InferenceSession) -> dict[str, Any]:
     options.log_severity_level = _LOG_FATAL
     with tempfile.TemporaryDirectory(prefix="latchkey-") as folder:
         report = Path(folder, "statistics.json")
-        options.add_run_config_entry("latchkey.statistics_file", str(report))
+        options.add_run_config_entry("latchkey.stats", str(report))
         try:
             session.run(None, feeds, options)
         except Exception as error:  # to be terminated is one; what counts is whether it was begun

@@ -45,7 +45,7 @@ protected:
     options.provider = {{"cache", GetParam()},
                         {"disabled_passes", "activation, residual"},
                         {"statistics_file", folder.path() + "/at_the_end"}};
-    const RunOptions with_report({{"latchkey.statistics_file", folder.path() + "/now"}});
+    const RunOptions with_report({{"latchkey.stats", folder.path() + "/now"}});
     std::string error;
     {
       const Session session(host, model, options);

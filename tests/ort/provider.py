@@ -58,7 +58,7 @@ def statistics(session, feeds=None):
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder, "statistics.json")
         run_options = onnxruntime.RunOptions()
-        run_options.add_run_config_entry("latchkey.statistics_file", str(file))
+        run_options.add_run_config_entry("latchkey.stats", str(file))
         run_options.terminate = True  # the statistics are written first
         run_options.log_severity_level = 4
         try:

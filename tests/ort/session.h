@@ -105,7 +105,7 @@ public:
   Report report(const Inputs &inputs, const Names &outputs) const {
     const proto::Folder folder;
     const std::string path = folder.path() + "/report.json";
-    const RunOptions options({{"latchkey.statistics_file", path}});
+    const RunOptions options({{"latchkey.stats", path}});
     EXPECT_EQ(run(inputs, outputs, &options).error, "");
     return Report(path);
   }

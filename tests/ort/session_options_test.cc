@@ -164,7 +164,7 @@ TEST_F(SessionOptions, WarnThatStatisticsCannotBeWritten) {
 TEST_F(SessionOptions, FailARunWhoseStatisticsCannotBeWritten) {
   const Session session(host, model);
   const std::string path = "/no/such/folder/statistics.json";
-  const RunOptions options({{"latchkey.statistics_file", path}});
+  const RunOptions options({{"latchkey.stats", path}});
   EXPECT_THAT(session.run(rows(2), {"y"}, &options).error,
               AllOf(HasSubstr(path), HasSubstr("No such file")));
   EXPECT_EQ(session.run(rows(2), {"y"}).error, "");
