@@ -1,10 +1,9 @@
 /* Context options: the struct first, then the environment, then the defaults. */
-#include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "plugin/base/parse.h"
 #include "plugin/base/status.h"
 #include "plugin/base/struct.h"
 #include "plugin/internal.h"
@@ -13,33 +12,13 @@
 #define DEFAULT_ENTRIES UINT64_C(65536)
 #define DEFAULT_BYTES (UINT64_C(1) << 30)
 
-/* A number with an optional k, m or g behind it (times 1024, 1024^2, 1024^3). */
-static bool parse_number(const char *text, bool allow_unit, uint64_t *out) {
-  if (*text < '0' || *text > '9') return false;
-  char *end = NULL;
-  errno = 0;
-  unsigned long long value = strtoull(text, &end, 10);
-  if (errno != 0) return false;
-  int shift = 0;
-  if (allow_unit && *end != '\0') {
-    const char *units = "kmg";
-    const char *found = strchr(units, *end >= 'A' && *end <= 'Z' ? *end + ('a' - 'A') : *end);
-    if (found == NULL) return false;
-    shift = 10 * (int)(found - units + 1);
-    end++;
-  }
-  if (*end != '\0' || value > UINT64_MAX >> shift) return false;
-  *out = (uint64_t)value << shift;
-  return true;
-}
-
 /* Replaces `*value` by the environment variable's when the variable is set and not empty. */
 static lk_status read_number(const char *variable, bool allow_unit, uint64_t least, uint64_t most,
                              uint64_t *value, lk_error *error) {
   const char *text = getenv(variable);
   if (text == NULL || text[0] == '\0') return LK_OK;
   uint64_t number = 0;
-  if (!parse_number(text, allow_unit, &number) || number < least || number > most) {
+  if (!lk_parse_number(text, allow_unit, &number) || number < least || number > most) {
     return lk_fail(error, LK_OUT_OF_RANGE,
                    "failed to read the environment variable %s: '%.64s', a number from %" PRIu64
                    " to %" PRIu64 "%s",
@@ -50,18 +29,8 @@ static lk_status read_number(const char *variable, bool allow_unit, uint64_t lea
 }
 
 static lk_status read_mode(uint32_t *mode, lk_error *error) {
-  static const struct {
-    const char *name;
-    uint32_t mode;
-  } modes[] = {{"off", LK_CACHE_OFF}, {"thread", LK_CACHE_THREAD}, {"shared", LK_CACHE_SHARED}};
   const char *text = getenv("LATCHKEY_CACHE");
-  if (text == NULL || text[0] == '\0') return LK_OK;
-  for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
-    if (strcmp(text, modes[i].name) == 0) {
-      *mode = modes[i].mode;
-      return LK_OK;
-    }
-  }
+  if (text == NULL || text[0] == '\0' || lk_parse_cache_mode(text, mode)) return LK_OK;
   return lk_fail(error, LK_OUT_OF_RANGE,
                  "failed to read the environment variable LATCHKEY_CACHE: '%.64s', one of off, "
                  "thread, shared",

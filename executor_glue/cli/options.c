@@ -10,30 +10,15 @@
 
 #include "executor_glue/cli/cli.h"
 #include "plugin/base/alloc.h"
+#include "plugin/base/parse.h"
 #include "plugin/base/status.h"
 
 /* ---- values ------------------------------------------------------------------------------------ */
 
-/* Digits only: strtoull would take blanks and signs. `*end` is what follows. */
-static bool read_digits(const char *text, const char **end, uint64_t *out) {
-  uint64_t value = 0;
-  const char *c = text;
-  for (; *c >= '0' && *c <= '9'; c++) {
-    if (__builtin_mul_overflow(value, UINT64_C(10), &value) ||
-        __builtin_add_overflow(value, (uint64_t)(*c - '0'), &value)) {
-      return false;
-    }
-  }
-  *end = c;
-  *out = value;
-  return c != text;
-}
-
 lk_status parse_u64(const char *text, const char *option, uint64_t min, uint64_t max, uint64_t *out,
                     lk_error *error) {
-  const char *end = NULL;
   uint64_t value = 0;
-  if (!read_digits(text, &end, &value) || *end != '\0' || value < min || value > max) {
+  if (!lk_parse_number(text, false, &value) || value < min || value > max) {
     return lk_fail(error, LK_OUT_OF_RANGE,
                    "failed to read %s: '%s', a number from %" PRIu64 " to %" PRIu64 " is needed",
                    option, text, min, max);
@@ -43,22 +28,12 @@ lk_status parse_u64(const char *text, const char *option, uint64_t min, uint64_t
 }
 
 lk_status parse_size(const char *text, const char *option, uint64_t *out, lk_error *error) {
-  static const char units[] = "kmg";
-  const char *end = NULL;
   uint64_t value = 0;
   if (strcmp(text, "unlimited") == 0) {
     *out = LK_UNLIMITED;
     return LK_OK;
   }
-  bool good = read_digits(text, &end, &value);
-  if (good && *end != '\0') {
-    const char *unit = strchr(units, *end);
-    good = unit != NULL && end[1] == '\0';
-    for (const char *u = units; good && u <= unit; u++) {
-      good = !__builtin_mul_overflow(value, UINT64_C(1024), &value);
-    }
-  }
-  if (!good || value >= LK_UNLIMITED) {
+  if (!lk_parse_number(text, true, &value) || value >= LK_UNLIMITED) {
     return lk_fail(error, LK_OUT_OF_RANGE,
                    "failed to read %s: '%s', a number with k, m or g behind it, or 'unlimited' is "
                    "needed",
@@ -111,16 +86,7 @@ static const struct argp_option model_options[] = {
     {0}};
 
 static lk_status parse_cache_mode(const char *text, uint32_t *out, lk_error *error) {
-  static const struct {
-    const char *name;
-    uint32_t mode;
-  } modes[] = {{"off", LK_CACHE_OFF}, {"thread", LK_CACHE_THREAD}, {"shared", LK_CACHE_SHARED}};
-  for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
-    if (strcmp(modes[i].name, text) == 0) {
-      *out = modes[i].mode;
-      return LK_OK;
-    }
-  }
+  if (lk_parse_cache_mode(text, out)) return LK_OK;
   return lk_fail(error, LK_OUT_OF_RANGE,
                  "failed to read --cache: '%s', off, thread or shared is needed", text);
 }

@@ -113,6 +113,13 @@ def test_a_budget_of_nothing_keeps_nothing(classifier):
     assert report["keys"] == [] and report["bytes"] == 0
 
 
+@pytest.mark.parametrize("text, size", [("7", 7), ("3k", 3 << 10), ("5M", 5 << 20), ("2g", 2 << 30),
+                                        ("unlimited", "unlimited")])
+def test_sizes(classifier, text, size):
+    report = latchkey("cache", classifier, "--shape", "x=2x4", "--cache-bytes", text, "--json").json()
+    assert report["capacity_bytes"] == size
+
+
 def test_ops():
     rows = latchkey("ops", "--json").json()
     names = {row["operator"] for row in rows}
@@ -144,7 +151,9 @@ def test_usage_errors():
     latchkey("bench", "a.onnx", "--shape", "x=1xy").fails(2, "'x=1xy'")
     latchkey("bench", "a.onnx", "--shape", "x=1x{n}").fails(2, "{n:8..128}")
     for option, value in (("--threads", "0"), ("--threads", "x"), ("--cache", "big"),
-                          ("--cache-entries", "-1"), ("--cache-bytes", "1x"),
+                          ("--cache-entries", "-1"), ("--cache-entries", "1k"),
+                          ("--cache-bytes", "1x"), ("--cache-bytes", " 1"), ("--cache-bytes", "k"),
+                          ("--cache-bytes", "1kb"), ("--cache-bytes", "18446744073709551615"),
                           ("--cache-bytes", "99999999999999g"), ("--requests", "0"),
                           ("--seed", "-1")):
         latchkey("bench", "a.onnx", option, value).fails(2, option, f"'{value}'")
