@@ -367,13 +367,11 @@ static lk_status check_inputs(const lk_op_node *node, const lk_tensor *inputs, l
   return LK_OK;
 }
 
-static uint64_t body_bytes(const lk_planner *planner) {
-  const lk_plan_body *body = planner->body;
-  return sizeof *body + planner->steps_capacity * sizeof *body->steps +
-         planner->args_capacity * sizeof *body->args +
+static uint64_t steps_bytes(const lk_planner *planner) {
+  return planner->steps_capacity * sizeof(lk_step) + planner->args_capacity * sizeof(lk_step_arg) +
          planner->primitives_capacity * sizeof(void *) + planner->packed_capacity * sizeof(void *) +
          planner->temps_capacity * sizeof(size_t) + planner->params_capacity * sizeof(void *) +
-         planner->params_bytes + (body->n_inputs + body->n_outputs) * sizeof(lk_tensor_desc);
+         planner->params_bytes;
 }
 
 static lk_status plan_steps(lk_planner *planner, lk_error *error) {
@@ -396,6 +394,37 @@ static lk_status plan_steps(lk_planner *planner, lk_error *error) {
   return status;
 }
 
+lk_status lk_plan_body_create(lk_ops_env *env, const lk_op_node *node, const lk_layout *wishes,
+                              int32_t threads, lk_plan_body **out_body, lk_error *error) {
+  *out_body = NULL;
+  lk_status status = LK_OK;
+  lk_plan_body *body = lk_calloc(env->allocator, 1, sizeof *body);
+  if (body == NULL) return lk_fail_memory(error, "a plan", sizeof *body);
+  body->env = env;
+  body->threads = threads;
+  body->alias_input = -1;
+  body->over = -1;
+  body->implementation = "";
+  body->n_inputs = node->n_inputs;
+  body->n_outputs = node->n_outputs;
+  body->inputs = lk_calloc(env->allocator, node->n_inputs, sizeof *body->inputs);
+  body->outputs = lk_calloc(env->allocator, node->n_outputs, sizeof *body->outputs);
+  body->wishes = lk_calloc(env->allocator, node->n_outputs, sizeof *body->wishes);
+  body->bytes = sizeof *body + node->n_inputs * sizeof *body->inputs +
+                node->n_outputs * (sizeof *body->outputs + sizeof *body->wishes);
+  if (body->inputs == NULL || body->outputs == NULL || body->wishes == NULL) {
+    LK_TRY(lk_fail_memory(error, "a plan", (size_t)body->bytes));
+  }
+  for (uint32_t i = 0; i < node->n_outputs; i++) {
+    body->wishes[i] = wishes != NULL ? wishes[i] : LK_LAYOUT_ANY;
+  }
+  *out_body = body;
+  body = NULL;
+cleanup:
+  lk_plan_body_destroy(body);
+  return status;
+}
+
 lk_status lk_plan_build(lk_ops_env *env, const lk_op_node *node, const lk_tensor *inputs,
                         const lk_layout *wishes, int32_t threads, lk_plan_body **out_body,
                         lk_error *error) {
@@ -403,22 +432,12 @@ lk_status lk_plan_build(lk_ops_env *env, const lk_op_node *node, const lk_tensor
   lk_status status = LK_OK;
   lk_planner planner = {.env = env, .node = node, .wishes = wishes, .threads = threads};
   const int host_threads = lk_team_threads();
-  lk_plan_body *body = lk_calloc(env->allocator, 1, sizeof *body);
+  lk_plan_body *body = NULL;
+  LK_TRY(lk_plan_body_create(env, node, wishes, threads, &body, error));
   planner.body = body;
-  if (body == NULL) return lk_fail_memory(error, "a plan", sizeof *body);
-  body->env = env;
-  body->threads = threads;
-  body->alias_input = -1;
-  body->implementation = "";
-  body->n_inputs = node->n_inputs;
-  body->n_outputs = node->n_outputs;
-  body->inputs = lk_calloc(env->allocator, node->n_inputs, sizeof *body->inputs);
-  body->outputs = lk_calloc(env->allocator, node->n_outputs, sizeof *body->outputs);
-  body->wishes = lk_calloc(env->allocator, node->n_outputs, sizeof *body->wishes);
   planner.inputs = lk_calloc(env->allocator, node->n_inputs, sizeof *planner.inputs);
-  if (body->inputs == NULL || body->outputs == NULL || body->wishes == NULL ||
-      planner.inputs == NULL) {
-    LK_TRY(lk_fail_memory(error, "a plan", sizeof *body));
+  if (planner.inputs == NULL) {
+    LK_TRY(lk_fail_memory(error, "a plan", node->n_inputs * sizeof *planner.inputs));
   }
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     const bool absent = i < 64 && (node->absent >> i & 1) != 0;
@@ -429,10 +448,6 @@ lk_status lk_plan_build(lk_ops_env *env, const lk_op_node *node, const lk_tensor
     }
     body->inputs[i] = planner.inputs[i].desc;
   }
-  for (uint32_t i = 0; i < node->n_outputs; i++) {
-    body->wishes[i] = wishes != NULL ? wishes[i] : LK_LAYOUT_ANY;
-  }
-  body->over = -1;
   /* a primitive is built for the number of threads that are set at that moment */
   lk_team_set_threads(threads);
   status = plan_steps(&planner, error);
@@ -442,7 +457,7 @@ lk_status lk_plan_build(lk_ops_env *env, const lk_op_node *node, const lk_tensor
                     node->output_name);
     goto cleanup;
   }
-  body->bytes = body_bytes(&planner);
+  body->bytes += steps_bytes(&planner);
   *out_body = body;
   body = NULL;
 cleanup:

@@ -62,6 +62,10 @@ typedef struct lk_plan_body {
   uint64_t bytes;             /* of the body itself */
 } lk_plan_body;
 
+/* A body for `node` without steps, whose inputs and outputs are yet to be described. `wishes` as in
+ * lk_bind_desc. */
+lk_status lk_plan_body_create(lk_ops_env *env, const lk_op_node *node, const lk_layout *wishes,
+                              int32_t threads, lk_plan_body **out_body, lk_error *error);
 /* Plans `node` for these inputs. `wishes` as in lk_bind_desc. */
 lk_status lk_plan_build(lk_ops_env *env, const lk_op_node *node, const lk_tensor *inputs,
                         const lk_layout *wishes, int32_t threads, lk_plan_body **out_body,

@@ -125,27 +125,11 @@ lk_status lk_deferred_build(const lk_op *op, const lk_bind_desc *bind, int32_t t
                             lk_plan_body **out_body, lk_error *error) {
   *out_body = NULL;
   lk_status status = LK_OK;
-  lk_ops_env *env = &op->executor->context->env;
-  const lk_op_node *node = &op->node;
-  lk_plan_body *body = lk_calloc(env->allocator, 1, sizeof *body);
-  if (body == NULL) return lk_fail_memory(error, "a plan", sizeof *body);
-  body->env = env;
-  body->threads = threads;
-  body->alias_input = -1;
-  body->implementation = "";
-  body->n_inputs = node->n_inputs;
-  body->n_outputs = node->n_outputs;
-  body->inputs = lk_calloc(env->allocator, node->n_inputs, sizeof *body->inputs);
-  body->outputs = lk_calloc(env->allocator, node->n_outputs, sizeof *body->outputs);
-  body->wishes = lk_calloc(env->allocator, node->n_outputs, sizeof *body->wishes);
-  if (body->inputs == NULL || body->outputs == NULL || body->wishes == NULL) {
-    LK_TRY(lk_fail_memory(error, "a plan", sizeof *body));
-  }
+  lk_plan_body *body = NULL;
+  LK_TRY(lk_plan_body_create(&op->executor->context->env, &op->node, bind->wishes, threads, &body,
+                             error));
   LK_TRY(read_inputs(op, bind, body->inputs, error));
   LK_TRY(infer_outputs(op, bind, body->outputs, error));
-  for (uint32_t i = 0; i < node->n_outputs; i++) body->wishes[i] = lk_bind_wish(bind, i);
-  body->bytes = sizeof *body + node->n_inputs * sizeof *body->inputs +
-                node->n_outputs * (sizeof *body->outputs + sizeof *body->wishes);
   *out_body = body;
   body = NULL;
 cleanup:
