@@ -4,9 +4,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "executor_glue/graph/value_names.h"
 #include "executor_glue/onnx/attribute.h"
 #include "executor_glue/onnx/constant.h"
-#include "executor_glue/onnx/names.h"
 #include "plugin/base/alloc.h"
 #include "plugin/base/status.h"
 #include "plugin/base/tensor.h"
@@ -15,7 +15,7 @@ typedef struct builder {
   const lk_onnx_source *source;
   const Onnx__ModelProto *model;
   lk_graph *graph;
-  lk_onnx_names names;
+  lk_value_names names;
   lk_error *error;
 } builder;
 
@@ -138,13 +138,13 @@ static lk_status add_value(builder *b, const char *name, const char *as, int32_t
   if (!given(name)) {
     return lk_fail(b->error, LK_MALFORMED, "failed to read the graph: %s without a name", as);
   }
-  if (lk_onnx_names_find(&b->names, name) != LK_NO_VALUE) {
+  if (lk_value_names_find(&b->names, name) != LK_NO_VALUE) {
     return lk_fail(b->error, LK_MALFORMED,
                    "failed to read the graph: '%s' is made twice, the second "
                    "time as %s",
                    name, as);
   }
-  return lk_onnx_names_add(&b->names, b->graph, name, out, b->error);
+  return lk_value_names_add(&b->names, b->graph, name, out, b->error);
 }
 
 static lk_status add_initializers(builder *b, const Onnx__GraphProto *graph) {
@@ -190,7 +190,7 @@ static lk_status check_input(const builder *b, const Onnx__ValueInfoProto *info)
 static lk_status add_inputs(builder *b, const Onnx__GraphProto *graph) {
   for (size_t i = 0; i < graph->n_input; i++) {
     const Onnx__ValueInfoProto *info = graph->input[i];
-    int32_t value = given(info->name) ? lk_onnx_names_find(&b->names, info->name) : LK_NO_VALUE;
+    int32_t value = given(info->name) ? lk_value_names_find(&b->names, info->name) : LK_NO_VALUE;
     /* Before IR version 4, every initializer had to be listed as an input too. */
     if (value != LK_NO_VALUE && b->graph->values[value].constant_kind != LK_CONSTANT_NONE) continue;
     lk_status status = add_value(b, info->name, "a graph input", &value);
@@ -205,7 +205,7 @@ static lk_status add_inputs(builder *b, const Onnx__GraphProto *graph) {
 static lk_status add_outputs(builder *b, const Onnx__GraphProto *graph) {
   for (size_t i = 0; i < graph->n_output; i++) {
     const Onnx__ValueInfoProto *info = graph->output[i];
-    int32_t value = given(info->name) ? lk_onnx_names_find(&b->names, info->name) : LK_NO_VALUE;
+    int32_t value = given(info->name) ? lk_value_names_find(&b->names, info->name) : LK_NO_VALUE;
     if (value == LK_NO_VALUE || b->graph->values[value].is_output) {
       return lk_fail(b->error, LK_MALFORMED, "failed to read the graph: output '%s' is %s",
                      given(info->name) ? info->name : "",
@@ -242,7 +242,7 @@ static lk_status add_constant(builder *b, const Onnx__NodeProto *node) {
                    "outputs, none and one",
                    label_of(node), node->n_input, node->n_output);
   }
-  int32_t value = lk_onnx_names_find(&b->names, node->output[0]);
+  int32_t value = lk_value_names_find(&b->names, node->output[0]);
   return lk_onnx_constant_from_node(b->source, b->graph, value, node, b->error);
 }
 
@@ -269,7 +269,7 @@ static lk_status add_node(builder *b, const Onnx__NodeProto *proto) {
   LK_TRY(copy_text(b, proto->name, &node->name));
   for (size_t i = 0; i < proto->n_input; i++) {
     if (!given(proto->input[i])) continue;
-    node->inputs[i] = lk_onnx_names_find(&b->names, proto->input[i]);
+    node->inputs[i] = lk_value_names_find(&b->names, proto->input[i]);
     if (node->inputs[i] == LK_NO_VALUE) {
       return lk_fail(b->error, LK_MALFORMED,
                      "failed to read node '%s' (%s): its input '%s' is never "
@@ -279,7 +279,7 @@ static lk_status add_node(builder *b, const Onnx__NodeProto *proto) {
   }
   for (size_t i = 0; i < proto->n_output; i++) {
     if (given(proto->output[i])) {
-      node->outputs[i] = lk_onnx_names_find(&b->names, proto->output[i]);
+      node->outputs[i] = lk_value_names_find(&b->names, proto->output[i]);
     }
   }
   LK_TRY(
@@ -345,7 +345,7 @@ lk_status lk_onnx_graph_build(const lk_allocator *allocator, const lk_onnx_sourc
   }
   LK_TRY(check_opsets(&b));
   LK_TRY(lk_graph_create(allocator, &b.graph, error));
-  LK_TRY(lk_onnx_names_create(b.graph, count_names(graph), &b.names, error));
+  LK_TRY(lk_value_names_create(b.graph, count_names(graph), &b.names, error));
   LK_TRY(add_initializers(&b, graph));
   LK_TRY(add_inputs(&b, graph));
   LK_TRY(add_node_outputs(&b, graph));
@@ -358,7 +358,7 @@ lk_status lk_onnx_graph_build(const lk_allocator *allocator, const lk_onnx_sourc
   b.graph = NULL;
 
 cleanup:
-  lk_onnx_names_destroy(&b.names);
+  lk_value_names_destroy(&b.names);
   lk_graph_destroy(b.graph);
   return status;
 }

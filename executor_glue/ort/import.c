@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "executor_glue/graph/value_names.h"
 #include "executor_glue/onnx/graph_builder.h"
-#include "executor_glue/onnx/names.h"
 #include "executor_glue/ort/import_part.h"
 #include "plugin/base/alloc.h"
 #include "plugin/base/status.h"
@@ -15,7 +15,7 @@ typedef struct importer {
   const OrtApi *api;
   const lk_allocator *allocator;
   lk_graph *graph;
-  lk_onnx_names names;
+  lk_value_names names;
   int64_t opset; /* of the graph */
   lk_ort_import *out;
   lk_error *error;
@@ -98,9 +98,9 @@ static lk_status find_value(importer *im, const OrtValueInfo *info, int32_t *out
   *out = LK_NO_VALUE;
   LK_TRY(name_of(im, info, &name));
   if (name[0] == '\0') return LK_OK;
-  *out = lk_onnx_names_find(&im->names, name);
+  *out = lk_value_names_find(&im->names, name);
   if (*out != LK_NO_VALUE) return LK_OK;
-  LK_TRY(lk_onnx_names_add(&im->names, im->graph, name, out, im->error));
+  LK_TRY(lk_value_names_add(&im->names, im->graph, name, out, im->error));
   status = lk_ort_import_value(im->ort, im->graph, info, *out, im->error);
 cleanup:
   return status;
@@ -233,7 +233,7 @@ static lk_status add_outputs(importer *im, const OrtGraph *from) {
   LK_TRY(graph_outputs(im, from, &outputs));
   for (size_t i = 0; i < outputs.count; i++) {
     LK_TRY(name_of(im, outputs.items[i], &name));
-    const int32_t value = lk_onnx_names_find(&im->names, name);
+    const int32_t value = lk_value_names_find(&im->names, name);
     if (value == LK_NO_VALUE || im->graph->values[value].is_output) continue;
     LK_TRY(lk_graph_add_output(im->graph, value, im->error));
   }
@@ -294,7 +294,7 @@ lk_status lk_ort_import_graph(const lk_ort *ort, const lk_allocator *allocator,
   LK_TRY(lk_ort_import_opset(ort, allocator, from, &im->opset, error));
   LK_TRY(list_nodes(im, from));
   LK_TRY(count_names(im, fused, &n_names));
-  LK_TRY(lk_onnx_names_create(im->graph, n_names, &im->names, error));
+  LK_TRY(lk_value_names_create(im->graph, n_names, &im->names, error));
   /* First, so that the borders are numbered first and stand in their order. */
   if (fused != NULL) LK_TRY(add_fused_borders(im, fused));
   for (size_t i = 0; i < out->n_nodes; i++) LK_TRY(add_node(im, out->nodes[i], i));
@@ -305,7 +305,7 @@ lk_status lk_ort_import_graph(const lk_ort *ort, const lk_allocator *allocator,
   out->graph->n_nodes_in_file = out->n_nodes;
   LK_TRY(lk_graph_link(out->graph, error));
 cleanup:
-  lk_onnx_names_destroy(&im->names);
+  lk_value_names_destroy(&im->names);
   if (status != LK_OK) lk_ort_import_end(allocator, out);
   return status;
 }
