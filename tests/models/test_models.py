@@ -47,6 +47,7 @@ def reference(path, arrays):
     """Output name -> one array per input, computed by ONNX Runtime."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     name = session.get_inputs()[0].name
     outputs = [output.name for output in session.get_outputs()]

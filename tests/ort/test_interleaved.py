@@ -1,6 +1,7 @@
 """Several sessions in one process: two models by turns, sessions that come and go, and more shapes
 than the cache may hold. Outputs are those of the CPU provider each time."""
 
+import functools
 import gc
 import random
 
@@ -16,12 +17,20 @@ SESSIONS = 30
 SHAPES = 120
 
 
+reference_of = functools.cache(open_reference)
+
+
+@pytest.fixture(scope="module")
+def squeezenet(tmp_path_factory):
+    return light_models.save("squeezenet", tmp_path_factory.mktemp("light"))
+
+
 class Compared:
     """A session with the provider beside one without."""
 
     def __init__(self, path, options=None):
         self.session = open_session(path, options)
-        self.reference = open_reference(path)
+        self.reference = reference_of(path)
         self.input = self.session.get_inputs()[0].name
 
     def run(self, array):
@@ -40,25 +49,23 @@ def text(width):
 
 
 @pytest.mark.parametrize("mode", ["shared", "thread", "off"])
-def test_two_models_by_turns(mode, tmp_path):
-    path = light_models.save("squeezenet", tmp_path)
-    one, other = Compared(RECOGNITION, {"cache": mode}), Compared(path, {"cache": mode})
+def test_two_models_by_turns(mode, squeezenet):
+    one, other = Compared(RECOGNITION, {"cache": mode}), Compared(squeezenet, {"cache": mode})
     batches, widths = random.Random(1), random.Random(2)
     for _ in range(12):
         one.run(text(widths.choice((48, 100, 160, 203))))
         other.run(noise(batches.choice((1, 2)), 3, 224, 224))
 
 
-def test_sessions_of_two_models_that_come_and_go(tmp_path):
+def test_sessions_of_two_models_that_come_and_go(squeezenet):
     """One session stays; what the others needed is gone with them."""
-    path = light_models.save("squeezenet", tmp_path)
     stays = Compared(RECOGNITION)
     stays.run(text(100))
     before = stays.statistics()["cache"]
     image = noise(1, 3, 224, 224)
     for i in range(SESSIONS):
         # Half of them are of the model that stays open, so that they share what it has.
-        comes = Compared(path if i % 2 else RECOGNITION)
+        comes = Compared(squeezenet if i % 2 else RECOGNITION)
         comes.run(image if i % 2 else text(100))
         del comes
         if i % 10 == 9:
@@ -66,7 +73,7 @@ def test_sessions_of_two_models_that_come_and_go(tmp_path):
     gc.collect()
     after = stays.statistics()["cache"]
     assert after["weights_bytes"] == before["weights_bytes"] > 0
-    assert after["weights_packed"] == before["weights_packed"] + SESSIONS // 2 * packed(path)
+    assert after["weights_packed"] == before["weights_packed"] + SESSIONS // 2 * packed(squeezenet)
     assert after["kinds"]["name"]["entries"] == before["kinds"]["name"]["entries"] > 0
     assert after["kinds"]["run"]["entries"] == before["kinds"]["run"]["entries"] > 0
 

@@ -149,7 +149,7 @@ def test_example():
 
 def test_example_prints(tmp_path):
     page = tmp_path / "page.png"
-    draw_lines(300, 60, ["Every key"], 32).save(page)
+    draw_lines(200, 160, ["Every key"], 32).save(page)
     out = run_example("--image", page)
     assert out.lstrip().startswith("Every key\n")
     assert "the CPU provider reads the same" in out
