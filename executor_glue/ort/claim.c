@@ -121,7 +121,8 @@ static lk_status fuse_groups(lk_ort_provider *provider, const lk_ort_import *imp
       claims->n_claimed++;
     } else if (!is_fused(node)) {
       const char *reason = support->reasons[n];
-      LK_TRY(note_left(claims, node, reason != NULL ? reason : "shape arithmetic alone", error));
+      if (reason == NULL) reason = "in no group that computes data on oneDNN";
+      LK_TRY(note_left(claims, node, reason, error));
     }
   }
 cleanup:

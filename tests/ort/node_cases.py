@@ -1,8 +1,8 @@
 """ONNX's node cases through ONNX Runtime with the provider: what becomes of one.
 
-    claimed       every node but shape arithmetic is the provider's, and the outputs are right
+    claimed       every node but those that oneDNN has no part in is the provider's, and the outputs are right
     left          some node is not, for the reason given, and the outputs are right
-    shapes only   left, because nothing in it is more than shape arithmetic; the outputs are right
+    no work       left, because nothing in it computes data on oneDNN; the outputs are right
     training      left: it is of training, in which outputs are random or more than a session's
     failed        an error, wrong outputs, or nodes that never reached the provider
     not loadable  left, and ONNX Runtime alone does not run it either: an operator or opset that it has
@@ -16,9 +16,9 @@ import onnx
 import onnxruntime
 from onnx import numpy_helper
 from onnx.backend.test.case.node import collect_testcases
-from provider import SHAPE_ARITHMETIC, open_reference, open_session, session_options, statistics
+from provider import NO_WORK, open_reference, open_session, session_options, statistics
 
-OUTCOMES = ("claimed", "left", "shapes only", "training", "failed", "not loadable")
+OUTCOMES = ("claimed", "left", "no work", "training", "failed", "not loadable")
 NEWEST_OPSET, NEWEST_IR = 23, 11
 
 
@@ -136,7 +136,7 @@ def runs_without_provider(model, case):
 
 
 def with_work(model):
-    """The model with each float output multiplied by one, so that nothing in it is for shapes only;
+    """The model with each float output multiplied by one, so that work follows everything in it;
     None if there is none."""
     changed = onnx.ModelProto()
     changed.CopyFrom(model)
@@ -174,10 +174,10 @@ def judge(case):
     if claims["nodes"] < nodes:
         return "failed", f"{claims['nodes']} of {nodes} nodes reached the provider"
     others = sorted(f"{left['operator']}: {left['reason']}" for left in claims["left"]
-                    if left["reason"] != SHAPE_ARITHMETIC)
+                    if left["reason"] != NO_WORK)
     if others:
         return "left", "; ".join(others)
-    return ("claimed" if claims["claimed"] > 0 else "shapes only"), ""
+    return ("claimed" if claims["claimed"] > 0 else "no work"), ""
 
 
 def judge_all(table):

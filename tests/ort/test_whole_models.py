@@ -1,5 +1,5 @@
 """Whole models through ONNX Runtime with the provider give what its CPU provider gives, in every
-cache mode, at several shapes that come back; every node is claimed but pure shape arithmetic.
+cache mode, at several shapes that come back; every node is claimed but what oneDNN has no part in.
 
 The models: the nine light ones of the onnx wheel with random weights, and the three of PP-OCRv4 in the
 rapidocr-onnxruntime wheel, on pictures of text.
