@@ -14,6 +14,10 @@
 #define LK_NO_VALUE (-1)
 #define LK_NO_NODE (-1)
 
+/* The opsets of ai.onnx that loaders read. */
+#define LK_MIN_OPSET 7
+#define LK_MAX_OPSET 23
+
 /* Where the bytes of a constant are. */
 typedef enum lk_constant_kind {
   LK_CONSTANT_NONE = 0,   /* the value is computed, or an input */

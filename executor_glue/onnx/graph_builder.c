@@ -43,10 +43,10 @@ static lk_status check_opsets(const builder *b) {
     const Onnx__OperatorSetIdProto *opset = b->model->opset_import[i];
     const char *domain = domain_of(opset->domain);
     int64_t version = opset->has_version ? opset->version : 0;
-    if (domain[0] == '\0' && (version < LK_ONNX_MIN_OPSET || version > LK_ONNX_MAX_OPSET)) {
+    if (domain[0] == '\0' && (version < LK_MIN_OPSET || version > LK_MAX_OPSET)) {
       return lk_fail(b->error, LK_UNSUPPORTED,
                      "failed to read the model: opset %" PRId64 " of ai.onnx, %d to %d", version,
-                     LK_ONNX_MIN_OPSET, LK_ONNX_MAX_OPSET);
+                     LK_MIN_OPSET, LK_MAX_OPSET);
     }
     if (version < 1 || version > INT32_MAX) {
       return lk_fail(b->error, LK_MALFORMED,

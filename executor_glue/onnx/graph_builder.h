@@ -5,10 +5,6 @@
 #include "executor_glue/graph/graph.h"
 #include "executor_glue/onnx/tensor.h"
 
-/* The opsets of ai.onnx that Latchkey reads. */
-#define LK_ONNX_MIN_OPSET 7
-#define LK_ONNX_MAX_OPSET 23
-
 /* Builds the graph of `model`, whose tensors lie in `source`; lk_graph_link is left to the caller.
  * Inputs that have an initializer are constants, not inputs. Constant nodes become constants. Every
  * name is a value once: LK_MALFORMED names one that is made twice or never. LK_UNSUPPORTED names

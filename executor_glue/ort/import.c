@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "executor_glue/graph/value_names.h"
-#include "executor_glue/onnx/graph_builder.h"
 #include "executor_glue/ort/import_part.h"
 #include "plugin/base/alloc.h"
 #include "plugin/base/status.h"
@@ -116,8 +115,8 @@ static lk_status copy_text(importer *im, const char *text, const char **out) {
 /* The opset that brought the operator as it is: it means the same until the next one that does, and
  * the graph's is before that. So one from before Latchkey's oldest is of that one too. */
 static int32_t opset_of(const importer *im, int version) {
-  const bool still = version < LK_ONNX_MIN_OPSET && im->opset >= LK_ONNX_MIN_OPSET;
-  return still ? LK_ONNX_MIN_OPSET : version;
+  const bool still = version < LK_MIN_OPSET && im->opset >= LK_MIN_OPSET;
+  return still ? LK_MIN_OPSET : version;
 }
 
 static lk_status name_node(importer *im, const OrtNode *from, lk_node *node) {
