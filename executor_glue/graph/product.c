@@ -61,40 +61,71 @@ static bool collect(const lk_graph *graph, const lk_shape_classes *classes, int3
   return true;
 }
 
-bool lk_product_read(const lk_graph *graph, const lk_shape_classes *classes, int32_t root,
-                     lk_product *out) {
+/* Reads node `root` as coefficient * factor * factor. False: it is no such product. Inner nodes are
+ * used by the product alone, and numbers do not change the shape of what they multiply. */
+static bool read_product(const lk_graph *graph, const lk_shape_classes *classes, int32_t root,
+                         lk_product *out) {
   *out = (lk_product){.coefficient = 1.0};
   const lk_node *node = &graph->nodes[root];
   if (!lk_node_is_plain(node, "Mul") && !lk_node_is_plain(node, "Div")) return false;
   return collect(graph, classes, root, out) && out->n_factors == 2;
 }
 
-lk_status lk_product_replace(lk_graph *graph, const lk_product *product, const char *op_type,
-                             const char *domain, int32_t opset, int32_t input, const float *alpha,
-                             const char *note, lk_error *error) {
+/* Puts a new operator of one input in the place of all of the product's nodes. */
+static lk_status replace(lk_graph *graph, const lk_product *product, const lk_gated *gated,
+                         int32_t input, float alpha, lk_error *error) {
   lk_status status = LK_OK;
   int32_t number = LK_NO_NODE;
   const int32_t root = product->nodes[0];
   const int32_t output = graph->nodes[root].outputs[0];
-  LK_TRY(lk_graph_add_node(graph, 1, 1, alpha != NULL ? 1 : 0, &number, error));
+  LK_TRY(lk_graph_add_node(graph, 1, 1, gated->has_alpha ? 1 : 0, &number, error));
   lk_node *node = &graph->nodes[number];
-  node->op_type = op_type;
-  node->domain = domain;
+  node->op_type = gated->op_type;
+  node->domain = gated->domain;
   node->name = graph->nodes[root].name;
-  node->opset = opset;
-  if (alpha != NULL) {
+  node->opset = gated->opset;
+  if (gated->has_alpha) {
     float *data = lk_graph_alloc(graph, sizeof *data);
     if (data == NULL) {
       status = lk_fail_memory(error, "an attribute", sizeof *data);
       goto cleanup;
     }
-    *data = *alpha;
+    *data = alpha;
     node->attrs[0] = (lk_attr){"alpha", LK_ATTR_FLOATS, 1, data};
   }
-  LK_TRY(lk_node_note_fused(graph, number, note, error));
+  LK_TRY(lk_node_note_fused(graph, number, gated->note, error));
   lk_node_set_input(graph, number, 0, input);
   lk_node_set_output(graph, number, 0, output);
   for (uint32_t i = 0; i < product->n_nodes; i++) lk_graph_remove_node(graph, product->nodes[i]);
 cleanup:
+  return status;
+}
+
+lk_status lk_product_fuse(const lk_pass_env *env, lk_graph *graph, const lk_gated *gated,
+                          uint64_t *out_changes, lk_error *error) {
+  if (lk_pass_op_row(env, gated->op_type, gated->domain, gated->opset) == NULL) return LK_OK;
+  lk_shape_classes *classes = NULL;
+  lk_status status = lk_shape_classes_create(graph, &classes, error);
+  if (status != LK_OK) return status;
+  const size_t n_nodes = graph->n_nodes; /* without those that are added */
+  for (size_t n = 0; n < n_nodes; n++) {
+    lk_product product;
+    if (!read_product(graph, classes, (int32_t)n, &product)) continue;
+    const uint32_t n_inner = product.n_nodes;
+    for (int side = 0; side < 2; side++) {
+      product.n_nodes = n_inner; /* without what the other side had added */
+      const int32_t x = product.factors[side], gate = product.factors[1 - side];
+      float alpha = 1.0f;
+      if (lk_shape_class_dtype(classes, x) != LK_F32 || !lk_value_is_private(graph, gate) ||
+          !gated->read_gate(graph, classes, gate, x, &product, &alpha)) {
+        continue;
+      }
+      LK_TRY(replace(graph, &product, gated, x, alpha, error));
+      ++*out_changes;
+      break;
+    }
+  }
+cleanup:
+  lk_shape_classes_destroy(classes);
   return status;
 }

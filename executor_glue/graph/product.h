@@ -15,20 +15,26 @@ typedef struct lk_product {
   uint32_t n_nodes;
 } lk_product;
 
-/* Reads node `root` as coefficient * factor * factor. False: it is no such product. Inner nodes are
- * used by the product alone, and numbers do not change the shape of what they multiply. */
-bool lk_product_read(const lk_graph *graph, const lk_shape_classes *classes, int32_t root,
-                     lk_product *out);
 /* Adds a node that the product alone uses, to be removed with it. */
 bool lk_product_add_node(lk_product *product, int32_t node);
 /* The input of Add, Mul or Div (`op_type`) with one number; LK_NO_VALUE: it is not that. */
 int32_t lk_scalar_operand(const lk_graph *graph, const lk_shape_classes *classes,
                           const lk_node *node, const char *op_type, float *out_number);
 
-/* Puts a new operator of one input in the place of all of the product's nodes. `alpha` is its
- * attribute, or NULL. */
-lk_status lk_product_replace(lk_graph *graph, const lk_product *product, const char *op_type,
-                             const char *domain, int32_t opset, int32_t input, const float *alpha,
-                             const char *note, lk_error *error);
+/* x * gate(x), which becomes one operator. */
+typedef struct lk_gated {
+  const char *op_type, *domain;
+  int32_t opset;    /* the first that has it */
+  const char *note; /* for `fused` of the new node */
+  bool has_alpha;   /* an attribute of the operator, 1 unless `read_gate` sets it */
+  /* Whether `gate`, used by the product alone, is the gate of `x` with the product's coefficient; adds
+   * the gate's nodes to the product. */
+  bool (*read_gate)(const lk_graph *graph, const lk_shape_classes *classes, int32_t gate, int32_t x,
+                    lk_product *product, float *out_alpha);
+} lk_gated;
+
+/* Puts the operator in the place of all products that are one, if the table has it. */
+lk_status lk_product_fuse(const lk_pass_env *env, lk_graph *graph, const lk_gated *gated,
+                          uint64_t *out_changes, lk_error *error);
 
 #endif
