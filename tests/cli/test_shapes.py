@@ -177,7 +177,7 @@ def test_stdout_that_is_full_is_an_error():
 
 def test_a_bar_on_a_terminal_only(classifier):
     primary, secondary = pty.openpty()
-    args = [COMMAND, "bench", str(classifier), "--shape", "x={100000,100001}x4", "-n", "400",
+    args = [COMMAND, "bench", str(classifier), "--shape", "x={100000,100001}x4", "-n", "1500",
             "--threads", "1", "--json"]
     with subprocess.Popen(args, stdout=subprocess.PIPE, stderr=secondary) as process:
         os.close(secondary)
@@ -192,6 +192,6 @@ def test_a_bar_on_a_terminal_only(classifier):
             seen += chunk
         report = json.loads(process.stdout.read())
     os.close(primary)
-    assert report["requests"] == 400
-    assert b"requests [" in seen and b"/800" in seen
+    assert report["requests"] == 1500
+    assert b"requests [" in seen and b"/3000" in seen
     assert seen.endswith(b"\r\x1b[K"), "the bar is taken away at the end"
