@@ -1,4 +1,4 @@
-// How much memory the process has.
+// How much memory the process has, and whether that grows.
 #ifndef LK_TESTS_ORT_MEMORY_H
 #define LK_TESTS_ORT_MEMORY_H
 
@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <numeric>
+#include <vector>
 
 // Sanitizers keep freed memory for a while, and memory of their own beside all that is used.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -23,6 +25,22 @@ inline double resident_megabytes() {
   EXPECT_EQ(fscanf(file, "%ld %ld", &pages, &resident), 2);
   fclose(file);
   return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 20);
+}
+
+// Does it again and again; memory at the end, as a multiple of what it was in the middle.
+template <typename Body> double memory_growth(size_t times, Body body) {
+  std::vector<double> megabytes;
+  while (megabytes.size() < times) {
+    body(megabytes.size());
+    megabytes.push_back(resident_megabytes());
+  }
+  const size_t tenth = times / 10;
+  const auto mean_of_tenth = [&](size_t from) {
+    const auto begin = megabytes.begin() + static_cast<ptrdiff_t>(from);
+    return std::accumulate(begin, begin + static_cast<ptrdiff_t>(tenth), 0.0) /
+           static_cast<double>(tenth);
+  };
+  return mean_of_tenth(times - tenth) / mean_of_tenth((times - tenth) / 2);
 }
 
 } // namespace ort
