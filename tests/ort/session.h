@@ -110,6 +110,20 @@ public:
     return Report(path);
   }
 
+  // For `Repeated`, which calls Run itself.
+  OrtSession *get() const { return session_; }
+  // The caller's to release. Its data stays where it is, and is read only.
+  OrtValue *value_of(const Tensor &tensor) const {
+    static char nothing;
+    char *data = tensor.bytes.empty() ? &nothing : const_cast<char *>(tensor.bytes.data());
+    OrtValue *value = nullptr;
+    EXPECT_EQ(text(ort_CreateTensorWithDataAsOrtValue(api())(
+                  host_->memory(), data, tensor.bytes.size(), tensor.dims.data(),
+                  tensor.dims.size(), tensor.dtype, &value)),
+              "");
+    return value;
+  }
+
 private:
   void append_provider(OrtSessionOptions *so, const Entries &options) {
     const OrtEpDevice *device = host_->device();
@@ -122,18 +136,6 @@ private:
                  ? "no device of the provider"
                  : text(ort_SessionOptionsAppendExecutionProvider_V2(api())(
                        so, host_->env(), &device, 1, keys.data(), values.data(), keys.size()));
-  }
-
-  // Its data stays where it is, and is read only.
-  OrtValue *value_of(const Tensor &tensor) const {
-    static char nothing;
-    char *data = tensor.bytes.empty() ? &nothing : const_cast<char *>(tensor.bytes.data());
-    OrtValue *value = nullptr;
-    EXPECT_EQ(text(ort_CreateTensorWithDataAsOrtValue(api())(
-                  host_->memory(), data, tensor.bytes.size(), tensor.dims.data(),
-                  tensor.dims.size(), tensor.dtype, &value)),
-              "");
-    return value;
   }
 
   static Tensor tensor_of(OrtValue *value) {
