@@ -8,7 +8,7 @@ SANITIZERS := asan ubsan tsan
 configure = @said=$$(cmake --preset $(1) 2>&1) || { printf '%s\n' "$$said"; exit 1; }
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build python demo test test-release test-avx2 $(SANITIZERS:%=test-%) bench lint format clean
+.PHONY: help setup build python demo test test-release test-avx2 $(SANITIZERS:%=test-%) bench bench-long lint format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -27,6 +27,9 @@ test: test-release test-avx2 $(SANITIZERS:%=test-%) ## all tests, the unit tests
 
 bench: build python ## the benchmarks, with their ratios
 	@benchmarks/run
+
+bench-long: build python ## the same with more repeats and 300 random shapes
+	@benchmarks/run --long
 
 lint: build ## format, clang-tidy, include directions, exported symbols, shell scripts
 	@tools/lint

@@ -3,6 +3,7 @@
 import argparse
 import importlib.util
 import json
+import math
 import os
 import pathlib
 import statistics
@@ -14,21 +15,31 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("LATCHKEY_BUILD", ROOT / "build"))
 
 
-def recognition_model():
+def ocr_model(name):
     # found, not imported: the package itself needs more than its models
     folder = pathlib.Path(importlib.util.find_spec("rapidocr_onnxruntime").origin).parent / "models"
-    return folder / "ch_PP-OCRv4_rec_infer.onnx"
+    return folder / f"{name}_infer.onnx"
+
+
+def recognition_model():
+    return ocr_model("ch_PP-OCRv4_rec")
 
 
 def options(question):
-    """Parses --json and --quick, and prints the question that the program answers."""
+    """Parses --json, --quick and --long, and prints the question that the program answers."""
     parser = argparse.ArgumentParser(description=question)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--quick", action="store_true", help="fewer repeats: a look, no figures")
+    extent = parser.add_mutually_exclusive_group()
+    extent.add_argument("--quick", action="store_true", help="fewer repeats: a look, no figures")
+    extent.add_argument("--long", action="store_true", help="more repeats, in its own time")
     chosen = parser.parse_args()
     if not chosen.json:
         print(question, flush=True)
     return chosen
+
+
+def by_extent(chosen, quick, short, long):
+    return quick if chosen.quick else long if chosen.long else short
 
 
 class Worker:
@@ -38,13 +49,19 @@ class Worker:
         self.process = subprocess.Popen([str(word) for word in command], text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
-    def ask(self, *words):
+    def send(self, *words):
         self.process.stdin.write(" ".join(str(word) for word in words) + "\n")
         self.process.stdin.flush()
+
+    def receive(self):
         answer = self.process.stdout.readline()
         if not answer:
-            raise RuntimeError(f"{self.process.args[0]} ended with {self.process.wait()} at {words}")
+            raise RuntimeError(f"{self.process.args} ended with {self.process.wait()}")
         return json.loads(answer)
+
+    def ask(self, *words):
+        self.send(*words)
+        return self.receive()
 
     def __enter__(self):
         return self
@@ -59,8 +76,17 @@ def latchkey(model, threads):
     return Worker(BUILD / "benchmarks/worker", model, threads)
 
 
+def host(engine):
+    """A host of ONNX Runtime: `provider` or `cpu`."""
+    return Worker(BUILD / "benchmarks/ort_worker", engine)
+
+
 def peer(engine, model, threads):
     return Worker(sys.executable, pathlib.Path(__file__).with_name("peer.py"), engine, model, threads)
+
+
+def thread_counts():
+    return [1] + ([2] if len(os.sched_getaffinity(0)) > 1 else [])
 
 
 def settle():
@@ -70,6 +96,51 @@ def settle():
 
 def median(values):
     return statistics.median(values)
+
+
+def percentile(values, percent):
+    """The nearest of `values`: of fewer than 100 the 99th is the largest."""
+    return sorted(values)[max(0, math.ceil(percent / 100 * len(values)) - 1)]
+
+
+# ---- engines side by side ------------------------------------------------------------------------
+
+def alternate(engines, blocks, measure):
+    """What `measure(engine, block)` gives: a list for each engine. They take turns in short blocks, with
+    a pause before each, so that what disturbs the machine for longer than a block disturbs all."""
+    found = {engine: [] for engine in engines}
+    for block in range(blocks):
+        for turn in range(len(engines)):
+            engine = engines[(block + turn) % len(engines)]
+            settle()
+            found[engine].append(measure(engine, block))
+    return found
+
+
+def ratio(ours, theirs):
+    """The median of the blocks' own ratios."""
+    return median([a / b for a, b in zip(ours, theirs, strict=True)])
+
+
+def figures(times):
+    """Of blocks of nanoseconds for each engine, of which the first is ours."""
+    flat = {engine: [ns for block in blocks for ns in block] for engine, blocks in times.items()}
+    mid = {engine: [median(block) for block in blocks] for engine, blocks in times.items()}
+    ours, *theirs = times
+    return {"p50_ms": {engine: median(values) / 1e6 for engine, values in flat.items()},
+            "p99_ms": {engine: percentile(values, 99) / 1e6 for engine, values in flat.items()},
+            "best_ms": {engine: min(values) / 1e6 for engine, values in flat.items()},
+            "ratio": {engine: ratio(mid[ours], mid[engine]) for engine in theirs}}
+
+
+def compare(workers, shape, blocks, seconds):
+    """figures() of workers that run one shape, in blocks of about `seconds`."""
+    runs = {}
+    for engine, worker in workers.items():
+        warm = worker.ask("time", 5, shape)["ns"]
+        runs[engine] = max(3, min(400, int(seconds * 1e9 / median(warm[1:]))))
+    return figures(alternate(list(workers), blocks, lambda engine, _: workers[engine].ask(
+        "time", runs[engine], shape)["ns"]))
 
 
 def mib(count):

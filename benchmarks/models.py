@@ -9,8 +9,8 @@ Each engine keeps its own way of waiting. With two threads a machine that has ot
 a team of OpenMP waits for its slowest member at every operator, spinning.
 """
 
+import contextlib
 import json
-import os
 import sys
 import tempfile
 
@@ -25,46 +25,22 @@ TARGET = 1.15
 
 
 def measure(model, shape, threads, blocks, seconds):
-    """p50 in ms of each engine, and the median over blocks of ours / theirs."""
-    workers = {"latchkey": common.latchkey(model, threads)}
-    for engine in ENGINES[1:]:
-        workers[engine] = common.peer(engine, model, threads)
-    try:
-        runs = {}
-        for engine, worker in workers.items():
-            warm = worker.ask("time", 5, shape)["ns"]
-            runs[engine] = max(3, min(400, int(seconds * 1e9 / common.median(warm[1:]))))
-        times = {engine: [] for engine in ENGINES}
-        for block in range(blocks):
-            for turn in range(len(ENGINES)):
-                engine = ENGINES[(block + turn) % len(ENGINES)]
-                common.settle()
-                times[engine].append(workers[engine].ask("time", runs[engine], shape)["ns"])
-    finally:
-        for worker in workers.values():
-            worker.__exit__()
-    mid = {engine: [common.median(block) for block in times[engine]] for engine in ENGINES}
-    result = {"p50_ms": {}, "best_ms": {}, "ratio": {}}
-    for engine in ENGINES:
-        flat = [ns for block in times[engine] for ns in block]
-        result["p50_ms"][engine] = common.median(flat) / 1e6
-        result["best_ms"][engine] = min(flat) / 1e6
-        if engine != "latchkey":
-            ratios = [ours / theirs for ours, theirs in zip(mid["latchkey"], mid[engine])]
-            result["ratio"][engine] = common.median(ratios)
-    return result
+    with contextlib.ExitStack() as stack:
+        workers = {"latchkey": stack.enter_context(common.latchkey(model, threads))}
+        for engine in ENGINES[1:]:
+            workers[engine] = stack.enter_context(common.peer(engine, model, threads))
+        return common.compare(workers, shape, blocks, seconds)
 
 
 def main():
     chosen = common.options(QUESTION)
-    blocks, seconds = (3, 0.15) if chosen.quick else (11, 0.5)
-    threads_list = [1] + ([2] if len(os.sched_getaffinity(0)) > 1 else [])
+    blocks, seconds = common.by_extent(chosen, (3, 0.15), (11, 0.5), (41, 0.5))
     results = []
     with tempfile.TemporaryDirectory() as folder:
         cases = [("PP-OCRv4 recognition", common.recognition_model(), "1x3x48x320"),
                  ("light_resnet50", light_models.save("resnet50", folder), "1x3x224x224")]
         for name, model, shape in cases:
-            for threads in threads_list:
+            for threads in common.thread_counts():
                 figures = measure(model, shape, threads, blocks, seconds)
                 results.append({"model": name, "shape": shape, "threads": threads, **figures})
     if chosen.json:

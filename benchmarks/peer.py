@@ -1,26 +1,49 @@
-"""A process that runs one model in another engine as it is told; see worker.cc for the protocol.
+"""A process that runs one model in another engine as it is told.
 
-peer.py onnxruntime|openvino MODEL THREADS, then lines `time N D0xD1x...` on stdin.
+peer.py onnxruntime|provider|openvino MODEL THREADS, then one command on each line of stdin, one line of
+JSON for each on stdout; `provider` is ONNX Runtime with this build's provider.
+  time N D0xD1x...   runs N times on one seeded input: {"ns": [...], "sum": ...}
+  shapes N S,S,...   runs once for each shape, N in all, cyclically: {"ns": [...], "sum": ...}
+  stats              {"rss": bytes}, and of the provider its "claims"
 """
 
+import itertools
 import json
+import os
+import resource
 import sys
 import time
 
 import numpy
 
+import common
 
-def open_onnxruntime(path, threads):
+
+def open_onnxruntime(path, threads, on_provider=False):
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    claims = None
+    if on_provider:
+        os.environ["LK_TEST_BUILD"] = str(common.BUILD)
+        sys.path.insert(0, str(common.ROOT / "tests/ort"))
+        import provider
+
+        onnxruntime.register_execution_provider_library("latchkey", provider.LIBRARY)
+        session = provider.open_session(path, of_session=options)
+        claims = provider.statistics(session)["claims"]
+    else:
+        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     name = session.get_inputs()[0].name
     wanted = [session.get_outputs()[0].name]
-    return lambda values: session.run(wanted, {name: values})[0]
+    return lambda values: session.run(wanted, {name: values})[0], claims
+
+
+def open_provider(path, threads):
+    return open_onnxruntime(path, threads, on_provider=True)
 
 
 def open_openvino(path, threads):
@@ -35,23 +58,50 @@ def open_openvino(path, threads):
         "INFERENCE_PRECISION_HINT": "f32",
     })
     request = model.create_infer_request()
-    return lambda values: request.infer([values], share_inputs=True, share_outputs=True)[0]
+    return lambda values: request.infer([values], share_inputs=True, share_outputs=True)[0], None
+
+
+def resident_bytes():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+
+class Noise:
+    """The same numbers for every shape: drawn once, as many as the largest has needed."""
+
+    def __init__(self):
+        self.drawn = numpy.empty(0, numpy.float32)
+
+    def __call__(self, text):
+        dims = tuple(int(dim) for dim in text.split("x"))
+        count = numpy.prod(dims)
+        if count > self.drawn.size:
+            self.drawn = numpy.random.default_rng(1).uniform(-1, 1, count).astype(numpy.float32)
+        return self.drawn[:count].reshape(dims)
 
 
 def main():
     engine, path, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    run = {"onnxruntime": open_onnxruntime, "openvino": open_openvino}[engine](path, threads)
+    run, claims = {"onnxruntime": open_onnxruntime, "openvino": open_openvino,
+                   "provider": open_provider}[engine](path, threads)
+    noise = Noise()
     for line in sys.stdin:
-        _, count, shape = line.split()
-        dims = tuple(int(dim) for dim in shape.split("x"))
-        values = numpy.random.default_rng(1).uniform(-1, 1, dims).astype(numpy.float32)
-        times, total = [], 0.0
-        for _ in range(int(count)):
-            start = time.perf_counter_ns()
-            result = run(values)
-            times.append(time.perf_counter_ns() - start)
-            total += float(result.flat[0])
-        print(json.dumps({"ns": times, "sum": total}), flush=True)
+        command, *words = line.split()
+        if command == "stats":
+            answer = {"rss": resident_bytes(), "claims": claims}
+        elif command in ("time", "shapes"):
+            count, shapes = int(words[0]), words[1].split(",")
+            times, total = [], 0.0
+            for shape in itertools.islice(itertools.cycle(shapes), count):
+                values = noise(shape)
+                start = time.perf_counter_ns()
+                result = run(values)
+                times.append(time.perf_counter_ns() - start)
+                total += float(result.flat[0])
+            answer = {"ns": times, "sum": total}
+        else:
+            raise ValueError(f"unknown command: {line}")
+        print(json.dumps(answer), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,115 @@
+"""ONNX models that the benchmarks make: random weights on a scale that keeps activations of order one."""
+
+import math
+
+import numpy
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+OPSET = 17
+
+
+class Builder:
+    """A graph with one input `x` and one output; nodes are named by what they give."""
+
+    def __init__(self, name, dims, seed=1):
+        self.name, self.dims, self.nodes, self.constants = name, dims, [], []
+        self.random = numpy.random.default_rng(seed)
+
+    def node(self, op, *inputs, **attributes):
+        output = f"{op}_{len(self.nodes)}"
+        self.nodes.append(helper.make_node(op, inputs, [output], **attributes))
+        return output
+
+    def constant(self, values, dtype=numpy.float32):
+        name = f"c_{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(numpy.asarray(values, dtype), name))
+        return name
+
+    def weights(self, *shape, fan_in):
+        return self.constant(self.random.standard_normal(shape) / math.sqrt(fan_in))
+
+    def save(self, output, path):
+        graph = helper.make_graph(
+            self.nodes, self.name,
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, self.dims)],
+            [helper.make_tensor_value_info(output, TensorProto.FLOAT, None)], self.constants)
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)],
+                                    ir_version=8), path)
+        return path
+
+
+# ---- half claimed: Latchkey has no Selu ------------------------------------------------------------
+
+def matmul_selu(path, layers=8):
+    """128x256 through `layers` times 256x256."""
+    b = Builder("matmul_selu", [128, 256])
+    x = "x"
+    for _ in range(layers):
+        x = b.node("Selu", b.node("MatMul", x, b.weights(256, 256, fan_in=256)))
+    return b.save(x, path)
+
+
+def conv_selu(path, layers=8):
+    """64 channels of 28x28 through `layers` times a filter of 3x3."""
+    b = Builder("conv_selu", [1, 64, 28, 28])
+    x = "x"
+    for _ in range(layers):
+        x = b.node("Selu", b.node("Conv", x, b.weights(64, 64, 3, 3, fan_in=576),
+                                  pads=[1, 1, 1, 1]))
+    return b.save(x, path)
+
+
+# ---- the encoder of BERT (Devlin et al. 2018, arXiv:1810.04805) ------------------------------------
+
+def encoder(path, layers=4, hidden=256, heads=4):
+    """Hidden states [batch, sequence, hidden] -> the same, as PyTorch's exporter writes it: sizes are
+    asked of the tensor where they are open, Gelu is spelled with Erf."""
+    b = Builder("encoder", ["batch", "sequence", hidden])
+    size = hidden // heads
+
+    def linear(x, n_in, n_out):
+        return b.node("Add", b.constant(b.random.uniform(-0.1, 0.1, n_out)),
+                      b.node("MatMul", x, b.weights(n_in, n_out, fan_in=n_in)))
+
+    def normalized(x):
+        return b.node("LayerNormalization", x, b.constant(b.random.uniform(0.5, 1, hidden)),
+                      b.constant(b.random.uniform(-0.1, 0.1, hidden)), axis=-1, epsilon=1e-12)
+
+    def reshaped(x, like, *tail):
+        sizes = [b.node("Unsqueeze", b.node("Gather", b.node("Shape", like),
+                                            b.constant(axis, numpy.int64), axis=0),
+                        b.constant([0], numpy.int64)) for axis in (0, 1)]
+        tail = [b.constant([number], numpy.int64) for number in tail]
+        return b.node("Reshape", x, b.node("Concat", *sizes, *tail, axis=0))
+
+    def by_head(x, perm):
+        return b.node("Transpose", reshaped(linear(x, hidden, hidden), x, heads, size), perm=perm)
+
+    def attention(x):
+        query, key = by_head(x, [0, 2, 1, 3]), by_head(x, [0, 2, 3, 1])
+        scores = b.node("Div", b.node("MatMul", query, key), b.constant(math.sqrt(size)))
+        mixed = b.node("MatMul", b.node("Softmax", scores, axis=-1), by_head(x, [0, 2, 1, 3]))
+        joined = reshaped(b.node("Transpose", mixed, perm=[0, 2, 1, 3]), x, hidden)
+        return linear(joined, hidden, hidden)
+
+    def gelu(x):
+        erf = b.node("Erf", b.node("Div", x, b.constant(math.sqrt(2))))
+        return b.node("Mul", b.node("Mul", x, b.node("Add", erf, b.constant(1))), b.constant(0.5))
+
+    x = "x"
+    for _ in range(layers):
+        x = normalized(b.node("Add", attention(x), x))
+        x = normalized(b.node("Add", linear(gelu(linear(x, hidden, 4 * hidden)), 4 * hidden, hidden), x))
+    return b.save(x, path)
+
+
+# ---- any model -------------------------------------------------------------------------------------
+
+def save_fixed(model, shape, path):
+    """The model with a first input of `shape` ("1x3x48x320") and no other, for engines to prepare for."""
+    graph = (loaded := onnx.load(model)).graph
+    for dim, size in zip(graph.input[0].type.tensor_type.shape.dim, shape.split("x"), strict=True):
+        dim.dim_value = int(size)
+    onnx.save(loaded, path)
+    return path

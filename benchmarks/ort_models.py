@@ -1,0 +1,126 @@
+"""How long do whole models take on the provider, beside ONNX Runtime's own and OpenVINO?
+
+Each engine has a process of its own, and they take turns, see models.py. `static`: a model whose file
+says the shape. `first`: requests of random shapes, most of them never seen before; `again`: the same
+requests once more, with room in the cache for all that they need, or not. The growth of resident memory
+is what comes after the warm-up: five runs, or the first pass.
+"""
+
+import contextlib
+import json
+import pathlib
+import random
+import sys
+import tempfile
+
+import common
+import graphs
+
+sys.path.insert(0, str(common.ROOT / "tests/models"))
+import light_models  # noqa: E402
+
+QUESTION = __doc__.splitlines()[0]
+ENGINES = ("provider", "onnxruntime", "openvino")
+REQUESTS_IN_BLOCK = 10
+
+
+def cases(folder):
+    """Name, model, shape, and what draws a shape. Detection wants multiples of 32."""
+    def side(rng):
+        return 32 * rng.randint(4, 16)
+
+    return [
+        ("PP-OCRv4 detection", common.ocr_model("ch_PP-OCRv4_det"), "1x3x320x320",
+         lambda rng: f"1x3x{side(rng)}x{side(rng)}"),
+        ("PP-OCR angle", common.ocr_model("ch_ppocr_mobile_v2.0_cls"), "1x3x48x192",
+         lambda rng: f"{rng.randint(1, 6)}x3x48x{rng.randint(48, 192)}"),
+        ("PP-OCRv4 recognition", common.recognition_model(), "1x3x48x320",
+         lambda rng: f"1x3x48x{rng.randint(32, 640)}"),
+        ("light_resnet50", light_models.save("resnet50", folder), "1x3x224x224",
+         lambda rng: f"{rng.randint(1, 4)}x3x224x224"),
+        ("encoder", graphs.encoder(folder / "encoder.onnx"), "1x128x256",
+         lambda rng: f"{rng.randint(1, 2)}x{rng.randint(8, 256)}x256"),
+    ]
+
+
+@contextlib.contextmanager
+def peers(model, threads):
+    with contextlib.ExitStack() as stack:
+        yield {engine: stack.enter_context(common.peer(engine, model, threads))
+               for engine in ENGINES}
+
+
+def resident(workers):
+    return {engine: worker.ask("stats")["rss"] for engine, worker in workers.items()}
+
+
+def growth(before, after):
+    return {engine: after[engine] / before[engine] - 1 for engine in ENGINES}
+
+
+def static(model, shape, threads, blocks, seconds):
+    with peers(model, threads) as workers:
+        for worker in workers.values():
+            worker.ask("time", 5, shape)
+        before = resident(workers)
+        found = common.compare(workers, shape, blocks, seconds)
+        return {"way": "static", **found, "growth": growth(before, resident(workers)),
+                "claims": workers["provider"].ask("stats")["claims"]}
+
+
+def moving(model, shapes, threads):
+    """The rows of the two passes."""
+    blocks = [shapes[at:at + REQUESTS_IN_BLOCK] for at in range(0, len(shapes), REQUESTS_IN_BLOCK)]
+    with peers(model, threads) as workers:
+        def ask(engine, block):
+            wanted = blocks[block]
+            return workers[engine].ask("shapes", len(wanted), ",".join(wanted))["ns"]
+
+        claims = workers["provider"].ask("stats")["claims"]
+        first = common.figures(common.alternate(ENGINES, len(blocks), ask))
+        before = resident(workers)
+        again = common.figures(common.alternate(ENGINES, len(blocks), ask))
+        return [{"way": "first", **first, "growth": None, "claims": claims},
+                {"way": "again", **again, "growth": growth(before, resident(workers)),
+                 "claims": claims}]
+
+
+def show(title, rows):
+    def percents(row):
+        return "" if row["growth"] is None else " / ".join(
+            f"{100 * row['growth'][e]:.1f}" for e in ENGINES)
+
+    common.table([title, "threads", *(f"{e} p50 (p99)" for e in ENGINES), "/ onnxruntime",
+                  "/ openvino", "RSS growth %", "claimed"],
+                 [[row["way"], row["threads"],
+                   *(f"{row['p50_ms'][e]:.2f} ({row['p99_ms'][e]:.2f})" for e in ENGINES),
+                   f"{row['ratio']['onnxruntime']:.3f}", f"{row['ratio']['openvino']:.3f}",
+                   percents(row), f"{row['claims']['claimed']} of {row['claims']['nodes']}"]
+                  for row in rows])
+
+
+def main():
+    chosen = common.options(QUESTION)
+    blocks, seconds = common.by_extent(chosen, (2, 0.05), (7, 0.2), (41, 0.4))
+    requests = common.by_extent(chosen, 10, 50, 300)
+    results = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for name, model, shape, draw in cases(folder):
+            rng = random.Random(7)
+            shapes = [draw(rng) for _ in range(requests)]
+            fixed = graphs.save_fixed(model, shape, folder / "fixed.onnx")
+            rows = []
+            for threads in common.thread_counts():
+                for row in (static(fixed, shape, threads, blocks, seconds),
+                            *moving(model, shapes, threads)):
+                    rows.append({"model": name, "threads": threads, **row})
+            if not chosen.json:
+                show(f"{name}, ms; {shape}; {requests} requests, {len(set(shapes))} shapes", rows)
+            results += rows
+    if chosen.json:
+        print(json.dumps({"requests": requests, "models": results}))
+
+
+if __name__ == "__main__":
+    main()
