@@ -28,7 +28,7 @@ def measure(model, shape, threads, blocks, seconds):
 
 def main():
     chosen = common.options(QUESTION)
-    blocks, seconds = common.by_extent(chosen, (3, 0.1), (21, 0.2), (101, 0.3))
+    blocks, seconds = common.by_extent(chosen, (3, 0.1), (15, 0.15), (101, 0.3))
     results = []
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)

@@ -101,8 +101,8 @@ def show(title, rows):
 
 def main():
     chosen = common.options(QUESTION)
-    blocks, seconds = common.by_extent(chosen, (2, 0.05), (7, 0.2), (41, 0.4))
-    requests = common.by_extent(chosen, 10, 50, 300)
+    blocks, seconds = common.by_extent(chosen, (2, 0.05), (7, 0.15), (41, 0.4))
+    requests = common.by_extent(chosen, 10, 30, 300)
     results = []
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
