@@ -1,12 +1,12 @@
 """How long does a whole model take here, beside ONNX Runtime's CPU provider and OpenVINO?
 
-Each engine has a process of its own, since teams of OpenMP and of ONNX Runtime that spin while they
-wait would take the processors from each other within one. The processes take turns in short blocks,
+Each engine has a process of its own, since threads of one engine that spin while they wait
+would take the processors from another within one. The processes take turns in short blocks,
 with a pause before each for the threads of the last to fall asleep: what disturbs the machine for
 longer than a block disturbs all of them. The ratio is the median of the blocks' own ratios.
 
 Each engine keeps its own way of waiting. With two threads a machine that has other work says little:
-a team of OpenMP waits for its slowest member at every operator, spinning.
+every engine waits for the slowest of its threads at every operator.
 """
 
 import contextlib
