@@ -26,6 +26,13 @@ def measure(model, shape, threads, blocks, seconds):
         return {**found, "claims": workers["provider"].ask("stats")["claims"]}
 
 
+def verdict(result):
+    """With one thread there are no two teams to get in each other's way."""
+    if result["threads"] == 1:
+        return ""
+    return "met" if result["ratio"]["onnxruntime"] <= TARGET else f"MISSED (<= {TARGET})"
+
+
 def main():
     chosen = common.options(QUESTION)
     blocks, seconds = common.by_extent(chosen, (3, 0.1), (15, 0.15), (101, 0.3))
@@ -46,7 +53,7 @@ def main():
                    *(f"{r['p50_ms'][e]:.3f} ({r['best_ms'][e]:.3f})" for e in ENGINES),
                    f"{r['claims']['claimed']} of {r['claims']['nodes']}",
                    f"{r['ratio']['onnxruntime']:.3f}",
-                   "met" if r["ratio"]["onnxruntime"] <= TARGET else f"MISSED (<= {TARGET})"]
+                   verdict(r)]
                   for r in results])
 
 
