@@ -87,13 +87,19 @@ lk_status lk_user_get_or_create_like(lk_context *context, lk_executor *executor,
                                      lk_ref **out_ref, int *out_hit, lk_error *error) {
   *out_ref = NULL;
   lk_status status = LK_OK;
-  lk_key_desc desc = {0};
+  lk_key_desc copy;
+  const lk_key_desc *desc = given;
   lk_key_builder builder;
   lk_key key;
-  status = lk_struct_read(&desc, sizeof desc, given, "a key description", error);
-  if (status != LK_OK) return status;
+  /* hosts of today's header need no copy: this is asked for every run of a graph */
+  if (given == NULL || given->struct_size != sizeof copy) {
+    memset(&copy, 0, sizeof copy);
+    status = lk_struct_read(&copy, sizeof copy, given, "a key description", error);
+    if (status != LK_OK) return status;
+    desc = &copy;
+  }
   lk_key_begin_like(&builder, &context->allocator, like);
-  LK_TRY(add_call(context, &desc, &builder, error));
+  LK_TRY(add_call(context, desc, &builder, error));
   LK_TRY(lk_key_finish_unhashed(&builder, &key, error));
   status = lk_cache_get(context->env.cache, executor != NULL ? executor->quota : NULL, &key, build,
                         arg, out_ref, out_hit, error);

@@ -174,6 +174,13 @@ static lk_status call_room(lk_run_call *call, lk_error *error) {
   return LK_OK;
 }
 
+/* Into zeros, and field by field: what is copied as a whole right after it was written has to wait. */
+static void copy_desc(const lk_tensor_desc *from, lk_tensor_desc *to) {
+  to->dtype = from->dtype;
+  to->rank = from->rank;
+  for (uint32_t i = 0; i < from->rank; i++) to->dims[i] = from->dims[i];
+}
+
 /* For the key of a run that wants only some of the outputs. */
 static void add_wanted(lk_run_call *call) {
   const lk_program *program = call->executor->program;
@@ -204,9 +211,9 @@ static lk_status call_begin(lk_run_call *call, lk_graph_executor *executor, cons
   for (size_t i = 0; i < graph->n_inputs; i++) {
     status = lk_run_check_input(&graph->values[graph->inputs[i]], &run->inputs[i], error);
     if (status != LK_OK) return status;
-    const lk_tensor_desc *desc = &run->inputs[i].desc;
-    call->descs[i] = lk_tensor_desc_make(desc->dtype, desc->rank, desc->dims);
-    call->inputs[i] = (lk_tensor){.desc = call->descs[i], .data = run->inputs[i].data};
+    copy_desc(&run->inputs[i].desc, &call->descs[i]);
+    copy_desc(&run->inputs[i].desc, &call->inputs[i].desc);
+    call->inputs[i].data = run->inputs[i].data;
     if (program->by_value[i]) call->values[n_values++] = call->inputs[i];
   }
   call->wants_all = true;
@@ -348,7 +355,8 @@ static lk_status run_steps(const lk_run_plan *plan, const lk_run_frame *frame,
   const lk_run_step *step = plan->steps;
   const lk_run_step *end = step + plan->n_steps;
   bool cancelled = false;
-  api->frame_begin(frame->frame);
+  /* for a single step, op_run does the same */
+  if (plan->n_steps > 1) api->frame_begin(frame->frame);
   for (; step < end; step++) {
     cancelled = (cancel != NULL && *cancel != 0) || (run->stop != NULL && *run->stop != 0);
     if (cancelled) break;
@@ -357,7 +365,7 @@ static lk_status run_steps(const lk_run_plan *plan, const lk_run_frame *frame,
                          inputs + step->n_inputs, error);
     if (status != LK_OK) break;
   }
-  api->frame_end(frame->frame);
+  if (plan->n_steps > 1) api->frame_end(frame->frame);
   if (step == end) return LK_OK;
   const lk_graph *graph = plan->program->graph;
   const lk_node *node = &graph->nodes[step->node];

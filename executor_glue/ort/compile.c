@@ -51,6 +51,7 @@ lk_status lk_ort_compile(lk_ort_provider *provider, const OrtGraph *graph, const
   made->graph = import.graph;
   import.graph = NULL;
   made->n_nodes = import.n_nodes;
+  made->threads = latchkey->context_threads(context);
   LK_TRY(latchkey->executor_create(context, made->name, &made->executor, error));
   LK_TRY(make_executor(made, error));
   made->next = provider->subgraphs;

@@ -53,8 +53,8 @@ static lk_status read_input(const lk_ort *ort, const OrtKernelContext *context, 
   if (value == NULL) {
     return lk_fail(error, LK_INVALID_ARGUMENT, "failed to run: input %zu is missing", index);
   }
-  memset(out, 0, sizeof *out);
   out->desc.dtype = dtype;
+  out->desc.layout = LK_LAYOUT_PLAIN;
   if (ort->api_24 != NULL) {
     uint32_t type = 0;
     const int64_t *dims = NULL;
@@ -167,7 +167,8 @@ static void take_part(void *arg, size_t index) {
 lk_status lk_ort_compute(lk_ort_subgraph *subgraph, OrtKernelContext *context,
                          const volatile uint8_t *stop, lk_error *error) {
   const lk_ort *ort = subgraph->provider->ort;
-  const int threads = ort->latchkey->context_threads(lk_ort_provider_context(subgraph->provider));
+  const int threads = subgraph->threads;
+  if (threads == 1) return run(subgraph, context, stop, error);
   if (!atomic_load_explicit(&subgraph->wants_threads, memory_order_relaxed)) {
     const uint64_t before = lk_team_regions();
     const lk_status status = run(subgraph, context, stop, error);

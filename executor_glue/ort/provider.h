@@ -30,6 +30,7 @@ typedef struct lk_ort_subgraph {
   lk_graph_executor *graph_executor;
   char *name;
   size_t n_nodes;                 /* as claimed; graph->n_nodes are left after the passes */
+  int threads;                    /* of an operator that is split */
   atomic_bool wants_threads;      /* a run has had operators of several threads */
   _Atomic uint64_t n_lent_shares; /* of such operators, that the session's threads have done */
 } lk_ort_subgraph;
