@@ -1,6 +1,6 @@
 /* ReduceMean (ONNX "ReduceMean"): axes as an attribute before opset 18, as an input from there on.
  *
- * oneDNN's reduction is a reference implementation on many machines. So a mean over the trailing
+ * oneDNN's reduction is a reference implementation on many machines. So a mean over neighbouring
  * dimensions is a product with a vector of 1/n, and one over all spatial dimensions of a
  * channels-last tensor is a pooling; what is left is a reduction. */
 #include <inttypes.h>
@@ -66,40 +66,65 @@ static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tenso
   return LK_OK;
 }
 
-/* The reduced dimensions are the last ones. */
-static bool is_trailing(uint32_t mask, uint32_t rank) {
-  uint32_t first = 0;
-  while (first < rank && (mask >> first & 1) == 0) first++;
-  return first < rank && mask >> first == (1U << (rank - first)) - 1;
+/* Neighbouring dimensions as one: [outer, n, inner], of which the middle one is reduced. */
+typedef struct reduce_block {
+  int64_t outer, n, inner;
+} reduce_block;
+
+/* False: kept dimensions lie between those that are reduced. */
+static bool find_block(const lk_tensor_desc *x, uint32_t mask, reduce_block *out) {
+  *out = (reduce_block){1, 1, 1};
+  for (uint32_t i = 0; i < x->rank; i++) {
+    const bool reduced = (mask >> i & 1) != 0;
+    if (x->dims[i] == 1) continue;
+    if (reduced && out->inner > 1) return false;
+    if (reduced) {
+      out->n *= x->dims[i];
+    } else if (out->n > 1) {
+      out->inner *= x->dims[i];
+    } else {
+      out->outer *= x->dims[i];
+    }
+  }
+  return true;
 }
 
-/* [rows, n] by [n, 1] of 1/n. */
-static lk_status plan_trailing(lk_planner *planner, int64_t rows, int64_t n, lk_error *error) {
+/* [outer, n] by [n, 1], or [outer, 1, n] by [outer, n, inner]; the factor that is not the input is 1/n. */
+static lk_status plan_product(lk_planner *planner, const reduce_block *block, lk_error *error) {
   lk_status status = LK_OK;
-  lk_operand src, weights, dst;
+  lk_operand x, means, dst;
   lk_key_builder key;
   const lk_primitive *primitive = NULL;
   const lk_allocator *allocator = lk_planner_env(planner)->allocator;
-  const int64_t src_dims[] = {rows, n}, weights_dims[] = {n, 1}, dst_dims[] = {rows, 1};
-  const lk_tensor_desc src_desc = lk_tensor_desc_make(LK_F32, 2, src_dims);
-  const lk_tensor_desc dst_desc = lk_tensor_desc_make(LK_F32, 2, dst_dims);
-  lk_tensor_desc weights_desc = lk_tensor_desc_make(LK_F32, 2, weights_dims);
-  weights_desc.layout = LK_LAYOUT_ANY;
-  float *factors = lk_alloc(allocator, (size_t)n * sizeof *factors);
-  if (factors == NULL) return lk_fail_memory(error, "a mean", (size_t)n * sizeof *factors);
-  for (int64_t i = 0; i < n; i++) factors[i] = 1.0F / (float)n;
-  LK_TRY(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &src, error));
+  const bool last = block->inner == 1;
+  const int64_t matrix[] = {block->outer, block->n}, vector[] = {block->n, 1};
+  const int64_t rows[] = {block->outer, 1}, batch[] = {block->outer, block->n, block->inner};
+  const int64_t vectors[] = {1, 1, block->n};
+  const int64_t sums[] = {block->outer, 1, block->inner};
+  const lk_tensor_desc x_desc =
+      last ? lk_tensor_desc_make(LK_F32, 2, matrix) : lk_tensor_desc_make(LK_F32, 3, batch);
+  const lk_tensor_desc dst_desc =
+      last ? lk_tensor_desc_make(LK_F32, 2, rows) : lk_tensor_desc_make(LK_F32, 3, sums);
+  lk_tensor_desc means_desc =
+      last ? lk_tensor_desc_make(LK_F32, 2, vector) : lk_tensor_desc_make(LK_F32, 3, vectors);
+  means_desc.layout = last ? LK_LAYOUT_ANY : LK_LAYOUT_PLAIN;
+  const size_t count = (size_t)lk_elements(&means_desc);
+  float *factors = lk_alloc(allocator, count * sizeof *factors);
+  if (factors == NULL) return lk_fail_memory(error, "a mean", count * sizeof *factors);
+  for (size_t i = 0; i < count; i++) factors[i] = 1.0F / (float)block->n;
+  LK_TRY(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &x, error));
   LK_TRY(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &dst, error));
   lk_planner_key_begin(planner, &key, LK_PRIMITIVE_MATMUL);
-  lk_key_add_tensor(&key, LK_WORD_SRC, 0, &src_desc, 0);
-  lk_key_add_tensor(&key, LK_WORD_WEIGHTS, 0, &weights_desc, 0);
+  lk_key_add_tensor(&key, LK_WORD_SRC, 0, last ? &x_desc : &means_desc, 0);
+  lk_key_add_tensor(&key, LK_WORD_WEIGHTS, 0, last ? &means_desc : &x_desc, 0);
   lk_key_add_tensor(&key, LK_WORD_DST, 0, &dst_desc, 0);
   LK_TRY(lk_planner_primitive(planner, &key, &primitive, error));
-  LK_TRY(lk_planner_literal(planner, &weights_desc, factors,
-                            dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_weights_md, 0),
-                            &weights, error));
+  const dnnl_query_t which = last ? dnnl_query_weights_md : dnnl_query_src_md;
+  LK_TRY(lk_planner_literal(planner, &means_desc, factors,
+                            dnnl_primitive_desc_query_md(primitive->desc, which, 0), &means,
+                            error));
   const lk_primitive_arg args[] = {
-      {DNNL_ARG_SRC, src}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, dst}};
+      {DNNL_ARG_SRC, last ? x : means}, {DNNL_ARG_WEIGHTS, last ? means : x}, {DNNL_ARG_DST, dst}};
   LK_TRY(lk_planner_execute(planner, primitive, args, 3, NULL, error));
 cleanup:
   lk_free(allocator, factors);
@@ -150,9 +175,8 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
       x->rank <= 5) {
     return lk_plan_global_average(planner, error);
   }
-  if (is_trailing(mask, x->rank)) {
-    return plan_trailing(planner, lk_elements(to), lk_elements(x) / lk_elements(to), error);
-  }
+  reduce_block block;
+  if (find_block(x, mask, &block)) return plan_product(planner, &block, error);
   return plan_general(planner, mask, error);
 }
 

@@ -68,8 +68,16 @@ TEST(ReduceMean, TakesEverySubsetOfAxes) {
   }
 }
 
-TEST(ReduceMean, OfTheLastAxesNeedsNoReference) {
+TEST(ReduceMean, OfNeighbouringAxesNeedsNoReference) {
   const Value x = random({2, 6, 8}, 1);
+  OpTester("ReduceMean", 13).attr_ints("axes", {0}).input(x).expect(mean(x, 1, true)).run();
+  OpTester("ReduceMean", 13).attr_ints("axes", {1}).input(x).expect(mean(x, 2, true)).run();
+  OpTester("ReduceMean", 13)
+      .attr_ints("axes", {0, 1})
+      .attr("keepdims", 0)
+      .input(x)
+      .expect(mean(x, 3, false))
+      .run();
   OpTester("ReduceMean", 13).attr_ints("axes", {-1}).input(x).expect(mean(x, 4, true)).run();
   OpTester("ReduceMean", 13).attr_ints("axes", {1, 2}).input(x).expect(mean(x, 6, true)).run();
   const Value image = random({2, 6, 8, 3}, 1);
