@@ -68,7 +68,10 @@ typedef struct member {
   uint64_t n_regions;
 } member;
 
-static _Thread_local member self;
+/* oneDNN asks for it several times for every primitive. So it lies in the room that the loader keeps for a
+ * few bytes of libraries that are opened late, as libgomp's does, and needs no call to be found. */
+static _Thread_local member self __attribute__((tls_model("initial-exec")));
+static_assert(sizeof(member) <= 64, "little of what all libraries share");
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t owners; /* its destructor ends the team of a thread that ends */
 static bool has_owners;
