@@ -50,12 +50,11 @@ uint64_t lk_team_regions(void) {
 }
 
 void lk_team_loan_open(lk_team_loan *loan, int threads) {
-  (void)threads;
-  atomic_store(&loan->closed, true);
+  (void)loan, (void)threads;
 }
 
 void lk_team_loan_close(lk_team_loan *loan) {
-  atomic_store(&loan->closed, true);
+  (void)loan;
 }
 
 uint64_t lk_team_assist(lk_team_loan *loan) {

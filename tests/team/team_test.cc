@@ -31,23 +31,6 @@ void wait_for(const std::function<bool()> &done) {
   while (!done()) std::this_thread::yield();
 }
 
-size_t threads_of_process() {
-  size_t count = 0;
-  DIR *tasks = opendir("/proc/self/task");
-  while (const dirent *entry = readdir(tasks)) count += entry->d_name[0] != '.';
-  closedir(tasks);
-  return count;
-}
-
-// Exit status of a child that returns what `fn` returns.
-int in_child(const std::function<int()> &fn) {
-  const pid_t child = fork();
-  if (child == 0) _exit(fn());
-  int status = -1;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 TEST(Team, EveryNumberRunsOnce) {
   for (int repeat = 0; repeat < 200; repeat++) {
     for (int threads : {1, 2, 3, 5, 8}) {
@@ -169,6 +152,23 @@ TEST(Team, MastersDoNotDisturbEachOther) {
 }
 
 #ifdef LK_ONEDNN_IS_PRIVATE // else it is the system's OpenMP that has the threads
+
+size_t threads_of_process() {
+  size_t count = 0;
+  DIR *tasks = opendir("/proc/self/task");
+  while (const dirent *entry = readdir(tasks)) count += entry->d_name[0] != '.';
+  closedir(tasks);
+  return count;
+}
+
+// Exit status of a child that returns what `fn` returns.
+int in_child(const std::function<int()> &fn) {
+  const pid_t child = fork();
+  if (child == 0) _exit(fn());
+  int status = -1;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
 
 TEST(Team, ThreadsSleepBetweenRegionsAndAreWoken) {
   std::atomic<int> runs{0};
