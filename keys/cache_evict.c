@@ -4,8 +4,7 @@
  * it, so a cold run plan goes before its plans and primitives, and these before anything that was
  * used later; a hot run plan stays, and so does all that it needs. Ending a value releases what it
  * refers to, which is as cold and comes next: so eviction goes in rounds, choose, unlink, end, look
- * again. Rounds begin with one entry and double, and a run plan ends its round and begins anew, so
- * that little goes that need not have. When nothing unused is left and it is still too much,
+ * again. A run plan is a round of its own: before the next one goes, what it alone had needed does. When nothing unused is left and it is still too much,
  * entries in use are unlinked too, least recently used first: they no longer count, and the last
  * user frees them.
  *
@@ -16,8 +15,10 @@
 /* Most entries of a round: many, so that large caches are not walked often; 8 KiB of stack. */
 #define ROUND 512u
 
-/* Caches with more entries than this make room for a sixteenth more than is asked for. */
+/* Caches with more entries than this make room for a part more than is asked for: enough for a walk
+ * through all of them to serve many, and little enough for nobody to wait long. */
 #define BATCH_ABOVE 64u
+#define BATCH_PART 64u
 
 typedef struct candidate {
   uint64_t tick;
@@ -27,7 +28,6 @@ typedef struct candidate {
 typedef struct evict_round {
   const lk_quota *scope; /* only its entries; NULL: all */
   bool used;             /* also those in use */
-  uint32_t limit;        /* 1 to ROUND */
   uint32_t count;
   candidate heap[ROUND]; /* the warmest on top */
 } evict_round;
@@ -60,12 +60,14 @@ static void sift_up(candidate *heap, uint32_t at) {
 static void consider(void *arg, lk_entry *entry) {
   evict_round *round = arg;
   if (round->scope != NULL && entry->quota != round->scope) return;
-  if (!round->used && lk_entry_users(entry) > 0) return;
   const candidate found = {lk_entry_tick(entry), entry};
-  if (round->count < round->limit) {
+  const bool is_full = round->count == ROUND;
+  if (is_full && found.tick >= round->heap[0].tick) return;
+  if (!round->used && lk_entry_users(entry) > 0) return;
+  if (!is_full) {
     round->heap[round->count] = found;
     sift_up(round->heap, round->count++);
-  } else if (found.tick < round->heap[0].tick) {
+  } else {
     round->heap[0] = found;
     sift_down(round->heap, round->count, 0);
   }
@@ -108,10 +110,10 @@ static void set_slack(lk_cache *cache, const lk_account *account, need *wanted) 
   if (account->entries > BATCH_ABOVE) {
     /* Only the limit that is near is made room under. */
     if (!lk_account_fits(account, wanted->entries, 0)) {
-      wanted->slack_entries = account->limit_entries / 16;
+      wanted->slack_entries = account->limit_entries / BATCH_PART;
     }
     if (!lk_account_fits(account, 0, wanted->bytes)) {
-      wanted->slack_bytes = account->limit_bytes / 16;
+      wanted->slack_bytes = account->limit_bytes / BATCH_PART;
     }
   }
   pthread_mutex_unlock(&cache->accounts);
@@ -154,16 +156,10 @@ static uint32_t run_round(lk_cache *cache, const lk_account *account, const need
   for (uint32_t i = 0; i < round->count; i++) {
     if (!account_over(cache, account, wanted, !round->used)) break;
     const bool run_plan = round->heap[i].entry->self.kind == LK_KIND_RUN;
+    if (run_plan && unlinked > 0) break;
     if (!unlink_candidate(cache, round->heap[i].entry, round->used, garbage)) continue;
     unlinked++;
-    if (run_plan) {
-      round->limit = 0;
-      break;
-    }
-  }
-  if (unlinked > 0) {
-    round->limit = round->limit == 0 ? 1 : 2 * round->limit;
-    if (round->limit > ROUND) round->limit = ROUND;
+    if (run_plan) break;
   }
   pthread_mutex_unlock(&cache->tables_lock);
   if (unlinked > 0 && cache->mode == LK_CACHE_SHARED) lk_fronts_sweep(cache, garbage);
@@ -176,7 +172,6 @@ static void make_room(lk_cache *cache, const lk_quota *scope, const lk_account *
   evict_round round;
   round.scope = scope;
   round.used = false;
-  round.limit = 1;
   if (!account_over(cache, account, &wanted, false)) return;
   /* Only for a new entry: shrinking keeps all that fits. */
   if (entries > 0) set_slack(cache, account, &wanted);
