@@ -1,6 +1,7 @@
 /* Options of a session: one row each. */
 #include "executor_glue/ort/options.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "plugin/base/alloc.h"
@@ -106,11 +107,13 @@ static lk_status set_option(const char *name, const char *value, lk_ort_options 
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     if (strcmp(rows[i].name, name) == 0) return rows[i].set(value, out, error);
   }
+  char names[256] = "";
+  for (size_t i = 0, used = 0; i < sizeof rows / sizeof rows[0] && used < sizeof names; i++) {
+    used +=
+        (size_t)snprintf(names + used, sizeof names - used, i > 0 ? ", %s" : "%s", rows[i].name);
+  }
   return lk_fail(error, LK_INVALID_ARGUMENT,
-                 "failed to read provider option '%.128s': there are cache, cache_bytes, "
-                 "cache_entries, disabled_passes, log_level, precision, statistics_file, threads, "
-                 "weights_bytes",
-                 name);
+                 "failed to read provider option '%.128s': there are %s", name, names);
 }
 
 lk_status lk_ort_options_read(const lk_ort *ort, const lk_ort_peek *peek,
