@@ -1,6 +1,4 @@
 /* MaxPool's Indices: from the position inside the kernel to the element's number in the input. */
-#include <string.h>
-
 #include "ops/copy.h"
 #include "ops/pool_kernel.h"
 #include "plugin/base/status.h"

@@ -1,7 +1,6 @@
 /* Elements of a Resize that interpolates other types than f32 and f64: as numbers and back, rounded
  * to the nearest, ties to even, and held within the range of an integer type. */
 #include <math.h>
-#include <string.h>
 
 #include "ops/number.h"
 #include "ops/resize.h"

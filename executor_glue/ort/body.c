@@ -8,26 +8,6 @@
 
 static const char what[] = "look for a graph's parent";
 
-/* Element type and rank; 0 and 0 for what is no tensor. */
-static lk_status type_of(const lk_ort *ort, const OrtValueInfo *value, uint32_t *out_dtype,
-                         size_t *out_rank, lk_error *error) {
-  lk_status status = LK_OK;
-  const OrtTypeInfo *type = NULL;
-  const OrtTensorTypeAndShapeInfo *tensor = NULL;
-  ONNXType kind = 0;
-  *out_dtype = 0;
-  *out_rank = 0;
-  LK_TRY(lk_ort_check(ort, ort_GetValueInfoTypeInfo(ort->api)(value, &type), what, error));
-  if (type == NULL) return LK_OK;
-  LK_TRY(lk_ort_check(ort, ort_GetOnnxTypeFromTypeInfo(ort->api)(type, &kind), what, error));
-  if (kind != ONNX_TYPE_TENSOR) return LK_OK;
-  LK_TRY(lk_ort_check(ort, ort_CastTypeInfoToTensorInfo(ort->api)(type, &tensor), what, error));
-  LK_TRY(lk_ort_check(ort, ort_GetTensorElementType(ort->api)(tensor, out_dtype), what, error));
-  status = lk_ort_check(ort, ort_GetDimensionsCount(ort->api)(tensor, out_rank), what, error);
-cleanup:
-  return status;
-}
-
 /* No inputs, or the number of the iteration and whether to go on. */
 static lk_status has_inputs_of_body(const lk_ort *ort, const OrtGraph *graph, bool *out,
                                     lk_error *error) {
@@ -43,7 +23,8 @@ static lk_status has_inputs_of_body(const lk_ort *ort, const OrtGraph *graph, bo
   if (inputs == NULL) return lk_fail_memory(error, "a graph's inputs", count * sizeof *inputs);
   LK_TRY(lk_ort_check(ort, ort_Graph_GetInputs(ort->api)(graph, inputs, count), what, error));
   for (size_t i = 0; i < 2; i++) {
-    LK_TRY(type_of(ort, inputs[i], &dtypes[i], &ranks[i], error));
+    const OrtTensorTypeAndShapeInfo *info = NULL;
+    LK_TRY(lk_ort_tensor_type(ort, inputs[i], &info, &dtypes[i], &ranks[i], error));
   }
   *out = dtypes[0] == LK_I64 && dtypes[1] == LK_BOOL && ranks[0] == 0 && ranks[1] == 0;
 cleanup:
@@ -95,7 +76,7 @@ lk_status lk_ort_is_body(const lk_ort *ort, const OrtGraph *graph, bool *out, lk
   const OrtNode *parent = NULL;
   LK_TRY(lk_ort_check(ort, ort_Graph_GetParentNode(ort->api)(graph, &parent), what, error));
   *out = parent != NULL;
-  if (*out || ort->knows_bodies) return LK_OK;
+  if (*out || lk_ort_knows_bodies(ort)) return LK_OK;
   LK_TRY(has_inputs_of_body(ort, graph, out, error));
   if (!*out) status = reads_outside(ort, graph, out, error);
 cleanup:

@@ -1,5 +1,4 @@
 /* Which nodes of a graph the provider takes: asks the operators, makes groups, tells ONNX Runtime. */
-#include <stdio.h>
 #include <string.h>
 
 #include "executor_glue/ort/body.h"
@@ -153,7 +152,7 @@ lk_status lk_ort_claim(lk_ort_provider *provider, const OrtGraph *graph,
   LK_TRY(latchkey->executor_create(context, "claims", &probe, error));
   LK_TRY(lk_ort_import_graph(provider->ort, allocator, graph, NULL, &import, error));
   LK_TRY(lk_ort_support_find(provider->ort, probe, &import, &support, error));
-  if (!provider->ort->knows_bodies && (is_body || provider->claims.n_subgraphs > 0)) {
+  if (!lk_ort_knows_bodies(provider->ort) && (is_body || provider->claims.n_subgraphs > 0)) {
     leave_all(import.graph, &support,
               "of one of several graphs: ONNX Runtime 1.24 or newer is needed");
   }

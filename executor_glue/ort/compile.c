@@ -1,7 +1,5 @@
 /* Makes an executor of the nodes that were fused: imports them, runs the passes, packs what can be
  * packed already. */
-#include <string.h>
-
 #include "executor_glue/graph/pass.h"
 #include "executor_glue/ort/import.h"
 #include "executor_glue/ort/provider.h"

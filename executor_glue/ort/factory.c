@@ -1,6 +1,5 @@
 /* The library's two entry points, and the factory that they make and end. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "executor_glue/ort/provider.h"
 #include "plugin/base/alloc.h"
@@ -124,7 +123,6 @@ CreateEpFactories(const char *registration_name, const OrtApiBase *base,
   const lk_ort ort = {.api = api,
                       .ep = ort_GetEpApi(api)(),
                       .latchkey = lk_get_api(LK_API_VERSION),
-                      .knows_bodies = is_1_24,
                       .api_24 = is_1_24 ? base->GetApi(LK_ORT_API_VERSION_24) : NULL};
   if (max_factories < 1) {
     return lk_ort_status(&ort,

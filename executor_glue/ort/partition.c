@@ -31,10 +31,6 @@ static int32_t producer_of(const partition *p, int32_t value) {
 
 /* ---- what shapes may depend on ----------------------------------------------------------------- */
 
-static bool is_shape_type(uint32_t dtype) {
-  return dtype == LK_I64 || dtype == LK_I32 || dtype == LK_BOOL;
-}
-
 static bool reads_shapes_only(const lk_node *node) {
   return lk_node_is(node, "Shape") || lk_node_is(node, "Size");
 }
@@ -42,7 +38,8 @@ static bool reads_shapes_only(const lk_node *node) {
 static void find_known(const partition *p) {
   for (size_t i = 0; i < p->graph->n_values; i++) {
     const lk_value *value = &p->graph->values[i];
-    p->known[i] = value->constant_kind != LK_CONSTANT_NONE || is_shape_type(lk_value_dtype(value));
+    p->known[i] =
+        value->constant_kind != LK_CONSTANT_NONE || lk_ort_is_shape_type(lk_value_dtype(value));
   }
   /* Of what claimed nodes make, only what is made of known values. */
   for (size_t n = 0; n < p->graph->n_nodes; n++) {

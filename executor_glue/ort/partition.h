@@ -4,6 +4,11 @@
 
 #include "executor_glue/graph/graph.h"
 
+/* What shapes are made of, counts, and what is asked of them. */
+static inline bool lk_ort_is_shape_type(uint32_t dtype) {
+  return dtype == LK_I64 || dtype == LK_I32 || dtype == LK_BOOL;
+}
+
 /* A graph and what is known of its nodes, each an array of n_nodes. */
 typedef struct lk_ort_partition_input {
   const lk_graph *graph;        /* linked: in topological order */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "executor_glue/graph/program.h"
+#include "executor_glue/ort/partition.h"
 #include "plugin/base/alloc.h"
 #include "plugin/base/status.h"
 #include "plugin/base/tensor.h"
@@ -24,9 +25,8 @@ static bool is_small(const lk_value *value) {
          bytes <= MAX_CONSTANT_BYTES;
 }
 
-/* What no shape is made of: all but the types of shapes, of counts and of what is asked of them. */
 static bool is_data(uint32_t dtype) {
-  return dtype != LK_DTYPE_NONE && dtype != LK_I64 && dtype != LK_I32 && dtype != LK_BOOL;
+  return dtype != LK_DTYPE_NONE && !lk_ort_is_shape_type(dtype);
 }
 
 /* Dropout is planned by the value of its training_mode (since opset 12). The embedded executor says so
