@@ -355,8 +355,7 @@ static lk_status run_steps(const lk_run_plan *plan, const lk_run_frame *frame,
   const lk_run_step *step = plan->steps;
   const lk_run_step *end = step + plan->n_steps;
   bool cancelled = false;
-  /* for a single step, op_run does the same */
-  if (plan->n_steps > 1) api->frame_begin(frame->frame);
+  api->frame_begin(frame->frame);
   for (; step < end; step++) {
     cancelled = (cancel != NULL && *cancel != 0) || (run->stop != NULL && *run->stop != 0);
     if (cancelled) break;
@@ -365,7 +364,7 @@ static lk_status run_steps(const lk_run_plan *plan, const lk_run_frame *frame,
                          inputs + step->n_inputs, error);
     if (status != LK_OK) break;
   }
-  if (plan->n_steps > 1) api->frame_end(frame->frame);
+  api->frame_end(frame->frame);
   if (step == end) return LK_OK;
   const lk_graph *graph = plan->program->graph;
   const lk_node *node = &graph->nodes[step->node];

@@ -334,14 +334,10 @@ void lk_team_set_threads(int threads) {
 }
 
 int lk_team_use(int threads, int *out_before) {
-  member *me = &self;
-  *out_before = me->threads > 0 ? me->threads : lk_team_threads();
-  if (threads > 1 && (me->own == NULL || me->own->size < threads)) {
-    const int failed = lk_team_reserve(threads);
-    if (failed != 0) return failed;
-  }
-  me->threads = threads;
-  return 0;
+  *out_before = lk_team_threads();
+  const int failed = lk_team_reserve(threads);
+  if (failed == 0) self.threads = threads;
+  return failed;
 }
 
 int lk_team_rank(void) {
