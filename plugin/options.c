@@ -8,7 +8,6 @@
 #include "plugin/base/struct.h"
 #include "plugin/internal.h"
 
-#define MAX_THREADS 1024
 #define DEFAULT_ENTRIES UINT64_C(65536)
 #define DEFAULT_BYTES (UINT64_C(1) << 30)
 
@@ -41,7 +40,7 @@ static int32_t allowed_cpus(void) {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
   const int count = CPU_COUNT(&set);
-  return count < 1 ? 1 : count > MAX_THREADS ? MAX_THREADS : count;
+  return count < 1 ? 1 : count > LK_MAX_THREADS ? LK_MAX_THREADS : count;
 }
 
 static lk_status check_struct(const lk_context_options *options, lk_error *error) {
@@ -56,9 +55,9 @@ static lk_status check_struct(const lk_context_options *options, lk_error *error
                    "failed to read option 'cache_mode': %" PRIu32 ", 0 to %d", options->cache_mode,
                    LK_CACHE_SHARED);
   }
-  if (options->threads < 0 || options->threads > MAX_THREADS) {
+  if (options->threads < 0 || options->threads > LK_MAX_THREADS) {
     return lk_fail(error, LK_OUT_OF_RANGE, "failed to read option 'threads': %" PRId32 ", 1 to %d",
-                   options->threads, MAX_THREADS);
+                   options->threads, LK_MAX_THREADS);
   }
   if (options->verbose < -1 || options->verbose > LK_LOG_DEBUG) {
     return lk_fail(error, LK_OUT_OF_RANGE, "failed to read option 'verbose': %" PRId32 ", 0 to %d",
@@ -80,7 +79,7 @@ lk_status lk_context_options_read(const lk_context_options *given, lk_context_op
   }
   if (out->threads == 0) {
     uint64_t threads = (uint64_t)allowed_cpus();
-    LK_TRY(read_number("LATCHKEY_THREADS", false, 1, MAX_THREADS, &threads, error));
+    LK_TRY(read_number("LATCHKEY_THREADS", false, 1, LK_MAX_THREADS, &threads, error));
     out->threads = (int32_t)threads;
   }
   if (out->cache_entries == LK_UNSET) {

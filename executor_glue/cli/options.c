@@ -106,7 +106,7 @@ static error_t parse_model_option(int key, char *arg, struct argp_state *state) 
   uint64_t number = 0;
   switch (key) {
   case 't':
-    status = parse_u64(arg, "--threads", 1, 1024, &number, args->error);
+    status = parse_u64(arg, "--threads", 1, LK_MAX_THREADS, &number, args->error);
     if (status == LK_OK) args->context.threads = (int32_t)number;
     break;
   case KEY_CACHE:

@@ -8,8 +8,6 @@
 #include "plugin/base/parse.h"
 #include "plugin/base/status.h"
 
-enum { MAX_THREADS = 1024 };
-
 /* ---- values ------------------------------------------------------------------------------------ */
 
 static lk_status refuse(const char *option, const char *value, const char *allowed,
@@ -40,7 +38,7 @@ static lk_status set_weights(const char *value, lk_ort_options *out, lk_error *e
 
 static lk_status set_threads(const char *value, lk_ort_options *out, lk_error *error) {
   uint64_t number = 0;
-  if (!lk_parse_number(value, false, &number) || number < 1 || number > MAX_THREADS) {
+  if (!lk_parse_number(value, false, &number) || number < 1 || number > LK_MAX_THREADS) {
     return refuse("threads", value, "1 to 1024", error);
   }
   out->context.threads = (int32_t)number;
@@ -134,7 +132,7 @@ lk_status lk_ort_options_read(const lk_ort *ort, const lk_ort_peek *peek,
   }
   if (out->context.threads == 0) {
     const int32_t threads = lk_ort_peek_threads(peek, session);
-    if (threads > 0) out->context.threads = threads < MAX_THREADS ? threads : MAX_THREADS;
+    if (threads > 0) out->context.threads = threads < LK_MAX_THREADS ? threads : LK_MAX_THREADS;
   }
 cleanup:
   if (entries != NULL) ort_ReleaseKeyValuePairs(ort->api)(entries);

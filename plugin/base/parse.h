@@ -5,6 +5,9 @@
 #include <latchkey/base.h>
 #include <stdbool.h>
 
+/* Of a context: what its option `threads` may be at the most. */
+enum { LK_MAX_THREADS = 1024 };
+
 /* A decimal number without sign or blanks; with `units`, one k, m or g behind it (times 1024, 1024^2,
  * 1024^3). False: it is none, or does not fit. */
 bool lk_parse_number(const char *text, bool units, uint64_t *out);
