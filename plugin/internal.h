@@ -15,6 +15,7 @@ struct lk_context {
   lk_allocator allocator;      /* counts, then asks the host's */
   _Atomic uint64_t allocations;
   lk_ops_env env;
+  bool adapts_threads;
   int32_t log_level;
   lk_log_fn log;
   void *log_user;
@@ -45,6 +46,8 @@ static inline bool lk_op_is_shape_input(const lk_op *op, uint32_t index) {
 /* Reads options: struct, then environment, then defaults (options.c). */
 lk_status lk_context_options_read(const lk_context_options *given, lk_context_options *out,
                                   lk_error *error);
+/* Hands what LATCHKEY_PROCESSORS says to the budget (options.c). */
+lk_status lk_processors_read(lk_error *error);
 
 /* Checks a description that has been read by size, apart from what its operator wants (op_check.c). */
 lk_status lk_node_desc_check(const lk_node_desc *desc, lk_error *error);
@@ -118,6 +121,13 @@ lk_status lk_user_key_create(lk_context *context, lk_executor *executor, const l
 lk_status lk_user_get_or_create_like(lk_context *context, lk_executor *executor, const lk_key *like,
                                      const lk_key_desc *desc, lk_build_fn build, void *arg,
                                      lk_ref **out_ref, int *out_hit, lk_error *error);
+/* threads.c: */
+lk_status lk_threads_enter(lk_context *context, const lk_threads_ask *ask, int32_t *out_threads,
+                           lk_error *error);
+void lk_threads_leave(lk_context *context, int32_t threads);
+lk_status lk_threads_stats_get(lk_threads_stats *out, lk_error *error);
+lk_status lk_processors_set(int32_t processors, lk_error *error);
+int32_t lk_processors_get(void);
 /* library.c: the one owner of oneDNN's process-wide settings. */
 lk_status lk_library_acquire(lk_error *error); /* LK_VERSION: too old */
 void lk_library_release(void);

@@ -1,12 +1,12 @@
 /* Context options: the struct first, then the environment, then the defaults. */
 #include <inttypes.h>
-#include <sched.h>
 #include <stdlib.h>
 
 #include "plugin/base/parse.h"
 #include "plugin/base/status.h"
 #include "plugin/base/struct.h"
 #include "plugin/internal.h"
+#include "plugin/team/budget.h"
 
 #define DEFAULT_ENTRIES UINT64_C(65536)
 #define DEFAULT_BYTES (UINT64_C(1) << 30)
@@ -36,11 +36,12 @@ static lk_status read_mode(uint32_t *mode, lk_error *error) {
                  text);
 }
 
-static int32_t allowed_cpus(void) {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  const int count = CPU_COUNT(&set);
-  return count < 1 ? 1 : count > LK_MAX_THREADS ? LK_MAX_THREADS : count;
+lk_status lk_processors_read(lk_error *error) {
+  uint64_t processors = 0;
+  lk_status status =
+      read_number("LATCHKEY_PROCESSORS", false, 1, LK_MAX_THREADS, &processors, error);
+  if (processors > 0) lk_budget_propose_processors((int)processors);
+  return status;
 }
 
 static lk_status check_struct(const lk_context_options *options, lk_error *error) {
@@ -63,6 +64,11 @@ static lk_status check_struct(const lk_context_options *options, lk_error *error
     return lk_fail(error, LK_OUT_OF_RANGE, "failed to read option 'verbose': %" PRId32 ", 0 to %d",
                    options->verbose, LK_LOG_DEBUG);
   }
+  if (options->adapt_threads < -1 || options->adapt_threads > 1) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to read option 'adapt_threads': %" PRId32 ", 0 or 1",
+                   options->adapt_threads);
+  }
   return LK_OK;
 }
 
@@ -77,8 +83,10 @@ lk_status lk_context_options_read(const lk_context_options *given, lk_context_op
     out->cache_mode = LK_CACHE_SHARED;
     LK_TRY(read_mode(&out->cache_mode, error));
   }
+  LK_TRY(lk_processors_read(error));
   if (out->threads == 0) {
-    uint64_t threads = (uint64_t)allowed_cpus();
+    const int32_t processors = lk_budget_state_get().processors;
+    uint64_t threads = (uint64_t)(processors < LK_MAX_THREADS ? processors : LK_MAX_THREADS);
     LK_TRY(read_number("LATCHKEY_THREADS", false, 1, LK_MAX_THREADS, &threads, error));
     out->threads = (int32_t)threads;
   }
@@ -97,6 +105,11 @@ lk_status lk_context_options_read(const lk_context_options *given, lk_context_op
     uint64_t verbose = LK_LOG_WARNING;
     LK_TRY(read_number("LATCHKEY_VERBOSE", false, 0, LK_LOG_DEBUG, &verbose, error));
     out->verbose = (int32_t)verbose;
+  }
+  if (out->adapt_threads == -1) {
+    uint64_t adapt = 1;
+    LK_TRY(read_number("LATCHKEY_ADAPT_THREADS", false, 0, 1, &adapt, error));
+    out->adapt_threads = (int32_t)adapt;
   }
 cleanup:
   return status;

@@ -28,8 +28,9 @@ lk_status create(const lk_context_options *options, Context *out) {
 class Options : public ::testing::Test {
 protected:
   void SetUp() override {
-    for (const char *name : {"LATCHKEY_CACHE", "LATCHKEY_THREADS", "LATCHKEY_CACHE_ENTRIES",
-                             "LATCHKEY_CACHE_BYTES", "LATCHKEY_VERBOSE"}) {
+    for (const char *name :
+         {"LATCHKEY_CACHE", "LATCHKEY_THREADS", "LATCHKEY_CACHE_ENTRIES", "LATCHKEY_CACHE_BYTES",
+          "LATCHKEY_VERBOSE", "LATCHKEY_PROCESSORS", "LATCHKEY_ADAPT_THREADS"}) {
       unsetenv(name);
     }
   }
@@ -104,6 +105,9 @@ TEST_F(Options, OfTheEnvironmentAreChecked) {
       {"LATCHKEY_CACHE_BYTES", "18446744073709551615"},
       {"LATCHKEY_CACHE_BYTES", "18446744073709551615g"},
       {"LATCHKEY_VERBOSE", "4"},
+      {"LATCHKEY_PROCESSORS", "0"},
+      {"LATCHKEY_PROCESSORS", "1025"},
+      {"LATCHKEY_ADAPT_THREADS", "2"},
   };
   for (const auto &one : wrong) {
     SCOPED_TRACE(std::string(one.first) + "=" + one.second);

@@ -396,6 +396,12 @@ inline const lk_api *api() {
     t.struct_size = sizeof t;
     t.context_cache_mode = [](const lk_context *c) { return c->mode; };
     t.context_threads = [](const lk_context *c) { return c->threads; };
+    t.context_adapt_threads = [](const lk_context *) { return 1u; };
+    t.threads_enter = [](lk_context *c, const lk_threads_ask *ask, int32_t *out, lk_error *) {
+      *out = ask->most != 0 ? ask->most : c->threads;
+      return LK_OK;
+    };
+    t.threads_leave = [](lk_context *, int32_t) {};
     t.context_allocator = [](const lk_context *c) { return c->allocator.get(); };
     t.op_create = op_create;
     t.op_destroy = [](lk_op *op) {

@@ -65,19 +65,21 @@ typedef struct lk_context_options {
   size_t struct_size;
   lk_allocator allocator; /* {0}: the C library's */
   uint32_t cache_mode;    /* lk_cache_mode; LATCHKEY_CACHE=off|thread|shared; default shared */
-  int32_t threads;        /* 0 = unset; 1..1024; LATCHKEY_THREADS; default: the CPUs allowed */
+  int32_t threads;        /* 0 = unset; 1..1024; LATCHKEY_THREADS; default: processors_get */
   uint64_t cache_entries; /* LATCHKEY_CACHE_ENTRIES; default 65536; 0 disables */
   uint64_t cache_bytes;   /* LATCHKEY_CACHE_BYTES, with k, m or g; default 1 GiB; 0 disables */
   uint64_t weights_bytes; /* packed weights; default unlimited */
   int32_t verbose;        /* -1 = unset; lk_log_level; LATCHKEY_VERBOSE=0..3; default 1 */
-  uint32_t reserved;
-  lk_log_fn log; /* NULL: lines are dropped */
+  int32_t adapt_threads;  /* -1 = unset; LATCHKEY_ADAPT_THREADS=0|1; default 1: a run in a crowd has
+                             one thread. 0: every run has the context's and waits for them, so that
+                             equal inputs always give equal bits */
+  lk_log_fn log;          /* NULL: lines are dropped */
   void *log_user;
 } lk_context_options;
 
 #define LK_CONTEXT_OPTIONS_INIT                                                                    \
   {                                                                                                \
-    sizeof(lk_context_options), {NULL, NULL, NULL}, 0, 0, LK_UNSET, LK_UNSET, LK_UNSET, -1, 0,     \
+    sizeof(lk_context_options), {NULL, NULL, NULL}, 0, 0, LK_UNSET, LK_UNSET, LK_UNSET, -1, -1,    \
         NULL, NULL                                                                                 \
   }
 
@@ -109,6 +111,33 @@ typedef struct lk_stats {
   uint64_t reorders;       /* reorder steps in the plans that were built */
   uint64_t allocations;    /* calls of the context's allocator so far */
 } lk_stats;
+
+/* ---- threads ----
+ *
+ * The threads that compute at once are never more than the processors: of this process, whichever
+ * context they belong to. A run asks for its threads before it begins and gives them back when it ends;
+ * what does not fit waits for its turn, in the order of arrival. */
+
+/* What a run asks for. Zeros are good for all but struct_size. */
+typedef struct lk_threads_ask {
+  size_t struct_size;
+  int32_t least, most; /* 0: 1; 0: the context's. More than the processors: that run is alone */
+  uint32_t between;    /* 0: one of both, for plans that are built for one of both; 1: any number */
+  uint32_t reserved;
+  const volatile int32_t *cancel; /* not 0: waits no longer; seen within 5 ms. NULL: none */
+  const volatile uint8_t *stop;   /* the same */
+  uint64_t deadline_ns;           /* of CLOCK_MONOTONIC: waits until then; 0: none */
+} lk_threads_ask;
+
+/* Of the process. */
+typedef struct lk_threads_stats {
+  size_t struct_size;
+  int32_t processors;
+  int32_t running; /* threads that are granted now */
+  int32_t peak;    /* the most that were at once */
+  int32_t waiting; /* runs that wait now */
+  uint64_t waits;  /* runs that have had to wait so far */
+} lk_threads_stats;
 
 /* ---- nodes --------------------------------------------------------------------------------- */
 
@@ -294,6 +323,26 @@ typedef struct lk_api {
   const lk_allocator *(*context_allocator)(const lk_context *context);
   /* Passes a line to the context's log function if its level is wanted. */
   void (*context_log)(lk_context *context, lk_log_level level, const char *line);
+
+  uint32_t (*context_adapt_threads)(const lk_context *context);
+
+  /* Asks for threads for a run, and waits until there are any. `*out_threads`: `most` while all who
+   * are inside could have as many, and runs have met no crowd for a while; else `least`, or with
+   * `between` a share. In a context that does not adapt, always `most`. A thread that is inside already, in
+   * a callback of a run, gets `least` at once.
+   * A host that runs ops itself (frame_begin, op_run) asks for itself, or does without: nothing else counts them.
+   * LK_CANCELLED, LK_DEADLINE: it has stopped waiting, there is nothing to leave; LK_OUT_OF_RANGE: not 1 <= least <=
+   * most <= 1024. */
+  lk_status (*threads_enter)(lk_context *context, const lk_threads_ask *ask, int32_t *out_threads,
+                             lk_error *error);
+  /* Ends that, on the same thread: `threads` is what it got. */
+  void (*threads_leave)(lk_context *context, int32_t threads);
+  lk_status (*threads_stats)(lk_threads_stats *out, lk_error *error);
+  /* How many threads of this process may compute at once, 1..1024. Without processors_set:
+   * LATCHKEY_PROCESSORS, else the processors that the process may use by its affinity and the quota of
+   * its control group (version 2), read once. Runs that are inside stay. */
+  lk_status (*processors_set)(int32_t processors, lk_error *error);
+  int32_t (*processors_get)(void);
 
   /* Makes an executor: an identity (address and a uuid). `name` is for people; copied; may be NULL. */
   lk_status (*executor_create)(lk_context *context, const char *name, lk_executor **out_executor,

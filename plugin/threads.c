@@ -1,0 +1,76 @@
+/* Threads for runs: the process's budget by the words of the table. */
+#include <inttypes.h>
+
+#include "plugin/base/parse.h"
+#include "plugin/base/status.h"
+#include "plugin/base/struct.h"
+#include "plugin/internal.h"
+#include "plugin/team/budget.h"
+
+lk_status lk_threads_enter(lk_context *context, const lk_threads_ask *given, int32_t *out_threads,
+                           lk_error *error) {
+  lk_threads_ask read; /* set only where it is needed */
+  *out_threads = 0;
+  if (given->struct_size != sizeof *given) { /* from another header */
+    read = (lk_threads_ask){0};
+    const lk_status status = lk_struct_read(&read, sizeof read, given, "an ask for threads", error);
+    if (status != LK_OK) return status;
+    given = &read;
+  }
+  const lk_budget_ask ask = {.least = given->least != 0 ? given->least : 1,
+                             .most = given->most != 0 ? given->most : context->env.threads,
+                             .between = given->between != 0,
+                             .fixed = !context->adapts_threads,
+                             .cancel = given->cancel,
+                             .stop = given->stop,
+                             .deadline_ns = given->deadline_ns};
+  if (ask.least < 1 || ask.most < ask.least || ask.most > LK_MAX_THREADS) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to ask for threads: from %" PRId32 " to %" PRId32 ", 1 to %d", ask.least,
+                   ask.most, LK_MAX_THREADS);
+  }
+  const int granted = lk_budget_enter(&ask);
+  if (granted == LK_BUDGET_CANCELLED) {
+    return lk_fail(error, LK_CANCELLED,
+                   "failed to run: cancelled while other runs had the %" PRId32 " processors",
+                   lk_processors_get());
+  }
+  if (granted == LK_BUDGET_DEADLINE) {
+    return lk_fail(error, LK_DEADLINE,
+                   "failed to run: the deadline passed while other runs had the %" PRId32
+                   " processors",
+                   lk_processors_get());
+  }
+  *out_threads = granted;
+  return LK_OK;
+}
+
+void lk_threads_leave(lk_context *context, int32_t threads) {
+  (void)context;
+  lk_budget_leave(threads);
+}
+
+lk_status lk_threads_stats_get(lk_threads_stats *out, lk_error *error) {
+  const lk_budget_state now = lk_budget_state_get();
+  const lk_threads_stats stats = {.struct_size = sizeof stats,
+                                  .processors = now.processors,
+                                  .running = now.running,
+                                  .peak = now.peak,
+                                  .waiting = now.waiting,
+                                  .waits = now.waits};
+  return lk_struct_write(out, &stats, sizeof stats, "statistics of threads", error);
+}
+
+lk_status lk_processors_set(int32_t processors, lk_error *error) {
+  if (processors < 1 || processors > LK_MAX_THREADS) {
+    return lk_fail(error, LK_OUT_OF_RANGE, "failed to set the processors: %" PRId32 ", 1 to %d",
+                   processors, LK_MAX_THREADS);
+  }
+  lk_budget_set_processors(processors);
+  return LK_OK;
+}
+
+int32_t lk_processors_get(void) {
+  (void)lk_processors_read(NULL); /* a wrong variable is for context_create to refuse */
+  return lk_budget_state_get().processors;
+}
