@@ -7,6 +7,7 @@
 #include "plugin/base/struct.h"
 #include "plugin/base/tensor.h"
 #include "plugin/internal.h"
+#include "plugin/team/float_state.h"
 
 static uint32_t context_cache_mode(const lk_context *context) {
   return lk_cache_mode_get(context->env.cache);
@@ -54,7 +55,9 @@ static lk_status tensor_convert(lk_context *context, const lk_tensor *from, cons
   dnnl_memory_desc_t from_md = NULL, to_md = NULL;
   LK_TRY(lk_layouts_memory_desc(context->env.layouts, &from->desc, &from_md, error));
   LK_TRY(lk_layouts_memory_desc(context->env.layouts, &to->desc, &to_md, error));
-  LK_TRY(lk_reorder_once(context->env.engine, from_md, from->data, to_md, to->data, error));
+  const lk_float_state host_float = lk_float_begin();
+  status = lk_reorder_once(context->env.engine, from_md, from->data, to_md, to->data, error);
+  lk_float_end(host_float);
 cleanup:
   if (from_md != NULL) dnnl_memory_desc_destroy(from_md);
   if (to_md != NULL) dnnl_memory_desc_destroy(to_md);

@@ -6,6 +6,7 @@
 #include "plugin/base/struct.h"
 #include "plugin/base/tensor.h"
 #include "plugin/internal.h"
+#include "plugin/team/float_state.h"
 
 /* What the name key was made of, for the build. */
 typedef struct bind_arg {
@@ -44,10 +45,12 @@ static lk_status build_plan(void *arg, lk_built *out, lk_error *error) {
   const bind_arg *from = arg;
   lk_plan_body *body = NULL;
   const bool deferred = lacks_values(from->op, from->bind);
+  const lk_float_state host_float = lk_float_begin(); /* constants are packed */
   lk_status status =
       deferred ? lk_deferred_build(from->op, from->bind, from->threads, &body, error)
                : lk_plan_build(&from->op->executor->context->env, &from->op->node,
                                from->bind->inputs, from->bind->wishes, from->threads, &body, error);
+  lk_float_end(host_float);
   if (status != LK_OK) return status;
   const int32_t over = from->bind->in_place_input;
   if (over >= 0 && !deferred && !same_size(&body->inputs[over], &body->outputs[0])) {

@@ -4,6 +4,7 @@
 #include "plugin/base/alloc.h"
 #include "plugin/base/status.h"
 #include "plugin/internal.h"
+#include "plugin/team/float_state.h"
 #include "plugin/team/team.h"
 
 /* What an argument handle of oneDNN takes, for the budget: RSS of one, measured. */
@@ -27,6 +28,7 @@ struct lk_frame {
   size_t scratch_bytes;
   uint64_t handles;
   int host_threads; /* saved by frame_begin; 0: not begun */
+  lk_float_state host_float;
 };
 
 lk_status lk_frame_create(lk_executor *executor, lk_frame **out_frame, lk_error *error) {
@@ -203,13 +205,15 @@ uint64_t lk_frame_bytes(const lk_frame *frame) {
 }
 
 void lk_frame_begin(lk_frame *frame) {
-  /* where they cannot be started, the operator that needs them says so */
-  (void)lk_team_use(frame->executor->context->env.threads, &frame->host_threads);
+  frame->host_float = lk_float_begin();
+  frame->host_threads = lk_team_begin(frame->executor->context->env.threads);
 }
 
 void lk_frame_end(lk_frame *frame) {
-  if (frame->host_threads > 0) lk_team_set_threads(frame->host_threads);
+  if (frame->host_threads == 0) return;
+  lk_team_end(frame->host_threads);
   frame->host_threads = 0;
+  lk_float_end(frame->host_float);
 }
 
 static lk_status run_step(lk_frame *frame, slot *self, uint32_t index, void *const *inputs,
@@ -244,17 +248,18 @@ lk_status lk_op_run(lk_frame *frame, uint32_t slot_index, void *const *inputs, v
   }
   slot *self = &frame->slots[slot_index];
   const lk_plan_body *body = self->body;
-  /* a primitive must run with the number of threads that it was built for */
-  int threads = 0;
-  if (lk_team_use(body->threads, &threads) != 0) {
-    return lk_fail(error, LK_OUT_OF_MEMORY,
-                   "failed to run slot %u: %" PRId32 " threads cannot be started", slot_index,
-                   body->threads);
-  }
   lk_status status = LK_OK;
+  const bool is_lone = frame->host_threads == 0;
+  if (is_lone) lk_frame_begin(frame);
+  /* a primitive must run with the number of threads that it was built for */
+  if (lk_team_use(body->threads) != 0) {
+    status = lk_fail(error, LK_OUT_OF_MEMORY,
+                     "failed to run slot %u: %" PRId32 " threads cannot be started", slot_index,
+                     body->threads);
+  }
   for (uint32_t i = 0; i < body->n_steps && status == LK_OK; i++) {
     status = run_step(frame, self, i, inputs, outputs, error);
   }
-  if (threads != body->threads) lk_team_set_threads(threads);
+  if (is_lone) lk_frame_end(frame);
   return status;
 }

@@ -7,6 +7,7 @@
 #include "plugin/base/struct.h"
 #include "plugin/base/tensor.h"
 #include "plugin/internal.h"
+#include "plugin/team/float_state.h"
 
 #define KEPT_CONSTANT_BYTES 4096
 
@@ -261,7 +262,9 @@ lk_status lk_op_create(lk_executor *executor, const lk_node_desc *node, lk_op **
   op->executor = executor;
   op->serial = atomic_fetch_add_explicit(&next_serial, 1, memory_order_relaxed);
   op->node.class_ = row;
+  const lk_float_state host_float = lk_float_begin(); /* attributes are computed with */
   status = fill(op, &desc, error);
+  lk_float_end(host_float);
   if (status != LK_OK) {
     lk_op_destroy(op);
     return status;

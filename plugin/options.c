@@ -85,7 +85,7 @@ lk_status lk_context_options_read(const lk_context_options *given, lk_context_op
   }
   LK_TRY(lk_processors_read(error));
   if (out->threads == 0) {
-    const int32_t processors = lk_budget_state_get().processors;
+    const int32_t processors = lk_budget_processors();
     uint64_t threads = (uint64_t)(processors < LK_MAX_THREADS ? processors : LK_MAX_THREADS);
     LK_TRY(read_number("LATCHKEY_THREADS", false, 1, LK_MAX_THREADS, &threads, error));
     out->threads = (int32_t)threads;

@@ -72,5 +72,5 @@ lk_status lk_processors_set(int32_t processors, lk_error *error) {
 
 int32_t lk_processors_get(void) {
   (void)lk_processors_read(NULL); /* a wrong variable is for context_create to refuse */
-  return lk_budget_state_get().processors;
+  return lk_budget_processors();
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plugin/base/status.h"
+#include "plugin/team/float_state.h"
 
 #define PASS(name, function, summary)                                                              \
   lk_status function(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,               \
@@ -42,6 +43,7 @@ lk_status lk_passes_run(const lk_pass_env *env, lk_graph *graph, const char *con
   if (out_changes != NULL) memset(out_changes, 0, lk_n_passes * sizeof *out_changes);
   lk_status status = check_names(disabled, n_disabled, error);
   if (status != LK_OK) return status;
+  const lk_float_state host_float = lk_float_begin(); /* constants are folded */
   for (size_t i = 0; i < lk_n_passes; i++) {
     if (is_disabled(lk_passes[i].name, disabled, n_disabled)) continue;
     uint64_t changes = 0;
@@ -52,5 +54,6 @@ lk_status lk_passes_run(const lk_pass_env *env, lk_graph *graph, const char *con
   }
   status = lk_graph_finish(graph, error);
 cleanup:
+  lk_float_end(host_float);
   return status;
 }

@@ -305,6 +305,16 @@ lk_budget_state lk_budget_state_get(void) {
   return state;
 }
 
+int lk_budget_processors(void) {
+  pthread_once(&once, start);
+  return atomic_load_explicit(&n_processors, memory_order_relaxed);
+}
+
+bool lk_budget_is_full(void) {
+  const budget now = unpack(atomic_load_explicit(&word, memory_order_relaxed));
+  return now.has_queue || (int)now.running >= lk_budget_processors();
+}
+
 static void choose(int processors, bool always) {
   pthread_once(&once, start);
   pthread_mutex_lock(&mutex);

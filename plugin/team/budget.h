@@ -44,6 +44,10 @@ typedef struct lk_budget_state {
 } lk_budget_state;
 lk_budget_state lk_budget_state_get(void);
 
+int lk_budget_processors(void);
+/* Whether all of them are granted: then nobody should look for work who has none. */
+bool lk_budget_is_full(void);
+
 /* How many there may be at once, from now on: those that are inside stay. Without it, the processors
  * that the process may use. */
 void lk_budget_set_processors(int processors);

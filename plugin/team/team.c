@@ -16,23 +16,17 @@
 #include <errno.h>
 #include <fenv.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* How long a thread looks before it sleeps: about 50 us, then as many turns given to others. What is
- * between two regions of a run is mostly shorter, and waking a thread costs both sides about as much. */
-enum { PAUSES = 1500, YIELDS = 100 };
+#include "plugin/team/budget.h"
+#include "plugin/team/float_state.h"
+#include "plugin/team/idle.h"
+#include "plugin/team/processors.h"
+#include "plugin/team/seat.h"
 
 enum { REGION_BITS = 16, MAX_THREADS = (1 << REGION_BITS) - 1 };
-
-/* Where a thread waits. */
-typedef struct seat {
-  pthread_mutex_t mutex;
-  pthread_cond_t cond;
-  atomic_bool asleep; /* written with the mutex */
-} seat;
 
 /* Of one thread number from 1 on. */
 typedef struct place {
@@ -40,31 +34,36 @@ typedef struct place {
   struct lk_team *team;
   int rank;
   pthread_t thread;
-  seat own, guest;
+  lk_seat own, guest;
   atomic_bool has_guest; /* then `own` sleeps */
   _Atomic(struct place *) next;
 } place;
 
+/* One thread at a time is its master: the one that has taken it. */
 typedef struct lk_team {
+  lk_idle idle;
   _Alignas(64) _Atomic uint64_t region;
   void (*fn)(void *);
   void *arg;
-  int threads; /* lk_team_threads() of the owner, for who asks inside a region */
+  int threads;         /* lk_team_threads() of the master, for who asks inside a region */
+  atomic_bool is_idle; /* it has no master */
   _Alignas(64) atomic_int n_finished; /* shares of this region that others have finished */
-  seat owner;
+  lk_seat master;
   _Alignas(64) atomic_int n_arrived; /* at the barrier */
   atomic_uint n_barriers;
   atomic_bool ends;
-  int size; /* with the owner: 1 + places */
+  int size; /* with the master: 1 + places */
+  int lent; /* to a loan: that many of them */
   _Atomic(place *) first;
 } lk_team;
 
 /* What a thread is at the moment. */
 typedef struct member {
-  lk_team *own;   /* the team that it owns, once it has one */
+  lk_team *own;   /* the team that it is the master of */
   lk_team *of;    /* inside a region of more than one thread: whose */
   int rank, size; /* of the innermost region; size 0 stands for 1: a new thread's zeros are right */
   int threads;    /* 0: not set */
+  int n_holds;    /* lk_team_begin without its end: `own` is kept */
   uint64_t n_regions;
 } member;
 
@@ -73,55 +72,7 @@ typedef struct member {
 static _Thread_local member self __attribute__((tls_model("initial-exec")));
 static_assert(sizeof(member) <= 64, "little of what all libraries share");
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t owners; /* its destructor ends the team of a thread that ends */
-static bool has_owners;
 static int n_cpus = 1;
-
-/* ---- waiting ----------------------------------------------------------------------------------- */
-
-static int seat_init(seat *at) {
-  int failed = pthread_mutex_init(&at->mutex, NULL);
-  if (failed != 0) return failed;
-  failed = pthread_cond_init(&at->cond, NULL);
-  if (failed != 0) pthread_mutex_destroy(&at->mutex);
-  return failed;
-}
-
-static void seat_destroy(seat *at) {
-  pthread_cond_destroy(&at->cond);
-  pthread_mutex_destroy(&at->mutex);
-}
-
-static void wake(seat *at) {
-  if (!atomic_load(&at->asleep)) return;
-  pthread_mutex_lock(&at->mutex);
-  atomic_store(&at->asleep, false);
-  pthread_cond_signal(&at->cond);
-  pthread_mutex_unlock(&at->mutex);
-}
-
-/* Sleeps until wake(), unless what is waited for is there already: `ready` is asked after the seat says
- * that somebody sleeps there, and who makes it true wakes after that. So one of both sees the other. */
-static void sleep_unless(seat *at, bool (*ready)(const void *arg), const void *arg) {
-  pthread_mutex_lock(&at->mutex);
-  atomic_store(&at->asleep, true);
-  if (ready(arg)) atomic_store(&at->asleep, false);
-  while (atomic_load(&at->asleep)) pthread_cond_wait(&at->cond, &at->mutex);
-  pthread_mutex_unlock(&at->mutex);
-}
-
-/* One more look in vain. False when it is time to sleep. */
-static bool look_again(int *n_looks) {
-  if (*n_looks >= PAUSES + YIELDS) return false;
-  if ((*n_looks)++ < PAUSES) {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
-  } else {
-    sched_yield();
-  }
-  return true;
-}
 
 /* ---- shares ------------------------------------------------------------------------------------ */
 
@@ -162,7 +113,7 @@ static int run_left(lk_team *team, uint64_t region) {
 
 static void finish(lk_team *team, int n_shares) {
   atomic_fetch_add(&team->n_finished, n_shares);
-  wake(&team->owner);
+  lk_seat_wake(&team->master);
 }
 
 /* ---- who works in a place ---------------------------------------------------------------------- */
@@ -170,10 +121,16 @@ static void finish(lk_team *team, int n_shares) {
 /* What lk_team_loan is inside. */
 typedef struct loan {
   _Atomic(lk_team *) team;
-  atomic_int n_assistants;
-  atomic_bool closed;
+  atomic_int n_assistants; /* that have come */
+  atomic_uint members;     /* that are in the team, its master among them; and CLOSED */
 } loan;
 static_assert(sizeof(loan) <= sizeof(lk_team_loan), "the host's memory is enough");
+
+#define CLOSED 0x80000000u
+
+static bool is_closed(const loan *of) {
+  return (atomic_load(&of->members) & CLOSED) != 0;
+}
 
 typedef struct worker {
   place *at;
@@ -182,12 +139,21 @@ typedef struct worker {
 } worker;
 
 static bool is_over(const worker *w) {
-  return w->loan != NULL ? atomic_load(&w->loan->closed) : atomic_load(&w->at->team->ends);
+  return w->loan != NULL ? is_closed(w->loan) : atomic_load(&w->at->team->ends);
 }
 
 static bool has_news(const void *arg) {
   const worker *w = arg;
   return is_over(w) || atomic_load(&w->at->team->region) != w->seen;
+}
+
+/* Whether to sleep, after one more look in vain. A thread of an idle team makes room for runs that want all
+ * processors. */
+static bool is_tired(const worker *w, int *n_looks) {
+  if (w->loan == NULL && atomic_load(&w->at->has_guest)) return true;
+  if (!lk_seat_look_again(n_looks)) return true;
+  return *n_looks % 64 == 0 && atomic_load_explicit(&w->at->team->is_idle, memory_order_relaxed) &&
+         lk_budget_is_full();
 }
 
 /* How many shares it has done. */
@@ -207,8 +173,8 @@ static uint64_t work(worker *w) {
         finish(team, n);
         n_shares += (uint64_t)n;
       }
-    } else if ((w->loan == NULL && atomic_load(&at->has_guest)) || !look_again(&n_looks)) {
-      sleep_unless(w->loan != NULL ? &at->guest : &at->own, has_news, w);
+    } else if (is_tired(w, &n_looks)) {
+      lk_seat_sleep_unless(w->loan != NULL ? &at->guest : &at->own, has_news, w);
       n_looks = 0;
     }
   }
@@ -225,51 +191,54 @@ static void *work_in_place(void *arg) {
 /* ---- teams ------------------------------------------------------------------------------------- */
 
 static void place_destroy(place *p) {
-  seat_destroy(&p->guest);
-  seat_destroy(&p->own);
+  lk_seat_destroy(&p->guest);
+  lk_seat_destroy(&p->own);
   free(p);
 }
 
-static void team_end(void *arg) {
-  lk_team *team = arg;
+static void team_end(lk_team *team) {
   atomic_store(&team->ends, true);
-  for (place *p = atomic_load(&team->first); p != NULL; p = atomic_load(&p->next)) wake(&p->own);
+  for (place *p = atomic_load(&team->first); p != NULL; p = atomic_load(&p->next))
+    lk_seat_wake(&p->own);
   for (place *p = atomic_load(&team->first), *next; p != NULL; p = next) {
     next = atomic_load(&p->next);
     pthread_join(p->thread, NULL);
     place_destroy(p);
   }
-  seat_destroy(&team->owner);
+  lk_seat_destroy(&team->master);
   free(team);
-  self.own = NULL;
 }
 
-/* The child has none of its parent's threads, and their locks may be held for good: what is left of
- * the team is left alone. */
+static void team_give(lk_team *team) {
+  team->idle.threads = team->size - 1;
+  atomic_store_explicit(&team->is_idle, true, memory_order_relaxed);
+  lk_team *surplus = (lk_team *)lk_idle_give(&team->idle);
+  if (surplus != NULL) team_end(surplus);
+}
+
+/* In a forked child: its parent's threads are not there, see idle.c. */
 static void forget_team(void) {
   self.own = NULL;
-  if (has_owners) (void)pthread_setspecific(owners, NULL);
 }
 
 static void start(void) {
-  cpu_set_t cpus;
-  if (sched_getaffinity(0, sizeof cpus, &cpus) == 0) n_cpus = CPU_COUNT(&cpus);
-  has_owners =
-      pthread_key_create(&owners, team_end) == 0 && pthread_atfork(NULL, NULL, forget_team) == 0;
+  n_cpus = lk_processors_allowed();
+  (void)pthread_atfork(NULL, NULL, forget_team);
 }
 
-static int team_start(void) {
-  lk_team *team = NULL;
+/* Makes this thread the master of a team: one that is idle, or a new one. */
+static int team_take(void) {
   pthread_once(&once, start);
-  if (!has_owners) return EAGAIN;
+  lk_team *team = (lk_team *)lk_idle_take();
+  if (team != NULL) {
+    atomic_store_explicit(&team->is_idle, false, memory_order_relaxed);
+    self.own = team;
+    return 0;
+  }
   team = aligned_alloc(_Alignof(lk_team), sizeof *team);
   if (team == NULL) return ENOMEM;
   *team = (lk_team){.size = 1};
-  int failed = seat_init(&team->owner);
-  if (failed == 0) {
-    failed = pthread_setspecific(owners, team);
-    if (failed != 0) seat_destroy(&team->owner);
-  }
+  const int failed = lk_seat_init(&team->master);
   if (failed != 0) {
     free(team);
     return failed;
@@ -293,14 +262,14 @@ static int add_place(lk_team *team) {
   place *p = aligned_alloc(_Alignof(place), sizeof *p);
   if (p == NULL) return ENOMEM;
   *p = (place){.team = team, .rank = team->size};
-  int failed = seat_init(&p->own);
+  int failed = lk_seat_init(&p->own);
   if (failed != 0) {
     free(p);
     return failed;
   }
-  failed = seat_init(&p->guest);
+  failed = lk_seat_init(&p->guest);
   if (failed != 0) {
-    seat_destroy(&p->own);
+    lk_seat_destroy(&p->own);
     free(p);
     return failed;
   }
@@ -316,11 +285,22 @@ static int add_place(lk_team *team) {
   return 0;
 }
 
-int lk_team_reserve(int threads) {
+/* Makes this thread the master of a team of `threads`. Inside a region it needs none. */
+static int reserve(int threads) {
+  if (threads <= 1 || self.of != NULL) return 0;
   int failed = threads > MAX_THREADS ? EAGAIN : 0;
-  if (self.own == NULL && threads > 1 && failed == 0) failed = team_start();
-  while (failed == 0 && threads > 1 && self.own->size < threads) failed = add_place(self.own);
+  if (self.own == NULL && failed == 0) failed = team_take();
+  while (failed == 0 && self.own->size < threads) failed = add_place(self.own);
   return failed;
+}
+
+/* Gives the team back, unless it is needed still: for the rest of a run, or of the region that this
+ * thread is in. */
+static void release(void) {
+  if (self.own == NULL || self.n_holds > 0 || self.of != NULL) return;
+  lk_team *team = self.own;
+  self.own = NULL;
+  team_give(team);
 }
 
 int lk_team_threads(void) {
@@ -333,11 +313,23 @@ void lk_team_set_threads(int threads) {
   self.threads = threads;
 }
 
-int lk_team_use(int threads, int *out_before) {
-  *out_before = lk_team_threads();
-  const int failed = lk_team_reserve(threads);
+int lk_team_begin(int threads) {
+  const int before = lk_team_threads();
+  self.n_holds++;
+  self.threads = threads;
+  return before;
+}
+
+int lk_team_use(int threads) {
+  const int failed = reserve(threads);
   if (failed == 0) self.threads = threads;
   return failed;
+}
+
+void lk_team_end(int before) {
+  self.threads = before;
+  self.n_holds--;
+  release();
 }
 
 int lk_team_rank(void) {
@@ -373,13 +365,7 @@ static bool are_finished(const void *arg) {
   return atomic_load(&left->team->n_finished) == left->n;
 }
 
-void lk_team_run(void (*fn)(void *), void *arg, int threads) {
-  if (threads <= 0) threads = lk_team_threads();
-  if (threads == 1 || self.of != NULL || lk_team_reserve(threads) != 0) {
-    run_alone(fn, arg);
-    return;
-  }
-  lk_team *team = self.own;
+static void run_shared(lk_team *team, void (*fn)(void *), void *arg, int threads) {
   const uint64_t count =
       (atomic_load_explicit(&team->region, memory_order_relaxed) >> REGION_BITS) + 1;
   const uint64_t region = count << REGION_BITS | (uint64_t)threads;
@@ -392,13 +378,23 @@ void lk_team_run(void (*fn)(void *), void *arg, int threads) {
   atomic_store(&team->region, region);
   for (place *p = atomic_load(&team->first); p != NULL && p->rank < threads;
        p = atomic_load(&p->next)) {
-    wake(atomic_load(&p->has_guest) ? &p->guest : &p->own);
+    lk_seat_wake(atomic_load(&p->has_guest) ? &p->guest : &p->own);
   }
   run_share(team, 0, threads);
   const shares left = {team, threads - 1 - run_left(team, region)};
   for (int n_looks = 0; !are_finished(&left);) {
-    if (!look_again(&n_looks)) sleep_unless(&team->owner, are_finished, &left);
+    if (!lk_seat_look_again(&n_looks)) lk_seat_sleep_unless(&team->master, are_finished, &left);
   }
+}
+
+void lk_team_run(void (*fn)(void *), void *arg, int threads) {
+  if (threads <= 0) threads = lk_team_threads();
+  if (threads == 1 || self.of != NULL || reserve(threads) != 0) {
+    run_alone(fn, arg);
+  } else {
+    run_shared(self.own, fn, arg, threads);
+  }
+  release();
 }
 
 void lk_team_barrier(void) {
@@ -412,39 +408,72 @@ void lk_team_barrier(void) {
   }
   /* the others run already, or are about to */
   for (int n_looks = 0; atomic_load(&team->n_barriers) == n_barriers;) {
-    if (!look_again(&n_looks)) n_looks = PAUSES;
+    if (!lk_seat_look_again(&n_looks)) n_looks = LK_SEAT_PAUSES;
   }
 }
 
 /* ---- loans ------------------------------------------------------------------------------------- */
 
+/* The last one that leaves gives the team back: until then nobody else is its master, and it does not end. */
+static void leave(loan *of, lk_team *team) {
+  if (atomic_fetch_sub(&of->members, 1) == (CLOSED | 1)) team_give(team);
+}
+
 void lk_team_loan_open(lk_team_loan *memory, int threads) {
   loan *to = (loan *)memory;
-  if (threads > 1 && lk_team_reserve(threads) == 0) atomic_store(&to->team, self.own);
+  if (threads <= 1 || self.own != NULL || self.of != NULL) return;
+  self.n_holds++;
+  if (reserve(threads) == 0) {
+    self.own->lent = threads;
+    atomic_store(&to->members, 1);
+    atomic_store(&to->team, self.own);
+  } else {
+    self.n_holds--;
+    release();
+  }
 }
 
 void lk_team_loan_close(lk_team_loan *memory) {
   loan *to = (loan *)memory;
-  const lk_team *team = atomic_load(&to->team);
-  atomic_store(&to->closed, true);
+  lk_team *team = atomic_load(&to->team);
+  atomic_fetch_or(&to->members, CLOSED);
   if (team == NULL) return;
-  for (place *p = atomic_load(&team->first); p != NULL; p = atomic_load(&p->next)) wake(&p->guest);
+  for (place *p = atomic_load(&team->first); p != NULL; p = atomic_load(&p->next))
+    lk_seat_wake(&p->guest);
+  self.own = NULL;
+  self.n_holds--;
+  leave(to, team);
+}
+
+/* Not if it is closed. */
+static bool enter(loan *to) {
+  unsigned members = atomic_load(&to->members);
+  do {
+    if ((members & CLOSED) != 0) return false;
+  } while (!atomic_compare_exchange_weak(&to->members, &members, members + 1));
+  return true;
 }
 
 uint64_t lk_team_assist(lk_team_loan *memory) {
   loan *to = (loan *)memory;
   lk_team *team = NULL;
+  uint64_t n_shares = 0;
   for (int n_looks = 0; (team = atomic_load(&to->team)) == NULL;) {
-    if (atomic_load(&to->closed)) return 0;
-    if (!look_again(&n_looks)) n_looks = PAUSES;
+    if (is_closed(to)) return 0;
+    if (!lk_seat_look_again(&n_looks)) n_looks = LK_SEAT_PAUSES;
   }
+  if (!enter(to)) return 0;
   const int rank = 1 + atomic_fetch_add(&to->n_assistants, 1);
-  place *at = atomic_load(&team->first);
-  while (at != NULL && at->rank != rank) at = atomic_load(&at->next);
-  if (at == NULL) return 0;
-  worker w = {.at = at, .loan = to};
-  atomic_store(&at->has_guest, true);
-  const uint64_t n_shares = work(&w);
-  atomic_store(&at->has_guest, false);
+  if (rank < team->lent) {
+    place *at = atomic_load(&team->first);
+    while (at->rank != rank) at = atomic_load(&at->next);
+    const lk_float_state before = lk_float_begin();
+    worker w = {.at = at, .loan = to};
+    atomic_store(&at->has_guest, true);
+    n_shares = work(&w);
+    atomic_store(&at->has_guest, false);
+    lk_float_end(before);
+  }
+  leave(to, team);
   return n_shares;
 }

@@ -9,10 +9,12 @@
  *   - spins shortly and then sleeps;
  *   - lets threads of the host take the places of its own for a while (a loan), so that host and
  *     library do not run two teams on the same processors;
- *   - starts threads ahead of the work, where that can fail with an error (lk_team_reserve).
+ *   - starts threads ahead of the work, where that can fail with an error (lk_team_use).
  *
- * Each thread that starts regions has a team of its own, which ends with the thread. With an oneDNN of
- * the system, which calls that system's OpenMP, team_openmp.c has the same functions on top of it.
+ * A thread that starts regions takes a team for a run (lk_team_begin to lk_team_end) or else for that region:
+ * one that is idle, or a new one. So there are as many threads as runs that want them have needed at
+ * once, however many threads the host has. With an oneDNN of the system, which calls that system's
+ * OpenMP, team_openmp.c has the same functions on top of it.
  *
  * Thread rule: every function acts on the team of the thread that calls it, except lk_team_assist.
  */
@@ -27,16 +29,19 @@
 int lk_team_threads(void);
 void lk_team_set_threads(int threads);
 
-/* Starts what is missing of `threads` - 1 threads: 0, or an errno (EAGAIN, ENOMEM). */
-int lk_team_reserve(int threads);
+/* Around a run: what team its regions need stays with this thread in between. Regions get `threads`
+ * until lk_team_use says something else. Returns what lk_team_end gets, for the time after it: what
+ * lk_team_threads() was. Pairs may lie in each other. */
+int lk_team_begin(int threads);
+void lk_team_end(int before);
 
-/* Both: regions get `threads` from now on, and these are there. `*out_before` is for lk_team_set_threads,
- * when that ends. An errno: nothing has changed. */
-int lk_team_use(int threads, int *out_before);
+/* In between: regions get `threads` from now on, and these are there. An errno (EAGAIN, ENOMEM): they
+ * cannot be started, nothing has changed. */
+int lk_team_use(int threads);
 
 /* Calls `fn` on `threads` threads at once (0: lk_team_threads()), this one with number 0 among them,
  * and returns when all are done. On this thread alone inside another region, and where threads
- * cannot be started: reserve them to know. */
+ * cannot be started: lk_team_use them to know. */
 void lk_team_run(void (*fn)(void *arg), void *arg, int threads);
 
 /* Inside a region: the number of this thread, and of how many. Outside: 0 of 1. */
@@ -59,12 +64,13 @@ typedef struct lk_team_loan {
   uint64_t opaque[2];
 } lk_team_loan;
 
-/* The team of this thread takes assistants, `threads` with itself at most. */
+/* Takes a team for this thread that takes assistants, `threads` with this one at most; none where this
+ * thread has a team already. */
 void lk_team_loan_open(lk_team_loan *loan, int threads);
-/* Outside any region of this thread. */
+/* Outside any region of this thread, and as many lk_team_begin as there were. */
 void lk_team_loan_close(lk_team_loan *loan);
 /* From another thread: works until the loan is closed; waits for one that is not open yet. How many
- * shares of regions it did. */
+ * shares of regions it did. Its floating-point state is as before. */
 uint64_t lk_team_assist(lk_team_loan *loan);
 
 #endif

@@ -14,15 +14,19 @@ void lk_team_set_threads(int threads) {
   omp_set_num_threads(threads);
 }
 
-int lk_team_reserve(int threads) {
-  (void)
-      threads; /* started when they are needed; where that fails, the process ends: libgomp's rule */
-  return 0;
+int lk_team_begin(int threads) {
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(threads);
+  return before;
 }
 
-int lk_team_use(int threads, int *out_before) {
-  *out_before = omp_get_max_threads();
-  omp_set_num_threads(threads);
+void lk_team_end(int before) {
+  omp_set_num_threads(before);
+}
+
+/* Threads are started when they are needed; where that fails, the process ends: libgomp's rule. */
+int lk_team_use(int threads) {
+  if (omp_get_max_threads() != threads) omp_set_num_threads(threads);
   return 0;
 }
 

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <mutex>
 #include <set>
 #include <thread>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "tests/harness/lk_test.h"
 
 extern "C" {
+#include "plugin/team/budget.h"
 #include "plugin/team/team.h"
 #include "plugin/team/team_for.h"
 }
@@ -179,20 +181,95 @@ TEST(Team, ThreadsSleepBetweenRegionsAndAreWoken) {
   EXPECT_EQ(runs, 60);
 }
 
-TEST(Team, EndsWithItsThread) {
+// The threads of a region of three that has them all at once.
+std::set<std::thread::id> members() {
+  std::set<std::thread::id> ids;
+  std::mutex mutex;
+  std::atomic<int> here{0};
+  run(3, [&] {
+    here++;
+    wait_for([&] { return here == 3; });
+    const std::lock_guard<std::mutex> lock(mutex);
+    ids.insert(std::this_thread::get_id());
+  });
+  ids.erase(std::this_thread::get_id());
+  return ids;
+}
+
+TEST(Team, IsHandedOn) {
+  const auto first = members();
+  EXPECT_EQ(first.size(), 2u);
   const size_t before = threads_of_process();
   for (int i = 0; i < 20; i++) {
     std::thread([&] {
-      EXPECT_EQ(lk_team_reserve(4), 0);
-      EXPECT_EQ(threads_of_process(), before + 4);
-      run(4, [] {});
+      EXPECT_EQ(members(), first);
+      EXPECT_EQ(threads_of_process(), before + 1);
     }).join();
+    wait_for([&] { return threads_of_process() == before; }); // the host's has ended
   }
-  wait_for([&] { return threads_of_process() == before; });
+}
+
+TEST(Team, StaysWithItsRun) {
+  const int threads = lk_team_begin(3);
+  EXPECT_EQ(lk_team_use(3), 0);
+  const auto mine = members();
+  std::set<std::thread::id> others;
+  std::thread([&] { others = members(); }).join();
+  for (std::thread::id id : others) EXPECT_EQ(mine.count(id), 0u);
+  const int inner = lk_team_begin(2); // as a run in a callback of a run
+  EXPECT_EQ(lk_team_threads(), 2);
+  EXPECT_EQ(lk_team_use(2), 0);
+  run(0, [] {});
+  lk_team_end(inner);
+  EXPECT_EQ(lk_team_threads(), 3);
+  EXPECT_EQ(members(), mine);
+  lk_team_end(threads);
+  EXPECT_EQ(members(), mine) << "the one that was given back last";
+}
+
+TEST(Team, IsNotGivenAwayInsideARegion) {
+  const auto first = members();
+  std::atomic<int> wrong{0};
+  run(3, [&] {
+    run(2, [] {});
+    if (lk_team_rank() != 0) return;
+    std::thread([&] {
+      for (std::thread::id id : members()) wrong += int(first.count(id));
+    }).join();
+  });
+  EXPECT_EQ(wrong, 0);
+}
+
+// Eight at once, then none: the threads of one team stay, and of the others as many as there are
+// processors.
+TEST(Team, KeepsFewIdleThreads) {
+  constexpr int kMasters = 8, kThreads = 4;
+  members(); // one team is there
+  const size_t before = threads_of_process();
+  std::atomic<int> n_inside{0}, wrong{0};
+  std::vector<std::thread> masters;
+  for (int i = 0; i < kMasters; i++) {
+    masters.emplace_back([&] {
+      const int threads = lk_team_begin(kThreads);
+      if (lk_team_use(kThreads) != 0) wrong++;
+      n_inside++;
+      wait_for([&] { return n_inside == kMasters; });
+      run(0, [] {});
+      lk_team_end(threads);
+    });
+  }
+  for (std::thread &t : masters) t.join();
+  EXPECT_EQ(wrong, 0);
+  const size_t most = before + kThreads - 1 + size_t(lk_budget_processors());
+  wait_for(
+      [&] { return threads_of_process() <= most; }); // ended, the kernel takes a moment to count
 }
 
 TEST(Team, RefusesMoreThreadsThanThereCanBe) {
-  EXPECT_NE(lk_team_reserve(1 << 20), 0);
+  const int threads = lk_team_begin(2);
+  EXPECT_NE(lk_team_use(1 << 20), 0);
+  EXPECT_EQ(lk_team_threads(), 2);
+  lk_team_end(threads);
   std::atomic<int> runs{0};
   run(1 << 20, [&] { runs += lk_team_size(); });
   EXPECT_EQ(runs, 1);
@@ -206,9 +283,11 @@ TEST(Team, RunsAloneWhereThreadsCannotBeStarted) {
     const rlimit none = {1 << 20,
                          1 << 20}; // no room for a stack, but for those that were used before
     setrlimit(RLIMIT_AS, &none);
-    if (lk_team_reserve(500) == 0) return 1;
+    const int threads = lk_team_begin(500);
+    if (lk_team_use(500) == 0) return 1;
     int runs = 0;
     lk_team_run([](void *arg) { *static_cast<int *>(arg) += lk_team_size(); }, &runs, 500);
+    lk_team_end(threads);
     return runs == 1 ? 0 : 2;
   });
   EXPECT_EQ(status, 0);
@@ -231,6 +310,17 @@ TEST(Team, WorksInAForkedChild) {
   std::atomic<int> runs{0};
   run(3, [&] { runs++; });
   EXPECT_EQ(runs, 3);
+}
+
+TEST(Team, OfARunStaysWithTheParentOfAFork) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer starts no threads after a fork";
+#endif
+  const int threads = lk_team_begin(3);
+  EXPECT_EQ(lk_team_use(3), 0);
+  EXPECT_EQ(in_child([] { return int(members().size()); }), 2);
+  EXPECT_EQ(members().size(), 2u);
+  lk_team_end(threads);
 }
 
 TEST(Team, ItsThreadsRoundToNearest) {
@@ -277,8 +367,11 @@ TEST(Loan, AnAssistantWorksInTheTeamsThreadsPlace) {
   std::thread helper([&] { n_shares = lk_team_assist(&loan); });
   const auto assistant = helper.get_id();
   lk_team_loan_open(&loan, 2);
-  wait_for([&] { // nobody waits for it: until it has come, the team's own thread may be quicker
+  wait_for([&] { // until it has come, the team's own thread does it
+    std::atomic<int> here{0};
     run(2, [&] {
+      here++;
+      wait_for([&] { return here == 2; });
       if (lk_team_rank() == 1 && std::this_thread::get_id() == assistant) helped = true;
     });
     return helped.load();
@@ -345,6 +438,106 @@ TEST(Loan, ForOneThreadTakesNobody) {
   lk_team_loan_open(&loan, 1);
   lk_team_loan_close(&loan);
   helper.join();
+}
+
+// Who is still leaving when the next region starts must not be waited for.
+TEST(Loan, IsOverWhenItIsClosed) {
+  for (int i = 0; i < 2000; i++) {
+    lk_team_loan loan = {};
+    std::thread helper([&] { lk_team_assist(&loan); });
+    lk_team_loan_open(&loan, 2);
+    run(2, [] {});
+    lk_team_loan_close(&loan);
+    const auto assistant = helper.get_id();
+    std::atomic<int> here{0}, wrong{0};
+    run(2, [&] {
+      if (std::this_thread::get_id() == assistant) wrong++;
+      here++;
+      wait_for([&] { return here == 2; });
+    });
+    EXPECT_EQ(wrong, 0);
+    helper.join();
+  }
+}
+
+TEST(Loan, IsNotForAThreadThatHasATeam) {
+  const int threads = lk_team_begin(2);
+  EXPECT_EQ(lk_team_use(2), 0);
+  lk_team_loan loan = {};
+  std::thread helper([&] { EXPECT_EQ(lk_team_assist(&loan), 0u); });
+  lk_team_loan_open(&loan, 2);
+  std::atomic<int> runs{0};
+  run(2, [&] {
+    runs++;
+    wait_for([&] { return runs == 2; });
+  });
+  lk_team_loan_close(&loan);
+  helper.join();
+  lk_team_end(threads);
+}
+
+// Its team has no other master meanwhile, and none after it until the last assistant has left.
+TEST(Loan, KeepsItsTeamToItself) {
+  std::atomic<bool> ends{false};
+  std::thread other([&] {
+    while (!ends) {
+      std::atomic<int> here{0};
+      run(2, [&] {
+        here++;
+        wait_for([&] { return here == 2; });
+      });
+    }
+  });
+  for (int i = 0; i < 500; i++) {
+    lk_team_loan loan = {};
+    std::thread helper([&] { lk_team_assist(&loan); });
+    lk_team_loan_open(&loan, 2);
+    for (int r = 0; r < 3; r++) {
+      std::atomic<int> here{0};
+      run(2, [&] {
+        here++;
+        wait_for([&] { return here == 2; });
+      });
+    }
+    lk_team_loan_close(&loan);
+    helper.join();
+  }
+  ends = true;
+  other.join();
+}
+
+double third() {
+  const volatile double one = 1, three = 3;
+  return one / three;
+}
+
+TEST(Loan, FindsAndLeavesItsThreadsAsTheyAre) {
+  lk_team_loan loan = {};
+  std::atomic<int> wrong{0};
+  std::atomic<bool> helped{false};
+  std::thread helper([&] {
+    fesetround(FE_UPWARD);
+    feraiseexcept(FE_OVERFLOW);
+    lk_team_assist(&loan);
+    if (fegetround() != FE_UPWARD || fetestexcept(FE_ALL_EXCEPT) != FE_OVERFLOW) wrong++;
+    if (third() == 1.0 / 3) wrong++; // the compiler rounds to nearest
+  });
+  const auto assistant = helper.get_id();
+  lk_team_loan_open(&loan, 2);
+  wait_for([&] {
+    std::atomic<int> here{0};
+    run(2, [&] {
+      here++;
+      wait_for([&] { return here == 2; });
+      if (std::this_thread::get_id() != assistant) return;
+      helped = true;
+      if (third() != 1.0 / 3) wrong++;
+    });
+    return helped.load();
+  });
+  lk_team_loan_close(&loan);
+  helper.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST(Loan, ComesAndGoesManyTimes) {

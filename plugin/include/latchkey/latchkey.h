@@ -320,19 +320,18 @@ typedef struct lk_api {
   void (*context_destroy)(lk_context *context);
   uint32_t (*context_cache_mode)(const lk_context *context); /* lk_cache_mode in force */
   int32_t (*context_threads)(const lk_context *context);
+  uint32_t (*context_adapt_threads)(const lk_context *context); /* 0 or 1 */
   const lk_allocator *(*context_allocator)(const lk_context *context);
   /* Passes a line to the context's log function if its level is wanted. */
   void (*context_log)(lk_context *context, lk_log_level level, const char *line);
 
-  uint32_t (*context_adapt_threads)(const lk_context *context);
-
-  /* Asks for threads for a run, and waits until there are any. `*out_threads`: `most` while all who
-   * are inside could have as many, and runs have met no crowd for a while; else `least`, or with
-   * `between` a share. In a context that does not adapt, always `most`. A thread that is inside already, in
-   * a callback of a run, gets `least` at once.
-   * A host that runs ops itself (frame_begin, op_run) asks for itself, or does without: nothing else counts them.
-   * LK_CANCELLED, LK_DEADLINE: it has stopped waiting, there is nothing to leave; LK_OUT_OF_RANGE: not 1 <= least <=
-   * most <= 1024. */
+  /* Asks for threads for a run, and waits until there are any. `*out_threads`: `most` while all who are
+   * inside could have as many and none had to wait for some tens of runs; else `least`, or with
+   * `between` a share of the processors. In a context that does not adapt, always `most`. A thread
+   * that is inside already, in a callback of a run, gets `least` (`most`) at once.
+   * op_run does not ask: a host that runs ops by itself asks for itself, or counts by itself.
+   * LK_CANCELLED, LK_DEADLINE: it waits no longer, and there is nothing to leave; LK_OUT_OF_RANGE: not
+   * 1 <= least <= most <= 1024. */
   lk_status (*threads_enter)(lk_context *context, const lk_threads_ask *ask, int32_t *out_threads,
                              lk_error *error);
   /* Ends that, on the same thread: `threads` is what it got. */
@@ -409,8 +408,11 @@ typedef struct lk_api {
   lk_status (*op_run_alloc)(lk_frame *frame, lk_op *op, const lk_bind_desc *bind,
                             lk_output_alloc_fn alloc, void *arg, lk_tensor *outputs,
                             lk_error *error);
-  /* Around a series of op_run on this thread: saves the number of threads of this thread's
-   * regions and sets the context's; `frame_end` restores it. `frame_begin` may be left out for a single op_run. */
+  /* Around a series of op_run on this thread, which keeps the threads that its operators need. In
+   * between, regions get the context's number of threads, and floating point is as C starts it: to
+   * nearest, denormals as they are, no traps. `frame_end` gives the threads back, and restores the
+   * host's number of threads, and its floating-point state with the exceptions in it. A single op_run
+   * does all that by itself, as does every other function that computes (op_bind, tensor_convert). */
   void (*frame_begin)(lk_frame *frame);
   void (*frame_end)(lk_frame *frame);
 
