@@ -4,6 +4,7 @@
 #include "plugin/team/budget.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <time.h>
 
@@ -11,6 +12,10 @@
 
 /* Runs in a row that meet nobody, before one is taken to be alone. */
 enum { RUNS_UNTIL_ALONE = 32 };
+
+/* Turns given to others before a thread sleeps: where runs take microseconds, it has its own turn sooner than
+ * it could be woken. */
+enum { YIELDS = 30 };
 
 /* How long a flag that nobody tells us of goes unseen. */
 #define FLAG_NS INT64_C(5000000)
@@ -30,7 +35,7 @@ typedef struct waiter {
   struct waiter *next;
   const lk_budget_ask *ask;
   pthread_cond_t cond;
-  int granted;
+  atomic_int granted;
 } waiter;
 
 static _Atomic uint64_t word;
@@ -123,10 +128,11 @@ static void remove_first(void) {
 static void serve(budget now) {
   while (first != NULL) {
     waiter *next = first;
-    next->granted = try_to_grant(next->ask, &now, (int)now.inside + n_waiting - 1);
-    if (next->granted == 0) break;
+    const int granted = try_to_grant(next->ask, &now, (int)now.inside + n_waiting - 1);
+    if (granted == 0) break;
     note_peak(now);
     remove_first();
+    atomic_store(&next->granted, granted);
     (void)pthread_cond_signal(&next->cond);
   }
   now.has_queue = first != NULL;
@@ -190,6 +196,9 @@ static int wait_for_turn(const lk_budget_ask *ask) {
   last = &me.next;
   n_waiting++;
   n_waits++;
+  pthread_mutex_unlock(&mutex);
+  for (int i = 0; i < YIELDS && atomic_load(&me.granted) == 0; i++) sched_yield();
+  pthread_mutex_lock(&mutex);
   while (me.granted == 0 && (why = why_not(ask)) == 0) sleep_on(&me.cond, ask);
   if (me.granted == 0) give_up();
   (void)pthread_cond_destroy(&me.cond);
