@@ -126,7 +126,7 @@ private:
   std::vector<lk_op *> ops_;
 };
 
-// What a thread needs to run a model with 1 thread or with all.
+// What a run needs, with 1 thread or with all.
 class Runner {
 public:
   Runner(const Model &model, int32_t all) : model_(model), all_(all), frame_(model.frame()) {
@@ -152,15 +152,6 @@ public:
     }
     api()->frame_end(frame_);
   }
-  void run_admitted(lk_context *context) {
-    lk_error error;
-    lk_threads_ask ask = {};
-    ask.struct_size = sizeof ask;
-    int32_t threads = 0;
-    check(api()->threads_enter(context, &ask, &threads, &error), error);
-    run(threads);
-    api()->threads_leave(context, threads);
-  }
 
 private:
   const Model &model_;
@@ -170,13 +161,48 @@ private:
   std::vector<uint32_t> slots_[2]; // for 1 thread, for all
 };
 
+// The runners that nobody uses: the last one that was given back is taken first, as the executor does with
+// its frames. So no way has warmer memory than another.
+class Pool {
+public:
+  Pool(lk_context *context, const Model &model, size_t n)
+      : context_(context), all_(api()->context_threads(context)) {
+    for (size_t i = 0; i < n; i++) idle_.push_back(std::make_unique<Runner>(model, all_));
+  }
+  void run() { run_with(all_); }
+  void run_admitted() {
+    lk_error error;
+    lk_threads_ask ask = {};
+    ask.struct_size = sizeof ask;
+    int32_t threads = 0;
+    check(api()->threads_enter(context_, &ask, &threads, &error), error);
+    run_with(threads);
+    api()->threads_leave(context_, threads);
+  }
+
+private:
+  void run_with(int32_t threads) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    std::unique_ptr<Runner> runner = std::move(idle_.back());
+    idle_.pop_back();
+    lock.unlock();
+    runner->run(threads);
+    lock.lock();
+    idle_.push_back(std::move(runner));
+  }
+
+  lk_context *const context_;
+  const int32_t all_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Runner>> idle_;
+};
+
 // As many threads as processors, and a queue of runs.
 class Workers {
 public:
-  Workers(lk_context *context, const Model &model, int32_t n) {
+  Workers(Pool &pool, int32_t n) {
     for (int32_t i = 0; i < n; i++) {
-      threads_.emplace_back([this, context, &model, n] {
-        Runner runner(model, n);
+      threads_.emplace_back([this, &pool] {
         std::unique_lock<std::mutex> lock(mutex_);
         for (;;) {
           work_.wait(lock, [this] { return ends_ || !queue_.empty(); });
@@ -184,7 +210,7 @@ public:
           Run *run = queue_.front();
           queue_.pop_front();
           lock.unlock();
-          runner.run_admitted(context); // alone it has all processors, as a host's thread would
+          pool.run_admitted(); // alone it has all processors, as a host's thread would
           {
             const std::lock_guard<std::mutex> done(run->mutex);
             run->is_done = true;
@@ -236,17 +262,16 @@ struct Round {
   std::vector<double> us;
 };
 
-Round measure(Way way, lk_context *context, Workers &workers,
-              std::vector<std::unique_ptr<Runner>> &hosts, int32_t all, int ms) {
-  std::vector<Round> each(hosts.size());
+Round measure(Way way, Pool &pool, Workers &workers, size_t n_hosts, int ms) {
+  std::vector<Round> each(n_hosts);
   std::vector<std::thread> threads;
   const Clock::time_point start = Clock::now(), end = start + std::chrono::milliseconds(ms);
-  for (size_t h = 0; h < hosts.size(); h++) {
+  for (size_t h = 0; h < n_hosts; h++) {
     threads.emplace_back([&, h] {
       for (Clock::time_point began = Clock::now(); began < end;) {
-        if (way == OWN) hosts[h]->run_admitted(context);
+        if (way == OWN) pool.run_admitted();
         if (way == HANDED) workers.run();
-        if (way == FREE) hosts[h]->run(all);
+        if (way == FREE) pool.run();
         const Clock::time_point now = Clock::now();
         each[h].us.push_back(std::chrono::duration<double, std::micro>(now - began).count());
         began = now;
@@ -271,16 +296,15 @@ struct Figures {
 };
 
 Figures compare(lk_context *context, const Model &model, size_t n_hosts, int rounds) {
-  const int32_t all = api()->context_threads(context);
-  Workers workers(context, model, all);
-  std::vector<std::unique_ptr<Runner>> hosts;
-  for (size_t i = 0; i < n_hosts; i++) hosts.push_back(std::make_unique<Runner>(model, all));
+  const int32_t processors = api()->processors_get();
+  Pool pool(context, model, std::max(n_hosts, size_t(processors)));
+  Workers workers(pool, processors);
   std::vector<double> per_second[WAYS], ratio[WAYS], us[WAYS];
   for (int round = -1; round < rounds; round++) { // the first one is for nothing
     double of_round[WAYS];
     for (int turn = 0; turn < WAYS; turn++) {
       const int way = (round + 1 + turn) % WAYS;
-      const Round r = measure(Way(way), context, workers, hosts, all, model.size.round_ms);
+      const Round r = measure(Way(way), pool, workers, n_hosts, model.size.round_ms);
       of_round[way] = r.per_second;
       if (round >= 0) us[way].insert(us[way].end(), r.us.begin(), r.us.end());
     }
