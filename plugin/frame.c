@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "plugin/base/alloc.h"
+#include "plugin/base/parse.h"
 #include "plugin/base/status.h"
 #include "plugin/internal.h"
 #include "plugin/team/float_state.h"
@@ -17,19 +18,70 @@ typedef struct slot {
   const lk_plan_body *body;
   dnnl_exec_arg_t *args; /* [n_args + n_steps] */
   void **pointers;       /* [n_args] */
+  uint32_t lane;         /* whose scratch memory they point into */
 } slot;
+
+/* What slots need to run that may not run at the same time as others of the frame. */
+typedef struct lane {
+  dnnl_stream_t stream;
+  unsigned char *scratch; /* [scratch_bytes of the frame] */
+} lane;
 
 struct lk_frame {
   lk_executor *executor;
-  dnnl_stream_t stream;
+  lane *lanes;
+  uint32_t n_lanes;
   slot *slots;
   size_t n_slots, slots_capacity;
-  unsigned char *scratch;
-  size_t scratch_bytes;
+  size_t scratch_bytes; /* of each lane */
   uint64_t handles;
   int host_threads; /* saved by frame_begin; 0: not begun */
   lk_float_state host_float;
 };
+
+static lk_status lane_open(const lk_frame *frame, lane *out, lk_error *error) {
+  const lk_context *context = frame->executor->context;
+  *out = (lane){0};
+  if (frame->scratch_bytes > 0) {
+    out->scratch = lk_alloc_aligned(&context->allocator, frame->scratch_bytes, LK_DATA_ALIGNMENT);
+    if (out->scratch == NULL) {
+      return lk_fail_memory(error, "a frame's scratch memory", frame->scratch_bytes);
+    }
+  }
+  const dnnl_status_t made =
+      dnnl_stream_create(&out->stream, context->env.engine, dnnl_stream_default_flags);
+  if (made == dnnl_success) return LK_OK;
+  lk_free(&context->allocator, out->scratch);
+  return lk_dnnl_fail(error, made, "create a stream");
+}
+
+static void lane_close(const lk_frame *frame, lane *self) {
+  dnnl_stream_destroy(self->stream);
+  lk_free(&frame->executor->context->allocator, self->scratch);
+}
+
+lk_status lk_frame_lanes(lk_frame *frame, uint32_t count, lk_error *error) {
+  const lk_allocator *allocator = &frame->executor->context->allocator;
+  if (count <= frame->n_lanes) return LK_OK;
+  if (count > LK_MAX_THREADS) {
+    return lk_fail(error, LK_OUT_OF_RANGE, "failed to give a frame %" PRIu32 " lanes: at most %d",
+                   count, LK_MAX_THREADS);
+  }
+  lane *lanes = lk_calloc(allocator, count, sizeof *lanes);
+  if (lanes == NULL) return lk_fail_memory(error, "a frame's lanes", count * sizeof *lanes);
+  for (uint32_t i = frame->n_lanes; i < count; i++) {
+    const lk_status status = lane_open(frame, &lanes[i], error);
+    if (status == LK_OK) continue;
+    while (i-- > frame->n_lanes) lane_close(frame, &lanes[i]);
+    lk_free(allocator, lanes);
+    return status;
+  }
+  for (uint32_t i = 0; i < frame->n_lanes; i++) lanes[i] = frame->lanes[i];
+  lk_free(allocator, frame->lanes);
+  frame->lanes = lanes;
+  frame->n_lanes = count;
+  return LK_OK;
+}
 
 lk_status lk_frame_create(lk_executor *executor, lk_frame **out_frame, lk_error *error) {
   *out_frame = NULL;
@@ -37,11 +89,10 @@ lk_status lk_frame_create(lk_executor *executor, lk_frame **out_frame, lk_error 
   lk_frame *frame = lk_calloc(allocator, 1, sizeof *frame);
   if (frame == NULL) return lk_fail_memory(error, "a frame", sizeof *frame);
   frame->executor = executor;
-  dnnl_status_t made =
-      dnnl_stream_create(&frame->stream, executor->context->env.engine, dnnl_stream_default_flags);
-  if (made != dnnl_success) {
+  const lk_status status = lk_frame_lanes(frame, 1, error);
+  if (status != LK_OK) {
     lk_free(allocator, frame);
-    return lk_dnnl_fail(error, made, "create a stream");
+    return status;
   }
   *out_frame = frame;
   return LK_OK;
@@ -82,15 +133,15 @@ void lk_frame_destroy(lk_frame *frame) {
   const lk_allocator *allocator = &frame->executor->context->allocator;
   lk_frame_reset(frame);
   lk_free(allocator, frame->slots);
-  lk_free(allocator, frame->scratch);
-  dnnl_stream_destroy(frame->stream);
+  for (uint32_t i = 0; i < frame->n_lanes; i++) lane_close(frame, &frame->lanes[i]);
+  lk_free(allocator, frame->lanes);
   lk_free(allocator, frame);
 }
 
 /* Where an operand is that does not change from run to run; NULL for inputs and outputs. */
-static void *fixed_pointer(const lk_frame *frame, const lk_plan_body *body,
-                           const lk_step_arg *arg) {
-  if (arg->place == LK_PLACE_TEMP) return frame->scratch + body->temps[arg->index];
+static void *fixed_pointer(const lk_plan_body *body, const lk_step_arg *arg,
+                           unsigned char *scratch) {
+  if (arg->place == LK_PLACE_TEMP) return scratch + body->temps[arg->index];
   /* oneDNN takes every pointer as writable; packed constants are only read */
   if (arg->place == LK_PLACE_PACKED) {
     return (void *)(uintptr_t)lk_packed_data(body->packed[arg->index]);
@@ -98,14 +149,16 @@ static void *fixed_pointer(const lk_frame *frame, const lk_plan_body *body,
   return NULL;
 }
 
-/* Sets everything that does not change from run to run. */
-static lk_status point(lk_frame *frame, slot *self, lk_error *error) {
+/* Sets everything that does not change from run to run in one lane. */
+static lk_status point(lk_frame *frame, slot *self, uint32_t lane_index, lk_error *error) {
   const lk_plan_body *body = self->body;
+  unsigned char *scratch = frame->lanes[lane_index].scratch;
+  self->lane = lane_index;
   for (uint32_t s = 0; s < body->n_steps; s++) {
     const lk_step *step = &body->steps[s];
     for (uint32_t i = 0; i < step->n_args; i++) {
       const lk_step_arg *arg = &body->args[step->first_arg + i];
-      void *pointer = fixed_pointer(frame, body, arg);
+      void *pointer = fixed_pointer(body, arg, scratch);
       self->pointers[step->first_arg + i] = pointer;
       if (step->primitive == NULL || pointer == NULL) continue;
       dnnl_status_t set =
@@ -114,7 +167,7 @@ static lk_status point(lk_frame *frame, slot *self, lk_error *error) {
     }
     if (step->primitive == NULL || step->primitive->scratchpad_bytes == 0) continue;
     dnnl_status_t set = dnnl_memory_set_data_handle(
-        self->args[handle_index(body, s, step->n_args)].memory, frame->scratch + body->temp_bytes);
+        self->args[handle_index(body, s, step->n_args)].memory, scratch + body->temp_bytes);
     if (set != dnnl_success) return lk_dnnl_fail(error, set, "set the scratchpad's memory");
   }
   return LK_OK;
@@ -122,17 +175,28 @@ static lk_status point(lk_frame *frame, slot *self, lk_error *error) {
 
 static lk_status grow_scratch(lk_frame *frame, size_t bytes, lk_error *error) {
   if (bytes <= frame->scratch_bytes) return LK_OK;
+  lk_status status = LK_OK;
   const lk_allocator *allocator = &frame->executor->context->allocator;
-  unsigned char *scratch = lk_alloc_aligned(allocator, bytes, LK_DATA_ALIGNMENT);
-  if (scratch == NULL) return lk_fail_memory(error, "a frame's scratch memory", bytes);
-  lk_free(allocator, frame->scratch);
-  frame->scratch = scratch;
+  unsigned char **grown = lk_calloc(allocator, frame->n_lanes, sizeof *grown);
+  for (uint32_t i = 0; i < frame->n_lanes; i++) {
+    if (grown != NULL) grown[i] = lk_alloc_aligned(allocator, bytes, LK_DATA_ALIGNMENT);
+    if (grown != NULL && grown[i] != NULL) continue;
+    status = lk_fail_memory(error, "a frame's scratch memory", bytes);
+    goto cleanup;
+  }
+  for (uint32_t i = 0; i < frame->n_lanes; i++) {
+    unsigned char *former = frame->lanes[i].scratch;
+    frame->lanes[i].scratch = grown[i];
+    grown[i] = former;
+  }
   frame->scratch_bytes = bytes;
   for (size_t i = 0; i < frame->n_slots; i++) {
-    lk_status status = point(frame, &frame->slots[i], error);
-    if (status != LK_OK) return status;
+    LK_TRY(point(frame, &frame->slots[i], frame->slots[i].lane, error));
   }
-  return LK_OK;
+cleanup:
+  for (uint32_t i = 0; grown != NULL && i < frame->n_lanes; i++) lk_free(allocator, grown[i]);
+  lk_free(allocator, grown);
+  return status;
 }
 
 static lk_status make_handle(lk_frame *frame, const lk_primitive *primitive, int arg,
@@ -191,7 +255,7 @@ lk_status lk_frame_attach(lk_frame *frame, lk_plan *plan, uint32_t *out_slot, lk
   }
   LK_TRY(make_handles(frame, &added, error));
   LK_TRY(grow_scratch(frame, body->temp_bytes + body->scratchpad_bytes, error));
-  LK_TRY(point(frame, &added, error));
+  LK_TRY(point(frame, &added, 0, error));
   *out_slot = (uint32_t)frame->n_slots;
   frame->slots[frame->n_slots++] = added;
 cleanup:
@@ -200,7 +264,8 @@ cleanup:
 }
 
 uint64_t lk_frame_bytes(const lk_frame *frame) {
-  return sizeof *frame + frame->slots_capacity * sizeof *frame->slots + frame->scratch_bytes +
+  return sizeof *frame + frame->slots_capacity * sizeof *frame->slots +
+         frame->n_lanes * (sizeof *frame->lanes + frame->scratch_bytes) +
          frame->handles * HANDLE_BYTES;
 }
 
@@ -235,22 +300,32 @@ static lk_status run_step(lk_frame *frame, slot *self, uint32_t index, void *con
   }
   if (step->primitive == NULL) return step->kernel(step->params, pointers, error);
   const int n_args = (int)step->n_args + (step->primitive->scratchpad_bytes > 0 ? 1 : 0);
-  dnnl_status_t done =
-      dnnl_primitive_execute(step->primitive->primitive, frame->stream, n_args, args);
+  dnnl_status_t done = dnnl_primitive_execute(step->primitive->primitive,
+                                              frame->lanes[self->lane].stream, n_args, args);
   return done == dnnl_success ? LK_OK : lk_dnnl_fail(error, done, step->primitive->implementation);
 }
 
-lk_status lk_op_run(lk_frame *frame, uint32_t slot_index, void *const *inputs, void *const *outputs,
-                    lk_error *error) {
+static lk_status check_slot(const lk_frame *frame, uint32_t lane_index, uint32_t slot_index,
+                            lk_error *error) {
   if (slot_index >= frame->n_slots) {
     return lk_fail(error, LK_OUT_OF_RANGE, "failed to run slot %u: the frame has %zu", slot_index,
                    frame->n_slots);
   }
+  if (lane_index >= frame->n_lanes) {
+    return lk_fail(error, LK_OUT_OF_RANGE, "failed to run slot %u in lane %u: the frame has %u",
+                   slot_index, lane_index, frame->n_lanes);
+  }
+  return LK_OK;
+}
+
+/* This thread's state is set for it. */
+static lk_status run_slot(lk_frame *frame, uint32_t lane_index, uint32_t slot_index,
+                          void *const *inputs, void *const *outputs, lk_error *error) {
+  lk_status status = check_slot(frame, lane_index, slot_index, error);
+  if (status != LK_OK) return status;
   slot *self = &frame->slots[slot_index];
   const lk_plan_body *body = self->body;
-  lk_status status = LK_OK;
-  const bool is_lone = frame->host_threads == 0;
-  if (is_lone) lk_frame_begin(frame);
+  if (self->lane != lane_index) status = point(frame, self, lane_index, error);
   /* a primitive must run with the number of threads that it was built for */
   if (lk_team_use(body->threads) != 0) {
     status = lk_fail(error, LK_OUT_OF_MEMORY,
@@ -260,6 +335,22 @@ lk_status lk_op_run(lk_frame *frame, uint32_t slot_index, void *const *inputs, v
   for (uint32_t i = 0; i < body->n_steps && status == LK_OK; i++) {
     status = run_step(frame, self, i, inputs, outputs, error);
   }
-  if (is_lone) lk_frame_end(frame);
   return status;
+}
+
+/* The frame's own thread may be another one, so nothing of the state is kept in the frame. */
+lk_status lk_op_run_lane(lk_frame *frame, uint32_t lane_index, uint32_t slot_index,
+                         void *const *inputs, void *const *outputs, lk_error *error) {
+  const lk_float_state host_float = lk_float_begin();
+  const int host_threads = lk_team_begin(frame->executor->context->env.threads);
+  const lk_status status = run_slot(frame, lane_index, slot_index, inputs, outputs, error);
+  lk_team_end(host_threads);
+  lk_float_end(host_float);
+  return status;
+}
+
+lk_status lk_op_run(lk_frame *frame, uint32_t slot_index, void *const *inputs, void *const *outputs,
+                    lk_error *error) {
+  if (frame->host_threads == 0) return lk_op_run_lane(frame, 0, slot_index, inputs, outputs, error);
+  return run_slot(frame, 0, slot_index, inputs, outputs, error);
 }

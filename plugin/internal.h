@@ -103,6 +103,7 @@ void lk_plan_release(lk_plan *plan);
 /* frame.c: */
 lk_status lk_frame_create(lk_executor *executor, lk_frame **out_frame, lk_error *error);
 void lk_frame_destroy(lk_frame *frame);
+lk_status lk_frame_lanes(lk_frame *frame, uint32_t count, lk_error *error);
 lk_status lk_frame_attach(lk_frame *frame, lk_plan *plan, uint32_t *out_slot, lk_error *error);
 void lk_frame_reset(lk_frame *frame);
 void lk_frame_detach(lk_frame *frame); /* forgets the slot that was attached last */
@@ -110,6 +111,8 @@ const lk_executor *lk_frame_executor(const lk_frame *frame);
 uint64_t lk_frame_bytes(const lk_frame *frame);
 lk_status lk_op_run(lk_frame *frame, uint32_t slot, void *const *inputs, void *const *outputs,
                     lk_error *error);
+lk_status lk_op_run_lane(lk_frame *frame, uint32_t lane, uint32_t slot, void *const *inputs,
+                         void *const *outputs, lk_error *error);
 void lk_frame_begin(lk_frame *frame);
 void lk_frame_end(lk_frame *frame);
 /* run_alloc.c: */

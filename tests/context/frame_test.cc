@@ -1,5 +1,6 @@
 // Frames, binding and running by hand: slots, resets, plans that outlive their op, threads, and what
 // a call refuses.
+#include <cmath>
 #include <thread>
 
 #include "tests/context/handles.h"
@@ -127,6 +128,70 @@ TEST_F(Frame, OfManyThreadsRunOnePlan) {
     });
   }
   for (std::thread &thread : threads) thread.join();
+}
+
+std::vector<float> softmax_of_rows(const Value &x) {
+  std::vector<float> y = x.as<float>();
+  const size_t n = static_cast<size_t>(x.dims().back());
+  for (size_t row = 0; row < y.size(); row += n) {
+    float sum = 0;
+    for (size_t i = 0; i < n; i++) sum += y[row + i] = std::exp(y[row + i]);
+    for (size_t i = 0; i < n; i++) y[row + i] /= sum;
+  }
+  return y;
+}
+
+TEST_F(Frame, SlotsRunAtOnceInLanesOfTheirOwn) {
+  // Plans with a temporary, which slots of one lane share.
+  constexpr uint32_t LANES = 3, EACH = 4, ROUNDS = 30;
+  const Op softmax = create("Softmax");
+  lk::Frame frame;
+  LK_ASSERT_OK(api()->frame_create(executor, frame.out(), LK_ERR));
+  std::vector<Value> values;
+  std::vector<std::vector<float>> expected;
+  std::vector<uint32_t> slots;
+  const uint64_t bytes = api()->frame_bytes(frame);
+  for (uint32_t i = 0; i < LANES * EACH; i++) {
+    if (i == 2) { // before and after attaching
+      LK_ASSERT_OK(api()->frame_lanes(frame, LANES, LK_ERR));
+    }
+    values.push_back(lk::random({1, 4 + i, 20, 20}, i));
+    expected.push_back(softmax_of_rows(values.back()));
+    lk_tensor_desc desc = values.back().desc;
+    desc.layout = LK_LAYOUT_CHANNELS_LAST;
+    Plan plan;
+    LK_ASSERT_OK(lk::bind(softmax, {desc}, &plan, LK_ERR, -1, LK_LAYOUT_PLAIN));
+    lk_plan_info info{};
+    info.struct_size = sizeof info;
+    LK_ASSERT_OK(api()->plan_info(plan, &info, LK_ERR));
+    ASSERT_GT(info.scratch_bytes, 0u);
+    slots.push_back(0);
+    LK_ASSERT_OK(api()->frame_attach(frame, plan, &slots.back(), LK_ERR));
+  }
+  EXPECT_GT(api()->frame_bytes(frame), bytes + LANES * values.back().bytes.size());
+  for (uint32_t round = 0; round < ROUNDS; round++) { // each time in another lane
+    std::vector<std::thread> threads;
+    for (uint32_t lane = 0; lane < LANES; lane++) {
+      threads.emplace_back([&, lane] {
+        for (uint32_t i = (lane + round) % LANES; i < values.size(); i += LANES) {
+          const lk::Memory from = values[i].in(LK_LAYOUT_CHANNELS_LAST);
+          lk::Memory to(values[i].bytes.size());
+          void *const in[] = {from.data()}, *const out[] = {to.data()};
+          lk_error error;
+          ASSERT_EQ(api()->op_run_lane(frame, lane, slots[i], in, out, &error), LK_OK);
+          const std::vector<float> y = Value::from(values[i].desc, to.data()).as<float>();
+          for (size_t k = 0; k < y.size(); k++) ASSERT_NEAR(y[k], expected[i][k], 1e-5);
+        }
+      });
+    }
+    for (std::thread &thread : threads) thread.join();
+  }
+  void *pointers[] = {nullptr};
+  LK_EXPECT_STATUS(LK_OUT_OF_RANGE,
+                   api()->op_run_lane(frame, LANES, slots[0], pointers, pointers, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("lane 3: the frame has 3"));
+  LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->frame_lanes(frame, 1025, LK_ERR));
+  LK_EXPECT_OK(api()->frame_lanes(frame, 1, LK_ERR)); // it has more already
 }
 
 TEST_F(Frame, BindRefuses) {

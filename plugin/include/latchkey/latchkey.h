@@ -13,7 +13,8 @@
  *   or, where shapes follow from data: op_run_alloc at each run, instead of the three
  *
  * Threads: a context, an executor and an op may be used from any number of threads at once. A plan
- * is immutable and shared. A frame belongs to one thread at a time. Destroying an object while
+ * is immutable and shared. A frame belongs to one thread at a time (op_run_lane says how several
+ * may run in it). Destroying an object while
  * another thread is inside a call with it is an error of the caller, except where stated.
  */
 #ifndef LATCHKEY_LATCHKEY_H
@@ -380,6 +381,10 @@ typedef struct lk_api {
   /* A frame lends scratch memory and argument handles to plans of this executor. */
   lk_status (*frame_create)(lk_executor *executor, lk_frame **out_frame, lk_error *error);
   void (*frame_destroy)(lk_frame *frame); /* NULL is allowed */
+  /* Gives the frame `count` lanes; it has one from the start, and never loses any. Slots run at the
+   * same time only in lanes of their own, each of which has scratch memory. LK_OUT_OF_RANGE: more
+   * than 1024. */
+  lk_status (*frame_lanes)(lk_frame *frame, uint32_t count, lk_error *error);
   /* Prepares a plan to run in the frame, keeps a reference to it, and returns its slot.
    * LK_INVALID_ARGUMENT: the plan is known_when_run. */
   lk_status (*frame_attach)(lk_frame *frame, lk_plan *plan, uint32_t *out_slot, lk_error *error);
@@ -391,6 +396,11 @@ typedef struct lk_api {
    * allocates nothing and looks nothing up in Latchkey's own code. */
   lk_status (*op_run)(lk_frame *frame, uint32_t slot, void *const *inputs, void *const *outputs,
                       lk_error *error);
+  /* The same in a lane; op_run's is 0. While a frame's thread runs, others may run other slots of it
+   * in other lanes: no slot and no lane at two threads at once, and nothing else is done with the
+   * frame meanwhile. */
+  lk_status (*op_run_lane)(lk_frame *frame, uint32_t lane, uint32_t slot, void *const *inputs,
+                           void *const *outputs, lk_error *error);
   /* Binds and runs an op in one call, when its outputs' shapes are not known before: the node's own
    * values decide them (known_when_run), or those of a node before it. `bind` as for op_bind, but
    * with the data of every input that comes at run time (NULL is allowed where there are no
