@@ -27,6 +27,8 @@ lk_status cli_session_open(const model_args *args, const char *path, cli_model *
   options.n_disabled_passes = (uint32_t)args->n_disabled_passes;
   options.run_plans = args->run_plans;
   options.max_folded_bytes = args->max_folded_bytes;
+  options.executor = args->executor;
+  options.inter = args->inter;
   lk_status status = model->sessions->open(model->context, path, &options, &model->session, error);
   if (status != LK_OK) return status;
   model->n_outputs = model->sessions->output_count(model->session);

@@ -63,7 +63,9 @@ enum {
   KEY_DISABLE,
   KEY_JSON,
   KEY_NO_RUN_PLANS,
-  KEY_FOLDED
+  KEY_FOLDED,
+  KEY_EXECUTOR,
+  KEY_INTER
 };
 
 static const struct argp_option model_options[] = {
@@ -81,6 +83,13 @@ static const struct argp_option model_options[] = {
      10},
     {"no-run-plans", KEY_NO_RUN_PLANS, NULL, 0,
      "Let every operator ask the cache by its own key at each run", 10},
+    {"executor", KEY_EXECUTOR, "KIND", 0,
+     "naive: operators in their order, on all threads; parallel: branches at once, an operator on "
+     "one "
+     "thread (default: naive)",
+     10},
+    {"inter", KEY_INTER, "N", 0,
+     "Threads for branches with --executor parallel (default: the processors)", 10},
     {"verbose", 'v', NULL, 0, "Show what the library logs on stderr; twice: more of it", 10},
     {"json", KEY_JSON, NULL, 0, "Print JSON", 10},
     {0}};
@@ -89,6 +98,18 @@ static lk_status parse_cache_mode(const char *text, uint32_t *out, lk_error *err
   if (lk_parse_cache_mode(text, out)) return LK_OK;
   return lk_fail(error, LK_OUT_OF_RANGE,
                  "failed to read --cache: '%s', off, thread or shared is needed", text);
+}
+
+static lk_status parse_executor(const char *text, uint32_t *out, lk_error *error) {
+  static const char *const names[] = {
+      [LK_EXECUTOR_NAIVE] = "naive", [LK_EXECUTOR_PARALLEL] = "parallel"};
+  for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    if (strcmp(text, names[i]) != 0) continue;
+    *out = i;
+    return LK_OK;
+  }
+  return lk_fail(error, LK_OUT_OF_RANGE,
+                 "failed to read --executor: '%s', naive or parallel is needed", text);
 }
 
 static lk_status add_disabled_pass(model_args *args, const char *name) {
@@ -127,6 +148,19 @@ static error_t parse_model_option(int key, char *arg, struct argp_state *state) 
     break;
   case KEY_NO_RUN_PLANS:
     args->run_plans = 0;
+    break;
+  case KEY_EXECUTOR:
+    status = parse_executor(arg, &args->executor, args->error);
+    break;
+  case KEY_INTER:
+    status = parse_u64(arg, "--inter", 1, LK_MAX_THREADS, &number, args->error);
+    if (status == LK_OK) args->inter = (int32_t)number;
+    break;
+  case ARGP_KEY_END:
+    if (args->inter > 0 && args->executor != LK_EXECUTOR_PARALLEL) {
+      status = lk_fail(args->error, LK_INVALID_ARGUMENT,
+                       "failed to read --inter: only --executor parallel has it");
+    }
     break;
   case 'v':
     args->context.verbose = args->context.verbose < LK_LOG_INFO ? LK_LOG_INFO : LK_LOG_DEBUG;

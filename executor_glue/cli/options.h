@@ -13,13 +13,15 @@
 
 #include "executor_glue/cli/shape_arg.h"
 
-/* --threads, --cache ..., --disable-pass ..., --verbose, --json: for whatever opens a model. */
+/* --threads, --cache ..., --executor, --inter, --disable-pass ..., --verbose, --json: for whatever opens a model. */
 typedef struct model_args {
   lk_context_options context;
   const char **disabled_passes; /* borrowed from argv */
   size_t n_disabled_passes, disabled_passes_capacity;
   int32_t run_plans;         /* as in lk_session_options */
   uint64_t max_folded_bytes; /* likewise */
+  uint32_t executor;         /* likewise */
+  int32_t inter;             /* likewise */
   bool json;
   lk_error *error;
 } model_args;

@@ -2,7 +2,6 @@
 #include "executor_glue/graph/arena_plan.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,16 +22,19 @@ static int compare_items(const void *left, const void *right) {
   return a->block < b->block ? -1 : 1; /* qsort is not stable */
 }
 
-static bool alive_together(const lk_arena_item *a, const lk_arena_item *b) {
+static bool alive_together(const lk_arena_order *order, const lk_arena_item *a,
+                           const lk_arena_item *b) {
+  if (order != NULL) return order->together(order->arg, a->block, b->block);
   return a->first <= b->last && b->first <= a->last;
 }
 
 /* The start of the smallest gap that holds `item` among `placed`, which is sorted by offset. */
-static uint64_t find_gap(const lk_arena_item *item, const lk_arena_item *placed, size_t n_placed) {
+static uint64_t find_gap(const lk_arena_order *order, const lk_arena_item *item,
+                         const lk_arena_item *placed, size_t n_placed) {
   uint64_t end = 0; /* of what has been seen and is alive together with the item */
   uint64_t best = UINT64_MAX, best_size = UINT64_MAX;
   for (size_t i = 0; i < n_placed; i++) {
-    if (!alive_together(item, &placed[i])) continue;
+    if (!alive_together(order, item, &placed[i])) continue;
     if (placed[i].offset > end) {
       uint64_t size = placed[i].offset - end;
       if (size >= item->bytes && size < best_size) {
@@ -46,8 +48,9 @@ static uint64_t find_gap(const lk_arena_item *item, const lk_arena_item *placed,
   return best != UINT64_MAX ? best : end;
 }
 
-lk_status lk_arena_plan(const lk_allocator *allocator, lk_arena_block *blocks, size_t n_blocks,
-                        uint64_t *out_bytes, lk_error *error) {
+lk_status lk_arena_plan(const lk_allocator *allocator, const lk_arena_order *order,
+                        lk_arena_block *blocks, size_t n_blocks, uint64_t *out_bytes,
+                        lk_error *error) {
   lk_status status = LK_OK;
   lk_arena_item *items = NULL, *placed = NULL;
   size_t n_items = 0;
@@ -82,7 +85,7 @@ lk_status lk_arena_plan(const lk_allocator *allocator, lk_arena_block *blocks, s
 
   for (size_t i = 0; i < n_items; i++) {
     lk_arena_item *item = &items[i];
-    item->offset = find_gap(item, placed, i);
+    item->offset = find_gap(order, item, placed, i);
     size_t at = i;
     while (at > 0 && placed[at - 1].offset > item->offset) at--;
     memmove(&placed[at + 1], &placed[at], (i - at) * sizeof *placed);

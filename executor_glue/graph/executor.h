@@ -1,4 +1,5 @@
-/* Runs a finished graph: the naive executor, in order, with or without run plans.
+/* Runs a finished graph, with or without run plans: the naive executor its steps in order, the parallel
+ * one steps that do not wait for each other at once.
  *
  * Threads: lk_graph_executor_run may be called from any number of threads at once.
  */
@@ -11,13 +12,20 @@
 
 typedef struct lk_graph_executor lk_graph_executor;
 
+typedef struct lk_graph_executor_options {
+  bool run_plans;    /* keep what was bound for the next run with these shapes; false, or a context
+                        whose cache is off: every run asks for every node */
+  uint32_t workers;  /* more than 1: the parallel executor, on so many threads */
+  uint32_t max_runs; /* that are on at once; 0: as many as there are processors for */
+  bool fail_busy;    /* one more is LK_BUSY; else it waits */
+} lk_graph_executor_options;
+
 /* Creates an op for each node, and compacts the graph. Borrows graph, context and executor, which must outlive it; only one
  * graph executor at a time may use an lk_executor, because output names tell its nodes apart.
  * Constants that the graph owns are handed to the weights store and freed here, except those that
- * are outputs. `run_plans`: keep what was bound for the next run with these shapes; false, or a
- * context whose cache is off: every run asks for every node. */
+ * are outputs. */
 lk_status lk_graph_executor_create(const lk_api *api, lk_context *context, lk_executor *executor,
-                                   lk_graph *graph, bool run_plans,
+                                   lk_graph *graph, const lk_graph_executor_options *options,
                                    lk_graph_executor **out_executor, lk_error *error);
 /* No run may be on. Drops the cached entries of the lk_executor. NULL is allowed. */
 void lk_graph_executor_destroy(lk_graph_executor *executor);
@@ -36,6 +44,7 @@ typedef struct lk_graph_run {
   void *place_arg;
   const lk_run_options *options; /* NULL: none */
   const volatile uint8_t *stop;  /* NULL, or a second flag like options->cancel */
+  int32_t threads; /* what the caller's own threads_enter granted; 0: the run asks itself */
 } lk_graph_run;
 
 /* An output that the library allocates comes from the context's allocator, 64-byte aligned, and is
@@ -46,7 +55,7 @@ lk_status lk_graph_executor_run(lk_graph_executor *executor, const lk_graph_run 
  * does nothing when there is something that only a run knows. */
 lk_status lk_graph_executor_prepare(lk_graph_executor *executor, lk_error *error);
 
-/* Fills runs, run_plan_hits, run_plan_builds, frames, arena_bytes. Runs without run plans count as
+/* Fills runs, parallel_runs, waits, run_plan_hits, run_plan_builds, frames, arena_bytes. Runs without run plans count as
  * runs only. */
 void lk_graph_executor_stats(lk_graph_executor *executor, lk_session_stats *stats);
 /* Run plans built so far: one atomic read. */

@@ -141,19 +141,18 @@ static int32_t choose_in_place(const lk_run_build *build, int32_t node_index) {
  * thread needs for so many bytes that are read once. */
 #define LK_RUN_ONE_THREAD_BYTES ((int64_t)32 * 1024)
 
-/* 1 for a node that does little, 0 for the context's number. Only operators that may run in place are
- * judged, since their outputs are as large as their inputs. */
-static int32_t threads_for(const lk_run_build *build, int32_t node_index) {
+/* Only operators that may run in place are judged, since their outputs are as large as their inputs. */
+bool lk_run_is_small(const lk_run_build *build, int32_t node_index) {
   const lk_node *node = node_at(build, node_index);
   int64_t bytes = 0;
-  if (build->program->infos[node_index].in_place_inputs == 0) return 0;
+  if (build->program->infos[node_index].in_place_inputs == 0) return false;
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     if (node->inputs[i] == LK_NO_VALUE) continue;
     const lk_tensor_desc *desc = &build->values[node->inputs[i]].desc;
     bytes += lk_elements(desc) * (int64_t)lk_dtype_size(desc->dtype);
-    if (bytes > LK_RUN_ONE_THREAD_BYTES) return 0;
+    if (bytes > LK_RUN_ONE_THREAD_BYTES) return false;
   }
-  return 1;
+  return true;
 }
 
 /* Asks for the plan, and reads what its outputs are. */
@@ -168,7 +167,7 @@ static lk_status bind(lk_run_build *build, int32_t node_index, int32_t in_place,
                        .n_inputs = node->n_inputs,
                        .n_outputs = node->n_outputs,
                        .in_place_input = in_place,
-                       .threads = threads_for(build, node_index)};
+                       .threads = lk_run_is_small(build, node_index) ? 1 : build->request->threads};
   *out_plan = NULL;
   LK_TRY(api->op_bind(build->program->ops[node_index], &desc, out_plan, error));
   for (uint32_t i = 0; i < node->n_outputs; i++) {

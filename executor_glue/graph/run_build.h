@@ -46,6 +46,8 @@ typedef struct lk_run_slot {
   uintptr_t address;
 } lk_run_slot;
 
+typedef struct lk_run_order lk_run_order;
+
 typedef struct lk_run_build {
   const lk_program *program;
   const lk_run_request *request;
@@ -58,8 +60,10 @@ typedef struct lk_run_build {
   lk_run_slot *slots; /* of all steps */
   size_t n_blocks, blocks_capacity, n_known, known_capacity, n_slots, slots_capacity;
   size_t steps_capacity;
-  lk_frame *frame; /* for values computed while building; NULL before the first */
+  lk_frame *frame;     /* for values computed while building; NULL before the first */
+  lk_run_order *order; /* NULL: one step after the other */
   /* of the node being bound, room for the largest one */
+  uint32_t max_operands; /* inputs and outputs */
   lk_tensor *inputs;
   lk_layout *wishes;
   lk_tensor_desc *outputs;
@@ -72,10 +76,19 @@ lk_status lk_run_add_block(lk_run_build *build, uint64_t bytes, uint32_t base, i
 /* Puts `value` in `block`, which lives as long as it. */
 void lk_run_store(lk_run_build *build, int32_t value, int32_t block);
 
+/* Whether node `node` does so little that more than one thread would not help. */
+bool lk_run_is_small(const lk_run_build *build, int32_t node);
 /* Binds node `node`; computes its outputs now, or adds a step for it. */
 lk_status lk_run_bind_node(lk_run_build *build, int32_t node, lk_error *error);
 
-/* After all nodes: gives graph outputs their memory or a copy, and blocks their place in the arena;
+/* After all nodes, when request->workers is more than 1: sets the plan's schedule, and `order`;
+ * leaves the schedule NULL when so many would hardly be faster than the steps in their order. */
+lk_status lk_run_find_order(lk_run_build *build, lk_error *error);
+void lk_run_order_destroy(lk_run_order *order); /* NULL is allowed */
+/* Whether two blocks that steps touch may be in use at the same time. `build`: lk_run_build. */
+bool lk_run_blocks_together(const void *build, size_t a, size_t b);
+
+/* After that: gives graph outputs their memory or a copy, and blocks their place in the arena;
  * translates slots into operands. */
 lk_status lk_run_place(lk_run_build *build, lk_error *error);
 

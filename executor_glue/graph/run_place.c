@@ -79,7 +79,9 @@ static lk_status plan_arena(lk_run_build *build, lk_error *error) {
     arena[i] = (lk_arena_block){
         .bytes = block->bytes, .first = block->first_step, .last = block->last_step};
   }
-  LK_TRY(lk_arena_plan(build->allocator, arena, build->n_blocks, &build->plan->arena_bytes, error));
+  const lk_arena_order order = {lk_run_blocks_together, build};
+  LK_TRY(lk_arena_plan(build->allocator, build->plan->schedule != NULL ? &order : NULL, arena,
+                       build->n_blocks, &build->plan->arena_bytes, error));
   for (size_t i = 0; i < build->n_blocks; i++) {
     lk_run_block *block = &build->blocks[i];
     if (block->base == LK_RUN_ARENA) block->offset = arena[i].offset;

@@ -71,6 +71,7 @@ static lk_status make_room(lk_run_build *build, lk_error *error) {
     if (graph->nodes[i].n_inputs > inputs) inputs = graph->nodes[i].n_inputs;
     if (graph->nodes[i].n_outputs > outputs) outputs = graph->nodes[i].n_outputs;
   }
+  build->max_operands = (uint32_t)(inputs + outputs);
   build->values = lk_calloc(build->allocator, graph->n_values, sizeof *build->values);
   build->alive = lk_calloc(build->allocator, graph->n_nodes, sizeof *build->alive);
   build->inputs = lk_calloc(build->allocator, inputs, sizeof *build->inputs);
@@ -103,7 +104,8 @@ static lk_status keep_known(lk_run_build *build, lk_error *error) {
   }
   plan->bytes = sizeof *plan + plan->n_steps * sizeof *plan->steps +
                 plan->n_operands * sizeof *plan->operands +
-                build->program->graph->n_outputs * (sizeof *plan->copies + sizeof *plan->outputs);
+                build->program->graph->n_outputs * (sizeof *plan->copies + sizeof *plan->outputs) +
+                (plan->schedule != NULL ? lk_run_schedule_bytes(plan->schedule) : 0);
   for (size_t i = 0; i < build->n_known; i++) {
     if (!build->known[i].used) continue;
     plan->known[plan->n_known++] = build->known[i].data;
@@ -126,6 +128,11 @@ lk_status lk_run_plan_build(const lk_program *program, const lk_run_request *req
   for (size_t i = 0; i < program->graph->n_nodes; i++) {
     if (build.alive[i]) LK_TRY(lk_run_bind_node(&build, (int32_t)i, error));
   }
+  if (request->workers > 1) {
+    LK_TRY(lk_run_find_order(&build, error));
+    if ((build.plan->schedule != NULL) != (request->threads == 1)) goto cleanup;
+    build.plan->workers = request->workers;
+  }
   LK_TRY(lk_run_place(&build, error));
   LK_TRY(keep_known(&build, error));
   *out_plan = build.plan;
@@ -133,6 +140,7 @@ lk_status lk_run_plan_build(const lk_program *program, const lk_run_request *req
 
 cleanup:
   lk_run_plan_destroy(build.plan);
+  lk_run_order_destroy(build.order);
   program->api->frame_destroy(build.frame);
   for (size_t i = 0; i < build.n_known; i++) lk_free(allocator, build.known[i].data);
   lk_free(allocator, build.pointers);
@@ -154,6 +162,7 @@ void lk_run_plan_destroy(lk_run_plan *plan) {
   for (uint32_t i = 0; i < plan->n_steps; i++) program->api->plan_release(plan->steps[i].plan);
   for (uint32_t i = 0; i < plan->n_known; i++) lk_free(allocator, plan->known[i]);
   lk_free(allocator, plan->known);
+  lk_run_schedule_destroy(allocator, plan->schedule);
   lk_free(allocator, plan->output_bytes);
   lk_free(allocator, plan->outputs);
   lk_free(allocator, plan->copies);

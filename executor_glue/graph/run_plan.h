@@ -8,6 +8,7 @@
 #define LK_GRAPH_RUN_PLAN_H
 
 #include "executor_glue/graph/program.h"
+#include "executor_glue/graph/run_schedule.h"
 
 /* Where an operand lies: an offset from one of the bases that a run has. */
 typedef enum lk_run_base {
@@ -46,6 +47,8 @@ typedef struct lk_run_plan {
   uint64_t *output_bytes;  /* [n graph outputs] */
   void **known;            /* values computed at build that steps or copies read */
   uint32_t n_steps, n_operands, n_copies, n_known;
+  lk_run_schedule *schedule; /* NULL: the steps run in their order */
+  uint32_t workers;          /* with a schedule: on so many threads at most */
   uint64_t arena_bytes;
   uint64_t bytes; /* of the run plan itself */
 } lk_run_plan;
@@ -55,13 +58,18 @@ typedef struct lk_run_plan {
 typedef struct lk_run_request {
   const lk_tensor *inputs; /* [n graph inputs] */
   const bool *wanted;      /* [n graph outputs] */
+  int32_t threads;         /* of a step: 1, or 0 for the context's where that helps */
+  uint32_t workers;        /* 1: the steps run in their order; more: at once, if that is faster */
   /* Told the implementation of each node that was bound; may be NULL. */
   void (*bound)(void *arg, int32_t node, const char *implementation);
   void *bound_arg;
 } lk_run_request;
 
 /* Binds every node that a wanted output needs. LK_UNSUPPORTED names a node and the input whose value
- * its shapes depend on when that value cannot be known before the run. */
+ * its shapes depend on when that value cannot be known before the run.
+ * With more than one worker, it turns out when all is bound whether the graph has width at these
+ * shapes: whether they are faster, each with a step on one thread, than the steps in their order on
+ * the context's threads. `*out_plan` is NULL where `threads` was not for what turned out. */
 lk_status lk_run_plan_build(const lk_program *program, const lk_run_request *request,
                             lk_run_plan **out_plan, lk_error *error);
 void lk_run_plan_destroy(lk_run_plan *plan); /* NULL is allowed */

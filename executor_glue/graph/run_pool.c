@@ -38,6 +38,18 @@ struct lk_run_entry {
 
 /* ---- frames and arenas; none of these holds the lock ---- */
 
+/* What a frame has for the steps of one plan. */
+static void empty_frame(const lk_run_pool *pool, lk_run_frame *frame) {
+  lk_run_turns_destroy(frame->turns);
+  lk_free(pool->allocator, frame->slots);
+  lk_free(pool->allocator, frame->bases);
+  lk_free(pool->allocator, frame->pointers);
+  frame->turns = NULL;
+  frame->slots = NULL;
+  frame->bases = NULL;
+  frame->pointers = NULL;
+}
+
 static void free_frame(lk_run_pool *pool, lk_run_frame *frame) {
   if (frame == NULL) return;
   if (frame->frame != NULL) {
@@ -46,9 +58,7 @@ static void free_frame(lk_run_pool *pool, lk_run_frame *frame) {
     pool->frames_alive--;
     pthread_mutex_unlock(&pool->mutex);
   }
-  lk_free(pool->allocator, frame->slots);
-  lk_free(pool->allocator, frame->bases);
-  lk_free(pool->allocator, frame->pointers);
+  empty_frame(pool, frame);
   lk_free(pool->allocator, frame);
 }
 
@@ -87,11 +97,16 @@ static lk_status fill_frame(lk_run_pool *pool, const lk_run_plan *plan, lk_run_f
     pool->frames_alive++;
     pthread_mutex_unlock(&pool->mutex);
   }
+  if (plan->schedule != NULL) {
+    LK_TRY(pool->api->frame_lanes(frame->frame, plan->workers, error));
+    LK_TRY(lk_run_turns_create(pool->allocator, plan->schedule, &frame->turns, error));
+  }
   for (uint32_t i = 0; i < plan->n_steps; i++) {
     LK_TRY(pool->api->frame_attach(frame->frame, plan->steps[i].plan, &frame->slots[i], error));
   }
   frame->bytes = pool->api->frame_bytes(frame->frame) + plan->n_steps * sizeof *frame->slots +
-                 n_bases * sizeof *frame->bases + plan->n_operands * sizeof *frame->pointers;
+                 n_bases * sizeof *frame->bases + plan->n_operands * sizeof *frame->pointers +
+                 (frame->turns != NULL ? lk_run_turns_bytes(frame->turns) : 0);
 
 cleanup:
   return status;
@@ -100,12 +115,7 @@ cleanup:
 /* Keeps the lk_frame for the next run plan, if there is room. */
 static void recycle_frame(lk_run_pool *pool, lk_run_frame *frame) {
   pool->api->frame_reset(frame->frame);
-  lk_free(pool->allocator, frame->slots);
-  lk_free(pool->allocator, frame->bases);
-  lk_free(pool->allocator, frame->pointers);
-  frame->slots = NULL;
-  frame->bases = NULL;
-  frame->pointers = NULL;
+  empty_frame(pool, frame);
   pthread_mutex_lock(&pool->mutex);
   bool keep = pool->n_frames < pool->max_idle && !pool->closed;
   if (keep) {

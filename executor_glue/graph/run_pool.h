@@ -13,6 +13,7 @@
 #define LK_GRAPH_RUN_POOL_H
 
 #include "executor_glue/graph/run_plan.h"
+#include "executor_glue/graph/run_turns.h"
 
 typedef struct lk_run_pool lk_run_pool;
 typedef struct lk_run_entry lk_run_entry; /* a run plan and its idle frames */
@@ -20,9 +21,10 @@ typedef struct lk_run_entry lk_run_entry; /* a run plan and its idle frames */
 typedef struct lk_run_frame {
   struct lk_run_frame *next;
   lk_frame *frame;
-  uint32_t *slots;  /* [n_steps] */
-  uintptr_t *bases; /* see lk_run_base */
-  void **pointers;  /* [n_operands] */
+  uint32_t *slots;     /* [n_steps] */
+  uintptr_t *bases;    /* see lk_run_base */
+  void **pointers;     /* [n_operands] */
+  lk_run_turns *turns; /* NULL: the plan has no schedule */
   uint64_t bytes;
 } lk_run_frame;
 

@@ -15,7 +15,8 @@ static lk_status make_executor(lk_ort_subgraph *subgraph, lk_error *error) {
                            .executor = subgraph->executor};
   LK_TRY(lk_passes_run(&env, subgraph->graph, options->disabled_passes, options->n_disabled_passes,
                        NULL, error));
-  LK_TRY(lk_graph_executor_create(env.api, env.context, subgraph->executor, subgraph->graph, true,
+  const lk_graph_executor_options how = {.run_plans = true, .workers = 1};
+  LK_TRY(lk_graph_executor_create(env.api, env.context, subgraph->executor, subgraph->graph, &how,
                                   &subgraph->graph_executor, error));
   /* With fixed shapes, packs the weights and builds everything now. What fails here fails again in
    * the first run, which can say so to the one who asked. */

@@ -92,8 +92,9 @@ cleanup:
   return status;
 }
 
+/* On threads that are granted. */
 static lk_status run(lk_ort_subgraph *subgraph, OrtKernelContext *context,
-                     const volatile uint8_t *stop, lk_error *error) {
+                     const volatile uint8_t *stop, int32_t threads, lk_error *error) {
   lk_status status = LK_OK;
   const lk_ort *ort = subgraph->provider->ort;
   const lk_graph *graph = subgraph->graph;
@@ -109,7 +110,7 @@ static lk_status run(lk_ort_subgraph *subgraph, OrtKernelContext *context,
   }
   output_arg to = {ort, context};
   const lk_graph_run what = {
-      .inputs = inputs, .place = place_output, .place_arg = &to, .stop = stop};
+      .inputs = inputs, .place = place_output, .place_arg = &to, .stop = stop, .threads = threads};
   status = lk_graph_executor_run(subgraph->graph_executor, &what, error);
 cleanup:
   if (inputs != few) lk_free(graph->allocator, inputs);
@@ -122,7 +123,7 @@ typedef struct shared_run {
   lk_ort_subgraph *subgraph;
   OrtKernelContext *context;
   const volatile uint8_t *stop;
-  int threads;
+  int32_t threads;
   atomic_bool is_taken;
   lk_team_loan loan;
   lk_status status;
@@ -147,7 +148,7 @@ static void run_or_assist(shared_run *self) {
     return;
   }
   lk_team_loan_open(&self->loan, self->threads);
-  self->status = run(self->subgraph, self->context, self->stop, &self->error);
+  self->status = run(self->subgraph, self->context, self->stop, self->threads, &self->error);
   lk_team_loan_close(&self->loan);
 }
 
@@ -162,14 +163,13 @@ static void take_part(void *arg, size_t index) {
 /* ONNX Runtime's threads look for work for a while before they sleep. A second team beside them would have to
  * share the processors with them, so operators that want threads get these. Whether any does, is what the
  * run before this one has shown. */
-lk_status lk_ort_compute(lk_ort_subgraph *subgraph, OrtKernelContext *context,
-                         const volatile uint8_t *stop, lk_error *error) {
+static lk_status run_on(lk_ort_subgraph *subgraph, OrtKernelContext *context,
+                        const volatile uint8_t *stop, int32_t threads, lk_error *error) {
   const lk_ort *ort = subgraph->provider->ort;
-  const int threads = subgraph->threads;
-  if (threads == 1) return run(subgraph, context, stop, error);
+  if (threads == 1) return run(subgraph, context, stop, threads, error);
   if (!atomic_load_explicit(&subgraph->wants_threads, memory_order_relaxed)) {
     const uint64_t before = lk_team_regions();
-    const lk_status status = run(subgraph, context, stop, error);
+    const lk_status status = run(subgraph, context, stop, threads, error);
     if (lk_team_regions() != before) atomic_store(&subgraph->wants_threads, true);
     return status;
   }
@@ -184,4 +184,19 @@ lk_status lk_ort_compute(lk_ort_subgraph *subgraph, OrtKernelContext *context,
   if (status != LK_OK) return status;
   if (shared.status != LK_OK && error != NULL) *error = shared.error;
   return shared.status;
+}
+
+/* One thread computes where others of the process do: see lk_threads_ask. */
+lk_status lk_ort_compute(lk_ort_subgraph *subgraph, OrtKernelContext *context,
+                         const volatile uint8_t *stop, lk_error *error) {
+  const lk_api *latchkey = subgraph->provider->ort->latchkey;
+  lk_context *from = lk_ort_provider_context(subgraph->provider);
+  const lk_threads_ask ask = {
+      .struct_size = sizeof ask, .least = 1, .most = subgraph->threads, .stop = stop};
+  int32_t threads = 0;
+  lk_status status = latchkey->threads_enter(from, &ask, &threads, error);
+  if (status != LK_OK) return status;
+  status = run_on(subgraph, context, stop, threads, error);
+  latchkey->threads_leave(from, threads);
+  return status;
 }

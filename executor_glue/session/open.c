@@ -1,10 +1,12 @@
 /* Opens a model: loads it, runs the passes, makes an op for each node. And closes it. */
+#include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
 #include "executor_glue/graph/pass.h"
 #include "executor_glue/session/session.h"
 #include "plugin/base/alloc.h"
+#include "plugin/base/parse.h"
 #include "plugin/base/status.h"
 #include "plugin/base/struct.h"
 #include "plugin/base/tensor.h"
@@ -65,6 +67,21 @@ static lk_status check_options(const lk_session_options *options, lk_error *erro
     return lk_fail(error, LK_OUT_OF_RANGE, "failed to read option run_plans: %d, -1 to 1",
                    options->run_plans);
   }
+  if (options->executor > LK_EXECUTOR_PARALLEL) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to read option executor: %" PRIu32 ", 0 (naive) or 1 (parallel)",
+                   options->executor);
+  }
+  if (options->inter < 0 || options->inter > LK_MAX_THREADS) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to read option inter: %" PRId32 ", 0 (the processors) to %d",
+                   options->inter, LK_MAX_THREADS);
+  }
+  if (options->when_busy > LK_WHEN_BUSY_FAIL) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to read option when_busy: %" PRIu32 ", 0 (wait) or 1 (fail)",
+                   options->when_busy);
+  }
   for (uint32_t i = 0; i < options->n_disabled_passes; i++) {
     if (options->disabled_passes == NULL || options->disabled_passes[i] == NULL) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
@@ -72,6 +89,18 @@ static lk_status check_options(const lk_session_options *options, lk_error *erro
     }
   }
   return LK_OK;
+}
+
+static lk_graph_executor_options executor_options(const lk_api *api,
+                                                  const lk_session_options *options) {
+  const bool fails = options->when_busy == LK_WHEN_BUSY_FAIL;
+  const uint32_t processors = (uint32_t)api->processors_get();
+  const uint32_t inter = options->inter > 0 ? (uint32_t)options->inter : processors;
+  return (lk_graph_executor_options){
+      .run_plans = options->run_plans != 0,
+      .workers = options->executor == LK_EXECUTOR_PARALLEL ? inter : 1,
+      .max_runs = fails && options->max_runs == 0 ? processors : options->max_runs,
+      .fail_busy = fails};
 }
 
 static lk_status open_source(lk_context *context, const lk_session_source *source,
@@ -104,8 +133,9 @@ static lk_status open_source(lk_context *context, const lk_session_source *sourc
   LK_TRY(api->executor_create(context, name, &session->executor, error));
   LK_TRY(run_passes(session, &options, error));
   count_constants(session);
-  LK_TRY(lk_graph_executor_create(api, context, session->executor, session->graph,
-                                  options.run_plans != 0, &session->graph_executor, error));
+  const lk_graph_executor_options how = executor_options(api, &options);
+  LK_TRY(lk_graph_executor_create(api, context, session->executor, session->graph, &how,
+                                  &session->graph_executor, error));
   lk_onnx_model_relax(session->model);
   session->load_ns = now_ns() - start;
   *out_session = session;

@@ -31,9 +31,10 @@ lk_status run_graph(lk_graph_executor *executor, const lk_tensor *inputs, lk_ten
 class Executor : public ::testing::Test {
 protected:
   // Links the graph and makes the executor.
-  void make(bool run_plans = true) {
+  void make(bool run_plans = true, uint32_t workers = 1) {
+    const lk_graph_executor_options options = {run_plans, workers, 0, false};
     LK_ASSERT_OK(g.link());
-    LK_ASSERT_OK(lk_graph_executor_create(lk::fake::api(), &context, &executor, g.get(), run_plans,
+    LK_ASSERT_OK(lk_graph_executor_create(lk::fake::api(), &context, &executor, g.get(), &options,
                                           &e, LK_ERR));
   }
   void TearDown() override {
@@ -554,8 +555,9 @@ TEST_F(Executor, OpsFreeTheConstantsOfTheGraph) {
 TEST_F(Executor, UnknownOperatorIsNamed) {
   g.output(g.node("Nonsense", {g.input("x", {1})}));
   LK_ASSERT_OK(g.link());
+  const lk_graph_executor_options options = {true, 1, 0, false};
   LK_EXPECT_STATUS(LK_UNSUPPORTED, lk_graph_executor_create(lk::fake::api(), &context, &executor,
-                                                            g.get(), true, &e, LK_ERR));
+                                                            g.get(), &options, &e, LK_ERR));
   EXPECT_THAT(LK_MESSAGE, HasSubstr("Nonsense"));
   EXPECT_EQ(e, nullptr);
 }

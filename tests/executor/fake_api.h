@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -48,6 +49,7 @@ struct Counters {
   std::atomic<int> binds{0}, runs{0}, lookups{0}, hits{0}, in_place_binds{0};
   std::atomic<int> ops{0}, plans{0}, frames{0}, refs{0}; // alive
   std::atomic<int> allocations_in_steps{0};
+  std::atomic<int> entered{0}; // runs that have not given their threads back
 };
 
 } // namespace lk::fake
@@ -66,6 +68,8 @@ struct lk_context {
   lk::FailingAllocator allocator;
   uint32_t mode = LK_CACHE_SHARED;
   int32_t threads = 2;
+  int32_t grant = 0;            // what threads_enter gives; 0: all that is asked for
+  std::function<void()> on_run; // called by every operator
   lk::fake::Counters count;
   std::mutex mutex; // of the cache
   std::map<std::string, lk_ref *> cache;
@@ -100,6 +104,7 @@ struct lk_frame {
   lk_context *context;
   std::vector<lk_plan *> plans;
   size_t allocations = 0;
+  uint32_t lanes = 1;
 };
 
 namespace lk::fake {
@@ -271,11 +276,13 @@ template <typename T> void run_typed(const lk_plan *plan, const char *const *in,
   }
 }
 
-inline lk_status op_run(lk_frame *frame, uint32_t slot, void *const *inputs, void *const *outputs,
-                        lk_error *error) {
+inline lk_status op_run_lane(lk_frame *frame, uint32_t lane, uint32_t slot, void *const *inputs,
+                             void *const *outputs, lk_error *error) {
+  if (lane >= frame->lanes) return lk_fail(error, LK_INTERNAL, "failed to run: no lane");
   if (slot >= frame->plans.size()) return lk_fail(error, LK_INTERNAL, "failed to run: no slot");
   const lk_plan *plan = frame->plans[slot];
   plan->context->count.runs++;
+  if (plan->context->on_run) plan->context->on_run();
   const std::string name = plan->row->name;
   if (name == "Boom") return lk_fail(error, LK_ONEDNN, "failed to execute: boom");
   if (name == "Shape") {
@@ -302,6 +309,11 @@ inline lk_status op_run(lk_frame *frame, uint32_t slot, void *const *inputs, voi
     run_typed<float>(plan, in.data(), out.data());
   }
   return LK_OK;
+}
+
+inline lk_status op_run(lk_frame *frame, uint32_t slot, void *const *inputs, void *const *outputs,
+                        lk_error *error) {
+  return op_run_lane(frame, 0, slot, inputs, outputs, error);
 }
 
 inline lk_status tensor_bytes(lk_context *, const lk_tensor_desc *desc, uint64_t *out,
@@ -397,11 +409,6 @@ inline const lk_api *api() {
     t.context_cache_mode = [](const lk_context *c) { return c->mode; };
     t.context_threads = [](const lk_context *c) { return c->threads; };
     t.context_adapt_threads = [](const lk_context *) { return 1u; };
-    t.threads_enter = [](lk_context *c, const lk_threads_ask *ask, int32_t *out, lk_error *) {
-      *out = ask->most != 0 ? ask->most : c->threads;
-      return LK_OK;
-    };
-    t.threads_leave = [](lk_context *, int32_t) {};
     t.context_allocator = [](const lk_context *c) { return c->allocator.get(); };
     t.op_create = op_create;
     t.op_destroy = [](lk_op *op) {
@@ -449,7 +456,18 @@ inline const lk_api *api() {
       return LK_OK;
     };
     t.frame_bytes = [](const lk_frame *frame) { return uint64_t(100 * frame->plans.size()); };
+    t.frame_lanes = [](lk_frame *frame, uint32_t count, lk_error *) {
+      frame->lanes = std::max(frame->lanes, count);
+      return LK_OK;
+    };
     t.op_run = op_run;
+    t.op_run_lane = op_run_lane;
+    t.threads_enter = [](lk_context *context, const lk_threads_ask *ask, int32_t *out, lk_error *) {
+      *out = context->grant > 0 ? std::min(context->grant, ask->most) : ask->most;
+      context->count.entered++;
+      return LK_OK;
+    };
+    t.threads_leave = [](lk_context *context, int32_t) { context->count.entered--; };
     t.frame_begin = [](lk_frame *frame) {
       frame->allocations = frame->context->allocator.allocations();
     };

@@ -16,6 +16,18 @@ extern "C" {
 
 typedef struct lk_session lk_session;
 
+typedef enum lk_executor_kind {
+  LK_EXECUTOR_NAIVE = 0,   /* the operators in their order, each on the context's threads */
+  LK_EXECUTOR_PARALLEL = 1 /* branches at once, each operator on one thread; as NAIVE where a graph
+                              has no width at these shapes */
+} lk_executor_kind;
+
+/* What becomes of a run while max_runs others of the session are on. */
+typedef enum lk_when_busy {
+  LK_WHEN_BUSY_WAIT = 0, /* it waits, until its deadline if it has one, or until it is cancelled */
+  LK_WHEN_BUSY_FAIL = 1  /* it fails with LK_BUSY at once, and nothing is written */
+} lk_when_busy;
+
 typedef struct lk_session_options {
   size_t struct_size;
   const char *const
@@ -27,10 +39,16 @@ typedef struct lk_session_options {
    * result, or what all of them take beyond their inputs, is more than this; the others are computed
    * at each run. 0: 2 GiB; LK_UNLIMITED. */
   uint64_t max_folded_bytes;
+  uint32_t executor; /* lk_executor_kind */
+  int32_t inter;     /* PARALLEL: threads for branches, at most; 1..1024; 0: the processors */
+  /* Runs at once, at most; each takes a frame. 0: as many as are granted processors (threads_enter),
+   * or with WHEN_BUSY_FAIL, as there are processors when the session is opened. */
+  uint32_t max_runs;
+  uint32_t when_busy; /* lk_when_busy */
 } lk_session_options;
 
 #define LK_SESSION_OPTIONS_INIT                                                                    \
-  { sizeof(lk_session_options), NULL, 0, -1, 0 }
+  { sizeof(lk_session_options), NULL, 0, -1, 0, LK_EXECUTOR_NAIVE, 0, 0, LK_WHEN_BUSY_WAIT }
 
 /* A set of operators that a model imports. */
 typedef struct lk_opset {
@@ -78,6 +96,8 @@ typedef struct lk_session_stats {
   size_t struct_size;
   uint64_t nodes_in_file, nodes, constants, weights_bytes; /* after passes; bytes of constants */
   uint64_t runs, run_plan_hits, run_plan_builds;
+  uint64_t parallel_runs;       /* of `runs`: with branches at once */
+  uint64_t waits;               /* runs that have waited because max_runs others were on */
   uint64_t frames, arena_bytes; /* alive now */
   uint64_t load_ns;
 } lk_session_stats;
@@ -129,7 +149,7 @@ typedef struct lk_session_api {
   /* Runs the model. All inputs without a default must be given, each once; outputs that are not
    * asked for are not copied out. Nothing is written to any output when the call fails before the
    * first operator; after that, outputs are undefined on failure and library-allocated ones are
-   * freed and NULL. LK_NOT_FOUND names an unknown or missing tensor. */
+   * freed and NULL. LK_NOT_FOUND names an unknown or missing tensor; LK_BUSY: see when_busy. */
   lk_status (*run)(lk_session *session, const lk_named_tensor *inputs, uint32_t n_inputs,
                    lk_named_tensor *outputs, uint32_t n_outputs, const lk_run_options *options,
                    lk_error *error);

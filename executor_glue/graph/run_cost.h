@@ -1,0 +1,14 @@
+/* Roughly how long a step takes on one thread, from its operator and shapes: to tell long branches
+ * from short ones before anything has run. Nanoseconds of no machine in particular. */
+#ifndef LK_GRAPH_RUN_COST_H
+#define LK_GRAPH_RUN_COST_H
+
+#include "executor_glue/graph/graph.h"
+
+/* `inputs` [n_inputs] and `outputs` [n_outputs]: NULL where one is absent. */
+double lk_run_cost(const char *op_type, const lk_tensor_desc *const *inputs, uint32_t n_inputs,
+                   const lk_tensor_desc *const *outputs, uint32_t n_outputs);
+/* The same operator on `threads` threads, which begin and end together. */
+double lk_run_cost_shared(double cost, int32_t threads);
+
+#endif

@@ -1,0 +1,99 @@
+#include "executor_glue/graph/run_gate.h"
+
+#include <inttypes.h>
+#include <time.h>
+
+#include "plugin/base/status.h"
+
+#define FLAG_NS UINT64_C(5000000)
+#define SECOND_NS UINT64_C(1000000000)
+
+void lk_run_gate_init(lk_run_gate *gate, uint32_t most, bool fails) {
+  pthread_condattr_t monotonic;
+  *gate = (lk_run_gate){.most = most, .fails = fails};
+  /* None of these can fail on glibc. */
+  (void)pthread_mutex_init(&gate->mutex, NULL);
+  (void)pthread_condattr_init(&monotonic);
+  (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  (void)pthread_cond_init(&gate->left, &monotonic);
+  (void)pthread_condattr_destroy(&monotonic);
+}
+
+void lk_run_gate_destroy(lk_run_gate *gate) {
+  pthread_cond_destroy(&gate->left);
+  pthread_mutex_destroy(&gate->mutex);
+}
+
+static uint64_t now_ns(void) {
+  struct timespec now;
+  (void)clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+static lk_status check_patience(const lk_run_gate *gate, const lk_run_options *options,
+                                const volatile uint8_t *stop, lk_error *error) {
+  static const char text[] =
+      "failed to run the graph: %s while %" PRIu32 " runs of it were on, as many as may be";
+  if ((options != NULL && options->cancel != NULL && *options->cancel != 0) ||
+      (stop != NULL && *stop != 0)) {
+    return lk_fail(error, LK_CANCELLED, text, "cancelled", gate->most);
+  }
+  if (options != NULL && options->deadline_ns != 0 && now_ns() >= options->deadline_ns) {
+    return lk_fail(error, LK_DEADLINE, text, "the deadline passed", gate->most);
+  }
+  return LK_OK;
+}
+
+/* Until somebody leaves, or it is time to look at the flags or the clock. */
+static void wait_shortly(lk_run_gate *gate, const lk_run_options *options,
+                         const volatile uint8_t *stop) {
+  const bool has_flag = stop != NULL || (options != NULL && options->cancel != NULL);
+  const uint64_t deadline = options != NULL ? options->deadline_ns : 0;
+  if (!has_flag && deadline == 0) {
+    (void)pthread_cond_wait(&gate->left, &gate->mutex);
+    return;
+  }
+  uint64_t until = has_flag ? now_ns() + FLAG_NS : deadline;
+  if (deadline != 0 && deadline < until) until = deadline;
+  const struct timespec at = {(time_t)(until / SECOND_NS), (long)(until % SECOND_NS)};
+  (void)pthread_cond_timedwait(&gate->left, &gate->mutex, &at);
+}
+
+lk_status lk_run_gate_enter(lk_run_gate *gate, const lk_run_options *options,
+                            const volatile uint8_t *stop, lk_error *error) {
+  lk_status status = LK_OK;
+  if (gate->most == 0) return LK_OK;
+  pthread_mutex_lock(&gate->mutex);
+  if (gate->inside >= gate->most && gate->fails) {
+    status = lk_fail(error, LK_BUSY,
+                     "failed to run the graph: %" PRIu32 " runs of it are on, at most %" PRIu32
+                     " may be",
+                     gate->inside, gate->most);
+  } else if (gate->inside >= gate->most) {
+    gate->waits++;
+  }
+  while (status == LK_OK && gate->inside >= gate->most) {
+    status = check_patience(gate, options, stop, error);
+    if (status == LK_OK) wait_shortly(gate, options, stop);
+  }
+  if (status == LK_OK) gate->inside++;
+  /* Whoever gives up may have been woken in place of another. */
+  if (status != LK_OK && status != LK_BUSY) pthread_cond_signal(&gate->left);
+  pthread_mutex_unlock(&gate->mutex);
+  return status;
+}
+
+void lk_run_gate_leave(lk_run_gate *gate) {
+  if (gate->most == 0) return;
+  pthread_mutex_lock(&gate->mutex);
+  gate->inside--;
+  pthread_cond_signal(&gate->left);
+  pthread_mutex_unlock(&gate->mutex);
+}
+
+uint64_t lk_run_gate_waits(lk_run_gate *gate) {
+  pthread_mutex_lock(&gate->mutex);
+  const uint64_t waits = gate->waits;
+  pthread_mutex_unlock(&gate->mutex);
+  return waits;
+}

@@ -1,0 +1,29 @@
+/* How many runs of one executor are on at once, and what becomes of one more. */
+#ifndef LK_GRAPH_RUN_GATE_H
+#define LK_GRAPH_RUN_GATE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include <latchkey/session.h>
+
+typedef struct lk_run_gate {
+  uint32_t most;   /* 0: any number, nothing is counted */
+  bool fails;      /* one more is refused; else it waits */
+  uint32_t inside; /* guarded by the mutex, like `waits` */
+  uint64_t waits;  /* runs that have waited */
+  pthread_mutex_t mutex;
+  pthread_cond_t left; /* somebody has gone */
+} lk_run_gate;
+
+void lk_run_gate_init(lk_run_gate *gate, uint32_t most, bool fails);
+void lk_run_gate_destroy(lk_run_gate *gate);
+
+/* LK_BUSY: refused. LK_DEADLINE, LK_CANCELLED: gave up waiting (flags are looked at every 5 ms).
+ * `options` and `stop` may be NULL. Who waits is let in roughly, not strictly, in order. */
+lk_status lk_run_gate_enter(lk_run_gate *gate, const lk_run_options *options,
+                            const volatile uint8_t *stop, lk_error *error);
+void lk_run_gate_leave(lk_run_gate *gate);
+uint64_t lk_run_gate_waits(lk_run_gate *gate);
+
+#endif
