@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "executor_glue/cli/cache_counts.h"
 #include "executor_glue/cli/cli.h"
 #include "executor_glue/cli/inputs.h"
 #include "executor_glue/cli/model.h"
@@ -99,46 +100,9 @@ cleanup:
   return status;
 }
 
-/* What a pass added to the counters of one kind of key. */
-static lk_kind_stats difference(const bench_pass *pass, uint32_t kind) {
-  const lk_kind_stats *before = &pass->before.kind[kind];
-  const lk_kind_stats *after = &pass->after.kind[kind];
-  return (lk_kind_stats){.hits = after->hits - before->hits,
-                         .misses = after->misses - before->misses,
-                         .builds = after->builds - before->builds,
-                         .failed_builds = after->failed_builds - before->failed_builds,
-                         .waits = after->waits - before->waits,
-                         .evictions = after->evictions - before->evictions,
-                         .entries = after->entries,
-                         .bytes = after->bytes,
-                         .build_ns = after->build_ns - before->build_ns};
-}
-
-static lk_kind_stats sum_of_kinds(const bench_pass *pass) {
-  lk_kind_stats sum = {0};
-  for (uint32_t kind = 0; kind < LK_KIND_COUNT; kind++) {
-    lk_kind_stats one = difference(pass, kind);
-    sum.hits += one.hits;
-    sum.misses += one.misses;
-    sum.builds += one.builds;
-    sum.evictions += one.evictions;
-  }
-  return sum;
-}
-
 static json_t *pass_json(const bench_pass *pass) {
-  json_t *kinds = json_object();
-  for (uint32_t kind = 0; kind < LK_KIND_COUNT; kind++) {
-    lk_kind_stats one = difference(pass, kind);
-    (void)json_object_set_new(
-        kinds, cli_kind_text(kind),
-        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:f}", "hits", report_json_u64(one.hits),
-                  "misses", report_json_u64(one.misses), "builds", report_json_u64(one.builds),
-                  "evictions", report_json_u64(one.evictions), "entries",
-                  report_json_u64(one.entries), "bytes", report_json_u64(one.bytes), "build_ms",
-                  (double)one.build_ns / 1e6));
-  }
-  lk_kind_stats sum = sum_of_kinds(pass);
+  json_t *kinds = cache_counts_kinds_json(&pass->before, &pass->after);
+  lk_kind_stats sum = cache_counts_sum(&pass->before, &pass->after);
   const lk_session_stats *before = &pass->session_before;
   const lk_session_stats *after = &pass->session_after;
   return json_pack("{s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "p50_ms",
@@ -166,13 +130,13 @@ static lk_status print_passes(const bench_pass *passes, lk_error *error) {
   ROW("requests/s", "%.1f", passes[p].requests_per_s);
   ROW("RSS before", "%s", report_bytes(passes[p].rss_before, text));
   ROW("RSS after", "%s", report_bytes(passes[p].rss_after, text));
-  ROW("hits", "%" PRIu64, sum_of_kinds(&passes[p]).hits);
-  ROW("misses", "%" PRIu64, sum_of_kinds(&passes[p]).misses);
-  ROW("builds", "%" PRIu64, sum_of_kinds(&passes[p]).builds);
+  ROW("hits", "%" PRIu64, cache_counts_sum(&passes[p].before, &passes[p].after).hits);
+  ROW("misses", "%" PRIu64, cache_counts_sum(&passes[p].before, &passes[p].after).misses);
+  ROW("builds", "%" PRIu64, cache_counts_sum(&passes[p].before, &passes[p].after).builds);
   for (uint32_t kind = 0; kind < LK_KIND_COUNT; kind++) {
     report_cell(table, "  %s keys: hits/misses/builds/evictions", cli_kind_text(kind));
     for (size_t p = 0; p < N_PASSES; p++) {
-      lk_kind_stats one = difference(&passes[p], kind);
+      lk_kind_stats one = cache_counts_of(&passes[p].before, &passes[p].after, kind);
       report_cell(table, "%" PRIu64 "/%" PRIu64 "/%" PRIu64 "/%" PRIu64, one.hits, one.misses,
                   one.builds, one.evictions);
     }
