@@ -15,6 +15,7 @@ typedef struct series_input {
   void *data;
   int64_t capacity; /* elements that `data` has room for, when random */
   int32_t shape;    /* in the shape set, or -1: the shape never changes */
+  bool shifts; /* the values of request r begin r steps of LK_DATA_ALIGNMENT bytes further on */
 } series_input;
 
 struct input_series {
@@ -29,18 +30,42 @@ struct input_series {
 
 /* ---- which input gets what --------------------------------------------------------------------- */
 
-static const input_file *find_file(const input_args *args, const char *name) {
-  for (size_t i = 0; i < args->n_files; i++) {
-    if (strcmp(args->files[i].name, name) == 0) return &args->files[i];
+/* How closely the NAME of an option names an input: 2 with the scope, 1 without, 0 not at all. */
+static int closeness(const input_args *args, const char *name, const char *input) {
+  size_t length = args->scope != NULL ? strlen(args->scope) : 0;
+  if (args->scope != NULL && strncmp(name, args->scope, length) == 0 && name[length] == '/' &&
+      strcmp(name + length + 1, input) == 0) {
+    return 2;
   }
-  return NULL;
+  return strcmp(name, input) == 0 ? 1 : 0;
 }
 
-static int32_t find_shape(const input_args *args, const char *name) {
-  for (uint32_t i = 0; i < shape_set_count(args->shapes); i++) {
-    if (strcmp(shape_set_name(args->shapes, i), name) == 0) return (int32_t)i;
+/* What the options say of an input. */
+typedef struct input_source {
+  const input_file *file; /* or NULL */
+  int32_t shape;          /* or -1 */
+} input_source;
+
+/* The closest of each; of a file and a shape the closer one, and both when they are equally close. */
+static input_source find_source(const input_args *args, const char *input) {
+  input_source found = {.shape = -1};
+  int file_rank = 0;
+  int shape_rank = 0;
+  for (size_t i = 0; i < args->n_files; i++) {
+    int rank = closeness(args, args->files[i].name, input);
+    if (rank <= file_rank) continue;
+    file_rank = rank;
+    found.file = &args->files[i];
   }
-  return -1;
+  for (uint32_t i = 0; i < shape_set_count(args->shapes); i++) {
+    int rank = closeness(args, shape_set_name(args->shapes, i), input);
+    if (rank <= shape_rank) continue;
+    shape_rank = rank;
+    found.shape = (int32_t)i;
+  }
+  if (file_rank > shape_rank) found.shape = -1;
+  if (shape_rank > file_rank) found.file = NULL;
+  return found;
 }
 
 static bool is_free(const lk_value_info *info) {
@@ -52,7 +77,8 @@ static bool is_free(const lk_value_info *info) {
 }
 
 static bool lacks_shape(const input_args *args, const lk_value_info *info) {
-  return is_free(info) && find_file(args, info->name) == NULL && find_shape(args, info->name) < 0;
+  input_source source = find_source(args, info->name);
+  return is_free(info) && source.file == NULL && source.shape < 0;
 }
 
 bool input_series_needs_shapes(const cli_model *model, const input_args *args) {
@@ -65,8 +91,9 @@ bool input_series_needs_shapes(const cli_model *model, const input_args *args) {
 
 /* A shape that fits the declaration, for the sentence: small numbers for batch and channels, larger
  * ones behind them. */
-static void write_example(const lk_value_info *info, FILE *stream) {
-  (void)fprintf(stream, "--shape '%s=", info->name);
+static void write_example(const input_args *args, const lk_value_info *info, FILE *stream) {
+  (void)fprintf(stream, "--shape '%s%s%s=", args->scope != NULL ? args->scope : "",
+                args->scope != NULL ? "/" : "", info->name);
   if (info->rank < 0) (void)fputs("1x3x224x224", stream);
   for (int32_t i = 0; i < info->rank; i++) {
     int64_t example = i == 0 ? 1 : 64;
@@ -93,7 +120,7 @@ static lk_status check_shapes(const cli_model *model, const input_args *args, lk
     (void)fprintf(name_stream, "%s'%s' (%s)", ftell(name_stream) > 0 ? ", " : "", info.name,
                   cli_value_text(&info, text));
     if (ftell(example_stream) > 0) (void)fputc(' ', example_stream);
-    write_example(&info, example_stream);
+    write_example(args, &info, example_stream);
   }
   if (name_stream != NULL) (void)fclose(name_stream);
   if (example_stream != NULL) (void)fclose(example_stream);
@@ -109,14 +136,19 @@ static lk_status check_shapes(const cli_model *model, const input_args *args, lk
   return status;
 }
 
-static lk_status check_name(const cli_model *model, const char *name, const char *option,
-                            lk_error *error) {
+bool input_series_fits(const cli_model *model, const input_args *args, const char *name) {
   for (uint32_t i = 0; i < model->sessions->input_count(model->session); i++) {
     lk_value_info info;
-    lk_status status = cli_input_info(model, i, &info, error);
-    if (status != LK_OK) return status;
-    if (strcmp(info.name, name) == 0) return LK_OK;
+    if (cli_input_info(model, i, &info, NULL) == LK_OK && closeness(args, name, info.name) > 0) {
+      return true;
+    }
   }
+  return false;
+}
+
+static lk_status check_name(const cli_model *model, const input_args *args, const char *name,
+                            const char *option, lk_error *error) {
+  if (args->scope != NULL || input_series_fits(model, args, name)) return LK_OK;
   return lk_fail(error, LK_NOT_FOUND,
                  "failed to use %s: the model has no input '%s', 'latchkey inspect' lists them",
                  option, name);
@@ -124,18 +156,23 @@ static lk_status check_name(const cli_model *model, const char *name, const char
 
 static lk_status check_names(const cli_model *model, const input_args *args, lk_error *error) {
   for (size_t i = 0; i < args->n_files; i++) {
-    const char *name = args->files[i].name;
-    lk_status status = check_name(model, name, "--input", error);
+    lk_status status = check_name(model, args, args->files[i].name, "--input", error);
     if (status != LK_OK) return status;
-    if (find_shape(args, name) >= 0) {
-      return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to use --shape: input '%s' comes from a file, which has a shape",
-                     name);
-    }
   }
   for (uint32_t i = 0; i < shape_set_count(args->shapes); i++) {
-    lk_status status = check_name(model, shape_set_name(args->shapes, i), "--shape", error);
+    const char *name = shape_set_name(args->shapes, i);
+    lk_status status = check_name(model, args, name, "--shape", error);
     if (status != LK_OK) return status;
+  }
+  for (uint32_t i = 0; i < model->sessions->input_count(model->session); i++) {
+    lk_value_info info;
+    lk_status status = cli_input_info(model, i, &info, error);
+    if (status != LK_OK) return status;
+    input_source source = find_source(args, info.name);
+    if (source.file == NULL || source.shape < 0) continue;
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to use --shape: input '%s' comes from a file, which has a shape",
+                   info.name);
   }
   return check_shapes(model, args, error);
 }
@@ -229,12 +266,13 @@ static lk_status open_inputs(input_series *series, const input_args *args, lk_er
     lk_value_info info;
     lk_status status = cli_input_info(series->model, i, &info, error);
     if (status != LK_OK) return status;
-    const input_file *file = find_file(args, info.name);
+    input_source source = find_source(args, info.name);
     lk_tensor *tensor = &series->current[i].tensor;
     series->current[i].name = info.name;
-    series->inputs[i].shape = find_shape(args, info.name);
-    if (file != NULL) {
-      status = npy_read(series->allocator, file->path, tensor, error);
+    series->inputs[i].shape = source.shape;
+    series->inputs[i].shifts = args->own_values && source.file == NULL;
+    if (source.file != NULL) {
+      status = npy_read(series->allocator, source.file->path, tensor, error);
       if (status != LK_OK) return status;
       series->inputs[i].data = tensor->data;
     } else {
@@ -278,6 +316,10 @@ lk_status input_series_create(const cli_model *model, const input_args *args, in
     series_input *input = &series->inputs[i];
     lk_tensor *tensor = &series->current[i].tensor;
     if (input->data != NULL) continue;
+    if (input->shifts) {
+      input->capacity +=
+          (int64_t)((args->requests - 1) * LK_DATA_ALIGNMENT / lk_dtype_size(tensor->desc.dtype));
+    }
     size_t bytes = (size_t)input->capacity * lk_dtype_size(tensor->desc.dtype);
     input->data = lk_alloc_aligned(allocator, bytes, LK_DATA_ALIGNMENT);
     if (input->data == NULL) {
@@ -307,6 +349,11 @@ void input_series_destroy(input_series *series) {
 
 const lk_named_tensor *input_series_get(input_series *series, uint64_t request) {
   draw(series, request);
+  for (uint32_t i = 0; i < series->count; i++) {
+    if (!series->inputs[i].shifts) continue;
+    series->current[i].tensor.data =
+        (unsigned char *)series->inputs[i].data + request * LK_DATA_ALIGNMENT;
+  }
   return series->current;
 }
 

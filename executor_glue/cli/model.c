@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "plugin/base/alloc.h"
@@ -20,6 +21,23 @@ lk_status cli_context_open(const model_args *args, cli_model *out, lk_error *err
   return out->api->context_create(&args->context, &out->context, error);
 }
 
+/* On cache lines that nothing else is on: threads that share a session write theirs at each run. */
+static lk_status make_outputs(cli_model *model, lk_error *error) {
+  model->n_outputs = model->sessions->output_count(model->session);
+  size_t bytes = model->n_outputs * sizeof *model->outputs;
+  bytes = (bytes / LK_DATA_ALIGNMENT + 1) * LK_DATA_ALIGNMENT;
+  model->outputs = lk_alloc_aligned(lk_allocator_default(), bytes, LK_DATA_ALIGNMENT);
+  if (model->outputs == NULL) return lk_fail_memory(error, "outputs", bytes);
+  memset(model->outputs, 0, bytes);
+  for (uint32_t i = 0; i < model->n_outputs; i++) {
+    lk_value_info info;
+    lk_status status = cli_output_info(model, i, &info, error);
+    if (status != LK_OK) return status;
+    model->outputs[i].name = info.name;
+  }
+  return LK_OK;
+}
+
 lk_status cli_session_open(const model_args *args, const char *path, cli_model *model,
                            lk_error *error) {
   lk_session_options options = LK_SESSION_OPTIONS_INIT;
@@ -31,18 +49,14 @@ lk_status cli_session_open(const model_args *args, const char *path, cli_model *
   options.inter = args->inter;
   lk_status status = model->sessions->open(model->context, path, &options, &model->session, error);
   if (status != LK_OK) return status;
-  model->n_outputs = model->sessions->output_count(model->session);
-  model->outputs = lk_calloc(lk_allocator_default(), model->n_outputs, sizeof *model->outputs);
-  if (model->outputs == NULL) {
-    return lk_fail_memory(error, "outputs", model->n_outputs * sizeof *model->outputs);
-  }
-  for (uint32_t i = 0; i < model->n_outputs; i++) {
-    lk_value_info info;
-    status = cli_output_info(model, i, &info, error);
-    if (status != LK_OK) return status;
-    model->outputs[i].name = info.name;
-  }
-  return LK_OK;
+  return make_outputs(model, error);
+}
+
+lk_status cli_session_share(const cli_model *from, cli_model *out, lk_error *error) {
+  *out = *from;
+  out->borrowed = true;
+  out->outputs = NULL;
+  return make_outputs(out, error);
 }
 
 lk_status cli_model_open(const model_args *args, const char *path, cli_model *out,
@@ -55,7 +69,7 @@ void cli_session_close(cli_model *model) {
   if (model->session == NULL) return;
   if (model->outputs != NULL) cli_model_release_outputs(model);
   lk_free(lk_allocator_default(), model->outputs);
-  model->sessions->close(model->session);
+  if (!model->borrowed) model->sessions->close(model->session);
   model->outputs = NULL;
   model->session = NULL;
   model->n_outputs = 0;

@@ -13,6 +13,7 @@ typedef struct cli_model {
   lk_session *session;
   lk_named_tensor *outputs; /* [n_outputs]: all of the model's */
   uint32_t n_outputs;
+  bool borrowed; /* the session is another's, only the outputs are not */
 } cli_model;
 
 /* Makes a context and opens the file in it. cli_model_close is needed even after a failure. */
@@ -22,6 +23,8 @@ lk_status cli_model_open(const model_args *args, const char *path, cli_model *ou
 lk_status cli_context_open(const model_args *args, cli_model *out, lk_error *error) LK_MUST_USE;
 lk_status cli_session_open(const model_args *args, const char *path, cli_model *model,
                            lk_error *error) LK_MUST_USE;
+/* The session of `from`, which must stay open, with outputs of its own: for another thread. */
+lk_status cli_session_share(const cli_model *from, cli_model *out, lk_error *error) LK_MUST_USE;
 void cli_session_close(cli_model *model);
 void cli_model_close(cli_model *model);
 

@@ -43,10 +43,27 @@ lk_status parse_size(const char *text, const char *option, uint64_t *out, lk_err
   return LK_OK;
 }
 
-lk_status parse_tolerance(const char *text, const char *option, double *out, lk_error *error) {
+static bool read_decimal(const char *text, double *out) {
   char *end = NULL;
-  double value = strtod(text, &end);
-  if (end == text || *end != '\0' || !isfinite(value) || value < 0.0) {
+  *out = strtod(text, &end);
+  return end != text && *end == '\0' && isfinite(*out);
+}
+
+lk_status parse_decimal(const char *text, const char *option, double min, double max, double *out,
+                        lk_error *error) {
+  double value = 0.0;
+  if (!read_decimal(text, &value) || value < min || value > max) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to read %s: '%s', a number from %g to %.0f is needed", option, text, min,
+                   max);
+  }
+  *out = value;
+  return LK_OK;
+}
+
+lk_status parse_tolerance(const char *text, const char *option, double *out, lk_error *error) {
+  double value = 0.0;
+  if (!read_decimal(text, &value) || value < 0.0) {
     return lk_fail(error, LK_OUT_OF_RANGE,
                    "failed to read %s: '%s', a number of at least 0 is needed", option, text);
   }
@@ -68,8 +85,7 @@ enum {
   KEY_INTER
 };
 
-static const struct argp_option model_options[] = {
-    {"threads", 't', "N", 0, "Threads that an operator may use (default: the CPUs allowed)", 10},
+static const struct argp_option library_options[] = {
     {"cache", KEY_CACHE, "MODE", 0, "off, thread or shared (default: shared)", 10},
     {"cache-entries", KEY_ENTRIES, "N", 0, "Most entries in the cache; 0 disables it", 10},
     {"cache-bytes", KEY_BYTES, "SIZE", 0,
@@ -121,15 +137,17 @@ static lk_status add_disabled_pass(model_args *args, const char *name) {
   return LK_OK;
 }
 
-static error_t parse_model_option(int key, char *arg, struct argp_state *state) {
+lk_status parse_op_threads(const char *text, const char *option, model_args *args) {
+  uint64_t number = 0;
+  lk_status status = parse_u64(text, option, 1, LK_MAX_THREADS, &number, args->error);
+  if (status == LK_OK) args->context.threads = (int32_t)number;
+  return status;
+}
+
+static error_t parse_library_option(int key, char *arg, struct argp_state *state) {
   model_args *args = state->input;
   lk_status status = LK_OK;
-  uint64_t number = 0;
   switch (key) {
-  case 't':
-    status = parse_u64(arg, "--threads", 1, LK_MAX_THREADS, &number, args->error);
-    if (status == LK_OK) args->context.threads = (int32_t)number;
-    break;
   case KEY_CACHE:
     status = parse_cache_mode(arg, &args->context.cache_mode, args->error);
     break;
@@ -174,7 +192,28 @@ static error_t parse_model_option(int key, char *arg, struct argp_state *state) 
   return status == LK_OK ? 0 : EINVAL;
 }
 
-const struct argp model_argp = {.options = model_options, .parser = parse_model_option};
+const struct argp library_argp = {.options = library_options, .parser = parse_library_option};
+
+static const struct argp_option threads_options[] = {
+    {"threads", 't', "N", 0, "Threads that an operator may use (default: the CPUs allowed)", 10},
+    {0}};
+
+static error_t parse_threads_option(int key, char *arg, struct argp_state *state) {
+  model_args *args = state->input;
+  switch (key) {
+  case ARGP_KEY_INIT:
+    state->child_inputs[0] = args;
+    return 0;
+  case 't':
+    return parse_op_threads(arg, "--threads", args) == LK_OK ? 0 : EINVAL;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
+static const struct argp_child model_children[] = {{&library_argp, 0, NULL, 10}, {0}};
+const struct argp model_argp = {
+    .options = threads_options, .parser = parse_threads_option, .children = model_children};
 
 static void log_line(void *user, lk_log_level level, const char *line) {
   (void)user;

@@ -26,7 +26,8 @@ typedef struct model_args {
   lk_error *error;
 } model_args;
 
-extern const struct argp model_argp;
+extern const struct argp model_argp;   /* all of these */
+extern const struct argp library_argp; /* all but --threads */
 
 /* A file given for an input: NAME=FILE.npy. */
 typedef struct input_file {
@@ -36,6 +37,10 @@ typedef struct input_file {
 
 /* Where the values of a model's inputs come from: --input, --shape, --seed, --requests. */
 typedef struct input_args {
+  /* NULL, or what the model is called: SCOPE/NAME is then its input NAME too, and goes before NAME; and a
+   * name that is no input of this model may be another's. */
+  const char *scope;
+  bool own_values; /* random values are not the same in all requests */
   input_file *files;
   size_t n_files, files_capacity;
   shape_set *shapes;
@@ -69,6 +74,11 @@ lk_status parse_u64(const char *text, const char *option, uint64_t min, uint64_t
 /* The same with k, m or g behind it (1024 each), or "unlimited". */
 lk_status parse_size(const char *text, const char *option, uint64_t *out,
                      lk_error *error) LK_MUST_USE;
+/* --threads of an operator, under the name that it has in this subcommand. */
+lk_status parse_op_threads(const char *text, const char *option, model_args *args) LK_MUST_USE;
+/* A decimal fraction from `min` to `max`. */
+lk_status parse_decimal(const char *text, const char *option, double min, double max, double *out,
+                        lk_error *error) LK_MUST_USE;
 /* A finite number, at least 0. */
 lk_status parse_tolerance(const char *text, const char *option, double *out,
                           lk_error *error) LK_MUST_USE;
