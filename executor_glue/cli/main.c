@@ -17,6 +17,8 @@ static const command commands[] = {
     {"run", "run a model on .npy files", cli_cmd_run},
     {"test", "run ONNX test-case folders", cli_cmd_test},
     {"bench", "latency, memory and cache of a model over a series of shapes", cli_cmd_bench},
+    {"load", "throughput and latency of several models under load from several threads",
+     cli_cmd_load},
     {"inspect", "what is in a model, and what runs on what", cli_cmd_inspect},
     {"ops", "the operators that exist", cli_cmd_ops},
     {"cache", "run a model, then show the cache's keys", cli_cmd_cache},

@@ -132,7 +132,7 @@ def test_ops():
     assert len(text.splitlines()) == len(rows) + 1
 
 
-@pytest.mark.parametrize("command", ["run", "test", "bench", "inspect", "ops", "cache"])
+@pytest.mark.parametrize("command", ["run", "test", "bench", "load", "inspect", "ops", "cache"])
 def test_help_of_each(command):
     result = latchkey(command, "--help").ok()
     assert result.out.startswith(f"Usage: latchkey {command} ")
