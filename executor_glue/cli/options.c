@@ -147,6 +147,7 @@ lk_status parse_op_threads(const char *text, const char *option, model_args *arg
 static error_t parse_library_option(int key, char *arg, struct argp_state *state) {
   model_args *args = state->input;
   lk_status status = LK_OK;
+  uint64_t number = 0;
   switch (key) {
   case KEY_CACHE:
     status = parse_cache_mode(arg, &args->context.cache_mode, args->error);

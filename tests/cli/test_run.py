@@ -2,7 +2,7 @@
 
 import numpy
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from cli_harness import classify, latchkey, save_model
 
@@ -116,3 +116,36 @@ def test_names_are_checked(tmp_path, classifier):
     latchkey("run", classifier, "-i", "x", *out).fails(2, "NAME=FILE.npy")
     latchkey("run", classifier, "-i", f"x={x}").fails(2, "-o DIR")
     assert not (tmp_path / "out").exists()
+
+
+def save_branches(path):
+    """Four branches of two convolutions each."""
+    weights = numpy.random.default_rng(0).standard_normal((8, 8, 3, 3), dtype=numpy.float32)
+    nodes = []
+    for b in range(4):
+        nodes += [helper.make_node("Conv", ["x", "w"], [f"a{b}"], pads=[1, 1, 1, 1]),
+                  helper.make_node("Sigmoid", [f"a{b}"], [f"s{b}"]),
+                  helper.make_node("Conv", [f"s{b}", "w"], [f"c{b}"], pads=[1, 1, 1, 1])]
+    nodes.append(helper.make_node("Concat", [f"c{b}" for b in range(4)], ["y"], axis=1))
+    return save_model(path, nodes, [("x", TensorProto.FLOAT, ["n", 8, "h", "w"])],
+                      [("y", TensorProto.FLOAT, None)], [numpy_helper.from_array(weights, "w")])
+
+
+def test_executors_give_the_same_bits_on_one_thread(tmp_path):
+    model = save_branches(tmp_path / "branches.onnx")
+    x = save_input(tmp_path, numpy.random.default_rng(1).standard_normal((2, 8, 20, 30),
+                                                                         dtype=numpy.float32))
+    given = [model, "-i", f"x={x}", "--threads", 1]
+    for name, options in (("naive", ["--executor", "naive"]), ("default", []),
+                          ("parallel", ["--executor", "parallel"]),
+                          ("three", ["--executor", "parallel", "--inter", 3])):
+        latchkey("run", *given, "-o", tmp_path / name, *options).ok()
+        assert ((tmp_path / name / "y.npy").read_bytes()
+                == (tmp_path / "naive" / "y.npy").read_bytes())
+
+
+def test_executor_options_that_are_refused(tmp_path, classifier):
+    latchkey("run", classifier, "--executor", "serial").fails(2, "--executor", "'serial'",
+                                                              "naive or parallel")
+    latchkey("run", classifier, "--executor", "parallel", "--inter", 0).fails(2, "--inter")
+    latchkey("run", classifier, "--inter", 2).fails(2, "--inter", "parallel")
