@@ -3,7 +3,7 @@
  *
  * Who waits for whom is a graph with at most one edge out of each thread: thread -> flight -> its
  * builder. A circle can only be closed by the thread that is about to wait, so it looks then, under
- * one lock of the process: a circle may run through several caches.
+ * one lock of the process: a circle may run through several caches. Explored in tests/promela/flight.pml.
  */
 #include <stdio.h>
 #include <time.h>

@@ -1,4 +1,5 @@
-/* Entries of the cache: their life, their references, and what is counted about them. */
+/* Entries of the cache: their life, their references (explored in tests/promela/refs.pml), and what is
+ * counted about them. */
 #include <string.h>
 
 #include "keys/cache_internal.h"

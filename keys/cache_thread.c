@@ -1,5 +1,6 @@
 /* A thread's tables: one for each cache that it uses. How they are made and found, how they end
- * with their thread or with their cache, whichever comes first, and the cache of per-thread mode.
+ * with their thread or with their cache, whichever comes first (explored in tests/promela/ends.pml), and
+ * the cache of per-thread mode.
  */
 #include <sched.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Pools of frames and arenas, and the entries that the cache holds. */
+/* Pools of frames and arenas, and the entries that the cache holds. Explored in tests/promela/hot.pml. */
 #include "executor_glue/graph/run_pool.h"
 
 #include <pthread.h>

@@ -1,0 +1,349 @@
+/* Single flight: one thread builds a key, the others wait; builds that ask for other keys; circles of waiting.
+ * Explored with: -DTHREADS=3 -DKEYS=1 | -DTHREADS=2 -DKEYS=2 -DASKS=2 -DDOWNWARDS -DWILLING | -DTHREADS=2 -DKEYS=2 -DASKS=2 | -DTHREADS=3 -DKEYS=2 -DDOWNWARDS -DWILLING | -DTHREADS=3 -DKEYS=2 -DRING -DWILLING | -DTHREADS=3 -DKEYS=3 -DRING -DWILLING
+ *
+ * Models:
+ *   keys/cache_shared.c  lk_shared_get, wait_for, fly, link_entry, flight_leave
+ *   keys/cache_build.c   lk_build_check, lk_wait_begin, lk_wait_done, lk_wait_end
+ * Each thread asks for some keys; a build may ask for another key or not, and then succeeds or fails, whatever it
+ * got; a new entry may be kept or not (limits). WILLING: builds do not fail by themselves, and all is kept.
+ * DOWNWARDS: a build asks for smaller keys only, so that there is no circle. RING: each thread asks for a key of its
+ * own, and a build always for the next thread's.
+ *
+ * Shown: at no time two builds of one key; a key that is kept is built once; who waits gets the builder's value, with
+ * a reference, or its error; no deadlock, whatever asks for what; no LK_CYCLE where there is no circle; flights and
+ * entries are freed once, and not touched after that.
+ *
+ * Left out: fronts and eviction (front.pml), memory that fails. Each key has a shard of its own: two keys in one shard
+ * share its lock, of which a thread never holds two. From taking the shard, and in it `waiting`, to giving the shard back
+ * is one step: first locks are taken, then given, and what they guard is not looked at without (Lipton, Reduction, 1975).
+ *
+ * Memory order: no atomics here but the entry's references (refs.pml). A flight is guarded by its shard, `waiting` of
+ * the threads by the mutex of that name; `done` is written under both and read under either. */
+#define NO_FLIGHT NONE
+#ifndef ASKS
+#define ASKS 1
+#endif
+#include "sync.inc"
+#define NEXT_STEP }; atomic {
+#define FLIGHTS (THREADS * KEYS) /* at a time, as entries; freed ones are used again */
+#define ENTRIES (THREADS * KEYS)
+
+typedef flight_type {
+  bool alive, done, failed;
+  byte builder, users, value;
+  cond finished
+}
+typedef entry_type {
+  bool alive;
+  byte refs
+}
+flight_type flights[FLIGHTS];
+entry_type entries[ENTRIES];
+bool shards[KEYS];
+byte in_shard[KEYS];   /* an entry */
+byte in_flights[KEYS]; /* a flight */
+byte waits_for[THREADS];
+byte n_building[KEYS];
+bool was_kept[KEYS];
+
+inline free_flight(f) {
+  d_step {
+    assert(flights[f].alive && flights[f].users == 0 && flights[f].finished.waiting == 0);
+    flights[f].alive = false;
+    flights[f].done = false;
+    flights[f].failed = false;
+    flights[f].value = NONE;
+    flights[f].finished.woken = 0
+  }
+}
+
+/* flight_leave: the shard is locked, and unlocked after */
+inline leave(f, k) {
+  assert(flights[f].alive);
+  flights[f].users--;
+  if
+  :: flights[f].users == 0 -> free_flight(f) /* after the lock, but nobody else has it */
+  :: else
+  fi;
+  shards[k] = false
+}
+
+/* lk_wait_begin, without the note; the shard is locked */
+inline wait_begin(f) {
+  next = f;
+  circle = false;
+  do
+  :: next == NO_FLIGHT -> break
+  :: else ->
+     assert(flights[next].alive); /* who waits is a user of it */
+     if
+#ifndef BROKEN_DONE_NOT_ASKED
+     :: flights[next].done -> next = NO_FLIGHT
+#endif
+     :: else ->
+        if
+        :: flights[next].builder == self -> circle = true; next = NO_FLIGHT
+        :: else ->
+#ifdef BROKEN_NOT_FOLLOWED
+           next = NO_FLIGHT
+#else
+           next = waits_for[flights[next].builder]
+#endif
+        fi
+     fi
+  od
+}
+
+proctype asker(byte self) {
+  byte key, n, f, i, depth;
+  byte next = NO_FLIGHT, entry = NONE;
+  byte stack[KEYS]; /* what this thread builds, outermost first */
+  byte flying[KEYS];
+  bool circle, failed;
+
+next_key:
+  if
+  :: n == ASKS -> n = 0; goto end
+  :: else ->
+     atomic {
+       n++;
+       key = 0;
+#ifdef RING
+       key = self % KEYS;
+#else
+       do
+       :: key + 1 < KEYS -> key++
+       :: break
+       od
+#endif
+     }
+  fi;
+
+ask:
+  atomic { /* lk_build_check */
+    entry = NONE;
+    failed = false;
+    circle = false;
+    i = 0;
+    do
+    :: i < depth -> circle = circle || stack[i] == key; i++
+    :: else -> break
+    od;
+    i = 0
+  };
+  if
+  :: circle ->
+     failed = true;
+     circle = false;
+     goto answered
+  :: else
+  fi;
+  atomic {
+    LOCK(shards[key]);
+    if
+    :: in_shard[key] != NONE ->
+       entry = in_shard[key];
+       entries[entry].refs++;
+       UNLOCK(shards[key]);
+       goto answered
+    :: else
+    fi;
+#ifdef BROKEN_UNLOCKED_BEFORE_FLIGHT
+    UNLOCK(shards[key]);
+    NEXT_STEP
+    LOCK(shards[key]);
+#endif
+    f = in_flights[key];
+    if
+    :: f != NO_FLIGHT -> goto wait
+    :: else -> /* flight_create */
+       f = 0;
+       do
+       :: flights[f].alive -> f++
+       :: else -> break
+       od;
+       flights[f].alive = true;
+       flights[f].builder = self;
+       flights[f].users = 1;
+       in_flights[key] = f;
+       UNLOCK(shards[key]);
+       stack[depth] = key;
+       flying[depth] = f;
+       depth++;
+       f = 0
+    fi
+  };
+
+  /* lk_build */
+  d_step {
+    n_building[key]++;
+    assert(n_building[key] == 1);
+    assert(!was_kept[key])
+  };
+  if
+#ifndef RING
+  :: true /* asks for nothing */
+#endif
+#ifdef DOWNWARDS
+  :: key > 0 -> key--; goto ask
+#else
+  :: atomic {
+       true ->
+#ifdef RING
+       key = (key + 1) % KEYS
+#else
+       key = 0;
+       do
+       :: key + 1 < KEYS -> key++
+       :: break
+       od
+#endif
+     };
+     goto ask
+#endif
+  fi;
+
+built:
+  atomic { depth--; key = stack[depth]; f = flying[depth]; n_building[key]--; stack[depth] = 0; flying[depth] = 0; entry = NONE };
+  if
+#ifndef WILLING
+  :: failed = true
+#endif
+  :: d_step {
+       failed = false;
+       entry = 0;
+       do
+       :: entries[entry].alive -> entry++
+       :: else -> break
+       od;
+       entries[entry].alive = true;
+       entries[entry].refs = 1
+     }
+#ifdef WILLING
+  :: failed /* what it asked for was an error */
+#endif
+  fi;
+  /* link_entry, and the end of fly */
+  atomic {
+    LOCK(shards[key]);
+    assert(flights[f].alive && !flights[f].done && in_flights[key] == f);
+    if
+    :: !failed -> in_shard[key] = entry; entries[entry].refs++; was_kept[key] = true
+#ifndef WILLING
+    :: !failed /* no room, which is made without the lock; not kept */
+#endif
+    :: failed
+    fi;
+#ifdef BROKEN_FAILED_STAYS
+    if
+    :: !failed -> in_flights[key] = NO_FLIGHT
+    :: else
+    fi;
+#else
+    in_flights[key] = NO_FLIGHT;
+#endif
+    flights[f].failed = failed;
+    flights[f].value = entry;
+    if
+#ifndef BROKEN_NO_REFERENCES_FOR_WAITERS
+    :: !failed -> entries[entry].refs = entries[entry].refs + flights[f].users - 1
+#endif
+    :: else
+    fi;
+    flights[f].done = true; /* lk_wait_done */
+#ifdef BROKEN_ONE_WOKEN
+    SIGNAL(flights[f].finished);
+#else
+    BROADCAST(flights[f].finished);
+#endif
+    leave(f, key);
+    f = 0;
+    goto answered
+  };
+
+wait:
+  atomic {
+#ifndef BROKEN_CIRCLE_NOT_SOUGHT
+    wait_begin(f);
+#endif
+#ifdef BROKEN_NOT_NOTED_AT_ONCE
+    NEXT_STEP
+#endif
+    if
+    :: circle ->
+#ifdef DOWNWARDS
+       assert(false);
+#endif
+       UNLOCK(shards[key]);
+       failed = true;
+       circle = false;
+       f = 0;
+       goto answered
+    :: else -> waits_for[self] = f
+    fi;
+    flights[f].users++;
+    do
+    :: !flights[f].done -> WAIT(flights[f].finished, shards[key])
+    :: else -> break
+    od;
+    entry = flights[f].value;
+    failed = flights[f].failed;
+    assert(failed == (entry == NONE));
+#ifdef BROKEN_LEFT_BEFORE_WAIT_END
+    leave(f, key);
+    NEXT_STEP
+    waits_for[self] = NO_FLIGHT;
+#else
+    waits_for[self] = NO_FLIGHT; /* lk_wait_end */
+    leave(f, key);
+#endif
+    f = 0
+  };
+
+answered:
+  assert(failed || (entries[entry].alive && entries[entry].refs > 0));
+  /* used, and released */
+  if
+  :: !failed ->
+     d_step {
+       assert(entries[entry].alive && entries[entry].refs > 0);
+       entries[entry].refs--;
+       if
+       :: entries[entry].refs == 0 -> entries[entry].alive = false
+       :: else
+       fi;
+       entry = NONE
+     }
+  :: else
+  fi;
+  if
+  :: depth > 0 -> goto built
+  :: else -> d_step { failed = false; key = 0 }; goto next_key
+  fi;
+
+end:
+  skip
+}
+
+init {
+  byte i;
+  atomic {
+    for (i : 0 .. KEYS - 1) { in_shard[i] = NONE; in_flights[i] = NO_FLIGHT }
+    for (i : 0 .. THREADS - 1) { waits_for[i] = NO_FLIGHT }
+    for (i : 0 .. FLIGHTS - 1) { flights[i].value = NONE }
+    for (i : 0 .. THREADS - 1) { run asker(i) }
+    i = 0
+  }
+  _nr_pr == 1;
+  d_step {
+    for (i : 0 .. KEYS - 1) {
+      assert(in_flights[i] == NO_FLIGHT && n_building[i] == 0);
+      if
+      :: in_shard[i] != NONE -> entries[in_shard[i]].refs--; entries[in_shard[i]].alive = false
+      :: else
+      fi
+    }
+    for (i : 0 .. FLIGHTS - 1) { assert(!flights[i].alive) }
+    for (i : 0 .. ENTRIES - 1) { assert(!entries[i].alive && entries[i].refs == 0) }
+  }
+}

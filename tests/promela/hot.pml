@@ -1,0 +1,270 @@
+/* Frames of a run plan: the slot that is taken and given without a lock, the end of an entry, and of the pool.
+ * Explored with: -DTHREADS=2 -DRUNS=2 | -DTHREADS=3 -DRUNS=1 -DMAX_IDLE=0 | -DTHREADS=3 -DRUNS=2
+ *
+ * Models executor_glue/graph/run_pool.c: lk_run_lease_take, lk_run_lease_give, take_idle, lk_run_entry_destroy,
+ * lk_run_pool_close, release_pool; for a run plan without an arena.
+ * Runners have found one entry in the cache and run it; the cache drops it at any time, and whoever has the last
+ * reference destroys it; the executor closes the pool when no run is on, and then ends its program.
+ *
+ * Shown: a frame has one runner at a time, who sees all that those before him wrote there (see sync.inc); none is
+ * leaked or freed twice; plan, entry and pool are freed once, the plan before the program that it is of.
+ *
+ * Left out: arenas, memory that fails, what is charged, a second entry, and one that is not cached, whose frames are
+ * recycled under the mutex.
+ *
+ * Memory order. `hot` is taken by an exchange that acquires and given by a compare-exchange that releases: the frame's
+ * memory is handed over, which knows[] follows. The give that fails is relaxed: it does not touch what is there. There
+ * is no ABA in it: the give expects NULL, and what NULL stands for is the same each time. take_idle is called when
+ * nobody runs, with the mutex. All else is guarded by the mutex, except `plan`, which is written when nobody runs. */
+#ifndef RUNS
+#define RUNS 1
+#endif
+#ifndef MAX_IDLE
+#define MAX_IDLE 1
+#endif
+#define RUNNERS (THREADS - 1)
+#define FRAMES (RUNNERS * RUNS)
+#define CACHE RUNNERS
+#define CLOSER (RUNNERS + 1)
+#define KNOWERS (FRAMES + THREADS + 1) /* at least one each; place i: frame i */
+#define CARRIERS 3
+#define HOT 0
+#define MUTEX 1
+#define REFS 2
+#include "sync.inc"
+
+byte hot = NONE;
+bool mutex, in_use[FRAMES], is_there[FRAMES]; /* of frames */
+byte idle; /* a set */
+byte n_idle, n_frames;
+bool linked = true, entry_alive = true, plan = true, plan_freed, pool_alive = true, program_ended;
+byte ending, pool_references = 2, entry_references = THREADS; /* the runners' and the cache's */
+byte n_running = RUNNERS;
+cond is_idle;
+
+#define OF(frame) (1 << (frame))
+
+inline free_frame(p, f) {
+  d_step {
+    assert(is_there[f] && !in_use[f]);
+    KNOWS(p, OF(f));
+    is_there[f] = false
+  }
+}
+
+/* Any one of a set. */
+inline choose(f, frames) {
+  f = 0;
+  do
+  :: (frames & OF(f)) == 0 -> f++
+  :: else -> break
+  od
+}
+
+inline free_frames(p, frames) {
+  do
+  :: frames != 0 ->
+     atomic { choose(one, frames); frames = frames & ~OF(one) };
+     free_frame(p, one)
+  :: else -> one = 0; break
+  od
+}
+
+inline take_idle(p, frames) {
+  frames = idle;
+  idle = 0;
+#ifndef BROKEN_HOT_FORGOTTEN
+  if
+  :: hot != NONE -> frames = frames | OF(hot)
+  :: else
+  fi;
+  hot = NONE;
+  ACQUIRE(p, HOT)
+#endif
+}
+
+inline free_plan() {
+  d_step { assert(!plan_freed && !program_ended); plan_freed = true }
+}
+
+inline release_pool(p) {
+  LOCK_BY(p, mutex, MUTEX);
+  d_step {
+    assert(pool_alive);
+    pool_references--;
+    is_last = pool_references == 0
+  };
+  UNLOCK_BY(p, mutex, MUTEX);
+  if
+  :: is_last -> d_step { assert(pool_alive && !mutex && is_idle.waiting == 0); pool_alive = false }
+  :: else
+  fi
+}
+
+inline destroy_entry(p) {
+  LOCK_BY(p, mutex, MUTEX);
+  d_step {
+    assert(entry_alive && pool_alive);
+    mine = plan;
+    take_idle(p, frames);
+    if
+    :: mine -> assert(linked); linked = false; ending++
+    :: else
+    fi
+  };
+  UNLOCK_BY(p, mutex, MUTEX);
+  if
+  :: mine ->
+     free_frames(p, frames);
+     free_plan();
+     LOCK_BY(p, mutex, MUTEX);
+     d_step {
+       ending--;
+       if
+       :: ending == 0 -> BROADCAST(is_idle)
+       :: else
+       fi
+     };
+     UNLOCK_BY(p, mutex, MUTEX)
+  :: else
+  fi;
+  d_step { assert(entry_alive); entry_alive = false };
+  release_pool(p)
+}
+
+inline release_entry(p) {
+  atomic {
+    entry_references--;
+    ACQUIRE(p, REFS);
+    RELEASE(p, REFS);
+    is_last = entry_references == 0
+  };
+  if
+  :: is_last -> destroy_entry(p)
+  :: else
+  fi
+}
+
+proctype runner(byte p) {
+  byte n, at, one, f, frames;
+  bool is_last, mine;
+  do
+  :: n < RUNS ->
+     n++;
+     /* lk_run_lease_take */
+     assert(entry_alive && plan && !plan_freed);
+#ifdef BROKEN_TAKEN_IN_TWO_STEPS
+     f = hot;
+     atomic { hot = NONE; ACQUIRE(p, HOT) };
+#else
+     atomic {
+       f = hot;
+       hot = NONE;
+#ifndef BROKEN_RELAXED_TAKE
+       ACQUIRE(p, HOT)
+#endif
+     };
+#endif
+     if
+     :: f == NONE ->
+        LOCK_BY(p, mutex, MUTEX);
+        atomic {
+          if
+          :: idle != 0 -> choose(f, idle); idle = idle & ~OF(f); n_idle--
+          :: else -> /* made; the room for it is no other thread's */
+             f = n_frames;
+             n_frames++;
+             is_there[f] = true;
+             ACCESS(p, f)
+          fi
+        };
+        UNLOCK_BY(p, mutex, MUTEX)
+     :: else
+     fi;
+     /* the run */
+     atomic { assert(is_there[f] && !in_use[f]); in_use[f] = true; KNOWS(p, OF(f)); ACCESS(p, f) };
+     in_use[f] = false;
+     /* lk_run_lease_give */
+#ifdef BROKEN_GIVEN_IN_TWO_STEPS
+     if
+     :: hot == NONE -> atomic { hot = f; RELEASE(p, HOT); f = NONE }
+#else
+     if
+     :: atomic {
+          hot == NONE ->
+          hot = f;
+#ifndef BROKEN_RELAXED_GIVE
+          RELEASE(p, HOT);
+#endif
+          f = NONE
+        }
+#endif
+     :: hot != NONE ->
+        LOCK_BY(p, mutex, MUTEX);
+        d_step {
+          if
+          :: n_idle < MAX_IDLE -> idle = idle | OF(f); n_idle++; f = NONE
+          :: else
+          fi
+        };
+        UNLOCK_BY(p, mutex, MUTEX);
+        if
+        :: f != NONE -> free_frame(p, f)
+        :: else
+        fi
+     fi
+  :: else -> n = 0; break
+  od;
+  release_entry(p);
+  n_running--
+}
+
+proctype cache() {
+  byte at, one, frames;
+  bool is_last, mine;
+  release_entry(CACHE)
+}
+
+/* lk_run_pool_close, and then the program's end */
+init {
+  byte at, one, frames;
+  bool is_last, mine;
+  atomic {
+    for (at : 0 .. RUNNERS - 1) { run runner(at) }
+    at = 0;
+    run cache()
+  }
+  n_running == 0;
+  LOCK_BY(CLOSER, mutex, MUTEX);
+  if
+  :: linked ->
+     d_step {
+       assert(entry_alive);
+       linked = false;
+       mine = plan;
+       take_idle(CLOSER, frames);
+#ifndef BROKEN_PLAN_STAYS
+       plan = false
+#endif
+     };
+     UNLOCK_BY(CLOSER, mutex, MUTEX);
+     free_frames(CLOSER, frames);
+     free_plan();
+     LOCK_BY(CLOSER, mutex, MUTEX)
+  :: else
+  fi;
+#ifndef BROKEN_ENDING_NOT_AWAITED
+  do
+  :: ending > 0 -> atomic { WAIT(is_idle, mutex); ACQUIRE(CLOSER, MUTEX) }
+  :: else -> break
+  od;
+#endif
+  UNLOCK_BY(CLOSER, mutex, MUTEX);
+  release_pool(CLOSER);
+  program_ended = true;
+  _nr_pr == 1;
+  d_step {
+    assert(plan_freed && !entry_alive && !pool_alive);
+    for (at : 0 .. FRAMES - 1) { assert(!is_there[at]) }
+  }
+}
