@@ -1,4 +1,5 @@
-/* Shared mode: shards, the fronts of threads before them, and single flight. */
+/* Shared mode: shards, the fronts of threads before them, and single flight. Explored in
+ * tests/promela/front.pml and flight.pml. */
 #include <string.h>
 
 #include "keys/cache_internal.h"
@@ -56,9 +57,6 @@ static lk_ref *take_into_front(lk_thread_table *front, lk_entry *entry) {
   const uint64_t tick = lk_cache_tick(cache);
   atomic_init(&handle->refs, 1);
   atomic_init(&handle->tick, tick);
-  pthread_mutex_lock(&shard->lock);
-  add_handle(entry, handle);
-  pthread_mutex_unlock(&shard->lock);
 
   lk_garbage garbage = {NULL};
   if (lk_table_try(front)) {
@@ -74,6 +72,11 @@ static lk_ref *take_into_front(lk_thread_table *front, lk_entry *entry) {
     }
     lk_table_leave(front);
   }
+  /* Now that it is listed or not: lk_entry_users would count one too few if it saw `refs` from before
+   * and `listed` from after. Until here, it counts the handle's reference to the entry. */
+  pthread_mutex_lock(&shard->lock);
+  add_handle(entry, handle);
+  pthread_mutex_unlock(&shard->lock);
   lk_garbage_drop(&garbage);
   return handle;
 }
