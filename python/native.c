@@ -1,7 +1,9 @@
 /* Contexts, sessions and outputs that count their users, see native.h. */
 #include "native.h"
 
+#include <stdalign.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +13,16 @@ struct lk_py_context {
   atomic_size_t users;
 };
 
+/* A model in memory, counted: clones share it. */
+typedef struct lk_py_bytes {
+  atomic_size_t users;
+  alignas(max_align_t) uint8_t data[];
+} lk_py_bytes;
+
 struct lk_py_session {
   lk_py_context *context;
   lk_session *session;
-  void *copy; /* of a model that came as bytes */
+  lk_py_bytes *bytes; /* of a model that came as such, else NULL */
   atomic_size_t users;
 };
 
@@ -65,36 +73,64 @@ void lk_py_context_release(lk_py_context *context) {
   free(context);
 }
 
+static void release_bytes(lk_py_bytes *bytes) {
+  if (bytes != NULL && atomic_fetch_sub(&bytes->users, 1) == 1) free(bytes);
+}
+
+/* With one user; its bytes and session are still to come. */
+static lk_py_session *session_create(lk_py_context *context, lk_error *error) {
+  lk_py_session *session = calloc(1, sizeof *session);
+  if (session == NULL) {
+    fail_memory(error, "a session", sizeof *session);
+    return NULL;
+  }
+  atomic_fetch_add(&context->users, 1);
+  session->context = context;
+  atomic_init(&session->users, 1);
+  return session;
+}
+
+/* Hands the session out, or ends it. */
+static lk_status session_finish(lk_py_session *session, lk_status status,
+                                lk_py_session **out_session) {
+  if (status == LK_OK) {
+    *out_session = session;
+  } else {
+    lk_py_session_release(session);
+  }
+  return status;
+}
+
 lk_status lk_py_session_open(lk_py_context *context, const char *path, const void *data,
                              size_t size, const lk_session_options *options,
                              lk_py_session **out_session, lk_error *error) {
   const lk_session_api *api = lk_py_session_api();
   lk_status status = LK_OK;
   *out_session = NULL;
-  lk_py_session *session = calloc(1, sizeof *session);
-  if (session == NULL) return fail_memory(error, "a session", sizeof *session);
+  lk_py_session *session = session_create(context, error);
+  if (session == NULL) return LK_OUT_OF_MEMORY;
   if (path != NULL) {
     status = api->open(context->context, path, options, &session->session, error);
+  } else if ((session->bytes = malloc(sizeof *session->bytes + size)) == NULL) {
+    status = fail_memory(error, "a copy of the model", size);
   } else {
-    session->copy = malloc(size > 0 ? size : 1);
-    if (session->copy == NULL) {
-      status = fail_memory(error, "a copy of the model", size);
-    } else {
-      memcpy(session->copy, data, size);
-      status = api->open_memory(context->context, session->copy, size, options, &session->session,
-                                error);
-    }
+    atomic_init(&session->bytes->users, 1);
+    memcpy(session->bytes->data, data, size);
+    status = api->open_memory(context->context, session->bytes->data, size, options,
+                              &session->session, error);
   }
-  if (status != LK_OK) {
-    free(session->copy);
-    free(session);
-    return status;
-  }
-  atomic_fetch_add(&context->users, 1);
-  session->context = context;
-  atomic_init(&session->users, 1);
-  *out_session = session;
-  return LK_OK;
+  return session_finish(session, status, out_session);
+}
+
+lk_status lk_py_session_clone(lk_py_session *session, lk_py_session **out_session,
+                              lk_error *error) {
+  *out_session = NULL;
+  lk_py_session *made = session_create(session->context, error);
+  if (made == NULL) return LK_OUT_OF_MEMORY;
+  made->bytes = session->bytes;
+  if (made->bytes != NULL) atomic_fetch_add(&made->bytes->users, 1);
+  const lk_status status = lk_py_session_api()->clone(session->session, &made->session, error);
+  return session_finish(made, status, out_session);
 }
 
 lk_session *lk_py_session_get(const lk_py_session *session) {
@@ -105,7 +141,7 @@ void lk_py_session_release(lk_py_session *session) {
   if (session == NULL || atomic_fetch_sub(&session->users, 1) != 1) return;
   lk_py_session_api()->close(session->session);
   lk_py_context_release(session->context);
-  free(session->copy);
+  release_bytes(session->bytes);
   free(session);
 }
 

@@ -25,6 +25,8 @@ void lk_py_context_release(lk_py_context *context);
 lk_status lk_py_session_open(lk_py_context *context, const char *path, const void *data,
                              size_t size, const lk_session_options *options,
                              lk_py_session **out_session, lk_error *error);
+/* As `clone` in latchkey/session.h; the bytes of a model in memory are shared. */
+lk_status lk_py_session_clone(lk_py_session *session, lk_py_session **out_session, lk_error *error);
 lk_session *lk_py_session_get(const lk_py_session *session);
 void lk_py_session_release(lk_py_session *session);
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,8 @@ typedef struct external_file {
 
 struct lk_onnx_external {
   const lk_allocator *allocator;
-  char *folder; /* without links; ends in '/' */
+  char *folder;          /* without links; ends in '/' */
+  pthread_mutex_t mutex; /* guards the list: several graphs may be read from one model at once */
   external_file *files;
   size_t n_files, capacity;
 };
@@ -56,6 +58,7 @@ lk_status lk_onnx_external_create(const lk_allocator *allocator, const char *mod
     lk_free(allocator, external);
     return lk_fail_memory(error, "the path of a folder", used + 2);
   }
+  (void)pthread_mutex_init(&external->mutex, NULL); /* cannot fail on glibc */
   memcpy(external->folder, resolved, used);
   if (resolved[used - 1] != '/') external->folder[used++] = '/';
   external->folder[used] = '\0';
@@ -70,13 +73,16 @@ void lk_onnx_external_destroy(lk_onnx_external *external) {
     lk_onnx_map_close(&external->files[i].map);
     lk_free(allocator, external->files[i].location);
   }
+  pthread_mutex_destroy(&external->mutex);
   lk_free(allocator, external->files);
   lk_free(allocator, external->folder);
   lk_free(allocator, external);
 }
 
-void lk_onnx_external_relax(const lk_onnx_external *external) {
+void lk_onnx_external_relax(lk_onnx_external *external) {
+  pthread_mutex_lock(&external->mutex);
   for (size_t i = 0; i < external->n_files; i++) lk_onnx_map_relax(&external->files[i].map);
+  pthread_mutex_unlock(&external->mutex);
 }
 
 /* Whether a relative path has a component "..". */
@@ -117,17 +123,17 @@ static lk_status resolve(const lk_onnx_external *external, const char *location,
   return LK_OK;
 }
 
-static lk_status find_file(lk_onnx_external *external, const char *location,
-                           const lk_onnx_map **out_map, lk_error *error) {
+/* The list is locked. */
+static lk_status find_file(lk_onnx_external *external, const char *location, lk_onnx_map *out_map,
+                           lk_error *error) {
   const lk_allocator *allocator = external->allocator;
   char resolved[PATH_MAX];
   lk_onnx_map map = {0};
   lk_status status = LK_OK;
-  *out_map = NULL;
   /* From the newest: tensors of one file stand together. */
   for (size_t i = external->n_files; i-- > 0;) {
     if (strcmp(external->files[i].location, location) == 0) {
-      *out_map = &external->files[i].map;
+      *out_map = external->files[i].map;
       return LK_OK;
     }
   }
@@ -143,8 +149,8 @@ static lk_status find_file(lk_onnx_external *external, const char *location,
     status = lk_fail_memory(error, "the list of external files", sizeof *external->files);
     goto cleanup;
   }
-  external->files[external->n_files] = (external_file){copy, map};
-  *out_map = &external->files[external->n_files++].map;
+  external->files[external->n_files++] = (external_file){copy, map};
+  *out_map = map;
   return LK_OK;
 
 cleanup:
@@ -194,15 +200,17 @@ lk_status lk_onnx_external_find(lk_onnx_external *external, const Onnx__TensorPr
                    ", the shape needs %" PRIu64 " bytes",
                    location, length, size);
   }
-  const lk_onnx_map *map = NULL;
-  lk_status status = find_file(external, location, &map, error);
+  lk_onnx_map map = {0};
+  pthread_mutex_lock(&external->mutex);
+  const lk_status status = find_file(external, location, &map, error);
+  pthread_mutex_unlock(&external->mutex);
   if (status != LK_OK) return status;
-  if (offset > map->size || size > map->size - offset) {
+  if (offset > map.size || size > map.size - offset) {
     return lk_fail(error, LK_OUT_OF_RANGE,
                    "failed to read external data '%s': %" PRIu64 " bytes at offset %" PRIu64
                    " leave the file, which has %zu",
-                   location, size, offset, map->size);
+                   location, size, offset, map.size);
   }
-  *out_bytes = map->bytes + offset;
+  *out_bytes = map.bytes + offset;
   return LK_OK;
 }

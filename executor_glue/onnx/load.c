@@ -1,6 +1,7 @@
 /* ONNX files into the graph IR: what is mapped, and who outlives whom. */
 #include "executor_glue/onnx/load.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "executor_glue/onnx/graph_builder.h"
@@ -11,8 +12,10 @@
 
 struct lk_onnx_model {
   const lk_allocator *allocator;
-  lk_onnx_map map;            /* zeroed: the model is in the caller's memory */
-  lk_onnx_external *external; /* NULL: likewise */
+  atomic_uint_least32_t users;
+  char *path;            /* NULL: the model is in the caller's memory */
+  lk_onnx_map map;       /* zeroed: likewise */
+  lk_onnx_source source; /* where it is read from; its external files are NULL: likewise */
 };
 
 /* The unpacked message ends before the graph is linked: it is the larger part of the peak. */
@@ -39,7 +42,17 @@ static lk_status model_create(const lk_allocator *allocator, lk_onnx_model **out
   *out = lk_calloc(allocator, 1, sizeof **out);
   if (*out == NULL) return lk_fail_memory(error, "a model", sizeof **out);
   (*out)->allocator = allocator;
+  atomic_init(&(*out)->users, 1);
   return LK_OK;
+}
+
+lk_status lk_onnx_model_read(const lk_onnx_model *model, lk_graph **out_graph, lk_error *error) {
+  const lk_status status = read_graph(model->allocator, &model->source, out_graph, error);
+  if (status == LK_OK) return LK_OK;
+  if (model->path == NULL) {
+    return lk_error_prefix(error, status, "failed to load a model from memory");
+  }
+  return lk_error_prefix(error, status, "failed to load '%s'", model->path);
 }
 
 lk_status lk_onnx_load_file(const lk_allocator *allocator, const char *path,
@@ -49,19 +62,20 @@ lk_status lk_onnx_load_file(const lk_allocator *allocator, const char *path,
   *out_model = NULL;
   *out_graph = NULL;
   LK_TRY(model_create(allocator, &model, error));
-  LK_TRY(lk_onnx_map_open(path, &model->map, error));
-  LK_TRY(lk_onnx_external_create(allocator, path, &model->external, error));
-  const lk_onnx_source source = {model->map.bytes, model->map.size, model->external};
-  status = read_graph(allocator, &source, out_graph, error);
-  if (status != LK_OK) {
-    status = lk_error_prefix(error, status, "failed to load '%s'", path);
+  model->path = lk_strdup(allocator, path);
+  if (model->path == NULL) {
+    status = lk_fail_memory(error, "the path of a model", strlen(path) + 1);
     goto cleanup;
   }
+  LK_TRY(lk_onnx_map_open(path, &model->map, error));
+  model->source = (lk_onnx_source){.bytes = model->map.bytes, .size = model->map.size};
+  LK_TRY(lk_onnx_external_create(allocator, path, &model->source.external, error));
+  LK_TRY(lk_onnx_model_read(model, out_graph, error));
   *out_model = model;
   model = NULL;
 
 cleanup:
-  lk_onnx_model_destroy(model);
+  lk_onnx_model_release(model);
   return status;
 }
 
@@ -75,29 +89,35 @@ lk_status lk_onnx_load_memory(const lk_allocator *allocator, const void *data, s
     return lk_fail(error, LK_INVALID_ARGUMENT, "failed to load a model from memory: it is empty");
   }
   LK_TRY(model_create(allocator, &model, error));
-  const lk_onnx_source source = {data, size, NULL};
-  status = read_graph(allocator, &source, out_graph, error);
-  if (status != LK_OK) {
-    status = lk_error_prefix(error, status, "failed to load a model from memory");
-    goto cleanup;
-  }
+  model->source = (lk_onnx_source){.bytes = data, .size = size};
+  LK_TRY(lk_onnx_model_read(model, out_graph, error));
   *out_model = model;
   model = NULL;
 
 cleanup:
-  lk_onnx_model_destroy(model);
+  lk_onnx_model_release(model);
   return status;
+}
+
+const char *lk_onnx_model_path(const lk_onnx_model *model) {
+  return model->path;
 }
 
 void lk_onnx_model_relax(lk_onnx_model *model) {
   lk_onnx_map_relax(&model->map);
-  if (model->external != NULL) lk_onnx_external_relax(model->external);
+  if (model->source.external != NULL) lk_onnx_external_relax(model->source.external);
 }
 
-void lk_onnx_model_destroy(lk_onnx_model *model) {
+void lk_onnx_model_retain(lk_onnx_model *model) {
+  atomic_fetch_add_explicit(&model->users, 1, memory_order_relaxed);
+}
+
+void lk_onnx_model_release(lk_onnx_model *model) {
   if (model == NULL) return;
-  lk_onnx_external_destroy(model->external);
+  if (atomic_fetch_sub_explicit(&model->users, 1, memory_order_acq_rel) != 1) return;
+  lk_onnx_external_destroy(model->source.external);
   lk_onnx_map_close(&model->map);
+  lk_free(model->allocator, model->path);
   lk_free(model->allocator, model);
 }
 

@@ -4,7 +4,9 @@
 
 #include "executor_glue/graph/graph.h"
 
-typedef struct lk_onnx_model lk_onnx_model; /* the mapped files that a graph's constants lie in */
+/* The mapped files that the constants of graphs lie in: counted, since any number of graphs may be
+ * read from them, on any threads. */
+typedef struct lk_onnx_model lk_onnx_model;
 
 /* Maps and reads a model file. The graph's MAPPED constants point into the model, which must
  * outlive the graph. LK_NOT_FOUND, LK_IO, LK_MALFORMED, LK_UNSUPPORTED, LK_OUT_OF_RANGE. */
@@ -13,10 +15,14 @@ lk_status lk_onnx_load_file(const lk_allocator *allocator, const char *path,
 /* The same from memory, which must outlive the model. */
 lk_status lk_onnx_load_memory(const lk_allocator *allocator, const void *data, size_t size,
                               lk_onnx_model **out_model, lk_graph **out_graph, lk_error *error);
+/* Reads one more graph from what is mapped already, whatever has become of the files. */
+lk_status lk_onnx_model_read(const lk_onnx_model *model, lk_graph **out_graph, lk_error *error);
+const char *lk_onnx_model_path(const lk_onnx_model *model); /* NULL: it is in memory */
 /* Tells the system that the mapped pages are not needed now: they leave RSS, and come back from the
  * file when they are read again. */
 void lk_onnx_model_relax(lk_onnx_model *model);
-void lk_onnx_model_destroy(lk_onnx_model *model); /* NULL is allowed */
+void lk_onnx_model_retain(lk_onnx_model *model);
+void lk_onnx_model_release(lk_onnx_model *model); /* the last one unmaps; NULL is allowed */
 
 /* Reads one TensorProto (test data: input_N.pb). The data is allocated: free with the allocator.
  * `out_name` may be NULL; else an allocated string. */

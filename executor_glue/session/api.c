@@ -23,6 +23,7 @@ const lk_session_api *lk_get_session_api(uint32_t version) {
       .pass_count = lk_session_pass_count,
       .pass_info = lk_session_pass_info,
       .executor = lk_session_executor,
+      .clone = lk_session_clone,
   };
   return version == LK_SESSION_API_VERSION ? &api : NULL;
 }

@@ -1,4 +1,5 @@
-/* Opens a model: loads it, runs the passes, makes an op for each node. And closes it. */
+/* Opens a model: loads it, runs the passes, makes an op for each node. The same once more for a
+ * session that is there already; and the end of both. */
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
@@ -11,11 +12,12 @@
 #include "plugin/base/struct.h"
 #include "plugin/base/tensor.h"
 
-/* Where a model comes from: a path, or memory. */
+/* Where a model comes from: a path, memory, or what another session has mapped. */
 typedef struct lk_session_source {
   const char *path;
   const void *data;
   size_t size;
+  lk_onnx_model *model;
 } lk_session_source;
 
 static uint64_t now_ns(void) {
@@ -103,6 +105,20 @@ static lk_graph_executor_options executor_options(const lk_api *api,
       .fail_busy = fails};
 }
 
+static lk_status load(lk_session *session, const lk_session_source *source, lk_error *error) {
+  const lk_allocator *allocator = session->allocator;
+  if (source->model != NULL) {
+    lk_onnx_model_retain(source->model);
+    session->model = source->model;
+    return lk_onnx_model_read(session->model, &session->graph, error);
+  }
+  if (source->path != NULL) {
+    return lk_onnx_load_file(allocator, source->path, &session->model, &session->graph, error);
+  }
+  return lk_onnx_load_memory(allocator, source->data, source->size, &session->model,
+                             &session->graph, error);
+}
+
 static lk_status open_source(lk_context *context, const lk_session_source *source,
                              const lk_session_options *given, lk_session **out_session,
                              lk_error *error) {
@@ -123,14 +139,10 @@ static lk_status open_source(lk_context *context, const lk_session_source *sourc
     LK_TRY(lk_struct_read(&options, sizeof options, given, "lk_session_options", error));
   }
   LK_TRY(check_options(&options, error));
-  if (source->path != NULL) {
-    LK_TRY(lk_onnx_load_file(allocator, source->path, &session->model, &session->graph, error));
-  } else {
-    LK_TRY(lk_onnx_load_memory(allocator, source->data, source->size, &session->model,
-                               &session->graph, error));
-  }
-  const char *name = source->path != NULL ? source->path : "a model in memory";
-  LK_TRY(api->executor_create(context, name, &session->executor, error));
+  LK_TRY(load(session, source, error));
+  const char *path = lk_onnx_model_path(session->model);
+  LK_TRY(api->executor_create(context, path != NULL ? path : "a model in memory",
+                              &session->executor, error));
   LK_TRY(run_passes(session, &options, error));
   count_constants(session);
   const lk_graph_executor_options how = executor_options(api, &options);
@@ -138,6 +150,9 @@ static lk_status open_source(lk_context *context, const lk_session_source *sourc
                                   &session->graph_executor, error));
   lk_onnx_model_relax(session->model);
   session->load_ns = now_ns() - start;
+  session->options = options;
+  session->options.disabled_passes = NULL; /* the caller's; `pass_enabled` says the same */
+  session->options.n_disabled_passes = 0;
   *out_session = session;
   session = NULL;
 
@@ -169,13 +184,33 @@ lk_status lk_session_open_memory(lk_context *context, const void *data, size_t s
   return open_source(context, &source, options, out_session, error);
 }
 
+lk_status lk_session_clone(lk_session *session, lk_session **out_session, lk_error *error) {
+  if (session == NULL) {
+    if (out_session != NULL) *out_session = NULL;
+    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to clone a session: it is NULL, required");
+  }
+  *out_session = NULL;
+  const size_t bytes = lk_n_passes * sizeof(char *);
+  const char **disabled = lk_alloc(session->allocator, bytes);
+  if (disabled == NULL) return lk_fail_memory(error, "names of passes", bytes);
+  lk_session_options options = session->options;
+  options.disabled_passes = disabled;
+  for (size_t i = 0; i < lk_n_passes; i++) {
+    if (!session->pass_enabled[i]) disabled[options.n_disabled_passes++] = lk_passes[i].name;
+  }
+  const lk_session_source source = {.model = session->model};
+  const lk_status status = open_source(session->context, &source, &options, out_session, error);
+  lk_free(session->allocator, (void *)disabled);
+  return status;
+}
+
 void lk_session_close(lk_session *session) {
   if (session == NULL) return;
   /* In this order: ops lend constants from the graph, which lie in the mapped model. */
   lk_graph_executor_destroy(session->graph_executor);
   if (session->executor != NULL) session->api->executor_destroy(session->executor);
   lk_graph_destroy(session->graph);
-  lk_onnx_model_destroy(session->model);
+  lk_onnx_model_release(session->model);
   lk_session_outputs_destroy(session);
   lk_free(session->allocator, session->pass_enabled);
   lk_free(session->allocator, session->pass_changes);

@@ -30,8 +30,9 @@ struct lk_session {
   lk_onnx_model *model;
   lk_graph *graph;
   lk_graph_executor *graph_executor;
-  uint64_t *pass_changes; /* [lk_n_passes] */
-  bool *pass_enabled;     /* [lk_n_passes] */
+  uint64_t *pass_changes;     /* [lk_n_passes] */
+  bool *pass_enabled;         /* [lk_n_passes] */
+  lk_session_options options; /* but for the list of passes */
   uint64_t n_constants, constant_bytes, load_ns;
   _Atomic uint64_t builds_seen; /* run plan builds when pages were last given back */
   _Atomic bool has_run;
@@ -44,6 +45,7 @@ lk_status lk_session_open(lk_context *context, const char *path, const lk_sessio
 lk_status lk_session_open_memory(lk_context *context, const void *data, size_t size,
                                  const lk_session_options *options, lk_session **out_session,
                                  lk_error *error);
+lk_status lk_session_clone(lk_session *session, lk_session **out_session, lk_error *error);
 void lk_session_close(lk_session *session);
 
 /* run.c */

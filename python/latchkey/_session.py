@@ -149,6 +149,24 @@ class Session:
         own = {name: getattr(stats, name) for name in fields if name != "struct_size"}
         return {**self.context.stats(), "session": own}
 
+    def clone(self) -> Session:
+        """Another session of the same model, with the same context and options.
+
+        It has an identity, run plans and statistics of its own; the mapped file or the bytes, and
+        the packed weights, are shared. It may be made while other threads run this one, and when the
+        file has been replaced or removed; it may outlive this one. ``copy.copy`` does the same.
+        """
+        made, error = ffi.new("lk_py_session **"), ffi.new("lk_error *")
+        status = lib.lk_py_session_clone(self._handle(), made, error)
+        if status:
+            fail(status, error)
+        session = type(self).__new__(type(self))
+        session.__dict__.update(self.__dict__,
+                                _pointer=ffi.gc(made[0], lib.lk_py_session_release))
+        return session
+
+    __copy__ = clone
+
     def clear(self) -> None:
         """Drops the cache entries of this session, and nobody else's."""
         error = ffi.new("lk_error *")

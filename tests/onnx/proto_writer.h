@@ -200,7 +200,7 @@ public:
   }
   void reset() {
     lk_graph_destroy(graph);
-    lk_onnx_model_destroy(model);
+    lk_onnx_model_release(model);
     graph = nullptr;
     model = nullptr;
   }

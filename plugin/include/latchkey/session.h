@@ -1,7 +1,7 @@
 /* Level 2 of the ABI: open a model, run named tensors. Implemented on level 1.
  *
- * Threads: a session may be run from any number of threads at once. Closing it while a run is on
- * is an error of the caller.
+ * Threads: a session may be run and cloned from any number of threads at once. Closing it while
+ * that is on is an error of the caller.
  */
 #ifndef LATCHKEY_SESSION_H
 #define LATCHKEY_SESSION_H
@@ -129,7 +129,8 @@ typedef struct lk_session_api {
    * LK_MALFORMED (what and at which byte), LK_UNSUPPORTED (operator, node, opset). */
   lk_status (*open)(lk_context *context, const char *path, const lk_session_options *options,
                     lk_session **out_session, lk_error *error);
-  /* The same from memory, which must stay valid until close. No external data. */
+  /* The same from memory, which must stay valid until the session and all its clones are closed. No
+   * external data. */
   lk_status (*open_memory)(lk_context *context, const void *data, size_t size,
                            const lk_session_options *options, lk_session **out_session,
                            lk_error *error);
@@ -166,6 +167,13 @@ typedef struct lk_session_api {
                          lk_error *error);
   /* The executor behind the session: for capacities and statistics. Borrowed. */
   lk_executor *(*executor)(const lk_session *session);
+
+  /* Makes another session of the same model, in the same context and with the same options: an
+   * executor, run plans, frames and statistics of its own; the mapped file or memory, packed weights
+   * and primitives are shared. The model is not looked for again, so that its file may have been
+   * replaced or removed meanwhile (but not written over, which no session of it survives).
+   * The caller's, to be closed; clone and original may be closed in any order. LK_OUT_OF_MEMORY. */
+  lk_status (*clone)(lk_session *session, lk_session **out_session, lk_error *error);
 } lk_session_api;
 
 LK_EXPORT const lk_session_api *lk_get_session_api(uint32_t version);
