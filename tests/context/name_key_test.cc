@@ -1,13 +1,12 @@
 // Whom a plan belongs to: nodes of equal name that differ in anything, executors of equal names and
 // equal addresses, and the mistakes that others made with such keys.
 #include <atomic>
-#include <map>
-#include <mutex>
 #include <set>
 #include <thread>
 
 #include "tests/context/handles.h"
-#include "tests/ops/reference.h"
+#include "tests/harness/recycler.h"
+#include "tests/isolation/node_model.h"
 
 namespace {
 
@@ -15,6 +14,7 @@ using lk::api;
 using lk::Context;
 using lk::desc_of;
 using lk::Executor;
+using lk::Model;
 using lk::Op;
 using lk::Plan;
 using lk::TestNode;
@@ -135,38 +135,6 @@ TEST(NameKey, KeepsCallsApart) {
   EXPECT_EQ(lk::stats(context).kind[LK_KIND_NAME].misses, plans.size());
 }
 
-// y = x W, with equal names everywhere.
-struct Model {
-  Value w;
-  Executor executor;
-  Op op;
-
-  Model(lk_context *context, unsigned seed) : w(lk::random({4, 4}, seed)) {
-    executor = lk::executor_in(context);
-    TestNode n = node("MatMul");
-    n.n_inputs = 2;
-    n.constants = {w};
-    LK_EXPECT_OK(n.create(executor, &op, LK_ERR));
-  }
-  lk_status run(int64_t rows, ::testing::AssertionResult *out) const {
-    const Value x = lk::random({rows, 4}, 9);
-    Plan plan;
-    lk_error error;
-    lk_status status = lk::bind(op, {x.desc, desc_of(LK_F32, {4, 4})}, &plan, &error);
-    if (status != LK_OK) return status;
-    const lk::Memory from = x.in(LK_LAYOUT_PLAIN);
-    lk::Memory to(x.bytes.size());
-    status = lk::run(executor, plan, {from.data(), nullptr}, to.data(), &error);
-    *out = lk::equal(lk::ref::matmul(x, w), Value::from(x.desc, to.data()), 1e-5);
-    return status;
-  }
-  void check(int64_t rows) const {
-    ::testing::AssertionResult result = ::testing::AssertionSuccess();
-    EXPECT_EQ(run(rows, &result), LK_OK);
-    EXPECT_TRUE(result) << rows << " rows";
-  }
-};
-
 // Three predictors with equal tensor names in one process; one returned another's result.
 TEST(NameKey, KeepsModelsOfEqualNamesApart) {
   for (uint32_t mode : {LK_CACHE_SHARED, LK_CACHE_THREAD, LK_CACHE_OFF}) {
@@ -188,46 +156,9 @@ TEST(NameKey, TakesASmallerLastBatch) {
   for (int64_t rows : {32, 32, 32, 7, 32, 1, 7}) model.check(rows);
 }
 
-// Gives the block that was freed last again, as allocators like to: so addresses are surely reused.
-class Recycler {
-public:
-  Recycler() : allocator_{this, alloc, free} {}
-  ~Recycler() {
-    for (auto &blocks : free_) {
-      for (void *block : blocks.second) std::free(block);
-    }
-  }
-  lk_allocator get() const { return allocator_; }
-
-private:
-  static void *alloc(void *user, size_t size, size_t alignment) {
-    auto *self = static_cast<Recycler *>(user);
-    const std::lock_guard<std::mutex> lock(self->mutex_);
-    alignment = std::max<size_t>(alignment, 64);
-    size = (std::max<size_t>(size, 1) + alignment - 1) / alignment * alignment;
-    std::vector<void *> &blocks = self->free_[{size, alignment}];
-    void *block = blocks.empty() ? std::aligned_alloc(alignment, size) : blocks.back();
-    if (!blocks.empty()) blocks.pop_back();
-    self->sizes_[block] = {size, alignment};
-    return block;
-  }
-  static void free(void *user, void *block) {
-    if (block == nullptr) return;
-    auto *self = static_cast<Recycler *>(user);
-    const std::lock_guard<std::mutex> lock(self->mutex_);
-    self->free_[self->sizes_[block]].push_back(block);
-  }
-
-  using Size = std::pair<size_t, size_t>;
-  lk_allocator allocator_;
-  std::mutex mutex_;
-  std::map<Size, std::vector<void *>> free_;
-  std::map<void *, Size> sizes_;
-};
-
 // An executor destroyed and another made at the same address: nothing of the old is found.
 TEST(NameKey, GivesNothingToASuccessorAtTheSameAddress) {
-  const Recycler recycler;
+  const lk::Recycler recycler;
   Context context;
   lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
   options.allocator = recycler.get();
