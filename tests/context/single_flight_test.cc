@@ -1,0 +1,240 @@
+// One build for all who ask, through the public table: whoever waits gets the same value or the same
+// error, builds may ask for other keys, and circles of threads that would wait for ever are named.
+#include <atomic>
+#include <functional>
+#include <set>
+#include <thread>
+
+#include "tests/isolation/node_model.h"
+
+namespace {
+
+using lk::api;
+using lk::Context;
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+// A key of the context's own, by name.
+class NamedKey {
+public:
+  NamedKey(lk_context *context, const std::string &name) : context_(context) {
+    lk_key_desc desc{};
+    desc.struct_size = sizeof desc;
+    desc.name = name.c_str();
+    LK_EXPECT_OK(api()->key_create(context, nullptr, &desc, &key_, LK_ERR));
+  }
+  NamedKey(const NamedKey &) = delete;
+  ~NamedKey() { api()->key_destroy(context_, key_); }
+  lk_context *context() const { return context_; }
+  lk_key *get() const { return key_; }
+
+private:
+  lk_context *context_;
+  lk_key *key_ = nullptr;
+};
+
+// What a build does; its value is a number of its own.
+struct Build {
+  std::atomic<int> *count;
+  std::function<lk_status(lk_error *)> during;
+
+  static lk_status run(void *arg, lk_built *out, lk_error *error) {
+    auto *self = static_cast<Build *>(arg);
+    const int number = ++*self->count;
+    const lk_status status = self->during ? self->during(error) : LK_OK;
+    if (status != LK_OK) return status;
+    out->value = new int(number);
+    out->bytes = sizeof(int);
+    out->destroy = [](void *value, void *) { delete static_cast<int *>(value); };
+    return LK_OK;
+  }
+};
+
+// The number that was found or built; 0 when that failed.
+int get(const NamedKey &key, std::atomic<int> *count, lk_error *error,
+        std::function<lk_status(lk_error *)> during = {}) {
+  Build build{count, std::move(during)};
+  lk_ref *ref = nullptr;
+  lk_error own;
+  if (error == nullptr) error = &own;
+  error->status = LK_OK;
+  const lk_status status = api()->get_or_create(key.context(), nullptr, key.get(), Build::run,
+                                                &build, &ref, nullptr, error);
+  EXPECT_EQ(status, error->status);
+  EXPECT_EQ(status == LK_OK, ref != nullptr);
+  const int number = ref != nullptr ? *static_cast<int *>(api()->ref_value(ref)) : 0;
+  api()->ref_release(ref);
+  return number;
+}
+
+template <typename Condition> void wait_until(Condition condition) {
+  while (!condition()) std::this_thread::yield();
+}
+
+constexpr int N = 6;
+
+class SingleFlight : public ::testing::TestWithParam<uint32_t> {
+protected:
+  bool shared() const { return GetParam() == LK_CACHE_SHARED; }
+  lk_kind_stats counts() { return lk::stats(context).kind[LK_KIND_USER]; }
+  // N threads ask at once; a build ends when all others wait, or in per-thread mode build too.
+  std::vector<int> all(const NamedKey &key, lk_status result, std::vector<std::string> *messages) {
+    std::vector<int> numbers(N);
+    messages->resize(N);
+    std::vector<std::thread> threads;
+    const uint64_t waits = counts().waits;
+    std::atomic<int> inside{0};
+    for (int i = 0; i < N; i++) {
+      threads.emplace_back([&, i] {
+        lk_error error{};
+        numbers[i] = get(key, &builds, &error, [&](lk_error *out) {
+          inside++;
+          wait_until([&] { return shared() ? counts().waits == waits + N - 1 : inside == N; });
+          if (result == LK_OK) return LK_OK;
+          out->status = result;
+          std::strcpy(out->message, "failed to build: on purpose");
+          return result;
+        });
+        (*messages)[i] = error.status == LK_OK ? "" : error.message;
+        EXPECT_EQ(error.status, result);
+      });
+    }
+    for (std::thread &thread : threads) thread.join();
+    return numbers;
+  }
+
+  Context context = lk::open(GetParam());
+  std::atomic<int> builds{0};
+};
+LK_IN_BOTH_MODES(SingleFlight);
+
+TEST_P(SingleFlight, OneBuildForAllThreads) {
+  const NamedKey key(context, "a");
+  std::vector<std::string> messages;
+  const std::vector<int> numbers = all(key, LK_OK, &messages);
+  EXPECT_EQ(builds, shared() ? 1 : N);
+  EXPECT_EQ(std::set<int>(numbers.begin(), numbers.end()).size(), shared() ? 1u : size_t(N));
+  EXPECT_THAT(numbers, Each(::testing::Gt(0)));
+  EXPECT_EQ(counts().builds, uint64_t(builds));
+  EXPECT_EQ(counts().waits, shared() ? uint64_t(N - 1) : 0u);
+}
+
+TEST_P(SingleFlight, AFailureIsToldToAllAndTheNextCallBuilds) {
+  const NamedKey key(context, "a");
+  std::vector<std::string> messages;
+  EXPECT_THAT(all(key, LK_ONEDNN, &messages), Each(0));
+  EXPECT_THAT(messages, Each("failed to build: on purpose"));
+  EXPECT_EQ(builds, shared() ? 1 : N);
+  EXPECT_EQ(lk::stats(context).entries, 0u);
+  builds = 0;
+  EXPECT_THAT(all(key, LK_OK, &messages), Each(::testing::Gt(0)));
+  EXPECT_EQ(builds, shared() ? 1 : N);
+}
+
+// Every build asks for those of higher numbers, which others are building just then.
+TEST_P(SingleFlight, NestedAsksEnd) {
+  constexpr int depth = 6;
+  for (int round = 0; round < 30; round++) {
+    std::vector<std::unique_ptr<NamedKey>> keys;
+    for (int i = 0; i < depth; i++) {
+      keys.push_back(std::make_unique<NamedKey>(context, std::to_string(round * depth + i)));
+    }
+    std::atomic<int> started{0};
+    const std::function<lk_status(int, lk_error *)> nested = [&](int level, lk_error *error) {
+      for (int next = level + 1; next < depth; next++) {
+        if (get(*keys[next], &builds, error, [&, next](lk_error *e) { return nested(next, e); }) ==
+            0) {
+          return error->status;
+        }
+      }
+      return LK_OK;
+    };
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; t++) {
+      threads.emplace_back([&, t] {
+        started++;
+        wait_until([&] { return started == 4; });
+        for (int i = 0; i < depth; i++) {
+          const int first = (i + t) % depth;
+          EXPECT_GT(
+              get(*keys[first], &builds, nullptr, [&](lk_error *e) { return nested(first, e); }),
+              0);
+        }
+      });
+    }
+    for (std::thread &thread : threads) thread.join();
+    EXPECT_TRUE(!shared() || builds == (round + 1) * depth) << builds;
+  }
+}
+
+TEST_P(SingleFlight, ABuildThatAsksForItselfIsNamed) {
+  const NamedKey a(context, "egg"), b(context, "hen");
+  lk_error error;
+  const auto ask_a = [&](lk_error *e) { return get(a, &builds, e) != 0 ? LK_OK : e->status; };
+  EXPECT_EQ(get(a, &builds, &error, ask_a), 0);
+  EXPECT_EQ(error.status, LK_CYCLE);
+  EXPECT_THAT(error.message, HasSubstr("'egg'"));
+  EXPECT_EQ(get(a, &builds, &error,
+                [&](lk_error *e) { return get(b, &builds, e, ask_a) != 0 ? LK_OK : e->status; }),
+            0);
+  EXPECT_EQ(error.status, LK_CYCLE);
+  EXPECT_THAT(error.message, AllOf(HasSubstr("'egg'"), HasSubstr("'hen'")));
+  EXPECT_EQ(lk::stats(context).entries, 0u);
+  EXPECT_GT(get(a, &builds, &error), 0) << "nothing is left of it";
+}
+
+// `n` threads, each in the build of its own key, ask for that of the next one. All are told: one finds
+// the circle, the others waited for it.
+void circle(const std::vector<std::unique_ptr<NamedKey>> &keys, const std::string &names) {
+  const int n = int(keys.size());
+  std::atomic<int> building{0}, builds{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < n; i++) {
+    threads.emplace_back([&, i] {
+      lk_error error;
+      const auto ask_next = [&](lk_error *e) {
+        building++;
+        wait_until([&] { return building == n; });
+        EXPECT_EQ(get(*keys[(i + 1) % n], &builds, e), 0);
+        return e->status;
+      };
+      EXPECT_EQ(get(*keys[i], &builds, &error, ask_next), 0);
+      EXPECT_EQ(error.status, LK_CYCLE);
+      // The two keys between which it was closed.
+      int named = 0;
+      for (const char name : names) {
+        named +=
+            std::string(error.message).find("'" + std::string(1, name) + "'") != std::string::npos;
+      }
+      EXPECT_EQ(named, 2) << error.message;
+    });
+  }
+  for (std::thread &thread : threads) thread.join();
+  EXPECT_EQ(builds, n);
+  for (const auto &key : keys) EXPECT_GT(get(*key, &builds, nullptr), 0) << "the next call builds";
+}
+
+TEST(SharedFlight, CirclesOfThreads) {
+  const Context context = lk::open(LK_CACHE_SHARED);
+  for (const char *names : {"ab", "cde", "fghij"}) {
+    std::vector<std::unique_ptr<NamedKey>> keys;
+    for (const char *name = names; *name != '\0'; name++) {
+      keys.push_back(std::make_unique<NamedKey>(context, std::string(1, *name)));
+    }
+    circle(keys, names);
+  }
+}
+
+TEST(SharedFlight, CirclesThroughTwoContexts) {
+  const Context contexts[] = {lk::open(LK_CACHE_SHARED), lk::open(LK_CACHE_SHARED)};
+  for (const char *names : {"ab", "cde", "fghi"}) {
+    std::vector<std::unique_ptr<NamedKey>> keys;
+    for (size_t i = 0; names[i] != '\0'; i++) {
+      keys.push_back(std::make_unique<NamedKey>(contexts[i % 2], std::string(1, names[i])));
+    }
+    circle(keys, names);
+  }
+}
+
+} // namespace
