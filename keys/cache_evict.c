@@ -204,11 +204,14 @@ bool lk_make_room(lk_cache *cache, lk_quota *quota, uint64_t entries, uint64_t b
 
 /* ---- all of them ---- */
 
+/* Whether an entry goes; its place is locked. */
+typedef bool (*goes_fn)(const lk_entry *entry, const lk_quota *quota);
+
 static bool is_in(const lk_entry *entry, const lk_quota *quota) {
   return quota == NULL || entry->quota == quota;
 }
 
-void lk_drop_all(lk_cache *cache, lk_quota *quota, bool eviction) {
+static void drop(lk_cache *cache, goes_fn goes, const lk_quota *quota, bool eviction) {
   lk_garbage garbage = {NULL};
   pthread_mutex_lock(&cache->sweep);
   if (cache->mode == LK_CACHE_SHARED) {
@@ -218,7 +221,7 @@ void lk_drop_all(lk_cache *cache, lk_quota *quota, bool eviction) {
       for (lk_table_node *node = lk_table_first(&shard->table); node != NULL;) {
         lk_entry *entry = (lk_entry *)node;
         node = lk_table_next(node);
-        if (is_in(entry, quota)) lk_shared_unlink(entry, eviction, &garbage);
+        if (goes(entry, quota)) lk_shared_unlink(entry, eviction, &garbage);
       }
       pthread_mutex_unlock(&shard->lock);
     }
@@ -230,7 +233,7 @@ void lk_drop_all(lk_cache *cache, lk_quota *quota, bool eviction) {
       for (lk_table_node *node = lk_table_first(&table->table); node != NULL;) {
         lk_ref *ref = (lk_ref *)node;
         node = lk_table_next(node);
-        if (is_in(ref->entry, quota)) lk_thread_unlink(ref->entry, eviction, &garbage);
+        if (goes(ref->entry, quota)) lk_thread_unlink(ref->entry, eviction, &garbage);
       }
       lk_table_leave(table);
     }
@@ -238,4 +241,27 @@ void lk_drop_all(lk_cache *cache, lk_quota *quota, bool eviction) {
   }
   pthread_mutex_unlock(&cache->sweep);
   lk_garbage_drop(&garbage);
+}
+
+void lk_drop_all(lk_cache *cache, lk_quota *quota, bool eviction) {
+  drop(cache, is_in, quota, eviction);
+}
+
+static void note_used_value(void *arg, lk_entry *entry) {
+  if (entry->self.kind != LK_KIND_VALUE) return;
+  entry->used_before = lk_entry_users(entry) > 0 ? arg : NULL;
+}
+
+static bool was_used(const lk_entry *entry, const lk_quota *quota) {
+  return entry->used_before == quota && lk_entry_users(entry) == 0;
+}
+
+void lk_drop_executor(lk_cache *cache, lk_quota *quota) {
+  pthread_mutex_lock(&cache->sweep);
+  pthread_mutex_lock(&cache->tables_lock);
+  lk_each_entry(cache, note_used_value, quota);
+  pthread_mutex_unlock(&cache->tables_lock);
+  pthread_mutex_unlock(&cache->sweep);
+  drop(cache, is_in, quota, false);
+  drop(cache, was_used, quota, false);
 }

@@ -59,11 +59,12 @@ struct lk_entry {
   lk_cache *cache;
   lk_quota *quota; /* holds a reference; or NULL */
   lk_built built;
-  uint64_t bytes;          /* charged; guarded by accounts */
-  uint32_t counted;        /* 1: among the linked ones of the accounts, which guard it */
-  _Atomic uint32_t linked; /* changed by who locks the place where it is linked */
-  lk_thread_table *table;  /* per-thread mode, while linked */
-  lk_ref *handles;         /* shared mode; guarded by the shard */
+  uint64_t bytes;              /* charged; guarded by accounts */
+  uint32_t counted;            /* 1: among the linked ones of the accounts, which guard it */
+  _Atomic uint32_t linked;     /* changed by who locks the place where it is linked */
+  lk_thread_table *table;      /* per-thread mode, while linked */
+  lk_ref *handles;             /* shared mode; guarded by the shard */
+  const lk_quota *used_before; /* see lk_drop_executor; guarded by sweep */
   lk_key key;
   alignas(8) uint8_t key_bytes[];
 };
@@ -277,6 +278,9 @@ void lk_front_handle_end(lk_ref *ref);
 bool lk_make_room(lk_cache *cache, lk_quota *quota, uint64_t entries, uint64_t bytes);
 /* Unlinks all entries, of one quota or (NULL) of all. */
 void lk_drop_all(lk_cache *cache, lk_quota *quota, bool eviction);
+/* Unlinks the entries of one quota, and the values that this leaves without a user: primitives, which
+ * are nobody's own, but of no use to others who have asked for none of them. */
+void lk_drop_executor(lk_cache *cache, lk_quota *quota);
 
 /* Calls `see` for each linked entry, with its place locked. The caller holds `tables`. */
 typedef void (*lk_see_fn)(void *arg, lk_entry *entry);

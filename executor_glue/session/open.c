@@ -204,14 +204,26 @@ lk_status lk_session_clone(lk_session *session, lk_session **out_session, lk_err
   return status;
 }
 
+/* From here on, what a session leaves is worth a walk through the C library's heap. */
+#define TRIM_BYTES ((uint64_t)1 << 20)
+
+static bool is_large(const lk_session *session) {
+  lk_session_stats stats = {0};
+  if (session->graph_executor == NULL) return false;
+  lk_graph_executor_stats(session->graph_executor, &stats);
+  return session->constant_bytes + stats.arena_bytes >= TRIM_BYTES;
+}
+
 void lk_session_close(lk_session *session) {
   if (session == NULL) return;
+  const bool trims = is_large(session);
   /* In this order: ops lend constants from the graph, which lie in the mapped model. */
   lk_graph_executor_destroy(session->graph_executor);
   if (session->executor != NULL) session->api->executor_destroy(session->executor);
   lk_graph_destroy(session->graph);
   lk_onnx_model_release(session->model);
   lk_session_outputs_destroy(session);
+  if (trims) session->api->cache_trim(session->context);
   lk_free(session->allocator, session->pass_enabled);
   lk_free(session->allocator, session->pass_changes);
   lk_free(session->allocator, session);

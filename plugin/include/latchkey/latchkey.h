@@ -347,7 +347,8 @@ typedef struct lk_api {
   /* Makes an executor: an identity (address and a uuid). `name` is for people; copied; may be NULL. */
   lk_status (*executor_create)(lk_context *context, const char *name, lk_executor **out_executor,
                                lk_error *error);
-  /* Drops the executor's entries from every thread's tables, and nobody else's. Its ops, plans and
+  /* Drops the executor's entries from every thread's tables, with the primitives that only they
+   * used, and nobody else's. Its ops, plans and
    * frames must be gone. NULL is allowed. */
   void (*executor_destroy)(lk_executor *executor);
 
@@ -456,9 +457,11 @@ typedef struct lk_api {
   lk_status (*cache_set_capacity)(lk_context *context, lk_executor *executor, uint64_t entries,
                                   uint64_t bytes, lk_error *error);
   lk_status (*cache_set_weights_capacity)(lk_context *context, uint64_t bytes, lk_error *error);
+  /* Drops all entries of a context, or of one executor as executor_destroy does. */
   lk_status (*cache_clear)(lk_context *context, lk_executor *executor, lk_error *error);
-  /* Gives freed memory back to the operating system (malloc_trim): milliseconds; never done on a
-   * request path by the library itself. */
+  /* Gives freed memory back to the operating system (malloc_trim): milliseconds, in which other
+   * threads may wait for memory. The library itself does it when a large session is closed, and never
+   * on a request path. */
   void (*cache_trim)(lk_context *context);
   lk_status (*cache_stats)(lk_context *context, lk_executor *executor, lk_stats *out,
                            lk_error *error);
