@@ -8,7 +8,7 @@ SANITIZERS := asan ubsan tsan
 configure = @said=$$(cmake --preset $(1) 2>&1) || { printf '%s\n' "$$said"; exit 1; }
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build python demo test test-release test-avx2 $(SANITIZERS:%=test-%) bench bench-long lint format clean
+.PHONY: help setup build python demo test test-release test-avx2 test-thread-mode $(SANITIZERS:%=test-%) bench bench-long lint format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -23,7 +23,7 @@ build: setup ## the release build, in build/
 demo: build python ## read three lines of text from a picture, and show the cache table
 	@$(PYTHON) examples/read_text.py
 
-test: test-release test-avx2 $(SANITIZERS:%=test-%) ## all tests, the unit tests also with AVX2 and under the sanitizers
+test: test-release test-avx2 test-thread-mode $(SANITIZERS:%=test-%) ## all tests, once more by parts with AVX2, a cache for each thread, and under the sanitizers
 
 bench: build python ## the benchmarks, with their ratios
 	@benchmarks/run
@@ -50,6 +50,10 @@ test-release: build python
 # What oneDNN does on a machine without AVX-512.
 test-avx2: build test-release
 	@ctest --preset avx2 -j $(JOBS)
+
+# What hosts get that choose per-thread mode: tests that leave the mode to the environment run with it.
+test-thread-mode: build test-release
+	@ctest --preset thread-mode -j $(JOBS)
 
 $(SANITIZERS:%=test-%): test-%: setup
 	$(call configure,$*)

@@ -28,7 +28,7 @@ using Op = Owned<lk_op, end_op>;
 using Plan = Owned<lk_plan, end_plan>;
 using Frame = Owned<lk_frame, end_frame>;
 
-inline Context open(uint32_t mode = LK_CACHE_SHARED) {
+inline Context open(uint32_t mode = LK_CACHE_DEFAULT) {
   Context context;
   lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
   options.cache_mode = mode;

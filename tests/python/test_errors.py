@@ -117,7 +117,7 @@ def test_wrong_options(relu, monkeypatch):
     monkeypatch.setenv("LATCHKEY_CACHE_BYTES", "much")
     with fails(ValueError, "LK_OUT_OF_RANGE", "LATCHKEY_CACHE_BYTES", "much"):
         latchkey.Context()
-    assert latchkey.Context(cache_bytes=1 << 20).cache == "shared"
+    assert latchkey.Context(cache="shared", cache_bytes=1 << 20).cache == "shared"
 
 
 def test_timeout(session):

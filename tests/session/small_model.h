@@ -88,7 +88,7 @@ inline void expect_near(const Floats &got, const Floats &wanted) {
 // A context whose allocator finds leaks, and a session in it.
 class Session : public ::testing::Test {
 protected:
-  void open_context(uint32_t mode = LK_CACHE_SHARED, uint64_t cache_bytes = LK_UNSET) {
+  void open_context(uint32_t mode = LK_CACHE_DEFAULT, uint64_t cache_bytes = LK_UNSET) {
     lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
     options.allocator = *allocator.get();
     options.cache_mode = mode;
