@@ -8,7 +8,7 @@ SANITIZERS := asan ubsan tsan
 configure = @said=$$(cmake --preset $(1) 2>&1) || { printf '%s\n' "$$said"; exit 1; }
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build python demo test test-release test-avx2 test-thread-mode $(SANITIZERS:%=test-%) bench bench-long lint format clean
+.PHONY: help setup build python demo test test-release test-avx2 test-thread-mode $(SANITIZERS:%=test-%) stress bench bench-long lint format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -24,6 +24,9 @@ demo: build python ## read three lines of text from a picture, and show the cach
 	@$(PYTHON) examples/read_text.py
 
 test: test-release test-avx2 test-thread-mode $(SANITIZERS:%=test-%) ## all tests, once more by parts with AVX2, a cache for each thread, and under the sanitizers
+
+stress: build ## the stress test for 10 minutes; `make test` runs it for one
+	@ctest --preset stress --verbose
 
 bench: build python ## the benchmarks, with their ratios
 	@benchmarks/run

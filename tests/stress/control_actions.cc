@@ -1,0 +1,81 @@
+// What somebody does to the cache while others run: limits, clear, statistics, visits, and sleep.
+#include <time.h>
+
+#include "tests/stress/worker.h"
+
+namespace stress {
+
+Limits Worker::random_limits() {
+  Limits limits;
+  limits.entries = random_.of<uint64_t>({0, 1, 7, 40, 200, LK_UNLIMITED, LK_UNLIMITED});
+  limits.bytes = random_.of<uint64_t>({0, 20000, 300000, 2 << 20, LK_UNLIMITED, LK_UNLIMITED});
+  return limits;
+}
+
+void Worker::control() {
+  const std::shared_ptr<Session> session = stage_->sessions.pick(&random_);
+  const std::shared_ptr<Host> host = stage_->hosts.pick(&random_);
+  KnownExecutor *executor = session && random_.maybe() ? &session->executor
+                            : host                     ? &host->executor
+                                                       : nullptr;
+  const Limits limits = random_limits();
+  lk_error error;
+  switch (random_.in(0, 9)) {
+  case 0:
+    note("limits of the context: %llu entries, %llu bytes",
+         static_cast<unsigned long long>(limits.entries),
+         static_cast<unsigned long long>(limits.bytes));
+    stage_->limit(limits);
+    break;
+  case 1:
+    note("no limits of the context");
+    stage_->limit(Limits());
+    break;
+  case 2:
+    if (executor == nullptr) break;
+    note("limits of an executor: %llu entries, %llu bytes",
+         static_cast<unsigned long long>(limits.entries),
+         static_cast<unsigned long long>(limits.bytes));
+    executor->limit(limits);
+    break;
+  case 3:
+    if (executor == nullptr) break;
+    note("no limits of an executor");
+    executor->limit(Limits());
+    break;
+  case 4:
+    note("clear");
+    STRESS_CHECK(lk::api()->cache_clear(stage_->context(), nullptr, &error) == LK_OK, "clear: %s",
+                 error.message);
+    break;
+  case 5:
+    if (executor == nullptr) break;
+    note("clear of an executor");
+    STRESS_CHECK(lk::api()->cache_clear(stage_->context(), executor->get(), &error) == LK_OK,
+                 "clear: %s", error.message);
+    break;
+  case 6:
+    note("visit");
+    stage_->visit();
+    break;
+  case 7:
+    note("limit of packed weights");
+    STRESS_CHECK(lk::api()->cache_set_weights_capacity(
+                     stage_->context(), random_.of<uint64_t>({0, 1000, LK_UNLIMITED}), &error) ==
+                     LK_OK,
+                 "limit of packed weights: %s", error.message);
+    break;
+  case 8: {
+    note("sleep"); // while others end what this thread has in its tables
+    const timespec time = {0, static_cast<long>(some(0, 3000000))};
+    nanosleep(&time, nullptr);
+    break;
+  }
+  default:
+    note("statistics");
+    stage_->check_sums();
+    if (executor != nullptr) stage_->check_sums(executor->get());
+  }
+}
+
+} // namespace stress

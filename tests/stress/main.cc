@@ -1,0 +1,153 @@
+// The stress test: random creation, running, resizing, limiting and ending of everything that there
+// is, on threads that come and go; every output is compared with that of a stand-alone run, and
+// statistics with what the driver knows.
+//
+// Rounds have a context each, and a number of actions, not a time: with one thread, a round is the
+// same again for the same seed.
+#include <getopt.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include "tests/stress/crew.h"
+
+namespace stress {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::vector<uint32_t> modes_of(const std::string &cache) {
+  if (cache == "off") return {LK_CACHE_OFF};
+  if (cache == "thread") return {LK_CACHE_THREAD};
+  if (cache == "shared") return {LK_CACHE_SHARED};
+  if (cache == "both") return {LK_CACHE_SHARED, LK_CACHE_THREAD};
+  if (cache == "all") {
+    return {LK_CACHE_SHARED, LK_CACHE_THREAD, LK_CACHE_SHARED, LK_CACHE_THREAD, LK_CACHE_OFF};
+  }
+  return {};
+}
+
+// The recycler's lock orders what threads do, which hides races from ThreadSanitizer.
+bool recycles(uint64_t round) {
+#if defined(__SANITIZE_THREAD__)
+  return round % 4 == 3;
+#else
+  return round % 4 != 3;
+#endif
+}
+
+int usage(const char *wrong) {
+  std::fprintf(stderr,
+               "%sRuns random actions on many models and threads, and compares every output.\n"
+               "  --seconds N   rounds begin until then (LK_STRESS_SECONDS, 60)\n"
+               "  --seed N      the same actions again (from the clock)\n"
+               "  --threads N   at once (4); with 1, a round is the same again\n"
+               "  --round N     begin with this one (0)\n"
+               "  --cache MODE  off, thread, shared, both, all (all)\n"
+               "  --break F     keys lack a field; only in the program that is made for it\n",
+               wrong);
+  return 2;
+}
+
+int run(const Options &options) {
+  const Clock::time_point start = Clock::now();
+  const bool terminal = isatty(STDOUT_FILENO) != 0;
+  std::printf("seed %llu, %u threads, cache %s\n", static_cast<unsigned long long>(options.seed),
+              options.threads, options.cache.c_str());
+  std::fflush(stdout);
+  report_begin(options);
+  prepared_nodes();
+  Models fixed;
+  for (const Model &model : fixed_models()) fixed.push_back(prepare(model));
+  const std::vector<uint32_t> modes = modes_of(options.cache);
+  uint64_t round = options.first_round, actions = 0, lives = 0;
+  do {
+    note_worker(round, UINT32_MAX, 0); // of this thread
+    Models models = fixed;
+    for (uint64_t i = 0; i < 2; i++) {
+      models.push_back(prepare(generated_model("generated" + std::to_string(i),
+                                               mixed(mixed(options.seed, round), 1000 + i))));
+    }
+    const int32_t threads = round % 3 == 2 ? 1 : kMostThreads;
+    Stage stage(modes[round % modes.size()], threads, recycles(round), models);
+    Crew crew(&stage, round, options.seed, options.threads);
+    crew.run();
+    stage.check_at_rest();
+    actions += crew.actions();
+    lives += crew.lives();
+    round++;
+    if (terminal) {
+      std::printf("\r%.0f s, %llu rounds, %llu actions ", seconds_since(start),
+                  static_cast<unsigned long long>(round - options.first_round),
+                  static_cast<unsigned long long>(actions));
+      std::fflush(stdout);
+    }
+  } while (seconds_since(start) < options.seconds);
+  std::printf("%s0 mismatches and no other violation in %llu rounds, %llu threads, %llu actions, "
+              "%.0f s\ndigest of the actions: %016llx\n",
+              terminal ? "\r" : "", static_cast<unsigned long long>(round - options.first_round),
+              static_cast<unsigned long long>(lives), static_cast<unsigned long long>(actions),
+              seconds_since(start), static_cast<unsigned long long>(notes_digest()));
+  return 0;
+}
+
+} // namespace
+} // namespace stress
+
+// In the program of broken keys: keys lack `field` from now on. False: no such field.
+extern "C" bool stress_break_keys(const char *field) __attribute__((weak));
+
+int main(int argc, char **argv) {
+  stress::Options options;
+  const char *seconds = std::getenv("LK_STRESS_SECONDS");
+  if (seconds != nullptr && seconds[0] != '\0') options.seconds = std::atof(seconds);
+  const option names[] = {
+      {"seconds", required_argument, nullptr, 's'}, {"seed", required_argument, nullptr, 'e'},
+      {"threads", required_argument, nullptr, 't'}, {"round", required_argument, nullptr, 'r'},
+      {"cache", required_argument, nullptr, 'c'},   {"break", required_argument, nullptr, 'b'},
+      {"help", no_argument, nullptr, 'h'},          {nullptr, 0, nullptr, 0}};
+  for (int option; (option = getopt_long(argc, argv, "", names, nullptr)) != -1;) {
+    switch (option) {
+    case 's':
+      options.seconds = std::atof(optarg);
+      break;
+    case 'e':
+      options.seed = std::strtoull(optarg, nullptr, 10);
+      break;
+    case 't':
+      options.threads = static_cast<unsigned>(std::atoi(optarg));
+      break;
+    case 'r':
+      options.first_round = std::strtoull(optarg, nullptr, 10);
+      break;
+    case 'c':
+      options.cache = optarg;
+      break;
+    case 'b':
+      options.broken = optarg;
+      break;
+    case 'h':
+      stress::usage("");
+      return 0;
+    default:
+      return stress::usage("");
+    }
+  }
+  if (optind < argc) return stress::usage("There are options only.\n");
+  if (options.threads < 1 || options.threads > 64) return stress::usage("1 to 64 threads.\n");
+  if (stress::modes_of(options.cache).empty()) return stress::usage("No such cache mode.\n");
+  if (options.seed == 0) {
+    options.seed = static_cast<uint64_t>(stress::Clock::now().time_since_epoch().count()) % 1000000;
+    options.seed++;
+  }
+  if (!options.broken.empty() &&
+      (stress_break_keys == nullptr || !stress_break_keys(options.broken.c_str()))) {
+    return stress::usage("Keys cannot be broken here, or there is no such field.\n");
+  }
+  return stress::run(options);
+}

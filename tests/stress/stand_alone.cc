@@ -1,0 +1,209 @@
+#include "tests/stress/stand_alone.h"
+
+#include "tests/stress/report.h"
+
+namespace stress {
+namespace {
+
+// Of the largest value: oneDNN sums in another order, and in float.
+constexpr double kTolerance = 2e-4;
+
+lk::Context open_alone(int32_t threads) {
+  lk::Context context;
+  lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
+  options.cache_mode = LK_CACHE_OFF;
+  options.threads = threads;
+  lk_error error;
+  const lk_status status = lk::api()->context_create(&options, context.out(), &error);
+  STRESS_CHECK(status == LK_OK, "a context alone: %s", error.message);
+  return context;
+}
+
+void believe(const Value &loops, const Value &library, const std::string &what) {
+  const auto result = lk::equal(loops, library, kTolerance);
+  STRESS_CHECK(result, "alone, %s is not what plain loops give: %s", what.c_str(),
+               result.message());
+}
+
+std::vector<Values> run_alone(const Model &model, const std::string &bytes, int32_t threads) {
+  const lk_session_api *sessions = lk_get_session_api(LK_SESSION_API_VERSION);
+  const lk::Context context = open_alone(threads);
+  lk_session_options options = LK_SESSION_OPTIONS_INIT;
+  options.run_plans = 0;
+  lk_session *session = nullptr;
+  lk_error error;
+  lk_status status =
+      sessions->open_memory(context, bytes.data(), bytes.size(), &options, &session, &error);
+  STRESS_CHECK(status == LK_OK, "alone, opening %s: %s", model.text().c_str(), error.message);
+  std::vector<Values> all;
+  for (const Values &request : model.requests) {
+    std::vector<lk_named_tensor> inputs, outputs;
+    for (const auto &input : request) {
+      inputs.push_back({input.first.c_str(),
+                        {input.second.desc, const_cast<uint8_t *>(input.second.bytes.data())}});
+    }
+    for (const std::string &output : model.outputs) outputs.push_back({output.c_str(), {}});
+    status = sessions->run(session, inputs.data(), uint32_t(inputs.size()), outputs.data(),
+                           uint32_t(outputs.size()), nullptr, &error);
+    STRESS_CHECK(status == LK_OK, "alone, running %s: %s", model.text().c_str(), error.message);
+    all.emplace_back();
+    for (const lk_named_tensor &output : outputs) {
+      all.back()[output.name] = Value::from(output.tensor.desc, output.tensor.data);
+    }
+    sessions->outputs_release(session, outputs.data(), uint32_t(outputs.size()));
+  }
+  sessions->close(session);
+  return all;
+}
+
+PreparedNode one(const char *op, std::vector<Value> constants,
+                 std::vector<std::pair<std::string, std::vector<int64_t>>> ints = {},
+                 std::vector<std::pair<std::string, std::vector<float>>> floats = {}) {
+  PreparedNode result;
+  result.node.op = op;
+  result.node.opset = kOpset;
+  result.node.ints = ints;
+  result.node.floats = floats;
+  result.node.n_inputs = 1 + static_cast<uint32_t>(constants.size());
+  result.node.constants = constants;
+  result.in_place = std::string(op) != "MatMul";
+  return result;
+}
+
+void run_alone(PreparedNode *node, int32_t threads) {
+  const lk::Context context = open_alone(threads);
+  const lk::Executor executor = lk::executor_in(context);
+  for (const Value &input : node->inputs) {
+    lk::Op op;
+    lk::Frame frame;
+    lk_error error;
+    Value output;
+    lk_plan *plan = nullptr;
+    lk_status status = node->node.create(executor, &op, &error);
+    if (status == LK_OK) status = lk::api()->frame_create(executor, frame.out(), &error);
+    if (status == LK_OK) {
+      status =
+          run_node(frame, op, node->node.n_inputs, input, false, threads, &plan, &output, &error);
+    }
+    lk::api()->plan_release(plan);
+    STRESS_CHECK(status == LK_OK, "alone, %s: %s", node->text.c_str(), error.message);
+    node->expected[threads - 1].push_back(output);
+  }
+}
+
+void prepare(PreparedNode *node) {
+  Node loops;
+  loops.op = node->node.op;
+  node->text = loops.op;
+  for (const auto &a : node->node.ints) {
+    loops.numbers[a.first] = a.second[0];
+    node->text += " " + a.first + "=" + std::to_string(a.second[0]);
+  }
+  for (const auto &a : node->node.floats) {
+    loops.floats[a.first] = a.second[0];
+    node->text += " " + a.first + "=" + std::to_string(a.second[0]);
+  }
+  // of equal sizes, and one that is enough for more than one thread
+  for (const Dims &shape : std::vector<Dims>{{6, 8}, {1, 6, 8}, {2, 3, 8}, {3, 8}, {1200, 8}}) {
+    node->inputs.push_back(lk::random(shape, 41));
+  }
+  for (int32_t threads = 1; threads <= kMostThreads; threads++) {
+    run_alone(node, threads);
+    for (size_t i = 0; i < node->inputs.size(); i++) {
+      std::vector<const Value *> in = {&node->inputs[i]};
+      for (const Value &constant : node->node.constants) in.push_back(&constant);
+      believe(computed(loops, in), node->expected[threads - 1][i], node->text);
+    }
+  }
+}
+
+} // namespace
+
+std::shared_ptr<const PreparedModel> prepare(const Model &model) {
+  auto result = std::make_shared<PreparedModel>();
+  result->model = model;
+  result->bytes = onnx_bytes(model);
+  for (int32_t threads = 1; threads <= kMostThreads; threads++) {
+    result->expected[threads - 1] = run_alone(model, result->bytes, threads);
+  }
+  for (size_t i = 0; i < model.requests.size(); i++) {
+    for (const auto &value : computed(model, model.requests[i])) {
+      for (const auto &expected : result->expected) {
+        believe(value.second, expected[i].at(value.first),
+                value.first + " of request " + std::to_string(i) + " of " + model.text());
+      }
+    }
+  }
+  return result;
+}
+
+const std::vector<PreparedNode> &prepared_nodes() {
+  static const std::vector<PreparedNode> nodes = [] {
+    std::vector<PreparedNode> all;
+    for (unsigned seed : {51U, 52U, 53U}) all.push_back(one("MatMul", {lk::random({8, 8}, seed)}));
+    for (unsigned seed : {54U, 55U}) all.push_back(one("Add", {lk::random({8}, seed)}));
+    for (unsigned seed : {54U, 55U}) all.push_back(one("Mul", {lk::random({8}, seed)}));
+    for (int64_t axis : {0, 1, -1}) all.push_back(one("Softmax", {}, {{"axis", {axis}}}));
+    for (float alpha : {0.3F, 0.6F}) {
+      all.push_back(one("HardSigmoid", {}, {}, {{"alpha", {alpha}}}));
+    }
+    all.push_back(one("Relu", {}));
+    all.push_back(one("Sigmoid", {}));
+    for (PreparedNode &node : all) prepare(&node);
+    return all;
+  }();
+  return nodes;
+}
+
+lk_status run_node(lk_frame *frame, lk_op *op, uint32_t n_inputs, const Value &input, bool over,
+                   int32_t threads, lk_plan **former, Value *out, lk_error *error) {
+  const lk_api *api = lk::api();
+  std::vector<lk_tensor> tensors(n_inputs);
+  tensors[0].desc = input.desc;
+  const lk_layout wish = LK_LAYOUT_PLAIN;
+  lk_bind_desc bind{};
+  bind.struct_size = sizeof bind;
+  bind.inputs = tensors.data();
+  bind.wishes = &wish;
+  bind.n_inputs = n_inputs;
+  bind.n_outputs = 1;
+  bind.in_place_input = over ? 0 : -1;
+  bind.threads = threads;
+  lk_tensor_desc desc{};
+  uint32_t slot = 0;
+  lk_status status = api->op_bind(op, &bind, former, error);
+  if (status == LK_OK) status = api->plan_output(*former, 0, &desc, error);
+  if (status == LK_OK) status = api->frame_attach(frame, *former, &slot, error);
+  if (status != LK_OK) return status;
+  // Memory for the largest of all shapes, so that a wrong plan is a wrong result and no crash.
+  std::vector<float> from(1200 * 8 + 64), to(over ? 0 : from.size());
+  std::memcpy(from.data(), input.bytes.data(), input.bytes.size());
+  std::vector<void *> inputs(n_inputs, nullptr);
+  void *output = over ? from.data() : to.data();
+  inputs[0] = from.data();
+  status = api->op_run(frame, slot, inputs.data(), &output, error);
+  if (status == LK_OK) *out = Value::from(desc, output);
+  return status;
+}
+
+std::string difference(const Value &expected, const lk_tensor_desc &desc, const void *data) {
+  if (expected.desc.dtype != desc.dtype || expected.dims() != lk::dims_of(desc)) {
+    return "is " + lk::text_of(desc) + ", expected " + lk::text_of(expected.desc);
+  }
+  if (std::memcmp(expected.bytes.data(), data, expected.bytes.size()) == 0) return "";
+  const Value actual = Value::from(desc, data);
+  const std::vector<float> e = expected.as<float>(), a = actual.as<float>();
+  size_t first = e.size(), wrong = 0;
+  double most = 0;
+  for (size_t i = e.size(); i-- > 0;) {
+    if (std::memcmp(&e[i], &a[i], sizeof e[i]) == 0) continue;
+    first = i;
+    wrong++;
+    most = std::max(most, std::fabs(static_cast<double>(e[i]) - static_cast<double>(a[i])));
+  }
+  return text("differs in %zu of %zu elements by at most %g; element %zu is %.9g, expected %.9g",
+              wrong, e.size(), most, first, static_cast<double>(a[first]),
+              static_cast<double>(e[first]));
+}
+
+} // namespace stress

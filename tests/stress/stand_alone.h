@@ -1,0 +1,48 @@
+// What each model and node gives when it runs alone: in a fresh context, on one thread, without cache
+// and run plans. Compared with plain loops before it is believed.
+#ifndef LK_TESTS_STRESS_STAND_ALONE_H
+#define LK_TESTS_STRESS_STAND_ALONE_H
+
+#include <latchkey/session.h>
+
+#include <memory>
+
+#include "tests/context/handles.h"
+#include "tests/stress/model.h"
+
+namespace stress {
+
+// Operators of a stand-alone run and of those that are compared with it run on as many threads: so
+// all bits must be equal, and are compared.
+constexpr int32_t kMostThreads = 2;
+
+struct PreparedModel {
+  Model model;
+  std::string bytes;
+  // [threads - 1][request]
+  std::vector<Values> expected[kMostThreads];
+};
+
+std::shared_ptr<const PreparedModel> prepare(const Model &model);
+
+// A node with constants behind one input, and the shapes that it is bound to.
+struct PreparedNode {
+  lk::TestNode node;
+  bool in_place; // output 0 may be written over input 0
+  std::vector<Value> inputs, expected[kMostThreads];
+  std::string text;
+};
+
+const std::vector<PreparedNode> &prepared_nodes();
+
+// Binds and runs by op_run; with `former`, a plan that the call takes over and replaces. `over`: in
+// place. The output's shape is that of the input.
+lk_status run_node(lk_frame *frame, lk_op *op, uint32_t n_inputs, const Value &input, bool over,
+                   int32_t threads, lk_plan **former, Value *out, lk_error *error);
+
+// Of two outputs: "" when all bits are equal.
+std::string difference(const Value &expected, const lk_tensor_desc &desc, const void *data);
+
+} // namespace stress
+
+#endif

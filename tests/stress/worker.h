@@ -1,0 +1,65 @@
+// One thread of the stress test: does one random thing after another, and compares what comes out.
+#ifndef LK_TESTS_STRESS_WORKER_H
+#define LK_TESTS_STRESS_WORKER_H
+
+#include "tests/stress/stage.h"
+
+namespace stress {
+
+struct Wanted; // of a host's value, user_actions.cc
+struct UserValue;
+
+class Worker {
+public:
+  Worker(Stage *stage, uint64_t seed);
+  Worker(const Worker &) = delete;
+  ~Worker();
+
+  const Identity &identity() const { return identity_; }
+  void act();
+
+private:
+  bool one_in(int64_t n) { return random_.in(1, n) == 1; }
+  unsigned long long some(int64_t low, int64_t high) {
+    return static_cast<unsigned long long>(random_.in(low, high));
+  }
+
+  // session_actions.cc
+  void open_session();
+  void close_session();
+  void run_sessions();
+  void run(const Session &session);
+  lk_status run_with(const Session &session, size_t request, const std::vector<std::string> &wanted,
+                     bool own_memory, const lk_run_options *options);
+
+  // host_actions.cc
+  void make_host();
+  void end_host();
+  void run_hosts();
+  void run_place(const Host &host, const Host::Place &place, lk_frame *frame, lk_plan **former);
+
+  // user_actions.cc
+  void use_values();
+  void get_value();
+  lk_status get(const Wanted &wanted, lk_ref **out_ref);
+  void release_values(size_t at_most);
+  static lk_status build_value(void *arg, lk_built *out, lk_error *error);
+
+  // control_actions.cc
+  void control();
+  Limits random_limits();
+
+  Stage *const stage_;
+  Random random_;
+  const Identity identity_;
+  std::vector<uint8_t> input_memory_[2], output_memory_[2];
+  struct Held {
+    lk_ref *ref;
+    std::string signature;
+  };
+  std::vector<Held> held_; // values of hosts that are in use
+};
+
+} // namespace stress
+
+#endif
