@@ -12,6 +12,20 @@ Limits Worker::random_limits() {
   return limits;
 }
 
+// A context that begins and ends while this thread has tables in another one.
+void Worker::use_other_context() {
+  const uint32_t mode =
+      random_.of<uint32_t>({LK_CACHE_OFF, LK_CACHE_THREAD, LK_CACHE_SHARED, LK_CACHE_SHARED});
+  note("a context of mode %u begins", mode);
+  {
+    Stage other(mode, static_cast<int32_t>(some(1, kMostThreads)), random_.maybe(),
+                stage_->models_);
+    Worker worker(&other, random_.seed(), true);
+    for (int64_t n = random_.in(2, 10); n > 0; n--) worker.act();
+  }
+  note("it has ended");
+}
+
 void Worker::control() {
   const std::shared_ptr<Session> session = stage_->sessions.pick(&random_);
   const std::shared_ptr<Host> host = stage_->hosts.pick(&random_);
@@ -20,7 +34,7 @@ void Worker::control() {
                                                        : nullptr;
   const Limits limits = random_limits();
   lk_error error;
-  switch (random_.in(0, 9)) {
+  switch (random_.in(0, 10)) {
   case 0:
     note("limits of the context: %llu entries, %llu bytes",
          static_cast<unsigned long long>(limits.entries),
@@ -71,6 +85,9 @@ void Worker::control() {
     nanosleep(&time, nullptr);
     break;
   }
+  case 9:
+    if (!inner_ && one_in(4)) use_other_context();
+    break;
   default:
     note("statistics");
     stage_->check_sums();

@@ -21,14 +21,18 @@ void Worker::end_host() {
   if (stage_->hosts.drop(&random_)) note("end a host");
 }
 
+// What it had attached before is run again first: its plans are in use, whatever was evicted,
+// cleared, replaced or given up since.
 void Worker::run_hosts() {
-  const std::shared_ptr<Host> host = stage_->hosts.pick(&random_);
-  if (!host) return;
-  lk::Frame frame;
-  lk::Plan former;
-  lk_error error;
-  STRESS_CHECK(lk::api()->frame_create(host->executor.get(), frame.out(), &error) == LK_OK,
-               "making a frame: %s", error.message);
+  for (const auto &attached : attached_) compare(attached.second, attached.first);
+  if (one_in(3)) release_host();
+  if (!host_) {
+    host_ = stage_->hosts.pick(&random_);
+    if (!host_) return;
+    lk_error error;
+    STRESS_CHECK(lk::api()->frame_create(host_->executor.get(), frame_.out(), &error) == LK_OK,
+                 "making a frame: %s", error.message);
+  }
   for (int64_t n = random_.in(1, 8); n > 0; n--) {
     const size_t index = some(0, Host::kPlaces - 1);
     if (one_in(4)) {
@@ -36,40 +40,70 @@ void Worker::run_hosts() {
       const bool new_generation = random_.maybe();
       note("place %zu becomes %s, %s generation", index, node.text.c_str(),
            new_generation ? "a new" : "the same");
-      host->replace(index, node, new_generation);
+      host_->replace(index, node, new_generation);
     }
-    const std::shared_ptr<Host::Place> place = host->place(index);
-    lk_plan *plan = former.release();
-    run_place(*host, *place, frame, &plan);
-    former.reset(plan);
-    if (one_in(3)) former.reset();
-    if (one_in(3)) lk::api()->frame_reset(frame);
+    run_place(*host_->place(index));
+    if (one_in(3)) former_.reset();
+    if (attached_.size() >= 4) {
+      lk::api()->frame_reset(frame_);
+      attached_.clear();
+    }
   }
 }
 
-void Worker::run_place(const Host &host, const Host::Place &place, lk_frame *frame,
-                       lk_plan **former) {
+void Worker::release_host() {
+  attached_.clear();
+  former_.reset();
+  frame_.reset();
+  host_.reset();
+}
+
+void Worker::run_place(const Host::Place &place) {
   const PreparedNode &node = *place.node;
-  const size_t request = some(0, static_cast<int64_t>(node.inputs.size()) - 1);
-  const int32_t asked = random_.of<int32_t>({0, 1, stage_->threads_});
-  const int32_t threads = asked == 0 ? stage_->threads_ : asked;
-  const bool over = node.in_place && random_.maybe();
-  note("%s, request %zu, %d threads%s%s", node.text.c_str(), request, asked,
-       over ? ", in place" : "", *former != nullptr ? ", with a former plan" : "");
+  NodeRun run{};
+  run.node = &node;
+  run.request = some(0, static_cast<int64_t>(node.inputs.size()) - 1);
+  run.over = node.in_place && random_.maybe();
+  run.threads = random_.of<int32_t>({0, 1, stage_->threads_});
+  const bool in_one_call = one_in(4);
+  note("%s, request %zu, %d threads%s%s", node.text.c_str(), run.request, run.threads,
+       run.over ? ", in place" : "", in_one_call ? ", in one call" : "");
+  lk_error error;
+  if (in_one_call) {
+    Value output;
+    const lk_status status = run_node_alloc(frame_, place.op, run, &output, &error);
+    STRESS_CHECK(status == LK_OK, "running %s: %s", node.text.c_str(), error.message);
+    compare(run, output);
+    return;
+  }
+  uint32_t slot = 0;
+  lk_plan *plan = former_.release();
+  const lk_status status = attach_node(frame_, place.op, run, &plan, &slot, &error);
+  former_.reset(plan);
+  STRESS_CHECK(status == LK_OK, "binding %s: %s", node.text.c_str(), error.message);
+  const int32_t threads = run.threads == 0 ? stage_->threads_ : run.threads;
+  STRESS_CHECK(stress_plan_threads(plan) == threads,
+               "a plan for %d threads was asked for, this one is for %d", threads,
+               stress_plan_threads(plan));
+  attached_.push_back({slot, run});
+  compare(run, slot);
+}
+
+void Worker::compare(const NodeRun &run, uint32_t slot) {
   Value output;
   lk_error error;
-  const lk_status status = run_node(frame, place.op, node.node.n_inputs, node.inputs[request], over,
-                                    asked, former, &output, &error);
-  STRESS_CHECK(status == LK_OK, "running %s with request %zu: %s", node.text.c_str(), request,
-               error.message);
-  STRESS_CHECK(stress_plan_threads(*former) == threads,
-               "a plan for %d threads was asked for, this one is for %d", threads,
-               stress_plan_threads(*former));
+  const lk_status status = run_node(frame_, slot, run, &output, &error);
+  STRESS_CHECK(status == LK_OK, "running %s: %s", run.node->text.c_str(), error.message);
+  compare(run, output);
+}
+
+void Worker::compare(const NodeRun &run, const Value &output) {
+  const int32_t threads = run.threads == 0 ? stage_->threads_ : run.threads;
   const std::string wrong =
-      difference(node.expected[threads - 1][request], output.desc, output.bytes.data());
+      difference(run.node->expected[threads - 1][run.request], output.desc, output.bytes.data());
   STRESS_CHECK(wrong.empty(), "MISMATCH: %s of executor %s, request %zu, %d threads%s, %s",
-               node.text.c_str(), host.executor.identity().c_str(), request, threads,
-               over ? ", in place" : "", wrong.c_str());
+               run.node->text.c_str(), host_->executor.identity().c_str(), run.request, threads,
+               run.over ? ", in place" : "", wrong.c_str());
 }
 
 } // namespace stress

@@ -221,10 +221,10 @@ void Stage::executor_ends(const Identity &identity) {
   executors_.erase(identity);
 }
 
-Identity Stage::thread_begins() {
+Identity Stage::thread_begins(bool is_new) {
   const Identity identity = identity_of(nullptr);
   if (per_thread()) {
-    expect_new(identity, "thread");
+    if (is_new) expect_new(identity, "thread");
     const std::lock_guard<std::mutex> lock(mutex_);
     threads_alive_.insert(identity);
   }

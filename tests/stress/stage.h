@@ -154,7 +154,7 @@ public:
   Identity identity_of(lk_executor *executor); // of the calling thread, for NULL
   void executor_begins(const Identity &identity);
   void executor_ends(const Identity &identity);
-  Identity thread_begins();
+  Identity thread_begins(bool is_new);         // new: it has been in no round before
   void thread_ended(const Identity &identity); // it has been joined
 
   // Of the context.

@@ -73,19 +73,16 @@ PreparedNode one(const char *op, std::vector<Value> constants,
 void run_alone(PreparedNode *node, int32_t threads) {
   const lk::Context context = open_alone(threads);
   const lk::Executor executor = lk::executor_in(context);
-  for (const Value &input : node->inputs) {
+  for (size_t i = 0; i < node->inputs.size(); i++) {
     lk::Op op;
     lk::Frame frame;
     lk_error error;
     Value output;
-    lk_plan *plan = nullptr;
     lk_status status = node->node.create(executor, &op, &error);
     if (status == LK_OK) status = lk::api()->frame_create(executor, frame.out(), &error);
     if (status == LK_OK) {
-      status =
-          run_node(frame, op, node->node.n_inputs, input, false, threads, &plan, &output, &error);
+      status = run_node_alloc(frame, op, {node, i, false, threads}, &output, &error);
     }
-    lk::api()->plan_release(plan);
     STRESS_CHECK(status == LK_OK, "alone, %s: %s", node->text.c_str(), error.message);
     node->expected[threads - 1].push_back(output);
   }
@@ -155,34 +152,79 @@ const std::vector<PreparedNode> &prepared_nodes() {
   return nodes;
 }
 
-lk_status run_node(lk_frame *frame, lk_op *op, uint32_t n_inputs, const Value &input, bool over,
-                   int32_t threads, lk_plan **former, Value *out, lk_error *error) {
-  const lk_api *api = lk::api();
-  std::vector<lk_tensor> tensors(n_inputs);
-  tensors[0].desc = input.desc;
-  const lk_layout wish = LK_LAYOUT_PLAIN;
-  lk_bind_desc bind{};
-  bind.struct_size = sizeof bind;
-  bind.inputs = tensors.data();
-  bind.wishes = &wish;
-  bind.n_inputs = n_inputs;
-  bind.n_outputs = 1;
-  bind.in_place_input = over ? 0 : -1;
-  bind.threads = threads;
+namespace {
+
+// Memory for the largest of all shapes, so that a wrong plan is a wrong result and no crash.
+struct Operands {
+  std::vector<float> from = std::vector<float>(1200 * 8 + 64), to = from;
+  std::vector<void *> inputs;
+  void *output;
+
+  explicit Operands(const NodeRun &run) : inputs(run.node->node.n_inputs, nullptr) {
+    const Value &input = run.node->inputs[run.request];
+    std::memcpy(from.data(), input.bytes.data(), input.bytes.size());
+    inputs[0] = from.data();
+    output = run.over ? from.data() : to.data();
+  }
+};
+
+void *give_output(void *arg, const lk_output_request *) {
+  return static_cast<Operands *>(arg)->output;
+}
+
+struct Bind {
+  std::vector<lk_tensor> tensors;
+  lk_layout wish = LK_LAYOUT_PLAIN;
+  lk_bind_desc desc{};
+
+  Bind(const NodeRun &run, void *data) : tensors(run.node->node.n_inputs) {
+    tensors[0] = {run.node->inputs[run.request].desc, data};
+    desc.struct_size = sizeof desc;
+    desc.inputs = tensors.data();
+    desc.wishes = &wish;
+    desc.n_inputs = run.node->node.n_inputs;
+    desc.n_outputs = 1;
+    desc.in_place_input = run.over ? 0 : -1;
+    desc.threads = run.threads;
+  }
+};
+
+} // namespace
+
+lk_status attach_node(lk_frame *frame, lk_op *op, const NodeRun &run, lk_plan **former,
+                      uint32_t *out_slot, lk_error *error) {
+  const Bind bind(run, nullptr);
+  lk_status status = lk::api()->op_bind(op, &bind.desc, former, error);
   lk_tensor_desc desc{};
-  uint32_t slot = 0;
-  lk_status status = api->op_bind(op, &bind, former, error);
-  if (status == LK_OK) status = api->plan_output(*former, 0, &desc, error);
-  if (status == LK_OK) status = api->frame_attach(frame, *former, &slot, error);
+  if (status == LK_OK) status = lk::api()->plan_output(*former, 0, &desc, error);
+  if (status == LK_OK) status = lk::api()->frame_attach(frame, *former, out_slot, error);
   if (status != LK_OK) return status;
-  // Memory for the largest of all shapes, so that a wrong plan is a wrong result and no crash.
-  std::vector<float> from(1200 * 8 + 64), to(over ? 0 : from.size());
-  std::memcpy(from.data(), input.bytes.data(), input.bytes.size());
-  std::vector<void *> inputs(n_inputs, nullptr);
-  void *output = over ? from.data() : to.data();
-  inputs[0] = from.data();
-  status = api->op_run(frame, slot, inputs.data(), &output, error);
-  if (status == LK_OK) *out = Value::from(desc, output);
+  const lk_tensor_desc &wanted = run.node->expected[0][run.request].desc;
+  STRESS_CHECK(std::memcmp(&desc, &wanted, sizeof desc) == 0,
+               "MISMATCH: the plan of %s, request %zu, makes %s, expected %s",
+               run.node->text.c_str(), run.request, lk::text_of(desc).c_str(),
+               lk::text_of(wanted).c_str());
+  return LK_OK;
+}
+
+lk_status run_node(lk_frame *frame, uint32_t slot, const NodeRun &run, Value *out,
+                   lk_error *error) {
+  Operands operands(run);
+  const lk_status status =
+      lk::api()->op_run(frame, slot, operands.inputs.data(), &operands.output, error);
+  if (status != LK_OK) return status;
+  *out = Value::from(run.node->inputs[run.request].desc, operands.output);
+  return LK_OK;
+}
+
+lk_status run_node_alloc(lk_frame *frame, lk_op *op, const NodeRun &run, Value *out,
+                         lk_error *error) {
+  Operands operands(run);
+  const Bind bind(run, operands.from.data());
+  lk_tensor output{};
+  const lk_status status =
+      lk::api()->op_run_alloc(frame, op, &bind.desc, give_output, &operands, &output, error);
+  if (status == LK_OK) *out = Value::from(output.desc, output.data);
   return status;
 }
 

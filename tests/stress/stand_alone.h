@@ -35,10 +35,21 @@ struct PreparedNode {
 
 const std::vector<PreparedNode> &prepared_nodes();
 
-// Binds and runs by op_run; with `former`, a plan that the call takes over and replaces. `over`: in
-// place. The output's shape is that of the input.
-lk_status run_node(lk_frame *frame, lk_op *op, uint32_t n_inputs, const Value &input, bool over,
-                   int32_t threads, lk_plan **former, Value *out, lk_error *error);
+// How a node is run.
+struct NodeRun {
+  const PreparedNode *node;
+  size_t request;
+  bool over;       // output 0 is written over input 0
+  int32_t threads; // 0: the context's
+};
+
+// Binds, with a former plan that the call takes over and replaces, and attaches.
+lk_status attach_node(lk_frame *frame, lk_op *op, const NodeRun &run, lk_plan **former,
+                      uint32_t *out_slot, lk_error *error);
+lk_status run_node(lk_frame *frame, uint32_t slot, const NodeRun &run, Value *out, lk_error *error);
+// The same three in one call.
+lk_status run_node_alloc(lk_frame *frame, lk_op *op, const NodeRun &run, Value *out,
+                         lk_error *error);
 
 // Of two outputs: "" when all bits are equal.
 std::string difference(const Value &expected, const lk_tensor_desc &desc, const void *data);

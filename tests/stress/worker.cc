@@ -2,12 +2,13 @@
 
 namespace stress {
 
-Worker::Worker(Stage *stage, uint64_t seed)
-    : stage_(stage), random_(static_cast<unsigned>(seed ^ seed >> 32)),
-      identity_(stage->thread_begins()) {}
+Worker::Worker(Stage *stage, uint64_t seed, bool inner)
+    : stage_(stage), random_(static_cast<unsigned>(seed ^ seed >> 32)), inner_(inner),
+      identity_(stage->thread_begins(!inner)) {}
 
 Worker::~Worker() {
   release_values(0);
+  release_host();
 }
 
 void Worker::act() {

@@ -11,7 +11,8 @@ struct UserValue;
 
 class Worker {
 public:
-  Worker(Stage *stage, uint64_t seed);
+  // `inner`: in a context of its own, within what another worker of this thread does.
+  Worker(Stage *stage, uint64_t seed, bool inner = false);
   Worker(const Worker &) = delete;
   ~Worker();
 
@@ -36,7 +37,10 @@ private:
   void make_host();
   void end_host();
   void run_hosts();
-  void run_place(const Host &host, const Host::Place &place, lk_frame *frame, lk_plan **former);
+  void run_place(const Host::Place &place);
+  void release_host();
+  void compare(const NodeRun &run, uint32_t slot);
+  void compare(const NodeRun &run, const Value &output);
 
   // user_actions.cc
   void use_values();
@@ -48,9 +52,11 @@ private:
   // control_actions.cc
   void control();
   Limits random_limits();
+  void use_other_context();
 
   Stage *const stage_;
   Random random_;
+  const bool inner_;
   const Identity identity_;
   std::vector<uint8_t> input_memory_[2], output_memory_[2];
   struct Held {
@@ -58,6 +64,11 @@ private:
     std::string signature;
   };
   std::vector<Held> held_; // values of hosts that are in use
+  // A host that it runs, and what it has attached: slots of the frame.
+  std::shared_ptr<Host> host_;
+  lk::Frame frame_;
+  lk::Plan former_;
+  std::vector<std::pair<uint32_t, NodeRun>> attached_;
 };
 
 } // namespace stress
