@@ -1,8 +1,20 @@
 # Passes when the stress test, with keys that lack FIELD, tells a violation within 60 seconds. A crash is
-# no catch, and neither is an end without a word.
-execute_process(COMMAND ${PROGRAM} --seconds 60 --break ${FIELD}
-                RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
-message("${output}")
-if(NOT result EQUAL 1 OR NOT output MATCHES "CAUGHT: keys without field '${FIELD}'")
-  message(FATAL_ERROR "keys without '${FIELD}' were not caught: ${result}")
-endif()
+# no catch: a primitive for other shapes may write anywhere before its result is compared. So after one,
+# another seed is tried for what is left of the time.
+string(TIMESTAMP start "%s")
+set(left 60)
+while(left GREATER 0)
+  execute_process(COMMAND ${PROGRAM} --seconds ${left} --break ${FIELD}
+                  RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  message("${output}")
+  if(result EQUAL 1 AND output MATCHES "CAUGHT: keys without field '${FIELD}'")
+    return()
+  endif()
+  if(result MATCHES "^[0-9]+$")
+    break()
+  endif()
+  message("crashed: ${result}")
+  string(TIMESTAMP now "%s")
+  math(EXPR left "60 - (${now} - ${start})")
+endwhile()
+message(FATAL_ERROR "keys without '${FIELD}' were not caught: ${result}")
