@@ -115,7 +115,7 @@ void Stage::check_owners(const std::vector<Seen> &entries) {
   }
 }
 
-void Stage::check_at_rest() {
+void Stage::check_at_rest(bool let_go) {
   const std::vector<Seen> entries = visit();
   const lk_stats now = stats();
   uint64_t bytes = 0;
@@ -123,6 +123,15 @@ void Stage::check_at_rest() {
   STRESS_CHECK(entries.size() == now.entries && bytes == now.bytes,
                "%zu entries and %llu bytes can be seen, %llu and %llu are counted", entries.size(),
                ull(bytes), ull(now.entries), ull(now.bytes));
+  int64_t kept = 0;
+  for (const Seen &entry : entries) {
+    const bool is_run_plan = entry.info.kind == LK_KIND_RUN && field_of(entry.key, "out") == "run";
+    kept += entry.info.kind >= LK_KIND_RUN && !is_run_plan ? 1 : 0;
+  }
+  STRESS_CHECK(let_go ? user_values == kept : user_values >= kept,
+               "%lld values of hosts are alive, the cache keeps %lld%s",
+               static_cast<long long>(user_values.load()), static_cast<long long>(kept),
+               let_go ? ", and nobody else has any" : "");
   check_sums();
   check_counters(now);
   Limits limits;

@@ -34,9 +34,9 @@ void Crew::run() {
     changed_.wait_for(lock, std::chrono::seconds(1), [this] { return can_go_on(); });
     std::vector<unsigned> ended;
     ended.swap(ended_);
-    if (ended.empty() && rests_ && resting_ == living_) {
-      stage_->check_at_rest(); // with the lock: nobody else has anything to do
-      rests_ = false;
+    if (ended.empty() && rests_ != 0 && resting_ == living_) {
+      stage_->check_at_rest(rests_ == 2); // with the lock: nobody else has anything to do
+      rests_ = 0;
       changed_.notify_all();
     }
     lock.unlock();
@@ -67,10 +67,10 @@ void Crew::begin(unsigned index) {
       Worker worker(stage_, seed);
       places_[index].identity = worker.identity();
       for (uint64_t i = 0; i < count; i++) {
-        rest();
+        rest(&worker);
         worker.act();
         const uint64_t before = actions_.fetch_add(1, std::memory_order_relaxed);
-        if (before % kActionsToRest == 0) rests_ = true;
+        if (before % kActionsToRest == 0) rests_ = before / kActionsToRest % 2 + 1;
       }
     }
     note_end();
@@ -87,12 +87,14 @@ void Crew::follow(unsigned index) {
   if (places_[index].actions < kActions) begin(index);
 }
 
-void Crew::rest() {
-  if (!rests_.load(std::memory_order_relaxed)) return;
+void Crew::rest(Worker *worker) {
+  const unsigned kind = rests_.load(std::memory_order_relaxed);
+  if (kind == 0) return;
+  if (kind == 2) worker->let_go();
   std::unique_lock<std::mutex> lock(mutex_);
   resting_++;
   changed_.notify_all();
-  changed_.wait(lock, [this] { return !rests_; });
+  changed_.wait(lock, [this] { return rests_ == 0; });
   resting_--;
 }
 

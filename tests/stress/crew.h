@@ -32,14 +32,15 @@ private:
 
   void begin(unsigned index);
   void follow(unsigned index); // the thread has ended; another one takes its place
-  void rest();                 // waits when all are to be outside of calls for a moment
-  bool can_go_on() const { return !ended_.empty() || (rests_ && resting_ == living_); }
+  void rest(Worker *worker);   // waits when all are to be outside of calls for a moment
+  bool can_go_on() const { return !ended_.empty() || (rests_ != 0 && resting_ == living_); }
 
   Stage *const stage_;
   const uint64_t round_, seed_;
   std::vector<Place> places_;
   std::atomic<uint64_t> actions_{0};
-  std::atomic<bool> rests_{false}; // ended under the lock
+  std::atomic<unsigned> rests_{
+      0}; // 1: all are to rest, 2: and let go of all they have; ended under the lock
   uint64_t lives_ = 0;
   std::mutex mutex_; // guards all below
   std::condition_variable changed_;

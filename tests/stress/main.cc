@@ -77,7 +77,7 @@ int run(const Options &options) {
     Stage stage(modes[round % modes.size()], threads, recycles(round), models);
     Crew crew(&stage, round, options.seed, options.threads);
     crew.run();
-    stage.check_at_rest();
+    stage.check_at_rest(true);
     actions += crew.actions();
     lives += crew.lives();
     round++;

@@ -172,7 +172,7 @@ Stage::Stage(uint32_t mode, int32_t threads, bool recycles, const Models &models
 Stage::~Stage() {
   sessions.clear();
   hosts.clear();
-  check_at_rest();
+  check_at_rest(true);
   lk_error error;
   STRESS_CHECK(lk::api()->cache_clear(context_, nullptr, &error) == LK_OK, "clear: %s",
                error.message);

@@ -171,8 +171,8 @@ public:
   // What holds at any moment.
   void check_sums(lk_executor *executor = nullptr);
   void check_nothing_of(const Identity &executor);
-  // What holds when no thread is in a call.
-  void check_at_rest();
+  // What holds when no thread is in a call, and when besides nobody holds a value of a host.
+  void check_at_rest(bool let_go);
 
 private:
   void check_counters(const lk_stats &stats);

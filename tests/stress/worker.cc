@@ -7,6 +7,10 @@ Worker::Worker(Stage *stage, uint64_t seed, bool inner)
       identity_(stage->thread_begins(!inner)) {}
 
 Worker::~Worker() {
+  let_go();
+}
+
+void Worker::let_go() {
   release_values(0);
   release_host();
 }

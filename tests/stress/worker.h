@@ -18,6 +18,7 @@ public:
 
   const Identity &identity() const { return identity_; }
   void act();
+  void let_go(); // of all that it holds in between
 
 private:
   bool one_in(int64_t n) { return random_.in(1, n) == 1; }
