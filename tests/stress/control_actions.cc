@@ -18,7 +18,7 @@ void Worker::use_other_context() {
       random_.of<uint32_t>({LK_CACHE_OFF, LK_CACHE_THREAD, LK_CACHE_SHARED, LK_CACHE_SHARED});
   note("a context of mode %u begins", mode);
   {
-    Stage other(mode, static_cast<int32_t>(some(1, kMostThreads)), random_.maybe(),
+    Stage other(mode, static_cast<int32_t>(some(1, kMostThreads)), random_.maybe(), random_.maybe(),
                 stage_->models_);
     Worker worker(&other, random_.seed(), true);
     for (int64_t n = random_.in(2, 10); n > 0; n--) worker.act();
@@ -34,7 +34,7 @@ void Worker::control() {
                                                        : nullptr;
   const Limits limits = random_limits();
   lk_error error;
-  switch (random_.in(0, 10)) {
+  switch (random_.in(0, 11)) {
   case 0:
     note("limits of the context: %llu entries, %llu bytes",
          static_cast<unsigned long long>(limits.entries),
@@ -57,6 +57,13 @@ void Worker::control() {
     note("no limits of an executor");
     executor->limit(Limits());
     break;
+  case 11: {
+    const int64_t processors = random_.in(1, 4);
+    note("%lld processors", static_cast<long long>(processors));
+    STRESS_CHECK(lk::api()->processors_set(static_cast<int32_t>(processors), &error) == LK_OK,
+                 "processors: %s", error.message);
+    break;
+  }
   case 4:
     note("clear");
     STRESS_CHECK(lk::api()->cache_clear(stage_->context(), nullptr, &error) == LK_OK, "clear: %s",

@@ -65,6 +65,7 @@ int run(const Options &options) {
   Models fixed;
   for (const Model &model : fixed_models()) fixed.push_back(prepare(model));
   const std::vector<uint32_t> modes = modes_of(options.cache);
+  const int32_t processors = lk::api()->processors_get();
   uint64_t round = options.first_round, actions = 0, lives = 0;
   do {
     note_worker(round, UINT32_MAX, 0); // of this thread
@@ -74,7 +75,7 @@ int run(const Options &options) {
                                                mixed(mixed(options.seed, round), 1000 + i))));
     }
     const int32_t threads = round % 3 == 2 ? 1 : kMostThreads;
-    Stage stage(modes[round % modes.size()], threads, recycles(round), models);
+    Stage stage(modes[round % modes.size()], threads, round % 5 != 4, recycles(round), models);
     Crew crew(&stage, round, options.seed, options.threads);
     crew.run();
     stage.check_at_rest(true);
@@ -88,6 +89,8 @@ int run(const Options &options) {
       std::fflush(stdout);
     }
   } while (seconds_since(start) < options.seconds);
+  lk_error error;
+  (void)lk::api()->processors_set(processors, &error);
   std::printf("%s0 mismatches and no other violation in %llu rounds, %llu threads, %llu actions, "
               "%.0f s\ndigest of the actions: %016llx\n",
               terminal ? "\r" : "", static_cast<unsigned long long>(round - options.first_round),

@@ -76,9 +76,11 @@ Limits KnownExecutor::limits() {
 
 namespace {
 
-lk_session *open_session(lk_context *context, const PreparedModel &model, bool run_plans) {
+lk_session *open_session(lk_context *context, const PreparedModel &model, Session::Kind kind) {
   lk_session_options options = LK_SESSION_OPTIONS_INIT;
-  options.run_plans = run_plans ? -1 : 0;
+  options.run_plans = kind.run_plans ? -1 : 0;
+  options.executor = kind.inter > 0 ? LK_EXECUTOR_PARALLEL : LK_EXECUTOR_NAIVE;
+  options.inter = kind.inter;
   lk_session *session = nullptr;
   lk_error error;
   const lk_status status = sessions_api()->open_memory(
@@ -87,22 +89,24 @@ lk_session *open_session(lk_context *context, const PreparedModel &model, bool r
   return session;
 }
 
-// Today, a clone is another session of the same bytes.
-lk_session *clone_session(const Session &other, bool run_plans) {
-  return open_session(other.stage->context(), *other.model, run_plans);
+lk_session *clone_session(const Session &other) {
+  lk_session *session = nullptr;
+  lk_error error;
+  const lk_status status = sessions_api()->clone(other.handle, &session, &error);
+  STRESS_CHECK(status == LK_OK, "cloning %s: %s", other.model->model.text().c_str(), error.message);
+  return session;
 }
 
 } // namespace
 
-Session::Session(Stage *stage, std::shared_ptr<const PreparedModel> prepared, bool run_plans)
-    : stage(stage), model(std::move(prepared)), run_plans(run_plans),
-      handle(open_session(stage->context(), *model, run_plans)) {
+Session::Session(Stage *stage, std::shared_ptr<const PreparedModel> prepared, Kind kind)
+    : stage(stage), model(std::move(prepared)), kind(kind),
+      handle(open_session(stage->context(), *model, kind)) {
   executor.begin(stage, sessions_api()->executor(handle));
 }
 
-Session::Session(const Session &other, bool run_plans)
-    : stage(other.stage), model(other.model), run_plans(run_plans),
-      handle(clone_session(other, run_plans)) {
+Session::Session(const Session *other)
+    : stage(other->stage), model(other->model), kind(other->kind), handle(clone_session(*other)) {
   executor.begin(stage, sessions_api()->executor(handle));
 }
 
@@ -156,11 +160,12 @@ void Host::replace(size_t index, const PreparedNode &prepared, bool new_generati
 
 // ---- the round ----
 
-Stage::Stage(uint32_t mode, int32_t threads, bool recycles, const Models &models)
-    : mode_(mode), threads_(threads), models_(models), recycles_(recycles) {
+Stage::Stage(uint32_t mode, int32_t threads, bool adapts, bool recycles, const Models &models)
+    : mode_(mode), threads_(threads), adapts_(adapts), models_(models), recycles_(recycles) {
   lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
   options.cache_mode = mode;
   options.threads = threads;
+  options.adapt_threads = adapts ? 1 : 0;
   options.cache_entries = limits_.entries;
   options.cache_bytes = limits_.bytes;
   if (recycles) options.allocator = recycler_.get();

@@ -51,14 +51,18 @@ private:
 
 // A session that any thread may run, until the last one that has it lets go.
 struct Session {
-  Session(Stage *stage, std::shared_ptr<const PreparedModel> model, bool run_plans);
-  Session(const Session &other, bool run_plans); // a clone
+  struct Kind {
+    bool run_plans;
+    int32_t inter; // more than 0: of the parallel executor
+  };
+  Session(Stage *stage, std::shared_ptr<const PreparedModel> model, Kind kind);
+  explicit Session(const Session *other); // a clone
   Session(const Session &) = delete;
   ~Session();
 
   Stage *const stage;
   const std::shared_ptr<const PreparedModel> model;
-  const bool run_plans;
+  const Kind kind;
   lk_session *const handle;
   KnownExecutor executor;
 };
@@ -135,7 +139,7 @@ using Models = std::vector<std::shared_ptr<const PreparedModel>>;
 
 class Stage {
 public:
-  Stage(uint32_t mode, int32_t threads, bool recycles, const Models &models);
+  Stage(uint32_t mode, int32_t threads, bool adapts, bool recycles, const Models &models);
   Stage(const Stage &) = delete;
   ~Stage(); // ends all that lives, and checks that nothing is left
 
@@ -144,11 +148,12 @@ public:
 
   const uint32_t mode_;
   const int32_t threads_;
+  const bool adapts_; // a run in a crowd has one thread
   const Models models_;
   Pool<Session> sessions;
   Pool<Host> hosts;
-  // Look-ups that were made, failed ones included.
-  std::atomic<uint64_t> user_lookups{0}, run_lookups{0};
+  // Look-ups that were made, failed ones included; of run plans at least, and how many more at most.
+  std::atomic<uint64_t> user_lookups{0}, run_lookups{0}, run_lookups_more{0};
   std::atomic<int64_t> user_values{0}; // alive
 
   Identity identity_of(lk_executor *executor); // of the calling thread, for NULL

@@ -31,6 +31,8 @@ private:
   void close_session();
   void run_sessions();
   void run(const Session &session);
+  void check_outputs(const Session &session, size_t request,
+                     const std::vector<lk_named_tensor> &outputs);
   lk_status run_with(const Session &session, size_t request, const std::vector<std::string> &wanted,
                      bool own_memory, const lk_run_options *options);
 
