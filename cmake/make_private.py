@@ -2,7 +2,10 @@
 
 --openmp, when tools/setup lays the copy down: it calls our threads (plugin/team) where it called libgomp.
 The library that it needs gets our library's name, and the six functions that it calls get the names
-that plugin/team/openmp_names.c has, so that no OpenMP of the process is called instead.
+that plugin/team/openmp_names.c has, so that no OpenMP of the process is called instead. And its statics
+stay when the process ends: it has a few thousand (tables of implementations, caches), which exit() would
+destroy under threads that still build. What registers their ends (__cxa_atexit) is bound to a function
+without effect; nothing that ends them at dlclose goes missing, since the copy is never unloaded.
 
 --onednn, when it is installed: the loader takes the first library of a SONAME for all who ask. Under its
 usual name, another oneDNN in the process (a Python package's, of another version) would be taken for
@@ -37,6 +40,7 @@ OPENMP_FUNCTIONS = {  # called, not defined: no table of hashes has them
     b"GOMP_parallel": b"LKTM_parallel", b"GOMP_barrier": b"LKTM_barrier",
     b"omp_get_max_threads": b"lkt_get_max_threads", b"omp_get_num_threads": b"lkt_get_num_threads",
     b"omp_get_thread_num": b"lkt_get_thread_num", b"omp_in_parallel": b"lkt_in_parallel"}
+EXIT, NO_EFFECT = b"__cxa_atexit", b"pthread_self"  # both called, of one version; what they return is not read
 PT_LOAD, PT_DYNAMIC = 1, 2
 DT_NULL, DT_STRTAB, DT_STRSZ, DT_FLAGS, DT_GNU_HASH = 0, 5, 10, 30, 0x6FFFFEF5
 DF_SYMBOLIC = 2
@@ -117,6 +121,17 @@ class Library:
             elif name.startswith((b"GOMP_", b"omp_")):
                 raise ValueError(f"failed to change {self.path}: it uses {name.decode()} of OpenMP")
 
+    def keep_statics(self):
+        """A name is where its symbol says, which other names may share: the symbol is changed, not the
+        name."""
+        called = {self.name_of(at): at for at in self.symbols()}
+        if EXIT not in called:
+            return
+        if NO_EFFECT not in called:
+            raise ValueError(f"failed to change {self.path}: it does not call {NO_EFFECT.decode()}")
+        to, by = called[EXIT], called[NO_EFFECT]
+        self.data[to:to + 4] = self.data[by:by + 4]  # st_name
+
     def rename_symbols(self):
         if DT_GNU_HASH not in self.dynamic:  # another hash than ours would not stay the same
             raise ValueError(f"failed to change {self.path}: it has no GNU hash table")
@@ -151,6 +166,7 @@ def main():
         with path.open("r+b") as file:
             library = Library(path, file)
             if path == args.openmp:
+                library.keep_statics()
                 library.rename_openmp()
                 library.rename_libraries(OPENMP)
             else:

@@ -1,5 +1,5 @@
-"""cmake/make_private.py: what needs the private oneDNN finds it, nobody else's names are in it, and it
-calls our threads."""
+"""cmake/make_private.py: what needs the private oneDNN finds it, nobody else's names are in it, it calls our
+threads, and its statics stay."""
 
 import ctypes
 import subprocess
@@ -140,3 +140,43 @@ def test_more_of_openmp_than_there_is_is_an_error(tmp_path):
     done = change("--openmp", onednn)
     assert done.returncode == 1
     assert done.stderr == f"make_private: failed to change {onednn}: it uses omp_get_level of OpenMP\n"
+
+
+# ---- --openmp: statics -----------------------------------------------------------------------------
+
+def test_its_statics_outlive_exit(tmp_path):
+    source = tmp_path / "statics.cc"
+    source.write_text("""
+        #include <pthread.h>
+        #include <unistd.h>
+        struct Late {
+          explicit Late(const char *text) : text(text) {}
+          ~Late() { (void)!write(1, text, 1); }
+          const char *text;
+        };
+        static Late at_load("l");
+        extern "C" int dnnl_use() {
+          static Late at_first_use("u");
+          return pthread_self() != 0;
+        }""")
+    onednn = tmp_path / "libdnnl.so.3"
+    subprocess.run(["c++", "-shared", "-fPIC", NOW, source, "-o", onednn], check=True)
+
+    def written():
+        code = f"import ctypes; assert ctypes.CDLL({str(onednn)!r}).dnnl_use() == 1"
+        return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout
+    assert written() == b"ul"
+    done = change("--openmp", onednn)
+    assert done.returncode == 0, done.stderr
+    before = onednn.read_bytes()
+    assert written() == b""
+    assert change("--openmp", onednn).returncode == 0 and onednn.read_bytes() == before
+
+
+def test_statics_that_cannot_stay_are_an_error(tmp_path):
+    onednn = compile_library(tmp_path, "libdnnl.so.3", """
+        int __cxa_atexit(void (*)(void *), void *, void *);
+        int dnnl_end(void (*end)(void *)) { return __cxa_atexit(end, 0, 0); }""", NOW)
+    done = change("--openmp", onednn)
+    assert done.returncode == 1
+    assert done.stderr == f"make_private: failed to change {onednn}: it does not call pthread_self\n"
