@@ -31,6 +31,8 @@ lk_status lk_cache_create(const lk_allocator *allocator, uint32_t mode, uint64_t
     lk_table_init(&cache->shards[i].table, &cache->allocator);
     lk_table_init(&cache->shards[i].flights, &cache->allocator);
   }
+  lk_cache_fork_enter();
+  lk_thread_tables_begin(cache);
   *out_cache = cache;
   return LK_OK;
 }

@@ -11,7 +11,7 @@
 #include "keys/cache_internal.h"
 #include "plugin/base/status.h"
 
-static pthread_mutex_t waiting = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t lk_waiting = PTHREAD_MUTEX_INITIALIZER;
 
 static uint64_t now_ns(void) {
   struct timespec now;
@@ -98,7 +98,7 @@ lk_status lk_build_check(const lk_cache *cache, const lk_key *key, lk_error *err
 lk_status lk_wait_begin(lk_cache *cache, lk_flight *flight, const lk_key *key, lk_error *error) {
   lk_thread *self = &lk_thread_self;
   lk_status status = LK_OK;
-  pthread_mutex_lock(&waiting);
+  pthread_mutex_lock(&lk_waiting);
   /* A flight that is done lets its waiters go, whether they have noticed or not. */
   for (const lk_flight *next = flight; next != NULL && next->done == 0;
        next = next->builder->waiting) {
@@ -108,19 +108,19 @@ lk_status lk_wait_begin(lk_cache *cache, lk_flight *flight, const lk_key *key, l
     }
   }
   if (status == LK_OK) self->waiting = flight;
-  pthread_mutex_unlock(&waiting);
+  pthread_mutex_unlock(&lk_waiting);
   return status;
 }
 
 void lk_wait_done(lk_flight *flight) {
   /* After this, nobody follows the flight to its builder, which may end. */
-  pthread_mutex_lock(&waiting);
+  pthread_mutex_lock(&lk_waiting);
   flight->done = 1;
-  pthread_mutex_unlock(&waiting);
+  pthread_mutex_unlock(&lk_waiting);
 }
 
 void lk_wait_end(void) {
-  pthread_mutex_lock(&waiting);
+  pthread_mutex_lock(&lk_waiting);
   lk_thread_self.waiting = NULL;
-  pthread_mutex_unlock(&waiting);
+  pthread_mutex_unlock(&lk_waiting);
 }

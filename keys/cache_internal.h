@@ -6,7 +6,8 @@
  * their own. A handle of a front holds one reference to `self`.
  *
  * Locks, each taken after those before it:
- *   registry   (process)  threads' lists of tables; a cache's end waits for threads that end
+ *   registry   (process)  the caches, and threads' lists of tables; a cache's end waits for threads
+ *                         that end
  *   sweep      (cache)    removing entries, by whatever way
  *   tables     (cache)    the list of threads' tables
  *   busy       (table)    a thread's table; a spin lock held for a few dozen instructions, or while
@@ -14,6 +15,7 @@
  *   shard      (shard)    its table, its flights, and the lists of handles of its entries
  *   accounts   (cache)    all that is counted except hits
  *   waiting    (process)  who waits for whose build
+ * A fork takes them all (cache_fork.c).
  * Values are never ended, and builds never run, under any of them: references to drop are collected
  * in an lk_garbage and dropped at the end.
  */
@@ -137,6 +139,9 @@ struct lk_thread_table {
   lk_ref *last;                         /* found by the last hit; NULL: not known */
   lk_table table;                       /* of lk_ref */
   lk_cache *cache;
+  /* Guarded by registry. NULL: the thread ends, or this is a child of fork, which does not have it.
+   * Then thread_next is the next one of the cache's `orphans`. */
+  const struct lk_thread *thread;
   lk_thread_table *thread_next, **thread_link; /* guarded by registry */
   lk_thread_table *cache_next, **cache_link;   /* guarded by tables */
 };
@@ -156,11 +161,17 @@ typedef struct lk_thread {
     lk_thread_table *table;
   } memos[LK_THREAD_MEMOS];
   lk_thread_table *tables; /* guarded by registry */
+  lk_cache *ending;        /* one whose table this thread ends just now; guarded by registry */
   lk_build_frame *building;
   lk_flight *waiting; /* guarded by waiting */
 } lk_thread;
 
 extern _Thread_local lk_thread lk_thread_self;
+
+extern pthread_mutex_t lk_registry;
+extern lk_cache *lk_caches;              /* guarded by registry */
+extern pthread_cond_t lk_registry_ended; /* a cache's `ending` has become less */
+extern pthread_mutex_t lk_waiting;       /* in cache_build.c */
 
 /* ---- the cache ---- */
 
@@ -184,7 +195,10 @@ struct lk_cache {
   alignas(LK_LINE) pthread_mutex_t sweep;
   pthread_mutex_t tables_lock;
   lk_thread_table *tables;
-  uint32_t ending; /* threads that end in this cache; guarded by registry */
+  /* guarded by registry */
+  lk_cache *next, **link;   /* of all caches, until their threads' tables are taken from them */
+  lk_thread_table *orphans; /* tables of threads that a child of fork does not have */
+  uint32_t ending;          /* threads that end in this cache */
   pthread_mutex_t accounts;
   lk_account account;
   lk_shard shards[LK_SHARDS];
@@ -223,12 +237,18 @@ static inline void lk_table_leave(lk_thread_table *table) {
 void lk_table_drop(lk_thread_table *table, lk_ref *ref, lk_garbage *garbage);
 /* Unlinks an entry from its thread's table, which the caller holds. */
 void lk_thread_unlink(lk_entry *entry, bool eviction, lk_garbage *garbage);
+/* Enters a cache among those that threads have tables of. */
+void lk_thread_tables_begin(lk_cache *cache);
 /* For the destruction of a cache: takes its tables from their threads and frees them. */
 void lk_thread_tables_end(lk_cache *cache);
 
 /* Per-thread mode, behind a miss in the calling thread's table. */
 lk_status lk_thread_get(lk_thread_table *table, lk_quota *quota, const lk_key *key,
                         lk_build_fn build, void *arg, lk_ref **out_ref, lk_error *error);
+
+/* ---- forks (cache_fork.c) ---- */
+
+void lk_cache_fork_enter(void);
 
 /* ---- builds (cache_build.c) ---- */
 

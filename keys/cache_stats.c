@@ -81,8 +81,10 @@ void lk_cache_get_stats(lk_cache *cache, lk_quota *quota, lk_stats *out) {
 
 /* ---- visit ---- */
 
+/* With a key of its own, not a reference: the visitor is called when the entry may have been evicted, and a
+ * child of fork would have all entries in use for ever. */
 typedef struct shown {
-  lk_ref *ref;
+  lk_key *key;
   uint64_t tick;
   lk_entry_info info;
 } shown;
@@ -96,7 +98,10 @@ typedef struct snapshot {
 
 static void add_to_snapshot(void *arg, lk_entry *entry) {
   snapshot *all = arg;
-  if (all->failed || !LK_GROW(&all->cache->allocator, all->items, all->count, all->capacity)) {
+  const lk_allocator *allocator = &all->cache->allocator;
+  lk_key *key = NULL;
+  if (all->failed || !LK_GROW(allocator, all->items, all->count, all->capacity) ||
+      lk_key_copy(allocator, &entry->key, &key, NULL) != LK_OK) {
     all->failed = true;
     return;
   }
@@ -108,16 +113,15 @@ static void add_to_snapshot(void *arg, lk_entry *entry) {
   const uint64_t bytes = entry->bytes;
   pthread_mutex_unlock(&all->cache->accounts);
   all->items[all->count++] = (shown){
-      .ref = &entry->self,
+      .key = key,
       .tick = lk_entry_tick(entry),
       .info = {.struct_size = sizeof(lk_entry_info),
-               .key = &entry->key,
+               .key = key,
                .bytes = bytes,
                .hits = hits,
                .kind = entry->self.kind,
                .in_use = lk_entry_users(entry)},
   };
-  lk_ref_retain(&entry->self); /* the visitor is called when the entry may have been evicted */
 }
 
 static int newest_first(const void *a, const void *b) {
@@ -138,7 +142,7 @@ lk_status lk_cache_visit(lk_cache *cache, lk_visit_fn visit, void *arg, lk_error
       visit(arg, &all.items[i].info);
     }
   }
-  for (size_t i = 0; i < all.count; i++) lk_ref_release(all.items[i].ref);
+  for (size_t i = 0; i < all.count; i++) lk_free(&cache->allocator, all.items[i].key);
   lk_free(&cache->allocator, all.items);
   if (all.failed) return lk_fail_memory(error, "a list of the cache's entries", sizeof(shown));
   return LK_OK;

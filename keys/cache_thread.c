@@ -12,8 +12,9 @@
 _Thread_local lk_thread lk_thread_self;
 
 /* The registry: which tables a thread has. A thread and a cache may end at the same time. */
-static pthread_mutex_t registry = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;
+pthread_mutex_t lk_registry = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t lk_registry_ended = PTHREAD_COND_INITIALIZER;
+lk_cache *lk_caches;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_end_key;
 static int thread_end_key_error;
@@ -83,17 +84,19 @@ static void leave_cache(lk_thread_table *table) {
 static void leave_thread(lk_thread_table *table) {
   *table->thread_link = table->thread_next;
   if (table->thread_next != NULL) table->thread_next->thread_link = table->thread_link;
+  table->thread = NULL;
 }
 
 /* No longer in its thread's list. */
 static void table_end(lk_thread_table *table) {
   lk_cache *cache = table->cache;
   lk_garbage garbage = {NULL};
+  /* Under the lock, so that a child of fork finds all of it, or nothing. */
   pthread_mutex_lock(&cache->tables_lock);
+  lk_table_enter(table);
   leave_cache(table);
-  pthread_mutex_unlock(&cache->tables_lock);
-  /* Out of the list, and so out of everybody else's reach. */
   empty_table(table, &garbage);
+  pthread_mutex_unlock(&cache->tables_lock);
   lk_garbage_drop(&garbage);
   lk_free(&cache->allocator, table);
 }
@@ -103,30 +106,56 @@ static void thread_end(void *argument) {
   lk_thread *self = argument;
   for (;;) {
     memset(self->memos, 0, sizeof self->memos);
-    pthread_mutex_lock(&registry);
+    pthread_mutex_lock(&lk_registry);
     lk_thread_table *table = self->tables;
     if (table != NULL) {
       leave_thread(table);
       table->cache->ending++;
+      self->ending = table->cache;
     }
-    pthread_mutex_unlock(&registry);
+    pthread_mutex_unlock(&lk_registry);
     if (table == NULL) return;
     lk_cache *cache = table->cache;
     table_end(table);
-    pthread_mutex_lock(&registry);
+    pthread_mutex_lock(&lk_registry);
     cache->ending--;
-    pthread_cond_broadcast(&ended);
-    pthread_mutex_unlock(&registry);
+    self->ending = NULL;
+    pthread_cond_broadcast(&lk_registry_ended);
+    pthread_mutex_unlock(&lk_registry);
   }
 }
 
-void lk_thread_tables_end(lk_cache *cache) {
-  pthread_mutex_lock(&registry);
-  while (cache->ending > 0) pthread_cond_wait(&ended, &registry);
-  for (lk_thread_table *table = cache->tables; table != NULL; table = table->cache_next) {
-    leave_thread(table);
+/* Tables whose threads stayed behind in the parent end here, at a call of a thread that is there. One at
+ * a time: what is in them may call back when it ends. */
+static void end_orphans(lk_cache *cache) {
+  for (;;) {
+    pthread_mutex_lock(&lk_registry);
+    lk_thread_table *table = cache->orphans;
+    if (table != NULL) cache->orphans = table->thread_next;
+    pthread_mutex_unlock(&lk_registry);
+    if (table == NULL) return;
+    table_end(table);
   }
-  pthread_mutex_unlock(&registry);
+}
+
+void lk_thread_tables_begin(lk_cache *cache) {
+  pthread_mutex_lock(&lk_registry);
+  cache->next = lk_caches;
+  cache->link = &lk_caches;
+  if (cache->next != NULL) cache->next->link = &cache->next;
+  lk_caches = cache;
+  pthread_mutex_unlock(&lk_registry);
+}
+
+void lk_thread_tables_end(lk_cache *cache) {
+  pthread_mutex_lock(&lk_registry);
+  while (cache->ending > 0) pthread_cond_wait(&lk_registry_ended, &lk_registry);
+  for (lk_thread_table *table = cache->tables; table != NULL; table = table->cache_next) {
+    if (table->thread != NULL) leave_thread(table);
+  }
+  *cache->link = cache->next;
+  if (cache->next != NULL) cache->next->link = cache->link;
+  pthread_mutex_unlock(&lk_registry);
   while (cache->tables != NULL) table_end(cache->tables);
 }
 
@@ -145,10 +174,10 @@ static void remember(lk_cache *cache, lk_thread_table *table) {
 lk_status lk_thread_table_make(lk_cache *cache, lk_thread_table **out_table, lk_error *error) {
   *out_table = NULL;
   lk_thread *self = &lk_thread_self;
-  pthread_mutex_lock(&registry);
+  pthread_mutex_lock(&lk_registry);
   lk_thread_table *table = self->tables;
   while (table != NULL && table->cache != cache) table = table->thread_next;
-  pthread_mutex_unlock(&registry);
+  pthread_mutex_unlock(&lk_registry);
   if (table == NULL) {
     (void)pthread_once(&once, make_key);
     if (thread_end_key_error != 0 || pthread_setspecific(thread_end_key, self) != 0) {
@@ -160,12 +189,13 @@ lk_status lk_thread_table_make(lk_cache *cache, lk_thread_table **out_table, lk_
     memset(table, 0, sizeof *table);
     table->cache = cache;
     lk_table_init(&table->table, &cache->allocator);
-    pthread_mutex_lock(&registry);
+    pthread_mutex_lock(&lk_registry);
+    table->thread = self;
     table->thread_next = self->tables;
     table->thread_link = &self->tables;
     if (self->tables != NULL) self->tables->thread_link = &table->thread_next;
     self->tables = table;
-    pthread_mutex_unlock(&registry);
+    pthread_mutex_unlock(&lk_registry);
     pthread_mutex_lock(&cache->tables_lock);
     table->cache_next = cache->tables;
     table->cache_link = &cache->tables;
@@ -174,6 +204,7 @@ lk_status lk_thread_table_make(lk_cache *cache, lk_thread_table **out_table, lk_
     pthread_mutex_unlock(&cache->tables_lock);
   }
   remember(cache, table);
+  end_orphans(cache);
   *out_table = table;
   return LK_OK;
 }

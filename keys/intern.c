@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #include "plugin/base/alloc.h"
+#include "plugin/base/fork.h"
 #include "plugin/base/status.h"
 
 typedef struct lk_intern_entry {
@@ -21,6 +22,7 @@ typedef struct lk_intern_entry {
 
 struct lk_intern {
   lk_allocator allocator;
+  lk_fork_entry fork;
   pthread_mutex_t mutex; /* guards everything below */
   lk_intern_entry *entries;
   size_t count, capacity;
@@ -104,6 +106,8 @@ lk_status lk_intern_create(const lk_allocator *allocator, lk_intern **out_intern
     lk_free(allocator, intern);
     return lk_fail(error, LK_INTERNAL, "failed to create the table of names: no mutex");
   }
+  intern->fork = (lk_fork_entry){.level = LK_FORK_LEAF, .mutex = &intern->mutex};
+  lk_fork_enter(&intern->fork);
   if (!grow_slots(intern)) {
     LK_TRY(lk_fail_memory(error, "the index of names", LK_INTERN_FIRST_SLOTS * sizeof(uint32_t)));
   }
@@ -126,6 +130,7 @@ cleanup:
 void lk_intern_destroy(lk_intern *intern) {
   if (intern == NULL) return;
   lk_allocator allocator = intern->allocator;
+  lk_fork_leave(&intern->fork);
   for (size_t i = 0; i < intern->count; i++) lk_free(&allocator, intern->entries[i].text);
   lk_free(&allocator, intern->entries);
   lk_free(&allocator, intern->slots);

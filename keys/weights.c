@@ -13,6 +13,19 @@ enum { LK_FIRST_BUCKETS = 64 };
 
 /* ---- the store ---- */
 
+/* A child of fork: nobody reads, nobody packs. (Who forks does neither: packing is oneDNN's.) What was
+ * being packed is packed anew by who wants it next. */
+static void forget_other_threads(void *object) {
+  lk_weights *weights = object;
+  for (size_t i = 0; i < weights->n_buckets; i++) {
+    for (lk_content *content = weights->buckets[i]; content != NULL; content = content->next) {
+      content->readers = 0;
+      lk_content_forget_unfinished(content);
+    }
+  }
+  (void)pthread_cond_init(&weights->changed, NULL);
+}
+
 lk_status lk_weights_create(const lk_allocator *allocator, uint64_t capacity_bytes,
                             lk_weights **out_weights, lk_error *error) {
   *out_weights = NULL;
@@ -31,6 +44,11 @@ lk_status lk_weights_create(const lk_allocator *allocator, uint64_t capacity_byt
   /* With default attributes neither can fail on Linux. */
   (void)pthread_mutex_init(&weights->mutex, NULL);
   (void)pthread_cond_init(&weights->changed, NULL);
+  weights->fork = (lk_fork_entry){.level = LK_FORK_LEAF,
+                                  .mutex = &weights->mutex,
+                                  .child = forget_other_threads,
+                                  .object = weights};
+  lk_fork_enter(&weights->fork);
   *out_weights = weights;
   return LK_OK;
 }
@@ -38,6 +56,7 @@ lk_status lk_weights_create(const lk_allocator *allocator, uint64_t capacity_byt
 void lk_weights_destroy(lk_weights *weights) {
   if (weights == NULL) return;
   lk_allocator allocator = weights->allocator;
+  lk_fork_leave(&weights->fork);
   pthread_cond_destroy(&weights->changed);
   pthread_mutex_destroy(&weights->mutex);
   lk_free(&allocator, weights->buckets);

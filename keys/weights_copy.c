@@ -216,6 +216,16 @@ lk_status lk_content_pack(lk_content *content, uint64_t layout, size_t bytes,
   return status;
 }
 
+void lk_content_forget_unfinished(lk_content *content) {
+  for (lk_packed **link = &content->copies; *link != NULL;) {
+    if ((*link)->data == NULL) {
+      *link = (*link)->next;
+    } else {
+      link = &(*link)->next;
+    }
+  }
+}
+
 /* Bytes that an owner lends and that are worth lending; NULL: copy them. */
 static const void *find_lendable(const lk_content *content, size_t alignment) {
   if (content->bytes < LK_LEND_BYTES) return NULL;

@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 #include "keys/weights.h"
+#include "plugin/base/fork.h"
 
 typedef enum lk_copy_kind {
   LK_COPY_PACKED, /* in a layout */
@@ -51,6 +52,7 @@ struct lk_content {
 
 struct lk_weights {
   lk_allocator allocator;
+  lk_fork_entry fork;
   pthread_mutex_t mutex;
   pthread_cond_t changed;
   uint64_t last_id;
@@ -62,6 +64,8 @@ struct lk_weights {
 
 /* All with the lock held; functions that say so leave it for a while. */
 
+/* Forgets those that are being made. */
+void lk_content_forget_unfinished(lk_content *content);
 /* Whether plain bytes can be had without `copy` (NULL: at all). */
 bool lk_content_readable(const lk_content *content, const lk_packed *copy);
 

@@ -6,11 +6,13 @@
 #include <stdint.h>
 
 #include "plugin/base/alloc.h"
+#include "plugin/base/fork.h"
 #include "plugin/base/status.h"
 #include "plugin/base/tensor.h"
 
 struct lk_layouts {
   const lk_allocator *allocator;
+  lk_fork_entry fork;
   pthread_mutex_t mutex; /* guards the array; the descriptors in it never change */
   dnnl_memory_desc_t *descs;
   size_t count, capacity;
@@ -23,12 +25,15 @@ lk_status lk_layouts_create(const lk_allocator *allocator, lk_layouts **out_layo
   if (layouts == NULL) return lk_fail_memory(error, "the layout table", sizeof *layouts);
   layouts->allocator = allocator;
   pthread_mutex_init(&layouts->mutex, NULL);
+  layouts->fork = (lk_fork_entry){.level = LK_FORK_LEAF, .mutex = &layouts->mutex};
+  lk_fork_enter(&layouts->fork);
   *out_layouts = layouts;
   return LK_OK;
 }
 
 void lk_layouts_destroy(lk_layouts *layouts) {
   if (layouts == NULL) return;
+  lk_fork_leave(&layouts->fork);
   for (size_t i = 0; i < layouts->count; i++) dnnl_memory_desc_destroy(layouts->descs[i]);
   lk_free(layouts->allocator, layouts->descs);
   pthread_mutex_destroy(&layouts->mutex);

@@ -1,9 +1,27 @@
 /* Packing constants into the layouts that primitives want, through the weights store. */
 #include "ops/packing.h"
 
+#include "ops/creation.h"
 #include "ops/layout.h"
 #include "plugin/base/alloc.h"
 #include "plugin/base/status.h"
+
+static lk_status create_reorder(dnnl_engine_t engine, const_dnnl_memory_desc_t from_md,
+                                const_dnnl_memory_desc_t to_md, dnnl_primitive_desc_t *out_desc,
+                                dnnl_primitive_t *out_reorder, dnnl_stream_t *out_stream,
+                                lk_error *error) {
+  lk_status status = LK_OK;
+  lk_creation_begin();
+  LK_TRY(lk_dnnl_check(
+      error, dnnl_reorder_primitive_desc_create(out_desc, from_md, engine, to_md, engine, NULL),
+      "describe a reorder"));
+  LK_TRY(lk_dnnl_check(error, dnnl_primitive_create(out_reorder, *out_desc), "create a reorder"));
+  LK_TRY(lk_dnnl_check(error, dnnl_stream_create(out_stream, engine, dnnl_stream_default_flags),
+                       "create a stream"));
+cleanup:
+  lk_creation_end();
+  return status;
+}
 
 lk_status lk_reorder_once(dnnl_engine_t engine, const_dnnl_memory_desc_t from_md, const void *from,
                           const_dnnl_memory_desc_t to_md, void *to, lk_error *error) {
@@ -12,17 +30,12 @@ lk_status lk_reorder_once(dnnl_engine_t engine, const_dnnl_memory_desc_t from_md
   dnnl_primitive_t reorder = NULL;
   dnnl_memory_t source = NULL, target = NULL;
   dnnl_stream_t stream = NULL;
-  LK_TRY(lk_dnnl_check(
-      error, dnnl_reorder_primitive_desc_create(&desc, from_md, engine, to_md, engine, NULL),
-      "describe a reorder"));
-  LK_TRY(lk_dnnl_check(error, dnnl_primitive_create(&reorder, desc), "create a reorder"));
+  LK_TRY(create_reorder(engine, from_md, to_md, &desc, &reorder, &stream, error));
   /* oneDNN takes every pointer as writable; a source is only read */
   LK_TRY(lk_dnnl_check(error, dnnl_memory_create(&source, from_md, engine, (void *)(uintptr_t)from),
                        "create a memory handle"));
   LK_TRY(lk_dnnl_check(error, dnnl_memory_create(&target, to_md, engine, to),
                        "create a memory handle"));
-  LK_TRY(lk_dnnl_check(error, dnnl_stream_create(&stream, engine, dnnl_stream_default_flags),
-                       "create a stream"));
   const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, target}};
   LK_TRY(lk_dnnl_check(error, dnnl_primitive_execute(reorder, stream, 2, args), "reorder"));
   LK_TRY(lk_dnnl_check(error, dnnl_stream_wait(stream), "wait for a reorder"));

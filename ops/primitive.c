@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "ops/creation.h"
 #include "ops/layout.h"
 #include "ops/post_ops.h"
 #include "ops/primitive/builders.h"
@@ -82,9 +83,14 @@ static lk_status build_primitive(void *arg, lk_built *out, lk_error *error) {
   dnnl_primitive_desc_t desc = NULL;
   lk_primitive *primitive = lk_calloc(env->allocator, 1, sizeof *primitive);
   if (primitive == NULL) return lk_fail_memory(error, "a primitive", sizeof *primitive);
-  LK_TRY(describe(env, from->key, &desc, error));
-  LK_TRY(
-      lk_dnnl_check(error, dnnl_primitive_create(&primitive->primitive, desc), kinds[kind].create));
+  lk_creation_begin();
+  status = describe(env, from->key, &desc, error);
+  if (status == LK_OK) {
+    status = lk_dnnl_check(error, dnnl_primitive_create(&primitive->primitive, desc),
+                           kinds[kind].create);
+  }
+  lk_creation_end();
+  LK_TRY(status);
   primitive->desc = desc;
   desc = NULL;
   dnnl_primitive_desc_query(primitive->desc, dnnl_query_impl_info_str, 0,

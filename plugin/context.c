@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ops/creation.h"
 #include "plugin/base/alloc.h"
 #include "plugin/base/status.h"
 #include "plugin/internal.h"
@@ -53,8 +54,10 @@ lk_status lk_context_create(const lk_context_options *options, lk_context **out_
   env->library =
       (uint32_t)version->major << 16 | (uint32_t)version->minor << 8 | (uint32_t)version->patch;
   env->math_mode = (uint32_t)dnnl_fpmath_mode_strict;
-  LK_TRY(
-      lk_dnnl_check(error, dnnl_engine_create(&env->engine, dnnl_cpu, 0), "create a CPU engine"));
+  lk_creation_begin();
+  const dnnl_status_t created = dnnl_engine_create(&env->engine, dnnl_cpu, 0);
+  lk_creation_end();
+  LK_TRY(lk_dnnl_check(error, created, "create a CPU engine"));
   LK_TRY(lk_intern_create(env->allocator, &env->intern, error));
   LK_TRY(lk_layouts_create(env->allocator, &env->layouts, error));
   LK_TRY(lk_weights_create(env->allocator, read.weights_bytes, &env->weights, error));

@@ -1,6 +1,7 @@
 /* Frames: argument handles and scratch memory of running plans, and the one loop that runs them. */
 #include <inttypes.h>
 
+#include "ops/creation.h"
 #include "plugin/base/alloc.h"
 #include "plugin/base/parse.h"
 #include "plugin/base/status.h"
@@ -48,8 +49,10 @@ static lk_status lane_open(const lk_frame *frame, lane *out, lk_error *error) {
       return lk_fail_memory(error, "a frame's scratch memory", frame->scratch_bytes);
     }
   }
+  lk_creation_begin();
   const dnnl_status_t made =
       dnnl_stream_create(&out->stream, context->env.engine, dnnl_stream_default_flags);
+  lk_creation_end();
   if (made == dnnl_success) return LK_OK;
   lk_free(&context->allocator, out->scratch);
   return lk_dnnl_fail(error, made, "create a stream");

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "plugin/base/fork.h"
 #include "plugin/base/status.h"
 #include "plugin/internal.h"
 
@@ -35,6 +36,8 @@ lk_status lk_library_acquire(lk_error *error) {
                    version->major, version->minor, version->patch, LEAST_MAJOR, LEAST_MINOR,
                    LEAST_MAJOR);
   }
+  static lk_fork_entry entry = {.level = LK_FORK_LEAF, .mutex = &owner_mutex};
+  lk_fork_enter(&entry);
   pthread_mutex_lock(&owner_mutex);
   if (contexts++ == 0) {
     is_owned = may_own_library();

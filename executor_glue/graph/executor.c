@@ -42,6 +42,8 @@ lk_status lk_graph_executor_create(const lk_api *api, lk_context *context, lk_ex
   lk_graph_executor *made = lk_calloc(allocator, 1, sizeof *made);
   if (made == NULL) return lk_fail_memory(error, "a graph executor", sizeof *made);
   (void)pthread_mutex_init(&made->names_mutex, NULL); /* cannot fail on glibc */
+  made->fork = (lk_fork_entry){.level = LK_FORK_LEAF, .mutex = &made->names_mutex};
+  lk_fork_enter(&made->fork);
   made->run_plans = options->run_plans && api->context_cache_mode(context) != LK_CACHE_OFF;
   made->threads = api->context_threads(context);
   lk_run_gate_init(&made->gate, options->max_runs, options->fail_busy);
@@ -64,6 +66,7 @@ cleanup:
     lk_run_pool_close(made->pool);
     lk_program_destroy(made->program);
     lk_run_gate_destroy(&made->gate);
+    lk_fork_leave(&made->fork);
     pthread_mutex_destroy(&made->names_mutex);
     lk_free(allocator, made);
   }
@@ -87,6 +90,7 @@ void lk_graph_executor_destroy(lk_graph_executor *executor) {
   }
   lk_free(allocator, (void *)executor->implementations);
   lk_run_gate_destroy(&executor->gate);
+  lk_fork_leave(&executor->fork);
   pthread_mutex_destroy(&executor->names_mutex);
   lk_free(allocator, executor);
 }

@@ -8,6 +8,7 @@
 #include "executor_glue/graph/executor.h"
 #include "executor_glue/graph/run_gate.h"
 #include "executor_glue/graph/run_pool.h"
+#include "plugin/base/fork.h"
 
 /* Names of implementations, kept because a plan's own may end with it. */
 typedef struct lk_kept_name {
@@ -33,6 +34,7 @@ struct lk_graph_executor {
   lk_key *run_key[LK_RUN_FORMS]; /* what the keys of its run plans have in common */
   atomic_bool had_width; /* the last run plan with workers: the next one is probably alike */
   atomic_uint_least64_t runs, hits, builds, at_once;
+  lk_fork_entry fork;
   pthread_mutex_t names_mutex; /* guards `names` */
   lk_kept_name *names;
   const char *_Atomic *implementations; /* [n_nodes] */

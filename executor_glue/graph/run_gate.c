@@ -8,18 +8,33 @@
 #define FLAG_NS UINT64_C(5000000)
 #define SECOND_NS UINT64_C(1000000000)
 
-void lk_run_gate_init(lk_run_gate *gate, uint32_t most, bool fails) {
+/* None of these can fail on glibc. */
+static void make_condition(lk_run_gate *gate) {
   pthread_condattr_t monotonic;
-  *gate = (lk_run_gate){.most = most, .fails = fails};
-  /* None of these can fail on glibc. */
-  (void)pthread_mutex_init(&gate->mutex, NULL);
   (void)pthread_condattr_init(&monotonic);
   (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
   (void)pthread_cond_init(&gate->left, &monotonic);
   (void)pthread_condattr_destroy(&monotonic);
 }
 
+/* A child of fork: the runs of other threads are not there. */
+static void forget_other_threads(void *object) {
+  lk_run_gate *gate = object;
+  gate->inside = 0;
+  make_condition(gate);
+}
+
+void lk_run_gate_init(lk_run_gate *gate, uint32_t most, bool fails) {
+  *gate = (lk_run_gate){.most = most, .fails = fails};
+  (void)pthread_mutex_init(&gate->mutex, NULL); /* cannot fail on glibc */
+  make_condition(gate);
+  gate->fork = (lk_fork_entry){
+      .level = LK_FORK_LEAF, .mutex = &gate->mutex, .child = forget_other_threads, .object = gate};
+  lk_fork_enter(&gate->fork);
+}
+
 void lk_run_gate_destroy(lk_run_gate *gate) {
+  lk_fork_leave(&gate->fork);
   pthread_cond_destroy(&gate->left);
   pthread_mutex_destroy(&gate->mutex);
 }
@@ -86,7 +101,7 @@ lk_status lk_run_gate_enter(lk_run_gate *gate, const lk_run_options *options,
 void lk_run_gate_leave(lk_run_gate *gate) {
   if (gate->most == 0) return;
   pthread_mutex_lock(&gate->mutex);
-  gate->inside--;
+  if (gate->inside > 0) gate->inside--; /* a run that has forked leaves twice */
   pthread_cond_signal(&gate->left);
   pthread_mutex_unlock(&gate->mutex);
 }

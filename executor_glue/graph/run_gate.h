@@ -7,11 +7,14 @@
 
 #include <latchkey/session.h>
 
+#include "plugin/base/fork.h"
+
 typedef struct lk_run_gate {
   uint32_t most;   /* 0: any number, nothing is counted */
   bool fails;      /* one more is refused; else it waits */
   uint32_t inside; /* guarded by the mutex, like `waits` */
   uint64_t waits;  /* runs that have waited */
+  lk_fork_entry fork;
   pthread_mutex_t mutex;
   pthread_cond_t left; /* somebody has gone */
 } lk_run_gate;

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "plugin/base/alloc.h"
+#include "plugin/base/fork.h"
 #include "plugin/base/status.h"
 
 struct lk_run_pool {
@@ -12,6 +13,7 @@ struct lk_run_pool {
   const lk_api *api;
   const lk_allocator *allocator;
   uint32_t max_idle;
+  lk_fork_entry fork;
   pthread_mutex_t mutex; /* guards everything below, and the lists of all entries */
   pthread_cond_t idle;   /* `ending` has become 0 */
   uint32_t references;   /* the executor's, and one for each entry */
@@ -164,6 +166,13 @@ static lk_status make_arena(lk_run_pool *pool, uint64_t bytes, lk_run_arena **ou
 
 /* ---- the pool ---- */
 
+/* A child of fork: what other threads ran stays with them, and nobody waits for it. */
+static void forget_other_threads(void *object) {
+  lk_run_pool *pool = object;
+  pool->ending = 0;
+  (void)pthread_cond_init(&pool->idle, NULL);
+}
+
 lk_status lk_run_pool_create(const lk_program *program, lk_run_pool **out_pool, lk_error *error) {
   *out_pool = NULL;
   lk_run_pool *pool = lk_calloc(program->allocator, 1, sizeof *pool);
@@ -177,6 +186,9 @@ lk_status lk_run_pool_create(const lk_program *program, lk_run_pool **out_pool, 
   /* With default attributes these cannot fail on glibc. */
   (void)pthread_mutex_init(&pool->mutex, NULL);
   (void)pthread_cond_init(&pool->idle, NULL);
+  pool->fork = (lk_fork_entry){
+      .level = LK_FORK_LEAF, .mutex = &pool->mutex, .child = forget_other_threads, .object = pool};
+  lk_fork_enter(&pool->fork);
   *out_pool = pool;
   return LK_OK;
 }
@@ -186,6 +198,7 @@ static void release_pool(lk_run_pool *pool) {
   bool last = --pool->references == 0;
   pthread_mutex_unlock(&pool->mutex);
   if (!last) return;
+  lk_fork_leave(&pool->fork);
   pthread_cond_destroy(&pool->idle);
   pthread_mutex_destroy(&pool->mutex);
   lk_free(pool->allocator, pool);

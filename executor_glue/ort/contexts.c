@@ -18,9 +18,12 @@ static void log_line(void *user, lk_log_level level, const char *line) {
 void lk_ort_contexts_init(lk_ort_contexts *contexts, const lk_ort *ort, const OrtLogger *logger) {
   *contexts = (lk_ort_contexts){.ort = ort, .logger = logger};
   (void)pthread_mutex_init(&contexts->mutex, NULL); /* cannot fail on glibc */
+  contexts->fork = (lk_fork_entry){.level = LK_FORK_LEAF, .mutex = &contexts->mutex};
+  lk_fork_enter(&contexts->fork);
 }
 
 void lk_ort_contexts_end(lk_ort_contexts *contexts) {
+  lk_fork_leave(&contexts->fork);
   pthread_mutex_destroy(&contexts->mutex);
 }
 
@@ -44,23 +47,49 @@ static lk_status create(lk_ort_contexts *contexts, const lk_context_options *opt
     lk_free(lk_allocator_default(), made);
     return status;
   }
-  made->next = contexts->first;
-  contexts->first = made;
   *out = made;
   return LK_OK;
 }
 
-lk_status lk_ort_contexts_get(lk_ort_contexts *contexts, const lk_context_options *options,
-                              lk_ort_context **out, lk_error *error) {
-  lk_status status = LK_OK;
-  pthread_mutex_lock(&contexts->mutex);
+static void destroy(const lk_ort_contexts *contexts, lk_ort_context *context) {
+  if (context == NULL) return;
+  contexts->ort->latchkey->context_destroy(context->context);
+  lk_free(lk_allocator_default(), context);
+}
+
+/* With the lock. One more user; NULL: not there. */
+static lk_ort_context *find(lk_ort_contexts *contexts, const lk_context_options *options) {
   lk_ort_context *found = contexts->first;
   while (found != NULL && !same_options(&found->options, options)) found = found->next;
-  if (found == NULL) status = create(contexts, options, &found, error);
   if (found != NULL) found->users++;
+  return found;
+}
+
+/* The library is not called with the lock: a fork takes the library's locks in an order of its own. */
+lk_status lk_ort_contexts_get(lk_ort_contexts *contexts, const lk_context_options *options,
+                              lk_ort_context **out, lk_error *error) {
+  lk_ort_context *made = NULL;
+  *out = NULL;
+  pthread_mutex_lock(&contexts->mutex);
+  lk_ort_context *found = find(contexts, options);
   pthread_mutex_unlock(&contexts->mutex);
+  if (found == NULL) {
+    const lk_status status = create(contexts, options, &made, error);
+    if (status != LK_OK) return status;
+    pthread_mutex_lock(&contexts->mutex);
+    found = find(contexts, options); /* of somebody who was quicker */
+    if (found == NULL) {
+      found = made;
+      made = NULL;
+      found->users = 1;
+      found->next = contexts->first;
+      contexts->first = found;
+    }
+    pthread_mutex_unlock(&contexts->mutex);
+    destroy(contexts, made);
+  }
   *out = found;
-  return status;
+  return LK_OK;
 }
 
 void lk_ort_contexts_release(lk_ort_contexts *contexts, lk_ort_context *context) {
@@ -71,7 +100,5 @@ void lk_ort_contexts_release(lk_ort_contexts *contexts, lk_ort_context *context)
   while (last && *link != context) link = &(*link)->next;
   if (last) *link = context->next;
   pthread_mutex_unlock(&contexts->mutex);
-  if (!last) return;
-  contexts->ort->latchkey->context_destroy(context->context);
-  lk_free(lk_allocator_default(), context);
+  if (last) destroy(contexts, context);
 }

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "executor_glue/ort/ort.h"
+#include "plugin/base/fork.h"
 
 typedef struct lk_ort_context {
   struct lk_ort_context *next;
@@ -16,6 +17,7 @@ typedef struct lk_ort_context {
 typedef struct lk_ort_contexts {
   const lk_ort *ort;
   const OrtLogger *logger; /* for lines of contexts: lives as long as the registration */
+  lk_fork_entry fork;
   pthread_mutex_t mutex;
   lk_ort_context *first; /* guarded by mutex */
 } lk_ort_contexts;

@@ -8,10 +8,14 @@ static lk_session_output **bucket_of(lk_session *session, const void *data) {
 }
 
 void lk_session_outputs_init(lk_session *session) {
-  (void)pthread_mutex_init(&session->outputs.mutex, NULL); /* cannot fail on glibc */
+  lk_session_outputs *outputs = &session->outputs;
+  (void)pthread_mutex_init(&outputs->mutex, NULL); /* cannot fail on glibc */
+  outputs->fork = (lk_fork_entry){.level = LK_FORK_LEAF, .mutex = &outputs->mutex};
+  lk_fork_enter(&outputs->fork);
 }
 
 void lk_session_outputs_destroy(lk_session *session) {
+  lk_fork_leave(&session->outputs.fork);
   for (uint32_t i = 0; i < LK_OUTPUT_BUCKETS; i++) {
     while (session->outputs.buckets[i] != NULL) {
       lk_session_output *output = session->outputs.buckets[i];

@@ -9,6 +9,7 @@
 #include "executor_glue/graph/executor.h"
 #include "executor_glue/graph/graph.h"
 #include "executor_glue/onnx/load.h"
+#include "plugin/base/fork.h"
 
 /* Memory of outputs that the library allocated and nobody has released yet. */
 #define LK_OUTPUT_BUCKETS 64u
@@ -18,6 +19,7 @@ typedef struct lk_session_output {
 } lk_session_output;
 
 typedef struct lk_session_outputs {
+  lk_fork_entry fork;
   pthread_mutex_t mutex; /* guards the buckets */
   lk_session_output *buckets[LK_OUTPUT_BUCKETS];
 } lk_session_outputs;

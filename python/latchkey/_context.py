@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from typing import Any
@@ -134,6 +135,9 @@ class Context:
 
 _shared: weakref.WeakValueDictionary[tuple, Context] = weakref.WeakValueDictionary()
 _shared_lock = threading.Lock()
+# A forked child has only the thread that forked: it must not find the lock with another one.
+os.register_at_fork(before=_shared_lock.acquire, after_in_parent=_shared_lock.release,
+                    after_in_child=_shared_lock.release)
 
 
 def shared_context(options: dict[str, Any]) -> Context:
