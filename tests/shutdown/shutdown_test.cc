@@ -1,0 +1,97 @@
+// 1,000 processes with threads inside of the library, each of which ends in an order of its own: by its
+// wanted exit status, not by a signal, and soon.
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <thread>
+
+#include "tests/ort/models.h"
+
+extern char **environ;
+
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
+constexpr int kSeeds = 60;
+#else
+constexpr int kSeeds = 1000;
+#endif
+
+int number_of(const char *variable, int fallback) {
+  const char *text = getenv(variable);
+  return text != nullptr ? atoi(text) : fallback;
+}
+
+struct Program {
+  std::string path;
+  std::vector<std::string> arguments; // before the seed
+};
+
+pid_t start(const Program &program, int seed) {
+  std::vector<std::string> words = {program.path};
+  words.insert(words.end(), program.arguments.begin(), program.arguments.end());
+  words.push_back(std::to_string(seed));
+  std::vector<char *> argv;
+  for (std::string &word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  pid_t pid = -1;
+  EXPECT_EQ(posix_spawn(&pid, argv[0], nullptr, nullptr, argv.data(), environ), 0) << words[0];
+  return pid;
+}
+
+std::string end_of(int status) {
+  if (WIFEXITED(status)) return "exit status " + std::to_string(WEXITSTATUS(status));
+  if (WTERMSIG(status) == SIGALRM) return "no end";
+  return std::string("signal ") + strsignal(WTERMSIG(status));
+}
+
+// A status of 0 is one where all threads have ended.
+void run_all(const Program &program, int first, int count) {
+  std::string command = program.path;
+  for (const std::string &argument : program.arguments) command += " " + argument;
+  const size_t most = 2 * std::max(1u, std::thread::hardware_concurrency()); // they sleep as well
+  std::map<pid_t, int> running;
+  int failed = 0;
+  for (int seed = first; seed < first + count || !running.empty();) {
+    if (seed < first + count && running.size() < most) {
+      running[start(program, seed)] = seed;
+      seed++;
+      continue;
+    }
+    int status = -1;
+    const pid_t pid = wait(&status);
+    const auto found = running.find(pid);
+    ASSERT_NE(found, running.end());
+    const bool is_well = WIFEXITED(status) && (WEXITSTATUS(status) == 0 ||
+                                               WEXITSTATUS(status) == found->second % 50 + 1);
+    if (!is_well && failed++ < 10) {
+      ADD_FAILURE() << end_of(status) << ": " << command << " " << found->second;
+    }
+    running.erase(found);
+  }
+  EXPECT_EQ(failed, 0) << "of " << count;
+}
+
+class Shutdown : public ::testing::Test {
+protected:
+  Shutdown() {
+    // What is left at the end is left on purpose.
+    setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
+    setenv("TSAN_OPTIONS", ("report_thread_leaks=0:" + tsan_).c_str(), 1);
+  }
+  const proto::Folder folder_;
+  const std::string tsan_ = getenv("TSAN_OPTIONS") != nullptr ? getenv("TSAN_OPTIONS") : "";
+};
+
+TEST_F(Shutdown, OfAThousandOrders) {
+  const std::string model = folder_.write("model.onnx", ort::classifier());
+  run_all({LK_TEST_SHUTDOWN_PROGRAM, {LK_TEST_LIBRARY, model}},
+          number_of("LK_TEST_SHUTDOWN_FIRST", 1), number_of("LK_TEST_SHUTDOWN_SEEDS", kSeeds));
+}
+
+} // namespace
