@@ -17,9 +17,9 @@ extern char **environ;
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
-constexpr int kSeeds = 60;
+constexpr int kSeeds = 60, kOrtSeeds = 10;
 #else
-constexpr int kSeeds = 1000;
+constexpr int kSeeds = 1000, kOrtSeeds = 100;
 #endif
 
 int number_of(const char *variable, int fallback) {
@@ -92,6 +92,11 @@ TEST_F(Shutdown, OfAThousandOrders) {
   const std::string model = folder_.write("model.onnx", ort::classifier());
   run_all({LK_TEST_SHUTDOWN_PROGRAM, {LK_TEST_LIBRARY, model}},
           number_of("LK_TEST_SHUTDOWN_FIRST", 1), number_of("LK_TEST_SHUTDOWN_SEEDS", kSeeds));
+}
+
+TEST_F(Shutdown, OfOnnxRuntime) {
+  run_all({LK_TEST_SHUTDOWN_ORT_PROGRAM, {"provider"}}, number_of("LK_TEST_SHUTDOWN_FIRST", 1),
+          number_of("LK_TEST_SHUTDOWN_SEEDS", kOrtSeeds));
 }
 
 } // namespace
