@@ -101,7 +101,7 @@ lk_status lk_run_gate_enter(lk_run_gate *gate, const lk_run_options *options,
 void lk_run_gate_leave(lk_run_gate *gate) {
   if (gate->most == 0) return;
   pthread_mutex_lock(&gate->mutex);
-  if (gate->inside > 0) gate->inside--; /* a run that has forked leaves twice */
+  if (gate->inside > 0) gate->inside--; /* not counted: it forked, and this is the child */
   pthread_cond_signal(&gate->left);
   pthread_mutex_unlock(&gate->mutex);
 }
