@@ -285,6 +285,11 @@ constexpr bool kMayFork = false; // their own locks do not outlive it
 #else
 constexpr bool kMayFork = true;
 #endif
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kThreadsMayEndIt = false; // its own thread lives on
+#else
+constexpr bool kThreadsMayEndIt = true;
+#endif
 
 void end_by_fork(Random &random) {
   if (!kMayFork) return;
@@ -332,6 +337,10 @@ int run_and_end() {
     leave_all();
     quick_exit(wanted_status());
   case 4: // the last thread ends the process
+    if (!kThreadsMayEndIt) {
+      leave_all();
+      break;
+    }
     world->stop = true;
     if (random.chance(50)) leave_all();
     pthread_exit(nullptr);
