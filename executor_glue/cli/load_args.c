@@ -45,7 +45,7 @@ static const struct argp_option options[] = {
      "can)",
      1},
     {"clones", KEY_CLONES, NULL, 0,
-     "Open a session of each model for each thread (default: all threads share one)", 1},
+     "Clone the session of each model for each thread (default: all threads share one)", 1},
     {"check", KEY_CHECK, NULL, 0,
      "Compare every output with that of the same request run alone, in a context of its own, "
      "before",

@@ -29,9 +29,8 @@ static lk_status open_sessions(load_models *models, lk_error *error) {
       const load_model *model = &models->items[m];
       cli_model *lane = &models->lanes[t * models->count + m];
       if (model->args->weight == 0) continue;
-      lk_status status = args->clones && t > 0
-                             ? open_session(args, &models->root, model->args->path, lane, error)
-                             : cli_session_share(&model->first, lane, error);
+      lk_status status = args->clones && t > 0 ? cli_session_clone(&model->first, lane, error)
+                                               : cli_session_share(&model->first, lane, error);
       if (status != LK_OK) return status;
     }
   }

@@ -138,7 +138,7 @@ static void print_head(const load_result *result) {
   (void)printf(
       "%" PRIu32 " model%s%s, %" PRIu32 " thread%s, %d thread%s per operator, cache %s, "
       "seed %" PRIu64 "\n",
-      models->count, models->count == 1 ? "" : "s", args->clones ? " opened for each thread" : "",
+      models->count, models->count == 1 ? "" : "s", args->clones ? " cloned for each thread" : "",
       models->n_threads, models->n_threads == 1 ? "" : "s", op_threads, op_threads == 1 ? "" : "s",
       cli_cache_mode_text(root->api->context_cache_mode(root->context)), args->inputs.seed);
   (void)printf("%" PRIu64 " requests in %.3f s after %.1f s of warm-up%s",

@@ -59,6 +59,13 @@ lk_status cli_session_share(const cli_model *from, cli_model *out, lk_error *err
   return make_outputs(out, error);
 }
 
+lk_status cli_session_clone(const cli_model *from, cli_model *out, lk_error *error) {
+  *out = *from;
+  out->outputs = NULL;
+  const lk_status status = from->sessions->clone(from->session, &out->session, error);
+  return status == LK_OK ? make_outputs(out, error) : status;
+}
+
 lk_status cli_model_open(const model_args *args, const char *path, cli_model *out,
                          lk_error *error) {
   lk_status status = cli_context_open(args, out, error);

@@ -25,6 +25,8 @@ lk_status cli_session_open(const model_args *args, const char *path, cli_model *
                            lk_error *error) LK_MUST_USE;
 /* The session of `from`, which must stay open, with outputs of its own: for another thread. */
 lk_status cli_session_share(const cli_model *from, cli_model *out, lk_error *error) LK_MUST_USE;
+/* A clone of the session of `from`. */
+lk_status cli_session_clone(const cli_model *from, cli_model *out, lk_error *error) LK_MUST_USE;
 void cli_session_close(cli_model *model);
 void cli_model_close(cli_model *model);
 

@@ -81,6 +81,7 @@ enum {
   KEY_JSON,
   KEY_NO_RUN_PLANS,
   KEY_FOLDED,
+  KEY_FIXED_THREADS,
   KEY_EXECUTOR,
   KEY_INTER
 };
@@ -99,6 +100,11 @@ static const struct argp_option library_options[] = {
      10},
     {"no-run-plans", KEY_NO_RUN_PLANS, NULL, 0,
      "Let every operator ask the cache by its own key at each run", 10},
+    {"fixed-threads", KEY_FIXED_THREADS, NULL, 0,
+     "Give every run all its threads, and let it wait for them, also where one thread would do "
+     "while "
+     "others run",
+     10},
     {"executor", KEY_EXECUTOR, "KIND", 0,
      "naive: operators in their order, on all threads; parallel: branches at once, an operator on "
      "one "
@@ -167,6 +173,9 @@ static error_t parse_library_option(int key, char *arg, struct argp_state *state
     break;
   case KEY_NO_RUN_PLANS:
     args->run_plans = 0;
+    break;
+  case KEY_FIXED_THREADS:
+    args->context.adapt_threads = 0;
     break;
   case KEY_EXECUTOR:
     status = parse_executor(arg, &args->executor, args->error);

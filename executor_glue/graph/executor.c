@@ -77,11 +77,12 @@ void lk_graph_executor_destroy(lk_graph_executor *executor) {
   if (executor == NULL) return;
   const lk_program *program = executor->program;
   const lk_allocator *allocator = program->allocator;
-  /* Clearing fails only for arguments that are not there. Entries in tables of threads that are
-   * inside a call just now are left to them: closing the pool empties those. */
+  /* First what idle frames refer to, so that clearing finds it unused. Entries in tables of threads
+   * that are inside a call just now are left to them, and are empty then. */
+  lk_run_pool_close(executor->pool);
+  /* fails only for arguments that are not there */
   (void)program->api->cache_clear(program->context, program->executor, NULL);
   destroy_keys(executor, program->api, program->context);
-  lk_run_pool_close(executor->pool);
   lk_program_destroy(executor->program);
   while (executor->names != NULL) {
     lk_kept_name *next = executor->names->next;

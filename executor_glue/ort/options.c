@@ -45,6 +45,13 @@ static lk_status set_threads(const char *value, lk_ort_options *out, lk_error *e
   return LK_OK;
 }
 
+static lk_status set_adapt_threads(const char *value, lk_ort_options *out, lk_error *error) {
+  const bool is_on = strcmp(value, "1") == 0;
+  if (!is_on && strcmp(value, "0") != 0) return refuse("adapt_threads", value, "0 or 1", error);
+  out->context.adapt_threads = is_on ? 1 : 0;
+  return LK_OK;
+}
+
 static lk_status set_precision(const char *value, lk_ort_options *out, lk_error *error) {
   (void)out;
   return strcmp(value, "f32") == 0 ? LK_OK : refuse("precision", value, "f32", error);
@@ -87,6 +94,7 @@ static const struct {
   const char *name;
   lk_status (*set)(const char *value, lk_ort_options *out, lk_error *error);
 } rows[] = {
+    {"adapt_threads", set_adapt_threads},
     {"cache", set_cache},
     {"cache_bytes", set_bytes},
     {"cache_entries", set_entries},

@@ -4,16 +4,17 @@
     result = session.run({"x": array})
 """
 
-from ._context import UNLIMITED, Context
-from ._errors import (DeadlineError, Error, FileError, InvalidArgumentError, MalformedError,
-                      ModelNotFoundError, NotFoundError, OutOfMemoryError, OutOfRangeError,
-                      UnsupportedError, text)
+from ._context import UNLIMITED, Context, set_processors, thread_stats
+from ._errors import (BusyError, DeadlineError, Error, FileError, InvalidArgumentError,
+                      MalformedError, ModelNotFoundError, NotFoundError, OutOfMemoryError,
+                      OutOfRangeError, UnsupportedError, text)
 from ._native import lib
 from ._session import Session, ValueInfo
 
-__all__ = ["UNLIMITED", "Context", "DeadlineError", "Error", "FileError", "InvalidArgumentError",
-           "MalformedError", "ModelNotFoundError", "NotFoundError", "OutOfMemoryError",
-           "OutOfRangeError", "Session", "UnsupportedError", "ValueInfo", "version"]
+__all__ = ["UNLIMITED", "BusyError", "Context", "DeadlineError", "Error", "FileError",
+           "InvalidArgumentError", "MalformedError", "ModelNotFoundError", "NotFoundError",
+           "OutOfMemoryError", "OutOfRangeError", "Session", "UnsupportedError", "ValueInfo",
+           "set_processors", "thread_stats", "version"]
 
 
 def version() -> str:

@@ -41,12 +41,15 @@ class Context:
     :param cache_bytes: limit of the cache in bytes, without packed weights; 0 disables.
     :param weights_bytes: limit of packed weights in bytes.
     :param threads: threads of one run.
+    :param adapt_threads: False: a run has that many also while others run, and waits for them, so
+        that equal inputs always give equal bits. True, the default: it has one then.
     :param verbose: 0 nothing, 1 warnings, 2 information, 3 everything; lines go to stderr.
     """
 
     def __init__(self, *, cache: str | None = None, cache_entries: int | None = None,
                  cache_bytes: int | None = None, weights_bytes: int | None = None,
-                 threads: int | None = None, verbose: int | None = None) -> None:
+                 threads: int | None = None, adapt_threads: bool | None = None,
+                 verbose: int | None = None) -> None:
         if cache is not None and cache not in _CACHE_MODES:
             raise ValueError(f"failed to read option 'cache': {cache!r}, one of off, thread, shared")
         # The library's own checks would let 0 and -1 pass: they mean "not given" there.
@@ -59,7 +62,8 @@ class Context:
             "cache_entries": _number(cache_entries, "cache_entries", lib.LK_UNSET, UNLIMITED),
             "cache_bytes": _number(cache_bytes, "cache_bytes", lib.LK_UNSET, UNLIMITED),
             "weights_bytes": _number(weights_bytes, "weights_bytes", lib.LK_UNSET, UNLIMITED),
-            "verbose": _number(verbose, "verbose", -1, 2**31 - 1)})
+            "verbose": _number(verbose, "verbose", -1, 2**31 - 1),
+            "adapt_threads": -1 if adapt_threads is None else bool(adapt_threads)})
         made, error = ffi.new("lk_py_context **"), ffi.new("lk_error *")
         status = lib.lk_py_context_create(options, made, error)
         if status:
@@ -131,6 +135,29 @@ class Context:
     def trim(self) -> None:
         """Gives freed memory back to the operating system. Takes milliseconds."""
         self._api.cache_trim(self._native())
+
+
+def set_processors(processors: int) -> None:
+    """How many threads of this process compute at once, at most, whatever contexts they belong to.
+
+    Without it, ``LATCHKEY_PROCESSORS``, else the processors that the process may use.
+    """
+    error = ffi.new("lk_error *")
+    status = lib.lk_py_api().processors_set(_number(processors, "processors", 0, 2**31 - 1), error)
+    if status:
+        fail(status, error)
+
+
+def thread_stats() -> dict[str, int]:
+    """Of the process: ``processors``, threads that are ``running`` and their ``peak``, runs that are
+    ``waiting`` for processors, and all that have had to (``waits``)."""
+    stats, error = ffi.new("lk_threads_stats *"), ffi.new("lk_error *")
+    stats.struct_size = ffi.sizeof("lk_threads_stats")
+    status = lib.lk_py_api().threads_stats(stats, error)
+    if status:
+        fail(status, error)
+    return {name: getattr(stats, name)
+            for name in ("processors", "running", "peak", "waiting", "waits")}
 
 
 _shared: weakref.WeakValueDictionary[tuple, Context] = weakref.WeakValueDictionary()

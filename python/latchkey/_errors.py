@@ -60,6 +60,10 @@ class DeadlineError(Error, TimeoutError):
     """``timeout`` passed before the run was through."""
 
 
+class BusyError(Error):
+    """``max_runs`` runs of the session were on, and it was opened with ``when_busy="fail"``."""
+
+
 _CLASSES: dict[str, type[Error]] = {
     "LK_INVALID_ARGUMENT": InvalidArgumentError,
     "LK_UNSUPPORTED": UnsupportedError,
@@ -69,6 +73,7 @@ _CLASSES: dict[str, type[Error]] = {
     "LK_IO": FileError,
     "LK_MALFORMED": MalformedError,
     "LK_DEADLINE": DeadlineError,
+    "LK_BUSY": BusyError,
 }
 
 

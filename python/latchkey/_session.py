@@ -15,6 +15,10 @@ from ._native import ffi, lib
 from ._tensor import fill_input, fill_output, numpy_dtype, take_output
 
 
+_EXECUTORS = {"naive": lib.LK_EXECUTOR_NAIVE, "parallel": lib.LK_EXECUTOR_PARALLEL}
+_WHEN_BUSY = {"wait": lib.LK_WHEN_BUSY_WAIT, "fail": lib.LK_WHEN_BUSY_FAIL}
+
+
 class ValueInfo(NamedTuple):
     """An input or output of a model."""
 
@@ -23,6 +27,13 @@ class ValueInfo(NamedTuple):
     """None where the model leaves it open."""
     shape: tuple[int | str | None, ...] | None
     """A dimension that is not fixed is its name, or None; no shape at all: the rank is open."""
+
+
+def _choice(value: str, option: str, choices: Mapping[str, int]) -> int:
+    if value not in choices:
+        raise ValueError(
+            f"failed to read option '{option}': {value!r}, one of {', '.join(choices)}")
+    return choices[value]
 
 
 def _encode(name: str) -> bytes:
@@ -44,14 +55,20 @@ class Session:
     :param run_plans: False: every operator asks the cache by its name key at each run.
     :param max_folded_bytes: most bytes of what is computed from constants when the model is opened;
         what would take more is computed at each run. ``None``: 2 GiB.
+    :param executor: ``"naive"``: operators in their order, each on the context's threads;
+        ``"parallel"``: branches at once, each operator on one thread, where that is faster.
+    :param inter: threads for branches of the parallel executor; ``None``: the processors.
+    :param max_runs: most runs at once; ``None``: as many as there are processors for.
+    :param when_busy: what becomes of one more: ``"wait"``, or ``"fail"`` with :class:`BusyError`.
     :param context_options: ``cache``, ``cache_entries``, ``cache_bytes``, ``weights_bytes``,
-        ``threads``, ``verbose``: see :class:`Context`.
+        ``threads``, ``adapt_threads``, ``verbose``: see :class:`Context`.
     """
 
     def __init__(self, model: str | os.PathLike[str] | bytes | bytearray | memoryview, *,
                  context: Context | None = None, disabled_passes: Iterable[str] = (),
                  run_plans: bool | None = None, max_folded_bytes: int | None = None,
-                 **context_options: Any) -> None:
+                 executor: str = "naive", inter: int | None = None, max_runs: int | None = None,
+                 when_busy: str = "wait", **context_options: Any) -> None:
         if context is not None and context_options:
             raise TypeError("failed to open a model: options of the context "
                             f"({', '.join(context_options)}) beside context=, either or")
@@ -64,7 +81,11 @@ class Session:
         options = ffi.new("lk_session_options *", {
             "struct_size": ffi.sizeof("lk_session_options"), "disabled_passes": pass_list,
             "n_disabled_passes": len(passes), "run_plans": -1 if run_plans is None else run_plans,
-            "max_folded_bytes": _number(max_folded_bytes, "max_folded_bytes", 0, UNLIMITED)})
+            "max_folded_bytes": _number(max_folded_bytes, "max_folded_bytes", 0, UNLIMITED),
+            "executor": _choice(executor, "executor", _EXECUTORS),
+            "inter": _number(inter, "inter", 0, 2**31 - 1),
+            "max_runs": _number(max_runs, "max_runs", 0, 2**32 - 1),
+            "when_busy": _choice(when_busy, "when_busy", _WHEN_BUSY)})
         path, data = ffi.NULL, ffi.NULL
         if isinstance(model, (bytes, bytearray, memoryview)):
             data = ffi.from_buffer(model)

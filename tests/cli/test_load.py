@@ -399,7 +399,7 @@ def test_a_line_on_a_terminal_only(classifier):
 def test_for_people(classifier, adder):
     out = latchkey("load", f"first={classifier}", adder, *SHAPE, "--shape", "bias=4", *FAST, "-n", "50",
                    "--threads", "2", "--clones", "--rate", "1000").ok().out
-    for word in ("2 models opened for each thread, 2 threads, 1 thread per operator", "50 requests in",
+    for word in ("2 models cloned for each thread, 2 threads, 1 thread per operator", "50 requests in",
                  "asked for 1000 requests/s", "p99.9", "waited", "first", "adder", "total", "waits",
                  "build ms", "RSS: ", "at most", "processors busy: "):
         assert word in out, out
