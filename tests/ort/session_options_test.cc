@@ -118,8 +118,9 @@ TEST_F(SessionOptions, RunWithAsManyThreads) {
     return started;
   };
   EXPECT_EQ(started_by_a_run(with({}, 1)), 0);
-  EXPECT_EQ(started_by_a_run(with({{"threads", "2"}}, 3)), 1);
-  EXPECT_EQ(started_by_a_run(with({}, 3)), 1);
+  EXPECT_GE(started_by_a_run(with({}, 9)), 0); // less what other tests have left
+  EXPECT_EQ(started_by_a_run(with({}, 11)), 2);
+  EXPECT_EQ(started_by_a_run(with({{"threads", "12"}}, 3)), 1);
   EXPECT_EQ(started_by_a_run(with({{"threads", "2"}}, 3)), 0);
 }
 
