@@ -64,6 +64,7 @@ typedef struct member {
   int rank, size; /* of the innermost region; size 0 stands for 1: a new thread's zeros are right */
   int threads;    /* 0: not set */
   int n_holds;    /* lk_team_begin without its end: `own` is kept */
+  bool is_user;   /* counted in n_users */
   uint64_t n_regions;
 } member;
 
@@ -73,6 +74,11 @@ static _Thread_local member self __attribute__((tls_model("initial-exec")));
 static_assert(sizeof(member) <= 64, "little of what all libraries share");
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int n_cpus = 1;
+/* Threads that have been masters and have not ended. With the last of them go the idle teams: a process
+ * ends with its last thread, which must not be one of ours. */
+static atomic_int n_users;
+static pthread_key_t user_end;
+static bool has_user_end;
 
 /* ---- shares ------------------------------------------------------------------------------------ */
 
@@ -216,19 +222,39 @@ static void team_give(lk_team *team) {
   if (surplus != NULL) team_end(surplus);
 }
 
+/* Runs when a user ends; again, if another end handler has made it one once more. */
+static void end_user(void *unused) {
+  (void)unused;
+  self.is_user = false;
+  if (atomic_fetch_sub(&n_users, 1) > 1) return;
+  for (lk_idle *idle = lk_idle_take(); idle != NULL; idle = lk_idle_take()) {
+    team_end((lk_team *)idle);
+  }
+}
+
+/* Where the system has no key left, teams stay idle until the process ends. */
+static void count_user(void) {
+  if (self.is_user || !has_user_end || pthread_setspecific(user_end, &self) != 0) return;
+  self.is_user = true;
+  atomic_fetch_add(&n_users, 1);
+}
+
 /* In a forked child: its parent's threads are not there, see idle.c. */
 static void forget_team(void) {
   self.own = NULL;
+  atomic_store(&n_users, self.is_user ? 1 : 0);
 }
 
 static void start(void) {
   n_cpus = lk_processors_allowed();
+  has_user_end = pthread_key_create(&user_end, end_user) == 0;
   (void)pthread_atfork(NULL, NULL, forget_team);
 }
 
 /* Makes this thread the master of a team: one that is idle, or a new one. */
 static int team_take(void) {
   pthread_once(&once, start);
+  count_user();
   lk_team *team = (lk_team *)lk_idle_take();
   if (team != NULL) {
     atomic_store_explicit(&team->is_idle, false, memory_order_relaxed);

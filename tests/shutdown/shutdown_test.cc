@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -21,6 +23,9 @@ constexpr int kSeeds = 60, kOrtSeeds = 10;
 #else
 constexpr int kSeeds = 1000, kOrtSeeds = 100;
 #endif
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::seconds kMostTime(90); // more than the program's own alarm
 
 int number_of(const char *variable, int fallback) {
   const char *text = getenv(variable);
@@ -46,7 +51,7 @@ pid_t start(const Program &program, int seed) {
 
 std::string end_of(int status) {
   if (WIFEXITED(status)) return "exit status " + std::to_string(WEXITSTATUS(status));
-  if (WTERMSIG(status) == SIGALRM) return "no end";
+  if (WTERMSIG(status) == SIGALRM || WTERMSIG(status) == SIGKILL) return "no end";
   return std::string("signal ") + strsignal(WTERMSIG(status));
 }
 
@@ -55,22 +60,35 @@ void run_all(const Program &program, int first, int count) {
   std::string command = program.path;
   for (const std::string &argument : program.arguments) command += " " + argument;
   const size_t most = 2 * std::max(1u, std::thread::hardware_concurrency()); // they sleep as well
-  std::map<pid_t, int> running;
+  struct Run {
+    int seed;
+    Clock::time_point begin;
+  };
+  std::map<pid_t, Run> running;
   int failed = 0;
   for (int seed = first; seed < first + count || !running.empty();) {
     if (seed < first + count && running.size() < most) {
-      running[start(program, seed)] = seed;
+      running[start(program, seed)] = {seed, Clock::now()};
       seed++;
       continue;
     }
     int status = -1;
-    const pid_t pid = wait(&status);
+    const pid_t pid = waitpid(-1, &status, WNOHANG);
+    if (pid == 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      // What has only threads left that take no signals does not hear its own alarm.
+      for (const auto &each : running) {
+        if (Clock::now() - each.second.begin > kMostTime) kill(each.first, SIGKILL);
+      }
+      continue;
+    }
     const auto found = running.find(pid);
     ASSERT_NE(found, running.end());
-    const bool is_well = WIFEXITED(status) && (WEXITSTATUS(status) == 0 ||
-                                               WEXITSTATUS(status) == found->second % 50 + 1);
+    const int of = found->second.seed;
+    const bool is_well =
+        WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == of % 50 + 1);
     if (!is_well && failed++ < 10) {
-      ADD_FAILURE() << end_of(status) << ": " << command << " " << found->second;
+      ADD_FAILURE() << end_of(status) << ": " << command << " " << of;
     }
     running.erase(found);
   }

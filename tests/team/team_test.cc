@@ -312,6 +312,28 @@ TEST(Team, WorksInAForkedChild) {
   EXPECT_EQ(runs, 3);
 }
 
+// A process whose main thread ends by pthread_exit ends with its last thread.
+TEST(Team, EndsWithTheLastThreadThatHasHadOne) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer starts no threads after a fork";
+#endif
+  run(3, [] {}); // the parent keeps its own
+  int status = -1;
+  std::thread([&] { // its child has no thread that has had a team
+    status = in_child([] {
+      for (int i = 0; i < 3; i++) {
+        std::thread first([] { run(3, [] {}); }), second([] { run(2, [] {}); });
+        first.join();
+        second.join();
+        for (int looks = 0; threads_of_process() > 1 && looks < 5000; looks++) usleep(1000);
+      }
+      return int(threads_of_process());
+    });
+  }).join();
+  EXPECT_EQ(status, 1);
+  EXPECT_EQ(members().size(), 2u);
+}
+
 TEST(Team, OfARunStaysWithTheParentOfAFork) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "ThreadSanitizer starts no threads after a fork";
