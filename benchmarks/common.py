@@ -45,9 +45,10 @@ def by_extent(chosen, quick, short, long):
 class Worker:
     """A child process that takes commands by line and answers each with a line of JSON."""
 
-    def __init__(self, *command):
+    def __init__(self, *command, **environment):
         self.process = subprocess.Popen([str(word) for word in command], text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        env={**os.environ, **environment})
 
     def send(self, *words):
         self.process.stdin.write(" ".join(str(word) for word in words) + "\n")
@@ -72,8 +73,15 @@ class Worker:
         self.process.wait()
 
 
-def latchkey(model, threads):
-    return Worker(BUILD / "benchmarks/worker", model, threads)
+def latchkey(model, threads, inter=0):
+    """`inter`: branches at once on so many threads; 0: operators one after the other."""
+    return Worker(BUILD / "benchmarks/worker", model, threads, inter)
+
+
+def several(models, threads, **environment):
+    """One process that holds all of `models`, (path, shape), in one context."""
+    words = [word for model in models for word in model]
+    return Worker(BUILD / "benchmarks/many_worker", threads, *words, **environment)
 
 
 def host(engine):

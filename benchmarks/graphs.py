@@ -104,6 +104,31 @@ def encoder(path, layers=4, hidden=256, heads=4):
     return b.save(x, path)
 
 
+# ---- the smallest, and width -----------------------------------------------------------------------
+
+def perceptron(path, rows=1, hidden=64, layers=3):
+    """rows x hidden through `layers` times hidden x hidden; as it is, a few microseconds."""
+    b = Builder("perceptron", [rows, hidden])
+    x = "x"
+    for _ in range(layers):
+        x = b.node("MatMul", x, b.weights(hidden, hidden, fan_in=hidden))
+        x = b.node("Relu", b.node("Add", x, b.constant(b.random.uniform(-0.1, 0.1, hidden))))
+    return b.save(x, path)
+
+
+def branches(path, size, channels=16, width=4, blocks=6):
+    """`blocks` times `width` convolutions beside each other on an image of `size` times `size`, and their
+    sum: all steps of one length, the simplest thing that can run at once."""
+    b = Builder(f"branches_{size}", [1, channels, size, size])
+    x = "x"
+    for _ in range(blocks):
+        ends = [b.node("Relu", b.node("Conv", x, b.weights(channels, channels, 3, 3,
+                                                           fan_in=9 * channels), pads=[1, 1, 1, 1]))
+                for _ in range(width)]
+        x = b.node("Mul", b.node("Sum", *ends), b.constant(1 / width))
+    return b.save(x, path)
+
+
 # ---- any model -------------------------------------------------------------------------------------
 
 def save_fixed(model, shape, path):

@@ -1,12 +1,16 @@
 """A process that runs one model in another engine as it is told.
 
-peer.py onnxruntime|provider|openvino MODEL THREADS, then one command on each line of stdin, one line of
-JSON for each on stdout; `provider` is ONNX Runtime with this build's provider.
+peer.py ENGINE MODEL THREADS, then one command on each line of stdin, one line of JSON for each on stdout.
+ENGINE: openvino; onnxruntime; onnxruntime_parallel, with branches at once on so many threads; provider,
+ONNX Runtime with this build's provider; latchkey, the Python package that is installed.
   time N D0xD1x...   runs N times on one seeded input: {"ns": [...], "sum": ...}
   shapes N S,S,...   runs once for each shape, N in all, cyclically: {"ns": [...], "sum": ...}
+  threads T N S      T threads run N times each on one input of shape S: {"wrong": how many of their last
+                     outputs are not what one thread made}
   stats              {"rss": bytes}, and of the provider its "claims"
 """
 
+import concurrent.futures
 import itertools
 import json
 import os
@@ -19,12 +23,14 @@ import numpy
 import common
 
 
-def open_onnxruntime(path, threads, on_provider=False):
+def open_onnxruntime(path, threads, on_provider=False, is_parallel=False):
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
+    options.intra_op_num_threads = 1 if is_parallel else threads
+    options.inter_op_num_threads = threads if is_parallel else 1
+    if is_parallel:
+        options.execution_mode = onnxruntime.ExecutionMode.ORT_PARALLEL
     options.log_severity_level = 3
     claims = None
     if on_provider:
@@ -44,6 +50,18 @@ def open_onnxruntime(path, threads, on_provider=False):
 
 def open_provider(path, threads):
     return open_onnxruntime(path, threads, on_provider=True)
+
+
+def open_parallel(path, threads):
+    return open_onnxruntime(path, threads, is_parallel=True)
+
+
+def open_latchkey(path, threads):
+    import latchkey
+
+    session = latchkey.Session(path, threads=threads)
+    name, wanted = session.inputs[0].name, [session.outputs[0].name]
+    return lambda values: session.run({name: values}, wanted)[wanted[0]], None
 
 
 def open_openvino(path, threads):
@@ -80,15 +98,43 @@ class Noise:
         return self.drawn[:count].reshape(dims)
 
 
+class Crew:
+    """Threads that stay between commands, as a cache of their own may be theirs."""
+
+    def __init__(self):
+        self.pools = []
+
+    def __call__(self, count, work):
+        while len(self.pools) < count:
+            self.pools.append(concurrent.futures.ThreadPoolExecutor(max_workers=1))
+        return [future.result() for future in [pool.submit(work) for pool in self.pools[:count]]]
+
+
+def is_last_wrong(run, values, count, expected):
+    for _ in range(count):
+        result = run(values)
+    return not numpy.array_equal(result, expected)
+
+
+ENGINES = {"latchkey": open_latchkey, "onnxruntime": open_onnxruntime,
+           "onnxruntime_parallel": open_parallel, "openvino": open_openvino, "provider": open_provider}
+
+
 def main():
     engine, path, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    run, claims = {"onnxruntime": open_onnxruntime, "openvino": open_openvino,
-                   "provider": open_provider}[engine](path, threads)
-    noise = Noise()
+    run, claims = ENGINES[engine](path, threads)
+    noise, crew, expected = Noise(), Crew(), {}
     for line in sys.stdin:
         command, *words = line.split()
         if command == "stats":
             answer = {"rss": resident_bytes(), "claims": claims}
+        elif command == "threads":
+            values = noise(words[2])
+            if words[2] not in expected:
+                expected[words[2]] = run(values)
+            right = expected[words[2]]
+            wrong = crew(int(words[0]), lambda: is_last_wrong(run, values, int(words[1]), right))
+            answer = {"wrong": sum(wrong)}
         elif command in ("time", "shapes"):
             count, shapes = int(words[0]), words[1].split(",")
             times, total = [], 0.0

@@ -1,0 +1,74 @@
+"""Are models with branches faster when these run at once, and the others no slower for asking?
+
+`--executor parallel --inter 2` beside the same threads inside one operator after the other, and beside
+one thread. It decides by shapes, when it builds a run plan, whether steps run at once: `at once` says
+what it did. It is judged by the faster of what it can do without: two threads in each operator.
+ONNX Runtime has the same choice, made by hand: ORT_SEQUENTIAL with two threads in each operator, or
+ORT_PARALLEL with two for branches. Each has a process of its own, and they take turns.
+"""
+
+import contextlib
+import json
+import pathlib
+import sys
+import tempfile
+
+import common
+import graphs
+
+sys.path.insert(0, str(common.ROOT / "tests/models"))
+import light_models  # noqa: E402
+
+QUESTION = __doc__.splitlines()[0]
+PARALLEL, IN_ORDER, ONE = "parallel", "in order", "one thread"
+ORT_IN_ORDER, ORT_PARALLEL = "ort in order", "ort parallel"
+TARGET = 1.03
+SIZES = (4, 16, 32, 64)
+LIGHT = ("inception_v1", "inception_v2", "squeezenet", "densenet121", "shufflenet", "resnet50")
+
+
+def models(folder):
+    """(name, path, shape): with width, from microseconds to milliseconds, and without."""
+    for size in SIZES:
+        yield (f"branches {size}", graphs.branches(folder / f"branches_{size}.onnx", size),
+               f"1x16x{size}x{size}")
+    for name in LIGHT:
+        yield name, light_models.save(name, folder), "1x3x224x224"
+    yield "PP-OCRv4 detection", common.ocr_model("ch_PP-OCRv4_det"), "1x3x320x320"
+    yield "PP-OCRv4 recognition", common.recognition_model(), "1x3x48x320"
+    yield "perceptron", graphs.perceptron(folder / "perceptron.onnx"), "1x64"
+
+
+def measure(model, shape, blocks, seconds):
+    with contextlib.ExitStack() as stack:
+        workers = {PARALLEL: common.latchkey(model, 2, inter=2), IN_ORDER: common.latchkey(model, 2),
+                   ONE: common.latchkey(model, 1),
+                   ORT_IN_ORDER: common.peer("onnxruntime", model, 2),
+                   ORT_PARALLEL: common.peer("onnxruntime_parallel", model, 2)}
+        for worker in workers.values():
+            stack.enter_context(worker)
+        found = common.compare(workers, shape, blocks, seconds)
+        return {**found, "at_once": workers[PARALLEL].ask("stats")["parallel_runs"] > 0}
+
+
+def main():
+    chosen = common.options(QUESTION)
+    blocks, seconds = common.by_extent(chosen, (3, 0.05), (7, 0.06), (51, 0.3))
+    with tempfile.TemporaryDirectory() as folder:
+        results = [{"model": name, "shape": shape, **measure(model, shape, blocks, seconds)}
+                   for name, model, shape in models(pathlib.Path(folder))]
+    if chosen.json:
+        print(json.dumps({"target": TARGET, "models": results}))
+        return
+    ways = (PARALLEL, IN_ORDER, ONE, ORT_IN_ORDER, ORT_PARALLEL)
+    common.table(["p50 ms", *ways, "at once", f"/ {IN_ORDER}", f"/ {ONE}", f"/ {ORT_IN_ORDER}",
+                  f"/ {ORT_PARALLEL}", "target"],
+                 [[f"{r['model']} {r['shape']}", *(f"{r['p50_ms'][way]:.4g}" for way in ways),
+                   "yes" if r["at_once"] else "no",
+                   *(f"{r['ratio'][way]:.3f}" for way in ways[1:]),
+                   "met" if r["ratio"][IN_ORDER] <= TARGET else f"MISSED (<= {TARGET})"]
+                  for r in results])
+
+
+if __name__ == "__main__":
+    main()
