@@ -8,7 +8,8 @@
 /* `inputs` [n_inputs] and `outputs` [n_outputs]: NULL where one is absent. */
 double lk_run_cost(const char *op_type, const lk_tensor_desc *const *inputs, uint32_t n_inputs,
                    const lk_tensor_desc *const *outputs, uint32_t n_outputs);
-/* The same operator on `threads` threads, which begin and end together. */
+/* The same operator where it may have `threads` threads, which begin and end together; oneDNN gives one
+ * to what is too small for more. */
 double lk_run_cost_shared(double cost, int32_t threads);
 
 #endif
