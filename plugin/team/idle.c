@@ -1,3 +1,4 @@
+/* Explored in tests/promela/team.pml. */
 #include "plugin/team/idle.h"
 
 #include <pthread.h>

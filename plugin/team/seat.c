@@ -1,3 +1,4 @@
+/* Explored in tests/promela/team.pml. */
 #include "plugin/team/seat.h"
 
 #include <sched.h>

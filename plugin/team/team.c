@@ -8,7 +8,7 @@
  * kernels wait for each other within a region.
  *
  * What a share reads (`fn`, `arg`) does not change while a share of the region is taken and not
- * finished, and the region does not end before.
+ * finished, and the region does not end before. Explored in tests/promela/team.pml.
  */
 #include "plugin/team/team.h"
 

@@ -1,155 +1,175 @@
-/* The threads of operators: how they sleep and are woken, share a region, and give their places to guests.
- * Explored with: -DTHREADS=2 -DGUESTS=1 -DREGIONS=2 | -DTHREADS=2 -DGUESTS=2 -DREGIONS=2 -DMEETING | -DTHREADS=3 -DGUESTS=0 -DREGIONS=2 | -DTHREADS=3 -DGUESTS=1 -DREGIONS=2 -DMEETING
+/* The threads of operators: how they sleep and are woken, share a region, give their places to guests, and go with their
+ * team from one master to the next.
+ * Explored with: -DMASTERS=1 -DRUNS=2 -DLOANS=1 | -DTHREADS=3 -DMASTERS=1 -DRUNS=2 | -DMASTERS=1 -DRUNS=2 -DLOANS=2 -DMEETING | -DMASTERS=1 -DRUNS=2 -DLOANS=1 -DGUESTS=2 -DMEETING | -DTHREADS=3 -DMASTERS=1 -DRUNS=2 -DLOANS=1 -DMEETING | -DTHREADS=3 -DMASTERS=1 -DLOANS=1 -DGUESTS=2 -DREGIONS=0 | -DMASTERS=2 -DLOANS=1 | -DMASTERS=2 -DTEAMS=2 -DMEETING | -DMASTERS=2 -DTEAMS=2 -DKEPT=0 -DLOANS=1 -DREGIONS=0
  *
- * Models plugin/team/team.c: wake, sleep_unless, take, run_left, finish, work, lk_team_run, lk_team_barrier,
- * lk_team_loan_open, lk_team_loan_close, lk_team_assist, team_end.
- * An owner starts regions of 2 to THREADS threads, in which the threads may wait for each other (a barrier) or not; MEETING: all
- * threads do, in each. Each
- * guest is of a loan of its own: the owner opens one, starts a region, closes it, and goes on, whether the guest has
- * come and gone or not; before the team ends, all guests have returned, which the host sees to.
+ * Models plugin/team/team.c: take, run_left, finish, work, team_take, team_give, team_end, lk_team_run, lk_team_barrier,
+ * lk_team_loan_open, lk_team_loan_close, enter, leave, lk_team_assist; plugin/team/idle.c: lk_idle_take, lk_idle_give;
+ * and plugin/team/seat.c: lk_seat_wake, lk_seat_sleep_unless.
+ * Each master makes RUNS runs. For each it takes a team, an idle one or a new one, starts REGIONS regions of 2 to
+ * THREADS threads, in which the threads may wait for each other (a barrier) or not, and gives the team back; MEETING:
+ * all threads do, in each. There are TEAMS teams at most; a master that would need one more waits for one. The first
+ * LOANS runs are inside a loan, for which GUESTS guests come at some time, or too late.
  *
- * Shown: each share of a region is run once, while the region lasts; the owner returns when all are finished, and
- * returns; no wake-up is lost, so nobody sleeps for ever; guests return when their loan is closed.
+ * Shown: each share of a region is run once, while the region lasts; the master returns when all are finished, and
+ * returns; no wake-up is lost, so nobody sleeps for ever, in a seat one at a time; guests return when their loan is
+ * closed; a team has one master at a time and is given back once; nobody touches it when it has ended, none is lost.
  *
  * Left out: how long a thread looks before it sleeps. It may sleep after the first look in vain, or be as slow as it
- * likes before that. So also that a team's own thread looks shorter while it has a guest. Spinning in a barrier, and
- * for a loan to be opened, is waiting. Threads are all there at the beginning (lk_team_reserve).
+ * likes before that. So also that a team's own thread looks shorter while it has a guest, or is idle. Spinning in a
+ * barrier, and for a loan to be opened, is waiting. Threads are all there at the beginning of a team; idle teams are
+ * counted, not their threads; fork.
  *
  * Memory order: what decides who sleeps and who runs is sequentially consistent in C too, and so in one order as here:
  *   wake-up     what is waited for is written, then `asleep` read; by the sleeper the other way round.
- *   publishing  `region` is written, then `has_guest` read; by a guest that leaves `has_guest`, then `asleep`.
+ *   publishing  `region` is written, then `has_guest` read; what has a guest is not published to before it has
+ *            left, which it tells by `members`.
+ *   handing over  `used_last`, or idle.c's mutex. By it a master, and by `members` who gives the team back, knows all
+ *            that was written into the team.
  * Relaxed are
  *   taken       its first look. An old value makes the strong compare-exchange fail, or the look end: so a share may be
- *            left that could have been taken, by all but the owner, whose look is not old: whoever took one in an
- *            earlier region has told it by n_finished.
+ *            left that could have been taken, by all but the master, whose look is not old: whoever took one in an
+ *            earlier region has told it, or the master before it, by n_finished.
  *   n_finished, n_arrived = 0   before `region` is written, which carries them; nobody has a share then.
  *   region      read by its only writer.
+ *   is_idle     decides only how soon a thread sleeps.
  * fn and arg are written before `region`, and read by who has taken a share that is not finished. */
 #include "sync.inc"
 
+#ifndef MASTERS
+#define MASTERS 2
+#endif
+#ifndef TEAMS
+#define TEAMS 1
+#endif
+#ifndef KEPT
+#define KEPT 1 /* idle teams, besides the one that was used last */
+#endif
+#ifndef RUNS
+#define RUNS 1
+#endif
 #ifndef REGIONS
-#define REGIONS 3
+#define REGIONS 1
+#endif
+#ifndef LOANS
+#define LOANS 0
+#endif
+#ifndef GUESTS
+#define GUESTS 1
 #endif
 #define PLACES (THREADS - 1)
-/* seats: the owner's, then of each place its own thread's and its guest's */
-#define OWNER 0
-#define OWN(p) (1 + 2 * (p))
-#define GUEST(p) (2 + 2 * (p))
+#define PLACE(t, p) ((t) * PLACES + (p))
+/* seats of a team: the master's, then of each place its own thread's and its guest's */
 #define SEATS (1 + 2 * PLACES)
-#define NO_LOAN NONE
+#define MASTER(t) ((t) * SEATS)
+#define OWN(t, p) ((t) * SEATS + 1 + 2 * (p))
+#define GUEST(t, p) ((t) * SEATS + 2 + 2 * (p))
+/* a region's number: a count, and its threads in the low bits */
+#define SIZE(r) ((r) & 3)
+#define CLOSED 128
 
 typedef seat {
-  bool mutex;
-  byte asleep; /* how many threads */
+  bool mutex, asleep;
   cond woken
 }
-seat seats[SEATS];
-byte region;              /* its count */
-byte size_of[REGIONS + 1]; /* in the low bits of the number */
-bool with_barrier[REGIONS + 1];
-byte n_finished, n_arrived;
-byte n_barriers;
-bool ends;
-byte taken[PLACES];
-bool has_guest[PLACES];
-#if GUESTS > 0
-bool is_open[GUESTS], is_closed[GUESTS];
-byte n_assistants[GUESTS];
-byte n_returned;
+seat seats[TEAMS * SEATS];
+byte region[TEAMS];
+byte n_finished[TEAMS], n_arrived[TEAMS], n_barriers[TEAMS];
+bool ends[TEAMS];
+byte taken[TEAMS * PLACES];
+bool has_guest[TEAMS * PLACES];
+/* idle.c */
+byte used_last = NONE, others = NONE;
+byte next_idle[TEAMS];
+byte n_idle; /* of `others` */
+bool idle_mutex;
+#if LOANS > 0
+byte team_of[LOANS];
+byte members[LOANS]; /* and CLOSED */
+byte n_assistants[LOANS];
 #endif
+byte n_done; /* masters and guests */
 /* what is to be shown */
-byte lasting; /* region */
-byte n_runs[THREADS]; /* of each share of it */
+bool alive[TEAMS], has_master[TEAMS];
+byte n_living[TEAMS]; /* its own threads */
+bool with_barrier[TEAMS];
+byte lasting[TEAMS]; /* region */
+byte n_runs[TEAMS * THREADS]; /* of each share of it */
 
-inline wake(s) {
+/* ---- seats ---- */
+
+inline wake(t, s) {
+  assert(alive[t]);
   if
-  :: seats[s].asleep != 0 ->
+  :: seats[s].asleep ->
      atomic {
        !seats[s].mutex ->
-#ifdef BROKEN_SEAT_FOR_ONE
-       seats[s].asleep = 0;
+       assert(alive[t]);
+       seats[s].asleep = false;
        SIGNAL(seats[s].woken)
-#else
-       BROADCAST(seats[s].woken)
-#endif
      }
   :: else
   fi
 }
 
-/* sleep_unless. Two threads sleep in one seat when a guest has not left yet and the next one has come: so all are
- * woken, and each looks for itself. Steps: what is done with the mutex up to where somebody without it may look. */
-#ifdef BROKEN_SEAT_FOR_ONE
-#define SLEEP_UNLESS(s, ready)                                                        \
-  atomic { !seats[s].mutex -> seats[s].mutex = true; seats[s].asleep = 1 };           \
-  atomic {                                                                            \
-    if                                                                                \
-    :: ready -> seats[s].asleep = 0                                                   \
-    :: else                                                                           \
-    fi;                                                                               \
-    do                                                                                \
-    :: seats[s].asleep != 0 -> WAIT(seats[s].woken, seats[s].mutex)                   \
-    :: else -> break                                                                  \
-    od;                                                                               \
-    seats[s].mutex = false                                                            \
-  }
-#else
+/* Steps: what is done with the mutex up to where somebody without it may look. */
 #ifdef BROKEN_NOT_LOOKED_AGAIN
 #define AGAIN(ready) false
 #else
 #define AGAIN(ready) ready
 #endif
-#define SLEEP_UNLESS(s, ready)                                                        \
-  atomic { !seats[s].mutex -> seats[s].mutex = true; seats[s].asleep++ };              \
-  atomic {                                                                            \
-    is_taken = AGAIN(ready);                                                          \
-    do                                                                                \
-    :: is_taken -> break                                                              \
-    :: else -> WAIT(seats[s].woken, seats[s].mutex); is_taken = ready                 \
-    od;                                                                               \
-    is_taken = false;                                                                 \
-    seats[s].asleep--;                                                                \
-    seats[s].mutex = false                                                            \
+#define SLEEP_UNLESS(t, s, ready)                                                        \
+  atomic { !seats[s].mutex -> assert(alive[t]); seats[s].mutex = true; seats[s].asleep = true }; \
+  atomic {                                                                               \
+    if                                                                                   \
+    :: AGAIN(ready) -> seats[s].asleep = false                                           \
+    :: else                                                                              \
+    fi;                                                                                  \
+    do                                                                                   \
+    :: seats[s].asleep -> assert(seats[s].woken.waiting == 0); WAIT(seats[s].woken, seats[s].mutex) \
+    :: else -> break                                                                     \
+    od;                                                                                  \
+    seats[s].mutex = false                                                               \
   }
-#endif
 
-inline take(p, r) {
+/* ---- shares ---- */
+
+inline take(t, p, r) {
   atomic {
-    is_taken = taken[p] < r;
+    is_taken = taken[PLACE(t, p)] < r;
     if
-    :: is_taken -> taken[p] = r
+    :: is_taken -> taken[PLACE(t, p)] = r
     :: else
     fi
   }
 }
 
-inline run_share(r, rank) {
+inline run_share(t, r, rank) {
   d_step {
-    assert(lasting == r && rank < size_of[r]);
-    n_runs[rank]++;
-    assert(n_runs[rank] == 1)
+    assert(alive[t] && lasting[t] == r && rank < SIZE(r));
+    n_runs[t * THREADS + rank]++;
+    assert(n_runs[t * THREADS + rank] == 1)
   };
   if
-  :: with_barrier[r] ->
-     barrier = n_barriers;
-     atomic { n_arrived++; is_taken = n_arrived == size_of[r] };
+  :: with_barrier[t] ->
+     barrier = n_barriers[t];
+     atomic { n_arrived[t]++; is_taken = n_arrived[t] == SIZE(r) };
      if
-     :: is_taken -> n_arrived = 0; n_barriers++
-     :: else -> n_barriers != barrier
+     :: is_taken -> n_arrived[t] = 0; n_barriers[t]++
+     :: else -> n_barriers[t] != barrier
      fi;
      barrier = 0
   :: else
   fi;
-  assert(lasting == r)
+  assert(lasting[t] == r)
 }
 
-inline run_left(r) {
+inline run_left(t, r) {
   q = 0;
   do
-  :: q < PLACES && q + 1 < size_of[r] ->
-     take(q, r);
+  :: q < PLACES && q + 1 < SIZE(r) ->
+     take(t, q, r);
      if
-     :: is_taken -> run_share(r, q + 1); n++
+     :: is_taken -> run_share(t, r, q + 1); n++
      :: else
      fi;
      q++
@@ -157,162 +177,328 @@ inline run_left(r) {
   od
 }
 
-/* work, of a place's own thread or of a guest in it */
-inline work(p, at_seat, over) {
+/* of a place's own thread or of a guest in it */
+inline work(t, p, s, over) {
   do
   :: over -> break
   :: else ->
-     r = region;
+     assert(alive[t]);
+     r = region[t];
      if
      :: r != seen ->
         seen = r;
         is_taken = false;
         if
-        :: p + 1 < size_of[r] -> take(p, r)
+        :: p + 1 < SIZE(r) -> take(t, p, r)
         :: else
         fi;
         if
         :: is_taken ->
-           run_share(r, p + 1);
+           run_share(t, r, p + 1);
            n = 1;
-           run_left(r);
+           run_left(t, r);
 #ifdef BROKEN_WOKEN_BEFORE_FINISHED
-           wake(OWNER);
-           n_finished = n_finished + n;
+           wake(t, MASTER(t));
+           n_finished[t] = n_finished[t] + n;
 #else
-           n_finished = n_finished + n;
-           wake(OWNER);
+           n_finished[t] = n_finished[t] + n;
+           wake(t, MASTER(t));
 #endif
            n = 0
         :: else
         fi
-     :: else -> SLEEP_UNLESS(at_seat, (over || region != seen))
+     :: else -> SLEEP_UNLESS(t, s, (over || region[t] != seen))
      fi
   od
 }
 
-proctype own(byte p) {
+proctype own(byte t, p) {
   byte r, seen, q, n, barrier;
   bool is_taken;
-  work(p, OWN(p), ends)
+  work(t, p, OWN(t, p), ends[t]);
+  n_living[t]--
 }
 
-#if GUESTS > 0
-proctype guest(byte loan) {
-  byte r, seen, q, n, barrier, p;
-  bool is_taken;
-  is_open[loan];
-  d_step { p = n_assistants[loan]; n_assistants[loan]++ };
-  has_guest[p] = true;
-  work(p, GUEST(p), is_closed[loan]);
-  has_guest[p] = false; /* also when the next one is there: then its region wakes the place's own thread */
-#ifndef BROKEN_PLACE_LEFT_ASLEEP
-  wake(OWN(p)); /* a region may have been published meanwhile, and woken the guest alone */
-#endif
-  n_returned++
-}
-#endif
+/* ---- teams ---- */
 
-/* lk_team_run */
-inline run_region() {
+inline team_end(t) {
   d_step {
-    assert(lasting == 0);
-    r++;
-    lasting = r;
-    for (q : 0 .. THREADS - 1) { n_runs[q] = 0 }
-    q = 0;
-    n_finished = 0;
-    n_arrived = 0
+    assert(alive[t] && !has_master[t] && lasting[t] == 0);
+    ends[t] = true
+  };
+  do
+  :: q < PLACES -> wake(t, OWN(t, q)); q++
+  :: else -> q = 0; break
+  od;
+#ifndef BROKEN_NOT_JOINED
+  n_living[t] == 0;
+#endif
+  alive[t] = false
+}
+
+/* lk_idle_take, into t; NONE: none is idle */
+inline idle_take(t) {
+#ifdef BROKEN_TAKEN_IN_TWO_STEPS
+  t = used_last;
+  used_last = NONE;
+#else
+  d_step { t = used_last; used_last = NONE };
+#endif
+  if
+  :: t == NONE ->
+     atomic {
+       !idle_mutex ->
+       t = others;
+       if
+       :: t != NONE -> others = next_idle[t]; n_idle--
+       :: else
+       fi
+     }
+  :: else
+  fi
+}
+
+/* team_give. Changes surplus, which nobody uses at this time. */
+inline team_give(t) {
+  d_step {
+    assert(alive[t] && has_master[t]);
+    has_master[t] = false;
+    surplus = used_last;
+    used_last = t
   };
   if
-  :: size_of[r] = THREADS
+  :: surplus != NONE ->
+     atomic {
+       !idle_mutex ->
+       if
+       :: n_idle < KEPT -> next_idle[surplus] = others; others = surplus; n_idle++; surplus = NONE
+       :: else
+       fi
+     };
+     if
+     :: surplus != NONE -> team_end(surplus)
+     :: else
+     fi
+  :: else
+  fi;
+  surplus = 0
+}
+
+/* team_take, into t */
+inline team_take(t) {
+  do
+  :: idle_take(t);
+     if
+     :: t != NONE -> break
+     :: else -> t = 0
+     fi;
+     do
+     :: t < TEAMS && alive[t] -> t++
+     :: else -> break
+     od;
+     atomic {
+       if
+       :: t < TEAMS && !alive[t] ->
+          alive[t] = true;
+          ends[t] = false;
+          region[t] = 0;
+          for (q : 0 .. PLACES - 1) {
+            taken[PLACE(t, q)] = 0;
+            n_living[t]++;
+            run own(t, q)
+          }
+          q = 0;
+          break
+       :: else -> used_last != NONE || others != NONE
+       fi
+     }
+  od;
+  atomic { assert(alive[t] && !has_master[t]); has_master[t] = true }
+}
+
+/* ---- regions ---- */
+
+/* lk_team_run */
+inline run_region(t) {
+  d_step {
+    assert(lasting[t] == 0 && has_master[t]);
+    r = (region[t] & ~3) + 4;
+    for (q : 0 .. THREADS - 1) { n_runs[t * THREADS + q] = 0 }
+    q = 0;
+    n_finished[t] = 0;
+    n_arrived[t] = 0
+  };
+  if
+  :: r = r + THREADS
 #if THREADS > 2 && !defined(MEETING)
-  :: size_of[r] = 2
+  :: r = r + 2
 #endif
   fi;
   if
-  :: with_barrier[r] = true
+  :: with_barrier[t] = true
 #ifndef MEETING
-  :: with_barrier[r] = false
+  :: with_barrier[t] = false
 #endif
   fi;
+  lasting[t] = r;
 #ifndef BROKEN_WOKEN_BEFORE_PUBLISHED
-  region = r;
+  region[t] = r;
 #endif
   do
-  :: q < PLACES && q + 1 < size_of[r] ->
+  :: q < PLACES && q + 1 < SIZE(r) ->
      if
-     :: has_guest[q] -> wake(GUEST(q))
-     :: else -> wake(OWN(q))
+     :: has_guest[PLACE(t, q)] -> wake(t, GUEST(t, q))
+     :: else -> wake(t, OWN(t, q))
      fi;
      q++
   :: else -> q = 0; break
   od;
 #ifdef BROKEN_WOKEN_BEFORE_PUBLISHED
-  region = r;
+  region[t] = r;
 #endif
-  run_share(r, 0);
+  run_share(t, r, 0);
   n = 0;
-  run_left(r);
-  n = size_of[r] - 1 - n; /* that others have taken */
+  run_left(t, r);
+  n = SIZE(r) - 1 - n; /* that others have taken */
   do
 #ifdef BROKEN_NOT_ALL_AWAITED
-  :: n_finished > 0 || n == 0 -> break
+  :: n_finished[t] > 0 || n == 0 -> break
 #else
-  :: n_finished == n -> break
+  :: n_finished[t] == n -> break
 #endif
-  :: else -> SLEEP_UNLESS(OWNER, (n_finished == n))
+  :: else -> SLEEP_UNLESS(t, MASTER(t), (n_finished[t] == n))
   od;
   atomic {
-    for (q : 0 .. THREADS - 1) { assert(n_runs[q] == (q < size_of[r] -> 1 : 0)) }
-    lasting = 0;
+    for (q : 0 .. THREADS - 1) { assert(n_runs[t * THREADS + q] == (q < SIZE(r) -> 1 : 0)) }
+    lasting[t] = 0;
     q = 0;
     n = 0;
+    r = 0;
     is_taken = false
   }
 }
 
-init {
-  byte r, q, n, barrier, i;
-  bool is_taken;
-  atomic {
-    for (i : 0 .. PLACES - 1) { run own(i) }
-#if GUESTS > 0
-    for (i : 0 .. GUESTS - 1) { run guest(i) }
+/* ---- loans ---- */
+
+#if LOANS > 0
+inline leave(l, t) {
+  atomic { members[l]--; is_taken = members[l] == CLOSED };
+#ifdef BROKEN_LOAN_LET_GO_EARLY
+  /* lk_team_loan_close gives the team back. The next region may wake a guest that leaves, and the place's own thread
+   * sleeps on; or the next guest comes, and two sleep in a seat that wakes one. */
+  is_taken = false;
 #endif
-    i = 0
-  }
+  if
+  :: is_taken -> is_taken = false; team_give(t)
+  :: else
+  fi
+}
+
+/* lk_team_assist */
+proctype guest(byte l) {
+  byte r, seen, q, n, barrier, p, t, surplus;
+  bool is_taken;
+  if
+  :: team_of[l] != NONE -> t = team_of[l]
+  :: members[l] >= CLOSED -> goto done
+  fi;
+  atomic {
+    if
+#ifndef BROKEN_CLOSED_LOAN_ENTERED
+    :: members[l] >= CLOSED -> goto done
+#endif
+    :: else -> members[l]++
+    fi
+  };
+  d_step { p = n_assistants[l]; n_assistants[l]++ };
+  if
+  :: p + 1 < THREADS ->
+     has_guest[PLACE(t, p)] = true;
+     work(t, p, GUEST(t, p), members[l] >= CLOSED);
+#ifdef BROKEN_GONE_BEFORE_TOLD
+     leave(l, t);
+     has_guest[PLACE(t, p)] = false;
+     goto done;
+#endif
+     has_guest[PLACE(t, p)] = false
+  :: else
+  fi;
+  leave(l, t);
+done:
+  n_done++
+}
+
+inline loan_open(l, t) {
+  members[l] = 1;
+  team_of[l] = t
+}
+
+inline loan_close(l, t) {
+  members[l] = members[l] | CLOSED;
+#ifndef BROKEN_GUESTS_NOT_WOKEN
   do
-  :: r < REGIONS ->
-#if GUESTS > 0
+  :: q < PLACES -> wake(t, GUEST(t, q)); q++
+  :: else -> q = 0; break
+  od;
+#endif
+  leave(l, t);
+#ifdef BROKEN_LOAN_LET_GO_EARLY
+  team_give(t)
+#endif
+}
+#endif
+
+proctype master(byte m) {
+  byte r, q, n, barrier, t, surplus, i, j;
+  bool is_taken;
+  do
+  :: i < RUNS ->
+     team_take(t);
+#if LOANS > 0
      if
-     :: i < GUESTS -> is_open[i] = true
+     :: m * RUNS + i < LOANS -> loan_open(m * RUNS + i, t)
      :: else
      fi;
 #endif
-     run_region();
-#if GUESTS > 0
+     do
+     :: j < REGIONS -> run_region(t); j++
+     :: else -> j = 0; break
+     od;
+#if LOANS > 0
      if
-     :: i < GUESTS -> /* lk_team_loan_close */
-        is_closed[i] = true;
-        do
-        :: q < PLACES -> wake(GUEST(q)); q++
-        :: else -> q = 0; break
-        od;
-        i++
-     :: else
-     fi
+     :: m * RUNS + i < LOANS -> loan_close(m * RUNS + i, t)
+     :: else -> team_give(t)
+     fi;
+#else
+     team_give(t);
 #endif
+     t = 0;
+     i++
   :: else -> break
   od;
-#if GUESTS > 0
-  n_returned == GUESTS;
+  n_done++
+}
+
+init {
+  byte i, j, q, t;
+  atomic {
+#if LOANS > 0
+    for (i : 0 .. LOANS - 1) {
+      team_of[i] = NONE;
+      for (j : 1 .. GUESTS) { run guest(i) }
+    }
 #endif
-  /* team_end */
-  ends = true;
+    for (i : 0 .. MASTERS - 1) { run master(i) }
+    i = 0
+  };
+  n_done == MASTERS + LOANS * GUESTS;
   do
-  :: q < PLACES -> wake(OWN(q)); q++
-  :: else -> q = 0; break
+  :: idle_take(t);
+     if
+     :: t != NONE -> team_end(t)
+     :: else -> break
+     fi
   od;
-  _nr_pr == 1
+  _nr_pr == 1;
+  for (i : 0 .. TEAMS - 1) { assert(!alive[i]) }
 }
