@@ -1,6 +1,7 @@
 /* One word holds what is granted; who is alone or fits takes and gives in it by one exchange each. Who
  * does not fit sets the word's mark that somebody waits, and as long as that is set, all changes are made
- * with the mutex, by whoever comes and goes: nobody can overtake those that wait. */
+ * with the mutex, by whoever comes and goes: nobody can overtake those that wait. Explored in
+ * tests/promela/budget.pml. */
 #include "plugin/team/budget.h"
 
 #include <pthread.h>
