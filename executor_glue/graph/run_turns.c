@@ -1,4 +1,4 @@
-/* Turns: the queue of steps that are ready, and the workers that take them. */
+/* Turns: the queue of steps that are ready, and the workers that take them. Explored in tests/promela/turns.pml. */
 #include "executor_glue/graph/run_turns.h"
 
 #include <pthread.h>
