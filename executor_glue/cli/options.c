@@ -152,7 +152,6 @@ lk_status parse_op_threads(const char *text, const char *option, model_args *arg
 
 static error_t parse_library_option(int key, char *arg, struct argp_state *state) {
   model_args *args = state->input;
-  uint64_t number = 0;
   lk_status status = LK_OK;
   uint64_t number = 0;
   switch (key) {

@@ -16,7 +16,7 @@ typedef struct lk_graph_executor_options {
   bool run_plans;    /* keep what was bound for the next run with these shapes; false, or a context
                         whose cache is off: every run asks for every node */
   uint32_t workers;  /* more than 1: the parallel executor, on so many threads */
-  uint32_t max_runs; /* that are on at once; 0: as many as there are processors for */
+  uint32_t max_runs; /* that are on at once; 0: as many as threads that call */
   bool fail_busy;    /* one more is LK_BUSY; else it waits */
 } lk_graph_executor_options;
 

@@ -10,20 +10,20 @@
 #include "plugin/base/fork.h"
 
 typedef struct lk_run_gate {
-  uint32_t most;   /* 0: any number, nothing is counted */
-  bool fails;      /* one more is refused; else it waits */
-  uint32_t inside; /* guarded by the mutex, like `waits` */
-  uint64_t waits;  /* runs that have waited */
+  uint32_t most; /* 0: any number, nothing is counted */
+  bool fails;    /* one more is refused; else it waits */
   lk_fork_entry fork;
-  pthread_mutex_t mutex;
-  pthread_cond_t left; /* somebody has gone */
+  pthread_mutex_t mutex; /* guards what follows */
+  uint32_t inside;
+  uint64_t waits; /* runs that have waited */
+  struct lk_run_waiter *first, **last;
 } lk_run_gate;
 
 void lk_run_gate_init(lk_run_gate *gate, uint32_t most, bool fails);
 void lk_run_gate_destroy(lk_run_gate *gate);
 
 /* LK_BUSY: refused. LK_DEADLINE, LK_CANCELLED: gave up waiting (flags are looked at every 5 ms).
- * `options` and `stop` may be NULL. Who waits is let in roughly, not strictly, in order. */
+ * `options` and `stop` may be NULL. Who waits is let in in the order of arrival. */
 lk_status lk_run_gate_enter(lk_run_gate *gate, const lk_run_options *options,
                             const volatile uint8_t *stop, lk_error *error);
 void lk_run_gate_leave(lk_run_gate *gate);

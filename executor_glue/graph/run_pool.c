@@ -8,6 +8,10 @@
 #include "plugin/base/fork.h"
 #include "plugin/base/status.h"
 
+/* What runs at once is at most as many as the host's threads, and the kernel changes between them: so many for
+ * each processor are in the middle of a run at a time. */
+enum { IDLE_PER_PROCESSOR = 4 };
+
 struct lk_run_pool {
   const lk_program *program; /* until closed */
   const lk_api *api;
@@ -180,8 +184,7 @@ lk_status lk_run_pool_create(const lk_program *program, lk_run_pool **out_pool, 
   pool->program = program;
   pool->api = program->api;
   pool->allocator = program->allocator;
-  int32_t threads = program->api->context_threads(program->context);
-  pool->max_idle = threads > 0 ? (uint32_t)threads : 1;
+  pool->max_idle = IDLE_PER_PROCESSOR * (uint32_t)program->api->processors_get();
   pool->references = 1;
   /* With default attributes these cannot fail on glibc. */
   (void)pthread_mutex_init(&pool->mutex, NULL);

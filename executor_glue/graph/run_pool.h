@@ -2,7 +2,7 @@
  *
  * An arena belongs to whichever run needs it, so that memory does not grow with the number of
  * shapes. A frame has the handles of one run plan's steps and stays with it; its bytes are charged
- * to the run plan's cache entry. Idle ones are kept up to the context's thread count, the rest is
+ * to the run plan's cache entry. Idle ones are kept up to four for each processor, the rest is
  * freed. Taken before the first operator of a run and given back after the last.
  *
  * Entries are what the cache holds. The cache may end one at any time and on any thread, even after

@@ -102,8 +102,11 @@ static int try_to_grant(const lk_budget_ask *ask, budget *now, int others) {
   if (has_choice && others > 0) {
     threads = ask->between ? between(ask, now, others, processors) : ask->least;
   }
-  /* who is alone may have more threads than there are processors */
-  if (now->running > 0 && (int64_t)now->running + threads > processors) return 0;
+  /* Who is alone may have more threads than there are processors; and who brings none but itself may run
+   * while the others do the same. */
+  const bool has_workers = threads > 1 || now->running > now->inside;
+  const bool fits = (int64_t)now->running + threads <= processors;
+  if (now->running > 0 && !fits && has_workers) return 0;
   now->running += (uint32_t)threads;
   now->inside++;
   return threads;

@@ -1,7 +1,10 @@
 /*
- * How many threads of this process compute at once: never more than the processors, whoever they belong
- * to and however many runs have been asked for. A run asks before it begins and gives back when it ends;
- * what does not fit waits for its turn, in the order of arrival. Threads that sleep are not counted.
+ * How many threads of this process compute at once: while a run has workers beside the host's thread that
+ * runs it, never more than the processors, whoever they belong to and however many runs have been asked
+ * for. A run asks before it begins and gives back when it ends; what does not fit waits for its turn, in
+ * the order of arrival. Threads that sleep are not counted. Runs of one thread each, without workers, do
+ * not wait for each other: the host has as many threads as it chose, and the kernel shares the processors
+ * among them with less loss than who is woken for each run.
  *
  * A run can be good for two numbers of threads, `least` and `most`: its plans are built for one or the
  * other. It gets `most` while all who are inside could have as many, `least` in a crowd. A crowd ends

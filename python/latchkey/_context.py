@@ -138,7 +138,7 @@ class Context:
 
 
 def set_processors(processors: int) -> None:
-    """How many threads of this process compute at once, at most, whatever contexts they belong to.
+    """How many threads compute at once, at most, while a run has more than one: of the process.
 
     Without it, ``LATCHKEY_PROCESSORS``, else the processors that the process may use.
     """

@@ -58,7 +58,7 @@ class Session:
     :param executor: ``"naive"``: operators in their order, each on the context's threads;
         ``"parallel"``: branches at once, each operator on one thread, where that is faster.
     :param inter: threads for branches of the parallel executor; ``None``: the processors.
-    :param max_runs: most runs at once; ``None``: as many as there are processors for.
+    :param max_runs: most runs at once; ``None``: as many as threads that call.
     :param when_busy: what becomes of one more: ``"wait"``, or ``"fail"`` with :class:`BusyError`.
     :param context_options: ``cache``, ``cache_entries``, ``cache_bytes``, ``weights_bytes``,
         ``threads``, ``adapt_threads``, ``verbose``: see :class:`Context`.

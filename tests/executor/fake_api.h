@@ -460,6 +460,7 @@ inline const lk_api *api() {
       frame->lanes = std::max(frame->lanes, count);
       return LK_OK;
     };
+    t.processors_get = [] { return 2; };
     t.op_run = op_run;
     t.op_run_lane = op_run_lane;
     t.threads_enter = [](lk_context *context, const lk_threads_ask *ask, int32_t *out, lk_error *) {

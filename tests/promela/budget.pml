@@ -4,11 +4,11 @@
  * Models plugin/team/budget.c: try_to_grant, lk_budget_enter, enter_slowly, wait_for_turn, serve, give_up,
  * lk_budget_leave, choose.
  * Each thread makes RUNS runs, each good for one or two numbers of threads from 1 to MOST; SINGLE: for one. There are
- * two processors, so who wants three is served alone; SETS: somebody sets them to one, and then to two again. A run
+ * two processors, so who wants three is served alone; SETS: somebody sets them to one, and then to three. A run
  * that waits may give up at any time, and before it waits; PATIENT: none does.
  *
  * Shown: what is granted at once is never more than the processors that there were at some time since the last of them
- * asked, but for one run that is alone; nobody is granted anything while others wait that came before; nobody waits
+ * asked, but for one run that is alone, and for runs of one thread each; nobody is granted anything while others wait that came before; nobody waits
  * for what is free, nor for ever; when all have left, the word says so.
  *
  * Left out: `between`, which gives a number between both; `fixed`, which is least = most here; runs inside runs; fork.
@@ -65,7 +65,7 @@ inline try_to_grant(t, n_others, processors) {
   fi;
   n = (least[t] < most[t] && others > 0 -> least[t] : most[t]);
   if
-  :: RUNNING(now) > 0 && RUNNING(now) + n > processors -> n = 0
+  :: RUNNING(now) > 0 && RUNNING(now) + n > processors && (n > 1 || RUNNING(now) > INSIDE(now)) -> n = 0
   :: else -> now = now + n + 8
   fi;
   others = 0
@@ -74,17 +74,26 @@ inline try_to_grant(t, n_others, processors) {
 /* t has n from now on; in one step */
 inline note(t, n) {
   has[t] = n;
-  for (others : 0 .. THREADS - 1) { sum = sum + has[others] }
-  assert(sum == n || sum <= limit[t]);
+  for (others : 0 .. THREADS - 1) {
+    sum = sum + has[others];
+    if
+    :: has[others] > 1 -> workers = true
+    :: else
+    fi
+  }
+  assert(sum == n || sum <= limit[t] || !workers);
   limit[t] = 0;
   sum = 0;
+  workers = false;
   others = 0
 }
 
 /* Nobody waits for what is free. */
 #define UNLOCK_SERVED                                                                                     \
   atomic {                                                                                                \
-    assert(n_waiting == 0 || RUNNING(word) > 0 && RUNNING(word) + most[queue[0]] > n_processors);          \
+    assert(n_waiting == 0 ||                                                                              \
+           RUNNING(word) > 0 && RUNNING(word) + most[queue[0]] > n_processors &&                            \
+             (RUNNING(word) > INSIDE(word) || least[queue[0]] > 1));                                      \
     mutex = false                                                                                         \
   }
 
@@ -303,7 +312,7 @@ inline leave() {
 
 proctype runner(byte t) {
   byte i, bits, now, n, others, sum, had, first;
-  bool is_done;
+  bool is_done, workers;
   do
   :: i < RUNS ->
      atomic {
@@ -355,8 +364,9 @@ inline set_processors(processors) {
 
 proctype setter() {
   byte now, n, others, sum, first;
+  bool workers;
   set_processors(1);
-  set_processors(PROCESSORS);
+  set_processors(PROCESSORS + 1);
   n_done++
 }
 #endif

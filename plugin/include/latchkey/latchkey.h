@@ -115,9 +115,10 @@ typedef struct lk_stats {
 
 /* ---- threads ----
  *
- * The threads that compute at once are never more than the processors: of this process, whichever
- * context they belong to. A run asks for its threads before it begins and gives them back when it ends;
- * what does not fit waits for its turn, in the order of arrival. */
+ * While a run has threads beside the host's own, those that compute are never more than the
+ * processors: of this process, whichever context they belong to. A run asks for its threads before it
+ * begins and gives them back when it ends; what does not fit waits for its turn, in the order of
+ * arrival. Runs of one thread wait for those with more, and not for each other. */
 
 /* What a run asks for. Zeros are good for all but struct_size. */
 typedef struct lk_threads_ask {

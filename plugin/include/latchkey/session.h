@@ -41,8 +41,8 @@ typedef struct lk_session_options {
   uint64_t max_folded_bytes;
   uint32_t executor; /* lk_executor_kind */
   int32_t inter;     /* PARALLEL: threads for branches, at most; 1..1024; 0: the processors */
-  /* Runs at once, at most; each takes a frame. 0: as many as are granted processors (threads_enter),
-   * or with WHEN_BUSY_FAIL, as there are processors when the session is opened. */
+  /* Runs at once, at most; each has a frame and an arena. 0: as many as threads that call, or with
+   * WHEN_BUSY_FAIL, as there are processors when the session is opened. */
   uint32_t max_runs;
   uint32_t when_busy; /* lk_when_busy */
 } lk_session_options;
