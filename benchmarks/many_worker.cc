@@ -5,7 +5,7 @@
 // of stdin, one line of JSON for each on stdout. M is the number of a model.
 //   time M N [BYTES]     runs it N times, each time after reading BYTES of other memory: {"ns": [...]}
 //   turns N              runs all models in turn, N times: {"ns": [[...], ...]}, one list for each
-//   threads M T N WHOSE  T threads run it N times each. WHOSE outputs: `library` or `caller`:
+//   threads M T N WHOSE  T threads run it T * N times. WHOSE outputs: `library` or `caller`:
 //                        {"wrong": outputs that are not what one thread made}
 //   bytes M              its constants and activations: {"bytes": ...}
 #include <atomic>
@@ -101,13 +101,13 @@ public:
 
   SessionRun NewRun() const { return {session_, dims_, values_.data()}; }
 
-  // Of `count` runs on this thread, how many were not as the first of all.
-  size_t Wrong(size_t count, bool is_callers) const {
+  // Of the runs that this thread takes from the `left` ones, how many were not as the first of all.
+  size_t Wrong(std::atomic<int64_t> &left, bool is_callers) const {
     SessionRun run = NewRun();
     std::vector<float> place(is_callers ? expected_.size() : 0);
     if (is_callers) run.WriteTo(place_, place.data());
     size_t wrong = 0;
-    for (size_t i = 0; i < count; ++i) {
+    while (left.fetch_sub(1, std::memory_order_relaxed) > 0) {
       run.Run([&](const lk_tensor &output) {
         wrong += std::memcmp(output.data, expected_.data(), expected_.size() * sizeof(float)) != 0;
       });
@@ -235,7 +235,9 @@ private:
 
   void Threads(size_t model, size_t n_threads, size_t count, bool is_callers) {
     std::atomic<size_t> wrong{0};
-    crew_.Run(n_threads, [&](size_t) { wrong += models_.at(model)->Wrong(count, is_callers); });
+    // taken one by one: none is at work alone at the end
+    std::atomic<int64_t> left{static_cast<int64_t>(n_threads * count)};
+    crew_.Run(n_threads, [&](size_t) { wrong += models_.at(model)->Wrong(left, is_callers); });
     std::printf("{\"wrong\": %zu}\n", wrong.load());
   }
 

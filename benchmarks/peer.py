@@ -5,7 +5,7 @@ ENGINE: openvino; onnxruntime; onnxruntime_parallel, with branches at once on so
 ONNX Runtime with this build's provider; latchkey, the Python package that is installed.
   time N D0xD1x...   runs N times on one seeded input: {"ns": [...], "sum": ...}
   shapes N S,S,...   runs once for each shape, N in all, cyclically: {"ns": [...], "sum": ...}
-  threads T N S      T threads run N times each on one input of shape S: {"wrong": how many of their last
+  threads T N S      T threads run T * N times on one input of shape S: {"wrong": how many of their last
                      outputs are not what one thread made}
   stats              {"rss": bytes}, and of the provider its "claims"
 """
@@ -110,8 +110,9 @@ class Crew:
         return [future.result() for future in [pool.submit(work) for pool in self.pools[:count]]]
 
 
-def is_last_wrong(run, values, count, expected):
-    for _ in range(count):
+def is_last_wrong(run, values, left, expected):
+    result = expected
+    for _ in left:  # which all threads share: none is at work alone at the end
         result = run(values)
     return not numpy.array_equal(result, expected)
 
@@ -133,7 +134,8 @@ def main():
             if words[2] not in expected:
                 expected[words[2]] = run(values)
             right = expected[words[2]]
-            wrong = crew(int(words[0]), lambda: is_last_wrong(run, values, int(words[1]), right))
+            left = iter(range(int(words[0]) * int(words[1])))
+            wrong = crew(int(words[0]), lambda: is_last_wrong(run, values, left, right))
             answer = {"wrong": sum(wrong)}
         elif command in ("time", "shapes"):
             count, shapes = int(words[0]), words[1].split(",")
