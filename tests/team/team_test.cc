@@ -329,7 +329,8 @@ TEST(Team, EndsWithTheLastThreadThatHasHadOne) {
       }
       return int(threads_of_process());
     });
-  }).join();
+  })
+      .join();
   EXPECT_EQ(status, 1);
   EXPECT_EQ(members().size(), 2u);
 }
