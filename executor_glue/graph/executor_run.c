@@ -144,15 +144,16 @@ static lk_status build_plan(const lk_run_call *call, lk_run_plan **out_plan, lk_
                             .bound_arg = executor};
   *out_plan = NULL;
   if (call->form == LK_RUN_AT_ONCE) {
+    bool has_width = atomic_load_explicit(&executor->had_width, memory_order_relaxed);
     request.workers = executor->workers;
     for (int tries = 0; tries < 2; tries++) {
-      const bool has_width = atomic_load_explicit(&executor->had_width, memory_order_relaxed);
       request.threads = has_width ? 1 : 0;
       const lk_status status = lk_run_plan_build(executor->program, &request, out_plan, error);
       if (status != LK_OK || *out_plan != NULL) return status;
-      atomic_store_explicit(&executor->had_width, !has_width, memory_order_relaxed);
+      has_width = !has_width;
+      atomic_store_explicit(&executor->had_width, has_width, memory_order_relaxed);
     }
-    request.workers = 1; /* another thread's guess came between */
+    request.workers = 1; /* bound in one way it looks like the other: in order is never wrong */
     request.threads = 0;
   }
   return lk_run_plan_build(executor->program, &request, out_plan, error);
