@@ -73,9 +73,11 @@ lk_session *open_session(lk_context *context) {
   return session;
 }
 
+// Made before there is a thread: a child of fork would wait for ever for one that was making it.
+const std::vector<float> *const pixels = new std::vector<float>(3 * 128 * 128, 0.25f);
+
 // Of a size that others may have run, or that is new; what comes out must be a distribution.
 void run(lk_session *session, Random &random, unsigned sizes = 40) {
-  static const std::vector<float> *const pixels = new std::vector<float>(3 * 128 * 128, 0.25f);
   lk_named_tensor in, out;
   std::memset(&in, 0, sizeof in);
   std::memset(&out, 0, sizeof out);
