@@ -5,15 +5,31 @@
 #define XXH_INLINE_ALL
 #include "keys/identity.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 #include <uuid/uuid.h>
 #include <xxhash.h>
 
+#include "plugin/base/fork.h"
+
+/* libuuid asks the C library's random(), whose lock a fork does not take: a child that is made while
+ * another thread has it would wait for ever. */
+static pthread_mutex_t generating = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void start(void) {
+  static lk_fork_entry entry = {.level = LK_FORK_LEAF, .mutex = &generating};
+  lk_fork_enter(&entry);
+}
+
 lk_executor_identity lk_executor_identity_make(const void *executor) {
   uuid_t uuid;
+  (void)pthread_once(&once, start);
+  pthread_mutex_lock(&generating);
   uuid_generate_random(uuid);
+  pthread_mutex_unlock(&generating);
   lk_executor_identity identity = {.address = (uint64_t)(uintptr_t)executor};
   memcpy(&identity.uuid_high, uuid, 8);
   memcpy(&identity.uuid_low, uuid + 8, 8);
