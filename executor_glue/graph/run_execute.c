@@ -21,7 +21,8 @@ static void set_pointers(const lk_run_execution *run) {
 }
 
 static bool is_cancelled(const lk_run_execution *run) {
-  return (run->cancel != NULL && *run->cancel != 0) || (run->stop != NULL && *run->stop != 0);
+  return (run->cancel != NULL && __atomic_load_n(run->cancel, __ATOMIC_RELAXED) != 0) ||
+         (run->stop != NULL && __atomic_load_n(run->stop, __ATOMIC_RELAXED) != 0);
 }
 
 static lk_status fail_step(const lk_run_plan *plan, uint32_t step, lk_status status,

@@ -45,8 +45,9 @@ static lk_status check_patience(const lk_run_gate *gate, const lk_run_options *o
                                 const volatile uint8_t *stop, lk_error *error) {
   static const char text[] =
       "failed to run the graph: %s while %" PRIu32 " runs of it were on, as many as may be";
-  if ((options != NULL && options->cancel != NULL && *options->cancel != 0) ||
-      (stop != NULL && *stop != 0)) {
+  const volatile int32_t *cancel = options != NULL ? options->cancel : NULL;
+  if ((cancel != NULL && __atomic_load_n(cancel, __ATOMIC_RELAXED) != 0) ||
+      (stop != NULL && __atomic_load_n(stop, __ATOMIC_RELAXED) != 0)) {
     return lk_fail(error, LK_CANCELLED, text, "cancelled", gate->most);
   }
   if (options != NULL && options->deadline_ns != 0 && now_ns() >= options->deadline_ns) {
