@@ -66,7 +66,7 @@ def expect_run_plans(report):
 
 def test_every_request_is_counted_once(classifier, adder):
     report = load(classifier, f"B={adder}", *SHAPE, "--shape", "bias=4", *FAST, "--threads", "3",
-                  "--requests", "500")
+                  "--requests", "500", "--cache", "shared")
     assert (report["threads"], report["op_threads"], report["pool"], report["seed"]) == (3, 1, 32, 1)
     assert (report["clones"], report["rate"], report["interrupted"]) == (False, None, False)
     assert [m["name"] for m in report["models"]] == ["classifier", "B"]
@@ -193,7 +193,8 @@ def test_outputs_are_right_in_every_mode(classifier, adder, cache, clones):
 
 
 def test_clones_are_sessions_of_their_own(classifier):
-    args = [classifier, *SHAPE, *FAST, "--threads", "3", "--warmup", "0.5", "-n", "30"]
+    args = [classifier, *SHAPE, *FAST, "--threads", "3", "--warmup", "0.5", "-n", "30",
+            "--cache", "shared"]
     shared = load(*args)["cache"]["entries"]
     # Each session has a run plan, and plans of its own.
     assert load(*args, "--clones")["cache"]["entries"] > shared

@@ -113,7 +113,7 @@ def test_options_that_are_refused(branches):
 
 
 def test_threads_that_do_not_adapt(branches):
-    fixed = latchkey.Session(branches, threads=2, adapt_threads=False)
+    fixed = latchkey.Session(branches, threads=2, adapt_threads=False, cache="shared")
     x = random(1, 8, 20, 20, seed=5)
     expected = fixed.run({"x": x})["y"]
     same = []
