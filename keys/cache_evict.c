@@ -4,9 +4,9 @@
  * it, so a cold run plan goes before its plans and primitives, and these before anything that was
  * used later; a hot run plan stays, and so does all that it needs. Ending a value releases what it
  * refers to, which is as cold and comes next: so eviction goes in rounds, choose, unlink, end, look
- * again. A run plan is a round of its own: before the next one goes, what it alone had needed does. When nothing unused is left and it is still too much,
- * entries in use are unlinked too, least recently used first: they no longer count, and the last
- * user frees them.
+ * again. A run plan is a round of its own: before the next one goes, what it alone had needed does.
+ * When nothing unused is left and it is still too much, entries in use are unlinked too, least recently
+ * used first: they no longer count, and the last user frees them.
  *
  * Choosing needs no memory: a round keeps the coldest ones that it sees in a heap on the stack.
  */

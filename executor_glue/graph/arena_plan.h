@@ -17,10 +17,10 @@ typedef struct lk_arena_order {
   const void *arg;
 } lk_arena_order;
 
-/* Sets the offset of each block so that blocks alive at the same step, or together by `order` if that
- * is not NULL, do not overlap. Greedy by
- * size: the largest first, each into the smallest gap that holds it (Pisarchyk and Lee, "Efficient
- * Memory Management for Deep Neural Net Inference", 2020, section 4.3). `*out_bytes` is between the
+/* Sets the offset of each block so that blocks alive at the same step do not overlap; or with `order`,
+ * those that it calls together. Greedy by size: the largest first, each into the smallest gap that
+ * holds it (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020,
+ * section 4.3). `*out_bytes` is between the
  * largest sum of blocks alive at one step and the sum of all (of sizes rounded up to
  * LK_DATA_ALIGNMENT). LK_OUT_OF_RANGE when a sum overflows. */
 lk_status lk_arena_plan(const lk_allocator *allocator, const lk_arena_order *order,

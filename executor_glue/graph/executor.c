@@ -1,8 +1,6 @@
 /* Makes and ends graph executors, and answers questions about them. */
 #include "executor_glue/graph/executor.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "executor_glue/graph/executor_state.h"
@@ -10,17 +8,14 @@
 #include "plugin/base/status.h"
 
 static const char *const form_names[LK_RUN_FORMS] = {
-    [LK_RUN_SHARED] = "", [LK_RUN_ALONE] = "alone", [LK_RUN_AT_ONCE] = "at once "};
+    [LK_RUN_SHARED] = "", [LK_RUN_ALONE] = "alone", [LK_RUN_AT_ONCE] = "at once"};
 
-/* A run plan is for one form, and for a number of workers. */
+/* Told apart by form. The number of workers is the executor's, whose identity is in each. */
 static lk_status create_keys(lk_graph_executor *executor, lk_error *error) {
   const lk_program *program = executor->program;
   for (int form = 0; form < LK_RUN_FORMS; form++) {
-    char tag[32];
-    (void)snprintf(tag, sizeof tag, "%s%.0" PRIu32, form_names[form],
-                   form == LK_RUN_AT_ONCE ? executor->workers : 0);
     const lk_key_desc desc = {
-        .struct_size = sizeof desc, .kind = LK_KEY_RUN, .name = "run", .tag = tag};
+        .struct_size = sizeof desc, .kind = LK_KEY_RUN, .name = "run", .tag = form_names[form]};
     const lk_status status = program->api->key_create(program->context, program->executor, &desc,
                                                       &executor->run_key[form], error);
     if (status != LK_OK) return status;

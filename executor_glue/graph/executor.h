@@ -55,8 +55,8 @@ lk_status lk_graph_executor_run(lk_graph_executor *executor, const lk_graph_run 
  * does nothing when there is something that only a run knows. */
 lk_status lk_graph_executor_prepare(lk_graph_executor *executor, lk_error *error);
 
-/* Fills runs, parallel_runs, waits, run_plan_hits, run_plan_builds, frames, arena_bytes. Runs without run plans count as
- * runs only. */
+/* Fills runs, parallel_runs, waits, run_plan_hits, run_plan_builds, frames, arena_bytes. Runs without
+ * run plans count as runs only. */
 void lk_graph_executor_stats(lk_graph_executor *executor, lk_session_stats *stats);
 /* Run plans built so far: one atomic read. */
 uint64_t lk_graph_executor_builds(const lk_graph_executor *executor);

@@ -1,6 +1,5 @@
 /* One run: checks the request, asks for processors, finds or builds the run plan, and runs it. */
 #include <string.h>
-#include <time.h>
 
 #include "executor_glue/graph/executor_state.h"
 #include "executor_glue/graph/run_check.h"
@@ -28,6 +27,7 @@ typedef struct lk_run_call {
   lk_run_form form; /* of the entry */
   lk_ref *ref;      /* cached run plans */
   lk_run_entry *entry;
+  lk_patience patience;
   int32_t threads;             /* that the run has been granted */
   bool has_threads, has_place; /* and has to give back */
 } lk_run_call;
@@ -90,6 +90,11 @@ static lk_status call_begin(lk_run_call *call, lk_graph_executor *executor, cons
   call->outputs = NULL;
   call->ref = NULL;
   call->entry = NULL;
+  call->patience = (lk_patience){.stop = run->stop};
+  if (run->options != NULL) {
+    call->patience.cancel = run->options->cancel;
+    call->patience.deadline_ns = run->options->deadline_ns;
+  }
   call->has_threads = false;
   call->has_place = false;
   lk_status status = call_room(call, error);
@@ -250,9 +255,9 @@ static lk_status enter_threads(lk_run_call *call, const lk_graph_run *run, lk_er
                               .least = 1,
                               .most = workers > executor->threads ? workers : executor->threads,
                               .between = workers > 1,
-                              .cancel = run->options != NULL ? run->options->cancel : NULL,
-                              .stop = run->stop,
-                              .deadline_ns = run->options != NULL ? run->options->deadline_ns : 0};
+                              .cancel = call->patience.cancel,
+                              .stop = call->patience.stop,
+                              .deadline_ns = call->patience.deadline_ns};
   const lk_status status =
       program->api->threads_enter(program->context, &ask, &call->threads, error);
   call->has_threads = status == LK_OK;
@@ -261,7 +266,7 @@ static lk_status enter_threads(lk_run_call *call, const lk_graph_run *run, lk_er
 
 /* A place among the executor's runs, then processors: who waits for a place takes none from others. */
 static lk_status enter(lk_run_call *call, const lk_graph_run *run, lk_error *error) {
-  const lk_status status = lk_run_gate_enter(&call->executor->gate, run->options, run->stop, error);
+  const lk_status status = lk_run_gate_enter(&call->executor->gate, &call->patience, error);
   if (status != LK_OK) return status;
   call->has_place = true;
   return enter_threads(call, run, error);
@@ -273,12 +278,9 @@ static void leave(lk_run_call *call) {
   if (call->has_place) lk_run_gate_leave(&call->executor->gate);
 }
 
-static lk_status check_deadline(const lk_run_options *options, lk_error *error) {
-  if (options == NULL || options->deadline_ns == 0) return LK_OK;
-  struct timespec now;
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
-  uint64_t ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-  if (ns < options->deadline_ns) return LK_OK;
+static lk_status check_deadline(const lk_run_call *call, lk_error *error) {
+  const lk_patience deadline = {.deadline_ns = call->patience.deadline_ns};
+  if (lk_patience_end(&deadline) == 0) return LK_OK;
   return lk_fail(error, LK_DEADLINE,
                  "failed to run the graph: the deadline passed before the first operator");
 }
@@ -309,7 +311,7 @@ static void charge(const lk_run_call *call, uint64_t bytes) {
   if (call->ref != NULL && bytes > 0) call->executor->program->api->ref_charge(call->ref, bytes);
 }
 
-static lk_status execute(lk_run_call *call, const lk_graph_run *run, lk_error *error) {
+static lk_status execute(lk_run_call *call, lk_error *error) {
   const lk_run_plan *plan = lk_run_entry_plan(call->entry);
   lk_run_lease lease = {0};
   uint64_t bytes = 0;
@@ -321,8 +323,7 @@ static lk_status execute(lk_run_call *call, const lk_graph_run *run, lk_error *e
                                       .lease = &lease,
                                       .inputs = call->inputs,
                                       .outputs = call->outputs,
-                                      .cancel = run->options != NULL ? run->options->cancel : NULL,
-                                      .stop = run->stop,
+                                      .patience = &call->patience,
                                       .workers = threads < plan->workers ? threads : plan->workers};
   status = lk_run_execute(&execution, error);
   lk_run_lease_give(call->entry, &lease, &bytes);
@@ -356,9 +357,9 @@ lk_status lk_graph_executor_run(lk_graph_executor *executor, const lk_graph_run 
   if (run->place == NULL) {
     LK_TRY(lk_run_check_outputs(plan, call.inputs, run->outputs, call.wanted, error));
   }
-  LK_TRY(check_deadline(run->options, error));
+  LK_TRY(check_deadline(&call, error));
   LK_TRY(make_outputs(&call, run, error));
-  LK_TRY(execute(&call, run, error));
+  LK_TRY(execute(&call, error));
   for (size_t i = 0; i < executor->program->graph->n_outputs; i++) {
     if (!call.owned[i]) continue;
     run->outputs[i].desc = plan->outputs[i];

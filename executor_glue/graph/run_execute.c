@@ -20,11 +20,6 @@ static void set_pointers(const lk_run_execution *run) {
   }
 }
 
-static bool is_cancelled(const lk_run_execution *run) {
-  return (run->cancel != NULL && __atomic_load_n(run->cancel, __ATOMIC_RELAXED) != 0) ||
-         (run->stop != NULL && __atomic_load_n(run->stop, __ATOMIC_RELAXED) != 0);
-}
-
 static lk_status fail_step(const lk_run_plan *plan, uint32_t step, lk_status status,
                            lk_error *error) {
   const lk_graph *graph = plan->program->graph;
@@ -48,9 +43,10 @@ static lk_status run_in_order(const lk_run_execution *run, lk_error *error) {
   const lk_run_step *end = step + plan->n_steps;
   for (; step < end && status == LK_OK; step++) {
     void *const *inputs = frame->pointers + step->first_operand;
-    status = is_cancelled(run) ? LK_CANCELLED
-                               : api->op_run(frame->frame, frame->slots[step - plan->steps], inputs,
-                                             inputs + step->n_inputs, error);
+    status = lk_patience_is_cancelled(run->patience)
+                 ? LK_CANCELLED
+                 : api->op_run(frame->frame, frame->slots[step - plan->steps], inputs,
+                               inputs + step->n_inputs, error);
   }
   return status == LK_OK ? LK_OK
                          : fail_step(plan, (uint32_t)(step - plan->steps) - 1, status, error);
@@ -75,7 +71,7 @@ static bool run_step(void *arg, uint32_t index, uint32_t lane) {
   void *const *inputs = frame->pointers + step->first_operand;
   lk_error error;
   const lk_status status =
-      is_cancelled(self->run)
+      lk_patience_is_cancelled(self->run->patience)
           ? LK_CANCELLED
           : plan->program->api->op_run_lane(frame->frame, lane, frame->slots[index], inputs,
                                             inputs + step->n_inputs, &error);

@@ -3,15 +3,15 @@
 #define LK_GRAPH_RUN_EXECUTE_H
 
 #include "executor_glue/graph/run_pool.h"
+#include "plugin/team/patience.h"
 
 typedef struct lk_run_execution {
   const lk_run_plan *plan;
   const lk_run_lease *lease;
   const lk_tensor *inputs; /* [n graph inputs] */
   void *const *outputs; /* [n graph outputs]: where each is written; NULL: not wanted, or empty */
-  const volatile int32_t *cancel; /* NULL, or a flag that ends the run between two steps */
-  const volatile uint8_t *stop;   /* likewise */
-  uint32_t workers; /* threads that a plan with a schedule runs on; at most the plan's */
+  const lk_patience *patience; /* its flags end the run between two steps; its deadline does not */
+  uint32_t workers;            /* threads that a plan with a schedule runs on; at most the plan's */
 } lk_run_execution;
 
 /* Fills the outputs. LK_CANCELLED, or what a step says: with the node's name; of several steps that

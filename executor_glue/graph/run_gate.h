@@ -8,6 +8,7 @@
 #include <latchkey/session.h>
 
 #include "plugin/base/fork.h"
+#include "plugin/team/patience.h"
 
 typedef struct lk_run_gate {
   uint32_t most; /* 0: any number, nothing is counted */
@@ -22,10 +23,9 @@ typedef struct lk_run_gate {
 void lk_run_gate_init(lk_run_gate *gate, uint32_t most, bool fails);
 void lk_run_gate_destroy(lk_run_gate *gate);
 
-/* LK_BUSY: refused. LK_DEADLINE, LK_CANCELLED: gave up waiting (flags are looked at every 5 ms).
- * `options` and `stop` may be NULL. Who waits is let in in the order of arrival. */
-lk_status lk_run_gate_enter(lk_run_gate *gate, const lk_run_options *options,
-                            const volatile uint8_t *stop, lk_error *error);
+/* LK_BUSY: refused. LK_DEADLINE, LK_CANCELLED: gave up waiting. Who waits is let in in the order of
+ * arrival. */
+lk_status lk_run_gate_enter(lk_run_gate *gate, const lk_patience *patience, lk_error *error);
 void lk_run_gate_leave(lk_run_gate *gate);
 uint64_t lk_run_gate_waits(lk_run_gate *gate);
 

@@ -7,8 +7,8 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <time.h>
 
+#include "plugin/team/patience.h"
 #include "plugin/team/processors.h"
 
 /* Runs in a row that meet nobody, before one is taken to be alone. */
@@ -17,10 +17,6 @@ enum { RUNS_UNTIL_ALONE = 32 };
 /* Turns given to others before a thread sleeps: where runs take microseconds, it has its own turn sooner than
  * it could be woken. */
 enum { YIELDS = 30 };
-
-/* How long a flag that nobody tells us of goes unseen. */
-#define FLAG_NS INT64_C(5000000)
-#define SECOND_NS INT64_C(1000000000)
 
 /* What the word holds. */
 typedef struct budget {
@@ -152,50 +148,20 @@ static void give_up(void) {
   serve(unpack(atomic_load(&word)));
 }
 
-static int64_t now_ns(void) {
-  struct timespec now;
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
-}
-
-/* Why `ask` need not wait, or 0. */
-static int why_not(const lk_budget_ask *ask) {
-  if (ask->cancel != NULL && __atomic_load_n(ask->cancel, __ATOMIC_RELAXED) != 0) {
-    return LK_BUDGET_CANCELLED;
-  }
-  if (ask->stop != NULL && __atomic_load_n(ask->stop, __ATOMIC_RELAXED) != 0) {
-    return LK_BUDGET_CANCELLED;
-  }
-  if (ask->deadline_ns != 0 && (uint64_t)now_ns() >= ask->deadline_ns) return LK_BUDGET_DEADLINE;
-  return 0;
-}
-
-/* Returns when it is woken, or when it is time to ask why_not(). */
-static void sleep_on(pthread_cond_t *cond, const lk_budget_ask *ask) {
-  const bool has_flag = ask->cancel != NULL || ask->stop != NULL;
-  if (!has_flag && ask->deadline_ns == 0) {
-    (void)pthread_cond_wait(cond, &mutex);
-    return;
-  }
-  uint64_t until = has_flag ? (uint64_t)(now_ns() + FLAG_NS) : UINT64_MAX;
-  if (ask->deadline_ns != 0 && ask->deadline_ns < until) until = ask->deadline_ns;
-  const struct timespec at = {(time_t)(until / SECOND_NS), (long)(until % SECOND_NS)};
-  (void)pthread_cond_timedwait(cond, &mutex, &at);
+static lk_patience patience_of(const lk_budget_ask *ask) {
+  return (lk_patience){ask->cancel, ask->stop, ask->deadline_ns};
 }
 
 /* The word's mark is set. */
 static int wait_for_turn(const lk_budget_ask *ask) {
-  int why = why_not(ask);
+  const lk_patience patience = patience_of(ask);
+  int why = lk_patience_end(&patience);
   if (why != 0) {
     if (first == NULL) serve(unpack(atomic_load(&word))); /* takes the mark off again */
     return why;
   }
   me = (waiter){.ask = ask};
-  pthread_condattr_t monotonic;
-  (void)pthread_condattr_init(&monotonic); /* these cannot fail on glibc */
-  (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-  (void)pthread_cond_init(&me.cond, &monotonic);
-  (void)pthread_condattr_destroy(&monotonic);
+  lk_patience_cond_init(&me.cond);
   *last = &me;
   last = &me.next;
   n_waiting++;
@@ -203,7 +169,9 @@ static int wait_for_turn(const lk_budget_ask *ask) {
   pthread_mutex_unlock(&mutex);
   for (int i = 0; i < YIELDS && atomic_load(&me.granted) == 0; i++) sched_yield();
   pthread_mutex_lock(&mutex);
-  while (me.granted == 0 && (why = why_not(ask)) == 0) sleep_on(&me.cond, ask);
+  while (me.granted == 0 && (why = lk_patience_end(&patience)) == 0) {
+    lk_patience_wait(&patience, &me.cond, &mutex);
+  }
   if (me.granted == 0) give_up();
   (void)pthread_cond_destroy(&me.cond);
   return me.granted > 0 ? me.granted : why;

@@ -40,6 +40,19 @@ def latchkey(*args, environment=None):
         env={**os.environ, **(environment or {})}))
 
 
+def read_terminal(primary):
+    """What was written to the other side of a terminal, until that is closed."""
+    seen = b""
+    while True:
+        try:
+            chunk = os.read(primary, 4096)
+        except OSError:  # it is closed
+            return seen
+        if not chunk:
+            return seen
+        seen += chunk
+
+
 def save_model(path, nodes, inputs, outputs, constants=(), opset=17):
     """inputs and outputs: (name, ONNX type, shape)."""
     graph = helper.make_graph(

@@ -14,7 +14,7 @@ import numpy
 import pytest
 from onnx import TensorProto, helper
 
-from cli_harness import COMMAND, latchkey, save_model
+from cli_harness import COMMAND, latchkey, read_terminal, save_model
 
 # Every run finds all threads of operators asleep otherwise, and no test is about them.
 FAST = ["--op-threads", "1", "--warmup", "0"]
@@ -377,15 +377,7 @@ def test_a_line_on_a_terminal_only(classifier):
     primary, secondary = pty.openpty()
     with start(classifier, *SHAPE, *FAST, "--seconds", "2.5", stderr=secondary) as process:
         os.close(secondary)
-        seen = b""
-        while True:
-            try:
-                chunk = os.read(primary, 4096)
-            except OSError:  # the other side is closed
-                break
-            if not chunk:
-                break
-            seen += chunk
+        seen = read_terminal(primary)
         out = process.stdout.read()
     os.close(primary)
     assert process.returncode == 0 and "processors busy" in out

@@ -9,7 +9,7 @@ import numpy
 import pytest
 from onnx import TensorProto, helper
 
-from cli_harness import COMMAND, latchkey, save_model
+from cli_harness import COMMAND, latchkey, read_terminal, save_model
 
 BENCH = ["--shape", "x={1..6}x4", "--requests", "40", "--seed", "7", "--threads", "1"]
 
@@ -181,15 +181,7 @@ def test_a_bar_on_a_terminal_only(classifier):
             "--threads", "1", "--json"]
     with subprocess.Popen(args, stdout=subprocess.PIPE, stderr=secondary) as process:
         os.close(secondary)
-        seen = b""
-        while True:
-            try:
-                chunk = os.read(primary, 4096)
-            except OSError:  # the other side is closed
-                break
-            if not chunk:
-                break
-            seen += chunk
+        seen = read_terminal(primary)
         report = json.loads(process.stdout.read())
     os.close(primary)
     assert report["requests"] == 1500

@@ -58,17 +58,7 @@ TEST_P(Hits, DoNotWaitForABuildInTheirShard) {
   make();
   const std::vector<uint64_t> keys = of_one_shard(10);
   for (size_t i = 1; i < keys.size(); i++) touch(cache, &probe, Key(keys[i]));
-  std::promise<void> started, go;
-  std::thread builder([&] {
-    Get get{&probe, 0, 0, LK_OK, [&](Value *, lk_error *) {
-              started.set_value();
-              go.get_future().wait();
-              return LK_OK;
-            }};
-    Ref ref;
-    LK_EXPECT_OK(get.run(cache, nullptr, Key(keys[0]), ref.out(), nullptr, LK_ERR));
-  });
-  started.get_future().wait();
+  HeldBuild builder(cache, &probe, keys[0]);
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; t++) { // which have had none of them: the first round asks the shard
     threads.emplace_back([&] {
@@ -79,8 +69,7 @@ TEST_P(Hits, DoNotWaitForABuildInTheirShard) {
   }
   for (std::thread &thread : threads) thread.join();
   for (size_t i = 1; i < keys.size(); i++) EXPECT_TRUE(touch(cache, &probe, Key(keys[i])));
-  go.set_value();
-  builder.join();
+  builder.end();
   EXPECT_EQ(probe.built, int(keys.size()));
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <future>
 #include <string>
 #include <thread>
 #include <vector>
@@ -201,6 +202,31 @@ inline uint64_t entry_overhead() {
 template <typename Condition> void wait_until(Condition condition) {
   while (!condition()) std::this_thread::yield();
 }
+
+// A build on a thread of its own that has begun, and ends when it is told to.
+class HeldBuild {
+public:
+  HeldBuild(lk_cache *cache, Probe *probe, uint64_t number)
+      : thread_([this, cache, probe, number] {
+          Get get{probe, 0, 0, LK_OK, [this](Value *, lk_error *) {
+                    started_.set_value();
+                    go_.get_future().wait();
+                    return LK_OK;
+                  }};
+          Ref ref;
+          LK_EXPECT_OK(get.run(cache, nullptr, Key(number), ref.out(), nullptr, LK_ERR));
+        }) {
+    started_.get_future().wait();
+  }
+  void end() {
+    go_.set_value();
+    thread_.join();
+  }
+
+private:
+  std::promise<void> started_, go_;
+  std::thread thread_;
+};
 
 // Parameter of tests that run in both modes.
 inline std::string mode_name(const ::testing::TestParamInfo<uint32_t> &info) {

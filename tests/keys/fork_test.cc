@@ -126,17 +126,7 @@ TEST_P(ForkTest, TablesOfOtherThreadsEndInTheChild) {
 TEST_P(ForkTest, ChildBuildsWhatAnotherThreadWasBuilding) {
   LK_SKIP_UNDER_TSAN();
   make();
-  std::promise<void> started, go;
-  std::thread builder([&] {
-    Get get{&probe, 0, 0, LK_OK, [&](Value *, lk_error *) {
-              started.set_value();
-              go.get_future().wait();
-              return LK_OK;
-            }};
-    Ref ref;
-    LK_EXPECT_OK(get.run(cache, nullptr, Key(7), ref.out(), nullptr, LK_ERR));
-  });
-  started.get_future().wait();
+  HeldBuild builder(cache, &probe, 7);
   std::thread waiter([&] {
     if (shared()) touch(cache, &probe, Key(7));
   });
@@ -147,8 +137,7 @@ TEST_P(ForkTest, ChildBuildsWhatAnotherThreadWasBuilding) {
               use_and_end(100);
             }),
             0);
-  go.set_value();
-  builder.join();
+  builder.end();
   waiter.join();
   EXPECT_EQ(probe.built, 1);
 }

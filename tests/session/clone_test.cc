@@ -87,13 +87,7 @@ TEST_P(Clone, HasTheOptionsOfItsOriginal) {
 }
 
 TEST_P(Clone, KeepsTheLimitOfFolding) {
-  proto::Graph g; // y = x + zeros of 1 x 4
-  g.in("x").out("y");
-  g.init(proto::tensor("shape", LK_I64, {2}, proto::kInt64Data,
-                       proto::varints(std::vector<int64_t>{1, 4})));
-  g.node(proto::node("ConstantOfShape", {"shape"}, {"zeros"}));
-  g.node(proto::node("Add", {"x", "zeros"}, {"y"}));
-  bytes = proto::model(g).bytes;
+  bytes = zeros_model_bytes();
   open_context(GetParam());
   lk_session_options options = LK_SESSION_OPTIONS_INIT;
   options.max_folded_bytes = 15;

@@ -137,13 +137,7 @@ TEST_F(Session, PassesCanBeSwitchedOff) {
 }
 
 TEST_F(Session, ResultsOfConstantsBeyondTheLimitAreComputedAtEachRun) {
-  proto::Graph g; // y = x + zeros of 1 x 4
-  g.in("x").out("y");
-  g.init(proto::tensor("shape", LK_I64, {2}, proto::kInt64Data,
-                       proto::varints(std::vector<int64_t>{1, 4})));
-  g.node(proto::node("ConstantOfShape", {"shape"}, {"zeros"}));
-  g.node(proto::node("Add", {"x", "zeros"}, {"y"}));
-  bytes = proto::model(g).bytes;
+  bytes = zeros_model_bytes();
   open_context();
   for (const uint64_t limit : {15, 16, 0}) {
     lk_session_options options = LK_SESSION_OPTIONS_INIT;

@@ -53,7 +53,18 @@ inline std::string model_bytes(float bias = 0.5f) {
   return proto::model(g).add(14, proto::entry("author", "test")).bytes;
 }
 
-// The same in plain loops.
+// y = x + zeros of 1 x 4, 16 bytes, which are computed from a constant.
+inline std::string zeros_model_bytes() {
+  proto::Graph g;
+  g.in("x").out("y");
+  g.init(proto::tensor("shape", LK_I64, {2}, proto::kInt64Data,
+                       proto::varints(std::vector<int64_t>{1, 4})));
+  g.node(proto::node("ConstantOfShape", {"shape"}, {"zeros"}));
+  g.node(proto::node("Add", {"x", "zeros"}, {"y"}));
+  return proto::model(g).bytes;
+}
+
+// The same as model_bytes in plain loops.
 inline Floats expected_y(const Floats &x, float bias = 0.5f) {
   const float b[] = {bias, -bias, 2 * bias, 0};
   Floats y(x.size());
