@@ -23,10 +23,10 @@
 #include <vector>
 
 extern "C" {
-#include "keys/cache.h"
-#include "keys/table.h"
-#include "plugin/base/alloc.h"
-#include "plugin/base/tensor.h"
+#include "base/alloc.h"
+#include "base/tensor.h"
+#include "keys/cache/cache.h"
+#include "keys/cache/table.h"
 }
 
 namespace {

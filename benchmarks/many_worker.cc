@@ -20,7 +20,7 @@
 #include "benchmarks/session_run.h"
 
 extern "C" {
-#include "plugin/team/team.h"
+#include "base/team/team.h"
 }
 
 namespace {

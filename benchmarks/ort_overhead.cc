@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/ort/models.h"
-#include "tests/ort/repeated.h"
+#include "tests/executor_glue/ort/models.h"
+#include "tests/executor_glue/ort/repeated.h"
 
 namespace {
 

@@ -18,9 +18,9 @@
 #include <thread>
 #include <vector>
 
-#include "tests/ort/memory.h"
-#include "tests/ort/models.h"
-#include "tests/ort/repeated.h"
+#include "tests/executor_glue/ort/memory.h"
+#include "tests/executor_glue/ort/models.h"
+#include "tests/executor_glue/ort/repeated.h"
 
 namespace {
 

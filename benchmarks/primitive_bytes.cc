@@ -1,4 +1,4 @@
-// How many bytes does a primitive take? For each kind in ops/primitive/list.inc: what the cache
+// How many bytes does a primitive take? For each kind in ops/plan/primitive_list.inc: what the cache
 // charges, and what RSS grows by, with oneDNN's own cache off. docs/memory.md says what for.
 //
 // Each operator is bound to many shapes in a context of its own, without being run. Of the growth,
@@ -71,7 +71,7 @@ std::vector<Dims> rows(int i) {
 
 const std::map<std::string, uint64_t> charged = {
 #define K(symbol, name, bytes) {#name, bytes},
-#include "ops/primitive/list.inc"
+#include "ops/plan/primitive_list.inc"
 #undef K
 };
 

@@ -5,7 +5,7 @@ find_package(Python REQUIRED COMPONENTS Interpreter)
 
 set(bundle ${CMAKE_INSTALL_LIBDIR}/latchkey)
 set(bundled_onednn liblkdnnl.so)
-install(TARGETS latchkey_team EXPORT latchkey-targets LIBRARY DESTINATION ${bundle})
+install(TARGETS latchkey_threads EXPORT latchkey-targets LIBRARY DESTINATION ${bundle})
 install(FILES ${private_onednn}/lib/libdnnl.so.3.13 DESTINATION ${bundle} RENAME ${bundled_onednn})
 install(CODE "
   set(root \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")

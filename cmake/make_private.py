@@ -1,8 +1,8 @@
 """Makes a copy of oneDNN a private matter of the libraries that call it, in two steps.
 
---openmp, when tools/setup lays the copy down: it calls our threads (plugin/team) where it called libgomp.
+--openmp, when tools/setup lays the copy down: it calls our threads (base/team) where it called libgomp.
 The library that it needs gets our library's name, and the six functions that it calls get the names
-that plugin/team/openmp_names.c has, so that no OpenMP of the process is called instead. And its statics
+that base/team/openmp_names.c has, so that no OpenMP of the process is called instead. And its statics
 stay when the process ends: it has a few thousand (tables of implementations, caches), which exit() would
 destroy under threads that still build. What registers their ends (__cxa_atexit) is bound to a function
 without effect; nothing that ends them at dlclose goes missing, since the copy is never unloaded.

@@ -12,7 +12,7 @@
 #include <uuid/uuid.h>
 #include <xxhash.h>
 
-#include "plugin/base/fork.h"
+#include "base/fork.h"
 
 /* libuuid asks the C library's random(), whose lock a fork does not take: a child that is made while
  * another thread has it would wait for ever. */

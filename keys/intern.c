@@ -10,9 +10,9 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "plugin/base/alloc.h"
-#include "plugin/base/fork.h"
-#include "plugin/base/status.h"
+#include "base/alloc.h"
+#include "base/fork.h"
+#include "base/status.h"
 
 typedef struct lk_intern_entry {
   uint64_t hash;

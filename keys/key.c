@@ -6,9 +6,9 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/tensor.h"
 
 /* Keys are compared as bytes: there must be none that no field sets. */
 #define LK_FIELD_SIZE(type, field, form) +sizeof(type)

@@ -3,10 +3,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/tensor.h"
 #include "keys/key_fields.h"
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
 
 typedef struct lk_parser {
   lk_intern *intern;

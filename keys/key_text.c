@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/status.h"
+#include "base/tensor.h"
 #include "keys/key_fields.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
 
 typedef struct lk_writer {
   lk_intern *intern;

@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ops/copy.h"
+#include "base/status.h"
+#include "base/tensor.h"
 #include "ops/eltwise.h"
-#include "ops/expand.h"
 #include "ops/integer.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
+#include "ops/plan/copy.h"
+#include "ops/plan/expand.h"
 
 static lk_status infer_binary(const lk_op_node *node, const lk_tensor *inputs,
                               lk_tensor_desc *outputs, lk_error *error) {

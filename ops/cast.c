@@ -3,10 +3,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "ops/copy.h"
-#include "ops/number.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
+#include "base/status.h"
+#include "base/tensor.h"
+#include "ops/kernel/number.h"
+#include "ops/plan/copy.h"
 
 typedef struct cast_params {
   uint32_t to;

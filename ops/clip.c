@@ -4,12 +4,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/status.h"
+#include "base/tensor.h"
 #include "ops/clip.h"
-#include "ops/copy.h"
 #include "ops/eltwise.h"
-#include "ops/relayout.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
+#include "ops/plan/copy.h"
+#include "ops/plan/relayout.h"
 
 /* Bounds that are no inputs: attributes, or infinite where the type's own limits hold. */
 typedef struct clip_params {

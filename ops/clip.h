@@ -2,7 +2,7 @@
 #ifndef LK_OPS_CLIP_H
 #define LK_OPS_CLIP_H
 
-#include "ops/planner.h"
+#include "ops/plan/planner.h"
 
 /* Integers, f64, f16 and bf16. */
 bool lk_clip_has_kernel(uint32_t dtype);

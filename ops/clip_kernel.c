@@ -2,10 +2,10 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/team/team_for.h"
+#include "base/tensor.h"
 #include "ops/clip.h"
-#include "ops/number.h"
-#include "plugin/base/tensor.h"
-#include "plugin/team/team_for.h"
+#include "ops/kernel/number.h"
 
 /* Elements that a thread takes at a time; fewer than two of these are not worth a second thread. */
 #define CHUNK 16384

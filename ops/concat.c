@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "ops/copy.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
+#include "base/status.h"
+#include "base/tensor.h"
+#include "ops/plan/copy.h"
 
 /* Sources of one primitive: a step's arguments, less destination and scratchpad. */
 enum { MAX_SOURCES = 60, MAX_INPUTS = 4096 };

@@ -2,11 +2,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/status.h"
+#include "base/tensor.h"
 #include "ops/empty.h"
-#include "ops/planner.h"
-#include "ops/window.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
+#include "ops/plan/planner.h"
+#include "ops/plan/window.h"
 
 typedef struct conv_params {
   lk_window window;

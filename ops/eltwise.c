@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/status.h"
+#include "base/tensor.h"
 #include "ops/eltwise.h"
-#include "ops/post_ops.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
+#include "ops/plan/post_ops.h"
 
 typedef struct eltwise_params {
   dnnl_alg_kind_t algorithm;

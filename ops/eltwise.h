@@ -2,7 +2,7 @@
 #ifndef LK_OPS_ELTWISE_H
 #define LK_OPS_ELTWISE_H
 
-#include "ops/planner.h"
+#include "ops/plan/planner.h"
 
 /* A whole plan: output 0 = algorithm(input 0), with the node's post-ops. */
 lk_status lk_plan_eltwise(lk_planner *planner, dnnl_alg_kind_t algorithm, float alpha, float beta,

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-#include "ops/copy.h"
+#include "base/status.h"
+#include "base/tensor.h"
 #include "ops/eltwise.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
+#include "ops/plan/copy.h"
 
 /* Output 0 of repeated `byte`s. */
 static lk_status fill_output(lk_planner *planner, uint8_t byte, lk_operand *out_to,

@@ -2,7 +2,7 @@
 #ifndef LK_OPS_EMPTY_H
 #define LK_OPS_EMPTY_H
 
-#include "ops/planner.h"
+#include "ops/plan/planner.h"
 
 /* A whole plan: every element of output 0 is a sum of no elements, which is 0, plus that of input
  * `bias` for its channel (one f32 for each; -1: no bias), with the node's post-ops. */

@@ -2,9 +2,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "ops/planner.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
+#include "base/status.h"
+#include "base/tensor.h"
+#include "ops/plan/planner.h"
 
 typedef struct gather_params {
   int64_t axis;

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "ops/number.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
+#include "base/status.h"
+#include "base/tensor.h"
+#include "ops/kernel/number.h"
 
 /* One row along the innermost dimension: steps in elements, 0 where an operand is broadcast. False:
  * an integer was divided by zero. */

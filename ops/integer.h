@@ -3,7 +3,7 @@
 #ifndef LK_OPS_INTEGER_H
 #define LK_OPS_INTEGER_H
 
-#include "ops/planner.h"
+#include "ops/plan/planner.h"
 
 typedef enum lk_integer_op {
   LK_INTEGER_ADD,

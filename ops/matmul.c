@@ -2,10 +2,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/status.h"
+#include "base/tensor.h"
 #include "ops/empty.h"
-#include "ops/planner.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
+#include "ops/plan/planner.h"
 
 /* A product of [batch..., m, k] by [batch..., k, n]; constant weights without batch make all rows
  * one matrix. */

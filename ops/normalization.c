@@ -1,9 +1,9 @@
 /* BatchNormalization at inference, and LRN (ONNX operators of these names). */
 #include <inttypes.h>
 
+#include "base/status.h"
+#include "base/tensor.h"
 #include "ops/eltwise.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
 
 typedef struct batch_norm_params {
   float epsilon;

@@ -10,14 +10,14 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "ops/copy.h"
+#include "base/status.h"
+#include "base/tensor.h"
 #include "ops/eltwise.h"
 #include "ops/empty.h"
+#include "ops/plan/copy.h"
+#include "ops/plan/relayout.h"
+#include "ops/plan/window.h"
 #include "ops/pool_kernel.h"
-#include "ops/relayout.h"
-#include "ops/window.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
 
 typedef struct pool_params {
   lk_window window;

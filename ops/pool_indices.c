@@ -1,9 +1,9 @@
 /* MaxPool's Indices: from the position inside the kernel to the element's number in the input. */
-#include "ops/copy.h"
+#include "base/status.h"
+#include "base/team/team_for.h"
+#include "base/tensor.h"
+#include "ops/plan/copy.h"
 #include "ops/pool_kernel.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
-#include "plugin/team/team_for.h"
 
 /* Fewer are done by one thread before others have woken up. */
 #define LEAST_PARALLEL_OUTPUTS 8192

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "plugin/base/tensor.h"
-#include "plugin/team/team_for.h"
+#include "base/team/team_for.h"
+#include "base/tensor.h"
 
 /* Elements of kernels times outputs below which one thread is done before others have woken up. */
 #define LEAST_PARALLEL_WORK 32768

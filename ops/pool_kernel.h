@@ -3,8 +3,8 @@
 #ifndef LK_OPS_POOL_KERNEL_H
 #define LK_OPS_POOL_KERNEL_H
 
-#include "ops/planner.h"
-#include "ops/window.h"
+#include "ops/plan/planner.h"
+#include "ops/plan/window.h"
 
 typedef enum lk_pool_kind {
   LK_POOL_MAX,

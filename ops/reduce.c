@@ -5,11 +5,11 @@
  * channels-last tensor is a pooling; what is left is a reduction. */
 #include <inttypes.h>
 
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/tensor.h"
 #include "ops/empty.h"
 #include "ops/pool.h"
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
 
 typedef struct reduce_params {
   int64_t axes[LK_MAX_RANK];

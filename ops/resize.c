@@ -4,9 +4,9 @@
 
 #include <inttypes.h>
 
-#include "ops/copy.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
+#include "base/status.h"
+#include "base/tensor.h"
+#include "ops/plan/copy.h"
 
 static void parse(lk_attrs *attrs, void *params) {
   static const char *const modes[] = {"nearest", "linear", "cubic"};

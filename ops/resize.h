@@ -3,7 +3,7 @@
 #ifndef LK_OPS_RESIZE_H
 #define LK_OPS_RESIZE_H
 
-#include "ops/planner.h"
+#include "ops/plan/planner.h"
 
 typedef enum lk_resize_mode { LK_RESIZE_NEAREST, LK_RESIZE_LINEAR, LK_RESIZE_CUBIC } lk_resize_mode;
 

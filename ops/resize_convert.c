@@ -2,10 +2,10 @@
  * to the nearest, ties to even, and held within the range of an integer type. */
 #include <math.h>
 
-#include "ops/number.h"
+#include "base/team/team_for.h"
+#include "base/tensor.h"
+#include "ops/kernel/number.h"
 #include "ops/resize.h"
-#include "plugin/base/tensor.h"
-#include "plugin/team/team_for.h"
 
 uint32_t lk_resize_wide(uint32_t dtype) {
   switch (dtype) {

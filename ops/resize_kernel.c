@@ -2,8 +2,8 @@
  * all at once for nearest. Threads share the output; the frame has set how many there are. */
 #include <string.h>
 
+#include "base/team/team_for.h"
 #include "ops/resize.h"
-#include "plugin/team/team_for.h"
 
 /* Below so many steps of work, waking the threads costs more than they save. */
 #define WORTH_THREADS 32768

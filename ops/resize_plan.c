@@ -3,10 +3,10 @@
  * so no temporary is larger than the input or the output. */
 #include <inttypes.h>
 
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/tensor.h"
 #include "ops/resize.h"
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
 
 /* Dimensions in the order of memory; neighbours that are not resized are one. */
 static uint32_t collapse(const lk_tensor_desc *desc, const lk_stretch *stretches,

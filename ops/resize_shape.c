@@ -2,10 +2,10 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "ops/number.h"
+#include "base/status.h"
+#include "base/tensor.h"
+#include "ops/kernel/number.h"
 #include "ops/resize.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
 
 static bool is_given(const lk_op_node *node, const lk_tensor *inputs, uint32_t index) {
   return node->n_inputs > index && inputs[index].desc.dtype != LK_DTYPE_NONE &&

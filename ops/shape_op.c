@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "ops/copy.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
+#include "base/status.h"
+#include "base/tensor.h"
+#include "ops/plan/copy.h"
 
 typedef struct write_params {
   size_t bytes;

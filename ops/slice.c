@@ -2,9 +2,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "ops/copy.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
+#include "base/status.h"
+#include "base/tensor.h"
+#include "ops/plan/copy.h"
 
 enum { BOUNDS_AS_INPUTS_SINCE = 10, DATA = 0, STARTS = 1, ENDS = 2, AXES = 3, STEPS = 4 };
 

@@ -4,9 +4,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "ops/copy.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
+#include "base/status.h"
+#include "base/tensor.h"
+#include "ops/plan/copy.h"
 
 typedef struct transpose_params {
   uint32_t n_perm;

@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "ops/copy.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
+#include "base/status.h"
+#include "base/tensor.h"
+#include "ops/plan/copy.h"
 
 static lk_status plan_view(lk_planner *planner, lk_error *error) {
   return lk_planner_view(planner, 0, LK_LAYOUT_PLAIN, error);

@@ -2,12 +2,13 @@
 #include <malloc.h>
 #include <string.h>
 
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
-#include "plugin/base/struct.h"
-#include "plugin/base/tensor.h"
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/struct.h"
+#include "base/team/float_state.h"
+#include "base/tensor.h"
+#include "ops/op_table.h"
 #include "plugin/internal.h"
-#include "plugin/team/float_state.h"
 
 static uint32_t context_cache_mode(const lk_context *context) {
   return lk_cache_mode_get(context->env.cache);

@@ -2,11 +2,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "plugin/base/status.h"
-#include "plugin/base/struct.h"
-#include "plugin/base/tensor.h"
+#include "base/status.h"
+#include "base/struct.h"
+#include "base/team/float_state.h"
+#include "base/tensor.h"
 #include "plugin/internal.h"
-#include "plugin/team/float_state.h"
 
 /* What the name key was made of, for the build. */
 typedef struct bind_arg {

@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ops/creation.h"
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
+#include "base/alloc.h"
+#include "base/status.h"
+#include "ops/plan/creation.h"
 #include "plugin/internal.h"
 
 static void *counting_alloc(void *user, size_t size, size_t alignment) {

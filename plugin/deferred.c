@@ -1,8 +1,8 @@
 /* Plans of binds that lack a value which shapes depend on: they have no steps, only what is certain
  * about the outputs. */
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/tensor.h"
 #include "plugin/internal.h"
 
 /* The longest shape input that an operator reads whole: Resize's roi, two numbers per dimension. */

@@ -1,13 +1,13 @@
 /* Frames: argument handles and scratch memory of running plans, and the one loop that runs them. */
 #include <inttypes.h>
 
-#include "ops/creation.h"
-#include "plugin/base/alloc.h"
-#include "plugin/base/parse.h"
-#include "plugin/base/status.h"
+#include "base/alloc.h"
+#include "base/parse.h"
+#include "base/status.h"
+#include "base/team/float_state.h"
+#include "base/team/team.h"
+#include "ops/plan/creation.h"
 #include "plugin/internal.h"
-#include "plugin/team/float_state.h"
-#include "plugin/team/team.h"
 
 /* What an argument handle of oneDNN takes, for the budget: RSS of one, measured. */
 #define HANDLE_BYTES 1280

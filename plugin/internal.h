@@ -6,9 +6,9 @@
 #include <stdatomic.h>
 
 #include "keys/identity.h"
-#include "ops/layout.h"
-#include "ops/packing.h"
-#include "ops/planner.h"
+#include "ops/plan/layout.h"
+#include "ops/plan/packing.h"
+#include "ops/plan/planner.h"
 
 struct lk_context {
   lk_allocator host_allocator; /* as given */

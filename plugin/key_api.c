@@ -1,9 +1,9 @@
 /* Keys of the host's own. */
 #include <string.h>
 
-#include "plugin/base/status.h"
-#include "plugin/base/struct.h"
-#include "plugin/base/tensor.h"
+#include "base/status.h"
+#include "base/struct.h"
+#include "base/tensor.h"
 #include "plugin/internal.h"
 
 static lk_status word(lk_context *context, const char *text, uint32_t *out_id, lk_error *error) {

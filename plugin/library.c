@@ -2,8 +2,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "plugin/base/fork.h"
-#include "plugin/base/status.h"
+#include "base/fork.h"
+#include "base/status.h"
 #include "plugin/internal.h"
 
 #define LEAST_MAJOR 3

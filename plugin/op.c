@@ -2,12 +2,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
-#include "plugin/base/struct.h"
-#include "plugin/base/tensor.h"
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/struct.h"
+#include "base/team/float_state.h"
+#include "base/tensor.h"
+#include "ops/op_table.h"
 #include "plugin/internal.h"
-#include "plugin/team/float_state.h"
 
 #define KEPT_CONSTANT_BYTES 4096
 

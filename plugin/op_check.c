@@ -1,8 +1,8 @@
 /* What op_create refuses of a description before it looks at the operator. */
 #include <inttypes.h>
 
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
+#include "base/status.h"
+#include "base/tensor.h"
 #include "plugin/internal.h"
 
 #define MAX_INPUTS 4096

@@ -2,11 +2,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "plugin/base/parse.h"
-#include "plugin/base/status.h"
-#include "plugin/base/struct.h"
+#include "base/parse.h"
+#include "base/status.h"
+#include "base/struct.h"
+#include "base/team/budget.h"
 #include "plugin/internal.h"
-#include "plugin/team/budget.h"
 
 #define DEFAULT_ENTRIES UINT64_C(65536)
 #define DEFAULT_BYTES (UINT64_C(1) << 30)

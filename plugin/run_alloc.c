@@ -1,10 +1,10 @@
 /* op_run_alloc: binds with the values that are there now, asks the host for the outputs, runs. */
 #include <inttypes.h>
 
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
-#include "plugin/base/struct.h"
-#include "plugin/base/tensor.h"
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/struct.h"
+#include "base/tensor.h"
 #include "plugin/internal.h"
 
 /* Before a bind: without a shape input's data it would be deferred again. Counts that do not fit are

@@ -1,11 +1,11 @@
 /* Threads for runs: the process's budget by the words of the table. */
 #include <inttypes.h>
 
-#include "plugin/base/parse.h"
-#include "plugin/base/status.h"
-#include "plugin/base/struct.h"
+#include "base/parse.h"
+#include "base/status.h"
+#include "base/struct.h"
+#include "base/team/budget.h"
 #include "plugin/internal.h"
-#include "plugin/team/budget.h"
 
 lk_status lk_threads_enter(lk_context *context, const lk_threads_ask *given, int32_t *out_threads,
                            lk_error *error) {

@@ -4,16 +4,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "executor_glue/cli/cache_counts.h"
-#include "executor_glue/cli/cli.h"
-#include "executor_glue/cli/inputs.h"
-#include "executor_glue/cli/model.h"
-#include "executor_glue/cli/options.h"
-#include "executor_glue/cli/progress.h"
-#include "executor_glue/cli/report.h"
-#include "executor_glue/cli/rss.h"
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
+#include "base/alloc.h"
+#include "base/status.h"
+#include "executor_glue/cli/common/cache_counts.h"
+#include "executor_glue/cli/common/cli.h"
+#include "executor_glue/cli/common/inputs.h"
+#include "executor_glue/cli/common/model.h"
+#include "executor_glue/cli/common/options.h"
+#include "executor_glue/cli/common/progress.h"
+#include "executor_glue/cli/common/report.h"
+#include "executor_glue/cli/common/rss.h"
 
 enum { N_PASSES = 2 };
 

@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "executor_glue/cli/cli.h"
-#include "executor_glue/cli/inputs.h"
-#include "executor_glue/cli/model.h"
-#include "executor_glue/cli/options.h"
-#include "executor_glue/cli/progress.h"
-#include "executor_glue/cli/report.h"
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/tensor.h"
+#include "executor_glue/cli/common/cli.h"
+#include "executor_glue/cli/common/inputs.h"
+#include "executor_glue/cli/common/model.h"
+#include "executor_glue/cli/common/options.h"
+#include "executor_glue/cli/common/progress.h"
+#include "executor_glue/cli/common/report.h"
 
 typedef struct inspect_args {
   model_args model;

@@ -1,12 +1,12 @@
 /* latchkey load: several models under load from several threads. */
 #include <inttypes.h>
 
-#include "executor_glue/cli/cli.h"
-#include "executor_glue/cli/load_args.h"
-#include "executor_glue/cli/load_report.h"
-#include "executor_glue/cli/load_run.h"
-#include "executor_glue/cli/progress.h"
-#include "plugin/base/status.h"
+#include "base/status.h"
+#include "executor_glue/cli/common/cli.h"
+#include "executor_glue/cli/common/progress.h"
+#include "executor_glue/cli/load/args.h"
+#include "executor_glue/cli/load/report.h"
+#include "executor_glue/cli/load/run.h"
 
 /* The report comes first, and is whole: what failed is part of it. */
 static lk_status check_failures(const load_result *result, lk_error *error) {

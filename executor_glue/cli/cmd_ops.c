@@ -7,10 +7,10 @@
 
 #include <latchkey/latchkey.h>
 
-#include "executor_glue/cli/cli.h"
-#include "executor_glue/cli/options.h"
-#include "executor_glue/cli/report.h"
-#include "plugin/base/status.h"
+#include "base/status.h"
+#include "executor_glue/cli/common/cli.h"
+#include "executor_glue/cli/common/options.h"
+#include "executor_glue/cli/common/report.h"
 
 typedef struct ops_args {
   bool json;

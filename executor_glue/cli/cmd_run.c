@@ -6,16 +6,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "executor_glue/cli/cli.h"
-#include "executor_glue/cli/model.h"
-#include "executor_glue/cli/npy.h"
-#include "executor_glue/cli/options.h"
-#include "executor_glue/cli/output_name.h"
-#include "executor_glue/cli/progress.h"
-#include "executor_glue/cli/report.h"
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/tensor.h"
+#include "executor_glue/cli/common/cli.h"
+#include "executor_glue/cli/common/model.h"
+#include "executor_glue/cli/common/npy.h"
+#include "executor_glue/cli/common/options.h"
+#include "executor_glue/cli/common/output_name.h"
+#include "executor_glue/cli/common/progress.h"
+#include "executor_glue/cli/common/report.h"
 
 typedef struct run_args {
   model_args model;

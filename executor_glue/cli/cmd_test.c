@@ -8,14 +8,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "executor_glue/cli/cli.h"
-#include "executor_glue/cli/model.h"
-#include "executor_glue/cli/options.h"
-#include "executor_glue/cli/progress.h"
-#include "executor_glue/cli/report.h"
-#include "executor_glue/cli/test_case.h"
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
+#include "base/alloc.h"
+#include "base/status.h"
+#include "executor_glue/cli/common/cli.h"
+#include "executor_glue/cli/common/model.h"
+#include "executor_glue/cli/common/options.h"
+#include "executor_glue/cli/common/progress.h"
+#include "executor_glue/cli/common/report.h"
+#include "executor_glue/cli/common/test_case.h"
 
 typedef struct test_args {
   model_args model;

@@ -6,7 +6,7 @@
 
 #include <latchkey/latchkey.h>
 
-#include "executor_glue/cli/cli.h"
+#include "executor_glue/cli/common/cli.h"
 
 typedef struct command {
   const char *name, *summary;

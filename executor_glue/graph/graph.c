@@ -4,8 +4,8 @@
 #include <stdalign.h>
 #include <string.h>
 
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
+#include "base/alloc.h"
+#include "base/status.h"
 
 enum { CHUNK_BYTES = 8 * 1024, ARENA_ALIGNMENT = alignof(max_align_t) };
 

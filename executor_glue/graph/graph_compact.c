@@ -2,9 +2,9 @@
  * Everything lives as long as the session does, and a process may hold many sessions of a model. */
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/status.h"
 #include "executor_glue/graph/graph.h"
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
 
 static bool is_kept(const lk_value *value) {
   return value->n_uses > 0 || value->producer != LK_NO_NODE || value->is_input || value->is_output;

@@ -2,9 +2,9 @@
  * nodes, make constants. Producers and uses stay true through every call. */
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/status.h"
 #include "executor_glue/graph/graph.h"
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
 
 const lk_attr *lk_node_attr(const lk_node *node, const char *name) {
   for (uint32_t i = 0; i < node->n_attrs; i++) {

@@ -2,9 +2,9 @@
  * nodes whose outputs it reads. */
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/status.h"
 #include "executor_glue/graph/graph.h"
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
 
 static lk_status fail_node(lk_error *error, const lk_node *node, const char *rule,
                            const char *value) {

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
+#include "base/alloc.h"
+#include "base/status.h"
 
 lk_status lk_value_names_create(const lk_graph *graph, size_t n_names, lk_value_names *out,
                                 lk_error *error) {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "plugin/base/status.h"
+#include "base/status.h"
 
 /* What the attributes of one node are read with. */
 typedef struct reader {

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/tensor.h"
 
 lk_status lk_onnx_constant_from_tensor(const lk_onnx_source *source, lk_graph *graph, int32_t value,
                                        const Onnx__TensorProto *proto, lk_error *error) {

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/status.h"
 #include "executor_glue/onnx/map.h"
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
 
 /* Files are looked up one after the other; some exporters write one for each tensor. */
 #define MAX_FILES 16384

@@ -4,12 +4,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/tensor.h"
 #include "executor_glue/graph/value_names.h"
 #include "executor_glue/onnx/attribute.h"
 #include "executor_glue/onnx/constant.h"
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
 
 typedef struct builder {
   const lk_onnx_source *source;

@@ -4,11 +4,11 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/status.h"
 #include "executor_glue/onnx/graph_builder.h"
 #include "executor_glue/onnx/map.h"
 #include "executor_glue/onnx/unpack.h"
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
 
 struct lk_onnx_model {
   const lk_allocator *allocator;

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plugin/base/status.h"
+#include "base/status.h"
 
 static lk_status fail_errno(const char *verb, const char *path, int code, lk_error *error) {
   char buffer[128];

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/status.h"
 #include "executor_glue/onnx/wire.h"
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
 
 /* Each allocation of the C library takes a header and is rounded up. */
 #define ALLOC_BYTES(size) (((uint64_t)(size) + 8 + 15) / 16 * 16 + 16)

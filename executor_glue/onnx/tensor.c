@@ -4,10 +4,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/status.h"
+#include "base/tensor.h"
 #include "executor_glue/onnx/scan.h"
 #include "executor_glue/onnx/wire.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
 
 enum {
   SEGMENT = 3,

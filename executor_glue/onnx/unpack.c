@@ -1,8 +1,8 @@
 /* Unpacks a skeleton with protobuf-c, in memory from our allocator. */
 #include "executor_glue/onnx/unpack.h"
 
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
+#include "base/alloc.h"
+#include "base/status.h"
 
 typedef struct hook {
   const lk_allocator *allocator;

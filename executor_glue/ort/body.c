@@ -3,8 +3,8 @@
 
 #include <latchkey/latchkey.h>
 
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
+#include "base/alloc.h"
+#include "base/status.h"
 
 static const char what[] = "look for a graph's parent";
 

@@ -1,13 +1,13 @@
 /* Which nodes of a graph the provider takes: asks the operators, makes groups, tells ONNX Runtime. */
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/status.h"
 #include "executor_glue/ort/body.h"
 #include "executor_glue/ort/import.h"
 #include "executor_glue/ort/partition.h"
 #include "executor_glue/ort/provider.h"
 #include "executor_glue/ort/support.h"
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
 
 /* ---- notes ------------------------------------------------------------------------------------- */
 

@@ -1,10 +1,10 @@
 /* Makes an executor of the nodes that were fused: imports them, runs the passes, packs what can be
  * packed already. */
-#include "executor_glue/graph/pass.h"
+#include "base/alloc.h"
+#include "base/status.h"
 #include "executor_glue/ort/import.h"
 #include "executor_glue/ort/provider.h"
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
+#include "executor_glue/passes/pass.h"
 
 static lk_status make_executor(lk_ort_subgraph *subgraph, lk_error *error) {
   lk_status status = LK_OK;

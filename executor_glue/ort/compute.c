@@ -1,9 +1,9 @@
 /* Runs a fused node: inputs are read where they are, outputs written where ONNX Runtime wants them. */
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/team/team.h"
+#include "base/tensor.h"
 #include "executor_glue/ort/provider.h"
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
-#include "plugin/team/team.h"
 
 /* More are taken from the allocator. */
 enum { INPUTS_ON_STACK = 16 };

@@ -1,8 +1,8 @@
 /* Contexts by their options. */
 #include "executor_glue/ort/contexts.h"
 
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
+#include "base/alloc.h"
+#include "base/status.h"
 
 static void log_line(void *user, lk_log_level level, const char *line) {
   static const OrtLoggingLevel levels[] = {

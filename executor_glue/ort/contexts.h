@@ -4,8 +4,8 @@
 
 #include <pthread.h>
 
+#include "base/fork.h"
 #include "executor_glue/ort/ort.h"
-#include "plugin/base/fork.h"
 
 typedef struct lk_ort_context {
   struct lk_ort_context *next;

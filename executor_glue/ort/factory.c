@@ -1,9 +1,9 @@
 /* The library's two entry points, and the factory that they make and end. */
 #include <stdlib.h>
 
+#include "base/alloc.h"
+#include "base/status.h"
 #include "executor_glue/ort/provider.h"
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
 
 static const char *get_name(const OrtEpFactory *self) {
   (void)self;

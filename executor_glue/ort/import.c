@@ -3,11 +3,11 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/tensor.h"
 #include "executor_glue/graph/value_names.h"
 #include "executor_glue/ort/import_part.h"
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
 
 typedef struct importer {
   const lk_ort *ort;

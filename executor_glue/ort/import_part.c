@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/tensor.h"
 
 /* ---- the opset --------------------------------------------------------------------------------- */
 

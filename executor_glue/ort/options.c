@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plugin/base/alloc.h"
-#include "plugin/base/parse.h"
-#include "plugin/base/status.h"
+#include "base/alloc.h"
+#include "base/parse.h"
+#include "base/status.h"
 
 /* ---- values ------------------------------------------------------------------------------------ */
 

@@ -1,7 +1,7 @@
 /* Failures and log lines, from one side to the other. */
 #include "executor_glue/ort/ort.h"
 
-#include "plugin/base/status.h"
+#include "base/status.h"
 
 lk_status lk_ort_check(const lk_ort *ort, OrtStatus *result, const char *what, lk_error *error) {
   if (result == NULL) return LK_OK;

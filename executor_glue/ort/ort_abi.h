@@ -6,8 +6,8 @@
  * the tests run the oldest and the newest ONNX Runtime that the provider supports. Names and
  * signatures are those of its public headers onnxruntime_c_api.h and onnxruntime_ep_c_api.h.
  */
-#ifndef LK_ORT_ABI_H
-#define LK_ORT_ABI_H
+#ifndef LK_ORT_ORT_ABI_H
+#define LK_ORT_ORT_ABI_H
 
 #include <assert.h>
 #include <stdbool.h>

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
+#include "base/alloc.h"
+#include "base/status.h"
 
 typedef struct partition {
   const lk_ort_partition_input *input;

@@ -4,7 +4,7 @@
 #include <malloc.h>
 #include <string.h>
 
-#include "plugin/base/alloc.h"
+#include "base/alloc.h"
 
 /* Bytes of an object that ONNX Runtime has allocated, and what they were before a change. The object
  * comes from C++'s new, and that from malloc, which knows how large it is. */

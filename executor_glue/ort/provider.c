@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
+#include "base/alloc.h"
+#include "base/status.h"
 
 /* An entry of a run's options: a file that the statistics of now are written to. */
 /* Up to 15 characters: ONNX Runtime makes a string of it for every run. */

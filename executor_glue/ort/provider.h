@@ -5,10 +5,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "executor_glue/graph/executor.h"
 #include "executor_glue/ort/contexts.h"
 #include "executor_glue/ort/options.h"
 #include "executor_glue/ort/peek.h"
+#include "executor_glue/run/executor.h"
 
 typedef struct lk_ort_provider lk_ort_provider;
 

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/status.h"
 #include "executor_glue/ort/provider.h"
-#include "plugin/base/status.h"
 
 void lk_ort_report_line(const lk_ort_provider *provider, char *buffer, size_t capacity) {
   const lk_ort_claims *claims = &provider->claims;

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#include "executor_glue/graph/program.h"
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/tensor.h"
 #include "executor_glue/ort/partition.h"
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
-#include "plugin/base/tensor.h"
+#include "executor_glue/run/program.h"
 
 /* Weights decide nothing about support, and hashing them twice costs seconds. */
 #define MAX_CONSTANT_BYTES ((int64_t)4096)

@@ -2,10 +2,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "executor_glue/graph/pass.h"
+#include "base/status.h"
+#include "base/struct.h"
+#include "executor_glue/passes/pass.h"
 #include "executor_glue/session/session.h"
-#include "plugin/base/status.h"
-#include "plugin/base/struct.h"
 
 uint32_t lk_session_input_count(const lk_session *session) {
   return (uint32_t)session->graph->n_inputs;

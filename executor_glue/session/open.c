@@ -4,13 +4,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "executor_glue/graph/pass.h"
+#include "base/alloc.h"
+#include "base/parse.h"
+#include "base/status.h"
+#include "base/struct.h"
+#include "base/tensor.h"
+#include "executor_glue/passes/pass.h"
 #include "executor_glue/session/session.h"
-#include "plugin/base/alloc.h"
-#include "plugin/base/parse.h"
-#include "plugin/base/status.h"
-#include "plugin/base/struct.h"
-#include "plugin/base/tensor.h"
 
 /* Where a model comes from: a path, memory, or what another session has mapped. */
 typedef struct lk_session_source {

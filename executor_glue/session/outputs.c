@@ -1,7 +1,7 @@
 /* Which output memory the library allocated: a small table by address. */
+#include "base/alloc.h"
+#include "base/status.h"
 #include "executor_glue/session/session.h"
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
 
 static lk_session_output **bucket_of(lk_session *session, const void *data) {
   return &session->outputs.buckets[((uintptr_t)data / LK_DATA_ALIGNMENT) % LK_OUTPUT_BUCKETS];

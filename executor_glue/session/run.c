@@ -1,10 +1,10 @@
 /* Runs named tensors: names to numbers of the graph, the run, and a note of what was allocated. */
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/struct.h"
 #include "executor_glue/session/session.h"
-#include "plugin/base/alloc.h"
-#include "plugin/base/status.h"
-#include "plugin/base/struct.h"
 
 /* The arguments of a run, by number of the graph's inputs and outputs; one block of memory. */
 typedef struct lk_session_call {

@@ -1,15 +1,15 @@
 /* What a session is, for the files of this folder. */
-#ifndef LK_SESSION_SESSION_INTERNAL_H
-#define LK_SESSION_SESSION_INTERNAL_H
+#ifndef LK_SESSION_SESSION_H
+#define LK_SESSION_SESSION_H
 
 #include <latchkey/session.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "executor_glue/graph/executor.h"
+#include "base/fork.h"
 #include "executor_glue/graph/graph.h"
 #include "executor_glue/onnx/load.h"
-#include "plugin/base/fork.h"
+#include "executor_glue/run/executor.h"
 
 /* Memory of outputs that the library allocated and nobody has released yet. */
 #define LK_OUTPUT_BUCKETS 64u

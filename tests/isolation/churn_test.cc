@@ -2,8 +2,8 @@
 #include <atomic>
 #include <thread>
 
+#include "tests/executor_glue/session/small_model.h"
 #include "tests/isolation/node_model.h"
-#include "tests/session/small_model.h"
 
 namespace {
 

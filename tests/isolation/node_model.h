@@ -3,8 +3,8 @@
 #ifndef LK_TESTS_ISOLATION_NODE_MODEL_H
 #define LK_TESTS_ISOLATION_NODE_MODEL_H
 
-#include "tests/context/handles.h"
 #include "tests/ops/reference.h"
+#include "tests/plugin/handles.h"
 
 namespace lk {
 

@@ -6,8 +6,8 @@
 #include <mutex>
 #include <thread>
 
+#include "tests/executor_glue/session/small_model.h"
 #include "tests/isolation/node_model.h"
-#include "tests/session/small_model.h"
 
 namespace {
 

@@ -5,12 +5,12 @@
 
 #include <thread>
 
+#include "tests/executor_glue/session/small_model.h"
 #include "tests/isolation/node_model.h"
-#include "tests/session/small_model.h"
 
 extern "C" {
 #define _Atomic volatile // counters of a struct that is not looked at here
-#include "ops/primitive.h"
+#include "ops/plan/primitive.h"
 #undef _Atomic
 }
 

@@ -6,8 +6,8 @@
 #include "tests/harness/lk_test.h"
 
 extern "C" {
+#include "base/alloc.h"
 #include "keys/intern.h"
-#include "plugin/base/alloc.h"
 }
 
 namespace {

@@ -11,9 +11,9 @@
 #include "tests/harness/lk_test.h"
 
 extern "C" {
+#include "base/alloc.h"
+#include "base/tensor.h"
 #include "keys/key.h"
-#include "plugin/base/alloc.h"
-#include "plugin/base/tensor.h"
 }
 
 namespace lk {

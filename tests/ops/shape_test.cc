@@ -1,7 +1,7 @@
 // Shape helpers, and the operators that make tensors of numbers known when binding.
 #include "tests/harness/op_tester.h"
 
-// As in ops/op.h, which C++ cannot read for its atomic members.
+// As in ops/plan/op.h, which C++ cannot read for its atomic members.
 extern "C" {
 int64_t lk_axis(int64_t axis, uint32_t rank);
 lk_status lk_broadcast(const lk_tensor_desc *a, const lk_tensor_desc *b, lk_tensor_desc *out,

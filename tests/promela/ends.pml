@@ -1,8 +1,8 @@
 /* The ends of threads and of a cache at the same time: who frees a thread's table.
  * Explored with: -DTHREADS=2 | -DTHREADS=3
  *
- * Models keys/cache_thread.c: thread_end, table_end, leave_cache, leave_thread, lk_thread_tables_end; and the sweep of
- * keys/cache_shared.c that lk_cache_destroy begins with.
+ * Models keys/cache/thread.c: thread_end, table_end, leave_cache, leave_thread, lk_thread_tables_end; and the sweep of
+ * keys/cache/shared.c that lk_cache_destroy begins with.
  * Each thread but the last has a table in the cache, and ends at some time, before, while or after the last one
  * destroys the cache. As the cache's contract says, no thread is in a call with it by then.
  *

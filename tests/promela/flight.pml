@@ -2,8 +2,8 @@
  * Explored with: -DTHREADS=3 -DKEYS=1 | -DTHREADS=2 -DKEYS=2 -DASKS=2 -DDOWNWARDS -DWILLING | -DTHREADS=2 -DKEYS=2 -DASKS=2 | -DTHREADS=3 -DKEYS=2 -DDOWNWARDS -DWILLING | -DTHREADS=3 -DKEYS=2 -DRING -DWILLING | -DTHREADS=3 -DKEYS=3 -DRING -DWILLING
  *
  * Models:
- *   keys/cache_shared.c  lk_shared_get, wait_for, fly, link_entry, flight_leave
- *   keys/cache_build.c   lk_build_check, lk_wait_begin, lk_wait_done, lk_wait_end
+ *   keys/cache/shared.c  lk_shared_get, wait_for, fly, link_entry, flight_leave
+ *   keys/cache/build.c   lk_build_check, lk_wait_begin, lk_wait_done, lk_wait_end
  * Each thread asks for some keys; a build may ask for another key or not, and then succeeds or fails, whatever it
  * got; a new entry may be kept or not (limits). WILLING: builds do not fail by themselves, and all is kept.
  * DOWNWARDS: a build asks for smaller keys only, so that there is no circle. RING: each thread asks for a key of its

@@ -2,10 +2,10 @@
  * Explored with: -DLOOKERS=1 -DLOOKS=3 | -DLOOKERS=1 -DEVICTORS=2 | -DLOOKERS=2 -DROUNDS=1
  *
  * Models, in shared mode:
- *   keys/cache.c         look, use
- *   keys/cache_shared.c  lk_shared_get, take_into_front, lk_shared_unlink, lk_fronts_sweep, lk_front_handle_end
- *   keys/cache_evict.c   run_round, unlink_candidate, lk_drop_all
- *   keys/cache_thread.c  table_end, empty_table
+ *   keys/cache/cache.c         look, use
+ *   keys/cache/shared.c  lk_shared_get, take_into_front, lk_shared_unlink, lk_fronts_sweep, lk_front_handle_end
+ *   keys/cache/evict.c   run_round, unlink_candidate, lk_drop_all
+ *   keys/cache/thread.c  table_end, empty_table
  * The design has no generation numbers: a front holds handles of its own, each with a reference to its entry,
  * and whoever unlinks an entry takes its handles out of all fronts (the sweep).
  *

@@ -1,7 +1,7 @@
 /* Frames of a run plan: the slot that is taken and given without a lock, the end of an entry, and of the pool.
  * Explored with: -DTHREADS=2 -DRUNS=2 | -DTHREADS=3 -DRUNS=1 -DMAX_IDLE=0 | -DTHREADS=3 -DRUNS=2
  *
- * Models executor_glue/graph/run_pool.c: lk_run_lease_take, lk_run_lease_give, take_idle, lk_run_entry_destroy,
+ * Models executor_glue/run/frame_pool.c: lk_run_lease_take, lk_run_lease_give, take_idle, lk_run_entry_destroy,
  * lk_run_pool_close, release_pool; for a run plan without an arena.
  * Runners have found one entry in the cache and run it; the cache drops it at any time, and whoever has the last
  * reference destroys it; the executor closes the pool when no run is on, and then ends its program.

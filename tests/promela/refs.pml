@@ -2,9 +2,9 @@
  * Explored with: -DTHREADS=2 -DLOOKS=2 | -DTHREADS=3 -DLOOKS=1
  *
  * Models:
- *   keys/cache_entry.c   lk_entry_users, lk_ref_release, entry_end
- *   keys/cache_shared.c  find_entry, take_into_front, lk_front_handle_end, flush_front
- *   keys/cache_evict.c   unlink_candidate, in a round of unused entries and in one of used ones
+ *   keys/cache/entry.c   lk_entry_users, lk_ref_release, entry_end
+ *   keys/cache/shared.c  find_entry, take_into_front, lk_front_handle_end, flush_front
+ *   keys/cache/evict.c   unlink_candidate, in a round of unused entries and in one of used ones
  *
  * Shown: the entry is ended once, when nobody has a reference, and all that any thread has read in its value
  * happens before that (see sync.inc). A round of unused entries never unlinks one that a caller has had a reference

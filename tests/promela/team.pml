@@ -2,9 +2,9 @@
  * team from one master to the next.
  * Explored with: -DMASTERS=1 -DRUNS=2 -DLOANS=1 | -DTHREADS=3 -DMASTERS=1 -DRUNS=2 | -DMASTERS=1 -DRUNS=2 -DLOANS=2 -DMEETING | -DMASTERS=1 -DRUNS=2 -DLOANS=1 -DGUESTS=2 -DMEETING | -DTHREADS=3 -DMASTERS=1 -DRUNS=2 -DLOANS=1 -DMEETING | -DTHREADS=3 -DMASTERS=1 -DLOANS=1 -DGUESTS=2 -DREGIONS=0 | -DMASTERS=2 -DLOANS=1 | -DMASTERS=2 -DTEAMS=2 -DMEETING | -DMASTERS=2 -DTEAMS=2 -DKEPT=0 -DLOANS=1 -DREGIONS=0
  *
- * Models plugin/team/team.c: take, run_left, finish, work, team_take, team_give, team_end, lk_team_run, lk_team_barrier,
- * lk_team_loan_open, lk_team_loan_close, enter, leave, lk_team_assist; plugin/team/idle.c: lk_idle_take, lk_idle_give;
- * and plugin/team/seat.c: lk_seat_wake, lk_seat_sleep_unless.
+ * Models base/team/team.c: take, run_left, finish, work, team_take, team_give, team_end, lk_team_run, lk_team_barrier,
+ * lk_team_loan_open, lk_team_loan_close, enter, leave, lk_team_assist; base/team/idle.c: lk_idle_take, lk_idle_give;
+ * and base/team/seat.c: lk_seat_wake, lk_seat_sleep_unless.
  * Each master makes RUNS runs. For each it takes a team, an idle one or a new one, starts REGIONS regions of 2 to
  * THREADS threads, in which the threads may wait for each other (a barrier) or not, and gives the team back; MEETING:
  * all threads do, in each. There are TEAMS teams at most; a master that would need one more waits for one. The first

@@ -1,7 +1,7 @@
 /* Turns: the queue of a run's steps, and the workers that take them.
  * Explored with: -DTHREADS=2 -DDIAMOND -DSTOPS | -DTHREADS=3 -DDIAMOND -DSTOPS | -DTHREADS=3 -DCHAINS -DSTOPS | -DTHREADS=3 -DFAN -DSTOPS
  *
- * Models executor_glue/graph/run_turns.c: put, wake, sleep_until, next_in_queue, next_after, take_turns.
+ * Models executor_glue/run/ready_queue.c: put, wake, sleep_until, next_in_queue, next_after, take_turns.
  * All workers take turns at the four steps of one run: a DIAMOND, two CHAINS, or a FAN of three after one. STOPS: each
  * step may say that the run ends.
  *
@@ -9,7 +9,7 @@
  * a step has stopped the run; a place in the queue is written once and taken by one; all workers return.
  *
  * Left out: how long a worker looks before it sleeps. It may sleep after the first look in vain, or be as slow as it
- * likes before that. A worker that comes when all is done is also one whose share another one runs (plugin/team). The
+ * likes before that. A worker that comes when all is done is also one whose share another one runs (base/team). The
  * next run begins when all have returned (lk_team_run), as this one did.
  *
  * Memory order: all atomics are sequentially consistent, and so in one order as here; but those that begin a run, which

@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
-#include "tests/ort/models.h"
-#include "tests/ort/session.h"
+#include "tests/executor_glue/ort/models.h"
+#include "tests/executor_glue/ort/session.h"
 #include "tests/shutdown/random.h"
 
 using namespace shutdown;

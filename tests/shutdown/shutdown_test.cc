@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "tests/ort/models.h"
+#include "tests/executor_glue/ort/models.h"
 
 extern char **environ;
 

@@ -11,7 +11,7 @@
 #include <xxhash.h>
 
 extern "C" {
-#include "keys/cache.h"
+#include "keys/cache/cache.h"
 #include "keys/key_fields.h"
 
 lk_status __real_lk_cache_get(lk_cache *cache, lk_quota *quota, const lk_key *key,

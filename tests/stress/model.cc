@@ -1,7 +1,7 @@
 // Models as text and as ONNX bytes.
 #include "tests/stress/model.h"
 
-#include "tests/onnx/proto_writer.h"
+#include "tests/executor_glue/onnx/proto_writer.h"
 
 namespace stress {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <memory>
 
-#include "tests/context/handles.h"
+#include "tests/plugin/handles.h"
 #include "tests/stress/model.h"
 
 namespace stress {

@@ -1,0 +1,76 @@
+/* Memory, always through an lk_allocator, so that a host can count it and a test can fail it. */
+#include "base/alloc.h"
+
+#include <stdalign.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *default_alloc(void *user, size_t size, size_t alignment) {
+  (void)user;
+  if (alignment <= alignof(max_align_t)) return malloc(size);
+  void *pointer = NULL;
+  return posix_memalign(&pointer, alignment, size) == 0 ? pointer : NULL;
+}
+
+static void default_free(void *user, void *pointer) {
+  (void)user;
+  free(pointer);
+}
+
+const lk_allocator *lk_allocator_default(void) {
+  static const lk_allocator allocator = {NULL, default_alloc, default_free};
+  return &allocator;
+}
+
+void *lk_alloc_aligned(const lk_allocator *allocator, size_t size, size_t alignment) {
+  return allocator->alloc(allocator->user, size > 0 ? size : 1, alignment);
+}
+
+void *lk_alloc(const lk_allocator *allocator, size_t size) {
+  return lk_alloc_aligned(allocator, size, alignof(max_align_t));
+}
+
+void *lk_calloc(const lk_allocator *allocator, size_t count, size_t size) {
+  size_t total = 0;
+  if (__builtin_mul_overflow(count, size, &total)) return NULL;
+  void *pointer = lk_alloc(allocator, total);
+  if (pointer != NULL) memset(pointer, 0, total);
+  return pointer;
+}
+
+void *lk_realloc(const lk_allocator *allocator, void *pointer, size_t old_size, size_t new_size) {
+  void *copy = lk_alloc(allocator, new_size);
+  if (copy == NULL) return NULL;
+  if (pointer != NULL) memcpy(copy, pointer, old_size < new_size ? old_size : new_size);
+  lk_free(allocator, pointer);
+  return copy;
+}
+
+char *lk_strndup(const lk_allocator *allocator, const char *text, size_t length) {
+  char *copy = lk_alloc(allocator, length + 1);
+  if (copy == NULL) return NULL;
+  memcpy(copy, text, length);
+  copy[length] = '\0';
+  return copy;
+}
+
+char *lk_strdup(const lk_allocator *allocator, const char *text) {
+  return lk_strndup(allocator, text, strlen(text));
+}
+
+void lk_free(const lk_allocator *allocator, void *pointer) {
+  if (pointer != NULL) allocator->free(allocator->user, pointer);
+}
+
+int lk_grow(const lk_allocator *allocator, void **items, size_t count, size_t *capacity,
+            size_t item_size) {
+  if (count < *capacity) return 1;
+  size_t wanted = *capacity > 0 ? *capacity * 2 : 8;
+  size_t bytes = 0;
+  if (__builtin_mul_overflow(wanted, item_size, &bytes)) return 0;
+  void *grown = lk_realloc(allocator, *items, count * item_size, bytes);
+  if (grown == NULL) return 0;
+  *items = grown;
+  *capacity = wanted;
+  return 1;
+}

@@ -1,0 +1,79 @@
+/* The list of what a fork must find whole, and the handlers that walk it. */
+#include "base/fork.h"
+
+#include <stddef.h>
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t list = PTHREAD_MUTEX_INITIALIZER; /* from before a fork until after it */
+static lk_fork_entry *entries[LK_FORK_N_LEVELS];
+
+/* A child that is made while another thread is inside `once` enters it again, and the handlers may be there
+ * twice from then on. */
+static _Thread_local unsigned depth;
+
+static void before(void) {
+  if (depth++ > 0) return;
+  pthread_mutex_lock(&list);
+  for (int level = 0; level < LK_FORK_N_LEVELS; level++) {
+    for (lk_fork_entry *entry = entries[level]; entry != NULL; entry = entry->next) {
+      if (entry->mutex != NULL) pthread_mutex_lock(entry->mutex);
+      if (entry->before != NULL) entry->before(entry->object);
+    }
+  }
+}
+
+static void after(void (*end)(const lk_fork_entry *entry)) {
+  if (--depth > 0) return;
+  for (int level = LK_FORK_N_LEVELS - 1; level >= 0; level--) {
+    for (lk_fork_entry *entry = entries[level]; entry != NULL; entry = entry->next) {
+      end(entry);
+      if (entry->mutex != NULL) pthread_mutex_unlock(entry->mutex);
+    }
+  }
+  pthread_mutex_unlock(&list);
+}
+
+static void end_in_parent(const lk_fork_entry *entry) {
+  if (entry->parent != NULL) entry->parent(entry->object);
+}
+
+static void end_in_child(const lk_fork_entry *entry) {
+  if (entry->child != NULL) entry->child(entry->object);
+}
+
+static void parent(void) {
+  after(end_in_parent);
+}
+
+static void child(void) {
+  after(end_in_child);
+}
+
+/* Where there is no memory for handlers, forks are what they are without them. */
+static void start(void) {
+  (void)pthread_atfork(before, parent, child);
+}
+
+void lk_fork_enter(lk_fork_entry *entry) {
+  /* When something is there to be kept, and not when the library is loaded: handlers that the host
+   * registers before, its allocator's, take their locks after ours. */
+  (void)pthread_once(&once, start);
+  pthread_mutex_lock(&list);
+  if (entry->link == NULL) {
+    entry->next = entries[entry->level];
+    entry->link = &entries[entry->level];
+    if (entry->next != NULL) entry->next->link = &entry->next;
+    entries[entry->level] = entry;
+  }
+  pthread_mutex_unlock(&list);
+}
+
+void lk_fork_leave(lk_fork_entry *entry) {
+  pthread_mutex_lock(&list);
+  if (entry->link != NULL) {
+    *entry->link = entry->next;
+    if (entry->next != NULL) entry->next->link = entry->link;
+    entry->link = NULL;
+  }
+  pthread_mutex_unlock(&list);
+}

@@ -1,0 +1,48 @@
+/* Structs that cross the ABI: each begins with its size, as the caller's header knew it. */
+#include "base/struct.h"
+
+#include <string.h>
+
+#include "base/status.h"
+
+static lk_status read_size(const void *from, const char *what, size_t *out_size, lk_error *error) {
+  if (from == NULL)
+    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to read %s: it is NULL", what);
+  memcpy(out_size, from, sizeof *out_size);
+  if (*out_size < sizeof *out_size) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to read %s: struct_size is %zu, it must be sizeof the struct", what,
+                   *out_size);
+  }
+  return LK_OK;
+}
+
+lk_status lk_struct_read(void *to, size_t size, const void *from, const char *what,
+                         lk_error *error) {
+  size_t given = 0;
+  lk_status status = read_size(from, what, &given, error);
+  if (status != LK_OK) return status;
+  for (size_t i = size; i < given; i++) {
+    if (((const unsigned char *)from)[i] != 0) {
+      return lk_fail(error, LK_VERSION,
+                     "failed to read %s: byte %zu is set, this library knows %zu bytes", what, i,
+                     size);
+    }
+  }
+  memcpy(to, from, given < size ? given : size);
+  memcpy(to, &size, sizeof size);
+  return LK_OK;
+}
+
+lk_status lk_struct_write(void *to, const void *from, size_t size, const char *what,
+                          lk_error *error) {
+  size_t given = 0;
+  lk_status status = read_size(to, what, &given, error);
+  if (status != LK_OK) return status;
+  const size_t copied = given < size ? given : size;
+  if (copied > sizeof given) {
+    memcpy((unsigned char *)to + sizeof given, (const unsigned char *)from + sizeof given,
+           copied - sizeof given);
+  }
+  return LK_OK;
+}

@@ -1,0 +1,48 @@
+/* Floating point as C starts it: to nearest, denormals as they are, no traps. Hosts change that for their
+ * threads (denormals flushed to zero, another rounding); results must not depend on it, and the host
+ * finds it as it was, with the exceptions that it had seen. */
+#ifndef LK_BASE_TEAM_FLOAT_STATE_H
+#define LK_BASE_TEAM_FLOAT_STATE_H
+
+#if defined(__x86_64__)
+
+#include <stdint.h>
+#include <xmmintrin.h>
+
+/* Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, 10.2.3: MXCSR, and what is in
+ * it after a reset. The x87 unit is used by nothing here. */
+#define LK_MXCSR_DEFAULT 0x1f80u
+#define LK_MXCSR_EXCEPTIONS 0x3fu
+
+typedef uint32_t lk_float_state;
+
+static inline lk_float_state lk_float_begin(void) {
+  const uint32_t before = _mm_getcsr();
+  if ((before & ~LK_MXCSR_EXCEPTIONS) != LK_MXCSR_DEFAULT) _mm_setcsr(LK_MXCSR_DEFAULT);
+  return before;
+}
+
+static inline void lk_float_end(lk_float_state before) {
+  if (_mm_getcsr() != before) _mm_setcsr(before);
+}
+
+#else
+
+#include <fenv.h>
+
+typedef fenv_t lk_float_state;
+
+static inline lk_float_state lk_float_begin(void) {
+  fenv_t before;
+  (void)fegetenv(&before);
+  (void)fesetenv(FE_DFL_ENV);
+  return before;
+}
+
+static inline void lk_float_end(lk_float_state before) {
+  (void)fesetenv(&before);
+}
+
+#endif
+
+#endif

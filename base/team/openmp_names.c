@@ -1,0 +1,38 @@
+/* What oneDNN calls of an OpenMP runtime: all of it, six functions. tools/setup gives them these names in
+ * the copy in .deps, as long as those of libgomp (in brackets), so that no other OpenMP runtime of the
+ * process is called in their place. The versions are in cmake/team.map. Source: the interface between
+ * GCC and libgomp as in its manual, and the OpenMP specification 5.2, chapter 18. */
+#include "base/team/openmp_names.h"
+
+#include "base/team/team.h"
+
+/* [GOMP_parallel] */
+void LKTM_parallel(void (*fn)(void *), void *data, unsigned threads, unsigned flags) {
+  (void)flags; /* how threads are bound to processors: they are not */
+  lk_team_run(fn, data, (int)threads);
+}
+
+/* [GOMP_barrier] */
+void LKTM_barrier(void) {
+  lk_team_barrier();
+}
+
+/* [omp_get_max_threads] */
+int lkt_get_max_threads(void) {
+  return lk_team_threads();
+}
+
+/* [omp_get_num_threads] */
+int lkt_get_num_threads(void) {
+  return lk_team_size();
+}
+
+/* [omp_get_thread_num] */
+int lkt_get_thread_num(void) {
+  return lk_team_rank();
+}
+
+/* [omp_in_parallel] */
+int lkt_in_parallel(void) {
+  return lk_team_size() > 1;
+}

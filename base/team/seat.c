@@ -1,0 +1,45 @@
+/* Explored in tests/promela/team.pml. */
+#include "base/team/seat.h"
+
+#include <sched.h>
+
+int lk_seat_init(lk_seat *at) {
+  int failed = pthread_mutex_init(&at->mutex, NULL);
+  if (failed != 0) return failed;
+  failed = pthread_cond_init(&at->cond, NULL);
+  if (failed != 0) pthread_mutex_destroy(&at->mutex);
+  return failed;
+}
+
+void lk_seat_destroy(lk_seat *at) {
+  pthread_cond_destroy(&at->cond);
+  pthread_mutex_destroy(&at->mutex);
+}
+
+void lk_seat_wake(lk_seat *at) {
+  if (!atomic_load(&at->asleep)) return;
+  pthread_mutex_lock(&at->mutex);
+  atomic_store(&at->asleep, false);
+  pthread_cond_signal(&at->cond);
+  pthread_mutex_unlock(&at->mutex);
+}
+
+void lk_seat_sleep_unless(lk_seat *at, bool (*ready)(const void *arg), const void *arg) {
+  pthread_mutex_lock(&at->mutex);
+  atomic_store(&at->asleep, true);
+  if (ready(arg)) atomic_store(&at->asleep, false);
+  while (atomic_load(&at->asleep)) pthread_cond_wait(&at->cond, &at->mutex);
+  pthread_mutex_unlock(&at->mutex);
+}
+
+bool lk_seat_look_again(int *n_looks) {
+  if (*n_looks >= LK_SEAT_PAUSES + LK_SEAT_YIELDS) return false;
+  if ((*n_looks)++ < LK_SEAT_PAUSES) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  } else {
+    sched_yield();
+  }
+  return true;
+}

@@ -1,0 +1,111 @@
+/* Arithmetic on tensor descriptions, with overflow checked. */
+#include "base/tensor.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
+
+static const struct {
+  const char *name;
+  uint32_t dtype;
+  uint32_t size;
+} dtypes[] = {
+#define LK_DTYPE_ROW(symbol, value, bytes, name) {name, symbol, bytes},
+    LK_DTYPE_LIST(LK_DTYPE_ROW)
+#undef LK_DTYPE_ROW
+};
+
+size_t lk_dtype_size(uint32_t dtype) {
+  for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
+    if (dtypes[i].dtype == dtype) return dtypes[i].size;
+  }
+  return 0;
+}
+
+const char *lk_dtype_name(uint32_t dtype) {
+  for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
+    if (dtypes[i].dtype == dtype) return dtypes[i].name;
+  }
+  return "?";
+}
+
+uint32_t lk_dtype_parse(const char *name, size_t length) {
+  for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
+    if (strlen(dtypes[i].name) == length && memcmp(dtypes[i].name, name, length) == 0) {
+      return dtypes[i].dtype;
+    }
+  }
+  return LK_DTYPE_NONE;
+}
+
+lk_tensor_desc lk_tensor_desc_make(uint32_t dtype, uint32_t rank, const int64_t *dims) {
+  lk_tensor_desc desc = {.dtype = dtype, .rank = rank};
+  for (uint32_t i = 0; i < rank && i < LK_MAX_RANK; i++) desc.dims[i] = dims[i];
+  return desc;
+}
+
+bool lk_shape_equal(const lk_tensor_desc *a, const lk_tensor_desc *b) {
+  return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof a->dims[0]) == 0;
+}
+
+bool lk_tensor_desc_equal(const lk_tensor_desc *a, const lk_tensor_desc *b) {
+  return a->dtype == b->dtype && a->layout == b->layout && lk_shape_equal(a, b);
+}
+
+lk_status lk_tensor_size(const lk_tensor_desc *desc, const char *what, int64_t *out_elements,
+                         int64_t *out_bytes, lk_error *error) {
+  size_t size = lk_dtype_size(desc->dtype);
+  if (size == 0) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to size %s: element type %" PRIu32 " is unknown", what, desc->dtype);
+  }
+  if (desc->rank > LK_MAX_RANK) {
+    return lk_fail(error, LK_OUT_OF_RANGE, "failed to size %s: rank %" PRIu32 ", at most %d", what,
+                   desc->rank, LK_MAX_RANK);
+  }
+  int64_t bytes = (int64_t)size;
+  bool empty = false;
+  for (uint32_t i = 0; i < desc->rank; i++) {
+    if (desc->dims[i] < 0) {
+      return lk_fail(error, LK_OUT_OF_RANGE,
+                     "failed to size %s: dimension %" PRIu32 " is %" PRId64 ", at least 0", what, i,
+                     desc->dims[i]);
+    }
+    if (desc->dims[i] == 0) empty = true;
+  }
+  for (uint32_t i = 0; i < desc->rank && !empty; i++) {
+    if (__builtin_mul_overflow(bytes, desc->dims[i], &bytes)) {
+      char text[LK_TENSOR_TEXT_CAPACITY];
+      return lk_fail(error, LK_OUT_OF_RANGE, "failed to size %s: %s has more than 2^63 bytes", what,
+                     lk_tensor_text(desc, text));
+    }
+  }
+  if (empty) bytes = 0;
+  if (out_bytes != NULL) *out_bytes = bytes;
+  if (out_elements != NULL) *out_elements = bytes / (int64_t)size;
+  return LK_OK;
+}
+
+int64_t lk_elements(const lk_tensor_desc *desc) {
+  int64_t elements = 1;
+  for (uint32_t i = 0; i < desc->rank; i++) elements *= desc->dims[i];
+  return elements;
+}
+
+const char *lk_tensor_text(const lk_tensor_desc *desc, char buffer[LK_TENSOR_TEXT_CAPACITY]) {
+  size_t used = 0;
+  uint32_t rank = desc->rank <= LK_MAX_RANK ? desc->rank : LK_MAX_RANK;
+  if (rank == 0) used = (size_t)snprintf(buffer, LK_TENSOR_TEXT_CAPACITY, "scalar");
+  for (uint32_t i = 0; i < rank; i++) {
+    used += (size_t)snprintf(buffer + used, LK_TENSOR_TEXT_CAPACITY - used, "%s%" PRId64,
+                             i > 0 ? "x" : "", desc->dims[i]);
+  }
+  used += (size_t)snprintf(buffer + used, LK_TENSOR_TEXT_CAPACITY - used, ":%s",
+                           lk_dtype_name(desc->dtype));
+  if (desc->layout != LK_LAYOUT_PLAIN) {
+    (void)snprintf(buffer + used, LK_TENSOR_TEXT_CAPACITY - used, "@%" PRIu32, desc->layout);
+  }
+  return buffer;
+}

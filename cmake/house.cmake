@@ -1,0 +1,35 @@
+# The folders of the product, one object library each, in the one chain that calls go down.
+# tools/check_includes has the same chain for includes.
+
+# The targets that a floor may call, from the ground up. A caller resets it to begin another chain.
+set(LATCHKEY_FLOORS latchkey_flags)
+
+# latchkey_floor(<name> <folder> [SOURCES <file>...] [LIBRARIES <library>...])
+#
+# Adds the target latchkey_<name> with the sources of `folder`, or those named, on top of LATCHKEY_FLOORS.
+# Where tests are built, the floor is also linked with those below it and nothing else but the library's
+# one door: so a call up is an error of the build.
+function(latchkey_floor name folder)
+  cmake_parse_arguments(floor "" "" "SOURCES;LIBRARIES" ${ARGN})
+  if(NOT floor_SOURCES)
+    file(GLOB floor_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.c)
+  else()
+    list(TRANSFORM floor_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/${folder}/)
+  endif()
+  add_library(latchkey_${name} OBJECT ${floor_SOURCES})
+  target_include_directories(latchkey_${name} PUBLIC ${PROJECT_SOURCE_DIR}
+                                                     ${PROJECT_SOURCE_DIR}/include)
+  target_compile_definitions(latchkey_${name} PUBLIC _GNU_SOURCE)
+  list(GET LATCHKEY_FLOORS -1 below)
+  target_link_libraries(latchkey_${name} PUBLIC ${below} ${floor_LIBRARIES})
+  set(floors ${LATCHKEY_FLOORS} latchkey_${name})
+  set(LATCHKEY_FLOORS ${floors} PARENT_SCOPE)
+  if(LATCHKEY_TESTS)
+    add_library(floor_${name} SHARED)
+    target_link_libraries(floor_${name} PRIVATE ${floors})
+    target_link_options(floor_${name} PRIVATE LINKER:-z,defs LINKER:--defsym=lk_get_api=0)
+    set_target_properties(floor_${name} PROPERTIES
+                          LINKER_LANGUAGE C
+                          LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/floors)
+  endif()
+endfunction()

@@ -1,0 +1,36 @@
+/* The inputs of a series of requests: from .npy files, or random with drawn shapes.
+ *
+ * All shapes are drawn and all memory is taken at the start, so that a request costs nothing here
+ * while somebody measures. Element i of a random input is a function of the seed, the input and i:
+ * floats are uniform in [0,1), integers and bools are zero. With `own_values` a request begins a few
+ * elements further on than the one before, so that no two are equal and all of them take little more
+ * memory than one.
+ */
+#ifndef LK_CLI_COMMON_INPUTS_H
+#define LK_CLI_COMMON_INPUTS_H
+
+#include "executor_glue/cli/common/model.h"
+#include "executor_glue/cli/common/options.h"
+
+typedef struct input_series input_series;
+
+/* LK_INVALID_ARGUMENT names inputs that are unknown, given twice, or have a free dimension and no
+ * shape, with an example of --shape. */
+lk_status input_series_create(const cli_model *model, const input_args *args, input_series **out,
+                              lk_error *error);
+void input_series_destroy(input_series *series); /* NULL is allowed */
+
+/* The inputs of request `request`, less than args->requests, [input_series_count], valid until the next
+ * call; the data until the end. */
+const lk_named_tensor *input_series_get(input_series *series, uint64_t request);
+uint32_t input_series_count(const input_series *series);
+/* How many different tuples of shapes there are among the requests. */
+uint64_t input_series_distinct(const input_series *series);
+
+/* True when NAME of --shape or --input means an input of this model. */
+bool input_series_fits(const cli_model *model, const input_args *args, const char *name);
+
+/* True when an input has neither a file nor a shape, and one of its dimensions is free. */
+bool input_series_needs_shapes(const cli_model *model, const input_args *args);
+
+#endif

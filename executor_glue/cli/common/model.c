@@ -1,0 +1,185 @@
+/* An open model, as the subcommands use it: context, session, and a run. */
+#include "executor_glue/cli/common/model.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/tensor.h"
+
+lk_status cli_context_open(const model_args *args, cli_model *out, lk_error *error) {
+  *out = (cli_model){.api = lk_get_api(LK_API_VERSION),
+                     .sessions = lk_get_session_api(LK_SESSION_API_VERSION)};
+  if (out->api == NULL || out->sessions == NULL) {
+    return lk_fail(error, LK_VERSION,
+                   "failed to load the library: it does not speak version %u of its interface",
+                   LK_API_VERSION);
+  }
+  return out->api->context_create(&args->context, &out->context, error);
+}
+
+/* On cache lines that nothing else is on: threads that share a session write theirs at each run. */
+static lk_status make_outputs(cli_model *model, lk_error *error) {
+  model->n_outputs = model->sessions->output_count(model->session);
+  size_t bytes = model->n_outputs * sizeof *model->outputs;
+  bytes = (bytes / LK_DATA_ALIGNMENT + 1) * LK_DATA_ALIGNMENT;
+  model->outputs = lk_alloc_aligned(lk_allocator_default(), bytes, LK_DATA_ALIGNMENT);
+  if (model->outputs == NULL) return lk_fail_memory(error, "outputs", bytes);
+  memset(model->outputs, 0, bytes);
+  for (uint32_t i = 0; i < model->n_outputs; i++) {
+    lk_value_info info;
+    lk_status status = cli_output_info(model, i, &info, error);
+    if (status != LK_OK) return status;
+    model->outputs[i].name = info.name;
+  }
+  return LK_OK;
+}
+
+lk_status cli_session_open(const model_args *args, const char *path, cli_model *model,
+                           lk_error *error) {
+  lk_session_options options = LK_SESSION_OPTIONS_INIT;
+  options.disabled_passes = args->disabled_passes;
+  options.n_disabled_passes = (uint32_t)args->n_disabled_passes;
+  options.run_plans = args->run_plans;
+  options.max_folded_bytes = args->max_folded_bytes;
+  options.executor = args->executor;
+  options.inter = args->inter;
+  lk_status status = model->sessions->open(model->context, path, &options, &model->session, error);
+  if (status != LK_OK) return status;
+  return make_outputs(model, error);
+}
+
+lk_status cli_session_share(const cli_model *from, cli_model *out, lk_error *error) {
+  *out = *from;
+  out->borrowed = true;
+  out->outputs = NULL;
+  return make_outputs(out, error);
+}
+
+lk_status cli_session_clone(const cli_model *from, cli_model *out, lk_error *error) {
+  *out = *from;
+  out->outputs = NULL;
+  const lk_status status = from->sessions->clone(from->session, &out->session, error);
+  return status == LK_OK ? make_outputs(out, error) : status;
+}
+
+lk_status cli_model_open(const model_args *args, const char *path, cli_model *out,
+                         lk_error *error) {
+  lk_status status = cli_context_open(args, out, error);
+  return status == LK_OK ? cli_session_open(args, path, out, error) : status;
+}
+
+void cli_session_close(cli_model *model) {
+  if (model->session == NULL) return;
+  if (model->outputs != NULL) cli_model_release_outputs(model);
+  lk_free(lk_allocator_default(), model->outputs);
+  if (!model->borrowed) model->sessions->close(model->session);
+  model->outputs = NULL;
+  model->session = NULL;
+  model->n_outputs = 0;
+}
+
+void cli_model_close(cli_model *model) {
+  cli_session_close(model);
+  if (model->context != NULL) model->api->context_destroy(model->context);
+  model->context = NULL;
+}
+
+lk_status cli_model_run(cli_model *model, const lk_named_tensor *inputs, uint32_t n_inputs,
+                        lk_error *error) {
+  cli_model_release_outputs(model);
+  return model->sessions->run(model->session, inputs, n_inputs, model->outputs, model->n_outputs,
+                              NULL, error);
+}
+
+void cli_model_release_outputs(cli_model *model) {
+  model->sessions->outputs_release(model->session, model->outputs, model->n_outputs);
+}
+
+lk_status cli_input_info(const cli_model *model, uint32_t index, lk_value_info *out,
+                         lk_error *error) {
+  *out = (lk_value_info){.struct_size = sizeof *out};
+  return model->sessions->input_info(model->session, index, out, error);
+}
+
+lk_status cli_output_info(const cli_model *model, uint32_t index, lk_value_info *out,
+                          lk_error *error) {
+  *out = (lk_value_info){.struct_size = sizeof *out};
+  return model->sessions->output_info(model->session, index, out, error);
+}
+
+lk_status cli_model_info(const cli_model *model, lk_model_info *out, lk_error *error) {
+  *out = (lk_model_info){.struct_size = sizeof *out};
+  return model->sessions->model_info(model->session, out, error);
+}
+
+lk_status cli_stats(const cli_model *model, lk_stats *out, lk_error *error) {
+  *out = (lk_stats){.struct_size = sizeof *out};
+  return model->api->cache_stats(model->context, NULL, out, error);
+}
+
+lk_status cli_session_stats(const cli_model *model, lk_session_stats *out, lk_error *error) {
+  *out = (lk_session_stats){.struct_size = sizeof *out};
+  return model->sessions->stats(model->session, out, error);
+}
+
+const char *cli_kind_text(uint32_t kind) {
+  switch (kind) {
+  case LK_KIND_NAME:
+    return "name";
+  case LK_KIND_VALUE:
+    return "value";
+  case LK_KIND_RUN:
+    return "run";
+  case LK_KIND_USER:
+    return "user";
+  default:
+    return "?";
+  }
+}
+
+const char *cli_cache_mode_text(uint32_t mode) {
+  switch (mode) {
+  case LK_CACHE_OFF:
+    return "off";
+  case LK_CACHE_THREAD:
+    return "thread";
+  case LK_CACHE_SHARED:
+    return "shared";
+  default:
+    return "?";
+  }
+}
+
+const char *cli_value_text(const lk_value_info *info, char buffer[CLI_VALUE_TEXT_CAPACITY]) {
+  const char *type = lk_dtype_name(info->dtype);
+  if (info->rank < 0) {
+    (void)snprintf(buffer, CLI_VALUE_TEXT_CAPACITY, "any shape %s", type);
+    return buffer;
+  }
+  /* 8 dimensions of 40 bytes, with what stands between them, always fit. */
+  size_t used = (size_t)snprintf(buffer, CLI_VALUE_TEXT_CAPACITY, "[");
+  for (int32_t i = 0; i < info->rank && i < LK_MAX_RANK; i++) {
+    const char *symbol = info->symbols[i] != NULL ? info->symbols[i] : "";
+    const char *between = i > 0 ? ", " : "";
+    size_t left = CLI_VALUE_TEXT_CAPACITY - used;
+    int length = 0;
+    if (info->dims[i] >= 0) {
+      length = snprintf(buffer + used, left, "%s%" PRId64, between, info->dims[i]);
+    } else {
+      length = snprintf(buffer + used, left, "%s%.40s", between, symbol[0] != '\0' ? symbol : "?");
+    }
+    used += (size_t)length;
+  }
+  (void)snprintf(buffer + used, CLI_VALUE_TEXT_CAPACITY - used, "] %s", type);
+  return buffer;
+}
+
+uint64_t cli_now_ns(void) {
+  struct timespec now;
+  (void)clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}

@@ -1,0 +1,55 @@
+/* An open model, as the subcommands use it: context, session, and a run. */
+#ifndef LK_CLI_COMMON_MODEL_H
+#define LK_CLI_COMMON_MODEL_H
+
+#include <latchkey/session.h>
+
+#include "executor_glue/cli/common/options.h"
+
+typedef struct cli_model {
+  const lk_api *api;
+  const lk_session_api *sessions;
+  lk_context *context;
+  lk_session *session;
+  lk_named_tensor *outputs; /* [n_outputs]: all of the model's */
+  uint32_t n_outputs;
+  bool borrowed; /* the session is another's, only the outputs are not */
+} cli_model;
+
+/* Makes a context and opens the file in it. cli_model_close is needed even after a failure. */
+lk_status cli_model_open(const model_args *args, const char *path, cli_model *out, lk_error *error);
+/* The two halves: a context for several models, one after the other. */
+lk_status cli_context_open(const model_args *args, cli_model *out, lk_error *error);
+lk_status cli_session_open(const model_args *args, const char *path, cli_model *model,
+                           lk_error *error);
+/* The session of `from`, which must stay open, with outputs of its own: for another thread. */
+lk_status cli_session_share(const cli_model *from, cli_model *out, lk_error *error);
+/* A clone of the session of `from`. */
+lk_status cli_session_clone(const cli_model *from, cli_model *out, lk_error *error);
+void cli_session_close(cli_model *model);
+void cli_model_close(cli_model *model);
+
+/* Runs the model; all its outputs are in `model->outputs` until they are released. */
+lk_status cli_model_run(cli_model *model, const lk_named_tensor *inputs, uint32_t n_inputs,
+                        lk_error *error);
+void cli_model_release_outputs(cli_model *model);
+
+lk_status cli_input_info(const cli_model *model, uint32_t index, lk_value_info *out,
+                         lk_error *error);
+lk_status cli_output_info(const cli_model *model, uint32_t index, lk_value_info *out,
+                          lk_error *error);
+lk_status cli_model_info(const cli_model *model, lk_model_info *out, lk_error *error);
+lk_status cli_stats(const cli_model *model, lk_stats *out, lk_error *error);
+lk_status cli_session_stats(const cli_model *model, lk_session_stats *out, lk_error *error);
+
+/* "name", "value", "run", "user" */
+const char *cli_kind_text(uint32_t kind);
+const char *cli_cache_mode_text(uint32_t mode);
+/* "[batch, 3, 48, ?] f32": the name of a dimension that is not fixed, or ? when it has none. */
+#define CLI_VALUE_TEXT_CAPACITY 512
+const char *cli_value_text(const lk_value_info *info, char buffer[CLI_VALUE_TEXT_CAPACITY]);
+
+/* CLOCK_MONOTONIC in nanoseconds. */
+uint64_t cli_now_ns(void);
+
+#endif

@@ -1,0 +1,374 @@
+/* Options that several subcommands have: argp children and what they fill in. */
+#include "executor_glue/cli/common/options.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/parse.h"
+#include "base/status.h"
+#include "executor_glue/cli/common/cli.h"
+
+/* ---- values ------------------------------------------------------------------------------------ */
+
+lk_status parse_u64(const char *text, const char *option, uint64_t min, uint64_t max, uint64_t *out,
+                    lk_error *error) {
+  uint64_t value = 0;
+  if (!lk_parse_number(text, false, &value) || value < min || value > max) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to read %s: '%s', a number from %" PRIu64 " to %" PRIu64 " is needed",
+                   option, text, min, max);
+  }
+  *out = value;
+  return LK_OK;
+}
+
+lk_status parse_size(const char *text, const char *option, uint64_t *out, lk_error *error) {
+  uint64_t value = 0;
+  if (strcmp(text, "unlimited") == 0) {
+    *out = LK_UNLIMITED;
+    return LK_OK;
+  }
+  if (!lk_parse_number(text, true, &value) || value >= LK_UNLIMITED) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to read %s: '%s', a number with k, m or g behind it, or 'unlimited' is "
+                   "needed",
+                   option, text);
+  }
+  *out = value;
+  return LK_OK;
+}
+
+static bool read_decimal(const char *text, double *out) {
+  char *end = NULL;
+  *out = strtod(text, &end);
+  return end != text && *end == '\0' && isfinite(*out);
+}
+
+lk_status parse_decimal(const char *text, const char *option, double min, double max, double *out,
+                        lk_error *error) {
+  double value = 0.0;
+  if (!read_decimal(text, &value) || value < min || value > max) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to read %s: '%s', a number from %g to %.0f is needed", option, text, min,
+                   max);
+  }
+  *out = value;
+  return LK_OK;
+}
+
+lk_status parse_tolerance(const char *text, const char *option, double *out, lk_error *error) {
+  double value = 0.0;
+  if (!read_decimal(text, &value) || value < 0.0) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to read %s: '%s', a number of at least 0 is needed", option, text);
+  }
+  *out = value;
+  return LK_OK;
+}
+
+/* ---- models ------------------------------------------------------------------------------------ */
+
+enum {
+  KEY_CACHE = 0x100,
+  KEY_ENTRIES,
+  KEY_BYTES,
+  KEY_DISABLE,
+  KEY_JSON,
+  KEY_NO_RUN_PLANS,
+  KEY_FOLDED,
+  KEY_FIXED_THREADS,
+  KEY_EXECUTOR,
+  KEY_INTER
+};
+
+static const struct argp_option library_options[] = {
+    {"cache", KEY_CACHE, "MODE", 0, "off, thread or shared (default: shared)", 10},
+    {"cache-entries", KEY_ENTRIES, "N", 0, "Most entries in the cache; 0 disables it", 10},
+    {"cache-bytes", KEY_BYTES, "SIZE", 0,
+     "Most bytes in the cache, with k, m or g; 0 disables it (default: 1g)", 10},
+    {"disable-pass", KEY_DISABLE, "NAME", 0,
+     "Do not run this graph pass; may be repeated ('latchkey inspect' lists them)", 10},
+    {"max-folded", KEY_FOLDED, "SIZE", 0,
+     "Most bytes, with k, m or g, of what is computed from constants when the model is opened; "
+     "more "
+     "is computed at each run (default: 2g)",
+     10},
+    {"no-run-plans", KEY_NO_RUN_PLANS, NULL, 0,
+     "Let every operator ask the cache by its own key at each run", 10},
+    {"fixed-threads", KEY_FIXED_THREADS, NULL, 0,
+     "Give every run all its threads, and let it wait for them, also where one thread would do "
+     "while "
+     "others run",
+     10},
+    {"executor", KEY_EXECUTOR, "KIND", 0,
+     "naive: operators in their order, on all threads; parallel: branches at once, an operator on "
+     "one "
+     "thread (default: naive)",
+     10},
+    {"inter", KEY_INTER, "N", 0,
+     "Threads for branches with --executor parallel (default: the processors)", 10},
+    {"verbose", 'v', NULL, 0, "Show what the library logs on stderr; twice: more of it", 10},
+    {"json", KEY_JSON, NULL, 0, "Print JSON", 10},
+    {0}};
+
+static lk_status parse_cache_mode(const char *text, uint32_t *out, lk_error *error) {
+  if (lk_parse_cache_mode(text, out)) return LK_OK;
+  return lk_fail(error, LK_OUT_OF_RANGE,
+                 "failed to read --cache: '%s', off, thread or shared is needed", text);
+}
+
+static lk_status parse_executor(const char *text, uint32_t *out, lk_error *error) {
+  static const char *const names[] = {
+      [LK_EXECUTOR_NAIVE] = "naive", [LK_EXECUTOR_PARALLEL] = "parallel"};
+  for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    if (strcmp(text, names[i]) != 0) continue;
+    *out = i;
+    return LK_OK;
+  }
+  return lk_fail(error, LK_OUT_OF_RANGE,
+                 "failed to read --executor: '%s', naive or parallel is needed", text);
+}
+
+static lk_status add_disabled_pass(model_args *args, const char *name) {
+  if (!LK_GROW(lk_allocator_default(), args->disabled_passes, args->n_disabled_passes,
+               args->disabled_passes_capacity)) {
+    return lk_fail_memory(args->error, "options", sizeof name);
+  }
+  args->disabled_passes[args->n_disabled_passes++] = name;
+  return LK_OK;
+}
+
+lk_status parse_op_threads(const char *text, const char *option, model_args *args) {
+  uint64_t number = 0;
+  lk_status status = parse_u64(text, option, 1, LK_MAX_THREADS, &number, args->error);
+  if (status == LK_OK) args->context.threads = (int32_t)number;
+  return status;
+}
+
+static error_t parse_library_option(int key, char *arg, struct argp_state *state) {
+  model_args *args = state->input;
+  lk_status status = LK_OK;
+  uint64_t number = 0;
+  switch (key) {
+  case KEY_CACHE:
+    status = parse_cache_mode(arg, &args->context.cache_mode, args->error);
+    break;
+  case KEY_ENTRIES:
+    status =
+        parse_u64(arg, "--cache-entries", 0, UINT32_MAX, &args->context.cache_entries, args->error);
+    break;
+  case KEY_BYTES:
+    status = parse_size(arg, "--cache-bytes", &args->context.cache_bytes, args->error);
+    break;
+  case KEY_DISABLE:
+    status = add_disabled_pass(args, arg);
+    break;
+  case KEY_FOLDED:
+    status = parse_size(arg, "--max-folded", &args->max_folded_bytes, args->error);
+    break;
+  case KEY_NO_RUN_PLANS:
+    args->run_plans = 0;
+    break;
+  case KEY_FIXED_THREADS:
+    args->context.adapt_threads = 0;
+    break;
+  case KEY_EXECUTOR:
+    status = parse_executor(arg, &args->executor, args->error);
+    break;
+  case KEY_INTER:
+    status = parse_u64(arg, "--inter", 1, LK_MAX_THREADS, &number, args->error);
+    if (status == LK_OK) args->inter = (int32_t)number;
+    break;
+  case ARGP_KEY_END:
+    if (args->inter > 0 && args->executor != LK_EXECUTOR_PARALLEL) {
+      status = lk_fail(args->error, LK_INVALID_ARGUMENT,
+                       "failed to read --inter: only --executor parallel has it");
+    }
+    break;
+  case 'v':
+    args->context.verbose = args->context.verbose < LK_LOG_INFO ? LK_LOG_INFO : LK_LOG_DEBUG;
+    break;
+  case KEY_JSON:
+    args->json = true;
+    break;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+  return status == LK_OK ? 0 : EINVAL;
+}
+
+const struct argp library_argp = {.options = library_options, .parser = parse_library_option};
+
+static const struct argp_option threads_options[] = {
+    {"threads", 't', "N", 0, "Threads that an operator may use (default: the CPUs allowed)", 10},
+    {0}};
+
+static error_t parse_threads_option(int key, char *arg, struct argp_state *state) {
+  model_args *args = state->input;
+  switch (key) {
+  case ARGP_KEY_INIT:
+    state->child_inputs[0] = args;
+    return 0;
+  case 't':
+    return parse_op_threads(arg, "--threads", args) == LK_OK ? 0 : EINVAL;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
+static const struct argp_child model_children[] = {{&library_argp, 0, NULL, 10}, {0}};
+const struct argp model_argp = {
+    .options = threads_options, .parser = parse_threads_option, .children = model_children};
+
+static void log_line(void *user, lk_log_level level, const char *line) {
+  (void)user;
+  (void)level;
+  (void)fprintf(stderr, "latchkey: %s\n", line);
+}
+
+void model_args_init(model_args *args, lk_error *error) {
+  *args = (model_args){.context = LK_CONTEXT_OPTIONS_INIT, .run_plans = -1, .error = error};
+  args->context.log = log_line;
+}
+
+void model_args_finish(model_args *args) {
+  lk_free(lk_allocator_default(), args->disabled_passes);
+}
+
+/* ---- inputs ------------------------------------------------------------------------------------ */
+
+enum { KEY_SEED = 0x200 };
+
+static const struct argp_option input_options[] = {
+    {"shape", 's', "NAME=SHAPE", 0,
+     "Shape of a random input, for example 'x=1x3x48x{32..320}' (quote the braces); {a,b,c} is a "
+     "list, {n:8..128} a range that {n} repeats elsewhere. Floats are drawn from [0,1), integers "
+     "and bools are zero",
+     1},
+    {"input", 'i', "NAME=FILE", 0, "Take an input from a .npy file", 1},
+    {0}};
+
+static const struct argp_option series_options[] = {
+    {"requests", 'n', "N", 0, "How many requests", 2},
+    {"seed", KEY_SEED, "S", 0, "Seed of shapes and values (default: 1)", 2},
+    {0}};
+
+lk_status input_args_add_file(input_args *args, const char *text, lk_error *error) {
+  const lk_allocator *allocator = lk_allocator_default();
+  const char *equals = strchr(text, '=');
+  if (equals == NULL || equals == text || equals[1] == '\0') {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to read --input: '%s', NAME=FILE.npy is needed", text);
+  }
+  if (!LK_GROW(allocator, args->files, args->n_files, args->files_capacity)) {
+    return lk_fail_memory(error, "options", sizeof *args->files);
+  }
+  char *name = lk_strndup(allocator, text, (size_t)(equals - text));
+  if (name == NULL) return lk_fail_memory(error, "options", strlen(text));
+  for (size_t i = 0; i < args->n_files; i++) {
+    if (strcmp(args->files[i].name, name) != 0) continue;
+    lk_free(allocator, name);
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to read --input: '%s' is given twice, once is needed",
+                   args->files[i].name);
+  }
+  args->files[args->n_files++] = (input_file){name, equals + 1};
+  return LK_OK;
+}
+
+static error_t parse_input_option(int key, char *arg, struct argp_state *state) {
+  input_args *args = state->input;
+  lk_status status = LK_OK;
+  switch (key) {
+  case 's':
+    status = shape_set_add(args->shapes, arg, args->error);
+    break;
+  case 'i':
+    status = input_args_add_file(args, arg, args->error);
+    break;
+  case ARGP_KEY_END:
+    status = shape_set_check(args->shapes, args->error);
+    break;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+  return status == LK_OK ? 0 : EINVAL;
+}
+
+static error_t parse_series_option(int key, char *arg, struct argp_state *state) {
+  input_args *args = state->input;
+  lk_status status = LK_OK;
+  switch (key) {
+  case ARGP_KEY_INIT:
+    state->child_inputs[0] = args;
+    break;
+  case 'n':
+    status = parse_u64(arg, "--requests", 1, 10000000, &args->requests, args->error);
+    break;
+  case KEY_SEED:
+    status = parse_u64(arg, "--seed", 0, UINT64_MAX, &args->seed, args->error);
+    break;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+  return status == LK_OK ? 0 : EINVAL;
+}
+
+const struct argp input_argp = {.options = input_options, .parser = parse_input_option};
+static const struct argp_child series_children[] = {{&input_argp, 0, NULL, 1}, {0}};
+const struct argp series_argp = {
+    .options = series_options, .parser = parse_series_option, .children = series_children};
+
+lk_status input_args_init(input_args *args, uint64_t requests, lk_error *error) {
+  *args = (input_args){.seed = 1, .requests = requests, .error = error};
+  return shape_set_create(lk_allocator_default(), &args->shapes, error);
+}
+
+void input_args_finish(input_args *args) {
+  const lk_allocator *allocator = lk_allocator_default();
+  for (size_t i = 0; i < args->n_files; i++) lk_free(allocator, args->files[i].name);
+  lk_free(allocator, args->files);
+  shape_set_destroy(args->shapes);
+}
+
+/* ---- command lines ----------------------------------------------------------------------------- */
+
+int cli_parse(const struct argp *argp, int argc, char **argv, void *args, lk_error *error) {
+  error->message[0] = '\0';
+  error_t failed = argp_parse(argp, argc, argv, 0, NULL, args);
+  if (failed == 0) return CLI_OK;
+  if (error->message[0] == '\0') {
+    (void)lk_fail(error, LK_INTERNAL, "failed to read the command line: %s", strerror(failed));
+  }
+  cli_complain(argv[0], error);
+  return CLI_USAGE;
+}
+
+error_t cli_take_model(int key, char *arg, const struct argp_state *state, const char **out_path,
+                       lk_error *error) {
+  switch (key) {
+  case ARGP_KEY_ARG:
+    if (state->arg_num > 0) {
+      (void)lk_fail(error, LK_INVALID_ARGUMENT,
+                    "failed to read the command line: '%s' is one argument too many, one MODEL is "
+                    "needed%s",
+                    arg,
+                    strchr(arg, '=') != NULL ? " (shells expand braces that are not quoted)" : "");
+      return EINVAL;
+    }
+    *out_path = arg;
+    return 0;
+  case ARGP_KEY_NO_ARGS:
+    (void)lk_fail(error, LK_INVALID_ARGUMENT,
+                  "failed to read the command line: MODEL is missing, "
+                  "see --help");
+    return EINVAL;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}

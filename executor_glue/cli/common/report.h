@@ -1,0 +1,35 @@
+/* What the command shows: tables of aligned columns, JSON, and numbers for people. */
+#ifndef LK_CLI_COMMON_REPORT_H
+#define LK_CLI_COMMON_REPORT_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include <latchkey/base.h>
+
+/* A table that is collected first, because the widest cell sets the width of its column. */
+typedef struct report_table report_table;
+
+/* `titles`: column titles separated by '|'; one that begins with '>' is aligned to the right, for
+ * numbers. NULL when there is no memory; the functions below allow NULL and do nothing. */
+report_table *report_table_create(const char *titles);
+/* Appends a cell; the row is full after as many cells as there are columns. */
+void report_cell(report_table *table, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Prints the table on stdout with `indent` blanks before each line, and destroys it.
+ * LK_OUT_OF_MEMORY when the table, or a cell of it, could not be kept. */
+lk_status report_table_print(report_table *table, int indent, lk_error *error);
+
+/* Prints a JSON value with a newline on stdout and gives back its reference. NULL, which is what
+ * jansson returns without memory, is LK_OUT_OF_MEMORY. */
+lk_status report_json(json_t *root, lk_error *error);
+/* A string that need not be valid UTF-8: other bytes become '?'. */
+json_t *report_json_text(const char *text);
+/* An unsigned number; jansson's integers are signed: those beyond are null. */
+json_t *report_json_u64(uint64_t number);
+
+/* "12.3 MiB" */
+#define REPORT_TEXT_CAPACITY 32
+const char *report_bytes(uint64_t bytes, char buffer[REPORT_TEXT_CAPACITY]);
+
+#endif

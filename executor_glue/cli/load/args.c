@@ -1,0 +1,320 @@
+/* The command line of `latchkey load`: models with names, their mix, threads, and when to end. */
+#include "executor_glue/cli/load/args.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/parse.h"
+#include "base/status.h"
+
+enum {
+  KEY_OP_THREADS = 0x500,
+  KEY_MIX,
+  KEY_SECONDS,
+  KEY_WARMUP,
+  KEY_RATE,
+  KEY_POOL,
+  KEY_SEED,
+  KEY_CLONES,
+  KEY_CHECK,
+  KEY_RTOL,
+  KEY_ATOL,
+  MAX_WEIGHT = 1000000,
+  MAX_POOL = 100000
+};
+#define MAX_SECONDS 1e6
+#define MAX_RATE 1e9
+#define DEFAULT_SECONDS_NS UINT64_C(10000000000)
+
+static const struct argp_option options[] = {
+    {"threads", 't', "N", 0,
+     "Threads that send requests, each its next when the last is answered "
+     "(default: 1; those of operators are --op-threads)",
+     1},
+    {"mix", KEY_MIX, "A:3,B:1", 0, "Weights of models by name; 0: never (default: 1 each)", 1},
+    {"seconds", KEY_SECONDS, "S", 0, "How long, in seconds and fractions (default: 10)", 1},
+    {"requests", 'n', "N", 0, "End after this many requests of all threads instead", 1},
+    {"warmup", KEY_WARMUP, "S", 0, "Seconds of the same before, which are not counted (default: 1)",
+     1},
+    {"rate", KEY_RATE, "R", 0,
+     "Requests per second of all threads, at equal distances. Latency then counts from when a "
+     "request "
+     "was due, so that waiting for a free thread is part of it (default: each thread as fast as it "
+     "can)",
+     1},
+    {"clones", KEY_CLONES, NULL, 0,
+     "Clone the session of each model for each thread (default: all threads share one)", 1},
+    {"check", KEY_CHECK, NULL, 0,
+     "Compare every output with that of the same request run alone, in a context of its own, "
+     "before",
+     1},
+    {"rtol", KEY_RTOL, "X", 0, "Relative tolerance of --check (default: 1e-3)", 1},
+    {"atol", KEY_ATOL, "X", 0, "Absolute tolerance of --check (default: 1e-5)", 1},
+    {"pool", KEY_POOL, "N", 0, "Different requests prepared for each model (default: 32)", 3},
+    {"seed", KEY_SEED, "S", 0, "Seed of shapes, values and the mix (default: 1)", 3},
+    {0}};
+
+static const struct argp_option library_options[] = {
+    {"op-threads", KEY_OP_THREADS, "N", 0,
+     "Threads that an operator may use: --threads of the other commands (default: the CPUs "
+     "allowed)",
+     10},
+    {0}};
+
+/* ---- models ------------------------------------------------------------------------------------ */
+
+static load_model_args *find_model(const load_args *args, const char *name, size_t length) {
+  for (size_t i = 0; i < args->n_models; i++) {
+    load_model_args *model = &args->models[i];
+    if (strlen(model->name) == length && memcmp(model->name, name, length) == 0) return model;
+  }
+  return NULL;
+}
+
+/* Splits [NAME=]FILE: in what stands before the '=' of a name there is no '/'. Without a name it is that of
+ * the file. */
+static void split_model(const char *text, const char **name, size_t *length, const char **path) {
+  const char *equals = strchr(text, '=');
+  const char *slash = strchr(text, '/');
+  if (equals != NULL && equals != text && (slash == NULL || equals < slash)) {
+    *name = text;
+    *length = (size_t)(equals - text);
+    *path = equals + 1;
+    return;
+  }
+  static const char suffix[] = ".onnx";
+  const size_t n_suffix = sizeof suffix - 1;
+  const char *last = strrchr(text, '/');
+  *path = text;
+  *name = last != NULL ? last + 1 : text;
+  *length = strlen(*name);
+  if (*length > n_suffix && strcmp(*name + *length - n_suffix, suffix) == 0) *length -= n_suffix;
+}
+
+static lk_status add_model(load_args *args, const char *text) {
+  const lk_allocator *allocator = lk_allocator_default();
+  const char *name = NULL;
+  const char *path = NULL;
+  size_t length = 0;
+  split_model(text, &name, &length, &path);
+  if (*path == '\0') {
+    return lk_fail(args->error, LK_INVALID_ARGUMENT,
+                   "failed to read the command line: '%s', NAME=FILE.onnx is needed", text);
+  }
+  const load_model_args *same = find_model(args, name, length);
+  if (same != NULL) {
+    return lk_fail(
+        args->error, LK_INVALID_ARGUMENT,
+        "failed to name the models: '%.150s' and '%.150s' are both called '%.80s', give one "
+        "another name: NAME=FILE.onnx",
+        same->path, path, same->name);
+  }
+  if (!LK_GROW(allocator, args->models, args->n_models, args->models_capacity)) {
+    return lk_fail_memory(args->error, "arguments", sizeof *args->models);
+  }
+  char *copy = lk_strndup(allocator, name, length);
+  if (copy == NULL) return lk_fail_memory(args->error, "arguments", length);
+  args->models[args->n_models++] = (load_model_args){.name = copy, .path = path, .weight = 1};
+  return LK_OK;
+}
+
+/* NAME:WEIGHT; the weight begins at the last ':'. `given`: [n_models] */
+static lk_status read_share(const load_args *args, const char *text, bool *given) {
+  const char *colon = strrchr(text, ':');
+  uint64_t weight = 0;
+  if (colon == NULL || colon == text || !lk_parse_number(colon + 1, false, &weight) ||
+      weight > MAX_WEIGHT) {
+    return lk_fail(args->error, LK_OUT_OF_RANGE,
+                   "failed to read --mix: '%s', NAME:WEIGHT with a weight from 0 to %d is needed",
+                   text, MAX_WEIGHT);
+  }
+  load_model_args *model = find_model(args, text, (size_t)(colon - text));
+  if (model == NULL) {
+    return lk_fail(args->error, LK_NOT_FOUND,
+                   "failed to read --mix: no model is called '%.*s', the first is called '%s'",
+                   (int)(colon - text), text, args->models[0].name);
+  }
+  if (given[model - args->models]) {
+    return lk_fail(args->error, LK_INVALID_ARGUMENT,
+                   "failed to read --mix: '%s' is given twice, once is needed", model->name);
+  }
+  given[model - args->models] = true;
+  model->weight = weight;
+  return LK_OK;
+}
+
+static lk_status read_mix(const load_args *args) {
+  lk_status status = LK_OK;
+  const lk_allocator *allocator = lk_allocator_default();
+  bool *given = lk_calloc(allocator, args->n_models, sizeof *given);
+  char *copy = lk_strdup(allocator, args->mix);
+  if (given == NULL || copy == NULL) {
+    status = lk_fail_memory(args->error, "--mix", args->n_models);
+    goto cleanup;
+  }
+  char *rest = copy;
+  for (char *share = strsep(&rest, ","); share != NULL; share = strsep(&rest, ",")) {
+    LK_TRY(read_share(args, share, given));
+  }
+  uint64_t total = 0;
+  for (size_t i = 0; i < args->n_models; i++) total += args->models[i].weight;
+  if (total == 0) {
+    status = lk_fail(args->error, LK_OUT_OF_RANGE,
+                     "failed to read --mix: '%s', one weight must be more than 0", args->mix);
+  }
+
+cleanup:
+  lk_free(allocator, copy);
+  lk_free(allocator, given);
+  return status;
+}
+
+/* ---- the command line -------------------------------------------------------------------------- */
+
+static lk_status parse_ns(const char *text, const char *option, double min, uint64_t *out,
+                          lk_error *error) {
+  double seconds = 0.0;
+  lk_status status = parse_decimal(text, option, min, MAX_SECONDS, &seconds, error);
+  if (status == LK_OK) *out = (uint64_t)(seconds * 1e9);
+  return status;
+}
+
+/* After the last argument. */
+static lk_status check_all(load_args *args) {
+  if (args->n_models == 0) {
+    return lk_fail(args->error, LK_INVALID_ARGUMENT,
+                   "failed to read the command line: MODEL is missing, see --help");
+  }
+  if (args->seconds_ns > 0 && args->requests > 0) {
+    return lk_fail(
+        args->error, LK_INVALID_ARGUMENT,
+        "failed to read the command line: --seconds and --requests both say when to end, "
+        "one is needed");
+  }
+  if (args->seconds_ns == 0 && args->requests == 0) args->seconds_ns = DEFAULT_SECONDS_NS;
+  return args->mix != NULL ? read_mix(args) : LK_OK;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state) {
+  load_args *args = state->input;
+  lk_error *error = args->error;
+  lk_status status = LK_OK;
+  switch (key) {
+  case ARGP_KEY_INIT:
+    state->child_inputs[0] = &args->inputs;
+    state->child_inputs[1] = &args->library;
+    break;
+  case 't':
+    status = parse_u64(arg, "--threads", 1, LK_MAX_THREADS, &args->threads, error);
+    break;
+  case KEY_MIX:
+    args->mix = arg;
+    break;
+  case KEY_SECONDS:
+    status = parse_ns(arg, "--seconds", 0.001, &args->seconds_ns, error);
+    break;
+  case KEY_WARMUP:
+    status = parse_ns(arg, "--warmup", 0.0, &args->warmup_ns, error);
+    break;
+  case 'n':
+    status = parse_u64(arg, "--requests", 1, UINT32_MAX, &args->requests, error);
+    break;
+  case KEY_RATE:
+    status = parse_decimal(arg, "--rate", 0.001, MAX_RATE, &args->rate, error);
+    break;
+  case KEY_POOL:
+    status = parse_u64(arg, "--pool", 1, MAX_POOL, &args->inputs.requests, error);
+    break;
+  case KEY_SEED:
+    status = parse_u64(arg, "--seed", 0, UINT64_MAX, &args->inputs.seed, error);
+    break;
+  case KEY_CLONES:
+    args->clones = true;
+    break;
+  case KEY_CHECK:
+    args->check = true;
+    break;
+  case KEY_RTOL:
+    status = parse_tolerance(arg, "--rtol", &args->within.relative, error);
+    break;
+  case KEY_ATOL:
+    status = parse_tolerance(arg, "--atol", &args->within.absolute, error);
+    break;
+  case ARGP_KEY_ARG:
+    status = add_model(args, arg);
+    break;
+  case ARGP_KEY_END:
+    status = check_all(args);
+    break;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+  return status == LK_OK ? 0 : EINVAL;
+}
+
+static error_t parse_op_threads_option(int key, char *arg, struct argp_state *state) {
+  model_args *args = state->input;
+  switch (key) {
+  case ARGP_KEY_INIT:
+    state->child_inputs[0] = args;
+    return 0;
+  case KEY_OP_THREADS:
+    return parse_op_threads(arg, "--op-threads", args) == LK_OK ? 0 : EINVAL;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
+static const struct argp_child library_children[] = {{&library_argp, 0, NULL, 10}, {0}};
+static const struct argp all_library_argp = {
+    .options = library_options, .parser = parse_op_threads_option, .children = library_children};
+static const struct argp_child children[] = {
+    {&input_argp, 0, "Inputs:", 2}, {&all_library_argp, 0, "Library:", 10}, {0}};
+static const struct argp command = {
+    options,
+    parse,
+    "[NAME=]MODEL...",
+    "Sends requests to several models in one process from several threads, and shows throughput, "
+    "latency "
+    "of each model, what the cache did and waited for, memory, and how many processors were busy.\v"
+    "A model is called as its file, without folder and .onnx, or NAME. --shape and --input "
+    "NAME=... are for "
+    "every model with such an input, MODEL/NAME=... for one. Requests are prepared before the "
+    "clock "
+    "starts; each thread draws models by weight and then one of the model's requests, by the seed. "
+    "Latency is "
+    "that of the run; percentiles are within 0.4 %. A request that has begun is finished and "
+    "counted. SIGINT ends early, with the report. The exit code is 1 when a request failed or an "
+    "output "
+    "differed.\n\n"
+    "Example: latchkey load det.onnx rec.onnx --mix det:1,rec:8 --threads 4 --op-threads 1 "
+    "--seconds 30 "
+    "--shape det/x=1x3x640x640 --shape 'rec/x=1x3x48x{32..320..32}'",
+    children,
+    NULL,
+    NULL};
+
+int load_args_parse(load_args *args, int argc, char **argv) {
+  return cli_parse(&command, argc, argv, args, args->error);
+}
+
+lk_status load_args_init(load_args *args, lk_error *error) {
+  *args = (load_args){.threads = 1,
+                      .warmup_ns = UINT64_C(1000000000),
+                      .within = {.relative = 1e-3, .absolute = 1e-5},
+                      .error = error};
+  model_args_init(&args->library, error);
+  lk_status status = input_args_init(&args->inputs, 32, error);
+  args->inputs.own_values = true;
+  return status;
+}
+
+void load_args_finish(load_args *args) {
+  const lk_allocator *allocator = lk_allocator_default();
+  for (size_t i = 0; i < args->n_models; i++) lk_free(allocator, args->models[i].name);
+  lk_free(allocator, args->models);
+  model_args_finish(&args->library);
+  input_args_finish(&args->inputs);
+}

@@ -1,0 +1,36 @@
+/* The command line of `latchkey load`. */
+#ifndef LK_CLI_LOAD_ARGS_H
+#define LK_CLI_LOAD_ARGS_H
+
+#include "executor_glue/cli/common/compare.h"
+#include "executor_glue/cli/common/options.h"
+
+/* [NAME=]FILE.onnx, and its share of the requests. */
+typedef struct load_model_args {
+  char *name;
+  const char *path; /* borrowed from argv */
+  uint64_t weight;
+} load_model_args;
+
+typedef struct load_args {
+  model_args library;
+  input_args inputs; /* of all models; `requests` is how many are prepared for each */
+  load_model_args *models;
+  size_t n_models, models_capacity;
+  const char *mix;               /* --mix, until all models are known */
+  uint64_t threads;              /* that send requests */
+  uint64_t seconds_ns, requests; /* when to end; the other one is 0 */
+  uint64_t warmup_ns;
+  double rate; /* requests per second, or 0: as fast as they are answered */
+  bool clones, check;
+  tolerance within; /* for `check` */
+  lk_error *error;
+} load_args;
+
+lk_status load_args_init(load_args *args, lk_error *error);
+void load_args_finish(load_args *args);
+
+/* As cli_parse. */
+int load_args_parse(load_args *args, int argc, char **argv);
+
+#endif

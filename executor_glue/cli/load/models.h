@@ -1,0 +1,39 @@
+/* The models under load: sessions in one context, prepared requests, and what they should give. */
+#ifndef LK_CLI_LOAD_MODELS_H
+#define LK_CLI_LOAD_MODELS_H
+
+#include "executor_glue/cli/common/inputs.h"
+#include "executor_glue/cli/common/model.h"
+#include "executor_glue/cli/load/args.h"
+
+typedef struct load_model {
+  const load_model_args *args;
+  cli_model first;           /* the session that all threads share, or the first thread's */
+  input_series *series;      /* owns what `requests` points to; NULL when the weight is 0 */
+  lk_named_tensor *requests; /* [pool][n_inputs], read by all threads */
+  uint32_t n_inputs;
+  lk_tensor *expected; /* [pool][outputs], or NULL: nothing is checked */
+} load_model;
+
+typedef struct load_models {
+  const load_args *args;
+  cli_model root; /* the context */
+  load_model *items;
+  uint32_t count, n_threads;
+  uint64_t pool;
+  cli_model *lanes; /* [n_threads][count]: what a thread runs a model with */
+} load_models;
+
+/* Opens everything and prepares the requests. load_models_close is needed even after a failure. */
+lk_status load_models_open(const load_args *args, load_models *out, lk_error *error);
+void load_models_close(load_models *models);
+
+/* [n_inputs] */
+const lk_named_tensor *load_models_request(const load_model *model, uint64_t request);
+/* [outputs], or NULL */
+const lk_tensor *load_models_expected(const load_model *model, uint64_t request);
+/* Sums of the run plans' counters over all sessions of a model. */
+lk_status load_models_stats(const load_models *models, uint32_t model, lk_session_stats *out,
+                            lk_error *error);
+
+#endif

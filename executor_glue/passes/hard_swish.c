@@ -1,0 +1,49 @@
+/* Finds x * clip(x + 3, 0, 6) / 6, in any order of its factors, and x * HardSigmoid(x) with alpha
+ * 1/6 and beta 1/2, and makes it one HardSwish. */
+#include <math.h>
+
+#include "executor_glue/passes/gated_activation.h"
+
+lk_status lk_pass_hard_swish(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
+                             lk_error *error);
+
+/* Exporters write 1/6 as a float, or as a division by 6: equal within its rounding. */
+static bool is_close(double a, double b) {
+  return fabs(a - b) <= 1e-6 * fabs(b);
+}
+
+/* clip(x + 3, 0, 6) / divisor, or HardSigmoid(x). */
+static bool read_gate(const lk_graph *graph, const lk_symbolic_shapes *classes, int32_t gate,
+                      int32_t x, lk_gated_product *product, float *out_alpha) {
+  (void)out_alpha;
+  const lk_node *node = lk_value_producer(graph, gate);
+  if (node == NULL) return false;
+  const int32_t number = graph->values[gate].producer;
+  if (lk_node_is_plain(node, "HardSigmoid")) {
+    const double alpha = (double)lk_node_attr_float(node, "alpha", 0.2f);
+    return node->inputs[0] == x && is_close(alpha, 1.0 / 6.0) &&
+           lk_node_attr_float(node, "beta", 0.5f) == 0.5f && is_close(product->coefficient, 1.0) &&
+           lk_gated_add_node(product, number);
+  }
+  float low = 0.0f, high = 0.0f, three = 0.0f;
+  if (!lk_node_is_plain(node, "Clip") || !lk_clip_bounds(graph, node, &low, &high) || low != 0.0f ||
+      high != 6.0f || !is_close(product->coefficient, 1.0 / 6.0)) {
+    return false;
+  }
+  const int32_t shifted = node->inputs[0];
+  const lk_node *add = lk_value_producer(graph, shifted);
+  return add != NULL && lk_value_is_private(graph, shifted) &&
+         lk_scalar_operand(graph, classes, add, "Add", &three) == x && three == 3.0f &&
+         lk_gated_add_node(product, number) &&
+         lk_gated_add_node(product, graph->values[shifted].producer);
+}
+
+lk_status lk_pass_hard_swish(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
+                             lk_error *error) {
+  static const lk_gated gated = {.op_type = "HardSwish",
+                                 .domain = "",
+                                 .opset = 14,
+                                 .note = "hard_swish",
+                                 .read_gate = read_gate};
+  return lk_gated_fuse(env, graph, &gated, out_changes, error);
+}

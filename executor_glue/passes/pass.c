@@ -1,0 +1,59 @@
+/* The table of passes, and the driver that runs them in its order. */
+#include "executor_glue/passes/pass.h"
+
+#include <string.h>
+
+#include "base/status.h"
+#include "base/team/float_state.h"
+
+#define PASS(name, function, summary)                                                              \
+  lk_status function(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,               \
+                     lk_error *error);
+#include "executor_glue/passes/pass_list.inc"
+#undef PASS
+
+const lk_pass lk_passes[] = {
+#define PASS(name, function, summary) {name, summary, function},
+#include "executor_glue/passes/pass_list.inc"
+#undef PASS
+};
+const size_t lk_n_passes = sizeof lk_passes / sizeof lk_passes[0];
+
+static bool is_disabled(const char *name, const char *const *disabled, size_t n_disabled) {
+  for (size_t i = 0; i < n_disabled; i++) {
+    if (strcmp(disabled[i], name) == 0) return true;
+  }
+  return false;
+}
+
+static lk_status check_names(const char *const *disabled, size_t n_disabled, lk_error *error) {
+  for (size_t i = 0; i < n_disabled; i++) {
+    size_t row = 0;
+    while (row < lk_n_passes && strcmp(lk_passes[row].name, disabled[i]) != 0) row++;
+    if (row == lk_n_passes) {
+      return lk_fail(error, LK_NOT_FOUND, "failed to disable pass '%s': there is no such pass",
+                     disabled[i]);
+    }
+  }
+  return LK_OK;
+}
+
+lk_status lk_passes_run(const lk_pass_env *env, lk_graph *graph, const char *const *disabled,
+                        size_t n_disabled, uint64_t *out_changes, lk_error *error) {
+  if (out_changes != NULL) memset(out_changes, 0, lk_n_passes * sizeof *out_changes);
+  lk_status status = check_names(disabled, n_disabled, error);
+  if (status != LK_OK) return status;
+  const lk_float_state host_float = lk_float_begin(); /* constants are folded */
+  for (size_t i = 0; i < lk_n_passes; i++) {
+    if (is_disabled(lk_passes[i].name, disabled, n_disabled)) continue;
+    uint64_t changes = 0;
+    LK_TRY(lk_passes[i].run(env, graph, &changes, error));
+    if (out_changes != NULL) out_changes[i] = changes;
+    /* A pass sees a sorted graph, and may leave one that is not. */
+    if (changes > 0) LK_TRY(lk_graph_finish(graph, error));
+  }
+  status = lk_graph_finish(graph, error);
+cleanup:
+  lk_float_end(host_float);
+  return status;
+}

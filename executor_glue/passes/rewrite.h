@@ -1,0 +1,47 @@
+/* What passes share: questions about values and operators, and the edits that several of them do.
+ * */
+#ifndef LK_PASSES_REWRITE_H
+#define LK_PASSES_REWRITE_H
+
+#include "executor_glue/passes/pass.h"
+#include "executor_glue/passes/symbolic_shapes.h"
+
+#define LK_FUSED_DOMAIN "latchkey" /* operators that only fusion makes */
+
+/* A post-op chain is kept shorter than this: oneDNN takes 32. */
+#define LK_MAX_FUSED_POST_OPS 12u
+
+/* An operator of ai.onnx without post-ops of its own, with an input and an output 0: safe to take
+ * apart. */
+bool lk_node_is_plain(const lk_node *node, const char *op_type);
+/* A constant that no run can replace. */
+bool lk_value_is_constant(const lk_graph *graph, int32_t value);
+/* Such a constant with float elements, at least one. */
+bool lk_value_is_weight(const lk_graph *graph, int32_t value);
+/* Such a constant with exactly one element, which is stored. */
+bool lk_value_is_scalar(const lk_graph *graph, int32_t value, float *out);
+/* Used once, by a node, and no output of the graph. */
+bool lk_value_is_private(const lk_graph *graph, int32_t value);
+/* The node that makes `value`; NULL: none. */
+const lk_node *lk_value_producer(const lk_graph *graph, int32_t value);
+
+/* Bounds of a Clip that are known at load; false: not known, or not a range of numbers. */
+bool lk_clip_bounds(const lk_graph *graph, const lk_node *clip, float *out_low, float *out_high);
+
+/* The row of the operator table, or NULL. */
+const lk_op_row *lk_pass_op_row(const lk_pass_env *env, const char *op_type, const char *domain,
+                                int32_t opset);
+/* Output 0 of `producer` may be changed by `count` more post-ops. */
+bool lk_node_takes_post_ops(const lk_pass_env *env, const lk_node *producer, uint32_t count);
+
+/* Adds a constant of the graph that takes over `data`, also on failure. */
+lk_status lk_graph_add_constant(lk_graph *graph, const lk_tensor_desc *desc, void *data,
+                                int32_t *out_value, lk_error *error);
+/* Appends an input that only a post-op uses, behind all inputs that the operator itself may have.
+ * */
+lk_status lk_node_append_operand(lk_graph *graph, int32_t node, int32_t value, int32_t *out_index,
+                                 lk_error *error);
+/* Appends the post-ops of `from`, with their operands, to those of `to`. */
+lk_status lk_node_copy_post_ops(lk_graph *graph, int32_t from, int32_t to, lk_error *error);
+
+#endif

@@ -1,0 +1,294 @@
+/* Folds a scale and shift of each channel, y = a_c * x + b_c with constant a and b, into the weights and
+ * the bias of the operator before: BatchNormalization, and Mul, Add, Sub and Div with a constant
+ * per channel, behind Conv, ConvTranspose or a BatchNormalization that stays.
+ *
+ * A whole chain is composed in double and applied once. For all three producers the new weights are
+ * a_c * w and the new bias is a_c * bias + b_c (Jacob et al., CVPR 2018, section 3.2). */
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/tensor.h"
+#include "executor_glue/passes/rewrite.h"
+
+lk_status lk_pass_scale_shift(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
+                              lk_error *error);
+
+typedef struct scale_shift {
+  size_t n_channels;
+  int32_t rank;        /* of the producer's output */
+  double *a, *b;       /* [n_channels] */
+  bool scales, shifts; /* a is not all 1, b is not all 0 */
+} scale_shift;
+
+static double number(const lk_graph *graph, int32_t value, size_t index) {
+  return lk_constant_number(&graph->values[value], index);
+}
+
+/* A constant with `n` floats in one dimension. */
+static bool is_vector(const lk_graph *graph, int32_t value, size_t n) {
+  if (!lk_value_is_weight(graph, value)) return false;
+  const lk_tensor_desc *desc = &graph->values[value].constant.desc;
+  return desc->rank == 1 && (size_t)desc->dims[0] == n;
+}
+
+/* BatchNormalization at inference, per channel, with constant parameters for `n` channels. */
+static bool is_constant_batch_norm(const lk_graph *graph, const lk_node *node, size_t n) {
+  if (!lk_node_is(node, "BatchNormalization") || node->n_inputs < 5) return false;
+  if (node->opset < 9 && lk_node_attr_int(node, "spatial", 1) != 1) return false;
+  if (lk_node_attr_int(node, "training_mode", 0) != 0) return false;
+  for (uint32_t i = 1; i < node->n_outputs; i++) {
+    if (node->outputs[i] != LK_NO_VALUE && graph->values[node->outputs[i]].n_uses > 0) return false;
+  }
+  for (uint32_t i = 1; i < 5; i++) {
+    if (!is_vector(graph, node->inputs[i], n)) return false;
+  }
+  return true;
+}
+
+static void apply(scale_shift *f, size_t channel, double scale, double shift) {
+  f->a[channel] *= scale;
+  f->b[channel] = f->b[channel] * scale + shift;
+  if (scale != 1.0) f->scales = true;
+  if (shift != 0.0) f->shifts = true;
+}
+
+static bool compose_batch_norm(const lk_graph *graph, const lk_node *node, scale_shift *f) {
+  if (node->n_post_ops > 0 || !is_constant_batch_norm(graph, node, f->n_channels)) return false;
+  const double epsilon = (double)lk_node_attr_float(node, "epsilon", 1e-5f);
+  for (size_t c = 0; c < f->n_channels; c++) {
+    if (!(number(graph, node->inputs[4], c) + epsilon > 0.0)) return false;
+  }
+  for (size_t c = 0; c < f->n_channels; c++) {
+    const double scale =
+        number(graph, node->inputs[1], c) / sqrt(number(graph, node->inputs[4], c) + epsilon);
+    apply(f, c, scale,
+          number(graph, node->inputs[2], c) - number(graph, node->inputs[3], c) * scale);
+  }
+  return true;
+}
+
+/* The constant has one element, or one for each channel, and does not enlarge the output. */
+static bool is_per_channel(const lk_graph *graph, int32_t value, const scale_shift *f) {
+  if (!lk_value_is_weight(graph, value)) return false;
+  const lk_tensor_desc *desc = &graph->values[value].constant.desc;
+  if ((int32_t)desc->rank > f->rank) return false;
+  for (uint32_t i = 0; i < desc->rank; i++) {
+    const bool is_channel = f->rank - (int32_t)desc->rank + (int32_t)i == 1;
+    if (desc->dims[i] != 1 && !(is_channel && (size_t)desc->dims[i] == f->n_channels)) return false;
+  }
+  return true;
+}
+
+static bool compose_arithmetic(const lk_graph *graph, const lk_node *node, int32_t x,
+                               scale_shift *f) {
+  const bool add = lk_node_is_plain(node, "Add"), sub = lk_node_is_plain(node, "Sub");
+  const bool mul = lk_node_is_plain(node, "Mul"), div = lk_node_is_plain(node, "Div");
+  if ((!add && !sub && !mul && !div) || node->n_inputs != 2) return false;
+  const bool x_is_left = node->inputs[0] == x;
+  const int32_t constant = node->inputs[x_is_left ? 1 : 0];
+  if (!is_per_channel(graph, constant, f) || (div && !x_is_left)) return false;
+  const size_t n = (size_t)lk_elements(&graph->values[constant].constant.desc);
+  for (size_t i = 0; div && i < n; i++) {
+    if (number(graph, constant, i) == 0.0) return false;
+  }
+  for (size_t c = 0; c < f->n_channels; c++) {
+    const double k = number(graph, constant, n == 1 ? 0 : c);
+    if (add) apply(f, c, 1.0, k);
+    if (sub) apply(f, c, x_is_left ? 1.0 : -1.0, x_is_left ? -k : k);
+    if (mul) apply(f, c, k, 0.0);
+    if (div) apply(f, c, 1.0 / k, 0.0);
+  }
+  return true;
+}
+
+/* Where the elements of a producer's weights belong: element i to channel
+ * (i / outer) * per_outer + (i / inner) % per_outer. */
+typedef struct weight_map {
+  size_t n_channels, outer, inner, per_outer;
+  int32_t rank; /* of the output */
+} weight_map;
+
+static bool read_producer(const lk_graph *graph, const lk_symbolic_shapes *classes,
+                          const lk_node *node, weight_map *map) {
+  if (node->n_post_ops > 0 || node->dead || node->n_inputs < 2) return false;
+  if (!lk_value_is_weight(graph, node->inputs[1])) return false;
+  const lk_tensor_desc *desc = &graph->values[node->inputs[1]].constant.desc;
+  const size_t elements = (size_t)lk_elements(desc);
+  map->rank = (int32_t)desc->rank;
+  if (lk_node_is(node, "Conv")) {
+    if (desc->rank < 3) return false;
+    map->n_channels = (size_t)desc->dims[0];
+    map->outer = elements;
+    map->inner = elements / map->n_channels;
+    map->per_outer = map->n_channels;
+    return true;
+  }
+  if (lk_node_is(node, "ConvTranspose")) { /* weights [C_in, C_out / group, ...] */
+    const int64_t group = lk_node_attr_int(node, "group", 1);
+    if (desc->rank < 3 || group < 1 || desc->dims[0] % group != 0) return false;
+    map->per_outer = (size_t)desc->dims[1];
+    map->n_channels = map->per_outer * (size_t)group;
+    map->outer = elements / (size_t)group;
+    map->inner = elements / (size_t)desc->dims[0] / map->per_outer;
+    return true;
+  }
+  if (!is_constant_batch_norm(graph, node, elements)) return false;
+  map->rank = lk_symbolic_shape_rank(classes, node->inputs[0]);
+  map->n_channels = map->outer = map->per_outer = elements;
+  map->inner = 1;
+  return map->rank >= 2;
+}
+
+static size_t channel_of(const weight_map *map, size_t element) {
+  return element / map->outer * map->per_outer + element / map->inner % map->per_outer;
+}
+
+/* Numbers beyond float's range would not be rounding any more: then nothing is folded. */
+static bool stays_finite(const lk_graph *graph, const lk_node *node, const weight_map *map,
+                         const scale_shift *f) {
+  const lk_value *weights = &graph->values[node->inputs[1]];
+  const int32_t bias = node->n_inputs > 2 ? node->inputs[2] : LK_NO_VALUE;
+  for (size_t c = 0; c < f->n_channels; c++) {
+    const double old = bias == LK_NO_VALUE ? 0.0 : number(graph, bias, c);
+    if (!isfinite(f->a[c]) || !isfinite((float)(old * f->a[c] + f->b[c]))) return false;
+  }
+  const size_t n = f->scales ? (size_t)lk_elements(&weights->constant.desc) : 0;
+  for (size_t i = 0; i < n; i++) {
+    if (!isfinite((float)(lk_constant_number(weights, i) * f->a[channel_of(map, i)]))) return false;
+  }
+  return true;
+}
+
+static lk_status fold_weights(lk_graph *graph, int32_t node, const weight_map *map,
+                              const scale_shift *f, lk_error *error) {
+  const int32_t old = graph->nodes[node].inputs[1];
+  lk_value *value = &graph->values[old];
+  const lk_tensor_desc desc = value->constant.desc;
+  const size_t n = (size_t)lk_elements(&desc);
+  /* Weights that a pass has made for this node alone are changed where they are. */
+  const bool in_place = value->constant_kind == LK_CONSTANT_OWNED && value->n_uses == 1;
+  float *data = in_place ? value->constant.data
+                         : lk_alloc_aligned(graph->allocator, n * sizeof *data, LK_DATA_ALIGNMENT);
+  if (data == NULL) return lk_fail_memory(error, "folded weights", n * sizeof *data);
+  for (size_t i = 0; i < n; i++) {
+    data[i] = (float)(lk_constant_number(value, i) * f->a[channel_of(map, i)]);
+  }
+  if (in_place) return LK_OK;
+  int32_t fresh = LK_NO_VALUE;
+  lk_status status = lk_graph_add_constant(graph, &desc, data, &fresh, error);
+  if (status == LK_OK) lk_node_set_input(graph, node, 1, fresh);
+  return status;
+}
+
+static lk_status fold_bias(lk_graph *graph, int32_t node, const scale_shift *f, lk_error *error) {
+  const size_t n = f->n_channels;
+  const int32_t old = graph->nodes[node].n_inputs > 2 ? graph->nodes[node].inputs[2] : LK_NO_VALUE;
+  if (old == LK_NO_VALUE && !f->shifts) return LK_OK;
+  float *data = lk_alloc_aligned(graph->allocator, n * sizeof *data, LK_DATA_ALIGNMENT);
+  if (data == NULL) return lk_fail_memory(error, "a folded bias", n * sizeof *data);
+  for (size_t c = 0; c < n; c++) {
+    data[c] = (float)((old == LK_NO_VALUE ? 0.0 : number(graph, old, c)) * f->a[c] + f->b[c]);
+  }
+  const int64_t dim = (int64_t)n;
+  const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 1, &dim);
+  int32_t fresh = LK_NO_VALUE;
+  lk_status status = lk_graph_add_constant(graph, &desc, data, &fresh, error);
+  if (status != LK_OK) return status;
+  if (graph->nodes[node].n_inputs == 2) {
+    return lk_node_append_input(graph, node, fresh, error);
+  }
+  lk_node_set_input(graph, node, 2, fresh);
+  return LK_OK;
+}
+
+/* Folds the chain behind `node` as far as it goes. `users` tells the user of a value used once. */
+static lk_status fold_chain(lk_graph *graph, const lk_symbolic_shapes *classes,
+                            const int32_t *users, int32_t node, uint64_t *out_changes,
+                            lk_error *error) {
+  lk_status status = LK_OK;
+  const lk_allocator *allocator = graph->allocator;
+  const lk_node *producer = &graph->nodes[node];
+  weight_map map = {0};
+  scale_shift f = {0};
+  if (producer->n_outputs == 0 || producer->outputs[0] == LK_NO_VALUE ||
+      !lk_value_is_private(graph, producer->outputs[0]) ||
+      !read_producer(graph, classes, producer, &map)) {
+    return LK_OK;
+  }
+  if (producer->n_inputs > 2 && producer->inputs[2] != LK_NO_VALUE &&
+      !is_vector(graph, producer->inputs[2], map.n_channels)) {
+    return LK_OK; /* a bias that comes at run time */
+  }
+  f.n_channels = map.n_channels;
+  f.rank = map.rank;
+  f.a = lk_calloc(allocator, f.n_channels, sizeof *f.a);
+  f.b = lk_calloc(allocator, f.n_channels, sizeof *f.b);
+  if (f.a == NULL || f.b == NULL) {
+    status = lk_fail_memory(error, "factors of channels", f.n_channels * sizeof *f.a);
+    goto cleanup;
+  }
+  for (size_t c = 0; c < f.n_channels; c++) f.a[c] = 1.0;
+
+  int32_t last = producer->outputs[0];
+  uint64_t length = 0;
+  bool batch_norm = false, arithmetic = false;
+  while (lk_value_is_private(graph, last)) {
+    const lk_node *next = &graph->nodes[users[last]];
+    if (next->n_outputs == 0 || next->outputs[0] == LK_NO_VALUE) break;
+    if (next->inputs[0] == last && compose_batch_norm(graph, next, &f)) {
+      batch_norm = true;
+    } else if (compose_arithmetic(graph, next, last, &f)) {
+      arithmetic = true;
+    } else {
+      break;
+    }
+    length++;
+    last = next->outputs[0];
+  }
+  if (length == 0 || !stays_finite(graph, producer, &map, &f)) goto cleanup;
+
+  if (f.scales) LK_TRY(fold_weights(graph, node, &map, &f, error));
+  LK_TRY(fold_bias(graph, node, &f, error));
+  if (batch_norm) LK_TRY(lk_node_note_fused(graph, node, "batch_norm", error));
+  if (arithmetic) LK_TRY(lk_node_note_fused(graph, node, "scale_shift", error));
+  for (int32_t value = graph->nodes[node].outputs[0]; value != last;) {
+    const int32_t removed = users[value];
+    value = graph->nodes[removed].outputs[0];
+    lk_graph_remove_node(graph, removed);
+  }
+  lk_node_set_output(graph, node, 0, last);
+  *out_changes += length;
+cleanup:
+  lk_free(allocator, f.a);
+  lk_free(allocator, f.b);
+  return status;
+}
+
+lk_status lk_pass_scale_shift(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
+                              lk_error *error) {
+  (void)env;
+  lk_status status = LK_OK;
+  lk_symbolic_shapes *classes = NULL;
+  const lk_allocator *allocator = graph->allocator;
+  int32_t *users = lk_calloc(allocator, graph->n_values, sizeof *users);
+  if (users == NULL) {
+    status = lk_fail_memory(error, "users of values", graph->n_values * sizeof *users);
+    goto cleanup;
+  }
+  LK_TRY(lk_symbolic_shapes_create(graph, &classes, error));
+  for (size_t n = 0; n < graph->n_nodes; n++) {
+    for (uint32_t i = 0; i < graph->nodes[n].n_inputs; i++) {
+      const int32_t input = graph->nodes[n].inputs[i];
+      if (input != LK_NO_VALUE) users[input] = (int32_t)n;
+    }
+  }
+  for (size_t n = 0; n < graph->n_nodes; n++) {
+    LK_TRY(fold_chain(graph, classes, users, (int32_t)n, out_changes, error));
+  }
+cleanup:
+  lk_symbolic_shapes_destroy(classes);
+  lk_free(allocator, users);
+  return status;
+}

@@ -1,0 +1,102 @@
+/* Places blocks of memory with known lifetimes in one arena: greedy by size, best fit. */
+#include "executor_glue/run/arena_plan.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+
+/* A block in the order of placing; `bytes` is rounded up. */
+typedef struct lk_arena_item {
+  uint64_t bytes, offset;
+  uint32_t first, last;
+  size_t block;
+} lk_arena_item;
+
+static int compare_items(const void *left, const void *right) {
+  const lk_arena_item *a = left, *b = right;
+  if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
+  if (a->first != b->first) return a->first < b->first ? -1 : 1;
+  return a->block < b->block ? -1 : 1; /* qsort is not stable */
+}
+
+static bool alive_together(const lk_arena_order *order, const lk_arena_item *a,
+                           const lk_arena_item *b) {
+  if (order != NULL) return order->together(order->arg, a->block, b->block);
+  return a->first <= b->last && b->first <= a->last;
+}
+
+/* The start of the smallest gap that holds `item` among `placed`, which is sorted by offset. */
+static uint64_t find_gap(const lk_arena_order *order, const lk_arena_item *item,
+                         const lk_arena_item *placed, size_t n_placed) {
+  uint64_t end = 0; /* of what has been seen and is alive together with the item */
+  uint64_t best = UINT64_MAX, best_size = UINT64_MAX;
+  for (size_t i = 0; i < n_placed; i++) {
+    if (!alive_together(order, item, &placed[i])) continue;
+    if (placed[i].offset > end) {
+      uint64_t size = placed[i].offset - end;
+      if (size >= item->bytes && size < best_size) {
+        best = end;
+        best_size = size;
+      }
+    }
+    uint64_t placed_end = placed[i].offset + placed[i].bytes;
+    if (placed_end > end) end = placed_end;
+  }
+  return best != UINT64_MAX ? best : end;
+}
+
+lk_status lk_arena_plan(const lk_allocator *allocator, const lk_arena_order *order,
+                        lk_arena_block *blocks, size_t n_blocks, uint64_t *out_bytes,
+                        lk_error *error) {
+  lk_status status = LK_OK;
+  lk_arena_item *items = NULL, *placed = NULL;
+  size_t n_items = 0;
+  uint64_t sum = 0, total = 0;
+  *out_bytes = 0;
+
+  items = lk_calloc(allocator, n_blocks, sizeof *items);
+  placed = lk_calloc(allocator, n_blocks, sizeof *placed);
+  if (items == NULL || placed == NULL) {
+    status = lk_fail_memory(error, "a memory plan", n_blocks * sizeof *items);
+    goto cleanup;
+  }
+  for (size_t i = 0; i < n_blocks; i++) {
+    blocks[i].offset = 0;
+    if (blocks[i].bytes == 0) continue;
+    /* Every offset and end is at most this sum, so nothing below can overflow. */
+    uint64_t bytes = 0;
+    if (__builtin_add_overflow(blocks[i].bytes, LK_DATA_ALIGNMENT - 1, &bytes) ||
+        __builtin_add_overflow(sum, bytes & ~(uint64_t)(LK_DATA_ALIGNMENT - 1), &sum)) {
+      status = lk_fail(error, LK_OUT_OF_RANGE,
+                       "failed to plan memory: a block of %" PRIu64
+                       " bytes, all blocks together at most 2^64 bytes",
+                       blocks[i].bytes);
+      goto cleanup;
+    }
+    items[n_items++] = (lk_arena_item){.bytes = bytes & ~(uint64_t)(LK_DATA_ALIGNMENT - 1),
+                                       .first = blocks[i].first,
+                                       .last = blocks[i].last,
+                                       .block = i};
+  }
+  qsort(items, n_items, sizeof *items, compare_items);
+
+  for (size_t i = 0; i < n_items; i++) {
+    lk_arena_item *item = &items[i];
+    item->offset = find_gap(order, item, placed, i);
+    size_t at = i;
+    while (at > 0 && placed[at - 1].offset > item->offset) at--;
+    memmove(&placed[at + 1], &placed[at], (i - at) * sizeof *placed);
+    placed[at] = *item;
+    blocks[item->block].offset = item->offset;
+    if (item->offset + item->bytes > total) total = item->offset + item->bytes;
+  }
+  *out_bytes = total;
+
+cleanup:
+  lk_free(allocator, placed);
+  lk_free(allocator, items);
+  return status;
+}

@@ -1,0 +1,139 @@
+/* Checks what a caller passes to a run, before anything is done with it. */
+#include "executor_glue/run/check_request.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/status.h"
+#include "base/tensor.h"
+
+/* "1x3x?x?:f32", "any rank:f32" */
+static const char *declared_text(const lk_declaration *declared,
+                                 char buffer[LK_TENSOR_TEXT_CAPACITY]) {
+  size_t used = 0, room = LK_TENSOR_TEXT_CAPACITY;
+  const char *dtype =
+      declared->dtype != LK_DTYPE_NONE ? lk_dtype_name(declared->dtype) : "any type";
+  if (declared->rank < 0) used = (size_t)snprintf(buffer, room, "any rank");
+  if (declared->rank == 0) used = (size_t)snprintf(buffer, room, "scalar");
+  for (int32_t i = 0; i < declared->rank; i++) {
+    const char *between = i > 0 ? "x" : "";
+    int length = declared->dims[i] < 0 ? snprintf(buffer + used, room - used, "%s?", between)
+                                       : snprintf(buffer + used, room - used, "%s%" PRId64, between,
+                                                  declared->dims[i]);
+    used += (size_t)length;
+  }
+  (void)snprintf(buffer + used, room - used, ":%s", dtype);
+  return buffer;
+}
+
+static const lk_declaration *declaration_of(const lk_value *value) {
+  static const lk_declaration nothing = {.rank = -1};
+  return value->declared != NULL ? value->declared : &nothing;
+}
+
+static lk_status refuse_input(const lk_value *value, const lk_tensor *input, const char *rule,
+                              lk_error *error) {
+  char given[LK_TENSOR_TEXT_CAPACITY], wanted[LK_TENSOR_TEXT_CAPACITY];
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "failed to run with input '%s': %s, declared as %s; %s", value->name,
+                 lk_tensor_text(&input->desc, given), declared_text(declaration_of(value), wanted),
+                 rule);
+}
+
+static bool is_aligned(const void *data, uint32_t dtype) {
+  return (uintptr_t)data % lk_dtype_size(dtype) == 0;
+}
+
+lk_status lk_run_check_input(const lk_value *value, const lk_tensor *input, lk_error *error) {
+  const lk_declaration *declared = declaration_of(value);
+  int64_t bytes = 0;
+  lk_status status = lk_tensor_size(&input->desc, "a tensor", NULL, &bytes, error);
+  if (status != LK_OK) return lk_error_prefix(error, status, "input '%s'", value->name);
+  if (declared->dtype != LK_DTYPE_NONE && input->desc.dtype != declared->dtype) {
+    return refuse_input(value, input, "the type must be the declared one", error);
+  }
+  if (declared->rank >= 0 && input->desc.rank != (uint32_t)declared->rank) {
+    return refuse_input(value, input, "the rank must be the declared one", error);
+  }
+  for (int32_t i = 0; i < declared->rank; i++) {
+    if (declared->dims[i] >= 0 && input->desc.dims[i] != declared->dims[i]) {
+      return refuse_input(value, input, "fixed dimensions must be the declared ones", error);
+    }
+  }
+  if (input->desc.layout != LK_LAYOUT_PLAIN) {
+    return refuse_input(value, input, "the layout must be plain", error);
+  }
+  if (bytes > 0 && input->data == NULL) {
+    return refuse_input(value, input, "a tensor with elements needs data", error);
+  }
+  if (bytes > 0 && !is_aligned(input->data, input->desc.dtype)) {
+    return refuse_input(value, input, "data must be aligned to the element size", error);
+  }
+  return LK_OK;
+}
+
+static lk_status check_output(const lk_value *value, const lk_tensor_desc *made,
+                              const lk_tensor *room, lk_error *error) {
+  char given[LK_TENSOR_TEXT_CAPACITY], text[LK_TENSOR_TEXT_CAPACITY];
+  int64_t elements = 0;
+  lk_status status = lk_tensor_size(&room->desc, "a tensor", &elements, NULL, error);
+  if (status != LK_OK) return lk_error_prefix(error, status, "output '%s'", value->name);
+  const char *rule = NULL;
+  if (room->desc.dtype != made->dtype) {
+    rule = "the types must be equal";
+  } else if (elements != lk_elements(made)) {
+    rule = "the numbers of elements must be equal";
+  } else if (room->desc.layout != LK_LAYOUT_PLAIN) {
+    rule = "the layout must be plain";
+  } else if (!is_aligned(room->data, room->desc.dtype)) {
+    rule = "data must be aligned to the element size";
+  }
+  if (rule == NULL) return LK_OK;
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "failed to run into output '%s': room for %s, the run makes %s; %s", value->name,
+                 lk_tensor_text(&room->desc, given), lk_tensor_text(made, text), rule);
+}
+
+static bool overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes) {
+  uintptr_t a_start = (uintptr_t)a, b_start = (uintptr_t)b;
+  return a_bytes > 0 && b_bytes > 0 && a_start < b_start + b_bytes && b_start < a_start + a_bytes;
+}
+
+/* Operators write outputs while inputs are still to be read. */
+static lk_status check_overlap(const lk_run_plan *plan, uint32_t output, const lk_tensor *inputs,
+                               const lk_tensor *outputs, const bool *wanted, lk_error *error) {
+  const lk_graph *graph = plan->program->graph;
+  const void *data = outputs[output].data;
+  const char *other = NULL, *kind = "input";
+  for (size_t i = 0; i < graph->n_inputs && other == NULL; i++) {
+    uint64_t bytes = (uint64_t)lk_elements(&inputs[i].desc) * lk_dtype_size(inputs[i].desc.dtype);
+    if (inputs[i].data != NULL &&
+        overlap(data, plan->output_bytes[output], inputs[i].data, bytes)) {
+      other = graph->values[graph->inputs[i]].name;
+    }
+  }
+  for (uint32_t i = 0; i < output && other == NULL; i++) {
+    if (wanted[i] && outputs[i].data != NULL &&
+        overlap(data, plan->output_bytes[output], outputs[i].data, plan->output_bytes[i])) {
+      other = graph->values[graph->outputs[i]].name;
+      kind = "output";
+    }
+  }
+  if (other == NULL) return LK_OK;
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "failed to run into output '%s': its memory overlaps %s '%s', it must not",
+                 graph->values[graph->outputs[output]].name, kind, other);
+}
+
+lk_status lk_run_check_outputs(const lk_run_plan *plan, const lk_tensor *inputs,
+                               const lk_tensor *outputs, const bool *wanted, lk_error *error) {
+  const lk_graph *graph = plan->program->graph;
+  for (uint32_t i = 0; i < graph->n_outputs; i++) {
+    if (!wanted[i] || outputs[i].data == NULL) continue;
+    lk_status status =
+        check_output(&graph->values[graph->outputs[i]], &plan->outputs[i], &outputs[i], error);
+    if (status == LK_OK) status = check_overlap(plan, i, inputs, outputs, wanted, error);
+    if (status != LK_OK) return status;
+  }
+  return LK_OK;
+}

@@ -1,0 +1,69 @@
+/* Runs a finished graph, with or without run plans: the naive executor its steps in order, the parallel
+ * one steps that do not wait for each other at once.
+ *
+ * Threads: lk_graph_executor_run may be called from any number of threads at once.
+ */
+#ifndef LK_RUN_EXECUTOR_H
+#define LK_RUN_EXECUTOR_H
+
+#include <latchkey/session.h>
+
+#include "executor_glue/graph/graph.h"
+
+typedef struct lk_graph_executor lk_graph_executor;
+
+typedef struct lk_graph_executor_options {
+  bool run_plans;    /* keep what was bound for the next run with these shapes; false, or a context
+                        whose cache is off: every run asks for every node */
+  uint32_t workers;  /* more than 1: the parallel executor, on so many threads */
+  uint32_t max_runs; /* that are on at once; 0: as many as threads that call */
+  bool fail_busy;    /* one more is LK_BUSY; else it waits */
+} lk_graph_executor_options;
+
+/* Creates an op for each node, and compacts the graph. Borrows graph, context and executor, which must outlive it; only one
+ * graph executor at a time may use an lk_executor, because output names tell its nodes apart.
+ * Constants that the graph owns are handed to the weights store and freed here, except those that
+ * are outputs. */
+lk_status lk_graph_executor_create(const lk_api *api, lk_context *context, lk_executor *executor,
+                                   lk_graph *graph, const lk_graph_executor_options *options,
+                                   lk_graph_executor **out_executor, lk_error *error);
+/* No run may be on. Drops the cached entries of the lk_executor. NULL is allowed. */
+void lk_graph_executor_destroy(lk_graph_executor *executor);
+
+/* One run. */
+typedef struct lk_graph_run {
+  const lk_tensor
+      *inputs;        /* [graph->n_inputs], in the order of the graph's inputs: plain; checked here
+                              against declared types, ranks and fixed dimensions */
+  lk_tensor *outputs; /* [graph->n_outputs]: as lk_named_tensor says; NULL with `place` */
+  const bool *wanted; /* [n_outputs]: which are computed; NULL: all */
+  /* NULL, or called once for each wanted output before the first operator, and tells where it is
+   * written: tensor_bytes of `desc`, which is plain. `*out_data` may be NULL without elements. */
+  lk_status (*place)(void *arg, uint32_t output, const lk_tensor_desc *desc, void **out_data,
+                     lk_error *error);
+  void *place_arg;
+  const lk_run_options *options; /* NULL: none */
+  const volatile uint8_t *stop;  /* NULL, or a second flag like options->cancel */
+  int32_t threads; /* what the caller's own threads_enter granted; 0: the run asks itself */
+} lk_graph_run;
+
+/* An output that the library allocates comes from the context's allocator, 64-byte aligned, and is
+ * the caller's. No output may overlap an input or another output. */
+lk_status lk_graph_executor_run(lk_graph_executor *executor, const lk_graph_run *run,
+                                lk_error *error);
+/* Builds the run plan of a graph whose inputs have fixed shapes, so that the first run finds it;
+ * does nothing when there is something that only a run knows. */
+lk_status lk_graph_executor_prepare(lk_graph_executor *executor, lk_error *error);
+
+/* Fills runs, parallel_runs, waits, run_plan_hits, run_plan_builds, frames, arena_bytes. Runs without
+ * run plans count as runs only. */
+void lk_graph_executor_stats(lk_graph_executor *executor, lk_session_stats *stats);
+/* Run plans built so far: one atomic read. */
+uint64_t lk_graph_executor_builds(const lk_graph_executor *executor);
+/* The implementation that node `node` used in its newest bind; "" before; lives as long as the
+ * executor. */
+const char *lk_graph_executor_implementation(lk_graph_executor *executor, size_t node);
+/* What the op of node `node` says of itself. */
+const lk_op_info *lk_graph_executor_op_info(const lk_graph_executor *executor, size_t node);
+
+#endif

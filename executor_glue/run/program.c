@@ -1,0 +1,241 @@
+/* Ops for the nodes of a finished graph, and which values its shapes depend on. */
+#include "executor_glue/run/program.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/tensor.h"
+
+/* The first output that somebody wants names the node: no other node writes that value. */
+static const char *output_name(const lk_graph *graph, const lk_node *node) {
+  for (uint32_t i = 0; i < node->n_outputs; i++) {
+    if (node->outputs[i] != LK_NO_VALUE) return graph->values[node->outputs[i]].name;
+  }
+  return node->name;
+}
+
+const char *lk_program_node_label(const lk_graph *graph, const lk_node *node) {
+  return node->name[0] != '\0' ? node->name : output_name(graph, node);
+}
+
+bool lk_program_shape_only(const lk_node *node) {
+  return node->domain[0] == '\0' &&
+         (strcmp(node->op_type, "Shape") == 0 || strcmp(node->op_type, "Size") == 0);
+}
+
+static bool may_run_in_place(const lk_api *api, const lk_node *node) {
+  const lk_op_row *row = NULL;
+  for (uint32_t i = 0; (row = api->op_row(i)) != NULL; i++) {
+    if (strcmp(row->op_type, node->op_type) == 0 && strcmp(row->domain, node->domain) == 0) {
+      return row->in_place != 0;
+    }
+  }
+  return false;
+}
+
+/* Number of ancestors along first inputs that may, like the node itself, write over their input. */
+static uint32_t chain_position(const lk_api *api, const lk_graph *graph, const uint32_t *positions,
+                               size_t node_index) {
+  const lk_node *node = &graph->nodes[node_index];
+  if (!may_run_in_place(api, node) || node->n_inputs == 0 || node->inputs[0] == LK_NO_VALUE) {
+    return 0;
+  }
+  int32_t producer = graph->values[node->inputs[0]].producer;
+  if (producer == LK_NO_NODE || (size_t)producer >= node_index) return 0;
+  return may_run_in_place(api, &graph->nodes[producer]) ? positions[producer] + 1 : 0;
+}
+
+static bool is_constant(const lk_program *program, int32_t value) {
+  const lk_value *v = &program->graph->values[value];
+  return v->constant_kind != LK_CONSTANT_NONE && !v->is_input;
+}
+
+static void describe_input(const lk_program *program, int32_t value, lk_node_input *out) {
+  if (value == LK_NO_VALUE) {
+    out->flags = LK_INPUT_ABSENT;
+    return;
+  }
+  if (!is_constant(program, value)) return;
+  const lk_value *constant = &program->graph->values[value];
+  size_t size = lk_dtype_size(constant->constant.desc.dtype);
+  bool aligned = size > 0 && (uintptr_t)constant->constant.data % size == 0;
+  out->constant = &constant->constant;
+  /* The mapped model stays; others go as soon as the ops have been made. */
+  if (constant->constant_kind != LK_CONSTANT_MAPPED || !aligned) out->flags = LK_INPUT_COPY;
+}
+
+static lk_status create_op(lk_program *program, size_t node_index, uint32_t position,
+                           lk_error *error) {
+  lk_status status = LK_OK;
+  const lk_api *api = program->api;
+  const lk_node *node = &program->graph->nodes[node_index];
+  lk_node_input *inputs = lk_calloc(program->allocator, node->n_inputs, sizeof *inputs);
+  if (inputs == NULL) {
+    status = lk_fail_memory(error, "a node's inputs", node->n_inputs * sizeof *inputs);
+    goto cleanup;
+  }
+  for (uint32_t i = 0; i < node->n_inputs; i++) {
+    describe_input(program, node->inputs[i], &inputs[i]);
+  }
+  lk_node_desc desc = {.struct_size = sizeof desc,
+                       .op_type = node->op_type,
+                       .domain = node->domain,
+                       .output_name = output_name(program->graph, node),
+                       .position = position,
+                       .opset = node->opset,
+                       .n_inputs = node->n_inputs,
+                       .n_outputs = node->n_outputs,
+                       .n_attrs = node->n_attrs,
+                       .n_post_ops = node->n_post_ops,
+                       .inputs = inputs,
+                       .attrs = node->attrs,
+                       .post_ops = node->post_ops};
+  LK_TRY(api->op_create(program->executor, &desc, &program->ops[node_index], error));
+  program->infos[node_index].struct_size = sizeof program->infos[node_index];
+  LK_TRY(api->op_info(program->ops[node_index], &program->infos[node_index], error));
+
+cleanup:
+  lk_free(program->allocator, inputs);
+  if (status != LK_OK) {
+    status = lk_error_prefix(error, status, "node '%s' (%s)",
+                             lk_program_node_label(program->graph, node), node->op_type);
+  }
+  return status;
+}
+
+/* One user of each constant among the node's inputs has its op now: frees what nobody waits for. */
+static void release_constants(const lk_program *program, lk_graph *graph, const lk_node *node,
+                              uint32_t *users) {
+  for (uint32_t i = 0; i < node->n_inputs; i++) {
+    int32_t value = node->inputs[i];
+    if (value == LK_NO_VALUE || !is_constant(program, value)) continue;
+    lk_value *constant = &graph->values[value];
+    if (--users[value] > 0 || constant->constant_kind != LK_CONSTANT_OWNED || constant->is_output) {
+      continue;
+    }
+    lk_free(graph->allocator, constant->constant.data);
+    constant->constant.data = NULL;
+  }
+}
+
+/* Outputs are read in every run, when whoever lent a constant may be gone. */
+static lk_status own_output_constants(lk_graph *graph, lk_error *error) {
+  for (size_t i = 0; i < graph->n_outputs; i++) {
+    const lk_value *value = &graph->values[graph->outputs[i]];
+    int64_t bytes = 0;
+    if (value->constant_kind != LK_CONSTANT_BORROWED) continue;
+    const lk_tensor constant = value->constant;
+    const lk_status status = lk_tensor_size(&constant.desc, value->name, NULL, &bytes, error);
+    if (status != LK_OK) return status;
+    void *data = lk_alloc_aligned(graph->allocator, (size_t)bytes, LK_DATA_ALIGNMENT);
+    if (data == NULL) return lk_fail_memory(error, "a constant output", (size_t)bytes);
+    if (bytes > 0) memcpy(data, constant.data, (size_t)bytes);
+    lk_value_set_constant(graph, graph->outputs[i], &constant.desc, data);
+  }
+  return LK_OK;
+}
+
+static lk_status create_ops(lk_program *program, lk_graph *graph, lk_error *error) {
+  lk_status status = LK_OK;
+  uint32_t *users = lk_calloc(program->allocator, graph->n_values, sizeof *users);
+  uint32_t *positions = lk_calloc(program->allocator, graph->n_nodes, sizeof *positions);
+  if (users == NULL || positions == NULL) {
+    status = lk_fail_memory(error, "the users of constants", graph->n_values * sizeof *users);
+    goto cleanup;
+  }
+  for (size_t i = 0; i < graph->n_nodes; i++) {
+    const lk_node *node = &graph->nodes[i];
+    for (uint32_t j = 0; j < node->n_inputs; j++) {
+      if (node->inputs[j] != LK_NO_VALUE) users[node->inputs[j]]++;
+    }
+  }
+  for (size_t i = 0; i < graph->n_nodes; i++) {
+    positions[i] = chain_position(program->api, graph, positions, i);
+    LK_TRY(create_op(program, i, positions[i], error));
+    release_constants(program, graph, &graph->nodes[i], users);
+  }
+
+cleanup:
+  lk_free(program->allocator, positions);
+  lk_free(program->allocator, users);
+  return status;
+}
+
+/* Walks back from the shape inputs of all nodes. A node comes after the producers of its inputs, so
+ * one pass from the last to the first sees every value before its producer. */
+static void find_shape_values(lk_program *program) {
+  const lk_graph *graph = program->graph;
+  for (size_t i = graph->n_nodes; i-- > 0;) {
+    const lk_node *node = &graph->nodes[i];
+    bool outputs_known = false;
+    for (uint32_t j = 0; j < node->n_outputs; j++) {
+      if (node->outputs[j] != LK_NO_VALUE && program->must_know[node->outputs[j]]) {
+        outputs_known = !lk_program_shape_only(node);
+      }
+    }
+    for (uint32_t j = 0; j < node->n_inputs; j++) {
+      bool shape_input = j < 64 && (program->infos[i].shape_inputs >> j & 1) != 0;
+      if (node->inputs[j] != LK_NO_VALUE && (shape_input || outputs_known)) {
+        program->must_know[node->inputs[j]] = true;
+      }
+    }
+  }
+  for (size_t i = 0; i < graph->n_inputs; i++) {
+    program->by_value[i] = program->must_know[graph->inputs[i]];
+    program->n_by_value += program->by_value[i];
+  }
+}
+
+lk_status lk_program_create(const lk_api *api, lk_context *context, lk_executor *executor,
+                            lk_graph *graph, lk_program **out_program, lk_error *error) {
+  lk_status status = LK_OK;
+  const lk_allocator *allocator = api->context_allocator(context);
+  *out_program = NULL;
+  lk_program *program = lk_calloc(allocator, 1, sizeof *program);
+  if (program == NULL) return lk_fail_memory(error, "a program", sizeof *program);
+  program->api = api;
+  program->context = context;
+  program->executor = executor;
+  program->graph = graph;
+  program->allocator = allocator;
+  program->ops = lk_calloc(allocator, graph->n_nodes, sizeof(lk_op *));
+  program->infos = lk_calloc(allocator, graph->n_nodes, sizeof(lk_op_info));
+  if (program->ops == NULL || program->infos == NULL) {
+    status = lk_fail_memory(error, "a program", graph->n_nodes * sizeof(lk_op_info));
+    goto cleanup;
+  }
+  LK_TRY(own_output_constants(graph, error));
+  LK_TRY(create_ops(program, graph, error));
+  LK_TRY(lk_graph_compact(graph, error));
+  program->input_index = lk_calloc(allocator, graph->n_values, sizeof(int32_t));
+  program->must_know = lk_calloc(allocator, graph->n_values, sizeof(bool));
+  program->by_value = lk_calloc(allocator, graph->n_inputs, sizeof(bool));
+  if (program->input_index == NULL || program->must_know == NULL || program->by_value == NULL) {
+    status = lk_fail_memory(error, "a program", graph->n_values * sizeof(int32_t));
+    goto cleanup;
+  }
+  for (size_t i = 0; i < graph->n_values; i++) program->input_index[i] = -1;
+  for (size_t i = 0; i < graph->n_inputs; i++) program->input_index[graph->inputs[i]] = (int32_t)i;
+  find_shape_values(program);
+  *out_program = program;
+  program = NULL;
+
+cleanup:
+  lk_program_destroy(program);
+  return status;
+}
+
+void lk_program_destroy(lk_program *program) {
+  if (program == NULL) return;
+  const lk_allocator *allocator = program->allocator;
+  for (size_t i = 0; program->ops != NULL && i < program->graph->n_nodes; i++) {
+    program->api->op_destroy(program->ops[i]);
+  }
+  lk_free(allocator, program->by_value);
+  lk_free(allocator, program->must_know);
+  lk_free(allocator, program->input_index);
+  lk_free(allocator, program->infos);
+  lk_free(allocator, program->ops);
+  lk_free(allocator, program);
+}

@@ -1,0 +1,33 @@
+/* A finished graph with an op for each node, and what run plans need to know about it. */
+#ifndef LK_RUN_PROGRAM_H
+#define LK_RUN_PROGRAM_H
+
+#include "executor_glue/graph/graph.h"
+
+/* Immutable once created; shared by threads. */
+typedef struct lk_program {
+  const lk_api *api;
+  lk_context *context;
+  lk_executor *executor;
+  const lk_graph *graph;
+  const lk_allocator *allocator; /* the context's */
+  lk_op **ops;                   /* [n_nodes] */
+  lk_op_info *infos;             /* [n_nodes] */
+  int32_t *input_index;          /* [n_values]: number among the graph's inputs, or -1 */
+  bool *must_know;               /* [n_values]: shapes depend on the value itself */
+  bool *by_value;                /* [n_inputs]: the graph input's value is part of the run key */
+  uint32_t n_by_value;
+} lk_program;
+
+/* Creates the ops in the graph's order, then compacts the graph. Constants that the graph owns are
+ * freed as soon as all their users have an op, except those that are graph outputs. */
+lk_status lk_program_create(const lk_api *api, lk_context *context, lk_executor *executor,
+                            lk_graph *graph, lk_program **out_program, lk_error *error);
+void lk_program_destroy(lk_program *program); /* NULL is allowed */
+
+/* What a sentence calls the node: its name, or that of its output when it has none. */
+const char *lk_program_node_label(const lk_graph *graph, const lk_node *node);
+/* The node reads the shape of its input only, never its elements. */
+bool lk_program_shape_only(const lk_node *node);
+
+#endif

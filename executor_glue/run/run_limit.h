@@ -1,0 +1,32 @@
+/* How many runs of one executor are on at once, and what becomes of one more. */
+#ifndef LK_RUN_RUN_LIMIT_H
+#define LK_RUN_RUN_LIMIT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include <latchkey/session.h>
+
+#include "base/fork.h"
+#include "base/team/patience.h"
+
+typedef struct lk_run_limit {
+  uint32_t most; /* 0: any number, nothing is counted */
+  bool fails;    /* one more is refused; else it waits */
+  lk_fork_entry fork;
+  pthread_mutex_t mutex; /* guards what follows */
+  uint32_t inside;
+  uint64_t waits; /* runs that have waited */
+  struct lk_run_waiter *first, **last;
+} lk_run_limit;
+
+void lk_run_limit_init(lk_run_limit *gate, uint32_t most, bool fails);
+void lk_run_limit_destroy(lk_run_limit *gate);
+
+/* LK_BUSY: refused. LK_DEADLINE, LK_CANCELLED: gave up waiting. Who waits is let in in the order of
+ * arrival. */
+lk_status lk_run_limit_enter(lk_run_limit *gate, const lk_patience *patience, lk_error *error);
+void lk_run_limit_leave(lk_run_limit *gate);
+uint64_t lk_run_limit_waits(lk_run_limit *gate);
+
+#endif

@@ -1,0 +1,240 @@
+/* The cache's entry points: its making and end, the look-up that every operator makes, limits. */
+#include "keys/cache/cache.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "keys/cache/internal.h"
+
+/* ---- making and end ---- */
+
+lk_status lk_cache_create(const lk_allocator *allocator, uint32_t mode, uint64_t entries,
+                          uint64_t bytes, lk_cache **out_cache, lk_error *error) {
+  static _Atomic uint64_t serials; /* of all caches of the process: never used again */
+  *out_cache = NULL;
+  if (mode != LK_CACHE_OFF && mode != LK_CACHE_THREAD && mode != LK_CACHE_SHARED) {
+    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to create a cache: mode %u, 1 to 3", mode);
+  }
+  lk_cache *cache = lk_alloc_aligned(allocator, sizeof *cache, LK_LINE);
+  if (cache == NULL) return lk_fail_memory(error, "a cache", sizeof *cache);
+  memset(cache, 0, sizeof *cache);
+  cache->serial = atomic_fetch_add_explicit(&serials, 1, memory_order_relaxed) + 1;
+  cache->mode = mode;
+  cache->allocator = *allocator;
+  lk_account_init(&cache->account, entries, bytes);
+  pthread_mutex_init(&cache->sweep, NULL);
+  pthread_mutex_init(&cache->tables_lock, NULL);
+  pthread_mutex_init(&cache->accounts, NULL);
+  for (size_t i = 0; i < LK_SHARDS; i++) {
+    pthread_mutex_init(&cache->shards[i].lock, NULL);
+    lk_table_init(&cache->shards[i].table, &cache->allocator);
+    lk_table_init(&cache->shards[i].flights, &cache->allocator);
+  }
+  lk_cache_fork_enter();
+  lk_thread_tables_begin(cache);
+  *out_cache = cache;
+  return LK_OK;
+}
+
+void lk_cache_destroy(lk_cache *cache) {
+  if (cache == NULL) return;
+  lk_drop_all(cache, NULL, false);
+  lk_thread_tables_end(cache);
+  for (size_t i = 0; i < LK_SHARDS; i++) pthread_mutex_destroy(&cache->shards[i].lock);
+  pthread_mutex_destroy(&cache->accounts);
+  pthread_mutex_destroy(&cache->tables_lock);
+  pthread_mutex_destroy(&cache->sweep);
+  const lk_allocator allocator = cache->allocator;
+  lk_free(&allocator, cache);
+}
+
+uint32_t lk_cache_mode_get(const lk_cache *cache) {
+  return cache->mode;
+}
+
+void lk_cache_set_words(lk_cache *cache, lk_intern *words) {
+  cache->words = words;
+}
+
+lk_status lk_quota_create(lk_cache *cache, lk_quota **out_quota, lk_error *error) {
+  *out_quota = NULL;
+  lk_quota *quota = lk_calloc(&cache->allocator, 1, sizeof *quota);
+  if (quota == NULL) return lk_fail_memory(error, "an executor's limits", sizeof *quota);
+  quota->cache = cache;
+  atomic_init(&quota->refs, 1);
+  lk_account_init(&quota->account, LK_UNLIMITED, LK_UNLIMITED);
+  *out_quota = quota;
+  return LK_OK;
+}
+
+void lk_quota_destroy(lk_quota *quota) {
+  if (quota == NULL) return;
+  lk_drop_executor(quota->cache, quota);
+  lk_quota_release(quota);
+}
+
+/* ---- looking up ---- */
+
+/* How often a hit reads the clock, which costs more than the rest of it. In between, ticks count
+ * up, and follow the misses of other threads: so a thread's own uses are ordered exactly, and those
+ * of two threads up to this many hits of the slower one. */
+#define HITS_PER_CLOCK 16u
+
+static uint64_t hit_tick(lk_thread_table *table, uint64_t hits) {
+  uint64_t tick = atomic_load_explicit(&table->cache->now, memory_order_relaxed);
+  if (table->clock > tick) tick = table->clock;
+  tick++;
+  if (hits % HITS_PER_CLOCK == 0) {
+    const uint64_t clock = lk_clock();
+    if (clock > tick) tick = clock;
+  }
+  table->clock = tick;
+  return tick;
+}
+
+/* An executor asks for the same keys in the same order again and again. So a hit remembers what was
+ * found after it the last time, which is compared first, byte for byte as always: when it is the
+ * same again, the key needs no hash and no walk through the table. The caller holds the table. */
+static lk_ref *find_expected(const lk_thread_table *table, const lk_key *key) {
+  lk_ref *expected = table->last != NULL ? table->last->after : NULL;
+  if (expected == NULL || expected->key_size != key->size ||
+      memcmp(expected->key_bytes, key->bytes, key->size) != 0) {
+    return NULL;
+  }
+  return expected;
+}
+
+static void expect_after(lk_ref *last, lk_ref *ref) {
+  if (last->after != NULL) last->after->before = NULL;
+  if (ref->before != NULL) ref->before->after = NULL;
+  last->after = ref;
+  ref->before = last;
+}
+
+/* Counts a hit, and takes a reference for the caller. The caller holds the table. */
+static void use(lk_thread_table *table, lk_ref *ref) {
+  if (table->last != NULL && table->last->after != ref) expect_after(table->last, ref);
+  table->last = ref;
+  const lk_ref *next = ref->after;
+  if (next != NULL) {
+    __builtin_prefetch(next);
+    __builtin_prefetch((const char *)next + LK_LINE, 1);
+  }
+  /* One writer at a time, the holder of the table: no read-modify-write is needed. */
+  const uint64_t hits = atomic_load_explicit(&table->hits[ref->kind], memory_order_relaxed) + 1;
+  atomic_store_explicit(&table->hits[ref->kind], hits, memory_order_relaxed);
+  atomic_store_explicit(&ref->hits, atomic_load_explicit(&ref->hits, memory_order_relaxed) + 1,
+                        memory_order_relaxed);
+  atomic_store_explicit(&ref->tick, hit_tick(table, hits), memory_order_relaxed);
+  atomic_fetch_add_explicit(&ref->refs, 1, memory_order_relaxed);
+}
+
+/* With a reference for the caller. NULL: not there, and the key has its hash. */
+static lk_ref *look(lk_thread_table *table, lk_key *key) {
+  /* In shared mode there is another place to look, so nothing here is worth waiting for. */
+  if (!lk_table_try(table)) {
+    lk_key_complete(key);
+    if (table->cache->mode == LK_CACHE_SHARED) return NULL;
+    lk_table_wait(table);
+  }
+  lk_ref *ref = find_expected(table, key);
+  if (ref == NULL) {
+    lk_key_complete(key);
+    ref = (lk_ref *)lk_table_find(&table->table, key);
+  }
+  if (ref != NULL) use(table, ref);
+  lk_table_leave(table);
+  return ref;
+}
+
+/* Builds what nobody else will have. */
+static lk_status get_alone(lk_cache *cache, lk_quota *quota, const lk_key *key, lk_build_fn build,
+                           void *arg, lk_ref **out_ref, lk_error *error) {
+  lk_entry *entry = NULL;
+  lk_count(cache, quota, lk_key_get_head(key)->kind, LK_EVENT_MISS, 0);
+  const lk_status status = lk_build(cache, quota, key, build, arg, &entry, error);
+  if (status == LK_OK) *out_ref = &entry->self;
+  return status;
+}
+
+static lk_status get_slowly(lk_cache *cache, lk_thread_table *table, lk_quota *quota,
+                            const lk_key *key, lk_build_fn build, void *arg, lk_ref **out_ref,
+                            int *out_hit, lk_error *error) {
+  const uint32_t kind = lk_key_get_head(key)->kind;
+  if (kind >= LK_KIND_COUNT) {
+    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to look up a key: kind %u, 0 to %d", kind,
+                   LK_KIND_COUNT - 1);
+  }
+  const lk_status status = lk_build_check(cache, key, error);
+  if (status != LK_OK) return status;
+  if (!lk_cache_keeps(cache, quota)) {
+    return get_alone(cache, quota, key, build, arg, out_ref, error);
+  }
+  if (cache->mode == LK_CACHE_SHARED) {
+    return lk_shared_get(table, quota, key, build, arg, out_ref, out_hit, error);
+  }
+  lk_count(cache, quota, kind, LK_EVENT_MISS, 0);
+  return lk_thread_get(table, quota, key, build, arg, out_ref, error);
+}
+
+lk_status lk_cache_get(lk_cache *cache, lk_quota *quota, const lk_key *asked, lk_build_fn build,
+                       void *arg, lk_ref **out_ref, int *out_hit, lk_error *error) {
+  lk_thread_table *table = NULL;
+  lk_key key = *asked;
+  int found = 0;
+  *out_ref = NULL;
+  if (cache->mode != LK_CACHE_OFF) {
+    const lk_status status = lk_thread_table_get(cache, &table, error);
+    if (status != LK_OK) return status;
+    lk_ref *ref = look(table, &key);
+    if (ref != NULL) {
+      *out_ref = ref;
+      if (out_hit != NULL) *out_hit = 1;
+      return LK_OK;
+    }
+  }
+  lk_key_complete(&key);
+  const lk_status status =
+      get_slowly(cache, table, quota, &key, build, arg, out_ref, &found, error);
+  if (out_hit != NULL) *out_hit = found;
+  return status;
+}
+
+lk_ref *lk_cache_find(lk_cache *cache, const lk_key *asked) {
+  lk_thread_table *table = NULL;
+  lk_key key = *asked;
+  lk_ref *ref = NULL;
+  if (cache->mode != LK_CACHE_OFF && lk_thread_table_get(cache, &table, NULL) == LK_OK) {
+    ref = look(table, &key);
+    if (ref == NULL && cache->mode == LK_CACHE_SHARED) ref = lk_shared_find(table, &key);
+  }
+  const uint32_t kind = lk_key_get_head(asked)->kind;
+  if (ref == NULL && kind < LK_KIND_COUNT) lk_count(cache, NULL, kind, LK_EVENT_MISS, 0);
+  return ref;
+}
+
+/* ---- limits ---- */
+
+void lk_cache_set_capacity(lk_cache *cache, lk_quota *quota, uint64_t entries, uint64_t bytes) {
+  lk_account *account = quota != NULL ? &quota->account : &cache->account;
+  pthread_mutex_lock(&cache->accounts);
+  if (entries != LK_UNSET) {
+    atomic_store_explicit(&account->limit_entries, entries, memory_order_relaxed);
+  }
+  if (bytes != LK_UNSET) atomic_store_explicit(&account->limit_bytes, bytes, memory_order_relaxed);
+  pthread_mutex_unlock(&cache->accounts);
+  if (entries == 0 || bytes == 0) {
+    lk_drop_all(cache, quota, true);
+  } else {
+    lk_make_room(cache, quota, 0, 0);
+  }
+}
+
+void lk_cache_clear(lk_cache *cache, lk_quota *quota) {
+  if (quota != NULL) {
+    lk_drop_executor(cache, quota);
+  } else {
+    lk_drop_all(cache, NULL, false);
+  }
+}

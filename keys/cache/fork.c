@@ -1,0 +1,100 @@
+/* The caches over a fork: all their locks are taken before, and the child is left with what its one
+ * thread has.
+ *
+ * In the child, tables of other threads are orphans: the next slow call in their cache ends them. Builds of
+ * other threads are forgotten, so that whoever asks builds anew. References that unfinished calls of other
+ * threads held stay for good: their values count as in use until they are evicted, and are not
+ * freed. Nothing is ended or freed here: that calls the host.
+ */
+#include "base/fork.h"
+#include "keys/cache/internal.h"
+
+static void take_locks(void *unused) {
+  (void)unused;
+  pthread_mutex_lock(&lk_registry);
+  for (lk_cache *cache = lk_caches; cache != NULL; cache = cache->next) {
+    pthread_mutex_lock(&cache->sweep);
+    pthread_mutex_lock(&cache->tables_lock);
+    for (lk_thread_table *table = cache->tables; table != NULL; table = table->cache_next) {
+      lk_table_enter(table);
+    }
+    for (size_t i = 0; i < LK_SHARDS; i++) pthread_mutex_lock(&cache->shards[i].lock);
+    pthread_mutex_lock(&cache->accounts);
+  }
+  pthread_mutex_lock(&lk_waiting);
+}
+
+static void give_locks(void *unused) {
+  (void)unused;
+  pthread_mutex_unlock(&lk_waiting);
+  for (lk_cache *cache = lk_caches; cache != NULL; cache = cache->next) {
+    pthread_mutex_unlock(&cache->accounts);
+    for (size_t i = 0; i < LK_SHARDS; i++) pthread_mutex_unlock(&cache->shards[i].lock);
+    for (lk_thread_table *table = cache->tables; table != NULL; table = table->cache_next) {
+      lk_table_leave(table);
+    }
+    pthread_mutex_unlock(&cache->tables_lock);
+    pthread_mutex_unlock(&cache->sweep);
+  }
+  pthread_mutex_unlock(&lk_registry);
+}
+
+/* ---- in the child ---- */
+
+/* The memory of a thread that is not there may be that of a new one soon: nothing points to it. */
+static void orphan_tables(lk_cache *cache, lk_thread *self) {
+  cache->orphans = NULL;
+  for (lk_thread_table *table = cache->tables; table != NULL; table = table->cache_next) {
+    if (table->thread == self) continue;
+    table->thread = NULL;
+    table->thread_link = NULL;
+    table->thread_next = cache->orphans;
+    cache->orphans = table;
+  }
+  /* So that this thread's next call is a slow one, even if it is a hit. */
+  const unsigned memo = (unsigned)cache->serial % LK_THREAD_MEMOS;
+  if (cache->orphans != NULL) self->memos[memo].serial = 0;
+}
+
+static lk_flight *next_flight(lk_flight *flight) {
+  return (lk_flight *)lk_table_next(&flight->node);
+}
+
+/* Who forks inside a build goes on with it in the child; nobody waits for it there. */
+static void keep_own_flights(lk_shard *shard, const lk_cache *cache, const lk_thread *self) {
+  bool any = false;
+  for (lk_flight *flight = (lk_flight *)lk_table_first(&shard->flights); flight != NULL;
+       flight = next_flight(flight)) {
+    if (flight->builder != self) continue;
+    any = true;
+    flight->users = 1;
+    (void)pthread_cond_init(&flight->finished, NULL);
+  }
+  /* The keys of the others lie in stacks that are gone. A table frees its memory with its last node,
+   * which may not be here; left as a whole, it frees nothing. */
+  if (!any) lk_table_init(&shard->flights, &cache->allocator);
+  for (lk_flight *flight = (lk_flight *)lk_table_first(&shard->flights), *next = NULL;
+       flight != NULL; flight = next) {
+    next = next_flight(flight);
+    if (flight->builder != self) lk_table_remove(&shard->flights, &flight->node);
+  }
+}
+
+static void forget_other_threads(void *unused) {
+  lk_thread *self = &lk_thread_self;
+  for (lk_cache *cache = lk_caches; cache != NULL; cache = cache->next) {
+    orphan_tables(cache, self);
+    for (size_t i = 0; i < LK_SHARDS; i++) keep_own_flights(&cache->shards[i], cache, self);
+    cache->ending = self->ending == cache ? 1 : 0;
+  }
+  (void)pthread_cond_init(&lk_registry_ended, NULL);
+  give_locks(unused);
+}
+
+void lk_cache_fork_enter(void) {
+  static lk_fork_entry entry = {.level = LK_FORK_CACHE,
+                                .before = take_locks,
+                                .parent = give_locks,
+                                .child = forget_other_threads};
+  lk_fork_enter(&entry);
+}

@@ -1,0 +1,149 @@
+/* What can be seen of the cache from outside: counters and entries. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "keys/cache/internal.h"
+
+void lk_each_entry(lk_cache *cache, lk_see_fn see, void *arg) {
+  if (cache->mode == LK_CACHE_SHARED) {
+    for (size_t i = 0; i < LK_SHARDS; i++) {
+      lk_shard *shard = &cache->shards[i];
+      pthread_mutex_lock(&shard->lock);
+      for (lk_table_node *node = lk_table_first(&shard->table); node != NULL;
+           node = lk_table_next(node)) {
+        see(arg, (lk_entry *)node);
+      }
+      pthread_mutex_unlock(&shard->lock);
+    }
+    return;
+  }
+  for (lk_thread_table *table = cache->tables; table != NULL; table = table->cache_next) {
+    lk_table_enter(table);
+    for (lk_table_node *node = lk_table_first(&table->table); node != NULL;
+         node = lk_table_next(node)) {
+      see(arg, ((lk_ref *)node)->entry);
+    }
+    lk_table_leave(table);
+  }
+}
+
+/* Hits that handles in threads' tables have counted and not yet handed over. */
+static uint64_t listed_hits(const lk_entry *entry) {
+  uint64_t hits = 0;
+  if (atomic_load_explicit(&entry->self.listed, memory_order_relaxed) != 0) {
+    hits += atomic_load_explicit(&entry->self.hits, memory_order_relaxed);
+  }
+  for (const lk_ref *handle = entry->handles; handle != NULL; handle = handle->next) {
+    if (atomic_load_explicit(&handle->listed, memory_order_relaxed) != 0) {
+      hits += atomic_load_explicit(&handle->hits, memory_order_relaxed);
+    }
+  }
+  return hits;
+}
+
+typedef struct quota_hits {
+  const lk_quota *quota;
+  lk_stats *out;
+} quota_hits;
+
+static void add_quota_hits(void *arg, lk_entry *entry) {
+  const quota_hits *sum = arg;
+  if (entry->quota == sum->quota) sum->out->kind[entry->self.kind].hits += listed_hits(entry);
+}
+
+void lk_cache_get_stats(lk_cache *cache, lk_quota *quota, lk_stats *out) {
+  lk_account *account = quota != NULL ? &quota->account : &cache->account;
+  pthread_mutex_lock(&cache->accounts);
+  memcpy(out->kind, account->kind, sizeof out->kind);
+  out->entries = account->entries;
+  out->bytes = account->bytes;
+  out->peak_bytes = account->peak_bytes;
+  out->unlinked_bytes = account->unlinked_bytes;
+  out->capacity_entries = atomic_load_explicit(&account->limit_entries, memory_order_relaxed);
+  out->capacity_bytes = atomic_load_explicit(&account->limit_bytes, memory_order_relaxed);
+  pthread_mutex_unlock(&cache->accounts);
+
+  pthread_mutex_lock(&cache->tables_lock);
+  for (size_t kind = 0; kind < LK_KIND_COUNT; kind++) {
+    uint64_t hits = atomic_load_explicit(&account->folded_hits[kind], memory_order_relaxed);
+    if (quota == NULL) {
+      for (const lk_thread_table *table = cache->tables; table != NULL; table = table->cache_next) {
+        hits += atomic_load_explicit(&table->hits[kind], memory_order_relaxed);
+      }
+    }
+    out->kind[kind].hits = hits;
+  }
+  if (quota != NULL) lk_each_entry(cache, add_quota_hits, &(quota_hits){quota, out});
+  pthread_mutex_unlock(&cache->tables_lock);
+}
+
+/* ---- visit ---- */
+
+/* With a key of its own, not a reference: the visitor is called when the entry may have been evicted, and a
+ * child of fork would have all entries in use for ever. */
+typedef struct shown {
+  lk_key *key;
+  uint64_t tick;
+  lk_entry_info info;
+} shown;
+
+typedef struct snapshot {
+  lk_cache *cache;
+  shown *items;
+  size_t count, capacity;
+  bool failed;
+} snapshot;
+
+static void add_to_snapshot(void *arg, lk_entry *entry) {
+  snapshot *all = arg;
+  const lk_allocator *allocator = &all->cache->allocator;
+  lk_key *key = NULL;
+  if (all->failed || !LK_GROW(allocator, all->items, all->count, all->capacity) ||
+      lk_key_copy(allocator, &entry->key, &key, NULL) != LK_OK) {
+    all->failed = true;
+    return;
+  }
+  uint64_t hits = listed_hits(entry);
+  if (atomic_load_explicit(&entry->self.listed, memory_order_relaxed) == 0) {
+    hits += atomic_load_explicit(&entry->self.hits, memory_order_relaxed);
+  }
+  pthread_mutex_lock(&all->cache->accounts);
+  const uint64_t bytes = entry->bytes;
+  pthread_mutex_unlock(&all->cache->accounts);
+  all->items[all->count++] = (shown){
+      .key = key,
+      .tick = lk_entry_tick(entry),
+      .info = {.struct_size = sizeof(lk_entry_info),
+               .key = key,
+               .bytes = bytes,
+               .hits = hits,
+               .kind = entry->self.kind,
+               .in_use = lk_entry_users(entry)},
+  };
+}
+
+static int newest_first(const void *a, const void *b) {
+  const uint64_t left = ((const shown *)a)->tick;
+  const uint64_t right = ((const shown *)b)->tick;
+  return (left < right) - (left > right);
+}
+
+lk_status lk_cache_visit(lk_cache *cache, lk_visit_fn visit, void *arg, lk_error *error) {
+  snapshot all = {.cache = cache};
+  pthread_mutex_lock(&cache->tables_lock);
+  lk_each_entry(cache, add_to_snapshot, &all);
+  pthread_mutex_unlock(&cache->tables_lock);
+  if (!all.failed && all.count > 0) {
+    qsort(all.items, all.count, sizeof *all.items, newest_first);
+    for (size_t i = 0; i < all.count; i++) {
+      all.items[i].info.age = i;
+      visit(arg, &all.items[i].info);
+    }
+  }
+  for (size_t i = 0; i < all.count; i++) lk_free(&cache->allocator, all.items[i].key);
+  lk_free(&cache->allocator, all.items);
+  if (all.failed) return lk_fail_memory(error, "a list of the cache's entries", sizeof(shown));
+  return LK_OK;
+}

@@ -1,0 +1,245 @@
+/* A thread's tables: one for each cache that it uses. How they are made and found, how they end
+ * with their thread or with their cache, whichever comes first (explored in tests/promela/ends.pml), and
+ * the cache of per-thread mode.
+ */
+#include <sched.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "keys/cache/internal.h"
+
+_Thread_local lk_thread lk_thread_self;
+
+/* The registry: which tables a thread has. A thread and a cache may end at the same time. */
+pthread_mutex_t lk_registry = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t lk_registry_ended = PTHREAD_COND_INITIALIZER;
+lk_cache *lk_caches;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t thread_end_key;
+static int thread_end_key_error;
+
+/* ---- busy ---- */
+
+void lk_table_wait(lk_thread_table *table) {
+  for (unsigned tries = 0; !lk_table_try(table); tries++) {
+    /* Whoever holds it needs microseconds, but may have been taken off its processor. */
+    if (tries >= 32) sched_yield();
+  }
+}
+
+/* ---- what is in a table ---- */
+
+void lk_table_drop(lk_thread_table *table, lk_ref *ref, lk_garbage *garbage) {
+  lk_entry *entry = ref->entry;
+  const uint64_t hits = atomic_load_explicit(&ref->hits, memory_order_relaxed);
+  lk_table_remove(&table->table, &ref->node);
+  if (ref->after != NULL) ref->after->before = NULL;
+  if (ref->before != NULL) ref->before->after = NULL;
+  ref->after = NULL;
+  if (table->last == ref) table->last = NULL;
+  atomic_store_explicit(&ref->listed, 0, memory_order_relaxed);
+  if (ref != &entry->self) {
+    atomic_fetch_add_explicit(&entry->self.hits, hits, memory_order_relaxed);
+  }
+  if (entry->quota != NULL) {
+    atomic_fetch_add_explicit(&entry->quota->account.folded_hits[ref->kind], hits,
+                              memory_order_relaxed);
+  }
+  lk_garbage_add(garbage, ref);
+}
+
+void lk_thread_unlink(lk_entry *entry, bool eviction, lk_garbage *garbage) {
+  lk_thread_table *table = entry->table;
+  lk_account_unlink(entry, eviction);
+  atomic_store_explicit(&entry->linked, 0, memory_order_relaxed);
+  entry->table = NULL;
+  lk_table_drop(table, &entry->self, garbage);
+}
+
+static void empty_table(lk_thread_table *table, lk_garbage *garbage) {
+  while (lk_table_first(&table->table) != NULL) {
+    lk_ref *ref = (lk_ref *)lk_table_first(&table->table);
+    if (ref == &ref->entry->self) {
+      lk_thread_unlink(ref->entry, false, garbage);
+    } else {
+      lk_table_drop(table, ref, garbage);
+    }
+  }
+}
+
+/* ---- the end of a table ---- */
+
+static void leave_cache(lk_thread_table *table) {
+  lk_cache *cache = table->cache;
+  *table->cache_link = table->cache_next;
+  if (table->cache_next != NULL) table->cache_next->cache_link = table->cache_link;
+  for (size_t kind = 0; kind < LK_KIND_COUNT; kind++) {
+    atomic_fetch_add_explicit(&cache->account.folded_hits[kind],
+                              atomic_load_explicit(&table->hits[kind], memory_order_relaxed),
+                              memory_order_relaxed);
+  }
+}
+
+static void leave_thread(lk_thread_table *table) {
+  *table->thread_link = table->thread_next;
+  if (table->thread_next != NULL) table->thread_next->thread_link = table->thread_link;
+  table->thread = NULL;
+}
+
+/* No longer in its thread's list. */
+static void table_end(lk_thread_table *table) {
+  lk_cache *cache = table->cache;
+  lk_garbage garbage = {NULL};
+  /* Under the lock, so that a child of fork finds all of it, or nothing. */
+  pthread_mutex_lock(&cache->tables_lock);
+  lk_table_enter(table);
+  leave_cache(table);
+  empty_table(table, &garbage);
+  pthread_mutex_unlock(&cache->tables_lock);
+  lk_garbage_drop(&garbage);
+  lk_free(&cache->allocator, table);
+}
+
+/* Runs when a thread ends; again, if another end handler has used a cache since. */
+static void thread_end(void *argument) {
+  lk_thread *self = argument;
+  for (;;) {
+    memset(self->memos, 0, sizeof self->memos);
+    pthread_mutex_lock(&lk_registry);
+    lk_thread_table *table = self->tables;
+    if (table != NULL) {
+      leave_thread(table);
+      table->cache->ending++;
+      self->ending = table->cache;
+    }
+    pthread_mutex_unlock(&lk_registry);
+    if (table == NULL) return;
+    lk_cache *cache = table->cache;
+    table_end(table);
+    pthread_mutex_lock(&lk_registry);
+    cache->ending--;
+    self->ending = NULL;
+    pthread_cond_broadcast(&lk_registry_ended);
+    pthread_mutex_unlock(&lk_registry);
+  }
+}
+
+/* Tables whose threads stayed behind in the parent end here, at a call of a thread that is there. One at
+ * a time: what is in them may call back when it ends. */
+static void end_orphans(lk_cache *cache) {
+  for (;;) {
+    pthread_mutex_lock(&lk_registry);
+    lk_thread_table *table = cache->orphans;
+    if (table != NULL) cache->orphans = table->thread_next;
+    pthread_mutex_unlock(&lk_registry);
+    if (table == NULL) return;
+    table_end(table);
+  }
+}
+
+void lk_thread_tables_begin(lk_cache *cache) {
+  pthread_mutex_lock(&lk_registry);
+  cache->next = lk_caches;
+  cache->link = &lk_caches;
+  if (cache->next != NULL) cache->next->link = &cache->next;
+  lk_caches = cache;
+  pthread_mutex_unlock(&lk_registry);
+}
+
+void lk_thread_tables_end(lk_cache *cache) {
+  pthread_mutex_lock(&lk_registry);
+  while (cache->ending > 0) pthread_cond_wait(&lk_registry_ended, &lk_registry);
+  for (lk_thread_table *table = cache->tables; table != NULL; table = table->cache_next) {
+    if (table->thread != NULL) leave_thread(table);
+  }
+  *cache->link = cache->next;
+  if (cache->next != NULL) cache->next->link = cache->link;
+  pthread_mutex_unlock(&lk_registry);
+  while (cache->tables != NULL) table_end(cache->tables);
+}
+
+/* ---- the making of a table ---- */
+
+static void make_key(void) {
+  thread_end_key_error = pthread_key_create(&thread_end_key, thread_end);
+}
+
+static void remember(lk_cache *cache, lk_thread_table *table) {
+  const unsigned memo = (unsigned)cache->serial % LK_THREAD_MEMOS;
+  lk_thread_self.memos[memo].serial = cache->serial;
+  lk_thread_self.memos[memo].table = table;
+}
+
+lk_status lk_thread_table_make(lk_cache *cache, lk_thread_table **out_table, lk_error *error) {
+  *out_table = NULL;
+  lk_thread *self = &lk_thread_self;
+  pthread_mutex_lock(&lk_registry);
+  lk_thread_table *table = self->tables;
+  while (table != NULL && table->cache != cache) table = table->thread_next;
+  pthread_mutex_unlock(&lk_registry);
+  if (table == NULL) {
+    (void)pthread_once(&once, make_key);
+    if (thread_end_key_error != 0 || pthread_setspecific(thread_end_key, self) != 0) {
+      return lk_fail(error, LK_OUT_OF_MEMORY,
+                     "failed to note the end of a thread: the system has no key left");
+    }
+    table = lk_alloc_aligned(&cache->allocator, sizeof *table, LK_LINE);
+    if (table == NULL) return lk_fail_memory(error, "a thread's cache table", sizeof *table);
+    memset(table, 0, sizeof *table);
+    table->cache = cache;
+    lk_table_init(&table->table, &cache->allocator);
+    pthread_mutex_lock(&lk_registry);
+    table->thread = self;
+    table->thread_next = self->tables;
+    table->thread_link = &self->tables;
+    if (self->tables != NULL) self->tables->thread_link = &table->thread_next;
+    self->tables = table;
+    pthread_mutex_unlock(&lk_registry);
+    pthread_mutex_lock(&cache->tables_lock);
+    table->cache_next = cache->tables;
+    table->cache_link = &cache->tables;
+    if (cache->tables != NULL) cache->tables->cache_link = &table->cache_next;
+    cache->tables = table;
+    pthread_mutex_unlock(&cache->tables_lock);
+  }
+  remember(cache, table);
+  end_orphans(cache);
+  *out_table = table;
+  return LK_OK;
+}
+
+/* ---- per-thread mode ---- */
+
+lk_status lk_thread_get(lk_thread_table *table, lk_quota *quota, const lk_key *key,
+                        lk_build_fn build, void *arg, lk_ref **out_ref, lk_error *error) {
+  lk_cache *cache = table->cache;
+  lk_entry *entry = NULL;
+  const lk_status status = lk_build(cache, quota, key, build, arg, &entry, error);
+  if (status != LK_OK) return status;
+  bool room = true;
+  while (room) {
+    lk_table_enter(table);
+    const bool linked = lk_account_link(entry);
+    bool kept = linked;
+    if (linked) {
+      const uint64_t tick = lk_cache_tick(cache);
+      table->clock = tick;
+      atomic_store_explicit(&entry->self.tick, tick, memory_order_relaxed);
+      kept = lk_table_insert(&table->table, &entry->key, &entry->self.node);
+      if (kept) {
+        atomic_fetch_add_explicit(&entry->self.refs, 1, memory_order_relaxed);
+        atomic_store_explicit(&entry->self.listed, 1, memory_order_relaxed);
+        atomic_store_explicit(&entry->linked, 1, memory_order_relaxed);
+        entry->table = table;
+      } else {
+        lk_account_unlink(entry, false); /* no memory: the caller's alone */
+      }
+    }
+    lk_table_leave(table);
+    if (linked) break;
+    room = lk_make_room(cache, quota, 1, entry->bytes);
+  }
+  *out_ref = &entry->self;
+  return LK_OK;
+}

@@ -1,0 +1,71 @@
+/* The weights store: constants by content, and one packed copy for each content and layout (a number that the
+ * caller gives, 64 bits: it stands for the packed layout and for how the plain bytes are read).
+ *
+ * Content is found by a 128-bit hash and then compared byte by byte. A content keeps no plain copy
+ * of its own where it can be had again: borrowed bytes are read from their owner, and copied bytes
+ * are dropped after the first packing and unpacked again when another layout is wanted.
+ * Any thread.
+ */
+#ifndef LK_KEYS_WEIGHTS_WEIGHTS_H
+#define LK_KEYS_WEIGHTS_WEIGHTS_H
+
+#include <latchkey/base.h>
+#include <stdbool.h>
+
+typedef struct lk_weights lk_weights;
+typedef struct lk_content lk_content; /* counted */
+typedef struct lk_packed lk_packed;   /* counted */
+
+lk_status lk_weights_create(const lk_allocator *allocator, uint64_t capacity_bytes,
+                            lk_weights **out_weights, lk_error *error);
+/* All references to contents and copies must have been released; NULL is allowed. */
+void lk_weights_destroy(lk_weights *weights);
+/* Packed copies that no plan uses are dropped, least recently used first, until they fit. */
+void lk_weights_set_capacity(lk_weights *weights, uint64_t capacity_bytes);
+typedef struct lk_weights_stats {
+  uint64_t entries, bytes; /* packed copies, and plain ones that are kept; not lent bytes */
+  uint64_t packed, shared; /* packings done; times one was found ready */
+  uint64_t capacity_bytes;
+} lk_weights_stats;
+void lk_weights_get_stats(lk_weights *weights, lk_weights_stats *out);
+
+/* Finds or adds content. Without `copy`, `data` must stay valid and unchanged until this reference
+ * is released with lk_content_release(content, data). */
+lk_status lk_weights_intern(lk_weights *weights, const void *data, size_t bytes, bool copy,
+                            lk_content **out_content, lk_error *error);
+/* Gives back a reference; `data` as it was given to intern (NULL after a copy). Until it returns,
+ * lent bytes may be read. NULL is allowed. */
+void lk_content_release(lk_content *content, const void *data);
+void lk_content_retain(lk_content *content); /* a reference that lends no data: release with NULL */
+uint64_t lk_content_id(const lk_content *content); /* from 1; never used again */
+size_t lk_content_bytes(const lk_content *content);
+
+/* How a layout is written and read back. `to`: 64-byte aligned; `plain` as its owner aligned it,
+ * copies to 64. Called outside the store's lock; one packing of a (content, layout) at a time. */
+typedef struct lk_packer {
+  lk_status (*pack)(void *arg, const void *plain, void *to, lk_error *error);
+  /* Kept with the copy to get plain bytes back later, possibly from several threads at once; NULL:
+   * there is no way back, so plain bytes are kept. `arg` lives until `destroy` (NULL: nothing to
+   * do) is called, on any thread, with the store's lock held: it must not call back. */
+  lk_status (*unpack)(void *arg, const void *packed, void *plain, lk_error *error);
+  void (*destroy)(void *arg);
+  void *arg;
+} lk_packer;
+
+/* The copy in layout `layout` (interned by the caller) of `bytes` bytes: found, or packed now.
+ * Takes over packer->arg in every case (destroy is called when it is not needed). Whoever asks while
+ * it is being packed waits; when that fails, the packer's status is returned, nothing is left
+ * behind, and those who waited try for themselves. */
+lk_status lk_content_pack(lk_content *content, uint64_t layout, size_t bytes,
+                          const lk_packer *packer, lk_packed **out_packed, lk_error *error);
+/* The plain bytes, aligned to `alignment` (a power of two, at most 64): 1 MiB or more that an owner
+ * lends, aligned so, are the owner's own, else they are a copy that the store keeps.
+ * The owner's bytes are valid until that owner releases its reference, which the caller must see to:
+ * whoever lent them ends what uses this copy first. */
+lk_status lk_content_plain(lk_content *content, size_t alignment, lk_packed **out_packed,
+                           lk_error *error);
+const void *lk_packed_data(const lk_packed *packed);
+void lk_packed_retain(lk_packed *packed);
+void lk_packed_release(lk_packed *packed); /* NULL is allowed */
+
+#endif

@@ -1,0 +1,29 @@
+/* Conversions between element types, without undefined behaviour: what is out of range comes out
+ * as x86-64 instructions leave it. */
+#ifndef LK_OPS_KERNEL_NUMBER_H
+#define LK_OPS_KERNEL_NUMBER_H
+
+#include <latchkey/base.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Toward zero; out of range and NaN: the least value (cvttsd2si). */
+static inline int64_t lk_f64_to_i64(double value) {
+  return value >= -0x1p63 && value < 0x1p63 ? (int64_t)value : INT64_MIN;
+}
+static inline int32_t lk_f64_to_i32(double value) {
+  return value > -0x1p31 - 1 && value < 0x1p31 ? (int32_t)value : INT32_MIN;
+}
+/* Negative values wrap around, as compilers for x86-64 have it. */
+static inline uint64_t lk_f64_to_u64(double value) {
+  if (value < 0x1p63) return (uint64_t)lk_f64_to_i64(value);
+  return (uint64_t)lk_f64_to_i64(value - 0x1p63) ^ (UINT64_C(1) << 63);
+}
+
+double lk_f16_to_f64(uint16_t bits);
+double lk_bf16_to_f64(uint16_t bits);
+/* To the nearest, ties to even; beyond the largest finite value: infinity. NaN stays NaN. */
+uint16_t lk_f64_to_f16(double value);
+uint16_t lk_f64_to_bf16(double value);
+
+#endif

@@ -1,0 +1,16 @@
+/* The operators that exist: one row each in op_list.inc. */
+#ifndef LK_OPS_OP_TABLE_H
+#define LK_OPS_OP_TABLE_H
+
+#include "ops/plan/op.h"
+
+/* The rows, in the order of op_list.inc. */
+extern const lk_op_class *const lk_op_classes[];
+extern const uint32_t lk_n_op_classes;
+
+/* The class for an operator at an opset: LK_UNSUPPORTED says whether the operator or only the opset
+ * is unknown. */
+lk_status lk_op_class_find(const char *op_type, const char *domain, int32_t opset,
+                           const lk_op_class **out_class, lk_error *error);
+
+#endif

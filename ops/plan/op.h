@@ -1,0 +1,124 @@
+/* What an operator is: a row in op_list.inc, parameters parsed once, and two functions.
+ *
+ * An operator file has `parse` (attributes into parameters, when the op is created), `infer` (types
+ * and shapes of outputs from those of inputs), `plan` (which primitives and kernels run; planner.h)
+ * and one lk_op_class. It never runs anything itself: a plan is data, and one loop runs them all.
+ */
+#ifndef LK_OPS_PLAN_OP_H
+#define LK_OPS_PLAN_OP_H
+
+#include <stdbool.h>
+
+#include "ops/plan/env.h"
+
+typedef struct lk_planner lk_planner;
+typedef struct lk_op_class lk_op_class;
+
+/* The attributes of a node while it is created. The functions return the fallback when the
+ * attribute is not there, and note a wrong type or size, which fails the creation. */
+typedef struct lk_attrs {
+  const lk_node_desc *node;
+  lk_status status;
+  lk_error *error;
+} lk_attrs;
+
+bool lk_attrs_has(const lk_attrs *attrs, const char *name);
+int64_t lk_attrs_int(lk_attrs *attrs, const char *name, int64_t fallback);
+float lk_attrs_float(lk_attrs *attrs, const char *name, float fallback);
+/* Copies up to `capacity` values and returns how many; 0: not there. */
+uint32_t lk_attrs_ints(lk_attrs *attrs, const char *name, int64_t *out, uint32_t capacity);
+uint32_t lk_attrs_floats(lk_attrs *attrs, const char *name, float *out, uint32_t capacity);
+/* Index of the attribute's string in `names` [count], `fallback` when it is not there; a string
+ * that is none of them is LK_UNSUPPORTED. */
+uint32_t lk_attrs_choice(lk_attrs *attrs, const char *name, const char *const *names,
+                         uint32_t count, uint32_t fallback);
+const lk_tensor *lk_attrs_tensor(lk_attrs *attrs, const char *name); /* NULL: not there */
+/* Notes a failure of the operator's own, with the node's name put before it. */
+void lk_attrs_fail(lk_attrs *attrs, lk_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* A constant input. */
+typedef struct lk_node_constant {
+  lk_content *content; /* NULL: the input is no constant */
+  const void *lent;    /* what intern was given, for the release; NULL after a copy */
+  lk_tensor tensor;    /* data: only of shape inputs, and of others up to 4 KB; a copy, aligned */
+} lk_node_constant;
+
+/* A node as operators see it: immutable once created. */
+typedef struct lk_op_node {
+  const lk_op_class *class_;
+  const char *output_name;
+  int32_t opset;
+  uint32_t n_inputs, n_outputs, n_post_ops;
+  uint32_t n_operands; /* inputs of the operator itself; those that only post-ops use follow */
+  uint64_t absent;     /* bit i: input i is not there */
+  const lk_post_op *post_ops;
+  const lk_node_constant *constants; /* [n_inputs] */
+  const void *params;                /* of the class */
+} lk_op_node;
+
+#define LK_MAX_OWN_POST_OPS 4
+
+/* Sets of element types, for lk_op_class.types. */
+#define LK_TYPE(dtype) (1u << (dtype))
+#define LK_TYPES_F32 LK_TYPE(LK_F32)
+#define LK_TYPES_FLOAT (LK_TYPE(LK_F32) | LK_TYPE(LK_F64) | LK_TYPE(LK_F16) | LK_TYPE(LK_BF16))
+#define LK_TYPES_INTEGER                                                                           \
+  (LK_TYPE(LK_U8) | LK_TYPE(LK_I8) | LK_TYPE(LK_U16) | LK_TYPE(LK_I16) | LK_TYPE(LK_I32) |         \
+   LK_TYPE(LK_I64) | LK_TYPE(LK_U32) | LK_TYPE(LK_U64))
+#define LK_TYPES_ARITHMETIC (LK_TYPES_INTEGER | LK_TYPE(LK_F32) | LK_TYPE(LK_F64)) /* integer.h */
+#define LK_TYPES_SHAPE (LK_TYPE(LK_I32) | LK_TYPE(LK_I64))
+#define LK_MAX_TYPED_INPUTS 4
+
+struct lk_op_class {
+  const char *op_type, *domain, *summary;
+  int32_t min_opset, max_opset;
+  uint32_t min_inputs, max_inputs, max_outputs; /* inputs without those of post-ops */
+  uint64_t shape_inputs;                        /* bit i: value needed at bind */
+  uint64_t in_place_inputs;                     /* bit i: output 0 may be written over it */
+  uint32_t types[LK_MAX_TYPED_INPUTS]; /* LK_TYPE bits that each input may have; 0: any. The last
+                                          one given also goes for the inputs behind it */
+  bool runs_on_onednn, post_ops;
+  size_t params_size;
+  /* Reads attributes into zeroed `params`; failures are noted in `attrs`. NULL: no attributes. */
+  void (*parse)(lk_attrs *attrs, void *params);
+  /* Post-ops that are part of the operator: put before the node's. At most LK_MAX_OWN_POST_OPS;
+   * `has_third`: input 2 is there. NULL: none. */
+  uint32_t (*own_post_ops)(const void *params, bool has_third, lk_post_op *out);
+  /* The in-place attribute of the key, e.g. "axis=1": at most `capacity` bytes. NULL: the op type. */
+  void (*in_place_text)(const lk_op_node *node, char *buffer, size_t capacity);
+  /* Fills type, rank and dims of outputs 0 .. n_outputs - 1 (layout is the planner's). Inputs have
+   * been checked by lk_tensor_size; absent ones have type LK_DTYPE_NONE. Values of shape inputs are
+   * in inputs[i].data, plain and aligned. */
+  lk_status (*infer)(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
+                     lk_error *error);
+  /* Emits the steps. Not called when all outputs are empty. */
+  lk_status (*plan)(lk_planner *planner, lk_error *error);
+};
+
+/* Whether the operator's own input `index` is there. */
+static inline bool lk_op_has(const lk_op_node *node, uint32_t index) {
+  return index < node->n_operands && (index >= 64 || (node->absent >> index & 1) == 0);
+}
+
+/* Whether the operator's own input `index` may be of that type, as far as the row decides:
+ * LK_UNSUPPORTED names both, and what may be. */
+lk_status lk_op_check_type(const lk_op_class *class_, uint32_t index, uint32_t dtype,
+                           lk_error *error);
+
+/* ---- shape helpers (shape.c) ---- */
+
+/* `axis` of a tensor of `rank`, negative from the end; -1 when it is out of range. */
+int64_t lk_axis(int64_t axis, uint32_t rank);
+/* Multidirectional broadcasting (ONNX "Broadcasting"). */
+lk_status lk_broadcast(const lk_tensor_desc *a, const lk_tensor_desc *b, lk_tensor_desc *out,
+                       lk_error *error);
+/* The same tensor with leading dimensions of 1 up to `rank`; layout only if rank is unchanged,
+ * else it must be plain. */
+lk_tensor_desc lk_shape_pad_rank(const lk_tensor_desc *desc, uint32_t rank);
+/* Reads integer values (i32 or i64) of a shape input; LK_INVALID_ARGUMENT for another type, a rank
+ * over 1, or more than `capacity` values. */
+lk_status lk_read_ints(const lk_tensor *tensor, const char *what, int64_t *out, uint32_t capacity,
+                       uint32_t *out_count, lk_error *error);
+
+#endif

@@ -1,0 +1,108 @@
+/* Post-op chains: from a value key into oneDNN's attribute. */
+#include "ops/plan/post_ops.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "ops/plan/layout.h"
+
+dnnl_alg_kind_t lk_post_op_eltwise(const lk_post_op *post_op, float *out_alpha, float *out_beta) {
+  *out_alpha = post_op->alpha;
+  *out_beta = post_op->beta;
+  switch (post_op->kind) {
+  case LK_POST_RELU:
+    return dnnl_eltwise_relu;
+  case LK_POST_CLIP:
+    return dnnl_eltwise_clip;
+  case LK_POST_SIGMOID:
+    return dnnl_eltwise_logistic;
+  case LK_POST_HARDSIGMOID:
+    return dnnl_eltwise_hardsigmoid;
+  case LK_POST_HARDSWISH:
+    *out_alpha = 1.0F / 6.0F; /* ONNX HardSwish has no parameters */
+    *out_beta = 0.5F;
+    return dnnl_eltwise_hardswish;
+  case LK_POST_SWISH:
+    return dnnl_eltwise_swish;
+  case LK_POST_LINEAR:
+    return dnnl_eltwise_linear;
+  default:
+    return dnnl_alg_kind_undef;
+  }
+}
+
+dnnl_alg_kind_t lk_post_op_binary(uint32_t kind) {
+  switch (kind) {
+  case LK_POST_ADD:
+    return dnnl_binary_add;
+  case LK_POST_MUL:
+    return dnnl_binary_mul;
+  case LK_POST_SUB:
+    return dnnl_binary_sub;
+  case LK_POST_DIV:
+    return dnnl_binary_div;
+  default:
+    return dnnl_alg_kind_undef;
+  }
+}
+
+static lk_status append(const lk_primitive_build *build, const lk_key_post_op *record,
+                        uint32_t index, dnnl_post_ops_t chain, lk_error *error) {
+  lk_status status = LK_OK;
+  dnnl_memory_desc_t operand = NULL;
+  dnnl_alg_kind_t binary = lk_post_op_binary(record->kind);
+  if (binary != dnnl_alg_kind_undef) {
+    LK_TRY(lk_build_tensor(build, LK_WORD_INPUT, index, &operand, error));
+    LK_TRY(lk_dnnl_check(error, dnnl_post_ops_append_binary(chain, binary, operand),
+                         "append a binary post-op"));
+  } else {
+    lk_post_op post_op = {.kind = record->kind};
+    memcpy(&post_op.alpha, &record->alpha, sizeof post_op.alpha);
+    memcpy(&post_op.beta, &record->beta, sizeof post_op.beta);
+    float alpha = 0, beta = 0;
+    dnnl_alg_kind_t eltwise = lk_post_op_eltwise(&post_op, &alpha, &beta);
+    if (eltwise == dnnl_alg_kind_undef) {
+      return lk_fail(error, LK_INVALID_ARGUMENT,
+                     "failed to append post-op %" PRIu32 ": kind %" PRIu32 " is unknown", index,
+                     record->kind);
+    }
+    LK_TRY(lk_dnnl_check(error, dnnl_post_ops_append_eltwise(chain, eltwise, alpha, beta),
+                         "append an element-wise post-op"));
+  }
+cleanup:
+  if (operand != NULL) dnnl_memory_desc_destroy(operand);
+  return status;
+}
+
+lk_status lk_post_ops_attr(const lk_primitive_build *build, dnnl_primitive_attr_t *out_attr,
+                           lk_error *error) {
+  *out_attr = NULL;
+  lk_status status = LK_OK;
+  dnnl_primitive_attr_t attr = NULL;
+  dnnl_post_ops_t chain = NULL;
+  LK_TRY(lk_dnnl_check(error, dnnl_primitive_attr_create(&attr), "make an attribute"));
+  LK_TRY(lk_dnnl_check(error,
+                       dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user),
+                       "set the scratchpad mode"));
+  LK_TRY(lk_dnnl_check(error,
+                       dnnl_primitive_attr_set_fpmath_mode(
+                           attr, (dnnl_fpmath_mode_t)lk_key_get_head(build->key)->math_mode),
+                       "set the math mode"));
+  LK_TRY(lk_dnnl_check(error, dnnl_post_ops_create(&chain), "make a post-op chain"));
+  uint32_t index = 0;
+  for (lk_key_reader reader = lk_key_read(build->key); lk_key_next(&reader);) {
+    if (reader.type != LK_RECORD_POST_OP) continue;
+    LK_TRY(append(build, reader.record, index, chain, error));
+    index++;
+  }
+  if (index > 0) {
+    LK_TRY(lk_dnnl_check(error, dnnl_primitive_attr_set_post_ops(attr, chain), "set post-ops"));
+  }
+  *out_attr = attr;
+  attr = NULL;
+cleanup:
+  if (chain != NULL) dnnl_post_ops_destroy(chain);
+  if (attr != NULL) dnnl_primitive_attr_destroy(attr);
+  return status;
+}

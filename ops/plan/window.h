@@ -1,0 +1,53 @@
+/* Sliding windows: kernel, strides, dilations and padding of convolutions and poolings. */
+#ifndef LK_OPS_PLAN_WINDOW_H
+#define LK_OPS_PLAN_WINDOW_H
+
+#include "ops/plan/op.h"
+
+#define LK_MAX_SPATIAL 3
+
+typedef enum lk_auto_pad {
+  LK_PAD_NOTSET = 0,
+  LK_PAD_SAME_UPPER,
+  LK_PAD_SAME_LOWER,
+  LK_PAD_VALID
+} lk_auto_pad;
+
+/* As the attributes say; counts of 0 mean "not given". */
+typedef struct lk_window {
+  int64_t kernel[LK_MAX_SPATIAL], strides[LK_MAX_SPATIAL], dilations[LK_MAX_SPATIAL];
+  int64_t pads[2 * LK_MAX_SPATIAL];
+  uint32_t n_kernel, n_strides, n_dilations, n_pads;
+  uint32_t auto_pad; /* lk_auto_pad */
+  bool ceil_mode;
+} lk_window;
+
+/* For given spatial sizes: everything resolved. */
+typedef struct lk_window_shape {
+  uint32_t rank; /* spatial */
+  int64_t kernel[LK_MAX_SPATIAL], strides[LK_MAX_SPATIAL], dilations[LK_MAX_SPATIAL];
+  int64_t begin[LK_MAX_SPATIAL], end[LK_MAX_SPATIAL], out[LK_MAX_SPATIAL];
+  int64_t declared[LK_MAX_SPATIAL]; /* padding at the end without what `end` has more for the sake
+                                       of ceil_mode; lk_window_resolve only */
+} lk_window_shape;
+
+/* Reads kernel_shape, strides, dilations, pads, auto_pad and ceil_mode. */
+void lk_window_parse(lk_attrs *attrs, lk_window *out);
+
+/* Output size and padding for an input of `rank` spatial dimensions `in`. `kernel` is used where
+ * the attribute is not given (a convolution's weights). With ceil_mode, `end` is raised so that
+ * the last window fits; a window that would start in the end padding is left out (as ONNX says).
+ * With auto_pad, ceil_mode makes no difference: ONNX's formulas for the two come to the same. */
+lk_status lk_window_resolve(const lk_window *window, uint32_t rank, const int64_t *in,
+                            const int64_t *kernel, lk_window_shape *out, lk_error *error);
+
+/* The same for a transposed convolution, with output_padding and output_shape (or NULL). */
+lk_status lk_window_resolve_transposed(const lk_window *window, uint32_t rank, const int64_t *in,
+                                       const int64_t *kernel, const int64_t *output_padding,
+                                       const int64_t *output_shape, lk_window_shape *out,
+                                       lk_error *error);
+
+/* Adds STRIDES, DILATIONS (oneDNN counts them from 0), PADS_BEGIN and PADS_END to a value key. */
+void lk_window_key(const lk_window_shape *shape, lk_key_builder *key);
+
+#endif

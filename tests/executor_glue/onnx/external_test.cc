@@ -1,0 +1,176 @@
+// Tensors in files beside the model, and files that cannot be opened.
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "tests/executor_glue/onnx/proto_writer.h"
+
+using namespace proto;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+namespace {
+
+using Entries = std::initializer_list<std::pair<std::string, std::string>>;
+
+// A model of one external tensor of two floats.
+std::string external_model(Entries entries, std::vector<int64_t> dims = {2}) {
+  Graph g;
+  g.in("x").out("y").init(external("w", LK_F32, dims, entries));
+  return model(g.node(node("Add", {"x", "w"}, {"y"}))).bytes;
+}
+
+const std::string floats = raw(std::vector<float>{9, 8, 7, 6});
+
+TEST(OnnxExternal, OffsetAndLength) {
+  Folder folder;
+  folder.write("w.bin", floats);
+  Loaded m;
+  LK_ASSERT_OK(m.file(folder.write("m.onnx", external_model({{"location", "w.bin"}}))));
+  EXPECT_EQ(m.constant<float>("w"), (std::vector<float>{9, 8}));
+  EXPECT_EQ(m.value("w").constant_kind, LK_CONSTANT_MAPPED);
+  const Entries all{{"location", "w.bin"}, {"offset", "8"}, {"length", "8"}, {"checksum", "x"}};
+  LK_ASSERT_OK(m.file(folder.write("m.onnx", external_model(all))));
+  EXPECT_EQ(m.constant<float>("w"), (std::vector<float>{7, 6}));
+  lk_onnx_model_relax(m.model);
+  EXPECT_EQ(m.constant<float>("w"), (std::vector<float>{7, 6})) << "pages come back";
+}
+
+TEST(OnnxExternal, FoldersBelowTheModelAndRelativePaths) {
+  Folder folder;
+  ASSERT_EQ(mkdir((folder.path() + "/data").c_str(), 0700), 0);
+  folder.write("data/w.bin", floats);
+  folder.write("m.onnx", external_model({{"location", "data/./w.bin"}}));
+  Loaded m;
+  LK_ASSERT_OK(m.file(folder.path() + "/m.onnx"));
+  ASSERT_EQ(symlink("data", (folder.path() + "/link").c_str()), 0);
+  folder.write("m.onnx", external_model({{"location", "link/w.bin"}}));
+  LK_ASSERT_OK(m.file(folder.path() + "/m.onnx")) << "a link that stays within";
+  // The model named without a folder.
+  const int here = open(".", O_RDONLY | O_DIRECTORY);
+  ASSERT_EQ(chdir(folder.path().c_str()), 0);
+  LK_EXPECT_OK(m.file("m.onnx"));
+  ASSERT_EQ(fchdir(here), 0);
+  close(here);
+}
+
+TEST(OnnxExternal, ManyTensorsShareOneMapping) {
+  Folder folder;
+  folder.write("w.bin", floats);
+  Graph g;
+  g.in("x").out("y");
+  for (int i = 0; i < 50; i++) {
+    g.init(external("w" + std::to_string(i), LK_F32, {2},
+                    {{"location", "w.bin"}, {"offset", i % 2 == 0 ? "0" : "8"}}));
+  }
+  g.node(node("Relu", {"x"}, {"y"}));
+  Loaded m;
+  LK_ASSERT_OK(m.file(folder.write("m.onnx", model(g).bytes)));
+  EXPECT_EQ(m.value("w0").constant.data, m.value("w48").constant.data);
+  EXPECT_EQ(static_cast<char *>(m.value("w0").constant.data) + 8, m.value("w49").constant.data);
+}
+
+TEST(OnnxExternal, PathsThatLeaveTheFolderAreRefused) {
+  Folder outside, folder;
+  const std::string secret = outside.write("w.bin", floats);
+  ASSERT_EQ(symlink(secret.c_str(), (folder.path() + "/link.bin").c_str()), 0);
+  ASSERT_EQ(symlink(outside.path().c_str(), (folder.path() + "/dir").c_str()), 0);
+  const std::string up = "../" + outside.path().substr(5) + "/w.bin";
+  folder.write("w.bin", floats);
+  for (const std::string &location :
+       {secret, up, std::string("a/../w.bin"), std::string(".."), std::string("./../x"),
+        std::string("link.bin"), std::string("dir/w.bin"), std::string()}) {
+    Loaded m;
+    const auto path = folder.write("m.onnx", external_model({{"location", location}}));
+    LK_EXPECT_STATUS(LK_MALFORMED, m.file(path));
+    EXPECT_THAT(LK_MESSAGE, AllOf(HasSubstr("'w'"), HasSubstr("folder"))) << location;
+  }
+  // A folder whose name only begins like the model's.
+  const std::string sibling = folder.path() + "x";
+  ASSERT_EQ(mkdir(sibling.c_str(), 0700), 0);
+  folder.write("../" + sibling.substr(5) + "/w.bin", floats);
+  ASSERT_EQ(symlink((sibling + "/w.bin").c_str(), (folder.path() + "/near.bin").c_str()), 0);
+  Loaded m;
+  LK_EXPECT_STATUS(LK_MALFORMED,
+                   m.file(folder.write("m.onnx", external_model({{"location", "near.bin"}}))));
+  ASSERT_EQ(unlink((sibling + "/w.bin").c_str()), 0);
+  ASSERT_EQ(rmdir(sibling.c_str()), 0);
+}
+
+TEST(OnnxExternal, BadReferences) {
+  Folder folder;
+  folder.write("w.bin", floats);
+  folder.write("empty.bin", "");
+  ASSERT_EQ(mkdir((folder.path() + "/sub").c_str(), 0700), 0);
+  ASSERT_EQ(mkfifo((folder.path() + "/pipe").c_str(), 0600), 0);
+  struct {
+    Entries entries;
+    lk_status status;
+    const char *word;
+  } const cases[] = {
+      {{}, LK_MALFORMED, "no location"},
+      {{{"location", "gone.bin"}}, LK_NOT_FOUND, "gone.bin"},
+      {{{"location", "w.bin/x"}}, LK_NOT_FOUND, "w.bin/x"},
+      {{{"location", "sub"}}, LK_IO, "directory"},
+      {{{"location", "pipe"}}, LK_IO, "regular"},
+      {{{"location", "empty.bin"}}, LK_MALFORMED, "empty"},
+      {{{"location", "w.bin"}, {"offset", "9"}}, LK_OUT_OF_RANGE, "16"},
+      {{{"location", "w.bin"}, {"offset", "18446744073709551615"}}, LK_OUT_OF_RANGE, "offset"},
+      {{{"location", "w.bin"}, {"offset", "18446744073709551616"}}, LK_MALFORMED, "offset"},
+      {{{"location", "w.bin"}, {"offset", "-1"}}, LK_MALFORMED, "-1"},
+      {{{"location", "w.bin"}, {"offset", ""}}, LK_MALFORMED, "offset"},
+      {{{"location", "w.bin"}, {"offset", "0x8"}}, LK_MALFORMED, "0x8"},
+      {{{"location", "w.bin"}, {"length", "16"}}, LK_MALFORMED, "16"},
+      {{{"location", "w.bin"}, {"length", "4"}}, LK_MALFORMED, "needs 8"},
+  };
+  for (const auto &c : cases) {
+    Loaded m;
+    LK_EXPECT_STATUS(c.status, m.file(folder.write("m.onnx", external_model(c.entries))));
+    EXPECT_THAT(LK_MESSAGE, HasSubstr(c.word));
+  }
+  Loaded m;
+  LK_EXPECT_STATUS(LK_OUT_OF_RANGE,
+                   m.file(folder.write("m.onnx", external_model({{"location", "w.bin"}}, {1000}))));
+}
+
+TEST(OnnxExternal, FilesOver2GB) {
+  Folder folder;
+  const std::string data = folder.path() + "/w.bin";
+  const int64_t offset = int64_t{5} << 30;
+  const int file = open(data.c_str(), O_CREAT | O_WRONLY, 0600);
+  ASSERT_GE(file, 0);
+  ASSERT_EQ(ftruncate(file, offset), 0);
+  ASSERT_EQ(pwrite(file, floats.data(), floats.size(), offset), 16);
+  close(file);
+  Graph g;
+  g.in("x").out("y").node(node("Relu", {"x"}, {"y"}));
+  g.init(external("end", LK_F32, {4},
+                  {{"location", "w.bin"}, {"offset", std::to_string(offset)}, {"length", "16"}}));
+  g.init(external("all", LK_F32, {offset / 4}, {{"location", "w.bin"}}));
+  lk::FailingAllocator allocator;
+  {
+    Loaded m;
+    LK_ASSERT_OK(m.file(folder.write("m.onnx", model(g).bytes), allocator.get()));
+    EXPECT_EQ(m.constant<float>("end"), (std::vector<float>{9, 8, 7, 6}));
+    const auto *all = static_cast<const float *>(m.value("all").constant.data);
+    EXPECT_EQ(all[offset / 4 - 1], 0.f);
+    EXPECT_EQ(all[offset / 4], 9.f) << "the same mapping";
+  }
+  EXPECT_LT(allocator.peak_bytes(), size_t{1} << 20);
+}
+
+TEST(OnnxFile, ThatCannotBeOpened) {
+  Folder folder;
+  Loaded m;
+  LK_EXPECT_STATUS(LK_NOT_FOUND, m.file(folder.path() + "/none.onnx"));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("none.onnx"));
+  LK_EXPECT_STATUS(LK_NOT_FOUND, m.file(""));
+  LK_EXPECT_STATUS(LK_IO, m.file(folder.path()));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("directory"));
+  LK_EXPECT_STATUS(LK_MALFORMED, m.file(folder.write("empty.onnx", "")));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("empty"));
+  LK_EXPECT_STATUS(LK_IO, m.file("/dev/null"));
+  LK_EXPECT_STATUS(LK_MALFORMED, m.file(folder.write("bad.onnx", "\xff\xff\xff")));
+  EXPECT_THAT(LK_MESSAGE, AllOf(HasSubstr("bad.onnx"), HasSubstr("byte 0")));
+}
+
+} // namespace

@@ -1,0 +1,17 @@
+"""The provider's library is registered once in a process."""
+
+import pathlib
+import sys
+
+import onnxruntime
+import pytest
+from provider import LIBRARY, devices
+
+# The light models are made there.
+sys.path.append(str(pathlib.Path(__file__).parents[2] / "models"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def registered():
+    onnxruntime.register_execution_provider_library("latchkey", LIBRARY)
+    assert len(devices()) == 1

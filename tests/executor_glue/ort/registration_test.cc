@@ -1,0 +1,141 @@
+// The library is registered and unregistered, by one ONNX Runtime, and by one that it cannot work with.
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "tests/executor_glue/ort/models.h"
+#include "tests/executor_glue/ort/session.h"
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+namespace ort {
+namespace {
+
+const Inputs kInputs = {{"x", noise({3, 4}, 1)}};
+
+TEST(Registration, BringsOneDevice) {
+  const Host host;
+  ASSERT_NE(host.device(), nullptr);
+  EXPECT_STREQ(ort_EpDevice_EpName(api())(host.device()), "LatchkeyExecutionProvider");
+}
+
+TEST(Registration, IsUndone) {
+  Host host;
+  EXPECT_EQ(host.unregister_library(), "");
+  EXPECT_EQ(host.device(), nullptr);
+}
+
+TEST(Registration, ComesAndGoes) {
+  Host host(false);
+  const std::string model = perceptron();
+  Options cpu;
+  cpu.on_provider = false;
+  const Outcome wanted = Session(host, model, cpu).run(kInputs, {"y"});
+  for (int i = 0; i < 20; i++) {
+    ASSERT_EQ(host.register_library(), "");
+    {
+      const Session first(host, model), second(host, model);
+      expect_same(first.run(kInputs, {"y"}).outputs, wanted.outputs);
+      expect_same(second.run(kInputs, {"y"}).outputs, wanted.outputs);
+    }
+    ASSERT_EQ(host.unregister_library(), "");
+  }
+}
+
+// What a thread has of the library ends with the thread, which may be after everything else.
+class LastThread : public ::testing::TestWithParam<const char *> {};
+
+TEST_P(LastThread, EndsAfterTheLibrary) {
+  auto host = std::make_unique<Host>();
+  Options options;
+  options.provider = {{"cache", GetParam()}};
+  auto session = std::make_unique<Session>(*host, perceptron(), options);
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool has_run = false, may_end = false;
+  std::string error = "it has not run";
+  std::thread thread([&] {
+    error = session->run(kInputs, {"y"}).error;
+    std::unique_lock<std::mutex> lock(mutex);
+    has_run = true;
+    changed.notify_all();
+    changed.wait(lock, [&] { return may_end; });
+  });
+  {
+    std::unique_lock<std::mutex> lock(mutex);
+    changed.wait(lock, [&] { return has_run; });
+  }
+  session.reset();
+  EXPECT_EQ(host->unregister_library(), "");
+  host.reset();
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    may_end = true;
+  }
+  changed.notify_all();
+  thread.join();
+  EXPECT_EQ(error, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Caches, LastThread, ::testing::Values("shared", "thread"),
+                         [](const auto &info) { return std::string(info.param); });
+
+// ---- the entry points, called directly -------------------------------------------------------------
+
+struct FakeStatus {
+  OrtErrorCode code;
+  std::string message;
+};
+OrtStatus *create_status(OrtErrorCode code, const char *message) {
+  return reinterpret_cast<OrtStatus *>(new FakeStatus{code, message});
+}
+
+// ONNX Runtime 1.22: all of its tables but the one that is needed.
+const OrtApi *old_table(uint32_t version) {
+  static OrtApi table = [] {
+    OrtApi made = {};
+    made.slots[0] = reinterpret_cast<ort_function>(create_status);
+    return made;
+  }();
+  return version <= 22 ? &table : nullptr;
+}
+const OrtApiBase kOldRuntime = {old_table, [] { return "1.22.1"; }};
+
+using CreateFactories = decltype(&CreateEpFactories);
+
+CreateFactories entry_point() {
+  void *library = dlopen(LK_TEST_ORT_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  EXPECT_NE(library, nullptr) << dlerror();
+  if (library == nullptr) return nullptr;
+  const auto found = reinterpret_cast<CreateFactories>(dlsym(library, "CreateEpFactories"));
+  EXPECT_NE(found, nullptr);
+  return found;
+}
+
+TEST(EntryPoint, RefusesAnOldOnnxRuntimeInASentence) {
+  const CreateFactories create = entry_point();
+  ASSERT_NE(create, nullptr);
+  OrtEpFactory *factories[1] = {};
+  size_t count = 9;
+  OrtStatus *status = create("latchkey", &kOldRuntime, nullptr, factories, 1, &count);
+  ASSERT_NE(status, nullptr);
+  const std::unique_ptr<FakeStatus> refused(reinterpret_cast<FakeStatus *>(status));
+  EXPECT_THAT(refused->message, AllOf(HasSubstr("failed to register LatchkeyExecutionProvider"),
+                                      HasSubstr("1.22.1"), HasSubstr("1.23 or newer")));
+  EXPECT_EQ(count, 0u);
+  EXPECT_EQ(factories[0], nullptr);
+}
+
+TEST(EntryPoint, NeedsRoomForAFactory) {
+  const CreateFactories create = entry_point();
+  ASSERT_NE(create, nullptr);
+  size_t count = 9;
+  EXPECT_THAT(text(create("latchkey", base(), nullptr, nullptr, 0, &count)),
+              HasSubstr("room for no factory"));
+  EXPECT_EQ(count, 0u);
+}
+
+} // namespace
+} // namespace ort

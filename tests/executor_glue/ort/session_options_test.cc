@@ -1,0 +1,253 @@
+// Options of the provider: each does what it says, and what is wrong is named.
+#include <unistd.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "tests/executor_glue/ort/models.h"
+#include "tests/executor_glue/ort/session.h"
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+namespace ort {
+namespace {
+
+class SessionOptions : public ::testing::Test {
+protected:
+  static Options with(const Entries &provider, int threads = 1) {
+    Options options;
+    options.provider = provider;
+    options.threads = threads;
+    return options;
+  }
+  static Inputs rows(int64_t n) { return {{"x", noise({n, 4}, uint32_t(n))}}; }
+
+  // Runs with `n_shapes` shapes, one after the other, three times; what the session then says.
+  Report after_runs(const Options &options, int64_t n_shapes = 4) {
+    const Session session(host, model, options);
+    EXPECT_EQ(session.error(), "");
+    for (int64_t i = 0; i < 3 * n_shapes; i++) {
+      EXPECT_EQ(session.run(rows(1 + i % n_shapes), {"y"}).error, "");
+    }
+    return session.report(rows(1), {"y"});
+  }
+  // Why a session with these options cannot be opened.
+  std::string refusal(const Entries &provider) {
+    return Session(host, model, with(provider)).error();
+  }
+
+  Host host;
+  const std::string model = perceptron();
+};
+
+TEST_F(SessionOptions, SwitchTheCache) {
+  const Report off = after_runs(with({{"cache", "off"}}));
+  EXPECT_EQ(off.number("cache.entries"), 0);
+  EXPECT_EQ(off.number("subgraphs.0.run_plan_hits"), 0);
+  for (const char *mode : {"shared", "thread"}) {
+    SCOPED_TRACE(mode);
+    const Report on = after_runs(with({{"cache", mode}}));
+    EXPECT_GT(on.number("cache.entries"), 0);
+    EXPECT_EQ(on.number("subgraphs.0.runs"), 12);
+    EXPECT_EQ(on.number("subgraphs.0.run_plan_hits"), 8);
+    EXPECT_EQ(on.number("subgraphs.0.run_plan_builds"), 4);
+  }
+}
+
+TEST_F(SessionOptions, LimitTheCache) {
+  const Report few = after_runs(with({{"cache_entries", "3"}}));
+  EXPECT_LE(few.number("cache.entries"), 3);
+  EXPECT_GT(few.number("cache.kinds.run.evictions"), 0);
+  const Report unlimited = after_runs(with({}));
+  EXPECT_EQ(unlimited.number("cache.kinds.run.evictions"), 0);
+  ASSERT_GT(unlimited.number("cache.bytes"), 8 * 1024);
+  const Report small = after_runs(with({{"cache_bytes", "8k"}}));
+  EXPECT_LE(small.number("cache.bytes"), 8 * 1024);
+  EXPECT_GT(small.number("cache.kinds.run.evictions"), 0);
+}
+
+// Without a cache no plan holds on to a copy that was packed for another shape's layout, so it goes when
+// it is too large.
+TEST_F(SessionOptions, LimitTheWeights) {
+  const auto packed = [&](const char *limit) {
+    return after_runs(with({{"cache", "off"}, {"weights_bytes", limit}}))
+        .number("cache.weights_packed");
+  };
+  const json_int_t once = packed("64m");
+  EXPECT_EQ(packed("2g"), once);
+  EXPECT_GE(packed("1"), once);
+  if (once > 2) { // some shapes want another layout of the two weights: so on AVX2 and AVX-512
+    EXPECT_GT(packed("1"), once);
+  }
+}
+
+TEST_F(SessionOptions, SetTheThreads) {
+  EXPECT_EQ(after_runs(with({{"threads", "3"}})).number("threads"), 3);
+  EXPECT_EQ(after_runs(with({{"threads", "1"}})).number("threads"), 1);
+}
+
+// What the session says to all its providers.
+TEST_F(SessionOptions, TakeTheThreadsOfTheSession) {
+  EXPECT_EQ(after_runs(with({}, 1)).number("threads"), 1);
+  EXPECT_EQ(after_runs(with({}, 2)).number("threads"), 2);
+  EXPECT_EQ(after_runs(with({}, 5)).number("threads"), 5);
+  EXPECT_EQ(after_runs(with({{"threads", "3"}}, 2)).number("threads"), 3);
+  EXPECT_GE(after_runs(with({}, 0)).number("threads"), 1);
+}
+
+// A team goes from run to run, and grows. It stays as long as a thread that has had one, such as this.
+TEST_F(SessionOptions, RunWithAsManyThreads) {
+  const auto count = [] {
+    const std::filesystem::directory_iterator tasks("/proc/self/task");
+    return std::distance(begin(tasks), end(tasks));
+  };
+  proto::Graph g;
+  g.in("x", LK_F32, {"N", "256"}).out("y", LK_F32, {"N", "256"});
+  g.init(weights("w", {256, 256}, 1));
+  g.node(proto::node("MatMul", {"x", "w"}, {"h"})).node(proto::node("Relu", {"h"}, {"y"}));
+  const std::string large = bytes_of(g);
+  const auto started_by_a_run = [&](const Options &options) {
+    const Session session(host, large, options);
+    std::ptrdiff_t started = -1;
+    std::thread([&] {
+      const std::ptrdiff_t before = count();
+      EXPECT_EQ(session.run({{"x", noise({256, 256}, 1)}}, {"y"}).error, "");
+      started = count() - before;
+    }).join();
+    return started;
+  };
+  EXPECT_EQ(started_by_a_run(with({}, 1)), 0);
+  EXPECT_EQ(Session(host, large, with({}, 9)).run({{"x", noise({256, 256}, 1)}}, {"y"}).error, "");
+  EXPECT_EQ(started_by_a_run(with({}, 9)), 0);
+  EXPECT_EQ(started_by_a_run(with({}, 11)), 2);
+  EXPECT_EQ(started_by_a_run(with({{"threads", "12"}}, 3)), 1);
+  EXPECT_EQ(started_by_a_run(with({{"threads", "2"}}, 3)), 0);
+}
+
+TEST_F(SessionOptions, DisablePasses) {
+  const std::string image = classifier();
+  const auto nodes = [&](const Entries &provider) {
+    const Session session(host, image, with(provider));
+    EXPECT_EQ(session.error(), "");
+    return session.report({{"x", noise({1, 3, 8, 8}, 1)}}, {"y"})
+        .number("subgraphs.0.nodes_after_passes");
+  };
+  const json_int_t all = nodes({});
+  EXPECT_EQ(all, 6); // of nine: two Relu and an Add are post-ops
+  EXPECT_EQ(nodes({{"disabled_passes", ""}}), 6);
+  EXPECT_EQ(nodes({{"disabled_passes", "activation, activation_after_residual"}}), 8);
+  EXPECT_EQ(nodes({{"disabled_passes", "activation,activation_after_residual,residual"}}), 9);
+  const Session session(host, image, with({{"disabled_passes", "no_such_pass"}}));
+  EXPECT_THAT(session.error(), HasSubstr("no_such_pass"));
+}
+
+TEST_F(SessionOptions, WriteStatisticsToAFile) {
+  const proto::Folder folder;
+  const std::string path = folder.path() + "/statistics.json";
+  {
+    const Session session(host, model, with({{"statistics_file", path}}));
+    for (int i = 0; i < 3; i++) EXPECT_EQ(session.run(rows(2), {"y"}).error, "");
+    EXPECT_NE(access(path.c_str(), F_OK), 0); // when the session ends
+  }
+  const Report report(path);
+  EXPECT_EQ(report.string("provider"), "LatchkeyExecutionProvider");
+  EXPECT_EQ(report.number("claims.nodes"), 4);
+  EXPECT_EQ(report.number("claims.claimed"), 4);
+  EXPECT_EQ(report.number("subgraphs.0.runs"), 3);
+}
+
+// Too late for a failure: the session is ending.
+TEST_F(SessionOptions, WarnThatStatisticsCannotBeWritten) {
+  const std::string path = "/no/such/folder/statistics.json";
+  EXPECT_EQ(Session(host, model, with({{"statistics_file", path}})).error(), "");
+  EXPECT_EQ(host.lines(path).size(), 1u);
+}
+
+TEST_F(SessionOptions, FailARunWhoseStatisticsCannotBeWritten) {
+  const Session session(host, model);
+  const std::string path = "/no/such/folder/statistics.json";
+  const RunOptions options({{"latchkey.stats", path}});
+  EXPECT_THAT(session.run(rows(2), {"y"}, &options).error,
+              AllOf(HasSubstr(path), HasSubstr("No such file")));
+  EXPECT_EQ(session.run(rows(2), {"y"}).error, "");
+}
+
+TEST_F(SessionOptions, ComeAsEntriesOfTheSessionToo) {
+  Options options;
+  options.session = {{"ep.latchkeyexecutionprovider.threads", "4"},
+                     {"ep.latchkeyexecutionprovider.cache", "off"}};
+  const Report report = after_runs(options);
+  EXPECT_EQ(report.number("threads"), 4);
+  EXPECT_EQ(report.number("cache.entries"), 0);
+  options.session = {{"ep.latchkeyexecutionprovider.treads", "4"}};
+  EXPECT_THAT(Session(host, model, options).error(), HasSubstr("'treads'"));
+  // Those of others are none of ours.
+  options.session = {{"ep.otherexecutionprovider.treads", "4"},
+                     {"session.set_denormal_as_zero", "0"}};
+  EXPECT_EQ(Session(host, model, options).error(), "");
+}
+
+TEST_F(SessionOptions, ThatThereAreNotAreNamed) {
+  EXPECT_THAT(refusal({{"cache", "shared"}, {"cash", "shared"}}),
+              AllOf(HasSubstr("'cash'"), HasSubstr("there are adapt_threads, cache, ")));
+  EXPECT_THAT(refusal({{"Threads", "2"}}), HasSubstr("'Threads'"));
+  EXPECT_THAT(refusal({{std::string(900, 'o'), "2"}}), HasSubstr("'oooo"));
+}
+
+TEST_F(SessionOptions, WithBadValuesAreNamedAndSayWhatIsAllowed) {
+  const struct {
+    const char *option, *value, *allowed;
+  } cases[] = {
+      {"cache", "on", "off, thread, shared"},
+      {"cache", "", "off, thread, shared"},
+      {"cache_entries", "-1", "a number"},
+      {"cache_entries", "10k", "a number"},
+      {"cache_entries", "99999999999999999999999", "a number"},
+      {"cache_bytes", "lots", "a number of bytes"},
+      {"cache_bytes", "1t", "a number of bytes"},
+      {"weights_bytes", "1.5g", "a number of bytes"},
+      {"threads", "0", "1 to 1024"},
+      {"threads", "1025", "1 to 1024"},
+      {"threads", "two", "1 to 1024"},
+      {"precision", "bf16", "f32"},
+      {"log_level", "verbose", "off, warning, info, debug"},
+  };
+  for (const auto &c : cases) {
+    EXPECT_THAT(refusal({{c.option, c.value}}),
+                AllOf(HasSubstr("'" + std::string(c.option) + "'"),
+                      HasSubstr("'" + std::string(c.value) + "'"), HasSubstr(c.allowed)));
+  }
+  std::string passes = "p0";
+  for (int i = 1; i < 40; i++) passes += ",p" + std::to_string(i);
+  EXPECT_THAT(refusal({{"disabled_passes", passes}}), HasSubstr("at most 32"));
+  EXPECT_EQ(refusal({{"precision", "f32"}}), "");
+}
+
+// What Latchkey warns of: an operator that oneDNN has no fast kernel for. (ONNX Runtime has one
+// environment in a process, with one log, so this host stands alone.)
+TEST(SessionLog, HasAsMuchOfLatchkeyAsTheOptionSays) {
+  proto::Graph g;
+  g.in("x", LK_F32, {"N", "4", "6", "6"}).out("y", LK_F32, {"N", "1", "6", "6"});
+  g.node(proto::node("ReduceMean", {"x"}, {"y"}, {ints_attribute("axes", {1})}));
+  const std::string model = bytes_of(g);
+  Host host;
+  const auto warnings = [&](const Entries &provider) {
+    Options options;
+    options.provider = provider;
+    const Session session(host, model, options);
+    const Inputs inputs = {{"x", noise({2, 4, 6, 6}, 1)}};
+    EXPECT_EQ(session.run(inputs, {"y"}).error, "");
+    const bool is_ref = session.report(inputs, {"y"}).number("cache.ref_primitives") > 0;
+    return std::make_pair(is_ref, host.lines("ReduceMean").size());
+  };
+  const auto silent = warnings({{"log_level", "off"}});
+  EXPECT_EQ(silent.second, 0u);
+  const size_t expected = silent.first ? 1 : 0; // another processor may have a kernel for it
+  EXPECT_EQ(warnings({}).second, expected);
+  EXPECT_EQ(warnings({{"log_level", "warning"}}).second, 2 * expected);
+  EXPECT_EQ(warnings({{"log_level", "debug"}}).second, 3 * expected);
+}
+
+} // namespace
+} // namespace ort

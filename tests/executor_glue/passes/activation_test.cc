@@ -1,0 +1,176 @@
+// Pass "activation": activations and arithmetic with one number become post-ops.
+#include "tests/executor_glue/graph/builder.h"
+
+#include <cfloat>
+
+using lk::Attr;
+using lk::changes_of;
+using lk::GraphBuilder;
+
+namespace {
+
+// A Conv, and what the test puts behind it; `node` is what makes the output afterwards.
+struct Result {
+  uint64_t changes;
+  size_t n_nodes;
+  std::string op_type;
+  std::vector<lk_post_op> post_ops;
+};
+template <typename Behind>
+Result behind_conv(Behind behind, int opset = 14, uint32_t dtype = LK_F32) {
+  GraphBuilder g;
+  g.opset = opset;
+  const int32_t x = g.input("x", {1, 2, -1, -1}, dtype);
+  const int32_t y = behind(g, g.node("Conv", {x, g.filled({2, 2, 1, 1}, 1.0f)}));
+  g.output(y);
+  Result r = {};
+  r.changes = changes_of(g, "activation");
+  r.n_nodes = g->n_nodes;
+  const lk_node *node = g.producer(y);
+  r.op_type = node->op_type;
+  r.post_ops.assign(node->post_ops, node->post_ops + node->n_post_ops);
+  return r;
+}
+
+void expect_one(const Result &r, uint32_t kind, float alpha, float beta) {
+  EXPECT_EQ(r.n_nodes, 1u);
+  EXPECT_EQ(r.op_type, "Conv");
+  ASSERT_EQ(r.post_ops.size(), 1u);
+  EXPECT_EQ(r.post_ops[0].kind, kind);
+  EXPECT_EQ(r.post_ops[0].input, -1);
+  EXPECT_EQ(r.post_ops[0].alpha, alpha);
+  EXPECT_EQ(r.post_ops[0].beta, beta);
+}
+
+TEST(PassActivation, EachKind) {
+  auto unary = [](const char *op, std::vector<Attr> attrs = {}, const char *domain = "") {
+    return behind_conv(
+        [&](GraphBuilder &g, int32_t y) { return g.node(op, {y}, attrs, 1, domain); });
+  };
+  expect_one(unary("Relu"), LK_POST_RELU, 0, 0);
+  expect_one(unary("Sigmoid"), LK_POST_SIGMOID, 0, 0);
+  expect_one(unary("HardSigmoid"), LK_POST_HARDSIGMOID, 0.2f, 0.5f);
+  expect_one(unary("HardSigmoid", {Attr::Float("alpha", 0.25f)}), LK_POST_HARDSIGMOID, 0.25f, 0.5f);
+  expect_one(unary("HardSwish"), LK_POST_HARDSWISH, 0, 0);
+  expect_one(unary("Swish", {Attr::Float("alpha", 1.5f)}, "latchkey"), LK_POST_SWISH, 1.5f, 0);
+  EXPECT_EQ(unary("Swish", {}, "com.example").changes, 0u);
+  EXPECT_EQ(unary("Tanh").changes, 0u);
+}
+
+TEST(PassActivation, ClipBoundsByOpset) {
+  expect_one(behind_conv(
+                 [](GraphBuilder &g, int32_t y) {
+                   return g.node("Clip", {y}, {Attr::Float("min", -1), Attr::Float("max", 2)});
+                 },
+                 10),
+             LK_POST_CLIP, -1, 2);
+  auto clip = [](std::vector<float> low, std::vector<float> high) {
+    return behind_conv([&](GraphBuilder &g, int32_t y) {
+      std::vector<int32_t> inputs = {y, low.empty() ? LK_NO_VALUE : g.scalar(low[0])};
+      if (!high.empty()) inputs.push_back(g.scalar(high[0]));
+      return g.node("Clip", inputs, {Attr::Float("min", 77)}); // no attribute from 11 on
+    });
+  };
+  expect_one(clip({0}, {6}), LK_POST_CLIP, 0, 6);
+  expect_one(clip({0}, {}), LK_POST_CLIP, 0, FLT_MAX);
+  expect_one(clip({}, {6}), LK_POST_CLIP, -FLT_MAX, 6);
+  EXPECT_EQ(clip({6}, {0}).changes, 0u); // all become max: no range
+  EXPECT_EQ(clip({NAN}, {0}).changes, 0u);
+  EXPECT_EQ(behind_conv([](GraphBuilder &g, int32_t y) {
+              return g.node("Clip", {y, g.input("low", {})});
+            }).changes,
+            0u);
+}
+
+TEST(PassActivation, ArithmeticWithOneNumber) {
+  auto op = [](const char *type, float k, bool left, std::vector<int64_t> dims = {}) {
+    return behind_conv([&](GraphBuilder &g, int32_t y) {
+      const int32_t c = g.floats(dims, {k});
+      return left ? g.node(type, {c, y}) : g.node(type, {y, c});
+    });
+  };
+  expect_one(op("Add", 2, false), LK_POST_LINEAR, 1, 2);
+  expect_one(op("Add", 2, true, {1}), LK_POST_LINEAR, 1, 2);
+  expect_one(op("Sub", 2, false), LK_POST_LINEAR, 1, -2);
+  expect_one(op("Sub", 2, true), LK_POST_LINEAR, -1, 2);
+  expect_one(op("Mul", 2, true, {1, 1, 1, 1}), LK_POST_LINEAR, 2, 0);
+  expect_one(op("Div", 2, false), LK_POST_LINEAR, 0.5f, 0);
+  EXPECT_EQ(op("Div", 2, true).changes, 0u);
+  EXPECT_EQ(op("Div", 0, false).changes, 0u);
+  EXPECT_EQ(op("Mul", 2, true, {1, 1, 1, 1, 1}).changes, 0u); // raises the rank
+  EXPECT_EQ(op("Mul", INFINITY, true).changes, 0u);
+  const Result one = op("Mul", 1, true); // nothing to do at all
+  EXPECT_EQ(one.n_nodes, 1u);
+  EXPECT_TRUE(one.post_ops.empty());
+}
+
+TEST(PassActivation, ChainsInOrderAndMergesLinearNeighbours) {
+  const Result r = behind_conv([](GraphBuilder &g, int32_t y) {
+    y = g.node("HardSwish", {y});
+    y = g.node("Mul", {g.floats({1}, {3}), y});
+    y = g.node("Add", {y, g.floats({1}, {5})});
+    y = g.node("Mul", {y, g.scalar(2)});
+    return g.node("Relu", {y});
+  });
+  EXPECT_EQ(r.changes, 5u);
+  ASSERT_EQ(r.post_ops.size(), 3u);
+  EXPECT_EQ(r.post_ops[0].kind, uint32_t{LK_POST_HARDSWISH});
+  EXPECT_EQ(r.post_ops[1].kind, uint32_t{LK_POST_LINEAR});
+  EXPECT_EQ(r.post_ops[1].alpha, 6.0f);
+  EXPECT_EQ(r.post_ops[1].beta, 10.0f);
+  EXPECT_EQ(r.post_ops[2].kind, uint32_t{LK_POST_RELU});
+}
+
+TEST(PassActivation, ConditionsThatKeepTheNode) {
+  EXPECT_EQ(behind_conv([](GraphBuilder &g, int32_t y) { // used twice
+              g.output(g.node("Tanh", {y}));
+              return g.node("Relu", {y});
+            })
+                .changes,
+            0u);
+  EXPECT_EQ(behind_conv([](GraphBuilder &g, int32_t y) { // an output
+              g.output(y);
+              return g.node("Relu", {y});
+            })
+                .changes,
+            0u);
+  EXPECT_EQ(behind_conv([](GraphBuilder &g, int32_t y) { // the operator takes no post-ops
+              return g.node("Relu", {g.node("MaxPool", {y})});
+            })
+                .changes,
+            0u);
+  EXPECT_EQ(behind_conv([](GraphBuilder &g, int32_t y) { return g.node("Relu", {y}); }, 14, LK_F64)
+                .changes,
+            0u);
+  EXPECT_EQ(behind_conv([](GraphBuilder &g, int32_t y) { return g.node("Relu", {y}); }, 6).changes,
+            0u)
+      << "the row begins at opset 7";
+}
+
+TEST(PassActivation, IntegerArithmeticIsLeftAlone) {
+  GraphBuilder g;
+  const int32_t x = g.input("x", {4}, LK_I64);
+  g.output(g.node("Relu", {g.node("Add", {x, x})}));
+  EXPECT_EQ(changes_of(g, "activation"), 0u);
+}
+
+TEST(PassActivation, ChainOfPostOpsIsBounded) {
+  const Result r = behind_conv([](GraphBuilder &g, int32_t y) {
+    for (int i = 0; i < 30; i++) y = g.node("Sigmoid", {y});
+    return y;
+  });
+  EXPECT_EQ(r.changes, 12u);
+}
+
+TEST(PassActivation, EveryAllocationMayFail) {
+  lk::fail_every_allocation([](lk::FailingAllocator &allocator) {
+    GraphBuilder g(allocator.get());
+    uint64_t changes = 0;
+    const int32_t x = g.input("x", {1, 2, 4, 4});
+    g.output(g.node("Relu", {g.node("Conv", {x, g.filled({2, 2, 1, 1}, 1.0f)})}));
+    if (g.link() != LK_OK) return g.status();
+    return lk::run_pass(g, "activation", &changes);
+  });
+}
+
+} // namespace

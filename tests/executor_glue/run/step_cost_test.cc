@@ -1,0 +1,76 @@
+// What steps are guessed to take: that more work takes longer, and that nothing gets slower for being
+// allowed more threads. The figures themselves are judged by benchmarks/branches.py.
+#include <string>
+#include <vector>
+
+#include "tests/harness/lk_test.h"
+
+extern "C" {
+#include "base/tensor.h"
+#include "executor_glue/run/step_cost.h"
+}
+
+namespace {
+
+using Dims = std::vector<int64_t>;
+
+double cost(const std::string &op, const std::vector<Dims> &inputs, const Dims &output) {
+  std::vector<lk_tensor_desc> descs;
+  for (const Dims &dims : inputs) {
+    descs.push_back(lk_tensor_desc_make(LK_F32, static_cast<uint32_t>(dims.size()), dims.data()));
+  }
+  descs.push_back(lk_tensor_desc_make(LK_F32, static_cast<uint32_t>(output.size()), output.data()));
+  std::vector<const lk_tensor_desc *> pointers;
+  for (const lk_tensor_desc &desc : descs) pointers.push_back(&desc);
+  const auto n_inputs = static_cast<uint32_t>(inputs.size());
+  return lk_run_cost(op.c_str(), pointers.data(), n_inputs, pointers.data() + n_inputs, 1);
+}
+
+double matmul(int64_t rows, int64_t size) {
+  return cost("MatMul", {{rows, size}, {size, size}}, {rows, size});
+}
+
+double convolution(int64_t channels, int64_t size) {
+  return cost("Conv", {{1, channels, size, size}, {channels, channels, 3, 3}},
+              {1, channels, size, size});
+}
+
+double relu(int64_t count) {
+  return cost("Relu", {{count}}, {count});
+}
+
+TEST(RunCost, FollowsTheArithmeticOfLargeOperators) {
+  // Four and eight times the multiplications: beside those, what every step costs is nothing.
+  EXPECT_NEAR(convolution(64, 112) / convolution(64, 56), 4, 0.1);
+  EXPECT_NEAR(matmul(1024, 1024) / matmul(512, 512), 8, 0.3);
+  EXPECT_NEAR(cost("Gemm", {{512, 512}, {512, 512}}, {512, 512}) / matmul(512, 512), 1, 1e-9);
+}
+
+TEST(RunCost, FollowsTheBytesOfWhatComputesLittle) {
+  EXPECT_NEAR(relu(8 << 20) / relu(4 << 20), 2, 0.05);
+  // One row: the matrix is read once, and hardly anything is computed with it.
+  EXPECT_NEAR(matmul(1, 2048) / matmul(1, 1024), 4, 0.1);
+  EXPECT_GT(convolution(64, 56), 20 * relu(64 * 56 * 56));
+}
+
+TEST(RunCost, OfNothingIsWhatEveryStepCosts) {
+  EXPECT_GT(relu(0), 0);
+  EXPECT_EQ(lk_run_cost("Relu", nullptr, 0, nullptr, 0), relu(0));
+}
+
+TEST(RunCost, MoreThreadsNeverCostMore) {
+  // So a chain is never thought to be faster for one thread in each operator.
+  for (const double alone : {relu(0), relu(100), matmul(1, 64), matmul(64, 64), matmul(512, 512)}) {
+    double fewer = alone;
+    for (int32_t threads = 1; threads <= 64; threads *= 2) {
+      const double shared = lk_run_cost_shared(alone, threads);
+      EXPECT_LE(shared, fewer);
+      EXPECT_GT(shared, 0);
+      fewer = shared;
+    }
+  }
+  EXPECT_NEAR(lk_run_cost_shared(matmul(2048, 2048), 2) / matmul(2048, 2048), 0.5, 0.01);
+  EXPECT_EQ(lk_run_cost_shared(relu(100), 2), relu(100)) << "a team would cost more";
+}
+
+} // namespace

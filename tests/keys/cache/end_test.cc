@@ -1,0 +1,87 @@
+// The end of an executor: its entries go, and the values that only they used, from the tables of threads
+// that sleep too. What others use stays.
+#include <future>
+
+#include "tests/keys/cache/cache_util.h"
+
+namespace {
+
+using namespace lk;
+using ::testing::UnorderedElementsAre;
+
+class CacheEndTest : public CacheTest {
+protected:
+  // A plan `number` of an executor, that uses values, which are nobody's.
+  void plan(lk_quota *quota, uint64_t number, std::vector<uint64_t> values) {
+    Get get{&probe, 0, 100, LK_OK, [&](Value *built, lk_error *error) {
+              for (const uint64_t value : values) {
+                Get inner{&probe, 0, 100, LK_OK, {}};
+                lk_ref *need = nullptr;
+                const lk_status status =
+                    inner.run(cache, nullptr, Key(value, LK_KIND_VALUE), &need, nullptr, error);
+                if (status != LK_OK) return status;
+                built->needs.push_back(need);
+              }
+              return LK_OK;
+            }};
+    Ref ref;
+    LK_EXPECT_OK(get.run(cache, quota, Key(number, LK_KIND_NAME), ref.out(), nullptr, LK_ERR));
+  }
+};
+LK_BOTH_MODES(CacheEndTest);
+
+TEST_P(CacheEndTest, ValuesThatOnlyItUsedGoToo) {
+  make();
+  for (const bool by_clear : {false, true}) {
+    Quota mine, others;
+    LK_ASSERT_OK(lk_quota_create(cache, mine.out(), LK_ERR));
+    LK_ASSERT_OK(lk_quota_create(cache, others.out(), LK_ERR));
+    touch(cache, &probe, Key(10, LK_KIND_VALUE)); // used by nobody
+    plan(mine, 1, {11, 12});
+    plan(mine, 2, {12, 13});
+    plan(others, 3, {13, 14});
+    Ref held = hold(cache, &probe, Key(11, LK_KIND_VALUE));
+    if (by_clear) {
+      lk_cache_clear(cache, mine);
+    } else {
+      mine.reset();
+    }
+    EXPECT_THAT(numbers(cache), UnorderedElementsAre(3, 10, 11, 13, 14));
+    EXPECT_EQ(value_of(held)->state, Value::ALIVE);
+    held.reset();
+    others.reset();
+    EXPECT_THAT(numbers(cache), UnorderedElementsAre(10, 11));
+    lk_cache_clear(cache, nullptr);
+    EXPECT_EQ(probe.alive(), 0);
+  }
+}
+
+TEST_P(CacheEndTest, FromTheTablesOfThreadsThatSleepToo) {
+  make();
+  Quota mine, others;
+  LK_ASSERT_OK(lk_quota_create(cache, mine.out(), LK_ERR));
+  LK_ASSERT_OK(lk_quota_create(cache, others.out(), LK_ERR));
+  std::promise<void> go;
+  std::shared_future<void> gone = go.get_future().share();
+  std::atomic<int> asleep{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; t++) {
+    threads.emplace_back([&] {
+      plan(mine, 1, {11, 12});
+      plan(others, 2, {12});
+      asleep++;
+      gone.wait();
+      EXPECT_TRUE(touch(cache, &probe, Key(12, LK_KIND_VALUE), 100));
+    });
+  }
+  wait_until([&] { return asleep == 4; });
+  const int each = shared() ? 1 : 4;
+  EXPECT_EQ(probe.alive(), 4 * each);
+  mine.reset();
+  EXPECT_EQ(probe.alive(), 2 * each);
+  go.set_value();
+  for (std::thread &thread : threads) thread.join();
+  EXPECT_EQ(probe.alive(), shared() ? 2 : 0);
+}
+
+} // namespace

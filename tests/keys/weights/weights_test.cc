@@ -1,0 +1,351 @@
+// The weights store: one content for equal bytes, one copy for each layout, and bytes that can always
+// be had again.
+#include <cstring>
+
+#include "tests/keys/weights/weights_util.h"
+
+namespace {
+
+using lk::Bytes;
+using lk::bytes_of;
+using lk::kUnlimited;
+using lk::Layout;
+using lk::Packed;
+using lk::random_bytes;
+using Weights = lk::WeightsTest;
+
+TEST_F(Weights, EqualBytesAreOneContent) {
+  const Bytes a = random_bytes(1000, 1), same = a, other = random_bytes(1000, 2);
+  Bytes last = a;
+  last.back() ^= 1;
+  lk_content *first = intern(a, false), *second = intern(same, false),
+             *third = intern(other, false), *fourth = intern(last, true), *copied = intern(a, true);
+  EXPECT_EQ(first, second);
+  EXPECT_EQ(first, copied);
+  EXPECT_NE(lk_content_id(first), lk_content_id(third));
+  EXPECT_NE(lk_content_id(first), lk_content_id(fourth));
+  EXPECT_EQ(lk_content_id(first), 1u);
+  EXPECT_EQ(lk_content_bytes(first), 1000u);
+  EXPECT_EQ(stats().bytes, 1000u); // the one that had to be copied
+  lk_content_release(first, a.data());
+  lk_content_release(second, same.data());
+  lk_content_release(copied, nullptr);
+  lk_content_release(third, other.data());
+  lk_content_release(fourth, nullptr);
+  EXPECT_EQ(stats().entries, 0u);
+}
+
+TEST_F(Weights, IdsAreNotUsedAgain) {
+  const Bytes a = random_bytes(100, 1);
+  uint64_t last = 0;
+  for (int i = 0; i < 10; i++) {
+    lk_content *content = intern(a, i % 2 == 0);
+    EXPECT_GT(lk_content_id(content), last);
+    last = lk_content_id(content);
+    lk_content_release(content, i % 2 == 0 ? nullptr : a.data());
+  }
+}
+
+TEST_F(Weights, ManyContentsAreFound) {
+  std::vector<Bytes> all;
+  std::vector<lk_content *> contents;
+  for (uint64_t i = 0; i < 500; i++) all.push_back(random_bytes(40 + i % 7, i));
+  for (const Bytes &bytes : all) contents.push_back(intern(bytes, false));
+  for (size_t i = 0; i < all.size(); i++) {
+    lk_content *again = intern(Bytes(all[i]), true);
+    EXPECT_EQ(again, contents[i]);
+    lk_content_release(again, nullptr);
+  }
+  for (size_t i = 0; i < all.size(); i++) lk_content_release(contents[i], all[i].data());
+}
+
+TEST_F(Weights, NoBytesAreContentToo) {
+  const Bytes empty;
+  lk_content *a = intern(empty, false), *b = intern(empty, true);
+  EXPECT_EQ(a, b);
+  Packed plain;
+  LK_EXPECT_OK(lk_content_plain(a, 64, plain.out(), LK_ERR));
+  EXPECT_NE(lk_packed_data(plain), nullptr);
+  plain.reset();
+  Layout layout(1, 0);
+  EXPECT_NE(lk_packed_data(pack(a, layout)), nullptr);
+  lk_content_release(a, empty.data());
+  lk_content_release(b, nullptr);
+}
+
+TEST_F(Weights, PackedOncePerLayout) {
+  const Bytes a = random_bytes(1000, 1), same = a;
+  lk_content *first = intern(a, false), *second = intern(same, false);
+  Layout one(1, 1000), two(2, 1000);
+  {
+    Packed x = pack(first, one), y = pack(second, one), z = pack(first, two);
+    EXPECT_EQ(x.get(), y.get());
+    EXPECT_EQ(bytes_of(x, 1000), one.of(a));
+    EXPECT_EQ(bytes_of(z, 1000), two.of(a));
+  }
+  Packed again = pack(first, one); // stays without users
+  EXPECT_EQ(one.packings, 1);
+  EXPECT_EQ(two.packings, 1);
+  EXPECT_EQ(one.args, 1);
+  EXPECT_EQ(stats().packed, 2u);
+  EXPECT_EQ(stats().shared, 2u);
+  EXPECT_EQ(stats().entries, 2u);
+  EXPECT_EQ(stats().bytes, 2000u);
+
+  lk_packed *wrong = nullptr;
+  const lk_packer packer = one.packer();
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
+                   lk_content_pack(first, one.mark, 999, &packer, &wrong, LK_ERR));
+  EXPECT_EQ(wrong, nullptr);
+  lk_content_release(first, a.data());
+  lk_content_release(second, same.data());
+  EXPECT_EQ(bytes_of(again, 1000), one.of(a)); // longer than the content
+  EXPECT_EQ(stats().entries, 1u);
+  again.reset();
+  EXPECT_EQ(stats().bytes, 0u);
+}
+
+TEST_F(Weights, CopiedBytesAreDroppedAfterPackingAndUnpackedAgain) {
+  const Bytes a = random_bytes(1000, 1);
+  lk_content *content = intern(a, true);
+  EXPECT_EQ(stats().bytes, 1000u);
+  Layout one(1, 1000), two(2, 1000);
+  Packed x = pack(content, one);
+  EXPECT_EQ(stats().entries, 1u) << "the plain copy is still there";
+  Packed y = pack(content, two);
+  EXPECT_EQ(one.unpackings + two.unpackings, 1);
+  EXPECT_EQ(bytes_of(y, 1000), two.of(a));
+  Packed plain;
+  LK_EXPECT_OK(lk_content_plain(content, 64, plain.out(), LK_ERR));
+  EXPECT_EQ(bytes_of(plain, 1000), a);
+  lk_content *again = intern(Bytes(a), true); // compared with unpacked or plain bytes
+  EXPECT_EQ(again, content);
+  lk_content_release(again, nullptr);
+  lk_content_release(content, nullptr);
+}
+
+TEST_F(Weights, ContentThatIsOnlyPackedIsFoundByItsBytes) {
+  const Bytes a = random_bytes(1000, 1);
+  lk_content *content = intern(a, true);
+  Layout one(1, 1000);
+  pack(content, one).reset();
+  lk_content *again = intern(Bytes(a), true);
+  EXPECT_EQ(again, content);
+  EXPECT_EQ(one.unpackings, 1);
+  EXPECT_EQ(stats().entries, 1u);
+  lk_content_release(again, nullptr);
+  lk_content_release(content, nullptr);
+}
+
+TEST_F(Weights, WithoutAWayBackThePlainCopyStays) {
+  const Bytes a = random_bytes(1000, 1);
+  lk_content *content = intern(a, true);
+  Layout one(1, 1000), two(2, 1000);
+  pack(content, one, false).reset();
+  EXPECT_EQ(stats().bytes, 2000u);
+  EXPECT_EQ(bytes_of(pack(content, two), 1000), two.of(a));
+  EXPECT_EQ(one.unpackings, 0);
+  lk_content_release(content, nullptr);
+}
+
+TEST_F(Weights, PlainBytesInUseAreNotDroppedByPacking) {
+  const Bytes a = random_bytes(1000, 1);
+  lk_content *content = intern(a, true);
+  Packed plain;
+  LK_ASSERT_OK(lk_content_plain(content, 64, plain.out(), LK_ERR));
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(lk_packed_data(plain)) % 64, 0u);
+  Layout one(1, 1000);
+  pack(content, one).reset();
+  EXPECT_EQ(bytes_of(plain, 1000), a);
+  lk_content_release(content, nullptr);
+  EXPECT_EQ(bytes_of(plain, 1000), a);
+}
+
+TEST_F(Weights, AnotherLenderServesWhenOneLeaves) {
+  auto a = std::make_unique<Bytes>(random_bytes(1000, 1));
+  const Bytes expected = *a, same = *a;
+  lk_content *content = intern(*a, false);
+  EXPECT_EQ(intern(*a, false), content); // the same memory, lent twice
+  EXPECT_EQ(intern(same, false), content);
+  lk_content_release(content, a->data());
+  lk_content_release(content, a->data());
+  a.reset();
+  EXPECT_EQ(stats().bytes, 0u);
+  Layout one(1, 1000);
+  EXPECT_EQ(bytes_of(pack(content, one), 1000), one.of(expected));
+  lk_content_release(content, same.data());
+}
+
+TEST_F(Weights, BytesAreCopiedWhenTheLastLenderLeaves) {
+  auto a = std::make_unique<Bytes>(random_bytes(1000, 1));
+  const Bytes expected = *a;
+  lk_content *content = intern(*a, false);
+  lk_content_retain(content);
+  lk_content_release(content, a->data());
+  a.reset();
+  EXPECT_EQ(stats().bytes, 1000u);
+  Layout one(1, 1000);
+  EXPECT_EQ(bytes_of(pack(content, one), 1000), one.of(expected));
+  EXPECT_EQ(stats().entries, 1u);
+  lk_content_release(content, nullptr);
+}
+
+TEST_F(Weights, PackedBytesNeedNoCopyWhenTheLenderLeaves) {
+  auto a = std::make_unique<Bytes>(random_bytes(1000, 1));
+  const Bytes expected = *a;
+  lk_content *content = intern(*a, false);
+  lk_content_retain(content);
+  Layout one(1, 1000), two(2, 1000);
+  pack(content, one).reset();
+  lk_content_release(content, a->data());
+  a.reset();
+  EXPECT_EQ(stats().bytes, 1000u);
+  EXPECT_EQ(bytes_of(pack(content, two), 1000), two.of(expected));
+  lk_content_release(content, nullptr);
+}
+
+TEST_F(Weights, NoMemoryWhenTheLastLenderLeaves) {
+  auto a = std::make_unique<Bytes>(random_bytes(1000, 1));
+  const Bytes same = *a;
+  lk_content *content = intern(*a, false);
+  lk_content_retain(content);
+  Layout one(1, 1000), two(2, 1000);
+  Packed packed = pack(content, one, false);
+  allocator.fail_at(1, true);
+  lk_content_release(content, a->data());
+  allocator.fail_never();
+  a.reset();
+  EXPECT_EQ(bytes_of(packed, 1000), one.of(same)); // what is packed stays
+  lk_packed *none = nullptr;
+  const lk_packer packer = two.packer();
+  LK_EXPECT_STATUS(LK_OUT_OF_MEMORY, lk_content_pack(content, 2, 1000, &packer, &none, LK_ERR));
+  lk_content *other = intern(same, false);
+  EXPECT_NE(other, content);
+  lk_content_release(other, same.data());
+  lk_content_release(content, nullptr);
+}
+
+TEST_F(Weights, SmallPlainBytesAreCopiedLargeOnesLent) {
+  const Bytes small = random_bytes(1000, 1), large = random_bytes((1 << 20) + 1, 2);
+  lk_content *a = intern(small, false), *b = intern(large, false);
+  Packed x, y, z;
+  LK_ASSERT_OK(lk_content_plain(a, 1, x.out(), LK_ERR));
+  EXPECT_NE(lk_packed_data(x), small.data());
+  EXPECT_EQ(bytes_of(x, small.size()), small);
+  LK_ASSERT_OK(lk_content_plain(b, 4, y.out(), LK_ERR));
+  LK_ASSERT_OK(lk_content_plain(b, 4, z.out(), LK_ERR));
+  EXPECT_EQ(lk_packed_data(y), large.data());
+  EXPECT_EQ(y.get(), z.get());
+  EXPECT_EQ(stats().bytes, small.size());
+  lk_packed *none = nullptr;
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, lk_content_plain(a, 3, &none, LK_ERR));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, lk_content_plain(a, 128, &none, LK_ERR));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, lk_content_plain(a, 0, &none, LK_ERR));
+  x.reset();
+  y.reset();
+  z.reset();
+  lk_content_release(a, small.data());
+  lk_content_release(b, large.data());
+}
+
+TEST_F(Weights, MisalignedBytesAreNotLent) {
+  Bytes large = random_bytes((1 << 20) + 200, 2);
+  size_t odd = 1;
+  while (reinterpret_cast<uintptr_t>(large.data() + odd) % 4 == 0) odd++;
+  const size_t size = (1 << 20) + 10;
+  lk_content *content = nullptr;
+  LK_ASSERT_OK(lk_weights_intern(weights, large.data() + odd, size, false, &content, LK_ERR));
+  Packed plain;
+  LK_ASSERT_OK(lk_content_plain(content, 4, plain.out(), LK_ERR));
+  EXPECT_NE(lk_packed_data(plain), large.data() + odd);
+  EXPECT_EQ(memcmp(lk_packed_data(plain), large.data() + odd, size), 0);
+  plain.reset();
+  lk_content_release(content, large.data() + odd);
+}
+
+TEST_F(Weights, AnOwnersBytesAreNotHandedOutAfterItLeft) {
+  auto a = std::make_unique<Bytes>(random_bytes(2 << 20, 2));
+  const Bytes same = *a;
+  lk_content *content = intern(*a, false);
+  lk_content_retain(content);
+  Packed lent, later;
+  LK_ASSERT_OK(lk_content_plain(content, 1, lent.out(), LK_ERR));
+  EXPECT_EQ(lk_packed_data(lent), a->data());
+  lk_content_release(content, a->data());
+  LK_ASSERT_OK(lk_content_plain(content, 1, later.out(), LK_ERR));
+  EXPECT_NE(lk_packed_data(later), a->data());
+  a.reset();
+  EXPECT_EQ(bytes_of(later, same.size()), same);
+  lent.reset();
+  later.reset();
+  lk_content_release(content, nullptr);
+}
+
+TEST_F(Weights, CapacityDropsWhatIsNotUsedOldestFirst) {
+  const Bytes a = random_bytes(1000, 1);
+  lk_content *content = intern(a, false);
+  Layout one(1, 1000), two(2, 1000), three(3, 1000);
+  Packed x = pack(content, one), y = pack(content, two), z = pack(content, three);
+  lk_weights_set_capacity(weights, 2500);
+  EXPECT_EQ(stats().bytes, 3000u) << "all are in use";
+  z.reset();
+  EXPECT_EQ(stats().bytes, 2000u) << "the first that is not used goes";
+  lk_weights_set_capacity(weights, kUnlimited);
+  z = pack(content, three);
+  EXPECT_EQ(three.packings, 2);
+  z.reset();
+  y.reset();
+  x.reset();
+  pack(content, three).reset(); // used last; then one, then two
+  lk_weights_set_capacity(weights, 1000);
+  EXPECT_EQ(stats().entries, 1u);
+  pack(content, three).reset();
+  EXPECT_EQ(three.packings, 2);
+  pack(content, one).reset();
+  EXPECT_EQ(one.packings, 2);
+  EXPECT_EQ(stats().bytes, 1000u);
+  lk_weights_set_capacity(weights, 0);
+  EXPECT_EQ(stats().bytes, 0u);
+  EXPECT_EQ(bytes_of(pack(content, one), 1000), one.of(a)); // and works without
+  EXPECT_EQ(stats().bytes, 0u);
+  EXPECT_EQ(stats().capacity_bytes, 0u);
+  lk_content_release(content, a.data());
+}
+
+TEST_F(Weights, CapacityKeepsTheOnlyBytes) {
+  const Bytes a = random_bytes(1000, 1);
+  lk_content *content = intern(a, true);
+  lk_weights_set_capacity(weights, 0);
+  EXPECT_EQ(stats().bytes, 1000u);
+  Layout one(1, 1000), two(2, 1000);
+  pack(content, one).reset();
+  EXPECT_EQ(stats().bytes, 1000u);
+  EXPECT_EQ(bytes_of(pack(content, two), 1000), two.of(a));
+  EXPECT_EQ(stats().bytes, 1000u);
+  lk_content_release(content, nullptr);
+}
+
+TEST_F(Weights, AFailedPackingLeavesNothing) {
+  const Bytes a = random_bytes(1000, 1);
+  lk_content *content = intern(a, true);
+  Layout one(1, 1000);
+  one.failures = 1;
+  lk_packed *none = nullptr;
+  const lk_packer packer = one.packer();
+  LK_EXPECT_STATUS(LK_ONEDNN, lk_content_pack(content, 1, 1000, &packer, &none, LK_ERR));
+  EXPECT_EQ(none, nullptr);
+  EXPECT_EQ(one.args, 0);
+  EXPECT_EQ(stats().bytes, 1000u);
+  EXPECT_EQ(stats().packed, 0u);
+  EXPECT_EQ(bytes_of(pack(content, one), 1000), one.of(a));
+
+  Layout two(2, 1000);
+  one.fail_unpack = true;
+  const lk_packer other = two.packer();
+  LK_EXPECT_STATUS(LK_ONEDNN, lk_content_pack(content, 2, 1000, &other, &none, LK_ERR));
+  one.fail_unpack = false;
+  EXPECT_EQ(bytes_of(pack(content, two), 1000), two.of(a));
+  lk_content_release(content, nullptr);
+}
+
+} // namespace

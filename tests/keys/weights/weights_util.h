@@ -1,0 +1,131 @@
+// For tests of the weights store: bytes at random, a layout that counts, and a store that ends clean.
+#ifndef LK_TESTS_KEYS_WEIGHTS_WEIGHTS_UTIL_H
+#define LK_TESTS_KEYS_WEIGHTS_WEIGHTS_UTIL_H
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "tests/harness/lk_test.h"
+
+extern "C" {
+#include "base/alloc.h"
+#include "base/status.h"
+#include "keys/weights/weights.h"
+}
+
+namespace lk {
+
+using Bytes = std::vector<uint8_t>;
+using Packed = Owned<lk_packed, lk_packed_release>;
+
+constexpr uint64_t kUnlimited = UINT64_MAX - 1;
+
+inline Bytes random_bytes(size_t size, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Bytes bytes(size);
+  for (uint8_t &byte : bytes) byte = static_cast<uint8_t>(random());
+  return bytes;
+}
+
+// A layout: bytes in reverse, each XORed with a mark. Counts its calls and living arguments.
+struct Layout {
+  struct Arg {
+    Layout *layout;
+    size_t bytes;
+  };
+  explicit Layout(uint8_t mark, size_t bytes) : mark(mark), bytes(bytes) {}
+  ~Layout() { EXPECT_EQ(args, 0) << "packer arguments that were not destroyed"; }
+
+  static void turn(const Arg *arg, const void *from, void *to) {
+    const auto *source = static_cast<const uint8_t *>(from);
+    for (size_t i = 0; i < arg->bytes; i++) {
+      static_cast<uint8_t *>(to)[i] = source[arg->bytes - 1 - i] ^ arg->layout->mark;
+    }
+  }
+  static lk_status pack(void *user, const void *plain, void *to, lk_error *error) {
+    auto *arg = static_cast<Arg *>(user);
+    Layout *self = arg->layout;
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(to) % 64, 0u);
+    self->packings++;
+    const int now = ++self->at_once;
+    EXPECT_TRUE(now == 1 || self->shared) << "packed by two threads at a time";
+    if (self->delay_ms > 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(self->delay_ms));
+    }
+    turn(arg, plain, to);
+    self->at_once--;
+    if (self->failures > 0) {
+      self->failures--;
+      return lk_fail(error, LK_ONEDNN, "failed to pack: told to");
+    }
+    return LK_OK;
+  }
+  static lk_status unpack(void *user, const void *packed, void *plain, lk_error *error) {
+    auto *arg = static_cast<Arg *>(user);
+    arg->layout->unpackings++;
+    if (arg->layout->fail_unpack) return lk_fail(error, LK_ONEDNN, "failed to unpack: told to");
+    turn(arg, packed, plain);
+    return LK_OK;
+  }
+  static void destroy(void *user) {
+    auto *arg = static_cast<Arg *>(user);
+    arg->layout->args--;
+    delete arg;
+  }
+  lk_packer packer(bool way_back = true) {
+    args++;
+    return {pack, way_back ? unpack : nullptr, destroy, new Arg{this, bytes}};
+  }
+  Bytes of(const Bytes &plain) const { // what the packed bytes must be, by hand
+    Bytes packed(plain.rbegin(), plain.rend());
+    for (uint8_t &byte : packed) byte ^= mark;
+    return packed;
+  }
+
+  uint8_t mark;
+  size_t bytes;
+  int delay_ms = 0;
+  bool fail_unpack = false;
+  bool shared = false; // by contents, which may be packed at a time
+  std::atomic<int> failures{0}, packings{0}, unpackings{0}, args{0}, at_once{0};
+};
+
+inline Bytes bytes_of(const lk_packed *packed, size_t size) {
+  const auto *data = static_cast<const uint8_t *>(lk_packed_data(packed));
+  return Bytes(data, data + size);
+}
+
+class WeightsTest : public ::testing::Test {
+protected:
+  void SetUp() override {
+    LK_ASSERT_OK(lk_weights_create(allocator.get(), kUnlimited, weights.out(), LK_ERR));
+  }
+  lk_content *intern(const Bytes &bytes, bool copy) {
+    lk_content *content = nullptr;
+    LK_EXPECT_OK(lk_weights_intern(weights, bytes.data(), bytes.size(), copy, &content, LK_ERR));
+    return content;
+  }
+  Packed pack(lk_content *content, Layout &layout, bool way_back = true) {
+    Packed packed;
+    const lk_packer packer = layout.packer(way_back);
+    LK_EXPECT_OK(
+        lk_content_pack(content, layout.mark, layout.bytes, &packer, packed.out(), LK_ERR));
+    return packed;
+  }
+  lk_weights_stats stats() {
+    lk_weights_stats stats;
+    lk_weights_get_stats(weights, &stats);
+    return stats;
+  }
+
+  FailingAllocator allocator; // ends last: nothing may be left
+  Owned<lk_weights, lk_weights_destroy> weights;
+};
+
+} // namespace lk
+
+#endif

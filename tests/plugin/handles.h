@@ -1,0 +1,138 @@
+// Owners of the handles of the public table, and a node made of a few values, for tests that use the
+// table call by call.
+#ifndef LK_TESTS_PLUGIN_HANDLES_H
+#define LK_TESTS_PLUGIN_HANDLES_H
+
+#include "tests/harness/op_tester.h"
+
+namespace lk {
+
+inline void end_context(lk_context *context) {
+  api()->context_destroy(context);
+}
+inline void end_executor(lk_executor *executor) {
+  api()->executor_destroy(executor);
+}
+inline void end_op(lk_op *op) {
+  api()->op_destroy(op);
+}
+inline void end_plan(lk_plan *plan) {
+  api()->plan_release(plan);
+}
+inline void end_frame(lk_frame *frame) {
+  api()->frame_destroy(frame);
+}
+using Context = Owned<lk_context, end_context>;
+using Executor = Owned<lk_executor, end_executor>;
+using Op = Owned<lk_op, end_op>;
+using Plan = Owned<lk_plan, end_plan>;
+using Frame = Owned<lk_frame, end_frame>;
+
+inline Context open(uint32_t mode = LK_CACHE_DEFAULT) {
+  Context context;
+  lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
+  options.cache_mode = mode;
+  options.threads = 2;
+  LK_EXPECT_OK(api()->context_create(&options, context.out(), LK_ERR));
+  return context;
+}
+
+inline Executor executor_in(lk_context *context) {
+  Executor executor;
+  LK_EXPECT_OK(api()->executor_create(context, "test", executor.out(), LK_ERR));
+  return executor;
+}
+
+inline lk_stats stats(lk_context *context, lk_executor *executor = nullptr) {
+  lk_stats now{};
+  now.struct_size = sizeof now;
+  LK_EXPECT_OK(api()->cache_stats(context, executor, &now, LK_ERR));
+  return now;
+}
+
+// A node of plain f32 inputs.
+struct TestNode {
+  std::string op;
+  std::string name = "y", scope;
+  int32_t opset = 13;
+  uint64_t generation = 0;
+  uint32_t position = 0;
+  std::vector<std::pair<std::string, std::vector<int64_t>>> ints;
+  std::vector<std::pair<std::string, std::vector<float>>> floats;
+  std::vector<std::pair<std::string, std::string>> texts;
+  std::vector<lk_post_op> post_ops;
+  std::vector<Value> constants; // of the last inputs
+  uint32_t n_inputs = 1, n_outputs = 1;
+
+  lk_status create(lk_executor *executor, Op *out_op, lk_error *error) const {
+    std::vector<lk_node_input> inputs(n_inputs);
+    std::vector<lk_tensor> tensors;
+    for (const Value &value : constants) {
+      tensors.push_back({value.desc, const_cast<uint8_t *>(value.bytes.data())});
+    }
+    for (size_t i = 0; i < tensors.size(); i++) {
+      inputs[n_inputs - tensors.size() + i] = {&tensors[i], LK_INPUT_COPY, 0};
+    }
+    std::vector<lk_attr> attrs;
+    for (const auto &attr : ints) {
+      attrs.push_back(
+          {attr.first.c_str(), LK_ATTR_INTS, uint32_t(attr.second.size()), attr.second.data()});
+    }
+    for (const auto &attr : floats) {
+      attrs.push_back(
+          {attr.first.c_str(), LK_ATTR_FLOATS, uint32_t(attr.second.size()), attr.second.data()});
+    }
+    for (const auto &attr : texts) {
+      attrs.push_back(
+          {attr.first.c_str(), LK_ATTR_STRING, uint32_t(attr.second.size()), attr.second.data()});
+    }
+    lk_node_desc desc{};
+    desc.struct_size = sizeof desc;
+    desc.op_type = op.c_str();
+    desc.output_name = name.c_str();
+    desc.scope = scope.c_str();
+    desc.generation = generation;
+    desc.position = position;
+    desc.opset = opset;
+    desc.n_inputs = n_inputs;
+    desc.inputs = inputs.data();
+    desc.n_outputs = n_outputs;
+    desc.n_attrs = static_cast<uint32_t>(attrs.size());
+    desc.attrs = attrs.data();
+    desc.n_post_ops = static_cast<uint32_t>(post_ops.size());
+    desc.post_ops = post_ops.data();
+    return api()->op_create(executor, &desc, out_op->out(), error);
+  }
+};
+
+inline lk_status bind(lk_op *op, const std::vector<lk_tensor_desc> &descs, Plan *plan,
+                      lk_error *error, int32_t over = -1, lk_layout wish = LK_LAYOUT_ANY) {
+  std::vector<lk_tensor> inputs;
+  for (const lk_tensor_desc &desc : descs) inputs.push_back({desc, nullptr});
+  lk_bind_desc bind{};
+  bind.struct_size = sizeof bind;
+  bind.inputs = inputs.data();
+  bind.wishes = &wish;
+  bind.n_inputs = static_cast<uint32_t>(inputs.size());
+  bind.n_outputs = 1;
+  bind.in_place_input = over;
+  lk_plan *inout = plan->release();
+  const lk_status status = api()->op_bind(op, &bind, &inout, error);
+  plan->reset(inout);
+  return status;
+}
+
+// Runs a plan with plain outputs in a frame of its own.
+inline lk_status run(lk_executor *executor, lk_plan *plan, const std::vector<void *> &inputs,
+                     void *output, lk_error *error) {
+  Frame frame;
+  uint32_t slot = 0;
+  lk_status status = api()->frame_create(executor, frame.out(), error);
+  if (status == LK_OK) status = api()->frame_attach(frame, plan, &slot, error);
+  if (status == LK_OK) status = api()->op_run(frame, slot, inputs.data(), &output, error);
+  return status;
+}
+
+} // namespace lk
+
+#endif

@@ -1,0 +1,93 @@
+// Node descriptions that op_create refuses before it looks at the operator.
+#include "tests/plugin/handles.h"
+
+namespace {
+
+using lk::api;
+using lk::Op;
+using ::testing::HasSubstr;
+
+class NodeDesc : public ::testing::Test {
+protected:
+  NodeDesc() {
+    desc.struct_size = sizeof desc;
+    desc.op_type = "Concat";
+    desc.output_name = "y";
+    desc.opset = 13;
+    desc.n_inputs = static_cast<uint32_t>(inputs.size());
+    desc.inputs = inputs.data();
+    desc.n_outputs = 1;
+    desc.n_attrs = 2;
+    desc.attrs = attrs;
+  }
+  void expect(lk_status status, const std::string &part) {
+    Op op;
+    LK_EXPECT_STATUS(status, api()->op_create(executor, &desc, op.out(), LK_ERR));
+    EXPECT_EQ(op.get() != nullptr, status == LK_OK);
+    if (status != LK_OK) {
+      EXPECT_THAT(LK_MESSAGE, HasSubstr(part));
+      EXPECT_THAT(LK_MESSAGE, HasSubstr("failed to create Concat 'y'"));
+    }
+  }
+
+  const lk::Context context = lk::open();
+  const lk::Executor executor = lk::executor_in(context);
+  int64_t axis = 0;
+  float number = 1;
+  std::vector<lk_node_input> inputs{70, lk_node_input{}};
+  // Concat knows nothing of the second.
+  lk_attr attrs[2] = {{"axis", LK_ATTR_INTS, 1, &axis}, {"other", LK_ATTR_FLOATS, 1, &number}};
+  lk_node_desc desc{};
+};
+
+TEST_F(NodeDesc, TakesAttributesThatNobodyKnows) {
+  expect(LK_OK, "");
+}
+
+TEST_F(NodeDesc, RefusesAttributesThatCannotBeRead) {
+  for (uint32_t type : {0U, 5U, 99U}) {
+    attrs[1].type = type;
+    expect(LK_INVALID_ARGUMENT, "attribute other has type " + std::to_string(type));
+  }
+  attrs[1] = {nullptr, LK_ATTR_FLOATS, 1, &number};
+  expect(LK_INVALID_ARGUMENT, "attribute NULL");
+  attrs[1] = {"other", LK_ATTR_FLOATS, 1, nullptr};
+  expect(LK_INVALID_ARGUMENT, "no data");
+  attrs[1].count = 0;
+  expect(LK_OK, "");
+}
+
+TEST_F(NodeDesc, RefusesTensorAttributesThatCannotBeRead) {
+  lk_tensor tensor{lk::desc_of(LK_F32, {1}), &number};
+  attrs[1] = {"other", LK_ATTR_TENSOR, 1, &tensor};
+  expect(LK_OK, "");
+  tensor.desc.layout = LK_LAYOUT_CHANNELS_LAST;
+  expect(LK_INVALID_ARGUMENT, "attribute other must be plain and have data");
+  tensor = {lk::desc_of(LK_F32, {1}), nullptr};
+  expect(LK_INVALID_ARGUMENT, "attribute other must be plain and have data");
+  tensor.desc.dims[0] = 0;
+  expect(LK_OK, "");
+  tensor.desc.dims[0] = -1;
+  expect(LK_OUT_OF_RANGE, "other");
+  tensor.desc.rank = 9;
+  expect(LK_OUT_OF_RANGE, "rank 9");
+}
+
+TEST_F(NodeDesc, RefusesCountsWithoutArrays) {
+  desc.attrs = nullptr;
+  expect(LK_INVALID_ARGUMENT, "its count is not 0");
+  desc.attrs = attrs;
+  desc.inputs = nullptr;
+  expect(LK_INVALID_ARGUMENT, "its count is not 0");
+  desc.inputs = inputs.data();
+  desc.n_post_ops = 1;
+  expect(LK_INVALID_ARGUMENT, "its count is not 0");
+}
+
+// What is absent is kept as one bit of 64: further on, an absent input would count as one that comes.
+TEST_F(NodeDesc, RefusesAnAbsentInputThatIsFarOut) {
+  inputs[64].flags = LK_INPUT_ABSENT;
+  expect(LK_OUT_OF_RANGE, "input 64 is absent");
+}
+
+} // namespace

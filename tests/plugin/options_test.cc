@@ -1,0 +1,198 @@
+// Options of a context: the struct, then the environment, then the default; what is refused, and how
+// it is said. Also the log, the version, and structs of other sizes.
+#include <cstdlib>
+#include <thread>
+
+#include "tests/plugin/handles.h"
+
+namespace {
+
+using lk::api;
+using lk::Context;
+using ::testing::HasSubstr;
+
+// An environment variable for the time of a test.
+class Variable {
+public:
+  Variable(const char *name, const char *value) : name_(name) { setenv(name, value, 1); }
+  ~Variable() { unsetenv(name_); }
+
+private:
+  const char *name_;
+};
+
+lk_status create(const lk_context_options *options, Context *out) {
+  return api()->context_create(options, out->out(), LK_ERR);
+}
+
+class Options : public ::testing::Test {
+protected:
+  void SetUp() override {
+    for (const char *name :
+         {"LATCHKEY_CACHE", "LATCHKEY_THREADS", "LATCHKEY_CACHE_ENTRIES", "LATCHKEY_CACHE_BYTES",
+          "LATCHKEY_VERBOSE", "LATCHKEY_PROCESSORS", "LATCHKEY_ADAPT_THREADS"}) {
+      unsetenv(name);
+    }
+  }
+  lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
+  Context context;
+};
+
+TEST_F(Options, HaveDefaults) {
+  for (const lk_context_options *given : {static_cast<const lk_context_options *>(nullptr),
+                                          static_cast<const lk_context_options *>(&options)}) {
+    LK_ASSERT_OK(create(given, &context));
+    EXPECT_EQ(api()->context_cache_mode(context), uint32_t(LK_CACHE_SHARED));
+    EXPECT_GE(api()->context_threads(context), 1);
+    EXPECT_NE(api()->context_allocator(context)->alloc, nullptr);
+    const lk_stats now = lk::stats(context);
+    EXPECT_EQ(now.capacity_entries, 65536u);
+    EXPECT_EQ(now.capacity_bytes, uint64_t{1} << 30);
+    EXPECT_EQ(now.weights_capacity_bytes, LK_UNLIMITED);
+    EXPECT_EQ(now.entries, 0u);
+  }
+}
+
+TEST_F(Options, ComeFromTheStruct) {
+  options.cache_mode = LK_CACHE_THREAD;
+  options.threads = 3;
+  options.cache_entries = 17;
+  options.cache_bytes = 4242;
+  options.weights_bytes = 99;
+  const Variable mode("LATCHKEY_CACHE", "off"), threads("LATCHKEY_THREADS", "5"),
+      entries("LATCHKEY_CACHE_ENTRIES", "5"), bytes("LATCHKEY_CACHE_BYTES", "5m");
+  LK_ASSERT_OK(create(&options, &context));
+  EXPECT_EQ(api()->context_cache_mode(context), uint32_t(LK_CACHE_THREAD));
+  EXPECT_EQ(api()->context_threads(context), 3);
+  const lk_stats now = lk::stats(context);
+  EXPECT_EQ(now.capacity_entries, 17u);
+  EXPECT_EQ(now.capacity_bytes, 4242u);
+  EXPECT_EQ(now.weights_capacity_bytes, 99u);
+}
+
+TEST_F(Options, ComeFromTheEnvironment) {
+  const Variable mode("LATCHKEY_CACHE", "thread"), threads("LATCHKEY_THREADS", "5"),
+      entries("LATCHKEY_CACHE_ENTRIES", "0");
+  const std::pair<const char *, uint64_t> sizes[] = {
+      {"0", 0}, {"7", 7}, {"3k", 3u << 10}, {"5M", 5u << 20}, {"2g", uint64_t{2} << 30}};
+  for (const auto &size : sizes) {
+    const Variable bytes("LATCHKEY_CACHE_BYTES", size.first);
+    LK_ASSERT_OK(create(nullptr, &context));
+    EXPECT_EQ(lk::stats(context).capacity_bytes, size.second) << size.first;
+  }
+  EXPECT_EQ(api()->context_cache_mode(context), uint32_t(LK_CACHE_THREAD));
+  EXPECT_EQ(api()->context_threads(context), 5);
+  EXPECT_EQ(lk::stats(context).capacity_entries, 0u);
+  const Variable empty("LATCHKEY_THREADS", ""); // as if it were not set
+  LK_ASSERT_OK(create(nullptr, &context));
+}
+
+TEST_F(Options, OfTheEnvironmentAreChecked) {
+  const std::pair<const char *, const char *> wrong[] = {
+      {"LATCHKEY_CACHE", "on"},
+      {"LATCHKEY_CACHE", "Shared"},
+      {"LATCHKEY_THREADS", "0"},
+      {"LATCHKEY_THREADS", "1025"},
+      {"LATCHKEY_THREADS", "2k"},
+      {"LATCHKEY_THREADS", "-1"},
+      {"LATCHKEY_THREADS", "two"},
+      {"LATCHKEY_THREADS", " 2"},
+      {"LATCHKEY_CACHE_ENTRIES", "1k"},
+      {"LATCHKEY_CACHE_ENTRIES", "99999999999999999999"},
+      {"LATCHKEY_CACHE_BYTES", "1t"},
+      {"LATCHKEY_CACHE_BYTES", "1mb"},
+      {"LATCHKEY_CACHE_BYTES", "-1"},
+      {"LATCHKEY_CACHE_BYTES", "18446744073709551615"},
+      {"LATCHKEY_CACHE_BYTES", "18446744073709551615g"},
+      {"LATCHKEY_VERBOSE", "4"},
+      {"LATCHKEY_PROCESSORS", "0"},
+      {"LATCHKEY_PROCESSORS", "1025"},
+      {"LATCHKEY_ADAPT_THREADS", "2"},
+  };
+  for (const auto &one : wrong) {
+    SCOPED_TRACE(std::string(one.first) + "=" + one.second);
+    const Variable variable(one.first, one.second);
+    LK_EXPECT_STATUS(LK_OUT_OF_RANGE, create(nullptr, &context));
+    EXPECT_EQ(context.get(), nullptr);
+    EXPECT_THAT(LK_MESSAGE, HasSubstr(one.first));
+    EXPECT_THAT(LK_MESSAGE, HasSubstr(one.second));
+  }
+}
+
+TEST_F(Options, OfTheStructAreChecked) {
+  options.cache_mode = 4;
+  LK_EXPECT_STATUS(LK_OUT_OF_RANGE, create(&options, &context));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("'cache_mode': 4"));
+  options = LK_CONTEXT_OPTIONS_INIT;
+  for (int32_t threads : {-1, 1025}) {
+    options.threads = threads;
+    LK_EXPECT_STATUS(LK_OUT_OF_RANGE, create(&options, &context));
+    EXPECT_THAT(LK_MESSAGE, HasSubstr("'threads'"));
+  }
+  options = LK_CONTEXT_OPTIONS_INIT;
+  options.verbose = 4;
+  LK_EXPECT_STATUS(LK_OUT_OF_RANGE, create(&options, &context));
+  options = LK_CONTEXT_OPTIONS_INIT;
+  options.allocator.alloc = [](void *, size_t, size_t) -> void * { return nullptr; };
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, create(&options, &context));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("'allocator'"));
+}
+
+TEST_F(Options, MayBeOfAnotherSize) {
+  struct Longer {
+    lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
+    uint64_t more = 0;
+  } longer;
+  longer.options.struct_size = sizeof longer;
+  longer.options.threads = 2;
+  LK_EXPECT_OK(create(&longer.options, &context));
+  longer.more = 1;
+  const lk_status status = create(&longer.options, &context);
+  EXPECT_NE(status, LK_OK) << "an option that this library does not know";
+  options.struct_size = 0;
+  EXPECT_NE(create(&options, &context), LK_OK);
+  EXPECT_EQ(context.get(), nullptr);
+}
+
+TEST_F(Options, ChooseWhatIsLogged) {
+  std::vector<std::string> lines;
+  options.log = [](void *user, lk_log_level, const char *line) {
+    static_cast<std::vector<std::string> *>(user)->push_back(line);
+  };
+  options.log_user = &lines;
+  options.verbose = LK_LOG_INFO;
+  LK_ASSERT_OK(create(&options, &context));
+  api()->context_log(context, LK_LOG_WARNING, "warning");
+  api()->context_log(context, LK_LOG_INFO, "info");
+  api()->context_log(context, LK_LOG_DEBUG, "debug");
+  EXPECT_THAT(lines, ::testing::ElementsAre("warning", "info"));
+}
+
+TEST_F(Options, SetCapacitiesLater) {
+  LK_ASSERT_OK(create(nullptr, &context));
+  LK_ASSERT_OK(api()->cache_set_capacity(context, nullptr, 12, LK_UNSET, LK_ERR));
+  EXPECT_EQ(lk::stats(context).capacity_entries, 12u);
+  EXPECT_EQ(lk::stats(context).capacity_bytes, uint64_t{1} << 30);
+  LK_ASSERT_OK(api()->cache_set_capacity(context, nullptr, LK_UNSET, LK_UNLIMITED, LK_ERR));
+  EXPECT_EQ(lk::stats(context).capacity_entries, 12u);
+  EXPECT_EQ(lk::stats(context).capacity_bytes, LK_UNLIMITED);
+  LK_ASSERT_OK(api()->cache_set_weights_capacity(context, 77, LK_ERR));
+  EXPECT_EQ(lk::stats(context).weights_capacity_bytes, 77u);
+}
+
+TEST(Version, IsTold) {
+  EXPECT_NE(lk_get_api(LK_API_VERSION), nullptr);
+  EXPECT_EQ(lk_get_api(LK_API_VERSION + 1), nullptr);
+  EXPECT_EQ(api()->version, LK_API_VERSION);
+  EXPECT_EQ(api()->struct_size, sizeof(lk_api));
+  EXPECT_THAT(api()->version_text(), HasSubstr("oneDNN 3."));
+  EXPECT_STREQ(api()->status_text(LK_OUT_OF_MEMORY), "out of memory");
+  EXPECT_NE(api()->status_text(static_cast<lk_status>(999)), nullptr);
+}
+
+TEST(Rows, EndWithNull) {
+  EXPECT_NE(api()->op_row(0), nullptr);
+  EXPECT_EQ(api()->op_row(100000), nullptr);
+}
+
+} // namespace

@@ -1,0 +1,190 @@
+// Threads of runs and the processors of the process, by the table: what is asked, refused, and said.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "tests/plugin/handles.h"
+
+namespace {
+
+using lk::api;
+using lk::Context;
+using ::testing::HasSubstr;
+
+Context open(int32_t threads, int32_t adapt = -1) {
+  lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
+  options.threads = threads;
+  options.adapt_threads = adapt;
+  Context context;
+  EXPECT_EQ(api()->context_create(&options, context.out(), LK_ERR), LK_OK) << LK_MESSAGE;
+  return context;
+}
+
+lk_threads_stats stats() {
+  lk_threads_stats now = {};
+  now.struct_size = sizeof now;
+  LK_EXPECT_OK(api()->threads_stats(&now, LK_ERR));
+  return now;
+}
+
+lk_threads_ask ask_for(int32_t least, int32_t most) {
+  lk_threads_ask ask = {};
+  ask.struct_size = sizeof ask;
+  ask.least = least;
+  ask.most = most;
+  return ask;
+}
+
+// What the process finds when it starts is told by processes.
+std::string in_child(const char *processors, const std::function<std::string()> &fn) {
+  int ends[2];
+  EXPECT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    setenv("LATCHKEY_PROCESSORS", processors, 1);
+    const std::string said = fn();
+    _exit(write(ends[1], said.data(), said.size()) == ssize_t(said.size()) ? 0 : 1);
+  }
+  close(ends[1]);
+  char text[512];
+  const ssize_t size = read(ends[0], text, sizeof text);
+  close(ends[0]);
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  return std::string(text, size_t(size < 0 ? 0 : size));
+}
+
+// First in this file: a number that was set once stays.
+TEST(Processors, ComeFromTheEnvironment) {
+  EXPECT_EQ(in_child("3", [] { return std::to_string(api()->processors_get()); }), "3");
+  EXPECT_EQ(in_child("3", [] { return std::to_string(api()->context_threads(open(0))); }), "3");
+  EXPECT_EQ(in_child("3",
+                     [] {
+                       (void)api()->processors_set(5, nullptr);
+                       const Context context = open(0);
+                       return std::to_string(api()->processors_get());
+                     }),
+            "5");
+  EXPECT_THAT(in_child("0",
+                       [] {
+                         Context context;
+                         lk_error error;
+                         return api()->context_create(nullptr, context.out(), &error) ==
+                                        LK_OUT_OF_RANGE
+                                    ? std::string(error.message)
+                                    : std::string("accepted");
+                       }),
+              HasSubstr("LATCHKEY_PROCESSORS"));
+}
+
+class Threads : public ::testing::Test {
+protected:
+  void SetUp() override { LK_ASSERT_OK(api()->processors_set(4, LK_ERR)); }
+};
+
+TEST_F(Threads, AreThoseOfTheContextUnlessTheAskSaysOtherwise) {
+  const Context context = open(3);
+  const std::pair<lk_threads_ask, int32_t> cases[] = {
+      {ask_for(0, 0), 3}, {ask_for(1, 2), 2}, {ask_for(2, 0), 3}, {ask_for(1, 7), 7}};
+  for (const auto &one : cases) {
+    int32_t threads = 0;
+    LK_ASSERT_OK(api()->threads_enter(context, &one.first, &threads, LK_ERR));
+    EXPECT_EQ(threads, one.second);
+    EXPECT_EQ(stats().running, threads);
+    api()->threads_leave(context, threads);
+    EXPECT_EQ(stats().running, 0);
+    EXPECT_GE(stats().peak, threads);
+  }
+}
+
+TEST_F(Threads, OutsideOfTheRangeAreRefused) {
+  const Context context = open(3);
+  for (const auto &ask : {ask_for(-1, 0), ask_for(4, 0), ask_for(3, 2), ask_for(1, 1025)}) {
+    int32_t threads = 5;
+    LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->threads_enter(context, &ask, &threads, LK_ERR));
+    EXPECT_THAT(LK_MESSAGE, HasSubstr("failed to ask for threads"));
+    EXPECT_EQ(threads, 0);
+  }
+  lk_threads_ask none = ask_for(1, 1);
+  none.struct_size = 0;
+  int32_t threads = 0;
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, api()->threads_enter(context, &none, &threads, LK_ERR));
+  EXPECT_EQ(stats().running, 0);
+}
+
+// While this thread has them all: what another one is told.
+TEST_F(Threads, ThatDoNotComeAreToldWhy) {
+  const Context context = open(4);
+  const lk_threads_ask all = ask_for(4, 4);
+  int32_t mine = 0;
+  LK_ASSERT_OK(api()->threads_enter(context, &all, &mine, LK_ERR));
+  std::thread([&] {
+    int32_t threads = 0;
+    lk_threads_ask late = ask_for(1, 1);
+    late.deadline_ns = 1;
+    LK_EXPECT_STATUS(LK_DEADLINE, api()->threads_enter(context, &late, &threads, LK_ERR));
+    EXPECT_THAT(LK_MESSAGE, HasSubstr("deadline passed"));
+    const volatile int32_t cancel = 1;
+    lk_threads_ask cancelled = ask_for(1, 1);
+    cancelled.cancel = &cancel;
+    LK_EXPECT_STATUS(LK_CANCELLED, api()->threads_enter(context, &cancelled, &threads, LK_ERR));
+    EXPECT_THAT(LK_MESSAGE, HasSubstr("cancelled"));
+    EXPECT_EQ(threads, 0);
+  }).join();
+  api()->threads_leave(context, mine);
+  EXPECT_EQ(stats().waiting, 0);
+}
+
+TEST_F(Threads, OfAContextThatDoesNotAdaptAreAlwaysTheMost) {
+  const Context fixed = open(3, 0), adapts = open(3, 1);
+  EXPECT_EQ(api()->context_adapt_threads(fixed), 0u);
+  EXPECT_EQ(api()->context_adapt_threads(adapts), 1u);
+  const lk_threads_ask one = ask_for(1, 1), any = ask_for(0, 0);
+  int32_t mine = 0;
+  LK_ASSERT_OK(api()->threads_enter(adapts, &one, &mine, LK_ERR));
+  std::thread([&] {
+    int32_t threads = 0;
+    LK_ASSERT_OK(api()->threads_enter(adapts, &any, &threads, LK_ERR));
+    EXPECT_EQ(threads, 1);
+    api()->threads_leave(adapts, threads);
+    LK_ASSERT_OK(api()->threads_enter(fixed, &any, &threads, LK_ERR));
+    EXPECT_EQ(threads, 3);
+    api()->threads_leave(fixed, threads);
+  }).join();
+  api()->threads_leave(adapts, mine);
+}
+
+TEST_F(Threads, OptionIsRead) {
+  setenv("LATCHKEY_ADAPT_THREADS", "0", 1);
+  EXPECT_EQ(api()->context_adapt_threads(open(1)), 0u);
+  EXPECT_EQ(api()->context_adapt_threads(open(1, 1)), 1u);
+  setenv("LATCHKEY_ADAPT_THREADS", "2", 1);
+  Context context;
+  LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->context_create(nullptr, context.out(), LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("LATCHKEY_ADAPT_THREADS"));
+  unsetenv("LATCHKEY_ADAPT_THREADS");
+  EXPECT_EQ(api()->context_adapt_threads(open(1)), 1u);
+  for (int32_t adapt : {-2, 2}) {
+    lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
+    options.adapt_threads = adapt;
+    LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->context_create(&options, context.out(), LK_ERR));
+    EXPECT_THAT(LK_MESSAGE, HasSubstr("'adapt_threads'"));
+  }
+}
+
+TEST_F(Threads, ProcessorsAreSetWithinTheirRange) {
+  for (int32_t processors : {0, -1, 1025}) {
+    LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->processors_set(processors, LK_ERR));
+  }
+  EXPECT_EQ(api()->processors_get(), 4);
+  LK_ASSERT_OK(api()->processors_set(1024, LK_ERR));
+  EXPECT_EQ(api()->processors_get(), 1024);
+  EXPECT_EQ(stats().processors, 1024);
+}
+
+} // namespace
