@@ -26,7 +26,7 @@ def declarations(compiler: str, include: Path, native: Path) -> str:
             Path(empty, name).touch()
         return subprocess.run(
             [compiler, "-E", "-P", "-nostdinc", "-I", empty, "-I", include,
-             "-D__attribute__(x)=", native],
+             "-D__attribute__(x)=", "-D__extension__=", "-DLK_MUST_USE=", native],
             check=True, capture_output=True, text=True).stdout
 
 
