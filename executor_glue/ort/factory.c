@@ -123,7 +123,8 @@ CreateEpFactories(const char *registration_name, const OrtApiBase *base,
   const lk_ort ort = {.api = api,
                       .ep = ort_GetEpApi(api)(),
                       .latchkey = lk_get_api(LK_API_VERSION),
-                      .api_24 = is_1_24 ? base->GetApi(LK_ORT_API_VERSION_24) : NULL};
+                      .api_24 = is_1_24 ? base->GetApi(LK_ORT_API_VERSION_24) : NULL,
+                      .offsets = lk_ort_offsets_find(api)};
   if (max_factories < 1) {
     return lk_ort_status(&ort,
                          lk_fail(&error, LK_INVALID_ARGUMENT,
@@ -137,7 +138,6 @@ CreateEpFactories(const char *registration_name, const OrtApiBase *base,
   }
   factory->abi = factory_functions;
   factory->ort = ort;
-  lk_ort_peek_find(&factory->ort, &factory->peek);
   lk_ort_contexts_init(&factory->contexts, &factory->ort, default_logger);
   factories[0] = &factory->abi;
   *n_factories = 1;

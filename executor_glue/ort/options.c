@@ -122,9 +122,8 @@ static lk_status set_option(const char *name, const char *value, lk_ort_options 
                  "failed to read provider option '%.128s': there are %s", name, names);
 }
 
-lk_status lk_ort_options_read(const lk_ort *ort, const lk_ort_peek *peek,
-                              const OrtSessionOptions *session, lk_ort_options *out,
-                              lk_error *error) {
+lk_status lk_ort_options_read(const lk_ort *ort, const OrtSessionOptions *session,
+                              lk_ort_options *out, lk_error *error) {
   static const size_t prefix_length = sizeof LK_ORT_OPTION_PREFIX - 1;
   lk_status status = LK_OK;
   OrtKeyValuePairs *entries = NULL;
@@ -139,7 +138,7 @@ lk_status lk_ort_options_read(const lk_ort *ort, const lk_ort_peek *peek,
     LK_TRY(set_option(keys[i] + prefix_length, values[i], out, error));
   }
   if (out->context.threads == 0) {
-    const int32_t threads = lk_ort_peek_threads(peek, session);
+    const int32_t threads = lk_ort_session_threads(&ort->offsets, session);
     if (threads > 0) out->context.threads = threads < LK_MAX_THREADS ? threads : LK_MAX_THREADS;
   }
 cleanup:

@@ -3,7 +3,6 @@
 #define LK_ORT_OPTIONS_H
 
 #include "executor_glue/ort/ort.h"
-#include "executor_glue/ort/peek.h"
 
 /* In front of every option among a session's configuration entries. */
 #define LK_ORT_OPTION_PREFIX "ep.latchkeyexecutionprovider."
@@ -21,9 +20,8 @@ typedef struct lk_ort_options {
 /* Reads them. The number of threads is the option's, else the session's for one operator, else
  * Latchkey's default. LK_INVALID_ARGUMENT names an option that there is not; LK_OUT_OF_RANGE one whose value
  * is not allowed, and what is. Passes are checked when they run. */
-lk_status lk_ort_options_read(const lk_ort *ort, const lk_ort_peek *peek,
-                              const OrtSessionOptions *session, lk_ort_options *out,
-                              lk_error *error);
+lk_status lk_ort_options_read(const lk_ort *ort, const OrtSessionOptions *session,
+                              lk_ort_options *out, lk_error *error);
 void lk_ort_options_end(lk_ort_options *options); /* also of a zeroed one */
 
 #endif

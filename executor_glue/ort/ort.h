@@ -4,14 +4,16 @@
 
 #include <latchkey/latchkey.h>
 
+#include "executor_glue/ort/offsets.h"
 #include "executor_glue/ort/ort_abi.h"
 
-/* The tables of one registration. */
+/* What one registration has of ONNX Runtime and of Latchkey. */
 typedef struct lk_ort {
   const OrtApi *api;
   const OrtEpApi *ep;
   const lk_api *latchkey;
   const OrtApi *api_24; /* the table of 1.24, or NULL: this one is older */
+  lk_ort_offsets offsets;
 } lk_ort;
 
 /* Since 1.24 a body's graph names its parent, and its nodes can be fused. Older ones give the fused nodes

@@ -54,7 +54,7 @@ static OrtStatus *on_run_start(OrtEp *self, const OrtRunOptions *options) {
   const char *path = ort_GetRunConfigEntry(provider->ort->api)(options, LK_ORT_RUN_STATISTICS);
   if (path != NULL) status = lk_ort_report_write(provider, path, &error);
   /* A run that has not begun does not end either. */
-  if (status == LK_OK) stop_of_run = lk_ort_peek_terminate(&provider->factory->peek, options);
+  if (status == LK_OK) stop_of_run = lk_ort_run_terminate(&provider->ort->offsets, options);
   return lk_ort_status(provider->ort, status, &error);
 }
 
@@ -114,7 +114,7 @@ lk_status lk_ort_provider_create(lk_ort_factory *factory, const OrtSessionOption
   provider->factory = factory;
   provider->ort = &factory->ort;
   provider->logger = logger;
-  LK_TRY(lk_ort_options_read(provider->ort, &factory->peek, session, &provider->options, error));
+  LK_TRY(lk_ort_options_read(provider->ort, session, &provider->options, error));
   LK_TRY(lk_ort_contexts_get(&factory->contexts, &provider->options.context, &provider->context,
                              error));
   *out = provider;

@@ -7,7 +7,6 @@
 
 #include "executor_glue/ort/contexts.h"
 #include "executor_glue/ort/options.h"
-#include "executor_glue/ort/peek.h"
 #include "executor_glue/run/executor.h"
 
 typedef struct lk_ort_provider lk_ort_provider;
@@ -16,7 +15,6 @@ typedef struct lk_ort_provider lk_ort_provider;
 typedef struct lk_ort_factory {
   OrtEpFactory abi; /* first: ONNX Runtime's pointer is ours */
   lk_ort ort;
-  lk_ort_peek peek;
   lk_ort_contexts contexts;
 } lk_ort_factory;
 
@@ -80,7 +78,7 @@ lk_status lk_ort_compile(lk_ort_provider *provider, const OrtGraph *graph, const
                          lk_ort_subgraph **out, lk_error *error);
 void lk_ort_subgraph_destroy(lk_ort_subgraph *subgraph); /* NULL is allowed */
 
-/* compute.c: runs a fused node. Any number of threads at once. `stop`: see lk_ort_peek_terminate. */
+/* compute.c: runs a fused node. Any number of threads at once. `stop`: see lk_ort_run_terminate. */
 lk_status lk_ort_compute(lk_ort_subgraph *subgraph, OrtKernelContext *context,
                          const volatile uint8_t *stop, lk_error *error);
 
