@@ -143,11 +143,11 @@ lk_status lk_ort_options_read(const lk_ort *ort, const OrtSessionOptions *sessio
   }
 cleanup:
   if (entries != NULL) ort_ReleaseKeyValuePairs(ort->api)(entries);
-  if (status != LK_OK) lk_ort_options_end(out);
+  if (status != LK_OK) lk_ort_options_destroy(out);
   return status;
 }
 
-void lk_ort_options_end(lk_ort_options *options) {
+void lk_ort_options_destroy(lk_ort_options *options) {
   lk_free(lk_allocator_default(), options->statistics_file);
   lk_free(lk_allocator_default(), options->pass_names);
   *options = (lk_ort_options){0};

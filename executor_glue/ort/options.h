@@ -22,6 +22,6 @@ typedef struct lk_ort_options {
  * is not allowed, and what is. Passes are checked when they run. */
 lk_status lk_ort_options_read(const lk_ort *ort, const OrtSessionOptions *session,
                               lk_ort_options *out, lk_error *error);
-void lk_ort_options_end(lk_ort_options *options); /* also of a zeroed one */
+void lk_ort_options_destroy(lk_ort_options *options); /* also of a zeroed one */
 
 #endif

@@ -133,7 +133,7 @@ TEST(EntryPoint, NeedsRoomForAFactory) {
   ASSERT_NE(create, nullptr);
   size_t count = 9;
   EXPECT_THAT(text(create("latchkey", base(), nullptr, nullptr, 0, &count)),
-              HasSubstr("room for no factory"));
+              HasSubstr("room for 0 factories"));
   EXPECT_EQ(count, 0u);
 }
 
