@@ -23,7 +23,7 @@ typedef struct lk_ort_claims {
 lk_status lk_ort_claims_add_left(lk_ort_claims *claims, const lk_node *node, const char *reason,
                                  lk_error *error);
 
-/* The one line of a session: "LatchkeyExecutionProvider: 37 of 40 nodes in 1 subgraph; left: ...". */
+/* The one line of a session: "<provider>: 9 of 10 nodes in 1 subgraph; left: 1 Loop (<why>)". */
 void lk_ort_claims_text(const lk_ort_claims *claims, char *buffer, size_t capacity);
 
 void lk_ort_claims_destroy(lk_ort_claims *claims);

@@ -40,7 +40,7 @@ static lk_status place_output(void *arg, uint32_t index, const lk_tensor_desc *d
   return lk_ort_check(to->ort, ort_GetTensorMutableData(api)(value, out_data), what, error);
 }
 
-/* On threads that are granted. */
+/* On the threads that were granted. */
 static lk_status run(lk_ort_subgraph *subgraph, OrtKernelContext *context,
                      const volatile uint8_t *stop, int32_t threads, lk_error *error) {
   lk_status status = LK_OK;
@@ -77,8 +77,8 @@ typedef struct shared_run {
   lk_error error;
 } shared_run;
 
-/* ONNX Runtime sees to it that what comes before ParallelFor, in it, and after it is seen in this order;
- * ThreadSanitizer cannot look into it, and is told. */
+/* What threads write before, in and after ParallelFor, they see in this order: ONNX Runtime ensures
+ * it. ThreadSanitizer cannot look into ONNX Runtime, and is told. */
 #if defined(__SANITIZE_THREAD__)
 #include <sanitizer/tsan_interface.h>
 #define SEEN_LATER(memory) __tsan_release(memory)
@@ -99,7 +99,7 @@ static void run_or_assist(shared_run *self) {
   lk_team_loan_close(&self->loan);
 }
 
-/* On threads of the session, one after the other or at once: the first one runs, the others help it. */
+/* Called on threads of the session, in turn or at once: the first one runs, the others help it. */
 static void take_part(void *arg, size_t index) {
   (void)index; /* says nothing about who comes first */
   SEE_EARLIER(arg);
@@ -107,9 +107,9 @@ static void take_part(void *arg, size_t index) {
   SEEN_LATER(arg);
 }
 
-/* ONNX Runtime's threads look for work for a while before they sleep. A second team beside them would have to
- * share the processors with them, so operators that want threads get these. Whether any does, is what the
- * run before this one has shown. */
+/* ONNX Runtime's threads look for work for a while before they sleep. A second team beside them
+ * would have to share the processors with them, so operators that want threads get these. Whether
+ * any of them does, an earlier run has shown. */
 static lk_status run_on(lk_ort_subgraph *subgraph, OrtKernelContext *context,
                         const volatile uint8_t *stop, int32_t threads, lk_error *error) {
   const lk_ort *ort = subgraph->context->ort;
@@ -128,12 +128,12 @@ static lk_status run_on(lk_ort_subgraph *subgraph, OrtKernelContext *context,
                                                            (size_t)threads, &shared),
                    "run on the session's threads", error);
   SEE_EARLIER(&shared);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(status);
   if (shared.status != LK_OK && error != NULL) *error = shared.error;
   return shared.status;
 }
 
-/* One thread computes where others of the process do: see lk_threads_ask. */
+/* Asks for threads: it gets one where others of the process compute. See lk_threads_ask. */
 lk_status lk_ort_compute(lk_ort_subgraph *subgraph, OrtKernelContext *context,
                          const volatile uint8_t *stop, lk_error *error) {
   const lk_api *latchkey = subgraph->context->ort->latchkey;

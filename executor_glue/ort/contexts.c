@@ -65,7 +65,7 @@ static lk_ort_context *find(lk_ort_contexts *contexts, const lk_context_options 
   return found;
 }
 
-/* The library is not called with the lock: a fork takes the library's locks in an order of its own. */
+/* The library is not called with the lock held: a fork has an order for all locks. */
 lk_status lk_ort_context_retain(lk_ort_contexts *contexts, const lk_context_options *options,
                                 lk_ort_context **out, lk_error *error) {
   lk_ort_context *made = NULL;

@@ -74,7 +74,7 @@ static void release_ep(OrtEpFactory *factory, OrtEp *ep) {
   lk_ort_provider_destroy(ep);
 }
 
-/* None: data stays where it is. ONNX Runtime calls this function without asking whether it is there. */
+/* None: data stays where it is. ONNX Runtime calls this function even where it is NULL. */
 static OrtStatus *create_data_transfer(OrtEpFactory *factory, OrtDataTransferImpl **out) {
   (void)factory;
   *out = NULL;

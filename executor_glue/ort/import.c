@@ -1,4 +1,4 @@
-/* A graph of ONNX Runtime into the graph IR: values by name, nodes in its order, constants borrowed. */
+/* Imports a graph: values by name, nodes in ONNX Runtime's order, constants borrowed. */
 #include "executor_glue/ort/import.h"
 
 #include <string.h>

@@ -15,11 +15,11 @@ typedef struct lk_ort_import {
 } lk_ort_import;
 
 /* Reads nodes, values, types and constants. Constants are BORROWED: their bytes are ONNX Runtime's,
- * and valid during the call of it that lent the graph. Inputs and outputs are those of `fused`, in its
- * order; with NULL, those of `from`.
+ * and valid during the call of it that lent the graph. Inputs and outputs are those of `fused`, in
+ * its order; with NULL, those of `from`.
  *
- * What only an unsupported node needs (subgraphs, sequences) does not fail the import: the node has a
- * problem, and its implicit inputs are inputs, so that the order of the graph is known. */
+ * What only an unsupported node needs (subgraphs, sequences) does not fail the import: the node has
+ * a problem, and its implicit inputs are inputs, so that the order of the graph is known. */
 lk_status lk_ort_import_create(const lk_ort *ort, const lk_allocator *allocator,
                                const OrtGraph *from, const OrtNode *fused, lk_ort_import *out,
                                lk_error *error);

@@ -19,8 +19,8 @@ typedef struct lk_ort_attributes {
   size_t count;
 } lk_ort_attributes;
 
-/* L(function, owner's type, list's type, Owner, Things, what): Owner_GetNumThings counts its items, and
- * Owner_GetThings writes them. */
+/* L(function, owner's type, list's type, Owner, Things, what): Owner_GetNumThings counts its items,
+ * and Owner_GetThings writes them. */
 #define LK_ORT_LISTS(L)                                                                            \
   L(graph_nodes, OrtGraph, lk_ort_nodes, Graph, Nodes, "a graph's nodes")                          \
   L(graph_inputs, OrtGraph, lk_ort_values, Graph, Inputs, "a graph's inputs")                      \
@@ -30,8 +30,8 @@ typedef struct lk_ort_attributes {
   L(node_outputs, OrtNode, lk_ort_values, Node, Outputs, "a node's outputs")                       \
   L(node_attributes, OrtNode, lk_ort_attributes, Node, Attributes, "a node's attributes")
 
-/* lk_ort_<name>(ort, allocator, owner, out, error) reads a list. `out->items` is the caller's to free,
- * also on failure. */
+/* lk_ort_<name>(ort, allocator, owner, out, error) reads a list. `out->items` is the caller's to
+ * free, also on failure. */
 #define LK_ORT_DECLARE_LIST(name, owner, list, ...)                                                \
   lk_status lk_ort_##name(const lk_ort *ort, const lk_allocator *allocator, const owner *from,     \
                           list *out, lk_error *error);

@@ -1,8 +1,8 @@
-/* Where two settings lie in ONNX Runtime's objects: the threads of a session, and whether a run is to end.
+/* Where ONNX Runtime's objects hold two settings: a session's threads, and whether a run is to end.
  *
- * ONNX Runtime's interface (API 23 to 29) sets both and reads neither. So each is set in an object of
- * our own, and the bytes that change are its place. Where that does not give exactly one place, nothing
- * is known: then threads are Latchkey's default, and a run ends between fused nodes only.
+ * ONNX Runtime's interface (API 23 to 29) sets both and reads neither. So each is set in an object
+ * of our own, and the bytes that change are its place. Where that does not give exactly one place,
+ * nothing is known: then threads are Latchkey's default, and a run ends between fused nodes only.
  */
 #ifndef LK_ORT_OFFSETS_H
 #define LK_ORT_OFFSETS_H

@@ -8,7 +8,7 @@
 #include "base/parse.h"
 #include "base/status.h"
 
-/* ---- values ------------------------------------------------------------------------------------ */
+/* ---- values ---- */
 
 static lk_status refuse(const char *option, const char *value, const char *allowed,
                         lk_error *error) {
@@ -106,7 +106,7 @@ static const struct {
     {"weights_bytes", set_weights},
 };
 
-/* ---- the session's entries --------------------------------------------------------------------- */
+/* ---- the session's entries ---- */
 
 static lk_status set_option(const char *name, const char *value, lk_ort_options *out,
                             lk_error *error) {
@@ -119,7 +119,7 @@ static lk_status set_option(const char *name, const char *value, lk_ort_options 
         (size_t)snprintf(names + used, sizeof names - used, i > 0 ? ", %s" : "%s", rows[i].name);
   }
   return lk_fail(error, LK_INVALID_ARGUMENT,
-                 "failed to read provider option '%.128s': there are %s", name, names);
+                 "failed to read provider option '%.128s': it is not one of %s", name, names);
 }
 
 lk_status lk_ort_options_read(const lk_ort *ort, const OrtSessionOptions *session,

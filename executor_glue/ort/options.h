@@ -1,4 +1,4 @@
-/* What a session says about the provider. */
+/* What a session's configuration asks of the provider. */
 #ifndef LK_ORT_OPTIONS_H
 #define LK_ORT_OPTIONS_H
 
@@ -18,8 +18,8 @@ typedef struct lk_ort_options {
 } lk_ort_options;
 
 /* Reads them. The number of threads is the option's, else the session's for one operator, else
- * Latchkey's default. LK_INVALID_ARGUMENT names an option that there is not; LK_OUT_OF_RANGE one whose value
- * is not allowed, and what is. Passes are checked when they run. */
+ * Latchkey's default. LK_INVALID_ARGUMENT: the sentence names an unknown option. LK_OUT_OF_RANGE:
+ * it names an option, its value and what is allowed. Passes check their own names. */
 lk_status lk_ort_options_read(const lk_ort *ort, const OrtSessionOptions *session,
                               lk_ort_options *out, lk_error *error);
 void lk_ort_options_destroy(lk_ort_options *options); /* also of a zeroed one */

@@ -16,8 +16,8 @@ typedef struct lk_ort {
   lk_ort_offsets offsets;
 } lk_ort;
 
-/* Since 1.24 a body's graph names its parent, and its nodes can be fused. An older ONNX Runtime gives
- * the fused nodes of two graphs of a model the same name, and then refuses the model. */
+/* Since 1.24 a body's graph names its parent, and its nodes can be fused. An older ONNX Runtime
+ * gives the fused nodes of two graphs of a model the same name, and then refuses the model. */
 static inline bool lk_ort_knows_bodies(const lk_ort *ort) {
   return ort->api_24 != NULL;
 }

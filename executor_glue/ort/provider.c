@@ -10,8 +10,8 @@
 #include "executor_glue/ort/compute.h"
 #include "executor_glue/ort/report.h"
 
-/* An entry of a run's options: a file that the statistics of now are written to. Up to 15 characters:
- * ONNX Runtime makes a string of it for every run. */
+/* An entry of a run's options: a file that the statistics of now are written to. Up to 15
+ * characters: ONNX Runtime makes a string of it for every run. */
 #define LK_ORT_RUN_STATISTICS "latchkey.stats"
 
 typedef struct provider {
@@ -100,8 +100,8 @@ static OrtStatus *compile(OrtEp *ep, const OrtGraph **graphs, const OrtNode **fu
   return lk_ort_status(self->ort, status, &error);
 }
 
-/* The last report, which the provider writes when ONNX Runtime releases it next, tells of fused nodes:
- * so they are destroyed with the provider. */
+/* The last report, which the provider writes when ONNX Runtime releases it next, tells of fused
+ * nodes: so they are destroyed with the provider. */
 static void release_infos(OrtEp *ep, OrtNodeComputeInfo **infos, size_t count) {
   (void)ep, (void)infos, (void)count;
 }

@@ -1,5 +1,5 @@
-/* Makes an executor of the nodes that were fused: imports them, runs the passes, and packs what can be
- * packed already. */
+/* Makes an executor of the nodes that were fused: imports them, runs the passes, and packs what can
+ * be packed already. */
 #include "executor_glue/ort/subgraph.h"
 
 #include <string.h>

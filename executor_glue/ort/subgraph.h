@@ -23,7 +23,7 @@ typedef struct lk_ort_subgraph {
   _Atomic uint64_t n_lent_shares; /* of such operators, that the session's threads have done */
 } lk_ort_subgraph;
 
-/* Makes an executor of the nodes of `graph`, which `fused` stands for. The context must outlive it. */
+/* Makes an executor of the nodes of `graph`, for which `fused` stands. It borrows the context. */
 lk_status lk_ort_subgraph_create(const lk_ort_context *context, const lk_ort_options *options,
                                  const OrtGraph *graph, const OrtNode *fused, lk_ort_subgraph **out,
                                  lk_error *error);
