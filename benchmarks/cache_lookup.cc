@@ -4,8 +4,8 @@
 // tensors and found among 1,000 keys with a comparison of all its bytes, a reference taken and
 // released, as op_bind does it; the comparison that says that nothing has changed; asking oneDNN's
 // own cache by creating descriptor and primitive again; string keys as Paddle made them; and one
-// lock around one table. With two threads at once, which both find everything, each way beside itself
-// with one. Nanoseconds mean little from one machine to another: look at the ratios.
+// lock around one table. With two threads at once, which both find everything, each way beside
+// itself with one. Nanoseconds mean little from one machine to another: look at the ratios.
 #include <dnnl.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-"""What the benchmarks in Python share: paths, child processes, options, and how numbers are shown."""
+"""What the benchmarks in Python share: paths, child processes, options, tables of numbers."""
 
 import argparse
 import importlib.util
@@ -90,7 +90,8 @@ def host(engine):
 
 
 def peer(engine, model, threads):
-    return Worker(sys.executable, pathlib.Path(__file__).with_name("peer.py"), engine, model, threads)
+    peer_file = pathlib.Path(__file__).with_name("peer.py")
+    return Worker(sys.executable, peer_file, engine, model, threads)
 
 
 def thread_counts():
@@ -111,11 +112,12 @@ def percentile(values, percent):
     return sorted(values)[max(0, math.ceil(percent / 100 * len(values)) - 1)]
 
 
-# ---- engines side by side ------------------------------------------------------------------------
+# ---- engines side by side ----
 
 def alternate(engines, blocks, measure):
-    """What `measure(engine, block)` gives: a list for each engine. They take turns in short blocks, with
-    a pause before each, so that what disturbs the machine for longer than a block disturbs all."""
+    """What `measure(engine, block)` gives: a list for each engine. They take turns in short blocks,
+    with a pause before each, so that what disturbs the machine for longer than a block disturbs
+    all."""
     found = {engine: [] for engine in engines}
     for block in range(blocks):
         for turn in range(len(engines)):

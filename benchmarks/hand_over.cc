@@ -1,5 +1,5 @@
-// Should a host's thread run a model itself, when there is a processor for it, or hand the run to a thread
-// of the library and sleep until it is done?
+// Should a host's thread run a model itself, when there is a processor for it, or hand the run to a
+// thread of the library and sleep until it is done?
 //
 // Three ways, in one process, by turns in rounds of some tens of milliseconds:
 //   own      each host thread asks for processors (threads_enter), runs, gives them back
@@ -161,8 +161,8 @@ private:
   std::vector<uint32_t> slots_[2]; // for 1 thread, for all
 };
 
-// The runners that nobody uses: the last one that was given back is taken first, as the executor does with
-// its frames. So no way has warmer memory than another.
+// The runners that nobody uses: the last one that was given back is taken first, as the executor
+// does with its frames. So no way has warmer memory than another.
 class Pool {
 public:
   Pool(lk_context *context, const Model &model, size_t n)

@@ -1,13 +1,13 @@
 """Does a model take longer when it takes turns with two others in one process and context?
 
-Each model runs alone in a process of its own, back to back, and in turns with the two others, run by
-run, in one process and one context that hold all three.
+Each model runs alone in a process of its own, back to back, and in turns with the two others, run
+by run, in one process and one context that hold all three.
 
 What a model finds in turns is not what it finds alone, whoever runs it: the others have read more
 than the processor's caches hold, and its weights and activations come from memory again. That is
-shown apart: `alone, cold` is the model alone once more, but before each run (not timed) its
-threads read as many bytes of other memory as the others have constants and activations. What is left
-beside that is what one process and one context cost.
+shown apart: `alone, cold` is the model alone once more, but before each run (not timed) its threads
+read as many bytes of other memory as the others have constants and activations. What is left beside
+that is what one process and one context cost.
 """
 
 import contextlib
@@ -51,7 +51,8 @@ def measure(cases, threads, blocks, seconds):
             if way == TURNS:
                 return together.ask("turns", rounds)["ns"]
             kind, number = way
-            return single[number].ask("time", 0, rounds, 0 if kind == ALONE else others[number])["ns"]
+            read = 0 if kind == ALONE else others[number]
+            return single[number].ask("time", 0, rounds, read)["ns"]
 
         ways = [TURNS] + [(kind, number) for number in numbers for kind in (ALONE, COLD)]
         found = common.alternate(ways, blocks, run)

@@ -1,5 +1,6 @@
-// A process that holds several models open in one context, and runs them as it is told: in turns, or one
-// of them from many threads, which stay between the commands, as a cache of their own may be theirs.
+// A process that holds several models open in one context, and runs them as it is told: in turns,
+// or one of them from many threads, which stay between the commands, as a cache of their own may be
+// theirs.
 //
 // many_worker THREADS MODEL SHAPE [MODEL SHAPE]..., THREADS of operators; then one command on each line
 // of stdin, one line of JSON for each on stdout. M is the number of a model.

@@ -74,8 +74,8 @@ def more_sessions(count):
 
 
 def come_and_go(quick):
-    """What opening and closing sessions, and registering the library, leave in ONNX Runtime's process."""
-    counts = {"sessions": 50, "registrations": 20} if quick else {"sessions": 500, "registrations": 200}
+    """How ONNX Runtime's process grows by sessions that come and go, and by registrations."""
+    counts = {"sessions": 50 if quick else 500, "registrations": 20 if quick else 200}
     with common.host("provider") as worker:
         return [{"what": what, "count": count, "growth": worker.ask(what, count)["growth"] - 1}
                 for what, count in counts.items()]
@@ -99,11 +99,12 @@ def main():
                    "met" if p["builds"] == 0 and p["growth"] < 0.01 else
                    "MISSED (0 builds, < 1 %)"]
                   for name, p in zip(("first pass", "second pass"), recur["passes"])])
-    print(f"  RSS at the start {common.mib(recur['start'])}, after clear {common.mib(recur['end'])}")
+    print(f"  RSS at the start {common.mib(recur['start'])}, "
+          f"after clear {common.mib(recur['end'])}")
     back = (evict["end"] - evict["packed_growth"]) / evict["start"] - 1
     held = evict["worst_bytes"] <= evict["budget"]
-    common.table([f"{evict['widths']} widths, half their bytes", "budget", "most bytes", "RSS start",
-                  "RSS after clear", "beside weights", "target"],
+    common.table([f"{evict['widths']} widths, half their bytes", "budget", "most bytes",
+                  "RSS start", "RSS after clear", "beside weights", "target"],
                  [["", common.mib(evict["budget"]), common.mib(evict["worst_bytes"]),
                    common.mib(evict["start"]), common.mib(evict["end"]), f"{100 * back:+.1f} %",
                    "met" if held and back <= 0.1 else "MISSED (within budget, +10 %)"]])

@@ -5,8 +5,8 @@ would take the processors from another within one. The processes take turns in s
 with a pause before each for the threads of the last to fall asleep: what disturbs the machine for
 longer than a block disturbs all of them. The ratio is the median of the blocks' own ratios.
 
-Each engine keeps its own way of waiting. With two threads a machine that has other work says little:
-every engine waits for the slowest of its threads at every operator.
+Each engine keeps its own way of waiting. With two threads a machine that has other work says
+little: every engine waits for the slowest of its threads at every operator.
 """
 
 import contextlib

@@ -1,9 +1,9 @@
 """How long do whole models take on the provider, beside ONNX Runtime's own and OpenVINO?
 
-Each engine has a process of its own, and they take turns, see models.py. `static`: a model whose file
-says the shape. `first`: requests of random shapes, most of them never seen before; `again`: the same
-requests once more, with room in the cache for all that they need, or not. The growth of resident memory
-is what comes after the warm-up: five runs, or the first pass.
+Each engine has a process of its own, and they take turns, see models.py. `static`: a model whose
+file says the shape. `first`: requests of random shapes, most of them never seen before; `again`:
+the same requests once more, with room in the cache for all that they need, or not. The growth of
+resident memory is what comes after the warm-up: five runs, or the first pass.
 """
 
 import contextlib

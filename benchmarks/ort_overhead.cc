@@ -1,8 +1,9 @@
 // What does a run of one small fused node cost in ONNX Runtime, beside ONNX Runtime's own kernels?
 //
-// Both have a session of the same model in this process, with one thread, and take turns in blocks of
-// runs. The difference is the median of the differences between neighbouring blocks; the quartiles say
-// how far these lie apart. A run is ONNX Runtime's Run and the release of the output that it made.
+// Both have a session of the same model in this process, with one thread, and take turns in blocks
+// of runs. The difference is the median of the differences between neighbouring blocks; the
+// quartiles say how far these lie apart. A run is ONNX Runtime's Run and the release of the output
+// that it made.
 //
 // ort_overhead [--json] [--quick | --long]
 // ort_overhead --profile N: only N runs of the first model on the provider, to see where they spend

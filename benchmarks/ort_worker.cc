@@ -1,5 +1,6 @@
 // A process that is a host of ONNX Runtime's C API and does what it is told: many threads in one
-// session, sessions and registrations that come and go. Python's lock would be in the way of the threads.
+// session, sessions and registrations that come and go. Python's lock would be in the way of the
+// threads.
 //
 // ort_worker provider|cpu, then one command on each line of stdin, one line of JSON for each on stdout:
 //   threads T N          T threads run one session N times each, on 20 shapes in turn: {"wrong": outputs

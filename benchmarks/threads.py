@@ -2,12 +2,12 @@
 
 Each run is on one thread, so two processors are what both ways have, and what one session takes
 longer is what its threads wait for each other: locks, counters that both write, an allocator. Eight
-threads take turns on them. Every way makes as many runs in a block; the processes stay open and take
-turns. Outputs are compared with those of one thread: from C, where threads either write into memory
-of their own or have it from the library, all of them; in Python the last of each block.
+threads take turns on them. Every way makes as many runs in a block; the processes stay open and
+take turns. Outputs are compared with those of one thread: from C, where threads either write into
+memory of their own or have it from the library, all of them; in Python the last of each block.
 
-The perceptron takes some microseconds. In Python most of that is under the interpreter's lock, which
-two processes have twice; there the target is for models that take longer than that.
+The perceptron takes some microseconds. In Python most of that is under the interpreter's lock,
+which two processes have twice; there the target is for models that take longer than that.
 """
 
 import contextlib

@@ -1,4 +1,5 @@
-// Models that come and go, and limits that change, while others run: whoever runs sees nothing of it.
+// Models that come and go, and limits that change, while others run: whoever runs sees nothing of
+// it.
 #include <atomic>
 #include <thread>
 

@@ -1,5 +1,5 @@
-// Three models that collide in every name and shape, opened and run from three threads: which one was
-// first, and which thread, changes no bit of any result.
+// Three models that collide in every name and shape, opened and run from three threads: which one
+// was first, and which thread, changes no bit of any result.
 #include <algorithm>
 #include <array>
 #include <condition_variable>

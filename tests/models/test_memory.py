@@ -1,7 +1,7 @@
-"""Memory of whole models: the budget holds while outputs stay right, what is dropped goes back to the
-system, equal weights are held once, and a load needs little more than the file.
+"""Memory of whole models: the budget holds while outputs stay right, what is dropped goes back to
+the system, equal weights are held once, and a load needs little more than the file.
 
-Each test runs a function of this file in a process of its own, since resident memory is a process's.
+Each test runs a function of this file in its own process, since resident memory is a process's.
 """
 
 import gc

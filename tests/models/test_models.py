@@ -1,8 +1,8 @@
 """Whole models give what ONNX Runtime's CPU provider gives, in every cache mode, with and without
 run plans, at several shapes that come back, and without an operator on a `ref:` implementation.
 
-The models: the nine light ones of the onnx wheel with random weights (light_models.py), and the three
-of PP-OCRv4 in the rapidocr-onnxruntime wheel, on pictures of text.
+The models: the nine light ones of the onnx wheel with random weights (light_models.py), and the
+three of PP-OCRv4 in the rapidocr-onnxruntime wheel, on pictures of text.
 """
 
 import importlib.util

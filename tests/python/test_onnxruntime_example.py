@@ -18,7 +18,8 @@ MODEL = "datasets/sigmoid.onnx"
 
 def run(package, *arguments):
     library, = package.glob("capi/libonnxruntime.so.1.*")
-    return subprocess.run([BUILD / "examples/onnxruntime", library, *arguments], capture_output=True,
+    return subprocess.run([BUILD / "examples/onnxruntime", library, *arguments],
+                          capture_output=True,
                           text=True, timeout=120)
 
 

@@ -1,12 +1,12 @@
-// A process in which ONNX Runtime runs sessions on threads, and which ends in an order that its seed
-// decides; the library is unregistered meanwhile, as far as ONNX Runtime allows: when no session is left that
-// was opened with it.
+// A process in which ONNX Runtime runs sessions on threads, and which ends in an order that its
+// seed decides; the library is unregistered meanwhile, as far as ONNX Runtime allows: when no
+// session is left that was opened with it.
 //
 //   shutdown_ort_program provider|cpu SEED
 //
-// No thread is inside of ONNX Runtime when exit() begins: it destroys its statics under them, and crashes in a
-// third of all cases with its own provider alone. That is what `cpu` shows, which does not wait for them.
-// The exit status is as in program.cc.
+// No thread is inside of ONNX Runtime when exit() begins: it destroys its statics under them, and
+// crashes in a third of all cases with its own provider alone. That is what `cpu` shows, which does
+// not wait for them. The exit status is as in program.cc.
 #include <atomic>
 #include <cmath>
 #include <cstring>
@@ -56,7 +56,8 @@ void run(const ort::Session &session, Random &random, int sizes) {
   if (std::fabs(sum - 1) > 1e-4f) fail("a run", "its result is no distribution");
 }
 
-// Runs until it is told to stop, and lives, with what the library keeps for a thread, until it may end.
+// Runs until it is told to stop, and lives, with what the library keeps for a thread, until it may
+// end.
 void work(unsigned seed) {
   Random random(seed);
   const unsigned kind = random.below(4);

@@ -2,8 +2,9 @@
 //
 //   shutdown_program LIBRARY MODEL SEED
 //
-// The library is opened by dlopen. The exit status is 0 where all threads end and SEED % 50 + 1 else; 99 when
-// a call fails that must not. Nothing that threads share is destroyed, except by the library.
+// The library is opened by dlopen. The exit status is 0 where all threads end and SEED % 50 + 1
+// else; 99 when a call fails that must not. Nothing that threads share is destroyed, except by the
+// library.
 #include <dlfcn.h>
 #include <latchkey/session.h>
 #include <pthread.h>
@@ -45,7 +46,7 @@ int wanted_status() {
   return static_cast<int>(world->seed % 50) + 1;
 }
 
-// ---- calls -----------------------------------------------------------------------------------------
+// ---- calls ----
 
 void check(lk_status status, const lk_error &error) {
   if (status != LK_OK) fail("a call", error.message);
@@ -130,7 +131,7 @@ void sleep_until_stop() {
   while (!world->stop) usleep(200);
 }
 
-// ---- what threads do -------------------------------------------------------------------------------
+// ---- what threads do ----
 
 // Runs once more when its thread ends, before or after the library's own handler.
 struct RunsLate {
@@ -244,7 +245,7 @@ void leave_all() {
   world->threads.clear();
 }
 
-// ---- ends ------------------------------------------------------------------------------------------
+// ---- ends ----
 
 // What the host does in atexit handlers and in destructors of its statics.
 enum Late { NOTHING, RUN, OPEN_AND_CLOSE, CLOSE_ALL, JOIN };

@@ -1,5 +1,5 @@
-// 1,000 processes with threads inside of the library, each of which ends in an order of its own: by its
-// wanted exit status, not by a signal, and soon.
+// 1,000 processes with threads inside of the library, each of which ends in an order of its own: by
+// its wanted exit status, not by a signal, and soon.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>

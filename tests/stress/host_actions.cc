@@ -1,5 +1,5 @@
-// Executors of another host: nodes by the first level of the ABI, in nested graphs with equal names,
-// written over their inputs, for one thread or all, and replaced under their names.
+// Executors of another host: nodes by the first level of the ABI, in nested graphs with equal
+// names, written over their inputs, for one thread or all, and replaced under their names.
 #include "tests/stress/worker.h"
 
 extern "C" {

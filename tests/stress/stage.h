@@ -152,7 +152,8 @@ public:
   const Models models_;
   Pool<Session> sessions;
   Pool<Host> hosts;
-  // Look-ups that were made, failed ones included; of run plans at least, and how many more at most.
+  // Look-ups that were made, failed ones included; of run plans at least, and how many more at
+  // most.
   std::atomic<uint64_t> user_lookups{0}, run_lookups{0}, run_lookups_more{0};
   std::atomic<int64_t> user_values{0}; // alive
 

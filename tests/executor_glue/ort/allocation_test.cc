@@ -83,8 +83,8 @@ TEST_P(Allocation, FailsAnywhere) {
       EXPECT_THAT(error, HasSubstr("failed to allocate"));
       told++;
     }
-    // A failed claim is ONNX Runtime's to tell, and to run without. The others are those that nobody has
-    // to hear of: the cache keeps nothing, threads and terminate are not found.
+    // A failed claim is ONNX Runtime's to tell, and to run without. The others are those that
+    // nobody has to hear of: the cache keeps nothing, threads and terminate are not found.
     logged += error.empty() && host.lines("failed to allocate").size() > lines;
   }
   EXPECT_GT(nth, 200);

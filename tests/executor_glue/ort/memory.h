@@ -16,7 +16,8 @@
 
 namespace ort {
 
-// Without what is free, which malloc keeps for the next who asks: reading a model leaves much of it.
+// Without what is free, which malloc keeps for the next who asks: reading a model leaves much of
+// it.
 inline double resident_megabytes() {
   (void)malloc_trim(0);
   long pages = 0, resident = 0;

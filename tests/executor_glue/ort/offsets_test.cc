@@ -1,5 +1,5 @@
-// Where ONNX Runtime keeps two settings: found in the objects of the real one, and given up where an
-// object does not behave.
+// Where ONNX Runtime keeps two settings: found in the objects of the real one, and given up where
+// an object does not behave.
 #include <malloc.h>
 
 #include <array>
@@ -13,7 +13,7 @@ extern "C" {
 
 namespace {
 
-// ---- the real one ----------------------------------------------------------------------------------
+// ---- the real one ----
 
 void expect_read(const OrtApi *api) {
   const lk_ort_offsets offsets = lk_ort_offsets_find(api);
@@ -52,7 +52,7 @@ TEST(Offsets, ReadsTheObjectsOfOnnxRuntime) {
   }
 }
 
-// ---- others ----------------------------------------------------------------------------------------
+// ---- others ----
 
 // How the objects of a made-up ONNX Runtime behave.
 struct Behaviour {

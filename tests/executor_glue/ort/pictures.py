@@ -15,7 +15,8 @@ def draw_lines(width, height, lines, font_size):
     image = Image.new("RGB", (width, height), "white")
     pen = ImageDraw.Draw(image)
     for i, line in enumerate(lines):
-        pen.text((8, i * height // len(lines) + 4), line, "black", ImageFont.load_default(font_size))
+        font = ImageFont.load_default(font_size)
+        pen.text((8, i * height // len(lines) + 4), line, "black", font)
     return image
 
 

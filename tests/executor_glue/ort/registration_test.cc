@@ -1,4 +1,5 @@
-// The library is registered and unregistered, by one ONNX Runtime, and by one that it cannot work with.
+// The library is registered and unregistered, by one ONNX Runtime, and by one that it cannot work
+// with.
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -82,7 +83,7 @@ TEST_P(LastThread, EndsAfterTheLibrary) {
 INSTANTIATE_TEST_SUITE_P(Caches, LastThread, ::testing::Values("shared", "thread"),
                          [](const auto &info) { return std::string(info.param); });
 
-// ---- the entry points, called directly -------------------------------------------------------------
+// ---- the entry points, called directly ----
 
 struct FakeStatus {
   OrtErrorCode code;

@@ -67,8 +67,8 @@ TEST_F(SessionOptions, LimitTheCache) {
   EXPECT_GT(small.number("cache.kinds.run.evictions"), 0);
 }
 
-// Without a cache no plan holds on to a copy that was packed for another shape's layout, so it goes when
-// it is too large.
+// Without a cache no plan holds on to a copy that was packed for another shape's layout, so it goes
+// when it is too large.
 TEST_F(SessionOptions, LimitTheWeights) {
   const auto packed = [&](const char *limit) {
     return after_runs(with({{"cache", "off"}, {"weights_bytes", limit}}))
@@ -96,7 +96,8 @@ TEST_F(SessionOptions, TakeTheThreadsOfTheSession) {
   EXPECT_GE(after_runs(with({}, 0)).number("threads"), 1);
 }
 
-// A team goes from run to run, and grows. It stays as long as a thread that has had one, such as this.
+// A team goes from run to run, and grows. It stays as long as a thread that has had one, such as
+// this.
 TEST_F(SessionOptions, RunWithAsManyThreads) {
   const auto count = [] {
     const std::filesystem::directory_iterator tasks("/proc/self/task");

@@ -1,5 +1,5 @@
-// Models on the provider: what comes out is what ONNX Runtime's own operators make of them, and what
-// is claimed is what should be.
+// Models on the provider: what comes out is what ONNX Runtime's own operators make of them, and
+// what is claimed is what should be.
 #include "tests/executor_glue/ort/models.h"
 #include "tests/executor_glue/ort/session.h"
 
@@ -116,7 +116,7 @@ TEST_F(SessionTest, RunsForSomeOfTheOutputs) {
   EXPECT_EQ(claimed, 2);
 }
 
-// ---- values that shapes depend on ------------------------------------------------------------------
+// ---- values that shapes depend on ----
 
 TEST_F(SessionTest, ReadsAShapeThatIsAnInputByValue) {
   proto::Graph g;
@@ -180,7 +180,8 @@ TEST_F(SessionTest, ComputesShapesFromShapes) {
   EXPECT_EQ(subgraphs, 1);
 }
 
-// The target comes from numbers that a run computes: Cast of a ReduceMean. Two claims, not a failure.
+// The target comes from numbers that a run computes: Cast of a ReduceMean. Two claims, not a
+// failure.
 TEST_F(SessionTest, IsCutWhereAShapeComesFromData) {
   proto::Graph g;
   g.in("x").out("y", LK_F32, {"A", "B"});
@@ -201,7 +202,7 @@ TEST_F(SessionTest, IsCutWhereAShapeComesFromData) {
   EXPECT_EQ(subgraphs, 2);
 }
 
-// ---- inputs that need not be there -----------------------------------------------------------------
+// ---- inputs that need not be there ----
 
 TEST_F(SessionTest, LeavesOutOptionalInputs) {
   proto::Graph g;
@@ -231,7 +232,7 @@ TEST_F(SessionTest, TakesInitializersThatARunReplaces) {
   EXPECT_EQ(claimed, 2);
 }
 
-// ---- graphs that are claimed in part ---------------------------------------------------------------
+// ---- graphs that are claimed in part ----
 
 TEST_F(SessionTest, LeavesAnUnsupportedOperatorInTheMiddle) {
   proto::Graph g;
@@ -272,7 +273,7 @@ TEST_F(SessionTest, LeavesShapeArithmeticAlone) {
   EXPECT_EQ(outcome.outputs.at(0).data<int64_t>(), std::vector<int64_t>({9, 16}));
 }
 
-// ---- graphs inside nodes ---------------------------------------------------------------------------
+// ---- graphs inside nodes ----
 
 // Both bodies read a value of the graph around them; one has nodes that are claimed, on both sides.
 std::string model_with_if() {
@@ -365,7 +366,7 @@ TEST_F(SessionTest, RunsTheBodyOfScan) {
   EXPECT_EQ(subgraphs, is_at_least(24) ? 2 : 1);
 }
 
-// ---- what the log has of it ------------------------------------------------------------------------
+// ---- what the log has of it ----
 
 TEST(SessionLog, HasOneLineOfEachSession) {
   Host host(true, ORT_LOGGING_LEVEL_INFO);

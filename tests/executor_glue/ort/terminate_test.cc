@@ -45,8 +45,8 @@ protected:
     }
   }
 
-  // Whether a run ends between two operators when it is told to after a while: not at once, as it does
-  // when this machine is so busy that it has not begun by then.
+  // Whether a run ends between two operators when it is told to after a while: not at once, as it
+  // does when this machine is so busy that it has not begun by then.
   template <typename Run> bool ends_midway(Run run_with) {
     for (int wait = 40; wait <= 160; wait += 40) {
       RunOptions options;

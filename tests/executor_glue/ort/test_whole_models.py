@@ -1,8 +1,8 @@
 """Whole models through ONNX Runtime with the provider give what its CPU provider gives, in every
 cache mode, at several shapes that come back; every node is claimed but what oneDNN has no part in.
 
-The models: the nine light ones of the onnx wheel with random weights, and the three of PP-OCRv4 in the
-rapidocr-onnxruntime wheel, on pictures of text.
+The models: the nine light ones of the onnx wheel with random weights, and the three of PP-OCRv4 in
+the rapidocr-onnxruntime wheel, on pictures of text.
 """
 
 import light_models
@@ -24,7 +24,8 @@ def picture(height, width, *lines):
 
 
 def check(path, arrays, compared=None, modes=CACHE_MODES):
-    """Every mode, every array twice (A, B, A, B). `compared`: names of outputs; None is all of them."""
+    """Every mode, every array twice (A, B, A, B). `compared`: names of outputs; None is all of
+    them."""
     reference = open_reference(path)
     name = reference.get_inputs()[0].name
     outputs = compared or [output.name for output in reference.get_outputs()]
@@ -83,7 +84,8 @@ def test_detection_before_its_sigmoid(tmp_path):
     model.graph.output.append(logits)
     onnx.save(model, tmp_path / "logits.onnx")
     check(tmp_path / "logits.onnx",
-          [picture(256, 320, *LINES), picture(224, 320, "three lines", "of black text", "on white")],
+          [picture(256, 320, *LINES),
+           picture(224, 320, "three lines", "of black text", "on white")],
           [logits.name])
 
 
