@@ -76,17 +76,14 @@ static void release_bytes(lk_py_bytes *bytes) {
   if (bytes != NULL && atomic_fetch_sub(&bytes->users, 1) == 1) free(bytes);
 }
 
-/* With one user; its bytes and session are still to come. */
-static lk_py_session *session_create(lk_py_context *context, lk_error *error) {
-  lk_py_session *session = calloc(1, sizeof *session);
-  if (session == NULL) {
-    fail_memory(error, "a session", sizeof *session);
-    return NULL;
-  }
+/* With one user; its bytes and its lk_session are still to come. */
+static lk_status session_create(lk_py_context *context, lk_py_session **out, lk_error *error) {
+  *out = calloc(1, sizeof **out);
+  if (*out == NULL) return fail_memory(error, "a session", sizeof **out);
   atomic_fetch_add(&context->users, 1);
-  session->context = context;
-  atomic_init(&session->users, 1);
-  return session;
+  (*out)->context = context;
+  atomic_init(&(*out)->users, 1);
+  return LK_OK;
 }
 
 /* Hands the session to the caller, or releases it after a failure. */
@@ -103,10 +100,10 @@ lk_status lk_py_session_open(lk_py_context *context, const char *path, const voi
                              size_t size, const lk_session_options *options,
                              lk_py_session **out_session, lk_error *error) {
   const lk_session_api *api = lk_py_session_api();
-  lk_status status = LK_OK;
+  lk_py_session *session = NULL;
   *out_session = NULL;
-  lk_py_session *session = session_create(context, error);
-  if (session == NULL) return LK_OUT_OF_MEMORY;
+  lk_status status = session_create(context, &session, error);
+  if (status != LK_OK) return status;
   if (path != NULL) {
     status = api->open(context->context, path, options, &session->session, error);
   } else if ((session->bytes = malloc(sizeof *session->bytes + size)) == NULL) {
@@ -122,12 +119,13 @@ lk_status lk_py_session_open(lk_py_context *context, const char *path, const voi
 
 lk_status lk_py_session_clone(lk_py_session *session, lk_py_session **out_session,
                               lk_error *error) {
+  lk_py_session *made = NULL;
   *out_session = NULL;
-  lk_py_session *made = session_create(session->context, error);
-  if (made == NULL) return LK_OUT_OF_MEMORY;
+  lk_status status = session_create(session->context, &made, error);
+  if (status != LK_OK) return status;
   made->bytes = session->bytes;
   if (made->bytes != NULL) atomic_fetch_add(&made->bytes->users, 1);
-  const lk_status status = lk_py_session_api()->clone(session->session, &made->session, error);
+  status = lk_py_session_api()->clone(session->session, &made->session, error);
   return hand_out(made, status, out_session);
 }
 
