@@ -4,7 +4,7 @@
 // Three ways, in one process, by turns in rounds of some tens of milliseconds:
 //   own      each host thread asks for processors (threads_enter), runs, gives them back
 //   handed   as many workers as processors take runs from a queue; the host's threads sleep
-//   free     nobody asks: every host thread runs with all threads, at once
+//   free     no thread asks: all host threads run at the same time, each with all threads
 // with 1, 2 and 8 host threads that do nothing else. Ratios are medians over the rounds of what was
 // measured side by side; more runs in a second are better.
 //
@@ -161,8 +161,8 @@ private:
   std::vector<uint32_t> slots_[2]; // for 1 thread, for all
 };
 
-// The runners that nobody uses: the last one that was given back is taken first, as the executor
-// does with its frames. So no way has warmer memory than another.
+// Runners that are free: the last one given back is taken first, as the executor does with its
+// frames. So no way has warmer memory than another.
 class Pool {
 public:
   Pool(lk_context *context, const Model &model, size_t n)

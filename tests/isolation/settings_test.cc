@@ -1,6 +1,6 @@
 // Settings that another thread, another context or the environment changes: the number of threads,
-// the math mode, instruction set and engine. What a key says is what is built; what it does not say
-// has no influence.
+// the math mode, instruction set and engine. A value is built for what its key says; what a key
+// does not say has no influence.
 #include <oneapi/dnnl/dnnl.h>
 
 #include <thread>
@@ -53,8 +53,7 @@ std::vector<std::string> keys_of(lk_context *context, uint32_t kind) {
   return arg.found;
 }
 
-// The number behind `field` in a key's text, which the key's grammar writes once; -1: it is not
-// there.
+// The number behind `field` in a key's text, where a field stands once; -1: it is not there.
 int64_t number_in(const std::string &text, const std::string &field) {
   const size_t at = text.find(field);
   return at == std::string::npos ? -1 : std::stoll(text.substr(at + field.size()), nullptr, 0);
@@ -119,7 +118,7 @@ public:
   using Session::check_in;
 };
 
-// Contexts for 1, 2 and 3 threads, one model, all at once from several threads.
+// Contexts for 1, 2 and 3 threads run one model at the same time, each from several threads.
 TEST_P(Settings, ContextsForDifferentNumbersOfThreads) {
   const std::string bytes = lk::small::model_bytes();
   const int32_t counts[] = {1, 2, 3};

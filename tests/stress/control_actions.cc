@@ -1,4 +1,4 @@
-// What somebody does to the cache while others run: limits, clear, statistics, visits, and sleep.
+// What a thread does to the cache while others run: limits, clear, statistics, visits, and sleep.
 #include <time.h>
 
 #include "tests/stress/worker.h"

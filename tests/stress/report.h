@@ -1,5 +1,4 @@
-// What the stress test says: its seed, how far it is, and at a violation everything that is needed
-// to repeat it.
+// What the stress test prints: its seed, its progress, and after a violation how to repeat it.
 #ifndef LK_TESTS_STRESS_REPORT_H
 #define LK_TESTS_STRESS_REPORT_H
 

@@ -39,7 +39,7 @@ void expect_read(const OrtApi *api) {
   ort_ReleaseRunOptions(api)(run);
 }
 
-// Of every version of the interface that it has, each of which a provider may ask for.
+// In every version of the interface: a provider may ask for any of them.
 TEST(Offsets, ReadsTheObjectsOfOnnxRuntime) {
   const std::string version = ort::base()->GetVersionString();
   const auto newest = static_cast<uint32_t>(std::stoi(version.substr(version.find('.') + 1)));

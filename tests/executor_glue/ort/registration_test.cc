@@ -1,5 +1,4 @@
-// The library is registered and unregistered, by one ONNX Runtime, and by one that it cannot work
-// with.
+// The library is registered and unregistered, also by an ONNX Runtime that is too old for it.
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -45,7 +44,7 @@ TEST(Registration, ComesAndGoes) {
   }
 }
 
-// What a thread has of the library ends with the thread, which may be after everything else.
+// What the library keeps for a thread is freed when the thread ends, maybe after everything else.
 class LastThread : public ::testing::TestWithParam<const char *> {};
 
 TEST_P(LastThread, EndsAfterTheLibrary) {

@@ -1,4 +1,4 @@
-// Options of the provider: each does what it says, and what is wrong is named.
+// Options of the provider: each has its effect, and errors name the option and what is allowed.
 #include <unistd.h>
 
 #include <filesystem>
@@ -96,8 +96,7 @@ TEST_F(SessionOptions, TakeTheThreadsOfTheSession) {
   EXPECT_GE(after_runs(with({}, 0)).number("threads"), 1);
 }
 
-// A team goes from run to run, and grows. It stays as long as a thread that has had one, such as
-// this.
+// A team goes from run to run, and grows. It lives as long as a thread that has had one: this one.
 TEST_F(SessionOptions, RunWithAsManyThreads) {
   const auto count = [] {
     const std::filesystem::directory_iterator tasks("/proc/self/task");
@@ -183,7 +182,7 @@ TEST_F(SessionOptions, ComeAsEntriesOfTheSessionToo) {
   EXPECT_EQ(report.number("cache.entries"), 0);
   options.session = {{"ep.latchkeyexecutionprovider.treads", "4"}};
   EXPECT_THAT(Session(host, model, options).error(), HasSubstr("'treads'"));
-  // Those of others are none of ours.
+  // Options of other providers are ignored.
   options.session = {{"ep.otherexecutionprovider.treads", "4"},
                      {"session.set_denormal_as_zero", "0"}};
   EXPECT_EQ(Session(host, model, options).error(), "");
@@ -225,8 +224,8 @@ TEST_F(SessionOptions, WithBadValuesAreNamedAndSayWhatIsAllowed) {
   EXPECT_EQ(refusal({{"precision", "f32"}}), "");
 }
 
-// What Latchkey warns of: an operator that oneDNN has no fast kernel for. (ONNX Runtime has one
-// environment in a process, with one log, so this host stands alone.)
+// Latchkey warns of an operator for which oneDNN has no fast kernel. (ONNX Runtime has one
+// environment in a process, with one log, so this host is alone in its process.)
 TEST(SessionLog, HasAsMuchOfLatchkeyAsTheOptionSays) {
   proto::Graph g;
   g.in("x", LK_F32, {"N", "4", "6", "6"}).out("y", LK_F32, {"N", "1", "6", "6"});
