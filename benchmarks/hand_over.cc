@@ -25,6 +25,8 @@
 #include <thread>
 #include <vector>
 
+#include "benchmarks/arguments.h"
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -345,20 +347,8 @@ void print(bool json, bool first, const Size &size, size_t n_hosts, const Figure
 } // namespace
 
 int main(int argc, char **argv) {
-  bool json = false;
-  int rounds = 15;
-  for (int i = 1; i < argc; i++) {
-    if (std::strcmp(argv[i], "--json") == 0) {
-      json = true;
-    } else if (std::strcmp(argv[i], "--quick") == 0) {
-      rounds = 2;
-    } else if (std::strcmp(argv[i], "--long") == 0) {
-      rounds = 101;
-    } else {
-      std::fprintf(stderr, "hand_over: unknown argument '%s'\n", argv[i]);
-      return 2;
-    }
-  }
+  const Arguments arguments("hand_over", argc, argv, {15, 2, 101});
+  const bool json = arguments.json;
   lk_error error;
   lk_context *context = nullptr;
   check(api()->context_create(nullptr, &context, &error), error);
@@ -378,7 +368,7 @@ int main(int argc, char **argv) {
   for (const Size &size : SIZES) {
     const Model model(context, size);
     for (const size_t n_hosts : {1, 2, 8}) {
-      print(json, first, size, n_hosts, compare(context, model, n_hosts, rounds));
+      print(json, first, size, n_hosts, compare(context, model, n_hosts, arguments.rounds));
       first = false;
     }
   }
