@@ -10,14 +10,12 @@ branches. Each has a process of its own, and they take turns.
 import contextlib
 import json
 import pathlib
-import sys
 import tempfile
 
 import common
 import graphs
-
-sys.path.insert(0, str(common.ROOT / "tests/models"))
-import light_models  # noqa: E402
+import light_models
+from ocr_models import DETECTION, RECOGNITION
 
 QUESTION = __doc__.splitlines()[0]
 PARALLEL, IN_ORDER = "parallel, 2", "in order, 2"
@@ -35,8 +33,8 @@ def models(folder):
                f"1x16x{size}x{size}")
     for name in LIGHT:
         yield name, light_models.save(name, folder), "1x3x224x224"
-    yield "PP-OCRv4 detection", common.ocr_model("ch_PP-OCRv4_det"), "1x3x320x320"
-    yield "PP-OCRv4 recognition", common.recognition_model(), "1x3x48x320"
+    yield "PP-OCRv4 detection", DETECTION, "1x3x320x320"
+    yield "PP-OCRv4 recognition", RECOGNITION, "1x3x48x320"
     yield "perceptron", graphs.perceptron(folder / "perceptron.onnx"), "1x64"
 
 

@@ -1,7 +1,6 @@
 """What the benchmarks in Python share: paths, child processes, options, tables of numbers."""
 
 import argparse
-import importlib.util
 import json
 import math
 import os
@@ -13,16 +12,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("LATCHKEY_BUILD", ROOT / "build"))
-
-
-def ocr_model(name):
-    # found, not imported: the package itself needs more than its models
-    folder = pathlib.Path(importlib.util.find_spec("rapidocr_onnxruntime").origin).parent / "models"
-    return folder / f"{name}_infer.onnx"
-
-
-def recognition_model():
-    return ocr_model("ch_PP-OCRv4_rec")
+sys.path.insert(0, str(ROOT / "tests/models"))  # for light_models and ocr_models
 
 
 def options(question):

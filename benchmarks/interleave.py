@@ -13,14 +13,12 @@ that is what one process and one context cost.
 import contextlib
 import json
 import pathlib
-import sys
 import tempfile
 
 import common
 import graphs
-
-sys.path.insert(0, str(common.ROOT / "tests/models"))
-import light_models  # noqa: E402
+import light_models
+from ocr_models import RECOGNITION
 
 QUESTION = __doc__.splitlines()[0]
 ALONE, COLD, TURNS = "alone", "alone, cold", "in turns"
@@ -28,7 +26,7 @@ TARGET = 1.03
 
 
 def models(folder):
-    return {"PP-OCRv4 recognition": (common.recognition_model(), "1x3x48x320"),
+    return {"PP-OCRv4 recognition": (RECOGNITION, "1x3x48x320"),
             "light_resnet50": (light_models.save("resnet50", folder), "1x3x224x224"),
             "perceptron": (graphs.perceptron(folder / "perceptron.onnx", 128, 256, 8), "128x256")}
 

@@ -8,6 +8,7 @@ import json
 import random
 
 import common
+from ocr_models import RECOGNITION
 
 QUESTION = __doc__.splitlines()[0]
 UNLIMITED = 2**64 - 2  # LK_UNLIMITED
@@ -27,7 +28,7 @@ def random_widths(count):
     """Two passes over `count` requests of random widths, with room for all of them."""
     rng = random.Random(7)
     widths = [rng.randint(32, 320) for _ in range(count)]
-    with common.latchkey(common.recognition_model(), 1) as worker:
+    with common.latchkey(RECOGNITION, 1) as worker:
         worker.ask("capacity", UNLIMITED)
         start = warm(worker)
         passes = []
@@ -46,7 +47,7 @@ def random_widths(count):
 def half_budget(count):
     """`count` widths forwards and backwards with half of the bytes that they need."""
     widths = random.Random(3).sample(range(32, 321), count)
-    with common.latchkey(common.recognition_model(), 1) as worker:
+    with common.latchkey(RECOGNITION, 1) as worker:
         start = warm(worker)
         worker.ask("capacity", UNLIMITED)
         worker.ask("shapes", count, shapes(widths))
@@ -62,7 +63,7 @@ def half_budget(count):
 
 def more_sessions(count):
     """What each further session of one model adds to the first."""
-    with common.latchkey(common.recognition_model(), 1) as worker:
+    with common.latchkey(RECOGNITION, 1) as worker:
         worker.ask("time", 1, "1x3x48x320")
         worker.ask("again")  # the second: what is paged in only once is in it
         first = worker.ask("stats")

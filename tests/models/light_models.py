@@ -14,6 +14,8 @@ from onnx import helper, numpy_helper
 
 FOLDER = pathlib.Path(onnx.__file__).parent / "backend/test/data/light"
 NAMES = sorted(path.stem.removeprefix("light_") for path in FOLDER.glob("*.onnx"))
+# Of these a run takes long, or the weights take half a gigabyte.
+HEAVY = ("bvlc_alexnet", "vgg19", "zfnet512")
 VIEWS = ("Unsqueeze", "Squeeze", "Reshape", "Identity")
 
 

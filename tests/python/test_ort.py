@@ -13,12 +13,11 @@ from pathlib import Path
 import numpy
 import onnxruntime
 import pytest
-from conftest import assert_close, make_model, random, reference
+from conftest import ROOT, assert_close, make_model, random, reference
 from onnx import TensorProto, helper
 
 import latchkey.ort
 
-ROOT = Path(os.environ.get("LK_TEST_SOURCE", Path(__file__).parents[2]))
 NAME = "LatchkeyExecutionProvider"
 VERSION = tuple(map(int, onnxruntime.__version__.split(".")[:2]))
 BY_NAME = VERSION >= (1, 27)  # InferenceSession takes the name of a registered provider

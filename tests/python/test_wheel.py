@@ -17,9 +17,8 @@ from pathlib import Path
 
 import numpy
 import pytest
-from conftest import random
+from conftest import ROOT, random
 
-ROOT = Path(os.environ.get("LK_TEST_SOURCE", Path(__file__).parents[2]))
 SITE = Path(numpy.__file__).parents[1]  # .venv's packages
 SOURCES = ("pyproject.toml", "LICENSE", "README.md", "CMakeLists.txt", "cmake", "include", "base",
            "keys", "ops", "plugin", "executor_glue", "python", "tools/build_wheel",

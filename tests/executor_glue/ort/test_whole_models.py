@@ -10,17 +10,11 @@ import numpy
 import onnx
 import pytest
 from ocr_models import ANGLE, DETECTION, RECOGNITION, noise
-from pictures import draw_lines, to_tensor
+from pictures import picture
 from provider import check_claims, open_reference, open_session, worst_difference
 
 TOLERANCE = 1e-4  # relative to the largest output
 CACHE_MODES = ("shared", "thread", "off")
-# Of these a run takes long, or the weights take half a gigabyte: one mode, one shape.
-HEAVY = ("bvlc_alexnet", "vgg19", "zfnet512")
-
-
-def picture(height, width, *lines):
-    return to_tensor(draw_lines(width, height, lines, max(10, height // (2 * len(lines)))))
 
 
 def check(path, arrays, compared=None, modes=CACHE_MODES):
@@ -52,7 +46,7 @@ def check(path, arrays, compared=None, modes=CACHE_MODES):
 @pytest.mark.parametrize("name", light_models.NAMES)
 def test_light(name, tmp_path):
     path = light_models.save(name, tmp_path)
-    if name in HEAVY:
+    if name in light_models.HEAVY:
         check(path, [noise(1, 3, 224, 224)], modes=CACHE_MODES[:1])
     else:
         check(path, [noise(1, 3, 224, 224), noise(2, 3, 224, 224)])

@@ -39,6 +39,11 @@ def draw_page(seed, least=128, most=256):
     return draw_lines(width, height, lines, font_size), lines
 
 
+def picture(height, width, *lines):
+    """Lines of text as a tensor, in a size that fits."""
+    return to_tensor(draw_lines(width, height, lines, max(10, height // (2 * len(lines)))))
+
+
 def to_tensor(image):
     """1 x 3 x height x width between -1 and 1."""
     pixels = numpy.asarray(image, numpy.float32) / 127.5 - 1
