@@ -179,8 +179,7 @@ lk_status lk_ort_partition_make(const lk_ort_partition_input *input, int32_t *ou
   int32_t *numbers = lk_calloc(allocator, n + 1, sizeof *numbers);
   if (p.claimed == NULL || p.known == NULL || p.depth == NULL || p.parent == NULL ||
       p.working == NULL || latest == NULL || numbers == NULL) {
-    status = lk_fail_memory(error, "groups of nodes", n * sizeof *p.depth);
-    goto cleanup;
+    LK_TRY(lk_fail_memory(error, "groups of nodes", n * sizeof *p.depth));
   }
   memcpy(p.claimed, input->supported, n * sizeof *p.claimed);
   do {
