@@ -30,8 +30,8 @@ def test_python_example(folder):
 def test_c_example(folder):
     (folder / "example.c").write_text(block("c"))
     subprocess.run(["cc", "-std=c17", "-Wall", "-Wextra", "-Werror", "example.c", "-I",
-                    ROOT / "include", "-L", BUILD, f"-Wl,-rpath,{BUILD}", "-llatchkey",
-                    "-o", "example"], cwd=folder, check=True)
+                    ROOT / "include", "-L", BUILD, f"-Wl,-rpath,{BUILD}", "-llatchkey", "-o", "example"],
+                   cwd=folder, check=True)
     done = subprocess.run(["./example"], cwd=folder, check=True, capture_output=True, text=True,
                           timeout=120)
     assert done.stdout == "0 2 0\n" and done.stderr == ""
