@@ -12,7 +12,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BUILD = pathlib.Path(os.environ.get("LATCHKEY_BUILD", ROOT / "build"))
+BUILD = pathlib.Path(os.environ.get("LATCHKEY_BUILD", ROOT / "build/development"))
 
 
 def ocr_model(name):

@@ -33,7 +33,7 @@ def test_python_example(folder):
 def test_c_example(folder):
     (folder / "example.c").write_text(block("c"))
     subprocess.run(["cc", "-std=c17", "-Wall", "-Wextra", "-Werror", "example.c", "-I",
-                    ROOT / "plugin" / "include", "-L", BUILD, f"-Wl,-rpath,{BUILD}", "-llatchkey",
+                    ROOT / "include", "-L", BUILD, f"-Wl,-rpath,{BUILD}", "-llatchkey",
                     "-o", "example"], cwd=folder, check=True)
     done = subprocess.run(["./example"], cwd=folder, check=True, capture_output=True, text=True,
                           timeout=120)

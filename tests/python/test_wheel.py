@@ -20,7 +20,8 @@ from conftest import random
 
 ROOT = Path(os.environ.get("LK_TEST_SOURCE", Path(__file__).parents[2]))
 SITE = Path(numpy.__file__).parents[1]  # .venv's packages
-SOURCES = ("pyproject.toml", "LICENSE", "README.md", "CMakeLists.txt", "cmake", "python", "plugin", "keys",
+SOURCES = ("pyproject.toml", "LICENSE", "README.md", "CMakeLists.txt", "cmake", "python", "include",
+           "base", "keys", "plugin",
            "ops", "executor_glue", "tools/build_wheel", "tools/requirements.txt")
 PRIVATE = "latchkey/latchkey/"  # oneDNN and its threads
 PROVIDER = "LatchkeyExecutionProvider"
