@@ -12,7 +12,7 @@ configure = @said=$$(cmake --preset $(1) 2>&1) || { printf '%s\n' "$$said"; exit
   test-thread-mode $(SANITIZERS:%=test-%) stress bench bench-long lint format clean
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
 setup: ## install what building and the demo need (Debian packages, .deps, .venv)
 	@tools/setup
