@@ -15,11 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 LINE = 120
 FILE = re.compile(r"\.(c|h|cc|cpp|inc|py|md|txt|cmake|json|toml|pml|map|supp|in)$")
-# Names of others that pages speak of.
-FOREIGN = {
-    "add_one", "disable_fallback", "enable_fallback", "ml_dtypes", "onnxruntime_c_api.h", "optimized_model_filepath",
-    "malloc_trim", "model_scan", "pthread_atfork", "omp_get_max_threads", "quick_exit", "trim_threshold",
-}
+FOREIGN = {"optimized_model_filepath"}  # names of others that pages speak of
+PRODUCT = ("include", "base", "keys", "ops", "plugin", "executor_glue")
 
 
 class Tree:
@@ -91,6 +88,41 @@ def paths(tree, text):
     return {name for word in found for name in braces(word) if name.split("/")[0] not in tree.made}
 
 
+def missing_files(tree, page, text):
+    for link in re.findall(r"\]\(([^)#\s]+)", without_blocks(text)):
+        if "://" not in link and not (tree.root / page).parent.joinpath(link).exists():
+            yield f"no such file: {link}"
+    for name in sorted(paths(tree, re.sub(r"\]\([^)]+\)", "]", text)) - FOREIGN):
+        if not tree.has(page, name):
+            yield f"no such file: {name}"
+
+
+def missing_names(tree, text):
+    for word in sorted(set(re.findall(r"\b(?:lk|LK|LATCHKEY)_\w+\*?", text))):
+        if not (any(known.startswith(word[:-1]) for known in tree.words) if word.endswith("*")
+                else word in tree.words):
+            yield f"no such name: {word}"
+    for span in spans(text):
+        if re.fullmatch(r"(?!lk_)[a-z]+(_[a-z0-9]+)+", span) and span not in tree.words | FOREIGN:
+            yield f"no such name: {span}"
+
+
+def missing_commands(tree, text):
+    for span in spans(text):
+        for option in re.findall(r"(?:^|\s)--([a-z][a-z-]+)", span):
+            if option not in tree.options:
+                yield f"no such option: --{option}"
+        for command in re.findall(r"^(?:build/)?latchkey ([a-z]+)", span):
+            if f"executor_glue/cli/cmd_{command}.c" not in tree.files:
+                yield f"no such command: latchkey {command}"
+        for target in re.findall(r"^make ([a-z][a-z-]*)", span):
+            if target not in tree.targets:
+                yield f"no such target: make {target}"
+        for name in re.findall(r"^benchmarks/run ([a-z_]+)", span):
+            if not {f"benchmarks/{name}.py", f"benchmarks/{name}.cc"} & tree.files:
+                yield f"no such benchmark: {name}"
+
+
 def complaints(root):
     tree = Tree(root)
     for page in tree.pages:
@@ -98,31 +130,8 @@ def complaints(root):
         for number, line in enumerate(text.splitlines(), 1):
             if len(line) > LINE and not line.startswith("|"):
                 yield f"{page}:{number}: {len(line)} columns, {LINE} are allowed"
-        for link in re.findall(r"\]\(([^)#\s]+)", without_blocks(text)):
-            if "://" not in link and not (root / page).parent.joinpath(link).exists():
-                yield f"{page}: no such file: {link}"
-        for name in sorted(paths(tree, re.sub(r"\]\([^)]+\)", "]", text)) - FOREIGN):
-            if not tree.has(page, name):
-                yield f"{page}: no such file: {name}"
-        for word in sorted(set(re.findall(r"\b(?:lk|LK|LATCHKEY)_\w+\*?", text))):
-            if not (any(known.startswith(word[:-1]) for known in tree.words) if word.endswith("*")
-                    else word in tree.words):
-                yield f"{page}: no such name: {word}"
-        for span in spans(text):
-            if re.fullmatch(r"(?!lk_)[a-z]+(_[a-z0-9]+)+", span) and span not in tree.words | FOREIGN:
-                yield f"{page}: no such name: {span}"
-            for option in re.findall(r"(?:^|\s)--([a-z][a-z-]+)", span):
-                if option not in tree.options:
-                    yield f"{page}: no such option: --{option}"
-            for command in re.findall(r"^(?:build/)?latchkey ([a-z]+)", span):
-                if f"executor_glue/cli/cmd_{command}.c" not in tree.files:
-                    yield f"{page}: no such command: latchkey {command}"
-            for target in re.findall(r"^make ([a-z][a-z-]*)", span):
-                if target not in tree.targets:
-                    yield f"{page}: no such target: make {target}"
-            for name in re.findall(r"^benchmarks/run ([a-z_]+)", span):
-                if not {f"benchmarks/{name}.py", f"benchmarks/{name}.cc"} & tree.files:
-                    yield f"{page}: no such benchmark: {name}"
+        for check in (missing_files(tree, page, text), missing_names(tree, text), missing_commands(tree, text)):
+            yield from (f"{page}: {complaint}" for complaint in check)
 
 
 def test_what_the_pages_name_exists():
@@ -140,6 +149,15 @@ def test_quoted_code_is_the_code():
     assert found > 0
 
 
+def test_folders_have_readmes():
+    tree = Tree(ROOT)
+    floors = {str(Path(name).parent) for name in tree.files
+              if name.split("/")[0] in PRODUCT and name.endswith((".c", ".h"))}
+    others = {"tests", "benchmarks", "examples", "python", "tools", "docs", "executor_glue"}
+    missing = sorted(folder for folder in floors | others if f"{folder}/README.md" not in tree.files)
+    assert not missing, missing
+
+
 def test_every_page_of_docs_is_in_the_index():
     index = ROOT / "docs/README.md"
     linked = {(index.parent / link).resolve() for link in re.findall(r"\]\(([^)#\s]+)", index.read_text())}
@@ -150,10 +168,11 @@ def test_every_page_of_docs_is_in_the_index():
 # ---- the check itself ----------------------------------------------------------------------------
 
 CLEAN = {
-    "README.md": "# It\n\n`make test`, `build/latchkey run MODEL --json`, [docs](docs/keys.md), `benchmarks/run hits`\n",
+    "README.md": "# It\n\n`make test`, `build/latchkey run MODEL --json`, [docs](docs/keys.md)\n",
     "Makefile": "SANITIZERS := asan\ntest: build\n",
     ".gitignore": "/.deps/\n",
-    "docs/keys.md": "`lk_key_add`, `LK_OK`, `lk_key_*`, `keys/key.{h,c}`, `key.h`, `latchkey/base.h`, `op_bind`, `.deps/x.c`\n",
+    "docs/keys.md": "`lk_key_add`, `LK_OK`, `lk_key_*`, `keys/key.{h,c}`, `key.h`, `latchkey/base.h`, `op_bind`\n",
+    "docs/more.md": "`.deps/x.c`, `build/x.c`, `benchmarks/run hits`\n",
     "keys/README.md": "# keys\n\n`key.c`, `cache/`, `cache/<name>.c`, `cache/table.c` and keys/cache: ops/conv.c.\n",
     "keys/key.h": "void lk_key_add(void);\n",
     "keys/key.c": "int LK_OK; int op_bind;\n",
