@@ -46,14 +46,14 @@ class Tree:
         return (self.root / name).read_bytes().decode(errors="replace")
 
     def has(self, page, name):
-        """Whether a page may say `name`: of a file or a folder, `<x>` and `*` stand for any part of it."""
-        name = re.sub(r"<\w+>", "*", name).rstrip("/")
-        folder = str(Path(page).parent)
-        inside = "" if folder == "." or folder == "docs" or folder.startswith("docs/") else folder + "/"
-        pattern = re.compile("(.*/)?" + ".*".join(re.escape(part) for part in name.split("*")) + "$")
-        whole = re.compile("(include/)?" + pattern.pattern.removeprefix("(.*/)?"))
-        every = self.files | self.folders
-        return any(whole.match(known) or known.startswith(inside) and pattern.match(known) for known in every)
+        """Whether a page may say `name`, of a file or a folder: the whole path, a public header, or what lies
+        anywhere in the folder that the page is about or directly beside it. `<x>` and `*` stand for any part."""
+        folder = Path(page).parent
+        inside = "" if folder.parts[:1] in ((), ("docs",)) else f"{folder}/"
+        beside = "" if len(folder.parts) < 2 else f"{folder.parent}/"
+        pattern = ".*".join(re.escape(part) for part in re.sub(r"<\w+>", "*", name).rstrip("/").split("*"))
+        wanted = re.compile(f"(include/(latchkey/)?)?{pattern}|{inside}(.*/)?{pattern}|{beside}{pattern}")
+        return any(wanted.fullmatch(known) for known in self.files | self.folders)
 
 
 def braces(word):
@@ -174,6 +174,7 @@ CLEAN = {
     "docs/keys.md": "`lk_key_add`, `LK_OK`, `lk_key_*`, `keys/key.{h,c}`, `key.h`, `latchkey/base.h`, `op_bind`\n",
     "docs/more.md": "`.deps/x.c`, `build/x.c`, `benchmarks/run hits`\n",
     "keys/README.md": "# keys\n\n`key.c`, `cache/`, `cache/<name>.c`, `cache/table.c` and keys/cache: ops/conv.c.\n",
+    "keys/cache/README.md": "`table.c`, `key.c`, `base.h`\n",
     "keys/key.h": "void lk_key_add(void);\n",
     "keys/key.c": "int LK_OK; int op_bind;\n",
     "keys/cache/table.c": "",
@@ -217,6 +218,7 @@ def test_a_clean_tree_passes(tmp_path):
     ("docs/keys.md", "`cache_<name>.c`", "docs/keys.md: no such file: cache_<name>.c"),
     ("docs/keys.md", "x" * 121, "docs/keys.md:1: 121 columns, 120 are allowed"),
     ("keys/README.md", "`conv.c`", "keys/README.md: no such file: conv.c"),
+    ("keys/cache/README.md", "`conv.c`", "keys/cache/README.md: no such file: conv.c"),
 ])
 def test_what_does_not_exist_is_found(tmp_path, page, text, complaint):
     assert found_in(tmp_path, {page: text}) == [complaint]
