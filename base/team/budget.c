@@ -8,7 +8,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "base/team/patience.h"
+#include "base/patience.h"
 #include "base/team/processors.h"
 
 /* Runs in a row that meet nobody, before one is taken to be alone. */

@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/team/patience.h"
+#include "base/patience.h"
 
 typedef struct lk_budget_ask {
   int32_t least, most;            /* threads: 1 <= least <= most. More than the processors: alone */

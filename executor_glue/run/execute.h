@@ -2,7 +2,7 @@
 #ifndef LK_RUN_EXECUTE_H
 #define LK_RUN_EXECUTE_H
 
-#include "base/team/patience.h"
+#include "base/patience.h"
 #include "executor_glue/run/frame_pool.h"
 
 typedef struct lk_run_execution {

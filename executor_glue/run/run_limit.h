@@ -8,7 +8,7 @@
 #include <latchkey/session.h>
 
 #include "base/fork.h"
-#include "base/team/patience.h"
+#include "base/patience.h"
 
 typedef struct lk_run_limit {
   uint32_t most; /* 0: any number, nothing is counted */

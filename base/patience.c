@@ -1,4 +1,4 @@
-#include "base/team/patience.h"
+#include "base/patience.h"
 
 #include <time.h>
 

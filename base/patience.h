@@ -1,7 +1,7 @@
 /* How long a thread waits for its turn: until two flags of the host, or a deadline, say that it is long
  * enough. */
-#ifndef LK_BASE_TEAM_PATIENCE_H
-#define LK_BASE_TEAM_PATIENCE_H
+#ifndef LK_BASE_PATIENCE_H
+#define LK_BASE_PATIENCE_H
 
 #include <pthread.h>
 #include <stdbool.h>
