@@ -36,8 +36,8 @@ typedef struct lk_session_options {
   int32_t run_plans; /* 1 on, 0 off (every operator asks by name key at each run); -1: default on,
                         off where the cache is off */
   /* Operators whose inputs are all constants are computed when the model is opened, unless one
-   * result, or what all of them take beyond their inputs, is more than this; the others are computed
-   * at each run. 0: 2 GiB; LK_UNLIMITED. */
+   * result, or what all of them take beyond their inputs, is more than this; the others are
+   * computed at each run. 0: 2 GiB; LK_UNLIMITED. */
   uint64_t max_folded_bytes;
   uint32_t executor; /* lk_executor_kind */
   int32_t inter;     /* PARALLEL: threads for branches, at most; 1..1024; 0: the processors */
@@ -134,8 +134,8 @@ typedef struct lk_session_api {
   lk_status (*open_memory)(lk_context *context, const void *data, size_t size,
                            const lk_session_options *options, lk_session **out_session,
                            lk_error *error);
-  /* Ends the session, and gives the memory of a large one back to the operating system (cache_trim).
-   * NULL is allowed. */
+  /* Ends the session, and gives the memory of a large one back to the operating system
+   * (cache_trim). NULL is allowed. */
   void (*close)(lk_session *session);
 
   uint32_t (*input_count)(const lk_session *session);
@@ -171,9 +171,9 @@ typedef struct lk_session_api {
   lk_executor *(*executor)(const lk_session *session);
 
   /* Makes another session of the same model, in the same context and with the same options: an
-   * executor, run plans, frames and statistics of its own; the mapped file or memory, packed weights
-   * and primitives are shared. The model is not looked for again, so that its file may have been
-   * replaced or removed meanwhile (but not written over, which no session of it survives).
+   * executor, run plans, frames and statistics of its own; the mapped file or memory, packed
+   * weights and primitives are shared. The model is not looked for again, so that its file may have
+   * been replaced or removed meanwhile (but not written over, which no session of it survives).
    * The caller's, to be closed; clone and original may be closed in any order. LK_OUT_OF_MEMORY. */
   lk_status (*clone)(lk_session *session, lk_session **out_session, lk_error *error);
 } lk_session_api;
