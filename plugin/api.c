@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "base/struct.h"
 #include "base/team/float_state.h"
+#include "base/team/team.h"
 #include "base/tensor.h"
 #include "ops/op_table.h"
 #include "plugin/internal.h"
@@ -166,6 +167,11 @@ const lk_api *lk_get_api(uint32_t version) {
       .threads_stats = lk_threads_stats_get,
       .processors_set = lk_processors_set,
       .processors_get = lk_processors_get,
+      .parallel_run = lk_parallel_run,
+      .parallel_regions = lk_team_regions,
+      .loan_open = lk_loan_open,
+      .loan_close = lk_loan_close,
+      .loan_assist = lk_loan_assist,
       .executor_create = lk_executor_create,
       .executor_destroy = lk_executor_destroy,
       .op_create = lk_op_create,

@@ -131,6 +131,10 @@ void lk_threads_leave(lk_context *context, int32_t threads);
 lk_status lk_threads_stats_get(lk_threads_stats *out, lk_error *error);
 lk_status lk_processors_set(int32_t processors, lk_error *error);
 int32_t lk_processors_get(void);
+void lk_parallel_run(lk_context *context, int32_t threads, lk_parallel_fn fn, void *arg);
+void lk_loan_open(lk_context *context, lk_loan *loan, int32_t threads);
+void lk_loan_close(lk_context *context, lk_loan *loan);
+uint64_t lk_loan_assist(lk_context *context, lk_loan *loan);
 /* library.c: the one owner of oneDNN's process-wide settings. */
 lk_status lk_library_acquire(lk_error *error); /* LK_VERSION: too old */
 void lk_library_release(void);

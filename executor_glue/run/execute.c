@@ -88,7 +88,9 @@ static bool run_step(void *arg, uint32_t index, uint32_t lane) {
 
 static lk_status run_at_once(const lk_run_execution *run, lk_error *error) {
   at_once self = {.run = run, .mutex = PTHREAD_MUTEX_INITIALIZER, .failed = run->plan->n_steps};
-  const bool done = lk_ready_queue_run(run->lease->frame->turns, run->workers, run_step, &self);
+  const lk_program *program = run->plan->program;
+  const bool done = lk_ready_queue_run(run->lease->frame->turns, program->api, program->context,
+                                       run->workers, run_step, &self);
   pthread_mutex_destroy(&self.mutex);
   if (done) return LK_OK;
   if (error != NULL) *error = self.error;
