@@ -15,6 +15,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/harness/lk_test.h"
@@ -469,6 +470,12 @@ inline const lk_api *api() {
       return LK_OK;
     };
     t.threads_leave = [](lk_context *context, int32_t) { context->count.entered--; };
+    t.parallel_run = [](lk_context *, int32_t threads, lk_parallel_fn fn, void *arg) {
+      std::vector<std::thread> others;
+      for (int32_t i = 1; i < threads; i++) others.emplace_back(fn, arg, i, threads);
+      fn(arg, 0, threads);
+      for (std::thread &other : others) other.join();
+    };
     t.frame_begin = [](lk_frame *frame) {
       frame->allocations = frame->context->allocator.allocations();
     };
