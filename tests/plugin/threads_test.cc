@@ -29,13 +29,6 @@ Context open(int32_t threads, int32_t adapt = -1) {
   return context;
 }
 
-lk_threads_stats stats() {
-  lk_threads_stats now = {};
-  now.struct_size = sizeof now;
-  LK_EXPECT_OK(api()->threads_stats(&now, LK_ERR));
-  return now;
-}
-
 lk_threads_ask ask_for(int32_t least, int32_t most) {
   lk_threads_ask ask = {};
   ask.struct_size = sizeof ask;
@@ -100,10 +93,10 @@ TEST_F(Threads, AreThoseOfTheContextUnlessTheAskSaysOtherwise) {
     int32_t threads = 0;
     LK_ASSERT_OK(api()->threads_enter(context, &one.first, &threads, LK_ERR));
     EXPECT_EQ(threads, one.second);
-    EXPECT_EQ(stats().running, threads);
+    EXPECT_EQ(host_threads_stats().running, threads);
     api()->threads_leave(context, threads);
-    EXPECT_EQ(stats().running, 0);
-    EXPECT_GE(stats().peak, threads);
+    EXPECT_EQ(host_threads_stats().running, 0);
+    EXPECT_GE(host_threads_stats().peak, threads);
   }
 }
 
@@ -119,7 +112,7 @@ TEST_F(Threads, OutsideOfTheRangeAreRefused) {
   none.struct_size = 0;
   int32_t threads = 0;
   LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, api()->threads_enter(context, &none, &threads, LK_ERR));
-  EXPECT_EQ(stats().running, 0);
+  EXPECT_EQ(host_threads_stats().running, 0);
 }
 
 // While this thread has them all: what another one is told.
@@ -142,7 +135,7 @@ TEST_F(Threads, ThatDoNotComeAreToldWhy) {
     EXPECT_EQ(threads, 0);
   }).join();
   api()->threads_leave(context, mine);
-  EXPECT_EQ(stats().waiting, 0);
+  EXPECT_EQ(host_threads_stats().waiting, 0);
 }
 
 TEST_F(Threads, OfAContextThatDoesNotAdaptAreAlwaysTheMost) {
@@ -189,7 +182,7 @@ TEST_F(Threads, ProcessorsAreSetWithinTheirRange) {
   EXPECT_EQ(api()->processors_get(), 4);
   LK_ASSERT_OK(api()->processors_set(1024, LK_ERR));
   EXPECT_EQ(api()->processors_get(), 1024);
-  EXPECT_EQ(stats().processors, 1024);
+  EXPECT_EQ(host_threads_stats().processors, 1024);
 }
 
 // ---- regions -----------------------------------------------------------------------------------
@@ -291,16 +284,11 @@ TEST_F(Threads, OfARegionRunOperators) {
   uint32_t slots[3];
   for (uint32_t &slot : slots) {
     const lk_tensor input = {lk::desc_of(LK_F32, {100}), nullptr};
-    lk_bind_desc bind{};
-    bind.struct_size = sizeof bind;
-    bind.inputs = &input;
-    bind.n_inputs = bind.n_outputs = 1;
-    bind.in_place_input = -1;
+    lk_bind_desc bind = host_bind(&input, 1);
     bind.threads = 1;
-    lk_plan *plan = nullptr;
-    LK_ASSERT_OK(api()->op_bind(op, &bind, &plan, LK_ERR));
+    lk::Plan plan;
+    LK_ASSERT_OK(lk::bind(op, bind, &plan, LK_ERR));
     LK_ASSERT_OK(api()->frame_attach(frame, plan, &slot, LK_ERR));
-    api()->plan_release(plan);
   }
   std::vector<float> x(100, -1.0F), y[3];
   for (auto &each : y) each.assign(100, 7.0F);
