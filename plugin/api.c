@@ -10,6 +10,7 @@
 #include "base/tensor.h"
 #include "ops/op_table.h"
 #include "plugin/internal.h"
+#include "plugin/table.h"
 
 static uint32_t context_cache_mode(const lk_context *context) {
   return lk_cache_mode_get(context->env.cache);
@@ -35,11 +36,8 @@ static lk_status tensor_bytes(lk_context *context, const lk_tensor_desc *desc, u
 static lk_status tensor_convert(lk_context *context, const lk_tensor *from, const lk_tensor *to,
                                 lk_error *error) {
   uint64_t bytes = 0;
-  lk_status status = lk_layouts_bytes(context->env.layouts, &to->desc, &bytes, error);
-  if (status == LK_OK) {
-    status = lk_layouts_bytes(context->env.layouts, &from->desc, &bytes, error);
-  }
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(lk_layouts_bytes(context->env.layouts, &to->desc, &bytes, error));
+  LK_RETURN_NOT_OK(lk_layouts_bytes(context->env.layouts, &from->desc, &bytes, error));
   if (from->desc.dtype != to->desc.dtype || !lk_shape_equal(&from->desc, &to->desc)) {
     char a[LK_TENSOR_TEXT_CAPACITY], b[LK_TENSOR_TEXT_CAPACITY];
     return lk_fail(error, LK_INVALID_ARGUMENT,
@@ -54,6 +52,7 @@ static lk_status tensor_convert(lk_context *context, const lk_tensor *from, cons
     if (from->data != to->data) memcpy(to->data, from->data, bytes);
     return LK_OK;
   }
+  lk_status status = LK_OK;
   dnnl_memory_desc_t from_md = NULL, to_md = NULL;
   LK_TRY(lk_layouts_memory_desc(context->env.layouts, &from->desc, &from_md, error));
   LK_TRY(lk_layouts_memory_desc(context->env.layouts, &to->desc, &to_md, error));

@@ -8,6 +8,8 @@
 #include "base/team/budget.h"
 #include "base/team/team.h"
 #include "plugin/internal.h"
+#include "plugin/options.h"
+#include "plugin/table.h"
 
 lk_status lk_threads_enter(lk_context *context, const lk_threads_ask *given, int32_t *out_threads,
                            lk_error *error) {
@@ -15,8 +17,7 @@ lk_status lk_threads_enter(lk_context *context, const lk_threads_ask *given, int
   *out_threads = 0;
   if (given->struct_size != sizeof *given) { /* from another header */
     read = (lk_threads_ask){0};
-    const lk_status status = lk_struct_read(&read, sizeof read, given, "an ask for threads", error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(lk_struct_read(&read, sizeof read, given, "an ask for threads", error));
     given = &read;
   }
   const lk_budget_ask ask = {.least = given->least != 0 ? given->least : 1,
