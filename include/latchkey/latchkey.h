@@ -56,7 +56,7 @@ typedef enum lk_log_level {
   LK_LOG_DEBUG = 3
 } lk_log_level;
 
-/* Called with one line without a newline; from any thread; must not call back into the library. */
+/* Called from any thread, with one line without a newline. It must not call the library. */
 typedef void (*lk_log_fn)(void *user, lk_log_level level, const char *line);
 
 /* Set to LK_CONTEXT_OPTIONS_INIT, then change what is wanted. A value comes from here first, then
@@ -371,37 +371,40 @@ typedef struct lk_api {
   lk_status (*processors_set)(int32_t processors, lk_error *error);
   int32_t (*processors_get)(void);
 
-  /* Calls `fn` for every `index` from 0 to `count` - 1, index 0 on this thread, the others on
-   * threads of a team at the same time, and returns when all calls have returned. `threads`: how
-   * many are wanted; 0: the context's; more than 1024 count as 1024. `count` is as many, or 1 where
-   * this thread works in a region already and where threads cannot be started: so `fn` must do all
-   * the work whatever `count` is. A thread that has ended its call may make the call of one that is
-   * late. Writes before parallel_run are seen by all calls, and theirs after it.
-   * `fn` may call every function of the table. Operators that it runs are not split again: their
-   * plans are bound with threads = 1 and run in a lane for each index (op_run_lane). On this thread
-   * floating point is as the host has set it, on the others as C starts it.
-   * Whether processors are free for it is not asked: see threads_enter. It cannot fail. */
+  /* Calls `fn` once for every `index` from 0 to `count` - 1, index 0 on this thread and the others
+   * on threads of a team at the same time, and returns when all calls have returned. `threads` says
+   * how many calls are wanted; 0: the context's number; more than 1024 count as 1024. `count` is
+   * that number, or 1 where this thread works in a region already and where threads cannot be
+   * started: so `fn` must do all the work whatever `count` is. A thread that is done with its call
+   * may make the call of one that is late. All calls see what this thread wrote before, and this
+   * thread sees afterwards what they wrote.
+   * `fn` may call every function of the table. Operators that it runs are not split again, so their
+   * plans must be bound with threads = 1, and each index runs them in a lane of its own
+   * (op_run_lane). On this thread floating point is as the host has set it, on the others as C
+   * starts it.
+   * This function cannot fail. It does not ask whether processors are free: threads_enter does. */
   void (*parallel_run)(lk_context *context, int32_t threads, lk_parallel_fn fn, void *arg);
-  /* How many regions of several threads this thread has begun so far, for operators and
-   * parallel_run: a host that lends its threads sees from it whether a run had any use for them. On
+  /* How many regions of several threads this thread has begun so far, in operators and by
+   * parallel_run. A host that lends its threads sees from it whether a run had any use for them. On
    * a build with the system's oneDNN, regions inside of oneDNN are not counted. */
   uint64_t (*parallel_regions)(void);
 
   /* Opens a loan: until loan_close, regions of this thread of up to `threads` threads, this one
    * included, are shared with those that assist. Nobody waits for assistants: the library's threads
-   * stand in for those that do not come. Loans do not lie in each other.
-   * There is nothing to share, and the run is as without a loan, where `threads` is 1 or less,
-   * where this thread has a team or works in a region already, and where threads cannot be
-   * started. */
+   * stand in for those that do not come.
+   * A loan changes nothing where `threads` is 1 or less, where this thread has a team (another
+   * loan, a frame_begin with operators behind it) or works in a region already, where threads
+   * cannot be started, and on a build with the system's oneDNN. */
   void (*loan_open)(lk_context *context, lk_loan *loan, int32_t threads);
-  /* Closes it, on the same thread, outside any region, after the frame_end of each frame_begin that
-   * came after loan_open. Also where there was nothing to share: assistants wait for it. */
+  /* Closes a loan, on the thread that opened it, outside any region, and after the frame_end of
+   * each frame_begin that came after loan_open. Every loan must be closed, also one that changes
+   * nothing: assistants wait for that. */
   void (*loan_close)(lk_context *context, lk_loan *loan);
-  /* Works for the loan on this thread until it is closed, and returns how many shares it has done.
-   * On any thread but the one that opens, before or after it does; until then it waits, without
-   * sleep. Who comes when the places of the loan are taken, or after it was closed, returns 0 at
-   * once. The thread's floating-point state is restored.
-   * On a build with the system's oneDNN a loan changes nothing, and this returns 0 at once. */
+  /* Works for a loan on this thread until it is closed, and returns how many shares it has done.
+   * Any thread but the one that opens the loan may call this, before or after loan_open; before, it
+   * waits without sleeping. It returns 0 at once when `threads` - 1 others assist already, when the
+   * loan is closed, and on a build with the system's oneDNN. The thread's floating-point state is
+   * restored. */
   uint64_t (*loan_assist)(lk_context *context, lk_loan *loan);
 
   /* Makes an executor: an identity (its address and a uuid) that is never reused. `name` is for
