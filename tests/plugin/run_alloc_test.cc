@@ -285,27 +285,31 @@ TEST_P(RunAlloc, FindsThePlanOfTheValues) {
   } all[4];
   const Value x = lk::random({2, 6}, 1), image = lk::random({1, 2, 3, 4}, 2);
   const Value none = lk::floats({0}, {});
-  all[0] = {make("Reshape", 13, 2), {x, lk::ints({3, 4})}, {x, lk::ints({4, 3})},
-            reshaped(x, {3, 4}),    reshaped(x, {4, 3}),   0};
-  all[1] = {make("Slice", 13, 4),
-            {x, lk::ints({1}), lk::ints({4}), lk::ints({1})},
-            {x, lk::ints({2}), lk::ints({4}), lk::ints({1})},
-            columns(x, 1, 4),
-            columns(x, 2, 4),
-            0};
+  all[0] = {.node = make("Reshape", 13, 2),
+            .first = {x, lk::ints({3, 4})},
+            .second = {x, lk::ints({4, 3})},
+            .first_y = reshaped(x, {3, 4}),
+            .second_y = reshaped(x, {4, 3}),
+            .primitives = 0};
+  all[1] = {.node = make("Slice", 13, 4),
+            .first = {x, lk::ints({1}), lk::ints({4}), lk::ints({1})},
+            .second = {x, lk::ints({2}), lk::ints({4}), lk::ints({1})},
+            .first_y = columns(x, 1, 4),
+            .second_y = columns(x, 2, 4),
+            .primitives = 0};
   const Value same = image;
-  all[2] = {make("Resize", 13, 4),
-            {image, none, none, lk::ints({1, 2, 6, 8})},
-            {image, none, none, lk::ints({1, 2, 3, 4})},
-            doubled(image),
-            same,
-            1};
-  all[3] = {make("ConstantOfShape", 13, 1),
-            {lk::ints({2, 3})},
-            {lk::ints({3, 2})},
-            lk::floats({2, 3}, std::vector<float>(6, 0)),
-            lk::floats({3, 2}, std::vector<float>(6, 0)),
-            0};
+  all[2] = {.node = make("Resize", 13, 4),
+            .first = {image, none, none, lk::ints({1, 2, 6, 8})},
+            .second = {image, none, none, lk::ints({1, 2, 3, 4})},
+            .first_y = doubled(image),
+            .second_y = same,
+            .primitives = 1};
+  all[3] = {.node = make("ConstantOfShape", 13, 1),
+            .first = {lk::ints({2, 3})},
+            .second = {lk::ints({3, 2})},
+            .first_y = lk::floats({2, 3}, std::vector<float>(6, 0)),
+            .second_y = lk::floats({3, 2}, std::vector<float>(6, 0)),
+            .primitives = 0};
   for (const auto &each : all) {
     SCOPED_TRACE(each.node.op);
     const Model model = open(each.node), other = open(each.node);
@@ -352,8 +356,12 @@ TEST_P(RunAlloc, KeepsKeysOfMissingValuesApart) {
     Inputs &inputs;
     uint32_t known_when_run, rank;
     uint64_t builds; // so far
-  } all[] = {{missing, 1, 1, 1}, {empty, 0, 0, 2},   {value, 0, 1, 3},
-             {zero, 0, 1, 4},    {missing, 1, 1, 4}, {pointed, 0, 0, 4}};
+  } all[] = {{.inputs = missing, .known_when_run = 1, .rank = 1, .builds = 1},
+             {.inputs = empty, .known_when_run = 0, .rank = 0, .builds = 2},
+             {.inputs = value, .known_when_run = 0, .rank = 1, .builds = 3},
+             {.inputs = zero, .known_when_run = 0, .rank = 1, .builds = 4},
+             {.inputs = missing, .known_when_run = 1, .rank = 1, .builds = 4},
+             {.inputs = pointed, .known_when_run = 0, .rank = 0, .builds = 4}};
   for (const auto &each : all) {
     Plan plan;
     lk_tensor_desc desc{};
