@@ -8,7 +8,6 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "base/wait_limit.h"
 #include "base/team/processors.h"
 #include "base/wait_limit.h"
 
