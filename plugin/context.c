@@ -6,6 +6,9 @@
 #include "base/status.h"
 #include "ops/plan/creation.h"
 #include "plugin/internal.h"
+#include "plugin/library.h"
+#include "plugin/options.h"
+#include "plugin/table.h"
 
 static void *counting_alloc(void *user, size_t size, size_t alignment) {
   lk_context *context = user;
@@ -27,19 +30,15 @@ void lk_context_log(lk_context *context, lk_log_level level, const char *line) {
 lk_status lk_context_create(const lk_context_options *options, lk_context **out_context,
                             lk_error *error) {
   *out_context = NULL;
-  lk_status status = LK_OK;
   lk_context_options read;
-  status = lk_context_options_read(options, &read, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(lk_context_options_read(options, &read, error));
+  lk_status status = LK_OK;
   const lk_allocator host = read.allocator.alloc != NULL ? read.allocator : *lk_allocator_default();
   lk_context *context = lk_calloc(&host, 1, sizeof *context);
   if (context == NULL) return lk_fail_memory(error, "a context", sizeof *context);
-  status = lk_library_acquire(error);
-  if (status != LK_OK) {
-    lk_free(&host, context);
-    return status;
-  }
   context->host_allocator = host;
+  LK_TRY(lk_library_retain(error));
+  context->holds_library = true;
   context->allocator = (lk_allocator){context, counting_alloc, counting_free};
   context->adapts_threads = read.adapt_threads != 0;
   context->log_level = read.verbose;
@@ -80,7 +79,7 @@ void lk_context_destroy(lk_context *context) {
   if (env->layouts != NULL) lk_layouts_destroy(env->layouts);
   if (env->intern != NULL) lk_intern_destroy(env->intern);
   if (env->engine != NULL) dnnl_engine_destroy(env->engine);
-  lk_library_release();
+  if (context->holds_library) lk_library_release();
   const lk_allocator host = context->host_allocator;
   lk_free(&host, context);
 }

@@ -33,10 +33,7 @@ std::vector<std::string> lines_of(int32_t verbose, bool *out_is_ref) {
   for (int64_t side : {6, 7, 8}) {
     lk::Plan plan;
     LK_EXPECT_OK(lk::bind(op, {lk::desc_of(LK_F32, {1, 4, side, side})}, &plan, LK_ERR));
-    lk_plan_info info{};
-    info.struct_size = sizeof info;
-    LK_EXPECT_OK(api()->plan_info(plan, &info, LK_ERR));
-    *out_is_ref = info.n_ref > 0;
+    *out_is_ref = host_plan_info(plan).n_ref > 0;
   }
   return lines;
 }
