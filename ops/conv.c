@@ -4,8 +4,8 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/empty.h"
-#include "ops/plan/planner.h"
+#include "ops/plan/eltwise_steps.h"
+#include "ops/plan/post_operands.h"
 #include "ops/plan/window.h"
 
 typedef struct conv_params {
@@ -56,8 +56,7 @@ static lk_status resolve_conv(const lk_op_node *node, const lk_tensor *inputs,
                               lk_window_shape *out_shape, lk_error *error) {
   const conv_params *params = node->params;
   const lk_tensor_desc *x = &inputs[0].desc, *w = &inputs[1].desc;
-  lk_status status = check_operands(node, inputs, w->dims[0], error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(check_operands(node, inputs, w->dims[0], error));
   if (w->dims[1] > INT64_MAX / params->groups || w->dims[1] * params->groups != x->dims[1] ||
       w->dims[0] % params->groups != 0) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
@@ -94,8 +93,7 @@ static lk_status resolve_conv_transpose(const lk_op_node *node, const lk_tensor 
     return lk_fail(error, LK_OUT_OF_RANGE, "%" PRId64 " groups of %" PRId64 " channels overflow",
                    params->groups, w->dims[1]);
   }
-  lk_status status = check_operands(node, inputs, w->dims[1] * params->groups, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(check_operands(node, inputs, w->dims[1] * params->groups, error));
   if (w->dims[0] != x->dims[1] || x->dims[1] % params->groups != 0) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "the input has %" PRId64 " channels, the weights take %" PRId64 " in %" PRId64
@@ -146,23 +144,23 @@ static lk_status ask(lk_planner *planner, conv_question *question, lk_layout lay
   if (question->has_bias) lk_key_add_tensor(&key, LK_WORD_BIAS, 0, &question->bias, 0);
   lk_key_add_tensor(&key, LK_WORD_DST, 0, &question->dst, 0);
   lk_window_key(&question->shape, &key);
-  lk_planner_key_post_ops(planner, &key, &question->dst);
+  lk_post_ops_key(planner, &key, &question->dst);
   return lk_planner_primitive(planner, &key, out_primitive, error);
 }
 
 /* Channels-last first; where only a reference implementation takes that, plain. */
 static lk_status choose(lk_planner *planner, conv_question *question,
                         const lk_primitive **out_primitive, lk_error *error) {
-  lk_status status = ask(planner, question, LK_LAYOUT_CHANNELS_LAST, out_primitive, error);
-  if (status != LK_OK || !(*out_primitive)->is_ref) return status;
   const lk_primitive *plain = NULL;
-  status = ask(planner, question, LK_LAYOUT_PLAIN, &plain, error);
-  if (status == LK_OK && !plain->is_ref) {
+  LK_RETURN_NOT_OK(ask(planner, question, LK_LAYOUT_CHANNELS_LAST, out_primitive, error));
+  if (!(*out_primitive)->is_ref) return LK_OK;
+  LK_RETURN_NOT_OK(ask(planner, question, LK_LAYOUT_PLAIN, &plain, error));
+  if (!plain->is_ref) {
     *out_primitive = plain;
   } else {
     question->src.layout = question->dst.layout = LK_LAYOUT_CHANNELS_LAST;
   }
-  return status;
+  return LK_OK;
 }
 
 /* Weights of [M, C/g, k...] as oneDNN's [g, M/g, C/g, k...]: the same bytes. */
@@ -208,28 +206,26 @@ static lk_status transposed_weights(const lk_tensor_desc *w, int64_t groups,
 
 static lk_status emit(lk_planner *planner, conv_question *question, dnnl_memory_desc_t plain_md,
                       lk_error *error) {
-  lk_status status = LK_OK;
   const lk_primitive *primitive = NULL;
   lk_operand src, weights, bias, dst;
   if (lk_elements(&question->src) == 0) { /* no channels, or nothing but padding */
     return lk_plan_sum_of_nothing(planner, question->has_bias ? 2 : -1, error);
   }
-  LK_TRY(choose(planner, question, &primitive, error));
-  LK_TRY(lk_planner_input(planner, 0, question->src.layout, &src, error));
-  LK_TRY(lk_planner_weights(planner, 1, &question->weights, plain_md,
-                            dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_weights_md, 0),
-                            &weights, error));
-  LK_TRY(lk_planner_output(planner, 0, question->dst.layout, &dst, error));
+  LK_RETURN_NOT_OK(choose(planner, question, &primitive, error));
+  const const_dnnl_memory_desc_t packed_md =
+      dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_weights_md, 0);
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, question->src.layout, &src, error));
+  LK_RETURN_NOT_OK(
+      lk_planner_weights(planner, 1, &question->weights, plain_md, packed_md, &weights, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, question->dst.layout, &dst, error));
   lk_primitive_arg args[4] = {
       {DNNL_ARG_SRC, src}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, dst}};
   uint32_t n_args = 3;
   if (question->has_bias) {
-    LK_TRY(lk_planner_input(planner, 2, LK_LAYOUT_PLAIN, &bias, error));
+    LK_RETURN_NOT_OK(lk_planner_input(planner, 2, LK_LAYOUT_PLAIN, &bias, error));
     args[n_args++] = (lk_primitive_arg){DNNL_ARG_BIAS, bias};
   }
-  LK_TRY(lk_planner_execute(planner, primitive, args, n_args, &question->dst, error));
-cleanup:
-  return status;
+  return lk_post_ops_execute(planner, primitive, args, n_args, &question->dst, error);
 }
 
 static conv_question question_of(lk_planner *planner, lk_primitive_kind kind) {
@@ -245,9 +241,7 @@ static lk_status plan_conv(lk_planner *planner, lk_error *error) {
   const lk_op_node *node = lk_planner_node(planner);
   const conv_params *params = node->params;
   conv_question question = question_of(planner, LK_PRIMITIVE_CONVOLUTION);
-  lk_status status =
-      resolve_conv(node, lk_planner_input_tensor(planner, 0), &question.shape, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(resolve_conv(node, lk_planner_input_tensor(planner, 0), &question.shape, error));
   question.weights = weights_desc(&lk_planner_input_tensor(planner, 1)->desc, params->groups);
   return emit(planner, &question, NULL, error);
 }
@@ -255,14 +249,14 @@ static lk_status plan_conv(lk_planner *planner, lk_error *error) {
 static lk_status plan_conv_transpose(lk_planner *planner, lk_error *error) {
   const lk_op_node *node = lk_planner_node(planner);
   const conv_params *params = node->params;
+  lk_status status = LK_OK;
   dnnl_memory_desc_t plain_md = NULL;
   conv_question question = question_of(planner, LK_PRIMITIVE_DECONVOLUTION);
-  lk_status status =
-      resolve_conv_transpose(node, lk_planner_input_tensor(planner, 0), &question.shape, error);
-  if (status != LK_OK) return status;
-  status = transposed_weights(&lk_planner_input_tensor(planner, 1)->desc, params->groups,
-                              &question.weights, &plain_md, error);
-  if (status == LK_OK) status = emit(planner, &question, plain_md, error);
+  LK_TRY(resolve_conv_transpose(node, lk_planner_input_tensor(planner, 0), &question.shape, error));
+  LK_TRY(transposed_weights(&lk_planner_input_tensor(planner, 1)->desc, params->groups,
+                            &question.weights, &plain_md, error));
+  LK_TRY(emit(planner, &question, plain_md, error));
+cleanup:
   if (plain_md != NULL) dnnl_memory_desc_destroy(plain_md);
   return status;
 }

@@ -4,11 +4,9 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/empty.h"
-#include "ops/plan/planner.h"
+#include "ops/plan/eltwise_steps.h"
+#include "ops/plan/post_operands.h"
 
-/* A product of [batch..., m, k] by [batch..., k, n]; constant weights without batch make all rows
- * one matrix. */
 static lk_status fail_shapes(const lk_tensor *inputs, lk_error *error) {
   char a[LK_TENSOR_TEXT_CAPACITY], b[LK_TENSOR_TEXT_CAPACITY];
   return lk_fail(error, LK_INVALID_ARGUMENT, "the shapes %s and %s cannot be multiplied",
@@ -43,6 +41,9 @@ static lk_status infer_matmul(const lk_op_node *node, const lk_tensor *inputs,
   return LK_OK;
 }
 
+/* ---- MatMul: [batch..., m, k] by [batch..., k, n]; without batch, the weights make all rows one
+ * matrix ---- */
+
 /* Whether the operands of the post-ops can follow when all leading dimensions become rows: full
  * tensors and single rows can, and single values. */
 static bool post_ops_allow_rows(lk_planner *planner) {
@@ -71,7 +72,7 @@ static lk_status ask(lk_planner *planner, const matmul_question *question,
   lk_key_add_tensor(&key, LK_WORD_SRC, 0, &question->src, 0);
   lk_key_add_tensor(&key, LK_WORD_WEIGHTS, 0, &question->weights, 0);
   lk_key_add_tensor(&key, LK_WORD_DST, 0, &question->dst, 0);
-  lk_planner_key_post_ops(planner, &key, &question->dst);
+  lk_post_ops_key(planner, &key, &question->dst);
   return lk_planner_primitive(planner, &key, out_primitive, error);
 }
 
@@ -84,26 +85,22 @@ static lk_tensor_desc rows_of(const lk_tensor_desc *desc) {
 static lk_status emit(lk_planner *planner, const matmul_question *question,
                       const_dnnl_memory_desc_t plain_src, const_dnnl_memory_desc_t plain_weights,
                       lk_error *error) {
-  lk_status status = LK_OK;
   const lk_primitive *primitive = NULL;
   lk_operand src, weights, dst;
-  LK_TRY(ask(planner, question, &primitive, error));
-  if (plain_src != NULL) {
-    LK_TRY(lk_planner_weights(planner, 0, &question->src, plain_src,
-                              dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_src_md, 0),
-                              &src, error));
-  } else {
-    LK_TRY(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &src, error));
-  }
-  LK_TRY(lk_planner_weights(planner, 1, &question->weights, plain_weights,
-                            dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_weights_md, 0),
-                            &weights, error));
-  LK_TRY(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &dst, error));
+  LK_RETURN_NOT_OK(ask(planner, question, &primitive, error));
+  const const_dnnl_memory_desc_t src_md =
+      dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_src_md, 0);
+  const const_dnnl_memory_desc_t weights_md =
+      dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_weights_md, 0);
+  LK_RETURN_NOT_OK(plain_src != NULL ? lk_planner_weights(planner, 0, &question->src, plain_src,
+                                                          src_md, &src, error)
+                                     : lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &src, error));
+  LK_RETURN_NOT_OK(lk_planner_weights(planner, 1, &question->weights, plain_weights, weights_md,
+                                      &weights, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &dst, error));
   const lk_primitive_arg args[] = {
       {DNNL_ARG_SRC, src}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, dst}};
-  LK_TRY(lk_planner_execute(planner, primitive, args, 3, &question->dst, error));
-cleanup:
-  return status;
+  return lk_post_ops_execute(planner, primitive, args, 3, &question->dst, error);
 }
 
 static bool is_constant(lk_planner *planner, uint32_t index) {

@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/plan/copy.h"
+#include "ops/plan/moves.h"
 
 static lk_status plan_view(lk_planner *planner, lk_error *error) {
   return lk_planner_view(planner, 0, LK_LAYOUT_PLAIN, error);
@@ -92,18 +92,14 @@ static lk_status one(uint32_t dtype, uint8_t value[8], lk_error *error) {
 }
 
 static lk_status plan_dropout(lk_planner *planner, lk_error *error) {
-  lk_status status = LK_OK;
-  LK_TRY(lk_plan_same(planner, 0, error));
-  if (lk_planner_node(planner)->n_outputs > 1) {
-    lk_operand mask;
-    uint8_t value[8];
-    LK_TRY(lk_planner_output(planner, 1, LK_LAYOUT_PLAIN, &mask, error));
-    LK_TRY(one(mask.desc.dtype, value, error));
-    LK_TRY(lk_plan_fill(planner, &mask, lk_elements(&mask.desc), lk_dtype_size(mask.desc.dtype),
-                        value, error));
-  }
-cleanup:
-  return status;
+  lk_operand mask;
+  uint8_t value[8];
+  LK_RETURN_NOT_OK(lk_plan_same(planner, 0, error));
+  if (lk_planner_node(planner)->n_outputs == 1) return LK_OK;
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 1, LK_LAYOUT_PLAIN, &mask, error));
+  LK_RETURN_NOT_OK(one(mask.desc.dtype, value, error));
+  return lk_plan_fill(planner, &mask, lk_elements(&mask.desc), lk_dtype_size(mask.desc.dtype),
+                      value, error);
 }
 
 const lk_op_class lk_op_dropout = {

@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "base/team/float_state.h"
 #include "base/team/team.h"
-#include "ops/plan/creation.h"
+#include "ops/plan/onednn.h"
 #include "plugin/internal.h"
 
 /* What an argument handle of oneDNN takes, for the budget: RSS of one, measured. */
@@ -49,10 +49,10 @@ static lk_status lane_open(const lk_frame *frame, lane *out, lk_error *error) {
       return lk_fail_memory(error, "a frame's scratch memory", frame->scratch_bytes);
     }
   }
-  lk_creation_begin();
+  lk_dnnl_create_begin();
   const dnnl_status_t made =
       dnnl_stream_create(&out->stream, context->env.engine, dnnl_stream_default_flags);
-  lk_creation_end();
+  lk_dnnl_create_end();
   if (made == dnnl_success) return LK_OK;
   lk_free(&context->allocator, out->scratch);
   return lk_dnnl_fail(error, made, "create a stream");

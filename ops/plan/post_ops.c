@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "ops/plan/layout.h"
+#include "ops/plan/onednn.h"
 
 dnnl_alg_kind_t lk_post_op_eltwise(const lk_post_op *post_op, float *out_alpha, float *out_beta) {
   *out_alpha = post_op->alpha;
@@ -47,32 +47,34 @@ dnnl_alg_kind_t lk_post_op_binary(uint32_t kind) {
   }
 }
 
-static lk_status append(const lk_primitive_build *build, const lk_key_post_op *record,
-                        uint32_t index, dnnl_post_ops_t chain, lk_error *error) {
+static lk_status append_binary(const lk_primitive_build *build, dnnl_alg_kind_t algorithm,
+                               uint32_t index, dnnl_post_ops_t chain, lk_error *error) {
   lk_status status = LK_OK;
   dnnl_memory_desc_t operand = NULL;
-  dnnl_alg_kind_t binary = lk_post_op_binary(record->kind);
-  if (binary != dnnl_alg_kind_undef) {
-    LK_TRY(lk_build_tensor(build, LK_WORD_INPUT, index, &operand, error));
-    LK_TRY(lk_dnnl_check(error, dnnl_post_ops_append_binary(chain, binary, operand),
-                         "append a binary post-op"));
-  } else {
-    lk_post_op post_op = {.kind = record->kind};
-    memcpy(&post_op.alpha, &record->alpha, sizeof post_op.alpha);
-    memcpy(&post_op.beta, &record->beta, sizeof post_op.beta);
-    float alpha = 0, beta = 0;
-    dnnl_alg_kind_t eltwise = lk_post_op_eltwise(&post_op, &alpha, &beta);
-    if (eltwise == dnnl_alg_kind_undef) {
-      return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to append post-op %" PRIu32 ": kind %" PRIu32 " is unknown", index,
-                     record->kind);
-    }
-    LK_TRY(lk_dnnl_check(error, dnnl_post_ops_append_eltwise(chain, eltwise, alpha, beta),
-                         "append an element-wise post-op"));
-  }
+  LK_TRY(lk_build_tensor(build, LK_WORD_INPUT, index, &operand, error));
+  LK_TRY(lk_dnnl_check(error, dnnl_post_ops_append_binary(chain, algorithm, operand),
+                       "append a binary post-op"));
 cleanup:
   if (operand != NULL) dnnl_memory_desc_destroy(operand);
   return status;
+}
+
+static lk_status append(const lk_primitive_build *build, const lk_key_post_op *record,
+                        uint32_t index, dnnl_post_ops_t chain, lk_error *error) {
+  const dnnl_alg_kind_t binary = lk_post_op_binary(record->kind);
+  if (binary != dnnl_alg_kind_undef) return append_binary(build, binary, index, chain, error);
+  lk_post_op post_op = {.kind = record->kind};
+  memcpy(&post_op.alpha, &record->alpha, sizeof post_op.alpha);
+  memcpy(&post_op.beta, &record->beta, sizeof post_op.beta);
+  float alpha = 0, beta = 0;
+  const dnnl_alg_kind_t eltwise = lk_post_op_eltwise(&post_op, &alpha, &beta);
+  if (eltwise == dnnl_alg_kind_undef) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to append post-op %" PRIu32 ": kind %" PRIu32 " is unknown", index,
+                   record->kind);
+  }
+  return lk_dnnl_check(error, dnnl_post_ops_append_eltwise(chain, eltwise, alpha, beta),
+                       "append an element-wise post-op");
 }
 
 lk_status lk_post_ops_attr(const lk_primitive_build *build, dnnl_primitive_attr_t *out_attr,

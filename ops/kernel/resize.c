@@ -1,9 +1,10 @@
-/* Kernels of Resize, from tables that the plan made: one dimension at a time for linear and cubic,
- * all at once for nearest. Threads share the output; the frame has set how many there are. */
+/* Interpolation: one dimension at a time for linear and cubic, all at once for nearest. Threads
+ * share the output. */
+#include "ops/kernel/resize.h"
+
 #include <string.h>
 
 #include "base/team/team_for.h"
-#include "ops/resize.h"
 
 /* Below so many steps of work, waking the threads costs more than they save. */
 #define WORTH_THREADS 32768

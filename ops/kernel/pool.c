@@ -1,48 +1,19 @@
-/* Poolings in plain C. An output row (the last spatial dimension with its channels) stays in the
+/* Poolings. An output row (the last spatial dimension with its channels) stays in the
  * first-level cache while each element of the kernel is applied to all of it: runs of memory that
  * the compiler turns into vector instructions, whatever the dilation is. */
-#include "ops/pool_kernel.h"
+#include "ops/kernel/pool.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/team/team_for.h"
-#include "base/tensor.h"
 
 /* Elements of kernels times outputs below which one thread is done before others have woken up. */
 #define LEAST_PARALLEL_WORK 32768
 
-typedef struct pool_step {
-  lk_pool_geometry geometry;
-  lk_pool_kind kind;
-  bool wide; /* f64 */
-  bool positions;
-} pool_step;
-
 /* ---- geometry ---- */
 
-lk_pool_geometry lk_pool_geometry_make(const lk_window_shape *shape, const lk_tensor_desc *x) {
-  const bool channels_last = x->layout == LK_LAYOUT_CHANNELS_LAST;
-  lk_pool_geometry self = {.outer = channels_last ? x->dims[0] : x->dims[0] * x->dims[1],
-                           .inner = channels_last ? x->dims[1] : 1};
-  const uint32_t missing = LK_MAX_SPATIAL - shape->rank;
-  for (uint32_t i = 0; i < missing; i++) {
-    self.in[i] = self.out[i] = self.kernel[i] = self.strides[i] = self.dilations[i] = 1;
-  }
-  for (uint32_t i = 0; i < shape->rank; i++) {
-    self.in[missing + i] = x->dims[2 + i];
-    self.out[missing + i] = shape->out[i];
-    self.kernel[missing + i] = shape->kernel[i];
-    self.strides[missing + i] = shape->strides[i];
-    self.dilations[missing + i] = shape->dilations[i];
-    self.begin[missing + i] = shape->begin[i];
-    self.declared[missing + i] = shape->declared[i];
-  }
-  return self;
-}
-
-/* Where the window of output `o` starts in the input; negative: in the padding. */
-static int64_t start_of(const lk_pool_geometry *self, uint32_t dim, int64_t o) {
+int64_t lk_pool_start(const lk_pool_geometry *self, uint32_t dim, int64_t o) {
   return o * self->strides[dim] - self->begin[dim];
 }
 
@@ -69,7 +40,7 @@ static int64_t counted_end(const lk_pool_geometry *self, lk_pool_kind kind, uint
 
 /* By how many elements the mean of output `o` is divided along one dimension. */
 static int64_t divisor(const lk_pool_geometry *self, lk_pool_kind kind, uint32_t dim, int64_t o) {
-  const int64_t start = start_of(self, dim, o);
+  const int64_t start = lk_pool_start(self, dim, o);
   const int64_t end = taps_before(self, dim, start, counted_end(self, kind, dim));
   const int64_t first = kind == LK_POOL_MEAN_WITH_PADDING ? 0 : lk_pool_first_tap(self, dim, start);
   return end > first ? end - first : 0;
@@ -81,13 +52,6 @@ static int64_t whole_end(const lk_pool_geometry *self, lk_pool_kind kind) {
   const int64_t room = counted_end(self, kind, 2) + self->begin[2] - extent;
   const int64_t end = room < 0 ? 0 : room / self->strides[2] + 1;
   return end < self->out[2] ? end : self->out[2];
-}
-
-bool lk_pool_reaches_beyond(const lk_window_shape *shape) {
-  for (uint32_t i = 0; i < shape->rank; i++) {
-    if (shape->end[i] > shape->declared[i]) return true;
-  }
-  return false;
 }
 
 /* ---- runs: one element of the kernel applied to `blocks` blocks of `block` numbers, which lie
@@ -130,13 +94,13 @@ RUN(max_at_f64, double, LARGER_AT)
 RUN(sum_f32, float, y[i] += x)
 RUN(sum_f64, double, y[i] += x)
 
-static run_fn *run_for(const pool_step *step) {
+static run_fn *run_for(const lk_pool *step) {
   if (step->kind != LK_POOL_MAX) return step->wide ? sum_f64 : sum_f32;
   if (step->positions) return step->wide ? max_at_f64 : max_at_f32;
   return step->wide ? max_f64 : max_f32;
 }
 
-static void fill(const pool_step *step, void *to, int64_t count) {
+static void fill(const lk_pool *step, void *to, int64_t count) {
   const bool max = step->kind == LK_POOL_MAX;
   for (int64_t i = 0; i < count; i++) {
     if (step->wide) {
@@ -147,7 +111,7 @@ static void fill(const pool_step *step, void *to, int64_t count) {
   }
 }
 
-static void divide(const pool_step *step, void *to, int64_t count, double by) {
+static void divide(const lk_pool *step, void *to, int64_t count, double by) {
   for (int64_t i = 0; i < count; i++) {
     if (step->wide) {
       ((double *)to)[i] /= by;
@@ -159,12 +123,13 @@ static void divide(const pool_step *step, void *to, int64_t count, double by) {
 
 /* ---- rows: all outputs along the last dimension, counted over the other ones ---- */
 
-static size_t element_size(const pool_step *step) {
+static size_t element_size(const lk_pool *step) {
   return step->wide ? sizeof(double) : sizeof(float);
 }
 
-/* Divides row `row`, which lies at `to`, by the elements that were counted, as a part of `whole`. */
-static void divide_row(const pool_step *step, int64_t row, double whole, char *to) {
+/* Divides row `row`, which lies at `to`, by the elements that were counted, as a part of
+ * `whole`. */
+static void divide_row(const lk_pool *step, int64_t row, double whole, char *to) {
   const lk_pool_geometry *g = &step->geometry;
   const double before = (double)divisor(g, step->kind, 0, row / g->out[1] % g->out[0]) *
                         (double)divisor(g, step->kind, 1, row % g->out[1]);
@@ -188,17 +153,17 @@ static void outputs_of(const lk_pool_geometry *g, int64_t tap, int64_t *first, i
 
 /* Applies the kernel's elements along the last dimension; `from` is the input's row, `tap` the
  * number of the first of them. */
-static void apply_row(const pool_step *step, const char *from, char *to, int32_t *positions,
+static void apply_row(const lk_pool *step, const char *from, char *to, int32_t *positions,
                       int64_t tap) {
   const lk_pool_geometry *g = &step->geometry;
   const size_t size = element_size(step);
   run_fn *run = run_for(step);
-  const int64_t end_tap = lk_pool_end_tap(g, 2, start_of(g, 2, 0));
-  for (int64_t k = lk_pool_first_tap(g, 2, start_of(g, 2, g->out[2] - 1)); k < end_tap; k++) {
+  const int64_t end_tap = lk_pool_end_tap(g, 2, lk_pool_start(g, 2, 0));
+  for (int64_t k = lk_pool_first_tap(g, 2, lk_pool_start(g, 2, g->out[2] - 1)); k < end_tap; k++) {
     int64_t first, end;
     outputs_of(g, k, &first, &end);
     if (first >= end) continue;
-    const int64_t at = start_of(g, 2, first) + k * g->dilations[2];
+    const int64_t at = lk_pool_start(g, 2, first) + k * g->dilations[2];
     /* without a stride, neighbours in the output are neighbours in the input */
     const bool dense = g->strides[2] == 1;
     const int64_t blocks = dense ? 1 : end - first;
@@ -209,12 +174,11 @@ static void apply_row(const pool_step *step, const char *from, char *to, int32_t
   }
 }
 
-static void pool_row(const pool_step *step, const char *x, char *y, int32_t *positions,
-                     int64_t row) {
+static void pool_row(const lk_pool *step, const char *x, char *y, int32_t *positions, int64_t row) {
   const lk_pool_geometry *g = &step->geometry;
   const int64_t out[] = {row / g->out[1] % g->out[0], row % g->out[1]};
   const int64_t outer = row / g->out[1] / g->out[0], width = g->out[2] * g->inner;
-  const int64_t start[] = {start_of(g, 0, out[0]), start_of(g, 1, out[1])};
+  const int64_t start[] = {lk_pool_start(g, 0, out[0]), lk_pool_start(g, 1, out[1])};
   const int64_t end[] = {lk_pool_end_tap(g, 0, start[0]), lk_pool_end_tap(g, 1, start[1])};
   char *to = y + (size_t)(row * width) * element_size(step);
   int32_t *at = positions != NULL ? positions + row * width : NULL;
@@ -231,8 +195,8 @@ static void pool_row(const pool_step *step, const char *x, char *y, int32_t *pos
   if (step->kind != LK_POOL_MAX) divide_row(step, row, 1, to);
 }
 
-/* Whether it is worth it to wake other threads: `per_output` operations for each number. Inline: a build
- * without OpenMP has no use for it. */
+/* Whether it is worth it to wake other threads: `per_output` operations for each number. Inline: a
+ * build without OpenMP has no use for it. */
 static inline bool is_parallel(const lk_pool_geometry *g, int64_t per_output) {
   const double outputs =
       (double)(g->outer * g->inner) * (double)(g->out[0] * g->out[1]) * (double)g->out[2];
@@ -240,7 +204,7 @@ static inline bool is_parallel(const lk_pool_geometry *g, int64_t per_output) {
 }
 
 typedef struct pool_loop {
-  const pool_step *step;
+  const lk_pool *step;
   void *const *pointers;
 } pool_loop;
 
@@ -256,24 +220,12 @@ static void pool_rows(const void *arg, int64_t begin, int64_t end) {
   }
 }
 
-static lk_status pool_kernel(const void *params, void *const *pointers, lk_error *error) {
+lk_status lk_pool_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
   const pool_loop loop = {params, pointers};
   const lk_pool_geometry *g = &loop.step->geometry;
   lk_team_for(rows_of(g), is_parallel(g, g->kernel[2]), pool_rows, &loop);
   return LK_OK;
-}
-
-lk_status lk_plan_pool_kernel(lk_planner *planner, lk_pool_kind kind, const lk_window_shape *shape,
-                              const lk_operand *src, const lk_operand *dst,
-                              const lk_operand *positions, lk_error *error) {
-  const pool_step step = {.geometry = lk_pool_geometry_make(shape, &src->desc),
-                          .kind = kind,
-                          .wide = src->desc.dtype == LK_F64,
-                          .positions = positions != NULL};
-  const lk_operand operands[] = {*src, *dst, step.positions ? *positions : *dst};
-  return lk_planner_kernel(planner, pool_kernel, &step, sizeof step, operands,
-                           step.positions ? 3 : 2, error);
 }
 
 static void divide_rows(const void *arg, int64_t begin, int64_t end) {
@@ -286,17 +238,10 @@ static void divide_rows(const void *arg, int64_t begin, int64_t end) {
   }
 }
 
-static lk_status divisors_kernel(const void *params, void *const *pointers, lk_error *error) {
+lk_status lk_pool_divisors_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
   const pool_loop loop = {params, pointers};
   const lk_pool_geometry *g = &loop.step->geometry;
   lk_team_for(rows_of(g), is_parallel(g, 1), divide_rows, &loop);
   return LK_OK;
-}
-
-lk_status lk_plan_pool_divisors(lk_planner *planner, const lk_window_shape *shape,
-                                const lk_operand *src, const lk_operand *dst, lk_error *error) {
-  const pool_step step = {.geometry = lk_pool_geometry_make(shape, &src->desc),
-                          .kind = LK_POOL_MEAN_WITH_PADDING};
-  return lk_planner_kernel(planner, divisors_kernel, &step, sizeof step, dst, 1, error);
 }

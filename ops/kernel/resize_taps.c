@@ -1,22 +1,22 @@
-/* Which elements each output element of a Resize is made of, and with what weights.
+/* Which elements each output position of an interpolation is made of, and with what weights.
  *
  * Coordinates follow the ONNX specification. Where it leaves precision open: they are computed in
- * double, but for nearest with a scale that was given, which is used in float, as other runtimes do;
- * there a last bit decides which element is taken. */
+ * double, but for nearest with a scale that was given, which is used in float, as other runtimes
+ * do; there a last bit decides which element is taken. */
+#include "ops/kernel/resize_taps.h"
+
 #include <math.h>
 
-#include "ops/resize.h"
-
 /* Where output position `x` lies in the input. */
-static double original(const lk_resize_params *params, const lk_stretch *s, int64_t x) {
+static double original(const lk_resize_rule *rule, const lk_stretch *s, int64_t x) {
   double in = (double)s->in, out = (double)s->out, at = (double)x;
   /* The width that the scale gives may have a fraction, which the output has not. */
   double width = in * s->up / s->down;
-  bool in_float = s->rounded && params->mode == LK_RESIZE_NEAREST;
+  bool in_float = s->rounded && rule->mode == LK_RESIZE_NEAREST;
   double middle =
       in_float ? (double)(((float)at + 0.5f) / (float)s->up) : (at + 0.5) * s->down / s->up;
   double half = in_float ? (double)((float)middle - 0.5f) : middle - 0.5;
-  switch ((lk_resize_coordinates)params->coordinates) {
+  switch (rule->coordinates) {
   case LK_ALIGN_CORNERS:
     return width == 1 ? 0 : at * (in - 1) / (width - 1);
   case LK_ASYMMETRIC:
@@ -37,9 +37,9 @@ static double original(const lk_resize_params *params, const lk_stretch *s, int6
   }
 }
 
-bool lk_resize_is_outside(const lk_resize_params *params, const lk_stretch *s, int64_t x) {
-  if (params->coordinates != LK_TF_CROP_AND_RESIZE || s->same) return false;
-  double at = original(params, s, x);
+bool lk_resize_is_outside(const lk_resize_rule *rule, const lk_stretch *s, int64_t x) {
+  if (rule->coordinates != LK_TF_CROP_AND_RESIZE || s->same) return false;
+  double at = original(rule, s, x);
   return !(at >= 0 && at <= (double)(s->in - 1));
 }
 
@@ -48,9 +48,9 @@ static int64_t hold(double position, int64_t length) {
   return position >= (double)length ? length - 1 : (int64_t)position;
 }
 
-int64_t lk_resize_nearest(const lk_resize_params *params, const lk_stretch *s, int64_t x) {
-  double at = original(params, s, x);
-  switch ((lk_resize_rounding)params->rounding) {
+int64_t lk_resize_nearest(const lk_resize_rule *rule, const lk_stretch *s, int64_t x) {
+  double at = original(rule, s, x);
+  switch (rule->rounding) {
   case LK_PREFER_FLOOR:
     return hold(ceil(at - 0.5), s->in);
   case LK_PREFER_CEIL:
@@ -65,34 +65,34 @@ int64_t lk_resize_nearest(const lk_resize_params *params, const lk_stretch *s, i
 }
 
 /* The antialiasing filter is the interpolation's own, wider by as much as the output is smaller. */
-static double squeeze(const lk_resize_params *params, const lk_stretch *s) {
-  return params->antialias && s->up < s->down ? s->up / s->down : 1;
+static double squeeze(const lk_resize_rule *rule, const lk_stretch *s) {
+  return rule->antialias && s->up < s->down ? s->up / s->down : 1;
 }
 
 /* Neighbours at this distance and beyond have no weight. */
-static double radius(const lk_resize_params *params, const lk_stretch *s) {
-  return (params->mode == LK_RESIZE_LINEAR ? 1 : 2) / squeeze(params, s);
+static double radius(const lk_resize_rule *rule, const lk_stretch *s) {
+  return (rule->mode == LK_RESIZE_LINEAR ? 1 : 2) / squeeze(rule, s);
 }
 
 /* A triangle, or the cubic of R. Keys, "Cubic convolution interpolation for digital image
  * processing" (1981), equation 4. */
-static double filter(const lk_resize_params *params, double distance) {
-  double d = fabs(distance), a = (double)params->cubic;
-  if (params->mode == LK_RESIZE_LINEAR) return d < 1 ? 1 - d : 0;
+static double filter(const lk_resize_rule *rule, double distance) {
+  double d = fabs(distance), a = (double)rule->cubic;
+  if (rule->mode == LK_RESIZE_LINEAR) return d < 1 ? 1 - d : 0;
   if (d <= 1) return ((a + 2) * d - (a + 3)) * d * d + 1;
   return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
-int64_t lk_resize_capacity(const lk_resize_params *params, const lk_stretch *s) {
-  double most = floor(2 * radius(params, s)) + 2; /* one for what rounding does at the ends */
+int64_t lk_resize_capacity(const lk_resize_rule *rule, const lk_stretch *s) {
+  double most = floor(2 * radius(rule, s)) + 2; /* one for what rounding does at the ends */
   return most < (double)s->in ? (int64_t)most : s->in;
 }
 
-lk_resize_window lk_resize_weigh(const lk_resize_params *params, const lk_stretch *s, int64_t x,
+lk_resize_window lk_resize_weigh(const lk_resize_rule *rule, const lk_stretch *s, int64_t x,
                                  double *weights) {
-  double reach = radius(params, s), narrow = squeeze(params, s), length = (double)s->in;
+  double reach = radius(rule, s), narrow = squeeze(rule, s), length = (double)s->in;
   /* Further outside, all neighbours are outside as well: nothing changes. */
-  double at = fmin(fmax(original(params, s, x), -reach), length - 1 + reach);
+  double at = fmin(fmax(original(rule, s, x), -reach), length - 1 + reach);
   int64_t low = (int64_t)floor(at - reach) + 1, high = (int64_t)ceil(at + reach) - 1;
   double sum = 0;
   lk_resize_window window = {.first = hold((double)low, s->in)};
@@ -100,12 +100,12 @@ lk_resize_window lk_resize_weigh(const lk_resize_params *params, const lk_stretc
   for (int64_t i = 0; i < window.count; i++) weights[i] = 0;
   for (int64_t position = low; position <= high; position++) {
     bool outside = position < 0 || position >= s->in;
-    if (outside && params->exclude_outside) continue;
-    double weight = filter(params, ((double)position - at) * narrow);
+    if (outside && rule->exclude_outside) continue;
+    double weight = filter(rule, ((double)position - at) * narrow);
     weights[hold((double)position, s->in) - window.first] += weight;
     sum += weight;
   }
-  bool normalize = (params->exclude_outside || narrow < 1) && sum != 0;
+  bool normalize = (rule->exclude_outside || narrow < 1) && sum != 0;
   for (int64_t i = 0; i < window.count && normalize; i++) weights[i] /= sum;
   return window;
 }

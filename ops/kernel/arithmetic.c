@@ -1,27 +1,19 @@
-/* Element-wise arithmetic that oneDNN does not do, see integer.h. */
-#include "ops/integer.h"
+/* Element-wise arithmetic that oneDNN does not do: integers, f64, and powers. */
+#include "ops/kernel/arithmetic.h"
 
-#include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/kernel/number.h"
+#include "ops/kernel/strides.h"
 
 /* One row along the innermost dimension: steps in elements, 0 where an operand is broadcast. False:
  * an integer was divided by zero. */
 typedef bool row_fn(const void *a, int64_t a_step, const void *b, int64_t b_step, void *to,
                     int64_t count);
-
-typedef struct binary_step {
-  row_fn *row;
-  uint32_t rank; /* at least 1 */
-  uint32_t a_dtype, b_dtype;
-  uint32_t a_size, b_size, to_size;
-  int64_t dims[LK_MAX_RANK];
-  int64_t a[LK_MAX_RANK], b[LK_MAX_RANK]; /* steps in elements */
-} binary_step;
 
 /* ---- rows: name, type, what to compute of x and y ---- */
 
@@ -70,7 +62,7 @@ ROW(pow_f64, double, pow(x, y))
 
 static const struct {
   uint32_t dtype;
-  row_fn *rows[LK_INTEGER_POW];
+  row_fn *rows[LK_POW];
 } arithmetic[] = {
 #define ARITHMETIC(dtype, s)                                                                       \
   {                                                                                                \
@@ -83,6 +75,14 @@ static const struct {
     ARITHMETIC(LK_U32, u32), ARITHMETIC(LK_U64, u64), ARITHMETIC(LK_F64, f64),
 #undef ARITHMETIC
 };
+
+/* The rows of a type, NULL: it has none. */
+static row_fn *const *rows_of(uint32_t dtype) {
+  for (size_t i = 0; i < sizeof arithmetic / sizeof arithmetic[0]; i++) {
+    if (arithmetic[i].dtype == dtype) return arithmetic[i].rows;
+  }
+  return NULL;
+}
 
 /* ---- powers of mixed types: one element at a time ---- */
 
@@ -156,149 +156,83 @@ static bool integer_pow(number base, number exponent, uint64_t *out) {
   return true;
 }
 
-static bool pow_row(const binary_step *step, const char *a, const char *b, char *to) {
-  uint32_t last = step->rank - 1;
-  for (int64_t i = 0; i < step->dims[last]; i++) {
-    number base = read_number(step->a_dtype, a + i * step->a[last] * (int64_t)step->a_size);
-    number exponent = read_number(step->b_dtype, b + i * step->b[last] * (int64_t)step->b_size);
-    char *at = to + i * (int64_t)step->to_size;
-    if (step->a_dtype == LK_F32) {
+/* The innermost dimension of a power whose operands are of different types, or integers. */
+static bool pow_row(const lk_arithmetic *self, const char *a, const char *b, char *to) {
+  const uint32_t last = self->rank - 1;
+  const int64_t a_size = (int64_t)lk_dtype_size(self->a_dtype);
+  const int64_t b_size = (int64_t)lk_dtype_size(self->b_dtype);
+  for (int64_t i = 0; i < self->dims[last]; i++) {
+    const number base = read_number(self->a_dtype, a + i * self->a[last] * a_size);
+    const number exponent = read_number(self->b_dtype, b + i * self->b[last] * b_size);
+    char *at = to + i * a_size;
+    if (self->a_dtype == LK_F32) {
       *(float *)(void *)at = (float)pow(base.value, exponent.value);
-    } else if (step->a_dtype == LK_F64) {
+    } else if (self->a_dtype == LK_F64) {
       *(double *)(void *)at = pow(base.value, exponent.value);
     } else if (exponent.whole) {
       uint64_t bits;
       if (!integer_pow(base, exponent, &bits)) return false;
-      write_integer(step->a_dtype, at, bits);
+      write_integer(self->a_dtype, at, bits);
     } else {
-      double value = pow(base.value, exponent.value);
-      bool wide = step->a_dtype == LK_U64;
-      write_integer(step->a_dtype, at,
+      const double value = pow(base.value, exponent.value);
+      const bool wide = self->a_dtype == LK_U64;
+      write_integer(self->a_dtype, at,
                     wide ? lk_f64_to_u64(value) : (uint64_t)lk_f64_to_i64(value));
     }
   }
   return true;
 }
 
-/* ---- the step ---- */
+/* ---- the kernel ---- */
 
-static lk_status binary_kernel(const void *params, void *const *pointers, lk_error *error) {
-  const binary_step *step = params;
+bool lk_arithmetic_is_supported(lk_arithmetic_op op, uint32_t a_dtype, uint32_t b_dtype) {
+  if (op != LK_POW) return a_dtype == b_dtype && rows_of(a_dtype) != NULL;
+  return (rows_of(a_dtype) != NULL || a_dtype == LK_F32) &&
+         (rows_of(b_dtype) != NULL || b_dtype == LK_F32);
+}
+
+void lk_arithmetic_simplify(lk_arithmetic *self) {
+  self->rank = lk_merge_dims(self->rank, self->dims, self->a, self->b);
+  if (self->rank > 0) return;
+  self->rank = 1;
+  self->dims[0] = 1;
+}
+
+/* NULL: powers that pow_row computes. */
+static row_fn *row_for(const lk_arithmetic *self) {
+  if (self->op != LK_POW) return rows_of(self->a_dtype)[self->op];
+  if (self->a_dtype != self->b_dtype) return NULL;
+  return self->a_dtype == LK_F32 ? pow_f32 : self->a_dtype == LK_F64 ? pow_f64 : NULL;
+}
+
+lk_status lk_arithmetic_kernel(const void *params, void *const *pointers, lk_error *error) {
+  const lk_arithmetic *self = params;
   const char *a = pointers[0], *b = pointers[1];
   char *to = pointers[2];
-  uint32_t last = step->rank - 1;
+  const int64_t a_size = (int64_t)lk_dtype_size(self->a_dtype);
+  const int64_t b_size = (int64_t)lk_dtype_size(self->b_dtype);
+  const uint32_t last = self->rank - 1;
+  row_fn *row = row_for(self);
   int64_t at[LK_MAX_RANK] = {0};
   for (;;) {
-    bool done = step->row != NULL
-                    ? step->row(a, step->a[last], b, step->b[last], to, step->dims[last])
-                    : pow_row(step, a, b, to);
-    if (!done) {
+    const bool has_value = row != NULL
+                               ? row(a, self->a[last], b, self->b[last], to, self->dims[last])
+                               : pow_row(self, a, b, to);
+    if (!has_value) {
       return lk_fail(error, LK_INVALID_ARGUMENT, "failed to compute on integers: %s, no value",
-                     step->row != NULL ? "division by 0" : "0 to a negative power");
+                     self->op != LK_POW ? "division by 0" : "0 to a negative power");
     }
-    to += step->dims[last] * (int64_t)step->to_size;
+    to += self->dims[last] * a_size; /* the result has the type of `a` */
     uint32_t i = last;
     for (; i > 0; i--) {
-      uint32_t k = i - 1;
-      a += step->a[k] * (int64_t)step->a_size;
-      b += step->b[k] * (int64_t)step->b_size;
-      if (++at[k] < step->dims[k]) break;
-      a -= step->a[k] * step->dims[k] * (int64_t)step->a_size;
-      b -= step->b[k] * step->dims[k] * (int64_t)step->b_size;
+      const uint32_t k = i - 1;
+      a += self->a[k] * a_size;
+      b += self->b[k] * b_size;
+      if (++at[k] < self->dims[k]) break;
+      a -= self->a[k] * self->dims[k] * a_size;
+      b -= self->b[k] * self->dims[k] * b_size;
       at[k] = 0;
     }
     if (i == 0) return LK_OK;
   }
-}
-
-/* Steps of an operand along the output's dimensions, 0 where it is broadcast. */
-static void operand_steps(const lk_tensor_desc *desc, uint32_t rank, int64_t steps[LK_MAX_RANK]) {
-  lk_tensor_desc padded = lk_shape_pad_rank(desc, rank);
-  int64_t step = 1;
-  for (uint32_t i = rank; i-- > 0;) {
-    steps[i] = padded.dims[i] == 1 ? 0 : step;
-    step *= padded.dims[i];
-  }
-}
-
-/* Merges dimensions along which both operands go on as one. */
-static void merge_dims(binary_step *step) {
-  uint32_t rank = 0;
-  for (uint32_t i = 0; i < step->rank; i++) {
-    if (step->dims[i] == 1) continue;
-    uint32_t last = rank - 1;
-    if (rank > 0 && step->a[last] == step->a[i] * step->dims[i] &&
-        step->b[last] == step->b[i] * step->dims[i]) {
-      step->dims[last] *= step->dims[i];
-    } else {
-      last = rank++;
-      step->dims[last] = step->dims[i];
-    }
-    step->a[last] = step->a[i];
-    step->b[last] = step->b[i];
-  }
-  if (rank == 0) {
-    step->dims[0] = 1;
-    step->a[0] = step->b[0] = 0;
-    rank = 1;
-  }
-  step->rank = rank;
-}
-
-static bool is_arithmetic(uint32_t dtype) {
-  for (size_t i = 0; i < sizeof arithmetic / sizeof arithmetic[0]; i++) {
-    if (arithmetic[i].dtype == dtype) return true;
-  }
-  return false;
-}
-
-static lk_status choose_row(binary_step *step, lk_integer_op op, lk_error *error) {
-  bool is_pow = op == LK_INTEGER_POW;
-  bool base = is_arithmetic(step->a_dtype) || (is_pow && step->a_dtype == LK_F32);
-  bool other = is_pow ? is_arithmetic(step->b_dtype) || step->b_dtype == LK_F32
-                      : step->b_dtype == step->a_dtype;
-  if (!base || !other) {
-    return lk_fail(error, LK_UNSUPPORTED,
-                   "failed to compute on types %s and %s: integers or f64 are supported",
-                   lk_dtype_name(step->a_dtype), lk_dtype_name(step->b_dtype));
-  }
-  if (is_pow) {
-    bool same = step->a_dtype == step->b_dtype;
-    if (same && step->a_dtype == LK_F32) step->row = pow_f32;
-    if (same && step->a_dtype == LK_F64) step->row = pow_f64;
-    return LK_OK;
-  }
-  for (size_t i = 0; i < sizeof arithmetic / sizeof arithmetic[0]; i++) {
-    if (arithmetic[i].dtype == step->a_dtype) step->row = arithmetic[i].rows[op];
-  }
-  return LK_OK;
-}
-
-lk_status lk_plan_integer_binary(lk_planner *planner, lk_integer_op op, lk_error *error) {
-  lk_status status = LK_OK;
-  const lk_tensor_desc *a = &lk_planner_input_tensor(planner, 0)->desc;
-  const lk_tensor_desc *b = &lk_planner_input_tensor(planner, 1)->desc;
-  const lk_tensor_desc *to = lk_planner_output_desc(planner, 0);
-  lk_operand operands[3];
-  binary_step step = {.rank = to->rank,
-                      .a_dtype = a->dtype,
-                      .b_dtype = b->dtype,
-                      .a_size = (uint32_t)lk_dtype_size(a->dtype),
-                      .b_size = (uint32_t)lk_dtype_size(b->dtype),
-                      .to_size = (uint32_t)lk_dtype_size(to->dtype)};
-  LK_TRY(choose_row(&step, op, error));
-  memcpy(step.dims, to->dims, sizeof step.dims);
-  operand_steps(a, to->rank, step.a);
-  operand_steps(b, to->rank, step.b);
-  merge_dims(&step);
-  LK_TRY(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &operands[0], error));
-  LK_TRY(lk_planner_input(planner, 1, LK_LAYOUT_PLAIN, &operands[1], error));
-  LK_TRY(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &operands[2], error));
-  LK_TRY(lk_planner_kernel(planner, binary_kernel, &step, sizeof step, operands, 3, error));
-cleanup:
-  return status;
-}
-
-lk_status lk_plan_pow_kernel(lk_planner *planner, lk_error *error) {
-  return lk_plan_integer_binary(planner, LK_INTEGER_POW, error);
 }

@@ -1,24 +1,18 @@
-/* Clip in plain C, see clip.h. */
+/* Elements held between two bounds, for the types that oneDNN has no element-wise functions for. */
+#include "ops/kernel/clip.h"
+
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/team/team_for.h"
 #include "base/tensor.h"
-#include "ops/clip.h"
 #include "ops/kernel/number.h"
 
-/* Elements that a thread takes at a time; fewer than two of these are not worth a second thread. */
-#define CHUNK 16384
+/* So many elements are not worth a second thread. */
+#define MAX_ALONE 16384
 
 typedef void clip_fn(const void *from, void *to, int64_t count, const void *low, const void *high);
-
-typedef struct clip_step {
-  clip_fn *clip;
-  size_t element;
-  int64_t count;
-  uint64_t low, high;       /* values by their bytes, where the bound is no operand */
-  uint32_t low_at, high_at; /* operands; 0: none */
-} clip_step;
 
 /* NaN stays; where low is over high, everything is high. */
 #define ROW(name, type, number, load)                                                              \
@@ -44,7 +38,7 @@ ROW(clip_f64, double, double, )
 ROW(clip_f16, uint16_t, double, lk_f16_to_f64)
 ROW(clip_bf16, uint16_t, double, lk_bf16_to_f64)
 
-/* Integers: their limits. Floating point: 0, limits_of has them. */
+/* Integers: their limits. Floating point: 0, float_bound has them. */
 static const struct {
   uint32_t dtype;
   clip_fn *clip;
@@ -65,12 +59,8 @@ static const struct {
 
 static size_t row_of(uint32_t dtype) {
   size_t row = 0;
-  while (row < sizeof rows / sizeof rows[0] && rows[row].dtype != dtype) row++;
+  while (row + 1 < sizeof rows / sizeof rows[0] && rows[row].dtype != dtype) row++;
   return row;
-}
-
-bool lk_clip_has_kernel(uint32_t dtype) {
-  return row_of(dtype) < sizeof rows / sizeof rows[0];
 }
 
 /* A bound as bytes of a floating-point type, not beyond its finite values. */
@@ -84,52 +74,35 @@ static uint64_t float_bound(uint32_t dtype, double bound) {
   return bits;
 }
 
+lk_clip lk_clip_make(uint32_t dtype, int64_t count, float low, float high) {
+  const size_t row = row_of(dtype);
+  const bool is_floating = rows[row].high == 0;
+  return (lk_clip){.dtype = dtype,
+                   .count = count,
+                   .low = is_floating ? float_bound(dtype, (double)low) : rows[row].low,
+                   .high = is_floating ? float_bound(dtype, (double)high) : rows[row].high};
+}
+
 typedef struct clip_loop {
-  const clip_step *step;
+  const lk_clip *self;
   void *const *pointers;
 } clip_loop;
 
-static void clip_chunks(const void *arg, int64_t begin, int64_t end) {
+static void clip_elements(const void *arg, int64_t begin, int64_t end) {
   const clip_loop *loop = arg;
-  const clip_step *step = loop->step;
+  const lk_clip *self = loop->self;
   void *const *pointers = loop->pointers;
   /* little-endian: a narrow value is the first bytes */
-  const void *low = step->low_at > 0 ? pointers[step->low_at] : &step->low;
-  const void *high = step->high_at > 0 ? pointers[step->high_at] : &step->high;
-  const int64_t first = begin * CHUNK, last = end * CHUNK;
-  const size_t offset = (size_t)first * step->element;
-  step->clip((const char *)pointers[0] + offset, (char *)pointers[1] + offset,
-             (last < step->count ? last : step->count) - first, low, high);
+  const void *low = self->low_at > 0 ? pointers[self->low_at] : &self->low;
+  const void *high = self->high_at > 0 ? pointers[self->high_at] : &self->high;
+  const size_t offset = (size_t)begin * lk_dtype_size(self->dtype);
+  rows[row_of(self->dtype)].clip((const char *)pointers[0] + offset, (char *)pointers[1] + offset,
+                                 end - begin, low, high);
 }
 
-static lk_status clip_kernel(const void *params, void *const *pointers, lk_error *error) {
+lk_status lk_clip_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
   const clip_loop loop = {params, pointers};
-  const int64_t chunks = (loop.step->count + CHUNK - 1) / CHUNK;
-  lk_team_for(chunks, chunks > 1, clip_chunks, &loop);
+  lk_team_for(loop.self->count, loop.self->count > MAX_ALONE, clip_elements, &loop);
   return LK_OK;
-}
-
-lk_status lk_plan_clip_kernel(lk_planner *planner, const lk_operand *x, const lk_operand *y,
-                              const lk_operand *low, const lk_operand *high, float other_low,
-                              float other_high, lk_error *error) {
-  const uint32_t dtype = x->desc.dtype;
-  const size_t row = row_of(dtype);
-  const bool floating = rows[row].high == 0;
-  lk_operand operands[4] = {*x, *y};
-  uint32_t count = 2;
-  clip_step step = {.clip = rows[row].clip,
-                    .element = lk_dtype_size(dtype),
-                    .count = lk_elements(&x->desc),
-                    .low = floating ? float_bound(dtype, (double)other_low) : rows[row].low,
-                    .high = floating ? float_bound(dtype, (double)other_high) : rows[row].high};
-  if (low != NULL) {
-    step.low_at = count;
-    operands[count++] = *low;
-  }
-  if (high != NULL) {
-    step.high_at = count;
-    operands[count++] = *high;
-  }
-  return lk_planner_kernel(planner, clip_kernel, &step, sizeof step, operands, count, error);
 }

@@ -1,6 +1,6 @@
 /* Element-wise steps that several operators emit. */
-#ifndef LK_OPS_ELTWISE_H
-#define LK_OPS_ELTWISE_H
+#ifndef LK_OPS_PLAN_ELTWISE_STEPS_H
+#define LK_OPS_PLAN_ELTWISE_STEPS_H
 
 #include "ops/plan/planner.h"
 
@@ -22,5 +22,15 @@ lk_status lk_plan_binary_step(lk_planner *planner, dnnl_alg_kind_t algorithm, co
 /* The node's post-ops as steps of their own on `to` (f32), for a primitive or kernel that does not
  * take them. */
 lk_status lk_plan_post_ops(lk_planner *planner, const lk_operand *to, lk_error *error);
+
+/* ---- for an input without elements and an output with some: oneDNN refuses most of them, and
+ * there is nothing to compute but what a reduction starts from ---- */
+
+/* A whole plan: every element of output 0 is a sum of no elements, which is 0, plus that of input
+ * `bias` for its channel (one f32 for each; -1: no bias), with the node's post-ops. */
+lk_status lk_plan_sum_of_nothing(lk_planner *planner, int32_t bias, lk_error *error);
+
+/* The same for means of no elements: 0 / 0, NaN, in the floating-point type that output 0 has. */
+lk_status lk_plan_mean_of_nothing(lk_planner *planner, lk_error *error);
 
 #endif

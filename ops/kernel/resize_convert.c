@@ -1,11 +1,12 @@
-/* Elements of a Resize that interpolates other types than f32 and f64: as numbers and back, rounded
- * to the nearest, ties to even, and held within the range of an integer type. */
+/* Elements of other types than f32 and f64 as numbers and back: rounded to the nearest, ties to
+ * even, and held within the range of an integer type. */
+#include "ops/kernel/resize_convert.h"
+
 #include <math.h>
 
 #include "base/team/team_for.h"
 #include "base/tensor.h"
 #include "ops/kernel/number.h"
-#include "ops/resize.h"
 
 uint32_t lk_resize_wide(uint32_t dtype) {
   switch (dtype) {
@@ -28,7 +29,8 @@ uint32_t lk_resize_wide(uint32_t dtype) {
   }
 }
 
-/* `low` and `high` are exact in double, `over` is the integer to take from `high` on. NaN: the least. */
+/* `low` and `high` are exact in double, `over` is the integer to take from `high` on. NaN: the
+ * least. */
 #define TO_INTEGER(type, low, high, over)                                                          \
   (!(x > (low)) ? (type)(low) : x >= (high) ? (type)(over) : (type)rint((double)x))
 
@@ -77,47 +79,47 @@ static void narrow(uint32_t type, const void *from, void *to, int64_t count) {
   }
 }
 
-/* Threads take whole chunks. */
-enum { CHUNK = 16384 };
+/* So many elements are not worth a second thread. */
+enum { MAX_ALONE = 16384 };
 
 typedef void convert_fn(uint32_t type, const void *from, void *to, int64_t count);
 
 typedef struct convert_loop {
   convert_fn *fn;
-  const lk_resize_convert *step;
+  uint32_t dtype;
   const char *from;
   char *to;
   size_t from_size, to_size;
 } convert_loop;
 
-static void convert_chunks(const void *arg, int64_t begin, int64_t end) {
+static void convert_elements(const void *arg, int64_t begin, int64_t end) {
   const convert_loop *loop = arg;
-  const int64_t first = begin * CHUNK, last = end * CHUNK, count = loop->step->count;
-  loop->fn(loop->step->dtype, loop->from + (size_t)first * loop->from_size,
-           loop->to + (size_t)first * loop->to_size, (last < count ? last : count) - first);
+  loop->fn(loop->dtype, loop->from + (size_t)begin * loop->from_size,
+           loop->to + (size_t)begin * loop->to_size, end - begin);
 }
 
-static void convert(convert_fn *fn, const lk_resize_convert *step, void *const *pointers,
-                    size_t from_size, size_t to_size) {
-  const convert_loop loop = {fn, step, pointers[0], pointers[1], from_size, to_size};
-  const int64_t chunks = (step->count + CHUNK - 1) / CHUNK;
-  lk_team_for(chunks, chunks > 1, convert_chunks, &loop);
+static lk_status convert(convert_fn *fn, const lk_resize_convert *self, void *const *pointers,
+                         uint32_t from, uint32_t to) {
+  const convert_loop loop = {.fn = fn,
+                             .dtype = self->dtype,
+                             .from = pointers[0],
+                             .to = pointers[1],
+                             .from_size = lk_dtype_size(from),
+                             .to_size = lk_dtype_size(to)};
+  lk_team_for(self->count, self->count > MAX_ALONE, convert_elements, &loop);
+  return LK_OK;
 }
 
 lk_status lk_resize_widen(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
-  const lk_resize_convert *step = params;
-  const uint32_t wide = lk_resize_wide(step->dtype);
-  convert(widen, step, pointers, lk_dtype_size(step->dtype), lk_dtype_size(wide));
-  return LK_OK;
+  const lk_resize_convert *self = params;
+  return convert(widen, self, pointers, self->dtype, lk_resize_wide(self->dtype));
 }
 
 lk_status lk_resize_narrow(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
-  const lk_resize_convert *step = params;
-  const uint32_t wide = lk_resize_wide(step->dtype);
-  convert(narrow, step, pointers, lk_dtype_size(wide), lk_dtype_size(step->dtype));
-  return LK_OK;
+  const lk_resize_convert *self = params;
+  return convert(narrow, self, pointers, lk_resize_wide(self->dtype), self->dtype);
 }
 
 void lk_resize_element(uint32_t dtype, double value, uint8_t bytes[8]) {
