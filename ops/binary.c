@@ -21,7 +21,7 @@ static lk_status infer_binary(const lk_op_node *node, const lk_tensor *inputs,
   return lk_broadcast(&inputs[0].desc, &inputs[1].desc, &outputs[0], error);
 }
 
-/* Whether the operand, brought to the output's rank, can lie in `layout` without being expanded. */
+/* Whether the operand, brought to the output's rank, can lie in `layout` without a broadcast. */
 static bool fits_layout(const lk_tensor_desc *operand, const lk_tensor_desc *to, lk_layout layout) {
   const lk_tensor_desc padded = lk_shape_pad_rank(operand, to->rank);
   return operand->rank == to->rank || lk_layout_same_bytes(&padded, LK_LAYOUT_PLAIN, layout);
@@ -69,7 +69,7 @@ static lk_status plan_binary(lk_planner *planner, dnnl_alg_kind_t algorithm, boo
   return lk_plan_binary_step(planner, algorithm, &a, &b, &dst, true, error);
 }
 
-/* Output 0 of inputs 0 and 1, of types that oneDNN does not compute on, or a power. */
+/* A plan without oneDNN: powers, and types that it does not compute on. */
 static lk_status plan_arithmetic(lk_planner *planner, lk_arithmetic_op op, lk_error *error) {
   const lk_tensor_desc *a = &lk_planner_input_tensor(planner, 0)->desc;
   const lk_tensor_desc *b = &lk_planner_input_tensor(planner, 1)->desc;
@@ -124,7 +124,7 @@ static lk_status infer_pow(const lk_op_node *node, const lk_tensor *inputs, lk_t
   return lk_broadcast(&inputs[0].desc, &inputs[1].desc, &outputs[0], error);
 }
 
-/* The exponent when it is one constant f32; post-ops that are there make no difference. */
+/* The exponent when it is one constant f32; post-ops do not matter here. */
 static bool constant_exponent(const lk_op_node *node, float *out_exponent) {
   const lk_node_constant *constant = &node->constants[1];
   if (constant->content == NULL || constant->tensor.desc.dtype != LK_F32 ||

@@ -50,7 +50,7 @@ static bool is_run_time(const lk_op_node *node, uint32_t index) {
 }
 
 /* max(x, min) and then min(., max): bounds that come at run time are operands, never part of a
- * key, so that a new bound is no new primitive. */
+ * key, so that a new bound needs no new primitive. */
 static lk_status plan_run_time(lk_planner *planner, lk_error *error) {
   const lk_op_node *node = lk_planner_node(planner);
   lk_operand value, bound, result;

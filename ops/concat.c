@@ -57,7 +57,7 @@ static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tenso
 }
 
 /* Channels-last when all inputs that come at run time lie so, or when some do and it is wished for;
- * inputs whose bytes are the same either way have no say. */
+ * inputs whose bytes are the same either way do not count. */
 static lk_layout choose_layout(lk_planner *planner) {
   const lk_op_node *node = lk_planner_node(planner);
   uint32_t channels_last = 0, others = 0;

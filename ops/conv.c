@@ -1,4 +1,5 @@
-/* Conv and ConvTranspose (ONNX "Conv", "ConvTranspose"): channels-last, weights as oneDNN likes. */
+/* Conv and ConvTranspose (ONNX "Conv", "ConvTranspose"): channels-last, weights in the layout that
+ * oneDNN chooses. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -33,7 +34,7 @@ static void parse_conv_transpose(lk_attrs *attrs, void *params) {
   self->n_output_shape = lk_attrs_ints(attrs, "output_shape", self->output_shape, LK_MAX_SPATIAL);
 }
 
-/* Ranks of X, W and B; a convolution's and a transposed one's rules are the same here. */
+/* Checks ranks of X, W and B; the rules are the same for both operators. */
 static lk_status check_operands(const lk_op_node *node, const lk_tensor *inputs, int64_t channels,
                                 lk_error *error) {
   const lk_tensor_desc *x = &inputs[0].desc, *w = &inputs[1].desc;
@@ -125,7 +126,7 @@ static lk_status infer_conv_transpose(const lk_op_node *node, const lk_tensor *i
   return LK_OK;
 }
 
-/* What a convolution primitive is asked with. */
+/* What the value key of a convolution is made of. */
 typedef struct conv_question {
   lk_primitive_kind kind;
   lk_tensor_desc src, weights, bias, dst;
@@ -148,7 +149,7 @@ static lk_status ask(lk_planner *planner, conv_question *question, lk_layout lay
   return lk_planner_primitive(planner, &key, out_primitive, error);
 }
 
-/* Channels-last first; where only a reference implementation takes that, plain. */
+/* Tries channels-last first, and plain where oneDNN has only a reference implementation of that. */
 static lk_status choose(lk_planner *planner, conv_question *question,
                         const lk_primitive **out_primitive, lk_error *error) {
   const lk_primitive *plain = NULL;
@@ -175,7 +176,8 @@ static lk_tensor_desc weights_desc(const lk_tensor_desc *w, int64_t groups) {
   return desc;
 }
 
-/* Weights of [C, M/g, k...], as oneDNN's [g, M/g, C/g, k...], and how those lie in the bytes. */
+/* Weights of [C, M/g, k...] as oneDNN's [g, M/g, C/g, k...], and the strides of these
+ * dimensions. */
 static lk_status transposed_weights(const lk_tensor_desc *w, int64_t groups,
                                     lk_tensor_desc *out_desc, dnnl_memory_desc_t *out_plain,
                                     lk_error *error) {

@@ -88,7 +88,7 @@ static bool find_block(const lk_tensor_desc *x, uint32_t mask, reduce_block *out
   return true;
 }
 
-/* [outer, n] by [n, 1], or [outer, 1, n] by [outer, n, inner]; the factor that is not the input is
+/* [outer, n] by [n, 1], or [outer, 1, n] by [outer, n, inner]; each element of the other factor is
  * 1/n. */
 static lk_status plan_product(lk_planner *planner, const reduce_block *block, lk_error *error) {
   lk_status status = LK_OK;
@@ -162,8 +162,8 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_tensor_desc *to = lk_planner_output_desc(planner, 0);
   uint32_t mask = 0;
   LK_RETURN_NOT_OK(reduced_dims(node, lk_planner_input_tensor(planner, 0), &mask, error));
-  /* ONNX says "undefined", numpy NaN; ONNX Runtime's CPU provider has 0, and so a node of a model
-   * is the same wherever it runs. */
+  /* ONNX leaves the mean of nothing undefined, and numpy has NaN. This is the 0 of ONNX Runtime's
+   * CPU provider, so that a node computes the same wherever it runs. */
   if (lk_elements(x) == 0) return lk_plan_sum_of_nothing(planner, -1, error);
   if (lk_elements(x) == lk_elements(to)) return lk_planner_view(planner, 0, LK_LAYOUT_PLAIN, error);
   const uint32_t spatial = ((1U << x->rank) - 1) & ~3U;

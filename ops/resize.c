@@ -20,7 +20,7 @@ static void parse(lk_attrs *attrs, void *params) {
   int32_t opset = attrs->node->opset;
   resize->mode = lk_attrs_choice(attrs, "mode", modes, opset < 11 ? 2 : 3, LK_RESIZE_NEAREST);
   if (opset < 11) {
-    /* Neither is an attribute yet; so what Resize did before them, in the usual implementations. */
+    /* Before these attributes, the usual implementations of Resize did this. */
     resize->coordinates = LK_ASYMMETRIC;
     resize->rounding = LK_FLOOR_UP_CEIL_DOWN;
     return;

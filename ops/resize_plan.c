@@ -151,7 +151,7 @@ static uint32_t order_passes(const lk_stretch *dims, uint32_t rank, uint32_t ord
   return count;
 }
 
-/* Temporaries of `count` wide elements that are taken in turn: a pass reads the last one. */
+/* Two temporaries in turn: a pass reads one and writes the other. */
 typedef struct turns {
   lk_operand operands[2];
   uint32_t made, next;

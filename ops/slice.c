@@ -46,7 +46,8 @@ static range clamp(int64_t start, int64_t end, int64_t step, int64_t dim) {
   } else if (step < 0 && start > end) {
     result.count = (int64_t)((uint64_t)(start - end - 1) / (0 - (uint64_t)step) + 1);
   }
-  if (result.count <= 1) result.step = 1; /* never taken: its product must not overflow */
+  if (result.count <= 1)
+    result.step = 1; /* the step is never taken, and its product must not overflow */
   return result;
 }
 
@@ -56,21 +57,22 @@ static lk_status read_ranges(const lk_op_node *node, const lk_tensor *inputs,
   slice_params bounds = *(const slice_params *)node->params;
   int64_t steps[LK_MAX_RANK];
   uint32_t n_steps = 0;
-  lk_status status = LK_OK;
   if (node->opset >= BOUNDS_AS_INPUTS_SINCE) {
     if (node->n_inputs <= ENDS) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "failed to slice: %" PRIu32 " inputs, starts and ends are required",
                      node->n_inputs);
     }
-    LK_TRY(lk_read_ints(&inputs[STARTS], "starts", bounds.starts, LK_MAX_RANK, &bounds.n_starts,
-                        error));
-    LK_TRY(lk_read_ints(&inputs[ENDS], "ends", bounds.ends, LK_MAX_RANK, &bounds.n_ends, error));
+    LK_RETURN_NOT_OK(lk_read_ints(&inputs[STARTS], "starts", bounds.starts, LK_MAX_RANK,
+                                  &bounds.n_starts, error));
+    LK_RETURN_NOT_OK(
+        lk_read_ints(&inputs[ENDS], "ends", bounds.ends, LK_MAX_RANK, &bounds.n_ends, error));
     if (node->n_inputs > AXES && inputs[AXES].desc.dtype != LK_DTYPE_NONE) {
-      LK_TRY(lk_read_ints(&inputs[AXES], "axes", bounds.axes, LK_MAX_RANK, &bounds.n_axes, error));
+      LK_RETURN_NOT_OK(
+          lk_read_ints(&inputs[AXES], "axes", bounds.axes, LK_MAX_RANK, &bounds.n_axes, error));
     }
     if (node->n_inputs > STEPS && inputs[STEPS].desc.dtype != LK_DTYPE_NONE) {
-      LK_TRY(lk_read_ints(&inputs[STEPS], "steps", steps, LK_MAX_RANK, &n_steps, error));
+      LK_RETURN_NOT_OK(lk_read_ints(&inputs[STEPS], "steps", steps, LK_MAX_RANK, &n_steps, error));
     }
   }
   if (bounds.n_ends != bounds.n_starts || (bounds.n_axes > 0 && bounds.n_axes != bounds.n_starts) ||
@@ -100,8 +102,7 @@ static lk_status read_ranges(const lk_op_node *node, const lk_tensor *inputs,
     }
     ranges[axis] = clamp(bounds.starts[i], bounds.ends[i], step, from->dims[axis]);
   }
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,

@@ -256,9 +256,7 @@ static lk_status read_axes(const lk_op_node *node, const lk_tensor *inputs, uint
                      node->opset);
     }
     axes.given = true;
-    lk_status status =
-        lk_read_ints(&inputs[1], "axes", axes.axes, LK_MAX_RANK, &axes.n_axes, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(lk_read_ints(&inputs[1], "axes", axes.axes, LK_MAX_RANK, &axes.n_axes, error));
   }
   for (uint32_t i = 0; i < axes.n_axes; i++) {
     int64_t axis = lk_axis(axes.axes[i], rank);
@@ -329,7 +327,7 @@ static lk_status infer_unsqueeze(const lk_op_node *node, const lk_tensor *inputs
   return LK_OK;
 }
 
-/* ---- Rows of those that are a view and no more: inputs behind the first say the shape ---- */
+/* ---- Rows of operators that are only a view: inputs behind the first give the shape ---- */
 
 #define VIEW_ROW(text, summary_text, least_inputs, most_inputs, params_type, parse_fn, infer_fn)   \
   {                                                                                                \

@@ -10,8 +10,8 @@
 #include "ops/kernel/number.h"
 #include "ops/kernel/strides.h"
 
-/* One row along the innermost dimension: steps in elements, 0 where an operand is broadcast. False:
- * an integer was divided by zero. */
+/* Computes along the innermost dimension; steps are in elements, 0 where an operand is broadcast.
+ * False: an integer was divided by zero. */
 typedef bool row_fn(const void *a, int64_t a_step, const void *b, int64_t b_step, void *to,
                     int64_t count);
 
@@ -28,8 +28,8 @@ typedef bool row_fn(const void *a, int64_t a_step, const void *b, int64_t b_step
     return true;                                                                                   \
   }
 
-/* Through uint64_t arithmetic wraps around for every width, signed or not. -1 apart, because the
- * least value divided by it overflows. */
+/* Through uint64_t arithmetic wraps around for every width, signed or not. Division by -1 is a case
+ * of its own, because it overflows for the least value. */
 #define INTEGER_ROWS(suffix, type, minus_one)                                                      \
   ROW(add_##suffix, type, (uint64_t)x + (uint64_t)y)                                               \
   ROW(sub_##suffix, type, (uint64_t)x - (uint64_t)y)                                               \
@@ -86,7 +86,7 @@ static row_fn *const *rows_of(uint32_t dtype) {
 
 /* ---- powers of mixed types: one element at a time ---- */
 
-/* An element as what it is: a whole number (its low 64 bits, and whether it is negative) or not. */
+/* An element: its value, and for an integer type also its low 64 bits and its sign. */
 typedef struct number {
   bool whole, negative;
   uint64_t bits;
@@ -139,7 +139,7 @@ static void write_integer(uint32_t dtype, void *at, uint64_t bits) {
 }
 
 /* A whole base to a whole power wraps around like repeated multiplication. A negative power is
- * 1 / base^-n toward zero: 0 but for bases 1 and -1. */
+ * 1 / base^-n toward zero: 0 except for the bases 1 and -1. */
 static bool integer_pow(number base, number exponent, uint64_t *out) {
   if (exponent.negative) {
     if (base.bits == 0) return false;
@@ -198,7 +198,7 @@ void lk_arithmetic_simplify(lk_arithmetic *self) {
   self->dims[0] = 1;
 }
 
-/* NULL: powers that pow_row computes. */
+/* The function for a row; NULL: pow_row. */
 static row_fn *row_for(const lk_arithmetic *self) {
   if (self->op != LK_POW) return rows_of(self->a_dtype)[self->op];
   if (self->a_dtype != self->b_dtype) return NULL;

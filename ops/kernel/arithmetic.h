@@ -17,8 +17,8 @@ typedef struct lk_arithmetic {
   int64_t a[LK_MAX_RANK], b[LK_MAX_RANK]; /* strides in elements, 0 where it is broadcast */
 } lk_arithmetic;
 
-/* Any integer type and f64, of which both are the same. The exponent of a power may be of another
- * one, and both may be f32. */
+/* Both types must be the same integer type, or f64. A power takes f32 too, and an exponent of
+ * another type. */
 bool lk_arithmetic_is_supported(lk_arithmetic_op op, uint32_t a_dtype, uint32_t b_dtype);
 
 /* Makes the dimensions as few as the strides allow. To be called once, before the kernel. */

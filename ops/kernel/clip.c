@@ -9,7 +9,7 @@
 #include "base/tensor.h"
 #include "ops/kernel/number.h"
 
-/* So many elements are not worth a second thread. */
+/* More elements than this are worth a second thread. */
 #define MAX_ALONE 16384
 
 typedef void clip_fn(const void *from, void *to, int64_t count, const void *low, const void *high);
@@ -63,7 +63,7 @@ static size_t row_of(uint32_t dtype) {
   return row;
 }
 
-/* A bound as bytes of a floating-point type, not beyond its finite values. */
+/* A bound as bytes of a floating-point type, held within its finite values. */
 static uint64_t float_bound(uint32_t dtype, double bound) {
   const double most = dtype == LK_F64 ? DBL_MAX : dtype == LK_F16 ? 65504.0 : 0x1.fep127;
   const double value = fmin(fmax(bound, -most), most);

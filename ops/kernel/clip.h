@@ -7,13 +7,13 @@
 /* y = min(max(x, low), high), all of one type: an integer type, f64, f16 or bf16. */
 typedef struct lk_clip {
   uint32_t dtype;
-  uint32_t low_at, high_at; /* pointers to the bounds; 0: the one below holds */
+  uint32_t low_at, high_at; /* which pointers are the bounds; 0: the number below is */
   int64_t count;
   uint64_t low, high; /* an element, in the first bytes */
 } lk_clip;
 
-/* Bounds that are not pointers: for integers the limits of the type; for floating point `low` and
- * `high`, not beyond the finite values. */
+/* Sets the bounds that are not pointers: the limits of an integer type; for floating point `low`
+ * and `high`, held within the finite values. */
 lk_clip lk_clip_make(uint32_t dtype, int64_t count, float low, float high);
 
 /* Params: lk_clip. Pointers: x, y, and the bounds; x and y may be the same. NaN stays NaN, and

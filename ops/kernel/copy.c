@@ -38,7 +38,7 @@ static void move_dim(lk_copy *copy, uint32_t at, uint32_t place) {
 }
 
 /* Orders dimensions by their distance in the destination, so that neighbours can be merged. Those
- * of size 1 have no say: they are left at the end, and dropped when dimensions are merged. */
+ * of size 1 end up behind the others, and are left out. */
 static void sort_dims(lk_copy *copy) {
   uint32_t rank = 0;
   for (uint32_t i = 0; i < copy->rank; i++) {

@@ -8,14 +8,11 @@
 
 #include "base/team/team_for.h"
 
-/* Elements of kernels times outputs below which one thread is done before others have woken up. */
+/* With less work than this (outputs times elements of the kernel), one thread is done before others
+ * have woken up. */
 #define LEAST_PARALLEL_WORK 32768
 
 /* ---- geometry ---- */
-
-int64_t lk_pool_start(const lk_pool_geometry *self, uint32_t dim, int64_t o) {
-  return o * self->strides[dim] - self->begin[dim];
-}
 
 int64_t lk_pool_first_tap(const lk_pool_geometry *self, uint32_t dim, int64_t start) {
   return start < 0 ? (self->dilations[dim] - 1 - start) / self->dilations[dim] : 0;
@@ -33,7 +30,7 @@ int64_t lk_pool_end_tap(const lk_pool_geometry *self, uint32_t dim, int64_t star
   return taps_before(self, dim, start, self->in[dim]);
 }
 
-/* The limit before which elements are counted. */
+/* Where a window stops counting elements, as a position in the input. */
 static int64_t counted_end(const lk_pool_geometry *self, lk_pool_kind kind, uint32_t dim) {
   return self->in[dim] + (kind == LK_POOL_MEAN_WITH_PADDING ? self->declared[dim] : 0);
 }
@@ -127,8 +124,8 @@ static size_t element_size(const lk_pool *step) {
   return step->wide ? sizeof(double) : sizeof(float);
 }
 
-/* Divides row `row`, which lies at `to`, by the elements that were counted, as a part of
- * `whole`. */
+/* Divides row `row`, which lies at `to`, by the share of `whole` elements that each window
+ * counts. */
 static void divide_row(const lk_pool *step, int64_t row, double whole, char *to) {
   const lk_pool_geometry *g = &step->geometry;
   const double before = (double)divisor(g, step->kind, 0, row / g->out[1] % g->out[0]) *
@@ -195,8 +192,8 @@ static void pool_row(const lk_pool *step, const char *x, char *y, int32_t *posit
   if (step->kind != LK_POOL_MAX) divide_row(step, row, 1, to);
 }
 
-/* Whether it is worth it to wake other threads: `per_output` operations for each number. Inline: a
- * build without OpenMP has no use for it. */
+/* Whether it is worth it to wake other threads: `per_output` operations for each number. Inline, so
+ * that a build without OpenMP does not warn of it. */
 static inline bool is_parallel(const lk_pool_geometry *g, int64_t per_output) {
   const double outputs =
       (double)(g->outer * g->inner) * (double)(g->out[0] * g->out[1]) * (double)g->out[2];

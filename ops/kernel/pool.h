@@ -1,5 +1,4 @@
-/* Poolings: what oneDNN has only reference implementations of, or does otherwise than ONNX. Plain
- * or channels-last, f32 and f64, 1 to 3 spatial dimensions. */
+/* Poolings of f32 and f64 in plain or channels-last layout, with 1 to 3 spatial dimensions. */
 #ifndef LK_OPS_KERNEL_POOL_H
 #define LK_OPS_KERNEL_POOL_H
 
@@ -10,7 +9,7 @@
 typedef enum lk_pool_kind {
   LK_POOL_MAX,
   LK_POOL_MEAN,             /* of the elements */
-  LK_POOL_MEAN_WITH_PADDING /* also of the declared padding, but of nothing beyond it */
+  LK_POOL_MEAN_WITH_PADDING /* of the elements and the declared padding, but of nothing beyond it */
 } lk_pool_kind;
 
 enum { LK_POOL_DIMS = 3 };
@@ -26,7 +25,9 @@ typedef struct lk_pool_geometry {
 } lk_pool_geometry;
 
 /* Where the window of output `o` starts in the input; negative: in the padding. */
-int64_t lk_pool_start(const lk_pool_geometry *self, uint32_t dim, int64_t o);
+static inline int64_t lk_pool_start(const lk_pool_geometry *self, uint32_t dim, int64_t o) {
+  return o * self->strides[dim] - self->begin[dim];
+}
 /* The first tap, counted from 0, that does not lie before the input, of a window that starts at
  * `start`, and the tap behind the last one that does not lie behind it. */
 int64_t lk_pool_first_tap(const lk_pool_geometry *self, uint32_t dim, int64_t start);

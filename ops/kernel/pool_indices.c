@@ -3,9 +3,9 @@
 
 #include "base/team/team_for.h"
 
-/* Fewer are done by one thread before others have woken up. */
+/* With fewer outputs, one thread is done before others have woken up. */
 #define LEAST_PARALLEL_OUTPUTS 8192
-/* Kernels of up to so many elements have a table. */
+/* Kernels with up to this many elements have a table of offsets. */
 #define MAX_OFFSETS 256
 
 /* Where the element lies along one dimension, or -1: the whole window is padding. oneDNN leaves

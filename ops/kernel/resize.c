@@ -6,7 +6,7 @@
 
 #include "base/team/team_for.h"
 
-/* Below so many steps of work, waking the threads costs more than they save. */
+/* With less work than this, waking the threads costs more than they save. */
 #define WORTH_THREADS 32768
 
 /* ---- linear and cubic ---- */

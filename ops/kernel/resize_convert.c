@@ -79,7 +79,7 @@ static void narrow(uint32_t type, const void *from, void *to, int64_t count) {
   }
 }
 
-/* So many elements are not worth a second thread. */
+/* More elements than this are worth a second thread. */
 enum { MAX_ALONE = 16384 };
 
 typedef void convert_fn(uint32_t type, const void *from, void *to, int64_t count);

@@ -119,33 +119,41 @@ static lk_status is_plain(const_dnnl_memory_desc_t md, bool *out_plain, lk_error
   dnnl_dims_t strides = {0};
   lk_strides(&desc, 1, strides);
   dnnl_memory_desc_t plain = NULL;
-  dnnl_status_t made = dnnl_memory_desc_create_with_strides(&plain, rank, *dims, type, strides);
-  if (made != dnnl_success) return lk_dnnl_fail(error, made, "compare a layout");
+  LK_RETURN_NOT_OK(
+      lk_dnnl_check(error, dnnl_memory_desc_create_with_strides(&plain, rank, *dims, type, strides),
+                    "compare a layout"));
   *out_plain = dnnl_memory_desc_equal(plain, md);
   dnnl_memory_desc_destroy(plain);
+  return LK_OK;
+}
+
+/* Finds `md` or adds it. The caller holds the mutex. */
+static lk_status find_or_add(lk_layouts *layouts, const_dnnl_memory_desc_t md, size_t *out_index,
+                             lk_error *error) {
+  size_t found = 0;
+  while (found < layouts->count && !dnnl_memory_desc_equal(layouts->descs[found], md)) found++;
+  *out_index = found;
+  if (found < layouts->count) return LK_OK;
+  if (!LK_GROW(layouts->allocator, layouts->descs, layouts->count, layouts->capacity)) {
+    return lk_fail_memory(error, "a layout", sizeof md);
+  }
+  LK_RETURN_NOT_OK(
+      lk_dnnl_check(error, dnnl_memory_desc_clone(&layouts->descs[found], md), "keep a layout"));
+  layouts->count++;
   return LK_OK;
 }
 
 lk_status lk_layouts_intern(lk_layouts *layouts, const_dnnl_memory_desc_t md, lk_layout *out_layout,
                             lk_error *error) {
   bool plain = false;
+  size_t index = 0;
   *out_layout = LK_LAYOUT_PLAIN;
-  lk_status status = is_plain(md, &plain, error);
-  if (status != LK_OK || plain) return status;
+  LK_RETURN_NOT_OK(is_plain(md, &plain, error));
+  if (plain) return LK_OK;
   pthread_mutex_lock(&layouts->mutex);
-  size_t found = 0;
-  while (found < layouts->count && !dnnl_memory_desc_equal(layouts->descs[found], md)) found++;
-  if (found == layouts->count) {
-    dnnl_memory_desc_t copy = NULL;
-    if (!LK_GROW(layouts->allocator, layouts->descs, layouts->count, layouts->capacity)) {
-      status = lk_fail_memory(error, "a layout", sizeof copy);
-    } else {
-      status = lk_dnnl_check(error, dnnl_memory_desc_clone(&copy, md), "keep a layout");
-      if (status == LK_OK) layouts->descs[layouts->count++] = copy;
-    }
-  }
+  const lk_status status = find_or_add(layouts, md, &index, error);
   pthread_mutex_unlock(&layouts->mutex);
-  if (status == LK_OK) *out_layout = LK_LAYOUT_FIRST_INTERNED + (lk_layout)found;
+  if (status == LK_OK) *out_layout = LK_LAYOUT_FIRST_INTERNED + (lk_layout)index;
   return status;
 }
 
@@ -153,8 +161,7 @@ lk_status lk_layouts_bytes(lk_layouts *layouts, const lk_tensor_desc *desc, uint
                            lk_error *error) {
   *out_bytes = 0;
   int64_t bytes = 0;
-  lk_status status = lk_tensor_size(desc, "a tensor", NULL, &bytes, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(lk_tensor_size(desc, "a tensor", NULL, &bytes, error));
   if (desc->layout == LK_LAYOUT_PLAIN || desc->layout == LK_LAYOUT_CHANNELS_LAST) {
     *out_bytes = (uint64_t)bytes; /* both are dense */
     return LK_OK;

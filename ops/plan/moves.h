@@ -25,7 +25,7 @@ lk_status lk_plan_fill(lk_planner *planner, const lk_operand *to, int64_t count,
 lk_status lk_plan_broadcast(lk_planner *planner, const lk_operand *from, const lk_tensor_desc *like,
                             lk_operand *out_operand, lk_error *error);
 
-/* lk_strides of a tensor that broadcasts to `rank` dimensions or more: 0 where it is repeated. */
+/* lk_strides of a tensor that broadcasts to one of `rank` dimensions: 0 where it is repeated. */
 void lk_broadcast_strides(const lk_tensor_desc *desc, uint32_t rank, int64_t unit,
                           int64_t strides[LK_MAX_RANK]);
 

@@ -44,7 +44,8 @@ lk_status lk_dnnl_check(lk_error *error, dnnl_status_t dnnl, const char *what) {
   return dnnl == dnnl_success ? LK_OK : lk_dnnl_fail(error, dnnl, what);
 }
 
-/* ---- the guard: a lock of the process that creators share, and that a fork takes alone ---- */
+/* ---- the guard: one lock of the process, shared by threads that create, exclusive for a fork
+ * ---- */
 
 /* Writers first: threads that create one primitive after another would keep a fork waiting. */
 #define FREE PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP
@@ -62,7 +63,8 @@ static void open_in_parent(void *unused) {
   (void)pthread_rwlock_unlock(&lock);
 }
 
-/* Who waited in the parent is counted in the lock, and does not come: it begins anew. */
+/* The lock still counts threads that waited in the parent; the child does not have them, and begins
+ * with a new lock. */
 static void open_in_child(void *unused) {
   static const pthread_rwlock_t is_free = FREE;
   (void)unused;

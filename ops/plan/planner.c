@@ -23,7 +23,7 @@ struct lk_planner {
   size_t steps_capacity, args_capacity, primitives_capacity, packed_capacity, temps_capacity,
       params_capacity, pending_capacity, params_bytes;
   uint32_t n_pending;
-  lk_tensor inputs[]; /* as bound; constants and absent ones as the node has them */
+  lk_tensor inputs[]; /* as bound; a constant as the node has it; zero where it is absent */
 };
 
 /* Grows one of the body's arrays, whose count is a uint32_t. */
@@ -134,7 +134,7 @@ static lk_content *constant_of(const lk_planner *planner, uint32_t index) {
 static lk_status pack_operand(lk_planner *planner, lk_content *content, const lk_tensor_desc *from,
                               const lk_tensor_desc *to, lk_operand *out_operand, lk_error *error) {
   lk_plan_body *body = planner->body;
-  /* room first, so that what is packed has an owner */
+  /* makes room first, so that the packed copy has an owner as soon as it exists */
   if (!GROW(planner, packed, n_packed)) return lk_fail_memory(error, "a plan", sizeof(lk_packed *));
   lk_packed **packed = &body->packed[body->n_packed];
   LK_RETURN_NOT_OK(from->layout == to->layout
@@ -186,7 +186,7 @@ lk_status lk_planner_weights(lk_planner *planner, uint32_t index, const lk_tenso
   return LK_OK;
 }
 
-/* A constant input of `desc`, whose layout is another than plain. */
+/* Constant input `index` in the layout of `desc`, which oneDNN can describe. */
 static lk_status reordered_constant(lk_planner *planner, uint32_t index, const lk_tensor_desc *desc,
                                     lk_operand *out_operand, lk_error *error) {
   lk_status status = LK_OK;
@@ -315,13 +315,15 @@ lk_status lk_planner_reorder(lk_planner *planner, const lk_operand *from, const 
   const bool is_fixed = from->desc.layout < LK_LAYOUT_FIRST_INTERNED &&
                         to->desc.layout < LK_LAYOUT_FIRST_INTERNED &&
                         from->desc.dtype == to->desc.dtype;
-  planner->body->n_reorders++;
-  atomic_fetch_add_explicit(&planner->env->reorders, 1, memory_order_relaxed);
   if (is_fixed && lk_dnnl_type(from->desc.dtype) == dnnl_data_type_undef) {
     const lk_copy copy = lk_copy_between(&from->desc, &to->desc);
-    return lk_planner_copy(planner, &copy, from, to, error);
+    LK_RETURN_NOT_OK(lk_planner_copy(planner, &copy, from, to, error));
+  } else {
+    LK_RETURN_NOT_OK(reorder_by_primitive(planner, from, to, error));
   }
-  return reorder_by_primitive(planner, from, to, error);
+  planner->body->n_reorders++;
+  atomic_fetch_add_explicit(&planner->env->reorders, 1, memory_order_relaxed);
+  return LK_OK;
 }
 
 lk_status lk_planner_kernel(lk_planner *planner, lk_kernel_fn kernel, const void *params,
@@ -351,7 +353,7 @@ lk_status lk_planner_copy(lk_planner *planner, const lk_copy *copy, const lk_ope
   }
   lk_copy simple = *copy;
   lk_copy_simplify(&simple);
-  /* the copy of one block needs no more */
+  /* for one block, the kernel reads no further */
   const size_t size = simple.rank == 0 ? offsetof(lk_copy, dims) : sizeof simple;
   const lk_operand operands[] = {*from, *to};
   return lk_planner_kernel(planner, lk_copy_kernel, &simple, size, operands, 2, error);

@@ -234,7 +234,7 @@ static lk_status plan_windows(lk_planner *planner, lk_pool_kind kind, const lk_w
   lk_tensor_desc desc = *x, to = *lk_planner_output_desc(planner, 0);
   desc.dtype = type_of(x, &to, shape, has_indices);
   desc.layout = by_kernel ? lk_fixed_input_layout(planner, 0) : LK_LAYOUT_CHANNELS_LAST;
-  /* f64 is copied to another layout element by element: better once, before, than after */
+  /* our own kernel pools in the wished layout at once; afterwards would be one pass more */
   if (x->dtype == LK_F64) desc.layout = lk_planner_wish(planner, 0, desc.layout);
   if (has_indices) LK_RETURN_NOT_OK(check_positions(shape, error));
   LK_RETURN_NOT_OK(take_input(planner, &desc, &src, error));

@@ -9,8 +9,8 @@ enum { MAX_ARGS = 64 };
 
 /* How input `index`, the operand of a binary post-op, is described beside `dst`, with `dst`'s rank.
  * It broadcasts to output 0, of which `dst` may be another description: a matrix of all rows, whose
- * operands are full tensors or single rows (matmul.c sees to it), or one with ones put in where a
- * product takes a vector. */
+ * operands are full tensors or single rows (matmul.c makes sure), or a description with added
+ * dimensions of 1 where a product takes a vector. */
 static lk_tensor_desc operand_desc(lk_planner *planner, uint32_t index, const lk_tensor_desc *dst) {
   const lk_tensor_desc *input = &lk_planner_input_tensor(planner, index)->desc;
   const lk_tensor_desc *to = lk_planner_output_desc(planner, 0);
@@ -41,10 +41,11 @@ void lk_post_ops_key(lk_planner *planner, lk_key_builder *key, const lk_tensor_d
   const lk_op_node *node = lk_planner_node(planner);
   for (uint32_t i = 0; i < node->n_post_ops; i++) {
     const lk_post_op *post_op = &node->post_ops[i];
-    lk_key_post_op record = {.kind = post_op->kind,
-                             .input = -1, /* a node's own numbering is no part of the primitive */
-                             .alpha = (uint32_t)lk_float_bits(post_op->alpha),
-                             .beta = (uint32_t)lk_float_bits(post_op->beta)};
+    /* the primitive does not depend on the node's own numbering of inputs */
+    const lk_key_post_op record = {.kind = post_op->kind,
+                                   .input = -1,
+                                   .alpha = (uint32_t)lk_float_bits(post_op->alpha),
+                                   .beta = (uint32_t)lk_float_bits(post_op->beta)};
     lk_key_add_post_op(key, &record);
     if (post_op->input < 0) continue;
     const lk_tensor_desc operand = operand_desc(planner, (uint32_t)post_op->input, dst);

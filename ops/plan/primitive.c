@@ -35,7 +35,7 @@ typedef struct build_arg {
   const lk_key *key;
 } build_arg;
 
-/* All tensors of a role with index 0, and all sources. */
+/* Fills in all sources, and the tensor of each other role. */
 static lk_status read_tensors(lk_primitive_build *build, lk_error *error) {
   for (; build->n_sources < LK_MAX_SOURCES; build->n_sources++) {
     dnnl_memory_desc_t *source = &build->sources[build->n_sources];
@@ -68,8 +68,7 @@ cleanup:
   return status;
 }
 
-/* What oneDNN makes of the key, into a zeroed primitive, whose owner destroys what is made also
- * after a failure. */
+/* Makes descriptor and primitive. The owner of `primitive` destroys them, also after a failure. */
 static lk_status create(lk_ops_env *env, const lk_key *key, const lk_primitive_kind_row *kind,
                         lk_primitive *primitive, lk_error *error) {
   lk_status status = LK_OK;
@@ -82,8 +81,7 @@ cleanup:
   return status;
 }
 
-/* Builds from the key alone: `env` is what a context is, and all of it that matters is in the
- * key. */
+/* Builds from the key alone: what it takes of `env` is in the key, too. */
 static lk_status build_primitive(void *arg, lk_built *out, lk_error *error) {
   const build_arg *from = arg;
   lk_ops_env *env = from->env;
@@ -94,7 +92,7 @@ static lk_status build_primitive(void *arg, lk_built *out, lk_error *error) {
   LK_TRY(create(env, from->key, kind, primitive, error));
   dnnl_primitive_desc_query(primitive->desc, dnnl_query_impl_info_str, 0,
                             &primitive->implementation);
-  /* "ref:any" and "simple:any"-like names: only ref is a trap worth a warning */
+  /* "ref:any" and "simple:any"-like names: only ref is worth a warning */
   primitive->is_ref = strncmp(primitive->implementation, "ref", 3) == 0;
   const_dnnl_memory_desc_t scratchpad =
       dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_scratchpad_md, 0);
@@ -118,7 +116,7 @@ static lk_status find(lk_ops_env *env, const lk_key *key, lk_ref **out_ref, lk_e
 }
 
 /* Begins the key of the same primitive with all operands of post-ops in the full shape of DST.
- * False, and nothing is begun: they have it already. */
+ * Returns false, and begins nothing, where they have that shape already. */
 static bool widen(const lk_key *key, const lk_allocator *allocator, lk_key_builder *out_key) {
   lk_tensor_desc full, operand;
   bool is_narrow = false;
@@ -150,6 +148,7 @@ lk_status lk_primitive_get(lk_ops_env *env, const lk_key *key, lk_ref **out_ref,
   lk_key_builder full;
   lk_key full_key;
   bool widens = false;
+  *out_ref = NULL;
   LK_TRY(find(env, key, &ref, error));
   /* a copy to full shape takes far less than a reference implementation */
   widens = is_ref(ref) && widen(key, env->allocator, &full);

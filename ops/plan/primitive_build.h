@@ -7,7 +7,7 @@
 #define LK_MAX_SOURCES 64
 
 typedef struct lk_primitive_build {
-  lk_ops_env *env; /* of which builders take what is in the key, too: the engine and layouts */
+  lk_ops_env *env; /* builders take its engine and layouts, which the key names, and nothing else */
   const lk_key *key;
   dnnl_primitive_attr_t attr; /* user scratchpad, math mode and post-ops of the key */
   dnnl_memory_desc_t sources[LK_MAX_SOURCES]; /* SRC 0 to n_sources - 1 */

@@ -1,6 +1,5 @@
 /* The builder of each kind of primitive: from a value key to oneDNN's descriptor. Each says which
- * tensors and attributes its keys have; all have what lk_primitive_key adds, and may have
- * post-ops. */
+ * tensors and attributes its keys have, besides what lk_primitive_key adds and the post-ops. */
 #include "ops/plan/primitive_kind.h"
 
 /* SRC, WEIGHTS, BIAS (optional), DST; STRIDES, DILATIONS, PADS_BEGIN, PADS_END. */
@@ -83,7 +82,7 @@ static dnnl_status_t build_softmax(const lk_primitive_build *build,
       build->dst, (int)lk_build_number(build, LK_WORD_AXIS, 0), build->attr);
 }
 
-/* SRC, DST, of which the dimensions that are 1 are reduced; ALGORITHM. */
+/* SRC, DST; ALGORITHM. Dimensions that are 1 in DST are reduced. */
 static dnnl_status_t build_reduction(const lk_primitive_build *build,
                                      dnnl_primitive_desc_t *out_desc) {
   return dnnl_reduction_primitive_desc_create(out_desc, build->env->engine,
@@ -91,7 +90,7 @@ static dnnl_status_t build_reduction(const lk_primitive_build *build,
                                               0, build->attr);
 }
 
-/* SRC, DST, whose dimensions have the factors as ratios; ALGORITHM. */
+/* SRC, DST; ALGORITHM. The factors are the ratios of the dimensions. */
 static dnnl_status_t build_resampling(const lk_primitive_build *build,
                                       dnnl_primitive_desc_t *out_desc) {
   return dnnl_resampling_forward_primitive_desc_create(
@@ -108,7 +107,7 @@ static dnnl_status_t build_concat(const lk_primitive_build *build,
       (const const_dnnl_memory_desc_t *)build->sources, build->attr);
 }
 
-/* SRC, DST, of other types or layouts. */
+/* SRC, DST: types or layouts differ. */
 static dnnl_status_t build_reorder(const lk_primitive_build *build,
                                    dnnl_primitive_desc_t *out_desc) {
   return dnnl_reorder_primitive_desc_create(out_desc, build->src, build->env->engine, build->dst,
