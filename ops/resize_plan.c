@@ -218,13 +218,12 @@ static lk_status plan_passes(lk_planner *planner, const lk_resize_rule *rule,
 
 /* ---- the extrapolation value ---- */
 
-static lk_status plan_outside(lk_planner *planner, const lk_resize_params *params,
+static lk_status plan_outside(lk_planner *planner, const lk_resize_rule *rule, float value,
                               const lk_stretch *dims, uint32_t rank, const lk_operand *to,
                               lk_error *error) {
-  const lk_resize_rule rule = rule_of(params);
-  if (rule.coordinates != LK_TF_CROP_AND_RESIZE) return LK_OK;
+  if (rule->coordinates != LK_TF_CROP_AND_RESIZE) return LK_OK;
   lk_resize_outside head = {.rank = rank, .block = lk_dtype_size(to->desc.dtype)};
-  lk_resize_element(to->desc.dtype, (double)params->extrapolation, head.value);
+  lk_resize_element(to->desc.dtype, (double)value, head.value);
   int64_t count = 0;
   for (uint32_t i = 0; i < rank; i++) {
     head.dims[i] = dims[i].out;
@@ -241,7 +240,7 @@ static lk_status plan_outside(lk_planner *planner, const lk_resize_params *param
   for (uint32_t i = 0; i < rank; i++) {
     for (int64_t x = 0; x < dims[i].out && !dims[i].same; x++) {
       bool *at = &outside->outside[head.first[i] + x];
-      *at = lk_resize_is_outside(&rule, &dims[i], x);
+      *at = lk_resize_is_outside(rule, &dims[i], x);
       any = any || *at;
     }
   }
@@ -262,5 +261,5 @@ lk_status lk_resize_plan_kernels(lk_planner *planner, const lk_resize_params *pa
   LK_RETURN_NOT_OK(rule.mode == LK_RESIZE_NEAREST
                        ? plan_nearest(planner, &rule, dims, rank, from, to, error)
                        : plan_passes(planner, &rule, dims, rank, from, to, error));
-  return plan_outside(planner, params, dims, rank, to, error);
+  return plan_outside(planner, &rule, params->extrapolation, dims, rank, to, error);
 }

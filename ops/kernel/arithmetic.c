@@ -30,29 +30,23 @@ typedef bool row_fn(const void *a, int64_t a_step, const void *b, int64_t b_step
 
 /* Through uint64_t arithmetic wraps around for every width, signed or not. Division by -1 is a case
  * of its own, because it overflows for the least value. */
-#define INTEGER_ROWS(suffix, type, minus_one)                                                      \
+#define INTEGER_ROWS(dtype, suffix, type)                                                          \
   ROW(add_##suffix, type, (uint64_t)x + (uint64_t)y)                                               \
   ROW(sub_##suffix, type, (uint64_t)x - (uint64_t)y)                                               \
   ROW(mul_##suffix, type, (uint64_t)x *(uint64_t)y)                                                \
   static bool div_##suffix(const void *a, int64_t a_step, const void *b, int64_t b_step, void *to, \
                            int64_t count) {                                                        \
     for (int64_t i = 0; i < count; i++) {                                                          \
-      type x = ((const type *)a)[i * a_step];                                                      \
-      type y = ((const type *)b)[i * b_step];                                                      \
+      const type x = ((const type *)a)[i * a_step];                                                \
+      const type y = ((const type *)b)[i * b_step];                                                \
       if (y == 0) return false;                                                                    \
-      ((type *)to)[i] = (type)((minus_one) ? 0 - (uint64_t)x : (uint64_t)(x / y));                 \
+      const bool negates = LK_IS_SIGNED(type) && y == (type)-1;                                    \
+      ((type *)to)[i] = (type)(negates ? 0 - (uint64_t)x : (uint64_t)(x / y));                     \
     }                                                                                              \
     return true;                                                                                   \
   }
 
-INTEGER_ROWS(i8, int8_t, y == -1)
-INTEGER_ROWS(i16, int16_t, y == -1)
-INTEGER_ROWS(i32, int32_t, y == -1)
-INTEGER_ROWS(i64, int64_t, y == -1)
-INTEGER_ROWS(u8, uint8_t, false)
-INTEGER_ROWS(u16, uint16_t, false)
-INTEGER_ROWS(u32, uint32_t, false)
-INTEGER_ROWS(u64, uint64_t, false)
+LK_EACH_INTEGER(INTEGER_ROWS)
 ROW(add_f64, double, x + y)
 ROW(sub_f64, double, x - y)
 ROW(mul_f64, double, x *y)
@@ -60,77 +54,45 @@ ROW(div_f64, double, x / y)
 ROW(pow_f32, float, powf(x, y))
 ROW(pow_f64, double, pow(x, y))
 
-static const struct {
-  uint32_t dtype;
-  row_fn *rows[LK_POW];
-} arithmetic[] = {
-#define ARITHMETIC(dtype, s)                                                                       \
-  {                                                                                                \
-    dtype, {                                                                                       \
-      add_##s, sub_##s, mul_##s, div_##s                                                           \
-    }                                                                                              \
-  }
-    ARITHMETIC(LK_I8, i8),   ARITHMETIC(LK_I16, i16), ARITHMETIC(LK_I32, i32),
-    ARITHMETIC(LK_I64, i64), ARITHMETIC(LK_U8, u8),   ARITHMETIC(LK_U16, u16),
-    ARITHMETIC(LK_U32, u32), ARITHMETIC(LK_U64, u64), ARITHMETIC(LK_F64, f64),
-#undef ARITHMETIC
-};
-
-/* The rows of a type, NULL: it has none. */
+/* The rows of a type, by operation; NULL: it has none. */
 static row_fn *const *rows_of(uint32_t dtype) {
-  for (size_t i = 0; i < sizeof arithmetic / sizeof arithmetic[0]; i++) {
-    if (arithmetic[i].dtype == dtype) return arithmetic[i].rows;
+  switch (dtype) {
+#define ROWS(dtype, s, type)                                                                       \
+  case dtype: {                                                                                    \
+    static row_fn *const of_##s[] = {add_##s, sub_##s, mul_##s, div_##s};                          \
+    return of_##s;                                                                                 \
   }
-  return NULL;
+    LK_EACH_INTEGER(ROWS)
+    ROWS(LK_F64, f64, double)
+#undef ROWS
+  default:
+    return NULL;
+  }
 }
 
 /* ---- powers of mixed types: one element at a time ---- */
 
-/* An element: its value, and for an integer type also its low 64 bits and its sign. */
+/* An element: its value, and for an integer type also its low 64 bits. */
 typedef struct number {
-  bool whole, negative;
+  bool is_whole;
   uint64_t bits;
   double value;
 } number;
 
 static number read_number(uint32_t dtype, const void *at) {
-  number n = {.whole = true};
-  int64_t value = 0;
   switch (dtype) {
-  case LK_F32:
-    return (number){.value = (double)*(const float *)at};
+#define READ(dtype, suffix, type)                                                                  \
+  case dtype: {                                                                                    \
+    const type value = *(const type *)at;                                                          \
+    return (number){.is_whole = true, .bits = (uint64_t)value, .value = (double)value};            \
+  }
+    LK_EACH_INTEGER(READ)
+#undef READ
   case LK_F64:
     return (number){.value = *(const double *)at};
-  case LK_U64:
-    n.bits = *(const uint64_t *)at;
-    n.value = (double)n.bits;
-    return n;
-  case LK_I64:
-    value = *(const int64_t *)at;
-    break;
-  case LK_I32:
-    value = *(const int32_t *)at;
-    break;
-  case LK_I16:
-    value = *(const int16_t *)at;
-    break;
-  case LK_I8:
-    value = *(const int8_t *)at;
-    break;
-  case LK_U32:
-    value = *(const uint32_t *)at;
-    break;
-  case LK_U16:
-    value = *(const uint16_t *)at;
-    break;
   default:
-    value = *(const uint8_t *)at;
-    break;
+    return (number){.value = (double)*(const float *)at};
   }
-  n.bits = (uint64_t)value;
-  n.negative = value < 0;
-  n.value = (double)value;
-  return n;
 }
 
 /* The low bits are the same for every width that is at most 64. */
@@ -141,9 +103,9 @@ static void write_integer(uint32_t dtype, void *at, uint64_t bits) {
 /* A whole base to a whole power wraps around like repeated multiplication. A negative power is
  * 1 / base^-n toward zero: 0 except for the bases 1 and -1. */
 static bool integer_pow(number base, number exponent, uint64_t *out) {
-  if (exponent.negative) {
+  if (exponent.value < 0) {
     if (base.bits == 0) return false;
-    bool minus_one = base.negative && base.bits == UINT64_MAX;
+    const bool minus_one = base.value == -1;
     *out = base.bits == 1 ? 1 : minus_one ? ((exponent.bits & 1) != 0 ? UINT64_MAX : 1) : 0;
     return true;
   }
@@ -169,7 +131,7 @@ static bool pow_row(const lk_arithmetic *self, const char *a, const char *b, cha
       *(float *)(void *)at = (float)pow(base.value, exponent.value);
     } else if (self->a_dtype == LK_F64) {
       *(double *)(void *)at = pow(base.value, exponent.value);
-    } else if (exponent.whole) {
+    } else if (exponent.is_whole) {
       uint64_t bits;
       if (!integer_pow(base, exponent, &bits)) return false;
       write_integer(self->a_dtype, at, bits);

@@ -3,6 +3,8 @@
  * point. */
 #include "ops/kernel/cast.h"
 
+#include <stdbool.h>
+
 #include "base/tensor.h"
 #include "ops/kernel/number.h"
 
@@ -16,17 +18,8 @@ typedef union wide {
 typedef enum wide_kind { WIDE_I, WIDE_U, WIDE_F } wide_kind;
 
 static wide_kind kind_of(uint32_t dtype) {
-  switch (dtype) {
-  case LK_F32:
-  case LK_F64:
-  case LK_F16:
-  case LK_BF16:
-    return WIDE_F;
-  case LK_U64:
-    return WIDE_U;
-  default:
-    return WIDE_I;
-  }
+  const bool is_float = dtype == LK_F32 || dtype == LK_F64 || dtype == LK_F16 || dtype == LK_BF16;
+  return is_float ? WIDE_F : dtype == LK_U64 ? WIDE_U : WIDE_I;
 }
 
 #define LOAD(dtype, type, member, expression)                                                      \

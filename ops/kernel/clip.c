@@ -26,33 +26,26 @@ typedef void clip_fn(const void *from, void *to, int64_t count, const void *low,
     }                                                                                              \
   }
 
-ROW(clip_i8, int8_t, int8_t, )
-ROW(clip_i16, int16_t, int16_t, )
-ROW(clip_i32, int32_t, int32_t, )
-ROW(clip_i64, int64_t, int64_t, )
-ROW(clip_u8, uint8_t, uint8_t, )
-ROW(clip_u16, uint16_t, uint16_t, )
-ROW(clip_u32, uint32_t, uint32_t, )
-ROW(clip_u64, uint64_t, uint64_t, )
-ROW(clip_f64, double, double, )
+#define SAME(x) (x)
+#define INTEGER_ROW(dtype, name, type) ROW(clip_##name, type, type, SAME)
+LK_EACH_INTEGER(INTEGER_ROW)
+ROW(clip_f64, double, double, SAME)
 ROW(clip_f16, uint16_t, double, lk_f16_to_f64)
 ROW(clip_bf16, uint16_t, double, lk_bf16_to_f64)
 
-/* Integers: their limits. Floating point: 0, float_bound has them. */
+/* Limits of an integer type, of which an element is the first bytes. */
+#define HIGH(type) (UINT64_MAX >> (64 - 8 * sizeof(type) + LK_IS_SIGNED(type)))
+#define LOW(type) (LK_IS_SIGNED(type) ? ~HIGH(type) : 0)
+
 static const struct {
   uint32_t dtype;
   clip_fn *clip;
-  uint64_t low, high;
+  uint64_t low, high; /* 0 for floating point: float_bound has them */
 } rows[] = {
-    {LK_I8, clip_i8, (uint64_t)INT8_MIN, INT8_MAX},
-    {LK_I16, clip_i16, (uint64_t)INT16_MIN, INT16_MAX},
-    {LK_I32, clip_i32, (uint64_t)INT32_MIN, INT32_MAX},
-    {LK_I64, clip_i64, (uint64_t)INT64_MIN, INT64_MAX},
-    {LK_U8, clip_u8, 0, UINT8_MAX},
-    {LK_U16, clip_u16, 0, UINT16_MAX},
-    {LK_U32, clip_u32, 0, UINT32_MAX},
-    {LK_U64, clip_u64, 0, UINT64_MAX},
-    {LK_F64, clip_f64, 0, 0},
+#define LIMITS(dtype, name, type) {dtype, clip_##name, LOW(type), HIGH(type)},
+    LK_EACH_INTEGER(LIMITS)
+#undef LIMITS
+        {LK_F64, clip_f64, 0, 0},
     {LK_F16, clip_f16, 0, 0},
     {LK_BF16, clip_bf16, 0, 0},
 };

@@ -2,6 +2,7 @@
  * that the run is one loop nest over blocks. */
 #include "ops/kernel/copy.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/tensor.h"
@@ -114,18 +115,9 @@ PLANE(plane_any, block)
 #undef PLANE
 
 static plane_fn *plane_for(size_t block) {
-  switch (block) {
-  case 1:
-    return plane_1;
-  case 2:
-    return plane_2;
-  case 4:
-    return plane_4;
-  case 8:
-    return plane_8;
-  default:
-    return plane_any;
-  }
+  static plane_fn *const planes[] = {[1] = plane_1, [2] = plane_2, [4] = plane_4, [8] = plane_8};
+  const bool has_own = block < sizeof planes / sizeof planes[0] && planes[block] != NULL;
+  return has_own ? planes[block] : plane_any;
 }
 
 lk_status lk_copy_kernel(const void *params, void *const *pointers, lk_error *error) {

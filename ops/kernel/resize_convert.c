@@ -8,27 +8,6 @@
 #include "base/tensor.h"
 #include "ops/kernel/number.h"
 
-uint32_t lk_resize_wide(uint32_t dtype) {
-  switch (dtype) {
-  case LK_F32:
-  case LK_F16:
-  case LK_BF16:
-  case LK_U8:
-  case LK_I8:
-  case LK_U16:
-  case LK_I16:
-    return LK_F32;
-  case LK_F64:
-  case LK_I32:
-  case LK_U32:
-  case LK_I64:
-  case LK_U64:
-    return LK_F64;
-  default:
-    return LK_DTYPE_NONE;
-  }
-}
-
 /* `low` and `high` are exact in double, `over` is the integer to take from `high` on. NaN: the
  * least. */
 #define TO_INTEGER(type, low, high, over)                                                          \
@@ -48,6 +27,18 @@ uint32_t lk_resize_wide(uint32_t dtype) {
   X(LK_U32, uint32_t, double, (double)x, TO_INTEGER(uint32_t, 0, 0x1p32 - 1, UINT32_MAX))          \
   X(LK_I64, int64_t, double, (double)x, TO_INTEGER(int64_t, -0x1p63, 0x1p63, INT64_MAX))           \
   X(LK_U64, uint64_t, double, (double)x, TO_INTEGER(uint64_t, 0, 0x1p64, UINT64_MAX))
+
+uint32_t lk_resize_wide(uint32_t dtype) {
+  switch (dtype) {
+#define WIDE(dtype, type, wide, number, element)                                                   \
+  case dtype:                                                                                      \
+    return sizeof(wide) == sizeof(float) ? LK_F32 : LK_F64;
+    EACH_TYPE(WIDE)
+#undef WIDE
+  default:
+    return LK_DTYPE_NONE;
+  }
+}
 
 #define WIDEN(dtype, type, wide, number, element)                                                  \
   case dtype:                                                                                      \

@@ -8,22 +8,11 @@
 #include "base/status.h"
 
 dnnl_data_type_t lk_dnnl_type(uint32_t dtype) {
-  switch (dtype) {
-  case LK_F32:
-    return dnnl_f32;
-  case LK_F16:
-    return dnnl_f16;
-  case LK_BF16:
-    return dnnl_bf16;
-  case LK_I32:
-    return dnnl_s32;
-  case LK_I8:
-    return dnnl_s8;
-  case LK_U8:
-    return dnnl_u8;
-  default:
-    return dnnl_data_type_undef;
-  }
+  /* undef, which is 0, for the others */
+  static const dnnl_data_type_t types[] = {
+      [LK_F32] = dnnl_f32, [LK_F16] = dnnl_f16, [LK_BF16] = dnnl_bf16,
+      [LK_I32] = dnnl_s32, [LK_I8] = dnnl_s8,   [LK_U8] = dnnl_u8};
+  return dtype < sizeof types / sizeof types[0] ? types[dtype] : dnnl_data_type_undef;
 }
 
 lk_status lk_dnnl_fail(lk_error *error, dnnl_status_t dnnl, const char *what) {

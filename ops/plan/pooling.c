@@ -20,16 +20,11 @@ _Static_assert((int)LK_POOL_DIMS == LK_MAX_SPATIAL,
 
 /* ---- on oneDNN ---- */
 
-static dnnl_alg_kind_t algorithm_of(lk_pool_kind kind) {
-  switch (kind) {
-  case LK_POOL_MAX:
-    return dnnl_pooling_max;
-  case LK_POOL_MEAN:
-    return dnnl_pooling_avg_exclude_padding;
-  default:
-    return dnnl_pooling_avg_include_padding;
-  }
-}
+static const dnnl_alg_kind_t algorithms[] = {
+    [LK_POOL_MAX] = dnnl_pooling_max,
+    [LK_POOL_MEAN] = dnnl_pooling_avg_exclude_padding,
+    [LK_POOL_MEAN_WITH_PADDING] = dnnl_pooling_avg_include_padding,
+};
 
 /* A temporary for the workspace, which has the position of the maximum inside the kernel, as u8 or
  * i32, in the layout of `dst`. */
@@ -98,7 +93,7 @@ static lk_status emit_primitive(lk_planner *planner, lk_pool_kind kind,
   lk_key_builder key;
   const lk_primitive *primitive = NULL;
   const bool corrects = kind == LK_POOL_MEAN_WITH_PADDING && reaches_beyond(shape);
-  const int64_t algorithm = (int64_t)algorithm_of(kind), training = 1;
+  const int64_t algorithm = (int64_t)algorithms[kind], training = 1;
   lk_planner_key_begin(planner, &key, LK_PRIMITIVE_POOLING);
   lk_key_add_tensor(&key, LK_WORD_SRC, 0, &src->desc, 0);
   lk_key_add_tensor(&key, LK_WORD_DST, 0, &dst->desc, 0);

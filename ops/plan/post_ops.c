@@ -7,44 +7,29 @@
 #include "base/status.h"
 #include "ops/plan/onednn.h"
 
+/* By kind; undef, which is 0, where it is the other sort. */
+static const dnnl_alg_kind_t eltwise_algorithms[] = {
+    [LK_POST_RELU] = dnnl_eltwise_relu,           [LK_POST_CLIP] = dnnl_eltwise_clip,
+    [LK_POST_SIGMOID] = dnnl_eltwise_logistic,    [LK_POST_HARDSIGMOID] = dnnl_eltwise_hardsigmoid,
+    [LK_POST_HARDSWISH] = dnnl_eltwise_hardswish, [LK_POST_SWISH] = dnnl_eltwise_swish,
+    [LK_POST_LINEAR] = dnnl_eltwise_linear};
+static const dnnl_alg_kind_t binary_algorithms[] = {[LK_POST_ADD] = dnnl_binary_add,
+                                                    [LK_POST_MUL] = dnnl_binary_mul,
+                                                    [LK_POST_SUB] = dnnl_binary_sub,
+                                                    [LK_POST_DIV] = dnnl_binary_div};
+
 dnnl_alg_kind_t lk_post_op_eltwise(const lk_post_op *post_op, float *out_alpha, float *out_beta) {
-  *out_alpha = post_op->alpha;
-  *out_beta = post_op->beta;
-  switch (post_op->kind) {
-  case LK_POST_RELU:
-    return dnnl_eltwise_relu;
-  case LK_POST_CLIP:
-    return dnnl_eltwise_clip;
-  case LK_POST_SIGMOID:
-    return dnnl_eltwise_logistic;
-  case LK_POST_HARDSIGMOID:
-    return dnnl_eltwise_hardsigmoid;
-  case LK_POST_HARDSWISH:
-    *out_alpha = 1.0F / 6.0F; /* ONNX HardSwish has no parameters */
-    *out_beta = 0.5F;
-    return dnnl_eltwise_hardswish;
-  case LK_POST_SWISH:
-    return dnnl_eltwise_swish;
-  case LK_POST_LINEAR:
-    return dnnl_eltwise_linear;
-  default:
-    return dnnl_alg_kind_undef;
-  }
+  /* ONNX HardSwish has no parameters */
+  const bool is_fixed = post_op->kind == LK_POST_HARDSWISH;
+  *out_alpha = is_fixed ? 1.0F / 6.0F : post_op->alpha;
+  *out_beta = is_fixed ? 0.5F : post_op->beta;
+  const size_t count = sizeof eltwise_algorithms / sizeof eltwise_algorithms[0];
+  return post_op->kind < count ? eltwise_algorithms[post_op->kind] : dnnl_alg_kind_undef;
 }
 
 dnnl_alg_kind_t lk_post_op_binary(uint32_t kind) {
-  switch (kind) {
-  case LK_POST_ADD:
-    return dnnl_binary_add;
-  case LK_POST_MUL:
-    return dnnl_binary_mul;
-  case LK_POST_SUB:
-    return dnnl_binary_sub;
-  case LK_POST_DIV:
-    return dnnl_binary_div;
-  default:
-    return dnnl_alg_kind_undef;
-  }
+  const size_t count = sizeof binary_algorithms / sizeof binary_algorithms[0];
+  return kind < count ? binary_algorithms[kind] : dnnl_alg_kind_undef;
 }
 
 static lk_status append_binary(const lk_primitive_build *build, dnnl_alg_kind_t algorithm,
