@@ -71,9 +71,7 @@ static lk_status plan_batch_norm(lk_planner *planner, lk_error *error) {
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &args[5].operand, error));
   const lk_operand *dst = &args[5].operand;
   const int64_t epsilon = lk_float_bits(self->epsilon);
-  lk_planner_key_begin(planner, &key, LK_PRIMITIVE_BATCH_NORM);
-  lk_key_add_tensor(&key, LK_WORD_SRC, 0, &args[0].operand.desc, 0);
-  lk_key_add_tensor(&key, LK_WORD_DST, 0, &dst->desc, 0);
+  lk_planner_key_unary(planner, &key, LK_PRIMITIVE_BATCH_NORM, &args[0].operand.desc, &dst->desc);
   lk_key_add_attr(&key, LK_WORD_EPSILON, &epsilon, 1);
   if (fuses) lk_post_ops_key(planner, &key, &dst->desc);
   LK_RETURN_NOT_OK(lk_planner_primitive(planner, &key, &primitive, error));
@@ -115,11 +113,9 @@ static lk_status ask_lrn(lk_planner *planner, lk_layout layout, const lk_primiti
   lk_tensor_desc desc = *lk_planner_output_desc(planner, 0);
   desc.layout = layout;
   lk_key_builder key;
-  lk_planner_key_begin(planner, &key, LK_PRIMITIVE_LRN);
   const int64_t values[] = {self->size, lk_float_bits(self->alpha), lk_float_bits(self->beta),
                             lk_float_bits(self->bias)};
-  lk_key_add_tensor(&key, LK_WORD_SRC, 0, &desc, 0);
-  lk_key_add_tensor(&key, LK_WORD_DST, 0, &desc, 0);
+  lk_planner_key_unary(planner, &key, LK_PRIMITIVE_LRN, &desc, &desc);
   lk_key_add_attr(&key, LK_WORD_SIZE, &values[0], 1);
   lk_key_add_attr(&key, LK_WORD_ALPHA, &values[1], 1);
   lk_key_add_attr(&key, LK_WORD_BETA, &values[2], 1);

@@ -136,7 +136,6 @@ static lk_status plan_general(lk_planner *planner, uint32_t mask, lk_error *erro
   const lk_tensor_desc *to = lk_planner_output_desc(planner, 0);
   lk_operand src, dst;
   lk_key_builder key;
-  const lk_primitive *primitive = NULL;
   /* with all dimensions kept, the layout can stay; otherwise plain bytes are the same either way */
   const lk_layout layout = to->rank == x->rank ? x->layout : LK_LAYOUT_PLAIN;
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &src, error));
@@ -147,13 +146,9 @@ static lk_status plan_general(lk_planner *planner, uint32_t mask, lk_error *erro
     if ((mask >> i & 1) != 0) kept.dims[i] = 1;
   }
   const int64_t algorithm = (int64_t)dnnl_reduction_mean;
-  lk_planner_key_begin(planner, &key, LK_PRIMITIVE_REDUCTION);
-  lk_key_add_tensor(&key, LK_WORD_SRC, 0, &src.desc, 0);
-  lk_key_add_tensor(&key, LK_WORD_DST, 0, &kept, 0);
+  lk_planner_key_unary(planner, &key, LK_PRIMITIVE_REDUCTION, &src.desc, &kept);
   lk_key_add_attr(&key, LK_WORD_ALGORITHM, &algorithm, 1);
-  LK_RETURN_NOT_OK(lk_planner_primitive(planner, &key, &primitive, error));
-  const lk_primitive_arg args[] = {{DNNL_ARG_SRC, src}, {DNNL_ARG_DST, dst}};
-  return lk_planner_execute(planner, primitive, args, 2, error);
+  return lk_planner_unary(planner, &key, &src, &dst, error);
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {

@@ -94,16 +94,11 @@ static bool fits_primitive(const lk_resize_params *params, const lk_tensor_desc 
 static lk_status plan_primitive(lk_planner *planner, const lk_resize_params *params,
                                 const lk_operand *from, const lk_operand *to, lk_error *error) {
   lk_key_builder key;
-  const lk_primitive *primitive = NULL;
-  lk_planner_key_begin(planner, &key, LK_PRIMITIVE_RESAMPLING);
-  int64_t algorithm =
+  const int64_t algorithm =
       params->mode == LK_RESIZE_LINEAR ? dnnl_resampling_linear : dnnl_resampling_nearest;
-  lk_key_add_tensor(&key, LK_WORD_SRC, 0, &from->desc, 0);
-  lk_key_add_tensor(&key, LK_WORD_DST, 0, &to->desc, 0);
+  lk_planner_key_unary(planner, &key, LK_PRIMITIVE_RESAMPLING, &from->desc, &to->desc);
   lk_key_add_attr(&key, LK_WORD_ALGORITHM, &algorithm, 1);
-  LK_RETURN_NOT_OK(lk_planner_primitive(planner, &key, &primitive, error));
-  const lk_primitive_arg args[] = {{DNNL_ARG_SRC, *from}, {DNNL_ARG_DST, *to}};
-  return lk_planner_execute(planner, primitive, args, 2, error);
+  return lk_planner_unary(planner, &key, from, to, error);
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {

@@ -42,7 +42,6 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_tensor_desc *x = &lk_planner_input_tensor(planner, 0)->desc;
   lk_operand src, dst;
   lk_key_builder key;
-  const lk_primitive *primitive = NULL;
   int64_t axis = self->axis == (int64_t)x->rank ? self->axis : lk_axis(self->axis, x->rank);
   const lk_layout layout = self->flattens ? LK_LAYOUT_PLAIN : x->layout;
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &src, error));
@@ -54,13 +53,9 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
     seen = lk_tensor_desc_make(LK_F32, 2, dims);
     axis = 1;
   }
-  lk_planner_key_begin(planner, &key, LK_PRIMITIVE_SOFTMAX);
-  lk_key_add_tensor(&key, LK_WORD_SRC, 0, &seen, 0);
-  lk_key_add_tensor(&key, LK_WORD_DST, 0, &seen, 0);
+  lk_planner_key_unary(planner, &key, LK_PRIMITIVE_SOFTMAX, &seen, &seen);
   lk_key_add_attr(&key, LK_WORD_AXIS, &axis, 1);
-  LK_RETURN_NOT_OK(lk_planner_primitive(planner, &key, &primitive, error));
-  const lk_primitive_arg args[] = {{DNNL_ARG_SRC, src}, {DNNL_ARG_DST, dst}};
-  return lk_planner_execute(planner, primitive, args, 2, error);
+  return lk_planner_unary(planner, &key, &src, &dst, error);
 }
 
 const lk_op_class lk_op_softmax = {

@@ -41,13 +41,12 @@ static const struct {
   uint32_t dtype;
   clip_fn *clip;
   uint64_t low, high; /* 0 for floating point: float_bound has them */
-} rows[] = {
+} rows[] = {{LK_F64, clip_f64, 0, 0},
+            {LK_F16, clip_f16, 0, 0},
+            {LK_BF16, clip_bf16, 0, 0},
 #define LIMITS(dtype, name, type) {dtype, clip_##name, LOW(type), HIGH(type)},
-    LK_EACH_INTEGER(LIMITS)
+            LK_EACH_INTEGER(LIMITS)
 #undef LIMITS
-        {LK_F64, clip_f64, 0, 0},
-    {LK_F16, clip_f16, 0, 0},
-    {LK_BF16, clip_bf16, 0, 0},
 };
 
 static size_t row_of(uint32_t dtype) {

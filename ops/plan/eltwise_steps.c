@@ -13,17 +13,12 @@ lk_status lk_plan_eltwise_step(lk_planner *planner, dnnl_alg_kind_t algorithm, f
                                float beta, const lk_operand *from, const lk_operand *to,
                                lk_error *error) {
   lk_key_builder key;
-  const lk_primitive *primitive = NULL;
   const int64_t values[] = {(int64_t)algorithm, lk_float_bits(alpha), lk_float_bits(beta)};
-  lk_planner_key_begin(planner, &key, LK_PRIMITIVE_ELTWISE);
-  lk_key_add_tensor(&key, LK_WORD_SRC, 0, &from->desc, 0);
-  lk_key_add_tensor(&key, LK_WORD_DST, 0, &to->desc, 0);
+  lk_planner_key_unary(planner, &key, LK_PRIMITIVE_ELTWISE, &from->desc, &to->desc);
   lk_key_add_attr(&key, LK_WORD_ALGORITHM, &values[0], 1);
   lk_key_add_attr(&key, LK_WORD_ALPHA, &values[1], 1);
   lk_key_add_attr(&key, LK_WORD_BETA, &values[2], 1);
-  LK_RETURN_NOT_OK(lk_planner_primitive(planner, &key, &primitive, error));
-  const lk_primitive_arg args[] = {{DNNL_ARG_SRC, *from}, {DNNL_ARG_DST, *to}};
-  return lk_planner_execute(planner, primitive, args, 2, error);
+  return lk_planner_unary(planner, &key, from, to, error);
 }
 
 lk_status lk_plan_eltwise(lk_planner *planner, dnnl_alg_kind_t algorithm, float alpha, float beta,

@@ -243,6 +243,13 @@ void lk_planner_key_begin(lk_planner *planner, lk_key_builder *key, lk_primitive
   lk_primitive_key(key, planner->env, kind, planner->threads);
 }
 
+void lk_planner_key_unary(lk_planner *planner, lk_key_builder *key, lk_primitive_kind kind,
+                          const lk_tensor_desc *src, const lk_tensor_desc *dst) {
+  lk_planner_key_begin(planner, key, kind);
+  lk_key_add_tensor(key, LK_WORD_SRC, 0, src, 0);
+  lk_key_add_tensor(key, LK_WORD_DST, 0, dst, 0);
+}
+
 lk_status lk_planner_primitive(lk_planner *planner, lk_key_builder *key,
                                const lk_primitive **out_primitive, lk_error *error) {
   lk_plan_body *body = planner->body;
@@ -298,13 +305,20 @@ lk_status lk_planner_execute(lk_planner *planner, const lk_primitive *primitive,
   return add_primitive(planner, primitive, args, n_args, error);
 }
 
+lk_status lk_planner_unary(lk_planner *planner, lk_key_builder *key, const lk_operand *src,
+                           const lk_operand *dst, lk_error *error) {
+  const lk_primitive *primitive = NULL;
+  LK_RETURN_NOT_OK(lk_planner_primitive(planner, key, &primitive, error));
+  const lk_primitive_arg args[] = {{DNNL_ARG_SRC, *src}, {DNNL_ARG_DST, *dst}};
+  return lk_planner_execute(planner, primitive, args, 2, error);
+}
+
+/* Not by lk_planner_unary, because a reorder is not the implementation that a plan is named by. */
 static lk_status reorder_by_primitive(lk_planner *planner, const lk_operand *from,
                                       const lk_operand *to, lk_error *error) {
   lk_key_builder key;
   const lk_primitive *primitive = NULL;
-  lk_planner_key_begin(planner, &key, LK_PRIMITIVE_REORDER);
-  lk_key_add_tensor(&key, LK_WORD_SRC, 0, &from->desc, 0);
-  lk_key_add_tensor(&key, LK_WORD_DST, 0, &to->desc, 0);
+  lk_planner_key_unary(planner, &key, LK_PRIMITIVE_REORDER, &from->desc, &to->desc);
   LK_RETURN_NOT_OK(lk_planner_primitive(planner, &key, &primitive, error));
   const lk_primitive_arg args[] = {{DNNL_ARG_FROM, *from}, {DNNL_ARG_TO, *to}};
   return add_primitive(planner, primitive, args, 2, error);

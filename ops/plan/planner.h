@@ -65,6 +65,9 @@ lk_layout lk_planner_wish(lk_planner *planner, uint32_t index, lk_layout natural
 
 /* Starts the value key of a primitive: lk_primitive_key with the planner's context and threads. */
 void lk_planner_key_begin(lk_planner *planner, lk_key_builder *key, lk_primitive_kind kind);
+/* The same, with the tensors of a primitive that turns SRC into DST. */
+void lk_planner_key_unary(lk_planner *planner, lk_key_builder *key, lk_primitive_kind kind,
+                          const lk_tensor_desc *src, const lk_tensor_desc *dst);
 /* Finds or builds the primitive; the plan keeps it. */
 lk_status lk_planner_primitive(lk_planner *planner, lk_key_builder *key,
                                const lk_primitive **out_primitive, lk_error *error);
@@ -77,6 +80,9 @@ typedef struct lk_primitive_arg {
 /* A step that executes a primitive; whoever runs it adds the scratchpad. */
 lk_status lk_planner_execute(lk_planner *planner, const lk_primitive *primitive,
                              const lk_primitive_arg *args, uint32_t n_args, lk_error *error);
+/* The same for a primitive that turns SRC into DST, which is found or built first. */
+lk_status lk_planner_unary(lk_planner *planner, lk_key_builder *key, const lk_operand *src,
+                           const lk_operand *dst, lk_error *error);
 /* A step that copies `from` into `to`, of the same dimensions: types or layouts differ. Types that
  * oneDNN lacks may only change between the two fixed layouts. */
 lk_status lk_planner_reorder(lk_planner *planner, const lk_operand *from, const lk_operand *to,

@@ -94,9 +94,7 @@ static lk_status emit_primitive(lk_planner *planner, lk_pool_kind kind,
   const lk_primitive *primitive = NULL;
   const bool corrects = kind == LK_POOL_MEAN_WITH_PADDING && reaches_beyond(shape);
   const int64_t algorithm = (int64_t)algorithms[kind], training = 1;
-  lk_planner_key_begin(planner, &key, LK_PRIMITIVE_POOLING);
-  lk_key_add_tensor(&key, LK_WORD_SRC, 0, &src->desc, 0);
-  lk_key_add_tensor(&key, LK_WORD_DST, 0, &dst->desc, 0);
+  lk_planner_key_unary(planner, &key, LK_PRIMITIVE_POOLING, &src->desc, &dst->desc);
   lk_key_add_attr(&key, LK_WORD_ALGORITHM, &algorithm, 1);
   lk_key_add_attr(&key, LK_WORD_KERNEL, shape->kernel, shape->rank);
   lk_window_key(shape, &key);
