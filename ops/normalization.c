@@ -107,8 +107,8 @@ static lk_status infer_lrn(const lk_op_node *node, const lk_tensor *inputs, lk_t
   return LK_OK;
 }
 
-static lk_status ask_lrn(lk_planner *planner, lk_layout layout, const lk_primitive **out_primitive,
-                         lk_error *error) {
+static lk_status find_lrn(lk_planner *planner, lk_layout layout, const lk_primitive **out_primitive,
+                          lk_error *error) {
   const lrn_params *self = lk_planner_node(planner)->params;
   lk_tensor_desc desc = *lk_planner_output_desc(planner, 0);
   desc.layout = layout;
@@ -128,10 +128,10 @@ static lk_status plan_lrn(lk_planner *planner, lk_error *error) {
   const lk_primitive *primitive = NULL;
   lk_layout layout =
       lk_planner_output_desc(planner, 0)->rank == 4 ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
-  LK_RETURN_NOT_OK(ask_lrn(planner, layout, &primitive, error));
+  LK_RETURN_NOT_OK(find_lrn(planner, layout, &primitive, error));
   if (primitive->is_ref && layout != LK_LAYOUT_PLAIN) {
     const lk_primitive *plain = NULL;
-    LK_RETURN_NOT_OK(ask_lrn(planner, LK_LAYOUT_PLAIN, &plain, error));
+    LK_RETURN_NOT_OK(find_lrn(planner, LK_LAYOUT_PLAIN, &plain, error));
     if (!plain->is_ref) {
       primitive = plain;
       layout = LK_LAYOUT_PLAIN;

@@ -36,9 +36,10 @@ lk_status lk_plan_eltwise(lk_planner *planner, dnnl_alg_kind_t algorithm, float 
 
 /* ---- binary arithmetic ---- */
 
-static lk_status ask(lk_planner *planner, dnnl_alg_kind_t algorithm, const lk_tensor_desc *a,
-                     const lk_tensor_desc *b, const lk_tensor_desc *to, bool post_ops,
-                     const lk_primitive **out_primitive, lk_error *error) {
+static lk_status find_binary(lk_planner *planner, dnnl_alg_kind_t algorithm,
+                             const lk_tensor_desc *a, const lk_tensor_desc *b,
+                             const lk_tensor_desc *to, bool post_ops,
+                             const lk_primitive **out_primitive, lk_error *error) {
   lk_key_builder key;
   lk_planner_key_begin(planner, &key, LK_PRIMITIVE_BINARY);
   const int64_t value = (int64_t)algorithm;
@@ -60,12 +61,12 @@ lk_status lk_plan_binary_step(lk_planner *planner, dnnl_alg_kind_t algorithm, co
     padded.layout = to->desc.layout;
   }
   LK_RETURN_NOT_OK(
-      ask(planner, algorithm, &a->desc, &padded, &to->desc, post_ops, &primitive, error));
+      find_binary(planner, algorithm, &a->desc, &padded, &to->desc, post_ops, &primitive, error));
   if (primitive->is_ref && !lk_shape_equal(&padded, &to->desc)) {
     /* a broadcast that oneDNN has no kernel for: a copy to full shape is cheaper by far */
     const lk_primitive *full = NULL;
     LK_RETURN_NOT_OK(
-        ask(planner, algorithm, &a->desc, &to->desc, &to->desc, post_ops, &full, error));
+        find_binary(planner, algorithm, &a->desc, &to->desc, &to->desc, post_ops, &full, error));
     if (!full->is_ref) {
       primitive = full;
       LK_RETURN_NOT_OK(lk_plan_broadcast(planner, b, &to->desc, &second, error));
