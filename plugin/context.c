@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "ops/plan/creation.h"
+#include "ops/plan/onednn.h"
 #include "plugin/internal.h"
 #include "plugin/library.h"
 #include "plugin/options.h"
@@ -53,9 +53,9 @@ lk_status lk_context_create(const lk_context_options *options, lk_context **out_
   env->library =
       (uint32_t)version->major << 16 | (uint32_t)version->minor << 8 | (uint32_t)version->patch;
   env->math_mode = (uint32_t)dnnl_fpmath_mode_strict;
-  lk_creation_begin();
+  lk_dnnl_create_begin();
   const dnnl_status_t created = dnnl_engine_create(&env->engine, dnnl_cpu, 0);
-  lk_creation_end();
+  lk_dnnl_create_end();
   LK_TRY(lk_dnnl_check(error, created, "create a CPU engine"));
   LK_TRY(lk_intern_create(env->allocator, &env->intern, error));
   LK_TRY(lk_layouts_create(env->allocator, &env->layouts, error));

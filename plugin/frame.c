@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "base/team/float_state.h"
 #include "base/team/team.h"
-#include "ops/plan/creation.h"
+#include "ops/plan/onednn.h"
 #include "plugin/internal.h"
 #include "plugin/table.h"
 
@@ -53,10 +53,10 @@ static lk_status lane_create(const lk_frame *frame, lane *out, lk_error *error) 
       return lk_fail_memory(error, "a frame's scratch memory", frame->scratch_bytes);
     }
   }
-  lk_creation_begin();
+  lk_dnnl_create_begin();
   const dnnl_status_t made =
       dnnl_stream_create(&out->stream, context->env.engine, dnnl_stream_default_flags);
-  lk_creation_end();
+  lk_dnnl_create_end();
   return lk_dnnl_check(error, made, "create a stream");
 }
 

@@ -8,7 +8,7 @@
 #include "keys/identity.h"
 #include "ops/plan/layout.h"
 #include "ops/plan/packing.h"
-#include "ops/plan/planner.h"
+#include "ops/plan/plan_build.h"
 
 struct lk_context {
   lk_allocator host_allocator; /* as given */
