@@ -6,8 +6,10 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "executor_glue/cli/commands.h"
 #include "executor_glue/cli/common/cache_counts.h"
 #include "executor_glue/cli/common/cli.h"
+#include "executor_glue/cli/common/clock.h"
 #include "executor_glue/cli/common/inputs.h"
 #include "executor_glue/cli/common/model.h"
 #include "executor_glue/cli/common/options.h"
@@ -165,14 +167,15 @@ static lk_status report(const bench_args *args, const cli_model *model, input_se
                                  (double)session->load_ns / 1e6, "passes", list),
                        error);
   }
-  (void)printf("%s: %" PRIu64 " requests, %" PRIu64 " shapes, seed %" PRIu64 ", %d thread%s, cache "
-               "%s, opened in %.1f ms\n",
-               args->path, args->inputs.requests, input_series_distinct(series), args->inputs.seed,
-               threads, threads == 1 ? "" : "s", mode, (double)session->load_ns / 1e6);
+  report_line("%s: %" PRIu64 " requests, %" PRIu64 " shapes, seed %" PRIu64 ", %d thread%s, cache "
+              "%s, opened in %.1f ms",
+              args->path, args->inputs.requests, input_series_distinct(series), args->inputs.seed,
+              threads, threads == 1 ? "" : "s", mode, (double)session->load_ns / 1e6);
   return print_passes(passes, error);
 }
 
-static lk_status bench(const bench_args *args, lk_error *error) {
+static lk_status bench(void *arguments, lk_error *error) {
+  const bench_args *args = arguments;
   lk_status status = LK_OK;
   const lk_allocator *allocator = lk_allocator_default();
   uint64_t requests = args->inputs.requests;
@@ -207,16 +210,11 @@ cleanup:
 int cli_cmd_bench(int argc, char **argv) {
   lk_error error;
   bench_args args = {.error = &error};
-  int code = CLI_FAILED;
-  model_args_init(&args.model, &error);
-  if (input_args_init(&args.inputs, 100, &error) != LK_OK) {
-    cli_complain(argv[0], &error);
-  } else if ((code = cli_parse(&command, argc, argv, &args, &error)) == CLI_OK &&
-             bench(&args, &error) != LK_OK) {
-    cli_complain(argv[0], &error);
-    code = CLI_FAILED;
-  }
-  model_args_finish(&args.model);
-  input_args_finish(&args.inputs);
+  model_args_create(&args.model, &error);
+  const lk_status status = input_args_create(&args.inputs, 100, &error);
+  const int code = status == LK_OK ? cli_run(&command, argc, argv, &args, bench, &error)
+                                   : cli_complain(argv[0], &error);
+  model_args_destroy(&args.model);
+  input_args_destroy(&args.inputs);
   return code;
 }

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "executor_glue/cli/commands.h"
 #include "executor_glue/cli/common/cli.h"
 #include "executor_glue/cli/common/inputs.h"
 #include "executor_glue/cli/common/model.h"
@@ -184,7 +185,8 @@ static lk_status report_as_text(const collection *all, const lk_stats *stats, co
   return LK_OK;
 }
 
-static lk_status show_cache(const cache_args *args, lk_error *error) {
+static lk_status show_cache(void *arguments, lk_error *error) {
+  const cache_args *args = arguments;
   lk_status status = LK_OK;
   cli_model model = {0};
   input_series *series = NULL;
@@ -224,16 +226,11 @@ cleanup:
 int cli_cmd_cache(int argc, char **argv) {
   lk_error error;
   cache_args args = {.error = &error};
-  int code = CLI_FAILED;
-  model_args_init(&args.model, &error);
-  if (input_args_init(&args.inputs, 1, &error) != LK_OK) {
-    cli_complain(argv[0], &error);
-  } else if ((code = cli_parse(&command, argc, argv, &args, &error)) == CLI_OK &&
-             show_cache(&args, &error) != LK_OK) {
-    cli_complain(argv[0], &error);
-    code = CLI_FAILED;
-  }
-  model_args_finish(&args.model);
-  input_args_finish(&args.inputs);
+  model_args_create(&args.model, &error);
+  const lk_status status = input_args_create(&args.inputs, 1, &error);
+  const int code = status == LK_OK ? cli_run(&command, argc, argv, &args, show_cache, &error)
+                                   : cli_complain(argv[0], &error);
+  model_args_destroy(&args.model);
+  input_args_destroy(&args.inputs);
   return code;
 }

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "executor_glue/cli/commands.h"
 #include "executor_glue/cli/common/cli.h"
 #include "executor_glue/cli/common/inputs.h"
 #include "executor_glue/cli/common/model.h"
@@ -163,13 +164,13 @@ static json_t *opsets_json(const lk_model_info *info) {
 static void print_model_info(const lk_model_info *info) {
   (void)printf("opsets: ");
   for (uint32_t i = 0; i < info->n_opsets; i++) {
-    (void)printf("%s%s %" PRId64, i > 0 ? ", " : "", domain_text(info->opsets[i].domain),
-                 info->opsets[i].version);
+    report_text("%s%s %" PRId64, i > 0 ? ", " : "", domain_text(info->opsets[i].domain),
+                info->opsets[i].version);
   }
   (void)printf("%s; IR version %" PRId64, info->n_opsets == 0 ? "none" : "", info->ir_version);
-  if (info->producer_name[0] != '\0') (void)printf("; made by %s", info->producer_name);
-  if (info->producer_version[0] != '\0') (void)printf(" %s", info->producer_version);
-  (void)printf("\n");
+  if (info->producer_name[0] != '\0') report_text("; made by %s", info->producer_name);
+  if (info->producer_version[0] != '\0') report_text(" %s", info->producer_version);
+  (void)putchar('\n');
 }
 
 static lk_status values_json(const cli_model *model, bool output, json_t **out, lk_error *error) {
@@ -203,7 +204,7 @@ static lk_status print_values(const cli_model *model, bool output, lk_error *err
     lk_status status =
         output ? cli_output_info(model, i, &info, error) : cli_input_info(model, i, &info, error);
     if (status != LK_OK) return status;
-    (void)printf("  %s %s\n", info.name, cli_value_text(&info, text));
+    report_line("  %s %s", info.name, cli_value_text(&info, text));
   }
   return LK_OK;
 }
@@ -220,9 +221,9 @@ static void print_metadata(const cli_model *model) {
     while (shown > 0 && shown < length && ((unsigned char)value[shown] & 0xc0) == 0x80) shown--;
     if (i == 0) (void)printf("metadata:\n");
     if (shown < length) {
-      (void)printf("  %s = %.*s... (%zu bytes)\n", key, (int)shown, value, length);
+      report_line("  %s = %.*s... (%zu bytes)", key, (int)shown, value, length);
     } else {
-      (void)printf("  %s = %s\n", key, value);
+      report_line("  %s = %s", key, value);
     }
   }
 }
@@ -231,8 +232,8 @@ static json_t *metadata_json(const cli_model *model) {
   json_t *object = json_object();
   const char *key = NULL;
   for (uint32_t i = 0; (key = model->sessions->metadata_key(model->session, i)) != NULL; i++) {
-    (void)json_object_set_new(
-        object, key, report_json_text(model->sessions->metadata_value(model->session, key)));
+    report_json_set(object, key,
+                    report_json_text(model->sessions->metadata_value(model->session, key)));
   }
   return object;
 }
@@ -333,10 +334,10 @@ static lk_status report_as_text(const inspect_args *args, const cli_model *model
   LK_TRY(cli_model_info(model, &info, error));
   LK_TRY(read_nodes(model, &nodes, &n_nodes, error));
   LK_TRY(read_passes(model, &passes, &n_passes, error));
-  (void)printf("%s: %" PRIu64 " nodes in the file, %" PRIu64 " to run; %" PRIu64
-               " constants, %s; opened in %.1f ms\n",
-               args->path, stats.nodes_in_file, stats.nodes, stats.constants,
-               report_bytes(stats.weights_bytes, bytes), (double)stats.load_ns / 1e6);
+  report_line("%s: %" PRIu64 " nodes in the file, %" PRIu64 " to run; %" PRIu64
+              " constants, %s; opened in %.1f ms",
+              args->path, stats.nodes_in_file, stats.nodes, stats.constants,
+              report_bytes(stats.weights_bytes, bytes), (double)stats.load_ns / 1e6);
   print_model_info(&info);
   LK_TRY(print_values(model, false, error));
   LK_TRY(print_values(model, true, error));
@@ -351,7 +352,8 @@ cleanup:
   return status;
 }
 
-static lk_status inspect(const inspect_args *args, lk_error *error) {
+static lk_status inspect(void *arguments, lk_error *error) {
+  const inspect_args *args = arguments;
   lk_status status = LK_OK;
   cli_model model = {0};
   input_series *series = NULL;
@@ -378,16 +380,11 @@ cleanup:
 int cli_cmd_inspect(int argc, char **argv) {
   lk_error error;
   inspect_args args = {.error = &error};
-  int code = CLI_FAILED;
-  model_args_init(&args.model, &error);
-  if (input_args_init(&args.inputs, 1, &error) != LK_OK) {
-    cli_complain(argv[0], &error);
-  } else if ((code = cli_parse(&command, argc, argv, &args, &error)) == CLI_OK &&
-             inspect(&args, &error) != LK_OK) {
-    cli_complain(argv[0], &error);
-    code = CLI_FAILED;
-  }
-  model_args_finish(&args.model);
-  input_args_finish(&args.inputs);
+  model_args_create(&args.model, &error);
+  const lk_status status = input_args_create(&args.inputs, 1, &error);
+  const int code = status == LK_OK ? cli_run(&command, argc, argv, &args, inspect, &error)
+                                   : cli_complain(argv[0], &error);
+  model_args_destroy(&args.model);
+  input_args_destroy(&args.inputs);
   return code;
 }

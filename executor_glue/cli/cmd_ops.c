@@ -8,8 +8,8 @@
 #include <latchkey/latchkey.h>
 
 #include "base/status.h"
+#include "executor_glue/cli/commands.h"
 #include "executor_glue/cli/common/cli.h"
-#include "executor_glue/cli/common/options.h"
 #include "executor_glue/cli/common/report.h"
 
 typedef struct ops_args {
@@ -47,7 +47,14 @@ static const struct argp command = {
     NULL,
     NULL};
 
-static lk_status list_ops(const lk_api *api, bool json, lk_error *error) {
+static lk_status list_ops(void *arguments, lk_error *error) {
+  const bool json = ((const ops_args *)arguments)->json;
+  const lk_api *api = lk_get_api(LK_API_VERSION);
+  if (api == NULL) {
+    return lk_fail(error, LK_VERSION,
+                   "failed to load the library: it does not speak version %u of its interface",
+                   LK_API_VERSION);
+  }
   json_t *list = json ? json_array() : NULL;
   report_table *table =
       json ? NULL : report_table_create("operator|domain|opsets|runs on|in place|post-ops|summary");
@@ -78,16 +85,5 @@ static lk_status list_ops(const lk_api *api, bool json, lk_error *error) {
 int cli_cmd_ops(int argc, char **argv) {
   lk_error error;
   ops_args args = {.error = &error};
-  int code = cli_parse(&command, argc, argv, &args, &error);
-  if (code != CLI_OK) return code;
-  const lk_api *api = lk_get_api(LK_API_VERSION);
-  lk_status status =
-      api != NULL
-          ? list_ops(api, args.json, &error)
-          : lk_fail(&error, LK_VERSION,
-                    "failed to load the library: it does not speak version %u of its interface",
-                    LK_API_VERSION);
-  if (status == LK_OK) return CLI_OK;
-  cli_complain(argv[0], &error);
-  return CLI_FAILED;
+  return cli_run(&command, argc, argv, &args, list_ops, &error);
 }

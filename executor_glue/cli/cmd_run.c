@@ -9,13 +9,15 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "executor_glue/cli/commands.h"
 #include "executor_glue/cli/common/cli.h"
+#include "executor_glue/cli/common/clock.h"
 #include "executor_glue/cli/common/model.h"
 #include "executor_glue/cli/common/npy.h"
 #include "executor_glue/cli/common/options.h"
-#include "executor_glue/cli/common/output_name.h"
 #include "executor_glue/cli/common/progress.h"
 #include "executor_glue/cli/common/report.h"
+#include "executor_glue/cli/output_name.h"
 
 typedef struct run_args {
   model_args model;
@@ -127,8 +129,8 @@ static lk_status report(const run_args *args, const cli_model *model, char **nam
     const lk_named_tensor *output = &model->outputs[i];
     char text[LK_TENSOR_TEXT_CAPACITY];
     if (!args->model.json) {
-      (void)printf("%s %s -> %s/%s.npy\n", output->name, lk_tensor_text(&output->tensor.desc, text),
-                   args->folder, names[i]);
+      report_line("%s %s -> %s/%s.npy", output->name, lk_tensor_text(&output->tensor.desc, text),
+                  args->folder, names[i]);
       continue;
     }
     json_t *shape = json_array();
@@ -147,7 +149,8 @@ static lk_status report(const run_args *args, const cli_model *model, char **nam
                      error);
 }
 
-static lk_status run(const run_args *args, lk_error *error) {
+static lk_status run(void *arguments, lk_error *error) {
+  const run_args *args = arguments;
   lk_status status = LK_OK;
   const lk_allocator *allocator = lk_allocator_default();
   size_t n_inputs = args->inputs.n_files;
@@ -185,16 +188,11 @@ cleanup:
 int cli_cmd_run(int argc, char **argv) {
   lk_error error;
   run_args args = {.error = &error};
-  int code = CLI_FAILED;
-  model_args_init(&args.model, &error);
-  if (input_args_init(&args.inputs, 1, &error) != LK_OK) {
-    cli_complain(argv[0], &error);
-  } else if ((code = cli_parse(&command, argc, argv, &args, &error)) == CLI_OK &&
-             run(&args, &error) != LK_OK) {
-    cli_complain(argv[0], &error);
-    code = CLI_FAILED;
-  }
-  model_args_finish(&args.model);
-  input_args_finish(&args.inputs);
+  model_args_create(&args.model, &error);
+  const lk_status status = input_args_create(&args.inputs, 1, &error);
+  const int code = status == LK_OK ? cli_run(&command, argc, argv, &args, run, &error)
+                                   : cli_complain(argv[0], &error);
+  model_args_destroy(&args.model);
+  input_args_destroy(&args.inputs);
   return code;
 }

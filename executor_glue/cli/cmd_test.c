@@ -10,18 +10,21 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "executor_glue/cli/commands.h"
 #include "executor_glue/cli/common/cli.h"
 #include "executor_glue/cli/common/model.h"
+#include "executor_glue/cli/common/numbers.h"
 #include "executor_glue/cli/common/options.h"
 #include "executor_glue/cli/common/progress.h"
 #include "executor_glue/cli/common/report.h"
-#include "executor_glue/cli/common/test_case.h"
+#include "executor_glue/cli/test_case.h"
 
 typedef struct test_args {
   model_args model;
   tolerance tolerance;
   const char **folders; /* borrowed from argv */
   size_t n_folders, folders_capacity;
+  int counts[3]; /* of cases, by test_result; filled in by the work */
   lk_error *error;
 } test_args;
 
@@ -162,9 +165,9 @@ static void print_case(const char *path, test_result result, const lk_error *rea
   int length = 0;
   case_name(path, &name, &length);
   if (result == TEST_OK) {
-    (void)printf("%-4s %.*s\n", words[result], length, name);
+    report_line("%-4s %.*s", words[result], length, name);
   } else {
-    (void)printf("%-4s %.*s (%s)\n", words[result], length, name, reason->message);
+    report_line("%-4s %.*s (%s)", words[result], length, name, reason->message);
   }
   (void)fflush(stdout);
 }
@@ -176,11 +179,12 @@ static json_t *case_json(const char *path, test_result result, const lk_error *r
                    "reason", result == TEST_OK ? json_null() : report_json_text(reason->message));
 }
 
-static lk_status test(const test_args *args, int *out_code, lk_error *error) {
+static lk_status test(void *arguments, lk_error *error) {
+  test_args *args = arguments;
+  int *counts = args->counts;
   lk_status status = LK_OK;
   cli_model model = {0};
   case_list list = {0};
-  int counts[3] = {0};
   json_t *cases = NULL;
   progress bar = {0};
 
@@ -202,7 +206,6 @@ static lk_status test(const test_args *args, int *out_code, lk_error *error) {
     progress_set(&bar, i + 1);
   }
   progress_end(&bar);
-  *out_code = counts[TEST_FAILED] > 0 ? CLI_FAILED : CLI_OK;
   if (args->model.json) {
     json_t *root = json_pack("{s:i, s:i, s:i, s:o}", "passed", counts[TEST_OK], "failed",
                              counts[TEST_FAILED], "skipped", counts[TEST_SKIPPED], "cases", cases);
@@ -223,13 +226,10 @@ cleanup:
 int cli_cmd_test(int argc, char **argv) {
   lk_error error;
   test_args args = {.tolerance = {.relative = 1e-3, .absolute = 1e-7}, .error = &error};
-  model_args_init(&args.model, &error);
-  int code = cli_parse(&command, argc, argv, &args, &error);
-  if (code == CLI_OK && test(&args, &code, &error) != LK_OK) {
-    cli_complain(argv[0], &error);
-    code = CLI_FAILED;
-  }
+  model_args_create(&args.model, &error);
+  int code = cli_run(&command, argc, argv, &args, test, &error);
+  if (args.counts[TEST_FAILED] > 0) code = CLI_FAILED;
   lk_free(lk_allocator_default(), args.folders);
-  model_args_finish(&args.model);
+  model_args_destroy(&args.model);
   return code;
 }

@@ -6,6 +6,8 @@
 
 #include <latchkey/latchkey.h>
 
+#include "base/status.h"
+#include "executor_glue/cli/commands.h"
 #include "executor_glue/cli/common/cli.h"
 
 typedef struct command {
@@ -76,14 +78,10 @@ static const struct argp main_argp = {
     main_options, parse_main,    "COMMAND ...", "Runs ONNX models with cached oneDNN objects.\v ",
     NULL,         list_commands, NULL};
 
-void cli_complain(const char *argv0, const lk_error *error) {
-  (void)fflush(stdout);
-  (void)fprintf(stderr, "%s: %s\n", argv0, error->message);
-}
-
 int main(int argc, char **argv) {
   argp_err_exit_status = CLI_USAGE;
   main_args args = {0};
+  lk_error error;
   if (argp_parse(&main_argp, argc, argv, ARGP_IN_ORDER, NULL, &args) != 0) return CLI_USAGE;
   if (args.name == NULL) {
     argp_help(&main_argp, stderr, ARGP_HELP_STD_USAGE, (char[]){"latchkey"});
@@ -94,13 +92,13 @@ int main(int argc, char **argv) {
     char argv0[32];
     (void)snprintf(argv0, sizeof argv0, "latchkey %s", commands[i].name);
     argv[args.index] = argv0;
-    int code = commands[i].run(argc - args.index, argv + args.index);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-      (void)fprintf(stderr, "%s: failed to write to standard output\n", argv0);
-      return CLI_FAILED;
-    }
-    return code;
+    const int code = commands[i].run(argc - args.index, argv + args.index);
+    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+    (void)lk_fail(&error, LK_IO, "failed to write to standard output");
+    return cli_complain(argv0, &error);
   }
-  (void)fprintf(stderr, "latchkey: no command is called '%s', see latchkey --help\n", args.name);
+  (void)lk_fail(&error, LK_NOT_FOUND, "failed to find command '%s': see latchkey --help",
+                args.name);
+  (void)cli_complain("latchkey", &error);
   return CLI_USAGE;
 }

@@ -4,11 +4,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "base/text.h"
 
 lk_status cli_context_open(const model_args *args, cli_model *out, lk_error *error) {
   *out = (cli_model){.api = lk_get_api(LK_API_VERSION),
@@ -163,23 +163,15 @@ const char *cli_value_text(const lk_value_info *info, char buffer[CLI_VALUE_TEXT
   /* 8 dimensions of 40 bytes, with what stands between them, always fit. */
   size_t used = (size_t)snprintf(buffer, CLI_VALUE_TEXT_CAPACITY, "[");
   for (int32_t i = 0; i < info->rank && i < LK_MAX_RANK; i++) {
-    const char *symbol = info->symbols[i] != NULL ? info->symbols[i] : "";
-    const char *between = i > 0 ? ", " : "";
-    size_t left = CLI_VALUE_TEXT_CAPACITY - used;
-    int length = 0;
+    char dim[41] = "?";
     if (info->dims[i] >= 0) {
-      length = snprintf(buffer + used, left, "%s%" PRId64, between, info->dims[i]);
-    } else {
-      length = snprintf(buffer + used, left, "%s%.40s", between, symbol[0] != '\0' ? symbol : "?");
+      (void)snprintf(dim, sizeof dim, "%" PRId64, info->dims[i]);
+    } else if (info->symbols[i] != NULL && info->symbols[i][0] != '\0') {
+      (void)lk_text_escape(info->symbols[i], dim, sizeof dim);
     }
-    used += (size_t)length;
+    used += (size_t)snprintf(buffer + used, CLI_VALUE_TEXT_CAPACITY - used, "%s%s",
+                             i > 0 ? ", " : "", dim);
   }
   (void)snprintf(buffer + used, CLI_VALUE_TEXT_CAPACITY - used, "] %s", type);
   return buffer;
-}
-
-uint64_t cli_now_ns(void) {
-  struct timespec now;
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }

@@ -2,74 +2,13 @@
 #include "executor_glue/cli/common/options.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/parse.h"
 #include "base/status.h"
-#include "executor_glue/cli/common/cli.h"
-
-/* ---- values ------------------------------------------------------------------------------------ */
-
-lk_status parse_u64(const char *text, const char *option, uint64_t min, uint64_t max, uint64_t *out,
-                    lk_error *error) {
-  uint64_t value = 0;
-  if (!lk_parse_number(text, false, &value) || value < min || value > max) {
-    return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to read %s: '%s', a number from %" PRIu64 " to %" PRIu64 " is needed",
-                   option, text, min, max);
-  }
-  *out = value;
-  return LK_OK;
-}
-
-lk_status parse_size(const char *text, const char *option, uint64_t *out, lk_error *error) {
-  uint64_t value = 0;
-  if (strcmp(text, "unlimited") == 0) {
-    *out = LK_UNLIMITED;
-    return LK_OK;
-  }
-  if (!lk_parse_number(text, true, &value) || value >= LK_UNLIMITED) {
-    return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to read %s: '%s', a number with k, m or g behind it, or 'unlimited' is "
-                   "needed",
-                   option, text);
-  }
-  *out = value;
-  return LK_OK;
-}
-
-static bool read_decimal(const char *text, double *out) {
-  char *end = NULL;
-  *out = strtod(text, &end);
-  return end != text && *end == '\0' && isfinite(*out);
-}
-
-lk_status parse_decimal(const char *text, const char *option, double min, double max, double *out,
-                        lk_error *error) {
-  double value = 0.0;
-  if (!read_decimal(text, &value) || value < min || value > max) {
-    return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to read %s: '%s', a number from %g to %.0f is needed", option, text, min,
-                   max);
-  }
-  *out = value;
-  return LK_OK;
-}
-
-lk_status parse_tolerance(const char *text, const char *option, double *out, lk_error *error) {
-  double value = 0.0;
-  if (!read_decimal(text, &value) || value < 0.0) {
-    return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to read %s: '%s', a number of at least 0 is needed", option, text);
-  }
-  *out = value;
-  return LK_OK;
-}
+#include "executor_glue/cli/common/numbers.h"
 
 /* ---- models ------------------------------------------------------------------------------------ */
 
@@ -231,12 +170,12 @@ static void log_line(void *user, lk_log_level level, const char *line) {
   (void)fprintf(stderr, "latchkey: %s\n", line);
 }
 
-void model_args_init(model_args *args, lk_error *error) {
+void model_args_create(model_args *args, lk_error *error) {
   *args = (model_args){.context = LK_CONTEXT_OPTIONS_INIT, .run_plans = -1, .error = error};
   args->context.log = log_line;
 }
 
-void model_args_finish(model_args *args) {
+void model_args_destroy(model_args *args) {
   lk_free(lk_allocator_default(), args->disabled_passes);
 }
 
@@ -324,51 +263,14 @@ static const struct argp_child series_children[] = {{&input_argp, 0, NULL, 1}, {
 const struct argp series_argp = {
     .options = series_options, .parser = parse_series_option, .children = series_children};
 
-lk_status input_args_init(input_args *args, uint64_t requests, lk_error *error) {
+lk_status input_args_create(input_args *args, uint64_t requests, lk_error *error) {
   *args = (input_args){.seed = 1, .requests = requests, .error = error};
   return shape_set_create(lk_allocator_default(), &args->shapes, error);
 }
 
-void input_args_finish(input_args *args) {
+void input_args_destroy(input_args *args) {
   const lk_allocator *allocator = lk_allocator_default();
   for (size_t i = 0; i < args->n_files; i++) lk_free(allocator, args->files[i].name);
   lk_free(allocator, args->files);
   shape_set_destroy(args->shapes);
-}
-
-/* ---- command lines ----------------------------------------------------------------------------- */
-
-int cli_parse(const struct argp *argp, int argc, char **argv, void *args, lk_error *error) {
-  error->message[0] = '\0';
-  error_t failed = argp_parse(argp, argc, argv, 0, NULL, args);
-  if (failed == 0) return CLI_OK;
-  if (error->message[0] == '\0') {
-    (void)lk_fail(error, LK_INTERNAL, "failed to read the command line: %s", strerror(failed));
-  }
-  cli_complain(argv[0], error);
-  return CLI_USAGE;
-}
-
-error_t cli_take_model(int key, char *arg, const struct argp_state *state, const char **out_path,
-                       lk_error *error) {
-  switch (key) {
-  case ARGP_KEY_ARG:
-    if (state->arg_num > 0) {
-      (void)lk_fail(error, LK_INVALID_ARGUMENT,
-                    "failed to read the command line: '%s' is one argument too many, one MODEL is "
-                    "needed%s",
-                    arg,
-                    strchr(arg, '=') != NULL ? " (shells expand braces that are not quoted)" : "");
-      return EINVAL;
-    }
-    *out_path = arg;
-    return 0;
-  case ARGP_KEY_NO_ARGS:
-    (void)lk_fail(error, LK_INVALID_ARGUMENT,
-                  "failed to read the command line: MODEL is missing, "
-                  "see --help");
-    return EINVAL;
-  default:
-    return ARGP_ERR_UNKNOWN;
-  }
 }

@@ -2,12 +2,12 @@
 #include "executor_glue/cli/load/args.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/parse.h"
 #include "base/status.h"
+#include "executor_glue/cli/common/numbers.h"
 
 enum {
   KEY_OP_THREADS = 0x500,
@@ -272,7 +272,7 @@ static const struct argp all_library_argp = {
     .options = library_options, .parser = parse_op_threads_option, .children = library_children};
 static const struct argp_child children[] = {
     {&input_argp, 0, "Inputs:", 2}, {&all_library_argp, 0, "Library:", 10}, {0}};
-static const struct argp command = {
+const struct argp load_argp = {
     options,
     parse,
     "[NAME=]MODEL...",
@@ -296,25 +296,21 @@ static const struct argp command = {
     NULL,
     NULL};
 
-int load_args_parse(load_args *args, int argc, char **argv) {
-  return cli_parse(&command, argc, argv, args, args->error);
-}
-
-lk_status load_args_init(load_args *args, lk_error *error) {
+lk_status load_args_create(load_args *args, lk_error *error) {
   *args = (load_args){.threads = 1,
                       .warmup_ns = UINT64_C(1000000000),
                       .within = {.relative = 1e-3, .absolute = 1e-5},
                       .error = error};
-  model_args_init(&args->library, error);
-  lk_status status = input_args_init(&args->inputs, 32, error);
+  model_args_create(&args->library, error);
+  lk_status status = input_args_create(&args->inputs, 32, error);
   args->inputs.own_values = true;
   return status;
 }
 
-void load_args_finish(load_args *args) {
+void load_args_destroy(load_args *args) {
   const lk_allocator *allocator = lk_allocator_default();
   for (size_t i = 0; i < args->n_models; i++) lk_free(allocator, args->models[i].name);
   lk_free(allocator, args->models);
-  model_args_finish(&args->library);
-  input_args_finish(&args->inputs);
+  model_args_destroy(&args->library);
+  input_args_destroy(&args->inputs);
 }

@@ -143,7 +143,7 @@ cleanup:
 
 /* ---- life -------------------------------------------------------------------------------------- */
 
-lk_status load_models_open(const load_args *args, load_models *out, lk_error *error) {
+lk_status load_models_create(const load_args *args, load_models *out, lk_error *error) {
   const lk_allocator *allocator = lk_allocator_default();
   *out = (load_models){
       .args = args, .n_threads = (uint32_t)args->threads, .pool = args->inputs.requests};
@@ -176,7 +176,7 @@ static void close_model(const load_models *models, load_model *model) {
   cli_session_close(&model->first);
 }
 
-void load_models_close(load_models *models) {
+void load_models_destroy(load_models *models) {
   const lk_allocator *allocator = lk_allocator_default();
   /* Before the sessions that they borrow. */
   for (uint32_t i = 0; i < models->n_threads * models->count; i++) {

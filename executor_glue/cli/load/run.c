@@ -9,12 +9,13 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "executor_glue/cli/common/interrupt.h"
+#include "executor_glue/cli/common/clock.h"
 #include "executor_glue/cli/common/report.h"
 #include "executor_glue/cli/common/rss.h"
+#include "executor_glue/cli/load/interrupt.h"
 
 #define REDRAW_NS UINT64_C(500000000)
-#define FIRST_NS UINT64_C(1000000000) /* nothing is shown before */
+#define FIRST_NS CLI_SECOND_NS /* nothing is shown before */
 
 /* ---- the line of progress ---------------------------------------------------------------------- */
 
@@ -272,7 +273,7 @@ lk_status load_run_all(const load_models *models, load_result *out, lk_error *er
     goto cleanup;
   }
   LK_TRY(make_workers(&run, &workers, error));
-  LK_TRY(interrupt_catch(error));
+  LK_TRY(interrupt_begin(error));
   status = start_workers(&run, workers, error);
   if (status == LK_OK) {
     status = measure(&run, workers, out, error);
@@ -280,7 +281,7 @@ lk_status load_run_all(const load_models *models, load_result *out, lk_error *er
     dismiss(&run, workers);
   }
   for (uint32_t t = 0; t < run.n_threads; t++) (void)pthread_join(workers[t].thread, NULL);
-  interrupt_release();
+  interrupt_end();
   if (status == LK_OK) status = first_fatal(&run, workers, error);
 
 cleanup:
@@ -294,7 +295,7 @@ cleanup:
   return status;
 }
 
-void load_result_finish(load_result *result) {
+void load_result_destroy(load_result *result) {
   lk_free(lk_allocator_default(), result->totals);
   lk_free(lk_allocator_default(), result->shares);
 }

@@ -3,12 +3,12 @@
 
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 
 #include "base/status.h"
 #include "base/tensor.h"
+#include "executor_glue/cli/common/clock.h"
 #include "executor_glue/cli/common/compare.h"
-#include "executor_glue/cli/common/interrupt.h"
+#include "executor_glue/cli/load/interrupt.h"
 
 /* A sleeping worker looks at `stop` this often. */
 #define NAP_NS UINT64_C(50000000)
@@ -63,8 +63,7 @@ static bool stopped(load_run *run) {
 static void sleep_until(load_run *run, uint64_t when) {
   for (uint64_t now = cli_now_ns(); now < when && !stopped(run); now = cli_now_ns()) {
     uint64_t until = when - now > NAP_NS ? now + NAP_NS : when;
-    struct timespec time = {.tv_sec = (time_t)(until / UINT64_C(1000000000)),
-                            .tv_nsec = (long)(until % UINT64_C(1000000000))};
+    const struct timespec time = cli_timespec(until);
     (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
   }
 }

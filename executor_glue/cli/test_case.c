@@ -1,5 +1,5 @@
 /* One ONNX test case: a folder with model.onnx and test_data_set_N/{input,output}_N.pb. */
-#include "executor_glue/cli/common/test_case.h"
+#include "executor_glue/cli/test_case.h"
 
 #include <inttypes.h>
 #include <stdio.h>
