@@ -31,7 +31,7 @@ const char *lk_status_text(lk_status status);
     if (lk_status_ != LK_OK) return lk_status_;                                                    \
   } while (0)
 
-/* One that owns something until it returns has `lk_status status = LK_OK;`, and one exit, behind the
+/* One that owns something until it returns has `lk_status status = LK_OK;` and one exit: behind the
  * label `cleanup:`, where it releases what it owns. */
 #define LK_TRY(expression)                                                                         \
   do {                                                                                             \

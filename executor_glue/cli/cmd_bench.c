@@ -75,31 +75,28 @@ static double percentile_ms(const uint64_t *sorted, uint64_t count, uint64_t per
 static lk_status run_pass(cli_model *model, input_series *series, uint64_t requests,
                           uint64_t *times, progress *bar, uint64_t done, bench_pass *out,
                           lk_error *error) {
-  lk_status status = LK_OK;
-  LK_TRY(cli_stats(model, &out->before, error));
-  LK_TRY(cli_session_stats(model, &out->session_before, error));
+  LK_RETURN_NOT_OK(cli_stats(model, &out->before, error));
+  LK_RETURN_NOT_OK(cli_session_stats(model, &out->session_before, error));
   out->rss_before = rss_now();
   uint64_t total = 0;
   for (uint64_t r = 0; r < requests; r++) {
     const lk_named_tensor *inputs = input_series_get(series, r);
     uint64_t begin = cli_now_ns();
-    LK_TRY(cli_model_run(model, inputs, input_series_count(series), error));
+    LK_RETURN_NOT_OK(cli_model_run(model, inputs, input_series_count(series), error));
     times[r] = cli_now_ns() - begin;
     total += times[r];
     progress_set(bar, done + r + 1);
   }
   cli_model_release_outputs(model);
   out->rss_after = rss_now();
-  LK_TRY(cli_stats(model, &out->after, error));
-  LK_TRY(cli_session_stats(model, &out->session_after, error));
+  LK_RETURN_NOT_OK(cli_stats(model, &out->after, error));
+  LK_RETURN_NOT_OK(cli_session_stats(model, &out->session_after, error));
   qsort(times, requests, sizeof *times, compare_ns);
   out->p50_ms = percentile_ms(times, requests, 50);
   out->p90_ms = percentile_ms(times, requests, 90);
   out->p99_ms = percentile_ms(times, requests, 99);
   out->requests_per_s = total > 0 ? (double)requests * 1e9 / (double)total : 0.0;
-
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 static json_t *pass_json(const bench_pass *pass) {
@@ -167,8 +164,8 @@ static lk_status report(const bench_args *args, const cli_model *model, input_se
                                  (double)session->load_ns / 1e6, "passes", list),
                        error);
   }
-  report_line("%s: %" PRIu64 " requests, %" PRIu64 " shapes, seed %" PRIu64 ", %d thread%s, cache "
-              "%s, opened in %.1f ms",
+  report_line("%s: %" PRIu64 " requests, %" PRIu64 " shapes, seed %" PRIu64
+              ", %d thread%s, cache %s, opened in %.1f ms",
               args->path, args->inputs.requests, input_series_distinct(series), args->inputs.seed,
               threads, threads == 1 ? "" : "s", mode, (double)session->load_ns / 1e6);
   return print_passes(passes, error);

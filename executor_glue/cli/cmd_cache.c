@@ -80,8 +80,7 @@ static const struct argp command = {
     "MODEL",
     "Runs a model, then shows what the cache holds: keys as text, bytes and use.\v"
     "One request is run unless --requests says otherwise. 'age' counts from the entry that was "
-    "used "
-    "last, which has 0; 'in use' is how many references there are besides the cache's.\n\n"
+    "used last, which has 0; 'in use' is how many references there are besides the cache's.\n\n"
     "Example: latchkey cache rec.onnx --shape 'x=1x3x48x{64,128}' --requests 10",
     children,
     NULL,
@@ -173,8 +172,7 @@ static lk_status report_as_text(const collection *all, const lk_stats *stats, co
     report_cell(table, "%s", cli_kind_text(entry->kind));
     report_cell(table, "%s", entry->key);
   }
-  lk_status status = report_table_print(table, 0, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(report_table_print(table, 0, error));
   if (stats->capacity_bytes != LK_UNLIMITED) (void)report_bytes(stats->capacity_bytes, capacity);
   if (stats->capacity_entries != LK_UNLIMITED) {
     (void)snprintf(entries, sizeof entries, "%" PRIu64, stats->capacity_entries);

@@ -58,7 +58,7 @@ static const struct argp command = {
     NULL,
     NULL};
 
-/* ---- nodes ------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static lk_status read_nodes(const cli_model *model, lk_session_node **out, uint32_t *out_count,
                             lk_error *error) {
@@ -68,8 +68,7 @@ static lk_status read_nodes(const cli_model *model, lk_session_node **out, uint3
   if (*out == NULL) return lk_fail_memory(error, "nodes", count * sizeof **out);
   for (uint32_t i = 0; i < count; i++) {
     (*out)[i].struct_size = sizeof **out;
-    lk_status status = model->sessions->node_info(model->session, i, &(*out)[i], error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(model->sessions->node_info(model->session, i, &(*out)[i], error));
   }
   return LK_OK;
 }
@@ -148,7 +147,7 @@ static lk_status print_nodes(lk_session_node *nodes, uint32_t count, bool each, 
   return report_table_print(table, 2, error);
 }
 
-/* ---- the file, values, metadata, passes ------------------------------------------------------------------ */
+/* ---- the file, values, metadata, passes ------------------------------------------------------ */
 
 static json_t *opsets_json(const lk_model_info *info) {
   json_t *list = json_array();
@@ -178,9 +177,8 @@ static lk_status values_json(const cli_model *model, bool output, json_t **out, 
   *out = json_array();
   for (uint32_t i = 0; i < count; i++) {
     lk_value_info info;
-    lk_status status =
-        output ? cli_output_info(model, i, &info, error) : cli_input_info(model, i, &info, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(output ? cli_output_info(model, i, &info, error)
+                            : cli_input_info(model, i, &info, error));
     json_t *dims = info.rank >= 0 ? json_array() : json_null();
     for (int32_t d = 0; d < info.rank; d++) {
       const char *symbol = info.symbols[d] != NULL ? info.symbols[d] : "";
@@ -201,9 +199,8 @@ static lk_status print_values(const cli_model *model, bool output, lk_error *err
   for (uint32_t i = 0; i < count; i++) {
     lk_value_info info;
     char text[CLI_VALUE_TEXT_CAPACITY];
-    lk_status status =
-        output ? cli_output_info(model, i, &info, error) : cli_input_info(model, i, &info, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(output ? cli_output_info(model, i, &info, error)
+                            : cli_input_info(model, i, &info, error));
     report_line("  %s %s", info.name, cli_value_text(&info, text));
   }
   return LK_OK;
@@ -246,8 +243,7 @@ static lk_status read_passes(const cli_model *model, lk_session_pass **out, uint
   if (*out == NULL) return lk_fail_memory(error, "passes", count * sizeof **out);
   for (uint32_t i = 0; i < count; i++) {
     (*out)[i].struct_size = sizeof **out;
-    lk_status status = model->sessions->pass_info(model->session, i, &(*out)[i], error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(model->sessions->pass_info(model->session, i, &(*out)[i], error));
   }
   return LK_OK;
 }
@@ -278,7 +274,7 @@ static lk_status print_passes(const lk_session_pass *passes, uint32_t count, lk_
   return report_table_print(table, 2, error);
 }
 
-/* ---- the whole --------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static lk_status report_as_json(const inspect_args *args, const cli_model *model, lk_error *error) {
   lk_status status = LK_OK;

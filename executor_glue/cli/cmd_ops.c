@@ -40,8 +40,7 @@ static const struct argp command = {
     NULL,
     "Lists the operators that exist.\v"
     "Opsets are those of the operator set it comes from. 'in place': the output may be written "
-    "over "
-    "an input. 'post-ops': activations and sums behind it can be fused into it.\n\n"
+    "over an input. 'post-ops': activations and sums behind it can be fused into it.\n\n"
     "Example: latchkey ops",
     NULL,
     NULL,

@@ -61,10 +61,8 @@ static const struct argp command = {
     "Runs an ONNX model once and writes its outputs.\v"
     "An output is written to DIR/NAME.npy; in the file name, every character of NAME but letters, "
     "digits, '.', '_' and '-' becomes '_', and so does a '.' in front. When two outputs would "
-    "share "
-    "a file, the later one gets '-2', '-3' and so on. The files appear when all are complete: a "
-    "run "
-    "that fails leaves none.\n\n"
+    "share a file, the later one gets '-2', '-3' and so on. The files appear when all are "
+    "complete: a run that fails leaves none.\n\n"
     "Example: latchkey run model.onnx -i x=image.npy -o out",
     children,
     NULL,
@@ -74,8 +72,7 @@ static lk_status read_inputs(const run_args *args, lk_named_tensor *inputs, lk_e
   for (size_t i = 0; i < args->inputs.n_files; i++) {
     const input_file *file = &args->inputs.files[i];
     inputs[i].name = file->name;
-    lk_status status = npy_read(lk_allocator_default(), file->path, &inputs[i].tensor, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(npy_read(lk_allocator_default(), file->path, &inputs[i].tensor, error));
   }
   return LK_OK;
 }
@@ -91,8 +88,9 @@ static lk_status make_folder(const char *folder, lk_error *error) {
   return lk_fail(error, LK_IO, "failed to create folder '%s': %s", folder, strerror(reason));
 }
 
-/* All files are complete before the first of them gets its name. Should one not get its name all the
- * same (it is that of a folder), the ones before it go too: some outputs of a run are none. */
+/* All files are complete before the first gets its name. When a later one cannot have its name,
+ * since a folder has it, those that are there already are removed: a run leaves all its outputs or
+ * none. */
 static lk_status write_outputs(const cli_model *model, const char *folder, char **names,
                                lk_error *error) {
   lk_status status = LK_OK;

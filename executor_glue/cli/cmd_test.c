@@ -80,16 +80,15 @@ static const struct argp command = {
     "Runs ONNX test cases: folders with model.onnx and test_data_set_N/{input,output}_N.pb, or "
     "folders of such folders.\v"
     "Prints a line for each, 'ok', 'FAIL' or 'skip' with its name and a reason, then a summary; "
-    "the "
-    "exit code is 1 when one failed. Floats are compared as ONNX's own backend tests do, NaN and "
-    "infinities included; integers must be equal. Skipped is only what the library does not "
+    "the exit code is 1 when one failed. Floats are compared as ONNX's own backend tests do, NaN "
+    "and infinities included; integers must be equal. Skipped is only what the library does not "
     "support.\n\n"
     "Example: latchkey test onnx/backend/test/data/node",
     children,
     NULL,
     NULL};
 
-/* ---- finding ----------------------------------------------------------------------------------- */
+/* ---- finding --------------------------------------------------------------------------------- */
 
 static lk_status find_cases(case_list *list, const char *folder, int depth, lk_error *error);
 
@@ -135,8 +134,7 @@ static lk_status find_cases(case_list *list, const char *folder, int depth, lk_e
 static lk_status find_all(const test_args *args, case_list *list, lk_error *error) {
   for (size_t i = 0; i < args->n_folders; i++) {
     size_t before = list->count;
-    lk_status status = find_cases(list, args->folders[i], 0, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(find_cases(list, args->folders[i], 0, error));
     if (list->count == before) {
       return lk_fail(error, LK_NOT_FOUND,
                      "failed to find test cases: no model.onnx in '%s' or below it",
@@ -146,7 +144,7 @@ static lk_status find_all(const test_args *args, case_list *list, lk_error *erro
   return LK_OK;
 }
 
-/* ---- running ----------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* The last part of a path, whatever the number of slashes behind it. */
 static void case_name(const char *path, const char **out_name, int *out_length) {

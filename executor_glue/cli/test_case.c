@@ -30,7 +30,7 @@ bool test_case_is(const char *folder) {
   return join(path, folder, "model.onnx", NULL) == LK_OK && access(path, F_OK) == 0;
 }
 
-static void close_files(tensor_files *files) {
+static void destroy_files(tensor_files *files) {
   const lk_allocator *allocator = lk_allocator_default();
   for (uint32_t i = 0; i < files->count; i++) {
     lk_free(allocator, (char *)(uintptr_t)files->tensors[i].name);
@@ -50,8 +50,7 @@ static lk_status read_files(const char *folder, const char *kind, tensor_files *
     char name[32];
     char path[PATH_CAPACITY];
     (void)snprintf(name, sizeof name, "%s_%" PRIu32 ".pb", kind, out->count);
-    lk_status status = join(path, folder, name, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(join(path, folder, name, error));
     if (access(path, F_OK) != 0) return LK_OK;
     if (!LK_GROW(allocator, out->tensors, out->count, capacity)) {
       return lk_fail_memory(error, path, sizeof *out->tensors);
@@ -59,8 +58,7 @@ static lk_status read_files(const char *folder, const char *kind, tensor_files *
     lk_named_tensor *next = &out->tensors[out->count];
     *next = (lk_named_tensor){0};
     char *tensor_name = NULL;
-    status = lk_onnx_read_tensor(allocator, path, &next->tensor, &tensor_name, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(lk_onnx_read_tensor(allocator, path, &next->tensor, &tensor_name, error));
     next->name = tensor_name;
     out->count++;
   }
@@ -69,10 +67,10 @@ static lk_status read_files(const char *folder, const char *kind, tensor_files *
 static lk_status value_name(const cli_model *model, bool output, uint32_t index, const char **out,
                             lk_error *error) {
   lk_value_info info;
-  lk_status status = output ? cli_output_info(model, index, &info, error)
-                            : cli_input_info(model, index, &info, error);
-  if (status == LK_OK) *out = info.name;
-  return status;
+  LK_RETURN_NOT_OK(output ? cli_output_info(model, index, &info, error)
+                          : cli_input_info(model, index, &info, error));
+  *out = info.name;
+  return LK_OK;
 }
 
 /* Which of the model's inputs or outputs a file is for: the one of its name, if every file has the
@@ -91,8 +89,7 @@ static lk_status match_names(const cli_model *model, bool output, const tensor_f
     uint32_t place = count;
     for (uint32_t j = 0; j < count && place == count; j++) {
       const char *name = NULL;
-      lk_status status = value_name(model, output, j, &name, error);
-      if (status != LK_OK) return status;
+      LK_RETURN_NOT_OK(value_name(model, output, j, &name, error));
       if (files->tensors[i].name != NULL && strcmp(name, files->tensors[i].name) == 0) place = j;
     }
     for (uint32_t j = 0; j < i; j++) by_name = by_name && places[j] != place;
@@ -135,8 +132,8 @@ static lk_status run_data_set(cli_model *model, const char *folder, tolerance wi
 
 cleanup:
   cli_model_release_outputs(model);
-  close_files(&given);
-  close_files(&expected);
+  destroy_files(&given);
+  destroy_files(&expected);
   lk_free(allocator, inputs);
   lk_free(allocator, places);
   return status;
@@ -148,13 +145,12 @@ static lk_status run_data_sets(cli_model *model, const char *folder, tolerance w
     char name[48];
     char path[PATH_CAPACITY];
     (void)snprintf(name, sizeof name, "test_data_set_%" PRIu32, n);
-    lk_status status = join(path, folder, name, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(join(path, folder, name, error));
     if (access(path, F_OK) != 0) {
       return n > 0 ? LK_OK
                    : lk_fail(error, LK_NOT_FOUND, "failed to find data: no folder test_data_set_0");
     }
-    status = run_data_set(model, path, within, error);
+    const lk_status status = run_data_set(model, path, within, error);
     if (status != LK_OK) return n > 0 ? lk_error_prefix(error, status, "%s", name) : status;
   }
 }

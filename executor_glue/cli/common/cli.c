@@ -38,10 +38,10 @@ error_t cli_take_model(int key, char *arg, const struct argp_state *state, const
     if (state->arg_num > 0) {
       const char *hint =
           strchr(arg, '=') != NULL ? " (the shell expands braces without quotes)" : "";
-      (void)lk_fail(error, LK_INVALID_ARGUMENT,
-                    "failed to read the command line: '%s' is one argument too many, only MODEL is "
-                    "allowed%s",
-                    arg, hint);
+      (void)lk_fail(
+          error, LK_INVALID_ARGUMENT,
+          "failed to read the command line: '%s' is one argument too many, only MODEL is allowed%s",
+          arg, hint);
       return EINVAL;
     }
     *out_path = arg;

@@ -15,8 +15,8 @@ enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 /* What a subcommand does once its arguments are read. */
 typedef lk_status cli_work(void *args, lk_error *error);
 
-/* Reads the command line into `args` and does `work`. Returns the exit code, after the sentence of what
- * failed was printed. `error` is that of `args`. */
+/* Reads the command line into `args`, does `work`, and prints the sentence of what failed. Returns
+ * the exit code. `error` is the one that the parsers of `args` fill. */
 int cli_run(const struct argp *argp, int argc, char **argv, void *args, cli_work *work,
             lk_error *error);
 

@@ -28,7 +28,7 @@ struct input_series {
   lk_named_tensor *current; /* [count] */
 };
 
-/* ---- which input gets what --------------------------------------------------------------------- */
+/* ---- which input gets what ------------------------------------------------------------------- */
 
 /* How closely the NAME of an option names an input: 2 with the scope, 1 without, 0 not at all. */
 static int closeness(const input_args *args, const char *name, const char *input) {
@@ -46,7 +46,8 @@ typedef struct input_source {
   int32_t shape;          /* or -1 */
 } input_source;
 
-/* The closest of each; of a file and a shape the closer one, and both when they are equally close. */
+/* The closest file and the closest shape; when one of them is closer than the other, that one
+ * alone. */
 static input_source find_source(const input_args *args, const char *input) {
   input_source found = {.shape = -1};
   int file_rank = 0;
@@ -124,13 +125,12 @@ static lk_status check_shapes(const cli_model *model, const input_args *args, lk
   }
   if (name_stream != NULL) (void)fclose(name_stream);
   if (example_stream != NULL) (void)fclose(example_stream);
-  lk_status status =
-      names == NULL || examples == NULL
-          ? lk_fail_memory(error, "a message", LK_ERROR_CAPACITY)
-          : lk_fail(error, LK_INVALID_ARGUMENT,
-                    "failed to choose shapes: %.200s left open by the model, give them, for "
-                    "example %.200s",
-                    names, examples);
+  lk_status status = names == NULL || examples == NULL
+                         ? lk_fail_memory(error, "a message", LK_ERROR_CAPACITY)
+                         : lk_fail(error, LK_INVALID_ARGUMENT,
+                                   "failed to choose shapes: %.200s left open by the model, give "
+                                   "them, for example %.200s",
+                                   names, examples);
   free(names);
   free(examples);
   return status;
@@ -156,18 +156,15 @@ static lk_status check_name(const cli_model *model, const input_args *args, cons
 
 static lk_status check_names(const cli_model *model, const input_args *args, lk_error *error) {
   for (size_t i = 0; i < args->n_files; i++) {
-    lk_status status = check_name(model, args, args->files[i].name, "--input", error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(check_name(model, args, args->files[i].name, "--input", error));
   }
   for (uint32_t i = 0; i < shape_set_count(args->shapes); i++) {
     const char *name = shape_set_name(args->shapes, i);
-    lk_status status = check_name(model, args, name, "--shape", error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(check_name(model, args, name, "--shape", error));
   }
   for (uint32_t i = 0; i < model->sessions->input_count(model->session); i++) {
     lk_value_info info;
-    lk_status status = cli_input_info(model, i, &info, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(cli_input_info(model, i, &info, error));
     input_source source = find_source(args, info.name);
     if (source.file == NULL || source.shape < 0) continue;
     return lk_fail(error, LK_INVALID_ARGUMENT,
@@ -177,7 +174,7 @@ static lk_status check_names(const cli_model *model, const input_args *args, lk_
   return check_shapes(model, args, error);
 }
 
-/* ---- values ------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* k / 2048 as f16, exact for k < 2048. */
 static uint16_t half_of(uint32_t k) {
@@ -259,21 +256,19 @@ cleanup:
   return status;
 }
 
-/* ---- life -------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static lk_status open_inputs(input_series *series, const input_args *args, lk_error *error) {
   for (uint32_t i = 0; i < series->count; i++) {
     lk_value_info info;
-    lk_status status = cli_input_info(series->model, i, &info, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(cli_input_info(series->model, i, &info, error));
     input_source source = find_source(args, info.name);
     lk_tensor *tensor = &series->current[i].tensor;
     series->current[i].name = info.name;
     series->inputs[i].shape = source.shape;
     series->inputs[i].shifts = args->own_values && source.file == NULL;
     if (source.file != NULL) {
-      status = npy_read(series->allocator, source.file->path, tensor, error);
-      if (status != LK_OK) return status;
+      LK_RETURN_NOT_OK(npy_read(series->allocator, source.file->path, tensor, error));
       series->inputs[i].data = tensor->data;
     } else {
       /* With a free dimension the shape comes with the draw. */

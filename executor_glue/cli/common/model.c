@@ -31,8 +31,7 @@ static lk_status make_outputs(cli_model *model, lk_error *error) {
   memset(model->outputs, 0, bytes);
   for (uint32_t i = 0; i < model->n_outputs; i++) {
     lk_value_info info;
-    lk_status status = cli_output_info(model, i, &info, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(cli_output_info(model, i, &info, error));
     model->outputs[i].name = info.name;
   }
   return LK_OK;
@@ -47,8 +46,7 @@ lk_status cli_session_open(const model_args *args, const char *path, cli_model *
   options.max_folded_bytes = args->max_folded_bytes;
   options.executor = args->executor;
   options.inter = args->inter;
-  lk_status status = model->sessions->open(model->context, path, &options, &model->session, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(model->sessions->open(model->context, path, &options, &model->session, error));
   return make_outputs(model, error);
 }
 

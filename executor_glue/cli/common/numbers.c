@@ -31,10 +31,10 @@ lk_status parse_size(const char *text, const char *option, uint64_t *out, lk_err
     return LK_OK;
   }
   if (!lk_parse_number(text, true, &value) || value >= LK_UNLIMITED) {
-    return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to read %s: '%s', a number with k, m or g behind it, or 'unlimited' is "
-                   "needed",
-                   option, text);
+    return lk_fail(
+        error, LK_OUT_OF_RANGE,
+        "failed to read %s: '%s', a number with k, m or g behind it, or 'unlimited' is needed",
+        option, text);
   }
   *out = value;
   return LK_OK;

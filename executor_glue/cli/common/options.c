@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "executor_glue/cli/common/numbers.h"
 
-/* ---- models ------------------------------------------------------------------------------------ */
+/* ---- models ---------------------------------------------------------------------------------- */
 
 enum {
   KEY_CACHE = 0x100,
@@ -34,20 +34,17 @@ static const struct argp_option library_options[] = {
      "Do not run this graph pass; may be repeated ('latchkey inspect' lists them)", 10},
     {"max-folded", KEY_FOLDED, "SIZE", 0,
      "Most bytes, with k, m or g, of what is computed from constants when the model is opened; "
-     "more "
-     "is computed at each run (default: 2g)",
+     "more is computed at each run (default: 2g)",
      10},
     {"no-run-plans", KEY_NO_RUN_PLANS, NULL, 0,
      "Let every operator ask the cache by its own key at each run", 10},
     {"fixed-threads", KEY_FIXED_THREADS, NULL, 0,
      "Give every run all its threads, and let it wait for them, also where one thread would do "
-     "while "
-     "others run",
+     "while others run",
      10},
     {"executor", KEY_EXECUTOR, "KIND", 0,
      "naive: operators in their order, on all threads; parallel: branches at once, an operator on "
-     "one "
-     "thread (default: naive)",
+     "one thread (default: naive)",
      10},
     {"inter", KEY_INTER, "N", 0,
      "Threads for branches with --executor parallel (default: the processors)", 10},
@@ -84,9 +81,9 @@ static lk_status add_disabled_pass(model_args *args, const char *name) {
 
 lk_status parse_op_threads(const char *text, const char *option, model_args *args) {
   uint64_t number = 0;
-  lk_status status = parse_u64(text, option, 1, LK_MAX_THREADS, &number, args->error);
-  if (status == LK_OK) args->context.threads = (int32_t)number;
-  return status;
+  LK_RETURN_NOT_OK(parse_u64(text, option, 1, LK_MAX_THREADS, &number, args->error));
+  args->context.threads = (int32_t)number;
+  return LK_OK;
 }
 
 static error_t parse_library_option(int key, char *arg, struct argp_state *state) {
@@ -179,7 +176,7 @@ void model_args_destroy(model_args *args) {
   lk_free(lk_allocator_default(), args->disabled_passes);
 }
 
-/* ---- inputs ------------------------------------------------------------------------------------ */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 enum { KEY_SEED = 0x200 };
 

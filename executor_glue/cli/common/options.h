@@ -9,7 +9,7 @@
 
 #include "executor_glue/cli/common/shape_arg.h"
 
-/* --threads, --cache ..., --executor, --inter, --disable-pass ..., --verbose, --json: for whatever opens a model. */
+/* The options of whatever opens a model: --threads, --cache, --executor, --json and the like. */
 typedef struct model_args {
   lk_context_options context;
   const char **disabled_passes; /* borrowed from argv */
@@ -33,8 +33,8 @@ typedef struct input_file {
 
 /* Where the values of a model's inputs come from: --input, --shape, --seed, --requests. */
 typedef struct input_args {
-  /* NULL, or what the model is called: SCOPE/NAME is then its input NAME too, and goes before NAME; and a
-   * name that is no input of this model may be another's. */
+  /* NULL, or the name of the model among several: SCOPE/NAME is then its input NAME as well, and
+   * goes before a plain NAME. A name that this model lacks may belong to another model. */
   const char *scope;
   bool own_values; /* random values are not the same in all requests */
   input_file *files;

@@ -30,8 +30,8 @@ enum {
 
 static const struct argp_option options[] = {
     {"threads", 't', "N", 0,
-     "Threads that send requests, each its next when the last is answered "
-     "(default: 1; those of operators are --op-threads)",
+     "Threads that send requests, each its next when the last is answered (default: 1; those of "
+     "operators are --op-threads)",
      1},
     {"mix", KEY_MIX, "A:3,B:1", 0, "Weights of models by name; 0: never (default: 1 each)", 1},
     {"seconds", KEY_SECONDS, "S", 0, "How long, in seconds and fractions (default: 10)", 1},
@@ -40,9 +40,8 @@ static const struct argp_option options[] = {
      1},
     {"rate", KEY_RATE, "R", 0,
      "Requests per second of all threads, at equal distances. Latency then counts from when a "
-     "request "
-     "was due, so that waiting for a free thread is part of it (default: each thread as fast as it "
-     "can)",
+     "request was due, so that waiting for a free thread is part of it (default: each thread as "
+     "fast as it can)",
      1},
     {"clones", KEY_CLONES, NULL, 0,
      "Clone the session of each model for each thread (default: all threads share one)", 1},
@@ -63,7 +62,7 @@ static const struct argp_option library_options[] = {
      10},
     {0}};
 
-/* ---- models ------------------------------------------------------------------------------------ */
+/* ---- models ---------------------------------------------------------------------------------- */
 
 static load_model_args *find_model(const load_args *args, const char *name, size_t length) {
   for (size_t i = 0; i < args->n_models; i++) {
@@ -73,8 +72,8 @@ static load_model_args *find_model(const load_args *args, const char *name, size
   return NULL;
 }
 
-/* Splits [NAME=]FILE: in what stands before the '=' of a name there is no '/'. Without a name it is that of
- * the file. */
+/* Splits [NAME=]FILE at the first '=', if no '/' stands before it. Without a NAME it is the file's,
+ * without folder and suffix. */
 static void split_model(const char *text, const char **name, size_t *length, const char **path) {
   const char *equals = strchr(text, '=');
   const char *slash = strchr(text, '/');
@@ -105,11 +104,10 @@ static lk_status add_model(load_args *args, const char *text) {
   }
   const load_model_args *same = find_model(args, name, length);
   if (same != NULL) {
-    return lk_fail(
-        args->error, LK_INVALID_ARGUMENT,
-        "failed to name the models: '%.150s' and '%.150s' are both called '%.80s', give one "
-        "another name: NAME=FILE.onnx",
-        same->path, path, same->name);
+    return lk_fail(args->error, LK_INVALID_ARGUMENT,
+                   "failed to name the models: '%.150s' and '%.150s' are both called '%.80s', give "
+                   "one another name: NAME=FILE.onnx",
+                   same->path, path, same->name);
   }
   if (!LK_GROW(allocator, args->models, args->n_models, args->models_capacity)) {
     return lk_fail_memory(args->error, "arguments", sizeof *args->models);
@@ -171,14 +169,14 @@ cleanup:
   return status;
 }
 
-/* ---- the command line -------------------------------------------------------------------------- */
+/* ---- the command line ------------------------------------------------------------------------ */
 
 static lk_status parse_ns(const char *text, const char *option, double min, uint64_t *out,
                           lk_error *error) {
   double seconds = 0.0;
-  lk_status status = parse_decimal(text, option, min, MAX_SECONDS, &seconds, error);
-  if (status == LK_OK) *out = (uint64_t)(seconds * 1e9);
-  return status;
+  LK_RETURN_NOT_OK(parse_decimal(text, option, min, MAX_SECONDS, &seconds, error));
+  *out = (uint64_t)(seconds * 1e9);
+  return LK_OK;
 }
 
 /* After the last argument. */
@@ -188,10 +186,9 @@ static lk_status check_all(load_args *args) {
                    "failed to read the command line: MODEL is missing, see --help");
   }
   if (args->seconds_ns > 0 && args->requests > 0) {
-    return lk_fail(
-        args->error, LK_INVALID_ARGUMENT,
-        "failed to read the command line: --seconds and --requests both say when to end, "
-        "one is needed");
+    return lk_fail(args->error, LK_INVALID_ARGUMENT,
+                   "failed to read the command line: --seconds and --requests both say when to "
+                   "end, one is needed");
   }
   if (args->seconds_ns == 0 && args->requests == 0) args->seconds_ns = DEFAULT_SECONDS_NS;
   return args->mix != NULL ? read_mix(args) : LK_OK;
@@ -277,21 +274,16 @@ const struct argp load_argp = {
     parse,
     "[NAME=]MODEL...",
     "Sends requests to several models in one process from several threads, and shows throughput, "
-    "latency "
-    "of each model, what the cache did and waited for, memory, and how many processors were busy.\v"
+    "latency of each model, what the cache did and waited for, memory, and how many processors "
+    "were busy.\v"
     "A model is called as its file, without folder and .onnx, or NAME. --shape and --input "
-    "NAME=... are for "
-    "every model with such an input, MODEL/NAME=... for one. Requests are prepared before the "
-    "clock "
-    "starts; each thread draws models by weight and then one of the model's requests, by the seed. "
-    "Latency is "
-    "that of the run; percentiles are within 0.4 %. A request that has begun is finished and "
-    "counted. SIGINT ends early, with the report. The exit code is 1 when a request failed or an "
-    "output "
-    "differed.\n\n"
+    "NAME=... are for every model with such an input, MODEL/NAME=... for one. Requests are "
+    "prepared before the clock starts; each thread draws models by weight and then one of the "
+    "model's requests, by the seed. Latency is that of the run; percentiles are within 0.4 %. A "
+    "request that has begun is finished and counted. SIGINT ends early, with the report. The exit "
+    "code is 1 when a request failed or an output differed.\n\n"
     "Example: latchkey load det.onnx rec.onnx --mix det:1,rec:8 --threads 4 --op-threads 1 "
-    "--seconds 30 "
-    "--shape det/x=1x3x640x640 --shape 'rec/x=1x3x48x{32..320..32}'",
+    "--seconds 30 --shape det/x=1x3x640x640 --shape 'rec/x=1x3x48x{32..320..32}'",
     children,
     NULL,
     NULL};

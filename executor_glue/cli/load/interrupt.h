@@ -1,4 +1,4 @@
-/* SIGINT as an event that can be waited for; the second one ends the process, as if none was caught.
+/* SIGINT as an event to wait for. The second one ends the process, as if none was caught.
  *
  * One thread waits; it can also be woken by others.
  */

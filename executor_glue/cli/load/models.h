@@ -24,7 +24,8 @@ typedef struct load_models {
   cli_model *lanes; /* [n_threads][count]: what a thread runs a model with */
 } load_models;
 
-/* Opens everything and prepares the requests. load_models_destroy is needed even after a failure. */
+/* Opens all sessions and prepares the requests. load_models_destroy is needed after a failure too.
+ * */
 lk_status load_models_create(const load_args *args, load_models *out, lk_error *error);
 void load_models_destroy(load_models *models);
 

@@ -13,7 +13,7 @@
 /* A sleeping worker looks at `stop` this often. */
 #define NAP_NS UINT64_C(50000000)
 
-/* ---- the gate between phases ------------------------------------------------------------------- */
+/* ---- the gate between phases ----------------------------------------------------------------- */
 
 static void wait_for_phase(load_run *run) {
   (void)pthread_mutex_lock(&run->mutex);
@@ -38,7 +38,7 @@ void load_run_open(load_run *run) {
   (void)pthread_mutex_unlock(&run->mutex);
 }
 
-/* ---- which request, and when ------------------------------------------------------------------- */
+/* ---- which request, and when ----------------------------------------------------------------- */
 
 static uint64_t draw(uint64_t *state, uint64_t below) {
   uint64_t number = splitmix(*state) % below;
@@ -68,7 +68,8 @@ static void sleep_until(load_run *run, uint64_t when) {
   }
 }
 
-/* Waits for the next request's turn. False: the phase has no more. `*due`: when its latency begins. */
+/* Waits until the next request is due, and says when its latency begins. False: there are no more.
+ * */
 static bool next_request(load_run *run, uint64_t *due) {
   const load_phase *phase = &run->phase;
   uint64_t number = 0;
@@ -90,7 +91,7 @@ static bool next_request(load_run *run, uint64_t *due) {
   return !stopped(run) && now < phase->end_ns;
 }
 
-/* ---- a request --------------------------------------------------------------------------------- */
+/* ---- a request ------------------------------------------------------------------------------- */
 
 static void note_mismatch(load_worker *worker, const load_model *model, lk_error *error,
                           lk_status status) {
@@ -98,7 +99,7 @@ static void note_mismatch(load_worker *worker, const load_model *model, lk_error
   load_failures_note(&worker->mismatches, error->message);
 }
 
-/* Equal bytes are equal tensors; only what has other ones is looked at number by number. */
+/* Tensors of equal bytes are equal. Others are compared number by number. */
 static lk_status compare_output(const lk_named_tensor *got, const lk_tensor *expected,
                                 tolerance within, lk_error *error) {
   if (lk_tensor_desc_same(&got->tensor.desc, &expected->desc)) {
@@ -181,7 +182,7 @@ static void work(load_worker *worker) {
 
 void *load_worker_main(void *argument) {
   load_worker *worker = argument;
-  /* The kernel wakes sleepers up to 50 us late by default, and the latency would have it. */
+  /* By default the kernel wakes sleepers up to 50 us late, which would count as latency. */
   (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
   for (int phase = 0; phase < LOAD_PHASES; phase++) {
     for (uint32_t m = 0; m < worker->run->models->count; m++) {
@@ -192,7 +193,7 @@ void *load_worker_main(void *argument) {
     wait_for_phase(worker->run);
     work(worker);
   }
-  /* Its tables in the cache end with the thread, and are looked at before. */
+  /* The thread's tables in the cache end with it: the main thread reads their counters before. */
   wait_for_phase(worker->run);
   return NULL;
 }
