@@ -46,19 +46,19 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 
 static const struct argp_child children[] = {
     {&series_argp, 0, "Inputs:", 1}, {&model_argp, 0, "Library:", 10}, {0}};
+static const char doc[] = "Runs one seeded sequence of shapes twice. Shows latency, throughput, "
+                          "memory and what the cache did in each pass.\v"
+                          "Without a range in --shape all requests have one shape. Only the run is "
+                          "timed: inputs are made before.\n\n"
+                          "Example:\n"
+                          "  latchkey bench rec.onnx --shape 'x=1x3x48x{32..320}' --requests 400";
+
 static const struct argp command = {
-    NULL,
-    parse,
-    "MODEL",
-    "Runs one seeded sequence of shapes twice, and shows latency, throughput, memory and what the "
-    "cache did in each pass.\v"
-    "The sequence has 100 requests unless --requests says otherwise; without a range in --shape "
-    "all of them have one shape. The time of a request is that of the run alone: inputs are drawn "
-    "before.\n\n"
-    "Example: latchkey bench rec.onnx --shape 'x=1x3x48x{32..320}' --requests 400 --seed 7",
-    children,
-    NULL,
-    NULL};
+    .parser = parse,
+    .args_doc = "MODEL",
+    .doc = doc,
+    .children = children,
+};
 
 static int compare_ns(const void *a, const void *b) {
   uint64_t left = *(const uint64_t *)a;

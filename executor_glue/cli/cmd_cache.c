@@ -44,7 +44,7 @@ enum { KEY_SORT = 0x300 };
 
 static const struct argp_option options[] = {
     {"sort", KEY_SORT, "ORDER", 0,
-     "bytes (largest first, the default), age (used last first) or hits (most first)", 3},
+     "Sort by bytes (largest first, the default), age (used last first) or hits (most first)", 3},
     {0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
@@ -74,17 +74,20 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 
 static const struct argp_child children[] = {
     {&series_argp, 0, "Inputs:", 1}, {&model_argp, 0, "Library:", 10}, {0}};
-static const struct argp command = {
-    options,
-    parse,
-    "MODEL",
+static const char doc[] =
     "Runs a model, then shows what the cache holds: keys as text, bytes and use.\v"
-    "One request is run unless --requests says otherwise. 'age' counts from the entry that was "
-    "used last, which has 0; 'in use' is how many references there are besides the cache's.\n\n"
-    "Example: latchkey cache rec.onnx --shape 'x=1x3x48x{64,128}' --requests 10",
-    children,
-    NULL,
-    NULL};
+    "'age' counts from the entry that was used last, which has 0. 'in use' counts references "
+    "besides the cache's own.\n\n"
+    "Example:\n"
+    "  latchkey cache rec.onnx --shape 'x=1x3x48x{64,128}' --requests 10";
+
+static const struct argp command = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "MODEL",
+    .doc = doc,
+    .children = children,
+};
 
 static void collect(void *arg, const lk_entry_info *entry) {
   collection *all = arg;

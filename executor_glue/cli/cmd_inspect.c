@@ -46,17 +46,19 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 
 static const struct argp_child children[] = {
     {&input_argp, 0, "Inputs:", 1}, {&model_argp, 0, "Library:", 10}, {0}};
+static const char doc[] = "Shows a model's inputs, outputs, metadata, graph passes and operators.\v"
+                          "With --shape or --input the model is run once, and the implementation "
+                          "that oneDNN chose for each operator is shown too.\n\n"
+                          "Example:\n"
+                          "  latchkey inspect rec.onnx --shape x=1x3x48x320";
+
 static const struct argp command = {
-    options,
-    parse,
-    "MODEL",
-    "Shows a model's inputs, outputs, metadata, graph passes and operators.\v"
-    "With --shape or --input the model is run once, and the implementation that oneDNN chose for "
-    "each operator is shown too.\n\n"
-    "Example: latchkey inspect rec.onnx --shape x=1x3x48x320",
-    children,
-    NULL,
-    NULL};
+    .options = options,
+    .parser = parse,
+    .args_doc = "MODEL",
+    .doc = doc,
+    .children = children,
+};
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 

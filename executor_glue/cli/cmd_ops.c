@@ -34,17 +34,18 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   }
 }
 
+static const char doc[] = "Lists the operators that exist.\v"
+                          "'opsets' are versions of the operator set that the operator comes from. "
+                          "'in place': it may write its output over an input. 'post-ops': "
+                          "activations and sums that follow it can be fused into it.\n\n"
+                          "Example:\n"
+                          "  latchkey ops --json";
+
 static const struct argp command = {
-    options,
-    parse,
-    NULL,
-    "Lists the operators that exist.\v"
-    "Opsets are those of the operator set it comes from. 'in place': the output may be written "
-    "over an input. 'post-ops': activations and sums behind it can be fused into it.\n\n"
-    "Example: latchkey ops",
-    NULL,
-    NULL,
-    NULL};
+    .options = options,
+    .parser = parse,
+    .doc = doc,
+};
 
 static lk_status list_ops(void *arguments, lk_error *error) {
   const bool json = ((const ops_args *)arguments)->json;

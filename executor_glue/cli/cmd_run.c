@@ -27,9 +27,9 @@ typedef struct run_args {
 } run_args;
 
 static const struct argp_option options[] = {
-    {"input", 'i', "NAME=FILE", 0, "Take an input from a .npy file; once for each input", 1},
-    {"output", 'o', "DIR", 0,
-     "Write NAME.npy for each output into this folder, which is made if it is not there", 1},
+    {"input", 'i', "NAME=FILE", 0, "Read an input from a .npy file; once for each input", 1},
+    {"output", 'o', "DIR", 0, "Write each output to DIR/NAME.npy; DIR is made if it is not there",
+     1},
     {0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
@@ -54,19 +54,22 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 }
 
 static const struct argp_child children[] = {{&model_argp, 0, "Library:", 10}, {0}};
-static const struct argp command = {
-    options,
-    parse,
-    "MODEL",
+static const char doc[] =
     "Runs an ONNX model once and writes its outputs.\v"
-    "An output is written to DIR/NAME.npy; in the file name, every character of NAME but letters, "
+    "An output is written to DIR/NAME.npy. In the file name, every character of NAME but letters, "
     "digits, '.', '_' and '-' becomes '_', and so does a '.' in front. When two outputs would "
     "share a file, the later one gets '-2', '-3' and so on. The files appear when all are "
     "complete: a run that fails leaves none.\n\n"
-    "Example: latchkey run model.onnx -i x=image.npy -o out",
-    children,
-    NULL,
-    NULL};
+    "Example:\n"
+    "  latchkey run model.onnx -i x=image.npy -o out";
+
+static const struct argp command = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "MODEL",
+    .doc = doc,
+    .children = children,
+};
 
 static lk_status read_inputs(const run_args *args, lk_named_tensor *inputs, lk_error *error) {
   for (size_t i = 0; i < args->inputs.n_files; i++) {

@@ -38,8 +38,8 @@ typedef struct case_list {
 enum { KEY_RTOL = 0x400, KEY_ATOL, MAX_DEPTH = 16 };
 
 static const struct argp_option options[] = {
-    {"rtol", KEY_RTOL, "X", 0, "Relative tolerance of floats (default: 1e-3)", 1},
-    {"atol", KEY_ATOL, "X", 0, "Absolute tolerance of floats (default: 1e-7)", 1},
+    {"rtol", KEY_RTOL, "X", 0, "Allow floats a relative difference of X (default: 1e-3)", 1},
+    {"atol", KEY_ATOL, "X", 0, "Allow floats an absolute difference of X (default: 1e-7)", 1},
     {0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
@@ -73,20 +73,23 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 }
 
 static const struct argp_child children[] = {{&model_argp, 0, "Library:", 10}, {0}};
-static const struct argp command = {
-    options,
-    parse,
-    "DIR...",
+static const char doc[] =
     "Runs ONNX test cases: folders with model.onnx and test_data_set_N/{input,output}_N.pb, or "
     "folders of such folders.\v"
-    "Prints a line for each, 'ok', 'FAIL' or 'skip' with its name and a reason, then a summary; "
-    "the exit code is 1 when one failed. Floats are compared as ONNX's own backend tests do, NaN "
-    "and infinities included; integers must be equal. Skipped is only what the library does not "
-    "support.\n\n"
-    "Example: latchkey test onnx/backend/test/data/node",
-    children,
-    NULL,
-    NULL};
+    "Prints a line for each case: 'ok', 'FAIL' or 'skip', its name and the reason, then a summary. "
+    "The exit code is 1 when a case failed. Floats are compared as ONNX's own backend tests do, "
+    "NaN and infinities included; integers must be equal. A case is skipped only for what the "
+    "library does not support.\n\n"
+    "Example:\n"
+    "  latchkey test onnx/backend/test/data/node";
+
+static const struct argp command = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "DIR...",
+    .doc = doc,
+    .children = children,
+};
 
 /* ---- finding --------------------------------------------------------------------------------- */
 

@@ -17,13 +17,12 @@ typedef struct command {
 
 static const command commands[] = {
     {"run", "run a model on .npy files", cli_cmd_run},
-    {"test", "run ONNX test-case folders", cli_cmd_test},
-    {"bench", "latency, memory and cache of a model over a series of shapes", cli_cmd_bench},
-    {"load", "throughput and latency of several models under load from several threads",
-     cli_cmd_load},
-    {"inspect", "what is in a model, and what runs on what", cli_cmd_inspect},
-    {"ops", "the operators that exist", cli_cmd_ops},
-    {"cache", "run a model, then show the cache's keys", cli_cmd_cache},
+    {"test", "run ONNX test cases", cli_cmd_test},
+    {"bench", "measure a model over a series of shapes: latency, memory, cache", cli_cmd_bench},
+    {"load", "measure several models under load from several threads", cli_cmd_load},
+    {"inspect", "show what is in a model, and what runs on what", cli_cmd_inspect},
+    {"ops", "list the operators that exist", cli_cmd_ops},
+    {"cache", "run a model, then show the keys of the cache", cli_cmd_cache},
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
@@ -64,8 +63,8 @@ static char *list_commands(int key, const char *text, void *input) {
   for (size_t i = 0; i < N_COMMANDS; i++) {
     (void)fprintf(stream, "  %-8s %s\n", commands[i].name, commands[i].summary);
   }
-  (void)fputs("\n'latchkey COMMAND --help' explains one. Exit codes: 0 it worked, 1 it failed, 2 "
-              "the command line is wrong.",
+  (void)fputs("\n'latchkey COMMAND --help' explains one. Exit codes: 0, it worked; 1, it failed; "
+              "2, the command line is wrong.",
               stream);
   (void)fclose(stream);
   return list;

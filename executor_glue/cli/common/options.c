@@ -26,29 +26,29 @@ enum {
 };
 
 static const struct argp_option library_options[] = {
-    {"cache", KEY_CACHE, "MODE", 0, "off, thread or shared (default: shared)", 10},
-    {"cache-entries", KEY_ENTRIES, "N", 0, "Most entries in the cache; 0 disables it", 10},
+    {"cache", KEY_CACHE, "MODE", 0,
+     "shared: all threads use one cache; thread: each has one of its own; off (default: shared)",
+     10},
+    {"cache-entries", KEY_ENTRIES, "N", 0, "Keep at most N entries; 0 disables the cache", 10},
     {"cache-bytes", KEY_BYTES, "SIZE", 0,
-     "Most bytes in the cache, with k, m or g; 0 disables it (default: 1g)", 10},
+     "Keep at most SIZE bytes, with k, m or g; 0 disables the cache (default: 1g)", 10},
     {"disable-pass", KEY_DISABLE, "NAME", 0,
-     "Do not run this graph pass; may be repeated ('latchkey inspect' lists them)", 10},
+     "Leave out this graph pass; may be repeated ('latchkey inspect' lists them)", 10},
     {"max-folded", KEY_FOLDED, "SIZE", 0,
-     "Most bytes, with k, m or g, of what is computed from constants when the model is opened; "
-     "more is computed at each run (default: 2g)",
+     "When the model is opened, compute at most SIZE bytes from constants, with k, m or g; what is "
+     "larger is computed in each run (default: 2g)",
      10},
-    {"no-run-plans", KEY_NO_RUN_PLANS, NULL, 0,
-     "Let every operator ask the cache by its own key at each run", 10},
+    {"no-run-plans", KEY_NO_RUN_PLANS, NULL, 0, "Look every operator up by its own key in each run",
+     10},
     {"fixed-threads", KEY_FIXED_THREADS, NULL, 0,
-     "Give every run all its threads, and let it wait for them, also where one thread would do "
-     "while others run",
-     10},
+     "Let every run wait for all its threads (default: while others run, a run takes fewer)", 10},
     {"executor", KEY_EXECUTOR, "KIND", 0,
-     "naive: operators in their order, on all threads; parallel: branches at once, an operator on "
-     "one thread (default: naive)",
+     "naive: one operator after the other, on all threads; parallel: branches at once, each "
+     "operator on one thread (default: naive)",
      10},
     {"inter", KEY_INTER, "N", 0,
-     "Threads for branches with --executor parallel (default: the processors)", 10},
-    {"verbose", 'v', NULL, 0, "Show what the library logs on stderr; twice: more of it", 10},
+     "Run branches on N threads, with --executor parallel (default: the CPUs allowed)", 10},
+    {"verbose", 'v', NULL, 0, "Show what the library logs on stderr; twice shows more", 10},
     {"json", KEY_JSON, NULL, 0, "Print JSON", 10},
     {0}};
 
@@ -141,7 +141,8 @@ static error_t parse_library_option(int key, char *arg, struct argp_state *state
 const struct argp library_argp = {.options = library_options, .parser = parse_library_option};
 
 static const struct argp_option threads_options[] = {
-    {"threads", 't', "N", 0, "Threads that an operator may use (default: the CPUs allowed)", 10},
+    {"threads", 't', "N", 0, "Let an operator use at most N threads (default: the CPUs allowed)",
+     10},
     {0}};
 
 static error_t parse_threads_option(int key, char *arg, struct argp_state *state) {
@@ -157,7 +158,7 @@ static error_t parse_threads_option(int key, char *arg, struct argp_state *state
   }
 }
 
-static const struct argp_child model_children[] = {{&library_argp, 0, NULL, 10}, {0}};
+static const struct argp_child model_children[] = {{&library_argp, 0, NULL, 0}, {0}};
 const struct argp model_argp = {
     .options = threads_options, .parser = parse_threads_option, .children = model_children};
 
@@ -182,16 +183,16 @@ enum { KEY_SEED = 0x200 };
 
 static const struct argp_option input_options[] = {
     {"shape", 's', "NAME=SHAPE", 0,
-     "Shape of a random input, for example 'x=1x3x48x{32..320}' (quote the braces); {a,b,c} is a "
-     "list, {n:8..128} a range that {n} repeats elsewhere. Floats are drawn from [0,1), integers "
-     "and bools are zero",
+     "Draw a random input of this shape, for example 'x=1x3x48x{32..320}' (quote the braces). "
+     "{a,b,c} is a list; {n:8..128} is a range that {n} repeats elsewhere. Floats are uniform in "
+     "[0,1), integers and bools are zero",
      1},
-    {"input", 'i', "NAME=FILE", 0, "Take an input from a .npy file", 1},
+    {"input", 'i', "NAME=FILE", 0, "Read an input from a .npy file", 1},
     {0}};
 
 static const struct argp_option series_options[] = {
-    {"requests", 'n', "N", 0, "How many requests", 2},
-    {"seed", KEY_SEED, "S", 0, "Seed of shapes and values (default: 1)", 2},
+    {"requests", 'n', "N", 0, "Run N requests (default: bench 100, cache 1)", 2},
+    {"seed", KEY_SEED, "S", 0, "Draw shapes and values by this seed (default: 1)", 2},
     {0}};
 
 lk_status input_args_add_file(input_args *args, const char *text, lk_error *error) {
@@ -256,7 +257,7 @@ static error_t parse_series_option(int key, char *arg, struct argp_state *state)
 }
 
 const struct argp input_argp = {.options = input_options, .parser = parse_input_option};
-static const struct argp_child series_children[] = {{&input_argp, 0, NULL, 1}, {0}};
+static const struct argp_child series_children[] = {{&input_argp, 0, NULL, 0}, {0}};
 const struct argp series_argp = {
     .options = series_options, .parser = parse_series_option, .children = series_children};
 
