@@ -14,12 +14,12 @@ static lk_status check_failures(const load_result *result, lk_error *error) {
   const load_failures *failures = &result->failures;
   const load_failures *mismatches = &result->mismatches;
   if (failures->count > 0) {
-    return lk_fail(error, LK_INTERNAL, "failed to serve %" PRIu64 " requests, the first: %.400s",
+    return lk_fail(error, LK_INTERNAL, "failed to serve %" PRIu64 " requests, the first: %s",
                    failures->count, failures->messages[0]);
   }
   if (mismatches->count > 0) {
     return lk_fail(error, LK_INTERNAL,
-                   "failed to repeat the outputs of %" PRIu64 " requests, the first: %.400s",
+                   "failed to repeat the outputs of %" PRIu64 " requests, the first: %s",
                    mismatches->count, mismatches->messages[0]);
   }
   return LK_OK;

@@ -22,7 +22,8 @@ static lk_status join(char path[PATH_CAPACITY], const char *folder, const char *
                       lk_error *error) {
   int length = snprintf(path, PATH_CAPACITY, "%s/%s", folder, name);
   if (length >= 0 && length < PATH_CAPACITY) return LK_OK;
-  return lk_fail(error, LK_OUT_OF_RANGE, "failed to open '%.80s...': the path is too long", folder);
+  return lk_fail(error, LK_OUT_OF_RANGE,
+                 "failed to open a file: its path is too long, it is in '%s'", folder);
 }
 
 bool test_case_is(const char *folder) {

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "base/text.h"
 #include "executor_glue/cli/common/npy.h"
 
 typedef struct series_input {
@@ -125,15 +126,14 @@ static lk_status check_shapes(const cli_model *model, const input_args *args, lk
   }
   if (name_stream != NULL) (void)fclose(name_stream);
   if (example_stream != NULL) (void)fclose(example_stream);
-  lk_status status = names == NULL || examples == NULL
-                         ? lk_fail_memory(error, "a message", LK_ERROR_CAPACITY)
-                         : lk_fail(error, LK_INVALID_ARGUMENT,
-                                   "failed to choose shapes: %.200s left open by the model, give "
-                                   "them, for example %.200s",
-                                   names, examples);
+  char inputs[201] = "", example[201] = "";
+  if (names != NULL) (void)lk_text_escape(names, inputs, sizeof inputs);
+  if (examples != NULL) (void)lk_text_escape(examples, example, sizeof example);
   free(names);
   free(examples);
-  return status;
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "failed to choose shapes: the model leaves open %s; give them, for example %s",
+                 inputs, example);
 }
 
 bool input_series_fits(const cli_model *model, const input_args *args, const char *name) {

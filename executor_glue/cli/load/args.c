@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/parse.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "executor_glue/cli/common/numbers.h"
 
 enum {
@@ -100,10 +101,14 @@ static lk_status add_model(load_args *args, const char *text) {
   }
   const load_model_args *same = find_model(args, name, length);
   if (same != NULL) {
+    char called[81], first[151], second[151];
+    (void)lk_text_escape(same->name, called, sizeof called);
+    (void)lk_text_escape(same->path, first, sizeof first);
+    (void)lk_text_escape(path, second, sizeof second);
     return lk_fail(args->error, LK_INVALID_ARGUMENT,
-                   "failed to name the models: '%.150s' and '%.150s' are both called '%.80s', give "
-                   "one another name: NAME=FILE.onnx",
-                   same->path, path, same->name);
+                   "failed to name the models: '%s' and '%s' are both called '%s', give one "
+                   "another name: NAME=FILE.onnx",
+                   first, second, called);
   }
   if (!LK_GROW(allocator, args->models, args->n_models, args->models_capacity)) {
     return lk_fail_memory(args->error, "arguments", sizeof *args->models);
