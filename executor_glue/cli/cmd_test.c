@@ -34,7 +34,7 @@ typedef struct case_list {
   size_t count, capacity;
 } case_list;
 
-/* A folder that holds itself, by a link, must end somewhere. */
+/* MAX_DEPTH bounds a folder that contains itself through a link. */
 enum { KEY_RTOL = 0x400, KEY_ATOL, MAX_DEPTH = 16 };
 
 static const struct argp_option options[] = {

@@ -41,7 +41,7 @@ static void destroy_files(tensor_files *files) {
   *files = (tensor_files){0};
 }
 
-/* `kind`: "input" or "output". What was read before a failure is in `out` all the same. */
+/* `kind`: "input" or "output". After a failure `out` holds what was read before. */
 static lk_status read_files(const char *folder, const char *kind, tensor_files *out,
                             lk_error *error) {
   const lk_allocator *allocator = lk_allocator_default();

@@ -99,7 +99,7 @@ static lk_status check_operator(const builder *b, const Onnx__NodeProto *node) {
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Writes down what a model says about an input or output. Constants know better. */
+/* Notes what the model declares about an input or output. Of a constant all is known already. */
 static lk_status declare(const builder *b, int32_t index, const Onnx__ValueInfoProto *info) {
   lk_value *value = &b->graph->values[index];
   if (value->constant_kind != LK_CONSTANT_NONE || info->type == NULL ||

@@ -18,7 +18,7 @@ struct lk_onnx_model {
   lk_onnx_source source; /* where it is read from; its external files are NULL: likewise */
 };
 
-/* The unpacked message ends before the graph is linked: it is the larger part of the peak. */
+/* Frees the unpacked message before it links the graph: the message is most of the peak memory. */
 static lk_status read_graph(const lk_allocator *allocator, const lk_onnx_source *source,
                             lk_graph **out_graph, lk_error *error) {
   lk_status status = LK_OK;

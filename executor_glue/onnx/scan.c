@@ -114,7 +114,7 @@ static bool type_fits(lk_onnx_field_kind kind, uint32_t type) {
   return false;
 }
 
-/* Checks the content of a field that is no message; `*out_bytes` is what it takes unpacked. */
+/* Checks the content of a field that is not a message. `*out_bytes`: what it takes unpacked. */
 static const char *check_content(lk_onnx_field_kind kind, const lk_wire_field *field,
                                  uint64_t *out_bytes) {
   *out_bytes = 0;

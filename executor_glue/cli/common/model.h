@@ -13,7 +13,7 @@ typedef struct cli_model {
   lk_session *session;
   lk_named_tensor *outputs; /* [n_outputs]: all of the model's */
   uint32_t n_outputs;
-  bool borrowed; /* the session is another's, only the outputs are not */
+  bool borrowed; /* the session belongs to another cli_model, the outputs to this one */
 } cli_model;
 
 /* Makes a context and opens the file in it. cli_model_close is needed even after a failure. */

@@ -19,8 +19,7 @@ lk_status npy_read(const lk_allocator *allocator, const char *path, lk_tensor *o
                    lk_error *error);
 
 /* A file that is written: complete under a temporary name beside its place, so that nobody ever
- * sees half of it. Several can be prepared first and committed then, when all of them are complete.
- * */
+ * sees half of it. Several can be prepared, and committed when all of them are complete. */
 typedef struct npy_file {
   const lk_allocator *allocator;
   char *path, *temporary;

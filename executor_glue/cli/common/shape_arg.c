@@ -13,7 +13,7 @@ typedef struct shape_choice {
   size_t count, capacity;
   int64_t first, step;
   int64_t drawn;
-  bool defined; /* a name that is used before it is explained is not */
+  bool defined; /* false: {name} was read, {name:...} was not yet */
 } shape_choice;
 
 typedef struct named_shape {

@@ -24,8 +24,7 @@ typedef struct load_models {
   cli_model *lanes; /* [n_threads][count]: what a thread runs a model with */
 } load_models;
 
-/* Opens all sessions and prepares the requests. load_models_destroy is needed after a failure too.
- * */
+/* Opens all sessions, prepares the requests. load_models_destroy is needed after a failure too. */
 lk_status load_models_create(const load_args *args, load_models *out, lk_error *error);
 void load_models_destroy(load_models *models);
 

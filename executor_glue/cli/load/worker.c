@@ -68,8 +68,7 @@ static void sleep_until(load_run *run, uint64_t when) {
   }
 }
 
-/* Waits until the next request is due, and says when its latency begins. False: there are no more.
- * */
+/* Waits until the next request is due: its latency begins at `*due`. False: there are no more. */
 static bool next_request(load_run *run, uint64_t *due) {
   const load_phase *phase = &run->phase;
   uint64_t number = 0;

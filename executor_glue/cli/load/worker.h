@@ -21,7 +21,7 @@ enum { LOAD_PHASES = 2, LOAD_LINE = 128 /* two cache lines: processors fetch the
 typedef struct load_phase {
   uint64_t begin_ns;  /* CLOCK_MONOTONIC */
   uint64_t end_ns;    /* no request begins, or with a rate is due, at or after it */
-  uint64_t last_ns;   /* with a rate: what has not begun until then never does */
+  uint64_t last_ns;   /* with a rate: a request that has not begun by then never does */
   uint64_t requests;  /* of all workers; UINT64_MAX: any number */
   double interval_ns; /* between two requests that are due; 0: no rate */
   uint64_t seed;
