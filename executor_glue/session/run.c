@@ -15,7 +15,7 @@ typedef struct lk_session_call {
   void *memory;
 } lk_session_call;
 
-static lk_status call_begin(lk_session_call *call, const lk_session *session, lk_error *error) {
+static lk_status call_create(lk_session_call *call, const lk_session *session, lk_error *error) {
   size_t n_inputs = session->graph->n_inputs, n_outputs = session->graph->n_outputs;
   size_t bytes = (n_inputs + n_outputs) * (sizeof(lk_tensor) + sizeof(bool)) +
                  n_outputs * sizeof *call->output_from;
@@ -129,7 +129,7 @@ lk_status lk_session_run(lk_session *session, const lk_named_tensor *inputs, uin
   if (given != NULL) {
     LK_TRY(lk_struct_read(&options, sizeof options, given, "lk_run_options", error));
   }
-  LK_TRY(call_begin(&call, session, error));
+  LK_TRY(call_create(&call, session, error));
   LK_TRY(sort_inputs(session, inputs, n_inputs, &call, error));
   LK_TRY(sort_outputs(session, outputs, n_outputs, &call, error));
   const lk_graph_run run = {
