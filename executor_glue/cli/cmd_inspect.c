@@ -62,19 +62,6 @@ static const struct argp command = {
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static lk_status read_nodes(const cli_model *model, lk_session_node **out, uint32_t *out_count,
-                            lk_error *error) {
-  uint32_t count = model->sessions->node_count(model->session);
-  *out = lk_calloc(lk_allocator_default(), count, sizeof **out);
-  *out_count = count;
-  if (*out == NULL) return lk_fail_memory(error, "nodes", count * sizeof **out);
-  for (uint32_t i = 0; i < count; i++) {
-    (*out)[i].struct_size = sizeof **out;
-    LK_RETURN_NOT_OK(model->sessions->node_info(model->session, i, &(*out)[i], error));
-  }
-  return LK_OK;
-}
-
 static const char *domain_text(const char *domain) {
   return domain[0] == '\0' ? "ai.onnx" : domain;
 }
@@ -175,12 +162,11 @@ static void print_model_info(const lk_model_info *info) {
 }
 
 static lk_status values_json(const cli_model *model, bool output, json_t **out, lk_error *error) {
-  uint32_t count = output ? model->n_outputs : model->sessions->input_count(model->session);
+  const uint32_t count = cli_value_count(model, output);
   *out = json_array();
   for (uint32_t i = 0; i < count; i++) {
     lk_value_info info;
-    LK_RETURN_NOT_OK(output ? cli_output_info(model, i, &info, error)
-                            : cli_input_info(model, i, &info, error));
+    LK_RETURN_NOT_OK(cli_value_info(model, output, i, &info, error));
     json_t *dims = info.rank >= 0 ? json_array() : json_null();
     for (int32_t d = 0; d < info.rank; d++) {
       const char *symbol = info.symbols[d] != NULL ? info.symbols[d] : "";
@@ -196,13 +182,12 @@ static lk_status values_json(const cli_model *model, bool output, json_t **out, 
 }
 
 static lk_status print_values(const cli_model *model, bool output, lk_error *error) {
-  uint32_t count = output ? model->n_outputs : model->sessions->input_count(model->session);
+  const uint32_t count = cli_value_count(model, output);
   (void)printf("%s:\n", output ? "outputs" : "inputs");
   for (uint32_t i = 0; i < count; i++) {
     lk_value_info info;
     char text[CLI_VALUE_TEXT_CAPACITY];
-    LK_RETURN_NOT_OK(output ? cli_output_info(model, i, &info, error)
-                            : cli_input_info(model, i, &info, error));
+    LK_RETURN_NOT_OK(cli_value_info(model, output, i, &info, error));
     report_line("  %s %s", info.name, cli_value_text(&info, text));
   }
   return LK_OK;
@@ -237,19 +222,6 @@ static json_t *metadata_json(const cli_model *model) {
   return object;
 }
 
-static lk_status read_passes(const cli_model *model, lk_session_pass **out, uint32_t *out_count,
-                             lk_error *error) {
-  uint32_t count = model->sessions->pass_count(model->session);
-  *out = lk_calloc(lk_allocator_default(), count, sizeof **out);
-  *out_count = count;
-  if (*out == NULL) return lk_fail_memory(error, "passes", count * sizeof **out);
-  for (uint32_t i = 0; i < count; i++) {
-    (*out)[i].struct_size = sizeof **out;
-    LK_RETURN_NOT_OK(model->sessions->pass_info(model->session, i, &(*out)[i], error));
-  }
-  return LK_OK;
-}
-
 static json_t *passes_json(const lk_session_pass *passes, uint32_t count) {
   json_t *list = json_array();
   for (uint32_t i = 0; i < count; i++) {
@@ -278,34 +250,65 @@ static lk_status print_passes(const lk_session_pass *passes, uint32_t count, lk_
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static lk_status report_as_json(const inspect_args *args, const cli_model *model, lk_error *error) {
-  lk_status status = LK_OK;
+/* What both reports show. */
+typedef struct model_facts {
   lk_session_stats stats;
   lk_model_info info;
-  lk_session_node *nodes = NULL;
-  lk_session_pass *passes = NULL;
-  uint32_t n_nodes = 0, n_passes = 0;
-  json_t *root = NULL;
+  lk_session_node *nodes;
+  lk_session_pass *passes;
+  uint32_t n_nodes, n_passes;
+} model_facts;
+
+/* facts_destroy is needed after a failure too. */
+static lk_status facts_create(const cli_model *model, model_facts *out, lk_error *error) {
+  const lk_session_api *sessions = model->sessions;
+  const lk_allocator *allocator = lk_allocator_default();
+  out->n_nodes = sessions->node_count(model->session);
+  out->n_passes = sessions->pass_count(model->session);
+  out->nodes = lk_calloc(allocator, out->n_nodes, sizeof *out->nodes);
+  out->passes = lk_calloc(allocator, out->n_passes, sizeof *out->passes);
+  if (out->nodes == NULL || out->passes == NULL) {
+    return lk_fail_memory(error, "nodes and passes", out->n_nodes * sizeof *out->nodes);
+  }
+  for (uint32_t i = 0; i < out->n_nodes; i++) {
+    out->nodes[i].struct_size = sizeof out->nodes[i];
+    LK_RETURN_NOT_OK(sessions->node_info(model->session, i, &out->nodes[i], error));
+  }
+  for (uint32_t i = 0; i < out->n_passes; i++) {
+    out->passes[i].struct_size = sizeof out->passes[i];
+    LK_RETURN_NOT_OK(sessions->pass_info(model->session, i, &out->passes[i], error));
+  }
+  LK_RETURN_NOT_OK(cli_session_stats(model, &out->stats, error));
+  return cli_model_info(model, &out->info, error);
+}
+
+static void facts_destroy(model_facts *facts) {
+  lk_free(lk_allocator_default(), facts->passes);
+  lk_free(lk_allocator_default(), facts->nodes);
+}
+
+static lk_status report_as_json(const inspect_args *args, const cli_model *model,
+                                const model_facts *facts, lk_error *error) {
+  lk_status status = LK_OK;
+  const lk_session_stats *stats = &facts->stats;
+  const lk_model_info *info = &facts->info;
   json_t *inputs = NULL;
   json_t *outputs = NULL;
 
-  LK_TRY(cli_session_stats(model, &stats, error));
-  LK_TRY(cli_model_info(model, &info, error));
-  LK_TRY(read_nodes(model, &nodes, &n_nodes, error));
-  LK_TRY(read_passes(model, &passes, &n_passes, error));
   LK_TRY(values_json(model, false, &inputs, error));
   LK_TRY(values_json(model, true, &outputs, error));
-  json_t *each = args->nodes ? nodes_json(nodes, n_nodes) : NULL;
-  root = json_pack(
+  json_t *each = args->nodes ? nodes_json(facts->nodes, facts->n_nodes) : NULL;
+  json_t *root = json_pack(
       "{s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:o}", "model",
-      report_json_text(args->path), "opsets", opsets_json(&info), "ir_version",
-      (json_int_t)info.ir_version, "producer_name", report_json_text(info.producer_name),
-      "producer_version", report_json_text(info.producer_version), "inputs", inputs, "outputs",
+      report_json_text(args->path), "opsets", opsets_json(info), "ir_version",
+      (json_int_t)info->ir_version, "producer_name", report_json_text(info->producer_name),
+      "producer_version", report_json_text(info->producer_version), "inputs", inputs, "outputs",
       outputs, "metadata", metadata_json(model), "nodes_in_file",
-      report_json_u64(stats.nodes_in_file), "nodes_to_run", report_json_u64(stats.nodes),
-      "constants", report_json_u64(stats.constants), "constant_bytes",
-      report_json_u64(stats.weights_bytes), "load_ms", (double)stats.load_ns / 1e6, "passes",
-      passes_json(passes, n_passes), "operators", operators_json(nodes, n_nodes));
+      report_json_u64(stats->nodes_in_file), "nodes_to_run", report_json_u64(stats->nodes),
+      "constants", report_json_u64(stats->constants), "constant_bytes",
+      report_json_u64(stats->weights_bytes), "load_ms", (double)stats->load_ns / 1e6, "passes",
+      passes_json(facts->passes, facts->n_passes), "operators",
+      operators_json(facts->nodes, facts->n_nodes));
   inputs = NULL;
   outputs = NULL;
   if (each != NULL) (void)json_object_set_new(root, "nodes", each);
@@ -314,40 +317,24 @@ static lk_status report_as_json(const inspect_args *args, const cli_model *model
 cleanup:
   json_decref(inputs);
   json_decref(outputs);
-  lk_free(lk_allocator_default(), passes);
-  lk_free(lk_allocator_default(), nodes);
   return status;
 }
 
-static lk_status report_as_text(const inspect_args *args, const cli_model *model, lk_error *error) {
-  lk_status status = LK_OK;
-  lk_session_stats stats;
-  lk_model_info info;
-  lk_session_node *nodes = NULL;
-  lk_session_pass *passes = NULL;
-  uint32_t n_nodes = 0, n_passes = 0;
+static lk_status report_as_text(const inspect_args *args, const cli_model *model,
+                                const model_facts *facts, lk_error *error) {
+  const lk_session_stats *stats = &facts->stats;
   char bytes[REPORT_TEXT_CAPACITY];
-
-  LK_TRY(cli_session_stats(model, &stats, error));
-  LK_TRY(cli_model_info(model, &info, error));
-  LK_TRY(read_nodes(model, &nodes, &n_nodes, error));
-  LK_TRY(read_passes(model, &passes, &n_passes, error));
   report_line("%s: %" PRIu64 " nodes in the file, %" PRIu64 " to run; %" PRIu64
               " constants, %s; opened in %.1f ms",
-              args->path, stats.nodes_in_file, stats.nodes, stats.constants,
-              report_bytes(stats.weights_bytes, bytes), (double)stats.load_ns / 1e6);
-  print_model_info(&info);
-  LK_TRY(print_values(model, false, error));
-  LK_TRY(print_values(model, true, error));
+              args->path, stats->nodes_in_file, stats->nodes, stats->constants,
+              report_bytes(stats->weights_bytes, bytes), (double)stats->load_ns / 1e6);
+  print_model_info(&facts->info);
+  LK_RETURN_NOT_OK(print_values(model, false, error));
+  LK_RETURN_NOT_OK(print_values(model, true, error));
   print_metadata(model);
-  LK_TRY(print_passes(passes, n_passes, error));
+  LK_RETURN_NOT_OK(print_passes(facts->passes, facts->n_passes, error));
   (void)printf("%s:\n", args->nodes ? "nodes" : "operators");
-  LK_TRY(print_nodes(nodes, n_nodes, args->nodes, error));
-
-cleanup:
-  lk_free(lk_allocator_default(), passes);
-  lk_free(lk_allocator_default(), nodes);
-  return status;
+  return print_nodes(facts->nodes, facts->n_nodes, args->nodes, error);
 }
 
 static lk_status inspect(void *arguments, lk_error *error) {
@@ -355,6 +342,7 @@ static lk_status inspect(void *arguments, lk_error *error) {
   lk_status status = LK_OK;
   cli_model model = {0};
   input_series *series = NULL;
+  model_facts facts = {0};
   progress bar;
   progress_begin(&bar, "opening", 0);
 
@@ -365,11 +353,13 @@ static lk_status inspect(void *arguments, lk_error *error) {
     LK_TRY(cli_model_run(&model, inputs, input_series_count(series), error));
   }
   progress_end(&bar);
-  LK_TRY(args->model.json ? report_as_json(args, &model, error)
-                          : report_as_text(args, &model, error));
+  LK_TRY(facts_create(&model, &facts, error));
+  LK_TRY(args->model.json ? report_as_json(args, &model, &facts, error)
+                          : report_as_text(args, &model, &facts, error));
 
 cleanup:
   progress_end(&bar);
+  facts_destroy(&facts);
   input_series_destroy(series);
   cli_model_close(&model);
   return status;

@@ -68,8 +68,7 @@ static lk_status read_files(const char *folder, const char *kind, tensor_files *
 static lk_status value_name(const cli_model *model, bool output, uint32_t index, const char **out,
                             lk_error *error) {
   lk_value_info info;
-  LK_RETURN_NOT_OK(output ? cli_output_info(model, index, &info, error)
-                          : cli_input_info(model, index, &info, error));
+  LK_RETURN_NOT_OK(cli_value_info(model, output, index, &info, error));
   *out = info.name;
   return LK_OK;
 }
@@ -78,7 +77,7 @@ static lk_status value_name(const cli_model *model, bool output, uint32_t index,
  * name of a different one; else the one of its number. `places` [files->count]. */
 static lk_status match_names(const cli_model *model, bool output, const tensor_files *files,
                              uint32_t *places, lk_error *error) {
-  uint32_t count = output ? model->n_outputs : model->sessions->input_count(model->session);
+  const uint32_t count = cli_value_count(model, output);
   if (files->count != count) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to read the data set: %" PRIu32 " %s files, the model has %" PRIu32

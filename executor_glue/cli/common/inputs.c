@@ -84,9 +84,10 @@ static bool lacks_shape(const input_args *args, const lk_value_info *info) {
 }
 
 bool input_series_needs_shapes(const cli_model *model, const input_args *args) {
-  for (uint32_t i = 0; i < model->sessions->input_count(model->session); i++) {
+  for (uint32_t i = 0; i < cli_value_count(model, false); i++) {
     lk_value_info info;
-    if (cli_input_info(model, i, &info, NULL) == LK_OK && lacks_shape(args, &info)) return true;
+    if (cli_value_info(model, false, i, &info, NULL) == LK_OK && lacks_shape(args, &info))
+      return true;
   }
   return false;
 }
@@ -114,10 +115,11 @@ static lk_status check_shapes(const cli_model *model, const input_args *args, lk
   size_t size = 0;
   FILE *name_stream = open_memstream(&names, &size);
   FILE *example_stream = open_memstream(&examples, &size);
-  for (uint32_t i = 0; i < model->sessions->input_count(model->session); i++) {
+  for (uint32_t i = 0; i < cli_value_count(model, false); i++) {
     lk_value_info info;
     char text[CLI_VALUE_TEXT_CAPACITY];
-    if (cli_input_info(model, i, &info, NULL) != LK_OK || !lacks_shape(args, &info)) continue;
+    if (cli_value_info(model, false, i, &info, NULL) != LK_OK || !lacks_shape(args, &info))
+      continue;
     if (name_stream == NULL || example_stream == NULL) continue;
     (void)fprintf(name_stream, "%s'%s' (%s)", ftell(name_stream) > 0 ? ", " : "", info.name,
                   cli_value_text(&info, text));
@@ -137,9 +139,10 @@ static lk_status check_shapes(const cli_model *model, const input_args *args, lk
 }
 
 bool input_series_fits(const cli_model *model, const input_args *args, const char *name) {
-  for (uint32_t i = 0; i < model->sessions->input_count(model->session); i++) {
+  for (uint32_t i = 0; i < cli_value_count(model, false); i++) {
     lk_value_info info;
-    if (cli_input_info(model, i, &info, NULL) == LK_OK && closeness(args, name, info.name) > 0) {
+    if (cli_value_info(model, false, i, &info, NULL) == LK_OK &&
+        closeness(args, name, info.name) > 0) {
       return true;
     }
   }
@@ -162,9 +165,9 @@ static lk_status check_names(const cli_model *model, const input_args *args, lk_
     const char *name = shape_set_name(args->shapes, i);
     LK_RETURN_NOT_OK(check_name(model, args, name, "--shape", error));
   }
-  for (uint32_t i = 0; i < model->sessions->input_count(model->session); i++) {
+  for (uint32_t i = 0; i < cli_value_count(model, false); i++) {
     lk_value_info info;
-    LK_RETURN_NOT_OK(cli_input_info(model, i, &info, error));
+    LK_RETURN_NOT_OK(cli_value_info(model, false, i, &info, error));
     input_source source = find_source(args, info.name);
     if (source.file == NULL || source.shape < 0) continue;
     return lk_fail(error, LK_INVALID_ARGUMENT,
@@ -261,7 +264,7 @@ cleanup:
 static lk_status open_inputs(input_series *series, const input_args *args, lk_error *error) {
   for (uint32_t i = 0; i < series->count; i++) {
     lk_value_info info;
-    LK_RETURN_NOT_OK(cli_input_info(series->model, i, &info, error));
+    LK_RETURN_NOT_OK(cli_value_info(series->model, false, i, &info, error));
     input_source source = find_source(args, info.name);
     lk_tensor *tensor = &series->current[i].tensor;
     series->current[i].name = info.name;
@@ -297,7 +300,7 @@ lk_status input_series_create(const cli_model *model, const input_args *args, in
                            .shapes = args->shapes,
                            .seed = args->seed,
                            .requests = args->requests};
-  uint32_t count = model->sessions->input_count(model->session);
+  uint32_t count = cli_value_count(model, false);
   series->inputs = lk_calloc(allocator, count, sizeof *series->inputs);
   series->current = lk_calloc(allocator, count, sizeof *series->current);
   if (series->inputs == NULL || series->current == NULL) {

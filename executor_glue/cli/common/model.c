@@ -23,7 +23,7 @@ lk_status cli_context_open(const model_args *args, cli_model *out, lk_error *err
 
 /* On cache lines that nothing else is on: threads that share a session write theirs at each run. */
 static lk_status make_outputs(cli_model *model, lk_error *error) {
-  model->n_outputs = model->sessions->output_count(model->session);
+  model->n_outputs = cli_value_count(model, true);
   size_t bytes = model->n_outputs * sizeof *model->outputs;
   bytes = (bytes / LK_DATA_ALIGNMENT + 1) * LK_DATA_ALIGNMENT;
   model->outputs = lk_alloc_aligned(lk_allocator_default(), bytes, LK_DATA_ALIGNMENT);
@@ -31,7 +31,7 @@ static lk_status make_outputs(cli_model *model, lk_error *error) {
   memset(model->outputs, 0, bytes);
   for (uint32_t i = 0; i < model->n_outputs; i++) {
     lk_value_info info;
-    LK_RETURN_NOT_OK(cli_output_info(model, i, &info, error));
+    LK_RETURN_NOT_OK(cli_value_info(model, true, i, &info, error));
     model->outputs[i].name = info.name;
   }
   return LK_OK;
@@ -97,16 +97,16 @@ void cli_model_release_outputs(cli_model *model) {
   model->sessions->outputs_release(model->session, model->outputs, model->n_outputs);
 }
 
-lk_status cli_input_info(const cli_model *model, uint32_t index, lk_value_info *out,
-                         lk_error *error) {
-  *out = (lk_value_info){.struct_size = sizeof *out};
-  return model->sessions->input_info(model->session, index, out, error);
+uint32_t cli_value_count(const cli_model *model, bool output) {
+  return output ? model->sessions->output_count(model->session)
+                : model->sessions->input_count(model->session);
 }
 
-lk_status cli_output_info(const cli_model *model, uint32_t index, lk_value_info *out,
-                          lk_error *error) {
+lk_status cli_value_info(const cli_model *model, bool output, uint32_t index, lk_value_info *out,
+                         lk_error *error) {
   *out = (lk_value_info){.struct_size = sizeof *out};
-  return model->sessions->output_info(model->session, index, out, error);
+  return output ? model->sessions->output_info(model->session, index, out, error)
+                : model->sessions->input_info(model->session, index, out, error);
 }
 
 lk_status cli_model_info(const cli_model *model, lk_model_info *out, lk_error *error) {

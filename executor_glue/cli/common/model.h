@@ -34,10 +34,10 @@ lk_status cli_model_run(cli_model *model, const lk_named_tensor *inputs, uint32_
                         lk_error *error);
 void cli_model_release_outputs(cli_model *model);
 
-lk_status cli_input_info(const cli_model *model, uint32_t index, lk_value_info *out,
+/* The model's inputs, or its outputs. */
+uint32_t cli_value_count(const cli_model *model, bool output);
+lk_status cli_value_info(const cli_model *model, bool output, uint32_t index, lk_value_info *out,
                          lk_error *error);
-lk_status cli_output_info(const cli_model *model, uint32_t index, lk_value_info *out,
-                          lk_error *error);
 lk_status cli_model_info(const cli_model *model, lk_model_info *out, lk_error *error);
 lk_status cli_stats(const cli_model *model, lk_stats *out, lk_error *error);
 lk_status cli_session_stats(const cli_model *model, lk_session_stats *out, lk_error *error);
