@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "ops/plan/onednn.h"
 #include "plugin/internal.h"
 #include "plugin/library.h"
@@ -23,7 +24,9 @@ static void counting_free(void *user, void *pointer) {
 
 void lk_context_log(lk_context *context, lk_log_level level, const char *line) {
   if (context->log != NULL && level != LK_LOG_OFF && (int32_t)level <= context->log_level) {
-    context->log(context->log_user, level, line);
+    char safe[LK_TEXT_ESCAPED_BYTES(LK_ERROR_CAPACITY)];
+    (void)lk_text_escape(line, safe, sizeof safe);
+    context->log(context->log_user, level, safe);
   }
 }
 

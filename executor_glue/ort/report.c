@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/status.h"
+#include "base/text.h"
 #include "executor_glue/ort/provider.h"
 
 void lk_ort_report_line(const lk_ort_provider *provider, char *buffer, size_t capacity) {
@@ -23,12 +24,22 @@ void lk_ort_report_line(const lk_ort_provider *provider, char *buffer, size_t ca
   }
 }
 
+/* jansson takes valid UTF-8 alone. */
+static json_t *text_json(const char *text) {
+  char safe[4096];
+  json_t *json = json_string(text);
+  if (json != NULL) return json;
+  (void)lk_text_escape(text, safe, sizeof safe);
+  return json_string(safe);
+}
+
 static json_t *claims_json(const lk_ort_claims *claims) {
   json_t *left = json_array();
   for (const lk_ort_left *each = claims->left; each != NULL; each = each->next) {
-    json_array_append_new(left, json_pack("{s:s, s:s, s:i, s:s}", "operator", each->op_type,
-                                          "domain", each->domain, "count", (int)each->count,
-                                          "reason", each->reason));
+    json_array_append_new(left,
+                          json_pack("{s:o, s:o, s:i, s:s}", "operator", text_json(each->op_type),
+                                    "domain", text_json(each->domain), "count", (int)each->count,
+                                    "reason", each->reason));
   }
   return json_pack("{s:i, s:i, s:i, s:o}", "nodes", (int)(claims->n_claimed + claims->n_left),
                    "claimed", (int)claims->n_claimed, "subgraphs", (int)claims->n_subgraphs, "left",
@@ -44,8 +55,8 @@ static json_t *subgraph_json(const lk_ort_subgraph *subgraph) {
     const json_int_t count = json_integer_value(json_object_get(operators, op_type));
     json_object_set_new(operators, op_type, json_integer(count + 1));
   }
-  return json_pack("{s:s, s:i, s:i, s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "name", subgraph->name,
-                   "nodes", (int)subgraph->n_nodes, "nodes_after_passes",
+  return json_pack("{s:o, s:i, s:i, s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "name",
+                   text_json(subgraph->name), "nodes", (int)subgraph->n_nodes, "nodes_after_passes",
                    (int)subgraph->graph->n_nodes, "operators", operators, "runs",
                    (json_int_t)stats.runs, "run_plan_hits", (json_int_t)stats.run_plan_hits,
                    "run_plan_builds", (json_int_t)stats.run_plan_builds, "frames",
@@ -84,8 +95,8 @@ static lk_status make_report(const lk_ort_provider *provider, json_t **out, lk_e
   }
   const char *path = provider->claims.model_path;
   *out =
-      json_pack("{s:s, s:s, s:s, s:i, s:o, s:o, s:o}", "provider", LK_ORT_PROVIDER_NAME, "version",
-                latchkey->version_text(), "model", path != NULL ? path : "", "threads",
+      json_pack("{s:s, s:s, s:o, s:i, s:o, s:o, s:o}", "provider", LK_ORT_PROVIDER_NAME, "version",
+                latchkey->version_text(), "model", text_json(path != NULL ? path : ""), "threads",
                 (int)latchkey->context_threads(context), "claims", claims_json(&provider->claims),
                 "subgraphs", subgraphs, "cache", cache_json(&stats));
   return *out != NULL ? LK_OK : lk_fail_memory(error, "a report", 0);

@@ -15,7 +15,7 @@ void keep(void *user, lk_log_level level, const char *line) {
 
 // Binds a mean over channels and columns, with rows between them, which oneDNN has no fast kernel for,
 // at three shapes.
-std::vector<std::string> lines_of(int32_t verbose, bool *out_is_ref) {
+std::vector<std::string> lines_of(int32_t verbose, bool *out_is_ref, const char *name = "reduced") {
   std::vector<std::string> lines;
   lk::Context context;
   lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
@@ -26,7 +26,7 @@ std::vector<std::string> lines_of(int32_t verbose, bool *out_is_ref) {
   const lk::Executor executor = lk::executor_in(context);
   lk::TestNode node;
   node.op = "ReduceMean";
-  node.name = "reduced";
+  node.name = name;
   node.ints = {{"axes", {1, 3}}};
   lk::Op op;
   LK_EXPECT_OK(node.create(executor, &op, LK_ERR));
@@ -44,6 +44,14 @@ TEST(Log, ReferenceImplementationsAreNamedOnce) {
   if (!is_ref) GTEST_SKIP() << "this processor's oneDNN has a fast kernel for such means";
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_THAT(lines[0], AllOf(HasSubstr("ReduceMean"), HasSubstr("'reduced'"), HasSubstr("ref")));
+}
+
+TEST(Log, NamesAreEscaped) {
+  bool is_ref = false;
+  const std::vector<std::string> lines = lines_of(LK_LOG_WARNING, &is_ref, "r\xff\x1b[2J\n");
+  if (!is_ref) GTEST_SKIP() << "this processor's oneDNN has a fast kernel for such means";
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_THAT(lines[0], HasSubstr("'r\\xff\\x1b[2J\\x0a'"));
 }
 
 TEST(Log, NothingIsSaidBelowTheLevel) {

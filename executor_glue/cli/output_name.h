@@ -1,6 +1,6 @@
 /* File names for a model's outputs, whose own names may hold anything. */
-#ifndef LK_CLI_COMMON_OUTPUT_NAME_H
-#define LK_CLI_COMMON_OUTPUT_NAME_H
+#ifndef LK_CLI_OUTPUT_NAME_H
+#define LK_CLI_OUTPUT_NAME_H
 
 #include <latchkey/session.h>
 

@@ -1,5 +1,5 @@
 /* One ONNX test case: a folder with model.onnx and test_data_set_N/{input,output}_N.pb. */
-#include "executor_glue/cli/common/test_case.h"
+#include "executor_glue/cli/test_case.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,7 +22,8 @@ static lk_status join(char path[PATH_CAPACITY], const char *folder, const char *
                       lk_error *error) {
   int length = snprintf(path, PATH_CAPACITY, "%s/%s", folder, name);
   if (length >= 0 && length < PATH_CAPACITY) return LK_OK;
-  return lk_fail(error, LK_OUT_OF_RANGE, "failed to open '%.80s...': the path is too long", folder);
+  return lk_fail(error, LK_OUT_OF_RANGE,
+                 "failed to open a file: its path is too long, it is in '%s'", folder);
 }
 
 bool test_case_is(const char *folder) {
@@ -30,7 +31,7 @@ bool test_case_is(const char *folder) {
   return join(path, folder, "model.onnx", NULL) == LK_OK && access(path, F_OK) == 0;
 }
 
-static void close_files(tensor_files *files) {
+static void destroy_files(tensor_files *files) {
   const lk_allocator *allocator = lk_allocator_default();
   for (uint32_t i = 0; i < files->count; i++) {
     lk_free(allocator, (char *)(uintptr_t)files->tensors[i].name);
@@ -40,7 +41,7 @@ static void close_files(tensor_files *files) {
   *files = (tensor_files){0};
 }
 
-/* `kind`: "input" or "output". What was read before a failure is in `out` all the same. */
+/* `kind`: "input" or "output". After a failure `out` holds what was read before. */
 static lk_status read_files(const char *folder, const char *kind, tensor_files *out,
                             lk_error *error) {
   const lk_allocator *allocator = lk_allocator_default();
@@ -50,8 +51,7 @@ static lk_status read_files(const char *folder, const char *kind, tensor_files *
     char name[32];
     char path[PATH_CAPACITY];
     (void)snprintf(name, sizeof name, "%s_%" PRIu32 ".pb", kind, out->count);
-    lk_status status = join(path, folder, name, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(join(path, folder, name, error));
     if (access(path, F_OK) != 0) return LK_OK;
     if (!LK_GROW(allocator, out->tensors, out->count, capacity)) {
       return lk_fail_memory(error, path, sizeof *out->tensors);
@@ -59,8 +59,7 @@ static lk_status read_files(const char *folder, const char *kind, tensor_files *
     lk_named_tensor *next = &out->tensors[out->count];
     *next = (lk_named_tensor){0};
     char *tensor_name = NULL;
-    status = lk_onnx_read_tensor(allocator, path, &next->tensor, &tensor_name, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(lk_onnx_read_tensor(allocator, path, &next->tensor, &tensor_name, error));
     next->name = tensor_name;
     out->count++;
   }
@@ -69,17 +68,16 @@ static lk_status read_files(const char *folder, const char *kind, tensor_files *
 static lk_status value_name(const cli_model *model, bool output, uint32_t index, const char **out,
                             lk_error *error) {
   lk_value_info info;
-  lk_status status = output ? cli_output_info(model, index, &info, error)
-                            : cli_input_info(model, index, &info, error);
-  if (status == LK_OK) *out = info.name;
-  return status;
+  LK_RETURN_NOT_OK(cli_value_info(model, output, index, &info, error));
+  *out = info.name;
+  return LK_OK;
 }
 
 /* Which of the model's inputs or outputs a file is for: the one of its name, if every file has the
  * name of a different one; else the one of its number. `places` [files->count]. */
 static lk_status match_names(const cli_model *model, bool output, const tensor_files *files,
                              uint32_t *places, lk_error *error) {
-  uint32_t count = output ? model->n_outputs : model->sessions->input_count(model->session);
+  const uint32_t count = cli_value_count(model, output);
   if (files->count != count) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to read the data set: %" PRIu32 " %s files, the model has %" PRIu32
@@ -91,8 +89,7 @@ static lk_status match_names(const cli_model *model, bool output, const tensor_f
     uint32_t place = count;
     for (uint32_t j = 0; j < count && place == count; j++) {
       const char *name = NULL;
-      lk_status status = value_name(model, output, j, &name, error);
-      if (status != LK_OK) return status;
+      LK_RETURN_NOT_OK(value_name(model, output, j, &name, error));
       if (files->tensors[i].name != NULL && strcmp(name, files->tensors[i].name) == 0) place = j;
     }
     for (uint32_t j = 0; j < i; j++) by_name = by_name && places[j] != place;
@@ -135,8 +132,8 @@ static lk_status run_data_set(cli_model *model, const char *folder, tolerance wi
 
 cleanup:
   cli_model_release_outputs(model);
-  close_files(&given);
-  close_files(&expected);
+  destroy_files(&given);
+  destroy_files(&expected);
   lk_free(allocator, inputs);
   lk_free(allocator, places);
   return status;
@@ -148,13 +145,12 @@ static lk_status run_data_sets(cli_model *model, const char *folder, tolerance w
     char name[48];
     char path[PATH_CAPACITY];
     (void)snprintf(name, sizeof name, "test_data_set_%" PRIu32, n);
-    lk_status status = join(path, folder, name, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(join(path, folder, name, error));
     if (access(path, F_OK) != 0) {
       return n > 0 ? LK_OK
                    : lk_fail(error, LK_NOT_FOUND, "failed to find data: no folder test_data_set_0");
     }
-    status = run_data_set(model, path, within, error);
+    const lk_status status = run_data_set(model, path, within, error);
     if (status != LK_OK) return n > 0 ? lk_error_prefix(error, status, "%s", name) : status;
   }
 }

@@ -1,13 +1,13 @@
 /* SIGINT as an event that can be waited for. */
-#include "executor_glue/cli/common/interrupt.h"
+#include "executor_glue/cli/load/interrupt.h"
 
 #include <errno.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/status.h"
+#include "executor_glue/cli/common/clock.h"
 
 /* A signal handler has no argument: what it touches is static. */
 static volatile sig_atomic_t seen;
@@ -21,7 +21,7 @@ static void note(int signal) {
   errno = before;
 }
 
-lk_status interrupt_catch(lk_error *error) {
+lk_status interrupt_begin(lk_error *error) {
   struct sigaction action = {.sa_handler = note, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
   (void)sigemptyset(&action.sa_mask);
   seen = 0;
@@ -31,7 +31,7 @@ lk_status interrupt_catch(lk_error *error) {
   return LK_OK;
 }
 
-void interrupt_release(void) {
+void interrupt_end(void) {
   (void)signal(SIGINT, SIG_DFL);
 }
 
@@ -40,8 +40,7 @@ bool interrupt_seen(void) {
 }
 
 void interrupt_wait(uint64_t until_ns) {
-  struct timespec until = {.tv_sec = (time_t)(until_ns / UINT64_C(1000000000)),
-                           .tv_nsec = (long)(until_ns % UINT64_C(1000000000))};
+  const struct timespec until = cli_timespec(until_ns);
   (void)sem_clockwait(&event, CLOCK_MONOTONIC, &until);
 }
 

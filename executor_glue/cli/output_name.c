@@ -1,5 +1,5 @@
 /* File names for a model's outputs, whose own names may hold anything. */
-#include "executor_glue/cli/common/output_name.h"
+#include "executor_glue/cli/output_name.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

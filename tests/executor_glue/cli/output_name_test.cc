@@ -1,7 +1,7 @@
 // File names for outputs: safe, and never the same twice.
 extern "C" {
 #include "base/alloc.h"
-#include "executor_glue/cli/common/output_name.h"
+#include "executor_glue/cli/output_name.h"
 }
 
 #include <string>

@@ -1,6 +1,6 @@
 /* One ONNX test case: a folder with model.onnx and test_data_set_N/{input,output}_N.pb. */
-#ifndef LK_CLI_COMMON_TEST_CASE_H
-#define LK_CLI_COMMON_TEST_CASE_H
+#ifndef LK_CLI_TEST_CASE_H
+#define LK_CLI_TEST_CASE_H
 
 #include <stdbool.h>
 
