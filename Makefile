@@ -8,33 +8,41 @@ SANITIZERS := asan ubsan tsan
 configure = @said=$$(cmake --preset $(1) 2>&1) || { printf '%s\n' "$$said"; exit 1; }
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build python demo test test-release test-avx2 test-thread-mode $(SANITIZERS:%=test-%) stress bench bench-long lint format clean
+.PHONY: help setup setup-development build development python demo test test-development test-avx2 \
+  test-thread-mode $(SANITIZERS:%=test-%) stress bench bench-long lint format clean
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
-setup: ## install what is missing (Debian packages, .deps, .venv)
+setup: ## install what building and the demo need (Debian packages, .deps, .venv)
 	@tools/setup
 
-build: setup ## the release build, in build/
+setup-development: ## the same for tests, benchmarks and checks
+	@tools/setup --development
+
+build: setup ## the library, the provider and the command, in build/
 	$(call configure,release)
 	@cmake --build --preset release -j $(JOBS)
 
-demo: build python ## read three lines of text from a picture, and show the cache table
+development: setup-development ## these with tests, benchmarks and examples, in build/development
+	$(call configure,development)
+	@cmake --build --preset development -j $(JOBS)
+
+demo: python ## read three lines of text from a picture, and show the cache table
 	@$(PYTHON) examples/read_text.py
 
-test: test-release test-avx2 test-thread-mode $(SANITIZERS:%=test-%) ## all tests, once more by parts with AVX2, a cache for each thread, and under the sanitizers
+test: test-development test-avx2 test-thread-mode $(SANITIZERS:%=test-%) ## all tests, once more by parts with AVX2, a cache for each thread, and under the sanitizers
 
-stress: build ## the stress test for 10 minutes; `make test` runs it for one
+stress: development ## the stress test for 10 minutes; `make test` runs it for one
 	@ctest --preset stress --verbose
 
-bench: build python ## the benchmarks, with their ratios
+bench: development python ## the benchmarks, with their ratios
 	@benchmarks/run
 
-bench-long: build python ## the same with more repeats and 300 random shapes
+bench-long: development python ## the same with more repeats and 300 random shapes
 	@benchmarks/run --long
 
-lint: build ## format, clang-tidy, include directions, exported symbols, shell scripts
+lint: development ## format, clang-tidy, include directions, exported symbols, shell scripts
 	@tools/lint
 
 format: ## rewrite the C and C++ files in the one style
@@ -44,21 +52,21 @@ clean: ## remove what the build made; set-up stays
 	rm -rf build
 
 # The Python package, installed in .venv from this folder.
-python: build
+python: setup
 	@tools/install_python
 
-test-release: build python
-	@ctest --preset release -j $(JOBS)
+test-development: development python
+	@ctest --preset development -j $(JOBS)
 
 # What oneDNN does on a machine without AVX-512.
-test-avx2: build test-release
+test-avx2: test-development
 	@ctest --preset avx2 -j $(JOBS)
 
 # What hosts get that choose per-thread mode: tests that leave the mode to the environment run with it.
-test-thread-mode: build test-release
+test-thread-mode: test-development
 	@ctest --preset thread-mode -j $(JOBS)
 
-$(SANITIZERS:%=test-%): test-%: setup
+$(SANITIZERS:%=test-%): test-%: setup-development
 	$(call configure,$*)
 	@cmake --build --preset $* -j $(JOBS)
 	@ctest --preset $* -j $(JOBS)

@@ -3,15 +3,22 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
+
+#include "base/text.h"
+
+/* A sentence before it is escaped. A character or an escape has at most 4 bytes, and escaping makes
+ * nothing shorter: one that vsnprintf cuts in two begins too late to fit in the message. */
+enum { DRAFT_BYTES = LK_ERROR_CAPACITY + 3 };
 
 lk_status lk_fail(lk_error *error, lk_status status, const char *format, ...) {
   if (error != NULL) {
+    char draft[DRAFT_BYTES] = "";
     va_list arguments;
     va_start(arguments, format);
-    error->status = status;
-    (void)vsnprintf(error->message, sizeof error->message, format, arguments);
+    (void)vsnprintf(draft, sizeof draft, format, arguments);
     va_end(arguments);
+    error->status = status;
+    (void)lk_text_escape(draft, error->message, sizeof error->message);
   }
   return status;
 }
@@ -22,18 +29,17 @@ lk_status lk_fail_memory(lk_error *error, const char *what, size_t bytes) {
 
 lk_status lk_error_prefix(lk_error *error, lk_status status, const char *format, ...) {
   if (error != NULL) {
-    char rest[LK_ERROR_CAPACITY];
-    memcpy(rest, error->message, sizeof rest);
-    rest[sizeof rest - 1] = '\0';
+    char draft[DRAFT_BYTES] = "";
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(error->message, sizeof error->message, format, arguments);
+    const int length = vsnprintf(draft, sizeof draft, format, arguments);
     va_end(arguments);
-    if (length >= 0 && (size_t)length + 3 < sizeof error->message) {
-      (void)snprintf(error->message + length, sizeof error->message - (size_t)length, ": %.*s",
-                     (int)(sizeof error->message - (size_t)length - 3), rest);
+    if (length >= 0 && (size_t)length < sizeof draft) {
+      (void)snprintf(draft + length, sizeof draft - (size_t)length, ": %.*s",
+                     (int)sizeof error->message - 1, error->message);
     }
     error->status = status;
+    (void)lk_text_escape(draft, error->message, sizeof error->message);
   }
   return status;
 }

@@ -5,14 +5,17 @@
 #include <latchkey/base.h>
 
 /* Fills `error` (NULL is allowed) and returns `status`, so that failing is one statement:
- *   return lk_fail(error, LK_OUT_OF_RANGE, "failed to read option '%s': %s, 1 to 1024", ...); */
+ *   return lk_fail(error, LK_OUT_OF_RANGE, "failed to read option '%s': %s, 1 to 1024", ...);
+ *
+ * A sentence is one line of valid UTF-8, whatever the names in it hold: once it is formatted,
+ * lk_text_escape (base/text.h) escapes it. */
 lk_status lk_fail(lk_error *error, lk_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* For an allocation of `bytes` for `what` that failed. */
 lk_status lk_fail_memory(lk_error *error, const char *what, size_t bytes);
 
-/* Puts "<prefix>: " before the sentence that is in `error`, and returns its status. */
+/* Puts "<prefix>: " before the sentence that is in `error`, and returns `status`. */
 lk_status lk_error_prefix(lk_error *error, lk_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -28,8 +31,8 @@ const char *lk_status_text(lk_status status);
     if (lk_status_ != LK_OK) return lk_status_;                                                    \
   } while (0)
 
-/* One that owns something until it returns has `lk_status status = LK_OK;`, and its only exit behind
- * the label `cleanup:`, where it gives up what it owns. */
+/* One that owns something until it returns has `lk_status status = LK_OK;` and one exit: behind the
+ * label `cleanup:`, where it releases what it owns. */
 #define LK_TRY(expression)                                                                         \
   do {                                                                                             \
     status = (expression);                                                                         \

@@ -11,7 +11,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BUILD = pathlib.Path(os.environ.get("LATCHKEY_BUILD", ROOT / "build"))
+BUILD = pathlib.Path(os.environ.get("LATCHKEY_BUILD", ROOT / "build/development"))
 sys.path.insert(0, str(ROOT / "tests/models"))  # for light_models and ocr_models
 
 

@@ -35,7 +35,7 @@ def open_onnxruntime(path, threads, on_provider=False, is_parallel=False):
     claims = None
     if on_provider:
         os.environ["LK_TEST_BUILD"] = str(common.BUILD)
-        sys.path.insert(0, str(common.ROOT / "tests/ort"))
+        sys.path.insert(0, str(common.ROOT / "tests/executor_glue/ort"))
         import provider
 
         onnxruntime.register_execution_provider_library("latchkey", provider.LIBRARY)

@@ -1,6 +1,6 @@
-# Installs the oneDNN that tools/setup fetched, and the threads that it calls, in a folder of Latchkey's
-# own: the checkout that it comes from may go away. make_private.py keeps it and another oneDNN in the
-# process out of each other's way.
+# Installs the oneDNN that tools/setup fetched, and the threads that it calls, in a folder of
+# Latchkey's own: the checkout that it comes from may go away. make_private.py keeps it and another
+# oneDNN in the process out of each other's way.
 find_package(Python REQUIRED COMPONENTS Interpreter)
 
 set(bundle ${CMAKE_INSTALL_LIBDIR}/latchkey)

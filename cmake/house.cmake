@@ -6,9 +6,9 @@ set(LATCHKEY_FLOORS latchkey_flags)
 
 # latchkey_floor(<name> <folder> [SOURCES <file>...] [LIBRARIES <library>...])
 #
-# Adds the target latchkey_<name> with the sources of `folder`, or those named, on top of LATCHKEY_FLOORS.
-# Where tests are built, the floor is also linked with those below it and nothing else but the library's
-# one door: so a call up is an error of the build.
+# Adds the target latchkey_<name> with the sources of `folder`, or those named, on top of
+# LATCHKEY_FLOORS. Where tests are built, the floor is also linked with those below it and nothing
+# else but the library's one door: so a call up is an error of the build.
 function(latchkey_floor name folder)
   cmake_parse_arguments(floor "" "" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT floor_SOURCES)

@@ -1,8 +1,9 @@
-# Installs the licence texts of what Latchkey is made of beside its own: the libraries that its wheel
-# carries, and other projects' code that is compiled in. The texts are those that the packages bring
-# which the code comes from, so that they change with it and no copy of them lies here.
+# Installs the licence texts of what Latchkey is made of beside its own: the libraries that its
+# wheel carries, and other projects' code that is compiled in. The texts are those that the packages
+# bring which the code comes from, so that they change with it and no copy of them lies here.
 #
-# One that is not found is missed in silence by nobody: tools/build_wheel refuses a wheel without it.
+# One that is not found is missed in silence by nobody: tools/build_wheel refuses a wheel without
+# it.
 
 if(SKBUILD)
   set(licenses ${SKBUILD_METADATA_DIR}/licenses)
@@ -35,10 +36,12 @@ file(GLOB onnx_license ${onnx_proto_folder}/../onnx-*.dist-info/licenses/LICENSE
 license_text(onnx.txt ${onnx_license})
 
 if(LATCHKEY_ONEDNN_IS_PRIVATE)
-  # The jar of oneDNN has no licence texts. OpenVINO's package has what oneDNN's authors list for it;
-  # oneDNN itself is under the Apache License 2.0, of which Debian has the text, as have we.
+  # The jar of oneDNN has no licence texts. OpenVINO's package has what oneDNN's authors list for
+  # it; oneDNN itself is under the Apache License 2.0, of which Debian has the text, as have we.
+  set(packages ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages)
+  set(licensing openvino-*.dist-info/licenses/licensing)
   file(GLOB onednn_notices
-       ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/openvino-*.dist-info/licenses/licensing/onednn_third-party-programs.txt)
+       ${packages}/${licensing}/onednn_third-party-programs.txt)
   license_text(onednn-third-party.txt ${onednn_notices})
   license_text(onednn.txt ${common_licenses}/Apache-2.0 ${PROJECT_SOURCE_DIR}/LICENSE)
 endif()

@@ -1,30 +1,33 @@
 """Makes a copy of oneDNN a private matter of the libraries that call it, in two steps.
 
---openmp, when tools/setup lays the copy down: it calls our threads (base/team) where it called libgomp.
-The library that it needs gets our library's name, and the six functions that it calls get the names
-that base/team/openmp_names.c has, so that no OpenMP of the process is called instead. And its statics
-stay when the process ends: it has a few thousand (tables of implementations, caches), which exit() would
-destroy under threads that still build. What registers their ends (__cxa_atexit) is bound to a function
-without effect; nothing that ends them at dlclose goes missing, since the copy is never unloaded.
+--openmp, when tools/setup lays the copy down: it calls our threads (base/team) where it called
+libgomp. The library that it needs gets our library's name, and the six functions that it calls get
+the names that base/team/openmp_names.c has, so that no OpenMP of the process is called instead. And
+its statics stay when the process ends: it has a few thousand (tables of implementations, caches),
+which exit() would destroy under threads that still build. What registers their ends (__cxa_atexit)
+is bound to a function without effect; nothing that ends them at dlclose goes missing, since the
+copy is never unloaded.
 
---onednn, when it is installed: the loader takes the first library of a SONAME for all who ask. Under its
-usual name, another oneDNN in the process (a Python package's, of another version) would be taken for
-ours, or ours for theirs. So the copy gets a SONAME of its own, and all that ask for it ask for this.
+--onednn, when it is installed: the loader takes the first library of a SONAME for all who ask.
+Under its usual name, another oneDNN in the process (a Python package's, of another version) would
+be taken for ours, or ours for theirs. So the copy gets a SONAME of its own, and all that ask for it
+ask for this.
 
-A SONAME decides which file is loaded, but not which symbols are bound: the loader binds a name to the
-first library that has it, the program's own libraries and those opened with RTLD_GLOBAL first; and
-unique symbols (STB_GNU_UNIQUE: statics of C++ templates and inline functions) to the first of the whole
-process, of which oneDNN has ten thousand, its kernels among them. So:
+A SONAME decides which file is loaded, but not which symbols are bound: the loader binds a name to
+the first library that has it, the program's own libraries and those opened with RTLD_GLOBAL first;
+and unique symbols (STB_GNU_UNIQUE: statics of C++ templates and inline functions) to the first of
+the whole process, of which oneDNN has ten thousand, its kernels among them. So:
 
   - oneDNN's C interface is renamed in all of the files, dnnl_* to eMnl_*. The new name has the hash
     of the old one (h * 33 + c: one more in front, 33 less behind), so that the tables of symbols
     stay as they are, and so do those of C++ names that end in a C name and share its bytes;
-  - in oneDNN itself, unique symbols become ordinary ones, and it looks its own up first (DF_SYMBOLIC).
+  - in oneDNN itself, unique symbols become ordinary ones, and it looks its own up first
+    (DF_SYMBOLIC).
 
-Every new name is as long as the old one, and files are changed in place. (patchelf would lay down the table of
-names anew, 10 MB in oneDNN's, and Debian 12's mixes names up when it is to change two at once.)
-What was changed already is left as it is. Sources: the ELF specification, chapter 5, and its GNU
-extensions (DT_GNU_HASH, STB_GNU_UNIQUE).
+Every new name is as long as the old one, and files are changed in place. (patchelf would lay down
+the table of names anew, 10 MB in oneDNN's, and Debian 12's mixes names up when it is to change two
+at once.) What was changed already is left as it is. Sources: the ELF specification, chapter 5, and
+its GNU extensions (DT_GNU_HASH, STB_GNU_UNIQUE).
 """
 
 import argparse
@@ -40,7 +43,8 @@ OPENMP_FUNCTIONS = {  # called, not defined: no table of hashes has them
     b"GOMP_parallel": b"LKTM_parallel", b"GOMP_barrier": b"LKTM_barrier",
     b"omp_get_max_threads": b"lkt_get_max_threads", b"omp_get_num_threads": b"lkt_get_num_threads",
     b"omp_get_thread_num": b"lkt_get_thread_num", b"omp_in_parallel": b"lkt_in_parallel"}
-EXIT, NO_EFFECT = b"__cxa_atexit", b"pthread_self"  # both called, of one version; what they return is not read
+# both called, of one version; what they return is not read
+EXIT, NO_EFFECT = b"__cxa_atexit", b"pthread_self"
 PT_LOAD, PT_DYNAMIC = 1, 2
 DT_NULL, DT_STRTAB, DT_STRSZ, DT_FLAGS, DT_GNU_HASH = 0, 5, 10, 30, 0x6FFFFEF5
 DF_SYMBOLIC = 2
@@ -122,8 +126,8 @@ class Library:
                 raise ValueError(f"failed to change {self.path}: it uses {name.decode()} of OpenMP")
 
     def keep_statics(self):
-        """A name is where its symbol says, which other names may share: the symbol is changed, not the
-        name."""
+        """A name is where its symbol says, which other names may share: the symbol is changed, not
+        the name."""
         called = {self.name_of(at): at for at in self.symbols()}
         if EXIT not in called:
             return
@@ -155,7 +159,8 @@ class Library:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     step = parser.add_mutually_exclusive_group(required=True)
-    step.add_argument("--openmp", type=Path, metavar="ONEDNN", help="the copy that is to call our threads")
+    step.add_argument("--openmp", type=Path, metavar="ONEDNN",
+                      help="the copy that is to call our threads")
     step.add_argument("--onednn", type=Path, help="the copy that gets names of its own")
     parser.add_argument("others", type=Path, nargs="*", help="with --onednn: all that need it")
     args = parser.parse_args()

@@ -1,15 +1,14 @@
 /* Add, Sub, Mul, Div, Pow, Sum with broadcasting (ONNX operators of these names). f32 runs on
- * oneDNN; other types, which are shape arithmetic, in plain C (integer.c). */
+ * oneDNN; other types, which are shape arithmetic, in plain C (kernel/arithmetic.c). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/eltwise.h"
-#include "ops/integer.h"
-#include "ops/plan/copy.h"
-#include "ops/plan/expand.h"
+#include "ops/kernel/arithmetic.h"
+#include "ops/plan/eltwise_steps.h"
+#include "ops/plan/moves.h"
 
 static lk_status infer_binary(const lk_op_node *node, const lk_tensor *inputs,
                               lk_tensor_desc *outputs, lk_error *error) {
@@ -22,48 +21,7 @@ static lk_status infer_binary(const lk_op_node *node, const lk_tensor *inputs,
   return lk_broadcast(&inputs[0].desc, &inputs[1].desc, &outputs[0], error);
 }
 
-static lk_status ask(lk_planner *planner, dnnl_alg_kind_t algorithm, const lk_tensor_desc *a,
-                     const lk_tensor_desc *b, const lk_tensor_desc *to, bool post_ops,
-                     const lk_primitive **out_primitive, lk_error *error) {
-  lk_key_builder key;
-  lk_planner_key_begin(planner, &key, LK_PRIMITIVE_BINARY);
-  const int64_t value = (int64_t)algorithm;
-  lk_key_add_tensor(&key, LK_WORD_SRC, 0, a, 0);
-  lk_key_add_tensor(&key, LK_WORD_SRC_1, 0, b, 0);
-  lk_key_add_tensor(&key, LK_WORD_DST, 0, to, 0);
-  lk_key_add_attr(&key, LK_WORD_ALGORITHM, &value, 1);
-  if (post_ops) lk_planner_key_post_ops(planner, &key, to);
-  return lk_planner_primitive(planner, &key, out_primitive, error);
-}
-
-lk_status lk_plan_binary_step(lk_planner *planner, dnnl_alg_kind_t algorithm, const lk_operand *a,
-                              const lk_operand *b, const lk_operand *to, bool post_ops,
-                              lk_error *error) {
-  lk_status status = LK_OK;
-  const lk_primitive *primitive = NULL;
-  lk_operand second = *b;
-  lk_tensor_desc padded = lk_shape_pad_rank(&b->desc, to->desc.rank);
-  if (lk_layout_same_bytes(&padded, padded.layout, to->desc.layout)) {
-    padded.layout = to->desc.layout;
-  }
-  LK_TRY(ask(planner, algorithm, &a->desc, &padded, &to->desc, post_ops, &primitive, error));
-  if (primitive->is_ref && !lk_shape_equal(&padded, &to->desc)) {
-    /* a broadcast that oneDNN has no kernel for: a copy to full shape is cheaper by far */
-    const lk_primitive *full = NULL;
-    LK_TRY(ask(planner, algorithm, &a->desc, &to->desc, &to->desc, post_ops, &full, error));
-    if (!full->is_ref) {
-      primitive = full;
-      LK_TRY(lk_plan_expand(planner, b, &to->desc, &second, error));
-    }
-  }
-  const lk_primitive_arg args[] = {
-      {DNNL_ARG_SRC_0, *a}, {DNNL_ARG_SRC_1, second}, {DNNL_ARG_DST, *to}};
-  LK_TRY(lk_planner_execute(planner, primitive, args, 3, post_ops ? &to->desc : NULL, error));
-cleanup:
-  return status;
-}
-
-/* Whether the operand, brought to the output's rank, can lie in `layout` without being expanded. */
+/* Whether the operand, brought to the output's rank, can lie in `layout` without a broadcast. */
 static bool fits_layout(const lk_tensor_desc *operand, const lk_tensor_desc *to, lk_layout layout) {
   const lk_tensor_desc padded = lk_shape_pad_rank(operand, to->rank);
   return operand->rank == to->rank || lk_layout_same_bytes(&padded, LK_LAYOUT_PLAIN, layout);
@@ -89,7 +47,6 @@ static lk_status input_for(lk_planner *planner, uint32_t index, const lk_tensor_
 
 static lk_status plan_binary(lk_planner *planner, dnnl_alg_kind_t algorithm, bool commutative,
                              lk_error *error) {
-  lk_status status = LK_OK;
   const lk_tensor_desc *to = lk_planner_output_desc(planner, 0);
   uint32_t first = 0, second = 1;
   if (commutative && !lk_shape_equal(&lk_planner_input_tensor(planner, 0)->desc, to)) {
@@ -102,16 +59,36 @@ static lk_status plan_binary(lk_planner *planner, dnnl_alg_kind_t algorithm, boo
       is_full ? binary_layout(full, &lk_planner_input_tensor(planner, second)->desc, to)
               : LK_LAYOUT_PLAIN;
   lk_operand a, b, dst;
-  LK_TRY(input_for(planner, first, to, layout, &a, error));
-  LK_TRY(input_for(planner, second, to, layout, &b, error));
-  LK_TRY(lk_planner_output(planner, 0, layout, &dst, error));
+  LK_RETURN_NOT_OK(input_for(planner, first, to, layout, &a, error));
+  LK_RETURN_NOT_OK(input_for(planner, second, to, layout, &b, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &dst, error));
   if (!is_full) {
     const lk_operand narrow = a;
-    LK_TRY(lk_plan_expand(planner, &narrow, &dst.desc, &a, error));
+    LK_RETURN_NOT_OK(lk_plan_broadcast(planner, &narrow, &dst.desc, &a, error));
   }
-  LK_TRY(lk_plan_binary_step(planner, algorithm, &a, &b, &dst, true, error));
-cleanup:
-  return status;
+  return lk_plan_binary_step(planner, algorithm, &a, &b, &dst, true, error);
+}
+
+/* A plan without oneDNN: powers, and types that it does not compute on. */
+static lk_status plan_arithmetic(lk_planner *planner, lk_arithmetic_op op, lk_error *error) {
+  const lk_tensor_desc *a = &lk_planner_input_tensor(planner, 0)->desc;
+  const lk_tensor_desc *b = &lk_planner_input_tensor(planner, 1)->desc;
+  const lk_tensor_desc *to = lk_planner_output_desc(planner, 0);
+  lk_operand operands[3];
+  if (!lk_arithmetic_is_supported(op, a->dtype, b->dtype)) {
+    return lk_fail(error, LK_UNSUPPORTED,
+                   "failed to compute on types %s and %s: integers or f64 are supported",
+                   lk_dtype_name(a->dtype), lk_dtype_name(b->dtype));
+  }
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &operands[0], error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 1, LK_LAYOUT_PLAIN, &operands[1], error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &operands[2], error));
+  lk_arithmetic step = {.op = op, .a_dtype = a->dtype, .b_dtype = b->dtype, .rank = to->rank};
+  memcpy(step.dims, to->dims, sizeof step.dims);
+  lk_broadcast_strides(&operands[0].desc, to->rank, 1, step.a);
+  lk_broadcast_strides(&operands[1].desc, to->rank, 1, step.b);
+  lk_arithmetic_simplify(&step);
+  return lk_planner_kernel(planner, lk_arithmetic_kernel, &step, sizeof step, operands, 3, error);
 }
 
 static bool is_float(lk_planner *planner) {
@@ -120,22 +97,22 @@ static bool is_float(lk_planner *planner) {
 
 static lk_status plan_add(lk_planner *planner, lk_error *error) {
   return is_float(planner) ? plan_binary(planner, dnnl_binary_add, true, error)
-                           : lk_plan_integer_binary(planner, LK_INTEGER_ADD, error);
+                           : plan_arithmetic(planner, LK_ADD, error);
 }
 
 static lk_status plan_sub(lk_planner *planner, lk_error *error) {
   return is_float(planner) ? plan_binary(planner, dnnl_binary_sub, false, error)
-                           : lk_plan_integer_binary(planner, LK_INTEGER_SUB, error);
+                           : plan_arithmetic(planner, LK_SUB, error);
 }
 
 static lk_status plan_mul(lk_planner *planner, lk_error *error) {
   return is_float(planner) ? plan_binary(planner, dnnl_binary_mul, true, error)
-                           : lk_plan_integer_binary(planner, LK_INTEGER_MUL, error);
+                           : plan_arithmetic(planner, LK_MUL, error);
 }
 
 static lk_status plan_div(lk_planner *planner, lk_error *error) {
   return is_float(planner) ? plan_binary(planner, dnnl_binary_div, false, error)
-                           : lk_plan_integer_binary(planner, LK_INTEGER_DIV, error);
+                           : plan_arithmetic(planner, LK_DIV, error);
 }
 
 /* ---- Pow: base and exponent may have different types; the result has the base's ---- */
@@ -147,7 +124,7 @@ static lk_status infer_pow(const lk_op_node *node, const lk_tensor *inputs, lk_t
   return lk_broadcast(&inputs[0].desc, &inputs[1].desc, &outputs[0], error);
 }
 
-/* The exponent when it is one constant f32; post-ops that are there make no difference. */
+/* The exponent when it is one constant f32; post-ops do not matter here. */
 static bool constant_exponent(const lk_op_node *node, float *out_exponent) {
   const lk_node_constant *constant = &node->constants[1];
   if (constant->content == NULL || constant->tensor.desc.dtype != LK_F32 ||
@@ -167,7 +144,7 @@ static lk_status plan_pow(lk_planner *planner, lk_error *error) {
     if (exponent == 0.5F) return lk_plan_eltwise(planner, dnnl_eltwise_sqrt, 0, 0, error);
     return lk_plan_eltwise(planner, dnnl_eltwise_pow, 1.0F, exponent, error);
   }
-  return lk_plan_pow_kernel(planner, error);
+  return plan_arithmetic(planner, LK_POW, error);
 }
 
 /* ---- Sum: any number of tensors, with broadcasting from opset 8 on ---- */
@@ -194,7 +171,6 @@ static lk_status plan_sum(lk_planner *planner, lk_error *error) {
                : lk_plan_same(planner, 0, error);
   }
   if (count == 2) return plan_binary(planner, dnnl_binary_add, true, error);
-  lk_status status = LK_OK;
   const lk_tensor_desc *to = lk_planner_output_desc(planner, 0);
   lk_layout layout = LK_LAYOUT_CHANNELS_LAST;
   for (uint32_t i = 0; i < count; i++) {
@@ -204,19 +180,19 @@ static lk_status plan_sum(lk_planner *planner, lk_error *error) {
     }
   }
   lk_operand sum, next, dst;
-  LK_TRY(lk_planner_input(planner, 0, layout, &sum, error));
-  LK_TRY(lk_planner_output(planner, 0, layout, &dst, error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &sum, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &dst, error));
   if (!lk_shape_equal(&sum.desc, to)) {
     const lk_operand narrow = sum;
-    LK_TRY(lk_plan_expand(planner, &narrow, &dst.desc, &sum, error));
+    LK_RETURN_NOT_OK(lk_plan_broadcast(planner, &narrow, &dst.desc, &sum, error));
   }
   for (uint32_t i = 1; i < count; i++) {
-    LK_TRY(lk_planner_input(planner, i, layout, &next, error));
-    LK_TRY(lk_plan_binary_step(planner, dnnl_binary_add, &sum, &next, &dst, i + 1 == count, error));
+    LK_RETURN_NOT_OK(lk_planner_input(planner, i, layout, &next, error));
+    LK_RETURN_NOT_OK(
+        lk_plan_binary_step(planner, dnnl_binary_add, &sum, &next, &dst, i + 1 == count, error));
     sum = dst;
   }
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 static void multiply_text(const lk_op_node *node, char *buffer, size_t capacity) {

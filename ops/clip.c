@@ -1,17 +1,16 @@
-/* Clip (ONNX "Clip"): bounds from attributes (opset < 11), from constant inputs, or at run time. f32
- * runs on oneDNN; other types in plain C (clip_kernel.c). */
+/* Clip (ONNX "Clip"): bounds from attributes (opset < 11), from constant inputs, or at run time.
+ * f32 runs on oneDNN; other types in plain C (kernel/clip.c). */
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/clip.h"
-#include "ops/eltwise.h"
-#include "ops/plan/copy.h"
-#include "ops/plan/relayout.h"
+#include "ops/kernel/clip.h"
+#include "ops/plan/eltwise_steps.h"
+#include "ops/plan/moves.h"
 
-/* Bounds that are no inputs: attributes, or infinite where the type's own limits hold. */
+/* Bounds that are not inputs: attributes, or infinite where the type's own limits hold. */
 typedef struct clip_params {
   float low, high;
 } clip_params;
@@ -51,45 +50,42 @@ static bool is_run_time(const lk_op_node *node, uint32_t index) {
 }
 
 /* max(x, min) and then min(., max): bounds that come at run time are operands, never part of a
- * key, so that a new bound is no new primitive. */
+ * key, so that a new bound needs no new primitive. */
 static lk_status plan_run_time(lk_planner *planner, lk_error *error) {
   const lk_op_node *node = lk_planner_node(planner);
-  lk_status status = LK_OK;
   lk_operand value, bound, result;
-  LK_TRY(lk_planner_input(planner, 0, LK_LAYOUT_ANY, &value, error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, LK_LAYOUT_ANY, &value, error));
   const lk_layout layout = value.desc.layout;
   for (uint32_t i = 1; i <= 2; i++) {
     if (!lk_op_has(node, i)) continue;
     const bool last = i == 2 || !lk_op_has(node, 2);
-    LK_TRY(lk_planner_input(planner, i, LK_LAYOUT_PLAIN, &bound, error));
-    if (last) {
-      LK_TRY(lk_planner_output(planner, 0, layout, &result, error));
-    } else {
-      LK_TRY(lk_planner_temp(planner, &value.desc, &result, error));
-    }
-    LK_TRY(lk_plan_binary_step(planner, i == 1 ? dnnl_binary_max : dnnl_binary_min, &value, &bound,
-                               &result, last, error));
+    LK_RETURN_NOT_OK(lk_planner_input(planner, i, LK_LAYOUT_PLAIN, &bound, error));
+    LK_RETURN_NOT_OK(last ? lk_planner_output(planner, 0, layout, &result, error)
+                          : lk_planner_temp(planner, &value.desc, &result, error));
+    LK_RETURN_NOT_OK(lk_plan_binary_step(planner, i == 1 ? dnnl_binary_max : dnnl_binary_min,
+                                         &value, &bound, &result, last, error));
     value = result;
   }
-cleanup:
-  return status;
+  return LK_OK;
 }
 
-/* In the layout that is wished for, because oneDNN cannot reorder most of these types. */
+/* In the layout that is wished for, so that nothing is reordered afterwards. */
 static lk_status plan_kernel(lk_planner *planner, lk_error *error) {
   const lk_op_node *node = lk_planner_node(planner);
   const clip_params *params = node->params;
-  const lk_layout layout = lk_planner_wish(planner, 0, lk_copy_input_layout(planner, 0));
-  lk_status status = LK_OK;
-  lk_operand x, y, low, high;
-  LK_TRY(lk_plan_input_as(planner, 0, layout, &x, error));
-  LK_TRY(lk_planner_output(planner, 0, layout, &y, error));
-  if (lk_op_has(node, 1)) LK_TRY(lk_planner_input(planner, 1, LK_LAYOUT_PLAIN, &low, error));
-  if (lk_op_has(node, 2)) LK_TRY(lk_planner_input(planner, 2, LK_LAYOUT_PLAIN, &high, error));
-  LK_TRY(lk_plan_clip_kernel(planner, &x, &y, lk_op_has(node, 1) ? &low : NULL,
-                             lk_op_has(node, 2) ? &high : NULL, params->low, params->high, error));
-cleanup:
-  return status;
+  const lk_layout layout = lk_planner_wish(planner, 0, lk_fixed_input_layout(planner, 0));
+  lk_operand operands[4];
+  uint32_t count = 2;
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &operands[0], error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &operands[1], error));
+  const lk_tensor_desc *x = &operands[0].desc;
+  lk_clip clip = lk_clip_make(x->dtype, lk_elements(x), params->low, params->high);
+  for (uint32_t i = 1; i <= 2; i++) {
+    if (!lk_op_has(node, i)) continue;
+    *(i == 1 ? &clip.low_at : &clip.high_at) = count;
+    LK_RETURN_NOT_OK(lk_planner_input(planner, i, LK_LAYOUT_PLAIN, &operands[count++], error));
+  }
+  return lk_planner_kernel(planner, lk_clip_kernel, &clip, sizeof clip, operands, count, error);
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {

@@ -5,10 +5,12 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/plan/copy.h"
+#include "ops/kernel/strides.h"
+#include "ops/plan/moves.h"
 
-/* Sources of one primitive: a step's arguments, less destination and scratchpad. */
+/* More sources than one primitive takes are copied one by one. */
 enum { MAX_SOURCES = 60, MAX_INPUTS = 4096 };
+_Static_assert((int)MAX_SOURCES <= LK_MAX_SOURCES, "the builder reads them all");
 
 typedef struct concat_params {
   int64_t axis;
@@ -55,15 +57,16 @@ static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tenso
 }
 
 /* Channels-last when all inputs that come at run time lie so, or when some do and it is wished for;
- * inputs whose bytes are the same either way have no say. */
+ * inputs whose bytes are the same either way do not count. */
 static lk_layout choose_layout(lk_planner *planner) {
   const lk_op_node *node = lk_planner_node(planner);
   uint32_t channels_last = 0, others = 0;
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     const lk_tensor_desc *desc = &lk_planner_input_tensor(planner, i)->desc;
-    bool no_say = node->constants[i].content != NULL || lk_elements(desc) == 0 || desc->rank < 3 ||
-                  lk_layout_same_bytes(desc, LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST);
-    if (no_say) continue;
+    const bool is_neutral = node->constants[i].content != NULL || lk_elements(desc) == 0 ||
+                            desc->rank < 3 ||
+                            lk_layout_same_bytes(desc, LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST);
+    if (is_neutral) continue;
     if (desc->layout == LK_LAYOUT_CHANNELS_LAST) {
       channels_last++;
     } else {
@@ -79,12 +82,10 @@ static lk_layout choose_layout(lk_planner *planner) {
  * that lie within. So one primitive serves all ranks and both layouts. */
 static lk_tensor_desc three_dims(const lk_tensor_desc *desc, uint32_t axis) {
   int64_t strides[LK_MAX_RANK] = {0};
-  lk_copy_strides(desc, strides);
-  lk_tensor_desc three = {.dtype = desc->dtype, .rank = 3, .dims = {1, desc->dims[axis], 1}};
-  int64_t bytes = (int64_t)lk_dtype_size(desc->dtype) * lk_elements(desc);
-  three.dims[2] = strides[axis] / (int64_t)lk_dtype_size(desc->dtype);
-  three.dims[0] = bytes / (strides[axis] * desc->dims[axis]);
-  return three;
+  lk_strides(desc, 1, strides);
+  const int64_t inside = strides[axis], length = desc->dims[axis];
+  const int64_t dims[] = {lk_elements(desc) / (inside * length), length, inside};
+  return lk_tensor_desc_make(desc->dtype, 3, dims);
 }
 
 static lk_status plan_primitive(lk_planner *planner, const lk_operand *sources, uint32_t count,
@@ -102,35 +103,30 @@ static lk_status plan_primitive(lk_planner *planner, const lk_operand *sources, 
   lk_key_add_tensor(&key, LK_WORD_DST, 0, &three, 0);
   lk_key_add_attr(&key, LK_WORD_AXIS, &(int64_t){1}, 1);
   args[count] = (lk_primitive_arg){DNNL_ARG_DST, *to};
-  lk_status status = lk_planner_primitive(planner, &key, &primitive, error);
-  if (status != LK_OK) return status;
-  return lk_planner_execute(planner, primitive, args, count + 1, NULL, error);
+  LK_RETURN_NOT_OK(lk_planner_primitive(planner, &key, &primitive, error));
+  return lk_planner_execute(planner, primitive, args, count + 1, error);
 }
 
 /* One copy step for each input, at its place along the axis. */
 static lk_status plan_copies(lk_planner *planner, lk_layout layout, const lk_operand *to,
                              uint32_t axis, lk_error *error) {
-  lk_status status = LK_OK;
   int64_t strides[LK_MAX_RANK], offset = 0;
-  lk_copy_strides(&to->desc, strides);
+  lk_strides(&to->desc, (int64_t)lk_dtype_size(to->desc.dtype), strides);
   for (uint32_t i = 0; i < lk_planner_node(planner)->n_inputs; i++) {
     const lk_tensor_desc *desc = &lk_planner_input_tensor(planner, i)->desc;
     if (lk_elements(desc) == 0) continue;
     lk_operand from;
-    LK_TRY(lk_planner_input(planner, i, layout, &from, error));
-    lk_copy copy = {.block = lk_dtype_size(desc->dtype), .rank = desc->rank, .to_offset = offset};
-    memcpy(copy.dims, desc->dims, sizeof copy.dims);
-    lk_copy_strides(&from.desc, copy.from);
+    LK_RETURN_NOT_OK(lk_planner_input(planner, i, layout, &from, error));
+    lk_copy copy = lk_copy_between(&from.desc, &from.desc);
+    copy.to_offset = offset;
     memcpy(copy.to, strides, sizeof copy.to);
-    LK_TRY(lk_plan_copy(planner, &copy, &from, to, error));
+    LK_RETURN_NOT_OK(lk_planner_copy(planner, &copy, &from, to, error));
     offset += strides[axis] * desc->dims[axis];
   }
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
-  lk_status status = LK_OK;
   const lk_op_node *node = lk_planner_node(planner);
   const lk_tensor_desc *desc = lk_planner_output_desc(planner, 0);
   uint32_t axis = (uint32_t)lk_axis(((const concat_params *)node->params)->axis, desc->rank);
@@ -144,17 +140,15 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 
   lk_operand to, sources[MAX_SOURCES] = {{0}};
   lk_layout layout = choose_layout(planner);
-  LK_TRY(lk_planner_output(planner, 0, layout, &to, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to, error));
   if (desc->dtype != LK_F32 || count > MAX_SOURCES) {
     return plan_copies(planner, layout, &to, axis, error);
   }
   for (uint32_t i = 0, next = 0; i < node->n_inputs; i++) {
     if (lk_elements(&lk_planner_input_tensor(planner, i)->desc) == 0) continue;
-    LK_TRY(lk_planner_input(planner, i, layout, &sources[next++], error));
+    LK_RETURN_NOT_OK(lk_planner_input(planner, i, layout, &sources[next++], error));
   }
-  LK_TRY(plan_primitive(planner, sources, count, &to, axis, error));
-cleanup:
-  return status;
+  return plan_primitive(planner, sources, count, &to, axis, error);
 }
 
 const lk_op_class lk_op_concat = {

@@ -1,11 +1,12 @@
-/* Conv and ConvTranspose (ONNX "Conv", "ConvTranspose"): channels-last, weights as oneDNN likes. */
+/* Conv and ConvTranspose (ONNX "Conv", "ConvTranspose"): channels-last, weights in the layout that
+ * oneDNN chooses. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/empty.h"
-#include "ops/plan/planner.h"
+#include "ops/plan/eltwise_steps.h"
+#include "ops/plan/post_operands.h"
 #include "ops/plan/window.h"
 
 typedef struct conv_params {
@@ -33,7 +34,7 @@ static void parse_conv_transpose(lk_attrs *attrs, void *params) {
   self->n_output_shape = lk_attrs_ints(attrs, "output_shape", self->output_shape, LK_MAX_SPATIAL);
 }
 
-/* Ranks of X, W and B; a convolution's and a transposed one's rules are the same here. */
+/* Checks ranks of X, W and B; the rules are the same for both operators. */
 static lk_status check_operands(const lk_op_node *node, const lk_tensor *inputs, int64_t channels,
                                 lk_error *error) {
   const lk_tensor_desc *x = &inputs[0].desc, *w = &inputs[1].desc;
@@ -56,8 +57,7 @@ static lk_status resolve_conv(const lk_op_node *node, const lk_tensor *inputs,
                               lk_window_shape *out_shape, lk_error *error) {
   const conv_params *params = node->params;
   const lk_tensor_desc *x = &inputs[0].desc, *w = &inputs[1].desc;
-  lk_status status = check_operands(node, inputs, w->dims[0], error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(check_operands(node, inputs, w->dims[0], error));
   if (w->dims[1] > INT64_MAX / params->groups || w->dims[1] * params->groups != x->dims[1] ||
       w->dims[0] % params->groups != 0) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
@@ -94,8 +94,7 @@ static lk_status resolve_conv_transpose(const lk_op_node *node, const lk_tensor 
     return lk_fail(error, LK_OUT_OF_RANGE, "%" PRId64 " groups of %" PRId64 " channels overflow",
                    params->groups, w->dims[1]);
   }
-  lk_status status = check_operands(node, inputs, w->dims[1] * params->groups, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(check_operands(node, inputs, w->dims[1] * params->groups, error));
   if (w->dims[0] != x->dims[1] || x->dims[1] % params->groups != 0) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "the input has %" PRId64 " channels, the weights take %" PRId64 " in %" PRId64
@@ -127,42 +126,42 @@ static lk_status infer_conv_transpose(const lk_op_node *node, const lk_tensor *i
   return LK_OK;
 }
 
-/* What a convolution primitive is asked with. */
-typedef struct conv_question {
+/* What its value key says of a convolution. */
+typedef struct conv_desc {
   lk_primitive_kind kind;
   lk_tensor_desc src, weights, bias, dst;
   bool has_bias;
   lk_window_shape shape;
-} conv_question;
+} conv_desc;
 
-static lk_status ask(lk_planner *planner, conv_question *question, lk_layout layout,
-                     const lk_primitive **out_primitive, lk_error *error) {
+static lk_status find_primitive(lk_planner *planner, conv_desc *conv, lk_layout layout,
+                                const lk_primitive **out_primitive, lk_error *error) {
   lk_key_builder key;
-  lk_planner_key_begin(planner, &key, question->kind);
-  question->src.layout = layout;
-  question->dst.layout = layout;
-  lk_key_add_tensor(&key, LK_WORD_SRC, 0, &question->src, 0);
-  lk_key_add_tensor(&key, LK_WORD_WEIGHTS, 0, &question->weights, 0);
-  if (question->has_bias) lk_key_add_tensor(&key, LK_WORD_BIAS, 0, &question->bias, 0);
-  lk_key_add_tensor(&key, LK_WORD_DST, 0, &question->dst, 0);
-  lk_window_key(&question->shape, &key);
-  lk_planner_key_post_ops(planner, &key, &question->dst);
+  lk_planner_key_begin(planner, &key, conv->kind);
+  conv->src.layout = layout;
+  conv->dst.layout = layout;
+  lk_key_add_tensor(&key, LK_WORD_SRC, 0, &conv->src, 0);
+  lk_key_add_tensor(&key, LK_WORD_WEIGHTS, 0, &conv->weights, 0);
+  if (conv->has_bias) lk_key_add_tensor(&key, LK_WORD_BIAS, 0, &conv->bias, 0);
+  lk_key_add_tensor(&key, LK_WORD_DST, 0, &conv->dst, 0);
+  lk_window_key(&conv->shape, &key);
+  lk_post_ops_key(planner, &key, &conv->dst);
   return lk_planner_primitive(planner, &key, out_primitive, error);
 }
 
-/* Channels-last first; where only a reference implementation takes that, plain. */
-static lk_status choose(lk_planner *planner, conv_question *question,
-                        const lk_primitive **out_primitive, lk_error *error) {
-  lk_status status = ask(planner, question, LK_LAYOUT_CHANNELS_LAST, out_primitive, error);
-  if (status != LK_OK || !(*out_primitive)->is_ref) return status;
+/* Tries channels-last first, and plain where oneDNN has only a reference implementation of that. */
+static lk_status choose(lk_planner *planner, conv_desc *conv, const lk_primitive **out_primitive,
+                        lk_error *error) {
   const lk_primitive *plain = NULL;
-  status = ask(planner, question, LK_LAYOUT_PLAIN, &plain, error);
-  if (status == LK_OK && !plain->is_ref) {
+  LK_RETURN_NOT_OK(find_primitive(planner, conv, LK_LAYOUT_CHANNELS_LAST, out_primitive, error));
+  if (!(*out_primitive)->is_ref) return LK_OK;
+  LK_RETURN_NOT_OK(find_primitive(planner, conv, LK_LAYOUT_PLAIN, &plain, error));
+  if (!plain->is_ref) {
     *out_primitive = plain;
   } else {
-    question->src.layout = question->dst.layout = LK_LAYOUT_CHANNELS_LAST;
+    conv->src.layout = conv->dst.layout = LK_LAYOUT_CHANNELS_LAST;
   }
-  return status;
+  return LK_OK;
 }
 
 /* Weights of [M, C/g, k...] as oneDNN's [g, M/g, C/g, k...]: the same bytes. */
@@ -177,7 +176,8 @@ static lk_tensor_desc weights_desc(const lk_tensor_desc *w, int64_t groups) {
   return desc;
 }
 
-/* Weights of [C, M/g, k...], as oneDNN's [g, M/g, C/g, k...], and how those lie in the bytes. */
+/* Weights of [C, M/g, k...] as oneDNN's [g, M/g, C/g, k...], and the strides of these
+ * dimensions. */
 static lk_status transposed_weights(const lk_tensor_desc *w, int64_t groups,
                                     lk_tensor_desc *out_desc, dnnl_memory_desc_t *out_plain,
                                     lk_error *error) {
@@ -206,63 +206,59 @@ static lk_status transposed_weights(const lk_tensor_desc *w, int64_t groups,
       "describe transposed weights");
 }
 
-static lk_status emit(lk_planner *planner, conv_question *question, dnnl_memory_desc_t plain_md,
+static lk_status emit(lk_planner *planner, conv_desc *conv, dnnl_memory_desc_t plain_md,
                       lk_error *error) {
-  lk_status status = LK_OK;
   const lk_primitive *primitive = NULL;
   lk_operand src, weights, bias, dst;
-  if (lk_elements(&question->src) == 0) { /* no channels, or nothing but padding */
-    return lk_plan_sum_of_nothing(planner, question->has_bias ? 2 : -1, error);
+  if (lk_elements(&conv->src) == 0) { /* no channels, or nothing but padding */
+    return lk_plan_sum_of_nothing(planner, conv->has_bias ? 2 : -1, error);
   }
-  LK_TRY(choose(planner, question, &primitive, error));
-  LK_TRY(lk_planner_input(planner, 0, question->src.layout, &src, error));
-  LK_TRY(lk_planner_weights(planner, 1, &question->weights, plain_md,
-                            dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_weights_md, 0),
-                            &weights, error));
-  LK_TRY(lk_planner_output(planner, 0, question->dst.layout, &dst, error));
+  LK_RETURN_NOT_OK(choose(planner, conv, &primitive, error));
+  const const_dnnl_memory_desc_t packed_md =
+      dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_weights_md, 0);
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, conv->src.layout, &src, error));
+  LK_RETURN_NOT_OK(
+      lk_planner_weights(planner, 1, &conv->weights, plain_md, packed_md, &weights, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, conv->dst.layout, &dst, error));
   lk_primitive_arg args[4] = {
       {DNNL_ARG_SRC, src}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, dst}};
   uint32_t n_args = 3;
-  if (question->has_bias) {
-    LK_TRY(lk_planner_input(planner, 2, LK_LAYOUT_PLAIN, &bias, error));
+  if (conv->has_bias) {
+    LK_RETURN_NOT_OK(lk_planner_input(planner, 2, LK_LAYOUT_PLAIN, &bias, error));
     args[n_args++] = (lk_primitive_arg){DNNL_ARG_BIAS, bias};
   }
-  LK_TRY(lk_planner_execute(planner, primitive, args, n_args, &question->dst, error));
-cleanup:
-  return status;
+  return lk_post_ops_execute(planner, primitive, args, n_args, &conv->dst, error);
 }
 
-static conv_question question_of(lk_planner *planner, lk_primitive_kind kind) {
-  conv_question question = {.kind = kind,
-                            .src = lk_planner_input_tensor(planner, 0)->desc,
-                            .dst = *lk_planner_output_desc(planner, 0)};
-  question.has_bias = lk_op_has(lk_planner_node(planner), 2);
-  if (question.has_bias) question.bias = lk_planner_input_tensor(planner, 2)->desc;
-  return question;
+static conv_desc describe_conv(lk_planner *planner, lk_primitive_kind kind) {
+  conv_desc conv = {.kind = kind,
+                    .src = lk_planner_input_tensor(planner, 0)->desc,
+                    .dst = *lk_planner_output_desc(planner, 0)};
+  conv.has_bias = lk_op_has(lk_planner_node(planner), 2);
+  if (conv.has_bias) conv.bias = lk_planner_input_tensor(planner, 2)->desc;
+  return conv;
 }
 
 static lk_status plan_conv(lk_planner *planner, lk_error *error) {
   const lk_op_node *node = lk_planner_node(planner);
   const conv_params *params = node->params;
-  conv_question question = question_of(planner, LK_PRIMITIVE_CONVOLUTION);
-  lk_status status =
-      resolve_conv(node, lk_planner_input_tensor(planner, 0), &question.shape, error);
-  if (status != LK_OK) return status;
-  question.weights = weights_desc(&lk_planner_input_tensor(planner, 1)->desc, params->groups);
-  return emit(planner, &question, NULL, error);
+  conv_desc conv = describe_conv(planner, LK_PRIMITIVE_CONVOLUTION);
+  LK_RETURN_NOT_OK(resolve_conv(node, lk_planner_input_tensor(planner, 0), &conv.shape, error));
+  conv.weights = weights_desc(&lk_planner_input_tensor(planner, 1)->desc, params->groups);
+  return emit(planner, &conv, NULL, error);
 }
 
 static lk_status plan_conv_transpose(lk_planner *planner, lk_error *error) {
   const lk_op_node *node = lk_planner_node(planner);
   const conv_params *params = node->params;
+  lk_status status = LK_OK;
   dnnl_memory_desc_t plain_md = NULL;
-  conv_question question = question_of(planner, LK_PRIMITIVE_DECONVOLUTION);
-  lk_status status =
-      resolve_conv_transpose(node, lk_planner_input_tensor(planner, 0), &question.shape, error);
-  if (status != LK_OK) return status;
-  status = transposed_weights(&lk_planner_input_tensor(planner, 1)->desc, params->groups,
-                              &question.weights, &plain_md, error);
-  if (status == LK_OK) status = emit(planner, &question, plain_md, error);
+  conv_desc conv = describe_conv(planner, LK_PRIMITIVE_DECONVOLUTION);
+  LK_TRY(resolve_conv_transpose(node, lk_planner_input_tensor(planner, 0), &conv.shape, error));
+  LK_TRY(transposed_weights(&lk_planner_input_tensor(planner, 1)->desc, params->groups,
+                            &conv.weights, &plain_md, error));
+  LK_TRY(emit(planner, &conv, plain_md, error));
+cleanup:
   if (plain_md != NULL) dnnl_memory_desc_destroy(plain_md);
   return status;
 }

@@ -4,11 +4,9 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/empty.h"
-#include "ops/plan/planner.h"
+#include "ops/plan/eltwise_steps.h"
+#include "ops/plan/post_operands.h"
 
-/* A product of [batch..., m, k] by [batch..., k, n]; constant weights without batch make all rows
- * one matrix. */
 static lk_status fail_shapes(const lk_tensor *inputs, lk_error *error) {
   char a[LK_TENSOR_TEXT_CAPACITY], b[LK_TENSOR_TEXT_CAPACITY];
   return lk_fail(error, LK_INVALID_ARGUMENT, "the shapes %s and %s cannot be multiplied",
@@ -43,6 +41,9 @@ static lk_status infer_matmul(const lk_op_node *node, const lk_tensor *inputs,
   return LK_OK;
 }
 
+/* ---- MatMul: [batch..., m, k] by [batch..., k, n]; without batch, the weights make all rows one
+ * matrix ---- */
+
 /* Whether the operands of the post-ops can follow when all leading dimensions become rows: full
  * tensors and single rows can, and single values. */
 static bool post_ops_allow_rows(lk_planner *planner) {
@@ -60,18 +61,19 @@ static bool post_ops_allow_rows(lk_planner *planner) {
   return true;
 }
 
-typedef struct matmul_question {
+/* What its value key says of a product. */
+typedef struct matmul_desc {
   lk_tensor_desc src, weights, dst; /* weights: layout any when constant */
-} matmul_question;
+} matmul_desc;
 
-static lk_status ask(lk_planner *planner, const matmul_question *question,
-                     const lk_primitive **out_primitive, lk_error *error) {
+static lk_status find_primitive(lk_planner *planner, const matmul_desc *product,
+                                const lk_primitive **out_primitive, lk_error *error) {
   lk_key_builder key;
   lk_planner_key_begin(planner, &key, LK_PRIMITIVE_MATMUL);
-  lk_key_add_tensor(&key, LK_WORD_SRC, 0, &question->src, 0);
-  lk_key_add_tensor(&key, LK_WORD_WEIGHTS, 0, &question->weights, 0);
-  lk_key_add_tensor(&key, LK_WORD_DST, 0, &question->dst, 0);
-  lk_planner_key_post_ops(planner, &key, &question->dst);
+  lk_key_add_tensor(&key, LK_WORD_SRC, 0, &product->src, 0);
+  lk_key_add_tensor(&key, LK_WORD_WEIGHTS, 0, &product->weights, 0);
+  lk_key_add_tensor(&key, LK_WORD_DST, 0, &product->dst, 0);
+  lk_post_ops_key(planner, &key, &product->dst);
   return lk_planner_primitive(planner, &key, out_primitive, error);
 }
 
@@ -81,29 +83,25 @@ static lk_tensor_desc rows_of(const lk_tensor_desc *desc) {
   return lk_tensor_desc_make(desc->dtype, 2, dims);
 }
 
-static lk_status emit(lk_planner *planner, const matmul_question *question,
+static lk_status emit(lk_planner *planner, const matmul_desc *product,
                       const_dnnl_memory_desc_t plain_src, const_dnnl_memory_desc_t plain_weights,
                       lk_error *error) {
-  lk_status status = LK_OK;
   const lk_primitive *primitive = NULL;
   lk_operand src, weights, dst;
-  LK_TRY(ask(planner, question, &primitive, error));
-  if (plain_src != NULL) {
-    LK_TRY(lk_planner_weights(planner, 0, &question->src, plain_src,
-                              dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_src_md, 0),
-                              &src, error));
-  } else {
-    LK_TRY(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &src, error));
-  }
-  LK_TRY(lk_planner_weights(planner, 1, &question->weights, plain_weights,
-                            dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_weights_md, 0),
-                            &weights, error));
-  LK_TRY(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &dst, error));
+  LK_RETURN_NOT_OK(find_primitive(planner, product, &primitive, error));
+  const const_dnnl_memory_desc_t src_md =
+      dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_src_md, 0);
+  const const_dnnl_memory_desc_t weights_md =
+      dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_weights_md, 0);
+  LK_RETURN_NOT_OK(plain_src != NULL ? lk_planner_weights(planner, 0, &product->src, plain_src,
+                                                          src_md, &src, error)
+                                     : lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &src, error));
+  LK_RETURN_NOT_OK(lk_planner_weights(planner, 1, &product->weights, plain_weights, weights_md,
+                                      &weights, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &dst, error));
   const lk_primitive_arg args[] = {
       {DNNL_ARG_SRC, src}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, dst}};
-  LK_TRY(lk_planner_execute(planner, primitive, args, 3, &question->dst, error));
-cleanup:
-  return status;
+  return lk_post_ops_execute(planner, primitive, args, 3, &product->dst, error);
 }
 
 static bool is_constant(lk_planner *planner, uint32_t index) {
@@ -114,29 +112,29 @@ static lk_status plan_matmul(lk_planner *planner, lk_error *error) {
   const lk_tensor_desc *a = &lk_planner_input_tensor(planner, 0)->desc;
   const lk_tensor_desc *b = &lk_planner_input_tensor(planner, 1)->desc;
   const lk_tensor_desc *to = lk_planner_output_desc(planner, 0);
-  matmul_question question = {.src = as_matrix(a, true), .weights = as_matrix(b, false)};
-  const int64_t n = question.weights.dims[question.weights.rank - 1];
-  const int64_t m = question.src.dims[question.src.rank - 2];
+  matmul_desc product = {.src = as_matrix(a, true), .weights = as_matrix(b, false)};
+  const int64_t n = product.weights.dims[product.weights.rank - 1];
+  const int64_t m = product.src.dims[product.src.rank - 2];
   if (lk_elements(a) == 0) return lk_plan_sum_of_nothing(planner, -1, error);
-  question.src.layout = LK_LAYOUT_PLAIN;
-  question.weights.layout = LK_LAYOUT_PLAIN;
+  product.src.layout = LK_LAYOUT_PLAIN;
+  product.weights.layout = LK_LAYOUT_PLAIN;
   const bool is_matrix = a->rank == 2 && b->rank == 2;
-  if (question.weights.rank == 2 && (is_matrix || post_ops_allow_rows(planner))) {
-    const int64_t dims[] = {rows_of(&question.src).dims[0], n};
-    question.src = rows_of(&question.src);
-    question.dst = lk_tensor_desc_make(LK_F32, 2, dims);
+  if (product.weights.rank == 2 && (is_matrix || post_ops_allow_rows(planner))) {
+    const int64_t dims[] = {rows_of(&product.src).dims[0], n};
+    product.src = rows_of(&product.src);
+    product.dst = lk_tensor_desc_make(LK_F32, 2, dims);
   } else {
     /* ranks of 1 only change how the same bytes are described */
     const uint32_t batch = to->rank - (a->rank > 1) - (b->rank > 1);
-    question.dst = lk_tensor_desc_make(LK_F32, batch, to->dims);
-    question.dst.rank = batch + 2;
-    question.dst.dims[batch] = m;
-    question.dst.dims[batch + 1] = n;
-    question.src = lk_shape_pad_rank(&question.src, batch + 2);
-    question.weights = lk_shape_pad_rank(&question.weights, batch + 2);
+    product.dst = lk_tensor_desc_make(LK_F32, batch, to->dims);
+    product.dst.rank = batch + 2;
+    product.dst.dims[batch] = m;
+    product.dst.dims[batch + 1] = n;
+    product.src = lk_shape_pad_rank(&product.src, batch + 2);
+    product.weights = lk_shape_pad_rank(&product.weights, batch + 2);
   }
-  if (is_constant(planner, 1)) question.weights.layout = LK_LAYOUT_ANY;
-  return emit(planner, &question, NULL, NULL, error);
+  if (is_constant(planner, 1)) product.weights.layout = LK_LAYOUT_ANY;
+  return emit(planner, &product, NULL, NULL, error);
 }
 
 /* ---- Gemm: alpha A' B' + beta C ---- */
@@ -209,24 +207,24 @@ static lk_status plan_gemm(lk_planner *planner, lk_error *error) {
   lk_status status = LK_OK;
   dnnl_memory_desc_t plain_a = NULL, plain_b = NULL;
   if (lk_elements(a) == 0) return lk_plan_sum_of_nothing(planner, -1, error); /* C is a post-op */
-  matmul_question question = {.src = transposed(a, params->transpose_a),
-                              .weights = transposed(b, params->transpose_b),
-                              .dst = *lk_planner_output_desc(planner, 0)};
-  question.dst.layout = LK_LAYOUT_PLAIN;
+  matmul_desc product = {.src = transposed(a, params->transpose_a),
+                         .weights = transposed(b, params->transpose_b),
+                         .dst = *lk_planner_output_desc(planner, 0)};
+  product.dst.layout = LK_LAYOUT_PLAIN;
   if (params->transpose_a) {
-    LK_TRY(strided_md(a, &question.src, &plain_a, error));
+    LK_TRY(strided_md(a, &product.src, &plain_a, error));
     LK_TRY(
-        lk_layouts_intern(lk_planner_env(planner)->layouts, plain_a, &question.src.layout, error));
+        lk_layouts_intern(lk_planner_env(planner)->layouts, plain_a, &product.src.layout, error));
   }
-  if (params->transpose_b) LK_TRY(strided_md(b, &question.weights, &plain_b, error));
+  if (params->transpose_b) LK_TRY(strided_md(b, &product.weights, &plain_b, error));
   if (is_constant(planner, 1)) {
-    question.weights.layout = LK_LAYOUT_ANY;
+    product.weights.layout = LK_LAYOUT_ANY;
   } else if (plain_b != NULL) {
     /* oneDNN's matmul takes a transposed matrix as it lies */
-    LK_TRY(lk_layouts_intern(lk_planner_env(planner)->layouts, plain_b, &question.weights.layout,
+    LK_TRY(lk_layouts_intern(lk_planner_env(planner)->layouts, plain_b, &product.weights.layout,
                              error));
   }
-  LK_TRY(emit(planner, &question, plain_a, plain_b, error));
+  LK_TRY(emit(planner, &product, plain_a, plain_b, error));
 cleanup:
   if (plain_a != NULL) dnnl_memory_desc_destroy(plain_a);
   if (plain_b != NULL) dnnl_memory_desc_destroy(plain_b);

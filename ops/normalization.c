@@ -3,7 +3,8 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/eltwise.h"
+#include "ops/plan/eltwise_steps.h"
+#include "ops/plan/post_operands.h"
 
 typedef struct batch_norm_params {
   float epsilon;
@@ -56,7 +57,6 @@ static lk_status plan_batch_norm(lk_planner *planner, lk_error *error) {
   const lk_op_node *node = lk_planner_node(planner);
   const batch_norm_params *self = node->params;
   const bool fuses = is_relu_alone(node);
-  lk_status status = LK_OK;
   lk_key_builder key;
   const lk_primitive *primitive = NULL;
   lk_primitive_arg args[6];
@@ -64,23 +64,19 @@ static lk_status plan_batch_norm(lk_planner *planner, lk_error *error) {
   const lk_layout layout = rank >= 3 ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
   for (uint32_t i = 0; i < 5; i++) {
     args[i].arg = args_of[i];
-    LK_TRY(
+    LK_RETURN_NOT_OK(
         lk_planner_input(planner, i, i == 0 ? layout : LK_LAYOUT_PLAIN, &args[i].operand, error));
   }
   args[5].arg = DNNL_ARG_DST;
-  LK_TRY(lk_planner_output(planner, 0, layout, &args[5].operand, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &args[5].operand, error));
   const lk_operand *dst = &args[5].operand;
   const int64_t epsilon = lk_float_bits(self->epsilon);
-  lk_planner_key_begin(planner, &key, LK_PRIMITIVE_BATCH_NORM);
-  lk_key_add_tensor(&key, LK_WORD_SRC, 0, &args[0].operand.desc, 0);
-  lk_key_add_tensor(&key, LK_WORD_DST, 0, &dst->desc, 0);
+  lk_planner_key_unary(planner, &key, LK_PRIMITIVE_BATCH_NORM, &args[0].operand.desc, &dst->desc);
   lk_key_add_attr(&key, LK_WORD_EPSILON, &epsilon, 1);
-  if (fuses) lk_planner_key_post_ops(planner, &key, &dst->desc);
-  LK_TRY(lk_planner_primitive(planner, &key, &primitive, error));
-  LK_TRY(lk_planner_execute(planner, primitive, args, 6, fuses ? &dst->desc : NULL, error));
-  if (!fuses) LK_TRY(lk_plan_post_ops(planner, dst, error));
-cleanup:
-  return status;
+  if (fuses) lk_post_ops_key(planner, &key, &dst->desc);
+  LK_RETURN_NOT_OK(lk_planner_primitive(planner, &key, &primitive, error));
+  LK_RETURN_NOT_OK(lk_planner_execute(planner, primitive, args, 6, error));
+  return fuses ? LK_OK : lk_plan_post_ops(planner, dst, error);
 }
 
 typedef struct lrn_params {
@@ -111,17 +107,15 @@ static lk_status infer_lrn(const lk_op_node *node, const lk_tensor *inputs, lk_t
   return LK_OK;
 }
 
-static lk_status ask_lrn(lk_planner *planner, lk_layout layout, const lk_primitive **out_primitive,
-                         lk_error *error) {
+static lk_status find_lrn(lk_planner *planner, lk_layout layout, const lk_primitive **out_primitive,
+                          lk_error *error) {
   const lrn_params *self = lk_planner_node(planner)->params;
   lk_tensor_desc desc = *lk_planner_output_desc(planner, 0);
   desc.layout = layout;
   lk_key_builder key;
-  lk_planner_key_begin(planner, &key, LK_PRIMITIVE_LRN);
   const int64_t values[] = {self->size, lk_float_bits(self->alpha), lk_float_bits(self->beta),
                             lk_float_bits(self->bias)};
-  lk_key_add_tensor(&key, LK_WORD_SRC, 0, &desc, 0);
-  lk_key_add_tensor(&key, LK_WORD_DST, 0, &desc, 0);
+  lk_planner_key_unary(planner, &key, LK_PRIMITIVE_LRN, &desc, &desc);
   lk_key_add_attr(&key, LK_WORD_SIZE, &values[0], 1);
   lk_key_add_attr(&key, LK_WORD_ALPHA, &values[1], 1);
   lk_key_add_attr(&key, LK_WORD_BETA, &values[2], 1);
@@ -130,26 +124,23 @@ static lk_status ask_lrn(lk_planner *planner, lk_layout layout, const lk_primiti
 }
 
 static lk_status plan_lrn(lk_planner *planner, lk_error *error) {
-  lk_status status = LK_OK;
   lk_operand src, dst;
   const lk_primitive *primitive = NULL;
   lk_layout layout =
       lk_planner_output_desc(planner, 0)->rank == 4 ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
-  LK_TRY(ask_lrn(planner, layout, &primitive, error));
+  LK_RETURN_NOT_OK(find_lrn(planner, layout, &primitive, error));
   if (primitive->is_ref && layout != LK_LAYOUT_PLAIN) {
     const lk_primitive *plain = NULL;
-    LK_TRY(ask_lrn(planner, LK_LAYOUT_PLAIN, &plain, error));
+    LK_RETURN_NOT_OK(find_lrn(planner, LK_LAYOUT_PLAIN, &plain, error));
     if (!plain->is_ref) {
       primitive = plain;
       layout = LK_LAYOUT_PLAIN;
     }
   }
-  LK_TRY(lk_planner_input(planner, 0, layout, &src, error));
-  LK_TRY(lk_planner_output(planner, 0, layout, &dst, error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &src, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &dst, error));
   const lk_primitive_arg args[] = {{DNNL_ARG_SRC, src}, {DNNL_ARG_DST, dst}};
-  LK_TRY(lk_planner_execute(planner, primitive, args, 2, NULL, error));
-cleanup:
-  return status;
+  return lk_planner_execute(planner, primitive, args, 2, error);
 }
 
 const lk_op_class lk_op_batch_normalization = {

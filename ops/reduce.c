@@ -8,8 +8,8 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/empty.h"
-#include "ops/pool.h"
+#include "ops/plan/eltwise_steps.h"
+#include "ops/plan/pooling.h"
 
 typedef struct reduce_params {
   int64_t axes[LK_MAX_RANK];
@@ -34,8 +34,7 @@ static lk_status reduced_dims(const lk_op_node *node, const lk_tensor *inputs, u
   uint32_t count = self->n_axes;
   *out_mask = 0;
   if (lk_op_has(node, 1)) {
-    lk_status status = lk_read_ints(&inputs[1], "axes", given, LK_MAX_RANK, &count, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(lk_read_ints(&inputs[1], "axes", given, LK_MAX_RANK, &count, error));
     axes = given;
   }
   if (count == 0 && !self->noop_with_empty_axes) *out_mask = (1U << rank) - 1;
@@ -89,7 +88,8 @@ static bool find_block(const lk_tensor_desc *x, uint32_t mask, reduce_block *out
   return true;
 }
 
-/* [outer, n] by [n, 1], or [outer, 1, n] by [outer, n, inner]; the factor that is not the input is 1/n. */
+/* [outer, n] by [n, 1], or [outer, 1, n] by [outer, n, inner]; each element of the other factor is
+ * 1/n. */
 static lk_status plan_product(lk_planner *planner, const reduce_block *block, lk_error *error) {
   lk_status status = LK_OK;
   lk_operand x, means, dst;
@@ -125,7 +125,7 @@ static lk_status plan_product(lk_planner *planner, const reduce_block *block, lk
                             error));
   const lk_primitive_arg args[] = {
       {DNNL_ARG_SRC, last ? x : means}, {DNNL_ARG_WEIGHTS, last ? means : x}, {DNNL_ARG_DST, dst}};
-  LK_TRY(lk_planner_execute(planner, primitive, args, 3, NULL, error));
+  LK_TRY(lk_planner_execute(planner, primitive, args, 3, error));
 cleanup:
   lk_free(allocator, factors);
   return status;
@@ -134,29 +134,21 @@ cleanup:
 static lk_status plan_general(lk_planner *planner, uint32_t mask, lk_error *error) {
   const lk_tensor_desc *x = &lk_planner_input_tensor(planner, 0)->desc;
   const lk_tensor_desc *to = lk_planner_output_desc(planner, 0);
-  lk_status status = LK_OK;
   lk_operand src, dst;
   lk_key_builder key;
-  const lk_primitive *primitive = NULL;
   /* with all dimensions kept, the layout can stay; otherwise plain bytes are the same either way */
   const lk_layout layout = to->rank == x->rank ? x->layout : LK_LAYOUT_PLAIN;
-  LK_TRY(lk_planner_input(planner, 0, layout, &src, error));
-  LK_TRY(lk_planner_output(planner, 0, layout, &dst, error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &src, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &dst, error));
   lk_tensor_desc kept = *x;
   kept.layout = layout;
   for (uint32_t i = 0; i < x->rank; i++) {
     if ((mask >> i & 1) != 0) kept.dims[i] = 1;
   }
   const int64_t algorithm = (int64_t)dnnl_reduction_mean;
-  lk_planner_key_begin(planner, &key, LK_PRIMITIVE_REDUCTION);
-  lk_key_add_tensor(&key, LK_WORD_SRC, 0, &src.desc, 0);
-  lk_key_add_tensor(&key, LK_WORD_DST, 0, &kept, 0);
+  lk_planner_key_unary(planner, &key, LK_PRIMITIVE_REDUCTION, &src.desc, &kept);
   lk_key_add_attr(&key, LK_WORD_ALGORITHM, &algorithm, 1);
-  LK_TRY(lk_planner_primitive(planner, &key, &primitive, error));
-  const lk_primitive_arg args[] = {{DNNL_ARG_SRC, src}, {DNNL_ARG_DST, dst}};
-  LK_TRY(lk_planner_execute(planner, primitive, args, 2, NULL, error));
-cleanup:
-  return status;
+  return lk_planner_unary(planner, &key, &src, &dst, error);
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
@@ -164,10 +156,9 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_tensor_desc *x = &lk_planner_input_tensor(planner, 0)->desc;
   const lk_tensor_desc *to = lk_planner_output_desc(planner, 0);
   uint32_t mask = 0;
-  lk_status status = reduced_dims(node, lk_planner_input_tensor(planner, 0), &mask, error);
-  if (status != LK_OK) return status;
-  /* ONNX says "undefined", numpy NaN; ONNX Runtime's CPU provider has 0, and so a node of a model is
-   * the same wherever it runs. */
+  LK_RETURN_NOT_OK(reduced_dims(node, lk_planner_input_tensor(planner, 0), &mask, error));
+  /* ONNX leaves the mean of nothing undefined, and numpy has NaN. This is the 0 of ONNX Runtime's
+   * CPU provider, so that a node computes the same wherever it runs. */
   if (lk_elements(x) == 0) return lk_plan_sum_of_nothing(planner, -1, error);
   if (lk_elements(x) == lk_elements(to)) return lk_planner_view(planner, 0, LK_LAYOUT_PLAIN, error);
   const uint32_t spatial = ((1U << x->rank) - 1) & ~3U;

@@ -6,7 +6,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/plan/copy.h"
+#include "ops/plan/moves.h"
 
 static void parse(lk_attrs *attrs, void *params) {
   static const char *const modes[] = {"nearest", "linear", "cubic"};
@@ -20,7 +20,7 @@ static void parse(lk_attrs *attrs, void *params) {
   int32_t opset = attrs->node->opset;
   resize->mode = lk_attrs_choice(attrs, "mode", modes, opset < 11 ? 2 : 3, LK_RESIZE_NEAREST);
   if (opset < 11) {
-    /* Neither is an attribute yet; so what Resize did before them, in the usual implementations. */
+    /* Before these attributes, the usual implementations of Resize did this. */
     resize->coordinates = LK_ASYMMETRIC;
     resize->rounding = LK_FLOOR_UP_CEIL_DOWN;
     return;
@@ -68,8 +68,8 @@ static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tenso
 
 /* ---- plans ---- */
 
-/* oneDNN computes the same: nearest with whole factors, where its rounding meets no ties, and linear
- * with half-pixel coordinates; along dimensions 2 and further of f32. */
+/* oneDNN computes the same: nearest with whole factors, where its rounding meets no ties, and
+ * linear with half-pixel coordinates; along dimensions 2 and further of f32. */
 static bool fits_primitive(const lk_resize_params *params, const lk_tensor_desc *from,
                            const lk_stretch *stretches) {
   if (from->dtype != LK_F32 || from->rank < 3 || from->rank > 5) return false;
@@ -94,21 +94,14 @@ static bool fits_primitive(const lk_resize_params *params, const lk_tensor_desc 
 static lk_status plan_primitive(lk_planner *planner, const lk_resize_params *params,
                                 const lk_operand *from, const lk_operand *to, lk_error *error) {
   lk_key_builder key;
-  const lk_primitive *primitive = NULL;
-  lk_planner_key_begin(planner, &key, LK_PRIMITIVE_RESAMPLING);
-  int64_t algorithm =
+  const int64_t algorithm =
       params->mode == LK_RESIZE_LINEAR ? dnnl_resampling_linear : dnnl_resampling_nearest;
-  lk_key_add_tensor(&key, LK_WORD_SRC, 0, &from->desc, 0);
-  lk_key_add_tensor(&key, LK_WORD_DST, 0, &to->desc, 0);
+  lk_planner_key_unary(planner, &key, LK_PRIMITIVE_RESAMPLING, &from->desc, &to->desc);
   lk_key_add_attr(&key, LK_WORD_ALGORITHM, &algorithm, 1);
-  lk_status status = lk_planner_primitive(planner, &key, &primitive, error);
-  if (status != LK_OK) return status;
-  const lk_primitive_arg args[] = {{DNNL_ARG_SRC, *from}, {DNNL_ARG_DST, *to}};
-  return lk_planner_execute(planner, primitive, args, 2, NULL, error);
+  return lk_planner_unary(planner, &key, from, to, error);
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
-  lk_status status = LK_OK;
   const lk_op_node *node = lk_planner_node(planner);
   const lk_resize_params *params = node->params;
   lk_tensor inputs[4] = {{{0}, NULL}};
@@ -116,22 +109,17 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   for (uint32_t i = 0; i < node->n_inputs && i < 4; i++) {
     inputs[i] = *lk_planner_input_tensor(planner, i);
   }
-  LK_TRY(lk_resize_read(node, inputs, stretches, error));
+  LK_RETURN_NOT_OK(lk_resize_read(node, inputs, stretches, error));
   bool same = true;
-  for (uint32_t i = 0; i < inputs[0].desc.rank; i++) {
-    same = same && stretches[i].same;
-  }
+  for (uint32_t i = 0; i < inputs[0].desc.rank; i++) same = same && stretches[i].same;
   if (same) return lk_plan_same(planner, 0, error);
   lk_operand from, to;
-  lk_layout layout = lk_copy_input_layout(planner, 0);
-  LK_TRY(lk_planner_input(planner, 0, layout, &from, error));
-  LK_TRY(lk_planner_output(planner, 0, layout, &to, error));
-  if (fits_primitive(params, &from.desc, stretches)) {
-    return plan_primitive(planner, params, &from, &to, error);
-  }
-  LK_TRY(lk_resize_plan_kernels(planner, params, stretches, &from, &to, error));
-cleanup:
-  return status;
+  const lk_layout layout = lk_fixed_input_layout(planner, 0);
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &from, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to, error));
+  return fits_primitive(params, &from.desc, stretches)
+             ? plan_primitive(planner, params, &from, &to, error)
+             : lk_resize_plan_kernels(planner, params, stretches, &from, &to, error);
 }
 
 const lk_op_class lk_op_resize = {

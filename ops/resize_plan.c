@@ -6,7 +6,17 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "ops/kernel/resize.h"
 #include "ops/resize.h"
+
+static lk_resize_rule rule_of(const lk_resize_params *params) {
+  return (lk_resize_rule){.mode = (lk_resize_mode)params->mode,
+                          .coordinates = (lk_resize_coordinates)params->coordinates,
+                          .rounding = (lk_resize_rounding)params->rounding,
+                          .antialias = params->antialias,
+                          .exclude_outside = params->exclude_outside,
+                          .cubic = params->cubic};
+}
 
 /* Dimensions in the order of memory; neighbours that are not resized are one. */
 static uint32_t collapse(const lk_tensor_desc *desc, const lk_stretch *stretches,
@@ -46,7 +56,7 @@ static lk_status make_table(lk_planner *planner, size_t head, int64_t count, siz
 
 /* ---- nearest ---- */
 
-static lk_status plan_nearest(lk_planner *planner, const lk_resize_params *params,
+static lk_status plan_nearest(lk_planner *planner, const lk_resize_rule *rule,
                               const lk_stretch *dims, uint32_t rank, const lk_operand *from,
                               const lk_operand *to, lk_error *error) {
   lk_resize_gather head = {.rank = rank, .block = lk_dtype_size(from->desc.dtype)};
@@ -64,27 +74,27 @@ static lk_status plan_nearest(lk_planner *planner, const lk_resize_params *param
     if (!dims[i].same) count += dims[i].out;
     step *= dims[i].in;
   }
+  lk_status status = LK_OK;
   void *table = NULL;
   size_t bytes = 0;
-  lk_status status =
-      make_table(planner, sizeof head, count, sizeof head.offsets[0], &table, &bytes, error);
-  if (status != LK_OK) return status;
+  LK_TRY(make_table(planner, sizeof head, count, sizeof head.offsets[0], &table, &bytes, error));
   lk_resize_gather *gather = table;
   *gather = head;
   for (uint32_t i = 0; i < rank; i++) {
     for (int64_t x = 0; x < dims[i].out && !dims[i].same; x++) {
-      gather->offsets[head.first[i] + x] = lk_resize_nearest(params, &dims[i], x) * head.steps[i];
+      gather->offsets[head.first[i] + x] = lk_resize_nearest(rule, &dims[i], x) * head.steps[i];
     }
   }
   const lk_operand operands[] = {*from, *to};
-  status = lk_planner_kernel(planner, lk_resize_gather_kernel, gather, bytes, operands, 2, error);
+  LK_TRY(lk_planner_kernel(planner, lk_resize_gather_kernel, gather, bytes, operands, 2, error));
+cleanup:
   lk_free(lk_planner_env(planner)->allocator, table);
   return status;
 }
 
 /* ---- linear and cubic ---- */
 
-static lk_status plan_pass(lk_planner *planner, const lk_resize_params *params, const lk_stretch *s,
+static lk_status plan_pass(lk_planner *planner, const lk_resize_rule *rule, const lk_stretch *s,
                            const lk_resize_pass *head, uint32_t wide, const lk_operand *from,
                            const lk_operand *to, lk_error *error) {
   lk_status status = LK_OK;
@@ -105,7 +115,7 @@ static lk_status plan_pass(lk_planner *planner, const lk_resize_params *params, 
   *pass = *head;
   char *row_at = (char *)(pass->windows + pass->out);
   for (int64_t x = 0; x < pass->out; x++, row_at += (size_t)pass->capacity * size) {
-    pass->windows[x] = lk_resize_weigh(params, s, x, weights);
+    pass->windows[x] = lk_resize_weigh(rule, s, x, weights);
     for (int64_t t = 0; t < pass->windows[x].count; t++) {
       if (single) {
         ((float *)(void *)row_at)[t] = (float)weights[t];
@@ -141,7 +151,7 @@ static uint32_t order_passes(const lk_stretch *dims, uint32_t rank, uint32_t ord
   return count;
 }
 
-/* Temporaries of `count` wide elements that are taken in turn: a pass reads the last one. */
+/* Two temporaries in turn: a pass reads one and writes the other. */
 typedef struct turns {
   lk_operand operands[2];
   uint32_t made, next;
@@ -151,18 +161,16 @@ typedef struct turns {
 static lk_status take_temp(lk_planner *planner, turns *self, lk_operand *out, lk_error *error) {
   const uint32_t turn = self->next++ % 2;
   if (turn == self->made) {
-    lk_status status = lk_planner_temp(planner, &self->desc, &self->operands[turn], error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(lk_planner_temp(planner, &self->desc, &self->operands[turn], error));
     self->made++;
   }
   *out = self->operands[turn];
   return LK_OK;
 }
 
-static lk_status plan_passes(lk_planner *planner, const lk_resize_params *params,
+static lk_status plan_passes(lk_planner *planner, const lk_resize_rule *rule,
                              const lk_stretch *dims, uint32_t rank, const lk_operand *from,
                              const lk_operand *to, lk_error *error) {
-  lk_status status = LK_OK;
   const uint32_t type = from->desc.dtype, wide = lk_resize_wide(type);
   const int64_t in_count = lk_elements(&from->desc), out_count = lk_elements(&to->desc);
   uint32_t order[LK_MAX_RANK];
@@ -179,8 +187,8 @@ static lk_status plan_passes(lk_planner *planner, const lk_resize_params *params
   lk_operand operands[] = {*from, *from};
   if (type != wide) {
     const lk_resize_convert convert = {.dtype = type, .count = in_count};
-    LK_TRY(take_temp(planner, &temps, &operands[1], error));
-    LK_TRY(
+    LK_RETURN_NOT_OK(take_temp(planner, &temps, &operands[1], error));
+    LK_RETURN_NOT_OK(
         lk_planner_kernel(planner, lk_resize_widen, &convert, sizeof convert, operands, 2, error));
   }
   for (uint32_t i = 0; i < count; i++) {
@@ -188,55 +196,58 @@ static lk_status plan_passes(lk_planner *planner, const lk_resize_params *params
     lk_resize_pass head = {.outer = 1, .in = dims[axis].in, .out = dims[axis].out, .inner = 1};
     for (uint32_t k = 0; k < axis; k++) head.outer *= lengths[k];
     for (uint32_t k = axis + 1; k < rank; k++) head.inner *= lengths[k];
-    head.capacity = lk_resize_capacity(params, &dims[axis]);
+    head.capacity = lk_resize_capacity(rule, &dims[axis]);
     lengths[axis] = head.out;
     operands[0] = operands[1];
     operands[1] = *to;
-    if (i + 1 < count || type != wide) LK_TRY(take_temp(planner, &temps, &operands[1], error));
-    LK_TRY(plan_pass(planner, params, &dims[axis], &head, wide, &operands[0], &operands[1], error));
+    if (i + 1 < count || type != wide) {
+      LK_RETURN_NOT_OK(take_temp(planner, &temps, &operands[1], error));
+    }
+    LK_RETURN_NOT_OK(
+        plan_pass(planner, rule, &dims[axis], &head, wide, &operands[0], &operands[1], error));
   }
   if (type != wide) {
     const lk_resize_convert convert = {.dtype = type, .count = out_count};
     operands[0] = operands[1];
     operands[1] = *to;
-    LK_TRY(
+    LK_RETURN_NOT_OK(
         lk_planner_kernel(planner, lk_resize_narrow, &convert, sizeof convert, operands, 2, error));
   }
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 /* ---- the extrapolation value ---- */
 
-static lk_status plan_outside(lk_planner *planner, const lk_resize_params *params,
+static lk_status plan_outside(lk_planner *planner, const lk_resize_rule *rule, float value,
                               const lk_stretch *dims, uint32_t rank, const lk_operand *to,
                               lk_error *error) {
-  if (params->coordinates != LK_TF_CROP_AND_RESIZE) return LK_OK;
+  if (rule->coordinates != LK_TF_CROP_AND_RESIZE) return LK_OK;
   lk_resize_outside head = {.rank = rank, .block = lk_dtype_size(to->desc.dtype)};
-  lk_resize_element(to->desc.dtype, (double)params->extrapolation, head.value);
+  lk_resize_element(to->desc.dtype, (double)value, head.value);
   int64_t count = 0;
   for (uint32_t i = 0; i < rank; i++) {
     head.dims[i] = dims[i].out;
     head.first[i] = dims[i].same ? -1 : count;
     if (!dims[i].same) count += dims[i].out;
   }
+  lk_status status = LK_OK;
   void *table = NULL;
   size_t bytes = 0;
-  lk_status status = make_table(planner, sizeof head, count, sizeof(bool), &table, &bytes, error);
-  if (status != LK_OK) return status;
+  LK_TRY(make_table(planner, sizeof head, count, sizeof(bool), &table, &bytes, error));
   lk_resize_outside *outside = table;
   *outside = head;
   bool any = false;
   for (uint32_t i = 0; i < rank; i++) {
     for (int64_t x = 0; x < dims[i].out && !dims[i].same; x++) {
       bool *at = &outside->outside[head.first[i] + x];
-      *at = lk_resize_is_outside(params, &dims[i], x);
+      *at = lk_resize_is_outside(rule, &dims[i], x);
       any = any || *at;
     }
   }
   if (any) {
-    status = lk_planner_kernel(planner, lk_resize_outside_kernel, outside, bytes, to, 1, error);
+    LK_TRY(lk_planner_kernel(planner, lk_resize_outside_kernel, outside, bytes, to, 1, error));
   }
+cleanup:
   lk_free(lk_planner_env(planner)->allocator, table);
   return status;
 }
@@ -246,9 +257,9 @@ lk_status lk_resize_plan_kernels(lk_planner *planner, const lk_resize_params *pa
                                  const lk_operand *to, lk_error *error) {
   lk_stretch dims[LK_MAX_RANK] = {{0}};
   const uint32_t rank = collapse(&from->desc, stretches, dims);
-  lk_status status = params->mode == LK_RESIZE_NEAREST
-                         ? plan_nearest(planner, params, dims, rank, from, to, error)
-                         : plan_passes(planner, params, dims, rank, from, to, error);
-  if (status != LK_OK) return status;
-  return plan_outside(planner, params, dims, rank, to, error);
+  const lk_resize_rule rule = rule_of(params);
+  LK_RETURN_NOT_OK(rule.mode == LK_RESIZE_NEAREST
+                       ? plan_nearest(planner, &rule, dims, rank, from, to, error)
+                       : plan_passes(planner, &rule, dims, rank, from, to, error));
+  return plan_outside(planner, &rule, params->extrapolation, dims, rank, to, error);
 }

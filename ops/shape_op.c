@@ -5,19 +5,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/plan/copy.h"
-
-typedef struct write_params {
-  size_t bytes;
-  uint8_t data[];
-} write_params;
-
-static lk_status write_kernel(const void *params, void *const *pointers, lk_error *error) {
-  (void)error;
-  const write_params *write = params;
-  if (write->bytes > 0) memcpy(pointers[0], write->data, write->bytes);
-  return LK_OK;
-}
+#include "ops/plan/moves.h"
 
 /* ---- Shape ---- */
 
@@ -49,23 +37,13 @@ static lk_status infer_shape(const lk_op_node *node, const lk_tensor *inputs,
   return LK_OK;
 }
 
-typedef struct write_dims {
-  size_t bytes;
-  int64_t dims[LK_MAX_RANK];
-} write_dims;
-_Static_assert(offsetof(write_dims, dims) == offsetof(write_params, data), "one kernel for both");
-
 static lk_status plan_shape(lk_planner *planner, lk_error *error) {
-  lk_status status = LK_OK;
   const shape_params *params = lk_planner_node(planner)->params;
   const lk_tensor_desc *from = &lk_planner_input_tensor(planner, 0)->desc;
   lk_operand to;
-  LK_TRY(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &to, error));
-  write_dims write = {.bytes = (size_t)to.desc.dims[0] * sizeof(int64_t)};
-  memcpy(write.dims, from->dims + shape_bound(params->start, from->rank), write.bytes);
-  LK_TRY(lk_planner_kernel(planner, write_kernel, &write, sizeof write, &to, 1, error));
-cleanup:
-  return status;
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &to, error));
+  return lk_plan_fill(planner, &to, 1, (size_t)to.desc.dims[0] * sizeof from->dims[0],
+                      from->dims + shape_bound(params->start, from->rank), error);
 }
 
 const lk_op_class lk_op_shape = {
@@ -86,7 +64,7 @@ const lk_op_class lk_op_shape = {
 /* ---- Constant ---- */
 
 /* A larger tensor belongs in the weights store: it is given as a constant input of its users. */
-enum { CONSTANT_BYTES = 4096 };
+enum { CONSTANT_BYTES = LK_MAX_FILL };
 
 typedef struct constant_params {
   lk_tensor_desc desc;
@@ -171,18 +149,11 @@ static lk_status infer_constant(const lk_op_node *node, const lk_tensor *inputs,
 }
 
 static lk_status plan_constant(lk_planner *planner, lk_error *error) {
-  lk_status status = LK_OK;
   const constant_params *params = lk_planner_node(planner)->params;
   lk_operand to;
-  LK_TRY(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &to, error));
-  /* The plan may outlive the op, so it has a copy, of what there is. */
-  _Static_assert(offsetof(constant_params, data) - offsetof(constant_params, bytes) ==
-                     offsetof(write_params, data),
-                 "one kernel for both");
-  LK_TRY(lk_planner_kernel(planner, write_kernel, &params->bytes,
-                           offsetof(write_params, data) + params->bytes, &to, 1, error));
-cleanup:
-  return status;
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &to, error));
+  /* a copy, since the plan may outlive the op */
+  return lk_plan_fill(planner, &to, 1, params->bytes, params->data, error);
 }
 
 const lk_op_class lk_op_constant = {
@@ -234,14 +205,11 @@ static lk_status infer_constant_of_shape(const lk_op_node *node, const lk_tensor
 }
 
 static lk_status plan_constant_of_shape(lk_planner *planner, lk_error *error) {
-  lk_status status = LK_OK;
   const constant_of_shape_params *params = lk_planner_node(planner)->params;
   lk_operand to;
-  LK_TRY(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &to, error));
-  LK_TRY(lk_plan_fill(planner, &to, lk_elements(&to.desc), lk_dtype_size(params->dtype),
-                      params->value, error));
-cleanup:
-  return status;
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &to, error));
+  return lk_plan_fill(planner, &to, lk_elements(&to.desc), lk_dtype_size(params->dtype),
+                      params->value, error);
 }
 
 const lk_op_class lk_op_constant_of_shape = {

@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/plan/copy.h"
+#include "ops/plan/moves.h"
 
 enum { BOUNDS_AS_INPUTS_SINCE = 10, DATA = 0, STARTS = 1, ENDS = 2, AXES = 3, STEPS = 4 };
 
@@ -46,7 +46,8 @@ static range clamp(int64_t start, int64_t end, int64_t step, int64_t dim) {
   } else if (step < 0 && start > end) {
     result.count = (int64_t)((uint64_t)(start - end - 1) / (0 - (uint64_t)step) + 1);
   }
-  if (result.count <= 1) result.step = 1; /* never taken: its product must not overflow */
+  if (result.count <= 1)
+    result.step = 1; /* the step is never taken, and its product must not overflow */
   return result;
 }
 
@@ -56,21 +57,22 @@ static lk_status read_ranges(const lk_op_node *node, const lk_tensor *inputs,
   slice_params bounds = *(const slice_params *)node->params;
   int64_t steps[LK_MAX_RANK];
   uint32_t n_steps = 0;
-  lk_status status = LK_OK;
   if (node->opset >= BOUNDS_AS_INPUTS_SINCE) {
     if (node->n_inputs <= ENDS) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "failed to slice: %" PRIu32 " inputs, starts and ends are required",
                      node->n_inputs);
     }
-    LK_TRY(lk_read_ints(&inputs[STARTS], "starts", bounds.starts, LK_MAX_RANK, &bounds.n_starts,
-                        error));
-    LK_TRY(lk_read_ints(&inputs[ENDS], "ends", bounds.ends, LK_MAX_RANK, &bounds.n_ends, error));
+    LK_RETURN_NOT_OK(lk_read_ints(&inputs[STARTS], "starts", bounds.starts, LK_MAX_RANK,
+                                  &bounds.n_starts, error));
+    LK_RETURN_NOT_OK(
+        lk_read_ints(&inputs[ENDS], "ends", bounds.ends, LK_MAX_RANK, &bounds.n_ends, error));
     if (node->n_inputs > AXES && inputs[AXES].desc.dtype != LK_DTYPE_NONE) {
-      LK_TRY(lk_read_ints(&inputs[AXES], "axes", bounds.axes, LK_MAX_RANK, &bounds.n_axes, error));
+      LK_RETURN_NOT_OK(
+          lk_read_ints(&inputs[AXES], "axes", bounds.axes, LK_MAX_RANK, &bounds.n_axes, error));
     }
     if (node->n_inputs > STEPS && inputs[STEPS].desc.dtype != LK_DTYPE_NONE) {
-      LK_TRY(lk_read_ints(&inputs[STEPS], "steps", steps, LK_MAX_RANK, &n_steps, error));
+      LK_RETURN_NOT_OK(lk_read_ints(&inputs[STEPS], "steps", steps, LK_MAX_RANK, &n_steps, error));
     }
   }
   if (bounds.n_ends != bounds.n_starts || (bounds.n_axes > 0 && bounds.n_axes != bounds.n_starts) ||
@@ -100,8 +102,7 @@ static lk_status read_ranges(const lk_op_node *node, const lk_tensor *inputs,
     }
     ranges[axis] = clamp(bounds.starts[i], bounds.ends[i], step, from->dims[axis]);
   }
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
@@ -117,14 +118,13 @@ static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tenso
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
-  lk_status status = LK_OK;
   const lk_op_node *node = lk_planner_node(planner);
   lk_tensor inputs[STEPS + 1] = {{{0}, NULL}};
   for (uint32_t i = 0; i < node->n_inputs && i <= STEPS; i++) {
     inputs[i] = *lk_planner_input_tensor(planner, i);
   }
   range ranges[LK_MAX_RANK] = {{0}};
-  LK_TRY(read_ranges(node, inputs, ranges, error));
+  LK_RETURN_NOT_OK(read_ranges(node, inputs, ranges, error));
   bool whole = true;
   for (uint32_t i = 0; i < inputs[DATA].desc.rank; i++) {
     whole = whole && ranges[i].count == inputs[DATA].desc.dims[i] && ranges[i].step == 1;
@@ -132,21 +132,16 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   if (whole) return lk_plan_same(planner, DATA, error);
 
   lk_operand from, to;
-  lk_layout layout = lk_copy_input_layout(planner, DATA);
-  LK_TRY(lk_planner_input(planner, DATA, layout, &from, error));
-  LK_TRY(lk_planner_output(planner, 0, lk_copy_output_layout(planner, 0, layout), &to, error));
-  lk_copy copy = {.block = lk_dtype_size(to.desc.dtype), .rank = to.desc.rank};
-  int64_t strides[LK_MAX_RANK] = {0};
-  lk_copy_strides(&from.desc, strides);
-  lk_copy_strides(&to.desc, copy.to);
+  const lk_layout layout = lk_fixed_input_layout(planner, DATA);
+  LK_RETURN_NOT_OK(lk_planner_input(planner, DATA, layout, &from, error));
+  LK_RETURN_NOT_OK(
+      lk_planner_output(planner, 0, lk_fixed_output_layout(planner, 0, layout), &to, error));
+  lk_copy copy = lk_copy_between(&from.desc, &to.desc);
   for (uint32_t i = 0; i < copy.rank; i++) {
-    copy.dims[i] = ranges[i].count;
-    copy.from[i] = strides[i] * ranges[i].step;
-    copy.from_offset += strides[i] * ranges[i].start;
+    copy.from_offset += copy.from[i] * ranges[i].start;
+    copy.from[i] *= ranges[i].step;
   }
-  LK_TRY(lk_plan_copy(planner, &copy, &from, &to, error));
-cleanup:
-  return status;
+  return lk_planner_copy(planner, &copy, &from, &to, error);
 }
 
 const lk_op_class lk_op_slice = {

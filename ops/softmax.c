@@ -1,4 +1,5 @@
-/* Softmax (ONNX "Softmax"): along one axis from opset 13 on, over all dimensions from `axis` before. */
+/* Softmax (ONNX "Softmax"): along one axis from opset 13 on, over all dimensions from `axis`
+ * before. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -39,14 +40,12 @@ static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tenso
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const softmax_params *self = lk_planner_node(planner)->params;
   const lk_tensor_desc *x = &lk_planner_input_tensor(planner, 0)->desc;
-  lk_status status = LK_OK;
   lk_operand src, dst;
   lk_key_builder key;
-  const lk_primitive *primitive = NULL;
   int64_t axis = self->axis == (int64_t)x->rank ? self->axis : lk_axis(self->axis, x->rank);
   const lk_layout layout = self->flattens ? LK_LAYOUT_PLAIN : x->layout;
-  LK_TRY(lk_planner_input(planner, 0, layout, &src, error));
-  LK_TRY(lk_planner_output(planner, 0, layout, &dst, error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &src, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &dst, error));
   lk_tensor_desc seen = src.desc;
   if (self->flattens) {
     int64_t dims[] = {1, 1};
@@ -54,15 +53,9 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
     seen = lk_tensor_desc_make(LK_F32, 2, dims);
     axis = 1;
   }
-  lk_planner_key_begin(planner, &key, LK_PRIMITIVE_SOFTMAX);
-  lk_key_add_tensor(&key, LK_WORD_SRC, 0, &seen, 0);
-  lk_key_add_tensor(&key, LK_WORD_DST, 0, &seen, 0);
+  lk_planner_key_unary(planner, &key, LK_PRIMITIVE_SOFTMAX, &seen, &seen);
   lk_key_add_attr(&key, LK_WORD_AXIS, &axis, 1);
-  LK_TRY(lk_planner_primitive(planner, &key, &primitive, error));
-  const lk_primitive_arg args[] = {{DNNL_ARG_SRC, src}, {DNNL_ARG_DST, dst}};
-  LK_TRY(lk_planner_execute(planner, primitive, args, 2, NULL, error));
-cleanup:
-  return status;
+  return lk_planner_unary(planner, &key, &src, &dst, error);
 }
 
 const lk_op_class lk_op_softmax = {

@@ -1,12 +1,11 @@
 /* Transpose: dimensions in another order. A strided copy from whatever layout the input lies in to
- * the one that is wished for; where both come to the same bytes, a view. A oneDNN reorder would need
- * an interned descriptor and a primitive for every shape, so this is plain C. */
+ * the one that is wished for; where both come to the same bytes, a view. A oneDNN reorder would
+ * need an interned descriptor and a primitive for every shape, so this is plain C. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/plan/copy.h"
+#include "ops/plan/moves.h"
 
 typedef struct transpose_params {
   uint32_t n_perm;
@@ -62,14 +61,9 @@ static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tenso
 
 static lk_copy describe(const lk_tensor_desc *from, const lk_tensor_desc *to,
                         const uint32_t perm[LK_MAX_RANK]) {
-  lk_copy copy = {.block = lk_dtype_size(to->dtype), .rank = to->rank};
-  int64_t strides[LK_MAX_RANK] = {0};
-  lk_copy_strides(from, strides);
-  lk_copy_strides(to, copy.to);
-  for (uint32_t i = 0; i < copy.rank; i++) {
-    copy.dims[i] = to->dims[i];
-    copy.from[i] = strides[perm[i]];
-  }
+  const lk_copy straight = lk_copy_between(from, to);
+  lk_copy copy = straight;
+  for (uint32_t i = 0; i < copy.rank; i++) copy.from[i] = straight.from[perm[i]];
   return copy;
 }
 
@@ -82,12 +76,11 @@ static bool moves_nothing(const lk_copy *copy) {
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
-  lk_status status = LK_OK;
   uint32_t perm[LK_MAX_RANK] = {0};
   lk_tensor_desc from_desc = lk_planner_input_tensor(planner, 0)->desc;
   lk_tensor_desc to_desc = *lk_planner_output_desc(planner, 0);
-  LK_TRY(read_perm(lk_planner_node(planner), &from_desc, perm, error));
-  from_desc.layout = lk_copy_input_layout(planner, 0);
+  LK_RETURN_NOT_OK(read_perm(lk_planner_node(planner), &from_desc, perm, error));
+  from_desc.layout = lk_fixed_input_layout(planner, 0);
   to_desc.layout = LK_LAYOUT_PLAIN;
 
   /* Where the host leaves the choice, the layout that needs no moving: NHWC data turned to NCHW
@@ -99,17 +92,15 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
     copy = describe(&from_desc, &to_desc, perm);
     if (moves_nothing(&copy)) natural = LK_LAYOUT_CHANNELS_LAST;
   }
-  to_desc.layout = lk_copy_output_layout(planner, 0, natural);
+  to_desc.layout = lk_fixed_output_layout(planner, 0, natural);
   copy = describe(&from_desc, &to_desc, perm);
   if (to_desc.layout == LK_LAYOUT_PLAIN && moves_nothing(&copy)) {
     return lk_planner_view(planner, 0, from_desc.layout, error);
   }
   lk_operand from, to;
-  LK_TRY(lk_planner_input(planner, 0, from_desc.layout, &from, error));
-  LK_TRY(lk_planner_output(planner, 0, to_desc.layout, &to, error));
-  LK_TRY(lk_plan_copy(planner, &copy, &from, &to, error));
-cleanup:
-  return status;
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, from_desc.layout, &from, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, to_desc.layout, &to, error));
+  return lk_planner_copy(planner, &copy, &from, &to, error);
 }
 
 const lk_op_class lk_op_transpose = {

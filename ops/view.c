@@ -5,7 +5,8 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/plan/copy.h"
+#include "ops/kernel/cast.h"
+#include "ops/plan/moves.h"
 
 static lk_status plan_view(lk_planner *planner, lk_error *error) {
   return lk_planner_view(planner, 0, LK_LAYOUT_PLAIN, error);
@@ -70,40 +71,19 @@ static lk_status infer_dropout(const lk_op_node *node, const lk_tensor *inputs,
   return LK_OK;
 }
 
-/* The bits of the number one, for a mask of an old opset. */
-static lk_status one(uint32_t dtype, uint8_t value[8], lk_error *error) {
-  memset(value, 0, 8);
-  if (dtype == LK_F32) {
-    memcpy(value, &(float){1.0f}, sizeof(float));
-  } else if (dtype == LK_F64) {
-    memcpy(value, &(double){1.0}, sizeof(double));
-  } else if (dtype == LK_F16) {
-    memcpy(value, &(uint16_t){0x3c00}, sizeof(uint16_t));
-  } else if (dtype == LK_BF16) {
-    memcpy(value, &(uint16_t){0x3f80}, sizeof(uint16_t));
-  } else if (dtype == LK_BOOL) {
-    value[0] = 1;
-  } else {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to make the mask: type %s, must be a floating-point type",
-                   lk_dtype_name(dtype));
-  }
-  return LK_OK;
-}
-
+/* A mask of an old opset has the type of the data. */
 static lk_status plan_dropout(lk_planner *planner, lk_error *error) {
-  lk_status status = LK_OK;
-  LK_TRY(lk_plan_same(planner, 0, error));
-  if (lk_planner_node(planner)->n_outputs > 1) {
-    lk_operand mask;
-    uint8_t value[8];
-    LK_TRY(lk_planner_output(planner, 1, LK_LAYOUT_PLAIN, &mask, error));
-    LK_TRY(one(mask.desc.dtype, value, error));
-    LK_TRY(lk_plan_fill(planner, &mask, lk_elements(&mask.desc), lk_dtype_size(mask.desc.dtype),
-                        value, error));
-  }
-cleanup:
-  return status;
+  lk_operand mask;
+  double one = 1;
+  uint8_t value[sizeof one];
+  LK_RETURN_NOT_OK(lk_plan_same(planner, 0, error));
+  if (lk_planner_node(planner)->n_outputs == 1) return LK_OK;
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 1, LK_LAYOUT_PLAIN, &mask, error));
+  const lk_cast cast = {.from = LK_F64, .to = mask.desc.dtype, .count = 1};
+  void *const pointers[] = {&one, value};
+  LK_RETURN_NOT_OK(lk_cast_kernel(&cast, pointers, error));
+  return lk_plan_fill(planner, &mask, lk_elements(&mask.desc), lk_dtype_size(mask.desc.dtype),
+                      value, error);
 }
 
 const lk_op_class lk_op_dropout = {
@@ -260,9 +240,7 @@ static lk_status read_axes(const lk_op_node *node, const lk_tensor *inputs, uint
                      node->opset);
     }
     axes.given = true;
-    lk_status status =
-        lk_read_ints(&inputs[1], "axes", axes.axes, LK_MAX_RANK, &axes.n_axes, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(lk_read_ints(&inputs[1], "axes", axes.axes, LK_MAX_RANK, &axes.n_axes, error));
   }
   for (uint32_t i = 0; i < axes.n_axes; i++) {
     int64_t axis = lk_axis(axes.axes[i], rank);
@@ -333,7 +311,7 @@ static lk_status infer_unsqueeze(const lk_op_node *node, const lk_tensor *inputs
   return LK_OK;
 }
 
-/* ---- Rows of those that are a view and no more: inputs behind the first say the shape ---- */
+/* ---- Rows of operators that are only a view: inputs behind the first give the shape ---- */
 
 #define VIEW_ROW(text, summary_text, least_inputs, most_inputs, params_type, parse_fn, infer_fn)   \
   {                                                                                                \

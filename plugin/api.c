@@ -6,9 +6,11 @@
 #include "base/status.h"
 #include "base/struct.h"
 #include "base/team/float_state.h"
+#include "base/team/team.h"
 #include "base/tensor.h"
 #include "ops/op_table.h"
 #include "plugin/internal.h"
+#include "plugin/table.h"
 
 static uint32_t context_cache_mode(const lk_context *context) {
   return lk_cache_mode_get(context->env.cache);
@@ -34,11 +36,8 @@ static lk_status tensor_bytes(lk_context *context, const lk_tensor_desc *desc, u
 static lk_status tensor_convert(lk_context *context, const lk_tensor *from, const lk_tensor *to,
                                 lk_error *error) {
   uint64_t bytes = 0;
-  lk_status status = lk_layouts_bytes(context->env.layouts, &to->desc, &bytes, error);
-  if (status == LK_OK) {
-    status = lk_layouts_bytes(context->env.layouts, &from->desc, &bytes, error);
-  }
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(lk_layouts_bytes(context->env.layouts, &to->desc, &bytes, error));
+  LK_RETURN_NOT_OK(lk_layouts_bytes(context->env.layouts, &from->desc, &bytes, error));
   if (from->desc.dtype != to->desc.dtype || !lk_shape_equal(&from->desc, &to->desc)) {
     char a[LK_TENSOR_TEXT_CAPACITY], b[LK_TENSOR_TEXT_CAPACITY];
     return lk_fail(error, LK_INVALID_ARGUMENT,
@@ -53,6 +52,7 @@ static lk_status tensor_convert(lk_context *context, const lk_tensor *from, cons
     if (from->data != to->data) memcpy(to->data, from->data, bytes);
     return LK_OK;
   }
+  lk_status status = LK_OK;
   dnnl_memory_desc_t from_md = NULL, to_md = NULL;
   LK_TRY(lk_layouts_memory_desc(context->env.layouts, &from->desc, &from_md, error));
   LK_TRY(lk_layouts_memory_desc(context->env.layouts, &to->desc, &to_md, error));
@@ -166,6 +166,11 @@ const lk_api *lk_get_api(uint32_t version) {
       .threads_stats = lk_threads_stats_get,
       .processors_set = lk_processors_set,
       .processors_get = lk_processors_get,
+      .parallel_run = lk_parallel_run,
+      .parallel_regions = lk_team_regions,
+      .loan_open = lk_loan_open,
+      .loan_close = lk_loan_close,
+      .loan_assist = lk_loan_assist,
       .executor_create = lk_executor_create,
       .executor_destroy = lk_executor_destroy,
       .op_create = lk_op_create,

@@ -6,7 +6,10 @@
 #include "base/struct.h"
 #include "base/team/float_state.h"
 #include "base/tensor.h"
+#include "plugin/bind_desc.h"
+#include "plugin/deferred.h"
 #include "plugin/internal.h"
+#include "plugin/table.h"
 
 /* What the name key was made of, for the build. */
 typedef struct bind_arg {
@@ -41,34 +44,45 @@ static bool lacks_values(const lk_op *op, const lk_bind_desc *bind) {
   return false;
 }
 
+/* Of a body whose shapes are known. */
+static lk_status check_in_place(const bind_arg *from, const lk_plan_body *body, lk_error *error) {
+  const int32_t over = from->bind->in_place_input;
+  if (over < 0 || same_size(&body->inputs[over], &body->outputs[0])) return LK_OK;
+  char in[LK_TENSOR_TEXT_CAPACITY], out[LK_TENSOR_TEXT_CAPACITY];
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "failed to bind %s '%s': in place over input %d, which is %s, but the output "
+                 "is %s",
+                 from->op->node.class_->op_type, from->op->node.output_name, over,
+                 lk_tensor_text(&body->inputs[over], in), lk_tensor_text(&body->outputs[0], out));
+}
+
+static lk_status build_body(const bind_arg *from, bool is_deferred, lk_plan_body **out_body,
+                            lk_error *error) {
+  lk_op *op = from->op;
+  const lk_bind_desc *bind = from->bind;
+  if (is_deferred) return lk_deferred_build(op, bind, from->threads, out_body, error);
+  return lk_plan_build(&op->executor->context->env, &op->node, bind->inputs, bind->wishes,
+                       from->threads, out_body, error);
+}
+
 static lk_status build_plan(void *arg, lk_built *out, lk_error *error) {
   const bind_arg *from = arg;
+  lk_status status = LK_OK;
   lk_plan_body *body = NULL;
-  const bool deferred = lacks_values(from->op, from->bind);
+  const bool is_deferred = lacks_values(from->op, from->bind);
   const lk_float_state host_float = lk_float_begin(); /* constants are packed */
-  lk_status status =
-      deferred ? lk_deferred_build(from->op, from->bind, from->threads, &body, error)
-               : lk_plan_build(&from->op->executor->context->env, &from->op->node,
-                               from->bind->inputs, from->bind->wishes, from->threads, &body, error);
+  const lk_status built = build_body(from, is_deferred, &body, error);
   lk_float_end(host_float);
-  if (status != LK_OK) return status;
-  const int32_t over = from->bind->in_place_input;
-  if (over >= 0 && !deferred && !same_size(&body->inputs[over], &body->outputs[0])) {
-    char in[LK_TENSOR_TEXT_CAPACITY], out_text[LK_TENSOR_TEXT_CAPACITY];
-    status = lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to bind %s '%s': in place over input %d, which is %s, but the output "
-                     "is %s",
-                     from->op->node.class_->op_type, from->op->node.output_name, over,
-                     lk_tensor_text(&body->inputs[over], in),
-                     lk_tensor_text(&body->outputs[0], out_text));
-    lk_plan_body_destroy(body);
-    return status;
-  }
+  LK_TRY(built);
+  if (!is_deferred) LK_TRY(check_in_place(from, body, error));
   body->node_serial = from->op->serial;
   body->over = from->bind->in_place_input;
   warn_of_ref(from->op, body);
   *out = (lk_built){.value = body, .bytes = body->bytes, .destroy = destroy_body};
-  return LK_OK;
+  body = NULL;
+cleanup:
+  lk_plan_body_destroy(body);
+  return status;
 }
 
 /* Whether `body` is what this bind would find: the same node, shapes, layouts and wishes. Values of
@@ -118,16 +132,6 @@ static lk_status check_bind(const lk_op *op, const lk_bind_desc *bind, lk_error 
   return LK_OK;
 }
 
-lk_status lk_bind_size_input(const lk_op *op, const lk_bind_desc *bind, uint32_t index,
-                             int64_t *out_elements, lk_error *error) {
-  char what[32];
-  (void)snprintf(what, sizeof what, "input %" PRIu32, index);
-  lk_status status = lk_tensor_size(&bind->inputs[index].desc, what, out_elements, NULL, error);
-  if (status == LK_OK) return LK_OK;
-  return lk_error_prefix(error, status, "failed to bind %s '%s'", op->node.class_->op_type,
-                         op->node.output_name);
-}
-
 /* The part of the name key that changes from call to call. */
 static lk_status add_call(lk_key_builder *key, const lk_op *op, const lk_bind_desc *bind,
                           int32_t threads, lk_error *error) {
@@ -148,8 +152,7 @@ static lk_status add_call(lk_key_builder *key, const lk_op *op, const lk_bind_de
                      LK_MAX_RANK);
     }
     if (lk_op_is_shape_input(op, i)) {
-      lk_status status = lk_bind_size_input(op, bind, i, NULL, error);
-      if (status != LK_OK) return status;
+      LK_RETURN_NOT_OK(lk_bind_size_input(op, bind, i, NULL, error));
       /* without a value: a tensor record as of any other input, which no known value has; a value
        * of no elements is always known */
       if (!lk_bind_lacks_value(op, bind, i)) {
@@ -167,38 +170,48 @@ static lk_status add_call(lk_key_builder *key, const lk_op *op, const lk_bind_de
   return LK_OK;
 }
 
+/* Finds the plan by its name key, or builds it. */
+static lk_status look_up(lk_op *op, const lk_bind_desc *bind, int32_t threads, lk_ref **out_ref,
+                         lk_error *error) {
+  lk_status status = LK_OK;
+  lk_key_builder builder;
+  lk_key key;
+  bind_arg arg = {op, bind, threads};
+  /* hashed only when the cache has to look it up: what a thread asks for often follows an order */
+  lk_key_begin_from(&builder, &op->executor->context->allocator, op->fixed);
+  LK_TRY(add_call(&builder, op, bind, threads, error));
+  LK_TRY(lk_key_finish_unhashed(&builder, &key, error));
+  LK_TRY(lk_cache_get(op->executor->context->env.cache, op->executor->quota, &key, build_plan, &arg,
+                      out_ref, NULL, error));
+cleanup:
+  lk_key_builder_release(&builder);
+  return status;
+}
+
 lk_status lk_op_bind(lk_op *op, const lk_bind_desc *bind, lk_plan **inout_plan, lk_error *error) {
   lk_status status = LK_OK;
   lk_plan *former = *inout_plan;
+  lk_ref *found = NULL;
   lk_bind_desc read; /* set only where it is needed: an unchanged bind is a few comparisons */
+  *inout_plan = NULL;
   if (bind->struct_size != sizeof *bind) { /* from another header */
     read = (lk_bind_desc)LK_BIND_DEFAULTS;
-    status = lk_struct_read(&read, sizeof read, bind, "a bind description", error);
+    LK_TRY(lk_struct_read(&read, sizeof read, bind, "a bind description", error));
     bind = &read;
   }
-  if (status == LK_OK) status = check_bind(op, bind, error);
+  LK_TRY(check_bind(op, bind, error));
   const int32_t threads = bind->threads > 0 ? bind->threads : op->executor->context->env.threads;
-  if (status == LK_OK && former != NULL &&
-      is_unchanged(op, bind, threads, lk_plan_get_body(former))) {
-    return LK_OK;
+  if (former != NULL && is_unchanged(op, bind, threads, lk_plan_get_body(former))) {
+    found = (lk_ref *)former;
+  } else {
+    lk_plan_release(former); /* first: what is built may need its room */
+    former = NULL;
+    LK_TRY(look_up(op, bind, threads, &found, error));
   }
-  *inout_plan = NULL;
+  former = NULL;
+  *inout_plan = (lk_plan *)found;
+cleanup:
   lk_plan_release(former);
-  if (status != LK_OK) return status;
-  lk_key_builder builder;
-  lk_key key;
-  lk_ref *ref = NULL;
-  /* hashed only when the cache has to look it up: what a thread asks for often follows an order */
-  lk_key_begin_from(&builder, &op->executor->context->allocator, op->fixed);
-  status = add_call(&builder, op, bind, threads, error);
-  if (status == LK_OK) status = lk_key_finish_unhashed(&builder, &key, error);
-  if (status == LK_OK) {
-    bind_arg arg = {op, bind, threads};
-    status = lk_cache_get(op->executor->context->env.cache, op->executor->quota, &key, build_plan,
-                          &arg, &ref, NULL, error);
-  }
-  lk_key_builder_release(&builder);
-  *inout_plan = (lk_plan *)ref;
   return status;
 }
 

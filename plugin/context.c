@@ -4,8 +4,12 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "ops/plan/creation.h"
+#include "base/text.h"
+#include "ops/plan/onednn.h"
 #include "plugin/internal.h"
+#include "plugin/library.h"
+#include "plugin/options.h"
+#include "plugin/table.h"
 
 static void *counting_alloc(void *user, size_t size, size_t alignment) {
   lk_context *context = user;
@@ -20,26 +24,24 @@ static void counting_free(void *user, void *pointer) {
 
 void lk_context_log(lk_context *context, lk_log_level level, const char *line) {
   if (context->log != NULL && level != LK_LOG_OFF && (int32_t)level <= context->log_level) {
-    context->log(context->log_user, level, line);
+    char safe[LK_TEXT_ESCAPED_BYTES(LK_ERROR_CAPACITY)];
+    (void)lk_text_escape(line, safe, sizeof safe);
+    context->log(context->log_user, level, safe);
   }
 }
 
 lk_status lk_context_create(const lk_context_options *options, lk_context **out_context,
                             lk_error *error) {
   *out_context = NULL;
-  lk_status status = LK_OK;
   lk_context_options read;
-  status = lk_context_options_read(options, &read, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(lk_context_options_read(options, &read, error));
+  lk_status status = LK_OK;
   const lk_allocator host = read.allocator.alloc != NULL ? read.allocator : *lk_allocator_default();
   lk_context *context = lk_calloc(&host, 1, sizeof *context);
   if (context == NULL) return lk_fail_memory(error, "a context", sizeof *context);
-  status = lk_library_acquire(error);
-  if (status != LK_OK) {
-    lk_free(&host, context);
-    return status;
-  }
   context->host_allocator = host;
+  LK_TRY(lk_library_retain(error));
+  context->holds_library = true;
   context->allocator = (lk_allocator){context, counting_alloc, counting_free};
   context->adapts_threads = read.adapt_threads != 0;
   context->log_level = read.verbose;
@@ -54,9 +56,9 @@ lk_status lk_context_create(const lk_context_options *options, lk_context **out_
   env->library =
       (uint32_t)version->major << 16 | (uint32_t)version->minor << 8 | (uint32_t)version->patch;
   env->math_mode = (uint32_t)dnnl_fpmath_mode_strict;
-  lk_creation_begin();
+  lk_dnnl_create_begin();
   const dnnl_status_t created = dnnl_engine_create(&env->engine, dnnl_cpu, 0);
-  lk_creation_end();
+  lk_dnnl_create_end();
   LK_TRY(lk_dnnl_check(error, created, "create a CPU engine"));
   LK_TRY(lk_intern_create(env->allocator, &env->intern, error));
   LK_TRY(lk_layouts_create(env->allocator, &env->layouts, error));
@@ -80,7 +82,7 @@ void lk_context_destroy(lk_context *context) {
   if (env->layouts != NULL) lk_layouts_destroy(env->layouts);
   if (env->intern != NULL) lk_intern_destroy(env->intern);
   if (env->engine != NULL) dnnl_engine_destroy(env->engine);
-  lk_library_release();
+  if (context->holds_library) lk_library_release();
   const lk_allocator host = context->host_allocator;
   lk_free(&host, context);
 }

@@ -1,9 +1,11 @@
 /* Plans of binds that lack a value which shapes depend on: they have no steps, only what is certain
  * about the outputs. */
+#include "plugin/deferred.h"
+
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
-#include "plugin/internal.h"
+#include "plugin/bind_desc.h"
 
 /* The longest shape input that an operator reads whole: Resize's roi, two numbers per dimension. */
 enum { MAX_VALUES = 2 * LK_MAX_RANK };

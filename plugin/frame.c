@@ -1,4 +1,6 @@
 /* Frames: argument handles and scratch memory of running plans, and the one loop that runs them. */
+#include "plugin/frame.h"
+
 #include <inttypes.h>
 
 #include "base/alloc.h"
@@ -6,8 +8,9 @@
 #include "base/status.h"
 #include "base/team/float_state.h"
 #include "base/team/team.h"
-#include "ops/plan/creation.h"
+#include "ops/plan/onednn.h"
 #include "plugin/internal.h"
+#include "plugin/table.h"
 
 /* What an argument handle of oneDNN takes, for the budget: RSS of one, measured. */
 #define HANDLE_BYTES 1280
@@ -40,7 +43,8 @@ struct lk_frame {
   lk_float_state host_float;
 };
 
-static lk_status lane_open(const lk_frame *frame, lane *out, lk_error *error) {
+/* On failure, `out` has what lane_destroy takes. */
+static lk_status lane_create(const lk_frame *frame, lane *out, lk_error *error) {
   const lk_context *context = frame->executor->context;
   *out = (lane){0};
   if (frame->scratch_bytes > 0) {
@@ -49,17 +53,15 @@ static lk_status lane_open(const lk_frame *frame, lane *out, lk_error *error) {
       return lk_fail_memory(error, "a frame's scratch memory", frame->scratch_bytes);
     }
   }
-  lk_creation_begin();
+  lk_dnnl_create_begin();
   const dnnl_status_t made =
       dnnl_stream_create(&out->stream, context->env.engine, dnnl_stream_default_flags);
-  lk_creation_end();
-  if (made == dnnl_success) return LK_OK;
-  lk_free(&context->allocator, out->scratch);
-  return lk_dnnl_fail(error, made, "create a stream");
+  lk_dnnl_create_end();
+  return lk_dnnl_check(error, made, "create a stream");
 }
 
-static void lane_close(const lk_frame *frame, lane *self) {
-  dnnl_stream_destroy(self->stream);
+static void lane_destroy(const lk_frame *frame, lane *self) {
+  if (self->stream != NULL) dnnl_stream_destroy(self->stream);
   lk_free(&frame->executor->context->allocator, self->scratch);
 }
 
@@ -70,35 +72,35 @@ lk_status lk_frame_lanes(lk_frame *frame, uint32_t count, lk_error *error) {
     return lk_fail(error, LK_OUT_OF_RANGE, "failed to give a frame %" PRIu32 " lanes: at most %d",
                    count, LK_MAX_THREADS);
   }
+  lk_status status = LK_OK;
+  const uint32_t n_former = frame->n_lanes;
   lane *lanes = lk_calloc(allocator, count, sizeof *lanes);
   if (lanes == NULL) return lk_fail_memory(error, "a frame's lanes", count * sizeof *lanes);
-  for (uint32_t i = frame->n_lanes; i < count; i++) {
-    const lk_status status = lane_open(frame, &lanes[i], error);
-    if (status == LK_OK) continue;
-    while (i-- > frame->n_lanes) lane_close(frame, &lanes[i]);
-    lk_free(allocator, lanes);
-    return status;
-  }
-  for (uint32_t i = 0; i < frame->n_lanes; i++) lanes[i] = frame->lanes[i];
+  for (uint32_t i = n_former; i < count; i++) LK_TRY(lane_create(frame, &lanes[i], error));
+  for (uint32_t i = 0; i < n_former; i++) lanes[i] = frame->lanes[i];
   lk_free(allocator, frame->lanes);
   frame->lanes = lanes;
   frame->n_lanes = count;
-  return LK_OK;
+  lanes = NULL;
+cleanup:
+  for (uint32_t i = n_former; lanes != NULL && i < count; i++) lane_destroy(frame, &lanes[i]);
+  lk_free(allocator, lanes);
+  return status;
 }
 
 lk_status lk_frame_create(lk_executor *executor, lk_frame **out_frame, lk_error *error) {
   *out_frame = NULL;
+  lk_status status = LK_OK;
   const lk_allocator *allocator = &executor->context->allocator;
   lk_frame *frame = lk_calloc(allocator, 1, sizeof *frame);
   if (frame == NULL) return lk_fail_memory(error, "a frame", sizeof *frame);
   frame->executor = executor;
-  const lk_status status = lk_frame_lanes(frame, 1, error);
-  if (status != LK_OK) {
-    lk_free(allocator, frame);
-    return status;
-  }
+  LK_TRY(lk_frame_lanes(frame, 1, error));
   *out_frame = frame;
-  return LK_OK;
+  frame = NULL;
+cleanup:
+  lk_frame_destroy(frame);
+  return status;
 }
 
 static uint32_t handle_index(const lk_plan_body *body, uint32_t step, uint32_t arg) {
@@ -136,7 +138,7 @@ void lk_frame_destroy(lk_frame *frame) {
   const lk_allocator *allocator = &frame->executor->context->allocator;
   lk_frame_reset(frame);
   lk_free(allocator, frame->slots);
-  for (uint32_t i = 0; i < frame->n_lanes; i++) lane_close(frame, &frame->lanes[i]);
+  for (uint32_t i = 0; i < frame->n_lanes; i++) lane_destroy(frame, &frame->lanes[i]);
   lk_free(allocator, frame->lanes);
   lk_free(allocator, frame);
 }
@@ -183,9 +185,9 @@ static lk_status grow_scratch(lk_frame *frame, size_t bytes, lk_error *error) {
   unsigned char **grown = lk_calloc(allocator, frame->n_lanes, sizeof *grown);
   for (uint32_t i = 0; i < frame->n_lanes; i++) {
     if (grown != NULL) grown[i] = lk_alloc_aligned(allocator, bytes, LK_DATA_ALIGNMENT);
-    if (grown != NULL && grown[i] != NULL) continue;
-    status = lk_fail_memory(error, "a frame's scratch memory", bytes);
-    goto cleanup;
+    if (grown == NULL || grown[i] == NULL) {
+      LK_TRY(lk_fail_memory(error, "a frame's scratch memory", bytes));
+    }
   }
   for (uint32_t i = 0; i < frame->n_lanes; i++) {
     unsigned char *former = frame->lanes[i].scratch;
@@ -223,14 +225,12 @@ static lk_status make_handles(lk_frame *frame, slot *self, lk_error *error) {
     if (step->primitive == NULL) continue;
     const uint32_t first = handle_index(body, s, 0);
     for (uint32_t i = 0; i < step->n_args; i++) {
-      lk_status status = make_handle(frame, step->primitive, body->args[step->first_arg + i].arg,
-                                     &self->args[first + i], error);
-      if (status != LK_OK) return status;
+      LK_RETURN_NOT_OK(make_handle(frame, step->primitive, body->args[step->first_arg + i].arg,
+                                   &self->args[first + i], error));
     }
     if (step->primitive->scratchpad_bytes == 0) continue;
-    lk_status status = make_handle(frame, step->primitive, DNNL_ARG_SCRATCHPAD,
-                                   &self->args[first + step->n_args], error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(make_handle(frame, step->primitive, DNNL_ARG_SCRATCHPAD,
+                                 &self->args[first + step->n_args], error));
   }
   return LK_OK;
 }
@@ -324,21 +324,20 @@ static lk_status check_slot(const lk_frame *frame, uint32_t lane_index, uint32_t
 /* This thread's state is set for it. */
 static lk_status run_slot(lk_frame *frame, uint32_t lane_index, uint32_t slot_index,
                           void *const *inputs, void *const *outputs, lk_error *error) {
-  lk_status status = check_slot(frame, lane_index, slot_index, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(check_slot(frame, lane_index, slot_index, error));
   slot *self = &frame->slots[slot_index];
   const lk_plan_body *body = self->body;
-  if (self->lane != lane_index) status = point(frame, self, lane_index, error);
+  if (self->lane != lane_index) LK_RETURN_NOT_OK(point(frame, self, lane_index, error));
   /* a primitive must run with the number of threads that it was built for */
   if (lk_team_use(body->threads) != 0) {
-    status = lk_fail(error, LK_OUT_OF_MEMORY,
-                     "failed to run slot %u: %" PRId32 " threads cannot be started", slot_index,
-                     body->threads);
+    return lk_fail(error, LK_OUT_OF_MEMORY,
+                   "failed to run slot %u: %" PRId32 " threads cannot be started", slot_index,
+                   body->threads);
   }
-  for (uint32_t i = 0; i < body->n_steps && status == LK_OK; i++) {
-    status = run_step(frame, self, i, inputs, outputs, error);
+  for (uint32_t i = 0; i < body->n_steps; i++) {
+    LK_RETURN_NOT_OK(run_step(frame, self, i, inputs, outputs, error));
   }
-  return status;
+  return LK_OK;
 }
 
 /* The frame's own thread may be another one, so nothing of the state is kept in the frame. */

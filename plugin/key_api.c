@@ -5,6 +5,7 @@
 #include "base/struct.h"
 #include "base/tensor.h"
 #include "plugin/internal.h"
+#include "plugin/table.h"
 
 static lk_status word(lk_context *context, const char *text, uint32_t *out_id, lk_error *error) {
   if (text == NULL) text = "";
@@ -13,22 +14,20 @@ static lk_status word(lk_context *context, const char *text, uint32_t *out_id, l
 
 static lk_status add_records(lk_context *context, const lk_key_desc *desc, lk_key_builder *key,
                              lk_error *error) {
-  lk_status status = LK_OK;
   for (uint32_t i = 0; i < desc->n_tensors; i++) {
-    LK_TRY(lk_tensor_size(&desc->tensors[i], "a key's tensor", NULL, NULL, error));
+    LK_RETURN_NOT_OK(lk_tensor_size(&desc->tensors[i], "a key's tensor", NULL, NULL, error));
     lk_key_add_tensor(key, LK_WORD_INPUT, i, &desc->tensors[i], 0);
   }
   for (uint32_t i = 0; i < desc->n_attrs; i++) {
     uint32_t name = 0;
-    LK_TRY(word(context, desc->attrs[i].name, &name, error));
+    LK_RETURN_NOT_OK(word(context, desc->attrs[i].name, &name, error));
     lk_key_add_attr(key, name, desc->attrs[i].values, desc->attrs[i].count);
   }
   for (uint32_t i = 0; i < desc->n_values; i++) {
-    LK_TRY(lk_tensor_size(&desc->values[i].desc, "a key's value", NULL, NULL, error));
+    LK_RETURN_NOT_OK(lk_tensor_size(&desc->values[i].desc, "a key's value", NULL, NULL, error));
     lk_key_add_value(key, LK_WORD_VALUE, i, &desc->values[i]);
   }
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 /* What changes from call to call. */
@@ -52,8 +51,7 @@ lk_status lk_user_key_create(lk_context *context, lk_executor *executor, const l
   lk_key_head head = {0};
   lk_key_builder builder;
   lk_key key;
-  status = lk_struct_read(&desc, sizeof desc, given, "a key description", error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(lk_struct_read(&desc, sizeof desc, given, "a key description", error));
   if (desc.name == NULL || desc.kind > LK_KEY_RUN) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to make a key: kind is %u and name %s; 0 or 1, and a name is required",
@@ -68,10 +66,9 @@ lk_status lk_user_key_create(lk_context *context, lk_executor *executor, const l
     head.uuid_high = executor->identity.uuid_high;
     head.uuid_low = executor->identity.uuid_low;
   }
-  status = word(context, desc.scope, &head.scope, error);
-  if (status == LK_OK) status = word(context, desc.name, &head.out, error);
-  if (status == LK_OK) status = word(context, desc.tag, &head.in_place, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(word(context, desc.scope, &head.scope, error));
+  LK_RETURN_NOT_OK(word(context, desc.name, &head.out, error));
+  LK_RETURN_NOT_OK(word(context, desc.tag, &head.in_place, error));
   lk_key_begin(&builder, &context->allocator, &head);
   lk_key_seal(&builder);
   LK_TRY(add_call(context, &desc, &builder, error));
@@ -94,8 +91,7 @@ lk_status lk_user_get_or_create_like(lk_context *context, lk_executor *executor,
   /* hosts of today's header need no copy: this is asked for every run of a graph */
   if (given == NULL || given->struct_size != sizeof copy) {
     memset(&copy, 0, sizeof copy);
-    status = lk_struct_read(&copy, sizeof copy, given, "a key description", error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(lk_struct_read(&copy, sizeof copy, given, "a key description", error));
     desc = &copy;
   }
   lk_key_begin_like(&builder, &context->allocator, like);

@@ -1,10 +1,13 @@
 /* oneDNN's process-wide settings and their one owner. */
+#include "plugin/library.h"
+
+#include <oneapi/dnnl/dnnl.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/fork.h"
 #include "base/status.h"
-#include "plugin/internal.h"
 
 #define LEAST_MAJOR 3
 #define LEAST_MINOR 13
@@ -27,7 +30,7 @@ static bool may_own_library(void) {
 #endif
 }
 
-lk_status lk_library_acquire(lk_error *error) {
+lk_status lk_library_retain(lk_error *error) {
   const dnnl_version_t *version = dnnl_version();
   if (version->major != LEAST_MAJOR || version->minor < LEAST_MINOR) {
     return lk_fail(error, LK_VERSION,

@@ -9,6 +9,8 @@
 #include "base/tensor.h"
 #include "ops/op_table.h"
 #include "plugin/internal.h"
+#include "plugin/op_check.h"
+#include "plugin/table.h"
 
 #define KEPT_CONSTANT_BYTES 4096
 
@@ -57,8 +59,7 @@ static lk_status add_constant(lk_op *op, uint32_t index, const lk_node_input *in
   const lk_ops_env *env = &op->executor->context->env;
   const lk_tensor *tensor = input->constant;
   int64_t bytes = 0;
-  lk_status status = lk_tensor_size(&tensor->desc, "a constant", NULL, &bytes, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(lk_tensor_size(&tensor->desc, "a constant", NULL, &bytes, error));
   if (tensor->desc.layout != LK_LAYOUT_PLAIN || (tensor->data == NULL && bytes > 0)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to create %s '%s': constant input %u must be plain and have data",
@@ -67,8 +68,8 @@ static lk_status add_constant(lk_op *op, uint32_t index, const lk_node_input *in
   const size_t element = lk_dtype_size(tensor->desc.dtype);
   const bool aligned = (uintptr_t)tensor->data % element == 0;
   const bool copy = (input->flags & LK_INPUT_COPY) != 0 || !aligned;
-  status = lk_weights_intern(env->weights, tensor->data, (size_t)bytes, copy, &out->content, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(
+      lk_weights_intern(env->weights, tensor->data, (size_t)bytes, copy, &out->content, error));
   out->lent = copy ? NULL : tensor->data;
   out->tensor.desc = tensor->desc;
   if (lk_op_is_shape_input(op, index) || bytes <= KEPT_CONSTANT_BYTES) {
@@ -95,8 +96,7 @@ static lk_status add_inputs(lk_op *op, const lk_node_desc *desc, lk_error *error
       if (!absent && lk_op_is_shape_input(op, i)) op->has_shape_inputs = true;
       continue;
     }
-    lk_status status = add_constant(op, i, input, &constants[i], error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(add_constant(op, i, input, &constants[i], error));
   }
   return LK_OK;
 }
@@ -122,8 +122,7 @@ static lk_status add_post_ops(lk_op *op, const lk_node_desc *desc, lk_error *err
 static lk_status key_attr(const lk_op *op, const lk_attr *attr, lk_key_builder *key,
                           lk_error *error) {
   uint32_t name = 0;
-  lk_status status = intern(op, attr->name, strlen(attr->name), &name, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(intern(op, attr->name, strlen(attr->name), &name, error));
   switch (attr->type) {
   case LK_ATTR_INTS:
     lk_key_add_attr(key, name, attr->data, attr->count);
@@ -140,8 +139,7 @@ static lk_status key_attr(const lk_op *op, const lk_attr *attr, lk_key_builder *
   default:
     for (uint32_t i = 0; i < attr->count; i++) {
       const lk_tensor *tensor = (const lk_tensor *)attr->data + i;
-      status = lk_tensor_size(&tensor->desc, attr->name, NULL, NULL, error);
-      if (status != LK_OK) return status;
+      LK_RETURN_NOT_OK(lk_tensor_size(&tensor->desc, attr->name, NULL, NULL, error));
       lk_key_add_value(key, name, i, tensor);
     }
     return LK_OK;
@@ -170,13 +168,10 @@ static lk_status make_head(const lk_op *op, const lk_node_desc *desc, lk_key_hea
                        .executor = op->executor->identity.address,
                        .uuid_high = op->executor->identity.uuid_high,
                        .uuid_low = op->executor->identity.uuid_low};
-  lk_status status = intern(op, row->op_type, strlen(row->op_type), &out->op, error);
-  if (status == LK_OK) status = intern(op, scope, strlen(scope), &out->scope, error);
-  if (status == LK_OK) {
-    status = intern(op, desc->output_name, strlen(desc->output_name), &out->out, error);
-  }
-  if (status == LK_OK) status = intern(op, in_place, strlen(in_place), &out->in_place, error);
-  return status;
+  LK_RETURN_NOT_OK(intern(op, row->op_type, strlen(row->op_type), &out->op, error));
+  LK_RETURN_NOT_OK(intern(op, scope, strlen(scope), &out->scope, error));
+  LK_RETURN_NOT_OK(intern(op, desc->output_name, strlen(desc->output_name), &out->out, error));
+  return intern(op, in_place, strlen(in_place), &out->in_place, error);
 }
 
 static lk_status make_fixed(lk_op *op, const lk_node_desc *desc, lk_error *error) {
@@ -184,13 +179,13 @@ static lk_status make_fixed(lk_op *op, const lk_node_desc *desc, lk_error *error
   lk_key_head head;
   lk_key_builder builder;
   lk_key key;
-  lk_status status = make_head(op, desc, &head, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(make_head(op, desc, &head, error));
+  lk_status status = LK_OK;
   lk_key_begin(&builder, allocator, &head);
   const int64_t counts[] = {desc->opset, desc->n_inputs, desc->n_outputs};
   lk_key_add_attr(&builder, LK_WORD_FLAGS, counts, 3);
-  for (uint32_t i = 0; i < desc->n_attrs && status == LK_OK; i++) {
-    status = key_attr(op, &desc->attrs[i], &builder, error);
+  for (uint32_t i = 0; i < desc->n_attrs; i++) {
+    LK_TRY(key_attr(op, &desc->attrs[i], &builder, error));
   }
   for (uint32_t i = 0; i < op->node.n_post_ops; i++) {
     const lk_post_op *post_op = &op->node.post_ops[i];
@@ -210,8 +205,9 @@ static lk_status make_fixed(lk_op *op, const lk_node_desc *desc, lk_error *error
     }
   }
   lk_key_seal(&builder);
-  if (status == LK_OK) status = lk_key_finish(&builder, &key, error);
-  if (status == LK_OK) status = lk_key_copy(allocator, &key, &op->fixed, error);
+  LK_TRY(lk_key_finish(&builder, &key, error));
+  LK_TRY(lk_key_copy(allocator, &key, &op->fixed, error));
+cleanup:
   lk_key_builder_release(&builder);
   return status;
 }
@@ -231,20 +227,18 @@ static lk_status fill(lk_op *op, const lk_node_desc *desc, lk_error *error) {
   for (uint32_t i = 0; i < desc->n_inputs && i < 64; i++) {
     if ((desc->inputs[i].flags & LK_INPUT_ABSENT) != 0) node->absent |= UINT64_C(1) << i;
   }
-  lk_status status = check_counts(node, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(check_counts(node, error));
   void *params = lk_calloc(allocator, 1, node->class_->params_size);
   node->params = params;
   if (params == NULL) return lk_fail_memory(error, "an op's parameters", node->class_->params_size);
   if (node->class_->parse != NULL) {
     lk_attrs attrs = {.node = desc, .status = LK_OK, .error = error};
     node->class_->parse(&attrs, params);
-    if (attrs.status != LK_OK) return attrs.status;
+    LK_RETURN_NOT_OK(attrs.status);
   }
-  status = add_inputs(op, desc, error);
-  if (status == LK_OK) status = add_post_ops(op, desc, error);
-  if (status == LK_OK) status = make_fixed(op, desc, error);
-  return status;
+  LK_RETURN_NOT_OK(add_inputs(op, desc, error));
+  LK_RETURN_NOT_OK(add_post_ops(op, desc, error));
+  return make_fixed(op, desc, error);
 }
 
 lk_status lk_op_create(lk_executor *executor, const lk_node_desc *node, lk_op **out_op,
@@ -252,26 +246,24 @@ lk_status lk_op_create(lk_executor *executor, const lk_node_desc *node, lk_op **
   *out_op = NULL;
   lk_node_desc desc = {0};
   const lk_op_class *row = NULL;
-  lk_status status = lk_struct_read(&desc, sizeof desc, node, "a node description", error);
-  if (status == LK_OK) status = lk_node_desc_check(&desc, error);
-  if (status == LK_OK) {
-    status = lk_op_class_find(desc.op_type, desc.domain, desc.opset, &row, error);
-  }
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(lk_struct_read(&desc, sizeof desc, node, "a node description", error));
+  LK_RETURN_NOT_OK(lk_node_desc_check(&desc, error));
+  LK_RETURN_NOT_OK(lk_op_class_find(desc.op_type, desc.domain, desc.opset, &row, error));
+  lk_status status = LK_OK;
   lk_op *op = lk_calloc(&executor->context->allocator, 1, sizeof *op);
   if (op == NULL) return lk_fail_memory(error, "an op", sizeof *op);
   op->executor = executor;
   op->serial = atomic_fetch_add_explicit(&next_serial, 1, memory_order_relaxed);
   op->node.class_ = row;
   const lk_float_state host_float = lk_float_begin(); /* attributes are computed with */
-  status = fill(op, &desc, error);
+  const lk_status filled = fill(op, &desc, error);
   lk_float_end(host_float);
-  if (status != LK_OK) {
-    lk_op_destroy(op);
-    return status;
-  }
+  LK_TRY(filled);
   *out_op = op;
-  return LK_OK;
+  op = NULL;
+cleanup:
+  lk_op_destroy(op);
+  return status;
 }
 
 void lk_op_destroy(lk_op *op) {

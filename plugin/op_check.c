@@ -1,9 +1,10 @@
 /* What op_create refuses of a description before it looks at the operator. */
+#include "plugin/op_check.h"
+
 #include <inttypes.h>
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "plugin/internal.h"
 
 #define MAX_INPUTS 4096
 #define MAX_POST_OPS 32

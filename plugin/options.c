@@ -1,4 +1,6 @@
 /* Context options: the struct first, then the environment, then the defaults. */
+#include "plugin/options.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -6,7 +8,6 @@
 #include "base/status.h"
 #include "base/struct.h"
 #include "base/team/budget.h"
-#include "plugin/internal.h"
 
 #define DEFAULT_ENTRIES UINT64_C(65536)
 #define DEFAULT_BYTES (UINT64_C(1) << 30)
@@ -38,10 +39,10 @@ static lk_status read_mode(uint32_t *mode, lk_error *error) {
 
 lk_status lk_processors_read(lk_error *error) {
   uint64_t processors = 0;
-  lk_status status =
-      read_number("LATCHKEY_PROCESSORS", false, 1, LK_MAX_THREADS, &processors, error);
+  LK_RETURN_NOT_OK(
+      read_number("LATCHKEY_PROCESSORS", false, 1, LK_MAX_THREADS, &processors, error));
   if (processors > 0) lk_budget_propose_processors((int)processors);
-  return status;
+  return LK_OK;
 }
 
 static lk_status check_struct(const lk_context_options *options, lk_error *error) {
@@ -74,43 +75,43 @@ static lk_status check_struct(const lk_context_options *options, lk_error *error
 
 lk_status lk_context_options_read(const lk_context_options *given, lk_context_options *out,
                                   lk_error *error) {
-  lk_status status = LK_OK;
   const lk_context_options defaults = LK_CONTEXT_OPTIONS_INIT;
   *out = defaults;
-  if (given != NULL) LK_TRY(lk_struct_read(out, sizeof *out, given, "context options", error));
-  LK_TRY(check_struct(out, error));
+  if (given != NULL) {
+    LK_RETURN_NOT_OK(lk_struct_read(out, sizeof *out, given, "context options", error));
+  }
+  LK_RETURN_NOT_OK(check_struct(out, error));
   if (out->cache_mode == LK_CACHE_DEFAULT) {
     out->cache_mode = LK_CACHE_SHARED;
-    LK_TRY(read_mode(&out->cache_mode, error));
+    LK_RETURN_NOT_OK(read_mode(&out->cache_mode, error));
   }
-  LK_TRY(lk_processors_read(error));
+  LK_RETURN_NOT_OK(lk_processors_read(error));
   if (out->threads == 0) {
     const int32_t processors = lk_budget_processors();
     uint64_t threads = (uint64_t)(processors < LK_MAX_THREADS ? processors : LK_MAX_THREADS);
-    LK_TRY(read_number("LATCHKEY_THREADS", false, 1, LK_MAX_THREADS, &threads, error));
+    LK_RETURN_NOT_OK(read_number("LATCHKEY_THREADS", false, 1, LK_MAX_THREADS, &threads, error));
     out->threads = (int32_t)threads;
   }
   if (out->cache_entries == LK_UNSET) {
     out->cache_entries = DEFAULT_ENTRIES;
-    LK_TRY(read_number("LATCHKEY_CACHE_ENTRIES", false, 0, LK_UNLIMITED - 1, &out->cache_entries,
-                       error));
+    LK_RETURN_NOT_OK(read_number("LATCHKEY_CACHE_ENTRIES", false, 0, LK_UNLIMITED - 1,
+                                 &out->cache_entries, error));
   }
   if (out->cache_bytes == LK_UNSET) {
     out->cache_bytes = DEFAULT_BYTES;
-    LK_TRY(
+    LK_RETURN_NOT_OK(
         read_number("LATCHKEY_CACHE_BYTES", true, 0, LK_UNLIMITED - 1, &out->cache_bytes, error));
   }
   if (out->weights_bytes == LK_UNSET) out->weights_bytes = LK_UNLIMITED;
   if (out->verbose == -1) {
     uint64_t verbose = LK_LOG_WARNING;
-    LK_TRY(read_number("LATCHKEY_VERBOSE", false, 0, LK_LOG_DEBUG, &verbose, error));
+    LK_RETURN_NOT_OK(read_number("LATCHKEY_VERBOSE", false, 0, LK_LOG_DEBUG, &verbose, error));
     out->verbose = (int32_t)verbose;
   }
   if (out->adapt_threads == -1) {
     uint64_t adapt = 1;
-    LK_TRY(read_number("LATCHKEY_ADAPT_THREADS", false, 0, 1, &adapt, error));
+    LK_RETURN_NOT_OK(read_number("LATCHKEY_ADAPT_THREADS", false, 0, 1, &adapt, error));
     out->adapt_threads = (int32_t)adapt;
   }
-cleanup:
-  return status;
+  return LK_OK;
 }

@@ -5,10 +5,13 @@
 #include "base/status.h"
 #include "base/struct.h"
 #include "base/tensor.h"
+#include "plugin/bind_desc.h"
+#include "plugin/frame.h"
 #include "plugin/internal.h"
+#include "plugin/table.h"
 
-/* Before a bind: without a shape input's data it would be deferred again. Counts that do not fit are
- * the bind's to refuse. */
+/* Before a bind: without a shape input's data it would be deferred again. Counts that do not fit
+ * are the bind's to refuse. */
 static lk_status check_data(const lk_op *op, const lk_frame *frame, const lk_bind_desc *bind,
                             lk_error *error) {
   if (lk_frame_executor(frame) != op->executor) {
@@ -19,8 +22,7 @@ static lk_status check_data(const lk_op *op, const lk_frame *frame, const lk_bin
   for (uint32_t i = 0; i < op->node.n_inputs && i < bind->n_inputs; i++) {
     int64_t elements = 0;
     if (!op->comes_at_run[i]) continue;
-    lk_status status = lk_bind_size_input(op, bind, i, &elements, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(lk_bind_size_input(op, bind, i, &elements, error));
     if (bind->inputs[i].data == NULL && elements > 0) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "failed to run %s '%s': input %" PRIu32 " has no data",
@@ -39,8 +41,7 @@ static lk_status ask_for_output(const lk_op *op, const lk_plan_body *body, uint3
                                .alignment = LK_DATA_ALIGNMENT,
                                .index = index,
                                .alias_input = index == 0 ? body->alias_input : -1};
-  lk_status status = lk_layouts_bytes(body->env->layouts, desc, &request.bytes, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(lk_layouts_bytes(body->env->layouts, desc, &request.bytes, error));
   *out_data = alloc(arg, &request);
   if (*out_data == NULL && request.bytes > 0) {
     char text[LK_TENSOR_TEXT_CAPACITY];

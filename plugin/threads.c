@@ -1,11 +1,15 @@
-/* Threads for runs: the process's budget by the words of the table. */
+/* Threads for runs: the process's budget, regions and loans, as the table has them. */
+#include <assert.h>
 #include <inttypes.h>
 
 #include "base/parse.h"
 #include "base/status.h"
 #include "base/struct.h"
 #include "base/team/budget.h"
+#include "base/team/team.h"
 #include "plugin/internal.h"
+#include "plugin/options.h"
+#include "plugin/table.h"
 
 lk_status lk_threads_enter(lk_context *context, const lk_threads_ask *given, int32_t *out_threads,
                            lk_error *error) {
@@ -13,8 +17,7 @@ lk_status lk_threads_enter(lk_context *context, const lk_threads_ask *given, int
   *out_threads = 0;
   if (given->struct_size != sizeof *given) { /* from another header */
     read = (lk_threads_ask){0};
-    const lk_status status = lk_struct_read(&read, sizeof read, given, "an ask for threads", error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(lk_struct_read(&read, sizeof read, given, "an ask for threads", error));
     given = &read;
   }
   const lk_budget_ask ask = {.least = given->least != 0 ? given->least : 1,
@@ -73,4 +76,37 @@ lk_status lk_processors_set(int32_t processors, lk_error *error) {
 int32_t lk_processors_get(void) {
   (void)lk_processors_read(NULL); /* a wrong variable is for context_create to refuse */
   return lk_budget_processors();
+}
+
+typedef struct parallel {
+  lk_parallel_fn fn;
+  void *arg;
+} parallel;
+
+static void run_share(void *arg) {
+  const parallel *self = arg;
+  self->fn(self->arg, lk_team_rank(), lk_team_size());
+}
+
+void lk_parallel_run(lk_context *context, int32_t threads, lk_parallel_fn fn, void *arg) {
+  parallel self = {fn, arg};
+  if (threads <= 0) threads = context->env.threads;
+  lk_team_run(run_share, &self, threads < LK_MAX_THREADS ? threads : LK_MAX_THREADS);
+}
+
+static_assert(sizeof(lk_loan) == sizeof(lk_team_loan), "the host's memory is a loan of team.h");
+
+void lk_loan_open(lk_context *context, lk_loan *loan, int32_t threads) {
+  (void)context;
+  lk_team_loan_open((lk_team_loan *)loan, threads < LK_MAX_THREADS ? threads : LK_MAX_THREADS);
+}
+
+void lk_loan_close(lk_context *context, lk_loan *loan) {
+  (void)context;
+  lk_team_loan_close((lk_team_loan *)loan);
+}
+
+uint64_t lk_loan_assist(lk_context *context, lk_loan *loan) {
+  (void)context;
+  return lk_team_assist((lk_team_loan *)loan);
 }

@@ -3,18 +3,21 @@
  *
  *     image -> Conv -> "feature" -> Relu (in place) -> Softmax -> "scores"
  *
- * interleaved in one process. Each must get its own numbers, which are checked against plain loops,
- * and the cache must tell what it did. Build: cc main.c -I <include> -ldl -lm */
+ * in one process: first in turn, then at the same time on two threads, then with a thread that the
+ * host lends. Each must get its own numbers, which are checked against plain loops, and the cache
+ * must tell what it did. Build: cc main.c -I <include> -ldl -lm -lpthread */
 #include <dlfcn.h>
 #include <latchkey/latchkey.h>
 #include <math.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CHANNELS = 3, FILTERS = 8, SIDE = 6, PIXELS = SIDE * SIDE, ROUNDS = 8 };
+enum { CHANNELS = 3, FILTERS = 8, SIDE = 6, PIXELS = SIDE * SIDE, ROUNDS = 8, LENT_RUNS = 100 };
 
 static const lk_api *api;
-static lk_error error;
+static _Thread_local lk_error error;
 
 static void check(lk_status status, const char *doing) {
   if (status == LK_OK) return;
@@ -37,6 +40,7 @@ typedef struct model {
   lk_executor *executor;
   lk_frame *frame;
   node conv, relu, softmax;
+  int32_t threads;                   /* of its operators: 1, or 0 for the context's */
   float weights[FILTERS * CHANNELS]; /* 1x1 kernels: must stay valid while the op lives */
 } model;
 
@@ -90,7 +94,8 @@ static lk_tensor_desc bind_node(model *self, node *which, const lk_tensor_desc *
                              .wishes = &wish,
                              .n_inputs = which == &self->conv ? 2 : 1,
                              .n_outputs = 1,
-                             .in_place_input = over};
+                             .in_place_input = over,
+                             .threads = self->threads};
   lk_tensor_desc output;
   api->plan_release(which->plan); /* forget the last plan, to ask the cache again */
   which->plan = NULL;
@@ -131,6 +136,72 @@ static float difference(const model *self, const float *image, const float *scor
   }
   return worst;
 }
+
+static float run_and_check(model *self, float *image) {
+  float scores[FILTERS * PIXELS];
+  run_model(self, image, scores);
+  return difference(self, image, scores);
+}
+
+/* ---- threads ---- */
+
+typedef struct share {
+  model *models; /* two */
+  float *image;
+  float worst[2];
+} share;
+
+/* Each model on a thread of its own, or one after the other where there is one thread. */
+static void run_models(void *arg, int32_t index, int32_t count) {
+  share *self = arg;
+  for (int i = index; i < 2; i += count) {
+    self->worst[i] = run_and_check(&self->models[i], self->image);
+  }
+}
+
+static float run_at_the_same_time(lk_context *context, model models[2], float *image) {
+  share both = {.models = models, .image = image};
+  const lk_threads_ask ask = {.struct_size = sizeof ask, .least = 1, .most = 2};
+  int32_t threads = 0;
+  models[0].threads = models[1].threads = 1; /* a region is not split again */
+  check(api->threads_enter(context, &ask, &threads, &error), "threads_enter");
+  api->parallel_run(context, threads, run_models, &both);
+  api->threads_leave(context, threads);
+  models[0].threads = models[1].threads = 0;
+  printf("at the same time: on %d threads\n", threads);
+  return fmaxf(both.worst[0], both.worst[1]);
+}
+
+typedef struct lent {
+  lk_context *context;
+  lk_loan loan;
+  unsigned long n_shares;
+} lent;
+
+static void *assist(void *arg) {
+  lent *self = arg;
+  self->n_shares = api->loan_assist(self->context, &self->loan);
+  return NULL;
+}
+
+/* A run that a second thread of the host's helps. How much it does is a matter of chance: the run
+ * waits for nobody. */
+static float run_with_a_loan(lk_context *context, model *self, float *image) {
+  lent with = {.context = context};
+  pthread_t helper;
+  const uint64_t before = api->parallel_regions();
+  const bool is_lent = pthread_create(&helper, NULL, assist, &with) == 0;
+  api->loan_open(context, &with.loan, 2);
+  float worst = 0;
+  for (int run = 0; run < LENT_RUNS; run++) worst = fmaxf(worst, run_and_check(self, image));
+  api->loan_close(context, &with.loan);
+  if (is_lent) pthread_join(helper, NULL);
+  printf("with a loan: %lu regions, the host's thread did %lu shares\n",
+         (unsigned long)(api->parallel_regions() - before), with.n_shares);
+  return worst;
+}
+
+/* ---- the cache ---- */
 
 /* A value of the executor's own in the same cache: a table of 256 floats. */
 static void free_table(void *value, void *user) {
@@ -174,17 +245,17 @@ int main(int argc, char **argv) {
   }
   lk_context *context = NULL;
   model models[2] = {0};
-  float image[CHANNELS * PIXELS], scores[FILTERS * PIXELS], worst = 0;
+  float image[CHANNELS * PIXELS], worst = 0;
   check(api->context_create(NULL, &context, &error), "context_create");
   printf("latchkey %s, %d threads\n", api->version_text(), api->context_threads(context));
   open_model(context, &models[0], "first", 0.25F);
   open_model(context, &models[1], "second", -0.5F);
   for (int i = 0; i < CHANNELS * PIXELS; i++) image[i] = sinf((float)i);
   for (int round = 0; round < ROUNDS; round++) {
-    model *each = &models[round % 2]; /* A, B, A, B */
-    run_model(each, image, scores);
-    worst = fmaxf(worst, difference(each, image, scores));
+    worst = fmaxf(worst, run_and_check(&models[round % 2], image)); /* A, B, A, B */
   }
+  worst = fmaxf(worst, run_at_the_same_time(context, models, image));
+  worst = fmaxf(worst, run_with_a_loan(context, &models[0], image));
   lk_stats stats = {.struct_size = sizeof stats};
   check(api->cache_stats(context, NULL, &stats, &error), "cache_stats");
   printf("largest difference to plain loops: %g\n", (double)worst);

@@ -6,8 +6,10 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "executor_glue/cli/commands.h"
 #include "executor_glue/cli/common/cache_counts.h"
 #include "executor_glue/cli/common/cli.h"
+#include "executor_glue/cli/common/clock.h"
 #include "executor_glue/cli/common/inputs.h"
 #include "executor_glue/cli/common/model.h"
 #include "executor_glue/cli/common/options.h"
@@ -44,19 +46,19 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 
 static const struct argp_child children[] = {
     {&series_argp, 0, "Inputs:", 1}, {&model_argp, 0, "Library:", 10}, {0}};
+static const char doc[] = "Runs one seeded sequence of shapes twice. Shows latency, throughput, "
+                          "memory and what the cache did in each pass.\v"
+                          "Without a range in --shape all requests have one shape. Only the run is "
+                          "timed: inputs are made before.\n\n"
+                          "Example:\n"
+                          "  latchkey bench rec.onnx --shape 'x=1x3x48x{32..320}' --requests 400";
+
 static const struct argp command = {
-    NULL,
-    parse,
-    "MODEL",
-    "Runs one seeded sequence of shapes twice, and shows latency, throughput, memory and what the "
-    "cache did in each pass.\v"
-    "The sequence has 100 requests unless --requests says otherwise; without a range in --shape "
-    "all of them have one shape. The time of a request is that of the run alone: inputs are drawn "
-    "before.\n\n"
-    "Example: latchkey bench rec.onnx --shape 'x=1x3x48x{32..320}' --requests 400 --seed 7",
-    children,
-    NULL,
-    NULL};
+    .parser = parse,
+    .args_doc = "MODEL",
+    .doc = doc,
+    .children = children,
+};
 
 static int compare_ns(const void *a, const void *b) {
   uint64_t left = *(const uint64_t *)a;
@@ -73,31 +75,28 @@ static double percentile_ms(const uint64_t *sorted, uint64_t count, uint64_t per
 static lk_status run_pass(cli_model *model, input_series *series, uint64_t requests,
                           uint64_t *times, progress *bar, uint64_t done, bench_pass *out,
                           lk_error *error) {
-  lk_status status = LK_OK;
-  LK_TRY(cli_stats(model, &out->before, error));
-  LK_TRY(cli_session_stats(model, &out->session_before, error));
+  LK_RETURN_NOT_OK(cli_stats(model, &out->before, error));
+  LK_RETURN_NOT_OK(cli_session_stats(model, &out->session_before, error));
   out->rss_before = rss_now();
   uint64_t total = 0;
   for (uint64_t r = 0; r < requests; r++) {
     const lk_named_tensor *inputs = input_series_get(series, r);
     uint64_t begin = cli_now_ns();
-    LK_TRY(cli_model_run(model, inputs, input_series_count(series), error));
+    LK_RETURN_NOT_OK(cli_model_run(model, inputs, input_series_count(series), error));
     times[r] = cli_now_ns() - begin;
     total += times[r];
     progress_set(bar, done + r + 1);
   }
   cli_model_release_outputs(model);
   out->rss_after = rss_now();
-  LK_TRY(cli_stats(model, &out->after, error));
-  LK_TRY(cli_session_stats(model, &out->session_after, error));
+  LK_RETURN_NOT_OK(cli_stats(model, &out->after, error));
+  LK_RETURN_NOT_OK(cli_session_stats(model, &out->session_after, error));
   qsort(times, requests, sizeof *times, compare_ns);
   out->p50_ms = percentile_ms(times, requests, 50);
   out->p90_ms = percentile_ms(times, requests, 90);
   out->p99_ms = percentile_ms(times, requests, 99);
   out->requests_per_s = total > 0 ? (double)requests * 1e9 / (double)total : 0.0;
-
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 static json_t *pass_json(const bench_pass *pass) {
@@ -165,14 +164,15 @@ static lk_status report(const bench_args *args, const cli_model *model, input_se
                                  (double)session->load_ns / 1e6, "passes", list),
                        error);
   }
-  (void)printf("%s: %" PRIu64 " requests, %" PRIu64 " shapes, seed %" PRIu64 ", %d thread%s, cache "
-               "%s, opened in %.1f ms\n",
-               args->path, args->inputs.requests, input_series_distinct(series), args->inputs.seed,
-               threads, threads == 1 ? "" : "s", mode, (double)session->load_ns / 1e6);
+  report_line("%s: %" PRIu64 " requests, %" PRIu64 " shapes, seed %" PRIu64
+              ", %d thread%s, cache %s, opened in %.1f ms",
+              args->path, args->inputs.requests, input_series_distinct(series), args->inputs.seed,
+              threads, threads == 1 ? "" : "s", mode, (double)session->load_ns / 1e6);
   return print_passes(passes, error);
 }
 
-static lk_status bench(const bench_args *args, lk_error *error) {
+static lk_status bench(void *arguments, lk_error *error) {
+  const bench_args *args = arguments;
   lk_status status = LK_OK;
   const lk_allocator *allocator = lk_allocator_default();
   uint64_t requests = args->inputs.requests;
@@ -207,16 +207,11 @@ cleanup:
 int cli_cmd_bench(int argc, char **argv) {
   lk_error error;
   bench_args args = {.error = &error};
-  int code = CLI_FAILED;
-  model_args_init(&args.model, &error);
-  if (input_args_init(&args.inputs, 100, &error) != LK_OK) {
-    cli_complain(argv[0], &error);
-  } else if ((code = cli_parse(&command, argc, argv, &args, &error)) == CLI_OK &&
-             bench(&args, &error) != LK_OK) {
-    cli_complain(argv[0], &error);
-    code = CLI_FAILED;
-  }
-  model_args_finish(&args.model);
-  input_args_finish(&args.inputs);
+  model_args_create(&args.model, &error);
+  const lk_status status = input_args_create(&args.inputs, 100, &error);
+  const int code = status == LK_OK ? cli_run(&command, argc, argv, &args, bench, &error)
+                                   : cli_complain(argv[0], &error);
+  model_args_destroy(&args.model);
+  input_args_destroy(&args.inputs);
   return code;
 }

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "executor_glue/cli/commands.h"
 #include "executor_glue/cli/common/cli.h"
 #include "executor_glue/cli/common/inputs.h"
 #include "executor_glue/cli/common/model.h"
@@ -43,7 +44,7 @@ enum { KEY_SORT = 0x300 };
 
 static const struct argp_option options[] = {
     {"sort", KEY_SORT, "ORDER", 0,
-     "bytes (largest first, the default), age (used last first) or hits (most first)", 3},
+     "Sort by bytes (largest first, the default), age (used last first) or hits (most first)", 3},
     {0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
@@ -73,18 +74,20 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 
 static const struct argp_child children[] = {
     {&series_argp, 0, "Inputs:", 1}, {&model_argp, 0, "Library:", 10}, {0}};
-static const struct argp command = {
-    options,
-    parse,
-    "MODEL",
+static const char doc[] =
     "Runs a model, then shows what the cache holds: keys as text, bytes and use.\v"
-    "One request is run unless --requests says otherwise. 'age' counts from the entry that was "
-    "used "
-    "last, which has 0; 'in use' is how many references there are besides the cache's.\n\n"
-    "Example: latchkey cache rec.onnx --shape 'x=1x3x48x{64,128}' --requests 10",
-    children,
-    NULL,
-    NULL};
+    "'age' counts from the entry that was used last, which has 0. 'in use' counts references "
+    "besides the cache's own.\n\n"
+    "Example:\n"
+    "  latchkey cache rec.onnx --shape 'x=1x3x48x{64,128}' --requests 10";
+
+static const struct argp command = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "MODEL",
+    .doc = doc,
+    .children = children,
+};
 
 static void collect(void *arg, const lk_entry_info *entry) {
   collection *all = arg;
@@ -172,8 +175,7 @@ static lk_status report_as_text(const collection *all, const lk_stats *stats, co
     report_cell(table, "%s", cli_kind_text(entry->kind));
     report_cell(table, "%s", entry->key);
   }
-  lk_status status = report_table_print(table, 0, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(report_table_print(table, 0, error));
   if (stats->capacity_bytes != LK_UNLIMITED) (void)report_bytes(stats->capacity_bytes, capacity);
   if (stats->capacity_entries != LK_UNLIMITED) {
     (void)snprintf(entries, sizeof entries, "%" PRIu64, stats->capacity_entries);
@@ -184,7 +186,8 @@ static lk_status report_as_text(const collection *all, const lk_stats *stats, co
   return LK_OK;
 }
 
-static lk_status show_cache(const cache_args *args, lk_error *error) {
+static lk_status show_cache(void *arguments, lk_error *error) {
+  const cache_args *args = arguments;
   lk_status status = LK_OK;
   cli_model model = {0};
   input_series *series = NULL;
@@ -224,16 +227,11 @@ cleanup:
 int cli_cmd_cache(int argc, char **argv) {
   lk_error error;
   cache_args args = {.error = &error};
-  int code = CLI_FAILED;
-  model_args_init(&args.model, &error);
-  if (input_args_init(&args.inputs, 1, &error) != LK_OK) {
-    cli_complain(argv[0], &error);
-  } else if ((code = cli_parse(&command, argc, argv, &args, &error)) == CLI_OK &&
-             show_cache(&args, &error) != LK_OK) {
-    cli_complain(argv[0], &error);
-    code = CLI_FAILED;
-  }
-  model_args_finish(&args.model);
-  input_args_finish(&args.inputs);
+  model_args_create(&args.model, &error);
+  const lk_status status = input_args_create(&args.inputs, 1, &error);
+  const int code = status == LK_OK ? cli_run(&command, argc, argv, &args, show_cache, &error)
+                                   : cli_complain(argv[0], &error);
+  model_args_destroy(&args.model);
+  input_args_destroy(&args.inputs);
   return code;
 }

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "executor_glue/cli/commands.h"
 #include "executor_glue/cli/common/cli.h"
 #include "executor_glue/cli/common/inputs.h"
 #include "executor_glue/cli/common/model.h"
@@ -45,33 +46,21 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 
 static const struct argp_child children[] = {
     {&input_argp, 0, "Inputs:", 1}, {&model_argp, 0, "Library:", 10}, {0}};
+static const char doc[] = "Shows a model's inputs, outputs, metadata, graph passes and operators.\v"
+                          "With --shape or --input the model is run once, and the implementation "
+                          "that oneDNN chose for each operator is shown too.\n\n"
+                          "Example:\n"
+                          "  latchkey inspect rec.onnx --shape x=1x3x48x320";
+
 static const struct argp command = {
-    options,
-    parse,
-    "MODEL",
-    "Shows a model's inputs, outputs, metadata, graph passes and operators.\v"
-    "With --shape or --input the model is run once, and the implementation that oneDNN chose for "
-    "each operator is shown too.\n\n"
-    "Example: latchkey inspect rec.onnx --shape x=1x3x48x320",
-    children,
-    NULL,
-    NULL};
+    .options = options,
+    .parser = parse,
+    .args_doc = "MODEL",
+    .doc = doc,
+    .children = children,
+};
 
-/* ---- nodes ------------------------------------------------------------------------------------- */
-
-static lk_status read_nodes(const cli_model *model, lk_session_node **out, uint32_t *out_count,
-                            lk_error *error) {
-  uint32_t count = model->sessions->node_count(model->session);
-  *out = lk_calloc(lk_allocator_default(), count, sizeof **out);
-  *out_count = count;
-  if (*out == NULL) return lk_fail_memory(error, "nodes", count * sizeof **out);
-  for (uint32_t i = 0; i < count; i++) {
-    (*out)[i].struct_size = sizeof **out;
-    lk_status status = model->sessions->node_info(model->session, i, &(*out)[i], error);
-    if (status != LK_OK) return status;
-  }
-  return LK_OK;
-}
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static const char *domain_text(const char *domain) {
   return domain[0] == '\0' ? "ai.onnx" : domain;
@@ -147,7 +136,7 @@ static lk_status print_nodes(lk_session_node *nodes, uint32_t count, bool each, 
   return report_table_print(table, 2, error);
 }
 
-/* ---- the file, values, metadata, passes ------------------------------------------------------------------ */
+/* ---- the file, values, metadata, passes ------------------------------------------------------ */
 
 static json_t *opsets_json(const lk_model_info *info) {
   json_t *list = json_array();
@@ -163,23 +152,21 @@ static json_t *opsets_json(const lk_model_info *info) {
 static void print_model_info(const lk_model_info *info) {
   (void)printf("opsets: ");
   for (uint32_t i = 0; i < info->n_opsets; i++) {
-    (void)printf("%s%s %" PRId64, i > 0 ? ", " : "", domain_text(info->opsets[i].domain),
-                 info->opsets[i].version);
+    report_text("%s%s %" PRId64, i > 0 ? ", " : "", domain_text(info->opsets[i].domain),
+                info->opsets[i].version);
   }
   (void)printf("%s; IR version %" PRId64, info->n_opsets == 0 ? "none" : "", info->ir_version);
-  if (info->producer_name[0] != '\0') (void)printf("; made by %s", info->producer_name);
-  if (info->producer_version[0] != '\0') (void)printf(" %s", info->producer_version);
-  (void)printf("\n");
+  if (info->producer_name[0] != '\0') report_text("; made by %s", info->producer_name);
+  if (info->producer_version[0] != '\0') report_text(" %s", info->producer_version);
+  (void)putchar('\n');
 }
 
 static lk_status values_json(const cli_model *model, bool output, json_t **out, lk_error *error) {
-  uint32_t count = output ? model->n_outputs : model->sessions->input_count(model->session);
+  const uint32_t count = cli_value_count(model, output);
   *out = json_array();
   for (uint32_t i = 0; i < count; i++) {
     lk_value_info info;
-    lk_status status =
-        output ? cli_output_info(model, i, &info, error) : cli_input_info(model, i, &info, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(cli_value_info(model, output, i, &info, error));
     json_t *dims = info.rank >= 0 ? json_array() : json_null();
     for (int32_t d = 0; d < info.rank; d++) {
       const char *symbol = info.symbols[d] != NULL ? info.symbols[d] : "";
@@ -195,15 +182,13 @@ static lk_status values_json(const cli_model *model, bool output, json_t **out, 
 }
 
 static lk_status print_values(const cli_model *model, bool output, lk_error *error) {
-  uint32_t count = output ? model->n_outputs : model->sessions->input_count(model->session);
+  const uint32_t count = cli_value_count(model, output);
   (void)printf("%s:\n", output ? "outputs" : "inputs");
   for (uint32_t i = 0; i < count; i++) {
     lk_value_info info;
     char text[CLI_VALUE_TEXT_CAPACITY];
-    lk_status status =
-        output ? cli_output_info(model, i, &info, error) : cli_input_info(model, i, &info, error);
-    if (status != LK_OK) return status;
-    (void)printf("  %s %s\n", info.name, cli_value_text(&info, text));
+    LK_RETURN_NOT_OK(cli_value_info(model, output, i, &info, error));
+    report_line("  %s %s", info.name, cli_value_text(&info, text));
   }
   return LK_OK;
 }
@@ -220,9 +205,9 @@ static void print_metadata(const cli_model *model) {
     while (shown > 0 && shown < length && ((unsigned char)value[shown] & 0xc0) == 0x80) shown--;
     if (i == 0) (void)printf("metadata:\n");
     if (shown < length) {
-      (void)printf("  %s = %.*s... (%zu bytes)\n", key, (int)shown, value, length);
+      report_line("  %s = %.*s... (%zu bytes)", key, (int)shown, value, length);
     } else {
-      (void)printf("  %s = %s\n", key, value);
+      report_line("  %s = %s", key, value);
     }
   }
 }
@@ -231,24 +216,10 @@ static json_t *metadata_json(const cli_model *model) {
   json_t *object = json_object();
   const char *key = NULL;
   for (uint32_t i = 0; (key = model->sessions->metadata_key(model->session, i)) != NULL; i++) {
-    (void)json_object_set_new(
-        object, key, report_json_text(model->sessions->metadata_value(model->session, key)));
+    report_json_set(object, key,
+                    report_json_text(model->sessions->metadata_value(model->session, key)));
   }
   return object;
-}
-
-static lk_status read_passes(const cli_model *model, lk_session_pass **out, uint32_t *out_count,
-                             lk_error *error) {
-  uint32_t count = model->sessions->pass_count(model->session);
-  *out = lk_calloc(lk_allocator_default(), count, sizeof **out);
-  *out_count = count;
-  if (*out == NULL) return lk_fail_memory(error, "passes", count * sizeof **out);
-  for (uint32_t i = 0; i < count; i++) {
-    (*out)[i].struct_size = sizeof **out;
-    lk_status status = model->sessions->pass_info(model->session, i, &(*out)[i], error);
-    if (status != LK_OK) return status;
-  }
-  return LK_OK;
 }
 
 static json_t *passes_json(const lk_session_pass *passes, uint32_t count) {
@@ -277,36 +248,67 @@ static lk_status print_passes(const lk_session_pass *passes, uint32_t count, lk_
   return report_table_print(table, 2, error);
 }
 
-/* ---- the whole --------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
-static lk_status report_as_json(const inspect_args *args, const cli_model *model, lk_error *error) {
-  lk_status status = LK_OK;
+/* What both reports show. */
+typedef struct model_facts {
   lk_session_stats stats;
   lk_model_info info;
-  lk_session_node *nodes = NULL;
-  lk_session_pass *passes = NULL;
-  uint32_t n_nodes = 0, n_passes = 0;
-  json_t *root = NULL;
+  lk_session_node *nodes;
+  lk_session_pass *passes;
+  uint32_t n_nodes, n_passes;
+} model_facts;
+
+/* facts_destroy is needed after a failure too. */
+static lk_status facts_create(const cli_model *model, model_facts *out, lk_error *error) {
+  const lk_session_api *sessions = model->sessions;
+  const lk_allocator *allocator = lk_allocator_default();
+  out->n_nodes = sessions->node_count(model->session);
+  out->n_passes = sessions->pass_count(model->session);
+  out->nodes = lk_calloc(allocator, out->n_nodes, sizeof *out->nodes);
+  out->passes = lk_calloc(allocator, out->n_passes, sizeof *out->passes);
+  if (out->nodes == NULL || out->passes == NULL) {
+    return lk_fail_memory(error, "nodes and passes", out->n_nodes * sizeof *out->nodes);
+  }
+  for (uint32_t i = 0; i < out->n_nodes; i++) {
+    out->nodes[i].struct_size = sizeof out->nodes[i];
+    LK_RETURN_NOT_OK(sessions->node_info(model->session, i, &out->nodes[i], error));
+  }
+  for (uint32_t i = 0; i < out->n_passes; i++) {
+    out->passes[i].struct_size = sizeof out->passes[i];
+    LK_RETURN_NOT_OK(sessions->pass_info(model->session, i, &out->passes[i], error));
+  }
+  LK_RETURN_NOT_OK(cli_session_stats(model, &out->stats, error));
+  return cli_model_info(model, &out->info, error);
+}
+
+static void facts_destroy(model_facts *facts) {
+  lk_free(lk_allocator_default(), facts->passes);
+  lk_free(lk_allocator_default(), facts->nodes);
+}
+
+static lk_status report_as_json(const inspect_args *args, const cli_model *model,
+                                const model_facts *facts, lk_error *error) {
+  lk_status status = LK_OK;
+  const lk_session_stats *stats = &facts->stats;
+  const lk_model_info *info = &facts->info;
   json_t *inputs = NULL;
   json_t *outputs = NULL;
 
-  LK_TRY(cli_session_stats(model, &stats, error));
-  LK_TRY(cli_model_info(model, &info, error));
-  LK_TRY(read_nodes(model, &nodes, &n_nodes, error));
-  LK_TRY(read_passes(model, &passes, &n_passes, error));
   LK_TRY(values_json(model, false, &inputs, error));
   LK_TRY(values_json(model, true, &outputs, error));
-  json_t *each = args->nodes ? nodes_json(nodes, n_nodes) : NULL;
-  root = json_pack(
+  json_t *each = args->nodes ? nodes_json(facts->nodes, facts->n_nodes) : NULL;
+  json_t *root = json_pack(
       "{s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:o}", "model",
-      report_json_text(args->path), "opsets", opsets_json(&info), "ir_version",
-      (json_int_t)info.ir_version, "producer_name", report_json_text(info.producer_name),
-      "producer_version", report_json_text(info.producer_version), "inputs", inputs, "outputs",
+      report_json_text(args->path), "opsets", opsets_json(info), "ir_version",
+      (json_int_t)info->ir_version, "producer_name", report_json_text(info->producer_name),
+      "producer_version", report_json_text(info->producer_version), "inputs", inputs, "outputs",
       outputs, "metadata", metadata_json(model), "nodes_in_file",
-      report_json_u64(stats.nodes_in_file), "nodes_to_run", report_json_u64(stats.nodes),
-      "constants", report_json_u64(stats.constants), "constant_bytes",
-      report_json_u64(stats.weights_bytes), "load_ms", (double)stats.load_ns / 1e6, "passes",
-      passes_json(passes, n_passes), "operators", operators_json(nodes, n_nodes));
+      report_json_u64(stats->nodes_in_file), "nodes_to_run", report_json_u64(stats->nodes),
+      "constants", report_json_u64(stats->constants), "constant_bytes",
+      report_json_u64(stats->weights_bytes), "load_ms", (double)stats->load_ns / 1e6, "passes",
+      passes_json(facts->passes, facts->n_passes), "operators",
+      operators_json(facts->nodes, facts->n_nodes));
   inputs = NULL;
   outputs = NULL;
   if (each != NULL) (void)json_object_set_new(root, "nodes", each);
@@ -315,46 +317,32 @@ static lk_status report_as_json(const inspect_args *args, const cli_model *model
 cleanup:
   json_decref(inputs);
   json_decref(outputs);
-  lk_free(lk_allocator_default(), passes);
-  lk_free(lk_allocator_default(), nodes);
   return status;
 }
 
-static lk_status report_as_text(const inspect_args *args, const cli_model *model, lk_error *error) {
-  lk_status status = LK_OK;
-  lk_session_stats stats;
-  lk_model_info info;
-  lk_session_node *nodes = NULL;
-  lk_session_pass *passes = NULL;
-  uint32_t n_nodes = 0, n_passes = 0;
+static lk_status report_as_text(const inspect_args *args, const cli_model *model,
+                                const model_facts *facts, lk_error *error) {
+  const lk_session_stats *stats = &facts->stats;
   char bytes[REPORT_TEXT_CAPACITY];
-
-  LK_TRY(cli_session_stats(model, &stats, error));
-  LK_TRY(cli_model_info(model, &info, error));
-  LK_TRY(read_nodes(model, &nodes, &n_nodes, error));
-  LK_TRY(read_passes(model, &passes, &n_passes, error));
-  (void)printf("%s: %" PRIu64 " nodes in the file, %" PRIu64 " to run; %" PRIu64
-               " constants, %s; opened in %.1f ms\n",
-               args->path, stats.nodes_in_file, stats.nodes, stats.constants,
-               report_bytes(stats.weights_bytes, bytes), (double)stats.load_ns / 1e6);
-  print_model_info(&info);
-  LK_TRY(print_values(model, false, error));
-  LK_TRY(print_values(model, true, error));
+  report_line("%s: %" PRIu64 " nodes in the file, %" PRIu64 " to run; %" PRIu64
+              " constants, %s; opened in %.1f ms",
+              args->path, stats->nodes_in_file, stats->nodes, stats->constants,
+              report_bytes(stats->weights_bytes, bytes), (double)stats->load_ns / 1e6);
+  print_model_info(&facts->info);
+  LK_RETURN_NOT_OK(print_values(model, false, error));
+  LK_RETURN_NOT_OK(print_values(model, true, error));
   print_metadata(model);
-  LK_TRY(print_passes(passes, n_passes, error));
+  LK_RETURN_NOT_OK(print_passes(facts->passes, facts->n_passes, error));
   (void)printf("%s:\n", args->nodes ? "nodes" : "operators");
-  LK_TRY(print_nodes(nodes, n_nodes, args->nodes, error));
-
-cleanup:
-  lk_free(lk_allocator_default(), passes);
-  lk_free(lk_allocator_default(), nodes);
-  return status;
+  return print_nodes(facts->nodes, facts->n_nodes, args->nodes, error);
 }
 
-static lk_status inspect(const inspect_args *args, lk_error *error) {
+static lk_status inspect(void *arguments, lk_error *error) {
+  const inspect_args *args = arguments;
   lk_status status = LK_OK;
   cli_model model = {0};
   input_series *series = NULL;
+  model_facts facts = {0};
   progress bar;
   progress_begin(&bar, "opening", 0);
 
@@ -365,11 +353,13 @@ static lk_status inspect(const inspect_args *args, lk_error *error) {
     LK_TRY(cli_model_run(&model, inputs, input_series_count(series), error));
   }
   progress_end(&bar);
-  LK_TRY(args->model.json ? report_as_json(args, &model, error)
-                          : report_as_text(args, &model, error));
+  LK_TRY(facts_create(&model, &facts, error));
+  LK_TRY(args->model.json ? report_as_json(args, &model, &facts, error)
+                          : report_as_text(args, &model, &facts, error));
 
 cleanup:
   progress_end(&bar);
+  facts_destroy(&facts);
   input_series_destroy(series);
   cli_model_close(&model);
   return status;
@@ -378,16 +368,11 @@ cleanup:
 int cli_cmd_inspect(int argc, char **argv) {
   lk_error error;
   inspect_args args = {.error = &error};
-  int code = CLI_FAILED;
-  model_args_init(&args.model, &error);
-  if (input_args_init(&args.inputs, 1, &error) != LK_OK) {
-    cli_complain(argv[0], &error);
-  } else if ((code = cli_parse(&command, argc, argv, &args, &error)) == CLI_OK &&
-             inspect(&args, &error) != LK_OK) {
-    cli_complain(argv[0], &error);
-    code = CLI_FAILED;
-  }
-  model_args_finish(&args.model);
-  input_args_finish(&args.inputs);
+  model_args_create(&args.model, &error);
+  const lk_status status = input_args_create(&args.inputs, 1, &error);
+  const int code = status == LK_OK ? cli_run(&command, argc, argv, &args, inspect, &error)
+                                   : cli_complain(argv[0], &error);
+  model_args_destroy(&args.model);
+  input_args_destroy(&args.inputs);
   return code;
 }

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "base/status.h"
+#include "executor_glue/cli/commands.h"
 #include "executor_glue/cli/common/cli.h"
 #include "executor_glue/cli/common/progress.h"
 #include "executor_glue/cli/load/args.h"
@@ -13,25 +14,26 @@ static lk_status check_failures(const load_result *result, lk_error *error) {
   const load_failures *failures = &result->failures;
   const load_failures *mismatches = &result->mismatches;
   if (failures->count > 0) {
-    return lk_fail(error, LK_INTERNAL, "failed to serve %" PRIu64 " requests, the first: %.400s",
+    return lk_fail(error, LK_INTERNAL, "failed to serve %" PRIu64 " requests, the first: %s",
                    failures->count, failures->messages[0]);
   }
   if (mismatches->count > 0) {
     return lk_fail(error, LK_INTERNAL,
-                   "failed to repeat the outputs of %" PRIu64 " requests, the first: %.400s",
+                   "failed to repeat the outputs of %" PRIu64 " requests, the first: %s",
                    mismatches->count, mismatches->messages[0]);
   }
   return LK_OK;
 }
 
-static lk_status load(const load_args *args, lk_error *error) {
+static lk_status load(void *arguments, lk_error *error) {
+  const load_args *args = arguments;
   lk_status status = LK_OK;
   load_models models = {0};
   load_result result = {0};
   progress bar;
   progress_begin(&bar, "opening", 0);
 
-  LK_TRY(load_models_open(args, &models, error));
+  LK_TRY(load_models_create(args, &models, error));
   progress_end(&bar);
   LK_TRY(load_run_all(&models, &result, error));
   LK_TRY(args->library.json ? load_report_json(&result, error) : load_report_text(&result, error));
@@ -39,22 +41,17 @@ static lk_status load(const load_args *args, lk_error *error) {
 
 cleanup:
   progress_end(&bar);
-  load_result_finish(&result);
-  load_models_close(&models);
+  load_result_destroy(&result);
+  load_models_destroy(&models);
   return status;
 }
 
 int cli_cmd_load(int argc, char **argv) {
   lk_error error;
   load_args args;
-  int code = CLI_FAILED;
-  if (load_args_init(&args, &error) != LK_OK) {
-    cli_complain(argv[0], &error);
-  } else if ((code = load_args_parse(&args, argc, argv)) == CLI_OK &&
-             load(&args, &error) != LK_OK) {
-    cli_complain(argv[0], &error);
-    code = CLI_FAILED;
-  }
-  load_args_finish(&args);
+  const lk_status status = load_args_create(&args, &error);
+  const int code = status == LK_OK ? cli_run(&load_argp, argc, argv, &args, load, &error)
+                                   : cli_complain(argv[0], &error);
+  load_args_destroy(&args);
   return code;
 }

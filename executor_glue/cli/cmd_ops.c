@@ -8,8 +8,8 @@
 #include <latchkey/latchkey.h>
 
 #include "base/status.h"
+#include "executor_glue/cli/commands.h"
 #include "executor_glue/cli/common/cli.h"
-#include "executor_glue/cli/common/options.h"
 #include "executor_glue/cli/common/report.h"
 
 typedef struct ops_args {
@@ -34,20 +34,27 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   }
 }
 
-static const struct argp command = {
-    options,
-    parse,
-    NULL,
-    "Lists the operators that exist.\v"
-    "Opsets are those of the operator set it comes from. 'in place': the output may be written "
-    "over "
-    "an input. 'post-ops': activations and sums behind it can be fused into it.\n\n"
-    "Example: latchkey ops",
-    NULL,
-    NULL,
-    NULL};
+static const char doc[] = "Lists the operators that exist.\v"
+                          "'opsets' are versions of the operator set that the operator comes from. "
+                          "'in place': it may write its output over an input. 'post-ops': "
+                          "activations and sums that follow it can be fused into it.\n\n"
+                          "Example:\n"
+                          "  latchkey ops --json";
 
-static lk_status list_ops(const lk_api *api, bool json, lk_error *error) {
+static const struct argp command = {
+    .options = options,
+    .parser = parse,
+    .doc = doc,
+};
+
+static lk_status list_ops(void *arguments, lk_error *error) {
+  const bool json = ((const ops_args *)arguments)->json;
+  const lk_api *api = lk_get_api(LK_API_VERSION);
+  if (api == NULL) {
+    return lk_fail(error, LK_VERSION,
+                   "failed to load the library: it does not speak version %u of its interface",
+                   LK_API_VERSION);
+  }
   json_t *list = json ? json_array() : NULL;
   report_table *table =
       json ? NULL : report_table_create("operator|domain|opsets|runs on|in place|post-ops|summary");
@@ -78,16 +85,5 @@ static lk_status list_ops(const lk_api *api, bool json, lk_error *error) {
 int cli_cmd_ops(int argc, char **argv) {
   lk_error error;
   ops_args args = {.error = &error};
-  int code = cli_parse(&command, argc, argv, &args, &error);
-  if (code != CLI_OK) return code;
-  const lk_api *api = lk_get_api(LK_API_VERSION);
-  lk_status status =
-      api != NULL
-          ? list_ops(api, args.json, &error)
-          : lk_fail(&error, LK_VERSION,
-                    "failed to load the library: it does not speak version %u of its interface",
-                    LK_API_VERSION);
-  if (status == LK_OK) return CLI_OK;
-  cli_complain(argv[0], &error);
-  return CLI_FAILED;
+  return cli_run(&command, argc, argv, &args, list_ops, &error);
 }

@@ -9,13 +9,15 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "executor_glue/cli/commands.h"
 #include "executor_glue/cli/common/cli.h"
+#include "executor_glue/cli/common/clock.h"
 #include "executor_glue/cli/common/model.h"
 #include "executor_glue/cli/common/npy.h"
 #include "executor_glue/cli/common/options.h"
-#include "executor_glue/cli/common/output_name.h"
 #include "executor_glue/cli/common/progress.h"
 #include "executor_glue/cli/common/report.h"
+#include "executor_glue/cli/output_name.h"
 
 typedef struct run_args {
   model_args model;
@@ -25,9 +27,9 @@ typedef struct run_args {
 } run_args;
 
 static const struct argp_option options[] = {
-    {"input", 'i', "NAME=FILE", 0, "Take an input from a .npy file; once for each input", 1},
-    {"output", 'o', "DIR", 0,
-     "Write NAME.npy for each output into this folder, which is made if it is not there", 1},
+    {"input", 'i', "NAME=FILE", 0, "Read an input from a .npy file; once for each input", 1},
+    {"output", 'o', "DIR", 0, "Write each output to DIR/NAME.npy; DIR is made if it is not there",
+     1},
     {0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
@@ -52,28 +54,28 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 }
 
 static const struct argp_child children[] = {{&model_argp, 0, "Library:", 10}, {0}};
-static const struct argp command = {
-    options,
-    parse,
-    "MODEL",
+static const char doc[] =
     "Runs an ONNX model once and writes its outputs.\v"
-    "An output is written to DIR/NAME.npy; in the file name, every character of NAME but letters, "
+    "An output is written to DIR/NAME.npy. In the file name, every character of NAME but letters, "
     "digits, '.', '_' and '-' becomes '_', and so does a '.' in front. When two outputs would "
-    "share "
-    "a file, the later one gets '-2', '-3' and so on. The files appear when all are complete: a "
-    "run "
-    "that fails leaves none.\n\n"
-    "Example: latchkey run model.onnx -i x=image.npy -o out",
-    children,
-    NULL,
-    NULL};
+    "share a file, the later one gets '-2', '-3' and so on. The files appear when all are "
+    "complete: a run that fails leaves none.\n\n"
+    "Example:\n"
+    "  latchkey run model.onnx -i x=image.npy -o out";
+
+static const struct argp command = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "MODEL",
+    .doc = doc,
+    .children = children,
+};
 
 static lk_status read_inputs(const run_args *args, lk_named_tensor *inputs, lk_error *error) {
   for (size_t i = 0; i < args->inputs.n_files; i++) {
     const input_file *file = &args->inputs.files[i];
     inputs[i].name = file->name;
-    lk_status status = npy_read(lk_allocator_default(), file->path, &inputs[i].tensor, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(npy_read(lk_allocator_default(), file->path, &inputs[i].tensor, error));
   }
   return LK_OK;
 }
@@ -89,8 +91,9 @@ static lk_status make_folder(const char *folder, lk_error *error) {
   return lk_fail(error, LK_IO, "failed to create folder '%s': %s", folder, strerror(reason));
 }
 
-/* All files are complete before the first of them gets its name. Should one not get its name all the
- * same (it is that of a folder), the ones before it go too: some outputs of a run are none. */
+/* All files are complete before the first gets its name. When a later one cannot have its name,
+ * since a folder has it, those that are there already are removed: a run leaves all its outputs or
+ * none. */
 static lk_status write_outputs(const cli_model *model, const char *folder, char **names,
                                lk_error *error) {
   lk_status status = LK_OK;
@@ -127,8 +130,8 @@ static lk_status report(const run_args *args, const cli_model *model, char **nam
     const lk_named_tensor *output = &model->outputs[i];
     char text[LK_TENSOR_TEXT_CAPACITY];
     if (!args->model.json) {
-      (void)printf("%s %s -> %s/%s.npy\n", output->name, lk_tensor_text(&output->tensor.desc, text),
-                   args->folder, names[i]);
+      report_line("%s %s -> %s/%s.npy", output->name, lk_tensor_text(&output->tensor.desc, text),
+                  args->folder, names[i]);
       continue;
     }
     json_t *shape = json_array();
@@ -147,7 +150,8 @@ static lk_status report(const run_args *args, const cli_model *model, char **nam
                      error);
 }
 
-static lk_status run(const run_args *args, lk_error *error) {
+static lk_status run(void *arguments, lk_error *error) {
+  const run_args *args = arguments;
   lk_status status = LK_OK;
   const lk_allocator *allocator = lk_allocator_default();
   size_t n_inputs = args->inputs.n_files;
@@ -185,16 +189,11 @@ cleanup:
 int cli_cmd_run(int argc, char **argv) {
   lk_error error;
   run_args args = {.error = &error};
-  int code = CLI_FAILED;
-  model_args_init(&args.model, &error);
-  if (input_args_init(&args.inputs, 1, &error) != LK_OK) {
-    cli_complain(argv[0], &error);
-  } else if ((code = cli_parse(&command, argc, argv, &args, &error)) == CLI_OK &&
-             run(&args, &error) != LK_OK) {
-    cli_complain(argv[0], &error);
-    code = CLI_FAILED;
-  }
-  model_args_finish(&args.model);
-  input_args_finish(&args.inputs);
+  model_args_create(&args.model, &error);
+  const lk_status status = input_args_create(&args.inputs, 1, &error);
+  const int code = status == LK_OK ? cli_run(&command, argc, argv, &args, run, &error)
+                                   : cli_complain(argv[0], &error);
+  model_args_destroy(&args.model);
+  input_args_destroy(&args.inputs);
   return code;
 }

@@ -10,18 +10,21 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "executor_glue/cli/commands.h"
 #include "executor_glue/cli/common/cli.h"
 #include "executor_glue/cli/common/model.h"
+#include "executor_glue/cli/common/numbers.h"
 #include "executor_glue/cli/common/options.h"
 #include "executor_glue/cli/common/progress.h"
 #include "executor_glue/cli/common/report.h"
-#include "executor_glue/cli/common/test_case.h"
+#include "executor_glue/cli/test_case.h"
 
 typedef struct test_args {
   model_args model;
   tolerance tolerance;
   const char **folders; /* borrowed from argv */
   size_t n_folders, folders_capacity;
+  int counts[3]; /* of cases, by test_result; filled in by the work */
   lk_error *error;
 } test_args;
 
@@ -31,12 +34,12 @@ typedef struct case_list {
   size_t count, capacity;
 } case_list;
 
-/* A folder that holds itself, by a link, must end somewhere. */
+/* MAX_DEPTH bounds a folder that contains itself through a link. */
 enum { KEY_RTOL = 0x400, KEY_ATOL, MAX_DEPTH = 16 };
 
 static const struct argp_option options[] = {
-    {"rtol", KEY_RTOL, "X", 0, "Relative tolerance of floats (default: 1e-3)", 1},
-    {"atol", KEY_ATOL, "X", 0, "Absolute tolerance of floats (default: 1e-7)", 1},
+    {"rtol", KEY_RTOL, "X", 0, "Allow floats a relative difference of X (default: 1e-3)", 1},
+    {"atol", KEY_ATOL, "X", 0, "Allow floats an absolute difference of X (default: 1e-7)", 1},
     {0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
@@ -70,23 +73,25 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 }
 
 static const struct argp_child children[] = {{&model_argp, 0, "Library:", 10}, {0}};
-static const struct argp command = {
-    options,
-    parse,
-    "DIR...",
+static const char doc[] =
     "Runs ONNX test cases: folders with model.onnx and test_data_set_N/{input,output}_N.pb, or "
     "folders of such folders.\v"
-    "Prints a line for each, 'ok', 'FAIL' or 'skip' with its name and a reason, then a summary; "
-    "the "
-    "exit code is 1 when one failed. Floats are compared as ONNX's own backend tests do, NaN and "
-    "infinities included; integers must be equal. Skipped is only what the library does not "
-    "support.\n\n"
-    "Example: latchkey test onnx/backend/test/data/node",
-    children,
-    NULL,
-    NULL};
+    "Prints a line for each case: 'ok', 'FAIL' or 'skip', its name and the reason, then a summary. "
+    "The exit code is 1 when a case failed. Floats are compared as ONNX's own backend tests do, "
+    "NaN and infinities included; integers must be equal. A case is skipped only for what the "
+    "library does not support.\n\n"
+    "Example:\n"
+    "  latchkey test onnx/backend/test/data/node";
 
-/* ---- finding ----------------------------------------------------------------------------------- */
+static const struct argp command = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "DIR...",
+    .doc = doc,
+    .children = children,
+};
+
+/* ---- finding --------------------------------------------------------------------------------- */
 
 static lk_status find_cases(case_list *list, const char *folder, int depth, lk_error *error);
 
@@ -132,8 +137,7 @@ static lk_status find_cases(case_list *list, const char *folder, int depth, lk_e
 static lk_status find_all(const test_args *args, case_list *list, lk_error *error) {
   for (size_t i = 0; i < args->n_folders; i++) {
     size_t before = list->count;
-    lk_status status = find_cases(list, args->folders[i], 0, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(find_cases(list, args->folders[i], 0, error));
     if (list->count == before) {
       return lk_fail(error, LK_NOT_FOUND,
                      "failed to find test cases: no model.onnx in '%s' or below it",
@@ -143,7 +147,7 @@ static lk_status find_all(const test_args *args, case_list *list, lk_error *erro
   return LK_OK;
 }
 
-/* ---- running ----------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* The last part of a path, whatever the number of slashes behind it. */
 static void case_name(const char *path, const char **out_name, int *out_length) {
@@ -162,9 +166,9 @@ static void print_case(const char *path, test_result result, const lk_error *rea
   int length = 0;
   case_name(path, &name, &length);
   if (result == TEST_OK) {
-    (void)printf("%-4s %.*s\n", words[result], length, name);
+    report_line("%-4s %.*s", words[result], length, name);
   } else {
-    (void)printf("%-4s %.*s (%s)\n", words[result], length, name, reason->message);
+    report_line("%-4s %.*s (%s)", words[result], length, name, reason->message);
   }
   (void)fflush(stdout);
 }
@@ -176,11 +180,12 @@ static json_t *case_json(const char *path, test_result result, const lk_error *r
                    "reason", result == TEST_OK ? json_null() : report_json_text(reason->message));
 }
 
-static lk_status test(const test_args *args, int *out_code, lk_error *error) {
+static lk_status test(void *arguments, lk_error *error) {
+  test_args *args = arguments;
+  int *counts = args->counts;
   lk_status status = LK_OK;
   cli_model model = {0};
   case_list list = {0};
-  int counts[3] = {0};
   json_t *cases = NULL;
   progress bar = {0};
 
@@ -202,7 +207,6 @@ static lk_status test(const test_args *args, int *out_code, lk_error *error) {
     progress_set(&bar, i + 1);
   }
   progress_end(&bar);
-  *out_code = counts[TEST_FAILED] > 0 ? CLI_FAILED : CLI_OK;
   if (args->model.json) {
     json_t *root = json_pack("{s:i, s:i, s:i, s:o}", "passed", counts[TEST_OK], "failed",
                              counts[TEST_FAILED], "skipped", counts[TEST_SKIPPED], "cases", cases);
@@ -223,13 +227,10 @@ cleanup:
 int cli_cmd_test(int argc, char **argv) {
   lk_error error;
   test_args args = {.tolerance = {.relative = 1e-3, .absolute = 1e-7}, .error = &error};
-  model_args_init(&args.model, &error);
-  int code = cli_parse(&command, argc, argv, &args, &error);
-  if (code == CLI_OK && test(&args, &code, &error) != LK_OK) {
-    cli_complain(argv[0], &error);
-    code = CLI_FAILED;
-  }
+  model_args_create(&args.model, &error);
+  int code = cli_run(&command, argc, argv, &args, test, &error);
+  if (args.counts[TEST_FAILED] > 0) code = CLI_FAILED;
   lk_free(lk_allocator_default(), args.folders);
-  model_args_finish(&args.model);
+  model_args_destroy(&args.model);
   return code;
 }

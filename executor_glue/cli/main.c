@@ -6,6 +6,8 @@
 
 #include <latchkey/latchkey.h>
 
+#include "base/status.h"
+#include "executor_glue/cli/commands.h"
 #include "executor_glue/cli/common/cli.h"
 
 typedef struct command {
@@ -15,13 +17,12 @@ typedef struct command {
 
 static const command commands[] = {
     {"run", "run a model on .npy files", cli_cmd_run},
-    {"test", "run ONNX test-case folders", cli_cmd_test},
-    {"bench", "latency, memory and cache of a model over a series of shapes", cli_cmd_bench},
-    {"load", "throughput and latency of several models under load from several threads",
-     cli_cmd_load},
-    {"inspect", "what is in a model, and what runs on what", cli_cmd_inspect},
-    {"ops", "the operators that exist", cli_cmd_ops},
-    {"cache", "run a model, then show the cache's keys", cli_cmd_cache},
+    {"test", "run ONNX test cases", cli_cmd_test},
+    {"bench", "measure a model over a series of shapes: latency, memory, cache", cli_cmd_bench},
+    {"load", "measure several models under load from several threads", cli_cmd_load},
+    {"inspect", "show what is in a model, and what runs on what", cli_cmd_inspect},
+    {"ops", "list the operators that exist", cli_cmd_ops},
+    {"cache", "run a model, then show the keys of the cache", cli_cmd_cache},
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
@@ -62,8 +63,8 @@ static char *list_commands(int key, const char *text, void *input) {
   for (size_t i = 0; i < N_COMMANDS; i++) {
     (void)fprintf(stream, "  %-8s %s\n", commands[i].name, commands[i].summary);
   }
-  (void)fputs("\n'latchkey COMMAND --help' explains one. Exit codes: 0 it worked, 1 it failed, 2 "
-              "the command line is wrong.",
+  (void)fputs("\n'latchkey COMMAND --help' explains one. Exit codes: 0, it worked; 1, it failed; "
+              "2, the command line is wrong.",
               stream);
   (void)fclose(stream);
   return list;
@@ -76,14 +77,10 @@ static const struct argp main_argp = {
     main_options, parse_main,    "COMMAND ...", "Runs ONNX models with cached oneDNN objects.\v ",
     NULL,         list_commands, NULL};
 
-void cli_complain(const char *argv0, const lk_error *error) {
-  (void)fflush(stdout);
-  (void)fprintf(stderr, "%s: %s\n", argv0, error->message);
-}
-
 int main(int argc, char **argv) {
   argp_err_exit_status = CLI_USAGE;
   main_args args = {0};
+  lk_error error;
   if (argp_parse(&main_argp, argc, argv, ARGP_IN_ORDER, NULL, &args) != 0) return CLI_USAGE;
   if (args.name == NULL) {
     argp_help(&main_argp, stderr, ARGP_HELP_STD_USAGE, (char[]){"latchkey"});
@@ -94,13 +91,13 @@ int main(int argc, char **argv) {
     char argv0[32];
     (void)snprintf(argv0, sizeof argv0, "latchkey %s", commands[i].name);
     argv[args.index] = argv0;
-    int code = commands[i].run(argc - args.index, argv + args.index);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-      (void)fprintf(stderr, "%s: failed to write to standard output\n", argv0);
-      return CLI_FAILED;
-    }
-    return code;
+    const int code = commands[i].run(argc - args.index, argv + args.index);
+    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+    (void)lk_fail(&error, LK_IO, "failed to write to standard output");
+    return cli_complain(argv0, &error);
   }
-  (void)fprintf(stderr, "latchkey: no command is called '%s', see latchkey --help\n", args.name);
+  (void)lk_fail(&error, LK_NOT_FOUND, "failed to find command '%s': see latchkey --help",
+                args.name);
+  (void)cli_complain("latchkey", &error);
   return CLI_USAGE;
 }

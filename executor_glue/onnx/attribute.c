@@ -32,12 +32,10 @@ static lk_status copy_tensors(const reader *r, const char *name, Onnx__TensorPro
   if (copies == NULL) return lk_fail_memory(r->error, "an attribute", count * sizeof *copies);
   for (size_t i = 0; i < count; i++) {
     lk_onnx_tensor tensor;
-    lk_status status = lk_onnx_tensor_find(r->source, tensors[i], name, &tensor, r->error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(lk_onnx_tensor_find(r->source, tensors[i], name, &tensor, r->error));
     void *data = lk_graph_alloc(r->graph, tensor.n_bytes);
     if (data == NULL) return lk_fail_memory(r->error, "a tensor attribute", tensor.n_bytes);
-    status = lk_onnx_tensor_copy(&tensor, data, r->error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(lk_onnx_tensor_copy(&tensor, data, r->error));
     copies[i] = (lk_tensor){tensor.desc, data};
   }
   out->type = LK_ATTR_TENSOR;
@@ -69,15 +67,13 @@ static lk_status read_one(const reader *r, const Onnx__AttributeProto *a, lk_att
     const ProtobufCEnumValue *type = protobuf_c_enum_descriptor_get_value(
         &onnx__attribute_proto__attribute_type__descriptor, (int)a->type);
     return lk_fail(r->error, LK_UNSUPPORTED,
-                   "failed to read node '%s' (%s): attribute '%s' of "
-                   "type %s is not supported",
+                   "failed to read node '%s' (%s): attribute '%s' of type %s is not supported",
                    r->label, r->node->op_type, a->name, type != NULL ? type->name : "unknown");
   }
   }
   return lk_fail(r->error, LK_MALFORMED,
-                 "failed to read node '%s' (%s): attribute '%s' has no type "
-                 "or no value",
-                 r->label, r->node->op_type, a->name);
+                 "failed to read node '%s' (%s): attribute '%s' has no type or no value", r->label,
+                 r->node->op_type, a->name);
 }
 
 lk_status lk_onnx_attributes_read(const lk_onnx_source *source, lk_graph *graph,
@@ -94,20 +90,18 @@ lk_status lk_onnx_attributes_read(const lk_onnx_source *source, lk_graph *graph,
     for (size_t j = 0; j < i; j++) {
       if (strcmp(attrs[j].name, a->name) != 0) continue;
       return lk_fail(error, LK_MALFORMED,
-                     "failed to read node '%s' (%s): attribute '%s' is there "
-                     "twice",
-                     label, node->op_type, a->name);
+                     "failed to read node '%s' (%s): attribute '%s' is there twice", label,
+                     node->op_type, a->name);
     }
     if (a->ref_attr_name != NULL && a->ref_attr_name[0] != '\0') {
       return lk_fail(error, LK_MALFORMED,
-                     "failed to read node '%s' (%s): attribute '%s' refers to "
-                     "one of a function, outside of any",
+                     "failed to read node '%s' (%s): attribute '%s' refers to one of a function, "
+                     "outside of any",
                      label, node->op_type, a->name);
     }
     attrs[i].name = lk_graph_strndup(graph, a->name, strlen(a->name));
     if (attrs[i].name == NULL) return lk_fail_memory(error, "an attribute", strlen(a->name));
-    lk_status status = read_one(&r, a, &attrs[i]);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(read_one(&r, a, &attrs[i]));
   }
   return LK_OK;
 }

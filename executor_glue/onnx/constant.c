@@ -11,8 +11,7 @@ lk_status lk_onnx_constant_from_tensor(const lk_onnx_source *source, lk_graph *g
                                        const Onnx__TensorProto *proto, lk_error *error) {
   lk_onnx_tensor tensor;
   lk_value *target = &graph->values[value];
-  lk_status status = lk_onnx_tensor_find(source, proto, target->name, &tensor, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(lk_onnx_tensor_find(source, proto, target->name, &tensor, error));
 
   if (tensor.direct != NULL || tensor.n_bytes == 0) {
     /* Nobody writes to a MAPPED constant; lk_tensor has no const data. */
@@ -21,7 +20,7 @@ lk_status lk_onnx_constant_from_tensor(const lk_onnx_source *source, lk_graph *g
   } else {
     void *data = lk_alloc_aligned(graph->allocator, tensor.n_bytes, LK_DATA_ALIGNMENT);
     if (data == NULL) return lk_fail_memory(error, target->name, tensor.n_bytes);
-    status = lk_onnx_tensor_copy(&tensor, data, error);
+    const lk_status status = lk_onnx_tensor_copy(&tensor, data, error);
     if (status != LK_OK) {
       lk_free(graph->allocator, data);
       return lk_error_prefix(error, status, "tensor '%s'", target->name);
@@ -68,7 +67,6 @@ lk_status lk_onnx_constant_from_node(const lk_onnx_source *source, lk_graph *gra
     return from_elements(graph, value, LK_I64, 1, a->n_ints, a->ints, error);
   }
   return lk_fail(error, LK_UNSUPPORTED,
-                 "failed to read Constant '%s': attribute '%s' is not "
-                 "supported, or has no tensor",
+                 "failed to read Constant '%s': attribute '%s' is not supported, or has no tensor",
                  name, a->name);
 }

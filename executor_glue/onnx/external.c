@@ -39,8 +39,7 @@ lk_status lk_onnx_external_create(const lk_allocator *allocator, const char *mod
   int length = slash == NULL ? 1 : (int)(slash - model_path) + 1;
   if (length >= PATH_MAX) {
     return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to find the model's folder: the path is longer "
-                   "than %d bytes",
+                   "failed to find the model's folder: the path is longer than %d bytes",
                    PATH_MAX - 1);
   }
   (void)snprintf(folder, sizeof folder, "%.*s", length, slash == NULL ? "." : model_path);
@@ -49,8 +48,9 @@ lk_status lk_onnx_external_create(const lk_allocator *allocator, const char *mod
                    strerror(errno));
   }
   lk_onnx_external *external = lk_calloc(allocator, 1, sizeof *external);
-  if (external == NULL)
+  if (external == NULL) {
     return lk_fail_memory(error, "the list of external files", sizeof *external);
+  }
   external->allocator = allocator;
   size_t used = strlen(resolved);
   external->folder = lk_alloc(allocator, used + 2);
@@ -70,7 +70,7 @@ void lk_onnx_external_destroy(lk_onnx_external *external) {
   if (external == NULL) return;
   const lk_allocator *allocator = external->allocator;
   for (size_t i = 0; i < external->n_files; i++) {
-    lk_onnx_map_close(&external->files[i].map);
+    lk_onnx_map_destroy(&external->files[i].map);
     lk_free(allocator, external->files[i].location);
   }
   pthread_mutex_destroy(&external->mutex);
@@ -79,9 +79,9 @@ void lk_onnx_external_destroy(lk_onnx_external *external) {
   lk_free(allocator, external);
 }
 
-void lk_onnx_external_relax(lk_onnx_external *external) {
+void lk_onnx_external_drop_pages(lk_onnx_external *external) {
   pthread_mutex_lock(&external->mutex);
-  for (size_t i = 0; i < external->n_files; i++) lk_onnx_map_relax(&external->files[i].map);
+  for (size_t i = 0; i < external->n_files; i++) lk_onnx_map_drop_pages(&external->files[i].map);
   pthread_mutex_unlock(&external->mutex);
 }
 
@@ -98,17 +98,16 @@ static lk_status resolve(const lk_onnx_external *external, const char *location,
                          char resolved[PATH_MAX], lk_error *error) {
   char path[PATH_MAX];
   if (location[0] == '\0' || location[0] == '/' || climbs(location)) {
-    return lk_fail(error, LK_MALFORMED,
-                   "failed to open external data '%s': the location must be a path within the "
-                   "model's folder",
-                   location);
+    return lk_fail(
+        error, LK_MALFORMED,
+        "failed to open external data '%s': the location must be a path within the model's folder",
+        location);
   }
   int length = snprintf(path, sizeof path, "%s%s", external->folder, location);
   if (length < 0 || length >= PATH_MAX) {
     return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to open external data '%s': the path is longer "
-                   "than %d bytes",
-                   location, PATH_MAX - 1);
+                   "failed to open external data '%s': the path is longer than %d bytes", location,
+                   PATH_MAX - 1);
   }
   if (realpath(path, resolved) == NULL) {
     int code = errno;
@@ -141,21 +140,21 @@ static lk_status find_file(lk_onnx_external *external, const char *location, lk_
     return lk_fail(error, LK_OUT_OF_RANGE, "failed to open external data '%s': more than %d files",
                    location, MAX_FILES);
   }
-  char *copy = NULL;
-  LK_TRY(resolve(external, location, resolved, error));
-  LK_TRY(lk_onnx_map_open(resolved, &map, error));
-  copy = lk_strdup(allocator, location);
+  LK_RETURN_NOT_OK(resolve(external, location, resolved, error));
+  LK_RETURN_NOT_OK(lk_onnx_map_create(resolved, &map, error));
+  char *copy = lk_strdup(allocator, location);
   if (copy == NULL || !LK_GROW(allocator, external->files, external->n_files, external->capacity)) {
     status = lk_fail_memory(error, "the list of external files", sizeof *external->files);
     goto cleanup;
   }
   external->files[external->n_files++] = (external_file){copy, map};
   *out_map = map;
-  return LK_OK;
+  copy = NULL;
+  map = (lk_onnx_map){0};
 
 cleanup:
   lk_free(allocator, copy);
-  lk_onnx_map_close(&map);
+  lk_onnx_map_destroy(&map);
   return status;
 }
 
@@ -186,9 +185,7 @@ lk_status lk_onnx_external_find(lk_onnx_external *external, const Onnx__TensorPr
     if (strcmp(key, "length") == 0) number = &length;
     if (number != NULL && !parse_number(value, number)) {
       return lk_fail(error, LK_MALFORMED,
-                     "failed to read external data: %s '%s' is not a number "
-                     "of bytes",
-                     key, value);
+                     "failed to read external data: %s '%s' is not a number of bytes", key, value);
     }
   }
   if (location == NULL) {
@@ -204,7 +201,7 @@ lk_status lk_onnx_external_find(lk_onnx_external *external, const Onnx__TensorPr
   pthread_mutex_lock(&external->mutex);
   const lk_status status = find_file(external, location, &map, error);
   pthread_mutex_unlock(&external->mutex);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(status);
   if (offset > map.size || size > map.size - offset) {
     return lk_fail(error, LK_OUT_OF_RANGE,
                    "failed to read external data '%s': %" PRIu64 " bytes at offset %" PRIu64

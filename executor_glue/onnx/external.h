@@ -15,10 +15,10 @@ void lk_onnx_external_destroy(lk_onnx_external *external); /* NULL is allowed */
 
 /* Finds the `size` bytes that an external tensor refers to by location, offset (default 0) and
  * length (default `size`). `*out_bytes` points into the mapped file. LK_MALFORMED: a location that
- * leaves the model's folder, be it by a link, a number that is none, a length that is not `size`;
- * LK_NOT_FOUND, LK_IO; LK_OUT_OF_RANGE: the file is shorter. */
+ * leaves the model's folder, also through a link; an offset or length that is not a number; a
+ * length that is not `size`. LK_NOT_FOUND, LK_IO; LK_OUT_OF_RANGE: the file is shorter. */
 lk_status lk_onnx_external_find(lk_onnx_external *external, const Onnx__TensorProto *tensor,
                                 uint64_t size, const uint8_t **out_bytes, lk_error *error);
-void lk_onnx_external_relax(lk_onnx_external *external);
+void lk_onnx_external_drop_pages(lk_onnx_external *external);
 
 #endif

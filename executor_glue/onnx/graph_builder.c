@@ -36,7 +36,7 @@ static const char *label_of(const Onnx__NodeProto *node) {
   return "?";
 }
 
-/* ---- operator sets and functions --------------------------------------------------------------- */
+/* ---- operator sets and functions ------------------------------------------------------------- */
 
 static lk_status check_opsets(const builder *b) {
   for (size_t i = 0; i < b->model->n_opset_import; i++) {
@@ -74,8 +74,7 @@ static lk_status find_opset(const builder *b, const Onnx__NodeProto *node, int32
     }
   }
   return lk_fail(b->error, LK_MALFORMED,
-                 "failed to read node '%s' (%s): the model imports no opset "
-                 "of domain '%s'",
+                 "failed to read node '%s' (%s): the model imports no opset of domain '%s'",
                  label_of(node), node->op_type, domain[0] == '\0' ? "ai.onnx" : domain);
 }
 
@@ -90,17 +89,17 @@ static lk_status check_operator(const builder *b, const Onnx__NodeProto *node) {
         strcmp(domain_of(f->domain), domain_of(node->domain)) != 0) {
       continue;
     }
-    return lk_fail(b->error, LK_UNSUPPORTED,
-                   "failed to read node '%s': %s is a function of the "
-                   "model, which is not supported",
-                   label_of(node), node->op_type);
+    return lk_fail(
+        b->error, LK_UNSUPPORTED,
+        "failed to read node '%s': %s is a function of the model, which is not supported",
+        label_of(node), node->op_type);
   }
   return LK_OK;
 }
 
-/* ---- values ------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
-/* Writes down what a model says about an input or output. Constants know better. */
+/* Notes what the model declares about an input or output. Of a constant all is known already. */
 static lk_status declare(const builder *b, int32_t index, const Onnx__ValueInfoProto *info) {
   lk_value *value = &b->graph->values[index];
   if (value->constant_kind != LK_CONSTANT_NONE || info->type == NULL ||
@@ -140,9 +139,7 @@ static lk_status add_value(builder *b, const char *name, const char *as, int32_t
   }
   if (lk_value_names_find(&b->names, name) != LK_NO_VALUE) {
     return lk_fail(b->error, LK_MALFORMED,
-                   "failed to read the graph: '%s' is made twice, the second "
-                   "time as %s",
-                   name, as);
+                   "failed to read the graph: '%s' is made twice, the second time as %s", name, as);
   }
   return lk_value_names_add(&b->names, b->graph, name, out, b->error);
 }
@@ -151,17 +148,14 @@ static lk_status add_initializers(builder *b, const Onnx__GraphProto *graph) {
   if (graph->n_sparse_initializer > 0) {
     const Onnx__TensorProto *values = graph->sparse_initializer[0]->values;
     return lk_fail(b->error, LK_UNSUPPORTED,
-                   "failed to read the graph: initializer '%s' is sparse, "
-                   "which is not supported",
+                   "failed to read the graph: initializer '%s' is sparse, which is not supported",
                    values != NULL && given(values->name) ? values->name : "?");
   }
   for (size_t i = 0; i < graph->n_initializer; i++) {
     const Onnx__TensorProto *tensor = graph->initializer[i];
     int32_t value = LK_NO_VALUE;
-    lk_status status = add_value(b, tensor->name, "an initializer", &value);
-    if (status != LK_OK) return status;
-    status = lk_onnx_constant_from_tensor(b->source, b->graph, value, tensor, b->error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(add_value(b, tensor->name, "an initializer", &value));
+    LK_RETURN_NOT_OK(lk_onnx_constant_from_tensor(b->source, b->graph, value, tensor, b->error));
   }
   return LK_OK;
 }
@@ -180,9 +174,8 @@ static lk_status check_input(const builder *b, const Onnx__ValueInfoProto *info)
   }
   if (type->tensor_type->shape != NULL && type->tensor_type->shape->n_dim > LK_MAX_RANK) {
     return lk_fail(b->error, LK_OUT_OF_RANGE,
-                   "failed to read graph input '%s': rank %zu, at most "
-                   "%d",
-                   info->name, type->tensor_type->shape->n_dim, LK_MAX_RANK);
+                   "failed to read graph input '%s': rank %zu, at most %d", info->name,
+                   type->tensor_type->shape->n_dim, LK_MAX_RANK);
   }
   return LK_OK;
 }
@@ -193,11 +186,10 @@ static lk_status add_inputs(builder *b, const Onnx__GraphProto *graph) {
     int32_t value = given(info->name) ? lk_value_names_find(&b->names, info->name) : LK_NO_VALUE;
     /* Before IR version 4, every initializer had to be listed as an input too. */
     if (value != LK_NO_VALUE && b->graph->values[value].constant_kind != LK_CONSTANT_NONE) continue;
-    lk_status status = add_value(b, info->name, "a graph input", &value);
-    if (status == LK_OK) status = check_input(b, info);
-    if (status == LK_OK) status = declare(b, value, info);
-    if (status == LK_OK) status = lk_graph_add_input(b->graph, value, b->error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(add_value(b, info->name, "a graph input", &value));
+    LK_RETURN_NOT_OK(check_input(b, info));
+    LK_RETURN_NOT_OK(declare(b, value, info));
+    LK_RETURN_NOT_OK(lk_graph_add_input(b->graph, value, b->error));
   }
   return LK_OK;
 }
@@ -212,15 +204,13 @@ static lk_status add_outputs(builder *b, const Onnx__GraphProto *graph) {
                      value == LK_NO_VALUE ? "never made" : "listed twice");
     }
     /* An output that is an input too has said its type as an input. */
-    lk_status status = LK_OK;
-    if (!b->graph->values[value].is_input) status = declare(b, value, info);
-    if (status == LK_OK) status = lk_graph_add_output(b->graph, value, b->error);
-    if (status != LK_OK) return status;
+    if (!b->graph->values[value].is_input) LK_RETURN_NOT_OK(declare(b, value, info));
+    LK_RETURN_NOT_OK(lk_graph_add_output(b->graph, value, b->error));
   }
   return LK_OK;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 /* Before the nodes themselves: a node may stand before the one that makes its input. */
 static lk_status add_node_outputs(builder *b, const Onnx__GraphProto *graph) {
@@ -228,8 +218,7 @@ static lk_status add_node_outputs(builder *b, const Onnx__GraphProto *graph) {
     for (size_t j = 0; j < graph->node[i]->n_output; j++) {
       int32_t value = LK_NO_VALUE;
       if (!given(graph->node[i]->output[j])) continue;
-      lk_status status = add_value(b, graph->node[i]->output[j], "a node's output", &value);
-      if (status != LK_OK) return status;
+      LK_RETURN_NOT_OK(add_value(b, graph->node[i]->output[j], "a node's output", &value));
     }
   }
   return LK_OK;
@@ -238,8 +227,7 @@ static lk_status add_node_outputs(builder *b, const Onnx__GraphProto *graph) {
 static lk_status add_constant(builder *b, const Onnx__NodeProto *node) {
   if (node->n_output != 1 || !given(node->output[0]) || node->n_input != 0) {
     return lk_fail(b->error, LK_MALFORMED,
-                   "failed to read node '%s' (Constant): %zu inputs and %zu "
-                   "outputs, none and one",
+                   "failed to read node '%s' (Constant): %zu inputs and %zu outputs, none and one",
                    label_of(node), node->n_input, node->n_output);
   }
   int32_t value = lk_value_names_find(&b->names, node->output[0]);
@@ -252,29 +240,27 @@ static lk_status copy_text(const builder *b, const char *text, const char **out)
 }
 
 static lk_status add_node(builder *b, const Onnx__NodeProto *proto) {
-  lk_status status = LK_OK;
   int32_t index = LK_NO_NODE, opset = 0;
-  LK_TRY(check_operator(b, proto));
-  LK_TRY(find_opset(b, proto, &opset));
+  LK_RETURN_NOT_OK(check_operator(b, proto));
+  LK_RETURN_NOT_OK(find_opset(b, proto, &opset));
   if (strcmp(proto->op_type, "Constant") == 0 && domain_of(proto->domain)[0] == '\0') {
     return add_constant(b, proto);
   }
   /* The scan has bounded the three counts. */
-  LK_TRY(lk_graph_add_node(b->graph, (uint32_t)proto->n_input, (uint32_t)proto->n_output,
-                           (uint32_t)proto->n_attribute, &index, b->error));
+  LK_RETURN_NOT_OK(lk_graph_add_node(b->graph, (uint32_t)proto->n_input, (uint32_t)proto->n_output,
+                                     (uint32_t)proto->n_attribute, &index, b->error));
   lk_node *node = &b->graph->nodes[index];
   node->opset = opset;
-  LK_TRY(copy_text(b, proto->op_type, &node->op_type));
-  LK_TRY(copy_text(b, domain_of(proto->domain), &node->domain));
-  LK_TRY(copy_text(b, proto->name, &node->name));
+  LK_RETURN_NOT_OK(copy_text(b, proto->op_type, &node->op_type));
+  LK_RETURN_NOT_OK(copy_text(b, domain_of(proto->domain), &node->domain));
+  LK_RETURN_NOT_OK(copy_text(b, proto->name, &node->name));
   for (size_t i = 0; i < proto->n_input; i++) {
     if (!given(proto->input[i])) continue;
     node->inputs[i] = lk_value_names_find(&b->names, proto->input[i]);
     if (node->inputs[i] == LK_NO_VALUE) {
       return lk_fail(b->error, LK_MALFORMED,
-                     "failed to read node '%s' (%s): its input '%s' is never "
-                     "made",
-                     label_of(proto), proto->op_type, proto->input[i]);
+                     "failed to read node '%s' (%s): its input '%s' is never made", label_of(proto),
+                     proto->op_type, proto->input[i]);
     }
   }
   for (size_t i = 0; i < proto->n_output; i++) {
@@ -282,16 +268,14 @@ static lk_status add_node(builder *b, const Onnx__NodeProto *proto) {
       node->outputs[i] = lk_value_names_find(&b->names, proto->output[i]);
     }
   }
-  LK_TRY(
+  LK_RETURN_NOT_OK(
       lk_onnx_attributes_read(b->source, b->graph, proto, label_of(proto), node->attrs, b->error));
-cleanup:
-  return status;
+  return LK_OK;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static lk_status add_model_info(const builder *b) {
-  lk_status status = LK_OK;
   const Onnx__ModelProto *model = b->model;
   lk_model_info *info = &b->graph->model;
   const size_t bytes = model->n_opset_import * sizeof(lk_opset);
@@ -300,14 +284,13 @@ static lk_status add_model_info(const builder *b) {
   info->opsets = opsets;
   info->n_opsets = (uint32_t)model->n_opset_import; /* the scan has bounded it */
   info->ir_version = model->ir_version;
-  LK_TRY(copy_text(b, model->producer_name, &info->producer_name));
-  LK_TRY(copy_text(b, model->producer_version, &info->producer_version));
+  LK_RETURN_NOT_OK(copy_text(b, model->producer_name, &info->producer_name));
+  LK_RETURN_NOT_OK(copy_text(b, model->producer_version, &info->producer_version));
   for (size_t i = 0; i < model->n_opset_import; i++) {
     opsets[i].version = model->opset_import[i]->version;
-    LK_TRY(copy_text(b, domain_of(model->opset_import[i]->domain), &opsets[i].domain));
+    LK_RETURN_NOT_OK(copy_text(b, domain_of(model->opset_import[i]->domain), &opsets[i].domain));
   }
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 static lk_status add_metadata(builder *b) {
@@ -315,9 +298,8 @@ static lk_status add_metadata(builder *b) {
   for (size_t i = 0; i < b->model->n_metadata_props; i++) {
     const Onnx__StringStringEntryProto *entry = b->model->metadata_props[i];
     lk_metadata metadata = {NULL, NULL};
-    lk_status status = copy_text(b, entry->key, &metadata.key);
-    if (status == LK_OK) status = copy_text(b, entry->value, &metadata.value);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(copy_text(b, entry->key, &metadata.key));
+    LK_RETURN_NOT_OK(copy_text(b, entry->value, &metadata.value));
     if (!LK_GROW(graph->allocator, graph->metadata, graph->n_metadata, graph->metadata_capacity)) {
       return lk_fail_memory(b->error, "metadata", graph->n_metadata * sizeof metadata);
     }

@@ -18,24 +18,26 @@ struct lk_onnx_model {
   lk_onnx_source source; /* where it is read from; its external files are NULL: likewise */
 };
 
-/* The unpacked message ends before the graph is linked: it is the larger part of the peak. */
+/* Frees the unpacked message before it links the graph: the message is most of the peak memory. */
 static lk_status read_graph(const lk_allocator *allocator, const lk_onnx_source *source,
                             lk_graph **out_graph, lk_error *error) {
+  lk_status status = LK_OK;
   ProtobufCMessage *message = NULL;
   lk_graph *graph = NULL;
   *out_graph = NULL;
-  lk_status status = lk_onnx_unpack(allocator, LK_ONNX_MODEL, &onnx__model_proto__descriptor,
-                                    source->bytes, source->size, &message, error);
-  if (status != LK_OK) return status;
-  status = lk_onnx_graph_build(allocator, source, (const Onnx__ModelProto *)message, &graph, error);
-  lk_onnx_unpacked_free(allocator, message);
-  if (status == LK_OK) status = lk_graph_link(graph, error);
-  if (status != LK_OK) {
-    lk_graph_destroy(graph);
-    return status;
-  }
+  LK_TRY(lk_onnx_unpack(allocator, LK_ONNX_MODEL, &onnx__model_proto__descriptor, source->bytes,
+                        source->size, &message, error));
+  LK_TRY(lk_onnx_graph_build(allocator, source, (const Onnx__ModelProto *)message, &graph, error));
+  lk_onnx_unpacked_destroy(allocator, message);
+  message = NULL;
+  LK_TRY(lk_graph_link(graph, error));
   *out_graph = graph;
-  return LK_OK;
+  graph = NULL;
+
+cleanup:
+  lk_onnx_unpacked_destroy(allocator, message);
+  lk_graph_destroy(graph);
+  return status;
 }
 
 static lk_status model_create(const lk_allocator *allocator, lk_onnx_model **out, lk_error *error) {
@@ -67,7 +69,7 @@ lk_status lk_onnx_load_file(const lk_allocator *allocator, const char *path,
     status = lk_fail_memory(error, "the path of a model", strlen(path) + 1);
     goto cleanup;
   }
-  LK_TRY(lk_onnx_map_open(path, &model->map, error));
+  LK_TRY(lk_onnx_map_create(path, &model->map, error));
   model->source = (lk_onnx_source){.bytes = model->map.bytes, .size = model->map.size};
   LK_TRY(lk_onnx_external_create(allocator, path, &model->source.external, error));
   LK_TRY(lk_onnx_model_read(model, out_graph, error));
@@ -103,9 +105,9 @@ const char *lk_onnx_model_path(const lk_onnx_model *model) {
   return model->path;
 }
 
-void lk_onnx_model_relax(lk_onnx_model *model) {
-  lk_onnx_map_relax(&model->map);
-  if (model->source.external != NULL) lk_onnx_external_relax(model->source.external);
+void lk_onnx_model_drop_pages(lk_onnx_model *model) {
+  lk_onnx_map_drop_pages(&model->map);
+  if (model->source.external != NULL) lk_onnx_external_drop_pages(model->source.external);
 }
 
 void lk_onnx_model_retain(lk_onnx_model *model) {
@@ -116,7 +118,7 @@ void lk_onnx_model_release(lk_onnx_model *model) {
   if (model == NULL) return;
   if (atomic_fetch_sub_explicit(&model->users, 1, memory_order_acq_rel) != 1) return;
   lk_onnx_external_destroy(model->source.external);
-  lk_onnx_map_close(&model->map);
+  lk_onnx_map_destroy(&model->map);
   lk_free(model->allocator, model->path);
   lk_free(model->allocator, model);
 }
@@ -133,7 +135,7 @@ lk_status lk_onnx_read_tensor(const lk_allocator *allocator, const char *path, l
   *out = (lk_tensor){0};
   if (out_name != NULL) *out_name = NULL;
 
-  LK_TRY(lk_onnx_map_open(path, &map, error));
+  LK_TRY(lk_onnx_map_create(path, &map, error));
   LK_TRY(lk_onnx_external_create(allocator, path, &external, error));
   const lk_onnx_source source = {map.bytes, map.size, external};
   LK_TRY(lk_onnx_unpack(allocator, LK_ONNX_TENSOR, &onnx__tensor_proto__descriptor, map.bytes,
@@ -159,8 +161,8 @@ lk_status lk_onnx_read_tensor(const lk_allocator *allocator, const char *path, l
 
 cleanup:
   lk_free(allocator, data);
-  lk_onnx_unpacked_free(allocator, message);
+  lk_onnx_unpacked_destroy(allocator, message);
   lk_onnx_external_destroy(external);
-  lk_onnx_map_close(&map);
+  lk_onnx_map_destroy(&map);
   return status;
 }

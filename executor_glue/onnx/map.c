@@ -16,7 +16,7 @@ static lk_status fail_errno(const char *verb, const char *path, int code, lk_err
                  "failed to %s '%s': %s", verb, path, strerror_r(code, buffer, sizeof buffer));
 }
 
-lk_status lk_onnx_map_open(const char *path, lk_onnx_map *out, lk_error *error) {
+lk_status lk_onnx_map_create(const char *path, lk_onnx_map *out, lk_error *error) {
   lk_status status = LK_OK;
   struct stat info;
   void *bytes = MAP_FAILED;
@@ -42,11 +42,11 @@ lk_status lk_onnx_map_open(const char *path, lk_onnx_map *out, lk_error *error) 
   return status;
 }
 
-void lk_onnx_map_relax(const lk_onnx_map *map) {
+void lk_onnx_map_drop_pages(const lk_onnx_map *map) {
   if (map->bytes != NULL) (void)madvise((void *)(uintptr_t)map->bytes, map->size, MADV_DONTNEED);
 }
 
-void lk_onnx_map_close(lk_onnx_map *map) {
+void lk_onnx_map_destroy(lk_onnx_map *map) {
   if (map->bytes != NULL) (void)munmap((void *)(uintptr_t)map->bytes, map->size);
   *map = (lk_onnx_map){0};
 }

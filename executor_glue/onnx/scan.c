@@ -114,7 +114,7 @@ static bool type_fits(lk_onnx_field_kind kind, uint32_t type) {
   return false;
 }
 
-/* Checks the content of a field that is no message; `*out_bytes` is what it takes unpacked. */
+/* Checks the content of a field that is not a message. `*out_bytes`: what it takes unpacked. */
 static const char *check_content(lk_onnx_field_kind kind, const lk_wire_field *field,
                                  uint64_t *out_bytes) {
   *out_bytes = 0;
@@ -156,7 +156,6 @@ static lk_status walk(scan *s, lk_onnx_message message, lk_wire wire, unsigned d
 static lk_status take_field(scan *s, const lk_onnx_schema *schema, const lk_onnx_field *rule,
                             const lk_wire_field *field, const uint8_t *at, unsigned depth,
                             bool keep) {
-  lk_status status = LK_OK;
   char problem[96];
   if (!type_fits(rule->kind, field->type)) {
     (void)snprintf(problem, sizeof problem, "%s has wire type %" PRIu32, rule->name, field->type);
@@ -166,12 +165,12 @@ static lk_status take_field(scan *s, const lk_onnx_schema *schema, const lk_onnx
     lk_wire content = {field->data, field->data + field->length};
     keep = keep && rule->kind == LK_ONNX_NESTED;
     if (keep) {
-      LK_TRY(charge(s, rule->graph_bytes, at, schema));
+      LK_RETURN_NOT_OK(charge(s, rule->graph_bytes, at, schema));
       emit_tag(s, rule->number, LK_WIRE_LENGTH);
       s->written += LENGTH_BYTES;
     }
     size_t begin = s->written;
-    LK_TRY(walk(s, rule->message, content, depth + 1, keep));
+    LK_RETURN_NOT_OK(walk(s, rule->message, content, depth + 1, keep));
     if (keep) patch_length(s, begin);
     return LK_OK;
   }
@@ -179,11 +178,10 @@ static lk_status take_field(scan *s, const lk_onnx_schema *schema, const lk_onnx
   const char *wrong = check_content(rule->kind, field, &bytes);
   if (wrong != NULL) return fail_at(s, LK_MALFORMED, at, schema, wrong);
   if (keep && rule->kind != LK_ONNX_PAYLOAD) {
-    LK_TRY(charge(s, bytes + rule->graph_bytes, at, schema));
+    LK_RETURN_NOT_OK(charge(s, bytes + rule->graph_bytes, at, schema));
     emit_field(s, field);
   }
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 /* A tensor's place stands for its elements. */
@@ -200,7 +198,6 @@ static lk_status walk(scan *s, lk_onnx_message message, lk_wire wire, unsigned d
   const lk_wire whole = wire;
   uint32_t seen[LK_ONNX_MAX_FIELDS] = {0};
   uint64_t n_notes = 1;
-  lk_status status = LK_OK;
 
   if (depth > LK_ONNX_MAX_DEPTH) {
     char problem[64];
@@ -210,7 +207,7 @@ static lk_status walk(scan *s, lk_onnx_message message, lk_wire wire, unsigned d
   if (keep) {
     uint64_t place_bytes = message == LK_ONNX_TENSOR ? ALLOC_BYTES(sizeof(lk_onnx_place)) : 0;
     uint64_t bytes = ALLOC_BYTES(schema->struct_bytes) + sizeof(void *) + place_bytes;
-    LK_TRY(charge(s, bytes, wire.next, schema));
+    LK_RETURN_NOT_OK(charge(s, bytes, wire.next, schema));
   }
   for (;;) {
     const uint8_t *at = wire.next;
@@ -233,11 +230,10 @@ static lk_status walk(scan *s, lk_onnx_message message, lk_wire wire, unsigned d
       n_notes++;
       if (n_notes * NOTE_BYTES > s->notes[message]) s->notes[message] = n_notes * NOTE_BYTES;
     }
-    LK_TRY(take_field(s, schema, rule, &field, at, depth, keep));
+    LK_RETURN_NOT_OK(take_field(s, schema, rule, &field, at, depth, keep));
   }
   if (keep && message == LK_ONNX_TENSOR) emit_place(s, &whole);
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 lk_status lk_onnx_scan(const lk_allocator *allocator, lk_onnx_message root, const uint8_t *bytes,
@@ -246,22 +242,22 @@ lk_status lk_onnx_scan(const lk_allocator *allocator, lk_onnx_message root, cons
   *out = (lk_onnx_skeleton){0};
   const lk_wire wire = {bytes, bytes + size};
   scan measure = {.bytes = bytes, .budget = budget, .error = error};
-  LK_TRY(walk(&measure, root, wire, 1, true));
+  LK_RETURN_NOT_OK(walk(&measure, root, wire, 1, true));
 
   scan write = {.bytes = bytes, .budget = UINT64_MAX, .error = error};
   write.out = lk_alloc(allocator, measure.written);
   write.capacity = measure.written;
   if (write.out == NULL) return lk_fail_memory(error, "the skeleton of a model", measure.written);
-  status = walk(&write, root, wire, 1, true);
-  if (status == LK_OK && write.written != measure.written) {
+  LK_TRY(walk(&write, root, wire, 1, true));
+  if (write.written != measure.written) {
     status = lk_fail(error, LK_IO, "failed to scan the %s: it changed while it was read",
                      lk_onnx_schemas[root].name);
-  }
-  if (status != LK_OK) {
-    lk_free(allocator, write.out);
-    return status;
+    goto cleanup;
   }
   *out = (lk_onnx_skeleton){write.out, write.written};
+  write.out = NULL;
+
 cleanup:
+  lk_free(allocator, write.out);
   return status;
 }

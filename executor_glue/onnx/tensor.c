@@ -93,8 +93,7 @@ static lk_status find_payload(lk_onnx_tensor *tensor, const char *name, lk_error
     if (field.number == RAW_DATA) {
       if (field.length != tensor->n_bytes) {
         return lk_fail(error, LK_MALFORMED,
-                       "failed to read tensor '%s': raw_data has %zu bytes, "
-                       "the shape needs %zu",
+                       "failed to read tensor '%s': raw_data has %zu bytes, the shape needs %zu",
                        name, field.length, tensor->n_bytes);
       }
       n_elements = tensor->n_elements;
@@ -103,9 +102,8 @@ static lk_status find_payload(lk_onnx_tensor *tensor, const char *name, lk_error
   if (found < 0) goto malformed;
   if (n_elements != tensor->n_elements) {
     return lk_fail(error, LK_MALFORMED,
-                   "failed to read tensor '%s': it has %zu elements, the shape "
-                   "needs %zu",
-                   name, n_elements, tensor->n_elements);
+                   "failed to read tensor '%s': it has %zu elements, the shape needs %zu", name,
+                   n_elements, tensor->n_elements);
   }
   /* Packed floats are laid out as raw ones. An element alone has its bytes there too. */
   bool dense =
@@ -115,8 +113,7 @@ static lk_status find_payload(lk_onnx_tensor *tensor, const char *name, lk_error
 
 malformed:
   return lk_fail(error, LK_MALFORMED,
-                 "failed to read tensor '%s': its data is coded wrongly, or in "
-                 "two ways at once",
+                 "failed to read tensor '%s': its data is coded wrongly, or in two ways at once",
                  name);
 }
 
@@ -148,8 +145,7 @@ lk_status lk_onnx_tensor_find(const lk_onnx_source *source, const Onnx__TensorPr
                    proto->dims[i]);
   }
   out->desc = lk_tensor_desc_make(dtype, (uint32_t)proto->n_dims, proto->dims);
-  lk_status status = lk_tensor_size(&out->desc, name, &n_elements, &n_bytes, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(lk_tensor_size(&out->desc, name, &n_elements, &n_bytes, error));
   out->n_elements = (size_t)n_elements;
   out->n_bytes = (size_t)n_bytes;
 
@@ -157,12 +153,13 @@ lk_status lk_onnx_tensor_find(const lk_onnx_source *source, const Onnx__TensorPr
       proto->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL) {
     if (source->external == NULL) {
       return lk_fail(error, LK_UNSUPPORTED,
-                     "failed to read tensor '%s': its data is in another "
-                     "file, and a model in memory has no folder",
+                     "failed to read tensor '%s': its data is in another file, and a model in "
+                     "memory has no folder",
                      name);
     }
     if (n_bytes == 0) return LK_OK;
-    status = lk_onnx_external_find(source->external, proto, (uint64_t)n_bytes, &out->direct, error);
+    const lk_status status =
+        lk_onnx_external_find(source->external, proto, (uint64_t)n_bytes, &out->direct, error);
     return status == LK_OK ? LK_OK : lk_error_prefix(error, status, "tensor '%s'", name);
   }
 

@@ -25,8 +25,9 @@ typedef struct lk_onnx_tensor {
 } lk_onnx_tensor;
 
 /* Reads a tensor of a skeleton: checks type, shape, and that there are as many elements as the
- * shape says. The sentence names the tensor, or `what` when it has no name. LK_UNSUPPORTED: element
- * types that Latchkey has not, segments; LK_MALFORMED, LK_OUT_OF_RANGE; as lk_onnx_external_find. */
+ * shape says. The sentence names the tensor, or `what` when it has no name. LK_UNSUPPORTED: an
+ * element type that Latchkey lacks, or segments; LK_MALFORMED, LK_OUT_OF_RANGE; those of
+ * lk_onnx_external_find. */
 lk_status lk_onnx_tensor_find(const lk_onnx_source *source, const Onnx__TensorProto *proto,
                               const char *what, lk_onnx_tensor *out, lk_error *error);
 /* Writes n_bytes to `data`. LK_MALFORMED: a number does not fit the element type. */

@@ -26,9 +26,8 @@ lk_status lk_onnx_unpack(const lk_allocator *allocator, lk_onnx_message root,
                          size_t size, ProtobufCMessage **out_message, lk_error *error) {
   lk_onnx_skeleton skeleton;
   *out_message = NULL;
-  lk_status status =
-      lk_onnx_scan(allocator, root, bytes, size, LK_ONNX_BUDGET(size), &skeleton, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(
+      lk_onnx_scan(allocator, root, bytes, size, LK_ONNX_BUDGET(size), &skeleton, error));
 
   hook h = {allocator, 0};
   ProtobufCAllocator hooks = {hook_alloc, hook_free, &h};
@@ -41,7 +40,7 @@ lk_status lk_onnx_unpack(const lk_allocator *allocator, lk_onnx_message root,
                  lk_onnx_schemas[root].name);
 }
 
-void lk_onnx_unpacked_free(const lk_allocator *allocator, ProtobufCMessage *message) {
+void lk_onnx_unpacked_destroy(const lk_allocator *allocator, ProtobufCMessage *message) {
   hook h = {allocator, 0};
   ProtobufCAllocator hooks = {hook_alloc, hook_free, &h};
   if (message != NULL) protobuf_c_message_free_unpacked(message, &hooks);

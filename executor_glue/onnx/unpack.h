@@ -10,6 +10,6 @@
 lk_status lk_onnx_unpack(const lk_allocator *allocator, lk_onnx_message root,
                          const ProtobufCMessageDescriptor *descriptor, const uint8_t *bytes,
                          size_t size, ProtobufCMessage **out_message, lk_error *error);
-void lk_onnx_unpacked_free(const lk_allocator *allocator, ProtobufCMessage *message);
+void lk_onnx_unpacked_destroy(const lk_allocator *allocator, ProtobufCMessage *message);
 
 #endif

@@ -22,8 +22,8 @@ typedef struct lk_wire_field {
 
 /* Reads one varint of at most 10 bytes; false when it is longer or cut off. */
 bool lk_wire_varint(lk_wire *wire, uint64_t *out);
-/* Reads the next field: 1; 0 at the end; -1 when the bytes are no field: `wire` then stands where
- * the field began, and `*out_problem` says what is wrong. */
+/* Reads the next field: 1; 0 at the end; -1 when the bytes are not a field: `wire` then stands
+ * where the field began, and `*out_problem` says what is wrong. */
 int lk_wire_next(lk_wire *wire, lk_wire_field *out, const char **out_problem);
 
 /* Little-endian bytes, aligned or not. */

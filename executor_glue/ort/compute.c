@@ -3,7 +3,6 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "base/team/team.h"
 #include "executor_glue/ort/tensor.h"
 
 /* More are taken from the allocator. */
@@ -72,7 +71,7 @@ typedef struct shared_run {
   const volatile uint8_t *stop;
   int32_t threads;
   atomic_bool is_taken;
-  lk_team_loan loan;
+  lk_loan loan;
   lk_status status;
   lk_error error;
 } shared_run;
@@ -89,14 +88,16 @@ typedef struct shared_run {
 #endif
 
 static void run_or_assist(shared_run *self) {
+  const lk_api *latchkey = self->subgraph->context->ort->latchkey;
+  lk_context *from = self->subgraph->context->handle;
   if (atomic_exchange(&self->is_taken, true)) {
-    const uint64_t n_shares = lk_team_assist(&self->loan);
+    const uint64_t n_shares = latchkey->loan_assist(from, &self->loan);
     atomic_fetch_add_explicit(&self->subgraph->n_lent_shares, n_shares, memory_order_relaxed);
     return;
   }
-  lk_team_loan_open(&self->loan, self->threads);
+  latchkey->loan_open(from, &self->loan, self->threads);
   self->status = run(self->subgraph, self->context, self->stop, self->threads, &self->error);
-  lk_team_loan_close(&self->loan);
+  latchkey->loan_close(from, &self->loan);
 }
 
 /* Called on threads of the session, in turn or at once: the first one runs, the others help it. */
@@ -115,9 +116,10 @@ static lk_status run_on(lk_ort_subgraph *subgraph, OrtKernelContext *context,
   const lk_ort *ort = subgraph->context->ort;
   if (threads == 1) return run(subgraph, context, stop, threads, error);
   if (!atomic_load_explicit(&subgraph->wants_threads, memory_order_relaxed)) {
-    const uint64_t before = lk_team_regions();
+    const lk_api *latchkey = ort->latchkey;
+    const uint64_t before = latchkey->parallel_regions();
     const lk_status status = run(subgraph, context, stop, threads, error);
-    if (lk_team_regions() != before) atomic_store(&subgraph->wants_threads, true);
+    if (latchkey->parallel_regions() != before) atomic_store(&subgraph->wants_threads, true);
     return status;
   }
   shared_run shared = {.subgraph = subgraph, .context = context, .stop = stop, .threads = threads};

@@ -2,6 +2,7 @@
 #include "executor_glue/ort/ort.h"
 
 #include "base/status.h"
+#include "base/text.h"
 
 lk_status lk_ort_check(const lk_ort *ort, OrtStatus *result, const char *what, lk_error *error) {
   if (result == NULL) return LK_OK;
@@ -33,7 +34,9 @@ OrtStatus *lk_ort_status(const lk_ort *ort, lk_status status, const lk_error *er
 
 void lk_ort_log(const lk_ort *ort, const OrtLogger *logger, OrtLoggingLevel level,
                 const char *line) {
+  char safe[4096];
+  (void)lk_text_escape(line, safe, sizeof safe);
   OrtStatus *result =
-      ort_Logger_LogMessage(ort->api)(logger, level, line, "latchkey", 0, LK_ORT_PROVIDER_NAME);
+      ort_Logger_LogMessage(ort->api)(logger, level, safe, "latchkey", 0, LK_ORT_PROVIDER_NAME);
   if (result != NULL) ort_ReleaseStatus(ort->api)(result); /* nothing can be done about it */
 }

@@ -8,13 +8,24 @@
 #include <unistd.h>
 
 #include "base/status.h"
+#include "base/text.h"
+
+/* jansson takes valid UTF-8 alone. */
+static json_t *text_json(const char *text) {
+  char safe[4096];
+  json_t *json = json_string(text);
+  if (json != NULL) return json;
+  (void)lk_text_escape(text, safe, sizeof safe);
+  return json_string(safe);
+}
 
 static json_t *claims_json(const lk_ort_claims *claims) {
   json_t *left = json_array();
   for (const lk_ort_left *each = claims->left; each != NULL; each = each->next) {
-    json_array_append_new(left, json_pack("{s:s, s:s, s:i, s:s}", "operator", each->op_type,
-                                          "domain", each->domain, "count", (int)each->count,
-                                          "reason", each->reason));
+    json_array_append_new(left,
+                          json_pack("{s:o, s:o, s:i, s:s}", "operator", text_json(each->op_type),
+                                    "domain", text_json(each->domain), "count", (int)each->count,
+                                    "reason", each->reason));
   }
   return json_pack("{s:i, s:i, s:i, s:o}", "nodes", (int)(claims->n_claimed + claims->n_left),
                    "claimed", (int)claims->n_claimed, "subgraphs", (int)claims->n_subgraphs, "left",
@@ -30,8 +41,8 @@ static json_t *subgraph_json(const lk_ort_subgraph *subgraph) {
     const json_int_t count = json_integer_value(json_object_get(operators, op_type));
     json_object_set_new(operators, op_type, json_integer(count + 1));
   }
-  return json_pack("{s:s, s:i, s:i, s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "name", subgraph->name,
-                   "nodes", (int)subgraph->n_nodes, "nodes_after_passes",
+  return json_pack("{s:o, s:i, s:i, s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "name",
+                   text_json(subgraph->name), "nodes", (int)subgraph->n_nodes, "nodes_after_passes",
                    (int)subgraph->graph->n_nodes, "operators", operators, "runs",
                    (json_int_t)stats.runs, "run_plan_hits", (json_int_t)stats.run_plan_hits,
                    "run_plan_builds", (json_int_t)stats.run_plan_builds, "frames",
@@ -71,9 +82,9 @@ static lk_status make_report(const lk_ort_context *context, const lk_ort_claims 
   const lk_api *latchkey = context->ort->latchkey;
   lk_stats stats = {.struct_size = sizeof stats};
   LK_RETURN_NOT_OK(latchkey->cache_stats(context->handle, NULL, &stats, error));
-  *out = json_pack("{s:s, s:s, s:s, s:i, s:o, s:o, s:o}", "provider", LK_ORT_PROVIDER_NAME,
+  *out = json_pack("{s:s, s:s, s:o, s:i, s:o, s:o, s:o}", "provider", LK_ORT_PROVIDER_NAME,
                    "version", latchkey->version_text(), "model",
-                   claims->model_path != NULL ? claims->model_path : "", "threads",
+                   text_json(claims->model_path != NULL ? claims->model_path : ""), "threads",
                    (int)latchkey->context_threads(context->handle), "claims", claims_json(claims),
                    "subgraphs", subgraphs_json(subgraphs), "cache", cache_json(&stats));
   return *out != NULL ? LK_OK : lk_fail_memory(error, "a report", 0);

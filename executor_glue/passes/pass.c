@@ -1,10 +1,10 @@
 /* The table of passes, and the driver that runs them in its order. */
 #include "executor_glue/passes/pass.h"
 
+#include <fenv.h>
 #include <string.h>
 
 #include "base/status.h"
-#include "base/team/float_state.h"
 
 #define PASS(name, function, summary)                                                              \
   lk_status function(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,               \
@@ -43,7 +43,9 @@ lk_status lk_passes_run(const lk_pass_env *env, lk_graph *graph, const char *con
   if (out_changes != NULL) memset(out_changes, 0, lk_n_passes * sizeof *out_changes);
   lk_status status = check_names(disabled, n_disabled, error);
   if (status != LK_OK) return status;
-  const lk_float_state host_float = lk_float_begin(); /* constants are folded */
+  fenv_t host_float; /* constants are computed with: as C starts it, whatever the host has set */
+  (void)fegetenv(&host_float);
+  (void)fesetenv(FE_DFL_ENV);
   for (size_t i = 0; i < lk_n_passes; i++) {
     if (is_disabled(lk_passes[i].name, disabled, n_disabled)) continue;
     uint64_t changes = 0;
@@ -54,6 +56,6 @@ lk_status lk_passes_run(const lk_pass_env *env, lk_graph *graph, const char *con
   }
   status = lk_graph_finish(graph, error);
 cleanup:
-  lk_float_end(host_float);
+  (void)fesetenv(&host_float);
   return status;
 }

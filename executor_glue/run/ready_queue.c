@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "base/team/team.h"
 
 /* How often a worker without a step looks before it sleeps: about 50 us, most steps are shorter. */
 enum { LOOKS = 1500 };
@@ -125,9 +124,11 @@ static bool next_after(lk_ready_queue *turns, uint32_t step, uint32_t *out_step)
   return found;
 }
 
-static void take_turns(void *arg) {
+/* For parallel_run. */
+static void take_turns(void *arg, int32_t index, int32_t count) {
   lk_ready_queue *turns = arg;
-  const uint32_t lane = (uint32_t)lk_team_rank();
+  const uint32_t lane = (uint32_t)index;
+  (void)count; /* one worker alone takes all steps */
   uint32_t step = 0;
   bool found = false;
   while (!atomic_load(&turns->stopped)) {
@@ -142,8 +143,8 @@ static void take_turns(void *arg) {
   }
 }
 
-bool lk_ready_queue_run(lk_ready_queue *turns, uint32_t workers, lk_run_step_fn *run_step,
-                        void *arg) {
+bool lk_ready_queue_run(lk_ready_queue *turns, const lk_api *api, lk_context *context,
+                        uint32_t workers, lk_run_step_fn *run_step, void *arg) {
   const lk_run_schedule *schedule = turns->schedule;
   turns->run_step = run_step;
   turns->arg = arg;
@@ -156,6 +157,6 @@ bool lk_ready_queue_run(lk_ready_queue *turns, uint32_t workers, lk_run_step_fn 
   atomic_store_explicit(&turns->n_taken, 0, memory_order_relaxed);
   atomic_store_explicit(&turns->n_ended, 0, memory_order_relaxed);
   atomic_store_explicit(&turns->stopped, false, memory_order_relaxed);
-  lk_team_run(take_turns, turns, (int)workers); /* publishes all that */
+  api->parallel_run(context, (int32_t)workers, take_turns, turns); /* publishes all that */
   return !atomic_load(&turns->stopped);
 }

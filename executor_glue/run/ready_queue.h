@@ -1,6 +1,6 @@
 /* Who runs which step next, when the steps of a run plan run at once.
  *
- * Workers are the threads of a region (base/team). A worker that has ended a step goes on with the
+ * Workers are the threads of one parallel_run. A worker that has ended a step goes on with the
  * most urgent of those that have only waited for it, and leaves the others in a queue for whoever has
  * nothing to do. The queue is an array: a step is put there at most once in a run, and a worker that
  * takes a place in it waits for this place only. So nothing is locked but by who sleeps, or wakes
@@ -9,6 +9,7 @@
 #ifndef LK_RUN_READY_QUEUE_H
 #define LK_RUN_READY_QUEUE_H
 
+#include <latchkey/latchkey.h>
 #include <stdbool.h>
 
 #include "executor_glue/run/schedule.h"
@@ -26,7 +27,7 @@ typedef bool lk_run_step_fn(void *arg, uint32_t step, uint32_t lane);
 
 /* Calls `run_step` for every step once, after those that it waits for, on `workers` threads, this one
  * among them; returns when all are done. False: a call said so, and some steps have not run. */
-bool lk_ready_queue_run(lk_ready_queue *turns, uint32_t workers, lk_run_step_fn *run_step,
-                        void *arg);
+bool lk_ready_queue_run(lk_ready_queue *turns, const lk_api *api, lk_context *context,
+                        uint32_t workers, lk_run_step_fn *run_step, void *arg);
 
 #endif

@@ -1,5 +1,4 @@
-/* Opens a model: loads it, runs the passes, makes an op for each node. The same once more for a
- * session that is there already; and the end of both. */
+/* Opens a model: loads it, runs the passes, makes an op for each node. Also clones and closes. */
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
@@ -26,7 +25,7 @@ static uint64_t now_ns(void) {
   return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-/* Of what is left after the passes; before the executor hands constants over. */
+/* Counts the constants that the passes left, before the executor hands them over. */
 static void count_constants(lk_session *session) {
   for (size_t i = 0; i < session->graph->n_values; i++) {
     const lk_value *value = &session->graph->values[i];
@@ -148,7 +147,7 @@ static lk_status open_source(lk_context *context, const lk_session_source *sourc
   const lk_graph_executor_options how = executor_options(api, &options);
   LK_TRY(lk_graph_executor_create(api, context, session->executor, session->graph, &how,
                                   &session->graph_executor, error));
-  lk_onnx_model_relax(session->model);
+  lk_onnx_model_drop_pages(session->model);
   session->load_ns = now_ns() - start;
   session->options = options;
   session->options.disabled_passes = NULL; /* the caller's; `pass_enabled` says the same */
@@ -204,7 +203,7 @@ lk_status lk_session_clone(lk_session *session, lk_session **out_session, lk_err
   return status;
 }
 
-/* From here on, what a session leaves is worth a walk through the C library's heap. */
+/* A session that held this much is worth a walk through the C library's heap when it closes. */
 #define TRIM_BYTES ((uint64_t)1 << 20)
 
 static bool is_large(const lk_session *session) {

@@ -15,7 +15,7 @@ typedef struct lk_session_call {
   void *memory;
 } lk_session_call;
 
-static lk_status call_begin(lk_session_call *call, const lk_session *session, lk_error *error) {
+static lk_status call_create(lk_session_call *call, const lk_session *session, lk_error *error) {
   size_t n_inputs = session->graph->n_inputs, n_outputs = session->graph->n_outputs;
   size_t bytes = (n_inputs + n_outputs) * (sizeof(lk_tensor) + sizeof(bool)) +
                  n_outputs * sizeof *call->output_from;
@@ -60,8 +60,7 @@ static lk_status sort_inputs(const lk_session *session, const lk_named_tensor *i
   const lk_graph *graph = session->graph;
   for (uint32_t i = 0; i < n_inputs; i++) {
     size_t number = 0;
-    lk_status status = find_name(session, inputs[i].name, true, &number, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(find_name(session, inputs[i].name, true, &number, error));
     if (call->given[number]) return fail_twice("input", inputs[i].name, error);
     call->given[number] = true;
     call->inputs[number] = inputs[i].tensor;
@@ -78,8 +77,7 @@ static lk_status sort_outputs(const lk_session *session, const lk_named_tensor *
                               uint32_t n_outputs, lk_session_call *call, lk_error *error) {
   for (uint32_t i = 0; i < n_outputs; i++) {
     size_t number = 0;
-    lk_status status = find_name(session, outputs[i].name, false, &number, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(find_name(session, outputs[i].name, false, &number, error));
     if (call->wanted[number]) return fail_twice("output", outputs[i].name, error);
     call->wanted[number] = true;
     call->output_from[number] = (int32_t)i;
@@ -108,13 +106,13 @@ static lk_status hand_over(lk_session *session, const lk_session_call *call,
 }
 
 /* Building a run plan packs weights, which reads pages of the model that are not needed again. */
-static void relax_model(lk_session *session) {
+static void drop_model_pages(lk_session *session) {
   uint64_t builds = lk_graph_executor_builds(session->graph_executor);
   bool first = !atomic_load_explicit(&session->has_run, memory_order_relaxed) &&
                !atomic_exchange(&session->has_run, true);
   if (first || atomic_load_explicit(&session->builds_seen, memory_order_relaxed) != builds) {
     atomic_store(&session->builds_seen, builds);
-    lk_onnx_model_relax(session->model);
+    lk_onnx_model_drop_pages(session->model);
   }
 }
 
@@ -131,7 +129,7 @@ lk_status lk_session_run(lk_session *session, const lk_named_tensor *inputs, uin
   if (given != NULL) {
     LK_TRY(lk_struct_read(&options, sizeof options, given, "lk_run_options", error));
   }
-  LK_TRY(call_begin(&call, session, error));
+  LK_TRY(call_create(&call, session, error));
   LK_TRY(sort_inputs(session, inputs, n_inputs, &call, error));
   LK_TRY(sort_outputs(session, outputs, n_outputs, &call, error));
   const lk_graph_run run = {
@@ -139,7 +137,7 @@ lk_status lk_session_run(lk_session *session, const lk_named_tensor *inputs, uin
   LK_TRY(lk_graph_executor_run(session->graph_executor, &run, error));
   status = hand_over(session, &call, outputs, error);
   if (status != LK_OK) lk_session_outputs_release(session, outputs, n_outputs);
-  relax_model(session);
+  drop_model_pages(session);
 
 cleanup:
   lk_free(session->allocator, call.memory);

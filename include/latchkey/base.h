@@ -28,8 +28,8 @@
 #define LK_EXTENSION
 #endif
 
-/* On lk_status: a caller that drops the status of any function is warned, those of the tables included.
- * A (void) says that it is meant. */
+/* On lk_status: a caller that drops the status of any function is warned, those of the tables
+ * included. A (void) says that it is meant. */
 #ifndef LK_MUST_USE
 #if (defined(__cplusplus) && __cplusplus >= 201703L) || (!defined(__clang__) && __GNUC__ >= 11)
 #define LK_MUST_USE [[nodiscard]]

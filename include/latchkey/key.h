@@ -3,7 +3,7 @@
  * A key is a sequence of bytes: a fixed header and counted, typed records. Two keys are equal when
  * all their bytes are; equal hashes mean nothing. The string form names every field, and printing
  * and parsing round-trip: `user:out=...;tensor=...`. Bytes hold numbers of names interned in one
- * context, so a key must not be carried to another context; its string may be.
+ * context, so a key must not be used in another context; its string may be.
  */
 #ifndef LATCHKEY_KEY_H
 #define LATCHKEY_KEY_H

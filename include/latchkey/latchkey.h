@@ -1,21 +1,22 @@
-/* Level 1 of the ABI: context, executor, op, plan, frame, and the cache itself.
+/* Level 1 of the ABI: context, executor, op, plan, frame, threads, and the cache itself.
  *
- * One table of functions, from lk_get_api(LK_API_VERSION). Version 0 may still change; from
+ * lk_get_api(LK_API_VERSION) returns one table of functions. Version 0 may still change; from
  * version 1 on, members are only added at the end. Structs of options and descriptions begin with
  * `struct_size`, which the caller sets to sizeof: a longer struct from a newer header is accepted
  * when the part that this library does not know is zero.
  *
  * Life of a node, for an executor of one's own:
- *   context_create -> executor_create -> op_create (once per node of the graph)
- *   then for each shape:  op_bind  (shapes in; a plan out, from the cache when it was seen before)
- *                         frame_attach (argument handles for this plan in this frame)
- *   then for each run:    op_run (frame, slot, pointers)
- *   or, where shapes follow from data: op_run_alloc at each run, instead of the three
+ *   once:            context_create, executor_create, and op_create for each node of the graph
+ *   for each shape:  op_bind (shapes in; a plan out, from the cache when it was seen before), and
+ *                    frame_attach (argument handles for this plan in this frame)
+ *   for each run:    op_run (frame, slot, pointers)
+ * Where a node's output shapes follow from data, op_run_alloc at each run does the work of op_bind,
+ * frame_attach and op_run.
  *
  * Threads: a context, an executor and an op may be used from any number of threads at once. A plan
  * is immutable and shared. A frame belongs to one thread at a time (op_run_lane says how several
- * may run in it). Destroying an object while
- * another thread is inside a call with it is an error of the caller, except where stated.
+ * may run in it). Destroying an object while another thread is inside a call with it is an error of
+ * the caller, except where stated.
  */
 #ifndef LATCHKEY_LATCHKEY_H
 #define LATCHKEY_LATCHKEY_H
@@ -30,7 +31,7 @@ extern "C" {
 #define LK_API_VERSION 0u
 
 typedef struct lk_context lk_context;   /* engine, cache, weights, options */
-typedef struct lk_executor lk_executor; /* an identity that is never used again, and its limits */
+typedef struct lk_executor lk_executor; /* an identity that is never reused, and its limits */
 typedef struct lk_op lk_op;             /* one node of a graph, immutable */
 typedef struct lk_plan lk_plan;         /* a node bound to shapes: primitives, packed weights */
 typedef struct lk_frame lk_frame;       /* everything that changes while a plan runs */
@@ -45,8 +46,7 @@ typedef enum lk_cache_mode {
   LK_CACHE_SHARED = 3   /* one table for all threads, a front table for each */
 } lk_cache_mode;
 
-/* A number that is not given: the environment, then the default decides. */
-#define LK_UNSET UINT64_MAX
+#define LK_UNSET UINT64_MAX /* not given: the environment decides, then the default */
 #define LK_UNLIMITED (UINT64_MAX - 1)
 
 typedef enum lk_log_level {
@@ -56,7 +56,7 @@ typedef enum lk_log_level {
   LK_LOG_DEBUG = 3
 } lk_log_level;
 
-/* Called with one line without a newline; from any thread; must not call back into the library. */
+/* Called from any thread, with one line without a newline. It must not call the library. */
 typedef void (*lk_log_fn)(void *user, lk_log_level level, const char *line);
 
 /* Set to LK_CONTEXT_OPTIONS_INIT, then change what is wanted. A value comes from here first, then
@@ -71,9 +71,9 @@ typedef struct lk_context_options {
   uint64_t cache_bytes;   /* LATCHKEY_CACHE_BYTES, with k, m or g; default 1 GiB; 0 disables */
   uint64_t weights_bytes; /* packed weights; default unlimited */
   int32_t verbose;        /* -1 = unset; lk_log_level; LATCHKEY_VERBOSE=0..3; default 1 */
-  int32_t adapt_threads;  /* -1 = unset; LATCHKEY_ADAPT_THREADS=0|1; default 1: a run in a crowd has
-                             one thread. 0: every run has the context's and waits for them, so that
-                             equal inputs always give equal bits */
+  int32_t adapt_threads;  /* -1 = unset; LATCHKEY_ADAPT_THREADS=0|1; default 1: a run may get fewer
+                             threads while others run. 0: every run waits until it has the context's
+                             number of threads, so that equal inputs always give equal bits */
   lk_log_fn log;          /* NULL: lines are dropped */
   void *log_user;
 } lk_context_options;
@@ -84,7 +84,7 @@ typedef struct lk_context_options {
         NULL, NULL                                                                                 \
   }
 
-/* What a cache entry is for; counters are kept for each. */
+/* What a cache entry is for. Each kind has its own counters. */
 typedef enum lk_kind {
   LK_KIND_NAME = 0,  /* name key: a node's plan */
   LK_KIND_VALUE = 1, /* value key: a primitive */
@@ -113,30 +113,52 @@ typedef struct lk_stats {
   uint64_t allocations;    /* calls of the context's allocator so far */
 } lk_stats;
 
-/* ---- threads ----
+/* ---- threads -------------------------------------------------------------------------------
  *
- * While a run has threads beside the host's own, those that compute are never more than the
- * processors: of this process, whichever context they belong to. A run asks for its threads before it
- * begins and gives them back when it ends; what does not fit waits for its turn, in the order of
- * arrival. Runs of one thread wait for those with more, and not for each other. */
+ * The budget of the process: a run asks for threads before it begins (threads_enter) and gives them
+ * back when it ends (threads_leave). As soon as one run has several threads, no more threads
+ * compute than there are processors, whichever contexts the runs belong to. A run for which there
+ * is no room waits, and runs that wait begin in the order of their arrival. Runs of one thread do
+ * not wait for each other.
+ *
+ * Teams: an operator that is split shares its work with other threads, which sleep when there is
+ * none. parallel_run does the same for a function of the host's. Such a stretch of shared work is
+ * called a region. A thread that begins a region takes a team that is idle, or a new one, and gives
+ * it back at the end of the region, or with frame_begin at frame_end.
+ *
+ * Loans: a host with threads of its own lends them for a run (loan_open, loan_assist, loan_close).
+ * They then do the shares that threads of the library would have done, so that host and library do
+ * not keep two teams on the same processors. */
 
-/* What a run asks for. Zeros are good for all but struct_size. */
+/* What a run asks for. Zero is a good value for every member but struct_size. */
 typedef struct lk_threads_ask {
   size_t struct_size;
-  int32_t least, most; /* 0: 1; 0: the context's. More than the processors: that run is alone */
-  uint32_t between;    /* 0: one of both, for plans that are built for one of both; 1: any number */
+  int32_t least; /* the fewest threads that the run can use; 0: one */
+  int32_t most;  /* the most; 0: the context's. A run that asks for more than there are processors
+                    gets them when no other run is inside */
+  uint32_t between; /* 1: the run can use any number from `least` to `most`; 0: only these two,
+                       which a host binds plans for */
   uint32_t reserved;
-  const volatile int32_t *cancel; /* not 0: waits no longer; seen within 5 ms. NULL: none */
+  const volatile int32_t *cancel; /* ends the wait within 5 ms of becoming non-zero; NULL: none */
   const volatile uint8_t *stop;   /* the same */
-  uint64_t deadline_ns;           /* of CLOCK_MONOTONIC: waits until then; 0: none */
+  uint64_t deadline_ns;           /* of CLOCK_MONOTONIC: ends the wait; 0: none */
 } lk_threads_ask;
 
-/* Of the process. */
+/* One share of a region: number `index` of `count`. */
+typedef void (*lk_parallel_fn)(void *arg, int32_t index, int32_t count);
+
+/* A loan of the host's threads, in memory of the host's. All bytes are zero before anybody uses it;
+ * it must stay valid until loan_close and every loan_assist have returned. */
+typedef struct lk_loan {
+  uint64_t opaque[2];
+} lk_loan;
+
+/* The budget of the process. */
 typedef struct lk_threads_stats {
   size_t struct_size;
   int32_t processors;
   int32_t running; /* threads that are granted now */
-  int32_t peak;    /* the most that were at once */
+  int32_t peak;    /* the most that were granted at the same time */
   int32_t waiting; /* runs that wait now */
   uint64_t waits;  /* runs that have had to wait so far */
 } lk_threads_stats;
@@ -157,7 +179,7 @@ typedef struct lk_attr {
   const void *data;
 } lk_attr;
 
-/* Fused operators, applied to output 0 in order. X(symbol, value, name) */
+/* Fused operators, which are applied to output 0 in their order. X(symbol, value, name) */
 // clang-format off
 #define LK_POST_OP_LIST(X)                                                             \
   X(LK_POST_RELU,         1, "relu")         /* x < 0 ? alpha * x : x */               \
@@ -227,8 +249,8 @@ typedef struct lk_op_info {
 typedef struct lk_bind_desc {
   size_t struct_size;
   const lk_tensor *inputs; /* [n_inputs]: descriptions; data of shape inputs that are known now */
-  const lk_layout
-      *wishes; /* [n_outputs]: layout wanted, LK_LAYOUT_ANY to leave it; NULL: all any */
+  const lk_layout *wishes; /* [n_outputs]: the layout wanted, LK_LAYOUT_ANY: the operator chooses;
+                              NULL: it chooses all */
   uint32_t n_inputs;
   uint32_t n_outputs;
   int32_t in_place_input; /* input that output 0 will be written over, or -1 */
@@ -248,7 +270,7 @@ typedef struct lk_plan_info {
   uint32_t reserved;
 } lk_plan_info;
 
-/* In what plan_output says of a plan that is known_when_run. */
+/* What plan_output says of a plan that is known_when_run. */
 #define LK_DIM_UNKNOWN INT64_C(-1)
 #define LK_RANK_UNKNOWN UINT32_MAX
 
@@ -262,8 +284,8 @@ typedef struct lk_output_request {
   int32_t alias_input; /* this input's pointer may be given: the bytes are the same; or -1 */
 } lk_output_request;
 
-/* Gives memory for an output; NULL: there is none. `request` is valid during the call. Must not use
- * the frame of the run. */
+/* Gives memory for an output; NULL: there is none. `request` is valid during the call. The function
+ * must not use the frame of the run. */
 typedef void *(*lk_output_alloc_fn)(void *arg, const lk_output_request *request);
 
 /* ---- operators that exist ------------------------------------------------------------------ */
@@ -278,8 +300,9 @@ typedef struct lk_op_row {
 
 /* ---- the cache itself ---------------------------------------------------------------------- */
 
-/* What a build hands over: a value, what it costs, and how to end it. `destroy` may run on any
- * thread, as soon as nobody uses the value. An empty value (NULL) is an error of the build. */
+/* What a build hands over: a value, the bytes that it is charged for, and how to destroy it.
+ * `destroy` runs on any thread, as soon as nobody uses the value. An empty value (NULL) is an error
+ * of the build. */
 typedef struct lk_built {
   void *value;
   uint64_t bytes;
@@ -318,7 +341,7 @@ typedef struct lk_api {
    * older than 3.13; LK_OUT_OF_RANGE for a bad option or environment variable. */
   lk_status (*context_create)(const lk_context_options *options, lk_context **out_context,
                               lk_error *error);
-  /* Ends a context. Executors, plans and references of it must be gone. NULL is allowed. */
+  /* Destroys a context, whose executors, plans and references must be gone. NULL is allowed. */
   void (*context_destroy)(lk_context *context);
   uint32_t (*context_cache_mode)(const lk_context *context); /* lk_cache_mode in force */
   int32_t (*context_threads)(const lk_context *context);
@@ -327,33 +350,72 @@ typedef struct lk_api {
   /* Passes a line to the context's log function if its level is wanted. */
   void (*context_log)(lk_context *context, lk_log_level level, const char *line);
 
-  /* Asks for threads for a run, and waits until there are any. `*out_threads`: `most` while all who are
-   * inside could have as many and none had to wait for some tens of runs; else `least`, or with
-   * `between` a share of the processors. In a context that does not adapt, always `most`. A thread
-   * that is inside already, in a callback of a run, gets `least` (`most`) at once.
-   * op_run does not ask: a host that runs ops by itself asks for itself, or counts by itself.
-   * LK_CANCELLED, LK_DEADLINE: it waits no longer, and there is nothing to leave; LK_OUT_OF_RANGE: not
-   * 1 <= least <= most <= 1024. */
+  /* Asks for threads for a run, and waits until it may begin. `*out_threads` is `most` while every
+   * run that is inside could have as many. Otherwise there is a crowd, and it is `least`, or with
+   * `between` a share of the processors; a crowd has ended when some tens of runs in a row have met
+   * none. In a context with adapt_threads 0 it is always `most`. A thread that is inside already,
+   * because a callback of one run begins another, is counted once: it gets `least` (with
+   * adapt_threads 0, `most`) without waiting.
+   * op_run does not ask: a host that runs ops asks once around all of them, or keeps count itself.
+   * LK_CANCELLED, LK_DEADLINE: the wait has ended, nothing was granted, and threads_leave must not
+   * be called. LK_OUT_OF_RANGE: not 1 <= least <= most <= 1024. */
   lk_status (*threads_enter)(lk_context *context, const lk_threads_ask *ask, int32_t *out_threads,
                              lk_error *error);
-  /* Ends that, on the same thread: `threads` is what it got. */
+  /* Gives back what threads_enter granted, on the same thread. */
   void (*threads_leave)(lk_context *context, int32_t threads);
   lk_status (*threads_stats)(lk_threads_stats *out, lk_error *error);
-  /* How many threads of this process may compute at once, 1..1024. Without processors_set:
-   * LATCHKEY_PROCESSORS, else the processors that the process may use by its affinity and the quota of
-   * its control group (version 2), read once. Runs that are inside stay. */
+  /* Sets how many threads of this process may compute at once, 1 to 1024; runs that are inside keep
+   * theirs. Without it LATCHKEY_PROCESSORS decides, else the processors that the process may use by
+   * its affinity and by the quota of its control group (version 2), which are read once.
+   * LK_OUT_OF_RANGE. */
   lk_status (*processors_set)(int32_t processors, lk_error *error);
   int32_t (*processors_get)(void);
 
-  /* Makes an executor: an identity (address and a uuid). `name` is for people; copied; may be NULL. */
+  /* Calls `fn` once for every `index` from 0 to `count` - 1, index 0 on this thread and the others
+   * on threads of a team at the same time, and returns when all calls have returned. `threads` says
+   * how many calls are wanted; 0: the context's number; more than 1024 count as 1024. `count` is
+   * that number, or 1 where this thread works in a region already and where threads cannot be
+   * started: so `fn` must do all the work whatever `count` is. A thread that is done with its call
+   * may make the call of one that is late. All calls see what this thread wrote before, and this
+   * thread sees afterwards what they wrote.
+   * `fn` may call every function of the table. Operators that it runs are not split again, so their
+   * plans must be bound with threads = 1, and each index runs them in a lane of its own
+   * (op_run_lane). On this thread floating point is as the host has set it, on the others as C
+   * starts it.
+   * This function cannot fail. It does not ask whether processors are free: threads_enter does. */
+  void (*parallel_run)(lk_context *context, int32_t threads, lk_parallel_fn fn, void *arg);
+  /* How many regions of several threads this thread has begun so far, in operators and by
+   * parallel_run. A host that lends its threads sees from it whether a run had any use for them. On
+   * a build with the system's oneDNN, regions inside of oneDNN are not counted. */
+  uint64_t (*parallel_regions)(void);
+
+  /* Opens a loan: until loan_close, regions of this thread of up to `threads` threads, this one
+   * included, are shared with those that assist. Nobody waits for assistants: the library's threads
+   * stand in for those that do not come.
+   * A loan changes nothing where `threads` is 1 or less, where this thread has a team (another
+   * loan, a frame_begin with operators behind it) or works in a region already, where threads
+   * cannot be started, and on a build with the system's oneDNN. */
+  void (*loan_open)(lk_context *context, lk_loan *loan, int32_t threads);
+  /* Closes a loan, on the thread that opened it, outside any region, and after the frame_end of
+   * each frame_begin that came after loan_open. Every loan must be closed, also one that changes
+   * nothing: assistants wait for that. */
+  void (*loan_close)(lk_context *context, lk_loan *loan);
+  /* Works for a loan on this thread until it is closed, and returns how many shares it has done.
+   * Any thread but the one that opens the loan may call this, before or after loan_open; before, it
+   * waits without sleeping. It returns 0 at once when `threads` - 1 others assist already, when the
+   * loan is closed, and on a build with the system's oneDNN. The thread's floating-point state is
+   * restored. */
+  uint64_t (*loan_assist)(lk_context *context, lk_loan *loan);
+
+  /* Makes an executor: an identity (its address and a uuid) that is never reused. `name` is for
+   * people; it is copied, and may be NULL. LK_OUT_OF_MEMORY. */
   lk_status (*executor_create)(lk_context *context, const char *name, lk_executor **out_executor,
                                lk_error *error);
   /* Drops the executor's entries from every thread's tables, with the primitives that only they
-   * used, and nobody else's. Its ops, plans and
-   * frames must be gone. NULL is allowed. */
+   * used, and nobody else's. Its ops, plans and frames must be gone. NULL is allowed. */
   void (*executor_destroy)(lk_executor *executor);
 
-  /* Makes an op of a node. Copies the description; constants as lk_input_flags say.
+  /* Makes an op of a node. Copies the description; lk_input_flags say when constants are copied.
    * LK_UNSUPPORTED names operator, node and opset; LK_INVALID_ARGUMENT names the attribute. */
   lk_status (*op_create)(lk_executor *executor, const lk_node_desc *node, lk_op **out_op,
                          lk_error *error);
@@ -364,18 +426,20 @@ typedef struct lk_api {
   lk_status (*op_check_types)(const lk_op *op, const uint32_t *dtypes, lk_error *error);
 
   /* Binds an op to shapes. `*inout_plan` is NULL or the plan of the last call, whose reference the
-   * call takes over: when nothing has changed it is handed back after one comparison. Otherwise the
-   * name key is looked up, and only a miss builds. On failure `*inout_plan` is released and NULL.
-   * A shape input (op_info) that comes at run time and has elements but no data is no failure: the
-   * plan says known_when_run, knows nothing but the types and ranks of its outputs, and cannot be
+   * call takes over: when nothing has changed, one comparison shows it and the same plan is handed
+   * back. Otherwise the name key is looked up, and only a miss builds. On failure `*inout_plan` is
+   * released and NULL.
+   * A shape input (op_info) that comes at run time and has elements but no data is not a failure:
+   * the plan says known_when_run, knows only the types and ranks of its outputs, and cannot be
    * attached; see op_run_alloc.
    * LK_INVALID_ARGUMENT: types, ranks or shapes against the operator's rules; LK_OUT_OF_RANGE:
    * sizes that overflow; LK_UNSUPPORTED: no implementation for these types. */
   lk_status (*op_bind)(lk_op *op, const lk_bind_desc *bind, lk_plan **inout_plan, lk_error *error);
   lk_status (*plan_info)(const lk_plan *plan, lk_plan_info *info, lk_error *error);
-  /* Type, shape and layout of output `index`; its memory needs tensor_bytes of it. Of a plan that is
-   * known_when_run: the dimensions are LK_DIM_UNKNOWN and the layout LK_LAYOUT_ANY; the rank is
-   * LK_RANK_UNKNOWN and the type LK_DTYPE_NONE where they are not certain either. */
+  /* Type, shape and layout of output `index`; tensor_bytes says how much memory it needs. Of a plan
+   * that is known_when_run, the dimensions are LK_DIM_UNKNOWN and the layout LK_LAYOUT_ANY; the
+   * rank is LK_RANK_UNKNOWN and the type LK_DTYPE_NONE where these are not certain either.
+   * LK_OUT_OF_RANGE: there is no such output. */
   lk_status (*plan_output)(const lk_plan *plan, uint32_t index, lk_tensor_desc *out,
                            lk_error *error);
   void (*plan_release)(lk_plan *plan);
@@ -383,9 +447,9 @@ typedef struct lk_api {
   /* A frame lends scratch memory and argument handles to plans of this executor. */
   lk_status (*frame_create)(lk_executor *executor, lk_frame **out_frame, lk_error *error);
   void (*frame_destroy)(lk_frame *frame); /* NULL is allowed */
-  /* Gives the frame `count` lanes; it has one from the start, and never loses any. Slots run at the
-   * same time only in lanes of their own, each of which has scratch memory. LK_OUT_OF_RANGE: more
-   * than 1024. */
+  /* Gives the frame at least `count` lanes; it has one from the start, and never loses any. A lane
+   * has scratch memory of its own, so slots may run at the same time in different lanes.
+   * LK_OUT_OF_RANGE: more than 1024. */
   lk_status (*frame_lanes)(lk_frame *frame, uint32_t count, lk_error *error);
   /* Prepares a plan to run in the frame, keeps a reference to it, and returns its slot.
    * LK_INVALID_ARGUMENT: the plan is known_when_run. */
@@ -394,75 +458,79 @@ typedef struct lk_api {
   void (*frame_reset)(lk_frame *frame);
   uint64_t (*frame_bytes)(const lk_frame *frame);
   /* Runs a plan. `inputs` [n_inputs], `outputs` [n_outputs]: the caller's memory, in the layouts of
-   * the bind; pointers of constant, absent and zero-element tensors may be NULL. Takes no lock,
-   * allocates nothing and looks nothing up in Latchkey's own code. */
+   * the bind; pointers of constant, absent and zero-element tensors may be NULL. Latchkey's own
+   * code takes no lock, allocates nothing and looks nothing up here. LK_OUT_OF_RANGE: the frame has
+   * no such slot; LK_OUT_OF_MEMORY: threads cannot be started; LK_ONEDNN. */
   lk_status (*op_run)(lk_frame *frame, uint32_t slot, void *const *inputs, void *const *outputs,
                       lk_error *error);
-  /* The same in a lane; op_run's is 0. While a frame's thread runs, others may run other slots of it
-   * in other lanes: no slot and no lane at two threads at once, and nothing else is done with the
-   * frame meanwhile. */
+  /* The same in a lane; op_run uses lane 0. Several threads may run slots of one frame at the same
+   * time, as long as no two of them use the same slot or the same lane, and nothing else is done
+   * with the frame meanwhile. */
   lk_status (*op_run_lane)(lk_frame *frame, uint32_t lane, uint32_t slot, void *const *inputs,
                            void *const *outputs, lk_error *error);
-  /* Binds and runs an op in one call, when its outputs' shapes are not known before: the node's own
-   * values decide them (known_when_run), or those of a node before it. `bind` as for op_bind, but
-   * with the data of every input that comes at run time (NULL is allowed where there are no
-   * elements). Finds the plan by name key, values of shape inputs included, and builds it only on a
-   * miss; then calls `alloc` once for each output, in order, also for those of 0 bytes, for which
-   * NULL is an answer; then runs. With in_place_input, `alloc` gives that input's memory for output
-   * 0. On success `outputs` [n_outputs] has descriptions and pointers.
-   * The memory is the host's from the moment that `alloc` gave it, also on failure, when `outputs`
-   * is unchanged: a host that has to free it notes it in `arg`.
-   * Slots of the frame stay as they are; its scratch memory may grow. `alloc` is called on this
-   * thread. Unlike op_run, this looks up, and allocates.
+  /* Binds and runs an op in one call, for outputs whose shapes follow from data: of the node's own
+   * inputs (known_when_run), or of a node before it. `bind` is as for op_bind, but has the data of
+   * every input that comes at run time (NULL is allowed where there are no elements). The plan is
+   * looked up by name key, values of shape inputs included, and only a miss builds. Then `alloc` is
+   * called on this thread, once for each output in order; for one of 0 bytes, NULL is an answer
+   * too. With in_place_input, `alloc` gives that input's memory for output 0. Then the plan runs.
+   * On success `outputs` [n_outputs] has descriptions and pointers.
+   * The memory that `alloc` gave stays the host's, also on failure, which leaves `outputs`
+   * unchanged: a host that has to free it notes it in `arg`.
+   * Slots of the frame stay as they are; its scratch memory may grow. Unlike op_run, this looks up
+   * and allocates.
    * LK_OUT_OF_MEMORY: also when `alloc` gave NULL, which names the output and its bytes;
    * LK_INVALID_ARGUMENT: an input without data, a frame of another executor; otherwise what op_bind
-   * and op_run say: values against the operator's rules are told in its words. */
+   * and op_run say. */
   lk_status (*op_run_alloc)(lk_frame *frame, lk_op *op, const lk_bind_desc *bind,
                             lk_output_alloc_fn alloc, void *arg, lk_tensor *outputs,
                             lk_error *error);
-  /* Around a series of op_run on this thread, which keeps the threads that its operators need. In
-   * between, regions get the context's number of threads, and floating point is as C starts it: to
-   * nearest, denormals as they are, no traps. `frame_end` gives the threads back, and restores the
-   * host's number of threads, and its floating-point state with the exceptions in it. A single op_run
-   * does all that by itself, as does every other function that computes (op_bind, tensor_convert). */
+  /* A bracket around a series of op_run on this thread, which then keeps its team from one to the
+   * next. In between, floating point is as C starts it: rounding to nearest, denormals as they are,
+   * no traps. `frame_end` gives the team back, and restores the host's floating-point state with
+   * the exceptions in it. An op_run outside such a pair does all that by itself, as does every
+   * other function that computes (op_bind, tensor_convert). */
   void (*frame_begin)(lk_frame *frame);
   void (*frame_end)(lk_frame *frame);
 
   /* Bytes that a tensor of this description takes; LK_OUT_OF_RANGE on overflow. */
   lk_status (*tensor_bytes)(lk_context *context, const lk_tensor_desc *desc, uint64_t *out_bytes,
                             lk_error *error);
-  /* Copies a tensor into another layout (types and shapes equal). Either side may be plain. */
+  /* Copies a tensor into another layout; either side may be plain. LK_INVALID_ARGUMENT: types or
+   * shapes differ, or data is missing. */
   lk_status (*tensor_convert)(lk_context *context, const lk_tensor *from, const lk_tensor *to,
                               lk_error *error);
 
-  /* Finds `key`, or builds the value once however many threads ask, and takes a reference.
-   * `executor` NULL: the entry belongs to the context. `out_hit` may be NULL. A failed build is
-   * returned to all who waited, and leaves nothing behind. LK_CYCLE: the build would wait for
-   * itself. With the cache off, or a capacity of 0, the value is built and only the caller has it. */
+  /* Finds the value of `key`, or builds it, once however many threads ask; then takes a reference.
+   * `executor` NULL: the entry belongs to the context. `out_hit` may be NULL. All who wait for a
+   * build that fails get its status, and nothing of it is kept. LK_CYCLE: the build would wait for
+   * itself. With the cache off, or a capacity of 0, the value is built and only the caller has
+   * it. */
   lk_status (*get_or_create)(lk_context *context, lk_executor *executor, const lk_key *key,
                              lk_build_fn build, void *arg, lk_ref **out_ref, int *out_hit,
                              lk_error *error);
-  /* The same for a key of which only the shapes change from call to call: kind, scope, name, tag and
-   * generation are those of `like`, which key_create has made for `executor`; tensors, attributes
-   * and values those of `desc`, whose other members are not read. No key object is made. */
+  /* The same without a key object, where only the shapes of a key change from call to call. Kind,
+   * scope, name, tag and generation are those of `like`, which key_create has made for `executor`;
+   * tensors, attributes and values are those of `desc`, whose other members are not read. */
   lk_status (*get_or_create_like)(lk_context *context, lk_executor *executor, const lk_key *like,
                                   const lk_key_desc *desc, lk_build_fn build, void *arg,
                                   lk_ref **out_ref, int *out_hit, lk_error *error);
   void *(*ref_value)(const lk_ref *ref);
   void (*ref_release)(lk_ref *ref); /* NULL is allowed */
-  /* Changes what an entry is charged for, when its value grew or shrank in use. */
+  /* Sets the bytes that an entry is charged for, when its value has grown or shrunk in use. */
   void (*ref_charge)(lk_ref *ref, uint64_t bytes);
 
-  /* Limits of a context (`executor` NULL) or of one executor. Shrinking evicts before it returns,
-   * least recently used first. 0 empties and disables. LK_UNSET leaves one as it is. */
+  /* Sets the limits of a context (`executor` NULL) or of one executor. A lower limit evicts before
+   * this returns, least recently used first. 0 empties and disables. LK_UNSET leaves a limit as it
+   * is. */
   lk_status (*cache_set_capacity)(lk_context *context, lk_executor *executor, uint64_t entries,
                                   uint64_t bytes, lk_error *error);
   lk_status (*cache_set_weights_capacity)(lk_context *context, uint64_t bytes, lk_error *error);
   /* Drops all entries of a context, or of one executor as executor_destroy does. */
   lk_status (*cache_clear)(lk_context *context, lk_executor *executor, lk_error *error);
-  /* Gives freed memory back to the operating system (malloc_trim): milliseconds, in which other
-   * threads may wait for memory. The library itself does it when a large session is closed, and never
-   * on a request path. */
+  /* Gives freed memory back to the operating system (malloc_trim). It takes milliseconds, in which
+   * other threads may wait for memory. The library itself does it when a large session is closed,
+   * and never while it serves a run. */
   void (*cache_trim)(lk_context *context);
   lk_status (*cache_stats)(lk_context *context, lk_executor *executor, lk_stats *out,
                            lk_error *error);

@@ -1,7 +1,7 @@
 /* Level 2 of the ABI: open a model, run named tensors. Implemented on level 1.
  *
- * Threads: a session may be run and cloned from any number of threads at once. Closing it while
- * that is on is an error of the caller.
+ * Threads: a session may be run and cloned from any number of threads at once. Closing it during
+ * such a call is an error of the caller.
  */
 #ifndef LATCHKEY_SESSION_H
 #define LATCHKEY_SESSION_H
@@ -18,8 +18,8 @@ typedef struct lk_session lk_session;
 
 typedef enum lk_executor_kind {
   LK_EXECUTOR_NAIVE = 0,   /* the operators in their order, each on the context's threads */
-  LK_EXECUTOR_PARALLEL = 1 /* branches at once, each operator on one thread; as NAIVE where a graph
-                              has no width at these shapes */
+  LK_EXECUTOR_PARALLEL = 1 /* branches at the same time, each operator on one thread; the same as
+                              NAIVE for a graph without branches that are worth it */
 } lk_executor_kind;
 
 /* What becomes of a run while max_runs others of the session are on. */
@@ -35,14 +35,14 @@ typedef struct lk_session_options {
   uint32_t n_disabled_passes;
   int32_t run_plans; /* 1 on, 0 off (every operator asks by name key at each run); -1: default on,
                         off where the cache is off */
-  /* Operators whose inputs are all constants are computed when the model is opened, unless one
-   * result, or what all of them take beyond their inputs, is more than this; the others are computed
-   * at each run. 0: 2 GiB; LK_UNLIMITED. */
+  /* Operators whose inputs are all constants are computed when the model is opened. An operator is
+   * left for each run when its result has more bytes than this, or when all results together would
+   * need more than this beyond the inputs that they replace. 0: 2 GiB; LK_UNLIMITED. */
   uint64_t max_folded_bytes;
   uint32_t executor; /* lk_executor_kind */
-  int32_t inter;     /* PARALLEL: threads for branches, at most; 1..1024; 0: the processors */
-  /* Runs at once, at most; each has a frame and an arena. 0: as many as threads that call, or with
-   * WHEN_BUSY_FAIL, as there are processors when the session is opened. */
+  int32_t inter;     /* PARALLEL: the most threads for branches, 1..1024; 0: the processors */
+  /* The most runs at the same time; each has a frame and an arena. 0: with WHEN_BUSY_WAIT no limit,
+   * with WHEN_BUSY_FAIL as many as there are processors when the session is opened. */
   uint32_t max_runs;
   uint32_t when_busy; /* lk_when_busy */
 } lk_session_options;
@@ -67,7 +67,7 @@ typedef struct lk_model_info {
 } lk_model_info;
 
 /* An input or output of a model. Dimensions that are not fixed are -1, with a name in `symbols`
- * ("" if it has none); rank -1: even the rank is open. */
+ * ("" if it has none); rank -1: not even the rank is fixed. */
 typedef struct lk_value_info {
   size_t struct_size;
   const char *name; /* borrowed from the session */
@@ -89,14 +89,14 @@ typedef struct lk_named_tensor {
 typedef struct lk_run_options {
   size_t struct_size;
   const volatile int32_t *cancel; /* NULL, or a flag: non-zero ends the run between two operators */
-  uint64_t deadline_ns;           /* CLOCK_MONOTONIC; 0: none; looked at once before operators */
+  uint64_t deadline_ns;           /* CLOCK_MONOTONIC; 0: none; checked once, before operators */
 } lk_run_options;
 
 typedef struct lk_session_stats {
   size_t struct_size;
   uint64_t nodes_in_file, nodes, constants, weights_bytes; /* after passes; bytes of constants */
   uint64_t runs, run_plan_hits, run_plan_builds;
-  uint64_t parallel_runs;       /* of `runs`: with branches at once */
+  uint64_t parallel_runs;       /* those of `runs` with branches at the same time */
   uint64_t waits;               /* runs that have waited because max_runs others were on */
   uint64_t frames, arena_bytes; /* alive now */
   uint64_t load_ns;
@@ -134,8 +134,8 @@ typedef struct lk_session_api {
   lk_status (*open_memory)(lk_context *context, const void *data, size_t size,
                            const lk_session_options *options, lk_session **out_session,
                            lk_error *error);
-  /* Ends the session, and gives the memory of a large one back to the operating system (cache_trim).
-   * NULL is allowed. */
+  /* Ends the session, and gives the memory of a large one back to the operating system
+   * (cache_trim). NULL is allowed. */
   void (*close)(lk_session *session);
 
   uint32_t (*input_count)(const lk_session *session);
@@ -171,10 +171,10 @@ typedef struct lk_session_api {
   lk_executor *(*executor)(const lk_session *session);
 
   /* Makes another session of the same model, in the same context and with the same options: an
-   * executor, run plans, frames and statistics of its own; the mapped file or memory, packed weights
-   * and primitives are shared. The model is not looked for again, so that its file may have been
-   * replaced or removed meanwhile (but not written over, which no session of it survives).
-   * The caller's, to be closed; clone and original may be closed in any order. LK_OUT_OF_MEMORY. */
+   * executor, run plans, frames and statistics of its own; the mapped file or memory, packed
+   * weights and primitives are shared. The file is not opened again: it may have been replaced
+   * or removed meanwhile, but must not have been written over, which breaks every session of it.
+   * The caller closes the clone, before or after the original. LK_OUT_OF_MEMORY. */
   lk_status (*clone)(lk_session *session, lk_session **out_session, lk_error *error);
 } lk_session_api;
 

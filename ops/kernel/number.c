@@ -1,4 +1,5 @@
-/* The two 16-bit floating-point formats: sign, exponent, fraction (f16: 5 and 10 bits; bf16: 8 and 7). */
+/* The two 16-bit floating-point formats: sign, exponent, fraction (f16: 5 and 10 bits; bf16: 8 and
+ * 7). */
 #include "ops/kernel/number.h"
 
 #include <math.h>

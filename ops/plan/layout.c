@@ -9,6 +9,8 @@
 #include "base/fork.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "ops/kernel/strides.h"
+#include "ops/plan/onednn.h"
 
 struct lk_layouts {
   const lk_allocator *allocator;
@@ -40,43 +42,6 @@ void lk_layouts_destroy(lk_layouts *layouts) {
   lk_free(layouts->allocator, layouts);
 }
 
-dnnl_data_type_t lk_dnnl_type(uint32_t dtype) {
-  switch (dtype) {
-  case LK_F32:
-    return dnnl_f32;
-  case LK_F16:
-    return dnnl_f16;
-  case LK_BF16:
-    return dnnl_bf16;
-  case LK_I32:
-    return dnnl_s32;
-  case LK_I8:
-    return dnnl_s8;
-  case LK_U8:
-    return dnnl_u8;
-  default:
-    return dnnl_data_type_undef;
-  }
-}
-
-lk_status lk_dnnl_fail(lk_error *error, dnnl_status_t dnnl, const char *what) {
-  switch (dnnl) {
-  case dnnl_out_of_memory:
-    return lk_fail(error, LK_OUT_OF_MEMORY, "failed to %s: oneDNN is out of memory", what);
-  case dnnl_unimplemented:
-    return lk_fail(error, LK_UNSUPPORTED,
-                   "failed to %s: oneDNN has no implementation for these types and shapes", what);
-  case dnnl_invalid_arguments:
-    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to %s: oneDNN says invalid arguments", what);
-  default:
-    return lk_fail(error, LK_ONEDNN, "failed to %s: oneDNN status %d", what, (int)dnnl);
-  }
-}
-
-lk_status lk_dnnl_check(lk_error *error, dnnl_status_t dnnl, const char *what) {
-  return dnnl == dnnl_success ? LK_OK : lk_dnnl_fail(error, dnnl, what);
-}
-
 bool lk_layout_same_bytes(const lk_tensor_desc *desc, lk_layout a, lk_layout b) {
   if (a == b) return true;
   if (a >= LK_LAYOUT_FIRST_INTERNED || b >= LK_LAYOUT_FIRST_INTERNED) return false;
@@ -87,22 +52,9 @@ bool lk_layout_same_bytes(const lk_tensor_desc *desc, lk_layout a, lk_layout b) 
   return true;
 }
 
-/* Strides of a fixed layout, in elements; a dimension of 0 counts as 1. */
-static void fixed_strides(const lk_tensor_desc *desc, lk_layout layout, dnnl_dims_t strides) {
-  int64_t stride = 1;
-  if (layout == LK_LAYOUT_CHANNELS_LAST) {
-    strides[1] = 1;
-    stride = desc->dims[1] > 0 ? desc->dims[1] : 1;
-  }
-  for (uint32_t i = desc->rank; i-- > 0;) {
-    if (layout == LK_LAYOUT_CHANNELS_LAST && i == 1) continue;
-    strides[i] = stride;
-    stride *= desc->dims[i] > 0 ? desc->dims[i] : 1;
-  }
-}
-
-static lk_status fixed_memory_desc(const lk_tensor_desc *desc, lk_layout layout,
-                                   dnnl_memory_desc_t *out_md, lk_error *error) {
+/* For the layouts that are not interned. */
+static lk_status fixed_memory_desc(const lk_tensor_desc *desc, dnnl_memory_desc_t *out_md,
+                                   lk_error *error) {
   dnnl_data_type_t type = lk_dnnl_type(desc->dtype);
   if (type == dnnl_data_type_undef) {
     return lk_fail(error, LK_UNSUPPORTED,
@@ -112,17 +64,17 @@ static lk_status fixed_memory_desc(const lk_tensor_desc *desc, lk_layout layout,
   dnnl_dims_t dims = {1}, strides = {1};
   int rank = desc->rank > 0 ? (int)desc->rank : 1;
   for (uint32_t i = 0; i < desc->rank; i++) dims[i] = desc->dims[i];
-  if (layout == LK_LAYOUT_ANY) {
+  if (desc->layout == LK_LAYOUT_ANY) {
     return lk_dnnl_check(
         error, dnnl_memory_desc_create_with_tag(out_md, rank, dims, type, dnnl_format_tag_any),
         "describe a tensor of any layout");
   }
-  if (layout == LK_LAYOUT_CHANNELS_LAST && desc->rank < 3) {
+  if (desc->layout == LK_LAYOUT_CHANNELS_LAST && desc->rank < 3) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to describe a tensor: channels-last with rank %" PRIu32 ", at least 3",
                    desc->rank);
   }
-  fixed_strides(desc, layout, strides);
+  lk_strides(desc, 1, strides);
   return lk_dnnl_check(error,
                        dnnl_memory_desc_create_with_strides(out_md, rank, dims, type, strides),
                        "describe a tensor");
@@ -141,7 +93,7 @@ lk_status lk_layouts_memory_desc(lk_layouts *layouts, const lk_tensor_desc *desc
   *out_md = NULL;
   if (desc->layout == LK_LAYOUT_ANY || desc->layout == LK_LAYOUT_PLAIN ||
       desc->layout == LK_LAYOUT_CHANNELS_LAST) {
-    return fixed_memory_desc(desc, desc->layout, out_md, error);
+    return fixed_memory_desc(desc, out_md, error);
   }
   const_dnnl_memory_desc_t md = NULL;
   if (desc->layout >= LK_LAYOUT_FIRST_INTERNED) md = interned_get(layouts, desc->layout);
@@ -165,35 +117,43 @@ static lk_status is_plain(const_dnnl_memory_desc_t md, bool *out_plain, lk_error
   lk_tensor_desc desc = {.rank = (uint32_t)rank};
   for (int i = 0; i < rank; i++) desc.dims[i] = (*dims)[i];
   dnnl_dims_t strides = {0};
-  fixed_strides(&desc, LK_LAYOUT_PLAIN, strides);
+  lk_strides(&desc, 1, strides);
   dnnl_memory_desc_t plain = NULL;
-  dnnl_status_t made = dnnl_memory_desc_create_with_strides(&plain, rank, *dims, type, strides);
-  if (made != dnnl_success) return lk_dnnl_fail(error, made, "compare a layout");
+  LK_RETURN_NOT_OK(
+      lk_dnnl_check(error, dnnl_memory_desc_create_with_strides(&plain, rank, *dims, type, strides),
+                    "compare a layout"));
   *out_plain = dnnl_memory_desc_equal(plain, md);
   dnnl_memory_desc_destroy(plain);
+  return LK_OK;
+}
+
+/* Finds `md` or adds it. The caller holds the mutex. */
+static lk_status find_or_add(lk_layouts *layouts, const_dnnl_memory_desc_t md, size_t *out_index,
+                             lk_error *error) {
+  size_t found = 0;
+  while (found < layouts->count && !dnnl_memory_desc_equal(layouts->descs[found], md)) found++;
+  *out_index = found;
+  if (found < layouts->count) return LK_OK;
+  if (!LK_GROW(layouts->allocator, layouts->descs, layouts->count, layouts->capacity)) {
+    return lk_fail_memory(error, "a layout", sizeof md);
+  }
+  LK_RETURN_NOT_OK(
+      lk_dnnl_check(error, dnnl_memory_desc_clone(&layouts->descs[found], md), "keep a layout"));
+  layouts->count++;
   return LK_OK;
 }
 
 lk_status lk_layouts_intern(lk_layouts *layouts, const_dnnl_memory_desc_t md, lk_layout *out_layout,
                             lk_error *error) {
   bool plain = false;
+  size_t index = 0;
   *out_layout = LK_LAYOUT_PLAIN;
-  lk_status status = is_plain(md, &plain, error);
-  if (status != LK_OK || plain) return status;
+  LK_RETURN_NOT_OK(is_plain(md, &plain, error));
+  if (plain) return LK_OK;
   pthread_mutex_lock(&layouts->mutex);
-  size_t found = 0;
-  while (found < layouts->count && !dnnl_memory_desc_equal(layouts->descs[found], md)) found++;
-  if (found == layouts->count) {
-    dnnl_memory_desc_t copy = NULL;
-    if (!LK_GROW(layouts->allocator, layouts->descs, layouts->count, layouts->capacity)) {
-      status = lk_fail_memory(error, "a layout", sizeof copy);
-    } else {
-      status = lk_dnnl_check(error, dnnl_memory_desc_clone(&copy, md), "keep a layout");
-      if (status == LK_OK) layouts->descs[layouts->count++] = copy;
-    }
-  }
+  const lk_status status = find_or_add(layouts, md, &index, error);
   pthread_mutex_unlock(&layouts->mutex);
-  if (status == LK_OK) *out_layout = LK_LAYOUT_FIRST_INTERNED + (lk_layout)found;
+  if (status == LK_OK) *out_layout = LK_LAYOUT_FIRST_INTERNED + (lk_layout)index;
   return status;
 }
 
@@ -201,8 +161,7 @@ lk_status lk_layouts_bytes(lk_layouts *layouts, const lk_tensor_desc *desc, uint
                            lk_error *error) {
   *out_bytes = 0;
   int64_t bytes = 0;
-  lk_status status = lk_tensor_size(desc, "a tensor", NULL, &bytes, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(lk_tensor_size(desc, "a tensor", NULL, &bytes, error));
   if (desc->layout == LK_LAYOUT_PLAIN || desc->layout == LK_LAYOUT_CHANNELS_LAST) {
     *out_bytes = (uint64_t)bytes; /* both are dense */
     return LK_OK;

@@ -14,8 +14,8 @@ lk_status lk_layouts_create(const lk_allocator *allocator, lk_layouts **out_layo
                             lk_error *error);
 void lk_layouts_destroy(lk_layouts *layouts);
 
-/* The number of the layout that `md` has: plain, or a number that stands for all of `md`, dimensions
- * included, since the places of packed weights depend on them. */
+/* The number of the layout that `md` has: plain, or a number that stands for all of `md`,
+ * dimensions included, since the places of packed weights depend on them. */
 lk_status lk_layouts_intern(lk_layouts *layouts, const_dnnl_memory_desc_t md, lk_layout *out_layout,
                             lk_error *error);
 
@@ -30,13 +30,5 @@ lk_status lk_layouts_bytes(lk_layouts *layouts, const lk_tensor_desc *desc, uint
 
 /* The two fixed layouts put these dimensions at the same places: one channel, or one pixel. */
 bool lk_layout_same_bytes(const lk_tensor_desc *desc, lk_layout a, lk_layout b);
-
-/* oneDNN's type of an lk_dtype; dnnl_data_type_undef where it has none. */
-dnnl_data_type_t lk_dnnl_type(uint32_t dtype);
-
-/* Maps a failed oneDNN call to a status; the sentence names `what` and oneDNN's own status. */
-lk_status lk_dnnl_fail(lk_error *error, dnnl_status_t dnnl, const char *what);
-/* For use with LK_TRY: LK_OK when oneDNN succeeded. */
-lk_status lk_dnnl_check(lk_error *error, dnnl_status_t dnnl, const char *what);
 
 #endif

@@ -3,15 +3,15 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "ops/plan/creation.h"
 #include "ops/plan/layout.h"
+#include "ops/plan/onednn.h"
 
 static lk_status create_reorder(dnnl_engine_t engine, const_dnnl_memory_desc_t from_md,
                                 const_dnnl_memory_desc_t to_md, dnnl_primitive_desc_t *out_desc,
                                 dnnl_primitive_t *out_reorder, dnnl_stream_t *out_stream,
                                 lk_error *error) {
   lk_status status = LK_OK;
-  lk_creation_begin();
+  lk_dnnl_create_begin();
   LK_TRY(lk_dnnl_check(
       error, dnnl_reorder_primitive_desc_create(out_desc, from_md, engine, to_md, engine, NULL),
       "describe a reorder"));
@@ -19,7 +19,7 @@ static lk_status create_reorder(dnnl_engine_t engine, const_dnnl_memory_desc_t f
   LK_TRY(lk_dnnl_check(error, dnnl_stream_create(out_stream, engine, dnnl_stream_default_flags),
                        "create a stream"));
 cleanup:
-  lk_creation_end();
+  lk_dnnl_create_end();
   return status;
 }
 

@@ -4,8 +4,8 @@
 
 #include "ops/plan/env.h"
 
-/* The copy of `content` in the layout of `to`; its plain bytes lie in that of `from`. Dimensions and
- * types are equal. */
+/* The copy of `content` in the layout of `to`; its plain bytes lie in that of `from`. Dimensions
+ * and types are equal. */
 lk_status lk_pack_content(lk_ops_env *env, lk_content *content, const lk_tensor_desc *from,
                           const lk_tensor_desc *to, lk_packed **out_packed, lk_error *error);
 

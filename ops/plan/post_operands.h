@@ -1,20 +1,17 @@
-/* Operands of binary post-ops: what they must be, and how they are described to oneDNN. */
+/* The post-ops of a node in its primitive: in the value key, and as arguments of the step. */
 #ifndef LK_OPS_PLAN_POST_OPERANDS_H
 #define LK_OPS_PLAN_POST_OPERANDS_H
 
 #include "ops/plan/planner.h"
 
-/* They must be there, of f32, and broadcast to output 0, which is of f32 too. */
-lk_status lk_post_operands_check(lk_planner *planner, lk_error *error);
+/* Adds the post-op chain of the node to a value key; output 0 has description `dst`, and binary
+ * operands will be brought to its layout. */
+void lk_post_ops_key(lk_planner *planner, lk_key_builder *key, const lk_tensor_desc *dst);
 
-/* Finds or builds the primitive of the key. oneDNN has no kernel for some broadcasts of an operand:
- * then it is the one that takes all operands in full shape, if there is a kernel for that. */
-lk_status lk_post_operands_primitive(lk_ops_env *env, const lk_key *key, lk_ref **out_ref,
-                                     lk_error *error);
-
-/* The argument for the operand of post-op `index`, a binary one, in the shape that the primitive was
- * built for: as it is, or copied to full shape first. `dst`: as in lk_planner_execute. */
-lk_status lk_post_operand(lk_planner *planner, const lk_primitive *primitive, uint32_t index,
-                          const lk_tensor_desc *dst, lk_primitive_arg *out_arg, lk_error *error);
+/* As lk_planner_execute, with the operands of the node's binary post-ops. `dst`: the description
+ * that lk_post_ops_key was given. */
+lk_status lk_post_ops_execute(lk_planner *planner, const lk_primitive *primitive,
+                              const lk_primitive_arg *args, uint32_t n_args,
+                              const lk_tensor_desc *dst, lk_error *error);
 
 #endif

@@ -5,74 +5,61 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "ops/plan/layout.h"
+#include "ops/plan/onednn.h"
+
+/* By kind; undef, which is 0, where it is the other sort. */
+static const dnnl_alg_kind_t eltwise_algorithms[] = {
+    [LK_POST_RELU] = dnnl_eltwise_relu,           [LK_POST_CLIP] = dnnl_eltwise_clip,
+    [LK_POST_SIGMOID] = dnnl_eltwise_logistic,    [LK_POST_HARDSIGMOID] = dnnl_eltwise_hardsigmoid,
+    [LK_POST_HARDSWISH] = dnnl_eltwise_hardswish, [LK_POST_SWISH] = dnnl_eltwise_swish,
+    [LK_POST_LINEAR] = dnnl_eltwise_linear};
+static const dnnl_alg_kind_t binary_algorithms[] = {[LK_POST_ADD] = dnnl_binary_add,
+                                                    [LK_POST_MUL] = dnnl_binary_mul,
+                                                    [LK_POST_SUB] = dnnl_binary_sub,
+                                                    [LK_POST_DIV] = dnnl_binary_div};
 
 dnnl_alg_kind_t lk_post_op_eltwise(const lk_post_op *post_op, float *out_alpha, float *out_beta) {
-  *out_alpha = post_op->alpha;
-  *out_beta = post_op->beta;
-  switch (post_op->kind) {
-  case LK_POST_RELU:
-    return dnnl_eltwise_relu;
-  case LK_POST_CLIP:
-    return dnnl_eltwise_clip;
-  case LK_POST_SIGMOID:
-    return dnnl_eltwise_logistic;
-  case LK_POST_HARDSIGMOID:
-    return dnnl_eltwise_hardsigmoid;
-  case LK_POST_HARDSWISH:
-    *out_alpha = 1.0F / 6.0F; /* ONNX HardSwish has no parameters */
-    *out_beta = 0.5F;
-    return dnnl_eltwise_hardswish;
-  case LK_POST_SWISH:
-    return dnnl_eltwise_swish;
-  case LK_POST_LINEAR:
-    return dnnl_eltwise_linear;
-  default:
-    return dnnl_alg_kind_undef;
-  }
+  /* ONNX HardSwish has no parameters */
+  const bool is_fixed = post_op->kind == LK_POST_HARDSWISH;
+  *out_alpha = is_fixed ? 1.0F / 6.0F : post_op->alpha;
+  *out_beta = is_fixed ? 0.5F : post_op->beta;
+  const size_t count = sizeof eltwise_algorithms / sizeof eltwise_algorithms[0];
+  return post_op->kind < count ? eltwise_algorithms[post_op->kind] : dnnl_alg_kind_undef;
 }
 
 dnnl_alg_kind_t lk_post_op_binary(uint32_t kind) {
-  switch (kind) {
-  case LK_POST_ADD:
-    return dnnl_binary_add;
-  case LK_POST_MUL:
-    return dnnl_binary_mul;
-  case LK_POST_SUB:
-    return dnnl_binary_sub;
-  case LK_POST_DIV:
-    return dnnl_binary_div;
-  default:
-    return dnnl_alg_kind_undef;
-  }
+  const size_t count = sizeof binary_algorithms / sizeof binary_algorithms[0];
+  return kind < count ? binary_algorithms[kind] : dnnl_alg_kind_undef;
+}
+
+static lk_status append_binary(const lk_primitive_build *build, dnnl_alg_kind_t algorithm,
+                               uint32_t index, dnnl_post_ops_t chain, lk_error *error) {
+  lk_status status = LK_OK;
+  dnnl_memory_desc_t operand = NULL;
+  LK_TRY(lk_build_tensor(build, LK_WORD_INPUT, index, &operand, error));
+  LK_TRY(lk_dnnl_check(error, dnnl_post_ops_append_binary(chain, algorithm, operand),
+                       "append a binary post-op"));
+cleanup:
+  if (operand != NULL) dnnl_memory_desc_destroy(operand);
+  return status;
 }
 
 static lk_status append(const lk_primitive_build *build, const lk_key_post_op *record,
                         uint32_t index, dnnl_post_ops_t chain, lk_error *error) {
-  lk_status status = LK_OK;
-  dnnl_memory_desc_t operand = NULL;
-  dnnl_alg_kind_t binary = lk_post_op_binary(record->kind);
-  if (binary != dnnl_alg_kind_undef) {
-    LK_TRY(lk_build_tensor(build, LK_WORD_INPUT, index, &operand, error));
-    LK_TRY(lk_dnnl_check(error, dnnl_post_ops_append_binary(chain, binary, operand),
-                         "append a binary post-op"));
-  } else {
-    lk_post_op post_op = {.kind = record->kind};
-    memcpy(&post_op.alpha, &record->alpha, sizeof post_op.alpha);
-    memcpy(&post_op.beta, &record->beta, sizeof post_op.beta);
-    float alpha = 0, beta = 0;
-    dnnl_alg_kind_t eltwise = lk_post_op_eltwise(&post_op, &alpha, &beta);
-    if (eltwise == dnnl_alg_kind_undef) {
-      return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to append post-op %" PRIu32 ": kind %" PRIu32 " is unknown", index,
-                     record->kind);
-    }
-    LK_TRY(lk_dnnl_check(error, dnnl_post_ops_append_eltwise(chain, eltwise, alpha, beta),
-                         "append an element-wise post-op"));
+  const dnnl_alg_kind_t binary = lk_post_op_binary(record->kind);
+  if (binary != dnnl_alg_kind_undef) return append_binary(build, binary, index, chain, error);
+  lk_post_op post_op = {.kind = record->kind};
+  memcpy(&post_op.alpha, &record->alpha, sizeof post_op.alpha);
+  memcpy(&post_op.beta, &record->beta, sizeof post_op.beta);
+  float alpha = 0, beta = 0;
+  const dnnl_alg_kind_t eltwise = lk_post_op_eltwise(&post_op, &alpha, &beta);
+  if (eltwise == dnnl_alg_kind_undef) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to append post-op %" PRIu32 ": kind %" PRIu32 " is unknown", index,
+                   record->kind);
   }
-cleanup:
-  if (operand != NULL) dnnl_memory_desc_destroy(operand);
-  return status;
+  return lk_dnnl_check(error, dnnl_post_ops_append_eltwise(chain, eltwise, alpha, beta),
+                       "append an element-wise post-op");
 }
 
 lk_status lk_post_ops_attr(const lk_primitive_build *build, dnnl_primitive_attr_t *out_attr,

@@ -2,7 +2,7 @@
 #ifndef LK_OPS_PLAN_POST_OPS_H
 #define LK_OPS_PLAN_POST_OPS_H
 
-#include "ops/plan/primitive.h"
+#include "ops/plan/primitive_build.h"
 
 /* oneDNN's element-wise algorithm of a post-op kind, with its parameters; undef: a binary one. */
 dnnl_alg_kind_t lk_post_op_eltwise(const lk_post_op *post_op, float *out_alpha, float *out_beta);

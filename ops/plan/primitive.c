@@ -5,21 +5,9 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "ops/plan/creation.h"
-#include "ops/plan/layout.h"
+#include "base/tensor.h"
+#include "ops/plan/onednn.h"
 #include "ops/plan/post_ops.h"
-#include "ops/plan/primitive_builders.h"
-
-/* By lk_primitive_kind, which has gaps. `bytes` is what one is charged in the cache. */
-static const struct {
-  const char *create;
-  lk_primitive_builder build;
-  uint64_t bytes;
-} kinds[LK_N_WORDS] = {
-#define K(symbol, name, bytes) [LK_PRIMITIVE_##symbol] = {"create " #name, lk_build_##name, bytes},
-#include "ops/plan/primitive_list.inc"
-#undef K
-};
 
 void lk_primitive_key(lk_key_builder *builder, const lk_ops_env *env, lk_primitive_kind kind,
                       int32_t threads) {
@@ -37,8 +25,8 @@ void lk_primitive_key(lk_key_builder *builder, const lk_ops_env *env, lk_primiti
 
 static void destroy_primitive(void *value, void *user) {
   lk_primitive *primitive = value;
-  dnnl_primitive_destroy(primitive->primitive);
-  dnnl_primitive_desc_destroy(primitive->desc);
+  if (primitive->primitive != NULL) dnnl_primitive_destroy(primitive->primitive);
+  if (primitive->desc != NULL) dnnl_primitive_desc_destroy(primitive->desc);
   lk_free(user, primitive);
 }
 
@@ -47,55 +35,64 @@ typedef struct build_arg {
   const lk_key *key;
 } build_arg;
 
-/* The descriptor of the key's primitive: attribute and operands are lent to the builder. */
-static lk_status describe(lk_ops_env *env, const lk_key *key, dnnl_primitive_desc_t *out_desc,
-                          lk_error *error) {
+/* Fills in all sources, and the tensor of each other role. */
+static lk_status read_tensors(lk_primitive_build *build, lk_error *error) {
+  for (; build->n_sources < LK_MAX_SOURCES; build->n_sources++) {
+    dnnl_memory_desc_t *source = &build->sources[build->n_sources];
+    LK_RETURN_NOT_OK(
+        lk_build_tensor(build, LK_WORD_SRC, (uint32_t)build->n_sources, source, error));
+    if (*source == NULL) break;
+  }
+  build->src = build->sources[0];
+  LK_RETURN_NOT_OK(lk_build_tensor(build, LK_WORD_SRC_1, 0, &build->src1, error));
+  LK_RETURN_NOT_OK(lk_build_tensor(build, LK_WORD_WEIGHTS, 0, &build->weights, error));
+  LK_RETURN_NOT_OK(lk_build_tensor(build, LK_WORD_BIAS, 0, &build->bias, error));
+  return lk_build_tensor(build, LK_WORD_DST, 0, &build->dst, error);
+}
+
+/* The descriptor of the key's primitive. */
+static lk_status describe(lk_ops_env *env, const lk_key *key, const lk_primitive_kind_row *kind,
+                          dnnl_primitive_desc_t *out_desc, lk_error *error) {
   lk_status status = LK_OK;
   lk_primitive_build build = {.env = env, .key = key};
-  const struct {
-    lk_word role;
-    dnnl_memory_desc_t *md;
-  } operands[] = {{LK_WORD_SRC, &build.src},
-                  {LK_WORD_SRC_1, &build.src1},
-                  {LK_WORD_WEIGHTS, &build.weights},
-                  {LK_WORD_BIAS, &build.bias},
-                  {LK_WORD_DST, &build.dst}};
-  const size_t n_operands = sizeof operands / sizeof operands[0];
   LK_TRY(lk_post_ops_attr(&build, &build.attr, error));
-  for (size_t i = 0; i < n_operands; i++) {
-    LK_TRY(lk_build_tensor(&build, operands[i].role, 0, operands[i].md, error));
-  }
-  LK_TRY(kinds[lk_key_get_head(key)->op].build(&build, out_desc, error));
+  LK_TRY(read_tensors(&build, error));
+  LK_TRY(lk_dnnl_check(error, kind->build(&build, out_desc), kind->describe));
 cleanup:
-  for (size_t i = 0; i < n_operands; i++) {
-    if (*operands[i].md != NULL) dnnl_memory_desc_destroy(*operands[i].md);
-  }
+  for (int i = 0; i < build.n_sources; i++) dnnl_memory_desc_destroy(build.sources[i]);
+  if (build.src1 != NULL) dnnl_memory_desc_destroy(build.src1);
+  if (build.weights != NULL) dnnl_memory_desc_destroy(build.weights);
+  if (build.bias != NULL) dnnl_memory_desc_destroy(build.bias);
+  if (build.dst != NULL) dnnl_memory_desc_destroy(build.dst);
   if (build.attr != NULL) dnnl_primitive_attr_destroy(build.attr);
   return status;
 }
 
-/* Builds from the key alone: `env` is what a context is, and all of it that matters is in the key. */
+/* Makes descriptor and primitive. The owner of `primitive` destroys them, also after a failure. */
+static lk_status create(lk_ops_env *env, const lk_key *key, const lk_primitive_kind_row *kind,
+                        lk_primitive *primitive, lk_error *error) {
+  lk_status status = LK_OK;
+  lk_dnnl_create_begin();
+  LK_TRY(describe(env, key, kind, &primitive->desc, error));
+  LK_TRY(lk_dnnl_check(error, dnnl_primitive_create(&primitive->primitive, primitive->desc),
+                       kind->create));
+cleanup:
+  lk_dnnl_create_end();
+  return status;
+}
+
+/* Builds from the key alone: what it takes of `env` is in the key, too. */
 static lk_status build_primitive(void *arg, lk_built *out, lk_error *error) {
   const build_arg *from = arg;
   lk_ops_env *env = from->env;
-  const uint32_t kind = lk_key_get_head(from->key)->op; /* as lk_primitive_key was given it */
+  const lk_primitive_kind_row *kind = &lk_primitive_kinds[lk_key_get_head(from->key)->op];
   lk_status status = LK_OK;
-  dnnl_primitive_desc_t desc = NULL;
   lk_primitive *primitive = lk_calloc(env->allocator, 1, sizeof *primitive);
   if (primitive == NULL) return lk_fail_memory(error, "a primitive", sizeof *primitive);
-  lk_creation_begin();
-  status = describe(env, from->key, &desc, error);
-  if (status == LK_OK) {
-    status = lk_dnnl_check(error, dnnl_primitive_create(&primitive->primitive, desc),
-                           kinds[kind].create);
-  }
-  lk_creation_end();
-  LK_TRY(status);
-  primitive->desc = desc;
-  desc = NULL;
+  LK_TRY(create(env, from->key, kind, primitive, error));
   dnnl_primitive_desc_query(primitive->desc, dnnl_query_impl_info_str, 0,
                             &primitive->implementation);
-  /* "ref:any" and "simple:any"-like names: only ref is a trap worth a warning */
+  /* "ref:any" and "simple:any"-like names: only ref is worth a warning */
   primitive->is_ref = strncmp(primitive->implementation, "ref", 3) == 0;
   const_dnnl_memory_desc_t scratchpad =
       dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_scratchpad_md, 0);
@@ -104,65 +101,73 @@ static lk_status build_primitive(void *arg, lk_built *out, lk_error *error) {
     atomic_fetch_add_explicit(&env->ref_primitives, 1, memory_order_relaxed);
   }
   *out = (lk_built){.value = primitive,
-                    .bytes = kinds[kind].bytes,
+                    .bytes = kind->bytes,
                     .destroy = destroy_primitive,
                     .user = (void *)env->allocator};
   primitive = NULL;
 cleanup:
-  if (desc != NULL) dnnl_primitive_desc_destroy(desc);
-  lk_free(env->allocator, primitive);
+  if (primitive != NULL) destroy_primitive(primitive, (void *)env->allocator);
   return status;
 }
 
-lk_status lk_primitive_get(lk_ops_env *env, const lk_key *key, lk_ref **out_ref, lk_error *error) {
+static lk_status find(lk_ops_env *env, const lk_key *key, lk_ref **out_ref, lk_error *error) {
   build_arg arg = {env, key};
   return lk_cache_get(env->cache, NULL, key, build_primitive, &arg, out_ref, NULL, error);
 }
 
-lk_status lk_build_tensor(const lk_primitive_build *build, lk_word role, uint32_t index,
-                          dnnl_memory_desc_t *out_md, lk_error *error) {
-  *out_md = NULL;
-  lk_tensor_desc desc;
-  if (!lk_key_find_tensor(build->key, role, index, &desc, NULL)) return LK_OK;
-  return lk_layouts_memory_desc(build->env->layouts, &desc, out_md, error);
+/* Begins the key of the same primitive with all operands of post-ops in the full shape of DST.
+ * Returns false, and begins nothing, where they have that shape already. */
+static bool widen(const lk_key *key, const lk_allocator *allocator, lk_key_builder *out_key) {
+  lk_tensor_desc full, operand;
+  bool is_narrow = false;
+  if (!lk_key_find_tensor(key, LK_WORD_DST, 0, &full, NULL)) return false;
+  lk_key_begin(out_key, allocator, lk_key_get_head(key));
+  for (lk_key_reader reader = lk_key_read(key); lk_key_next(&reader);) {
+    const lk_key_tensor *tensor = reader.record;
+    if (reader.type != LK_RECORD_TENSOR || tensor->role != LK_WORD_INPUT) {
+      lk_key_add_record(out_key, &reader);
+      continue;
+    }
+    operand = lk_tensor_desc_make(tensor->dtype, tensor->rank, reader.payload);
+    is_narrow = is_narrow || !lk_shape_equal(&operand, &full);
+    full.dtype = tensor->dtype;
+    lk_key_add_tensor(out_key, tensor->role, tensor->index, &full, tensor->extra);
+  }
+  if (!is_narrow) lk_key_builder_release(out_key);
+  return is_narrow;
 }
 
-int64_t lk_build_number(const lk_primitive_build *build, lk_word name, int64_t fallback) {
-  uint32_t count = 0;
-  const int64_t *values = lk_key_find_attr(build->key, name, &count);
-  return values != NULL && count > 0 ? values[0] : fallback;
+static bool is_ref(const lk_ref *ref) {
+  const lk_primitive *primitive = lk_ref_value(ref);
+  return primitive->is_ref;
 }
 
-float lk_build_float(const lk_primitive_build *build, lk_word name, float fallback) {
-  uint32_t count = 0;
-  const int64_t *values = lk_key_find_attr(build->key, name, &count);
-  if (values == NULL || count == 0) return fallback;
-  uint32_t bits = (uint32_t)values[0];
-  float value = 0;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-dnnl_alg_kind_t lk_build_algorithm(const lk_primitive_build *build) {
-  return (dnnl_alg_kind_t)lk_build_number(build, LK_WORD_ALGORITHM, dnnl_alg_kind_undef);
-}
-
-static void read_dims(const lk_primitive_build *build, lk_word name, dnnl_dims_t out) {
-  uint32_t count = 0;
-  const int64_t *values = lk_key_find_attr(build->key, name, &count);
-  if (count > DNNL_MAX_NDIMS) count = DNNL_MAX_NDIMS;
-  for (uint32_t i = 0; i < count; i++) out[i] = values[i];
-}
-
-lk_build_window lk_build_get_window(const lk_primitive_build *build) {
-  lk_build_window window;
-  memset(&window, 0, sizeof window);
-  read_dims(build, LK_WORD_KERNEL, window.kernel);
-  read_dims(build, LK_WORD_STRIDES, window.strides);
-  read_dims(build, LK_WORD_DILATIONS, window.dilations);
-  read_dims(build, LK_WORD_PADS_BEGIN, window.begin);
-  read_dims(build, LK_WORD_PADS_END, window.end);
-  return window;
+lk_status lk_primitive_get(lk_ops_env *env, const lk_key *key, lk_ref **out_ref, lk_error *error) {
+  lk_status status = LK_OK;
+  lk_ref *ref = NULL, *other = NULL;
+  lk_key_builder full;
+  lk_key full_key;
+  bool widens = false;
+  *out_ref = NULL;
+  LK_TRY(find(env, key, &ref, error));
+  /* a copy to full shape takes far less than a reference implementation */
+  widens = is_ref(ref) && widen(key, env->allocator, &full);
+  if (widens) {
+    LK_TRY(lk_key_finish(&full, &full_key, error));
+    LK_TRY(find(env, &full_key, &other, error));
+    if (!is_ref(other)) {
+      lk_ref *worse = ref;
+      ref = other;
+      other = worse;
+    }
+  }
+  *out_ref = ref;
+  ref = NULL;
+cleanup:
+  if (widens) lk_key_builder_release(&full);
+  if (ref != NULL) lk_ref_release(ref);
+  if (other != NULL) lk_ref_release(other);
+  return status;
 }
 
 int64_t lk_float_bits(float value) {

@@ -10,18 +10,12 @@
 #ifndef LK_TESTS_HARNESS_OP_TESTER_H
 #define LK_TESTS_HARNESS_OP_TESTER_H
 
-#include <latchkey/latchkey.h>
-
 #include <deque>
 
-#include "tests/harness/lk_test.h"
 #include "tests/harness/op_value.h"
+#include "tests/harness/owners.h"
 
 namespace lk {
-
-inline const lk_api *api() {
-  return lk_get_api(LK_API_VERSION);
-}
 
 class OpTester {
 public:
@@ -135,17 +129,6 @@ private:
     std::vector<uint64_t> data; // aligned for every type
   };
 
-  static void context_end(lk_context *context) { api()->context_destroy(context); }
-  static void executor_end(lk_executor *executor) { api()->executor_destroy(executor); }
-  static void op_end(lk_op *op) { api()->op_destroy(op); }
-  static void plan_end(lk_plan *plan) { api()->plan_release(plan); }
-  static void frame_end(lk_frame *frame) { api()->frame_destroy(frame); }
-  using Context = Owned<lk_context, context_end>;
-  using Executor = Owned<lk_executor, executor_end>;
-  using Op = Owned<lk_op, op_end>;
-  using Plan = Owned<lk_plan, plan_end>;
-  using Frame = Owned<lk_frame, frame_end>;
-
   OpTester &add(const char *name, lk_attr_type type, const void *data, size_t count, size_t size) {
     Attr attr{name, type, static_cast<uint32_t>(count), {}};
     attr.data.resize((count * size + 7) / 8 + 1);
@@ -156,13 +139,6 @@ private:
 
   uint32_t outputs() const {
     return expected_.empty() ? 1 : static_cast<uint32_t>(expected_.size());
-  }
-
-  lk_status open(Context &context, uint32_t cache_mode) const {
-    lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
-    options.cache_mode = cache_mode;
-    options.threads = 2;
-    return api()->context_create(&options, context.out(), LK_ERR);
   }
 
   lk_status create(lk_executor *executor, Op &op) {
@@ -183,13 +159,10 @@ private:
       attrs.push_back(
           {attr.name.c_str(), static_cast<uint32_t>(attr.type), attr.count, attr.data.data()});
     }
-    lk_node_desc node{};
-    node.struct_size = sizeof node;
-    node.op_type = op_type_.c_str();
+    lk_node_desc node =
+        host_node(op_type_.c_str(), inputs.data(), static_cast<uint32_t>(inputs.size()));
     node.output_name = "out";
     node.opset = opset_;
-    node.n_inputs = static_cast<uint32_t>(inputs.size());
-    node.inputs = inputs.data();
     node.n_outputs = outputs();
     node.n_attrs = static_cast<uint32_t>(attrs.size());
     node.attrs = attrs.data();
@@ -199,10 +172,7 @@ private:
   }
 
   lk_status bind(lk_op *op, Plan &plan) {
-    lk_op_info info{};
-    info.struct_size = sizeof info;
-    const lk_status status = api()->op_info(op, &info, LK_ERR);
-    if (status != LK_OK) return status;
+    const lk_op_info info = host_op_info(op);
     std::vector<lk_tensor> inputs;
     std::vector<Memory> values; // aligned
     told_values_ = false;
@@ -221,28 +191,18 @@ private:
     }
     std::vector<lk_layout> wishes(outputs(), LK_LAYOUT_ANY);
     wishes[0] = wish_;
-    lk_bind_desc desc{};
-    desc.struct_size = sizeof desc;
-    desc.inputs = inputs.data();
-    desc.n_inputs = static_cast<uint32_t>(inputs.size());
+    lk_bind_desc desc = host_bind(inputs.data(), static_cast<uint32_t>(inputs.size()));
     desc.wishes = wishes.data();
     desc.n_outputs = outputs();
     desc.in_place_input = in_place_;
     desc.threads = threads_;
-    lk_plan *inout = plan.release();
-    const lk_status bound = api()->op_bind(op, &desc, &inout, LK_ERR);
-    plan.reset(inout);
-    return bound;
+    return lk::bind(op, desc, &plan, LK_ERR);
   }
 
   // Runs a plan; `out` gets the outputs as plain values.
   lk_status execute(lk_context *context, lk_executor *executor, lk_plan *plan,
                     std::vector<Value> *out) {
-    Frame frame;
-    uint32_t slot = 0;
-    lk_status status = api()->frame_create(executor, frame.out(), LK_ERR);
-    if (status == LK_OK) status = api()->frame_attach(frame, plan, &slot, LK_ERR);
-    if (status != LK_OK) return status;
+    lk_status status = LK_OK;
     std::vector<Memory> memory;
     std::vector<void *> inputs, results;
     memory.reserve(inputs_.size() + outputs());
@@ -264,7 +224,7 @@ private:
       memory.emplace_back(bytes);
       results.push_back(bytes == 0 ? nullptr : memory.back().data());
     }
-    status = api()->op_run(frame, slot, inputs.data(), results.data(), LK_ERR);
+    status = host_run(executor, plan, inputs.data(), results.data(), LK_ERR);
     for (uint32_t i = 0; i < outputs() && status == LK_OK; i++) {
       status = read(context, descs[i], results[i], out);
     }
@@ -304,17 +264,10 @@ private:
     }
   }
 
-  lk_stats stats(lk_context *context) const {
-    lk_stats now{};
-    now.struct_size = sizeof now;
-    LK_EXPECT_OK(api()->cache_stats(context, nullptr, &now, LK_ERR));
-    return now;
-  }
+  static lk_stats stats(lk_context *context) { return host_stats(context, nullptr); }
 
   void check_info(lk_plan *plan) {
-    lk_plan_info info{};
-    info.struct_size = sizeof info;
-    LK_ASSERT_OK(api()->plan_info(plan, &info, LK_ERR));
+    const lk_plan_info info = host_plan_info(plan);
     if (!allow_ref_) {
       EXPECT_EQ(info.n_ref, 0u) << info.implementation;
     }
@@ -332,8 +285,7 @@ private:
   }
 
   void run_cached() {
-    Context context;
-    LK_ASSERT_OK(open(context, LK_CACHE_SHARED));
+    const Context context = open(LK_CACHE_SHARED);
     Executor first, second;
     LK_ASSERT_OK(api()->executor_create(context, "first", first.out(), LK_ERR));
     LK_ASSERT_OK(api()->executor_create(context, "second", second.out(), LK_ERR));
@@ -382,8 +334,7 @@ private:
 
   void run_uncached() {
     SCOPED_TRACE("with the cache off");
-    Context context;
-    LK_ASSERT_OK(open(context, LK_CACHE_OFF));
+    const Context context = open(LK_CACHE_OFF);
     Executor executor;
     LK_ASSERT_OK(api()->executor_create(context, nullptr, executor.out(), LK_ERR));
     Op op;
@@ -396,8 +347,7 @@ private:
   // Fails at step 0 (create), 1 (bind) or 2 (run), and at none before.
   void expect_failure(int step, lk_status status, const std::string &part) {
     SCOPED_TRACE(op_type_ + ", opset " + std::to_string(opset_));
-    Context context;
-    LK_ASSERT_OK(open(context, LK_CACHE_SHARED));
+    const Context context = open(LK_CACHE_SHARED);
     Executor executor;
     LK_ASSERT_OK(api()->executor_create(context, nullptr, executor.out(), LK_ERR));
     Op op;

@@ -1,5 +1,5 @@
-/* A host in plain C11: makes a context and an executor, runs one Relu, a Reshape whose shape is known
- * only then, and stores a value of its own. */
+/* A host in plain C11: makes a context and an executor, runs one Relu, a Reshape whose shape is
+ * known only then, and stores a value of its own. */
 #include <latchkey/latchkey.h>
 #include <latchkey/session.h>
 

@@ -161,6 +161,21 @@ TEST(Cast, StaysInChannelsLast) {
       .run();
 }
 
+// oneDNN has none of these types, so it cannot reorder them.
+TEST(Cast, ComesInTheLayoutThatIsWishedFor) {
+  for (const auto &[from, to] : {std::pair{LK_LAYOUT_CHANNELS_LAST, LK_LAYOUT_PLAIN},
+                                 std::pair{LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST}}) {
+    OpTester("Cast", 13)
+        .attr("to", LK_I64)
+        .input(lk::iota<double>({2, 2, 3, 4}), from)
+        .expect(lk::iota<int64_t>({2, 2, 3, 4}))
+        .wish(to)
+        .expect_layout(to)
+        .expect_reorders(1)
+        .run();
+  }
+}
+
 TEST(Cast, NamesTheTypeItDoesNotKnow) {
   OpTester("Cast", 13)
       .attr("to", 8)

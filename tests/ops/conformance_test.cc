@@ -14,16 +14,22 @@ static void PrintTo(const lk_op_row &row, std::ostream *out) {
 namespace {
 
 using lk::api;
+using lk::Context;
 using lk::Dims;
+using lk::Executor;
+using lk::executor_in;
 using lk::Memory;
+using lk::Op;
+using lk::open;
+using lk::Plan;
 using lk::Value;
 
 struct Node {
   const char *op;
   int32_t opset;
-  std::vector<Value> inputs, other; // other: inputs of another shape
-  std::vector<bool> constants;      // missing: at run time
-  std::function<void(std::vector<lk_attr> *)> attrs;
+  std::vector<Value> inputs = {}, other = {}; // other: inputs of another shape
+  std::vector<bool> constants = {};           // missing: at run time
+  std::function<void(std::vector<lk_attr> *)> attrs = {};
   bool empty = true; // a batch of 0 is allowed
 };
 
@@ -46,68 +52,115 @@ const std::vector<Node> &nodes() {
   const Dims a = {2, 3, 4, 4}, b = {3, 3, 5, 4}, m = {4, 6}, n = {5, 6};
   const Value c = x({3}), f = lk::floats({}, {1});
   static const std::vector<Node> all = {
-      {"Add", 14, {x(a), x(a)}, {x(b), x(b)}, {}, {}},
-      {"AveragePool", 11, {x(a)}, {x(b)}, {}, kernel_of_2},
-      {"BatchNormalization", 15, {x(a), c, c, c, c}, {x(b), c, c, c, c}, {0, 1, 1, 1, 1}, {}},
-      {"Cast", 13, {x(a)}, {x(b)}, {}, [](auto *to) { ints(to, "to", {LK_I32}); }},
-      {"Clip", 13, {x(a), f}, {x(b), f}, {0, 1}, {}},
-      {"Concat", 13, {x(a), x(a)}, {x(b), x(b)}, {}, [](auto *to) { ints(to, "axis", {1}); }},
-      {"Constant",
-       13,
-       {},
-       {},
-       {},
-       [](auto *to) {
-         ints(to, "value_ints", {1, 2, 3});
-       },
-       false},
-      {"ConstantOfShape", 9, {lk::ints({2, 3})}, {lk::ints({4, 3})}, {}, {}, false},
-      {"Conv", 11, {x(a), x({4, 3, 3, 3})}, {x(b), x({4, 3, 3, 3})}, {0, 1}, {}},
-      {"ConvTranspose", 11, {x(a), x({3, 4, 2, 2})}, {x(b), x({3, 4, 2, 2})}, {0, 1}, {}},
-      {"Div", 14, {x(a), x(a)}, {x(b), x(b)}, {}, {}},
-      {"Dropout", 12, {x(a)}, {x(b)}, {}, {}},
-      {"Flatten", 13, {x(a)}, {x(b)}, {}, {}},
-      {"Gather",
-       13,
-       {x(a), lk::ints({0, 2})},
-       {x(b), lk::ints({1})},
-       {},
-       [](auto *to) { ints(to, "axis", {1}); }},
-      {"Gemm", 13, {x(m), x({6, 3})}, {x(n), x({6, 3})}, {0, 1}, {}},
-      {"GlobalAveragePool", 1, {x(a)}, {x(b)}, {}, {}},
-      {"HardSigmoid", 6, {x(a)}, {x(b)}, {}, {}},
-      {"HardSwish", 14, {x(a)}, {x(b)}, {}, {}},
-      {"Identity", 16, {x(a)}, {x(b)}, {}, {}},
-      {"LRN", 13, {x(a)}, {x(b)}, {}, [](auto *to) { ints(to, "size", {3}); }},
-      {"MatMul", 13, {x(m), x({6, 3})}, {x(n), x({6, 3})}, {0, 1}, {}},
-      {"MaxPool", 12, {x(a)}, {x(b)}, {}, kernel_of_2},
-      {"Mul", 14, {x(a), x(a)}, {x(b), x(b)}, {}, {}},
-      {"Pow", 15, {x(a), f}, {x(b), f}, {0, 1}, {}},
-      {"ReduceMean", 13, {x(a)}, {x(b)}, {}, [](auto *to) { ints(to, "axes", {-1}); }},
-      {"Relu", 14, {x(a)}, {x(b)}, {}, {}},
-      {"Reshape", 14, {x(a), lk::ints({0, -1})}, {x(b), lk::ints({0, -1})}, {0, 1}, {}},
-      {"Resize",
-       13,
-       {x(a), lk::floats({0}, {}), lk::floats({4}, {1, 1, 2, 2})},
-       {x(b), lk::floats({0}, {}), lk::floats({4}, {1, 1, 2, 2})},
-       {0, 1, 1},
-       {}},
-      {"Shape", 15, {x(a)}, {x(b)}, {}, {}, false},
-      {"Sigmoid", 13, {x(a)}, {x(b)}, {}, {}},
-      {"Slice",
-       13,
-       {x(a), lk::ints({1}), lk::ints({3}), lk::ints({1})},
-       {x(b), lk::ints({1}), lk::ints({3}), lk::ints({1})},
-       {0, 1, 1, 1},
-       {}},
-      {"Softmax", 13, {x(a)}, {x(b)}, {}, {}},
-      {"Sqrt", 13, {x(a)}, {x(b)}, {}, {}},
-      {"Squeeze", 13, {x({2, 1, 3}), lk::ints({1})}, {x({4, 1, 3}), lk::ints({1})}, {0, 1}, {}},
-      {"Sub", 14, {x(a), x(a)}, {x(b), x(b)}, {}, {}},
-      {"Sum", 13, {x(a), x(a), x(a)}, {x(b), x(b), x(b)}, {}, {}},
-      {"Swish", 1, {x(a)}, {x(b)}, {}, {}},
-      {"Transpose", 13, {x(a)}, {x(b)}, {}, {}},
-      {"Unsqueeze", 13, {x(a), lk::ints({1})}, {x(b), lk::ints({1})}, {0, 1}, {}},
+      {.op = "Add", .opset = 14, .inputs = {x(a), x(a)}, .other = {x(b), x(b)}},
+      {.op = "AveragePool", .opset = 11, .inputs = {x(a)}, .other = {x(b)}, .attrs = kernel_of_2},
+      {.op = "BatchNormalization",
+       .opset = 15,
+       .inputs = {x(a), c, c, c, c},
+       .other = {x(b), c, c, c, c},
+       .constants = {0, 1, 1, 1, 1}},
+      {.op = "Cast",
+       .opset = 13,
+       .inputs = {x(a)},
+       .other = {x(b)},
+       .attrs = [](auto *to) { ints(to, "to", {LK_I32}); }},
+      {.op = "Clip", .opset = 13, .inputs = {x(a), f}, .other = {x(b), f}, .constants = {0, 1}},
+      {.op = "Concat",
+       .opset = 13,
+       .inputs = {x(a), x(a)},
+       .other = {x(b), x(b)},
+       .attrs = [](auto *to) { ints(to, "axis", {1}); }},
+      {.op = "Constant",
+       .opset = 13,
+       .attrs =
+           [](auto *to) {
+             ints(to, "value_ints", {1, 2, 3});
+           },
+       .empty = false},
+      {.op = "ConstantOfShape",
+       .opset = 9,
+       .inputs = {lk::ints({2, 3})},
+       .other = {lk::ints({4, 3})},
+       .empty = false},
+      {.op = "Conv",
+       .opset = 11,
+       .inputs = {x(a), x({4, 3, 3, 3})},
+       .other = {x(b), x({4, 3, 3, 3})},
+       .constants = {0, 1}},
+      {.op = "ConvTranspose",
+       .opset = 11,
+       .inputs = {x(a), x({3, 4, 2, 2})},
+       .other = {x(b), x({3, 4, 2, 2})},
+       .constants = {0, 1}},
+      {.op = "Div", .opset = 14, .inputs = {x(a), x(a)}, .other = {x(b), x(b)}},
+      {.op = "Dropout", .opset = 12, .inputs = {x(a)}, .other = {x(b)}},
+      {.op = "Flatten", .opset = 13, .inputs = {x(a)}, .other = {x(b)}},
+      {.op = "Gather",
+       .opset = 13,
+       .inputs = {x(a), lk::ints({0, 2})},
+       .other = {x(b), lk::ints({1})},
+       .attrs = [](auto *to) { ints(to, "axis", {1}); }},
+      {.op = "Gemm",
+       .opset = 13,
+       .inputs = {x(m), x({6, 3})},
+       .other = {x(n), x({6, 3})},
+       .constants = {0, 1}},
+      {.op = "GlobalAveragePool", .opset = 1, .inputs = {x(a)}, .other = {x(b)}},
+      {.op = "HardSigmoid", .opset = 6, .inputs = {x(a)}, .other = {x(b)}},
+      {.op = "HardSwish", .opset = 14, .inputs = {x(a)}, .other = {x(b)}},
+      {.op = "Identity", .opset = 16, .inputs = {x(a)}, .other = {x(b)}},
+      {.op = "LRN",
+       .opset = 13,
+       .inputs = {x(a)},
+       .other = {x(b)},
+       .attrs = [](auto *to) { ints(to, "size", {3}); }},
+      {.op = "MatMul",
+       .opset = 13,
+       .inputs = {x(m), x({6, 3})},
+       .other = {x(n), x({6, 3})},
+       .constants = {0, 1}},
+      {.op = "MaxPool", .opset = 12, .inputs = {x(a)}, .other = {x(b)}, .attrs = kernel_of_2},
+      {.op = "Mul", .opset = 14, .inputs = {x(a), x(a)}, .other = {x(b), x(b)}},
+      {.op = "Pow", .opset = 15, .inputs = {x(a), f}, .other = {x(b), f}, .constants = {0, 1}},
+      {.op = "ReduceMean",
+       .opset = 13,
+       .inputs = {x(a)},
+       .other = {x(b)},
+       .attrs = [](auto *to) { ints(to, "axes", {-1}); }},
+      {.op = "Relu", .opset = 14, .inputs = {x(a)}, .other = {x(b)}},
+      {.op = "Reshape",
+       .opset = 14,
+       .inputs = {x(a), lk::ints({0, -1})},
+       .other = {x(b), lk::ints({0, -1})},
+       .constants = {0, 1}},
+      {.op = "Resize",
+       .opset = 13,
+       .inputs = {x(a), lk::floats({0}, {}), lk::floats({4}, {1, 1, 2, 2})},
+       .other = {x(b), lk::floats({0}, {}), lk::floats({4}, {1, 1, 2, 2})},
+       .constants = {0, 1, 1}},
+      {.op = "Shape", .opset = 15, .inputs = {x(a)}, .other = {x(b)}, .empty = false},
+      {.op = "Sigmoid", .opset = 13, .inputs = {x(a)}, .other = {x(b)}},
+      {.op = "Slice",
+       .opset = 13,
+       .inputs = {x(a), lk::ints({1}), lk::ints({3}), lk::ints({1})},
+       .other = {x(b), lk::ints({1}), lk::ints({3}), lk::ints({1})},
+       .constants = {0, 1, 1, 1}},
+      {.op = "Softmax", .opset = 13, .inputs = {x(a)}, .other = {x(b)}},
+      {.op = "Sqrt", .opset = 13, .inputs = {x(a)}, .other = {x(b)}},
+      {.op = "Squeeze",
+       .opset = 13,
+       .inputs = {x({2, 1, 3}), lk::ints({1})},
+       .other = {x({4, 1, 3}), lk::ints({1})},
+       .constants = {0, 1}},
+      {.op = "Sub", .opset = 14, .inputs = {x(a), x(a)}, .other = {x(b), x(b)}},
+      {.op = "Sum", .opset = 13, .inputs = {x(a), x(a), x(a)}, .other = {x(b), x(b), x(b)}},
+      {.op = "Swish", .opset = 1, .inputs = {x(a)}, .other = {x(b)}},
+      {.op = "Transpose", .opset = 13, .inputs = {x(a)}, .other = {x(b)}},
+      {.op = "Unsqueeze",
+       .opset = 13,
+       .inputs = {x(a), lk::ints({1})},
+       .other = {x(b), lk::ints({1})},
+       .constants = {0, 1}},
   };
   return all;
 }
@@ -128,49 +181,8 @@ const Node *find(const std::string &op) {
   return nullptr;
 }
 
-// ---- one context with executors, and a node in it ----
-
-void end_context(lk_context *context) {
-  api()->context_destroy(context);
-}
-void end_executor(lk_executor *executor) {
-  api()->executor_destroy(executor);
-}
-void end_op(lk_op *op) {
-  api()->op_destroy(op);
-}
-void end_plan(lk_plan *plan) {
-  api()->plan_release(plan);
-}
-void end_frame(lk_frame *frame) {
-  api()->frame_destroy(frame);
-}
-using Context = lk::Owned<lk_context, end_context>;
-using Executor = lk::Owned<lk_executor, end_executor>;
-using Op = lk::Owned<lk_op, end_op>;
-using Plan = lk::Owned<lk_plan, end_plan>;
-using Frame = lk::Owned<lk_frame, end_frame>;
-
-Context open(uint32_t mode) {
-  Context context;
-  lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
-  options.cache_mode = mode;
-  options.threads = 2;
-  LK_EXPECT_OK(api()->context_create(&options, context.out(), LK_ERR));
-  return context;
-}
-
-Executor executor_in(lk_context *context) {
-  Executor executor;
-  LK_EXPECT_OK(api()->executor_create(context, "conformance", executor.out(), LK_ERR));
-  return executor;
-}
-
 lk_stats stats(lk_context *context) {
-  lk_stats now{};
-  now.struct_size = sizeof now;
-  LK_EXPECT_OK(api()->cache_stats(context, nullptr, &now, LK_ERR));
-  return now;
+  return host_stats(context, nullptr);
 }
 
 class Conformance : public ::testing::TestWithParam<lk_op_row> {
@@ -199,15 +211,9 @@ protected:
     }
     std::vector<lk_attr> attrs;
     if (node_->attrs) node_->attrs(&attrs);
-    lk_node_desc desc{};
-    desc.struct_size = sizeof desc;
-    desc.op_type = node_->op;
+    lk_node_desc desc = host_node(node_->op, inputs.data(), static_cast<uint32_t>(inputs.size()));
     desc.domain = GetParam().domain;
-    desc.output_name = "y";
     desc.opset = node_->opset;
-    desc.n_inputs = static_cast<uint32_t>(inputs.size());
-    desc.inputs = inputs.data();
-    desc.n_outputs = 1;
     desc.n_attrs = static_cast<uint32_t>(attrs.size());
     desc.attrs = attrs.data();
     Op op;
@@ -218,9 +224,7 @@ protected:
   // Keeps the plan in hand when it is given one.
   lk_status bind(lk_op *op, const std::vector<Value> &values, Plan *plan, int32_t over = -1,
                  lk_error *error = nullptr) const {
-    lk_op_info info{};
-    info.struct_size = sizeof info;
-    EXPECT_EQ(api()->op_info(op, &info, nullptr), LK_OK);
+    const lk_op_info info = host_op_info(op);
     std::vector<Memory> memory;
     std::vector<lk_tensor> inputs;
     for (size_t i = 0; i < values.size(); i++) {
@@ -231,25 +235,14 @@ protected:
       }
       inputs.push_back(tensor);
     }
-    lk_bind_desc desc{};
-    desc.struct_size = sizeof desc;
-    desc.inputs = inputs.data();
-    desc.n_inputs = static_cast<uint32_t>(inputs.size());
-    desc.n_outputs = 1;
+    lk_bind_desc desc = host_bind(inputs.data(), static_cast<uint32_t>(inputs.size()));
     desc.in_place_input = over;
-    lk_plan *inout = plan->release();
-    const lk_status status = api()->op_bind(op, &desc, &inout, error);
-    plan->reset(inout);
-    return status;
+    return lk::bind(op, desc, plan, error);
   }
 
   // The output's bytes, in the layout of the plan.
   std::vector<uint8_t> run(lk_context *context, lk_executor *executor, lk_plan *plan,
                            const std::vector<Value> &values, int32_t over = -1) const {
-    Frame frame;
-    uint32_t slot = 0;
-    EXPECT_EQ(api()->frame_create(executor, frame.out(), nullptr), LK_OK);
-    EXPECT_EQ(api()->frame_attach(frame, plan, &slot, nullptr), LK_OK);
     std::vector<Memory> memory;
     std::vector<void *> inputs;
     for (size_t i = 0; i < values.size(); i++) {
@@ -263,15 +256,13 @@ protected:
     Memory result(bytes);
     void *output = over >= 0 ? inputs[static_cast<size_t>(over)] : result.data();
     lk_error error;
-    EXPECT_EQ(api()->op_run(frame, slot, inputs.data(), &output, &error), LK_OK) << error.message;
+    EXPECT_EQ(host_run(executor, plan, inputs.data(), &output, &error), LK_OK) << error.message;
     const auto *from = static_cast<const uint8_t *>(output);
     return std::vector<uint8_t>(from, from + bytes);
   }
 
   bool told_values(lk_op *op) const { // such an op always looks up
-    lk_op_info info{};
-    info.struct_size = sizeof info;
-    LK_EXPECT_OK(api()->op_info(op, &info, LK_ERR));
+    const lk_op_info info = host_op_info(op);
     for (size_t i = 0; i < node_->inputs.size(); i++) {
       if (!constant(i) && (info.shape_inputs >> i & 1) != 0) return true;
     }
@@ -300,11 +291,9 @@ TEST_P(Conformance, IsInRangeOfItsOpsets) {
 TEST_P(Conformance, DeclaresTheTypesThatItTakes) {
   const Context context = open(LK_CACHE_OFF);
   const Executor executor = executor_in(context);
-  lk_op_info info{};
-  info.struct_size = sizeof info;
   const Op op = create(executor, false);
   ASSERT_NE(op.get(), nullptr);
-  LK_ASSERT_OK(api()->op_info(op, &info, LK_ERR));
+  const lk_op_info info = host_op_info(op);
   for (const uint32_t dtype : {LK_F32, LK_U8, LK_I8, LK_U16, LK_I16, LK_I32, LK_I64, LK_BOOL,
                                LK_F16, LK_F64, LK_U32, LK_U64, LK_BF16}) {
     SCOPED_TRACE(dtype);
@@ -321,12 +310,7 @@ TEST_P(Conformance, DeclaresTheTypesThatItTakes) {
       tensors.push_back(tensor);
       dtypes.push_back(tensor.desc.dtype);
     }
-    lk_bind_desc bind{};
-    bind.struct_size = sizeof bind;
-    bind.inputs = tensors.data();
-    bind.n_inputs = static_cast<uint32_t>(tensors.size());
-    bind.n_outputs = 1;
-    bind.in_place_input = -1;
+    const lk_bind_desc bind = host_bind(tensors.data(), static_cast<uint32_t>(tensors.size()));
     Plan plan;
     const lk_status declared = api()->op_check_types(op, dtypes.data(), LK_ERR);
     const std::string sentence = LK_MESSAGE;
@@ -418,9 +402,7 @@ TEST_P(Conformance, RunsInPlaceWhereItSaysSo) {
   const Context context = open(LK_CACHE_SHARED);
   const Executor executor = executor_in(context);
   const Op op = create(executor);
-  lk_op_info info{};
-  info.struct_size = sizeof info;
-  LK_ASSERT_OK(api()->op_info(op, &info, LK_ERR));
+  const lk_op_info info = host_op_info(op);
   EXPECT_EQ(info.in_place_inputs != 0, GetParam().in_place != 0);
   EXPECT_EQ(info.runs_on_onednn, GetParam().runs_on_onednn);
   Plan plan;

@@ -125,11 +125,11 @@ TEST(EmptyShapes, AreLeftOutOfConcat) {
     Dims a, b;
     int64_t axis;
     Dims to;
-  } cases[] = {{{0, 3}, {0, 2}, 1, {0, 5}},
-               {{2, 0}, {3, 0}, 0, {5, 0}},
-               {{0}, {0}, 0, {0}},
-               {{2, 0, 3}, {2, 0, 4}, 2, {2, 0, 7}},
-               {{0, 3, 4, 4}, {0, 2, 4, 4}, 1, {0, 5, 4, 4}}};
+  } cases[] = {{.a = {0, 3}, .b = {0, 2}, .axis = 1, .to = {0, 5}},
+               {.a = {2, 0}, .b = {3, 0}, .axis = 0, .to = {5, 0}},
+               {.a = {0}, .b = {0}, .axis = 0, .to = {0}},
+               {.a = {2, 0, 3}, .b = {2, 0, 4}, .axis = 2, .to = {2, 0, 7}},
+               {.a = {0, 3, 4, 4}, .b = {0, 2, 4, 4}, .axis = 1, .to = {0, 5, 4, 4}}};
   for (const auto &c : cases) {
     OpTester("Concat", 13)
         .attr("axis", c.axis)
@@ -151,12 +151,12 @@ TEST(EmptyShapes, Gather) {
     Value indices;
     int64_t axis;
     Dims to;
-  } cases[] = {{{0, 3}, no_integers({0}), 0, {0, 3}},
-               {{3, 0}, ints({0, 2}), 0, {2, 0}},
-               {{0, 3}, ints({1}), 1, {0, 1}},
-               {{3, 4}, no_integers({2, 0}), 1, {3, 2, 0}},
-               {{3, 0}, lk::tensor<int64_t>({}, {1}), 0, {0}},
-               {{0, 0}, ints({1}), 0, {1, 0}}};
+  } cases[] = {{.data = {0, 3}, .indices = no_integers({0}), .axis = 0, .to = {0, 3}},
+               {.data = {3, 0}, .indices = ints({0, 2}), .axis = 0, .to = {2, 0}},
+               {.data = {0, 3}, .indices = ints({1}), .axis = 1, .to = {0, 1}},
+               {.data = {3, 4}, .indices = no_integers({2, 0}), .axis = 1, .to = {3, 2, 0}},
+               {.data = {3, 0}, .indices = lk::tensor<int64_t>({}, {1}), .axis = 0, .to = {0}},
+               {.data = {0, 0}, .indices = ints({1}), .axis = 0, .to = {1, 0}}};
   for (const auto &c : cases) {
     SCOPED_TRACE(lk::text_of(c.data));
     OpTester tester("Gather", 13);
@@ -181,15 +181,15 @@ TEST(EmptyShapes, Slice) {
     int64_t start, end, axis, step;
     Dims to;
   } cases[] = {
-      {{0, 3}, 0, 2, 0, 1, {0, 3}},
-      {{0, 3}, 0, 1, 1, 1, {0, 1}},
-      {{4, 3}, 2, 2, 0, 1, {0, 3}},
-      {{4, 3}, 3, 1, 0, 1, {0, 3}},
-      {{4}, 5, 9, 0, 1, {0}},
-      {{4}, 0, 4, 0, -1, {0}},
-      {{0}, -1, INT64_MIN, 0, -1, {0}},
-      {{0, 3}, 2, 0, 1, -1, {0, 2}},
-      {{2, 0, 3}, 0, INT64_MAX, 1, 2, {2, 0, 3}},
+      {.x = {0, 3}, .start = 0, .end = 2, .axis = 0, .step = 1, .to = {0, 3}},
+      {.x = {0, 3}, .start = 0, .end = 1, .axis = 1, .step = 1, .to = {0, 1}},
+      {.x = {4, 3}, .start = 2, .end = 2, .axis = 0, .step = 1, .to = {0, 3}},
+      {.x = {4, 3}, .start = 3, .end = 1, .axis = 0, .step = 1, .to = {0, 3}},
+      {.x = {4}, .start = 5, .end = 9, .axis = 0, .step = 1, .to = {0}},
+      {.x = {4}, .start = 0, .end = 4, .axis = 0, .step = -1, .to = {0}},
+      {.x = {0}, .start = -1, .end = INT64_MIN, .axis = 0, .step = -1, .to = {0}},
+      {.x = {0, 3}, .start = 2, .end = 0, .axis = 1, .step = -1, .to = {0, 2}},
+      {.x = {2, 0, 3}, .start = 0, .end = INT64_MAX, .axis = 1, .step = 2, .to = {2, 0, 3}},
   };
   for (const auto &c : cases) {
     SCOPED_TRACE(lk::text_of(c.x));
@@ -224,11 +224,16 @@ TEST(EmptyShapes, Reshape) {
     bool allow_zero;
     Dims to;
   } cases[] = {
-      {{0, 3}, {0, 3}, false, {0, 3}}, {{0, 3}, {-1, 3}, false, {0, 3}},
-      {{0, 3}, {3, 0}, true, {3, 0}},  {{0, 3}, {0, 5}, true, {0, 5}},
-      {{2, 0}, {0, 0}, false, {2, 0}}, {{2, 0}, {0, 0}, true, {0, 0}},
-      {{2, 0}, {-1}, false, {0}},      {{2, 3, 0}, {0, 0, 0}, false, {2, 3, 0}},
-      {{0}, {0, 4}, false, {0, 4}},    {{2, 3, 0}, {3, -1}, false, {3, 0}},
+      {.x = {0, 3}, .shape = {0, 3}, .allow_zero = false, .to = {0, 3}},
+      {.x = {0, 3}, .shape = {-1, 3}, .allow_zero = false, .to = {0, 3}},
+      {.x = {0, 3}, .shape = {3, 0}, .allow_zero = true, .to = {3, 0}},
+      {.x = {0, 3}, .shape = {0, 5}, .allow_zero = true, .to = {0, 5}},
+      {.x = {2, 0}, .shape = {0, 0}, .allow_zero = false, .to = {2, 0}},
+      {.x = {2, 0}, .shape = {0, 0}, .allow_zero = true, .to = {0, 0}},
+      {.x = {2, 0}, .shape = {-1}, .allow_zero = false, .to = {0}},
+      {.x = {2, 3, 0}, .shape = {0, 0, 0}, .allow_zero = false, .to = {2, 3, 0}},
+      {.x = {0}, .shape = {0, 4}, .allow_zero = false, .to = {0, 4}},
+      {.x = {2, 3, 0}, .shape = {3, -1}, .allow_zero = false, .to = {3, 0}},
   };
   for (const auto &c : cases) {
     SCOPED_TRACE(lk::text_of(c.x) + " to " + lk::text_of(c.shape));
@@ -281,9 +286,10 @@ TEST(EmptyShapes, Resize) {
   const struct {
     Dims x;
     std::vector<int64_t> sizes;
-  } cases[] = {{{0, 3, 4, 4}, {0, 3, 8, 8}}, {{1, 0, 4, 4}, {1, 0, 8, 8}},
-               {{1, 3, 0, 4}, {1, 3, 0, 8}}, {{1, 3, 4, 4}, {1, 3, 0, 8}},
-               {{1, 3, 4, 4}, {0, 3, 8, 8}}, {{1, 3, 0, 0}, {1, 3, 0, 0}}};
+  } cases[] = {
+      {.x = {0, 3, 4, 4}, .sizes = {0, 3, 8, 8}}, {.x = {1, 0, 4, 4}, .sizes = {1, 0, 8, 8}},
+      {.x = {1, 3, 0, 4}, .sizes = {1, 3, 0, 8}}, {.x = {1, 3, 4, 4}, .sizes = {1, 3, 0, 8}},
+      {.x = {1, 3, 4, 4}, .sizes = {0, 3, 8, 8}}, {.x = {1, 3, 0, 0}, .sizes = {1, 3, 0, 0}}};
   for (const char *mode : {"nearest", "linear", "cubic"}) {
     for (const auto &c : cases) {
       SCOPED_TRACE(std::string(mode) + lk::text_of(c.x) + " to " + lk::text_of(c.sizes));

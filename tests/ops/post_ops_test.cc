@@ -36,96 +36,126 @@ const std::vector<Base> &bases() {
   static const Value ones = lk::floats({2, 3, 4, 6}, std::vector<float>(144, 1));
   static const Value channel = random({3}, 12, 0.5F, 1);
   static const std::vector<Base> all = {
-      {"Conv", 11,
-       [](OpTester *t, const Value &x, lk_layout layout) {
-         t->input(x, layout).constant(weights());
-       },
-       [](const Value &x) { return lk::ref::conv(x, weights(), nullptr, ONE, 1); }},
-      {"ConvTranspose", 11,
-       [](OpTester *t, const Value &x, lk_layout layout) {
-         t->input(x, layout).constant(random({3, 4, 2, 2}, 11)).attr_ints("strides", {2, 2});
-       },
-       [](const Value &x) {
-         return lk::ref::conv_transpose(x, random({3, 4, 2, 2}, 11), nullptr, TWO, 1, {8, 12});
-       }},
-      {"MaxPool", 12,
-       [](OpTester *t, const Value &x, lk_layout layout) {
-         t->input(x, layout).attr_ints("kernel_shape", {2, 2}).attr_ints("strides", {2, 2});
-       },
-       [](const Value &x) {
-         return lk::ref::pool(x, lk::ref::Pool::MAX, TWO, {2, 3});
-       }},
-      {"AveragePool", 12,
-       [](OpTester *t, const Value &x, lk_layout layout) {
-         t->input(x, layout).attr_ints("kernel_shape", {2, 2}).attr_ints("strides", {2, 2});
-       },
-       [](const Value &x) {
-         return lk::ref::pool(x, lk::ref::Pool::MEAN, TWO, {2, 3});
-       }},
-      {"GlobalAveragePool", 1, plain_input,
-       [](const Value &x) {
-         return lk::ref::pool(x, lk::ref::Pool::MEAN, {{4, 6}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
-                              {1, 1});
-       }},
-      {"MatMul", 13,
-       [](OpTester *t, const Value &x, lk_layout layout) {
-         t->input(x, layout).constant(random({6, 5}, 11));
-       },
-       [](const Value &x) {
-         return lk::ref::matmul(x, random({6, 5}, 11));
-       }},
-      {"Relu", 14, plain_input,
-       [](const Value &x) {
-         return lk::ref::apply(x, {LK_POST_RELU, -1, 0, 0});
-       }},
-      {"Sigmoid", 13, plain_input,
-       [](const Value &x) {
-         return lk::ref::apply(x, {LK_POST_SIGMOID, -1, 0, 0});
-       }},
-      {"Clip", 6,
-       [](OpTester *t, const Value &x, lk_layout layout) {
-         t->input(x, layout).attr_float("min", -0.5F).attr_float("max", 0.5F);
-       },
-       [](const Value &x) {
-         return lk::ref::apply(x, {LK_POST_CLIP, -1, -0.5F, 0.5F});
-       }},
-      {"Add", 14,
-       [](OpTester *t, const Value &x, lk_layout layout) {
-         t->input(x, layout).input(ones, layout);
-       },
-       [](const Value &x) {
-         return lk::ref::apply(x, {LK_POST_ADD, 0, 0, 0}, &ones);
-       }},
-      {"Mul", 14,
-       [](OpTester *t, const Value &x, lk_layout layout) {
-         t->input(x, layout).constant(lk::floats({}, {3}));
-       },
-       [](const Value &x) {
-         return lk::ref::apply(x, {LK_POST_LINEAR, -1, 3, 0});
-       }},
-      {"Sum", 13,
-       [](OpTester *t, const Value &x, lk_layout layout) {
-         t->input(x, layout).input(ones, layout).input(ones, layout);
-       },
-       [](const Value &x) {
-         return lk::ref::apply(x, {LK_POST_LINEAR, -1, 1, 2});
-       }},
-      {"BatchNormalization", 15,
-       [](OpTester *t, const Value &x, lk_layout layout) {
-         t->input(x, layout).attr_float("epsilon", 0);
-         for (int i = 0; i < 4; i++) t->constant(channel);
-       },
-       [](const Value &x) {
-         const std::vector<float> c = channel.as<float>();
-         std::vector<double> out;
-         size_t i = 0;
-         const std::vector<float> v = x.as<float>();
-         lk::ref::each(x.dims(), [&](const Dims &at) {
-           const auto s = static_cast<double>(c[static_cast<size_t>(at[1])]);
-           out.push_back((static_cast<double>(v[i++]) - s) / std::sqrt(s) * s + s);
-         });
-         return lk::ref::make(x.dims(), out);
-       }},
+      {.op = "Conv",
+       .opset = 11,
+       .add = [](OpTester *t, const Value &x,
+                 lk_layout layout) { t->input(x, layout).constant(weights()); },
+       .compute = [](const Value &x) { return lk::ref::conv(x, weights(), nullptr, ONE, 1); }},
+      {.op = "ConvTranspose",
+       .opset = 11,
+       .add =
+           [](OpTester *t, const Value &x, lk_layout layout) {
+             t->input(x, layout).constant(random({3, 4, 2, 2}, 11)).attr_ints("strides", {2, 2});
+           },
+       .compute =
+           [](const Value &x) {
+             return lk::ref::conv_transpose(x, random({3, 4, 2, 2}, 11), nullptr, TWO, 1, {8, 12});
+           }},
+      {.op = "MaxPool",
+       .opset = 12,
+       .add =
+           [](OpTester *t, const Value &x, lk_layout layout) {
+             t->input(x, layout).attr_ints("kernel_shape", {2, 2}).attr_ints("strides", {2, 2});
+           },
+       .compute =
+           [](const Value &x) {
+             return lk::ref::pool(x, lk::ref::Pool::MAX, TWO, {2, 3});
+           }},
+      {.op = "AveragePool",
+       .opset = 12,
+       .add =
+           [](OpTester *t, const Value &x, lk_layout layout) {
+             t->input(x, layout).attr_ints("kernel_shape", {2, 2}).attr_ints("strides", {2, 2});
+           },
+       .compute =
+           [](const Value &x) {
+             return lk::ref::pool(x, lk::ref::Pool::MEAN, TWO, {2, 3});
+           }},
+      {.op = "GlobalAveragePool",
+       .opset = 1,
+       .add = plain_input,
+       .compute =
+           [](const Value &x) {
+             return lk::ref::pool(x, lk::ref::Pool::MEAN, {{4, 6}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
+                                  {1, 1});
+           }},
+      {.op = "MatMul",
+       .opset = 13,
+       .add =
+           [](OpTester *t, const Value &x, lk_layout layout) {
+             t->input(x, layout).constant(random({6, 5}, 11));
+           },
+       .compute =
+           [](const Value &x) {
+             return lk::ref::matmul(x, random({6, 5}, 11));
+           }},
+      {.op = "Relu",
+       .opset = 14,
+       .add = plain_input,
+       .compute =
+           [](const Value &x) {
+             return lk::ref::apply(x, {LK_POST_RELU, -1, 0, 0});
+           }},
+      {.op = "Sigmoid",
+       .opset = 13,
+       .add = plain_input,
+       .compute =
+           [](const Value &x) {
+             return lk::ref::apply(x, {LK_POST_SIGMOID, -1, 0, 0});
+           }},
+      {.op = "Clip",
+       .opset = 6,
+       .add =
+           [](OpTester *t, const Value &x, lk_layout layout) {
+             t->input(x, layout).attr_float("min", -0.5F).attr_float("max", 0.5F);
+           },
+       .compute =
+           [](const Value &x) {
+             return lk::ref::apply(x, {LK_POST_CLIP, -1, -0.5F, 0.5F});
+           }},
+      {.op = "Add",
+       .opset = 14,
+       .add = [](OpTester *t, const Value &x,
+                 lk_layout layout) { t->input(x, layout).input(ones, layout); },
+       .compute =
+           [](const Value &x) {
+             return lk::ref::apply(x, {LK_POST_ADD, 0, 0, 0}, &ones);
+           }},
+      {.op = "Mul",
+       .opset = 14,
+       .add = [](OpTester *t, const Value &x,
+                 lk_layout layout) { t->input(x, layout).constant(lk::floats({}, {3})); },
+       .compute =
+           [](const Value &x) {
+             return lk::ref::apply(x, {LK_POST_LINEAR, -1, 3, 0});
+           }},
+      {.op = "Sum",
+       .opset = 13,
+       .add = [](OpTester *t, const Value &x,
+                 lk_layout layout) { t->input(x, layout).input(ones, layout).input(ones, layout); },
+       .compute =
+           [](const Value &x) {
+             return lk::ref::apply(x, {LK_POST_LINEAR, -1, 1, 2});
+           }},
+      {.op = "BatchNormalization",
+       .opset = 15,
+       .add =
+           [](OpTester *t, const Value &x, lk_layout layout) {
+             t->input(x, layout).attr_float("epsilon", 0);
+             for (int i = 0; i < 4; i++) t->constant(channel);
+           },
+       .compute =
+           [](const Value &x) {
+             const std::vector<float> c = channel.as<float>();
+             std::vector<double> out;
+             size_t i = 0;
+             const std::vector<float> v = x.as<float>();
+             lk::ref::each(x.dims(), [&](const Dims &at) {
+               const auto s = static_cast<double>(c[static_cast<size_t>(at[1])]);
+               out.push_back((static_cast<double>(v[i++]) - s) / std::sqrt(s) * s + s);
+             });
+             return lk::ref::make(x.dims(), out);
+           }},
   };
   return all;
 }

@@ -9,6 +9,7 @@ using lk::floats;
 using lk::ints;
 using lk::iota;
 using lk::OpTester;
+using lk::Plan;
 using lk::tensor;
 using lk::Value;
 using lk::resize::Axis;
@@ -443,28 +444,12 @@ TEST(Resize, ThreadsShareTheWork) {
       .run();
 }
 
-void end_context(lk_context *context) {
-  lk::api()->context_destroy(context);
-}
-void end_executor(lk_executor *executor) {
-  lk::api()->executor_destroy(executor);
-}
-void end_op(lk_op *op) {
-  lk::api()->op_destroy(op);
-}
-void end_plan(lk_plan *plan) {
-  lk::api()->plan_release(plan);
-}
-using Plan = lk::Owned<lk_plan, end_plan>;
-
 // A linear tf_crop_and_resize from 5 to 3 elements of type u8, whose region is told when binding.
 class Cropping {
 public:
   Cropping() {
     const lk_api *api = lk::api();
-    lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
-    options.allocator = *allocator.get();
-    LK_EXPECT_OK(api->context_create(&options, context_.out(), LK_ERR));
+    LK_EXPECT_OK(host_context_create(LK_CACHE_DEFAULT, 0, allocator.get(), context_.out(), LK_ERR));
     LK_EXPECT_OK(api->executor_create(context_, nullptr, executor_.out(), LK_ERR));
     const char mode[] = "linear", coordinates[] = "tf_crop_and_resize";
     const lk_attr attrs[] = {
@@ -472,14 +457,7 @@ public:
         {"coordinate_transformation_mode", LK_ATTR_STRING, sizeof coordinates - 1, coordinates}};
     lk_node_input inputs[4] = {};
     inputs[2].flags = LK_INPUT_ABSENT;
-    lk_node_desc desc{};
-    desc.struct_size = sizeof desc;
-    desc.op_type = "Resize";
-    desc.output_name = "out";
-    desc.opset = 13;
-    desc.n_inputs = 4;
-    desc.inputs = inputs;
-    desc.n_outputs = 1;
+    lk_node_desc desc = host_node("Resize", inputs, 4);
     desc.n_attrs = 2;
     desc.attrs = attrs;
     LK_EXPECT_OK(api->op_create(executor_, &desc, op_.out(), LK_ERR));
@@ -492,21 +470,16 @@ public:
     inputs[0].desc = lk::desc_of(LK_U8, {5});
     inputs[1] = {lk::desc_of(LK_F32, {2}), roi};
     inputs[3] = {lk::desc_of(LK_I64, {1}), sizes};
-    lk_bind_desc desc{};
-    desc.struct_size = sizeof desc;
-    desc.inputs = inputs;
-    desc.n_inputs = 4;
-    desc.n_outputs = 1;
-    desc.in_place_input = -1;
+    const lk_bind_desc desc = host_bind(inputs, 4);
     return lk::api()->op_bind(op_, &desc, plan->out(), LK_ERR);
   }
 
   lk::FailingAllocator allocator;
 
 private:
-  lk::Owned<lk_context, end_context> context_;
-  lk::Owned<lk_executor, end_executor> executor_;
-  lk::Owned<lk_op, end_op> op_;
+  lk::Context context_;
+  lk::Executor executor_;
+  lk::Op op_;
 };
 
 // The region decides weights and not the shape, but is in the key by value all the same.

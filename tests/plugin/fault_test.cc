@@ -16,11 +16,7 @@ using lk::TestNode;
 using lk::Value;
 
 lk_status make_context(const FailingAllocator &allocator, uint32_t mode, Context *context) {
-  lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
-  options.allocator = *allocator.get();
-  options.cache_mode = mode;
-  options.threads = 1;
-  return api()->context_create(&options, context->out(), LK_ERR);
+  return host_context_create(mode, 1, allocator.get(), context->out(), LK_ERR);
 }
 
 // Conv (plain in, channels-last inside) with a Relu, MatMul of its plain output, with one value added
@@ -36,57 +32,35 @@ struct Work {
       {LK_POST_ADD, 2, 0, 0}, &rows);
 
   lk_status run(lk_context *context, Value *out) const {
-    Executor executor;
-    Op conv, relu, matmul;
-    Plan plans[3];
-    lk::Frame frame;
-    TestNode n;
-    lk_status status = api()->executor_create(context, "work", executor.out(), LK_ERR);
-    if (status != LK_OK) return status;
-    n.op = "Conv";
-    n.name = "c";
-    n.ints = {{"pads", {1, 1, 1, 1}}};
-    n.n_inputs = 3;
-    n.constants = {w, b};
-    status = n.create(executor, &conv, LK_ERR);
-    if (status != LK_OK) return status;
-    n = TestNode();
-    n.op = "Relu";
-    n.name = "c";
-    status = n.create(executor, &relu, LK_ERR);
-    if (status != LK_OK) return status;
-    n.op = "MatMul";
-    n.name = "m";
-    n.n_inputs = 3;
-    n.constants = {m, rows};
-    n.post_ops = {{LK_POST_ADD, 2, 0, 0}};
-    status = n.create(executor, &matmul, LK_ERR);
-    if (status != LK_OK) return status;
-    lk_tensor_desc descs[3];
-    status = lk::bind(conv, {x.desc, w.desc, b.desc}, &plans[0], LK_ERR);
-    if (status == LK_OK) status = api()->plan_output(plans[0], 0, &descs[0], LK_ERR);
-    if (status == LK_OK) status = lk::bind(relu, {descs[0]}, &plans[1], LK_ERR, 0);
-    if (status == LK_OK) status = api()->plan_output(plans[1], 0, &descs[1], LK_ERR);
-    if (status == LK_OK) {
-      status =
-          lk::bind(matmul, {descs[1], m.desc, rows.desc}, &plans[2], LK_ERR, -1, LK_LAYOUT_PLAIN);
-    }
-    if (status == LK_OK) status = api()->plan_output(plans[2], 0, &descs[2], LK_ERR);
-    if (status == LK_OK) status = api()->frame_create(executor, frame.out(), LK_ERR);
-    uint32_t slots[3] = {};
-    for (int i = 0; i < 3 && status == LK_OK; i++) {
-      status = api()->frame_attach(frame, plans[i], &slots[i], LK_ERR);
-    }
-    if (status != LK_OK) return status;
-    const lk::Memory from = x.in(LK_LAYOUT_PLAIN);
-    lk::Memory middle(2 * 4 * 6 * 5 * 4), to(y.bytes.size());
-    void *const conv_in[] = {from.data(), nullptr, nullptr}, *const middle_out[] = {middle.data()};
-    void *const matmul_in[] = {middle.data(), nullptr, nullptr}, *const last[] = {to.data()};
-    status = api()->op_run(frame, slots[0], conv_in, middle_out, LK_ERR);
-    if (status == LK_OK) status = api()->op_run(frame, slots[1], middle_out, middle_out, LK_ERR);
-    if (status == LK_OK) status = api()->op_run(frame, slots[2], matmul_in, last, LK_ERR);
-    if (status == LK_OK) *out = Value::from(descs[2], to.data());
+    const lk_tensor constants[] = {tensor(w), tensor(b), tensor(m), tensor(rows)};
+    const auto constant = [&](int i) { return lk_node_input{&constants[i], LK_INPUT_COPY, 0}; };
+    const lk_node_input conv_inputs[] = {{}, constant(0), constant(1)}, relu_inputs[] = {{}},
+                        matmul_inputs[] = {{}, constant(2), constant(3)};
+    const int64_t pads[] = {1, 1, 1, 1};
+    const lk_attr padded = {"pads", LK_ATTR_INTS, 4, pads};
+    const lk_post_op add = {LK_POST_ADD, 2, 0, 0};
+    host_step steps[] = {
+        {.node = host_node("Conv", conv_inputs, 3), .in_place_input = -1, .wish = LK_LAYOUT_ANY},
+        {.node = host_node("Relu", relu_inputs, 1), .in_place_input = 0, .wish = LK_LAYOUT_ANY},
+        {.node = host_node("MatMul", matmul_inputs, 3),
+         .in_place_input = -1,
+         .wish = LK_LAYOUT_PLAIN}};
+    steps[0].node.output_name = steps[1].node.output_name = "c";
+    steps[0].node.n_attrs = 1;
+    steps[0].node.attrs = &padded;
+    steps[2].node.output_name = "m";
+    steps[2].node.n_post_ops = 1;
+    steps[2].node.post_ops = &add;
+    const lk_tensor input = tensor(x);
+    lk_tensor output{};
+    const lk_status status = host_run_chain(context, steps, 3, &input, &output, LK_ERR);
+    if (status == LK_OK) *out = Value::from(output.desc, output.data);
+    free(output.data);
     return status;
+  }
+  // Of a value that nobody writes to.
+  static lk_tensor tensor(const Value &value) {
+    return {value.desc, const_cast<uint8_t *>(value.bytes.data())};
   }
 };
 

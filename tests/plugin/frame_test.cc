@@ -161,10 +161,7 @@ TEST_F(Frame, SlotsRunAtOnceInLanesOfTheirOwn) {
     desc.layout = LK_LAYOUT_CHANNELS_LAST;
     Plan plan;
     LK_ASSERT_OK(lk::bind(softmax, {desc}, &plan, LK_ERR, -1, LK_LAYOUT_PLAIN));
-    lk_plan_info info{};
-    info.struct_size = sizeof info;
-    LK_ASSERT_OK(api()->plan_info(plan, &info, LK_ERR));
-    ASSERT_GT(info.scratch_bytes, 0u);
+    ASSERT_GT(host_plan_info(plan).scratch_bytes, 0u);
     slots.push_back(0);
     LK_ASSERT_OK(api()->frame_attach(frame, plan, &slots.back(), LK_ERR));
   }
@@ -243,12 +240,8 @@ TEST_F(Frame, BindFailingReleasesThePlanInHand) {
 
 TEST_F(Frame, OfOneThreadIsAnotherPlan) {
   const Op relu = create("Relu");
-  lk_bind_desc desc{};
-  desc.struct_size = sizeof desc;
   const lk_tensor input{x.desc, nullptr};
-  desc.inputs = &input;
-  desc.n_inputs = desc.n_outputs = 1;
-  desc.in_place_input = -1;
+  lk_bind_desc desc = host_bind(&input, 1);
   lk_plan *plans[3] = {};
   for (int32_t threads : {0, 1, 2}) {
     desc.threads = threads;

@@ -1,5 +1,4 @@
-// Owners of the handles of the public table, and a node made of a few values, for tests that use the
-// table call by call.
+// A node made of a few values, for tests that use the table call by call.
 #ifndef LK_TESTS_PLUGIN_HANDLES_H
 #define LK_TESTS_PLUGIN_HANDLES_H
 
@@ -7,47 +6,8 @@
 
 namespace lk {
 
-inline void end_context(lk_context *context) {
-  api()->context_destroy(context);
-}
-inline void end_executor(lk_executor *executor) {
-  api()->executor_destroy(executor);
-}
-inline void end_op(lk_op *op) {
-  api()->op_destroy(op);
-}
-inline void end_plan(lk_plan *plan) {
-  api()->plan_release(plan);
-}
-inline void end_frame(lk_frame *frame) {
-  api()->frame_destroy(frame);
-}
-using Context = Owned<lk_context, end_context>;
-using Executor = Owned<lk_executor, end_executor>;
-using Op = Owned<lk_op, end_op>;
-using Plan = Owned<lk_plan, end_plan>;
-using Frame = Owned<lk_frame, end_frame>;
-
-inline Context open(uint32_t mode = LK_CACHE_DEFAULT) {
-  Context context;
-  lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
-  options.cache_mode = mode;
-  options.threads = 2;
-  LK_EXPECT_OK(api()->context_create(&options, context.out(), LK_ERR));
-  return context;
-}
-
-inline Executor executor_in(lk_context *context) {
-  Executor executor;
-  LK_EXPECT_OK(api()->executor_create(context, "test", executor.out(), LK_ERR));
-  return executor;
-}
-
 inline lk_stats stats(lk_context *context, lk_executor *executor = nullptr) {
-  lk_stats now{};
-  now.struct_size = sizeof now;
-  LK_EXPECT_OK(api()->cache_stats(context, executor, &now, LK_ERR));
-  return now;
+  return host_stats(context, executor);
 }
 
 // A node of plain f32 inputs.
@@ -86,16 +46,12 @@ struct TestNode {
       attrs.push_back(
           {attr.first.c_str(), LK_ATTR_STRING, uint32_t(attr.second.size()), attr.second.data()});
     }
-    lk_node_desc desc{};
-    desc.struct_size = sizeof desc;
-    desc.op_type = op.c_str();
+    lk_node_desc desc = host_node(op.c_str(), inputs.data(), n_inputs);
     desc.output_name = name.c_str();
     desc.scope = scope.c_str();
     desc.generation = generation;
     desc.position = position;
     desc.opset = opset;
-    desc.n_inputs = n_inputs;
-    desc.inputs = inputs.data();
     desc.n_outputs = n_outputs;
     desc.n_attrs = static_cast<uint32_t>(attrs.size());
     desc.attrs = attrs.data();
@@ -109,28 +65,16 @@ inline lk_status bind(lk_op *op, const std::vector<lk_tensor_desc> &descs, Plan 
                       lk_error *error, int32_t over = -1, lk_layout wish = LK_LAYOUT_ANY) {
   std::vector<lk_tensor> inputs;
   for (const lk_tensor_desc &desc : descs) inputs.push_back({desc, nullptr});
-  lk_bind_desc bind{};
-  bind.struct_size = sizeof bind;
-  bind.inputs = inputs.data();
-  bind.wishes = &wish;
-  bind.n_inputs = static_cast<uint32_t>(inputs.size());
-  bind.n_outputs = 1;
-  bind.in_place_input = over;
-  lk_plan *inout = plan->release();
-  const lk_status status = api()->op_bind(op, &bind, &inout, error);
-  plan->reset(inout);
-  return status;
+  lk_bind_desc desc = host_bind(inputs.data(), static_cast<uint32_t>(inputs.size()));
+  desc.wishes = &wish;
+  desc.in_place_input = over;
+  return bind(op, desc, plan, error);
 }
 
 // Runs a plan with plain outputs in a frame of its own.
 inline lk_status run(lk_executor *executor, lk_plan *plan, const std::vector<void *> &inputs,
                      void *output, lk_error *error) {
-  Frame frame;
-  uint32_t slot = 0;
-  lk_status status = api()->frame_create(executor, frame.out(), error);
-  if (status == LK_OK) status = api()->frame_attach(frame, plan, &slot, error);
-  if (status == LK_OK) status = api()->op_run(frame, slot, inputs.data(), &output, error);
-  return status;
+  return host_run(executor, plan, inputs.data(), &output, error);
 }
 
 } // namespace lk

@@ -10,13 +10,7 @@ using ::testing::HasSubstr;
 class NodeDesc : public ::testing::Test {
 protected:
   NodeDesc() {
-    desc.struct_size = sizeof desc;
-    desc.op_type = "Concat";
-    desc.output_name = "y";
-    desc.opset = 13;
-    desc.n_inputs = static_cast<uint32_t>(inputs.size());
-    desc.inputs = inputs.data();
-    desc.n_outputs = 1;
+    desc = host_node("Concat", inputs.data(), static_cast<uint32_t>(inputs.size()));
     desc.n_attrs = 2;
     desc.attrs = attrs;
   }

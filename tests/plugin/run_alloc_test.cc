@@ -43,10 +43,7 @@ public:
       void *const data = value.bytes.empty() ? nullptr : memory_.back().data();
       tensors_.push_back({value.desc, data});
     }
-    desc_.struct_size = sizeof desc_;
-    desc_.inputs = tensors_.data();
-    desc_.n_inputs = static_cast<uint32_t>(tensors_.size());
-    desc_.n_outputs = 1;
+    desc_ = host_bind(tensors_.data(), static_cast<uint32_t>(tensors_.size()));
     desc_.in_place_input = over;
   }
   Inputs(const Inputs &) = delete;
@@ -64,17 +61,7 @@ private:
 };
 
 lk_status bind(lk_op *op, Inputs &inputs, Plan *plan) {
-  lk_plan *inout = plan->release();
-  const lk_status status = api()->op_bind(op, inputs.get(), &inout, LK_ERR);
-  plan->reset(inout);
-  return status;
-}
-
-lk_plan_info info_of(lk_plan *plan) {
-  lk_plan_info info{};
-  info.struct_size = sizeof info;
-  LK_EXPECT_OK(api()->plan_info(plan, &info, LK_ERR));
-  return info;
+  return lk::bind(op, *inputs.get(), plan, LK_ERR);
 }
 
 // A node, what it is given, and the numbers that come out.
@@ -134,40 +121,45 @@ std::vector<Case> cases() {
   std::vector<Case> all;
   all.push_back(
       {make("Reshape", 13, 2), {x, lk::ints({3, -1, 2})}, {1}, reshaped(x, {3, 2, 2}), 3});
-  all.push_back({make("Slice", 13, 5),
-                 {x, lk::ints({1}), lk::ints({4}), lk::ints({1}), lk::ints({1})},
-                 {1, 2, 3, 4},
-                 columns(x, 1, 4),
-                 2});
-  all.push_back({make("Slice", 13, 4), // the rest is told
-                 {x, lk::ints({0, 1}), lk::ints({2, 4}), lk::ints({0, 1})},
-                 {2},
-                 columns(x, 1, 4),
-                 2});
-  all.push_back({make("Resize", 13, 4),
-                 {image, roi, lk::floats({0}, {}), lk::ints({1, 2, 6, 8})},
-                 {1, 3},
-                 doubled(image),
-                 4});
+  all.push_back({.node = make("Slice", 13, 5),
+                 .inputs = {x, lk::ints({1}), lk::ints({4}), lk::ints({1}), lk::ints({1})},
+                 .unknown = {1, 2, 3, 4},
+                 .expected = columns(x, 1, 4),
+                 .rank = 2});
+  all.push_back({.node = make("Slice", 13, 4), // the rest is told
+                 .inputs = {x, lk::ints({0, 1}), lk::ints({2, 4}), lk::ints({0, 1})},
+                 .unknown = {2},
+                 .expected = columns(x, 1, 4),
+                 .rank = 2});
+  all.push_back({.node = make("Resize", 13, 4),
+                 .inputs = {image, roi, lk::floats({0}, {}), lk::ints({1, 2, 6, 8})},
+                 .unknown = {1, 3},
+                 .expected = doubled(image),
+                 .rank = 4});
   all.push_back(
       {make("Resize", 13, 3), {image, roi, lk::floats({4}, {1, 1, 2, 2})}, {2}, doubled(image), 4});
   for (Case *resize : {&all[3], &all[4]}) {
     resize->node.texts = {{"coordinate_transformation_mode", "asymmetric"},
                           {"nearest_mode", "floor"}};
   }
-  all.push_back({make("ConstantOfShape", 13, 1),
-                 {lk::ints({2, 3})},
-                 {0},
-                 lk::floats({2, 3}, std::vector<float>(6, 0)),
-                 2});
-  all.push_back({make("Squeeze", 13, 2), {one_row, lk::ints({0})}, {1}, reshaped(one_row, {6}), 1});
+  all.push_back({.node = make("ConstantOfShape", 13, 1),
+                 .inputs = {lk::ints({2, 3})},
+                 .unknown = {0},
+                 .expected = lk::floats({2, 3}, std::vector<float>(6, 0)),
+                 .rank = 2});
+  all.push_back({.node = make("Squeeze", 13, 2),
+                 .inputs = {one_row, lk::ints({0})},
+                 .unknown = {1},
+                 .expected = reshaped(one_row, {6}),
+                 .rank = 1});
   all.push_back(
       {make("Unsqueeze", 13, 2), {x, lk::ints({0, 3})}, {1}, reshaped(x, {1, 2, 6, 1}), 4});
-  all.push_back({make("Dropout", 13, 3),
-                 {x, lk::tensor<float>({}, {0.5F}), lk::tensor<uint8_t>({}, {0}, LK_BOOL)},
-                 {2},
-                 x,
-                 2});
+  all.push_back(
+      {.node = make("Dropout", 13, 3),
+       .inputs = {x, lk::tensor<float>({}, {0.5F}), lk::tensor<uint8_t>({}, {0}, LK_BOOL)},
+       .unknown = {2},
+       .expected = x,
+       .rank = 2});
   std::vector<float> means;
   const std::vector<float> numbers = x.as<float>();
   for (size_t row = 0; row < 2; row++) {
@@ -175,7 +167,11 @@ std::vector<Case> cases() {
     for (size_t i = 0; i < 6; i++) sum += static_cast<double>(numbers[row * 6 + i]);
     means.push_back(static_cast<float>(sum / 6));
   }
-  all.push_back({make("ReduceMean", 18, 2), {x, lk::ints({1})}, {1}, lk::floats({2}, means), 1});
+  all.push_back({.node = make("ReduceMean", 18, 2),
+                 .inputs = {x, lk::ints({1})},
+                 .unknown = {1},
+                 .expected = lk::floats({2}, means),
+                 .rank = 1});
   all.back().node.ints = {{"keepdims", {0}}};
   return all;
 }
@@ -229,7 +225,7 @@ TEST_P(RunAlloc, IsAskedForByABindWithoutValues) {
     for (size_t index : each.unknown) inputs.forget(index);
     Plan plan;
     LK_ASSERT_OK(bind(model.op, inputs, &plan));
-    const lk_plan_info info = info_of(plan);
+    const lk_plan_info info = host_plan_info(plan);
     EXPECT_EQ(info.known_when_run, 1u);
     EXPECT_EQ(info.n_steps, 0u);
     EXPECT_EQ(info.alias_input, -1);
@@ -250,7 +246,7 @@ TEST_P(RunAlloc, IsAskedForByABindWithoutValues) {
     check(model, each.inputs, each.expected);
     Inputs known(each.inputs); // the op and its deferred plan know values as before
     LK_ASSERT_OK(bind(model.op, known, &plan));
-    EXPECT_EQ(info_of(plan).known_when_run, 0u);
+    EXPECT_EQ(host_plan_info(plan).known_when_run, 0u);
   }
 }
 
@@ -289,27 +285,31 @@ TEST_P(RunAlloc, FindsThePlanOfTheValues) {
   } all[4];
   const Value x = lk::random({2, 6}, 1), image = lk::random({1, 2, 3, 4}, 2);
   const Value none = lk::floats({0}, {});
-  all[0] = {make("Reshape", 13, 2), {x, lk::ints({3, 4})}, {x, lk::ints({4, 3})},
-            reshaped(x, {3, 4}),    reshaped(x, {4, 3}),   0};
-  all[1] = {make("Slice", 13, 4),
-            {x, lk::ints({1}), lk::ints({4}), lk::ints({1})},
-            {x, lk::ints({2}), lk::ints({4}), lk::ints({1})},
-            columns(x, 1, 4),
-            columns(x, 2, 4),
-            0};
+  all[0] = {.node = make("Reshape", 13, 2),
+            .first = {x, lk::ints({3, 4})},
+            .second = {x, lk::ints({4, 3})},
+            .first_y = reshaped(x, {3, 4}),
+            .second_y = reshaped(x, {4, 3}),
+            .primitives = 0};
+  all[1] = {.node = make("Slice", 13, 4),
+            .first = {x, lk::ints({1}), lk::ints({4}), lk::ints({1})},
+            .second = {x, lk::ints({2}), lk::ints({4}), lk::ints({1})},
+            .first_y = columns(x, 1, 4),
+            .second_y = columns(x, 2, 4),
+            .primitives = 0};
   const Value same = image;
-  all[2] = {make("Resize", 13, 4),
-            {image, none, none, lk::ints({1, 2, 6, 8})},
-            {image, none, none, lk::ints({1, 2, 3, 4})},
-            doubled(image),
-            same,
-            1};
-  all[3] = {make("ConstantOfShape", 13, 1),
-            {lk::ints({2, 3})},
-            {lk::ints({3, 2})},
-            lk::floats({2, 3}, std::vector<float>(6, 0)),
-            lk::floats({3, 2}, std::vector<float>(6, 0)),
-            0};
+  all[2] = {.node = make("Resize", 13, 4),
+            .first = {image, none, none, lk::ints({1, 2, 6, 8})},
+            .second = {image, none, none, lk::ints({1, 2, 3, 4})},
+            .first_y = doubled(image),
+            .second_y = same,
+            .primitives = 1};
+  all[3] = {.node = make("ConstantOfShape", 13, 1),
+            .first = {lk::ints({2, 3})},
+            .second = {lk::ints({3, 2})},
+            .first_y = lk::floats({2, 3}, std::vector<float>(6, 0)),
+            .second_y = lk::floats({3, 2}, std::vector<float>(6, 0)),
+            .primitives = 0};
   for (const auto &each : all) {
     SCOPED_TRACE(each.node.op);
     const Model model = open(each.node), other = open(each.node);
@@ -356,13 +356,17 @@ TEST_P(RunAlloc, KeepsKeysOfMissingValuesApart) {
     Inputs &inputs;
     uint32_t known_when_run, rank;
     uint64_t builds; // so far
-  } all[] = {{missing, 1, 1, 1}, {empty, 0, 0, 2},   {value, 0, 1, 3},
-             {zero, 0, 1, 4},    {missing, 1, 1, 4}, {pointed, 0, 0, 4}};
+  } all[] = {{.inputs = missing, .known_when_run = 1, .rank = 1, .builds = 1},
+             {.inputs = empty, .known_when_run = 0, .rank = 0, .builds = 2},
+             {.inputs = value, .known_when_run = 0, .rank = 1, .builds = 3},
+             {.inputs = zero, .known_when_run = 0, .rank = 1, .builds = 4},
+             {.inputs = missing, .known_when_run = 1, .rank = 1, .builds = 4},
+             {.inputs = pointed, .known_when_run = 0, .rank = 0, .builds = 4}};
   for (const auto &each : all) {
     Plan plan;
     lk_tensor_desc desc{};
     LK_ASSERT_OK(bind(model.op, each.inputs, &plan));
-    EXPECT_EQ(info_of(plan).known_when_run, each.known_when_run);
+    EXPECT_EQ(host_plan_info(plan).known_when_run, each.known_when_run);
     LK_ASSERT_OK(api()->plan_output(plan, 0, &desc, LK_ERR));
     EXPECT_EQ(desc.rank, each.rank);
     if (cached) {
@@ -556,11 +560,8 @@ TEST(RunAllocFaults, EndCleanlyWhereverTheyStrike) {
     SCOPED_TRACE("allocation " + std::to_string(n));
     ASSERT_LT(n, 10000u) << "does not come to an end";
     lk::FailingAllocator allocator;
-    lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
-    options.allocator = *allocator.get();
-    options.threads = 1;
     lk::Context context;
-    LK_ASSERT_OK(api()->context_create(&options, context.out(), LK_ERR));
+    LK_ASSERT_OK(host_context_create(LK_CACHE_DEFAULT, 1, allocator.get(), context.out(), LK_ERR));
     Executor executor = lk::executor_in(context);
     Op op;
     LK_ASSERT_OK(make("Resize", 13, 4).create(executor, &op, LK_ERR));

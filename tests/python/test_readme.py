@@ -30,43 +30,17 @@ def test_python_example(folder):
 def test_c_example(folder):
     (folder / "example.c").write_text(block("c"))
     subprocess.run(["cc", "-std=c17", "-Wall", "-Wextra", "-Werror", "example.c", "-I",
-                    ROOT / "include", "-L", BUILD, f"-Wl,-rpath,{BUILD}", "-llatchkey", "-o", "example"],
-                   cwd=folder, check=True)
+                    ROOT / "include", "-L", BUILD, f"-Wl,-rpath,{BUILD}", "-llatchkey",
+                    "-o", "example"], cwd=folder, check=True)
     done = subprocess.run(["./example"], cwd=folder, check=True, capture_output=True, text=True,
                           timeout=120)
     assert done.stdout == "0 2 0\n" and done.stderr == ""
     (folder / "model.onnx").unlink()
     failed = subprocess.run(["./example"], cwd=folder, capture_output=True, text=True, timeout=120)
-    assert failed.returncode != 0 and "model.onnx" in failed.stdout
+    assert failed.returncode != 0 and failed.stdout == "" and "model.onnx" in failed.stderr
 
 
 def test_commands_exist():
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert {"demo", "test", "bench", "lint", "help"} <= targets
     assert set(re.findall(r"(?:`|^    )make ([a-z-]+)", README, re.MULTILINE)) <= targets
-
-
-@pytest.mark.parametrize("page", ["README.md", *(f"docs/{path.name}" for path in
-                                                 sorted((ROOT / "docs").glob("*.md")))])
-def test_links_lead_somewhere(page):
-    text = (ROOT / page).read_text()
-    links = [link for link in re.findall(r"\]\(([^)#\s]+)", text) if "://" not in link]
-    for link in links:
-        assert ((ROOT / page).parent / link).exists(), link
-
-
-def test_folders_have_readmes():
-    for folder in ("plugin", "keys", "ops", "executor_glue", "tests", "benchmarks", "examples",
-                   "python", "tools"):
-        assert (ROOT / folder / "README.md").is_file(), folder
-
-
-def test_quoted_code_is_the_code():
-    """A block that names a file in docs/ is a part of that file."""
-    found = 0
-    for page in (ROOT / "docs").glob("*.md"):
-        for path, text in re.findall(r"^```c (\S+)\n(.*?)^```$", page.read_text(),
-                                     re.MULTILINE | re.DOTALL):
-            found += 1
-            assert text in (ROOT / path).read_text(), f"{page.name} quotes {path}:\n{text}"
-    assert found > 0

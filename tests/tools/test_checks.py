@@ -1,6 +1,6 @@
-"""The checks of `make lint` must see what they are there for: each is shown a small tree that breaks it."""
+"""The checks of `make lint` must see what they are there for: each is shown a small tree that
+breaks it."""
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -8,29 +8,35 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
+ONEDNN = "#include <oneapi/dnnl/dnnl.h>\n"
+
 # A tree that keeps every rule; each test breaks one.
 CLEAN = {
     "include/latchkey/base.h": "#include <stdint.h>\n",
     "base/alloc.h": "#include <latchkey/base.h>\n",
     "base/status.h": '#include "base/alloc.h"\n',
-    "plugin/context.c": '#include "keys/cache/cache.h"\n#include "ops/plan/op.h"\n#include <oneapi/dnnl/dnnl.h>\n',
+    "plugin/context.c": '#include "keys/cache/cache.h"\n#include "ops/plan/op.h"\n' + ONEDNN,
     "keys/cache/cache.h": '#include "base/alloc.h"\n',
     "keys/cache/table.c": '#include "keys/cache/cache.h"\n#include <uthash.h>\n',
-    "ops/plan/op.h": '#include "keys/cache/cache.h"\n#include <oneapi/dnnl/dnnl.h>\n',
+    "ops/plan/op.h": '#include "keys/cache/cache.h"\n' + ONEDNN,
     "executor_glue/graph/graph.h": '#include "base/alloc.h"\n#include <latchkey/base.h>\n',
-    "executor_glue/onnx/load.c": '#include "onnx.pb-c.h"\n#include "executor_glue/graph/graph.h"\n',
+    "executor_glue/onnx/load.c": '#include "onnx.pb-c.h"\n'
+                                 '#include "executor_glue/graph/graph.h"\n',
 }
 
 
-def check_includes(folder, changes):
-    for name, text in {**CLEAN, **changes}.items():
+def run_check(tool, folder, files):
+    """A check on a repository of these files."""
+    for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    (folder / "tools").mkdir()
-    shutil.copy(ROOT / "tools/check_includes", folder / "tools")
     subprocess.run(["git", "init", "-q", "."], cwd=folder, check=True)
-    return subprocess.run([folder / "tools/check_includes"], capture_output=True, text=True)
+    return subprocess.run([ROOT / "tools" / tool, folder], capture_output=True, text=True)
+
+
+def check_includes(folder, changes):
+    return run_check("check_includes", folder, {**CLEAN, **changes})
 
 
 def test_a_clean_tree_passes(tmp_path):
@@ -40,23 +46,108 @@ def test_a_clean_tree_passes(tmp_path):
 
 @pytest.mark.parametrize("name, text, complaint", [
     ("base/log.c", '#include "keys/cache/cache.h"\n', "base may not include keys/cache/cache.h"),
-    ("include/latchkey/op.h", '#include "ops/plan/op.h"\n', "include/latchkey may not include ops/plan/op.h"),
+    ("include/latchkey/op.h", '#include "ops/plan/op.h"\n',
+     "include/latchkey may not include ops/plan/op.h"),
     ("keys/key.c", '#include "ops/plan/op.h"\n', "keys may not include ops/plan/op.h"),
-    ("keys/key.c", "\n#include <oneapi/dnnl/dnnl.h>\n", "keys/key.c:2: keys may not include oneDNN"),
-    ("ops/conv.c", '#include "executor_glue/graph/graph.h"\n', "ops may not include executor_glue/"),
+    ("keys/key.c", "\n" + ONEDNN, "keys/key.c:2: keys may not include oneDNN"),
+    ("ops/conv.c", '#include "executor_glue/graph/graph.h"\n',
+     "ops may not include executor_glue/graph/graph.h"),
     ("ops/conv.c", '#include "onnx.pb-c.h"\n', "ops may not include the ONNX schema"),
-    ("executor_glue/graph/run.c", '#include "keys/cache/cache.h"\n', "executor_glue/graph may not include keys/"),
-    ("executor_glue/graph/run.c", "#include <dnnl.h>\n", "executor_glue/graph may not include oneDNN"),
-    ("ops/conv.c", '#include "latchkey/base.h"\n', "public headers are included as <latchkey/...>"),
-    ("ops/conv.c", '#include "ops/gone.h"\n', "no such file: ops/gone.h"),
+    ("executor_glue/graph/run.c", '#include "keys/cache/cache.h"\n',
+     "executor_glue/graph may not include keys/cache/cache.h"),
     ("executor_glue/graph/run.c", '#include "executor_glue/onnx/load.c"\n',
      "executor_glue/graph may not include executor_glue/onnx/load.c"),
-    ("ops/extra/conv.c", "", "ops/extra/conv.c: the folder is no floor of the house"),
-    ("base/alloc.h", '#include "base/text.h"\n', "no such file: base/text.h"),
-    ("base/alloc.h", '#include "base/status.h"\n', "in a circle: base/alloc, base/status"),
+    ("executor_glue/graph/run.c", "#include <dnnl.h>\n",
+     "executor_glue/graph may not include oneDNN"),
+    ("ops/conv.c", '#include "latchkey/base.h"\n',
+     "public headers are included as <latchkey/...>"),
+    ("ops/conv.c", '#include "ops/gone.h"\n', "no such file: ops/gone.h"),
     ("ops/conv.c", "#include <uthash.h>\n", "uthash.h is included by 2 files, not 1"),
+    ("ops/extra/conv.c", "", "ops/extra/conv.c: the folder is no floor of the house"),
+    ("base/alloc.h", '#include "base/status.h"\n', "in a circle: base/alloc, base/status"),
 ])
 def test_an_include_the_other_way_is_found(tmp_path, name, text, complaint):
     result = check_includes(tmp_path, {name: text})
     assert result.returncode == 1
     assert complaint in result.stdout
+
+
+OWNER = """
+lk_status f(lk_thing **out,
+            lk_error *error) {
+  lk_status status = LK_OK;
+  int *p = lk_alloc(a, 4);
+  if (p == NULL) return lk_fail_memory(error, "a thing", 4);
+%s
+cleanup:
+  lk_free(a, p);
+  return status;
+}
+"""
+
+
+def check_cleanup(folder, text):
+    return run_check("check_cleanup", folder, {"keys/key.c": text})
+
+
+@pytest.mark.parametrize("text", [
+    OWNER % "  LK_TRY(g(p, error));",
+    OWNER % "  LK_TRY(g(p, error)); /* no return here */",
+    OWNER % '  LK_TRY(h(p, "a return of mine", error));',
+    "static int g(void) {\n  if (x) return 1;\n  return 0;\n}\n",
+    "lk_status f(void) {\n  LK_RETURN_NOT_OK(g());\n  return h();\n}\n",
+    # Nothing is owned yet.
+    "lk_status f(void) {\n  if (x) return LK_OK;\n  LK_TRY(g());\ncleanup:\n  h();\n"
+    "  return status;\n}\n",
+])
+def test_failures_that_flow_one_way_pass(tmp_path, text):
+    result = check_cleanup(tmp_path, text)
+    assert (result.returncode, result.stdout) == (0, "")
+
+
+@pytest.mark.parametrize("text, line, complaint", [
+    (OWNER % "  if (x) return LK_OK;", 7, "a return between acquiring and cleanup"),
+    (OWNER % "  LK_TRY(g());\n  return LK_OK;", 8, "a return between acquiring and cleanup"),
+    (OWNER % "  LK_RETURN_NOT_OK(g());", 7, "LK_RETURN_NOT_OK in a function with a cleanup"),
+    (OWNER % "  if (status != LK_OK) goto cleanup;", 7, "LK_TRY written out by hand"),
+    ("lk_status f(void) {\n  if (status != LK_OK) return status;\n}\n", 2,
+     "LK_RETURN_NOT_OK written out by hand"),
+    ("lk_status f(void) {\n  if (failed != LK_OK)\n    return failed;\n}\n", 2,
+     "LK_RETURN_NOT_OK written out by hand"),
+    ("lk_status f(void) {\n  LK_TRY(g());\ncleanup:\n  return status;\n}\n", 3,
+     "this cleanup gives up nothing"),
+])
+def test_a_failure_that_flows_another_way_is_found(tmp_path, text, line, complaint):
+    result = check_cleanup(tmp_path, text)
+    assert result.returncode == 1
+    assert result.stdout == f"keys/key.c:{line}: {result.stdout.split(': ', 1)[1]}"
+    assert complaint in result.stdout
+
+
+def check_calls(folder, sources):
+    objects = folder / "CMakeFiles/latchkey_keys.dir/keys"
+    objects.mkdir(parents=True)
+    for name, text in sources.items():
+        (folder / name).write_text(text)
+        subprocess.run(["cc", "-c", folder / name, "-o", objects / f"{name}.o"], check=True)
+    return subprocess.run([ROOT / "tools/check_calls", folder], capture_output=True, text=True)
+
+
+def test_calls_in_one_direction_pass(tmp_path):
+    result = check_calls(tmp_path, {"a.c": "int b(void); int a(void) { return b(); }",
+                                    "b.c": "int b(void) { return 1; }"})
+    assert (result.returncode, result.stdout) == (0, "")
+
+
+def test_calls_in_a_circle_are_found(tmp_path):
+    result = check_calls(tmp_path, {"a.c": "int b(void); int a(void) { return b(); }",
+                                    "b.c": "int c(void); int b(void) { return c(); }",
+                                    "c.c": "int a(void); int c(void) { return a(); }"})
+    assert result.returncode == 1
+    assert "in a circle: keys/a.c, keys/b.c, keys/c.c" in result.stdout
+    assert "keys/a.c -> keys/b.c: b" in result.stdout
+
+
+def test_a_build_without_objects_is_told(tmp_path):
+    result = subprocess.run([ROOT / "tools/check_calls", tmp_path], capture_output=True, text=True)
+    assert result.returncode == 1 and "no objects" in result.stderr

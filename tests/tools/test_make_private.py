@@ -1,5 +1,5 @@
-"""cmake/make_private.py: what needs the private oneDNN finds it, nobody else's names are in it, it calls our
-threads, and its statics stay."""
+"""cmake/make_private.py: what needs the private oneDNN finds it, nobody else's names are in it, it
+calls our threads, and its statics stay."""
 
 import ctypes
 import subprocess
@@ -16,8 +16,8 @@ def compile_library(folder, name, text, *options):
     source = folder / f"{name}.c"
     source.write_text(text)
     library = folder / name
-    subprocess.run(["cc", "-shared", "-fPIC", f"-Wl,-soname,{name}", "-Wl,--no-as-needed", source, *options,
-                    "-o", library], check=True)
+    subprocess.run(["cc", "-shared", "-fPIC", f"-Wl,-soname,{name}", "-Wl,--no-as-needed", source,
+                    *options, "-o", library], check=True)
     return library
 
 
@@ -73,7 +73,8 @@ def test_what_it_cannot_change_is_an_error(libraries, tmp_path):
     text.write_text("no library, and longer than the first bytes that tell one")
     done = make_private(onednn, text)
     assert done.returncode == 1
-    assert done.stderr == (f"make_private: failed to read {text}: not a 64-bit little-endian ELF file\n")
+    assert done.stderr == (
+        f"make_private: failed to read {text}: not a 64-bit little-endian ELF file\n")
     lazy = compile_library(tmp_path, "lazy", "int dnnl_version(void) { return 1; }", "-Wl,-z,lazy")
     assert "it has no flags" in make_private(lazy).stderr
     old = compile_library(tmp_path, "old", "int dnnl_version(void) { return 1; }", NOW,
@@ -83,7 +84,7 @@ def test_what_it_cannot_change_is_an_error(libraries, tmp_path):
     assert done.returncode == 1 and "none.so" in done.stderr
 
 
-# ---- --openmp: the threads -------------------------------------------------------------------------
+# ---- --openmp: the threads --------------------------------------------------------------------
 
 def test_it_calls_our_threads(tmp_path):
     """Compiled by the compiler for OpenMP, and run where there is no OpenMP but ours."""
@@ -99,7 +100,8 @@ def test_it_calls_our_threads(tmp_path):
         functions = "".join(f"int {openmp}_{name}(void) {{ return {answer}; }}" for name in names)
         return compile_library(folder, name, functions + f"""
             void {c_name}_barrier(void) {{}}
-            void {c_name}_parallel(void (*fn)(void *), void *data, unsigned threads, unsigned flags) {{
+            void {c_name}_parallel(void (*fn)(void *), void *data, unsigned threads,
+                                   unsigned flags) {{
               (void)threads, (void)flags;
               fn(data);
               fn(data);
@@ -139,10 +141,11 @@ def test_more_of_openmp_than_there_is_is_an_error(tmp_path):
         int dnnl_level(void) { return omp_get_level(); }""", gomp, NOW)
     done = change("--openmp", onednn)
     assert done.returncode == 1
-    assert done.stderr == f"make_private: failed to change {onednn}: it uses omp_get_level of OpenMP\n"
+    assert done.stderr == (
+        f"make_private: failed to change {onednn}: it uses omp_get_level of OpenMP\n")
 
 
-# ---- --openmp: statics -----------------------------------------------------------------------------
+# ---- --openmp: statics ------------------------------------------------------------------------
 
 def test_its_statics_outlive_exit(tmp_path):
     source = tmp_path / "statics.cc"
@@ -179,4 +182,5 @@ def test_statics_that_cannot_stay_are_an_error(tmp_path):
         int dnnl_end(void (*end)(void *)) { return __cxa_atexit(end, 0, 0); }""", NOW)
     done = change("--openmp", onednn)
     assert done.returncode == 1
-    assert done.stderr == f"make_private: failed to change {onednn}: it does not call pthread_self\n"
+    assert done.stderr == (
+        f"make_private: failed to change {onednn}: it does not call pthread_self\n")

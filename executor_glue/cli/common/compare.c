@@ -89,8 +89,7 @@ lk_status compare_tensors(const lk_tensor *got, const lk_tensor *expected, toler
   char got_text[LK_TENSOR_TEXT_CAPACITY];
   char expected_text[LK_TENSOR_TEXT_CAPACITY];
   int64_t elements = 0;
-  lk_status status = lk_tensor_size(&got->desc, name, &elements, NULL, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(lk_tensor_size(&got->desc, name, &elements, NULL, error));
   if (got->desc.dtype != expected->desc.dtype || !lk_shape_equal(&got->desc, &expected->desc)) {
     return lk_fail(error, LK_INVALID_ARGUMENT, "failed to match '%s': it is %s, %s expected", name,
                    lk_tensor_text(&got->desc, got_text),

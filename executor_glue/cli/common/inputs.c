@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "base/text.h"
 #include "executor_glue/cli/common/npy.h"
 
 typedef struct series_input {
@@ -28,7 +29,7 @@ struct input_series {
   lk_named_tensor *current; /* [count] */
 };
 
-/* ---- which input gets what --------------------------------------------------------------------- */
+/* ---- which input gets what ------------------------------------------------------------------- */
 
 /* How closely the NAME of an option names an input: 2 with the scope, 1 without, 0 not at all. */
 static int closeness(const input_args *args, const char *name, const char *input) {
@@ -46,7 +47,8 @@ typedef struct input_source {
   int32_t shape;          /* or -1 */
 } input_source;
 
-/* The closest of each; of a file and a shape the closer one, and both when they are equally close. */
+/* The closest file and the closest shape; when one of them is closer than the other, that one
+ * alone. */
 static input_source find_source(const input_args *args, const char *input) {
   input_source found = {.shape = -1};
   int file_rank = 0;
@@ -82,9 +84,10 @@ static bool lacks_shape(const input_args *args, const lk_value_info *info) {
 }
 
 bool input_series_needs_shapes(const cli_model *model, const input_args *args) {
-  for (uint32_t i = 0; i < model->sessions->input_count(model->session); i++) {
+  for (uint32_t i = 0; i < cli_value_count(model, false); i++) {
     lk_value_info info;
-    if (cli_input_info(model, i, &info, NULL) == LK_OK && lacks_shape(args, &info)) return true;
+    if (cli_value_info(model, false, i, &info, NULL) == LK_OK && lacks_shape(args, &info))
+      return true;
   }
   return false;
 }
@@ -112,10 +115,11 @@ static lk_status check_shapes(const cli_model *model, const input_args *args, lk
   size_t size = 0;
   FILE *name_stream = open_memstream(&names, &size);
   FILE *example_stream = open_memstream(&examples, &size);
-  for (uint32_t i = 0; i < model->sessions->input_count(model->session); i++) {
+  for (uint32_t i = 0; i < cli_value_count(model, false); i++) {
     lk_value_info info;
     char text[CLI_VALUE_TEXT_CAPACITY];
-    if (cli_input_info(model, i, &info, NULL) != LK_OK || !lacks_shape(args, &info)) continue;
+    if (cli_value_info(model, false, i, &info, NULL) != LK_OK || !lacks_shape(args, &info))
+      continue;
     if (name_stream == NULL || example_stream == NULL) continue;
     (void)fprintf(name_stream, "%s'%s' (%s)", ftell(name_stream) > 0 ? ", " : "", info.name,
                   cli_value_text(&info, text));
@@ -124,22 +128,21 @@ static lk_status check_shapes(const cli_model *model, const input_args *args, lk
   }
   if (name_stream != NULL) (void)fclose(name_stream);
   if (example_stream != NULL) (void)fclose(example_stream);
-  lk_status status =
-      names == NULL || examples == NULL
-          ? lk_fail_memory(error, "a message", LK_ERROR_CAPACITY)
-          : lk_fail(error, LK_INVALID_ARGUMENT,
-                    "failed to choose shapes: %.200s left open by the model, give them, for "
-                    "example %.200s",
-                    names, examples);
+  char inputs[201] = "", example[201] = "";
+  if (names != NULL) (void)lk_text_escape(names, inputs, sizeof inputs);
+  if (examples != NULL) (void)lk_text_escape(examples, example, sizeof example);
   free(names);
   free(examples);
-  return status;
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "failed to choose shapes: the model leaves open %s; give them, for example %s",
+                 inputs, example);
 }
 
 bool input_series_fits(const cli_model *model, const input_args *args, const char *name) {
-  for (uint32_t i = 0; i < model->sessions->input_count(model->session); i++) {
+  for (uint32_t i = 0; i < cli_value_count(model, false); i++) {
     lk_value_info info;
-    if (cli_input_info(model, i, &info, NULL) == LK_OK && closeness(args, name, info.name) > 0) {
+    if (cli_value_info(model, false, i, &info, NULL) == LK_OK &&
+        closeness(args, name, info.name) > 0) {
       return true;
     }
   }
@@ -156,18 +159,15 @@ static lk_status check_name(const cli_model *model, const input_args *args, cons
 
 static lk_status check_names(const cli_model *model, const input_args *args, lk_error *error) {
   for (size_t i = 0; i < args->n_files; i++) {
-    lk_status status = check_name(model, args, args->files[i].name, "--input", error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(check_name(model, args, args->files[i].name, "--input", error));
   }
   for (uint32_t i = 0; i < shape_set_count(args->shapes); i++) {
     const char *name = shape_set_name(args->shapes, i);
-    lk_status status = check_name(model, args, name, "--shape", error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(check_name(model, args, name, "--shape", error));
   }
-  for (uint32_t i = 0; i < model->sessions->input_count(model->session); i++) {
+  for (uint32_t i = 0; i < cli_value_count(model, false); i++) {
     lk_value_info info;
-    lk_status status = cli_input_info(model, i, &info, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(cli_value_info(model, false, i, &info, error));
     input_source source = find_source(args, info.name);
     if (source.file == NULL || source.shape < 0) continue;
     return lk_fail(error, LK_INVALID_ARGUMENT,
@@ -177,7 +177,7 @@ static lk_status check_names(const cli_model *model, const input_args *args, lk_
   return check_shapes(model, args, error);
 }
 
-/* ---- values ------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* k / 2048 as f16, exact for k < 2048. */
 static uint16_t half_of(uint32_t k) {
@@ -259,21 +259,19 @@ cleanup:
   return status;
 }
 
-/* ---- life -------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static lk_status open_inputs(input_series *series, const input_args *args, lk_error *error) {
   for (uint32_t i = 0; i < series->count; i++) {
     lk_value_info info;
-    lk_status status = cli_input_info(series->model, i, &info, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(cli_value_info(series->model, false, i, &info, error));
     input_source source = find_source(args, info.name);
     lk_tensor *tensor = &series->current[i].tensor;
     series->current[i].name = info.name;
     series->inputs[i].shape = source.shape;
     series->inputs[i].shifts = args->own_values && source.file == NULL;
     if (source.file != NULL) {
-      status = npy_read(series->allocator, source.file->path, tensor, error);
-      if (status != LK_OK) return status;
+      LK_RETURN_NOT_OK(npy_read(series->allocator, source.file->path, tensor, error));
       series->inputs[i].data = tensor->data;
     } else {
       /* With a free dimension the shape comes with the draw. */
@@ -302,7 +300,7 @@ lk_status input_series_create(const cli_model *model, const input_args *args, in
                            .shapes = args->shapes,
                            .seed = args->seed,
                            .requests = args->requests};
-  uint32_t count = model->sessions->input_count(model->session);
+  uint32_t count = cli_value_count(model, false);
   series->inputs = lk_calloc(allocator, count, sizeof *series->inputs);
   series->current = lk_calloc(allocator, count, sizeof *series->current);
   if (series->inputs == NULL || series->current == NULL) {

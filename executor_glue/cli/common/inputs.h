@@ -1,10 +1,10 @@
 /* The inputs of a series of requests: from .npy files, or random with drawn shapes.
  *
- * All shapes are drawn and all memory is taken at the start, so that a request costs nothing here
- * while somebody measures. Element i of a random input is a function of the seed, the input and i:
- * floats are uniform in [0,1), integers and bools are zero. With `own_values` a request begins a few
- * elements further on than the one before, so that no two are equal and all of them take little more
- * memory than one.
+ * All shapes are drawn and all memory is allocated at the start, so that a request costs nothing
+ * here while somebody measures. Element i of a random input is a function of the seed, the input
+ * and i: floats are uniform in [0,1), integers and bools are zero. With `own_values` each request
+ * begins a few elements further on: no two are equal, and all of them take little more memory than
+ * one.
  */
 #ifndef LK_CLI_COMMON_INPUTS_H
 #define LK_CLI_COMMON_INPUTS_H
@@ -20,8 +20,8 @@ lk_status input_series_create(const cli_model *model, const input_args *args, in
                               lk_error *error);
 void input_series_destroy(input_series *series); /* NULL is allowed */
 
-/* The inputs of request `request`, less than args->requests, [input_series_count], valid until the next
- * call; the data until the end. */
+/* The inputs of a request: input_series_count of them, valid until the next call. Their data is
+ * valid until the end. `request` is less than args->requests. */
 const lk_named_tensor *input_series_get(input_series *series, uint64_t request);
 uint32_t input_series_count(const input_series *series);
 /* How many different tuples of shapes there are among the requests. */

@@ -4,11 +4,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "base/text.h"
 
 lk_status cli_context_open(const model_args *args, cli_model *out, lk_error *error) {
   *out = (cli_model){.api = lk_get_api(LK_API_VERSION),
@@ -23,7 +23,7 @@ lk_status cli_context_open(const model_args *args, cli_model *out, lk_error *err
 
 /* On cache lines that nothing else is on: threads that share a session write theirs at each run. */
 static lk_status make_outputs(cli_model *model, lk_error *error) {
-  model->n_outputs = model->sessions->output_count(model->session);
+  model->n_outputs = cli_value_count(model, true);
   size_t bytes = model->n_outputs * sizeof *model->outputs;
   bytes = (bytes / LK_DATA_ALIGNMENT + 1) * LK_DATA_ALIGNMENT;
   model->outputs = lk_alloc_aligned(lk_allocator_default(), bytes, LK_DATA_ALIGNMENT);
@@ -31,8 +31,7 @@ static lk_status make_outputs(cli_model *model, lk_error *error) {
   memset(model->outputs, 0, bytes);
   for (uint32_t i = 0; i < model->n_outputs; i++) {
     lk_value_info info;
-    lk_status status = cli_output_info(model, i, &info, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(cli_value_info(model, true, i, &info, error));
     model->outputs[i].name = info.name;
   }
   return LK_OK;
@@ -47,8 +46,7 @@ lk_status cli_session_open(const model_args *args, const char *path, cli_model *
   options.max_folded_bytes = args->max_folded_bytes;
   options.executor = args->executor;
   options.inter = args->inter;
-  lk_status status = model->sessions->open(model->context, path, &options, &model->session, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(model->sessions->open(model->context, path, &options, &model->session, error));
   return make_outputs(model, error);
 }
 
@@ -99,16 +97,16 @@ void cli_model_release_outputs(cli_model *model) {
   model->sessions->outputs_release(model->session, model->outputs, model->n_outputs);
 }
 
-lk_status cli_input_info(const cli_model *model, uint32_t index, lk_value_info *out,
-                         lk_error *error) {
-  *out = (lk_value_info){.struct_size = sizeof *out};
-  return model->sessions->input_info(model->session, index, out, error);
+uint32_t cli_value_count(const cli_model *model, bool output) {
+  return output ? model->sessions->output_count(model->session)
+                : model->sessions->input_count(model->session);
 }
 
-lk_status cli_output_info(const cli_model *model, uint32_t index, lk_value_info *out,
-                          lk_error *error) {
+lk_status cli_value_info(const cli_model *model, bool output, uint32_t index, lk_value_info *out,
+                         lk_error *error) {
   *out = (lk_value_info){.struct_size = sizeof *out};
-  return model->sessions->output_info(model->session, index, out, error);
+  return output ? model->sessions->output_info(model->session, index, out, error)
+                : model->sessions->input_info(model->session, index, out, error);
 }
 
 lk_status cli_model_info(const cli_model *model, lk_model_info *out, lk_error *error) {
@@ -163,23 +161,15 @@ const char *cli_value_text(const lk_value_info *info, char buffer[CLI_VALUE_TEXT
   /* 8 dimensions of 40 bytes, with what stands between them, always fit. */
   size_t used = (size_t)snprintf(buffer, CLI_VALUE_TEXT_CAPACITY, "[");
   for (int32_t i = 0; i < info->rank && i < LK_MAX_RANK; i++) {
-    const char *symbol = info->symbols[i] != NULL ? info->symbols[i] : "";
-    const char *between = i > 0 ? ", " : "";
-    size_t left = CLI_VALUE_TEXT_CAPACITY - used;
-    int length = 0;
+    char dim[41] = "?";
     if (info->dims[i] >= 0) {
-      length = snprintf(buffer + used, left, "%s%" PRId64, between, info->dims[i]);
-    } else {
-      length = snprintf(buffer + used, left, "%s%.40s", between, symbol[0] != '\0' ? symbol : "?");
+      (void)snprintf(dim, sizeof dim, "%" PRId64, info->dims[i]);
+    } else if (info->symbols[i] != NULL && info->symbols[i][0] != '\0') {
+      (void)lk_text_escape(info->symbols[i], dim, sizeof dim);
     }
-    used += (size_t)length;
+    used += (size_t)snprintf(buffer + used, CLI_VALUE_TEXT_CAPACITY - used, "%s%s",
+                             i > 0 ? ", " : "", dim);
   }
   (void)snprintf(buffer + used, CLI_VALUE_TEXT_CAPACITY - used, "] %s", type);
   return buffer;
-}
-
-uint64_t cli_now_ns(void) {
-  struct timespec now;
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }

@@ -13,7 +13,7 @@ typedef struct cli_model {
   lk_session *session;
   lk_named_tensor *outputs; /* [n_outputs]: all of the model's */
   uint32_t n_outputs;
-  bool borrowed; /* the session is another's, only the outputs are not */
+  bool borrowed; /* the session belongs to another cli_model, the outputs to this one */
 } cli_model;
 
 /* Makes a context and opens the file in it. cli_model_close is needed even after a failure. */
@@ -34,10 +34,10 @@ lk_status cli_model_run(cli_model *model, const lk_named_tensor *inputs, uint32_
                         lk_error *error);
 void cli_model_release_outputs(cli_model *model);
 
-lk_status cli_input_info(const cli_model *model, uint32_t index, lk_value_info *out,
+/* The model's inputs, or its outputs. */
+uint32_t cli_value_count(const cli_model *model, bool output);
+lk_status cli_value_info(const cli_model *model, bool output, uint32_t index, lk_value_info *out,
                          lk_error *error);
-lk_status cli_output_info(const cli_model *model, uint32_t index, lk_value_info *out,
-                          lk_error *error);
 lk_status cli_model_info(const cli_model *model, lk_model_info *out, lk_error *error);
 lk_status cli_stats(const cli_model *model, lk_stats *out, lk_error *error);
 lk_status cli_session_stats(const cli_model *model, lk_session_stats *out, lk_error *error);
@@ -45,11 +45,8 @@ lk_status cli_session_stats(const cli_model *model, lk_session_stats *out, lk_er
 /* "name", "value", "run", "user" */
 const char *cli_kind_text(uint32_t kind);
 const char *cli_cache_mode_text(uint32_t mode);
-/* "[batch, 3, 48, ?] f32": the name of a dimension that is not fixed, or ? when it has none. */
+/* "[batch, 3, 48, ?] f32": a dimension that is not fixed shows its name, escaped, or ?. */
 #define CLI_VALUE_TEXT_CAPACITY 512
 const char *cli_value_text(const lk_value_info *info, char buffer[CLI_VALUE_TEXT_CAPACITY]);
-
-/* CLOCK_MONOTONIC in nanoseconds. */
-uint64_t cli_now_ns(void);
 
 #endif

@@ -28,7 +28,7 @@ static const struct {
     {LK_I64, "i8"}, {LK_BOOL, "b1"}, {LK_F16, "f2"}, {LK_F64, "f8"}, {LK_U32, "u4"}, {LK_U64, "u8"},
 };
 
-/* ---- the header: a literal of a Python dictionary ---------------------------------------------- */
+/* ---- the header: a literal of a Python dictionary -------------------------------------------- */
 
 typedef struct header_reader {
   const char *at, *end, *path;
@@ -102,7 +102,7 @@ static lk_status read_type(header_reader *reader, uint32_t *out_dtype) {
 }
 
 static lk_status read_shape(header_reader *reader, lk_tensor_desc *desc) {
-  if (!take(reader, '(')) return malformed(reader, "the shape in its header is no tuple");
+  if (!take(reader, '(')) return malformed(reader, "the shape in its header is not a tuple");
   while (!take(reader, ')')) {
     skip_blanks(reader);
     int64_t dim = 0;
@@ -113,7 +113,7 @@ static lk_status read_shape(header_reader *reader, lk_tensor_desc *desc) {
         return malformed(reader, "a dimension in its header is larger than 2^63");
       }
     }
-    if (reader->at == begin) return malformed(reader, "a dimension in its header is no number");
+    if (reader->at == begin) return malformed(reader, "a dimension in its header is not a number");
     if (desc->rank == LK_MAX_RANK) {
       return lk_fail(reader->error, LK_OUT_OF_RANGE,
                      "failed to read '%s': it has more than %d dimensions", reader->path,
@@ -128,39 +128,41 @@ static lk_status read_shape(header_reader *reader, lk_tensor_desc *desc) {
   return LK_OK;
 }
 
+static lk_status read_order(header_reader *reader) {
+  if (take_word(reader, "False")) return LK_OK;
+  if (!take_word(reader, "True")) {
+    return malformed(reader, "fortran_order in its header is neither True nor False");
+  }
+  return lk_fail(
+      reader->error, LK_UNSUPPORTED,
+      "failed to read '%s': it is in Fortran order, save it through numpy.ascontiguousarray",
+      reader->path);
+}
+
 static lk_status read_header(header_reader *reader, lk_tensor_desc *out) {
   enum { DESCR = 1, ORDER = 2, SHAPE = 4 };
   int seen = 0;
-  if (!take(reader, '{')) return malformed(reader, "its header is no dictionary");
+  if (!take(reader, '{')) return malformed(reader, "its header is not a dictionary");
   while (!take(reader, '}')) {
     const char *name = NULL;
     size_t length = 0;
     if (!take_string(reader, &name, &length) || !take(reader, ':')) {
-      return malformed(reader, "its header is no dictionary");
+      return malformed(reader, "its header is not a dictionary");
     }
-    lk_status status = LK_OK;
     int field = 0;
     if (length == 5 && memcmp(name, "descr", 5) == 0) {
       field = DESCR;
-      status = read_type(reader, &out->dtype);
+      LK_RETURN_NOT_OK(read_type(reader, &out->dtype));
     } else if (length == 5 && memcmp(name, "shape", 5) == 0) {
       field = SHAPE;
       out->rank = 0;
-      status = read_shape(reader, out);
+      LK_RETURN_NOT_OK(read_shape(reader, out));
     } else if (length == 13 && memcmp(name, "fortran_order", 13) == 0) {
       field = ORDER;
-      if (take_word(reader, "True")) {
-        status = lk_fail(reader->error, LK_UNSUPPORTED,
-                         "failed to read '%s': it is in Fortran order, save it through "
-                         "numpy.ascontiguousarray",
-                         reader->path);
-      } else if (!take_word(reader, "False")) {
-        status = malformed(reader, "fortran_order in its header is neither True nor False");
-      }
+      LK_RETURN_NOT_OK(read_order(reader));
     } else {
-      status = malformed(reader, "its header has a field besides descr, fortran_order and shape");
+      return malformed(reader, "its header has a field besides descr, fortran_order and shape");
     }
-    if (status != LK_OK) return status;
     if ((seen & field) != 0) return malformed(reader, "its header has a field twice");
     seen |= field;
     if (!take(reader, ',')) {
@@ -174,7 +176,7 @@ static lk_status read_header(header_reader *reader, lk_tensor_desc *out) {
   return LK_OK;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static lk_status open_file(const char *path, FILE **out_file, uint64_t *out_size, lk_error *error) {
   *out_file = NULL;
@@ -189,7 +191,7 @@ static lk_status open_file(const char *path, FILE **out_file, uint64_t *out_size
   }
   if (!S_ISREG(info.st_mode)) {
     (void)close(fd);
-    return lk_fail(error, LK_IO, "failed to read '%s': it is no regular file", path);
+    return lk_fail(error, LK_IO, "failed to read '%s': it is not a regular file", path);
   }
   FILE *file = fdopen(fd, "rb");
   if (file == NULL) {
@@ -216,7 +218,7 @@ lk_status npy_read(const lk_allocator *allocator, const char *path, lk_tensor *o
   unsigned char front[MAGIC_BYTES + 2 + 4] = {0};
   if (fread(front, 1, MAGIC_BYTES + 2, file) != MAGIC_BYTES + 2 ||
       memcmp(front, magic, MAGIC_BYTES) != 0) {
-    status = malformed(&reader, "it is no .npy file");
+    status = malformed(&reader, "it is not a .npy file");
     goto cleanup;
   }
   int version = front[MAGIC_BYTES];
@@ -276,7 +278,7 @@ cleanup:
   return status;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* The header as NumPy writes it: padded with blanks so that the data is aligned. Returns its bytes,
  * or 0 for a type that NumPy does not have. */

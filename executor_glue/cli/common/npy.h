@@ -18,8 +18,8 @@ extern "C" {
 lk_status npy_read(const lk_allocator *allocator, const char *path, lk_tensor *out,
                    lk_error *error);
 
-/* A file that is being written: complete under a temporary name beside its place, so that nobody
- * ever sees half of it. Several files can be prepared, and all be committed once all are complete. */
+/* A file that is written: complete under a temporary name beside its place, so that nobody ever
+ * sees half of it. Several can be prepared, and committed when all of them are complete. */
 typedef struct npy_file {
   const lk_allocator *allocator;
   char *path, *temporary;

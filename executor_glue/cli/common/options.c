@@ -2,76 +2,15 @@
 #include "executor_glue/cli/common/options.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/parse.h"
 #include "base/status.h"
-#include "executor_glue/cli/common/cli.h"
+#include "executor_glue/cli/common/numbers.h"
 
-/* ---- values ------------------------------------------------------------------------------------ */
-
-lk_status parse_u64(const char *text, const char *option, uint64_t min, uint64_t max, uint64_t *out,
-                    lk_error *error) {
-  uint64_t value = 0;
-  if (!lk_parse_number(text, false, &value) || value < min || value > max) {
-    return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to read %s: '%s', a number from %" PRIu64 " to %" PRIu64 " is needed",
-                   option, text, min, max);
-  }
-  *out = value;
-  return LK_OK;
-}
-
-lk_status parse_size(const char *text, const char *option, uint64_t *out, lk_error *error) {
-  uint64_t value = 0;
-  if (strcmp(text, "unlimited") == 0) {
-    *out = LK_UNLIMITED;
-    return LK_OK;
-  }
-  if (!lk_parse_number(text, true, &value) || value >= LK_UNLIMITED) {
-    return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to read %s: '%s', a number with k, m or g behind it, or 'unlimited' is "
-                   "needed",
-                   option, text);
-  }
-  *out = value;
-  return LK_OK;
-}
-
-static bool read_decimal(const char *text, double *out) {
-  char *end = NULL;
-  *out = strtod(text, &end);
-  return end != text && *end == '\0' && isfinite(*out);
-}
-
-lk_status parse_decimal(const char *text, const char *option, double min, double max, double *out,
-                        lk_error *error) {
-  double value = 0.0;
-  if (!read_decimal(text, &value) || value < min || value > max) {
-    return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to read %s: '%s', a number from %g to %.0f is needed", option, text, min,
-                   max);
-  }
-  *out = value;
-  return LK_OK;
-}
-
-lk_status parse_tolerance(const char *text, const char *option, double *out, lk_error *error) {
-  double value = 0.0;
-  if (!read_decimal(text, &value) || value < 0.0) {
-    return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to read %s: '%s', a number of at least 0 is needed", option, text);
-  }
-  *out = value;
-  return LK_OK;
-}
-
-/* ---- models ------------------------------------------------------------------------------------ */
+/* ---- models ---------------------------------------------------------------------------------- */
 
 enum {
   KEY_CACHE = 0x100,
@@ -87,32 +26,29 @@ enum {
 };
 
 static const struct argp_option library_options[] = {
-    {"cache", KEY_CACHE, "MODE", 0, "off, thread or shared (default: shared)", 10},
-    {"cache-entries", KEY_ENTRIES, "N", 0, "Most entries in the cache; 0 disables it", 10},
+    {"cache", KEY_CACHE, "MODE", 0,
+     "shared: all threads use one cache; thread: each has one of its own; off (default: shared)",
+     10},
+    {"cache-entries", KEY_ENTRIES, "N", 0, "Keep at most N entries; 0 disables the cache", 10},
     {"cache-bytes", KEY_BYTES, "SIZE", 0,
-     "Most bytes in the cache, with k, m or g; 0 disables it (default: 1g)", 10},
+     "Keep at most SIZE bytes, with k, m or g; 0 disables the cache (default: 1g)", 10},
     {"disable-pass", KEY_DISABLE, "NAME", 0,
-     "Do not run this graph pass; may be repeated ('latchkey inspect' lists them)", 10},
+     "Leave out this graph pass; may be repeated ('latchkey inspect' lists them)", 10},
     {"max-folded", KEY_FOLDED, "SIZE", 0,
-     "Most bytes, with k, m or g, of what is computed from constants when the model is opened; "
-     "more "
-     "is computed at each run (default: 2g)",
+     "When the model is opened, compute at most SIZE bytes from constants, with k, m or g; what is "
+     "larger is computed in each run (default: 2g)",
      10},
-    {"no-run-plans", KEY_NO_RUN_PLANS, NULL, 0,
-     "Let every operator ask the cache by its own key at each run", 10},
+    {"no-run-plans", KEY_NO_RUN_PLANS, NULL, 0, "Look every operator up by its own key in each run",
+     10},
     {"fixed-threads", KEY_FIXED_THREADS, NULL, 0,
-     "Give every run all its threads, and let it wait for them, also where one thread would do "
-     "while "
-     "others run",
-     10},
+     "Let every run wait for all its threads (default: while others run, a run takes fewer)", 10},
     {"executor", KEY_EXECUTOR, "KIND", 0,
-     "naive: operators in their order, on all threads; parallel: branches at once, an operator on "
-     "one "
-     "thread (default: naive)",
+     "naive: one operator after the other, on all threads; parallel: branches at once, each "
+     "operator on one thread (default: naive)",
      10},
     {"inter", KEY_INTER, "N", 0,
-     "Threads for branches with --executor parallel (default: the processors)", 10},
-    {"verbose", 'v', NULL, 0, "Show what the library logs on stderr; twice: more of it", 10},
+     "Run branches on N threads, with --executor parallel (default: the CPUs allowed)", 10},
+    {"verbose", 'v', NULL, 0, "Show what the library logs on stderr; twice shows more", 10},
     {"json", KEY_JSON, NULL, 0, "Print JSON", 10},
     {0}};
 
@@ -145,9 +81,9 @@ static lk_status add_disabled_pass(model_args *args, const char *name) {
 
 lk_status parse_op_threads(const char *text, const char *option, model_args *args) {
   uint64_t number = 0;
-  lk_status status = parse_u64(text, option, 1, LK_MAX_THREADS, &number, args->error);
-  if (status == LK_OK) args->context.threads = (int32_t)number;
-  return status;
+  LK_RETURN_NOT_OK(parse_u64(text, option, 1, LK_MAX_THREADS, &number, args->error));
+  args->context.threads = (int32_t)number;
+  return LK_OK;
 }
 
 static error_t parse_library_option(int key, char *arg, struct argp_state *state) {
@@ -205,7 +141,8 @@ static error_t parse_library_option(int key, char *arg, struct argp_state *state
 const struct argp library_argp = {.options = library_options, .parser = parse_library_option};
 
 static const struct argp_option threads_options[] = {
-    {"threads", 't', "N", 0, "Threads that an operator may use (default: the CPUs allowed)", 10},
+    {"threads", 't', "N", 0, "Let an operator use at most N threads (default: the CPUs allowed)",
+     10},
     {0}};
 
 static error_t parse_threads_option(int key, char *arg, struct argp_state *state) {
@@ -221,7 +158,7 @@ static error_t parse_threads_option(int key, char *arg, struct argp_state *state
   }
 }
 
-static const struct argp_child model_children[] = {{&library_argp, 0, NULL, 10}, {0}};
+static const struct argp_child model_children[] = {{&library_argp, 0, NULL, 0}, {0}};
 const struct argp model_argp = {
     .options = threads_options, .parser = parse_threads_option, .children = model_children};
 
@@ -231,31 +168,31 @@ static void log_line(void *user, lk_log_level level, const char *line) {
   (void)fprintf(stderr, "latchkey: %s\n", line);
 }
 
-void model_args_init(model_args *args, lk_error *error) {
+void model_args_create(model_args *args, lk_error *error) {
   *args = (model_args){.context = LK_CONTEXT_OPTIONS_INIT, .run_plans = -1, .error = error};
   args->context.log = log_line;
 }
 
-void model_args_finish(model_args *args) {
+void model_args_destroy(model_args *args) {
   lk_free(lk_allocator_default(), args->disabled_passes);
 }
 
-/* ---- inputs ------------------------------------------------------------------------------------ */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 enum { KEY_SEED = 0x200 };
 
 static const struct argp_option input_options[] = {
     {"shape", 's', "NAME=SHAPE", 0,
-     "Shape of a random input, for example 'x=1x3x48x{32..320}' (quote the braces); {a,b,c} is a "
-     "list, {n:8..128} a range that {n} repeats elsewhere. Floats are drawn from [0,1), integers "
-     "and bools are zero",
+     "Draw a random input of this shape, for example 'x=1x3x48x{32..320}' (quote the braces). "
+     "{a,b,c} is a list; {n:8..128} is a range that {n} repeats elsewhere. Floats are uniform in "
+     "[0,1), integers and bools are zero",
      1},
-    {"input", 'i', "NAME=FILE", 0, "Take an input from a .npy file", 1},
+    {"input", 'i', "NAME=FILE", 0, "Read an input from a .npy file", 1},
     {0}};
 
 static const struct argp_option series_options[] = {
-    {"requests", 'n', "N", 0, "How many requests", 2},
-    {"seed", KEY_SEED, "S", 0, "Seed of shapes and values (default: 1)", 2},
+    {"requests", 'n', "N", 0, "Run N requests (default: bench 100, cache 1)", 2},
+    {"seed", KEY_SEED, "S", 0, "Draw shapes and values by this seed (default: 1)", 2},
     {0}};
 
 lk_status input_args_add_file(input_args *args, const char *text, lk_error *error) {
@@ -320,55 +257,18 @@ static error_t parse_series_option(int key, char *arg, struct argp_state *state)
 }
 
 const struct argp input_argp = {.options = input_options, .parser = parse_input_option};
-static const struct argp_child series_children[] = {{&input_argp, 0, NULL, 1}, {0}};
+static const struct argp_child series_children[] = {{&input_argp, 0, NULL, 0}, {0}};
 const struct argp series_argp = {
     .options = series_options, .parser = parse_series_option, .children = series_children};
 
-lk_status input_args_init(input_args *args, uint64_t requests, lk_error *error) {
+lk_status input_args_create(input_args *args, uint64_t requests, lk_error *error) {
   *args = (input_args){.seed = 1, .requests = requests, .error = error};
   return shape_set_create(lk_allocator_default(), &args->shapes, error);
 }
 
-void input_args_finish(input_args *args) {
+void input_args_destroy(input_args *args) {
   const lk_allocator *allocator = lk_allocator_default();
   for (size_t i = 0; i < args->n_files; i++) lk_free(allocator, args->files[i].name);
   lk_free(allocator, args->files);
   shape_set_destroy(args->shapes);
-}
-
-/* ---- command lines ----------------------------------------------------------------------------- */
-
-int cli_parse(const struct argp *argp, int argc, char **argv, void *args, lk_error *error) {
-  error->message[0] = '\0';
-  error_t failed = argp_parse(argp, argc, argv, 0, NULL, args);
-  if (failed == 0) return CLI_OK;
-  if (error->message[0] == '\0') {
-    (void)lk_fail(error, LK_INTERNAL, "failed to read the command line: %s", strerror(failed));
-  }
-  cli_complain(argv[0], error);
-  return CLI_USAGE;
-}
-
-error_t cli_take_model(int key, char *arg, const struct argp_state *state, const char **out_path,
-                       lk_error *error) {
-  switch (key) {
-  case ARGP_KEY_ARG:
-    if (state->arg_num > 0) {
-      (void)lk_fail(error, LK_INVALID_ARGUMENT,
-                    "failed to read the command line: '%s' is one argument too many, one MODEL is "
-                    "needed%s",
-                    arg,
-                    strchr(arg, '=') != NULL ? " (shells expand braces that are not quoted)" : "");
-      return EINVAL;
-    }
-    *out_path = arg;
-    return 0;
-  case ARGP_KEY_NO_ARGS:
-    (void)lk_fail(error, LK_INVALID_ARGUMENT,
-                  "failed to read the command line: MODEL is missing, "
-                  "see --help");
-    return EINVAL;
-  default:
-    return ARGP_ERR_UNKNOWN;
-  }
 }

@@ -3,18 +3,13 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { BAR_WIDTH = 32 };
-#define FIRST_NS UINT64_C(1000000000) /* nothing is shown before */
-#define REDRAW_NS UINT64_C(200000000)
+#include "executor_glue/cli/common/clock.h"
 
-static uint64_t now_ns(void) {
-  struct timespec now;
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
+enum { BAR_WIDTH = 32 };
+#define FIRST_NS CLI_SECOND_NS /* nothing is shown before */
+#define REDRAW_NS UINT64_C(200000000)
 
 static void draw(const progress *bar, uint64_t elapsed_ns) {
   uint64_t done = atomic_load_explicit(&bar->done, memory_order_relaxed);
@@ -33,15 +28,14 @@ static void draw(const progress *bar, uint64_t elapsed_ns) {
 
 static void *draw_until_stopped(void *argument) {
   progress *bar = argument;
-  const uint64_t begin = now_ns();
+  const uint64_t begin = cli_now_ns();
   uint64_t next = begin + FIRST_NS;
   bool drawn = false;
   (void)pthread_mutex_lock(&bar->mutex);
   while (!bar->stop) {
-    struct timespec when = {.tv_sec = (time_t)(next / UINT64_C(1000000000)),
-                            .tv_nsec = (long)(next % UINT64_C(1000000000))};
+    const struct timespec when = cli_timespec(next);
     (void)pthread_cond_timedwait(&bar->changed, &bar->mutex, &when);
-    uint64_t now = now_ns();
+    uint64_t now = cli_now_ns();
     if (bar->stop || now < next) continue;
     draw(bar, now - begin);
     drawn = true;

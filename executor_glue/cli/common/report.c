@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/text.h"
 
 enum { MAX_COLUMNS = 16 };
 
@@ -51,14 +52,49 @@ report_table *report_table_create(const char *titles) {
   return table;
 }
 
+/* From malloc; NULL without memory. */
+static char *escaped(const char *text) {
+  const size_t capacity = LK_TEXT_ESCAPED_BYTES(strlen(text));
+  char *copy = malloc(capacity);
+  if (copy != NULL) (void)lk_text_escape(text, copy, capacity);
+  return copy;
+}
+
+static char *format_escaped(const char *format, va_list arguments) {
+  char *text = NULL;
+  if (vasprintf(&text, format, arguments) < 0) return NULL;
+  char *copy = escaped(text);
+  free(text);
+  return copy;
+}
+
 void report_cell(report_table *table, const char *format, ...) {
   if (table == NULL) return;
-  char *text = NULL;
   va_list arguments;
   va_start(arguments, format);
-  if (vasprintf(&text, format, arguments) < 0) text = NULL;
+  add_cell(table, format_escaped(format, arguments));
   va_end(arguments);
-  add_cell(table, text);
+}
+
+static void print_escaped(const char *format, va_list arguments) {
+  char *text = format_escaped(format, arguments);
+  (void)fputs(text != NULL ? text : "(no memory to show this)", stdout);
+  free(text);
+}
+
+void report_text(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  print_escaped(format, arguments);
+  va_end(arguments);
+}
+
+void report_line(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  print_escaped(format, arguments);
+  va_end(arguments);
+  (void)putchar('\n');
 }
 
 static void print_row(const report_table *table, size_t first, int indent) {
@@ -89,9 +125,18 @@ lk_status report_table_print(report_table *table, int indent, lk_error *error) {
   return failed ? lk_fail_memory(error, "a table", sizeof *table) : LK_OK;
 }
 
+/* DEL is ASCII, and the one control character that jansson does not escape. */
+static int write_json(const char *text, size_t size, void *stream) {
+  for (size_t i = 0; i < size; i++) {
+    if ((text[i] == 0x7f ? fputs("\\u007f", stream) : putc(text[i], stream)) == EOF) return -1;
+  }
+  return 0;
+}
+
 lk_status report_json(json_t *root, lk_error *error) {
   if (root == NULL) return lk_fail_memory(error, "the JSON report", 0);
-  int failed = json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+  const size_t flags = JSON_INDENT(2) | JSON_REAL_PRECISION(9) | JSON_ENSURE_ASCII;
+  const int failed = json_dump_callback(root, write_json, stdout, flags);
   (void)putchar('\n');
   json_decref(root);
   return failed ? lk_fail(error, LK_IO, "failed to write the JSON report to standard output")
@@ -101,14 +146,17 @@ lk_status report_json(json_t *root, lk_error *error) {
 json_t *report_json_text(const char *text) {
   json_t *value = json_string(text);
   if (value != NULL) return value;
-  char *copy = strdup(text);
-  if (copy == NULL) return NULL;
-  for (char *c = copy; *c != '\0'; c++) {
-    if ((unsigned char)*c >= 0x80) *c = '?';
-  }
-  value = json_string(copy);
+  char *copy = escaped(text);
+  value = json_string(copy); /* NULL for NULL */
   free(copy);
   return value;
+}
+
+void report_json_set(json_t *object, const char *key, json_t *value) {
+  json_t *text = report_json_text(key);
+  if (text != NULL) (void)json_object_set(object, json_string_value(text), value);
+  json_decref(text);
+  json_decref(value);
 }
 
 json_t *report_json_u64(uint64_t number) {

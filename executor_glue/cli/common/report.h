@@ -13,18 +13,25 @@ typedef struct report_table report_table;
 /* `titles`: column titles separated by '|'; one that begins with '>' is aligned to the right, for
  * numbers. NULL when there is no memory; the functions below allow NULL and do nothing. */
 report_table *report_table_create(const char *titles);
-/* Appends a cell; the row is full after as many cells as there are columns. */
+/* Appends a cell, escaped (base/text.h). A row is full after as many cells as there are columns. */
 void report_cell(report_table *table, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Prints the table on stdout with `indent` blanks before each line, and destroys it.
  * LK_OUT_OF_MEMORY when the table, or a cell of it, could not be kept. */
 lk_status report_table_print(report_table *table, int indent, lk_error *error);
 
-/* Prints a JSON value with a newline on stdout and gives back its reference. NULL, which is what
- * jansson returns without memory, is LK_OUT_OF_MEMORY. */
+/* Formats and escapes, then prints on stdout: for what holds names of a model or a command line. */
+void report_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same, and ends the line. */
+void report_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Prints a JSON value on stdout, in ASCII, with a newline, and drops the reference to it. NULL,
+ * which is what jansson returns without memory, is LK_OUT_OF_MEMORY. */
 lk_status report_json(json_t *root, lk_error *error);
-/* A string that need not be valid UTF-8: other bytes become '?'. */
+/* A string; one that is not valid UTF-8 is escaped. */
 json_t *report_json_text(const char *text);
+/* Adds a member whose key need not be valid UTF-8 either; takes over `value`. */
+void report_json_set(json_t *object, const char *key, json_t *value);
 /* An unsigned number; jansson's integers are signed: those beyond are null. */
 json_t *report_json_u64(uint64_t number);
 

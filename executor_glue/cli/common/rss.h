@@ -7,8 +7,8 @@
 /* Resident set size in bytes, shared pages included; 0 where /proc is not there. */
 uint64_t rss_now(void);
 
-/* The most that it was since the last rss_forget_peak, or since the process began where the system cannot
- * forget; 0 where it is not known. */
+/* The most that it was since rss_forget_peak; 0 where /proc is not there. Where the system does not
+ * let a process forget the peak, it is that of the whole process. */
 uint64_t rss_peak(void);
 void rss_forget_peak(void);
 

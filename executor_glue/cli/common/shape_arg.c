@@ -13,7 +13,7 @@ typedef struct shape_choice {
   size_t count, capacity;
   int64_t first, step;
   int64_t drawn;
-  bool defined; /* a name that is used before it is explained is not */
+  bool defined; /* false: {name} was read, {name:...} was not yet */
 } shape_choice;
 
 typedef struct named_shape {
@@ -103,26 +103,21 @@ static lk_status named_choice(shape_set *set, const char *name, size_t length, i
 /* What stands in braces, behind the name if there is one. */
 static lk_status read_choice_body(shape_set *set, shape_choice *choice, text_reader *cursor) {
   int64_t number = 0;
-  lk_status status = read_number(cursor, &number);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(read_number(cursor, &number));
   choice->first = number;
   choice->step = 1;
   choice->count = 1;
   if (take(cursor, "..")) {
     int64_t last = 0;
-    status = read_number(cursor, &last);
-    if (status == LK_OK && take(cursor, "..")) status = read_number(cursor, &choice->step);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(read_number(cursor, &last));
+    if (take(cursor, "..")) LK_RETURN_NOT_OK(read_number(cursor, &choice->step));
     if (last < number) return wrong(cursor, "a range ends before it begins");
     if (choice->step < 1) return wrong(cursor, "the step of a range is 0");
     choice->count = (size_t)((last - number) / choice->step) + 1;
   } else {
     choice->count = 0;
     do {
-      if (choice->count > 0) {
-        status = read_number(cursor, &number);
-        if (status != LK_OK) return status;
-      }
+      if (choice->count > 0) LK_RETURN_NOT_OK(read_number(cursor, &number));
       if (!LK_GROW(set->allocator, choice->values, choice->count, choice->capacity)) {
         return lk_fail_memory(cursor->error, "a shape", sizeof number);
       }
@@ -142,8 +137,7 @@ static lk_status read_choice(shape_set *set, text_reader *cursor, int32_t *out) 
     if (length == 0) return wrong(cursor, "braces hold neither a..b nor a,b,c");
     cursor->at += length;
   }
-  lk_status status = named_choice(set, length > 0 ? name : "", length, out, cursor->error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(named_choice(set, length > 0 ? name : "", length, out, cursor->error));
   shape_choice *choice = &set->choices[*out];
   if (length > 0) {
     if (take(cursor, "}")) return LK_OK;
@@ -159,9 +153,8 @@ static lk_status read_dims(shape_set *set, named_shape *shape, text_reader *curs
     if (shape->rank == LK_MAX_RANK) return wrong(cursor, "more than 8 dimensions");
     uint32_t dim = shape->rank++;
     shape->choices[dim] = -1;
-    lk_status status = take(cursor, "{") ? read_choice(set, cursor, &shape->choices[dim])
-                                         : read_number(cursor, &shape->dims[dim]);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(take(cursor, "{") ? read_choice(set, cursor, &shape->choices[dim])
+                                       : read_number(cursor, &shape->dims[dim]));
   } while (take(cursor, "x"));
   return *cursor->at == '\0' ? LK_OK : wrong(cursor, "dimensions are joined by 'x'");
 }
@@ -197,8 +190,7 @@ lk_status shape_set_add(shape_set *set, const char *text, lk_error *error) {
     }
   }
   named_shape added = {0};
-  lk_status status = read_dims(set, &added, &cursor);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(read_dims(set, &added, &cursor));
   if (!LK_GROW(set->allocator, set->shapes, set->n_shapes, set->shapes_capacity)) {
     return lk_fail_memory(error, "a shape", sizeof added);
   }
@@ -211,10 +203,10 @@ lk_status shape_set_add(shape_set *set, const char *text, lk_error *error) {
 lk_status shape_set_check(const shape_set *set, lk_error *error) {
   for (size_t i = 0; i < set->n_choices; i++) {
     if (!set->choices[i].defined) {
-      return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to read shapes: {%s} is used, but no shape says what it is, as in "
-                     "{%s:8..128}",
-                     set->choices[i].name, set->choices[i].name);
+      return lk_fail(
+          error, LK_INVALID_ARGUMENT,
+          "failed to read shapes: {%s} is used, but no shape says what it is, as in {%s:8..128}",
+          set->choices[i].name, set->choices[i].name);
     }
   }
   return LK_OK;

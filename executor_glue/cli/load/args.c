@@ -2,12 +2,13 @@
 #include "executor_glue/cli/load/args.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/parse.h"
 #include "base/status.h"
+#include "base/text.h"
+#include "executor_glue/cli/common/numbers.h"
 
 enum {
   KEY_OP_THREADS = 0x500,
@@ -30,40 +31,35 @@ enum {
 
 static const struct argp_option options[] = {
     {"threads", 't', "N", 0,
-     "Threads that send requests, each its next when the last is answered "
-     "(default: 1; those of operators are --op-threads)",
-     1},
-    {"mix", KEY_MIX, "A:3,B:1", 0, "Weights of models by name; 0: never (default: 1 each)", 1},
-    {"seconds", KEY_SECONDS, "S", 0, "How long, in seconds and fractions (default: 10)", 1},
-    {"requests", 'n', "N", 0, "End after this many requests of all threads instead", 1},
-    {"warmup", KEY_WARMUP, "S", 0, "Seconds of the same before, which are not counted (default: 1)",
-     1},
+     "Send requests from N threads; each sends its next when the last is answered (default: 1)", 1},
+    {"mix", KEY_MIX, "A:3,B:1", 0, "Weigh models by name; 0 is never (default: 1)", 1},
+    {"seconds", KEY_SECONDS, "S", 0, "Send for S seconds, with fractions (default: 10)", 1},
+    {"requests", 'n', "N", 0, "Send N requests in all, instead of --seconds", 1},
+    {"warmup", KEY_WARMUP, "S", 0, "Send for S seconds before the clock starts (default: 1)", 1},
     {"rate", KEY_RATE, "R", 0,
-     "Requests per second of all threads, at equal distances. Latency then counts from when a "
-     "request "
-     "was due, so that waiting for a free thread is part of it (default: each thread as fast as it "
-     "can)",
+     "Send R requests per second in all, at equal distances. Latency then counts from when a "
+     "request was due, so it includes the wait for a free thread (default: each thread sends as "
+     "fast as it can)",
      1},
     {"clones", KEY_CLONES, NULL, 0,
      "Clone the session of each model for each thread (default: all threads share one)", 1},
     {"check", KEY_CHECK, NULL, 0,
-     "Compare every output with that of the same request run alone, in a context of its own, "
-     "before",
+     "Run every request alone first, in a context of its own, and compare all outputs with those",
      1},
-    {"rtol", KEY_RTOL, "X", 0, "Relative tolerance of --check (default: 1e-3)", 1},
-    {"atol", KEY_ATOL, "X", 0, "Absolute tolerance of --check (default: 1e-5)", 1},
-    {"pool", KEY_POOL, "N", 0, "Different requests prepared for each model (default: 32)", 3},
-    {"seed", KEY_SEED, "S", 0, "Seed of shapes, values and the mix (default: 1)", 3},
+    {"rtol", KEY_RTOL, "X", 0, "Let --check allow a relative difference of X (default: 1e-3)", 1},
+    {"atol", KEY_ATOL, "X", 0, "Let --check allow an absolute difference of X (default: 1e-5)", 1},
+    {"pool", KEY_POOL, "N", 0, "Prepare N different requests for each model (default: 32)", 3},
+    {"seed", KEY_SEED, "S", 0, "Draw shapes, values and the mix by this seed (default: 1)", 3},
     {0}};
 
 static const struct argp_option library_options[] = {
     {"op-threads", KEY_OP_THREADS, "N", 0,
-     "Threads that an operator may use: --threads of the other commands (default: the CPUs "
+     "Let an operator use at most N threads, as --threads of the other commands (default: the CPUs "
      "allowed)",
      10},
     {0}};
 
-/* ---- models ------------------------------------------------------------------------------------ */
+/* ---- models ---------------------------------------------------------------------------------- */
 
 static load_model_args *find_model(const load_args *args, const char *name, size_t length) {
   for (size_t i = 0; i < args->n_models; i++) {
@@ -73,8 +69,8 @@ static load_model_args *find_model(const load_args *args, const char *name, size
   return NULL;
 }
 
-/* Splits [NAME=]FILE: in what stands before the '=' of a name there is no '/'. Without a name it is that of
- * the file. */
+/* Splits [NAME=]FILE at the first '=', if no '/' stands before it. Without a NAME it is the file's,
+ * without folder and suffix. */
 static void split_model(const char *text, const char **name, size_t *length, const char **path) {
   const char *equals = strchr(text, '=');
   const char *slash = strchr(text, '/');
@@ -105,11 +101,14 @@ static lk_status add_model(load_args *args, const char *text) {
   }
   const load_model_args *same = find_model(args, name, length);
   if (same != NULL) {
-    return lk_fail(
-        args->error, LK_INVALID_ARGUMENT,
-        "failed to name the models: '%.150s' and '%.150s' are both called '%.80s', give one "
-        "another name: NAME=FILE.onnx",
-        same->path, path, same->name);
+    char called[81], first[151], second[151];
+    (void)lk_text_escape(same->name, called, sizeof called);
+    (void)lk_text_escape(same->path, first, sizeof first);
+    (void)lk_text_escape(path, second, sizeof second);
+    return lk_fail(args->error, LK_INVALID_ARGUMENT,
+                   "failed to name the models: '%s' and '%s' are both called '%s', give one "
+                   "another name: NAME=FILE.onnx",
+                   first, second, called);
   }
   if (!LK_GROW(allocator, args->models, args->n_models, args->models_capacity)) {
     return lk_fail_memory(args->error, "arguments", sizeof *args->models);
@@ -171,14 +170,14 @@ cleanup:
   return status;
 }
 
-/* ---- the command line -------------------------------------------------------------------------- */
+/* ---- the command line ------------------------------------------------------------------------ */
 
 static lk_status parse_ns(const char *text, const char *option, double min, uint64_t *out,
                           lk_error *error) {
   double seconds = 0.0;
-  lk_status status = parse_decimal(text, option, min, MAX_SECONDS, &seconds, error);
-  if (status == LK_OK) *out = (uint64_t)(seconds * 1e9);
-  return status;
+  LK_RETURN_NOT_OK(parse_decimal(text, option, min, MAX_SECONDS, &seconds, error));
+  *out = (uint64_t)(seconds * 1e9);
+  return LK_OK;
 }
 
 /* After the last argument. */
@@ -188,10 +187,9 @@ static lk_status check_all(load_args *args) {
                    "failed to read the command line: MODEL is missing, see --help");
   }
   if (args->seconds_ns > 0 && args->requests > 0) {
-    return lk_fail(
-        args->error, LK_INVALID_ARGUMENT,
-        "failed to read the command line: --seconds and --requests both say when to end, "
-        "one is needed");
+    return lk_fail(args->error, LK_INVALID_ARGUMENT,
+                   "failed to read the command line: --seconds and --requests both say when to "
+                   "end, one is needed");
   }
   if (args->seconds_ns == 0 && args->requests == 0) args->seconds_ns = DEFAULT_SECONDS_NS;
   return args->mix != NULL ? read_mix(args) : LK_OK;
@@ -267,54 +265,47 @@ static error_t parse_op_threads_option(int key, char *arg, struct argp_state *st
   }
 }
 
-static const struct argp_child library_children[] = {{&library_argp, 0, NULL, 10}, {0}};
+static const struct argp_child library_children[] = {{&library_argp, 0, NULL, 0}, {0}};
 static const struct argp all_library_argp = {
     .options = library_options, .parser = parse_op_threads_option, .children = library_children};
 static const struct argp_child children[] = {
     {&input_argp, 0, "Inputs:", 2}, {&all_library_argp, 0, "Library:", 10}, {0}};
-static const struct argp command = {
-    options,
-    parse,
-    "[NAME=]MODEL...",
-    "Sends requests to several models in one process from several threads, and shows throughput, "
-    "latency "
-    "of each model, what the cache did and waited for, memory, and how many processors were busy.\v"
-    "A model is called as its file, without folder and .onnx, or NAME. --shape and --input "
-    "NAME=... are for "
-    "every model with such an input, MODEL/NAME=... for one. Requests are prepared before the "
-    "clock "
-    "starts; each thread draws models by weight and then one of the model's requests, by the seed. "
-    "Latency is "
-    "that of the run; percentiles are within 0.4 %. A request that has begun is finished and "
-    "counted. SIGINT ends early, with the report. The exit code is 1 when a request failed or an "
-    "output "
-    "differed.\n\n"
-    "Example: latchkey load det.onnx rec.onnx --mix det:1,rec:8 --threads 4 --op-threads 1 "
-    "--seconds 30 "
-    "--shape det/x=1x3x640x640 --shape 'rec/x=1x3x48x{32..320..32}'",
-    children,
-    NULL,
-    NULL};
+static const char doc[] =
+    "Sends requests to several models of one process from several threads. Shows throughput, the "
+    "latency of each model, what the cache did, memory, and how many processors were busy.\v"
+    "A model is called NAME, or as its file without folder and .onnx. --shape NAME=... and --input "
+    "NAME=... are for every model with such an input, MODEL/NAME=... for one. Requests are "
+    "prepared before the clock starts. Each thread draws a model by weight and then one of its "
+    "requests, by the seed. Latency is the time of the run; percentiles are within 0.4 %. A "
+    "request that has begun is finished and counted. SIGINT ends early, with the report. The exit "
+    "code is 1 when a request failed or an output differed.\n\n"
+    "Example:\n"
+    "  latchkey load det.onnx rec.onnx --mix det:1,rec:8 --threads 4 \\\n"
+    "    --shape det/x=1x3x640x640 --shape 'rec/x=1x3x48x{32..320..32}'";
 
-int load_args_parse(load_args *args, int argc, char **argv) {
-  return cli_parse(&command, argc, argv, args, args->error);
-}
+const struct argp load_argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "[NAME=]MODEL...",
+    .doc = doc,
+    .children = children,
+};
 
-lk_status load_args_init(load_args *args, lk_error *error) {
+lk_status load_args_create(load_args *args, lk_error *error) {
   *args = (load_args){.threads = 1,
                       .warmup_ns = UINT64_C(1000000000),
                       .within = {.relative = 1e-3, .absolute = 1e-5},
                       .error = error};
-  model_args_init(&args->library, error);
-  lk_status status = input_args_init(&args->inputs, 32, error);
+  model_args_create(&args->library, error);
+  lk_status status = input_args_create(&args->inputs, 32, error);
   args->inputs.own_values = true;
   return status;
 }
 
-void load_args_finish(load_args *args) {
+void load_args_destroy(load_args *args) {
   const lk_allocator *allocator = lk_allocator_default();
   for (size_t i = 0; i < args->n_models; i++) lk_free(allocator, args->models[i].name);
   lk_free(allocator, args->models);
-  model_args_finish(&args->library);
-  input_args_finish(&args->inputs);
+  model_args_destroy(&args->library);
+  input_args_destroy(&args->inputs);
 }

@@ -27,10 +27,9 @@ typedef struct load_args {
   lk_error *error;
 } load_args;
 
-lk_status load_args_init(load_args *args, lk_error *error);
-void load_args_finish(load_args *args);
+lk_status load_args_create(load_args *args, lk_error *error);
+void load_args_destroy(load_args *args);
 
-/* As cli_parse. */
-int load_args_parse(load_args *args, int argc, char **argv);
+extern const struct argp load_argp; /* fills in a load_args */
 
 #endif

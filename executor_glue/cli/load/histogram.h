@@ -1,8 +1,8 @@
 /* A log-linear histogram of nanoseconds, in the way of HdrHistogram (Gil Tene, hdrhistogram.org).
  *
- * Each power of two is divided into the same number of equal buckets, so that a value is known to within
- * 1 part in 128 however large it is, and recording one is a few instructions without a branch on what
- * came before. One writer at a time; histograms of several threads are merged.
+ * Each power of two is divided into the same number of equal buckets. So a value is known to within
+ * 1 part in 128 however large it is, and recording one is a few instructions. One thread writes at
+ * a time; histograms of several threads are merged.
  */
 #ifndef LK_CLI_LOAD_HISTOGRAM_H
 #define LK_CLI_LOAD_HISTOGRAM_H
@@ -31,8 +31,9 @@ void histogram_record(histogram *self, uint64_t value);
 /* Adds what is in `from`. */
 void histogram_merge(histogram *self, const histogram *from);
 
-/* Nearest rank: the smallest value that at least `permille` thousandths of the values do not exceed,
- * within 1/256 of it; never outside of what was recorded. 0 when nothing was. */
+/* Nearest rank: the smallest value that at least `permille` thousandths of the values do not
+ * exceed. It is within 1/256 of that value, and never outside of what was recorded; 0 when nothing
+ * was. */
 uint64_t histogram_percentile(const histogram *self, uint64_t permille);
 double histogram_mean(const histogram *self); /* exact; 0 when nothing was recorded */
 

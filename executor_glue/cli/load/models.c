@@ -8,36 +8,29 @@
 #include "base/status.h"
 #include "base/tensor.h"
 
-/* ---- sessions ---------------------------------------------------------------------------------- */
-
-static lk_status open_session(const load_args *args, const cli_model *root, const char *path,
-                              cli_model *out, lk_error *error) {
-  *out = *root;
-  return cli_session_open(&args->library, path, out, error);
-}
+/* ---- sessions -------------------------------------------------------------------------------- */
 
 static lk_status open_sessions(load_models *models, lk_error *error) {
   const load_args *args = models->args;
   for (uint32_t m = 0; m < models->count; m++) {
     load_model *model = &models->items[m];
     model->args = &args->models[m];
-    lk_status status = open_session(args, &models->root, model->args->path, &model->first, error);
-    if (status != LK_OK) return status;
+    model->first = models->root;
+    LK_RETURN_NOT_OK(cli_session_open(&args->library, model->args->path, &model->first, error));
   }
   for (uint32_t t = 0; t < models->n_threads; t++) {
     for (uint32_t m = 0; m < models->count; m++) {
       const load_model *model = &models->items[m];
       cli_model *lane = &models->lanes[t * models->count + m];
       if (model->args->weight == 0) continue;
-      lk_status status = args->clones && t > 0 ? cli_session_clone(&model->first, lane, error)
-                                               : cli_session_share(&model->first, lane, error);
-      if (status != LK_OK) return status;
+      LK_RETURN_NOT_OK(args->clones && t > 0 ? cli_session_clone(&model->first, lane, error)
+                                             : cli_session_share(&model->first, lane, error));
     }
   }
   return LK_OK;
 }
 
-/* ---- requests ---------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 /* The options for one model. */
 static input_args inputs_of(const load_args *args, uint32_t model) {
@@ -62,12 +55,10 @@ static lk_status check_fits(const load_models *models, const char *name, const c
 static lk_status check_all_fit(const load_models *models, lk_error *error) {
   const input_args *inputs = &models->args->inputs;
   for (uint32_t i = 0; i < shape_set_count(inputs->shapes); i++) {
-    lk_status status = check_fits(models, shape_set_name(inputs->shapes, i), "--shape", error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(check_fits(models, shape_set_name(inputs->shapes, i), "--shape", error));
   }
   for (size_t i = 0; i < inputs->n_files; i++) {
-    lk_status status = check_fits(models, inputs->files[i].name, "--input", error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(check_fits(models, inputs->files[i].name, "--input", error));
   }
   return LK_OK;
 }
@@ -87,12 +78,11 @@ static lk_status prepare(load_models *models, uint32_t index, lk_error *error) {
   return LK_OK;
 }
 
-/* ---- what the outputs should be ---------------------------------------------------------------- */
+/* ---- what the outputs should be -------------------------------------------------------------- */
 
 static lk_status copy_tensor(const lk_named_tensor *from, lk_tensor *out, lk_error *error) {
   int64_t elements = 0;
-  lk_status status = lk_tensor_size(&from->tensor.desc, from->name, &elements, NULL, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(lk_tensor_size(&from->tensor.desc, from->name, &elements, NULL, error));
   size_t bytes = (size_t)elements * lk_dtype_size(from->tensor.desc.dtype);
   *out = (lk_tensor){.desc = from->tensor.desc, .data = lk_alloc(lk_allocator_default(), bytes)};
   if (out->data == NULL) return lk_fail_memory(error, from->name, bytes);
@@ -112,15 +102,15 @@ static lk_status run_alone(const load_models *models, load_model *model, cli_mod
         cli_model_run(session, load_models_request(model, r), model->n_inputs, error);
     if (status != LK_OK) return lk_error_prefix(error, status, "%s", model->args->name);
     for (uint32_t i = 0; i < n_outputs; i++) {
-      status = copy_tensor(&session->outputs[i], &model->expected[r * n_outputs + i], error);
-      if (status != LK_OK) return status;
+      LK_RETURN_NOT_OK(
+          copy_tensor(&session->outputs[i], &model->expected[r * n_outputs + i], error));
     }
   }
   return LK_OK;
 }
 
-/* In a context of their own, which is gone afterwards: what is compared must not come from the objects
- * that are under test, and their cache starts as empty as without --check. */
+/* In a context that is destroyed afterwards: what outputs are compared with must not come from the
+ * objects under test, and the cache of those must start as empty as without --check. */
 static lk_status run_all_alone(load_models *models, lk_error *error) {
   lk_status status = LK_OK;
   const load_args *args = models->args;
@@ -137,34 +127,32 @@ static lk_status run_all_alone(load_models *models, lk_error *error) {
 
 cleanup:
   cli_model_close(&alone);
-  (void)malloc_trim(0); /* or it would be taken for memory of the load */
+  (void)malloc_trim(0); /* what it freed would count as memory of the load */
   return status;
 }
 
-/* ---- life -------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
-lk_status load_models_open(const load_args *args, load_models *out, lk_error *error) {
+lk_status load_models_create(const load_args *args, load_models *out, lk_error *error) {
   const lk_allocator *allocator = lk_allocator_default();
   *out = (load_models){
       .args = args, .n_threads = (uint32_t)args->threads, .pool = args->inputs.requests};
-  lk_status status = cli_context_open(&args->library, &out->root, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(cli_context_open(&args->library, &out->root, error));
   out->items = lk_calloc(allocator, args->n_models, sizeof *out->items);
   out->lanes = lk_calloc(allocator, args->n_models * args->threads, sizeof *out->lanes);
   if (out->items == NULL || out->lanes == NULL) {
     return lk_fail_memory(error, "models", args->n_models * args->threads * sizeof *out->lanes);
   }
   out->count = (uint32_t)args->n_models;
-  status = open_sessions(out, error);
-  if (status == LK_OK) status = check_all_fit(out, error);
-  for (uint32_t m = 0; m < out->count && status == LK_OK; m++) {
-    if (args->models[m].weight > 0) status = prepare(out, m, error);
+  LK_RETURN_NOT_OK(open_sessions(out, error));
+  LK_RETURN_NOT_OK(check_all_fit(out, error));
+  for (uint32_t m = 0; m < out->count; m++) {
+    if (args->models[m].weight > 0) LK_RETURN_NOT_OK(prepare(out, m, error));
   }
-  if (status == LK_OK && args->check) status = run_all_alone(out, error);
-  return status;
+  return args->check ? run_all_alone(out, error) : LK_OK;
 }
 
-static void close_model(const load_models *models, load_model *model) {
+static void destroy_model(const load_models *models, load_model *model) {
   const lk_allocator *allocator = lk_allocator_default();
   if (model->expected != NULL) {
     uint64_t count = models->pool * model->first.n_outputs;
@@ -176,13 +164,13 @@ static void close_model(const load_models *models, load_model *model) {
   cli_session_close(&model->first);
 }
 
-void load_models_close(load_models *models) {
+void load_models_destroy(load_models *models) {
   const lk_allocator *allocator = lk_allocator_default();
   /* Before the sessions that they borrow. */
   for (uint32_t i = 0; i < models->n_threads * models->count; i++) {
     cli_session_close(&models->lanes[i]);
   }
-  for (uint32_t m = 0; m < models->count; m++) close_model(models, &models->items[m]);
+  for (uint32_t m = 0; m < models->count; m++) destroy_model(models, &models->items[m]);
   lk_free(allocator, models->lanes);
   lk_free(allocator, models->items);
   cli_model_close(&models->root);
@@ -198,16 +186,15 @@ const lk_tensor *load_models_expected(const load_model *model, uint64_t request)
 
 lk_status load_models_stats(const load_models *models, uint32_t model, lk_session_stats *out,
                             lk_error *error) {
-  lk_status status = cli_session_stats(&models->items[model].first, out, error);
-  for (uint32_t t = 1; t < models->n_threads && status == LK_OK; t++) {
+  LK_RETURN_NOT_OK(cli_session_stats(&models->items[model].first, out, error));
+  for (uint32_t t = 1; t < models->n_threads; t++) {
     const cli_model *lane = &models->lanes[t * models->count + model];
     lk_session_stats own;
     if (lane->session == NULL || lane->borrowed) continue;
-    status = cli_session_stats(lane, &own, error);
-    if (status != LK_OK) break;
+    LK_RETURN_NOT_OK(cli_session_stats(lane, &own, error));
     out->runs += own.runs;
     out->run_plan_hits += own.run_plan_hits;
     out->run_plan_builds += own.run_plan_builds;
   }
-  return status;
+  return LK_OK;
 }

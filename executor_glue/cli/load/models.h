@@ -24,9 +24,9 @@ typedef struct load_models {
   cli_model *lanes; /* [n_threads][count]: what a thread runs a model with */
 } load_models;
 
-/* Opens everything and prepares the requests. load_models_close is needed even after a failure. */
-lk_status load_models_open(const load_args *args, load_models *out, lk_error *error);
-void load_models_close(load_models *models);
+/* Opens all sessions, prepares the requests. load_models_destroy is needed after a failure too. */
+lk_status load_models_create(const load_args *args, load_models *out, lk_error *error);
+void load_models_destroy(load_models *models);
 
 /* [n_inputs] */
 const lk_named_tensor *load_models_request(const load_model *model, uint64_t request);

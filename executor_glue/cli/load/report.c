@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/status.h"
 #include "executor_glue/cli/common/cache_counts.h"
 #include "executor_glue/cli/common/report.h"
 
@@ -26,7 +27,7 @@ static double late_mean_ms(const load_totals *totals) {
   return count > 0 ? (double)totals->late_sum_ns / (double)count / 1e6 : 0.0;
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 /* null without a request. */
 static json_t *latency_json(const histogram *latency) {
@@ -128,7 +129,7 @@ lk_status load_report_json(const load_result *result, lk_error *error) {
   return report_json(object, error);
 }
 
-/* ---- text -------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void print_head(const load_result *result) {
   const load_models *models = result->models;
@@ -136,8 +137,8 @@ static void print_head(const load_result *result) {
   const cli_model *root = &models->root;
   int op_threads = root->api->context_threads(root->context);
   (void)printf(
-      "%" PRIu32 " model%s%s, %" PRIu32 " thread%s, %d thread%s per operator, cache %s, "
-      "seed %" PRIu64 "\n",
+      "%" PRIu32 " model%s%s, %" PRIu32
+      " thread%s, %d thread%s per operator, cache %s, seed %" PRIu64 "\n",
       models->count, models->count == 1 ? "" : "s", args->clones ? " cloned for each thread" : "",
       models->n_threads, models->n_threads == 1 ? "" : "s", op_threads, op_threads == 1 ? "" : "s",
       cli_cache_mode_text(root->api->context_cache_mode(root->context)), args->inputs.seed);
@@ -170,11 +171,9 @@ static void totals_row(report_table *table, const char *name, const load_totals 
 static lk_status print_models(const load_result *result, lk_error *error) {
   const load_models *models = result->models;
   const bool has_rate = models->args->rate > 0.0;
-  report_table *table =
-      report_table_create(has_rate ? "latency in ms|>requests|>requests/s|>mean|>p50|>p90|>p99|"
-                                     ">p99.9|>max|>waited"
-                                   : "latency in ms|>requests|>requests/s|>mean|>p50|>p90|>p99|"
-                                     ">p99.9|>max");
+  report_table *table = report_table_create(
+      has_rate ? "latency in ms|>requests|>requests/s|>mean|>p50|>p90|>p99|>p99.9|>max|>waited"
+               : "latency in ms|>requests|>requests/s|>mean|>p50|>p90|>p99|>p99.9|>max");
   for (uint32_t m = 0; m < models->count; m++) {
     totals_row(table, models->items[m].args->name, &result->totals[m], has_rate);
   }
@@ -222,11 +221,9 @@ lk_status load_report_text(const load_result *result, lk_error *error) {
   char after[REPORT_TEXT_CAPACITY];
   char peak[REPORT_TEXT_CAPACITY];
   print_head(result);
-  lk_status status = print_models(result, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(print_models(result, error));
   (void)putchar('\n');
-  status = print_cache(result, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(print_cache(result, error));
   (void)printf("\nrun plans: %" PRIu64 " hits, %" PRIu64 " builds\n", sum->run_plan_hits,
                sum->run_plan_builds);
   (void)printf("RSS: %s before, %s after, %s at most\n", report_bytes(result->rss_before, before),
@@ -235,8 +232,7 @@ lk_status load_report_text(const load_result *result, lk_error *error) {
                result->cpu_seconds);
   if (result->unserved > 0) {
     (void)printf("%" PRIu64
-                 " requests were due and never begun: the rate is more than these threads "
-                 "serve\n",
+                 " requests were due and never begun: the rate is more than these threads serve\n",
                  result->unserved);
   }
   print_failures(&result->failures, "requests failed");

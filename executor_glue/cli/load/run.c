@@ -9,14 +9,15 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "executor_glue/cli/common/interrupt.h"
+#include "executor_glue/cli/common/clock.h"
 #include "executor_glue/cli/common/report.h"
 #include "executor_glue/cli/common/rss.h"
+#include "executor_glue/cli/load/interrupt.h"
 
 #define REDRAW_NS UINT64_C(500000000)
-#define FIRST_NS UINT64_C(1000000000) /* nothing is shown before */
+#define FIRST_NS CLI_SECOND_NS /* nothing is shown before */
 
-/* ---- the line of progress ---------------------------------------------------------------------- */
+/* ---- the line of progress -------------------------------------------------------------------- */
 
 typedef struct load_line {
   bool terminal, drawn;
@@ -49,7 +50,7 @@ static void line_end(load_line *line) {
   line->drawn = false;
 }
 
-/* ---- phases ------------------------------------------------------------------------------------ */
+/* ---- phases ---------------------------------------------------------------------------------- */
 
 /* Waits until all workers do. The first SIGINT stops them. */
 static void wait_for_workers(load_run *run, const load_worker *workers, const char *label) {
@@ -83,7 +84,7 @@ static void begin_phase(load_run *run, uint64_t duration_ns, uint64_t requests, 
   load_run_open(run);
 }
 
-/* ---- what was counted -------------------------------------------------------------------------- */
+/* ---- what was counted ------------------------------------------------------------------------ */
 
 static double cpu_now(void) {
   struct rusage usage;
@@ -98,8 +99,7 @@ static lk_status count_run_plans(const load_models *models, load_totals *totals,
   load_totals *sum = &totals[models->count];
   for (uint32_t m = 0; m < models->count; m++) {
     lk_session_stats stats;
-    lk_status status = load_models_stats(models, m, &stats, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(load_models_stats(models, m, &stats, error));
     uint64_t hits = before ? 0 - stats.run_plan_hits : stats.run_plan_hits;
     uint64_t builds = before ? 0 - stats.run_plan_builds : stats.run_plan_builds;
     totals[m].run_plan_hits += hits;
@@ -126,10 +126,10 @@ static uint64_t count_due(const load_phase *phase, uint64_t until_ns) {
   return due < phase->requests ? due : phase->requests;
 }
 
-/* Each thread's own time divides its own requests: the last ones do not end at the same moment, and what
- * the others did not do meanwhile is nothing that the models were slow at. But a thread that had no
- * processor when it should have begun another one was slow: its time ends when it found no more to send,
- * or with the load. With a rate the time is that in which requests were due, or longer, when they took
+/* The rate of a thread is its requests by its own time. Threads do not end at the same moment, and
+ * one that waits for the others at the end was not slow. Its time ends when it finds no more to
+ * send, or with the load: one that had no processor when it should have sent another was slow. With
+ * a rate, the time is that in which requests were due, or the time that they took if that is
  * longer. */
 static void collect(const load_run *run, const load_worker *workers, uint64_t end_ns,
                     load_result *out) {
@@ -165,7 +165,7 @@ static void collect(const load_run *run, const load_worker *workers, uint64_t en
   }
 }
 
-/* ---- the load ---------------------------------------------------------------------------------- */
+/* ---- the load -------------------------------------------------------------------------------- */
 
 static lk_status measure(load_run *run, load_worker *workers, load_result *out, lk_error *error) {
   lk_status status = LK_OK;
@@ -196,7 +196,7 @@ static lk_status measure(load_run *run, load_worker *workers, load_result *out, 
   return status;
 }
 
-/* Lets workers that were started before one could not be go through all phases without a request. */
+/* After a worker could not be started: the others go through all phases without a request. */
 static void dismiss(load_run *run, const load_worker *workers) {
   atomic_store_explicit(&run->stop, true, memory_order_relaxed);
   for (int phase = 0; phase <= LOAD_PHASES; phase++) {
@@ -272,7 +272,7 @@ lk_status load_run_all(const load_models *models, load_result *out, lk_error *er
     goto cleanup;
   }
   LK_TRY(make_workers(&run, &workers, error));
-  LK_TRY(interrupt_catch(error));
+  LK_TRY(interrupt_begin(error));
   status = start_workers(&run, workers, error);
   if (status == LK_OK) {
     status = measure(&run, workers, out, error);
@@ -280,7 +280,7 @@ lk_status load_run_all(const load_models *models, load_result *out, lk_error *er
     dismiss(&run, workers);
   }
   for (uint32_t t = 0; t < run.n_threads; t++) (void)pthread_join(workers[t].thread, NULL);
-  interrupt_release();
+  interrupt_end();
   if (status == LK_OK) status = first_fatal(&run, workers, error);
 
 cleanup:
@@ -294,7 +294,7 @@ cleanup:
   return status;
 }
 
-void load_result_finish(load_result *result) {
+void load_result_destroy(load_result *result) {
   lk_free(lk_allocator_default(), result->totals);
   lk_free(lk_allocator_default(), result->shares);
 }

@@ -31,9 +31,9 @@ typedef struct load_result {
   bool interrupted;
 } load_result;
 
-/* LK_OK also when requests failed later than the first of their model. load_result_finish is needed even
- * after a failure. */
+/* LK_OK also when requests failed after the first of their model succeeded. load_result_destroy is
+ * needed after a failure too. */
 lk_status load_run_all(const load_models *models, load_result *out, lk_error *error);
-void load_result_finish(load_result *result);
+void load_result_destroy(load_result *result);
 
 #endif

@@ -3,17 +3,17 @@
 
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 
 #include "base/status.h"
 #include "base/tensor.h"
+#include "executor_glue/cli/common/clock.h"
 #include "executor_glue/cli/common/compare.h"
-#include "executor_glue/cli/common/interrupt.h"
+#include "executor_glue/cli/load/interrupt.h"
 
 /* A sleeping worker looks at `stop` this often. */
 #define NAP_NS UINT64_C(50000000)
 
-/* ---- the gate between phases ------------------------------------------------------------------- */
+/* ---- the gate between phases ----------------------------------------------------------------- */
 
 static void wait_for_phase(load_run *run) {
   (void)pthread_mutex_lock(&run->mutex);
@@ -38,7 +38,7 @@ void load_run_open(load_run *run) {
   (void)pthread_mutex_unlock(&run->mutex);
 }
 
-/* ---- which request, and when ------------------------------------------------------------------- */
+/* ---- which request, and when ----------------------------------------------------------------- */
 
 static uint64_t draw(uint64_t *state, uint64_t below) {
   uint64_t number = splitmix(*state) % below;
@@ -63,13 +63,12 @@ static bool stopped(load_run *run) {
 static void sleep_until(load_run *run, uint64_t when) {
   for (uint64_t now = cli_now_ns(); now < when && !stopped(run); now = cli_now_ns()) {
     uint64_t until = when - now > NAP_NS ? now + NAP_NS : when;
-    struct timespec time = {.tv_sec = (time_t)(until / UINT64_C(1000000000)),
-                            .tv_nsec = (long)(until % UINT64_C(1000000000))};
+    const struct timespec time = cli_timespec(until);
     (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
   }
 }
 
-/* Waits for the next request's turn. False: the phase has no more. `*due`: when its latency begins. */
+/* Waits until the next request is due: its latency begins at `*due`. False: there are no more. */
 static bool next_request(load_run *run, uint64_t *due) {
   const load_phase *phase = &run->phase;
   uint64_t number = 0;
@@ -91,7 +90,7 @@ static bool next_request(load_run *run, uint64_t *due) {
   return !stopped(run) && now < phase->end_ns;
 }
 
-/* ---- a request --------------------------------------------------------------------------------- */
+/* ---- a request ------------------------------------------------------------------------------- */
 
 static void note_mismatch(load_worker *worker, const load_model *model, lk_error *error,
                           lk_status status) {
@@ -99,7 +98,7 @@ static void note_mismatch(load_worker *worker, const load_model *model, lk_error
   load_failures_note(&worker->mismatches, error->message);
 }
 
-/* Equal bytes are equal tensors; only what has other ones is looked at number by number. */
+/* Tensors of equal bytes are equal. Others are compared number by number. */
 static lk_status compare_output(const lk_named_tensor *got, const lk_tensor *expected,
                                 tolerance within, lk_error *error) {
   if (lk_tensor_desc_same(&got->tensor.desc, &expected->desc)) {
@@ -182,7 +181,7 @@ static void work(load_worker *worker) {
 
 void *load_worker_main(void *argument) {
   load_worker *worker = argument;
-  /* The kernel wakes sleepers up to 50 us late by default, and the latency would have it. */
+  /* By default the kernel wakes sleepers up to 50 us late, which would count as latency. */
   (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
   for (int phase = 0; phase < LOAD_PHASES; phase++) {
     for (uint32_t m = 0; m < worker->run->models->count; m++) {
@@ -193,7 +192,7 @@ void *load_worker_main(void *argument) {
     wait_for_phase(worker->run);
     work(worker);
   }
-  /* Its tables in the cache end with the thread, and are looked at before. */
+  /* The thread's tables in the cache end with it: the main thread reads their counters before. */
   wait_for_phase(worker->run);
   return NULL;
 }

@@ -1,7 +1,8 @@
 /* A thread that sends requests, phase by phase: first the warm-up, then what is measured.
  *
- * While a phase is on, a worker takes no lock, allocates nothing outside the library, and writes only to
- * memory of its own, but for one counter where requests are handed out one by one (--rate, --requests).
+ * During a phase a worker takes no lock, allocates nothing outside the library, and writes to
+ * memory of its own. With --rate and --requests there is one shared counter, which hands out the
+ * requests.
  */
 #ifndef LK_CLI_LOAD_WORKER_H
 #define LK_CLI_LOAD_WORKER_H
@@ -20,7 +21,7 @@ enum { LOAD_PHASES = 2, LOAD_LINE = 128 /* two cache lines: processors fetch the
 typedef struct load_phase {
   uint64_t begin_ns;  /* CLOCK_MONOTONIC */
   uint64_t end_ns;    /* no request begins, or with a rate is due, at or after it */
-  uint64_t last_ns;   /* with a rate: what has not begun until then never does */
+  uint64_t last_ns;   /* with a rate: a request that has not begun by then never does */
   uint64_t requests;  /* of all workers; UINT64_MAX: any number */
   double interval_ns; /* between two requests that are due; 0: no rate */
   uint64_t seed;
@@ -61,8 +62,8 @@ typedef struct load_worker {
   alignas(LOAD_LINE) _Atomic uint64_t done; /* requests of all phases, for the line of progress */
 } load_worker;
 
-/* The function of the thread; `worker` is a load_worker. Wakes the main thread (interrupt_wake) when it
- * is the last one that waits. */
+/* The function of the thread; `worker` is a load_worker. The last one to wait for a phase wakes the
+ * main thread (interrupt_wake). */
 void *load_worker_main(void *worker);
 
 /* For the main thread: whether all workers wait, and the way on for them. */

@@ -136,7 +136,8 @@ def test_ops():
 def test_help_of_each(command):
     result = latchkey(command, "--help").ok()
     assert result.out.startswith(f"Usage: latchkey {command} ")
-    assert "Example: latchkey" in result.out and "--json" in result.out
+    assert f"Example:\n  latchkey {command}" in result.out and "--json" in result.out
+    assert all(len(line) < 80 for line in result.out.splitlines())
     assert command in latchkey("--help").ok().out
     latchkey(command, "--help", "x").ok()
     assert latchkey(command, "--no-such-option").code == 2

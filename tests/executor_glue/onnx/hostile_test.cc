@@ -200,28 +200,50 @@ std::vector<Flood> floods() {
     named += Message().add(1, Message().text(2, text).text(4, "R")).bytes;
   }
   std::vector<Flood> all = {
-      {"EmptyNodes", true, model_of(fill(Message().add(1, Message()).bytes))},
-      {"EmptyInitializers", true, model_of(fill(Message().add(5, Message()).bytes))},
-      {"EmptyInputs", true, model_of(fill(Message().add(11, Message()).bytes))},
-      {"EmptyValueInfos", false, model_of(fill(Message().add(13, Message()).bytes))},
-      {"EmptySparse", true, model_of(fill(Message().add(15, Message()).bytes))},
-      {"NamedNodes", true, model_of(named)},
-      {"NodeInputs", true, in_node(Message().text(1, "").bytes)},
-      {"NodeOutputs", true, in_node(Message().text(2, "").bytes)},
-      {"Attributes", true, in_node(Message().add(5, Message()).bytes)},
-      {"AttributeInts", false, in_attribute(Message().num(8, 1).bytes)},
-      {"AttributeTensors", true, in_attribute(Message().add(10, Message()).bytes)},
-      {"Metadata", true, model(Graph{}).bytes + fill(Message().add(14, Message()).bytes)},
-      {"Opsets", true, model(Graph{}).bytes + fill(Message().add(8, Message()).bytes)},
-      {"Functions", true, model(Graph{}).bytes + fill(Message().add(25, Message()).bytes)},
-      {"PackedInts", false,
-       model_of(Message()
-                    .add(1, Message().text(4, "Op").add(
-                                5, attribute("a", kInts).text(8, std::string(kSize, 1))))
-                    .bytes)},
-      {"Dims", false, model_of(Message().add(5, Message().text(1, std::string(kSize, 1))).bytes)},
-      {"ShapeDims", true,
-       model_of(
+      {.name = "EmptyNodes",
+       .refused = true,
+       .bytes = model_of(fill(Message().add(1, Message()).bytes))},
+      {.name = "EmptyInitializers",
+       .refused = true,
+       .bytes = model_of(fill(Message().add(5, Message()).bytes))},
+      {.name = "EmptyInputs",
+       .refused = true,
+       .bytes = model_of(fill(Message().add(11, Message()).bytes))},
+      {.name = "EmptyValueInfos",
+       .refused = false,
+       .bytes = model_of(fill(Message().add(13, Message()).bytes))},
+      {.name = "EmptySparse",
+       .refused = true,
+       .bytes = model_of(fill(Message().add(15, Message()).bytes))},
+      {.name = "NamedNodes", .refused = true, .bytes = model_of(named)},
+      {.name = "NodeInputs", .refused = true, .bytes = in_node(Message().text(1, "").bytes)},
+      {.name = "NodeOutputs", .refused = true, .bytes = in_node(Message().text(2, "").bytes)},
+      {.name = "Attributes", .refused = true, .bytes = in_node(Message().add(5, Message()).bytes)},
+      {.name = "AttributeInts", .refused = false, .bytes = in_attribute(Message().num(8, 1).bytes)},
+      {.name = "AttributeTensors",
+       .refused = true,
+       .bytes = in_attribute(Message().add(10, Message()).bytes)},
+      {.name = "Metadata",
+       .refused = true,
+       .bytes = model(Graph{}).bytes + fill(Message().add(14, Message()).bytes)},
+      {.name = "Opsets",
+       .refused = true,
+       .bytes = model(Graph{}).bytes + fill(Message().add(8, Message()).bytes)},
+      {.name = "Functions",
+       .refused = true,
+       .bytes = model(Graph{}).bytes + fill(Message().add(25, Message()).bytes)},
+      {.name = "PackedInts",
+       .refused = false,
+       .bytes = model_of(Message()
+                             .add(1, Message().text(4, "Op").add(
+                                         5, attribute("a", kInts).text(8, std::string(kSize, 1))))
+                             .bytes)},
+      {.name = "Dims",
+       .refused = false,
+       .bytes = model_of(Message().add(5, Message().text(1, std::string(kSize, 1))).bytes)},
+      {.name = "ShapeDims",
+       .refused = true,
+       .bytes = model_of(
            Message()
                .add(11, Message().text(1, "x").add(
                             2, Message().add(
@@ -270,14 +292,24 @@ TEST(OnnxScan, SaysWhatIsWrongAndWhere) {
     const char *what;
     const char *where;
   } const cases[] = {
-      {std::string("\x08\x07\x3a\x05\x0a", 5), "length that leaves", "byte 2"},
-      {std::string("\x0b", 1), "wire type that does not exist", "byte 0"},
-      {std::string("\x08\x07\x02\x00", 4), "field number", "byte 2"},
-      {std::string("\x08\x07\x38\x00", 4), "graph has wire type 0", "byte 2"},
-      {std::string("\x08", 1), "cut off", "byte 0"},
-      {"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "too long", "byte 0"},
-      {Message().num(1, 8).text(14, std::string("\x0a\x03\x61\x00\x62", 5)).bytes, "NUL", "byte 4"},
-      {Message().add(7, Message()).add(7, Message()).bytes, "more than 1 of 'graph'", "byte 2"},
+      {.bytes = std::string("\x08\x07\x3a\x05\x0a", 5),
+       .what = "length that leaves",
+       .where = "byte 2"},
+      {.bytes = std::string("\x0b", 1), .what = "wire type that does not exist", .where = "byte 0"},
+      {.bytes = std::string("\x08\x07\x02\x00", 4), .what = "field number", .where = "byte 2"},
+      {.bytes = std::string("\x08\x07\x38\x00", 4),
+       .what = "graph has wire type 0",
+       .where = "byte 2"},
+      {.bytes = std::string("\x08", 1), .what = "cut off", .where = "byte 0"},
+      {.bytes = "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+       .what = "too long",
+       .where = "byte 0"},
+      {.bytes = Message().num(1, 8).text(14, std::string("\x0a\x03\x61\x00\x62", 5)).bytes,
+       .what = "NUL",
+       .where = "byte 4"},
+      {.bytes = Message().add(7, Message()).add(7, Message()).bytes,
+       .what = "more than 1 of 'graph'",
+       .where = "byte 2"},
   };
   for (const auto &c : cases) {
     Loaded m;

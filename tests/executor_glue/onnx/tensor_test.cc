@@ -70,13 +70,13 @@ TEST(OnnxTensor, ValuesThatDoNotFitAreRefused) {
   struct {
     uint32_t dtype, field;
     int64_t value;
-  } cases[] = {{LK_U8, kInt32Data, -1},
-               {LK_I8, kInt32Data, 128},
-               {LK_I8, kInt32Data, -129},
-               {LK_BOOL, kInt32Data, 2},
-               {LK_F16, kInt32Data, 65536},
-               {LK_I16, kInt32Data, 32768},
-               {LK_U32, kUint64Data, int64_t{1} << 32}};
+  } cases[] = {{.dtype = LK_U8, .field = kInt32Data, .value = -1},
+               {.dtype = LK_I8, .field = kInt32Data, .value = 128},
+               {.dtype = LK_I8, .field = kInt32Data, .value = -129},
+               {.dtype = LK_BOOL, .field = kInt32Data, .value = 2},
+               {.dtype = LK_F16, .field = kInt32Data, .value = 65536},
+               {.dtype = LK_I16, .field = kInt32Data, .value = 32768},
+               {.dtype = LK_U32, .field = kUint64Data, .value = int64_t{1} << 32}};
   for (const auto &c : cases) {
     Folder folder;
     lk::FailingAllocator allocator;

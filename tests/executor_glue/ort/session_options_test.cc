@@ -199,19 +199,19 @@ TEST_F(SessionOptions, WithBadValuesAreNamedAndSayWhatIsAllowed) {
   const struct {
     const char *option, *value, *allowed;
   } cases[] = {
-      {"cache", "on", "off, thread, shared"},
-      {"cache", "", "off, thread, shared"},
-      {"cache_entries", "-1", "a number"},
-      {"cache_entries", "10k", "a number"},
-      {"cache_entries", "99999999999999999999999", "a number"},
-      {"cache_bytes", "lots", "a number of bytes"},
-      {"cache_bytes", "1t", "a number of bytes"},
-      {"weights_bytes", "1.5g", "a number of bytes"},
-      {"threads", "0", "1 to 1024"},
-      {"threads", "1025", "1 to 1024"},
-      {"threads", "two", "1 to 1024"},
-      {"precision", "bf16", "f32"},
-      {"log_level", "verbose", "off, warning, info, debug"},
+      {.option = "cache", .value = "on", .allowed = "off, thread, shared"},
+      {.option = "cache", .value = "", .allowed = "off, thread, shared"},
+      {.option = "cache_entries", .value = "-1", .allowed = "a number"},
+      {.option = "cache_entries", .value = "10k", .allowed = "a number"},
+      {.option = "cache_entries", .value = "99999999999999999999999", .allowed = "a number"},
+      {.option = "cache_bytes", .value = "lots", .allowed = "a number of bytes"},
+      {.option = "cache_bytes", .value = "1t", .allowed = "a number of bytes"},
+      {.option = "weights_bytes", .value = "1.5g", .allowed = "a number of bytes"},
+      {.option = "threads", .value = "0", .allowed = "1 to 1024"},
+      {.option = "threads", .value = "1025", .allowed = "1 to 1024"},
+      {.option = "threads", .value = "two", .allowed = "1 to 1024"},
+      {.option = "precision", .value = "bf16", .allowed = "f32"},
+      {.option = "log_level", .value = "verbose", .allowed = "off, warning, info, debug"},
   };
   for (const auto &c : cases) {
     EXPECT_THAT(refusal({{c.option, c.value}}),

@@ -15,6 +15,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/harness/lk_test.h"
@@ -38,9 +39,17 @@ struct Row {
 // channels-last always, Boom(x) fails when it runs, Identity(x), Fill(shape) of ones.
 inline const std::vector<Row> &rows() {
   static const std::vector<Row> all = {
-      {"Relu", 0, 1, 1}, {"Add", 0, 3, 1},      {"Reshape", 2, 0, 0}, {"Shape", 0, 0, 0},
-      {"Cat", 0, 0, 1},  {"Both", 0, 0, 1},     {"Nhwc", 0, 0, 1},    {"Stubborn", 0, 0, 1},
-      {"Boom", 0, 0, 1}, {"Identity", 0, 0, 0}, {"Fill", 1, 0, 1},
+      {.name = "Relu", .shape_inputs = 0, .in_place = 1, .onednn = 1},
+      {.name = "Add", .shape_inputs = 0, .in_place = 3, .onednn = 1},
+      {.name = "Reshape", .shape_inputs = 2, .in_place = 0, .onednn = 0},
+      {.name = "Shape", .shape_inputs = 0, .in_place = 0, .onednn = 0},
+      {.name = "Cat", .shape_inputs = 0, .in_place = 0, .onednn = 1},
+      {.name = "Both", .shape_inputs = 0, .in_place = 0, .onednn = 1},
+      {.name = "Nhwc", .shape_inputs = 0, .in_place = 0, .onednn = 1},
+      {.name = "Stubborn", .shape_inputs = 0, .in_place = 0, .onednn = 1},
+      {.name = "Boom", .shape_inputs = 0, .in_place = 0, .onednn = 1},
+      {.name = "Identity", .shape_inputs = 0, .in_place = 0, .onednn = 0},
+      {.name = "Fill", .shape_inputs = 1, .in_place = 0, .onednn = 1},
   };
   return all;
 }
@@ -469,6 +478,12 @@ inline const lk_api *api() {
       return LK_OK;
     };
     t.threads_leave = [](lk_context *context, int32_t) { context->count.entered--; };
+    t.parallel_run = [](lk_context *, int32_t threads, lk_parallel_fn fn, void *arg) {
+      std::vector<std::thread> others;
+      for (int32_t i = 1; i < threads; i++) others.emplace_back(fn, arg, i, threads);
+      fn(arg, 0, threads);
+      for (std::thread &other : others) other.join();
+    };
     t.frame_begin = [](lk_frame *frame) {
       frame->allocations = frame->context->allocator.allocations();
     };

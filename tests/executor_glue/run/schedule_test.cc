@@ -159,11 +159,19 @@ class Turns {
 public:
   explicit Turns(const lk_run_schedule *schedule) {
     LK_EXPECT_OK(lk_ready_queue_create(lk_allocator_default(), schedule, &turns_, LK_ERR));
+    LK_EXPECT_OK(api_->context_create(nullptr, &context_, LK_ERR));
   }
-  ~Turns() { lk_ready_queue_destroy(turns_); }
-  lk_ready_queue *get() const { return turns_; }
+  ~Turns() {
+    lk_ready_queue_destroy(turns_);
+    api_->context_destroy(context_);
+  }
+  bool run(uint32_t workers, lk_run_step_fn *step, void *arg) const {
+    return lk_ready_queue_run(turns_, api_, context_, workers, step, arg);
+  }
 
 private:
+  const lk_api *api_ = lk_get_api(LK_API_VERSION);
+  lk_context *context_ = nullptr;
   lk_ready_queue *turns_ = nullptr;
 };
 
@@ -203,7 +211,7 @@ TEST(RunTurns, EveryStepRunsOnceAfterWhatItWaitsFor) {
     }
     for (uint32_t workers : {1u, 2u, 4u, 3u}) {
       Taken taken(dag);
-      ASSERT_TRUE(lk_ready_queue_run(turns.get(), workers, Taken::run, &taken));
+      ASSERT_TRUE(turns.run(workers, Taken::run, &taken));
       EXPECT_EQ(taken.early, 0);
       EXPECT_EQ(taken.shared_lane, 0);
       EXPECT_EQ(taken.value, value);
@@ -220,7 +228,7 @@ TEST(RunTurns, AStepThatSaysSoEndsTheRun) {
     const Turns turns(schedule.get());
     Taken taken(dag);
     taken.fails_at = random() % dag.n;
-    EXPECT_FALSE(lk_ready_queue_run(turns.get(), 1 + round % 3, Taken::run, &taken));
+    EXPECT_FALSE(turns.run(1 + round % 3, Taken::run, &taken));
     EXPECT_EQ(taken.runs[taken.fails_at], 1);
     for (uint32_t s = 0; s < dag.n; s++) {
       EXPECT_LE(taken.runs[s], 1);
@@ -229,7 +237,7 @@ TEST(RunTurns, AStepThatSaysSoEndsTheRun) {
       }
     }
     Taken again(dag); // the same turns serve the next run
-    EXPECT_TRUE(lk_ready_queue_run(turns.get(), 2, Taken::run, &again));
+    EXPECT_TRUE(turns.run(2, Taken::run, &again));
     if (HasFailure()) return;
   }
 }

@@ -89,13 +89,14 @@ struct Setting {
 };
 
 std::vector<Setting> settings() {
-  std::vector<Setting> all = {{"upward", [] { fesetround(FE_UPWARD); }},
-                              {"downward", [] { fesetround(FE_DOWNWARD); }},
-                              {"toward zero", [] { fesetround(FE_TOWARDZERO); }},
-                              {"exceptions seen", [] { feraiseexcept(FE_DIVBYZERO); }}};
+  std::vector<Setting> all = {
+      {.name = "upward", .set = [] { fesetround(FE_UPWARD); }},
+      {.name = "downward", .set = [] { fesetround(FE_DOWNWARD); }},
+      {.name = "toward zero", .set = [] { fesetround(FE_TOWARDZERO); }},
+      {.name = "exceptions seen", .set = [] { feraiseexcept(FE_DIVBYZERO); }}};
 #if defined(__x86_64__)
-  all.push_back({"denormals flushed", [] { _mm_setcsr(_mm_getcsr() | 0x8040); }});
-  all.push_back({"trap for denormals", [] { _mm_setcsr(_mm_getcsr() & ~0x100u); }});
+  all.push_back({.name = "denormals flushed", .set = [] { _mm_setcsr(_mm_getcsr() | 0x8040); }});
+  all.push_back({.name = "trap for denormals", .set = [] { _mm_setcsr(_mm_getcsr() & ~0x100u); }});
 #endif
   return all;
 }

@@ -203,6 +203,34 @@ TEST_F(Session, WrongNamesAreNamed) {
   check(x);
 }
 
+// Names that no terminal should see: the session's own stay as they are, sentences escape them.
+TEST_F(Session, OddNamesAreKeptAndSentencesEscapeThem) {
+  const std::string input = "x\xff\x1b[2J", output = "y\n\xe2\x80\xae";
+  proto::Graph g;
+  g.in(input).out(output);
+  g.node(proto::node("Relu", {input}, {output}));
+  bytes = proto::model(g).add(14, proto::entry("key\xfe", "value\x07")).bytes;
+  open();
+  lk_value_info info = {};
+  info.struct_size = sizeof info;
+  LK_ASSERT_OK(level2()->input_info(session, 0, &info, LK_ERR));
+  EXPECT_EQ(input, info.name);
+  LK_ASSERT_OK(level2()->output_info(session, 0, &info, LK_ERR));
+  EXPECT_EQ(output, info.name);
+  EXPECT_STREQ("key\xfe", level2()->metadata_key(session, 0));
+  EXPECT_STREQ("value\x07", level2()->metadata_value(session, "key\xfe"));
+
+  Floats x = numbers(1, 1);
+  std::vector<lk_named_tensor> outputs = {{output.c_str(), {}}};
+  LK_EXPECT_STATUS(LK_NOT_FOUND, run({}, outputs));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("input 'x\\xff\\x1b[2J' is missing"));
+  LK_EXPECT_STATUS(LK_NOT_FOUND, run({named("\x80", {1, 4}, x.data())}, outputs));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("no input '\\x80'"));
+  LK_ASSERT_OK(run({named(input.c_str(), {1, 4}, x.data())}, outputs));
+  EXPECT_EQ(4u, elements(outputs[0]).size());
+  level2()->outputs_release(session, outputs.data(), 1);
+}
+
 TEST_F(Session, ReleaseFreesWhatTheLibraryAllocatedAndNothingElse) {
   open();
   Floats x = numbers(2, 1), room(8, 9.0f);

@@ -1,0 +1,40 @@
+#include "base/wait_limit.h"
+
+#include <time.h>
+
+/* Nobody signals when a flag is set: it is looked at this often. */
+#define FLAG_NS UINT64_C(5000000)
+#define SECOND_NS UINT64_C(1000000000)
+
+static uint64_t now_ns(void) {
+  struct timespec now;
+  (void)clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+int lk_wait_limit_reached(const lk_wait_limit *limit) {
+  if (lk_wait_limit_is_cancelled(limit)) return LK_WAIT_CANCELLED;
+  if (limit->deadline_ns != 0 && now_ns() >= limit->deadline_ns) return LK_WAIT_DEADLINE;
+  return 0;
+}
+
+void lk_wait_limit_cond_init(pthread_cond_t *cond) {
+  pthread_condattr_t monotonic;
+  (void)pthread_condattr_init(&monotonic); /* these cannot fail on glibc */
+  (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  (void)pthread_cond_init(cond, &monotonic);
+  (void)pthread_condattr_destroy(&monotonic);
+}
+
+void lk_wait_limit_wait(const lk_wait_limit *limit, pthread_cond_t *cond, pthread_mutex_t *mutex) {
+  const bool has_flag = limit->cancel != NULL || limit->stop != NULL;
+  const uint64_t deadline = limit->deadline_ns;
+  if (!has_flag && deadline == 0) {
+    (void)pthread_cond_wait(cond, mutex);
+    return;
+  }
+  uint64_t until = has_flag ? now_ns() + FLAG_NS : deadline;
+  if (deadline != 0 && deadline < until) until = deadline;
+  const struct timespec at = {(time_t)(until / SECOND_NS), (long)(until % SECOND_NS)};
+  (void)pthread_cond_timedwait(cond, mutex, &at);
+}

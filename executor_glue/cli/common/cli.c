@@ -1,0 +1,56 @@
+/* How a subcommand reads its command line, does its work, and fails. */
+#include "executor_glue/cli/common/cli.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
+
+int cli_complain(const char *argv0, const lk_error *error) {
+  (void)fflush(stdout);
+  (void)fprintf(stderr, "%s: %s\n", argv0, error->message);
+  return CLI_FAILED;
+}
+
+static int parse(const struct argp *argp, int argc, char **argv, void *args, lk_error *error) {
+  error->message[0] = '\0';
+  const error_t failed = argp_parse(argp, argc, argv, 0, NULL, args);
+  if (failed == 0) return CLI_OK;
+  if (error->message[0] == '\0') {
+    (void)lk_fail(error, LK_INTERNAL, "failed to read the command line: %s", strerror(failed));
+  }
+  (void)cli_complain(argv[0], error);
+  return CLI_USAGE;
+}
+
+int cli_run(const struct argp *argp, int argc, char **argv, void *args, cli_work *work,
+            lk_error *error) {
+  const int code = parse(argp, argc, argv, args, error);
+  if (code != CLI_OK) return code;
+  return work(args, error) == LK_OK ? CLI_OK : cli_complain(argv[0], error);
+}
+
+error_t cli_take_model(int key, char *arg, const struct argp_state *state, const char **out_path,
+                       lk_error *error) {
+  switch (key) {
+  case ARGP_KEY_ARG:
+    if (state->arg_num > 0) {
+      const char *hint =
+          strchr(arg, '=') != NULL ? " (the shell expands braces without quotes)" : "";
+      (void)lk_fail(
+          error, LK_INVALID_ARGUMENT,
+          "failed to read the command line: '%s' is one argument too many, only MODEL is allowed%s",
+          arg, hint);
+      return EINVAL;
+    }
+    *out_path = arg;
+    return 0;
+  case ARGP_KEY_NO_ARGS:
+    (void)lk_fail(error, LK_INVALID_ARGUMENT,
+                  "failed to read the command line: MODEL is missing, see --help");
+    return EINVAL;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}

@@ -1,0 +1,131 @@
+/* Elements of other types than f32 and f64 as numbers and back: rounded to the nearest, ties to
+ * even, and held within the range of an integer type. */
+#include "ops/kernel/resize_convert.h"
+
+#include <math.h>
+
+#include "base/team/team_for.h"
+#include "base/tensor.h"
+#include "ops/kernel/number.h"
+
+/* `low` and `high` are exact in double, `over` is the integer to take from `high` on. NaN: the
+ * least. */
+#define TO_INTEGER(type, low, high, over)                                                          \
+  (!(x > (low)) ? (type)(low) : x >= (high) ? (type)(over) : (type)rint((double)x))
+
+/* dtype, its C type, the wide type, element x as a number, number x as an element */
+#define EACH_TYPE(X)                                                                               \
+  X(LK_F32, float, float, x, (float)x)                                                             \
+  X(LK_F64, double, double, x, x)                                                                  \
+  X(LK_F16, uint16_t, float, (float)lk_f16_to_f64(x), lk_f64_to_f16((double)x))                    \
+  X(LK_BF16, uint16_t, float, (float)lk_bf16_to_f64(x), lk_f64_to_bf16((double)x))                 \
+  X(LK_U8, uint8_t, float, (float)x, TO_INTEGER(uint8_t, 0, 255, 255))                             \
+  X(LK_I8, int8_t, float, (float)x, TO_INTEGER(int8_t, -128, 127, 127))                            \
+  X(LK_U16, uint16_t, float, (float)x, TO_INTEGER(uint16_t, 0, 65535, 65535))                      \
+  X(LK_I16, int16_t, float, (float)x, TO_INTEGER(int16_t, -32768, 32767, 32767))                   \
+  X(LK_I32, int32_t, double, (double)x, TO_INTEGER(int32_t, -0x1p31, 0x1p31 - 1, INT32_MAX))       \
+  X(LK_U32, uint32_t, double, (double)x, TO_INTEGER(uint32_t, 0, 0x1p32 - 1, UINT32_MAX))          \
+  X(LK_I64, int64_t, double, (double)x, TO_INTEGER(int64_t, -0x1p63, 0x1p63, INT64_MAX))           \
+  X(LK_U64, uint64_t, double, (double)x, TO_INTEGER(uint64_t, 0, 0x1p64, UINT64_MAX))
+
+uint32_t lk_resize_wide(uint32_t dtype) {
+  switch (dtype) {
+#define WIDE(dtype, type, wide, number, element)                                                   \
+  case dtype:                                                                                      \
+    return sizeof(wide) == sizeof(float) ? LK_F32 : LK_F64;
+    EACH_TYPE(WIDE)
+#undef WIDE
+  default:
+    return LK_DTYPE_NONE;
+  }
+}
+
+#define WIDEN(dtype, type, wide, number, element)                                                  \
+  case dtype:                                                                                      \
+    for (int64_t i = 0; i < count; i++) {                                                          \
+      const type x = ((const type *)from)[i];                                                      \
+      ((wide *)to)[i] = number;                                                                    \
+    }                                                                                              \
+    break;
+#define NARROW(dtype, type, wide, number, element)                                                 \
+  case dtype:                                                                                      \
+    for (int64_t i = 0; i < count; i++) {                                                          \
+      const wide x = ((const wide *)from)[i];                                                      \
+      ((type *)to)[i] = (type)(element);                                                           \
+    }                                                                                              \
+    break;
+
+static void widen(uint32_t type, const void *from, void *to, int64_t count) {
+  switch (type) {
+    EACH_TYPE(WIDEN)
+  default:
+    break;
+  }
+}
+static void narrow(uint32_t type, const void *from, void *to, int64_t count) {
+  switch (type) {
+    EACH_TYPE(NARROW)
+  default:
+    break;
+  }
+}
+
+/* More elements than this are worth a second thread. */
+enum { MAX_ALONE = 16384 };
+
+typedef void convert_fn(uint32_t type, const void *from, void *to, int64_t count);
+
+typedef struct convert_loop {
+  convert_fn *fn;
+  uint32_t dtype;
+  const char *from;
+  char *to;
+  size_t from_size, to_size;
+} convert_loop;
+
+static void convert_elements(const void *arg, int64_t begin, int64_t end) {
+  const convert_loop *loop = arg;
+  loop->fn(loop->dtype, loop->from + (size_t)begin * loop->from_size,
+           loop->to + (size_t)begin * loop->to_size, end - begin);
+}
+
+static lk_status convert(convert_fn *fn, const lk_resize_convert *self, void *const *pointers,
+                         uint32_t from, uint32_t to) {
+  const convert_loop loop = {.fn = fn,
+                             .dtype = self->dtype,
+                             .from = pointers[0],
+                             .to = pointers[1],
+                             .from_size = lk_dtype_size(from),
+                             .to_size = lk_dtype_size(to)};
+  lk_team_for(self->count, self->count > MAX_ALONE, convert_elements, &loop);
+  return LK_OK;
+}
+
+lk_status lk_resize_widen(const void *params, void *const *pointers, lk_error *error) {
+  (void)error;
+  const lk_resize_convert *self = params;
+  return convert(widen, self, pointers, self->dtype, lk_resize_wide(self->dtype));
+}
+
+lk_status lk_resize_narrow(const void *params, void *const *pointers, lk_error *error) {
+  (void)error;
+  const lk_resize_convert *self = params;
+  return convert(narrow, self, pointers, lk_resize_wide(self->dtype), self->dtype);
+}
+
+void lk_resize_element(uint32_t dtype, double value, uint8_t bytes[8]) {
+  union {
+    float f32;
+    double f64;
+  } wide;
+  if (dtype == LK_BOOL) {
+    bytes[0] = value != 0;
+    return;
+  }
+  if (lk_resize_wide(dtype) == LK_F32) {
+    wide.f32 = (float)value;
+  } else {
+    wide.f64 = value;
+  }
+  narrow(dtype, &wide, bytes, 1);
+}

@@ -1,0 +1,22 @@
+/* Elements as the numbers that interpolation computes with, and back. */
+#ifndef LK_OPS_KERNEL_RESIZE_CONVERT_H
+#define LK_OPS_KERNEL_RESIZE_CONVERT_H
+
+#include "ops/kernel/kernel.h"
+
+/* What elements are computed in: f32 where it holds them exactly, f64 for wider ones;
+ * LK_DTYPE_NONE for those that cannot be interpolated. */
+uint32_t lk_resize_wide(uint32_t dtype);
+/* Bytes of `value` as an element: to the nearest, and within the range of an integer type. */
+void lk_resize_element(uint32_t dtype, double value, uint8_t bytes[8]);
+
+typedef struct lk_resize_convert {
+  uint32_t dtype;
+  int64_t count;
+} lk_resize_convert;
+
+/* From `dtype` to lk_resize_wide of it, and back. Params: lk_resize_convert. Pointers: from, to. */
+lk_status lk_resize_widen(const void *params, void *const *pointers, lk_error *error);
+lk_status lk_resize_narrow(const void *params, void *const *pointers, lk_error *error);
+
+#endif

@@ -1,0 +1,60 @@
+/* Steps that move elements. */
+#include "ops/plan/moves.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "base/tensor.h"
+#include "ops/kernel/strides.h"
+
+lk_layout lk_fixed_input_layout(lk_planner *planner, uint32_t index) {
+  const lk_tensor_desc *desc = &lk_planner_input_tensor(planner, index)->desc;
+  return desc->layout == LK_LAYOUT_CHANNELS_LAST ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
+}
+
+lk_layout lk_fixed_output_layout(lk_planner *planner, uint32_t index, lk_layout natural) {
+  const lk_layout wish = lk_planner_wish(planner, index, natural);
+  const bool can =
+      wish == LK_LAYOUT_CHANNELS_LAST && lk_planner_output_desc(planner, index)->rank >= 3;
+  return can ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
+}
+
+lk_status lk_plan_same(lk_planner *planner, uint32_t index, lk_error *error) {
+  const lk_layout layout = lk_fixed_input_layout(planner, index);
+  if (layout == LK_LAYOUT_PLAIN) return lk_planner_view(planner, index, layout, error);
+  lk_operand from, to;
+  LK_RETURN_NOT_OK(lk_planner_input(planner, index, layout, &from, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to, error));
+  const lk_copy copy = lk_copy_between(&from.desc, &from.desc);
+  return lk_planner_copy(planner, &copy, &from, &to, error);
+}
+
+lk_status lk_plan_fill(lk_planner *planner, const lk_operand *to, int64_t count, size_t size,
+                       const void *value, lk_error *error) {
+  lk_fill fill;
+  fill.count = count;
+  fill.size = size;
+  memcpy(fill.value, value, size);
+  return lk_planner_kernel(planner, lk_fill_kernel, &fill, offsetof(lk_fill, value) + size, to, 1,
+                           error);
+}
+
+void lk_broadcast_strides(const lk_tensor_desc *desc, uint32_t rank, int64_t unit,
+                          int64_t strides[LK_MAX_RANK]) {
+  const lk_tensor_desc padded = lk_shape_pad_rank(desc, rank);
+  lk_strides(&padded, unit, strides);
+  for (uint32_t i = 0; i < rank; i++) {
+    if (padded.dims[i] == 1) strides[i] = 0;
+  }
+}
+
+lk_status lk_plan_broadcast(lk_planner *planner, const lk_operand *from, const lk_tensor_desc *like,
+                            lk_operand *out_operand, lk_error *error) {
+  lk_tensor_desc full = *like;
+  full.dtype = from->desc.dtype;
+  lk_copy copy = lk_copy_between(&full, &full);
+  lk_broadcast_strides(&from->desc, full.rank, (int64_t)copy.block, copy.from);
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &full, out_operand, error));
+  return lk_planner_copy(planner, &copy, from, out_operand, error);
+}

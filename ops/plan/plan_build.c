@@ -1,0 +1,98 @@
+/* From a node and the shapes of its inputs to a plan: what holds for all operators is checked, and
+ * the operator's own functions are called. */
+#include "ops/plan/plan_build.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/status.h"
+#include "base/team/team.h"
+#include "base/tensor.h"
+#include "ops/plan/planner.h"
+
+/* An input's type and shape, before the operator's own rules. */
+static lk_status check_input(const lk_op_node *node, uint32_t index, const lk_tensor *input,
+                             lk_error *error) {
+  char what[24];
+  (void)snprintf(what, sizeof what, "input %" PRIu32, index);
+  LK_RETURN_NOT_OK(lk_tensor_size(&input->desc, what, NULL, NULL, error));
+  if (index < node->n_operands) {
+    LK_RETURN_NOT_OK(lk_op_check_type(node->class_, index, input->desc.dtype, error));
+  }
+  if (input->desc.layout == LK_LAYOUT_ANY) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to read %s: its layout is 'any', which only a wish can be", what);
+  }
+  if (index < 64 && (node->class_->shape_inputs >> index & 1) != 0 && input->data == NULL &&
+      lk_elements(&input->desc) > 0) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to read %s: its value must be known when shapes are bound", what);
+  }
+  return LK_OK;
+}
+
+static lk_status check_inputs(const lk_op_node *node, const lk_tensor *inputs, lk_error *error) {
+  for (uint32_t i = 0; i < node->n_inputs; i++) {
+    const bool is_absent = i < 64 && (node->absent >> i & 1) != 0;
+    if (!is_absent) LK_RETURN_NOT_OK(check_input(node, i, &inputs[i], error));
+  }
+  return LK_OK;
+}
+
+/* Operands of post-ops must be of f32, and broadcast to output 0, which is of f32 too. */
+static lk_status check_post_ops(const lk_op_node *node, const lk_tensor *inputs,
+                                const lk_tensor_desc *to, lk_error *error) {
+  if (node->n_post_ops > 0 && to->dtype != LK_F32) {
+    return lk_fail(error, LK_UNSUPPORTED, "post-ops on an output of type %s, f32 is supported",
+                   lk_dtype_name(to->dtype));
+  }
+  for (uint32_t i = 0; i < node->n_post_ops; i++) {
+    if (node->post_ops[i].input < 0) continue;
+    const lk_tensor_desc *operand = &inputs[node->post_ops[i].input].desc;
+    lk_tensor_desc together;
+    if (operand->dtype == LK_F32 && lk_broadcast(to, operand, &together, NULL) == LK_OK &&
+        lk_shape_equal(&together, to)) {
+      continue;
+    }
+    char text[LK_TENSOR_TEXT_CAPACITY], to_text[LK_TENSOR_TEXT_CAPACITY];
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "the operand of post-op %" PRIu32 " is %s, it must broadcast to %s", i,
+                   lk_tensor_text(operand, text), lk_tensor_text(to, to_text));
+  }
+  return LK_OK;
+}
+
+static lk_status plan_steps(lk_planner *planner, lk_plan_body **out_body, lk_error *error) {
+  const lk_op_node *node = lk_planner_node(planner);
+  const lk_tensor *inputs = lk_planner_input_tensor(planner, 0);
+  lk_tensor_desc *outputs = lk_planner_outputs(planner);
+  bool is_empty = true;
+  LK_RETURN_NOT_OK(check_inputs(node, inputs, error));
+  LK_RETURN_NOT_OK(node->class_->infer(node, inputs, outputs, error));
+  for (uint32_t i = 0; i < node->n_outputs; i++) {
+    LK_RETURN_NOT_OK(lk_tensor_size(&outputs[i], "an output", NULL, NULL, error));
+    is_empty = is_empty && lk_elements(&outputs[i]) == 0;
+  }
+  LK_RETURN_NOT_OK(check_post_ops(node, inputs, &outputs[0], error));
+  if (!is_empty) LK_RETURN_NOT_OK(node->class_->plan(planner, error));
+  return lk_planner_finish(planner, out_body, error);
+}
+
+lk_status lk_plan_build(lk_ops_env *env, const lk_op_node *node, const lk_tensor *inputs,
+                        const lk_layout *wishes, int32_t threads, lk_plan_body **out_body,
+                        lk_error *error) {
+  *out_body = NULL;
+  lk_planner *planner = NULL;
+  const int host_threads = lk_team_threads();
+  LK_RETURN_NOT_OK(lk_planner_create(env, node, inputs, wishes, threads, &planner, error));
+  /* a primitive is built for the number of threads that are set at that moment */
+  lk_team_set_threads(threads);
+  lk_status status = plan_steps(planner, out_body, error);
+  lk_team_set_threads(host_threads);
+  lk_planner_destroy(planner);
+  if (status != LK_OK) {
+    status = lk_error_prefix(error, status, "failed to bind %s '%s'", node->class_->op_type,
+                             node->output_name);
+  }
+  return status;
+}

@@ -1,0 +1,17 @@
+/* Poolings, for the operators that are one and for those that can be computed by one. */
+#ifndef LK_OPS_PLAN_POOLING_H
+#define LK_OPS_PLAN_POOLING_H
+
+#include "ops/kernel/pool.h"
+#include "ops/plan/planner.h"
+#include "ops/plan/window.h"
+
+/* A whole plan: output 0 is input 0 pooled, with the node's post-ops; output 1, when it is there,
+ * is where each maximum lies. `column_major`: storage_order is 1. */
+lk_status lk_plan_pool(lk_planner *planner, lk_pool_kind kind, const lk_window_shape *shape,
+                       bool column_major, lk_error *error);
+
+/* The same for the mean of each channel of input 0, over all spatial dimensions. */
+lk_status lk_plan_global_average(lk_planner *planner, lk_error *error);
+
+#endif

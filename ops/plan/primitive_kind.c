@@ -1,0 +1,122 @@
+/* The builder of each kind of primitive: from a value key to oneDNN's descriptor. Each says which
+ * tensors and attributes its keys have, besides what lk_primitive_key adds and the post-ops. */
+#include "ops/plan/primitive_kind.h"
+
+/* SRC, WEIGHTS, BIAS (optional), DST; STRIDES, DILATIONS, PADS_BEGIN, PADS_END. */
+static dnnl_status_t build_convolution(const lk_primitive_build *build,
+                                       dnnl_primitive_desc_t *out_desc) {
+  const lk_build_window window = lk_build_get_window(build);
+  return dnnl_convolution_forward_primitive_desc_create(
+      out_desc, build->env->engine, dnnl_forward_inference, dnnl_convolution_direct, build->src,
+      build->weights, build->bias, build->dst, window.strides, window.dilations, window.begin,
+      window.end, build->attr);
+}
+
+/* As a convolution. */
+static dnnl_status_t build_deconvolution(const lk_primitive_build *build,
+                                         dnnl_primitive_desc_t *out_desc) {
+  const lk_build_window window = lk_build_get_window(build);
+  return dnnl_deconvolution_forward_primitive_desc_create(
+      out_desc, build->env->engine, dnnl_forward_inference, dnnl_deconvolution_direct, build->src,
+      build->weights, build->bias, build->dst, window.strides, window.dilations, window.begin,
+      window.end, build->attr);
+}
+
+/* SRC, WEIGHTS, BIAS (optional), DST. */
+static dnnl_status_t build_matmul(const lk_primitive_build *build,
+                                  dnnl_primitive_desc_t *out_desc) {
+  return dnnl_matmul_primitive_desc_create(out_desc, build->env->engine, build->src, build->weights,
+                                           build->bias, build->dst, build->attr);
+}
+
+/* SRC, DST; ALGORITHM, ALPHA, BETA. */
+static dnnl_status_t build_eltwise(const lk_primitive_build *build,
+                                   dnnl_primitive_desc_t *out_desc) {
+  return dnnl_eltwise_forward_primitive_desc_create(
+      out_desc, build->env->engine, dnnl_forward_inference, lk_build_algorithm(build), build->src,
+      build->dst, lk_build_float(build, LK_WORD_ALPHA, 0), lk_build_float(build, LK_WORD_BETA, 0),
+      build->attr);
+}
+
+/* SRC, SRC_1, DST; ALGORITHM. The sources broadcast. */
+static dnnl_status_t build_binary(const lk_primitive_build *build,
+                                  dnnl_primitive_desc_t *out_desc) {
+  return dnnl_binary_primitive_desc_create(out_desc, build->env->engine, lk_build_algorithm(build),
+                                           build->src, build->src1, build->dst, build->attr);
+}
+
+/* SRC, DST; ALGORITHM, KERNEL, STRIDES, DILATIONS, PADS_BEGIN, PADS_END; FLAGS 1: training, so that
+ * it also writes positions into its workspace. */
+static dnnl_status_t build_pooling(const lk_primitive_build *build,
+                                   dnnl_primitive_desc_t *out_desc) {
+  const lk_build_window window = lk_build_get_window(build);
+  const bool is_training = lk_build_number(build, LK_WORD_FLAGS, 0) != 0;
+  return dnnl_pooling_forward_primitive_desc_create(
+      out_desc, build->env->engine, is_training ? dnnl_forward_training : dnnl_forward_inference,
+      lk_build_algorithm(build), build->src, build->dst, window.strides, window.kernel,
+      window.dilations, window.begin, window.end, build->attr);
+}
+
+/* Across channels. SRC, DST; SIZE, ALPHA, BETA, POWER (k). */
+static dnnl_status_t build_lrn(const lk_primitive_build *build, dnnl_primitive_desc_t *out_desc) {
+  return dnnl_lrn_forward_primitive_desc_create(
+      out_desc, build->env->engine, dnnl_forward_inference, dnnl_lrn_across_channels, build->src,
+      build->dst, lk_build_number(build, LK_WORD_SIZE, 1), lk_build_float(build, LK_WORD_ALPHA, 0),
+      lk_build_float(build, LK_WORD_BETA, 0), lk_build_float(build, LK_WORD_POWER, 1), build->attr);
+}
+
+/* SRC, DST; EPSILON. Statistics, scale and shift are arguments of its execution. */
+static dnnl_status_t build_batch_norm(const lk_primitive_build *build,
+                                      dnnl_primitive_desc_t *out_desc) {
+  const unsigned flags = dnnl_use_global_stats | dnnl_use_scale | dnnl_use_shift;
+  return dnnl_batch_normalization_forward_primitive_desc_create(
+      out_desc, build->env->engine, dnnl_forward_inference, build->src, build->dst,
+      lk_build_float(build, LK_WORD_EPSILON, 0), flags, build->attr);
+}
+
+/* SRC, DST; AXIS. */
+static dnnl_status_t build_softmax(const lk_primitive_build *build,
+                                   dnnl_primitive_desc_t *out_desc) {
+  return dnnl_softmax_forward_primitive_desc_create(
+      out_desc, build->env->engine, dnnl_forward_inference, dnnl_softmax_accurate, build->src,
+      build->dst, (int)lk_build_number(build, LK_WORD_AXIS, 0), build->attr);
+}
+
+/* SRC, DST; ALGORITHM. Dimensions that are 1 in DST are reduced. */
+static dnnl_status_t build_reduction(const lk_primitive_build *build,
+                                     dnnl_primitive_desc_t *out_desc) {
+  return dnnl_reduction_primitive_desc_create(out_desc, build->env->engine,
+                                              lk_build_algorithm(build), build->src, build->dst, 0,
+                                              0, build->attr);
+}
+
+/* SRC, DST; ALGORITHM. The factors are the ratios of the dimensions. */
+static dnnl_status_t build_resampling(const lk_primitive_build *build,
+                                      dnnl_primitive_desc_t *out_desc) {
+  return dnnl_resampling_forward_primitive_desc_create(
+      out_desc, build->env->engine, dnnl_forward_inference, lk_build_algorithm(build), NULL,
+      build->src, build->dst, build->attr);
+}
+
+/* SRC 0 to n - 1, DST; AXIS. */
+static dnnl_status_t build_concat(const lk_primitive_build *build,
+                                  dnnl_primitive_desc_t *out_desc) {
+  return dnnl_concat_primitive_desc_create(
+      out_desc, build->env->engine, build->dst, build->n_sources,
+      (int)lk_build_number(build, LK_WORD_AXIS, 0),
+      (const const_dnnl_memory_desc_t *)build->sources, build->attr);
+}
+
+/* SRC, DST: types or layouts differ. */
+static dnnl_status_t build_reorder(const lk_primitive_build *build,
+                                   dnnl_primitive_desc_t *out_desc) {
+  return dnnl_reorder_primitive_desc_create(out_desc, build->src, build->env->engine, build->dst,
+                                            build->env->engine, build->attr);
+}
+
+const lk_primitive_kind_row lk_primitive_kinds[LK_N_WORDS] = {
+#define K(symbol, name, bytes)                                                                     \
+  [LK_PRIMITIVE_##symbol] = {"describe " #name, "create " #name, build_##name, bytes},
+#include "ops/plan/primitive_list.inc"
+#undef K
+};

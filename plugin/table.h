@@ -1,0 +1,68 @@
+/* The functions that api.c puts into the table, by the file that has them. latchkey.h has their
+ * contracts. */
+#ifndef LK_PLUGIN_TABLE_H
+#define LK_PLUGIN_TABLE_H
+
+#include <latchkey/latchkey.h>
+
+/* context.c */
+const char *lk_version_text(void);
+lk_status lk_context_create(const lk_context_options *options, lk_context **out_context,
+                            lk_error *error);
+void lk_context_destroy(lk_context *context);
+void lk_context_log(lk_context *context, lk_log_level level, const char *line);
+lk_status lk_executor_create(lk_context *context, const char *name, lk_executor **out_executor,
+                             lk_error *error);
+void lk_executor_destroy(lk_executor *executor);
+
+/* threads.c */
+lk_status lk_threads_enter(lk_context *context, const lk_threads_ask *ask, int32_t *out_threads,
+                           lk_error *error);
+void lk_threads_leave(lk_context *context, int32_t threads);
+lk_status lk_threads_stats_get(lk_threads_stats *out, lk_error *error);
+lk_status lk_processors_set(int32_t processors, lk_error *error);
+int32_t lk_processors_get(void);
+void lk_parallel_run(lk_context *context, int32_t threads, lk_parallel_fn fn, void *arg);
+void lk_loan_open(lk_context *context, lk_loan *loan, int32_t threads);
+void lk_loan_close(lk_context *context, lk_loan *loan);
+uint64_t lk_loan_assist(lk_context *context, lk_loan *loan);
+
+/* op.c */
+lk_status lk_op_create(lk_executor *executor, const lk_node_desc *node, lk_op **out_op,
+                       lk_error *error);
+void lk_op_destroy(lk_op *op);
+lk_status lk_op_check_types(const lk_op *op, const uint32_t *dtypes, lk_error *error);
+lk_status lk_op_info_get(const lk_op *op, lk_op_info *info, lk_error *error);
+
+/* bind.c */
+lk_status lk_op_bind(lk_op *op, const lk_bind_desc *bind, lk_plan **inout_plan, lk_error *error);
+lk_status lk_plan_info_get(const lk_plan *plan, lk_plan_info *info, lk_error *error);
+lk_status lk_plan_output(const lk_plan *plan, uint32_t index, lk_tensor_desc *out, lk_error *error);
+void lk_plan_release(lk_plan *plan);
+
+/* frame.c */
+lk_status lk_frame_create(lk_executor *executor, lk_frame **out_frame, lk_error *error);
+void lk_frame_destroy(lk_frame *frame);
+lk_status lk_frame_lanes(lk_frame *frame, uint32_t count, lk_error *error);
+lk_status lk_frame_attach(lk_frame *frame, lk_plan *plan, uint32_t *out_slot, lk_error *error);
+void lk_frame_reset(lk_frame *frame);
+uint64_t lk_frame_bytes(const lk_frame *frame);
+lk_status lk_op_run(lk_frame *frame, uint32_t slot, void *const *inputs, void *const *outputs,
+                    lk_error *error);
+lk_status lk_op_run_lane(lk_frame *frame, uint32_t lane, uint32_t slot, void *const *inputs,
+                         void *const *outputs, lk_error *error);
+void lk_frame_begin(lk_frame *frame);
+void lk_frame_end(lk_frame *frame);
+
+/* run_alloc.c */
+lk_status lk_op_run_alloc(lk_frame *frame, lk_op *op, const lk_bind_desc *given,
+                          lk_output_alloc_fn alloc, void *arg, lk_tensor *outputs, lk_error *error);
+
+/* key_api.c */
+lk_status lk_user_key_create(lk_context *context, lk_executor *executor, const lk_key_desc *desc,
+                             lk_key **out_key, lk_error *error);
+lk_status lk_user_get_or_create_like(lk_context *context, lk_executor *executor, const lk_key *like,
+                                     const lk_key_desc *desc, lk_build_fn build, void *arg,
+                                     lk_ref **out_ref, int *out_hit, lk_error *error);
+
+#endif
