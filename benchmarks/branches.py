@@ -1,23 +1,21 @@
 """Are models with branches faster when these run at once, and the others no slower for asking?
 
-The parallel executor with two threads for branches, beside steps in their order, where operators may
-have two threads, and where they have one. It decides by shapes, when it builds a run plan, whether
-steps run at once, each on one thread; `at once` says what it did. ONNX Runtime has the same choice,
-made by hand: ORT_SEQUENTIAL with two threads in each operator, or ORT_PARALLEL with two for branches.
-Each has a process of its own, and they take turns.
+The parallel executor with two threads for branches, beside steps in their order, where operators
+may have two threads, and where they have one. It decides by shapes, when it builds a run plan,
+whether steps run at once, each on one thread; `at once` says what it did. ONNX Runtime has the same
+choice, made by hand: ORT_SEQUENTIAL with two threads in each operator, or ORT_PARALLEL with two for
+branches. Each has a process of its own, and they take turns.
 """
 
 import contextlib
 import json
 import pathlib
-import sys
 import tempfile
 
 import common
 import graphs
-
-sys.path.insert(0, str(common.ROOT / "tests/models"))
-import light_models  # noqa: E402
+import light_models
+from ocr_models import DETECTION, RECOGNITION
 
 QUESTION = __doc__.splitlines()[0]
 PARALLEL, IN_ORDER = "parallel, 2", "in order, 2"
@@ -35,14 +33,15 @@ def models(folder):
                f"1x16x{size}x{size}")
     for name in LIGHT:
         yield name, light_models.save(name, folder), "1x3x224x224"
-    yield "PP-OCRv4 detection", common.ocr_model("ch_PP-OCRv4_det"), "1x3x320x320"
-    yield "PP-OCRv4 recognition", common.recognition_model(), "1x3x48x320"
+    yield "PP-OCRv4 detection", DETECTION, "1x3x320x320"
+    yield "PP-OCRv4 recognition", RECOGNITION, "1x3x48x320"
     yield "perceptron", graphs.perceptron(folder / "perceptron.onnx"), "1x64"
 
 
 def measure(model, shape, blocks, seconds):
     with contextlib.ExitStack() as stack:
-        workers = {PARALLEL: common.latchkey(model, 2, inter=2), IN_ORDER: common.latchkey(model, 2),
+        workers = {PARALLEL: common.latchkey(model, 2, inter=2),
+                   IN_ORDER: common.latchkey(model, 2),
                    PARALLEL_ONE: common.latchkey(model, 1, inter=2),
                    IN_ORDER_ONE: common.latchkey(model, 1),
                    ORT_IN_ORDER: common.peer("onnxruntime", model, 2),
@@ -51,8 +50,10 @@ def measure(model, shape, blocks, seconds):
             stack.enter_context(worker)
         found = common.compare(workers, shape, blocks, seconds)
         p50 = found["p50_ms"]
-        ratios = {PARALLEL: found["ratio"][IN_ORDER], PARALLEL_ONE: p50[PARALLEL_ONE] / p50[IN_ORDER_ONE],
-                  "ort": found["ratio"][ORT_IN_ORDER], "ort_parallel": found["ratio"][ORT_PARALLEL]}
+        ratios = {PARALLEL: found["ratio"][IN_ORDER],
+                  PARALLEL_ONE: p50[PARALLEL_ONE] / p50[IN_ORDER_ONE],
+                  "ort": found["ratio"][ORT_IN_ORDER],
+                  "ort_parallel": found["ratio"][ORT_PARALLEL]}
         return {"p50_ms": p50, "best_ms": found["best_ms"], "ratio": ratios,
                 "at_once": {way: workers[way].ask("stats")["parallel_runs"] > 0
                             for way in (PARALLEL, PARALLEL_ONE)}}
@@ -78,7 +79,8 @@ def main():
                  [[r["model"], *(cell for way in (PARALLEL, PARALLEL_ONE) for cell in (
                      f"{r['ratio'][way]:.3f}", "yes" if r["at_once"][way] else "no",
                      "met" if r["ratio"][way] <= TARGET else f"MISSED (<= {TARGET})")),
-                   f"{r['ratio']['ort']:.3f}", f"{r['ratio']['ort_parallel']:.3f}"] for r in results])
+                   f"{r['ratio']['ort']:.3f}", f"{r['ratio']['ort_parallel']:.3f}"]
+                  for r in results])
 
 
 if __name__ == "__main__":

@@ -1,11 +1,14 @@
 // What does it cost to find out that something is built already?
 //
-// In one run, medians of repeats that take turns: the name key of an operator built from the call's
-// tensors and found among 1,000 keys with a comparison of all its bytes, a reference taken and
-// released, as op_bind does it; the comparison that says that nothing has changed; asking oneDNN's
-// own cache by creating descriptor and primitive again; string keys as Paddle made them; and one
-// lock around one table. With two threads at once, which both find everything, each way beside itself
-// with one. Nanoseconds mean little from one machine to another: look at the ratios.
+// Medians of repeats that take turns in one run:
+//   what op_bind does: a name key built from the call's tensors and found among 1,000 keys by
+//   comparing all its bytes, a reference taken and released;
+//   the comparison that says that nothing has changed;
+//   asking oneDNN's own cache by creating descriptor and primitive once more;
+//   string keys as Paddle made them;
+//   one lock around one table.
+// Then each way with two threads, which both find everything, beside itself with one. Nanoseconds
+// mean little from one machine to another: look at the ratios.
 #include <dnnl.h>
 
 #include <algorithm>
@@ -363,7 +366,7 @@ double ns_since(Clock::time_point start, int count) {
   return std::chrono::duration<double, std::nano>(Clock::now() - start).count() / count;
 }
 
-// Nanoseconds for each call of `work(thread, order)` by each of `threads` at once.
+// Nanoseconds for each call of `work(thread, order)` by `threads` threads at the same time.
 double timed(int threads, int rounds, const std::function<void(int, const Order &)> &work) {
   static const std::vector<Order> orders = {Order(11), Order(12)};
   if (threads == 1) {

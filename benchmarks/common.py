@@ -1,7 +1,6 @@
-"""What the benchmarks in Python share: paths, child processes, options, and how numbers are shown."""
+"""What the benchmarks in Python share: paths, child processes, options, tables of numbers."""
 
 import argparse
-import importlib.util
 import json
 import math
 import os
@@ -13,16 +12,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("LATCHKEY_BUILD", ROOT / "build/development"))
-
-
-def ocr_model(name):
-    # found, not imported: the package itself needs more than its models
-    folder = pathlib.Path(importlib.util.find_spec("rapidocr_onnxruntime").origin).parent / "models"
-    return folder / f"{name}_infer.onnx"
-
-
-def recognition_model():
-    return ocr_model("ch_PP-OCRv4_rec")
+sys.path.insert(0, str(ROOT / "tests/models"))  # for light_models and ocr_models
 
 
 def options(question):
@@ -90,7 +80,8 @@ def host(engine):
 
 
 def peer(engine, model, threads):
-    return Worker(sys.executable, pathlib.Path(__file__).with_name("peer.py"), engine, model, threads)
+    peer_file = pathlib.Path(__file__).with_name("peer.py")
+    return Worker(sys.executable, peer_file, engine, model, threads)
 
 
 def thread_counts():
@@ -111,11 +102,12 @@ def percentile(values, percent):
     return sorted(values)[max(0, math.ceil(percent / 100 * len(values)) - 1)]
 
 
-# ---- engines side by side ------------------------------------------------------------------------
+# ---- engines side by side ----
 
 def alternate(engines, blocks, measure):
-    """What `measure(engine, block)` gives: a list for each engine. They take turns in short blocks, with
-    a pause before each, so that what disturbs the machine for longer than a block disturbs all."""
+    """What `measure(engine, block)` gives: a list for each engine. They take turns in short blocks,
+    with a pause before each, so that what disturbs the machine for longer than a block disturbs
+    all."""
     found = {engine: [] for engine in engines}
     for block in range(blocks):
         for turn in range(len(engines)):

@@ -1,4 +1,4 @@
-"""ONNX models that the benchmarks make: random weights on a scale that keeps activations of order one."""
+"""ONNX models that the benchmarks make. Their random weights keep activations near one."""
 
 import math
 
@@ -39,7 +39,7 @@ class Builder:
         return path
 
 
-# ---- half claimed: Latchkey has no Selu ------------------------------------------------------------
+# ---- half claimed: Latchkey has no Selu ----
 
 def matmul_selu(path, layers=8):
     """128x256 through `layers` times 256x256."""
@@ -60,11 +60,11 @@ def conv_selu(path, layers=8):
     return b.save(x, path)
 
 
-# ---- the encoder of BERT (Devlin et al. 2018, arXiv:1810.04805) ------------------------------------
+# ---- the encoder of BERT (Devlin et al. 2018, arXiv:1810.04805) ----
 
 def encoder(path, layers=4, hidden=256, heads=4):
-    """Hidden states [batch, sequence, hidden] -> the same, as PyTorch's exporter writes it: sizes are
-    asked of the tensor where they are open, Gelu is spelled with Erf."""
+    """Hidden states [batch, sequence, hidden] -> the same, as PyTorch's exporter writes it: sizes
+    are asked of the tensor where they are open, Gelu is spelled with Erf."""
     b = Builder("encoder", ["batch", "sequence", hidden])
     size = hidden // heads
 
@@ -100,11 +100,12 @@ def encoder(path, layers=4, hidden=256, heads=4):
     x = "x"
     for _ in range(layers):
         x = normalized(b.node("Add", attention(x), x))
-        x = normalized(b.node("Add", linear(gelu(linear(x, hidden, 4 * hidden)), 4 * hidden, hidden), x))
+        widened = gelu(linear(x, hidden, 4 * hidden))
+        x = normalized(b.node("Add", linear(widened, 4 * hidden, hidden), x))
     return b.save(x, path)
 
 
-# ---- the smallest, and width -----------------------------------------------------------------------
+# ---- the smallest, and width ----
 
 def perceptron(path, rows=1, hidden=64, layers=3):
     """rows x hidden through `layers` times hidden x hidden; as it is, a few microseconds."""
@@ -117,8 +118,8 @@ def perceptron(path, rows=1, hidden=64, layers=3):
 
 
 def branches(path, size, channels=16, width=4, blocks=6):
-    """`blocks` times `width` convolutions beside each other on an image of `size` times `size`, and their
-    sum: all steps of one length, the simplest thing that can run at once."""
+    """`blocks` times `width` convolutions beside each other on an image of `size` times `size`, and
+    their sum: all steps of one length, the simplest thing that can run at once."""
     b = Builder(f"branches_{size}", [1, channels, size, size])
     x = "x"
     for _ in range(blocks):
@@ -129,10 +130,10 @@ def branches(path, size, channels=16, width=4, blocks=6):
     return b.save(x, path)
 
 
-# ---- any model -------------------------------------------------------------------------------------
+# ---- any model ----
 
 def save_fixed(model, shape, path):
-    """The model with a first input of `shape` ("1x3x48x320") and no other, for engines to prepare for."""
+    """The model with its first input fixed to `shape` ("1x3x48x320"), for engines to prepare."""
     graph = (loaded := onnx.load(model)).graph
     for dim, size in zip(graph.input[0].type.tensor_type.shape.dim, shape.split("x"), strict=True):
         dim.dim_value = int(size)

@@ -1,10 +1,10 @@
-// Should a host's thread run a model itself, when there is a processor for it, or hand the run to a thread
-// of the library and sleep until it is done?
+// Should a host's thread run a model itself, when there is a processor for it, or hand the run to a
+// thread of the library and sleep until it is done?
 //
 // Three ways, in one process, by turns in rounds of some tens of milliseconds:
 //   own      each host thread asks for processors (threads_enter), runs, gives them back
 //   handed   as many workers as processors take runs from a queue; the host's threads sleep
-//   free     nobody asks: every host thread runs with all threads, at once
+//   free     no thread asks: all host threads run at the same time, each with all threads
 // with 1, 2 and 8 host threads that do nothing else. Ratios are medians over the rounds of what was
 // measured side by side; more runs in a second are better.
 //
@@ -24,6 +24,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "benchmarks/arguments.h"
 
 namespace {
 
@@ -161,8 +163,8 @@ private:
   std::vector<uint32_t> slots_[2]; // for 1 thread, for all
 };
 
-// The runners that nobody uses: the last one that was given back is taken first, as the executor does with
-// its frames. So no way has warmer memory than another.
+// Runners that are free: the last one given back is taken first, as the executor does with its
+// frames. So no way has warmer memory than another.
 class Pool {
 public:
   Pool(lk_context *context, const Model &model, size_t n)
@@ -345,20 +347,8 @@ void print(bool json, bool first, const Size &size, size_t n_hosts, const Figure
 } // namespace
 
 int main(int argc, char **argv) {
-  bool json = false;
-  int rounds = 15;
-  for (int i = 1; i < argc; i++) {
-    if (std::strcmp(argv[i], "--json") == 0) {
-      json = true;
-    } else if (std::strcmp(argv[i], "--quick") == 0) {
-      rounds = 2;
-    } else if (std::strcmp(argv[i], "--long") == 0) {
-      rounds = 101;
-    } else {
-      std::fprintf(stderr, "hand_over: unknown argument '%s'\n", argv[i]);
-      return 2;
-    }
-  }
+  const Arguments arguments("hand_over", argc, argv, {15, 2, 101});
+  const bool json = arguments.json;
   lk_error error;
   lk_context *context = nullptr;
   check(api()->context_create(nullptr, &context, &error), error);
@@ -378,7 +368,7 @@ int main(int argc, char **argv) {
   for (const Size &size : SIZES) {
     const Model model(context, size);
     for (const size_t n_hosts : {1, 2, 8}) {
-      print(json, first, size, n_hosts, compare(context, model, n_hosts, rounds));
+      print(json, first, size, n_hosts, compare(context, model, n_hosts, arguments.rounds));
       first = false;
     }
   }

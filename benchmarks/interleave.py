@@ -1,26 +1,24 @@
 """Does a model take longer when it takes turns with two others in one process and context?
 
-Each model runs alone in a process of its own, back to back, and in turns with the two others, run by
-run, in one process and one context that hold all three.
+Each model runs alone in a process of its own, back to back, and in turns with the two others, run
+by run, in one process and one context that hold all three.
 
 What a model finds in turns is not what it finds alone, whoever runs it: the others have read more
 than the processor's caches hold, and its weights and activations come from memory again. That is
-shown apart: `alone, cold` is the model alone once more, but before each run (not timed) its
-threads read as many bytes of other memory as the others have constants and activations. What is left
-beside that is what one process and one context cost.
+shown apart: `alone, cold` is the model alone once more, but before each run (not timed) its threads
+read as many bytes of other memory as the others have constants and activations. What is left beside
+that is what one process and one context cost.
 """
 
 import contextlib
 import json
 import pathlib
-import sys
 import tempfile
 
 import common
 import graphs
-
-sys.path.insert(0, str(common.ROOT / "tests/models"))
-import light_models  # noqa: E402
+import light_models
+from ocr_models import RECOGNITION
 
 QUESTION = __doc__.splitlines()[0]
 ALONE, COLD, TURNS = "alone", "alone, cold", "in turns"
@@ -28,7 +26,7 @@ TARGET = 1.03
 
 
 def models(folder):
-    return {"PP-OCRv4 recognition": (common.recognition_model(), "1x3x48x320"),
+    return {"PP-OCRv4 recognition": (RECOGNITION, "1x3x48x320"),
             "light_resnet50": (light_models.save("resnet50", folder), "1x3x224x224"),
             "perceptron": (graphs.perceptron(folder / "perceptron.onnx", 128, 256, 8), "128x256")}
 
@@ -51,7 +49,8 @@ def measure(cases, threads, blocks, seconds):
             if way == TURNS:
                 return together.ask("turns", rounds)["ns"]
             kind, number = way
-            return single[number].ask("time", 0, rounds, 0 if kind == ALONE else others[number])["ns"]
+            read = 0 if kind == ALONE else others[number]
+            return single[number].ask("time", 0, rounds, read)["ns"]
 
         ways = [TURNS] + [(kind, number) for number in numbers for kind in (ALONE, COLD)]
         found = common.alternate(ways, blocks, run)

@@ -1,9 +1,9 @@
-// A process that holds several models open in one context, and runs them as it is told: in turns, or one
-// of them from many threads, which stay between the commands, as a cache of their own may be theirs.
+// A process that holds several models open in one context. It runs them in turns, or one of them
+// from many threads, which stay between commands because a thread may have its own cache.
 //
-// many_worker THREADS MODEL SHAPE [MODEL SHAPE]..., THREADS of operators; then one command on each line
-// of stdin, one line of JSON for each on stdout. M is the number of a model.
-//   time M N [BYTES]     runs it N times, each time after reading BYTES of other memory: {"ns": [...]}
+// many_worker THREADS MODEL SHAPE [MODEL SHAPE]..., THREADS of an operator. Then one command
+// on each line of stdin, one line of JSON for each on stdout. M is the number of a model.
+//   time M N [BYTES]     reads BYTES of other memory and runs it, N times: {"ns": [...]}
 //   turns N              runs all models in turn, N times: {"ns": [[...], ...]}, one list for each
 //   threads M T N WHOSE  T threads run it T * N times. WHOSE outputs: `library` or `caller`:
 //                        {"wrong": outputs that are not what one thread made}
@@ -25,7 +25,7 @@ extern "C" {
 
 namespace {
 
-// Threads that all call one function at once, again and again.
+// Threads that all call one function at the same time, as often as they are told.
 class Crew {
 public:
   Crew() = default;

@@ -8,6 +8,7 @@ import json
 import random
 
 import common
+from ocr_models import RECOGNITION
 
 QUESTION = __doc__.splitlines()[0]
 UNLIMITED = 2**64 - 2  # LK_UNLIMITED
@@ -27,7 +28,7 @@ def random_widths(count):
     """Two passes over `count` requests of random widths, with room for all of them."""
     rng = random.Random(7)
     widths = [rng.randint(32, 320) for _ in range(count)]
-    with common.latchkey(common.recognition_model(), 1) as worker:
+    with common.latchkey(RECOGNITION, 1) as worker:
         worker.ask("capacity", UNLIMITED)
         start = warm(worker)
         passes = []
@@ -46,7 +47,7 @@ def random_widths(count):
 def half_budget(count):
     """`count` widths forwards and backwards with half of the bytes that they need."""
     widths = random.Random(3).sample(range(32, 321), count)
-    with common.latchkey(common.recognition_model(), 1) as worker:
+    with common.latchkey(RECOGNITION, 1) as worker:
         start = warm(worker)
         worker.ask("capacity", UNLIMITED)
         worker.ask("shapes", count, shapes(widths))
@@ -62,7 +63,7 @@ def half_budget(count):
 
 def more_sessions(count):
     """What each further session of one model adds to the first."""
-    with common.latchkey(common.recognition_model(), 1) as worker:
+    with common.latchkey(RECOGNITION, 1) as worker:
         worker.ask("time", 1, "1x3x48x320")
         worker.ask("again")  # the second: what is paged in only once is in it
         first = worker.ask("stats")
@@ -74,8 +75,8 @@ def more_sessions(count):
 
 
 def come_and_go(quick):
-    """What opening and closing sessions, and registering the library, leave in ONNX Runtime's process."""
-    counts = {"sessions": 50, "registrations": 20} if quick else {"sessions": 500, "registrations": 200}
+    """How ONNX Runtime's process grows by sessions that come and go, and by registrations."""
+    counts = {"sessions": 50 if quick else 500, "registrations": 20 if quick else 200}
     with common.host("provider") as worker:
         return [{"what": what, "count": count, "growth": worker.ask(what, count)["growth"] - 1}
                 for what, count in counts.items()]
@@ -99,11 +100,12 @@ def main():
                    "met" if p["builds"] == 0 and p["growth"] < 0.01 else
                    "MISSED (0 builds, < 1 %)"]
                   for name, p in zip(("first pass", "second pass"), recur["passes"])])
-    print(f"  RSS at the start {common.mib(recur['start'])}, after clear {common.mib(recur['end'])}")
+    print(f"  RSS at the start {common.mib(recur['start'])}, "
+          f"after clear {common.mib(recur['end'])}")
     back = (evict["end"] - evict["packed_growth"]) / evict["start"] - 1
     held = evict["worst_bytes"] <= evict["budget"]
-    common.table([f"{evict['widths']} widths, half their bytes", "budget", "most bytes", "RSS start",
-                  "RSS after clear", "beside weights", "target"],
+    common.table([f"{evict['widths']} widths, half their bytes", "budget", "most bytes",
+                  "RSS start", "RSS after clear", "beside weights", "target"],
                  [["", common.mib(evict["budget"]), common.mib(evict["worst_bytes"]),
                    common.mib(evict["start"]), common.mib(evict["end"]), f"{100 * back:+.1f} %",
                    "met" if held and back <= 0.1 else "MISSED (within budget, +10 %)"]])

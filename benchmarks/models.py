@@ -5,19 +5,17 @@ would take the processors from another within one. The processes take turns in s
 with a pause before each for the threads of the last to fall asleep: what disturbs the machine for
 longer than a block disturbs all of them. The ratio is the median of the blocks' own ratios.
 
-Each engine keeps its own way of waiting. With two threads a machine that has other work says little:
-every engine waits for the slowest of its threads at every operator.
+Each engine keeps its own way of waiting. With two threads a machine that has other work says
+little: every engine waits for the slowest of its threads at every operator.
 """
 
 import contextlib
 import json
-import sys
 import tempfile
 
 import common
-
-sys.path.insert(0, str(common.ROOT / "tests/models"))
-import light_models  # noqa: E402
+import light_models
+from ocr_models import RECOGNITION
 
 QUESTION = __doc__.splitlines()[0]
 ENGINES = ("latchkey", "onnxruntime", "openvino")
@@ -37,7 +35,7 @@ def main():
     blocks, seconds = common.by_extent(chosen, (3, 0.15), (11, 0.5), (41, 0.5))
     results = []
     with tempfile.TemporaryDirectory() as folder:
-        cases = [("PP-OCRv4 recognition", common.recognition_model(), "1x3x48x320"),
+        cases = [("PP-OCRv4 recognition", RECOGNITION, "1x3x48x320"),
                  ("light_resnet50", light_models.save("resnet50", folder), "1x3x224x224")]
         for name, model, shape in cases:
             for threads in common.thread_counts():

@@ -1,8 +1,8 @@
 """Does ONNX Runtime get slower when every second operator of a model runs on the provider?
 
-Both kinds of operators want the same processors: a thread of either that spins while it waits, or that
-has to be woken, is felt at every boundary, of which these models have 15. Each engine has a process of
-its own, and they take turns.
+Both kinds of operators want the same processors: a thread of either that spins while it waits, or
+that has to be woken, is felt at every boundary, of which these models have 15. Each engine has a
+process of its own, and they take turns.
 """
 
 import contextlib

@@ -1,23 +1,21 @@
 """How long do whole models take on the provider, beside ONNX Runtime's own and OpenVINO?
 
-Each engine has a process of its own, and they take turns, see models.py. `static`: a model whose file
-says the shape. `first`: requests of random shapes, most of them never seen before; `again`: the same
-requests once more, with room in the cache for all that they need, or not. The growth of resident memory
-is what comes after the warm-up: five runs, or the first pass.
+Each engine has a process of its own, and they take turns, see models.py. `static`: a model whose
+file says the shape. `first`: requests of random shapes, most of them never seen before; `again`:
+the same requests once more, with room in the cache for all that they need, or not. The growth of
+resident memory is what comes after the warm-up: five runs, or the first pass.
 """
 
 import contextlib
 import json
 import pathlib
 import random
-import sys
 import tempfile
 
 import common
 import graphs
-
-sys.path.insert(0, str(common.ROOT / "tests/models"))
-import light_models  # noqa: E402
+import light_models
+from ocr_models import ANGLE, DETECTION, RECOGNITION
 
 QUESTION = __doc__.splitlines()[0]
 ENGINES = ("provider", "onnxruntime", "openvino")
@@ -30,11 +28,11 @@ def cases(folder):
         return 32 * rng.randint(4, 16)
 
     return [
-        ("PP-OCRv4 detection", common.ocr_model("ch_PP-OCRv4_det"), "1x3x320x320",
+        ("PP-OCRv4 detection", DETECTION, "1x3x320x320",
          lambda rng: f"1x3x{side(rng)}x{side(rng)}"),
-        ("PP-OCR angle", common.ocr_model("ch_ppocr_mobile_v2.0_cls"), "1x3x48x192",
+        ("PP-OCR angle", ANGLE, "1x3x48x192",
          lambda rng: f"{rng.randint(1, 6)}x3x48x{rng.randint(48, 192)}"),
-        ("PP-OCRv4 recognition", common.recognition_model(), "1x3x48x320",
+        ("PP-OCRv4 recognition", RECOGNITION, "1x3x48x320",
          lambda rng: f"1x3x48x{rng.randint(32, 640)}"),
         ("light_resnet50", light_models.save("resnet50", folder), "1x3x224x224",
          lambda rng: f"{rng.randint(1, 4)}x3x224x224"),

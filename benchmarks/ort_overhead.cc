@@ -1,8 +1,9 @@
 // What does a run of one small fused node cost in ONNX Runtime, beside ONNX Runtime's own kernels?
 //
-// Both have a session of the same model in this process, with one thread, and take turns in blocks of
-// runs. The difference is the median of the differences between neighbouring blocks; the quartiles say
-// how far these lie apart. A run is ONNX Runtime's Run and the release of the output that it made.
+// Both have a session of the same model in this process, with one thread, and take turns in blocks
+// of runs. The difference is the median of the differences between neighbouring blocks; the
+// quartiles say how far these lie apart. A run is ONNX Runtime's Run and the release of the output
+// that it made.
 //
 // ort_overhead [--json] [--quick | --long]
 // ort_overhead --profile N: only N runs of the first model on the provider, to see where they spend
@@ -15,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "benchmarks/arguments.h"
 #include "tests/executor_glue/ort/models.h"
 #include "tests/executor_glue/ort/repeated.h"
 
@@ -98,22 +100,9 @@ int profile(int runs) {
 
 int main(int argc, char **argv) {
   ::testing::GTEST_FLAG(throw_on_failure) = true; // what the tests expect is needed here
-  bool json = false;
-  int blocks = 601;
-  for (int i = 1; i < argc; i++) {
-    if (std::strcmp(argv[i], "--json") == 0) {
-      json = true;
-    } else if (std::strcmp(argv[i], "--quick") == 0) {
-      blocks = 51;
-    } else if (std::strcmp(argv[i], "--long") == 0) {
-      blocks = 6001;
-    } else if (std::strcmp(argv[i], "--profile") == 0 && i + 1 < argc) {
-      return profile(std::atoi(argv[i + 1]));
-    } else {
-      std::fprintf(stderr, "ort_overhead: unknown argument '%s'\n", argv[i]);
-      return 2;
-    }
-  }
+  if (argc == 3 && std::strcmp(argv[1], "--profile") == 0) return profile(std::atoi(argv[2]));
+  const Arguments arguments("ort_overhead", argc, argv, {601, 51, 6001});
+  const bool json = arguments.json;
   if (!json) {
     std::printf(
         "What does a run of one small fused node cost in ONNX Runtime, beside ONNX Runtime's "
@@ -124,7 +113,7 @@ int main(int argc, char **argv) {
   ort::Host host;
   const std::vector<Case> all = cases();
   for (const Case &each : all) {
-    const Figures f = measure(host, each.model, blocks);
+    const Figures f = measure(host, each.model, arguments.rounds);
     const double ours = quantile(f.ours, 0.5), theirs = quantile(f.theirs, 0.5);
     const double more = quantile(f.more, 0.5), low = quantile(f.more, 0.25);
     const double high = quantile(f.more, 0.75);

@@ -1,8 +1,8 @@
 """Do eight threads in one session of ONNX Runtime get as far as two processes with four each?
 
 Each thread runs 200 times, on 20 shapes in turn that the session has seen. The two processes share
-nothing, so what one session takes longer is what its threads wait for each other. Outputs are compared
-with those of one thread, in both ways.
+nothing, so what one session takes longer is what its threads wait for each other. Outputs are
+compared with those of one thread, in both ways.
 """
 
 import json

@@ -1,11 +1,13 @@
-// A process that is a host of ONNX Runtime's C API and does what it is told: many threads in one
-// session, sessions and registrations that come and go. Python's lock would be in the way of the threads.
+// A host of ONNX Runtime's C API: many threads in one session, sessions and registrations that come
+// and go. It is not in Python, whose lock would hold the threads up.
 //
-// ort_worker provider|cpu, then one command on each line of stdin, one line of JSON for each on stdout:
-//   threads T N          T threads run one session N times each, on 20 shapes in turn: {"wrong": outputs
-//                        that are not what one thread made}
-//   sessions N           opens, runs and closes N sessions: {"growth": RSS at the end / in the middle}
-//   registrations N      the same, each time with the library registered anew
+// ort_worker provider|cpu, then one command on each line of stdin, one line of JSON for each on
+// stdout:
+//   threads T N          T threads run one session N times each, on 20 shapes in turn:
+//                        {"wrong": outputs that are not what one thread made}
+//   sessions N           opens, runs and closes N sessions:
+//                        {"growth": RSS at the end / in the middle}
+//   registrations N      the same, and registers the library anew for each
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>

@@ -1,12 +1,12 @@
 """A process that runs one model in another engine as it is told.
 
-peer.py ENGINE MODEL THREADS, then one command on each line of stdin, one line of JSON for each on stdout.
-ENGINE: openvino; onnxruntime; onnxruntime_parallel, with branches at once on so many threads; provider,
-ONNX Runtime with this build's provider; latchkey, the Python package that is installed.
+peer.py ENGINE MODEL THREADS, then one command on each line of stdin, one line of JSON for each on
+stdout. ENGINE: openvino; onnxruntime; onnxruntime_parallel, with branches in parallel on so many
+threads; provider, ONNX Runtime with this build's provider; latchkey, the installed Python package.
   time N D0xD1x...   runs N times on one seeded input: {"ns": [...], "sum": ...}
   shapes N S,S,...   runs once for each shape, N in all, cyclically: {"ns": [...], "sum": ...}
-  threads T N S      T threads run T * N times on one input of shape S: {"wrong": how many of their last
-                     outputs are not what one thread made}
+  threads T N S      T threads run T * N times on one input of shape S: {"wrong": how many of their
+                     last outputs are not what one thread made}
   stats              {"rss": bytes}, and of the provider its "claims"
 """
 
@@ -118,7 +118,8 @@ def is_last_wrong(run, values, left, expected):
 
 
 ENGINES = {"latchkey": open_latchkey, "onnxruntime": open_onnxruntime,
-           "onnxruntime_parallel": open_parallel, "openvino": open_openvino, "provider": open_provider}
+           "onnxruntime_parallel": open_parallel, "openvino": open_openvino,
+           "provider": open_provider}
 
 
 def main():

@@ -1,4 +1,4 @@
-// A session and one run of it, prepared: what the processes that run models as they are told share.
+// A session and one prepared run of it, for the processes that run models on command.
 #ifndef LK_BENCHMARKS_SESSION_RUN_H
 #define LK_BENCHMARKS_SESSION_RUN_H
 
@@ -31,7 +31,7 @@ inline lk_context *CreateContext(int threads) {
   return context;
 }
 
-// `inter` 0: operators one after the other; else branches at once, on so many threads at most.
+// `inter` 0: operators one after the other; else branches in parallel, on at most so many threads.
 inline lk_session *OpenSession(lk_context *context, const char *path, int inter) {
   lk_session_options options = LK_SESSION_OPTIONS_INIT;
   options.executor = inter > 0 ? LK_EXECUTOR_PARALLEL : LK_EXECUTOR_NAIVE;
@@ -69,7 +69,7 @@ inline void Draw(const std::vector<int64_t> &dims, std::vector<float> &values) {
 }
 
 // The arguments of a run with one input and the first output, which `run` may be called with again
-// and again. `values` must outlive it; any number of them may run one session at once.
+// and again. `values` must outlive it; any number of them may run one session at the same time.
 class SessionRun {
 public:
   SessionRun(lk_session *session, const std::vector<int64_t> &dims, const float *values)

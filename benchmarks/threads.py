@@ -2,26 +2,24 @@
 
 Each run is on one thread, so two processors are what both ways have, and what one session takes
 longer is what its threads wait for each other: locks, counters that both write, an allocator. Eight
-threads take turns on them. Every way makes as many runs in a block; the processes stay open and take
-turns. Outputs are compared with those of one thread: from C, where threads either write into memory
-of their own or have it from the library, all of them; in Python the last of each block.
+threads take turns on them. Every way makes as many runs in a block; the processes stay open and
+take turns. Outputs are compared with those of one thread: from C, where threads either write into
+memory of their own or have it from the library, all of them; in Python the last of each block.
 
-The perceptron takes some microseconds. In Python most of that is under the interpreter's lock, which
-two processes have twice; there the target is for models that take longer than that.
+The perceptron takes some microseconds. In Python most of that is under the interpreter's lock,
+which two processes have twice; there the target is for models that take longer than that.
 """
 
 import contextlib
 import json
 import pathlib
-import sys
 import tempfile
 import time
 
 import common
 import graphs
-
-sys.path.insert(0, str(common.ROOT / "tests/models"))
-import light_models  # noqa: E402
+import light_models
+from ocr_models import RECOGNITION
 
 QUESTION = __doc__.splitlines()[0]
 PROCESSES, TWO, EIGHT = "2 processes", "2 threads", "8 threads"
@@ -93,7 +91,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         cases = [("perceptron", graphs.perceptron(folder / "perceptron.onnx"), "1x64"),
-                 ("PP-OCRv4 recognition", common.recognition_model(), "1x3x48x320"),
+                 ("PP-OCRv4 recognition", RECOGNITION, "1x3x48x320"),
                  ("light_resnet50", light_models.save("resnet50", folder), "1x3x224x224")]
         for case in cases:
             for mode in ("shared", "thread"):

@@ -1,10 +1,11 @@
-// A process that runs one model as it is told: the part of a benchmark that must be alone in its
+// A process that runs one model on command: the part of a benchmark that must be alone in its
 // process, because teams of threads and resident memory belong to a process.
 //
-// worker MODEL THREADS [INTER], then one command on each line of stdin, one line of JSON for each on
-// stdout. With INTER, branches of the model run at once, on so many threads.
+// worker MODEL THREADS [INTER], then one command on each line of stdin, one line of JSON for each
+// on stdout. With INTER, branches of the model run in parallel, on so many threads.
 //   time N D0xD1x...     runs N times on one seeded input: {"ns": [...], "sum": ...}
-//   shapes N S,S,...     runs once for each shape, N in all, cyclically: {"ns": [...], "worst_bytes": ...}
+//   shapes N S,S,...     runs once for each shape, N in all, cyclically:
+//                        {"ns": [...], "worst_bytes": ...}
 //   again                opens one more session of the model in the same context, then cache_trim
 //   capacity BYTES       cache_set_capacity
 //   clear                cache_clear, then cache_trim

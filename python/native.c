@@ -35,15 +35,14 @@ const lk_session_api *lk_py_session_api(void) {
 }
 
 static void log_line(void *user, lk_log_level level, const char *line) {
-  (void)user;
-  (void)level;
+  (void)user, (void)level;
   fprintf(stderr, "latchkey: %s\n", line);
 }
 
 static lk_status fail_memory(lk_error *error, const char *what, size_t bytes) {
   error->status = LK_OUT_OF_MEMORY;
-  snprintf(error->message, sizeof error->message,
-           "failed to allocate %s: %zu bytes, the system has not enough", what, bytes);
+  snprintf(error->message, sizeof error->message, "failed to allocate %zu bytes for %s", bytes,
+           what);
   return LK_OUT_OF_MEMORY;
 }
 
@@ -53,7 +52,7 @@ lk_status lk_py_context_create(lk_context_options *options, lk_py_context **out_
   lk_py_context *context = calloc(1, sizeof *context);
   if (context == NULL) return fail_memory(error, "a context", sizeof *context);
   options->log = log_line;
-  lk_status status = lk_py_api()->context_create(options, &context->context, error);
+  const lk_status status = lk_py_api()->context_create(options, &context->context, error);
   if (status != LK_OK) {
     free(context);
     return status;
@@ -77,22 +76,18 @@ static void release_bytes(lk_py_bytes *bytes) {
   if (bytes != NULL && atomic_fetch_sub(&bytes->users, 1) == 1) free(bytes);
 }
 
-/* With one user; its bytes and session are still to come. */
-static lk_py_session *session_create(lk_py_context *context, lk_error *error) {
-  lk_py_session *session = calloc(1, sizeof *session);
-  if (session == NULL) {
-    fail_memory(error, "a session", sizeof *session);
-    return NULL;
-  }
+/* With one user; its bytes and its lk_session are still to come. */
+static lk_status session_create(lk_py_context *context, lk_py_session **out, lk_error *error) {
+  *out = calloc(1, sizeof **out);
+  if (*out == NULL) return fail_memory(error, "a session", sizeof **out);
   atomic_fetch_add(&context->users, 1);
-  session->context = context;
-  atomic_init(&session->users, 1);
-  return session;
+  (*out)->context = context;
+  atomic_init(&(*out)->users, 1);
+  return LK_OK;
 }
 
-/* Hands the session out, or ends it. */
-static lk_status session_finish(lk_py_session *session, lk_status status,
-                                lk_py_session **out_session) {
+/* Hands the session to the caller, or releases it after a failure. */
+static lk_status hand_out(lk_py_session *session, lk_status status, lk_py_session **out_session) {
   if (status == LK_OK) {
     *out_session = session;
   } else {
@@ -105,10 +100,10 @@ lk_status lk_py_session_open(lk_py_context *context, const char *path, const voi
                              size_t size, const lk_session_options *options,
                              lk_py_session **out_session, lk_error *error) {
   const lk_session_api *api = lk_py_session_api();
-  lk_status status = LK_OK;
+  lk_py_session *session = NULL;
   *out_session = NULL;
-  lk_py_session *session = session_create(context, error);
-  if (session == NULL) return LK_OUT_OF_MEMORY;
+  lk_status status = session_create(context, &session, error);
+  if (status != LK_OK) return status;
   if (path != NULL) {
     status = api->open(context->context, path, options, &session->session, error);
   } else if ((session->bytes = malloc(sizeof *session->bytes + size)) == NULL) {
@@ -119,18 +114,19 @@ lk_status lk_py_session_open(lk_py_context *context, const char *path, const voi
     status = api->open_memory(context->context, session->bytes->data, size, options,
                               &session->session, error);
   }
-  return session_finish(session, status, out_session);
+  return hand_out(session, status, out_session);
 }
 
 lk_status lk_py_session_clone(lk_py_session *session, lk_py_session **out_session,
                               lk_error *error) {
+  lk_py_session *made = NULL;
   *out_session = NULL;
-  lk_py_session *made = session_create(session->context, error);
-  if (made == NULL) return LK_OUT_OF_MEMORY;
+  lk_status status = session_create(session->context, &made, error);
+  if (status != LK_OK) return status;
   made->bytes = session->bytes;
   if (made->bytes != NULL) atomic_fetch_add(&made->bytes->users, 1);
-  const lk_status status = lk_py_session_api()->clone(session->session, &made->session, error);
-  return session_finish(made, status, out_session);
+  status = lk_py_session_api()->clone(session->session, &made->session, error);
+  return hand_out(made, status, out_session);
 }
 
 lk_session *lk_py_session_get(const lk_py_session *session) {
@@ -150,8 +146,8 @@ lk_status lk_py_session_run(lk_py_session *session, const lk_named_tensor *input
                             const lk_run_options *options, lk_error *error) {
   size_t wanted = 0;
   for (uint32_t i = 0; i < n_outputs; i++) wanted += outputs[i].tensor.data == NULL;
-  lk_status status = lk_py_session_api()->run(session->session, inputs, n_inputs, outputs,
-                                              n_outputs, options, error);
+  const lk_status status = lk_py_session_api()->run(session->session, inputs, n_inputs, outputs,
+                                                    n_outputs, options, error);
   if (status == LK_OK) atomic_fetch_add(&session->users, wanted);
   return status;
 }

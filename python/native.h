@@ -1,9 +1,8 @@
 /* What the Python package calls: contexts, sessions and outputs that count their users.
  *
- * Python ends objects in any order, above all those of a reference cycle. So a session holds its
- * context, and an output array its session, here and not by references between Python objects.
- * Every function may be called without the interpreter's lock, which cffi lets go of.
- */
+ * Python destroys objects in any order, above all those of a reference cycle. So a session holds
+ * its context, and an output array its session, here and not by references between Python objects.
+ * cffi releases the interpreter's lock around each call: no function here needs it. */
 #ifndef LATCHKEY_PYTHON_NATIVE_H
 #define LATCHKEY_PYTHON_NATIVE_H
 

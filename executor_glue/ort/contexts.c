@@ -15,14 +15,14 @@ static void log_line(void *user, lk_log_level level, const char *line) {
   if (contexts->logger != NULL) lk_ort_log(contexts->ort, contexts->logger, levels[level], line);
 }
 
-void lk_ort_contexts_init(lk_ort_contexts *contexts, const lk_ort *ort, const OrtLogger *logger) {
-  *contexts = (lk_ort_contexts){.ort = ort, .logger = logger};
-  (void)pthread_mutex_init(&contexts->mutex, NULL); /* cannot fail on glibc */
-  contexts->fork = (lk_fork_entry){.level = LK_FORK_LEAF, .mutex = &contexts->mutex};
-  lk_fork_enter(&contexts->fork);
+void lk_ort_contexts_create(const lk_ort *ort, const OrtLogger *logger, lk_ort_contexts *out) {
+  *out = (lk_ort_contexts){.ort = ort, .logger = logger};
+  (void)pthread_mutex_init(&out->mutex, NULL); /* cannot fail on glibc */
+  out->fork = (lk_fork_entry){.level = LK_FORK_LEAF, .mutex = &out->mutex};
+  lk_fork_enter(&out->fork);
 }
 
-void lk_ort_contexts_end(lk_ort_contexts *contexts) {
+void lk_ort_contexts_destroy(lk_ort_contexts *contexts) {
   lk_fork_leave(&contexts->fork);
   pthread_mutex_destroy(&contexts->mutex);
 }
@@ -34,28 +34,27 @@ static bool same_options(const lk_context_options *a, const lk_context_options *
          a->adapt_threads == b->adapt_threads;
 }
 
-static lk_status create(lk_ort_contexts *contexts, const lk_context_options *options,
-                        lk_ort_context **out, lk_error *error) {
-  lk_ort_context *made = lk_calloc(lk_allocator_default(), 1, sizeof *made);
-  if (made == NULL) return lk_fail_memory(error, "a context", sizeof *made);
-  made->options = *options;
-  lk_context_options with_log = *options;
-  with_log.log = log_line;
-  with_log.log_user = contexts;
-  const lk_status status =
-      contexts->ort->latchkey->context_create(&with_log, &made->context, error);
-  if (status != LK_OK) {
-    lk_free(lk_allocator_default(), made);
-    return status;
-  }
-  *out = made;
-  return LK_OK;
+static void destroy(lk_ort_context *context) {
+  if (context == NULL) return;
+  context->ort->latchkey->context_destroy(context->handle);
+  lk_free(lk_allocator_default(), context);
 }
 
-static void destroy(const lk_ort_contexts *contexts, lk_ort_context *context) {
-  if (context == NULL) return;
-  contexts->ort->latchkey->context_destroy(context->context);
-  lk_free(lk_allocator_default(), context);
+static lk_status create(lk_ort_contexts *owner, const lk_context_options *options,
+                        lk_ort_context **out, lk_error *error) {
+  lk_status status = LK_OK;
+  lk_context_options with_log = *options;
+  with_log.log = log_line;
+  with_log.log_user = owner;
+  lk_ort_context *made = lk_calloc(lk_allocator_default(), 1, sizeof *made);
+  if (made == NULL) return lk_fail_memory(error, "a context", sizeof *made);
+  *made = (lk_ort_context){.ort = owner->ort, .owner = owner, .options = *options};
+  LK_TRY(made->ort->latchkey->context_create(&with_log, &made->handle, error));
+  *out = made;
+  made = NULL;
+cleanup:
+  destroy(made);
+  return status;
 }
 
 /* With the lock. One more user; NULL: not there. */
@@ -66,40 +65,38 @@ static lk_ort_context *find(lk_ort_contexts *contexts, const lk_context_options 
   return found;
 }
 
-/* The library is not called with the lock: a fork takes the library's locks in an order of its own. */
-lk_status lk_ort_contexts_get(lk_ort_contexts *contexts, const lk_context_options *options,
-                              lk_ort_context **out, lk_error *error) {
+/* The library is not called with the lock held: a fork has an order for all locks. */
+lk_status lk_ort_context_retain(lk_ort_contexts *contexts, const lk_context_options *options,
+                                lk_ort_context **out, lk_error *error) {
   lk_ort_context *made = NULL;
   *out = NULL;
   pthread_mutex_lock(&contexts->mutex);
-  lk_ort_context *found = find(contexts, options);
+  *out = find(contexts, options);
   pthread_mutex_unlock(&contexts->mutex);
-  if (found == NULL) {
-    const lk_status status = create(contexts, options, &made, error);
-    if (status != LK_OK) return status;
-    pthread_mutex_lock(&contexts->mutex);
-    found = find(contexts, options); /* of somebody who was quicker */
-    if (found == NULL) {
-      found = made;
-      made = NULL;
-      found->users = 1;
-      found->next = contexts->first;
-      contexts->first = found;
-    }
-    pthread_mutex_unlock(&contexts->mutex);
-    destroy(contexts, made);
+  if (*out != NULL) return LK_OK;
+  LK_RETURN_NOT_OK(create(contexts, options, &made, error));
+  pthread_mutex_lock(&contexts->mutex);
+  *out = find(contexts, options); /* another thread may have been quicker */
+  if (*out == NULL) {
+    made->users = 1;
+    made->next = contexts->first;
+    contexts->first = made;
+    *out = made;
+    made = NULL;
   }
-  *out = found;
+  pthread_mutex_unlock(&contexts->mutex);
+  destroy(made);
   return LK_OK;
 }
 
-void lk_ort_contexts_release(lk_ort_contexts *contexts, lk_ort_context *context) {
+void lk_ort_context_release(lk_ort_context *context) {
   if (context == NULL) return;
-  pthread_mutex_lock(&contexts->mutex);
-  const bool last = --context->users == 0;
-  lk_ort_context **link = &contexts->first;
-  while (last && *link != context) link = &(*link)->next;
-  if (last) *link = context->next;
-  pthread_mutex_unlock(&contexts->mutex);
-  if (last) destroy(contexts, context);
+  lk_ort_contexts *owner = context->owner;
+  pthread_mutex_lock(&owner->mutex);
+  const bool is_last = --context->users == 0;
+  lk_ort_context **link = &owner->first;
+  while (is_last && *link != context) link = &(*link)->next;
+  if (is_last) *link = context->next;
+  pthread_mutex_unlock(&owner->mutex);
+  if (is_last) destroy(context);
 }

@@ -1,80 +1,82 @@
-/* The library's two entry points, and the factory that they make and end. */
+/* The library's two entry points, and the factory that they make and destroy. */
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
 #include "executor_glue/ort/provider.h"
 
-static const char *get_name(const OrtEpFactory *self) {
-  (void)self;
+/* One registration of the library. */
+typedef struct registration {
+  OrtEpFactory abi; /* first: ONNX Runtime's pointer is ours */
+  lk_ort ort;
+  lk_ort_contexts contexts;
+} registration;
+
+static const char *get_name(const OrtEpFactory *factory) {
+  (void)factory;
   return LK_ORT_PROVIDER_NAME;
 }
 
-static const char *get_vendor(const OrtEpFactory *self) {
-  (void)self;
+static const char *get_vendor(const OrtEpFactory *factory) {
+  (void)factory;
   return "Latchkey";
 }
 
-static uint32_t get_vendor_id(const OrtEpFactory *self) {
-  (void)self;
-  return 0; /* none: it is no maker of hardware */
+static uint32_t get_vendor_id(const OrtEpFactory *factory) {
+  (void)factory;
+  return 0; /* none: Latchkey makes no hardware */
 }
 
 #define LK_TEXT_OF(number) #number
 #define LK_VERSION_TEXT(major, minor, patch)                                                       \
   LK_TEXT_OF(major) "." LK_TEXT_OF(minor) "." LK_TEXT_OF(patch)
 
-static const char *get_version(const OrtEpFactory *self) {
-  (void)self;
+static const char *get_version(const OrtEpFactory *factory) {
+  (void)factory;
   return LK_VERSION_TEXT(LK_VERSION_MAJOR, LK_VERSION_MINOR, LK_VERSION_PATCH);
 }
 
 /* One device, the first processor: a session has one provider, whatever the number of sockets. */
-static OrtStatus *get_supported_devices(OrtEpFactory *self, const OrtHardwareDevice *const *devices,
-                                        size_t n_devices, OrtEpDevice **ep_devices,
-                                        size_t max_ep_devices, size_t *n_ep_devices) {
-  const lk_ort_factory *factory = (lk_ort_factory *)self;
+static OrtStatus *get_supported_devices(OrtEpFactory *factory,
+                                        const OrtHardwareDevice *const *devices, size_t n_devices,
+                                        OrtEpDevice **ep_devices, size_t max_ep_devices,
+                                        size_t *n_ep_devices) {
+  const lk_ort *ort = &((registration *)factory)->ort;
   *n_ep_devices = 0;
   for (size_t i = 0; i < n_devices && *n_ep_devices < max_ep_devices; i++) {
-    if (ort_HardwareDevice_Type(factory->ort.api)(devices[i]) != OrtHardwareDeviceType_CPU)
-      continue;
+    if (ort_HardwareDevice_Type(ort->api)(devices[i]) != OrtHardwareDeviceType_CPU) continue;
     OrtStatus *result =
-        ort_CreateEpDevice(factory->ort.ep)(self, devices[i], NULL, NULL, &ep_devices[0]);
+        ort_CreateEpDevice(ort->ep)(factory, devices[i], NULL, NULL, &ep_devices[0]);
     if (result == NULL) *n_ep_devices = 1;
     return result;
   }
   return NULL;
 }
 
-static OrtStatus *create_ep(OrtEpFactory *self, const OrtHardwareDevice *const *devices,
+static OrtStatus *create_ep(OrtEpFactory *factory, const OrtHardwareDevice *const *devices,
                             const OrtKeyValuePairs *const *metadata, size_t n_devices,
                             const OrtSessionOptions *options, const OrtLogger *logger,
                             OrtEp **out) {
   (void)devices, (void)metadata;
-  lk_ort_factory *factory = (lk_ort_factory *)self;
-  lk_ort_provider *provider = NULL;
+  registration *self = (registration *)factory;
   lk_error error;
   *out = NULL;
-  lk_status status = LK_OK;
-  if (n_devices == 1) {
-    status = lk_ort_provider_create(factory, options, logger, &provider, &error);
-  } else {
-    status = lk_fail(&error, LK_INVALID_ARGUMENT,
-                     "failed to create %s: %zu devices, it runs on one processor",
-                     LK_ORT_PROVIDER_NAME, n_devices);
-  }
-  if (provider != NULL) *out = &provider->abi;
-  return lk_ort_status(&factory->ort, status, &error);
+  const lk_status status =
+      n_devices == 1
+          ? lk_ort_provider_create(&self->contexts, options, logger, out, &error)
+          : lk_fail(&error, LK_INVALID_ARGUMENT, "failed to create %s: %zu devices, 1 is allowed",
+                    LK_ORT_PROVIDER_NAME, n_devices);
+  return lk_ort_status(&self->ort, status, &error);
 }
 
-static void release_ep(OrtEpFactory *self, OrtEp *ep) {
-  (void)self;
-  lk_ort_provider_destroy((lk_ort_provider *)ep);
+static void release_ep(OrtEpFactory *factory, OrtEp *ep) {
+  (void)factory;
+  lk_ort_provider_destroy(ep);
 }
 
-/* ONNX Runtime calls it without asking whether it is there. Data is where processors have it. */
-static OrtStatus *create_data_transfer(OrtEpFactory *self, OrtDataTransferImpl **out) {
-  (void)self;
+/* None: data stays where it is. ONNX Runtime calls this function even where it is NULL. */
+static OrtStatus *create_data_transfer(OrtEpFactory *factory, OrtDataTransferImpl **out) {
+  (void)factory;
   *out = NULL;
   return NULL;
 }
@@ -110,6 +112,24 @@ static OrtStatus *refuse_version(const OrtApiBase *base) {
   return lk_ort_status(&oldest, status, &error);
 }
 
+static lk_status register_provider(const lk_ort *ort, const OrtLogger *logger,
+                                   OrtEpFactory **factories, size_t max_factories,
+                                   lk_error *error) {
+  if (max_factories < 1) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to register %s: room for %zu factories, 1 is needed",
+                   LK_ORT_PROVIDER_NAME, max_factories);
+  }
+  registration *made = lk_calloc(lk_allocator_default(), 1, sizeof *made);
+  if (made == NULL) return lk_fail_memory(error, "a factory", sizeof *made);
+  made->abi = factory_functions;
+  made->ort = *ort;
+  made->ort.offsets = lk_ort_offsets_find(ort->api);
+  lk_ort_contexts_create(&made->ort, logger, &made->contexts);
+  factories[0] = &made->abi;
+  return LK_OK;
+}
+
 __attribute__((visibility("default"))) OrtStatus *
 CreateEpFactories(const char *registration_name, const OrtApiBase *base,
                   const OrtLogger *default_logger, OrtEpFactory **factories, size_t max_factories,
@@ -124,29 +144,15 @@ CreateEpFactories(const char *registration_name, const OrtApiBase *base,
                       .ep = ort_GetEpApi(api)(),
                       .latchkey = lk_get_api(LK_API_VERSION),
                       .api_24 = is_1_24 ? base->GetApi(LK_ORT_API_VERSION_24) : NULL};
-  if (max_factories < 1) {
-    return lk_ort_status(&ort,
-                         lk_fail(&error, LK_INVALID_ARGUMENT,
-                                 "failed to register %s: room for no factory",
-                                 LK_ORT_PROVIDER_NAME),
-                         &error);
-  }
-  lk_ort_factory *factory = lk_calloc(lk_allocator_default(), 1, sizeof *factory);
-  if (factory == NULL) {
-    return lk_ort_status(&ort, lk_fail_memory(&error, "a factory", sizeof *factory), &error);
-  }
-  factory->abi = factory_functions;
-  factory->ort = ort;
-  lk_ort_peek_find(&factory->ort, &factory->peek);
-  lk_ort_contexts_init(&factory->contexts, &factory->ort, default_logger);
-  factories[0] = &factory->abi;
-  *n_factories = 1;
-  return NULL;
+  const lk_status status =
+      register_provider(&ort, default_logger, factories, max_factories, &error);
+  if (status == LK_OK) *n_factories = 1;
+  return lk_ort_status(&ort, status, &error);
 }
 
-__attribute__((visibility("default"))) OrtStatus *ReleaseEpFactory(OrtEpFactory *self) {
-  lk_ort_factory *factory = (lk_ort_factory *)self;
-  lk_ort_contexts_end(&factory->contexts);
-  lk_free(lk_allocator_default(), factory);
+__attribute__((visibility("default"))) OrtStatus *ReleaseEpFactory(OrtEpFactory *factory) {
+  registration *self = (registration *)factory;
+  lk_ort_contexts_destroy(&self->contexts);
+  lk_free(lk_allocator_default(), self);
   return NULL;
 }

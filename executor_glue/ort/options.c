@@ -8,7 +8,7 @@
 #include "base/parse.h"
 #include "base/status.h"
 
-/* ---- values ------------------------------------------------------------------------------------ */
+/* ---- values ---- */
 
 static lk_status refuse(const char *option, const char *value, const char *allowed,
                         lk_error *error) {
@@ -106,7 +106,7 @@ static const struct {
     {"weights_bytes", set_weights},
 };
 
-/* ---- the session's entries --------------------------------------------------------------------- */
+/* ---- the session's entries ---- */
 
 static lk_status set_option(const char *name, const char *value, lk_ort_options *out,
                             lk_error *error) {
@@ -119,12 +119,11 @@ static lk_status set_option(const char *name, const char *value, lk_ort_options 
         (size_t)snprintf(names + used, sizeof names - used, i > 0 ? ", %s" : "%s", rows[i].name);
   }
   return lk_fail(error, LK_INVALID_ARGUMENT,
-                 "failed to read provider option '%.128s': there are %s", name, names);
+                 "failed to read provider option '%.128s': it is not one of %s", name, names);
 }
 
-lk_status lk_ort_options_read(const lk_ort *ort, const lk_ort_peek *peek,
-                              const OrtSessionOptions *session, lk_ort_options *out,
-                              lk_error *error) {
+lk_status lk_ort_options_read(const lk_ort *ort, const OrtSessionOptions *session,
+                              lk_ort_options *out, lk_error *error) {
   static const size_t prefix_length = sizeof LK_ORT_OPTION_PREFIX - 1;
   lk_status status = LK_OK;
   OrtKeyValuePairs *entries = NULL;
@@ -139,16 +138,16 @@ lk_status lk_ort_options_read(const lk_ort *ort, const lk_ort_peek *peek,
     LK_TRY(set_option(keys[i] + prefix_length, values[i], out, error));
   }
   if (out->context.threads == 0) {
-    const int32_t threads = lk_ort_peek_threads(peek, session);
+    const int32_t threads = lk_ort_session_threads(&ort->offsets, session);
     if (threads > 0) out->context.threads = threads < LK_MAX_THREADS ? threads : LK_MAX_THREADS;
   }
 cleanup:
   if (entries != NULL) ort_ReleaseKeyValuePairs(ort->api)(entries);
-  if (status != LK_OK) lk_ort_options_end(out);
+  if (status != LK_OK) lk_ort_options_destroy(out);
   return status;
 }
 
-void lk_ort_options_end(lk_ort_options *options) {
+void lk_ort_options_destroy(lk_ort_options *options) {
   lk_free(lk_allocator_default(), options->statistics_file);
   lk_free(lk_allocator_default(), options->pass_names);
   *options = (lk_ort_options){0};

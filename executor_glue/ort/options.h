@@ -1,9 +1,8 @@
-/* What a session says about the provider. */
+/* What a session's configuration asks of the provider. */
 #ifndef LK_ORT_OPTIONS_H
 #define LK_ORT_OPTIONS_H
 
 #include "executor_glue/ort/ort.h"
-#include "executor_glue/ort/peek.h"
 
 /* In front of every option among a session's configuration entries. */
 #define LK_ORT_OPTION_PREFIX "ep.latchkeyexecutionprovider."
@@ -19,11 +18,10 @@ typedef struct lk_ort_options {
 } lk_ort_options;
 
 /* Reads them. The number of threads is the option's, else the session's for one operator, else
- * Latchkey's default. LK_INVALID_ARGUMENT names an option that there is not; LK_OUT_OF_RANGE one whose value
- * is not allowed, and what is. Passes are checked when they run. */
-lk_status lk_ort_options_read(const lk_ort *ort, const lk_ort_peek *peek,
-                              const OrtSessionOptions *session, lk_ort_options *out,
-                              lk_error *error);
-void lk_ort_options_end(lk_ort_options *options); /* also of a zeroed one */
+ * Latchkey's default. LK_INVALID_ARGUMENT: the sentence names an unknown option. LK_OUT_OF_RANGE:
+ * it names an option, its value and what is allowed. Passes check their own names. */
+lk_status lk_ort_options_read(const lk_ort *ort, const OrtSessionOptions *session,
+                              lk_ort_options *out, lk_error *error);
+void lk_ort_options_destroy(lk_ort_options *options); /* also of a zeroed one */
 
 #endif

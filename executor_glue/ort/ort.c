@@ -6,31 +6,9 @@
 
 lk_status lk_ort_check(const lk_ort *ort, OrtStatus *result, const char *what, lk_error *error) {
   if (result == NULL) return LK_OK;
-  lk_status status = lk_fail(error, LK_INTERNAL, "failed to %s: ONNX Runtime says \"%s\"", what,
-                             ort_GetErrorMessage(ort->api)(result));
+  const lk_status status = lk_fail(error, LK_INTERNAL, "failed to %s: ONNX Runtime says \"%s\"",
+                                   what, ort_GetErrorMessage(ort->api)(result));
   ort_ReleaseStatus(ort->api)(result);
-  return status;
-}
-
-lk_status lk_ort_tensor_type(const lk_ort *ort, const OrtValueInfo *value,
-                             const OrtTensorTypeAndShapeInfo **out_info, uint32_t *out_dtype,
-                             size_t *out_rank, lk_error *error) {
-  static const char what[] = "read a value's type";
-  const OrtApi *api = ort->api;
-  lk_status status = LK_OK;
-  const OrtTypeInfo *type = NULL;
-  ONNXType kind = 0;
-  *out_info = NULL;
-  *out_dtype = 0;
-  *out_rank = 0;
-  LK_TRY(lk_ort_check(ort, ort_GetValueInfoTypeInfo(api)(value, &type), what, error));
-  if (type == NULL) return LK_OK;
-  LK_TRY(lk_ort_check(ort, ort_GetOnnxTypeFromTypeInfo(api)(type, &kind), what, error));
-  if (kind != ONNX_TYPE_TENSOR) return LK_OK;
-  LK_TRY(lk_ort_check(ort, ort_CastTypeInfoToTensorInfo(api)(type, out_info), what, error));
-  LK_TRY(lk_ort_check(ort, ort_GetTensorElementType(api)(*out_info, out_dtype), what, error));
-  status = lk_ort_check(ort, ort_GetDimensionsCount(api)(*out_info, out_rank), what, error);
-cleanup:
   return status;
 }
 

@@ -1,21 +1,23 @@
-/* ONNX Runtime's tables, and how failures go to and fro. */
+/* ONNX Runtime's tables, and how failures and log lines get from one side to the other. */
 #ifndef LK_ORT_ORT_H
 #define LK_ORT_ORT_H
 
 #include <latchkey/latchkey.h>
 
+#include "executor_glue/ort/offsets.h"
 #include "executor_glue/ort/ort_abi.h"
 
-/* The tables of one registration. */
+/* What one registration has of ONNX Runtime and of Latchkey. */
 typedef struct lk_ort {
   const OrtApi *api;
   const OrtEpApi *ep;
   const lk_api *latchkey;
   const OrtApi *api_24; /* the table of 1.24, or NULL: this one is older */
+  lk_ort_offsets offsets;
 } lk_ort;
 
-/* Since 1.24 a body's graph names its parent, and its nodes can be fused. Older ones give the fused nodes
- * of two graphs of a model the same name, and then refuse the model. */
+/* Since 1.24 a body's graph names its parent, and its nodes can be fused. An older ONNX Runtime
+ * gives the fused nodes of two graphs of a model the same name, and then refuses the model. */
 static inline bool lk_ort_knows_bodies(const lk_ort *ort) {
   return ort->api_24 != NULL;
 }
@@ -23,14 +25,8 @@ static inline bool lk_ort_knows_bodies(const lk_ort *ort) {
 #define LK_ORT_PROVIDER_NAME "LatchkeyExecutionProvider"
 
 /* Takes over what a call of ONNX Runtime returned. On failure: LK_INTERNAL, "failed to <what>:
- * <ONNX Runtime's words>". For use with LK_TRY. */
+ * <ONNX Runtime's words>". */
 lk_status lk_ort_check(const lk_ort *ort, OrtStatus *result, const char *what, lk_error *error);
-
-/* Element type and rank of a value. `*out_info`, which belongs to the value, is NULL for one that is no
- * tensor, or of which nothing is known: then they are 0. */
-lk_status lk_ort_tensor_type(const lk_ort *ort, const OrtValueInfo *value,
-                             const OrtTensorTypeAndShapeInfo **out_info, uint32_t *out_dtype,
-                             size_t *out_rank, lk_error *error);
 
 /* A status for ONNX Runtime to return: NULL for LK_OK. */
 OrtStatus *lk_ort_status(const lk_ort *ort, lk_status status, const lk_error *error);

@@ -73,7 +73,7 @@ typedef enum OrtOpAttrType {
 /* Element types (ONNXTensorElementDataType) have the numbers of ONNX's TensorProto.DataType, and so
  * of lk_dtype. */
 
-/* ---- tables of functions ----------------------------------------------------------------------- */
+/* ---- tables of functions ---- */
 
 typedef void (*ort_function)(void);
 typedef struct OrtApi {
@@ -91,86 +91,96 @@ typedef struct OrtApiBase {
 
 /* F(slot, name, result, arguments) */
 // clang-format off
-#define LK_ORT_API_FUNCTIONS(F)                                                                              \
-  F(0,   CreateStatus, OrtStatus *, (OrtErrorCode code, const char *message))                                \
-  F(2,   GetErrorMessage, const char *, (const OrtStatus *status))                                           \
-  F(10,  CreateSessionOptions, OrtStatus *, (OrtSessionOptions **out))                                       \
-  F(24,  SetIntraOpNumThreads, OrtStatus *, (OrtSessionOptions *options, int threads))                       \
-  F(39,  CreateRunOptions, OrtStatus *, (OrtRunOptions **out))                                               \
-  F(46,  RunOptionsSetTerminate, OrtStatus *, (OrtRunOptions *options))                                      \
-  F(47,  RunOptionsUnsetTerminate, OrtStatus *, (OrtRunOptions *options))                                    \
-  F(51,  GetTensorMutableData, OrtStatus *, (OrtValue *value, void **out))                                   \
-  F(55,  CastTypeInfoToTensorInfo, OrtStatus *,                                                              \
-         (const OrtTypeInfo *info, const OrtTensorTypeAndShapeInfo **out))                                   \
-  F(56,  GetOnnxTypeFromTypeInfo, OrtStatus *, (const OrtTypeInfo *info, ONNXType *out))                     \
-  F(60,  GetTensorElementType, OrtStatus *, (const OrtTensorTypeAndShapeInfo *info, uint32_t *out))          \
-  F(61,  GetDimensionsCount, OrtStatus *, (const OrtTensorTypeAndShapeInfo *info, size_t *out))              \
-  F(62,  GetDimensions, OrtStatus *, (const OrtTensorTypeAndShapeInfo *info, int64_t *dims, size_t count))   \
-  F(63,  GetSymbolicDimensions, OrtStatus *,                                                                 \
-         (const OrtTensorTypeAndShapeInfo *info, const char **names, size_t count))                          \
-  F(65,  GetTensorTypeAndShape, OrtStatus *, (const OrtValue *value, OrtTensorTypeAndShapeInfo **out))       \
-  F(88,  KernelContext_GetInputCount, OrtStatus *, (const OrtKernelContext *context, size_t *out))           \
-  F(89,  KernelContext_GetOutputCount, OrtStatus *, (const OrtKernelContext *context, size_t *out))          \
-  F(90,  KernelContext_GetInput, OrtStatus *,                                                                \
-         (const OrtKernelContext *context, size_t index, const OrtValue **out))                              \
-  F(91,  KernelContext_GetOutput, OrtStatus *,                                                               \
-         (OrtKernelContext *context, size_t index, const int64_t *dims, size_t rank, OrtValue **out))        \
-  F(93,  ReleaseStatus, void, (OrtStatus *status))                                                           \
-  F(96,  ReleaseValue, void, (OrtValue *value))                                                              \
-  F(97,  ReleaseRunOptions, void, (OrtRunOptions *options))                                                  \
-  F(99,  ReleaseTensorTypeAndShapeInfo, void, (OrtTensorTypeAndShapeInfo *info))                             \
-  F(100, ReleaseSessionOptions, void, (OrtSessionOptions *options))                                          \
-  F(247, Logger_LogMessage, OrtStatus *,                                                                     \
-         (const OrtLogger *logger, OrtLoggingLevel level, const char *message, const char *file, int line,   \
-          const char *function))                                                                             \
-  F(272, ReadOpAttr, OrtStatus *,                                                                            \
-         (const OrtOpAttr *attr, OrtOpAttrType type, void *data, size_t bytes, size_t *out_bytes))           \
-  F(274, KernelContext_ParallelFor, OrtStatus *,                                                             \
-         (const OrtKernelContext *context, void (*fn)(void *arg, size_t index), size_t total,                \
-          size_t n_batches, void *arg))                                                                      \
-  F(289, GetValueInfoName, OrtStatus *, (const OrtValueInfo *info, const char **out))                        \
-  F(290, GetValueInfoTypeInfo, OrtStatus *, (const OrtValueInfo *info, const OrtTypeInfo **out))             \
-  F(298, GetKeyValuePairs, void,                                                                             \
-         (const OrtKeyValuePairs *pairs, const char *const **keys, const char *const **values, size_t *out)) \
-  F(300, ReleaseKeyValuePairs, void, (OrtKeyValuePairs *pairs))                                              \
-  F(307, HardwareDevice_Type, OrtHardwareDeviceType, (const OrtHardwareDevice *device))                      \
-  F(317, GetEpApi, const OrtEpApi *, (void))                                                                 \
-  F(326, ValueInfo_GetInitializerValue, OrtStatus *, (const OrtValueInfo *info, const OrtValue **out))       \
-  F(330, ValueInfo_IsGraphOutput, OrtStatus *, (const OrtValueInfo *info, bool *out))                        \
-  F(331, ValueInfo_IsConstantInitializer, OrtStatus *, (const OrtValueInfo *info, bool *out))                \
-  F(332, ValueInfo_IsFromOuterScope, OrtStatus *, (const OrtValueInfo *info, bool *out))                     \
-  F(334, Graph_GetModelPath, OrtStatus *, (const OrtGraph *graph, const char **out))                         \
-  F(336, Graph_GetNumOperatorSets, OrtStatus *, (const OrtGraph *graph, size_t *out))                        \
-  F(337, Graph_GetOperatorSets, OrtStatus *,                                                                 \
-         (const OrtGraph *graph, const char **domains, int64_t *versions, size_t count))                     \
-  F(338, Graph_GetNumInputs, OrtStatus *, (const OrtGraph *graph, size_t *out))                              \
-  F(339, Graph_GetInputs, OrtStatus *, (const OrtGraph *graph, const OrtValueInfo **out, size_t count))      \
-  F(340, Graph_GetNumOutputs, OrtStatus *, (const OrtGraph *graph, size_t *out))                             \
-  F(341, Graph_GetOutputs, OrtStatus *, (const OrtGraph *graph, const OrtValueInfo **out, size_t count))     \
-  F(344, Graph_GetNumNodes, OrtStatus *, (const OrtGraph *graph, size_t *out))                               \
-  F(345, Graph_GetNodes, OrtStatus *, (const OrtGraph *graph, const OrtNode **out, size_t count))            \
-  F(346, Graph_GetParentNode, OrtStatus *, (const OrtGraph *graph, const OrtNode **out))                     \
-  F(349, Node_GetName, OrtStatus *, (const OrtNode *node, const char **out))                                 \
-  F(350, Node_GetOperatorType, OrtStatus *, (const OrtNode *node, const char **out))                         \
-  F(351, Node_GetDomain, OrtStatus *, (const OrtNode *node, const char **out))                               \
-  F(352, Node_GetSinceVersion, OrtStatus *, (const OrtNode *node, int *out))                                 \
-  F(353, Node_GetNumInputs, OrtStatus *, (const OrtNode *node, size_t *out))                                 \
-  F(354, Node_GetInputs, OrtStatus *, (const OrtNode *node, const OrtValueInfo **out, size_t count))         \
-  F(355, Node_GetNumOutputs, OrtStatus *, (const OrtNode *node, size_t *out))                                \
-  F(356, Node_GetOutputs, OrtStatus *, (const OrtNode *node, const OrtValueInfo **out, size_t count))        \
-  F(357, Node_GetNumImplicitInputs, OrtStatus *, (const OrtNode *node, size_t *out))                         \
-  F(358, Node_GetImplicitInputs, OrtStatus *, (const OrtNode *node, const OrtValueInfo **out, size_t count)) \
-  F(359, Node_GetNumAttributes, OrtStatus *, (const OrtNode *node, size_t *out))                             \
-  F(360, Node_GetAttributes, OrtStatus *, (const OrtNode *node, const OrtOpAttr **out, size_t count))        \
-  F(362, OpAttr_GetTensorAttributeAsOrtValue, OrtStatus *, (const OrtOpAttr *attr, OrtValue **out))          \
-  F(363, OpAttr_GetType, OrtStatus *, (const OrtOpAttr *attr, OrtOpAttrType *out))                           \
-  F(364, OpAttr_GetName, OrtStatus *, (const OrtOpAttr *attr, const char **out))                             \
-  F(373, GetRunConfigEntry, const char *, (const OrtRunOptions *options, const char *key))                   \
-  F(378, GetTensorData, OrtStatus *, (const OrtValue *value, const void **out))                              \
-  F(379, GetSessionOptionsConfigEntries, OrtStatus *,                                                        \
-         (const OrtSessionOptions *options, OrtKeyValuePairs **out))                                         \
-  /* since LK_ORT_API_VERSION_24; the shape is the value's own */                                            \
-  F(414, GetTensorElementTypeAndShapeDataReference, OrtStatus *,                                             \
+#define LK_ORT_API_FUNCTIONS(F)                                                                    \
+  F(0,   CreateStatus, OrtStatus *, (OrtErrorCode code, const char *message))                      \
+  F(2,   GetErrorMessage, const char *, (const OrtStatus *status))                                 \
+  F(10,  CreateSessionOptions, OrtStatus *, (OrtSessionOptions **out))                             \
+  F(24,  SetIntraOpNumThreads, OrtStatus *, (OrtSessionOptions *options, int threads))             \
+  F(39,  CreateRunOptions, OrtStatus *, (OrtRunOptions **out))                                     \
+  F(46,  RunOptionsSetTerminate, OrtStatus *, (OrtRunOptions *options))                            \
+  F(47,  RunOptionsUnsetTerminate, OrtStatus *, (OrtRunOptions *options))                          \
+  F(51,  GetTensorMutableData, OrtStatus *, (OrtValue *value, void **out))                         \
+  F(55,  CastTypeInfoToTensorInfo, OrtStatus *,                                                    \
+         (const OrtTypeInfo *info, const OrtTensorTypeAndShapeInfo **out))                         \
+  F(56,  GetOnnxTypeFromTypeInfo, OrtStatus *, (const OrtTypeInfo *info, ONNXType *out))           \
+  F(60,  GetTensorElementType, OrtStatus *,                                                        \
+         (const OrtTensorTypeAndShapeInfo *info, uint32_t *out))                                   \
+  F(61,  GetDimensionsCount, OrtStatus *, (const OrtTensorTypeAndShapeInfo *info, size_t *out))    \
+  F(62,  GetDimensions, OrtStatus *,                                                               \
+         (const OrtTensorTypeAndShapeInfo *info, int64_t *dims, size_t count))                     \
+  F(63,  GetSymbolicDimensions, OrtStatus *,                                                       \
+         (const OrtTensorTypeAndShapeInfo *info, const char **names, size_t count))                \
+  F(65,  GetTensorTypeAndShape, OrtStatus *,                                                       \
+         (const OrtValue *value, OrtTensorTypeAndShapeInfo **out))                                 \
+  F(90,  KernelContext_GetInput, OrtStatus *,                                                      \
+         (const OrtKernelContext *context, size_t index, const OrtValue **out))                    \
+  F(91,  KernelContext_GetOutput, OrtStatus *,                                                     \
+         (OrtKernelContext *context, size_t index, const int64_t *dims, size_t rank,               \
+          OrtValue **out))                                                                         \
+  F(93,  ReleaseStatus, void, (OrtStatus *status))                                                 \
+  F(96,  ReleaseValue, void, (OrtValue *value))                                                    \
+  F(97,  ReleaseRunOptions, void, (OrtRunOptions *options))                                        \
+  F(99,  ReleaseTensorTypeAndShapeInfo, void, (OrtTensorTypeAndShapeInfo *info))                   \
+  F(100, ReleaseSessionOptions, void, (OrtSessionOptions *options))                                \
+  F(247, Logger_LogMessage, OrtStatus *,                                                           \
+         (const OrtLogger *logger, OrtLoggingLevel level, const char *message, const char *file,   \
+          int line, const char *function))                                                         \
+  F(272, ReadOpAttr, OrtStatus *,                                                                  \
+         (const OrtOpAttr *attr, OrtOpAttrType type, void *data, size_t bytes, size_t *out_bytes)) \
+  F(274, KernelContext_ParallelFor, OrtStatus *,                                                   \
+         (const OrtKernelContext *context, void (*fn)(void *arg, size_t index), size_t total,      \
+          size_t n_batches, void *arg))                                                            \
+  F(289, GetValueInfoName, OrtStatus *, (const OrtValueInfo *info, const char **out))              \
+  F(290, GetValueInfoTypeInfo, OrtStatus *, (const OrtValueInfo *info, const OrtTypeInfo **out))   \
+  F(298, GetKeyValuePairs, void,                                                                   \
+         (const OrtKeyValuePairs *pairs, const char *const **keys, const char *const **values,     \
+          size_t *out))                                                                            \
+  F(300, ReleaseKeyValuePairs, void, (OrtKeyValuePairs *pairs))                                    \
+  F(307, HardwareDevice_Type, OrtHardwareDeviceType, (const OrtHardwareDevice *device))            \
+  F(317, GetEpApi, const OrtEpApi *, (void))                                                       \
+  F(326, ValueInfo_GetInitializerValue, OrtStatus *,                                               \
+         (const OrtValueInfo *info, const OrtValue **out))                                         \
+  F(331, ValueInfo_IsConstantInitializer, OrtStatus *, (const OrtValueInfo *info, bool *out))      \
+  F(332, ValueInfo_IsFromOuterScope, OrtStatus *, (const OrtValueInfo *info, bool *out))           \
+  F(334, Graph_GetModelPath, OrtStatus *, (const OrtGraph *graph, const char **out))               \
+  F(336, Graph_GetNumOperatorSets, OrtStatus *, (const OrtGraph *graph, size_t *out))              \
+  F(337, Graph_GetOperatorSets, OrtStatus *,                                                       \
+         (const OrtGraph *graph, const char **domains, int64_t *versions, size_t count))           \
+  F(338, Graph_GetNumInputs, OrtStatus *, (const OrtGraph *graph, size_t *out))                    \
+  F(339, Graph_GetInputs, OrtStatus *,                                                             \
+         (const OrtGraph *graph, const OrtValueInfo **out, size_t count))                          \
+  F(340, Graph_GetNumOutputs, OrtStatus *, (const OrtGraph *graph, size_t *out))                   \
+  F(341, Graph_GetOutputs, OrtStatus *,                                                            \
+         (const OrtGraph *graph, const OrtValueInfo **out, size_t count))                          \
+  F(344, Graph_GetNumNodes, OrtStatus *, (const OrtGraph *graph, size_t *out))                     \
+  F(345, Graph_GetNodes, OrtStatus *, (const OrtGraph *graph, const OrtNode **out, size_t count))  \
+  F(346, Graph_GetParentNode, OrtStatus *, (const OrtGraph *graph, const OrtNode **out))           \
+  F(349, Node_GetName, OrtStatus *, (const OrtNode *node, const char **out))                       \
+  F(350, Node_GetOperatorType, OrtStatus *, (const OrtNode *node, const char **out))               \
+  F(351, Node_GetDomain, OrtStatus *, (const OrtNode *node, const char **out))                     \
+  F(352, Node_GetSinceVersion, OrtStatus *, (const OrtNode *node, int *out))                       \
+  F(353, Node_GetNumInputs, OrtStatus *, (const OrtNode *node, size_t *out))                       \
+  F(354, Node_GetInputs, OrtStatus *,                                                              \
+         (const OrtNode *node, const OrtValueInfo **out, size_t count))                            \
+  F(355, Node_GetNumOutputs, OrtStatus *, (const OrtNode *node, size_t *out))                      \
+  F(356, Node_GetOutputs, OrtStatus *,                                                             \
+         (const OrtNode *node, const OrtValueInfo **out, size_t count))                            \
+  F(357, Node_GetNumImplicitInputs, OrtStatus *, (const OrtNode *node, size_t *out))               \
+  F(358, Node_GetImplicitInputs, OrtStatus *,                                                      \
+         (const OrtNode *node, const OrtValueInfo **out, size_t count))                            \
+  F(359, Node_GetNumAttributes, OrtStatus *, (const OrtNode *node, size_t *out))                   \
+  F(360, Node_GetAttributes, OrtStatus *,                                                          \
+         (const OrtNode *node, const OrtOpAttr **out, size_t count))                               \
+  F(362, OpAttr_GetTensorAttributeAsOrtValue, OrtStatus *,                                         \
+         (const OrtOpAttr *attr, OrtValue **out))                                                  \
+  F(363, OpAttr_GetType, OrtStatus *, (const OrtOpAttr *attr, OrtOpAttrType *out))                 \
+  F(364, OpAttr_GetName, OrtStatus *, (const OrtOpAttr *attr, const char **out))                   \
+  F(373, GetRunConfigEntry, const char *, (const OrtRunOptions *options, const char *key))         \
+  F(378, GetTensorData, OrtStatus *, (const OrtValue *value, const void **out))                    \
+  F(379, GetSessionOptionsConfigEntries, OrtStatus *,                                              \
+         (const OrtSessionOptions *options, OrtKeyValuePairs **out))                               \
+  /* since LK_ORT_API_VERSION_24; the shape is the value's own */                                  \
+  F(414, GetTensorElementTypeAndShapeDataReference, OrtStatus *,                                   \
          (const OrtValue *value, uint32_t *out_type, const int64_t **out_dims, size_t *out_rank))
 // clang-format on
 
@@ -184,13 +194,13 @@ typedef struct OrtNodeFusionOptions {
 } OrtNodeFusionOptions;
 
 // clang-format off
-#define LK_ORT_EP_API_FUNCTIONS(F)                                                                           \
-  F(0, CreateEpDevice, OrtStatus *,                                                                          \
-       (OrtEpFactory *factory, const OrtHardwareDevice *device, const OrtKeyValuePairs *metadata,            \
-        const OrtKeyValuePairs *options, OrtEpDevice **out))                                                 \
-  F(2, EpGraphSupportInfo_AddNodesToFuse, OrtStatus *,                                                       \
-       (OrtEpGraphSupportInfo *info, const OrtNode *const *nodes, size_t count,                              \
-        const OrtNodeFusionOptions *options))
+#define LK_ORT_EP_API_FUNCTIONS(F)                                                                 \
+  F(0, CreateEpDevice, OrtStatus *,                                                                \
+         (OrtEpFactory *factory, const OrtHardwareDevice *device,                                  \
+          const OrtKeyValuePairs *metadata, const OrtKeyValuePairs *options, OrtEpDevice **out))   \
+  F(2, EpGraphSupportInfo_AddNodesToFuse, OrtStatus *,                                             \
+         (OrtEpGraphSupportInfo *info, const OrtNode *const *nodes, size_t count,                  \
+          const OrtNodeFusionOptions *options))
 // clang-format on
 
 /* ort_<name>(table) is the function, with its type. */
@@ -208,7 +218,7 @@ LK_ORT_API_FUNCTIONS(LK_ORT_API_FUNCTION)
 LK_ORT_EP_API_FUNCTIONS(LK_ORT_EP_API_FUNCTION)
 #undef LK_ORT_EP_API_FUNCTION
 
-/* ---- what a provider implements ---------------------------------------------------------------- */
+/* ---- what a provider implements ---- */
 
 /* `reserved`: functions that stay NULL, in their places. */
 struct OrtEpFactory {

@@ -29,7 +29,7 @@ static int32_t producer_of(const partition *p, int32_t value) {
   return value == LK_NO_VALUE ? LK_NO_NODE : p->graph->values[value].producer;
 }
 
-/* ---- what shapes may depend on ----------------------------------------------------------------- */
+/* ---- what shapes may depend on ---- */
 
 static bool reads_shapes_only(const lk_node *node) {
   return lk_node_is(node, "Shape") || lk_node_is(node, "Size");
@@ -60,7 +60,7 @@ static bool must_cut(const partition *p, size_t n, uint32_t i) {
   return i < 64 && (p->input->shape_inputs[n] >> i & 1) != 0 && !p->known[node_at(p, n)->inputs[i]];
 }
 
-/* ---- depth ------------------------------------------------------------------------------------- */
+/* ---- depth ---- */
 
 /* What node `n` has at least, because of its input `i`. */
 static uint32_t least_depth(const partition *p, size_t n, uint32_t i) {
@@ -108,7 +108,7 @@ static void sink(const partition *p, uint32_t *latest) {
   }
 }
 
-/* ---- connected parts --------------------------------------------------------------------------- */
+/* ---- connected parts ---- */
 
 static int32_t root_of(const partition *p, int32_t n) {
   while (p->parent[n] != n) {
@@ -137,8 +137,7 @@ static void find_parts(const partition *p) {
   }
 }
 
-/* Leaves the parts in which nothing works. Whether there were any: without them, values cross more
- * seldom. */
+/* Leaves the parts in which nothing works. True: there were some, and fewer values cross now. */
 static bool leave_idle_parts(const partition *p) {
   bool left = false;
   for (size_t n = 0; n < p->graph->n_nodes; n++) {
@@ -180,8 +179,7 @@ lk_status lk_ort_partition_make(const lk_ort_partition_input *input, int32_t *ou
   int32_t *numbers = lk_calloc(allocator, n + 1, sizeof *numbers);
   if (p.claimed == NULL || p.known == NULL || p.depth == NULL || p.parent == NULL ||
       p.working == NULL || latest == NULL || numbers == NULL) {
-    status = lk_fail_memory(error, "groups of nodes", n * sizeof *p.depth);
-    goto cleanup;
+    LK_TRY(lk_fail_memory(error, "groups of nodes", n * sizeof *p.depth));
   }
   memcpy(p.claimed, input->supported, n * sizeof *p.claimed);
   do {

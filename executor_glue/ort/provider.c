@@ -1,70 +1,38 @@
-/* What ONNX Runtime calls of a provider; each function here only goes between the two interfaces. */
+/* What ONNX Runtime calls of a provider. Each of these functions only translates between the two
+ * interfaces. */
 #include "executor_glue/ort/provider.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "executor_glue/ort/claim.h"
+#include "executor_glue/ort/compute.h"
+#include "executor_glue/ort/report.h"
 
-/* An entry of a run's options: a file that the statistics of now are written to. */
-/* Up to 15 characters: ONNX Runtime makes a string of it for every run. */
+/* An entry of a run's options: a file that the statistics of now are written to. Up to 15
+ * characters: ONNX Runtime makes a string of it for every run. */
 #define LK_ORT_RUN_STATISTICS "latchkey.stats"
+
+typedef struct provider {
+  OrtEp abi; /* first: ONNX Runtime's pointer is ours */
+  const lk_ort *ort;
+  const OrtLogger *logger; /* the session's */
+  lk_ort_options options;
+  lk_ort_context *context;
+  lk_ort_claims claims;       /* written while the session is made */
+  lk_ort_subgraph *subgraphs; /* written while the session is made; the newest first */
+} provider;
 
 /* Whether the run that is on in this thread is to end. A run of ONNX Runtime begins and ends on one
  * thread; operators that it hands to others can be ended between fused nodes only. */
 static _Thread_local const volatile uint8_t *stop_of_run;
 
-static const char *get_name(const OrtEp *self) {
-  (void)self;
-  return LK_ORT_PROVIDER_NAME;
+static lk_status write_report(const provider *self, const char *path, lk_error *error) {
+  return lk_ort_report_write(self->context, &self->claims, self->subgraphs, path, error);
 }
 
-static OrtStatus *get_capability(OrtEp *self, const OrtGraph *graph, OrtEpGraphSupportInfo *info) {
-  lk_ort_provider *provider = (lk_ort_provider *)self;
-  lk_error error;
-  const lk_status status = lk_ort_claim(provider, graph, info, &error);
-  return lk_ort_status(provider->ort, status, &error);
-}
-
-/* They end with their provider, which ONNX Runtime releases next: its last report tells of them. */
-static void release_infos(OrtEp *self, OrtNodeComputeInfo **infos, size_t count) {
-  (void)self, (void)infos, (void)count;
-}
-
-static OrtStatus *compile(OrtEp *self, const OrtGraph **graphs, const OrtNode **fused_nodes,
-                          size_t count, OrtNodeComputeInfo **out_infos,
-                          OrtNode **ep_context_nodes) {
-  (void)ep_context_nodes;
-  lk_ort_provider *provider = (lk_ort_provider *)self;
-  lk_status status = LK_OK;
-  lk_error error;
-  for (size_t i = 0; i < count && status == LK_OK; i++) {
-    lk_ort_subgraph *subgraph = NULL;
-    status = lk_ort_compile(provider, graphs[i], fused_nodes[i], &subgraph, &error);
-    if (status == LK_OK) out_infos[i] = &subgraph->abi;
-  }
-  if (status != LK_OK) memset(out_infos, 0, count * sizeof *out_infos);
-  return lk_ort_status(provider->ort, status, &error);
-}
-
-static OrtStatus *on_run_start(OrtEp *self, const OrtRunOptions *options) {
-  const lk_ort_provider *provider = (lk_ort_provider *)self;
-  lk_error error;
-  lk_status status = LK_OK;
-  const char *path = ort_GetRunConfigEntry(provider->ort->api)(options, LK_ORT_RUN_STATISTICS);
-  if (path != NULL) status = lk_ort_report_write(provider, path, &error);
-  /* A run that has not begun does not end either. */
-  if (status == LK_OK) stop_of_run = lk_ort_peek_terminate(&provider->factory->peek, options);
-  return lk_ort_status(provider->ort, status, &error);
-}
-
-static OrtStatus *on_run_end(OrtEp *self, const OrtRunOptions *options, bool sync_stream) {
-  (void)self, (void)options, (void)sync_stream;
-  stop_of_run = NULL;
-  return NULL;
-}
-
-/* ---- fused nodes ------------------------------------------------------------------------------- */
+/* ---- fused nodes ---- */
 
 static OrtStatus *create_state(OrtNodeComputeInfo *self, OrtNodeComputeContext *context,
                                void **out) {
@@ -78,21 +46,83 @@ static OrtStatus *compute(OrtNodeComputeInfo *self, void *state, OrtKernelContex
   lk_ort_subgraph *subgraph = (lk_ort_subgraph *)self;
   lk_error error;
   const lk_status status = lk_ort_compute(subgraph, context, stop_of_run, &error);
-  return lk_ort_status(subgraph->provider->ort, status, &error);
+  return lk_ort_status(subgraph->context->ort, status, &error);
 }
 
 static void release_state(OrtNodeComputeInfo *self, void *state) {
   (void)self, (void)state;
 }
 
-const OrtNodeComputeInfo lk_ort_compute_functions = {
+static const OrtNodeComputeInfo compute_functions = {
     .ort_version_supported = LK_ORT_API_VERSION,
     .CreateState = create_state,
     .Compute = compute,
     .ReleaseState = release_state,
 };
 
-/* ---- life -------------------------------------------------------------------------------------- */
+/* ---- a session ---- */
+
+static const char *get_name(const OrtEp *ep) {
+  (void)ep;
+  return LK_ORT_PROVIDER_NAME;
+}
+
+static OrtStatus *get_capability(OrtEp *ep, const OrtGraph *graph, OrtEpGraphSupportInfo *info) {
+  provider *self = (provider *)ep;
+  lk_error error;
+  const lk_status status = lk_ort_claim(self->context, graph, info, &self->claims, &error);
+  if (status == LK_OK && self->claims.is_complete) {
+    char line[1024];
+    lk_ort_claims_text(&self->claims, line, sizeof line);
+    lk_ort_log(self->ort, self->logger, ORT_LOGGING_LEVEL_INFO, line);
+  }
+  return lk_ort_status(self->ort, status, &error);
+}
+
+static OrtStatus *compile(OrtEp *ep, const OrtGraph **graphs, const OrtNode **fused_nodes,
+                          size_t count, OrtNodeComputeInfo **out_infos,
+                          OrtNode **ep_context_nodes) {
+  (void)ep_context_nodes;
+  provider *self = (provider *)ep;
+  lk_status status = LK_OK;
+  lk_error error;
+  for (size_t i = 0; i < count; i++) {
+    lk_ort_subgraph *subgraph = NULL;
+    status = lk_ort_subgraph_create(self->context, &self->options, graphs[i], fused_nodes[i],
+                                    &subgraph, &error);
+    if (status != LK_OK) break;
+    subgraph->abi = compute_functions;
+    subgraph->next = self->subgraphs;
+    self->subgraphs = subgraph;
+    out_infos[i] = &subgraph->abi;
+  }
+  if (status != LK_OK) memset(out_infos, 0, count * sizeof *out_infos);
+  return lk_ort_status(self->ort, status, &error);
+}
+
+/* The last report, which the provider writes when ONNX Runtime releases it next, tells of fused
+ * nodes: so they are destroyed with the provider. */
+static void release_infos(OrtEp *ep, OrtNodeComputeInfo **infos, size_t count) {
+  (void)ep, (void)infos, (void)count;
+}
+
+static OrtStatus *on_run_start(OrtEp *ep, const OrtRunOptions *options) {
+  const provider *self = (provider *)ep;
+  const lk_ort *ort = self->ort;
+  lk_error error;
+  lk_status status = LK_OK;
+  const char *path = ort_GetRunConfigEntry(ort->api)(options, LK_ORT_RUN_STATISTICS);
+  if (path != NULL) status = write_report(self, path, &error);
+  /* A run that has not begun does not end either. */
+  if (status == LK_OK) stop_of_run = lk_ort_run_terminate(&ort->offsets, options);
+  return lk_ort_status(ort, status, &error);
+}
+
+static OrtStatus *on_run_end(OrtEp *ep, const OrtRunOptions *options, bool sync_stream) {
+  (void)ep, (void)options, (void)sync_stream;
+  stop_of_run = NULL;
+  return NULL;
+}
 
 static const OrtEp provider_functions = {
     .ort_version_supported = LK_ORT_API_VERSION,
@@ -104,42 +134,46 @@ static const OrtEp provider_functions = {
     .OnRunEnd = on_run_end,
 };
 
-lk_status lk_ort_provider_create(lk_ort_factory *factory, const OrtSessionOptions *session,
-                                 const OrtLogger *logger, lk_ort_provider **out, lk_error *error) {
+/* ---- life ---- */
+
+lk_status lk_ort_provider_create(lk_ort_contexts *contexts, const OrtSessionOptions *session,
+                                 const OrtLogger *logger, OrtEp **out, lk_error *error) {
   lk_status status = LK_OK;
   *out = NULL;
-  lk_ort_provider *provider = lk_calloc(lk_allocator_default(), 1, sizeof *provider);
-  if (provider == NULL) return lk_fail_memory(error, "a provider", sizeof *provider);
-  provider->abi = provider_functions;
-  provider->factory = factory;
-  provider->ort = &factory->ort;
-  provider->logger = logger;
-  LK_TRY(lk_ort_options_read(provider->ort, &factory->peek, session, &provider->options, error));
-  LK_TRY(lk_ort_contexts_get(&factory->contexts, &provider->options.context, &provider->context,
-                             error));
-  *out = provider;
-  provider = NULL;
+  provider *made = lk_calloc(lk_allocator_default(), 1, sizeof *made);
+  if (made == NULL) return lk_fail_memory(error, "a provider", sizeof *made);
+  made->abi = provider_functions;
+  made->ort = contexts->ort;
+  made->logger = logger;
+  LK_TRY(lk_ort_options_read(made->ort, session, &made->options, error));
+  LK_TRY(lk_ort_context_retain(contexts, &made->options.context, &made->context, error));
+  *out = &made->abi;
+  made = NULL;
 cleanup:
-  lk_ort_provider_destroy(provider);
+  lk_ort_provider_destroy((OrtEp *)made);
   return status;
 }
 
-void lk_ort_provider_destroy(lk_ort_provider *provider) {
-  if (provider == NULL) return;
+static void write_last_report(const provider *self) {
   lk_error error;
-  if (provider->options.statistics_file != NULL && provider->context != NULL &&
-      lk_ort_report_write(provider, provider->options.statistics_file, &error) != LK_OK) {
-    /* The session's own logger may have gone before. */
-    lk_ort_log(provider->ort, provider->factory->contexts.logger, ORT_LOGGING_LEVEL_WARNING,
-               error.message);
+  const char *path = self->options.statistics_file;
+  if (path == NULL || self->context == NULL) return;
+  if (write_report(self, path, &error) == LK_OK) return;
+  /* The session's own logger may have gone before. */
+  lk_ort_log(self->ort, self->context->owner->logger, ORT_LOGGING_LEVEL_WARNING, error.message);
+}
+
+void lk_ort_provider_destroy(OrtEp *ep) {
+  provider *self = (provider *)ep;
+  if (self == NULL) return;
+  write_last_report(self);
+  while (self->subgraphs != NULL) {
+    lk_ort_subgraph *next = self->subgraphs->next;
+    lk_ort_subgraph_destroy(self->subgraphs);
+    self->subgraphs = next;
   }
-  while (provider->subgraphs != NULL) {
-    lk_ort_subgraph *next = provider->subgraphs->next;
-    lk_ort_subgraph_destroy(provider->subgraphs);
-    provider->subgraphs = next;
-  }
-  lk_ort_claims_end(&provider->claims);
-  lk_ort_contexts_release(&provider->factory->contexts, provider->context);
-  lk_ort_options_end(&provider->options);
-  lk_free(lk_allocator_default(), provider);
+  lk_ort_claims_destroy(&self->claims);
+  lk_ort_context_release(self->context);
+  lk_ort_options_destroy(&self->options);
+  lk_free(lk_allocator_default(), self);
 }

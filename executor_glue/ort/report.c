@@ -1,5 +1,6 @@
-/* What a session's provider has to say: JSON, and one line. */
-#include <inttypes.h>
+/* Writes a session's statistics as JSON. */
+#include "executor_glue/ort/report.h"
+
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,21 +9,6 @@
 
 #include "base/status.h"
 #include "base/text.h"
-#include "executor_glue/ort/provider.h"
-
-void lk_ort_report_line(const lk_ort_provider *provider, char *buffer, size_t capacity) {
-  const lk_ort_claims *claims = &provider->claims;
-  int used =
-      snprintf(buffer, capacity, "%s: %" PRIu32 " of %" PRIu32 " nodes in %" PRIu32 " subgraph%s",
-               LK_ORT_PROVIDER_NAME, claims->n_claimed, claims->n_claimed + claims->n_left,
-               claims->n_subgraphs, claims->n_subgraphs == 1 ? "" : "s");
-  for (const lk_ort_left *left = claims->left; left != NULL; left = left->next) {
-    if (used < 0 || (size_t)used >= capacity) return; /* cut: the report has them all */
-    used += snprintf(buffer + used, capacity - (size_t)used, "%s%" PRIu32 " %s (%s)",
-                     left == claims->left ? "; left: " : ", ", left->count, left->op_type,
-                     left->reason);
-  }
-}
 
 /* jansson takes valid UTF-8 alone. */
 static json_t *text_json(const char *text) {
@@ -83,34 +69,37 @@ static json_t *cache_json(const lk_stats *stats) {
       (json_int_t)stats->weights_shared, "ref_primitives", (json_int_t)stats->ref_primitives);
 }
 
-static lk_status make_report(const lk_ort_provider *provider, json_t **out, lk_error *error) {
-  const lk_api *latchkey = provider->ort->latchkey;
-  lk_context *context = lk_ort_provider_context(provider);
-  lk_stats stats = {.struct_size = sizeof stats};
-  const lk_status status = latchkey->cache_stats(context, NULL, &stats, error);
-  if (status != LK_OK) return status;
+static json_t *subgraphs_json(const lk_ort_subgraph *newest) {
   json_t *subgraphs = json_array();
-  for (const lk_ort_subgraph *each = provider->subgraphs; each != NULL; each = each->next) {
+  for (const lk_ort_subgraph *each = newest; each != NULL; each = each->next) {
     json_array_insert_new(subgraphs, 0, subgraph_json(each));
   }
-  const char *path = provider->claims.model_path;
-  *out =
-      json_pack("{s:s, s:s, s:o, s:i, s:o, s:o, s:o}", "provider", LK_ORT_PROVIDER_NAME, "version",
-                latchkey->version_text(), "model", text_json(path != NULL ? path : ""), "threads",
-                (int)latchkey->context_threads(context), "claims", claims_json(&provider->claims),
-                "subgraphs", subgraphs, "cache", cache_json(&stats));
+  return subgraphs;
+}
+
+static lk_status make_report(const lk_ort_context *context, const lk_ort_claims *claims,
+                             const lk_ort_subgraph *subgraphs, json_t **out, lk_error *error) {
+  const lk_api *latchkey = context->ort->latchkey;
+  lk_stats stats = {.struct_size = sizeof stats};
+  LK_RETURN_NOT_OK(latchkey->cache_stats(context->handle, NULL, &stats, error));
+  *out = json_pack("{s:s, s:s, s:o, s:i, s:o, s:o, s:o}", "provider", LK_ORT_PROVIDER_NAME,
+                   "version", latchkey->version_text(), "model",
+                   text_json(claims->model_path != NULL ? claims->model_path : ""), "threads",
+                   (int)latchkey->context_threads(context->handle), "claims", claims_json(claims),
+                   "subgraphs", subgraphs_json(subgraphs), "cache", cache_json(&stats));
   return *out != NULL ? LK_OK : lk_fail_memory(error, "a report", 0);
 }
 
 /* Through a file beside it, so that nobody reads half of it. */
-lk_status lk_ort_report_write(const lk_ort_provider *provider, const char *path, lk_error *error) {
+lk_status lk_ort_report_write(const lk_ort_context *context, const lk_ort_claims *claims,
+                              const lk_ort_subgraph *subgraphs, const char *path, lk_error *error) {
+  lk_status status = LK_OK;
   json_t *report = NULL;
   char *aside = NULL;
-  lk_status status = LK_OK;
   if (asprintf(&aside, "%s.%d.part", path, (int)gettid()) < 0) {
     return lk_fail_memory(error, "a file's name", strlen(path));
   }
-  LK_TRY(make_report(provider, &report, error));
+  LK_TRY(make_report(context, claims, subgraphs, &report, error));
   if (json_dump_file(report, aside, JSON_INDENT(2)) != 0 || rename(aside, path) != 0) {
     status = lk_fail(error, LK_IO, "failed to write statistics to '%s': %m", path);
     (void)unlink(aside);

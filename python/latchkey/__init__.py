@@ -4,7 +4,7 @@
     result = session.run({"x": array})
 """
 
-from ._context import UNLIMITED, Context, set_processors, thread_stats
+from ._context import UNLIMITED, Context, set_processors, threads_stats
 from ._errors import (BusyError, DeadlineError, Error, FileError, InvalidArgumentError,
                       MalformedError, ModelNotFoundError, NotFoundError, OutOfMemoryError,
                       OutOfRangeError, UnsupportedError, text)
@@ -14,7 +14,7 @@ from ._session import Session, ValueInfo
 __all__ = ["UNLIMITED", "BusyError", "Context", "DeadlineError", "Error", "FileError",
            "InvalidArgumentError", "MalformedError", "ModelNotFoundError", "NotFoundError",
            "OutOfMemoryError", "OutOfRangeError", "Session", "UnsupportedError", "ValueInfo",
-           "set_processors", "thread_stats", "version"]
+           "set_processors", "threads_stats", "version"]
 
 
 def version() -> str:

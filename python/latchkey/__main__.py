@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def main() -> None:
-    # The interpreter ignores it, and a program inherits that: a pipe that closes ends the command.
+    # The interpreter ignores SIGPIPE and programs inherit that: a closed pipe must end it.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     os.execv(Path(__file__).parent / "bin/latchkey", ["latchkey", *sys.argv[1:]])
 

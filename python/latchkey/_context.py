@@ -41,8 +41,8 @@ class Context:
     :param cache_bytes: limit of the cache in bytes, without packed weights; 0 disables.
     :param weights_bytes: limit of packed weights in bytes.
     :param threads: threads of one run.
-    :param adapt_threads: False: a run has that many also while others run, and waits for them, so
-        that equal inputs always give equal bits. True, the default: it has one then.
+    :param adapt_threads: False: a run waits until it has that many threads, so that equal inputs
+        always give equal bits. True, the default: it may get fewer while others run.
     :param verbose: 0 nothing, 1 warnings, 2 information, 3 everything; lines go to stderr.
     """
 
@@ -51,7 +51,8 @@ class Context:
                  threads: int | None = None, adapt_threads: bool | None = None,
                  verbose: int | None = None) -> None:
         if cache is not None and cache not in _CACHE_MODES:
-            raise ValueError(f"failed to read option 'cache': {cache!r}, one of off, thread, shared")
+            raise ValueError(
+                f"failed to read option 'cache': {cache!r}, one of off, thread, shared")
         # The library's own checks would let 0 and -1 pass: they mean "not given" there.
         if threads is not None and threads < 1:
             raise ValueError(f"failed to read option 'threads': {threads}, at least 1")
@@ -138,9 +139,9 @@ class Context:
 
 
 def set_processors(processors: int) -> None:
-    """How many threads compute at once, at most, while a run has more than one: of the process.
+    """Sets how many threads of the process may compute at once while a run has more than one.
 
-    Without it, ``LATCHKEY_PROCESSORS``, else the processors that the process may use.
+    Without it ``LATCHKEY_PROCESSORS`` decides, else the processors that the process may use.
     """
     error = ffi.new("lk_error *")
     status = lib.lk_py_api().processors_set(_number(processors, "processors", 0, 2**31 - 1), error)
@@ -148,9 +149,9 @@ def set_processors(processors: int) -> None:
         fail(status, error)
 
 
-def thread_stats() -> dict[str, int]:
-    """Of the process: ``processors``, threads that are ``running`` and their ``peak``, runs that are
-    ``waiting`` for processors, and all that have had to (``waits``)."""
+def threads_stats() -> dict[str, int]:
+    """The process: its ``processors``, its threads that are ``running`` and their ``peak``, its
+    runs that are ``waiting`` for processors, and how many have waited so far (``waits``)."""
     stats, error = ffi.new("lk_threads_stats *"), ffi.new("lk_error *")
     stats.struct_size = ffi.sizeof("lk_threads_stats")
     status = lib.lk_py_api().threads_stats(stats, error)
@@ -168,7 +169,7 @@ os.register_at_fork(before=_shared_lock.acquire, after_in_parent=_shared_lock.re
 
 
 def shared_context(options: dict[str, Any]) -> Context:
-    """The context of these options that sessions share; it goes with the last of them."""
+    """The context that sessions with these options share; it goes with the last of them."""
     key = tuple(sorted((name, value) for name, value in options.items() if value is not None))
     with _shared_lock:
         context = _shared.get(key)

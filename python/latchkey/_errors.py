@@ -53,15 +53,15 @@ class UnsupportedError(Error, NotImplementedError):
 
 
 class OutOfMemoryError(Error, MemoryError):
-    """The system, or the allocator, had not enough memory."""
+    """The system or the allocator did not have enough memory."""
 
 
 class DeadlineError(Error, TimeoutError):
-    """``timeout`` passed before the run was through."""
+    """``timeout`` passed before the run had ended."""
 
 
 class BusyError(Error):
-    """``max_runs`` runs of the session were on, and it was opened with ``when_busy="fail"``."""
+    """``max_runs`` runs were under way in a session opened with ``when_busy="fail"``."""
 
 
 _CLASSES: dict[str, type[Error]] = {
@@ -78,12 +78,12 @@ _CLASSES: dict[str, type[Error]] = {
 
 
 def text(pointer: Any) -> str:
-    """A C string of the library's; names in a model need not be UTF-8."""
+    """A C string of the library as text; names in a model need not be UTF-8."""
     return ffi.string(pointer).decode("utf-8", "surrogateescape")
 
 
 def fail(status: int, error: Any, not_found: type[Error] = NotFoundError) -> NoReturn:
-    """Raises the exception of a status; ``not_found`` is what that means in this call."""
+    """Raises the exception of a status; ``not_found`` is the one of LK_NOT_FOUND."""
     name = ffi.typeof("lk_status").elements[status]
     message = text(error.message) or text(lib.lk_py_api().status_text(status))
     raise (not_found if name == "LK_NOT_FOUND" else _CLASSES.get(name, Error))(message, name)

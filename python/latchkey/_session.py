@@ -26,7 +26,7 @@ class ValueInfo(NamedTuple):
     dtype: numpy.dtype | None
     """None where the model leaves it open."""
     shape: tuple[int | str | None, ...] | None
-    """A dimension that is not fixed is its name, or None; no shape at all: the rank is open."""
+    """None where the rank is open. A dimension that is not fixed is its name, or None."""
 
 
 def _choice(value: str, option: str, choices: Mapping[str, int]) -> int:
@@ -50,16 +50,16 @@ class Session:
     meanwhile. Output arrays stay valid after the session is closed.
 
     :param model: path of an ONNX file, or its bytes, which are copied.
-    :param context: the context to open it in; else the shared one of ``context_options``.
+    :param context: the context to open it in; by default the shared one of ``context_options``.
     :param disabled_passes: names of graph passes to leave out, as ``latchkey inspect`` shows them.
     :param run_plans: False: every operator asks the cache by its name key at each run.
-    :param max_folded_bytes: most bytes of what is computed from constants when the model is opened;
+    :param max_folded_bytes: the most bytes that values computed from constants at opening may take;
         what would take more is computed at each run. ``None``: 2 GiB.
     :param executor: ``"naive"``: operators in their order, each on the context's threads;
-        ``"parallel"``: branches at once, each operator on one thread, where that is faster.
-    :param inter: threads for branches of the parallel executor; ``None``: the processors.
-    :param max_runs: most runs at once; ``None``: as many as threads that call.
-    :param when_busy: what becomes of one more: ``"wait"``, or ``"fail"`` with :class:`BusyError`.
+        ``"parallel"``: branches in parallel, each operator on one thread, where that is faster.
+    :param inter: threads for branches of the parallel executor; ``None``: as many as processors.
+    :param max_runs: the most runs at the same time; ``None``: as many as threads that call.
+    :param when_busy: what one more run does: ``"wait"``, or ``"fail"`` with :class:`BusyError`.
     :param context_options: ``cache``, ``cache_entries``, ``cache_bytes``, ``weights_bytes``,
         ``threads``, ``adapt_threads``, ``verbose``: see :class:`Context`.
     """
@@ -70,8 +70,8 @@ class Session:
                  executor: str = "naive", inter: int | None = None, max_runs: int | None = None,
                  when_busy: str = "wait", **context_options: Any) -> None:
         if context is not None and context_options:
-            raise TypeError("failed to open a model: options of the context "
-                            f"({', '.join(context_options)}) beside context=, either or")
+            raise TypeError("failed to open a model: context= and options of a context "
+                            f"({', '.join(context_options)}) are given, one of both is allowed")
         self._pointer: Any = None
         self.context = context or shared_context(context_options)
         if isinstance(disabled_passes, str):
@@ -96,7 +96,7 @@ class Session:
                                         len(data) if data else 0, options, made, error)
         if status:
             file_is_there = path == ffi.NULL or os.path.exists(model)
-            # Then it is a pass that is not there, or a file that the model refers to.
+            # Where the file is there, a pass was not found, or a file that the model refers to.
             fail(status, error, NotFoundError if passes and file_is_there else ModelNotFoundError)
         self._api = lib.lk_py_session_api()
         self._pointer = ffi.gc(made[0], lib.lk_py_session_release)
@@ -160,7 +160,7 @@ class Session:
         return arrays
 
     def stats(self) -> dict[str, dict[str, Any]]:
-        """Those of the context (:meth:`Context.stats`), and ``["session"]``: this session's alone."""
+        """Statistics of the context (:meth:`Context.stats`); ``["session"]``: of this session."""
         stats, error = ffi.new("lk_session_stats *"), ffi.new("lk_error *")
         stats.struct_size = ffi.sizeof("lk_session_stats")
         status = self._api.stats(self._native(), stats, error)
@@ -173,9 +173,9 @@ class Session:
     def clone(self) -> Session:
         """Another session of the same model, with the same context and options.
 
-        It has an identity, run plans and statistics of its own; the mapped file or the bytes, and
-        the packed weights, are shared. It may be made while other threads run this one, and when the
-        file has been replaced or removed; it may outlive this one. ``copy.copy`` does the same.
+        It has its own identity, run plans and statistics, and shares the mapped file or the bytes
+        and the packed weights. It may be made while other threads run this session, and after the
+        file was replaced or removed; it may outlive this session. ``copy.copy`` does the same.
         """
         made, error = ffi.new("lk_py_session **"), ffi.new("lk_error *")
         status = lib.lk_py_session_clone(self._handle(), made, error)
@@ -198,7 +198,7 @@ class Session:
             fail(status, error)
 
     def close(self) -> None:
-        """Ends the session, after the runs that are on and when no output array is left.
+        """Closes the session, once its runs have ended and no output array is left.
 
         Closing twice is allowed; a ``with`` block closes at its end.
         """
@@ -213,8 +213,9 @@ class Session:
     def __repr__(self) -> str:
         if self._pointer is None:
             return "<latchkey.Session, closed>"
-        names = [", ".join(value.name for value in values) for values in (self.inputs, self.outputs)]
-        return f"<latchkey.Session {names[0]} -> {names[1]}>"
+        inputs, outputs = (", ".join(value.name for value in values)
+                           for values in (self.inputs, self.outputs))
+        return f"<latchkey.Session {inputs} -> {outputs}>"
 
     def _handle(self) -> Any:
         pointer = self._pointer
@@ -227,7 +228,7 @@ class Session:
 
     def _set_name(self, tensor: Any, name: str) -> Any:
         kept = self._names.get(name)
-        if kept is None:  # the library says what is wrong with it
+        if kept is None:  # unknown: the library says so
             kept = ffi.new("char[]", _encode(name))
         tensor.name = kept
         return kept
@@ -243,8 +244,9 @@ class Session:
                 fail(status, error)
             shape = None
             if value.rank >= 0:
-                shape = tuple(value.dims[d] if value.dims[d] >= 0 else text(value.symbols[d]) or None
-                              for d in range(value.rank))
+                shape = tuple(
+                    value.dims[d] if value.dims[d] >= 0 else text(value.symbols[d]) or None
+                    for d in range(value.rank))
             found.append(ValueInfo(text(value.name), numpy_dtype(value.dtype), shape))
         return tuple(found)
 

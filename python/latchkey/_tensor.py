@@ -17,7 +17,7 @@ _NUMPY = {number: dtype for dtype, number in _DTYPES.items()}
 
 
 def numpy_dtype(number: int) -> numpy.dtype | None:
-    """The NumPy type of an lk_dtype; bfloat16 is that of ml_dtypes. None if the model leaves it open."""
+    """The NumPy type of an lk_dtype, bfloat16 from ml_dtypes; None: the model leaves it open."""
     if number == lib.LK_BF16:
         import ml_dtypes
         return numpy.dtype(ml_dtypes.bfloat16)

@@ -1,4 +1,4 @@
-"""The execution provider for ONNX Runtime: its library's place, its registration, what it has to say.
+"""The execution provider for ONNX Runtime: its library, its registration, its statistics.
 
     import onnxruntime, latchkey.ort
     latchkey.ort.register()
@@ -34,7 +34,7 @@ _registration: str | None = None  # the name that register() gave; guarded by _l
 
 
 def get_library_path() -> str:
-    """The provider's library, for ``RegisterExecutionProviderLibrary`` in any language; absolute."""
+    """The absolute path of the provider's library, for ``RegisterExecutionProviderLibrary``."""
     return os.path.abspath(Path(__file__).parent / "liblatchkey_ort.so")
 
 
@@ -44,7 +44,7 @@ def get_ep_name() -> str:
 
 
 def get_ep_names() -> list[str]:
-    """The names of all providers in the library: the one."""
+    """The names of all providers in the library: one."""
     return [_EP_NAME]
 
 
@@ -72,8 +72,8 @@ def _devices(ort: Any) -> list[Any]:
 def register(name: str = "latchkey") -> None:
     """Registers the provider's library with ONNX Runtime, once, however often it is called.
 
-    Nothing happens when the provider is there already, also where somebody else has registered it.
-    Any number of threads may call at once.
+    Does nothing when the provider is registered already, by whomever. Any number of threads may
+    call it at once.
 
     :param name: what ONNX Runtime calls the registration; :func:`unregister` knows it.
     :raises ImportError: onnxruntime is missing, or older than 1.23.
@@ -90,7 +90,7 @@ def register(name: str = "latchkey") -> None:
 def unregister() -> None:
     """Takes back what :func:`register` did; sessions that use the provider must be gone.
 
-    Nothing happens when it did nothing. It can be registered again.
+    Does nothing when :func:`register` did nothing. The provider can be registered again.
     """
     global _registration
     with _lock:
@@ -101,7 +101,7 @@ def unregister() -> None:
 
 
 def append(session_options: onnxruntime.SessionOptions, **provider_options: Any) -> None:
-    """Adds the provider, registered if need be, to the options of a session to be made.
+    """Adds the provider to the options of a session, and registers it where it is not registered.
 
     The same as ``providers=[("LatchkeyExecutionProvider", {...})]``, also for versions of ONNX
     Runtime whose ``InferenceSession`` does not take the name of a registered provider (1.23, 1.24).
@@ -111,20 +111,20 @@ def append(session_options: onnxruntime.SessionOptions, **provider_options: Any)
         _devices(_onnxruntime()), {key: str(value) for key, value in provider_options.items()})
 
 
-# ---- statistics ----------------------------------------------------------------------------------
+# ---- statistics ----
 
 _NUMPY_TYPES = {
     "float": numpy.float32, "double": numpy.float64, "float16": numpy.float16, "bool": numpy.bool_,
     "int8": numpy.int8, "int16": numpy.int16, "int32": numpy.int32, "int64": numpy.int64,
     "uint8": numpy.uint8, "uint16": numpy.uint16, "uint32": numpy.uint32, "uint64": numpy.uint64,
     "string": numpy.object_}
-# Those that numpy has not, as ONNX numbers them (TensorProto.DataType).
+# Types that NumPy does not have, as ONNX numbers them (TensorProto.DataType).
 _ONNX_TYPES = {"bfloat16": 16, "float8e4m3fn": 17, "float8e4m3fnuz": 18, "float8e5m2": 19,
                "float8e5m2fnuz": 20, "uint4": 21, "int4": 22}
 
 
 def _feed(ort: Any, value: Any) -> Any:
-    """Something that an input takes: zeros, 1 for dimensions that are open."""
+    """A value that an input accepts: zeros, with size 1 for open dimensions."""
     tensor = re.fullmatch(r"tensor\((\w+)\)", value.type)
     kind = tensor[1] if tensor else None
     shape = [size if isinstance(size, int) and size >= 0 else 1 for size in value.shape]
@@ -138,27 +138,28 @@ def _feed(ort: Any, value: Any) -> Any:
         return []
     if value.type.startswith("optional("):
         return None
-    raise ValueError(f"failed to read statistics: input '{value.name}' has type {value.type}, of "
-                     "which nothing can be made up")
+    raise ValueError(f"failed to read statistics: input '{value.name}' has type {value.type}, for "
+                     "which no value can be made")
 
 
 def stats(session: onnxruntime.InferenceSession) -> dict[str, Any]:
     """What the provider did in a session, and what its cache holds.
 
-    ``["claims"]``: ``nodes``, ``claimed``, ``subgraphs``, and ``left``, a list of what ONNX Runtime
-    was left, each with ``operator``, ``domain``, ``count`` and ``reason``. ``["subgraphs"]``: each
-    with its name, ``nodes``, ``nodes_after_passes``, ``operators``, ``runs``, ``run_plan_hits``,
-    ``run_plan_builds``, ``frames``, ``arena_bytes``, ``lent_shares``. ``["cache"]``: of the context that the session
-    shares. Also ``provider``, ``version``, ``model``, ``threads``.
+    ``["claims"]``: ``nodes``, ``claimed``, ``subgraphs``, and ``left``, a list of what was left to
+    ONNX Runtime, each with ``operator``, ``domain``, ``count`` and ``reason``. ``["subgraphs"]``:
+    each with its name, ``nodes``, ``nodes_after_passes``, ``operators``, ``runs``,
+    ``run_plan_hits``, ``run_plan_builds``, ``frames``, ``arena_bytes``, ``lent_shares``.
+    ``["cache"]``: of the context that the session shares. Also ``provider``, ``version``,
+    ``model``, ``threads``.
 
-    Works by a run that is over before it begins; others may be on at the same time.
+    Starts a run that is terminated before it computes; other runs may be under way.
 
     :raises ValueError: the session has no such provider.
     """
     ort = _onnxruntime()
     providers = session.get_providers()
     if _EP_NAME not in providers:
-        raise ValueError(f"failed to read statistics: the session has no {_EP_NAME}, but "
+        raise ValueError(f"failed to read statistics: the session has no {_EP_NAME}, it has "
                          f"{', '.join(providers)}")
     feeds = {value.name: _feed(ort, value) for value in session.get_inputs()}
     options = ort.RunOptions()
@@ -169,7 +170,7 @@ def stats(session: onnxruntime.InferenceSession) -> dict[str, Any]:
         options.add_run_config_entry("latchkey.stats", str(report))
         try:
             session.run(None, feeds, options)
-        except Exception as error:  # to be terminated is one; what counts is whether it was begun
+        except Exception as error:  # a terminated run raises; the report shows that it began
             if not report.is_file():
                 raise RuntimeError(f"failed to read statistics: {error}") from error
         return json.loads(report.read_text())
@@ -178,8 +179,8 @@ def stats(session: onnxruntime.InferenceSession) -> dict[str, Any]:
 def explain_claims(path: str | os.PathLike[str], **provider_options: Any) -> dict[str, Any]:
     """What the provider would take of a model, and what it would leave and why.
 
-    Makes a session of the model, and ends it. ``nodes``, ``claimed``, ``subgraphs``, ``left``: see
-    :func:`stats`. Nodes are counted as the provider sees them: after ONNX Runtime's own basic
+    Opens a session of the model, and closes it. ``nodes``, ``claimed``, ``subgraphs``, ``left``:
+    see :func:`stats`. Nodes are counted as the provider sees them: after ONNX Runtime's own basic
     optimizations.
 
     :param path: of an ONNX file.

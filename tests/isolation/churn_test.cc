@@ -1,4 +1,4 @@
-// Models that come and go, and limits that change, while others run: whoever runs sees nothing of it.
+// Models come and go and limits change while others run: no run notices.
 #include <atomic>
 #include <thread>
 
@@ -112,8 +112,7 @@ TEST_P(Churn, LimitsAreChangedByAnotherThread) {
   EXPECT_LE(stats().entries, 3u) << "the last limit holds";
 }
 
-// Statistics and the list of entries: sums that are read meanwhile never run backwards, and what is
-// listed can be read.
+// Statistics and entries while others run: sums never go backwards, and listed entries can be read.
 TEST_P(Churn, StatisticsAreReadByAnotherThread) {
   start();
   meanwhile([&](int i) { keep_running(i); },

@@ -1,5 +1,5 @@
-// A node with constants of its own, and equal names everywhere: y = x W in an executor. What is
-// expected of it comes from plain loops.
+// A node with its own constants and the same names as every other: y = x W in an executor. Expected
+// outputs come from plain loops.
 #ifndef LK_TESTS_ISOLATION_NODE_MODEL_H
 #define LK_TESTS_ISOLATION_NODE_MODEL_H
 

@@ -1,5 +1,5 @@
-// Three models that collide in every name and shape, opened and run from three threads: which one was
-// first, and which thread, changes no bit of any result.
+// Three models with equal names and shapes, opened and run from three threads: neither the order
+// nor the thread changes a bit of any result.
 #include <algorithm>
 #include <array>
 #include <condition_variable>
@@ -25,7 +25,7 @@ std::vector<Order> orders() {
   return all;
 }
 
-// Lets the threads go on one by one, in an order that is given.
+// Lets the threads go on one by one, in a given order.
 class Turns {
 public:
   void wait(int turn) {
@@ -116,7 +116,7 @@ TEST_P(Permutations, OfOpeningAndOfRunning) {
   }
 }
 
-// Nobody waits for anybody: whatever order comes about.
+// The threads do not wait for each other: any order.
 TEST_P(Permutations, AtOnce) {
   Floats wanted[N];
   for (int m = 0; m < N; m++) wanted[m] = alone(m);

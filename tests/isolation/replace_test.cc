@@ -1,5 +1,5 @@
-// Nodes that are alike in name and shape and differ in what they compute: constants that were
-// replaced between runs, graphs within graphs, attributes. Each gives the result of its own.
+// Nodes with equal names and shapes that compute different things: constants replaced between runs,
+// graphs within graphs, attributes. Each gives its own result.
 #include <thread>
 
 #include "tests/isolation/node_model.h"
@@ -26,7 +26,7 @@ TEST_P(Replace, ConstantsUnderANewGeneration) {
   }
 }
 
-// The host should have raised the generation; it does not get another's constants all the same.
+// The host has forgotten to raise the generation: it still does not get another node's constants.
 TEST_P(Replace, ConstantsUnderTheSameGeneration) {
   Model model(context, 0);
   for (unsigned i = 1; i < 20; i++) {
@@ -35,7 +35,7 @@ TEST_P(Replace, ConstantsUnderTheSameGeneration) {
   }
 }
 
-// A host that hands op_bind the plan of its last call hands it one of the node that is gone.
+// A host that passes op_bind the plan of its last call passes one of a node that is gone.
 TEST_P(Replace, ConstantsBehindThePlanOfTheLastCall) {
   const lk::Executor executor = lk::executor_in(context);
   Plan plan;
@@ -53,7 +53,7 @@ TEST_P(Replace, ConstantsBehindThePlanOfTheLastCall) {
   }
 }
 
-// Other threads ask for the new one at once, and have the old one in their tables.
+// Other threads have the old node in their tables and ask for the new one immediately.
 TEST_P(Replace, ConstantsThatOtherThreadsHaveUsed) {
   Model model(context, 0);
   for (unsigned i = 1; i < 10; i++) {

@@ -1,5 +1,4 @@
-// What the operating system and the allocator give twice: addresses of executors, ids of threads.
-// Nothing of the one that had it before is found by the one that has it now.
+// Addresses of executors and ids of threads are reused. The new owner finds nothing of the old one.
 #include <pthread.h>
 
 #include <set>
@@ -38,7 +37,7 @@ TEST_P(Reuse, AddressesOfExecutorsWhosePlansAreStillThere) {
     for (int64_t rows : {3, 5, 3}) model.check(rows);
     std::thread([&] { model.check(3); }).join();
   }
-  EXPECT_LT(addresses.size(), count) << "no address was ever used again: nothing is shown";
+  EXPECT_LT(addresses.size(), count) << "no address was reused: nothing is shown";
   EXPECT_EQ(lk::stats(context).kind[LK_KIND_NAME].entries, 0u);
 }
 
@@ -63,14 +62,14 @@ TEST_P(Reuse, AddressesOfExecutorsOnManyThreads) {
   EXPECT_EQ(lk::stats(context).kind[LK_KIND_NAME].entries, 0u);
 }
 
-// A thread that has the id, and the thread-local memory, of one that has ended. Entries of the old
-// one are gone with it in per-thread mode, and in shared mode are everybody's.
+// A thread with the id and the thread-local memory of one that has ended. The old one's entries are
+// gone in per-thread mode, and belong to all threads in shared mode.
 TEST_P(Reuse, IdsOfThreads) {
   const Model model(context, 1);
   std::set<pthread_t> ids;
   unsigned count = 0;
   while (count < 20 || ids.size() == count) {
-    ASSERT_LT(count, 10000u) << "no id was ever used again: nothing is shown";
+    ASSERT_LT(count, 10000u) << "no id was reused: nothing is shown";
     std::thread([&] {
       ids.insert(pthread_self());
       const lk_stats before = lk::stats(context);
@@ -90,7 +89,7 @@ TEST_P(Reuse, IdsOfThreads) {
   }
 }
 
-// The same with two models and a shape of each: the thread that has the id asks for the other one.
+// The same with two models, a shape each: the thread with the reused id asks for the other model.
 TEST_P(Reuse, IdsOfThreadsThatRunOtherModels) {
   const Model a(context, 1), b(context, 2);
   std::set<pthread_t> ids;

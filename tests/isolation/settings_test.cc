@@ -1,6 +1,6 @@
-// Settings that another thread, another context or the environment changes: the number of threads, the
-// math mode, instruction set and engine. What a key says is what is built; what it does not say has no
-// influence.
+// Settings that another thread, another context or the environment changes: the number of threads,
+// the math mode, instruction set and engine. A value is built for what its key says; what a key
+// does not say has no influence.
 #include <oneapi/dnnl/dnnl.h>
 
 #include <thread>
@@ -53,7 +53,7 @@ std::vector<std::string> keys_of(lk_context *context, uint32_t kind) {
   return arg.found;
 }
 
-// The number behind `field` in a key's text, which the key's grammar writes once; -1: it is not there.
+// The number behind `field` in a key's text, where a field stands once; -1: it is not there.
 int64_t number_in(const std::string &text, const std::string &field) {
   const size_t at = text.find(field);
   return at == std::string::npos ? -1 : std::stoll(text.substr(at + field.size()), nullptr, 0);
@@ -80,8 +80,8 @@ lk_status bind_for(lk_op *op, int32_t threads, const lk_tensor_desc &x, Plan *pl
   return status;
 }
 
-// One thread asks for 1 thread and another for N, of one node and one shape: each gets its own, also
-// behind the plan of its last call, and both stay.
+// One thread asks for 1 thread and another for N, of one node and one shape: each gets its own,
+// also behind the plan of its last call, and both stay.
 TEST_P(Settings, PlansForOneAndForManyThreads) {
   const Context context = open(GetParam(), 2);
   const Model model(context, 1);
@@ -118,7 +118,7 @@ public:
   using Session::check_in;
 };
 
-// Contexts for 1, 2 and 3 threads, one model, all at once from several threads.
+// Contexts for 1, 2 and 3 threads run one model at the same time, each from several threads.
 TEST_P(Settings, ContextsForDifferentNumbersOfThreads) {
   const std::string bytes = lk::small::model_bytes();
   const int32_t counts[] = {1, 2, 3};
@@ -184,8 +184,8 @@ dnnl_fpmath_mode_t math_mode(const_dnnl_primitive_attr_t attr) {
   return mode;
 }
 
-// Another thread changes the math mode that oneDNN gives to attributes that do not say one. (Whether
-// that changes a result depends on the processor; so the primitives themselves are asked.)
+// Another thread changes the math mode that oneDNN gives to attributes that do not say one.
+// (Whether that changes a result depends on the processor; so the primitives themselves are asked.)
 TEST_P(Settings, DefaultMathModeOfTheProcessIsNotTaken) {
   const Context context = open(GetParam(), 1);
   const Model before(context, 1);
@@ -215,8 +215,8 @@ TEST_P(Settings, DefaultMathModeOfTheProcessIsNotTaken) {
 
 // ---- what a key says of where it holds ----
 
-// Primitives are found by their engine, instruction set, library and math mode too: a key that differs
-// in one of them finds nothing.
+// Primitives are found by their engine, instruction set, library and math mode too: a key that
+// differs in one of them finds nothing.
 TEST_P(Settings, EngineLibraryAndMathModeAreInValueKeys) {
   const Context context = open(GetParam(), 1);
   const Model model(context, 1);

@@ -14,6 +14,8 @@ from onnx import helper, numpy_helper
 
 FOLDER = pathlib.Path(onnx.__file__).parent / "backend/test/data/light"
 NAMES = sorted(path.stem.removeprefix("light_") for path in FOLDER.glob("*.onnx"))
+# Of these a run takes long, or the weights take half a gigabyte.
+HEAVY = ("bvlc_alexnet", "vgg19", "zfnet512")
 VIEWS = ("Unsqueeze", "Squeeze", "Reshape", "Identity")
 
 
@@ -48,8 +50,8 @@ def uses(graph):
 
 
 def prepared(name):
-    """The light model `name` with an open batch, its logits as an output, and no weights; and what these
-    are: (name, shape, operator that takes it, as which input)."""
+    """The light model `name` with an open batch, its logits as an output, and no weights; and what
+    these are: (name, shape, operator that takes it, as which input)."""
     model = onnx.load(FOLDER / f"light_{name}.onnx")
     graph = model.graph
     use = uses(graph)
@@ -109,8 +111,8 @@ def head(message, field, size):
 def save(name, folder, seed=1):
     """Writes the light model `name` with random weights into `folder`, and returns its path.
 
-    The weights are drawn into the file: as parts of a message they would be in memory several times,
-    and one model has half a gigabyte of them."""
+    The weights are drawn into the file: as parts of a message they would be in memory several
+    times, and one model has half a gigabyte of them."""
     model, weights = prepared(name)
     graph = model.graph.SerializeToString()
     model.ClearField("graph")

@@ -110,7 +110,10 @@ CASES = {
     "axis out of range": (one("Softmax", axis=9), ["9"]),
     "permutation with a hole": (one("Transpose", perm=[0, 1, 2, 2]), ["perm"]),
     "flatten out of range": (one("Flatten", axis=9), ["9"]),
-    "squeeze of a dimension that is not 1": (one("Squeeze", ["x", "a"], [constant("a", [1])]), ["1"]),
+    "squeeze of a dimension that is not 1": (
+        one("Squeeze", ["x", "a"], [constant("a", [1])]),
+        ["1"],
+    ),
     "unsqueeze to rank 9": (
         one("Unsqueeze", ["x", "a"], [constant("a", [0, 1, 2, 3, 4])]),
         ["rank"],
@@ -129,8 +132,8 @@ CASES = {
 }
 
 
-# A process takes over the peak of the one that starts it, and pytest's is what all tests before have
-# left: so a new, small one starts the command, and says its exit code and its peak.
+# A process inherits the peak of the one that starts it, and pytest's is what all earlier tests have
+# left. So a new, small process starts the command, and tells its exit code and its peak.
 LAUNCHER = """
 import os, sys
 child = os.spawnv(os.P_NOWAIT, sys.argv[1], sys.argv[1:])

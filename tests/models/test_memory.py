@@ -1,11 +1,10 @@
-"""Memory of whole models: the budget holds while outputs stay right, what is dropped goes back to the
-system, equal weights are held once, and a load needs little more than the file.
+"""Memory of whole models: the budget holds while outputs stay right, what is dropped goes back to
+the system, equal weights are held once, and a load needs little more than the file.
 
-Each test runs a function of this file in a process of its own, since resident memory is a process's.
+Each test runs a function of this file in its own process, since resident memory is a process's.
 """
 
 import gc
-import importlib.util
 import json
 import os
 import pathlib
@@ -16,6 +15,7 @@ import threading
 
 import numpy
 import pytest
+from ocr_models import RECOGNITION
 
 CACHE_KINDS = ("name", "value", "run")
 
@@ -35,12 +35,6 @@ def status(field):
         if line.startswith(field + ":"):
             return int(line.split()[1]) * 1024
     raise KeyError(field)
-
-
-def recognition_model():
-    # Found without an import, which would bring another engine into the process.
-    package = importlib.util.find_spec("rapidocr_onnxruntime").origin
-    return pathlib.Path(package).parent / "models/ch_PP-OCRv4_rec_infer.onnx"
 
 
 def settle(context):
@@ -67,7 +61,7 @@ def evict():
 
     widths = random.Random(3).sample(range(32, 321), 50)
     context = latchkey.Context(cache_bytes=latchkey.UNLIMITED)
-    session = latchkey.Session(recognition_model(), context=context)
+    session = latchkey.Session(RECOGNITION, context=context)
     name, = (value.name for value in session.inputs)
     for width in widths[:3]:
         session.run({name: draw(width)})
@@ -94,7 +88,7 @@ def recur():
 
     widths = [random.Random(5).randint(32, 320) for _ in range(120)]
     context = latchkey.Context(cache_bytes=latchkey.UNLIMITED)
-    session = latchkey.Session(recognition_model(), context=context)
+    session = latchkey.Session(RECOGNITION, context=context)
     name, = (value.name for value in session.inputs)
     passes = []
     for _ in range(2):
@@ -167,7 +161,7 @@ def load(path):
     import latchkey
 
     context = latchkey.Context()
-    latchkey.Session(recognition_model(), context=context).close()
+    latchkey.Session(RECOGNITION, context=context).close()
     before = settle(context)
     pathlib.Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
     session = latchkey.Session(path, context=context)
@@ -193,7 +187,7 @@ def test_a_second_pass_builds_nothing_and_needs_no_memory():
 def test_further_sessions_share_the_weights(tmp_path):
     import light_models
 
-    for path, shape in ((recognition_model(), "1x3x48x100"),
+    for path, shape in ((RECOGNITION, "1x3x48x100"),
                         (light_models.save("resnet50", tmp_path), "1x3x224x224")):
         found = in_child(open_again, path, shape)
         first, last = found[0], found[-1]
@@ -231,7 +225,7 @@ def multilayer_perceptron(folder):
 @pytest.mark.parametrize("mode", ["shared", "thread"])
 def test_a_model_that_is_closed_leaves_nothing_in_threads_that_sleep(mode, tmp_path):
     for path, shape in ((multilayer_perceptron(tmp_path), "16x1024"),
-                        (recognition_model(), "1x3x48x320")):
+                        (RECOGNITION, "1x3x48x320")):
         # Else glibc keeps as much at the end of each thread's arena as its largest free block was,
         # where malloc_trim does not reach: a model more or less, by chance.
         found = in_child(close_beside_idle_threads, mode, path, shape,

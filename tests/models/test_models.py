@@ -1,13 +1,11 @@
 """Whole models give what ONNX Runtime's CPU provider gives, in every cache mode, with and without
 run plans, at several shapes that come back, and without an operator on a `ref:` implementation.
 
-The models: the nine light ones of the onnx wheel with random weights (light_models.py), and the three
-of PP-OCRv4 in the rapidocr-onnxruntime wheel, on pictures of text.
+The models: the nine light ones of the onnx wheel with random weights (light_models.py), and the
+three of PP-OCRv4 in the rapidocr-onnxruntime wheel, on pictures of text.
 """
 
-import importlib.util
 import os
-import pathlib
 import subprocess
 import sys
 
@@ -15,32 +13,13 @@ import light_models
 import numpy
 import onnxruntime
 import pytest
-from PIL import Image, ImageDraw, ImageFont
+from ocr_models import ANGLE, DETECTION, RECOGNITION, noise
+from pictures import picture
 
 import latchkey
 
 TOLERANCE = 1e-4  # relative to the largest output
 MODES = [("shared", True), ("shared", False), ("thread", True), ("thread", False), ("off", False)]
-# Found, not imported: the package itself needs more than its models.
-OCR = pathlib.Path(importlib.util.find_spec("rapidocr_onnxruntime").origin).parent / "models"
-
-# Of these a run takes long, or the weights take half a gigabyte: one mode, one shape.
-HEAVY = ("bvlc_alexnet", "vgg19", "zfnet512")
-
-
-def picture(height, width, lines):
-    """Text in black on white, as an array of 1 x 3 x height x width between -1 and 1."""
-    image = Image.new("RGB", (width, height), "white")
-    draw = ImageDraw.Draw(image)
-    size = max(10, height // (2 * len(lines)))
-    for i, line in enumerate(lines):
-        draw.text((4, i * height // len(lines) + 2), line, "black", ImageFont.load_default(size))
-    pixels = numpy.asarray(image, numpy.float32) / 127.5 - 1
-    return numpy.ascontiguousarray(pixels.transpose(2, 0, 1)[None])
-
-
-def noise(*shape):
-    return numpy.random.default_rng(7).standard_normal(shape, numpy.float32)
 
 
 def reference(path, arrays):
@@ -81,37 +60,37 @@ def check(path, arrays, modes=MODES):
         session.close()
 
 
-@pytest.mark.parametrize("name", [n for n in light_models.NAMES if n not in HEAVY])
+@pytest.mark.parametrize("name", [n for n in light_models.NAMES if n not in light_models.HEAVY])
 def test_light(name, tmp_path):
     check(light_models.save(name, tmp_path), [noise(1, 3, 224, 224), noise(2, 3, 224, 224)])
 
 
-@pytest.mark.parametrize("name", HEAVY)
+@pytest.mark.parametrize("name", light_models.HEAVY)
 def test_light_heavy(name, tmp_path):
     assert name in light_models.NAMES
     check(light_models.save(name, tmp_path), [noise(1, 3, 224, 224)], [("shared", True)])
 
 
 def test_recognition():
-    two = [picture(48, 160, ["Latchkey"]), picture(48, 160, ["oneDNN 3.13"])]
-    check(OCR / "ch_PP-OCRv4_rec_infer.onnx",
-          [picture(48, 320, ["The quick brown fox"]), picture(48, 100, ["jumps"]),
-           numpy.concatenate(two), picture(48, 97, ["over"]), picture(48, 32, ["a"])])
+    two = [picture(48, 160, "Latchkey"), picture(48, 160, "oneDNN 3.13")]
+    check(RECOGNITION,
+          [picture(48, 320, "The quick brown fox"), picture(48, 100, "jumps"),
+           numpy.concatenate(two), picture(48, 97, "over"), picture(48, 32, "a")])
 
 
 def test_detection():
     lines = ["two lines of", "text to find"]
-    check(OCR / "ch_PP-OCRv4_det_infer.onnx",
-          [picture(256, 320, lines), picture(160, 128, lines),
-           numpy.concatenate([picture(96, 160, lines), picture(96, 160, ["another"])])])
+    check(DETECTION,
+          [picture(256, 320, *lines), picture(160, 128, *lines),
+           numpy.concatenate([picture(96, 160, *lines), picture(96, 160, "another")])])
 
 
 def test_angle():
-    check(OCR / "ch_ppocr_mobile_v2.0_cls_infer.onnx",
-          [picture(48, 192, ["upright"]),
-           numpy.concatenate([picture(48, 192, ["one"]), picture(48, 192, ["two"]),
-                              picture(48, 192, ["three"])[:, :, ::-1, ::-1]]),
-           picture(48, 100, ["short"])])
+    check(ANGLE,
+          [picture(48, 192, "upright"),
+           numpy.concatenate([picture(48, 192, "one"), picture(48, 192, "two"),
+                              picture(48, 192, "three")[:, :, ::-1, ::-1]]),
+           picture(48, 100, "short")])
 
 
 def test_without_avx512():

@@ -72,7 +72,8 @@ def report(tmp_path_factory):
             data.mkdir(exist_ok=True)
             write_values(data, "input", inputs, model.graph.input)
             write_values(data, "output", outputs, model.graph.output)
-    result = subprocess.run([COMMAND, "test", str(root)], capture_output=True, text=True, check=False)
+    result = subprocess.run([COMMAND, "test", str(root)], capture_output=True, text=True,
+                            check=False)
     assert result.stdout, result.stderr
     return result.stdout.splitlines()
 

@@ -1,4 +1,4 @@
-"""Small models for the tests of the Python package, made with the onnx helper."""
+"""Where things are, and small models for the tests of the Python package."""
 
 import gc
 import os
@@ -9,6 +9,9 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import latchkey
+
+ROOT = Path(os.environ.get("LK_TEST_SOURCE", Path(__file__).parents[2]))
+BUILD = Path(os.environ.get("LK_TEST_BUILD", ROOT / "build"))
 
 
 def make_model(nodes, inputs, outputs, constants=(), opset=17, metadata=None):

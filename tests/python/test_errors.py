@@ -110,7 +110,7 @@ def test_wrong_options(relu, monkeypatch):
         latchkey.Context(threads=5000)
     with pytest.raises(TypeError, match="unexpected keyword"):
         latchkey.Session(relu, treads=2)
-    with pytest.raises(TypeError, match="either or"):
+    with pytest.raises(TypeError, match="one of both is allowed"):
         latchkey.Session(relu, context=latchkey.Context(), threads=1)
     with fails(KeyError, "LK_NOT_FOUND", "no such pass", "'fuse'"):
         latchkey.Session(relu, disabled_passes=["fuse"])

@@ -24,7 +24,7 @@ def branches():
 
 @pytest.fixture
 def four_processors():
-    before = latchkey.thread_stats()["processors"]
+    before = latchkey.threads_stats()["processors"]
     latchkey.set_processors(4)
     yield
     latchkey.set_processors(before)
@@ -86,13 +86,13 @@ def test_one_run_too_many_waits_or_is_refused(four_processors):
 
 
 def test_no_more_threads_compute_than_there_are_processors():
-    before = latchkey.thread_stats()
+    before = latchkey.threads_stats()
     latchkey.set_processors(2)
     try:
         session = latchkey.Session(slow_model(), threads=2, adapt_threads=False)
         x = numpy.ones((64, 256), numpy.float32)
         run_on_threads(session, 4, x)
-        after = latchkey.thread_stats()
+        after = latchkey.threads_stats()
         assert after["processors"] == 2 and after["running"] == 0 and after["waiting"] == 0
         assert after["waits"] > before["waits"]
     finally:
@@ -102,7 +102,8 @@ def test_no_more_threads_compute_than_there_are_processors():
 def test_options_that_are_refused(branches):
     for option, value, sentence in (("executor", "serial", "naive, parallel"),
                                     ("when_busy", "panic", "wait, fail"),
-                                    ("inter", -1, "'inter': -1"), ("max_runs", -1, "'max_runs': -1"),
+                                    ("inter", -1, "'inter': -1"),
+                                    ("max_runs", -1, "'max_runs': -1"),
                                     ("inter", 4096, "inter: 4096")):
         with pytest.raises(ValueError, match=option) as raised:
             latchkey.Session(branches, **{option: value})

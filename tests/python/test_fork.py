@@ -26,7 +26,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 
 def in_child(work, seconds=60):
-    """Calls work() in a child, which ends without what a process does at its end; fails if it fails."""
+    """Calls work() in a child, which ends without what a process does at its end; fails if it
+    fails."""
     sys.stdout.flush()
     pid = os.fork()
     if pid == 0:
@@ -71,7 +72,8 @@ def pictures(convnet):
 
 @contextlib.contextmanager
 def busy_threads(works):
-    """Threads that call their work(generator) again and again, until the block ends; no work fails."""
+    """Threads that call their work(generator) again and again, until the block ends; no work
+    fails."""
     stop, failures = threading.Event(), []
 
     def body(seed, work):
@@ -195,9 +197,12 @@ def test_a_pool_of_forked_workers(convnet, pictures, cache):
     global _worker_session
     _worker_session = latchkey.Session(convnet, context=latchkey.Context(cache=cache, threads=2))
     _worker_session.run({"x": pictures[0][0]})
+
+    def work(generator):
+        _run_in_worker(generator.choice(pictures[:6])[0])
+
     try:
-        with warnings.catch_warnings(), \
-                busy_threads([lambda generator: _run_in_worker(generator.choice(pictures[:6])[0])]), \
+        with warnings.catch_warnings(), busy_threads([work]), \
                 multiprocessing.get_context("fork").Pool(3) as pool:
             answers = pool.map_async(_run_in_worker, [x for x, _ in pictures]).get(60)
     finally:

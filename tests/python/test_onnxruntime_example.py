@@ -1,16 +1,14 @@
 """examples/onnxruntime, with the newest ONNX Runtime and the oldest that the provider is for."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import onnxruntime
 import pytest
+from conftest import BUILD, ROOT
 
-ROOT = Path(os.environ.get("LK_TEST_SOURCE", Path(__file__).parents[2]))
-BUILD = Path(os.environ.get("LK_TEST_BUILD", ROOT / "build"))
 NEWEST = Path(onnxruntime.__file__).parent
 OLDEST = ROOT / ".deps/onnxruntime-oldest/onnxruntime"  # by tools/setup
 MODEL = "datasets/sigmoid.onnx"
@@ -18,8 +16,8 @@ MODEL = "datasets/sigmoid.onnx"
 
 def run(package, *arguments):
     library, = package.glob("capi/libonnxruntime.so.1.*")
-    return subprocess.run([BUILD / "examples/onnxruntime", library, *arguments], capture_output=True,
-                          text=True, timeout=120)
+    return subprocess.run([BUILD / "examples/onnxruntime", library, *arguments],
+                          capture_output=True, text=True, timeout=120)
 
 
 @pytest.mark.parametrize(("package", "version"), [

@@ -13,12 +13,11 @@ from pathlib import Path
 import numpy
 import onnxruntime
 import pytest
-from conftest import assert_close, make_model, random, reference
+from conftest import ROOT, assert_close, make_model, random, reference
 from onnx import TensorProto, helper
 
 import latchkey.ort
 
-ROOT = Path(os.environ.get("LK_TEST_SOURCE", Path(__file__).parents[2]))
 NAME = "LatchkeyExecutionProvider"
 VERSION = tuple(map(int, onnxruntime.__version__.split(".")[:2]))
 BY_NAME = VERSION >= (1, 27)  # InferenceSession takes the name of a registered provider
@@ -52,7 +51,7 @@ def half():
                       [("x", TensorProto.FLOAT, ["n", 3, 3])], [("y", TensorProto.FLOAT, ["n"])])
 
 
-# ---- registration --------------------------------------------------------------------------------
+# ---- registration ----
 
 
 def test_names_and_path():
@@ -139,7 +138,7 @@ def test_an_old_onnxruntime_is_named(tmp_path, version):
     assert done.stdout.startswith(expected), done
 
 
-# ---- sessions ------------------------------------------------------------------------------------
+# ---- sessions ----
 
 
 def test_append_gives_a_session_that_runs_here(convnet):
@@ -162,7 +161,8 @@ def test_by_name_it_is_the_same(relu):
 
 
 @pytest.mark.parametrize(("options", "words"), [
-    ({"cash": "off"}, "failed to read provider option 'cash': there are adapt_threads, cache, cache_bytes"),
+    ({"cash": "off"}, "failed to read provider option 'cash': "
+                      "it is not one of adapt_threads, cache, cache_bytes"),
     ({"cache": "of"}, "failed to read provider option 'cache': 'of', one of off, thread, shared"),
     ({"threads": 0}, "failed to read provider option 'threads': '0', 1 to 1024"),
     ({"precision": "f16"}, "failed to read provider option 'precision': 'f16', f32"),
@@ -174,13 +174,13 @@ def test_bad_options_are_named(relu, options, words):
 
 
 def test_options_are_those_of_the_docs():
-    rows = re.findall(r'^ +\{"(\w+)", set_\w+\},$', (ROOT / "executor_glue/ort/options.c").read_text(),
-                      re.MULTILINE)
+    source = (ROOT / "executor_glue/ort/options.c").read_text()
+    rows = re.findall(r'^ +\{"(\w+)", set_\w+\},$', source, re.MULTILINE)
     table = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/onnxruntime.md").read_text(), re.MULTILINE)
     assert sorted(table) == sorted(rows) and len(rows) > 5
 
 
-# ---- statistics ----------------------------------------------------------------------------------
+# ---- statistics ----
 
 
 def test_statistics_count(half):
@@ -212,7 +212,8 @@ def test_statistics_of_every_kind_of_input():
              TensorProto.BOOL, TensorProto.INT8, TensorProto.INT16, TensorProto.INT32,
              TensorProto.INT64, TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32,
              TensorProto.UINT64, TensorProto.STRING, TensorProto.FLOAT8E4M3FN]
-    model = make_model([helper.make_node("Identity", [f"x{i}"], [f"y{i}"]) for i in range(len(kinds))],
+    nodes = [helper.make_node("Identity", [f"x{i}"], [f"y{i}"]) for i in range(len(kinds))]
+    model = make_model(nodes,
                        [(f"x{i}", kind, ["n", 2, None]) for i, kind in enumerate(kinds)],
                        [(f"y{i}", kind, ["n", 2, None]) for i, kind in enumerate(kinds)], opset=19)
     claims = latchkey.ort.stats(session_of(model))["claims"]
@@ -259,11 +260,11 @@ def test_statistics_say_nothing_else(half):
 
 def test_a_session_without_the_provider_has_no_statistics(relu):
     session = onnxruntime.InferenceSession(relu, providers=["CPUExecutionProvider"])
-    with pytest.raises(ValueError, match=f"the session has no {NAME}, but CPUExecutionProvider"):
+    with pytest.raises(ValueError, match=f"the session has no {NAME}, it has CPUExecutionProvider"):
         latchkey.ort.stats(session)
 
 
-# ---- claims --------------------------------------------------------------------------------------
+# ---- claims ----
 
 
 def test_claims_are_explained(half, tmp_path):

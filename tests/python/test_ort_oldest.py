@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
-ROOT = Path(os.environ.get("LK_TEST_SOURCE", Path(__file__).parents[2]))
 OLDEST = ROOT / ".deps/onnxruntime-oldest"  # by tools/setup
 
 

@@ -1,12 +1,11 @@
 """The demo reads what it draws, and its second round builds nothing."""
 
 import json
-import os
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(os.environ.get("LK_TEST_SOURCE", Path(__file__).parents[2]))
+from conftest import ROOT
+
 PROGRAM = ROOT / "examples" / "read_text.py"
 TEXT = ["Every lock has a key.", "Latchkey 0.1 asks by key, builds once", "Open 7 days, 24 hours."]
 

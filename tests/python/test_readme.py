@@ -1,15 +1,12 @@
 """The examples in README.md are compiled and run as they stand there."""
 
-import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from conftest import BUILD, ROOT
 
-ROOT = Path(os.environ.get("LK_TEST_SOURCE", Path(__file__).parents[2]))
-BUILD = Path(os.environ.get("LK_TEST_BUILD", ROOT / "build"))
 README = (ROOT / "README.md").read_text()
 
 

@@ -1,7 +1,8 @@
 """The wheel that tools/build_wheel makes: what is in it, and that it runs where it is installed.
 
-It is made once for this file, into a folder of its own; one in dist/ that is newer than every source of
-it serves as well. What needs packages that tools/setup does not install is run by tools/build_wheel --check.
+It is made once for this file, into a folder of its own; one in dist/ that is newer than every
+source of it serves as well. What needs packages that tools/setup does not install is run by
+tools/build_wheel --check.
 """
 
 import ast
@@ -16,15 +17,16 @@ from pathlib import Path
 
 import numpy
 import pytest
-from conftest import random
+from conftest import ROOT, random
 
-ROOT = Path(os.environ.get("LK_TEST_SOURCE", Path(__file__).parents[2]))
 SITE = Path(numpy.__file__).parents[1]  # .venv's packages
-SOURCES = ("pyproject.toml", "LICENSE", "README.md", "CMakeLists.txt", "cmake", "python", "include",
-           "base", "keys", "plugin",
-           "ops", "executor_glue", "tools/build_wheel", "tools/requirements.txt")
+SOURCES = ("pyproject.toml", "LICENSE", "README.md", "CMakeLists.txt", "cmake", "include", "base",
+           "keys", "ops", "plugin", "executor_glue", "python", "tools/build_wheel",
+           "tools/requirements.txt")
 PRIVATE = "latchkey/latchkey/"  # oneDNN and its threads
 PROVIDER = "LatchkeyExecutionProvider"
+# Libraries that any machine has, as the wheel's tag allows.
+OF_THE_SYSTEM = r"(libc|libm|ld-linux-x86-64|libgcc_s|libstdc\+\+|libdl|libpthread)\.so"
 
 pytestmark = pytest.mark.skipif(not (ROOT / ".deps/onednn").is_dir(), reason=(
     "the system's oneDNN is used here: a wheel to be given away has that of tools/setup"))
@@ -38,10 +40,12 @@ const version *dnnl_version(void) {
 }
 int dnnl_engine_create(void *engine, int kind, unsigned long index) { __builtin_trap(); }
 int dnnl_primitive_create(void *primitive, const void *desc) { __builtin_trap(); }
-int dnnl_primitive_execute(const void *p, void *stream, int n, const void *args) { __builtin_trap(); }
+int dnnl_primitive_execute(const void *p, void *stream, int n, const void *args) {
+  __builtin_trap();
+}
 """
 
-# Paddle, of which one import is enough to have its libdnnl.so.3 taken for others': a convolution on it.
+# A convolution on Paddle: one import of it is enough for its libdnnl.so.3 to be taken for others'.
 USE_PADDLE = """
 import tempfile, numpy, paddle
 layer = paddle.nn.Sequential(paddle.nn.Conv2D(3, 8, 3), paddle.nn.ReLU())
@@ -60,8 +64,8 @@ right = numpy.einsum("chwij,ocij->ohw", windows, weights) + bias[:, None, None]
 numpy.testing.assert_allclose(found.numpy()[0], numpy.maximum(right, 0), rtol=1e-4, atol=1e-5)
 """
 
-# Both ways to run a model, twice; `before` and `after` are run around the first time. Leaves what they gave,
-# and says which oneDNN gave it.
+# Runs a model in both ways, twice, with `before` and `after` around the first time. Leaves the
+# outputs, and says which oneDNN computed them.
 PROGRAM = """
 import sys, numpy
 before, after, prefix, model = sys.argv[1:5]
@@ -93,7 +97,8 @@ def wheel(tmp_path_factory):
     files = [file for source in SOURCES for file in
              ((ROOT / source).rglob("*") if (ROOT / source).is_dir() else [ROOT / source])]
     newest = max(file.stat().st_mtime for file in files if file.suffix != ".pyc")
-    made = [file for file in (ROOT / "dist").glob("latchkey-*.whl") if file.stat().st_mtime > newest]
+    made = [file for file in (ROOT / "dist").glob("latchkey-*.whl")
+            if file.stat().st_mtime > newest]
     if made:
         return made[-1]
     out = tmp_path_factory.mktemp("dist")
@@ -119,8 +124,8 @@ def installed(wheel, tmp_path_factory):
     folder = tmp_path_factory.mktemp("fresh") / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     python = folder / "bin/python"
-    subprocess.run([sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", "--python", python,
-                    "install", "--no-index", "--no-deps", wheel], check=True)
+    subprocess.run([sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", "--python",
+                    python, "install", "--no-index", "--no-deps", wheel], check=True)
     site, = folder.glob("lib/python3*/site-packages")
     (site / "behind.pth").write_text(f"{SITE}\n")
     return python
@@ -139,9 +144,14 @@ def model(convnet, tmp_path_factory):
     return path
 
 
+def readelf(*arguments):
+    return subprocess.run(["readelf", *arguments], capture_output=True, text=True,
+                          check=True).stdout
+
+
 def elf(path):
     """SONAME, what is needed, and where it is looked for."""
-    text = subprocess.run(["readelf", "-d", path], capture_output=True, text=True, check=True).stdout
+    text = readelf("-d", path)
     return {kind: re.findall(rf"\({kind}\).*\[(.*)\]", text)
             for kind in ("SONAME", "NEEDED", "RUNPATH", "RPATH")}
 
@@ -168,7 +178,7 @@ def run_program(python, model, before="", after="", **environment):
     return done.stdout
 
 
-# ---- what is in it -------------------------------------------------------------------------------
+# ---- what is in it ----
 
 
 def test_tag_and_metadata(wheel, unpacked):
@@ -184,8 +194,9 @@ def test_tag_and_metadata(wheel, unpacked):
 
 
 def test_files(unpacked):
-    for name in ("latchkey/liblatchkey.so.0.1", "latchkey/liblatchkey_ort.so", "latchkey/bin/latchkey",
-                 "latchkey/_native.abi3.so", "latchkey/ort.py", "latchkey/py.typed",
+    for name in ("latchkey/liblatchkey.so.0.1", "latchkey/liblatchkey_ort.so",
+                 "latchkey/bin/latchkey", "latchkey/_native.abi3.so", "latchkey/ort.py",
+                 "latchkey/py.typed",
                  f"{PRIVATE}liblkdnnl.so", f"{PRIVATE}liblkteam.so"):
         assert (unpacked / name).is_file(), name
     names = [file.name for file in unpacked.rglob("*")]
@@ -200,23 +211,21 @@ def test_libraries_have_names_of_their_own(unpacked):
     assert {"liblkdnnl.so", "liblkteam.so", "liblatchkey.so.0.1"} <= inside
     for file in files:
         found = elf(file)
-        # libgcc_s and libstdc++: of the machine, as the tag allows
         outside = [name for name in found["NEEDED"] if name not in inside]
         for name in outside:
-            assert re.match(r"(libc|libm|ld-linux-x86-64|libgcc_s|libstdc\+\+|libdl|libpthread)\.so",
-                            name), (file, name)
+            assert re.match(OF_THE_SYSTEM, name), (file, name)
         for path in found["RUNPATH"] + found["RPATH"]:
             assert all(part.startswith("$ORIGIN") for part in path.split(":")), (file, path)
 
 
 def test_onednn_leaves_no_name_to_others(unpacked):
-    symbols = subprocess.run(["readelf", "-W", "--dyn-syms", unpacked / PRIVATE / "liblkdnnl.so"],
-                             capture_output=True, text=True, check=True).stdout
+    symbols = readelf("-W", "--dyn-syms", unpacked / PRIVATE / "liblkdnnl.so")
     assert " eMnl_version" in symbols
-    assert " LKTM_parallel" in symbols and not re.search(r" G?[Oo][Mm][Pp]_\w+", symbols.replace("@GOMP_", "").replace("@OMP_", ""))
+    without_versions = symbols.replace("@GOMP_", "").replace("@OMP_", "")
+    assert " LKTM_parallel" in symbols
+    assert not re.search(r" G?[Oo][Mm][Pp]_\w+", without_versions)
     assert not re.search(r" dnnl_\w+$", symbols, re.MULTILINE) and " UNIQUE " not in symbols
-    ours = subprocess.run(["readelf", "-W", "--dyn-syms", unpacked / "latchkey/liblatchkey.so.0.1"],
-                          capture_output=True, text=True, check=True).stdout
+    ours = readelf("-W", "--dyn-syms", unpacked / "latchkey/liblatchkey.so.0.1")
     assert " UND eMnl_version" in ours and " dnnl_" not in ours
 
 
@@ -238,7 +247,7 @@ def test_licences(unpacked):
         assert (folder / text).is_file(), text
 
 
-# ---- that it runs --------------------------------------------------------------------------------
+# ---- that it runs ----
 
 
 def test_runs_by_session_and_by_the_provider(installed, model):
@@ -286,8 +295,8 @@ def test_its_own_of_another_version_is_refused(installed, model, tmp_path):
             "latchkey.ort.append(options)\n"
             "try: onnxruntime.InferenceSession(sys.argv[1], options, enable_fallback=0)\n"
             "except Exception as error: print(error)\n")
-    done = subprocess.run([installed, "-c", code, model], capture_output=True, text=True, timeout=60,
-                          env={**os.environ, "LD_PRELOAD": str(fake)})
+    done = subprocess.run([installed, "-c", code, model], capture_output=True, text=True,
+                          timeout=60, env={**os.environ, "LD_PRELOAD": str(fake)})
     sentence = "failed to use oneDNN 3.6.2 of this process: version 3.13 or a later 3 is needed"
     assert done.returncode == 0 and done.stdout.startswith(f"LK_VERSION {sentence}\n"), done
     assert done.stdout.count(sentence) == 2

@@ -1,12 +1,12 @@
-// A process in which ONNX Runtime runs sessions on threads, and which ends in an order that its seed
-// decides; the library is unregistered meanwhile, as far as ONNX Runtime allows: when no session is left that
-// was opened with it.
+// A process in which ONNX Runtime runs sessions on threads, and whose seed decides in which order
+// it ends. The library is unregistered meanwhile, when no session is left that was opened with it:
+// ONNX Runtime allows it only then.
 //
 //   shutdown_ort_program provider|cpu SEED
 //
-// No thread is inside of ONNX Runtime when exit() begins: it destroys its statics under them, and crashes in a
-// third of all cases with its own provider alone. That is what `cpu` shows, which does not wait for them.
-// The exit status is as in program.cc.
+// No thread is inside of ONNX Runtime when exit() begins. ONNX Runtime destroys its statics under
+// such threads, and crashes in a third of all cases even with its own provider alone: `cpu`, which
+// does not wait for the threads, shows it. The exit status is as in program.cc.
 #include <atomic>
 #include <cmath>
 #include <cstring>
@@ -53,10 +53,11 @@ void run(const ort::Session &session, Random &random, int sizes) {
   float y[10], sum = 0;
   std::memcpy(y, outcome.outputs.at(0).bytes.data(), sizeof y);
   for (float each : y) sum += each;
-  if (std::fabs(sum - 1) > 1e-4f) fail("a run", "its result is no distribution");
+  if (std::fabs(sum - 1) > 1e-4f) fail("a run", "its result is not a distribution");
 }
 
-// Runs until it is told to stop, and lives, with what the library keeps for a thread, until it may end.
+// Runs until it is told to stop; then lives until it may end, and with it the library's data for
+// it.
 void work(unsigned seed) {
   Random random(seed);
   const unsigned kind = random.below(4);

@@ -1,9 +1,9 @@
-// A process whose threads use the library, and which ends in an order that its seed decides.
+// A process whose threads use the library, and whose seed decides in which order it ends.
 //
 //   shutdown_program LIBRARY MODEL SEED
 //
-// The library is opened by dlopen. The exit status is 0 where all threads end and SEED % 50 + 1 else; 99 when
-// a call fails that must not. Nothing that threads share is destroyed, except by the library.
+// The library is opened by dlopen. The exit status is 0 where all threads end, else SEED % 50 + 1;
+// 99: a call failed that must not. Only the library destroys what threads share.
 #include <dlfcn.h>
 #include <latchkey/session.h>
 #include <pthread.h>
@@ -45,7 +45,7 @@ int wanted_status() {
   return static_cast<int>(world->seed % 50) + 1;
 }
 
-// ---- calls -----------------------------------------------------------------------------------------
+// ---- calls ----
 
 void check(lk_status status, const lk_error &error) {
   if (status != LK_OK) fail("a call", error.message);
@@ -73,7 +73,7 @@ lk_session *open_session(lk_context *context) {
   return session;
 }
 
-// Made before there is a thread: a child of fork would wait for ever for one that was making it.
+// Made before there is a thread: a forked child would wait forever for a thread that was making it.
 const std::vector<float> *const pixels = new std::vector<float>(3 * 128 * 128, 0.25f);
 
 // Of a size that others may have run, or that is new; what comes out must be a distribution.
@@ -94,7 +94,7 @@ void run(lk_session *session, Random &random, unsigned sizes = 40) {
   check(world->api.session->run(session, &in, 1, &out, 1, nullptr, &error), error);
   float sum = 0;
   for (int i = 0; i < 10; i++) sum += static_cast<const float *>(out.tensor.data)[i];
-  if (std::fabs(sum - 1) > 1e-4f) fail("a run", "its result is no distribution");
+  if (std::fabs(sum - 1) > 1e-4f) fail("a run", "its result is not a distribution");
   world->api.session->outputs_release(session, &out, 1);
 }
 
@@ -130,7 +130,7 @@ void sleep_until_stop() {
   while (!world->stop) usleep(200);
 }
 
-// ---- what threads do -------------------------------------------------------------------------------
+// ---- what threads do ----
 
 // Runs once more when its thread ends, before or after the library's own handler.
 struct RunsLate {
@@ -244,7 +244,7 @@ void leave_all() {
   world->threads.clear();
 }
 
-// ---- ends ------------------------------------------------------------------------------------------
+// ---- ends ----
 
 // What the host does in atexit handlers and in destructors of its statics.
 enum Late { NOTHING, RUN, OPEN_AND_CLOSE, CLOSE_ALL, JOIN };

@@ -1,4 +1,4 @@
-// What the programs of this folder share: numbers that follow from a seed, and the way to fail.
+// For the programs of this folder: numbers that follow from a seed, and how to fail.
 #ifndef LK_TESTS_SHUTDOWN_RANDOM_H
 #define LK_TESTS_SHUTDOWN_RANDOM_H
 

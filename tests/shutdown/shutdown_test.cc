@@ -1,5 +1,5 @@
-// 1,000 processes with threads inside of the library, each of which ends in an order of its own: by its
-// wanted exit status, not by a signal, and soon.
+// 1,000 processes with threads inside of the library, each ending in its own order: all of them
+// exit soon, with the wanted status and not by a signal.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -76,7 +76,7 @@ void run_all(const Program &program, int first, int count) {
     const pid_t pid = waitpid(-1, &status, WNOHANG);
     if (pid == 0) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      // What has only threads left that take no signals does not hear its own alarm.
+      // A process whose remaining threads block all signals does not hear its own alarm.
       for (const auto &each : running) {
         if (Clock::now() - each.second.begin > kMostTime) kill(each.first, SIGKILL);
       }

@@ -1,7 +1,7 @@
-// Keys that lack a field, to show that the stress test notices. The linker puts this between the
-// cache's look-up and all who call it (--wrap): so the product has no place for it, and the objects
-// are the product's own. What is built is built rightly, from the whole key; it is found and kept by
-// the key without the field, as if it had been forgotten there.
+// Keys that lack a field, to show that the stress test notices. The linker puts this file between
+// the cache's look-up and its callers (--wrap), so the product has no hook for it and its objects
+// are unchanged. A value is built from the whole key, and found and kept by the key without the
+// field, as if the field had been forgotten.
 #include <cstring>
 #include <map>
 #include <string>

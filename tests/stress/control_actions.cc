@@ -1,4 +1,4 @@
-// What somebody does to the cache while others run: limits, clear, statistics, visits, and sleep.
+// What a thread does to the cache while others run: limits, clear, statistics, visits, and sleep.
 #include <time.h>
 
 #include "tests/stress/worker.h"
@@ -33,12 +33,15 @@ void Worker::control() {
                             : host                     ? &host->executor
                                                        : nullptr;
   const Limits limits = random_limits();
+  const auto note_limits = [&](const char *of) {
+    note("limits of %s: %llu entries, %llu bytes", of,
+         static_cast<unsigned long long>(limits.entries),
+         static_cast<unsigned long long>(limits.bytes));
+  };
   lk_error error;
   switch (random_.in(0, 11)) {
   case 0:
-    note("limits of the context: %llu entries, %llu bytes",
-         static_cast<unsigned long long>(limits.entries),
-         static_cast<unsigned long long>(limits.bytes));
+    note_limits("the context");
     stage_->limit(limits);
     break;
   case 1:
@@ -47,9 +50,7 @@ void Worker::control() {
     break;
   case 2:
     if (executor == nullptr) break;
-    note("limits of an executor: %llu entries, %llu bytes",
-         static_cast<unsigned long long>(limits.entries),
-         static_cast<unsigned long long>(limits.bytes));
+    note_limits("an executor");
     executor->limit(limits);
     break;
   case 3:

@@ -35,7 +35,7 @@ void Crew::run() {
     std::vector<unsigned> ended;
     ended.swap(ended_);
     if (ended.empty() && rests_ != 0 && resting_ == living_) {
-      stage_->check_at_rest(rests_ == 2); // with the lock: nobody else has anything to do
+      stage_->check_at_rest(rests_ == 2); // with the lock: all others wait
       rests_ = 0;
       changed_.notify_all();
     }
@@ -44,7 +44,7 @@ void Crew::run() {
     const uint64_t now = actions_.load(std::memory_order_relaxed);
     if (now != seen || !ended.empty()) moved = Clock::now();
     seen = now;
-    STRESS_CHECK(Clock::now() - moved < kStill, "nobody has got on for %lld seconds",
+    STRESS_CHECK(Clock::now() - moved < kStill, "no thread has got on for %lld seconds",
                  static_cast<long long>(kStill.count()));
     lock.lock();
   }

@@ -1,4 +1,4 @@
-// The threads of a round: each lives for some of the actions of its place, and is followed by another.
+// The threads of a round: each does some of its place's actions and is followed by another thread.
 // Now and then all are held outside of calls, and what must hold at rest is checked.
 #ifndef LK_TESTS_STRESS_CREW_H
 #define LK_TESTS_STRESS_CREW_H

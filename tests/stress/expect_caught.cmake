@@ -1,6 +1,6 @@
-# Passes when the stress test, with keys that lack FIELD, tells a violation within 60 seconds. A crash is
-# no catch: a primitive for other shapes may write anywhere before its result is compared. So after one,
-# another seed is tried for what is left of the time.
+# Passes when the stress test, with keys that lack FIELD, reports a violation within 60 seconds. A
+# crash does not count: a primitive for other shapes may write anywhere before its result is
+# compared. After a crash another seed is tried in the time that is left.
 string(TIMESTAMP start "%s")
 set(left 60)
 while(left GREATER 0)

@@ -1,4 +1,4 @@
-# Passes when a round of the stress test on one thread does the same again for the same seed.
+# Passes when a round of the stress test on one thread does the same for the same seed.
 foreach(run first second)
   execute_process(COMMAND ${PROGRAM} --seconds 0 --seed 7 --round 1 --threads 1
                   OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY)

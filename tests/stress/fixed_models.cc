@@ -1,5 +1,6 @@
-// The four models that are the same in every run. Three share all names, shapes and sizes, and differ
-// in constants only, or in attributes only; the fourth has what images have, and an input by value.
+// The four models that are the same in every run. Three share all names, shapes and sizes, and
+// differ in constants only, or in attributes only; the fourth has operators of images, and an input
+// by value.
 #include "tests/stress/model.h"
 
 namespace stress {

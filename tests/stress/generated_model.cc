@@ -1,5 +1,5 @@
-// Random graphs: an image part, whose tensors are N x channels x H x W at some level of halving, and
-// behind it a part of matrices, N x columns. Every shape of the requests fits every graph.
+// Random graphs: an image part, whose tensors are N x channels x H x W at some level of halving,
+// and behind it a part of matrices, N x columns. Every shape of the requests fits every graph.
 #include "tests/stress/model.h"
 
 namespace stress {

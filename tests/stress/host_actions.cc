@@ -1,9 +1,9 @@
-// Executors of another host: nodes by the first level of the ABI, in nested graphs with equal names,
-// written over their inputs, for one thread or all, and replaced under their names.
+// Executors of a host: nodes by the first level of the ABI, in nested graphs with equal names. They
+// write over their inputs, run on one thread or all, and are replaced under their names.
 #include "tests/stress/worker.h"
 
 extern "C" {
-#include "tests/stress/peek.h"
+#include "tests/stress/plan_threads.h"
 }
 
 namespace stress {

@@ -1,9 +1,8 @@
-// The stress test: random creation, running, resizing, limiting and ending of everything that there
-// is, on threads that come and go; every output is compared with that of a stand-alone run, and
-// statistics with what the driver knows.
+// The stress test: threads that come and go create, run, resize, limit and destroy at random. Every
+// output is compared with that of a stand-alone run, and statistics with what the driver knows.
 //
-// Rounds have a context each, and a number of actions, not a time: with one thread, a round is the
-// same again for the same seed.
+// A round has its own context and ends after a number of actions, not after a time: so with one
+// thread a round is the same for the same seed.
 #include <getopt.h>
 #include <unistd.h>
 
@@ -46,7 +45,7 @@ int usage(const char *wrong) {
                "%sRuns random actions on many models and threads, and compares every output.\n"
                "  --seconds N   rounds begin until then (LK_STRESS_SECONDS, 60)\n"
                "  --seed N      the same actions again (from the clock)\n"
-               "  --threads N   at once (4); with 1, a round is the same again\n"
+               "  --threads N   together (4); with 1, a round can be repeated\n"
                "  --round N     begin with this one (0)\n"
                "  --cache MODE  off, thread, shared, both, all (all)\n"
                "  --break F     keys lack a field; only in the program that is made for it\n",
@@ -150,7 +149,7 @@ int main(int argc, char **argv) {
   }
   if (!options.broken.empty() &&
       (stress_break_keys == nullptr || !stress_break_keys(options.broken.c_str()))) {
-    return stress::usage("Keys cannot be broken here, or there is no such field.\n");
+    return stress::usage("Keys cannot be broken in this program, or they have no such field.\n");
   }
   return stress::run(options);
 }

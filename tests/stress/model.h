@@ -1,5 +1,5 @@
-// A model of the stress test: a list of nodes, of which ONNX bytes are written for the library, and
-// which plain loops compute for comparison.
+// A model of the stress test: a list of nodes. The library gets it as ONNX bytes, and plain loops
+// compute it for comparison.
 #ifndef LK_TESTS_STRESS_MODEL_H
 #define LK_TESTS_STRESS_MODEL_H
 

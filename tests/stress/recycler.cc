@@ -23,8 +23,8 @@ constexpr size_t kGuardBytes = 64, kLine = 64;
 // Longer blocks are looked at in their first and last part only.
 constexpr size_t kLooked = 16 << 10;
 
-// Few classes, so that blocks of other kinds of objects are reused too: powers of two and the middles
-// between them.
+// Few classes, so that blocks of other kinds of objects are reused too: powers of two and the
+// middles between them.
 unsigned class_of(size_t size) {
   unsigned index = 0;
   for (size_t room = 64; room < size; room = index % 2 == 1 ? room / 2 * 3 : room / 3 * 4) index++;

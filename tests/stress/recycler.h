@@ -1,6 +1,6 @@
-// An allocator that gives the block that was freed last again, so that addresses are reused as often
-// as can be; that overwrites what is freed; and that finds bytes written outside of blocks or after
-// their end, and blocks that were never freed.
+// An allocator that reuses the block that was freed last, so that addresses are reused as often as
+// possible. It overwrites freed blocks, and finds bytes written outside of blocks or after they
+// were freed, and blocks that were never freed.
 #ifndef LK_TESTS_STRESS_RECYCLER_H
 #define LK_TESTS_STRESS_RECYCLER_H
 

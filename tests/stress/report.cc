@@ -66,7 +66,7 @@ std::string text(const char *format, ...) {
 }
 
 void violation(const std::string &sentence) {
-  mutex.lock(); // never unlocked: whoever comes second waits for the end
+  mutex.lock(); // never unlocked: the thread that comes second waits for the end
   std::printf("\nVIOLATION: %s\n", sentence.c_str());
   if (!run.broken.empty()) std::printf("CAUGHT: keys without field '%s'\n", run.broken.c_str());
   std::printf("in round %llu, worker %u, life %u, after %llu actions, the last of which were:\n",

@@ -1,5 +1,4 @@
-// What the stress test says: its seed, how far it is, and at a violation everything that is needed to
-// repeat it.
+// What the stress test prints: its seed, its progress, and after a violation how to repeat it.
 #ifndef LK_TESTS_STRESS_REPORT_H
 #define LK_TESTS_STRESS_REPORT_H
 
@@ -21,15 +20,15 @@ void report_begin(const Options &options);
 
 // What a worker does, for the report; the last ones of each thread are kept.
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-// One number for all that was noted by this thread, and all threads that have said so, in any order:
-// with one worker, the same for the same seed and round.
+// One number for all that was noted by this thread, and all threads that have said so, in any
+// order: with one worker, the same for the same seed and round.
 void note_end();
 uint64_t notes_digest();
 // Who notes: the calling thread is `worker` in round `round`.
 void note_worker(uint64_t round, unsigned worker, unsigned life);
 
-// Writes the sentence, how to repeat it, and what this thread did last, and ends the process with 1:
-// after a violation nothing is certain any more, the ends of objects included.
+// Writes the sentence, how to repeat it, and what this thread did last, and ends the process with
+// 1: after a violation nothing is certain any more, the ends of objects included.
 [[noreturn]] void violation(const std::string &sentence);
 
 // Fails as a violation when the call does.

@@ -57,8 +57,8 @@ void Worker::run(const Session &session) {
        request, wanted.size(), wanted[0].c_str(), own_memory ? "own" : "given",
        stop != 0 ? ", cancelled" : "");
   if (session.kind.run_plans && stage_->mode_ != LK_CACHE_OFF) {
-    // Who has to wait for processors sees there that it was cancelled. A plan for branches at once may
-    // turn out to be none.
+    // A run that has to wait for processors is cancelled there. A plan for parallel branches may
+    // have none.
     (stop != 0 ? stage_->run_lookups_more : stage_->run_lookups)++;
     if (session.kind.inter > 0) stage_->run_lookups_more++;
   }

@@ -183,12 +183,12 @@ Stage::~Stage() {
                error.message);
   const lk_stats left = stats();
   STRESS_CHECK(left.entries == 0 && left.bytes == 0 && left.unlinked_bytes == 0,
-               "%llu entries, %llu bytes and %llu unlinked bytes are left when nobody is",
+               "%llu entries, %llu bytes and %llu unlinked bytes are left when nothing uses them",
                static_cast<unsigned long long>(left.entries),
                static_cast<unsigned long long>(left.bytes),
                static_cast<unsigned long long>(left.unlinked_bytes));
   STRESS_CHECK(left.weights_entries == 0 && left.weights_bytes == 0,
-               "%llu packed weights are left when nobody is",
+               "%llu packed weights are left when nothing uses them",
                static_cast<unsigned long long>(left.weights_entries));
   STRESS_CHECK(user_values == 0, "%lld values of hosts were not ended",
                static_cast<long long>(user_values.load()));

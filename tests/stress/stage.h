@@ -1,5 +1,6 @@
-// A round of the stress test: one context, and what lives in it. The driver's own, simple model of
-// what must hold is here: who lives, which limits were set last, how often something was asked for.
+// A round of the stress test: one context, and what lives in it. It holds the driver's own simple
+// model of what must hold: what lives, which limits were set last, how often something was asked
+// for.
 #ifndef LK_TESTS_STRESS_STAGE_H
 #define LK_TESTS_STRESS_STAGE_H
 
@@ -152,7 +153,8 @@ public:
   const Models models_;
   Pool<Session> sessions;
   Pool<Host> hosts;
-  // Look-ups that were made, failed ones included; of run plans at least, and how many more at most.
+  // Look-ups that were made, failed ones included; of run plans at least, and how many more at
+  // most.
   std::atomic<uint64_t> user_lookups{0}, run_lookups{0}, run_lookups_more{0};
   std::atomic<int64_t> user_values{0}; // alive
 
@@ -176,7 +178,7 @@ public:
   // What holds at any moment.
   void check_sums(lk_executor *executor = nullptr);
   void check_nothing_of(const Identity &executor);
-  // What holds when no thread is in a call, and when besides nobody holds a value of a host.
+  // What holds when no thread is in a call, and when no value of a host is held either.
   void check_at_rest(bool let_go);
 
 private:

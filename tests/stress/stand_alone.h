@@ -1,5 +1,5 @@
-// What each model and node gives when it runs alone: in a fresh context, on one thread, without cache
-// and run plans. Compared with plain loops before it is believed.
+// What each model and node gives when it runs alone: in a fresh context, on one thread, without
+// cache and run plans. It is compared with plain loops before it is trusted.
 #ifndef LK_TESTS_STRESS_STAND_ALONE_H
 #define LK_TESTS_STRESS_STAND_ALONE_H
 

@@ -1,5 +1,5 @@
-// Values of hosts, by keys of their own: each value remembers what it was built for, and must never
-// be given to who asks for anything else.
+// Values of hosts, by their own keys: each value remembers what it was built for, and must never be
+// given to a caller that asks for anything else.
 #include <sched.h>
 
 #include <tuple>

@@ -1,5 +1,5 @@
-// Memory runs out in every place where the provider asks for some: nothing crashes, nothing is left
-// behind, and whoever asked hears of it or gets what was asked for.
+// Every allocation of the provider fails once: nothing crashes, nothing leaks, and the host gets
+// either an error or what it asked for.
 #include "tests/executor_glue/ort/failing_malloc.h"
 #include "tests/executor_glue/ort/models.h"
 #include "tests/executor_glue/ort/session.h"
@@ -83,8 +83,8 @@ TEST_P(Allocation, FailsAnywhere) {
       EXPECT_THAT(error, HasSubstr("failed to allocate"));
       told++;
     }
-    // A failed claim is ONNX Runtime's to tell, and to run without. The others are those that nobody has
-    // to hear of: the cache keeps nothing, threads and terminate are not found.
+    // After a failed claim ONNX Runtime logs a line and runs without the provider. Some failures
+    // are told to nobody: the cache keeps nothing, the offsets of settings are not found.
     logged += error.empty() && host.lines("failed to allocate").size() > lines;
   }
   EXPECT_GT(nth, 200);

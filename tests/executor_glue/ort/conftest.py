@@ -7,7 +7,7 @@ import onnxruntime
 import pytest
 from provider import LIBRARY, devices
 
-# The light models are made there.
+# The models and pictures of text come from there.
 sys.path.append(str(pathlib.Path(__file__).parents[2] / "models"))
 
 

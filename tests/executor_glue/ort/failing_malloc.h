@@ -1,5 +1,5 @@
-// A malloc that counts the blocks of Latchkey's libraries, and fails for them alone when it is told to. To be
-// included by one file of a test.
+// A malloc that counts the blocks of Latchkey's libraries, and fails for them alone on demand.
+// To be included by one file of a test.
 #ifndef LK_TESTS_ORT_FAILING_MALLOC_H
 #define LK_TESTS_ORT_FAILING_MALLOC_H
 

@@ -16,7 +16,7 @@
 
 namespace ort {
 
-// Without what is free, which malloc keeps for the next who asks: reading a model leaves much of it.
+// Without the free blocks that malloc keeps: reading a model leaves many of them.
 inline double resident_megabytes() {
   (void)malloc_trim(0);
   long pages = 0, resident = 0;
@@ -27,7 +27,7 @@ inline double resident_megabytes() {
   return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 20);
 }
 
-// Does it again and again; memory at the end, as a multiple of what it was in the middle.
+// Repeats it; returns the memory at the end as a multiple of the memory in the middle.
 template <typename Body> double memory_growth(size_t times, Body body) {
   std::vector<double> megabytes;
   while (megabytes.size() < times) {

@@ -1,4 +1,4 @@
-// What comes and goes many times leaves nothing behind.
+// Sessions and registrations that come and go many times leave no memory behind.
 #include "tests/executor_glue/ort/memory.h"
 
 #include "tests/executor_glue/ort/models.h"

@@ -11,7 +11,7 @@ namespace ort {
 
 using Dims = std::vector<std::string>;
 
-// ---- parts -----------------------------------------------------------------------------------------
+// ---- parts ----
 
 inline proto::Message weights(const std::string &name, const std::vector<int64_t> &dims,
                               uint32_t seed) {
@@ -48,7 +48,7 @@ inline std::string bytes_of(proto::Graph graph, int64_t opset = 17) {
   return proto::model(graph, opset).bytes;
 }
 
-// ---- models ----------------------------------------------------------------------------------------
+// ---- models ----
 
 // x [N, 4] -> y [N, 4]: two layers, four nodes when ONNX Runtime has made a Gemm of MatMul and Add.
 inline std::string perceptron(uint32_t seed = 1) {

@@ -1,12 +1,13 @@
-"""ONNX's node cases through ONNX Runtime with the provider: what becomes of one.
+"""ONNX's node cases through ONNX Runtime with the provider, and what becomes of each.
 
-    claimed       every node but those that oneDNN has no part in is the provider's, and the outputs are right
+    claimed       every node but those that oneDNN has no part in is the provider's, and the outputs
+                  are right
     left          some node is not, for the reason given, and the outputs are right
     no work       left, because nothing in it computes data on oneDNN; the outputs are right
     training      left: it is of training, in which outputs are random or more than a session's
     failed        an error, wrong outputs, or nodes that never reached the provider
-    not loadable  left, and ONNX Runtime alone does not run it either: an operator or opset that it has
-                  not, or a type that its Python interface cannot pass
+    not loadable  left, and ONNX Runtime alone does not run it either: it does not have the operator
+                  or the opset, or its Python interface cannot pass the type
 """
 
 import dataclasses
@@ -30,7 +31,7 @@ class Result:
     why: str  # nodes were left, or what went wrong
 
 
-# ---- the cases -----------------------------------------------------------------------------------
+# ---- the cases ----
 
 
 def collect(table):
@@ -43,8 +44,8 @@ def collect(table):
 
 
 def lower_opset(model):
-    """The model at the newest opset that Latchkey reads; as it is, if it is no newer or its operators
-    have been given more than types since."""
+    """The model at the newest opset that Latchkey reads; as it is, if it is no newer or its
+    operators have been given more than types since."""
     newer = [entry for entry in model.opset_import
              if entry.domain in ("", "ai.onnx") and entry.version > NEWEST_OPSET]
     for entry in newer:
@@ -79,7 +80,7 @@ def is_training(case):
     return False
 
 
-# ---- values --------------------------------------------------------------------------------------
+# ---- values ----
 
 
 def to_python(value):
@@ -116,11 +117,12 @@ def run(session, case):
     return feeds
 
 
-# ---- one case ------------------------------------------------------------------------------------
+# ---- one case ----
 
 
 def as_offered():
-    """Without ONNX Runtime's optimizations: folding takes nodes away before the provider sees them."""
+    """Without ONNX Runtime's optimizations: folding takes nodes away before the provider sees
+    them."""
     options = session_options()
     options.log_severity_level = 4
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL

@@ -22,7 +22,8 @@ class Marked : public lk::GraphBuilder {
 public:
   using GraphBuilder::GraphBuilder;
 
-  // Of one output of type `dtype`; bit i of `shape_inputs`: its shape depends on the value of input i.
+  // With one output, of type `dtype`; bit i of `shape_inputs`: its shape depends on input i's
+  // value.
   int32_t add(Kind kind, const std::vector<int32_t> &inputs, uint64_t shape_inputs = 0,
               uint32_t dtype = LK_F32, const std::string &op_type = "Any") {
     const int32_t v = node(op_type, inputs);
@@ -71,7 +72,7 @@ private:
   std::vector<Mark> marks_;
 };
 
-// ---- graphs with known groups ----------------------------------------------------------------------
+// ---- graphs with known groups ----
 
 TEST(Partition, TakesAChainWhole) {
   Marked g;
@@ -132,7 +133,7 @@ TEST(Partition, LeavesShapeArithmeticAlone) {
   EXPECT_EQ(g.groups(), Groups({-1, -1, -1}));
 }
 
-// Beside a group that works, too: they have nothing to do with each other.
+// Beside a group that works, too: the two are not connected.
 TEST(Partition, LeavesShapeArithmeticThatFeedsNothingThatWorks) {
   Marked g;
   const int32_t x = g.input("x", {-1, 4});
@@ -195,7 +196,7 @@ TEST(Partition, SinksOutOfAGroupThatWouldNotWork) {
   EXPECT_EQ(g.groups(), Groups({1, 0, -1, 1}));
 }
 
-// What is left because nothing in it works separates no groups.
+// Nodes left because nothing in their part works do not separate groups.
 TEST(Partition, IsNotCutBehindShapeArithmeticThatIsLeft) {
   Marked g;
   const int32_t x = g.input("x", {-1, 4});
@@ -236,7 +237,7 @@ TEST(Partition, FailsCleanlyWithoutMemory) {
   });
 }
 
-// ---- random graphs ---------------------------------------------------------------------------------
+// ---- random graphs ----
 
 class Random {
 public:
@@ -308,8 +309,8 @@ struct Graph {
   }
 };
 
-// Whether `value`, as group `group` finds it, comes from shapes, constants and integers that are made
-// elsewhere, not from data.
+// Whether `value`, as group `group` finds it, comes from shapes, constants and integers that are
+// made elsewhere, not from data.
 bool is_known(Marked &g, const Graph &graph, const Groups &groups, int32_t group, int32_t value) {
   if (value == LK_NO_VALUE) return true;
   const lk_value &v = g->values[value];
@@ -343,8 +344,8 @@ void expect_convex(const Graph &graph, const Groups &groups) {
   }
 }
 
-// Whether groups, each made one node, and the nodes that are in none have an order to run in: removes
-// what nothing leads to, until nothing is left.
+// Whether groups, each made one node, and the nodes that are in none have an order to run in:
+// removes what nothing leads to, until nothing is left.
 bool have_an_order(Marked &g, const Graph &graph, const Groups &groups, size_t count) {
   const size_t n = count + groups.size();
   auto place = [&](size_t node) {
@@ -375,7 +376,7 @@ bool have_an_order(Marked &g, const Graph &graph, const Groups &groups, size_t c
   return std::count(there.begin(), there.end(), true) == 0;
 }
 
-// The first node that has its shape from a value which its own group makes and which is not `known`.
+// The first node whose shape follows from a value that its own group makes and that is not `known`.
 template <typename Known>
 int find_unknown_shape(Marked &g, const Graph &graph, const Groups &groups, Known known) {
   for (size_t n = 0; n < groups.size(); n++) {
@@ -390,8 +391,8 @@ int find_unknown_shape(Marked &g, const Graph &graph, const Groups &groups, Know
   return -1;
 }
 
-// Two of the groups that could as well be one: that can be ordered, and reads no shape from data that is
-// claimed, in whichever group.
+// Two of the groups that could as well be one: the groups still have an order then, and none reads
+// a shape from data that any group makes.
 bool could_be_one(Marked &g, const Graph &graph, Groups groups, size_t count, int32_t a,
                   int32_t b) {
   std::replace(groups.begin(), groups.end(), b, a);

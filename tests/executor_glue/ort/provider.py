@@ -26,14 +26,14 @@ def session_options():
 
 
 def devices():
-    """What the registered library offers. By it a session finds the provider in every version of ONNX
-    Runtime that takes the library; by name (`providers=`) in the newer ones only."""
+    """What the registered library offers. By it a session finds the provider in every version of
+    ONNX Runtime that takes the library; by name (`providers=`) in the newer ones only."""
     return [device for device in onnxruntime.get_ep_devices() if device.ep_name == NAME]
 
 
 def open_session(model, options=None, of_session=None):
-    """A session with the provider. `model`: a path or bytes; `options`: of the provider. An error is
-    an error: ONNX Runtime is not to try again without the provider."""
+    """A session with the provider. `model`: a path or bytes; `options`: of the provider. An error
+    is an error: ONNX Runtime is not to try again without the provider."""
     of_session = of_session or session_options()
     of_session.add_provider_for_devices(devices(), options or {})
     session = onnxruntime.InferenceSession(
@@ -50,8 +50,8 @@ def open_reference(model, of_session=None):
 
 
 def statistics(session, feeds=None):
-    """What the provider has to say of a session, of now. `feeds`: inputs that the model takes, where
-    ones of size 1 are none; nothing is computed with them."""
+    """What the provider has to say of a session, of now. `feeds`: inputs that the model takes,
+    where ones of size 1 are none; nothing is computed with them."""
     if feeds is None:
         feeds = {value.name: numpy.zeros([d if isinstance(d, int) else 1 for d in value.shape],
                                          TYPES[value.type]) for value in session.get_inputs()}

@@ -1,4 +1,4 @@
-// The library is registered and unregistered, by one ONNX Runtime, and by one that it cannot work with.
+// The library is registered and unregistered, also by an ONNX Runtime that is too old for it.
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -44,7 +44,7 @@ TEST(Registration, ComesAndGoes) {
   }
 }
 
-// What a thread has of the library ends with the thread, which may be after everything else.
+// What the library keeps for a thread is freed when the thread ends, maybe after everything else.
 class LastThread : public ::testing::TestWithParam<const char *> {};
 
 TEST_P(LastThread, EndsAfterTheLibrary) {
@@ -82,7 +82,7 @@ TEST_P(LastThread, EndsAfterTheLibrary) {
 INSTANTIATE_TEST_SUITE_P(Caches, LastThread, ::testing::Values("shared", "thread"),
                          [](const auto &info) { return std::string(info.param); });
 
-// ---- the entry points, called directly -------------------------------------------------------------
+// ---- the entry points, called directly ----
 
 struct FakeStatus {
   OrtErrorCode code;
@@ -133,7 +133,7 @@ TEST(EntryPoint, NeedsRoomForAFactory) {
   ASSERT_NE(create, nullptr);
   size_t count = 9;
   EXPECT_THAT(text(create("latchkey", base(), nullptr, nullptr, 0, &count)),
-              HasSubstr("room for no factory"));
+              HasSubstr("room for 0 factories"));
   EXPECT_EQ(count, 0u);
 }
 

@@ -1,5 +1,5 @@
-// A run that is prepared once and done many times, by any number of threads: nothing is done for it
-// but ONNX Runtime's Run, and the release of what that made.
+// A run that is prepared once and repeated by any number of threads. A repetition is ONNX Runtime's
+// Run and the release of its outputs, nothing else.
 #ifndef LK_TESTS_ORT_REPEATED_H
 #define LK_TESTS_ORT_REPEATED_H
 

@@ -1,4 +1,4 @@
-// Options of the provider: each does what it says, and what is wrong is named.
+// Options of the provider: each has its effect, and errors name the option and what is allowed.
 #include <unistd.h>
 
 #include <filesystem>
@@ -67,8 +67,8 @@ TEST_F(SessionOptions, LimitTheCache) {
   EXPECT_GT(small.number("cache.kinds.run.evictions"), 0);
 }
 
-// Without a cache no plan holds on to a copy that was packed for another shape's layout, so it goes when
-// it is too large.
+// Without a cache no plan holds on to a copy that was packed for another shape's layout, so it goes
+// when it is too large.
 TEST_F(SessionOptions, LimitTheWeights) {
   const auto packed = [&](const char *limit) {
     return after_runs(with({{"cache", "off"}, {"weights_bytes", limit}}))
@@ -96,7 +96,7 @@ TEST_F(SessionOptions, TakeTheThreadsOfTheSession) {
   EXPECT_GE(after_runs(with({}, 0)).number("threads"), 1);
 }
 
-// A team goes from run to run, and grows. It stays as long as a thread that has had one, such as this.
+// A team goes from run to run, and grows. It lives as long as a thread that has had one: this one.
 TEST_F(SessionOptions, RunWithAsManyThreads) {
   const auto count = [] {
     const std::filesystem::directory_iterator tasks("/proc/self/task");
@@ -182,7 +182,7 @@ TEST_F(SessionOptions, ComeAsEntriesOfTheSessionToo) {
   EXPECT_EQ(report.number("cache.entries"), 0);
   options.session = {{"ep.latchkeyexecutionprovider.treads", "4"}};
   EXPECT_THAT(Session(host, model, options).error(), HasSubstr("'treads'"));
-  // Those of others are none of ours.
+  // Options of other providers are ignored.
   options.session = {{"ep.otherexecutionprovider.treads", "4"},
                      {"session.set_denormal_as_zero", "0"}};
   EXPECT_EQ(Session(host, model, options).error(), "");
@@ -190,7 +190,7 @@ TEST_F(SessionOptions, ComeAsEntriesOfTheSessionToo) {
 
 TEST_F(SessionOptions, ThatThereAreNotAreNamed) {
   EXPECT_THAT(refusal({{"cache", "shared"}, {"cash", "shared"}}),
-              AllOf(HasSubstr("'cash'"), HasSubstr("there are adapt_threads, cache, ")));
+              AllOf(HasSubstr("'cash'"), HasSubstr("not one of adapt_threads, cache, ")));
   EXPECT_THAT(refusal({{"Threads", "2"}}), HasSubstr("'Threads'"));
   EXPECT_THAT(refusal({{std::string(900, 'o'), "2"}}), HasSubstr("'oooo"));
 }
@@ -224,8 +224,8 @@ TEST_F(SessionOptions, WithBadValuesAreNamedAndSayWhatIsAllowed) {
   EXPECT_EQ(refusal({{"precision", "f32"}}), "");
 }
 
-// What Latchkey warns of: an operator that oneDNN has no fast kernel for. (ONNX Runtime has one
-// environment in a process, with one log, so this host stands alone.)
+// Latchkey warns of an operator for which oneDNN has no fast kernel. (ONNX Runtime has one
+// environment in a process, with one log, so this host is alone in its process.)
 TEST(SessionLog, HasAsMuchOfLatchkeyAsTheOptionSays) {
   proto::Graph g;
   g.in("x", LK_F32, {"N", "4", "6", "6"}).out("y", LK_F32, {"N", "1", "6", "6"});

@@ -1,5 +1,5 @@
-// Models on the provider: what comes out is what ONNX Runtime's own operators make of them, and what
-// is claimed is what should be.
+// Models on the provider: outputs equal those of ONNX Runtime's own operators, and the right nodes
+// are claimed.
 #include "tests/executor_glue/ort/models.h"
 #include "tests/executor_glue/ort/session.h"
 
@@ -94,7 +94,7 @@ TEST_F(SessionTest, TakesScalars) {
   EXPECT_EQ(claimed, 3);
 }
 
-// Values inside a claim that are also asked for, in another order than they are made.
+// Outputs that are values inside a claim, asked for in another order than they are made.
 TEST_F(SessionTest, HandsOutWhatIsUsedFurther) {
   proto::Graph g;
   g.in("x").out("y").out("h").out("r");
@@ -116,7 +116,7 @@ TEST_F(SessionTest, RunsForSomeOfTheOutputs) {
   EXPECT_EQ(claimed, 2);
 }
 
-// ---- values that shapes depend on ------------------------------------------------------------------
+// ---- values that shapes depend on ----
 
 TEST_F(SessionTest, ReadsAShapeThatIsAnInputByValue) {
   proto::Graph g;
@@ -180,7 +180,7 @@ TEST_F(SessionTest, ComputesShapesFromShapes) {
   EXPECT_EQ(subgraphs, 1);
 }
 
-// The target comes from numbers that a run computes: Cast of a ReduceMean. Two claims, not a failure.
+// The target shape is computed in the run, by Cast of a ReduceMean: two claims, not a failure.
 TEST_F(SessionTest, IsCutWhereAShapeComesFromData) {
   proto::Graph g;
   g.in("x").out("y", LK_F32, {"A", "B"});
@@ -201,7 +201,7 @@ TEST_F(SessionTest, IsCutWhereAShapeComesFromData) {
   EXPECT_EQ(subgraphs, 2);
 }
 
-// ---- inputs that need not be there -----------------------------------------------------------------
+// ---- inputs that need not be there ----
 
 TEST_F(SessionTest, LeavesOutOptionalInputs) {
   proto::Graph g;
@@ -231,7 +231,7 @@ TEST_F(SessionTest, TakesInitializersThatARunReplaces) {
   EXPECT_EQ(claimed, 2);
 }
 
-// ---- graphs that are claimed in part ---------------------------------------------------------------
+// ---- graphs that are claimed in part ----
 
 TEST_F(SessionTest, LeavesAnUnsupportedOperatorInTheMiddle) {
   proto::Graph g;
@@ -272,7 +272,7 @@ TEST_F(SessionTest, LeavesShapeArithmeticAlone) {
   EXPECT_EQ(outcome.outputs.at(0).data<int64_t>(), std::vector<int64_t>({9, 16}));
 }
 
-// ---- graphs inside nodes ---------------------------------------------------------------------------
+// ---- graphs inside nodes ----
 
 // Both bodies read a value of the graph around them; one has nodes that are claimed, on both sides.
 std::string model_with_if() {
@@ -349,7 +349,7 @@ TEST_F(SessionTest, RunsABodyThatReadsNothingAroundIt) {
   EXPECT_EQ(claimed, is_at_least(24) ? 2 : 1);
 }
 
-// Nothing tells an old ONNX Runtime's graph of this body from a model.
+// To an old ONNX Runtime's provider, the graph of this body looks like a model.
 TEST_F(SessionTest, RunsTheBodyOfScan) {
   proto::Graph body, g;
   body.in("sum", LK_F32, {"4"}).in("row", LK_F32, {"4"});
@@ -365,7 +365,7 @@ TEST_F(SessionTest, RunsTheBodyOfScan) {
   EXPECT_EQ(subgraphs, is_at_least(24) ? 2 : 1);
 }
 
-// ---- what the log has of it ------------------------------------------------------------------------
+// ---- what the log has of it ----
 
 TEST(SessionLog, HasOneLineOfEachSession) {
   Host host(true, ORT_LOGGING_LEVEL_INFO);

@@ -1,4 +1,4 @@
-// A run that is told to end while it is on.
+// A run is terminated while it computes.
 #include <chrono>
 #include <thread>
 
@@ -45,8 +45,8 @@ protected:
     }
   }
 
-  // Whether a run ends between two operators when it is told to after a while: not at once, as it does
-  // when this machine is so busy that it has not begun by then.
+  // Whether a run that is terminated after a while ends between two operators. On a busy machine it
+  // may not have begun by then; it ends immediately then, which shows nothing.
   template <typename Run> bool ends_midway(Run run_with) {
     for (int wait = 40; wait <= 160; wait += 40) {
       RunOptions options;
@@ -68,14 +68,14 @@ protected:
   const Tensor x = noise({kSide, kSide}, 3);
 };
 
-// It is one fused node, so that ONNX Runtime itself would not look before it is through.
+// The model is one fused node, so that ONNX Runtime itself would look only after the whole run.
 TEST_F(Terminate, EndsARunBetweenOperators) {
   expect_whole(run());
   EXPECT_TRUE(ends_midway([&](const RunOptions &options) { return run(&options); }));
   expect_whole(run());
 }
 
-// Only the run that it is meant for.
+// Terminating one run ends no other.
 TEST_F(Terminate, LeavesOtherRunsAlone) {
   expect_whole(run()); // builds what both need
   EXPECT_TRUE(ends_midway([&](const RunOptions &options) {

@@ -1,7 +1,7 @@
 """ONNX's node cases of every operator in the table, through ONNX Runtime with the provider.
 
-Prints a table by operator (pytest -s) and writes it to the build folder, as ort_backend_<version of ONNX
-Runtime>.md. What the outcomes are: node_cases.py.
+Prints a table by operator (pytest -s) and writes it to the build folder, as ort_backend_<version of
+ONNX Runtime>.md. What the outcomes are: node_cases.py.
 """
 
 import collections
@@ -73,8 +73,8 @@ def test_no_case_fails(results):
 
 
 def test_cases_on_onednn_are_claimed(table, results):
-    """Of what this ONNX Runtime loads, but training. What computes shapes may be left, and counts as
-    left all the same: it is less than the twentieth part."""
+    """Of what this ONNX Runtime loads, but training. What computes shapes may be left, and counts
+    as left all the same: it is less than the twentieth part."""
     on_onednn = {operator for (_, operator), row in table.items() if row["runs_on"] == "oneDNN"}
     counted = [result for result in results
                if on_onednn.intersection(result.operator.split())
@@ -86,7 +86,8 @@ def test_cases_on_onednn_are_claimed(table, results):
 
 
 def test_shape_arithmetic_is_claimed_with_what_uses_it(table):
-    """What is left alone, but moves data where work follows: each such case with a product behind it."""
+    """What is left alone, but moves data where work follows: each such case with a product behind
+    it."""
     results = [result for result in judge_with_work(table) if result.outcome != "not loadable"]
     assert len(results) >= LEAST_MOVING_CASES
     # ONNX Runtime 1.23 does not tell a model without inputs from a body of If.

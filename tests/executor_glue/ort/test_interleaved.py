@@ -6,7 +6,6 @@ import gc
 import random
 
 import light_models
-import numpy
 import pytest
 from ocr_models import ANGLE, RECOGNITION, noise
 from pictures import draw_lines, to_tensor

@@ -28,8 +28,8 @@ QUICK = {"det_limit_side_len": 160}
 
 @contextlib.contextmanager
 def sessions_on_provider():
-    """Sessions that RapidOCR opens inside are on the provider of the build folder, and in this list.
-    As examples/rapidocr_latchkey.py does it with the one of the Python package."""
+    """Sessions that RapidOCR opens inside are on the provider of the build folder, and in this
+    list. As examples/rapidocr_latchkey.py does it with the one of the Python package."""
     opened = []
     plain = infer_engine.InferenceSession
 
@@ -125,7 +125,7 @@ def test_same_text_as_it_comes(pages):
         assert text and read(ocr, page) == text
 
 
-# ---- the example ---------------------------------------------------------------------------------
+# ---- the example ----
 
 
 def run_example(*args, code=0):

@@ -1,4 +1,4 @@
-"""Nodes that train, or may in some run, are left: the provider only infers. Others that could are not."""
+"""Nodes that train, or may train in some run, are left: the provider only infers."""
 
 import numpy
 import onnx

@@ -1,8 +1,8 @@
 """Whole models through ONNX Runtime with the provider give what its CPU provider gives, in every
 cache mode, at several shapes that come back; every node is claimed but what oneDNN has no part in.
 
-The models: the nine light ones of the onnx wheel with random weights, and the three of PP-OCRv4 in the
-rapidocr-onnxruntime wheel, on pictures of text.
+The models: the nine light ones of the onnx wheel with random weights, and the three of PP-OCRv4 in
+the rapidocr-onnxruntime wheel, on pictures of text.
 """
 
 import light_models
@@ -10,21 +10,16 @@ import numpy
 import onnx
 import pytest
 from ocr_models import ANGLE, DETECTION, RECOGNITION, noise
-from pictures import draw_lines, to_tensor
+from pictures import picture
 from provider import check_claims, open_reference, open_session, worst_difference
 
 TOLERANCE = 1e-4  # relative to the largest output
 CACHE_MODES = ("shared", "thread", "off")
-# Of these a run takes long, or the weights take half a gigabyte: one mode, one shape.
-HEAVY = ("bvlc_alexnet", "vgg19", "zfnet512")
-
-
-def picture(height, width, *lines):
-    return to_tensor(draw_lines(width, height, lines, max(10, height // (2 * len(lines)))))
 
 
 def check(path, arrays, compared=None, modes=CACHE_MODES):
-    """Every mode, every array twice (A, B, A, B). `compared`: names of outputs; None is all of them."""
+    """Every mode, every array twice (A, B, A, B). `compared`: names of outputs; None is all of
+    them."""
     reference = open_reference(path)
     name = reference.get_inputs()[0].name
     outputs = compared or [output.name for output in reference.get_outputs()]
@@ -51,7 +46,7 @@ def check(path, arrays, compared=None, modes=CACHE_MODES):
 @pytest.mark.parametrize("name", light_models.NAMES)
 def test_light(name, tmp_path):
     path = light_models.save(name, tmp_path)
-    if name in HEAVY:
+    if name in light_models.HEAVY:
         check(path, [noise(1, 3, 224, 224)], modes=CACHE_MODES[:1])
     else:
         check(path, [noise(1, 3, 224, 224), noise(2, 3, 224, 224)])
@@ -83,7 +78,8 @@ def test_detection_before_its_sigmoid(tmp_path):
     model.graph.output.append(logits)
     onnx.save(model, tmp_path / "logits.onnx")
     check(tmp_path / "logits.onnx",
-          [picture(256, 320, *LINES), picture(224, 320, "three lines", "of black text", "on white")],
+          [picture(256, 320, *LINES),
+           picture(224, 320, "three lines", "of black text", "on white")],
           [logits.name])
 
 

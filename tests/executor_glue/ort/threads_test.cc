@@ -65,7 +65,7 @@ TEST_P(Threads, MakeWhatOneThreadMakes) {
     expect_same(alone[i].outputs, reference.run(inputs[i], {"y"}).outputs);
   }
   std::atomic<size_t> wrong{0};
-  // A session of its own, whose shapes nobody has run before: all meet them at once.
+  // A new session, so that all threads meet its shapes for the first time, together.
   const Session fresh(host, model, options);
   in_threads(kThreads, [&](size_t t) {
     for (size_t i = 0; i < kRuns; i++) {

@@ -1,6 +1,6 @@
 /* What no public function tells: for how many threads a plan and its primitives were built. */
-#ifndef LK_TESTS_STRESS_PEEK_H
-#define LK_TESTS_STRESS_PEEK_H
+#ifndef LK_TESTS_STRESS_PLAN_THREADS_H
+#define LK_TESTS_STRESS_PLAN_THREADS_H
 
 #include <latchkey/latchkey.h>
 

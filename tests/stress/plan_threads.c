@@ -1,5 +1,5 @@
-/* What no public function tells. In C: the library's own headers are. */
-#include "tests/stress/peek.h"
+/* What no public function tells. In C, as the library's own headers are. */
+#include "tests/stress/plan_threads.h"
 
 #include "plugin/internal.h"
 

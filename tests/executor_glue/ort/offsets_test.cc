@@ -1,5 +1,5 @@
-// Where ONNX Runtime keeps what its interface does not tell: found in the objects of the real one, and
-// given up where an object does not behave.
+// Where ONNX Runtime keeps two settings: found in the objects of the real one, and given up where
+// an object does not behave.
 #include <malloc.h>
 
 #include <array>
@@ -8,31 +8,28 @@
 #include "tests/harness/lk_test.h"
 
 extern "C" {
-#include "executor_glue/ort/peek.h"
+#include "executor_glue/ort/offsets.h"
 }
 
 namespace {
 
-// ---- the real one ----------------------------------------------------------------------------------
+// ---- the real one ----
 
 void expect_read(const OrtApi *api) {
-  lk_ort tables = {};
-  tables.api = api;
-  lk_ort_peek peek;
-  lk_ort_peek_find(&tables, &peek);
+  const lk_ort_offsets offsets = lk_ort_offsets_find(api);
 
   OrtSessionOptions *session = nullptr;
   ASSERT_EQ(ort::text(ort_CreateSessionOptions(api)(&session)), "");
-  EXPECT_EQ(lk_ort_peek_threads(&peek, session), 0); // the default: as many as it likes
+  EXPECT_EQ(lk_ort_session_threads(&offsets, session), 0); // the default: as many as it likes
   for (const int threads : {7, 1, 513}) {
     ASSERT_EQ(ort::text(ort_SetIntraOpNumThreads(api)(session, threads)), "");
-    EXPECT_EQ(lk_ort_peek_threads(&peek, session), threads);
+    EXPECT_EQ(lk_ort_session_threads(&offsets, session), threads);
   }
   ort_ReleaseSessionOptions(api)(session);
 
   OrtRunOptions *run = nullptr;
   ASSERT_EQ(ort::text(ort_CreateRunOptions(api)(&run)), "");
-  const volatile uint8_t *stop = lk_ort_peek_terminate(&peek, run);
+  const volatile uint8_t *stop = lk_ort_run_terminate(&offsets, run);
   ASSERT_NE(stop, nullptr);
   EXPECT_EQ(*stop, 0);
   ASSERT_EQ(ort::text(ort_RunOptionsSetTerminate(api)(run)), "");
@@ -42,8 +39,8 @@ void expect_read(const OrtApi *api) {
   ort_ReleaseRunOptions(api)(run);
 }
 
-// Of every version of the interface that it has, each of which a provider may ask for.
-TEST(Peek, ReadsTheObjectsOfOnnxRuntime) {
+// In every version of the interface: a provider may ask for any of them.
+TEST(Offsets, ReadsTheObjectsOfOnnxRuntime) {
   const std::string version = ort::base()->GetVersionString();
   const auto newest = static_cast<uint32_t>(std::stoi(version.substr(version.find('.') + 1)));
   ASSERT_GE(newest, LK_ORT_API_VERSION) << version;
@@ -55,7 +52,7 @@ TEST(Peek, ReadsTheObjectsOfOnnxRuntime) {
   }
 }
 
-// ---- others ----------------------------------------------------------------------------------------
+// ---- others ----
 
 // How the objects of a made-up ONNX Runtime behave.
 struct Behaviour {
@@ -98,7 +95,7 @@ OrtStatus *unset(OrtRunOptions *options) {
   return status(behaviour.sets);
 }
 
-lk_ort_peek peek_at(const Behaviour &wanted) {
+lk_ort_offsets find_in(const Behaviour &wanted) {
   behaviour = wanted;
   released_statuses = live_objects = 0;
   OrtApi api = {};
@@ -114,70 +111,64 @@ lk_ort_peek peek_at(const Behaviour &wanted) {
       93, +[](OrtStatus *) { released_statuses++; });
   set(97, release<OrtRunOptions>);
   set(100, release<OrtSessionOptions>);
-  lk_ort tables = {};
-  tables.api = &api;
-  lk_ort_peek peek;
-  lk_ort_peek_find(&tables, &peek);
+  const lk_ort_offsets offsets = lk_ort_offsets_find(&api);
   EXPECT_EQ(live_objects, 0);
-  return peek;
+  return offsets;
 }
 
-TEST(Peek, FindsTheOnlyPlaceThatChanges) {
-  const lk_ort_peek peek = peek_at({});
-  EXPECT_EQ(peek.threads_offset, 20u);
-  EXPECT_EQ(peek.terminate_offset, 5u);
+void expect_unknown(const lk_ort_offsets &offsets) {
+  EXPECT_EQ(offsets.threads, SIZE_MAX);
+  EXPECT_EQ(offsets.terminate, SIZE_MAX);
 }
 
-TEST(Peek, GivesUpWhenNothingChanges) {
+TEST(Offsets, FindsTheOnlyPlaceThatChanges) {
+  const lk_ort_offsets offsets = find_in({});
+  EXPECT_EQ(offsets.threads, 20u);
+  EXPECT_EQ(offsets.terminate, 5u);
+}
+
+TEST(Offsets, GivesUpWhenNothingChanges) {
   Behaviour b;
   b.threads_at = b.terminate_at = b.unset_at = {};
-  const lk_ort_peek peek = peek_at(b);
-  EXPECT_EQ(peek.threads_offset, SIZE_MAX);
-  EXPECT_EQ(peek.terminate_offset, SIZE_MAX);
+  expect_unknown(find_in(b));
 }
 
-TEST(Peek, GivesUpWhenTwoPlacesChange) {
+TEST(Offsets, GivesUpWhenTwoPlacesChange) {
   Behaviour b;
   b.threads_at = {20, 40};
   b.terminate_at = b.unset_at = {5, 9};
-  const lk_ort_peek peek = peek_at(b);
-  EXPECT_EQ(peek.threads_offset, SIZE_MAX);
-  EXPECT_EQ(peek.terminate_offset, SIZE_MAX);
+  expect_unknown(find_in(b));
 }
 
-TEST(Peek, GivesUpWhenSettingAndUnsettingDiffer) {
+TEST(Offsets, GivesUpWhenSettingAndUnsettingDiffer) {
   Behaviour b;
   b.terminate_at = {5, 9};
   b.unset_at = {5};
-  EXPECT_EQ(peek_at(b).terminate_offset, SIZE_MAX);
+  EXPECT_EQ(find_in(b).terminate, SIZE_MAX);
 }
 
-TEST(Peek, GivesUpWhenSomethingElseIsWritten) {
+TEST(Offsets, GivesUpWhenSomethingElseIsWritten) {
   Behaviour b;
   b.written = 1;
-  EXPECT_EQ(peek_at(b).threads_offset, SIZE_MAX);
+  EXPECT_EQ(find_in(b).threads, SIZE_MAX);
 }
 
-TEST(Peek, GivesUpWhenCallsFail) {
+TEST(Offsets, GivesUpWhenCallsFail) {
   Behaviour b;
   b.sets = false;
-  lk_ort_peek peek = peek_at(b);
-  EXPECT_EQ(peek.threads_offset, SIZE_MAX);
-  EXPECT_EQ(peek.terminate_offset, SIZE_MAX);
+  expect_unknown(find_in(b));
   EXPECT_EQ(released_statuses, 3);
   b.creates = false;
-  peek = peek_at(b);
-  EXPECT_EQ(peek.threads_offset, SIZE_MAX);
-  EXPECT_EQ(peek.terminate_offset, SIZE_MAX);
+  expect_unknown(find_in(b));
   EXPECT_EQ(released_statuses, 2);
 }
 
-TEST(Peek, SaysNothingWhereNothingIsKnown) {
-  const lk_ort_peek nothing = {SIZE_MAX, SIZE_MAX};
+TEST(Offsets, SaysNothingWhereNothingIsKnown) {
+  const lk_ort_offsets nothing = {SIZE_MAX, SIZE_MAX};
   int object = 5;
-  EXPECT_EQ(lk_ort_peek_threads(&nothing, reinterpret_cast<OrtSessionOptions *>(&object)), 0);
-  EXPECT_EQ(lk_ort_peek_terminate(&nothing, reinterpret_cast<OrtRunOptions *>(&object)), nullptr);
-  EXPECT_EQ(lk_ort_peek_terminate(&nothing, nullptr), nullptr);
+  EXPECT_EQ(lk_ort_session_threads(&nothing, reinterpret_cast<OrtSessionOptions *>(&object)), 0);
+  EXPECT_EQ(lk_ort_run_terminate(&nothing, reinterpret_cast<OrtRunOptions *>(&object)), nullptr);
+  EXPECT_EQ(lk_ort_run_terminate(&nothing, nullptr), nullptr);
 }
 
 } // namespace

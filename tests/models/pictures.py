@@ -15,7 +15,8 @@ def draw_lines(width, height, lines, font_size):
     image = Image.new("RGB", (width, height), "white")
     pen = ImageDraw.Draw(image)
     for i, line in enumerate(lines):
-        pen.text((8, i * height // len(lines) + 4), line, "black", ImageFont.load_default(font_size))
+        font = ImageFont.load_default(font_size)
+        pen.text((8, i * height // len(lines) + 4), line, "black", font)
     return image
 
 
@@ -36,6 +37,11 @@ def draw_page(seed, least=128, most=256):
             words.append(word)
         lines.append(" ".join(words))
     return draw_lines(width, height, lines, font_size), lines
+
+
+def picture(height, width, *lines):
+    """Lines of text as a tensor, in a size that fits."""
+    return to_tensor(draw_lines(width, height, lines, max(10, height // (2 * len(lines)))))
 
 
 def to_tensor(image):

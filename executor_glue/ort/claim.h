@@ -1,0 +1,12 @@
+/* Which nodes of a graph the provider takes. */
+#ifndef LK_ORT_CLAIM_H
+#define LK_ORT_CLAIM_H
+
+#include "executor_glue/ort/claims.h"
+#include "executor_glue/ort/contexts.h"
+
+/* Tells ONNX Runtime which nodes of `graph` to fuse, and notes in `claims` what was left. */
+lk_status lk_ort_claim(const lk_ort_context *context, const OrtGraph *graph,
+                       OrtEpGraphSupportInfo *info, lk_ort_claims *claims, lk_error *error);
+
+#endif

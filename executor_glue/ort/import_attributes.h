@@ -1,0 +1,14 @@
+/* The attributes of a node. */
+#ifndef LK_ORT_IMPORT_ATTRIBUTES_H
+#define LK_ORT_IMPORT_ATTRIBUTES_H
+
+#include "executor_glue/graph/graph.h"
+#include "executor_glue/ort/lists.h"
+
+/* Copies `attributes` to `node`, which has room for all of them. Those that the IR has no form for
+ * are left out, and `*out_problem` says so. */
+lk_status lk_ort_import_attributes(const lk_ort *ort, lk_graph *graph,
+                                   const lk_ort_attributes *attributes, lk_node *node,
+                                   const char **out_problem, lk_error *error);
+
+#endif

@@ -1,0 +1,76 @@
+/* Makes an executor of the nodes that were fused: imports them, runs the passes, and packs what can
+ * be packed already. */
+#include "executor_glue/ort/subgraph.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "executor_glue/ort/import.h"
+#include "executor_glue/passes/pass.h"
+
+static lk_status copy_name(const lk_ort *ort, const OrtNode *fused, char **out, lk_error *error) {
+  const char *name = NULL;
+  LK_RETURN_NOT_OK(lk_ort_check(ort, ort_Node_GetName(ort->api)(fused, &name),
+                                "read a fused node's name", error));
+  if (name == NULL) name = "";
+  *out = lk_strdup(lk_allocator_default(), name);
+  return *out != NULL ? LK_OK : lk_fail_memory(error, "a subgraph's name", strlen(name));
+}
+
+static lk_status make_executor(lk_ort_subgraph *subgraph, const lk_ort_options *options,
+                               lk_error *error) {
+  const lk_pass_env env = {.api = subgraph->context->ort->latchkey,
+                           .context = subgraph->context->handle,
+                           .executor = subgraph->executor};
+  LK_RETURN_NOT_OK(lk_passes_run(&env, subgraph->graph, options->disabled_passes,
+                                 options->n_disabled_passes, NULL, error));
+  const lk_graph_executor_options how = {.run_plans = true, .workers = 1};
+  LK_RETURN_NOT_OK(lk_graph_executor_create(env.api, env.context, subgraph->executor,
+                                            subgraph->graph, &how, &subgraph->graph_executor,
+                                            error));
+  /* With fixed shapes, packs the weights and builds everything now. What fails here fails again in
+   * the first run, where the caller is told. */
+  lk_error unprepared;
+  if (lk_graph_executor_prepare(subgraph->graph_executor, &unprepared) != LK_OUT_OF_MEMORY) {
+    return LK_OK;
+  }
+  if (error != NULL) *error = unprepared;
+  return LK_OUT_OF_MEMORY;
+}
+
+lk_status lk_ort_subgraph_create(const lk_ort_context *context, const lk_ort_options *options,
+                                 const OrtGraph *graph, const OrtNode *fused, lk_ort_subgraph **out,
+                                 lk_error *error) {
+  lk_status status = LK_OK;
+  const lk_api *latchkey = context->ort->latchkey;
+  const lk_allocator *allocator = latchkey->context_allocator(context->handle);
+  lk_ort_import import = {0};
+  *out = NULL;
+  lk_ort_subgraph *made = lk_calloc(lk_allocator_default(), 1, sizeof *made);
+  if (made == NULL) return lk_fail_memory(error, "a subgraph", sizeof *made);
+  made->context = context;
+  LK_TRY(copy_name(context->ort, fused, &made->name, error));
+  LK_TRY(lk_ort_import_create(context->ort, allocator, graph, fused, &import, error));
+  made->graph = import.graph;
+  import.graph = NULL;
+  made->n_nodes = import.n_nodes;
+  made->threads = latchkey->context_threads(context->handle);
+  LK_TRY(latchkey->executor_create(context->handle, made->name, &made->executor, error));
+  LK_TRY(make_executor(made, options, error));
+  *out = made;
+  made = NULL;
+cleanup:
+  lk_ort_import_destroy(allocator, &import);
+  lk_ort_subgraph_destroy(made);
+  return status;
+}
+
+void lk_ort_subgraph_destroy(lk_ort_subgraph *subgraph) {
+  if (subgraph == NULL) return;
+  lk_graph_executor_destroy(subgraph->graph_executor);
+  subgraph->context->ort->latchkey->executor_destroy(subgraph->executor);
+  lk_graph_destroy(subgraph->graph);
+  lk_free(lk_allocator_default(), subgraph->name);
+  lk_free(lk_allocator_default(), subgraph);
+}

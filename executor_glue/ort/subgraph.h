@@ -1,0 +1,32 @@
+/* A fused node: what was claimed together, and the executor that runs it. */
+#ifndef LK_ORT_SUBGRAPH_H
+#define LK_ORT_SUBGRAPH_H
+
+#include <stdatomic.h>
+
+#include "executor_glue/ort/contexts.h"
+#include "executor_glue/ort/options.h"
+#include "executor_glue/run/executor.h"
+
+typedef struct lk_ort_subgraph {
+  OrtNodeComputeInfo
+      abi; /* first: ONNX Runtime's pointer is ours; zeroed, for the provider to fill */
+  struct lk_ort_subgraph *next; /* the provider's, too */
+  const lk_ort_context *context;
+  lk_executor *executor;
+  lk_graph *graph;
+  lk_graph_executor *graph_executor;
+  char *name;
+  size_t n_nodes;                 /* as claimed; graph->n_nodes are left after the passes */
+  int threads;                    /* of an operator that is split */
+  atomic_bool wants_threads;      /* a run has had operators of several threads */
+  _Atomic uint64_t n_lent_shares; /* of such operators, that the session's threads have done */
+} lk_ort_subgraph;
+
+/* Makes an executor of the nodes of `graph`, for which `fused` stands. It borrows the context. */
+lk_status lk_ort_subgraph_create(const lk_ort_context *context, const lk_ort_options *options,
+                                 const OrtGraph *graph, const OrtNode *fused, lk_ort_subgraph **out,
+                                 lk_error *error);
+void lk_ort_subgraph_destroy(lk_ort_subgraph *subgraph); /* NULL is allowed */
+
+#endif

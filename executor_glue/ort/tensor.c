@@ -1,0 +1,89 @@
+/* Reads types, shapes and bytes of tensors. */
+#include "executor_glue/ort/tensor.h"
+
+#include "base/status.h"
+#include "base/tensor.h"
+
+static const char reading[] = "read a tensor";
+
+lk_status lk_ort_value_type(const lk_ort *ort, const OrtValueInfo *value,
+                            const OrtTensorTypeAndShapeInfo **out_info, uint32_t *out_dtype,
+                            size_t *out_rank, lk_error *error) {
+  static const char what[] = "read a value's type";
+  const OrtApi *api = ort->api;
+  const OrtTypeInfo *type = NULL;
+  ONNXType kind = 0;
+  *out_info = NULL;
+  *out_dtype = 0;
+  *out_rank = 0;
+  LK_RETURN_NOT_OK(lk_ort_check(ort, ort_GetValueInfoTypeInfo(api)(value, &type), what, error));
+  if (type == NULL) return LK_OK;
+  LK_RETURN_NOT_OK(lk_ort_check(ort, ort_GetOnnxTypeFromTypeInfo(api)(type, &kind), what, error));
+  if (kind != ONNX_TYPE_TENSOR) return LK_OK;
+  LK_RETURN_NOT_OK(
+      lk_ort_check(ort, ort_CastTypeInfoToTensorInfo(api)(type, out_info), what, error));
+  LK_RETURN_NOT_OK(
+      lk_ort_check(ort, ort_GetTensorElementType(api)(*out_info, out_dtype), what, error));
+  return lk_ort_check(ort, ort_GetDimensionsCount(api)(*out_info, out_rank), what, error);
+}
+
+/* ---- with bytes ---- */
+
+static lk_status set_desc(uint32_t dtype, size_t rank, const int64_t *dims, lk_tensor_desc *out,
+                          lk_error *error) {
+  if (lk_dtype_size(dtype) == 0) {
+    return lk_fail(error, LK_UNSUPPORTED,
+                   "failed to read a tensor: element type %u is not supported", dtype);
+  }
+  if (rank > LK_MAX_RANK) {
+    return lk_fail(error, LK_UNSUPPORTED, "failed to read a tensor: rank %zu, at most %d", rank,
+                   LK_MAX_RANK);
+  }
+  out->dtype = dtype;
+  out->layout = LK_LAYOUT_PLAIN;
+  out->rank = (uint32_t)rank;
+  for (size_t i = 0; i < rank; i++) out->dims[i] = dims[i]; /* a scalar has none, and NULL */
+  return LK_OK;
+}
+
+/* 1.23 makes an object of a shape. */
+static lk_status read_desc_1_23(const lk_ort *ort, const OrtValue *value, lk_tensor_desc *out,
+                                lk_error *error) {
+  const OrtApi *api = ort->api;
+  lk_status status = LK_OK;
+  OrtTensorTypeAndShapeInfo *info = NULL;
+  int64_t dims[LK_MAX_RANK] = {0};
+  uint32_t dtype = 0;
+  size_t rank = 0;
+  LK_TRY(lk_ort_check(ort, ort_GetTensorTypeAndShape(api)(value, &info), reading, error));
+  LK_TRY(lk_ort_check(ort, ort_GetTensorElementType(api)(info, &dtype), reading, error));
+  LK_TRY(lk_ort_check(ort, ort_GetDimensionsCount(api)(info, &rank), reading, error));
+  if (rank <= LK_MAX_RANK) {
+    LK_TRY(lk_ort_check(ort, ort_GetDimensions(api)(info, dims, rank), reading, error));
+  }
+  status = set_desc(dtype, rank, dims, out, error);
+cleanup:
+  if (info != NULL) ort_ReleaseTensorTypeAndShapeInfo(api)(info);
+  return status;
+}
+
+static lk_status read_desc(const lk_ort *ort, const OrtValue *value, lk_tensor_desc *out,
+                           lk_error *error) {
+  if (ort->api_24 == NULL) return read_desc_1_23(ort, value, out, error);
+  uint32_t dtype = 0;
+  const int64_t *dims = NULL;
+  size_t rank = 0;
+  LK_RETURN_NOT_OK(lk_ort_check(
+      ort, ort_GetTensorElementTypeAndShapeDataReference(ort->api_24)(value, &dtype, &dims, &rank),
+      reading, error));
+  return set_desc(dtype, rank, dims, out, error);
+}
+
+lk_status lk_ort_tensor_read(const lk_ort *ort, const OrtValue *value, lk_tensor *out,
+                             lk_error *error) {
+  const void *data = NULL;
+  LK_RETURN_NOT_OK(read_desc(ort, value, &out->desc, error));
+  LK_RETURN_NOT_OK(lk_ort_check(ort, ort_GetTensorData(ort->api)(value, &data), reading, error));
+  out->data = (void *)(uintptr_t)data; /* never written to: lk_tensor has no const data */
+  return LK_OK;
+}

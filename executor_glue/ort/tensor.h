@@ -1,0 +1,18 @@
+/* What ONNX Runtime says of tensors: what a graph knows of a value, and what a run brings. */
+#ifndef LK_ORT_TENSOR_H
+#define LK_ORT_TENSOR_H
+
+#include "executor_glue/ort/ort.h"
+
+/* Element type and rank of a graph's value. `*out_info`, which belongs to the value, has its shape.
+ * NULL, and type and rank 0: the value is not a tensor, or nothing is known of it. */
+lk_status lk_ort_value_type(const lk_ort *ort, const OrtValueInfo *value,
+                            const OrtTensorTypeAndShapeInfo **out_info, uint32_t *out_dtype,
+                            size_t *out_rank, lk_error *error);
+
+/* Type, shape and borrowed bytes of a tensor; of `out`, dimensions behind the rank stay as they
+ * are. LK_UNSUPPORTED: an element type or a rank that Latchkey does not have. */
+lk_status lk_ort_tensor_read(const lk_ort *ort, const OrtValue *value, lk_tensor *out,
+                             lk_error *error);
+
+#endif
