@@ -29,8 +29,9 @@ static bool is_data(uint32_t dtype) {
   return dtype != LK_DTYPE_NONE && !lk_ort_is_shape_type(dtype);
 }
 
-/* Dropout is planned by the value of its training_mode (since opset 12). The embedded executor says so
- * when a run brings a true one; here that would be too late for another provider to take the node. */
+/* Dropout is planned by the value of its training_mode (since opset 12). The embedded executor says
+ * so when a run brings a true one; here that would be too late for another provider to take the
+ * node. */
 static lk_status check_training(const lk_graph *graph, const lk_node *node, lk_error *error) {
   enum { TRAINING_MODE = 2 };
   if (!lk_node_is(node, "Dropout") || node->n_inputs <= TRAINING_MODE) return LK_OK;
@@ -68,7 +69,7 @@ static lk_status ask(const asker *a, const lk_node *node, lk_op_info *out_info, 
     dtypes[i] = lk_value_dtype(value);
     if (is_small(value)) inputs[i].constant = &value->constant;
     if (dtypes[i] != LK_DTYPE_NONE) continue;
-    LK_TRY(lk_fail(error, LK_UNSUPPORTED, "input %u is no tensor of a type that is supported", i));
+    LK_TRY(lk_fail(error, LK_UNSUPPORTED, "input %u is not a tensor of a supported type", i));
   }
   for (uint32_t i = 0; i < node->n_outputs; i++) {
     if (node->outputs[i] != LK_NO_VALUE) name = a->graph->values[node->outputs[i]].name;
