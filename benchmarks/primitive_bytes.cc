@@ -1,5 +1,6 @@
-// How many bytes does a primitive take? For each kind in ops/plan/primitive_list.inc: what the cache
-// charges, and what RSS grows by, with oneDNN's own cache off. docs/design/memory.md says what for.
+// How many bytes does a primitive take? For each kind in ops/plan/primitive_list.inc: what the
+// cache charges, and what RSS grows by, with oneDNN's own cache off. docs/design/memory.md says
+// what for.
 //
 // Each operator is bound to many shapes in a context of its own, without being run. Of the growth,
 // packed weights, plans, keys and primitives of other kinds (reorders) are taken off.

@@ -1,5 +1,6 @@
 """Small models that are wrong in their meaning, not in their bytes: each is refused with a sentence
-that names what is wrong, within 256 MB, and no output file is left. (Wrong bytes: tests/executor_glue/onnx.)"""
+that names what is wrong, within 256 MB, and no output file is left. (Wrong bytes:
+tests/executor_glue/onnx.)"""
 
 import os
 import subprocess
