@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "keys/key_build.h"
 #include "keys/key_fields.h"
 
 typedef struct lk_parser {

@@ -8,6 +8,7 @@
 #ifndef LK_OPS_PLAN_PRIMITIVE_H
 #define LK_OPS_PLAN_PRIMITIVE_H
 
+#include "keys/key_build.h"
 #include "ops/plan/env.h"
 
 typedef struct lk_primitive {
