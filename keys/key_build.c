@@ -115,7 +115,7 @@ static lk_status fail_finish(const lk_key_builder *builder, lk_error *error) {
                    LK_KEY_MAX_BYTES, LK_MAX_RANK);
   default:
     return lk_fail(error, builder->status,
-                   "failed to build a key: a value is no plain tensor of a known type");
+                   "failed to build a key: a value is not a plain tensor of a known type");
   }
 }
 

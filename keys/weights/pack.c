@@ -51,7 +51,7 @@ static lk_status make_and_fill(lk_content *content, lk_copy_kind kind, uint64_t 
   }
   pthread_mutex_lock(&weights->mutex);
   lk_content_read_end(content, &reading);
-  if (status != LK_OK) goto cleanup;
+  LK_TRY(status);
   copy->data = copy->block;
   lk_copy_count(copy);
   if (packer != NULL) {
