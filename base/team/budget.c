@@ -8,8 +8,8 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "base/team/patience.h"
 #include "base/team/processors.h"
+#include "base/team/wait_limit.h"
 
 /* Runs in a row that meet nobody, before one is taken to be alone. */
 enum { RUNS_UNTIL_ALONE = 32 };
@@ -148,20 +148,20 @@ static void give_up(void) {
   serve(unpack(atomic_load(&word)));
 }
 
-static lk_patience patience_of(const lk_budget_ask *ask) {
-  return (lk_patience){ask->cancel, ask->stop, ask->deadline_ns};
+static lk_wait_limit limit_of(const lk_budget_ask *ask) {
+  return (lk_wait_limit){ask->cancel, ask->stop, ask->deadline_ns};
 }
 
 /* The word's mark is set. */
 static int wait_for_turn(const lk_budget_ask *ask) {
-  const lk_patience patience = patience_of(ask);
-  int why = lk_patience_end(&patience);
+  const lk_wait_limit limit = limit_of(ask);
+  int why = lk_wait_limit_reached(&limit);
   if (why != 0) {
     if (first == NULL) serve(unpack(atomic_load(&word))); /* takes the mark off again */
     return why;
   }
   me = (waiter){.ask = ask};
-  lk_patience_cond_init(&me.cond);
+  lk_wait_limit_cond_init(&me.cond);
   *last = &me;
   last = &me.next;
   n_waiting++;
@@ -169,8 +169,8 @@ static int wait_for_turn(const lk_budget_ask *ask) {
   pthread_mutex_unlock(&mutex);
   for (int i = 0; i < YIELDS && atomic_load(&me.granted) == 0; i++) sched_yield();
   pthread_mutex_lock(&mutex);
-  while (me.granted == 0 && (why = lk_patience_end(&patience)) == 0) {
-    lk_patience_wait(&patience, &me.cond, &mutex);
+  while (me.granted == 0 && (why = lk_wait_limit_reached(&limit)) == 0) {
+    lk_wait_limit_wait(&limit, &me.cond, &mutex);
   }
   if (me.granted == 0) give_up();
   (void)pthread_cond_destroy(&me.cond);

@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/team/patience.h"
+#include "base/team/wait_limit.h"
 
 typedef struct lk_budget_ask {
   int32_t least, most;            /* threads: 1 <= least <= most. More than the processors: alone */
@@ -31,7 +31,7 @@ typedef struct lk_budget_ask {
   uint64_t deadline_ns;           /* of CLOCK_MONOTONIC: waits until then; 0: none */
 } lk_budget_ask;
 
-enum { LK_BUDGET_CANCELLED = LK_PATIENCE_CANCELLED, LK_BUDGET_DEADLINE = LK_PATIENCE_DEADLINE };
+enum { LK_BUDGET_CANCELLED = LK_WAIT_CANCELLED, LK_BUDGET_DEADLINE = LK_WAIT_DEADLINE };
 
 /* The threads that are granted, 1 or more; or why it waits no longer, and nothing was granted. A thread
  * that is inside already, in a callback say, gets `least` (`most` if fixed) at once: it is counted,

@@ -43,7 +43,7 @@ static lk_status run_in_order(const lk_run_execution *run, lk_error *error) {
   const lk_run_step *end = step + plan->n_steps;
   for (; step < end && status == LK_OK; step++) {
     void *const *inputs = frame->pointers + step->first_operand;
-    status = lk_patience_is_cancelled(run->patience)
+    status = lk_wait_limit_is_cancelled(run->limit)
                  ? LK_CANCELLED
                  : api->op_run(frame->frame, frame->slots[step - plan->steps], inputs,
                                inputs + step->n_inputs, error);
@@ -71,7 +71,7 @@ static bool run_step(void *arg, uint32_t index, uint32_t lane) {
   void *const *inputs = frame->pointers + step->first_operand;
   lk_error error;
   const lk_status status =
-      lk_patience_is_cancelled(self->run->patience)
+      lk_wait_limit_is_cancelled(self->run->limit)
           ? LK_CANCELLED
           : plan->program->api->op_run_lane(frame->frame, lane, frame->slots[index], inputs,
                                             inputs + step->n_inputs, &error);

@@ -27,7 +27,7 @@ typedef struct lk_run_call {
   lk_run_form form; /* of the entry */
   lk_ref *ref;      /* cached run plans */
   lk_run_entry *entry;
-  lk_patience patience;
+  lk_wait_limit limit;
   int32_t threads;             /* that the run has been granted */
   bool has_threads, has_place; /* and has to give back */
 } lk_run_call;
@@ -90,10 +90,10 @@ static lk_status call_begin(lk_run_call *call, lk_graph_executor *executor, cons
   call->outputs = NULL;
   call->ref = NULL;
   call->entry = NULL;
-  call->patience = (lk_patience){.stop = run->stop};
+  call->limit = (lk_wait_limit){.stop = run->stop};
   if (run->options != NULL) {
-    call->patience.cancel = run->options->cancel;
-    call->patience.deadline_ns = run->options->deadline_ns;
+    call->limit.cancel = run->options->cancel;
+    call->limit.deadline_ns = run->options->deadline_ns;
   }
   call->has_threads = false;
   call->has_place = false;
@@ -255,9 +255,9 @@ static lk_status enter_threads(lk_run_call *call, const lk_graph_run *run, lk_er
                               .least = 1,
                               .most = workers > executor->threads ? workers : executor->threads,
                               .between = workers > 1,
-                              .cancel = call->patience.cancel,
-                              .stop = call->patience.stop,
-                              .deadline_ns = call->patience.deadline_ns};
+                              .cancel = call->limit.cancel,
+                              .stop = call->limit.stop,
+                              .deadline_ns = call->limit.deadline_ns};
   const lk_status status =
       program->api->threads_enter(program->context, &ask, &call->threads, error);
   call->has_threads = status == LK_OK;
@@ -266,7 +266,7 @@ static lk_status enter_threads(lk_run_call *call, const lk_graph_run *run, lk_er
 
 /* A place among the executor's runs, then processors: who waits for a place takes none from others. */
 static lk_status enter(lk_run_call *call, const lk_graph_run *run, lk_error *error) {
-  const lk_status status = lk_run_limit_enter(&call->executor->gate, &call->patience, error);
+  const lk_status status = lk_run_limit_enter(&call->executor->gate, &call->limit, error);
   if (status != LK_OK) return status;
   call->has_place = true;
   return enter_threads(call, run, error);
@@ -279,8 +279,8 @@ static void leave(lk_run_call *call) {
 }
 
 static lk_status check_deadline(const lk_run_call *call, lk_error *error) {
-  const lk_patience deadline = {.deadline_ns = call->patience.deadline_ns};
-  if (lk_patience_end(&deadline) == 0) return LK_OK;
+  const lk_wait_limit deadline = {.deadline_ns = call->limit.deadline_ns};
+  if (lk_wait_limit_reached(&deadline) == 0) return LK_OK;
   return lk_fail(error, LK_DEADLINE,
                  "failed to run the graph: the deadline passed before the first operator");
 }
@@ -323,7 +323,7 @@ static lk_status execute(lk_run_call *call, lk_error *error) {
                                       .lease = &lease,
                                       .inputs = call->inputs,
                                       .outputs = call->outputs,
-                                      .patience = &call->patience,
+                                      .limit = &call->limit,
                                       .workers = threads < plan->workers ? threads : plan->workers};
   status = lk_run_execute(&execution, error);
   lk_run_lease_give(call->entry, &lease, &bytes);

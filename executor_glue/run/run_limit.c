@@ -31,14 +31,14 @@ void lk_run_limit_destroy(lk_run_limit *gate) {
   pthread_mutex_destroy(&gate->mutex);
 }
 
-static lk_status check_patience(const lk_run_limit *gate, const lk_patience *patience,
-                                lk_error *error) {
+static lk_status check_limit(const lk_run_limit *gate, const lk_wait_limit *limit,
+                             lk_error *error) {
   static const char text[] =
       "failed to run the graph: %s while %" PRIu32 " runs of it were on, as many as may be";
-  switch (lk_patience_end(patience)) {
-  case LK_PATIENCE_CANCELLED:
+  switch (lk_wait_limit_reached(limit)) {
+  case LK_WAIT_CANCELLED:
     return lk_fail(error, LK_CANCELLED, text, "cancelled", gate->most);
-  case LK_PATIENCE_DEADLINE:
+  case LK_WAIT_DEADLINE:
     return lk_fail(error, LK_DEADLINE, text, "the deadline passed", gate->most);
   default:
     return LK_OK;
@@ -53,23 +53,23 @@ static void remove_waiter(lk_run_limit *gate, const lk_run_waiter *waiter) {
 }
 
 /* With the mutex. */
-static lk_status wait_for_place(lk_run_limit *gate, const lk_patience *patience, lk_error *error) {
+static lk_status wait_for_place(lk_run_limit *gate, const lk_wait_limit *limit, lk_error *error) {
   lk_status status = LK_OK;
   lk_run_waiter me = {0};
-  lk_patience_cond_init(&me.let_in);
+  lk_wait_limit_cond_init(&me.let_in);
   *gate->last = &me;
   gate->last = &me.next;
   gate->waits++;
   while (!me.is_inside && status == LK_OK) {
-    status = check_patience(gate, patience, error);
-    if (status == LK_OK) lk_patience_wait(patience, &me.let_in, &gate->mutex);
+    status = check_limit(gate, limit, error);
+    if (status == LK_OK) lk_wait_limit_wait(limit, &me.let_in, &gate->mutex);
   }
   if (!me.is_inside) remove_waiter(gate, &me);
   (void)pthread_cond_destroy(&me.let_in);
   return me.is_inside ? LK_OK : status;
 }
 
-lk_status lk_run_limit_enter(lk_run_limit *gate, const lk_patience *patience, lk_error *error) {
+lk_status lk_run_limit_enter(lk_run_limit *gate, const lk_wait_limit *limit, lk_error *error) {
   lk_status status = LK_OK;
   if (gate->most == 0) return LK_OK;
   pthread_mutex_lock(&gate->mutex);
@@ -81,7 +81,7 @@ lk_status lk_run_limit_enter(lk_run_limit *gate, const lk_patience *patience, lk
                      " may be",
                      gate->inside, gate->most);
   } else {
-    status = wait_for_place(gate, patience, error);
+    status = wait_for_place(gate, limit, error);
   }
   pthread_mutex_unlock(&gate->mutex);
   return status;

@@ -8,7 +8,7 @@
 #include <latchkey/session.h>
 
 #include "base/fork.h"
-#include "base/team/patience.h"
+#include "base/team/wait_limit.h"
 
 typedef struct lk_run_limit {
   uint32_t most; /* 0: any number, nothing is counted */
@@ -25,7 +25,7 @@ void lk_run_limit_destroy(lk_run_limit *gate);
 
 /* LK_BUSY: refused. LK_DEADLINE, LK_CANCELLED: gave up waiting. Who waits is let in in the order of
  * arrival. */
-lk_status lk_run_limit_enter(lk_run_limit *gate, const lk_patience *patience, lk_error *error);
+lk_status lk_run_limit_enter(lk_run_limit *gate, const lk_wait_limit *limit, lk_error *error);
 void lk_run_limit_leave(lk_run_limit *gate);
 uint64_t lk_run_limit_waits(lk_run_limit *gate);
 

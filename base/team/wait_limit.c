@@ -1,8 +1,8 @@
-#include "base/team/patience.h"
+#include "base/team/wait_limit.h"
 
 #include <time.h>
 
-/* How long a flag that nobody tells us of goes unseen. */
+/* Nobody signals when a flag is set: it is looked at this often. */
 #define FLAG_NS UINT64_C(5000000)
 #define SECOND_NS UINT64_C(1000000000)
 
@@ -12,13 +12,13 @@ static uint64_t now_ns(void) {
   return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
 }
 
-int lk_patience_end(const lk_patience *patience) {
-  if (lk_patience_is_cancelled(patience)) return LK_PATIENCE_CANCELLED;
-  if (patience->deadline_ns != 0 && now_ns() >= patience->deadline_ns) return LK_PATIENCE_DEADLINE;
+int lk_wait_limit_reached(const lk_wait_limit *limit) {
+  if (lk_wait_limit_is_cancelled(limit)) return LK_WAIT_CANCELLED;
+  if (limit->deadline_ns != 0 && now_ns() >= limit->deadline_ns) return LK_WAIT_DEADLINE;
   return 0;
 }
 
-void lk_patience_cond_init(pthread_cond_t *cond) {
+void lk_wait_limit_cond_init(pthread_cond_t *cond) {
   pthread_condattr_t monotonic;
   (void)pthread_condattr_init(&monotonic); /* these cannot fail on glibc */
   (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -26,9 +26,9 @@ void lk_patience_cond_init(pthread_cond_t *cond) {
   (void)pthread_condattr_destroy(&monotonic);
 }
 
-void lk_patience_wait(const lk_patience *patience, pthread_cond_t *cond, pthread_mutex_t *mutex) {
-  const bool has_flag = patience->cancel != NULL || patience->stop != NULL;
-  const uint64_t deadline = patience->deadline_ns;
+void lk_wait_limit_wait(const lk_wait_limit *limit, pthread_cond_t *cond, pthread_mutex_t *mutex) {
+  const bool has_flag = limit->cancel != NULL || limit->stop != NULL;
+  const uint64_t deadline = limit->deadline_ns;
   if (!has_flag && deadline == 0) {
     (void)pthread_cond_wait(cond, mutex);
     return;
