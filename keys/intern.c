@@ -1,7 +1,7 @@
 /* Interned strings: a number for each distinct string of a context.
  *
- * An array of entries, which only grows, and an open-addressed index into it. The lock guards both;
- * a string itself is never moved, so that a pointer to it stays valid without the lock. */
+ * An array of entries, which only grows, and an open-addressed index into it. The lock guards both.
+ * A string is never moved, so a pointer to it stays valid without the lock. */
 #define XXH_INLINE_ALL
 #include "keys/intern.h"
 

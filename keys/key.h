@@ -29,10 +29,10 @@ typedef enum lk_record_type {
   LK_RECORD_VALUE = 7
 } lk_record_type;
 
-/* F(type, field, form): form says how a field is printed and parsed:
- * number, hex, word (interned text), dtype, kind, float (bit pattern), post (post-op kind);
- * label: the word that a record is for; element: the type behind the dimensions; count: how much
- * follows the record, seen from what follows; fixed: left out when all of the key is fixed. */
+/* F(type, field, form): form says how a field is printed and parsed: number, hex, word (interned
+ * text), dtype, kind, float (bit pattern), post (post-op kind); label: the word after the record's
+ * name; element: the type behind the dimensions; count: not printed, what follows the record shows
+ * it; fixed: left out when the whole key is fixed. */
 // clang-format off
 #define LK_KEY_HEAD_FIELDS(F)                                                           \
   F(uint32_t, kind,       kind)   /* lk_kind */                                         \
@@ -135,7 +135,7 @@ struct lk_key {
 
 #define LK_KEY_MAX_BYTES (1u << 20) /* a longer key is LK_OUT_OF_RANGE */
 
-/* Computes the hash if that was left out. */
+/* Computes the hash if it was left out. */
 void lk_key_complete(lk_key *key);
 
 bool lk_key_equal(const lk_key *a, const lk_key *b); /* all bytes */
@@ -143,7 +143,7 @@ bool lk_key_equal(const lk_key *a, const lk_key *b); /* all bytes */
 lk_status lk_key_copy(const lk_allocator *allocator, const lk_key *key, lk_key **out_copy,
                       lk_error *error);
 
-/* Reading. Order of records is the order of adding. */
+/* Reading: records come in the order in which they were added. */
 typedef struct lk_key_reader {
   const lk_key *key;
   uint32_t offset;
@@ -155,21 +155,22 @@ typedef struct lk_key_reader {
 const lk_key_head *lk_key_get_head(const lk_key *key);
 lk_key_reader lk_key_read(const lk_key *key); /* before the first record behind the head */
 bool lk_key_next(lk_key_reader *reader);
-/* The first tensor or attribute record of that role and index, or name: false / NULL: not there. */
+/* The first tensor record of that role and index, and the first attribute of that name. False or
+ * NULL: it is not there. */
 bool lk_key_find_tensor(const lk_key *key, uint32_t role, uint32_t index, lk_tensor_desc *out_desc,
                         uint32_t *out_extra);
 const int64_t *lk_key_find_attr(const lk_key *key, uint32_t name, uint32_t *out_count);
 
 /* ---- text: printed by key_text.c, parsed by key_parse.c ---- */
 
-/* "name:op=Conv;out=conv1;...;tensor.src=1x3x48x320:f32;attr.strides=[1,1];...": every field by its
- * name, and those that are 0 left out. README.md has the grammar. `*out_length` (may be NULL) is
- * that of the whole text without the NUL; buffer may be NULL with capacity 0. */
+/* "name:op=Conv;out=conv1;...;tensor.src=1x3x48x320:f32;attr.strides=[1,1];...": each field by its
+ * name, and without those that are 0. README.md has the grammar. `*out_length` (may be NULL) is the
+ * length of the whole text without the NUL. `buffer` may be NULL with capacity 0. */
 lk_status lk_key_print(lk_intern *intern, const lk_key *key, char *buffer, size_t capacity,
                        size_t *out_length, lk_error *error);
-/* LK_MALFORMED names what was expected and at which character; LK_OUT_OF_RANGE: longer than
- * LK_KEY_MAX_TEXT, or a key longer than LK_KEY_MAX_BYTES. Names that are new are interned, also those
- * before an error. */
+/* LK_MALFORMED: the sentence says what was expected, and at which character. LK_OUT_OF_RANGE: the
+ * text is longer than LK_KEY_MAX_TEXT, or the key longer than LK_KEY_MAX_BYTES. New names are
+ * interned, also those that come before an error. */
 #define LK_KEY_MAX_TEXT ((size_t)16 << 20)
 lk_status lk_key_parse(lk_intern *intern, const lk_allocator *allocator, const char *text,
                        lk_key **out_key, lk_error *error);

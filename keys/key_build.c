@@ -104,7 +104,7 @@ void lk_key_add_value(lk_key_builder *builder, uint32_t role, uint32_t index,
   }
 }
 
-/* Apart, so that finish stays short where nothing fails. */
+/* A function of its own, so that finish stays short where nothing fails. */
 static lk_status fail_finish(const lk_key_builder *builder, lk_error *error) {
   switch (builder->status) {
   case LK_OUT_OF_MEMORY:

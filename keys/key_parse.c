@@ -1,5 +1,6 @@
-/* Keys as text: parsing what key_text.c prints. It is strict, so that what is parsed is what was meant:
- * names come in the order of the lists, each at most once, and nothing unknown is skipped. */
+/* Keys as text: parsing what key_text.c prints. It is strict, so that what is parsed is what was
+ * meant: names come in the order of the lists, each at most once, and nothing unknown is
+ * skipped. */
 #include <inttypes.h>
 #include <string.h>
 

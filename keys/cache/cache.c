@@ -86,8 +86,9 @@ void lk_quota_destroy(lk_quota *quota) {
 /* ---- looking up ---- */
 
 /* An executor asks for the same keys in the same order again and again. So a hit remembers what was
- * found after it the last time. That is compared first, byte for byte as always: when it is the same
- * again, the key needs neither a hash nor a walk through the table. The caller holds the table. */
+ * found after it the last time. That is compared first, byte for byte as always: when it is the
+ * same again, the key needs neither a hash nor a walk through the table. The caller holds the
+ * table. */
 static lk_ref *find_expected(const lk_thread_table *table, const lk_key *key) {
   lk_ref *expected = table->last != NULL ? table->last->after : NULL;
   if (expected == NULL || expected->key_size != key->size ||

@@ -24,7 +24,7 @@ static int thread_end_key_error;
 
 void lk_thread_table_wait(lk_thread_table *table) {
   for (unsigned tries = 0; !lk_thread_table_try_lock(table); tries++) {
-    /* Whoever holds it needs microseconds, but may have been taken off its processor. */
+    /* Whoever has locked it needs microseconds, but may have lost its processor. */
     if (tries >= 32) sched_yield();
   }
 }

@@ -1,5 +1,5 @@
-// The end of an executor: its entries go, and the values that only they used, from the tables of threads
-// that sleep too. What others use stays.
+// The end of an executor: its entries go, and the values that only they used, from the tables of
+// threads that sleep too. What others use stays.
 #include <future>
 
 #include "tests/keys/cache/cache_util.h"
