@@ -79,9 +79,9 @@ void lk_onnx_external_destroy(lk_onnx_external *external) {
   lk_free(allocator, external);
 }
 
-void lk_onnx_external_relax(lk_onnx_external *external) {
+void lk_onnx_external_drop_pages(lk_onnx_external *external) {
   pthread_mutex_lock(&external->mutex);
-  for (size_t i = 0; i < external->n_files; i++) lk_onnx_map_relax(&external->files[i].map);
+  for (size_t i = 0; i < external->n_files; i++) lk_onnx_map_drop_pages(&external->files[i].map);
   pthread_mutex_unlock(&external->mutex);
 }
 

@@ -19,6 +19,6 @@ void lk_onnx_external_destroy(lk_onnx_external *external); /* NULL is allowed */
  * LK_NOT_FOUND, LK_IO; LK_OUT_OF_RANGE: the file is shorter. */
 lk_status lk_onnx_external_find(lk_onnx_external *external, const Onnx__TensorProto *tensor,
                                 uint64_t size, const uint8_t **out_bytes, lk_error *error);
-void lk_onnx_external_relax(lk_onnx_external *external);
+void lk_onnx_external_drop_pages(lk_onnx_external *external);
 
 #endif

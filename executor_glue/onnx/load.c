@@ -103,9 +103,9 @@ const char *lk_onnx_model_path(const lk_onnx_model *model) {
   return model->path;
 }
 
-void lk_onnx_model_relax(lk_onnx_model *model) {
-  lk_onnx_map_relax(&model->map);
-  if (model->source.external != NULL) lk_onnx_external_relax(model->source.external);
+void lk_onnx_model_drop_pages(lk_onnx_model *model) {
+  lk_onnx_map_drop_pages(&model->map);
+  if (model->source.external != NULL) lk_onnx_external_drop_pages(model->source.external);
 }
 
 void lk_onnx_model_retain(lk_onnx_model *model) {

@@ -20,7 +20,7 @@ lk_status lk_onnx_model_read(const lk_onnx_model *model, lk_graph **out_graph, l
 const char *lk_onnx_model_path(const lk_onnx_model *model); /* NULL: it is in memory */
 /* Tells the system that the mapped pages are not needed now: they leave RSS, and come back from the
  * file when they are read again. */
-void lk_onnx_model_relax(lk_onnx_model *model);
+void lk_onnx_model_drop_pages(lk_onnx_model *model);
 void lk_onnx_model_retain(lk_onnx_model *model);
 void lk_onnx_model_release(lk_onnx_model *model); /* the last one unmaps; NULL is allowed */
 

@@ -42,7 +42,7 @@ lk_status lk_onnx_map_open(const char *path, lk_onnx_map *out, lk_error *error) 
   return status;
 }
 
-void lk_onnx_map_relax(const lk_onnx_map *map) {
+void lk_onnx_map_drop_pages(const lk_onnx_map *map) {
   if (map->bytes != NULL) (void)madvise((void *)(uintptr_t)map->bytes, map->size, MADV_DONTNEED);
 }
 

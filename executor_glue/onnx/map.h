@@ -14,7 +14,7 @@ typedef struct lk_onnx_map {
  * process with SIGBUS when its missing part is read: that is the system's rule for mapped files. */
 lk_status lk_onnx_map_open(const char *path, lk_onnx_map *out, lk_error *error);
 /* Lets the pages leave RSS; they come back from the file when they are read again. */
-void lk_onnx_map_relax(const lk_onnx_map *map);
+void lk_onnx_map_drop_pages(const lk_onnx_map *map);
 void lk_onnx_map_close(lk_onnx_map *map); /* also of a zeroed map */
 
 #endif

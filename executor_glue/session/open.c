@@ -148,7 +148,7 @@ static lk_status open_source(lk_context *context, const lk_session_source *sourc
   const lk_graph_executor_options how = executor_options(api, &options);
   LK_TRY(lk_graph_executor_create(api, context, session->executor, session->graph, &how,
                                   &session->graph_executor, error));
-  lk_onnx_model_relax(session->model);
+  lk_onnx_model_drop_pages(session->model);
   session->load_ns = now_ns() - start;
   session->options = options;
   session->options.disabled_passes = NULL; /* the caller's; `pass_enabled` says the same */

@@ -108,13 +108,13 @@ static lk_status hand_over(lk_session *session, const lk_session_call *call,
 }
 
 /* Building a run plan packs weights, which reads pages of the model that are not needed again. */
-static void relax_model(lk_session *session) {
+static void drop_model_pages(lk_session *session) {
   uint64_t builds = lk_graph_executor_builds(session->graph_executor);
   bool first = !atomic_load_explicit(&session->has_run, memory_order_relaxed) &&
                !atomic_exchange(&session->has_run, true);
   if (first || atomic_load_explicit(&session->builds_seen, memory_order_relaxed) != builds) {
     atomic_store(&session->builds_seen, builds);
-    lk_onnx_model_relax(session->model);
+    lk_onnx_model_drop_pages(session->model);
   }
 }
 
@@ -139,7 +139,7 @@ lk_status lk_session_run(lk_session *session, const lk_named_tensor *inputs, uin
   LK_TRY(lk_graph_executor_run(session->graph_executor, &run, error));
   status = hand_over(session, &call, outputs, error);
   if (status != LK_OK) lk_session_outputs_release(session, outputs, n_outputs);
-  relax_model(session);
+  drop_model_pages(session);
 
 cleanup:
   lk_free(session->allocator, call.memory);

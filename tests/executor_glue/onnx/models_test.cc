@@ -87,7 +87,7 @@ TEST_P(OnnxOcrModel, Loads) {
         EXPECT_EQ(v.constant_kind, LK_CONSTANT_MAPPED) << v.name;
       }
     }
-    lk_onnx_model_relax(m.model);
+    lk_onnx_model_drop_pages(m.model);
   }
   RecordProperty("peak_kb", static_cast<int>(allocator.peak_bytes() >> 10));
   // The whole load: the mapped file and 30 % of it; small models have more nodes than weights.
