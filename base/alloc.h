@@ -7,7 +7,7 @@
 /* The C library's allocator. */
 const lk_allocator *lk_allocator_default(void);
 
-/* `size` bytes for any type; NULL when there are none. Size 0 gives a pointer that may be freed. */
+/* `size` bytes for any type; NULL: no memory. Size 0 gives a pointer that may be freed. */
 void *lk_alloc(const lk_allocator *allocator, size_t size);
 void *lk_alloc_aligned(const lk_allocator *allocator, size_t size, size_t alignment);
 /* `count` elements of `size` bytes, zeroed; NULL also when the product overflows. */

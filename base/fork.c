@@ -1,4 +1,4 @@
-/* The list of what a fork must find whole, and the handlers that walk it. */
+/* The list of locks that a fork takes, and the handlers that walk it. */
 #include "base/fork.h"
 
 #include <stddef.h>
@@ -7,8 +7,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t list = PTHREAD_MUTEX_INITIALIZER; /* from before a fork until after it */
 static lk_fork_entry *entries[LK_FORK_N_LEVELS];
 
-/* A child that is made while another thread is inside `once` enters it again, and the handlers may be there
- * twice from then on. */
+/* A child that is made while another thread is inside `once` runs it again. From then on the
+ * handlers may be there twice, and only the outer ones work. */
 static _Thread_local unsigned depth;
 
 static void before(void) {
@@ -49,14 +49,14 @@ static void child(void) {
   after(end_in_child);
 }
 
-/* Where there is no memory for handlers, forks are what they are without them. */
+/* Where there is no memory for handlers, a fork is as it would be without them. */
 static void start(void) {
   (void)pthread_atfork(before, parent, child);
 }
 
 void lk_fork_enter(lk_fork_entry *entry) {
-  /* When something is there to be kept, and not when the library is loaded: handlers that the host
-   * registers before, its allocator's, take their locks after ours. */
+  /* Registered when the first lock is entered, not when the library is loaded: handlers that the
+   * host has registered before, its allocator's say, take their locks after ours. */
   (void)pthread_once(&once, start);
   pthread_mutex_lock(&list);
   if (entry->link == NULL) {

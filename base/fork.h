@@ -1,19 +1,20 @@
-/* What a fork must find whole. A child has one thread, the one that forked, and memory as it was: a lock that
- * another thread held would stay locked, and what it guards half done. So whoever owns a lock that
- * outlives a call enters it here: fork() takes them all first, in the order of their levels, and
- * gives them back in the parent and in the child. There, `child` is called before, to take out what
- * waits for threads that the child does not have.
+/* Locks over a fork. A child has one thread, the one that forked, and memory as it was. A lock that
+ * another thread held would stay locked for ever, and what it guards would stay half done. So
+ * whoever owns a lock that outlives a call enters it here: fork() takes all of them first, in the
+ * order of their levels, and gives them back in the parent and in the child. In the child, `child`
+ * is called before that, to take out what waits for threads that the child does not have.
  *
- * No host code and no allocator may be called by these functions: a child may be made while
- * another thread of the host is inside of them. What threads that are not there held, stays.
- * Any thread; but none that holds a lock which is entered here.
+ * These functions may call neither host code nor an allocator: another thread of the host may have
+ * been inside one when the child was made. What the missing threads owned is never freed. Any
+ * thread may call these, but none that holds a lock which is entered here.
  */
 #ifndef LK_BASE_FORK_H
 #define LK_BASE_FORK_H
 
 #include <pthread.h>
 
-/* In the order in which they are taken: under one of these locks, only those of later levels are. */
+/* In the order in which they are taken: under one of these locks, only those of later levels
+ * are. */
 typedef enum lk_fork_level {
   LK_FORK_ONEDNN, /* ops/plan/onednn.c */
   LK_FORK_CACHE,  /* keys/cache/fork.c */
@@ -33,9 +34,10 @@ typedef struct lk_fork_entry {
   struct lk_fork_entry *next, **link;
 } lk_fork_entry;
 
-/* `entry` is the owner's, and stays where it is. Entering it again has no effect. */
+/* `entry` is the owner's, and must not move. Entering it again has no effect. */
 void lk_fork_enter(lk_fork_entry *entry);
-/* Returns when no fork is under way; before the lock is destroyed. One that was not entered is allowed. */
+/* To be called before the lock is destroyed. Waits for a fork that is under way. `entry` may be one
+ * that was not entered. */
 void lk_fork_leave(lk_fork_entry *entry);
 
 #endif

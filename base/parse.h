@@ -5,11 +5,11 @@
 #include <latchkey/base.h>
 #include <stdbool.h>
 
-/* Of a context: what its option `threads` may be at the most. */
+/* The largest value of a context's option `threads`. */
 enum { LK_MAX_THREADS = 1024 };
 
-/* A decimal number without sign or blanks; with `units`, one k, m or g behind it (times 1024, 1024^2,
- * 1024^3). False: it is none, or does not fit. */
+/* A decimal number without sign or blanks; with `units`, one k, m or g may follow (times 1024,
+ * 1024^2, 1024^3). False: the text is not such a number, or it does not fit. */
 bool lk_parse_number(const char *text, bool units, uint64_t *out);
 
 /* "off", "thread" or "shared" as an lk_cache_mode. */

@@ -20,8 +20,7 @@ static lk_status read_size(const void *from, const char *what, size_t *out_size,
 lk_status lk_struct_read(void *to, size_t size, const void *from, const char *what,
                          lk_error *error) {
   size_t given = 0;
-  lk_status status = read_size(from, what, &given, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(read_size(from, what, &given, error));
   for (size_t i = size; i < given; i++) {
     if (((const unsigned char *)from)[i] != 0) {
       return lk_fail(error, LK_VERSION,
@@ -37,8 +36,7 @@ lk_status lk_struct_read(void *to, size_t size, const void *from, const char *wh
 lk_status lk_struct_write(void *to, const void *from, size_t size, const char *what,
                           lk_error *error) {
   size_t given = 0;
-  lk_status status = read_size(to, what, &given, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(read_size(to, what, &given, error));
   const size_t copied = given < size ? given : size;
   if (copied > sizeof given) {
     memcpy((unsigned char *)to + sizeof given, (const unsigned char *)from + sizeof given,

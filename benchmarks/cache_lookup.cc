@@ -30,6 +30,7 @@ extern "C" {
 #include "base/tensor.h"
 #include "keys/cache/cache.h"
 #include "keys/cache/table.h"
+#include "keys/key_build.h"
 }
 
 namespace {

@@ -1,4 +1,4 @@
-/* Identities that are never used again: executors (address and uuid), threads (hash and generation).
+/* Identities that are never reused: executors (address and uuid), threads (hash and generation).
  *
  * The operating system reuses addresses and thread ids. So an executor's address has a random uuid
  * beside it, and a thread's id a number that only counts up. */
@@ -14,8 +14,8 @@
 
 #include "base/fork.h"
 
-/* libuuid asks the C library's random(), whose lock a fork does not take: a child that is made while
- * another thread has it would wait for ever. */
+/* libuuid calls the C library's random(), whose lock a fork does not take. A child that is made
+ * while another thread has that lock would wait for ever. */
 static pthread_mutex_t generating = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 

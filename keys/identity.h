@@ -1,4 +1,4 @@
-/* Identities that are never used again: executors (address and uuid), threads (hash and generation). */
+/* Identities that are never reused: executors (address and uuid), threads (hash and generation). */
 #ifndef LK_KEYS_IDENTITY_H
 #define LK_KEYS_IDENTITY_H
 
@@ -11,7 +11,7 @@ typedef struct lk_executor_identity {
 
 typedef struct lk_thread_identity {
   uint64_t hash;       /* of the system's thread id, which is recycled */
-  uint64_t generation; /* counts threads of the process, never recycled; from 1 */
+  uint64_t generation; /* counts threads of the process, never reused; from 1 */
 } lk_thread_identity;
 
 lk_executor_identity lk_executor_identity_make(const void *executor);

@@ -1,7 +1,7 @@
 /* Interned strings: a number for each distinct string of a context.
  *
- * An array of entries, which only grows, and an open-addressed index into it. The lock guards both;
- * a string itself is never moved, so that a pointer to it stays valid without the lock. */
+ * An array of entries, which only grows, and an open-addressed index into it. The lock guards both.
+ * A string is never moved, so a pointer to it stays valid without the lock. */
 #define XXH_INLINE_ALL
 #include "keys/intern.h"
 
@@ -30,7 +30,7 @@ struct lk_intern {
   size_t n_slots;  /* a power of two */
 };
 
-enum { LK_INTERN_FIRST_SLOTS = 256 };
+enum { FIRST_SLOTS = 256 };
 
 static const char *const words[LK_N_WORDS] = {
 #define W(symbol, text) text,
@@ -51,7 +51,7 @@ static size_t find_slot(const lk_intern *intern, const char *text, size_t length
 }
 
 static bool grow_slots(lk_intern *intern) {
-  size_t wanted = intern->n_slots > 0 ? intern->n_slots * 2 : LK_INTERN_FIRST_SLOTS;
+  size_t wanted = intern->n_slots > 0 ? intern->n_slots * 2 : FIRST_SLOTS;
   uint32_t *slots = lk_calloc(&intern->allocator, wanted, sizeof *slots);
   if (slots == NULL) return false;
   for (size_t i = 0; i < intern->count; i++) {
@@ -102,14 +102,12 @@ lk_status lk_intern_create(const lk_allocator *allocator, lk_intern **out_intern
   lk_intern *intern = lk_calloc(allocator, 1, sizeof *intern);
   if (intern == NULL) return lk_fail_memory(error, "the table of names", sizeof *intern);
   intern->allocator = *allocator;
-  if (pthread_mutex_init(&intern->mutex, NULL) != 0) {
-    lk_free(allocator, intern);
-    return lk_fail(error, LK_INTERNAL, "failed to create the table of names: no mutex");
-  }
+  (void)pthread_mutex_init(&intern->mutex,
+                           NULL); /* with default attributes it cannot fail on Linux */
   intern->fork = (lk_fork_entry){.level = LK_FORK_LEAF, .mutex = &intern->mutex};
   lk_fork_enter(&intern->fork);
   if (!grow_slots(intern)) {
-    LK_TRY(lk_fail_memory(error, "the index of names", LK_INTERN_FIRST_SLOTS * sizeof(uint32_t)));
+    LK_TRY(lk_fail_memory(error, "the index of names", FIRST_SLOTS * sizeof(uint32_t)));
   }
   for (uint32_t i = 0; i < LK_N_WORDS; i++) {
     uint32_t id = 0;

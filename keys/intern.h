@@ -1,5 +1,5 @@
-/* Interned strings: a number for each distinct string of a context. Number equality is string
- * equality. Any thread; a lock is taken, so intern when an op is created, not when it runs. */
+/* Interned strings: a number for each distinct string of a context, so that equal numbers are equal
+ * strings. Any thread. A lock is taken, so intern when an op is created, not when it runs. */
 #ifndef LK_KEYS_INTERN_H
 #define LK_KEYS_INTERN_H
 
@@ -20,7 +20,8 @@ void lk_intern_destroy(lk_intern *intern);
 /* `text` is copied when it is new. LK_INVALID_ARGUMENT: a NUL among its `length` bytes. */
 lk_status lk_intern_get(lk_intern *intern, const char *text, size_t length, uint32_t *out_id,
                         lk_error *error);
-/* The string of a number, NUL-terminated, valid until the table is destroyed; NULL: no such number. */
+/* The string of a number, NUL-terminated, valid until the table is destroyed. NULL: no such
+ * number. */
 const char *lk_intern_text(lk_intern *intern, uint32_t id);
 
 #endif

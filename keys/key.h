@@ -1,4 +1,4 @@
-/* What a key is: a head and counted, typed records, as bytes, and how it is built and read.
+/* What a key is: a head and counted, typed records, as bytes. key_build.h builds one.
  *
  * Layout: [head][records of the fixed part][records of the call]. The fixed part describes what
  * does not change between calls (a node, and everything that is constant about it); its hash is
@@ -7,7 +7,7 @@
  * no padding; floats are their bit patterns; pointers are never content.
  *
  * Each record has one list of its fields, which makes the struct, the check that it has no padding,
- * the printer and the parser (key_text.c), and the field-by-field test.
+ * the printer (key_text.c), the parser (key_parse.c), and the field-by-field test.
  */
 #ifndef LK_KEYS_KEY_H
 #define LK_KEYS_KEY_H
@@ -29,10 +29,10 @@ typedef enum lk_record_type {
   LK_RECORD_VALUE = 7
 } lk_record_type;
 
-/* F(type, field, form): form says how a field is printed and parsed:
- * number, hex, word (interned text), dtype, kind, float (bit pattern), post (post-op kind);
- * label: the word that a record is for; element: the type behind the dimensions; count: how much
- * follows the record, seen from what follows; fixed: left out when all of the key is fixed. */
+/* F(type, field, form): form says how a field is printed and parsed: number, hex, word (interned
+ * text), dtype, kind, float (bit pattern), post (post-op kind); label: the word after the record's
+ * name; element: the type behind the dimensions; count: not printed, what follows the record shows
+ * it; fixed: left out when the whole key is fixed. */
 // clang-format off
 #define LK_KEY_HEAD_FIELDS(F)                                                           \
   F(uint32_t, kind,       kind)   /* lk_kind */                                         \
@@ -54,7 +54,7 @@ typedef enum lk_record_type {
 
 #define LK_KEY_CALL_FIELDS(F)                                                           \
   F(int32_t,  threads,           number) /* that the plan or primitive is built for */  \
-  F(int32_t,  over,              number) /* input that output 0 is written over, or -1 */ \
+  F(int32_t,  in_place_input,    number) /* that output 0 is written over, or -1 */      \
   F(uint64_t, thread,            hex)    /* identity, per-thread mode; else 0 */        \
   F(uint64_t, thread_generation, number)
 
@@ -122,7 +122,10 @@ typedef struct lk_key_value {
 } lk_key_value;
 #undef LK_KEY_FIELD
 
-/* A key, owned or on a builder's stack. The public lk_key. `bytes` is 8-aligned. */
+/* Of the first record with its prefix. */
+enum { LK_KEY_HEAD_BYTES = sizeof(lk_record_prefix) + sizeof(lk_key_head) };
+
+/* A key, owned or in a builder. The public lk_key. `bytes` is 8-aligned. */
 struct lk_key {
   uint64_t hash;
   uint32_t size;
@@ -130,46 +133,17 @@ struct lk_key {
   const uint8_t *bytes;
 };
 
-#define LK_KEY_INLINE_BYTES 1024
-#define LK_KEY_MAX_BYTES (1u << 20) /* a longer key is LK_OUT_OF_RANGE, told by finish */
+#define LK_KEY_MAX_BYTES (1u << 20) /* a longer key is LK_OUT_OF_RANGE */
 
-/* Builds a key on the stack; takes memory only when it outgrows it. Begin, add, finish, release; the
- * first failure is remembered and told by finish. Not to be zeroed: begin sets what is read. */
-typedef struct lk_key_builder {
-  const lk_allocator *allocator;
-  uint8_t *bytes;
-  uint32_t size, capacity, fixed; /* fixed: 0 until it is sealed */
-  lk_status status;
-  uint64_t fixed_hash;
-  alignas(8) uint8_t inline_bytes[LK_KEY_INLINE_BYTES];
-} lk_key_builder;
-
-void lk_key_begin(lk_key_builder *builder, const lk_allocator *allocator, const lk_key_head *head);
-/* Begins with a fixed part made before (begin, add, seal, finish) and kept with lk_key_copy: one
- * copy, no hashing. */
-void lk_key_begin_from(lk_key_builder *builder, const lk_allocator *allocator, const lk_key *fixed);
-/* The same with the fixed part of a whole key. */
-void lk_key_begin_like(lk_key_builder *builder, const lk_allocator *allocator, const lk_key *like);
-/* Ends the fixed part (head.fixed is set). What is added from now on belongs to the call. */
-void lk_key_seal(lk_key_builder *builder);
-
-/* lk_key_add_call, _tensor, _attr, _post_op, _content, _value: inline, in key_build.h, below. */
-
-/* The key, valid until the builder is released. Seals when that was not done. */
-lk_status lk_key_finish(lk_key_builder *builder, lk_key *out_key, lk_error *error);
-/* The same without the hash, which a look-up may not need: for lk_cache_get and lk_key_complete
- * only. */
-lk_status lk_key_finish_unhashed(lk_key_builder *builder, lk_key *out_key, lk_error *error);
-/* Computes the hash if that was left out. */
+/* Computes the hash if it was left out. */
 void lk_key_complete(lk_key *key);
-void lk_key_builder_release(lk_key_builder *builder);
 
 bool lk_key_equal(const lk_key *a, const lk_key *b); /* all bytes */
 /* A copy in one block with its bytes; freed with lk_free. */
 lk_status lk_key_copy(const lk_allocator *allocator, const lk_key *key, lk_key **out_copy,
                       lk_error *error);
 
-/* Reading. Order of records is the order of adding. */
+/* Reading: records come in the order in which they were added. */
 typedef struct lk_key_reader {
   const lk_key *key;
   uint32_t offset;
@@ -181,27 +155,24 @@ typedef struct lk_key_reader {
 const lk_key_head *lk_key_get_head(const lk_key *key);
 lk_key_reader lk_key_read(const lk_key *key); /* before the first record behind the head */
 bool lk_key_next(lk_key_reader *reader);
-/* Adds the record that the reader, of another key, stands at: all of it, as it is. */
-void lk_key_add_record(lk_key_builder *builder, const lk_key_reader *reader);
-/* The first tensor or attribute record of that role and index, or name: false / NULL: not there. */
+/* The first tensor record of that role and index, and the first attribute of that name. False or
+ * NULL: it is not there. */
 bool lk_key_find_tensor(const lk_key *key, uint32_t role, uint32_t index, lk_tensor_desc *out_desc,
                         uint32_t *out_extra);
 const int64_t *lk_key_find_attr(const lk_key *key, uint32_t name, uint32_t *out_count);
 
-/* ---- text (key_text.c) ---- */
+/* ---- text: printed by key_text.c, parsed by key_parse.c ---- */
 
-/* "name:op=Conv;out=conv1;...;tensor.src=1x3x48x320:f32;attr.strides=[1,1];...": every field by its
- * name, and those that are 0 left out. README.md has the grammar. `*out_length` (may be NULL) is
- * that of the whole text without the NUL; buffer may be NULL with capacity 0. */
+/* "name:op=Conv;out=conv1;...;tensor.src=1x3x48x320:f32;attr.strides=[1,1];...": each field by its
+ * name, and without those that are 0. README.md has the grammar. `*out_length` (may be NULL) is the
+ * length of the whole text without the NUL. `buffer` may be NULL with capacity 0. */
 lk_status lk_key_print(lk_intern *intern, const lk_key *key, char *buffer, size_t capacity,
                        size_t *out_length, lk_error *error);
-/* LK_MALFORMED names what was expected and at which character; LK_OUT_OF_RANGE: longer than
- * LK_KEY_MAX_TEXT, or a key longer than LK_KEY_MAX_BYTES. Names that are new are interned, also those
- * before an error. */
+/* LK_MALFORMED: the sentence says what was expected, and at which character. LK_OUT_OF_RANGE: the
+ * text is longer than LK_KEY_MAX_TEXT, or the key longer than LK_KEY_MAX_BYTES. New names are
+ * interned, also those that come before an error. */
 #define LK_KEY_MAX_TEXT ((size_t)16 << 20)
 lk_status lk_key_parse(lk_intern *intern, const lk_allocator *allocator, const char *text,
                        lk_key **out_key, lk_error *error);
-
-#include "keys/key_build.h"
 
 #endif

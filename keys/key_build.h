@@ -1,9 +1,8 @@
-/* Adding records to a key: inline, because a name key is built before every look-up.
+/* Building a key: begin, add records, finish.
  *
- * A record whose length depends on a rank is written at its full length, with a size known when
- * compiling, and only what is used of it is kept: the next record overwrites the rest.
- *
- * Included at the end of key.h.
+ * Adding is inline, because a name key is built before every look-up. A record whose length depends
+ * on a rank is written at its full length, with a size known when compiling, and only what is used
+ * of it is kept: the next record overwrites the rest.
  */
 #ifndef LK_KEYS_KEY_BUILD_H
 #define LK_KEYS_KEY_BUILD_H
@@ -11,6 +10,38 @@
 #include <string.h>
 
 #include "keys/key.h"
+
+#define LK_KEY_INLINE_BYTES 1024
+
+/* Builds a key on the stack, and takes memory only for one that is longer. Begin, add, finish,
+ * release. The first failure is remembered, and finish returns it. It need not be zeroed: begin
+ * sets what is read. */
+typedef struct lk_key_builder {
+  const lk_allocator *allocator;
+  uint8_t *bytes;
+  uint32_t size, capacity, fixed; /* fixed: 0 until it is sealed */
+  lk_status status;
+  uint64_t fixed_hash;
+  alignas(8) uint8_t inline_bytes[LK_KEY_INLINE_BYTES];
+} lk_key_builder;
+
+void lk_key_begin(lk_key_builder *builder, const lk_allocator *allocator, const lk_key_head *head);
+/* Begins with a fixed part that was made before (begin, add, seal, finish) and kept by lk_key_copy:
+ * one copy, no hashing. */
+void lk_key_begin_from(lk_key_builder *builder, const lk_allocator *allocator, const lk_key *fixed);
+/* The same with the fixed part of a whole key. */
+void lk_key_begin_like(lk_key_builder *builder, const lk_allocator *allocator, const lk_key *like);
+/* Ends the fixed part (head.fixed is set). What is added from now on belongs to the call. */
+void lk_key_seal(lk_key_builder *builder);
+
+/* The key, valid until the builder is released. Seals it if that was not done. */
+lk_status lk_key_finish(lk_key_builder *builder, lk_key *out_key, lk_error *error);
+/* The same without the hash, which a look-up may not need. Only for lk_cache_get, lk_cache_find and
+ * lk_key_complete. */
+lk_status lk_key_finish_unhashed(lk_key_builder *builder, lk_key *out_key, lk_error *error);
+void lk_key_builder_release(lk_key_builder *builder);
+
+/* ---- adding ---- */
 
 /* Makes room for `bytes` more; false: the builder's status says why. */
 bool lk_key_grow(lk_key_builder *builder, uint64_t bytes);
@@ -24,8 +55,8 @@ static inline void lk_key_store(uint8_t *to, uint32_t first, uint32_t second) {
   memcpy(to, &both, sizeof both);
 }
 
-/* Writes the prefix, and returns where the record of `size` bytes goes. With it, `room` bytes may be
- * written, of which `used` (a multiple of 8, at most `room`) are kept. NULL: no room. */
+/* Writes the prefix of a record, and returns where the record goes. `room` bytes may be written
+ * there, of which `used` (a multiple of 8, at most `room`) are kept. NULL: no room. */
 static inline uint8_t *lk_key_reserve(lk_key_builder *builder, lk_record_type type, uint64_t room,
                                       uint64_t used) {
   const uint64_t prefix = sizeof(lk_record_prefix);
@@ -86,8 +117,10 @@ static inline void lk_key_add_content(lk_key_builder *builder, uint32_t role, ui
   (void)lk_key_put(builder, LK_RECORD_CONTENT, &record, sizeof record, 0);
 }
 
-/* The tensor must be plain and have been accepted by lk_tensor_size. */
+/* The tensor must be plain. */
 void lk_key_add_value(lk_key_builder *builder, uint32_t role, uint32_t index,
                       const lk_tensor *tensor);
+/* Adds the record that the reader, of another key, stands at: all of it, as it is. */
+void lk_key_add_record(lk_key_builder *builder, const lk_key_reader *reader);
 
 #endif

@@ -1,6 +1,6 @@
-/* The records of a key and their fields as tables, made of the lists in key.h: what the printer and
- * the parser walk along, so that a field cannot be added and forgotten. Also the forms that both
- * must agree on. */
+/* The records of a key and their fields as tables, made from the lists in key.h. The printer and
+ * the parser walk these tables, so that no field can be added and forgotten. Also the forms that
+ * both must agree on. */
 #ifndef LK_KEYS_KEY_FIELDS_H
 #define LK_KEYS_KEY_FIELDS_H
 
@@ -40,7 +40,8 @@ typedef struct lk_record_fields {
 const lk_record_fields *lk_record_fields_get(uint32_t type);
 const lk_record_fields *lk_record_fields_find(const char *name, size_t length);
 
-/* A form that is written as `name:value` or `name=value`; the others have places of their own. */
+/* Whether a form is written as `name:value` or `name=value`. The others have places of their
+ * own. */
 bool lk_form_is_named(lk_form form);
 
 /* Zero-extended; sign-extended when the field is signed. */
@@ -56,7 +57,7 @@ uint32_t lk_decimal_bits(int64_t mantissa, uint32_t decimals);
 enum { LK_DECIMALS_MAX = 6 };
 #define LK_MANTISSA_MAX INT64_C(999999999)
 
-/* Bytes that mean something in the text and are written %XX in a word. */
+/* Whether a byte means something in the text, so that it is written %XX in a word. */
 bool lk_is_escaped(unsigned char c);
 
 #endif

@@ -1,11 +1,13 @@
-/* Keys as text: parsing what key_text.c prints. Strict: names in the order of the lists, each at most
- * once, nothing that is not understood; so that what is parsed is what was meant. */
+/* Keys as text: parsing what key_text.c prints. It is strict, so that what is parsed is what was
+ * meant: names come in the order of the lists, each at most once, and nothing unknown is
+ * skipped. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "keys/key_build.h"
 #include "keys/key_fields.h"
 
 typedef struct lk_parser {
@@ -79,9 +81,9 @@ static lk_status read_signed(lk_parser *parser, uint32_t size, int64_t *out) {
   const uint64_t max = size == 4 ? (uint64_t)INT32_MAX : (uint64_t)INT64_MAX;
   uint64_t value = 0;
   if (negative && *parser->at == '0') return expected(parser, what);
-  lk_status status = read_unsigned(parser, max + (negative ? 1 : 0), &value, what);
+  LK_RETURN_NOT_OK(read_unsigned(parser, max + (negative ? 1 : 0), &value, what));
   *out = (int64_t)(negative ? 0 - value : value);
-  return status;
+  return LK_OK;
 }
 
 static int hex_digit(char c, bool upper) {
@@ -108,8 +110,6 @@ static lk_status read_hex(lk_parser *parser, uint32_t size, uint64_t *out) {
 
 /* A word up to the next byte that would be escaped in it; never empty. */
 static lk_status read_word(lk_parser *parser, uint32_t *out) {
-  lk_status status = LK_OK;
-  char *decoded = NULL;
   const char *begin = parser->at;
   size_t escapes = 0, length = 0;
   while (*parser->at == '%' || !lk_is_escaped((unsigned char)*parser->at)) {
@@ -125,7 +125,7 @@ static lk_status read_word(lk_parser *parser, uint32_t *out) {
   if (parser->at == begin) return expected(parser, "a name");
   const size_t size = (size_t)(parser->at - begin);
   if (escapes == 0) return lk_intern_get(parser->intern, begin, size, out, parser->error);
-  decoded = lk_alloc(parser->allocator, size);
+  char *decoded = lk_alloc(parser->allocator, size);
   if (decoded == NULL) return lk_fail_memory(parser->error, "a name in a key", size);
   for (const char *c = begin; c < parser->at; c++) {
     decoded[length++] = *c;
@@ -133,7 +133,7 @@ static lk_status read_word(lk_parser *parser, uint32_t *out) {
     decoded[length - 1] = (char)(hex_digit(c[1], true) * 16 + hex_digit(c[2], true));
     c += 2;
   }
-  status = lk_intern_get(parser->intern, decoded, length, out, parser->error);
+  const lk_status status = lk_intern_get(parser->intern, decoded, length, out, parser->error);
   lk_free(parser->allocator, decoded);
   return status;
 }
@@ -169,8 +169,7 @@ static lk_status read_float(lk_parser *parser, uint64_t *out) {
   const bool negative = accept(parser, '-');
   uint64_t mantissa = 0;
   uint32_t decimals = 0;
-  lk_status status = read_unsigned(parser, (uint64_t)LK_MANTISSA_MAX, &mantissa, what);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(read_unsigned(parser, (uint64_t)LK_MANTISSA_MAX, &mantissa, what));
   if (accept(parser, '.')) {
     for (; is_digit(*parser->at); parser->at++) {
       mantissa = mantissa * 10 + (uint64_t)(*parser->at - '0');
@@ -187,46 +186,42 @@ static lk_status read_float(lk_parser *parser, uint64_t *out) {
 }
 
 static lk_status read_field(lk_parser *parser, const lk_field *field, void *record) {
-  lk_status status = LK_OK;
   uint64_t value = 0;
   int64_t number = 0;
   uint32_t word = 0;
   switch (field->form) {
   case LK_FORM_hex:
-    LK_TRY(read_hex(parser, field->size, &value));
+    LK_RETURN_NOT_OK(read_hex(parser, field->size, &value));
     break;
   case LK_FORM_word:
-    LK_TRY(read_word(parser, &word));
+    LK_RETURN_NOT_OK(read_word(parser, &word));
     value = word;
     break;
   case LK_FORM_dtype:
-    LK_TRY(read_dtype(parser, &value));
+    LK_RETURN_NOT_OK(read_dtype(parser, &value));
     break;
   case LK_FORM_float:
-    LK_TRY(read_float(parser, &value));
+    LK_RETURN_NOT_OK(read_float(parser, &value));
     break;
   case LK_FORM_post:
-    LK_TRY(read_enum(parser, lk_post_op_name, &value, "a post-op"));
+    LK_RETURN_NOT_OK(read_enum(parser, lk_post_op_name, &value, "a post-op"));
     break;
   default:
     if (field->is_signed) {
-      LK_TRY(read_signed(parser, field->size, &number));
+      LK_RETURN_NOT_OK(read_signed(parser, field->size, &number));
       value = (uint64_t)number;
     } else if (field->size == 4) {
-      LK_TRY(read_unsigned(parser, UINT32_MAX, &value, "a number from 0 to 2^32 - 1"));
+      LK_RETURN_NOT_OK(read_unsigned(parser, UINT32_MAX, &value, "a number from 0 to 2^32 - 1"));
     } else {
-      LK_TRY(read_unsigned(parser, UINT64_MAX, &value, "a number from 0 to 2^64 - 1"));
+      LK_RETURN_NOT_OK(read_unsigned(parser, UINT64_MAX, &value, "a number from 0 to 2^64 - 1"));
     }
   }
   lk_field_write(field, record, value);
-
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 /* "[1,2,3]" into parser->values; `size` of each, 4 or 8. */
 static lk_status read_values(lk_parser *parser, uint32_t size) {
-  lk_status status = LK_OK;
   parser->n_values = 0;
   if (!accept(parser, '[')) return expected(parser, "'['");
   if (accept(parser, ']')) return LK_OK;
@@ -234,7 +229,7 @@ static lk_status read_values(lk_parser *parser, uint32_t size) {
     if (!LK_GROW(parser->allocator, parser->values, parser->n_values, parser->capacity)) {
       return lk_fail_memory(parser->error, "values in a key", parser->capacity * 2 * size);
     }
-    LK_TRY(read_signed(parser, size, &parser->values[parser->n_values]));
+    LK_RETURN_NOT_OK(read_signed(parser, size, &parser->values[parser->n_values]));
     parser->n_values++;
     if (parser->n_values * sizeof(int64_t) > LK_KEY_MAX_BYTES) {
       return lk_fail(parser->error, LK_OUT_OF_RANGE,
@@ -243,36 +238,30 @@ static lk_status read_values(lk_parser *parser, uint32_t size) {
     }
   } while (accept(parser, ','));
   if (!accept(parser, ']')) return expected(parser, "',' or ']'");
-
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 /* "1x3x48x320:f32", "scalar:f32" */
 static lk_status read_shape(lk_parser *parser, lk_tensor_desc *out) {
-  lk_status status = LK_OK;
   *out = (lk_tensor_desc){0};
   if (strncmp(parser->at, "scalar", 6) == 0) {
     parser->at += 6;
   } else {
     do {
       if (out->rank == LK_MAX_RANK) return expected(parser, "at most 8 dimensions");
-      LK_TRY(read_signed(parser, 8, &out->dims[out->rank]));
+      LK_RETURN_NOT_OK(read_signed(parser, 8, &out->dims[out->rank]));
       out->rank++;
     } while (accept(parser, 'x'));
   }
   if (!accept(parser, ':')) return expected(parser, "'x' or ':'");
   uint64_t dtype = 0;
-  LK_TRY(read_dtype(parser, &dtype));
+  LK_RETURN_NOT_OK(read_dtype(parser, &dtype));
   out->dtype = (uint32_t)dtype;
-
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 /* Exactly `bytes` bytes into `data`. */
 static lk_status read_data(lk_parser *parser, uint32_t dtype, uint8_t *data, size_t bytes) {
-  lk_status status = LK_OK;
   if (dtype != LK_I64 && dtype != LK_I32) {
     for (size_t i = 0; i < bytes; i++, parser->at += 2) {
       const int high = hex_digit(parser->at[0], false);
@@ -284,7 +273,7 @@ static lk_status read_data(lk_parser *parser, uint32_t dtype, uint8_t *data, siz
   }
   const char *begin = parser->at;
   const uint32_t size = (uint32_t)lk_dtype_size(dtype);
-  LK_TRY(read_values(parser, size));
+  LK_RETURN_NOT_OK(read_values(parser, size));
   if (parser->n_values * size != bytes) {
     return expected_at(parser, begin, "as many values as the shape has");
   }
@@ -296,9 +285,7 @@ static lk_status read_data(lk_parser *parser, uint32_t dtype, uint8_t *data, siz
       memcpy(data + i * size, &narrow, size);
     }
   }
-
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 typedef union lk_any_record {
@@ -328,7 +315,7 @@ static lk_status add_value(lk_parser *parser, lk_key_builder *builder, const lk_
   lk_status status = LK_OK;
   lk_tensor tensor = {.desc = *desc};
   int64_t bytes = 0;
-  LK_TRY(lk_tensor_size(desc, "a value in a key", NULL, &bytes, parser->error));
+  LK_RETURN_NOT_OK(lk_tensor_size(desc, "a value in a key", NULL, &bytes, parser->error));
   if (has_data != (bytes > 0)) {
     return expected(parser, bytes > 0 ? "',data:'" : "no data, the shape has no elements,");
   }
@@ -352,7 +339,6 @@ cleanup:
 /* Behind "<type>" of "<type>.<label>=<payload>,<field>:<value>,..." */
 static lk_status read_record(lk_parser *parser, const lk_record_fields *record,
                              lk_key_builder *builder) {
-  lk_status status = LK_OK;
   lk_any_record any;
   memset(&any, 0, sizeof any);
   lk_tensor_desc desc = {0};
@@ -361,16 +347,16 @@ static lk_status read_record(lk_parser *parser, const lk_record_fields *record,
     uint32_t word = 0;
     if (record->fields[0].form != LK_FORM_label) return expected(parser, "'='");
     parser->at++;
-    LK_TRY(read_word(parser, &word));
+    LK_RETURN_NOT_OK(read_word(parser, &word));
     lk_field_write(&record->fields[0], &any, word);
   }
   if (!accept(parser, '=')) return expected(parser, "'='");
   parser->n_values = 0;
   if (record->type == LK_RECORD_TENSOR || record->type == LK_RECORD_VALUE) {
-    LK_TRY(read_shape(parser, &desc));
+    LK_RETURN_NOT_OK(read_shape(parser, &desc));
     first = false;
   } else if (record->type == LK_RECORD_ATTR) {
-    LK_TRY(read_values(parser, 8));
+    LK_RETURN_NOT_OK(read_values(parser, 8));
     first = false;
   }
   for (uint32_t from = 0; !has_data && *parser->at != ';' && *parser->at != '\0'; first = false) {
@@ -384,7 +370,7 @@ static lk_status read_record(lk_parser *parser, const lk_record_fields *record,
     parser->at += length;
     if (!accept(parser, ':')) return expected(parser, "':'");
     if (has_data) break;
-    LK_TRY(read_field(parser, field, &any));
+    LK_RETURN_NOT_OK(read_field(parser, field, &any));
     from = (uint32_t)(field - record->fields) + 1;
   }
   switch (record->type) {
@@ -405,19 +391,16 @@ static lk_status read_record(lk_parser *parser, const lk_record_fields *record,
     lk_key_add_content(builder, any.content.role, any.content.index, any.content.id);
     break;
   default:
-    LK_TRY(add_value(parser, builder, &any.value, &desc, has_data));
+    LK_RETURN_NOT_OK(add_value(parser, builder, &any.value, &desc, has_data));
   }
-
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 /* "out=conv1" and the like, up to the first record or the end. */
 static lk_status read_head(lk_parser *parser, lk_key_head *head, const char **out_fixed_at) {
-  lk_status status = LK_OK;
   const lk_record_fields *record = lk_record_fields_get(LK_RECORD_HEAD);
   uint64_t kind = 0;
-  LK_TRY(read_enum(parser, lk_kind_name, &kind, "name, value, run or user"));
+  LK_RETURN_NOT_OK(read_enum(parser, lk_kind_name, &kind, "name, value, run or user"));
   head->kind = (uint32_t)kind;
   if (!accept(parser, ':')) return expected(parser, "':'");
   for (uint32_t from = 0; *parser->at != '\0';) {
@@ -427,19 +410,16 @@ static lk_status read_head(lk_parser *parser, lk_key_head *head, const char **ou
     parser->at += length;
     if (!accept(parser, '=')) return expected(parser, "'='");
     if (field->form == LK_FORM_fixed) *out_fixed_at = parser->at;
-    LK_TRY(read_field(parser, field, head));
+    LK_RETURN_NOT_OK(read_field(parser, field, head));
     from = (uint32_t)(field - record->fields) + 1;
     if (*parser->at == '\0') return LK_OK;
     if (!accept(parser, ';')) return expected(parser, "';' or the end");
     if (*parser->at == '\0') return expected(parser, "a field or a record");
   }
-
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 static lk_status read_records(lk_parser *parser, lk_key_builder *builder, uint32_t fixed) {
-  lk_status status = LK_OK;
   while (*parser->at != '\0') {
     if (builder->size == fixed) lk_key_seal(builder);
     const size_t length = name_length(parser->at);
@@ -448,15 +428,13 @@ static lk_status read_records(lk_parser *parser, lk_key_builder *builder, uint32
       return expected(parser, "a field of the head, each once and in order, or a record");
     }
     parser->at += length;
-    LK_TRY(read_record(parser, record, builder));
+    LK_RETURN_NOT_OK(read_record(parser, record, builder));
     if (builder->status != LK_OK) return LK_OK; /* finish tells */
     if (*parser->at == '\0') return LK_OK;
     if (!accept(parser, ';')) return expected(parser, "';' or the end");
     if (*parser->at == '\0') return expected(parser, "a record");
   }
-
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 lk_status lk_key_parse(lk_intern *intern, const lk_allocator *allocator, const char *text,
@@ -473,8 +451,7 @@ lk_status lk_key_parse(lk_intern *intern, const lk_allocator *allocator, const c
     return lk_fail(error, LK_OUT_OF_RANGE, "failed to parse a key: its text is longer than %zu",
                    LK_KEY_MAX_TEXT);
   }
-  lk_key_begin(&builder, allocator, &head);
-  LK_TRY(read_head(&parser, &head, &fixed_at));
+  LK_RETURN_NOT_OK(read_head(&parser, &head, &fixed_at));
   const uint32_t fixed = head.fixed;
   head.fixed = 0;
   lk_key_begin(&builder, allocator, &head);

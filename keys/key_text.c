@@ -78,8 +78,8 @@ static void put_dtype(lk_writer *writer, uint64_t dtype) {
   put_name_or_number(writer, known ? lk_dtype_name((uint32_t)dtype) : NULL, dtype);
 }
 
-/* The shortest decimal that the parser turns into exactly these bits; where there is none (tiny,
- * large, endless, -0, NaN), the bits. */
+/* The shortest decimal that the parser turns into exactly these bits, or where there is none (tiny,
+ * large, endless, -0, NaN) the bits themselves. */
 static void put_float(lk_writer *writer, uint32_t bits) {
   float value = 0;
   memcpy(&value, &bits, sizeof value);
@@ -135,7 +135,7 @@ static void put_dims(lk_writer *writer, const int64_t *dims, uint32_t rank) {
   }
 }
 
-/* Shapes and the like are read by people: integers as such, all else as hexadecimal bytes. */
+/* Integers, which may be shapes that people read, as such; all else as hexadecimal bytes. */
 static void put_data(lk_writer *writer, uint32_t dtype, const uint8_t *data, uint64_t bytes) {
   if (dtype != LK_I64 && dtype != LK_I32) {
     for (uint64_t i = 0; i < bytes; i++) {

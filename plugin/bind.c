@@ -76,7 +76,7 @@ static lk_status build_plan(void *arg, lk_built *out, lk_error *error) {
   LK_TRY(built);
   if (!is_deferred) LK_TRY(check_in_place(from, body, error));
   body->node_serial = from->op->serial;
-  body->over = from->bind->in_place_input;
+  body->in_place_input = from->bind->in_place_input;
   warn_of_ref(from->op, body);
   *out = (lk_built){.value = body, .bytes = body->bytes, .destroy = destroy_body};
   body = NULL;
@@ -90,7 +90,7 @@ cleanup:
 static bool is_unchanged(const lk_op *op, const lk_bind_desc *bind, int32_t threads,
                          const lk_plan_body *body) {
   if (body->node_serial != op->serial || op->has_shape_inputs) return false;
-  if (body->threads != threads || body->over != bind->in_place_input) return false;
+  if (body->threads != threads || body->in_place_input != bind->in_place_input) return false;
   for (uint32_t i = 0; i < body->n_inputs; i++) {
     if (!op->comes_at_run[i]) continue;
     if (!lk_tensor_desc_same(&body->inputs[i], &bind->inputs[i].desc)) return false;
@@ -136,7 +136,7 @@ static lk_status check_bind(const lk_op *op, const lk_bind_desc *bind, lk_error 
 static lk_status add_call(lk_key_builder *key, const lk_op *op, const lk_bind_desc *bind,
                           int32_t threads, lk_error *error) {
   lk_cache *cache = op->executor->context->env.cache;
-  lk_key_call call = {.threads = threads, .over = bind->in_place_input};
+  lk_key_call call = {.threads = threads, .in_place_input = bind->in_place_input};
   if (lk_cache_mode_get(cache) == LK_CACHE_THREAD) {
     const lk_thread_identity thread = lk_thread_identity_get();
     call.thread = thread.hash;

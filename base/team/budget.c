@@ -1,7 +1,7 @@
-/* One word holds what is granted; who is alone or fits takes and gives in it by one exchange each. Who
- * does not fit sets the word's mark that somebody waits, and as long as that is set, all changes are made
- * with the mutex, by whoever comes and goes: nobody can overtake those that wait. Explored in
- * tests/promela/budget.pml. */
+/* One word holds what is granted. A run that is alone, or that fits, enters and leaves by one
+ * exchange of it each. A run that does not fit sets the word's mark that somebody waits. As long as
+ * it is set, whoever comes and goes changes the word with the mutex only, so nobody can overtake
+ * those that wait. Explored in tests/promela/budget.pml. */
 #include "base/team/budget.h"
 
 #include <pthread.h>
@@ -11,18 +11,18 @@
 #include "base/team/processors.h"
 #include "base/wait_limit.h"
 
-/* Runs in a row that meet nobody, before one is taken to be alone. */
+/* So many runs in a row must meet nobody before the crowd is over. */
 enum { RUNS_UNTIL_ALONE = 32 };
 
-/* Turns given to others before a thread sleeps: where runs take microseconds, it has its own turn sooner than
- * it could be woken. */
+/* How often a thread yields before it sleeps: where runs take microseconds, its turn comes sooner
+ * than it could be woken. */
 enum { YIELDS = 30 };
 
 /* What the word holds. */
 typedef struct budget {
   uint32_t running; /* threads */
   uint32_t inside;  /* runs */
-  uint32_t crowd;   /* runs left until one is taken to be alone */
+  uint32_t crowd;   /* runs left until the crowd is over */
   bool has_queue;
 } budget;
 
@@ -45,7 +45,7 @@ static uint64_t n_waits;
 static bool is_chosen; /* somebody has said how many processors */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* What this thread has taken. Found without a call, as in team.c. */
+/* What this thread has taken. Its memory is found without a call, see team.c. */
 typedef struct taken {
   int depth;
   int granted; /* the first */
@@ -65,7 +65,7 @@ static uint64_t pack(budget b) {
   return (above << COUNT_BITS | b.inside) << COUNT_BITS | b.running;
 }
 
-/* ---- who gets what ----------------------------------------------------------------------------- */
+/* ---- who gets what ---- */
 
 /* Whether all could have `most`, if each of the `others` wanted as many. */
 static bool is_crowded(const lk_budget_ask *ask, const budget *now, int others, int processors) {
@@ -81,8 +81,8 @@ static int between(const lk_budget_ask *ask, const budget *now, int others, int 
   return threads < ask->least ? ask->least : threads > ask->most ? ask->most : threads;
 }
 
-/* What `ask` gets while `others` are inside or wait, or 0: there is no room. Counts it in `now`, and in
- * any case what it says of a crowd. */
+/* How many threads `ask` gets while `others` are inside or wait; 0: there is no room. Counts them
+ * in `now`, where the crowd changes even if there is no room. */
 static int try_to_grant(const lk_budget_ask *ask, budget *now, int others) {
   const int processors = atomic_load_explicit(&n_processors, memory_order_relaxed);
   const bool has_choice = !ask->fixed && ask->least < ask->most;
@@ -98,8 +98,8 @@ static int try_to_grant(const lk_budget_ask *ask, budget *now, int others) {
   if (has_choice && others > 0) {
     threads = ask->between ? between(ask, now, others, processors) : ask->least;
   }
-  /* Who is alone may have more threads than there are processors; and who brings none but itself may run
-   * while the others do the same. */
+  /* A run that is alone may have more threads than there are processors. A run of one thread may
+   * begin while the others have one thread each. */
   const bool has_workers = threads > 1 || now->running > now->inside;
   const bool fits = (int64_t)now->running + threads <= processors;
   if (now->running > 0 && !fits && has_workers) return 0;
@@ -115,7 +115,7 @@ static void note_peak(budget now) {
   }
 }
 
-/* ---- the queue: with the mutex ----------------------------------------------------------------- */
+/* ---- the queue: with the mutex ---- */
 
 static void remove_first(void) {
   first = first->next;
@@ -123,8 +123,8 @@ static void remove_first(void) {
   n_waiting--;
 }
 
-/* Grants to those that wait, in their order, as far as there is room; then writes the word. Its mark is
- * set, so nobody else does. */
+/* Grants to those that wait, in their order, as long as there is room, and then writes the word.
+ * The word's mark is set, so nobody else writes it. */
 static void serve(budget now) {
   while (first != NULL) {
     waiter *next = first;
@@ -157,7 +157,7 @@ static int wait_for_turn(const lk_budget_ask *ask) {
   const lk_wait_limit limit = limit_of(ask);
   int why = lk_wait_limit_reached(&limit);
   if (why != 0) {
-    if (first == NULL) serve(unpack(atomic_load(&word))); /* takes the mark off again */
+    if (first == NULL) serve(unpack(atomic_load(&word))); /* clears the mark again */
     return why;
   }
   me = (waiter){.ask = ask};
@@ -177,7 +177,7 @@ static int wait_for_turn(const lk_budget_ask *ask) {
   return me.granted > 0 ? me.granted : why;
 }
 
-/* It did not fit, or others wait. */
+/* The run did not fit, or others wait. */
 static int enter_slowly(const lk_budget_ask *ask) {
   int granted = 0;
   pthread_mutex_lock(&mutex);
@@ -198,7 +198,7 @@ static int enter_slowly(const lk_budget_ask *ask) {
   return granted;
 }
 
-/* ---- fork -------------------------------------------------------------------------------------- */
+/* ---- fork ---- */
 
 static void before_fork(void) {
   pthread_mutex_lock(&mutex);
@@ -208,7 +208,7 @@ static void after_fork(void) {
   pthread_mutex_unlock(&mutex);
 }
 
-/* The child has this thread alone, and what it has taken. */
+/* The child has this thread alone, and what this thread has taken. */
 static void in_child(void) {
   first = NULL;
   last = &first;
@@ -219,7 +219,7 @@ static void in_child(void) {
   pthread_mutex_unlock(&mutex);
 }
 
-/* ---- the rest ---------------------------------------------------------------------------------- */
+/* ---- the rest ---- */
 
 static void start(void) {
   int none = 0;
@@ -266,7 +266,7 @@ void lk_budget_leave(int threads) {
   }
   pthread_mutex_lock(&mutex);
   bits = atomic_load(&word);
-  do { /* the queue may have ended meanwhile, and the word be everybody's again */
+  do { /* the queue may be empty by now, so that others change the word without the mutex */
     now = unpack(bits);
   } while (!now.has_queue &&
            !atomic_compare_exchange_weak(&word, &bits, pack(without(now, threads))));

@@ -1,6 +1,6 @@
-/* Floating point as C starts it: to nearest, denormals as they are, no traps. Hosts change that for their
- * threads (denormals flushed to zero, another rounding); results must not depend on it, and the host
- * finds it as it was, with the exceptions that it had seen. */
+/* Floating point as C starts it: rounding to nearest, denormals kept, no traps. Hosts change that
+ * for their threads (denormals flushed to zero, another rounding). Results must not depend on it,
+ * and the host must find its state as it was, with the exceptions that it had seen. */
 #ifndef LK_BASE_TEAM_FLOAT_STATE_H
 #define LK_BASE_TEAM_FLOAT_STATE_H
 
@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <xmmintrin.h>
 
-/* Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, 10.2.3: MXCSR, and what is in
- * it after a reset. The x87 unit is used by nothing here. */
+/* Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, 10.2.3: MXCSR, and what
+ * is in it after a reset. The x87 unit is used by nothing here. */
 #define LK_MXCSR_DEFAULT 0x1f80u
 #define LK_MXCSR_EXCEPTIONS 0x3fu
 

@@ -1,4 +1,4 @@
-/* Explored in tests/promela/team.pml. */
+/* Idle teams. Explored in tests/promela/team.pml. */
 #include "base/team/idle.h"
 
 #include <pthread.h>
@@ -7,7 +7,7 @@
 
 #include "base/team/budget.h"
 
-/* Where runs follow each other, this one goes from hand to hand by one exchange each way. */
+/* Where runs follow each other, one team goes from run to run by one exchange each way. */
 static _Atomic(lk_idle *) used_last;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
@@ -23,8 +23,8 @@ static void after_fork(void) {
   pthread_mutex_unlock(&mutex);
 }
 
-/* The child has none of its parent's threads, and their locks may be held for good: what is left of the
- * teams is left alone. */
+/* The child has none of its parent's threads, and locks that they held stay locked. So what is left
+ * of the teams is not touched. */
 static void in_child(void) {
   atomic_store(&used_last, NULL);
   others = NULL;
@@ -50,7 +50,7 @@ lk_idle *lk_idle_take(void) {
   return taken;
 }
 
-lk_idle *lk_idle_give(lk_idle *idle) {
+lk_idle *lk_idle_put(lk_idle *idle) {
   lk_idle *before = atomic_exchange(&used_last, idle);
   if (before == NULL) return NULL;
   pthread_mutex_lock(&mutex);

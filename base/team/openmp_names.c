@@ -1,7 +1,8 @@
-/* What oneDNN calls of an OpenMP runtime: all of it, six functions. tools/setup gives them these names in
- * the copy in .deps, as long as those of libgomp (in brackets), so that no other OpenMP runtime of the
- * process is called in their place. The versions are in cmake/team.map. Source: the interface between
- * GCC and libgomp as in its manual, and the OpenMP specification 5.2, chapter 18. */
+/* The six functions of an OpenMP runtime that oneDNN calls. tools/setup gives them these names in
+ * the copy in .deps, so that no other OpenMP runtime of the process is called in their place. The
+ * names are as long as those of libgomp (in brackets). The versions are in cmake/team.map. Source:
+ * the interface between GCC and libgomp as in its manual, and the OpenMP specification 5.2, chapter
+ * 18. */
 #include "base/team/openmp_names.h"
 
 #include "base/team/team.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a path to a control group takes at the most. */
+/* The longest path to a control group. */
 enum { PATH_CAPACITY = 4096 };
 
 /* The mask of a large machine does not fit into a cpu_set_t: EINVAL until it is long enough. */

@@ -1,11 +1,11 @@
 /* Regions, the threads that share them, and how these wait.
  *
- * A region is published as one number, `region`: a count that only rises, with the number of threads in
- * its low bits. Each thread number has a place, and the last region whose share was taken there.
- * A share is taken by whoever raises that to the region first: the thread that sits in the place, or
- * one that is done with its own share before. So the one who started the region waits for nobody who
- * has not begun, and yet all shares run at the same time if those who should come do: some of oneDNN's
- * kernels wait for each other within a region.
+ * A region is published as one number, `region`: a count that only rises, with the number of
+ * threads in its low bits. Each thread number has a place, which notes the last region whose share
+ * was taken there. A share is taken by whoever first raises that number to the region: the thread
+ * of the place, or one that has finished its own share. So the thread that started the region waits
+ * for nobody who has not begun. Yet all shares run at the same time if all threads come: some of
+ * oneDNN's kernels wait for each other within a region.
  *
  * What a share reads (`fn`, `arg`) does not change while a share of the region is taken and not
  * finished, and the region does not end before. Explored in tests/promela/team.pml.
@@ -23,18 +23,18 @@
 #include "base/team/budget.h"
 #include "base/team/float_state.h"
 #include "base/team/idle.h"
+#include "base/team/parker.h"
 #include "base/team/processors.h"
-#include "base/team/seat.h"
 
 enum { REGION_BITS = 16, MAX_THREADS = (1 << REGION_BITS) - 1 };
 
-/* Of one thread number from 1 on. */
+/* Of one thread number, from 1 on. */
 typedef struct place {
   _Alignas(64) _Atomic uint64_t taken; /* the last region whose share was taken */
   struct lk_team *team;
   int rank;
   pthread_t thread;
-  lk_seat own, guest;
+  lk_parker own, guest;
   atomic_bool has_guest; /* then `own` sleeps */
   _Atomic(struct place *) next;
 } place;
@@ -45,15 +45,15 @@ typedef struct lk_team {
   _Alignas(64) _Atomic uint64_t region;
   void (*fn)(void *);
   void *arg;
-  int threads;         /* lk_team_threads() of the master, for who asks inside a region */
+  int threads;         /* lk_team_threads() of the master, for threads that ask inside a region */
   atomic_bool is_idle; /* it has no master */
   _Alignas(64) atomic_int n_finished; /* shares of this region that others have finished */
-  lk_seat master;
+  lk_parker master;
   _Alignas(64) atomic_int n_arrived; /* at the barrier */
   atomic_uint n_barriers;
   atomic_bool ends;
   int size; /* with the master: 1 + places */
-  int lent; /* to a loan: that many of them */
+  int lent; /* how many of them a loan may use */
   _Atomic(place *) first;
 } lk_team;
 
@@ -68,19 +68,20 @@ typedef struct member {
   uint64_t n_regions;
 } member;
 
-/* oneDNN asks for it several times for every primitive. So it lies in the room that the loader keeps for a
- * few bytes of libraries that are opened late, as libgomp's does, and needs no call to be found. */
+/* oneDNN asks for it several times for every primitive. So it lies in the room that the loader
+ * keeps for a few bytes of libraries that are opened late, as libgomp's does: no call is needed to
+ * find it. */
 static _Thread_local member self __attribute__((tls_model("initial-exec")));
 static_assert(sizeof(member) <= 64, "little of what all libraries share");
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int n_cpus = 1;
-/* Threads that have been masters and have not ended. With the last of them go the idle teams: a process
- * ends with its last thread, which must not be one of ours. */
+/* Threads that have been masters and have not ended. The idle teams are destroyed with the last of
+ * them: a process ends with its last thread, which must not be one of ours. */
 static atomic_int n_users;
 static pthread_key_t user_end;
 static bool has_user_end;
 
-/* ---- shares ------------------------------------------------------------------------------------ */
+/* ---- shares ---- */
 
 static int threads_of(uint64_t region) {
   return (int)(region & MAX_THREADS);
@@ -104,7 +105,7 @@ static void run_share(lk_team *team, int rank, int size) {
   self.threads = before.threads;
 }
 
-/* Runs all shares that nobody has taken; how many. */
+/* Runs all shares that nobody has taken. Returns how many. */
 static int run_left(lk_team *team, uint64_t region) {
   int n = 0;
   const int size = threads_of(region);
@@ -119,12 +120,12 @@ static int run_left(lk_team *team, uint64_t region) {
 
 static void finish(lk_team *team, int n_shares) {
   atomic_fetch_add(&team->n_finished, n_shares);
-  lk_seat_wake(&team->master);
+  lk_parker_unpark(&team->master);
 }
 
-/* ---- who works in a place ---------------------------------------------------------------------- */
+/* ---- who works in a place ---- */
 
-/* What lk_team_loan is inside. */
+/* What is inside an lk_team_loan. */
 typedef struct loan {
   _Atomic(lk_team *) team;
   atomic_int n_assistants; /* that have come */
@@ -153,16 +154,16 @@ static bool has_news(const void *arg) {
   return is_over(w) || atomic_load(&w->at->team->region) != w->seen;
 }
 
-/* Whether to sleep, after one more look in vain. A thread of an idle team makes room for runs that want all
- * processors. */
+/* Whether to sleep, after one more look in vain. A thread of an idle team sleeps at once when runs
+ * want all processors. */
 static bool is_tired(const worker *w, int *n_looks) {
   if (w->loan == NULL && atomic_load(&w->at->has_guest)) return true;
-  if (!lk_seat_look_again(n_looks)) return true;
+  if (!lk_parker_spin(n_looks)) return true;
   return *n_looks % 64 == 0 && atomic_load_explicit(&w->at->team->is_idle, memory_order_relaxed) &&
          lk_budget_is_full();
 }
 
-/* How many shares it has done. */
+/* Returns how many shares it has done. */
 static uint64_t work(worker *w) {
   place *at = w->at;
   lk_team *team = at->team;
@@ -180,7 +181,7 @@ static uint64_t work(worker *w) {
         n_shares += (uint64_t)n;
       }
     } else if (is_tired(w, &n_looks)) {
-      lk_seat_sleep_unless(w->loan != NULL ? &at->guest : &at->own, has_news, w);
+      lk_parker_park_unless(w->loan != NULL ? &at->guest : &at->own, has_news, w);
       n_looks = 0;
     }
   }
@@ -194,52 +195,52 @@ static void *work_in_place(void *arg) {
   return NULL;
 }
 
-/* ---- teams ------------------------------------------------------------------------------------- */
+/* ---- teams ---- */
 
 static void place_destroy(place *p) {
-  lk_seat_destroy(&p->guest);
-  lk_seat_destroy(&p->own);
+  lk_parker_destroy(&p->guest);
+  lk_parker_destroy(&p->own);
   free(p);
 }
 
-static void team_end(lk_team *team) {
+static void team_destroy(lk_team *team) {
   atomic_store(&team->ends, true);
   for (place *p = atomic_load(&team->first); p != NULL; p = atomic_load(&p->next))
-    lk_seat_wake(&p->own);
+    lk_parker_unpark(&p->own);
   for (place *p = atomic_load(&team->first), *next; p != NULL; p = next) {
     next = atomic_load(&p->next);
     pthread_join(p->thread, NULL);
     place_destroy(p);
   }
-  lk_seat_destroy(&team->master);
+  lk_parker_destroy(&team->master);
   free(team);
 }
 
-static void team_give(lk_team *team) {
+static void team_put(lk_team *team) {
   team->idle.threads = team->size - 1;
   atomic_store_explicit(&team->is_idle, true, memory_order_relaxed);
-  lk_team *surplus = (lk_team *)lk_idle_give(&team->idle);
-  if (surplus != NULL) team_end(surplus);
+  lk_team *surplus = (lk_team *)lk_idle_put(&team->idle);
+  if (surplus != NULL) team_destroy(surplus);
 }
 
-/* Runs when a user ends; again, if another end handler has made it one once more. */
+/* Runs when a user ends; again, if another end handler has made it a user once more. */
 static void end_user(void *unused) {
   (void)unused;
   self.is_user = false;
   if (atomic_fetch_sub(&n_users, 1) > 1) return;
   for (lk_idle *idle = lk_idle_take(); idle != NULL; idle = lk_idle_take()) {
-    team_end((lk_team *)idle);
+    team_destroy((lk_team *)idle);
   }
 }
 
-/* Where the system has no key left, teams stay idle until the process ends. */
+/* Where the system has no key left, idle teams stay until the process ends. */
 static void count_user(void) {
   if (self.is_user || !has_user_end || pthread_setspecific(user_end, &self) != 0) return;
   self.is_user = true;
   atomic_fetch_add(&n_users, 1);
 }
 
-/* In a forked child: its parent's threads are not there, see idle.c. */
+/* In a forked child, which has none of its parent's threads: see idle.c. */
 static void forget_team(void) {
   self.own = NULL;
   atomic_store(&n_users, self.is_user ? 1 : 0);
@@ -251,7 +252,7 @@ static void start(void) {
   (void)pthread_atfork(NULL, NULL, forget_team);
 }
 
-/* Makes this thread the master of a team: one that is idle, or a new one. */
+/* Makes this thread the master of a team: an idle one, or a new one. */
 static int team_take(void) {
   pthread_once(&once, start);
   count_user();
@@ -264,7 +265,7 @@ static int team_take(void) {
   team = aligned_alloc(_Alignof(lk_team), sizeof *team);
   if (team == NULL) return ENOMEM;
   *team = (lk_team){.size = 1};
-  const int failed = lk_seat_init(&team->master);
+  const int failed = lk_parker_init(&team->master);
   if (failed != 0) {
     free(team);
     return failed;
@@ -273,7 +274,7 @@ static int team_take(void) {
   return 0;
 }
 
-/* The host's handlers of signals are not for threads that it does not know. */
+/* The host's signal handlers must not run on threads that it does not know. */
 static int start_thread(place *p) {
   sigset_t all, before;
   sigfillset(&all);
@@ -288,14 +289,14 @@ static int add_place(lk_team *team) {
   place *p = aligned_alloc(_Alignof(place), sizeof *p);
   if (p == NULL) return ENOMEM;
   *p = (place){.team = team, .rank = team->size};
-  int failed = lk_seat_init(&p->own);
+  int failed = lk_parker_init(&p->own);
   if (failed != 0) {
     free(p);
     return failed;
   }
-  failed = lk_seat_init(&p->guest);
+  failed = lk_parker_init(&p->guest);
   if (failed != 0) {
-    lk_seat_destroy(&p->own);
+    lk_parker_destroy(&p->own);
     free(p);
     return failed;
   }
@@ -311,7 +312,7 @@ static int add_place(lk_team *team) {
   return 0;
 }
 
-/* Makes this thread the master of a team of `threads`. Inside a region it needs none. */
+/* Makes this thread the master of a team of `threads`. Inside a region it needs no team. */
 static int reserve(int threads) {
   if (threads <= 1 || self.of != NULL) return 0;
   int failed = threads > MAX_THREADS ? EAGAIN : 0;
@@ -320,13 +321,13 @@ static int reserve(int threads) {
   return failed;
 }
 
-/* Gives the team back, unless it is needed still: for the rest of a run, or of the region that this
- * thread is in. */
+/* Puts the team back, unless this thread still needs it: for the rest of a run, or of the region
+ * that it is in. */
 static void release(void) {
   if (self.own == NULL || self.n_holds > 0 || self.of != NULL) return;
   lk_team *team = self.own;
   self.own = NULL;
-  team_give(team);
+  team_put(team);
 }
 
 int lk_team_threads(void) {
@@ -370,7 +371,7 @@ uint64_t lk_team_regions(void) {
   return self.n_regions;
 }
 
-/* ---- regions ----------------------------------------------------------------------------------- */
+/* ---- regions ---- */
 
 static void run_alone(void (*fn)(void *), void *arg) {
   const member before = self;
@@ -404,12 +405,12 @@ static void run_shared(lk_team *team, void (*fn)(void *), void *arg, int threads
   atomic_store(&team->region, region);
   for (place *p = atomic_load(&team->first); p != NULL && p->rank < threads;
        p = atomic_load(&p->next)) {
-    lk_seat_wake(atomic_load(&p->has_guest) ? &p->guest : &p->own);
+    lk_parker_unpark(atomic_load(&p->has_guest) ? &p->guest : &p->own);
   }
   run_share(team, 0, threads);
   const shares left = {team, threads - 1 - run_left(team, region)};
   for (int n_looks = 0; !are_finished(&left);) {
-    if (!lk_seat_look_again(&n_looks)) lk_seat_sleep_unless(&team->master, are_finished, &left);
+    if (!lk_parker_spin(&n_looks)) lk_parker_park_unless(&team->master, are_finished, &left);
   }
 }
 
@@ -434,15 +435,16 @@ void lk_team_barrier(void) {
   }
   /* the others run already, or are about to */
   for (int n_looks = 0; atomic_load(&team->n_barriers) == n_barriers;) {
-    if (!lk_seat_look_again(&n_looks)) n_looks = LK_SEAT_PAUSES;
+    if (!lk_parker_spin(&n_looks)) n_looks = LK_PARKER_PAUSES;
   }
 }
 
-/* ---- loans ------------------------------------------------------------------------------------- */
+/* ---- loans ---- */
 
-/* The last one that leaves gives the team back: until then nobody else is its master, and it does not end. */
+/* The last one that leaves puts the team back. Until then nobody else is its master, and it is not
+ * destroyed. */
 static void leave(loan *of, lk_team *team) {
-  if (atomic_fetch_sub(&of->members, 1) == (CLOSED | 1)) team_give(team);
+  if (atomic_fetch_sub(&of->members, 1) == (CLOSED | 1)) team_put(team);
 }
 
 void lk_team_loan_open(lk_team_loan *memory, int threads) {
@@ -465,13 +467,13 @@ void lk_team_loan_close(lk_team_loan *memory) {
   atomic_fetch_or(&to->members, CLOSED);
   if (team == NULL) return;
   for (place *p = atomic_load(&team->first); p != NULL; p = atomic_load(&p->next))
-    lk_seat_wake(&p->guest);
+    lk_parker_unpark(&p->guest);
   self.own = NULL;
   self.n_holds--;
   leave(to, team);
 }
 
-/* Not if it is closed. */
+/* False: the loan is closed. */
 static bool enter(loan *to) {
   unsigned members = atomic_load(&to->members);
   do {
@@ -486,7 +488,7 @@ uint64_t lk_team_assist(lk_team_loan *memory) {
   uint64_t n_shares = 0;
   for (int n_looks = 0; (team = atomic_load(&to->team)) == NULL;) {
     if (is_closed(to)) return 0;
-    if (!lk_seat_look_again(&n_looks)) n_looks = LK_SEAT_PAUSES;
+    if (!lk_parker_spin(&n_looks)) n_looks = LK_PARKER_PAUSES;
   }
   if (!enter(to)) return 0;
   const int rank = 1 + atomic_fetch_add(&to->n_assistants, 1);

@@ -1,20 +1,20 @@
-/*
- * Threads that share the work of one operator: a region, as the OpenMP specification (5.2, chapter 10)
- * calls a function that every thread of a team calls, each with a number of its own from 0 on.
+/* Threads that share the work of one operator: a region, as the OpenMP specification (5.2, chapter
+ * 10) calls a function that every thread of a team calls, each with a number of its own from 0 on.
  *
- * oneDNN is built for an OpenMP runtime, and libgomp, the usual one, neither knows when a run ends nor
- * who else wants the processors: its threads spin for milliseconds after every region, against the
- * threads of a host that spin as well. So oneDNN's copy in .deps calls this one (openmp_names.c), which
+ * oneDNN is built for an OpenMP runtime, and libgomp, the usual one, neither knows when a run ends
+ * nor who else wants the processors: its threads spin for milliseconds after every region, against
+ * the threads of a host that spin as well. So oneDNN's copy in .deps calls this one
+ * (openmp_names.c), which
  *
  *   - spins shortly and then sleeps;
  *   - lets threads of the host take the places of its own for a while (a loan), so that host and
  *     library do not run two teams on the same processors;
  *   - starts threads ahead of the work, where that can fail with an error (lk_team_use).
  *
- * A thread that starts regions takes a team for a run (lk_team_begin to lk_team_end) or else for that region:
- * one that is idle, or a new one. So there are as many threads as runs that want them have needed at
- * once, however many threads the host has. With an oneDNN of the system, which calls that system's
- * OpenMP, team_openmp.c has the same functions on top of it.
+ * A thread that starts regions takes a team for a run (lk_team_begin to lk_team_end) or else for
+ * that region: one that is idle, or a new one. So there are as many threads as runs that want them
+ * have needed at once, however many threads the host has. With an oneDNN of the system, which calls
+ * that system's OpenMP, team_openmp.c has the same functions on top of it.
  *
  * Thread rule: every function acts on the team of the thread that calls it, except lk_team_assist.
  */
@@ -24,8 +24,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How many threads a region of this thread gets that asks for 0: what lk_team_set_threads said, else
- * the processors that this process may use. */
+/* How many threads a region of this thread gets that asks for 0: what lk_team_set_threads said,
+ * else the processors that this process may use. */
 int lk_team_threads(void);
 void lk_team_set_threads(int threads);
 
@@ -35,13 +35,13 @@ void lk_team_set_threads(int threads);
 int lk_team_begin(int threads);
 void lk_team_end(int before);
 
-/* In between: regions get `threads` from now on, and these are there. An errno (EAGAIN, ENOMEM): they
- * cannot be started, nothing has changed. */
+/* In between: regions get `threads` from now on, and these are there. An errno (EAGAIN, ENOMEM):
+ * they cannot be started, nothing has changed. */
 int lk_team_use(int threads);
 
-/* Calls `fn` on `threads` threads at once (0: lk_team_threads()), this one with number 0 among them,
- * and returns when all are done. On this thread alone inside another region, and where threads
- * cannot be started: lk_team_use them to know. */
+/* Calls `fn` on `threads` threads at once (0: lk_team_threads()), this one with number 0 among
+ * them, and returns when all are done. On this thread alone inside another region, and where
+ * threads cannot be started: lk_team_use them to know. */
 void lk_team_run(void (*fn)(void *arg), void *arg, int threads);
 
 /* Inside a region: the number of this thread, and of how many. Outside: 0 of 1. */
@@ -56,16 +56,16 @@ uint64_t lk_team_regions(void);
 
 /* ---- loans ----
  *
- * A host with threads of its own lends them for a run: one of its threads opens the loan and runs, the
- * others assist until it closes. Who assists in a place, does the work that the team's own thread
- * in that place would have done, which sleeps meanwhile. Nobody waits for assistants that do not come.
- * The memory is the host's, zeroed before anybody calls, until all have returned. */
+ * A host with threads of its own lends them for a run: one of its threads opens the loan and runs,
+ * the others assist until it closes. Who assists in a place, does the work that the team's own
+ * thread in that place would have done, which sleeps meanwhile. Nobody waits for assistants that do
+ * not come. The memory is the host's, zeroed before anybody calls, until all have returned. */
 typedef struct lk_team_loan {
   uint64_t opaque[2];
 } lk_team_loan;
 
-/* Takes a team for this thread that takes assistants, `threads` with this one at most; none where this
- * thread has a team already. */
+/* Takes a team for this thread that takes assistants, `threads` with this one at most; none where
+ * this thread has a team already. */
 void lk_team_loan_open(lk_team_loan *loan, int threads);
 /* Outside any region of this thread, and as many lk_team_begin as there were. */
 void lk_team_loan_close(lk_team_loan *loan);

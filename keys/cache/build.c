@@ -1,17 +1,20 @@
-/* Builds: calling them, telling a thread that would build what it is building already, and finding
- * circles of threads that wait for each other's builds.
- *
- * Who waits for whom is a graph with at most one edge out of each thread: thread -> flight -> its
- * builder. A circle can only be closed by the thread that is about to wait, so it looks then, under
- * one lock of the process: a circle may run through several caches. Explored in tests/promela/flight.pml.
- */
+/* Builds: calling them, and telling a thread that would build what it is building already. */
+#include "keys/cache/build.h"
+
 #include <stdio.h>
 #include <time.h>
 
 #include "base/status.h"
-#include "keys/cache/internal.h"
+#include "keys/cache/account.h"
+#include "keys/cache/entry.h"
+#include "keys/cache/thread_table.h"
 
-pthread_mutex_t lk_waiting = PTHREAD_MUTEX_INITIALIZER;
+/* A build that runs on this thread. */
+typedef struct lk_build_frame {
+  const struct lk_build_frame *outer;
+  const lk_cache *cache;
+  const lk_key *key;
+} lk_build_frame;
 
 static uint64_t now_ns(void) {
   struct timespec now;
@@ -76,51 +79,20 @@ lk_status lk_build(lk_cache *cache, lk_quota *quota, const lk_key *key, lk_build
   return status;
 }
 
-static lk_status cycle(const lk_cache *cache, const lk_key *key, const lk_cache *other_cache,
-                       const lk_key *other, lk_error *error) {
+lk_status lk_build_fail_cycle(const lk_cache *cache, const lk_key *key, lk_error *error) {
+  const lk_build_frame *innermost = lk_thread_self.building;
   char name[KEY_NAME_CAPACITY];
-  char other_name[KEY_NAME_CAPACITY];
-  return lk_fail(error, LK_CYCLE,
-                 "failed to build %s: its build asks for %s, which would wait for it",
-                 key_name(other_cache, other, other_name), key_name(cache, key, name));
+  char outer_name[KEY_NAME_CAPACITY];
+  return lk_fail(
+      error, LK_CYCLE, "failed to build %s: its build asks for %s, which would wait for it",
+      key_name(innermost->cache, innermost->key, outer_name), key_name(cache, key, name));
 }
 
 lk_status lk_build_check(const lk_cache *cache, const lk_key *key, lk_error *error) {
-  const lk_build_frame *innermost = lk_thread_self.building;
-  for (const lk_build_frame *frame = innermost; frame != NULL; frame = frame->outer) {
+  for (const lk_build_frame *frame = lk_thread_self.building; frame != NULL; frame = frame->outer) {
     if (frame->cache == cache && lk_key_equal(frame->key, key)) {
-      return cycle(cache, key, innermost->cache, innermost->key, error);
+      return lk_build_fail_cycle(cache, key, error);
     }
   }
   return LK_OK;
-}
-
-lk_status lk_wait_begin(lk_cache *cache, lk_flight *flight, const lk_key *key, lk_error *error) {
-  lk_thread *self = &lk_thread_self;
-  lk_status status = LK_OK;
-  pthread_mutex_lock(&lk_waiting);
-  /* A flight that is done lets its waiters go, whether they have noticed or not. */
-  for (const lk_flight *next = flight; next != NULL && next->done == 0;
-       next = next->builder->waiting) {
-    if (next->builder == self) {
-      status = cycle(cache, key, self->building->cache, self->building->key, error);
-      break;
-    }
-  }
-  if (status == LK_OK) self->waiting = flight;
-  pthread_mutex_unlock(&lk_waiting);
-  return status;
-}
-
-void lk_wait_done(lk_flight *flight) {
-  /* After this, nobody follows the flight to its builder, which may end. */
-  pthread_mutex_lock(&lk_waiting);
-  flight->done = 1;
-  pthread_mutex_unlock(&lk_waiting);
-}
-
-void lk_wait_end(void) {
-  pthread_mutex_lock(&lk_waiting);
-  lk_thread_self.waiting = NULL;
-  pthread_mutex_unlock(&lk_waiting);
 }

@@ -1,17 +1,26 @@
-/* The cache's entry points: its making and end, the look-up that every operator makes, limits. */
+/* The cache's entry points: its life, the look-up that every operator makes, limits. */
 #include "keys/cache/cache.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "keys/cache/internal.h"
+#include "keys/cache/account.h"
+#include "keys/cache/build.h"
+#include "keys/cache/drop.h"
+#include "keys/cache/entry.h"
+#include "keys/cache/evict.h"
+#include "keys/cache/fork.h"
+#include "keys/cache/shared_mode.h"
+#include "keys/cache/thread_mode.h"
+#include "keys/cache/thread_table.h"
+#include "keys/cache/tick.h"
 
-/* ---- making and end ---- */
+/* ---- life ---- */
 
 lk_status lk_cache_create(const lk_allocator *allocator, uint32_t mode, uint64_t entries,
                           uint64_t bytes, lk_cache **out_cache, lk_error *error) {
-  static _Atomic uint64_t serials; /* of all caches of the process: never used again */
+  static _Atomic uint64_t serials; /* of all caches of the process: never reused */
   *out_cache = NULL;
   if (mode != LK_CACHE_OFF && mode != LK_CACHE_THREAD && mode != LK_CACHE_SHARED) {
     return lk_fail(error, LK_INVALID_ARGUMENT, "failed to create a cache: mode %u, 1 to 3", mode);
@@ -32,7 +41,7 @@ lk_status lk_cache_create(const lk_allocator *allocator, uint32_t mode, uint64_t
     lk_table_init(&cache->shards[i].flights, &cache->allocator);
   }
   lk_cache_fork_enter();
-  lk_thread_tables_begin(cache);
+  lk_registry_add(cache);
   *out_cache = cache;
   return LK_OK;
 }
@@ -40,7 +49,7 @@ lk_status lk_cache_create(const lk_allocator *allocator, uint32_t mode, uint64_t
 void lk_cache_destroy(lk_cache *cache) {
   if (cache == NULL) return;
   lk_drop_all(cache, NULL, false);
-  lk_thread_tables_end(cache);
+  lk_registry_remove(cache);
   for (size_t i = 0; i < LK_SHARDS; i++) pthread_mutex_destroy(&cache->shards[i].lock);
   pthread_mutex_destroy(&cache->accounts);
   pthread_mutex_destroy(&cache->tables_lock);
@@ -76,26 +85,10 @@ void lk_quota_destroy(lk_quota *quota) {
 
 /* ---- looking up ---- */
 
-/* How often a hit reads the clock, which costs more than the rest of it. In between, ticks count
- * up, and follow the misses of other threads: so a thread's own uses are ordered exactly, and those
- * of two threads up to this many hits of the slower one. */
-#define HITS_PER_CLOCK 16u
-
-static uint64_t hit_tick(lk_thread_table *table, uint64_t hits) {
-  uint64_t tick = atomic_load_explicit(&table->cache->now, memory_order_relaxed);
-  if (table->clock > tick) tick = table->clock;
-  tick++;
-  if (hits % HITS_PER_CLOCK == 0) {
-    const uint64_t clock = lk_clock();
-    if (clock > tick) tick = clock;
-  }
-  table->clock = tick;
-  return tick;
-}
-
 /* An executor asks for the same keys in the same order again and again. So a hit remembers what was
- * found after it the last time, which is compared first, byte for byte as always: when it is the
- * same again, the key needs no hash and no walk through the table. The caller holds the table. */
+ * found after it the last time. That is compared first, byte for byte as always: when it is the
+ * same again, the key needs neither a hash nor a walk through the table. The caller holds the
+ * table. */
 static lk_ref *find_expected(const lk_thread_table *table, const lk_key *key) {
   lk_ref *expected = table->last != NULL ? table->last->after : NULL;
   if (expected == NULL || expected->key_size != key->size ||
@@ -126,17 +119,17 @@ static void use(lk_thread_table *table, lk_ref *ref) {
   atomic_store_explicit(&table->hits[ref->kind], hits, memory_order_relaxed);
   atomic_store_explicit(&ref->hits, atomic_load_explicit(&ref->hits, memory_order_relaxed) + 1,
                         memory_order_relaxed);
-  atomic_store_explicit(&ref->tick, hit_tick(table, hits), memory_order_relaxed);
+  atomic_store_explicit(&ref->tick, lk_hit_tick(table, hits), memory_order_relaxed);
   atomic_fetch_add_explicit(&ref->refs, 1, memory_order_relaxed);
 }
 
-/* With a reference for the caller. NULL: not there, and the key has its hash. */
+/* Returns a reference for the caller. NULL: it is not there, and the key has its hash. */
 static lk_ref *look(lk_thread_table *table, lk_key *key) {
   /* In shared mode there is another place to look, so nothing here is worth waiting for. */
-  if (!lk_table_try(table)) {
+  if (!lk_thread_table_try_lock(table)) {
     lk_key_complete(key);
     if (table->cache->mode == LK_CACHE_SHARED) return NULL;
-    lk_table_wait(table);
+    lk_thread_table_wait(table);
   }
   lk_ref *ref = find_expected(table, key);
   if (ref == NULL) {
@@ -144,7 +137,7 @@ static lk_ref *look(lk_thread_table *table, lk_key *key) {
     ref = (lk_ref *)lk_table_find(&table->table, key);
   }
   if (ref != NULL) use(table, ref);
-  lk_table_leave(table);
+  lk_thread_table_unlock(table);
   return ref;
 }
 
@@ -153,9 +146,9 @@ static lk_status get_alone(lk_cache *cache, lk_quota *quota, const lk_key *key, 
                            void *arg, lk_ref **out_ref, lk_error *error) {
   lk_entry *entry = NULL;
   lk_count(cache, quota, lk_key_get_head(key)->kind, LK_EVENT_MISS, 0);
-  const lk_status status = lk_build(cache, quota, key, build, arg, &entry, error);
-  if (status == LK_OK) *out_ref = &entry->self;
-  return status;
+  LK_RETURN_NOT_OK(lk_build(cache, quota, key, build, arg, &entry, error));
+  *out_ref = &entry->self;
+  return LK_OK;
 }
 
 static lk_status get_slowly(lk_cache *cache, lk_thread_table *table, lk_quota *quota,
@@ -166,16 +159,14 @@ static lk_status get_slowly(lk_cache *cache, lk_thread_table *table, lk_quota *q
     return lk_fail(error, LK_INVALID_ARGUMENT, "failed to look up a key: kind %u, 0 to %d", kind,
                    LK_KIND_COUNT - 1);
   }
-  const lk_status status = lk_build_check(cache, key, error);
-  if (status != LK_OK) return status;
-  if (!lk_cache_keeps(cache, quota)) {
+  LK_RETURN_NOT_OK(lk_build_check(cache, key, error));
+  if (!lk_account_keeps(cache, quota)) {
     return get_alone(cache, quota, key, build, arg, out_ref, error);
   }
   if (cache->mode == LK_CACHE_SHARED) {
-    return lk_shared_get(table, quota, key, build, arg, out_ref, out_hit, error);
+    return lk_shared_mode_get(table, quota, key, build, arg, out_ref, out_hit, error);
   }
-  lk_count(cache, quota, kind, LK_EVENT_MISS, 0);
-  return lk_thread_get(table, quota, key, build, arg, out_ref, error);
+  return lk_thread_mode_get(table, quota, key, build, arg, out_ref, error);
 }
 
 lk_status lk_cache_get(lk_cache *cache, lk_quota *quota, const lk_key *asked, lk_build_fn build,
@@ -185,8 +176,7 @@ lk_status lk_cache_get(lk_cache *cache, lk_quota *quota, const lk_key *asked, lk
   int found = 0;
   *out_ref = NULL;
   if (cache->mode != LK_CACHE_OFF) {
-    const lk_status status = lk_thread_table_get(cache, &table, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(lk_thread_table_get(cache, &table, error));
     lk_ref *ref = look(table, &key);
     if (ref != NULL) {
       *out_ref = ref;
@@ -207,7 +197,7 @@ lk_ref *lk_cache_find(lk_cache *cache, const lk_key *asked) {
   lk_ref *ref = NULL;
   if (cache->mode != LK_CACHE_OFF && lk_thread_table_get(cache, &table, NULL) == LK_OK) {
     ref = look(table, &key);
-    if (ref == NULL && cache->mode == LK_CACHE_SHARED) ref = lk_shared_find(table, &key);
+    if (ref == NULL && cache->mode == LK_CACHE_SHARED) ref = lk_shared_mode_find(table, &key);
   }
   const uint32_t kind = lk_key_get_head(asked)->kind;
   if (ref == NULL && kind < LK_KIND_COUNT) lk_count(cache, NULL, kind, LK_EVENT_MISS, 0);
@@ -215,6 +205,12 @@ lk_ref *lk_cache_find(lk_cache *cache, const lk_key *asked) {
 }
 
 /* ---- limits ---- */
+
+void lk_ref_charge(lk_ref *ref, uint64_t bytes) {
+  lk_entry *entry = ref->entry;
+  const bool grown = lk_account_charge(entry, lk_entry_charge_of(&entry->key, bytes));
+  if (grown) lk_make_room(entry->cache, entry->quota, 0, 0);
+}
 
 void lk_cache_set_capacity(lk_cache *cache, lk_quota *quota, uint64_t entries, uint64_t bytes) {
   lk_account *account = quota != NULL ? &quota->account : &cache->account;

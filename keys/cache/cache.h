@@ -2,22 +2,17 @@
  *
  * Shared mode: a sharded table for all threads, and before it a front table for each thread, which
  * answers hits without waiting for anybody. Per-thread mode: a table for each thread and nothing
- * else. Off: nothing is kept. cache.c has the entry points, cache_entry.c the entries and what is
- * counted about them, cache_thread.c a thread's table and its end, cache_shared.c the shards and
- * single flight, cache_build.c builds and who waits for them, cache_evict.c the budgets,
- * cache_stats.c what can be seen from outside.
+ * else. Off: nothing is kept.
  *
- * A thread's table has a busy flag: its thread holds it while it looks, adds or removes, which is
- * short: never during a build or the end of a value. Whoever wants to remove entries from the table
+ * A thread's table has a busy flag. Its thread holds it while it looks, adds or removes, which is
+ * short: never while a value is built or destroyed. Whoever wants to remove entries from the table
  * of another thread, which may sleep or build, takes the flag and does it.
  */
 #ifndef LK_KEYS_CACHE_CACHE_H
 #define LK_KEYS_CACHE_CACHE_H
 
-#include "keys/key.h"
-
-typedef struct lk_cache lk_cache;
-typedef struct lk_quota lk_quota; /* limits and counters of one executor */
+#include "keys/cache/ref.h"
+#include "keys/cache/stats.h"
 
 lk_status lk_cache_create(const lk_allocator *allocator, uint32_t mode, uint64_t entries,
                           uint64_t bytes, lk_cache **out_cache, lk_error *error);
@@ -27,8 +22,8 @@ uint32_t lk_cache_mode_get(const lk_cache *cache);
 void lk_cache_set_words(lk_cache *cache, lk_intern *words);
 
 lk_status lk_quota_create(lk_cache *cache, lk_quota **out_quota, lk_error *error);
-/* Drops the executor's entries from every thread's tables, then the quota when its last entry,
- * possibly in use, is gone. NULL is allowed. */
+/* Drops the executor's entries from every thread's tables. The quota itself goes with its last
+ * entry, which may still be in use. NULL is allowed. */
 void lk_quota_destroy(lk_quota *quota);
 
 /* See get_or_create in latchkey.h. The kind is the key's (head.kind). `quota` NULL: the context's
@@ -40,20 +35,10 @@ lk_status lk_cache_get(lk_cache *cache, lk_quota *quota, const lk_key *key, lk_b
 /* Only looks: NULL when it is not there; counts as a hit or a miss, and takes a reference. */
 lk_ref *lk_cache_find(lk_cache *cache, const lk_key *key);
 
-/* Two references to one entry may be different pointers: compare values. */
-void *lk_ref_value(const lk_ref *ref);
-const lk_key *lk_ref_key(const lk_ref *ref);
-void lk_ref_retain(lk_ref *ref);
-void lk_ref_release(lk_ref *ref);                /* the last one frees; NULL is allowed */
-void lk_ref_charge(lk_ref *ref, uint64_t bytes); /* the value's bytes from now on */
-
+/* The value has `bytes` bytes from now on. */
+void lk_ref_charge(lk_ref *ref, uint64_t bytes);
 /* `quota` NULL: the context. LK_UNSET leaves one as it is. */
 void lk_cache_set_capacity(lk_cache *cache, lk_quota *quota, uint64_t entries, uint64_t bytes);
 void lk_cache_clear(lk_cache *cache, lk_quota *quota);
-/* Fills kind[], entries, bytes, peak_bytes, unlinked_bytes, capacities. Bytes of an entry: its
- * value's, its key's and the cache's own. Hits of a quota are those of its entries, by whomever. */
-void lk_cache_get_stats(lk_cache *cache, lk_quota *quota, lk_stats *out);
-/* Calls `visit` outside all locks, in the order of age. LK_OUT_OF_MEMORY: not called at all. */
-lk_status lk_cache_visit(lk_cache *cache, lk_visit_fn visit, void *arg, lk_error *error);
 
 #endif

@@ -1,22 +1,29 @@
-/* Budgets: which entries go when there are too many, or too many bytes.
+/* Which entries go when there are too many, or too many bytes.
  *
- * Least recently used first among those that nobody uses. What a run plan refers to is in use by
- * it, so a cold run plan goes before its plans and primitives, and these before anything that was
- * used later; a hot run plan stays, and so does all that it needs. Ending a value releases what it
- * refers to, which is as cold and comes next: so eviction goes in rounds, choose, unlink, end, look
- * again. A run plan is a round of its own: before the next one goes, what it alone had needed does.
- * When nothing unused is left and it is still too much, entries in use are unlinked too, least recently
- * used first: they no longer count, and the last user frees them.
+ * The least recently used go first, among those that nobody uses. What a run plan refers to is in
+ * use by it. So a cold run plan goes before its plans and primitives, and these go before anything
+ * that was used later. A hot run plan stays, and so does all that it needs. Destroying a value
+ * releases what it refers to, which is as cold and goes next. So eviction works in rounds: choose,
+ * unlink, destroy, look again. A run plan is a round of its own, so that what it alone has needed
+ * goes before the next run plan does. When nothing unused is left and there is still too much,
+ * entries in use are unlinked too, least recently used first: they no longer count, and the last
+ * user frees them.
  *
- * Choosing needs no memory: a round keeps the coldest ones that it sees in a heap on the stack.
+ * Choosing needs no memory: a round keeps the coldest entries that it sees in a heap on the stack.
  */
-#include "keys/cache/internal.h"
+#include "keys/cache/evict.h"
 
-/* Most entries of a round: many, so that large caches are not walked often; 8 KiB of stack. */
+#include "keys/cache/account.h"
+#include "keys/cache/entry.h"
+#include "keys/cache/front.h"
+#include "keys/cache/walk.h"
+
+/* Entries of a round at most: many, so that large caches are not walked often; 8 KiB of stack. */
 #define ROUND 512u
 
-/* Caches with more entries than this make room for a part more than is asked for: enough for a walk
- * through all of them to serve many, and little enough for nobody to wait long. */
+/* A cache with more entries than BATCH_ABOVE makes room for 1/BATCH_PART of its limit more than is
+ * asked for: enough for one walk through all entries to serve many calls, and little enough for
+ * nobody to wait long. */
 #define BATCH_ABOVE 64u
 #define BATCH_PART 64u
 
@@ -121,31 +128,7 @@ static void set_slack(lk_cache *cache, const lk_account *account, need *wanted) 
 
 /* ---- rounds ---- */
 
-/* True when the entry went. The caller holds `sweep`, and in per-thread mode `tables`. */
-static bool unlink_candidate(lk_cache *cache, lk_entry *entry, bool used, lk_garbage *garbage) {
-  bool unlinked = false;
-  if (cache->mode == LK_CACHE_SHARED) {
-    lk_shard *shard = lk_shard_of(cache, &entry->key);
-    pthread_mutex_lock(&shard->lock);
-    if (used || lk_entry_users(entry) == 0) {
-      lk_shared_unlink(entry, true, garbage);
-      unlinked = true;
-    }
-    pthread_mutex_unlock(&shard->lock);
-  } else {
-    lk_thread_table *table = entry->table;
-    lk_table_enter(table);
-    if (used || lk_entry_users(entry) == 0) {
-      lk_thread_unlink(entry, true, garbage);
-      unlinked = true;
-    }
-    lk_table_leave(table);
-  }
-  return unlinked;
-}
-
-/* The caller holds `sweep`, so that nobody else unlinks; except threads that end, which `tables`
- * holds up. Returns how many went. */
+/* Returns how many went. The caller holds `sweep`. */
 static uint32_t run_round(lk_cache *cache, const lk_account *account, const need *wanted,
                           evict_round *round, lk_garbage *garbage) {
   uint32_t unlinked = 0;
@@ -157,7 +140,7 @@ static uint32_t run_round(lk_cache *cache, const lk_account *account, const need
     if (!account_over(cache, account, wanted, !round->used)) break;
     const bool run_plan = round->heap[i].entry->self.kind == LK_KIND_RUN;
     if (run_plan && unlinked > 0) break;
-    if (!unlink_candidate(cache, round->heap[i].entry, round->used, garbage)) continue;
+    if (!lk_entry_evict(round->heap[i].entry, round->used, garbage)) continue;
     unlinked++;
     if (run_plan) break;
   }
@@ -180,7 +163,7 @@ static void make_room(lk_cache *cache, const lk_quota *scope, const lk_account *
     pthread_mutex_lock(&cache->sweep);
     const uint32_t unlinked = run_round(cache, account, &wanted, &round, &garbage);
     pthread_mutex_unlock(&cache->sweep);
-    lk_garbage_drop(&garbage);
+    lk_garbage_release(&garbage);
     if (unlinked > 0) {
       /* What entries in use refer to may be unused now. */
       round.used = false;
@@ -200,68 +183,4 @@ bool lk_make_room(lk_cache *cache, lk_quota *quota, uint64_t entries, uint64_t b
   }
   make_room(cache, NULL, &cache->account, entries, bytes);
   return true;
-}
-
-/* ---- all of them ---- */
-
-/* Whether an entry goes; its place is locked. */
-typedef bool (*goes_fn)(const lk_entry *entry, const lk_quota *quota);
-
-static bool is_in(const lk_entry *entry, const lk_quota *quota) {
-  return quota == NULL || entry->quota == quota;
-}
-
-static void drop(lk_cache *cache, goes_fn goes, const lk_quota *quota, bool eviction) {
-  lk_garbage garbage = {NULL};
-  pthread_mutex_lock(&cache->sweep);
-  if (cache->mode == LK_CACHE_SHARED) {
-    for (size_t i = 0; i < LK_SHARDS; i++) {
-      lk_shard *shard = &cache->shards[i];
-      pthread_mutex_lock(&shard->lock);
-      for (lk_table_node *node = lk_table_first(&shard->table); node != NULL;) {
-        lk_entry *entry = (lk_entry *)node;
-        node = lk_table_next(node);
-        if (goes(entry, quota)) lk_shared_unlink(entry, eviction, &garbage);
-      }
-      pthread_mutex_unlock(&shard->lock);
-    }
-    lk_fronts_sweep(cache, &garbage);
-  } else {
-    pthread_mutex_lock(&cache->tables_lock);
-    for (lk_thread_table *table = cache->tables; table != NULL; table = table->cache_next) {
-      lk_table_enter(table);
-      for (lk_table_node *node = lk_table_first(&table->table); node != NULL;) {
-        lk_ref *ref = (lk_ref *)node;
-        node = lk_table_next(node);
-        if (goes(ref->entry, quota)) lk_thread_unlink(ref->entry, eviction, &garbage);
-      }
-      lk_table_leave(table);
-    }
-    pthread_mutex_unlock(&cache->tables_lock);
-  }
-  pthread_mutex_unlock(&cache->sweep);
-  lk_garbage_drop(&garbage);
-}
-
-void lk_drop_all(lk_cache *cache, lk_quota *quota, bool eviction) {
-  drop(cache, is_in, quota, eviction);
-}
-
-static void note_used_value(void *arg, lk_entry *entry) {
-  if (entry->self.kind != LK_KIND_VALUE) return;
-  entry->used_before = lk_entry_users(entry) > 0 ? arg : NULL;
-}
-
-static bool was_used(const lk_entry *entry, const lk_quota *quota) {
-  return entry->used_before == quota && lk_entry_users(entry) == 0;
-}
-
-void lk_drop_executor(lk_cache *cache, lk_quota *quota) {
-  pthread_mutex_lock(&cache->sweep);
-  pthread_mutex_lock(&cache->tables_lock);
-  lk_each_entry(cache, note_used_value, quota);
-  pthread_mutex_unlock(&cache->tables_lock);
-  pthread_mutex_unlock(&cache->sweep);
-  drop(cache, is_in, quota, false);
-  drop(cache, was_used, quota, false);
 }

@@ -1,13 +1,14 @@
-/* The caches over a fork: all their locks are taken before, and the child is left with what its one
- * thread has.
- *
- * In the child, tables of other threads are orphans: the next slow call in their cache ends them. Builds of
- * other threads are forgotten, so that whoever asks builds anew. References that unfinished calls of other
- * threads held stay for good: their values count as in use until they are evicted, and are not
- * freed. Nothing is ended or freed here: that calls the host.
+/* The caches over a fork. In the child, tables of other threads are orphans: the next slow call in
+ * their cache destroys them. Builds of other threads are forgotten, so that whoever asks builds
+ * anew. References that unfinished calls of other threads held stay for good: their values count as
+ * in use until they are evicted, and are not freed. Nothing is destroyed or freed here: that calls
+ * the host.
  */
+#include "keys/cache/fork.h"
+
 #include "base/fork.h"
-#include "keys/cache/internal.h"
+#include "keys/cache/flight.h"
+#include "keys/cache/thread_table.h"
 
 static void take_locks(void *unused) {
   (void)unused;
@@ -16,7 +17,7 @@ static void take_locks(void *unused) {
     pthread_mutex_lock(&cache->sweep);
     pthread_mutex_lock(&cache->tables_lock);
     for (lk_thread_table *table = cache->tables; table != NULL; table = table->cache_next) {
-      lk_table_enter(table);
+      lk_thread_table_lock(table);
     }
     for (size_t i = 0; i < LK_SHARDS; i++) pthread_mutex_lock(&cache->shards[i].lock);
     pthread_mutex_lock(&cache->accounts);
@@ -31,7 +32,7 @@ static void give_locks(void *unused) {
     pthread_mutex_unlock(&cache->accounts);
     for (size_t i = 0; i < LK_SHARDS; i++) pthread_mutex_unlock(&cache->shards[i].lock);
     for (lk_thread_table *table = cache->tables; table != NULL; table = table->cache_next) {
-      lk_table_leave(table);
+      lk_thread_table_unlock(table);
     }
     pthread_mutex_unlock(&cache->tables_lock);
     pthread_mutex_unlock(&cache->sweep);
@@ -70,8 +71,8 @@ static void keep_own_flights(lk_shard *shard, const lk_cache *cache, const lk_th
     flight->users = 1;
     (void)pthread_cond_init(&flight->finished, NULL);
   }
-  /* The keys of the others lie in stacks that are gone. A table frees its memory with its last node,
-   * which may not be here; left as a whole, it frees nothing. */
+  /* The keys of the others lie in stacks that are gone. A table frees its memory with its last
+   * node, which may not be here; left as a whole, it frees nothing. */
   if (!any) lk_table_init(&shard->flights, &cache->allocator);
   for (lk_flight *flight = (lk_flight *)lk_table_first(&shard->flights), *next = NULL;
        flight != NULL; flight = next) {

@@ -1,33 +1,13 @@
 /* What can be seen of the cache from outside: counters and entries. */
+#include "keys/cache/stats.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "keys/cache/internal.h"
-
-void lk_each_entry(lk_cache *cache, lk_see_fn see, void *arg) {
-  if (cache->mode == LK_CACHE_SHARED) {
-    for (size_t i = 0; i < LK_SHARDS; i++) {
-      lk_shard *shard = &cache->shards[i];
-      pthread_mutex_lock(&shard->lock);
-      for (lk_table_node *node = lk_table_first(&shard->table); node != NULL;
-           node = lk_table_next(node)) {
-        see(arg, (lk_entry *)node);
-      }
-      pthread_mutex_unlock(&shard->lock);
-    }
-    return;
-  }
-  for (lk_thread_table *table = cache->tables; table != NULL; table = table->cache_next) {
-    lk_table_enter(table);
-    for (lk_table_node *node = lk_table_first(&table->table); node != NULL;
-         node = lk_table_next(node)) {
-      see(arg, ((lk_ref *)node)->entry);
-    }
-    lk_table_leave(table);
-  }
-}
+#include "keys/cache/entry.h"
+#include "keys/cache/walk.h"
 
 /* Hits that handles in threads' tables have counted and not yet handed over. */
 static uint64_t listed_hits(const lk_entry *entry) {
@@ -81,8 +61,9 @@ void lk_cache_get_stats(lk_cache *cache, lk_quota *quota, lk_stats *out) {
 
 /* ---- visit ---- */
 
-/* With a key of its own, not a reference: the visitor is called when the entry may have been evicted, and a
- * child of fork would have all entries in use for ever. */
+/* An entry as the visitor gets it. It has a copy of the key, not a reference to the entry: the
+ * visitor is called when the entry may have been evicted, and a child of fork would have all
+ * entries in use for ever. */
 typedef struct shown {
   lk_key *key;
   uint64_t tick;

@@ -1,12 +1,12 @@
-/* A hash table of nodes that lie inside the caller's objects, found by a key's precomputed hash and
- * a comparison of all its bytes. Not thread-safe: whoever owns the table locks it.
+/* A hash table of nodes that lie inside the caller's objects. They are found by a key's precomputed
+ * hash and a comparison of all its bytes. Not thread-safe: whoever owns the table locks it.
  */
 #ifndef LK_KEYS_CACHE_TABLE_H
 #define LK_KEYS_CACHE_TABLE_H
 
 #include "keys/key.h"
 
-/* Embedded as the first member of what is kept. uthash's handle lies in it; only table.c knows. */
+/* The first member of what is kept. uthash's handle lies in it, which only table.c knows. */
 typedef struct lk_table_node {
   alignas(8) unsigned char handle[56];
 } lk_table_node;

@@ -1,27 +1,18 @@
-/* The weights store: copies of contents, packed once per layout, and the capacity that they keep. */
-#include <inttypes.h>
+/* Copies of contents: packed, plain, and lent bytes; which the store keeps, and which go. */
+#include "keys/weights/copy.h"
+
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/status.h"
-#include "keys/weights/store.h"
 
-/* Less is copied rather than lent: not worth the owner's care. */
-#define LK_LEND_BYTES ((size_t)1 << 20)
-
-static void destroy_packer(const lk_packer *packer) {
-  if (packer->destroy != NULL) packer->destroy(packer->arg);
-}
-
-void lk_copy_free(const lk_allocator *allocator, lk_packed *copy) {
+void lk_copy_destroy(const lk_allocator *allocator, lk_packed *copy) {
   if (copy == NULL) return;
-  destroy_packer(&copy->packer);
+  if (copy->packer.destroy != NULL) copy->packer.destroy(copy->packer.arg);
   lk_free(allocator, copy->block);
   lk_free(allocator, copy);
 }
 
-/* A copy with room for its bytes, in no list. */
-static lk_packed *make_copy(lk_weights *weights, lk_copy_kind kind, uint64_t layout, size_t bytes) {
+lk_packed *lk_copy_create(lk_weights *weights, lk_copy_kind kind, uint64_t layout, size_t bytes) {
   lk_packed *copy = lk_calloc(&weights->allocator, 1, sizeof *copy);
   if (copy == NULL) return NULL;
   copy->kind = kind;
@@ -35,8 +26,8 @@ static lk_packed *make_copy(lk_weights *weights, lk_copy_kind kind, uint64_t lay
   return copy;
 }
 
-lk_packed *lk_copy_make_plain(lk_weights *weights, const void *data, size_t bytes) {
-  lk_packed *copy = make_copy(weights, LK_COPY_PLAIN, 0, bytes);
+lk_packed *lk_copy_create_plain(lk_weights *weights, const void *data, size_t bytes) {
+  lk_packed *copy = lk_copy_create(weights, LK_COPY_PLAIN, 0, bytes);
   if (copy == NULL) return NULL;
   if (bytes > 0) memcpy(copy->block, data, bytes);
   copy->data = copy->block;
@@ -57,14 +48,15 @@ static void link_use(lk_weights *weights, lk_packed *copy) {
   weights->newest = copy;
 }
 
-static void touch(lk_weights *weights, lk_packed *copy) {
+void lk_copy_touch(lk_packed *copy) {
+  lk_weights *weights = copy->content->weights;
   if (copy->kind == LK_COPY_LENT || weights->newest == copy) return;
   unlink_use(weights, copy);
   link_use(weights, copy);
 }
 
-/* Begins to count a copy that has its bytes now. */
-static void count_copy(lk_weights *weights, lk_packed *copy) {
+void lk_copy_count(lk_packed *copy) {
+  lk_weights *weights = copy->content->weights;
   link_use(weights, copy);
   weights->stats.entries++;
   weights->stats.bytes += copy->bytes;
@@ -74,7 +66,7 @@ void lk_copy_link(lk_content *content, lk_packed *copy) {
   copy->content = content;
   copy->next = content->copies;
   content->copies = copy;
-  if (copy->kind != LK_COPY_LENT && copy->data != NULL) count_copy(content->weights, copy);
+  if (copy->kind != LK_COPY_LENT && copy->data != NULL) lk_copy_count(copy);
 }
 
 static void unlink_copy(lk_packed *copy) {
@@ -88,16 +80,27 @@ static void unlink_copy(lk_packed *copy) {
   content->weights->stats.bytes -= copy->bytes;
 }
 
-static void drop_copy(lk_packed *copy) {
+void lk_copy_drop(lk_packed *copy) {
   unlink_copy(copy);
-  lk_copy_free(&copy->content->weights->allocator, copy);
+  lk_copy_destroy(&copy->content->weights->allocator, copy);
 }
 
 void lk_content_drop_copies(lk_content *content) {
   for (lk_packed *copy = content->copies, *next = NULL; copy != NULL; copy = next) {
     next = copy->next;
-    if (copy->refs == 0) drop_copy(copy);
+    if (copy->refs == 0) lk_copy_drop(copy);
   }
+}
+
+bool lk_content_readable(const lk_content *content, const lk_packed *copy) {
+  for (const lk_lender *lender = content->lenders; lender != NULL; lender = lender->next) {
+    if (lender->count > 0) return true;
+  }
+  for (const lk_packed *other = content->copies; other != NULL; other = other->next) {
+    if (other == copy || other->data == NULL || other->kind == LK_COPY_LENT) continue;
+    if (other->kind == LK_COPY_PLAIN || other->packer.unpack != NULL) return true;
+  }
+  return false;
 }
 
 /* Nobody uses or reads it, and the bytes can be had without it. */
@@ -109,7 +112,7 @@ void lk_weights_shrink(lk_weights *weights) {
   lk_packed *copy = weights->oldest;
   while (copy != NULL && weights->stats.bytes > weights->stats.capacity_bytes) {
     lk_packed *newer = copy->newer;
-    if (is_spare(copy)) drop_copy(copy);
+    if (is_spare(copy)) lk_copy_drop(copy);
     copy = newer;
   }
 }
@@ -120,7 +123,8 @@ void lk_content_drop_spare_plain(lk_content *content) {
   while (packed != NULL && (packed->data == NULL || packed->packer.unpack == NULL)) {
     packed = packed->next;
   }
-  if (plain != NULL && packed != NULL && plain->data != NULL && is_spare(plain)) drop_copy(plain);
+  if (plain != NULL && packed != NULL && plain->data != NULL && is_spare(plain))
+    lk_copy_drop(plain);
 }
 
 void lk_content_stop_lending(lk_content *content, const void *data) {
@@ -128,92 +132,6 @@ void lk_content_stop_lending(lk_content *content, const void *data) {
     /* A layout that no search matches. */
     if (copy->kind == LK_COPY_LENT && copy->data == data) copy->layout = 1;
   }
-}
-
-/* ---- making copies ---- */
-
-static lk_packed *find_copy(const lk_content *content, lk_copy_kind kind, uint64_t layout) {
-  lk_packed *copy = content->copies;
-  while (copy != NULL && (copy->kind != kind || copy->layout != layout)) copy = copy->next;
-  return copy;
-}
-
-/* With the lock: waits until it is not being made by somebody else. NULL: it is not there. */
-static lk_packed *take_copy(lk_content *content, lk_copy_kind kind, uint64_t layout) {
-  lk_weights *weights = content->weights;
-  lk_packed *copy = find_copy(content, kind, layout);
-  while (copy != NULL && copy->data == NULL) {
-    pthread_cond_wait(&weights->changed, &weights->mutex);
-    copy = find_copy(content, kind, layout);
-  }
-  if (copy == NULL) return NULL;
-  copy->refs++;
-  touch(weights, copy);
-  return copy;
-}
-
-/* With the lock, which it leaves. `packer` NULL: a plain copy; else it is taken over on success. */
-static lk_status make_and_fill(lk_content *content, lk_copy_kind kind, uint64_t layout,
-                               size_t bytes, const lk_packer *packer, lk_packed **out_copy,
-                               lk_error *error) {
-  lk_weights *weights = content->weights;
-  lk_status status = LK_OK;
-  lk_reading reading = {0};
-  lk_packed *copy = make_copy(weights, kind, layout, bytes);
-  if (copy == NULL) return lk_fail_memory(error, "packed weights", bytes);
-  copy->refs = 1;
-  lk_copy_link(content, copy); /* without data: others who want it wait */
-  LK_TRY(lk_content_read(content, &reading, error));
-  pthread_mutex_unlock(&weights->mutex);
-  if (packer == NULL) {
-    if (bytes > 0) memcpy(copy->block, reading.bytes, bytes);
-  } else {
-    status = packer->pack(packer->arg, reading.bytes, copy->block, error);
-  }
-  pthread_mutex_lock(&weights->mutex);
-  lk_content_read_end(content, &reading);
-  if (status != LK_OK) goto cleanup;
-  copy->data = copy->block;
-  count_copy(weights, copy);
-  if (packer != NULL) {
-    copy->packer = *packer;
-    weights->stats.packed++;
-    lk_content_drop_spare_plain(content);
-  }
-  *out_copy = copy;
-  copy = NULL;
-
-cleanup:
-  if (copy != NULL) drop_copy(copy);
-  pthread_cond_broadcast(&weights->changed);
-  lk_weights_shrink(weights);
-  return status;
-}
-
-lk_status lk_content_pack(lk_content *content, uint64_t layout, size_t bytes,
-                          const lk_packer *packer, lk_packed **out_packed, lk_error *error) {
-  lk_weights *weights = content->weights;
-  lk_status status = LK_OK;
-  bool taken = false;
-  *out_packed = NULL;
-  pthread_mutex_lock(&weights->mutex);
-  lk_packed *copy = take_copy(content, LK_COPY_PACKED, layout);
-  if (copy != NULL && copy->bytes != bytes) {
-    copy->refs--;
-    status = lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to pack weights: layout %" PRIu64
-                     " wanted with %zu bytes, it was packed with %zu",
-                     layout, bytes, copy->bytes);
-  } else if (copy != NULL) {
-    weights->stats.shared++;
-    *out_packed = copy;
-  } else {
-    status = make_and_fill(content, LK_COPY_PACKED, layout, bytes, packer, out_packed, error);
-    taken = status == LK_OK;
-  }
-  pthread_mutex_unlock(&weights->mutex);
-  if (!taken) destroy_packer(packer);
-  return status;
 }
 
 void lk_content_forget_unfinished(lk_content *content) {
@@ -226,80 +144,7 @@ void lk_content_forget_unfinished(lk_content *content) {
   }
 }
 
-/* Bytes that an owner lends and that are worth lending; NULL: copy them. */
-static const void *find_lendable(const lk_content *content, size_t alignment) {
-  if (content->bytes < LK_LEND_BYTES) return NULL;
-  for (const lk_lender *lender = content->lenders; lender != NULL; lender = lender->next) {
-    if (lender->count > 0 && (uintptr_t)lender->data % alignment == 0) return lender->data;
-  }
-  return NULL;
-}
-
-/* Lent bytes as a copy: one for each owner whose bytes are in use. */
-static lk_status lend(lk_content *content, const void *data, lk_packed **out_copy,
-                      lk_error *error) {
-  lk_packed *copy = content->copies;
-  while (copy != NULL && (copy->kind != LK_COPY_LENT || copy->layout != 0 || copy->data != data)) {
-    copy = copy->next;
-  }
-  if (copy == NULL) {
-    copy = lk_calloc(&content->weights->allocator, 1, sizeof *copy);
-    if (copy == NULL) return lk_fail_memory(error, "lent weights", sizeof *copy);
-    copy->kind = LK_COPY_LENT;
-    copy->bytes = content->bytes;
-    copy->data = data;
-    lk_copy_link(content, copy);
-  }
-  copy->refs++;
-  *out_copy = copy;
-  return LK_OK;
-}
-
-lk_status lk_content_plain(lk_content *content, size_t alignment, lk_packed **out_packed,
-                           lk_error *error) {
-  lk_weights *weights = content->weights;
-  lk_status status = LK_OK;
-  *out_packed = NULL;
-  if (alignment == 0 || alignment > LK_DATA_ALIGNMENT || (alignment & (alignment - 1)) != 0) {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to get plain weights: alignment %zu, a power of two up to %zu",
-                   alignment, LK_DATA_ALIGNMENT);
-  }
-  pthread_mutex_lock(&weights->mutex);
-  *out_packed = take_copy(content, LK_COPY_PLAIN, 0);
-  if (*out_packed == NULL) {
-    const void *data = find_lendable(content, alignment);
-    status = data != NULL ? lend(content, data, out_packed, error)
-                          : make_and_fill(content, LK_COPY_PLAIN, 0, content->bytes, NULL,
-                                          out_packed, error);
-  }
-  pthread_mutex_unlock(&weights->mutex);
-  return status;
-}
-
-/* ---- references ---- */
-
-const void *lk_packed_data(const lk_packed *packed) {
-  return packed->data;
-}
-
-void lk_packed_retain(lk_packed *packed) {
-  lk_weights *weights = packed->content->weights;
-  pthread_mutex_lock(&weights->mutex);
-  packed->refs++;
-  pthread_mutex_unlock(&weights->mutex);
-}
-
-void lk_packed_release(lk_packed *packed) {
-  if (packed == NULL) return;
-  lk_content *content = packed->content;
-  lk_weights *weights = content->weights;
-  pthread_mutex_lock(&weights->mutex);
-  touch(weights, packed);
-  if (--packed->refs == 0) {
-    if (packed->kind == LK_COPY_LENT || content->refs == 0) drop_copy(packed);
-    lk_content_free_unused(content);
-    lk_weights_shrink(weights);
-  }
-  pthread_mutex_unlock(&weights->mutex);
+void lk_content_destroy_unused(lk_content *content) {
+  if (content->refs > 0 || content->copies != NULL) return;
+  lk_free(&content->weights->allocator, content);
 }

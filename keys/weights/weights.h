@@ -1,10 +1,10 @@
-/* The weights store: constants by content, and one packed copy for each content and layout (a number that the
- * caller gives, 64 bits: it stands for the packed layout and for how the plain bytes are read).
+/* The weights store: constants by content, and one packed copy for each content and layout. A
+ * layout is a number of 64 bits that the caller chooses: it stands for the packed layout and for
+ * how the plain bytes are read.
  *
  * Content is found by a 128-bit hash and then compared byte by byte. A content keeps no plain copy
- * of its own where it can be had again: borrowed bytes are read from their owner, and copied bytes
- * are dropped after the first packing and unpacked again when another layout is wanted.
- * Any thread.
+ * of its own where the bytes can be had again: lent bytes are read from their owner; copied bytes
+ * are dropped after the first packing, and unpacked when another layout is wanted. Any thread.
  */
 #ifndef LK_KEYS_WEIGHTS_WEIGHTS_H
 #define LK_KEYS_WEIGHTS_WEIGHTS_H
@@ -33,11 +33,11 @@ void lk_weights_get_stats(lk_weights *weights, lk_weights_stats *out);
  * is released with lk_content_release(content, data). */
 lk_status lk_weights_intern(lk_weights *weights, const void *data, size_t bytes, bool copy,
                             lk_content **out_content, lk_error *error);
-/* Gives back a reference; `data` as it was given to intern (NULL after a copy). Until it returns,
- * lent bytes may be read. NULL is allowed. */
+/* `data` as it was given to intern (NULL after a copy). Lent bytes may be read until this returns.
+ * `content` may be NULL. */
 void lk_content_release(lk_content *content, const void *data);
 void lk_content_retain(lk_content *content); /* a reference that lends no data: release with NULL */
-uint64_t lk_content_id(const lk_content *content); /* from 1; never used again */
+uint64_t lk_content_id(const lk_content *content); /* from 1; never reused */
 size_t lk_content_bytes(const lk_content *content);
 
 /* How a layout is written and read back. `to`: 64-byte aligned; `plain` as its owner aligned it,
@@ -53,15 +53,15 @@ typedef struct lk_packer {
 } lk_packer;
 
 /* The copy in layout `layout` (interned by the caller) of `bytes` bytes: found, or packed now.
- * Takes over packer->arg in every case (destroy is called when it is not needed). Whoever asks while
- * it is being packed waits; when that fails, the packer's status is returned, nothing is left
+ * Takes over packer->arg in every case (destroy is called when it is not needed). Whoever asks
+ * while it is being packed waits; when that fails, the packer's status is returned, nothing is left
  * behind, and those who waited try for themselves. */
 lk_status lk_content_pack(lk_content *content, uint64_t layout, size_t bytes,
                           const lk_packer *packer, lk_packed **out_packed, lk_error *error);
 /* The plain bytes, aligned to `alignment` (a power of two, at most 64): 1 MiB or more that an owner
- * lends, aligned so, are the owner's own, else they are a copy that the store keeps.
- * The owner's bytes are valid until that owner releases its reference, which the caller must see to:
- * whoever lent them ends what uses this copy first. */
+ * lends, aligned so, are the owner's own, else they are a copy that the store keeps. The owner's
+ * bytes are valid until that owner releases its reference, which the caller must see to: whoever
+ * lent them ends what uses this copy first. */
 lk_status lk_content_plain(lk_content *content, size_t alignment, lk_packed **out_packed,
                            lk_error *error);
 const void *lk_packed_data(const lk_packed *packed);

@@ -13,7 +13,7 @@ lk_status lk_plan_body_create(lk_ops_env *env, const lk_op_node *node, const lk_
   body->env = env;
   body->threads = threads;
   body->alias_input = -1;
-  body->over = -1;
+  body->in_place_input = -1;
   body->implementation = "";
   body->n_inputs = node->n_inputs;
   body->n_outputs = node->n_outputs;

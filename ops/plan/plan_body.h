@@ -47,7 +47,7 @@ typedef struct lk_plan_body {
   size_t temp_bytes, scratchpad_bytes;
   uint32_t n_reorders, n_ref;
   int32_t alias_input, threads;
-  int32_t over;               /* input that output 0 is written over, or -1 */
+  int32_t in_place_input;     /* input that output 0 is written over, or -1 */
   const char *implementation; /* of the main primitive */
   uint64_t bytes;             /* of the body itself */
 } lk_plan_body;

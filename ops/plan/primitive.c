@@ -19,7 +19,7 @@ void lk_primitive_key(lk_key_builder *builder, const lk_ops_env *env, lk_primiti
                       .isa = env->isa,
                       .library = env->library};
   lk_key_begin(builder, env->allocator, &head);
-  lk_key_call call = {.threads = threads, .over = -1};
+  lk_key_call call = {.threads = threads, .in_place_input = -1};
   lk_key_add_call(builder, &call);
 }
 

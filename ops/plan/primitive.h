@@ -7,6 +7,7 @@
 #ifndef LK_OPS_PLAN_PRIMITIVE_H
 #define LK_OPS_PLAN_PRIMITIVE_H
 
+#include "keys/key_build.h"
 #include "ops/plan/primitive_kind.h"
 
 typedef struct lk_primitive {

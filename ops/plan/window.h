@@ -2,6 +2,7 @@
 #ifndef LK_OPS_PLAN_WINDOW_H
 #define LK_OPS_PLAN_WINDOW_H
 
+#include "keys/key_build.h"
 #include "ops/plan/op.h"
 
 #define LK_MAX_SPATIAL 3

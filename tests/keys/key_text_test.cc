@@ -77,7 +77,7 @@ TEST_F(KeyText, CanBeRead) {
   EXPECT_EQ(key_text(intern, full_key()),
             "name:fixed=168;op=Conv;out=conv1;attr.strides=[1,2];"
             "post_op=kind:relu,input:-1,alpha:0.5;content.weights=index:1,id:12;"
-            "call=threads:2,over:-1;tensor.src=1x3x48x320:f32;"
+            "call=threads:2,in_place_input:-1;tensor.src=1x3x48x320:f32;"
             "value.input=2:i64,index:1,data:[1,-1]");
 }
 
@@ -338,7 +338,7 @@ TEST_F(KeyText, SaysWhatWasExpectedAndWhere) {
   expect_malformed("name:precision=f33", "an element type", 16);
   expect_malformed("name:head=kind:1", "a field of the head", 6);
   expect_malformed("name:call.x=threads:1", "'='", 10);
-  expect_malformed("name:call=over:1,threads:1", "a field of the record", 18);
+  expect_malformed("name:call=in_place_input:1,threads:1", "a field of the record", 28);
   expect_malformed("name:call=threads:2147483648", "a number from -2^31 to 2^31 - 1", 19);
   expect_malformed("name:call=threads:-0", "a number from -2^31 to 2^31 - 1", 20);
   expect_malformed("name:tensor.=1:f32", "a name", 13);

@@ -13,7 +13,7 @@
 extern "C" {
 #include "base/alloc.h"
 #include "base/tensor.h"
-#include "keys/key.h"
+#include "keys/key_build.h"
 }
 
 namespace lk {

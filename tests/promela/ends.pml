@@ -1,8 +1,8 @@
 /* The ends of threads and of a cache at the same time: who frees a thread's table.
  * Explored with: -DTHREADS=2 | -DTHREADS=3
  *
- * Models keys/cache/thread.c: thread_end, table_end, leave_cache, leave_thread, lk_thread_tables_end; and the sweep of
- * keys/cache/shared.c that lk_cache_destroy begins with.
+ * Models keys/cache/thread_table.c: thread_end, table_destroy, leave_cache, leave_thread, lk_registry_remove; and the
+ * sweep of keys/cache/front.c that lk_cache_destroy begins with.
  * Each thread but the last has a table in the cache, and ends at some time, before, while or after the last one
  * destroys the cache. As the cache's contract says, no thread is in a call with it by then.
  *
@@ -12,7 +12,7 @@
  * Left out: what is in the tables (front.pml), tables in other caches, which are other elements of the thread's list.
  *
  * Memory order: no atomics. The thread's list and `ending` are guarded by the registry, the cache's list by `tables`;
- * lk_thread_tables_end reads the latter's first element under the registry alone: by then those who change it are
+ * lk_registry_remove reads the latter's first element under the registry alone: by then those who change it are
  * counted in `ending` and awaited, or have still to take the registry, and find nothing in their list. */
 #include "sync.inc"
 #define OWNERS (THREADS - 1)
@@ -26,7 +26,7 @@ bool of_thread[OWNERS]; /* the table is in its thread's list; in the thread's me
 bool of_cache[OWNERS];  /* and in the cache's */
 bool table_alive[OWNERS];
 
-inline table_end(i) {
+inline table_destroy(i) {
   assert(cache_alive && table_alive[i] && !of_thread[i]);
   LOCK(tables);
   assert(cache_alive);
@@ -62,7 +62,7 @@ proctype owner(byte i) {
         UNLOCK(registry);
 #endif
 #ifndef BROKEN_DONE_BEFORE_FREED
-        table_end(i);
+        table_destroy(i);
 #endif
         LOCK(registry);
         d_step {
@@ -76,7 +76,7 @@ proctype owner(byte i) {
 #endif
         UNLOCK(registry);
 #ifdef BROKEN_DONE_BEFORE_FREED
-        table_end(i)
+        table_destroy(i)
 #endif
      :: else -> break
      fi
@@ -111,7 +111,7 @@ active proctype destroyer() {
   od;
   UNLOCK(tables);
   UNLOCK(sweep);
-  /* lk_thread_tables_end */
+  /* lk_registry_remove */
   LOCK(registry);
 #ifndef BROKEN_NOT_AWAITED
   do
@@ -138,7 +138,7 @@ active proctype destroyer() {
   do
   :: i < OWNERS ->
      if
-     :: of_cache[i] -> table_end(i)
+     :: of_cache[i] -> table_destroy(i)
      :: else
      fi;
      i++

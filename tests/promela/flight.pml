@@ -2,8 +2,9 @@
  * Explored with: -DTHREADS=3 -DKEYS=1 | -DTHREADS=2 -DKEYS=2 -DASKS=2 -DDOWNWARDS -DWILLING | -DTHREADS=2 -DKEYS=2 -DASKS=2 | -DTHREADS=3 -DKEYS=2 -DDOWNWARDS -DWILLING | -DTHREADS=3 -DKEYS=2 -DRING -DWILLING | -DTHREADS=3 -DKEYS=3 -DRING -DWILLING
  *
  * Models:
- *   keys/cache/shared.c  lk_shared_get, wait_for, fly, link_entry, flight_leave
- *   keys/cache/build.c   lk_build_check, lk_wait_begin, lk_wait_done, lk_wait_end
+ *   keys/cache/shared_mode.c  lk_shared_mode_get, fly, link_entry
+ *   keys/cache/flight.c       lk_flight_wait, begin_waiting, end_waiting, lk_flight_finish, release
+ *   keys/cache/build.c        lk_build_check
  * Each thread asks for some keys; a build may ask for another key or not, and then succeeds or fails, whatever it
  * got; a new entry may be kept or not (limits). WILLING: builds do not fail by themselves, and all is kept.
  * DOWNWARDS: a build asks for smaller keys only, so that there is no circle. RING: each thread asks for a key of its
@@ -57,7 +58,7 @@ inline free_flight(f) {
   }
 }
 
-/* flight_leave: the shard is locked, and unlocked after */
+/* release: the shard is locked, and unlocked after */
 inline leave(f, k) {
   assert(flights[f].alive);
   flights[f].users--;
@@ -68,7 +69,7 @@ inline leave(f, k) {
   shards[k] = false
 }
 
-/* lk_wait_begin, without the note; the shard is locked */
+/* begin_waiting, without the note; the shard is locked */
 inline wait_begin(f) {
   next = f;
   circle = false;
@@ -250,7 +251,7 @@ built:
 #endif
     :: else
     fi;
-    flights[f].done = true; /* lk_wait_done */
+    flights[f].done = true; /* lk_flight_finish */
 #ifdef BROKEN_ONE_WOKEN
     SIGNAL(flights[f].finished);
 #else
@@ -294,7 +295,7 @@ wait:
     NEXT_STEP
     waits_for[self] = NO_FLIGHT;
 #else
-    waits_for[self] = NO_FLIGHT; /* lk_wait_end */
+    waits_for[self] = NO_FLIGHT; /* end_waiting */
     leave(f, key);
 #endif
     f = 0

@@ -3,9 +3,12 @@
  *
  * Models, in shared mode:
  *   keys/cache/cache.c         look, use
- *   keys/cache/shared.c  lk_shared_get, take_into_front, lk_shared_unlink, lk_fronts_sweep, lk_front_handle_end
- *   keys/cache/evict.c   run_round, unlink_candidate, lk_drop_all
- *   keys/cache/thread.c  table_end, empty_table
+ *   keys/cache/shared_mode.c   lk_shared_mode_get
+ *   keys/cache/front.c         lk_front_take, lk_fronts_sweep
+ *   keys/cache/shard.c         lk_shard_find, lk_shard_unlink
+ *   keys/cache/entry.c         lk_entry_add_handle, remove_handle, lk_ref_release
+ *   keys/cache/evict.c         run_round; walk.c: lk_entry_evict; drop.c: lk_drop_all
+ *   keys/cache/thread_table.c  table_destroy, empty_table
  * The design has no generation numbers: a front holds handles of its own, each with a reference to its entry,
  * and whoever unlinks an entry takes its handles out of all fronts (the sweep).
  *
@@ -20,7 +23,7 @@
  * Memory order. Steps here are sequentially consistent. In C, what is not atomic is guarded: a front by its busy flag
  * (exchange acquire, store release), the list of handles by the shard's mutex, the list of tables by theirs. Left are
  *   linked   relaxed. Its writers hold the shard. In the sweep it is read by the thread that wrote it, or by one
- *            that has taken `sweep` after it. take_into_front reads it first without any lock: an old 1 costs a handle,
+ *            that has taken `sweep` after it. lk_front_take reads it first without any lock: an old 1 costs a handle,
  *            for it is read again under the busy flag. There, if the sweep has had this front, its release of busy makes
  *            the 0 visible; if not, the sweep is still to come and acquires what is listed now. A front that is new is
  *            in the list of tables before the sweep, or has taken the lock of that list after it.
@@ -85,7 +88,7 @@ inline drop_handle(h) {
     held = handles[h].entry
   }
   if
-  :: is_last -> /* lk_front_handle_end */
+  :: is_last -> /* lk_ref_release */
      is_last = false;
 #ifdef BROKEN_FREED_BEFORE_REMOVED
      handles[h].alive = false;
@@ -157,7 +160,7 @@ inline drop_swept() {
   f = 0
 }
 
-/* table_end: out of everybody's reach, then emptied without the busy flag */
+/* table_destroy: out of everybody's reach, then emptied without the busy flag */
 inline end_front(i) {
   LOCK(tables);
 #ifndef BROKEN_END_STAYS_LISTED
@@ -222,7 +225,7 @@ proctype looker(byte i) {
           fi;
           UNLOCK(shard)
         };
-        /* take_into_front */
+        /* lk_front_take */
         if
         :: e != NONE && entries[e].linked ->
            d_step {

@@ -2,9 +2,10 @@
  * Explored with: -DTHREADS=2 -DLOOKS=2 | -DTHREADS=3 -DLOOKS=1
  *
  * Models:
- *   keys/cache/entry.c   lk_entry_users, lk_ref_release, entry_end
- *   keys/cache/shared.c  find_entry, take_into_front, lk_front_handle_end, flush_front
- *   keys/cache/evict.c   unlink_candidate, in a round of unused entries and in one of used ones
+ *   keys/cache/entry.c  lk_entry_users, lk_entry_add_handle, remove_handle, lk_ref_release, entry_destroy
+ *   keys/cache/shard.c  lk_shard_find
+ *   keys/cache/front.c  lk_front_take, flush_front
+ *   keys/cache/walk.c   lk_entry_evict, in a round of unused entries and in one of used ones
  *
  * Shown: the entry is ended once, when nobody has a reference, and all that any thread has read in its value
  * happens before that (see sync.inc). A round of unused entries never unlinks one that a caller has had a reference
@@ -61,7 +62,7 @@ inline drop_self(p) {
     RELEASE(p, SELF);
 #endif
     if
-    :: self_refs == 0 -> /* entry_end */
+    :: self_refs == 0 -> /* entry_destroy */
        KNOWS(p, ALL_READ);
        assert(!linked);
        n_ended++
@@ -81,7 +82,7 @@ inline drop_handle(p, h) {
     is_last = handles[h].refs == 0
   }
   if
-  :: is_last -> /* lk_front_handle_end */
+  :: is_last -> /* remove_handle */
      LOCK_BY(p, shard, SHARD);
      d_step { handles[h].added = false; is_last = false };
      UNLOCK_BY(p, shard, SHARD);
@@ -91,7 +92,7 @@ inline drop_handle(p, h) {
   fi
 }
 
-/* lk_table_drop, of a front that the caller holds, and then the reference */
+/* lk_thread_table_remove, of a front that the caller holds, and then the reference */
 inline unlist(p, f, h) {
   d_step { h = fronts[f].handle; fronts[f].handle = NONE };
 #ifndef BROKEN_RELEASED_BEFORE_UNLISTED
@@ -161,7 +162,7 @@ proctype looker(byte i) {
         UNLOCK_BY(i, shard, SHARD);
 #endif
         if
-        :: uses[i] && linked -> /* take_into_front */
+        :: uses[i] && linked -> /* lk_front_take */
            d_step { mine = n_handles; n_handles++; handles[mine].alive = true; handles[mine].refs = 1 };
 #ifdef BROKEN_COUNTED_BEFORE_LISTED
            add_handle(i, mine);
@@ -243,7 +244,7 @@ proctype evictor() {
      count_users();
 #endif
      if
-     :: users <= 0 || used -> /* lk_shared_unlink */
+     :: users <= 0 || used -> /* lk_shard_unlink */
         d_step {
           for (at : 0 .. LOOKERS - 1) { assert(used || !steady[at]) }
           in_shard = false;

@@ -2,16 +2,16 @@
  * team from one master to the next.
  * Explored with: -DMASTERS=1 -DRUNS=2 -DLOANS=1 | -DTHREADS=3 -DMASTERS=1 -DRUNS=2 | -DMASTERS=1 -DRUNS=2 -DLOANS=2 -DMEETING | -DMASTERS=1 -DRUNS=2 -DLOANS=1 -DGUESTS=2 -DMEETING | -DTHREADS=3 -DMASTERS=1 -DRUNS=2 -DLOANS=1 -DMEETING | -DTHREADS=3 -DMASTERS=1 -DLOANS=1 -DGUESTS=2 -DREGIONS=0 | -DMASTERS=2 -DLOANS=1 | -DMASTERS=2 -DTEAMS=2 -DMEETING | -DMASTERS=2 -DTEAMS=2 -DKEPT=0 -DLOANS=1 -DREGIONS=0
  *
- * Models base/team/team.c: take, run_left, finish, work, team_take, team_give, team_end, lk_team_run, lk_team_barrier,
- * lk_team_loan_open, lk_team_loan_close, enter, leave, lk_team_assist; base/team/idle.c: lk_idle_take, lk_idle_give;
- * and base/team/seat.c: lk_seat_wake, lk_seat_sleep_unless.
+ * Models base/team/team.c: take, run_left, finish, work, team_take, team_put, team_destroy, lk_team_run, lk_team_barrier,
+ * lk_team_loan_open, lk_team_loan_close, enter, leave, lk_team_assist; base/team/idle.c: lk_idle_take, lk_idle_put;
+ * and base/team/parker.c: lk_parker_unpark, lk_parker_park_unless.
  * Each master makes RUNS runs. For each it takes a team, an idle one or a new one, starts REGIONS regions of 2 to
  * THREADS threads, in which the threads may wait for each other (a barrier) or not, and gives the team back; MEETING:
  * all threads do, in each. There are TEAMS teams at most; a master that would need one more waits for one. The first
  * LOANS runs are inside a loan, for which GUESTS guests come at some time, or too late.
  *
  * Shown: each share of a region is run once, while the region lasts; the master returns when all are finished, and
- * returns; no wake-up is lost, so nobody sleeps for ever, in a seat one at a time; guests return when their loan is
+ * returns; no wake-up is lost, so nobody sleeps for ever, in a parker one at a time; guests return when their loan is
  * closed; a team has one master at a time and is given back once; nobody touches it when it has ended, none is lost.
  *
  * Left out: how long a thread looks before it sleeps. It may sleep after the first look in vain, or be as slow as it
@@ -58,20 +58,20 @@
 #endif
 #define PLACES (THREADS - 1)
 #define PLACE(t, p) ((t) * PLACES + (p))
-/* seats of a team: the master's, then of each place its own thread's and its guest's */
-#define SEATS (1 + 2 * PLACES)
-#define MASTER(t) ((t) * SEATS)
-#define OWN(t, p) ((t) * SEATS + 1 + 2 * (p))
-#define GUEST(t, p) ((t) * SEATS + 2 + 2 * (p))
+/* parkers of a team: the master's, then of each place its own thread's and its guest's */
+#define PARKERS (1 + 2 * PLACES)
+#define MASTER(t) ((t) * PARKERS)
+#define OWN(t, p) ((t) * PARKERS + 1 + 2 * (p))
+#define GUEST(t, p) ((t) * PARKERS + 2 + 2 * (p))
 /* a region's number: a count, and its threads in the low bits */
 #define SIZE(r) ((r) & 3)
 #define CLOSED 128
 
-typedef seat {
+typedef parker {
   bool mutex, asleep;
   cond woken
 }
-seat seats[TEAMS * SEATS];
+parker parkers[TEAMS * PARKERS];
 byte region[TEAMS];
 byte n_finished[TEAMS], n_arrived[TEAMS], n_barriers[TEAMS];
 bool ends[TEAMS];
@@ -95,17 +95,17 @@ bool with_barrier[TEAMS];
 byte lasting[TEAMS]; /* region */
 byte n_runs[TEAMS * THREADS]; /* of each share of it */
 
-/* ---- seats ---- */
+/* ---- parkers ---- */
 
 inline wake(t, s) {
   assert(alive[t]);
   if
-  :: seats[s].asleep ->
+  :: parkers[s].asleep ->
      atomic {
-       !seats[s].mutex ->
+       !parkers[s].mutex ->
        assert(alive[t]);
-       seats[s].asleep = false;
-       SIGNAL(seats[s].woken)
+       parkers[s].asleep = false;
+       SIGNAL(parkers[s].woken)
      }
   :: else
   fi
@@ -118,17 +118,17 @@ inline wake(t, s) {
 #define AGAIN(ready) ready
 #endif
 #define SLEEP_UNLESS(t, s, ready)                                                        \
-  atomic { !seats[s].mutex -> assert(alive[t]); seats[s].mutex = true; seats[s].asleep = true }; \
+  atomic { !parkers[s].mutex -> assert(alive[t]); parkers[s].mutex = true; parkers[s].asleep = true }; \
   atomic {                                                                               \
     if                                                                                   \
-    :: AGAIN(ready) -> seats[s].asleep = false                                           \
+    :: AGAIN(ready) -> parkers[s].asleep = false                                           \
     :: else                                                                              \
     fi;                                                                                  \
     do                                                                                   \
-    :: seats[s].asleep -> assert(seats[s].woken.waiting == 0); WAIT(seats[s].woken, seats[s].mutex) \
+    :: parkers[s].asleep -> assert(parkers[s].woken.waiting == 0); WAIT(parkers[s].woken, parkers[s].mutex) \
     :: else -> break                                                                     \
     od;                                                                                  \
-    seats[s].mutex = false                                                               \
+    parkers[s].mutex = false                                                               \
   }
 
 /* ---- shares ---- */
@@ -221,7 +221,7 @@ proctype own(byte t, p) {
 
 /* ---- teams ---- */
 
-inline team_end(t) {
+inline team_destroy(t) {
   d_step {
     assert(alive[t] && !has_master[t] && lasting[t] == 0);
     ends[t] = true
@@ -258,8 +258,8 @@ inline idle_take(t) {
   fi
 }
 
-/* team_give. Changes surplus, which nobody uses at this time. */
-inline team_give(t) {
+/* team_put. Changes surplus, which nobody uses at this time. */
+inline team_put(t) {
   d_step {
     assert(alive[t] && has_master[t]);
     has_master[t] = false;
@@ -276,7 +276,7 @@ inline team_give(t) {
        fi
      };
      if
-     :: surplus != NONE -> team_end(surplus)
+     :: surplus != NONE -> team_destroy(surplus)
      :: else
      fi
   :: else
@@ -385,11 +385,11 @@ inline leave(l, t) {
   atomic { members[l]--; is_taken = members[l] == CLOSED };
 #ifdef BROKEN_LOAN_LET_GO_EARLY
   /* lk_team_loan_close gives the team back. The next region may wake a guest that leaves, and the place's own thread
-   * sleeps on; or the next guest comes, and two sleep in a seat that wakes one. */
+   * sleeps on; or the next guest comes, and two sleep in a parker that wakes one. */
   is_taken = false;
 #endif
   if
-  :: is_taken -> is_taken = false; team_give(t)
+  :: is_taken -> is_taken = false; team_put(t)
   :: else
   fi
 }
@@ -443,7 +443,7 @@ inline loan_close(l, t) {
 #endif
   leave(l, t);
 #ifdef BROKEN_LOAN_LET_GO_EARLY
-  team_give(t)
+  team_put(t)
 #endif
 }
 #endif
@@ -467,10 +467,10 @@ proctype master(byte m) {
 #if LOANS > 0
      if
      :: m * RUNS + i < LOANS -> loan_close(m * RUNS + i, t)
-     :: else -> team_give(t)
+     :: else -> team_put(t)
      fi;
 #else
-     team_give(t);
+     team_put(t);
 #endif
      t = 0;
      i++
@@ -495,7 +495,7 @@ init {
   do
   :: idle_take(t);
      if
-     :: t != NONE -> team_end(t)
+     :: t != NONE -> team_destroy(t)
      :: else -> break
      fi
   od;

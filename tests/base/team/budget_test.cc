@@ -324,8 +324,8 @@ TEST_F(Budget, FollowsTheNumberOfProcessors) {
   EXPECT_EQ(lk_budget_state_get().processors, 2) << "it was said already";
 }
 
-// 16 threads with asks of all kinds, while the processors change. What is granted is counted here, by
-// itself.
+// 16 threads with asks of all kinds, while the processors change. What is granted is counted here,
+// by itself.
 TEST_F(Budget, NeverLetsMoreThanTheProcessorsRunWithWorkers) {
   constexpr int kThreads = 16, kRuns = 400, kMost = 5;
   std::atomic<uint64_t> all{0}; // runs in the upper half, their threads in the lower

@@ -381,7 +381,7 @@ TEST(Team, ItsThreadsTakeNoSignals) {
   EXPECT_EQ(open, 0);
 }
 
-// ---- loans -----------------------------------------------------------------------------------------
+// ---- loans ----
 
 TEST(Loan, AnAssistantWorksInTheTeamsThreadsPlace) {
   lk_team_loan loan = {};

@@ -17,6 +17,7 @@ extern "C" {
 #include "base/alloc.h"
 #include "base/status.h"
 #include "keys/cache/cache.h"
+#include "keys/key_build.h"
 }
 
 namespace lk {

@@ -1,5 +1,5 @@
-// Forks while other threads are inside the cache and the weights store: what the child, which has only the
-// thread that forked, can do with both.
+// Forks while other threads are inside the cache and the weights store: what the child, which has
+// only the thread that forked, can do with both.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,8 +29,8 @@ using namespace lk;
 #define LK_SKIP_UNDER_ASAN() (void)0
 #endif
 
-// Runs `work` in a child, which has 30 seconds; 0: it returned, and no expectation failed in it. What the
-// child does not free is its own.
+// Runs `work` in a child, which has 30 seconds; 0: it returned, and no expectation failed in it.
+// What the child does not free is its own.
 template <typename Work> int in_child(Work work) {
   const pid_t pid = fork();
   if (pid == 0) {
@@ -46,8 +46,8 @@ template <typename Work> int in_child(Work work) {
 
 class ForkTest : public CacheTest {
 protected:
-  // What a child may be asked for by the cache, from the thread that forked and from one of its own; then
-  // its end.
+  // What a child may be asked for by the cache, from the thread that forked and from one of its
+  // own; then its end.
   void use(uint64_t first) {
     const auto once = [&](uint64_t at) {
       for (uint64_t i = at; i < at + 40; i++) touch(cache, &probe, Key(i), 100);
@@ -272,8 +272,8 @@ lk_status copy_bytes(void *arg, const void *from, void *to, lk_error *) {
   return LK_OK;
 }
 
-// One thread packs and does not come to an end; another one waits for it. Packing it anew, and ending
-// what lent the bytes that it reads, must not wait for either.
+// One thread packs and does not come to an end; another one waits for it. Packing it anew, and
+// ending what lent the bytes that it reads, must not wait for either.
 TEST(WeightsFork, ChildPacksWhatAnotherThreadWasPacking) {
   LK_SKIP_UNDER_TSAN();
   static std::promise<void> *started, *go;

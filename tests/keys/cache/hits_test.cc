@@ -1,7 +1,7 @@
-// Hits in shared mode wait for nobody: neither for builds, not even in their own shard, nor for a value
-// that is being ended, nor, once a thread has had an entry, for another thread that is anywhere else.
-// What is waited for here never comes before the hits are over: a hit that waits ends by the test
-// runner's time limit.
+// Hits in shared mode wait for nobody: neither for builds, not even in their own shard, nor for a
+// value that is being ended, nor, once a thread has had an entry, for another thread that is
+// anywhere else. What is waited for here never comes before the hits are over: a hit that waits
+// ends by the test runner's time limit.
 #include <future>
 #include <mutex>
 
@@ -131,8 +131,8 @@ TEST_P(Hits, DoNotWaitForTheEndOfAValue) {
   evicts.join();
 }
 
-// Wherever another thread stands still that asks for its first time, hits, builds or clears in the very
-// same shard, and be it with the shard's lock: a thread that has had an entry hits it.
+// Wherever another thread stands still that asks for its first time, hits, builds or clears in the
+// very same shard, and be it with the shard's lock: a thread that has had an entry hits it.
 TEST_P(Hits, OfWhatAThreadHasHadDoNotWaitForThreadsThatStandStill) {
   const std::vector<uint64_t> keys = of_one_shard(40);
   const std::function<void(lk_cache *, Probe *)> jobs[] = {

@@ -1,5 +1,5 @@
-// The weights store: one content for equal bytes, one copy for each layout, and bytes that can always
-// be had again.
+// The weights store: one content for equal bytes, one copy for each layout, and bytes that can
+// always be had again.
 #include <cstring>
 
 #include "tests/keys/weights/weights_util.h"

@@ -1,4 +1,5 @@
-// For tests of the weights store: bytes at random, a layout that counts, and a store that ends clean.
+// For tests of the weights store: bytes at random, a layout that counts, and a store that ends
+// clean.
 #ifndef LK_TESTS_KEYS_WEIGHTS_WEIGHTS_UTIL_H
 #define LK_TESTS_KEYS_WEIGHTS_WEIGHTS_UTIL_H
 

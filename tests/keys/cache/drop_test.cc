@@ -1,5 +1,5 @@
-// The end of an executor: its entries go, and the values that only they used, from the tables of threads
-// that sleep too. What others use stays.
+// The end of an executor: its entries go, and the values that only they used, from the tables of
+// threads that sleep too. What others use stays.
 #include <future>
 
 #include "tests/keys/cache/cache_util.h"
@@ -9,7 +9,7 @@ namespace {
 using namespace lk;
 using ::testing::UnorderedElementsAre;
 
-class CacheEndTest : public CacheTest {
+class CacheDropTest : public CacheTest {
 protected:
   // A plan `number` of an executor, that uses values, which are nobody's.
   void plan(lk_quota *quota, uint64_t number, std::vector<uint64_t> values) {
@@ -28,9 +28,9 @@ protected:
     LK_EXPECT_OK(get.run(cache, quota, Key(number, LK_KIND_NAME), ref.out(), nullptr, LK_ERR));
   }
 };
-LK_BOTH_MODES(CacheEndTest);
+LK_BOTH_MODES(CacheDropTest);
 
-TEST_P(CacheEndTest, ValuesThatOnlyItUsedGoToo) {
+TEST_P(CacheDropTest, ValuesThatOnlyItUsedGoToo) {
   make();
   for (const bool by_clear : {false, true}) {
     Quota mine, others;
@@ -56,7 +56,7 @@ TEST_P(CacheEndTest, ValuesThatOnlyItUsedGoToo) {
   }
 }
 
-TEST_P(CacheEndTest, FromTheTablesOfThreadsThatSleepToo) {
+TEST_P(CacheDropTest, FromTheTablesOfThreadsThatSleepToo) {
   make();
   Quota mine, others;
   LK_ASSERT_OK(lk_quota_create(cache, mine.out(), LK_ERR));

@@ -1,9 +1,9 @@
-/* Explored in tests/promela/team.pml. */
-#include "base/team/seat.h"
+/* Parking a thread. Explored in tests/promela/team.pml. */
+#include "base/team/parker.h"
 
 #include <sched.h>
 
-int lk_seat_init(lk_seat *at) {
+int lk_parker_init(lk_parker *at) {
   int failed = pthread_mutex_init(&at->mutex, NULL);
   if (failed != 0) return failed;
   failed = pthread_cond_init(&at->cond, NULL);
@@ -11,12 +11,12 @@ int lk_seat_init(lk_seat *at) {
   return failed;
 }
 
-void lk_seat_destroy(lk_seat *at) {
+void lk_parker_destroy(lk_parker *at) {
   pthread_cond_destroy(&at->cond);
   pthread_mutex_destroy(&at->mutex);
 }
 
-void lk_seat_wake(lk_seat *at) {
+void lk_parker_unpark(lk_parker *at) {
   if (!atomic_load(&at->asleep)) return;
   pthread_mutex_lock(&at->mutex);
   atomic_store(&at->asleep, false);
@@ -24,7 +24,7 @@ void lk_seat_wake(lk_seat *at) {
   pthread_mutex_unlock(&at->mutex);
 }
 
-void lk_seat_sleep_unless(lk_seat *at, bool (*ready)(const void *arg), const void *arg) {
+void lk_parker_park_unless(lk_parker *at, bool (*ready)(const void *arg), const void *arg) {
   pthread_mutex_lock(&at->mutex);
   atomic_store(&at->asleep, true);
   if (ready(arg)) atomic_store(&at->asleep, false);
@@ -32,9 +32,9 @@ void lk_seat_sleep_unless(lk_seat *at, bool (*ready)(const void *arg), const voi
   pthread_mutex_unlock(&at->mutex);
 }
 
-bool lk_seat_look_again(int *n_looks) {
-  if (*n_looks >= LK_SEAT_PAUSES + LK_SEAT_YIELDS) return false;
-  if ((*n_looks)++ < LK_SEAT_PAUSES) {
+bool lk_parker_spin(int *n_looks) {
+  if (*n_looks >= LK_PARKER_PAUSES + LK_PARKER_YIELDS) return false;
+  if ((*n_looks)++ < LK_PARKER_PAUSES) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #endif

@@ -1,17 +1,18 @@
-/* A thread's tables: one for each cache that it uses. How they are made and found, how they end
- * with their thread or with their cache, whichever comes first (explored in tests/promela/ends.pml), and
- * the cache of per-thread mode.
+/* A thread's tables: one for each cache that it uses. How they are made and found, and how they end
+ * with their thread or with their cache, whichever ends first (explored in tests/promela/ends.pml).
  */
+#include "keys/cache/thread_table.h"
+
 #include <sched.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "keys/cache/internal.h"
+#include "keys/cache/account.h"
+#include "keys/cache/entry.h"
 
 _Thread_local lk_thread lk_thread_self;
 
-/* The registry: which tables a thread has. A thread and a cache may end at the same time. */
 pthread_mutex_t lk_registry = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t lk_registry_ended = PTHREAD_COND_INITIALIZER;
 lk_cache *lk_caches;
@@ -21,16 +22,16 @@ static int thread_end_key_error;
 
 /* ---- busy ---- */
 
-void lk_table_wait(lk_thread_table *table) {
-  for (unsigned tries = 0; !lk_table_try(table); tries++) {
-    /* Whoever holds it needs microseconds, but may have been taken off its processor. */
+void lk_thread_table_wait(lk_thread_table *table) {
+  for (unsigned tries = 0; !lk_thread_table_try_lock(table); tries++) {
+    /* Whoever has locked it needs microseconds, but may have lost its processor. */
     if (tries >= 32) sched_yield();
   }
 }
 
 /* ---- what is in a table ---- */
 
-void lk_table_drop(lk_thread_table *table, lk_ref *ref, lk_garbage *garbage) {
+void lk_thread_table_remove(lk_thread_table *table, lk_ref *ref, lk_garbage *garbage) {
   lk_entry *entry = ref->entry;
   const uint64_t hits = atomic_load_explicit(&ref->hits, memory_order_relaxed);
   lk_table_remove(&table->table, &ref->node);
@@ -49,21 +50,21 @@ void lk_table_drop(lk_thread_table *table, lk_ref *ref, lk_garbage *garbage) {
   lk_garbage_add(garbage, ref);
 }
 
-void lk_thread_unlink(lk_entry *entry, bool eviction, lk_garbage *garbage) {
+void lk_thread_table_unlink(lk_entry *entry, bool eviction, lk_garbage *garbage) {
   lk_thread_table *table = entry->table;
   lk_account_unlink(entry, eviction);
   atomic_store_explicit(&entry->linked, 0, memory_order_relaxed);
   entry->table = NULL;
-  lk_table_drop(table, &entry->self, garbage);
+  lk_thread_table_remove(table, &entry->self, garbage);
 }
 
 static void empty_table(lk_thread_table *table, lk_garbage *garbage) {
   while (lk_table_first(&table->table) != NULL) {
     lk_ref *ref = (lk_ref *)lk_table_first(&table->table);
     if (ref == &ref->entry->self) {
-      lk_thread_unlink(ref->entry, false, garbage);
+      lk_thread_table_unlink(ref->entry, false, garbage);
     } else {
-      lk_table_drop(table, ref, garbage);
+      lk_thread_table_remove(table, ref, garbage);
     }
   }
 }
@@ -87,17 +88,17 @@ static void leave_thread(lk_thread_table *table) {
   table->thread = NULL;
 }
 
-/* No longer in its thread's list. */
-static void table_end(lk_thread_table *table) {
+/* The table is no longer in its thread's list. */
+static void table_destroy(lk_thread_table *table) {
   lk_cache *cache = table->cache;
   lk_garbage garbage = {NULL};
   /* Under the lock, so that a child of fork finds all of it, or nothing. */
   pthread_mutex_lock(&cache->tables_lock);
-  lk_table_enter(table);
+  lk_thread_table_lock(table);
   leave_cache(table);
   empty_table(table, &garbage);
   pthread_mutex_unlock(&cache->tables_lock);
-  lk_garbage_drop(&garbage);
+  lk_garbage_release(&garbage);
   lk_free(&cache->allocator, table);
 }
 
@@ -116,7 +117,7 @@ static void thread_end(void *argument) {
     pthread_mutex_unlock(&lk_registry);
     if (table == NULL) return;
     lk_cache *cache = table->cache;
-    table_end(table);
+    table_destroy(table);
     pthread_mutex_lock(&lk_registry);
     cache->ending--;
     self->ending = NULL;
@@ -125,20 +126,20 @@ static void thread_end(void *argument) {
   }
 }
 
-/* Tables whose threads stayed behind in the parent end here, at a call of a thread that is there. One at
- * a time: what is in them may call back when it ends. */
-static void end_orphans(lk_cache *cache) {
+/* Tables whose threads stayed behind in the parent are destroyed here, at a call of a thread that
+ * is there. One at a time: what is in them may call back when it is destroyed. */
+static void destroy_orphans(lk_cache *cache) {
   for (;;) {
     pthread_mutex_lock(&lk_registry);
     lk_thread_table *table = cache->orphans;
     if (table != NULL) cache->orphans = table->thread_next;
     pthread_mutex_unlock(&lk_registry);
     if (table == NULL) return;
-    table_end(table);
+    table_destroy(table);
   }
 }
 
-void lk_thread_tables_begin(lk_cache *cache) {
+void lk_registry_add(lk_cache *cache) {
   pthread_mutex_lock(&lk_registry);
   cache->next = lk_caches;
   cache->link = &lk_caches;
@@ -147,7 +148,7 @@ void lk_thread_tables_begin(lk_cache *cache) {
   pthread_mutex_unlock(&lk_registry);
 }
 
-void lk_thread_tables_end(lk_cache *cache) {
+void lk_registry_remove(lk_cache *cache) {
   pthread_mutex_lock(&lk_registry);
   while (cache->ending > 0) pthread_cond_wait(&lk_registry_ended, &lk_registry);
   for (lk_thread_table *table = cache->tables; table != NULL; table = table->cache_next) {
@@ -156,7 +157,7 @@ void lk_thread_tables_end(lk_cache *cache) {
   *cache->link = cache->next;
   if (cache->next != NULL) cache->next->link = cache->link;
   pthread_mutex_unlock(&lk_registry);
-  while (cache->tables != NULL) table_end(cache->tables);
+  while (cache->tables != NULL) table_destroy(cache->tables);
 }
 
 /* ---- the making of a table ---- */
@@ -204,42 +205,7 @@ lk_status lk_thread_table_make(lk_cache *cache, lk_thread_table **out_table, lk_
     pthread_mutex_unlock(&cache->tables_lock);
   }
   remember(cache, table);
-  end_orphans(cache);
+  destroy_orphans(cache);
   *out_table = table;
-  return LK_OK;
-}
-
-/* ---- per-thread mode ---- */
-
-lk_status lk_thread_get(lk_thread_table *table, lk_quota *quota, const lk_key *key,
-                        lk_build_fn build, void *arg, lk_ref **out_ref, lk_error *error) {
-  lk_cache *cache = table->cache;
-  lk_entry *entry = NULL;
-  const lk_status status = lk_build(cache, quota, key, build, arg, &entry, error);
-  if (status != LK_OK) return status;
-  bool room = true;
-  while (room) {
-    lk_table_enter(table);
-    const bool linked = lk_account_link(entry);
-    bool kept = linked;
-    if (linked) {
-      const uint64_t tick = lk_cache_tick(cache);
-      table->clock = tick;
-      atomic_store_explicit(&entry->self.tick, tick, memory_order_relaxed);
-      kept = lk_table_insert(&table->table, &entry->key, &entry->self.node);
-      if (kept) {
-        atomic_fetch_add_explicit(&entry->self.refs, 1, memory_order_relaxed);
-        atomic_store_explicit(&entry->self.listed, 1, memory_order_relaxed);
-        atomic_store_explicit(&entry->linked, 1, memory_order_relaxed);
-        entry->table = table;
-      } else {
-        lk_account_unlink(entry, false); /* no memory: the caller's alone */
-      }
-    }
-    lk_table_leave(table);
-    if (linked) break;
-    room = lk_make_room(cache, quota, 1, entry->bytes);
-  }
-  *out_ref = &entry->self;
   return LK_OK;
 }

@@ -1,0 +1,154 @@
+/* What is counted, and the limits. Each number is kept twice: for the cache, and for the quota if
+ * there is one. */
+#include "keys/cache/account.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+void lk_account_init(lk_account *account, uint64_t entries, uint64_t bytes) {
+  memset(account, 0, sizeof *account);
+  atomic_init(&account->limit_entries, entries);
+  atomic_init(&account->limit_bytes, bytes);
+}
+
+bool lk_account_fits(const lk_account *account, uint64_t entries, uint64_t bytes) {
+  const uint64_t limit_entries =
+      atomic_load_explicit(&account->limit_entries, memory_order_relaxed);
+  const uint64_t limit_bytes = atomic_load_explicit(&account->limit_bytes, memory_order_relaxed);
+  return account->entries <= limit_entries && entries <= limit_entries - account->entries &&
+         account->bytes <= limit_bytes && bytes <= limit_bytes - account->bytes;
+}
+
+static void count(lk_account *account, uint32_t kind, lk_event event, uint64_t build_ns) {
+  lk_kind_stats *stats = &account->kind[kind];
+  switch (event) {
+  case LK_EVENT_MISS:
+    stats->misses++;
+    break;
+  case LK_EVENT_WAIT:
+    stats->waits++;
+    break;
+  case LK_EVENT_BUILD:
+    stats->builds++;
+    break;
+  case LK_EVENT_FAILED:
+    stats->failed_builds++;
+    break;
+  }
+  stats->build_ns += build_ns;
+}
+
+void lk_count(lk_cache *cache, lk_quota *quota, uint32_t kind, lk_event event, uint64_t build_ns) {
+  pthread_mutex_lock(&cache->accounts);
+  count(&cache->account, kind, event, build_ns);
+  if (quota != NULL) count(&quota->account, kind, event, build_ns);
+  pthread_mutex_unlock(&cache->accounts);
+}
+
+void lk_count_cold_hit(lk_entry *entry) {
+  const uint32_t kind = entry->self.kind;
+  atomic_fetch_add_explicit(&entry->self.hits, 1, memory_order_relaxed);
+  atomic_fetch_add_explicit(&entry->cache->account.folded_hits[kind], 1, memory_order_relaxed);
+  if (entry->quota != NULL) {
+    atomic_fetch_add_explicit(&entry->quota->account.folded_hits[kind], 1, memory_order_relaxed);
+  }
+}
+
+static void add_unlinked(const lk_entry *entry, uint64_t bytes) {
+  lk_cache *cache = entry->cache;
+  pthread_mutex_lock(&cache->accounts);
+  cache->account.unlinked_bytes += bytes;
+  if (entry->quota != NULL) entry->quota->account.unlinked_bytes += bytes;
+  pthread_mutex_unlock(&cache->accounts);
+}
+
+void lk_account_add(const lk_entry *entry) {
+  add_unlinked(entry, entry->bytes);
+}
+
+void lk_account_remove(const lk_entry *entry) {
+  add_unlinked(entry, 0 - entry->bytes); /* unsigned: takes them away */
+}
+
+static void link_in(lk_account *account, uint32_t kind, uint64_t bytes) {
+  account->entries++;
+  account->bytes += bytes;
+  account->unlinked_bytes -= bytes;
+  if (account->bytes > account->peak_bytes) account->peak_bytes = account->bytes;
+  account->kind[kind].entries++;
+  account->kind[kind].bytes += bytes;
+}
+
+bool lk_account_link(lk_entry *entry) {
+  lk_cache *cache = entry->cache;
+  pthread_mutex_lock(&cache->accounts);
+  const bool linked =
+      lk_account_fits(&cache->account, 1, entry->bytes) &&
+      (entry->quota == NULL || lk_account_fits(&entry->quota->account, 1, entry->bytes));
+  if (linked) {
+    link_in(&cache->account, entry->self.kind, entry->bytes);
+    if (entry->quota != NULL) link_in(&entry->quota->account, entry->self.kind, entry->bytes);
+    entry->counted = 1;
+  }
+  pthread_mutex_unlock(&cache->accounts);
+  return linked;
+}
+
+static void link_out(lk_account *account, uint32_t kind, uint64_t bytes, bool eviction) {
+  account->entries--;
+  account->bytes -= bytes;
+  account->unlinked_bytes += bytes;
+  account->kind[kind].entries--;
+  account->kind[kind].bytes -= bytes;
+  if (eviction) account->kind[kind].evictions++;
+}
+
+void lk_account_unlink(lk_entry *entry, bool eviction) {
+  lk_cache *cache = entry->cache;
+  pthread_mutex_lock(&cache->accounts);
+  link_out(&cache->account, entry->self.kind, entry->bytes, eviction);
+  if (entry->quota != NULL) {
+    link_out(&entry->quota->account, entry->self.kind, entry->bytes, eviction);
+  }
+  entry->counted = 0;
+  pthread_mutex_unlock(&cache->accounts);
+}
+
+static void change_bytes(lk_account *account, const lk_entry *entry, uint64_t change) {
+  if (entry->counted == 0) {
+    account->unlinked_bytes += change;
+    return;
+  }
+  account->bytes += change;
+  account->kind[entry->self.kind].bytes += change;
+  if (account->bytes > account->peak_bytes) account->peak_bytes = account->bytes;
+}
+
+bool lk_account_charge(lk_entry *entry, uint64_t total) {
+  lk_cache *cache = entry->cache;
+  pthread_mutex_lock(&cache->accounts);
+  const bool grown = total > entry->bytes;
+  /* Unsigned differences wrap around and come out right. */
+  const uint64_t change = total - entry->bytes;
+  change_bytes(&cache->account, entry, change);
+  if (entry->quota != NULL) change_bytes(&entry->quota->account, entry, change);
+  entry->bytes = total;
+  pthread_mutex_unlock(&cache->accounts);
+  return grown;
+}
+
+static bool keeps(const lk_account *account) {
+  return atomic_load_explicit(&account->limit_entries, memory_order_relaxed) > 0 &&
+         atomic_load_explicit(&account->limit_bytes, memory_order_relaxed) > 0;
+}
+
+bool lk_account_keeps(const lk_cache *cache, const lk_quota *quota) {
+  return cache->mode != LK_CACHE_OFF && keeps(&cache->account) &&
+         (quota == NULL || keeps(&quota->account));
+}
+
+void lk_quota_release(lk_quota *quota) {
+  if (atomic_fetch_sub_explicit(&quota->refs, 1, memory_order_acq_rel) != 1) return;
+  lk_free(&quota->cache->allocator, quota);
+}

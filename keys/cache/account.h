@@ -1,0 +1,31 @@
+/* What is counted: entries, bytes, misses and builds, of a cache and of each executor (quota), and
+ * their limits. */
+#ifndef LK_KEYS_CACHE_ACCOUNT_H
+#define LK_KEYS_CACHE_ACCOUNT_H
+
+#include "keys/cache/state.h"
+
+typedef enum lk_event { LK_EVENT_MISS, LK_EVENT_WAIT, LK_EVENT_BUILD, LK_EVENT_FAILED } lk_event;
+
+void lk_account_init(lk_account *account, uint64_t entries, uint64_t bytes);
+/* Whether so much more can be linked. The caller holds `accounts`. */
+bool lk_account_fits(const lk_account *account, uint64_t entries, uint64_t bytes);
+/* Whether the limits let anything be kept at all. */
+bool lk_account_keeps(const lk_cache *cache, const lk_quota *quota);
+/* Counts; `build_ns` for builds, else 0. */
+void lk_count(lk_cache *cache, lk_quota *quota, uint32_t kind, lk_event event, uint64_t build_ns);
+/* A hit that no handle of a table has counted. */
+void lk_count_cold_hit(lk_entry *entry);
+
+/* An entry's bytes count, as unlinked ones, from the first of these to the second. */
+void lk_account_add(const lk_entry *entry);
+void lk_account_remove(const lk_entry *entry);
+/* False: it does not fit now. True: it counts as linked. */
+bool lk_account_link(lk_entry *entry);
+void lk_account_unlink(lk_entry *entry, bool eviction);
+/* The entry's bytes are `total` from now on. Whether that is more than before. */
+bool lk_account_charge(lk_entry *entry, uint64_t total);
+
+void lk_quota_release(lk_quota *quota);
+
+#endif

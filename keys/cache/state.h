@@ -1,0 +1,144 @@
+/* What a cache consists of: entries and handles, accounts, threads' tables, shards. Structures
+ * only; README.md names the files that work on them, from the ground up.
+ *
+ * An entry is linked in one place: a shard (shared mode) or a thread's table (per-thread mode).
+ * What callers hold is a handle, an lk_ref. It is the entry's own (`self`), or in shared mode one
+ * that a thread's front made for its thread, so that threads that hit the same entry write to
+ * memory of their own. A handle of a front holds one reference to `self`.
+ *
+ * Locks, each taken after those before it:
+ *   registry   (process)  the caches, and threads' lists of tables; a cache's end waits for
+ *                         threads that end
+ *   sweep      (cache)    removing entries, by whatever way
+ *   tables     (cache)    the list of threads' tables
+ *   busy       (table)    a thread's table; a spin lock held for a few dozen instructions, or
+ *                         while another thread removes entries from the table
+ *   shard      (shard)    its table, its flights, and the lists of handles of its entries
+ *   accounts   (cache)    all that is counted except hits
+ *   waiting    (process)  who waits for whose build
+ * A fork takes them all (fork.c).
+ *
+ * Values are never destroyed, and builds never run, under any of them: references to release are
+ * collected in an lk_garbage and released at the end.
+ */
+#ifndef LK_KEYS_CACHE_STATE_H
+#define LK_KEYS_CACHE_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "keys/cache/ref.h"
+#include "keys/cache/table.h"
+
+typedef struct lk_entry lk_entry;
+typedef struct lk_thread_table lk_thread_table;
+
+#define LK_LINE 64 /* bytes that processors hand to each other */
+
+/* ---- entries and handles ---- */
+
+struct lk_ref {
+  lk_table_node node; /* in a thread's table, or for `self` in a shard */
+  void *value;
+  /* A processor's line ends here; the next one is written by every hit. */
+  _Atomic uint64_t tick; /* of the last use; writer: who holds the table's busy flag */
+  _Atomic uint64_t hits; /* same writer */
+  _Atomic uint32_t refs;
+  _Atomic uint32_t listed; /* 1: a thread's table holds one of `refs` */
+  uint32_t kind;
+  uint32_t key_size;
+  const uint8_t *key_bytes; /* the entry's */
+  /* What this thread found after this one the last time, and the reverse; NULL: not known. Guarded
+   * by busy. */
+  lk_ref *after, *before;
+  lk_entry *entry;
+  lk_ref *next, *prev; /* front handles of the entry; guarded by the shard */
+  lk_ref *garbage_next;
+};
+
+struct lk_entry {
+  lk_ref self;
+  lk_cache *cache;
+  lk_quota *quota; /* holds a reference; or NULL */
+  lk_built built;
+  uint64_t bytes;              /* charged; guarded by accounts */
+  uint32_t counted;            /* 1: among the linked ones of the accounts, which guard it */
+  _Atomic uint32_t linked;     /* changed by who locks the place where it is linked */
+  lk_thread_table *table;      /* per-thread mode, while linked */
+  lk_ref *handles;             /* shared mode; guarded by the shard */
+  const lk_quota *used_before; /* see lk_drop_executor; guarded by sweep */
+  lk_key key;
+  alignas(8) uint8_t key_bytes[];
+};
+
+/* References to release when no lock is held. */
+typedef struct lk_garbage {
+  lk_ref *first;
+} lk_garbage;
+
+/* ---- accounts ---- */
+
+typedef struct lk_account {
+  _Atomic uint64_t limit_entries, limit_bytes; /* written under accounts */
+  uint64_t entries, bytes, peak_bytes, unlinked_bytes;
+  lk_kind_stats kind[LK_KIND_COUNT];           /* hits: see folded_hits */
+  _Atomic uint64_t folded_hits[LK_KIND_COUNT]; /* of handles and tables that are gone */
+} lk_account;
+
+struct lk_quota {
+  lk_cache *cache;
+  _Atomic uint64_t refs; /* the executor's and one for each entry */
+  lk_account account;    /* guarded by the cache's accounts lock */
+};
+
+/* ---- threads ---- */
+
+struct lk_thread_table {
+  alignas(LK_LINE) _Atomic uint32_t busy;
+  _Atomic uint64_t hits[LK_KIND_COUNT]; /* writer: who holds `busy` */
+  uint64_t clock;                       /* last tick given here */
+  lk_ref *last;                         /* found by the last hit; NULL: not known */
+  lk_table table;                       /* of lk_ref */
+  lk_cache *cache;
+  /* Guarded by registry. NULL: the thread ends, or this is a child of fork, which does not have it.
+   * Then thread_next is the next one of the cache's `orphans`. */
+  const struct lk_thread *thread;
+  lk_thread_table *thread_next, **thread_link; /* guarded by registry */
+  lk_thread_table *cache_next, **cache_link;   /* guarded by tables */
+};
+
+/* ---- the cache ---- */
+
+#define LK_SHARDS 16u
+
+typedef struct lk_shard {
+  alignas(LK_LINE) pthread_mutex_t lock;
+  lk_table table;   /* of lk_entry */
+  lk_table flights; /* of lk_flight */
+} lk_shard;
+
+struct lk_cache {
+  /* read by every hit */
+  uint64_t serial;      /* never reused; from 1 */
+  _Atomic uint64_t now; /* the last tick of lk_cache_tick */
+  uint32_t mode;
+  lk_allocator allocator;
+  lk_intern *words;
+  /* the rest is for misses */
+  alignas(LK_LINE) pthread_mutex_t sweep;
+  pthread_mutex_t tables_lock;
+  lk_thread_table *tables;
+  /* guarded by registry */
+  lk_cache *next, **link;   /* of all caches, until their threads' tables are taken from them */
+  lk_thread_table *orphans; /* tables of threads that a child of fork does not have */
+  uint32_t ending;          /* threads that end in this cache */
+  pthread_mutex_t accounts;
+  lk_account account;
+  lk_shard shards[LK_SHARDS];
+};
+
+static inline lk_shard *lk_shard_of(lk_cache *cache, const lk_key *key) {
+  return &cache->shards[key->hash >> 60];
+}
+
+#endif

@@ -1,0 +1,14 @@
+/* What can be seen of the cache from outside: counters and entries. Any thread. */
+#ifndef LK_KEYS_CACHE_STATS_H
+#define LK_KEYS_CACHE_STATS_H
+
+#include "keys/cache/ref.h"
+
+/* `quota` NULL: the context. Fills kind[], entries, bytes, peak_bytes, unlinked_bytes, capacities.
+ * Bytes of an entry: its value's, its key's and the cache's own. Hits of a quota are those of its
+ * entries, by whomever. */
+void lk_cache_get_stats(lk_cache *cache, lk_quota *quota, lk_stats *out);
+/* Calls `visit` outside all locks, in the order of age. LK_OUT_OF_MEMORY: not called at all. */
+lk_status lk_cache_visit(lk_cache *cache, lk_visit_fn visit, void *arg, lk_error *error);
+
+#endif

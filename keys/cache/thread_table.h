@@ -1,0 +1,65 @@
+/* A thread's tables, one for each cache that it uses: the front of shared mode, all there is in
+ * per-thread mode. */
+#ifndef LK_KEYS_CACHE_THREAD_TABLE_H
+#define LK_KEYS_CACHE_THREAD_TABLE_H
+
+#include "keys/cache/state.h"
+
+#define LK_THREAD_MEMOS 4u
+
+typedef struct lk_thread {
+  struct {
+    uint64_t serial; /* of the cache; 0: none */
+    lk_thread_table *table;
+  } memos[LK_THREAD_MEMOS];
+  lk_thread_table *tables; /* guarded by registry */
+  lk_cache *ending;        /* one whose table this thread ends just now; guarded by registry */
+  const struct lk_build_frame *building; /* the innermost build that runs on this thread: build.c */
+  const struct lk_flight *waiting;       /* guarded by waiting: flight.c */
+} lk_thread;
+
+extern _Thread_local lk_thread lk_thread_self;
+
+/* The registry: which caches there are, and which tables a thread has. A thread and a cache may end
+ * at the same time. */
+extern pthread_mutex_t lk_registry;
+extern lk_cache *lk_caches;              /* guarded by registry */
+extern pthread_cond_t lk_registry_ended; /* a cache's `ending` has become less */
+
+/* From here on threads may have tables of the cache. */
+void lk_registry_add(lk_cache *cache);
+/* For the destruction of a cache: takes its tables from their threads and destroys them. */
+void lk_registry_remove(lk_cache *cache);
+
+/* The calling thread's table of this cache, made at its first call: the slow way. */
+lk_status lk_thread_table_make(lk_cache *cache, lk_thread_table **out_table, lk_error *error);
+
+static inline lk_status lk_thread_table_get(lk_cache *cache, lk_thread_table **out_table,
+                                            lk_error *error) {
+  lk_thread *self = &lk_thread_self;
+  const unsigned memo = (unsigned)cache->serial % LK_THREAD_MEMOS;
+  if (__builtin_expect(self->memos[memo].serial == cache->serial, 1)) {
+    *out_table = self->memos[memo].table;
+    return LK_OK;
+  }
+  return lk_thread_table_make(cache, out_table, error);
+}
+
+/* False: another thread removes entries from it just now. */
+static inline bool lk_thread_table_try_lock(lk_thread_table *table) {
+  return atomic_exchange_explicit(&table->busy, 1, memory_order_acquire) == 0;
+}
+void lk_thread_table_wait(lk_thread_table *table); /* locks it in the end */
+static inline void lk_thread_table_lock(lk_thread_table *table) {
+  if (!lk_thread_table_try_lock(table)) lk_thread_table_wait(table);
+}
+static inline void lk_thread_table_unlock(lk_thread_table *table) {
+  atomic_store_explicit(&table->busy, 0, memory_order_release);
+}
+
+/* Takes a handle out of a table that the caller has locked. */
+void lk_thread_table_remove(lk_thread_table *table, lk_ref *ref, lk_garbage *garbage);
+/* Per-thread mode: unlinks an entry from its thread's table, which the caller has locked. */
+void lk_thread_table_unlink(lk_entry *entry, bool eviction, lk_garbage *garbage);
+
+#endif

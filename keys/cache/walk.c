@@ -1,0 +1,60 @@
+/* All linked entries of a cache, in both modes: seeing them, and unlinking them. */
+#include "keys/cache/walk.h"
+
+#include "keys/cache/entry.h"
+#include "keys/cache/shard.h"
+#include "keys/cache/thread_table.h"
+
+void lk_each_entry(lk_cache *cache, lk_see_fn see, void *arg) {
+  lk_table_node *next = NULL;
+  if (cache->mode == LK_CACHE_SHARED) {
+    for (size_t i = 0; i < LK_SHARDS; i++) {
+      lk_shard *shard = &cache->shards[i];
+      pthread_mutex_lock(&shard->lock);
+      for (lk_table_node *node = lk_table_first(&shard->table); node != NULL; node = next) {
+        next = lk_table_next(node);
+        see(arg, (lk_entry *)node);
+      }
+      pthread_mutex_unlock(&shard->lock);
+    }
+    return;
+  }
+  for (lk_thread_table *table = cache->tables; table != NULL; table = table->cache_next) {
+    lk_thread_table_lock(table);
+    for (lk_table_node *node = lk_table_first(&table->table); node != NULL; node = next) {
+      next = lk_table_next(node);
+      see(arg, ((lk_ref *)node)->entry);
+    }
+    lk_thread_table_unlock(table);
+  }
+}
+
+void lk_entry_unlink(lk_entry *entry, bool eviction, lk_garbage *garbage) {
+  if (entry->cache->mode == LK_CACHE_SHARED) {
+    lk_shard_unlink(entry, eviction, garbage);
+  } else {
+    lk_thread_table_unlink(entry, eviction, garbage);
+  }
+}
+
+static bool evict_locked(lk_entry *entry, bool used, lk_garbage *garbage) {
+  if (!used && lk_entry_users(entry) > 0) return false;
+  lk_entry_unlink(entry, true, garbage);
+  return true;
+}
+
+bool lk_entry_evict(lk_entry *entry, bool used, lk_garbage *garbage) {
+  bool evicted = false;
+  if (entry->cache->mode == LK_CACHE_SHARED) {
+    lk_shard *shard = lk_shard_of(entry->cache, &entry->key);
+    pthread_mutex_lock(&shard->lock);
+    evicted = evict_locked(entry, used, garbage);
+    pthread_mutex_unlock(&shard->lock);
+  } else {
+    lk_thread_table *table = entry->table;
+    lk_thread_table_lock(table);
+    evicted = evict_locked(entry, used, garbage);
+    lk_thread_table_unlock(table);
+  }
+  return evicted;
+}

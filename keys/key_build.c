@@ -1,0 +1,151 @@
+/* Building a key: what is not inline in key_build.h. */
+#define XXH_INLINE_ALL
+#include "keys/key_build.h"
+
+#include <xxhash.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/tensor.h"
+
+/* lk_key_add_tensor writes pairs of fields. */
+_Static_assert(offsetof(lk_key_tensor, index) == offsetof(lk_key_tensor, role) + 4 &&
+                   offsetof(lk_key_tensor, layout) == offsetof(lk_key_tensor, dtype) + 4 &&
+                   offsetof(lk_key_tensor, rank) == offsetof(lk_key_tensor, extra) + 4 &&
+                   sizeof(lk_key_tensor) == 24,
+               "lk_key_add_tensor writes every field");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "lk_key_store puts the first field low");
+
+void lk_key_reject(lk_key_builder *builder, lk_status status) {
+  if (builder->status == LK_OK) builder->status = status;
+}
+
+bool lk_key_grow(lk_key_builder *builder, uint64_t bytes) {
+  if (bytes > LK_KEY_MAX_BYTES - builder->size) {
+    lk_key_reject(builder, LK_OUT_OF_RANGE);
+    return false;
+  }
+  uint32_t wanted = builder->size + (uint32_t)bytes;
+  if (wanted < builder->capacity * 2) wanted = builder->capacity * 2;
+  uint8_t *grown = lk_alloc(builder->allocator, wanted);
+  if (grown == NULL) {
+    lk_key_reject(builder, LK_OUT_OF_MEMORY);
+    return false;
+  }
+  memcpy(grown, builder->bytes, builder->size);
+  if (builder->bytes != builder->inline_bytes) lk_free(builder->allocator, builder->bytes);
+  builder->bytes = grown;
+  builder->capacity = wanted;
+  return true;
+}
+
+static void begin_empty(lk_key_builder *builder, const lk_allocator *allocator) {
+  builder->allocator = allocator;
+  builder->bytes = builder->inline_bytes;
+  builder->size = 0;
+  builder->capacity = sizeof builder->inline_bytes;
+  builder->fixed = 0;
+  builder->status = LK_OK;
+}
+
+void lk_key_begin(lk_key_builder *builder, const lk_allocator *allocator, const lk_key_head *head) {
+  begin_empty(builder, allocator);
+  (void)lk_key_put(builder, LK_RECORD_HEAD, head, sizeof *head, 0);
+}
+
+void lk_key_begin_from(lk_key_builder *builder, const lk_allocator *allocator,
+                       const lk_key *fixed) {
+  begin_empty(builder, allocator);
+  /* On failure the head alone is there, so that there is something to read. */
+  const uint32_t size = fixed->size <= builder->capacity || lk_key_grow(builder, fixed->size)
+                            ? fixed->size
+                            : LK_KEY_HEAD_BYTES;
+  memcpy(builder->bytes, fixed->bytes, size);
+  builder->size = size;
+  builder->fixed = size;
+  builder->fixed_hash = fixed->hash;
+  /* A key with a call part already: its hash is not that of the fixed part alone. */
+  if (lk_key_get_head(fixed)->fixed != fixed->size) lk_key_seal(builder);
+}
+
+void lk_key_begin_like(lk_key_builder *builder, const lk_allocator *allocator, const lk_key *like) {
+  const uint32_t size = lk_key_get_head(like)->fixed;
+  const lk_key fixed = {.hash = XXH3_64bits(like->bytes, size), .size = size, .bytes = like->bytes};
+  lk_key_begin_from(builder, allocator, &fixed);
+}
+
+void lk_key_seal(lk_key_builder *builder) {
+  builder->fixed = builder->size;
+  memcpy(builder->bytes + sizeof(lk_record_prefix) + offsetof(lk_key_head, fixed), &builder->fixed,
+         sizeof builder->fixed);
+  builder->fixed_hash = XXH3_64bits(builder->bytes, builder->fixed);
+}
+
+void lk_key_add_value(lk_key_builder *builder, uint32_t role, uint32_t index,
+                      const lk_tensor *tensor) {
+  int64_t size = 0;
+  lk_status status = lk_tensor_size(&tensor->desc, "a value in a key", NULL, &size, NULL);
+  if (status == LK_OK && tensor->desc.layout != LK_LAYOUT_PLAIN) status = LK_INVALID_ARGUMENT;
+  if (status != LK_OK) {
+    lk_key_reject(builder, status);
+    return;
+  }
+  const uint64_t bytes = (uint64_t)size;
+  const lk_key_value record = {role, index, tensor->desc.dtype, tensor->desc.rank, bytes};
+  const uint64_t dims = tensor->desc.rank * sizeof tensor->desc.dims[0];
+  /* Also guards the sum against wrapping. */
+  const uint64_t padded = bytes <= LK_KEY_MAX_BYTES ? (bytes + 7) & ~(uint64_t)7 : LK_KEY_MAX_BYTES;
+  uint8_t *to = lk_key_put(builder, LK_RECORD_VALUE, &record, sizeof record, dims + padded);
+  if (to == NULL) return;
+  memcpy(to, tensor->desc.dims, dims);
+  if (padded > 0) {
+    memset(to + dims + padded - 8, 0, 8);
+    memcpy(to + dims, tensor->data, bytes);
+  }
+}
+
+/* A function of its own, so that finish stays short where nothing fails. */
+static lk_status fail_finish(const lk_key_builder *builder, lk_error *error) {
+  switch (builder->status) {
+  case LK_OUT_OF_MEMORY:
+    return lk_fail_memory(error, "a key", (size_t)builder->capacity * 2);
+  case LK_OUT_OF_RANGE:
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to build a key: it is longer than %u bytes, or a rank is over %d",
+                   LK_KEY_MAX_BYTES, LK_MAX_RANK);
+  default:
+    return lk_fail(error, builder->status,
+                   "failed to build a key: a value is not a plain tensor of a known type");
+  }
+}
+
+lk_status lk_key_finish_unhashed(lk_key_builder *builder, lk_key *out_key, lk_error *error) {
+  *out_key = (lk_key){0};
+  if (builder->status != LK_OK) return fail_finish(builder, error);
+  if (builder->fixed == 0) lk_key_seal(builder);
+  out_key->hash = builder->fixed_hash;
+  out_key->size = builder->size;
+  out_key->unhashed = builder->size > builder->fixed;
+  out_key->bytes = builder->bytes;
+  return LK_OK;
+}
+
+lk_status lk_key_finish(lk_key_builder *builder, lk_key *out_key, lk_error *error) {
+  const lk_status status = lk_key_finish_unhashed(builder, out_key, error);
+  if (status == LK_OK) lk_key_complete(out_key);
+  return status;
+}
+
+void lk_key_builder_release(lk_key_builder *builder) {
+  if (builder->bytes == builder->inline_bytes) return;
+  lk_free(builder->allocator, builder->bytes);
+  builder->bytes = builder->inline_bytes;
+  builder->size = 0;
+  builder->capacity = sizeof builder->inline_bytes;
+}
+
+void lk_key_add_record(lk_key_builder *builder, const lk_key_reader *reader) {
+  lk_record_prefix prefix;
+  memcpy(&prefix, (const uint8_t *)reader->record - sizeof prefix, sizeof prefix);
+  (void)lk_key_put(builder, prefix.type, reader->record, prefix.size - (uint32_t)sizeof prefix, 0);
+}

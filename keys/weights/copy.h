@@ -1,0 +1,38 @@
+/* Copies of contents, and which of them the store keeps. The caller has the lock, where not said
+ * otherwise. */
+#ifndef LK_KEYS_WEIGHTS_COPY_H
+#define LK_KEYS_WEIGHTS_COPY_H
+
+#include "keys/weights/state.h"
+
+/* A copy with room for its bytes, in no list yet; needs no lock. NULL: no memory. */
+lk_packed *lk_copy_create(lk_weights *weights, lk_copy_kind kind, uint64_t layout, size_t bytes);
+/* The same as a plain copy of `data`. */
+lk_packed *lk_copy_create_plain(lk_weights *weights, const void *data, size_t bytes);
+void lk_copy_destroy(const lk_allocator *allocator,
+                     lk_packed *copy); /* in no list; NULL is allowed */
+
+/* Adds it to its content's copies; one that has its bytes is counted too, as used last. */
+void lk_copy_link(lk_content *content, lk_packed *copy);
+/* Begins to count a linked copy that has got its bytes. */
+void lk_copy_count(lk_packed *copy);
+/* Notes that it was used last. */
+void lk_copy_touch(lk_packed *copy);
+/* Unlinks and destroys it. */
+void lk_copy_drop(lk_packed *copy);
+
+/* Whether plain bytes can be had without `copy` (NULL: at all). */
+bool lk_content_readable(const lk_content *content, const lk_packed *copy);
+/* Drops copies that nobody uses: all of a content; those of the store over capacity; the plain one,
+ * once a packed one can give its bytes. */
+void lk_content_drop_copies(lk_content *content);
+void lk_weights_shrink(lk_weights *weights);
+void lk_content_drop_spare_plain(lk_content *content);
+/* An owner lends `data` no longer: copies that are these bytes are not handed out again. */
+void lk_content_stop_lending(lk_content *content, const void *data);
+/* Forgets copies that are being made. */
+void lk_content_forget_unfinished(lk_content *content);
+/* Destroys a content that has neither references nor copies. */
+void lk_content_destroy_unused(lk_content *content);
+
+#endif

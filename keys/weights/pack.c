@@ -1,0 +1,174 @@
+/* Copies of contents that callers use: packed once per layout, or plain. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "keys/weights/copy.h"
+#include "keys/weights/reading.h"
+
+/* Less is copied rather than lent: not worth the owner's care. */
+#define LEND_BYTES ((size_t)1 << 20)
+
+static lk_packed *find_copy(const lk_content *content, lk_copy_kind kind, uint64_t layout) {
+  lk_packed *copy = content->copies;
+  while (copy != NULL && (copy->kind != kind || copy->layout != layout)) copy = copy->next;
+  return copy;
+}
+
+/* With the lock: waits until nobody is making the copy. NULL: it is not there. */
+static lk_packed *take_copy(lk_content *content, lk_copy_kind kind, uint64_t layout) {
+  lk_weights *weights = content->weights;
+  lk_packed *copy = find_copy(content, kind, layout);
+  while (copy != NULL && copy->data == NULL) {
+    pthread_cond_wait(&weights->changed, &weights->mutex);
+    copy = find_copy(content, kind, layout);
+  }
+  if (copy == NULL) return NULL;
+  copy->refs++;
+  lk_copy_touch(copy);
+  return copy;
+}
+
+/* With the lock, which it gives up for a while. `packer` NULL: a plain copy; else it is taken over
+ * on success. */
+static lk_status make_and_fill(lk_content *content, lk_copy_kind kind, uint64_t layout,
+                               size_t bytes, const lk_packer *packer, lk_packed **out_copy,
+                               lk_error *error) {
+  lk_weights *weights = content->weights;
+  lk_status status = LK_OK;
+  lk_reading reading = {0};
+  lk_packed *copy = lk_copy_create(weights, kind, layout, bytes);
+  if (copy == NULL) return lk_fail_memory(error, "packed weights", bytes);
+  copy->refs = 1;
+  lk_copy_link(content, copy); /* without data: others who want it wait */
+  LK_TRY(lk_content_read_begin(content, &reading, error));
+  pthread_mutex_unlock(&weights->mutex);
+  if (packer == NULL) {
+    if (bytes > 0) memcpy(copy->block, reading.bytes, bytes);
+  } else {
+    status = packer->pack(packer->arg, reading.bytes, copy->block, error);
+  }
+  pthread_mutex_lock(&weights->mutex);
+  lk_content_read_end(content, &reading);
+  LK_TRY(status);
+  copy->data = copy->block;
+  lk_copy_count(copy);
+  if (packer != NULL) {
+    copy->packer = *packer;
+    weights->stats.packed++;
+    lk_content_drop_spare_plain(content);
+  }
+  *out_copy = copy;
+  copy = NULL;
+
+cleanup:
+  if (copy != NULL) lk_copy_drop(copy);
+  pthread_cond_broadcast(&weights->changed);
+  lk_weights_shrink(weights);
+  return status;
+}
+
+lk_status lk_content_pack(lk_content *content, uint64_t layout, size_t bytes,
+                          const lk_packer *packer, lk_packed **out_packed, lk_error *error) {
+  lk_weights *weights = content->weights;
+  lk_status status = LK_OK;
+  bool taken = false;
+  *out_packed = NULL;
+  pthread_mutex_lock(&weights->mutex);
+  lk_packed *copy = take_copy(content, LK_COPY_PACKED, layout);
+  if (copy != NULL && copy->bytes != bytes) {
+    copy->refs--;
+    status = lk_fail(error, LK_INVALID_ARGUMENT,
+                     "failed to pack weights: layout %" PRIu64
+                     " wanted with %zu bytes, it was packed with %zu",
+                     layout, bytes, copy->bytes);
+  } else if (copy != NULL) {
+    weights->stats.shared++;
+    *out_packed = copy;
+  } else {
+    status = make_and_fill(content, LK_COPY_PACKED, layout, bytes, packer, out_packed, error);
+    taken = status == LK_OK;
+  }
+  pthread_mutex_unlock(&weights->mutex);
+  if (!taken && packer->destroy != NULL) packer->destroy(packer->arg);
+  return status;
+}
+
+/* Bytes that an owner lends and that are worth lending; NULL: copy them. */
+static const void *find_lendable(const lk_content *content, size_t alignment) {
+  if (content->bytes < LEND_BYTES) return NULL;
+  for (const lk_lender *lender = content->lenders; lender != NULL; lender = lender->next) {
+    if (lender->count > 0 && (uintptr_t)lender->data % alignment == 0) return lender->data;
+  }
+  return NULL;
+}
+
+/* Lent bytes as a copy: one for each owner whose bytes are in use. */
+static lk_status lend(lk_content *content, const void *data, lk_packed **out_copy,
+                      lk_error *error) {
+  lk_packed *copy = content->copies;
+  while (copy != NULL && (copy->kind != LK_COPY_LENT || copy->layout != 0 || copy->data != data)) {
+    copy = copy->next;
+  }
+  if (copy == NULL) {
+    copy = lk_calloc(&content->weights->allocator, 1, sizeof *copy);
+    if (copy == NULL) return lk_fail_memory(error, "lent weights", sizeof *copy);
+    copy->kind = LK_COPY_LENT;
+    copy->bytes = content->bytes;
+    copy->data = data;
+    lk_copy_link(content, copy);
+  }
+  copy->refs++;
+  *out_copy = copy;
+  return LK_OK;
+}
+
+lk_status lk_content_plain(lk_content *content, size_t alignment, lk_packed **out_packed,
+                           lk_error *error) {
+  lk_weights *weights = content->weights;
+  lk_status status = LK_OK;
+  *out_packed = NULL;
+  if (alignment == 0 || alignment > LK_DATA_ALIGNMENT || (alignment & (alignment - 1)) != 0) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to get plain weights: alignment %zu, a power of two up to %zu",
+                   alignment, LK_DATA_ALIGNMENT);
+  }
+  pthread_mutex_lock(&weights->mutex);
+  *out_packed = take_copy(content, LK_COPY_PLAIN, 0);
+  if (*out_packed == NULL) {
+    const void *data = find_lendable(content, alignment);
+    status = data != NULL ? lend(content, data, out_packed, error)
+                          : make_and_fill(content, LK_COPY_PLAIN, 0, content->bytes, NULL,
+                                          out_packed, error);
+  }
+  pthread_mutex_unlock(&weights->mutex);
+  return status;
+}
+
+/* ---- references ---- */
+
+const void *lk_packed_data(const lk_packed *packed) {
+  return packed->data;
+}
+
+void lk_packed_retain(lk_packed *packed) {
+  lk_weights *weights = packed->content->weights;
+  pthread_mutex_lock(&weights->mutex);
+  packed->refs++;
+  pthread_mutex_unlock(&weights->mutex);
+}
+
+void lk_packed_release(lk_packed *packed) {
+  if (packed == NULL) return;
+  lk_content *content = packed->content;
+  lk_weights *weights = content->weights;
+  pthread_mutex_lock(&weights->mutex);
+  lk_copy_touch(packed);
+  if (--packed->refs == 0) {
+    if (packed->kind == LK_COPY_LENT || content->refs == 0) lk_copy_drop(packed);
+    lk_content_destroy_unused(content);
+    lk_weights_shrink(weights);
+  }
+  pthread_mutex_unlock(&weights->mutex);
+}

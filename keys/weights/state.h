@@ -1,0 +1,65 @@
+/* What the weights store consists of. Structures only; README.md names the files that work on them.
+ *
+ * One mutex guards all of it. Whoever reads plain bytes without the mutex pins them by
+ * content->readers: meanwhile no lender leaves and no plain copy is dropped. `changed` is signalled
+ * when a packing ends and when the last reader is done.
+ */
+#ifndef LK_KEYS_WEIGHTS_STATE_H
+#define LK_KEYS_WEIGHTS_STATE_H
+
+#include <pthread.h>
+
+#include "base/fork.h"
+#include "keys/weights/weights.h"
+
+typedef enum lk_copy_kind {
+  LK_COPY_PACKED, /* in a layout */
+  LK_COPY_PLAIN,  /* kept plain bytes */
+  LK_COPY_LENT    /* an owner's bytes; not counted */
+} lk_copy_kind;
+
+struct lk_packed {
+  lk_content *content;
+  lk_packed *next;          /* of the content */
+  lk_packed *older, *newer; /* of the store, by last use; neither when not linked */
+  uint64_t refs;
+  size_t bytes;
+  void *block;      /* allocated; NULL when lent */
+  const void *data; /* NULL while it is being packed */
+  lk_copy_kind kind;
+  uint64_t layout;
+  lk_packer packer; /* of a packed one */
+};
+
+/* Bytes that an owner lends. */
+typedef struct lk_lender {
+  struct lk_lender *next;
+  const void *data;
+  uint64_t count; /* references that lend them; 0: about to leave */
+} lk_lender;
+
+struct lk_content {
+  lk_weights *weights;
+  lk_content *next; /* of the bucket */
+  uint64_t id;
+  uint64_t hash_high, hash_low;
+  uint64_t refs; /* 0: no longer found; lives on while copies are in use */
+  uint64_t readers;
+  size_t bytes;
+  lk_lender *lenders;
+  lk_packed *copies;
+};
+
+struct lk_weights {
+  lk_allocator allocator;
+  lk_fork_entry fork;
+  pthread_mutex_t mutex;
+  pthread_cond_t changed;
+  uint64_t last_id;
+  lk_content **buckets; /* by hash_low; a power of two */
+  size_t n_buckets, n_contents;
+  lk_packed *oldest, *newest; /* copies that are counted */
+  lk_weights_stats stats;
+};
+
+#endif

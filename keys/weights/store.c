@@ -1,0 +1,69 @@
+/* The weights store: its life, its capacity, and forks. */
+#include "base/alloc.h"
+#include "base/status.h"
+#include "keys/weights/copy.h"
+
+enum { FIRST_BUCKETS = 64 };
+
+/* A child of fork: nobody reads, nobody packs. (Who forks does neither: packing is oneDNN's.) What
+ * was being packed is packed anew by who wants it next. */
+static void forget_other_threads(void *object) {
+  lk_weights *weights = object;
+  for (size_t i = 0; i < weights->n_buckets; i++) {
+    for (lk_content *content = weights->buckets[i]; content != NULL; content = content->next) {
+      content->readers = 0;
+      lk_content_forget_unfinished(content);
+    }
+  }
+  (void)pthread_cond_init(&weights->changed, NULL);
+}
+
+lk_status lk_weights_create(const lk_allocator *allocator, uint64_t capacity_bytes,
+                            lk_weights **out_weights, lk_error *error) {
+  *out_weights = NULL;
+  lk_weights *weights = lk_calloc(allocator, 1, sizeof *weights);
+  lk_content **buckets = lk_calloc(allocator, FIRST_BUCKETS, sizeof(lk_content *));
+  if (weights == NULL || buckets == NULL) {
+    lk_free(allocator, weights);
+    lk_free(allocator, buckets);
+    return lk_fail_memory(error, "the weights store",
+                          sizeof *weights + FIRST_BUCKETS * sizeof(lk_content *));
+  }
+  weights->allocator = *allocator;
+  weights->buckets = buckets;
+  weights->n_buckets = FIRST_BUCKETS;
+  weights->stats.capacity_bytes = capacity_bytes;
+  /* With default attributes neither can fail on Linux. */
+  (void)pthread_mutex_init(&weights->mutex, NULL);
+  (void)pthread_cond_init(&weights->changed, NULL);
+  weights->fork = (lk_fork_entry){.level = LK_FORK_LEAF,
+                                  .mutex = &weights->mutex,
+                                  .child = forget_other_threads,
+                                  .object = weights};
+  lk_fork_enter(&weights->fork);
+  *out_weights = weights;
+  return LK_OK;
+}
+
+void lk_weights_destroy(lk_weights *weights) {
+  if (weights == NULL) return;
+  lk_allocator allocator = weights->allocator;
+  lk_fork_leave(&weights->fork);
+  pthread_cond_destroy(&weights->changed);
+  pthread_mutex_destroy(&weights->mutex);
+  lk_free(&allocator, weights->buckets);
+  lk_free(&allocator, weights);
+}
+
+void lk_weights_set_capacity(lk_weights *weights, uint64_t capacity_bytes) {
+  pthread_mutex_lock(&weights->mutex);
+  weights->stats.capacity_bytes = capacity_bytes;
+  lk_weights_shrink(weights);
+  pthread_mutex_unlock(&weights->mutex);
+}
+
+void lk_weights_get_stats(lk_weights *weights, lk_weights_stats *out) {
+  pthread_mutex_lock(&weights->mutex);
+  *out = weights->stats;
+  pthread_mutex_unlock(&weights->mutex);
+}
