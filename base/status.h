@@ -24,7 +24,7 @@ const char *lk_status_text(lk_status status);
 
 /* There are two ways for a failure to leave a function, and a function uses one of them.
  *
- * One that owns nothing returns it. */
+ * One that owns nothing, or nothing yet, returns it. */
 #define LK_RETURN_NOT_OK(expression)                                                               \
   do {                                                                                             \
     const lk_status lk_status_ = (expression);                                                     \
