@@ -14,10 +14,6 @@
 static lk_status infer_binary(const lk_op_node *node, const lk_tensor *inputs,
                               lk_tensor_desc *outputs, lk_error *error) {
   (void)node;
-  if (inputs[0].desc.dtype != inputs[1].desc.dtype) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "the inputs' types are %s and %s, equal ones",
-                   lk_dtype_name(inputs[0].desc.dtype), lk_dtype_name(inputs[1].desc.dtype));
-  }
   outputs[0].dtype = inputs[0].desc.dtype;
   return lk_broadcast(&inputs[0].desc, &inputs[1].desc, &outputs[0], error);
 }
@@ -224,52 +220,53 @@ static void multiply_text(const lk_op_node *node, char *buffer, size_t capacity)
   (void)snprintf(buffer, capacity, "M");
 }
 
-#define BINARY_ROW(text, summary_text, in_place_fn, infer_fn, plan_fn)                             \
-  {                                                                                                \
-    .op_type = text, .domain = "", .summary = summary_text, .min_opset = 7, .max_opset = 23,       \
-    .min_inputs = 2, .max_inputs = 2, .max_outputs = 1, .in_place_inputs = 3,                      \
-    .types = {LK_TYPES_ARITHMETIC}, .runs_on_onednn = true, .post_ops = true,                      \
-    .in_place_text = in_place_fn, .infer = infer_fn, .plan = plan_fn                               \
-  }
+/* Fused into the operator before, with one number or with a tensor (LK_POST_ADD and so on). */
+#define BINARY_ROW(name, summary_text, traits, post_op)                                            \
+  LK_OP_ROW(.op_type = name, .domain = "", .summary = summary_text, .since = 7,                    \
+            .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS | (traits),           \
+            .min_inputs = 2, .max_inputs = 2, .max_outputs = 1, .input_types = "T",                \
+            .output_types = "T", .types = {LK_TYPES_ARITHMETIC}, .in_place_inputs = 3,             \
+            .fusion = {.kind = (post_op)})
 
-const lk_op_class lk_op_add =
-    BINARY_ROW("Add", "a + b with broadcasting; integers in C", NULL, infer_binary, plan_add);
-const lk_op_class lk_op_sub =
-    BINARY_ROW("Sub", "a - b with broadcasting; integers in C", NULL, infer_binary, plan_sub);
-const lk_op_class lk_op_mul = BINARY_ROW("Mul", "a * b with broadcasting; integers in C",
-                                         multiply_text, infer_binary, plan_mul);
-const lk_op_class lk_op_div =
-    BINARY_ROW("Div", "a / b with broadcasting; integers in C", NULL, infer_binary, plan_div);
+const lk_op_class lk_op_add = {
+    BINARY_ROW("Add", "a + b with broadcasting; integers in C", LK_OP_COMMUTATIVE, LK_POST_ADD),
+    .infer = infer_binary,
+    .plan = plan_add,
+};
+const lk_op_class lk_op_sub = {
+    BINARY_ROW("Sub", "a - b with broadcasting; integers in C", 0, LK_POST_SUB),
+    .infer = infer_binary,
+    .plan = plan_sub,
+};
+const lk_op_class lk_op_mul = {
+    BINARY_ROW("Mul", "a * b with broadcasting; integers in C", LK_OP_COMMUTATIVE, LK_POST_MUL),
+    .in_place_text = multiply_text,
+    .infer = infer_binary,
+    .plan = plan_mul,
+};
+const lk_op_class lk_op_div = {
+    BINARY_ROW("Div", "a / b with broadcasting; integers in C", 0, LK_POST_DIV),
+    .infer = infer_binary,
+    .plan = plan_div,
+};
 
 const lk_op_class lk_op_pow = {
-    .op_type = "Pow",
-    .domain = "",
-    .summary = "a to the power of b; one constant f32 exponent on oneDNN, others in C",
-    .min_opset = 7,
-    .max_opset = 23,
-    .min_inputs = 2,
-    .max_inputs = 2,
-    .max_outputs = 1,
-    .in_place_inputs = 1,
-    .types = {LK_TYPES_ARITHMETIC},
-    .runs_on_onednn = true,
+    LK_OP_ROW(.op_type = "Pow", .domain = "",
+              .summary = "a to the power of b; one constant f32 exponent on oneDNN, others in C",
+              .since = 7, .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING, .min_inputs = 2,
+              .max_inputs = 2, .max_outputs = 1, .input_types = "TU", .output_types = "T",
+              .types = {LK_TYPES_ARITHMETIC, LK_TYPES_ARITHMETIC}, .in_place_inputs = 1),
     .infer = infer_pow,
     .plan = plan_pow,
 };
 
 const lk_op_class lk_op_sum = {
-    .op_type = "Sum",
-    .domain = "",
-    .summary = "Sum of any number of tensors with broadcasting",
-    .min_opset = 6,
-    .max_opset = 23,
-    .min_inputs = 1,
-    .max_inputs = 1024,
-    .max_outputs = 1,
-    .in_place_inputs = 3,
-    .types = {LK_TYPES_F32},
-    .runs_on_onednn = true,
-    .post_ops = true,
+    LK_OP_ROW(.op_type = "Sum", .domain = "",
+              .summary = "Sum of any number of tensors with broadcasting", .since = 6,
+              .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS | LK_OP_COMMUTATIVE,
+              .min_inputs = 1, .max_inputs = 1024, .max_outputs = 1, .input_types = "T",
+              .output_types = "T", .types = {LK_TYPES_F32}, .in_place_inputs = 3,
+              .fusion = {.kind = LK_POST_ADD}),
     .infer = infer_sum,
     .plan = plan_sum,
 };

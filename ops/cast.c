@@ -163,14 +163,9 @@ cleanup:
 }
 
 const lk_op_class lk_op_cast = {
-    .op_type = "Cast",
-    .domain = "",
-    .summary = "another element type",
-    .min_opset = 7,
-    .max_opset = 23,
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .max_outputs = 1,
+    LK_OP_ROW(.op_type = "Cast", .domain = "", .summary = "another element type", .since = 7,
+              .min_inputs = 1, .max_inputs = 1, .max_outputs = 1, .input_types = "T",
+              .output_types = "?"),
     .params_size = sizeof(cast_params),
     .parse = parse,
     .infer = infer,

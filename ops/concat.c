@@ -158,15 +158,10 @@ cleanup:
 }
 
 const lk_op_class lk_op_concat = {
-    .op_type = "Concat",
-    .domain = "",
-    .summary = "inputs behind each other along an axis",
-    .min_opset = 7,
-    .max_opset = 23,
-    .min_inputs = 1,
-    .max_inputs = MAX_INPUTS,
-    .max_outputs = 1,
-    .runs_on_onednn = true,
+    LK_OP_ROW(.op_type = "Concat", .domain = "",
+              .summary = "inputs behind each other along an axis", .since = 7,
+              .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING, .min_inputs = 1,
+              .max_inputs = MAX_INPUTS, .max_outputs = 1, .input_types = "T", .output_types = "T"),
     .params_size = sizeof(concat_params),
     .parse = parse,
     .infer = infer,

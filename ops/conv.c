@@ -267,17 +267,24 @@ static lk_status plan_conv_transpose(lk_planner *planner, lk_error *error) {
   return status;
 }
 
-#define CONV_ROW(text, summary_text, parse_fn, infer_fn, plan_fn)                                  \
-  {                                                                                                \
-    .op_type = text, .domain = "", .summary = summary_text, .min_opset = 1, .max_opset = 23,       \
-    .min_inputs = 2, .max_inputs = 3, .max_outputs = 1, .types = {LK_TYPES_F32},                   \
-    .runs_on_onednn = true, .post_ops = true, .params_size = sizeof(conv_params),                  \
-    .parse = parse_fn, .infer = infer_fn, .plan = plan_fn                                          \
-  }
+#define CONV_ROW(name, summary_text)                                                               \
+  LK_OP_ROW(.op_type = name, .domain = "", .summary = summary_text, .since = 1,                    \
+            .flags =                                                                               \
+                LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS | LK_OP_TENSOR_POST_OPS,   \
+            .min_inputs = 2, .max_inputs = 3, .max_outputs = 1, .input_types = "T",                \
+            .output_types = "T", .types = {LK_TYPES_F32})
 
-const lk_op_class lk_op_conv =
-    CONV_ROW("Conv", "Convolution in 1, 2 or 3 dimensions, grouped, dilated, with bias", parse_conv,
-             infer_conv, plan_conv);
-const lk_op_class lk_op_conv_transpose =
-    CONV_ROW("ConvTranspose", "Transposed convolution, with output_padding and output_shape",
-             parse_conv_transpose, infer_conv_transpose, plan_conv_transpose);
+const lk_op_class lk_op_conv = {
+    CONV_ROW("Conv", "Convolution in 1, 2 or 3 dimensions, grouped, dilated, with bias"),
+    .params_size = sizeof(conv_params),
+    .parse = parse_conv,
+    .infer = infer_conv,
+    .plan = plan_conv,
+};
+const lk_op_class lk_op_conv_transpose = {
+    CONV_ROW("ConvTranspose", "Transposed convolution, with output_padding and output_shape"),
+    .params_size = sizeof(conv_params),
+    .parse = parse_conv_transpose,
+    .infer = infer_conv_transpose,
+    .plan = plan_conv_transpose,
+};

@@ -96,15 +96,10 @@ cleanup:
 }
 
 const lk_op_class lk_op_gather = {
-    .op_type = "Gather",
-    .domain = "",
-    .summary = "slices along an axis, picked by indices",
-    .min_opset = 7,
-    .max_opset = 23,
-    .min_inputs = 2,
-    .max_inputs = 2,
-    .types = {0, LK_TYPES_SHAPE},
-    .max_outputs = 1,
+    LK_OP_ROW(.op_type = "Gather", .domain = "",
+              .summary = "slices along an axis, picked by indices", .since = 7, .min_inputs = 2,
+              .max_inputs = 2, .max_outputs = 1, .input_types = "TU", .output_types = "T",
+              .types = {LK_TYPES_ANY, LK_TYPES_INDEX}),
     .params_size = sizeof(gather_params),
     .parse = parse,
     .infer = infer,

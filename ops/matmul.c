@@ -233,16 +233,23 @@ cleanup:
   return status;
 }
 
-#define MATMUL_ROW(text, summary_text, first, most_inputs, ...)                                    \
-  {                                                                                                \
-    .op_type = text, .domain = "", .summary = summary_text, .min_opset = first, .max_opset = 23,   \
-    .min_inputs = 2, .max_inputs = most_inputs, .max_outputs = 1, .types = {LK_TYPES_F32},         \
-    .runs_on_onednn = true, .post_ops = true, __VA_ARGS__                                          \
-  }
+#define MATMUL_ROW(name, summary_text, first, most_inputs, traits)                                 \
+  LK_OP_ROW(.op_type = name, .domain = "", .summary = summary_text, .since = first,                \
+            .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS |                     \
+                     LK_OP_TENSOR_POST_OPS | (traits),                                             \
+            .min_inputs = 2, .max_inputs = most_inputs, .max_outputs = 1, .input_types = "T",      \
+            .output_types = "T", .types = {LK_TYPES_F32})
 
-const lk_op_class lk_op_matmul = MATMUL_ROW("MatMul", "Matrix product of batches, as numpy.matmul",
-                                            1, 2, .infer = infer_matmul, .plan = plan_matmul);
-const lk_op_class lk_op_gemm =
-    MATMUL_ROW("Gemm", "alpha A B + beta C, A and B possibly transposed", 7, 3,
-               .params_size = sizeof(gemm_params), .parse = parse_gemm,
-               .own_post_ops = gemm_post_ops, .infer = infer_gemm, .plan = plan_gemm);
+const lk_op_class lk_op_matmul = {
+    MATMUL_ROW("MatMul", "Matrix product of batches, as numpy.matmul", 1, 2, LK_OP_COLUMNS),
+    .infer = infer_matmul,
+    .plan = plan_matmul,
+};
+const lk_op_class lk_op_gemm = {
+    MATMUL_ROW("Gemm", "alpha A B + beta C, A and B possibly transposed", 7, 3, 0),
+    .params_size = sizeof(gemm_params),
+    .parse = parse_gemm,
+    .own_post_ops = gemm_post_ops,
+    .infer = infer_gemm,
+    .plan = plan_gemm,
+};

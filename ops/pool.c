@@ -290,20 +290,29 @@ lk_status lk_plan_global_average(lk_planner *planner, lk_error *error) {
   return plan_windows(planner, LK_POOL_MEAN, &shape, false, error);
 }
 
-#define POOL_ROW(text, summary_text, input_types, outputs, parse_fn, infer_fn, plan_fn)            \
-  {                                                                                                \
-    .op_type = text, .domain = "", .summary = summary_text, .min_opset = 1, .max_opset = 23,       \
-    .min_inputs = 1, .max_inputs = 1, .max_outputs = outputs, .types = {input_types},              \
-    .runs_on_onednn = true, .post_ops = true, .params_size = sizeof(pool_params),                  \
-    .parse = parse_fn, .infer = infer_fn, .plan = plan_fn                                          \
-  }
+#define POOL_ROW(name, summary_text, input_set, outputs)                                           \
+  LK_OP_ROW(.op_type = name, .domain = "", .summary = summary_text, .since = 1,                    \
+            .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS, .min_inputs = 1,     \
+            .max_inputs = 1, .max_outputs = outputs, .input_types = "T", .output_types = "TU",     \
+            .types = {input_set, LK_TYPE(LK_I64)})
 
-const lk_op_class lk_op_max_pool = POOL_ROW(
-    "MaxPool", "Largest value of each window, and where it lies; dilated windows in C",
-    LK_TYPES_FLOAT | LK_TYPE(LK_U8) | LK_TYPE(LK_I8), 2, parse_max_pool, infer_pool, plan_pool);
-const lk_op_class lk_op_average_pool =
-    POOL_ROW("AveragePool", "Mean of each window; dilated windows in C", LK_TYPES_FLOAT, 1,
-             parse_average_pool, infer_pool, plan_pool);
-const lk_op_class lk_op_global_average_pool =
-    POOL_ROW("GlobalAveragePool", "Mean of each channel", LK_TYPES_FLOAT, 1, NULL, infer_global,
-             lk_plan_global_average);
+const lk_op_class lk_op_max_pool = {
+    POOL_ROW("MaxPool", "Largest value of each window, and where it lies; dilated windows in C",
+             LK_TYPES_FLOAT | LK_TYPE(LK_U8) | LK_TYPE(LK_I8), 2),
+    .params_size = sizeof(pool_params),
+    .parse = parse_max_pool,
+    .infer = infer_pool,
+    .plan = plan_pool,
+};
+const lk_op_class lk_op_average_pool = {
+    POOL_ROW("AveragePool", "Mean of each window; dilated windows in C", LK_TYPES_FLOAT, 1),
+    .params_size = sizeof(pool_params),
+    .parse = parse_average_pool,
+    .infer = infer_pool,
+    .plan = plan_pool,
+};
+const lk_op_class lk_op_global_average_pool = {
+    POOL_ROW("GlobalAveragePool", "Mean of each channel", LK_TYPES_FLOAT, 1),
+    .infer = infer_global,
+    .plan = lk_plan_global_average,
+};

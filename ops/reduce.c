@@ -181,17 +181,10 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_reduce_mean = {
-    .op_type = "ReduceMean",
-    .domain = "",
-    .summary = "Mean over axes",
-    .min_opset = 1,
-    .max_opset = 23,
-    .min_inputs = 1,
-    .max_inputs = 2,
-    .types = {LK_TYPES_F32, LK_TYPES_SHAPE},
-    .max_outputs = 1,
-    .shape_inputs = 2,
-    .runs_on_onednn = true,
+    LK_OP_ROW(.op_type = "ReduceMean", .domain = "", .summary = "Mean over axes", .since = 1,
+              .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING, .min_inputs = 1, .max_inputs = 2,
+              .max_outputs = 1, .input_types = "TU", .output_types = "T",
+              .types = {LK_TYPES_F32, LK_TYPES_INDEX}, .shape_inputs = 1u << 1),
     .params_size = sizeof(reduce_params),
     .parse = parse,
     .infer = infer,

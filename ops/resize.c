@@ -135,16 +135,11 @@ cleanup:
 }
 
 const lk_op_class lk_op_resize = {
-    .op_type = "Resize",
-    .domain = "",
-    .summary = "nearest, linear and cubic interpolation",
-    .min_opset = 10,
-    .max_opset = 23,
-    .min_inputs = 1,
-    .max_inputs = 4,
-    .max_outputs = 1,
-    .shape_inputs = 1u << 1 | 1u << 2 | 1u << 3,
-    .runs_on_onednn = true,
+    LK_OP_ROW(.op_type = "Resize", .domain = "",
+              .summary = "nearest, linear and cubic interpolation", .since = 10,
+              .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING, .min_inputs = 1, .max_inputs = 4,
+              .max_outputs = 1, .input_types = "TUVW", .output_types = "T",
+              .shape_inputs = 1u << 1 | 1u << 2 | 1u << 3),
     .params_size = sizeof(lk_resize_params),
     .parse = parse,
     .infer = infer,

@@ -69,14 +69,10 @@ cleanup:
 }
 
 const lk_op_class lk_op_shape = {
-    .op_type = "Shape",
-    .domain = "",
-    .summary = "the dimensions of the input",
-    .min_opset = 7,
-    .max_opset = 23,
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .max_outputs = 1,
+    LK_OP_ROW(.op_type = "Shape", .domain = "", .summary = "the dimensions of the input",
+              .since = 7, .flags = LK_OP_SHAPE_ONLY, .min_inputs = 1, .max_inputs = 1,
+              .max_outputs = 1, .input_types = "T", .output_types = "U",
+              .types = {LK_TYPES_ANY, LK_TYPE(LK_I64)}),
     .params_size = sizeof(shape_params),
     .parse = parse_shape,
     .infer = infer_shape,
@@ -186,14 +182,9 @@ cleanup:
 }
 
 const lk_op_class lk_op_constant = {
-    .op_type = "Constant",
-    .domain = "",
-    .summary = "a tensor that the node itself holds, up to 4 KB",
-    .min_opset = 7,
-    .max_opset = 23,
-    .min_inputs = 0,
-    .max_inputs = 0,
-    .max_outputs = 1,
+    LK_OP_ROW(.op_type = "Constant", .domain = "",
+              .summary = "a tensor that the node itself holds, up to 4 KB", .since = 7,
+              .max_outputs = 1, .input_types = "T", .output_types = "?"),
     .params_size = sizeof(constant_params),
     .parse = parse_constant,
     .infer = infer_constant,
@@ -245,15 +236,9 @@ cleanup:
 }
 
 const lk_op_class lk_op_constant_of_shape = {
-    .op_type = "ConstantOfShape",
-    .domain = "",
-    .summary = "one value in a given shape",
-    .min_opset = 9,
-    .max_opset = 23,
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .max_outputs = 1,
-    .shape_inputs = 1,
+    LK_OP_ROW(.op_type = "ConstantOfShape", .domain = "", .summary = "one value in a given shape",
+              .since = 9, .min_inputs = 1, .max_inputs = 1, .max_outputs = 1, .input_types = "T",
+              .output_types = "?", .types = {LK_TYPES_INDEX}, .shape_inputs = 1u << 0),
     .params_size = sizeof(constant_of_shape_params),
     .parse = parse_constant_of_shape,
     .infer = infer_constant_of_shape,

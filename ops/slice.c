@@ -150,15 +150,10 @@ cleanup:
 }
 
 const lk_op_class lk_op_slice = {
-    .op_type = "Slice",
-    .domain = "",
-    .summary = "a part of each dimension",
-    .min_opset = 7,
-    .max_opset = 23,
-    .min_inputs = 1,
-    .max_inputs = 5,
-    .max_outputs = 1,
-    .shape_inputs = 1u << STARTS | 1u << ENDS | 1u << AXES | 1u << STEPS,
+    LK_OP_ROW(.op_type = "Slice", .domain = "", .summary = "a part of each dimension", .since = 7,
+              .min_inputs = 1, .max_inputs = 5, .max_outputs = 1, .input_types = "TU",
+              .output_types = "T", .types = {LK_TYPES_ANY, LK_TYPES_INDEX},
+              .shape_inputs = 1u << STARTS | 1u << ENDS | 1u << AXES | 1u << STEPS),
     .params_size = sizeof(slice_params),
     .parse = parse,
     .infer = infer,

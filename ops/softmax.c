@@ -66,17 +66,10 @@ cleanup:
 }
 
 const lk_op_class lk_op_softmax = {
-    .op_type = "Softmax",
-    .domain = "",
-    .summary = "exp(x) / sum(exp(x)) along an axis",
-    .min_opset = 1,
-    .max_opset = 23,
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .types = {LK_TYPES_F32},
-    .max_outputs = 1,
-    .in_place_inputs = 1,
-    .runs_on_onednn = true,
+    LK_OP_ROW(.op_type = "Softmax", .domain = "", .summary = "exp(x) / sum(exp(x)) along an axis",
+              .since = 1, .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING, .min_inputs = 1,
+              .max_inputs = 1, .max_outputs = 1, .input_types = "T", .output_types = "T",
+              .types = {LK_TYPES_F32}, .in_place_inputs = 1),
     .params_size = sizeof(softmax_params),
     .parse = parse,
     .in_place_text = in_place_text,

@@ -113,14 +113,9 @@ cleanup:
 }
 
 const lk_op_class lk_op_transpose = {
-    .op_type = "Transpose",
-    .domain = "",
-    .summary = "dimensions in another order",
-    .min_opset = 7,
-    .max_opset = 23,
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .max_outputs = 1,
+    LK_OP_ROW(.op_type = "Transpose", .domain = "", .summary = "dimensions in another order",
+              .since = 7, .min_inputs = 1, .max_inputs = 1, .max_outputs = 1, .input_types = "T",
+              .output_types = "T"),
     .params_size = sizeof(transpose_params),
     .parse = parse,
     .infer = infer,

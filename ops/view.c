@@ -26,15 +26,9 @@ static lk_status infer_identity(const lk_op_node *node, const lk_tensor *inputs,
 }
 
 const lk_op_class lk_op_identity = {
-    .op_type = "Identity",
-    .domain = "",
-    .summary = "the input itself",
-    .min_opset = 7,
-    .max_opset = 23,
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .max_outputs = 1,
-    .in_place_inputs = 1,
+    LK_OP_ROW(.op_type = "Identity", .domain = "", .summary = "the input itself", .since = 7,
+              .min_inputs = 1, .max_inputs = 1, .max_outputs = 1, .input_types = "T",
+              .output_types = "T", .in_place_inputs = 1),
     .infer = infer_identity,
     .plan = plan_same,
 };
@@ -107,16 +101,12 @@ cleanup:
 }
 
 const lk_op_class lk_op_dropout = {
-    .op_type = "Dropout",
-    .domain = "",
-    .summary = "inference: the input itself, and a mask of ones",
-    .min_opset = 7,
-    .max_opset = 23,
-    .min_inputs = 1,
-    .max_inputs = 3,
-    .max_outputs = 2,
-    .shape_inputs = UINT64_C(1) << DROPOUT_TRAINING,
-    .in_place_inputs = 1,
+    LK_OP_ROW(.op_type = "Dropout", .domain = "",
+              .summary = "inference: the input itself, and a mask of ones", .since = 7,
+              .min_inputs = 1, .max_inputs = 3, .max_outputs = 2, .input_types = "TUV",
+              .output_types = "T?", .types = {LK_TYPES_ANY, LK_TYPES_ANY, LK_TYPE(LK_BOOL)},
+              .shape_inputs = 1u << DROPOUT_TRAINING, .in_place_inputs = 1,
+              .mode_inputs = 1u << DROPOUT_TRAINING),
     .infer = infer_dropout,
     .plan = plan_dropout,
 };
@@ -335,20 +325,37 @@ static lk_status infer_unsqueeze(const lk_op_node *node, const lk_tensor *inputs
 
 /* ---- Rows of those that are a view and no more: inputs behind the first say the shape ---- */
 
-#define VIEW_ROW(text, summary_text, least_inputs, most_inputs, params_type, parse_fn, infer_fn)   \
-  {                                                                                                \
-    .op_type = text, .domain = "", .summary = summary_text, .min_opset = 7, .max_opset = 23,       \
-    .min_inputs = least_inputs, .max_inputs = most_inputs, .max_outputs = 1,                       \
-    .shape_inputs = (1U << (most_inputs)) - 2, .params_size = sizeof(params_type),                 \
-    .parse = parse_fn, .infer = infer_fn, .plan = plan_view                                        \
-  }
+#define VIEW_ROW(name, summary_text, least_inputs, most_inputs)                                    \
+  LK_OP_ROW(.op_type = name, .domain = "", .summary = summary_text, .since = 7,                    \
+            .min_inputs = least_inputs, .max_inputs = most_inputs, .max_outputs = 1,               \
+            .input_types = "TU", .output_types = "T", .types = {LK_TYPES_ANY, LK_TYPES_INDEX},     \
+            .shape_inputs = (1U << (most_inputs)) - 2)
 
-const lk_op_class lk_op_reshape = VIEW_ROW("Reshape", "another shape for the same elements", 2, 2,
-                                           reshape_params, parse_reshape, infer_reshape);
-const lk_op_class lk_op_flatten =
-    VIEW_ROW("Flatten", "the dimensions before and from an axis on as two", 1, 1, flatten_params,
-             parse_flatten, infer_flatten);
-const lk_op_class lk_op_squeeze =
-    VIEW_ROW("Squeeze", "drops dimensions of size 1", 1, 2, axes_params, parse_axes, infer_squeeze);
-const lk_op_class lk_op_unsqueeze = VIEW_ROW("Unsqueeze", "inserts dimensions of size 1", 1, 2,
-                                             axes_params, parse_axes, infer_unsqueeze);
+const lk_op_class lk_op_reshape = {
+    VIEW_ROW("Reshape", "another shape for the same elements", 2, 2),
+    .params_size = sizeof(reshape_params),
+    .parse = parse_reshape,
+    .infer = infer_reshape,
+    .plan = plan_view,
+};
+const lk_op_class lk_op_flatten = {
+    VIEW_ROW("Flatten", "the dimensions before and from an axis on as two", 1, 1),
+    .params_size = sizeof(flatten_params),
+    .parse = parse_flatten,
+    .infer = infer_flatten,
+    .plan = plan_view,
+};
+const lk_op_class lk_op_squeeze = {
+    VIEW_ROW("Squeeze", "drops dimensions of size 1", 1, 2),
+    .params_size = sizeof(axes_params),
+    .parse = parse_axes,
+    .infer = infer_squeeze,
+    .plan = plan_view,
+};
+const lk_op_class lk_op_unsqueeze = {
+    VIEW_ROW("Unsqueeze", "inserts dimensions of size 1", 1, 2),
+    .params_size = sizeof(axes_params),
+    .parse = parse_axes,
+    .infer = infer_unsqueeze,
+    .plan = plan_view,
+};

@@ -30,7 +30,7 @@ static void warn_of_ref(lk_op *op, const lk_plan_body *body) {
   if (body->n_ref == 0 || atomic_flag_test_and_set(&op->warned)) return;
   (void)snprintf(line, sizeof line,
                  "%s '%s' runs on a slow reference implementation of oneDNN (%s)",
-                 op->node.class_->op_type, op->node.output_name, body->implementation);
+                 op->node.class_->row.op_type, op->node.output_name, body->implementation);
   lk_context_log(op->executor->context, LK_LOG_WARNING, line);
 }
 
@@ -58,7 +58,7 @@ static lk_status build_plan(void *arg, lk_built *out, lk_error *error) {
     status = lk_fail(error, LK_INVALID_ARGUMENT,
                      "failed to bind %s '%s': in place over input %d, which is %s, but the output "
                      "is %s",
-                     from->op->node.class_->op_type, from->op->node.output_name, over,
+                     from->op->node.class_->row.op_type, from->op->node.output_name, over,
                      lk_tensor_text(&body->inputs[over], in),
                      lk_tensor_text(&body->outputs[0], out_text));
     lk_plan_body_destroy(body);
@@ -91,28 +91,28 @@ static lk_status check_bind(const lk_op *op, const lk_bind_desc *bind, lk_error 
   if (bind->n_inputs != op->node.n_inputs || bind->n_outputs != op->node.n_outputs) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to bind %s '%s': %u inputs and %u outputs given, the node has %u and %u",
-                   op->node.class_->op_type, op->node.output_name, bind->n_inputs, bind->n_outputs,
-                   op->node.n_inputs, op->node.n_outputs);
+                   op->node.class_->row.op_type, op->node.output_name, bind->n_inputs,
+                   bind->n_outputs, op->node.n_inputs, op->node.n_outputs);
   }
   const int32_t most = op->executor->context->env.threads;
   if (bind->threads != 0 && bind->threads != 1 && bind->threads != most) {
     return lk_fail(error, LK_OUT_OF_RANGE,
                    "failed to bind %s '%s': %d threads, 0, 1 or the context's %d",
-                   op->node.class_->op_type, op->node.output_name, bind->threads, most);
+                   op->node.class_->row.op_type, op->node.output_name, bind->threads, most);
   }
   const int32_t over = bind->in_place_input;
   if (over != -1 && (over < 0 || over >= 64 || (uint32_t)over >= op->node.n_operands ||
-                     (op->node.class_->in_place_inputs >> over & 1) == 0)) {
+                     (op->node.class_->row.in_place_inputs >> over & 1) == 0)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to bind %s '%s': in place over input %d, the operator does not allow it",
-                   op->node.class_->op_type, op->node.output_name, over);
+                   op->node.class_->row.op_type, op->node.output_name, over);
   }
   for (uint32_t i = 0; bind->wishes != NULL && i < bind->n_outputs; i++) {
     if (bind->wishes[i] != LK_LAYOUT_ANY && bind->wishes[i] > LK_LAYOUT_CHANNELS_LAST) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "failed to bind %s '%s': output %u wishes for layout %u, plain, channels-last "
                      "or any",
-                     op->node.class_->op_type, op->node.output_name, i, bind->wishes[i]);
+                     op->node.class_->row.op_type, op->node.output_name, i, bind->wishes[i]);
     }
   }
   return LK_OK;
@@ -124,7 +124,7 @@ lk_status lk_bind_size_input(const lk_op *op, const lk_bind_desc *bind, uint32_t
   (void)snprintf(what, sizeof what, "input %" PRIu32, index);
   lk_status status = lk_tensor_size(&bind->inputs[index].desc, what, out_elements, NULL, error);
   if (status == LK_OK) return LK_OK;
-  return lk_error_prefix(error, status, "failed to bind %s '%s'", op->node.class_->op_type,
+  return lk_error_prefix(error, status, "failed to bind %s '%s'", op->node.class_->row.op_type,
                          op->node.output_name);
 }
 
@@ -144,8 +144,8 @@ static lk_status add_call(lk_key_builder *key, const lk_op *op, const lk_bind_de
     if (bind->inputs[i].desc.rank > LK_MAX_RANK) {
       return lk_fail(error, LK_OUT_OF_RANGE,
                      "failed to bind %s '%s': input %u has rank %u, at most %d",
-                     op->node.class_->op_type, op->node.output_name, i, bind->inputs[i].desc.rank,
-                     LK_MAX_RANK);
+                     op->node.class_->row.op_type, op->node.output_name, i,
+                     bind->inputs[i].desc.rank, LK_MAX_RANK);
     }
     if (lk_op_is_shape_input(op, i)) {
       lk_status status = lk_bind_size_input(op, bind, i, NULL, error);

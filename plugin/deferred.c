@@ -108,6 +108,7 @@ cleanup:
 
 static lk_status read_inputs(const lk_op *op, const lk_bind_desc *bind, lk_tensor_desc *out,
                              lk_error *error) {
+  lk_op_types types = {0};
   for (uint32_t i = 0; i < op->node.n_inputs; i++) {
     if (op->node.constants[i].content != NULL) out[i] = op->node.constants[i].tensor.desc;
     if (!op->comes_at_run[i]) continue;
@@ -115,7 +116,7 @@ static lk_status read_inputs(const lk_op *op, const lk_bind_desc *bind, lk_tenso
     if (status != LK_OK) return status;
     out[i] = bind->inputs[i].desc;
     if (i >= op->node.n_operands) continue;
-    status = lk_op_check_type(op->node.class_, i, out[i].dtype, error);
+    status = lk_op_types_add(&op->node.class_->row, &types, i, out[i].dtype, error);
     if (status != LK_OK) return status;
   }
   return LK_OK;

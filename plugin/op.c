@@ -31,7 +31,7 @@ static uint32_t count_operands(const lk_node_desc *desc) {
 }
 
 static lk_status check_counts(const lk_op_node *node, lk_error *error) {
-  const lk_op_class *row = node->class_;
+  const lk_op_row *row = &node->class_->row;
   if (node->n_operands < row->min_inputs || node->n_operands > row->max_inputs ||
       node->n_outputs > row->max_outputs) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
@@ -44,7 +44,7 @@ static lk_status check_counts(const lk_op_node *node, lk_error *error) {
     return lk_fail(error, LK_INVALID_ARGUMENT, "failed to create %s '%s': input %u is required",
                    row->op_type, node->output_name, i);
   }
-  if (node->n_post_ops > 0 && !row->post_ops) {
+  if (node->n_post_ops > 0 && (row->flags & LK_OP_POST_OPS) == 0) {
     return lk_fail(error, LK_UNSUPPORTED, "failed to create %s '%s': it takes no post-ops",
                    row->op_type, node->output_name);
   }
@@ -62,7 +62,7 @@ static lk_status add_constant(lk_op *op, uint32_t index, const lk_node_input *in
   if (tensor->desc.layout != LK_LAYOUT_PLAIN || (tensor->data == NULL && bytes > 0)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to create %s '%s': constant input %u must be plain and have data",
-                   op->node.class_->op_type, op->node.output_name, index);
+                   op->node.class_->row.op_type, op->node.output_name, index);
   }
   const size_t element = lk_dtype_size(tensor->desc.dtype);
   const bool aligned = (uintptr_t)tensor->data % element == 0;
@@ -151,11 +151,11 @@ static lk_status key_attr(const lk_op *op, const lk_attr *attr, lk_key_builder *
 static lk_status make_head(const lk_op *op, const lk_node_desc *desc, lk_key_head *out,
                            lk_error *error) {
   char in_place[128] = "";
-  const lk_op_class *row = op->node.class_;
+  const lk_op_row *row = &op->node.class_->row;
   const lk_ops_env *env = &op->executor->context->env;
   const char *scope = desc->scope != NULL ? desc->scope : "";
-  if (row->in_place_text != NULL) {
-    row->in_place_text(&op->node, in_place, sizeof in_place);
+  if (op->node.class_->in_place_text != NULL) {
+    op->node.class_->in_place_text(&op->node, in_place, sizeof in_place);
   } else if (row->in_place_inputs != 0) {
     memcpy(in_place, row->op_type, strlen(row->op_type) + 1);
   }
@@ -237,7 +237,7 @@ static lk_status fill(lk_op *op, const lk_node_desc *desc, lk_error *error) {
   node->params = params;
   if (params == NULL) return lk_fail_memory(error, "an op's parameters", node->class_->params_size);
   if (node->class_->parse != NULL) {
-    lk_attrs attrs = {.node = desc, .status = LK_OK, .error = error};
+    lk_attrs attrs = {.node = desc, .class_ = node->class_, .status = LK_OK, .error = error};
     node->class_->parse(&attrs, params);
     if (attrs.status != LK_OK) return attrs.status;
   }
@@ -292,25 +292,24 @@ void lk_op_destroy(lk_op *op) {
 }
 
 lk_status lk_op_info_get(const lk_op *op, lk_op_info *info, lk_error *error) {
-  const lk_op_class *row = op->node.class_;
+  const lk_op_row *row = &op->node.class_->row;
   const lk_op_info filled = {.struct_size = sizeof filled,
-                             .op_type = row->op_type,
+                             .row = row,
                              .shape_inputs = row->shape_inputs & ~op->node.absent,
                              .in_place_inputs = row->in_place_inputs,
                              .n_inputs = op->node.n_inputs,
-                             .n_outputs = op->node.n_outputs,
-                             .runs_on_onednn = row->runs_on_onednn ? 1U : 0U};
+                             .n_outputs = op->node.n_outputs};
   return lk_struct_write(info, &filled, sizeof filled, "op info", error);
 }
 
 lk_status lk_op_check_types(const lk_op *op, const uint32_t *dtypes, lk_error *error) {
   const lk_op_node *node = &op->node;
+  lk_op_types types = {0};
   for (uint32_t i = 0; i < node->n_operands; i++) {
-    if (dtypes[i] == LK_DTYPE_NONE) continue;
-    const lk_status status = lk_op_check_type(node->class_, i, dtypes[i], error);
+    const lk_status status = lk_op_types_add(&node->class_->row, &types, i, dtypes[i], error);
     if (status == LK_OK) continue;
     return lk_error_prefix(error, status, "failed to check the types of %s '%s'",
-                           node->class_->op_type, node->output_name);
+                           node->class_->row.op_type, node->output_name);
   }
   return LK_OK;
 }

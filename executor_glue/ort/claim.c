@@ -107,7 +107,8 @@ static lk_status fuse_groups(lk_ort_provider *provider, const lk_ort_import *imp
     return lk_fail_memory(error, "groups of nodes", graph->n_nodes * sizeof *groups);
   }
   for (size_t n = 0; n < graph->n_nodes; n++) supported[n] = support->reasons[n] == NULL;
-  const lk_ort_partition_input input = {graph, supported, support->works, support->shape_inputs};
+  const lk_ort_partition_input input = {graph, supported, support->works, support->shape_inputs,
+                                        support->shape_only};
   LK_TRY(lk_ort_partition_make(&input, groups, &n_groups, error));
   for (size_t g = 0; g < n_groups; g++) {
     LK_TRY(fuse_group(provider, import, groups, (int32_t)g, info, error));

@@ -96,7 +96,7 @@ cleanup:
 }
 
 static bool does_work(const lk_graph *graph, const lk_node *node, const lk_op_info *info) {
-  if (info->runs_on_onednn == 0) return false;
+  if ((info->row->flags & LK_OP_WORTH_CLAIMING) == 0) return false;
   for (uint32_t i = 0; i < node->n_outputs; i++) {
     if (node->outputs[i] != LK_NO_VALUE &&
         is_data(lk_value_dtype(&graph->values[node->outputs[i]])))
@@ -113,7 +113,9 @@ lk_status lk_ort_support_find(const lk_ort *ort, lk_executor *executor, const lk
   out->reasons = lk_graph_alloc(graph, n * sizeof *out->reasons);
   out->works = lk_graph_alloc(graph, n * sizeof *out->works);
   out->shape_inputs = lk_graph_alloc(graph, n * sizeof *out->shape_inputs);
-  if (out->reasons == NULL || out->works == NULL || out->shape_inputs == NULL) {
+  out->shape_only = lk_graph_alloc(graph, n * sizeof *out->shape_only);
+  if (out->reasons == NULL || out->works == NULL || out->shape_inputs == NULL ||
+      out->shape_only == NULL) {
     return lk_fail_memory(error, "the support of nodes", n * sizeof *out->reasons);
   }
   for (size_t i = 0; i < n; i++) {
@@ -121,7 +123,7 @@ lk_status lk_ort_support_find(const lk_ort *ort, lk_executor *executor, const lk
     lk_op_info info = {0};
     lk_error why;
     out->reasons[i] = import->problems[node->source];
-    out->works[i] = false;
+    out->works[i] = out->shape_only[i] = false;
     out->shape_inputs[i] = 0;
     if (out->reasons[i] != NULL) continue;
     const lk_status status = ask(&a, node, &info, &why);
@@ -135,6 +137,7 @@ lk_status lk_ort_support_find(const lk_ort *ort, lk_executor *executor, const lk
       continue;
     }
     out->shape_inputs[i] = info.shape_inputs;
+    out->shape_only[i] = (info.row->flags & LK_OP_SHAPE_ONLY) != 0;
     out->works[i] = does_work(graph, node, &info);
   }
   return LK_OK;

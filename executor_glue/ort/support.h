@@ -6,7 +6,8 @@
 
 typedef struct lk_ort_support {
   const char **reasons;   /* [n_nodes]: why the node is left; NULL: it can be run */
-  bool *works;            /* [n_nodes]: it does arithmetic on data, on oneDNN */
+  bool *works;            /* [n_nodes]: it does arithmetic on data that is worth claiming */
+  bool *shape_only;       /* [n_nodes]: it reads the shape of its input, never an element */
   uint64_t *shape_inputs; /* [n_nodes]: bit i: shapes depend on the value of input i */
 } lk_ort_support;
 

@@ -1,5 +1,4 @@
-/* Fuses Add of a constant vector into MatMul and Gemm: a post-op with the constant as its operand.
- * */
+/* Fuses Add of a constant vector into a product: a post-op with the constant as its operand. */
 #include "base/status.h"
 #include "base/tensor.h"
 #include "executor_glue/passes/rewrite.h"
@@ -9,10 +8,10 @@ lk_status lk_pass_bias(const lk_pass_env *env, lk_graph *graph, uint64_t *out_ch
 
 /* The constant does not enlarge the product: by what is certain of its shape, or, where the rank of
  * the left side is open, because the last dimension comes from constant weights alone. */
-static bool fits(const lk_graph *graph, const lk_symbolic_shapes *classes, const lk_node *product,
-                 const lk_tensor_desc *bias) {
+static bool fits(const lk_pass_env *env, const lk_graph *graph, const lk_symbolic_shapes *classes,
+                 const lk_node *product, const lk_tensor_desc *bias) {
   if (lk_symbolic_shape_takes(classes, product->outputs[0], bias)) return true;
-  if (!lk_node_is(product, "MatMul") || product->n_inputs < 2 || bias->rank != 1) return false;
+  if (!lk_node_has(env, product, LK_OP_COLUMNS) || bias->rank != 1) return false;
   if (!lk_value_is_constant(graph, product->inputs[1])) return false;
   const lk_tensor_desc *weights = &graph->values[product->inputs[1]].constant.desc;
   return weights->rank >= 2 && weights->dims[weights->rank - 1] == bias->dims[0];
@@ -24,19 +23,19 @@ static lk_status fuse(const lk_pass_env *env, lk_graph *graph, const lk_symbolic
   const int32_t product = graph->nodes[add].inputs[side], bias = graph->nodes[add].inputs[1 - side];
   const lk_node *producer = lk_value_producer(graph, product);
   if (producer == NULL || !lk_value_is_weight(graph, bias)) return LK_OK;
-  if (!lk_node_is(producer, "MatMul") && !lk_node_is(producer, "Gemm")) return LK_OK;
+  if (!lk_node_has(env, producer, LK_OP_TENSOR_POST_OPS)) return LK_OK;
   const lk_tensor_desc *desc = &graph->values[bias].constant.desc;
   if (lk_elements(desc) == 1) return LK_OK; /* scalars: pass "activation" */
   /* A vector along the last dimension; anything else is no bias. */
   if (desc->dims[desc->rank - 1] != lk_elements(desc)) return LK_OK;
   if (!lk_value_is_private(graph, product) || !lk_node_takes_post_ops(env, producer, 1) ||
       lk_symbolic_shape_dtype(classes, product) != LK_F32 ||
-      !fits(graph, classes, producer, desc)) {
+      !fits(env, graph, classes, producer, desc)) {
     return LK_OK;
   }
   const int32_t node = graph->values[product].producer;
   lk_post_op post_op = {.kind = LK_POST_ADD, .input = -1};
-  LK_TRY(lk_node_append_operand(graph, node, bias, &post_op.input, error));
+  LK_TRY(lk_node_append_operand(env, graph, node, bias, &post_op.input, error));
   LK_TRY(lk_node_append_post_op(graph, node, post_op, error));
   LK_TRY(lk_node_note_fused(graph, node, "bias", error));
   lk_node_set_output(graph, node, 0, graph->nodes[add].outputs[0]);
@@ -54,7 +53,7 @@ lk_status lk_pass_bias(const lk_pass_env *env, lk_graph *graph, uint64_t *out_ch
   for (size_t n = 0; n < graph->n_nodes; n++) {
     for (uint32_t side = 0; side < 2; side++) {
       const lk_node *node = &graph->nodes[n];
-      if (!lk_node_is_plain(node, "Add") || node->n_inputs != 2) break;
+      if (!lk_node_is_plain(node) || lk_node_arithmetic(env, node) != LK_POST_ADD) break;
       LK_TRY(fuse(env, graph, classes, (int32_t)n, side, out_changes, error));
     }
   }

@@ -40,13 +40,13 @@ typedef struct folding {
   lk_plan *plan;
 } folding;
 
-static bool is_foldable(const lk_graph *graph, const lk_node *node) {
-  if (node->dead || node->n_post_ops > 0 || node->n_outputs == 0 || node->n_inputs > MAX_OPERANDS ||
+static bool is_foldable(const lk_pass_env *env, const lk_graph *graph, const lk_node *node) {
+  const lk_op_row *row = lk_node_row(env, node);
+  if (row == NULL || (row->flags & (LK_OP_RANDOM | LK_OP_DATA_DEPENDENT)) != 0 ||
+      node->n_post_ops > 0 || node->n_outputs == 0 || node->n_inputs > MAX_OPERANDS ||
       node->n_outputs > MAX_OPERANDS) {
     return false;
   }
-  /* Without inputs: only what is a constant by definition. */
-  if (node->n_inputs == 0 && !lk_node_is(node, "Constant")) return false;
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     const int32_t input = node->inputs[i];
     if (input != LK_NO_VALUE && !lk_value_is_constant(graph, input)) return false;
@@ -177,7 +177,7 @@ lk_status lk_pass_constants(const lk_pass_env *env, lk_graph *graph, uint64_t *o
   folder self = {.env = env, .graph = graph, .limit = limit < INT64_MAX ? limit : INT64_MAX};
   folding *f = NULL;
   for (size_t n = 0; n < graph->n_nodes; n++) {
-    if (!is_foldable(graph, &graph->nodes[n])) continue;
+    if (!is_foldable(env, graph, &graph->nodes[n])) continue;
     if (f == NULL) {
       f = lk_alloc(graph->allocator, sizeof *f);
       if (f == NULL) {

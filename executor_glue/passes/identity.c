@@ -20,13 +20,17 @@ static bool is_idle_dropout(const lk_graph *graph, const lk_node *node) {
          lk_constant_number(mode, 0) == 0.0;
 }
 
+static bool is_plain(const lk_node *node, const char *op_type) {
+  return lk_node_is(node, op_type) && lk_node_is_plain(node);
+}
+
 static bool only_copies(const lk_graph *graph, const lk_symbolic_shapes *classes,
                         const lk_node *node) {
   if (node->n_inputs == 0 || node->inputs[0] == LK_NO_VALUE) return false;
-  if (lk_node_is_plain(node, "Identity")) return true;
-  if (lk_node_is_plain(node, "Sum")) return node->n_inputs == 1;
-  if (lk_node_is_plain(node, "Dropout")) return is_idle_dropout(graph, node);
-  if (!lk_node_is_plain(node, "Cast")) return false;
+  if (is_plain(node, "Identity")) return true;
+  if (is_plain(node, "Sum")) return node->n_inputs == 1;
+  if (is_plain(node, "Dropout")) return is_idle_dropout(graph, node);
+  if (!is_plain(node, "Cast")) return false;
   const uint32_t dtype = lk_symbolic_shape_dtype(classes, node->inputs[0]);
   return dtype != LK_DTYPE_NONE && lk_node_attr_int(node, "to", 0) == (int64_t)dtype;
 }

@@ -81,11 +81,12 @@ static bool is_per_channel(const lk_graph *graph, int32_t value, const scale_shi
   return true;
 }
 
-static bool compose_arithmetic(const lk_graph *graph, const lk_node *node, int32_t x,
-                               scale_shift *f) {
-  const bool add = lk_node_is_plain(node, "Add"), sub = lk_node_is_plain(node, "Sub");
-  const bool mul = lk_node_is_plain(node, "Mul"), div = lk_node_is_plain(node, "Div");
-  if ((!add && !sub && !mul && !div) || node->n_inputs != 2) return false;
+static bool compose_arithmetic(const lk_pass_env *env, const lk_graph *graph, const lk_node *node,
+                               int32_t x, scale_shift *f) {
+  const uint32_t kind = lk_node_arithmetic(env, node);
+  const bool add = kind == LK_POST_ADD, sub = kind == LK_POST_SUB;
+  const bool mul = kind == LK_POST_MUL, div = kind == LK_POST_DIV;
+  if (kind == 0 || !lk_node_is_plain(node)) return false;
   const bool x_is_left = node->inputs[0] == x;
   const int32_t constant = node->inputs[x_is_left ? 1 : 0];
   if (!is_per_channel(graph, constant, f) || (div && !x_is_left)) return false;
@@ -204,9 +205,9 @@ static lk_status fold_bias(lk_graph *graph, int32_t node, const scale_shift *f, 
 }
 
 /* Folds the chain behind `node` as far as it goes. `users` tells the user of a value used once. */
-static lk_status fold_chain(lk_graph *graph, const lk_symbolic_shapes *classes,
-                            const int32_t *users, int32_t node, uint64_t *out_changes,
-                            lk_error *error) {
+static lk_status fold_chain(const lk_pass_env *env, lk_graph *graph,
+                            const lk_symbolic_shapes *classes, const int32_t *users, int32_t node,
+                            uint64_t *out_changes, lk_error *error) {
   lk_status status = LK_OK;
   const lk_allocator *allocator = graph->allocator;
   const lk_node *producer = &graph->nodes[node];
@@ -239,7 +240,7 @@ static lk_status fold_chain(lk_graph *graph, const lk_symbolic_shapes *classes,
     if (next->n_outputs == 0 || next->outputs[0] == LK_NO_VALUE) break;
     if (next->inputs[0] == last && compose_batch_norm(graph, next, &f)) {
       batch_norm = true;
-    } else if (compose_arithmetic(graph, next, last, &f)) {
+    } else if (compose_arithmetic(env, graph, next, last, &f)) {
       arithmetic = true;
     } else {
       break;
@@ -268,7 +269,6 @@ cleanup:
 
 lk_status lk_pass_scale_shift(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
                               lk_error *error) {
-  (void)env;
   lk_status status = LK_OK;
   lk_symbolic_shapes *classes = NULL;
   const lk_allocator *allocator = graph->allocator;
@@ -285,7 +285,7 @@ lk_status lk_pass_scale_shift(const lk_pass_env *env, lk_graph *graph, uint64_t 
     }
   }
   for (size_t n = 0; n < graph->n_nodes; n++) {
-    LK_TRY(fold_chain(graph, classes, users, (int32_t)n, out_changes, error));
+    LK_TRY(fold_chain(env, graph, classes, users, (int32_t)n, out_changes, error));
   }
 cleanup:
   lk_symbolic_shapes_destroy(classes);

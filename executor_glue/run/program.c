@@ -19,19 +19,14 @@ const char *lk_program_node_label(const lk_graph *graph, const lk_node *node) {
   return node->name[0] != '\0' ? node->name : output_name(graph, node);
 }
 
-bool lk_program_shape_only(const lk_node *node) {
-  return node->domain[0] == '\0' &&
-         (strcmp(node->op_type, "Shape") == 0 || strcmp(node->op_type, "Size") == 0);
+bool lk_program_shape_only(const lk_program *program, const lk_node *node) {
+  const lk_op_info *info = &program->infos[node - program->graph->nodes];
+  return (info->row->flags & LK_OP_SHAPE_ONLY) != 0;
 }
 
 static bool may_run_in_place(const lk_api *api, const lk_node *node) {
-  const lk_op_row *row = NULL;
-  for (uint32_t i = 0; (row = api->op_row(i)) != NULL; i++) {
-    if (strcmp(row->op_type, node->op_type) == 0 && strcmp(row->domain, node->domain) == 0) {
-      return row->in_place != 0;
-    }
-  }
-  return false;
+  const lk_op_row *row = api->op_find(node->op_type, node->domain, node->opset);
+  return row != NULL && row->in_place_inputs != 0;
 }
 
 /* Number of ancestors along first inputs that may, like the node itself, write over their input. */
@@ -171,7 +166,7 @@ static void find_shape_values(lk_program *program) {
     bool outputs_known = false;
     for (uint32_t j = 0; j < node->n_outputs; j++) {
       if (node->outputs[j] != LK_NO_VALUE && program->must_know[node->outputs[j]]) {
-        outputs_known = !lk_program_shape_only(node);
+        outputs_known = !lk_program_shape_only(program, node);
       }
     }
     for (uint32_t j = 0; j < node->n_inputs; j++) {

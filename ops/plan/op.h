@@ -18,6 +18,7 @@ typedef struct lk_op_class lk_op_class;
  * attribute is not there, and note a wrong type or size, which fails the creation. */
 typedef struct lk_attrs {
   const lk_node_desc *node;
+  const lk_op_class *class_;
   lk_status status;
   lk_error *error;
 } lk_attrs;
@@ -25,6 +26,8 @@ typedef struct lk_attrs {
 bool lk_attrs_has(const lk_attrs *attrs, const char *name);
 int64_t lk_attrs_int(lk_attrs *attrs, const char *name, int64_t fallback);
 float lk_attrs_float(lk_attrs *attrs, const char *name, float fallback);
+/* A number of the row; its fallback where no attribute has it. */
+float lk_attrs_number(lk_attrs *attrs, const lk_op_number *number);
 /* Copies up to `capacity` values and returns how many; 0: not there. */
 uint32_t lk_attrs_ints(lk_attrs *attrs, const char *name, int64_t *out, uint32_t capacity);
 uint32_t lk_attrs_floats(lk_attrs *attrs, const char *name, float *out, uint32_t capacity);
@@ -59,27 +62,23 @@ typedef struct lk_op_node {
 
 #define LK_MAX_OWN_POST_OPS 4
 
-/* Sets of element types, for lk_op_class.types. */
-#define LK_TYPE(dtype) (1u << (dtype))
+/* Sets of element types, for lk_op_row.types. */
+#define LK_TYPES_ANY 0u
 #define LK_TYPES_F32 LK_TYPE(LK_F32)
 #define LK_TYPES_FLOAT (LK_TYPE(LK_F32) | LK_TYPE(LK_F64) | LK_TYPE(LK_F16) | LK_TYPE(LK_BF16))
 #define LK_TYPES_INTEGER                                                                           \
   (LK_TYPE(LK_U8) | LK_TYPE(LK_I8) | LK_TYPE(LK_U16) | LK_TYPE(LK_I16) | LK_TYPE(LK_I32) |         \
    LK_TYPE(LK_I64) | LK_TYPE(LK_U32) | LK_TYPE(LK_U64))
 #define LK_TYPES_ARITHMETIC (LK_TYPES_INTEGER | LK_TYPE(LK_F32) | LK_TYPE(LK_F64)) /* integer.h */
-#define LK_TYPES_SHAPE (LK_TYPE(LK_I32) | LK_TYPE(LK_I64))
-#define LK_MAX_TYPED_INPUTS 4
+#define LK_TYPES_INDEX (LK_TYPE(LK_I32) | LK_TYPE(LK_I64))
+
+/* How a row begins: {LK_OP_ROW(.op_type = "Relu", ...), .infer = ...}. */
+#define LK_OP_ROW(...) .row = {.struct_size = sizeof(lk_op_row), __VA_ARGS__}
 
 struct lk_op_class {
-  const char *op_type, *domain, *summary;
-  int32_t min_opset, max_opset;
-  uint32_t min_inputs, max_inputs, max_outputs; /* inputs without those of post-ops */
-  uint64_t shape_inputs;                        /* bit i: value needed at bind */
-  uint64_t in_place_inputs;                     /* bit i: output 0 may be written over it */
-  uint32_t types[LK_MAX_TYPED_INPUTS]; /* LK_TYPE bits that each input may have; 0: any. The last
-                                          one given also goes for the inputs behind it */
-  bool runs_on_onednn, post_ops;
+  lk_op_row row; /* what others may know */
   size_t params_size;
+  int32_t algorithm; /* dnnl_alg_kind_t, for families of operators that differ in nothing else */
   /* Reads attributes into zeroed `params`; failures are noted in `attrs`. NULL: no attributes. */
   void (*parse)(lk_attrs *attrs, void *params);
   /* Post-ops that are part of the operator: put before the node's. At most LK_MAX_OWN_POST_OPS;
@@ -101,10 +100,22 @@ static inline bool lk_op_has(const lk_op_node *node, uint32_t index) {
   return index < node->n_operands && (index >= 64 || (node->absent >> index & 1) == 0);
 }
 
-/* Whether the operator's own input `index` may be of that type, as far as the row decides:
- * LK_UNSUPPORTED names both, and what may be. */
-lk_status lk_op_check_type(const lk_op_class *class_, uint32_t index, uint32_t dtype,
-                           lk_error *error);
+/* The types that inputs have given to the letters of a row; begins zeroed. */
+typedef struct lk_op_types {
+  uint32_t dtypes[LK_MAX_TYPE_GROUPS]; /* LK_DTYPE_NONE: no input has said */
+  uint32_t inputs[LK_MAX_TYPE_GROUPS]; /* which one has */
+} lk_op_types;
+
+/* Adds the type of the operator's own input `index` (LK_DTYPE_NONE: not known). LK_UNSUPPORTED names
+ * the type and those that may be; LK_INVALID_ARGUMENT the input before whose type it must have. */
+lk_status lk_op_types_add(const lk_op_row *row, lk_op_types *types, uint32_t index, uint32_t dtype,
+                          lk_error *error);
+/* The type of output `index`; LK_DTYPE_NONE: the row does not say, or no input has said. */
+uint32_t lk_op_types_output(const lk_op_row *row, const lk_op_types *types, uint32_t index);
+
+/* The class's `infer`, after the types of the operator's own inputs have been checked. */
+lk_status lk_op_infer(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
+                      lk_error *error);
 
 /* ---- shape helpers (shape.c) ---- */
 

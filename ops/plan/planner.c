@@ -350,15 +350,12 @@ static lk_status check_inputs(const lk_op_node *node, const lk_tensor *inputs, l
     what[used++] = (char)('0' + i % 10);
     what[used] = '\0';
     lk_status status = lk_tensor_size(&inputs[i].desc, what, NULL, NULL, error);
-    if (status == LK_OK && i < node->n_operands) {
-      status = lk_op_check_type(node->class_, i, inputs[i].desc.dtype, error);
-    }
     if (status != LK_OK) return status;
     if (inputs[i].desc.layout == LK_LAYOUT_ANY) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "failed to read %s: its layout is 'any', which only a wish can be", what);
     }
-    if (i < 64 && (node->class_->shape_inputs >> i & 1) != 0 && inputs[i].data == NULL &&
+    if (i < 64 && (node->class_->row.shape_inputs >> i & 1) != 0 && inputs[i].data == NULL &&
         lk_elements(&inputs[i].desc) > 0) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "failed to read %s: its value must be known when shapes are bound", what);
@@ -379,7 +376,7 @@ static lk_status plan_steps(lk_planner *planner, lk_error *error) {
   const lk_op_node *node = planner->node;
   lk_status status = check_inputs(node, planner->inputs, error);
   if (status != LK_OK) return status;
-  status = node->class_->infer(node, planner->inputs, body->outputs, error);
+  status = lk_op_infer(node, planner->inputs, body->outputs, error);
   if (status != LK_OK) return status;
   for (uint32_t i = 0; i < body->n_outputs; i++) {
     status = lk_tensor_size(&body->outputs[i], "an output", NULL, NULL, error);
@@ -453,7 +450,7 @@ lk_status lk_plan_build(lk_ops_env *env, const lk_op_node *node, const lk_tensor
   status = plan_steps(&planner, error);
   lk_team_set_threads(host_threads);
   if (status != LK_OK) {
-    status = lk_error_prefix(error, status, "failed to bind %s '%s'", node->class_->op_type,
+    status = lk_error_prefix(error, status, "failed to bind %s '%s'", node->class_->row.op_type,
                              node->output_name);
     goto cleanup;
   }

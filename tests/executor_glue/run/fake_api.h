@@ -30,19 +30,43 @@ namespace lk::fake {
 struct Row {
   const char *name;
   uint64_t shape_inputs, in_place;
-  uint32_t onednn;
+  uint32_t flags;
 };
 
 // Relu(x), Add(a, b) with broadcasting, Reshape(x, shape), Shape(x), Cat(a, b) along dimension 0,
 // Both(x) -> x, -x, Nhwc(x) = x in channels-last unless plain is wished for, Stubborn(x) = x in
 // channels-last always, Boom(x) fails when it runs, Identity(x), Fill(shape) of ones.
 inline const std::vector<Row> &rows() {
+  const uint32_t onednn = LK_OP_ON_ONEDNN;
   static const std::vector<Row> all = {
-      {"Relu", 0, 1, 1}, {"Add", 0, 3, 1},      {"Reshape", 2, 0, 0}, {"Shape", 0, 0, 0},
-      {"Cat", 0, 0, 1},  {"Both", 0, 0, 1},     {"Nhwc", 0, 0, 1},    {"Stubborn", 0, 0, 1},
-      {"Boom", 0, 0, 1}, {"Identity", 0, 0, 0}, {"Fill", 1, 0, 1},
+      {"Relu", 0, 1, onednn}, {"Add", 0, 3, onednn},
+      {"Reshape", 2, 0, 0},   {"Shape", 0, 0, LK_OP_SHAPE_ONLY},
+      {"Cat", 0, 0, onednn},  {"Both", 0, 0, onednn},
+      {"Nhwc", 0, 0, onednn}, {"Stubborn", 0, 0, onednn},
+      {"Boom", 0, 0, onednn}, {"Identity", 0, 0, 0},
+      {"Fill", 1, 0, onednn},
   };
   return all;
+}
+
+// The rows as the executor sees them, one to one.
+inline const lk_op_row *op_row(uint32_t index) {
+  static const std::vector<lk_op_row> all = [] {
+    std::vector<lk_op_row> made;
+    for (const Row &r : rows()) {
+      lk_op_row row = {};
+      row.struct_size = sizeof row;
+      row.op_type = r.name;
+      row.domain = row.summary = "";
+      row.since = 7;
+      row.flags = r.flags;
+      row.shape_inputs = r.shape_inputs;
+      row.in_place_inputs = r.in_place;
+      made.push_back(row);
+    }
+    return made;
+  }();
+  return index < all.size() ? &all[index] : nullptr;
 }
 
 struct Counters {
@@ -417,16 +441,15 @@ inline const lk_api *api() {
       delete op;
     };
     t.op_info = [](const lk_op *op, lk_op_info *info, lk_error *) {
-      info->op_type = op->row->name;
+      info->row = op_row(uint32_t(op->row - rows().data()));
       info->shape_inputs = op->row->shape_inputs;
       info->in_place_inputs = op->row->in_place;
-      info->runs_on_onednn = op->row->onednn;
       return LK_OK;
     };
     t.op_bind = op_bind;
     t.plan_info = [](const lk_plan *plan, lk_plan_info *info, lk_error *) {
       info->alias_input = plan->alias;
-      info->implementation = plan->row->onednn ? plan->row->name : "";
+      info->implementation = (plan->row->flags & LK_OP_ON_ONEDNN) != 0 ? plan->row->name : "";
       return LK_OK;
     };
     t.plan_output = [](const lk_plan *plan, uint32_t index, lk_tensor_desc *out, lk_error *) {
@@ -498,15 +521,13 @@ inline const lk_api *api() {
     };
     t.key_create = key_create;
     t.key_destroy = [](lk_context *, lk_key *key) { delete key; };
-    t.op_row = [](uint32_t index) -> const lk_op_row * {
-      static std::vector<lk_op_row> all = [] {
-        std::vector<lk_op_row> made;
-        for (const Row &r : rows()) {
-          made.push_back({r.name, "", 7, 23, r.onednn, r.in_place != 0, 0, 0, ""});
-        }
-        return made;
-      }();
-      return index < all.size() ? &all[index] : nullptr;
+    t.op_row = op_row;
+    t.op_find = [](const char *op_type, const char *, int32_t) -> const lk_op_row * {
+      const lk_op_row *row = nullptr;
+      for (uint32_t i = 0; (row = op_row(i)) != nullptr; i++) {
+        if (std::string(row->op_type) == op_type) return row;
+      }
+      return nullptr;
     };
     return t;
   }();
