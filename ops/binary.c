@@ -11,13 +11,6 @@
 #include "ops/plan/copy.h"
 #include "ops/plan/expand.h"
 
-static lk_status infer_binary(const lk_op_node *node, const lk_tensor *inputs,
-                              lk_tensor_desc *outputs, lk_error *error) {
-  (void)node;
-  outputs[0].dtype = inputs[0].desc.dtype;
-  return lk_broadcast(&inputs[0].desc, &inputs[1].desc, &outputs[0], error);
-}
-
 static lk_status ask(lk_planner *planner, dnnl_alg_kind_t algorithm, const lk_tensor_desc *a,
                      const lk_tensor_desc *b, const lk_tensor_desc *to, bool post_ops,
                      const lk_primitive **out_primitive, lk_error *error) {
@@ -136,13 +129,6 @@ static lk_status plan_div(lk_planner *planner, lk_error *error) {
 
 /* ---- Pow: base and exponent may have different types; the result has the base's ---- */
 
-static lk_status infer_pow(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
-                           lk_error *error) {
-  (void)node;
-  outputs[0].dtype = inputs[0].desc.dtype;
-  return lk_broadcast(&inputs[0].desc, &inputs[1].desc, &outputs[0], error);
-}
-
 /* The exponent when it is one constant f32; post-ops that are there make no difference. */
 static bool constant_exponent(const lk_op_node *node, float *out_exponent) {
   const lk_node_constant *constant = &node->constants[1];
@@ -167,19 +153,6 @@ static lk_status plan_pow(lk_planner *planner, lk_error *error) {
 }
 
 /* ---- Sum: any number of tensors, with broadcasting from opset 8 on ---- */
-
-static lk_status infer_sum(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
-                           lk_error *error) {
-  outputs[0] = inputs[0].desc;
-  for (uint32_t i = 0; i < node->n_operands; i++) {
-    const lk_tensor_desc so_far = outputs[0];
-    lk_status status = lk_broadcast(&so_far, &inputs[i].desc, &outputs[0], error);
-    if (status != LK_OK) return status;
-    outputs[0].dtype = LK_F32;
-  }
-  outputs[0].layout = LK_LAYOUT_PLAIN;
-  return LK_OK;
-}
 
 /* One after the other: ((a + b) + c) + ..., each a binary addition with broadcasting. */
 static lk_status plan_sum(lk_planner *planner, lk_error *error) {
@@ -230,23 +203,23 @@ static void multiply_text(const lk_op_node *node, char *buffer, size_t capacity)
 
 const lk_op_class lk_op_add = {
     BINARY_ROW("Add", "a + b with broadcasting; integers in C", LK_OP_COMMUTATIVE, LK_POST_ADD),
-    .infer = infer_binary,
+    .infer = lk_infer_broadcast,
     .plan = plan_add,
 };
 const lk_op_class lk_op_sub = {
     BINARY_ROW("Sub", "a - b with broadcasting; integers in C", 0, LK_POST_SUB),
-    .infer = infer_binary,
+    .infer = lk_infer_broadcast,
     .plan = plan_sub,
 };
 const lk_op_class lk_op_mul = {
     BINARY_ROW("Mul", "a * b with broadcasting; integers in C", LK_OP_COMMUTATIVE, LK_POST_MUL),
     .in_place_text = multiply_text,
-    .infer = infer_binary,
+    .infer = lk_infer_broadcast,
     .plan = plan_mul,
 };
 const lk_op_class lk_op_div = {
     BINARY_ROW("Div", "a / b with broadcasting; integers in C", 0, LK_POST_DIV),
-    .infer = infer_binary,
+    .infer = lk_infer_broadcast,
     .plan = plan_div,
 };
 
@@ -256,7 +229,7 @@ const lk_op_class lk_op_pow = {
               .since = 7, .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING, .min_inputs = 2,
               .max_inputs = 2, .max_outputs = 1, .input_types = "TU", .output_types = "T",
               .types = {LK_TYPES_ARITHMETIC, LK_TYPES_ARITHMETIC}, .in_place_inputs = 1),
-    .infer = infer_pow,
+    .infer = lk_infer_broadcast,
     .plan = plan_pow,
 };
 
@@ -267,6 +240,6 @@ const lk_op_class lk_op_sum = {
               .min_inputs = 1, .max_inputs = 1024, .max_outputs = 1, .input_types = "T",
               .output_types = "T", .types = {LK_TYPES_F32}, .in_place_inputs = 3,
               .fusion = {.kind = LK_POST_ADD}),
-    .infer = infer_sum,
+    .infer = lk_infer_broadcast,
     .plan = plan_sum,
 };

@@ -26,12 +26,10 @@ static void parse(lk_attrs *attrs, void *params) {
   ((cast_params *)params)->to = (uint32_t)to;
 }
 
-static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
-                       lk_error *error) {
-  (void)error;
-  outputs[0] = inputs[0].desc;
-  outputs[0].dtype = ((const cast_params *)node->params)->to;
-  return LK_OK;
+static lk_status infer(lk_inference *self, lk_error *error) {
+  self->outputs[0].dtype = ((const cast_params *)self->node->params)->to;
+  if (self->outputs[0].dtype == self->inputs[0].desc.dtype) self->copy_of = 0;
+  return lk_infer_same(self, error);
 }
 
 enum { CHUNK = 256 };

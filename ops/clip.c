@@ -24,20 +24,17 @@ static void parse(lk_attrs *attrs, void *params) {
   self->high = lk_attrs_float(attrs, "max", FLT_MAX);
 }
 
-static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
-                       lk_error *error) {
-  const lk_tensor_desc *x = &inputs[0].desc;
+static lk_status infer(lk_inference *self, lk_error *error) {
   for (uint32_t i = 1; i <= 2; i++) {
-    if (!lk_op_has(node, i)) continue;
-    if (inputs[i].desc.dtype != x->dtype || lk_elements(&inputs[i].desc) != 1) {
+    if (!lk_op_has(self->node, i)) continue;
+    const lk_tensor_desc *bound = &self->inputs[i].desc;
+    if (lk_shape_is_known(bound) && lk_elements(bound) != 1) {
       char text[LK_TENSOR_TEXT_CAPACITY];
-      return lk_fail(error, LK_INVALID_ARGUMENT, "the bound '%s' is %s, one value of type %s",
-                     i == 1 ? "min" : "max", lk_tensor_text(&inputs[i].desc, text),
-                     lk_dtype_name(x->dtype));
+      return lk_fail(error, LK_INVALID_ARGUMENT, "the bound '%s' is %s, one value is needed",
+                     i == 1 ? "min" : "max", lk_tensor_text(bound, text));
     }
   }
-  outputs[0] = lk_tensor_desc_make(x->dtype, x->rank, x->dims);
-  return LK_OK;
+  return lk_infer_same(self, error);
 }
 
 static float constant_bound(const lk_op_node *node, uint32_t index, float fallback) {

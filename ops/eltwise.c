@@ -32,13 +32,6 @@ static void in_place_text(const lk_op_node *node, char *buffer, size_t capacity)
                  (uint64_t)lk_float_bits(self->alpha), (uint64_t)lk_float_bits(self->beta));
 }
 
-static lk_status infer_float(const lk_op_node *node, const lk_tensor *inputs,
-                             lk_tensor_desc *outputs, lk_error *error) {
-  (void)node, (void)error;
-  outputs[0] = lk_tensor_desc_make(LK_F32, inputs[0].desc.rank, inputs[0].desc.dims);
-  return LK_OK;
-}
-
 /* A post-op as a step of its own, in place. */
 static lk_status apply_post_op(lk_planner *planner, const lk_post_op *post_op, const lk_operand *to,
                                lk_error *error) {
@@ -110,7 +103,7 @@ static lk_status plan_eltwise(lk_planner *planner, lk_error *error) {
             .max_inputs = 1, .max_outputs = 1, .input_types = "T", .output_types = "T",            \
             .types = {LK_TYPES_F32}, .in_place_inputs = 1, .fusion = {__VA_ARGS__}),               \
       .params_size = sizeof(eltwise_params), .parse = parse_eltwise,                               \
-      .in_place_text = in_place_text, .infer = infer_float, .plan = plan_eltwise
+      .in_place_text = in_place_text, .infer = lk_infer_same, .plan = plan_eltwise
 
 const lk_op_class lk_op_relu = {
     ELTWISE_ROW("Relu", "", 1, "max(x, 0)", .kind = LK_POST_RELU),

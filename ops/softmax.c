@@ -22,18 +22,16 @@ static void in_place_text(const lk_op_node *node, char *buffer, size_t capacity)
   (void)snprintf(buffer, capacity, "axis=%" PRId64, self->axis);
 }
 
-static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
-                       lk_error *error) {
-  const softmax_params *self = node->params;
-  const lk_tensor_desc *x = &inputs[0].desc;
-  const bool end = self->flattens && self->axis == (int64_t)x->rank;
-  if (!end && lk_axis(self->axis, x->rank) < 0) {
+static lk_status infer(lk_inference *self, lk_error *error) {
+  const softmax_params *params = self->node->params;
+  const lk_tensor_desc *x = &self->inputs[0].desc;
+  const bool end = params->flattens && params->axis == (int64_t)x->rank;
+  if (lk_rank_is_known(x) && !end && lk_axis(params->axis, x->rank) < 0) {
     return lk_fail(error, LK_OUT_OF_RANGE,
-                   "attribute 'axis' is %" PRId64 ", the input has rank %" PRIu32, self->axis,
+                   "attribute 'axis' is %" PRId64 ", the input has rank %" PRIu32, params->axis,
                    x->rank);
   }
-  outputs[0] = lk_tensor_desc_make(LK_F32, x->rank, x->dims);
-  return LK_OK;
+  return lk_infer_same(self, error);
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {

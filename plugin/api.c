@@ -194,6 +194,10 @@ const lk_api *lk_get_api(uint32_t version) {
       .key_destroy = key_destroy,
       .op_row = op_row,
       .op_find = lk_op_row_find,
+      .dims_create = lk_dims_new,
+      .dims_destroy = lk_dims_destroy,
+      .dims_open = lk_dims_open,
+      .op_infer = lk_node_infer,
   };
   return version == LK_API_VERSION ? &api : NULL;
 }

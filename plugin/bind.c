@@ -64,6 +64,9 @@ static lk_status build_plan(void *arg, lk_built *out, lk_error *error) {
     lk_plan_body_destroy(body);
     return status;
   }
+  if (from->op->node.class_->flops != NULL && !deferred) {
+    body->flops = from->op->node.class_->flops(body->inputs, body->outputs);
+  }
   body->node_serial = from->op->serial;
   body->over = from->bind->in_place_input;
   warn_of_ref(from->op, body);
@@ -212,7 +215,8 @@ lk_status lk_plan_info_get(const lk_plan *plan, lk_plan_info *info, lk_error *er
                                .n_reorders = body->n_reorders,
                                .n_ref = body->n_ref,
                                .implementation = body->implementation,
-                               .known_when_run = lk_plan_is_deferred(body) ? 1U : 0U};
+                               .known_when_run = lk_plan_is_deferred(body) ? 1U : 0U,
+                               .flops = body->flops};
   return lk_struct_write(info, &filled, sizeof filled, "plan info", error);
 }
 

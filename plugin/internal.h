@@ -52,6 +52,11 @@ lk_status lk_processors_read(lk_error *error);
 /* Checks a description that has been read by size, apart from what its operator wants (op_check.c). */
 lk_status lk_node_desc_check(const lk_node_desc *desc, lk_error *error);
 
+/* Reads a description that has been checked: counts, absent inputs, and attributes into params, which
+ * are the caller's to free, also on failure. The name stays the host's (infer.c). */
+lk_status lk_node_read(const lk_allocator *allocator, const lk_node_desc *desc, lk_op_node *node,
+                       lk_error *error);
+
 /* A plan is a reference to the cached body. */
 static inline const lk_plan_body *lk_plan_get_body(const lk_plan *plan) {
   return lk_ref_value((const lk_ref *)plan);
@@ -95,6 +100,10 @@ lk_status lk_op_create(lk_executor *executor, const lk_node_desc *node, lk_op **
 void lk_op_destroy(lk_op *op);
 lk_status lk_op_check_types(const lk_op *op, const uint32_t *dtypes, lk_error *error);
 lk_status lk_op_info_get(const lk_op *op, lk_op_info *info, lk_error *error);
+/* infer.c: */
+lk_status lk_dims_new(const lk_allocator *allocator, lk_dims **out_dims, lk_error *error);
+lk_status lk_node_infer(lk_dims *dims, const lk_node_desc *given, const lk_tensor *inputs,
+                        lk_tensor_desc *outputs, int32_t *out_copy_of, lk_error *error);
 /* bind.c: */
 lk_status lk_op_bind(lk_op *op, const lk_bind_desc *bind, lk_plan **inout_plan, lk_error *error);
 lk_status lk_plan_info_get(const lk_plan *plan, lk_plan_info *info, lk_error *error);

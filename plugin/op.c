@@ -20,37 +20,6 @@ static lk_status intern(const lk_op *op, const char *text, size_t length, uint32
   return lk_intern_get(op->executor->context->env.intern, text, length, out_id, error);
 }
 
-static uint32_t count_operands(const lk_node_desc *desc) {
-  uint32_t count = desc->n_inputs;
-  for (uint32_t i = 0; i < desc->n_post_ops; i++) {
-    if (desc->post_ops[i].input >= 0 && (uint32_t)desc->post_ops[i].input < count) {
-      count = (uint32_t)desc->post_ops[i].input;
-    }
-  }
-  return count;
-}
-
-static lk_status check_counts(const lk_op_node *node, lk_error *error) {
-  const lk_op_row *row = &node->class_->row;
-  if (node->n_operands < row->min_inputs || node->n_operands > row->max_inputs ||
-      node->n_outputs > row->max_outputs) {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to create %s '%s': %u inputs and %u outputs; %u to %u, and at most %u",
-                   row->op_type, node->output_name, node->n_operands, node->n_outputs,
-                   row->min_inputs, row->max_inputs, row->max_outputs);
-  }
-  for (uint32_t i = 0; i < row->min_inputs; i++) {
-    if (lk_op_has(node, i)) continue;
-    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to create %s '%s': input %u is required",
-                   row->op_type, node->output_name, i);
-  }
-  if (node->n_post_ops > 0 && (row->flags & LK_OP_POST_OPS) == 0) {
-    return lk_fail(error, LK_UNSUPPORTED, "failed to create %s '%s': it takes no post-ops",
-                   row->op_type, node->output_name);
-  }
-  return LK_OK;
-}
-
 /* One constant input: into the weights store, and small ones also kept at hand. */
 static lk_status add_constant(lk_op *op, uint32_t index, const lk_node_input *input,
                               lk_node_constant *out, lk_error *error) {
@@ -219,28 +188,12 @@ static lk_status make_fixed(lk_op *op, const lk_node_desc *desc, lk_error *error
 static lk_status fill(lk_op *op, const lk_node_desc *desc, lk_error *error) {
   const lk_allocator *allocator = op->executor->context->env.allocator;
   lk_op_node *node = &op->node;
-  node->output_name = lk_strdup(allocator, desc->output_name);
-  if (node->output_name == NULL) {
-    return lk_fail_memory(error, "an op's name", strlen(desc->output_name));
+  lk_status status = lk_node_read(allocator, desc, node, error);
+  node->output_name = lk_strdup(allocator, desc->output_name); /* until here, the host's */
+  if (status == LK_OK && node->output_name == NULL) {
+    status = lk_fail_memory(error, "an op's name", strlen(desc->output_name));
   }
-  node->opset = desc->opset;
-  node->n_inputs = desc->n_inputs;
-  node->n_outputs = desc->n_outputs;
-  node->n_operands = count_operands(desc);
-  node->n_post_ops = desc->n_post_ops;
-  for (uint32_t i = 0; i < desc->n_inputs && i < 64; i++) {
-    if ((desc->inputs[i].flags & LK_INPUT_ABSENT) != 0) node->absent |= UINT64_C(1) << i;
-  }
-  lk_status status = check_counts(node, error);
   if (status != LK_OK) return status;
-  void *params = lk_calloc(allocator, 1, node->class_->params_size);
-  node->params = params;
-  if (params == NULL) return lk_fail_memory(error, "an op's parameters", node->class_->params_size);
-  if (node->class_->parse != NULL) {
-    lk_attrs attrs = {.node = desc, .class_ = node->class_, .status = LK_OK, .error = error};
-    node->class_->parse(&attrs, params);
-    if (attrs.status != LK_OK) return attrs.status;
-  }
   status = add_inputs(op, desc, error);
   if (status == LK_OK) status = add_post_ops(op, desc, error);
   if (status == LK_OK) status = make_fixed(op, desc, error);

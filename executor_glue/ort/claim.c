@@ -144,15 +144,13 @@ lk_status lk_ort_claim(lk_ort_provider *provider, const OrtGraph *graph,
   const lk_api *latchkey = provider->ort->latchkey;
   lk_context *context = lk_ort_provider_context(provider);
   const lk_allocator *allocator = latchkey->context_allocator(context);
-  lk_executor *probe = NULL;
   lk_ort_import import = {0};
   lk_ort_support support;
   bool is_body = false;
   LK_TRY(lk_ort_is_body(provider->ort, graph, &is_body, error));
   LK_TRY(note_path(provider, graph, error));
-  LK_TRY(latchkey->executor_create(context, "claims", &probe, error));
   LK_TRY(lk_ort_import_graph(provider->ort, allocator, graph, NULL, &import, error));
-  LK_TRY(lk_ort_support_find(provider->ort, probe, &import, &support, error));
+  LK_TRY(lk_ort_support_find(provider->ort, &import, &support, error));
   if (!lk_ort_knows_bodies(provider->ort) && (is_body || provider->claims.n_subgraphs > 0)) {
     leave_all(import.graph, &support,
               "of one of several graphs: ONNX Runtime 1.24 or newer is needed");
@@ -166,6 +164,5 @@ lk_status lk_ort_claim(lk_ort_provider *provider, const OrtGraph *graph,
   }
 cleanup:
   lk_ort_import_end(allocator, &import);
-  latchkey->executor_destroy(probe);
   return status;
 }

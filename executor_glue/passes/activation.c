@@ -28,7 +28,7 @@ static const char *note_of(uint32_t kind) {
 
 /* alpha * x + beta from Add, Sub, Mul or Div with one number. */
 static bool read_linear(const lk_pass_env *env, const lk_graph *graph,
-                        const lk_symbolic_shapes *classes, const lk_node *node, activation *out) {
+                        const lk_symbolic_shapes *shapes, const lk_node *node, activation *out) {
   const uint32_t kind = lk_node_arithmetic(env, node);
   if (kind == 0 || !lk_node_is_plain(node)) return false;
   float number = 0.0f;
@@ -38,7 +38,7 @@ static bool read_linear(const lk_pass_env *env, const lk_graph *graph,
   if (out->input == LK_NO_VALUE) return false;
   /* A constant of one element and a high rank would raise the rank of the result. */
   const int32_t constant = node->inputs[left ? 0 : 1];
-  if (!lk_symbolic_shape_takes(classes, out->input, &graph->values[constant].constant.desc)) {
+  if (!lk_symbolic_shape_takes(shapes, out->input, &graph->values[constant].constant.desc)) {
     return false;
   }
   float alpha = 1.0f, beta = 0.0f;
@@ -93,27 +93,27 @@ cleanup:
 
 lk_status lk_pass_activation(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
                              lk_error *error) {
-  lk_symbolic_shapes *classes = NULL;
-  lk_status status = lk_symbolic_shapes_create(graph, &classes, error);
+  lk_symbolic_shapes *shapes = NULL;
+  lk_status status = lk_symbolic_shapes_create(env, graph, &shapes, error);
   if (status != LK_OK) return status;
   for (size_t n = 0; n < graph->n_nodes; n++) {
     const lk_node *node = &graph->nodes[n];
     if (!lk_node_is_plain(node) || node->n_outputs != 1) continue;
     activation act = {.input = node->inputs[0]};
     if (!lk_node_post_op(env, graph, node, &act.post_op) &&
-        !read_linear(env, graph, classes, node, &act)) {
+        !read_linear(env, graph, shapes, node, &act)) {
       continue;
     }
     const lk_node *producer = lk_value_producer(graph, act.input);
     if (producer == NULL || producer->outputs[0] != act.input ||
         !lk_value_is_private(graph, act.input) || !lk_node_takes_post_ops(env, producer, 1) ||
-        lk_symbolic_shape_dtype(classes, act.input) != LK_F32) {
+        lk_symbolic_shape_dtype(shapes, act.input) != LK_F32) {
       continue;
     }
     LK_TRY(fuse(graph, (int32_t)n, &act, error));
     ++*out_changes;
   }
 cleanup:
-  lk_symbolic_shapes_destroy(classes);
+  lk_symbolic_shapes_destroy(shapes);
   return status;
 }

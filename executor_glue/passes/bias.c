@@ -8,16 +8,16 @@ lk_status lk_pass_bias(const lk_pass_env *env, lk_graph *graph, uint64_t *out_ch
 
 /* The constant does not enlarge the product: by what is certain of its shape, or, where the rank of
  * the left side is open, because the last dimension comes from constant weights alone. */
-static bool fits(const lk_pass_env *env, const lk_graph *graph, const lk_symbolic_shapes *classes,
+static bool fits(const lk_pass_env *env, const lk_graph *graph, const lk_symbolic_shapes *shapes,
                  const lk_node *product, const lk_tensor_desc *bias) {
-  if (lk_symbolic_shape_takes(classes, product->outputs[0], bias)) return true;
+  if (lk_symbolic_shape_takes(shapes, product->outputs[0], bias)) return true;
   if (!lk_node_has(env, product, LK_OP_COLUMNS) || bias->rank != 1) return false;
   if (!lk_value_is_constant(graph, product->inputs[1])) return false;
   const lk_tensor_desc *weights = &graph->values[product->inputs[1]].constant.desc;
   return weights->rank >= 2 && weights->dims[weights->rank - 1] == bias->dims[0];
 }
 
-static lk_status fuse(const lk_pass_env *env, lk_graph *graph, const lk_symbolic_shapes *classes,
+static lk_status fuse(const lk_pass_env *env, lk_graph *graph, const lk_symbolic_shapes *shapes,
                       int32_t add, uint32_t side, uint64_t *out_changes, lk_error *error) {
   lk_status status = LK_OK;
   const int32_t product = graph->nodes[add].inputs[side], bias = graph->nodes[add].inputs[1 - side];
@@ -29,8 +29,8 @@ static lk_status fuse(const lk_pass_env *env, lk_graph *graph, const lk_symbolic
   /* A vector along the last dimension; anything else is no bias. */
   if (desc->dims[desc->rank - 1] != lk_elements(desc)) return LK_OK;
   if (!lk_value_is_private(graph, product) || !lk_node_takes_post_ops(env, producer, 1) ||
-      lk_symbolic_shape_dtype(classes, product) != LK_F32 ||
-      !fits(env, graph, classes, producer, desc)) {
+      lk_symbolic_shape_dtype(shapes, product) != LK_F32 ||
+      !fits(env, graph, shapes, producer, desc)) {
     return LK_OK;
   }
   const int32_t node = graph->values[product].producer;
@@ -47,17 +47,17 @@ cleanup:
 
 lk_status lk_pass_bias(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
                        lk_error *error) {
-  lk_symbolic_shapes *classes = NULL;
-  lk_status status = lk_symbolic_shapes_create(graph, &classes, error);
+  lk_symbolic_shapes *shapes = NULL;
+  lk_status status = lk_symbolic_shapes_create(env, graph, &shapes, error);
   if (status != LK_OK) return status;
   for (size_t n = 0; n < graph->n_nodes; n++) {
     for (uint32_t side = 0; side < 2; side++) {
       const lk_node *node = &graph->nodes[n];
       if (!lk_node_is_plain(node) || lk_node_arithmetic(env, node) != LK_POST_ADD) break;
-      LK_TRY(fuse(env, graph, classes, (int32_t)n, side, out_changes, error));
+      LK_TRY(fuse(env, graph, shapes, (int32_t)n, side, out_changes, error));
     }
   }
 cleanup:
-  lk_symbolic_shapes_destroy(classes);
+  lk_symbolic_shapes_destroy(shapes);
   return status;
 }

@@ -2,7 +2,7 @@
  * other side becomes the operand of a post-op.
  *
  * ONNX broadcasts, a post-op must not enlarge its output: so both sides must be known to have equal
- * shapes in every run (shape_class.h), or the other side must be a constant that fits. No cycle can
+ * shapes in every run (symbolic_shapes.h), or the other side must be a constant that fits. No cycle can
  * arise: the product is used by the Add alone, so whatever depends on it depends on the Add, and
  * the other side, which the Add needs, cannot. */
 #include "base/status.h"
@@ -12,19 +12,19 @@ lk_status lk_pass_residual(const lk_pass_env *env, lk_graph *graph, uint64_t *ou
                            lk_error *error);
 
 static bool can_fuse(const lk_pass_env *env, const lk_graph *graph,
-                     const lk_symbolic_shapes *classes, const lk_node *add, int32_t product,
+                     const lk_symbolic_shapes *shapes, const lk_node *add, int32_t product,
                      int32_t other) {
   const lk_node *producer = lk_value_producer(graph, product);
   if (producer == NULL || producer->outputs[0] != product) return false;
   if (!lk_node_has(env, producer, LK_OP_TENSOR_POST_OPS) || !lk_value_is_private(graph, product) ||
       !lk_node_takes_post_ops(env, producer, 1 + add->n_post_ops) ||
-      lk_symbolic_shape_dtype(classes, product) != LK_F32 ||
-      lk_symbolic_shape_dtype(classes, other) != LK_F32) {
+      lk_symbolic_shape_dtype(shapes, product) != LK_F32 ||
+      lk_symbolic_shape_dtype(shapes, other) != LK_F32) {
     return false;
   }
-  if (lk_symbolic_shape_same(classes, product, other)) return true;
+  if (lk_symbolic_shape_same(shapes, product, other)) return true;
   return lk_value_is_weight(graph, other) &&
-         lk_symbolic_shape_takes(classes, product, &graph->values[other].constant.desc);
+         lk_symbolic_shape_takes(shapes, product, &graph->values[other].constant.desc);
 }
 
 static lk_status fuse(const lk_pass_env *env, lk_graph *graph, int32_t add, int32_t product,
@@ -47,8 +47,8 @@ cleanup:
 
 lk_status lk_pass_residual(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
                            lk_error *error) {
-  lk_symbolic_shapes *classes = NULL;
-  lk_status status = lk_symbolic_shapes_create(graph, &classes, error);
+  lk_symbolic_shapes *shapes = NULL;
+  lk_status status = lk_symbolic_shapes_create(env, graph, &shapes, error);
   if (status != LK_OK) return status;
   for (size_t n = 0; n < graph->n_nodes; n++) {
     const lk_node *add = &graph->nodes[n];
@@ -58,8 +58,8 @@ lk_status lk_pass_residual(const lk_pass_env *env, lk_graph *graph, uint64_t *ou
     }
     const int32_t a = add->inputs[0], b = add->inputs[1];
     if (a == LK_NO_VALUE || b == LK_NO_VALUE || a == b) continue;
-    const bool into_a = can_fuse(env, graph, classes, add, a, b);
-    const bool into_b = can_fuse(env, graph, classes, add, b, a);
+    const bool into_a = can_fuse(env, graph, shapes, add, a, b);
+    const bool into_b = can_fuse(env, graph, shapes, add, b, a);
     if (!into_a && !into_b) continue;
     /* Where both could, the later one: its other side is ready by then. */
     const bool a_is_later = graph->values[a].producer > graph->values[b].producer;
@@ -68,6 +68,6 @@ lk_status lk_pass_residual(const lk_pass_env *env, lk_graph *graph, uint64_t *ou
     ++*out_changes;
   }
 cleanup:
-  lk_symbolic_shapes_destroy(classes);
+  lk_symbolic_shapes_destroy(shapes);
   return status;
 }

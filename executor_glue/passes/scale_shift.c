@@ -111,7 +111,7 @@ typedef struct weight_map {
   int32_t rank; /* of the output */
 } weight_map;
 
-static bool read_producer(const lk_graph *graph, const lk_symbolic_shapes *classes,
+static bool read_producer(const lk_graph *graph, const lk_symbolic_shapes *shapes,
                           const lk_node *node, weight_map *map) {
   if (node->n_post_ops > 0 || node->dead || node->n_inputs < 2) return false;
   if (!lk_value_is_weight(graph, node->inputs[1])) return false;
@@ -136,7 +136,7 @@ static bool read_producer(const lk_graph *graph, const lk_symbolic_shapes *class
     return true;
   }
   if (!is_constant_batch_norm(graph, node, elements)) return false;
-  map->rank = lk_symbolic_shape_rank(classes, node->inputs[0]);
+  map->rank = lk_symbolic_shape_rank(shapes, node->inputs[0]);
   map->n_channels = map->outer = map->per_outer = elements;
   map->inner = 1;
   return map->rank >= 2;
@@ -206,7 +206,7 @@ static lk_status fold_bias(lk_graph *graph, int32_t node, const scale_shift *f, 
 
 /* Folds the chain behind `node` as far as it goes. `users` tells the user of a value used once. */
 static lk_status fold_chain(const lk_pass_env *env, lk_graph *graph,
-                            const lk_symbolic_shapes *classes, const int32_t *users, int32_t node,
+                            const lk_symbolic_shapes *shapes, const int32_t *users, int32_t node,
                             uint64_t *out_changes, lk_error *error) {
   lk_status status = LK_OK;
   const lk_allocator *allocator = graph->allocator;
@@ -215,7 +215,7 @@ static lk_status fold_chain(const lk_pass_env *env, lk_graph *graph,
   scale_shift f = {0};
   if (producer->n_outputs == 0 || producer->outputs[0] == LK_NO_VALUE ||
       !lk_value_is_private(graph, producer->outputs[0]) ||
-      !read_producer(graph, classes, producer, &map)) {
+      !read_producer(graph, shapes, producer, &map)) {
     return LK_OK;
   }
   if (producer->n_inputs > 2 && producer->inputs[2] != LK_NO_VALUE &&
@@ -270,14 +270,14 @@ cleanup:
 lk_status lk_pass_scale_shift(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
                               lk_error *error) {
   lk_status status = LK_OK;
-  lk_symbolic_shapes *classes = NULL;
+  lk_symbolic_shapes *shapes = NULL;
   const lk_allocator *allocator = graph->allocator;
   int32_t *users = lk_calloc(allocator, graph->n_values, sizeof *users);
   if (users == NULL) {
     status = lk_fail_memory(error, "users of values", graph->n_values * sizeof *users);
     goto cleanup;
   }
-  LK_TRY(lk_symbolic_shapes_create(graph, &classes, error));
+  LK_TRY(lk_symbolic_shapes_create(env, graph, &shapes, error));
   for (size_t n = 0; n < graph->n_nodes; n++) {
     for (uint32_t i = 0; i < graph->nodes[n].n_inputs; i++) {
       const int32_t input = graph->nodes[n].inputs[i];
@@ -285,10 +285,10 @@ lk_status lk_pass_scale_shift(const lk_pass_env *env, lk_graph *graph, uint64_t 
     }
   }
   for (size_t n = 0; n < graph->n_nodes; n++) {
-    LK_TRY(fold_chain(env, graph, classes, users, (int32_t)n, out_changes, error));
+    LK_TRY(fold_chain(env, graph, shapes, users, (int32_t)n, out_changes, error));
   }
 cleanup:
-  lk_symbolic_shapes_destroy(classes);
+  lk_symbolic_shapes_destroy(shapes);
   lk_free(allocator, users);
   return status;
 }

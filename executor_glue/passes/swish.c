@@ -9,7 +9,7 @@ lk_status lk_pass_swish(const lk_pass_env *env, lk_graph *graph, uint64_t *out_c
 
 /* Sigmoid(alpha * x). */
 static bool read_gate(const lk_pass_env *env, const lk_graph *graph,
-                      const lk_symbolic_shapes *classes, int32_t gate, int32_t x,
+                      const lk_symbolic_shapes *shapes, int32_t gate, int32_t x,
                       lk_gated_product *product, float *out_alpha) {
   const lk_node *node = lk_value_producer(graph, gate);
   lk_post_op post_op;
@@ -21,9 +21,9 @@ static bool read_gate(const lk_pass_env *env, const lk_graph *graph,
   if (inner == x) return lk_gated_add_node(product, number);
   const lk_node *scaled = lk_value_producer(graph, inner);
   if (scaled == NULL || !lk_value_is_private(graph, inner)) return false;
-  if (lk_scalar_operand(env, graph, classes, scaled, LK_POST_DIV, out_alpha) == x) {
+  if (lk_scalar_operand(env, graph, shapes, scaled, LK_POST_DIV, out_alpha) == x) {
     *out_alpha = 1.0f / *out_alpha;
-  } else if (lk_scalar_operand(env, graph, classes, scaled, LK_POST_MUL, out_alpha) != x) {
+  } else if (lk_scalar_operand(env, graph, shapes, scaled, LK_POST_MUL, out_alpha) != x) {
     return false;
   }
   return isfinite(*out_alpha) && lk_gated_add_node(product, number) &&

@@ -35,6 +35,7 @@ typedef struct lk_op lk_op;             /* one node of a graph, immutable */
 typedef struct lk_plan lk_plan;         /* a node bound to shapes: primitives, packed weights */
 typedef struct lk_frame lk_frame;       /* everything that changes while a plan runs */
 typedef struct lk_ref lk_ref;           /* a counted reference to a cached value */
+typedef struct lk_dims lk_dims;         /* dimensions that are not known yet, by number */
 
 /* ---- context ------------------------------------------------------------------------------- */
 
@@ -309,9 +310,10 @@ typedef struct lk_plan_info {
   const char *implementation; /* of the main primitive, as oneDNN names it; "" if none */
   uint32_t known_when_run;    /* 1: a shape input had no data; only op_run_alloc can run the node */
   uint32_t reserved;
+  double flops; /* multiplications and additions; 0: a few for each element, or known when run */
 } lk_plan_info;
 
-/* In what plan_output says of a plan that is known_when_run. */
+/* In what plan_output says of a plan that is known_when_run, and in op_infer. */
 #define LK_DIM_UNKNOWN INT64_C(-1)
 #define LK_RANK_UNKNOWN UINT32_MAX
 
@@ -538,6 +540,22 @@ typedef struct lk_api {
   const lk_op_row *(*op_row)(uint32_t index);
   /* The row of an operator at an opset; NULL: none. `domain` NULL is ai.onnx. */
   const lk_op_row *(*op_find)(const char *op_type, const char *domain, int32_t opset);
+
+  /* A table of dimensions that are not known yet, for one thread at a time; `allocator` must live
+   * longer. In descriptions that go with it, a dimension below LK_DIM_UNKNOWN is one of the table, and
+   * equal numbers are equal in every run. */
+  lk_status (*dims_create)(const lk_allocator *allocator, lk_dims **out_dims, lk_error *error);
+  void (*dims_destroy)(lk_dims *dims); /* NULL is allowed */
+  /* A dimension that is equal to nothing but itself; LK_DIM_UNKNOWN: no memory. */
+  int64_t (*dims_open)(lk_dims *dims);
+  /* What is certain of a node's outputs [n_outputs], without making an op: the same rules as op_bind's,
+   * for inputs [n_inputs] of which not all is known. Not known is a type LK_DTYPE_NONE, a rank
+   * LK_RANK_UNKNOWN, a dimension LK_DIM_UNKNOWN or one of the table, and a value without data; `constant`
+   * of the node's inputs is not read. The same goes for outputs, but that no dimension is
+   * LK_DIM_UNKNOWN. `out_copy_of` (may be NULL): the input that output 0 is, type and elements, or -1.
+   * Failures as of op_create and op_bind: the node cannot run, whatever is not known turns out to be. */
+  lk_status (*op_infer)(lk_dims *dims, const lk_node_desc *node, const lk_tensor *inputs,
+                        lk_tensor_desc *outputs, int32_t *out_copy_of, lk_error *error);
 } lk_api;
 
 /* The table for this version, or NULL when the library does not speak it. Thread-safe. */

@@ -145,12 +145,25 @@ uint32_t lk_op_types_output(const lk_op_row *row, const lk_op_types *types, uint
   return is_one ? (uint32_t)__builtin_ctz(set) : (uint32_t)LK_DTYPE_NONE;
 }
 
-lk_status lk_op_infer(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
-                      lk_error *error) {
+lk_status lk_op_infer(lk_inference *self, lk_error *error) {
+  const lk_op_node *node = self->node;
   lk_op_types types = {0};
+  self->copy_of = -1;
   for (uint32_t i = 0; i < node->n_operands; i++) {
-    if (!lk_op_has(node, i)) continue;
-    LK_RETURN_NOT_OK(lk_op_types_add(&node->class_->row, &types, i, inputs[i].desc.dtype, error));
+    const uint32_t dtype = lk_op_has(node, i) ? self->inputs[i].desc.dtype : LK_DTYPE_NONE;
+    LK_RETURN_NOT_OK(lk_op_types_add(&node->class_->row, &types, i, dtype, error));
   }
-  return node->class_->infer(node, inputs, outputs, error);
+  for (uint32_t i = 0; i < node->n_outputs; i++) {
+    self->outputs[i] = (lk_tensor_desc){.dtype = lk_op_types_output(&node->class_->row, &types, i),
+                                        .rank = LK_RANK_UNKNOWN};
+  }
+  LK_RETURN_NOT_OK(node->class_->infer(self, error));
+  if (self->dims == NULL) return LK_OK;
+  for (uint32_t i = 0; i < node->n_outputs; i++) {
+    lk_tensor_desc *to = &self->outputs[i];
+    for (uint32_t d = 0; lk_rank_is_known(to) && d < to->rank; d++) {
+      if (to->dims[d] == LK_DIM_UNKNOWN) to->dims[d] = lk_dims_open(self->dims);
+    }
+  }
+  return lk_dims_failed(self->dims) ? lk_fail_memory(error, "terms of dimensions", 1) : LK_OK;
 }

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "ops/plan/dims.h"
 #include "ops/plan/env.h"
 
 typedef struct lk_planner lk_planner;
@@ -60,6 +61,17 @@ typedef struct lk_op_node {
   const void *params;                /* of the class */
 } lk_op_node;
 
+/* A question for the shapes of a node's outputs. What is not known yet: a type is LK_DTYPE_NONE, a rank
+ * LK_RANK_UNKNOWN, a dimension as in dims.h, and a value that shapes depend on has no data. When a plan
+ * is built, all of them are known. */
+typedef struct lk_inference {
+  const lk_op_node *node;
+  const lk_tensor *inputs; /* [n_inputs]; absent ones are zeroed */
+  lk_dims *dims;           /* where terms are; NULL: what is no number is unknown */
+  lk_tensor_desc *outputs; /* [n_outputs] */
+  int32_t copy_of; /* the input that output 0 is, type and elements; -1: none, or not certain */
+} lk_inference;
+
 #define LK_MAX_OWN_POST_OPS 4
 
 /* Sets of element types, for lk_op_row.types. */
@@ -86,11 +98,13 @@ struct lk_op_class {
   uint32_t (*own_post_ops)(const void *params, bool has_third, lk_post_op *out);
   /* The in-place attribute of the key, e.g. "axis=1": at most `capacity` bytes. NULL: the op type. */
   void (*in_place_text)(const lk_op_node *node, char *buffer, size_t capacity);
-  /* Fills type, rank and dims of outputs 0 .. n_outputs - 1 (layout is the planner's). Inputs have
-   * been checked by lk_tensor_size; absent ones have type LK_DTYPE_NONE. Values of shape inputs are
-   * in inputs[i].data, plain and aligned. */
-  lk_status (*infer)(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
-                     lk_error *error);
+  /* The shape rule: sets rank and dims of the outputs, which come as not known, types where the row says
+   * '?', and copy_of. Fails when the node cannot run whatever is not known turns out to be. The types of
+   * inputs have been checked; values of shape inputs are plain and aligned. Families of operators
+   * share one (shape.c). */
+  lk_status (*infer)(lk_inference *self, lk_error *error);
+  /* Multiplications and additions, for shapes that are known. NULL: a few for each element. */
+  double (*flops)(const lk_tensor_desc *inputs, const lk_tensor_desc *outputs);
   /* Emits the steps. Not called when all outputs are empty. */
   lk_status (*plan)(lk_planner *planner, lk_error *error);
 };
@@ -113,15 +127,41 @@ lk_status lk_op_types_add(const lk_op_row *row, lk_op_types *types, uint32_t ind
 /* The type of output `index`; LK_DTYPE_NONE: the row does not say, or no input has said. */
 uint32_t lk_op_types_output(const lk_op_row *row, const lk_op_types *types, uint32_t index);
 
-/* The class's `infer`, after the types of the operator's own inputs have been checked. */
-lk_status lk_op_infer(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
-                      lk_error *error);
+/* Types of outputs by the row, and shapes by the class's `infer`. With a table of terms, no dimension of
+ * an output of known rank stays unknown: it is an open term at least. */
+lk_status lk_op_infer(lk_inference *self, lk_error *error);
 
 /* ---- shape helpers (shape.c) ---- */
 
 /* `axis` of a tensor of `rank`, negative from the end; -1 when it is out of range. */
 int64_t lk_axis(int64_t axis, uint32_t rank);
-/* Multidirectional broadcasting (ONNX "Broadcasting"). */
+static inline bool lk_rank_is_known(const lk_tensor_desc *desc) {
+  return desc->rank != LK_RANK_UNKNOWN;
+}
+/* Rank and all dimensions are numbers. */
+bool lk_shape_is_known(const lk_tensor_desc *desc);
+/* Makes the shape one of `rank` unknown dimensions; a rank that is no number stays unknown. */
+void lk_shape_open(lk_tensor_desc *desc, int64_t rank);
+/* Output `output` has the shape of input `input`. */
+void lk_shape_of_input(lk_inference *self, uint32_t output, uint32_t input);
+/* lk_tensor_size, where type and shape are known. */
+lk_status lk_shape_check(const lk_tensor_desc *desc, const char *what, lk_error *error);
+/* The operator's own input `index` is there, and so is its value. */
+bool lk_infer_knows(const lk_inference *self, uint32_t index);
+/* How many values a list has as input `index`: a dimension. */
+int64_t lk_infer_count(const lk_inference *self, uint32_t index);
+
+/* ---- shape rules that several operators share (shape.c) ---- */
+
+/* Output 0 is as large as input 0. */
+lk_status lk_infer_same(lk_inference *self, lk_error *error);
+/* The operator's inputs are broadcast to each other. */
+lk_status lk_infer_broadcast(lk_inference *self, lk_error *error);
+
+/* Multidirectional broadcasting (ONNX "Broadcasting"): sets rank and dims of `out`. */
+lk_status lk_broadcast_dims(lk_dims *dims, const lk_tensor_desc *a, const lk_tensor_desc *b,
+                            lk_tensor_desc *out, lk_error *error);
+/* The same of shapes that are known; the type is that of `a`. */
 lk_status lk_broadcast(const lk_tensor_desc *a, const lk_tensor_desc *b, lk_tensor_desc *out,
                        lk_error *error);
 /* The same tensor with leading dimensions of 1 up to `rank`; layout only if rank is unchanged,

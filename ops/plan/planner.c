@@ -376,7 +376,8 @@ static lk_status plan_steps(lk_planner *planner, lk_error *error) {
   const lk_op_node *node = planner->node;
   lk_status status = check_inputs(node, planner->inputs, error);
   if (status != LK_OK) return status;
-  status = lk_op_infer(node, planner->inputs, body->outputs, error);
+  lk_inference inference = {.node = node, .inputs = planner->inputs, .outputs = body->outputs};
+  status = lk_op_infer(&inference, error);
   if (status != LK_OK) return status;
   for (uint32_t i = 0; i < body->n_outputs; i++) {
     status = lk_tensor_size(&body->outputs[i], "an output", NULL, NULL, error);

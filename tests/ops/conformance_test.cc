@@ -295,6 +295,43 @@ TEST_P(Conformance, IsInRangeOfItsOpsets) {
   EXPECT_GT(std::string(GetParam().summary).size(), 0u);
 }
 
+// Before there is an op, the same rules say what a bind says.
+TEST_P(Conformance, InfersWhatItBinds) {
+  const Context context = open(LK_CACHE_OFF);
+  const Executor executor = executor_in(context);
+  const Op op = create(executor);
+  lk_dims *dims = nullptr;
+  LK_ASSERT_OK(api()->dims_create(api()->context_allocator(context), &dims, LK_ERR));
+  for (const std::vector<Value> *values : {&node_->inputs, &node_->other}) {
+    std::vector<lk_node_input> flags(values->size());
+    std::vector<lk_tensor> inputs;
+    std::vector<lk_attr> attrs;
+    for (const Value &value : *values) {
+      inputs.push_back({value.desc, const_cast<uint8_t *>(value.bytes.data())});
+    }
+    if (node_->attrs) node_->attrs(&attrs);
+    lk_node_desc desc{};
+    desc.struct_size = sizeof desc;
+    desc.op_type = node_->op;
+    desc.domain = GetParam().domain;
+    desc.output_name = "y";
+    desc.opset = node_->opset;
+    desc.n_inputs = static_cast<uint32_t>(inputs.size());
+    desc.inputs = flags.data();
+    desc.n_outputs = 1;
+    desc.n_attrs = static_cast<uint32_t>(attrs.size());
+    desc.attrs = attrs.data();
+    lk_tensor_desc inferred{}, bound{};
+    Plan plan;
+    LK_EXPECT_OK(api()->op_infer(dims, &desc, inputs.data(), &inferred, nullptr, LK_ERR));
+    LK_ASSERT_OK(bind(op, *values, &plan, -1, LK_ERR));
+    LK_ASSERT_OK(api()->plan_output(plan, 0, &bound, LK_ERR));
+    bound.layout = LK_LAYOUT_PLAIN;
+    EXPECT_EQ(lk::text_of(inferred), lk::text_of(bound));
+  }
+  api()->dims_destroy(dims);
+}
+
 // The types that a row declares are those that its bind takes: no more, no less. One input at a time
 // gets another type, and all inputs of the same type together.
 TEST_P(Conformance, DeclaresTheTypesThatItTakes) {

@@ -232,8 +232,13 @@ inline const lk_op_row *test_op_find(const char *op_type, const char *domain, in
 
 inline const lk_api *test_api() {
   static const lk_api api = [] {
+    const lk_api *library = lk_get_api(LK_API_VERSION);
     lk_api made = {};
     made.struct_size = sizeof made;
+    made.dims_create = library->dims_create;
+    made.dims_destroy = library->dims_destroy;
+    made.dims_open = library->dims_open;
+    made.op_infer = library->op_infer;
     made.op_row = test_op_row;
     made.op_find = test_op_find;
     return made;
