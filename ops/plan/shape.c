@@ -37,8 +37,8 @@ lk_status lk_shape_check(const lk_tensor_desc *desc, const char *what, lk_error 
 }
 
 bool lk_infer_knows(const lk_inference *self, uint32_t index) {
-  if (!lk_op_has(self->node, index)) return false;
   const lk_tensor *input = &self->inputs[index];
+  if (!lk_op_has(self->node, index) || input->desc.dtype == LK_DTYPE_NONE) return false;
   return input->data != NULL || (lk_shape_is_known(&input->desc) && lk_elements(&input->desc) == 0);
 }
 
