@@ -1,4 +1,5 @@
-/* How a Resize stretches each dimension: from attributes and the values of roi, scales and sizes. */
+/* How a Resize stretches each dimension: from attributes and the values of roi, scales and
+ * sizes. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -115,7 +116,8 @@ static lk_status stretch_by_scale(lk_stretch *s, double scale, lk_dims *dims, lk
   return LK_OK;
 }
 
-/* Sizes under a policy other than stretch: one scale for all axes, that of the tightest or widest. */
+/* Sizes under a policy other than stretch: one scale for all axes, that of the tightest or
+ * widest. */
 static lk_status keep_ratio(const lk_resize_params *params, const uint32_t *axes, uint32_t n_axes,
                             const int64_t *sizes, lk_stretch stretches[LK_MAX_RANK],
                             lk_error *error) {

@@ -158,7 +158,6 @@ const lk_api *lk_get_api(uint32_t version) {
       .executor_destroy = lk_executor_destroy,
       .op_create = lk_op_create,
       .op_destroy = lk_op_destroy,
-      .op_check_types = lk_op_check_types,
       .op_info = lk_op_info_get,
       .op_bind = lk_op_bind,
       .plan_info = lk_plan_info_get,

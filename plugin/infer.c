@@ -1,4 +1,5 @@
-/* op_infer: types and shapes of a node's outputs before there is an op, and tables of dimensions. */
+/* op_infer: types and shapes of a node's outputs before there is an op, and tables of
+ * dimensions. */
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/struct.h"

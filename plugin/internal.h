@@ -98,7 +98,6 @@ const char *lk_version_text(void);
 lk_status lk_op_create(lk_executor *executor, const lk_node_desc *node, lk_op **out_op,
                        lk_error *error);
 void lk_op_destroy(lk_op *op);
-lk_status lk_op_check_types(const lk_op *op, const uint32_t *dtypes, lk_error *error);
 lk_status lk_op_info_get(const lk_op *op, lk_op_info *info, lk_error *error);
 /* infer.c: */
 lk_status lk_dims_new(const lk_allocator *allocator, lk_dims **out_dims, lk_error *error);

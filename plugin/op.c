@@ -254,15 +254,3 @@ lk_status lk_op_info_get(const lk_op *op, lk_op_info *info, lk_error *error) {
                              .n_outputs = op->node.n_outputs};
   return lk_struct_write(info, &filled, sizeof filled, "op info", error);
 }
-
-lk_status lk_op_check_types(const lk_op *op, const uint32_t *dtypes, lk_error *error) {
-  const lk_op_node *node = &op->node;
-  lk_op_types types = {0};
-  for (uint32_t i = 0; i < node->n_operands; i++) {
-    const lk_status status = lk_op_types_add(&node->class_->row, &types, i, dtypes[i], error);
-    if (status == LK_OK) continue;
-    return lk_error_prefix(error, status, "failed to check the types of %s '%s'",
-                           node->class_->row.op_type, node->output_name);
-  }
-  return LK_OK;
-}

@@ -29,7 +29,7 @@ static int32_t producer_of(const partition *p, int32_t value) {
   return value == LK_NO_VALUE ? LK_NO_NODE : p->graph->values[value].producer;
 }
 
-/* ---- what shapes may depend on ----------------------------------------------------------------- */
+/* ---- what shapes may depend on --------------------------------------------------------------- */
 
 static void find_known(const partition *p) {
   for (size_t i = 0; i < p->graph->n_values; i++) {
@@ -56,7 +56,7 @@ static bool must_cut(const partition *p, size_t n, uint32_t i) {
   return i < 64 && (p->input->shape_inputs[n] >> i & 1) != 0 && !p->known[node_at(p, n)->inputs[i]];
 }
 
-/* ---- depth ------------------------------------------------------------------------------------- */
+/* ---- depth ----------------------------------------------------------------------------------- */
 
 /* What node `n` has at least, because of its input `i`. */
 static uint32_t least_depth(const partition *p, size_t n, uint32_t i) {
@@ -104,7 +104,7 @@ static void sink(const partition *p, uint32_t *latest) {
   }
 }
 
-/* ---- connected parts --------------------------------------------------------------------------- */
+/* ---- connected parts ------------------------------------------------------------------------- */
 
 static int32_t root_of(const partition *p, int32_t n) {
   while (p->parent[n] != n) {

@@ -19,11 +19,11 @@ typedef struct lk_ort_partition_input {
 
 /* Sets `out_groups` [n_nodes] to the group of each node, 0 .. *out_count - 1, or -1: not claimed.
  *
- * Each group is convex: no path leaves it and comes back. All supported nodes behind the same number of
- * crossings from claimed to unclaimed nodes are one group, wherever they lie, so that no two groups could
- * be one. A group also ends where a shape depends on a value that claimed nodes compute from data: the
- * next group gets it as an input, by value. Parts of a group that are connected to no node that works
- * are left out, and count as unclaimed. */
+ * Each group is convex: no path leaves it and comes back. All supported nodes behind the same
+ * number of crossings from claimed to unclaimed nodes are one group, wherever they lie, so that no
+ * two groups could be one. A group also ends where a shape depends on a value that claimed nodes
+ * compute from data: the next group gets it as an input, by value. Parts of a group that are
+ * connected to no node that works are left out, and count as unclaimed. */
 lk_status lk_ort_partition_make(const lk_ort_partition_input *input, int32_t *out_groups,
                                 size_t *out_count, lk_error *error);
 

@@ -7,14 +7,14 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "executor_glue/ort/partition.h"
-#include "executor_glue/passes/symbolic_shapes.h"
+#include "executor_glue/passes/rewrite.h"
 
 static bool is_data(uint32_t dtype) {
   return dtype != LK_DTYPE_NONE && !lk_ort_is_shape_type(dtype);
 }
 
-/* An input that decides by its value whether the operator can run. The embedded executor says so when a
- * run brings a value; here that would be too late for another provider to take the node. */
+/* An input that decides by its value whether the operator can run. The embedded executor says so
+ * when a run brings a value; here that would be too late for another provider to take the node. */
 static lk_status check_modes(const lk_op_row *row, const lk_node *node, const lk_tensor *inputs,
                              lk_error *error) {
   for (uint32_t i = 0; i < node->n_inputs && i < 64; i++) {
@@ -31,7 +31,6 @@ static lk_status ask(const lk_api *api, const lk_graph *graph, lk_dims *dims, co
                      const lk_op_row **out_row, lk_error *error) {
   lk_status status = LK_OK;
   const lk_allocator *allocator = graph->allocator;
-  const char *name = node->name;
   lk_node_input *flags = lk_calloc(allocator, node->n_inputs, sizeof *flags);
   lk_tensor *inputs = lk_calloc(allocator, node->n_inputs, sizeof *inputs);
   int64_t(*values)[LK_MAX_LIST_VALUES] = lk_calloc(allocator, node->n_inputs, sizeof *values);
@@ -49,19 +48,7 @@ static lk_status ask(const lk_api *api, const lk_graph *graph, lk_dims *dims, co
     if (inputs[i].desc.dtype != LK_DTYPE_NONE) continue;
     LK_TRY(lk_fail(error, LK_UNSUPPORTED, "input %u is no tensor of a type that is supported", i));
   }
-  for (uint32_t i = 0; i < node->n_outputs; i++) {
-    if (node->outputs[i] != LK_NO_VALUE) name = graph->values[node->outputs[i]].name;
-  }
-  const lk_node_desc desc = {.struct_size = sizeof desc,
-                             .op_type = node->op_type,
-                             .domain = node->domain,
-                             .output_name = name,
-                             .opset = node->opset,
-                             .n_inputs = node->n_inputs,
-                             .n_outputs = node->n_outputs,
-                             .n_attrs = node->n_attrs,
-                             .inputs = flags,
-                             .attrs = node->attrs};
+  const lk_node_desc desc = lk_node_describe(graph, node, flags);
   LK_TRY(api->op_infer(dims, &desc, inputs, outputs, NULL, error));
   *out_row = api->op_find(node->op_type, node->domain, node->opset);
   LK_TRY(check_modes(*out_row, node, inputs, error));

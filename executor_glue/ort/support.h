@@ -11,8 +11,8 @@ typedef struct lk_ort_support {
   uint64_t *shape_inputs; /* [n_nodes]: bit i: shapes depend on the value of input i */
 } lk_ort_support;
 
-/* Asks the operators, with the types of a node's inputs and its small constants. Everything is in the
- * graph's memory. */
+/* Asks the operators, with the types of a node's inputs and its small constants. Everything is in
+ * the graph's memory. */
 lk_status lk_ort_support_find(const lk_ort *ort, const lk_ort_import *import, lk_ort_support *out,
                               lk_error *error);
 

@@ -76,26 +76,24 @@ static bool merge_linear(lk_node *node, const lk_post_op *next) {
 }
 
 static lk_status fuse(lk_graph *graph, int32_t node, const activation *act, lk_error *error) {
-  lk_status status = LK_OK;
   const int32_t producer = graph->values[act->input].producer;
   const lk_post_op *post_op = &act->post_op;
   const bool nothing =
       post_op->kind == LK_POST_LINEAR && post_op->alpha == 1.0f && post_op->beta == 0.0f;
   if (!nothing && !merge_linear(&graph->nodes[producer], post_op)) {
-    LK_TRY(lk_node_append_post_op(graph, producer, *post_op, error));
-    LK_TRY(lk_node_note_fused(graph, producer, note_of(post_op->kind), error));
+    LK_RETURN_NOT_OK(lk_node_append_post_op(graph, producer, *post_op, error));
+    LK_RETURN_NOT_OK(lk_node_note_fused(graph, producer, note_of(post_op->kind), error));
   }
   lk_node_set_output(graph, producer, 0, graph->nodes[node].outputs[0]);
   lk_graph_remove_node(graph, node);
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 lk_status lk_pass_activation(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
                              lk_error *error) {
+  lk_status status = LK_OK;
   lk_symbolic_shapes *shapes = NULL;
-  lk_status status = lk_symbolic_shapes_create(env, graph, &shapes, error);
-  if (status != LK_OK) return status;
+  LK_TRY(lk_symbolic_shapes_create(env, graph, &shapes, error));
   for (size_t n = 0; n < graph->n_nodes; n++) {
     const lk_node *node = &graph->nodes[n];
     if (!lk_node_is_plain(node) || node->n_outputs != 1) continue;

@@ -19,7 +19,6 @@ static bool fits(const lk_pass_env *env, const lk_graph *graph, const lk_symboli
 
 static lk_status fuse(const lk_pass_env *env, lk_graph *graph, const lk_symbolic_shapes *shapes,
                       int32_t add, uint32_t side, uint64_t *out_changes, lk_error *error) {
-  lk_status status = LK_OK;
   const int32_t product = graph->nodes[add].inputs[side], bias = graph->nodes[add].inputs[1 - side];
   const lk_node *producer = lk_value_producer(graph, product);
   if (producer == NULL || !lk_value_is_weight(graph, bias)) return LK_OK;
@@ -35,21 +34,20 @@ static lk_status fuse(const lk_pass_env *env, lk_graph *graph, const lk_symbolic
   }
   const int32_t node = graph->values[product].producer;
   lk_post_op post_op = {.kind = LK_POST_ADD, .input = -1};
-  LK_TRY(lk_node_append_operand(env, graph, node, bias, &post_op.input, error));
-  LK_TRY(lk_node_append_post_op(graph, node, post_op, error));
-  LK_TRY(lk_node_note_fused(graph, node, "bias", error));
+  LK_RETURN_NOT_OK(lk_node_append_operand(env, graph, node, bias, &post_op.input, error));
+  LK_RETURN_NOT_OK(lk_node_append_post_op(graph, node, post_op, error));
+  LK_RETURN_NOT_OK(lk_node_note_fused(graph, node, "bias", error));
   lk_node_set_output(graph, node, 0, graph->nodes[add].outputs[0]);
   lk_graph_remove_node(graph, add);
   ++*out_changes;
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 lk_status lk_pass_bias(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
                        lk_error *error) {
+  lk_status status = LK_OK;
   lk_symbolic_shapes *shapes = NULL;
-  lk_status status = lk_symbolic_shapes_create(env, graph, &shapes, error);
-  if (status != LK_OK) return status;
+  LK_TRY(lk_symbolic_shapes_create(env, graph, &shapes, error));
   for (size_t n = 0; n < graph->n_nodes; n++) {
     for (uint32_t side = 0; side < 2; side++) {
       const lk_node *node = &graph->nodes[n];

@@ -82,11 +82,10 @@ static bool read_product(const lk_pass_env *env, const lk_graph *graph,
 /* Puts a new operator of one input in the place of all of the product's nodes. */
 static lk_status replace(lk_graph *graph, const lk_gated_product *product, const lk_gated *gated,
                          int32_t input, float alpha, lk_error *error) {
-  lk_status status = LK_OK;
   int32_t number = LK_NO_NODE;
   const int32_t root = product->nodes[0];
   const int32_t output = graph->nodes[root].outputs[0];
-  LK_TRY(lk_graph_add_node(graph, 1, 1, gated->has_alpha ? 1 : 0, &number, error));
+  LK_RETURN_NOT_OK(lk_graph_add_node(graph, 1, 1, gated->has_alpha ? 1 : 0, &number, error));
   lk_node *node = &graph->nodes[number];
   node->op_type = gated->op_type;
   node->domain = gated->domain;
@@ -95,26 +94,24 @@ static lk_status replace(lk_graph *graph, const lk_gated_product *product, const
   if (gated->has_alpha) {
     float *data = lk_graph_alloc(graph, sizeof *data);
     if (data == NULL) {
-      status = lk_fail_memory(error, "an attribute", sizeof *data);
-      goto cleanup;
+      return lk_fail_memory(error, "an attribute", sizeof *data);
     }
     *data = alpha;
     node->attrs[0] = (lk_attr){"alpha", LK_ATTR_FLOATS, 1, data};
   }
-  LK_TRY(lk_node_note_fused(graph, number, gated->note, error));
+  LK_RETURN_NOT_OK(lk_node_note_fused(graph, number, gated->note, error));
   lk_node_set_input(graph, number, 0, input);
   lk_node_set_output(graph, number, 0, output);
   for (uint32_t i = 0; i < product->n_nodes; i++) lk_graph_remove_node(graph, product->nodes[i]);
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 lk_status lk_gated_fuse(const lk_pass_env *env, lk_graph *graph, const lk_gated *gated,
                         uint64_t *out_changes, lk_error *error) {
   if (env->api->op_find(gated->op_type, gated->domain, gated->opset) == NULL) return LK_OK;
+  lk_status status = LK_OK;
   lk_symbolic_shapes *shapes = NULL;
-  lk_status status = lk_symbolic_shapes_create(env, graph, &shapes, error);
-  if (status != LK_OK) return status;
+  LK_TRY(lk_symbolic_shapes_create(env, graph, &shapes, error));
   const size_t n_nodes = graph->n_nodes; /* without those that are added */
   for (size_t n = 0; n < n_nodes; n++) {
     lk_gated_product product;

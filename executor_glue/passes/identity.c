@@ -1,5 +1,5 @@
-/* Removes nodes that only copy, as their operators say: Identity, Dropout when nothing is dropped, Cast to
- * the type that the input has, Sum of one input. */
+/* Removes nodes that only copy, as their operators say: Identity, Dropout when nothing is dropped,
+ * Cast to the type that the input has, Sum of one input. */
 #include "base/alloc.h"
 #include "base/status.h"
 #include "executor_glue/passes/rewrite.h"

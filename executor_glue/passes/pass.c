@@ -41,8 +41,8 @@ static lk_status check_names(const char *const *disabled, size_t n_disabled, lk_
 lk_status lk_passes_run(const lk_pass_env *env, lk_graph *graph, const char *const *disabled,
                         size_t n_disabled, uint64_t *out_changes, lk_error *error) {
   if (out_changes != NULL) memset(out_changes, 0, lk_n_passes * sizeof *out_changes);
-  lk_status status = check_names(disabled, n_disabled, error);
-  if (status != LK_OK) return status;
+  lk_status status = LK_OK;
+  LK_RETURN_NOT_OK(check_names(disabled, n_disabled, error));
   const lk_float_state host_float = lk_float_begin(); /* constants are folded */
   for (size_t i = 0; i < lk_n_passes; i++) {
     if (is_disabled(lk_passes[i].name, disabled, n_disabled)) continue;

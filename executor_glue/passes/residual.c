@@ -2,9 +2,9 @@
  * other side becomes the operand of a post-op.
  *
  * ONNX broadcasts, a post-op must not enlarge its output: so both sides must be known to have equal
- * shapes in every run (symbolic_shapes.h), or the other side must be a constant that fits. No cycle can
- * arise: the product is used by the Add alone, so whatever depends on it depends on the Add, and
- * the other side, which the Add needs, cannot. */
+ * shapes in every run (symbolic_shapes.h), or the other side must be a constant that fits. No cycle
+ * can arise: the product is used by the Add alone, so whatever depends on it depends on the Add,
+ * and the other side, which the Add needs, cannot. */
 #include "base/status.h"
 #include "executor_glue/passes/rewrite.h"
 
@@ -29,27 +29,25 @@ static bool can_fuse(const lk_pass_env *env, const lk_graph *graph,
 
 static lk_status fuse(const lk_pass_env *env, lk_graph *graph, int32_t add, int32_t product,
                       int32_t other, lk_error *error) {
-  lk_status status = LK_OK;
   const int32_t node = graph->values[product].producer;
   lk_post_op post_op = {.kind = LK_POST_ADD, .input = -1};
-  LK_TRY(lk_node_append_operand(env, graph, node, other, &post_op.input, error));
-  LK_TRY(lk_node_append_post_op(graph, node, post_op, error));
-  LK_TRY(lk_node_note_fused(graph, node, "residual", error));
-  LK_TRY(lk_node_copy_post_ops(env, graph, add, node, error));
+  LK_RETURN_NOT_OK(lk_node_append_operand(env, graph, node, other, &post_op.input, error));
+  LK_RETURN_NOT_OK(lk_node_append_post_op(graph, node, post_op, error));
+  LK_RETURN_NOT_OK(lk_node_note_fused(graph, node, "residual", error));
+  LK_RETURN_NOT_OK(lk_node_copy_post_ops(env, graph, add, node, error));
   if (graph->nodes[add].fused[0] != '\0') {
-    LK_TRY(lk_node_note_fused(graph, node, graph->nodes[add].fused, error));
+    LK_RETURN_NOT_OK(lk_node_note_fused(graph, node, graph->nodes[add].fused, error));
   }
   lk_node_set_output(graph, node, 0, graph->nodes[add].outputs[0]);
   lk_graph_remove_node(graph, add);
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 lk_status lk_pass_residual(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
                            lk_error *error) {
+  lk_status status = LK_OK;
   lk_symbolic_shapes *shapes = NULL;
-  lk_status status = lk_symbolic_shapes_create(env, graph, &shapes, error);
-  if (status != LK_OK) return status;
+  LK_TRY(lk_symbolic_shapes_create(env, graph, &shapes, error));
   for (size_t n = 0; n < graph->n_nodes; n++) {
     const lk_node *add = &graph->nodes[n];
     if (lk_node_arithmetic(env, add) != LK_POST_ADD || add->n_outputs != 1 ||

@@ -1,6 +1,6 @@
-/* Folds a scale and shift of each channel, y = a_c * x + b_c with constant a and b, into the weights and
- * the bias of the operator before: BatchNormalization, and Mul, Add, Sub and Div with a constant
- * per channel, behind Conv, ConvTranspose or a BatchNormalization that stays.
+/* Folds a scale and shift of each channel, y = a_c * x + b_c with constant a and b, into the
+ * weights and the bias of the operator before: BatchNormalization, and Mul, Add, Sub and Div with a
+ * constant per channel, behind Conv, ConvTranspose or a BatchNormalization that stays.
  *
  * A whole chain is composed in double and applied once. For all three producers the new weights are
  * a_c * w and the new bias is a_c * bias + b_c (Jacob et al., CVPR 2018, section 3.2). */
@@ -195,8 +195,7 @@ static lk_status fold_bias(lk_graph *graph, int32_t node, const scale_shift *f, 
   const int64_t dim = (int64_t)n;
   const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 1, &dim);
   int32_t fresh = LK_NO_VALUE;
-  lk_status status = lk_graph_add_constant(graph, &desc, data, &fresh, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(lk_graph_add_constant(graph, &desc, data, &fresh, error));
   if (graph->nodes[node].n_inputs == 2) {
     return lk_node_append_input(graph, node, fresh, error);
   }

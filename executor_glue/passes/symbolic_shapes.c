@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "executor_glue/passes/rewrite.h"
 
 void *lk_symbolic_value(const lk_value *value, int64_t memory[LK_MAX_LIST_VALUES]) {
   int64_t bytes = 0;
@@ -51,29 +52,15 @@ static void read_input(const lk_graph *graph, const lk_symbolic_shapes *shapes, 
 /* What the operator refuses, or nobody knows, stays unknown; only want of memory is a failure. */
 static lk_status infer(const lk_graph *graph, lk_symbolic_shapes *shapes, const lk_node *node,
                        question *q, lk_error *error) {
-  const char *name = node->name;
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     read_input(graph, shapes, node->inputs[i], q, i);
   }
-  for (uint32_t i = 0; i < node->n_outputs; i++) {
-    if (node->outputs[i] != LK_NO_VALUE) name = graph->values[node->outputs[i]].name;
-  }
-  const lk_node_desc desc = {.struct_size = sizeof desc,
-                             .op_type = node->op_type,
-                             .domain = node->domain,
-                             .output_name = name,
-                             .opset = node->opset,
-                             .n_inputs = node->n_inputs,
-                             .n_outputs = node->n_outputs,
-                             .n_attrs = node->n_attrs,
-                             .n_post_ops = node->n_post_ops,
-                             .inputs = q->flags,
-                             .attrs = node->attrs,
-                             .post_ops = node->post_ops};
+  const lk_node_desc desc = lk_node_describe(graph, node, q->flags);
   int32_t copy_of = -1;
   const lk_status status =
-      shapes->api->op_infer(shapes->dims, &desc, q->inputs, q->outputs, &copy_of, error);
-  if (status != LK_OK) return status == LK_OUT_OF_MEMORY ? status : LK_OK;
+      shapes->api->op_infer(shapes->dims, &desc, q->inputs, q->outputs, &copy_of, NULL);
+  if (status == LK_OUT_OF_MEMORY) return lk_fail_memory(error, "a node's shapes", sizeof desc);
+  if (status != LK_OK) return LK_OK;
   for (uint32_t i = 0; i < node->n_outputs; i++) {
     if (node->outputs[i] != LK_NO_VALUE) shapes->descs[node->outputs[i]] = q->outputs[i];
   }

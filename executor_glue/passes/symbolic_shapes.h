@@ -1,6 +1,6 @@
 /* What is certain about types and shapes of a graph's values before any input is seen: a sound,
- * partial inference by the operators' own rules (op_infer). Equal dimensions are equal in every run.
- * Declared shapes are believed for graph inputs alone (the executor checks those) and for
+ * partial inference by the operators' own rules (op_infer). Equal dimensions are equal in every
+ * run. Declared shapes are believed for graph inputs alone (the executor checks those) and for
  * constants; nothing is taken from annotations of other values. */
 #ifndef LK_PASSES_SYMBOLIC_SHAPES_H
 #define LK_PASSES_SYMBOLIC_SHAPES_H

@@ -234,8 +234,7 @@ typedef enum lk_op_flags {
   LK_OP_COMMUTATIVE = 1 << 5,     /* its inputs may change places */
   LK_OP_POST_OPS = 1 << 6,        /* takes post-ops */
   LK_OP_TENSOR_POST_OPS = 1 << 7, /* a post-op with a tensor costs it less than a node of its own */
-  LK_OP_COLUMNS = 1 << 8 /* the last dimension of output 0 is that of input 1, where that has
-                                     rank 2 or more */
+  LK_OP_COLUMNS = 1 << 8 /* output 0 has the last dimension of input 1, of rank 2 or more */
 } lk_op_flags;
 
 /* Sets of element types: bit d is the lk_dtype d. */
@@ -268,9 +267,10 @@ typedef struct lk_op_row {
   int32_t since;                /* the opset from which on the row holds, up to LK_MAX_OPSET */
   uint32_t flags;               /* lk_op_flags */
   uint32_t min_inputs, max_inputs, max_outputs; /* inputs without those of post-ops */
-  /* Types, as ONNX has them: a letter for each input, and the last one for those behind it. Inputs with
-   * one letter have one type, of types[0] for T, types[1] for U, types[2] for V, types[3] for W (0: any).
-   * Outputs too, but for '?': attributes decide; a letter that no input has is the one type of its set. */
+  /* Types, as ONNX has them: a letter for each input, and the last one for those behind it. Inputs
+   * with one letter have one type, of types[0] for T, types[1] for U, types[2] for V, types[3] for
+   * W (0: any). Outputs too, but for '?': attributes decide; a letter that no input has is the one
+   * type of its set. */
   const char *input_types, *output_types;
   uint32_t types[LK_MAX_TYPE_GROUPS]; /* LK_TYPE bits */
   uint32_t reserved;
@@ -414,10 +414,6 @@ typedef struct lk_api {
                          lk_error *error);
   void (*op_destroy)(lk_op *op); /* plans may outlive it; NULL is allowed */
   lk_status (*op_info)(const lk_op *op, lk_op_info *info, lk_error *error);
-  /* Whether the operator takes inputs of these types, before any shape is known. `dtypes`
-   * [n_inputs]; LK_DTYPE_NONE: absent, or not known yet. LK_UNSUPPORTED names input and type;
-   * LK_INVALID_ARGUMENT: two inputs that must have one type and have not. */
-  lk_status (*op_check_types)(const lk_op *op, const uint32_t *dtypes, lk_error *error);
 
   /* Binds an op to shapes. `*inout_plan` is NULL or the plan of the last call, whose reference the
    * call takes over: when nothing has changed it is handed back after one comparison. Otherwise the
@@ -542,18 +538,19 @@ typedef struct lk_api {
   const lk_op_row *(*op_find)(const char *op_type, const char *domain, int32_t opset);
 
   /* A table of dimensions that are not known yet, for one thread at a time; `allocator` must live
-   * longer. In descriptions that go with it, a dimension below LK_DIM_UNKNOWN is one of the table, and
-   * equal numbers are equal in every run. */
+   * longer. In descriptions that go with it, a dimension below LK_DIM_UNKNOWN is one of the table,
+   * and equal numbers are equal in every run. */
   lk_status (*dims_create)(const lk_allocator *allocator, lk_dims **out_dims, lk_error *error);
   void (*dims_destroy)(lk_dims *dims); /* NULL is allowed */
   /* A dimension that is equal to nothing but itself; LK_DIM_UNKNOWN: no memory. */
   int64_t (*dims_open)(lk_dims *dims);
-  /* What is certain of a node's outputs [n_outputs], without making an op: the same rules as op_bind's,
-   * for inputs [n_inputs] of which not all is known. Not known is a type LK_DTYPE_NONE, a rank
-   * LK_RANK_UNKNOWN, a dimension LK_DIM_UNKNOWN or one of the table, and a value without data; `constant`
-   * of the node's inputs is not read. The same goes for outputs, but that no dimension is
-   * LK_DIM_UNKNOWN. `out_copy_of` (may be NULL): the input that output 0 is, type and elements, or -1.
-   * Failures as of op_create and op_bind: the node cannot run, whatever is not known turns out to be. */
+  /* What is certain of a node's outputs [n_outputs], without making an op: the same rules as
+   * op_bind's, for inputs [n_inputs] of which not all is known. Not known is a type LK_DTYPE_NONE,
+   * a rank LK_RANK_UNKNOWN, a dimension LK_DIM_UNKNOWN or one of the table, and a value without
+   * data; `constant` of the node's inputs is not read. The same goes for outputs, but that no
+   * dimension is LK_DIM_UNKNOWN. `out_copy_of` (may be NULL): the input that output 0 is, type and
+   * elements, or -1. Failures as of op_create and op_bind: the node cannot run, whatever is not
+   * known turns out to be. */
   lk_status (*op_infer)(lk_dims *dims, const lk_node_desc *node, const lk_tensor *inputs,
                         lk_tensor_desc *outputs, int32_t *out_copy_of, lk_error *error);
 } lk_api;

@@ -1,10 +1,11 @@
-/* Dimensions of tensors before they are known, so that one set of shape rules serves every time at which
- * shapes are asked for.
+/* Dimensions of tensors before they are known, so that one set of shape rules serves every time at
+ * which shapes are asked for.
  *
- * A dimension is an int64_t: from 0 on a number, LK_DIM_UNKNOWN, or below that a term of a table. A term
- * is an open number, or what a rule makes of terms: a sum, what a window makes of a dimension, and so on.
- * Terms are interned, so equal ones are equal numbers, and those are equal in every run. Two terms that
- * differ may still come out equal. Without a table (NULL) what is not a number is unknown. */
+ * A dimension is an int64_t: from 0 on a number, LK_DIM_UNKNOWN, or below that a term of a table. A
+ * term is an open number, or what a rule makes of terms: a sum, what a window makes of a dimension,
+ * and so on. Terms are interned, so equal ones are equal numbers, and those are equal in every run.
+ * Two terms that differ may still come out equal. Without a table (NULL) what is not a number is
+ * unknown. */
 #ifndef LK_OPS_PLAN_DIMS_H
 #define LK_OPS_PLAN_DIMS_H
 

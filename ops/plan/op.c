@@ -107,13 +107,19 @@ static void types_text(uint32_t types, char *buffer, size_t capacity) {
   }
 }
 
+/* The types that inputs have given to the letters of a row. */
+typedef struct row_types {
+  uint32_t dtypes[LK_MAX_TYPE_GROUPS]; /* LK_DTYPE_NONE: no input has said */
+  uint32_t inputs[LK_MAX_TYPE_GROUPS]; /* which one has */
+} row_types;
+
 /* The letter of the `index`th of `letters`, as a number; the last one goes for those behind it. */
 static uint32_t group_of(const char *letters, uint32_t index) {
   const size_t count = strlen(letters);
   return (uint32_t)(letters[index < count ? index : count - 1] - 'T');
 }
 
-lk_status lk_op_types_add(const lk_op_row *row, lk_op_types *types, uint32_t index, uint32_t dtype,
+static lk_status add_type(const lk_op_row *row, row_types *types, uint32_t index, uint32_t dtype,
                           lk_error *error) {
   const uint32_t group = group_of(row->input_types, index);
   const uint32_t set = row->types[group];
@@ -136,7 +142,8 @@ lk_status lk_op_types_add(const lk_op_row *row, lk_op_types *types, uint32_t ind
   return LK_OK;
 }
 
-uint32_t lk_op_types_output(const lk_op_row *row, const lk_op_types *types, uint32_t index) {
+/* LK_DTYPE_NONE: the row does not say, or no input has said. */
+static uint32_t output_type(const lk_op_row *row, const row_types *types, uint32_t index) {
   const uint32_t group = group_of(row->output_types, index);
   if (group >= LK_MAX_TYPE_GROUPS) return LK_DTYPE_NONE; /* '?' */
   const uint32_t set = row->types[group];
@@ -147,14 +154,14 @@ uint32_t lk_op_types_output(const lk_op_row *row, const lk_op_types *types, uint
 
 lk_status lk_op_infer(lk_inference *self, lk_error *error) {
   const lk_op_node *node = self->node;
-  lk_op_types types = {0};
+  row_types types = {0};
   self->copy_of = -1;
   for (uint32_t i = 0; i < node->n_operands; i++) {
     const uint32_t dtype = lk_op_has(node, i) ? self->inputs[i].desc.dtype : LK_DTYPE_NONE;
-    LK_RETURN_NOT_OK(lk_op_types_add(&node->class_->row, &types, i, dtype, error));
+    LK_RETURN_NOT_OK(add_type(&node->class_->row, &types, i, dtype, error));
   }
   for (uint32_t i = 0; i < node->n_outputs; i++) {
-    self->outputs[i] = (lk_tensor_desc){.dtype = lk_op_types_output(&node->class_->row, &types, i),
+    self->outputs[i] = (lk_tensor_desc){.dtype = output_type(&node->class_->row, &types, i),
                                         .rank = LK_RANK_UNKNOWN};
   }
   LK_RETURN_NOT_OK(node->class_->infer(self, error));

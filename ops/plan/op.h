@@ -61,9 +61,9 @@ typedef struct lk_op_node {
   const void *params;                /* of the class */
 } lk_op_node;
 
-/* A question for the shapes of a node's outputs. What is not known yet: a type is LK_DTYPE_NONE, a rank
- * LK_RANK_UNKNOWN, a dimension as in dims.h, and a value that shapes depend on has no data. When a plan
- * is built, all of them are known. */
+/* A question for the shapes of a node's outputs. What is not known yet: a type is LK_DTYPE_NONE, a
+ * rank LK_RANK_UNKNOWN, a dimension as in dims.h, and a value that shapes depend on has no data.
+ * When a plan is built, all of them are known. */
 typedef struct lk_inference {
   const lk_op_node *node;
   const lk_tensor *inputs; /* [n_inputs]; absent ones are zeroed */
@@ -96,12 +96,13 @@ struct lk_op_class {
   /* Post-ops that are part of the operator: put before the node's. At most LK_MAX_OWN_POST_OPS;
    * `has_third`: input 2 is there. NULL: none. */
   uint32_t (*own_post_ops)(const void *params, bool has_third, lk_post_op *out);
-  /* The in-place attribute of the key, e.g. "axis=1": at most `capacity` bytes. NULL: the op type. */
+  /* The in-place attribute of the key, e.g. "axis=1": at most `capacity` bytes. NULL: the op
+   * type. */
   void (*in_place_text)(const lk_op_node *node, char *buffer, size_t capacity);
-  /* The shape rule: sets rank and dims of the outputs, which come as not known, types where the row says
-   * '?', and copy_of. Fails when the node cannot run whatever is not known turns out to be. The types of
-   * inputs have been checked; values of shape inputs are plain and aligned. Families of operators
-   * share one (shape.c). */
+  /* The shape rule: sets rank and dims of the outputs, which come as not known, types where the row
+   * says '?', and copy_of. Fails when the node cannot run whatever is not known turns out to be.
+   * The types of inputs have been checked; values of shape inputs are plain and aligned. Families
+   * of operators share one (shape.c). */
   lk_status (*infer)(lk_inference *self, lk_error *error);
   /* Multiplications and additions, for shapes that are known. NULL: a few for each element. */
   double (*flops)(const lk_tensor_desc *inputs, const lk_tensor_desc *outputs);
@@ -114,21 +115,9 @@ static inline bool lk_op_has(const lk_op_node *node, uint32_t index) {
   return index < node->n_operands && (index >= 64 || (node->absent >> index & 1) == 0);
 }
 
-/* The types that inputs have given to the letters of a row; begins zeroed. */
-typedef struct lk_op_types {
-  uint32_t dtypes[LK_MAX_TYPE_GROUPS]; /* LK_DTYPE_NONE: no input has said */
-  uint32_t inputs[LK_MAX_TYPE_GROUPS]; /* which one has */
-} lk_op_types;
-
-/* Adds the type of the operator's own input `index` (LK_DTYPE_NONE: not known). LK_UNSUPPORTED names
- * the type and those that may be; LK_INVALID_ARGUMENT the input before whose type it must have. */
-lk_status lk_op_types_add(const lk_op_row *row, lk_op_types *types, uint32_t index, uint32_t dtype,
-                          lk_error *error);
-/* The type of output `index`; LK_DTYPE_NONE: the row does not say, or no input has said. */
-uint32_t lk_op_types_output(const lk_op_row *row, const lk_op_types *types, uint32_t index);
-
-/* Types of outputs by the row, and shapes by the class's `infer`. With a table of terms, no dimension of
- * an output of known rank stays unknown: it is an open term at least. */
+/* Types by the row, and shapes by the class's `infer`. LK_UNSUPPORTED names a type that an input
+ * may not have, LK_INVALID_ARGUMENT two inputs whose types must be equal. With a table of terms, no
+ * dimension of an output of known rank stays unknown: it is an open term at least. */
 lk_status lk_op_infer(lk_inference *self, lk_error *error);
 
 /* ---- shape helpers (shape.c) ---- */

@@ -144,7 +144,8 @@ lk_status lk_window_infer(const lk_window *window, uint32_t rank, const int64_t 
   return LK_OK;
 }
 
-/* Output size of dimension `i` of a transposed convolution, where input or kernel are not known yet. */
+/* Output size of dimension `i` of a transposed convolution, where input or kernel are not known
+ * yet. */
 static int64_t open_transposed(const lk_window *window, const lk_window_shape *shape, uint32_t i,
                                int64_t in, int64_t extra, lk_dims *dims) {
   const int64_t stride = shape->strides[i];

@@ -41,8 +41,8 @@ void lk_window_parse(lk_attrs *attrs, lk_window *out);
 lk_status lk_window_resolve(const lk_window *window, uint32_t rank, const int64_t *in,
                             const int64_t *kernel, lk_window_shape *out, lk_error *error);
 
-/* The same before all is known: `in` and `kernel` may be terms of `dims`. Where they are, `out` is set,
- * which may be one too, and padding says nothing. */
+/* The same before all is known: `in` and `kernel` may be terms of `dims`. Where they are, `out` is
+ * set, which may be one too, and padding says nothing. */
 lk_status lk_window_infer(const lk_window *window, uint32_t rank, const int64_t *in,
                           const int64_t *kernel, lk_dims *dims, lk_window_shape *out,
                           lk_error *error);

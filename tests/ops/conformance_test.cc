@@ -7,6 +7,10 @@
 
 #include "tests/ops/reference.h"
 
+extern "C" {
+#include "base/alloc.h"
+}
+
 static void PrintTo(const lk_op_row &row, std::ostream *out) {
   *out << row.op_type;
 }
@@ -215,6 +219,30 @@ protected:
     return op;
   }
 
+  // The node without an op.
+  lk_status infer(const std::vector<lk_tensor> &inputs, lk_tensor_desc *out,
+                  lk_error *error) const {
+    const std::vector<lk_node_input> flags(inputs.size());
+    std::vector<lk_attr> attrs;
+    if (node_->attrs) node_->attrs(&attrs);
+    lk_node_desc desc{};
+    desc.struct_size = sizeof desc;
+    desc.op_type = node_->op;
+    desc.domain = GetParam().domain;
+    desc.output_name = "y";
+    desc.opset = node_->opset;
+    desc.n_inputs = static_cast<uint32_t>(inputs.size());
+    desc.inputs = flags.data();
+    desc.n_outputs = 1;
+    desc.n_attrs = static_cast<uint32_t>(attrs.size());
+    desc.attrs = attrs.data();
+    lk_dims *dims = nullptr;
+    LK_EXPECT_OK(api()->dims_create(lk_allocator_default(), &dims, LK_ERR));
+    const lk_status status = api()->op_infer(dims, &desc, inputs.data(), out, nullptr, error);
+    api()->dims_destroy(dims);
+    return status;
+  }
+
   // Keeps the plan in hand when it is given one.
   lk_status bind(lk_op *op, const std::vector<Value> &values, Plan *plan, int32_t over = -1,
                  lk_error *error = nullptr) const {
@@ -300,36 +328,19 @@ TEST_P(Conformance, InfersWhatItBinds) {
   const Context context = open(LK_CACHE_OFF);
   const Executor executor = executor_in(context);
   const Op op = create(executor);
-  lk_dims *dims = nullptr;
-  LK_ASSERT_OK(api()->dims_create(api()->context_allocator(context), &dims, LK_ERR));
   for (const std::vector<Value> *values : {&node_->inputs, &node_->other}) {
-    std::vector<lk_node_input> flags(values->size());
     std::vector<lk_tensor> inputs;
-    std::vector<lk_attr> attrs;
     for (const Value &value : *values) {
       inputs.push_back({value.desc, const_cast<uint8_t *>(value.bytes.data())});
     }
-    if (node_->attrs) node_->attrs(&attrs);
-    lk_node_desc desc{};
-    desc.struct_size = sizeof desc;
-    desc.op_type = node_->op;
-    desc.domain = GetParam().domain;
-    desc.output_name = "y";
-    desc.opset = node_->opset;
-    desc.n_inputs = static_cast<uint32_t>(inputs.size());
-    desc.inputs = flags.data();
-    desc.n_outputs = 1;
-    desc.n_attrs = static_cast<uint32_t>(attrs.size());
-    desc.attrs = attrs.data();
     lk_tensor_desc inferred{}, bound{};
     Plan plan;
-    LK_EXPECT_OK(api()->op_infer(dims, &desc, inputs.data(), &inferred, nullptr, LK_ERR));
+    LK_EXPECT_OK(infer(inputs, &inferred, LK_ERR));
     LK_ASSERT_OK(bind(op, *values, &plan, -1, LK_ERR));
     LK_ASSERT_OK(api()->plan_output(plan, 0, &bound, LK_ERR));
     bound.layout = LK_LAYOUT_PLAIN;
     EXPECT_EQ(lk::text_of(inferred), lk::text_of(bound));
   }
-  api()->dims_destroy(dims);
 }
 
 // The types that a row declares are those that its bind takes: no more, no less. One input at a time
@@ -345,8 +356,7 @@ TEST_P(Conformance, DeclaresTheTypesThatItTakes) {
   for (const uint32_t dtype : {LK_F32, LK_U8, LK_I8, LK_U16, LK_I16, LK_I32, LK_I64, LK_BOOL,
                                LK_F16, LK_F64, LK_U32, LK_U64, LK_BF16}) {
     SCOPED_TRACE(dtype);
-    std::vector<lk_tensor> tensors;
-    std::vector<uint32_t> dtypes;
+    std::vector<lk_tensor> tensors, types; // types: of which no shape is known
     for (size_t i = 0; i < node_->inputs.size(); i++) {
       const Value &value = node_->inputs[i];
       lk_tensor tensor = {value.desc, const_cast<uint8_t *>(value.bytes.data())};
@@ -356,7 +366,8 @@ TEST_P(Conformance, DeclaresTheTypesThatItTakes) {
         tensor.data = nullptr;
       }
       tensors.push_back(tensor);
-      dtypes.push_back(tensor.desc.dtype);
+      if (!is_shape) tensor.desc.rank = LK_RANK_UNKNOWN;
+      types.push_back(tensor);
     }
     lk_bind_desc bind{};
     bind.struct_size = sizeof bind;
@@ -365,7 +376,8 @@ TEST_P(Conformance, DeclaresTheTypesThatItTakes) {
     bind.n_outputs = 1;
     bind.in_place_input = -1;
     Plan plan;
-    const lk_status declared = api()->op_check_types(op, dtypes.data(), LK_ERR);
+    lk_tensor_desc desc{};
+    const lk_status declared = infer(types, &desc, LK_ERR);
     const std::string sentence = LK_MESSAGE;
     const lk_status bound = api()->op_bind(op, &bind, plan.out(), LK_ERR);
     EXPECT_EQ(declared, bound) << sentence << " / " << LK_MESSAGE;
