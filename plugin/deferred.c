@@ -1,5 +1,7 @@
 /* Plans of binds that lack a value which shapes depend on: they have no steps, only what is certain
  * about the outputs. */
+#include <stdio.h>
+
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
@@ -15,7 +17,9 @@ static lk_status read_inputs(const lk_op *op, const lk_bind_desc *bind, lk_tenso
   for (uint32_t i = 0; i < op->node.n_inputs; i++) {
     if (op->node.constants[i].content != NULL) inputs[i] = op->node.constants[i].tensor;
     if (op->comes_at_run[i]) {
-      LK_RETURN_NOT_OK(lk_bind_size_input(op, bind, i, NULL, error));
+      char what[32];
+      (void)snprintf(what, sizeof what, "input %u", i);
+      LK_RETURN_NOT_OK(lk_tensor_size(&bind->inputs[i].desc, what, NULL, NULL, error));
       inputs[i] = bind->inputs[i];
     }
     out[i] = inputs[i].desc;
@@ -26,11 +30,7 @@ static lk_status read_inputs(const lk_op *op, const lk_bind_desc *bind, lk_tenso
 static lk_status infer_outputs(const lk_op *op, const lk_tensor *inputs, lk_tensor_desc *outputs,
                                lk_error *error) {
   lk_inference inference = {.node = &op->node, .inputs = inputs, .outputs = outputs};
-  const lk_status status = lk_op_infer(&inference, error);
-  if (status != LK_OK) {
-    return lk_error_prefix(error, status, "failed to bind %s '%s'", op->node.class_->row.op_type,
-                           op->node.output_name);
-  }
+  LK_RETURN_NOT_OK(lk_op_infer(&inference, error));
   for (uint32_t i = 0; i < op->node.n_outputs; i++) {
     lk_shape_open(&outputs[i], outputs[i].rank);
     outputs[i].layout = LK_LAYOUT_ANY;
@@ -50,8 +50,13 @@ lk_status lk_deferred_build(const lk_op *op, const lk_bind_desc *bind, int32_t t
   }
   LK_TRY(lk_plan_body_create(&op->executor->context->env, &op->node, bind->wishes, threads, &body,
                              error));
-  LK_TRY(read_inputs(op, bind, inputs, body->inputs, error));
-  LK_TRY(infer_outputs(op, inputs, body->outputs, error));
+  status = read_inputs(op, bind, inputs, body->inputs, error);
+  if (status == LK_OK) status = infer_outputs(op, inputs, body->outputs, error);
+  if (status != LK_OK) {
+    status = lk_error_prefix(error, status, "failed to bind %s '%s'", op->node.class_->row.op_type,
+                             op->node.output_name);
+    goto cleanup;
+  }
   *out_body = body;
   body = NULL;
 cleanup:

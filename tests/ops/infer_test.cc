@@ -266,6 +266,11 @@ const std::map<std::string, std::function<void(Draw &)>> &rules() {
          if (d.one_of(4)) to.push_back(d.between(-1, 2));
          if (d.one_of(3)) to = {-1};
          if (d.one_of(4)) to = {0, -1};
+         int64_t elements = 1;
+         for (const Dim &dim : x) elements *= dim.number;
+         for (int64_t n = 2; n < 5; n++) {
+           if (elements % n == 0 && d.one_of(3)) to = {n, -1};
+         }
          d.tensor(x);
          d.ints(to);
          d.node.opset = 14;
@@ -499,6 +504,21 @@ TEST(Infer, EqualExpressionsAreEqualTerms) {
   EXPECT_EQ(dim("MaxPool", {{one, one, n}}, 2, half),
             dim("MaxPool", {{one, one, n}}, 2, {{"kernel_shape", {1}}, {"strides", {2}}}));
   EXPECT_NE(dim("MaxPool", {{one, one, n}}, 2, half), n.symbol);
+  auto rest = [&](int64_t known) { // what -1 stands for beside a number
+    Node node;
+    node.op = "Reshape";
+    Input shape;
+    const int64_t values[] = {known, -1};
+    shape.dtype = LK_I64;
+    shape.shape = Shape(1, two);
+    shape.bytes.resize(sizeof values);
+    std::memcpy(shape.bytes.data(), values, sizeof values);
+    node.inputs = {{LK_F32, {n, m}, {}, false}, shape};
+    return infer(table, node, certain).outputs[0].dims[1];
+  };
+  EXPECT_EQ(rest(1), dim("Flatten", {{one, n, m}}, 1));
+  EXPECT_EQ(rest(2), rest(2));
+  EXPECT_NE(rest(2), rest(4));
 }
 
 TEST(Infer, FailsWhereNothingCouldRun) {
