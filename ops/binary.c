@@ -10,17 +10,6 @@
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/moves.h"
 
-static lk_status infer_binary(const lk_op_node *node, const lk_tensor *inputs,
-                              lk_tensor_desc *outputs, lk_error *error) {
-  (void)node;
-  if (inputs[0].desc.dtype != inputs[1].desc.dtype) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "the inputs' types are %s and %s, equal ones",
-                   lk_dtype_name(inputs[0].desc.dtype), lk_dtype_name(inputs[1].desc.dtype));
-  }
-  outputs[0].dtype = inputs[0].desc.dtype;
-  return lk_broadcast(&inputs[0].desc, &inputs[1].desc, &outputs[0], error);
-}
-
 /* Whether the operand, brought to the output's rank, can lie in `layout` without a broadcast. */
 static bool fits_layout(const lk_tensor_desc *operand, const lk_tensor_desc *to, lk_layout layout) {
   const lk_tensor_desc padded = lk_shape_pad_rank(operand, to->rank);
@@ -117,13 +106,6 @@ static lk_status plan_div(lk_planner *planner, lk_error *error) {
 
 /* ---- Pow: base and exponent may have different types; the result has the base's ---- */
 
-static lk_status infer_pow(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
-                           lk_error *error) {
-  (void)node;
-  outputs[0].dtype = inputs[0].desc.dtype;
-  return lk_broadcast(&inputs[0].desc, &inputs[1].desc, &outputs[0], error);
-}
-
 /* The exponent when it is one constant f32; post-ops do not matter here. */
 static bool constant_exponent(const lk_op_node *node, float *out_exponent) {
   const lk_node_constant *constant = &node->constants[1];
@@ -148,19 +130,6 @@ static lk_status plan_pow(lk_planner *planner, lk_error *error) {
 }
 
 /* ---- Sum: any number of tensors, with broadcasting from opset 8 on ---- */
-
-static lk_status infer_sum(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
-                           lk_error *error) {
-  outputs[0] = inputs[0].desc;
-  for (uint32_t i = 0; i < node->n_operands; i++) {
-    const lk_tensor_desc so_far = outputs[0];
-    lk_status status = lk_broadcast(&so_far, &inputs[i].desc, &outputs[0], error);
-    if (status != LK_OK) return status;
-    outputs[0].dtype = LK_F32;
-  }
-  outputs[0].layout = LK_LAYOUT_PLAIN;
-  return LK_OK;
-}
 
 /* One after the other: ((a + b) + c) + ..., each a binary addition with broadcasting. */
 static lk_status plan_sum(lk_planner *planner, lk_error *error) {
@@ -200,52 +169,53 @@ static void multiply_text(const lk_op_node *node, char *buffer, size_t capacity)
   (void)snprintf(buffer, capacity, "M");
 }
 
-#define BINARY_ROW(text, summary_text, in_place_fn, infer_fn, plan_fn)                             \
-  {                                                                                                \
-    .op_type = text, .domain = "", .summary = summary_text, .min_opset = 7, .max_opset = 23,       \
-    .min_inputs = 2, .max_inputs = 2, .max_outputs = 1, .in_place_inputs = 3,                      \
-    .types = {LK_TYPES_ARITHMETIC}, .runs_on_onednn = true, .post_ops = true,                      \
-    .in_place_text = in_place_fn, .infer = infer_fn, .plan = plan_fn                               \
-  }
+/* Fused into the operator before, with one number or with a tensor (LK_POST_ADD and so on). */
+#define BINARY_ROW(name, summary_text, traits, post_op)                                            \
+  LK_OP_ROW(.op_type = name, .domain = "", .summary = summary_text, .since = 7,                    \
+            .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS | (traits),           \
+            .min_inputs = 2, .max_inputs = 2, .max_outputs = 1, .input_types = "T",                \
+            .output_types = "T", .types = {LK_TYPES_ARITHMETIC}, .in_place_inputs = 3,             \
+            .fusion = {.kind = (post_op)})
 
-const lk_op_class lk_op_add =
-    BINARY_ROW("Add", "a + b with broadcasting; integers in C", NULL, infer_binary, plan_add);
-const lk_op_class lk_op_sub =
-    BINARY_ROW("Sub", "a - b with broadcasting; integers in C", NULL, infer_binary, plan_sub);
-const lk_op_class lk_op_mul = BINARY_ROW("Mul", "a * b with broadcasting; integers in C",
-                                         multiply_text, infer_binary, plan_mul);
-const lk_op_class lk_op_div =
-    BINARY_ROW("Div", "a / b with broadcasting; integers in C", NULL, infer_binary, plan_div);
+const lk_op_class lk_op_add = {
+    BINARY_ROW("Add", "a + b with broadcasting; integers in C", LK_OP_COMMUTATIVE, LK_POST_ADD),
+    .infer = lk_infer_broadcast,
+    .plan = plan_add,
+};
+const lk_op_class lk_op_sub = {
+    BINARY_ROW("Sub", "a - b with broadcasting; integers in C", 0, LK_POST_SUB),
+    .infer = lk_infer_broadcast,
+    .plan = plan_sub,
+};
+const lk_op_class lk_op_mul = {
+    BINARY_ROW("Mul", "a * b with broadcasting; integers in C", LK_OP_COMMUTATIVE, LK_POST_MUL),
+    .in_place_text = multiply_text,
+    .infer = lk_infer_broadcast,
+    .plan = plan_mul,
+};
+const lk_op_class lk_op_div = {
+    BINARY_ROW("Div", "a / b with broadcasting; integers in C", 0, LK_POST_DIV),
+    .infer = lk_infer_broadcast,
+    .plan = plan_div,
+};
 
 const lk_op_class lk_op_pow = {
-    .op_type = "Pow",
-    .domain = "",
-    .summary = "a to the power of b; one constant f32 exponent on oneDNN, others in C",
-    .min_opset = 7,
-    .max_opset = 23,
-    .min_inputs = 2,
-    .max_inputs = 2,
-    .max_outputs = 1,
-    .in_place_inputs = 1,
-    .types = {LK_TYPES_ARITHMETIC},
-    .runs_on_onednn = true,
-    .infer = infer_pow,
+    LK_OP_ROW(.op_type = "Pow", .domain = "",
+              .summary = "a to the power of b; one constant f32 exponent on oneDNN, others in C",
+              .since = 7, .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING, .min_inputs = 2,
+              .max_inputs = 2, .max_outputs = 1, .input_types = "TU", .output_types = "T",
+              .types = {LK_TYPES_ARITHMETIC, LK_TYPES_ARITHMETIC}, .in_place_inputs = 1),
+    .infer = lk_infer_broadcast,
     .plan = plan_pow,
 };
 
 const lk_op_class lk_op_sum = {
-    .op_type = "Sum",
-    .domain = "",
-    .summary = "Sum of any number of tensors with broadcasting",
-    .min_opset = 6,
-    .max_opset = 23,
-    .min_inputs = 1,
-    .max_inputs = 1024,
-    .max_outputs = 1,
-    .in_place_inputs = 3,
-    .types = {LK_TYPES_F32},
-    .runs_on_onednn = true,
-    .post_ops = true,
-    .infer = infer_sum,
+    LK_OP_ROW(.op_type = "Sum", .domain = "",
+              .summary = "Sum of any number of tensors with broadcasting", .since = 6,
+              .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS | LK_OP_COMMUTATIVE,
+              .min_inputs = 1, .max_inputs = 1024, .max_outputs = 1, .input_types = "T",
+              .output_types = "T", .types = {LK_TYPES_F32}, .in_place_inputs = 3,
+              .fusion = {.kind = LK_POST_ADD}),
+    .infer = lk_infer_broadcast,
     .plan = plan_sum,
 };

@@ -24,12 +24,10 @@ static void parse(lk_attrs *attrs, void *params) {
   ((cast_params *)params)->to = (uint32_t)to;
 }
 
-static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
-                       lk_error *error) {
-  (void)error;
-  outputs[0] = inputs[0].desc;
-  outputs[0].dtype = ((const cast_params *)node->params)->to;
-  return LK_OK;
+static lk_status infer(lk_inference *self, lk_error *error) {
+  self->outputs[0].dtype = ((const cast_params *)self->node->params)->to;
+  if (self->outputs[0].dtype == self->inputs[0].desc.dtype) self->copy_of = 0;
+  return lk_infer_same(self, error);
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
@@ -46,14 +44,9 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_cast = {
-    .op_type = "Cast",
-    .domain = "",
-    .summary = "another element type",
-    .min_opset = 7,
-    .max_opset = 23,
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .max_outputs = 1,
+    LK_OP_ROW(.op_type = "Cast", .domain = "", .summary = "another element type", .since = 7,
+              .min_inputs = 1, .max_inputs = 1, .max_outputs = 1, .input_types = "T",
+              .output_types = "?"),
     .params_size = sizeof(cast_params),
     .parse = parse,
     .infer = infer,

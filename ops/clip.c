@@ -23,20 +23,17 @@ static void parse(lk_attrs *attrs, void *params) {
   self->high = lk_attrs_float(attrs, "max", FLT_MAX);
 }
 
-static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
-                       lk_error *error) {
-  const lk_tensor_desc *x = &inputs[0].desc;
+static lk_status infer(lk_inference *self, lk_error *error) {
   for (uint32_t i = 1; i <= 2; i++) {
-    if (!lk_op_has(node, i)) continue;
-    if (inputs[i].desc.dtype != x->dtype || lk_elements(&inputs[i].desc) != 1) {
+    if (!lk_op_has(self->node, i)) continue;
+    const lk_tensor_desc *bound = &self->inputs[i].desc;
+    if (lk_shape_is_known(bound) && lk_elements(bound) != 1) {
       char text[LK_TENSOR_TEXT_CAPACITY];
-      return lk_fail(error, LK_INVALID_ARGUMENT, "the bound '%s' is %s, one value of type %s",
-                     i == 1 ? "min" : "max", lk_tensor_text(&inputs[i].desc, text),
-                     lk_dtype_name(x->dtype));
+      return lk_fail(error, LK_INVALID_ARGUMENT, "the bound '%s' is %s, one value is needed",
+                     i == 1 ? "min" : "max", lk_tensor_text(bound, text));
     }
   }
-  outputs[0] = lk_tensor_desc_make(x->dtype, x->rank, x->dims);
-  return LK_OK;
+  return lk_infer_same(self, error);
 }
 
 static float constant_bound(const lk_op_node *node, uint32_t index, float fallback) {
@@ -101,18 +98,17 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_clip = {
-    .op_type = "Clip",
-    .domain = "",
-    .summary = "min(max(x, min), max); bounds known at load or at run time; f32 on oneDNN",
-    .min_opset = 1,
-    .max_opset = 23,
-    .min_inputs = 1,
-    .max_inputs = 3,
-    .max_outputs = 1,
-    .in_place_inputs = 1,
-    .types = {LK_TYPES_FLOAT | LK_TYPES_INTEGER},
-    .runs_on_onednn = true,
-    .post_ops = true,
+    LK_OP_ROW(.op_type = "Clip", .domain = "",
+              .summary =
+                  "min(max(x, min), max); bounds known at load or at run time; f32 on oneDNN",
+              .since = 1, .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS,
+              .min_inputs = 1, .max_inputs = 3, .max_outputs = 1, .input_types = "T",
+              .output_types = "T", .types = {LK_TYPES_FLOAT | LK_TYPES_INTEGER},
+              .in_place_inputs = 1,
+              .fusion =
+                  {.kind = LK_POST_CLIP,
+                   .alpha = {.attr = "min", .fallback = -FLT_MAX, .input = 1, .input_since = 11},
+                   .beta = {.attr = "max", .fallback = FLT_MAX, .input = 2, .input_since = 11}}),
     .params_size = sizeof(clip_params),
     .parse = parse,
     .infer = infer,

@@ -23,37 +23,61 @@ static void parse(lk_attrs *attrs, void *params) {
   ((concat_params *)params)->axis = lk_attrs_int(attrs, "axis", 0);
 }
 
-static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
-                       lk_error *error) {
-  lk_tensor_desc to = inputs[0].desc;
-  to.layout = LK_LAYOUT_PLAIN;
-  int64_t given = ((const concat_params *)node->params)->axis;
-  int64_t axis = lk_axis(given, to.rank);
+/* The first input of known rank; NULL: none. */
+static const lk_tensor_desc *first_known(const lk_inference *self) {
+  for (uint32_t i = 0; i < self->node->n_operands; i++) {
+    if (lk_rank_is_known(&self->inputs[i].desc)) return &self->inputs[i].desc;
+  }
+  return NULL;
+}
+
+/* Adds an input to `to`. False: it does not fit. */
+static bool append(lk_dims *dims, lk_tensor_desc *to, const lk_tensor_desc *next, uint32_t axis,
+                   bool *out_overflows) {
+  if (!lk_rank_is_known(next)) {
+    to->dims[axis] = LK_DIM_UNKNOWN;
+    return true;
+  }
+  bool fits = next->rank == to->rank;
+  for (uint32_t i = 0; fits && i < to->rank; i++) {
+    if (i == axis) continue;
+    fits = !lk_dims_differ(next->dims[i], to->dims[i]);
+    to->dims[i] = lk_dims_either(to->dims[i], next->dims[i]);
+  }
+  *out_overflows = fits && !lk_dims_add(dims, to->dims[axis], next->dims[axis], &to->dims[axis]);
+  return fits;
+}
+
+static lk_status infer(lk_inference *self, lk_error *error) {
+  const lk_tensor_desc *first = first_known(self);
+  if (first == NULL) return LK_OK;
+  const int64_t given = ((const concat_params *)self->node->params)->axis;
+  const int64_t axis = lk_axis(given, first->rank);
   if (axis < 0) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to concatenate: axis %" PRId64 ", out of range for rank %" PRIu32, given,
-                   to.rank);
+                   first->rank);
   }
-  for (uint32_t i = 1; i < node->n_inputs; i++) {
-    const lk_tensor_desc *next = &inputs[i].desc;
-    bool fits = next->dtype == to.dtype && next->rank == to.rank;
-    for (uint32_t k = 0; k < to.rank && fits; k++) {
-      fits = k == (uint32_t)axis || next->dims[k] == to.dims[k];
-    }
-    if (!fits) {
-      char text[LK_TENSOR_TEXT_CAPACITY], first[LK_TENSOR_TEXT_CAPACITY];
+  lk_tensor_desc to = {.dtype = self->outputs[0].dtype, .rank = first->rank};
+  memcpy(to.dims, first->dims, sizeof to.dims);
+  to.dims[axis] = 0;
+  for (uint32_t i = 0; i < self->node->n_operands; i++) {
+    const lk_tensor_desc *next = &self->inputs[i].desc;
+    bool overflows = false;
+    if (!append(self->dims, &to, next, (uint32_t)axis, &overflows)) {
+      char text[LK_TENSOR_TEXT_CAPACITY], first_text[LK_TENSOR_TEXT_CAPACITY];
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "failed to concatenate input %" PRIu32
                      ": %s, must be like %s but for axis %" PRId64,
-                     i, lk_tensor_text(next, text), lk_tensor_text(&inputs[0].desc, first), axis);
+                     i, lk_tensor_text(next, text), lk_tensor_text(first, first_text), axis);
     }
-    if (__builtin_add_overflow(to.dims[axis], next->dims[axis], &to.dims[axis])) {
+    if (overflows) {
       return lk_fail(error, LK_OUT_OF_RANGE,
                      "failed to concatenate: axis %" PRId64 ", a dimension exceeds 2^63", axis);
     }
   }
-  outputs[0] = to;
-  return lk_tensor_size(&outputs[0], "the concatenation", NULL, NULL, error);
+  self->outputs[0] = to;
+  return lk_shape_check(&to, "the concatenation", error);
 }
 
 /* Channels-last when all inputs that come at run time lie so, or when some do and it is wished for;
@@ -152,15 +176,10 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_concat = {
-    .op_type = "Concat",
-    .domain = "",
-    .summary = "inputs behind each other along an axis",
-    .min_opset = 7,
-    .max_opset = 23,
-    .min_inputs = 1,
-    .max_inputs = MAX_INPUTS,
-    .max_outputs = 1,
-    .runs_on_onednn = true,
+    LK_OP_ROW(.op_type = "Concat", .domain = "",
+              .summary = "inputs behind each other along an axis", .since = 7,
+              .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING, .min_inputs = 1,
+              .max_inputs = MAX_INPUTS, .max_outputs = 1, .input_types = "T", .output_types = "T"),
     .params_size = sizeof(concat_params),
     .parse = parse,
     .infer = infer,

@@ -38,13 +38,13 @@ static void parse_conv_transpose(lk_attrs *attrs, void *params) {
 static lk_status check_operands(const lk_op_node *node, const lk_tensor *inputs, int64_t channels,
                                 lk_error *error) {
   const lk_tensor_desc *x = &inputs[0].desc, *w = &inputs[1].desc;
-  const bool has_bias = lk_op_has(node, 2);
   if (x->rank < 3 || x->rank > 2 + LK_MAX_SPATIAL || w->rank != x->rank) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "the input has rank %" PRIu32 " and the weights %" PRIu32 ", equal and 3 to %d",
                    x->rank, w->rank, 2 + LK_MAX_SPATIAL);
   }
-  if (has_bias && (inputs[2].desc.rank != 1 || inputs[2].desc.dims[0] != channels)) {
+  if (!lk_op_has(node, 2) || !lk_rank_is_known(&inputs[2].desc)) return LK_OK;
+  if (inputs[2].desc.rank != 1 || lk_dims_differ(inputs[2].desc.dims[0], channels)) {
     char text[LK_TENSOR_TEXT_CAPACITY];
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "the bias is %s, one value for each of %" PRId64 " channels is needed",
@@ -53,49 +53,39 @@ static lk_status check_operands(const lk_op_node *node, const lk_tensor *inputs,
   return LK_OK;
 }
 
-static lk_status resolve_conv(const lk_op_node *node, const lk_tensor *inputs,
-                              lk_window_shape *out_shape, lk_error *error) {
+static bool is_multiple(int64_t dim, int64_t divisor) {
+  return dim < 0 || dim % divisor == 0;
+}
+
+static lk_status conv_shape(const lk_op_node *node, const lk_tensor *inputs, lk_dims *dims,
+                            lk_window_shape *out_shape, int64_t *out_channels, lk_error *error) {
   const conv_params *params = node->params;
   const lk_tensor_desc *x = &inputs[0].desc, *w = &inputs[1].desc;
+  int64_t channels = 0;
+  *out_channels = w->dims[0];
   LK_RETURN_NOT_OK(check_operands(node, inputs, w->dims[0], error));
-  if (w->dims[1] > INT64_MAX / params->groups || w->dims[1] * params->groups != x->dims[1] ||
-      w->dims[0] % params->groups != 0) {
+  if (!lk_dims_multiply(dims, w->dims[1], params->groups, &channels) ||
+      lk_dims_differ(channels, x->dims[1]) || !is_multiple(w->dims[0], params->groups)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "the input has %" PRId64 " channels, the weights take %" PRId64
                    " in each of %" PRId64 " groups and give %" PRId64,
                    x->dims[1], w->dims[1], params->groups, w->dims[0]);
   }
-  return lk_window_resolve(&params->window, x->rank - 2, x->dims + 2, w->dims + 2, out_shape,
-                           error);
+  return lk_window_infer(&params->window, x->rank - 2, x->dims + 2, w->dims + 2, dims, out_shape,
+                         error);
 }
 
-static lk_tensor_desc output_of(const lk_tensor_desc *x, int64_t channels,
-                                const lk_window_shape *shape) {
-  lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, x->rank, x->dims);
-  desc.dims[1] = channels;
-  memcpy(desc.dims + 2, shape->out, shape->rank * sizeof shape->out[0]);
-  return desc;
-}
-
-static lk_status infer_conv(const lk_op_node *node, const lk_tensor *inputs,
-                            lk_tensor_desc *outputs, lk_error *error) {
-  lk_window_shape shape;
-  lk_status status = resolve_conv(node, inputs, &shape, error);
-  if (status != LK_OK) return status;
-  outputs[0] = output_of(&inputs[0].desc, inputs[1].desc.dims[0], &shape);
-  return LK_OK;
-}
-
-static lk_status resolve_conv_transpose(const lk_op_node *node, const lk_tensor *inputs,
-                                        lk_window_shape *out_shape, lk_error *error) {
+static lk_status conv_transpose_shape(const lk_op_node *node, const lk_tensor *inputs,
+                                      lk_dims *dims, lk_window_shape *out_shape,
+                                      int64_t *out_channels, lk_error *error) {
   const conv_params *params = node->params;
   const lk_tensor_desc *x = &inputs[0].desc, *w = &inputs[1].desc;
-  if (w->dims[1] > INT64_MAX / params->groups) {
+  if (!lk_dims_multiply(dims, w->dims[1], params->groups, out_channels)) {
     return lk_fail(error, LK_OUT_OF_RANGE, "%" PRId64 " groups of %" PRId64 " channels overflow",
                    params->groups, w->dims[1]);
   }
-  LK_RETURN_NOT_OK(check_operands(node, inputs, w->dims[1] * params->groups, error));
-  if (w->dims[0] != x->dims[1] || x->dims[1] % params->groups != 0) {
+  LK_RETURN_NOT_OK(check_operands(node, inputs, *out_channels, error));
+  if (lk_dims_differ(w->dims[0], x->dims[1]) || !is_multiple(x->dims[1], params->groups)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "the input has %" PRId64 " channels, the weights take %" PRId64 " in %" PRId64
                    " groups",
@@ -110,20 +100,64 @@ static lk_status resolve_conv_transpose(const lk_op_node *node, const lk_tensor 
                      i == 0 ? "output_padding" : "output_shape", counts[i], spatial);
     }
   }
-  return lk_window_resolve_transposed(&params->window, spatial, x->dims + 2, w->dims + 2,
-                                      params->n_output_padding > 0 ? params->output_padding : NULL,
-                                      params->n_output_shape > 0 ? params->output_shape : NULL,
-                                      out_shape, error);
+  return lk_window_infer_transposed(&params->window, spatial, x->dims + 2, w->dims + 2,
+                                    params->n_output_padding > 0 ? params->output_padding : NULL,
+                                    params->n_output_shape > 0 ? params->output_shape : NULL, dims,
+                                    out_shape, error);
 }
 
-static lk_status infer_conv_transpose(const lk_op_node *node, const lk_tensor *inputs,
-                                      lk_tensor_desc *outputs, lk_error *error) {
-  const conv_params *params = node->params;
-  lk_window_shape shape;
-  lk_status status = resolve_conv_transpose(node, inputs, &shape, error);
-  if (status != LK_OK) return status;
-  outputs[0] = output_of(&inputs[0].desc, inputs[1].desc.dims[1] * params->groups, &shape);
+/* X and W tell each other's rank. */
+static lk_status infer_windows(lk_inference *self, lk_error *error,
+                               lk_status (*shape_of)(const lk_op_node *, const lk_tensor *,
+                                                     lk_dims *, lk_window_shape *, int64_t *,
+                                                     lk_error *)) {
+  lk_tensor inputs[3] = {self->inputs[0], self->inputs[1]};
+  lk_tensor_desc *x = &inputs[0].desc, *w = &inputs[1].desc, *to = &self->outputs[0];
+  lk_window_shape shape = {0};
+  if (lk_op_has(self->node, 2)) inputs[2] = self->inputs[2];
+  if (!lk_rank_is_known(x)) lk_shape_open(x, w->rank);
+  if (!lk_rank_is_known(x)) return LK_OK;
+  if (!lk_rank_is_known(w)) lk_shape_open(w, x->rank);
+  LK_RETURN_NOT_OK(shape_of(self->node, inputs, self->dims, &shape, &to->dims[1], error));
+  to->rank = x->rank;
+  to->dims[0] = x->dims[0];
+  memcpy(to->dims + 2, shape.out, shape.rank * sizeof shape.out[0]);
   return LK_OK;
+}
+
+static lk_status infer_conv(lk_inference *self, lk_error *error) {
+  return infer_windows(self, error, conv_shape);
+}
+
+static lk_status infer_conv_transpose(lk_inference *self, lk_error *error) {
+  return infer_windows(self, error, conv_transpose_shape);
+}
+
+/* Of the weights, for one output channel: C / groups times the kernel. */
+static double kernel_elements(const lk_tensor_desc *w) {
+  return w->dims[0] > 0 ? (double)lk_elements(w) / (double)w->dims[0] : 0;
+}
+
+static double conv_flops(const lk_tensor_desc *inputs, const lk_tensor_desc *outputs) {
+  return 2 * (double)lk_elements(&outputs[0]) * kernel_elements(&inputs[1]);
+}
+
+/* Every element of the input goes through M / groups kernels. */
+static double conv_transpose_flops(const lk_tensor_desc *inputs, const lk_tensor_desc *outputs) {
+  (void)outputs;
+  return 2 * (double)lk_elements(&inputs[0]) * kernel_elements(&inputs[1]);
+}
+
+static lk_status resolve_conv(const lk_op_node *node, const lk_tensor *inputs,
+                              lk_window_shape *out_shape, lk_error *error) {
+  int64_t channels = 0;
+  return conv_shape(node, inputs, NULL, out_shape, &channels, error);
+}
+
+static lk_status resolve_conv_transpose(const lk_op_node *node, const lk_tensor *inputs,
+                                        lk_window_shape *out_shape, lk_error *error) {
+  int64_t channels = 0;
+  return conv_transpose_shape(node, inputs, NULL, out_shape, &channels, error);
 }
 
 /* What its value key says of a convolution. */
@@ -263,17 +297,26 @@ cleanup:
   return status;
 }
 
-#define CONV_ROW(text, summary_text, parse_fn, infer_fn, plan_fn)                                  \
-  {                                                                                                \
-    .op_type = text, .domain = "", .summary = summary_text, .min_opset = 1, .max_opset = 23,       \
-    .min_inputs = 2, .max_inputs = 3, .max_outputs = 1, .types = {LK_TYPES_F32},                   \
-    .runs_on_onednn = true, .post_ops = true, .params_size = sizeof(conv_params),                  \
-    .parse = parse_fn, .infer = infer_fn, .plan = plan_fn                                          \
-  }
+#define CONV_ROW(name, summary_text)                                                               \
+  LK_OP_ROW(.op_type = name, .domain = "", .summary = summary_text, .since = 1,                    \
+            .flags =                                                                               \
+                LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS | LK_OP_TENSOR_POST_OPS,   \
+            .min_inputs = 2, .max_inputs = 3, .max_outputs = 1, .input_types = "T",                \
+            .output_types = "T", .types = {LK_TYPES_F32})
 
-const lk_op_class lk_op_conv =
-    CONV_ROW("Conv", "Convolution in 1, 2 or 3 dimensions, grouped, dilated, with bias", parse_conv,
-             infer_conv, plan_conv);
-const lk_op_class lk_op_conv_transpose =
-    CONV_ROW("ConvTranspose", "Transposed convolution, with output_padding and output_shape",
-             parse_conv_transpose, infer_conv_transpose, plan_conv_transpose);
+const lk_op_class lk_op_conv = {
+    CONV_ROW("Conv", "Convolution in 1, 2 or 3 dimensions, grouped, dilated, with bias"),
+    .params_size = sizeof(conv_params),
+    .parse = parse_conv,
+    .infer = infer_conv,
+    .flops = conv_flops,
+    .plan = plan_conv,
+};
+const lk_op_class lk_op_conv_transpose = {
+    CONV_ROW("ConvTranspose", "Transposed convolution, with output_padding and output_shape"),
+    .params_size = sizeof(conv_params),
+    .parse = parse_conv_transpose,
+    .infer = infer_conv_transpose,
+    .flops = conv_transpose_flops,
+    .plan = plan_conv_transpose,
+};

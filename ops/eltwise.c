@@ -5,54 +5,30 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/plan/eltwise_steps.h"
+#include "ops/plan/post_ops.h"
 
 typedef struct eltwise_params {
   dnnl_alg_kind_t algorithm;
   float alpha, beta;
 } eltwise_params;
 
-static void parse_relu(lk_attrs *attrs, void *params) {
-  (void)attrs;
-  *(eltwise_params *)params = (eltwise_params){dnnl_eltwise_relu, 0, 0};
-}
-
-static void parse_sigmoid(lk_attrs *attrs, void *params) {
-  (void)attrs;
-  *(eltwise_params *)params = (eltwise_params){dnnl_eltwise_logistic, 0, 0};
-}
-
-static void parse_sqrt(lk_attrs *attrs, void *params) {
-  (void)attrs;
-  *(eltwise_params *)params = (eltwise_params){dnnl_eltwise_sqrt, 0, 0};
-}
-
-static void parse_hard_sigmoid(lk_attrs *attrs, void *params) {
-  *(eltwise_params *)params =
-      (eltwise_params){dnnl_eltwise_hardsigmoid, lk_attrs_float(attrs, "alpha", 0.2F),
-                       lk_attrs_float(attrs, "beta", 0.5F)};
-}
-
-static void parse_hard_swish(lk_attrs *attrs, void *params) {
-  (void)attrs;
-  *(eltwise_params *)params = (eltwise_params){dnnl_eltwise_hardswish, 1.0F / 6.0F, 0.5F};
-}
-
-static void parse_swish(lk_attrs *attrs, void *params) {
-  *(eltwise_params *)params =
-      (eltwise_params){dnnl_eltwise_swish, lk_attrs_float(attrs, "alpha", 1.0F), 0};
+/* What the operator is as a post-op it is by itself too; others name their algorithm. */
+static void parse_eltwise(lk_attrs *attrs, void *params) {
+  eltwise_params *self = params;
+  const lk_op_fusion *fusion = &attrs->class_->row.fusion;
+  const lk_post_op post_op = {.kind = fusion->kind,
+                              .alpha = lk_attrs_number(attrs, &fusion->alpha),
+                              .beta = lk_attrs_number(attrs, &fusion->beta)};
+  self->algorithm = lk_post_op_eltwise(&post_op, &self->alpha, &self->beta);
+  if (attrs->class_->algorithm != 0) {
+    self->algorithm = (dnnl_alg_kind_t)attrs->class_->algorithm;
+  }
 }
 
 static void in_place_text(const lk_op_node *node, char *buffer, size_t capacity) {
   const eltwise_params *self = node->params;
-  (void)snprintf(buffer, capacity, "%s:%08" PRIx64 ":%08" PRIx64, node->class_->op_type,
+  (void)snprintf(buffer, capacity, "%s:%08" PRIx64 ":%08" PRIx64, node->class_->row.op_type,
                  (uint64_t)lk_float_bits(self->alpha), (uint64_t)lk_float_bits(self->beta));
-}
-
-static lk_status infer_float(const lk_op_node *node, const lk_tensor *inputs,
-                             lk_tensor_desc *outputs, lk_error *error) {
-  (void)node, (void)error;
-  outputs[0] = lk_tensor_desc_make(LK_F32, inputs[0].desc.rank, inputs[0].desc.dims);
-  return LK_OK;
 }
 
 static lk_status plan_eltwise(lk_planner *planner, lk_error *error) {
@@ -60,21 +36,33 @@ static lk_status plan_eltwise(lk_planner *planner, lk_error *error) {
   return lk_plan_eltwise(planner, self->algorithm, self->alpha, self->beta, error);
 }
 
-#define ELTWISE_ROW(text, summary_text, domain_text, first, parse_fn)                              \
-  {                                                                                                \
-    .op_type = text, .domain = domain_text, .summary = summary_text, .min_opset = first,           \
-    .max_opset = 23, .min_inputs = 1, .max_inputs = 1, .max_outputs = 1, .in_place_inputs = 1,     \
-    .types = {LK_TYPES_F32}, .runs_on_onednn = true, .post_ops = true,                             \
-    .params_size = sizeof(eltwise_params), .parse = parse_fn, .in_place_text = in_place_text,      \
-    .infer = infer_float, .plan = plan_eltwise                                                     \
-  }
+#define ELTWISE_ROW(name, domain_text, first, summary_text, ...)                                   \
+  LK_OP_ROW(.op_type = name, .domain = domain_text, .summary = summary_text, .since = first,       \
+            .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS, .min_inputs = 1,     \
+            .max_inputs = 1, .max_outputs = 1, .input_types = "T", .output_types = "T",            \
+            .types = {LK_TYPES_F32}, .in_place_inputs = 1, .fusion = {__VA_ARGS__}),               \
+      .params_size = sizeof(eltwise_params), .parse = parse_eltwise,                               \
+      .in_place_text = in_place_text, .infer = lk_infer_same, .plan = plan_eltwise
 
-const lk_op_class lk_op_relu = ELTWISE_ROW("Relu", "max(x, 0)", "", 1, parse_relu);
-const lk_op_class lk_op_sigmoid = ELTWISE_ROW("Sigmoid", "1 / (1 + exp(-x))", "", 1, parse_sigmoid);
-const lk_op_class lk_op_sqrt = ELTWISE_ROW("Sqrt", "Square root", "", 1, parse_sqrt);
-const lk_op_class lk_op_hard_sigmoid =
-    ELTWISE_ROW("HardSigmoid", "clip(alpha x + beta, 0, 1)", "", 1, parse_hard_sigmoid);
-const lk_op_class lk_op_hard_swish =
-    ELTWISE_ROW("HardSwish", "x clip(x / 6 + 1/2, 0, 1)", "", 14, parse_hard_swish);
-const lk_op_class lk_op_swish =
-    ELTWISE_ROW("Swish", "x sigmoid(alpha x); made by fusion", "latchkey", 1, parse_swish);
+const lk_op_class lk_op_relu = {
+    ELTWISE_ROW("Relu", "", 1, "max(x, 0)", .kind = LK_POST_RELU),
+};
+const lk_op_class lk_op_sigmoid = {
+    ELTWISE_ROW("Sigmoid", "", 1, "1 / (1 + exp(-x))", .kind = LK_POST_SIGMOID),
+};
+const lk_op_class lk_op_sqrt = {
+    ELTWISE_ROW("Sqrt", "", 1, "Square root", .kind = 0),
+    .algorithm = dnnl_eltwise_sqrt,
+};
+const lk_op_class lk_op_hard_sigmoid = {
+    ELTWISE_ROW("HardSigmoid", "", 1, "clip(alpha x + beta, 0, 1)", .kind = LK_POST_HARDSIGMOID,
+                .alpha = {.attr = "alpha", .fallback = 0.2F},
+                .beta = {.attr = "beta", .fallback = 0.5F}),
+};
+const lk_op_class lk_op_hard_swish = {
+    ELTWISE_ROW("HardSwish", "", 14, "x clip(x / 6 + 1/2, 0, 1)", .kind = LK_POST_HARDSWISH),
+};
+const lk_op_class lk_op_swish = {
+    ELTWISE_ROW("Swish", "latchkey", 1, "x sigmoid(alpha x); made by fusion", .kind = LK_POST_SWISH,
+                .alpha = {.attr = "alpha", .fallback = 1.0F}),
+};

@@ -14,31 +14,31 @@ static void parse(lk_attrs *attrs, void *params) {
   ((gather_params *)params)->axis = lk_attrs_int(attrs, "axis", 0);
 }
 
-static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
-                       lk_error *error) {
-  const lk_tensor_desc *data = &inputs[0].desc, *indices = &inputs[1].desc;
-  int64_t given = ((const gather_params *)node->params)->axis;
-  int64_t axis = lk_axis(given, data->rank);
+static lk_status infer(lk_inference *self, lk_error *error) {
+  const lk_tensor_desc *data = &self->inputs[0].desc, *indices = &self->inputs[1].desc;
+  const int64_t given = ((const gather_params *)self->node->params)->axis;
+  if (!lk_rank_is_known(data)) return LK_OK;
+  const int64_t axis = lk_axis(given, data->rank);
   if (axis < 0) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to gather: axis %" PRId64 ", out of range for rank %" PRIu32, given,
                    data->rank);
   }
-  uint32_t rank = data->rank - 1 + indices->rank;
+  if (!lk_rank_is_known(indices)) return LK_OK;
+  const uint32_t rank = data->rank - 1 + indices->rank;
   if (rank > LK_MAX_RANK) {
     return lk_fail(error, LK_OUT_OF_RANGE, "failed to gather: rank %" PRIu32 ", at most %d", rank,
                    LK_MAX_RANK);
   }
-  lk_tensor_desc to = {.dtype = data->dtype, .rank = rank};
-  uint32_t next = 0;
+  lk_tensor_desc *to = &self->outputs[0];
+  to->rank = 0;
   for (uint32_t i = 0; i < data->rank; i++) {
     if (i != (uint32_t)axis) {
-      to.dims[next++] = data->dims[i];
+      to->dims[to->rank++] = data->dims[i];
       continue;
     }
-    for (uint32_t k = 0; k < indices->rank; k++) to.dims[next++] = indices->dims[k];
+    for (uint32_t k = 0; k < indices->rank; k++) to->dims[to->rank++] = indices->dims[k];
   }
-  outputs[0] = to;
   return LK_OK;
 }
 
@@ -65,15 +65,10 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_gather = {
-    .op_type = "Gather",
-    .domain = "",
-    .summary = "slices along an axis, picked by indices",
-    .min_opset = 7,
-    .max_opset = 23,
-    .min_inputs = 2,
-    .max_inputs = 2,
-    .types = {0, LK_TYPES_SHAPE},
-    .max_outputs = 1,
+    LK_OP_ROW(.op_type = "Gather", .domain = "",
+              .summary = "slices along an axis, picked by indices", .since = 7, .min_inputs = 2,
+              .max_inputs = 2, .max_outputs = 1, .input_types = "TU", .output_types = "T",
+              .types = {LK_TYPES_ANY, LK_TYPES_INDEX}),
     .params_size = sizeof(gather_params),
     .parse = parse,
     .infer = infer,

@@ -20,24 +20,22 @@ static lk_tensor_desc as_matrix(const lk_tensor_desc *desc, bool row) {
   return lk_tensor_desc_make(desc->dtype, 2, dims);
 }
 
-static lk_status infer_matmul(const lk_op_node *node, const lk_tensor *inputs,
-                              lk_tensor_desc *outputs, lk_error *error) {
-  (void)node;
+static lk_status infer_matmul(lk_inference *self, lk_error *error) {
+  const lk_tensor *inputs = self->inputs;
+  lk_tensor_desc *to = &self->outputs[0];
+  if (!lk_rank_is_known(&inputs[0].desc) || !lk_rank_is_known(&inputs[1].desc)) return LK_OK;
   if (inputs[0].desc.rank < 1 || inputs[1].desc.rank < 1) return fail_shapes(inputs, error);
   const lk_tensor_desc a = as_matrix(&inputs[0].desc, true);
   const lk_tensor_desc b = as_matrix(&inputs[1].desc, false);
-  if (a.dims[a.rank - 1] != b.dims[b.rank - 2]) return fail_shapes(inputs, error);
   lk_tensor_desc a_batch = a, b_batch = b;
   a_batch.rank -= 2;
   b_batch.rank -= 2;
-  if (lk_broadcast(&a_batch, &b_batch, &outputs[0], NULL) != LK_OK) {
+  if (lk_dims_differ(a.dims[a.rank - 1], b.dims[b.rank - 2]) ||
+      lk_broadcast_dims(self->dims, &a_batch, &b_batch, to, NULL) != LK_OK) {
     return fail_shapes(inputs, error);
   }
-  uint32_t rank = outputs[0].rank;
-  if (inputs[0].desc.rank > 1) outputs[0].dims[rank++] = a.dims[a.rank - 2];
-  if (inputs[1].desc.rank > 1) outputs[0].dims[rank++] = b.dims[b.rank - 1];
-  outputs[0].rank = rank;
-  outputs[0].dtype = LK_F32;
+  if (inputs[0].desc.rank > 1) to->dims[to->rank++] = a.dims[a.rank - 2];
+  if (inputs[1].desc.rank > 1) to->dims[to->rank++] = b.dims[b.rank - 1];
   return LK_OK;
 }
 
@@ -157,26 +155,43 @@ static lk_tensor_desc transposed(const lk_tensor_desc *desc, bool swap) {
   return lk_tensor_desc_make(desc->dtype, 2, dims);
 }
 
-static lk_status infer_gemm(const lk_op_node *node, const lk_tensor *inputs,
-                            lk_tensor_desc *outputs, lk_error *error) {
-  const gemm_params *params = node->params;
-  lk_status status = LK_OK;
-  if (inputs[0].desc.rank != 2 || inputs[1].desc.rank != 2) return fail_shapes(inputs, error);
+static lk_status infer_gemm(lk_inference *self, lk_error *error) {
+  const gemm_params *params = self->node->params;
+  lk_tensor_desc *to = &self->outputs[0];
+  lk_tensor inputs[] = {self->inputs[0], self->inputs[1]};
+  for (uint32_t i = 0; i < 2; i++) {
+    if (!lk_rank_is_known(&inputs[i].desc)) lk_shape_open(&inputs[i].desc, 2);
+    if (inputs[i].desc.rank != 2) return fail_shapes(self->inputs, error);
+  }
   const lk_tensor_desc a = transposed(&inputs[0].desc, params->transpose_a);
   const lk_tensor_desc b = transposed(&inputs[1].desc, params->transpose_b);
-  if (a.dims[1] != b.dims[0]) return fail_shapes(inputs, error);
-  const int64_t dims[] = {a.dims[0], b.dims[1]};
-  outputs[0] = lk_tensor_desc_make(LK_F32, 2, dims);
-  if (lk_op_has(node, 2)) {
-    lk_tensor_desc together;
-    status = lk_broadcast(&outputs[0], &inputs[2].desc, &together, error);
-    if (status == LK_OK && !lk_shape_equal(&together, &outputs[0])) {
-      char text[LK_TENSOR_TEXT_CAPACITY];
-      status = lk_fail(error, LK_INVALID_ARGUMENT, "C is %s, it must broadcast to the product",
-                       lk_tensor_text(&inputs[2].desc, text));
-    }
+  if (lk_dims_differ(a.dims[1], b.dims[0])) return fail_shapes(self->inputs, error);
+  to->rank = 2;
+  to->dims[0] = a.dims[0];
+  to->dims[1] = b.dims[1];
+  if (!lk_op_has(self->node, 2)) return LK_OK;
+  const lk_tensor_desc *c = &self->inputs[2].desc;
+  if (!lk_shape_is_known(to) || !lk_shape_is_known(c)) return LK_OK;
+  lk_tensor_desc together;
+  LK_RETURN_NOT_OK(lk_broadcast(to, c, &together, error));
+  if (!lk_shape_equal(&together, to)) {
+    char text[LK_TENSOR_TEXT_CAPACITY];
+    return lk_fail(error, LK_INVALID_ARGUMENT, "C is %s, it must broadcast to the product",
+                   lk_tensor_text(c, text));
   }
-  return status;
+  return LK_OK;
+}
+
+/* As many of each element of the output as the sum that it is has terms. */
+static double matmul_flops(const lk_tensor_desc *inputs, const lk_tensor_desc *outputs) {
+  const lk_tensor_desc *a = &inputs[0];
+  return 2 * (double)lk_elements(&outputs[0]) * (double)a->dims[a->rank - 1];
+}
+
+static double gemm_flops(const lk_tensor_desc *inputs, const lk_tensor_desc *outputs) {
+  const int64_t rows = outputs[0].dims[0];
+  const double sums = rows > 0 ? (double)lk_elements(&inputs[0]) / (double)rows : 0;
+  return 2 * (double)lk_elements(&outputs[0]) * sums;
 }
 
 static lk_status strided_md(const lk_tensor_desc *stored, const lk_tensor_desc *desc,
@@ -231,16 +246,25 @@ cleanup:
   return status;
 }
 
-#define MATMUL_ROW(text, summary_text, first, most_inputs, ...)                                    \
-  {                                                                                                \
-    .op_type = text, .domain = "", .summary = summary_text, .min_opset = first, .max_opset = 23,   \
-    .min_inputs = 2, .max_inputs = most_inputs, .max_outputs = 1, .types = {LK_TYPES_F32},         \
-    .runs_on_onednn = true, .post_ops = true, __VA_ARGS__                                          \
-  }
+#define MATMUL_ROW(name, summary_text, first, most_inputs, traits)                                 \
+  LK_OP_ROW(.op_type = name, .domain = "", .summary = summary_text, .since = first,                \
+            .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS |                     \
+                     LK_OP_TENSOR_POST_OPS | (traits),                                             \
+            .min_inputs = 2, .max_inputs = most_inputs, .max_outputs = 1, .input_types = "T",      \
+            .output_types = "T", .types = {LK_TYPES_F32})
 
-const lk_op_class lk_op_matmul = MATMUL_ROW("MatMul", "Matrix product of batches, as numpy.matmul",
-                                            1, 2, .infer = infer_matmul, .plan = plan_matmul);
-const lk_op_class lk_op_gemm =
-    MATMUL_ROW("Gemm", "alpha A B + beta C, A and B possibly transposed", 7, 3,
-               .params_size = sizeof(gemm_params), .parse = parse_gemm,
-               .own_post_ops = gemm_post_ops, .infer = infer_gemm, .plan = plan_gemm);
+const lk_op_class lk_op_matmul = {
+    MATMUL_ROW("MatMul", "Matrix product of batches, as numpy.matmul", 1, 2, LK_OP_COLUMNS),
+    .infer = infer_matmul,
+    .flops = matmul_flops,
+    .plan = plan_matmul,
+};
+const lk_op_class lk_op_gemm = {
+    MATMUL_ROW("Gemm", "alpha A B + beta C, A and B possibly transposed", 7, 3, 0),
+    .params_size = sizeof(gemm_params),
+    .parse = parse_gemm,
+    .own_post_ops = gemm_post_ops,
+    .infer = infer_gemm,
+    .flops = gemm_flops,
+    .plan = plan_gemm,
+};

@@ -24,25 +24,27 @@ static void parse_batch_norm(lk_attrs *attrs, void *params) {
   }
 }
 
-static lk_status infer_batch_norm(const lk_op_node *node, const lk_tensor *inputs,
-                                  lk_tensor_desc *outputs, lk_error *error) {
-  (void)node;
+static lk_status check_rank(const lk_tensor_desc *x, lk_error *error) {
+  if (!lk_rank_is_known(x) || (x->rank >= 2 && x->rank <= 5)) return LK_OK;
+  return lk_fail(error, LK_INVALID_ARGUMENT, "the input has rank %" PRIu32 ", 2 to 5", x->rank);
+}
+
+static lk_status infer_batch_norm(lk_inference *self, lk_error *error) {
   static const char *const names[] = {"X", "scale", "B", "mean", "var"};
-  const lk_tensor_desc *x = &inputs[0].desc;
-  if (x->rank < 2 || x->rank > 5) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "the input has rank %" PRIu32 ", 2 to 5", x->rank);
-  }
-  for (uint32_t i = 0; i < 5; i++) {
-    const lk_tensor_desc *desc = &inputs[i].desc;
-    if (i > 0 && (desc->rank != 1 || desc->dims[0] != x->dims[1])) {
+  const lk_tensor_desc *x = &self->inputs[0].desc;
+  LK_RETURN_NOT_OK(check_rank(x, error));
+  const int64_t channels = lk_rank_is_known(x) ? x->dims[1] : LK_DIM_UNKNOWN;
+  for (uint32_t i = 1; i < 5; i++) {
+    const lk_tensor_desc *desc = &self->inputs[i].desc;
+    if (!lk_rank_is_known(desc)) continue;
+    if (desc->rank != 1 || lk_dims_differ(desc->dims[0], channels)) {
       char text[LK_TENSOR_TEXT_CAPACITY];
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "'%s' is %s, one value for each of %" PRId64 " channels", names[i],
-                     lk_tensor_text(desc, text), x->dims[1]);
+                     lk_tensor_text(desc, text), channels);
     }
   }
-  outputs[0] = lk_tensor_desc_make(LK_F32, x->rank, x->dims);
-  return LK_OK;
+  return lk_infer_same(self, error);
 }
 
 /* oneDNN's batch normalization takes one post-op, a plain Relu. */
@@ -96,15 +98,9 @@ static void parse_lrn(lk_attrs *attrs, void *params) {
   }
 }
 
-static lk_status infer_lrn(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
-                           lk_error *error) {
-  (void)node;
-  const lk_tensor_desc *x = &inputs[0].desc;
-  if (x->rank < 2 || x->rank > 5) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "the input has rank %" PRIu32 ", 2 to 5", x->rank);
-  }
-  outputs[0] = lk_tensor_desc_make(LK_F32, x->rank, x->dims);
-  return LK_OK;
+static lk_status infer_lrn(lk_inference *self, lk_error *error) {
+  LK_RETURN_NOT_OK(check_rank(&self->inputs[0].desc, error));
+  return lk_infer_same(self, error);
 }
 
 static lk_status find_lrn(lk_planner *planner, lk_layout layout, const lk_primitive **out_primitive,
@@ -144,18 +140,11 @@ static lk_status plan_lrn(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_batch_normalization = {
-    .op_type = "BatchNormalization",
-    .domain = "",
-    .summary = "Normalization by given mean and variance (inference)",
-    .min_opset = 7,
-    .max_opset = 23,
-    .min_inputs = 5,
-    .max_inputs = 5,
-    .types = {LK_TYPES_F32},
-    .max_outputs = 5,
-    .in_place_inputs = 1,
-    .runs_on_onednn = true,
-    .post_ops = true,
+    LK_OP_ROW(.op_type = "BatchNormalization", .domain = "",
+              .summary = "Normalization by given mean and variance (inference)", .since = 7,
+              .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS, .min_inputs = 5,
+              .max_inputs = 5, .max_outputs = 5, .input_types = "T", .output_types = "T",
+              .types = {LK_TYPES_F32}, .in_place_inputs = 1),
     .params_size = sizeof(batch_norm_params),
     .parse = parse_batch_norm,
     .infer = infer_batch_norm,
@@ -163,16 +152,10 @@ const lk_op_class lk_op_batch_normalization = {
 };
 
 const lk_op_class lk_op_lrn = {
-    .op_type = "LRN",
-    .domain = "",
-    .summary = "Local response normalization across channels",
-    .min_opset = 1,
-    .max_opset = 23,
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .types = {LK_TYPES_F32},
-    .max_outputs = 1,
-    .runs_on_onednn = true,
+    LK_OP_ROW(.op_type = "LRN", .domain = "",
+              .summary = "Local response normalization across channels", .since = 1,
+              .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING, .min_inputs = 1, .max_inputs = 1,
+              .max_outputs = 1, .input_types = "T", .output_types = "T", .types = {LK_TYPES_F32}),
     .params_size = sizeof(lrn_params),
     .parse = parse_lrn,
     .infer = infer_lrn,

@@ -17,26 +17,45 @@ const lk_op_class *const lk_op_classes[] = {
 };
 const uint32_t lk_n_op_classes = sizeof lk_op_classes / sizeof lk_op_classes[0];
 
+/* The row, or one of another opset. */
+static const lk_op_class *find(const char *op_type, const char *domain, int32_t opset) {
+  const lk_op_class *found = NULL;
+  for (uint32_t i = 0; i < lk_n_op_classes; i++) {
+    const lk_op_row *row = &lk_op_classes[i]->row;
+    if (strcmp(row->op_type, op_type) != 0 || strcmp(row->domain, domain) != 0) continue;
+    const bool fits = row->since <= opset;
+    if (found == NULL || (fits && (found->row.since > opset || row->since > found->row.since))) {
+      found = lk_op_classes[i];
+    }
+  }
+  return found;
+}
+
+static const char *domain_of(const char *domain) {
+  return domain != NULL && strcmp(domain, "ai.onnx") != 0 ? domain : "";
+}
+
+static bool holds(const lk_op_class *class_, int32_t opset) {
+  return class_ != NULL && opset >= class_->row.since && opset <= LK_MAX_OPSET;
+}
+
+const lk_op_row *lk_op_row_find(const char *op_type, const char *domain, int32_t opset) {
+  const lk_op_class *found = find(op_type, domain_of(domain), opset);
+  return holds(found, opset) ? &found->row : NULL;
+}
+
 lk_status lk_op_class_find(const char *op_type, const char *domain, int32_t opset,
                            const lk_op_class **out_class, lk_error *error) {
-  *out_class = NULL;
-  const char *wanted = domain != NULL && strcmp(domain, "ai.onnx") != 0 ? domain : "";
-  const lk_op_class *other = NULL;
-  for (uint32_t i = 0; i < lk_n_op_classes; i++) {
-    const lk_op_class *row = lk_op_classes[i];
-    if (strcmp(row->op_type, op_type) != 0 || strcmp(row->domain, wanted) != 0) continue;
-    if (opset >= row->min_opset && opset <= row->max_opset) {
-      *out_class = row;
-      return LK_OK;
-    }
-    other = row;
-  }
+  const char *wanted = domain_of(domain);
   const char *shown = wanted[0] != '\0' ? wanted : "ai.onnx";
-  if (other != NULL) {
+  const lk_op_class *found = find(op_type, wanted, opset);
+  *out_class = holds(found, opset) ? found : NULL;
+  if (*out_class != NULL) return LK_OK;
+  if (found != NULL) {
     return lk_fail(error, LK_UNSUPPORTED,
                    "failed to find operator %s of %s at opset %" PRId32 ": opsets %" PRId32
-                   " to %" PRId32 " are supported",
-                   op_type, shown, opset, other->min_opset, other->max_opset);
+                   " to %d are supported",
+                   op_type, shown, opset, found->row.since, LK_MAX_OPSET);
   }
   return lk_fail(error, LK_UNSUPPORTED,
                  "failed to find operator %s of %s at opset %" PRId32

@@ -13,4 +13,7 @@ extern const uint32_t lk_n_op_classes;
 lk_status lk_op_class_find(const char *op_type, const char *domain, int32_t opset,
                            const lk_op_class **out_class, lk_error *error);
 
+/* The same, for who only asks: the public row, or NULL. */
+const lk_op_row *lk_op_row_find(const char *op_type, const char *domain, int32_t opset);
+
 #endif

@@ -34,30 +34,30 @@ static lk_status check_rank(const lk_tensor_desc *x, lk_error *error) {
   return LK_OK;
 }
 
-static lk_status infer_pool(const lk_op_node *node, const lk_tensor *inputs,
-                            lk_tensor_desc *outputs, lk_error *error) {
-  const pool_params *params = node->params;
-  const lk_tensor_desc *x = &inputs[0].desc;
+static lk_status infer_pool(lk_inference *self, lk_error *error) {
+  const pool_params *params = self->node->params;
+  lk_tensor_desc x = self->inputs[0].desc;
   lk_window_shape shape;
-  lk_status status = check_rank(x, error);
-  if (status != LK_OK) return status;
-  status = lk_window_resolve(&params->window, x->rank - 2, x->dims + 2, NULL, &shape, error);
-  if (status != LK_OK) return status;
-  for (uint32_t i = 0; i < node->n_outputs; i++) {
-    outputs[i] = lk_tensor_desc_make(i == 0 ? x->dtype : LK_I64, x->rank, x->dims);
-    memcpy(outputs[i].dims + 2, shape.out, shape.rank * sizeof shape.out[0]);
+  if (!lk_rank_is_known(&x) && params->window.n_kernel > 0) {
+    lk_shape_open(&x, 2 + (int64_t)params->window.n_kernel);
+  }
+  if (!lk_rank_is_known(&x)) return LK_OK;
+  LK_RETURN_NOT_OK(check_rank(&x, error));
+  LK_RETURN_NOT_OK(
+      lk_window_infer(&params->window, x.rank - 2, x.dims + 2, NULL, self->dims, &shape, error));
+  memcpy(x.dims + 2, shape.out, shape.rank * sizeof shape.out[0]);
+  for (uint32_t i = 0; i < self->node->n_outputs; i++) {
+    self->outputs[i].rank = x.rank;
+    memcpy(self->outputs[i].dims, x.dims, x.rank * sizeof x.dims[0]);
   }
   return LK_OK;
 }
 
-static lk_status infer_global(const lk_op_node *node, const lk_tensor *inputs,
-                              lk_tensor_desc *outputs, lk_error *error) {
-  (void)node;
-  const lk_tensor_desc *x = &inputs[0].desc;
-  lk_status status = check_rank(x, error);
-  if (status != LK_OK) return status;
-  outputs[0] = lk_tensor_desc_make(x->dtype, x->rank, x->dims);
-  for (uint32_t i = 2; i < x->rank; i++) outputs[0].dims[i] = 1;
+static lk_status infer_global(lk_inference *self, lk_error *error) {
+  if (!lk_rank_is_known(&self->inputs[0].desc)) return LK_OK;
+  LK_RETURN_NOT_OK(check_rank(&self->inputs[0].desc, error));
+  lk_shape_of_input(self, 0, 0);
+  for (uint32_t i = 2; i < self->outputs[0].rank; i++) self->outputs[0].dims[i] = 1;
   return LK_OK;
 }
 
@@ -70,20 +70,29 @@ static lk_status plan_pool(lk_planner *planner, lk_error *error) {
   return lk_plan_pool(planner, params->kind, &shape, params->column_major, error);
 }
 
-#define POOL_ROW(text, summary_text, input_types, outputs, parse_fn, infer_fn, plan_fn)            \
-  {                                                                                                \
-    .op_type = text, .domain = "", .summary = summary_text, .min_opset = 1, .max_opset = 23,       \
-    .min_inputs = 1, .max_inputs = 1, .max_outputs = outputs, .types = {input_types},              \
-    .runs_on_onednn = true, .post_ops = true, .params_size = sizeof(pool_params),                  \
-    .parse = parse_fn, .infer = infer_fn, .plan = plan_fn                                          \
-  }
+#define POOL_ROW(name, summary_text, input_set, outputs)                                           \
+  LK_OP_ROW(.op_type = name, .domain = "", .summary = summary_text, .since = 1,                    \
+            .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS, .min_inputs = 1,     \
+            .max_inputs = 1, .max_outputs = outputs, .input_types = "T", .output_types = "TU",     \
+            .types = {input_set, LK_TYPE(LK_I64)})
 
-const lk_op_class lk_op_max_pool = POOL_ROW(
-    "MaxPool", "Largest value of each window, and where it lies; dilated windows in C",
-    LK_TYPES_FLOAT | LK_TYPE(LK_U8) | LK_TYPE(LK_I8), 2, parse_max_pool, infer_pool, plan_pool);
-const lk_op_class lk_op_average_pool =
-    POOL_ROW("AveragePool", "Mean of each window; dilated windows in C", LK_TYPES_FLOAT, 1,
-             parse_average_pool, infer_pool, plan_pool);
-const lk_op_class lk_op_global_average_pool =
-    POOL_ROW("GlobalAveragePool", "Mean of each channel", LK_TYPES_FLOAT, 1, NULL, infer_global,
-             lk_plan_global_average);
+const lk_op_class lk_op_max_pool = {
+    POOL_ROW("MaxPool", "Largest value of each window, and where it lies; dilated windows in C",
+             LK_TYPES_FLOAT | LK_TYPE(LK_U8) | LK_TYPE(LK_I8), 2),
+    .params_size = sizeof(pool_params),
+    .parse = parse_max_pool,
+    .infer = infer_pool,
+    .plan = plan_pool,
+};
+const lk_op_class lk_op_average_pool = {
+    POOL_ROW("AveragePool", "Mean of each window; dilated windows in C", LK_TYPES_FLOAT, 1),
+    .params_size = sizeof(pool_params),
+    .parse = parse_average_pool,
+    .infer = infer_pool,
+    .plan = plan_pool,
+};
+const lk_op_class lk_op_global_average_pool = {
+    POOL_ROW("GlobalAveragePool", "Mean of each channel", LK_TYPES_FLOAT, 1),
+    .infer = infer_global,
+    .plan = lk_plan_global_average,
+};

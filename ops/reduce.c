@@ -49,18 +49,27 @@ static lk_status reduced_dims(const lk_op_node *node, const lk_tensor *inputs, u
   return LK_OK;
 }
 
-static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
-                       lk_error *error) {
-  const reduce_params *self = node->params;
-  const lk_tensor_desc *x = &inputs[0].desc;
+static lk_status infer(lk_inference *self, lk_error *error) {
+  const reduce_params *params = self->node->params;
+  const lk_tensor_desc *x = &self->inputs[0].desc;
+  lk_tensor_desc *to = &self->outputs[0];
   uint32_t mask = 0;
-  lk_status status = reduced_dims(node, inputs, &mask, error);
-  if (status != LK_OK) return status;
-  outputs[0] = lk_tensor_desc_make(LK_F32, 0, NULL);
+  if (!lk_rank_is_known(x)) return LK_OK;
+  if (lk_op_has(self->node, 1) && !lk_infer_knows(self, 1)) {
+    /* one axis is one dimension less; of several, two may be the same */
+    if (params->keep_dims) {
+      lk_shape_open(to, x->rank);
+    } else if (lk_infer_count(self, 1) == 1) {
+      lk_shape_open(to, (int64_t)x->rank - 1);
+    }
+    return LK_OK;
+  }
+  LK_RETURN_NOT_OK(reduced_dims(self->node, self->inputs, &mask, error));
+  to->rank = 0;
   for (uint32_t i = 0; i < x->rank; i++) {
     const bool reduced = (mask >> i & 1) != 0;
-    if (reduced && !self->keep_dims) continue;
-    outputs[0].dims[outputs[0].rank++] = reduced ? 1 : x->dims[i];
+    if (reduced && !params->keep_dims) continue;
+    to->dims[to->rank++] = reduced ? 1 : x->dims[i];
   }
   return LK_OK;
 }
@@ -172,17 +181,10 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_reduce_mean = {
-    .op_type = "ReduceMean",
-    .domain = "",
-    .summary = "Mean over axes",
-    .min_opset = 1,
-    .max_opset = 23,
-    .min_inputs = 1,
-    .max_inputs = 2,
-    .types = {LK_TYPES_F32, LK_TYPES_SHAPE},
-    .max_outputs = 1,
-    .shape_inputs = 2,
-    .runs_on_onednn = true,
+    LK_OP_ROW(.op_type = "ReduceMean", .domain = "", .summary = "Mean over axes", .since = 1,
+              .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING, .min_inputs = 1, .max_inputs = 2,
+              .max_outputs = 1, .input_types = "TU", .output_types = "T",
+              .types = {LK_TYPES_F32, LK_TYPES_INDEX}, .shape_inputs = 1u << 1),
     .params_size = sizeof(reduce_params),
     .parse = parse,
     .infer = infer,

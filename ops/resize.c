@@ -38,32 +38,44 @@ static void parse(lk_attrs *attrs, void *params) {
   resize->policy = lk_attrs_choice(attrs, "keep_aspect_ratio_policy", policies, 3, LK_STRETCH);
 }
 
-static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
-                       lk_error *error) {
-  const lk_resize_params *params = node->params;
-  const lk_tensor_desc *from = &inputs[0].desc;
+/* Roi counts only where it is read. */
+static bool knows_values(const lk_inference *self) {
+  const lk_resize_params *params = self->node->params;
+  for (uint32_t i = 1; i <= 3; i++) {
+    const bool is_idle_roi =
+        i == 1 && self->node->opset >= 11 && params->coordinates != LK_TF_CROP_AND_RESIZE;
+    if (lk_op_has(self->node, i) && !is_idle_roi && !lk_infer_knows(self, i)) return false;
+  }
+  return true;
+}
+
+static lk_status infer(lk_inference *self, lk_error *error) {
+  const lk_resize_params *params = self->node->params;
+  const lk_tensor_desc *from = &self->inputs[0].desc;
+  lk_tensor_desc *to = &self->outputs[0];
   lk_stretch stretches[LK_MAX_RANK] = {{0}};
-  lk_status status = lk_resize_read(node, inputs, stretches, error);
-  if (status != LK_OK) return status;
-  lk_tensor_desc to = {.dtype = from->dtype, .rank = from->rank};
+  if (!lk_rank_is_known(from)) return LK_OK;
+  lk_shape_open(to, from->rank);
+  if (!knows_values(self)) return LK_OK;
+  LK_RETURN_NOT_OK(lk_resize_infer(self->node, self->inputs, self->dims, stretches, error));
   bool same = true;
-  for (uint32_t i = 0; i < to.rank; i++) {
-    to.dims[i] = stretches[i].out;
+  for (uint32_t i = 0; i < to->rank; i++) {
+    to->dims[i] = stretches[i].out;
     if (stretches[i].in == 0 && stretches[i].out > 0) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "failed to resize axis %" PRIu32 ": from 0 to %" PRId64
                      ", there is nothing to interpolate",
                      i, stretches[i].out);
     }
-    same = same && stretches[i].same;
+    same = same && (stretches[i].same || stretches[i].in < 0);
   }
-  if (!same && params->mode != LK_RESIZE_NEAREST && lk_resize_wide(to.dtype) == LK_DTYPE_NONE) {
+  if (!same && params->mode != LK_RESIZE_NEAREST && to->dtype != LK_DTYPE_NONE &&
+      lk_resize_wide(to->dtype) == LK_DTYPE_NONE) {
     return lk_fail(error, LK_UNSUPPORTED,
                    "failed to resize type %s: linear and cubic are for numbers",
-                   lk_dtype_name(to.dtype));
+                   lk_dtype_name(to->dtype));
   }
-  outputs[0] = to;
-  return lk_tensor_size(&outputs[0], "the resized tensor", NULL, NULL, error);
+  return lk_shape_check(to, "the resized tensor", error);
 }
 
 /* ---- plans ---- */
@@ -123,16 +135,11 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_resize = {
-    .op_type = "Resize",
-    .domain = "",
-    .summary = "nearest, linear and cubic interpolation",
-    .min_opset = 10,
-    .max_opset = 23,
-    .min_inputs = 1,
-    .max_inputs = 4,
-    .max_outputs = 1,
-    .shape_inputs = 1u << 1 | 1u << 2 | 1u << 3,
-    .runs_on_onednn = true,
+    LK_OP_ROW(.op_type = "Resize", .domain = "",
+              .summary = "nearest, linear and cubic interpolation", .since = 10,
+              .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING, .min_inputs = 1, .max_inputs = 4,
+              .max_outputs = 1, .input_types = "TUVW", .output_types = "T",
+              .shape_inputs = 1u << 1 | 1u << 2 | 1u << 3),
     .params_size = sizeof(lk_resize_params),
     .parse = parse,
     .infer = infer,

@@ -1,4 +1,5 @@
-/* How a Resize stretches each dimension: from attributes and the values of roi, scales and sizes. */
+/* How a Resize stretches each dimension: from attributes and the values of roi, scales and
+ * sizes. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -8,7 +9,7 @@
 #include "ops/resize.h"
 
 static bool is_given(const lk_op_node *node, const lk_tensor *inputs, uint32_t index) {
-  return node->n_inputs > index && inputs[index].desc.dtype != LK_DTYPE_NONE &&
+  return lk_op_has(node, index) && lk_shape_is_known(&inputs[index].desc) &&
          lk_elements(&inputs[index].desc) > 0;
 }
 
@@ -98,9 +99,13 @@ static lk_status set_length(lk_stretch *s, double length, lk_error *error) {
 
 /* The specification also multiplies by the length of the roi. Its reference implementation and its
  * shape inference do not, nor do other runtimes, so no model can mean that. */
-static lk_status stretch_by_scale(lk_stretch *s, double scale, lk_error *error) {
+static lk_status stretch_by_scale(lk_stretch *s, double scale, lk_dims *dims, lk_error *error) {
   s->up = scale;
   s->down = 1;
+  if (s->in < 0) {
+    s->out = lk_dims_scale(dims, s->in, (float)scale);
+    return LK_OK;
+  }
   lk_status status = set_length(s, (double)((float)s->in * (float)scale), error);
   if (status != LK_OK) return status;
   s->rounded = (double)s->in * scale != (double)s->out;
@@ -111,11 +116,16 @@ static lk_status stretch_by_scale(lk_stretch *s, double scale, lk_error *error) 
   return LK_OK;
 }
 
-/* Sizes under a policy other than stretch: one scale for all axes, that of the tightest or widest. */
+/* Sizes under a policy other than stretch: one scale for all axes, that of the tightest or
+ * widest. */
 static lk_status keep_ratio(const lk_resize_params *params, const uint32_t *axes, uint32_t n_axes,
                             const int64_t *sizes, lk_stretch stretches[LK_MAX_RANK],
                             lk_error *error) {
   double up = 0, down = 0;
+  bool known = true;
+  for (uint32_t i = 0; i < n_axes; i++) known = known && stretches[axes[i]].in >= 0;
+  for (uint32_t i = 0; i < n_axes && !known; i++) stretches[axes[i]].out = LK_DIM_UNKNOWN;
+  if (!known) return LK_OK;
   for (uint32_t i = 0; i < n_axes; i++) {
     double size = (double)sizes[i], in = (double)stretches[axes[i]].in;
     if (in == 0) continue;
@@ -156,6 +166,11 @@ static lk_status read_axes(const lk_resize_params *params, uint32_t rank,
 
 lk_status lk_resize_read(const lk_op_node *node, const lk_tensor *inputs,
                          lk_stretch stretches[LK_MAX_RANK], lk_error *error) {
+  return lk_resize_infer(node, inputs, NULL, stretches, error);
+}
+
+lk_status lk_resize_infer(const lk_op_node *node, const lk_tensor *inputs, lk_dims *dims,
+                          lk_stretch stretches[LK_MAX_RANK], lk_error *error) {
   const lk_resize_params *params = node->params;
   const lk_tensor_desc *from = &inputs[0].desc;
   const uint32_t roi_at = 1, scales_at = node->opset < 11 ? 1 : 2, sizes_at = 3;
@@ -179,16 +194,15 @@ lk_status lk_resize_read(const lk_op_node *node, const lk_tensor *inputs,
   uint32_t axes[LK_MAX_RANK], n_axes;
   double scales[LK_MAX_RANK];
   int64_t sizes[LK_MAX_RANK];
-  lk_status status = LK_OK;
-  LK_TRY(read_axes(params, from->rank, axes, &n_axes, error));
-  if (crops) LK_TRY(read_roi(&inputs[roi_at], axes, n_axes, stretches, error));
+  LK_RETURN_NOT_OK(read_axes(params, from->rank, axes, &n_axes, error));
+  if (crops) LK_RETURN_NOT_OK(read_roi(&inputs[roi_at], axes, n_axes, stretches, error));
   if (by_scales) {
-    LK_TRY(read_scales(&inputs[scales_at], n_axes, scales, error));
+    LK_RETURN_NOT_OK(read_scales(&inputs[scales_at], n_axes, scales, error));
     for (uint32_t i = 0; i < n_axes; i++) {
-      LK_TRY(stretch_by_scale(&stretches[axes[i]], scales[i], error));
+      LK_RETURN_NOT_OK(stretch_by_scale(&stretches[axes[i]], scales[i], dims, error));
     }
   } else {
-    LK_TRY(read_sizes(&inputs[sizes_at], n_axes, sizes, error));
+    LK_RETURN_NOT_OK(read_sizes(&inputs[sizes_at], n_axes, sizes, error));
     for (uint32_t i = 0; i < n_axes && params->policy == LK_STRETCH; i++) {
       lk_stretch *s = &stretches[axes[i]];
       s->out = sizes[i];
@@ -196,13 +210,12 @@ lk_status lk_resize_read(const lk_op_node *node, const lk_tensor *inputs,
       s->down = (double)s->in;
     }
     if (params->policy != LK_STRETCH) {
-      LK_TRY(keep_ratio(params, axes, n_axes, sizes, stretches, error));
+      LK_RETURN_NOT_OK(keep_ratio(params, axes, n_axes, sizes, stretches, error));
     }
   }
   for (uint32_t i = 0; i < from->rank; i++) {
     lk_stretch *s = &stretches[i];
     s->same = s->in == s->out && s->up == s->down && s->start == 0 && s->end == 1;
   }
-cleanup:
-  return status;
+  return LK_OK;
 }

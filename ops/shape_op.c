@@ -27,13 +27,15 @@ static int64_t shape_bound(int64_t bound, int64_t rank) {
   return bound < 0 ? 0 : bound > rank ? rank : bound;
 }
 
-static lk_status infer_shape(const lk_op_node *node, const lk_tensor *inputs,
-                             lk_tensor_desc *outputs, lk_error *error) {
+static lk_status infer_shape(lk_inference *self, lk_error *error) {
   (void)error;
-  const shape_params *params = node->params;
-  int64_t rank = inputs[0].desc.rank;
-  int64_t start = shape_bound(params->start, rank), end = shape_bound(params->end, rank);
-  outputs[0] = lk_tensor_desc_make(LK_I64, 1, &(int64_t){end > start ? end - start : 0});
+  const shape_params *params = self->node->params;
+  const lk_tensor_desc *from = &self->inputs[0].desc;
+  lk_shape_open(&self->outputs[0], 1);
+  if (!lk_rank_is_known(from)) return LK_OK;
+  const int64_t start = shape_bound(params->start, from->rank);
+  const int64_t end = shape_bound(params->end, from->rank);
+  self->outputs[0].dims[0] = end > start ? end - start : 0;
   return LK_OK;
 }
 
@@ -47,14 +49,10 @@ static lk_status plan_shape(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_shape = {
-    .op_type = "Shape",
-    .domain = "",
-    .summary = "the dimensions of the input",
-    .min_opset = 7,
-    .max_opset = 23,
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .max_outputs = 1,
+    LK_OP_ROW(.op_type = "Shape", .domain = "", .summary = "the dimensions of the input",
+              .since = 7, .flags = LK_OP_SHAPE_ONLY, .min_inputs = 1, .max_inputs = 1,
+              .max_outputs = 1, .input_types = "T", .output_types = "U",
+              .types = {LK_TYPES_ANY, LK_TYPE(LK_I64)}),
     .params_size = sizeof(shape_params),
     .parse = parse_shape,
     .infer = infer_shape,
@@ -140,11 +138,9 @@ static void parse_constant(lk_attrs *attrs, void *params) {
   constant->bytes = count * lk_dtype_size(constant->desc.dtype);
 }
 
-static lk_status infer_constant(const lk_op_node *node, const lk_tensor *inputs,
-                                lk_tensor_desc *outputs, lk_error *error) {
-  (void)inputs;
+static lk_status infer_constant(lk_inference *self, lk_error *error) {
   (void)error;
-  outputs[0] = ((const constant_params *)node->params)->desc;
+  self->outputs[0] = ((const constant_params *)self->node->params)->desc;
   return LK_OK;
 }
 
@@ -157,14 +153,9 @@ static lk_status plan_constant(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_constant = {
-    .op_type = "Constant",
-    .domain = "",
-    .summary = "a tensor that the node itself holds, up to 4 KB",
-    .min_opset = 7,
-    .max_opset = 23,
-    .min_inputs = 0,
-    .max_inputs = 0,
-    .max_outputs = 1,
+    LK_OP_ROW(.op_type = "Constant", .domain = "",
+              .summary = "a tensor that the node itself holds, up to 4 KB", .since = 7,
+              .max_outputs = 1, .input_types = "T", .output_types = "?"),
     .params_size = sizeof(constant_params),
     .parse = parse_constant,
     .infer = infer_constant,
@@ -193,15 +184,19 @@ static void parse_constant_of_shape(lk_attrs *attrs, void *params) {
   memcpy(fill->value, value->data, size);
 }
 
-static lk_status infer_constant_of_shape(const lk_op_node *node, const lk_tensor *inputs,
-                                         lk_tensor_desc *outputs, lk_error *error) {
-  const constant_of_shape_params *params = node->params;
+static lk_status infer_constant_of_shape(lk_inference *self, lk_error *error) {
+  const constant_of_shape_params *params = self->node->params;
+  lk_tensor_desc *to = &self->outputs[0];
   int64_t dims[LK_MAX_RANK];
-  uint32_t rank;
-  lk_status status = lk_read_ints(&inputs[0], "the shape", dims, LK_MAX_RANK, &rank, error);
-  if (status != LK_OK) return status;
-  outputs[0] = lk_tensor_desc_make(params->dtype, rank, dims);
-  return lk_tensor_size(&outputs[0], "the shape", NULL, NULL, error);
+  uint32_t rank = 0;
+  to->dtype = params->dtype;
+  if (!lk_infer_knows(self, 0)) {
+    lk_shape_open(to, lk_infer_count(self, 0));
+    return LK_OK;
+  }
+  LK_RETURN_NOT_OK(lk_read_ints(&self->inputs[0], "the shape", dims, LK_MAX_RANK, &rank, error));
+  *to = lk_tensor_desc_make(params->dtype, rank, dims);
+  return lk_tensor_size(to, "the shape", NULL, NULL, error);
 }
 
 static lk_status plan_constant_of_shape(lk_planner *planner, lk_error *error) {
@@ -213,15 +208,9 @@ static lk_status plan_constant_of_shape(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_constant_of_shape = {
-    .op_type = "ConstantOfShape",
-    .domain = "",
-    .summary = "one value in a given shape",
-    .min_opset = 9,
-    .max_opset = 23,
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .max_outputs = 1,
-    .shape_inputs = 1,
+    LK_OP_ROW(.op_type = "ConstantOfShape", .domain = "", .summary = "one value in a given shape",
+              .since = 9, .min_inputs = 1, .max_inputs = 1, .max_outputs = 1, .input_types = "T",
+              .output_types = "?", .types = {LK_TYPES_INDEX}, .shape_inputs = 1u << 0),
     .params_size = sizeof(constant_of_shape_params),
     .parse = parse_constant_of_shape,
     .infer = infer_constant_of_shape,

@@ -29,6 +29,10 @@ typedef struct range {
 /* ONNX's clamping: a negative bound counts from the end, then bounds are held in the dimension, so
  * that the ends of int64_t mean "all". */
 static range clamp(int64_t start, int64_t end, int64_t step, int64_t dim) {
+  if (dim < 0) { /* not known yet: all of it, or who knows */
+    const bool all = start == 0 && end == INT64_MAX && step == 1;
+    return (range){0, 1, all ? dim : LK_DIM_UNKNOWN};
+  }
   int64_t low = 0, high = dim;
   if (step < 0) {
     low = -1;
@@ -67,11 +71,11 @@ static lk_status read_ranges(const lk_op_node *node, const lk_tensor *inputs,
                                   &bounds.n_starts, error));
     LK_RETURN_NOT_OK(
         lk_read_ints(&inputs[ENDS], "ends", bounds.ends, LK_MAX_RANK, &bounds.n_ends, error));
-    if (node->n_inputs > AXES && inputs[AXES].desc.dtype != LK_DTYPE_NONE) {
+    if (lk_op_has(node, AXES)) {
       LK_RETURN_NOT_OK(
           lk_read_ints(&inputs[AXES], "axes", bounds.axes, LK_MAX_RANK, &bounds.n_axes, error));
     }
-    if (node->n_inputs > STEPS && inputs[STEPS].desc.dtype != LK_DTYPE_NONE) {
+    if (lk_op_has(node, STEPS)) {
       LK_RETURN_NOT_OK(lk_read_ints(&inputs[STEPS], "steps", steps, LK_MAX_RANK, &n_steps, error));
     }
   }
@@ -105,15 +109,47 @@ static lk_status read_ranges(const lk_op_node *node, const lk_tensor *inputs,
   return LK_OK;
 }
 
-static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
-                       lk_error *error) {
+/* Bit d: dimension d may be cut, by bounds of which not all are known. */
+static uint32_t cut_dims(const lk_inference *self, uint32_t rank) {
+  int64_t axes[LK_MAX_RANK];
+  uint32_t count = 0, mask = 0;
+  if (!lk_op_has(self->node, AXES)) {
+    const int64_t starts = lk_infer_count(self, STARTS);
+    return starts >= 0 && starts <= rank ? (1U << starts) - 1 : (1U << rank) - 1;
+  }
+  if (!lk_infer_knows(self, AXES) ||
+      lk_read_ints(&self->inputs[AXES], "axes", axes, LK_MAX_RANK, &count, NULL) != LK_OK) {
+    return (1U << rank) - 1;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    const int64_t axis = lk_axis(axes[i], rank);
+    if (axis >= 0) mask |= 1U << axis;
+  }
+  return mask;
+}
+
+static bool knows_bounds(const lk_inference *self) {
+  if (self->node->opset < BOUNDS_AS_INPUTS_SINCE) return true;
+  for (uint32_t i = STARTS; i <= STEPS; i++) {
+    if (lk_op_has(self->node, i) && !lk_infer_knows(self, i)) return false;
+  }
+  return true;
+}
+
+static lk_status infer(lk_inference *self, lk_error *error) {
+  lk_tensor_desc *to = &self->outputs[0];
   range ranges[LK_MAX_RANK] = {{0}};
-  lk_status status = read_ranges(node, inputs, ranges, error);
-  if (status != LK_OK) return status;
-  const lk_tensor_desc *from = &inputs[DATA].desc;
-  lk_tensor_desc to = {.dtype = from->dtype, .rank = from->rank};
-  for (uint32_t i = 0; i < to.rank; i++) to.dims[i] = ranges[i].count;
-  outputs[0] = to;
+  if (!lk_rank_is_known(&self->inputs[DATA].desc)) return LK_OK;
+  lk_shape_of_input(self, 0, DATA);
+  if (!knows_bounds(self)) {
+    const uint32_t mask = cut_dims(self, to->rank);
+    for (uint32_t i = 0; i < to->rank; i++) {
+      if ((mask >> i & 1) != 0) to->dims[i] = LK_DIM_UNKNOWN;
+    }
+    return LK_OK;
+  }
+  LK_RETURN_NOT_OK(read_ranges(self->node, self->inputs, ranges, error));
+  for (uint32_t i = 0; i < to->rank; i++) to->dims[i] = ranges[i].count;
   return LK_OK;
 }
 
@@ -145,15 +181,10 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_slice = {
-    .op_type = "Slice",
-    .domain = "",
-    .summary = "a part of each dimension",
-    .min_opset = 7,
-    .max_opset = 23,
-    .min_inputs = 1,
-    .max_inputs = 5,
-    .max_outputs = 1,
-    .shape_inputs = 1u << STARTS | 1u << ENDS | 1u << AXES | 1u << STEPS,
+    LK_OP_ROW(.op_type = "Slice", .domain = "", .summary = "a part of each dimension", .since = 7,
+              .min_inputs = 1, .max_inputs = 5, .max_outputs = 1, .input_types = "TU",
+              .output_types = "T", .types = {LK_TYPES_ANY, LK_TYPES_INDEX},
+              .shape_inputs = 1u << STARTS | 1u << ENDS | 1u << AXES | 1u << STEPS),
     .params_size = sizeof(slice_params),
     .parse = parse,
     .infer = infer,

@@ -23,18 +23,16 @@ static void in_place_text(const lk_op_node *node, char *buffer, size_t capacity)
   (void)snprintf(buffer, capacity, "axis=%" PRId64, self->axis);
 }
 
-static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
-                       lk_error *error) {
-  const softmax_params *self = node->params;
-  const lk_tensor_desc *x = &inputs[0].desc;
-  const bool end = self->flattens && self->axis == (int64_t)x->rank;
-  if (!end && lk_axis(self->axis, x->rank) < 0) {
+static lk_status infer(lk_inference *self, lk_error *error) {
+  const softmax_params *params = self->node->params;
+  const lk_tensor_desc *x = &self->inputs[0].desc;
+  const bool end = params->flattens && params->axis == (int64_t)x->rank;
+  if (lk_rank_is_known(x) && !end && lk_axis(params->axis, x->rank) < 0) {
     return lk_fail(error, LK_OUT_OF_RANGE,
-                   "attribute 'axis' is %" PRId64 ", the input has rank %" PRIu32, self->axis,
+                   "attribute 'axis' is %" PRId64 ", the input has rank %" PRIu32, params->axis,
                    x->rank);
   }
-  outputs[0] = lk_tensor_desc_make(LK_F32, x->rank, x->dims);
-  return LK_OK;
+  return lk_infer_same(self, error);
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
@@ -59,17 +57,10 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_softmax = {
-    .op_type = "Softmax",
-    .domain = "",
-    .summary = "exp(x) / sum(exp(x)) along an axis",
-    .min_opset = 1,
-    .max_opset = 23,
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .types = {LK_TYPES_F32},
-    .max_outputs = 1,
-    .in_place_inputs = 1,
-    .runs_on_onednn = true,
+    LK_OP_ROW(.op_type = "Softmax", .domain = "", .summary = "exp(x) / sum(exp(x)) along an axis",
+              .since = 1, .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING, .min_inputs = 1,
+              .max_inputs = 1, .max_outputs = 1, .input_types = "T", .output_types = "T",
+              .types = {LK_TYPES_F32}, .in_place_inputs = 1),
     .params_size = sizeof(softmax_params),
     .parse = parse,
     .in_place_text = in_place_text,

@@ -48,14 +48,15 @@ static lk_status read_perm(const lk_op_node *node, const lk_tensor_desc *from,
   return LK_OK;
 }
 
-static lk_status infer(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
-                       lk_error *error) {
+static lk_status infer(lk_inference *self, lk_error *error) {
+  const transpose_params *params = self->node->params;
+  lk_tensor_desc from = self->inputs[0].desc, *to = &self->outputs[0];
   uint32_t perm[LK_MAX_RANK] = {0};
-  lk_status status = read_perm(node, &inputs[0].desc, perm, error);
-  if (status != LK_OK) return status;
-  lk_tensor_desc to = {.dtype = inputs[0].desc.dtype, .rank = inputs[0].desc.rank};
-  for (uint32_t i = 0; i < to.rank; i++) to.dims[i] = inputs[0].desc.dims[perm[i]];
-  outputs[0] = to;
+  if (!lk_rank_is_known(&from) && params->given) lk_shape_open(&from, params->n_perm);
+  if (!lk_rank_is_known(&from)) return LK_OK;
+  LK_RETURN_NOT_OK(read_perm(self->node, &from, perm, error));
+  to->rank = from.rank;
+  for (uint32_t i = 0; i < to->rank; i++) to->dims[i] = from.dims[perm[i]];
   return LK_OK;
 }
 
@@ -104,14 +105,9 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_transpose = {
-    .op_type = "Transpose",
-    .domain = "",
-    .summary = "dimensions in another order",
-    .min_opset = 7,
-    .max_opset = 23,
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .max_outputs = 1,
+    LK_OP_ROW(.op_type = "Transpose", .domain = "", .summary = "dimensions in another order",
+              .since = 7, .min_inputs = 1, .max_inputs = 1, .max_outputs = 1, .input_types = "T",
+              .output_types = "T"),
     .params_size = sizeof(transpose_params),
     .parse = parse,
     .infer = infer,

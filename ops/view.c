@@ -18,24 +18,15 @@ static lk_status plan_same(lk_planner *planner, lk_error *error) {
 
 /* ---- Identity ---- */
 
-static lk_status infer_identity(const lk_op_node *node, const lk_tensor *inputs,
-                                lk_tensor_desc *outputs, lk_error *error) {
-  (void)node;
-  (void)error;
-  outputs[0] = inputs[0].desc;
-  return LK_OK;
+static lk_status infer_identity(lk_inference *self, lk_error *error) {
+  self->copy_of = 0;
+  return lk_infer_same(self, error);
 }
 
 const lk_op_class lk_op_identity = {
-    .op_type = "Identity",
-    .domain = "",
-    .summary = "the input itself",
-    .min_opset = 7,
-    .max_opset = 23,
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .max_outputs = 1,
-    .in_place_inputs = 1,
+    LK_OP_ROW(.op_type = "Identity", .domain = "", .summary = "the input itself", .since = 7,
+              .min_inputs = 1, .max_inputs = 1, .max_outputs = 1, .input_types = "T",
+              .output_types = "T", .in_place_inputs = 1),
     .infer = infer_identity,
     .plan = plan_same,
 };
@@ -44,29 +35,28 @@ const lk_op_class lk_op_identity = {
 
 enum { DROPOUT_TRAINING = 2 };
 
-static lk_status infer_dropout(const lk_op_node *node, const lk_tensor *inputs,
-                               lk_tensor_desc *outputs, lk_error *error) {
-  const lk_tensor *training = &inputs[DROPOUT_TRAINING];
-  if (node->n_inputs > DROPOUT_TRAINING && training->desc.dtype != LK_DTYPE_NONE) {
-    if (training->desc.dtype != LK_BOOL || lk_elements(&training->desc) != 1) {
+static lk_status infer_dropout(lk_inference *self, lk_error *error) {
+  const lk_op_node *node = self->node;
+  self->copy_of = 0;
+  if (lk_op_has(node, DROPOUT_TRAINING)) {
+    const lk_tensor *training = &self->inputs[DROPOUT_TRAINING];
+    if (lk_shape_is_known(&training->desc) && lk_elements(&training->desc) != 1) {
       char text[LK_TENSOR_TEXT_CAPACITY];
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "failed to read training_mode: %s, must be one bool",
                      lk_tensor_text(&training->desc, text));
     }
     if (training->data == NULL) {
-      return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to read training_mode: no value, it must be known when binding");
-    }
-    if (*(const uint8_t *)training->data != 0) {
+      self->copy_of = -1;
+    } else if (*(const uint8_t *)training->data != 0) {
       return lk_fail(error, LK_UNSUPPORTED,
                      "failed to read training_mode: true, only inference is supported");
     }
   }
-  outputs[0] = inputs[0].desc;
+  for (uint32_t i = 0; i < node->n_outputs; i++) lk_shape_of_input(self, i, 0);
+  /* before opset 10, the mask has the data's type */
   if (node->n_outputs > 1) {
-    outputs[1] = inputs[0].desc;
-    if (node->opset >= 10) outputs[1].dtype = LK_BOOL; /* before, the mask has the data's type */
+    self->outputs[1].dtype = node->opset >= 10 ? (uint32_t)LK_BOOL : self->outputs[0].dtype;
   }
   return LK_OK;
 }
@@ -87,16 +77,12 @@ static lk_status plan_dropout(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_dropout = {
-    .op_type = "Dropout",
-    .domain = "",
-    .summary = "inference: the input itself, and a mask of ones",
-    .min_opset = 7,
-    .max_opset = 23,
-    .min_inputs = 1,
-    .max_inputs = 3,
-    .max_outputs = 2,
-    .shape_inputs = UINT64_C(1) << DROPOUT_TRAINING,
-    .in_place_inputs = 1,
+    LK_OP_ROW(.op_type = "Dropout", .domain = "",
+              .summary = "inference: the input itself, and a mask of ones", .since = 7,
+              .min_inputs = 1, .max_inputs = 3, .max_outputs = 2, .input_types = "TUV",
+              .output_types = "T?", .types = {LK_TYPES_ANY, LK_TYPES_ANY, LK_TYPE(LK_BOOL)},
+              .shape_inputs = 1u << DROPOUT_TRAINING, .in_place_inputs = 1,
+              .mode_inputs = 1u << DROPOUT_TRAINING),
     .infer = infer_dropout,
     .plan = plan_dropout,
 };
@@ -120,18 +106,34 @@ static lk_status reshape_fail(lk_error *error, const lk_tensor_desc *from, const
                  lk_tensor_text(from, text_from), lk_tensor_text(&wanted, text_to), rule);
 }
 
-static lk_status infer_reshape(const lk_op_node *node, const lk_tensor *inputs,
-                               lk_tensor_desc *outputs, lk_error *error) {
-  const reshape_params *params = node->params;
-  const lk_tensor_desc *from = &inputs[0].desc;
+/* What -1 stands for: the elements that no other dimension has. */
+static bool find_rest(lk_dims *dims, const lk_tensor_desc *from, const bool *copied, int64_t known,
+                      int64_t *out_dim) {
+  int64_t rest = 1;
+  *out_dim = LK_DIM_UNKNOWN;
+  if (!lk_rank_is_known(from)) return true;
+  for (uint32_t i = 0; i < from->rank; i++) {
+    if (!copied[i] && !lk_dims_multiply(dims, rest, from->dims[i], &rest)) return false;
+  }
+  if (rest >= 0 && rest % known != 0) return false;
+  *out_dim = rest >= 0 ? rest / known : lk_dims_divide(dims, rest, known);
+  return true;
+}
+
+static lk_status infer_reshape(lk_inference *self, lk_error *error) {
+  const reshape_params *params = self->node->params;
+  const lk_tensor_desc *from = &self->inputs[0].desc;
   int64_t shape[LK_MAX_RANK];
   uint32_t rank;
-  lk_status status = lk_read_ints(&inputs[1], "shape", shape, LK_MAX_RANK, &rank, error);
-  if (status != LK_OK) return status;
+  if (!lk_infer_knows(self, 1)) {
+    lk_shape_open(&self->outputs[0], lk_infer_count(self, 1));
+    return LK_OK;
+  }
+  LK_RETURN_NOT_OK(lk_read_ints(&self->inputs[1], "shape", shape, LK_MAX_RANK, &rank, error));
 
   /* Dimensions that a 0 takes over are left out of both products: so a batch of 0 still tells what
    * -1 stands for. */
-  lk_tensor_desc to = {.dtype = from->dtype, .rank = rank};
+  lk_tensor_desc to = {.dtype = self->outputs[0].dtype, .rank = rank};
   bool copied[LK_MAX_RANK] = {false};
   int64_t known = 1, inferred = -1;
   for (uint32_t i = 0; i < rank; i++) {
@@ -145,28 +147,23 @@ static lk_status infer_reshape(const lk_op_node *node, const lk_tensor *inputs,
       if (i >= from->rank) {
         return reshape_fail(error, from, shape, rank, "0 at a dimension that the input lacks");
       }
-      to.dims[i] = from->dims[i];
+      to.dims[i] = lk_rank_is_known(from) ? from->dims[i] : LK_DIM_UNKNOWN;
       copied[i] = true;
     } else if (__builtin_mul_overflow(known, shape[i], &known)) {
       return reshape_fail(error, from, shape, rank, "too many elements");
     }
   }
   if (inferred >= 0) {
-    int64_t rest = 1;
-    for (uint32_t i = 0; i < from->rank; i++) rest *= copied[i] ? 1 : from->dims[i];
     if (known == 0) return reshape_fail(error, from, shape, rank, "-1 beside 0 says nothing");
-    if (rest % known != 0) {
+    if (!find_rest(self->dims, from, copied, known, &to.dims[inferred])) {
       return reshape_fail(error, from, shape, rank, "elements must be a multiple of the others");
     }
-    to.dims[inferred] = rest / known;
   }
-  int64_t elements;
-  status = lk_tensor_size(&to, "the reshaped tensor", &elements, NULL, error);
-  if (status != LK_OK) return status;
-  if (elements != lk_elements(from)) {
+  LK_RETURN_NOT_OK(lk_shape_check(&to, "the reshaped tensor", error));
+  if (lk_shape_is_known(&to) && lk_shape_is_known(from) && lk_elements(&to) != lk_elements(from)) {
     return reshape_fail(error, from, shape, rank, "the number of elements must stay");
   }
-  outputs[0] = to;
+  self->outputs[0] = to;
   return LK_OK;
 }
 
@@ -180,27 +177,28 @@ static void parse_flatten(lk_attrs *attrs, void *params) {
   ((flatten_params *)params)->axis = lk_attrs_int(attrs, "axis", 1);
 }
 
-static lk_status infer_flatten(const lk_op_node *node, const lk_tensor *inputs,
-                               lk_tensor_desc *outputs, lk_error *error) {
-  const flatten_params *params = node->params;
-  const lk_tensor_desc *from = &inputs[0].desc;
-  int64_t rank = from->rank;
+static lk_status infer_flatten(lk_inference *self, lk_error *error) {
+  const flatten_params *params = self->node->params;
+  const lk_tensor_desc *from = &self->inputs[0].desc;
+  lk_tensor_desc *to = &self->outputs[0];
+  const int64_t rank = from->rank;
+  lk_shape_open(to, 2);
+  if (!lk_rank_is_known(from)) return LK_OK;
   if (params->axis < -rank || params->axis > rank) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to flatten: axis %" PRId64 ", must be -%" PRId64 " to %" PRId64,
                    params->axis, rank, rank);
   }
-  int64_t axis = params->axis < 0 ? params->axis + rank : params->axis;
-  lk_tensor_desc to = {.dtype = from->dtype, .rank = 2, .dims = {1, 1}};
+  const int64_t axis = params->axis < 0 ? params->axis + rank : params->axis;
+  to->dims[0] = to->dims[1] = 1;
   for (int64_t i = 0; i < rank; i++) {
-    int64_t *product = &to.dims[i < axis ? 0 : 1];
+    int64_t *product = &to->dims[i < axis ? 0 : 1];
     /* With a dimension of 0 on the other side, the product is unchecked so far. */
-    if (__builtin_mul_overflow(*product, from->dims[i], product)) {
+    if (!lk_dims_multiply(self->dims, *product, from->dims[i], product)) {
       return lk_fail(error, LK_OUT_OF_RANGE,
                      "failed to flatten: axis %" PRId64 ", a dimension exceeds 2^63", params->axis);
     }
   }
-  outputs[0] = to;
   return LK_OK;
 }
 
@@ -233,7 +231,7 @@ static lk_status read_axes(const lk_op_node *node, const lk_tensor *inputs, uint
                            lk_error *error) {
   axes_params axes = *(const axes_params *)node->params;
   memset(marks, 0, LK_MAX_RANK * sizeof marks[0]);
-  if (node->n_inputs > 1 && inputs[1].desc.dtype != LK_DTYPE_NONE) {
+  if (lk_op_has(node, 1)) {
     if (node->opset < AXES_AS_INPUT_SINCE) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "failed to read axes: an input in opset %" PRId32 ", only since opset 13",
@@ -261,72 +259,92 @@ static lk_status read_axes(const lk_op_node *node, const lk_tensor *inputs, uint
   return LK_OK;
 }
 
-static lk_status infer_squeeze(const lk_op_node *node, const lk_tensor *inputs,
-                               lk_tensor_desc *outputs, lk_error *error) {
-  const lk_tensor_desc *from = &inputs[0].desc;
+static lk_status infer_squeeze(lk_inference *self, lk_error *error) {
+  const lk_tensor_desc *from = &self->inputs[0].desc;
+  lk_tensor_desc to = {.dtype = self->outputs[0].dtype};
   bool marks[LK_MAX_RANK], given;
   uint32_t count;
-  lk_status status = read_axes(node, inputs, from->rank, marks, &count, &given, error);
-  if (status != LK_OK) return status;
-  lk_tensor_desc to = {.dtype = from->dtype};
+  if (!lk_rank_is_known(from)) return LK_OK;
+  if (lk_op_has(self->node, 1) && !lk_infer_knows(self, 1)) {
+    const int64_t dropped = lk_infer_count(self, 1);
+    if (dropped >= 0) lk_shape_open(&self->outputs[0], (int64_t)from->rank - dropped);
+    return LK_OK;
+  }
+  LK_RETURN_NOT_OK(read_axes(self->node, self->inputs, from->rank, marks, &count, &given, error));
+  if (!given && !lk_shape_is_known(from)) return LK_OK;
   for (uint32_t i = 0; i < from->rank; i++) {
-    bool drop = given ? marks[i] : from->dims[i] == 1;
+    const bool drop = given ? marks[i] : from->dims[i] == 1;
     if (!drop) {
       to.dims[to.rank++] = from->dims[i];
-    } else if (from->dims[i] != 1) {
+    } else if (lk_dims_differ(from->dims[i], 1)) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "failed to squeeze axis %" PRIu32 ": dimension %" PRId64 ", must be 1", i,
                      from->dims[i]);
     }
   }
-  outputs[0] = to;
+  self->outputs[0] = to;
   return LK_OK;
 }
 
-static lk_status infer_unsqueeze(const lk_op_node *node, const lk_tensor *inputs,
-                                 lk_tensor_desc *outputs, lk_error *error) {
-  const lk_tensor_desc *from = &inputs[0].desc;
-  const axes_params *params = node->params;
-  int64_t values[LK_MAX_RANK];
-  uint32_t count = params->n_axes;
-  bool as_input = node->n_inputs > 1 && inputs[1].desc.dtype != LK_DTYPE_NONE;
-  if (as_input) {
-    /* Axes count in the output, whose rank depends on how many there are. */
-    lk_status status = lk_read_ints(&inputs[1], "axes", values, LK_MAX_RANK, &count, error);
-    if (status != LK_OK) return status;
-  }
+static lk_status infer_unsqueeze(lk_inference *self, lk_error *error) {
+  const lk_tensor_desc *from = &self->inputs[0].desc;
+  const axes_params *params = self->node->params;
+  lk_tensor_desc *to = &self->outputs[0];
+  bool marks[LK_MAX_RANK], given;
+  uint32_t read;
+  const bool as_input = lk_op_has(self->node, 1);
   if (!as_input && !params->given) {
     return lk_fail(error, LK_INVALID_ARGUMENT, "failed to unsqueeze: no axes, they are required");
   }
-  if (from->rank + count > LK_MAX_RANK) {
-    return lk_fail(error, LK_OUT_OF_RANGE, "failed to unsqueeze: rank %" PRIu32 ", at most %d",
+  /* Axes count in the output, whose rank depends on how many there are. */
+  const int64_t count = as_input ? lk_infer_count(self, 1) : params->n_axes;
+  if (!lk_rank_is_known(from) || count < 0) return LK_OK;
+  if (count > LK_MAX_RANK - (int64_t)from->rank) {
+    return lk_fail(error, LK_OUT_OF_RANGE, "failed to unsqueeze: rank %" PRId64 ", at most %d",
                    from->rank + count, LK_MAX_RANK);
   }
-  lk_tensor_desc to = {.dtype = from->dtype, .rank = from->rank + count};
-  bool marks[LK_MAX_RANK], given;
-  lk_status status = read_axes(node, inputs, to.rank, marks, &count, &given, error);
-  if (status != LK_OK) return status;
-  for (uint32_t i = 0, next = 0; i < to.rank; i++) to.dims[i] = marks[i] ? 1 : from->dims[next++];
-  outputs[0] = to;
+  lk_shape_open(to, from->rank + count);
+  if (as_input && !lk_infer_knows(self, 1)) return LK_OK;
+  LK_RETURN_NOT_OK(read_axes(self->node, self->inputs, to->rank, marks, &read, &given, error));
+  for (uint32_t i = 0, next = 0; i < to->rank; i++) {
+    to->dims[i] = marks[i] ? 1 : from->dims[next++];
+  }
   return LK_OK;
 }
 
 /* ---- Rows of operators that are only a view: inputs behind the first give the shape ---- */
 
-#define VIEW_ROW(text, summary_text, least_inputs, most_inputs, params_type, parse_fn, infer_fn)   \
-  {                                                                                                \
-    .op_type = text, .domain = "", .summary = summary_text, .min_opset = 7, .max_opset = 23,       \
-    .min_inputs = least_inputs, .max_inputs = most_inputs, .max_outputs = 1,                       \
-    .shape_inputs = (1U << (most_inputs)) - 2, .params_size = sizeof(params_type),                 \
-    .parse = parse_fn, .infer = infer_fn, .plan = plan_view                                        \
-  }
+#define VIEW_ROW(name, summary_text, least_inputs, most_inputs)                                    \
+  LK_OP_ROW(.op_type = name, .domain = "", .summary = summary_text, .since = 7,                    \
+            .min_inputs = least_inputs, .max_inputs = most_inputs, .max_outputs = 1,               \
+            .input_types = "TU", .output_types = "T", .types = {LK_TYPES_ANY, LK_TYPES_INDEX},     \
+            .shape_inputs = (1U << (most_inputs)) - 2)
 
-const lk_op_class lk_op_reshape = VIEW_ROW("Reshape", "another shape for the same elements", 2, 2,
-                                           reshape_params, parse_reshape, infer_reshape);
-const lk_op_class lk_op_flatten =
-    VIEW_ROW("Flatten", "the dimensions before and from an axis on as two", 1, 1, flatten_params,
-             parse_flatten, infer_flatten);
-const lk_op_class lk_op_squeeze =
-    VIEW_ROW("Squeeze", "drops dimensions of size 1", 1, 2, axes_params, parse_axes, infer_squeeze);
-const lk_op_class lk_op_unsqueeze = VIEW_ROW("Unsqueeze", "inserts dimensions of size 1", 1, 2,
-                                             axes_params, parse_axes, infer_unsqueeze);
+const lk_op_class lk_op_reshape = {
+    VIEW_ROW("Reshape", "another shape for the same elements", 2, 2),
+    .params_size = sizeof(reshape_params),
+    .parse = parse_reshape,
+    .infer = infer_reshape,
+    .plan = plan_view,
+};
+const lk_op_class lk_op_flatten = {
+    VIEW_ROW("Flatten", "the dimensions before and from an axis on as two", 1, 1),
+    .params_size = sizeof(flatten_params),
+    .parse = parse_flatten,
+    .infer = infer_flatten,
+    .plan = plan_view,
+};
+const lk_op_class lk_op_squeeze = {
+    VIEW_ROW("Squeeze", "drops dimensions of size 1", 1, 2),
+    .params_size = sizeof(axes_params),
+    .parse = parse_axes,
+    .infer = infer_squeeze,
+    .plan = plan_view,
+};
+const lk_op_class lk_op_unsqueeze = {
+    VIEW_ROW("Unsqueeze", "inserts dimensions of size 1", 1, 2),
+    .params_size = sizeof(axes_params),
+    .parse = parse_axes,
+    .infer = infer_unsqueeze,
+    .plan = plan_view,
+};

@@ -132,20 +132,8 @@ static void key_destroy(lk_context *context, lk_key *key) {
   lk_free(&context->allocator, key);
 }
 
-/* The rows as hosts see them; made from the classes, one to one. */
 static const lk_op_row *op_row(uint32_t index) {
-  static _Thread_local lk_op_row row; /* valid until this thread asks again */
-  if (index >= lk_n_op_classes) return NULL;
-  const lk_op_class *from = lk_op_classes[index];
-  row = (lk_op_row){.op_type = from->op_type,
-                    .domain = from->domain,
-                    .min_opset = from->min_opset,
-                    .max_opset = from->max_opset,
-                    .runs_on_onednn = from->runs_on_onednn ? 1U : 0U,
-                    .in_place = from->in_place_inputs != 0 ? 1U : 0U,
-                    .post_ops = from->post_ops ? 1U : 0U,
-                    .summary = from->summary};
-  return &row;
+  return index < lk_n_op_classes ? &lk_op_classes[index]->row : NULL;
 }
 
 const lk_api *lk_get_api(uint32_t version) {
@@ -175,7 +163,6 @@ const lk_api *lk_get_api(uint32_t version) {
       .executor_destroy = lk_executor_destroy,
       .op_create = lk_op_create,
       .op_destroy = lk_op_destroy,
-      .op_check_types = lk_op_check_types,
       .op_info = lk_op_info_get,
       .op_bind = lk_op_bind,
       .plan_info = lk_plan_info_get,
@@ -210,6 +197,11 @@ const lk_api *lk_get_api(uint32_t version) {
       .key_print = key_print,
       .key_destroy = key_destroy,
       .op_row = op_row,
+      .op_find = lk_op_row_find,
+      .dims_create = lk_dims_new,
+      .dims_destroy = lk_dims_destroy,
+      .dims_open = lk_dims_open,
+      .op_infer = lk_node_infer,
   };
   return version == LK_API_VERSION ? &api : NULL;
 }

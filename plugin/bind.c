@@ -33,7 +33,7 @@ static void warn_of_ref(lk_op *op, const lk_plan_body *body) {
   if (body->n_ref == 0 || atomic_flag_test_and_set(&op->warned)) return;
   (void)snprintf(line, sizeof line,
                  "%s '%s' runs on a slow reference implementation of oneDNN (%s)",
-                 op->node.class_->op_type, op->node.output_name, body->implementation);
+                 op->node.class_->row.op_type, op->node.output_name, body->implementation);
   lk_context_log(op->executor->context, LK_LOG_WARNING, line);
 }
 
@@ -52,7 +52,7 @@ static lk_status check_in_place(const bind_arg *from, const lk_plan_body *body, 
   return lk_fail(error, LK_INVALID_ARGUMENT,
                  "failed to bind %s '%s': in place over input %d, which is %s, but the output "
                  "is %s",
-                 from->op->node.class_->op_type, from->op->node.output_name, over,
+                 from->op->node.class_->row.op_type, from->op->node.output_name, over,
                  lk_tensor_text(&body->inputs[over], in), lk_tensor_text(&body->outputs[0], out));
 }
 
@@ -75,6 +75,9 @@ static lk_status build_plan(void *arg, lk_built *out, lk_error *error) {
   lk_float_end(host_float);
   LK_TRY(built);
   if (!is_deferred) LK_TRY(check_in_place(from, body, error));
+  if (!is_deferred && from->op->node.class_->flops != NULL) {
+    body->flops = from->op->node.class_->flops(body->inputs, body->outputs);
+  }
   body->node_serial = from->op->serial;
   body->in_place_input = from->bind->in_place_input;
   warn_of_ref(from->op, body);
@@ -105,28 +108,28 @@ static lk_status check_bind(const lk_op *op, const lk_bind_desc *bind, lk_error 
   if (bind->n_inputs != op->node.n_inputs || bind->n_outputs != op->node.n_outputs) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to bind %s '%s': %u inputs and %u outputs given, the node has %u and %u",
-                   op->node.class_->op_type, op->node.output_name, bind->n_inputs, bind->n_outputs,
-                   op->node.n_inputs, op->node.n_outputs);
+                   op->node.class_->row.op_type, op->node.output_name, bind->n_inputs,
+                   bind->n_outputs, op->node.n_inputs, op->node.n_outputs);
   }
   const int32_t most = op->executor->context->env.threads;
   if (bind->threads != 0 && bind->threads != 1 && bind->threads != most) {
     return lk_fail(error, LK_OUT_OF_RANGE,
                    "failed to bind %s '%s': %d threads, 0, 1 or the context's %d",
-                   op->node.class_->op_type, op->node.output_name, bind->threads, most);
+                   op->node.class_->row.op_type, op->node.output_name, bind->threads, most);
   }
   const int32_t over = bind->in_place_input;
   if (over != -1 && (over < 0 || over >= 64 || (uint32_t)over >= op->node.n_operands ||
-                     (op->node.class_->in_place_inputs >> over & 1) == 0)) {
+                     (op->node.class_->row.in_place_inputs >> over & 1) == 0)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to bind %s '%s': in place over input %d, the operator does not allow it",
-                   op->node.class_->op_type, op->node.output_name, over);
+                   op->node.class_->row.op_type, op->node.output_name, over);
   }
   for (uint32_t i = 0; bind->wishes != NULL && i < bind->n_outputs; i++) {
     if (bind->wishes[i] != LK_LAYOUT_ANY && bind->wishes[i] > LK_LAYOUT_CHANNELS_LAST) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "failed to bind %s '%s': output %u wishes for layout %u, plain, channels-last "
                      "or any",
-                     op->node.class_->op_type, op->node.output_name, i, bind->wishes[i]);
+                     op->node.class_->row.op_type, op->node.output_name, i, bind->wishes[i]);
     }
   }
   return LK_OK;
@@ -148,8 +151,8 @@ static lk_status add_call(lk_key_builder *key, const lk_op *op, const lk_bind_de
     if (bind->inputs[i].desc.rank > LK_MAX_RANK) {
       return lk_fail(error, LK_OUT_OF_RANGE,
                      "failed to bind %s '%s': input %u has rank %u, at most %d",
-                     op->node.class_->op_type, op->node.output_name, i, bind->inputs[i].desc.rank,
-                     LK_MAX_RANK);
+                     op->node.class_->row.op_type, op->node.output_name, i,
+                     bind->inputs[i].desc.rank, LK_MAX_RANK);
     }
     if (lk_op_is_shape_input(op, i)) {
       LK_RETURN_NOT_OK(lk_bind_size_input(op, bind, i, NULL, error));
@@ -225,7 +228,8 @@ lk_status lk_plan_info_get(const lk_plan *plan, lk_plan_info *info, lk_error *er
                                .n_reorders = body->n_reorders,
                                .n_ref = body->n_ref,
                                .implementation = body->implementation,
-                               .known_when_run = lk_plan_is_deferred(body) ? 1U : 0U};
+                               .known_when_run = lk_plan_is_deferred(body) ? 1U : 0U,
+                               .flops = body->flops};
   return lk_struct_write(info, &filled, sizeof filled, "plan info", error);
 }
 

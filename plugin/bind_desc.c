@@ -15,6 +15,6 @@ lk_status lk_bind_size_input(const lk_op *op, const lk_bind_desc *bind, uint32_t
   const lk_status status =
       lk_tensor_size(&bind->inputs[index].desc, what, out_elements, NULL, error);
   if (status == LK_OK) return LK_OK;
-  return lk_error_prefix(error, status, "failed to bind %s '%s'", op->node.class_->op_type,
+  return lk_error_prefix(error, status, "failed to bind %s '%s'", op->node.class_->row.op_type,
                          op->node.output_name);
 }

@@ -41,7 +41,7 @@ struct lk_op {
 
 /* Whether the operator must know input `index` by value when shapes are bound. */
 static inline bool lk_op_is_shape_input(const lk_op *op, uint32_t index) {
-  return index < 64 && (op->node.class_->shape_inputs >> index & 1) != 0;
+  return index < 64 && (op->node.class_->row.shape_inputs >> index & 1) != 0;
 }
 
 /* A plan is a reference to the cached body. */

@@ -9,6 +9,7 @@
 #include "base/tensor.h"
 #include "ops/op_table.h"
 #include "plugin/internal.h"
+#include "plugin/node_read.h"
 #include "plugin/op_check.h"
 #include "plugin/table.h"
 
@@ -22,37 +23,6 @@ static lk_status intern(const lk_op *op, const char *text, size_t length, uint32
   return lk_intern_get(op->executor->context->env.intern, text, length, out_id, error);
 }
 
-static uint32_t count_operands(const lk_node_desc *desc) {
-  uint32_t count = desc->n_inputs;
-  for (uint32_t i = 0; i < desc->n_post_ops; i++) {
-    if (desc->post_ops[i].input >= 0 && (uint32_t)desc->post_ops[i].input < count) {
-      count = (uint32_t)desc->post_ops[i].input;
-    }
-  }
-  return count;
-}
-
-static lk_status check_counts(const lk_op_node *node, lk_error *error) {
-  const lk_op_class *row = node->class_;
-  if (node->n_operands < row->min_inputs || node->n_operands > row->max_inputs ||
-      node->n_outputs > row->max_outputs) {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to create %s '%s': %u inputs and %u outputs; %u to %u, and at most %u",
-                   row->op_type, node->output_name, node->n_operands, node->n_outputs,
-                   row->min_inputs, row->max_inputs, row->max_outputs);
-  }
-  for (uint32_t i = 0; i < row->min_inputs; i++) {
-    if (lk_op_has(node, i)) continue;
-    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to create %s '%s': input %u is required",
-                   row->op_type, node->output_name, i);
-  }
-  if (node->n_post_ops > 0 && !row->post_ops) {
-    return lk_fail(error, LK_UNSUPPORTED, "failed to create %s '%s': it takes no post-ops",
-                   row->op_type, node->output_name);
-  }
-  return LK_OK;
-}
-
 /* One constant input: into the weights store, and small ones also kept at hand. */
 static lk_status add_constant(lk_op *op, uint32_t index, const lk_node_input *input,
                               lk_node_constant *out, lk_error *error) {
@@ -63,7 +33,7 @@ static lk_status add_constant(lk_op *op, uint32_t index, const lk_node_input *in
   if (tensor->desc.layout != LK_LAYOUT_PLAIN || (tensor->data == NULL && bytes > 0)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to create %s '%s': constant input %u must be plain and have data",
-                   op->node.class_->op_type, op->node.output_name, index);
+                   op->node.class_->row.op_type, op->node.output_name, index);
   }
   const size_t element = lk_dtype_size(tensor->desc.dtype);
   const bool aligned = (uintptr_t)tensor->data % element == 0;
@@ -149,11 +119,11 @@ static lk_status key_attr(const lk_op *op, const lk_attr *attr, lk_key_builder *
 static lk_status make_head(const lk_op *op, const lk_node_desc *desc, lk_key_head *out,
                            lk_error *error) {
   char in_place[128] = "";
-  const lk_op_class *row = op->node.class_;
+  const lk_op_row *row = &op->node.class_->row;
   const lk_ops_env *env = &op->executor->context->env;
   const char *scope = desc->scope != NULL ? desc->scope : "";
-  if (row->in_place_text != NULL) {
-    row->in_place_text(&op->node, in_place, sizeof in_place);
+  if (op->node.class_->in_place_text != NULL) {
+    op->node.class_->in_place_text(&op->node, in_place, sizeof in_place);
   } else if (row->in_place_inputs != 0) {
     memcpy(in_place, row->op_type, strlen(row->op_type) + 1);
   }
@@ -215,27 +185,12 @@ cleanup:
 static lk_status fill(lk_op *op, const lk_node_desc *desc, lk_error *error) {
   const lk_allocator *allocator = op->executor->context->env.allocator;
   lk_op_node *node = &op->node;
-  node->output_name = lk_strdup(allocator, desc->output_name);
-  if (node->output_name == NULL) {
-    return lk_fail_memory(error, "an op's name", strlen(desc->output_name));
+  lk_status status = lk_node_read(allocator, desc, node, error);
+  node->output_name = lk_strdup(allocator, desc->output_name); /* until here, the host's */
+  if (status == LK_OK && node->output_name == NULL) {
+    status = lk_fail_memory(error, "an op's name", strlen(desc->output_name));
   }
-  node->opset = desc->opset;
-  node->n_inputs = desc->n_inputs;
-  node->n_outputs = desc->n_outputs;
-  node->n_operands = count_operands(desc);
-  node->n_post_ops = desc->n_post_ops;
-  for (uint32_t i = 0; i < desc->n_inputs && i < 64; i++) {
-    if ((desc->inputs[i].flags & LK_INPUT_ABSENT) != 0) node->absent |= UINT64_C(1) << i;
-  }
-  LK_RETURN_NOT_OK(check_counts(node, error));
-  void *params = lk_calloc(allocator, 1, node->class_->params_size);
-  node->params = params;
-  if (params == NULL) return lk_fail_memory(error, "an op's parameters", node->class_->params_size);
-  if (node->class_->parse != NULL) {
-    lk_attrs attrs = {.node = desc, .status = LK_OK, .error = error};
-    node->class_->parse(&attrs, params);
-    LK_RETURN_NOT_OK(attrs.status);
-  }
+  LK_RETURN_NOT_OK(status);
   LK_RETURN_NOT_OK(add_inputs(op, desc, error));
   LK_RETURN_NOT_OK(add_post_ops(op, desc, error));
   return make_fixed(op, desc, error);
@@ -284,25 +239,12 @@ void lk_op_destroy(lk_op *op) {
 }
 
 lk_status lk_op_info_get(const lk_op *op, lk_op_info *info, lk_error *error) {
-  const lk_op_class *row = op->node.class_;
+  const lk_op_row *row = &op->node.class_->row;
   const lk_op_info filled = {.struct_size = sizeof filled,
-                             .op_type = row->op_type,
+                             .row = row,
                              .shape_inputs = row->shape_inputs & ~op->node.absent,
                              .in_place_inputs = row->in_place_inputs,
                              .n_inputs = op->node.n_inputs,
-                             .n_outputs = op->node.n_outputs,
-                             .runs_on_onednn = row->runs_on_onednn ? 1U : 0U};
+                             .n_outputs = op->node.n_outputs};
   return lk_struct_write(info, &filled, sizeof filled, "op info", error);
-}
-
-lk_status lk_op_check_types(const lk_op *op, const uint32_t *dtypes, lk_error *error) {
-  const lk_op_node *node = &op->node;
-  for (uint32_t i = 0; i < node->n_operands; i++) {
-    if (dtypes[i] == LK_DTYPE_NONE) continue;
-    const lk_status status = lk_op_check_type(node->class_, i, dtypes[i], error);
-    if (status == LK_OK) continue;
-    return lk_error_prefix(error, status, "failed to check the types of %s '%s'",
-                           node->class_->op_type, node->output_name);
-  }
-  return LK_OK;
 }

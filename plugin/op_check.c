@@ -48,11 +48,22 @@ static lk_status check_attr(const lk_node_desc *desc, const lk_attr *attr, lk_er
   return LK_OK;
 }
 
+static bool is_known_kind(uint32_t kind) {
+  switch (kind) {
+#define LK_POST_OP_CASE(symbol, value, name) case symbol:
+    LK_POST_OP_LIST(LK_POST_OP_CASE)
+#undef LK_POST_OP_CASE
+    return true;
+  default:
+    return false;
+  }
+}
+
 static lk_status check_post_ops(const lk_node_desc *desc, lk_error *error) {
   for (uint32_t i = 0; i < desc->n_post_ops; i++) {
     const lk_post_op *post_op = &desc->post_ops[i];
-    const bool binary = post_op->kind >= LK_POST_ADD && post_op->kind <= LK_POST_DIV;
-    const bool known = post_op->kind >= LK_POST_RELU && post_op->kind <= LK_POST_DIV;
+    const bool binary = LK_POST_OP_IS_BINARY(post_op->kind);
+    const bool known = is_known_kind(post_op->kind);
     const bool has_input = post_op->input >= 0 && (uint32_t)post_op->input < desc->n_inputs;
     if (!known || (binary && !has_input) || (!binary && post_op->input != -1)) {
       return lk_fail(

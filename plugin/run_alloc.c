@@ -17,7 +17,7 @@ static lk_status check_data(const lk_op *op, const lk_frame *frame, const lk_bin
   if (lk_frame_executor(frame) != op->executor) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to run %s '%s': the frame belongs to another executor",
-                   op->node.class_->op_type, op->node.output_name);
+                   op->node.class_->row.op_type, op->node.output_name);
   }
   for (uint32_t i = 0; i < op->node.n_inputs && i < bind->n_inputs; i++) {
     int64_t elements = 0;
@@ -26,7 +26,7 @@ static lk_status check_data(const lk_op *op, const lk_frame *frame, const lk_bin
     if (bind->inputs[i].data == NULL && elements > 0) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "failed to run %s '%s': input %" PRIu32 " has no data",
-                     op->node.class_->op_type, op->node.output_name, i);
+                     op->node.class_->row.op_type, op->node.output_name, i);
     }
   }
   return LK_OK;
@@ -48,7 +48,7 @@ static lk_status ask_for_output(const lk_op *op, const lk_plan_body *body, uint3
     return lk_fail(error, LK_OUT_OF_MEMORY,
                    "failed to run %s '%s': the host gave no memory for output %" PRIu32
                    ", %s, %" PRIu64 " bytes",
-                   op->node.class_->op_type, op->node.output_name, index,
+                   op->node.class_->row.op_type, op->node.output_name, index,
                    lk_tensor_text(desc, text), request.bytes);
   }
   return LK_OK;

@@ -31,8 +31,12 @@ uint64_t lk_loan_assist(lk_context *context, lk_loan *loan);
 lk_status lk_op_create(lk_executor *executor, const lk_node_desc *node, lk_op **out_op,
                        lk_error *error);
 void lk_op_destroy(lk_op *op);
-lk_status lk_op_check_types(const lk_op *op, const uint32_t *dtypes, lk_error *error);
 lk_status lk_op_info_get(const lk_op *op, lk_op_info *info, lk_error *error);
+
+/* infer.c */
+lk_status lk_dims_new(const lk_allocator *allocator, lk_dims **out_dims, lk_error *error);
+lk_status lk_node_infer(lk_dims *dims, const lk_node_desc *given, const lk_tensor *inputs,
+                        lk_tensor_desc *outputs, int32_t *out_copy_of, lk_error *error);
 
 /* bind.c */
 lk_status lk_op_bind(lk_op *op, const lk_bind_desc *bind, lk_plan **inout_plan, lk_error *error);

@@ -14,9 +14,8 @@
 #define LK_NO_VALUE (-1)
 #define LK_NO_NODE (-1)
 
-/* The opsets of ai.onnx that loaders read. */
+/* The first opset of ai.onnx that loaders read; the last is LK_MAX_OPSET. */
 #define LK_MIN_OPSET 7
-#define LK_MAX_OPSET 23
 
 /* Where the bytes of a constant are. */
 typedef enum lk_constant_kind {

@@ -77,7 +77,8 @@ static lk_status fuse_groups(const lk_ort *ort, const lk_ort_import *import,
     return lk_fail_memory(error, "groups of nodes", graph->n_nodes * sizeof *groups);
   }
   for (size_t n = 0; n < graph->n_nodes; n++) supported[n] = support->reasons[n] == NULL;
-  const lk_ort_partition_input input = {graph, supported, support->works, support->shape_inputs};
+  const lk_ort_partition_input input = {graph, supported, support->works, support->shape_inputs,
+                                        support->shape_only};
   LK_RETURN_NOT_OK(lk_ort_partition_make(&input, groups, &n_groups, error));
   for (size_t g = 0; g < n_groups; g++) {
     LK_RETURN_NOT_OK(fuse_group(ort, import, groups, (int32_t)g, info, error));
@@ -98,17 +99,14 @@ lk_status lk_ort_claim(const lk_ort_context *context, const OrtGraph *graph,
                        OrtEpGraphSupportInfo *info, lk_ort_claims *claims, lk_error *error) {
   lk_status status = LK_OK;
   const lk_ort *ort = context->ort;
-  const lk_api *latchkey = ort->latchkey;
-  const lk_allocator *allocator = latchkey->context_allocator(context->handle);
-  lk_executor *probe = NULL;
+  const lk_allocator *allocator = ort->latchkey->context_allocator(context->handle);
   lk_ort_import import = {0};
   lk_ort_support support;
   bool is_body = false;
   LK_TRY(lk_ort_is_body(ort, graph, &is_body, error));
   LK_TRY(note_path(ort, graph, claims, error));
-  LK_TRY(latchkey->executor_create(context->handle, "claims", &probe, error));
   LK_TRY(lk_ort_import_create(ort, allocator, graph, NULL, &import, error));
-  LK_TRY(lk_ort_support_find(ort, probe, &import, &support, error));
+  LK_TRY(lk_ort_support_find(ort, &import, &support, error));
   if (!lk_ort_knows_bodies(ort) && (is_body || claims->n_subgraphs > 0)) {
     leave_all(import.graph, &support,
               "of one of several graphs: ONNX Runtime 1.24 or newer is needed");
@@ -117,6 +115,5 @@ lk_status lk_ort_claim(const lk_ort_context *context, const OrtGraph *graph,
   if (!is_body) claims->is_complete = true;
 cleanup:
   lk_ort_import_destroy(allocator, &import);
-  latchkey->executor_destroy(probe);
   return status;
 }

@@ -29,11 +29,7 @@ static int32_t producer_of(const partition *p, int32_t value) {
   return value == LK_NO_VALUE ? LK_NO_NODE : p->graph->values[value].producer;
 }
 
-/* ---- what shapes may depend on ---- */
-
-static bool reads_shapes_only(const lk_node *node) {
-  return lk_node_is(node, "Shape") || lk_node_is(node, "Size");
-}
+/* ---- what shapes may depend on --------------------------------------------------------------- */
 
 static void find_known(const partition *p) {
   for (size_t i = 0; i < p->graph->n_values; i++) {
@@ -46,7 +42,7 @@ static void find_known(const partition *p) {
     const lk_node *node = node_at(p, n);
     bool known = true;
     if (!p->claimed[n]) continue;
-    for (uint32_t i = 0; i < node->n_inputs && !reads_shapes_only(node); i++) {
+    for (uint32_t i = 0; i < node->n_inputs && !p->input->shape_only[n]; i++) {
       if (node->inputs[i] != LK_NO_VALUE && !p->known[node->inputs[i]]) known = false;
     }
     for (uint32_t i = 0; i < node->n_outputs; i++) {

@@ -4,9 +4,8 @@
 
 #include "executor_glue/graph/graph.h"
 
-/* What shapes are made of, counts, and what is asked of them. */
 static inline bool lk_ort_is_shape_type(uint32_t dtype) {
-  return dtype == LK_I64 || dtype == LK_I32 || dtype == LK_BOOL;
+  return dtype < 32 && (LK_TYPES_OF_SHAPES >> dtype & 1) != 0;
 }
 
 /* A graph and what is known of its nodes, each an array of n_nodes. */
@@ -15,6 +14,7 @@ typedef struct lk_ort_partition_input {
   const bool *supported;        /* may be claimed */
   const bool *works;            /* is worth being claimed; the others come along */
   const uint64_t *shape_inputs; /* bit i: shapes depend on the value of input i */
+  const bool *shape_only;       /* reads the shape of its input, never an element */
 } lk_ort_partition_input;
 
 /* Sets `out_groups` [n_nodes] to the group of each node, 0 .. *out_count - 1, or -1: not claimed.

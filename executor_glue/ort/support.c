@@ -7,97 +7,61 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "executor_glue/ort/partition.h"
-#include "executor_glue/run/program.h"
-
-/* Weights decide nothing about support, and hashing them twice costs seconds. */
-#define MAX_CONSTANT_BYTES ((int64_t)4096)
-
-typedef struct asker {
-  const lk_api *api;
-  lk_executor *executor;
-  lk_graph *graph;
-} asker;
-
-static bool is_small(const lk_value *value) {
-  int64_t bytes = 0;
-  return value->constant_kind != LK_CONSTANT_NONE &&
-         lk_tensor_size(&value->constant.desc, value->name, NULL, &bytes, NULL) == LK_OK &&
-         bytes <= MAX_CONSTANT_BYTES;
-}
+#include "executor_glue/passes/rewrite.h"
 
 static bool is_data(uint32_t dtype) {
   return dtype != LK_DTYPE_NONE && !lk_ort_is_shape_type(dtype);
 }
 
-/* Dropout is planned by the value of its training_mode (since opset 12). The embedded executor says
- * so when a run brings a true one; here that would be too late for another provider to take the
- * node. */
-static lk_status check_training(const lk_graph *graph, const lk_node *node, lk_error *error) {
-  enum { TRAINING_MODE = 2 };
-  if (!lk_node_is(node, "Dropout") || node->n_inputs <= TRAINING_MODE) return LK_OK;
-  if (node->inputs[TRAINING_MODE] == LK_NO_VALUE) return LK_OK;
-  const lk_value *mode = &graph->values[node->inputs[TRAINING_MODE]];
-  if (!is_small(mode)) {
+/* An input that decides by its value whether the operator can run. The embedded executor says so
+ * when a run brings a value; here that would be too late for another provider to take the node. */
+static lk_status check_modes(const lk_op_row *row, const lk_node *node, const lk_tensor *inputs,
+                             lk_error *error) {
+  for (uint32_t i = 0; i < node->n_inputs && i < 64; i++) {
+    if ((row->mode_inputs >> i & 1) == 0 || node->inputs[i] == LK_NO_VALUE) continue;
+    if (inputs[i].data != NULL) continue;
     return lk_fail(error, LK_UNSUPPORTED,
-                   "input 'training_mode' is not constant, only inference is supported");
-  }
-  if (lk_elements(&mode->constant.desc) == 1 && lk_constant_number(mode, 0) != 0) {
-    return lk_fail(error, LK_UNSUPPORTED,
-                   "input 'training_mode' is true, only inference is supported");
+                   "input %u is not constant, only some of its values are supported", i);
   }
   return LK_OK;
 }
 
-/* LK_OK, or why the node is left. */
-static lk_status ask(const asker *a, const lk_node *node, lk_op_info *out_info, lk_error *error) {
+/* LK_OK and the row, or why the node is left. By types and constants: shapes come with a run. */
+static lk_status ask(const lk_api *api, const lk_graph *graph, lk_dims *dims, const lk_node *node,
+                     const lk_op_row **out_row, lk_error *error) {
   lk_status status = LK_OK;
-  const lk_allocator *allocator = a->graph->allocator;
-  lk_op *op = NULL;
-  const char *name = node->name;
-  lk_node_input *inputs = lk_calloc(allocator, node->n_inputs, sizeof *inputs);
-  uint32_t *dtypes = lk_calloc(allocator, node->n_inputs, sizeof *dtypes);
-  if (inputs == NULL || dtypes == NULL) {
-    LK_TRY(lk_fail_memory(error, "a node's inputs", node->n_inputs * sizeof *inputs));
+  const lk_allocator *allocator = graph->allocator;
+  lk_node_input *flags = lk_calloc(allocator, node->n_inputs, sizeof *flags);
+  lk_tensor *inputs = lk_calloc(allocator, node->n_inputs, sizeof *inputs);
+  int64_t(*values)[LK_MAX_LIST_VALUES] = lk_calloc(allocator, node->n_inputs, sizeof *values);
+  lk_tensor_desc *outputs = lk_calloc(allocator, node->n_outputs, sizeof *outputs);
+  if (flags == NULL || inputs == NULL || values == NULL || outputs == NULL) {
+    LK_TRY(lk_fail_memory(error, "a node's inputs", node->n_inputs * sizeof *values));
   }
   for (uint32_t i = 0; i < node->n_inputs; i++) {
-    inputs[i].flags = LK_INPUT_COPY;
-    if (node->inputs[i] == LK_NO_VALUE) {
-      inputs[i].flags = LK_INPUT_ABSENT;
-      continue;
-    }
-    const lk_value *value = &a->graph->values[node->inputs[i]];
-    dtypes[i] = lk_value_dtype(value);
-    if (is_small(value)) inputs[i].constant = &value->constant;
-    if (dtypes[i] != LK_DTYPE_NONE) continue;
-    LK_TRY(lk_fail(error, LK_UNSUPPORTED, "input %u is not a tensor of a supported type", i));
+    flags[i].flags = node->inputs[i] == LK_NO_VALUE ? LK_INPUT_ABSENT : 0;
+    if (node->inputs[i] == LK_NO_VALUE) continue;
+    const lk_value *value = &graph->values[node->inputs[i]];
+    inputs[i].desc = (lk_tensor_desc){.dtype = lk_value_dtype(value), .rank = LK_RANK_UNKNOWN};
+    inputs[i].data = lk_symbolic_value(value, values[i]);
+    if (inputs[i].data != NULL) inputs[i].desc = value->constant.desc;
+    if (inputs[i].desc.dtype != LK_DTYPE_NONE) continue;
+    LK_TRY(lk_fail(error, LK_UNSUPPORTED, "input %u is no tensor of a type that is supported", i));
   }
-  for (uint32_t i = 0; i < node->n_outputs; i++) {
-    if (node->outputs[i] != LK_NO_VALUE) name = a->graph->values[node->outputs[i]].name;
-  }
-  const lk_node_desc desc = {.struct_size = sizeof desc,
-                             .op_type = node->op_type,
-                             .domain = node->domain,
-                             .output_name = name,
-                             .opset = node->opset,
-                             .n_inputs = node->n_inputs,
-                             .n_outputs = node->n_outputs,
-                             .n_attrs = node->n_attrs,
-                             .inputs = inputs,
-                             .attrs = node->attrs};
-  LK_TRY(check_training(a->graph, node, error));
-  LK_TRY(a->api->op_create(a->executor, &desc, &op, error));
-  LK_TRY(a->api->op_check_types(op, dtypes, error));
-  out_info->struct_size = sizeof *out_info;
-  LK_TRY(a->api->op_info(op, out_info, error));
+  const lk_node_desc desc = lk_node_describe(graph, node, flags);
+  LK_TRY(api->op_infer(dims, &desc, inputs, outputs, NULL, error));
+  *out_row = api->op_find(node->op_type, node->domain, node->opset);
+  LK_TRY(check_modes(*out_row, node, inputs, error));
 cleanup:
-  a->api->op_destroy(op);
-  lk_free(allocator, dtypes);
+  lk_free(allocator, flags);
   lk_free(allocator, inputs);
+  lk_free(allocator, values);
+  lk_free(allocator, outputs);
   return status;
 }
 
-static bool does_work(const lk_graph *graph, const lk_node *node, const lk_op_info *info) {
-  if (info->runs_on_onednn == 0) return false;
+static bool does_work(const lk_graph *graph, const lk_node *node, const lk_op_row *row) {
+  if ((row->flags & LK_OP_WORTH_CLAIMING) == 0) return false;
   for (uint32_t i = 0; i < node->n_outputs; i++) {
     if (node->outputs[i] != LK_NO_VALUE &&
         is_data(lk_value_dtype(&graph->values[node->outputs[i]])))
@@ -106,37 +70,50 @@ static bool does_work(const lk_graph *graph, const lk_node *node, const lk_op_in
   return false;
 }
 
-lk_status lk_ort_support_find(const lk_ort *ort, lk_executor *executor, const lk_ort_import *import,
-                              lk_ort_support *out, lk_error *error) {
+static uint64_t absent_inputs(const lk_node *node) {
+  uint64_t absent = 0;
+  for (uint32_t i = 0; i < node->n_inputs && i < 64; i++) {
+    if (node->inputs[i] == LK_NO_VALUE) absent |= UINT64_C(1) << i;
+  }
+  return absent;
+}
+
+lk_status lk_ort_support_find(const lk_ort *ort, const lk_ort_import *import, lk_ort_support *out,
+                              lk_error *error) {
+  lk_status status = LK_OK;
   lk_graph *graph = import->graph;
+  const lk_api *api = ort->latchkey;
   const size_t n = graph->n_nodes;
-  const asker a = {ort->latchkey, executor, graph};
+  lk_dims *dims = NULL;
   out->reasons = lk_graph_alloc(graph, n * sizeof *out->reasons);
   out->works = lk_graph_alloc(graph, n * sizeof *out->works);
   out->shape_inputs = lk_graph_alloc(graph, n * sizeof *out->shape_inputs);
-  if (out->reasons == NULL || out->works == NULL || out->shape_inputs == NULL) {
+  out->shape_only = lk_graph_alloc(graph, n * sizeof *out->shape_only);
+  if (out->reasons == NULL || out->works == NULL || out->shape_inputs == NULL ||
+      out->shape_only == NULL) {
     return lk_fail_memory(error, "the support of nodes", n * sizeof *out->reasons);
   }
+  LK_TRY(api->dims_create(graph->allocator, &dims, error));
   for (size_t i = 0; i < n; i++) {
     const lk_node *node = &graph->nodes[i];
-    lk_op_info info = {0};
+    const lk_op_row *row = NULL;
     lk_error why;
     out->reasons[i] = import->problems[node->source];
-    out->works[i] = false;
+    out->works[i] = out->shape_only[i] = false;
     out->shape_inputs[i] = 0;
     if (out->reasons[i] != NULL) continue;
-    const lk_status status = ask(&a, node, &info, &why);
-    if (status == LK_OUT_OF_MEMORY) {
-      if (error != NULL) *error = why;
-      return status;
-    }
-    if (status != LK_OK) {
+    const lk_status answer = ask(api, graph, dims, node, &row, &why);
+    if (answer == LK_OUT_OF_MEMORY) LK_TRY(lk_fail(error, answer, "%s", why.message));
+    if (answer != LK_OK) {
       out->reasons[i] = lk_graph_strndup(graph, why.message, strlen(why.message));
-      if (out->reasons[i] == NULL) return lk_fail_memory(error, "a reason", sizeof why.message);
+      if (out->reasons[i] == NULL) LK_TRY(lk_fail_memory(error, "a reason", sizeof why.message));
       continue;
     }
-    out->shape_inputs[i] = info.shape_inputs;
-    out->works[i] = does_work(graph, node, &info);
+    out->shape_inputs[i] = row->shape_inputs & ~absent_inputs(node);
+    out->shape_only[i] = (row->flags & LK_OP_SHAPE_ONLY) != 0;
+    out->works[i] = does_work(graph, node, row);
   }
-  return LK_OK;
+cleanup:
+  api->dims_destroy(dims);
+  return status;
 }

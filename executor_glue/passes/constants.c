@@ -12,9 +12,9 @@
 lk_status lk_pass_constants(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
                             lk_error *error);
 
-/* A few bytes of a file can ask for any amount of memory (ConstantOfShape): one result, and what all
- * results take beyond their inputs, are held to a limit. The default has room for models that store
- * their weights so: there are some of 0.6 GB. */
+/* A few bytes of a file can ask for any amount of memory (ConstantOfShape): one result, and what
+ * all results take beyond their inputs, are held to a limit. The default has room for models that
+ * store their weights so: there are some of 0.6 GB. */
 static const uint64_t DEFAULT_MAX_BYTES = UINT64_C(2) << 30;
 
 enum { MAX_OPERANDS = 64 }; /* inputs, and outputs, of a node that is folded */
@@ -40,13 +40,13 @@ typedef struct folding {
   lk_plan *plan;
 } folding;
 
-static bool is_foldable(const lk_graph *graph, const lk_node *node) {
-  if (node->dead || node->n_post_ops > 0 || node->n_outputs == 0 || node->n_inputs > MAX_OPERANDS ||
+static bool is_foldable(const lk_pass_env *env, const lk_graph *graph, const lk_node *node) {
+  const lk_op_row *row = lk_node_row(env, node);
+  if (row == NULL || (row->flags & (LK_OP_RANDOM | LK_OP_DATA_DEPENDENT)) != 0 ||
+      node->n_post_ops > 0 || node->n_outputs == 0 || node->n_inputs > MAX_OPERANDS ||
       node->n_outputs > MAX_OPERANDS) {
     return false;
   }
-  /* Without inputs: only what is a constant by definition. */
-  if (node->n_inputs == 0 && !lk_node_is(node, "Constant")) return false;
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     const int32_t input = node->inputs[i];
     if (input != LK_NO_VALUE && !lk_value_is_constant(graph, input)) return false;
@@ -68,8 +68,7 @@ static lk_status prepare_inputs(const lk_graph *graph, const lk_node *node, fold
     }
     const lk_value *value = &graph->values[node->inputs[i]];
     int64_t bytes = 0;
-    lk_status status = lk_tensor_size(&value->constant.desc, value->name, NULL, &bytes, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(lk_tensor_size(&value->constant.desc, value->name, NULL, &bytes, error));
     *out_bytes += (uint64_t)bytes;
     f->inputs[i] = value->constant;
     const size_t alignment = lk_dtype_size(value->constant.desc.dtype);
@@ -87,18 +86,8 @@ static lk_status prepare_inputs(const lk_graph *graph, const lk_node *node, fold
 /* Makes the plan. LK_UNSUPPORTED: the node stays. */
 static lk_status bind(folder *self, const lk_node *node, folding *f, lk_error *error) {
   const lk_api *api = self->env->api;
-  const lk_node_desc desc = {.struct_size = sizeof desc,
-                             .op_type = node->op_type,
-                             .domain = node->domain,
-                             .output_name = self->graph->values[node->outputs[0]].name,
-                             .opset = node->opset,
-                             .n_inputs = node->n_inputs,
-                             .n_outputs = node->n_outputs,
-                             .n_attrs = node->n_attrs,
-                             .inputs = f->constants,
-                             .attrs = node->attrs};
-  lk_status status = api->op_create(self->executor, &desc, &f->op, error);
-  if (status != LK_OK) return status;
+  const lk_node_desc desc = lk_node_describe(self->graph, node, f->constants);
+  LK_RETURN_NOT_OK(api->op_create(self->executor, &desc, &f->op, error));
   for (uint32_t i = 0; i < node->n_outputs; i++) f->wishes[i] = LK_LAYOUT_PLAIN;
   const lk_bind_desc shapes = {.struct_size = sizeof shapes,
                                .inputs = f->inputs,
@@ -115,11 +104,9 @@ static lk_status prepare_outputs(folder *self, const lk_node *node, folding *f,
   uint64_t total = 0;
   const uint64_t room = input_bytes + (self->limit - self->growth);
   for (uint32_t i = 0; i < node->n_outputs; i++) {
-    lk_status status = self->env->api->plan_output(f->plan, i, &f->outputs[i], error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(self->env->api->plan_output(f->plan, i, &f->outputs[i], error));
     int64_t bytes = 0;
-    status = lk_tensor_size(&f->outputs[i], node->op_type, NULL, &bytes, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(lk_tensor_size(&f->outputs[i], node->op_type, NULL, &bytes, error));
     if (f->outputs[i].layout != LK_LAYOUT_PLAIN || (uint64_t)bytes > self->limit ||
         (uint64_t)bytes > room - total) {
       return lk_fail(error, LK_UNSUPPORTED, "failed to fold %s: a result of %lld bytes",
@@ -134,16 +121,14 @@ static lk_status prepare_outputs(folder *self, const lk_node *node, folding *f,
 }
 
 static lk_status compute(folder *self, const lk_node *node, folding *f, lk_error *error) {
-  lk_status status = LK_OK;
   uint64_t input_bytes = 0;
   uint32_t slot = 0;
-  LK_TRY(prepare_inputs(self->graph, node, f, &input_bytes, error));
-  LK_TRY(bind(self, node, f, error));
-  LK_TRY(prepare_outputs(self, node, f, input_bytes, error));
-  LK_TRY(self->env->api->frame_attach(self->frame, f->plan, &slot, error));
-  LK_TRY(self->env->api->op_run(self->frame, slot, f->input_data, f->results, error));
-cleanup:
-  return status;
+  LK_RETURN_NOT_OK(prepare_inputs(self->graph, node, f, &input_bytes, error));
+  LK_RETURN_NOT_OK(bind(self, node, f, error));
+  LK_RETURN_NOT_OK(prepare_outputs(self, node, f, input_bytes, error));
+  LK_RETURN_NOT_OK(self->env->api->frame_attach(self->frame, f->plan, &slot, error));
+  LK_RETURN_NOT_OK(self->env->api->op_run(self->frame, slot, f->input_data, f->results, error));
+  return LK_OK;
 }
 
 /* Folds a node if it can be computed; anything but want of memory leaves it as it is. */
@@ -177,7 +162,7 @@ lk_status lk_pass_constants(const lk_pass_env *env, lk_graph *graph, uint64_t *o
   folder self = {.env = env, .graph = graph, .limit = limit < INT64_MAX ? limit : INT64_MAX};
   folding *f = NULL;
   for (size_t n = 0; n < graph->n_nodes; n++) {
-    if (!is_foldable(graph, &graph->nodes[n])) continue;
+    if (!is_foldable(env, graph, &graph->nodes[n])) continue;
     if (f == NULL) {
       f = lk_alloc(graph->allocator, sizeof *f);
       if (f == NULL) {

@@ -1,25 +1,25 @@
 /* Products of two values and numbers. */
 #include "executor_glue/passes/gated_activation.h"
 
-#include <string.h>
-
 #include "base/status.h"
 
-int32_t lk_scalar_operand(const lk_graph *graph, const lk_symbolic_shapes *classes,
-                          const lk_node *node, const char *op_type, float *out_number) {
-  if (!lk_node_is_plain(node, op_type) || node->n_inputs != 2) return LK_NO_VALUE;
+int32_t lk_scalar_operand(const lk_pass_env *env, const lk_graph *graph,
+                          const lk_symbolic_shapes *shapes, const lk_node *node, uint32_t kind,
+                          float *out_number) {
+  if (!lk_node_is_plain(node) || lk_node_arithmetic(env, node) != kind) return LK_NO_VALUE;
   uint32_t constant = 1;
   if (!lk_value_is_scalar(graph, node->inputs[1], out_number)) {
-    /* Division does not commute. */
-    if (strcmp(op_type, "Div") == 0 || !lk_value_is_scalar(graph, node->inputs[0], out_number)) {
+    if (!lk_node_has(env, node, LK_OP_COMMUTATIVE) ||
+        !lk_value_is_scalar(graph, node->inputs[0], out_number)) {
       return LK_NO_VALUE;
     }
     constant = 0;
   }
   const int32_t operand = node->inputs[1 - constant];
   const lk_tensor_desc *desc = &graph->values[node->inputs[constant]].constant.desc;
-  if (operand == LK_NO_VALUE || !lk_symbolic_shape_takes(classes, operand, desc))
+  if (operand == LK_NO_VALUE || !lk_symbolic_shape_takes(shapes, operand, desc)) {
     return LK_NO_VALUE;
+  }
   return operand;
 }
 
@@ -29,18 +29,26 @@ bool lk_gated_add_node(lk_gated_product *product, int32_t node) {
   return true;
 }
 
+/* By a tensor or a number. */
+static bool multiplies(const lk_pass_env *env, const lk_node *node) {
+  const uint32_t kind = lk_node_is_plain(node) ? lk_node_arithmetic(env, node) : 0;
+  return kind == LK_POST_MUL || kind == LK_POST_DIV;
+}
+
 /* Goes down from `node_number`; depth is bounded by the number of nodes that a product may have. */
-static bool collect(const lk_graph *graph, const lk_symbolic_shapes *classes, int32_t node_number,
-                    lk_gated_product *product) {
+static bool collect(const lk_pass_env *env, const lk_graph *graph, const lk_symbolic_shapes *shapes,
+                    int32_t node_number, lk_gated_product *product) {
   const lk_node *node = &graph->nodes[node_number];
   float number = 0.0f;
   int32_t parts[2] = {LK_NO_VALUE, LK_NO_VALUE};
   if (!lk_gated_add_node(product, node_number)) return false;
-  if ((parts[0] = lk_scalar_operand(graph, classes, node, "Mul", &number)) != LK_NO_VALUE) {
+  if ((parts[0] = lk_scalar_operand(env, graph, shapes, node, LK_POST_MUL, &number)) !=
+      LK_NO_VALUE) {
     product->coefficient *= (double)number;
-  } else if ((parts[0] = lk_scalar_operand(graph, classes, node, "Div", &number)) != LK_NO_VALUE) {
+  } else if ((parts[0] = lk_scalar_operand(env, graph, shapes, node, LK_POST_DIV, &number)) !=
+             LK_NO_VALUE) {
     product->coefficient /= (double)number;
-  } else if (lk_node_is_plain(node, "Mul") && node->n_inputs == 2) {
+  } else if (lk_node_arithmetic(env, node) == LK_POST_MUL) {
     parts[0] = node->inputs[0];
     parts[1] = node->inputs[1];
   } else {
@@ -49,10 +57,10 @@ static bool collect(const lk_graph *graph, const lk_symbolic_shapes *classes, in
   for (int i = 0; i < 2; i++) {
     if (parts[i] == LK_NO_VALUE) continue;
     const lk_node *producer = lk_value_producer(graph, parts[i]);
-    const bool inner = producer != NULL && lk_value_is_private(graph, parts[i]) &&
-                       (lk_node_is_plain(producer, "Mul") || lk_node_is_plain(producer, "Div"));
+    const bool inner =
+        producer != NULL && lk_value_is_private(graph, parts[i]) && multiplies(env, producer);
     if (inner) {
-      if (!collect(graph, classes, graph->values[parts[i]].producer, product)) return false;
+      if (!collect(env, graph, shapes, graph->values[parts[i]].producer, product)) return false;
     } else if (product->n_factors == 2) {
       return false;
     } else {
@@ -64,22 +72,20 @@ static bool collect(const lk_graph *graph, const lk_symbolic_shapes *classes, in
 
 /* Reads node `root` as coefficient * factor * factor. False: it is no such product. Inner nodes are
  * used by the product alone, and numbers do not change the shape of what they multiply. */
-static bool read_product(const lk_graph *graph, const lk_symbolic_shapes *classes, int32_t root,
-                         lk_gated_product *out) {
+static bool read_product(const lk_pass_env *env, const lk_graph *graph,
+                         const lk_symbolic_shapes *shapes, int32_t root, lk_gated_product *out) {
   *out = (lk_gated_product){.coefficient = 1.0};
-  const lk_node *node = &graph->nodes[root];
-  if (!lk_node_is_plain(node, "Mul") && !lk_node_is_plain(node, "Div")) return false;
-  return collect(graph, classes, root, out) && out->n_factors == 2;
+  return multiplies(env, &graph->nodes[root]) && collect(env, graph, shapes, root, out) &&
+         out->n_factors == 2;
 }
 
 /* Puts a new operator of one input in the place of all of the product's nodes. */
 static lk_status replace(lk_graph *graph, const lk_gated_product *product, const lk_gated *gated,
                          int32_t input, float alpha, lk_error *error) {
-  lk_status status = LK_OK;
   int32_t number = LK_NO_NODE;
   const int32_t root = product->nodes[0];
   const int32_t output = graph->nodes[root].outputs[0];
-  LK_TRY(lk_graph_add_node(graph, 1, 1, gated->has_alpha ? 1 : 0, &number, error));
+  LK_RETURN_NOT_OK(lk_graph_add_node(graph, 1, 1, gated->has_alpha ? 1 : 0, &number, error));
   lk_node *node = &graph->nodes[number];
   node->op_type = gated->op_type;
   node->domain = gated->domain;
@@ -88,37 +94,35 @@ static lk_status replace(lk_graph *graph, const lk_gated_product *product, const
   if (gated->has_alpha) {
     float *data = lk_graph_alloc(graph, sizeof *data);
     if (data == NULL) {
-      status = lk_fail_memory(error, "an attribute", sizeof *data);
-      goto cleanup;
+      return lk_fail_memory(error, "an attribute", sizeof *data);
     }
     *data = alpha;
     node->attrs[0] = (lk_attr){"alpha", LK_ATTR_FLOATS, 1, data};
   }
-  LK_TRY(lk_node_note_fused(graph, number, gated->note, error));
+  LK_RETURN_NOT_OK(lk_node_note_fused(graph, number, gated->note, error));
   lk_node_set_input(graph, number, 0, input);
   lk_node_set_output(graph, number, 0, output);
   for (uint32_t i = 0; i < product->n_nodes; i++) lk_graph_remove_node(graph, product->nodes[i]);
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 lk_status lk_gated_fuse(const lk_pass_env *env, lk_graph *graph, const lk_gated *gated,
                         uint64_t *out_changes, lk_error *error) {
-  if (lk_pass_op_row(env, gated->op_type, gated->domain, gated->opset) == NULL) return LK_OK;
-  lk_symbolic_shapes *classes = NULL;
-  lk_status status = lk_symbolic_shapes_create(graph, &classes, error);
-  if (status != LK_OK) return status;
+  if (env->api->op_find(gated->op_type, gated->domain, gated->opset) == NULL) return LK_OK;
+  lk_status status = LK_OK;
+  lk_symbolic_shapes *shapes = NULL;
+  LK_TRY(lk_symbolic_shapes_create(env, graph, &shapes, error));
   const size_t n_nodes = graph->n_nodes; /* without those that are added */
   for (size_t n = 0; n < n_nodes; n++) {
     lk_gated_product product;
-    if (!read_product(graph, classes, (int32_t)n, &product)) continue;
+    if (!read_product(env, graph, shapes, (int32_t)n, &product)) continue;
     const uint32_t n_inner = product.n_nodes;
     for (int side = 0; side < 2; side++) {
       product.n_nodes = n_inner; /* without what the other side had added */
       const int32_t x = product.factors[side], gate = product.factors[1 - side];
       float alpha = 1.0f;
-      if (lk_symbolic_shape_dtype(classes, x) != LK_F32 || !lk_value_is_private(graph, gate) ||
-          !gated->read_gate(graph, classes, gate, x, &product, &alpha)) {
+      if (lk_symbolic_shape_dtype(shapes, x) != LK_F32 || !lk_value_is_private(graph, gate) ||
+          !gated->read_gate(env, graph, shapes, gate, x, &product, &alpha)) {
         continue;
       }
       LK_TRY(replace(graph, &product, gated, x, alpha, error));
@@ -127,6 +131,6 @@ lk_status lk_gated_fuse(const lk_pass_env *env, lk_graph *graph, const lk_gated 
     }
   }
 cleanup:
-  lk_symbolic_shapes_destroy(classes);
+  lk_symbolic_shapes_destroy(shapes);
   return status;
 }

@@ -13,27 +13,28 @@ static bool is_close(double a, double b) {
 }
 
 /* clip(x + 3, 0, 6) / divisor, or HardSigmoid(x). */
-static bool read_gate(const lk_graph *graph, const lk_symbolic_shapes *classes, int32_t gate,
-                      int32_t x, lk_gated_product *product, float *out_alpha) {
+static bool read_gate(const lk_pass_env *env, const lk_graph *graph,
+                      const lk_symbolic_shapes *shapes, int32_t gate, int32_t x,
+                      lk_gated_product *product, float *out_alpha) {
   (void)out_alpha;
   const lk_node *node = lk_value_producer(graph, gate);
-  if (node == NULL) return false;
+  lk_post_op post_op;
+  if (node == NULL || !lk_node_post_op(env, graph, node, &post_op)) return false;
   const int32_t number = graph->values[gate].producer;
-  if (lk_node_is_plain(node, "HardSigmoid")) {
-    const double alpha = (double)lk_node_attr_float(node, "alpha", 0.2f);
-    return node->inputs[0] == x && is_close(alpha, 1.0 / 6.0) &&
-           lk_node_attr_float(node, "beta", 0.5f) == 0.5f && is_close(product->coefficient, 1.0) &&
+  if (post_op.kind == LK_POST_HARDSIGMOID) {
+    return node->inputs[0] == x && is_close((double)post_op.alpha, 1.0 / 6.0) &&
+           post_op.beta == 0.5f && is_close(product->coefficient, 1.0) &&
            lk_gated_add_node(product, number);
   }
-  float low = 0.0f, high = 0.0f, three = 0.0f;
-  if (!lk_node_is_plain(node, "Clip") || !lk_clip_bounds(graph, node, &low, &high) || low != 0.0f ||
-      high != 6.0f || !is_close(product->coefficient, 1.0 / 6.0)) {
+  if (post_op.kind != LK_POST_CLIP || post_op.alpha != 0.0f || post_op.beta != 6.0f ||
+      !is_close(product->coefficient, 1.0 / 6.0)) {
     return false;
   }
+  float three = 0.0f;
   const int32_t shifted = node->inputs[0];
   const lk_node *add = lk_value_producer(graph, shifted);
   return add != NULL && lk_value_is_private(graph, shifted) &&
-         lk_scalar_operand(graph, classes, add, "Add", &three) == x && three == 3.0f &&
+         lk_scalar_operand(env, graph, shapes, add, LK_POST_ADD, &three) == x && three == 3.0f &&
          lk_gated_add_node(product, number) &&
          lk_gated_add_node(product, graph->values[shifted].producer);
 }

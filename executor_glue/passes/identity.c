@@ -1,5 +1,5 @@
-/* Removes nodes that only copy: Identity, Dropout when nothing is dropped, Cast to the type that
- * the input has, Sum of one input. */
+/* Removes nodes that only copy, as their operators say: Identity, Dropout when nothing is dropped,
+ * Cast to the type that the input has, Sum of one input. */
 #include "base/alloc.h"
 #include "base/status.h"
 #include "executor_glue/passes/rewrite.h"
@@ -7,28 +7,13 @@
 lk_status lk_pass_identity(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
                            lk_error *error);
 
-static bool is_idle_dropout(const lk_graph *graph, const lk_node *node) {
-  if (node->n_outputs > 1 && node->outputs[1] != LK_NO_VALUE &&
-      graph->values[node->outputs[1]].n_uses > 0) {
-    return false; /* the mask is wanted */
-  }
-  if (node->opset < 12 || node->n_inputs < 3 || node->inputs[2] == LK_NO_VALUE) return true;
-  /* training_mode: must be known to be false */
-  if (!lk_value_is_constant(graph, node->inputs[2])) return false;
-  const lk_value *mode = &graph->values[node->inputs[2]];
-  return mode->constant.desc.dtype == LK_BOOL && mode->constant.data != NULL &&
-         lk_constant_number(mode, 0) == 0.0;
-}
-
-static bool only_copies(const lk_graph *graph, const lk_symbolic_shapes *classes,
+/* Output 0 is an input, and the others are not wanted. */
+static bool only_copies(const lk_graph *graph, const lk_symbolic_shapes *shapes,
                         const lk_node *node) {
-  if (node->n_inputs == 0 || node->inputs[0] == LK_NO_VALUE) return false;
-  if (lk_node_is_plain(node, "Identity")) return true;
-  if (lk_node_is_plain(node, "Sum")) return node->n_inputs == 1;
-  if (lk_node_is_plain(node, "Dropout")) return is_idle_dropout(graph, node);
-  if (!lk_node_is_plain(node, "Cast")) return false;
-  const uint32_t dtype = lk_symbolic_shape_dtype(classes, node->inputs[0]);
-  return dtype != LK_DTYPE_NONE && lk_node_attr_int(node, "to", 0) == (int64_t)dtype;
+  for (uint32_t i = 1; i < node->n_outputs; i++) {
+    if (node->outputs[i] != LK_NO_VALUE && graph->values[node->outputs[i]].n_uses > 0) return false;
+  }
+  return lk_node_is_plain(node) && lk_symbolic_copy_of(shapes, node->outputs[0]) == node->inputs[0];
 }
 
 static int32_t find(int32_t *replacement, int32_t value) {
@@ -61,9 +46,8 @@ static bool replace_output(lk_graph *graph, int32_t *replacement, int32_t node_n
 
 lk_status lk_pass_identity(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
                            lk_error *error) {
-  (void)env;
   lk_status status = LK_OK;
-  lk_symbolic_shapes *classes = NULL;
+  lk_symbolic_shapes *shapes = NULL;
   const lk_allocator *allocator = graph->allocator;
   int32_t *replacement = lk_calloc(allocator, graph->n_values, sizeof *replacement);
   bool *removed = lk_calloc(allocator, graph->n_nodes, sizeof *removed);
@@ -71,10 +55,10 @@ lk_status lk_pass_identity(const lk_pass_env *env, lk_graph *graph, uint64_t *ou
     status = lk_fail_memory(error, "replacements", graph->n_values * sizeof *replacement);
     goto cleanup;
   }
-  LK_TRY(lk_symbolic_shapes_create(graph, &classes, error));
+  LK_TRY(lk_symbolic_shapes_create(env, graph, &shapes, error));
   for (size_t i = 0; i < graph->n_values; i++) replacement[i] = (int32_t)i;
   for (size_t n = 0; n < graph->n_nodes; n++) {
-    removed[n] = only_copies(graph, classes, &graph->nodes[n]) &&
+    removed[n] = only_copies(graph, shapes, &graph->nodes[n]) &&
                  replace_output(graph, replacement, (int32_t)n);
   }
   for (size_t i = 0; i < graph->n_values; i++) {
@@ -88,7 +72,7 @@ lk_status lk_pass_identity(const lk_pass_env *env, lk_graph *graph, uint64_t *ou
     ++*out_changes;
   }
 cleanup:
-  lk_symbolic_shapes_destroy(classes);
+  lk_symbolic_shapes_destroy(shapes);
   lk_free(allocator, replacement);
   lk_free(allocator, removed);
   return status;

@@ -41,8 +41,8 @@ static lk_status check_names(const char *const *disabled, size_t n_disabled, lk_
 lk_status lk_passes_run(const lk_pass_env *env, lk_graph *graph, const char *const *disabled,
                         size_t n_disabled, uint64_t *out_changes, lk_error *error) {
   if (out_changes != NULL) memset(out_changes, 0, lk_n_passes * sizeof *out_changes);
-  lk_status status = check_names(disabled, n_disabled, error);
-  if (status != LK_OK) return status;
+  lk_status status = LK_OK;
+  LK_RETURN_NOT_OK(check_names(disabled, n_disabled, error));
   fenv_t host_float; /* constants are computed with: as C starts it, whatever the host has set */
   (void)fegetenv(&host_float);
   (void)fesetenv(FE_DFL_ENV);

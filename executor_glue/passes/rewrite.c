@@ -1,18 +1,15 @@
 /* What passes share. */
 #include "executor_glue/passes/rewrite.h"
 
-#include <float.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
 
-bool lk_node_is_plain(const lk_node *node, const char *op_type) {
-  return lk_node_is(node, op_type) && node->n_post_ops == 0 && node->n_inputs > 0 &&
-         node->n_outputs > 0 && node->outputs[0] != LK_NO_VALUE;
+bool lk_node_is_plain(const lk_node *node) {
+  return !node->dead && node->n_post_ops == 0 && node->n_inputs > 0 && node->n_outputs > 0 &&
+         node->outputs[0] != LK_NO_VALUE;
 }
 
 bool lk_value_is_constant(const lk_graph *graph, int32_t value) {
@@ -46,41 +43,71 @@ const lk_node *lk_value_producer(const lk_graph *graph, int32_t value) {
   return &graph->nodes[graph->values[value].producer];
 }
 
-/* One bound: an input from opset 11 on, an attribute before. */
-static bool read_bound(const lk_graph *graph, const lk_node *clip, uint32_t input, const char *attr,
-                       float *inout) {
-  if (clip->opset < 11) {
-    *inout = lk_node_attr_float(clip, attr, *inout);
+lk_node_desc lk_node_describe(const lk_graph *graph, const lk_node *node,
+                              const lk_node_input *inputs) {
+  lk_node_desc desc = {.struct_size = sizeof desc,
+                       .op_type = node->op_type,
+                       .domain = node->domain,
+                       .output_name = node->name,
+                       .opset = node->opset,
+                       .n_inputs = node->n_inputs,
+                       .n_outputs = node->n_outputs,
+                       .n_attrs = node->n_attrs,
+                       .n_post_ops = node->n_post_ops,
+                       .inputs = inputs,
+                       .attrs = node->attrs,
+                       .post_ops = node->post_ops};
+  for (uint32_t i = node->n_outputs; i-- > 0;) {
+    if (node->outputs[i] != LK_NO_VALUE) desc.output_name = graph->values[node->outputs[i]].name;
+  }
+  return desc;
+}
+
+const lk_op_row *lk_node_row(const lk_pass_env *env, const lk_node *node) {
+  return node->dead ? NULL : env->api->op_find(node->op_type, node->domain, node->opset);
+}
+
+bool lk_node_has(const lk_pass_env *env, const lk_node *node, uint32_t flags) {
+  const lk_op_row *row = lk_node_row(env, node);
+  return row != NULL && (row->flags & flags) != 0;
+}
+
+uint32_t lk_node_arithmetic(const lk_pass_env *env, const lk_node *node) {
+  const lk_op_row *row = lk_node_row(env, node);
+  const bool is_it =
+      row != NULL && LK_POST_OP_IS_BINARY(row->fusion.kind) && lk_node_own_inputs(node) == 2;
+  return is_it ? row->fusion.kind : 0;
+}
+
+/* False: it comes at run time. */
+static bool read_number(const lk_graph *graph, const lk_node *node, const lk_op_number *number,
+                        float *out) {
+  *out = number->fallback;
+  if (number->input == 0 || node->opset < number->input_since) {
+    if (number->attr != NULL) *out = lk_node_attr_float(node, number->attr, number->fallback);
     return true;
   }
-  if (input >= clip->n_inputs || clip->inputs[input] == LK_NO_VALUE) return true;
-  return lk_value_is_scalar(graph, clip->inputs[input], inout);
+  if (number->input >= node->n_inputs || node->inputs[number->input] == LK_NO_VALUE) return true;
+  return lk_value_is_scalar(graph, node->inputs[number->input], out);
 }
 
-bool lk_clip_bounds(const lk_graph *graph, const lk_node *clip, float *out_low, float *out_high) {
-  *out_low = -FLT_MAX;
-  *out_high = FLT_MAX;
-  /* A comparison with NaN is false, so that NaN bounds are refused too. */
-  return read_bound(graph, clip, 1, "min", out_low) &&
-         read_bound(graph, clip, 2, "max", out_high) && *out_low <= *out_high;
-}
-
-const lk_op_row *lk_pass_op_row(const lk_pass_env *env, const char *op_type, const char *domain,
-                                int32_t opset) {
-  for (uint32_t i = 0;; i++) {
-    const lk_op_row *row = env->api->op_row(i);
-    if (row == NULL) return NULL;
-    if (strcmp(row->op_type, op_type) == 0 && strcmp(row->domain, domain) == 0 &&
-        opset >= row->min_opset && opset <= row->max_opset) {
-      return row;
-    }
+bool lk_node_post_op(const lk_pass_env *env, const lk_graph *graph, const lk_node *node,
+                     lk_post_op *out) {
+  const lk_op_row *row = lk_node_row(env, node);
+  if (row == NULL || row->fusion.kind == 0 || LK_POST_OP_IS_BINARY(row->fusion.kind) ||
+      !lk_node_is_plain(node) || node->inputs[0] == LK_NO_VALUE) {
+    return false;
   }
+  *out = (lk_post_op){.kind = row->fusion.kind, .input = -1};
+  return read_number(graph, node, &row->fusion.alpha, &out->alpha) &&
+         read_number(graph, node, &row->fusion.beta, &out->beta) &&
+         /* a range of numbers; a comparison with NaN is false */
+         (out->kind != LK_POST_CLIP || out->alpha <= out->beta);
 }
 
 bool lk_node_takes_post_ops(const lk_pass_env *env, const lk_node *producer, uint32_t count) {
-  if (producer->dead || producer->n_post_ops + count > LK_MAX_FUSED_POST_OPS) return false;
-  const lk_op_row *row = lk_pass_op_row(env, producer->op_type, producer->domain, producer->opset);
-  return row != NULL && row->post_ops != 0;
+  return producer->n_post_ops + count <= LK_MAX_FUSED_POST_OPS &&
+         lk_node_has(env, producer, LK_OP_POST_OPS);
 }
 
 lk_status lk_graph_add_constant(lk_graph *graph, const lk_tensor_desc *desc, void *data,
@@ -97,41 +124,27 @@ lk_status lk_graph_add_constant(lk_graph *graph, const lk_tensor_desc *desc, voi
   return LK_OK;
 }
 
-/* Inputs that an operator may have by itself: post-ops' operands come behind them. */
-static uint32_t own_inputs(const lk_node *node) {
-  static const struct {
-    const char *op_type;
-    uint32_t n_inputs;
-  } optional[] = {{"Conv", 3}, {"ConvTranspose", 3}, {"Gemm", 3}};
-  for (size_t i = 0; i < sizeof optional / sizeof optional[0]; i++) {
-    if (lk_node_is(node, optional[i].op_type)) return optional[i].n_inputs;
-  }
-  return 0;
-}
-
-lk_status lk_node_append_operand(lk_graph *graph, int32_t node, int32_t value, int32_t *out_index,
-                                 lk_error *error) {
-  lk_status status = LK_OK;
-  const uint32_t own = own_inputs(&graph->nodes[node]);
+lk_status lk_node_append_operand(const lk_pass_env *env, lk_graph *graph, int32_t node,
+                                 int32_t value, int32_t *out_index, lk_error *error) {
+  const lk_op_row *row = lk_node_row(env, &graph->nodes[node]);
+  const uint32_t own = row != NULL ? row->max_inputs : 0;
   while (graph->nodes[node].n_inputs < own) {
-    LK_TRY(lk_node_append_input(graph, node, LK_NO_VALUE, error));
+    LK_RETURN_NOT_OK(lk_node_append_input(graph, node, LK_NO_VALUE, error));
   }
-  LK_TRY(lk_node_append_input(graph, node, value, error));
+  LK_RETURN_NOT_OK(lk_node_append_input(graph, node, value, error));
   *out_index = (int32_t)graph->nodes[node].n_inputs - 1;
-cleanup:
-  return status;
+  return LK_OK;
 }
 
-lk_status lk_node_copy_post_ops(lk_graph *graph, int32_t from, int32_t to, lk_error *error) {
-  lk_status status = LK_OK;
+lk_status lk_node_copy_post_ops(const lk_pass_env *env, lk_graph *graph, int32_t from, int32_t to,
+                                lk_error *error) {
   for (uint32_t i = 0; i < graph->nodes[from].n_post_ops; i++) {
     lk_post_op post_op = graph->nodes[from].post_ops[i];
     if (post_op.input >= 0) {
-      LK_TRY(lk_node_append_operand(graph, to, graph->nodes[from].inputs[post_op.input],
-                                    &post_op.input, error));
+      LK_RETURN_NOT_OK(lk_node_append_operand(
+          env, graph, to, graph->nodes[from].inputs[post_op.input], &post_op.input, error));
     }
-    LK_TRY(lk_node_append_post_op(graph, to, post_op, error));
+    LK_RETURN_NOT_OK(lk_node_append_post_op(graph, to, post_op, error));
   }
-cleanup:
-  return status;
+  return LK_OK;
 }

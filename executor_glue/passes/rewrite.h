@@ -11,9 +11,8 @@
 /* A post-op chain is kept shorter than this: oneDNN takes 32. */
 #define LK_MAX_FUSED_POST_OPS 12u
 
-/* An operator of ai.onnx without post-ops of its own, with an input and an output 0: safe to take
- * apart. */
-bool lk_node_is_plain(const lk_node *node, const char *op_type);
+/* A node without post-ops of its own, with an input and an output 0: safe to take apart. */
+bool lk_node_is_plain(const lk_node *node);
 /* A constant that no run can replace. */
 bool lk_value_is_constant(const lk_graph *graph, int32_t value);
 /* Such a constant with float elements, at least one. */
@@ -25,12 +24,21 @@ bool lk_value_is_private(const lk_graph *graph, int32_t value);
 /* The node that makes `value`; NULL: none. */
 const lk_node *lk_value_producer(const lk_graph *graph, int32_t value);
 
-/* Bounds of a Clip that are known at load; false: not known, or not a range of numbers. */
-bool lk_clip_bounds(const lk_graph *graph, const lk_node *clip, float *out_low, float *out_high);
+/* The node as the ABI describes it, with its post-ops; `inputs` [n_inputs]. It is called after the
+ * first output that is wanted: no other node writes that value. */
+lk_node_desc lk_node_describe(const lk_graph *graph, const lk_node *node,
+                              const lk_node_input *inputs);
 
-/* The row of the operator table, or NULL. */
-const lk_op_row *lk_pass_op_row(const lk_pass_env *env, const char *op_type, const char *domain,
-                                int32_t opset);
+/* The node's row of the operator table; NULL: none, or the node is dead. */
+const lk_op_row *lk_node_row(const lk_pass_env *env, const lk_node *node);
+/* Its row has one of these lk_op_flags. */
+bool lk_node_has(const lk_pass_env *env, const lk_node *node, uint32_t flags);
+/* LK_POST_ADD, _MUL, _SUB or _DIV: what the node makes of its inputs, which are two; 0: it does
+ * not. */
+uint32_t lk_node_arithmetic(const lk_pass_env *env, const lk_node *node);
+/* The post-op without an operand that a plain node is, where its numbers are known at load. */
+bool lk_node_post_op(const lk_pass_env *env, const lk_graph *graph, const lk_node *node,
+                     lk_post_op *out);
 /* Output 0 of `producer` may be changed by `count` more post-ops. */
 bool lk_node_takes_post_ops(const lk_pass_env *env, const lk_node *producer, uint32_t count);
 
@@ -39,9 +47,10 @@ lk_status lk_graph_add_constant(lk_graph *graph, const lk_tensor_desc *desc, voi
                                 int32_t *out_value, lk_error *error);
 /* Appends an input that only a post-op uses, behind all inputs that the operator itself may have.
  * */
-lk_status lk_node_append_operand(lk_graph *graph, int32_t node, int32_t value, int32_t *out_index,
-                                 lk_error *error);
+lk_status lk_node_append_operand(const lk_pass_env *env, lk_graph *graph, int32_t node,
+                                 int32_t value, int32_t *out_index, lk_error *error);
 /* Appends the post-ops of `from`, with their operands, to those of `to`. */
-lk_status lk_node_copy_post_ops(lk_graph *graph, int32_t from, int32_t to, lk_error *error);
+lk_status lk_node_copy_post_ops(const lk_pass_env *env, lk_graph *graph, int32_t from, int32_t to,
+                                lk_error *error);
 
 #endif

@@ -1,6 +1,6 @@
-/* Folds a scale and shift of each channel, y = a_c * x + b_c with constant a and b, into the weights and
- * the bias of the operator before: BatchNormalization, and Mul, Add, Sub and Div with a constant
- * per channel, behind Conv, ConvTranspose or a BatchNormalization that stays.
+/* Folds a scale and shift of each channel, y = a_c * x + b_c with constant a and b, into the
+ * weights and the bias of the operator before: BatchNormalization, and Mul, Add, Sub and Div with a
+ * constant per channel, behind Conv, ConvTranspose or a BatchNormalization that stays.
  *
  * A whole chain is composed in double and applied once. For all three producers the new weights are
  * a_c * w and the new bias is a_c * bias + b_c (Jacob et al., CVPR 2018, section 3.2). */
@@ -81,11 +81,12 @@ static bool is_per_channel(const lk_graph *graph, int32_t value, const scale_shi
   return true;
 }
 
-static bool compose_arithmetic(const lk_graph *graph, const lk_node *node, int32_t x,
-                               scale_shift *f) {
-  const bool add = lk_node_is_plain(node, "Add"), sub = lk_node_is_plain(node, "Sub");
-  const bool mul = lk_node_is_plain(node, "Mul"), div = lk_node_is_plain(node, "Div");
-  if ((!add && !sub && !mul && !div) || node->n_inputs != 2) return false;
+static bool compose_arithmetic(const lk_pass_env *env, const lk_graph *graph, const lk_node *node,
+                               int32_t x, scale_shift *f) {
+  const uint32_t kind = lk_node_arithmetic(env, node);
+  const bool add = kind == LK_POST_ADD, sub = kind == LK_POST_SUB;
+  const bool mul = kind == LK_POST_MUL, div = kind == LK_POST_DIV;
+  if (kind == 0 || !lk_node_is_plain(node)) return false;
   const bool x_is_left = node->inputs[0] == x;
   const int32_t constant = node->inputs[x_is_left ? 1 : 0];
   if (!is_per_channel(graph, constant, f) || (div && !x_is_left)) return false;
@@ -110,7 +111,7 @@ typedef struct weight_map {
   int32_t rank; /* of the output */
 } weight_map;
 
-static bool read_producer(const lk_graph *graph, const lk_symbolic_shapes *classes,
+static bool read_producer(const lk_graph *graph, const lk_symbolic_shapes *shapes,
                           const lk_node *node, weight_map *map) {
   if (node->n_post_ops > 0 || node->dead || node->n_inputs < 2) return false;
   if (!lk_value_is_weight(graph, node->inputs[1])) return false;
@@ -135,7 +136,7 @@ static bool read_producer(const lk_graph *graph, const lk_symbolic_shapes *class
     return true;
   }
   if (!is_constant_batch_norm(graph, node, elements)) return false;
-  map->rank = lk_symbolic_shape_rank(classes, node->inputs[0]);
+  map->rank = lk_symbolic_shape_rank(shapes, node->inputs[0]);
   map->n_channels = map->outer = map->per_outer = elements;
   map->inner = 1;
   return map->rank >= 2;
@@ -194,8 +195,7 @@ static lk_status fold_bias(lk_graph *graph, int32_t node, const scale_shift *f, 
   const int64_t dim = (int64_t)n;
   const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 1, &dim);
   int32_t fresh = LK_NO_VALUE;
-  lk_status status = lk_graph_add_constant(graph, &desc, data, &fresh, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(lk_graph_add_constant(graph, &desc, data, &fresh, error));
   if (graph->nodes[node].n_inputs == 2) {
     return lk_node_append_input(graph, node, fresh, error);
   }
@@ -204,9 +204,9 @@ static lk_status fold_bias(lk_graph *graph, int32_t node, const scale_shift *f, 
 }
 
 /* Folds the chain behind `node` as far as it goes. `users` tells the user of a value used once. */
-static lk_status fold_chain(lk_graph *graph, const lk_symbolic_shapes *classes,
-                            const int32_t *users, int32_t node, uint64_t *out_changes,
-                            lk_error *error) {
+static lk_status fold_chain(const lk_pass_env *env, lk_graph *graph,
+                            const lk_symbolic_shapes *shapes, const int32_t *users, int32_t node,
+                            uint64_t *out_changes, lk_error *error) {
   lk_status status = LK_OK;
   const lk_allocator *allocator = graph->allocator;
   const lk_node *producer = &graph->nodes[node];
@@ -214,7 +214,7 @@ static lk_status fold_chain(lk_graph *graph, const lk_symbolic_shapes *classes,
   scale_shift f = {0};
   if (producer->n_outputs == 0 || producer->outputs[0] == LK_NO_VALUE ||
       !lk_value_is_private(graph, producer->outputs[0]) ||
-      !read_producer(graph, classes, producer, &map)) {
+      !read_producer(graph, shapes, producer, &map)) {
     return LK_OK;
   }
   if (producer->n_inputs > 2 && producer->inputs[2] != LK_NO_VALUE &&
@@ -239,7 +239,7 @@ static lk_status fold_chain(lk_graph *graph, const lk_symbolic_shapes *classes,
     if (next->n_outputs == 0 || next->outputs[0] == LK_NO_VALUE) break;
     if (next->inputs[0] == last && compose_batch_norm(graph, next, &f)) {
       batch_norm = true;
-    } else if (compose_arithmetic(graph, next, last, &f)) {
+    } else if (compose_arithmetic(env, graph, next, last, &f)) {
       arithmetic = true;
     } else {
       break;
@@ -268,16 +268,15 @@ cleanup:
 
 lk_status lk_pass_scale_shift(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
                               lk_error *error) {
-  (void)env;
   lk_status status = LK_OK;
-  lk_symbolic_shapes *classes = NULL;
+  lk_symbolic_shapes *shapes = NULL;
   const lk_allocator *allocator = graph->allocator;
   int32_t *users = lk_calloc(allocator, graph->n_values, sizeof *users);
   if (users == NULL) {
     status = lk_fail_memory(error, "users of values", graph->n_values * sizeof *users);
     goto cleanup;
   }
-  LK_TRY(lk_symbolic_shapes_create(graph, &classes, error));
+  LK_TRY(lk_symbolic_shapes_create(env, graph, &shapes, error));
   for (size_t n = 0; n < graph->n_nodes; n++) {
     for (uint32_t i = 0; i < graph->nodes[n].n_inputs; i++) {
       const int32_t input = graph->nodes[n].inputs[i];
@@ -285,10 +284,10 @@ lk_status lk_pass_scale_shift(const lk_pass_env *env, lk_graph *graph, uint64_t 
     }
   }
   for (size_t n = 0; n < graph->n_nodes; n++) {
-    LK_TRY(fold_chain(graph, classes, users, (int32_t)n, out_changes, error));
+    LK_TRY(fold_chain(env, graph, shapes, users, (int32_t)n, out_changes, error));
   }
 cleanup:
-  lk_symbolic_shapes_destroy(classes);
+  lk_symbolic_shapes_destroy(shapes);
   lk_free(allocator, users);
   return status;
 }

@@ -8,19 +8,22 @@ lk_status lk_pass_swish(const lk_pass_env *env, lk_graph *graph, uint64_t *out_c
                         lk_error *error);
 
 /* Sigmoid(alpha * x). */
-static bool read_gate(const lk_graph *graph, const lk_symbolic_shapes *classes, int32_t gate,
-                      int32_t x, lk_gated_product *product, float *out_alpha) {
+static bool read_gate(const lk_pass_env *env, const lk_graph *graph,
+                      const lk_symbolic_shapes *shapes, int32_t gate, int32_t x,
+                      lk_gated_product *product, float *out_alpha) {
   const lk_node *node = lk_value_producer(graph, gate);
-  if (product->coefficient != 1.0 || node == NULL || !lk_node_is_plain(node, "Sigmoid")) {
+  lk_post_op post_op;
+  if (product->coefficient != 1.0 || node == NULL || !lk_node_post_op(env, graph, node, &post_op) ||
+      post_op.kind != LK_POST_SIGMOID) {
     return false;
   }
   const int32_t number = graph->values[gate].producer, inner = node->inputs[0];
   if (inner == x) return lk_gated_add_node(product, number);
   const lk_node *scaled = lk_value_producer(graph, inner);
   if (scaled == NULL || !lk_value_is_private(graph, inner)) return false;
-  if (lk_scalar_operand(graph, classes, scaled, "Div", out_alpha) == x) {
+  if (lk_scalar_operand(env, graph, shapes, scaled, LK_POST_DIV, out_alpha) == x) {
     *out_alpha = 1.0f / *out_alpha;
-  } else if (lk_scalar_operand(graph, classes, scaled, "Mul", out_alpha) != x) {
+  } else if (lk_scalar_operand(env, graph, shapes, scaled, LK_POST_MUL, out_alpha) != x) {
     return false;
   }
   return isfinite(*out_alpha) && lk_gated_add_node(product, number) &&

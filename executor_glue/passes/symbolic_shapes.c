@@ -1,112 +1,178 @@
 /* Types and shapes that are certain before any input is seen: the walk over the graph. */
 #include "executor_glue/passes/symbolic_shapes.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/status.h"
-#include "executor_glue/passes/shape_rule.h"
+#include "base/tensor.h"
+#include "executor_glue/passes/rewrite.h"
 
-static void from_constant(lk_symbolic_shapes *classes, const lk_value *value, size_t number) {
-  const lk_tensor_desc *desc = &value->constant.desc;
-  lk_shape *shape = &classes->shapes[number];
-  classes->dtypes[number] = desc->dtype;
-  shape->rank = (int32_t)desc->rank;
-  for (uint32_t i = 0; i < desc->rank; i++) {
-    shape->dims[i] = lk_dim_constant(classes->terms, desc->dims[i]);
+void *lk_symbolic_value(const lk_value *value, int64_t memory[LK_MAX_LIST_VALUES]) {
+  int64_t bytes = 0;
+  if (value->constant_kind == LK_CONSTANT_NONE || value->is_input || value->constant.data == NULL ||
+      lk_tensor_size(&value->constant.desc, value->name, NULL, &bytes, NULL) != LK_OK ||
+      bytes > LK_MAX_LIST_VALUES * (int64_t)sizeof *memory) {
+    return NULL;
   }
+  memcpy(memory, value->constant.data, (size_t)bytes);
+  return memory;
 }
 
-static void from_input(lk_symbolic_shapes *classes, const lk_value *value, size_t number) {
+static void from_input(lk_symbolic_shapes *shapes, const lk_value *value, lk_tensor_desc *desc) {
   const lk_declaration *declared = value->declared;
-  lk_shape *shape = &classes->shapes[number];
   if (declared == NULL) return;
-  classes->dtypes[number] = declared->dtype;
-  shape->rank = declared->rank;
-  for (int32_t i = 0; i < declared->rank; i++) {
-    shape->dims[i] = lk_dim_constant(classes->terms, declared->dims[i]);
+  desc->dtype = declared->dtype;
+  if (declared->rank < 0) return;
+  desc->rank = (uint32_t)declared->rank;
+  for (uint32_t i = 0; i < desc->rank; i++) {
+    desc->dims[i] =
+        declared->dims[i] >= 0 ? declared->dims[i] : shapes->api->dims_open(shapes->dims);
   }
 }
 
-lk_status lk_symbolic_shapes_create(const lk_graph *graph, lk_symbolic_shapes **out_classes,
-                                    lk_error *error) {
-  *out_classes = NULL;
+/* A node while its outputs are inferred. */
+typedef struct question {
+  lk_node_input *flags; /* [n_inputs] */
+  lk_tensor *inputs;    /* [n_inputs] */
+  int64_t (*values)[LK_MAX_LIST_VALUES];
+  lk_tensor_desc *outputs; /* [n_outputs] */
+} question;
+
+static void read_input(const lk_graph *graph, const lk_symbolic_shapes *shapes, int32_t value,
+                       question *q, uint32_t index) {
+  lk_tensor *input = &q->inputs[index];
+  *input = (lk_tensor){0};
+  q->flags[index] = (lk_node_input){.flags = value == LK_NO_VALUE ? LK_INPUT_ABSENT : 0};
+  if (value == LK_NO_VALUE) return;
+  input->desc = shapes->descs[value];
+  input->data = lk_symbolic_value(&graph->values[value], q->values[index]);
+}
+
+/* What the operator refuses, or nobody knows, stays unknown; only want of memory is a failure. */
+static lk_status infer(const lk_graph *graph, lk_symbolic_shapes *shapes, const lk_node *node,
+                       question *q, lk_error *error) {
+  for (uint32_t i = 0; i < node->n_inputs; i++) {
+    read_input(graph, shapes, node->inputs[i], q, i);
+  }
+  const lk_node_desc desc = lk_node_describe(graph, node, q->flags);
+  int32_t copy_of = -1;
+  const lk_status status =
+      shapes->api->op_infer(shapes->dims, &desc, q->inputs, q->outputs, &copy_of, NULL);
+  if (status == LK_OUT_OF_MEMORY) return lk_fail_memory(error, "a node's shapes", sizeof desc);
+  if (status != LK_OK) return LK_OK;
+  for (uint32_t i = 0; i < node->n_outputs; i++) {
+    if (node->outputs[i] != LK_NO_VALUE) shapes->descs[node->outputs[i]] = q->outputs[i];
+  }
+  if (copy_of >= 0 && node->outputs[0] != LK_NO_VALUE && node->n_post_ops == 0) {
+    shapes->copies[node->outputs[0]] = node->inputs[copy_of];
+  }
+  return LK_OK;
+}
+
+static lk_status infer_all(const lk_graph *graph, lk_symbolic_shapes *shapes, lk_error *error) {
   lk_status status = LK_OK;
   const lk_allocator *allocator = graph->allocator;
-  lk_symbolic_shapes *classes = lk_calloc(allocator, 1, sizeof *classes);
-  if (classes == NULL) return lk_fail_memory(error, "shape classes", sizeof *classes);
-  classes->allocator = allocator;
-  classes->n_values = graph->n_values;
-  classes->terms = lk_symbolic_dims_create(allocator);
-  classes->shapes = lk_calloc(allocator, graph->n_values, sizeof *classes->shapes);
-  classes->dtypes = lk_calloc(allocator, graph->n_values, sizeof *classes->dtypes);
-  if (classes->terms == NULL || classes->shapes == NULL || classes->dtypes == NULL) {
-    status = lk_fail_memory(error, "shape classes", graph->n_values * sizeof *classes->shapes);
-    goto cleanup;
-  }
-  for (size_t i = 0; i < graph->n_values; i++) {
-    const lk_value *value = &graph->values[i];
-    classes->shapes[i].rank = -1;
-    if (value->is_input) {
-      from_input(classes, value, i);
-    } else if (value->constant_kind != LK_CONSTANT_NONE) {
-      from_constant(classes, value, i);
-    }
-  }
+  uint32_t most_inputs = 0, most_outputs = 0;
   for (size_t n = 0; n < graph->n_nodes; n++) {
     const lk_node *node = &graph->nodes[n];
-    if (node->dead || node->n_outputs == 0 || node->outputs[0] == LK_NO_VALUE) continue;
-    classes->shapes[node->outputs[0]] = lk_shape_rule(graph, classes, node);
-    classes->dtypes[node->outputs[0]] = lk_dtype_rule(classes, node);
+    if (node->n_inputs > most_inputs) most_inputs = node->n_inputs;
+    if (node->n_outputs > most_outputs) most_outputs = node->n_outputs;
   }
-  if (lk_symbolic_dims_failed(classes->terms)) {
-    status = lk_fail_memory(error, "terms of dimensions", sizeof(lk_shape));
-    goto cleanup;
+  question q = {.flags = lk_calloc(allocator, most_inputs, sizeof *q.flags),
+                .inputs = lk_calloc(allocator, most_inputs, sizeof *q.inputs),
+                .values = lk_calloc(allocator, most_inputs, sizeof *q.values),
+                .outputs = lk_calloc(allocator, most_outputs, sizeof *q.outputs)};
+  if (q.flags == NULL || q.inputs == NULL || q.values == NULL || q.outputs == NULL) {
+    LK_TRY(lk_fail_memory(error, "a node's inputs", most_inputs * sizeof *q.values));
   }
-  *out_classes = classes;
-  classes = NULL;
+  for (size_t n = 0; n < graph->n_nodes; n++) {
+    if (graph->nodes[n].dead || graph->nodes[n].n_outputs == 0) continue;
+    LK_TRY(infer(graph, shapes, &graph->nodes[n], &q, error));
+  }
 cleanup:
-  lk_symbolic_shapes_destroy(classes);
+  lk_free(allocator, q.flags);
+  lk_free(allocator, q.inputs);
+  lk_free(allocator, q.values);
+  lk_free(allocator, q.outputs);
   return status;
 }
 
-void lk_symbolic_shapes_destroy(lk_symbolic_shapes *classes) {
-  if (classes == NULL) return;
-  lk_symbolic_dims_destroy(classes->terms);
-  lk_free(classes->allocator, classes->shapes);
-  lk_free(classes->allocator, classes->dtypes);
-  lk_free(classes->allocator, classes);
-}
-
-static bool is_known(const lk_symbolic_shapes *classes, int32_t value) {
-  return value >= 0 && (size_t)value < classes->n_values;
-}
-
-uint32_t lk_symbolic_shape_dtype(const lk_symbolic_shapes *classes, int32_t value) {
-  return is_known(classes, value) ? classes->dtypes[value] : LK_DTYPE_NONE;
-}
-
-int32_t lk_symbolic_shape_rank(const lk_symbolic_shapes *classes, int32_t value) {
-  return is_known(classes, value) ? classes->shapes[value].rank : -1;
-}
-
-bool lk_symbolic_shape_same(const lk_symbolic_shapes *classes, int32_t a, int32_t b) {
-  if (!is_known(classes, a) || !is_known(classes, b)) return false;
-  const lk_shape *x = &classes->shapes[a], *y = &classes->shapes[b];
-  if (x->rank < 0 || x->rank != y->rank) return false;
-  for (int32_t i = 0; i < x->rank; i++) {
-    if (x->dims[i] != y->dims[i]) return false;
+lk_status lk_symbolic_shapes_create(const lk_pass_env *env, const lk_graph *graph,
+                                    lk_symbolic_shapes **out_shapes, lk_error *error) {
+  *out_shapes = NULL;
+  lk_status status = LK_OK;
+  const lk_allocator *allocator = graph->allocator;
+  lk_symbolic_shapes *shapes = lk_calloc(allocator, 1, sizeof *shapes);
+  if (shapes == NULL) return lk_fail_memory(error, "symbolic shapes", sizeof *shapes);
+  shapes->allocator = allocator;
+  shapes->api = env->api;
+  shapes->n_values = graph->n_values;
+  LK_TRY(env->api->dims_create(allocator, &shapes->dims, error));
+  shapes->descs = lk_calloc(allocator, graph->n_values, sizeof *shapes->descs);
+  shapes->copies = lk_calloc(allocator, graph->n_values, sizeof *shapes->copies);
+  if (shapes->descs == NULL || shapes->copies == NULL) {
+    LK_TRY(lk_fail_memory(error, "symbolic shapes", graph->n_values * sizeof *shapes->descs));
   }
-  return true;
+  for (size_t i = 0; i < graph->n_values; i++) {
+    const lk_value *value = &graph->values[i];
+    shapes->copies[i] = LK_NO_VALUE;
+    shapes->descs[i].rank = LK_RANK_UNKNOWN;
+    if (value->is_input) {
+      from_input(shapes, value, &shapes->descs[i]);
+    } else if (value->constant_kind != LK_CONSTANT_NONE) {
+      shapes->descs[i] = value->constant.desc;
+    }
+  }
+  LK_TRY(infer_all(graph, shapes, error));
+  *out_shapes = shapes;
+  shapes = NULL;
+cleanup:
+  lk_symbolic_shapes_destroy(shapes);
+  return status;
 }
 
-bool lk_symbolic_shape_takes(const lk_symbolic_shapes *classes, int32_t value,
+void lk_symbolic_shapes_destroy(lk_symbolic_shapes *shapes) {
+  if (shapes == NULL) return;
+  shapes->api->dims_destroy(shapes->dims);
+  lk_free(shapes->allocator, shapes->descs);
+  lk_free(shapes->allocator, shapes->copies);
+  lk_free(shapes->allocator, shapes);
+}
+
+/* NULL: nothing is known. */
+static const lk_tensor_desc *desc_of(const lk_symbolic_shapes *shapes, int32_t value) {
+  return value >= 0 && (size_t)value < shapes->n_values ? &shapes->descs[value] : NULL;
+}
+
+uint32_t lk_symbolic_shape_dtype(const lk_symbolic_shapes *shapes, int32_t value) {
+  const lk_tensor_desc *desc = desc_of(shapes, value);
+  return desc != NULL ? desc->dtype : (uint32_t)LK_DTYPE_NONE;
+}
+
+int32_t lk_symbolic_shape_rank(const lk_symbolic_shapes *shapes, int32_t value) {
+  const lk_tensor_desc *desc = desc_of(shapes, value);
+  return desc != NULL && desc->rank != LK_RANK_UNKNOWN ? (int32_t)desc->rank : -1;
+}
+
+bool lk_symbolic_shape_same(const lk_symbolic_shapes *shapes, int32_t a, int32_t b) {
+  const int32_t rank = lk_symbolic_shape_rank(shapes, a);
+  return rank >= 0 && rank == lk_symbolic_shape_rank(shapes, b) &&
+         lk_shape_equal(desc_of(shapes, a), desc_of(shapes, b));
+}
+
+bool lk_symbolic_shape_takes(const lk_symbolic_shapes *shapes, int32_t value,
                              const lk_tensor_desc *desc) {
+  const int32_t rank = lk_symbolic_shape_rank(shapes, value);
   if (desc->rank == 0) return true;
-  if (!is_known(classes, value)) return false;
-  const lk_shape *shape = &classes->shapes[value];
-  if (shape->rank < (int32_t)desc->rank) return false;
+  if (rank < (int32_t)desc->rank) return false;
+  const int64_t *dims = &desc_of(shapes, value)->dims[(uint32_t)rank - desc->rank];
   for (uint32_t i = 0; i < desc->rank; i++) {
-    const int32_t dim = shape->dims[(uint32_t)shape->rank - desc->rank + i];
-    if (desc->dims[i] != 1 && desc->dims[i] != lk_dim_value(classes->terms, dim)) return false;
+    if (desc->dims[i] != 1 && desc->dims[i] != dims[i]) return false;
   }
   return true;
+}
+
+int32_t lk_symbolic_copy_of(const lk_symbolic_shapes *shapes, int32_t value) {
+  return desc_of(shapes, value) != NULL ? shapes->copies[value] : LK_NO_VALUE;
 }

@@ -70,7 +70,7 @@ static bool is_known(const lk_run_build *build, int32_t value) {
 }
 
 static bool all_inputs_known(const lk_run_build *build, const lk_node *node) {
-  if (lk_program_shape_only(node)) return true;
+  if (lk_program_shape_only(build->program, node)) return true;
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     if (node->inputs[i] != LK_NO_VALUE && !is_known(build, node->inputs[i])) return false;
   }

@@ -102,6 +102,7 @@ static lk_status find_costs(const lk_run_build *build, lk_run_order *order, doub
   const lk_allocator *allocator = build->allocator;
   const int32_t threads = build->program->api->context_threads(build->program->context);
   const uint32_t room = build->max_operands;
+  lk_status status = LK_OK;
   *out_in_order = 0;
   const lk_tensor_desc **descs = lk_calloc(allocator, room, sizeof *descs);
   if (descs == NULL) return lk_fail_memory(error, "the costs of steps", room * sizeof *descs);
@@ -112,14 +113,17 @@ static lk_status find_costs(const lk_run_build *build, lk_run_order *order, doub
           i < node->n_inputs ? node->inputs[i] : node->outputs[i - node->n_inputs];
       descs[i] = value != LK_NO_VALUE ? &build->values[value].desc : NULL;
     }
+    lk_plan_info info = {.struct_size = sizeof info};
+    LK_TRY(build->program->api->plan_info(build->plan->steps[s].plan, &info, error));
     order->costs[s] =
-        lk_run_cost(node->op_type, descs, node->n_inputs, descs + node->n_inputs, node->n_outputs);
+        lk_run_cost(info.flops, descs, node->n_inputs, descs + node->n_inputs, node->n_outputs);
     const double shared = lk_run_cost_shared(order->costs[s], threads);
     const bool alone = threads == 1 || lk_run_is_small(build, build->plan->steps[s].node);
     *out_in_order += alone ? order->costs[s] : shared;
   }
+cleanup:
   lk_free(allocator, descs);
-  return LK_OK;
+  return status;
 }
 
 lk_status lk_run_find_order(lk_run_build *build, lk_error *error) {

@@ -6,32 +6,20 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
-
-/* The first output that somebody wants names the node: no other node writes that value. */
-static const char *output_name(const lk_graph *graph, const lk_node *node) {
-  for (uint32_t i = 0; i < node->n_outputs; i++) {
-    if (node->outputs[i] != LK_NO_VALUE) return graph->values[node->outputs[i]].name;
-  }
-  return node->name;
-}
+#include "executor_glue/passes/rewrite.h"
 
 const char *lk_program_node_label(const lk_graph *graph, const lk_node *node) {
-  return node->name[0] != '\0' ? node->name : output_name(graph, node);
+  return node->name[0] != '\0' ? node->name : lk_node_describe(graph, node, NULL).output_name;
 }
 
-bool lk_program_shape_only(const lk_node *node) {
-  return node->domain[0] == '\0' &&
-         (strcmp(node->op_type, "Shape") == 0 || strcmp(node->op_type, "Size") == 0);
+bool lk_program_shape_only(const lk_program *program, const lk_node *node) {
+  const lk_op_info *info = &program->infos[node - program->graph->nodes];
+  return (info->row->flags & LK_OP_SHAPE_ONLY) != 0;
 }
 
 static bool may_run_in_place(const lk_api *api, const lk_node *node) {
-  const lk_op_row *row = NULL;
-  for (uint32_t i = 0; (row = api->op_row(i)) != NULL; i++) {
-    if (strcmp(row->op_type, node->op_type) == 0 && strcmp(row->domain, node->domain) == 0) {
-      return row->in_place != 0;
-    }
-  }
-  return false;
+  const lk_op_row *row = api->op_find(node->op_type, node->domain, node->opset);
+  return row != NULL && row->in_place_inputs != 0;
 }
 
 /* Number of ancestors along first inputs that may, like the node itself, write over their input. */
@@ -78,19 +66,8 @@ static lk_status create_op(lk_program *program, size_t node_index, uint32_t posi
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     describe_input(program, node->inputs[i], &inputs[i]);
   }
-  lk_node_desc desc = {.struct_size = sizeof desc,
-                       .op_type = node->op_type,
-                       .domain = node->domain,
-                       .output_name = output_name(program->graph, node),
-                       .position = position,
-                       .opset = node->opset,
-                       .n_inputs = node->n_inputs,
-                       .n_outputs = node->n_outputs,
-                       .n_attrs = node->n_attrs,
-                       .n_post_ops = node->n_post_ops,
-                       .inputs = inputs,
-                       .attrs = node->attrs,
-                       .post_ops = node->post_ops};
+  lk_node_desc desc = lk_node_describe(program->graph, node, inputs);
+  desc.position = position;
   LK_TRY(api->op_create(program->executor, &desc, &program->ops[node_index], error));
   program->infos[node_index].struct_size = sizeof program->infos[node_index];
   LK_TRY(api->op_info(program->ops[node_index], &program->infos[node_index], error));
@@ -171,7 +148,7 @@ static void find_shape_values(lk_program *program) {
     bool outputs_known = false;
     for (uint32_t j = 0; j < node->n_outputs; j++) {
       if (node->outputs[j] != LK_NO_VALUE && program->must_know[node->outputs[j]]) {
-        outputs_known = !lk_program_shape_only(node);
+        outputs_known = !lk_program_shape_only(program, node);
       }
     }
     for (uint32_t j = 0; j < node->n_inputs; j++) {

@@ -31,7 +31,7 @@ static void find_uses(lk_run_build *build) {
       if (node->inputs[i] == LK_NO_VALUE) continue;
       lk_run_value *value = &build->values[node->inputs[i]];
       value->wanted = true;
-      if (!lk_program_shape_only(node) && value->last_use < (int32_t)n) {
+      if (!lk_program_shape_only(build->program, node) && value->last_use < (int32_t)n) {
         value->last_use = (int32_t)n;
       }
     }

@@ -1,15 +1,16 @@
-/* Roughly how long a step takes on one thread, from its operator and shapes: to tell long branches
- * from short ones before anything has run. Nanoseconds of no machine in particular. */
+/* Roughly how long a step takes on one thread, from its arithmetic and shapes: to tell long
+ * branches from short ones before anything has run. Nanoseconds of no machine in particular. */
 #ifndef LK_RUN_STEP_COST_H
 #define LK_RUN_STEP_COST_H
 
 #include "executor_glue/graph/graph.h"
 
-/* `inputs` [n_inputs] and `outputs` [n_outputs]: NULL where one is absent. */
-double lk_run_cost(const char *op_type, const lk_tensor_desc *const *inputs, uint32_t n_inputs,
+/* `flops` as in lk_plan_info; `inputs` [n_inputs] and `outputs` [n_outputs]: NULL where one is
+ * absent. */
+double lk_run_cost(double flops, const lk_tensor_desc *const *inputs, uint32_t n_inputs,
                    const lk_tensor_desc *const *outputs, uint32_t n_outputs);
-/* The same operator where it may have `threads` threads, which begin and end together; oneDNN gives one
- * to what is too small for more. */
+/* The same operator where it may have `threads` threads, which begin and end together; oneDNN gives
+ * one to what is too small for more. */
 double lk_run_cost_shared(double cost, int32_t threads);
 
 #endif

@@ -99,7 +99,10 @@ lk_status lk_session_node_info(const lk_session *session, uint32_t index, lk_ses
       .output_name = "",
       .fused = node->fused,
       .implementation = lk_graph_executor_implementation(session->graph_executor, index),
-      .runs_on_onednn = lk_graph_executor_op_info(session->graph_executor, index)->runs_on_onednn};
+      .runs_on_onednn = (lk_graph_executor_op_info(session->graph_executor, index)->row->flags &
+                         LK_OP_ON_ONEDNN) != 0
+                            ? 1U
+                            : 0U};
   for (uint32_t i = node->n_outputs; i-- > 0;) {
     if (node->outputs[i] != LK_NO_VALUE) info.output_name = graph->values[node->outputs[i]].name;
   }

@@ -36,6 +36,7 @@ typedef struct lk_op lk_op;             /* one node of a graph, immutable */
 typedef struct lk_plan lk_plan;         /* a node bound to shapes: primitives, packed weights */
 typedef struct lk_frame lk_frame;       /* everything that changes while a plan runs */
 typedef struct lk_ref lk_ref;           /* a counted reference to a cached value */
+typedef struct lk_dims lk_dims;         /* dimensions that are not known yet, by number */
 
 /* ---- context ------------------------------------------------------------------------------- */
 
@@ -185,8 +186,8 @@ typedef struct lk_attr {
   X(LK_POST_RELU,         1, "relu")         /* x < 0 ? alpha * x : x */               \
   X(LK_POST_CLIP,         2, "clip")         /* min(max(x, alpha), beta) */            \
   X(LK_POST_SIGMOID,      3, "sigmoid")                                                \
-  X(LK_POST_HARDSIGMOID,  4, "hardsigmoid")  /* clip(alpha * x + beta, 0, 1) */        \
-  X(LK_POST_HARDSWISH,    5, "hardswish")    /* x * clip(x / 6 + 1/2, 0, 1) */         \
+  X(LK_POST_HARDSIGMOID,  4, "hard_sigmoid") /* clip(alpha * x + beta, 0, 1) */        \
+  X(LK_POST_HARDSWISH,    5, "hard_swish")   /* x * clip(x / 6 + 1/2, 0, 1) */         \
   X(LK_POST_SWISH,        6, "swish")        /* x * sigmoid(alpha * x) */              \
   X(LK_POST_LINEAR,       7, "linear")       /* alpha * x + beta */                    \
   X(LK_POST_ADD,          8, "add")          /* + input */                             \
@@ -200,6 +201,10 @@ typedef enum lk_post_op_kind {
   LK_POST_OP_LIST(LK_POST_OP_ENUM)
 #undef LK_POST_OP_ENUM
 } lk_post_op_kind;
+
+/* Those that take an operand. */
+#define LK_POST_OP_IS_BINARY(kind)                                                                 \
+  ((kind) == LK_POST_ADD || (kind) == LK_POST_MUL || (kind) == LK_POST_SUB || (kind) == LK_POST_DIV)
 
 typedef struct lk_post_op {
   uint32_t kind; /* lk_post_op_kind */
@@ -229,21 +234,80 @@ typedef struct lk_node_desc {
   const char *scope;       /* graph within the executor: NULL or "" = the main graph */
   uint64_t generation;     /* raised when the node or a constant of it changes */
   uint32_t position;       /* among nodes that write the same output tensor in place */
-  int32_t opset;           /* 7..23 */
+  int32_t opset;           /* 7..LK_MAX_OPSET */
   uint32_t n_inputs, n_outputs, n_attrs, n_post_ops;
   const lk_node_input *inputs;
   const lk_attr *attrs;
   const lk_post_op *post_ops;
 } lk_node_desc;
 
-typedef struct lk_op_info {
+/* ---- operators that exist ------------------------------------------------------------------ */
+
+/* The latest opset of ai.onnx that the rows know. */
+#define LK_MAX_OPSET 23
+
+/* What others may do with an operator, whatever its attributes. */
+typedef enum lk_op_flags {
+  LK_OP_ON_ONEDNN = 1 << 0,       /* computes on oneDNN; without it, in plain C */
+  LK_OP_WORTH_CLAIMING = 1 << 1,  /* arithmetic on data; a host hands the others over beside it */
+  LK_OP_SHAPE_ONLY = 1 << 2,      /* reads the shape of its input, never an element */
+  LK_OP_RANDOM = 1 << 3,          /* equal inputs do not give equal outputs */
+  LK_OP_DATA_DEPENDENT = 1 << 4,  /* shapes of outputs follow from elements: known when run */
+  LK_OP_COMMUTATIVE = 1 << 5,     /* its inputs may change places */
+  LK_OP_POST_OPS = 1 << 6,        /* takes post-ops */
+  LK_OP_TENSOR_POST_OPS = 1 << 7, /* a post-op with a tensor costs it less than a node of its own */
+  LK_OP_COLUMNS = 1 << 8 /* output 0 has the last dimension of input 1, of rank 2 or more */
+} lk_op_flags;
+
+/* Sets of element types: bit d is the lk_dtype d. */
+#define LK_TYPE(dtype) (1u << (dtype))
+/* What sizes, axes and indices are made of, and what is asked of them. */
+#define LK_TYPES_OF_SHAPES (LK_TYPE(LK_I64) | LK_TYPE(LK_I32) | LK_TYPE(LK_BOOL))
+
+/* A number among the parameters of an operator. */
+typedef struct lk_op_number {
+  const char *attr; /* the attribute that has it; NULL: none */
+  float fallback;   /* where it is not given */
+  uint32_t input;   /* the input that has it instead, from opset `input_since` on; 0: none */
+  int32_t input_since;
+} lk_op_number;
+
+/* The post-op that an operator becomes when it is fused into the one that makes its input. */
+typedef struct lk_op_fusion {
+  uint32_t kind; /* lk_post_op_kind; 0: none. add .. div: the operand is the other input, and where
+                    that is one number, the post-op may be linear */
+  lk_op_number alpha, beta;
+} lk_op_fusion;
+
+#define LK_MAX_TYPE_GROUPS 4
+
+/* A row of the operator table. Static, valid for ever. */
+typedef struct lk_op_row {
   size_t struct_size;
-  const char *op_type;      /* borrowed from the op */
+  const char *op_type, *domain; /* domain "": ai.onnx */
+  const char *summary;          /* one line */
+  int32_t since;                /* the opset from which on the row holds, up to LK_MAX_OPSET */
+  uint32_t flags;               /* lk_op_flags */
+  uint32_t min_inputs, max_inputs, max_outputs; /* inputs without those of post-ops */
+  /* Types, as ONNX has them: a letter for each input, and the last one for those behind it. Inputs
+   * with one letter have one type, of types[0] for T, types[1] for U, types[2] for V, types[3] for
+   * W (0: any). Outputs too, but for '?': attributes decide; a letter that no input has is the one
+   * type of its set. */
+  const char *input_types, *output_types;
+  uint32_t types[LK_MAX_TYPE_GROUPS]; /* LK_TYPE bits */
+  uint32_t reserved;
   uint64_t shape_inputs;    /* bit i: shapes or parameters depend on input i, by value */
   uint64_t in_place_inputs; /* bit i: output 0 may be written over input i */
+  uint64_t mode_inputs;     /* bit i: of the values that input i may have, not all are supported */
+  lk_op_fusion fusion;
+} lk_op_row;
+
+typedef struct lk_op_info {
+  size_t struct_size;
+  const lk_op_row *row;
+  uint64_t shape_inputs;    /* of the row, without those that are absent */
+  uint64_t in_place_inputs; /* of the row */
   uint32_t n_inputs, n_outputs;
-  uint32_t runs_on_onednn; /* 0: plain C (views, shape arithmetic) */
-  uint32_t reserved;
 } lk_op_info;
 
 typedef struct lk_bind_desc {
@@ -268,9 +332,10 @@ typedef struct lk_plan_info {
   const char *implementation; /* of the main primitive, as oneDNN names it; "" if none */
   uint32_t known_when_run;    /* 1: a shape input had no data; only op_run_alloc can run the node */
   uint32_t reserved;
+  double flops; /* multiplications and additions; 0: a few for each element, or known when run */
 } lk_plan_info;
 
-/* What plan_output says of a plan that is known_when_run. */
+/* In what plan_output says of a plan that is known_when_run, and in op_infer. */
 #define LK_DIM_UNKNOWN INT64_C(-1)
 #define LK_RANK_UNKNOWN UINT32_MAX
 
@@ -287,16 +352,6 @@ typedef struct lk_output_request {
 /* Gives memory for an output; NULL: there is none. `request` is valid during the call. The function
  * must not use the frame of the run. */
 typedef void *(*lk_output_alloc_fn)(void *arg, const lk_output_request *request);
-
-/* ---- operators that exist ------------------------------------------------------------------ */
-
-typedef struct lk_op_row {
-  const char *op_type, *domain;
-  int32_t min_opset, max_opset;
-  uint32_t runs_on_onednn, in_place, post_ops;
-  uint32_t reserved;
-  const char *summary; /* one line */
-} lk_op_row;
 
 /* ---- the cache itself ---------------------------------------------------------------------- */
 
@@ -421,9 +476,6 @@ typedef struct lk_api {
                          lk_error *error);
   void (*op_destroy)(lk_op *op); /* plans may outlive it; NULL is allowed */
   lk_status (*op_info)(const lk_op *op, lk_op_info *info, lk_error *error);
-  /* Whether the operator takes inputs of these types, before any shape is known. `dtypes`
-   * [n_inputs]; LK_DTYPE_NONE: absent, or not known yet. LK_UNSUPPORTED names input and type. */
-  lk_status (*op_check_types)(const lk_op *op, const uint32_t *dtypes, lk_error *error);
 
   /* Binds an op to shapes. `*inout_plan` is NULL or the plan of the last call, whose reference the
    * call takes over: when nothing has changed, one comparison shows it and the same plan is handed
@@ -548,9 +600,27 @@ typedef struct lk_api {
                          size_t *out_length, lk_error *error);
   void (*key_destroy)(lk_context *context, lk_key *key);
 
-  /* The rows of the operator table: NULL when `index` is past the end. Valid until this thread asks
-   * again; the texts are static. */
+  /* The rows of the operator table: NULL when `index` is past the end. */
   const lk_op_row *(*op_row)(uint32_t index);
+  /* The row of an operator at an opset; NULL: none. `domain` NULL is ai.onnx. */
+  const lk_op_row *(*op_find)(const char *op_type, const char *domain, int32_t opset);
+
+  /* A table of dimensions that are not known yet, for one thread at a time; `allocator` must live
+   * longer. In descriptions that go with it, a dimension below LK_DIM_UNKNOWN is one of the table,
+   * and equal numbers are equal in every run. */
+  lk_status (*dims_create)(const lk_allocator *allocator, lk_dims **out_dims, lk_error *error);
+  void (*dims_destroy)(lk_dims *dims); /* NULL is allowed */
+  /* A dimension that is equal to nothing but itself; LK_DIM_UNKNOWN: no memory. */
+  int64_t (*dims_open)(lk_dims *dims);
+  /* What is certain of a node's outputs [n_outputs], without making an op: the same rules as
+   * op_bind's, for inputs [n_inputs] of which not all is known. Not known is a type LK_DTYPE_NONE,
+   * a rank LK_RANK_UNKNOWN, a dimension LK_DIM_UNKNOWN or one of the table, and a value without
+   * data; `constant` of the node's inputs is not read. The same goes for outputs, but that no
+   * dimension is LK_DIM_UNKNOWN. `out_copy_of` (may be NULL): the input that output 0 is, type and
+   * elements, or -1. Failures as of op_create and op_bind: the node cannot run, whatever is not
+   * known turns out to be. */
+  lk_status (*op_infer)(lk_dims *dims, const lk_node_desc *node, const lk_tensor *inputs,
+                        lk_tensor_desc *outputs, int32_t *out_copy_of, lk_error *error);
 } lk_api;
 
 /* The table for this version, or NULL when the library does not speak it. Thread-safe. */

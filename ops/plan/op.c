@@ -53,6 +53,11 @@ float lk_attrs_float(lk_attrs *attrs, const char *name, float fallback) {
   return value;
 }
 
+float lk_attrs_number(lk_attrs *attrs, const lk_op_number *number) {
+  return number->attr != NULL ? lk_attrs_float(attrs, number->attr, number->fallback)
+                              : number->fallback;
+}
+
 static uint32_t copy_values(lk_attrs *attrs, const char *name, lk_attr_type type, void *out,
                             uint32_t capacity, size_t size) {
   const lk_attr *attr = find_typed(attrs, name, type);
@@ -102,16 +107,70 @@ static void types_text(uint32_t types, char *buffer, size_t capacity) {
   }
 }
 
-lk_status lk_op_check_type(const lk_op_class *class_, uint32_t index, uint32_t dtype,
-                           lk_error *error) {
-  uint32_t last = 0;
-  for (uint32_t i = 0; i < LK_MAX_TYPED_INPUTS; i++) {
-    if (class_->types[i] != 0) last = i;
+/* The types that inputs have given to the letters of a row. */
+typedef struct row_types {
+  uint32_t dtypes[LK_MAX_TYPE_GROUPS]; /* LK_DTYPE_NONE: no input has said */
+  uint32_t inputs[LK_MAX_TYPE_GROUPS]; /* which one has */
+} row_types;
+
+/* The letter of the `index`th of `letters`, as a number; the last one goes for those behind it. */
+static uint32_t group_of(const char *letters, uint32_t index) {
+  const size_t count = strlen(letters);
+  return (uint32_t)(letters[index < count ? index : count - 1] - 'T');
+}
+
+static lk_status add_type(const lk_op_row *row, row_types *types, uint32_t index, uint32_t dtype,
+                          lk_error *error) {
+  const uint32_t group = group_of(row->input_types, index);
+  const uint32_t set = row->types[group];
+  uint32_t *bound = &types->dtypes[group];
+  if (dtype == LK_DTYPE_NONE) return LK_OK;
+  if (set != LK_TYPES_ANY && (dtype >= 32 || (set >> dtype & 1) == 0)) {
+    char text[128];
+    types_text(set, text, sizeof text);
+    return lk_fail(error, LK_UNSUPPORTED, "input %" PRIu32 " has type %s, %s %s supported", index,
+                   lk_dtype_name(dtype), text, (set & (set - 1)) == 0 ? "is" : "are");
   }
-  const uint32_t types = class_->types[index < last ? index : last];
-  if (types == 0 || (dtype < 32 && (types >> dtype & 1) != 0)) return LK_OK;
-  char text[128];
-  types_text(types, text, sizeof text);
-  return lk_fail(error, LK_UNSUPPORTED, "input %" PRIu32 " has type %s, %s %s supported", index,
-                 lk_dtype_name(dtype), text, (types & (types - 1)) == 0 ? "is" : "are");
+  if (*bound == LK_DTYPE_NONE) {
+    *bound = dtype;
+    types->inputs[group] = index;
+  } else if (*bound != dtype) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "inputs %" PRIu32 " and %" PRIu32 " have types %s and %s, they must be equal",
+                   types->inputs[group], index, lk_dtype_name(*bound), lk_dtype_name(dtype));
+  }
+  return LK_OK;
+}
+
+/* LK_DTYPE_NONE: the row does not say, or no input has said. */
+static uint32_t output_type(const lk_op_row *row, const row_types *types, uint32_t index) {
+  const uint32_t group = group_of(row->output_types, index);
+  if (group >= LK_MAX_TYPE_GROUPS) return LK_DTYPE_NONE; /* '?' */
+  const uint32_t set = row->types[group];
+  if (types->dtypes[group] != LK_DTYPE_NONE) return types->dtypes[group];
+  const bool is_one = set != LK_TYPES_ANY && (set & (set - 1)) == 0;
+  return is_one ? (uint32_t)__builtin_ctz(set) : (uint32_t)LK_DTYPE_NONE;
+}
+
+lk_status lk_op_infer(lk_inference *self, lk_error *error) {
+  const lk_op_node *node = self->node;
+  row_types types = {0};
+  self->copy_of = -1;
+  for (uint32_t i = 0; i < node->n_operands; i++) {
+    const uint32_t dtype = lk_op_has(node, i) ? self->inputs[i].desc.dtype : LK_DTYPE_NONE;
+    LK_RETURN_NOT_OK(add_type(&node->class_->row, &types, i, dtype, error));
+  }
+  for (uint32_t i = 0; i < node->n_outputs; i++) {
+    self->outputs[i] = (lk_tensor_desc){.dtype = output_type(&node->class_->row, &types, i),
+                                        .rank = LK_RANK_UNKNOWN};
+  }
+  LK_RETURN_NOT_OK(node->class_->infer(self, error));
+  if (self->dims == NULL) return LK_OK;
+  for (uint32_t i = 0; i < node->n_outputs; i++) {
+    lk_tensor_desc *to = &self->outputs[i];
+    for (uint32_t d = 0; lk_rank_is_known(to) && d < to->rank; d++) {
+      if (to->dims[d] == LK_DIM_UNKNOWN) to->dims[d] = lk_dims_open(self->dims);
+    }
+  }
+  return lk_dims_failed(self->dims) ? lk_fail_memory(error, "terms of dimensions", 1) : LK_OK;
 }

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "ops/plan/dims.h"
 #include "ops/plan/env.h"
 
 typedef struct lk_planner lk_planner;
@@ -18,6 +19,7 @@ typedef struct lk_op_class lk_op_class;
  * attribute is not there, and note a wrong type or size, which fails the creation. */
 typedef struct lk_attrs {
   const lk_node_desc *node;
+  const lk_op_class *class_;
   lk_status status;
   lk_error *error;
 } lk_attrs;
@@ -25,6 +27,8 @@ typedef struct lk_attrs {
 bool lk_attrs_has(const lk_attrs *attrs, const char *name);
 int64_t lk_attrs_int(lk_attrs *attrs, const char *name, int64_t fallback);
 float lk_attrs_float(lk_attrs *attrs, const char *name, float fallback);
+/* A number of the row; its fallback where no attribute has it. */
+float lk_attrs_number(lk_attrs *attrs, const lk_op_number *number);
 /* Copies up to `capacity` values and returns how many; 0: not there. */
 uint32_t lk_attrs_ints(lk_attrs *attrs, const char *name, int64_t *out, uint32_t capacity);
 uint32_t lk_attrs_floats(lk_attrs *attrs, const char *name, float *out, uint32_t capacity);
@@ -57,41 +61,51 @@ typedef struct lk_op_node {
   const void *params;                /* of the class */
 } lk_op_node;
 
+/* A question for the shapes of a node's outputs. What is not known yet: a type is LK_DTYPE_NONE, a
+ * rank LK_RANK_UNKNOWN, a dimension as in dims.h, and a value that shapes depend on has no data.
+ * When a plan is built, all of them are known. */
+typedef struct lk_inference {
+  const lk_op_node *node;
+  const lk_tensor *inputs; /* [n_inputs]; absent ones are zeroed */
+  lk_dims *dims;           /* where terms are; NULL: what is no number is unknown */
+  lk_tensor_desc *outputs; /* [n_outputs] */
+  int32_t copy_of; /* the input that output 0 is, type and elements; -1: none, or not certain */
+} lk_inference;
+
 #define LK_MAX_OWN_POST_OPS 4
 
-/* Sets of element types, for lk_op_class.types. */
-#define LK_TYPE(dtype) (1u << (dtype))
+/* Sets of element types, for lk_op_row.types. */
+#define LK_TYPES_ANY 0u
 #define LK_TYPES_F32 LK_TYPE(LK_F32)
 #define LK_TYPES_FLOAT (LK_TYPE(LK_F32) | LK_TYPE(LK_F64) | LK_TYPE(LK_F16) | LK_TYPE(LK_BF16))
 #define LK_TYPES_INTEGER                                                                           \
   (LK_TYPE(LK_U8) | LK_TYPE(LK_I8) | LK_TYPE(LK_U16) | LK_TYPE(LK_I16) | LK_TYPE(LK_I32) |         \
    LK_TYPE(LK_I64) | LK_TYPE(LK_U32) | LK_TYPE(LK_U64))
 #define LK_TYPES_ARITHMETIC (LK_TYPES_INTEGER | LK_TYPE(LK_F32) | LK_TYPE(LK_F64)) /* integer.h */
-#define LK_TYPES_SHAPE (LK_TYPE(LK_I32) | LK_TYPE(LK_I64))
-#define LK_MAX_TYPED_INPUTS 4
+#define LK_TYPES_INDEX (LK_TYPE(LK_I32) | LK_TYPE(LK_I64))
+
+/* How a row begins: {LK_OP_ROW(.op_type = "Relu", ...), .infer = ...}. */
+#define LK_OP_ROW(...) .row = {.struct_size = sizeof(lk_op_row), __VA_ARGS__}
 
 struct lk_op_class {
-  const char *op_type, *domain, *summary;
-  int32_t min_opset, max_opset;
-  uint32_t min_inputs, max_inputs, max_outputs; /* inputs without those of post-ops */
-  uint64_t shape_inputs;                        /* bit i: value needed at bind */
-  uint64_t in_place_inputs;                     /* bit i: output 0 may be written over it */
-  uint32_t types[LK_MAX_TYPED_INPUTS]; /* LK_TYPE bits that each input may have; 0: any. The last
-                                          one given also goes for the inputs behind it */
-  bool runs_on_onednn, post_ops;
+  lk_op_row row; /* what others may know */
   size_t params_size;
+  int32_t algorithm; /* dnnl_alg_kind_t, for families of operators that differ in nothing else */
   /* Reads attributes into zeroed `params`; failures are noted in `attrs`. NULL: no attributes. */
   void (*parse)(lk_attrs *attrs, void *params);
   /* Post-ops that are part of the operator: put before the node's. At most LK_MAX_OWN_POST_OPS;
    * `has_third`: input 2 is there. NULL: none. */
   uint32_t (*own_post_ops)(const void *params, bool has_third, lk_post_op *out);
-  /* The in-place attribute of the key, e.g. "axis=1": at most `capacity` bytes. NULL: the op type. */
+  /* The in-place attribute of the key, e.g. "axis=1": at most `capacity` bytes. NULL: the op
+   * type. */
   void (*in_place_text)(const lk_op_node *node, char *buffer, size_t capacity);
-  /* Fills type, rank and dims of outputs 0 .. n_outputs - 1 (layout is the planner's). Inputs have
-   * been checked by lk_tensor_size; absent ones have type LK_DTYPE_NONE. Values of shape inputs are
-   * in inputs[i].data, plain and aligned. */
-  lk_status (*infer)(const lk_op_node *node, const lk_tensor *inputs, lk_tensor_desc *outputs,
-                     lk_error *error);
+  /* The shape rule: sets rank and dims of the outputs, which come as not known, types where the row
+   * says '?', and copy_of. Fails when the node cannot run whatever is not known turns out to be.
+   * The types of inputs have been checked; values of shape inputs are plain and aligned. Families
+   * of operators share one (shape.c). */
+  lk_status (*infer)(lk_inference *self, lk_error *error);
+  /* Multiplications and additions, for shapes that are known. NULL: a few for each element. */
+  double (*flops)(const lk_tensor_desc *inputs, const lk_tensor_desc *outputs);
   /* Emits the steps. Not called when all outputs are empty. */
   lk_status (*plan)(lk_planner *planner, lk_error *error);
 };
@@ -101,16 +115,42 @@ static inline bool lk_op_has(const lk_op_node *node, uint32_t index) {
   return index < node->n_operands && (index >= 64 || (node->absent >> index & 1) == 0);
 }
 
-/* Whether the operator's own input `index` may be of that type, as far as the row decides:
- * LK_UNSUPPORTED names both, and what may be. */
-lk_status lk_op_check_type(const lk_op_class *class_, uint32_t index, uint32_t dtype,
-                           lk_error *error);
+/* Types by the row, and shapes by the class's `infer`. LK_UNSUPPORTED names a type that an input
+ * may not have, LK_INVALID_ARGUMENT two inputs whose types must be equal. With a table of terms, no
+ * dimension of an output of known rank stays unknown: it is an open term at least. */
+lk_status lk_op_infer(lk_inference *self, lk_error *error);
 
 /* ---- shape helpers (shape.c) ---- */
 
 /* `axis` of a tensor of `rank`, negative from the end; -1 when it is out of range. */
 int64_t lk_axis(int64_t axis, uint32_t rank);
-/* Multidirectional broadcasting (ONNX "Broadcasting"). */
+static inline bool lk_rank_is_known(const lk_tensor_desc *desc) {
+  return desc->rank != LK_RANK_UNKNOWN;
+}
+/* Rank and all dimensions are numbers. */
+bool lk_shape_is_known(const lk_tensor_desc *desc);
+/* Makes the shape one of `rank` unknown dimensions; a rank that is no number stays unknown. */
+void lk_shape_open(lk_tensor_desc *desc, int64_t rank);
+/* Output `output` has the shape of input `input`. */
+void lk_shape_of_input(lk_inference *self, uint32_t output, uint32_t input);
+/* lk_tensor_size, where type and shape are known. */
+lk_status lk_shape_check(const lk_tensor_desc *desc, const char *what, lk_error *error);
+/* The operator's own input `index` is there, and so is its value. */
+bool lk_infer_knows(const lk_inference *self, uint32_t index);
+/* How many values a list has as input `index`: a dimension. */
+int64_t lk_infer_count(const lk_inference *self, uint32_t index);
+
+/* ---- shape rules that several operators share (shape.c) ---- */
+
+/* Output 0 is as large as input 0. */
+lk_status lk_infer_same(lk_inference *self, lk_error *error);
+/* The operator's inputs are broadcast to each other. */
+lk_status lk_infer_broadcast(lk_inference *self, lk_error *error);
+
+/* Multidirectional broadcasting (ONNX "Broadcasting"): sets rank and dims of `out`. */
+lk_status lk_broadcast_dims(lk_dims *dims, const lk_tensor_desc *a, const lk_tensor_desc *b,
+                            lk_tensor_desc *out, lk_error *error);
+/* The same of shapes that are known; the type is that of `a`. */
 lk_status lk_broadcast(const lk_tensor_desc *a, const lk_tensor_desc *b, lk_tensor_desc *out,
                        lk_error *error);
 /* The same tensor with leading dimensions of 1 up to `rank`; layout only if rank is unchanged,

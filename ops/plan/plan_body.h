@@ -50,6 +50,7 @@ typedef struct lk_plan_body {
   int32_t in_place_input;     /* input that output 0 is written over, or -1 */
   const char *implementation; /* of the main primitive */
   uint64_t bytes;             /* of the body itself */
+  double flops;               /* as in lk_plan_info */
 } lk_plan_body;
 
 /* A body for `node` without steps, whose inputs and outputs are yet to be described. `wishes` as in

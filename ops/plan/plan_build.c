@@ -16,14 +16,11 @@ static lk_status check_input(const lk_op_node *node, uint32_t index, const lk_te
   char what[24];
   (void)snprintf(what, sizeof what, "input %" PRIu32, index);
   LK_RETURN_NOT_OK(lk_tensor_size(&input->desc, what, NULL, NULL, error));
-  if (index < node->n_operands) {
-    LK_RETURN_NOT_OK(lk_op_check_type(node->class_, index, input->desc.dtype, error));
-  }
   if (input->desc.layout == LK_LAYOUT_ANY) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to read %s: its layout is 'any', which only a wish can be", what);
   }
-  if (index < 64 && (node->class_->shape_inputs >> index & 1) != 0 && input->data == NULL &&
+  if (index < 64 && (node->class_->row.shape_inputs >> index & 1) != 0 && input->data == NULL &&
       lk_elements(&input->desc) > 0) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to read %s: its value must be known when shapes are bound", what);
@@ -68,7 +65,8 @@ static lk_status plan_steps(lk_planner *planner, lk_plan_body **out_body, lk_err
   lk_tensor_desc *outputs = lk_planner_outputs(planner);
   bool is_empty = true;
   LK_RETURN_NOT_OK(check_inputs(node, inputs, error));
-  LK_RETURN_NOT_OK(node->class_->infer(node, inputs, outputs, error));
+  lk_inference inference = {.node = node, .inputs = inputs, .outputs = outputs};
+  LK_RETURN_NOT_OK(lk_op_infer(&inference, error));
   for (uint32_t i = 0; i < node->n_outputs; i++) {
     LK_RETURN_NOT_OK(lk_tensor_size(&outputs[i], "an output", NULL, NULL, error));
     is_empty = is_empty && lk_elements(&outputs[i]) == 0;
@@ -91,7 +89,7 @@ lk_status lk_plan_build(lk_ops_env *env, const lk_op_node *node, const lk_tensor
   lk_team_set_threads(host_threads);
   lk_planner_destroy(planner);
   if (status != LK_OK) {
-    status = lk_error_prefix(error, status, "failed to bind %s '%s'", node->class_->op_type,
+    status = lk_error_prefix(error, status, "failed to bind %s '%s'", node->class_->row.op_type,
                              node->output_name);
   }
   return status;

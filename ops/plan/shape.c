@@ -1,4 +1,4 @@
-/* Shape helpers that operators share: axes, broadcasting, and values of shape inputs. */
+/* Shape rules and helpers that operators share: axes, broadcasting, and values of shape inputs. */
 #include <inttypes.h>
 
 #include "base/status.h"
@@ -11,24 +11,82 @@ int64_t lk_axis(int64_t axis, uint32_t rank) {
   return axis < 0 ? axis + limit : axis;
 }
 
-lk_status lk_broadcast(const lk_tensor_desc *a, const lk_tensor_desc *b, lk_tensor_desc *out,
-                       lk_error *error) {
-  lk_tensor_desc result = {.dtype = a->dtype, .rank = a->rank > b->rank ? a->rank : b->rank};
-  for (uint32_t i = 0; i < result.rank; i++) {
+bool lk_shape_is_known(const lk_tensor_desc *desc) {
+  bool known = lk_rank_is_known(desc);
+  for (uint32_t i = 0; known && i < desc->rank; i++) known = desc->dims[i] >= 0;
+  return known;
+}
+
+void lk_shape_open(lk_tensor_desc *desc, int64_t rank) {
+  desc->rank = rank >= 0 && rank <= LK_MAX_RANK ? (uint32_t)rank : LK_RANK_UNKNOWN;
+  for (uint32_t i = 0; i < LK_MAX_RANK; i++) {
+    desc->dims[i] = lk_rank_is_known(desc) && i < desc->rank ? LK_DIM_UNKNOWN : 0;
+  }
+}
+
+void lk_shape_of_input(lk_inference *self, uint32_t output, uint32_t input) {
+  lk_tensor_desc *to = &self->outputs[output];
+  const lk_tensor_desc *from = &self->inputs[input].desc;
+  to->rank = from->rank;
+  for (uint32_t i = 0; lk_rank_is_known(from) && i < from->rank; i++) to->dims[i] = from->dims[i];
+}
+
+lk_status lk_shape_check(const lk_tensor_desc *desc, const char *what, lk_error *error) {
+  if (!lk_shape_is_known(desc) || desc->dtype == LK_DTYPE_NONE) return LK_OK;
+  return lk_tensor_size(desc, what, NULL, NULL, error);
+}
+
+bool lk_infer_knows(const lk_inference *self, uint32_t index) {
+  const lk_tensor *input = &self->inputs[index];
+  if (!lk_op_has(self->node, index) || input->desc.dtype == LK_DTYPE_NONE) return false;
+  return input->data != NULL || (lk_shape_is_known(&input->desc) && lk_elements(&input->desc) == 0);
+}
+
+int64_t lk_infer_count(const lk_inference *self, uint32_t index) {
+  const lk_tensor_desc *desc = &self->inputs[index].desc;
+  return desc->rank == 0 ? 1 : desc->rank == 1 ? desc->dims[0] : LK_DIM_UNKNOWN;
+}
+
+lk_status lk_infer_same(lk_inference *self, lk_error *error) {
+  (void)error;
+  lk_shape_of_input(self, 0, 0);
+  return LK_OK;
+}
+
+lk_status lk_infer_broadcast(lk_inference *self, lk_error *error) {
+  lk_shape_of_input(self, 0, 0);
+  for (uint32_t i = 1; i < self->node->n_operands; i++) {
+    const lk_tensor_desc so_far = self->outputs[0];
+    LK_RETURN_NOT_OK(
+        lk_broadcast_dims(self->dims, &so_far, &self->inputs[i].desc, &self->outputs[0], error));
+  }
+  if (self->node->n_operands == 1) self->copy_of = 0;
+  return LK_OK;
+}
+
+lk_status lk_broadcast_dims(lk_dims *dims, const lk_tensor_desc *a, const lk_tensor_desc *b,
+                            lk_tensor_desc *out, lk_error *error) {
+  lk_tensor_desc result = {.dtype = out->dtype, .rank = a->rank > b->rank ? a->rank : b->rank};
+  for (uint32_t i = 0; lk_rank_is_known(&result) && i < result.rank; i++) {
     /* Counted from the last dimension; a missing one is 1. */
-    int64_t in_a = i < a->rank ? a->dims[a->rank - 1 - i] : 1;
-    int64_t in_b = i < b->rank ? b->dims[b->rank - 1 - i] : 1;
-    if (in_a != in_b && in_a != 1 && in_b != 1) {
+    const int64_t in_a = i < a->rank ? a->dims[a->rank - 1 - i] : 1;
+    const int64_t in_b = i < b->rank ? b->dims[b->rank - 1 - i] : 1;
+    if (!lk_dims_broadcast(dims, in_a, in_b, &result.dims[result.rank - 1 - i])) {
       char text_a[LK_TENSOR_TEXT_CAPACITY], text_b[LK_TENSOR_TEXT_CAPACITY];
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "failed to broadcast %s and %s: %" PRId64 " and %" PRId64
                      ", dimensions must be equal or 1",
                      lk_tensor_text(a, text_a), lk_tensor_text(b, text_b), in_a, in_b);
     }
-    result.dims[result.rank - 1 - i] = in_a == 1 ? in_b : in_a;
   }
   *out = result;
   return LK_OK;
+}
+
+lk_status lk_broadcast(const lk_tensor_desc *a, const lk_tensor_desc *b, lk_tensor_desc *out,
+                       lk_error *error) {
+  *out = (lk_tensor_desc){.dtype = a->dtype};
+  return lk_broadcast_dims(NULL, a, b, out, error);
 }
 
 lk_tensor_desc lk_shape_pad_rank(const lk_tensor_desc *desc, uint32_t rank) {

@@ -35,16 +35,15 @@ static lk_status check_range(const char *name, int64_t value, int64_t least, lk_
 /* Everything that the attributes say by themselves, checked. */
 static lk_status fill(const lk_window *window, uint32_t rank, const int64_t *kernel,
                       lk_window_shape *out, lk_error *error) {
-  lk_status status = LK_OK;
   if (rank < 1 || rank > LK_MAX_SPATIAL) {
     return lk_fail(error, LK_UNSUPPORTED, "%" PRIu32 " spatial dimensions, 1 to %d are supported",
                    rank, LK_MAX_SPATIAL);
   }
   *out = (lk_window_shape){.rank = rank};
-  LK_TRY(check_count("kernel_shape", window->n_kernel, rank, error));
-  LK_TRY(check_count("strides", window->n_strides, rank, error));
-  LK_TRY(check_count("dilations", window->n_dilations, rank, error));
-  LK_TRY(check_count("pads", window->n_pads, 2 * rank, error));
+  LK_RETURN_NOT_OK(check_count("kernel_shape", window->n_kernel, rank, error));
+  LK_RETURN_NOT_OK(check_count("strides", window->n_strides, rank, error));
+  LK_RETURN_NOT_OK(check_count("dilations", window->n_dilations, rank, error));
+  LK_RETURN_NOT_OK(check_count("pads", window->n_pads, 2 * rank, error));
   if (window->n_kernel == 0 && kernel == NULL) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "attribute 'kernel_shape' is missing, it is required");
@@ -55,12 +54,13 @@ static lk_status fill(const lk_window *window, uint32_t rank, const int64_t *ker
     out->dilations[i] = window->n_dilations > 0 ? window->dilations[i] : 1;
     out->begin[i] = window->n_pads > 0 ? window->pads[i] : 0;
     out->end[i] = window->n_pads > 0 ? window->pads[rank + i] : 0;
-    LK_TRY(check_range("kernel_shape", out->kernel[i], 1, error));
-    LK_TRY(check_range("strides", out->strides[i], 1, error));
-    LK_TRY(check_range("dilations", out->dilations[i], 1, error));
-    LK_TRY(check_range("pads", out->begin[i], 0, error));
-    LK_TRY(check_range("pads", out->end[i], 0, error));
-    if (kernel != NULL && kernel[i] != out->kernel[i]) {
+    LK_RETURN_NOT_OK(check_range("strides", out->strides[i], 1, error));
+    LK_RETURN_NOT_OK(check_range("dilations", out->dilations[i], 1, error));
+    LK_RETURN_NOT_OK(check_range("pads", out->begin[i], 0, error));
+    LK_RETURN_NOT_OK(check_range("pads", out->end[i], 0, error));
+    if (out->kernel[i] < 0 && window->n_kernel == 0) continue; /* not known yet */
+    LK_RETURN_NOT_OK(check_range("kernel_shape", out->kernel[i], 1, error));
+    if (kernel != NULL && lk_dims_differ(kernel[i], out->kernel[i])) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "attribute 'kernel_shape' says %" PRId64 ", the weights have %" PRId64,
                      out->kernel[i], kernel[i]);
@@ -72,8 +72,7 @@ static lk_status fill(const lk_window *window, uint32_t rank, const int64_t *ker
                      out->dilations[i]);
     }
   }
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 static void split_padding(int64_t total, uint32_t auto_pad, int64_t *begin, int64_t *end) {
@@ -82,10 +81,31 @@ static void split_padding(int64_t total, uint32_t auto_pad, int64_t *begin, int6
   *end = total - *begin;
 }
 
+static bool is_same(uint32_t auto_pad) {
+  return auto_pad == LK_PAD_SAME_UPPER || auto_pad == LK_PAD_SAME_LOWER;
+}
+
+/* Output size of dimension `i`, where input or kernel are not known yet. */
+static int64_t open_output(const lk_window *window, const lk_window_shape *shape, uint32_t i,
+                           int64_t in, lk_dims *dims) {
+  const int64_t stride = shape->strides[i];
+  if (is_same(window->auto_pad)) return lk_dims_window(dims, in, -1, stride); /* in / stride, up */
+  const bool rounds_up =
+      window->ceil_mode && window->auto_pad == LK_PAD_NOTSET && shape->strides[i] > 1;
+  if (shape->kernel[i] < 0 || rounds_up) return LK_DIM_UNKNOWN;
+  const int64_t extent = (shape->kernel[i] - 1) * shape->dilations[i] + 1;
+  return lk_dims_window(dims, in, shape->begin[i] + shape->end[i] - extent, stride);
+}
+
 lk_status lk_window_resolve(const lk_window *window, uint32_t rank, const int64_t *in,
                             const int64_t *kernel, lk_window_shape *out, lk_error *error) {
-  lk_status status = fill(window, rank, kernel, out, error);
-  if (status != LK_OK) return status;
+  return lk_window_infer(window, rank, in, kernel, NULL, out, error);
+}
+
+lk_status lk_window_infer(const lk_window *window, uint32_t rank, const int64_t *in,
+                          const int64_t *kernel, lk_dims *dims, lk_window_shape *out,
+                          lk_error *error) {
+  LK_RETURN_NOT_OK(fill(window, rank, kernel, out, error));
   for (uint32_t i = 0; i < rank; i++) {
     const int64_t extent = (out->kernel[i] - 1) * out->dilations[i] + 1;
     const int64_t stride = out->strides[i];
@@ -94,7 +114,11 @@ lk_status lk_window_resolve(const lk_window *window, uint32_t rank, const int64_
                      "spatial dimension %" PRIu32 " is %" PRId64 ", at most 2^40", i, in[i]);
     }
     if (window->auto_pad == LK_PAD_VALID) out->begin[i] = out->end[i] = 0;
-    if (window->auto_pad == LK_PAD_SAME_UPPER || window->auto_pad == LK_PAD_SAME_LOWER) {
+    if (in[i] < 0 || (out->kernel[i] < 0 && !is_same(window->auto_pad))) {
+      out->out[i] = open_output(window, out, i, in[i], dims);
+      continue;
+    }
+    if (is_same(window->auto_pad)) {
       out->out[i] = (in[i] + stride - 1) / stride;
       split_padding((out->out[i] - 1) * stride + extent - in[i], window->auto_pad, &out->begin[i],
                     &out->end[i]);
@@ -120,12 +144,23 @@ lk_status lk_window_resolve(const lk_window *window, uint32_t rank, const int64_
   return LK_OK;
 }
 
-lk_status lk_window_resolve_transposed(const lk_window *window, uint32_t rank, const int64_t *in,
-                                       const int64_t *kernel, const int64_t *output_padding,
-                                       const int64_t *output_shape, lk_window_shape *out,
-                                       lk_error *error) {
-  lk_status status = fill(window, rank, kernel, out, error);
-  if (status != LK_OK) return status;
+/* Output size of dimension `i` of a transposed convolution, where input or kernel are not known
+ * yet. */
+static int64_t open_transposed(const lk_window *window, const lk_window_shape *shape, uint32_t i,
+                               int64_t in, int64_t extra, lk_dims *dims) {
+  const int64_t stride = shape->strides[i];
+  if (is_same(window->auto_pad)) return lk_dims_linear(dims, in, stride, 0);
+  if (shape->kernel[i] < 0) return LK_DIM_UNKNOWN;
+  const int64_t extent = (shape->kernel[i] - 1) * shape->dilations[i] + 1;
+  return lk_dims_linear(dims, in, stride,
+                        extent + extra - stride - shape->begin[i] - shape->end[i]);
+}
+
+lk_status lk_window_infer_transposed(const lk_window *window, uint32_t rank, const int64_t *in,
+                                     const int64_t *kernel, const int64_t *output_padding,
+                                     const int64_t *output_shape, lk_dims *dims,
+                                     lk_window_shape *out, lk_error *error) {
+  LK_RETURN_NOT_OK(fill(window, rank, kernel, out, error));
   for (uint32_t i = 0; i < rank; i++) {
     const int64_t extent = (out->kernel[i] - 1) * out->dilations[i] + 1;
     const int64_t extra = output_padding != NULL ? output_padding[i] : 0;
@@ -134,19 +169,26 @@ lk_status lk_window_resolve_transposed(const lk_window *window, uint32_t rank, c
                      "spatial dimension %" PRIu32 " is %" PRId64 ", at most 2^40 with the stride",
                      i, in[i]);
     }
-    LK_TRY(check_range("output_padding", extra, 0, error));
+    LK_RETURN_NOT_OK(check_range("output_padding", extra, 0, error));
+    if (output_shape != NULL) {
+      LK_RETURN_NOT_OK(check_range("output_shape", output_shape[i], 1, error));
+    }
+    if (window->auto_pad == LK_PAD_VALID && output_shape == NULL) out->begin[i] = out->end[i] = 0;
+    if (in[i] < 0 || out->kernel[i] < 0) {
+      out->out[i] = output_shape != NULL ? output_shape[i]
+                                         : open_transposed(window, out, i, in[i], extra, dims);
+      continue;
+    }
     const int64_t full = (in[i] - 1) * out->strides[i] + extent + extra;
     if (output_shape != NULL) {
-      LK_TRY(check_range("output_shape", output_shape[i], 1, error));
       out->out[i] = output_shape[i];
       split_padding(full - out->out[i],
                     window->auto_pad == LK_PAD_SAME_UPPER ? LK_PAD_SAME_UPPER : LK_PAD_SAME_LOWER,
                     &out->begin[i], &out->end[i]);
-    } else if (window->auto_pad == LK_PAD_SAME_UPPER || window->auto_pad == LK_PAD_SAME_LOWER) {
+    } else if (is_same(window->auto_pad)) {
       out->out[i] = in[i] * out->strides[i];
       split_padding(full - out->out[i], window->auto_pad, &out->begin[i], &out->end[i]);
     } else {
-      if (window->auto_pad == LK_PAD_VALID) out->begin[i] = out->end[i] = 0;
       out->out[i] = full - out->begin[i] - out->end[i];
     }
     const int64_t least = in[i] > 0 ? 1 : 0;
@@ -159,8 +201,7 @@ lk_status lk_window_resolve_transposed(const lk_window *window, uint32_t rank, c
     /* as oneDNN counts it: output_padding is negative padding at the end */
     out->end[i] = (in[i] - 1) * out->strides[i] + extent - out->begin[i] - out->out[i];
   }
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 void lk_window_key(const lk_window_shape *shape, lk_key_builder *key) {

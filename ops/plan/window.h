@@ -42,11 +42,17 @@ void lk_window_parse(lk_attrs *attrs, lk_window *out);
 lk_status lk_window_resolve(const lk_window *window, uint32_t rank, const int64_t *in,
                             const int64_t *kernel, lk_window_shape *out, lk_error *error);
 
+/* The same before all is known: `in` and `kernel` may be terms of `dims`. Where they are, `out` is
+ * set, which may be one too, and padding says nothing. */
+lk_status lk_window_infer(const lk_window *window, uint32_t rank, const int64_t *in,
+                          const int64_t *kernel, lk_dims *dims, lk_window_shape *out,
+                          lk_error *error);
+
 /* The same for a transposed convolution, with output_padding and output_shape (or NULL). */
-lk_status lk_window_resolve_transposed(const lk_window *window, uint32_t rank, const int64_t *in,
-                                       const int64_t *kernel, const int64_t *output_padding,
-                                       const int64_t *output_shape, lk_window_shape *out,
-                                       lk_error *error);
+lk_status lk_window_infer_transposed(const lk_window *window, uint32_t rank, const int64_t *in,
+                                     const int64_t *kernel, const int64_t *output_padding,
+                                     const int64_t *output_shape, lk_dims *dims,
+                                     lk_window_shape *out, lk_error *error);
 
 /* Adds STRIDES, DILATIONS (oneDNN counts them from 0), PADS_BEGIN and PADS_END to a value key. */
 void lk_window_key(const lk_window_shape *shape, lk_key_builder *key);

@@ -221,13 +221,18 @@ TEST(Clip, BoundsThatAreLeftOut) {
 
 TEST(Clip, NamesWhatIsWrong) {
   const Value x = random({3}, 1);
-  OpTester("Clip", 13).input(x).input(lk::ints({1})).expect_bind(LK_INVALID_ARGUMENT, "'min'");
+  OpTester("Clip", 13)
+      .input(x)
+      .input(lk::ints({1}))
+      .expect_bind(LK_INVALID_ARGUMENT, "f32 and i64");
+  OpTester("Clip", 13).input(x).input(x).expect_bind(LK_INVALID_ARGUMENT, "'min'");
   OpTester("Clip", 13).input(x).absent().input(x).expect_bind(LK_INVALID_ARGUMENT, "'max'");
   OpTester("Clip", 13)
       .input(lk::ints({1}))
       .absent()
       .constant(lk::tensor<int32_t>({}, {1}))
-      .expect_bind(LK_INVALID_ARGUMENT, "one value of type i64");
+      .expect_bind(LK_INVALID_ARGUMENT,
+                   "inputs 0 and 2 have types i64 and i32, they must be equal");
   OpTester("Clip", 13)
       .input(lk::tensor<uint8_t>({1}, {1}, LK_BOOL))
       .expect_bind(LK_UNSUPPORTED, "bool");

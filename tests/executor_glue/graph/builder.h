@@ -2,6 +2,7 @@
 #ifndef LK_TESTS_GRAPH_BUILDER_H
 #define LK_TESTS_GRAPH_BUILDER_H
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -182,24 +183,64 @@ private:
   lk_status status_ = LK_OK;
 };
 
-// An operator table of this test's own, in the place of the library's.
+// An operator table of this test's own, in the place of the library's: rows that the library has, with
+// other facts where a test wants them. The first of a name counts.
+inline const std::vector<lk_op_row> &test_rows() {
+  static const std::vector<lk_op_row> all = [] {
+    std::vector<lk_op_row> rows;
+    const lk_api *api = lk_get_api(LK_API_VERSION);
+    for (uint32_t i = 0; api->op_row(i) != nullptr; i++) {
+      lk_op_row row = *api->op_row(i);
+      const std::string name = row.op_type;
+      if (row.fusion.kind != 0 && !LK_POST_OP_IS_BINARY(row.fusion.kind)) {
+        row.flags &= ~uint32_t{LK_OP_POST_OPS}; // an activation is fused, and takes none
+      }
+      if (name == "MaxPool" || name == "Sqrt") row.flags &= ~uint32_t{LK_OP_POST_OPS};
+      row.since = std::max(row.since, 7);
+      rows.push_back(row);
+    }
+    lk_op_row made = {};
+    made.struct_size = sizeof made;
+    made.domain = made.summary = "";
+    made.since = 7;
+    made.min_inputs = made.max_inputs = made.max_outputs = 1;
+    made.input_types = made.output_types = "T";
+    made.op_type = "Twice";
+    rows.push_back(made);
+    made.op_type = "Dice";
+    made.flags = LK_OP_RANDOM;
+    rows.push_back(made);
+    made.op_type = "Positions";
+    made.flags = LK_OP_DATA_DEPENDENT;
+    rows.push_back(made);
+    return rows;
+  }();
+  return all;
+}
 inline const lk_op_row *test_op_row(uint32_t index) {
-  static const lk_op_row rows[] = {
-      {"Conv", "", 7, 23, 1, 0, 1, 0, ""},          {"ConvTranspose", "", 7, 23, 1, 0, 1, 0, ""},
-      {"MatMul", "", 7, 23, 1, 0, 1, 0, ""},        {"Gemm", "", 7, 23, 1, 0, 1, 0, ""},
-      {"Add", "", 7, 23, 1, 1, 1, 0, ""},           {"Mul", "", 7, 23, 1, 1, 1, 0, ""},
-      {"Sum", "", 7, 23, 1, 1, 1, 0, ""},           {"Relu", "", 7, 23, 1, 1, 0, 0, ""},
-      {"MaxPool", "", 7, 23, 1, 0, 0, 0, ""},       {"HardSwish", "", 14, 23, 1, 1, 0, 0, ""},
-      {"Swish", "latchkey", 7, 23, 1, 1, 0, 0, ""}, {"ConstantOfShape", "", 9, 23, 0, 0, 0, 0, ""},
-  };
-  return index < sizeof rows / sizeof rows[0] ? &rows[index] : nullptr;
+  return index < test_rows().size() ? &test_rows()[index] : nullptr;
+}
+inline const lk_op_row *test_op_find(const char *op_type, const char *domain, int32_t opset) {
+  for (const lk_op_row &row : test_rows()) {
+    if (std::string(row.op_type) == op_type && std::string(row.domain) == domain &&
+        opset >= row.since && opset <= LK_MAX_OPSET) {
+      return &row;
+    }
+  }
+  return nullptr;
 }
 
 inline const lk_api *test_api() {
   static const lk_api api = [] {
+    const lk_api *library = lk_get_api(LK_API_VERSION);
     lk_api made = {};
     made.struct_size = sizeof made;
+    made.dims_create = library->dims_create;
+    made.dims_destroy = library->dims_destroy;
+    made.dims_open = library->dims_open;
+    made.op_infer = library->op_infer;
     made.op_row = test_op_row;
+    made.op_find = test_op_find;
     return made;
   }();
   return &api;

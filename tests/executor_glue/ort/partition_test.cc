@@ -37,15 +37,17 @@ public:
   lk_status partition(Groups *groups, size_t *count) {
     if (link() != LK_OK) return status();
     const size_t n = get()->n_nodes;
-    std::unique_ptr<bool[]> supported(new bool[n]), works(new bool[n]);
+    std::unique_ptr<bool[]> supported(new bool[n]), works(new bool[n]), shape_only(new bool[n]);
     std::vector<uint64_t> shape_inputs(n);
     for (size_t i = 0; i < n; i++) {
       const Mark &mark = marks_[static_cast<size_t>(get()->nodes[i].source)];
       supported[i] = mark.kind != kUnsupported;
       works[i] = mark.kind == kWorks;
       shape_inputs[i] = mark.shape_inputs;
+      shape_only[i] = std::string(get()->nodes[i].op_type) == "Shape";
     }
-    const lk_ort_partition_input input = {get(), supported.get(), works.get(), shape_inputs.data()};
+    const lk_ort_partition_input input = {get(), supported.get(), works.get(), shape_inputs.data(),
+                                          shape_only.get()};
     Groups sorted(n, -7);
     *count = 0;
     const lk_status status = lk_ort_partition_make(&input, sorted.data(), count, LK_ERR);

@@ -56,7 +56,9 @@ void frame_reset(lk_frame *) {
 }
 lk_status op_create(lk_executor *, const lk_node_desc *node, lk_op **out, lk_error *error) {
   const std::string type = node->op_type;
-  if (type != "ConstantOfShape" && type != "Twice") return fail(error, LK_UNSUPPORTED);
+  const bool known =
+      type == "ConstantOfShape" || type == "Twice" || type == "Dice" || type == "Positions";
+  if (!known) return fail(error, LK_UNSUPPORTED);
   for (uint32_t i = 0; i < node->n_inputs; i++) EXPECT_EQ(node->inputs[i].constant, nullptr);
   fake.ops_open++;
   *out = new lk_op{type};
@@ -157,6 +159,18 @@ TEST_F(PassConstants, UnknownOperatorsAndOperatorsWithoutInputsStay) {
   g.output(g.node("RandomNormal", {}));
   EXPECT_EQ(changes_of(g), 0u);
   EXPECT_EQ(g->n_nodes, 2u);
+}
+
+// Rows that say so: computed once, a random number would be the same in every run, and the shape of
+// what follows from data is not known when a plan is made.
+TEST_F(PassConstants, RandomAndDataDependentOperatorsStay) {
+  GraphBuilder g;
+  g.output(g.node("Dice", {g.scalar(1)}));
+  g.output(g.node("Positions", {g.scalar(1)}));
+  g.output(g.node("Twice", {g.scalar(1)}));
+  EXPECT_EQ(changes_of(g), 1u);
+  EXPECT_EQ(g.count("Dice"), 1u);
+  EXPECT_EQ(g.count("Positions"), 1u);
 }
 
 TEST_F(PassConstants, RefusalAtRunLeavesTheNode) {

@@ -111,8 +111,8 @@ TEST(PassResidual, ShapesThatMightDifferKeepTheAdd) {
             0u);
   EXPECT_EQ(fused([](GraphBuilder &g, int32_t x) { // ceil mode is another function
               return g.node("MaxPool", {x},
-                            {Attr::Ints("kernel_shape", {3, 3}), Attr::Ints("pads", {1, 1, 1, 1}),
-                             Attr::Ints("ceil_mode", {1})});
+                            {Attr::Ints("kernel_shape", {2, 2}), Attr::Ints("pads", {1, 1, 1, 1}),
+                             Attr::Ints("strides", {2, 2}), Attr::Ints("ceil_mode", {1})});
             }),
             0u);
   EXPECT_EQ(fused([](GraphBuilder &g, int32_t x) { return g.node("Mystery", {x}); }), 0u);

@@ -31,27 +31,48 @@ namespace lk::fake {
 struct Row {
   const char *name;
   uint64_t shape_inputs, in_place;
-  uint32_t onednn;
+  uint32_t flags;
 };
 
 // Relu(x), Add(a, b) with broadcasting, Reshape(x, shape), Shape(x), Cat(a, b) along dimension 0,
 // Both(x) -> x, -x, Nhwc(x) = x in channels-last unless plain is wished for, Stubborn(x) = x in
 // channels-last always, Boom(x) fails when it runs, Identity(x), Fill(shape) of ones.
 inline const std::vector<Row> &rows() {
+  const uint32_t onednn = LK_OP_ON_ONEDNN;
   static const std::vector<Row> all = {
-      {.name = "Relu", .shape_inputs = 0, .in_place = 1, .onednn = 1},
-      {.name = "Add", .shape_inputs = 0, .in_place = 3, .onednn = 1},
-      {.name = "Reshape", .shape_inputs = 2, .in_place = 0, .onednn = 0},
-      {.name = "Shape", .shape_inputs = 0, .in_place = 0, .onednn = 0},
-      {.name = "Cat", .shape_inputs = 0, .in_place = 0, .onednn = 1},
-      {.name = "Both", .shape_inputs = 0, .in_place = 0, .onednn = 1},
-      {.name = "Nhwc", .shape_inputs = 0, .in_place = 0, .onednn = 1},
-      {.name = "Stubborn", .shape_inputs = 0, .in_place = 0, .onednn = 1},
-      {.name = "Boom", .shape_inputs = 0, .in_place = 0, .onednn = 1},
-      {.name = "Identity", .shape_inputs = 0, .in_place = 0, .onednn = 0},
-      {.name = "Fill", .shape_inputs = 1, .in_place = 0, .onednn = 1},
+      {.name = "Relu", .shape_inputs = 0, .in_place = 1, .flags = onednn},
+      {.name = "Add", .shape_inputs = 0, .in_place = 3, .flags = onednn},
+      {.name = "Reshape", .shape_inputs = 2, .in_place = 0, .flags = 0},
+      {.name = "Shape", .shape_inputs = 0, .in_place = 0, .flags = LK_OP_SHAPE_ONLY},
+      {.name = "Cat", .shape_inputs = 0, .in_place = 0, .flags = onednn},
+      {.name = "Both", .shape_inputs = 0, .in_place = 0, .flags = onednn},
+      {.name = "Nhwc", .shape_inputs = 0, .in_place = 0, .flags = onednn},
+      {.name = "Stubborn", .shape_inputs = 0, .in_place = 0, .flags = onednn},
+      {.name = "Boom", .shape_inputs = 0, .in_place = 0, .flags = onednn},
+      {.name = "Identity", .shape_inputs = 0, .in_place = 0, .flags = 0},
+      {.name = "Fill", .shape_inputs = 1, .in_place = 0, .flags = onednn},
   };
   return all;
+}
+
+// The rows as the executor sees them, one to one.
+inline const lk_op_row *op_row(uint32_t index) {
+  static const std::vector<lk_op_row> all = [] {
+    std::vector<lk_op_row> made;
+    for (const Row &r : rows()) {
+      lk_op_row row = {};
+      row.struct_size = sizeof row;
+      row.op_type = r.name;
+      row.domain = row.summary = "";
+      row.since = 7;
+      row.flags = r.flags;
+      row.shape_inputs = r.shape_inputs;
+      row.in_place_inputs = r.in_place;
+      made.push_back(row);
+    }
+    return made;
+  }();
+  return index < all.size() ? &all[index] : nullptr;
 }
 
 struct Counters {
@@ -426,16 +447,15 @@ inline const lk_api *api() {
       delete op;
     };
     t.op_info = [](const lk_op *op, lk_op_info *info, lk_error *) {
-      info->op_type = op->row->name;
+      info->row = op_row(uint32_t(op->row - rows().data()));
       info->shape_inputs = op->row->shape_inputs;
       info->in_place_inputs = op->row->in_place;
-      info->runs_on_onednn = op->row->onednn;
       return LK_OK;
     };
     t.op_bind = op_bind;
     t.plan_info = [](const lk_plan *plan, lk_plan_info *info, lk_error *) {
       info->alias_input = plan->alias;
-      info->implementation = plan->row->onednn ? plan->row->name : "";
+      info->implementation = (plan->row->flags & LK_OP_ON_ONEDNN) != 0 ? plan->row->name : "";
       return LK_OK;
     };
     t.plan_output = [](const lk_plan *plan, uint32_t index, lk_tensor_desc *out, lk_error *) {
@@ -513,15 +533,13 @@ inline const lk_api *api() {
     };
     t.key_create = key_create;
     t.key_destroy = [](lk_context *, lk_key *key) { delete key; };
-    t.op_row = [](uint32_t index) -> const lk_op_row * {
-      static std::vector<lk_op_row> all = [] {
-        std::vector<lk_op_row> made;
-        for (const Row &r : rows()) {
-          made.push_back({r.name, "", 7, 23, r.onednn, r.in_place != 0, 0, 0, ""});
-        }
-        return made;
-      }();
-      return index < all.size() ? &all[index] : nullptr;
+    t.op_row = op_row;
+    t.op_find = [](const char *op_type, const char *, int32_t) -> const lk_op_row * {
+      const lk_op_row *row = nullptr;
+      for (uint32_t i = 0; (row = op_row(i)) != nullptr; i++) {
+        if (std::string(row->op_type) == op_type) return row;
+      }
+      return nullptr;
     };
     return t;
   }();

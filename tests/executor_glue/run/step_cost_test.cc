@@ -14,7 +14,7 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-double cost(const std::string &op, const std::vector<Dims> &inputs, const Dims &output) {
+double cost(double flops, const std::vector<Dims> &inputs, const Dims &output) {
   std::vector<lk_tensor_desc> descs;
   for (const Dims &dims : inputs) {
     descs.push_back(lk_tensor_desc_make(LK_F32, static_cast<uint32_t>(dims.size()), dims.data()));
@@ -23,27 +23,26 @@ double cost(const std::string &op, const std::vector<Dims> &inputs, const Dims &
   std::vector<const lk_tensor_desc *> pointers;
   for (const lk_tensor_desc &desc : descs) pointers.push_back(&desc);
   const auto n_inputs = static_cast<uint32_t>(inputs.size());
-  return lk_run_cost(op.c_str(), pointers.data(), n_inputs, pointers.data() + n_inputs, 1);
+  return lk_run_cost(flops, pointers.data(), n_inputs, pointers.data() + n_inputs, 1);
 }
 
 double matmul(int64_t rows, int64_t size) {
-  return cost("MatMul", {{rows, size}, {size, size}}, {rows, size});
+  return cost(2.0 * double(rows * size) * double(size), {{rows, size}, {size, size}}, {rows, size});
 }
 
 double convolution(int64_t channels, int64_t size) {
-  return cost("Conv", {{1, channels, size, size}, {channels, channels, 3, 3}},
-              {1, channels, size, size});
+  return cost(2.0 * double(channels * size * size) * double(channels * 9),
+              {{1, channels, size, size}, {channels, channels, 3, 3}}, {1, channels, size, size});
 }
 
 double relu(int64_t count) {
-  return cost("Relu", {{count}}, {count});
+  return cost(0, {{count}}, {count});
 }
 
 TEST(RunCost, FollowsTheArithmeticOfLargeOperators) {
   // Four and eight times the multiplications: beside those, what every step costs is nothing.
   EXPECT_NEAR(convolution(64, 112) / convolution(64, 56), 4, 0.1);
   EXPECT_NEAR(matmul(1024, 1024) / matmul(512, 512), 8, 0.3);
-  EXPECT_NEAR(cost("Gemm", {{512, 512}, {512, 512}}, {512, 512}) / matmul(512, 512), 1, 1e-9);
 }
 
 TEST(RunCost, FollowsTheBytesOfWhatComputesLittle) {
@@ -55,7 +54,7 @@ TEST(RunCost, FollowsTheBytesOfWhatComputesLittle) {
 
 TEST(RunCost, OfNothingIsWhatEveryStepCosts) {
   EXPECT_GT(relu(0), 0);
-  EXPECT_EQ(lk_run_cost("Relu", nullptr, 0, nullptr, 0), relu(0));
+  EXPECT_EQ(lk_run_cost(0, nullptr, 0, nullptr, 0), relu(0));
 }
 
 TEST(RunCost, MoreThreadsNeverCostMore) {
