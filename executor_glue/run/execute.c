@@ -1,3 +1,4 @@
+/* Runs steps in order or in parallel, and copies what did not land in the caller's buffers. */
 #include "executor_glue/run/execute.h"
 
 #include <pthread.h>
@@ -5,18 +6,19 @@
 
 #include "base/status.h"
 
-static void set_pointers(const lk_run_execution *run) {
+static void set_pointers(const lk_execution *run) {
   const lk_run_plan *plan = run->plan;
   const lk_graph *graph = plan->program->graph;
-  const lk_run_frame *frame = run->lease->frame;
-  const lk_run_arena *arena = run->lease->arena;
-  uintptr_t *base = frame->bases;
-  *base++ = 0;
-  *base++ = arena != NULL ? (uintptr_t)arena->data : 0;
-  for (size_t i = 0; i < graph->n_inputs; i++) *base++ = (uintptr_t)run->inputs[i].data;
-  for (size_t i = 0; i < graph->n_outputs; i++) *base++ = (uintptr_t)run->outputs[i];
+  const lk_execution_frame *frame = run->lease->frame;
+  const lk_arena *arena = run->lease->arena;
+  uintptr_t *buffer = frame->buffers;
+  *buffer++ = 0;
+  *buffer++ = arena != NULL ? (uintptr_t)arena->data : 0;
+  for (size_t i = 0; i < graph->n_inputs; i++) *buffer++ = (uintptr_t)run->inputs[i].data;
+  for (size_t i = 0; i < graph->n_outputs; i++) *buffer++ = (uintptr_t)run->outputs[i];
   for (uint32_t i = 0; i < plan->n_operands; i++) {
-    frame->pointers[i] = (void *)(frame->bases[plan->operands[i].base] + plan->operands[i].offset);
+    frame->pointers[i] =
+        (void *)(frame->buffers[plan->operands[i].buffer] + plan->operands[i].offset);
   }
 }
 
@@ -34,9 +36,9 @@ static lk_status fail_step(const lk_run_plan *plan, uint32_t step, lk_status sta
 
 /* ---- in order: from here to the last operator no allocation, no lock, no lookup ---- */
 
-static lk_status run_in_order(const lk_run_execution *run, lk_error *error) {
+static lk_status run_in_order(const lk_execution *run, lk_error *error) {
   const lk_run_plan *plan = run->plan;
-  const lk_run_frame *frame = run->lease->frame;
+  const lk_execution_frame *frame = run->lease->frame;
   const lk_api *api = plan->program->api;
   lk_status status = LK_OK;
   const lk_run_step *step = plan->steps;
@@ -52,21 +54,21 @@ static lk_status run_in_order(const lk_run_execution *run, lk_error *error) {
                          : fail_step(plan, (uint32_t)(step - plan->steps) - 1, status, error);
 }
 
-/* ---- at once ---- */
+/* ---- in parallel ---- */
 
-typedef struct at_once {
-  const lk_run_execution *run;
+typedef struct parallel_run {
+  const lk_execution *run;
   pthread_mutex_t mutex; /* guards what follows, when a step fails */
   uint32_t failed;       /* n_steps: none */
   lk_status status;
   lk_error error;
-} at_once;
+} parallel_run;
 
 /* For lk_ready_queue_run. */
 static bool run_step(void *arg, uint32_t index, uint32_t lane) {
-  at_once *self = arg;
+  parallel_run *self = arg;
   const lk_run_plan *plan = self->run->plan;
-  const lk_run_frame *frame = self->run->lease->frame;
+  const lk_execution_frame *frame = self->run->lease->frame;
   const lk_run_step *step = &plan->steps[index];
   void *const *inputs = frame->pointers + step->first_operand;
   lk_error error;
@@ -86,9 +88,11 @@ static bool run_step(void *arg, uint32_t index, uint32_t lane) {
   return false;
 }
 
-static lk_status run_at_once(const lk_run_execution *run, lk_error *error) {
-  at_once self = {.run = run, .mutex = PTHREAD_MUTEX_INITIALIZER, .failed = run->plan->n_steps};
-  const bool done = lk_ready_queue_run(run->lease->frame->turns, run->workers, run_step, &self);
+static lk_status run_in_parallel(const lk_execution *run, lk_error *error) {
+  parallel_run self = {
+      .run = run, .mutex = PTHREAD_MUTEX_INITIALIZER, .failed = run->plan->n_steps};
+  const bool done =
+      lk_ready_queue_run(run->lease->frame->ready_queue, run->workers, run_step, &self);
   pthread_mutex_destroy(&self.mutex);
   if (done) return LK_OK;
   if (error != NULL) *error = self.error;
@@ -97,33 +101,32 @@ static lk_status run_at_once(const lk_run_execution *run, lk_error *error) {
 
 /* ---- both ---- */
 
-static lk_status copy_outputs(const lk_run_execution *run, lk_error *error) {
+static lk_status copy_outputs(const lk_execution *run, lk_error *error) {
   const lk_run_plan *plan = run->plan;
-  const uintptr_t *bases = run->lease->frame->bases;
+  const uintptr_t *buffers = run->lease->frame->buffers;
   for (uint32_t i = 0; i < plan->n_copies; i++) {
-    const lk_run_copy *copy = &plan->copies[i];
+    const lk_output_copy *copy = &plan->copies[i];
     if (plan->output_bytes[copy->output] == 0) continue;
-    void *from = (void *)(bases[copy->from.base] + copy->from.offset);
+    void *from = (void *)(buffers[copy->from.buffer] + copy->from.offset);
     if (copy->desc.layout == LK_LAYOUT_PLAIN) {
       memcpy(run->outputs[copy->output], from, plan->output_bytes[copy->output]);
       continue;
     }
     lk_tensor source = {.desc = copy->desc, .data = from};
     lk_tensor target = {.desc = plan->outputs[copy->output], .data = run->outputs[copy->output]};
-    lk_status status =
-        plan->program->api->tensor_convert(plan->program->context, &source, &target, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(
+        plan->program->api->tensor_convert(plan->program->context, &source, &target, error));
   }
   return LK_OK;
 }
 
-lk_status lk_run_execute(const lk_run_execution *run, lk_error *error) {
+lk_status lk_execute(const lk_execution *run, lk_error *error) {
   const lk_api *api = run->plan->program->api;
   lk_frame *frame = run->lease->frame->frame;
   set_pointers(run);
   api->frame_begin(frame);
   const lk_status status =
-      run->plan->schedule != NULL ? run_at_once(run, error) : run_in_order(run, error);
+      run->plan->schedule != NULL ? run_in_parallel(run, error) : run_in_order(run, error);
   api->frame_end(frame);
   return status == LK_OK ? copy_outputs(run, error) : status;
 }
