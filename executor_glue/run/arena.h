@@ -15,8 +15,8 @@ lk_status lk_arena_create(const lk_allocator *allocator, uint64_t bytes, lk_aren
 void lk_arena_destroy(const lk_allocator *allocator, lk_arena *arena); /* NULL is allowed */
 
 /* Takes the smallest arena that is large enough out of the list. NULL: none is. The largest is then
- * taken out as `*out_small` (else NULL), for the caller to destroy: a larger one takes its place, so
- * that their number does not grow. */
+ * taken out as `*out_small` (else NULL), for the caller to destroy: a larger one takes its place,
+ * so that their number does not grow. */
 lk_arena *lk_arena_take(lk_arena **list, uint64_t bytes, lk_arena **out_small);
 
 #endif

@@ -9,8 +9,8 @@
 #include "base/tensor.h"
 #include "executor_glue/run/in_place.h"
 
-/* The most that is computed while building, unless a shape depends on it: anything larger is cheaper
- * to compute in each run than to keep once for each shape. */
+/* The most that is computed while building, unless a shape depends on it: anything larger is
+ * cheaper to compute in each run than to keep once for each shape. */
 #define KNOWN_MAX_BYTES ((uint64_t)64 * 1024)
 
 static const lk_node *node_at(const lk_plan_builder *builder, int32_t node) {

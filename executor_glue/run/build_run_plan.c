@@ -85,8 +85,8 @@ static lk_status bind_nodes(lk_plan_builder *builder, lk_error *error) {
  * (docs/threads.md). */
 #define LEAST_GAIN 1.15
 
-/* Into `costs` [n_steps]. `descs` [max_operands] is for a step's operands. `*out_in_order`: how long
- * the steps take one after the other, each on the context's threads. */
+/* Into `costs` [n_steps]. `descs` [max_operands] is for a step's operands. `*out_in_order`: how
+ * long the steps take one after the other, each on the context's threads. */
 static void find_costs(const lk_plan_builder *builder, const lk_tensor_desc **descs, double *costs,
                        double *out_in_order) {
   const lk_program *program = builder->program;
@@ -107,8 +107,8 @@ static void find_costs(const lk_plan_builder *builder, const lk_tensor_desc **de
   }
 }
 
-/* Sets the plan's schedule; leaves it NULL when the steps would hardly be faster by it than in their
- * order. */
+/* Sets the plan's schedule; leaves it NULL when the steps would hardly be faster by it than in
+ * their order. */
 static lk_status choose_schedule(lk_plan_builder *builder, const lk_dependencies *dependencies,
                                  lk_error *error) {
   lk_status status = LK_OK;

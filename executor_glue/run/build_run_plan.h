@@ -4,8 +4,8 @@
 
 #include "executor_glue/run/run_plan.h"
 
-/* Binds every node that a wanted output needs. LK_UNSUPPORTED names a node and the input whose value
- * its shapes depend on when that value cannot be known before the run.
+/* Binds every node that a wanted output needs. LK_UNSUPPORTED names a node and the input whose
+ * value its shapes depend on when that value cannot be known before the run.
  *
  * With more than one worker, only the bound nodes tell whether running in parallel is faster, each
  * step on one thread, than the steps in their order on the context's threads. So `desc->threads` is

@@ -1,5 +1,5 @@
-/* The pool of frames and arenas, the entries that the cache holds, and what runs borrow. Explored in
- * tests/promela/hot.pml. */
+/* The pool of frames and arenas, the entries that the cache holds, and what runs borrow. Explored
+ * in tests/promela/hot.pml. */
 #include "executor_glue/run/frame_pool.h"
 
 #include <pthread.h>
@@ -9,8 +9,8 @@
 #include "base/fork.h"
 #include "base/status.h"
 
-/* There are at most as many runs as the host has threads, and the kernel changes between them: about
- * so many for each processor are in the middle of a run at a time. */
+/* There are at most as many runs as the host has threads, and the kernel changes between them:
+ * about so many for each processor are in the middle of a run at a time. */
 enum { IDLE_PER_PROCESSOR = 4 };
 
 struct lk_frame_pool {
@@ -243,8 +243,8 @@ const lk_run_plan *lk_plan_entry_plan(const lk_plan_entry *entry) {
 
 /* ---- leases ---- */
 
-/* Takes what is idle out of the entry and the pool. True: `lease->frame` is of the entry's run plan;
- * else it is of none, or NULL. `*out_small`: see lk_arena_take. */
+/* Takes what is idle out of the entry and the pool. True: `lease->frame` is of the entry's run
+ * plan; else it is of none, or NULL. `*out_small`: see lk_arena_take. */
 static bool take_idle_lease(lk_plan_entry *entry, lk_lease *lease, lk_arena **out_small) {
   lk_frame_pool *pool = entry->pool;
   const uint64_t arena_bytes = entry->plan->arena_bytes;

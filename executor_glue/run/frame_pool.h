@@ -31,8 +31,8 @@ lk_status lk_frame_pool_create(const lk_program *program, lk_frame_pool **out_po
 void lk_frame_pool_destroy(lk_frame_pool *pool);
 void lk_frame_pool_stats(lk_frame_pool *pool, uint64_t *out_frames, uint64_t *out_arena_bytes);
 
-/* Takes over the run plan on success. Frames of an entry that is not cached go back to the pool when
- * it is destroyed, and serve the next one. */
+/* Takes over the run plan on success. Frames of an entry that is not cached go back to the pool
+ * when it is destroyed, and serve the next one. */
 lk_status lk_plan_entry_create(lk_frame_pool *pool, lk_run_plan *plan, bool cached,
                                lk_plan_entry **out_entry, lk_error *error);
 void lk_plan_entry_destroy(lk_plan_entry *entry); /* NULL is allowed */

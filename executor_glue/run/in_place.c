@@ -18,8 +18,8 @@ static bool is_in_place_input(const lk_plan_builder *builder, int32_t node, uint
 }
 
 /* Whether output 0 will probably have the shape of `input`, as far as `other` goes. Inputs that may
- * be written over, and operands of post-ops, are broadcast with each other. The rest are parameters,
- * or operands of another kind, of which only the size says something. */
+ * be written over, and operands of post-ops, are broadcast with each other. The rest are
+ * parameters, or operands of another kind, of which only the size says something. */
 static bool keeps_shape(const lk_plan_builder *builder, int32_t node_index, uint32_t input,
                         uint32_t other) {
   const lk_node *node = &builder->program->graph->nodes[node_index];

@@ -24,9 +24,9 @@ static uint32_t output_buffer(const lk_plan_builder *builder, uint32_t output) {
   return LK_BUFFER_FIRST_INPUT + (uint32_t)builder->program->graph->n_inputs + output;
 }
 
-/* Describes a wanted output. Its storage becomes the caller's buffer when the output is all that is in
- * it at the end: values that were there before have been read by then, and the storage of an output
- * is not written over later. */
+/* Describes a wanted output. Its storage becomes the caller's buffer when the output is all that is
+ * in it at the end: values that were there before have been read by then, and the storage of an
+ * output is not written over later. */
 static lk_status place_output(lk_plan_builder *builder, uint32_t output, lk_error *error) {
   const lk_graph *graph = builder->program->graph;
   const lk_bound_value *value = &builder->values[graph->outputs[output]];

@@ -2,9 +2,9 @@
  *
  * Workers are the threads of a region (base/team). A worker that has ended a step goes on with one
  * that has waited for this step only: the one of the highest priority. It leaves the others in a
- * queue for workers that have nothing to do. The queue is an array: a step is put there at most once
- * in a run, and a worker that takes a place in it waits for this place only. So only workers that
- * sleep, or wake others, take a lock.
+ * queue for workers that have nothing to do. The queue is an array: a step is put there at most
+ * once in a run, and a worker that takes a place in it waits for this place only. So only workers
+ * that sleep, or wake others, take a lock.
  */
 #ifndef LK_RUN_READY_QUEUE_H
 #define LK_RUN_READY_QUEUE_H
@@ -21,11 +21,12 @@ lk_status lk_ready_queue_create(const lk_allocator *allocator, const lk_schedule
 void lk_ready_queue_destroy(lk_ready_queue *queue); /* NULL is allowed */
 uint64_t lk_ready_queue_bytes(const lk_ready_queue *queue);
 
-/* Runs one step in a lane, on the thread of that lane. False: the run ends after what is running. */
+/* Runs one step in a lane, on the thread of that lane. False: the run ends after what is
+ * running. */
 typedef bool lk_run_step_fn(void *arg, uint32_t step, uint32_t lane);
 
-/* Calls `run_step` for every step once, after those that it waits for, on `workers` threads, this one
- * among them; returns when all are done. False: a call said so, and some steps have not run. */
+/* Calls `run_step` for every step once, after those that it waits for, on `workers` threads, this
+ * one among them; returns when all are done. False: a call said so, and some steps have not run. */
 bool lk_ready_queue_run(lk_ready_queue *queue, uint32_t workers, lk_run_step_fn *run_step,
                         void *arg);
 

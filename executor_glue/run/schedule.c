@@ -107,8 +107,8 @@ uint64_t lk_schedule_bytes(const lk_schedule *schedule) {
 
 /* ---- the makespan ---- */
 
-/* The worker that has waited least when the step is ready, so that those who waited longer stay free
- * for what is ready already; or the one that is free first. */
+/* The worker that has waited least when the step is ready, so that those who waited longer stay
+ * free for what is ready already; or the one that is free first. */
 static uint32_t choose_worker(const double *busy_until, uint32_t workers, double ready) {
   uint32_t best = 0;
   for (uint32_t w = 1; w < workers; w++) {
