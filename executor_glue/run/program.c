@@ -126,8 +126,7 @@ static lk_status own_output_constants(lk_graph *graph, lk_error *error) {
     int64_t bytes = 0;
     if (value->constant_kind != LK_CONSTANT_BORROWED) continue;
     const lk_tensor constant = value->constant;
-    const lk_status status = lk_tensor_size(&constant.desc, value->name, NULL, &bytes, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(lk_tensor_size(&constant.desc, value->name, NULL, &bytes, error));
     void *data = lk_alloc_aligned(graph->allocator, (size_t)bytes, LK_DATA_ALIGNMENT);
     if (data == NULL) return lk_fail_memory(error, "a constant output", (size_t)bytes);
     if (bytes > 0) memcpy(data, constant.data, (size_t)bytes);
