@@ -301,9 +301,6 @@ lk_status lk_bind_node(lk_plan_builder *builder, int32_t node_index, lk_error *e
 
 cleanup:
   if (plan != NULL) api->plan_release(plan);
-  if (status != LK_OK) {
-    status = lk_error_prefix(error, status, "node '%s' (%s)",
-                             lk_program_node_label(builder->program->graph, node), node->op_type);
-  }
+  if (status != LK_OK) status = lk_program_name_node(builder->program->graph, node, status, error);
   return status;
 }

@@ -78,38 +78,25 @@ static void find_predecessors(lk_dependencies *self) {
 
 lk_status lk_dependencies_create(const lk_plan_builder *builder, lk_dependencies **out_dependencies,
                                  lk_error *error) {
-  const lk_allocator *allocator = builder->allocator;
-  const uint32_t n_steps = builder->plan->n_steps;
-  *out_dependencies = NULL;
-  lk_dependencies *made = lk_calloc(allocator, 1, sizeof *made);
-  if (made == NULL) return lk_fail_memory(error, "the dependencies of steps", sizeof *made);
+  const uint32_t n_words = (builder->plan->n_steps + 63) / 64;
+  const size_t n_bits = (size_t)builder->plan->n_steps * n_words;
+  const size_t bytes = sizeof(lk_dependencies) + 2 * n_bits * sizeof(uint64_t) +
+                       (builder->n_storages + 2 * builder->n_operands) * sizeof(uint32_t);
+  lk_dependencies *made = *out_dependencies = lk_calloc(builder->allocator, 1, bytes);
+  if (made == NULL) return lk_fail_memory(error, "the dependencies of steps", bytes);
   made->builder = builder;
-  made->n_words = (n_steps + 63) / 64;
-  const size_t n_bits = (size_t)n_steps * made->n_words;
-  made->ancestors = lk_calloc(allocator, n_bits, sizeof *made->ancestors);
-  made->predecessors = lk_calloc(allocator, n_bits, sizeof *made->predecessors);
-  made->last_touch = lk_calloc(allocator, builder->n_storages, sizeof *made->last_touch);
-  made->previous_touch = lk_calloc(allocator, builder->n_operands, sizeof *made->previous_touch);
-  made->step_of = lk_calloc(allocator, builder->n_operands, sizeof *made->step_of);
-  if (made->ancestors == NULL || made->predecessors == NULL || made->last_touch == NULL ||
-      made->previous_touch == NULL || made->step_of == NULL) {
-    lk_dependencies_destroy(made);
-    return lk_fail_memory(error, "the dependencies of steps", n_bits * sizeof(uint64_t));
-  }
+  made->n_words = n_words;
+  made->ancestors = (uint64_t *)(made + 1);
+  made->predecessors = made->ancestors + n_bits;
+  made->last_touch = (uint32_t *)(made->predecessors + n_bits);
+  made->previous_touch = made->last_touch + builder->n_storages;
+  made->step_of = made->previous_touch + builder->n_operands;
   find_predecessors(made);
-  *out_dependencies = made;
   return LK_OK;
 }
 
 void lk_dependencies_destroy(lk_dependencies *dependencies) {
-  if (dependencies == NULL) return;
-  const lk_allocator *allocator = dependencies->builder->allocator;
-  lk_free(allocator, dependencies->step_of);
-  lk_free(allocator, dependencies->previous_touch);
-  lk_free(allocator, dependencies->last_touch);
-  lk_free(allocator, dependencies->predecessors);
-  lk_free(allocator, dependencies->ancestors);
-  lk_free(allocator, dependencies);
+  if (dependencies != NULL) lk_free(dependencies->builder->allocator, dependencies);
 }
 
 /* Whether storage `a` is last touched before storage `b` is written for the first time. The first

@@ -26,12 +26,9 @@ static lk_status fail_step(const lk_run_plan *plan, uint32_t step, lk_status sta
                            lk_error *error) {
   const lk_graph *graph = plan->program->graph;
   const lk_node *node = &graph->nodes[plan->steps[step].node];
-  const char *label = lk_program_node_label(graph, node);
-  if (status == LK_CANCELLED) {
-    return lk_fail(error, LK_CANCELLED, "failed to run the graph: cancelled before node '%s' (%s)",
-                   label, node->op_type);
-  }
-  return lk_error_prefix(error, status, "node '%s' (%s)", label, node->op_type);
+  if (status != LK_CANCELLED) return lk_program_name_node(graph, node, status, error);
+  return lk_fail(error, LK_CANCELLED, "failed to run the graph: cancelled before node '%s' (%s)",
+                 lk_program_node_label(graph, node), node->op_type);
 }
 
 /* ---- in order: from here to the last operator no allocation, no lock, no lookup ---- */

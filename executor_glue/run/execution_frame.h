@@ -9,9 +9,9 @@ typedef struct lk_execution_frame {
   struct lk_execution_frame *next;
   lk_frame *frame; /* handles of the steps' plans, and their scratch memory */
   /* Of the run plan that the frame is attached to; NULL: none. */
-  uint32_t *slots;             /* [n_steps]: of `frame` */
+  void **pointers;             /* [n_operands]; the memory of the next two, too */
   uintptr_t *buffers;          /* addresses, by lk_buffer_index */
-  void **pointers;             /* [n_operands] */
+  uint32_t *slots;             /* [n_steps]: of `frame` */
   lk_ready_queue *ready_queue; /* NULL: the plan has no schedule */
   uint64_t bytes;
 } lk_execution_frame;

@@ -19,6 +19,12 @@ const char *lk_program_node_label(const lk_graph *graph, const lk_node *node) {
   return node->name[0] != '\0' ? node->name : output_name(graph, node);
 }
 
+lk_status lk_program_name_node(const lk_graph *graph, const lk_node *node, lk_status status,
+                               lk_error *error) {
+  return lk_error_prefix(error, status, "node '%s' (%s)", lk_program_node_label(graph, node),
+                         node->op_type);
+}
+
 bool lk_program_shape_only(const lk_node *node) {
   return node->domain[0] == '\0' &&
          (strcmp(node->op_type, "Shape") == 0 || strcmp(node->op_type, "Size") == 0);
@@ -72,8 +78,7 @@ static lk_status create_op(lk_program *program, size_t node_index, uint32_t posi
   const lk_node *node = &program->graph->nodes[node_index];
   lk_node_input *inputs = lk_calloc(program->allocator, node->n_inputs, sizeof *inputs);
   if (inputs == NULL) {
-    status = lk_fail_memory(error, "a node's inputs", node->n_inputs * sizeof *inputs);
-    goto cleanup;
+    return lk_fail_memory(error, "a node's inputs", node->n_inputs * sizeof *inputs);
   }
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     describe_input(program, node->inputs[i], &inputs[i]);
@@ -97,10 +102,7 @@ static lk_status create_op(lk_program *program, size_t node_index, uint32_t posi
 
 cleanup:
   lk_free(program->allocator, inputs);
-  if (status != LK_OK) {
-    status = lk_error_prefix(error, status, "node '%s' (%s)",
-                             lk_program_node_label(program->graph, node), node->op_type);
-  }
+  if (status != LK_OK) status = lk_program_name_node(program->graph, node, status, error);
   return status;
 }
 

@@ -21,7 +21,20 @@ static void sort_by_priority(uint32_t *steps, uint32_t count, const double *prio
   }
 }
 
-static void count_edges(lk_schedule *schedule, const uint64_t *predecessors, uint32_t n_words) {
+static void count_edges(const uint64_t *predecessors, uint32_t n_words, uint32_t n_steps,
+                        uint32_t *out_edges, uint32_t *out_roots) {
+  for (uint32_t s = 0; s < n_steps; s++) {
+    uint32_t n = 0;
+    for (uint32_t w = 0; w < n_words; w++) {
+      n += (uint32_t)__builtin_popcountll(predecessors[(size_t)s * n_words + w]);
+    }
+    *out_edges += n;
+    *out_roots += n == 0;
+  }
+}
+
+/* How many edges each step has, and where its part of `successors` begins. */
+static void divide_edges(lk_schedule *schedule, const uint64_t *predecessors, uint32_t n_words) {
   for (uint32_t s = 0; s < schedule->n_steps; s++) {
     for (uint32_t w = 0; w < n_words; w++) {
       for (uint64_t bits = predecessors[(size_t)s * n_words + w]; bits != 0; bits &= bits - 1) {
@@ -29,12 +42,10 @@ static void count_edges(lk_schedule *schedule, const uint64_t *predecessors, uin
         schedule->n_predecessors[s]++;
       }
     }
-    if (schedule->n_predecessors[s] == 0) schedule->n_roots++;
   }
   for (uint32_t s = 0; s < schedule->n_steps; s++) {
     schedule->first_successor[s + 1] += schedule->first_successor[s];
   }
-  schedule->n_edges = schedule->first_successor[schedule->n_steps];
 }
 
 /* `priority` [n_steps] is filled from the last step on: successors have a higher number. */
@@ -60,42 +71,30 @@ static void fill_edges(lk_schedule *schedule, const uint64_t *predecessors, uint
 lk_status lk_schedule_create(const lk_allocator *allocator, const uint64_t *predecessors,
                              uint32_t n_words, const double *costs, uint32_t n_steps,
                              lk_schedule **out_schedule, lk_error *error) {
-  lk_status status = LK_OK;
-  double *priority = NULL;
+  uint32_t n_edges = 0, n_roots = 0;
   *out_schedule = NULL;
-  lk_schedule *made = lk_calloc(allocator, 1, sizeof *made);
-  if (made == NULL) return lk_fail_memory(error, "a schedule", sizeof *made);
-  made->n_steps = n_steps;
-  made->n_predecessors = lk_calloc(allocator, n_steps, sizeof *made->n_predecessors);
-  made->first_successor = lk_calloc(allocator, (size_t)n_steps + 1, sizeof *made->first_successor);
-  priority = lk_calloc(allocator, n_steps, sizeof *priority);
-  if (made->n_predecessors == NULL || made->first_successor == NULL || priority == NULL) {
-    status = lk_fail_memory(error, "a schedule", n_steps * sizeof *priority);
-    goto cleanup;
+  count_edges(predecessors, n_words, n_steps, &n_edges, &n_roots);
+  const lk_schedule sizes = {.n_steps = n_steps, .n_edges = n_edges, .n_roots = n_roots};
+  lk_schedule *made = lk_calloc(allocator, 1, lk_schedule_bytes(&sizes));
+  double *priority = lk_calloc(allocator, n_steps, sizeof *priority);
+  if (made == NULL || priority == NULL) {
+    lk_free(allocator, made);
+    lk_free(allocator, priority);
+    return lk_fail_memory(error, "a schedule", lk_schedule_bytes(&sizes));
   }
-  count_edges(made, predecessors, n_words);
-  made->successors = lk_calloc(allocator, made->n_edges, sizeof *made->successors);
-  made->roots = lk_calloc(allocator, made->n_roots, sizeof *made->roots);
-  if (made->successors == NULL || made->roots == NULL) {
-    status = lk_fail_memory(error, "a schedule", made->n_edges * sizeof *made->successors);
-    goto cleanup;
-  }
+  *made = sizes;
+  made->n_predecessors = (uint32_t *)(made + 1);
+  made->first_successor = made->n_predecessors + n_steps;
+  made->successors = made->first_successor + n_steps + 1;
+  made->roots = made->successors + n_edges;
+  divide_edges(made, predecessors, n_words);
   fill_edges(made, predecessors, n_words, costs, priority);
-  *out_schedule = made;
-  made = NULL;
-
-cleanup:
   lk_free(allocator, priority);
-  lk_schedule_destroy(allocator, made);
-  return status;
+  *out_schedule = made;
+  return LK_OK;
 }
 
 void lk_schedule_destroy(const lk_allocator *allocator, lk_schedule *schedule) {
-  if (schedule == NULL) return;
-  lk_free(allocator, schedule->roots);
-  lk_free(allocator, schedule->successors);
-  lk_free(allocator, schedule->first_successor);
-  lk_free(allocator, schedule->n_predecessors);
   lk_free(allocator, schedule);
 }
 
