@@ -99,9 +99,9 @@ lk_status lk_graph_link(lk_graph *graph, lk_error *error);
 /* After a pass: removes dead nodes, sorts and counts again, frees OWNED constants without a use.
  * Values keep their numbers, nodes do not. */
 lk_status lk_graph_finish(lk_graph *graph, lk_error *error);
-/* After op_create of each node: drops attributes, post-ops, and values that no node, input or output
- * names, and takes exactly the memory for the rest. Values are numbered anew, in their order; nodes
- * stay. On failure nothing has changed. */
+/* After op_create of each node: drops attributes, post-ops, and values that no node, input or
+ * output names, and takes exactly the memory for the rest. Values are numbered anew, in their
+ * order; nodes stay. On failure nothing has changed. */
 lk_status lk_graph_compact(lk_graph *graph, lk_error *error);
 
 /* ---- for passes ---- */

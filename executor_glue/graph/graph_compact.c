@@ -17,17 +17,15 @@ static lk_status copy_text(lk_graph *to, const char *text, const char **out, lk_
 
 static lk_status copy_declaration(const lk_declaration *old, lk_graph *to,
                                   const lk_declaration **out, lk_error *error) {
-  lk_status status = LK_OK;
   lk_declaration *declared = lk_graph_alloc(to, sizeof *declared);
   *out = declared;
   if (declared == NULL) return lk_fail_memory(error, "a declaration", sizeof *declared);
   *declared = *old;
   for (size_t i = 0; i < LK_MAX_RANK; i++) {
     if (old->symbols[i] == NULL) continue;
-    LK_TRY(copy_text(to, old->symbols[i], &declared->symbols[i], error));
+    LK_RETURN_NOT_OK(copy_text(to, old->symbols[i], &declared->symbols[i], error));
   }
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 /* Arrays of exactly the size that is needed, so that adding does not grow them. */
@@ -55,77 +53,70 @@ static lk_status reserve(const lk_graph *from, lk_graph *to, lk_error *error) {
  * ones. */
 static lk_status copy_values(const lk_graph *from, lk_graph *to, int32_t *numbers,
                              lk_error *error) {
-  lk_status status = LK_OK;
   for (size_t i = 0; i < from->n_values; i++) {
     const lk_value *old = &from->values[i];
     numbers[i] = LK_NO_VALUE;
     if (!is_kept(old)) continue;
-    LK_TRY(lk_graph_add_value(to, old->name, strlen(old->name), &numbers[i], error));
+    LK_RETURN_NOT_OK(lk_graph_add_value(to, old->name, strlen(old->name), &numbers[i], error));
     lk_value *value = &to->values[numbers[i]];
     const char *name = value->name;
     *value = *old;
     value->name = name;
     if (old->constant_kind == LK_CONSTANT_OWNED) value->constant_kind = LK_CONSTANT_NONE;
-    if (old->declared != NULL) LK_TRY(copy_declaration(old->declared, to, &value->declared, error));
+    if (old->declared == NULL) continue;
+    LK_RETURN_NOT_OK(copy_declaration(old->declared, to, &value->declared, error));
   }
   for (size_t i = 0; i < from->n_inputs; i++) {
-    LK_TRY(lk_graph_add_input(to, numbers[from->inputs[i]], error));
+    LK_RETURN_NOT_OK(lk_graph_add_input(to, numbers[from->inputs[i]], error));
   }
   for (size_t i = 0; i < from->n_outputs; i++) {
-    LK_TRY(lk_graph_add_output(to, numbers[from->outputs[i]], error));
+    LK_RETURN_NOT_OK(lk_graph_add_output(to, numbers[from->outputs[i]], error));
   }
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 /* Without attributes and post-ops: the op has them. */
 static lk_status copy_node(const lk_node *old, lk_graph *to, const int32_t *numbers,
                            lk_error *error) {
-  lk_status status = LK_OK;
   int32_t number = LK_NO_NODE;
-  LK_TRY(lk_graph_add_node(to, old->n_inputs, old->n_outputs, 0, &number, error));
+  LK_RETURN_NOT_OK(lk_graph_add_node(to, old->n_inputs, old->n_outputs, 0, &number, error));
   lk_node *node = &to->nodes[number];
   node->opset = old->opset;
-  LK_TRY(copy_text(to, old->op_type, &node->op_type, error));
-  LK_TRY(copy_text(to, old->domain, &node->domain, error));
-  LK_TRY(copy_text(to, old->name, &node->name, error));
-  LK_TRY(copy_text(to, old->fused, &node->fused, error));
+  LK_RETURN_NOT_OK(copy_text(to, old->op_type, &node->op_type, error));
+  LK_RETURN_NOT_OK(copy_text(to, old->domain, &node->domain, error));
+  LK_RETURN_NOT_OK(copy_text(to, old->name, &node->name, error));
+  LK_RETURN_NOT_OK(copy_text(to, old->fused, &node->fused, error));
   for (uint32_t i = 0; i < old->n_inputs; i++) {
     if (old->inputs[i] != LK_NO_VALUE) node->inputs[i] = numbers[old->inputs[i]];
   }
   for (uint32_t i = 0; i < old->n_outputs; i++) {
     if (old->outputs[i] != LK_NO_VALUE) node->outputs[i] = numbers[old->outputs[i]];
   }
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 static lk_status copy_model_info(const lk_model_info *from, lk_graph *to, lk_error *error) {
-  lk_status status = LK_OK;
   const size_t bytes = from->n_opsets * sizeof(lk_opset);
   lk_opset *opsets = lk_graph_alloc(to, bytes);
   if (opsets == NULL) return lk_fail_memory(error, "the opsets of a model", bytes);
   to->model = *from;
   to->model.opsets = opsets;
-  LK_TRY(copy_text(to, from->producer_name, &to->model.producer_name, error));
-  LK_TRY(copy_text(to, from->producer_version, &to->model.producer_version, error));
+  LK_RETURN_NOT_OK(copy_text(to, from->producer_name, &to->model.producer_name, error));
+  LK_RETURN_NOT_OK(copy_text(to, from->producer_version, &to->model.producer_version, error));
   for (uint32_t i = 0; i < from->n_opsets; i++) {
     opsets[i].version = from->opsets[i].version;
-    LK_TRY(copy_text(to, from->opsets[i].domain, &opsets[i].domain, error));
+    LK_RETURN_NOT_OK(copy_text(to, from->opsets[i].domain, &opsets[i].domain, error));
   }
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 static lk_status copy_metadata(const lk_graph *from, lk_graph *to, lk_error *error) {
-  lk_status status = LK_OK;
   for (size_t i = 0; i < from->n_metadata; i++) {
-    LK_TRY(copy_text(to, from->metadata[i].key, &to->metadata[i].key, error));
-    LK_TRY(copy_text(to, from->metadata[i].value, &to->metadata[i].value, error));
+    LK_RETURN_NOT_OK(copy_text(to, from->metadata[i].key, &to->metadata[i].key, error));
+    LK_RETURN_NOT_OK(copy_text(to, from->metadata[i].value, &to->metadata[i].value, error));
     to->n_metadata++;
   }
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 static void move_constants(lk_graph *from, lk_graph *to, const int32_t *numbers) {

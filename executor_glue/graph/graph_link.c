@@ -20,6 +20,11 @@ static lk_status check_index(const lk_graph *graph, const lk_node *node, int32_t
                  node->op_type, value, graph->n_values);
 }
 
+static bool is_made(const lk_value *value) {
+  return value->producer != LK_NO_NODE || value->is_input ||
+         value->constant_kind != LK_CONSTANT_NONE;
+}
+
 /* Sets producers of live nodes. */
 static lk_status index_producers(lk_graph *graph, lk_error *error) {
   for (size_t i = 0; i < graph->n_values; i++) graph->values[i].producer = LK_NO_NODE;
@@ -28,23 +33,14 @@ static lk_status index_producers(lk_graph *graph, lk_error *error) {
     if (node->dead) continue;
     for (uint32_t i = 0; i < node->n_outputs; i++) {
       const int32_t output = node->outputs[i];
-      lk_status status = check_index(graph, node, output, error);
-      if (status != LK_OK) return status;
+      LK_RETURN_NOT_OK(check_index(graph, node, output, error));
       if (output == LK_NO_VALUE) continue;
       lk_value *value = &graph->values[output];
-      if (value->producer != LK_NO_NODE || value->is_input ||
-          value->constant_kind != LK_CONSTANT_NONE) {
-        return fail_node(error, node, "is made twice", value->name);
-      }
+      if (is_made(value)) return fail_node(error, node, "is made twice", value->name);
       value->producer = (int32_t)n;
     }
   }
   return LK_OK;
-}
-
-static bool is_made(const lk_value *value) {
-  return value->producer != LK_NO_NODE || value->is_input ||
-         value->constant_kind != LK_CONSTANT_NONE;
 }
 
 /* Counts uses, and checks that what is used is made. */
@@ -55,8 +51,7 @@ static lk_status index_uses(lk_graph *graph, lk_error *error) {
     if (node->dead) continue;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
       const int32_t input = node->inputs[i];
-      lk_status status = check_index(graph, node, input, error);
-      if (status != LK_OK) return status;
+      LK_RETURN_NOT_OK(check_index(graph, node, input, error));
       if (input == LK_NO_VALUE) continue;
       lk_value *value = &graph->values[input];
       if (!is_made(value)) return fail_node(error, node, "is used but never made", value->name);
@@ -150,17 +145,14 @@ cleanup:
 }
 
 lk_status lk_graph_link(lk_graph *graph, lk_error *error) {
-  lk_status status = LK_OK;
-  LK_TRY(index_producers(graph, error));
-  LK_TRY(index_uses(graph, error));
-  LK_TRY(sort_nodes(graph, error));
-cleanup:
-  return status;
+  LK_RETURN_NOT_OK(index_producers(graph, error));
+  LK_RETURN_NOT_OK(index_uses(graph, error));
+  LK_RETURN_NOT_OK(sort_nodes(graph, error));
+  return LK_OK;
 }
 
 lk_status lk_graph_finish(lk_graph *graph, lk_error *error) {
-  lk_status status = lk_graph_link(graph, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(lk_graph_link(graph, error));
   for (size_t i = 0; i < graph->n_values; i++) {
     lk_value *value = &graph->values[i];
     if (value->constant_kind == LK_CONSTANT_OWNED && value->n_uses == 0 && !value->is_input) {

@@ -43,7 +43,7 @@ int32_t lk_value_names_find(const lk_value_names *names, const char *name) {
 lk_status lk_value_names_add(lk_value_names *names, lk_graph *graph, const char *name,
                              int32_t *out_value, lk_error *error) {
   size_t slot = probe(names, name);
-  lk_status status = lk_graph_add_value(graph, name, strlen(name), out_value, error);
-  if (status == LK_OK) names->slots[slot] = *out_value;
-  return status;
+  LK_RETURN_NOT_OK(lk_graph_add_value(graph, name, strlen(name), out_value, error));
+  names->slots[slot] = *out_value;
+  return LK_OK;
 }

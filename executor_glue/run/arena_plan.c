@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 
-/* A block in the order of placing; `bytes` is rounded up. */
+/* A block to be placed; `bytes` is rounded up. */
 typedef struct lk_arena_item {
   uint64_t bytes, offset;
   uint32_t first, last;
@@ -22,19 +22,19 @@ static int compare_items(const void *left, const void *right) {
   return a->block < b->block ? -1 : 1; /* qsort is not stable */
 }
 
-static bool alive_together(const lk_arena_order *order, const lk_arena_item *a,
-                           const lk_arena_item *b) {
-  if (order != NULL) return order->together(order->arg, a->block, b->block);
+static bool interfere(const lk_interference *interference, const lk_arena_item *a,
+                      const lk_arena_item *b) {
+  if (interference != NULL) return interference->interfere(interference->arg, a->block, b->block);
   return a->first <= b->last && b->first <= a->last;
 }
 
 /* The start of the smallest gap that holds `item` among `placed`, which is sorted by offset. */
-static uint64_t find_gap(const lk_arena_order *order, const lk_arena_item *item,
+static uint64_t find_gap(const lk_interference *interference, const lk_arena_item *item,
                          const lk_arena_item *placed, size_t n_placed) {
-  uint64_t end = 0; /* of what has been seen and is alive together with the item */
+  uint64_t end = 0; /* of what has been seen and interferes with the item */
   uint64_t best = UINT64_MAX, best_size = UINT64_MAX;
   for (size_t i = 0; i < n_placed; i++) {
-    if (!alive_together(order, item, &placed[i])) continue;
+    if (!interfere(interference, item, &placed[i])) continue;
     if (placed[i].offset > end) {
       uint64_t size = placed[i].offset - end;
       if (size >= item->bytes && size < best_size) {
@@ -48,7 +48,7 @@ static uint64_t find_gap(const lk_arena_order *order, const lk_arena_item *item,
   return best != UINT64_MAX ? best : end;
 }
 
-lk_status lk_arena_plan(const lk_allocator *allocator, const lk_arena_order *order,
+lk_status lk_arena_plan(const lk_allocator *allocator, const lk_interference *interference,
                         lk_arena_block *blocks, size_t n_blocks, uint64_t *out_bytes,
                         lk_error *error) {
   lk_status status = LK_OK;
@@ -85,7 +85,7 @@ lk_status lk_arena_plan(const lk_allocator *allocator, const lk_arena_order *ord
 
   for (size_t i = 0; i < n_items; i++) {
     lk_arena_item *item = &items[i];
-    item->offset = find_gap(order, item, placed, i);
+    item->offset = find_gap(interference, item, placed, i);
     size_t at = i;
     while (at > 0 && placed[at - 1].offset > item->offset) at--;
     memmove(&placed[at + 1], &placed[at], (i - at) * sizeof *placed);

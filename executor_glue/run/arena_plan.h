@@ -11,19 +11,19 @@ typedef struct lk_arena_block {
   uint64_t offset;      /* out: a multiple of LK_DATA_ALIGNMENT */
 } lk_arena_block;
 
-/* Which blocks may be alive at the same time, where steps have no fixed order. */
-typedef struct lk_arena_order {
-  bool (*together)(const void *arg, size_t a, size_t b); /* numbers of blocks; symmetric */
+/* Which blocks may be in use at the same time, where steps have no fixed order. */
+typedef struct lk_interference {
+  bool (*interfere)(const void *arg, size_t a, size_t b); /* numbers of blocks; symmetric */
   const void *arg;
-} lk_arena_order;
+} lk_interference;
 
-/* Sets the offset of each block so that blocks alive at the same step do not overlap; or with `order`,
- * those that it calls together. Greedy by size: the largest first, each into the smallest gap that
- * holds it (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020,
- * section 4.3). `*out_bytes` is between the
- * largest sum of blocks alive at one step and the sum of all (of sizes rounded up to
- * LK_DATA_ALIGNMENT). LK_OUT_OF_RANGE when a sum overflows. */
-lk_status lk_arena_plan(const lk_allocator *allocator, const lk_arena_order *order,
+/* Sets the offset of each block so that blocks alive at the same step do not overlap; with
+ * `interference`, those that interfere. Greedy by size: the largest first, each into the smallest
+ * gap that holds it (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
+ * Inference", 2020, section 4.3). `*out_bytes` is between the largest sum of blocks alive at one
+ * step and the sum of all (of sizes rounded up to LK_DATA_ALIGNMENT). LK_OUT_OF_RANGE when a sum
+ * overflows. */
+lk_status lk_arena_plan(const lk_allocator *allocator, const lk_interference *interference,
                         lk_arena_block *blocks, size_t n_blocks, uint64_t *out_bytes,
                         lk_error *error);
 

@@ -44,7 +44,7 @@ static bool is_aligned(const void *data, uint32_t dtype) {
   return (uintptr_t)data % lk_dtype_size(dtype) == 0;
 }
 
-lk_status lk_run_check_input(const lk_value *value, const lk_tensor *input, lk_error *error) {
+lk_status lk_check_input(const lk_value *value, const lk_tensor *input, lk_error *error) {
   const lk_declaration *declared = declaration_of(value);
   int64_t bytes = 0;
   lk_status status = lk_tensor_size(&input->desc, "a tensor", NULL, &bytes, error);
@@ -125,15 +125,14 @@ static lk_status check_overlap(const lk_run_plan *plan, uint32_t output, const l
                  graph->values[graph->outputs[output]].name, kind, other);
 }
 
-lk_status lk_run_check_outputs(const lk_run_plan *plan, const lk_tensor *inputs,
-                               const lk_tensor *outputs, const bool *wanted, lk_error *error) {
+lk_status lk_check_outputs(const lk_run_plan *plan, const lk_tensor *inputs,
+                           const lk_tensor *outputs, const bool *wanted, lk_error *error) {
   const lk_graph *graph = plan->program->graph;
   for (uint32_t i = 0; i < graph->n_outputs; i++) {
     if (!wanted[i] || outputs[i].data == NULL) continue;
-    lk_status status =
-        check_output(&graph->values[graph->outputs[i]], &plan->outputs[i], &outputs[i], error);
-    if (status == LK_OK) status = check_overlap(plan, i, inputs, outputs, wanted, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(
+        check_output(&graph->values[graph->outputs[i]], &plan->outputs[i], &outputs[i], error));
+    LK_RETURN_NOT_OK(check_overlap(plan, i, inputs, outputs, wanted, error));
   }
   return LK_OK;
 }

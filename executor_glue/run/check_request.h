@@ -6,11 +6,11 @@
 
 /* An input against its declaration: type, rank, fixed dimensions, size, layout, alignment. The
  * sentence names the input, its shape and the declared one. */
-lk_status lk_run_check_input(const lk_value *value, const lk_tensor *input, lk_error *error);
+lk_status lk_check_input(const lk_value *value, const lk_tensor *input, lk_error *error);
 
 /* The wanted outputs that the caller has memory for against what the run makes: type and number of
  * elements; and that none overlaps an input or another output. */
-lk_status lk_run_check_outputs(const lk_run_plan *plan, const lk_tensor *inputs,
-                               const lk_tensor *outputs, const bool *wanted, lk_error *error);
+lk_status lk_check_outputs(const lk_run_plan *plan, const lk_tensor *inputs,
+                           const lk_tensor *outputs, const bool *wanted, lk_error *error);
 
 #endif

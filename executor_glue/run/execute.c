@@ -1,3 +1,4 @@
+/* Runs steps in order or in parallel, and copies what did not land in the caller's buffers. */
 #include "executor_glue/run/execute.h"
 
 #include <pthread.h>
@@ -5,18 +6,19 @@
 
 #include "base/status.h"
 
-static void set_pointers(const lk_run_execution *run) {
+static void set_pointers(const lk_execution *run) {
   const lk_run_plan *plan = run->plan;
   const lk_graph *graph = plan->program->graph;
-  const lk_run_frame *frame = run->lease->frame;
-  const lk_run_arena *arena = run->lease->arena;
-  uintptr_t *base = frame->bases;
-  *base++ = 0;
-  *base++ = arena != NULL ? (uintptr_t)arena->data : 0;
-  for (size_t i = 0; i < graph->n_inputs; i++) *base++ = (uintptr_t)run->inputs[i].data;
-  for (size_t i = 0; i < graph->n_outputs; i++) *base++ = (uintptr_t)run->outputs[i];
+  const lk_execution_frame *frame = run->lease->frame;
+  const lk_arena *arena = run->lease->arena;
+  uintptr_t *buffer = frame->buffers;
+  *buffer++ = 0;
+  *buffer++ = arena != NULL ? (uintptr_t)arena->data : 0;
+  for (size_t i = 0; i < graph->n_inputs; i++) *buffer++ = (uintptr_t)run->inputs[i].data;
+  for (size_t i = 0; i < graph->n_outputs; i++) *buffer++ = (uintptr_t)run->outputs[i];
   for (uint32_t i = 0; i < plan->n_operands; i++) {
-    frame->pointers[i] = (void *)(frame->bases[plan->operands[i].base] + plan->operands[i].offset);
+    frame->pointers[i] =
+        (void *)(frame->buffers[plan->operands[i].buffer] + plan->operands[i].offset);
   }
 }
 
@@ -24,26 +26,23 @@ static lk_status fail_step(const lk_run_plan *plan, uint32_t step, lk_status sta
                            lk_error *error) {
   const lk_graph *graph = plan->program->graph;
   const lk_node *node = &graph->nodes[plan->steps[step].node];
-  const char *label = lk_program_node_label(graph, node);
-  if (status == LK_CANCELLED) {
-    return lk_fail(error, LK_CANCELLED, "failed to run the graph: cancelled before node '%s' (%s)",
-                   label, node->op_type);
-  }
-  return lk_error_prefix(error, status, "node '%s' (%s)", label, node->op_type);
+  if (status != LK_CANCELLED) return lk_program_name_node(graph, node, status, error);
+  return lk_fail(error, LK_CANCELLED, "failed to run the graph: cancelled before node '%s' (%s)",
+                 lk_program_node_label(graph, node), node->op_type);
 }
 
 /* ---- in order: from here to the last operator no allocation, no lock, no lookup ---- */
 
-static lk_status run_in_order(const lk_run_execution *run, lk_error *error) {
+static lk_status run_in_order(const lk_execution *run, lk_error *error) {
   const lk_run_plan *plan = run->plan;
-  const lk_run_frame *frame = run->lease->frame;
+  const lk_execution_frame *frame = run->lease->frame;
   const lk_api *api = plan->program->api;
   lk_status status = LK_OK;
   const lk_run_step *step = plan->steps;
   const lk_run_step *end = step + plan->n_steps;
   for (; step < end && status == LK_OK; step++) {
     void *const *inputs = frame->pointers + step->first_operand;
-    status = lk_wait_limit_is_cancelled(run->limit)
+    status = lk_wait_limit_is_cancelled(run->wait)
                  ? LK_CANCELLED
                  : api->op_run(frame->frame, frame->slots[step - plan->steps], inputs,
                                inputs + step->n_inputs, error);
@@ -52,26 +51,26 @@ static lk_status run_in_order(const lk_run_execution *run, lk_error *error) {
                          : fail_step(plan, (uint32_t)(step - plan->steps) - 1, status, error);
 }
 
-/* ---- at once ---- */
+/* ---- in parallel ---- */
 
-typedef struct at_once {
-  const lk_run_execution *run;
+typedef struct parallel_run {
+  const lk_execution *run;
   pthread_mutex_t mutex; /* guards what follows, when a step fails */
   uint32_t failed;       /* n_steps: none */
   lk_status status;
   lk_error error;
-} at_once;
+} parallel_run;
 
 /* For lk_ready_queue_run. */
 static bool run_step(void *arg, uint32_t index, uint32_t lane) {
-  at_once *self = arg;
+  parallel_run *self = arg;
   const lk_run_plan *plan = self->run->plan;
-  const lk_run_frame *frame = self->run->lease->frame;
+  const lk_execution_frame *frame = self->run->lease->frame;
   const lk_run_step *step = &plan->steps[index];
   void *const *inputs = frame->pointers + step->first_operand;
   lk_error error;
   const lk_status status =
-      lk_wait_limit_is_cancelled(self->run->limit)
+      lk_wait_limit_is_cancelled(self->run->wait)
           ? LK_CANCELLED
           : plan->program->api->op_run_lane(frame->frame, lane, frame->slots[index], inputs,
                                             inputs + step->n_inputs, &error);
@@ -86,11 +85,12 @@ static bool run_step(void *arg, uint32_t index, uint32_t lane) {
   return false;
 }
 
-static lk_status run_at_once(const lk_run_execution *run, lk_error *error) {
-  at_once self = {.run = run, .mutex = PTHREAD_MUTEX_INITIALIZER, .failed = run->plan->n_steps};
+static lk_status run_in_parallel(const lk_execution *run, lk_error *error) {
+  parallel_run self = {
+      .run = run, .mutex = PTHREAD_MUTEX_INITIALIZER, .failed = run->plan->n_steps};
   const lk_program *program = run->plan->program;
-  const bool done = lk_ready_queue_run(run->lease->frame->turns, program->api, program->context,
-                                       run->workers, run_step, &self);
+  const bool done = lk_ready_queue_run(run->lease->frame->ready_queue, program->api,
+                                       program->context, run->workers, run_step, &self);
   pthread_mutex_destroy(&self.mutex);
   if (done) return LK_OK;
   if (error != NULL) *error = self.error;
@@ -99,33 +99,32 @@ static lk_status run_at_once(const lk_run_execution *run, lk_error *error) {
 
 /* ---- both ---- */
 
-static lk_status copy_outputs(const lk_run_execution *run, lk_error *error) {
+static lk_status copy_outputs(const lk_execution *run, lk_error *error) {
   const lk_run_plan *plan = run->plan;
-  const uintptr_t *bases = run->lease->frame->bases;
+  const uintptr_t *buffers = run->lease->frame->buffers;
   for (uint32_t i = 0; i < plan->n_copies; i++) {
-    const lk_run_copy *copy = &plan->copies[i];
+    const lk_output_copy *copy = &plan->copies[i];
     if (plan->output_bytes[copy->output] == 0) continue;
-    void *from = (void *)(bases[copy->from.base] + copy->from.offset);
+    void *from = (void *)(buffers[copy->from.buffer] + copy->from.offset);
     if (copy->desc.layout == LK_LAYOUT_PLAIN) {
       memcpy(run->outputs[copy->output], from, plan->output_bytes[copy->output]);
       continue;
     }
     lk_tensor source = {.desc = copy->desc, .data = from};
     lk_tensor target = {.desc = plan->outputs[copy->output], .data = run->outputs[copy->output]};
-    lk_status status =
-        plan->program->api->tensor_convert(plan->program->context, &source, &target, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(
+        plan->program->api->tensor_convert(plan->program->context, &source, &target, error));
   }
   return LK_OK;
 }
 
-lk_status lk_run_execute(const lk_run_execution *run, lk_error *error) {
+lk_status lk_execute(const lk_execution *run, lk_error *error) {
   const lk_api *api = run->plan->program->api;
   lk_frame *frame = run->lease->frame->frame;
   set_pointers(run);
   api->frame_begin(frame);
   const lk_status status =
-      run->plan->schedule != NULL ? run_at_once(run, error) : run_in_order(run, error);
+      run->plan->schedule != NULL ? run_in_parallel(run, error) : run_in_order(run, error);
   api->frame_end(frame);
   return status == LK_OK ? copy_outputs(run, error) : status;
 }

@@ -1,5 +1,5 @@
-/* Runs a finished graph, with or without run plans: the naive executor its steps in order, the parallel
- * one steps that do not wait for each other at once.
+/* Runs a finished graph, with or without run plans: the naive executor its steps in order, the
+ * parallel one steps that do not wait for each other at once.
  *
  * Threads: lk_graph_executor_run may be called from any number of threads at once.
  */
@@ -20,10 +20,10 @@ typedef struct lk_graph_executor_options {
   bool fail_busy;    /* one more is LK_BUSY; else it waits */
 } lk_graph_executor_options;
 
-/* Creates an op for each node, and compacts the graph. Borrows graph, context and executor, which must outlive it; only one
- * graph executor at a time may use an lk_executor, because output names tell its nodes apart.
- * Constants that the graph owns are handed to the weights store and freed here, except those that
- * are outputs. */
+/* Creates an op for each node, and compacts the graph. Borrows graph, context and executor, which
+ * must outlive it; only one graph executor at a time may use an lk_executor, because output names
+ * tell its nodes apart. Constants that the graph owns are handed to the weights store and freed
+ * here, except those that are outputs. */
 lk_status lk_graph_executor_create(const lk_api *api, lk_context *context, lk_executor *executor,
                                    lk_graph *graph, const lk_graph_executor_options *options,
                                    lk_graph_executor **out_executor, lk_error *error);
@@ -55,8 +55,8 @@ lk_status lk_graph_executor_run(lk_graph_executor *executor, const lk_graph_run 
  * does nothing when there is something that only a run knows. */
 lk_status lk_graph_executor_prepare(lk_graph_executor *executor, lk_error *error);
 
-/* Fills runs, parallel_runs, waits, run_plan_hits, run_plan_builds, frames, arena_bytes. Runs without
- * run plans count as runs only. */
+/* Fills runs, parallel_runs, waits, run_plan_hits, run_plan_builds, frames, arena_bytes. Runs
+ * without run plans count as runs only. */
 void lk_graph_executor_stats(lk_graph_executor *executor, lk_session_stats *stats);
 /* Run plans built so far: one atomic read. */
 uint64_t lk_graph_executor_builds(const lk_graph_executor *executor);

@@ -1,136 +1,130 @@
 /* Gives the values of a run plan their places: the caller's output buffers, the arena, copies. */
+#include "executor_glue/run/place_values.h"
+
 #include "base/alloc.h"
 #include "base/status.h"
-#include "base/tensor.h"
 #include "executor_glue/run/arena_plan.h"
-#include "executor_glue/run/plan_build.h"
 
-/* From the first to the last step that reads or writes the block. */
-static void find_lifetimes(lk_run_build *build) {
-  for (uint32_t s = 0; s < build->plan->n_steps; s++) {
-    const lk_run_step *step = &build->plan->steps[s];
+/* From the first to the last step that reads or writes the storage. */
+static void find_lifetimes(lk_plan_builder *builder) {
+  for (uint32_t s = 0; s < builder->plan->n_steps; s++) {
+    const lk_run_step *step = &builder->plan->steps[s];
     for (uint32_t i = 0; i < step->n_inputs + step->n_outputs; i++) {
-      int32_t number = build->slots[step->first_operand + i].block;
-      if (number == LK_NO_BLOCK) continue;
-      lk_run_block *block = &build->blocks[number];
-      if (!block->in_steps) block->first_step = s;
-      block->in_steps = true;
-      block->last_step = s;
+      const int32_t number = builder->operands[step->first_operand + i].storage;
+      if (number == LK_NO_STORAGE) continue;
+      lk_storage *storage = &builder->storages[number];
+      if (!storage->in_steps) storage->first_step = s;
+      storage->in_steps = true;
+      storage->last_step = s;
     }
   }
 }
 
-/* Where a graph output lies after the last step, before the arena is planned: for a block, the
- * operand's offset is filled in later. */
-typedef struct lk_run_source {
-  lk_run_slot slot;
-  bool taken; /* the block itself lies in the caller's buffer */
-} lk_run_source;
+static uint32_t output_buffer(const lk_plan_builder *builder, uint32_t output) {
+  return LK_BUFFER_FIRST_INPUT + (uint32_t)builder->program->graph->n_inputs + output;
+}
 
-/* The block becomes the caller's buffer when the output is all that is in it at the end: values that
- * were there before have been read by then, and an output's block is not written over later. */
-static lk_status place_output(lk_run_build *build, uint32_t output, lk_run_source *out,
-                              lk_error *error) {
-  const lk_graph *graph = build->program->graph;
-  int32_t number = graph->outputs[output];
-  const lk_run_value *value = &build->values[number];
-  lk_run_plan *plan = build->plan;
-  lk_tensor_desc desc = value->desc;
-  desc.layout = LK_LAYOUT_PLAIN;
-  plan->outputs[output] = desc;
-  lk_status status = build->program->api->tensor_bytes(build->program->context, &desc,
-                                                       &plan->output_bytes[output], error);
-  if (status != LK_OK) return status;
-
-  *out = (lk_run_source){.slot = {.block = LK_NO_BLOCK}};
-  switch (value->kind) {
-  case LK_RUN_CONSTANT:
-    out->slot.address = (uintptr_t)graph->values[number].constant.data;
-    return LK_OK;
-  case LK_RUN_KNOWN:
-    out->slot.address = (uintptr_t)value->data;
-    build->known[value->known].used = true;
-    return LK_OK;
-  case LK_RUN_STORED: {
-    lk_run_block *block = &build->blocks[value->block];
-    out->slot.block = value->block;
-    if (block->base == LK_RUN_ARENA && value->desc.layout == LK_LAYOUT_PLAIN &&
-        block->bytes == plan->output_bytes[output]) {
-      block->base = LK_RUN_FIRST_INPUT + (uint32_t)graph->n_inputs + output;
-      out->taken = true;
-    }
-    block->last_step = plan->n_steps; /* the copy, when there is one */
-    return LK_OK;
-  }
-  default:
+/* Describes a wanted output. Its storage becomes the caller's buffer when the output is all that is
+ * in it at the end: values that were there before have been read by then, and the storage of an
+ * output is not written over later. */
+static lk_status place_output(lk_plan_builder *builder, uint32_t output, lk_error *error) {
+  const lk_graph *graph = builder->program->graph;
+  const lk_bound_value *value = &builder->values[graph->outputs[output]];
+  lk_run_plan *plan = builder->plan;
+  plan->outputs[output] = value->desc;
+  plan->outputs[output].layout = LK_LAYOUT_PLAIN;
+  LK_RETURN_NOT_OK(
+      lk_plan_builder_bytes(builder, &plan->outputs[output], &plan->output_bytes[output], error));
+  if (value->kind == LK_BOUND_NOT_YET) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to place graph output '%s': no node, input or constant makes it",
-                   graph->values[number].name);
+                   graph->values[graph->outputs[output]].name);
   }
+  if (value->kind == LK_BOUND_KNOWN) builder->known[value->known].used = true;
+  if (value->kind == LK_BOUND_STORED) {
+    lk_storage *storage = &builder->storages[value->storage];
+    if (storage->buffer == LK_BUFFER_ARENA && value->desc.layout == LK_LAYOUT_PLAIN &&
+        storage->bytes == plan->output_bytes[output]) {
+      storage->buffer = output_buffer(builder, output);
+    }
+    storage->last_step = plan->n_steps; /* the copy, when there is one */
+  }
+  return LK_OK;
 }
 
-static lk_status plan_arena(lk_run_build *build, lk_error *error) {
+static lk_status place_storages(lk_plan_builder *builder, const lk_dependencies *dependencies,
+                                lk_error *error) {
   lk_status status = LK_OK;
-  lk_arena_block *arena = lk_calloc(build->allocator, build->n_blocks, sizeof *arena);
-  if (arena == NULL) return lk_fail_memory(error, "a memory plan", build->n_blocks * sizeof *arena);
-  for (size_t i = 0; i < build->n_blocks; i++) {
-    const lk_run_block *block = &build->blocks[i];
-    if (block->base != LK_RUN_ARENA || !block->in_steps) continue;
-    arena[i] = (lk_arena_block){
-        .bytes = block->bytes, .first = block->first_step, .last = block->last_step};
+  const lk_interference interference = {lk_storages_interfere, dependencies};
+  lk_arena_block *blocks = lk_calloc(builder->allocator, builder->n_storages, sizeof *blocks);
+  if (blocks == NULL) {
+    return lk_fail_memory(error, "a memory plan", builder->n_storages * sizeof *blocks);
   }
-  const lk_arena_order order = {lk_run_blocks_together, build};
-  LK_TRY(lk_arena_plan(build->allocator, build->plan->schedule != NULL ? &order : NULL, arena,
-                       build->n_blocks, &build->plan->arena_bytes, error));
-  for (size_t i = 0; i < build->n_blocks; i++) {
-    lk_run_block *block = &build->blocks[i];
-    if (block->base == LK_RUN_ARENA) block->offset = arena[i].offset;
+  for (size_t i = 0; i < builder->n_storages; i++) {
+    const lk_storage *storage = &builder->storages[i];
+    if (storage->buffer != LK_BUFFER_ARENA || !storage->in_steps) continue;
+    blocks[i] = (lk_arena_block){
+        .bytes = storage->bytes, .first = storage->first_step, .last = storage->last_step};
+  }
+  LK_TRY(lk_arena_plan(builder->allocator, dependencies != NULL ? &interference : NULL, blocks,
+                       builder->n_storages, &builder->plan->arena_bytes, error));
+  for (size_t i = 0; i < builder->n_storages; i++) {
+    lk_storage *storage = &builder->storages[i];
+    if (storage->buffer != LK_BUFFER_ARENA) continue;
+    storage->offset = blocks[i].offset;
     /* An arena of no bytes is not there: such an operand has no pointer. */
-    if (block->base == LK_RUN_ARENA && block->bytes == 0) block->base = LK_RUN_ABSOLUTE;
+    if (storage->bytes == 0) storage->buffer = LK_BUFFER_NONE;
   }
 
 cleanup:
-  lk_free(build->allocator, arena);
+  lk_free(builder->allocator, blocks);
   return status;
 }
 
-static lk_run_operand operand_of(const lk_run_build *build, lk_run_slot slot) {
-  if (slot.block == LK_NO_BLOCK) {
-    return (lk_run_operand){.base = LK_RUN_ABSOLUTE, .offset = slot.address};
+static lk_buffer_ref ref_of(const lk_plan_builder *builder, lk_unplaced_operand operand) {
+  if (operand.storage == LK_NO_STORAGE) {
+    return (lk_buffer_ref){.buffer = LK_BUFFER_NONE, .offset = operand.address};
   }
-  const lk_run_block *block = &build->blocks[slot.block];
-  return (lk_run_operand){.base = block->base, .offset = block->offset};
+  const lk_storage *storage = &builder->storages[operand.storage];
+  return (lk_buffer_ref){.buffer = storage->buffer, .offset = storage->offset};
 }
 
-lk_status lk_run_place(lk_run_build *build, lk_error *error) {
-  lk_status status = LK_OK;
-  const lk_graph *graph = build->program->graph;
-  lk_run_plan *plan = build->plan;
-  lk_run_source *sources = lk_calloc(build->allocator, graph->n_outputs, sizeof *sources);
-  plan->copies = lk_calloc(build->allocator, graph->n_outputs, sizeof *plan->copies);
-  plan->operands = lk_calloc(build->allocator, build->n_slots, sizeof *plan->operands);
-  if (sources == NULL || plan->copies == NULL || plan->operands == NULL) {
-    status = lk_fail_memory(error, "a run plan", build->n_slots * sizeof *plan->operands);
-    goto cleanup;
+/* Where a graph output lies after the last step. */
+static lk_buffer_ref output_ref(const lk_plan_builder *builder, int32_t number) {
+  const lk_bound_value *value = &builder->values[number];
+  const void *data = value->kind == LK_BOUND_CONSTANT
+                         ? builder->program->graph->values[number].constant.data
+                         : value->data;
+  return ref_of(builder,
+                (lk_unplaced_operand){.storage = value->storage, .address = (uintptr_t)data});
+}
+
+lk_status lk_place_values(lk_plan_builder *builder, const lk_dependencies *dependencies,
+                          lk_error *error) {
+  const lk_graph *graph = builder->program->graph;
+  const bool *wanted = builder->desc->wanted;
+  lk_run_plan *plan = builder->plan;
+  plan->copies = lk_calloc(builder->allocator, graph->n_outputs, sizeof *plan->copies);
+  plan->operands = lk_calloc(builder->allocator, builder->n_operands, sizeof *plan->operands);
+  if (plan->copies == NULL || plan->operands == NULL) {
+    return lk_fail_memory(error, "a run plan", builder->n_operands * sizeof *plan->operands);
   }
-  find_lifetimes(build);
+  find_lifetimes(builder);
   for (uint32_t i = 0; i < graph->n_outputs; i++) {
-    if (build->request->wanted[i]) LK_TRY(place_output(build, i, &sources[i], error));
+    if (wanted[i]) LK_RETURN_NOT_OK(place_output(builder, i, error));
   }
-  LK_TRY(plan_arena(build, error));
+  LK_RETURN_NOT_OK(place_storages(builder, dependencies, error));
 
   for (uint32_t i = 0; i < graph->n_outputs; i++) {
-    if (!build->request->wanted[i] || sources[i].taken) continue;
-    plan->copies[plan->n_copies++] = (lk_run_copy){.from = operand_of(build, sources[i].slot),
-                                                   .desc = build->values[graph->outputs[i]].desc,
-                                                   .output = i};
+    if (!wanted[i]) continue;
+    const lk_buffer_ref from = output_ref(builder, graph->outputs[i]);
+    if (from.buffer == output_buffer(builder, i)) continue; /* the steps write it there */
+    plan->copies[plan->n_copies++] = (lk_output_copy){
+        .from = from, .desc = builder->values[graph->outputs[i]].desc, .output = i};
   }
-  for (size_t i = 0; i < build->n_slots; i++) {
-    plan->operands[i] = operand_of(build, build->slots[i]);
+  for (size_t i = 0; i < builder->n_operands; i++) {
+    plan->operands[i] = ref_of(builder, builder->operands[i]);
   }
-  plan->n_operands = (uint32_t)build->n_slots;
-
-cleanup:
-  lk_free(build->allocator, sources);
-  return status;
+  plan->n_operands = (uint32_t)builder->n_operands;
+  return LK_OK;
 }

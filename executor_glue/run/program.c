@@ -12,6 +12,12 @@ const char *lk_program_node_label(const lk_graph *graph, const lk_node *node) {
   return node->name[0] != '\0' ? node->name : lk_node_describe(graph, node, NULL).output_name;
 }
 
+lk_status lk_program_name_node(const lk_graph *graph, const lk_node *node, lk_status status,
+                               lk_error *error) {
+  return lk_error_prefix(error, status, "node '%s' (%s)", lk_program_node_label(graph, node),
+                         node->op_type);
+}
+
 bool lk_program_shape_only(const lk_program *program, const lk_node *node) {
   const lk_op_info *info = &program->infos[node - program->graph->nodes];
   return (info->row->flags & LK_OP_SHAPE_ONLY) != 0;
@@ -60,8 +66,7 @@ static lk_status create_op(lk_program *program, size_t node_index, uint32_t posi
   const lk_node *node = &program->graph->nodes[node_index];
   lk_node_input *inputs = lk_calloc(program->allocator, node->n_inputs, sizeof *inputs);
   if (inputs == NULL) {
-    status = lk_fail_memory(error, "a node's inputs", node->n_inputs * sizeof *inputs);
-    goto cleanup;
+    return lk_fail_memory(error, "a node's inputs", node->n_inputs * sizeof *inputs);
   }
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     describe_input(program, node->inputs[i], &inputs[i]);
@@ -74,10 +79,7 @@ static lk_status create_op(lk_program *program, size_t node_index, uint32_t posi
 
 cleanup:
   lk_free(program->allocator, inputs);
-  if (status != LK_OK) {
-    status = lk_error_prefix(error, status, "node '%s' (%s)",
-                             lk_program_node_label(program->graph, node), node->op_type);
-  }
+  if (status != LK_OK) status = lk_program_name_node(program->graph, node, status, error);
   return status;
 }
 
@@ -103,8 +105,7 @@ static lk_status own_output_constants(lk_graph *graph, lk_error *error) {
     int64_t bytes = 0;
     if (value->constant_kind != LK_CONSTANT_BORROWED) continue;
     const lk_tensor constant = value->constant;
-    const lk_status status = lk_tensor_size(&constant.desc, value->name, NULL, &bytes, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(lk_tensor_size(&constant.desc, value->name, NULL, &bytes, error));
     void *data = lk_alloc_aligned(graph->allocator, (size_t)bytes, LK_DATA_ALIGNMENT);
     if (data == NULL) return lk_fail_memory(error, "a constant output", (size_t)bytes);
     if (bytes > 0) memcpy(data, constant.data, (size_t)bytes);

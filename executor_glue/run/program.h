@@ -27,6 +27,9 @@ void lk_program_destroy(lk_program *program); /* NULL is allowed */
 
 /* What a sentence calls the node: its name, or that of its output when it has none. */
 const char *lk_program_node_label(const lk_graph *graph, const lk_node *node);
+/* Puts "node '<label>' (<operator>): " before the sentence in `error`, and returns its status. */
+lk_status lk_program_name_node(const lk_graph *graph, const lk_node *node, lk_status status,
+                               lk_error *error);
 /* The node reads the shape of its input only, never its elements. */
 bool lk_program_shape_only(const lk_program *program, const lk_node *node);
 

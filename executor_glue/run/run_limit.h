@@ -20,13 +20,13 @@ typedef struct lk_run_limit {
   struct lk_run_waiter *first, **last;
 } lk_run_limit;
 
-void lk_run_limit_init(lk_run_limit *gate, uint32_t most, bool fails);
-void lk_run_limit_destroy(lk_run_limit *gate);
+void lk_run_limit_create(lk_run_limit *limit, uint32_t most, bool fails);
+void lk_run_limit_destroy(lk_run_limit *limit);
 
-/* LK_BUSY: refused. LK_DEADLINE, LK_CANCELLED: gave up waiting. Who waits is let in in the order of
- * arrival. */
-lk_status lk_run_limit_enter(lk_run_limit *gate, const lk_wait_limit *limit, lk_error *error);
-void lk_run_limit_leave(lk_run_limit *gate);
-uint64_t lk_run_limit_waits(lk_run_limit *gate);
+/* LK_BUSY: refused. LK_DEADLINE, LK_CANCELLED: gave up waiting. Runs that wait enter in the order
+ * in which they came. */
+lk_status lk_run_limit_enter(lk_run_limit *limit, const lk_wait_limit *wait, lk_error *error);
+void lk_run_limit_leave(lk_run_limit *limit);
+uint64_t lk_run_limit_waits(lk_run_limit *limit);
 
 #endif

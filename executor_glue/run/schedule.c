@@ -1,4 +1,4 @@
-/* Schedules: edges in rows, by urgency, and how long a number of workers would take. */
+/* Schedules: the edges of the graph in rows, by priority; and how long workers take by them. */
 #include "executor_glue/run/schedule.h"
 
 #include <stdbool.h>
@@ -6,108 +6,108 @@
 #include "base/alloc.h"
 #include "base/status.h"
 
-static bool waits_for(const uint64_t *before, uint32_t n_words, uint32_t step, uint32_t other) {
-  return (before[(size_t)step * n_words + other / 64] >> other % 64 & 1) != 0;
+static bool depends_on(const uint64_t *predecessors, uint32_t n_words, uint32_t step,
+                       uint32_t other) {
+  return (predecessors[(size_t)step * n_words + other / 64] >> other % 64 & 1) != 0;
 }
 
-/* Insertion by falling urgency; stable, so that equal ones keep the order of the graph. */
-static void sort_urgent(uint32_t *steps, uint32_t count, const double *urgency) {
+/* Insertion by falling priority; stable, so that equal ones keep the order of the graph. */
+static void sort_by_priority(uint32_t *steps, uint32_t count, const double *priority) {
   for (uint32_t i = 1; i < count; i++) {
     const uint32_t step = steps[i];
     uint32_t at = i;
-    for (; at > 0 && urgency[steps[at - 1]] < urgency[step]; at--) steps[at] = steps[at - 1];
+    for (; at > 0 && priority[steps[at - 1]] < priority[step]; at--) steps[at] = steps[at - 1];
     steps[at] = step;
   }
 }
 
-static void count_edges(lk_run_schedule *schedule, const uint64_t *before, uint32_t n_words) {
+static void count_edges(const uint64_t *predecessors, uint32_t n_words, uint32_t n_steps,
+                        uint32_t *out_edges, uint32_t *out_roots) {
+  for (uint32_t s = 0; s < n_steps; s++) {
+    uint32_t n = 0;
+    for (uint32_t w = 0; w < n_words; w++) {
+      n += (uint32_t)__builtin_popcountll(predecessors[(size_t)s * n_words + w]);
+    }
+    *out_edges += n;
+    *out_roots += n == 0;
+  }
+}
+
+/* How many edges each step has, and where its part of `successors` begins. */
+static void divide_edges(lk_schedule *schedule, const uint64_t *predecessors, uint32_t n_words) {
   for (uint32_t s = 0; s < schedule->n_steps; s++) {
     for (uint32_t w = 0; w < n_words; w++) {
-      for (uint64_t bits = before[(size_t)s * n_words + w]; bits != 0; bits &= bits - 1) {
-        schedule->first_after[w * 64 + (uint32_t)__builtin_ctzll(bits) + 1]++;
-        schedule->n_before[s]++;
+      for (uint64_t bits = predecessors[(size_t)s * n_words + w]; bits != 0; bits &= bits - 1) {
+        schedule->first_successor[w * 64 + (uint32_t)__builtin_ctzll(bits) + 1]++;
+        schedule->n_predecessors[s]++;
       }
     }
-    if (schedule->n_before[s] == 0) schedule->n_roots++;
   }
   for (uint32_t s = 0; s < schedule->n_steps; s++) {
-    schedule->first_after[s + 1] += schedule->first_after[s];
+    schedule->first_successor[s + 1] += schedule->first_successor[s];
   }
-  schedule->n_edges = schedule->first_after[schedule->n_steps];
 }
 
-/* `urgency` [n_steps] is filled on the way: steps behind come after this one in the graph's order. */
-static void fill_edges(lk_run_schedule *schedule, const uint64_t *before, uint32_t n_words,
-                       const double *costs, double *urgency) {
+/* `priority` [n_steps] is filled from the last step on: successors have a higher number. */
+static void fill_edges(lk_schedule *schedule, const uint64_t *predecessors, uint32_t n_words,
+                       const double *costs, double *priority) {
   uint32_t n_roots = 0;
   for (uint32_t s = schedule->n_steps; s-- > 0;) {
-    uint32_t *after = schedule->after + schedule->first_after[s];
+    uint32_t *successors = schedule->successors + schedule->first_successor[s];
     uint32_t n = 0;
-    const uint32_t n_after = schedule->first_after[s + 1] - schedule->first_after[s];
-    for (uint32_t t = s + 1; n < n_after; t++) {
-      if (waits_for(before, n_words, t, s)) after[n++] = t;
+    const uint32_t n_successors = schedule->first_successor[s + 1] - schedule->first_successor[s];
+    for (uint32_t t = s + 1; n < n_successors; t++) {
+      if (depends_on(predecessors, n_words, t, s)) successors[n++] = t;
     }
-    sort_urgent(after, n, urgency);
-    urgency[s] = costs[s] + (n > 0 ? urgency[after[0]] : 0);
+    sort_by_priority(successors, n, priority);
+    priority[s] = costs[s] + (n > 0 ? priority[successors[0]] : 0);
   }
   for (uint32_t s = 0; s < schedule->n_steps; s++) {
-    if (schedule->n_before[s] == 0) schedule->roots[n_roots++] = s;
+    if (schedule->n_predecessors[s] == 0) schedule->roots[n_roots++] = s;
   }
-  sort_urgent(schedule->roots, n_roots, urgency);
+  sort_by_priority(schedule->roots, n_roots, priority);
 }
 
-lk_status lk_run_schedule_create(const lk_allocator *allocator, const uint64_t *before,
-                                 uint32_t n_words, const double *costs, uint32_t n_steps,
-                                 lk_run_schedule **out_schedule, lk_error *error) {
-  lk_status status = LK_OK;
-  double *urgency = NULL;
+lk_status lk_schedule_create(const lk_allocator *allocator, const uint64_t *predecessors,
+                             uint32_t n_words, const double *costs, uint32_t n_steps,
+                             lk_schedule **out_schedule, lk_error *error) {
+  uint32_t n_edges = 0, n_roots = 0;
   *out_schedule = NULL;
-  lk_run_schedule *made = lk_calloc(allocator, 1, sizeof *made);
-  if (made == NULL) return lk_fail_memory(error, "a schedule", sizeof *made);
-  made->n_steps = n_steps;
-  made->n_before = lk_calloc(allocator, n_steps, sizeof *made->n_before);
-  made->first_after = lk_calloc(allocator, (size_t)n_steps + 1, sizeof *made->first_after);
-  urgency = lk_calloc(allocator, n_steps, sizeof *urgency);
-  if (made->n_before == NULL || made->first_after == NULL || urgency == NULL) {
-    status = lk_fail_memory(error, "a schedule", n_steps * sizeof *urgency);
-    goto cleanup;
+  count_edges(predecessors, n_words, n_steps, &n_edges, &n_roots);
+  const lk_schedule sizes = {.n_steps = n_steps, .n_edges = n_edges, .n_roots = n_roots};
+  lk_schedule *made = lk_calloc(allocator, 1, lk_schedule_bytes(&sizes));
+  double *priority = lk_calloc(allocator, n_steps, sizeof *priority);
+  if (made == NULL || priority == NULL) {
+    lk_free(allocator, made);
+    lk_free(allocator, priority);
+    return lk_fail_memory(error, "a schedule", lk_schedule_bytes(&sizes));
   }
-  count_edges(made, before, n_words);
-  made->after = lk_calloc(allocator, made->n_edges, sizeof *made->after);
-  made->roots = lk_calloc(allocator, made->n_roots, sizeof *made->roots);
-  if (made->after == NULL || made->roots == NULL) {
-    status = lk_fail_memory(error, "a schedule", made->n_edges * sizeof *made->after);
-    goto cleanup;
-  }
-  fill_edges(made, before, n_words, costs, urgency);
+  *made = sizes;
+  made->n_predecessors = (uint32_t *)(made + 1);
+  made->first_successor = made->n_predecessors + n_steps;
+  made->successors = made->first_successor + n_steps + 1;
+  made->roots = made->successors + n_edges;
+  divide_edges(made, predecessors, n_words);
+  fill_edges(made, predecessors, n_words, costs, priority);
+  lk_free(allocator, priority);
   *out_schedule = made;
-  made = NULL;
-
-cleanup:
-  lk_free(allocator, urgency);
-  lk_run_schedule_destroy(allocator, made);
-  return status;
+  return LK_OK;
 }
 
-void lk_run_schedule_destroy(const lk_allocator *allocator, lk_run_schedule *schedule) {
-  if (schedule == NULL) return;
-  lk_free(allocator, schedule->roots);
-  lk_free(allocator, schedule->after);
-  lk_free(allocator, schedule->first_after);
-  lk_free(allocator, schedule->n_before);
+void lk_schedule_destroy(const lk_allocator *allocator, lk_schedule *schedule) {
   lk_free(allocator, schedule);
 }
 
-uint64_t lk_run_schedule_bytes(const lk_run_schedule *schedule) {
+uint64_t lk_schedule_bytes(const lk_schedule *schedule) {
   return sizeof *schedule +
          ((uint64_t)schedule->n_steps * 2 + 1 + schedule->n_edges + schedule->n_roots) *
              sizeof(uint32_t);
 }
 
-/* ---- how long it takes ---- */
+/* ---- the makespan ---- */
 
-/* The worker that has waited least when the step is ready, so that those who waited longer stay free
- * for what is ready already; or the one that is free first. */
+/* The worker that has waited least when the step is ready, so that those who waited longer stay
+ * free for what is ready already; or the one that is free first. */
 static uint32_t choose_worker(const double *busy_until, uint32_t workers, double ready) {
   uint32_t best = 0;
   for (uint32_t w = 1; w < workers; w++) {
@@ -121,11 +121,11 @@ static uint32_t choose_worker(const double *busy_until, uint32_t workers, double
   return best;
 }
 
-lk_status lk_run_schedule_length(const lk_allocator *allocator, const lk_run_schedule *schedule,
-                                 const double *costs, uint32_t workers, double *out_length,
-                                 lk_error *error) {
+lk_status lk_schedule_makespan(const lk_allocator *allocator, const lk_schedule *schedule,
+                               const double *costs, uint32_t workers, double *out_makespan,
+                               lk_error *error) {
   const uint32_t n_steps = schedule->n_steps;
-  *out_length = 0;
+  *out_makespan = 0;
   double *ready = lk_calloc(allocator, (size_t)n_steps + workers, sizeof *ready);
   if (ready == NULL) return lk_fail_memory(error, "a schedule's times", n_steps * sizeof *ready);
   double *busy_until = ready + n_steps;
@@ -134,9 +134,9 @@ lk_status lk_run_schedule_length(const lk_allocator *allocator, const lk_run_sch
     const double begin = busy_until[worker] > ready[s] ? busy_until[worker] : ready[s];
     const double end = begin + costs[s];
     busy_until[worker] = end;
-    if (end > *out_length) *out_length = end;
-    for (uint32_t i = schedule->first_after[s]; i < schedule->first_after[s + 1]; i++) {
-      if (ready[schedule->after[i]] < end) ready[schedule->after[i]] = end;
+    if (end > *out_makespan) *out_makespan = end;
+    for (uint32_t i = schedule->first_successor[s]; i < schedule->first_successor[s + 1]; i++) {
+      if (ready[schedule->successors[i]] < end) ready[schedule->successors[i]] = end;
     }
   }
   lk_free(allocator, ready);

@@ -21,14 +21,14 @@ static double bytes(const lk_tensor_desc *const *tensors, uint32_t count) {
   return sum;
 }
 
-double lk_run_cost(double flops, const lk_tensor_desc *const *inputs, uint32_t n_inputs,
-                   const lk_tensor_desc *const *outputs, uint32_t n_outputs) {
+double lk_step_cost(double flops, const lk_tensor_desc *const *inputs, uint32_t n_inputs,
+                    const lk_tensor_desc *const *outputs, uint32_t n_outputs) {
   const double compute = NS_PER_FLOP * flops;
   const double memory = NS_PER_BYTE * (bytes(inputs, n_inputs) + bytes(outputs, n_outputs));
   return NS_PER_STEP + (compute > memory ? compute : memory);
 }
 
-double lk_run_cost_shared(double cost, int32_t threads) {
+double lk_step_cost_shared(double cost, int32_t threads) {
   const double shared = NS_PER_STEP + NS_PER_TEAM + (cost - NS_PER_STEP) / threads;
   return shared < cost ? shared : cost;
 }

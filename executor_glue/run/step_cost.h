@@ -7,10 +7,10 @@
 
 /* `flops` as in lk_plan_info; `inputs` [n_inputs] and `outputs` [n_outputs]: NULL where one is
  * absent. */
-double lk_run_cost(double flops, const lk_tensor_desc *const *inputs, uint32_t n_inputs,
-                   const lk_tensor_desc *const *outputs, uint32_t n_outputs);
+double lk_step_cost(double flops, const lk_tensor_desc *const *inputs, uint32_t n_inputs,
+                    const lk_tensor_desc *const *outputs, uint32_t n_outputs);
 /* The same operator where it may have `threads` threads, which begin and end together; oneDNN gives
  * one to what is too small for more. */
-double lk_run_cost_shared(double cost, int32_t threads);
+double lk_step_cost_shared(double cost, int32_t threads);
 
 #endif

@@ -1,8 +1,8 @@
 /* Frames of a run plan: the slot that is taken and given without a lock, the end of an entry, and of the pool.
  * Explored with: -DTHREADS=2 -DRUNS=2 | -DTHREADS=3 -DRUNS=1 -DMAX_IDLE=0 | -DTHREADS=3 -DRUNS=2
  *
- * Models executor_glue/run/frame_pool.c: lk_run_lease_take, lk_run_lease_give, take_idle, lk_run_entry_destroy,
- * lk_run_pool_close, release_pool; for a run plan without an arena.
+ * Models executor_glue/run/frame_pool.c: lk_lease_acquire, lk_lease_release, take_idle, lk_plan_entry_destroy,
+ * lk_frame_pool_destroy, release_pool; for a run plan without an arena.
  * Runners have found one entry in the cache and run it; the cache drops it at any time, and whoever has the last
  * reference destroys it; the executor closes the pool when no run is on, and then ends its program.
  *
@@ -151,7 +151,7 @@ proctype runner(byte p) {
   do
   :: n < RUNS ->
      n++;
-     /* lk_run_lease_take */
+     /* lk_lease_acquire */
      assert(entry_alive && plan && !plan_freed);
 #ifdef BROKEN_TAKEN_IN_TWO_STEPS
      f = hot;
@@ -184,7 +184,7 @@ proctype runner(byte p) {
      /* the run */
      atomic { assert(is_there[f] && !in_use[f]); in_use[f] = true; KNOWS(p, OF(f)); ACCESS(p, f) };
      in_use[f] = false;
-     /* lk_run_lease_give */
+     /* lk_lease_release */
 #ifdef BROKEN_GIVEN_IN_TWO_STEPS
      if
      :: hot == NONE -> atomic { hot = f; RELEASE(p, HOT); f = NONE }
@@ -225,7 +225,7 @@ proctype cache() {
   release_entry(CACHE)
 }
 
-/* lk_run_pool_close, and then the program's end */
+/* lk_frame_pool_destroy, and then the program's end */
 init {
   byte at, one, frames;
   bool is_last, mine;

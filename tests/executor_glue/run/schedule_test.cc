@@ -45,15 +45,15 @@ Dag random_dag(std::mt19937 &random, uint32_t n) {
 class Schedule {
 public:
   explicit Schedule(const Dag &dag) {
-    LK_EXPECT_OK(lk_run_schedule_create(lk_allocator_default(), dag.bits().data(), dag.words(),
-                                        dag.costs.data(), dag.n, &schedule_, LK_ERR));
+    LK_EXPECT_OK(lk_schedule_create(lk_allocator_default(), dag.bits().data(), dag.words(),
+                                    dag.costs.data(), dag.n, &schedule_, LK_ERR));
   }
-  ~Schedule() { lk_run_schedule_destroy(lk_allocator_default(), schedule_); }
-  const lk_run_schedule *operator->() const { return schedule_; }
-  const lk_run_schedule *get() const { return schedule_; }
+  ~Schedule() { lk_schedule_destroy(lk_allocator_default(), schedule_); }
+  const lk_schedule *operator->() const { return schedule_; }
+  const lk_schedule *get() const { return schedule_; }
 
 private:
-  lk_run_schedule *schedule_ = nullptr;
+  lk_schedule *schedule_ = nullptr;
 };
 
 // The longest way from the beginning of a step to the end of all.
@@ -75,12 +75,12 @@ TEST(RunSchedule, HasEveryEdgeTheMostUrgentFirst) {
     std::vector<std::set<uint32_t>> before(dag.n);
     uint32_t n_roots = 0;
     for (uint32_t s = 0; s < dag.n; s++) {
-      EXPECT_EQ(schedule->n_before[s], dag.before[s].size());
+      EXPECT_EQ(schedule->n_predecessors[s], dag.before[s].size());
       n_roots += dag.before[s].empty();
-      for (uint32_t i = schedule->first_after[s]; i < schedule->first_after[s + 1]; i++) {
-        before[schedule->after[i]].insert(s);
-        if (i > schedule->first_after[s]) {
-          EXPECT_GE(urgent[schedule->after[i - 1]], urgent[schedule->after[i]]);
+      for (uint32_t i = schedule->first_successor[s]; i < schedule->first_successor[s + 1]; i++) {
+        before[schedule->successors[i]].insert(s);
+        if (i > schedule->first_successor[s]) {
+          EXPECT_GE(urgent[schedule->successors[i - 1]], urgent[schedule->successors[i]]);
         }
       }
     }
@@ -99,8 +99,8 @@ TEST(RunSchedule, HasEveryEdgeTheMostUrgentFirst) {
 double length_of(const Dag &dag, uint32_t workers) {
   const Schedule schedule(dag);
   double length = 0;
-  LK_EXPECT_OK(lk_run_schedule_length(lk_allocator_default(), schedule.get(), dag.costs.data(),
-                                      workers, &length, LK_ERR));
+  LK_EXPECT_OK(lk_schedule_makespan(lk_allocator_default(), schedule.get(), dag.costs.data(),
+                                    workers, &length, LK_ERR));
   return length;
 }
 
@@ -137,18 +137,18 @@ TEST(RunSchedule, SurvivesEveryFailedAllocation) {
   std::mt19937 random(3);
   const Dag dag = random_dag(random, 40);
   lk::fail_every_allocation([&](lk::FailingAllocator &allocator) {
-    lk_run_schedule *schedule = nullptr;
+    lk_schedule *schedule = nullptr;
     lk_ready_queue *turns = nullptr;
     double length = 0;
-    lk_status status = lk_run_schedule_create(allocator.get(), dag.bits().data(), dag.words(),
-                                              dag.costs.data(), dag.n, &schedule, LK_ERR);
+    lk_status status = lk_schedule_create(allocator.get(), dag.bits().data(), dag.words(),
+                                          dag.costs.data(), dag.n, &schedule, LK_ERR);
     if (status == LK_OK) {
       status =
-          lk_run_schedule_length(allocator.get(), schedule, dag.costs.data(), 2, &length, LK_ERR);
+          lk_schedule_makespan(allocator.get(), schedule, dag.costs.data(), 2, &length, LK_ERR);
     }
     if (status == LK_OK) status = lk_ready_queue_create(allocator.get(), schedule, &turns, LK_ERR);
     lk_ready_queue_destroy(turns);
-    lk_run_schedule_destroy(allocator.get(), schedule);
+    lk_schedule_destroy(allocator.get(), schedule);
     return status;
   });
 }
@@ -157,7 +157,7 @@ TEST(RunSchedule, SurvivesEveryFailedAllocation) {
 
 class Turns {
 public:
-  explicit Turns(const lk_run_schedule *schedule) {
+  explicit Turns(const lk_schedule *schedule) {
     LK_EXPECT_OK(lk_ready_queue_create(lk_allocator_default(), schedule, &turns_, LK_ERR));
     LK_EXPECT_OK(api_->context_create(nullptr, &context_, LK_ERR));
   }

@@ -23,7 +23,7 @@ double cost(double flops, const std::vector<Dims> &inputs, const Dims &output) {
   std::vector<const lk_tensor_desc *> pointers;
   for (const lk_tensor_desc &desc : descs) pointers.push_back(&desc);
   const auto n_inputs = static_cast<uint32_t>(inputs.size());
-  return lk_run_cost(flops, pointers.data(), n_inputs, pointers.data() + n_inputs, 1);
+  return lk_step_cost(flops, pointers.data(), n_inputs, pointers.data() + n_inputs, 1);
 }
 
 double matmul(int64_t rows, int64_t size) {
@@ -54,7 +54,7 @@ TEST(RunCost, FollowsTheBytesOfWhatComputesLittle) {
 
 TEST(RunCost, OfNothingIsWhatEveryStepCosts) {
   EXPECT_GT(relu(0), 0);
-  EXPECT_EQ(lk_run_cost(0, nullptr, 0, nullptr, 0), relu(0));
+  EXPECT_EQ(lk_step_cost(0, nullptr, 0, nullptr, 0), relu(0));
 }
 
 TEST(RunCost, MoreThreadsNeverCostMore) {
@@ -62,14 +62,14 @@ TEST(RunCost, MoreThreadsNeverCostMore) {
   for (const double alone : {relu(0), relu(100), matmul(1, 64), matmul(64, 64), matmul(512, 512)}) {
     double fewer = alone;
     for (int32_t threads = 1; threads <= 64; threads *= 2) {
-      const double shared = lk_run_cost_shared(alone, threads);
+      const double shared = lk_step_cost_shared(alone, threads);
       EXPECT_LE(shared, fewer);
       EXPECT_GT(shared, 0);
       fewer = shared;
     }
   }
-  EXPECT_NEAR(lk_run_cost_shared(matmul(2048, 2048), 2) / matmul(2048, 2048), 0.5, 0.01);
-  EXPECT_EQ(lk_run_cost_shared(relu(100), 2), relu(100)) << "a team would cost more";
+  EXPECT_NEAR(lk_step_cost_shared(matmul(2048, 2048), 2) / matmul(2048, 2048), 0.5, 0.01);
+  EXPECT_EQ(lk_step_cost_shared(relu(100), 2), relu(100)) << "a team would cost more";
 }
 
 } // namespace

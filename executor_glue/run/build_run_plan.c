@@ -1,0 +1,195 @@
+/* Builds a run plan: binds the nodes that wanted outputs need, in order; chooses whether the steps
+ * run in parallel; and places the values. */
+#include "executor_glue/run/build_run_plan.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "executor_glue/run/bind_node.h"
+#include "executor_glue/run/dependencies.h"
+#include "executor_glue/run/place_values.h"
+#include "executor_glue/run/plan_builder.h"
+#include "executor_glue/run/step_cost.h"
+
+/* ---- binding ---- */
+
+static bool any_output_wanted(const lk_plan_builder *builder, const lk_node *node) {
+  for (uint32_t i = 0; i < node->n_outputs; i++) {
+    const lk_bound_value *value = lk_plan_builder_value(builder, node->outputs[i]);
+    if (value != NULL && value->wanted) return true;
+  }
+  return false;
+}
+
+/* Which nodes run, and which of them is the last to read each value. */
+static void find_uses(lk_plan_builder *builder) {
+  const lk_graph *graph = builder->program->graph;
+  for (size_t i = 0; i < graph->n_values; i++) {
+    builder->values[i].storage = LK_NO_STORAGE;
+    builder->values[i].last_use = LK_LAST_USE_NONE;
+  }
+  for (size_t i = 0; i < graph->n_outputs; i++) {
+    if (!builder->desc->wanted[i]) continue;
+    builder->values[graph->outputs[i]].wanted = true;
+    builder->values[graph->outputs[i]].last_use = LK_LAST_USE_OUTPUT;
+  }
+  for (size_t n = graph->n_nodes; n-- > 0;) {
+    const lk_node *node = &graph->nodes[n];
+    builder->alive[n] = any_output_wanted(builder, node);
+    for (uint32_t i = 0; builder->alive[n] && i < node->n_inputs; i++) {
+      lk_bound_value *value = lk_plan_builder_value(builder, node->inputs[i]);
+      if (value == NULL) continue;
+      value->wanted = true;
+      if (!lk_program_shape_only(builder->program, node) && value->last_use < (int32_t)n) {
+        value->last_use = (int32_t)n;
+      }
+    }
+  }
+}
+
+/* Values that no node makes: graph inputs and constants. */
+static lk_status bind_sources(lk_plan_builder *builder, lk_error *error) {
+  const lk_program *program = builder->program;
+  const lk_graph *graph = program->graph;
+  for (size_t i = 0; i < graph->n_values; i++) {
+    if (graph->values[i].constant_kind == LK_CONSTANT_NONE) continue;
+    builder->values[i].kind = LK_BOUND_CONSTANT;
+    builder->values[i].desc = graph->values[i].constant.desc;
+  }
+  for (uint32_t i = 0; i < graph->n_inputs; i++) {
+    const lk_tensor *input = &builder->desc->inputs[i];
+    uint64_t bytes = 0;
+    int32_t storage = LK_NO_STORAGE;
+    LK_RETURN_NOT_OK(lk_plan_builder_bytes(builder, &input->desc, &bytes, error));
+    LK_RETURN_NOT_OK(
+        lk_plan_builder_add_storage(builder, bytes, LK_BUFFER_FIRST_INPUT + i, &storage, error));
+    builder->values[graph->inputs[i]].desc = input->desc;
+    if (program->by_value[i]) builder->values[graph->inputs[i]].data = input->data;
+    lk_plan_builder_store(builder, graph->inputs[i], storage);
+  }
+  return LK_OK;
+}
+
+static lk_status bind_nodes(lk_plan_builder *builder, lk_error *error) {
+  find_uses(builder);
+  LK_RETURN_NOT_OK(bind_sources(builder, error));
+  for (size_t i = 0; i < builder->program->graph->n_nodes; i++) {
+    if (builder->alive[i]) LK_RETURN_NOT_OK(lk_bind_node(builder, (int32_t)i, error));
+  }
+  return LK_OK;
+}
+
+/* ---- in order, or in parallel ---- */
+
+/* How many times as fast running in parallel must look: on 39 graphs and two threads, nearly all
+ * that looked 1.2 times as fast were faster, and what looked 1.1 times as fast was not
+ * (docs/design/threads.md). */
+#define LEAST_GAIN 1.15
+
+/* Into `costs` [n_steps]. `descs` [max_operands] is for a step's operands. `*out_in_order`: how
+ * long the steps take one after the other, each on the context's threads. */
+static lk_status find_costs(const lk_plan_builder *builder, const lk_tensor_desc **descs,
+                            double *costs, double *out_in_order, lk_error *error) {
+  const lk_program *program = builder->program;
+  const int32_t threads = program->api->context_threads(program->context);
+  *out_in_order = 0;
+  for (uint32_t s = 0; s < builder->plan->n_steps; s++) {
+    const int32_t node_index = builder->plan->steps[s].node;
+    const lk_node *node = &program->graph->nodes[node_index];
+    for (uint32_t i = 0; i < node->n_inputs + node->n_outputs; i++) {
+      const lk_bound_value *value = lk_plan_builder_value(
+          builder, i < node->n_inputs ? node->inputs[i] : node->outputs[i - node->n_inputs]);
+      descs[i] = value != NULL ? &value->desc : NULL;
+    }
+    lk_plan_info info = {.struct_size = sizeof info};
+    LK_RETURN_NOT_OK(program->api->plan_info(builder->plan->steps[s].plan, &info, error));
+    costs[s] =
+        lk_step_cost(info.flops, descs, node->n_inputs, descs + node->n_inputs, node->n_outputs);
+    const bool one_thread = threads == 1 || lk_bind_is_small(builder, node_index);
+    *out_in_order += one_thread ? costs[s] : lk_step_cost_shared(costs[s], threads);
+  }
+  return LK_OK;
+}
+
+/* Sets the plan's schedule; leaves it NULL when the steps would hardly be faster by it than in
+ * their order. */
+static lk_status choose_schedule(lk_plan_builder *builder, const lk_dependencies *dependencies,
+                                 lk_error *error) {
+  lk_status status = LK_OK;
+  const lk_allocator *allocator = builder->allocator;
+  const uint32_t n_steps = builder->plan->n_steps;
+  lk_schedule *schedule = NULL;
+  double in_order = 0, in_parallel = 0;
+  double *costs = lk_calloc(allocator, n_steps, sizeof *costs);
+  const lk_tensor_desc **descs = lk_calloc(allocator, builder->max_operands, sizeof *descs);
+  if (costs == NULL || descs == NULL) {
+    status = lk_fail_memory(error, "the costs of steps", n_steps * sizeof *costs);
+    goto cleanup;
+  }
+  LK_TRY(find_costs(builder, descs, costs, &in_order, error));
+  LK_TRY(lk_schedule_create(allocator, dependencies->predecessors, dependencies->n_words, costs,
+                            n_steps, &schedule, error));
+  LK_TRY(lk_schedule_makespan(allocator, schedule, costs, builder->desc->workers, &in_parallel,
+                              error));
+  if (in_parallel * LEAST_GAIN < in_order) {
+    builder->plan->schedule = schedule;
+    builder->plan->workers = builder->desc->workers;
+    schedule = NULL;
+  }
+
+cleanup:
+  lk_schedule_destroy(allocator, schedule);
+  lk_free(allocator, descs);
+  lk_free(allocator, costs);
+  return status;
+}
+
+/* ---- the whole ---- */
+
+/* Known values that a step or copy reads move into the plan; the others were for shapes only. */
+static lk_status keep_known(lk_plan_builder *builder, lk_error *error) {
+  lk_run_plan *plan = builder->plan;
+  plan->known = lk_calloc(builder->allocator, builder->n_known, sizeof *plan->known);
+  if (plan->known == NULL) {
+    return lk_fail_memory(error, "known values", builder->n_known * sizeof *plan->known);
+  }
+  plan->bytes =
+      sizeof *plan + plan->n_steps * sizeof *plan->steps +
+      plan->n_operands * sizeof *plan->operands +
+      builder->program->graph->n_outputs * (sizeof *plan->copies + sizeof *plan->outputs) +
+      (plan->schedule != NULL ? lk_schedule_bytes(plan->schedule) : 0);
+  for (size_t i = 0; i < builder->n_known; i++) {
+    if (!builder->known[i].used) continue;
+    plan->known[plan->n_known++] = builder->known[i].data;
+    plan->bytes += builder->known[i].bytes;
+    builder->known[i].data = NULL;
+  }
+  return LK_OK;
+}
+
+lk_status lk_build_run_plan(const lk_program *program, const lk_run_plan_desc *desc,
+                            lk_run_plan **out_plan, lk_error *error) {
+  lk_status status = LK_OK;
+  lk_plan_builder builder;
+  lk_dependencies *dependencies = NULL;
+  *out_plan = NULL;
+  LK_TRY(lk_plan_builder_create(program, desc, &builder, error));
+  LK_TRY(bind_nodes(&builder, error));
+  if (desc->workers > 1) {
+    const uint32_t n_steps = builder.plan->n_steps;
+    if (n_steps >= 2 && n_steps <= LK_DEPENDENCIES_MAX_STEPS) {
+      LK_TRY(lk_dependencies_create(&builder, &dependencies, error));
+      LK_TRY(choose_schedule(&builder, dependencies, error));
+    }
+    const bool in_parallel = builder.plan->schedule != NULL;
+    if (in_parallel != (desc->threads == 1)) goto cleanup;
+  }
+  LK_TRY(lk_place_values(&builder, builder.plan->schedule != NULL ? dependencies : NULL, error));
+  LK_TRY(keep_known(&builder, error));
+  *out_plan = builder.plan;
+  builder.plan = NULL;
+
+cleanup:
+  lk_dependencies_destroy(dependencies);
+  lk_plan_builder_destroy(&builder);
+  return status;
+}

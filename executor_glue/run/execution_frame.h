@@ -1,0 +1,31 @@
+/* Everything that changes while a run plan runs, but the arena: one run at a time has it. */
+#ifndef LK_RUN_EXECUTION_FRAME_H
+#define LK_RUN_EXECUTION_FRAME_H
+
+#include "executor_glue/run/ready_queue.h"
+#include "executor_glue/run/run_plan.h"
+
+typedef struct lk_execution_frame {
+  struct lk_execution_frame *next;
+  lk_frame *frame; /* handles of the steps' plans, and their scratch memory */
+  /* Of the run plan that the frame is attached to; NULL: none. */
+  void **pointers;             /* [n_operands]; the memory of the next two, too */
+  uintptr_t *buffers;          /* addresses, by lk_buffer_index */
+  uint32_t *slots;             /* [n_steps]: of `frame` */
+  lk_ready_queue *ready_queue; /* NULL: the plan has no schedule */
+  uint64_t bytes;
+} lk_execution_frame;
+
+/* Of no run plan. */
+lk_status lk_execution_frame_create(const lk_program *program, lk_execution_frame **out_frame,
+                                    lk_error *error);
+/* NULL is allowed. */
+void lk_execution_frame_destroy(const lk_program *program, lk_execution_frame *frame);
+
+/* Makes a frame of no run plan one of `plan`. After a failure it is good for destroying only. */
+lk_status lk_execution_frame_attach(lk_execution_frame *frame, const lk_run_plan *plan,
+                                    lk_error *error);
+/* Makes it one of no run plan. */
+void lk_execution_frame_detach(const lk_program *program, lk_execution_frame *frame);
+
+#endif

@@ -1,0 +1,125 @@
+/* The arguments of one run: checked, and copied into one block of memory. */
+#include "executor_glue/run/invocation.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/tensor.h"
+#include "executor_glue/run/check_request.h"
+
+/* Room for the arguments, zeroed. */
+static lk_status make_room(lk_invocation *self, lk_error *error) {
+  const lk_program *program = self->executor->program;
+  const size_t n_inputs = program->graph->n_inputs, n_outputs = program->graph->n_outputs;
+  const size_t n_words = (n_outputs + 63) / 64;
+  const size_t bytes =
+      n_inputs * (sizeof *self->inputs + sizeof *self->descs) +
+      (program->n_by_value + 1) * sizeof *self->values +
+      n_outputs * (sizeof *self->outputs + sizeof *self->owned + sizeof *self->wanted) +
+      n_words * sizeof *self->wanted_bits;
+  void *room = self->few;
+  if (bytes <= sizeof self->few) {
+    memset(room, 0, bytes);
+  } else {
+    room = self->memory = lk_calloc(program->allocator, 1, bytes);
+    if (room == NULL) return lk_fail_memory(error, "the arguments of a run", bytes);
+  }
+  self->inputs = room;
+  self->descs = (lk_tensor_desc *)(self->inputs + n_inputs);
+  self->values = (lk_tensor *)(self->descs + n_inputs);
+  self->outputs = (void **)(self->values + program->n_by_value + 1);
+  self->wanted_bits = (int64_t *)(self->outputs + n_outputs);
+  self->owned = (bool *)(self->wanted_bits + n_words);
+  self->wanted = self->owned + n_outputs;
+  return LK_OK;
+}
+
+/* Into zeros, and field by field: a processor that copies as a whole what it has just written in
+ * parts has to wait. */
+static void copy_desc(const lk_tensor_desc *from, lk_tensor_desc *to) {
+  to->dtype = from->dtype;
+  to->rank = from->rank;
+  for (uint32_t i = 0; i < from->rank; i++) to->dims[i] = from->dims[i];
+}
+
+/* Larger values would make keys that cost more than what they save, and are hardly shapes. */
+#define SHAPE_VALUE_MAX_BYTES ((int64_t)64 * 1024)
+
+static lk_status check_shape_value(const lk_value *value, const lk_tensor *input, lk_error *error) {
+  char text[LK_TENSOR_TEXT_CAPACITY];
+  const int64_t bytes = lk_elements(&input->desc) * (int64_t)lk_dtype_size(input->desc.dtype);
+  if (bytes <= SHAPE_VALUE_MAX_BYTES) return LK_OK;
+  return lk_fail(error, LK_UNSUPPORTED,
+                 "failed to run with input '%s': %s, shapes in the model depend on its values, "
+                 "at most 65536 bytes",
+                 value->name, lk_tensor_text(&input->desc, text));
+}
+
+static lk_status copy_inputs(lk_invocation *self, const lk_graph_run *run, lk_error *error) {
+  const lk_program *program = self->executor->program;
+  const lk_graph *graph = program->graph;
+  size_t n_values = 0;
+  for (size_t i = 0; i < graph->n_inputs; i++) {
+    const lk_tensor *input = &run->inputs[i];
+    const lk_value *value = &graph->values[graph->inputs[i]];
+    LK_RETURN_NOT_OK(lk_check_input(value, input, error));
+    copy_desc(&input->desc, &self->descs[i]);
+    copy_desc(&input->desc, &self->inputs[i].desc);
+    self->inputs[i].data = input->data;
+    if (!program->by_value[i]) continue;
+    LK_RETURN_NOT_OK(check_shape_value(value, input, error));
+    self->values[n_values++] = self->inputs[i];
+  }
+  return LK_OK;
+}
+
+/* For the key of a run that wants only some of the outputs. */
+static void add_wanted_bits(lk_invocation *self) {
+  const lk_program *program = self->executor->program;
+  const size_t n_outputs = program->graph->n_outputs;
+  const int64_t words = (int64_t)(n_outputs + 63) / 64;
+  for (size_t i = 0; i < n_outputs; i++) {
+    if (!self->wanted[i]) continue;
+    const uint64_t bits = (uint64_t)self->wanted_bits[i / 64];
+    self->wanted_bits[i / 64] = (int64_t)(bits | UINT64_C(1) << i % 64);
+  }
+  self->values[program->n_by_value] =
+      (lk_tensor){.desc = lk_tensor_desc_make(LK_I64, 1, &words), .data = self->wanted_bits};
+}
+
+lk_status lk_invocation_begin(lk_invocation *self, lk_graph_executor *executor,
+                              const lk_graph_run *run, lk_error *error) {
+  const lk_graph *graph = executor->program->graph;
+  self->executor = executor;
+  self->memory = NULL;
+  self->outputs = NULL;
+  self->ref = NULL;
+  self->entry = NULL;
+  self->wait = (lk_wait_limit){.stop = run->stop};
+  if (run->options != NULL) {
+    self->wait.cancel = run->options->cancel;
+    self->wait.deadline_ns = run->options->deadline_ns;
+  }
+  self->has_threads = false;
+  self->has_place = false;
+  LK_RETURN_NOT_OK(make_room(self, error));
+  LK_RETURN_NOT_OK(copy_inputs(self, run, error));
+  self->wants_all = true;
+  for (size_t i = 0; i < graph->n_outputs; i++) {
+    self->wanted[i] = run->wanted == NULL || run->wanted[i];
+    if (!self->wanted[i]) self->wants_all = false;
+  }
+  if (!self->wants_all) add_wanted_bits(self);
+  return LK_OK;
+}
+
+void lk_invocation_end(lk_invocation *self, lk_status status) {
+  const lk_program *program = self->executor->program;
+  if (status != LK_OK && self->outputs != NULL) {
+    for (size_t i = 0; i < program->graph->n_outputs; i++) {
+      if (self->owned[i]) lk_free(program->allocator, self->outputs[i]);
+    }
+  }
+  lk_free(program->allocator, self->memory);
+}

@@ -1,0 +1,38 @@
+/* One call of lk_graph_executor_run: copies of its arguments, and what it has taken for itself. */
+#ifndef LK_RUN_INVOCATION_H
+#define LK_RUN_INVOCATION_H
+
+#include "executor_glue/run/executor.h"
+#include "executor_glue/run/executor_state.h"
+
+/* A graph with a few inputs and outputs needs no memory of the allocator for a call. */
+enum { LK_INVOCATION_WORDS = 96 };
+
+typedef struct lk_invocation {
+  lk_graph_executor *executor;
+  lk_tensor *inputs;     /* [n_inputs]: nothing beyond the rank */
+  lk_tensor_desc *descs; /* [n_inputs]: of `inputs` */
+  lk_tensor *values;     /* [n_by_value + 1]: the last one is `wanted_bits`, unless `wants_all` */
+  void **outputs; /* [n_outputs]: where each is written; NULL: not wanted, or nothing to write */
+  bool *owned;    /* [n_outputs]: allocated here */
+  bool *wanted;   /* [n_outputs] */
+  bool wants_all;
+  int64_t *wanted_bits; /* the same as `wanted`, for the key */
+  void *memory;         /* of all these; NULL: `few` */
+  uint64_t few[LK_INVOCATION_WORDS];
+  lk_execution_mode mode; /* of the entry */
+  lk_ref *ref;            /* NULL: the entry is not cached */
+  lk_plan_entry *entry;
+  lk_wait_limit wait;
+  int32_t threads;             /* that the run has been granted */
+  bool has_threads, has_place; /* and has to give back */
+} lk_invocation;
+
+/* Copies the arguments, and checks the inputs. `invocation` need not be initialized, and is ended
+ * also after a failure. */
+lk_status lk_invocation_begin(lk_invocation *invocation, lk_graph_executor *executor,
+                              const lk_graph_run *run, lk_error *error);
+/* Frees the copies, and after a failure the outputs that were allocated. */
+void lk_invocation_end(lk_invocation *invocation, lk_status status);
+
+#endif

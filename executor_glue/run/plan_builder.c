@@ -1,0 +1,82 @@
+/* The state of building a run plan: its memory, and values that are put into storages. */
+#include "executor_glue/run/plan_builder.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+
+/* Room for the node with the most inputs and outputs, and for the plan's outputs. */
+lk_status lk_plan_builder_create(const lk_program *program, const lk_run_plan_desc *desc,
+                                 lk_plan_builder *builder, lk_error *error) {
+  const lk_graph *graph = program->graph;
+  const lk_allocator *allocator = program->allocator;
+  size_t inputs = 0, outputs = 0;
+  for (size_t i = 0; i < graph->n_nodes; i++) {
+    if (graph->nodes[i].n_inputs > inputs) inputs = graph->nodes[i].n_inputs;
+    if (graph->nodes[i].n_outputs > outputs) outputs = graph->nodes[i].n_outputs;
+  }
+  *builder = (lk_plan_builder){.program = program,
+                               .desc = desc,
+                               .allocator = allocator,
+                               .max_operands = (uint32_t)(inputs + outputs)};
+  builder->values = lk_calloc(allocator, graph->n_values, sizeof *builder->values);
+  builder->alive = lk_calloc(allocator, graph->n_nodes, sizeof *builder->alive);
+  builder->inputs = lk_calloc(allocator, inputs, sizeof *builder->inputs);
+  builder->wishes = lk_calloc(allocator, outputs, sizeof *builder->wishes);
+  builder->outputs = lk_calloc(allocator, outputs, sizeof *builder->outputs);
+  builder->pointers = lk_calloc(allocator, inputs + outputs, sizeof *builder->pointers);
+  lk_run_plan *plan = builder->plan = lk_calloc(allocator, 1, sizeof *plan);
+  if (plan != NULL) {
+    plan->program = program;
+    plan->outputs = lk_calloc(allocator, graph->n_outputs, sizeof *plan->outputs);
+    plan->output_bytes = lk_calloc(allocator, graph->n_outputs, sizeof *plan->output_bytes);
+  }
+  if (builder->values == NULL || builder->alive == NULL || builder->inputs == NULL ||
+      builder->wishes == NULL || builder->outputs == NULL || builder->pointers == NULL ||
+      plan == NULL || plan->outputs == NULL || plan->output_bytes == NULL) {
+    return lk_fail_memory(error, "a run plan", graph->n_values * sizeof *builder->values);
+  }
+  return LK_OK;
+}
+
+void lk_plan_builder_destroy(lk_plan_builder *builder) {
+  const lk_allocator *allocator = builder->allocator;
+  lk_run_plan_destroy(builder->plan);
+  builder->program->api->frame_destroy(builder->frame);
+  for (size_t i = 0; i < builder->n_known; i++) lk_free(allocator, builder->known[i].data);
+  lk_free(allocator, builder->pointers);
+  lk_free(allocator, builder->outputs);
+  lk_free(allocator, builder->wishes);
+  lk_free(allocator, builder->inputs);
+  lk_free(allocator, builder->operands);
+  lk_free(allocator, builder->known);
+  lk_free(allocator, builder->storages);
+  lk_free(allocator, builder->alive);
+  lk_free(allocator, builder->values);
+}
+
+lk_status lk_plan_builder_bytes(const lk_plan_builder *builder, const lk_tensor_desc *desc,
+                                uint64_t *out_bytes, lk_error *error) {
+  const lk_program *program = builder->program;
+  return program->api->tensor_bytes(program->context, desc, out_bytes, error);
+}
+
+lk_status lk_plan_builder_add_storage(lk_plan_builder *builder, uint64_t bytes, uint32_t buffer,
+                                      int32_t *out_storage, lk_error *error) {
+  if (!LK_GROW(builder->allocator, builder->storages, builder->n_storages,
+               builder->storages_capacity)) {
+    return lk_fail_memory(error, "the storages of a run plan",
+                          builder->n_storages * sizeof *builder->storages);
+  }
+  builder->storages[builder->n_storages] =
+      (lk_storage){.bytes = bytes, .buffer = buffer, .last_node = LK_LAST_USE_NONE};
+  *out_storage = (int32_t)builder->n_storages++;
+  return LK_OK;
+}
+
+void lk_plan_builder_store(lk_plan_builder *builder, int32_t value_number, int32_t storage_number) {
+  lk_bound_value *value = &builder->values[value_number];
+  value->kind = LK_BOUND_STORED;
+  value->storage = storage_number;
+  lk_storage *storage = &builder->storages[storage_number];
+  if (value->last_use > storage->last_node) storage->last_node = value->last_use;
+}

@@ -1,0 +1,92 @@
+/* A run plan while it is being built: what its parts (bind_node.c, dependencies.c, place_values.c)
+ * leave for each other. */
+#ifndef LK_RUN_PLAN_BUILDER_H
+#define LK_RUN_PLAN_BUILDER_H
+
+#include "executor_glue/run/run_plan.h"
+
+#define LK_NO_STORAGE (-1)
+#define LK_LAST_USE_OUTPUT INT32_MAX /* a wanted graph output: read after the last node */
+#define LK_LAST_USE_NONE (-1)
+
+/* Memory that one or more values share, as views of each other or written over each other. */
+typedef struct lk_storage {
+  uint64_t bytes;
+  uint64_t offset;
+  uint32_t buffer;   /* lk_buffer_index; LK_BUFFER_ARENA until a graph output takes the storage */
+  int32_t last_node; /* the last node that reads any of its values, as lk_bound_value.last_use */
+  uint32_t first_step, last_step;
+  bool in_steps; /* a step or a copy touches it */
+} lk_storage;
+
+typedef enum lk_bound_kind {
+  LK_BOUND_NOT_YET = 0,
+  LK_BOUND_CONSTANT = 1, /* the ops have it */
+  LK_BOUND_KNOWN = 2,    /* computed while building */
+  LK_BOUND_STORED = 3    /* in a storage */
+} lk_bound_kind;
+
+/* A value of the graph at the shapes of the request. */
+typedef struct lk_bound_value {
+  lk_tensor_desc desc;
+  const void *data; /* where it is known now: known values, graph inputs known by value */
+  int32_t kind;     /* lk_bound_kind */
+  int32_t storage;  /* STORED */
+  uint32_t known;   /* KNOWN: number in builder->known */
+  int32_t last_use; /* the last node that reads its elements, or LK_LAST_USE_... */
+  bool wanted;      /* an output, or needed for one */
+} lk_bound_value;
+
+typedef struct lk_known_value {
+  void *data;
+  uint64_t bytes;
+  bool used; /* by a step or a copy */
+} lk_known_value;
+
+/* An operand of a step before its storage has a place. */
+typedef struct lk_unplaced_operand {
+  int32_t storage; /* or LK_NO_STORAGE: `address` */
+  uintptr_t address;
+} lk_unplaced_operand;
+
+typedef struct lk_plan_builder {
+  const lk_program *program;
+  const lk_run_plan_desc *desc;
+  const lk_allocator *allocator;
+  lk_run_plan *plan;
+  lk_bound_value *values; /* [n_values] */
+  bool *alive;            /* [n_nodes]: a wanted output needs it */
+  lk_storage *storages;
+  lk_known_value *known;
+  lk_unplaced_operand *operands; /* of all steps */
+  size_t n_storages, storages_capacity, n_known, known_capacity, n_operands, operands_capacity;
+  size_t steps_capacity;
+  lk_frame *frame; /* for values computed while building; NULL before the first */
+  /* Of the node being bound, with room for the largest one. */
+  uint32_t max_operands; /* inputs and outputs */
+  lk_tensor *inputs;
+  lk_layout *wishes;
+  lk_tensor_desc *outputs;
+  void **pointers;
+} lk_plan_builder;
+
+/* Fills `builder`, with an empty plan. Also one that was not filled to the end is destroyed. */
+lk_status lk_plan_builder_create(const lk_program *program, const lk_run_plan_desc *desc,
+                                 lk_plan_builder *builder, lk_error *error);
+void lk_plan_builder_destroy(lk_plan_builder *builder);
+
+/* NULL: LK_NO_VALUE. */
+static inline lk_bound_value *lk_plan_builder_value(const lk_plan_builder *builder, int32_t value) {
+  return value != LK_NO_VALUE ? &builder->values[value] : NULL;
+}
+
+/* The bytes of a value with this description; LK_OUT_OF_RANGE and the like are the ABI's. */
+lk_status lk_plan_builder_bytes(const lk_plan_builder *builder, const lk_tensor_desc *desc,
+                                uint64_t *out_bytes, lk_error *error);
+/* Adds a storage of `bytes` bytes. */
+lk_status lk_plan_builder_add_storage(lk_plan_builder *builder, uint64_t bytes, uint32_t buffer,
+                                      int32_t *out_storage, lk_error *error);
+/* Puts `value` in `storage`, which lives as long as it. */
+void lk_plan_builder_store(lk_plan_builder *builder, int32_t value, int32_t storage);
+
+#endif
