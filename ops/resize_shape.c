@@ -36,8 +36,7 @@ static lk_status read_scales(const lk_tensor *scales, uint32_t count, double out
 static lk_status read_sizes(const lk_tensor *sizes, uint32_t count, int64_t out[LK_MAX_RANK],
                             lk_error *error) {
   uint32_t given;
-  lk_status status = lk_read_ints(sizes, "sizes", out, LK_MAX_RANK, &given, error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(lk_read_ints(sizes, "sizes", out, LK_MAX_RANK, &given, error));
   if (given != count) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to read sizes: %" PRIu32 " values, must be %" PRIu32, given, count);
@@ -106,8 +105,7 @@ static lk_status stretch_by_scale(lk_stretch *s, double scale, lk_dims *dims, lk
     s->out = lk_dims_scale(dims, s->in, (float)scale);
     return LK_OK;
   }
-  lk_status status = set_length(s, (double)((float)s->in * (float)scale), error);
-  if (status != LK_OK) return status;
+  LK_RETURN_NOT_OK(set_length(s, (double)((float)s->in * (float)scale), error));
   s->rounded = (double)s->in * scale != (double)s->out;
   if (!s->rounded) {
     s->up = (double)s->out;
@@ -139,8 +137,7 @@ static lk_status keep_ratio(const lk_resize_params *params, const uint32_t *axes
     lk_stretch *s = &stretches[axes[i]];
     s->up = up;
     s->down = down;
-    lk_status status = set_length(s, (double)s->in * up / down + 0.5, error);
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(set_length(s, (double)s->in * up / down + 0.5, error));
   }
   return LK_OK;
 }

@@ -244,9 +244,8 @@ lk_status lk_onnx_scan(const lk_allocator *allocator, lk_onnx_message root, cons
   scan measure = {.bytes = bytes, .budget = budget, .error = error};
   LK_RETURN_NOT_OK(walk(&measure, root, wire, 1, true));
 
-  scan write = {.bytes = bytes, .budget = UINT64_MAX, .error = error};
+  scan write = {.bytes = bytes, .budget = UINT64_MAX, .capacity = measure.written, .error = error};
   write.out = lk_alloc(allocator, measure.written);
-  write.capacity = measure.written;
   if (write.out == NULL) return lk_fail_memory(error, "the skeleton of a model", measure.written);
   LK_TRY(walk(&write, root, wire, 1, true));
   if (write.written != measure.written) {

@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "executor_glue/ort/partition.h"
-#include "executor_glue/passes/rewrite.h"
+#include "executor_glue/passes/symbolic_shapes.h"
 
 static bool is_data(uint32_t dtype) {
   return dtype != LK_DTYPE_NONE && !lk_ort_is_shape_type(dtype);

@@ -43,26 +43,6 @@ const lk_node *lk_value_producer(const lk_graph *graph, int32_t value) {
   return &graph->nodes[graph->values[value].producer];
 }
 
-lk_node_desc lk_node_describe(const lk_graph *graph, const lk_node *node,
-                              const lk_node_input *inputs) {
-  lk_node_desc desc = {.struct_size = sizeof desc,
-                       .op_type = node->op_type,
-                       .domain = node->domain,
-                       .output_name = node->name,
-                       .opset = node->opset,
-                       .n_inputs = node->n_inputs,
-                       .n_outputs = node->n_outputs,
-                       .n_attrs = node->n_attrs,
-                       .n_post_ops = node->n_post_ops,
-                       .inputs = inputs,
-                       .attrs = node->attrs,
-                       .post_ops = node->post_ops};
-  for (uint32_t i = node->n_outputs; i-- > 0;) {
-    if (node->outputs[i] != LK_NO_VALUE) desc.output_name = graph->values[node->outputs[i]].name;
-  }
-  return desc;
-}
-
 const lk_op_row *lk_node_row(const lk_pass_env *env, const lk_node *node) {
   return node->dead ? NULL : env->api->op_find(node->op_type, node->domain, node->opset);
 }

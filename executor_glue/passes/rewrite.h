@@ -24,11 +24,6 @@ bool lk_value_is_private(const lk_graph *graph, int32_t value);
 /* The node that makes `value`; NULL: none. */
 const lk_node *lk_value_producer(const lk_graph *graph, int32_t value);
 
-/* The node as the ABI describes it, with its post-ops; `inputs` [n_inputs]. It is called after the
- * first output that is wanted: no other node writes that value. */
-lk_node_desc lk_node_describe(const lk_graph *graph, const lk_node *node,
-                              const lk_node_input *inputs);
-
 /* The node's row of the operator table; NULL: none, or the node is dead. */
 const lk_op_row *lk_node_row(const lk_pass_env *env, const lk_node *node);
 /* Its row has one of these lk_op_flags. */

@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
-#include "executor_glue/passes/rewrite.h"
 
 const char *lk_program_node_label(const lk_graph *graph, const lk_node *node) {
   return node->name[0] != '\0' ? node->name : lk_node_describe(graph, node, NULL).output_name;
