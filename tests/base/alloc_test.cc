@@ -1,0 +1,70 @@
+// Memory through an allocator: products that overflow, copies that grow, and failures that change
+// nothing.
+#include <cstring>
+
+#include "tests/harness/lk_test.h"
+
+extern "C" {
+#include "base/alloc.h"
+}
+
+namespace {
+
+TEST(Alloc, ZeroBytesMayBeFreed) {
+  lk::FailingAllocator allocator;
+  void *pointer = lk_alloc(allocator.get(), 0);
+  EXPECT_NE(pointer, nullptr);
+  lk_free(allocator.get(), pointer);
+  lk_free(allocator.get(), nullptr);
+}
+
+TEST(Alloc, IsAligned) {
+  for (size_t alignment = 8; alignment <= 4096; alignment *= 2) {
+    void *pointer = lk_alloc_aligned(lk_allocator_default(), 3, alignment);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(pointer) % alignment, 0u) << alignment;
+    lk_free(lk_allocator_default(), pointer);
+  }
+}
+
+TEST(Alloc, CallocZeroesAndRefusesProductsThatOverflow) {
+  lk::FailingAllocator allocator;
+  auto *bytes = static_cast<unsigned char *>(lk_calloc(allocator.get(), 7, 3));
+  for (int i = 0; i < 21; i++) EXPECT_EQ(bytes[i], 0);
+  lk_free(allocator.get(), bytes);
+  EXPECT_EQ(lk_calloc(allocator.get(), SIZE_MAX / 2, 3), nullptr);
+  EXPECT_EQ(allocator.allocations(), 1u);
+}
+
+TEST(Alloc, ReallocKeepsTheOldBlockWhenThereIsNoMemory) {
+  lk::FailingAllocator allocator;
+  char *text = lk_strndup(allocator.get(), "latchkey", 5);
+  EXPECT_STREQ(text, "latch");
+  allocator.fail_at(1);
+  EXPECT_EQ(lk_realloc(allocator.get(), text, 6, 100), nullptr);
+  EXPECT_STREQ(text, "latch");
+  auto *grown = static_cast<char *>(lk_realloc(allocator.get(), text, 6, 100));
+  EXPECT_STREQ(grown, "latch");
+  lk_free(allocator.get(), grown);
+}
+
+TEST(Alloc, GrowMakesRoomForOneMore) {
+  lk::FailingAllocator allocator;
+  int *items = nullptr;
+  size_t count = 0, capacity = 0;
+  for (; count < 100; count++) {
+    ASSERT_TRUE(LK_GROW(allocator.get(), items, count, capacity));
+    ASSERT_LT(count, capacity);
+    items[count] = static_cast<int>(count);
+  }
+  for (int i = 0; i < 100; i++) EXPECT_EQ(items[i], i);
+  EXPECT_LT(allocator.allocations(), 10u) << "it doubles";
+  count = capacity;
+  allocator.fail_at(1);
+  const size_t before = capacity;
+  EXPECT_FALSE(LK_GROW(allocator.get(), items, count, capacity));
+  EXPECT_EQ(capacity, before);
+  EXPECT_EQ(items[99], 99);
+  lk_free(allocator.get(), items);
+}
+
+} // namespace
