@@ -27,8 +27,8 @@ int lk_wait_limit_reached(const lk_wait_limit *limit);
 
 /* For a condition that lk_wait_limit_wait waits for. */
 void lk_wait_limit_cond_init(pthread_cond_t *cond);
-/* Returns when somebody has signalled, or when lk_wait_limit_reached may have something to say. Like
- * any wait for a condition, it may also return without a cause. */
+/* Returns when somebody has signalled, or when lk_wait_limit_reached may have something to say.
+ * Like any wait for a condition, it may also return without a cause. */
 void lk_wait_limit_wait(const lk_wait_limit *limit, pthread_cond_t *cond, pthread_mutex_t *mutex);
 
 #endif

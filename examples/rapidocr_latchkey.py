@@ -3,8 +3,9 @@
 Latchkey's provider, and shows the text, the time, and what the provider claimed.
 
 The application is the PyPI package rapidocr-onnxruntime 1.4.4, as it is. It opens three models of
-dynamic shape with onnxruntime.InferenceSession and a list of providers of its own, which has no room
-for another. So while it opens them, it finds in that place a function that asks for the provider too.
+dynamic shape with onnxruntime.InferenceSession and a list of providers of its own, which has no
+room for another. So while it opens them, it finds in that place a function that asks for the
+provider too.
 
 The page is drawn with Pillow's own font, or given with --image.
 """

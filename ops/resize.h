@@ -18,7 +18,8 @@ typedef struct lk_resize_params {
 } lk_resize_params;
 
 /* Reads attributes and the values of roi, scales and sizes; one stretch for each dimension. The
- * dimensions of input 0 may be terms of `dims`: then `out` may be one too, and the rest says nothing. */
+ * dimensions of input 0 may be terms of `dims`: then `out` may be one too, and the rest says
+ * nothing. */
 lk_status lk_resize_infer(const lk_op_node *node, const lk_tensor *inputs, lk_dims *dims,
                           lk_stretch stretches[LK_MAX_RANK], lk_error *error);
 /* The same for dimensions that are numbers. */

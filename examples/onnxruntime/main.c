@@ -1,11 +1,13 @@
-/* A program of ONNX Runtime's that runs a model on Latchkey: it registers the provider's library, gives
- * its device to a session, and runs. The model is y = Sigmoid(x), 3x4x5, from ONNX Runtime's own Python
- * package (onnxruntime/datasets/sigmoid.onnx); the result is checked against a plain loop.
+/* A program of ONNX Runtime's that runs a model on Latchkey: it registers the provider's library,
+ * gives its device to a session, and runs. The model is y = Sigmoid(x), 3x4x5, from ONNX Runtime's
+ * own Python package (onnxruntime/datasets/sigmoid.onnx); the result is checked against a plain
+ * loop.
  *
  *     onnxruntime LIBONNXRUNTIME LIBLATCHKEY_ORT MODEL [STATISTICS]
  *
- * Build: cc main.c -I <ONNX Runtime's headers> -ldl -lm. ONNX Runtime is opened by its path, because
- * that is how its Python package has it; a program that is linked to it calls OrtGetApiBase(). */
+ * Build: cc main.c -I <ONNX Runtime's headers> -ldl -lm. ONNX Runtime is opened by its path,
+ * because that is how its Python package has it; a program that is linked to it calls
+ * OrtGetApiBase(). */
 #include <dlfcn.h>
 #include <math.h>
 #include <onnxruntime_c_api.h>

@@ -1,10 +1,10 @@
-/* A stand-in for ONNX Runtime's public header of this name, with as much of it as main.c needs: the Python
- * package of ONNX Runtime, which the tests have, comes without headers. With the true header main.c compiles
- * as it stands.
+/* A stand-in for ONNX Runtime's public header of this name, with as much of it as main.c needs: the
+ * Python package of ONNX Runtime, which the tests have, comes without headers. With the true header
+ * main.c compiles as it stands.
  *
- * ONNX Runtime's functions are members of a table, which never move once they are released. Each is
- * here at its place (the asserts); the rest is left out. Names, places and types are those of the public
- * header, API 23 (ONNX Runtime 1.23). */
+ * ONNX Runtime's functions are members of a table, which never move once they are released. Each
+ * is here at its place (the asserts); the rest is left out. Names, places and types are those of
+ * the public header, API 23 (ONNX Runtime 1.23). */
 #ifndef ONNXRUNTIME_C_API_H
 #define ONNXRUNTIME_C_API_H
 

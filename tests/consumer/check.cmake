@@ -20,7 +20,8 @@ else()
                   COMMAND_ERROR_IS_FATAL ANY)
   separate_arguments(flags UNIX_COMMAND "${flags}")
   execute_process(COMMAND ${CC} -std=c11 -Wall -Wextra -Werror
-                          ${SOURCE}/project/main.c -o ${WORK}/consumer ${flags} -Wl,-rpath,${PREFIX}/${LIBDIR}
+                          ${SOURCE}/project/main.c -o ${WORK}/consumer ${flags}
+                          -Wl,-rpath,${PREFIX}/${LIBDIR}
                   COMMAND_ERROR_IS_FATAL ANY)
 endif()
 

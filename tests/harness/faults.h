@@ -1,5 +1,5 @@
-/* An allocator that counts, sees what was not freed, and fails when it is told to: at the nth call, so
- * that a test can fail every allocation in turn. Any thread. */
+/* An allocator that counts, sees what was not freed, and fails when it is told to: at the nth
+ * call, so that a test can fail every allocation in turn. Any thread. */
 #ifndef LK_TESTS_HARNESS_FAULTS_H
 #define LK_TESTS_HARNESS_FAULTS_H
 

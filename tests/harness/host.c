@@ -1,4 +1,5 @@
-/* A small host written in C: see host.h. It includes nothing of the product but the public headers. */
+/* A small host written in C: see host.h. It includes nothing of the product but the public
+ * headers. */
 #include "tests/harness/host.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
-/* A small host written in C: what an executor does with the table of functions. Tests call it, so that
- * they drive the ABI as its users do, from C and through the table alone.
+/* A small host written in C: what an executor does with the table of functions. Tests call it, so
+ * that they drive the ABI as its users do, from C and through the table alone.
  *
- * Functions that can fail return the status of the call that did, and fill `error` as that call does.
- * A question that cannot fail in a right program ends the process when it does. */
+ * Functions that can fail return the status of the call that did, and fill `error` as that call
+ * does. A question that cannot fail in a right program ends the process when it does. */
 #ifndef LK_TESTS_HARNESS_HOST_H
 #define LK_TESTS_HARNESS_HOST_H
 
@@ -18,9 +18,9 @@ const lk_api *host_api(void);
 lk_status host_context_create(uint32_t cache_mode, int32_t threads, const lk_allocator *allocator,
                               lk_context **out_context, lk_error *error);
 
-/* Descriptions as most calls have them, to be changed where a call wants something else: a node of
- * opset 13 with one output "y"; a bind of one output, which is not in place, on the context's threads.
- * `inputs` [n_inputs] is borrowed. */
+/* Descriptions as most calls have them, to be changed where a call wants something else: a node
+ * of opset 13 with one output "y"; a bind of one output, which is not in place, on the context's
+ * threads. `inputs` [n_inputs] is borrowed. */
 lk_node_desc host_node(const char *op_type, const lk_node_input *inputs, uint32_t n_inputs);
 lk_bind_desc host_bind(const lk_tensor *inputs, uint32_t n_inputs);
 
@@ -45,9 +45,9 @@ typedef struct host_step {
   lk_layout wish;
 } host_step;
 
-/* Creates an executor, the ops and a frame, binds one step after the other, runs them, and destroys it
- * all. `*output` gets the description of the last step's output and memory from malloc; on failure its
- * data is NULL. */
+/* Creates an executor, the ops and a frame, binds one step after the other, runs them, and
+ * destroys it all. `*output` gets the description of the last step's output and memory from
+ * malloc; on failure its data is NULL. */
 lk_status host_run_chain(lk_context *context, const host_step *steps, uint32_t n_steps,
                          const lk_tensor *input, lk_tensor *output, lk_error *error);
 

@@ -1,6 +1,6 @@
-// What holds for every row of the operator table, whatever it computes: how often the cache is asked
-// and what it builds, in every mode, from one executor and from two, in place, on empty inputs, and
-// from two threads at once. A row without a case here fails.
+// What holds for every row of the operator table, whatever it computes: how often the cache is
+// asked and what it builds, in every mode, from one executor and from two, in place, on empty
+// inputs, and from two threads at once. A row without a case here fails.
 #include <atomic>
 #include <map>
 #include <thread>
@@ -334,8 +334,8 @@ TEST_P(Conformance, InfersWhatItBinds) {
   }
 }
 
-// The types that a row declares are those that its bind takes: no more, no less. One input at a time
-// gets another type, and all inputs of the same type together.
+// The types that a row declares are those that its bind takes: no more, no less. One input at a
+// time gets another type, and all inputs of the same type together.
 TEST_P(Conformance, DeclaresTheTypesThatItTakes) {
   const Context context = open(LK_CACHE_OFF);
   const Executor executor = executor_in(context);

@@ -1,4 +1,5 @@
-// Operators that move or map elements, on shapes with a 0 in every place: no element, the right shape.
+// Operators that move or map elements, on shapes with a 0 in every place: no element, the right
+// shape.
 #include "tests/ops/reference.h"
 
 namespace {

@@ -1,6 +1,7 @@
-// The shape rules of every row before all is known, against themselves when it is: random nodes whose
-// dimensions are partly symbols, in one table, are inferred once with the symbols and once with numbers
-// in their place. What was certain must come out so, and a symbol must always stand for one number.
+// The shape rules of every row before all is known, against themselves when it is: random nodes
+// whose dimensions are partly symbols, in one table, are inferred once with the symbols and once
+// with numbers in their place. What was certain must come out so, and a symbol must always stand
+// for one number.
 #include <map>
 #include <random>
 

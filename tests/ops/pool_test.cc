@@ -11,7 +11,8 @@ using lk::Value;
 using lk::ref::Pool;
 using lk::ref::Window;
 
-// ceil_mode: one more window where there is a rest, unless it would begin in the padding at the end.
+// ceil_mode: one more window where there is a rest, unless it would begin in the padding at the
+// end.
 Dims pool_sizes(const Dims &in, const Window &window, bool ceil_mode) {
   Dims out;
   for (size_t i = 0; i < in.size(); i++) {

@@ -1,6 +1,6 @@
-// Resize by the formulas of the ONNX specification, one dimension after the other in plain loops and
-// in double. Where the specification is silent, its tests decide: widths that a scale gives keep
-// their fraction.
+// Resize by the formulas of the ONNX specification, one dimension after the other in plain loops
+// and in double. Where the specification is silent, its tests decide: widths that a scale gives
+// keep their fraction.
 #ifndef LK_TESTS_OPS_RESIZE_REFERENCE_H
 #define LK_TESTS_OPS_RESIZE_REFERENCE_H
 

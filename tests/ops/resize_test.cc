@@ -493,7 +493,8 @@ TEST(Resize, EveryRegionHasAPlanOfItsOwn) {
   EXPECT_EQ(half.get(), again.get());
 }
 
-// Each allocation of a bind fails in turn: no plan, or one that did not need it; nothing is left behind.
+// Each allocation of a bind fails in turn: no plan, or one that did not need it; nothing is left
+// behind.
 TEST(Resize, FailsWithoutMemory) {
   size_t failures = 0;
   for (size_t nth = 1;; nth++) {

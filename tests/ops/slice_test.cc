@@ -10,8 +10,9 @@ using lk::OpTester;
 using lk::tensor;
 using lk::Value;
 
-// The positions that are taken. They are Python's range(dim)[start:end:step], but for a start before
-// the first element and a negative step: that starts at the first element, where Python takes none.
+// The positions that are taken. They are Python's range(dim)[start:end:step], but for a start
+// before the first element and a negative step: that starts at the first element, where Python
+// takes none.
 std::vector<int64_t> positions(int64_t dim, int64_t start, int64_t end, int64_t step) {
   const auto from_end = [dim](int64_t bound) { return bound < 0 ? bound + dim : bound; };
   std::vector<int64_t> result;

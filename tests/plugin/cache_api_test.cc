@@ -1,5 +1,5 @@
-// The cache as hosts use it for values of their own: keys by struct and by string, builds, references,
-// limits; and tensors from layout to layout.
+// The cache as hosts use it for values of their own: keys by struct and by string, builds,
+// references, limits; and tensors from layout to layout.
 #include <atomic>
 #include <thread>
 

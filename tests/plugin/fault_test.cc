@@ -1,6 +1,6 @@
 // Every allocation fails once: from the context's creation to the end of a run of three fused and
-// unfused operators. Nothing leaks, nothing crashes, the status says what it was, and afterwards the
-// same context does the same work.
+// unfused operators. Nothing leaks, nothing crashes, the status says what it was, and afterwards
+// the same context does the same work.
 #include "tests/ops/reference.h"
 #include "tests/plugin/handles.h"
 
@@ -19,8 +19,9 @@ lk_status make_context(const FailingAllocator &allocator, uint32_t mode, Context
   return host_context_create(mode, 1, allocator.get(), context->out(), LK_ERR);
 }
 
-// Conv (plain in, channels-last inside) with a Relu, MatMul of its plain output, with one value added
-// to each row: oneDNN has only a reference implementation for that, so the value is copied along it.
+// Conv (plain in, channels-last inside) with a Relu, MatMul of its plain output, with one value
+// added to each row: oneDNN has only a reference implementation for that, so the value is copied
+// along it.
 struct Work {
   const Value x = lk::random({2, 3, 6, 5}, 1), w = lk::random({4, 3, 3, 3}, 2),
               b = lk::random({4}, 3), m = lk::random({5, 7}, 4), rows = lk::random({2, 4, 6, 1}, 5);
@@ -66,8 +67,8 @@ struct Work {
 
 class Faults : public ::testing::TestWithParam<uint32_t> {};
 
-// What a fault does: the status says so, or the cache does without keeping an entry, and the result is
-// right.
+// What a fault does: the status says so, or the cache does without keeping an entry, and the result
+// is right.
 void check_outcome(const Work &work, lk_status status, const Value &y, bool failed) {
   if (status == LK_OK) {
     EXPECT_TRUE(lk::equal(work.y, y, 1e-5));

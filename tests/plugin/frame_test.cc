@@ -1,5 +1,5 @@
-// Frames, binding and running by hand: slots, resets, plans that outlive their op, threads, and what
-// a call refuses.
+// Frames, binding and running by hand: slots, resets, plans that outlive their op, threads, and
+// what a call refuses.
 #include <cmath>
 #include <thread>
 

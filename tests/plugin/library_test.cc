@@ -1,5 +1,5 @@
-// oneDNN's own primitive cache: off while there are contexts, and as it was afterwards, whatever becomes
-// of the environment meanwhile.
+// oneDNN's own primitive cache: off while there are contexts, and as it was afterwards, whatever
+// becomes of the environment meanwhile.
 #include <oneapi/dnnl/dnnl.h>
 
 #include "tests/plugin/handles.h"

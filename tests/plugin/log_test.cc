@@ -13,8 +13,8 @@ void keep(void *user, lk_log_level level, const char *line) {
   static_cast<std::vector<std::string> *>(user)->push_back(line);
 }
 
-// Binds a mean over channels and columns, with rows between them, which oneDNN has no fast kernel for,
-// at three shapes.
+// Binds a mean over channels and columns, with rows between them, which oneDNN has no fast kernel
+// for, at three shapes.
 std::vector<std::string> lines_of(int32_t verbose, bool *out_is_ref, const char *name = "reduced") {
   std::vector<std::string> lines;
   lk::Context context;

@@ -26,8 +26,8 @@ TestNode node(const char *op) {
   return result;
 }
 
-// All nodes are bound to the same shape in one executor, under one name: each gets a plan of its own,
-// and gets it again.
+// All nodes are bound to the same shape in one executor, under one name: each gets a plan of its
+// own, and gets it again.
 void expect_apart(const std::vector<TestNode> &nodes, const std::vector<lk_tensor_desc> &shapes) {
   const Context context = lk::open();
   const Executor executor = lk::executor_in(context);

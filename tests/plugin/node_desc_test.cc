@@ -78,7 +78,8 @@ TEST_F(NodeDesc, RefusesCountsWithoutArrays) {
   expect(LK_INVALID_ARGUMENT, "its count is not 0");
 }
 
-// What is absent is kept as one bit of 64: further on, an absent input would count as one that comes.
+// What is absent is kept as one bit of 64: further on, an absent input would count as one that
+// comes.
 TEST_F(NodeDesc, RefusesAnAbsentInputThatIsFarOut) {
   inputs[64].flags = LK_INPUT_ABSENT;
   expect(LK_OUT_OF_RANGE, "input 64 is absent");

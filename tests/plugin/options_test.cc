@@ -1,5 +1,5 @@
-// Options of a context: the struct, then the environment, then the default; what is refused, and how
-// it is said. Also the log, the version, and structs of other sizes.
+// Options of a context: the struct, then the environment, then the default; what is refused, and
+// how it is said. Also the log, the version, and structs of other sizes.
 #include <cstdlib>
 #include <thread>
 

@@ -1,5 +1,5 @@
-// Nodes whose shapes are known only when they run: what a bind without the values says, and op_run_alloc
-// with them. Expected outputs are plain loops.
+// Nodes whose shapes are known only when they run: what a bind without the values says, and
+// op_run_alloc with them. Expected outputs are plain loops.
 #include "tests/plugin/handles.h"
 
 namespace {
@@ -385,7 +385,8 @@ TEST_P(RunAlloc, GivesOutputsWithoutElements) {
   check(open(make("Reshape", 13, 2)), {none, lk::ints({0, 3, 2})}, lk::floats({0, 3, 2}, {}));
 }
 
-// The host may hand out the input itself where the request says so, or where the op was bound over it.
+// The host may hand out the input itself where the request says so, or where the op was bound over
+// it.
 TEST_P(RunAlloc, MayLeaveTheBytesWhereTheyAre) {
   const Value x = lk::random({2, 6}, 1);
   const Model reshape = open(make("Reshape", 13, 2)), relu = open(make("Relu", 13, 1));

@@ -1,5 +1,6 @@
-// One build for all who ask, through the public table: whoever waits gets the same value or the same
-// error, builds may ask for other keys, and circles of threads that would wait for ever are named.
+// One build for all who ask, through the public table: whoever waits gets the same value or the
+// same error, builds may ask for other keys, and circles of threads that would wait for ever are
+// named.
 #include <atomic>
 #include <functional>
 #include <set>
@@ -184,8 +185,8 @@ TEST_P(SingleFlight, ABuildThatAsksForItselfIsNamed) {
   EXPECT_GT(get(a, &builds, &error), 0) << "nothing is left of it";
 }
 
-// `n` threads, each in the build of its own key, ask for that of the next one. All are told: one finds
-// the circle, the others waited for it.
+// `n` threads, each in the build of its own key, ask for that of the next one. All are told: one
+// finds the circle, the others waited for it.
 void circle(const std::vector<std::unique_ptr<NamedKey>> &keys, const std::string &names) {
   const int n = int(keys.size());
   std::atomic<int> building{0}, builds{0};

@@ -1,4 +1,5 @@
-// Threads of runs and the processors of the process, by the table: what is asked, refused, and said.
+// Threads of runs and the processors of the process, by the table: what is asked, refused, and
+// said.
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,8 +1,8 @@
-"""What the pages name must exist: files, folders, functions, options, commands. A page is README.md,
-CHANGELOG.md, what lies in docs/, or the README.md of a folder.
+"""What the pages name must exist: files, folders, functions, options, commands. A page is
+README.md, CHANGELOG.md, what lies in docs/, or the README.md of a folder.
 
-`complaints` is the check. The first test runs it over this repository, the others over small trees that each
-break one rule.
+`complaints` is the check. The first test runs it over this repository, the others over small trees
+that each break one rule.
 """
 
 import re
@@ -46,8 +46,9 @@ class Tree:
         return (self.root / name).read_bytes().decode(errors="replace")
 
     def has(self, page, name):
-        """Whether a page may say `name`, of a file or a folder: the whole path, a public header, or what lies
-        anywhere in the folder that the page is about or directly beside it. `<x>` and `*` stand for any part."""
+        """Whether a page may say `name`, of a file or a folder: the whole path, a public header, or
+        what lies anywhere in the folder that the page is about or directly beside it. `<x>` and `*`
+        stand for any part."""
         folder = Path(page).parent
         inside = "" if folder.parts[:1] in ((), ("docs",)) else f"{folder}/"
         beside = "" if len(folder.parts) < 2 else f"{folder.parent}/"

@@ -9,7 +9,8 @@ from cli_harness import save_model
 
 @pytest.fixture
 def classifier(tmp_path):
-    """softmax(relu(x @ w)) over any number of rows; two outputs, one with a name no file may have."""
+    """softmax(relu(x @ w)) over any number of rows; two outputs, one with a name no file may
+    have."""
     w = (numpy.arange(12, dtype=numpy.float32).reshape(4, 3) - 5) / 7
     save_model(
         tmp_path / "classifier.onnx",

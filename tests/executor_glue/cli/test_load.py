@@ -246,7 +246,8 @@ def test_the_rate_is_what_is_asked_for(classifier):
 
 
 def test_a_stall_delays_all_that_were_due(classifier, faulty):
-    """Coordinated omission: a client that waits for its answer sees a stall once, however long it is."""
+    """Coordinated omission: a client that waits for its answer sees a stall once, however long it
+    is."""
     args = [classifier, *SHAPE, *FAST, "-n", "100"]
     stall = faulty(stall="10:600")
     closed = load(*args, environment=stall)["total"]["latency_ms"]

@@ -40,7 +40,8 @@ def odd_model(tmp_path, name):
 
 
 def output_of(*args, code=0):
-    """What the command prints, on both streams: UTF-8 without control characters but for line ends."""
+    """What the command prints, on both streams: UTF-8 without control characters but for line
+    ends."""
     done = subprocess.run([COMMAND, *args], capture_output=True, timeout=300)
     assert done.returncode == code, done.stderr
     for text in (done.stdout.decode(), done.stderr.decode()):

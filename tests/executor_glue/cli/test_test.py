@@ -1,4 +1,5 @@
-"""latchkey test: a case that is right passes, one that is altered fails, nothing is skipped quietly."""
+"""latchkey test: a case that is right passes, one that is altered fails, nothing is skipped
+quietly."""
 
 import numpy
 from onnx import TensorProto, helper, numpy_helper

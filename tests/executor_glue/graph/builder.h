@@ -183,8 +183,8 @@ private:
   lk_status status_ = LK_OK;
 };
 
-// An operator table of this test's own, in the place of the library's: rows that the library has, with
-// other facts where a test wants them. The first of a name counts.
+// An operator table of this test's own, in the place of the library's: rows that the library has,
+// with other facts where a test wants them. The first of a name counts.
 inline const std::vector<lk_op_row> &test_rows() {
   static const std::vector<lk_op_row> all = [] {
     std::vector<lk_op_row> rows;

@@ -1,4 +1,5 @@
-// A model of any number of operators that no pass fuses: MatMul and Softmax in turn, 4 columns wide.
+// A model of any number of operators that no pass fuses: MatMul and Softmax in turn, 4 columns
+// wide.
 #ifndef LK_TESTS_RUN_MODEL_CHAIN_H
 #define LK_TESTS_RUN_MODEL_CHAIN_H
 

@@ -1,5 +1,5 @@
-// What is looked up, built and packed when shapes come back, when a model is opened twice, and when a
-// batch is empty: exact numbers.
+// What is looked up, built and packed when shapes come back, when a model is opened twice, and when
+// a batch is empty: exact numbers.
 #include "tests/executor_glue/run/model_chain.h"
 
 namespace {

@@ -2,8 +2,8 @@
 // builds nothing and allocates nothing. What comes before the first operator is the same for ten
 // operators and for a hundred, so the two must cost the same.
 //
-// malloc and its like are replaced in this program, and calls are told apart by where they come from:
-// the library is loaded as a plugin, so that its code has a range of addresses of its own.
+// malloc and its like are replaced in this program, and calls are told apart by where they come
+// from: the library is loaded as a plugin, so that its code has a range of addresses of its own.
 #include <dlfcn.h>
 #include <link.h>
 

@@ -1,5 +1,5 @@
-// What steps are guessed to take: that more work takes longer, and that nothing gets slower for being
-// allowed more threads. The figures themselves are judged by benchmarks/branches.py.
+// What steps are guessed to take: that more work takes longer, and that nothing gets slower for
+// being allowed more threads. The figures themselves are judged by benchmarks/branches.py.
 #include <string>
 #include <vector>
 

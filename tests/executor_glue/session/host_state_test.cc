@@ -1,4 +1,5 @@
-// What a host has set for its thread, floating point and OpenMP, neither changes a result nor is changed.
+// What a host has set for its thread, floating point and OpenMP, neither changes a result nor is
+// changed.
 #include <dlfcn.h>
 #include <latchkey/session.h>
 
@@ -29,8 +30,8 @@ Floats spread(size_t n, float scale) {
   return out;
 }
 
-// y = tenths(x w), where tenths are folded from 1 and 10; d = x w times a number so small that products are
-// denormal; g = rows of y by indices.
+// y = tenths(x w), where tenths are folded from 1 and 10; d = x w times a number so small that
+// products are denormal; g = rows of y by indices.
 std::string model_bytes() {
   proto::Graph g;
   const std::string rows = std::to_string(kRows), width = std::to_string(kWidth);

@@ -1,5 +1,5 @@
-// The parallel executor on the real library: random graphs of real operators give the same bits as the
-// naive executor with one thread for each operator.
+// The parallel executor on the real library: random graphs of real operators give the same bits as
+// the naive executor with one thread for each operator.
 #include <latchkey/session.h>
 
 #include <cstring>
