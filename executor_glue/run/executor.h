@@ -1,7 +1,7 @@
-/* Runs a finished graph, with or without run plans: the naive executor its steps in order, the
- * parallel one steps that do not wait for each other at once.
+/* Runs a finished graph, with or without run plans. The naive executor runs its steps in order. The
+ * parallel one runs steps in parallel that do not depend on each other.
  *
- * Threads: lk_graph_executor_run may be called from any number of threads at once.
+ * Threads: any number may call lk_graph_executor_run at the same time.
  */
 #ifndef LK_RUN_EXECUTOR_H
 #define LK_RUN_EXECUTOR_H
@@ -13,11 +13,11 @@
 typedef struct lk_graph_executor lk_graph_executor;
 
 typedef struct lk_graph_executor_options {
-  bool run_plans;    /* keep what was bound for the next run with these shapes; false, or a context
-                        whose cache is off: every run asks for every node */
+  bool run_plans;    /* keep what was bound for the next run with these shapes. False, or a context
+                        whose cache is off: every run binds every node */
   uint32_t workers;  /* more than 1: the parallel executor, on so many threads */
-  uint32_t max_runs; /* that are on at once; 0: as many as threads that call */
-  bool fail_busy;    /* one more is LK_BUSY; else it waits */
+  uint32_t max_runs; /* at the same time; 0: as many as threads that call */
+  bool fail_busy;    /* one more run fails with LK_BUSY; false: it waits */
 } lk_graph_executor_options;
 
 /* Creates an op for each node, and compacts the graph. Borrows graph, context and executor, which
@@ -51,8 +51,8 @@ typedef struct lk_graph_run {
  * the caller's. No output may overlap an input or another output. */
 lk_status lk_graph_executor_run(lk_graph_executor *executor, const lk_graph_run *run,
                                 lk_error *error);
-/* Builds the run plan of a graph whose inputs have fixed shapes, so that the first run finds it;
- * does nothing when there is something that only a run knows. */
+/* Builds the run plan of a graph whose inputs have fixed shapes, so that the first run finds it.
+ * Does nothing where a run plan depends on what only a run knows. */
 lk_status lk_graph_executor_prepare(lk_graph_executor *executor, lk_error *error);
 
 /* Fills runs, parallel_runs, waits, run_plan_hits, run_plan_builds, frames, arena_bytes. Runs

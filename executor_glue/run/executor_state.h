@@ -19,7 +19,7 @@ typedef enum lk_execution_mode {
 
 struct lk_graph_executor {
   const lk_allocator *allocator;
-  lk_program *program; /* NULL, as what follows it: not made yet */
+  lk_program *program; /* like the other pointers, NULL until it is made */
   lk_frame_pool *pool;
   lk_run_limit limit;
   bool run_plans;

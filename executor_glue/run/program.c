@@ -65,7 +65,8 @@ static lk_status create_op(lk_program *program, size_t node_index, uint32_t posi
   const lk_node *node = &program->graph->nodes[node_index];
   lk_node_input *inputs = lk_calloc(program->allocator, node->n_inputs, sizeof *inputs);
   if (inputs == NULL) {
-    return lk_fail_memory(error, "a node's inputs", node->n_inputs * sizeof *inputs);
+    status = lk_fail_memory(error, "a node's inputs", node->n_inputs * sizeof *inputs);
+    goto cleanup;
   }
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     describe_input(program, node->inputs[i], &inputs[i]);
