@@ -1,6 +1,5 @@
 /* Memory, always through an lk_allocator, so that a host can count it and a test can fail it. */
-#ifndef LK_BASE_ALLOC_H
-#define LK_BASE_ALLOC_H
+#pragma once
 
 #include <latchkey/base.h>
 
@@ -27,5 +26,3 @@ void lk_free(const lk_allocator *allocator, void *pointer); /* NULL is allowed *
 /* Returns 0 when there is no memory. */
 int lk_grow(const lk_allocator *allocator, void **items, size_t count, size_t *capacity,
             size_t item_size);
-
-#endif

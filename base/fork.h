@@ -8,8 +8,7 @@
  * been inside one when the child was made. What the missing threads owned is never freed. Any
  * thread may call these, but none that holds a lock which is entered here.
  */
-#ifndef LK_BASE_FORK_H
-#define LK_BASE_FORK_H
+#pragma once
 
 #include <pthread.h>
 
@@ -39,5 +38,3 @@ void lk_fork_enter(lk_fork_entry *entry);
 /* To be called before the lock is destroyed. Waits for a fork that is under way. `entry` may be one
  * that was not entered. */
 void lk_fork_leave(lk_fork_entry *entry);
-
-#endif

@@ -1,6 +1,5 @@
 /* Options as text: what environments, command lines and hosts give. */
-#ifndef LK_BASE_PARSE_H
-#define LK_BASE_PARSE_H
+#pragma once
 
 #include <latchkey/base.h>
 #include <stdbool.h>
@@ -14,5 +13,3 @@ bool lk_parse_number(const char *text, bool units, uint64_t *out);
 
 /* "off", "thread" or "shared" as an lk_cache_mode. */
 bool lk_parse_cache_mode(const char *text, uint32_t *out);
-
-#endif

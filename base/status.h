@@ -1,6 +1,5 @@
 /* How a function of the library fails: a status and a sentence. */
-#ifndef LK_BASE_STATUS_H
-#define LK_BASE_STATUS_H
+#pragma once
 
 #include <latchkey/base.h>
 
@@ -38,5 +37,3 @@ const char *lk_status_text(lk_status status);
     status = (expression);                                                                         \
     if (status != LK_OK) goto cleanup;                                                             \
   } while (0)
-
-#endif

@@ -1,6 +1,5 @@
 /* Structs that cross the ABI: each begins with its size, as the caller's header knew it. */
-#ifndef LK_BASE_STRUCT_H
-#define LK_BASE_STRUCT_H
+#pragma once
 
 #include <latchkey/base.h>
 
@@ -13,5 +12,3 @@ lk_status lk_struct_read(void *to, size_t size, const void *from, const char *wh
  * stays. */
 lk_status lk_struct_write(void *to, const void *from, size_t size, const char *what,
                           lk_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* Arithmetic on tensor descriptions, with overflow checked. */
-#ifndef LK_BASE_TENSOR_H
-#define LK_BASE_TENSOR_H
+#pragma once
 
 #include <latchkey/base.h>
 #include <stdbool.h>
@@ -38,5 +37,3 @@ int64_t lk_elements(const lk_tensor_desc *desc);
 /* "1x3x48x320:f32" (with "@2" behind it for layout 2; plain has none); "scalar:f32" for rank 0. */
 #define LK_TENSOR_TEXT_CAPACITY 192
 const char *lk_tensor_text(const lk_tensor_desc *desc, char buffer[LK_TENSOR_TEXT_CAPACITY]);
-
-#endif

@@ -1,6 +1,5 @@
 /* Names of a model, file names and options, made fit for a terminal, a log and a sentence. */
-#ifndef LK_BASE_TEXT_H
-#define LK_BASE_TEXT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -23,6 +22,4 @@ size_t lk_text_escape(const char *text, char *out, size_t capacity);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

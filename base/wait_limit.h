@@ -1,6 +1,5 @@
 /* How long a thread waits: until one of two flags of the host is set, or a deadline has passed. */
-#ifndef LK_BASE_WAIT_LIMIT_H
-#define LK_BASE_WAIT_LIMIT_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -30,5 +29,3 @@ void lk_wait_limit_cond_init(pthread_cond_t *cond);
 /* Returns when somebody has signalled, or when lk_wait_limit_reached may have something to say.
  * Like any wait for a condition, it may also return without a cause. */
 void lk_wait_limit_wait(const lk_wait_limit *limit, pthread_cond_t *cond, pthread_mutex_t *mutex);
-
-#endif

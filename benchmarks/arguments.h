@@ -1,6 +1,5 @@
 // The arguments of a benchmark that prints its own table: [--json] [--quick | --long].
-#ifndef LK_BENCHMARKS_ARGUMENTS_H
-#define LK_BENCHMARKS_ARGUMENTS_H
+#pragma once
 
 #include <cstdio>
 #include <cstdlib>
@@ -32,5 +31,3 @@ struct Arguments {
     }
   }
 };
-
-#endif

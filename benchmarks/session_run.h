@@ -1,6 +1,5 @@
 // A session and one prepared run of it, for the processes that run models on command.
-#ifndef LK_BENCHMARKS_SESSION_RUN_H
-#define LK_BENCHMARKS_SESSION_RUN_H
+#pragma once
 
 #include <chrono>
 #include <cstdint>
@@ -115,5 +114,3 @@ inline void PrintTimes(const std::vector<int64_t> &times) {
   }
   std::printf("]");
 }
-
-#endif

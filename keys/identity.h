@@ -1,6 +1,5 @@
 /* Identities that are never reused: executors (address and uuid), threads (hash and generation). */
-#ifndef LK_KEYS_IDENTITY_H
-#define LK_KEYS_IDENTITY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ typedef struct lk_thread_identity {
 lk_executor_identity lk_executor_identity_make(const void *executor);
 /* Of the calling thread; a thread-local read after the first call. */
 lk_thread_identity lk_thread_identity_get(void);
-
-#endif

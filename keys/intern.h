@@ -1,7 +1,6 @@
 /* Interned strings: a number for each distinct string of a context, so that equal numbers are equal
  * strings. Any thread. A lock is taken, so intern when an op is created, not when it runs. */
-#ifndef LK_KEYS_INTERN_H
-#define LK_KEYS_INTERN_H
+#pragma once
 
 #include <latchkey/base.h>
 #include <stdbool.h>
@@ -23,5 +22,3 @@ lk_status lk_intern_get(lk_intern *intern, const char *text, size_t length, uint
 /* The string of a number, NUL-terminated, valid until the table is destroyed. NULL: no such
  * number. */
 const char *lk_intern_text(lk_intern *intern, uint32_t id);
-
-#endif

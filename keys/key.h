@@ -9,8 +9,7 @@
  * Each record has one list of its fields, which makes the struct, the check that it has no padding,
  * the printer (key_text.c), the parser (key_parse.c), and the field-by-field test.
  */
-#ifndef LK_KEYS_KEY_H
-#define LK_KEYS_KEY_H
+#pragma once
 
 #include <latchkey/latchkey.h>
 #include <stdalign.h>
@@ -174,5 +173,3 @@ lk_status lk_key_print(lk_intern *intern, const lk_key *key, char *buffer, size_
 #define LK_KEY_MAX_TEXT ((size_t)16 << 20)
 lk_status lk_key_parse(lk_intern *intern, const lk_allocator *allocator, const char *text,
                        lk_key **out_key, lk_error *error);
-
-#endif

@@ -4,8 +4,7 @@
  * on a rank is written at its full length, with a size known when compiling, and only what is used
  * of it is kept: the next record overwrites the rest.
  */
-#ifndef LK_KEYS_KEY_BUILD_H
-#define LK_KEYS_KEY_BUILD_H
+#pragma once
 
 #include <string.h>
 
@@ -122,5 +121,3 @@ void lk_key_add_value(lk_key_builder *builder, uint32_t role, uint32_t index,
                       const lk_tensor *tensor);
 /* Adds the record that the reader, of another key, stands at: all of it, as it is. */
 void lk_key_add_record(lk_key_builder *builder, const lk_key_reader *reader);
-
-#endif

@@ -1,8 +1,7 @@
 /* The records of a key and their fields as tables, made from the lists in key.h. The printer and
  * the parser walk these tables, so that no field can be added and forgotten. Also the forms that
  * both must agree on. */
-#ifndef LK_KEYS_KEY_FIELDS_H
-#define LK_KEYS_KEY_FIELDS_H
+#pragma once
 
 #include "keys/key.h"
 
@@ -59,5 +58,3 @@ enum { LK_DECIMALS_MAX = 6 };
 
 /* Whether a byte means something in the text, so that it is written %XX in a word. */
 bool lk_is_escaped(unsigned char c);
-
-#endif

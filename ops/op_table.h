@@ -1,6 +1,5 @@
 /* The operators that exist: one row each in op_list.inc. */
-#ifndef LK_OPS_OP_TABLE_H
-#define LK_OPS_OP_TABLE_H
+#pragma once
 
 #include "ops/plan/op.h"
 
@@ -15,5 +14,3 @@ lk_status lk_op_class_find(const char *op_type, const char *domain, int32_t opse
 
 /* The same, for who only asks: the public row, or NULL. */
 const lk_op_row *lk_op_row_find(const char *op_type, const char *domain, int32_t opset);
-
-#endif

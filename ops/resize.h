@@ -1,6 +1,5 @@
 /* What the files of Resize share: its attributes, and how each dimension is stretched. */
-#ifndef LK_OPS_RESIZE_H
-#define LK_OPS_RESIZE_H
+#pragma once
 
 #include "ops/kernel/resize_convert.h"
 #include "ops/kernel/resize_taps.h"
@@ -31,5 +30,3 @@ lk_status lk_resize_read(const lk_op_node *node, const lk_tensor *inputs,
 lk_status lk_resize_plan_kernels(lk_planner *planner, const lk_resize_params *params,
                                  const lk_stretch *stretches, const lk_operand *from,
                                  const lk_operand *to, lk_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the description of a bind says. */
-#ifndef LK_PLUGIN_BIND_DESC_H
-#define LK_PLUGIN_BIND_DESC_H
+#pragma once
 
 #include <latchkey/latchkey.h>
 
@@ -15,5 +14,3 @@ static inline lk_layout lk_bind_wish(const lk_bind_desc *bind, uint32_t output) 
 /* Checks the description of an input that comes at run time; `out_elements` may be NULL. */
 lk_status lk_bind_size_input(const lk_op *op, const lk_bind_desc *bind, uint32_t index,
                              int64_t *out_elements, lk_error *error);
-
-#endif

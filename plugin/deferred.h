@@ -1,6 +1,5 @@
 /* Plans of binds that lack a value which shapes depend on. */
-#ifndef LK_PLUGIN_DEFERRED_H
-#define LK_PLUGIN_DEFERRED_H
+#pragma once
 
 #include "plugin/internal.h"
 
@@ -9,5 +8,3 @@
 bool lk_bind_lacks_value(const lk_op *op, const lk_bind_desc *bind, uint32_t index);
 lk_status lk_deferred_build(const lk_op *op, const lk_bind_desc *bind, int32_t threads,
                             lk_plan_body **out_body, lk_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* The objects behind the ABI: private to the .c files of this folder. */
-#ifndef LK_PLUGIN_INTERNAL_H
-#define LK_PLUGIN_INTERNAL_H
+#pragma once
 
 #include <latchkey/latchkey.h>
 #include <stdatomic.h>
@@ -54,5 +53,3 @@ static inline const lk_plan_body *lk_plan_get_body(const lk_plan *plan) {
 static inline bool lk_plan_is_deferred(const lk_plan_body *body) {
   return body->outputs[0].layout == LK_LAYOUT_ANY;
 }
-
-#endif

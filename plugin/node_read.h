@@ -1,6 +1,5 @@
 /* From a node's description to a node as operators see it. */
-#ifndef LK_PLUGIN_NODE_READ_H
-#define LK_PLUGIN_NODE_READ_H
+#pragma once
 
 #include "plugin/internal.h"
 
@@ -8,5 +7,3 @@
  * which are the caller's to free, also on failure. The name stays the host's. */
 lk_status lk_node_read(const lk_allocator *allocator, const lk_node_desc *desc, lk_op_node *node,
                        lk_error *error);
-
-#endif

@@ -1,10 +1,7 @@
 /* What op_create refuses of a description before it looks at the operator. */
-#ifndef LK_PLUGIN_OP_CHECK_H
-#define LK_PLUGIN_OP_CHECK_H
+#pragma once
 
 #include <latchkey/latchkey.h>
 
 /* `desc` has been read by its size. */
 lk_status lk_node_desc_check(const lk_node_desc *desc, lk_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* Where the values of options come from: the struct first, then the environment, then the
  * default. */
-#ifndef LK_PLUGIN_OPTIONS_H
-#define LK_PLUGIN_OPTIONS_H
+#pragma once
 
 #include <latchkey/latchkey.h>
 
@@ -10,5 +9,3 @@ lk_status lk_context_options_read(const lk_context_options *given, lk_context_op
                                   lk_error *error);
 /* Hands what LATCHKEY_PROCESSORS says to the budget. */
 lk_status lk_processors_read(lk_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* The functions that api.c puts into the table, by the file that has them. latchkey.h has their
  * contracts. */
-#ifndef LK_PLUGIN_TABLE_H
-#define LK_PLUGIN_TABLE_H
+#pragma once
 
 #include <latchkey/latchkey.h>
 
@@ -68,5 +67,3 @@ lk_status lk_user_key_create(lk_context *context, lk_executor *executor, const l
 lk_status lk_user_get_or_create_like(lk_context *context, lk_executor *executor, const lk_key *like,
                                      const lk_key_desc *desc, lk_build_fn build, void *arg,
                                      lk_ref **out_ref, int *out_hit, lk_error *error);
-
-#endif

@@ -15,8 +15,7 @@
  * With an oneDNN of the system it lies in liblatchkey.so, and is reached through the table of
  * functions.
  */
-#ifndef LK_BASE_TEAM_BUDGET_H
-#define LK_BASE_TEAM_BUDGET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -62,5 +61,3 @@ bool lk_budget_is_full(void);
 void lk_budget_set_processors(int processors);
 /* The same, unless a number was set or proposed before: for environment variables. */
 void lk_budget_propose_processors(int processors);
-
-#endif

@@ -1,8 +1,7 @@
 /* Floating point as C starts it: rounding to nearest, denormals kept, no traps. Hosts change that
  * for their threads (denormals flushed to zero, another rounding). Results must not depend on it,
  * and the host must find its state as it was, with the exceptions that it had seen. */
-#ifndef LK_BASE_TEAM_FLOAT_STATE_H
-#define LK_BASE_TEAM_FLOAT_STATE_H
+#pragma once
 
 #if defined(__x86_64__)
 
@@ -42,7 +41,5 @@ static inline lk_float_state lk_float_begin(void) {
 static inline void lk_float_end(lk_float_state before) {
   (void)fesetenv(&before);
 }
-
-#endif
 
 #endif

@@ -2,8 +2,7 @@
  * the first to be taken: its threads are the likeliest to be awake, and its memory to be in a
  * cache. Besides that one, no more threads are kept idle than there are processors.
  */
-#ifndef LK_BASE_TEAM_IDLE_H
-#define LK_BASE_TEAM_IDLE_H
+#pragma once
 
 /* The first member of what is kept. */
 typedef struct lk_idle {
@@ -16,5 +15,3 @@ lk_idle *lk_idle_take(void);
 
 /* Keeps it. Returns one that is too many, for the caller to destroy, or NULL. */
 lk_idle *lk_idle_put(lk_idle *idle);
-
-#endif

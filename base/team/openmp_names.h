@@ -1,6 +1,5 @@
 /* The names that oneDNN's copy in .deps asks for. Nobody else calls them. */
-#ifndef LK_BASE_TEAM_OPENMP_NAMES_H
-#define LK_BASE_TEAM_OPENMP_NAMES_H
+#pragma once
 
 void LKTM_parallel(void (*fn)(void *), void *data, unsigned threads, unsigned flags);
 void LKTM_barrier(void);
@@ -8,5 +7,3 @@ int lkt_get_max_threads(void);
 int lkt_get_num_threads(void);
 int lkt_get_thread_num(void);
 int lkt_in_parallel(void);
-
-#endif

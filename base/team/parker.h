@@ -1,7 +1,6 @@
 /* Where one thread waits for others: it spins for a while, then parks until another thread unparks
  * it. */
-#ifndef LK_BASE_TEAM_PARKER_H
-#define LK_BASE_TEAM_PARKER_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -30,5 +29,3 @@ void lk_parker_park_unless(lk_parker *at, bool (*ready)(const void *arg), const 
 
 /* Call it after each look in vain, with a count that begins at 0. False: it is time to sleep. */
 bool lk_parker_spin(int *n_looks);
-
-#endif

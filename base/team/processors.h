@@ -1,6 +1,5 @@
 /* The processors that this process may use. */
-#ifndef LK_BASE_TEAM_PROCESSORS_H
-#define LK_BASE_TEAM_PROCESSORS_H
+#pragma once
 
 /* Those that the scheduler may choose for this thread, or fewer where the control group of the
  * process has a quota of processor time; at least 1. Reads files, so ask once. */
@@ -11,5 +10,3 @@ int lk_processors_allowed(void);
  * folder of groups like /sys/fs/cgroup. Source: Documentation/admin-guide/cgroup-v2.rst of Linux,
  * "cpu.max". */
 int lk_processors_quota(const char *membership, const char *root);
-
-#endif

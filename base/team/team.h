@@ -18,8 +18,7 @@
  *
  * Thread rule: every function acts on the team of the thread that calls it, except lk_team_assist.
  */
-#ifndef LK_BASE_TEAM_TEAM_H
-#define LK_BASE_TEAM_TEAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -72,5 +71,3 @@ void lk_team_loan_close(lk_team_loan *loan);
 /* From another thread: works until the loan is closed; waits for one that is not open yet. How many
  * shares of regions it did. Its floating-point state is as before. */
 uint64_t lk_team_assist(lk_team_loan *loan);
-
-#endif

@@ -1,6 +1,5 @@
 /* The subcommands: a row for each in the table of main.c. */
-#ifndef LK_CLI_COMMANDS_H
-#define LK_CLI_COMMANDS_H
+#pragma once
 
 /* argv[0] is "latchkey NAME". Returns the exit code of the process. */
 int cli_cmd_run(int argc, char **argv);
@@ -10,5 +9,3 @@ int cli_cmd_load(int argc, char **argv);
 int cli_cmd_inspect(int argc, char **argv);
 int cli_cmd_ops(int argc, char **argv);
 int cli_cmd_cache(int argc, char **argv);
-
-#endif

@@ -1,6 +1,5 @@
 /* File names for a model's outputs, whose own names may hold anything. */
-#ifndef LK_CLI_OUTPUT_NAME_H
-#define LK_CLI_OUTPUT_NAME_H
+#pragma once
 
 #include <latchkey/session.h>
 
@@ -17,6 +16,4 @@ void output_names_destroy(const lk_allocator *allocator, char **names, uint32_t 
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* One ONNX test case: a folder with model.onnx and test_data_set_N/{input,output}_N.pb. */
-#ifndef LK_CLI_TEST_CASE_H
-#define LK_CLI_TEST_CASE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ bool test_case_is(const char *folder);
  * not support: an operator, an opset, a type. */
 test_result test_case_run(const model_args *args, cli_model *model, const char *folder,
                           tolerance within, lk_error *reason);
-
-#endif

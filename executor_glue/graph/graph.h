@@ -5,8 +5,7 @@
  * and index lists live in an arena of the graph and are never freed one by one. A graph is built
  * by one thread; once it is finished it is read-only, and once its ops are made it is compacted.
  */
-#ifndef LK_GRAPH_GRAPH_H
-#define LK_GRAPH_GRAPH_H
+#pragma once
 
 #include <latchkey/session.h>
 #include <stdbool.h>
@@ -141,5 +140,3 @@ void lk_value_lend_constant(lk_graph *graph, int32_t value, const lk_tensor *con
 uint32_t lk_value_dtype(const lk_value *value);
 /* Copies element `index` of a constant of a real or integer type as double; unaligned data too. */
 double lk_constant_number(const lk_value *value, size_t index);
-
-#endif

@@ -1,6 +1,5 @@
 /* The index of value names while a graph is built. */
-#ifndef LK_GRAPH_VALUE_NAMES_H
-#define LK_GRAPH_VALUE_NAMES_H
+#pragma once
 
 #include "executor_glue/graph/graph.h"
 
@@ -19,5 +18,3 @@ int32_t lk_value_names_find(const lk_value_names *names, const char *name); /* o
 /* Adds a value to the graph under a name that is not there yet. */
 lk_status lk_value_names_add(lk_value_names *names, lk_graph *graph, const char *name,
                              int32_t *out_value, lk_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* A node's attributes into the graph IR. */
-#ifndef LK_ONNX_ATTRIBUTE_H
-#define LK_ONNX_ATTRIBUTE_H
+#pragma once
 
 #include "executor_glue/graph/graph.h"
 #include "executor_glue/onnx/tensor.h"
@@ -10,5 +9,3 @@
 lk_status lk_onnx_attributes_read(const lk_onnx_source *source, lk_graph *graph,
                                   const Onnx__NodeProto *node, const char *label, lk_attr *attrs,
                                   lk_error *error);
-
-#endif

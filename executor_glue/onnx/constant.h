@@ -1,6 +1,5 @@
 /* Initializers and Constant nodes: values that are known when the model is loaded. */
-#ifndef LK_ONNX_CONSTANT_H
-#define LK_ONNX_CONSTANT_H
+#pragma once
 
 #include "executor_glue/graph/graph.h"
 #include "executor_glue/onnx/tensor.h"
@@ -12,5 +11,3 @@ lk_status lk_onnx_constant_from_tensor(const lk_onnx_source *source, lk_graph *g
 /* Makes `value` what a Constant node gives. */
 lk_status lk_onnx_constant_from_node(const lk_onnx_source *source, lk_graph *graph, int32_t value,
                                      const Onnx__NodeProto *node, lk_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* The files beside a model that hold tensors' data: found, checked, mapped once each. */
-#ifndef LK_ONNX_EXTERNAL_H
-#define LK_ONNX_EXTERNAL_H
+#pragma once
 
 #include <latchkey/base.h>
 
@@ -20,5 +19,3 @@ void lk_onnx_external_destroy(lk_onnx_external *external); /* NULL is allowed */
 lk_status lk_onnx_external_find(lk_onnx_external *external, const Onnx__TensorProto *tensor,
                                 uint64_t size, const uint8_t **out_bytes, lk_error *error);
 void lk_onnx_external_drop_pages(lk_onnx_external *external);
-
-#endif

@@ -1,6 +1,5 @@
 /* An unpacked model into the graph IR. */
-#ifndef LK_ONNX_GRAPH_BUILDER_H
-#define LK_ONNX_GRAPH_BUILDER_H
+#pragma once
 
 #include "executor_glue/graph/graph.h"
 #include "executor_glue/onnx/tensor.h"
@@ -11,5 +10,3 @@
  * the opset, the operator and node, or the tensor that Latchkey does not read. */
 lk_status lk_onnx_graph_build(const lk_allocator *allocator, const lk_onnx_source *source,
                               const Onnx__ModelProto *model, lk_graph **out_graph, lk_error *error);
-
-#endif

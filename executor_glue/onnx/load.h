@@ -1,6 +1,5 @@
 /* ONNX files into the graph IR. */
-#ifndef LK_ONNX_LOAD_H
-#define LK_ONNX_LOAD_H
+#pragma once
 
 #include "executor_glue/graph/graph.h"
 
@@ -28,5 +27,3 @@ void lk_onnx_model_release(lk_onnx_model *model); /* the last one unmaps; NULL i
  * `out_name` may be NULL; else an allocated string. */
 lk_status lk_onnx_read_tensor(const lk_allocator *allocator, const char *path, lk_tensor *out,
                               char **out_name, lk_error *error);
-
-#endif

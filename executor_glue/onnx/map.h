@@ -1,6 +1,5 @@
 /* A file mapped for reading. */
-#ifndef LK_ONNX_MAP_H
-#define LK_ONNX_MAP_H
+#pragma once
 
 #include <latchkey/base.h>
 
@@ -16,5 +15,3 @@ lk_status lk_onnx_map_create(const char *path, lk_onnx_map *out, lk_error *error
 /* Lets the pages leave RSS; they come back from the file when they are read again. */
 void lk_onnx_map_drop_pages(const lk_onnx_map *map);
 void lk_onnx_map_destroy(lk_onnx_map *map); /* also of a zeroed map */
-
-#endif

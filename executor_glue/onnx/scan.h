@@ -1,6 +1,5 @@
 /* Checks a file's wire format before anything is unpacked, and cuts a skeleton out of it. */
-#ifndef LK_ONNX_SCAN_H
-#define LK_ONNX_SCAN_H
+#pragma once
 
 #include <latchkey/base.h>
 
@@ -31,5 +30,3 @@ typedef struct lk_onnx_place {
  * unpack. The sentence says what, and at which byte. */
 lk_status lk_onnx_scan(const lk_allocator *allocator, lk_onnx_message root, const uint8_t *bytes,
                        size_t size, uint64_t budget, lk_onnx_skeleton *out, lk_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* The part of ONNX's message definitions that the loader keeps, with what each field costs. */
-#ifndef LK_ONNX_SCHEMA_H
-#define LK_ONNX_SCHEMA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ typedef struct lk_onnx_schema {
  * skipped by length. Messages that are kept do not contain themselves, so that what is handed to
  * protobuf-c, which recurses without a bound, is at most seven messages deep. */
 extern const lk_onnx_schema lk_onnx_schemas[LK_ONNX_MESSAGE_COUNT];
-
-#endif

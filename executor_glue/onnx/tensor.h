@@ -1,6 +1,5 @@
 /* A TensorProto's elements: found in the file where they lie, or decoded. */
-#ifndef LK_ONNX_TENSOR_H
-#define LK_ONNX_TENSOR_H
+#pragma once
 
 #include <latchkey/base.h>
 
@@ -32,5 +31,3 @@ lk_status lk_onnx_tensor_find(const lk_onnx_source *source, const Onnx__TensorPr
                               const char *what, lk_onnx_tensor *out, lk_error *error);
 /* Writes n_bytes to `data`. LK_MALFORMED: a number does not fit the element type. */
 lk_status lk_onnx_tensor_copy(const lk_onnx_tensor *tensor, void *data, lk_error *error);
-
-#endif

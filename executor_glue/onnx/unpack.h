@@ -1,6 +1,5 @@
 /* Unpacks a skeleton with protobuf-c, in memory from our allocator. */
-#ifndef LK_ONNX_UNPACK_H
-#define LK_ONNX_UNPACK_H
+#pragma once
 
 #include "executor_glue/onnx/scan.h"
 #include "onnx.pb-c.h"
@@ -11,5 +10,3 @@ lk_status lk_onnx_unpack(const lk_allocator *allocator, lk_onnx_message root,
                          const ProtobufCMessageDescriptor *descriptor, const uint8_t *bytes,
                          size_t size, ProtobufCMessage **out_message, lk_error *error);
 void lk_onnx_unpacked_destroy(const lk_allocator *allocator, ProtobufCMessage *message);
-
-#endif

@@ -1,6 +1,5 @@
 /* Reads the protobuf wire format, field by field, within given bounds. */
-#ifndef LK_ONNX_WIRE_H
-#define LK_ONNX_WIRE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ int lk_wire_next(lk_wire *wire, lk_wire_field *out, const char **out_problem);
 /* Little-endian bytes, aligned or not. */
 uint32_t lk_wire_u32(const uint8_t *bytes);
 uint64_t lk_wire_u64(const uint8_t *bytes);
-
-#endif

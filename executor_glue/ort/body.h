@@ -1,6 +1,5 @@
 /* Whether a graph is the body of a node: a branch of If, what Loop or Scan repeat. */
-#ifndef LK_ORT_BODY_H
-#define LK_ORT_BODY_H
+#pragma once
 
 #include "executor_glue/ort/ort.h"
 
@@ -9,5 +8,3 @@
  * with the inputs of a body of Loop. A body of Scan that reads nothing from outside is taken for a
  * model's graph: its nodes are claimed, and those of the model around it are not. */
 lk_status lk_ort_is_body(const lk_ort *ort, const OrtGraph *graph, bool *out, lk_error *error);
-
-#endif

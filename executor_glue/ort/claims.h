@@ -1,6 +1,5 @@
 /* What was claimed of a session's graphs, and what was left and why. */
-#ifndef LK_ORT_CLAIMS_H
-#define LK_ORT_CLAIMS_H
+#pragma once
 
 #include "executor_glue/graph/graph.h"
 
@@ -27,5 +26,3 @@ lk_status lk_ort_claims_add_left(lk_ort_claims *claims, const lk_node *node, con
 void lk_ort_claims_text(const lk_ort_claims *claims, char *buffer, size_t capacity);
 
 void lk_ort_claims_destroy(lk_ort_claims *claims);
-
-#endif

@@ -1,6 +1,5 @@
 /* Contexts that sessions with the same options share, with their cache and their packed weights. */
-#ifndef LK_ORT_CONTEXTS_H
-#define LK_ORT_CONTEXTS_H
+#pragma once
 
 #include <pthread.h>
 
@@ -34,5 +33,3 @@ lk_status lk_ort_context_retain(lk_ort_contexts *contexts, const lk_context_opti
                                 lk_ort_context **out, lk_error *error);
 /* The last user's release destroys it. NULL is allowed. */
 void lk_ort_context_release(lk_ort_context *context);
-
-#endif

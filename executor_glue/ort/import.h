@@ -1,6 +1,5 @@
 /* A graph of ONNX Runtime into the graph IR. */
-#ifndef LK_ORT_IMPORT_H
-#define LK_ORT_IMPORT_H
+#pragma once
 
 #include "executor_glue/graph/graph.h"
 #include "executor_glue/ort/ort.h"
@@ -24,5 +23,3 @@ lk_status lk_ort_import_create(const lk_ort *ort, const lk_allocator *allocator,
                                const OrtGraph *from, const OrtNode *fused, lk_ort_import *out,
                                lk_error *error);
 void lk_ort_import_destroy(const lk_allocator *allocator, lk_ort_import *import);
-
-#endif

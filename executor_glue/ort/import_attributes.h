@@ -1,6 +1,5 @@
 /* The attributes of a node. */
-#ifndef LK_ORT_IMPORT_ATTRIBUTES_H
-#define LK_ORT_IMPORT_ATTRIBUTES_H
+#pragma once
 
 #include "executor_glue/graph/graph.h"
 #include "executor_glue/ort/lists.h"
@@ -10,5 +9,3 @@
 lk_status lk_ort_import_attributes(const lk_ort *ort, lk_graph *graph,
                                    const lk_ort_attributes *attributes, lk_node *node,
                                    const char **out_problem, lk_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* What is known of a value before a run: its type and shape, or its content. */
-#ifndef LK_ORT_IMPORT_VALUE_H
-#define LK_ORT_IMPORT_VALUE_H
+#pragma once
 
 #include "executor_glue/graph/graph.h"
 #include "executor_glue/ort/ort.h"
@@ -9,5 +8,3 @@
  * which are borrowed. */
 lk_status lk_ort_import_value(const lk_ort *ort, lk_graph *graph, const OrtValueInfo *info,
                               int32_t index, lk_error *error);
-
-#endif

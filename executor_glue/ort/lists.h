@@ -1,6 +1,5 @@
 /* ONNX Runtime's lists: the nodes and values of a graph, the values and attributes of a node. */
-#ifndef LK_ORT_LISTS_H
-#define LK_ORT_LISTS_H
+#pragma once
 
 #include "executor_glue/ort/ort.h"
 
@@ -37,5 +36,3 @@ typedef struct lk_ort_attributes {
                           list *out, lk_error *error);
 LK_ORT_LISTS(LK_ORT_DECLARE_LIST)
 #undef LK_ORT_DECLARE_LIST
-
-#endif

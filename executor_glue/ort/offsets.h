@@ -4,8 +4,7 @@
  * of our own, and the bytes that change are its place. Where that does not give exactly one place,
  * nothing is known: then threads are Latchkey's default, and a run ends between fused nodes only.
  */
-#ifndef LK_ORT_OFFSETS_H
-#define LK_ORT_OFFSETS_H
+#pragma once
 
 #include "executor_glue/ort/ort_abi.h"
 
@@ -24,5 +23,3 @@ int32_t lk_ort_session_threads(const lk_ort_offsets *offsets, const OrtSessionOp
 /* The byte that becomes 1 when the run is to end; NULL: not known. Valid while the run is on. */
 const volatile uint8_t *lk_ort_run_terminate(const lk_ort_offsets *offsets,
                                              const OrtRunOptions *options);
-
-#endif

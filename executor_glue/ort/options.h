@@ -1,6 +1,5 @@
 /* What a session's configuration asks of the provider. */
-#ifndef LK_ORT_OPTIONS_H
-#define LK_ORT_OPTIONS_H
+#pragma once
 
 #include "executor_glue/ort/ort.h"
 
@@ -23,5 +22,3 @@ typedef struct lk_ort_options {
 lk_status lk_ort_options_read(const lk_ort *ort, const OrtSessionOptions *session,
                               lk_ort_options *out, lk_error *error);
 void lk_ort_options_destroy(lk_ort_options *options); /* also of a zeroed one */
-
-#endif

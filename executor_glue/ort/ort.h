@@ -1,6 +1,5 @@
 /* ONNX Runtime's tables, and how failures and log lines get from one side to the other. */
-#ifndef LK_ORT_ORT_H
-#define LK_ORT_ORT_H
+#pragma once
 
 #include <latchkey/latchkey.h>
 
@@ -34,5 +33,3 @@ OrtStatus *lk_ort_status(const lk_ort *ort, lk_status status, const lk_error *er
 /* Writes one line to a logger of ONNX Runtime, which decides whether it is shown. */
 void lk_ort_log(const lk_ort *ort, const OrtLogger *logger, OrtLoggingLevel level,
                 const char *line);
-
-#endif

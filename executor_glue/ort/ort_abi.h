@@ -6,8 +6,7 @@
  * the tests run the oldest and the newest ONNX Runtime that the provider supports. Names and
  * signatures are those of its public headers onnxruntime_c_api.h and onnxruntime_ep_c_api.h.
  */
-#ifndef LK_ORT_ORT_ABI_H
-#define LK_ORT_ORT_ABI_H
+#pragma once
 
 #include <assert.h>
 #include <stdbool.h>
@@ -270,5 +269,3 @@ OrtStatus *CreateEpFactories(const char *registration_name, const OrtApiBase *ba
                              const OrtLogger *default_logger, OrtEpFactory **factories,
                              size_t max_factories, size_t *n_factories);
 OrtStatus *ReleaseEpFactory(OrtEpFactory *factory);
-
-#endif

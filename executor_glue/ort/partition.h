@@ -1,6 +1,5 @@
 /* Groups of nodes that can each become one. */
-#ifndef LK_ORT_PARTITION_H
-#define LK_ORT_PARTITION_H
+#pragma once
 
 #include "executor_glue/graph/graph.h"
 
@@ -26,5 +25,3 @@ typedef struct lk_ort_partition_input {
  * connected to no node that works are left out, and count as unclaimed. */
 lk_status lk_ort_partition_make(const lk_ort_partition_input *input, int32_t *out_groups,
                                 size_t *out_count, lk_error *error);
-
-#endif

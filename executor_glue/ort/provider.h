@@ -1,6 +1,5 @@
 /* A provider: what one session of ONNX Runtime has of Latchkey. */
-#ifndef LK_ORT_PROVIDER_H
-#define LK_ORT_PROVIDER_H
+#pragma once
 
 #include "executor_glue/ort/contexts.h"
 
@@ -8,5 +7,3 @@
 lk_status lk_ort_provider_create(lk_ort_contexts *contexts, const OrtSessionOptions *session,
                                  const OrtLogger *logger, OrtEp **out, lk_error *error);
 void lk_ort_provider_destroy(OrtEp *ep); /* NULL is allowed */
-
-#endif

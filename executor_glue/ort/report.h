@@ -1,6 +1,5 @@
 /* What a session has claimed, what it has left and why, and what its cache does, as JSON. */
-#ifndef LK_ORT_REPORT_H
-#define LK_ORT_REPORT_H
+#pragma once
 
 #include "executor_glue/ort/claims.h"
 #include "executor_glue/ort/subgraph.h"
@@ -8,5 +7,3 @@
 /* `subgraphs`: the newest first; NULL: none. */
 lk_status lk_ort_report_write(const lk_ort_context *context, const lk_ort_claims *claims,
                               const lk_ort_subgraph *subgraphs, const char *path, lk_error *error);
-
-#endif

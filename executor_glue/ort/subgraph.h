@@ -1,6 +1,5 @@
 /* A fused node: what was claimed together, and the executor that runs it. */
-#ifndef LK_ORT_SUBGRAPH_H
-#define LK_ORT_SUBGRAPH_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -28,5 +27,3 @@ lk_status lk_ort_subgraph_create(const lk_ort_context *context, const lk_ort_opt
                                  const OrtGraph *graph, const OrtNode *fused, lk_ort_subgraph **out,
                                  lk_error *error);
 void lk_ort_subgraph_destroy(lk_ort_subgraph *subgraph); /* NULL is allowed */
-
-#endif

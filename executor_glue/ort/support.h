@@ -1,6 +1,5 @@
 /* Which nodes the operators can run. */
-#ifndef LK_ORT_SUPPORT_H
-#define LK_ORT_SUPPORT_H
+#pragma once
 
 #include "executor_glue/ort/import.h"
 
@@ -15,5 +14,3 @@ typedef struct lk_ort_support {
  * the graph's memory. */
 lk_status lk_ort_support_find(const lk_ort *ort, const lk_ort_import *import, lk_ort_support *out,
                               lk_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* What ONNX Runtime says of tensors: what a graph knows of a value, and what a run brings. */
-#ifndef LK_ORT_TENSOR_H
-#define LK_ORT_TENSOR_H
+#pragma once
 
 #include "executor_glue/ort/ort.h"
 
@@ -14,5 +13,3 @@ lk_status lk_ort_value_type(const lk_ort *ort, const OrtValueInfo *value,
  * are. LK_UNSUPPORTED: an element type or a rank that Latchkey does not have. */
 lk_status lk_ort_tensor_read(const lk_ort *ort, const OrtValue *value, lk_tensor *out,
                              lk_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* Products of two values and numbers, as gated activations are exported: x * gate(x) / 6, in any
  * order of the multiplications. */
-#ifndef LK_PASSES_GATED_ACTIVATION_H
-#define LK_PASSES_GATED_ACTIVATION_H
+#pragma once
 
 #include "executor_glue/passes/rewrite.h"
 
@@ -38,5 +37,3 @@ typedef struct lk_gated {
 /* Puts the operator in the place of all products that are one, if the table has it. */
 lk_status lk_gated_fuse(const lk_pass_env *env, lk_graph *graph, const lk_gated *gated,
                         uint64_t *out_changes, lk_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* Passes over the graph IR: each one file and one row in pass_list.inc. */
-#ifndef LK_PASSES_PASS_H
-#define LK_PASSES_PASS_H
+#pragma once
 
 #include "executor_glue/graph/graph.h"
 
@@ -30,5 +29,3 @@ extern const size_t lk_n_passes;
  * [lk_n_passes] or NULL. LK_NOT_FOUND names a disabled pass that does not exist. */
 lk_status lk_passes_run(const lk_pass_env *env, lk_graph *graph, const char *const *disabled,
                         size_t n_disabled, uint64_t *out_changes, lk_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* What passes share: questions about values and operators, and the edits that several of them do.
  * */
-#ifndef LK_PASSES_REWRITE_H
-#define LK_PASSES_REWRITE_H
+#pragma once
 
 #include "executor_glue/passes/pass.h"
 #include "executor_glue/passes/symbolic_shapes.h"
@@ -47,5 +46,3 @@ lk_status lk_node_append_operand(const lk_pass_env *env, lk_graph *graph, int32_
 /* Appends the post-ops of `from`, with their operands, to those of `to`. */
 lk_status lk_node_copy_post_ops(const lk_pass_env *env, lk_graph *graph, int32_t from, int32_t to,
                                 lk_error *error);
-
-#endif

@@ -2,8 +2,7 @@
  * partial inference by the operators' own rules (op_infer). Equal dimensions are equal in every
  * run. Declared shapes are believed for graph inputs alone (the executor checks those) and for
  * constants; nothing is taken from annotations of other values. */
-#ifndef LK_PASSES_SYMBOLIC_SHAPES_H
-#define LK_PASSES_SYMBOLIC_SHAPES_H
+#pragma once
 
 #include "executor_glue/passes/pass.h"
 
@@ -35,5 +34,3 @@ bool lk_symbolic_shape_takes(const lk_symbolic_shapes *shapes, int32_t value,
                              const lk_tensor_desc *desc);
 /* The value that `value` is known to be, type and elements; LK_NO_VALUE: none. */
 int32_t lk_symbolic_copy_of(const lk_symbolic_shapes *shapes, int32_t value);
-
-#endif

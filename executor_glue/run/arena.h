@@ -1,6 +1,5 @@
 /* Memory for the activations of one run, and lists of arenas that no run needs just now. */
-#ifndef LK_RUN_ARENA_H
-#define LK_RUN_ARENA_H
+#pragma once
 
 #include <latchkey/base.h>
 
@@ -18,5 +17,3 @@ void lk_arena_destroy(const lk_allocator *allocator, lk_arena *arena); /* NULL i
  * taken out as `*out_small` (else NULL), for the caller to destroy: a larger one takes its place,
  * so that their number does not grow. */
 lk_arena *lk_arena_take(lk_arena **list, uint64_t bytes, lk_arena **out_small);
-
-#endif

@@ -1,6 +1,5 @@
 /* Places blocks of memory with known lifetimes in one arena. */
-#ifndef LK_RUN_ARENA_PLAN_H
-#define LK_RUN_ARENA_PLAN_H
+#pragma once
 
 #include <latchkey/base.h>
 #include <stdbool.h>
@@ -26,5 +25,3 @@ typedef struct lk_interference {
 lk_status lk_arena_plan(const lk_allocator *allocator, const lk_interference *interference,
                         lk_arena_block *blocks, size_t n_blocks, uint64_t *out_bytes,
                         lk_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* Binds one node to the shapes of a run plan. */
-#ifndef LK_RUN_BIND_NODE_H
-#define LK_RUN_BIND_NODE_H
+#pragma once
 
 #include "executor_glue/run/plan_builder.h"
 
@@ -10,5 +9,3 @@ lk_status lk_bind_node(lk_plan_builder *builder, int32_t node, lk_error *error);
 
 /* Whether node `node` does so little that more than one thread would not help. */
 bool lk_bind_is_small(const lk_plan_builder *builder, int32_t node);
-
-#endif

@@ -1,6 +1,5 @@
 /* Builds run plans. */
-#ifndef LK_RUN_BUILD_RUN_PLAN_H
-#define LK_RUN_BUILD_RUN_PLAN_H
+#pragma once
 
 #include "executor_glue/run/run_plan.h"
 
@@ -12,5 +11,3 @@
  * a guess: 1 for parallel, else 0. `*out_plan` is NULL where the guess was wrong. */
 lk_status lk_build_run_plan(const lk_program *program, const lk_run_plan_desc *desc,
                             lk_run_plan **out_plan, lk_error *error);
-
-#endif

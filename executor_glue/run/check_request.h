@@ -1,6 +1,5 @@
 /* Checks what a caller passes to a run, before anything is done with it. */
-#ifndef LK_RUN_CHECK_REQUEST_H
-#define LK_RUN_CHECK_REQUEST_H
+#pragma once
 
 #include "executor_glue/run/run_plan.h"
 
@@ -12,5 +11,3 @@ lk_status lk_check_input(const lk_value *value, const lk_tensor *input, lk_error
  * elements; and that none overlaps an input or another output. */
 lk_status lk_check_outputs(const lk_run_plan *plan, const lk_tensor *inputs,
                            const lk_tensor *outputs, const bool *wanted, lk_error *error);
-
-#endif

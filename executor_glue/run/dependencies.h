@@ -3,8 +3,7 @@
  * A step depends on the step that wrote what it reads. One that writes into memory (in place, or
  * through a view) depends on all that touched this memory before it in the order of the graph.
  */
-#ifndef LK_RUN_DEPENDENCIES_H
-#define LK_RUN_DEPENDENCIES_H
+#pragma once
 
 #include "executor_glue/run/plan_builder.h"
 
@@ -30,5 +29,3 @@ void lk_dependencies_destroy(lk_dependencies *dependencies); /* NULL is allowed 
 /* Whether two storages that steps touch may be in use at the same time. `dependencies`:
  * lk_dependencies; the lifetimes of storages are known. */
 bool lk_storages_interfere(const void *dependencies, size_t a, size_t b);
-
-#endif

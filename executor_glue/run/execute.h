@@ -1,7 +1,6 @@
 /* Runs the steps of a run plan, with what the run has borrowed: in their order, or in
  * parallel as its schedule allows. */
-#ifndef LK_RUN_EXECUTE_H
-#define LK_RUN_EXECUTE_H
+#pragma once
 
 #include "base/wait_limit.h"
 #include "executor_glue/run/frame_pool.h"
@@ -18,5 +17,3 @@ typedef struct lk_execution {
 /* Fills the outputs. LK_CANCELLED, or what a step says, with the node's name. When several steps
  * failed in parallel, the first in the graph's order is told. */
 lk_status lk_execute(const lk_execution *run, lk_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* Everything that changes while a run plan runs, but the arena: one run at a time has it. */
-#ifndef LK_RUN_EXECUTION_FRAME_H
-#define LK_RUN_EXECUTION_FRAME_H
+#pragma once
 
 #include "executor_glue/run/ready_queue.h"
 #include "executor_glue/run/run_plan.h"
@@ -27,5 +26,3 @@ lk_status lk_execution_frame_attach(lk_execution_frame *frame, const lk_run_plan
                                     lk_error *error);
 /* Makes it one of no run plan. */
 void lk_execution_frame_detach(const lk_program *program, lk_execution_frame *frame);
-
-#endif

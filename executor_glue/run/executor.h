@@ -3,8 +3,7 @@
  *
  * Threads: any number may call lk_graph_executor_run at the same time.
  */
-#ifndef LK_RUN_EXECUTOR_H
-#define LK_RUN_EXECUTOR_H
+#pragma once
 
 #include <latchkey/session.h>
 
@@ -65,5 +64,3 @@ uint64_t lk_graph_executor_builds(const lk_graph_executor *executor);
 const char *lk_graph_executor_implementation(lk_graph_executor *executor, size_t node);
 /* What the op of node `node` says of itself. */
 const lk_op_info *lk_graph_executor_op_info(const lk_graph_executor *executor, size_t node);
-
-#endif

@@ -1,6 +1,5 @@
 /* What a graph executor is: executor.c makes it and answers questions, executor_run.c runs it. */
-#ifndef LK_RUN_EXECUTOR_STATE_H
-#define LK_RUN_EXECUTOR_STATE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -30,5 +29,3 @@ struct lk_graph_executor {
   atomic_uint_least64_t runs, hits, builds, parallel_runs;
   lk_implementation_names *implementations;
 };
-
-#endif

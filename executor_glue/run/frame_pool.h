@@ -9,8 +9,7 @@
  * after the executor has gone. So each keeps the pool's shell alive, and destroying the pool takes
  * the run plan out of every entry that is left.
  */
-#ifndef LK_RUN_FRAME_POOL_H
-#define LK_RUN_FRAME_POOL_H
+#pragma once
 
 #include "executor_glue/run/arena.h"
 #include "executor_glue/run/execution_frame.h"
@@ -43,5 +42,3 @@ const lk_run_plan *lk_plan_entry_plan(const lk_plan_entry *entry);
 lk_status lk_lease_acquire(lk_plan_entry *entry, lk_lease *out_lease, uint64_t *out_charge,
                            lk_error *error);
 void lk_lease_release(lk_plan_entry *entry, lk_lease *lease, uint64_t *out_charge);
-
-#endif

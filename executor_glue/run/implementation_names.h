@@ -1,6 +1,5 @@
 /* Which implementation each node of a graph used when it was bound last. */
-#ifndef LK_RUN_IMPLEMENTATION_NAMES_H
-#define LK_RUN_IMPLEMENTATION_NAMES_H
+#pragma once
 
 #include <latchkey/base.h>
 
@@ -15,5 +14,3 @@ void lk_implementation_names_destroy(lk_implementation_names *names); /* NULL is
 void lk_implementation_names_note(void *names, int32_t node, const char *implementation);
 /* "" before the first bind; lives as long as `names`. From any thread. */
 const char *lk_implementation_names_get(const lk_implementation_names *names, size_t node);
-
-#endif

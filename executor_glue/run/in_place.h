@@ -1,6 +1,5 @@
 /* Which input a node may write its output over. */
-#ifndef LK_RUN_IN_PLACE_H
-#define LK_RUN_IN_PLACE_H
+#pragma once
 
 #include "executor_glue/run/plan_builder.h"
 
@@ -8,5 +7,3 @@
  * probably has the output's shape, which is certain only after binding. -1: there is none.
  * Reads the wish for output 0 (builder->wishes). */
 int32_t lk_choose_in_place(const lk_plan_builder *builder, int32_t node);
-
-#endif

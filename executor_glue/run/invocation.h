@@ -1,6 +1,5 @@
 /* One call of lk_graph_executor_run: copies of its arguments, and what it has taken for itself. */
-#ifndef LK_RUN_INVOCATION_H
-#define LK_RUN_INVOCATION_H
+#pragma once
 
 #include "executor_glue/run/executor.h"
 #include "executor_glue/run/executor_state.h"
@@ -34,5 +33,3 @@ lk_status lk_invocation_begin(lk_invocation *invocation, lk_graph_executor *exec
                               const lk_graph_run *run, lk_error *error);
 /* Frees the copies, and after a failure the outputs that were allocated. */
 void lk_invocation_end(lk_invocation *invocation, lk_status status);
-
-#endif

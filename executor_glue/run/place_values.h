@@ -1,6 +1,5 @@
 /* Gives the values of a run plan their places. */
-#ifndef LK_RUN_PLACE_VALUES_H
-#define LK_RUN_PLACE_VALUES_H
+#pragma once
 
 #include "executor_glue/run/dependencies.h"
 #include "executor_glue/run/plan_builder.h"
@@ -10,5 +9,3 @@
  * run in their order. */
 lk_status lk_place_values(lk_plan_builder *builder, const lk_dependencies *dependencies,
                           lk_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* A run plan while it is being built: what its parts (bind_node.c, dependencies.c, place_values.c)
  * leave for each other. */
-#ifndef LK_RUN_PLAN_BUILDER_H
-#define LK_RUN_PLAN_BUILDER_H
+#pragma once
 
 #include "executor_glue/run/run_plan.h"
 
@@ -88,5 +87,3 @@ lk_status lk_plan_builder_add_storage(lk_plan_builder *builder, uint64_t bytes, 
                                       int32_t *out_storage, lk_error *error);
 /* Puts `value` in `storage`, which lives as long as it. */
 void lk_plan_builder_store(lk_plan_builder *builder, int32_t value, int32_t storage);
-
-#endif

@@ -1,6 +1,5 @@
 /* A finished graph with an op for each node, and what run plans need to know about it. */
-#ifndef LK_RUN_PROGRAM_H
-#define LK_RUN_PROGRAM_H
+#pragma once
 
 #include "executor_glue/graph/graph.h"
 
@@ -32,5 +31,3 @@ lk_status lk_program_name_node(const lk_graph *graph, const lk_node *node, lk_st
                                lk_error *error);
 /* The node reads the shape of its input only, never its elements. */
 bool lk_program_shape_only(const lk_program *program, const lk_node *node);
-
-#endif

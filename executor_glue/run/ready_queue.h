@@ -6,8 +6,7 @@
  * once in a run, and a worker that takes a place in it waits for this place only. So only workers
  * that sleep, or wake others, take a lock.
  */
-#ifndef LK_RUN_READY_QUEUE_H
-#define LK_RUN_READY_QUEUE_H
+#pragma once
 
 #include <latchkey/latchkey.h>
 #include <stdbool.h>
@@ -30,5 +29,3 @@ typedef bool lk_run_step_fn(void *arg, uint32_t step, uint32_t lane);
  * one among them; returns when all are done. False: a call said so, and some steps have not run. */
 bool lk_ready_queue_run(lk_ready_queue *queue, const lk_api *api, lk_context *context,
                         uint32_t workers, lk_run_step_fn *run_step, void *arg);
-
-#endif

@@ -1,6 +1,5 @@
 /* How many runs of one executor are on at once, and what becomes of one more. */
-#ifndef LK_RUN_RUN_LIMIT_H
-#define LK_RUN_RUN_LIMIT_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -28,5 +27,3 @@ void lk_run_limit_destroy(lk_run_limit *limit);
 lk_status lk_run_limit_enter(lk_run_limit *limit, const lk_wait_limit *wait, lk_error *error);
 void lk_run_limit_leave(lk_run_limit *limit);
 uint64_t lk_run_limit_waits(lk_run_limit *limit);
-
-#endif

@@ -4,8 +4,7 @@
  * when it was built), where each operand lies, and how large the arena is. Immutable, shared by
  * threads; it holds a reference to the plan of each step.
  */
-#ifndef LK_RUN_RUN_PLAN_H
-#define LK_RUN_RUN_PLAN_H
+#pragma once
 
 #include "executor_glue/run/program.h"
 #include "executor_glue/run/schedule.h"
@@ -67,5 +66,3 @@ typedef struct lk_run_plan_desc {
 } lk_run_plan_desc;
 
 void lk_run_plan_destroy(lk_run_plan *plan); /* NULL is allowed */
-
-#endif

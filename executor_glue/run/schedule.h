@@ -2,8 +2,7 @@
  *
  * A dependency that follows from others is left out. Immutable.
  */
-#ifndef LK_RUN_SCHEDULE_H
-#define LK_RUN_SCHEDULE_H
+#pragma once
 
 #include <latchkey/base.h>
 
@@ -30,5 +29,3 @@ uint64_t lk_schedule_bytes(const lk_schedule *schedule);
 lk_status lk_schedule_makespan(const lk_allocator *allocator, const lk_schedule *schedule,
                                const double *costs, uint32_t workers, double *out_makespan,
                                lk_error *error);
-
-#endif

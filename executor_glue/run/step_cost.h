@@ -1,7 +1,6 @@
 /* Roughly how long a step takes on one thread, from its arithmetic and shapes: to tell long
  * branches from short ones before anything has run. Nanoseconds of no machine in particular. */
-#ifndef LK_RUN_STEP_COST_H
-#define LK_RUN_STEP_COST_H
+#pragma once
 
 #include "executor_glue/graph/graph.h"
 
@@ -12,5 +11,3 @@ double lk_step_cost(double flops, const lk_tensor_desc *const *inputs, uint32_t 
 /* The same operator where it may have `threads` threads, which begin and end together; oneDNN gives
  * one to what is too small for more. */
 double lk_step_cost_shared(double cost, int32_t threads);
-
-#endif

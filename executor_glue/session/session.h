@@ -1,6 +1,5 @@
 /* What a session is, for the files of this folder. */
-#ifndef LK_SESSION_SESSION_H
-#define LK_SESSION_SESSION_H
+#pragma once
 
 #include <latchkey/session.h>
 #include <pthread.h>
@@ -80,5 +79,3 @@ uint32_t lk_session_pass_count(const lk_session *session);
 lk_status lk_session_pass_info(const lk_session *session, uint32_t index, lk_session_pass *out,
                                lk_error *error);
 lk_executor *lk_session_executor(const lk_session *session);
-
-#endif

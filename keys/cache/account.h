@@ -1,7 +1,6 @@
 /* What is counted: entries, bytes, misses and builds, of a cache and of each executor (quota), and
  * their limits. */
-#ifndef LK_KEYS_CACHE_ACCOUNT_H
-#define LK_KEYS_CACHE_ACCOUNT_H
+#pragma once
 
 #include "keys/cache/state.h"
 
@@ -27,5 +26,3 @@ void lk_account_unlink(lk_entry *entry, bool eviction);
 bool lk_account_charge(lk_entry *entry, uint64_t total);
 
 void lk_quota_release(lk_quota *quota);
-
-#endif

@@ -1,6 +1,5 @@
 /* Builds: calling them, and telling a thread that would build what it is building already. */
-#ifndef LK_KEYS_CACHE_BUILD_H
-#define LK_KEYS_CACHE_BUILD_H
+#pragma once
 
 #include "keys/cache/state.h"
 
@@ -11,5 +10,3 @@ lk_status lk_build(lk_cache *cache, lk_quota *quota, const lk_key *key, lk_build
 lk_status lk_build_check(const lk_cache *cache, const lk_key *key, lk_error *error);
 /* Fails with LK_CYCLE: what the calling thread builds asks for `key`, which waits for it. */
 lk_status lk_build_fail_cycle(const lk_cache *cache, const lk_key *key, lk_error *error);
-
-#endif

@@ -8,8 +8,7 @@
  * short: never while a value is built or destroyed. Whoever wants to remove entries from the table
  * of another thread, which may sleep or build, takes the flag and does it.
  */
-#ifndef LK_KEYS_CACHE_CACHE_H
-#define LK_KEYS_CACHE_CACHE_H
+#pragma once
 
 #include "keys/cache/ref.h"
 #include "keys/cache/stats.h"
@@ -40,5 +39,3 @@ void lk_ref_charge(lk_ref *ref, uint64_t bytes);
 /* `quota` NULL: the context. LK_UNSET leaves one as it is. */
 void lk_cache_set_capacity(lk_cache *cache, lk_quota *quota, uint64_t entries, uint64_t bytes);
 void lk_cache_clear(lk_cache *cache, lk_quota *quota);
-
-#endif

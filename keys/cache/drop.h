@@ -1,7 +1,6 @@
 /* Dropping entries because their owner goes or asks for it, however much room there is. No lock is
  * held. */
-#ifndef LK_KEYS_CACHE_DROP_H
-#define LK_KEYS_CACHE_DROP_H
+#pragma once
 
 #include "keys/cache/state.h"
 
@@ -10,5 +9,3 @@ void lk_drop_all(lk_cache *cache, const lk_quota *quota, bool eviction);
 /* Unlinks the entries of one quota, and the values that this leaves without a user. These are
  * primitives, which have no owner, but which nobody else has asked for. */
 void lk_drop_executor(lk_cache *cache, const lk_quota *quota);
-
-#endif

@@ -1,6 +1,5 @@
 /* Entries: their life, how they come into a table, who uses them, and their handles. */
-#ifndef LK_KEYS_CACHE_ENTRY_H
-#define LK_KEYS_CACHE_ENTRY_H
+#pragma once
 
 #include "keys/cache/state.h"
 
@@ -22,5 +21,3 @@ void lk_entry_add_handle(lk_entry *entry, lk_ref *handle);
 
 void lk_garbage_add(lk_garbage *garbage, lk_ref *ref);
 void lk_garbage_release(lk_garbage *garbage); /* no lock is held */
-
-#endif

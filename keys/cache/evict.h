@@ -1,6 +1,5 @@
 /* Budgets: which entries go when there are too many, or too many bytes. */
-#ifndef LK_KEYS_CACHE_EVICT_H
-#define LK_KEYS_CACHE_EVICT_H
+#pragma once
 
 #include "keys/cache/state.h"
 
@@ -8,5 +7,3 @@
  * With both 0: until the limits hold. False: that is more than a limit, so it will never fit. No
  * lock is held. */
 bool lk_make_room(lk_cache *cache, lk_quota *quota, uint64_t entries, uint64_t bytes);
-
-#endif

@@ -6,8 +6,7 @@
  * one lock of the process: a circle may run through several caches. Explored in
  * tests/promela/flight.pml.
  */
-#ifndef LK_KEYS_CACHE_FLIGHT_H
-#define LK_KEYS_CACHE_FLIGHT_H
+#pragma once
 
 #include "keys/cache/state.h"
 
@@ -34,5 +33,3 @@ void lk_flight_finish(lk_cache *cache, lk_flight *flight, lk_ref *result);
  * locked; it is unlocked when this returns. `*out_result` has a reference for the caller. */
 lk_status lk_flight_wait(lk_cache *cache, lk_flight *flight, const lk_key *key, lk_ref **out_result,
                          lk_error *error);
-
-#endif

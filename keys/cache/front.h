@@ -1,7 +1,6 @@
 /* Fronts: in shared mode, a thread's table lies before the shards and lists handles of this thread
  * alone. */
-#ifndef LK_KEYS_CACHE_FRONT_H
-#define LK_KEYS_CACHE_FRONT_H
+#pragma once
 
 #include "keys/cache/state.h"
 
@@ -10,5 +9,3 @@
 lk_ref *lk_front_take(lk_thread_table *front, lk_entry *entry);
 /* Takes what is no longer linked out of all fronts. The caller holds `sweep`. */
 void lk_fronts_sweep(lk_cache *cache, lk_garbage *garbage);
-
-#endif

@@ -1,6 +1,5 @@
 /* What callers of the cache hold: opaque types, and counted references to entries (entry.c). */
-#ifndef LK_KEYS_CACHE_REF_H
-#define LK_KEYS_CACHE_REF_H
+#pragma once
 
 #include "keys/key.h"
 
@@ -12,5 +11,3 @@ void *lk_ref_value(const lk_ref *ref);
 const lk_key *lk_ref_key(const lk_ref *ref);
 void lk_ref_retain(lk_ref *ref);
 void lk_ref_release(lk_ref *ref); /* the last one frees; NULL is allowed */
-
-#endif

@@ -1,6 +1,5 @@
 /* Shards: the tables of shared mode. The caller has locked the shard. */
-#ifndef LK_KEYS_CACHE_SHARD_H
-#define LK_KEYS_CACHE_SHARD_H
+#pragma once
 
 #include "keys/cache/state.h"
 
@@ -8,5 +7,3 @@
 lk_entry *lk_shard_find(lk_shard *shard, const lk_key *key);
 /* Takes an entry out of its shard. Fronts may still list it. */
 void lk_shard_unlink(lk_entry *entry, bool eviction, lk_garbage *garbage);
-
-#endif

@@ -1,7 +1,6 @@
 /* Shared mode, behind a miss in the calling thread's front: the shards, and one build for all who
  * ask. */
-#ifndef LK_KEYS_CACHE_SHARED_MODE_H
-#define LK_KEYS_CACHE_SHARED_MODE_H
+#pragma once
 
 #include "keys/cache/state.h"
 
@@ -10,5 +9,3 @@ lk_status lk_shared_mode_get(lk_thread_table *front, lk_quota *quota, const lk_k
                              lk_error *error);
 /* NULL: not there. */
 lk_ref *lk_shared_mode_find(lk_thread_table *front, const lk_key *key);
-
-#endif

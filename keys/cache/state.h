@@ -21,8 +21,7 @@
  * Values are never destroyed, and builds never run, under any of them: references to release are
  * collected in an lk_garbage and released at the end.
  */
-#ifndef LK_KEYS_CACHE_STATE_H
-#define LK_KEYS_CACHE_STATE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -140,5 +139,3 @@ struct lk_cache {
 static inline lk_shard *lk_shard_of(lk_cache *cache, const lk_key *key) {
   return &cache->shards[key->hash >> 60];
 }
-
-#endif

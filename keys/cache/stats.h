@@ -1,6 +1,5 @@
 /* What can be seen of the cache from outside: counters and entries. Any thread. */
-#ifndef LK_KEYS_CACHE_STATS_H
-#define LK_KEYS_CACHE_STATS_H
+#pragma once
 
 #include "keys/cache/ref.h"
 
@@ -10,5 +9,3 @@
 void lk_cache_get_stats(lk_cache *cache, lk_quota *quota, lk_stats *out);
 /* Calls `visit` outside all locks, in the order of age. LK_OUT_OF_MEMORY: not called at all. */
 lk_status lk_cache_visit(lk_cache *cache, lk_visit_fn visit, void *arg, lk_error *error);
-
-#endif

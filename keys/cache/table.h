@@ -1,8 +1,7 @@
 /* A hash table of nodes that lie inside the caller's objects. They are found by a key's precomputed
  * hash and a comparison of all its bytes. Not thread-safe: whoever owns the table locks it.
  */
-#ifndef LK_KEYS_CACHE_TABLE_H
-#define LK_KEYS_CACHE_TABLE_H
+#pragma once
 
 #include "keys/key.h"
 
@@ -27,5 +26,3 @@ size_t lk_table_count(const lk_table *table);
 /* All nodes in the order of insertion; NULL ends. Take `next` before removing a node. */
 lk_table_node *lk_table_first(const lk_table *table);
 lk_table_node *lk_table_next(const lk_table_node *node);
-
-#endif

@@ -1,7 +1,6 @@
 /* A thread's tables, one for each cache that it uses: the front of shared mode, all there is in
  * per-thread mode. */
-#ifndef LK_KEYS_CACHE_THREAD_TABLE_H
-#define LK_KEYS_CACHE_THREAD_TABLE_H
+#pragma once
 
 #include "keys/cache/state.h"
 
@@ -61,5 +60,3 @@ static inline void lk_thread_table_unlock(lk_thread_table *table) {
 void lk_thread_table_remove(lk_thread_table *table, lk_ref *ref, lk_garbage *garbage);
 /* Per-thread mode: unlinks an entry from its thread's table, which the caller has locked. */
 void lk_thread_table_unlink(lk_entry *entry, bool eviction, lk_garbage *garbage);
-
-#endif

@@ -1,6 +1,5 @@
 /* Ticks: in which order entries were used. Inline, because every hit gives one. */
-#ifndef LK_KEYS_CACHE_TICK_H
-#define LK_KEYS_CACHE_TICK_H
+#pragma once
 
 #include <time.h>
 
@@ -46,5 +45,3 @@ static inline uint64_t lk_hit_tick(lk_thread_table *table, uint64_t hits) {
   table->clock = tick;
   return tick;
 }
-
-#endif

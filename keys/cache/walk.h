@@ -1,6 +1,5 @@
 /* All linked entries of a cache, in both modes: seeing them, and unlinking them. */
-#ifndef LK_KEYS_CACHE_WALK_H
-#define LK_KEYS_CACHE_WALK_H
+#pragma once
 
 #include "keys/cache/state.h"
 
@@ -15,5 +14,3 @@ void lk_entry_unlink(lk_entry *entry, bool eviction, lk_garbage *garbage);
  * went. The caller holds `sweep`, so that nobody else unlinks it, and `tables`, which holds up
  * threads that end. */
 bool lk_entry_evict(lk_entry *entry, bool used, lk_garbage *garbage);
-
-#endif

@@ -1,7 +1,6 @@
 /* Copies of contents, and which of them the store keeps. The caller has the lock, where not said
  * otherwise. */
-#ifndef LK_KEYS_WEIGHTS_COPY_H
-#define LK_KEYS_WEIGHTS_COPY_H
+#pragma once
 
 #include "keys/weights/state.h"
 
@@ -34,5 +33,3 @@ void lk_content_stop_lending(lk_content *content, const void *data);
 void lk_content_forget_unfinished(lk_content *content);
 /* Destroys a content that has neither references nor copies. */
 void lk_content_destroy_unused(lk_content *content);
-
-#endif

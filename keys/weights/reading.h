@@ -1,6 +1,5 @@
 /* Plain bytes of a content, pinned for reading without the lock. */
-#ifndef LK_KEYS_WEIGHTS_READING_H
-#define LK_KEYS_WEIGHTS_READING_H
+#pragma once
 
 #include "keys/weights/state.h"
 
@@ -13,5 +12,3 @@ typedef struct lk_reading {
  * to end. */
 lk_status lk_content_read_begin(lk_content *content, lk_reading *out_reading, lk_error *error);
 void lk_content_read_end(lk_content *content, lk_reading *reading);
-
-#endif

@@ -4,8 +4,7 @@
  * content->readers: meanwhile no lender leaves and no plain copy is dropped. `changed` is signalled
  * when a packing ends and when the last reader is done.
  */
-#ifndef LK_KEYS_WEIGHTS_STATE_H
-#define LK_KEYS_WEIGHTS_STATE_H
+#pragma once
 
 #include <pthread.h>
 
@@ -61,5 +60,3 @@ struct lk_weights {
   lk_packed *oldest, *newest; /* copies that are counted */
   lk_weights_stats stats;
 };
-
-#endif

@@ -6,8 +6,7 @@
  * of its own where the bytes can be had again: lent bytes are read from their owner; copied bytes
  * are dropped after the first packing, and unpacked when another layout is wanted. Any thread.
  */
-#ifndef LK_KEYS_WEIGHTS_WEIGHTS_H
-#define LK_KEYS_WEIGHTS_WEIGHTS_H
+#pragma once
 
 #include <latchkey/base.h>
 #include <stdbool.h>
@@ -67,5 +66,3 @@ lk_status lk_content_plain(lk_content *content, size_t alignment, lk_packed **ou
 const void *lk_packed_data(const lk_packed *packed);
 void lk_packed_retain(lk_packed *packed);
 void lk_packed_release(lk_packed *packed); /* NULL is allowed */
-
-#endif

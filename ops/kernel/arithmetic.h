@@ -1,7 +1,6 @@
 /* Element-wise arithmetic that oneDNN does not do: integers, f64, and powers with any exponent.
  * Plain layout, with broadcasting. */
-#ifndef LK_OPS_KERNEL_ARITHMETIC_H
-#define LK_OPS_KERNEL_ARITHMETIC_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -28,5 +27,3 @@ void lk_arithmetic_simplify(lk_arithmetic *self);
  * division truncates toward zero; division by zero, and zero to a negative power, are
  * LK_INVALID_ARGUMENT. */
 lk_status lk_arithmetic_kernel(const void *params, void *const *pointers, lk_error *error);
-
-#endif

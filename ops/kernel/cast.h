@@ -1,6 +1,5 @@
 /* Conversion between element types. */
-#ifndef LK_OPS_KERNEL_CAST_H
-#define LK_OPS_KERNEL_CAST_H
+#pragma once
 
 #include "ops/kernel/kernel.h"
 
@@ -13,5 +12,3 @@ typedef struct lk_cast {
  * toward zero, and what is out of range comes out as number.h says; bool tells whether an element
  * is not 0. */
 lk_status lk_cast_kernel(const void *params, void *const *pointers, lk_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* Elements held between two bounds, for the types that oneDNN has no element-wise functions for. */
-#ifndef LK_OPS_KERNEL_CLIP_H
-#define LK_OPS_KERNEL_CLIP_H
+#pragma once
 
 #include "ops/kernel/kernel.h"
 
@@ -19,5 +18,3 @@ lk_clip lk_clip_make(uint32_t dtype, int64_t count, float low, float high);
 /* Params: lk_clip. Pointers: x, y, and the bounds; x and y may be the same. NaN stays NaN, and
  * where low is over high, everything is high. */
 lk_status lk_clip_kernel(const void *params, void *const *pointers, lk_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* Moves of bytes: strided copies, which every data-moving operator boils down to, and fills. */
-#ifndef LK_OPS_KERNEL_COPY_H
-#define LK_OPS_KERNEL_COPY_H
+#pragma once
 
 #include "ops/kernel/kernel.h"
 
@@ -36,5 +35,3 @@ typedef struct lk_fill {
 
 /* Params: lk_fill. Pointers: to. */
 lk_status lk_fill_kernel(const void *params, void *const *pointers, lk_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* Slices picked by indices. */
-#ifndef LK_OPS_KERNEL_GATHER_H
-#define LK_OPS_KERNEL_GATHER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@ typedef struct lk_gather {
 /* Params: lk_gather. Pointers: data, indices, to. A negative index counts from the end; one that is
  * out of range is LK_OUT_OF_RANGE. */
 lk_status lk_gather_kernel(const void *params, void *const *pointers, lk_error *error);
-
-#endif

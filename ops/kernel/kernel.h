@@ -1,6 +1,5 @@
 /* The form of every kernel: what a step of a plan calls when it is not a primitive. */
-#ifndef LK_OPS_KERNEL_KERNEL_H
-#define LK_OPS_KERNEL_KERNEL_H
+#pragma once
 
 #include <latchkey/base.h>
 
@@ -8,5 +7,3 @@
  * belongs to the kernel, complete before the first run and never changed by one. Kernels allocate
  * nothing and may use the threads of the region that they run in (base/team/team_for.h). */
 typedef lk_status (*lk_kernel_fn)(const void *params, void *const *pointers, lk_error *error);
-
-#endif

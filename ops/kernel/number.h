@@ -1,7 +1,6 @@
 /* Conversions between element types, without undefined behaviour: what is out of range comes out
  * as x86-64 instructions leave it. */
-#ifndef LK_OPS_KERNEL_NUMBER_H
-#define LK_OPS_KERNEL_NUMBER_H
+#pragma once
 
 #include <latchkey/base.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ double lk_bf16_to_f64(uint16_t bits);
 /* To the nearest, ties to even; beyond the largest finite value: infinity. NaN stays NaN. */
 uint16_t lk_f64_to_f16(double value);
 uint16_t lk_f64_to_bf16(double value);
-
-#endif

@@ -1,6 +1,5 @@
 /* Poolings of f32 and f64 in plain or channels-last layout, with 1 to 3 spatial dimensions. */
-#ifndef LK_OPS_KERNEL_POOL_H
-#define LK_OPS_KERNEL_POOL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -48,5 +47,3 @@ lk_status lk_pool_kernel(const void *params, void *const *pointers, lk_error *er
 /* Params: lk_pool. Pointers: f32 sums over windows, divided by the whole kernel, which become
  * LK_POOL_MEAN_WITH_PADDING: a correction of the windows that reach beyond the declared padding. */
 lk_status lk_pool_divisors_kernel(const void *params, void *const *pointers, lk_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* The number of the largest element in the input, from its position inside the kernel. */
-#ifndef LK_OPS_KERNEL_POOL_INDICES_H
-#define LK_OPS_KERNEL_POOL_INDICES_H
+#pragma once
 
 #include "ops/kernel/pool.h"
 
@@ -15,5 +14,3 @@ typedef struct lk_pool_indices {
 
 /* Params: lk_pool_indices. Pointers: positions, indices (i64). */
 lk_status lk_pool_indices_kernel(const void *params, void *const *pointers, lk_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* Interpolation, by tables that are made beforehand (resize_taps.h). */
-#ifndef LK_OPS_KERNEL_RESIZE_H
-#define LK_OPS_KERNEL_RESIZE_H
+#pragma once
 
 #include "ops/kernel/kernel.h"
 #include "ops/kernel/resize_taps.h"
@@ -43,5 +42,3 @@ typedef struct lk_resize_outside {
 
 /* Params: lk_resize_outside. Pointers: to. */
 lk_status lk_resize_outside_kernel(const void *params, void *const *pointers, lk_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* Elements as the numbers that interpolation computes with, and back. */
-#ifndef LK_OPS_KERNEL_RESIZE_CONVERT_H
-#define LK_OPS_KERNEL_RESIZE_CONVERT_H
+#pragma once
 
 #include "ops/kernel/kernel.h"
 
@@ -18,5 +17,3 @@ typedef struct lk_resize_convert {
 /* From `dtype` to lk_resize_wide of it, and back. Params: lk_resize_convert. Pointers: from, to. */
 lk_status lk_resize_widen(const void *params, void *const *pointers, lk_error *error);
 lk_status lk_resize_narrow(const void *params, void *const *pointers, lk_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* Which elements each output position of an interpolation is made of, and with what weights: for
  * the tables that the kernels in resize.h go by. */
-#ifndef LK_OPS_KERNEL_RESIZE_TAPS_H
-#define LK_OPS_KERNEL_RESIZE_TAPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,5 +56,3 @@ lk_resize_window lk_resize_weigh(const lk_resize_rule *rule, const lk_stretch *s
 int64_t lk_resize_nearest(const lk_resize_rule *rule, const lk_stretch *s, int64_t x);
 /* Whether output position `x` lies outside the input, and so has the extrapolation value. */
 bool lk_resize_is_outside(const lk_resize_rule *rule, const lk_stretch *s, int64_t x);
-
-#endif

@@ -1,6 +1,5 @@
 /* Where the elements of a tensor lie, and how loops over several tensors become shorter. */
-#ifndef LK_OPS_KERNEL_STRIDES_H
-#define LK_OPS_KERNEL_STRIDES_H
+#pragma once
 
 #include <latchkey/base.h>
 
@@ -11,5 +10,3 @@ void lk_strides(const lk_tensor_desc *desc, int64_t unit, int64_t strides[LK_MAX
 /* Drops dimensions of size 1, and merges neighbours that are one dimension in both tensors, whose
  * strides are `a` and `b`. Returns the new rank. */
 uint32_t lk_merge_dims(uint32_t rank, int64_t *dims, int64_t *a, int64_t *b);
-
-#endif

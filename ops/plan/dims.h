@@ -6,8 +6,7 @@
  * and so on. Terms are interned, so equal ones are equal numbers, and those are equal in every run.
  * Two terms that differ may still come out equal. Without a table (NULL) what is not a number is
  * unknown. */
-#ifndef LK_OPS_PLAN_DIMS_H
-#define LK_OPS_PLAN_DIMS_H
+#pragma once
 
 #include <latchkey/latchkey.h>
 #include <stdbool.h>
@@ -42,5 +41,3 @@ int64_t lk_dims_divide(lk_dims *dims, int64_t dim, int64_t divisor); /* nothing 
 int64_t lk_dims_window(lk_dims *dims, int64_t dim, int64_t margin, int64_t stride);
 int64_t lk_dims_linear(lk_dims *dims, int64_t dim, int64_t factor, int64_t addend);
 int64_t lk_dims_scale(lk_dims *dims, int64_t dim, float scale); /* as Resize rounds it */
-
-#endif

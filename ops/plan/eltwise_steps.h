@@ -1,6 +1,5 @@
 /* Element-wise steps that several operators emit. */
-#ifndef LK_OPS_PLAN_ELTWISE_STEPS_H
-#define LK_OPS_PLAN_ELTWISE_STEPS_H
+#pragma once
 
 #include "ops/plan/planner.h"
 
@@ -32,5 +31,3 @@ lk_status lk_plan_sum_of_nothing(lk_planner *planner, int32_t bias, lk_error *er
 
 /* The same for means of no elements: 0 / 0, NaN, in the floating-point type that output 0 has. */
 lk_status lk_plan_mean_of_nothing(lk_planner *planner, lk_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* What a context lends the operators. ops/ knows nothing of contexts: the context fills this in. */
-#ifndef LK_OPS_PLAN_ENV_H
-#define LK_OPS_PLAN_ENV_H
+#pragma once
 
 #include <oneapi/dnnl/dnnl.h>
 #include <stdatomic.h>
@@ -25,5 +24,3 @@ typedef struct lk_ops_env {
   _Atomic uint64_t ref_primitives; /* built on a ref: implementation */
   _Atomic uint64_t reorders;       /* steps put into plans */
 } lk_ops_env;
-
-#endif

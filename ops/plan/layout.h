@@ -1,7 +1,6 @@
 /* Layouts by number: oneDNN's memory descriptors without their dimensions for the two layouts that
  * activations have, and whole descriptors, interned by full comparison, for packed weights. */
-#ifndef LK_OPS_PLAN_LAYOUT_H
-#define LK_OPS_PLAN_LAYOUT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -30,5 +29,3 @@ lk_status lk_layouts_bytes(lk_layouts *layouts, const lk_tensor_desc *desc, uint
 
 /* The two fixed layouts put these dimensions at the same places: one channel, or one pixel. */
 bool lk_layout_same_bytes(const lk_tensor_desc *desc, lk_layout a, lk_layout b);
-
-#endif

@@ -1,6 +1,5 @@
 /* Steps that move elements, and the layouts in which operators that move them work. */
-#ifndef LK_OPS_PLAN_MOVES_H
-#define LK_OPS_PLAN_MOVES_H
+#pragma once
 
 #include "ops/plan/planner.h"
 
@@ -28,5 +27,3 @@ lk_status lk_plan_broadcast(lk_planner *planner, const lk_operand *from, const l
 /* lk_strides of a tensor that broadcasts to one of `rank` dimensions: 0 where it is repeated. */
 void lk_broadcast_strides(const lk_tensor_desc *desc, uint32_t rank, int64_t unit,
                           int64_t strides[LK_MAX_RANK]);
-
-#endif

@@ -1,7 +1,6 @@
 /* What every caller of oneDNN needs: its names for types, its statuses, and a guard against
  * forks. */
-#ifndef LK_OPS_PLAN_ONEDNN_H
-#define LK_OPS_PLAN_ONEDNN_H
+#pragma once
 
 #include <latchkey/base.h>
 #include <oneapi/dnnl/dnnl.h>
@@ -19,5 +18,3 @@ lk_status lk_dnnl_check(lk_error *error, dnnl_status_t dnnl, const char *what);
  * not come here. Pairs are not nested, and no host code runs in between. */
 void lk_dnnl_create_begin(void);
 void lk_dnnl_create_end(void);
-
-#endif

@@ -4,8 +4,7 @@
  * and shapes of outputs from those of inputs), `plan` (which primitives and kernels run; planner.h)
  * and one lk_op_class. It never runs anything itself: a plan is data, and one loop runs them all.
  */
-#ifndef LK_OPS_PLAN_OP_H
-#define LK_OPS_PLAN_OP_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -160,5 +159,3 @@ lk_tensor_desc lk_shape_pad_rank(const lk_tensor_desc *desc, uint32_t rank);
  * over 1, or more than `capacity` values. */
 lk_status lk_read_ints(const lk_tensor *tensor, const char *what, int64_t *out, uint32_t capacity,
                        uint32_t *out_count, lk_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* Packing constants into the layouts that primitives want, through the weights store. */
-#ifndef LK_OPS_PLAN_PACKING_H
-#define LK_OPS_PLAN_PACKING_H
+#pragma once
 
 #include "ops/plan/env.h"
 
@@ -12,5 +11,3 @@ lk_status lk_pack_content(lk_ops_env *env, lk_content *content, const lk_tensor_
 /* Copies between two layouts once: the reorder is not kept. */
 lk_status lk_reorder_once(dnnl_engine_t engine, const_dnnl_memory_desc_t from_md, const void *from,
                           const_dnnl_memory_desc_t to_md, void *to, lk_error *error);
-
-#endif

@@ -3,8 +3,7 @@
  * A plan is data: immutable once made, and shared by threads. Whoever runs it brings a frame with
  * argument handles and scratch memory.
  */
-#ifndef LK_OPS_PLAN_PLAN_BODY_H
-#define LK_OPS_PLAN_PLAN_BODY_H
+#pragma once
 
 #include "ops/kernel/kernel.h"
 #include "ops/plan/op.h"
@@ -58,5 +57,3 @@ typedef struct lk_plan_body {
 lk_status lk_plan_body_create(lk_ops_env *env, const lk_op_node *node, const lk_layout *wishes,
                               int32_t threads, lk_plan_body **out_body, lk_error *error);
 void lk_plan_body_destroy(lk_plan_body *body);
-
-#endif

@@ -1,6 +1,5 @@
 /* From a node and the shapes of its inputs to a plan. */
-#ifndef LK_OPS_PLAN_PLAN_BUILD_H
-#define LK_OPS_PLAN_PLAN_BUILD_H
+#pragma once
 
 #include "ops/plan/plan_body.h"
 
@@ -8,5 +7,3 @@
 lk_status lk_plan_build(lk_ops_env *env, const lk_op_node *node, const lk_tensor *inputs,
                         const lk_layout *wishes, int32_t threads, lk_plan_body **out_body,
                         lk_error *error);
-
-#endif

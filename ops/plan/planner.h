@@ -4,8 +4,7 @@
  * Here are the steps that a plan is made of. Those that several operators emit are built on them:
  * moves.h, post_operands.h, eltwise_steps.h, pooling.h.
  */
-#ifndef LK_OPS_PLAN_PLANNER_H
-#define LK_OPS_PLAN_PLANNER_H
+#pragma once
 
 #include "ops/kernel/copy.h"
 #include "ops/plan/layout.h"
@@ -99,5 +98,3 @@ lk_status lk_planner_copy(lk_planner *planner, const lk_copy *copy, const lk_ope
  * that does nothing when the pointers are equal, and tells the executor. An input that had to be
  * reordered first does not become an alias. */
 lk_status lk_planner_view(lk_planner *planner, uint32_t index, lk_layout layout, lk_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* Poolings, for the operators that are one and for those that can be computed by one. */
-#ifndef LK_OPS_PLAN_POOLING_H
-#define LK_OPS_PLAN_POOLING_H
+#pragma once
 
 #include "ops/kernel/pool.h"
 #include "ops/plan/planner.h"
@@ -13,5 +12,3 @@ lk_status lk_plan_pool(lk_planner *planner, lk_pool_kind kind, const lk_window_s
 
 /* The same for the mean of each channel of input 0, over all spatial dimensions. */
 lk_status lk_plan_global_average(lk_planner *planner, lk_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* The post-ops of a node in its primitive: in the value key, and as arguments of the step. */
-#ifndef LK_OPS_PLAN_POST_OPERANDS_H
-#define LK_OPS_PLAN_POST_OPERANDS_H
+#pragma once
 
 #include "ops/plan/planner.h"
 
@@ -13,5 +12,3 @@ void lk_post_ops_key(lk_planner *planner, lk_key_builder *key, const lk_tensor_d
 lk_status lk_post_ops_execute(lk_planner *planner, const lk_primitive *primitive,
                               const lk_primitive_arg *args, uint32_t n_args,
                               const lk_tensor_desc *dst, lk_error *error);
-
-#endif

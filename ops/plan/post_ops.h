@@ -1,6 +1,5 @@
 /* Post-op chains: from a node into a value key, and from a value key into oneDNN's attribute. */
-#ifndef LK_OPS_PLAN_POST_OPS_H
-#define LK_OPS_PLAN_POST_OPS_H
+#pragma once
 
 #include "ops/plan/primitive_build.h"
 
@@ -13,5 +12,3 @@ dnnl_alg_kind_t lk_post_op_binary(uint32_t kind);
  * post-op at place i of the chain has a tensor record with role LK_WORD_INPUT and index i. */
 lk_status lk_post_ops_attr(const lk_primitive_build *build, dnnl_primitive_attr_t *out_attr,
                            lk_error *error);
-
-#endif

@@ -4,8 +4,7 @@
  * version), one call record (threads), tensors by role, attributes, and the post-op chain. What
  * builds the primitive reads the key and nothing else (primitive_kind.c).
  */
-#ifndef LK_OPS_PLAN_PRIMITIVE_H
-#define LK_OPS_PLAN_PRIMITIVE_H
+#pragma once
 
 #include "keys/key_build.h"
 #include "ops/plan/primitive_kind.h"
@@ -30,5 +29,3 @@ lk_status lk_primitive_get(lk_ops_env *env, const lk_key *key, lk_ref **out_ref,
 
 /* A float as an attribute value of a key: its bit pattern; -0.0 becomes 0.0. */
 int64_t lk_float_bits(float value);
-
-#endif

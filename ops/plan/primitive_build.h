@@ -1,6 +1,5 @@
 /* What a builder of primitives sees: a value key, read as oneDNN's types. */
-#ifndef LK_OPS_PLAN_PRIMITIVE_BUILD_H
-#define LK_OPS_PLAN_PRIMITIVE_BUILD_H
+#pragma once
 
 #include "ops/plan/env.h"
 
@@ -31,5 +30,3 @@ typedef struct lk_build_window {
   dnnl_dims_t kernel, strides, dilations, begin, end;
 } lk_build_window;
 lk_build_window lk_build_get_window(const lk_primitive_build *build);
-
-#endif

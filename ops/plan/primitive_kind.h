@@ -1,6 +1,5 @@
 /* The kinds of primitives: one row each in primitive_list.inc, one builder each in the source. */
-#ifndef LK_OPS_PLAN_PRIMITIVE_KIND_H
-#define LK_OPS_PLAN_PRIMITIVE_KIND_H
+#pragma once
 
 #include "ops/plan/primitive_build.h"
 
@@ -20,5 +19,3 @@ typedef struct lk_primitive_kind_row {
 
 /* By lk_primitive_kind, which has gaps. */
 extern const lk_primitive_kind_row lk_primitive_kinds[LK_N_WORDS];
-
-#endif

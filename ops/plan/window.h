@@ -1,6 +1,5 @@
 /* Sliding windows: kernel, strides, dilations and padding of convolutions and poolings. */
-#ifndef LK_OPS_PLAN_WINDOW_H
-#define LK_OPS_PLAN_WINDOW_H
+#pragma once
 
 #include "keys/key_build.h"
 #include "ops/plan/op.h"
@@ -56,5 +55,3 @@ lk_status lk_window_infer_transposed(const lk_window *window, uint32_t rank, con
 
 /* Adds STRIDES, DILATIONS (oneDNN counts them from 0), PADS_BEGIN and PADS_END to a value key. */
 void lk_window_key(const lk_window_shape *shape, lk_key_builder *key);
-
-#endif

@@ -1,6 +1,5 @@
 // The allocator of faults.h for C++: it also tells of what was never freed.
-#ifndef LK_TESTS_HARNESS_ALLOCATOR_H
-#define LK_TESTS_HARNESS_ALLOCATOR_H
+#pragma once
 
 #include <gtest/gtest.h>
 
@@ -35,5 +34,3 @@ private:
 };
 
 } // namespace lk
-
-#endif

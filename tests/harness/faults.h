@@ -1,7 +1,6 @@
 /* An allocator that counts, sees what was not freed, and fails when it is told to: at the nth
  * call, so that a test can fail every allocation in turn. Any thread. */
-#ifndef LK_TESTS_HARNESS_FAULTS_H
-#define LK_TESTS_HARNESS_FAULTS_H
+#pragma once
 
 #include <latchkey/base.h>
 #include <stdbool.h>
@@ -29,6 +28,4 @@ void host_faults_never(host_faults *faults);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

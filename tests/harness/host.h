@@ -3,8 +3,7 @@
  *
  * Functions that can fail return the status of the call that did, and fill `error` as that call
  * does. A question that cannot fail in a right program ends the process when it does. */
-#ifndef LK_TESTS_HARNESS_HOST_H
-#define LK_TESTS_HARNESS_HOST_H
+#pragma once
 
 #include <latchkey/latchkey.h>
 
@@ -53,6 +52,4 @@ lk_status host_run_chain(lk_context *context, const host_step *steps, uint32_t n
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

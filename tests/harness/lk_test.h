@@ -6,8 +6,7 @@
 //   LK_ASSERT_OK(lk_intern_create(allocator.get(), intern.out(), LK_ERR));
 //   LK_EXPECT_STATUS(LK_MALFORMED, lk_key_parse(..., LK_ERR));
 //   EXPECT_THAT(LK_MESSAGE, HasSubstr("expected"));
-#ifndef LK_TESTS_HARNESS_LK_TEST_H
-#define LK_TESTS_HARNESS_LK_TEST_H
+#pragma once
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -124,5 +123,3 @@ template <typename Body> void fail_every_allocation(Body body) {
   ASSERT_PRED_FORMAT2(::lk::has_status, expected, expression)
 #define LK_EXPECT_OK(expression) LK_EXPECT_STATUS(LK_OK, expression)
 #define LK_ASSERT_OK(expression) LK_ASSERT_STATUS(LK_OK, expression)
-
-#endif

@@ -7,8 +7,7 @@
 // run() creates, binds, runs and compares, and goes through the cache's paths with exact counters:
 // cold (one miss, one build), again (one hit, no build), unchanged (no look-up), from a second
 // executor (one miss by name, no primitive built), and with the cache off.
-#ifndef LK_TESTS_HARNESS_OP_TESTER_H
-#define LK_TESTS_HARNESS_OP_TESTER_H
+#pragma once
 
 #include <deque>
 
@@ -389,5 +388,3 @@ private:
 };
 
 } // namespace lk
-
-#endif

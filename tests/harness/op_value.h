@@ -1,7 +1,6 @@
 // Tensors of operator tests: plain values with their description, and layouts by plain loops that
 // owe nothing to the code under test.
-#ifndef LK_TESTS_HARNESS_OP_VALUE_H
-#define LK_TESTS_HARNESS_OP_VALUE_H
+#pragma once
 
 #include <gtest/gtest.h>
 #include <latchkey/base.h>
@@ -225,5 +224,3 @@ inline ::testing::AssertionResult equal(const Value &expected, const Value &actu
 }
 
 } // namespace lk
-
-#endif

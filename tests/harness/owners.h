@@ -1,6 +1,5 @@
 // Owners of the handles of the public table, for tests in C++.
-#ifndef LK_TESTS_HARNESS_OWNERS_H
-#define LK_TESTS_HARNESS_OWNERS_H
+#pragma once
 
 #include "tests/harness/host.h"
 #include "tests/harness/lk_test.h"
@@ -53,5 +52,3 @@ inline lk_status bind(lk_op *op, const lk_bind_desc &desc, Plan *plan, lk_error 
 }
 
 } // namespace lk
-
-#endif

@@ -1,6 +1,5 @@
 // An allocator that gives the block that was freed last again: so addresses are surely reused.
-#ifndef LK_TESTS_HARNESS_RECYCLER_H
-#define LK_TESTS_HARNESS_RECYCLER_H
+#pragma once
 
 #include <latchkey/base.h>
 
@@ -49,5 +48,3 @@ private:
 };
 
 } // namespace lk
-
-#endif

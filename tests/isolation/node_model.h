@@ -1,7 +1,6 @@
 // A node with its own constants and the same names as every other: y = x W in an executor. Expected
 // outputs come from plain loops.
-#ifndef LK_TESTS_ISOLATION_NODE_MODEL_H
-#define LK_TESTS_ISOLATION_NODE_MODEL_H
+#pragma once
 
 #include "tests/ops/reference.h"
 #include "tests/plugin/handles.h"
@@ -63,5 +62,3 @@ inline std::string name_of_mode(const ::testing::TestParamInfo<uint32_t> &info) 
 #define LK_IN_BOTH_MODES(suite)                                                                    \
   INSTANTIATE_TEST_SUITE_P(Modes, suite, ::testing::Values(LK_CACHE_SHARED, LK_CACHE_THREAD),      \
                            ::lk::name_of_mode)
-
-#endif

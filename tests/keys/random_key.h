@@ -1,6 +1,5 @@
 // Keys at random, from a seed: all record types, strings with special characters, extreme numbers.
-#ifndef LK_TESTS_KEYS_RANDOM_KEY_H
-#define LK_TESTS_KEYS_RANDOM_KEY_H
+#pragma once
 
 #include <cstring>
 #include <limits>
@@ -194,5 +193,3 @@ private:
 };
 
 } // namespace lk
-
-#endif

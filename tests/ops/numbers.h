@@ -1,6 +1,5 @@
 // Tensors of any number type from doubles that the type holds exactly.
-#ifndef LK_TESTS_OPS_NUMBERS_H
-#define LK_TESTS_OPS_NUMBERS_H
+#pragma once
 
 #include "tests/harness/op_value.h"
 
@@ -69,5 +68,3 @@ inline Value numbers(uint32_t dtype, const Dims &dims, const std::vector<double>
 }
 
 } // namespace lk
-
-#endif

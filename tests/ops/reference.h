@@ -1,7 +1,6 @@
 // Operators as plain loops over plain tensors, in double: what oneDNN's results are compared with.
 // They follow the text of the ONNX specification and share nothing with the code under test.
-#ifndef LK_TESTS_OPS_REFERENCE_H
-#define LK_TESTS_OPS_REFERENCE_H
+#pragma once
 
 #include <cfloat>
 
@@ -321,5 +320,3 @@ inline std::string text_of(const Dims &dims) {
 }
 
 } // namespace lk
-
-#endif

@@ -1,8 +1,7 @@
 // Resize by the formulas of the ONNX specification, one dimension after the other in plain loops
 // and in double. Where the specification is silent, its tests decide: widths that a scale gives
 // keep their fraction.
-#ifndef LK_TESTS_OPS_RESIZE_REFERENCE_H
-#define LK_TESTS_OPS_RESIZE_REFERENCE_H
+#pragma once
 
 #include "tests/harness/op_tester.h"
 
@@ -160,5 +159,3 @@ inline OpTester node(const How &how, int32_t opset = 13) {
 }
 
 } // namespace lk::resize
-
-#endif

@@ -1,6 +1,5 @@
 // A node made of a few values, for tests that use the table call by call.
-#ifndef LK_TESTS_PLUGIN_HANDLES_H
-#define LK_TESTS_PLUGIN_HANDLES_H
+#pragma once
 
 #include "tests/harness/op_tester.h"
 
@@ -78,5 +77,3 @@ inline lk_status run(lk_executor *executor, lk_plan *plan, const std::vector<voi
 }
 
 } // namespace lk
-
-#endif

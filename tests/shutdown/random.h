@@ -1,6 +1,5 @@
 // For the programs of this folder: numbers that follow from a seed, and how to fail.
-#ifndef LK_TESTS_SHUTDOWN_RANDOM_H
-#define LK_TESTS_SHUTDOWN_RANDOM_H
+#pragma once
 
 #include <unistd.h>
 
@@ -28,5 +27,3 @@ private:
 }
 
 } // namespace shutdown
-
-#endif

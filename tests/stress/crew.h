@@ -1,7 +1,6 @@
 // The threads of a round: each does some of its place's actions and is followed by another thread.
 // Now and then all are held outside of calls, and what must hold at rest is checked.
-#ifndef LK_TESTS_STRESS_CREW_H
-#define LK_TESTS_STRESS_CREW_H
+#pragma once
 
 #include <condition_variable>
 #include <thread>
@@ -49,5 +48,3 @@ private:
 };
 
 } // namespace stress
-
-#endif

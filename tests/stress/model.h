@@ -1,7 +1,6 @@
 // A model of the stress test: a list of nodes. The library gets it as ONNX bytes, and plain loops
 // compute it for comparison.
-#ifndef LK_TESTS_STRESS_MODEL_H
-#define LK_TESTS_STRESS_MODEL_H
+#pragma once
 
 #include <map>
 #include <string>
@@ -49,5 +48,3 @@ std::vector<Model> fixed_models();
 Model generated_model(const std::string &name, uint64_t seed);
 
 } // namespace stress
-
-#endif

@@ -1,8 +1,7 @@
 // An allocator that reuses the block that was freed last, so that addresses are reused as often as
 // possible. It overwrites freed blocks, and finds bytes written outside of blocks or after they
 // were freed, and blocks that were never freed.
-#ifndef LK_TESTS_STRESS_RECYCLER_H
-#define LK_TESTS_STRESS_RECYCLER_H
+#pragma once
 
 #include <latchkey/base.h>
 
@@ -38,5 +37,3 @@ private:
 };
 
 } // namespace stress
-
-#endif

@@ -1,6 +1,5 @@
 // What the stress test prints: its seed, its progress, and after a violation how to repeat it.
-#ifndef LK_TESTS_STRESS_REPORT_H
-#define LK_TESTS_STRESS_REPORT_H
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -40,5 +39,3 @@ void note_worker(uint64_t round, unsigned worker, unsigned life);
 std::string text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 } // namespace stress
-
-#endif

@@ -1,8 +1,7 @@
 // A round of the stress test: one context, and what lives in it. It holds the driver's own simple
 // model of what must hold: what lives, which limits were set last, how often something was asked
 // for.
-#ifndef LK_TESTS_STRESS_STAGE_H
-#define LK_TESTS_STRESS_STAGE_H
+#pragma once
 
 #include <atomic>
 #include <mutex>
@@ -195,5 +194,3 @@ private:
 };
 
 } // namespace stress
-
-#endif

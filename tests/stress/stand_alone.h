@@ -1,7 +1,6 @@
 // What each model and node gives when it runs alone: in a fresh context, on one thread, without
 // cache and run plans. It is compared with plain loops before it is trusted.
-#ifndef LK_TESTS_STRESS_STAND_ALONE_H
-#define LK_TESTS_STRESS_STAND_ALONE_H
+#pragma once
 
 #include <latchkey/session.h>
 
@@ -55,5 +54,3 @@ lk_status run_node_alloc(lk_frame *frame, lk_op *op, const NodeRun &run, Value *
 std::string difference(const Value &expected, const lk_tensor_desc &desc, const void *data);
 
 } // namespace stress
-
-#endif

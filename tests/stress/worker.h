@@ -1,6 +1,5 @@
 // One thread of the stress test: does one random thing after another, and compares what comes out.
-#ifndef LK_TESTS_STRESS_WORKER_H
-#define LK_TESTS_STRESS_WORKER_H
+#pragma once
 
 #include "tests/stress/stage.h"
 
@@ -75,5 +74,3 @@ private:
 };
 
 } // namespace stress
-
-#endif

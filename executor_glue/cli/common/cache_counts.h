@@ -1,6 +1,5 @@
 /* What the cache of a context did between two moments. */
-#ifndef LK_CLI_COMMON_CACHE_COUNTS_H
-#define LK_CLI_COMMON_CACHE_COUNTS_H
+#pragma once
 
 #include <jansson.h>
 
@@ -14,5 +13,3 @@ lk_kind_stats cache_counts_sum(const lk_stats *before, const lk_stats *after);
 json_t *cache_counts_json(const lk_kind_stats *counts);
 /* The same for each kind, by its name. */
 json_t *cache_counts_kinds_json(const lk_stats *before, const lk_stats *after);
-
-#endif

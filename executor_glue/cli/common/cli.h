@@ -3,8 +3,7 @@
  * A parser that finds a bad value fills the error of its arguments and returns EINVAL, so that argp
  * neither prints nor exits; the sentence is then printed here.
  */
-#ifndef LK_CLI_COMMON_CLI_H
-#define LK_CLI_COMMON_CLI_H
+#pragma once
 
 #include <argp.h>
 
@@ -26,5 +25,3 @@ int cli_complain(const char *argv0, const lk_error *error);
 /* For parsers of subcommands: takes the one positional argument, MODEL. */
 error_t cli_take_model(int key, char *arg, const struct argp_state *state, const char **out_path,
                        lk_error *error);
-
-#endif

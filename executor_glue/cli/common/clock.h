@@ -1,6 +1,5 @@
 /* The clock of everything that is measured here: CLOCK_MONOTONIC in nanoseconds. */
-#ifndef LK_CLI_COMMON_CLOCK_H
-#define LK_CLI_COMMON_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -10,5 +9,3 @@
 uint64_t cli_now_ns(void);
 /* The same moment for the functions that wait until it. */
 struct timespec cli_timespec(uint64_t ns);
-
-#endif

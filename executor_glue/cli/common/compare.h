@@ -1,6 +1,5 @@
 /* Compares a tensor with what was expected. */
-#ifndef LK_CLI_COMMON_COMPARE_H
-#define LK_CLI_COMMON_COMPARE_H
+#pragma once
 
 #include <latchkey/base.h>
 
@@ -21,6 +20,4 @@ lk_status compare_tensors(const lk_tensor *got, const lk_tensor *expected, toler
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

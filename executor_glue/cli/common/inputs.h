@@ -6,8 +6,7 @@
  * begins a few elements further on: no two are equal, and all of them take little more memory than
  * one.
  */
-#ifndef LK_CLI_COMMON_INPUTS_H
-#define LK_CLI_COMMON_INPUTS_H
+#pragma once
 
 #include "executor_glue/cli/common/model.h"
 #include "executor_glue/cli/common/options.h"
@@ -32,5 +31,3 @@ bool input_series_fits(const cli_model *model, const input_args *args, const cha
 
 /* True when an input has neither a file nor a shape, and one of its dimensions is free. */
 bool input_series_needs_shapes(const cli_model *model, const input_args *args);
-
-#endif

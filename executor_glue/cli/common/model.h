@@ -1,6 +1,5 @@
 /* An open model, as the subcommands use it: context, session, and a run. */
-#ifndef LK_CLI_COMMON_MODEL_H
-#define LK_CLI_COMMON_MODEL_H
+#pragma once
 
 #include <latchkey/session.h>
 
@@ -48,5 +47,3 @@ const char *cli_cache_mode_text(uint32_t mode);
 /* "[batch, 3, 48, ?] f32": a dimension that is not fixed shows its name, escaped, or ?. */
 #define CLI_VALUE_TEXT_CAPACITY 512
 const char *cli_value_text(const lk_value_info *info, char buffer[CLI_VALUE_TEXT_CAPACITY]);
-
-#endif

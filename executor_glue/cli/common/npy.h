@@ -3,8 +3,7 @@
  * Format: numpy.lib.format, versions 1.0 and 2.0; little-endian and C order only. Every type of
  * base.h but bf16, which NumPy does not have.
  */
-#ifndef LK_CLI_COMMON_NPY_H
-#define LK_CLI_COMMON_NPY_H
+#pragma once
 
 #include <latchkey/base.h>
 
@@ -36,6 +35,4 @@ void npy_discard(npy_file *file);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* Numbers on the command line. What is wrong with one is said with the option's name. */
-#ifndef LK_CLI_COMMON_NUMBERS_H
-#define LK_CLI_COMMON_NUMBERS_H
+#pragma once
 
 #include <latchkey/base.h>
 
@@ -14,5 +13,3 @@ lk_status parse_decimal(const char *text, const char *option, double min, double
                         lk_error *error);
 /* A finite number, at least 0. */
 lk_status parse_tolerance(const char *text, const char *option, double *out, lk_error *error);
-
-#endif

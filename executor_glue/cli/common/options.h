@@ -1,6 +1,5 @@
 /* Options that several subcommands have: argp children and what they fill in. */
-#ifndef LK_CLI_COMMON_OPTIONS_H
-#define LK_CLI_COMMON_OPTIONS_H
+#pragma once
 
 #include <argp.h>
 #include <stdbool.h>
@@ -59,4 +58,3 @@ lk_status input_args_add_file(input_args *args, const char *text, lk_error *erro
 
 /* --threads of an operator, under the name that it has in this subcommand. */
 lk_status parse_op_threads(const char *text, const char *option, model_args *args);
-#endif

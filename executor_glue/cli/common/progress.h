@@ -3,8 +3,7 @@
  * A thread of its own draws it, so that what is measured meanwhile only stores a number. Without a
  * terminal nothing is started and nothing is printed.
  */
-#ifndef LK_CLI_COMMON_PROGRESS_H
-#define LK_CLI_COMMON_PROGRESS_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -27,5 +26,3 @@ void progress_begin(progress *progress, const char *label, uint64_t total);
 void progress_set(progress *progress, uint64_t done);
 /* Takes the bar off the screen. A line on stdout must wait for this, or the two get mixed up. */
 void progress_end(progress *progress);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the command shows: tables of aligned columns, JSON, and numbers for people. */
-#ifndef LK_CLI_COMMON_REPORT_H
-#define LK_CLI_COMMON_REPORT_H
+#pragma once
 
 #include <jansson.h>
 #include <stdio.h>
@@ -38,5 +37,3 @@ json_t *report_json_u64(uint64_t number);
 /* "12.3 MiB" */
 #define REPORT_TEXT_CAPACITY 32
 const char *report_bytes(uint64_t bytes, char buffer[REPORT_TEXT_CAPACITY]);
-
-#endif

@@ -1,6 +1,5 @@
 /* How much memory this process has in RAM. */
-#ifndef LK_CLI_COMMON_RSS_H
-#define LK_CLI_COMMON_RSS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -11,5 +10,3 @@ uint64_t rss_now(void);
  * let a process forget the peak, it is that of the whole process. */
 uint64_t rss_peak(void);
 void rss_forget_peak(void);
-
-#endif

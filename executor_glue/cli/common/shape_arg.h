@@ -4,8 +4,7 @@
  * name, {n:8..128}; {n} elsewhere, also in the shape of another input, is the same choice, so that
  * dimensions that must agree do. `NAME=scalar` is a tensor of rank 0. NAME ends at the last '='.
  */
-#ifndef LK_CLI_COMMON_SHAPE_ARG_H
-#define LK_CLI_COMMON_SHAPE_ARG_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -43,6 +42,4 @@ void shape_set_get(const shape_set *set, uint32_t index, lk_tensor_desc *desc);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

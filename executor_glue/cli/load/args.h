@@ -1,6 +1,5 @@
 /* The command line of `latchkey load`. */
-#ifndef LK_CLI_LOAD_ARGS_H
-#define LK_CLI_LOAD_ARGS_H
+#pragma once
 
 #include "executor_glue/cli/common/compare.h"
 #include "executor_glue/cli/common/options.h"
@@ -31,5 +30,3 @@ lk_status load_args_create(load_args *args, lk_error *error);
 void load_args_destroy(load_args *args);
 
 extern const struct argp load_argp; /* fills in a load_args */
-
-#endif

@@ -1,6 +1,5 @@
 /* What went wrong under load: sentences, and how often each. */
-#ifndef LK_CLI_LOAD_FAILURES_H
-#define LK_CLI_LOAD_FAILURES_H
+#pragma once
 
 #include <latchkey/base.h>
 
@@ -24,6 +23,4 @@ void load_failures_merge(load_failures *self, const load_failures *from);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

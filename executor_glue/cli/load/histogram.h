@@ -4,8 +4,7 @@
  * 1 part in 128 however large it is, and recording one is a few instructions. One thread writes at
  * a time; histograms of several threads are merged.
  */
-#ifndef LK_CLI_LOAD_HISTOGRAM_H
-#define LK_CLI_LOAD_HISTOGRAM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -39,6 +38,4 @@ double histogram_mean(const histogram *self); /* exact; 0 when nothing was recor
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

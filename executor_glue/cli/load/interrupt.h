@@ -2,8 +2,7 @@
  *
  * One thread waits; it can also be woken by others.
  */
-#ifndef LK_CLI_LOAD_INTERRUPT_H
-#define LK_CLI_LOAD_INTERRUPT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ bool interrupt_seen(void);
 /* Sleeps until SIGINT, interrupt_wake, or CLOCK_MONOTONIC is `until_ns`, whichever comes first. */
 void interrupt_wait(uint64_t until_ns);
 void interrupt_wake(void);
-
-#endif

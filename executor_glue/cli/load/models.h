@@ -1,6 +1,5 @@
 /* The models under load: sessions in one context, prepared requests, and what they should give. */
-#ifndef LK_CLI_LOAD_MODELS_H
-#define LK_CLI_LOAD_MODELS_H
+#pragma once
 
 #include "executor_glue/cli/common/inputs.h"
 #include "executor_glue/cli/common/model.h"
@@ -35,5 +34,3 @@ const lk_tensor *load_models_expected(const load_model *model, uint64_t request)
 /* Sums of the run plans' counters over all sessions of a model. */
 lk_status load_models_stats(const load_models *models, uint32_t model, lk_session_stats *out,
                             lk_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* A load from begin to end: workers, the clock, a line of progress, and what was counted. */
-#ifndef LK_CLI_LOAD_RUN_H
-#define LK_CLI_LOAD_RUN_H
+#pragma once
 
 #include "executor_glue/cli/load/worker.h"
 
@@ -35,5 +34,3 @@ typedef struct load_result {
  * needed after a failure too. */
 lk_status load_run_all(const load_models *models, load_result *out, lk_error *error);
 void load_result_destroy(load_result *result);
-
-#endif

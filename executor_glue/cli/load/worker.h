@@ -4,8 +4,7 @@
  * memory of its own. With --rate and --requests there is one shared counter, which hands out the
  * requests.
  */
-#ifndef LK_CLI_LOAD_WORKER_H
-#define LK_CLI_LOAD_WORKER_H
+#pragma once
 
 #include <pthread.h>
 #include <stdalign.h>
@@ -69,5 +68,3 @@ void *load_worker_main(void *worker);
 /* For the main thread: whether all workers wait, and the way on for them. */
 bool load_run_all_wait(load_run *run);
 void load_run_open(load_run *run);
-
-#endif

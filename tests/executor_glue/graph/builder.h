@@ -1,6 +1,5 @@
 // Builds graphs by hand, runs one pass on them, and looks at what came out.
-#ifndef LK_TESTS_GRAPH_BUILDER_H
-#define LK_TESTS_GRAPH_BUILDER_H
+#pragma once
 
 #include <algorithm>
 #include <cstring>
@@ -275,5 +274,3 @@ inline std::vector<uint32_t> post_op_kinds(const lk_node *node) {
 }
 
 } // namespace lk
-
-#endif

@@ -1,6 +1,5 @@
 // Writes ONNX messages byte by byte, so that tests can also write what no library would.
-#ifndef LK_TESTS_ONNX_PROTO_WRITER_H
-#define LK_TESTS_ONNX_PROTO_WRITER_H
+#pragma once
 
 #include <unistd.h>
 
@@ -239,5 +238,3 @@ private:
 };
 
 } // namespace proto
-
-#endif

@@ -1,6 +1,5 @@
 // The functions of ONNX Runtime that a host calls, by slot, and the library that has them.
-#ifndef LK_TESTS_ORT_API_H
-#define LK_TESTS_ORT_API_H
+#pragma once
 
 #include <dlfcn.h>
 #include <glob.h>
@@ -101,5 +100,3 @@ inline std::string text(OrtStatus *status) {
 }
 
 } // namespace ort
-
-#endif

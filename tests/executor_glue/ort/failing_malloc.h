@@ -1,7 +1,6 @@
 // A malloc that counts the blocks of Latchkey's libraries, and fails for them alone on demand.
 // To be included by one file of a test.
-#ifndef LK_TESTS_ORT_FAILING_MALLOC_H
-#define LK_TESTS_ORT_FAILING_MALLOC_H
+#pragma once
 
 // Sanitizers have a malloc of their own.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -129,5 +128,4 @@ extern "C" void free(void *block) noexcept {
   __libc_free(block);
 }
 
-#endif
 #endif

@@ -1,6 +1,5 @@
 // An environment of ONNX Runtime, with the provider's library registered in it.
-#ifndef LK_TESTS_ORT_HOST_H
-#define LK_TESTS_ORT_HOST_H
+#pragma once
 
 #include <mutex>
 #include <string>
@@ -83,5 +82,3 @@ private:
 };
 
 } // namespace ort
-
-#endif

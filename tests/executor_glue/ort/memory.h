@@ -1,6 +1,5 @@
 // How much memory the process has, and whether that grows.
-#ifndef LK_TESTS_ORT_MEMORY_H
-#define LK_TESTS_ORT_MEMORY_H
+#pragma once
 
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -45,5 +44,4 @@ template <typename Body> double memory_growth(size_t times, Body body) {
 
 } // namespace ort
 
-#endif
 #endif

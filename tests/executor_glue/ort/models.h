@@ -1,6 +1,5 @@
 // Parts of small ONNX models, and the few models that several tests use.
-#ifndef LK_TESTS_ORT_MODELS_H
-#define LK_TESTS_ORT_MODELS_H
+#pragma once
 
 #include <string>
 #include <vector>
@@ -84,5 +83,3 @@ inline std::string classifier(const Dims &dims = {"N", "3", "H", "W"}) {
 }
 
 } // namespace ort
-
-#endif

@@ -1,7 +1,6 @@
 // A run that is prepared once and repeated by any number of threads. A repetition is ONNX Runtime's
 // Run and the release of its outputs, nothing else.
-#ifndef LK_TESTS_ORT_REPEATED_H
-#define LK_TESTS_ORT_REPEATED_H
+#pragma once
 
 #include <string>
 #include <utility>
@@ -55,5 +54,3 @@ private:
 };
 
 } // namespace ort
-
-#endif

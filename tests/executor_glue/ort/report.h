@@ -1,6 +1,5 @@
 // What the provider says of a session: the JSON of its statistics.
-#ifndef LK_TESTS_ORT_REPORT_H
-#define LK_TESTS_ORT_REPORT_H
+#pragma once
 
 #include <gtest/gtest.h>
 #include <jansson.h>
@@ -59,5 +58,3 @@ private:
 };
 
 } // namespace ort
-
-#endif

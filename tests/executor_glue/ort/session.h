@@ -4,8 +4,7 @@
 //   ort::Session session(host, model);             // on the provider; or error() says why not
 //   ort::Outcome outcome = session.run({{"x", ort::noise({2, 4}, 1)}}, {"y"});
 //   ort::Report report = session.report(inputs, {"y"});
-#ifndef LK_TESTS_ORT_SESSION_H
-#define LK_TESTS_ORT_SESSION_H
+#pragma once
 
 #include <string>
 #include <utility>
@@ -162,5 +161,3 @@ private:
 };
 
 } // namespace ort
-
-#endif

@@ -1,6 +1,5 @@
 // Tensors that own their bytes, and how two lists of them are compared.
-#ifndef LK_TESTS_ORT_TENSOR_H
-#define LK_TESTS_ORT_TENSOR_H
+#pragma once
 
 #include <algorithm>
 #include <cmath>
@@ -78,5 +77,3 @@ inline void expect_same(const std::vector<Tensor> &got, const std::vector<Tensor
 }
 
 } // namespace ort
-
-#endif

@@ -1,8 +1,7 @@
 // A level-1 library made for tests of the executor: a few operators in plain loops, a cache in a
 // map, and counters for everything that the executor asks. It is strict: it refuses what the real
 // one would survive (data in a wrong layout, a plan released twice, a pointer that is missing).
-#ifndef LK_TESTS_RUN_FAKE_API_H
-#define LK_TESTS_RUN_FAKE_API_H
+#pragma once
 
 #include <latchkey/latchkey.h>
 
@@ -547,5 +546,3 @@ inline const lk_api *api() {
 }
 
 } // namespace lk::fake
-
-#endif

@@ -1,7 +1,6 @@
 // A model of any number of operators that no pass fuses: MatMul and Softmax in turn, 4 columns
 // wide.
-#ifndef LK_TESTS_RUN_MODEL_CHAIN_H
-#define LK_TESTS_RUN_MODEL_CHAIN_H
+#pragma once
 
 #include <latchkey/session.h>
 
@@ -122,5 +121,3 @@ private:
 };
 
 } // namespace lk
-
-#endif

@@ -1,6 +1,5 @@
 // A small model with its results in plain loops, and the fixture that opens and runs it.
-#ifndef LK_TESTS_SESSION_SMALL_MODEL_H
-#define LK_TESTS_SESSION_SMALL_MODEL_H
+#pragma once
 
 #include <latchkey/session.h>
 
@@ -188,5 +187,3 @@ protected:
 };
 
 } // namespace lk::small
-
-#endif

@@ -1,6 +1,5 @@
 // What the tests of the cache share: keys by number, values that tell of their end, builds.
-#ifndef LK_TESTS_KEYS_CACHE_CACHE_UTIL_H
-#define LK_TESTS_KEYS_CACHE_CACHE_UTIL_H
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -251,5 +250,3 @@ protected:
                            ::lk::mode_name)
 
 } // namespace lk
-
-#endif

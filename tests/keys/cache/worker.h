@@ -1,6 +1,5 @@
 // A thread of a test, for jobs one after another.
-#ifndef LK_TESTS_KEYS_CACHE_WORKER_H
-#define LK_TESTS_KEYS_CACHE_WORKER_H
+#pragma once
 
 #include <condition_variable>
 #include <functional>
@@ -62,5 +61,3 @@ private:
 };
 
 } // namespace lk
-
-#endif

@@ -1,7 +1,6 @@
 // For tests of the weights store: bytes at random, a layout that counts, and a store that ends
 // clean.
-#ifndef LK_TESTS_KEYS_WEIGHTS_WEIGHTS_UTIL_H
-#define LK_TESTS_KEYS_WEIGHTS_WEIGHTS_UTIL_H
+#pragma once
 
 #include <atomic>
 #include <chrono>
@@ -128,5 +127,3 @@ protected:
 };
 
 } // namespace lk
-
-#endif
