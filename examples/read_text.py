@@ -71,7 +71,8 @@ def cut(picture: Image.Image) -> list[Image.Image]:
         margin = max(2, (bottom - top) // 6)
         lines.append(picture.crop((
             max(0, int(columns[0]) - margin), max(0, top - margin),
-            min(picture.width, int(columns[-1]) + 1 + margin), min(picture.height, bottom + margin))))
+            min(picture.width, int(columns[-1]) + 1 + margin),
+            min(picture.height, bottom + margin))))
     return lines
 
 
@@ -116,8 +117,8 @@ def table(session: latchkey.Session, before: dict | None) -> dict:
 def show(number: int, round_: dict) -> None:
     print(f"\nround {number}")
     for line in round_["lines"]:
-        print(f"  {line['text']:<40} confidence {line['confidence']:.3f}   width {line['width']:4}   "
-              f"{line['milliseconds']:7.1f} ms")
+        print(f"  {line['text']:<40} confidence {line['confidence']:.3f}   "
+              f"width {line['width']:4}   {line['milliseconds']:7.1f} ms")
     print(f"\n  {'cache':<16} {'hits':>7} {'misses':>7} {'builds':>7} {'evicted':>8} "
           f"{'entries':>8} {'KiB':>9}")
     for kind, row in round_["cache"].items():
@@ -147,7 +148,8 @@ def main() -> None:
     characters = session.metadata["character"].splitlines() + [" "]
     lines = cut(picture)
     if not args.json:
-        print(f"latchkey {latchkey.version()}: {len(lines)} lines in {picture.width}x{picture.height}")
+        print(f"latchkey {latchkey.version()}: "
+              f"{len(lines)} lines in {picture.width}x{picture.height}")
 
     rounds, before = [], None
     for number in range(1, args.rounds + 1):

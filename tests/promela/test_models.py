@@ -1,7 +1,9 @@
-"""The models of what threads do without a lock, or with several, searched through by Spin to the last state.
+"""The models of what threads do without a lock, or with several, which Spin searches through to the
+last state.
 
-Each says in its first comment what it models and with which sizes it is explored. The right one must have no
-error; with each -DBROKEN_ that it knows, which leaves out one thing that the protocol needs, Spin must find one.
+Each says in its first comment what it models and with which sizes it is explored. The right one
+must have no error; with each -DBROKEN_ that it knows, which leaves out one thing that the protocol
+needs, Spin must find one.
 """
 
 import re
@@ -27,22 +29,27 @@ def broken_in(model):
 
 
 def explore(model, folder, defines):
-    """What pan, the program that Spin makes of a model, says after it has seen all states or an error."""
-    done = subprocess.run(["spin", *defines, "-a", model], cwd=folder, capture_output=True, text=True)
+    """What pan, the program that Spin makes of a model, says after it has seen all states, or an
+    error."""
+    done = subprocess.run(["spin", *defines, "-a", model], cwd=folder, capture_output=True,
+                          text=True)
     assert done.returncode == 0 and "Error" not in done.stdout, done.stdout + done.stderr
     # SAFETY: assertions and deadlocks, not endless loops. COLLAPSE loses nothing; BITSTATE would.
-    subprocess.run(["gcc", "-w", "-DSAFETY", "-DCOLLAPSE", f"-DMEMLIM={MOST_MEBIBYTES}", "-o", "pan", "pan.c"],
-                   cwd=folder, check=True)
+    subprocess.run(["gcc", "-w", "-DSAFETY", "-DCOLLAPSE", f"-DMEMLIM={MOST_MEBIBYTES}",
+                    "-o", "pan", "pan.c"], cwd=folder, check=True)
     # -w: memory of the table of states, which grows by itself; -n: no list of what was not reached
-    done = subprocess.run(["./pan", f"-m{MOST_STEPS}", "-w22", "-n"], cwd=folder, capture_output=True, text=True)
+    done = subprocess.run(["./pan", f"-m{MOST_STEPS}", "-w22", "-n"], cwd=folder,
+                          capture_output=True, text=True)
     return done.stdout + done.stderr
 
 
 def is_whole(report):
-    """Nothing was left out: no path cut off, no memory short, no assertion or deadlock switched off."""
+    """Nothing was left out: no path cut off, no memory short, no assertion or deadlock switched
+    off."""
     return (re.search(r"State-vector .* errors: \d", report) is not None
             and "Full statespace search" in report
-            and not re.search(r"Bit statespace|Search not completed|too small|out of memory|memory limit", report)
+            and not re.search(r"Bit statespace|Search not completed|too small|out of memory|"
+                              r"memory limit", report)
             and re.search(r"assertion violations\s+\+", report) is not None
             and re.search(r"invalid end states\s+\+", report) is not None)
 
@@ -57,8 +64,9 @@ def test_there_are_models_and_each_can_be_broken():
         assert len(broken_in(model)) >= 2, model.name
 
 
-@pytest.mark.parametrize("model, size", [pytest.param(model, size, id=f"{model.stem}{''.join(size)}")
-                                         for model in MODELS for size in sizes_of(model)])
+@pytest.mark.parametrize("model, size", [
+    pytest.param(model, size, id=f"{model.stem}{''.join(size)}")
+    for model in MODELS for size in sizes_of(model)])
 def test_no_error_can_be_reached(tmp_path, model, size):
     report = explore(model, tmp_path, size)
     assert is_whole(report), report

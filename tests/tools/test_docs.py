@@ -24,8 +24,9 @@ class Tree:
 
     def __init__(self, root):
         self.root = root
-        listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=root,
-                                check=True, capture_output=True, text=True).stdout.split("\0")
+        listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others",
+                                 "--exclude-standard"], cwd=root, check=True,
+                                capture_output=True, text=True).stdout.split("\0")
         self.files = {name for name in listed if name and (root / name).is_file()}
         self.folders = {str(folder) for name in self.files for folder in Path(name).parents} - {"."}
         self.top = {folder for folder in self.folders if "/" not in folder}
@@ -34,7 +35,8 @@ class Tree:
         code = [self.read(name) for name in self.files
                 if not name.endswith(".md") and not name.startswith("tests/tools/")]
         self.words = {word for text in code for word in re.findall(r"\w+", text)}
-        self.options = {word for text in code for word in re.findall(r"(?:[\"']|--)([a-z][a-z-]+)", text)}
+        self.options = {word for text in code
+                        for word in re.findall(r"(?:[\"']|--)([a-z][a-z-]+)", text)}
         makefile = self.read("Makefile") if "Makefile" in self.files else ""
         self.targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
         for line in re.findall(r"^SANITIZERS := (.*)$", makefile, re.MULTILINE):
@@ -52,8 +54,10 @@ class Tree:
         folder = Path(page).parent
         inside = "" if folder.parts[:1] in ((), ("docs",)) else f"{folder}/"
         beside = "" if len(folder.parts) < 2 else f"{folder.parent}/"
-        pattern = ".*".join(re.escape(part) for part in re.sub(r"<\w+>", "*", name).rstrip("/").split("*"))
-        wanted = re.compile(f"(include/(latchkey/)?)?{pattern}|{inside}(.*/)?{pattern}|{beside}{pattern}")
+        parts = re.sub(r"<\w+>", "*", name).rstrip("/").split("*")
+        pattern = ".*".join(re.escape(part) for part in parts)
+        wanted = re.compile(f"(include/(latchkey/)?)?{pattern}|{inside}(.*/)?{pattern}|"
+                            f"{beside}{pattern}")
         return any(wanted.fullmatch(known) for known in self.files | self.folders)
 
 
@@ -82,7 +86,8 @@ def paths(tree, text):
     for span in re.findall(r"`([^`]+)`", without_blocks(text)):
         for word in span.split():
             word = word.rstrip(",;:")
-            if re.fullmatch(r"\.?[\w<][\w<>.*{},/-]+", word) and not re.fullmatch(r"\.\w+", word) and (
+            is_path = re.fullmatch(r"\.?[\w<][\w<>.*{},/-]+", word)
+            if is_path and not re.fullmatch(r"\.\w+", word) and (
                     FILE.search(word) or word.endswith("/") or word.endswith("}") and "." in word or
                     "/" in word and word.split("/")[0] in names):
                 found.add(word)
@@ -131,7 +136,8 @@ def complaints(root):
         for number, line in enumerate(text.splitlines(), 1):
             if len(line) > LINE and not line.startswith("|"):
                 yield f"{page}:{number}: {len(line)} columns, {LINE} are allowed"
-        for check in (missing_files(tree, page, text), missing_names(tree, text), missing_commands(tree, text)):
+        for check in (missing_files(tree, page, text), missing_names(tree, text),
+                      missing_commands(tree, text)):
             yield from (f"{page}: {complaint}" for complaint in check)
 
 
@@ -155,13 +161,15 @@ def test_folders_have_readmes():
     floors = {str(Path(name).parent) for name in tree.files
               if name.split("/")[0] in PRODUCT and name.endswith((".c", ".h"))}
     others = {"tests", "benchmarks", "examples", "python", "tools", "docs", "executor_glue"}
-    missing = sorted(folder for folder in floors | others if f"{folder}/README.md" not in tree.files)
+    missing = sorted(folder for folder in floors | others
+                     if f"{folder}/README.md" not in tree.files)
     assert not missing, missing
 
 
 def test_every_page_of_docs_is_in_the_index():
     index = ROOT / "docs/README.md"
-    linked = {(index.parent / link).resolve() for link in re.findall(r"\]\(([^)#\s]+)", index.read_text())}
+    linked = {(index.parent / link).resolve()
+              for link in re.findall(r"\]\(([^)#\s]+)", index.read_text())}
     pages = {page.resolve() for page in index.parent.rglob("*.md")} - {index.resolve()}
     assert pages <= linked, pages - linked
 
@@ -172,9 +180,11 @@ CLEAN = {
     "README.md": "# It\n\n`make test`, `build/latchkey run MODEL --json`, [docs](docs/keys.md)\n",
     "Makefile": "SANITIZERS := asan\ntest: build\n",
     ".gitignore": "/.deps/\n",
-    "docs/keys.md": "`lk_key_add`, `LK_OK`, `lk_key_*`, `keys/key.{h,c}`, `key.h`, `latchkey/base.h`, `op_bind`\n",
+    "docs/keys.md": "`lk_key_add`, `LK_OK`, `lk_key_*`, `keys/key.{h,c}`, `key.h`, "
+                    "`latchkey/base.h`, `op_bind`\n",
     "docs/more.md": "`.deps/x.c`, `build/x.c`, `benchmarks/run hits`\n",
-    "keys/README.md": "# keys\n\n`key.c`, `cache/`, `cache/<name>.c`, `cache/table.c` and keys/cache: ops/conv.c.\n",
+    "keys/README.md": "# keys\n\n`key.c`, `cache/`, `cache/<name>.c`, `cache/table.c` and "
+                      "keys/cache: ops/conv.c.\n",
     "keys/cache/README.md": "`table.c`, `key.c`, `base.h`\n",
     "keys/key.h": "void lk_key_add(void);\n",
     "keys/key.c": "int LK_OK; int op_bind;\n",
@@ -209,7 +219,8 @@ def test_a_clean_tree_passes(tmp_path):
     ("README.md", "`benchmarks/run gone`", "README.md: no such benchmark: gone"),
     ("CHANGELOG.md", "`lk_key_take`", "CHANGELOG.md: no such name: lk_key_take"),
     ("CHANGELOG.md", "LATCHKEY_GONE=1", "CHANGELOG.md: no such name: LATCHKEY_GONE"),
-    ("docs/design/keys.md", "```c\nlk_key_take();\n```\n", "docs/design/keys.md: no such name: lk_key_take"),
+    ("docs/design/keys.md", "```c\nlk_key_take();\n```\n",
+     "docs/design/keys.md: no such name: lk_key_take"),
     ("docs/keys.md", "`op_bound`", "docs/keys.md: no such name: op_bound"),
     ("docs/keys.md", "`planner.c`", "docs/keys.md: no such file: planner.c"),
     ("docs/keys.md", "`key.{h,cc}`", "docs/keys.md: no such file: key.cc"),

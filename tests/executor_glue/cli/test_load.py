@@ -67,7 +67,7 @@ def expect_run_plans(report):
 def test_every_request_is_counted_once(classifier, adder):
     report = load(classifier, f"B={adder}", *SHAPE, "--shape", "bias=4", *FAST, "--threads", "3",
                   "--requests", "500", "--cache", "shared")
-    assert (report["threads"], report["op_threads"], report["pool"], report["seed"]) == (3, 1, 32, 1)
+    assert [report[k] for k in ("threads", "op_threads", "pool", "seed")] == [3, 1, 32, 1]
     assert (report["clones"], report["rate"], report["interrupted"]) == (False, None, False)
     assert [m["name"] for m in report["models"]] == ["classifier", "B"]
     assert [m["weight"] for m in report["models"]] == [1, 1]
@@ -116,7 +116,8 @@ def test_cache_memory_and_processors(classifier):
 
 def test_the_mix(classifier):
     models = [f"{name}={classifier}" for name in ("A", "B", "C", "D")]
-    report = load(*models, *SHAPE, *FAST, "--threads", "2", "--requests", "4000", "--mix", "B:0,A:6,C:2")
+    report = load(*models, *SHAPE, *FAST, "--threads", "2", "--requests", "4000",
+                  "--mix", "B:0,A:6,C:2")
     share = {m["name"]: m["requests"] / 4000 for m in report["models"]}
     assert share["B"] == 0
     assert report["models"][1]["latency_ms"] is None
@@ -166,8 +167,8 @@ def test_shapes_and_files_of_one_model_and_of_all(tmp_path, classifier, adder):
     a, b = report["models"]
     assert a["shapes"] > 1 and b["shapes"] == 1
     # {n} is one choice, whichever model it is explained for.
-    report = load(*models, "--shape", "A/x={n:1..8}x4", "--shape", "B/x=2x{n}", "--shape", "bias={n}",
-                  *args)
+    report = load(*models, "--shape", "A/x={n:1..8}x4", "--shape", "B/x=2x{n}",
+                  "--shape", "bias={n}", *args)
     assert report["models"][1]["shapes"] > 1
     # A shape for all does not stand against a file for one.
     load(*models, "--shape", "x=2x7", "--shape", "A/x=2x4", "--shape", "bias=4", "-i",
@@ -278,7 +279,8 @@ def test_failures_are_counted_and_the_load_goes_on(classifier, faulty):
     args = [f"A={classifier}", *SHAPE, *FAST, "--threads", "2", "-n", "100"]
     result = latchkey("load", *args, environment=faulty(fail=25))
     assert result.code == 1
-    assert "latchkey load: failed to serve 4 requests, the first: A: failed to run: this is" in result.err
+    assert ("latchkey load: failed to serve 4 requests, the first: A: failed to run: this is"
+            in result.err)
     assert len(result.err.splitlines()) == 1
     assert "4 requests failed:\n  4 x A: failed to run: this is the turn to fail" in result.out
     assert "96 requests in" in result.out
@@ -304,11 +306,13 @@ def test_a_model_whose_first_request_fails_ends_the_load(classifier, faulty):
 
 
 def test_another_output_than_alone_is_a_mismatch(classifier, faulty):
-    args = [f"A={classifier}", *SHAPE, *FAST, "--pool", "3", "--threads", "2", "-n", "100", "--check"]
+    args = [f"A={classifier}", *SHAPE, *FAST, "--pool", "3", "--threads", "2", "-n", "100",
+            "--check"]
     # Three runs before the clock starts, 100 behind: of 103, the 50th and the 100th.
     result = latchkey("load", *args, environment=faulty(alter=50))
     assert result.code == 1
-    assert "failed to repeat the outputs of 2 requests, the first: A: failed to match 'y'" in result.err
+    assert ("failed to repeat the outputs of 2 requests, the first: A: failed to match 'y'"
+            in result.err)
     assert "2 requests had another output than alone:" in result.out
     assert "100 requests in" in result.out
     assert latchkey("load", *args, "--atol", "2", environment=faulty(alter=50)).code == 0
@@ -325,15 +329,16 @@ def test_threads_that_cannot_be_started(classifier):
                           preexec_fn=little_memory, capture_output=True, text=True, timeout=300,
                           check=False)
     assert done.returncode == 1 and done.stdout == ""
-    assert re.fullmatch(r"latchkey load: failed to start thread \d+ of 1000: .*\n", done.stderr), done.stderr
+    sentence = r"latchkey load: failed to start thread \d+ of 1000: .*\n"
+    assert re.fullmatch(sentence, done.stderr), done.stderr
 
 
 # ---- signals and terminals -----------------------------------------------------------------------
 
 
 def start(*args, stderr=subprocess.PIPE):
-    return subprocess.Popen([COMMAND, "load", *map(str, args)], stdout=subprocess.PIPE, stderr=stderr,
-                            text=True)
+    return subprocess.Popen([COMMAND, "load", *map(str, args)], stdout=subprocess.PIPE,
+                            stderr=stderr, text=True)
 
 
 def threads_of(process):
@@ -391,20 +396,22 @@ def test_a_line_on_a_terminal_only(classifier):
 
 
 def test_for_people(classifier, adder):
-    out = latchkey("load", f"first={classifier}", adder, *SHAPE, "--shape", "bias=4", *FAST, "-n", "50",
-                   "--threads", "2", "--clones", "--rate", "1000").ok().out
-    for word in ("2 models cloned for each thread, 2 threads, 1 thread per operator", "50 requests in",
-                 "asked for 1000 requests/s", "p99.9", "waited", "first", "adder", "total", "waits",
-                 "build ms", "RSS: ", "at most", "processors busy: "):
+    out = latchkey("load", f"first={classifier}", adder, *SHAPE, "--shape", "bias=4", *FAST,
+                   "-n", "50", "--threads", "2", "--clones", "--rate", "1000").ok().out
+    for word in ("2 models cloned for each thread, 2 threads, 1 thread per operator",
+                 "50 requests in", "asked for 1000 requests/s", "p99.9", "waited", "first",
+                 "adder", "total", "waits", "build ms", "RSS: ", "at most", "processors busy: "):
         assert word in out, out
 
 
 def test_usage_errors(tmp_path, classifier):
     latchkey("load").fails(2, "MODEL is missing")
-    latchkey("load", "a.onnx", "sub/a.onnx").fails(2, "'a.onnx' and 'sub/a.onnx' are both called 'a'")
+    latchkey("load", "a.onnx", "sub/a.onnx").fails(
+        2, "'a.onnx' and 'sub/a.onnx' are both called 'a'")
     latchkey("load", "a=x.onnx", "sub/a.onnx").fails(2, "'x.onnx' and 'sub/a.onnx'", "'a'")
     latchkey("load", "a=").fails(2, "'a='", "NAME=FILE.onnx")
-    latchkey("load", "a.onnx", "--seconds", "1", "--requests", "1").fails(2, "--seconds and --requests")
+    latchkey("load", "a.onnx", "--seconds", "1", "--requests", "1").fails(
+        2, "--seconds and --requests")
     mixed = ["load", "a.onnx", "b.onnx", "--mix"]
     latchkey(*mixed, "c:1").fails(2, "--mix", "no model is called 'c'")
     latchkey(*mixed, "a:1,a:2").fails(2, "--mix", "'a' is given twice")
@@ -413,7 +420,8 @@ def test_usage_errors(tmp_path, classifier):
         latchkey(*mixed, bad).fails(2, "--mix", "NAME:WEIGHT")
     for option, value in (("--threads", "0"), ("--threads", "1025"), ("--op-threads", "0"),
                           ("--seconds", "0"), ("--seconds", "x"), ("--seconds", "nan"),
-                          ("--warmup", "-1"), ("--requests", "0"), ("--rate", "0"), ("--rate", "1e10"),
+                          ("--warmup", "-1"), ("--requests", "0"), ("--rate", "0"),
+                          ("--rate", "1e10"),
                           ("--pool", "0"), ("--seed", "-1"), ("--rtol", "-1"), ("--atol", "inf"),
                           ("--cache", "big")):
         latchkey("load", "a.onnx", option, value).fails(2, option, f"'{value}'")

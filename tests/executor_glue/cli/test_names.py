@@ -45,7 +45,8 @@ def output_of(*args, code=0):
     done = subprocess.run([COMMAND, *args], capture_output=True, timeout=300)
     assert done.returncode == code, done.stderr
     for text in (done.stdout.decode(), done.stderr.decode()):
-        assert all(c == "\n" or unicodedata.category(c) not in ("Cc", "Zl", "Zp") for c in text), text
+        assert all(c == "\n" or unicodedata.category(c) not in ("Cc", "Zl", "Zp")
+                   for c in text), text
         assert all(unicodedata.bidirectional(c) not in ("RLO", "LRO") for c in text), text
     return done.stdout.decode() + done.stderr.decode()
 
@@ -75,7 +76,8 @@ def test_json_holds_the_names_as_they_are(odd):
         expected = name.decode()
     except UnicodeDecodeError:
         expected = shown
-    assert report["inputs"] == [{"name": "x" + expected, "type": "f32", "shape": ["d" + expected, 4]}]
+    assert report["inputs"] == [
+        {"name": "x" + expected, "type": "f32", "shape": ["d" + expected, 4]}]
     assert report["metadata"] == {"k" + expected: "value" + expected}
     assert report["producer_name"] == "p" + expected
 
@@ -86,7 +88,8 @@ def test_outputs_are_files_with_names_that_can_be_typed(odd, tmp_path):
     given = b"x" + name + b"=" + bytes(tmp_path / "x.npy")
     out = tmp_path / "out"
     assert f"y{shown} 2x4:f32 -> " in output_of("run", model, "-i", given, "-o", out)
-    assert [all(c.isascii() and c.isprintable() for c in file) for file in os.listdir(out)] == [True]
+    assert [all(c.isascii() and c.isprintable() for c in file)
+            for file in os.listdir(out)] == [True]
 
 
 def test_sentences(odd, tmp_path):

@@ -26,7 +26,8 @@ def test_outputs_are_files(tmp_path, classifier):
     assert sorted(p.name for p in out.iterdir()) == ["hidden_relu_0.npy", "y.npy"]
     y, hidden = classify(x)
     numpy.testing.assert_allclose(numpy.load(out / "y.npy"), y, rtol=1e-5, atol=1e-6)
-    numpy.testing.assert_allclose(numpy.load(out / "hidden_relu_0.npy"), hidden, rtol=1e-5, atol=1e-6)
+    numpy.testing.assert_allclose(numpy.load(out / "hidden_relu_0.npy"), hidden,
+                                  rtol=1e-5, atol=1e-6)
     assert result.out.splitlines() == [f"y 5x3:f32 -> {out}/y.npy",
                                        f"hidden/relu:0 5x3:f32 -> {out}/hidden_relu_0.npy"]
     assert result.err == ""

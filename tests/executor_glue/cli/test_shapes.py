@@ -101,7 +101,8 @@ def test_cache_shows_every_key(classifier):
     assert sizes == sorted(sizes, reverse=True)
     assert len({key["key"] for key in report["keys"]}) == len(report["keys"])
     assert any("matmul" in key["key"].lower() for key in report["keys"])
-    ages = [k["age"] for k in latchkey("cache", classifier, *args, "--sort", "age", "--json").json()["keys"]]
+    report = latchkey("cache", classifier, *args, "--sort", "age", "--json").json()
+    ages = [k["age"] for k in report["keys"]]
     assert ages == sorted(ages)
     text = latchkey("cache", classifier, *args).ok().out
     assert f"{report['entries']} entries of" in text
@@ -109,14 +110,16 @@ def test_cache_shows_every_key(classifier):
 
 
 def test_a_budget_of_nothing_keeps_nothing(classifier):
-    report = latchkey("cache", classifier, "--shape", "x=2x4", "--cache-bytes", "0", "--json").json()
+    report = latchkey("cache", classifier, "--shape", "x=2x4", "--cache-bytes", "0",
+                      "--json").json()
     assert report["keys"] == [] and report["bytes"] == 0
 
 
 @pytest.mark.parametrize("text, size", [("7", 7), ("3k", 3 << 10), ("5M", 5 << 20), ("2g", 2 << 30),
                                         ("unlimited", "unlimited")])
 def test_sizes(classifier, text, size):
-    report = latchkey("cache", classifier, "--shape", "x=2x4", "--cache-bytes", text, "--json").json()
+    report = latchkey("cache", classifier, "--shape", "x=2x4", "--cache-bytes", text,
+                      "--json").json()
     assert report["capacity_bytes"] == size
 
 
@@ -164,7 +167,8 @@ def test_usage_errors():
 
 
 def test_a_bad_environment_is_a_sentence(classifier):
-    latchkey("bench", classifier, "--shape", "x=1x4", environment={"LATCHKEY_THREADS": "many"}).fails(
+    latchkey("bench", classifier, "--shape", "x=1x4",
+             environment={"LATCHKEY_THREADS": "many"}).fails(
         1, "LATCHKEY_THREADS")
 
 
