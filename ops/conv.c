@@ -265,32 +265,30 @@ static lk_status emit(lk_planner *planner, conv_desc *conv, dnnl_memory_desc_t p
 }
 
 static conv_desc describe_conv(lk_planner *planner, lk_primitive_kind kind) {
-  conv_desc conv = {.kind = kind,
-                    .src = lk_planner_input_tensor(planner, 0)->desc,
-                    .dst = *lk_planner_output_desc(planner, 0)};
-  conv.has_bias = lk_op_has(lk_planner_node(planner), 2);
-  if (conv.has_bias) conv.bias = lk_planner_input_tensor(planner, 2)->desc;
+  conv_desc conv = {.kind = kind, .src = planner->inputs[0].desc, .dst = planner->body->outputs[0]};
+  conv.has_bias = lk_op_has(planner->node, 2);
+  if (conv.has_bias) conv.bias = planner->inputs[2].desc;
   return conv;
 }
 
 static lk_status plan_conv(lk_planner *planner, lk_error *error) {
-  const lk_op_node *node = lk_planner_node(planner);
+  const lk_op_node *node = planner->node;
   const conv_params *params = node->params;
   conv_desc conv = describe_conv(planner, LK_PRIMITIVE_CONVOLUTION);
-  LK_RETURN_NOT_OK(resolve_conv(node, lk_planner_input_tensor(planner, 0), &conv.shape, error));
-  conv.weights = weights_desc(&lk_planner_input_tensor(planner, 1)->desc, params->groups);
+  LK_RETURN_NOT_OK(resolve_conv(node, planner->inputs, &conv.shape, error));
+  conv.weights = weights_desc(&planner->inputs[1].desc, params->groups);
   return emit(planner, &conv, NULL, error);
 }
 
 static lk_status plan_conv_transpose(lk_planner *planner, lk_error *error) {
-  const lk_op_node *node = lk_planner_node(planner);
+  const lk_op_node *node = planner->node;
   const conv_params *params = node->params;
   lk_status status = LK_OK;
   dnnl_memory_desc_t plain_md = NULL;
   conv_desc conv = describe_conv(planner, LK_PRIMITIVE_DECONVOLUTION);
-  LK_TRY(resolve_conv_transpose(node, lk_planner_input_tensor(planner, 0), &conv.shape, error));
-  LK_TRY(transposed_weights(&lk_planner_input_tensor(planner, 1)->desc, params->groups,
-                            &conv.weights, &plain_md, error));
+  LK_TRY(resolve_conv_transpose(node, planner->inputs, &conv.shape, error));
+  LK_TRY(transposed_weights(&planner->inputs[1].desc, params->groups, &conv.weights, &plain_md,
+                            error));
   LK_TRY(emit(planner, &conv, plain_md, error));
 cleanup:
   if (plain_md != NULL) dnnl_memory_desc_destroy(plain_md);

@@ -32,7 +32,7 @@ static void in_place_text(const lk_op_node *node, char *buffer, size_t capacity)
 }
 
 static lk_status plan_eltwise(lk_planner *planner, lk_error *error) {
-  const eltwise_params *self = lk_planner_node(planner)->params;
+  const eltwise_params *self = planner->node->params;
   return lk_plan_eltwise(planner, self->algorithm, self->alpha, self->beta, error);
 }
 

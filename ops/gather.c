@@ -48,7 +48,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   LK_RETURN_NOT_OK(lk_planner_input(planner, 1, LK_LAYOUT_PLAIN, &operands[1], error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &operands[2], error));
   const lk_tensor_desc *data = &operands[0].desc;
-  const gather_params *gather = lk_planner_node(planner)->params;
+  const gather_params *gather = planner->node->params;
   const uint32_t axis = (uint32_t)lk_axis(gather->axis, data->rank);
   lk_gather step = {.outer = 1,
                     .axis = data->dims[axis],

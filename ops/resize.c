@@ -114,12 +114,12 @@ static lk_status plan_primitive(lk_planner *planner, const lk_resize_params *par
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
-  const lk_op_node *node = lk_planner_node(planner);
+  const lk_op_node *node = planner->node;
   const lk_resize_params *params = node->params;
   lk_tensor inputs[4] = {{{0}, NULL}};
   lk_stretch stretches[LK_MAX_RANK] = {{0}};
   for (uint32_t i = 0; i < node->n_inputs && i < 4; i++) {
-    inputs[i] = *lk_planner_input_tensor(planner, i);
+    inputs[i] = planner->inputs[i];
   }
   LK_RETURN_NOT_OK(lk_resize_read(node, inputs, stretches, error));
   bool same = true;

@@ -50,7 +50,7 @@ static lk_status make_table(lk_planner *planner, size_t head, int64_t count, siz
                    "failed to resize: tables of %" PRId64 " x %zu bytes, too large", count, size);
   }
   *out_bytes = (size_t)bytes;
-  *out_table = lk_calloc(lk_planner_env(planner)->allocator, 1, *out_bytes);
+  *out_table = lk_calloc(planner->env->allocator, 1, *out_bytes);
   return *out_table != NULL ? LK_OK : lk_fail_memory(error, "resize tables", *out_bytes);
 }
 
@@ -88,7 +88,7 @@ static lk_status plan_nearest(lk_planner *planner, const lk_resize_rule *rule,
   const lk_operand operands[] = {*from, *to};
   LK_TRY(lk_planner_kernel(planner, lk_resize_gather_kernel, gather, bytes, operands, 2, error));
 cleanup:
-  lk_free(lk_planner_env(planner)->allocator, table);
+  lk_free(planner->env->allocator, table);
   return status;
 }
 
@@ -98,7 +98,7 @@ static lk_status plan_pass(lk_planner *planner, const lk_resize_rule *rule, cons
                            const lk_resize_pass *head, uint32_t wide, const lk_operand *from,
                            const lk_operand *to, lk_error *error) {
   lk_status status = LK_OK;
-  const lk_allocator *allocator = lk_planner_env(planner)->allocator;
+  const lk_allocator *allocator = planner->env->allocator;
   const bool single = wide == LK_F32;
   const size_t size = lk_dtype_size(wide);
   void *table = NULL, *scratch = NULL;
@@ -248,7 +248,7 @@ static lk_status plan_outside(lk_planner *planner, const lk_resize_rule *rule, f
     LK_TRY(lk_planner_kernel(planner, lk_resize_outside_kernel, outside, bytes, to, 1, error));
   }
 cleanup:
-  lk_free(lk_planner_env(planner)->allocator, table);
+  lk_free(planner->env->allocator, table);
   return status;
 }
 

@@ -154,10 +154,10 @@ static lk_status infer(lk_inference *self, lk_error *error) {
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
-  const lk_op_node *node = lk_planner_node(planner);
+  const lk_op_node *node = planner->node;
   lk_tensor inputs[STEPS + 1] = {{{0}, NULL}};
   for (uint32_t i = 0; i < node->n_inputs && i <= STEPS; i++) {
-    inputs[i] = *lk_planner_input_tensor(planner, i);
+    inputs[i] = planner->inputs[i];
   }
   range ranges[LK_MAX_RANK] = {{0}};
   LK_RETURN_NOT_OK(read_ranges(node, inputs, ranges, error));

@@ -67,7 +67,7 @@ static lk_status plan_dropout(lk_planner *planner, lk_error *error) {
   double one = 1;
   uint8_t value[sizeof one];
   LK_RETURN_NOT_OK(lk_plan_same(planner, 0, error));
-  if (lk_planner_node(planner)->n_outputs == 1) return LK_OK;
+  if (planner->node->n_outputs == 1) return LK_OK;
   LK_RETURN_NOT_OK(lk_planner_output(planner, 1, LK_LAYOUT_PLAIN, &mask, error));
   const lk_cast cast = {.from = LK_F64, .to = mask.desc.dtype, .count = 1};
   void *const pointers[] = {&one, value};

@@ -24,8 +24,7 @@ lk_status lk_plan_eltwise_step(lk_planner *planner, dnnl_alg_kind_t algorithm, f
 lk_status lk_plan_eltwise(lk_planner *planner, dnnl_alg_kind_t algorithm, float alpha, float beta,
                           lk_error *error) {
   lk_operand src, dst;
-  const lk_layout layout =
-      lk_planner_wish(planner, 0, lk_planner_input_tensor(planner, 0)->desc.layout);
+  const lk_layout layout = lk_planner_wish(planner, 0, planner->inputs[0].desc.layout);
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &src, error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &dst, error));
   LK_RETURN_NOT_OK(lk_plan_eltwise_step(planner, algorithm, alpha, beta, &src, &dst, error));
@@ -89,7 +88,7 @@ static lk_status apply_post_op(lk_planner *planner, const lk_post_op *post_op, c
     return lk_plan_eltwise_step(planner, algorithm, alpha, beta, to, to, error);
   }
   const uint32_t input = (uint32_t)post_op->input;
-  const bool same_rank = lk_planner_input_tensor(planner, input)->desc.rank == to->desc.rank;
+  const bool same_rank = planner->inputs[input].desc.rank == to->desc.rank;
   lk_operand operand;
   LK_RETURN_NOT_OK(lk_planner_input(planner, input, same_rank ? to->desc.layout : LK_LAYOUT_PLAIN,
                                     &operand, error));
@@ -98,7 +97,7 @@ static lk_status apply_post_op(lk_planner *planner, const lk_post_op *post_op, c
 }
 
 lk_status lk_plan_post_ops(lk_planner *planner, const lk_operand *to, lk_error *error) {
-  const lk_op_node *node = lk_planner_node(planner);
+  const lk_op_node *node = planner->node;
   for (uint32_t i = 0; i < node->n_post_ops; i++) {
     LK_RETURN_NOT_OK(apply_post_op(planner, &node->post_ops[i], to, error));
   }

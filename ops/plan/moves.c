@@ -9,14 +9,13 @@
 #include "ops/kernel/strides.h"
 
 lk_layout lk_fixed_input_layout(lk_planner *planner, uint32_t index) {
-  const lk_tensor_desc *desc = &lk_planner_input_tensor(planner, index)->desc;
+  const lk_tensor_desc *desc = &planner->inputs[index].desc;
   return desc->layout == LK_LAYOUT_CHANNELS_LAST ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
 }
 
 lk_layout lk_fixed_output_layout(lk_planner *planner, uint32_t index, lk_layout natural) {
   const lk_layout wish = lk_planner_wish(planner, index, natural);
-  const bool can =
-      wish == LK_LAYOUT_CHANNELS_LAST && lk_planner_output_desc(planner, index)->rank >= 3;
+  const bool can = wish == LK_LAYOUT_CHANNELS_LAST && planner->body->outputs[index].rank >= 3;
   return can ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
 }
 

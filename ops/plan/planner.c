@@ -8,24 +8,6 @@
 #include "base/tensor.h"
 #include "ops/plan/packing.h"
 
-/* An output that was written to a temporary and is reordered when the operator has finished. */
-typedef struct pending_reorder {
-  lk_operand from, to;
-} pending_reorder;
-
-struct lk_planner {
-  lk_ops_env *env;
-  const lk_op_node *node;
-  const lk_layout *wishes; /* or NULL */
-  int32_t threads;
-  lk_plan_body *body; /* NULL once it is handed over */
-  pending_reorder *pending;
-  size_t steps_capacity, args_capacity, primitives_capacity, packed_capacity, temps_capacity,
-      params_capacity, pending_capacity, params_bytes;
-  uint32_t n_pending;
-  lk_tensor inputs[]; /* as bound; a constant as the node has it; zero where it is absent */
-};
-
 /* Grows one of the body's arrays, whose count is a uint32_t. */
 #define GROW(planner, array, count)                                                                \
   LK_GROW((planner)->env->allocator, (planner)->body->array, (size_t)(planner)->body->count,       \
@@ -76,34 +58,13 @@ static uint64_t steps_bytes(const lk_planner *planner) {
 
 lk_status lk_planner_finish(lk_planner *planner, lk_plan_body **out_body, lk_error *error) {
   for (uint32_t i = 0; i < planner->n_pending; i++) {
-    const pending_reorder *pending = &planner->pending[i];
+    const lk_pending_reorder *pending = &planner->pending[i];
     LK_RETURN_NOT_OK(lk_planner_reorder(planner, &pending->from, &pending->to, error));
   }
   planner->body->bytes += steps_bytes(planner);
   *out_body = planner->body;
   planner->body = NULL;
   return LK_OK;
-}
-
-/* ---- what it is asked ---- */
-
-lk_ops_env *lk_planner_env(lk_planner *planner) {
-  return planner->env;
-}
-const lk_op_node *lk_planner_node(lk_planner *planner) {
-  return planner->node;
-}
-
-const lk_tensor *lk_planner_input_tensor(lk_planner *planner, uint32_t index) {
-  return &planner->inputs[index];
-}
-
-lk_tensor_desc *lk_planner_outputs(lk_planner *planner) {
-  return planner->body->outputs;
-}
-
-const lk_tensor_desc *lk_planner_output_desc(lk_planner *planner, uint32_t index) {
-  return &planner->body->outputs[index];
 }
 
 lk_layout lk_planner_wish(lk_planner *planner, uint32_t index, lk_layout natural) {
@@ -226,7 +187,7 @@ lk_status lk_planner_output(lk_planner *planner, uint32_t index, lk_layout layou
   *out_operand = (lk_operand){LK_PLACE_OUTPUT, index, *desc};
   out_operand->desc.layout = layout;
   if (lk_layout_same_bytes(desc, wish, layout)) return LK_OK;
-  pending_reorder pending = {.to = {LK_PLACE_OUTPUT, index, *desc}};
+  lk_pending_reorder pending = {.to = {LK_PLACE_OUTPUT, index, *desc}};
   LK_RETURN_NOT_OK(lk_planner_temp(planner, &out_operand->desc, out_operand, error));
   pending.from = *out_operand;
   if (!LK_GROW(planner->env->allocator, planner->pending, (size_t)planner->n_pending,
