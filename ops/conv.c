@@ -148,18 +148,6 @@ static double conv_transpose_flops(const lk_tensor_desc *inputs, const lk_tensor
   return 2 * (double)lk_elements(&inputs[0]) * kernel_elements(&inputs[1]);
 }
 
-static lk_status resolve_conv(const lk_op_node *node, const lk_tensor *inputs,
-                              lk_window_shape *out_shape, lk_error *error) {
-  int64_t channels = 0;
-  return conv_shape(node, inputs, NULL, out_shape, &channels, error);
-}
-
-static lk_status resolve_conv_transpose(const lk_op_node *node, const lk_tensor *inputs,
-                                        lk_window_shape *out_shape, lk_error *error) {
-  int64_t channels = 0;
-  return conv_transpose_shape(node, inputs, NULL, out_shape, &channels, error);
-}
-
 /* What its value key says of a convolution. */
 typedef struct conv_desc {
   lk_primitive_kind kind;
@@ -272,21 +260,21 @@ static conv_desc describe_conv(lk_planner *planner, lk_primitive_kind kind) {
 }
 
 static lk_status plan_conv(lk_planner *planner, lk_error *error) {
-  const lk_op_node *node = planner->node;
-  const conv_params *params = node->params;
+  const conv_params *params = planner->node->params;
   conv_desc conv = describe_conv(planner, LK_PRIMITIVE_CONVOLUTION);
-  LK_RETURN_NOT_OK(resolve_conv(node, planner->inputs, &conv.shape, error));
+  LK_RETURN_NOT_OK(
+      conv_shape(planner->node, planner->inputs, NULL, &conv.shape, &conv.dst.dims[1], error));
   conv.weights = weights_desc(&planner->inputs[1].desc, params->groups);
   return emit(planner, &conv, NULL, error);
 }
 
 static lk_status plan_conv_transpose(lk_planner *planner, lk_error *error) {
-  const lk_op_node *node = planner->node;
-  const conv_params *params = node->params;
+  const conv_params *params = planner->node->params;
   lk_status status = LK_OK;
   dnnl_memory_desc_t plain_md = NULL;
   conv_desc conv = describe_conv(planner, LK_PRIMITIVE_DECONVOLUTION);
-  LK_TRY(resolve_conv_transpose(node, planner->inputs, &conv.shape, error));
+  LK_TRY(conv_transpose_shape(planner->node, planner->inputs, NULL, &conv.shape, &conv.dst.dims[1],
+                              error));
   LK_TRY(transposed_weights(&planner->inputs[1].desc, params->groups, &conv.weights, &plain_md,
                             error));
   LK_TRY(emit(planner, &conv, plain_md, error));

@@ -101,10 +101,6 @@ static lk_status emit(lk_planner *planner, const matmul_desc *product,
   return lk_post_ops_execute(planner, primitive, args, 3, &product->dst, error);
 }
 
-static bool is_constant(lk_planner *planner, uint32_t index) {
-  return planner->node->constants[index].content != NULL;
-}
-
 static lk_status plan_matmul(lk_planner *planner, lk_error *error) {
   const lk_tensor_desc *a = &planner->inputs[0].desc;
   const lk_tensor_desc *b = &planner->inputs[1].desc;
@@ -130,7 +126,7 @@ static lk_status plan_matmul(lk_planner *planner, lk_error *error) {
     product.src = lk_shape_pad_rank(&product.src, batch + 2);
     product.weights = lk_shape_pad_rank(&product.weights, batch + 2);
   }
-  if (is_constant(planner, 1)) product.weights.layout = LK_LAYOUT_ANY;
+  if (planner->node->constants[1].content != NULL) product.weights.layout = LK_LAYOUT_ANY;
   return emit(planner, &product, NULL, NULL, error);
 }
 
@@ -230,7 +226,7 @@ static lk_status plan_gemm(lk_planner *planner, lk_error *error) {
     LK_TRY(lk_layouts_intern(planner->env->layouts, plain_a, &product.src.layout, error));
   }
   if (params->transpose_b) LK_TRY(strided_md(b, &product.weights, &plain_b, error));
-  if (is_constant(planner, 1)) {
+  if (planner->node->constants[1].content != NULL) {
     product.weights.layout = LK_LAYOUT_ANY;
   } else if (plain_b != NULL) {
     /* oneDNN's matmul takes a transposed matrix as it lies */

@@ -66,7 +66,7 @@ static lk_status plan_pool(lk_planner *planner, lk_error *error) {
   const lk_tensor_desc *x = &planner->inputs[0].desc;
   lk_window_shape shape;
   LK_RETURN_NOT_OK(
-      lk_window_resolve(&params->window, x->rank - 2, x->dims + 2, NULL, &shape, error));
+      lk_window_infer(&params->window, x->rank - 2, x->dims + 2, NULL, NULL, &shape, error));
   return lk_plan_pool(planner, params->kind, &shape, params->column_major, error);
 }
 

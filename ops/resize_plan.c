@@ -9,15 +9,6 @@
 #include "ops/kernel/resize.h"
 #include "ops/resize.h"
 
-static lk_resize_rule rule_of(const lk_resize_params *params) {
-  return (lk_resize_rule){.mode = (lk_resize_mode)params->mode,
-                          .coordinates = (lk_resize_coordinates)params->coordinates,
-                          .rounding = (lk_resize_rounding)params->rounding,
-                          .antialias = params->antialias,
-                          .exclude_outside = params->exclude_outside,
-                          .cubic = params->cubic};
-}
-
 /* Dimensions in the order of memory; neighbours that are not resized are one. */
 static uint32_t collapse(const lk_tensor_desc *desc, const lk_stretch *stretches,
                          lk_stretch out[LK_MAX_RANK]) {
@@ -257,9 +248,9 @@ lk_status lk_resize_plan_kernels(lk_planner *planner, const lk_resize_params *pa
                                  const lk_operand *to, lk_error *error) {
   lk_stretch dims[LK_MAX_RANK] = {{0}};
   const uint32_t rank = collapse(&from->desc, stretches, dims);
-  const lk_resize_rule rule = rule_of(params);
-  LK_RETURN_NOT_OK(rule.mode == LK_RESIZE_NEAREST
-                       ? plan_nearest(planner, &rule, dims, rank, from, to, error)
-                       : plan_passes(planner, &rule, dims, rank, from, to, error));
-  return plan_outside(planner, &rule, params->extrapolation, dims, rank, to, error);
+  const lk_resize_rule *rule = &params->rule;
+  LK_RETURN_NOT_OK(rule->mode == LK_RESIZE_NEAREST
+                       ? plan_nearest(planner, rule, dims, rank, from, to, error)
+                       : plan_passes(planner, rule, dims, rank, from, to, error));
+  return plan_outside(planner, rule, params->extrapolation, dims, rank, to, error);
 }

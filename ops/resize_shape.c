@@ -161,11 +161,6 @@ static lk_status read_axes(const lk_resize_params *params, uint32_t rank,
   return LK_OK;
 }
 
-lk_status lk_resize_read(const lk_op_node *node, const lk_tensor *inputs,
-                         lk_stretch stretches[LK_MAX_RANK], lk_error *error) {
-  return lk_resize_infer(node, inputs, NULL, stretches, error);
-}
-
 lk_status lk_resize_infer(const lk_op_node *node, const lk_tensor *inputs, lk_dims *dims,
                           lk_stretch stretches[LK_MAX_RANK], lk_error *error) {
   const lk_resize_params *params = node->params;
@@ -173,7 +168,7 @@ lk_status lk_resize_infer(const lk_op_node *node, const lk_tensor *inputs, lk_di
   const uint32_t roi_at = 1, scales_at = node->opset < 11 ? 1 : 2, sizes_at = 3;
   const bool by_scales = is_given(node, inputs, scales_at);
   const bool by_sizes = node->opset >= 11 && is_given(node, inputs, sizes_at);
-  const bool crops = params->coordinates == LK_TF_CROP_AND_RESIZE;
+  const bool crops = params->rule.coordinates == LK_TF_CROP_AND_RESIZE;
   for (uint32_t i = 0; i < from->rank; i++) {
     const int64_t length = from->dims[i];
     stretches[i] = (lk_stretch){.in = length, .out = length, .up = 1, .down = 1, .end = 1};

@@ -154,13 +154,9 @@ static lk_status infer(lk_inference *self, lk_error *error) {
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
-  const lk_op_node *node = planner->node;
-  lk_tensor inputs[STEPS + 1] = {{{0}, NULL}};
-  for (uint32_t i = 0; i < node->n_inputs && i <= STEPS; i++) {
-    inputs[i] = planner->inputs[i];
-  }
+  const lk_tensor *inputs = planner->inputs;
   range ranges[LK_MAX_RANK] = {{0}};
-  LK_RETURN_NOT_OK(read_ranges(node, inputs, ranges, error));
+  LK_RETURN_NOT_OK(read_ranges(planner->node, inputs, ranges, error));
   bool whole = true;
   for (uint32_t i = 0; i < inputs[DATA].desc.rank; i++) {
     whole = whole && ranges[i].count == inputs[DATA].desc.dims[i] && ranges[i].step == 1;

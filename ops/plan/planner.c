@@ -23,8 +23,6 @@ lk_status lk_planner_create(lk_ops_env *env, const lk_op_node *node, const lk_te
   if (planner == NULL) return lk_fail_memory(error, "a plan", bytes);
   planner->env = env;
   planner->node = node;
-  planner->wishes = wishes;
-  planner->threads = threads;
   LK_TRY(lk_plan_body_create(env, node, wishes, threads, &planner->body, error));
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     const bool is_absent = i < 64 && (node->absent >> i & 1) != 0;
@@ -68,8 +66,8 @@ lk_status lk_planner_finish(lk_planner *planner, lk_plan_body **out_body, lk_err
 }
 
 lk_layout lk_planner_wish(lk_planner *planner, uint32_t index, lk_layout natural) {
-  if (planner->wishes == NULL || planner->wishes[index] == LK_LAYOUT_ANY) return natural;
-  return planner->wishes[index];
+  const lk_layout wish = planner->body->wishes[index];
+  return wish != LK_LAYOUT_ANY ? wish : natural;
 }
 
 /* ---- operands ---- */
@@ -84,11 +82,6 @@ lk_status lk_planner_temp(lk_planner *planner, const lk_tensor_desc *desc, lk_op
   body->temps[body->n_temps++] = body->temp_bytes;
   body->temp_bytes += (bytes + LK_DATA_ALIGNMENT - 1) / LK_DATA_ALIGNMENT * LK_DATA_ALIGNMENT;
   return LK_OK;
-}
-
-/* The constant that input `index` is, or NULL. */
-static lk_content *constant_of(const lk_planner *planner, uint32_t index) {
-  return planner->node->constants[index].content;
 }
 
 /* `content`, whose plain bytes lie as `from` says, in the layout of `to`, as an operand. */
@@ -133,7 +126,7 @@ lk_status lk_planner_weights(lk_planner *planner, uint32_t index, const lk_tenso
                              const_dnnl_memory_desc_t plain_md, const_dnnl_memory_desc_t packed_md,
                              lk_operand *out_operand, lk_error *error) {
   lk_layouts *layouts = planner->env->layouts;
-  lk_content *content = constant_of(planner, index);
+  lk_content *content = planner->node->constants[index].content;
   lk_tensor_desc from = *desc, to = *desc;
   from.layout = LK_LAYOUT_PLAIN;
   if (plain_md != NULL) LK_RETURN_NOT_OK(lk_layouts_intern(layouts, plain_md, &from.layout, error));
@@ -162,7 +155,7 @@ cleanup:
 
 lk_status lk_planner_input(lk_planner *planner, uint32_t index, lk_layout layout,
                            lk_operand *out_operand, lk_error *error) {
-  lk_content *content = constant_of(planner, index);
+  lk_content *content = planner->node->constants[index].content;
   lk_operand from = {LK_PLACE_INPUT, index, planner->inputs[index].desc};
   lk_tensor_desc wanted = from.desc;
   if (layout != LK_LAYOUT_ANY) wanted.layout = layout;
@@ -201,7 +194,7 @@ lk_status lk_planner_output(lk_planner *planner, uint32_t index, lk_layout layou
 /* ---- steps ---- */
 
 void lk_planner_key_begin(lk_planner *planner, lk_key_builder *key, lk_primitive_kind kind) {
-  lk_primitive_key(key, planner->env, kind, planner->threads);
+  lk_primitive_key(key, planner->env, kind, planner->body->threads);
 }
 
 void lk_planner_key_unary(lk_planner *planner, lk_key_builder *key, lk_primitive_kind kind,

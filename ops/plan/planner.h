@@ -30,8 +30,6 @@ struct lk_planner {
   const lk_op_node *node;
   lk_plan_body *body; /* NULL once it is handed over */
   /* planner.c's */
-  const lk_layout *wishes; /* or NULL */
-  int32_t threads;
   uint32_t n_pending;
   lk_pending_reorder *pending;
   size_t steps_capacity, args_capacity, primitives_capacity, packed_capacity, temps_capacity,
