@@ -9,6 +9,7 @@
 #include "ops/kernel/arithmetic.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/moves.h"
+#include "ops/plan/post_ops.h"
 
 /* Whether the operand, brought to the output's rank, can lie in `layout` without a broadcast. */
 static bool fits_layout(const lk_tensor_desc *operand, const lk_tensor_desc *to, lk_layout layout) {
@@ -83,24 +84,16 @@ static bool is_float(lk_planner *planner) {
   return planner->body->outputs[0].dtype == LK_F32;
 }
 
-static lk_status plan_add(lk_planner *planner, lk_error *error) {
-  return is_float(planner) ? plan_binary(planner, dnnl_binary_add, true, error)
-                           : plan_arithmetic(planner, LK_ADD, error);
-}
-
-static lk_status plan_sub(lk_planner *planner, lk_error *error) {
-  return is_float(planner) ? plan_binary(planner, dnnl_binary_sub, false, error)
-                           : plan_arithmetic(planner, LK_SUB, error);
-}
-
-static lk_status plan_mul(lk_planner *planner, lk_error *error) {
-  return is_float(planner) ? plan_binary(planner, dnnl_binary_mul, true, error)
-                           : plan_arithmetic(planner, LK_MUL, error);
-}
-
-static lk_status plan_div(lk_planner *planner, lk_error *error) {
-  return is_float(planner) ? plan_binary(planner, dnnl_binary_div, false, error)
-                           : plan_arithmetic(planner, LK_DIV, error);
+/* Add, Sub, Mul, Div. */
+static lk_status plan(lk_planner *planner, lk_error *error) {
+  static const lk_arithmetic_op ops[] = {[LK_POST_ADD] = LK_ADD,
+                                         [LK_POST_SUB] = LK_SUB,
+                                         [LK_POST_MUL] = LK_MUL,
+                                         [LK_POST_DIV] = LK_DIV};
+  const lk_op_row *row = &planner->node->class_->row;
+  if (!is_float(planner)) return plan_arithmetic(planner, ops[row->fusion.kind], error);
+  return plan_binary(planner, lk_post_op_binary(row->fusion.kind),
+                     (row->flags & LK_OP_COMMUTATIVE) != 0, error);
 }
 
 /* ---- Pow: base and exponent may have different types; the result has the base's ---- */
@@ -173,28 +166,21 @@ static void multiply_text(const lk_op_node *node, char *buffer, size_t capacity)
             .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS | (traits),           \
             .min_inputs = 2, .max_inputs = 2, .max_outputs = 1, .input_types = "T",                \
             .output_types = "T", .types = {LK_TYPES_ARITHMETIC}, .in_place_inputs = 3,             \
-            .fusion = {.kind = (post_op)})
+            .fusion = {.kind = (post_op)}),                                                        \
+      .infer = lk_infer_broadcast, .plan = plan
 
 const lk_op_class lk_op_add = {
     BINARY_ROW("Add", "a + b with broadcasting; integers in C", LK_OP_COMMUTATIVE, LK_POST_ADD),
-    .infer = lk_infer_broadcast,
-    .plan = plan_add,
 };
 const lk_op_class lk_op_sub = {
     BINARY_ROW("Sub", "a - b with broadcasting; integers in C", 0, LK_POST_SUB),
-    .infer = lk_infer_broadcast,
-    .plan = plan_sub,
 };
 const lk_op_class lk_op_mul = {
     BINARY_ROW("Mul", "a * b with broadcasting; integers in C", LK_OP_COMMUTATIVE, LK_POST_MUL),
     .in_place_text = multiply_text,
-    .infer = lk_infer_broadcast,
-    .plan = plan_mul,
 };
 const lk_op_class lk_op_div = {
     BINARY_ROW("Div", "a / b with broadcasting; integers in C", 0, LK_POST_DIV),
-    .infer = lk_infer_broadcast,
-    .plan = plan_div,
 };
 
 const lk_op_class lk_op_pow = {

@@ -52,28 +52,24 @@ static lk_status infer(lk_inference *self, lk_error *error) {
   const lk_tensor_desc *first = first_known(self);
   if (first == NULL) return LK_OK;
   const int64_t given = ((const concat_params *)self->node->params)->axis;
-  const int64_t axis = lk_axis(given, first->rank);
-  if (axis < 0) {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to concatenate: axis %" PRId64 ", out of range for rank %" PRIu32, given,
-                   first->rank);
-  }
+  uint32_t axis = 0;
+  LK_RETURN_NOT_OK(lk_read_axes(&given, 1, first->rank, "concatenate", &axis, error));
   lk_tensor_desc to = {.dtype = self->outputs[0].dtype, .rank = first->rank};
   memcpy(to.dims, first->dims, sizeof to.dims);
   to.dims[axis] = 0;
   for (uint32_t i = 0; i < self->node->n_operands; i++) {
     const lk_tensor_desc *next = &self->inputs[i].desc;
     bool overflows = false;
-    if (!append(self->dims, &to, next, (uint32_t)axis, &overflows)) {
+    if (!append(self->dims, &to, next, axis, &overflows)) {
       char text[LK_TENSOR_TEXT_CAPACITY], first_text[LK_TENSOR_TEXT_CAPACITY];
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "failed to concatenate input %" PRIu32
-                     ": %s, must be like %s but for axis %" PRId64,
+                     ": %s, must be like %s but for axis %" PRIu32,
                      i, lk_tensor_text(next, text), lk_tensor_text(first, first_text), axis);
     }
     if (overflows) {
       return lk_fail(error, LK_OUT_OF_RANGE,
-                     "failed to concatenate: axis %" PRId64 ", a dimension exceeds 2^63", axis);
+                     "failed to concatenate: axis %" PRIu32 ", a dimension exceeds 2^63", axis);
     }
   }
   self->outputs[0] = to;

@@ -225,11 +225,11 @@ static void parse_axes(lk_attrs *attrs, void *params) {
   axes->n_axes = lk_attrs_ints(attrs, "axes", axes->axes, LK_MAX_RANK);
 }
 
-/* Reads the axes of a tensor of `rank` as marks; `*out_given` says whether there are any. */
+/* Reads the axes of a tensor of `rank` as marks. */
 static lk_status read_axes(const lk_op_node *node, const lk_tensor *inputs, uint32_t rank,
-                           bool marks[LK_MAX_RANK], uint32_t *out_count, bool *out_given,
-                           lk_error *error) {
+                           bool marks[LK_MAX_RANK], lk_error *error) {
   axes_params axes = *(const axes_params *)node->params;
+  uint32_t dims[LK_MAX_RANK];
   memset(marks, 0, LK_MAX_RANK * sizeof marks[0]);
   if (lk_op_has(node, 1)) {
     if (node->opset < AXES_AS_INPUT_SINCE) {
@@ -237,40 +237,26 @@ static lk_status read_axes(const lk_op_node *node, const lk_tensor *inputs, uint
                      "failed to read axes: an input in opset %" PRId32 ", only since opset 13",
                      node->opset);
     }
-    axes.given = true;
     LK_RETURN_NOT_OK(lk_read_ints(&inputs[1], "axes", axes.axes, LK_MAX_RANK, &axes.n_axes, error));
   }
-  for (uint32_t i = 0; i < axes.n_axes; i++) {
-    int64_t axis = lk_axis(axes.axes[i], rank);
-    if (axis < 0) {
-      return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to read axes: %" PRId64 ", out of range for rank %" PRIu32,
-                     axes.axes[i], rank);
-    }
-    if (marks[axis]) {
-      return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to read axes: %" PRId64 ", each axis must be given once",
-                     axes.axes[i]);
-    }
-    marks[axis] = true;
-  }
-  *out_count = axes.n_axes;
-  *out_given = axes.given;
+  LK_RETURN_NOT_OK(lk_read_axes(axes.axes, axes.n_axes, rank, "read axes", dims, error));
+  for (uint32_t i = 0; i < axes.n_axes; i++) marks[dims[i]] = true;
   return LK_OK;
 }
 
 static lk_status infer_squeeze(lk_inference *self, lk_error *error) {
+  const axes_params *params = self->node->params;
   const lk_tensor_desc *from = &self->inputs[0].desc;
   lk_tensor_desc to = {.dtype = self->outputs[0].dtype};
-  bool marks[LK_MAX_RANK], given;
-  uint32_t count;
+  bool marks[LK_MAX_RANK];
+  const bool given = params->given || lk_op_has(self->node, 1);
   if (!lk_rank_is_known(from)) return LK_OK;
   if (lk_op_has(self->node, 1) && !lk_infer_knows(self, 1)) {
     const int64_t dropped = lk_infer_count(self, 1);
     if (dropped >= 0) lk_shape_open(&self->outputs[0], (int64_t)from->rank - dropped);
     return LK_OK;
   }
-  LK_RETURN_NOT_OK(read_axes(self->node, self->inputs, from->rank, marks, &count, &given, error));
+  LK_RETURN_NOT_OK(read_axes(self->node, self->inputs, from->rank, marks, error));
   if (!given && !lk_shape_is_known(from)) return LK_OK;
   for (uint32_t i = 0; i < from->rank; i++) {
     const bool drop = given ? marks[i] : from->dims[i] == 1;
@@ -290,8 +276,7 @@ static lk_status infer_unsqueeze(lk_inference *self, lk_error *error) {
   const lk_tensor_desc *from = &self->inputs[0].desc;
   const axes_params *params = self->node->params;
   lk_tensor_desc *to = &self->outputs[0];
-  bool marks[LK_MAX_RANK], given;
-  uint32_t read;
+  bool marks[LK_MAX_RANK];
   const bool as_input = lk_op_has(self->node, 1);
   if (!as_input && !params->given) {
     return lk_fail(error, LK_INVALID_ARGUMENT, "failed to unsqueeze: no axes, they are required");
@@ -305,7 +290,7 @@ static lk_status infer_unsqueeze(lk_inference *self, lk_error *error) {
   }
   lk_shape_open(to, from->rank + count);
   if (as_input && !lk_infer_knows(self, 1)) return LK_OK;
-  LK_RETURN_NOT_OK(read_axes(self->node, self->inputs, to->rank, marks, &read, &given, error));
+  LK_RETURN_NOT_OK(read_axes(self->node, self->inputs, to->rank, marks, error));
   for (uint32_t i = 0, next = 0; i < to->rank; i++) {
     to->dims[i] = marks[i] ? 1 : from->dims[next++];
   }

@@ -16,18 +16,16 @@ lk_status lk_build_tensor(const lk_primitive_build *build, lk_word role, uint32_
   return lk_layouts_memory_desc(build->env->layouts, &desc, out_md, error);
 }
 
-/* Attribute values; `fallback` when it is not in the key. A float is a bit pattern there. */
+/* Attribute values; `fallback`, for a float 0, when it is not in the key. A float is a bit pattern
+ * there. */
 static int64_t get_number(const lk_primitive_build *build, lk_word name, int64_t fallback) {
   uint32_t count = 0;
   const int64_t *values = lk_key_find_attr(build->key, name, &count);
   return values != NULL && count > 0 ? values[0] : fallback;
 }
 
-static float get_float(const lk_primitive_build *build, lk_word name, float fallback) {
-  uint32_t count = 0;
-  const int64_t *values = lk_key_find_attr(build->key, name, &count);
-  if (values == NULL || count == 0) return fallback;
-  uint32_t bits = (uint32_t)values[0];
+static float get_float(const lk_primitive_build *build, lk_word name) {
+  const uint32_t bits = (uint32_t)get_number(build, name, 0);
   float value = 0;
   memcpy(&value, &bits, sizeof value);
   return value;
@@ -50,8 +48,7 @@ typedef struct window_dims {
 } window_dims;
 
 static window_dims get_window(const lk_primitive_build *build) {
-  window_dims window;
-  memset(&window, 0, sizeof window);
+  window_dims window = {.kernel = {0}};
   read_dims(build, LK_WORD_KERNEL, window.kernel);
   read_dims(build, LK_WORD_STRIDES, window.strides);
   read_dims(build, LK_WORD_DILATIONS, window.dilations);
@@ -94,8 +91,7 @@ static dnnl_status_t build_eltwise(const lk_primitive_build *build,
                                    dnnl_primitive_desc_t *out_desc) {
   return dnnl_eltwise_forward_primitive_desc_create(
       out_desc, build->env->engine, dnnl_forward_inference, get_algorithm(build), build->src,
-      build->dst, get_float(build, LK_WORD_ALPHA, 0), get_float(build, LK_WORD_BETA, 0),
-      build->attr);
+      build->dst, get_float(build, LK_WORD_ALPHA), get_float(build, LK_WORD_BETA), build->attr);
 }
 
 /* SRC, SRC_1, DST; ALGORITHM. The sources broadcast. */
@@ -121,8 +117,8 @@ static dnnl_status_t build_pooling(const lk_primitive_build *build,
 static dnnl_status_t build_lrn(const lk_primitive_build *build, dnnl_primitive_desc_t *out_desc) {
   return dnnl_lrn_forward_primitive_desc_create(
       out_desc, build->env->engine, dnnl_forward_inference, dnnl_lrn_across_channels, build->src,
-      build->dst, get_number(build, LK_WORD_SIZE, 1), get_float(build, LK_WORD_ALPHA, 0),
-      get_float(build, LK_WORD_BETA, 0), get_float(build, LK_WORD_POWER, 1), build->attr);
+      build->dst, get_number(build, LK_WORD_SIZE, 1), get_float(build, LK_WORD_ALPHA),
+      get_float(build, LK_WORD_BETA), get_float(build, LK_WORD_POWER), build->attr);
 }
 
 /* SRC, DST; EPSILON. Statistics, scale and shift are arguments of its execution. */
@@ -131,7 +127,7 @@ static dnnl_status_t build_batch_norm(const lk_primitive_build *build,
   const unsigned flags = dnnl_use_global_stats | dnnl_use_scale | dnnl_use_shift;
   return dnnl_batch_normalization_forward_primitive_desc_create(
       out_desc, build->env->engine, dnnl_forward_inference, build->src, build->dst,
-      get_float(build, LK_WORD_EPSILON, 0), flags, build->attr);
+      get_float(build, LK_WORD_EPSILON), flags, build->attr);
 }
 
 /* SRC, DST; AXIS. */
