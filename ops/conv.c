@@ -11,6 +11,7 @@
 
 typedef struct conv_params {
   lk_window window;
+  bool is_transposed; /* ConvTranspose */
   int64_t groups;
   int64_t output_padding[LK_MAX_SPATIAL], output_shape[LK_MAX_SPATIAL];
   uint32_t n_output_padding, n_output_shape;
@@ -29,6 +30,7 @@ static void parse_conv(lk_attrs *attrs, void *params) {
 static void parse_conv_transpose(lk_attrs *attrs, void *params) {
   conv_params *self = params;
   parse_conv(attrs, params);
+  self->is_transposed = true;
   self->n_output_padding =
       lk_attrs_ints(attrs, "output_padding", self->output_padding, LK_MAX_SPATIAL);
   self->n_output_shape = lk_attrs_ints(attrs, "output_shape", self->output_shape, LK_MAX_SPATIAL);
@@ -107,10 +109,8 @@ static lk_status conv_transpose_shape(const lk_op_node *node, const lk_tensor *i
 }
 
 /* X and W tell each other's rank. */
-static lk_status infer_windows(lk_inference *self, lk_error *error,
-                               lk_status (*shape_of)(const lk_op_node *, const lk_tensor *,
-                                                     lk_dims *, lk_window_shape *, int64_t *,
-                                                     lk_error *)) {
+static lk_status infer(lk_inference *self, lk_error *error) {
+  const conv_params *params = self->node->params;
   lk_tensor inputs[3] = {self->inputs[0], self->inputs[1]};
   lk_tensor_desc *x = &inputs[0].desc, *w = &inputs[1].desc, *to = &self->outputs[0];
   lk_window_shape shape = {0};
@@ -118,19 +118,12 @@ static lk_status infer_windows(lk_inference *self, lk_error *error,
   if (!lk_rank_is_known(x)) lk_shape_open(x, w->rank);
   if (!lk_rank_is_known(x)) return LK_OK;
   if (!lk_rank_is_known(w)) lk_shape_open(w, x->rank);
-  LK_RETURN_NOT_OK(shape_of(self->node, inputs, self->dims, &shape, &to->dims[1], error));
+  LK_RETURN_NOT_OK((params->is_transposed ? conv_transpose_shape : conv_shape)(
+      self->node, inputs, self->dims, &shape, &to->dims[1], error));
   to->rank = x->rank;
   to->dims[0] = x->dims[0];
   memcpy(to->dims + 2, shape.out, shape.rank * sizeof shape.out[0]);
   return LK_OK;
-}
-
-static lk_status infer_conv(lk_inference *self, lk_error *error) {
-  return infer_windows(self, error, conv_shape);
-}
-
-static lk_status infer_conv_transpose(lk_inference *self, lk_error *error) {
-  return infer_windows(self, error, conv_transpose_shape);
 }
 
 /* Of the weights, for one output channel: C / groups times the kernel. */
@@ -288,21 +281,18 @@ cleanup:
             .flags =                                                                               \
                 LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS | LK_OP_TENSOR_POST_OPS,   \
             .min_inputs = 2, .max_inputs = 3, .max_outputs = 1, .input_types = "T",                \
-            .output_types = "T", .types = {LK_TYPES_F32})
+            .output_types = "T", .types = {LK_TYPES_F32}),                                         \
+      .params_size = sizeof(conv_params), .infer = infer
 
 const lk_op_class lk_op_conv = {
     CONV_ROW("Conv", "Convolution in 1, 2 or 3 dimensions, grouped, dilated, with bias"),
-    .params_size = sizeof(conv_params),
     .parse = parse_conv,
-    .infer = infer_conv,
     .flops = conv_flops,
     .plan = plan_conv,
 };
 const lk_op_class lk_op_conv_transpose = {
     CONV_ROW("ConvTranspose", "Transposed convolution, with output_padding and output_shape"),
-    .params_size = sizeof(conv_params),
     .parse = parse_conv_transpose,
-    .infer = infer_conv_transpose,
     .flops = conv_transpose_flops,
     .plan = plan_conv_transpose,
 };

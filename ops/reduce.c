@@ -106,16 +106,13 @@ static lk_status plan_product(lk_planner *planner, const reduce_block *block, lk
   const lk_primitive *primitive = NULL;
   const lk_allocator *allocator = planner->env->allocator;
   const bool last = block->inner == 1;
-  const int64_t matrix[] = {block->outer, block->n}, vector[] = {block->n, 1};
-  const int64_t rows[] = {block->outer, 1}, batch[] = {block->outer, block->n, block->inner};
-  const int64_t vectors[] = {1, 1, block->n};
-  const int64_t sums[] = {block->outer, 1, block->inner};
-  const lk_tensor_desc x_desc =
-      last ? lk_tensor_desc_make(LK_F32, 2, matrix) : lk_tensor_desc_make(LK_F32, 3, batch);
-  const lk_tensor_desc dst_desc =
-      last ? lk_tensor_desc_make(LK_F32, 2, rows) : lk_tensor_desc_make(LK_F32, 3, sums);
-  lk_tensor_desc means_desc =
-      last ? lk_tensor_desc_make(LK_F32, 2, vector) : lk_tensor_desc_make(LK_F32, 3, vectors);
+  const uint32_t rank = last ? 2 : 3;
+  const int64_t x_dims[] = {block->outer, block->n, block->inner};
+  const int64_t dst_dims[] = {block->outer, 1, block->inner};
+  const int64_t column[] = {block->n, 1}, row[] = {1, 1, block->n};
+  const lk_tensor_desc x_desc = lk_tensor_desc_make(LK_F32, rank, x_dims);
+  const lk_tensor_desc dst_desc = lk_tensor_desc_make(LK_F32, rank, dst_dims);
+  lk_tensor_desc means_desc = lk_tensor_desc_make(LK_F32, rank, last ? column : row);
   means_desc.layout = last ? LK_LAYOUT_ANY : LK_LAYOUT_PLAIN;
   const size_t count = (size_t)lk_elements(&means_desc);
   float *factors = lk_alloc(allocator, count * sizeof *factors);

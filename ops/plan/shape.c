@@ -18,8 +18,8 @@ lk_status lk_read_axes(const int64_t *axes, uint32_t count, uint32_t rank, const
     const int64_t axis = lk_axis(axes[i], rank);
     if (axis < 0 || seen[axis]) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to %s: axis %" PRId64 ", %s for rank %" PRIu32, what, axes[i],
-                     axis < 0 ? "out of range" : "given twice", rank);
+                     "failed to %s: axis %" PRId64 " for rank %" PRIu32 ", %s", what, axes[i], rank,
+                     axis < 0 ? "out of range" : "must be given once");
     }
     seen[axis] = true;
     out_axes[i] = (uint32_t)axis;
