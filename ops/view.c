@@ -72,8 +72,7 @@ static lk_status plan_dropout(lk_planner *planner, lk_error *error) {
   const lk_cast cast = {.from = LK_F64, .to = mask.desc.dtype, .count = 1};
   void *const pointers[] = {&one, value};
   LK_RETURN_NOT_OK(lk_cast_kernel(&cast, pointers, error));
-  return lk_plan_fill(planner, &mask, lk_elements(&mask.desc), lk_dtype_size(mask.desc.dtype),
-                      value, error);
+  return lk_plan_fill(planner, &mask, lk_dtype_size(mask.desc.dtype), value, error);
 }
 
 const lk_op_class lk_op_dropout = {
@@ -303,33 +302,30 @@ static lk_status infer_unsqueeze(lk_inference *self, lk_error *error) {
   LK_OP_ROW(.op_type = name, .domain = "", .summary = summary_text, .since = 7,                    \
             .min_inputs = least_inputs, .max_inputs = most_inputs, .max_outputs = 1,               \
             .input_types = "TU", .output_types = "T", .types = {LK_TYPES_ANY, LK_TYPES_INDEX},     \
-            .shape_inputs = (1U << (most_inputs)) - 2)
+            .shape_inputs = (1U << (most_inputs)) - 2),                                            \
+      .plan = plan_view
 
 const lk_op_class lk_op_reshape = {
     VIEW_ROW("Reshape", "another shape for the same elements", 2, 2),
     .params_size = sizeof(reshape_params),
     .parse = parse_reshape,
     .infer = infer_reshape,
-    .plan = plan_view,
 };
 const lk_op_class lk_op_flatten = {
     VIEW_ROW("Flatten", "the dimensions before and from an axis on as two", 1, 1),
     .params_size = sizeof(flatten_params),
     .parse = parse_flatten,
     .infer = infer_flatten,
-    .plan = plan_view,
 };
 const lk_op_class lk_op_squeeze = {
     VIEW_ROW("Squeeze", "drops dimensions of size 1", 1, 2),
     .params_size = sizeof(axes_params),
     .parse = parse_axes,
     .infer = infer_squeeze,
-    .plan = plan_view,
 };
 const lk_op_class lk_op_unsqueeze = {
     VIEW_ROW("Unsqueeze", "inserts dimensions of size 1", 1, 2),
     .params_size = sizeof(axes_params),
     .parse = parse_axes,
     .infer = infer_unsqueeze,
-    .plan = plan_view,
 };

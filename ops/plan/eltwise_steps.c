@@ -114,8 +114,7 @@ static lk_status fill_output(lk_planner *planner, uint8_t byte, lk_error *error)
   memset(value, byte, sizeof value);
   const lk_layout layout = lk_fixed_output_layout(planner, 0, LK_LAYOUT_PLAIN);
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to, error));
-  LK_RETURN_NOT_OK(lk_plan_fill(planner, &to, lk_elements(&to.desc), lk_dtype_size(to.desc.dtype),
-                                value, error));
+  LK_RETURN_NOT_OK(lk_plan_fill(planner, &to, lk_dtype_size(to.desc.dtype), value, error));
   return lk_plan_post_ops(planner, &to, error);
 }
 

@@ -29,10 +29,11 @@ lk_status lk_plan_same(lk_planner *planner, uint32_t index, lk_error *error) {
   return lk_planner_copy(planner, &copy, &from, &to, error);
 }
 
-lk_status lk_plan_fill(lk_planner *planner, const lk_operand *to, int64_t count, size_t size,
-                       const void *value, lk_error *error) {
+lk_status lk_plan_fill(lk_planner *planner, const lk_operand *to, size_t size, const void *value,
+                       lk_error *error) {
+  const int64_t bytes = lk_elements(&to->desc) * (int64_t)lk_dtype_size(to->desc.dtype);
   lk_fill fill;
-  fill.count = count;
+  fill.count = bytes / (int64_t)size;
   fill.size = size;
   memcpy(fill.value, value, size);
   return lk_planner_kernel(planner, lk_fill_kernel, &fill, offsetof(lk_fill, value) + size, to, 1,
