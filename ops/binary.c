@@ -1,6 +1,5 @@
 /* Add, Sub, Mul, Div, Pow, Sum with broadcasting (ONNX operators of these names). f32 runs on
  * oneDNN; other types, which are shape arithmetic, in plain C (kernel/arithmetic.c). */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

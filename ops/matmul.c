@@ -1,7 +1,4 @@
 /* MatMul and Gemm (ONNX operators of these names) on oneDNN's matmul. */
-#include <inttypes.h>
-#include <string.h>
-
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/plan/eltwise_steps.h"

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "base/tensor.h"
 #include "ops/plan/pooling.h"
 
 typedef struct pool_params {

@@ -1,9 +1,7 @@
 /* Slice: a part of each dimension, in steps that may go backwards. A strided copy. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/status.h"
-#include "base/tensor.h"
 #include "ops/plan/moves.h"
 
 enum { BOUNDS_AS_INPUTS_SINCE = 10, DATA = 0, STARTS = 1, ENDS = 2, AXES = 3, STEPS = 4 };

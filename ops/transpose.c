@@ -4,7 +4,6 @@
 #include <inttypes.h>
 
 #include "base/status.h"
-#include "base/tensor.h"
 #include "ops/plan/moves.h"
 
 typedef struct transpose_params {

@@ -26,8 +26,6 @@ typedef struct lk_attrs {
 bool lk_attrs_has(const lk_attrs *attrs, const char *name);
 int64_t lk_attrs_int(lk_attrs *attrs, const char *name, int64_t fallback);
 float lk_attrs_float(lk_attrs *attrs, const char *name, float fallback);
-/* A number of the row; its fallback where no attribute has it. */
-float lk_attrs_number(lk_attrs *attrs, const lk_op_number *number);
 /* Copies up to `capacity` values and returns how many; 0: not there. */
 uint32_t lk_attrs_ints(lk_attrs *attrs, const char *name, int64_t *out, uint32_t capacity);
 uint32_t lk_attrs_floats(lk_attrs *attrs, const char *name, float *out, uint32_t capacity);

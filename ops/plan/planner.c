@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "base/tensor.h"
 #include "ops/plan/packing.h"
 
 /* Grows one of the body's arrays, whose count is a uint32_t. */
