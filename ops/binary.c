@@ -1,6 +1,5 @@
 /* Add, Sub, Mul, Div, Pow, Sum with broadcasting (ONNX operators of these names). f32 runs on
  * oneDNN; other types, which are shape arithmetic, in plain C (kernel/arithmetic.c). */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +8,7 @@
 #include "ops/kernel/arithmetic.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/moves.h"
+#include "ops/plan/post_ops.h"
 
 /* Whether the operand, brought to the output's rank, can lie in `layout` without a broadcast. */
 static bool fits_layout(const lk_tensor_desc *operand, const lk_tensor_desc *to, lk_layout layout) {
@@ -30,23 +30,22 @@ static lk_layout binary_layout(const lk_tensor_desc *full, const lk_tensor_desc 
 
 static lk_status input_for(lk_planner *planner, uint32_t index, const lk_tensor_desc *to,
                            lk_layout layout, lk_operand *out_operand, lk_error *error) {
-  const bool same_rank = lk_planner_input_tensor(planner, index)->desc.rank == to->rank;
+  const bool same_rank = planner->inputs[index].desc.rank == to->rank;
   return lk_planner_input(planner, index, same_rank ? layout : LK_LAYOUT_PLAIN, out_operand, error);
 }
 
 static lk_status plan_binary(lk_planner *planner, dnnl_alg_kind_t algorithm, bool commutative,
                              lk_error *error) {
-  const lk_tensor_desc *to = lk_planner_output_desc(planner, 0);
+  const lk_tensor_desc *to = &planner->body->outputs[0];
   uint32_t first = 0, second = 1;
-  if (commutative && !lk_shape_equal(&lk_planner_input_tensor(planner, 0)->desc, to)) {
+  if (commutative && !lk_shape_equal(&planner->inputs[0].desc, to)) {
     first = 1;
     second = 0;
   }
-  const lk_tensor_desc *full = &lk_planner_input_tensor(planner, first)->desc;
+  const lk_tensor_desc *full = &planner->inputs[first].desc;
   const bool is_full = lk_shape_equal(full, to);
   const lk_layout layout =
-      is_full ? binary_layout(full, &lk_planner_input_tensor(planner, second)->desc, to)
-              : LK_LAYOUT_PLAIN;
+      is_full ? binary_layout(full, &planner->inputs[second].desc, to) : LK_LAYOUT_PLAIN;
   lk_operand a, b, dst;
   LK_RETURN_NOT_OK(input_for(planner, first, to, layout, &a, error));
   LK_RETURN_NOT_OK(input_for(planner, second, to, layout, &b, error));
@@ -60,9 +59,9 @@ static lk_status plan_binary(lk_planner *planner, dnnl_alg_kind_t algorithm, boo
 
 /* A plan without oneDNN: powers, and types that it does not compute on. */
 static lk_status plan_arithmetic(lk_planner *planner, lk_arithmetic_op op, lk_error *error) {
-  const lk_tensor_desc *a = &lk_planner_input_tensor(planner, 0)->desc;
-  const lk_tensor_desc *b = &lk_planner_input_tensor(planner, 1)->desc;
-  const lk_tensor_desc *to = lk_planner_output_desc(planner, 0);
+  const lk_tensor_desc *a = &planner->inputs[0].desc;
+  const lk_tensor_desc *b = &planner->inputs[1].desc;
+  const lk_tensor_desc *to = &planner->body->outputs[0];
   lk_operand operands[3];
   if (!lk_arithmetic_is_supported(op, a->dtype, b->dtype)) {
     return lk_fail(error, LK_UNSUPPORTED,
@@ -81,27 +80,19 @@ static lk_status plan_arithmetic(lk_planner *planner, lk_arithmetic_op op, lk_er
 }
 
 static bool is_float(lk_planner *planner) {
-  return lk_planner_output_desc(planner, 0)->dtype == LK_F32;
+  return planner->body->outputs[0].dtype == LK_F32;
 }
 
-static lk_status plan_add(lk_planner *planner, lk_error *error) {
-  return is_float(planner) ? plan_binary(planner, dnnl_binary_add, true, error)
-                           : plan_arithmetic(planner, LK_ADD, error);
-}
-
-static lk_status plan_sub(lk_planner *planner, lk_error *error) {
-  return is_float(planner) ? plan_binary(planner, dnnl_binary_sub, false, error)
-                           : plan_arithmetic(planner, LK_SUB, error);
-}
-
-static lk_status plan_mul(lk_planner *planner, lk_error *error) {
-  return is_float(planner) ? plan_binary(planner, dnnl_binary_mul, true, error)
-                           : plan_arithmetic(planner, LK_MUL, error);
-}
-
-static lk_status plan_div(lk_planner *planner, lk_error *error) {
-  return is_float(planner) ? plan_binary(planner, dnnl_binary_div, false, error)
-                           : plan_arithmetic(planner, LK_DIV, error);
+/* Add, Sub, Mul, Div. */
+static lk_status plan(lk_planner *planner, lk_error *error) {
+  static const lk_arithmetic_op ops[] = {[LK_POST_ADD] = LK_ADD,
+                                         [LK_POST_SUB] = LK_SUB,
+                                         [LK_POST_MUL] = LK_MUL,
+                                         [LK_POST_DIV] = LK_DIV};
+  const lk_op_row *row = &planner->node->class_->row;
+  if (!is_float(planner)) return plan_arithmetic(planner, ops[row->fusion.kind], error);
+  return plan_binary(planner, lk_post_op_binary(row->fusion.kind),
+                     (row->flags & LK_OP_COMMUTATIVE) != 0, error);
 }
 
 /* ---- Pow: base and exponent may have different types; the result has the base's ---- */
@@ -119,9 +110,8 @@ static bool constant_exponent(const lk_op_node *node, float *out_exponent) {
 
 static lk_status plan_pow(lk_planner *planner, lk_error *error) {
   float exponent = 0;
-  const bool same_shape = lk_shape_equal(&lk_planner_input_tensor(planner, 0)->desc,
-                                         lk_planner_output_desc(planner, 0));
-  if (is_float(planner) && same_shape && constant_exponent(lk_planner_node(planner), &exponent)) {
+  const bool same_shape = lk_shape_equal(&planner->inputs[0].desc, &planner->body->outputs[0]);
+  if (is_float(planner) && same_shape && constant_exponent(planner->node, &exponent)) {
     if (exponent == 2.0F) return lk_plan_eltwise(planner, dnnl_eltwise_square, 0, 0, error);
     if (exponent == 0.5F) return lk_plan_eltwise(planner, dnnl_eltwise_sqrt, 0, 0, error);
     return lk_plan_eltwise(planner, dnnl_eltwise_pow, 1.0F, exponent, error);
@@ -133,17 +123,17 @@ static lk_status plan_pow(lk_planner *planner, lk_error *error) {
 
 /* One after the other: ((a + b) + c) + ..., each a binary addition with broadcasting. */
 static lk_status plan_sum(lk_planner *planner, lk_error *error) {
-  const uint32_t count = lk_planner_node(planner)->n_operands;
+  const uint32_t count = planner->node->n_operands;
   if (count == 1) {
-    return lk_planner_node(planner)->n_post_ops > 0
+    return planner->node->n_post_ops > 0
                ? lk_plan_eltwise(planner, dnnl_eltwise_linear, 1.0F, 0, error)
                : lk_plan_same(planner, 0, error);
   }
   if (count == 2) return plan_binary(planner, dnnl_binary_add, true, error);
-  const lk_tensor_desc *to = lk_planner_output_desc(planner, 0);
+  const lk_tensor_desc *to = &planner->body->outputs[0];
   lk_layout layout = LK_LAYOUT_CHANNELS_LAST;
   for (uint32_t i = 0; i < count; i++) {
-    const lk_tensor_desc *desc = &lk_planner_input_tensor(planner, i)->desc;
+    const lk_tensor_desc *desc = &planner->inputs[i].desc;
     if (!lk_shape_equal(desc, to) || desc->layout != LK_LAYOUT_CHANNELS_LAST) {
       layout = LK_LAYOUT_PLAIN;
     }
@@ -175,28 +165,21 @@ static void multiply_text(const lk_op_node *node, char *buffer, size_t capacity)
             .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS | (traits),           \
             .min_inputs = 2, .max_inputs = 2, .max_outputs = 1, .input_types = "T",                \
             .output_types = "T", .types = {LK_TYPES_ARITHMETIC}, .in_place_inputs = 3,             \
-            .fusion = {.kind = (post_op)})
+            .fusion = {.kind = (post_op)}),                                                        \
+      .infer = lk_infer_broadcast, .plan = plan
 
 const lk_op_class lk_op_add = {
     BINARY_ROW("Add", "a + b with broadcasting; integers in C", LK_OP_COMMUTATIVE, LK_POST_ADD),
-    .infer = lk_infer_broadcast,
-    .plan = plan_add,
 };
 const lk_op_class lk_op_sub = {
     BINARY_ROW("Sub", "a - b with broadcasting; integers in C", 0, LK_POST_SUB),
-    .infer = lk_infer_broadcast,
-    .plan = plan_sub,
 };
 const lk_op_class lk_op_mul = {
     BINARY_ROW("Mul", "a * b with broadcasting; integers in C", LK_OP_COMMUTATIVE, LK_POST_MUL),
     .in_place_text = multiply_text,
-    .infer = lk_infer_broadcast,
-    .plan = plan_mul,
 };
 const lk_op_class lk_op_div = {
     BINARY_ROW("Div", "a / b with broadcasting; integers in C", 0, LK_POST_DIV),
-    .infer = lk_infer_broadcast,
-    .plan = plan_div,
 };
 
 const lk_op_class lk_op_pow = {

@@ -31,9 +31,9 @@ static lk_status infer(lk_inference *self, lk_error *error) {
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
-  const lk_tensor_desc *from = &lk_planner_input_tensor(planner, 0)->desc;
+  const lk_tensor_desc *from = &planner->inputs[0].desc;
   const lk_cast cast = {.from = from->dtype,
-                        .to = lk_planner_output_desc(planner, 0)->dtype,
+                        .to = planner->body->outputs[0].dtype,
                         .count = (size_t)lk_elements(from)};
   if (cast.from == cast.to) return lk_plan_same(planner, 0, error);
   lk_operand operands[2];

@@ -49,7 +49,7 @@ static bool is_run_time(const lk_op_node *node, uint32_t index) {
 /* max(x, min) and then min(., max): bounds that come at run time are operands, never part of a
  * key, so that a new bound needs no new primitive. */
 static lk_status plan_run_time(lk_planner *planner, lk_error *error) {
-  const lk_op_node *node = lk_planner_node(planner);
+  const lk_op_node *node = planner->node;
   lk_operand value, bound, result;
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, LK_LAYOUT_ANY, &value, error));
   const lk_layout layout = value.desc.layout;
@@ -68,7 +68,7 @@ static lk_status plan_run_time(lk_planner *planner, lk_error *error) {
 
 /* In the layout that is wished for, so that nothing is reordered afterwards. */
 static lk_status plan_kernel(lk_planner *planner, lk_error *error) {
-  const lk_op_node *node = lk_planner_node(planner);
+  const lk_op_node *node = planner->node;
   const clip_params *params = node->params;
   const lk_layout layout = lk_planner_wish(planner, 0, lk_fixed_input_layout(planner, 0));
   lk_operand operands[4];
@@ -86,9 +86,9 @@ static lk_status plan_kernel(lk_planner *planner, lk_error *error) {
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
-  const lk_op_node *node = lk_planner_node(planner);
+  const lk_op_node *node = planner->node;
   const clip_params *params = node->params;
-  if (lk_planner_output_desc(planner, 0)->dtype != LK_F32) return plan_kernel(planner, error);
+  if (planner->body->outputs[0].dtype != LK_F32) return plan_kernel(planner, error);
   if (is_run_time(node, 1) || is_run_time(node, 2)) return plan_run_time(planner, error);
   float low = constant_bound(node, 1, fmaxf(params->low, -FLT_MAX));
   const float high = constant_bound(node, 2, fminf(params->high, FLT_MAX));

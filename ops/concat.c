@@ -52,28 +52,24 @@ static lk_status infer(lk_inference *self, lk_error *error) {
   const lk_tensor_desc *first = first_known(self);
   if (first == NULL) return LK_OK;
   const int64_t given = ((const concat_params *)self->node->params)->axis;
-  const int64_t axis = lk_axis(given, first->rank);
-  if (axis < 0) {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to concatenate: axis %" PRId64 ", out of range for rank %" PRIu32, given,
-                   first->rank);
-  }
+  uint32_t axis = 0;
+  LK_RETURN_NOT_OK(lk_read_axes(&given, 1, first->rank, "concatenate", &axis, error));
   lk_tensor_desc to = {.dtype = self->outputs[0].dtype, .rank = first->rank};
   memcpy(to.dims, first->dims, sizeof to.dims);
   to.dims[axis] = 0;
   for (uint32_t i = 0; i < self->node->n_operands; i++) {
     const lk_tensor_desc *next = &self->inputs[i].desc;
     bool overflows = false;
-    if (!append(self->dims, &to, next, (uint32_t)axis, &overflows)) {
+    if (!append(self->dims, &to, next, axis, &overflows)) {
       char text[LK_TENSOR_TEXT_CAPACITY], first_text[LK_TENSOR_TEXT_CAPACITY];
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "failed to concatenate input %" PRIu32
-                     ": %s, must be like %s but for axis %" PRId64,
+                     ": %s, must be like %s but for axis %" PRIu32,
                      i, lk_tensor_text(next, text), lk_tensor_text(first, first_text), axis);
     }
     if (overflows) {
       return lk_fail(error, LK_OUT_OF_RANGE,
-                     "failed to concatenate: axis %" PRId64 ", a dimension exceeds 2^63", axis);
+                     "failed to concatenate: axis %" PRIu32 ", a dimension exceeds 2^63", axis);
     }
   }
   self->outputs[0] = to;
@@ -83,10 +79,10 @@ static lk_status infer(lk_inference *self, lk_error *error) {
 /* Channels-last when all inputs that come at run time lie so, or when some do and it is wished for;
  * inputs whose bytes are the same either way do not count. */
 static lk_layout choose_layout(lk_planner *planner) {
-  const lk_op_node *node = lk_planner_node(planner);
+  const lk_op_node *node = planner->node;
   uint32_t channels_last = 0, others = 0;
   for (uint32_t i = 0; i < node->n_inputs; i++) {
-    const lk_tensor_desc *desc = &lk_planner_input_tensor(planner, i)->desc;
+    const lk_tensor_desc *desc = &planner->inputs[i].desc;
     const bool is_neutral = node->constants[i].content != NULL || lk_elements(desc) == 0 ||
                             desc->rank < 3 ||
                             lk_layout_same_bytes(desc, LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST);
@@ -136,8 +132,8 @@ static lk_status plan_copies(lk_planner *planner, lk_layout layout, const lk_ope
                              uint32_t axis, lk_error *error) {
   int64_t strides[LK_MAX_RANK], offset = 0;
   lk_strides(&to->desc, (int64_t)lk_dtype_size(to->desc.dtype), strides);
-  for (uint32_t i = 0; i < lk_planner_node(planner)->n_inputs; i++) {
-    const lk_tensor_desc *desc = &lk_planner_input_tensor(planner, i)->desc;
+  for (uint32_t i = 0; i < planner->node->n_inputs; i++) {
+    const lk_tensor_desc *desc = &planner->inputs[i].desc;
     if (lk_elements(desc) == 0) continue;
     lk_operand from;
     LK_RETURN_NOT_OK(lk_planner_input(planner, i, layout, &from, error));
@@ -151,12 +147,12 @@ static lk_status plan_copies(lk_planner *planner, lk_layout layout, const lk_ope
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
-  const lk_op_node *node = lk_planner_node(planner);
-  const lk_tensor_desc *desc = lk_planner_output_desc(planner, 0);
+  const lk_op_node *node = planner->node;
+  const lk_tensor_desc *desc = &planner->body->outputs[0];
   uint32_t axis = (uint32_t)lk_axis(((const concat_params *)node->params)->axis, desc->rank);
   uint32_t count = 0, last = 0;
   for (uint32_t i = 0; i < node->n_inputs; i++) {
-    if (lk_elements(&lk_planner_input_tensor(planner, i)->desc) == 0) continue;
+    if (lk_elements(&planner->inputs[i].desc) == 0) continue;
     count++;
     last = i;
   }
@@ -169,7 +165,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
     return plan_copies(planner, layout, &to, axis, error);
   }
   for (uint32_t i = 0, next = 0; i < node->n_inputs; i++) {
-    if (lk_elements(&lk_planner_input_tensor(planner, i)->desc) == 0) continue;
+    if (lk_elements(&planner->inputs[i].desc) == 0) continue;
     LK_RETURN_NOT_OK(lk_planner_input(planner, i, layout, &sources[next++], error));
   }
   return plan_primitive(planner, sources, count, &to, axis, error);

@@ -11,6 +11,7 @@
 
 typedef struct conv_params {
   lk_window window;
+  bool is_transposed; /* ConvTranspose */
   int64_t groups;
   int64_t output_padding[LK_MAX_SPATIAL], output_shape[LK_MAX_SPATIAL];
   uint32_t n_output_padding, n_output_shape;
@@ -29,6 +30,7 @@ static void parse_conv(lk_attrs *attrs, void *params) {
 static void parse_conv_transpose(lk_attrs *attrs, void *params) {
   conv_params *self = params;
   parse_conv(attrs, params);
+  self->is_transposed = true;
   self->n_output_padding =
       lk_attrs_ints(attrs, "output_padding", self->output_padding, LK_MAX_SPATIAL);
   self->n_output_shape = lk_attrs_ints(attrs, "output_shape", self->output_shape, LK_MAX_SPATIAL);
@@ -107,10 +109,8 @@ static lk_status conv_transpose_shape(const lk_op_node *node, const lk_tensor *i
 }
 
 /* X and W tell each other's rank. */
-static lk_status infer_windows(lk_inference *self, lk_error *error,
-                               lk_status (*shape_of)(const lk_op_node *, const lk_tensor *,
-                                                     lk_dims *, lk_window_shape *, int64_t *,
-                                                     lk_error *)) {
+static lk_status infer(lk_inference *self, lk_error *error) {
+  const conv_params *params = self->node->params;
   lk_tensor inputs[3] = {self->inputs[0], self->inputs[1]};
   lk_tensor_desc *x = &inputs[0].desc, *w = &inputs[1].desc, *to = &self->outputs[0];
   lk_window_shape shape = {0};
@@ -118,19 +118,12 @@ static lk_status infer_windows(lk_inference *self, lk_error *error,
   if (!lk_rank_is_known(x)) lk_shape_open(x, w->rank);
   if (!lk_rank_is_known(x)) return LK_OK;
   if (!lk_rank_is_known(w)) lk_shape_open(w, x->rank);
-  LK_RETURN_NOT_OK(shape_of(self->node, inputs, self->dims, &shape, &to->dims[1], error));
+  LK_RETURN_NOT_OK((params->is_transposed ? conv_transpose_shape : conv_shape)(
+      self->node, inputs, self->dims, &shape, &to->dims[1], error));
   to->rank = x->rank;
   to->dims[0] = x->dims[0];
   memcpy(to->dims + 2, shape.out, shape.rank * sizeof shape.out[0]);
   return LK_OK;
-}
-
-static lk_status infer_conv(lk_inference *self, lk_error *error) {
-  return infer_windows(self, error, conv_shape);
-}
-
-static lk_status infer_conv_transpose(lk_inference *self, lk_error *error) {
-  return infer_windows(self, error, conv_transpose_shape);
 }
 
 /* Of the weights, for one output channel: C / groups times the kernel. */
@@ -146,18 +139,6 @@ static double conv_flops(const lk_tensor_desc *inputs, const lk_tensor_desc *out
 static double conv_transpose_flops(const lk_tensor_desc *inputs, const lk_tensor_desc *outputs) {
   (void)outputs;
   return 2 * (double)lk_elements(&inputs[0]) * kernel_elements(&inputs[1]);
-}
-
-static lk_status resolve_conv(const lk_op_node *node, const lk_tensor *inputs,
-                              lk_window_shape *out_shape, lk_error *error) {
-  int64_t channels = 0;
-  return conv_shape(node, inputs, NULL, out_shape, &channels, error);
-}
-
-static lk_status resolve_conv_transpose(const lk_op_node *node, const lk_tensor *inputs,
-                                        lk_window_shape *out_shape, lk_error *error) {
-  int64_t channels = 0;
-  return conv_transpose_shape(node, inputs, NULL, out_shape, &channels, error);
 }
 
 /* What its value key says of a convolution. */
@@ -265,32 +246,30 @@ static lk_status emit(lk_planner *planner, conv_desc *conv, dnnl_memory_desc_t p
 }
 
 static conv_desc describe_conv(lk_planner *planner, lk_primitive_kind kind) {
-  conv_desc conv = {.kind = kind,
-                    .src = lk_planner_input_tensor(planner, 0)->desc,
-                    .dst = *lk_planner_output_desc(planner, 0)};
-  conv.has_bias = lk_op_has(lk_planner_node(planner), 2);
-  if (conv.has_bias) conv.bias = lk_planner_input_tensor(planner, 2)->desc;
+  conv_desc conv = {.kind = kind, .src = planner->inputs[0].desc, .dst = planner->body->outputs[0]};
+  conv.has_bias = lk_op_has(planner->node, 2);
+  if (conv.has_bias) conv.bias = planner->inputs[2].desc;
   return conv;
 }
 
 static lk_status plan_conv(lk_planner *planner, lk_error *error) {
-  const lk_op_node *node = lk_planner_node(planner);
-  const conv_params *params = node->params;
+  const conv_params *params = planner->node->params;
   conv_desc conv = describe_conv(planner, LK_PRIMITIVE_CONVOLUTION);
-  LK_RETURN_NOT_OK(resolve_conv(node, lk_planner_input_tensor(planner, 0), &conv.shape, error));
-  conv.weights = weights_desc(&lk_planner_input_tensor(planner, 1)->desc, params->groups);
+  LK_RETURN_NOT_OK(
+      conv_shape(planner->node, planner->inputs, NULL, &conv.shape, &conv.dst.dims[1], error));
+  conv.weights = weights_desc(&planner->inputs[1].desc, params->groups);
   return emit(planner, &conv, NULL, error);
 }
 
 static lk_status plan_conv_transpose(lk_planner *planner, lk_error *error) {
-  const lk_op_node *node = lk_planner_node(planner);
-  const conv_params *params = node->params;
+  const conv_params *params = planner->node->params;
   lk_status status = LK_OK;
   dnnl_memory_desc_t plain_md = NULL;
   conv_desc conv = describe_conv(planner, LK_PRIMITIVE_DECONVOLUTION);
-  LK_TRY(resolve_conv_transpose(node, lk_planner_input_tensor(planner, 0), &conv.shape, error));
-  LK_TRY(transposed_weights(&lk_planner_input_tensor(planner, 1)->desc, params->groups,
-                            &conv.weights, &plain_md, error));
+  LK_TRY(conv_transpose_shape(planner->node, planner->inputs, NULL, &conv.shape, &conv.dst.dims[1],
+                              error));
+  LK_TRY(transposed_weights(&planner->inputs[1].desc, params->groups, &conv.weights, &plain_md,
+                            error));
   LK_TRY(emit(planner, &conv, plain_md, error));
 cleanup:
   if (plain_md != NULL) dnnl_memory_desc_destroy(plain_md);
@@ -302,21 +281,18 @@ cleanup:
             .flags =                                                                               \
                 LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS | LK_OP_TENSOR_POST_OPS,   \
             .min_inputs = 2, .max_inputs = 3, .max_outputs = 1, .input_types = "T",                \
-            .output_types = "T", .types = {LK_TYPES_F32})
+            .output_types = "T", .types = {LK_TYPES_F32}),                                         \
+      .params_size = sizeof(conv_params), .infer = infer
 
 const lk_op_class lk_op_conv = {
     CONV_ROW("Conv", "Convolution in 1, 2 or 3 dimensions, grouped, dilated, with bias"),
-    .params_size = sizeof(conv_params),
     .parse = parse_conv,
-    .infer = infer_conv,
     .flops = conv_flops,
     .plan = plan_conv,
 };
 const lk_op_class lk_op_conv_transpose = {
     CONV_ROW("ConvTranspose", "Transposed convolution, with output_padding and output_shape"),
-    .params_size = sizeof(conv_params),
     .parse = parse_conv_transpose,
-    .infer = infer_conv_transpose,
     .flops = conv_transpose_flops,
     .plan = plan_conv_transpose,
 };

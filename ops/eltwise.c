@@ -2,8 +2,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/status.h"
-#include "base/tensor.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/post_ops.h"
 
@@ -12,13 +10,19 @@ typedef struct eltwise_params {
   float alpha, beta;
 } eltwise_params;
 
+/* A number of the row; its fallback where no attribute has it. */
+static float read_number(lk_attrs *attrs, const lk_op_number *number) {
+  return number->attr != NULL ? lk_attrs_float(attrs, number->attr, number->fallback)
+                              : number->fallback;
+}
+
 /* What the operator is as a post-op it is by itself too; others name their algorithm. */
 static void parse_eltwise(lk_attrs *attrs, void *params) {
   eltwise_params *self = params;
   const lk_op_fusion *fusion = &attrs->class_->row.fusion;
   const lk_post_op post_op = {.kind = fusion->kind,
-                              .alpha = lk_attrs_number(attrs, &fusion->alpha),
-                              .beta = lk_attrs_number(attrs, &fusion->beta)};
+                              .alpha = read_number(attrs, &fusion->alpha),
+                              .beta = read_number(attrs, &fusion->beta)};
   self->algorithm = lk_post_op_eltwise(&post_op, &self->alpha, &self->beta);
   if (attrs->class_->algorithm != 0) {
     self->algorithm = (dnnl_alg_kind_t)attrs->class_->algorithm;
@@ -32,7 +36,7 @@ static void in_place_text(const lk_op_node *node, char *buffer, size_t capacity)
 }
 
 static lk_status plan_eltwise(lk_planner *planner, lk_error *error) {
-  const eltwise_params *self = lk_planner_node(planner)->params;
+  const eltwise_params *self = planner->node->params;
   return lk_plan_eltwise(planner, self->algorithm, self->alpha, self->beta, error);
 }
 

@@ -3,7 +3,6 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/gather.h"
 #include "ops/plan/planner.h"
 
 typedef struct gather_params {
@@ -17,13 +16,9 @@ static void parse(lk_attrs *attrs, void *params) {
 static lk_status infer(lk_inference *self, lk_error *error) {
   const lk_tensor_desc *data = &self->inputs[0].desc, *indices = &self->inputs[1].desc;
   const int64_t given = ((const gather_params *)self->node->params)->axis;
+  uint32_t axis = 0;
   if (!lk_rank_is_known(data)) return LK_OK;
-  const int64_t axis = lk_axis(given, data->rank);
-  if (axis < 0) {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to gather: axis %" PRId64 ", out of range for rank %" PRIu32, given,
-                   data->rank);
-  }
+  LK_RETURN_NOT_OK(lk_read_axes(&given, 1, data->rank, "gather", &axis, error));
   if (!lk_rank_is_known(indices)) return LK_OK;
   const uint32_t rank = data->rank - 1 + indices->rank;
   if (rank > LK_MAX_RANK) {
@@ -33,7 +28,7 @@ static lk_status infer(lk_inference *self, lk_error *error) {
   lk_tensor_desc *to = &self->outputs[0];
   to->rank = 0;
   for (uint32_t i = 0; i < data->rank; i++) {
-    if (i != (uint32_t)axis) {
+    if (i != axis) {
       to->dims[to->rank++] = data->dims[i];
       continue;
     }
@@ -48,7 +43,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   LK_RETURN_NOT_OK(lk_planner_input(planner, 1, LK_LAYOUT_PLAIN, &operands[1], error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &operands[2], error));
   const lk_tensor_desc *data = &operands[0].desc;
-  const gather_params *gather = lk_planner_node(planner)->params;
+  const gather_params *gather = planner->node->params;
   const uint32_t axis = (uint32_t)lk_axis(gather->axis, data->rank);
   lk_gather step = {.outer = 1,
                     .axis = data->dims[axis],

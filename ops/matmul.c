@@ -1,7 +1,4 @@
 /* MatMul and Gemm (ONNX operators of these names) on oneDNN's matmul. */
-#include <inttypes.h>
-#include <string.h>
-
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/plan/eltwise_steps.h"
@@ -45,13 +42,12 @@ static lk_status infer_matmul(lk_inference *self, lk_error *error) {
 /* Whether the operands of the post-ops can follow when all leading dimensions become rows: full
  * tensors and single rows can, and single values. */
 static bool post_ops_allow_rows(lk_planner *planner) {
-  const lk_op_node *node = lk_planner_node(planner);
-  const lk_tensor_desc *to = lk_planner_output_desc(planner, 0);
-  const bool has_columns = lk_planner_input_tensor(planner, 1)->desc.rank > 1;
+  const lk_op_node *node = planner->node;
+  const lk_tensor_desc *to = &planner->body->outputs[0];
+  const bool has_columns = planner->inputs[1].desc.rank > 1;
   for (uint32_t i = 0; i < node->n_post_ops; i++) {
     if (node->post_ops[i].input < 0) continue;
-    const lk_tensor_desc *operand =
-        &lk_planner_input_tensor(planner, (uint32_t)node->post_ops[i].input)->desc;
+    const lk_tensor_desc *operand = &planner->inputs[(uint32_t)node->post_ops[i].input].desc;
     const bool is_flat = operand->rank < 2 || (operand->rank == 2 && operand->dims[0] == 1);
     const bool is_row = is_flat && (has_columns || lk_elements(operand) == 1);
     if (!is_row && !lk_shape_equal(operand, to)) return false;
@@ -102,14 +98,10 @@ static lk_status emit(lk_planner *planner, const matmul_desc *product,
   return lk_post_ops_execute(planner, primitive, args, 3, &product->dst, error);
 }
 
-static bool is_constant(lk_planner *planner, uint32_t index) {
-  return lk_planner_node(planner)->constants[index].content != NULL;
-}
-
 static lk_status plan_matmul(lk_planner *planner, lk_error *error) {
-  const lk_tensor_desc *a = &lk_planner_input_tensor(planner, 0)->desc;
-  const lk_tensor_desc *b = &lk_planner_input_tensor(planner, 1)->desc;
-  const lk_tensor_desc *to = lk_planner_output_desc(planner, 0);
+  const lk_tensor_desc *a = &planner->inputs[0].desc;
+  const lk_tensor_desc *b = &planner->inputs[1].desc;
+  const lk_tensor_desc *to = &planner->body->outputs[0];
   matmul_desc product = {.src = as_matrix(a, true), .weights = as_matrix(b, false)};
   const int64_t n = product.weights.dims[product.weights.rank - 1];
   const int64_t m = product.src.dims[product.src.rank - 2];
@@ -131,7 +123,7 @@ static lk_status plan_matmul(lk_planner *planner, lk_error *error) {
     product.src = lk_shape_pad_rank(&product.src, batch + 2);
     product.weights = lk_shape_pad_rank(&product.weights, batch + 2);
   }
-  if (is_constant(planner, 1)) product.weights.layout = LK_LAYOUT_ANY;
+  if (planner->node->constants[1].content != NULL) product.weights.layout = LK_LAYOUT_ANY;
   return emit(planner, &product, NULL, NULL, error);
 }
 
@@ -216,28 +208,26 @@ static uint32_t gemm_post_ops(const void *params, bool has_c, lk_post_op *out) {
 }
 
 static lk_status plan_gemm(lk_planner *planner, lk_error *error) {
-  const gemm_params *params = lk_planner_node(planner)->params;
-  const lk_tensor_desc *a = &lk_planner_input_tensor(planner, 0)->desc;
-  const lk_tensor_desc *b = &lk_planner_input_tensor(planner, 1)->desc;
+  const gemm_params *params = planner->node->params;
+  const lk_tensor_desc *a = &planner->inputs[0].desc;
+  const lk_tensor_desc *b = &planner->inputs[1].desc;
   lk_status status = LK_OK;
   dnnl_memory_desc_t plain_a = NULL, plain_b = NULL;
   if (lk_elements(a) == 0) return lk_plan_sum_of_nothing(planner, -1, error); /* C is a post-op */
   matmul_desc product = {.src = transposed(a, params->transpose_a),
                          .weights = transposed(b, params->transpose_b),
-                         .dst = *lk_planner_output_desc(planner, 0)};
+                         .dst = planner->body->outputs[0]};
   product.dst.layout = LK_LAYOUT_PLAIN;
   if (params->transpose_a) {
     LK_TRY(strided_md(a, &product.src, &plain_a, error));
-    LK_TRY(
-        lk_layouts_intern(lk_planner_env(planner)->layouts, plain_a, &product.src.layout, error));
+    LK_TRY(lk_layouts_intern(planner->env->layouts, plain_a, &product.src.layout, error));
   }
   if (params->transpose_b) LK_TRY(strided_md(b, &product.weights, &plain_b, error));
-  if (is_constant(planner, 1)) {
+  if (planner->node->constants[1].content != NULL) {
     product.weights.layout = LK_LAYOUT_ANY;
   } else if (plain_b != NULL) {
     /* oneDNN's matmul takes a transposed matrix as it lies */
-    LK_TRY(lk_layouts_intern(lk_planner_env(planner)->layouts, plain_b, &product.weights.layout,
-                             error));
+    LK_TRY(lk_layouts_intern(planner->env->layouts, plain_b, &product.weights.layout, error));
   }
   LK_TRY(emit(planner, &product, plain_a, plain_b, error));
 cleanup:

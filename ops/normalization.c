@@ -56,13 +56,13 @@ static bool is_relu_alone(const lk_op_node *node) {
 static lk_status plan_batch_norm(lk_planner *planner, lk_error *error) {
   static const int args_of[] = {DNNL_ARG_SRC, DNNL_ARG_SCALE, DNNL_ARG_SHIFT, DNNL_ARG_MEAN,
                                 DNNL_ARG_VARIANCE};
-  const lk_op_node *node = lk_planner_node(planner);
+  const lk_op_node *node = planner->node;
   const batch_norm_params *self = node->params;
   const bool fuses = is_relu_alone(node);
   lk_key_builder key;
   const lk_primitive *primitive = NULL;
   lk_primitive_arg args[6];
-  const uint32_t rank = lk_planner_input_tensor(planner, 0)->desc.rank;
+  const uint32_t rank = planner->inputs[0].desc.rank;
   const lk_layout layout = rank >= 3 ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
   for (uint32_t i = 0; i < 5; i++) {
     args[i].arg = args_of[i];
@@ -105,8 +105,8 @@ static lk_status infer_lrn(lk_inference *self, lk_error *error) {
 
 static lk_status find_lrn(lk_planner *planner, lk_layout layout, const lk_primitive **out_primitive,
                           lk_error *error) {
-  const lrn_params *self = lk_planner_node(planner)->params;
-  lk_tensor_desc desc = *lk_planner_output_desc(planner, 0);
+  const lrn_params *self = planner->node->params;
+  lk_tensor_desc desc = planner->body->outputs[0];
   desc.layout = layout;
   lk_key_builder key;
   const int64_t values[] = {self->size, lk_float_bits(self->alpha), lk_float_bits(self->beta),
@@ -123,7 +123,7 @@ static lk_status plan_lrn(lk_planner *planner, lk_error *error) {
   lk_operand src, dst;
   const lk_primitive *primitive = NULL;
   lk_layout layout =
-      lk_planner_output_desc(planner, 0)->rank == 4 ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
+      planner->body->outputs[0].rank == 4 ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
   LK_RETURN_NOT_OK(find_lrn(planner, layout, &primitive, error));
   if (primitive->is_ref && layout != LK_LAYOUT_PLAIN) {
     const lk_primitive *plain = NULL;

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "base/tensor.h"
 #include "ops/plan/pooling.h"
 
 typedef struct pool_params {
@@ -62,11 +61,11 @@ static lk_status infer_global(lk_inference *self, lk_error *error) {
 }
 
 static lk_status plan_pool(lk_planner *planner, lk_error *error) {
-  const pool_params *params = lk_planner_node(planner)->params;
-  const lk_tensor_desc *x = &lk_planner_input_tensor(planner, 0)->desc;
+  const pool_params *params = planner->node->params;
+  const lk_tensor_desc *x = &planner->inputs[0].desc;
   lk_window_shape shape;
   LK_RETURN_NOT_OK(
-      lk_window_resolve(&params->window, x->rank - 2, x->dims + 2, NULL, &shape, error));
+      lk_window_infer(&params->window, x->rank - 2, x->dims + 2, NULL, NULL, &shape, error));
   return lk_plan_pool(planner, params->kind, &shape, params->column_major, error);
 }
 

@@ -104,18 +104,15 @@ static lk_status plan_product(lk_planner *planner, const reduce_block *block, lk
   lk_operand x, means, dst;
   lk_key_builder key;
   const lk_primitive *primitive = NULL;
-  const lk_allocator *allocator = lk_planner_env(planner)->allocator;
+  const lk_allocator *allocator = planner->env->allocator;
   const bool last = block->inner == 1;
-  const int64_t matrix[] = {block->outer, block->n}, vector[] = {block->n, 1};
-  const int64_t rows[] = {block->outer, 1}, batch[] = {block->outer, block->n, block->inner};
-  const int64_t vectors[] = {1, 1, block->n};
-  const int64_t sums[] = {block->outer, 1, block->inner};
-  const lk_tensor_desc x_desc =
-      last ? lk_tensor_desc_make(LK_F32, 2, matrix) : lk_tensor_desc_make(LK_F32, 3, batch);
-  const lk_tensor_desc dst_desc =
-      last ? lk_tensor_desc_make(LK_F32, 2, rows) : lk_tensor_desc_make(LK_F32, 3, sums);
-  lk_tensor_desc means_desc =
-      last ? lk_tensor_desc_make(LK_F32, 2, vector) : lk_tensor_desc_make(LK_F32, 3, vectors);
+  const uint32_t rank = last ? 2 : 3;
+  const int64_t x_dims[] = {block->outer, block->n, block->inner};
+  const int64_t dst_dims[] = {block->outer, 1, block->inner};
+  const int64_t column[] = {block->n, 1}, row[] = {1, 1, block->n};
+  const lk_tensor_desc x_desc = lk_tensor_desc_make(LK_F32, rank, x_dims);
+  const lk_tensor_desc dst_desc = lk_tensor_desc_make(LK_F32, rank, dst_dims);
+  lk_tensor_desc means_desc = lk_tensor_desc_make(LK_F32, rank, last ? column : row);
   means_desc.layout = last ? LK_LAYOUT_ANY : LK_LAYOUT_PLAIN;
   const size_t count = (size_t)lk_elements(&means_desc);
   float *factors = lk_alloc(allocator, count * sizeof *factors);
@@ -141,8 +138,8 @@ cleanup:
 }
 
 static lk_status plan_general(lk_planner *planner, uint32_t mask, lk_error *error) {
-  const lk_tensor_desc *x = &lk_planner_input_tensor(planner, 0)->desc;
-  const lk_tensor_desc *to = lk_planner_output_desc(planner, 0);
+  const lk_tensor_desc *x = &planner->inputs[0].desc;
+  const lk_tensor_desc *to = &planner->body->outputs[0];
   lk_operand src, dst;
   lk_key_builder key;
   /* with all dimensions kept, the layout can stay; otherwise plain bytes are the same either way */
@@ -161,11 +158,11 @@ static lk_status plan_general(lk_planner *planner, uint32_t mask, lk_error *erro
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
-  const lk_op_node *node = lk_planner_node(planner);
-  const lk_tensor_desc *x = &lk_planner_input_tensor(planner, 0)->desc;
-  const lk_tensor_desc *to = lk_planner_output_desc(planner, 0);
+  const lk_op_node *node = planner->node;
+  const lk_tensor_desc *x = &planner->inputs[0].desc;
+  const lk_tensor_desc *to = &planner->body->outputs[0];
   uint32_t mask = 0;
-  LK_RETURN_NOT_OK(reduced_dims(node, lk_planner_input_tensor(planner, 0), &mask, error));
+  LK_RETURN_NOT_OK(reduced_dims(node, planner->inputs, &mask, error));
   /* ONNX leaves the mean of nothing undefined, and numpy has NaN. This is the 0 of ONNX Runtime's
    * CPU provider, so that a node computes the same wherever it runs. */
   if (lk_elements(x) == 0) return lk_plan_sum_of_nothing(planner, -1, error);

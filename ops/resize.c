@@ -18,21 +18,21 @@ static void parse(lk_attrs *attrs, void *params) {
   static const char *const policies[] = {"stretch", "not_larger", "not_smaller"};
   lk_resize_params *resize = params;
   int32_t opset = attrs->node->opset;
-  resize->mode = lk_attrs_choice(attrs, "mode", modes, opset < 11 ? 2 : 3, LK_RESIZE_NEAREST);
+  resize->rule.mode = lk_attrs_choice(attrs, "mode", modes, opset < 11 ? 2 : 3, LK_RESIZE_NEAREST);
   if (opset < 11) {
     /* Before these attributes, the usual implementations of Resize did this. */
-    resize->coordinates = LK_ASYMMETRIC;
-    resize->rounding = LK_FLOOR_UP_CEIL_DOWN;
+    resize->rule.coordinates = LK_ASYMMETRIC;
+    resize->rule.rounding = LK_FLOOR_UP_CEIL_DOWN;
     return;
   }
-  resize->coordinates =
+  resize->rule.coordinates =
       lk_attrs_choice(attrs, "coordinate_transformation_mode", coordinate_names, 7, LK_HALF_PIXEL);
-  resize->rounding = lk_attrs_choice(attrs, "nearest_mode", roundings, 4, LK_PREFER_FLOOR);
-  resize->cubic = lk_attrs_float(attrs, "cubic_coeff_a", -0.75f);
+  resize->rule.rounding = lk_attrs_choice(attrs, "nearest_mode", roundings, 4, LK_PREFER_FLOOR);
+  resize->rule.cubic = lk_attrs_float(attrs, "cubic_coeff_a", -0.75f);
   resize->extrapolation = lk_attrs_float(attrs, "extrapolation_value", 0);
-  resize->exclude_outside = lk_attrs_int(attrs, "exclude_outside", 0) != 0;
+  resize->rule.exclude_outside = lk_attrs_int(attrs, "exclude_outside", 0) != 0;
   if (opset < 18) return;
-  resize->antialias = lk_attrs_int(attrs, "antialias", 0) != 0; /* means nothing to nearest */
+  resize->rule.antialias = lk_attrs_int(attrs, "antialias", 0) != 0; /* means nothing to nearest */
   resize->axes_given = lk_attrs_has(attrs, "axes");
   resize->n_axes = lk_attrs_ints(attrs, "axes", resize->axes, LK_MAX_RANK);
   resize->policy = lk_attrs_choice(attrs, "keep_aspect_ratio_policy", policies, 3, LK_STRETCH);
@@ -43,7 +43,7 @@ static bool knows_values(const lk_inference *self) {
   const lk_resize_params *params = self->node->params;
   for (uint32_t i = 1; i <= 3; i++) {
     const bool is_idle_roi =
-        i == 1 && self->node->opset >= 11 && params->coordinates != LK_TF_CROP_AND_RESIZE;
+        i == 1 && self->node->opset >= 11 && params->rule.coordinates != LK_TF_CROP_AND_RESIZE;
     if (lk_op_has(self->node, i) && !is_idle_roi && !lk_infer_knows(self, i)) return false;
   }
   return true;
@@ -69,7 +69,7 @@ static lk_status infer(lk_inference *self, lk_error *error) {
     }
     same = same && (stretches[i].same || stretches[i].in < 0);
   }
-  if (!same && params->mode != LK_RESIZE_NEAREST && to->dtype != LK_DTYPE_NONE &&
+  if (!same && params->rule.mode != LK_RESIZE_NEAREST && to->dtype != LK_DTYPE_NONE &&
       lk_resize_wide(to->dtype) == LK_DTYPE_NONE) {
     return lk_fail(error, LK_UNSUPPORTED,
                    "failed to resize type %s: linear and cubic are for numbers",
@@ -86,42 +86,40 @@ static bool fits_primitive(const lk_resize_params *params, const lk_tensor_desc 
                            const lk_stretch *stretches) {
   if (from->dtype != LK_F32 || from->rank < 3 || from->rank > 5) return false;
   if (!stretches[0].same || !stretches[1].same) return false;
-  bool half = params->coordinates == LK_HALF_PIXEL ||
-              params->coordinates == LK_PYTORCH_HALF_PIXEL ||
-              params->coordinates == LK_HALF_PIXEL_SYMMETRIC;
+  bool half = params->rule.coordinates == LK_HALF_PIXEL ||
+              params->rule.coordinates == LK_PYTORCH_HALF_PIXEL ||
+              params->rule.coordinates == LK_HALF_PIXEL_SYMMETRIC;
   for (uint32_t i = 0; i < from->rank; i++) {
     const lk_stretch *s = &stretches[i];
     if (s->up * (double)s->in != s->down * (double)s->out) return false;
-    if (params->coordinates == LK_PYTORCH_HALF_PIXEL && s->out == 1 && s->in != 1) return false;
-    if (params->mode == LK_RESIZE_NEAREST && s->out % s->in != 0) return false;
-    if (params->antialias && s->out < s->in) return false;
+    if (params->rule.coordinates == LK_PYTORCH_HALF_PIXEL && s->out == 1 && s->in != 1)
+      return false;
+    if (params->rule.mode == LK_RESIZE_NEAREST && s->out % s->in != 0) return false;
+    if (params->rule.antialias && s->out < s->in) return false;
   }
-  if (params->mode == LK_RESIZE_LINEAR) return half && !params->exclude_outside;
-  if (params->mode != LK_RESIZE_NEAREST) return false;
-  bool rounds = params->rounding == LK_PREFER_FLOOR || params->rounding == LK_PREFER_CEIL;
-  bool floors = params->rounding == LK_FLOOR || params->rounding == LK_FLOOR_UP_CEIL_DOWN;
-  return half ? rounds : params->coordinates == LK_ASYMMETRIC && floors;
+  if (params->rule.mode == LK_RESIZE_LINEAR) return half && !params->rule.exclude_outside;
+  if (params->rule.mode != LK_RESIZE_NEAREST) return false;
+  bool rounds = params->rule.rounding == LK_PREFER_FLOOR || params->rule.rounding == LK_PREFER_CEIL;
+  bool floors = params->rule.rounding == LK_FLOOR || params->rule.rounding == LK_FLOOR_UP_CEIL_DOWN;
+  return half ? rounds : params->rule.coordinates == LK_ASYMMETRIC && floors;
 }
 
 static lk_status plan_primitive(lk_planner *planner, const lk_resize_params *params,
                                 const lk_operand *from, const lk_operand *to, lk_error *error) {
   lk_key_builder key;
   const int64_t algorithm =
-      params->mode == LK_RESIZE_LINEAR ? dnnl_resampling_linear : dnnl_resampling_nearest;
+      params->rule.mode == LK_RESIZE_LINEAR ? dnnl_resampling_linear : dnnl_resampling_nearest;
   lk_planner_key_unary(planner, &key, LK_PRIMITIVE_RESAMPLING, &from->desc, &to->desc);
   lk_key_add_attr(&key, LK_WORD_ALGORITHM, &algorithm, 1);
   return lk_planner_unary(planner, &key, from, to, error);
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
-  const lk_op_node *node = lk_planner_node(planner);
+  const lk_op_node *node = planner->node;
   const lk_resize_params *params = node->params;
-  lk_tensor inputs[4] = {{{0}, NULL}};
+  const lk_tensor *inputs = planner->inputs;
   lk_stretch stretches[LK_MAX_RANK] = {{0}};
-  for (uint32_t i = 0; i < node->n_inputs && i < 4; i++) {
-    inputs[i] = *lk_planner_input_tensor(planner, i);
-  }
-  LK_RETURN_NOT_OK(lk_resize_read(node, inputs, stretches, error));
+  LK_RETURN_NOT_OK(lk_resize_infer(node, inputs, NULL, stretches, error));
   bool same = true;
   for (uint32_t i = 0; i < inputs[0].desc.rank; i++) same = same && stretches[i].same;
   if (same) return lk_plan_same(planner, 0, error);

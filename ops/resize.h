@@ -8,22 +8,19 @@
 typedef enum lk_resize_policy { LK_STRETCH, LK_NOT_LARGER, LK_NOT_SMALLER } lk_resize_policy;
 
 typedef struct lk_resize_params {
-  uint32_t mode; /* lk_resize_mode */
-  uint32_t coordinates, rounding, policy;
-  bool antialias, exclude_outside, axes_given;
-  float cubic, extrapolation;
+  lk_resize_rule rule;
+  uint32_t policy; /* lk_resize_policy */
+  float extrapolation;
+  bool axes_given;
   uint32_t n_axes;
   int64_t axes[LK_MAX_RANK];
 } lk_resize_params;
 
 /* Reads attributes and the values of roi, scales and sizes; one stretch for each dimension. The
  * dimensions of input 0 may be terms of `dims`: then `out` may be one too, and the rest says
- * nothing. */
+ * nothing. `dims` is NULL when they are numbers. */
 lk_status lk_resize_infer(const lk_op_node *node, const lk_tensor *inputs, lk_dims *dims,
                           lk_stretch stretches[LK_MAX_RANK], lk_error *error);
-/* The same for dimensions that are numbers. */
-lk_status lk_resize_read(const lk_op_node *node, const lk_tensor *inputs,
-                         lk_stretch stretches[LK_MAX_RANK], lk_error *error);
 
 /* Emits the steps for dimensions of which at least one is not the same; `from` and `to` have one
  * layout, plain or channels-last. */

@@ -9,15 +9,6 @@
 #include "ops/kernel/resize.h"
 #include "ops/resize.h"
 
-static lk_resize_rule rule_of(const lk_resize_params *params) {
-  return (lk_resize_rule){.mode = (lk_resize_mode)params->mode,
-                          .coordinates = (lk_resize_coordinates)params->coordinates,
-                          .rounding = (lk_resize_rounding)params->rounding,
-                          .antialias = params->antialias,
-                          .exclude_outside = params->exclude_outside,
-                          .cubic = params->cubic};
-}
-
 /* Dimensions in the order of memory; neighbours that are not resized are one. */
 static uint32_t collapse(const lk_tensor_desc *desc, const lk_stretch *stretches,
                          lk_stretch out[LK_MAX_RANK]) {
@@ -50,7 +41,7 @@ static lk_status make_table(lk_planner *planner, size_t head, int64_t count, siz
                    "failed to resize: tables of %" PRId64 " x %zu bytes, too large", count, size);
   }
   *out_bytes = (size_t)bytes;
-  *out_table = lk_calloc(lk_planner_env(planner)->allocator, 1, *out_bytes);
+  *out_table = lk_calloc(planner->env->allocator, 1, *out_bytes);
   return *out_table != NULL ? LK_OK : lk_fail_memory(error, "resize tables", *out_bytes);
 }
 
@@ -88,19 +79,18 @@ static lk_status plan_nearest(lk_planner *planner, const lk_resize_rule *rule,
   const lk_operand operands[] = {*from, *to};
   LK_TRY(lk_planner_kernel(planner, lk_resize_gather_kernel, gather, bytes, operands, 2, error));
 cleanup:
-  lk_free(lk_planner_env(planner)->allocator, table);
+  lk_free(planner->env->allocator, table);
   return status;
 }
 
 /* ---- linear and cubic ---- */
 
 static lk_status plan_pass(lk_planner *planner, const lk_resize_rule *rule, const lk_stretch *s,
-                           const lk_resize_pass *head, uint32_t wide, const lk_operand *from,
-                           const lk_operand *to, lk_error *error) {
+                           const lk_resize_pass *head, const lk_operand *from, const lk_operand *to,
+                           lk_error *error) {
   lk_status status = LK_OK;
-  const lk_allocator *allocator = lk_planner_env(planner)->allocator;
-  const bool single = wide == LK_F32;
-  const size_t size = lk_dtype_size(wide);
+  const lk_allocator *allocator = planner->env->allocator;
+  const size_t size = head->wide ? sizeof(double) : sizeof(float);
   void *table = NULL, *scratch = NULL;
   size_t bytes = 0, scratch_bytes = 0;
   int64_t row = 0;
@@ -117,16 +107,15 @@ static lk_status plan_pass(lk_planner *planner, const lk_resize_rule *rule, cons
   for (int64_t x = 0; x < pass->out; x++, row_at += (size_t)pass->capacity * size) {
     pass->windows[x] = lk_resize_weigh(rule, s, x, weights);
     for (int64_t t = 0; t < pass->windows[x].count; t++) {
-      if (single) {
-        ((float *)(void *)row_at)[t] = (float)weights[t];
-      } else {
+      if (pass->wide) {
         ((double *)(void *)row_at)[t] = weights[t];
+      } else {
+        ((float *)(void *)row_at)[t] = (float)weights[t];
       }
     }
   }
   const lk_operand operands[] = {*from, *to};
-  LK_TRY(lk_planner_kernel(planner, single ? lk_resize_pass_f32 : lk_resize_pass_f64, pass, bytes,
-                           operands, 2, error));
+  LK_TRY(lk_planner_kernel(planner, lk_resize_pass_kernel, pass, bytes, operands, 2, error));
 cleanup:
   lk_free(allocator, scratch);
   lk_free(allocator, table);
@@ -188,12 +177,13 @@ static lk_status plan_passes(lk_planner *planner, const lk_resize_rule *rule,
   if (type != wide) {
     const lk_resize_convert convert = {.dtype = type, .count = in_count};
     LK_RETURN_NOT_OK(take_temp(planner, &temps, &operands[1], error));
-    LK_RETURN_NOT_OK(
-        lk_planner_kernel(planner, lk_resize_widen, &convert, sizeof convert, operands, 2, error));
+    LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_resize_convert_kernel, &convert, sizeof convert,
+                                       operands, 2, error));
   }
   for (uint32_t i = 0; i < count; i++) {
     const uint32_t axis = order[i];
-    lk_resize_pass head = {.outer = 1, .in = dims[axis].in, .out = dims[axis].out, .inner = 1};
+    lk_resize_pass head = {
+        .wide = wide == LK_F64, .outer = 1, .in = dims[axis].in, .out = dims[axis].out, .inner = 1};
     for (uint32_t k = 0; k < axis; k++) head.outer *= lengths[k];
     for (uint32_t k = axis + 1; k < rank; k++) head.inner *= lengths[k];
     head.capacity = lk_resize_capacity(rule, &dims[axis]);
@@ -204,14 +194,14 @@ static lk_status plan_passes(lk_planner *planner, const lk_resize_rule *rule,
       LK_RETURN_NOT_OK(take_temp(planner, &temps, &operands[1], error));
     }
     LK_RETURN_NOT_OK(
-        plan_pass(planner, rule, &dims[axis], &head, wide, &operands[0], &operands[1], error));
+        plan_pass(planner, rule, &dims[axis], &head, &operands[0], &operands[1], error));
   }
   if (type != wide) {
-    const lk_resize_convert convert = {.dtype = type, .count = out_count};
+    const lk_resize_convert convert = {.dtype = type, .narrows = true, .count = out_count};
     operands[0] = operands[1];
     operands[1] = *to;
-    LK_RETURN_NOT_OK(
-        lk_planner_kernel(planner, lk_resize_narrow, &convert, sizeof convert, operands, 2, error));
+    LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_resize_convert_kernel, &convert, sizeof convert,
+                                       operands, 2, error));
   }
   return LK_OK;
 }
@@ -248,7 +238,7 @@ static lk_status plan_outside(lk_planner *planner, const lk_resize_rule *rule, f
     LK_TRY(lk_planner_kernel(planner, lk_resize_outside_kernel, outside, bytes, to, 1, error));
   }
 cleanup:
-  lk_free(lk_planner_env(planner)->allocator, table);
+  lk_free(planner->env->allocator, table);
   return status;
 }
 
@@ -257,9 +247,9 @@ lk_status lk_resize_plan_kernels(lk_planner *planner, const lk_resize_params *pa
                                  const lk_operand *to, lk_error *error) {
   lk_stretch dims[LK_MAX_RANK] = {{0}};
   const uint32_t rank = collapse(&from->desc, stretches, dims);
-  const lk_resize_rule rule = rule_of(params);
-  LK_RETURN_NOT_OK(rule.mode == LK_RESIZE_NEAREST
-                       ? plan_nearest(planner, &rule, dims, rank, from, to, error)
-                       : plan_passes(planner, &rule, dims, rank, from, to, error));
-  return plan_outside(planner, &rule, params->extrapolation, dims, rank, to, error);
+  const lk_resize_rule *rule = &params->rule;
+  LK_RETURN_NOT_OK(rule->mode == LK_RESIZE_NEAREST
+                       ? plan_nearest(planner, rule, dims, rank, from, to, error)
+                       : plan_passes(planner, rule, dims, rank, from, to, error));
+  return plan_outside(planner, rule, params->extrapolation, dims, rank, to, error);
 }

@@ -142,30 +142,6 @@ static lk_status keep_ratio(const lk_resize_params *params, const uint32_t *axes
   return LK_OK;
 }
 
-static lk_status read_axes(const lk_resize_params *params, uint32_t rank,
-                           uint32_t axes[LK_MAX_RANK], uint32_t *out_count, lk_error *error) {
-  bool seen[LK_MAX_RANK] = {false};
-  *out_count = params->axes_given ? params->n_axes : rank;
-  for (uint32_t i = 0; i < *out_count; i++) {
-    int64_t given = params->axes_given ? params->axes[i] : (int64_t)i;
-    int64_t axis = lk_axis(given, rank);
-    if (axis < 0 || seen[axis]) {
-      return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to resize: axis %" PRId64 " for rank %" PRIu32
-                     ", must be in range and given once",
-                     given, rank);
-    }
-    seen[axis] = true;
-    axes[i] = (uint32_t)axis;
-  }
-  return LK_OK;
-}
-
-lk_status lk_resize_read(const lk_op_node *node, const lk_tensor *inputs,
-                         lk_stretch stretches[LK_MAX_RANK], lk_error *error) {
-  return lk_resize_infer(node, inputs, NULL, stretches, error);
-}
-
 lk_status lk_resize_infer(const lk_op_node *node, const lk_tensor *inputs, lk_dims *dims,
                           lk_stretch stretches[LK_MAX_RANK], lk_error *error) {
   const lk_resize_params *params = node->params;
@@ -173,9 +149,12 @@ lk_status lk_resize_infer(const lk_op_node *node, const lk_tensor *inputs, lk_di
   const uint32_t roi_at = 1, scales_at = node->opset < 11 ? 1 : 2, sizes_at = 3;
   const bool by_scales = is_given(node, inputs, scales_at);
   const bool by_sizes = node->opset >= 11 && is_given(node, inputs, sizes_at);
-  const bool crops = params->coordinates == LK_TF_CROP_AND_RESIZE;
+  const uint32_t n_axes = params->axes_given ? params->n_axes : from->rank;
+  uint32_t axes[LK_MAX_RANK];
+  const bool crops = params->rule.coordinates == LK_TF_CROP_AND_RESIZE;
   for (uint32_t i = 0; i < from->rank; i++) {
     const int64_t length = from->dims[i];
+    axes[i] = i;
     stretches[i] = (lk_stretch){.in = length, .out = length, .up = 1, .down = 1, .end = 1};
   }
   if (from->rank == 0) return LK_OK;
@@ -188,10 +167,9 @@ lk_status lk_resize_infer(const lk_op_node *node, const lk_tensor *inputs, lk_di
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to resize: no roi, tf_crop_and_resize requires it");
   }
-  uint32_t axes[LK_MAX_RANK], n_axes;
   double scales[LK_MAX_RANK];
   int64_t sizes[LK_MAX_RANK];
-  LK_RETURN_NOT_OK(read_axes(params, from->rank, axes, &n_axes, error));
+  LK_RETURN_NOT_OK(lk_read_axes(params->axes, params->n_axes, from->rank, "resize", axes, error));
   if (crops) LK_RETURN_NOT_OK(read_roi(&inputs[roi_at], axes, n_axes, stretches, error));
   if (by_scales) {
     LK_RETURN_NOT_OK(read_scales(&inputs[scales_at], n_axes, scales, error));

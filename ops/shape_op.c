@@ -40,11 +40,11 @@ static lk_status infer_shape(lk_inference *self, lk_error *error) {
 }
 
 static lk_status plan_shape(lk_planner *planner, lk_error *error) {
-  const shape_params *params = lk_planner_node(planner)->params;
-  const lk_tensor_desc *from = &lk_planner_input_tensor(planner, 0)->desc;
+  const shape_params *params = planner->node->params;
+  const lk_tensor_desc *from = &planner->inputs[0].desc;
   lk_operand to;
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &to, error));
-  return lk_plan_fill(planner, &to, 1, (size_t)to.desc.dims[0] * sizeof from->dims[0],
+  return lk_plan_fill(planner, &to, (size_t)to.desc.dims[0] * sizeof from->dims[0],
                       from->dims + shape_bound(params->start, from->rank), error);
 }
 
@@ -145,11 +145,11 @@ static lk_status infer_constant(lk_inference *self, lk_error *error) {
 }
 
 static lk_status plan_constant(lk_planner *planner, lk_error *error) {
-  const constant_params *params = lk_planner_node(planner)->params;
+  const constant_params *params = planner->node->params;
   lk_operand to;
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &to, error));
   /* a copy, since the plan may outlive the op */
-  return lk_plan_fill(planner, &to, 1, params->bytes, params->data, error);
+  return lk_plan_fill(planner, &to, params->bytes, params->data, error);
 }
 
 const lk_op_class lk_op_constant = {
@@ -200,11 +200,10 @@ static lk_status infer_constant_of_shape(lk_inference *self, lk_error *error) {
 }
 
 static lk_status plan_constant_of_shape(lk_planner *planner, lk_error *error) {
-  const constant_of_shape_params *params = lk_planner_node(planner)->params;
+  const constant_of_shape_params *params = planner->node->params;
   lk_operand to;
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &to, error));
-  return lk_plan_fill(planner, &to, lk_elements(&to.desc), lk_dtype_size(params->dtype),
-                      params->value, error);
+  return lk_plan_fill(planner, &to, lk_dtype_size(params->dtype), params->value, error);
 }
 
 const lk_op_class lk_op_constant_of_shape = {

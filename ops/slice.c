@@ -1,9 +1,7 @@
 /* Slice: a part of each dimension, in steps that may go backwards. A strided copy. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/status.h"
-#include "base/tensor.h"
 #include "ops/plan/moves.h"
 
 enum { BOUNDS_AS_INPUTS_SINCE = 10, DATA = 0, STARTS = 1, ENDS = 2, AXES = 3, STEPS = 4 };
@@ -87,22 +85,18 @@ static lk_status read_ranges(const lk_op_node *node, const lk_tensor *inputs,
                    ", must be equally many and at most the rank",
                    bounds.n_starts, bounds.n_ends, bounds.n_axes, n_steps, from->rank);
   }
-  bool seen[LK_MAX_RANK] = {false};
-  for (uint32_t i = 0; i < from->rank; i++) ranges[i] = (range){0, 1, from->dims[i]};
+  uint32_t axes[LK_MAX_RANK];
+  for (uint32_t i = 0; i < from->rank; i++) {
+    axes[i] = i;
+    ranges[i] = (range){0, 1, from->dims[i]};
+  }
+  LK_RETURN_NOT_OK(lk_read_axes(bounds.axes, bounds.n_axes, from->rank, "slice", axes, error));
   for (uint32_t i = 0; i < bounds.n_starts; i++) {
-    int64_t given = bounds.n_axes > 0 ? bounds.axes[i] : (int64_t)i;
-    int64_t axis = lk_axis(given, from->rank);
-    if (axis < 0 || seen[axis]) {
-      return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to slice: axis %" PRId64 " for rank %" PRIu32
-                     ", must be in range and given once",
-                     given, from->rank);
-    }
-    seen[axis] = true;
+    const uint32_t axis = axes[i];
     int64_t step = n_steps > 0 ? steps[i] : 1;
     if (step == 0) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to slice: step 0 along axis %" PRId64 ", must not be 0", axis);
+                     "failed to slice: step 0 along axis %" PRIu32 ", must not be 0", axis);
     }
     ranges[axis] = clamp(bounds.starts[i], bounds.ends[i], step, from->dims[axis]);
   }
@@ -154,13 +148,9 @@ static lk_status infer(lk_inference *self, lk_error *error) {
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
-  const lk_op_node *node = lk_planner_node(planner);
-  lk_tensor inputs[STEPS + 1] = {{{0}, NULL}};
-  for (uint32_t i = 0; i < node->n_inputs && i <= STEPS; i++) {
-    inputs[i] = *lk_planner_input_tensor(planner, i);
-  }
+  const lk_tensor *inputs = planner->inputs;
   range ranges[LK_MAX_RANK] = {{0}};
-  LK_RETURN_NOT_OK(read_ranges(node, inputs, ranges, error));
+  LK_RETURN_NOT_OK(read_ranges(planner->node, inputs, ranges, error));
   bool whole = true;
   for (uint32_t i = 0; i < inputs[DATA].desc.rank; i++) {
     whole = whole && ranges[i].count == inputs[DATA].desc.dims[i] && ranges[i].step == 1;

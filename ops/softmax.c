@@ -36,8 +36,8 @@ static lk_status infer(lk_inference *self, lk_error *error) {
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
-  const softmax_params *self = lk_planner_node(planner)->params;
-  const lk_tensor_desc *x = &lk_planner_input_tensor(planner, 0)->desc;
+  const softmax_params *self = planner->node->params;
+  const lk_tensor_desc *x = &planner->inputs[0].desc;
   lk_operand src, dst;
   lk_key_builder key;
   int64_t axis = self->axis == (int64_t)x->rank ? self->axis : lk_axis(self->axis, x->rank);

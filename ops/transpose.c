@@ -4,7 +4,6 @@
 #include <inttypes.h>
 
 #include "base/status.h"
-#include "base/tensor.h"
 #include "ops/plan/moves.h"
 
 typedef struct transpose_params {
@@ -78,9 +77,9 @@ static bool moves_nothing(const lk_copy *copy) {
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
   uint32_t perm[LK_MAX_RANK] = {0};
-  lk_tensor_desc from_desc = lk_planner_input_tensor(planner, 0)->desc;
-  lk_tensor_desc to_desc = *lk_planner_output_desc(planner, 0);
-  LK_RETURN_NOT_OK(read_perm(lk_planner_node(planner), &from_desc, perm, error));
+  lk_tensor_desc from_desc = planner->inputs[0].desc;
+  lk_tensor_desc to_desc = planner->body->outputs[0];
+  LK_RETURN_NOT_OK(read_perm(planner->node, &from_desc, perm, error));
   from_desc.layout = lk_fixed_input_layout(planner, 0);
   to_desc.layout = LK_LAYOUT_PLAIN;
 

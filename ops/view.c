@@ -67,13 +67,12 @@ static lk_status plan_dropout(lk_planner *planner, lk_error *error) {
   double one = 1;
   uint8_t value[sizeof one];
   LK_RETURN_NOT_OK(lk_plan_same(planner, 0, error));
-  if (lk_planner_node(planner)->n_outputs == 1) return LK_OK;
+  if (planner->node->n_outputs == 1) return LK_OK;
   LK_RETURN_NOT_OK(lk_planner_output(planner, 1, LK_LAYOUT_PLAIN, &mask, error));
   const lk_cast cast = {.from = LK_F64, .to = mask.desc.dtype, .count = 1};
   void *const pointers[] = {&one, value};
   LK_RETURN_NOT_OK(lk_cast_kernel(&cast, pointers, error));
-  return lk_plan_fill(planner, &mask, lk_elements(&mask.desc), lk_dtype_size(mask.desc.dtype),
-                      value, error);
+  return lk_plan_fill(planner, &mask, lk_dtype_size(mask.desc.dtype), value, error);
 }
 
 const lk_op_class lk_op_dropout = {
@@ -225,11 +224,11 @@ static void parse_axes(lk_attrs *attrs, void *params) {
   axes->n_axes = lk_attrs_ints(attrs, "axes", axes->axes, LK_MAX_RANK);
 }
 
-/* Reads the axes of a tensor of `rank` as marks; `*out_given` says whether there are any. */
+/* Reads the axes of a tensor of `rank` as marks. */
 static lk_status read_axes(const lk_op_node *node, const lk_tensor *inputs, uint32_t rank,
-                           bool marks[LK_MAX_RANK], uint32_t *out_count, bool *out_given,
-                           lk_error *error) {
+                           bool marks[LK_MAX_RANK], lk_error *error) {
   axes_params axes = *(const axes_params *)node->params;
+  uint32_t dims[LK_MAX_RANK];
   memset(marks, 0, LK_MAX_RANK * sizeof marks[0]);
   if (lk_op_has(node, 1)) {
     if (node->opset < AXES_AS_INPUT_SINCE) {
@@ -237,40 +236,26 @@ static lk_status read_axes(const lk_op_node *node, const lk_tensor *inputs, uint
                      "failed to read axes: an input in opset %" PRId32 ", only since opset 13",
                      node->opset);
     }
-    axes.given = true;
     LK_RETURN_NOT_OK(lk_read_ints(&inputs[1], "axes", axes.axes, LK_MAX_RANK, &axes.n_axes, error));
   }
-  for (uint32_t i = 0; i < axes.n_axes; i++) {
-    int64_t axis = lk_axis(axes.axes[i], rank);
-    if (axis < 0) {
-      return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to read axes: %" PRId64 ", out of range for rank %" PRIu32,
-                     axes.axes[i], rank);
-    }
-    if (marks[axis]) {
-      return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to read axes: %" PRId64 ", each axis must be given once",
-                     axes.axes[i]);
-    }
-    marks[axis] = true;
-  }
-  *out_count = axes.n_axes;
-  *out_given = axes.given;
+  LK_RETURN_NOT_OK(lk_read_axes(axes.axes, axes.n_axes, rank, "read axes", dims, error));
+  for (uint32_t i = 0; i < axes.n_axes; i++) marks[dims[i]] = true;
   return LK_OK;
 }
 
 static lk_status infer_squeeze(lk_inference *self, lk_error *error) {
+  const axes_params *params = self->node->params;
   const lk_tensor_desc *from = &self->inputs[0].desc;
   lk_tensor_desc to = {.dtype = self->outputs[0].dtype};
-  bool marks[LK_MAX_RANK], given;
-  uint32_t count;
+  bool marks[LK_MAX_RANK];
+  const bool given = params->given || lk_op_has(self->node, 1);
   if (!lk_rank_is_known(from)) return LK_OK;
   if (lk_op_has(self->node, 1) && !lk_infer_knows(self, 1)) {
     const int64_t dropped = lk_infer_count(self, 1);
     if (dropped >= 0) lk_shape_open(&self->outputs[0], (int64_t)from->rank - dropped);
     return LK_OK;
   }
-  LK_RETURN_NOT_OK(read_axes(self->node, self->inputs, from->rank, marks, &count, &given, error));
+  LK_RETURN_NOT_OK(read_axes(self->node, self->inputs, from->rank, marks, error));
   if (!given && !lk_shape_is_known(from)) return LK_OK;
   for (uint32_t i = 0; i < from->rank; i++) {
     const bool drop = given ? marks[i] : from->dims[i] == 1;
@@ -290,8 +275,7 @@ static lk_status infer_unsqueeze(lk_inference *self, lk_error *error) {
   const lk_tensor_desc *from = &self->inputs[0].desc;
   const axes_params *params = self->node->params;
   lk_tensor_desc *to = &self->outputs[0];
-  bool marks[LK_MAX_RANK], given;
-  uint32_t read;
+  bool marks[LK_MAX_RANK];
   const bool as_input = lk_op_has(self->node, 1);
   if (!as_input && !params->given) {
     return lk_fail(error, LK_INVALID_ARGUMENT, "failed to unsqueeze: no axes, they are required");
@@ -305,7 +289,7 @@ static lk_status infer_unsqueeze(lk_inference *self, lk_error *error) {
   }
   lk_shape_open(to, from->rank + count);
   if (as_input && !lk_infer_knows(self, 1)) return LK_OK;
-  LK_RETURN_NOT_OK(read_axes(self->node, self->inputs, to->rank, marks, &read, &given, error));
+  LK_RETURN_NOT_OK(read_axes(self->node, self->inputs, to->rank, marks, error));
   for (uint32_t i = 0, next = 0; i < to->rank; i++) {
     to->dims[i] = marks[i] ? 1 : from->dims[next++];
   }
@@ -318,33 +302,30 @@ static lk_status infer_unsqueeze(lk_inference *self, lk_error *error) {
   LK_OP_ROW(.op_type = name, .domain = "", .summary = summary_text, .since = 7,                    \
             .min_inputs = least_inputs, .max_inputs = most_inputs, .max_outputs = 1,               \
             .input_types = "TU", .output_types = "T", .types = {LK_TYPES_ANY, LK_TYPES_INDEX},     \
-            .shape_inputs = (1U << (most_inputs)) - 2)
+            .shape_inputs = (1U << (most_inputs)) - 2),                                            \
+      .plan = plan_view
 
 const lk_op_class lk_op_reshape = {
     VIEW_ROW("Reshape", "another shape for the same elements", 2, 2),
     .params_size = sizeof(reshape_params),
     .parse = parse_reshape,
     .infer = infer_reshape,
-    .plan = plan_view,
 };
 const lk_op_class lk_op_flatten = {
     VIEW_ROW("Flatten", "the dimensions before and from an axis on as two", 1, 1),
     .params_size = sizeof(flatten_params),
     .parse = parse_flatten,
     .infer = infer_flatten,
-    .plan = plan_view,
 };
 const lk_op_class lk_op_squeeze = {
     VIEW_ROW("Squeeze", "drops dimensions of size 1", 1, 2),
     .params_size = sizeof(axes_params),
     .parse = parse_axes,
     .infer = infer_squeeze,
-    .plan = plan_view,
 };
 const lk_op_class lk_op_unsqueeze = {
     VIEW_ROW("Unsqueeze", "inserts dimensions of size 1", 1, 2),
     .params_size = sizeof(axes_params),
     .parse = parse_axes,
     .infer = infer_unsqueeze,
-    .plan = plan_view,
 };

@@ -22,29 +22,35 @@ static wide_kind kind_of(uint32_t dtype) {
   return is_float ? WIDE_F : dtype == LK_U64 ? WIDE_U : WIDE_I;
 }
 
-#define LOAD(dtype, type, member, expression)                                                      \
+/* dtype, its C type, the member of its wide type, element x in it, and as an element: x of one of
+ * the integer types, which keeps its low bits, and x of double. Small integers come from double by
+ * way of i32. */
+#define EACH_TYPE(X)                                                                               \
+  X(LK_F32, float, f, x, x, x)                                                                     \
+  X(LK_F64, double, f, x, x, x)                                                                    \
+  X(LK_F16, uint16_t, f, lk_f16_to_f64(x), lk_f64_to_f16((double)x), lk_f64_to_f16(x))             \
+  X(LK_BF16, uint16_t, f, lk_bf16_to_f64(x), lk_f64_to_bf16((double)x), lk_f64_to_bf16(x))         \
+  X(LK_U64, uint64_t, u, x, x, lk_f64_to_u64(x))                                                   \
+  X(LK_I64, int64_t, i, x, x, lk_f64_to_i64(x))                                                    \
+  X(LK_I32, int32_t, i, x, x, lk_f64_to_i32(x))                                                    \
+  X(LK_I16, int16_t, i, x, x, lk_f64_to_i32(x))                                                    \
+  X(LK_I8, int8_t, i, x, x, lk_f64_to_i32(x))                                                      \
+  X(LK_U32, uint32_t, i, x, x, lk_f64_to_i64(x))                                                   \
+  X(LK_U16, uint16_t, i, x, x, lk_f64_to_i32(x))                                                   \
+  X(LK_U8, uint8_t, i, x, x, lk_f64_to_i32(x))                                                     \
+  X(LK_BOOL, uint8_t, i, x != 0, x != 0, x != 0)
+
+#define LOAD(dtype, type, member, widened, from_integer, from_float)                               \
   case dtype:                                                                                      \
     for (size_t k = 0; k < count; k++) {                                                           \
       type x = ((const type *)from)[k];                                                            \
-      to->member[k] = (expression);                                                                \
+      to->member[k] = (widened);                                                                   \
     }                                                                                              \
     break;
 
 static void load(uint32_t dtype, const void *from, wide *to, size_t count) {
   switch (dtype) {
-    LOAD(LK_F32, float, f, x)
-    LOAD(LK_F64, double, f, x)
-    LOAD(LK_F16, uint16_t, f, lk_f16_to_f64(x))
-    LOAD(LK_BF16, uint16_t, f, lk_bf16_to_f64(x))
-    LOAD(LK_U64, uint64_t, u, x)
-    LOAD(LK_I64, int64_t, i, x)
-    LOAD(LK_I32, int32_t, i, x)
-    LOAD(LK_I16, int16_t, i, x)
-    LOAD(LK_I8, int8_t, i, x)
-    LOAD(LK_U32, uint32_t, i, x)
-    LOAD(LK_U16, uint16_t, i, x)
-    LOAD(LK_U8, uint8_t, i, x)
-    LOAD(LK_BOOL, uint8_t, i, x != 0)
+    EACH_TYPE(LOAD)
   default:
     break;
   }
@@ -57,8 +63,7 @@ static void load(uint32_t dtype, const void *from, wide *to, size_t count) {
   }                                                                                                \
   break;
 
-/* Integers keep their low bits; small ones come from a floating-point value by way of i32. */
-#define STORE(dtype, type, from_integer, from_float)                                               \
+#define STORE(dtype, type, member, widened, from_integer, from_float)                              \
   case dtype:                                                                                      \
     switch (kind) {                                                                                \
     case WIDE_I:                                                                                   \
@@ -72,19 +77,7 @@ static void load(uint32_t dtype, const void *from, wide *to, size_t count) {
 
 static void store(uint32_t dtype, wide_kind kind, const wide *from, void *to, size_t count) {
   switch (dtype) {
-    STORE(LK_F32, float, x, x)
-    STORE(LK_F64, double, x, x)
-    STORE(LK_F16, uint16_t, lk_f64_to_f16((double)x), lk_f64_to_f16(x))
-    STORE(LK_BF16, uint16_t, lk_f64_to_bf16((double)x), lk_f64_to_bf16(x))
-    STORE(LK_U64, uint64_t, x, lk_f64_to_u64(x))
-    STORE(LK_I64, int64_t, x, lk_f64_to_i64(x))
-    STORE(LK_I32, int32_t, x, lk_f64_to_i32(x))
-    STORE(LK_I16, int16_t, x, lk_f64_to_i32(x))
-    STORE(LK_I8, int8_t, x, lk_f64_to_i32(x))
-    STORE(LK_U32, uint32_t, x, lk_f64_to_i64(x))
-    STORE(LK_U16, uint16_t, x, lk_f64_to_i32(x))
-    STORE(LK_U8, uint8_t, x, lk_f64_to_i32(x))
-    STORE(LK_BOOL, uint8_t, x != 0, x != 0)
+    EACH_TYPE(STORE)
   default:
     break;
   }

@@ -75,14 +75,9 @@ lk_clip lk_clip_make(uint32_t dtype, int64_t count, float low, float high) {
                    .high = is_floating ? float_bound(dtype, (double)high) : rows[row].high};
 }
 
-typedef struct clip_loop {
-  const lk_clip *self;
-  void *const *pointers;
-} clip_loop;
-
 static void clip_elements(const void *arg, int64_t begin, int64_t end) {
-  const clip_loop *loop = arg;
-  const lk_clip *self = loop->self;
+  const lk_kernel_loop *loop = arg;
+  const lk_clip *self = loop->params;
   void *const *pointers = loop->pointers;
   /* little-endian: a narrow value is the first bytes */
   const void *low = self->low_at > 0 ? pointers[self->low_at] : &self->low;
@@ -94,7 +89,8 @@ static void clip_elements(const void *arg, int64_t begin, int64_t end) {
 
 lk_status lk_clip_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
-  const clip_loop loop = {params, pointers};
-  lk_team_for(loop.self->count, loop.self->count > MAX_ALONE, clip_elements, &loop);
+  const lk_clip *self = params;
+  const lk_kernel_loop loop = {params, pointers};
+  lk_team_for(self->count, self->count > MAX_ALONE, clip_elements, &loop);
   return LK_OK;
 }

@@ -7,3 +7,9 @@
  * belongs to the kernel, complete before the first run and never changed by one. Kernels allocate
  * nothing and may use the threads of the region that they run in (base/team/team_for.h). */
 typedef lk_status (*lk_kernel_fn)(const void *params, void *const *pointers, lk_error *error);
+
+/* What the turns of a kernel's loop get (lk_team_for_fn). */
+typedef struct lk_kernel_loop {
+  const void *params;
+  void *const *pointers;
+} lk_kernel_loop;

@@ -4,7 +4,6 @@
 
 #include <latchkey/base.h>
 #include <stdint.h>
-#include <string.h>
 
 /* Toward zero; out of range and NaN: the least value (cvttsd2si). */
 static inline int64_t lk_f64_to_i64(double value) {

@@ -200,45 +200,44 @@ static inline bool is_parallel(const lk_pool_geometry *g, int64_t per_output) {
   return outputs * (double)per_output >= LEAST_PARALLEL_WORK;
 }
 
-typedef struct pool_loop {
-  const lk_pool *step;
-  void *const *pointers;
-} pool_loop;
-
 static int64_t rows_of(const lk_pool_geometry *g) {
   return g->outer * g->out[0] * g->out[1];
 }
 
 static void pool_rows(const void *arg, int64_t begin, int64_t end) {
-  const pool_loop *loop = arg;
-  int32_t *positions = loop->step->positions ? loop->pointers[2] : NULL;
+  const lk_kernel_loop *loop = arg;
+  const lk_pool *step = loop->params;
+  int32_t *positions = step->positions ? loop->pointers[2] : NULL;
   for (int64_t row = begin; row < end; row++) {
-    pool_row(loop->step, loop->pointers[0], loop->pointers[1], positions, row);
+    pool_row(step, loop->pointers[0], loop->pointers[1], positions, row);
   }
 }
 
 lk_status lk_pool_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
-  const pool_loop loop = {params, pointers};
-  const lk_pool_geometry *g = &loop.step->geometry;
+  const lk_pool *step = params;
+  const lk_pool_geometry *g = &step->geometry;
+  const lk_kernel_loop loop = {params, pointers};
   lk_team_for(rows_of(g), is_parallel(g, g->kernel[2]), pool_rows, &loop);
   return LK_OK;
 }
 
 static void divide_rows(const void *arg, int64_t begin, int64_t end) {
-  const pool_loop *loop = arg;
-  const lk_pool_geometry *g = &loop->step->geometry;
+  const lk_kernel_loop *loop = arg;
+  const lk_pool *step = loop->params;
+  const lk_pool_geometry *g = &step->geometry;
   const double whole = (double)g->kernel[0] * (double)g->kernel[1] * (double)g->kernel[2];
   for (int64_t row = begin; row < end; row++) {
     float *to = (float *)loop->pointers[0] + row * g->out[2] * g->inner;
-    divide_row(loop->step, row, whole, (char *)to);
+    divide_row(step, row, whole, (char *)to);
   }
 }
 
 lk_status lk_pool_divisors_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
-  const pool_loop loop = {params, pointers};
-  const lk_pool_geometry *g = &loop.step->geometry;
+  const lk_pool *step = params;
+  const lk_pool_geometry *g = &step->geometry;
+  const lk_kernel_loop loop = {params, pointers};
   lk_team_for(rows_of(g), is_parallel(g, 1), divide_rows, &loop);
   return LK_OK;
 }

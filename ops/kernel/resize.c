@@ -20,29 +20,6 @@ static int64_t rows_of(const lk_resize_pass *pass) {
   return pass->inner == 1 ? ROWS : 1;
 }
 
-/* Computes output positions `begin` to `end`, counted along all groups of rows. */
-typedef void pass_fn(const lk_resize_pass *pass, const void *from, void *to, int64_t begin,
-                     int64_t end);
-
-typedef struct pass_loop {
-  const lk_resize_pass *pass;
-  pass_fn *fn;
-  const void *from;
-  void *to;
-} pass_loop;
-
-static void pass_units(const void *arg, int64_t begin, int64_t end) {
-  const pass_loop *loop = arg;
-  loop->fn(loop->pass, loop->from, loop->to, begin, end);
-}
-
-static void share_pass(const lk_resize_pass *pass, pass_fn *fn, const void *from, void *to) {
-  const pass_loop loop = {pass, fn, from, to};
-  const int64_t units = (pass->outer + rows_of(pass) - 1) / rows_of(pass) * pass->out;
-  const int64_t elements = pass->outer * pass->out * pass->inner;
-  lk_team_for(units, elements >= WORTH_THREADS / pass->capacity, pass_units, &loop);
-}
-
 #define PASS(name, type)                                                                           \
   static void sum_rows_##name(const type *restrict from, type *restrict to, const type *weights,   \
                               int64_t count, int64_t inner) {                                      \
@@ -74,6 +51,7 @@ static void share_pass(const lk_resize_pass *pass, pass_fn *fn, const void *from
     }                                                                                              \
   }                                                                                                \
                                                                                                    \
+  /* Computes output positions `begin` to `end`, counted along all groups of rows. */              \
   static void pass_##name(const lk_resize_pass *pass, const void *from_data, void *to_data,        \
                           int64_t begin, int64_t end) {                                            \
     const type *table = (const type *)(const void *)(pass->windows + pass->out);                   \
@@ -94,16 +72,26 @@ static void share_pass(const lk_resize_pass *pass, pass_fn *fn, const void *from
       x = 0;                                                                                       \
       row += rows;                                                                                 \
     }                                                                                              \
-  }                                                                                                \
-                                                                                                   \
-  lk_status lk_resize_pass_##name(const void *params, void *const *pointers, lk_error *error) {    \
-    (void)error;                                                                                   \
-    share_pass(params, pass_##name, pointers[0], pointers[1]);                                     \
-    return LK_OK;                                                                                  \
   }
 PASS(f32, float)
 PASS(f64, double)
 #undef PASS
+
+static void pass_units(const void *arg, int64_t begin, int64_t end) {
+  const lk_kernel_loop *loop = arg;
+  const lk_resize_pass *pass = loop->params;
+  (pass->wide ? pass_f64 : pass_f32)(pass, loop->pointers[0], loop->pointers[1], begin, end);
+}
+
+lk_status lk_resize_pass_kernel(const void *params, void *const *pointers, lk_error *error) {
+  (void)error;
+  const lk_resize_pass *pass = params;
+  const lk_kernel_loop loop = {params, pointers};
+  const int64_t units = (pass->outer + rows_of(pass) - 1) / rows_of(pass) * pass->out;
+  const int64_t elements = pass->outer * pass->out * pass->inner;
+  lk_team_for(units, elements >= WORTH_THREADS / pass->capacity, pass_units, &loop);
+  return LK_OK;
+}
 
 /* ---- nearest ---- */
 
@@ -128,15 +116,11 @@ static void copy_row(const lk_resize_gather *gather, const char *from, char *to)
   }
 }
 
-typedef struct gather_loop {
-  const lk_resize_gather *gather;
-  const char *from;
-  char *to;
-} gather_loop;
-
 static void gather_rows(const void *arg, int64_t begin, int64_t end) {
-  const gather_loop *loop = arg;
-  const lk_resize_gather *gather = loop->gather;
+  const lk_kernel_loop *loop = arg;
+  const lk_resize_gather *gather = loop->params;
+  const char *from = loop->pointers[0];
+  char *to = loop->pointers[1];
   const uint32_t last = gather->rank - 1;
   const size_t row_bytes = (size_t)gather->dims[last] * gather->block;
   for (int64_t row = begin; row < end; row++) {
@@ -146,17 +130,18 @@ static void gather_rows(const void *arg, int64_t begin, int64_t end) {
       rest /= gather->dims[i];
       offset += gather->first[i] < 0 ? x * gather->steps[i] : gather->offsets[gather->first[i] + x];
     }
-    copy_row(gather, loop->from + offset, loop->to + (size_t)row * row_bytes);
+    copy_row(gather, from + offset, to + (size_t)row * row_bytes);
   }
 }
 
 lk_status lk_resize_gather_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
-  const gather_loop loop = {params, pointers[0], pointers[1]};
-  const uint32_t last = loop.gather->rank - 1;
+  const lk_resize_gather *gather = params;
+  const lk_kernel_loop loop = {params, pointers};
+  const uint32_t last = gather->rank - 1;
   int64_t rows = 1;
-  for (uint32_t i = 0; i < last; i++) rows *= loop.gather->dims[i];
-  lk_team_for(rows, rows * loop.gather->dims[last] >= WORTH_THREADS, gather_rows, &loop);
+  for (uint32_t i = 0; i < last; i++) rows *= gather->dims[i];
+  lk_team_for(rows, rows * gather->dims[last] >= WORTH_THREADS, gather_rows, &loop);
   return LK_OK;
 }
 

@@ -7,13 +7,13 @@
 /* Linear or cubic along one dimension: [outer, in, inner] to [outer, out, inner], of f32 or f64.
  * Behind the windows, `capacity` weights of that type for each output position. */
 typedef struct lk_resize_pass {
+  bool wide; /* f64, else f32 */
   int64_t outer, in, out, inner, capacity;
   lk_resize_window windows[];
 } lk_resize_pass;
 
 /* Params: lk_resize_pass. Pointers: from, to. */
-lk_status lk_resize_pass_f32(const void *params, void *const *pointers, lk_error *error);
-lk_status lk_resize_pass_f64(const void *params, void *const *pointers, lk_error *error);
+lk_status lk_resize_pass_kernel(const void *params, void *const *pointers, lk_error *error);
 
 /* Nearest along all dimensions at once, for elements of any type. The dimensions of the output are
  * in the order of memory, the last one is resized; the elements of a block lie together on both

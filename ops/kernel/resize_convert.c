@@ -73,44 +73,24 @@ static void narrow(uint32_t type, const void *from, void *to, int64_t count) {
 /* More elements than this are worth a second thread. */
 enum { MAX_ALONE = 16384 };
 
-typedef void convert_fn(uint32_t type, const void *from, void *to, int64_t count);
-
-typedef struct convert_loop {
-  convert_fn *fn;
-  uint32_t dtype;
-  const char *from;
-  char *to;
-  size_t from_size, to_size;
-} convert_loop;
-
 static void convert_elements(const void *arg, int64_t begin, int64_t end) {
-  const convert_loop *loop = arg;
-  loop->fn(loop->dtype, loop->from + (size_t)begin * loop->from_size,
-           loop->to + (size_t)begin * loop->to_size, end - begin);
+  const lk_kernel_loop *loop = arg;
+  const lk_resize_convert *self = loop->params;
+  const size_t size = lk_dtype_size(self->dtype);
+  const size_t wide_size = lk_dtype_size(lk_resize_wide(self->dtype));
+  const char *from = loop->pointers[0];
+  char *to = loop->pointers[1];
+  from += (size_t)begin * (self->narrows ? wide_size : size);
+  to += (size_t)begin * (self->narrows ? size : wide_size);
+  (self->narrows ? narrow : widen)(self->dtype, from, to, end - begin);
 }
 
-static lk_status convert(convert_fn *fn, const lk_resize_convert *self, void *const *pointers,
-                         uint32_t from, uint32_t to) {
-  const convert_loop loop = {.fn = fn,
-                             .dtype = self->dtype,
-                             .from = pointers[0],
-                             .to = pointers[1],
-                             .from_size = lk_dtype_size(from),
-                             .to_size = lk_dtype_size(to)};
+lk_status lk_resize_convert_kernel(const void *params, void *const *pointers, lk_error *error) {
+  (void)error;
+  const lk_resize_convert *self = params;
+  const lk_kernel_loop loop = {params, pointers};
   lk_team_for(self->count, self->count > MAX_ALONE, convert_elements, &loop);
   return LK_OK;
-}
-
-lk_status lk_resize_widen(const void *params, void *const *pointers, lk_error *error) {
-  (void)error;
-  const lk_resize_convert *self = params;
-  return convert(widen, self, pointers, self->dtype, lk_resize_wide(self->dtype));
-}
-
-lk_status lk_resize_narrow(const void *params, void *const *pointers, lk_error *error) {
-  (void)error;
-  const lk_resize_convert *self = params;
-  return convert(narrow, self, pointers, lk_resize_wide(self->dtype), self->dtype);
 }
 
 void lk_resize_element(uint32_t dtype, double value, uint8_t bytes[8]) {

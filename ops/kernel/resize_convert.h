@@ -1,6 +1,8 @@
 /* Elements as the numbers that interpolation computes with, and back. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "ops/kernel/kernel.h"
 
 /* What elements are computed in: f32 where it holds them exactly, f64 for wider ones;
@@ -11,9 +13,9 @@ void lk_resize_element(uint32_t dtype, double value, uint8_t bytes[8]);
 
 typedef struct lk_resize_convert {
   uint32_t dtype;
+  bool narrows; /* from lk_resize_wide of `dtype` to it; else the other way */
   int64_t count;
 } lk_resize_convert;
 
-/* From `dtype` to lk_resize_wide of it, and back. Params: lk_resize_convert. Pointers: from, to. */
-lk_status lk_resize_widen(const void *params, void *const *pointers, lk_error *error);
-lk_status lk_resize_narrow(const void *params, void *const *pointers, lk_error *error);
+/* Params: lk_resize_convert. Pointers: from, to. */
+lk_status lk_resize_convert_kernel(const void *params, void *const *pointers, lk_error *error);

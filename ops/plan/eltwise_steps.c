@@ -9,9 +9,10 @@
 #include "ops/plan/post_operands.h"
 #include "ops/plan/post_ops.h"
 
-lk_status lk_plan_eltwise_step(lk_planner *planner, dnnl_alg_kind_t algorithm, float alpha,
-                               float beta, const lk_operand *from, const lk_operand *to,
-                               lk_error *error) {
+/* One step: to = algorithm(from), both of one shape and layout. */
+static lk_status eltwise_step(lk_planner *planner, dnnl_alg_kind_t algorithm, float alpha,
+                              float beta, const lk_operand *from, const lk_operand *to,
+                              lk_error *error) {
   lk_key_builder key;
   const int64_t values[] = {(int64_t)algorithm, lk_float_bits(alpha), lk_float_bits(beta)};
   lk_planner_key_unary(planner, &key, LK_PRIMITIVE_ELTWISE, &from->desc, &to->desc);
@@ -24,11 +25,10 @@ lk_status lk_plan_eltwise_step(lk_planner *planner, dnnl_alg_kind_t algorithm, f
 lk_status lk_plan_eltwise(lk_planner *planner, dnnl_alg_kind_t algorithm, float alpha, float beta,
                           lk_error *error) {
   lk_operand src, dst;
-  const lk_layout layout =
-      lk_planner_wish(planner, 0, lk_planner_input_tensor(planner, 0)->desc.layout);
+  const lk_layout layout = lk_planner_wish(planner, 0, planner->inputs[0].desc.layout);
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &src, error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &dst, error));
-  LK_RETURN_NOT_OK(lk_plan_eltwise_step(planner, algorithm, alpha, beta, &src, &dst, error));
+  LK_RETURN_NOT_OK(eltwise_step(planner, algorithm, alpha, beta, &src, &dst, error));
   /* steps of their own: with post-ops, oneDNN's element-wise primitive is a reference
    * implementation */
   return lk_plan_post_ops(planner, &dst, error);
@@ -86,10 +86,10 @@ static lk_status apply_post_op(lk_planner *planner, const lk_post_op *post_op, c
   if (post_op->input < 0) {
     float alpha = 0, beta = 0;
     const dnnl_alg_kind_t algorithm = lk_post_op_eltwise(post_op, &alpha, &beta);
-    return lk_plan_eltwise_step(planner, algorithm, alpha, beta, to, to, error);
+    return eltwise_step(planner, algorithm, alpha, beta, to, to, error);
   }
   const uint32_t input = (uint32_t)post_op->input;
-  const bool same_rank = lk_planner_input_tensor(planner, input)->desc.rank == to->desc.rank;
+  const bool same_rank = planner->inputs[input].desc.rank == to->desc.rank;
   lk_operand operand;
   LK_RETURN_NOT_OK(lk_planner_input(planner, input, same_rank ? to->desc.layout : LK_LAYOUT_PLAIN,
                                     &operand, error));
@@ -98,7 +98,7 @@ static lk_status apply_post_op(lk_planner *planner, const lk_post_op *post_op, c
 }
 
 lk_status lk_plan_post_ops(lk_planner *planner, const lk_operand *to, lk_error *error) {
-  const lk_op_node *node = lk_planner_node(planner);
+  const lk_op_node *node = planner->node;
   for (uint32_t i = 0; i < node->n_post_ops; i++) {
     LK_RETURN_NOT_OK(apply_post_op(planner, &node->post_ops[i], to, error));
   }
@@ -114,8 +114,7 @@ static lk_status fill_output(lk_planner *planner, uint8_t byte, lk_error *error)
   memset(value, byte, sizeof value);
   const lk_layout layout = lk_fixed_output_layout(planner, 0, LK_LAYOUT_PLAIN);
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to, error));
-  LK_RETURN_NOT_OK(lk_plan_fill(planner, &to, lk_elements(&to.desc), lk_dtype_size(to.desc.dtype),
-                                value, error));
+  LK_RETURN_NOT_OK(lk_plan_fill(planner, &to, lk_dtype_size(to.desc.dtype), value, error));
   return lk_plan_post_ops(planner, &to, error);
 }
 

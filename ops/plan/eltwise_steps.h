@@ -7,11 +7,6 @@
 lk_status lk_plan_eltwise(lk_planner *planner, dnnl_alg_kind_t algorithm, float alpha, float beta,
                           lk_error *error);
 
-/* One step: to = algorithm(from), both of one shape and layout. */
-lk_status lk_plan_eltwise_step(lk_planner *planner, dnnl_alg_kind_t algorithm, float alpha,
-                               float beta, const lk_operand *from, const lk_operand *to,
-                               lk_error *error);
-
 /* One step: to = a (algorithm) b, where `b` broadcasts to `a`'s shape; ranks may differ. With
  * `post_ops`, the node's post-ops are applied to `to`. */
 lk_status lk_plan_binary_step(lk_planner *planner, dnnl_alg_kind_t algorithm, const lk_operand *a,

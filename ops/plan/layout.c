@@ -80,12 +80,16 @@ static lk_status fixed_memory_desc(const lk_tensor_desc *desc, dnnl_memory_desc_
                        "describe a tensor");
 }
 
-static const_dnnl_memory_desc_t interned_get(lk_layouts *layouts, lk_layout layout) {
+static lk_status find_interned(lk_layouts *layouts, lk_layout layout,
+                               const_dnnl_memory_desc_t *out_md, lk_error *error) {
+  /* too large for the layouts that are not interned */
+  const size_t index = layout - LK_LAYOUT_FIRST_INTERNED;
   pthread_mutex_lock(&layouts->mutex);
-  size_t index = layout - LK_LAYOUT_FIRST_INTERNED;
-  const_dnnl_memory_desc_t md = index < layouts->count ? layouts->descs[index] : NULL;
+  *out_md = index < layouts->count ? layouts->descs[index] : NULL;
   pthread_mutex_unlock(&layouts->mutex);
-  return md;
+  if (*out_md != NULL) return LK_OK;
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "failed to find layout %" PRIu32 ": it is not known in this context", layout);
 }
 
 lk_status lk_layouts_memory_desc(lk_layouts *layouts, const lk_tensor_desc *desc,
@@ -96,12 +100,7 @@ lk_status lk_layouts_memory_desc(lk_layouts *layouts, const lk_tensor_desc *desc
     return fixed_memory_desc(desc, out_md, error);
   }
   const_dnnl_memory_desc_t md = NULL;
-  if (desc->layout >= LK_LAYOUT_FIRST_INTERNED) md = interned_get(layouts, desc->layout);
-  if (md == NULL) {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to describe a tensor: layout %" PRIu32 " is not known in this context",
-                   desc->layout);
-  }
+  LK_RETURN_NOT_OK(find_interned(layouts, desc->layout, &md, error));
   return lk_dnnl_check(error, dnnl_memory_desc_clone(out_md, md), "copy a tensor description");
 }
 
@@ -167,14 +166,7 @@ lk_status lk_layouts_bytes(lk_layouts *layouts, const lk_tensor_desc *desc, uint
     return LK_OK;
   }
   const_dnnl_memory_desc_t md = NULL;
-  if (desc->layout >= LK_LAYOUT_FIRST_INTERNED && desc->layout != LK_LAYOUT_ANY) {
-    md = interned_get(layouts, desc->layout);
-  }
-  if (md == NULL) {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to size a tensor: layout %" PRIu32 " is not known in this context",
-                   desc->layout);
-  }
+  LK_RETURN_NOT_OK(find_interned(layouts, desc->layout, &md, error));
   *out_bytes = dnnl_memory_desc_get_size(md);
   return LK_OK;
 }

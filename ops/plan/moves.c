@@ -9,14 +9,13 @@
 #include "ops/kernel/strides.h"
 
 lk_layout lk_fixed_input_layout(lk_planner *planner, uint32_t index) {
-  const lk_tensor_desc *desc = &lk_planner_input_tensor(planner, index)->desc;
+  const lk_tensor_desc *desc = &planner->inputs[index].desc;
   return desc->layout == LK_LAYOUT_CHANNELS_LAST ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
 }
 
 lk_layout lk_fixed_output_layout(lk_planner *planner, uint32_t index, lk_layout natural) {
   const lk_layout wish = lk_planner_wish(planner, index, natural);
-  const bool can =
-      wish == LK_LAYOUT_CHANNELS_LAST && lk_planner_output_desc(planner, index)->rank >= 3;
+  const bool can = wish == LK_LAYOUT_CHANNELS_LAST && planner->body->outputs[index].rank >= 3;
   return can ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
 }
 
@@ -30,10 +29,11 @@ lk_status lk_plan_same(lk_planner *planner, uint32_t index, lk_error *error) {
   return lk_planner_copy(planner, &copy, &from, &to, error);
 }
 
-lk_status lk_plan_fill(lk_planner *planner, const lk_operand *to, int64_t count, size_t size,
-                       const void *value, lk_error *error) {
+lk_status lk_plan_fill(lk_planner *planner, const lk_operand *to, size_t size, const void *value,
+                       lk_error *error) {
+  const int64_t bytes = lk_elements(&to->desc) * (int64_t)lk_dtype_size(to->desc.dtype);
   lk_fill fill;
-  fill.count = count;
+  fill.count = bytes / (int64_t)size;
   fill.size = size;
   memcpy(fill.value, value, size);
   return lk_planner_kernel(planner, lk_fill_kernel, &fill, offsetof(lk_fill, value) + size, to, 1,

@@ -14,9 +14,9 @@ lk_layout lk_fixed_output_layout(lk_planner *planner, uint32_t index, lk_layout 
  * copy that keeps the layout and does nothing when both pointers are equal. */
 lk_status lk_plan_same(lk_planner *planner, uint32_t index, lk_error *error);
 
-/* A step that writes `size` bytes (at most LK_MAX_FILL) to an operand, `count` times. */
-lk_status lk_plan_fill(lk_planner *planner, const lk_operand *to, int64_t count, size_t size,
-                       const void *value, lk_error *error);
+/* A step that repeats `size` bytes (at most LK_MAX_FILL) all over an operand: a multiple of them. */
+lk_status lk_plan_fill(lk_planner *planner, const lk_operand *to, size_t size, const void *value,
+                       lk_error *error);
 
 /* A step that fills a new temporary with the dimensions and the layout of `like` from `from`, an
  * operand that broadcasts to it. Both lie plain or channels-last; `from` plain where its rank is

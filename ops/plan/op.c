@@ -53,11 +53,6 @@ float lk_attrs_float(lk_attrs *attrs, const char *name, float fallback) {
   return value;
 }
 
-float lk_attrs_number(lk_attrs *attrs, const lk_op_number *number) {
-  return number->attr != NULL ? lk_attrs_float(attrs, number->attr, number->fallback)
-                              : number->fallback;
-}
-
 static uint32_t copy_values(lk_attrs *attrs, const char *name, lk_attr_type type, void *out,
                             uint32_t capacity, size_t size) {
   const lk_attr *attr = find_typed(attrs, name, type);

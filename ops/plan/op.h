@@ -26,8 +26,6 @@ typedef struct lk_attrs {
 bool lk_attrs_has(const lk_attrs *attrs, const char *name);
 int64_t lk_attrs_int(lk_attrs *attrs, const char *name, int64_t fallback);
 float lk_attrs_float(lk_attrs *attrs, const char *name, float fallback);
-/* A number of the row; its fallback where no attribute has it. */
-float lk_attrs_number(lk_attrs *attrs, const lk_op_number *number);
 /* Copies up to `capacity` values and returns how many; 0: not there. */
 uint32_t lk_attrs_ints(lk_attrs *attrs, const char *name, int64_t *out, uint32_t capacity);
 uint32_t lk_attrs_floats(lk_attrs *attrs, const char *name, float *out, uint32_t capacity);
@@ -123,6 +121,10 @@ lk_status lk_op_infer(lk_inference *self, lk_error *error);
 
 /* `axis` of a tensor of `rank`, negative from the end; -1 when it is out of range. */
 int64_t lk_axis(int64_t axis, uint32_t rank);
+/* Each of `axes` as a dimension of a tensor of `rank`; LK_INVALID_ARGUMENT where one is out of range
+ * or given twice: "failed to <what>: ...". */
+lk_status lk_read_axes(const int64_t *axes, uint32_t count, uint32_t rank, const char *what,
+                       uint32_t *out_axes, lk_error *error);
 static inline bool lk_rank_is_known(const lk_tensor_desc *desc) {
   return desc->rank != LK_RANK_UNKNOWN;
 }

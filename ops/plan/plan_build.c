@@ -60,9 +60,9 @@ static lk_status check_post_ops(const lk_op_node *node, const lk_tensor *inputs,
 }
 
 static lk_status plan_steps(lk_planner *planner, lk_plan_body **out_body, lk_error *error) {
-  const lk_op_node *node = lk_planner_node(planner);
-  const lk_tensor *inputs = lk_planner_input_tensor(planner, 0);
-  lk_tensor_desc *outputs = lk_planner_outputs(planner);
+  const lk_op_node *node = planner->node;
+  const lk_tensor *inputs = planner->inputs;
+  lk_tensor_desc *outputs = planner->body->outputs;
   bool is_empty = true;
   LK_RETURN_NOT_OK(check_inputs(node, inputs, error));
   lk_inference inference = {.node = node, .inputs = inputs, .outputs = outputs};

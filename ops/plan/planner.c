@@ -5,26 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "base/tensor.h"
 #include "ops/plan/packing.h"
-
-/* An output that was written to a temporary and is reordered when the operator has finished. */
-typedef struct pending_reorder {
-  lk_operand from, to;
-} pending_reorder;
-
-struct lk_planner {
-  lk_ops_env *env;
-  const lk_op_node *node;
-  const lk_layout *wishes; /* or NULL */
-  int32_t threads;
-  lk_plan_body *body; /* NULL once it is handed over */
-  pending_reorder *pending;
-  size_t steps_capacity, args_capacity, primitives_capacity, packed_capacity, temps_capacity,
-      params_capacity, pending_capacity, params_bytes;
-  uint32_t n_pending;
-  lk_tensor inputs[]; /* as bound; a constant as the node has it; zero where it is absent */
-};
 
 /* Grows one of the body's arrays, whose count is a uint32_t. */
 #define GROW(planner, array, count)                                                                \
@@ -41,8 +22,6 @@ lk_status lk_planner_create(lk_ops_env *env, const lk_op_node *node, const lk_te
   if (planner == NULL) return lk_fail_memory(error, "a plan", bytes);
   planner->env = env;
   planner->node = node;
-  planner->wishes = wishes;
-  planner->threads = threads;
   LK_TRY(lk_plan_body_create(env, node, wishes, threads, &planner->body, error));
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     const bool is_absent = i < 64 && (node->absent >> i & 1) != 0;
@@ -76,7 +55,7 @@ static uint64_t steps_bytes(const lk_planner *planner) {
 
 lk_status lk_planner_finish(lk_planner *planner, lk_plan_body **out_body, lk_error *error) {
   for (uint32_t i = 0; i < planner->n_pending; i++) {
-    const pending_reorder *pending = &planner->pending[i];
+    const lk_pending_reorder *pending = &planner->pending[i];
     LK_RETURN_NOT_OK(lk_planner_reorder(planner, &pending->from, &pending->to, error));
   }
   planner->body->bytes += steps_bytes(planner);
@@ -85,30 +64,9 @@ lk_status lk_planner_finish(lk_planner *planner, lk_plan_body **out_body, lk_err
   return LK_OK;
 }
 
-/* ---- what it is asked ---- */
-
-lk_ops_env *lk_planner_env(lk_planner *planner) {
-  return planner->env;
-}
-const lk_op_node *lk_planner_node(lk_planner *planner) {
-  return planner->node;
-}
-
-const lk_tensor *lk_planner_input_tensor(lk_planner *planner, uint32_t index) {
-  return &planner->inputs[index];
-}
-
-lk_tensor_desc *lk_planner_outputs(lk_planner *planner) {
-  return planner->body->outputs;
-}
-
-const lk_tensor_desc *lk_planner_output_desc(lk_planner *planner, uint32_t index) {
-  return &planner->body->outputs[index];
-}
-
 lk_layout lk_planner_wish(lk_planner *planner, uint32_t index, lk_layout natural) {
-  if (planner->wishes == NULL || planner->wishes[index] == LK_LAYOUT_ANY) return natural;
-  return planner->wishes[index];
+  const lk_layout wish = planner->body->wishes[index];
+  return wish != LK_LAYOUT_ANY ? wish : natural;
 }
 
 /* ---- operands ---- */
@@ -123,11 +81,6 @@ lk_status lk_planner_temp(lk_planner *planner, const lk_tensor_desc *desc, lk_op
   body->temps[body->n_temps++] = body->temp_bytes;
   body->temp_bytes += (bytes + LK_DATA_ALIGNMENT - 1) / LK_DATA_ALIGNMENT * LK_DATA_ALIGNMENT;
   return LK_OK;
-}
-
-/* The constant that input `index` is, or NULL. */
-static lk_content *constant_of(const lk_planner *planner, uint32_t index) {
-  return planner->node->constants[index].content;
 }
 
 /* `content`, whose plain bytes lie as `from` says, in the layout of `to`, as an operand. */
@@ -172,7 +125,7 @@ lk_status lk_planner_weights(lk_planner *planner, uint32_t index, const lk_tenso
                              const_dnnl_memory_desc_t plain_md, const_dnnl_memory_desc_t packed_md,
                              lk_operand *out_operand, lk_error *error) {
   lk_layouts *layouts = planner->env->layouts;
-  lk_content *content = constant_of(planner, index);
+  lk_content *content = planner->node->constants[index].content;
   lk_tensor_desc from = *desc, to = *desc;
   from.layout = LK_LAYOUT_PLAIN;
   if (plain_md != NULL) LK_RETURN_NOT_OK(lk_layouts_intern(layouts, plain_md, &from.layout, error));
@@ -201,7 +154,7 @@ cleanup:
 
 lk_status lk_planner_input(lk_planner *planner, uint32_t index, lk_layout layout,
                            lk_operand *out_operand, lk_error *error) {
-  lk_content *content = constant_of(planner, index);
+  lk_content *content = planner->node->constants[index].content;
   lk_operand from = {LK_PLACE_INPUT, index, planner->inputs[index].desc};
   lk_tensor_desc wanted = from.desc;
   if (layout != LK_LAYOUT_ANY) wanted.layout = layout;
@@ -226,7 +179,7 @@ lk_status lk_planner_output(lk_planner *planner, uint32_t index, lk_layout layou
   *out_operand = (lk_operand){LK_PLACE_OUTPUT, index, *desc};
   out_operand->desc.layout = layout;
   if (lk_layout_same_bytes(desc, wish, layout)) return LK_OK;
-  pending_reorder pending = {.to = {LK_PLACE_OUTPUT, index, *desc}};
+  lk_pending_reorder pending = {.to = {LK_PLACE_OUTPUT, index, *desc}};
   LK_RETURN_NOT_OK(lk_planner_temp(planner, &out_operand->desc, out_operand, error));
   pending.from = *out_operand;
   if (!LK_GROW(planner->env->allocator, planner->pending, (size_t)planner->n_pending,
@@ -240,7 +193,7 @@ lk_status lk_planner_output(lk_planner *planner, uint32_t index, lk_layout layou
 /* ---- steps ---- */
 
 void lk_planner_key_begin(lk_planner *planner, lk_key_builder *key, lk_primitive_kind kind) {
-  lk_primitive_key(key, planner->env, kind, planner->threads);
+  lk_primitive_key(key, planner->env, kind, planner->body->threads);
 }
 
 void lk_planner_key_unary(lk_planner *planner, lk_key_builder *key, lk_primitive_kind kind,

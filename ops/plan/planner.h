@@ -18,6 +18,25 @@ typedef struct lk_operand {
   lk_tensor_desc desc;
 } lk_operand;
 
+/* An output that was written to a temporary and is reordered when the operator has finished. */
+typedef struct lk_pending_reorder {
+  lk_operand from, to;
+} lk_pending_reorder;
+
+/* Operators read `env`, `node`, `inputs`, and the outputs of `body`, which are described before
+ * `plan` is called. */
+struct lk_planner {
+  lk_ops_env *env;
+  const lk_op_node *node;
+  lk_plan_body *body; /* NULL once it is handed over */
+  /* planner.c's */
+  uint32_t n_pending;
+  lk_pending_reorder *pending;
+  size_t steps_capacity, args_capacity, primitives_capacity, packed_capacity, temps_capacity,
+      params_capacity, pending_capacity, params_bytes;
+  lk_tensor inputs[]; /* as bound; a constant as the node has it; zero where it is absent */
+};
+
 /* ---- for plan_build.c ---- */
 
 /* `wishes` as in lk_bind_desc. */
@@ -25,18 +44,10 @@ lk_status lk_planner_create(lk_ops_env *env, const lk_op_node *node, const lk_te
                             const lk_layout *wishes, int32_t threads, lk_planner **out_planner,
                             lk_error *error);
 void lk_planner_destroy(lk_planner *planner);
-/* The outputs, yet to be described. */
-lk_tensor_desc *lk_planner_outputs(lk_planner *planner);
 /* Emits what is left to do, and hands over the plan. */
 lk_status lk_planner_finish(lk_planner *planner, lk_plan_body **out_body, lk_error *error);
 
 /* ---- for operators, while `plan` runs ---- */
-
-lk_ops_env *lk_planner_env(lk_planner *planner);
-const lk_op_node *lk_planner_node(lk_planner *planner);
-/* Description of an input (data only where it is known at bind), and of an output. */
-const lk_tensor *lk_planner_input_tensor(lk_planner *planner, uint32_t index);
-const lk_tensor_desc *lk_planner_output_desc(lk_planner *planner, uint32_t index);
 
 /* Input `index` in `layout` (LK_LAYOUT_ANY: as it is), through a reorder into a temporary where it
  * is in another; a constant input comes from the weights store. */

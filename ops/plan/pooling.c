@@ -38,7 +38,7 @@ static lk_status workspace_of(lk_planner *planner, const lk_primitive *primitive
   dnnl_data_type_t type = dnnl_data_type_undef;
   (void)dnnl_memory_desc_query(md, dnnl_query_data_type, &type);
   desc.dtype = type == dnnl_u8 ? LK_U8 : LK_I32;
-  LK_TRY(lk_layouts_memory_desc(lk_planner_env(planner)->layouts, &desc, &expected, error));
+  LK_TRY(lk_layouts_memory_desc(planner->env->layouts, &desc, &expected, error));
   if (!dnnl_memory_desc_equal(expected, md)) {
     LK_TRY(lk_fail(error, LK_ONEDNN, "the workspace of %s has another layout than its output",
                    primitive->implementation));
@@ -209,7 +209,7 @@ static uint32_t type_of(const lk_tensor_desc *x, const lk_tensor_desc *to,
 static lk_status take_input(lk_planner *planner, const lk_tensor_desc *desc, lk_operand *out_src,
                             lk_error *error) {
   lk_operand from;
-  if (lk_planner_input_tensor(planner, 0)->desc.dtype == desc->dtype) {
+  if (planner->inputs[0].desc.dtype == desc->dtype) {
     return lk_planner_input(planner, 0, desc->layout, out_src, error);
   }
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, LK_LAYOUT_ANY, &from, error));
@@ -221,10 +221,10 @@ static lk_status take_input(lk_planner *planner, const lk_tensor_desc *desc, lk_
 static lk_status plan_windows(lk_planner *planner, lk_pool_kind kind, const lk_window_shape *shape,
                               bool column_major, lk_error *error) {
   lk_operand src, dst, positions, out;
-  const lk_tensor_desc *x = &lk_planner_input_tensor(planner, 0)->desc;
-  const bool has_indices = lk_planner_node(planner)->n_outputs > 1;
+  const lk_tensor_desc *x = &planner->inputs[0].desc;
+  const bool has_indices = planner->node->n_outputs > 1;
   const bool by_kernel = x->dtype == LK_F64 || is_dilated(shape);
-  lk_tensor_desc desc = *x, to = *lk_planner_output_desc(planner, 0);
+  lk_tensor_desc desc = *x, to = planner->body->outputs[0];
   desc.dtype = type_of(x, &to, shape, has_indices);
   desc.layout = by_kernel ? lk_fixed_input_layout(planner, 0) : LK_LAYOUT_CHANNELS_LAST;
   /* our own kernel pools in the wished layout at once; afterwards would be one pass more */
@@ -259,19 +259,19 @@ static lk_status plan_padding(lk_planner *planner, lk_pool_kind kind, lk_error *
   default:
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "the input is %s, the largest of no elements is not defined",
-                   lk_tensor_text(&lk_planner_input_tensor(planner, 0)->desc, text));
+                   lk_tensor_text(&planner->inputs[0].desc, text));
   }
 }
 
 lk_status lk_plan_pool(lk_planner *planner, lk_pool_kind kind, const lk_window_shape *shape,
                        bool column_major, lk_error *error) {
-  return lk_elements(&lk_planner_input_tensor(planner, 0)->desc) == 0
+  return lk_elements(&planner->inputs[0].desc) == 0
              ? plan_padding(planner, kind, error)
              : plan_windows(planner, kind, shape, column_major, error);
 }
 
 lk_status lk_plan_global_average(lk_planner *planner, lk_error *error) {
-  const lk_tensor_desc *x = &lk_planner_input_tensor(planner, 0)->desc;
+  const lk_tensor_desc *x = &planner->inputs[0].desc;
   lk_window_shape shape = {.rank = x->rank - 2};
   for (uint32_t i = 0; i < shape.rank; i++) {
     shape.kernel[i] = x->dims[2 + i];

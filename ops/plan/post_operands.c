@@ -12,8 +12,8 @@ enum { MAX_ARGS = 64 };
  * operands are full tensors or single rows (matmul.c makes sure), or a description with added
  * dimensions of 1 where a product takes a vector. */
 static lk_tensor_desc operand_desc(lk_planner *planner, uint32_t index, const lk_tensor_desc *dst) {
-  const lk_tensor_desc *input = &lk_planner_input_tensor(planner, index)->desc;
-  const lk_tensor_desc *to = lk_planner_output_desc(planner, 0);
+  const lk_tensor_desc *input = &planner->inputs[index].desc;
+  const lk_tensor_desc *to = &planner->body->outputs[0];
   if (lk_shape_equal(input, to)) {
     lk_tensor_desc full = *dst;
     full.dtype = input->dtype;
@@ -38,7 +38,7 @@ static lk_tensor_desc operand_desc(lk_planner *planner, uint32_t index, const lk
 }
 
 void lk_post_ops_key(lk_planner *planner, lk_key_builder *key, const lk_tensor_desc *dst) {
-  const lk_op_node *node = lk_planner_node(planner);
+  const lk_op_node *node = planner->node;
   for (uint32_t i = 0; i < node->n_post_ops; i++) {
     const lk_post_op *post_op = &node->post_ops[i];
     /* the primitive does not depend on the node's own numbering of inputs */
@@ -70,9 +70,9 @@ static bool takes_full(const lk_primitive *primitive, int arg, const lk_tensor_d
 static lk_status operand_arg(lk_planner *planner, const lk_primitive *primitive, uint32_t index,
                              const lk_tensor_desc *dst, lk_primitive_arg *out_arg,
                              lk_error *error) {
-  const uint32_t input = (uint32_t)lk_planner_node(planner)->post_ops[index].input;
+  const uint32_t input = (uint32_t)planner->node->post_ops[index].input;
   const lk_tensor_desc wanted = operand_desc(planner, input, dst);
-  const bool same_rank = lk_planner_input_tensor(planner, input)->desc.rank == wanted.rank;
+  const bool same_rank = planner->inputs[input].desc.rank == wanted.rank;
   out_arg->arg = DNNL_ARG_ATTR_MULTIPLE_POST_OP((int)index) | DNNL_ARG_SRC_1;
   if (lk_shape_equal(&wanted, dst) || !takes_full(primitive, out_arg->arg, dst)) {
     return lk_planner_input(planner, input, same_rank ? wanted.layout : LK_LAYOUT_PLAIN,
@@ -88,7 +88,7 @@ static lk_status operand_arg(lk_planner *planner, const lk_primitive *primitive,
 lk_status lk_post_ops_execute(lk_planner *planner, const lk_primitive *primitive,
                               const lk_primitive_arg *args, uint32_t n_args,
                               const lk_tensor_desc *dst, lk_error *error) {
-  const lk_op_node *node = lk_planner_node(planner);
+  const lk_op_node *node = planner->node;
   lk_primitive_arg all[MAX_ARGS];
   uint32_t count = 0;
   for (; count < n_args; count++) all[count] = args[count];

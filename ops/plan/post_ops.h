@@ -1,7 +1,7 @@
 /* Post-op chains: from a node into a value key, and from a value key into oneDNN's attribute. */
 #pragma once
 
-#include "ops/plan/primitive_build.h"
+#include "ops/plan/primitive_kind.h"
 
 /* oneDNN's element-wise algorithm of a post-op kind, with its parameters; undef: a binary one. */
 dnnl_alg_kind_t lk_post_op_eltwise(const lk_post_op *post_op, float *out_alpha, float *out_beta);

@@ -2,10 +2,67 @@
  * tensors and attributes its keys have, besides what lk_primitive_key adds and the post-ops. */
 #include "ops/plan/primitive_kind.h"
 
+#include <string.h>
+
+#include "ops/plan/layout.h"
+
+/* ---- what a key says ---- */
+
+lk_status lk_build_tensor(const lk_primitive_build *build, lk_word role, uint32_t index,
+                          dnnl_memory_desc_t *out_md, lk_error *error) {
+  *out_md = NULL;
+  lk_tensor_desc desc;
+  if (!lk_key_find_tensor(build->key, role, index, &desc, NULL)) return LK_OK;
+  return lk_layouts_memory_desc(build->env->layouts, &desc, out_md, error);
+}
+
+/* Attribute values; `fallback`, for a float 0, when it is not in the key. A float is a bit pattern
+ * there. */
+static int64_t get_number(const lk_primitive_build *build, lk_word name, int64_t fallback) {
+  uint32_t count = 0;
+  const int64_t *values = lk_key_find_attr(build->key, name, &count);
+  return values != NULL && count > 0 ? values[0] : fallback;
+}
+
+static float get_float(const lk_primitive_build *build, lk_word name) {
+  const uint32_t bits = (uint32_t)get_number(build, name, 0);
+  float value = 0;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static dnnl_alg_kind_t get_algorithm(const lk_primitive_build *build) {
+  return (dnnl_alg_kind_t)get_number(build, LK_WORD_ALGORITHM, dnnl_alg_kind_undef);
+}
+
+static void read_dims(const lk_primitive_build *build, lk_word name, dnnl_dims_t out) {
+  uint32_t count = 0;
+  const int64_t *values = lk_key_find_attr(build->key, name, &count);
+  if (count > DNNL_MAX_NDIMS) count = DNNL_MAX_NDIMS;
+  for (uint32_t i = 0; i < count; i++) out[i] = values[i];
+}
+
+/* How a window moves over the spatial dimensions; zeros where the key has none. */
+typedef struct window_dims {
+  dnnl_dims_t kernel, strides, dilations, begin, end;
+} window_dims;
+
+static window_dims get_window(const lk_primitive_build *build) {
+  window_dims window = {.kernel = {0}};
+  read_dims(build, LK_WORD_KERNEL, window.kernel);
+  read_dims(build, LK_WORD_STRIDES, window.strides);
+  read_dims(build, LK_WORD_DILATIONS, window.dilations);
+  read_dims(build, LK_WORD_PADS_BEGIN, window.begin);
+  read_dims(build, LK_WORD_PADS_END, window.end);
+  return window;
+}
+
+/* ---- builders ---- */
+
 /* SRC, WEIGHTS, BIAS (optional), DST; STRIDES, DILATIONS, PADS_BEGIN, PADS_END. */
 static dnnl_status_t build_convolution(const lk_primitive_build *build,
                                        dnnl_primitive_desc_t *out_desc) {
-  const lk_build_window window = lk_build_get_window(build);
+  const window_dims window = get_window(build);
   return dnnl_convolution_forward_primitive_desc_create(
       out_desc, build->env->engine, dnnl_forward_inference, dnnl_convolution_direct, build->src,
       build->weights, build->bias, build->dst, window.strides, window.dilations, window.begin,
@@ -15,7 +72,7 @@ static dnnl_status_t build_convolution(const lk_primitive_build *build,
 /* As a convolution. */
 static dnnl_status_t build_deconvolution(const lk_primitive_build *build,
                                          dnnl_primitive_desc_t *out_desc) {
-  const lk_build_window window = lk_build_get_window(build);
+  const window_dims window = get_window(build);
   return dnnl_deconvolution_forward_primitive_desc_create(
       out_desc, build->env->engine, dnnl_forward_inference, dnnl_deconvolution_direct, build->src,
       build->weights, build->bias, build->dst, window.strides, window.dilations, window.begin,
@@ -33,15 +90,14 @@ static dnnl_status_t build_matmul(const lk_primitive_build *build,
 static dnnl_status_t build_eltwise(const lk_primitive_build *build,
                                    dnnl_primitive_desc_t *out_desc) {
   return dnnl_eltwise_forward_primitive_desc_create(
-      out_desc, build->env->engine, dnnl_forward_inference, lk_build_algorithm(build), build->src,
-      build->dst, lk_build_float(build, LK_WORD_ALPHA, 0), lk_build_float(build, LK_WORD_BETA, 0),
-      build->attr);
+      out_desc, build->env->engine, dnnl_forward_inference, get_algorithm(build), build->src,
+      build->dst, get_float(build, LK_WORD_ALPHA), get_float(build, LK_WORD_BETA), build->attr);
 }
 
 /* SRC, SRC_1, DST; ALGORITHM. The sources broadcast. */
 static dnnl_status_t build_binary(const lk_primitive_build *build,
                                   dnnl_primitive_desc_t *out_desc) {
-  return dnnl_binary_primitive_desc_create(out_desc, build->env->engine, lk_build_algorithm(build),
+  return dnnl_binary_primitive_desc_create(out_desc, build->env->engine, get_algorithm(build),
                                            build->src, build->src1, build->dst, build->attr);
 }
 
@@ -49,20 +105,20 @@ static dnnl_status_t build_binary(const lk_primitive_build *build,
  * it also writes positions into its workspace. */
 static dnnl_status_t build_pooling(const lk_primitive_build *build,
                                    dnnl_primitive_desc_t *out_desc) {
-  const lk_build_window window = lk_build_get_window(build);
-  const bool is_training = lk_build_number(build, LK_WORD_FLAGS, 0) != 0;
+  const window_dims window = get_window(build);
+  const bool is_training = get_number(build, LK_WORD_FLAGS, 0) != 0;
   return dnnl_pooling_forward_primitive_desc_create(
       out_desc, build->env->engine, is_training ? dnnl_forward_training : dnnl_forward_inference,
-      lk_build_algorithm(build), build->src, build->dst, window.strides, window.kernel,
-      window.dilations, window.begin, window.end, build->attr);
+      get_algorithm(build), build->src, build->dst, window.strides, window.kernel, window.dilations,
+      window.begin, window.end, build->attr);
 }
 
 /* Across channels. SRC, DST; SIZE, ALPHA, BETA, POWER (k). */
 static dnnl_status_t build_lrn(const lk_primitive_build *build, dnnl_primitive_desc_t *out_desc) {
   return dnnl_lrn_forward_primitive_desc_create(
       out_desc, build->env->engine, dnnl_forward_inference, dnnl_lrn_across_channels, build->src,
-      build->dst, lk_build_number(build, LK_WORD_SIZE, 1), lk_build_float(build, LK_WORD_ALPHA, 0),
-      lk_build_float(build, LK_WORD_BETA, 0), lk_build_float(build, LK_WORD_POWER, 1), build->attr);
+      build->dst, get_number(build, LK_WORD_SIZE, 1), get_float(build, LK_WORD_ALPHA),
+      get_float(build, LK_WORD_BETA), get_float(build, LK_WORD_POWER), build->attr);
 }
 
 /* SRC, DST; EPSILON. Statistics, scale and shift are arguments of its execution. */
@@ -71,7 +127,7 @@ static dnnl_status_t build_batch_norm(const lk_primitive_build *build,
   const unsigned flags = dnnl_use_global_stats | dnnl_use_scale | dnnl_use_shift;
   return dnnl_batch_normalization_forward_primitive_desc_create(
       out_desc, build->env->engine, dnnl_forward_inference, build->src, build->dst,
-      lk_build_float(build, LK_WORD_EPSILON, 0), flags, build->attr);
+      get_float(build, LK_WORD_EPSILON), flags, build->attr);
 }
 
 /* SRC, DST; AXIS. */
@@ -79,23 +135,22 @@ static dnnl_status_t build_softmax(const lk_primitive_build *build,
                                    dnnl_primitive_desc_t *out_desc) {
   return dnnl_softmax_forward_primitive_desc_create(
       out_desc, build->env->engine, dnnl_forward_inference, dnnl_softmax_accurate, build->src,
-      build->dst, (int)lk_build_number(build, LK_WORD_AXIS, 0), build->attr);
+      build->dst, (int)get_number(build, LK_WORD_AXIS, 0), build->attr);
 }
 
 /* SRC, DST; ALGORITHM. Dimensions that are 1 in DST are reduced. */
 static dnnl_status_t build_reduction(const lk_primitive_build *build,
                                      dnnl_primitive_desc_t *out_desc) {
-  return dnnl_reduction_primitive_desc_create(out_desc, build->env->engine,
-                                              lk_build_algorithm(build), build->src, build->dst, 0,
-                                              0, build->attr);
+  return dnnl_reduction_primitive_desc_create(out_desc, build->env->engine, get_algorithm(build),
+                                              build->src, build->dst, 0, 0, build->attr);
 }
 
 /* SRC, DST; ALGORITHM. The factors are the ratios of the dimensions. */
 static dnnl_status_t build_resampling(const lk_primitive_build *build,
                                       dnnl_primitive_desc_t *out_desc) {
-  return dnnl_resampling_forward_primitive_desc_create(
-      out_desc, build->env->engine, dnnl_forward_inference, lk_build_algorithm(build), NULL,
-      build->src, build->dst, build->attr);
+  return dnnl_resampling_forward_primitive_desc_create(out_desc, build->env->engine,
+                                                       dnnl_forward_inference, get_algorithm(build),
+                                                       NULL, build->src, build->dst, build->attr);
 }
 
 /* SRC 0 to n - 1, DST; AXIS. */
@@ -103,8 +158,8 @@ static dnnl_status_t build_concat(const lk_primitive_build *build,
                                   dnnl_primitive_desc_t *out_desc) {
   return dnnl_concat_primitive_desc_create(
       out_desc, build->env->engine, build->dst, build->n_sources,
-      (int)lk_build_number(build, LK_WORD_AXIS, 0),
-      (const const_dnnl_memory_desc_t *)build->sources, build->attr);
+      (int)get_number(build, LK_WORD_AXIS, 0), (const const_dnnl_memory_desc_t *)build->sources,
+      build->attr);
 }
 
 /* SRC, DST: types or layouts differ. */

@@ -1,8 +1,25 @@
-/* The kinds of primitives: one row each in primitive_list.inc, one builder each in the source. */
+/* The kinds of primitives: one row each in primitive_list.inc, one builder each in the source. A
+ * builder sees a value key, read as oneDNN's types. */
 #pragma once
 
-#include "ops/plan/primitive_build.h"
+#include "ops/plan/env.h"
 
+#define LK_MAX_SOURCES 64
+
+typedef struct lk_primitive_build {
+  lk_ops_env *env; /* builders take its engine and layouts, which the key names, and nothing else */
+  const lk_key *key;
+  dnnl_primitive_attr_t attr; /* user scratchpad, math mode and post-ops of the key */
+  dnnl_memory_desc_t sources[LK_MAX_SOURCES]; /* SRC 0 to n_sources - 1 */
+  int n_sources;
+  /* The tensors of these roles with index 0; NULL: the key has none. `src` is sources[0]. */
+  dnnl_memory_desc_t src, src1, weights, bias, dst;
+} lk_primitive_build;
+
+/* The memory descriptor of a tensor record, which the caller destroys; `*out_md` NULL when the key
+ * has none of that role and index. */
+lk_status lk_build_tensor(const lk_primitive_build *build, lk_word role, uint32_t index,
+                          dnnl_memory_desc_t *out_md, lk_error *error);
 /* Each is the interned name that is `op` in its value keys. */
 typedef enum lk_primitive_kind {
 #define K(symbol, name, bytes) LK_PRIMITIVE_##symbol = LK_WORD_##symbol,

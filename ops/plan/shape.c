@@ -11,6 +11,22 @@ int64_t lk_axis(int64_t axis, uint32_t rank) {
   return axis < 0 ? axis + limit : axis;
 }
 
+lk_status lk_read_axes(const int64_t *axes, uint32_t count, uint32_t rank, const char *what,
+                       uint32_t *out_axes, lk_error *error) {
+  bool seen[LK_MAX_RANK] = {false};
+  for (uint32_t i = 0; i < count; i++) {
+    const int64_t axis = lk_axis(axes[i], rank);
+    if (axis < 0 || seen[axis]) {
+      return lk_fail(error, LK_INVALID_ARGUMENT,
+                     "failed to %s: axis %" PRId64 " for rank %" PRIu32 ", %s", what, axes[i], rank,
+                     axis < 0 ? "out of range" : "must be given once");
+    }
+    seen[axis] = true;
+    out_axes[i] = (uint32_t)axis;
+  }
+  return LK_OK;
+}
+
 bool lk_shape_is_known(const lk_tensor_desc *desc) {
   bool known = lk_rank_is_known(desc);
   for (uint32_t i = 0; known && i < desc->rank; i++) known = desc->dims[i] >= 0;

@@ -97,11 +97,6 @@ static int64_t open_output(const lk_window *window, const lk_window_shape *shape
   return lk_dims_window(dims, in, shape->begin[i] + shape->end[i] - extent, stride);
 }
 
-lk_status lk_window_resolve(const lk_window *window, uint32_t rank, const int64_t *in,
-                            const int64_t *kernel, lk_window_shape *out, lk_error *error) {
-  return lk_window_infer(window, rank, in, kernel, NULL, out, error);
-}
-
 lk_status lk_window_infer(const lk_window *window, uint32_t rank, const int64_t *in,
                           const int64_t *kernel, lk_dims *dims, lk_window_shape *out,
                           lk_error *error) {

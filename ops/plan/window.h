@@ -28,7 +28,7 @@ typedef struct lk_window_shape {
   int64_t kernel[LK_MAX_SPATIAL], strides[LK_MAX_SPATIAL], dilations[LK_MAX_SPATIAL];
   int64_t begin[LK_MAX_SPATIAL], end[LK_MAX_SPATIAL], out[LK_MAX_SPATIAL];
   int64_t declared[LK_MAX_SPATIAL]; /* padding at the end without what `end` has more for the sake
-                                       of ceil_mode; lk_window_resolve only */
+                                       of ceil_mode; lk_window_infer only */
 } lk_window_shape;
 
 /* Reads kernel_shape, strides, dilations, pads, auto_pad and ceil_mode. */
@@ -37,12 +37,10 @@ void lk_window_parse(lk_attrs *attrs, lk_window *out);
 /* Output size and padding for an input of `rank` spatial dimensions `in`. `kernel` is used where
  * the attribute is not given (a convolution's weights). With ceil_mode, `end` is raised so that
  * the last window fits; a window that would start in the end padding is left out (as ONNX says).
- * With auto_pad, ceil_mode makes no difference: ONNX's formulas for the two come to the same. */
-lk_status lk_window_resolve(const lk_window *window, uint32_t rank, const int64_t *in,
-                            const int64_t *kernel, lk_window_shape *out, lk_error *error);
-
-/* The same before all is known: `in` and `kernel` may be terms of `dims`. Where they are, `out` is
- * set, which may be one too, and padding says nothing. */
+ * With auto_pad, ceil_mode makes no difference: ONNX's formulas for the two come to the same.
+ *
+ * Before all is known, `in` and `kernel` may be terms of `dims`. Where they are, `out` is set, which
+ * may be one too, and padding says nothing. `dims` is NULL when all are numbers. */
 lk_status lk_window_infer(const lk_window *window, uint32_t rank, const int64_t *in,
                           const int64_t *kernel, lk_dims *dims, lk_window_shape *out,
                           lk_error *error);
