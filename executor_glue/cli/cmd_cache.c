@@ -18,11 +18,8 @@
 typedef enum cache_order { ORDER_BYTES, ORDER_AGE, ORDER_HITS } cache_order;
 
 typedef struct cache_args {
-  model_args model;
-  input_args inputs;
+  cli_args common;
   cache_order order;
-  const char *path;
-  lk_error *error;
 } cache_args;
 
 /* An entry as the visit showed it; `key` is a copy of its text. */
@@ -50,10 +47,6 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *arg, struct argp_state *state) {
   cache_args *args = state->input;
   switch (key) {
-  case ARGP_KEY_INIT:
-    state->child_inputs[0] = &args->inputs;
-    state->child_inputs[1] = &args->model;
-    return 0;
   case KEY_SORT:
     if (strcmp(arg, "bytes") == 0) {
       args->order = ORDER_BYTES;
@@ -62,18 +55,18 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     } else if (strcmp(arg, "hits") == 0) {
       args->order = ORDER_HITS;
     } else {
-      (void)lk_fail(args->error, LK_OUT_OF_RANGE,
+      (void)lk_fail(&args->common.error, LK_OUT_OF_RANGE,
                     "failed to read --sort: '%s', bytes, age or hits is needed", arg);
       return EINVAL;
     }
     return 0;
   default:
-    return cli_take_model(key, arg, state, &args->path, args->error);
+    return cli_parse_model(key, arg, state);
   }
 }
 
 static const struct argp_child children[] = {
-    {&series_argp, 0, "Inputs:", 1}, {&model_argp, 0, "Library:", 10}, {0}};
+    {&model_argp, 0, "Library:", 10}, {&series_argp, 0, "Inputs:", 1}, {0}};
 static const char doc[] =
     "Runs a model, then shows what the cache holds: keys as text, bytes and use.\v"
     "'age' counts from the entry that was used last, which has 0. 'in use' counts references "
@@ -187,7 +180,8 @@ static lk_status report_as_text(const collection *all, const lk_stats *stats, co
 }
 
 static lk_status show_cache(void *arguments, lk_error *error) {
-  const cache_args *args = arguments;
+  const cache_args *own = arguments;
+  const cli_args *args = &own->common;
   lk_status status = LK_OK;
   cli_model model = {0};
   input_series *series = NULL;
@@ -207,7 +201,7 @@ static lk_status show_cache(void *arguments, lk_error *error) {
   LK_TRY(model.api->cache_visit(model.context, collect, &all, error));
   LK_TRY(all.status);
   if (all.count > 0) {
-    cache_order order = args->order;
+    cache_order order = own->order;
     qsort_r(all.entries, all.count, sizeof *all.entries, compare_entries, &order);
   }
   LK_TRY(cli_stats(&model, &stats, error));
@@ -225,13 +219,6 @@ cleanup:
 }
 
 int cli_cmd_cache(int argc, char **argv) {
-  lk_error error;
-  cache_args args = {.error = &error};
-  model_args_create(&args.model, &error);
-  const lk_status status = input_args_create(&args.inputs, 1, &error);
-  const int code = status == LK_OK ? cli_run(&command, argc, argv, &args, show_cache, &error)
-                                   : cli_complain(argv[0], &error);
-  model_args_destroy(&args.model);
-  input_args_destroy(&args.inputs);
-  return code;
+  cache_args args = {0};
+  return cli_run(&command, argc, argv, &args.common, 1, show_cache);
 }

@@ -1,9 +1,10 @@
 /* latchkey load: several models under load from several threads. */
 #include <inttypes.h>
 
+#include "base/alloc.h"
 #include "base/status.h"
 #include "executor_glue/cli/commands.h"
-#include "executor_glue/cli/common/cli.h"
+#include "executor_glue/cli/common/clock.h"
 #include "executor_glue/cli/common/progress.h"
 #include "executor_glue/cli/load/args.h"
 #include "executor_glue/cli/load/report.h"
@@ -36,7 +37,8 @@ static lk_status load(void *arguments, lk_error *error) {
   LK_TRY(load_models_create(args, &models, error));
   progress_end(&bar);
   LK_TRY(load_run_all(&models, &result, error));
-  LK_TRY(args->library.json ? load_report_json(&result, error) : load_report_text(&result, error));
+  LK_TRY(args->common.model.json ? load_report_json(&result, error)
+                                 : load_report_text(&result, error));
   LK_TRY(check_failures(&result, error));
 
 cleanup:
@@ -47,11 +49,11 @@ cleanup:
 }
 
 int cli_cmd_load(int argc, char **argv) {
-  lk_error error;
-  load_args args;
-  const lk_status status = load_args_create(&args, &error);
-  const int code = status == LK_OK ? cli_run(&load_argp, argc, argv, &args, load, &error)
-                                   : cli_complain(argv[0], &error);
-  load_args_destroy(&args);
+  const lk_allocator *allocator = lk_allocator_default();
+  load_args args = {
+      .threads = 1, .warmup_ns = CLI_SECOND_NS, .within = {.relative = 1e-3, .absolute = 1e-5}};
+  const int code = cli_run(&load_argp, argc, argv, &args.common, 32, load);
+  for (size_t i = 0; i < args.n_models; i++) lk_free(allocator, args.models[i].name);
+  lk_free(allocator, args.models);
   return code;
 }

@@ -21,10 +21,9 @@ lk_status cli_model_open(const model_args *args, const char *path, cli_model *ou
 lk_status cli_context_open(const model_args *args, cli_model *out, lk_error *error);
 lk_status cli_session_open(const model_args *args, const char *path, cli_model *model,
                            lk_error *error);
-/* The session of `from`, which must stay open, with outputs of its own: for another thread. */
-lk_status cli_session_share(const cli_model *from, cli_model *out, lk_error *error);
-/* A clone of the session of `from`. */
-lk_status cli_session_clone(const cli_model *from, cli_model *out, lk_error *error);
+/* The session of `from`, which must stay open, or a clone of it, with outputs of its own: for
+ * another thread. */
+lk_status cli_session_share(const cli_model *from, bool clone, cli_model *out, lk_error *error);
 void cli_session_close(cli_model *model);
 void cli_model_close(cli_model *model);
 
@@ -37,7 +36,6 @@ void cli_model_release_outputs(cli_model *model);
 uint32_t cli_value_count(const cli_model *model, bool output);
 lk_status cli_value_info(const cli_model *model, bool output, uint32_t index, lk_value_info *out,
                          lk_error *error);
-lk_status cli_model_info(const cli_model *model, lk_model_info *out, lk_error *error);
 lk_status cli_stats(const cli_model *model, lk_stats *out, lk_error *error);
 lk_status cli_session_stats(const cli_model *model, lk_session_stats *out, lk_error *error);
 

@@ -71,11 +71,13 @@ static lk_status parse_executor(const char *text, uint32_t *out, lk_error *error
 }
 
 static lk_status add_disabled_pass(model_args *args, const char *name) {
-  if (!LK_GROW(lk_allocator_default(), args->disabled_passes, args->n_disabled_passes,
+  lk_session_options *session = &args->session;
+  if (!LK_GROW(lk_allocator_default(), args->disabled_passes, session->n_disabled_passes,
                args->disabled_passes_capacity)) {
     return lk_fail_memory(args->error, "options", sizeof name);
   }
-  args->disabled_passes[args->n_disabled_passes++] = name;
+  args->disabled_passes[session->n_disabled_passes++] = name;
+  session->disabled_passes = args->disabled_passes;
   return LK_OK;
 }
 
@@ -105,23 +107,23 @@ static error_t parse_library_option(int key, char *arg, struct argp_state *state
     status = add_disabled_pass(args, arg);
     break;
   case KEY_FOLDED:
-    status = parse_size(arg, "--max-folded", &args->max_folded_bytes, args->error);
+    status = parse_size(arg, "--max-folded", &args->session.max_folded_bytes, args->error);
     break;
   case KEY_NO_RUN_PLANS:
-    args->run_plans = 0;
+    args->session.run_plans = 0;
     break;
   case KEY_FIXED_THREADS:
     args->context.adapt_threads = 0;
     break;
   case KEY_EXECUTOR:
-    status = parse_executor(arg, &args->executor, args->error);
+    status = parse_executor(arg, &args->session.executor, args->error);
     break;
   case KEY_INTER:
     status = parse_u64(arg, "--inter", 1, LK_MAX_THREADS, &number, args->error);
-    if (status == LK_OK) args->inter = (int32_t)number;
+    if (status == LK_OK) args->session.inter = (int32_t)number;
     break;
   case ARGP_KEY_END:
-    if (args->inter > 0 && args->executor != LK_EXECUTOR_PARALLEL) {
+    if (args->session.inter > 0 && args->session.executor != LK_EXECUTOR_PARALLEL) {
       status = lk_fail(args->error, LK_INVALID_ARGUMENT,
                        "failed to read --inter: only --executor parallel has it");
     }
@@ -169,7 +171,8 @@ static void log_line(void *user, lk_log_level level, const char *line) {
 }
 
 void model_args_create(model_args *args, lk_error *error) {
-  *args = (model_args){.context = LK_CONTEXT_OPTIONS_INIT, .run_plans = -1, .error = error};
+  *args = (model_args){
+      .context = LK_CONTEXT_OPTIONS_INIT, .session = LK_SESSION_OPTIONS_INIT, .error = error};
   args->context.log = log_line;
 }
 
@@ -195,7 +198,8 @@ static const struct argp_option series_options[] = {
     {"seed", KEY_SEED, "S", 0, "Draw shapes and values by this seed (default: 1)", 2},
     {0}};
 
-lk_status input_args_add_file(input_args *args, const char *text, lk_error *error) {
+lk_status input_args_add_file(input_args *args, const char *text) {
+  lk_error *error = args->error;
   const lk_allocator *allocator = lk_allocator_default();
   const char *equals = strchr(text, '=');
   if (equals == NULL || equals == text || equals[1] == '\0') {
@@ -226,7 +230,7 @@ static error_t parse_input_option(int key, char *arg, struct argp_state *state) 
     status = shape_set_add(args->shapes, arg, args->error);
     break;
   case 'i':
-    status = input_args_add_file(args, arg, args->error);
+    status = input_args_add_file(args, arg);
     break;
   case ARGP_KEY_END:
     status = shape_set_check(args->shapes, args->error);

@@ -11,12 +11,9 @@
 /* The options of whatever opens a model: --threads, --cache, --executor, --json and the like. */
 typedef struct model_args {
   lk_context_options context;
-  const char **disabled_passes; /* borrowed from argv */
-  size_t n_disabled_passes, disabled_passes_capacity;
-  int32_t run_plans;         /* as in lk_session_options */
-  uint64_t max_folded_bytes; /* likewise */
-  uint32_t executor;         /* likewise */
-  int32_t inter;             /* likewise */
+  lk_session_options session;
+  const char **disabled_passes; /* what `session` points to; the names are borrowed from argv */
+  size_t disabled_passes_capacity;
   bool json;
   lk_error *error;
 } model_args;
@@ -54,7 +51,7 @@ lk_status input_args_create(input_args *args, uint64_t requests, lk_error *error
 void input_args_destroy(input_args *args);
 
 /* Adds "NAME=FILE"; NAME ends at the first '='. */
-lk_status input_args_add_file(input_args *args, const char *text, lk_error *error);
+lk_status input_args_add_file(input_args *args, const char *text);
 
 /* --threads of an operator, under the name that it has in this subcommand. */
 lk_status parse_op_threads(const char *text, const char *option, model_args *args);

@@ -104,16 +104,16 @@ lk_status load_report_json(const load_result *result, lk_error *error) {
   const load_models *models = result->models;
   const load_args *args = models->args;
   const cli_model *root = &models->root;
-  json_t *object =
-      json_pack("{s:o, s:i, s:s, s:b, s:o, s:o, s:f, s:o, s:f, s:f, s:f, s:b}", "threads",
-                report_json_u64(models->n_threads), "op_threads",
-                (int)root->api->context_threads(root->context), "cache_mode",
-                cli_cache_mode_text(root->api->context_cache_mode(root->context)), "clones",
-                (int)args->clones, "pool", report_json_u64(models->pool), "seed",
-                report_json_u64(args->inputs.seed), "warmup_s", (double)args->warmup_ns / 1e9,
-                "rate", args->rate > 0.0 ? json_real(args->rate) : json_null(), "seconds",
-                result->seconds, "cpu_s", result->cpu_seconds, "processors", processors(result),
-                "interrupted", (int)result->interrupted);
+  json_t *object = json_pack("{s:o, s:i, s:s, s:b, s:o, s:o, s:f, s:o, s:f, s:f, s:f, s:b}",
+                             "threads", report_json_u64(models->n_threads), "op_threads",
+                             (int)root->api->context_threads(root->context), "cache_mode",
+                             cli_cache_mode_text(root->api->context_cache_mode(root->context)),
+                             "clones", (int)args->clones, "pool", report_json_u64(models->pool),
+                             "seed", report_json_u64(args->common.inputs.seed), "warmup_s",
+                             (double)args->warmup_ns / 1e9, "rate",
+                             args->rate > 0.0 ? json_real(args->rate) : json_null(), "seconds",
+                             result->seconds, "cpu_s", result->cpu_seconds, "processors",
+                             processors(result), "interrupted", (int)result->interrupted);
   (void)json_object_set_new(object, "models", models_json(result));
   (void)json_object_set_new(object, "total",
                             totals_json(&result->totals[models->count], args->rate > 0.0));
@@ -141,7 +141,7 @@ static void print_head(const load_result *result) {
       " thread%s, %d thread%s per operator, cache %s, seed %" PRIu64 "\n",
       models->count, models->count == 1 ? "" : "s", args->clones ? " cloned for each thread" : "",
       models->n_threads, models->n_threads == 1 ? "" : "s", op_threads, op_threads == 1 ? "" : "s",
-      cli_cache_mode_text(root->api->context_cache_mode(root->context)), args->inputs.seed);
+      cli_cache_mode_text(root->api->context_cache_mode(root->context)), args->common.inputs.seed);
   (void)printf("%" PRIu64 " requests in %.3f s after %.1f s of warm-up%s",
                result->totals[models->count].latency.count, result->seconds,
                (double)args->warmup_ns / 1e9, result->interrupted ? " (interrupted)" : "");

@@ -171,7 +171,7 @@ static lk_status measure(load_run *run, load_worker *workers, load_result *out, 
   lk_status status = LK_OK;
   const load_args *args = run->models->args;
   wait_for_workers(run, workers, "start");
-  begin_phase(run, args->warmup_ns, UINT64_MAX, splitmix(args->inputs.seed + 1));
+  begin_phase(run, args->warmup_ns, UINT64_MAX, splitmix(args->common.inputs.seed + 1));
   wait_for_workers(run, workers, "warm-up");
 
   status = cli_stats(&run->models->root, &out->cache_before, error);
@@ -180,7 +180,7 @@ static lk_status measure(load_run *run, load_worker *workers, load_result *out, 
   out->rss_before = rss_now();
   double cpu_before = cpu_now();
   begin_phase(run, args->seconds_ns, args->requests > 0 ? args->requests : UINT64_MAX,
-              splitmix(args->inputs.seed + 2));
+              splitmix(args->common.inputs.seed + 2));
   wait_for_workers(run, workers, "load");
   out->cpu_seconds = cpu_now() - cpu_before;
   uint64_t end_ns = cli_now_ns();
