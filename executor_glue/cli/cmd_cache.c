@@ -55,9 +55,8 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     } else if (strcmp(arg, "hits") == 0) {
       args->order = ORDER_HITS;
     } else {
-      (void)lk_fail(&args->common.error, LK_OUT_OF_RANGE,
-                    "failed to read --sort: '%s', bytes, age or hits is needed", arg);
-      return EINVAL;
+      return cli_parsed(lk_fail(&args->common.error, LK_OUT_OF_RANGE,
+                                "failed to read --sort: '%s', bytes, age or hits is needed", arg));
     }
     return 0;
   default:

@@ -147,12 +147,11 @@ static void print_model_info(const lk_model_info *info) {
   (void)putchar('\n');
 }
 
-static lk_status values_json(const cli_model *model, bool output, json_t **out, lk_error *error) {
+static json_t *values_json(const cli_model *model, bool output) {
   const uint32_t count = cli_value_count(model, output);
-  *out = json_array();
+  json_t *list = json_array();
   for (uint32_t i = 0; i < count; i++) {
-    lk_value_info info;
-    LK_RETURN_NOT_OK(cli_value_info(model, output, i, &info, error));
+    const lk_value_info info = cli_value_info(model, output, i);
     json_t *dims = info.rank >= 0 ? json_array() : json_null();
     for (int32_t d = 0; d < info.rank; d++) {
       const char *symbol = info.symbols[d] != NULL ? info.symbols[d] : "";
@@ -160,23 +159,21 @@ static lk_status values_json(const cli_model *model, bool output, json_t **out, 
                                         : symbol[0] != '\0' ? report_json_text(symbol)
                                                             : json_null());
     }
-    (void)json_array_append_new(*out,
+    (void)json_array_append_new(list,
                                 json_pack("{s:o, s:s, s:o}", "name", report_json_text(info.name),
                                           "type", lk_dtype_name(info.dtype), "shape", dims));
   }
-  return LK_OK;
+  return list;
 }
 
-static lk_status print_values(const cli_model *model, bool output, lk_error *error) {
+static void print_values(const cli_model *model, bool output) {
   const uint32_t count = cli_value_count(model, output);
   (void)printf("%s:\n", output ? "outputs" : "inputs");
   for (uint32_t i = 0; i < count; i++) {
-    lk_value_info info;
+    const lk_value_info info = cli_value_info(model, output, i);
     char text[CLI_VALUE_TEXT_CAPACITY];
-    LK_RETURN_NOT_OK(cli_value_info(model, output, i, &info, error));
     report_line("  %s %s", info.name, cli_value_text(&info, text));
   }
-  return LK_OK;
 }
 
 /* One line of a value that may be a whole dictionary: its beginning, and how long it is. */
@@ -276,35 +273,22 @@ static void facts_destroy(model_facts *facts) {
 
 static lk_status report_as_json(const inspect_args *args, const cli_model *model,
                                 const model_facts *facts, lk_error *error) {
-  lk_status status = LK_OK;
   const lk_session_stats *stats = &facts->stats;
   const lk_model_info *info = &facts->info;
-  json_t *inputs = NULL;
-  json_t *outputs = NULL;
-
-  LK_TRY(values_json(model, false, &inputs, error));
-  LK_TRY(values_json(model, true, &outputs, error));
   json_t *each = args->nodes ? nodes_json(facts->nodes, facts->n_nodes, true) : NULL;
   json_t *root = json_pack(
       "{s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:o}", "model",
       report_json_text(args->common.path), "opsets", opsets_json(info), "ir_version",
       (json_int_t)info->ir_version, "producer_name", report_json_text(info->producer_name),
-      "producer_version", report_json_text(info->producer_version), "inputs", inputs, "outputs",
-      outputs, "metadata", metadata_json(model), "nodes_in_file",
-      report_json_u64(stats->nodes_in_file), "nodes_to_run", report_json_u64(stats->nodes),
-      "constants", report_json_u64(stats->constants), "constant_bytes",
-      report_json_u64(stats->weights_bytes), "load_ms", (double)stats->load_ns / 1e6, "passes",
-      passes_json(facts->passes, facts->n_passes), "operators",
-      nodes_json(facts->nodes, facts->n_nodes, false));
-  inputs = NULL;
-  outputs = NULL;
+      "producer_version", report_json_text(info->producer_version), "inputs",
+      values_json(model, false), "outputs", values_json(model, true), "metadata",
+      metadata_json(model), "nodes_in_file", report_json_u64(stats->nodes_in_file), "nodes_to_run",
+      report_json_u64(stats->nodes), "constants", report_json_u64(stats->constants),
+      "constant_bytes", report_json_u64(stats->weights_bytes), "load_ms",
+      (double)stats->load_ns / 1e6, "passes", passes_json(facts->passes, facts->n_passes),
+      "operators", nodes_json(facts->nodes, facts->n_nodes, false));
   if (each != NULL) (void)json_object_set_new(root, "nodes", each);
-  LK_TRY(report_json(root, error));
-
-cleanup:
-  json_decref(inputs);
-  json_decref(outputs);
-  return status;
+  return report_json(root, error);
 }
 
 static lk_status report_as_text(const inspect_args *args, const cli_model *model,
@@ -316,8 +300,8 @@ static lk_status report_as_text(const inspect_args *args, const cli_model *model
               args->common.path, stats->nodes_in_file, stats->nodes, stats->constants,
               report_bytes(stats->weights_bytes, bytes), (double)stats->load_ns / 1e6);
   print_model_info(&facts->info);
-  LK_RETURN_NOT_OK(print_values(model, false, error));
-  LK_RETURN_NOT_OK(print_values(model, true, error));
+  print_values(model, false);
+  print_values(model, true);
   print_metadata(model);
   LK_RETURN_NOT_OK(print_passes(facts->passes, facts->n_passes, error));
   (void)printf("%s:\n", args->nodes ? "nodes" : "operators");

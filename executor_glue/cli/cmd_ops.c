@@ -21,9 +21,8 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     args->model.json = true;
     return 0;
   case ARGP_KEY_ARG:
-    (void)lk_fail(&args->error, LK_INVALID_ARGUMENT,
-                  "failed to read the command line: '%s', no argument is needed", arg);
-    return EINVAL;
+    return cli_parsed(lk_fail(&args->error, LK_INVALID_ARGUMENT,
+                              "failed to read the command line: '%s', no argument is needed", arg));
   default:
     return ARGP_ERR_UNKNOWN;
   }

@@ -38,15 +38,14 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     state->child_inputs[0] = &args->common.model;
     return 0;
   case 'i':
-    return input_args_add_file(&args->common.inputs, arg) == LK_OK ? 0 : EINVAL;
+    return cli_parsed(input_args_add_file(&args->common.inputs, arg));
   case 'o':
     args->folder = arg;
     return 0;
   case ARGP_KEY_END:
     if (args->common.path == NULL || args->folder != NULL) return 0;
-    (void)lk_fail(error, LK_INVALID_ARGUMENT,
-                  "failed to read the command line: -o DIR is missing, see --help");
-    return EINVAL;
+    return cli_parsed(lk_fail(error, LK_INVALID_ARGUMENT,
+                              "failed to read the command line: -o DIR is missing, see --help"));
   default:
     return cli_parse_model(key, arg, state);
   }

@@ -44,29 +44,24 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *arg, struct argp_state *state) {
   test_args *args = state->input;
   lk_error *error = &args->common.error;
-  lk_status status = LK_OK;
   switch (key) {
   case ARGP_KEY_INIT:
     state->child_inputs[0] = &args->common.model;
-    break;
+    return 0;
   case KEY_RTOL:
-    status = parse_tolerance(arg, "--rtol", &args->tolerance.relative, error);
-    break;
+    return cli_parsed(parse_tolerance(arg, "--rtol", &args->tolerance.relative, error));
   case KEY_ATOL:
-    status = parse_tolerance(arg, "--atol", &args->tolerance.absolute, error);
-    break;
+    return cli_parsed(parse_tolerance(arg, "--atol", &args->tolerance.absolute, error));
   case ARGP_KEY_ARGS:
     args->folders = state->argv + state->next;
     args->n_folders = state->argc - state->next;
-    break;
+    return 0;
   case ARGP_KEY_NO_ARGS:
-    status = lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to read the command line: DIR is missing, see --help");
-    break;
+    return cli_parsed(lk_fail(error, LK_INVALID_ARGUMENT,
+                              "failed to read the command line: DIR is missing, see --help"));
   default:
     return ARGP_ERR_UNKNOWN;
   }
-  return status == LK_OK ? 0 : EINVAL;
 }
 
 static const struct argp_child children[] = {{&model_argp, 0, "Library:", 10}, {0}};

@@ -49,18 +49,16 @@ error_t cli_parse_model(int key, char *arg, struct argp_state *state) {
     if (state->arg_num > 0) {
       const char *hint =
           strchr(arg, '=') != NULL ? " (the shell expands braces without quotes)" : "";
-      (void)lk_fail(
+      return cli_parsed(lk_fail(
           error, LK_INVALID_ARGUMENT,
           "failed to read the command line: '%s' is one argument too many, only MODEL is allowed%s",
-          arg, hint);
-      return EINVAL;
+          arg, hint));
     }
     args->path = arg;
     return 0;
   case ARGP_KEY_NO_ARGS:
-    (void)lk_fail(error, LK_INVALID_ARGUMENT,
-                  "failed to read the command line: MODEL is missing, see --help");
-    return EINVAL;
+    return cli_parsed(lk_fail(error, LK_INVALID_ARGUMENT,
+                              "failed to read the command line: MODEL is missing, see --help"));
   default:
     return ARGP_ERR_UNKNOWN;
   }

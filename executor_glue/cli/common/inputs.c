@@ -85,9 +85,8 @@ static bool lacks_shape(const input_args *args, const lk_value_info *info) {
 
 bool input_series_needs_shapes(const cli_model *model, const input_args *args) {
   for (uint32_t i = 0; i < cli_value_count(model, false); i++) {
-    lk_value_info info;
-    if (cli_value_info(model, false, i, &info, NULL) == LK_OK && lacks_shape(args, &info))
-      return true;
+    const lk_value_info info = cli_value_info(model, false, i);
+    if (lacks_shape(args, &info)) return true;
   }
   return false;
 }
@@ -116,11 +115,9 @@ static lk_status check_shapes(const cli_model *model, const input_args *args, lk
   FILE *name_stream = open_memstream(&names, &size);
   FILE *example_stream = open_memstream(&examples, &size);
   for (uint32_t i = 0; i < cli_value_count(model, false); i++) {
-    lk_value_info info;
+    const lk_value_info info = cli_value_info(model, false, i);
     char text[CLI_VALUE_TEXT_CAPACITY];
-    if (cli_value_info(model, false, i, &info, NULL) != LK_OK || !lacks_shape(args, &info))
-      continue;
-    if (name_stream == NULL || example_stream == NULL) continue;
+    if (!lacks_shape(args, &info) || name_stream == NULL || example_stream == NULL) continue;
     (void)fprintf(name_stream, "%s'%s' (%s)", ftell(name_stream) > 0 ? ", " : "", info.name,
                   cli_value_text(&info, text));
     if (ftell(example_stream) > 0) (void)fputc(' ', example_stream);
@@ -140,11 +137,7 @@ static lk_status check_shapes(const cli_model *model, const input_args *args, lk
 
 bool input_series_fits(const cli_model *model, const input_args *args, const char *name) {
   for (uint32_t i = 0; i < cli_value_count(model, false); i++) {
-    lk_value_info info;
-    if (cli_value_info(model, false, i, &info, NULL) == LK_OK &&
-        closeness(args, name, info.name) > 0) {
-      return true;
-    }
+    if (closeness(args, name, cli_value_info(model, false, i).name) > 0) return true;
   }
   return false;
 }
@@ -166,13 +159,11 @@ static lk_status check_names(const cli_model *model, const input_args *args, lk_
     LK_RETURN_NOT_OK(check_name(model, args, name, "--shape", error));
   }
   for (uint32_t i = 0; i < cli_value_count(model, false); i++) {
-    lk_value_info info;
-    LK_RETURN_NOT_OK(cli_value_info(model, false, i, &info, error));
-    input_source source = find_source(args, info.name);
+    const char *name = cli_value_info(model, false, i).name;
+    input_source source = find_source(args, name);
     if (source.file == NULL || source.shape < 0) continue;
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to use --shape: input '%s' comes from a file, which has a shape",
-                   info.name);
+                   "failed to use --shape: input '%s' comes from a file, which has a shape", name);
   }
   return check_shapes(model, args, error);
 }
@@ -263,8 +254,7 @@ cleanup:
 
 static lk_status open_inputs(input_series *series, const input_args *args, lk_error *error) {
   for (uint32_t i = 0; i < series->count; i++) {
-    lk_value_info info;
-    LK_RETURN_NOT_OK(cli_value_info(series->model, false, i, &info, error));
+    const lk_value_info info = cli_value_info(series->model, false, i);
     input_source source = find_source(args, info.name);
     lk_tensor *tensor = &series->current[i].tensor;
     series->current[i].name = info.name;

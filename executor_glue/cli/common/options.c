@@ -10,6 +10,10 @@
 #include "base/status.h"
 #include "executor_glue/cli/common/numbers.h"
 
+error_t cli_parsed(lk_status status) {
+  return status == LK_OK ? 0 : EINVAL;
+}
+
 /* ---- models ---------------------------------------------------------------------------------- */
 
 enum {
@@ -81,63 +85,44 @@ static lk_status add_disabled_pass(model_args *args, const char *name) {
   return LK_OK;
 }
 
-lk_status parse_op_threads(const char *text, const char *option, model_args *args) {
-  uint64_t number = 0;
-  LK_RETURN_NOT_OK(parse_u64(text, option, 1, LK_MAX_THREADS, &number, args->error));
-  args->context.threads = (int32_t)number;
-  return LK_OK;
-}
-
 static error_t parse_library_option(int key, char *arg, struct argp_state *state) {
   model_args *args = state->input;
-  lk_status status = LK_OK;
-  uint64_t number = 0;
   switch (key) {
   case KEY_CACHE:
-    status = parse_cache_mode(arg, &args->context.cache_mode, args->error);
-    break;
+    return cli_parsed(parse_cache_mode(arg, &args->context.cache_mode, args->error));
   case KEY_ENTRIES:
-    status =
-        parse_u64(arg, "--cache-entries", 0, UINT32_MAX, &args->context.cache_entries, args->error);
-    break;
+    return cli_parsed(parse_u64(arg, "--cache-entries", 0, UINT32_MAX, &args->context.cache_entries,
+                                args->error));
   case KEY_BYTES:
-    status = parse_size(arg, "--cache-bytes", &args->context.cache_bytes, args->error);
-    break;
+    return cli_parsed(parse_size(arg, "--cache-bytes", &args->context.cache_bytes, args->error));
   case KEY_DISABLE:
-    status = add_disabled_pass(args, arg);
-    break;
+    return cli_parsed(add_disabled_pass(args, arg));
   case KEY_FOLDED:
-    status = parse_size(arg, "--max-folded", &args->session.max_folded_bytes, args->error);
-    break;
+    return cli_parsed(
+        parse_size(arg, "--max-folded", &args->session.max_folded_bytes, args->error));
   case KEY_NO_RUN_PLANS:
     args->session.run_plans = 0;
-    break;
+    return 0;
   case KEY_FIXED_THREADS:
     args->context.adapt_threads = 0;
-    break;
+    return 0;
   case KEY_EXECUTOR:
-    status = parse_executor(arg, &args->session.executor, args->error);
-    break;
+    return cli_parsed(parse_executor(arg, &args->session.executor, args->error));
   case KEY_INTER:
-    status = parse_u64(arg, "--inter", 1, LK_MAX_THREADS, &number, args->error);
-    if (status == LK_OK) args->session.inter = (int32_t)number;
-    break;
+    return cli_parsed(parse_threads(arg, "--inter", &args->session.inter, args->error));
   case ARGP_KEY_END:
-    if (args->session.inter > 0 && args->session.executor != LK_EXECUTOR_PARALLEL) {
-      status = lk_fail(args->error, LK_INVALID_ARGUMENT,
-                       "failed to read --inter: only --executor parallel has it");
-    }
-    break;
+    if (args->session.inter == 0 || args->session.executor == LK_EXECUTOR_PARALLEL) return 0;
+    return cli_parsed(lk_fail(args->error, LK_INVALID_ARGUMENT,
+                              "failed to read --inter: only --executor parallel has it"));
   case 'v':
     args->context.verbose = args->context.verbose < LK_LOG_INFO ? LK_LOG_INFO : LK_LOG_DEBUG;
-    break;
+    return 0;
   case KEY_JSON:
     args->json = true;
-    break;
+    return 0;
   default:
     return ARGP_ERR_UNKNOWN;
   }
-  return status == LK_OK ? 0 : EINVAL;
 }
 
 const struct argp library_argp = {.options = library_options, .parser = parse_library_option};
@@ -154,7 +139,7 @@ static error_t parse_threads_option(int key, char *arg, struct argp_state *state
     state->child_inputs[0] = args;
     return 0;
   case 't':
-    return parse_op_threads(arg, "--threads", args) == LK_OK ? 0 : EINVAL;
+    return cli_parsed(parse_threads(arg, "--threads", &args->context.threads, args->error));
   default:
     return ARGP_ERR_UNKNOWN;
   }
@@ -224,40 +209,31 @@ lk_status input_args_add_file(input_args *args, const char *text) {
 
 static error_t parse_input_option(int key, char *arg, struct argp_state *state) {
   input_args *args = state->input;
-  lk_status status = LK_OK;
   switch (key) {
   case 's':
-    status = shape_set_add(args->shapes, arg, args->error);
-    break;
+    return cli_parsed(shape_set_add(args->shapes, arg, args->error));
   case 'i':
-    status = input_args_add_file(args, arg);
-    break;
+    return cli_parsed(input_args_add_file(args, arg));
   case ARGP_KEY_END:
-    status = shape_set_check(args->shapes, args->error);
-    break;
+    return cli_parsed(shape_set_check(args->shapes, args->error));
   default:
     return ARGP_ERR_UNKNOWN;
   }
-  return status == LK_OK ? 0 : EINVAL;
 }
 
 static error_t parse_series_option(int key, char *arg, struct argp_state *state) {
   input_args *args = state->input;
-  lk_status status = LK_OK;
   switch (key) {
   case ARGP_KEY_INIT:
     state->child_inputs[0] = args;
-    break;
+    return 0;
   case 'n':
-    status = parse_u64(arg, "--requests", 1, 10000000, &args->requests, args->error);
-    break;
+    return cli_parsed(parse_u64(arg, "--requests", 1, 10000000, &args->requests, args->error));
   case KEY_SEED:
-    status = parse_u64(arg, "--seed", 0, UINT64_MAX, &args->seed, args->error);
-    break;
+    return cli_parsed(parse_u64(arg, "--seed", 0, UINT64_MAX, &args->seed, args->error));
   default:
     return ARGP_ERR_UNKNOWN;
   }
-  return status == LK_OK ? 0 : EINVAL;
 }
 
 const struct argp input_argp = {.options = input_options, .parser = parse_input_option};

@@ -8,6 +8,9 @@
 
 #include "executor_glue/cli/common/shape_arg.h"
 
+/* What a parser returns for a status: EINVAL when the error of its arguments is filled. */
+error_t cli_parsed(lk_status status);
+
 /* The options of whatever opens a model: --threads, --cache, --executor, --json and the like. */
 typedef struct model_args {
   lk_context_options context;
@@ -52,6 +55,3 @@ void input_args_destroy(input_args *args);
 
 /* Adds "NAME=FILE"; NAME ends at the first '='. */
 lk_status input_args_add_file(input_args *args, const char *text);
-
-/* --threads of an operator, under the name that it has in this subcommand. */
-lk_status parse_op_threads(const char *text, const char *option, model_args *args);

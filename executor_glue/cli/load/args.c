@@ -198,58 +198,45 @@ static lk_status check_all(load_args *args) {
 static error_t parse(int key, char *arg, struct argp_state *state) {
   load_args *args = state->input;
   lk_error *error = &args->common.error;
-  lk_status status = LK_OK;
   switch (key) {
   case ARGP_KEY_INIT:
     state->child_inputs[0] = &args->common.inputs;
     state->child_inputs[1] = &args->common.model;
-    break;
+    return 0;
   case 't':
-    status = parse_u64(arg, "--threads", 1, LK_MAX_THREADS, &args->threads, error);
-    break;
+    return cli_parsed(parse_u64(arg, "--threads", 1, LK_MAX_THREADS, &args->threads, error));
   case KEY_MIX:
     args->mix = arg;
-    break;
+    return 0;
   case KEY_SECONDS:
-    status = parse_ns(arg, "--seconds", 0.001, &args->seconds_ns, error);
-    break;
+    return cli_parsed(parse_ns(arg, "--seconds", 0.001, &args->seconds_ns, error));
   case KEY_WARMUP:
-    status = parse_ns(arg, "--warmup", 0.0, &args->warmup_ns, error);
-    break;
+    return cli_parsed(parse_ns(arg, "--warmup", 0.0, &args->warmup_ns, error));
   case 'n':
-    status = parse_u64(arg, "--requests", 1, UINT32_MAX, &args->requests, error);
-    break;
+    return cli_parsed(parse_u64(arg, "--requests", 1, UINT32_MAX, &args->requests, error));
   case KEY_RATE:
-    status = parse_decimal(arg, "--rate", 0.001, MAX_RATE, &args->rate, error);
-    break;
+    return cli_parsed(parse_decimal(arg, "--rate", 0.001, MAX_RATE, &args->rate, error));
   case KEY_POOL:
-    status = parse_u64(arg, "--pool", 1, MAX_POOL, &args->common.inputs.requests, error);
-    break;
+    return cli_parsed(parse_u64(arg, "--pool", 1, MAX_POOL, &args->common.inputs.requests, error));
   case KEY_SEED:
-    status = parse_u64(arg, "--seed", 0, UINT64_MAX, &args->common.inputs.seed, error);
-    break;
+    return cli_parsed(parse_u64(arg, "--seed", 0, UINT64_MAX, &args->common.inputs.seed, error));
   case KEY_CLONES:
     args->clones = true;
-    break;
+    return 0;
   case KEY_CHECK:
     args->check = true;
-    break;
+    return 0;
   case KEY_RTOL:
-    status = parse_tolerance(arg, "--rtol", &args->within.relative, error);
-    break;
+    return cli_parsed(parse_tolerance(arg, "--rtol", &args->within.relative, error));
   case KEY_ATOL:
-    status = parse_tolerance(arg, "--atol", &args->within.absolute, error);
-    break;
+    return cli_parsed(parse_tolerance(arg, "--atol", &args->within.absolute, error));
   case ARGP_KEY_ARG:
-    status = add_model(args, arg);
-    break;
+    return cli_parsed(add_model(args, arg));
   case ARGP_KEY_END:
-    status = check_all(args);
-    break;
+    return cli_parsed(check_all(args));
   default:
     return ARGP_ERR_UNKNOWN;
   }
-  return status == LK_OK ? 0 : EINVAL;
 }
 
 static error_t parse_op_threads_option(int key, char *arg, struct argp_state *state) {
@@ -259,7 +246,7 @@ static error_t parse_op_threads_option(int key, char *arg, struct argp_state *st
     state->child_inputs[0] = args;
     return 0;
   case KEY_OP_THREADS:
-    return parse_op_threads(arg, "--op-threads", args) == LK_OK ? 0 : EINVAL;
+    return cli_parsed(parse_threads(arg, "--op-threads", &args->context.threads, args->error));
   default:
     return ARGP_ERR_UNKNOWN;
   }

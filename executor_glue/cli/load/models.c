@@ -99,8 +99,8 @@ static lk_status run_alone(const load_models *models, load_model *model, cli_mod
     return lk_fail_memory(error, "outputs", models->pool * n_outputs * sizeof(lk_tensor));
   }
   for (uint64_t r = 0; r < models->pool; r++) {
-    lk_status status =
-        cli_model_run(session, load_models_request(model, r), model->n_inputs, error);
+    const lk_named_tensor *inputs = model->requests + r * model->n_inputs;
+    lk_status status = cli_model_run(session, inputs, model->n_inputs, error);
     if (status != LK_OK) return lk_error_prefix(error, status, "%s", model->args->name);
     for (uint32_t i = 0; i < n_outputs; i++) {
       LK_RETURN_NOT_OK(
@@ -175,27 +175,4 @@ void load_models_destroy(load_models *models) {
   lk_free(allocator, models->lanes);
   lk_free(allocator, models->items);
   cli_model_close(&models->root);
-}
-
-const lk_named_tensor *load_models_request(const load_model *model, uint64_t request) {
-  return model->requests + request * model->n_inputs;
-}
-
-const lk_tensor *load_models_expected(const load_model *model, uint64_t request) {
-  return model->expected != NULL ? model->expected + request * model->first.n_outputs : NULL;
-}
-
-lk_status load_models_stats(const load_models *models, uint32_t model, lk_session_stats *out,
-                            lk_error *error) {
-  LK_RETURN_NOT_OK(cli_session_stats(&models->items[model].first, out, error));
-  for (uint32_t t = 1; t < models->n_threads; t++) {
-    const cli_model *lane = &models->lanes[t * models->count + model];
-    lk_session_stats own;
-    if (lane->session == NULL || lane->borrowed) continue;
-    LK_RETURN_NOT_OK(cli_session_stats(lane, &own, error));
-    out->runs += own.runs;
-    out->run_plan_hits += own.run_plan_hits;
-    out->run_plan_builds += own.run_plan_builds;
-  }
-  return LK_OK;
 }
