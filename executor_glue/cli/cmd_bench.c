@@ -133,7 +133,7 @@ static lk_status print_passes(const bench_pass *passes, lk_error *error) {
 static lk_status report(const cli_args *args, const cli_model *model, input_series *series,
                         const bench_pass *passes, lk_error *error) {
   const lk_session_stats *session = &passes[N_PASSES - 1].session_after;
-  const char *mode = cli_cache_mode_text(model->api->context_cache_mode(model->context));
+  const char *mode = cli_cache_mode_text(model);
   int threads = model->api->context_threads(model->context);
   if (args->model.json) {
     json_t *list = json_array();

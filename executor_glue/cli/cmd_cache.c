@@ -22,11 +22,10 @@ typedef struct cache_args {
   cache_order order;
 } cache_args;
 
-/* An entry as the visit showed it; `key` is a copy of its text. */
+/* An entry as the visit showed it, but for `key`, which is its text. */
 typedef struct cache_entry {
   char *key;
-  uint64_t bytes, hits, age;
-  uint32_t kind, in_use;
+  lk_entry_info info;
 } cache_entry;
 
 typedef struct collection {
@@ -100,17 +99,12 @@ static void collect(void *arg, const lk_entry_info *entry) {
     lk_free(allocator, text);
     return;
   }
-  all->entries[all->count++] = (cache_entry){.key = text,
-                                             .bytes = entry->bytes,
-                                             .hits = entry->hits,
-                                             .age = entry->age,
-                                             .kind = entry->kind,
-                                             .in_use = entry->in_use};
+  all->entries[all->count++] = (cache_entry){.key = text, .info = *entry};
 }
 
 static int compare_entries(const void *a, const void *b, void *argument) {
-  const cache_entry *left = a;
-  const cache_entry *right = b;
+  const lk_entry_info *left = &((const cache_entry *)a)->info;
+  const lk_entry_info *right = &((const cache_entry *)b)->info;
   int order = 0;
   switch (*(const cache_order *)argument) {
   case ORDER_AGE:
@@ -123,7 +117,7 @@ static int compare_entries(const void *a, const void *b, void *argument) {
     order = (left->bytes < right->bytes) - (left->bytes > right->bytes);
     break;
   }
-  return order != 0 ? order : strcmp(left->key, right->key);
+  return order != 0 ? order : strcmp(((const cache_entry *)a)->key, ((const cache_entry *)b)->key);
 }
 
 static json_t *capacity_json(uint64_t capacity) {
@@ -136,10 +130,11 @@ static lk_status report_as_json(const collection *all, const lk_stats *stats, co
   for (size_t i = 0; i < all->count; i++) {
     const cache_entry *entry = &all->entries[i];
     (void)json_array_append_new(
-        list, json_pack("{s:o, s:s, s:o, s:o, s:o, s:i}", "key", report_json_text(entry->key),
-                        "kind", cli_kind_text(entry->kind), "bytes", report_json_u64(entry->bytes),
-                        "hits", report_json_u64(entry->hits), "age", report_json_u64(entry->age),
-                        "in_use", (int)entry->in_use));
+        list,
+        json_pack("{s:o, s:s, s:o, s:o, s:o, s:i}", "key", report_json_text(entry->key), "kind",
+                  cli_kind_text(entry->info.kind), "bytes", report_json_u64(entry->info.bytes),
+                  "hits", report_json_u64(entry->info.hits), "age",
+                  report_json_u64(entry->info.age), "in_use", (int)entry->info.in_use));
   }
   return report_json(json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "cache", mode, "entries",
                                report_json_u64(stats->entries), "bytes",
@@ -160,11 +155,11 @@ static lk_status report_as_text(const collection *all, const lk_stats *stats, co
   report_table *table = report_table_create(">bytes|>hits|>age|>in use|kind|key");
   for (size_t i = 0; i < all->count; i++) {
     const cache_entry *entry = &all->entries[i];
-    report_cell(table, "%" PRIu64, entry->bytes);
-    report_cell(table, "%" PRIu64, entry->hits);
-    report_cell(table, "%" PRIu64, entry->age);
-    report_cell(table, "%" PRIu32, entry->in_use);
-    report_cell(table, "%s", cli_kind_text(entry->kind));
+    report_cell(table, "%" PRIu64, entry->info.bytes);
+    report_cell(table, "%" PRIu64, entry->info.hits);
+    report_cell(table, "%" PRIu64, entry->info.age);
+    report_cell(table, "%" PRIu32, entry->info.in_use);
+    report_cell(table, "%s", cli_kind_text(entry->info.kind));
     report_cell(table, "%s", entry->key);
   }
   LK_RETURN_NOT_OK(report_table_print(table, 0, error));
@@ -204,7 +199,7 @@ static lk_status show_cache(void *arguments, lk_error *error) {
     qsort_r(all.entries, all.count, sizeof *all.entries, compare_entries, &order);
   }
   LK_TRY(cli_stats(&model, &stats, error));
-  const char *mode = cli_cache_mode_text(model.api->context_cache_mode(model.context));
+  const char *mode = cli_cache_mode_text(&model);
   LK_TRY(args->model.json ? report_as_json(&all, &stats, mode, error)
                           : report_as_text(&all, &stats, mode, error));
 

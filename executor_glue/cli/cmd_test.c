@@ -141,22 +141,16 @@ static lk_status find_all(const test_args *args, case_list *list, lk_error *erro
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* The last part of a path, whatever the number of slashes behind it. */
-static void case_name(const char *path, const char **out_name, int *out_length) {
+/* The name is the last part of the path, whatever the number of slashes behind it. */
+static void print_case(const char *path, test_result result, const lk_error *reason) {
+  static const char *const words[] = {
+      [TEST_OK] = "ok", [TEST_FAILED] = "FAIL", [TEST_SKIPPED] = "skip"};
   size_t end = strlen(path);
   while (end > 1 && path[end - 1] == '/') end--;
   size_t begin = end;
   while (begin > 0 && path[begin - 1] != '/') begin--;
-  *out_name = path + begin;
-  *out_length = (int)(end - begin);
-}
-
-static void print_case(const char *path, test_result result, const lk_error *reason) {
-  static const char *const words[] = {
-      [TEST_OK] = "ok", [TEST_FAILED] = "FAIL", [TEST_SKIPPED] = "skip"};
-  const char *name = NULL;
-  int length = 0;
-  case_name(path, &name, &length);
+  const char *name = path + begin;
+  const int length = (int)(end - begin);
   if (result == TEST_OK) {
     report_line("%-4s %.*s", words[result], length, name);
   } else {

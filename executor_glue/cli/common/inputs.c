@@ -21,7 +21,6 @@ typedef struct series_input {
 
 struct input_series {
   const lk_allocator *allocator;
-  const cli_model *model;
   shape_set *shapes; /* borrowed */
   uint64_t seed, requests, distinct;
   uint32_t count;
@@ -252,9 +251,10 @@ cleanup:
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static lk_status open_inputs(input_series *series, const input_args *args, lk_error *error) {
+static lk_status open_inputs(input_series *series, const cli_model *model, const input_args *args,
+                             lk_error *error) {
   for (uint32_t i = 0; i < series->count; i++) {
-    const lk_value_info info = cli_value_info(series->model, false, i);
+    const lk_value_info info = cli_value_info(model, false, i);
     input_source source = find_source(args, info.name);
     lk_tensor *tensor = &series->current[i].tensor;
     series->current[i].name = info.name;
@@ -286,7 +286,6 @@ lk_status input_series_create(const cli_model *model, const input_args *args, in
     goto cleanup;
   }
   *series = (input_series){.allocator = allocator,
-                           .model = model,
                            .shapes = args->shapes,
                            .seed = args->seed,
                            .requests = args->requests};
@@ -298,7 +297,7 @@ lk_status input_series_create(const cli_model *model, const input_args *args, in
     goto cleanup;
   }
   series->count = count;
-  LK_TRY(open_inputs(series, args, error));
+  LK_TRY(open_inputs(series, model, args, error));
   LK_TRY(survey(series, error));
   for (uint32_t i = 0; i < count; i++) {
     series_input *input = &series->inputs[i];

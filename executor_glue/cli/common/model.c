@@ -116,11 +116,12 @@ const char *cli_kind_text(uint32_t kind) {
   return kind < LK_KIND_COUNT ? names[kind] : "?";
 }
 
-const char *cli_cache_mode_text(uint32_t mode) {
+const char *cli_cache_mode_text(const cli_model *model) {
   static const char *const names[] = {[LK_CACHE_DEFAULT] = "?",
                                       [LK_CACHE_OFF] = "off",
                                       [LK_CACHE_THREAD] = "thread",
                                       [LK_CACHE_SHARED] = "shared"};
+  const uint32_t mode = model->api->context_cache_mode(model->context);
   return mode < sizeof names / sizeof names[0] ? names[mode] : "?";
 }
 

@@ -40,7 +40,8 @@ lk_status cli_session_stats(const cli_model *model, lk_session_stats *out, lk_er
 
 /* "name", "value", "run", "user" */
 const char *cli_kind_text(uint32_t kind);
-const char *cli_cache_mode_text(uint32_t mode);
+/* "off", "thread", "shared" */
+const char *cli_cache_mode_text(const cli_model *model);
 /* "[batch, 3, 48, ?] f32": a dimension that is not fixed shows its name, escaped, or ?. */
 #define CLI_VALUE_TEXT_CAPACITY 512
 const char *cli_value_text(const lk_value_info *info, char buffer[CLI_VALUE_TEXT_CAPACITY]);

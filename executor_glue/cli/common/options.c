@@ -63,15 +63,13 @@ static lk_status parse_cache_mode(const char *text, uint32_t *out, lk_error *err
 }
 
 static lk_status parse_executor(const char *text, uint32_t *out, lk_error *error) {
-  static const char *const names[] = {
-      [LK_EXECUTOR_NAIVE] = "naive", [LK_EXECUTOR_PARALLEL] = "parallel"};
-  for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-    if (strcmp(text, names[i]) != 0) continue;
-    *out = i;
-    return LK_OK;
+  const bool parallel = strcmp(text, "parallel") == 0;
+  if (!parallel && strcmp(text, "naive") != 0) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to read --executor: '%s', naive or parallel is needed", text);
   }
-  return lk_fail(error, LK_OUT_OF_RANGE,
-                 "failed to read --executor: '%s', naive or parallel is needed", text);
+  *out = parallel ? LK_EXECUTOR_PARALLEL : LK_EXECUTOR_NAIVE;
+  return LK_OK;
 }
 
 static lk_status add_disabled_pass(model_args *args, const char *name) {

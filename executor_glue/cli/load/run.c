@@ -255,7 +255,7 @@ static lk_status make_workers(load_run *run, load_worker **out, lk_error *error)
 
 static lk_status first_fatal(const load_run *run, const load_worker *workers, lk_error *error) {
   for (uint32_t t = 0; t < run->n_threads; t++) {
-    if (!workers[t].failed) continue;
+    if (workers[t].fatal.status == LK_OK) continue;
     *error = workers[t].fatal;
     return error->status;
   }

@@ -124,7 +124,6 @@ static void note_failure(load_worker *worker, uint32_t index, lk_status status, 
   load_failures_note(&worker->failures, error->message);
   if (atomic_load_explicit(&run->worked[index], memory_order_relaxed)) return;
   worker->fatal = *error;
-  worker->failed = true;
   atomic_store_explicit(&run->stop, true, memory_order_relaxed);
 }
 
