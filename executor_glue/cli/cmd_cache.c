@@ -43,21 +43,20 @@ static const struct argp_option options[] = {
      "Sort by bytes (largest first, the default), age (used last first) or hits (most first)", 3},
     {0}};
 
+static const char *const orders[] = {
+    [ORDER_BYTES] = "bytes", [ORDER_AGE] = "age", [ORDER_HITS] = "hits"};
+
 static error_t parse(int key, char *arg, struct argp_state *state) {
   cache_args *args = state->input;
   switch (key) {
   case KEY_SORT:
-    if (strcmp(arg, "bytes") == 0) {
-      args->order = ORDER_BYTES;
-    } else if (strcmp(arg, "age") == 0) {
-      args->order = ORDER_AGE;
-    } else if (strcmp(arg, "hits") == 0) {
-      args->order = ORDER_HITS;
-    } else {
-      return cli_parsed(lk_fail(&args->common.error, LK_OUT_OF_RANGE,
-                                "failed to read --sort: '%s', bytes, age or hits is needed", arg));
+    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
+      if (strcmp(arg, orders[i]) != 0) continue;
+      args->order = (cache_order)i;
+      return 0;
     }
-    return 0;
+    return cli_parsed(lk_fail(&args->common.error, LK_OUT_OF_RANGE,
+                              "failed to read --sort: '%s', bytes, age or hits is needed", arg));
   default:
     return cli_parse_model(key, arg, state);
   }

@@ -82,14 +82,6 @@ static bool lacks_shape(const input_args *args, const lk_value_info *info) {
   return is_free(info) && source.file == NULL && source.shape < 0;
 }
 
-bool input_series_needs_shapes(const cli_model *model, const input_args *args) {
-  for (uint32_t i = 0; i < cli_value_count(model, false); i++) {
-    const lk_value_info info = cli_value_info(model, false, i);
-    if (lacks_shape(args, &info)) return true;
-  }
-  return false;
-}
-
 /* A shape that fits the declaration, for the sentence: small numbers for batch and channels, larger
  * ones behind them. */
 static void write_example(const input_args *args, const lk_value_info *info, FILE *stream) {
@@ -107,7 +99,7 @@ static void write_example(const input_args *args, const lk_value_info *info, FIL
 
 /* The sentence for free dimensions: names all inputs that lack a shape. */
 static lk_status check_shapes(const cli_model *model, const input_args *args, lk_error *error) {
-  if (!input_series_needs_shapes(model, args)) return LK_OK;
+  bool complete = true;
   char *names = NULL;
   char *examples = NULL;
   size_t size = 0;
@@ -116,7 +108,9 @@ static lk_status check_shapes(const cli_model *model, const input_args *args, lk
   for (uint32_t i = 0; i < cli_value_count(model, false); i++) {
     const lk_value_info info = cli_value_info(model, false, i);
     char text[CLI_VALUE_TEXT_CAPACITY];
-    if (!lacks_shape(args, &info) || name_stream == NULL || example_stream == NULL) continue;
+    if (!lacks_shape(args, &info)) continue;
+    complete = false;
+    if (name_stream == NULL || example_stream == NULL) continue;
     (void)fprintf(name_stream, "%s'%s' (%s)", ftell(name_stream) > 0 ? ", " : "", info.name,
                   cli_value_text(&info, text));
     if (ftell(example_stream) > 0) (void)fputc(' ', example_stream);
@@ -129,6 +123,7 @@ static lk_status check_shapes(const cli_model *model, const input_args *args, lk
   if (examples != NULL) (void)lk_text_escape(examples, example, sizeof example);
   free(names);
   free(examples);
+  if (complete) return LK_OK;
   return lk_fail(error, LK_INVALID_ARGUMENT,
                  "failed to choose shapes: the model leaves open %s; give them, for example %s",
                  inputs, example);

@@ -93,28 +93,17 @@ static double cpu_now(void) {
          (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6;
 }
 
-/* Sums of the run plans' counters over all sessions of a model. */
-static lk_status sum_stats(const load_models *models, uint32_t model, lk_session_stats *out,
-                           lk_error *error) {
-  LK_RETURN_NOT_OK(cli_session_stats(&models->items[model].first, out, error));
-  for (uint32_t t = 1; t < models->n_threads; t++) {
-    const cli_model *lane = &models->lanes[t * models->count + model];
-    lk_session_stats own;
-    if (lane->session == NULL || lane->borrowed) continue;
-    LK_RETURN_NOT_OK(cli_session_stats(lane, &own, error));
-    out->run_plan_hits += own.run_plan_hits;
-    out->run_plan_builds += own.run_plan_builds;
-  }
-  return LK_OK;
-}
-
-/* Adds the run plans' counters of now, or takes them away. */
+/* Adds the run plans' counters of now, of all sessions, or takes them away. */
 static lk_status count_run_plans(const load_models *models, load_totals *totals, bool before,
                                  lk_error *error) {
   load_totals *sum = &totals[models->count];
-  for (uint32_t m = 0; m < models->count; m++) {
+  for (uint32_t i = 0; i < models->n_threads * models->count; i++) {
+    const uint32_t m = i % models->count;
+    /* The first thread borrows the session of the model itself. */
+    const cli_model *model = i < models->count ? &models->items[m].first : &models->lanes[i];
     lk_session_stats stats;
-    LK_RETURN_NOT_OK(sum_stats(models, m, &stats, error));
+    if (model->session == NULL || model->borrowed) continue;
+    LK_RETURN_NOT_OK(cli_session_stats(model, &stats, error));
     uint64_t hits = before ? 0 - stats.run_plan_hits : stats.run_plan_hits;
     uint64_t builds = before ? 0 - stats.run_plan_builds : stats.run_plan_builds;
     totals[m].run_plan_hits += hits;
