@@ -28,12 +28,10 @@ static int parse(const struct argp *argp, int argc, char **argv, cli_args *args)
 int cli_run(const struct argp *argp, int argc, char **argv, cli_args *args, uint64_t requests,
             cli_work *work) {
   lk_error *error = &args->error;
-  model_args_create(&args->model, error);
-  lk_status status = input_args_create(&args->inputs, requests, error);
+  lk_status status = cli_args_create(args, requests);
   int code = status == LK_OK ? parse(argp, argc, argv, args) : cli_complain(argv[0], error);
   if (code == CLI_OK && work(args, error) != LK_OK) code = cli_complain(argv[0], error);
-  model_args_destroy(&args->model);
-  input_args_destroy(&args->inputs);
+  cli_args_destroy(args);
   return code;
 }
 

@@ -11,14 +11,6 @@
 
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
-/* What subcommands read. The arguments of one that reads more begin with this. */
-typedef struct cli_args {
-  model_args model;
-  input_args inputs;
-  const char *path; /* MODEL, borrowed from argv */
-  lk_error error;   /* filled by the parsers, and by the work */
-} cli_args;
-
 /* What a subcommand does once its arguments are read; `args` begins with a cli_args. */
 typedef lk_status cli_work(void *args, lk_error *error);
 

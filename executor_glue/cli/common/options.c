@@ -147,22 +147,6 @@ static const struct argp_child model_children[] = {{&library_argp, 0, NULL, 0}, 
 const struct argp model_argp = {
     .options = threads_options, .parser = parse_threads_option, .children = model_children};
 
-static void log_line(void *user, lk_log_level level, const char *line) {
-  (void)user;
-  (void)level;
-  (void)fprintf(stderr, "latchkey: %s\n", line);
-}
-
-void model_args_create(model_args *args, lk_error *error) {
-  *args = (model_args){
-      .context = LK_CONTEXT_OPTIONS_INIT, .session = LK_SESSION_OPTIONS_INIT, .error = error};
-  args->context.log = log_line;
-}
-
-void model_args_destroy(model_args *args) {
-  lk_free(lk_allocator_default(), args->disabled_passes);
-}
-
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
 enum { KEY_SEED = 0x200 };
@@ -239,14 +223,27 @@ static const struct argp_child series_children[] = {{&input_argp, 0, NULL, 0}, {
 const struct argp series_argp = {
     .options = series_options, .parser = parse_series_option, .children = series_children};
 
-lk_status input_args_create(input_args *args, uint64_t requests, lk_error *error) {
-  *args = (input_args){.seed = 1, .requests = requests, .error = error};
-  return shape_set_create(lk_allocator_default(), &args->shapes, error);
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static void log_line(void *user, lk_log_level level, const char *line) {
+  (void)user;
+  (void)level;
+  (void)fprintf(stderr, "latchkey: %s\n", line);
 }
 
-void input_args_destroy(input_args *args) {
+lk_status cli_args_create(cli_args *args, uint64_t requests) {
+  lk_error *error = &args->error;
+  args->model = (model_args){
+      .context = LK_CONTEXT_OPTIONS_INIT, .session = LK_SESSION_OPTIONS_INIT, .error = error};
+  args->model.context.log = log_line;
+  args->inputs = (input_args){.seed = 1, .requests = requests, .error = error};
+  return shape_set_create(lk_allocator_default(), &args->inputs.shapes, error);
+}
+
+void cli_args_destroy(cli_args *args) {
   const lk_allocator *allocator = lk_allocator_default();
-  for (size_t i = 0; i < args->n_files; i++) lk_free(allocator, args->files[i].name);
-  lk_free(allocator, args->files);
-  shape_set_destroy(args->shapes);
+  for (size_t i = 0; i < args->inputs.n_files; i++) lk_free(allocator, args->inputs.files[i].name);
+  lk_free(allocator, args->inputs.files);
+  shape_set_destroy(args->inputs.shapes);
+  lk_free(allocator, args->model.disabled_passes);
 }

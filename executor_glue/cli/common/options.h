@@ -47,11 +47,17 @@ typedef struct input_args {
 extern const struct argp input_argp;  /* --shape and --input */
 extern const struct argp series_argp; /* those, and --requests and --seed */
 
-void model_args_create(model_args *args, lk_error *error);
-void model_args_destroy(model_args *args);
-/* `requests`: the default of --requests. */
-lk_status input_args_create(input_args *args, uint64_t requests, lk_error *error);
-void input_args_destroy(input_args *args);
+/* What subcommands read. The arguments of one that reads more begin with this. */
+typedef struct cli_args {
+  model_args model;
+  input_args inputs;
+  const char *path; /* MODEL, borrowed from argv */
+  lk_error error;   /* filled by the parsers, and by the work */
+} cli_args;
+
+/* `requests`: the default of --requests. cli_args_destroy is needed after a failure too. */
+lk_status cli_args_create(cli_args *args, uint64_t requests);
+void cli_args_destroy(cli_args *args);
 
 /* Adds "NAME=FILE"; NAME ends at the first '='. */
 lk_status input_args_add_file(input_args *args, const char *text);
