@@ -13,12 +13,11 @@
 #include "executor_glue/cli/load/run.h"
 
 typedef struct percentile {
-  const char *key, *title;
+  const char *key;
   uint64_t permille;
 } percentile;
 
-static const percentile percentiles[] = {
-    {"p50", ">p50", 500}, {"p90", ">p90", 900}, {"p99", ">p99", 990}, {"p99_9", ">p99.9", 999}};
+static const percentile percentiles[] = {{"p50", 500}, {"p90", 900}, {"p99", 990}, {"p99_9", 999}};
 
 enum { N_PERCENTILES = sizeof percentiles / sizeof percentiles[0] };
 
