@@ -1,5 +1,4 @@
 /* latchkey bench: latency, memory and cache of a model over a series of shapes, twice. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,13 +18,6 @@
 
 enum { N_PASSES = 2 };
 
-typedef struct bench_args {
-  model_args model;
-  input_args inputs;
-  const char *path;
-  lk_error *error;
-} bench_args;
-
 /* What one pass over all requests showed. */
 typedef struct bench_pass {
   double p50_ms, p90_ms, p99_ms, requests_per_s;
@@ -34,18 +26,8 @@ typedef struct bench_pass {
   lk_session_stats session_before, session_after;
 } bench_pass;
 
-static error_t parse(int key, char *arg, struct argp_state *state) {
-  bench_args *args = state->input;
-  if (key == ARGP_KEY_INIT) {
-    state->child_inputs[0] = &args->inputs;
-    state->child_inputs[1] = &args->model;
-    return 0;
-  }
-  return cli_take_model(key, arg, state, &args->path, args->error);
-}
-
 static const struct argp_child children[] = {
-    {&series_argp, 0, "Inputs:", 1}, {&model_argp, 0, "Library:", 10}, {0}};
+    {&model_argp, 0, "Library:", 10}, {&series_argp, 0, "Inputs:", 1}, {0}};
 static const char doc[] = "Runs one seeded sequence of shapes twice. Shows latency, throughput, "
                           "memory and what the cache did in each pass.\v"
                           "Without a range in --shape all requests have one shape. Only the run is "
@@ -54,7 +36,7 @@ static const char doc[] = "Runs one seeded sequence of shapes twice. Shows laten
                           "  latchkey bench rec.onnx --shape 'x=1x3x48x{32..320}' --requests 400";
 
 static const struct argp command = {
-    .parser = parse,
+    .parser = cli_parse_model,
     .args_doc = "MODEL",
     .doc = doc,
     .children = children,
@@ -148,10 +130,10 @@ static lk_status print_passes(const bench_pass *passes, lk_error *error) {
   return report_table_print(table, 0, error);
 }
 
-static lk_status report(const bench_args *args, const cli_model *model, input_series *series,
+static lk_status report(const cli_args *args, const cli_model *model, input_series *series,
                         const bench_pass *passes, lk_error *error) {
   const lk_session_stats *session = &passes[N_PASSES - 1].session_after;
-  const char *mode = cli_cache_mode_text(model->api->context_cache_mode(model->context));
+  const char *mode = cli_cache_mode_text(model);
   int threads = model->api->context_threads(model->context);
   if (args->model.json) {
     json_t *list = json_array();
@@ -172,7 +154,7 @@ static lk_status report(const bench_args *args, const cli_model *model, input_se
 }
 
 static lk_status bench(void *arguments, lk_error *error) {
-  const bench_args *args = arguments;
+  const cli_args *args = arguments;
   lk_status status = LK_OK;
   const lk_allocator *allocator = lk_allocator_default();
   uint64_t requests = args->inputs.requests;
@@ -205,13 +187,6 @@ cleanup:
 }
 
 int cli_cmd_bench(int argc, char **argv) {
-  lk_error error;
-  bench_args args = {.error = &error};
-  model_args_create(&args.model, &error);
-  const lk_status status = input_args_create(&args.inputs, 100, &error);
-  const int code = status == LK_OK ? cli_run(&command, argc, argv, &args, bench, &error)
-                                   : cli_complain(argv[0], &error);
-  model_args_destroy(&args.model);
-  input_args_destroy(&args.inputs);
-  return code;
+  cli_args args = {0};
+  return cli_run(&command, argc, argv, &args, 100, bench);
 }

@@ -18,18 +18,14 @@
 typedef enum cache_order { ORDER_BYTES, ORDER_AGE, ORDER_HITS } cache_order;
 
 typedef struct cache_args {
-  model_args model;
-  input_args inputs;
+  cli_args common;
   cache_order order;
-  const char *path;
-  lk_error *error;
 } cache_args;
 
-/* An entry as the visit showed it; `key` is a copy of its text. */
+/* An entry as the visit showed it, but for `key`, which is its text. */
 typedef struct cache_entry {
   char *key;
-  uint64_t bytes, hits, age;
-  uint32_t kind, in_use;
+  lk_entry_info info;
 } cache_entry;
 
 typedef struct collection {
@@ -47,33 +43,27 @@ static const struct argp_option options[] = {
      "Sort by bytes (largest first, the default), age (used last first) or hits (most first)", 3},
     {0}};
 
+static const char *const orders[] = {
+    [ORDER_BYTES] = "bytes", [ORDER_AGE] = "age", [ORDER_HITS] = "hits"};
+
 static error_t parse(int key, char *arg, struct argp_state *state) {
   cache_args *args = state->input;
   switch (key) {
-  case ARGP_KEY_INIT:
-    state->child_inputs[0] = &args->inputs;
-    state->child_inputs[1] = &args->model;
-    return 0;
   case KEY_SORT:
-    if (strcmp(arg, "bytes") == 0) {
-      args->order = ORDER_BYTES;
-    } else if (strcmp(arg, "age") == 0) {
-      args->order = ORDER_AGE;
-    } else if (strcmp(arg, "hits") == 0) {
-      args->order = ORDER_HITS;
-    } else {
-      (void)lk_fail(args->error, LK_OUT_OF_RANGE,
-                    "failed to read --sort: '%s', bytes, age or hits is needed", arg);
-      return EINVAL;
+    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
+      if (strcmp(arg, orders[i]) != 0) continue;
+      args->order = (cache_order)i;
+      return 0;
     }
-    return 0;
+    return cli_parsed(lk_fail(&args->common.error, LK_OUT_OF_RANGE,
+                              "failed to read --sort: '%s', bytes, age or hits is needed", arg));
   default:
-    return cli_take_model(key, arg, state, &args->path, args->error);
+    return cli_parse_model(key, arg, state);
   }
 }
 
 static const struct argp_child children[] = {
-    {&series_argp, 0, "Inputs:", 1}, {&model_argp, 0, "Library:", 10}, {0}};
+    {&model_argp, 0, "Library:", 10}, {&series_argp, 0, "Inputs:", 1}, {0}};
 static const char doc[] =
     "Runs a model, then shows what the cache holds: keys as text, bytes and use.\v"
     "'age' counts from the entry that was used last, which has 0. 'in use' counts references "
@@ -108,17 +98,12 @@ static void collect(void *arg, const lk_entry_info *entry) {
     lk_free(allocator, text);
     return;
   }
-  all->entries[all->count++] = (cache_entry){.key = text,
-                                             .bytes = entry->bytes,
-                                             .hits = entry->hits,
-                                             .age = entry->age,
-                                             .kind = entry->kind,
-                                             .in_use = entry->in_use};
+  all->entries[all->count++] = (cache_entry){.key = text, .info = *entry};
 }
 
 static int compare_entries(const void *a, const void *b, void *argument) {
-  const cache_entry *left = a;
-  const cache_entry *right = b;
+  const lk_entry_info *left = &((const cache_entry *)a)->info;
+  const lk_entry_info *right = &((const cache_entry *)b)->info;
   int order = 0;
   switch (*(const cache_order *)argument) {
   case ORDER_AGE:
@@ -131,7 +116,7 @@ static int compare_entries(const void *a, const void *b, void *argument) {
     order = (left->bytes < right->bytes) - (left->bytes > right->bytes);
     break;
   }
-  return order != 0 ? order : strcmp(left->key, right->key);
+  return order != 0 ? order : strcmp(((const cache_entry *)a)->key, ((const cache_entry *)b)->key);
 }
 
 static json_t *capacity_json(uint64_t capacity) {
@@ -144,10 +129,11 @@ static lk_status report_as_json(const collection *all, const lk_stats *stats, co
   for (size_t i = 0; i < all->count; i++) {
     const cache_entry *entry = &all->entries[i];
     (void)json_array_append_new(
-        list, json_pack("{s:o, s:s, s:o, s:o, s:o, s:i}", "key", report_json_text(entry->key),
-                        "kind", cli_kind_text(entry->kind), "bytes", report_json_u64(entry->bytes),
-                        "hits", report_json_u64(entry->hits), "age", report_json_u64(entry->age),
-                        "in_use", (int)entry->in_use));
+        list,
+        json_pack("{s:o, s:s, s:o, s:o, s:o, s:i}", "key", report_json_text(entry->key), "kind",
+                  cli_kind_text(entry->info.kind), "bytes", report_json_u64(entry->info.bytes),
+                  "hits", report_json_u64(entry->info.hits), "age",
+                  report_json_u64(entry->info.age), "in_use", (int)entry->info.in_use));
   }
   return report_json(json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "cache", mode, "entries",
                                report_json_u64(stats->entries), "bytes",
@@ -168,11 +154,11 @@ static lk_status report_as_text(const collection *all, const lk_stats *stats, co
   report_table *table = report_table_create(">bytes|>hits|>age|>in use|kind|key");
   for (size_t i = 0; i < all->count; i++) {
     const cache_entry *entry = &all->entries[i];
-    report_cell(table, "%" PRIu64, entry->bytes);
-    report_cell(table, "%" PRIu64, entry->hits);
-    report_cell(table, "%" PRIu64, entry->age);
-    report_cell(table, "%" PRIu32, entry->in_use);
-    report_cell(table, "%s", cli_kind_text(entry->kind));
+    report_cell(table, "%" PRIu64, entry->info.bytes);
+    report_cell(table, "%" PRIu64, entry->info.hits);
+    report_cell(table, "%" PRIu64, entry->info.age);
+    report_cell(table, "%" PRIu32, entry->info.in_use);
+    report_cell(table, "%s", cli_kind_text(entry->info.kind));
     report_cell(table, "%s", entry->key);
   }
   LK_RETURN_NOT_OK(report_table_print(table, 0, error));
@@ -187,7 +173,8 @@ static lk_status report_as_text(const collection *all, const lk_stats *stats, co
 }
 
 static lk_status show_cache(void *arguments, lk_error *error) {
-  const cache_args *args = arguments;
+  const cache_args *own = arguments;
+  const cli_args *args = &own->common;
   lk_status status = LK_OK;
   cli_model model = {0};
   input_series *series = NULL;
@@ -207,11 +194,11 @@ static lk_status show_cache(void *arguments, lk_error *error) {
   LK_TRY(model.api->cache_visit(model.context, collect, &all, error));
   LK_TRY(all.status);
   if (all.count > 0) {
-    cache_order order = args->order;
+    cache_order order = own->order;
     qsort_r(all.entries, all.count, sizeof *all.entries, compare_entries, &order);
   }
   LK_TRY(cli_stats(&model, &stats, error));
-  const char *mode = cli_cache_mode_text(model.api->context_cache_mode(model.context));
+  const char *mode = cli_cache_mode_text(&model);
   LK_TRY(args->model.json ? report_as_json(&all, &stats, mode, error)
                           : report_as_text(&all, &stats, mode, error));
 
@@ -225,13 +212,6 @@ cleanup:
 }
 
 int cli_cmd_cache(int argc, char **argv) {
-  lk_error error;
-  cache_args args = {.error = &error};
-  model_args_create(&args.model, &error);
-  const lk_status status = input_args_create(&args.inputs, 1, &error);
-  const int code = status == LK_OK ? cli_run(&command, argc, argv, &args, show_cache, &error)
-                                   : cli_complain(argv[0], &error);
-  model_args_destroy(&args.model);
-  input_args_destroy(&args.inputs);
-  return code;
+  cache_args args = {0};
+  return cli_run(&command, argc, argv, &args.common, 1, show_cache);
 }

@@ -1,5 +1,4 @@
 /* latchkey inspect: what is in a model, and what runs on what. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,11 +16,8 @@
 #include "executor_glue/cli/common/report.h"
 
 typedef struct inspect_args {
-  model_args model;
-  input_args inputs;
+  cli_args common;
   bool nodes;
-  const char *path;
-  lk_error *error;
 } inspect_args;
 
 enum { KEY_NODES = 0x500, METADATA_WIDTH = 60 };
@@ -32,20 +28,16 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *arg, struct argp_state *state) {
   inspect_args *args = state->input;
   switch (key) {
-  case ARGP_KEY_INIT:
-    state->child_inputs[0] = &args->inputs;
-    state->child_inputs[1] = &args->model;
-    return 0;
   case KEY_NODES:
     args->nodes = true;
     return 0;
   default:
-    return cli_take_model(key, arg, state, &args->path, args->error);
+    return cli_parse_model(key, arg, state);
   }
 }
 
 static const struct argp_child children[] = {
-    {&input_argp, 0, "Inputs:", 1}, {&model_argp, 0, "Library:", 10}, {0}};
+    {&model_argp, 0, "Library:", 10}, {&input_argp, 0, "Inputs:", 1}, {0}};
 static const char doc[] = "Shows a model's inputs, outputs, metadata, graph passes and operators.\v"
                           "With --shape or --input the model is run once, and the implementation "
                           "that oneDNN chose for each operator is shown too.\n\n"
@@ -94,26 +86,20 @@ static json_t *node_json(const lk_session_node *node) {
                    report_json_text(node->implementation));
 }
 
-static json_t *nodes_json(lk_session_node *nodes, uint32_t count) {
+/* Each node, or those that are alike together. */
+static json_t *nodes_json(lk_session_node *nodes, uint32_t count, bool each) {
   json_t *list = json_array();
-  for (uint32_t i = 0; i < count; i++) {
+  if (!each) qsort(nodes, count, sizeof *nodes, compare_nodes);
+  for (uint32_t i = 0, alike = 1; i < count; i += alike) {
     json_t *one = node_json(&nodes[i]);
-    (void)json_object_set_new(one, "name", report_json_text(nodes[i].name));
-    (void)json_object_set_new(one, "output", report_json_text(nodes[i].output_name));
+    if (each) {
+      (void)json_object_set_new(one, "name", report_json_text(nodes[i].name));
+      (void)json_object_set_new(one, "output", report_json_text(nodes[i].output_name));
+    } else {
+      alike = run_of_alike(nodes, i, count);
+      (void)json_object_set_new(one, "count", json_integer(alike));
+    }
     (void)json_array_append_new(list, one);
-  }
-  return list;
-}
-
-static json_t *operators_json(lk_session_node *nodes, uint32_t count) {
-  json_t *list = json_array();
-  qsort(nodes, count, sizeof *nodes, compare_nodes);
-  for (uint32_t i = 0; i < count;) {
-    uint32_t alike = run_of_alike(nodes, i, count);
-    json_t *one = node_json(&nodes[i]);
-    (void)json_object_set_new(one, "count", json_integer(alike));
-    (void)json_array_append_new(list, one);
-    i += alike;
   }
   return list;
 }
@@ -161,12 +147,11 @@ static void print_model_info(const lk_model_info *info) {
   (void)putchar('\n');
 }
 
-static lk_status values_json(const cli_model *model, bool output, json_t **out, lk_error *error) {
+static json_t *values_json(const cli_model *model, bool output) {
   const uint32_t count = cli_value_count(model, output);
-  *out = json_array();
+  json_t *list = json_array();
   for (uint32_t i = 0; i < count; i++) {
-    lk_value_info info;
-    LK_RETURN_NOT_OK(cli_value_info(model, output, i, &info, error));
+    const lk_value_info info = cli_value_info(model, output, i);
     json_t *dims = info.rank >= 0 ? json_array() : json_null();
     for (int32_t d = 0; d < info.rank; d++) {
       const char *symbol = info.symbols[d] != NULL ? info.symbols[d] : "";
@@ -174,23 +159,21 @@ static lk_status values_json(const cli_model *model, bool output, json_t **out, 
                                         : symbol[0] != '\0' ? report_json_text(symbol)
                                                             : json_null());
     }
-    (void)json_array_append_new(*out,
+    (void)json_array_append_new(list,
                                 json_pack("{s:o, s:s, s:o}", "name", report_json_text(info.name),
                                           "type", lk_dtype_name(info.dtype), "shape", dims));
   }
-  return LK_OK;
+  return list;
 }
 
-static lk_status print_values(const cli_model *model, bool output, lk_error *error) {
+static void print_values(const cli_model *model, bool output) {
   const uint32_t count = cli_value_count(model, output);
   (void)printf("%s:\n", output ? "outputs" : "inputs");
   for (uint32_t i = 0; i < count; i++) {
-    lk_value_info info;
+    const lk_value_info info = cli_value_info(model, output, i);
     char text[CLI_VALUE_TEXT_CAPACITY];
-    LK_RETURN_NOT_OK(cli_value_info(model, output, i, &info, error));
     report_line("  %s %s", info.name, cli_value_text(&info, text));
   }
-  return LK_OK;
 }
 
 /* One line of a value that may be a whole dictionary: its beginning, and how long it is. */
@@ -279,7 +262,8 @@ static lk_status facts_create(const cli_model *model, model_facts *out, lk_error
     LK_RETURN_NOT_OK(sessions->pass_info(model->session, i, &out->passes[i], error));
   }
   LK_RETURN_NOT_OK(cli_session_stats(model, &out->stats, error));
-  return cli_model_info(model, &out->info, error);
+  out->info.struct_size = sizeof out->info;
+  return sessions->model_info(model->session, &out->info, error);
 }
 
 static void facts_destroy(model_facts *facts) {
@@ -289,35 +273,22 @@ static void facts_destroy(model_facts *facts) {
 
 static lk_status report_as_json(const inspect_args *args, const cli_model *model,
                                 const model_facts *facts, lk_error *error) {
-  lk_status status = LK_OK;
   const lk_session_stats *stats = &facts->stats;
   const lk_model_info *info = &facts->info;
-  json_t *inputs = NULL;
-  json_t *outputs = NULL;
-
-  LK_TRY(values_json(model, false, &inputs, error));
-  LK_TRY(values_json(model, true, &outputs, error));
-  json_t *each = args->nodes ? nodes_json(facts->nodes, facts->n_nodes) : NULL;
+  json_t *each = args->nodes ? nodes_json(facts->nodes, facts->n_nodes, true) : NULL;
   json_t *root = json_pack(
       "{s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:o}", "model",
-      report_json_text(args->path), "opsets", opsets_json(info), "ir_version",
+      report_json_text(args->common.path), "opsets", opsets_json(info), "ir_version",
       (json_int_t)info->ir_version, "producer_name", report_json_text(info->producer_name),
-      "producer_version", report_json_text(info->producer_version), "inputs", inputs, "outputs",
-      outputs, "metadata", metadata_json(model), "nodes_in_file",
-      report_json_u64(stats->nodes_in_file), "nodes_to_run", report_json_u64(stats->nodes),
-      "constants", report_json_u64(stats->constants), "constant_bytes",
-      report_json_u64(stats->weights_bytes), "load_ms", (double)stats->load_ns / 1e6, "passes",
-      passes_json(facts->passes, facts->n_passes), "operators",
-      operators_json(facts->nodes, facts->n_nodes));
-  inputs = NULL;
-  outputs = NULL;
+      "producer_version", report_json_text(info->producer_version), "inputs",
+      values_json(model, false), "outputs", values_json(model, true), "metadata",
+      metadata_json(model), "nodes_in_file", report_json_u64(stats->nodes_in_file), "nodes_to_run",
+      report_json_u64(stats->nodes), "constants", report_json_u64(stats->constants),
+      "constant_bytes", report_json_u64(stats->weights_bytes), "load_ms",
+      (double)stats->load_ns / 1e6, "passes", passes_json(facts->passes, facts->n_passes),
+      "operators", nodes_json(facts->nodes, facts->n_nodes, false));
   if (each != NULL) (void)json_object_set_new(root, "nodes", each);
-  LK_TRY(report_json(root, error));
-
-cleanup:
-  json_decref(inputs);
-  json_decref(outputs);
-  return status;
+  return report_json(root, error);
 }
 
 static lk_status report_as_text(const inspect_args *args, const cli_model *model,
@@ -326,11 +297,11 @@ static lk_status report_as_text(const inspect_args *args, const cli_model *model
   char bytes[REPORT_TEXT_CAPACITY];
   report_line("%s: %" PRIu64 " nodes in the file, %" PRIu64 " to run; %" PRIu64
               " constants, %s; opened in %.1f ms",
-              args->path, stats->nodes_in_file, stats->nodes, stats->constants,
+              args->common.path, stats->nodes_in_file, stats->nodes, stats->constants,
               report_bytes(stats->weights_bytes, bytes), (double)stats->load_ns / 1e6);
   print_model_info(&facts->info);
-  LK_RETURN_NOT_OK(print_values(model, false, error));
-  LK_RETURN_NOT_OK(print_values(model, true, error));
+  print_values(model, false);
+  print_values(model, true);
   print_metadata(model);
   LK_RETURN_NOT_OK(print_passes(facts->passes, facts->n_passes, error));
   (void)printf("%s:\n", args->nodes ? "nodes" : "operators");
@@ -339,6 +310,7 @@ static lk_status report_as_text(const inspect_args *args, const cli_model *model
 
 static lk_status inspect(void *arguments, lk_error *error) {
   const inspect_args *args = arguments;
+  const cli_args *common = &args->common;
   lk_status status = LK_OK;
   cli_model model = {0};
   input_series *series = NULL;
@@ -346,16 +318,16 @@ static lk_status inspect(void *arguments, lk_error *error) {
   progress bar;
   progress_begin(&bar, "opening", 0);
 
-  LK_TRY(cli_model_open(&args->model, args->path, &model, error));
-  if (shape_set_count(args->inputs.shapes) > 0 || args->inputs.n_files > 0) {
-    LK_TRY(input_series_create(&model, &args->inputs, &series, error));
+  LK_TRY(cli_model_open(&common->model, common->path, &model, error));
+  if (shape_set_count(common->inputs.shapes) > 0 || common->inputs.n_files > 0) {
+    LK_TRY(input_series_create(&model, &common->inputs, &series, error));
     const lk_named_tensor *inputs = input_series_get(series, 0);
     LK_TRY(cli_model_run(&model, inputs, input_series_count(series), error));
   }
   progress_end(&bar);
   LK_TRY(facts_create(&model, &facts, error));
-  LK_TRY(args->model.json ? report_as_json(args, &model, &facts, error)
-                          : report_as_text(args, &model, &facts, error));
+  LK_TRY(common->model.json ? report_as_json(args, &model, &facts, error)
+                            : report_as_text(args, &model, &facts, error));
 
 cleanup:
   progress_end(&bar);
@@ -366,13 +338,6 @@ cleanup:
 }
 
 int cli_cmd_inspect(int argc, char **argv) {
-  lk_error error;
-  inspect_args args = {.error = &error};
-  model_args_create(&args.model, &error);
-  const lk_status status = input_args_create(&args.inputs, 1, &error);
-  const int code = status == LK_OK ? cli_run(&command, argc, argv, &args, inspect, &error)
-                                   : cli_complain(argv[0], &error);
-  model_args_destroy(&args.model);
-  input_args_destroy(&args.inputs);
-  return code;
+  inspect_args args = {0};
+  return cli_run(&command, argc, argv, &args.common, 1, inspect);
 }

@@ -1,13 +1,248 @@
 /* latchkey load: several models under load from several threads. */
 #include <inttypes.h>
+#include <stdio.h>
 
+#include "base/alloc.h"
 #include "base/status.h"
 #include "executor_glue/cli/commands.h"
-#include "executor_glue/cli/common/cli.h"
+#include "executor_glue/cli/common/cache_counts.h"
+#include "executor_glue/cli/common/clock.h"
 #include "executor_glue/cli/common/progress.h"
+#include "executor_glue/cli/common/report.h"
 #include "executor_glue/cli/load/args.h"
-#include "executor_glue/cli/load/report.h"
 #include "executor_glue/cli/load/run.h"
+
+typedef struct percentile {
+  const char *key;
+  uint64_t permille;
+} percentile;
+
+static const percentile percentiles[] = {{"p50", 500}, {"p90", 900}, {"p99", 990}, {"p99_9", 999}};
+
+enum { N_PERCENTILES = sizeof percentiles / sizeof percentiles[0] };
+
+static double processors(const load_result *result) {
+  return result->seconds > 0.0 ? result->cpu_seconds / result->seconds : 0.0;
+}
+
+static double late_mean_ms(const load_totals *totals) {
+  uint64_t count = totals->latency.count;
+  return count > 0 ? (double)totals->late_sum_ns / (double)count / 1e6 : 0.0;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+/* null without a request. */
+static json_t *latency_json(const histogram *latency) {
+  if (latency->count == 0) return json_null();
+  json_t *object = json_pack("{s:f, s:f, s:f}", "mean", histogram_mean(latency) / 1e6, "min",
+                             (double)latency->min / 1e6, "max", (double)latency->max / 1e6);
+  for (size_t i = 0; i < N_PERCENTILES; i++) {
+    double ms = (double)histogram_percentile(latency, percentiles[i].permille) / 1e6;
+    (void)json_object_set_new(object, percentiles[i].key, json_real(ms));
+  }
+  return object;
+}
+
+static json_t *totals_json(const load_totals *totals, bool has_rate) {
+  json_t *object = json_pack("{s:o, s:f, s:o, s:o, s:o}", "requests",
+                             report_json_u64(totals->latency.count), "requests_per_s",
+                             totals->requests_per_s, "latency_ms", latency_json(&totals->latency),
+                             "run_plan_hits", report_json_u64(totals->run_plan_hits),
+                             "run_plan_builds", report_json_u64(totals->run_plan_builds));
+  json_t *late = has_rate ? json_pack("{s:f, s:f}", "mean", late_mean_ms(totals), "max",
+                                      (double)totals->late_max_ns / 1e6)
+                          : json_null();
+  (void)json_object_set_new(object, "late_ms", late);
+  return object;
+}
+
+static json_t *models_json(const load_result *result) {
+  const load_models *models = result->models;
+  json_t *list = json_array();
+  for (uint32_t m = 0; m < models->count; m++) {
+    const load_model *model = &models->items[m];
+    json_t *object = totals_json(&result->totals[m], models->args->rate > 0.0);
+    uint64_t shapes = model->series != NULL ? input_series_distinct(model->series) : 0;
+    (void)json_object_set_new(object, "name", report_json_text(model->args->name));
+    (void)json_object_set_new(object, "file", report_json_text(model->args->path));
+    (void)json_object_set_new(object, "weight", report_json_u64(model->args->weight));
+    (void)json_object_set_new(object, "shapes", report_json_u64(shapes));
+    (void)json_array_append_new(list, object);
+  }
+  return list;
+}
+
+static json_t *shares_json(const load_result *result) {
+  json_t *list = json_array();
+  for (uint32_t t = 0; t < result->models->n_threads; t++) {
+    const load_share *share = &result->shares[t];
+    (void)json_array_append_new(list, json_pack("{s:o, s:f}", "requests",
+                                                report_json_u64(share->requests), "seconds",
+                                                share->seconds));
+  }
+  return list;
+}
+
+static json_t *failures_json(const load_failures *failures) {
+  json_t *list = json_array();
+  for (uint32_t i = 0; i < failures->n_kept; i++) {
+    (void)json_array_append_new(list, json_pack("{s:o, s:o}", "message",
+                                                report_json_text(failures->messages[i]), "count",
+                                                report_json_u64(failures->counts[i])));
+  }
+  return json_pack("{s:o, s:o}", "count", report_json_u64(failures->count), "messages", list);
+}
+
+static json_t *cache_json(const load_result *result) {
+  const lk_stats *after = &result->cache_after;
+  lk_kind_stats sum = cache_counts_sum(&result->cache_before, after);
+  json_t *object = cache_counts_json(&sum);
+  (void)json_object_set_new(object, "kinds", cache_counts_kinds_json(&result->cache_before, after));
+  (void)json_object_set_new(object, "weights_bytes", report_json_u64(after->weights_bytes));
+  return object;
+}
+
+static lk_status report_as_json(const load_result *result, lk_error *error) {
+  const load_models *models = result->models;
+  const load_args *args = models->args;
+  const cli_model *root = &models->root;
+  json_t *object = json_pack(
+      "{s:o, s:i, s:s, s:b, s:o, s:o, s:f, s:o, s:f, s:f, s:f, s:b}", "threads",
+      report_json_u64(models->n_threads), "op_threads",
+      (int)root->api->context_threads(root->context), "cache_mode", cli_cache_mode_text(root),
+      "clones", (int)args->clones, "pool", report_json_u64(models->pool), "seed",
+      report_json_u64(args->common.inputs.seed), "warmup_s", (double)args->warmup_ns / 1e9, "rate",
+      args->rate > 0.0 ? json_real(args->rate) : json_null(), "seconds", result->seconds, "cpu_s",
+      result->cpu_seconds, "processors", processors(result), "interrupted",
+      (int)result->interrupted);
+  (void)json_object_set_new(object, "models", models_json(result));
+  (void)json_object_set_new(object, "total",
+                            totals_json(&result->totals[models->count], args->rate > 0.0));
+  (void)json_object_set_new(object, "per_thread", shares_json(result));
+  (void)json_object_set_new(object, "unserved", report_json_u64(result->unserved));
+  (void)json_object_set_new(object, "cache", cache_json(result));
+  (void)json_object_set_new(object, "rss_before", report_json_u64(result->rss_before));
+  (void)json_object_set_new(object, "rss_after", report_json_u64(result->rss_after));
+  (void)json_object_set_new(object, "rss_peak", report_json_u64(result->rss_peak));
+  (void)json_object_set_new(object, "errors", failures_json(&result->failures));
+  (void)json_object_set_new(object, "mismatches",
+                            args->check ? failures_json(&result->mismatches) : json_null());
+  return report_json(object, error);
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static void print_head(const load_result *result) {
+  const load_models *models = result->models;
+  const load_args *args = models->args;
+  const cli_model *root = &models->root;
+  int op_threads = root->api->context_threads(root->context);
+  (void)printf("%" PRIu32 " model%s%s, %" PRIu32
+               " thread%s, %d thread%s per operator, cache %s, seed %" PRIu64 "\n",
+               models->count, models->count == 1 ? "" : "s",
+               args->clones ? " cloned for each thread" : "", models->n_threads,
+               models->n_threads == 1 ? "" : "s", op_threads, op_threads == 1 ? "" : "s",
+               cli_cache_mode_text(root), args->common.inputs.seed);
+  (void)printf("%" PRIu64 " requests in %.3f s after %.1f s of warm-up%s",
+               result->totals[models->count].latency.count, result->seconds,
+               (double)args->warmup_ns / 1e9, result->interrupted ? " (interrupted)" : "");
+  if (args->rate > 0.0) (void)printf(", asked for %g requests/s", args->rate);
+  (void)printf("\n\n");
+}
+
+static void totals_row(report_table *table, const char *name, const load_totals *totals,
+                       bool has_rate) {
+  const histogram *latency = &totals->latency;
+  report_cell(table, "%s", name);
+  report_cell(table, "%" PRIu64, latency->count);
+  report_cell(table, "%.1f", totals->requests_per_s);
+  if (latency->count > 0) {
+    report_cell(table, "%.3f", histogram_mean(latency) / 1e6);
+    for (size_t i = 0; i < N_PERCENTILES; i++) {
+      report_cell(table, "%.3f",
+                  (double)histogram_percentile(latency, percentiles[i].permille) / 1e6);
+    }
+    report_cell(table, "%.3f", (double)latency->max / 1e6);
+  } else {
+    for (size_t i = 0; i < N_PERCENTILES + 2; i++) report_cell(table, "-");
+  }
+  if (has_rate) report_cell(table, "%.3f", late_mean_ms(totals));
+}
+
+static lk_status print_models(const load_result *result, lk_error *error) {
+  const load_models *models = result->models;
+  const bool has_rate = models->args->rate > 0.0;
+  report_table *table = report_table_create(
+      has_rate ? "latency in ms|>requests|>requests/s|>mean|>p50|>p90|>p99|>p99.9|>max|>waited"
+               : "latency in ms|>requests|>requests/s|>mean|>p50|>p90|>p99|>p99.9|>max");
+  for (uint32_t m = 0; m < models->count; m++) {
+    totals_row(table, models->items[m].args->name, &result->totals[m], has_rate);
+  }
+  totals_row(table, "total", &result->totals[models->count], has_rate);
+  return report_table_print(table, 0, error);
+}
+
+static void cache_row(report_table *table, const char *name, const lk_kind_stats *counts) {
+  report_cell(table, "%s", name);
+  report_cell(table, "%" PRIu64, counts->hits);
+  report_cell(table, "%" PRIu64, counts->misses);
+  report_cell(table, "%" PRIu64, counts->builds);
+  report_cell(table, "%" PRIu64, counts->waits);
+  report_cell(table, "%" PRIu64, counts->evictions);
+  report_cell(table, "%" PRIu64, counts->entries);
+  report_cell(table, "%.1f", (double)counts->build_ns / 1e6);
+}
+
+static lk_status print_cache(const load_result *result, lk_error *error) {
+  report_table *table =
+      report_table_create("cache|>hits|>misses|>builds|>waits|>evictions|>entries|>build ms");
+  for (uint32_t kind = 0; kind < LK_KIND_COUNT; kind++) {
+    lk_kind_stats one = cache_counts_of(&result->cache_before, &result->cache_after, kind);
+    cache_row(table, cli_kind_text(kind), &one);
+  }
+  lk_kind_stats sum = cache_counts_sum(&result->cache_before, &result->cache_after);
+  cache_row(table, "total", &sum);
+  return report_table_print(table, 0, error);
+}
+
+static void print_failures(const load_failures *failures, const char *what) {
+  if (failures->count == 0) return;
+  (void)printf("\n%" PRIu64 " %s:\n", failures->count, what);
+  uint64_t rest = failures->count;
+  for (uint32_t i = 0; i < failures->n_kept; i++) {
+    (void)printf("  %" PRIu64 " x %s\n", failures->counts[i], failures->messages[i]);
+    rest -= failures->counts[i];
+  }
+  if (rest > 0) (void)printf("  %" PRIu64 " x other sentences\n", rest);
+}
+
+static lk_status report_as_text(const load_result *result, lk_error *error) {
+  const load_totals *sum = &result->totals[result->models->count];
+  char before[REPORT_TEXT_CAPACITY];
+  char after[REPORT_TEXT_CAPACITY];
+  char peak[REPORT_TEXT_CAPACITY];
+  print_head(result);
+  LK_RETURN_NOT_OK(print_models(result, error));
+  (void)putchar('\n');
+  LK_RETURN_NOT_OK(print_cache(result, error));
+  (void)printf("\nrun plans: %" PRIu64 " hits, %" PRIu64 " builds\n", sum->run_plan_hits,
+               sum->run_plan_builds);
+  (void)printf("RSS: %s before, %s after, %s at most\n", report_bytes(result->rss_before, before),
+               report_bytes(result->rss_after, after), report_bytes(result->rss_peak, peak));
+  (void)printf("processors busy: %.2f (%.3f s of processor time)\n", processors(result),
+               result->cpu_seconds);
+  if (result->unserved > 0) {
+    (void)printf("%" PRIu64
+                 " requests were due and never begun: the rate is more than these threads serve\n",
+                 result->unserved);
+  }
+  print_failures(&result->failures, "requests failed");
+  print_failures(&result->mismatches, "requests had another output than alone");
+  return LK_OK;
+}
+
+/* ---- the work -------------------------------------------------------------------------------- */
 
 /* The report comes first, and is whole: what failed is part of it. */
 static lk_status check_failures(const load_result *result, lk_error *error) {
@@ -36,7 +271,7 @@ static lk_status load(void *arguments, lk_error *error) {
   LK_TRY(load_models_create(args, &models, error));
   progress_end(&bar);
   LK_TRY(load_run_all(&models, &result, error));
-  LK_TRY(args->library.json ? load_report_json(&result, error) : load_report_text(&result, error));
+  LK_TRY(args->common.model.json ? report_as_json(&result, error) : report_as_text(&result, error));
   LK_TRY(check_failures(&result, error));
 
 cleanup:
@@ -47,11 +282,11 @@ cleanup:
 }
 
 int cli_cmd_load(int argc, char **argv) {
-  lk_error error;
-  load_args args;
-  const lk_status status = load_args_create(&args, &error);
-  const int code = status == LK_OK ? cli_run(&load_argp, argc, argv, &args, load, &error)
-                                   : cli_complain(argv[0], &error);
-  load_args_destroy(&args);
+  const lk_allocator *allocator = lk_allocator_default();
+  load_args args = {
+      .threads = 1, .warmup_ns = CLI_SECOND_NS, .within = {.relative = 1e-3, .absolute = 1e-5}};
+  const int code = cli_run(&load_argp, argc, argv, &args.common, 32, load);
+  for (size_t i = 0; i < args.n_models; i++) lk_free(allocator, args.models[i].name);
+  lk_free(allocator, args.models);
   return code;
 }

@@ -12,23 +12,17 @@
 #include "executor_glue/cli/common/cli.h"
 #include "executor_glue/cli/common/report.h"
 
-typedef struct ops_args {
-  bool json;
-  lk_error *error;
-} ops_args;
-
 static const struct argp_option options[] = {{"json", 'j', NULL, 0, "Print JSON", 0}, {0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
-  ops_args *args = state->input;
+  cli_args *args = state->input;
   switch (key) {
   case 'j':
-    args->json = true;
+    args->model.json = true;
     return 0;
   case ARGP_KEY_ARG:
-    (void)lk_fail(args->error, LK_INVALID_ARGUMENT,
-                  "failed to read the command line: '%s', no argument is needed", arg);
-    return EINVAL;
+    return cli_parsed(lk_fail(&args->error, LK_INVALID_ARGUMENT,
+                              "failed to read the command line: '%s', no argument is needed", arg));
   default:
     return ARGP_ERR_UNKNOWN;
   }
@@ -48,7 +42,7 @@ static const struct argp command = {
 };
 
 static lk_status list_ops(void *arguments, lk_error *error) {
-  const bool json = ((const ops_args *)arguments)->json;
+  const bool json = ((const cli_args *)arguments)->model.json;
   const lk_api *api = lk_get_api(LK_API_VERSION);
   if (api == NULL) {
     return lk_fail(error, LK_VERSION,
@@ -83,7 +77,6 @@ static lk_status list_ops(void *arguments, lk_error *error) {
 }
 
 int cli_cmd_ops(int argc, char **argv) {
-  lk_error error;
-  ops_args args = {.error = &error};
-  return cli_run(&command, argc, argv, &args, list_ops, &error);
+  cli_args args = {0};
+  return cli_run(&command, argc, argv, &args, 1, list_ops);
 }

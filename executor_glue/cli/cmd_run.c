@@ -20,10 +20,8 @@
 #include "executor_glue/cli/output_name.h"
 
 typedef struct run_args {
-  model_args model;
-  input_args inputs;
-  const char *path, *folder;
-  lk_error *error;
+  cli_args common;
+  const char *folder;
 } run_args;
 
 static const struct argp_option options[] = {
@@ -34,22 +32,22 @@ static const struct argp_option options[] = {
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
   run_args *args = state->input;
+  lk_error *error = &args->common.error;
   switch (key) {
   case ARGP_KEY_INIT:
-    state->child_inputs[0] = &args->model;
+    state->child_inputs[0] = &args->common.model;
     return 0;
   case 'i':
-    return input_args_add_file(&args->inputs, arg, args->error) == LK_OK ? 0 : EINVAL;
+    return cli_parsed(input_args_add_file(&args->common.inputs, arg));
   case 'o':
     args->folder = arg;
     return 0;
   case ARGP_KEY_END:
-    if (args->path == NULL || args->folder != NULL) return 0;
-    (void)lk_fail(args->error, LK_INVALID_ARGUMENT,
-                  "failed to read the command line: -o DIR is missing, see --help");
-    return EINVAL;
+    if (args->common.path == NULL || args->folder != NULL) return 0;
+    return cli_parsed(lk_fail(error, LK_INVALID_ARGUMENT,
+                              "failed to read the command line: -o DIR is missing, see --help"));
   default:
-    return cli_take_model(key, arg, state, &args->path, args->error);
+    return cli_parse_model(key, arg, state);
   }
 }
 
@@ -71,9 +69,9 @@ static const struct argp command = {
     .children = children,
 };
 
-static lk_status read_inputs(const run_args *args, lk_named_tensor *inputs, lk_error *error) {
-  for (size_t i = 0; i < args->inputs.n_files; i++) {
-    const input_file *file = &args->inputs.files[i];
+static lk_status read_inputs(const input_args *args, lk_named_tensor *inputs, lk_error *error) {
+  for (size_t i = 0; i < args->n_files; i++) {
+    const input_file *file = &args->files[i];
     inputs[i].name = file->name;
     LK_RETURN_NOT_OK(npy_read(lk_allocator_default(), file->path, &inputs[i].tensor, error));
   }
@@ -125,11 +123,12 @@ cleanup:
 
 static lk_status report(const run_args *args, const cli_model *model, char **names,
                         uint64_t elapsed_ns, lk_error *error) {
-  json_t *list = args->model.json ? json_array() : NULL;
+  const bool json = args->common.model.json;
+  json_t *list = json ? json_array() : NULL;
   for (uint32_t i = 0; i < model->n_outputs; i++) {
     const lk_named_tensor *output = &model->outputs[i];
     char text[LK_TENSOR_TEXT_CAPACITY];
-    if (!args->model.json) {
+    if (!json) {
       report_line("%s %s -> %s/%s.npy", output->name, lk_tensor_text(&output->tensor.desc, text),
                   args->folder, names[i]);
       continue;
@@ -145,16 +144,17 @@ static lk_status report(const run_args *args, const cli_model *model, char **nam
                                                 lk_dtype_name(output->tensor.desc.dtype), "shape",
                                                 shape, "file", report_json_text(path)));
   }
-  if (!args->model.json) return LK_OK;
+  if (!json) return LK_OK;
   return report_json(json_pack("{s:o, s:f}", "outputs", list, "ms", (double)elapsed_ns / 1e6),
                      error);
 }
 
 static lk_status run(void *arguments, lk_error *error) {
   const run_args *args = arguments;
+  const cli_args *common = &args->common;
   lk_status status = LK_OK;
   const lk_allocator *allocator = lk_allocator_default();
-  size_t n_inputs = args->inputs.n_files;
+  size_t n_inputs = common->inputs.n_files;
   cli_model model = {0};
   char **names = NULL;
   progress bar;
@@ -165,8 +165,8 @@ static lk_status run(void *arguments, lk_error *error) {
     status = lk_fail_memory(error, "inputs", n_inputs * sizeof *inputs);
     goto cleanup;
   }
-  LK_TRY(read_inputs(args, inputs, error));
-  LK_TRY(cli_model_open(&args->model, args->path, &model, error));
+  LK_TRY(read_inputs(&common->inputs, inputs, error));
+  LK_TRY(cli_model_open(&common->model, common->path, &model, error));
   uint64_t begin = cli_now_ns();
   LK_TRY(cli_model_run(&model, inputs, (uint32_t)n_inputs, error));
   uint64_t elapsed = cli_now_ns() - begin;
@@ -187,13 +187,6 @@ cleanup:
 }
 
 int cli_cmd_run(int argc, char **argv) {
-  lk_error error;
-  run_args args = {.error = &error};
-  model_args_create(&args.model, &error);
-  const lk_status status = input_args_create(&args.inputs, 1, &error);
-  const int code = status == LK_OK ? cli_run(&command, argc, argv, &args, run, &error)
-                                   : cli_complain(argv[0], &error);
-  model_args_destroy(&args.model);
-  input_args_destroy(&args.inputs);
-  return code;
+  run_args args = {0};
+  return cli_run(&command, argc, argv, &args.common, 1, run);
 }

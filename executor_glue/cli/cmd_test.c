@@ -20,12 +20,11 @@
 #include "executor_glue/cli/test_case.h"
 
 typedef struct test_args {
-  model_args model;
+  cli_args common;
   tolerance tolerance;
-  const char **folders; /* borrowed from argv */
-  size_t n_folders, folders_capacity;
+  char **folders; /* [n_folders], part of argv */
+  int n_folders;
   int counts[3]; /* of cases, by test_result; filled in by the work */
-  lk_error *error;
 } test_args;
 
 /* Paths of the cases that were found. */
@@ -44,32 +43,25 @@ static const struct argp_option options[] = {
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
   test_args *args = state->input;
-  lk_status status = LK_OK;
+  lk_error *error = &args->common.error;
   switch (key) {
   case ARGP_KEY_INIT:
-    state->child_inputs[0] = &args->model;
-    break;
+    state->child_inputs[0] = &args->common.model;
+    return 0;
   case KEY_RTOL:
-    status = parse_tolerance(arg, "--rtol", &args->tolerance.relative, args->error);
-    break;
+    return cli_parsed(parse_tolerance(arg, "--rtol", &args->tolerance.relative, error));
   case KEY_ATOL:
-    status = parse_tolerance(arg, "--atol", &args->tolerance.absolute, args->error);
-    break;
-  case ARGP_KEY_ARG:
-    if (!LK_GROW(lk_allocator_default(), args->folders, args->n_folders, args->folders_capacity)) {
-      status = lk_fail_memory(args->error, "arguments", sizeof arg);
-      break;
-    }
-    args->folders[args->n_folders++] = arg;
-    break;
+    return cli_parsed(parse_tolerance(arg, "--atol", &args->tolerance.absolute, error));
+  case ARGP_KEY_ARGS:
+    args->folders = state->argv + state->next;
+    args->n_folders = state->argc - state->next;
+    return 0;
   case ARGP_KEY_NO_ARGS:
-    status = lk_fail(args->error, LK_INVALID_ARGUMENT,
-                     "failed to read the command line: DIR is missing, see --help");
-    break;
+    return cli_parsed(lk_fail(error, LK_INVALID_ARGUMENT,
+                              "failed to read the command line: DIR is missing, see --help"));
   default:
     return ARGP_ERR_UNKNOWN;
   }
-  return status == LK_OK ? 0 : EINVAL;
 }
 
 static const struct argp_child children[] = {{&model_argp, 0, "Library:", 10}, {0}};
@@ -135,7 +127,7 @@ static lk_status find_cases(case_list *list, const char *folder, int depth, lk_e
 }
 
 static lk_status find_all(const test_args *args, case_list *list, lk_error *error) {
-  for (size_t i = 0; i < args->n_folders; i++) {
+  for (int i = 0; i < args->n_folders; i++) {
     size_t before = list->count;
     LK_RETURN_NOT_OK(find_cases(list, args->folders[i], 0, error));
     if (list->count == before) {
@@ -149,22 +141,16 @@ static lk_status find_all(const test_args *args, case_list *list, lk_error *erro
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* The last part of a path, whatever the number of slashes behind it. */
-static void case_name(const char *path, const char **out_name, int *out_length) {
+/* The name is the last part of the path, whatever the number of slashes behind it. */
+static void print_case(const char *path, test_result result, const lk_error *reason) {
+  static const char *const words[] = {
+      [TEST_OK] = "ok", [TEST_FAILED] = "FAIL", [TEST_SKIPPED] = "skip"};
   size_t end = strlen(path);
   while (end > 1 && path[end - 1] == '/') end--;
   size_t begin = end;
   while (begin > 0 && path[begin - 1] != '/') begin--;
-  *out_name = path + begin;
-  *out_length = (int)(end - begin);
-}
-
-static void print_case(const char *path, test_result result, const lk_error *reason) {
-  static const char *const words[] = {
-      [TEST_OK] = "ok", [TEST_FAILED] = "FAIL", [TEST_SKIPPED] = "skip"};
-  const char *name = NULL;
-  int length = 0;
-  case_name(path, &name, &length);
+  const char *name = path + begin;
+  const int length = (int)(end - begin);
   if (result == TEST_OK) {
     report_line("%-4s %.*s", words[result], length, name);
   } else {
@@ -182,6 +168,7 @@ static json_t *case_json(const char *path, test_result result, const lk_error *r
 
 static lk_status test(void *arguments, lk_error *error) {
   test_args *args = arguments;
+  const model_args *library = &args->common.model;
   int *counts = args->counts;
   lk_status status = LK_OK;
   cli_model model = {0};
@@ -190,16 +177,15 @@ static lk_status test(void *arguments, lk_error *error) {
   progress bar = {0};
 
   LK_TRY(find_all(args, &list, error));
-  LK_TRY(cli_context_open(&args->model, &model, error));
-  if (args->model.json) cases = json_array();
+  LK_TRY(cli_context_open(library, &model, error));
+  if (library->json) cases = json_array();
   /* Where the lines go to the terminal, they are the progress. */
-  if (args->model.json || !isatty(STDOUT_FILENO)) progress_begin(&bar, "cases", list.count);
+  if (library->json || !isatty(STDOUT_FILENO)) progress_begin(&bar, "cases", list.count);
   for (size_t i = 0; i < list.count; i++) {
     lk_error reason = {0};
-    test_result result =
-        test_case_run(&args->model, &model, list.paths[i], args->tolerance, &reason);
+    test_result result = test_case_run(library, &model, list.paths[i], args->tolerance, &reason);
     counts[result]++;
-    if (args->model.json) {
+    if (library->json) {
       (void)json_array_append_new(cases, case_json(list.paths[i], result, &reason));
     } else {
       print_case(list.paths[i], result, &reason);
@@ -207,7 +193,7 @@ static lk_status test(void *arguments, lk_error *error) {
     progress_set(&bar, i + 1);
   }
   progress_end(&bar);
-  if (args->model.json) {
+  if (library->json) {
     json_t *root = json_pack("{s:i, s:i, s:i, s:o}", "passed", counts[TEST_OK], "failed",
                              counts[TEST_FAILED], "skipped", counts[TEST_SKIPPED], "cases", cases);
     LK_TRY(report_json(root, error));
@@ -225,12 +211,7 @@ cleanup:
 }
 
 int cli_cmd_test(int argc, char **argv) {
-  lk_error error;
-  test_args args = {.tolerance = {.relative = 1e-3, .absolute = 1e-7}, .error = &error};
-  model_args_create(&args.model, &error);
-  int code = cli_run(&command, argc, argv, &args, test, &error);
-  if (args.counts[TEST_FAILED] > 0) code = CLI_FAILED;
-  lk_free(lk_allocator_default(), args.folders);
-  model_args_destroy(&args.model);
-  return code;
+  test_args args = {.tolerance = {.relative = 1e-3, .absolute = 1e-7}};
+  const int code = cli_run(&command, argc, argv, &args.common, 1, test);
+  return args.counts[TEST_FAILED] > 0 ? CLI_FAILED : code;
 }

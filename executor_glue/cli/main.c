@@ -27,13 +27,10 @@ static const command commands[] = {
 
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
 
-typedef struct main_args {
-  const char *name; /* of the subcommand */
-  int index;        /* of its name in argv */
-} main_args;
-
+/* The input is an int: where argv has the name of the subcommand. */
 static error_t parse_main(int key, char *arg, struct argp_state *state) {
-  main_args *args = state->input;
+  (void)arg;
+  int *index = state->input;
   switch (key) {
   case 'V': {
     const lk_api *api = lk_get_api(LK_API_VERSION);
@@ -42,8 +39,7 @@ static error_t parse_main(int key, char *arg, struct argp_state *state) {
   }
   case ARGP_KEY_ARG:
     /* Whatever comes behind the name is the subcommand's. */
-    args->name = arg;
-    args->index = state->next - 1;
+    *index = state->next - 1;
     state->next = state->argc;
     return 0;
   default:
@@ -79,25 +75,25 @@ static const struct argp main_argp = {
 
 int main(int argc, char **argv) {
   argp_err_exit_status = CLI_USAGE;
-  main_args args = {0};
+  int index = 0;
   lk_error error;
-  if (argp_parse(&main_argp, argc, argv, ARGP_IN_ORDER, NULL, &args) != 0) return CLI_USAGE;
-  if (args.name == NULL) {
+  if (argp_parse(&main_argp, argc, argv, ARGP_IN_ORDER, NULL, &index) != 0) return CLI_USAGE;
+  if (index == 0) {
     argp_help(&main_argp, stderr, ARGP_HELP_STD_USAGE, (char[]){"latchkey"});
     return CLI_USAGE;
   }
+  const char *name = argv[index];
   for (size_t i = 0; i < N_COMMANDS; i++) {
-    if (strcmp(commands[i].name, args.name) != 0) continue;
+    if (strcmp(commands[i].name, name) != 0) continue;
     char argv0[32];
     (void)snprintf(argv0, sizeof argv0, "latchkey %s", commands[i].name);
-    argv[args.index] = argv0;
-    const int code = commands[i].run(argc - args.index, argv + args.index);
+    argv[index] = argv0;
+    const int code = commands[i].run(argc - index, argv + index);
     if (fflush(stdout) == 0 && !ferror(stdout)) return code;
     (void)lk_fail(&error, LK_IO, "failed to write to standard output");
     return cli_complain(argv0, &error);
   }
-  (void)lk_fail(&error, LK_NOT_FOUND, "failed to find command '%s': see latchkey --help",
-                args.name);
+  (void)lk_fail(&error, LK_NOT_FOUND, "failed to find command '%s': see latchkey --help", name);
   (void)cli_complain("latchkey", &error);
   return CLI_USAGE;
 }

@@ -65,14 +65,6 @@ static lk_status read_files(const char *folder, const char *kind, tensor_files *
   }
 }
 
-static lk_status value_name(const cli_model *model, bool output, uint32_t index, const char **out,
-                            lk_error *error) {
-  lk_value_info info;
-  LK_RETURN_NOT_OK(cli_value_info(model, output, index, &info, error));
-  *out = info.name;
-  return LK_OK;
-}
-
 /* Which of the model's inputs or outputs a file is for: the one of its name, if every file has the
  * name of a different one; else the one of its number. `places` [files->count]. */
 static lk_status match_names(const cli_model *model, bool output, const tensor_files *files,
@@ -88,9 +80,8 @@ static lk_status match_names(const cli_model *model, bool output, const tensor_f
   for (uint32_t i = 0; i < count; i++) {
     uint32_t place = count;
     for (uint32_t j = 0; j < count && place == count; j++) {
-      const char *name = NULL;
-      LK_RETURN_NOT_OK(value_name(model, output, j, &name, error));
-      if (files->tensors[i].name != NULL && strcmp(name, files->tensors[i].name) == 0) place = j;
+      const char *name = files->tensors[i].name;
+      if (name != NULL && strcmp(cli_value_info(model, output, j).name, name) == 0) place = j;
     }
     for (uint32_t j = 0; j < i; j++) by_name = by_name && places[j] != place;
     by_name = by_name && place < count;
@@ -121,7 +112,7 @@ static lk_status run_data_set(cli_model *model, const char *folder, tolerance wi
   LK_TRY(match_names(model, false, &given, places, error));
   for (uint32_t i = 0; i < given.count; i++) {
     inputs[i].tensor = given.tensors[i].tensor;
-    LK_TRY(value_name(model, false, places[i], &inputs[i].name, error));
+    inputs[i].name = cli_value_info(model, false, places[i]).name;
   }
   LK_TRY(cli_model_run(model, inputs, given.count, error));
   LK_TRY(match_names(model, true, &expected, places, error));

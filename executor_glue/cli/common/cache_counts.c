@@ -4,33 +4,28 @@
 #include "executor_glue/cli/common/model.h"
 #include "executor_glue/cli/common/report.h"
 
+static void add(lk_kind_stats *sum, const lk_kind_stats *from, const lk_kind_stats *to) {
+  sum->hits += to->hits - from->hits;
+  sum->misses += to->misses - from->misses;
+  sum->builds += to->builds - from->builds;
+  sum->failed_builds += to->failed_builds - from->failed_builds;
+  sum->waits += to->waits - from->waits;
+  sum->evictions += to->evictions - from->evictions;
+  sum->entries += to->entries;
+  sum->bytes += to->bytes;
+  sum->build_ns += to->build_ns - from->build_ns;
+}
+
 lk_kind_stats cache_counts_of(const lk_stats *before, const lk_stats *after, uint32_t kind) {
-  const lk_kind_stats *from = &before->kind[kind];
-  const lk_kind_stats *to = &after->kind[kind];
-  return (lk_kind_stats){.hits = to->hits - from->hits,
-                         .misses = to->misses - from->misses,
-                         .builds = to->builds - from->builds,
-                         .failed_builds = to->failed_builds - from->failed_builds,
-                         .waits = to->waits - from->waits,
-                         .evictions = to->evictions - from->evictions,
-                         .entries = to->entries,
-                         .bytes = to->bytes,
-                         .build_ns = to->build_ns - from->build_ns};
+  lk_kind_stats one = {0};
+  add(&one, &before->kind[kind], &after->kind[kind]);
+  return one;
 }
 
 lk_kind_stats cache_counts_sum(const lk_stats *before, const lk_stats *after) {
   lk_kind_stats sum = {0};
   for (uint32_t kind = 0; kind < LK_KIND_COUNT; kind++) {
-    lk_kind_stats one = cache_counts_of(before, after, kind);
-    sum.hits += one.hits;
-    sum.misses += one.misses;
-    sum.builds += one.builds;
-    sum.failed_builds += one.failed_builds;
-    sum.waits += one.waits;
-    sum.evictions += one.evictions;
-    sum.entries += one.entries;
-    sum.bytes += one.bytes;
-    sum.build_ns += one.build_ns;
+    add(&sum, &before->kind[kind], &after->kind[kind]);
   }
   return sum;
 }

@@ -13,7 +13,8 @@ int cli_complain(const char *argv0, const lk_error *error) {
   return CLI_FAILED;
 }
 
-static int parse(const struct argp *argp, int argc, char **argv, void *args, lk_error *error) {
+static int parse(const struct argp *argp, int argc, char **argv, cli_args *args) {
+  lk_error *error = &args->error;
   error->message[0] = '\0';
   const error_t failed = argp_parse(argp, argc, argv, 0, NULL, args);
   if (failed == 0) return CLI_OK;
@@ -24,32 +25,38 @@ static int parse(const struct argp *argp, int argc, char **argv, void *args, lk_
   return CLI_USAGE;
 }
 
-int cli_run(const struct argp *argp, int argc, char **argv, void *args, cli_work *work,
-            lk_error *error) {
-  const int code = parse(argp, argc, argv, args, error);
-  if (code != CLI_OK) return code;
-  return work(args, error) == LK_OK ? CLI_OK : cli_complain(argv[0], error);
+int cli_run(const struct argp *argp, int argc, char **argv, cli_args *args, uint64_t requests,
+            cli_work *work) {
+  lk_error *error = &args->error;
+  lk_status status = cli_args_create(args, requests);
+  int code = status == LK_OK ? parse(argp, argc, argv, args) : cli_complain(argv[0], error);
+  if (code == CLI_OK && work(args, error) != LK_OK) code = cli_complain(argv[0], error);
+  cli_args_destroy(args);
+  return code;
 }
 
-error_t cli_take_model(int key, char *arg, const struct argp_state *state, const char **out_path,
-                       lk_error *error) {
+error_t cli_parse_model(int key, char *arg, struct argp_state *state) {
+  cli_args *args = state->input;
+  lk_error *error = &args->error;
   switch (key) {
+  case ARGP_KEY_INIT:
+    state->child_inputs[0] = &args->model;
+    state->child_inputs[1] = &args->inputs;
+    return 0;
   case ARGP_KEY_ARG:
     if (state->arg_num > 0) {
       const char *hint =
           strchr(arg, '=') != NULL ? " (the shell expands braces without quotes)" : "";
-      (void)lk_fail(
+      return cli_parsed(lk_fail(
           error, LK_INVALID_ARGUMENT,
           "failed to read the command line: '%s' is one argument too many, only MODEL is allowed%s",
-          arg, hint);
-      return EINVAL;
+          arg, hint));
     }
-    *out_path = arg;
+    args->path = arg;
     return 0;
   case ARGP_KEY_NO_ARGS:
-    (void)lk_fail(error, LK_INVALID_ARGUMENT,
-                  "failed to read the command line: MODEL is missing, see --help");
-    return EINVAL;
+    return cli_parsed(lk_fail(error, LK_INVALID_ARGUMENT,
+                              "failed to read the command line: MODEL is missing, see --help"));
   default:
     return ARGP_ERR_UNKNOWN;
   }

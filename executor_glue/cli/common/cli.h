@@ -7,21 +7,21 @@
 
 #include <argp.h>
 
-#include <latchkey/base.h>
+#include "executor_glue/cli/common/options.h"
 
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
-/* What a subcommand does once its arguments are read. */
+/* What a subcommand does once its arguments are read; `args` begins with a cli_args. */
 typedef lk_status cli_work(void *args, lk_error *error);
 
 /* Reads the command line into `args`, does `work`, and prints the sentence of what failed. Returns
- * the exit code. `error` is the one that the parsers of `args` fill. */
-int cli_run(const struct argp *argp, int argc, char **argv, void *args, cli_work *work,
-            lk_error *error);
+ * the exit code. `requests`: the default of --requests. */
+int cli_run(const struct argp *argp, int argc, char **argv, cli_args *args, uint64_t requests,
+            cli_work *work);
 
 /* Prints "<argv0>: <sentence>" on stderr, and returns CLI_FAILED. */
 int cli_complain(const char *argv0, const lk_error *error);
 
-/* For parsers of subcommands: takes the one positional argument, MODEL. */
-error_t cli_take_model(int key, char *arg, const struct argp_state *state, const char **out_path,
-                       lk_error *error);
+/* Parsers of subcommands end here: takes the one positional argument, MODEL. The input is a
+ * cli_args; its `model` and `inputs` go to the first and the second child. */
+error_t cli_parse_model(int key, char *arg, struct argp_state *state);

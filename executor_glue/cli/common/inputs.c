@@ -21,7 +21,6 @@ typedef struct series_input {
 
 struct input_series {
   const lk_allocator *allocator;
-  const cli_model *model;
   shape_set *shapes; /* borrowed */
   uint64_t seed, requests, distinct;
   uint32_t count;
@@ -83,15 +82,6 @@ static bool lacks_shape(const input_args *args, const lk_value_info *info) {
   return is_free(info) && source.file == NULL && source.shape < 0;
 }
 
-bool input_series_needs_shapes(const cli_model *model, const input_args *args) {
-  for (uint32_t i = 0; i < cli_value_count(model, false); i++) {
-    lk_value_info info;
-    if (cli_value_info(model, false, i, &info, NULL) == LK_OK && lacks_shape(args, &info))
-      return true;
-  }
-  return false;
-}
-
 /* A shape that fits the declaration, for the sentence: small numbers for batch and channels, larger
  * ones behind them. */
 static void write_example(const input_args *args, const lk_value_info *info, FILE *stream) {
@@ -109,17 +99,17 @@ static void write_example(const input_args *args, const lk_value_info *info, FIL
 
 /* The sentence for free dimensions: names all inputs that lack a shape. */
 static lk_status check_shapes(const cli_model *model, const input_args *args, lk_error *error) {
-  if (!input_series_needs_shapes(model, args)) return LK_OK;
+  bool complete = true;
   char *names = NULL;
   char *examples = NULL;
   size_t size = 0;
   FILE *name_stream = open_memstream(&names, &size);
   FILE *example_stream = open_memstream(&examples, &size);
   for (uint32_t i = 0; i < cli_value_count(model, false); i++) {
-    lk_value_info info;
+    const lk_value_info info = cli_value_info(model, false, i);
     char text[CLI_VALUE_TEXT_CAPACITY];
-    if (cli_value_info(model, false, i, &info, NULL) != LK_OK || !lacks_shape(args, &info))
-      continue;
+    if (!lacks_shape(args, &info)) continue;
+    complete = false;
     if (name_stream == NULL || example_stream == NULL) continue;
     (void)fprintf(name_stream, "%s'%s' (%s)", ftell(name_stream) > 0 ? ", " : "", info.name,
                   cli_value_text(&info, text));
@@ -133,6 +123,7 @@ static lk_status check_shapes(const cli_model *model, const input_args *args, lk
   if (examples != NULL) (void)lk_text_escape(examples, example, sizeof example);
   free(names);
   free(examples);
+  if (complete) return LK_OK;
   return lk_fail(error, LK_INVALID_ARGUMENT,
                  "failed to choose shapes: the model leaves open %s; give them, for example %s",
                  inputs, example);
@@ -140,11 +131,7 @@ static lk_status check_shapes(const cli_model *model, const input_args *args, lk
 
 bool input_series_fits(const cli_model *model, const input_args *args, const char *name) {
   for (uint32_t i = 0; i < cli_value_count(model, false); i++) {
-    lk_value_info info;
-    if (cli_value_info(model, false, i, &info, NULL) == LK_OK &&
-        closeness(args, name, info.name) > 0) {
-      return true;
-    }
+    if (closeness(args, name, cli_value_info(model, false, i).name) > 0) return true;
   }
   return false;
 }
@@ -166,13 +153,11 @@ static lk_status check_names(const cli_model *model, const input_args *args, lk_
     LK_RETURN_NOT_OK(check_name(model, args, name, "--shape", error));
   }
   for (uint32_t i = 0; i < cli_value_count(model, false); i++) {
-    lk_value_info info;
-    LK_RETURN_NOT_OK(cli_value_info(model, false, i, &info, error));
-    input_source source = find_source(args, info.name);
+    const char *name = cli_value_info(model, false, i).name;
+    input_source source = find_source(args, name);
     if (source.file == NULL || source.shape < 0) continue;
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to use --shape: input '%s' comes from a file, which has a shape",
-                   info.name);
+                   "failed to use --shape: input '%s' comes from a file, which has a shape", name);
   }
   return check_shapes(model, args, error);
 }
@@ -261,10 +246,10 @@ cleanup:
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static lk_status open_inputs(input_series *series, const input_args *args, lk_error *error) {
+static lk_status open_inputs(input_series *series, const cli_model *model, const input_args *args,
+                             lk_error *error) {
   for (uint32_t i = 0; i < series->count; i++) {
-    lk_value_info info;
-    LK_RETURN_NOT_OK(cli_value_info(series->model, false, i, &info, error));
+    const lk_value_info info = cli_value_info(model, false, i);
     input_source source = find_source(args, info.name);
     lk_tensor *tensor = &series->current[i].tensor;
     series->current[i].name = info.name;
@@ -296,7 +281,6 @@ lk_status input_series_create(const cli_model *model, const input_args *args, in
     goto cleanup;
   }
   *series = (input_series){.allocator = allocator,
-                           .model = model,
                            .shapes = args->shapes,
                            .seed = args->seed,
                            .requests = args->requests};
@@ -308,7 +292,7 @@ lk_status input_series_create(const cli_model *model, const input_args *args, in
     goto cleanup;
   }
   series->count = count;
-  LK_TRY(open_inputs(series, args, error));
+  LK_TRY(open_inputs(series, model, args, error));
   LK_TRY(survey(series, error));
   for (uint32_t i = 0; i < count; i++) {
     series_input *input = &series->inputs[i];

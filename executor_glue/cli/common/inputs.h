@@ -28,6 +28,3 @@ uint64_t input_series_distinct(const input_series *series);
 
 /* True when NAME of --shape or --input means an input of this model. */
 bool input_series_fits(const cli_model *model, const input_args *args, const char *name);
-
-/* True when an input has neither a file nor a shape, and one of its dimensions is free. */
-bool input_series_needs_shapes(const cli_model *model, const input_args *args);

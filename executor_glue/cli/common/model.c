@@ -30,44 +30,30 @@ static lk_status make_outputs(cli_model *model, lk_error *error) {
   if (model->outputs == NULL) return lk_fail_memory(error, "outputs", bytes);
   memset(model->outputs, 0, bytes);
   for (uint32_t i = 0; i < model->n_outputs; i++) {
-    lk_value_info info;
-    LK_RETURN_NOT_OK(cli_value_info(model, true, i, &info, error));
-    model->outputs[i].name = info.name;
+    model->outputs[i].name = cli_value_info(model, true, i).name;
   }
   return LK_OK;
 }
 
 lk_status cli_session_open(const model_args *args, const char *path, cli_model *model,
                            lk_error *error) {
-  lk_session_options options = LK_SESSION_OPTIONS_INIT;
-  options.disabled_passes = args->disabled_passes;
-  options.n_disabled_passes = (uint32_t)args->n_disabled_passes;
-  options.run_plans = args->run_plans;
-  options.max_folded_bytes = args->max_folded_bytes;
-  options.executor = args->executor;
-  options.inter = args->inter;
-  LK_RETURN_NOT_OK(model->sessions->open(model->context, path, &options, &model->session, error));
+  LK_RETURN_NOT_OK(
+      model->sessions->open(model->context, path, &args->session, &model->session, error));
   return make_outputs(model, error);
 }
 
-lk_status cli_session_share(const cli_model *from, cli_model *out, lk_error *error) {
+lk_status cli_session_share(const cli_model *from, bool clone, cli_model *out, lk_error *error) {
   *out = *from;
-  out->borrowed = true;
+  out->borrowed = !clone;
   out->outputs = NULL;
+  if (clone) LK_RETURN_NOT_OK(from->sessions->clone(from->session, &out->session, error));
   return make_outputs(out, error);
-}
-
-lk_status cli_session_clone(const cli_model *from, cli_model *out, lk_error *error) {
-  *out = *from;
-  out->outputs = NULL;
-  const lk_status status = from->sessions->clone(from->session, &out->session, error);
-  return status == LK_OK ? make_outputs(out, error) : status;
 }
 
 lk_status cli_model_open(const model_args *args, const char *path, cli_model *out,
                          lk_error *error) {
-  lk_status status = cli_context_open(args, out, error);
-  return status == LK_OK ? cli_session_open(args, path, out, error) : status;
+  LK_RETURN_NOT_OK(cli_context_open(args, out, error));
+  return cli_session_open(args, path, out, error);
 }
 
 void cli_session_close(cli_model *model) {
@@ -102,16 +88,12 @@ uint32_t cli_value_count(const cli_model *model, bool output) {
                 : model->sessions->input_count(model->session);
 }
 
-lk_status cli_value_info(const cli_model *model, bool output, uint32_t index, lk_value_info *out,
-                         lk_error *error) {
-  *out = (lk_value_info){.struct_size = sizeof *out};
-  return output ? model->sessions->output_info(model->session, index, out, error)
-                : model->sessions->input_info(model->session, index, out, error);
-}
-
-lk_status cli_model_info(const cli_model *model, lk_model_info *out, lk_error *error) {
-  *out = (lk_model_info){.struct_size = sizeof *out};
-  return model->sessions->model_info(model->session, out, error);
+lk_value_info cli_value_info(const cli_model *model, bool output, uint32_t index) {
+  lk_value_info info = {.struct_size = sizeof info};
+  /* An index in range is all that either asks for. */
+  (void)(output ? model->sessions->output_info(model->session, index, &info, NULL)
+                : model->sessions->input_info(model->session, index, &info, NULL));
+  return info;
 }
 
 lk_status cli_stats(const cli_model *model, lk_stats *out, lk_error *error) {
@@ -125,31 +107,22 @@ lk_status cli_session_stats(const cli_model *model, lk_session_stats *out, lk_er
 }
 
 const char *cli_kind_text(uint32_t kind) {
-  switch (kind) {
-  case LK_KIND_NAME:
-    return "name";
-  case LK_KIND_VALUE:
-    return "value";
-  case LK_KIND_RUN:
-    return "run";
-  case LK_KIND_USER:
-    return "user";
-  default:
-    return "?";
-  }
+  static const char *const names[LK_KIND_COUNT] = {
+      [LK_KIND_NAME] = "name",
+      [LK_KIND_VALUE] = "value",
+      [LK_KIND_RUN] = "run",
+      [LK_KIND_USER] = "user",
+  };
+  return kind < LK_KIND_COUNT ? names[kind] : "?";
 }
 
-const char *cli_cache_mode_text(uint32_t mode) {
-  switch (mode) {
-  case LK_CACHE_OFF:
-    return "off";
-  case LK_CACHE_THREAD:
-    return "thread";
-  case LK_CACHE_SHARED:
-    return "shared";
-  default:
-    return "?";
-  }
+const char *cli_cache_mode_text(const cli_model *model) {
+  static const char *const names[] = {[LK_CACHE_DEFAULT] = "?",
+                                      [LK_CACHE_OFF] = "off",
+                                      [LK_CACHE_THREAD] = "thread",
+                                      [LK_CACHE_SHARED] = "shared"};
+  const uint32_t mode = model->api->context_cache_mode(model->context);
+  return mode < sizeof names / sizeof names[0] ? names[mode] : "?";
 }
 
 const char *cli_value_text(const lk_value_info *info, char buffer[CLI_VALUE_TEXT_CAPACITY]) {

@@ -21,10 +21,9 @@ lk_status cli_model_open(const model_args *args, const char *path, cli_model *ou
 lk_status cli_context_open(const model_args *args, cli_model *out, lk_error *error);
 lk_status cli_session_open(const model_args *args, const char *path, cli_model *model,
                            lk_error *error);
-/* The session of `from`, which must stay open, with outputs of its own: for another thread. */
-lk_status cli_session_share(const cli_model *from, cli_model *out, lk_error *error);
-/* A clone of the session of `from`. */
-lk_status cli_session_clone(const cli_model *from, cli_model *out, lk_error *error);
+/* The session of `from`, which must stay open, or a clone of it, with outputs of its own: for
+ * another thread. */
+lk_status cli_session_share(const cli_model *from, bool clone, cli_model *out, lk_error *error);
 void cli_session_close(cli_model *model);
 void cli_model_close(cli_model *model);
 
@@ -33,17 +32,16 @@ lk_status cli_model_run(cli_model *model, const lk_named_tensor *inputs, uint32_
                         lk_error *error);
 void cli_model_release_outputs(cli_model *model);
 
-/* The model's inputs, or its outputs. */
+/* The model's inputs, or its outputs. `index` is less than their count. */
 uint32_t cli_value_count(const cli_model *model, bool output);
-lk_status cli_value_info(const cli_model *model, bool output, uint32_t index, lk_value_info *out,
-                         lk_error *error);
-lk_status cli_model_info(const cli_model *model, lk_model_info *out, lk_error *error);
+lk_value_info cli_value_info(const cli_model *model, bool output, uint32_t index);
 lk_status cli_stats(const cli_model *model, lk_stats *out, lk_error *error);
 lk_status cli_session_stats(const cli_model *model, lk_session_stats *out, lk_error *error);
 
 /* "name", "value", "run", "user" */
 const char *cli_kind_text(uint32_t kind);
-const char *cli_cache_mode_text(uint32_t mode);
+/* "off", "thread", "shared" */
+const char *cli_cache_mode_text(const cli_model *model);
 /* "[batch, 3, 48, ?] f32": a dimension that is not fixed shows its name, escaped, or ?. */
 #define CLI_VALUE_TEXT_CAPACITY 512
 const char *cli_value_text(const lk_value_info *info, char buffer[CLI_VALUE_TEXT_CAPACITY]);

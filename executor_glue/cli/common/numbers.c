@@ -40,6 +40,13 @@ lk_status parse_size(const char *text, const char *option, uint64_t *out, lk_err
   return LK_OK;
 }
 
+lk_status parse_threads(const char *text, const char *option, int32_t *out, lk_error *error) {
+  uint64_t number = 0;
+  LK_RETURN_NOT_OK(parse_u64(text, option, 1, LK_MAX_THREADS, &number, error));
+  *out = (int32_t)number;
+  return LK_OK;
+}
+
 static bool read_decimal(const char *text, double *out) {
   char *end = NULL;
   *out = strtod(text, &end);

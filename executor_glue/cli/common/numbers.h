@@ -8,6 +8,8 @@ lk_status parse_u64(const char *text, const char *option, uint64_t min, uint64_t
                     lk_error *error);
 /* The same with k, m or g behind it (1024, 1024^2, 1024^3), or "unlimited". */
 lk_status parse_size(const char *text, const char *option, uint64_t *out, lk_error *error);
+/* A number of threads: from 1 to LK_MAX_THREADS. */
+lk_status parse_threads(const char *text, const char *option, int32_t *out, lk_error *error);
 /* A decimal fraction from `min` to `max`. */
 lk_status parse_decimal(const char *text, const char *option, double min, double max, double *out,
                         lk_error *error);

@@ -10,6 +10,10 @@
 #include "base/status.h"
 #include "executor_glue/cli/common/numbers.h"
 
+error_t cli_parsed(lk_status status) {
+  return status == LK_OK ? 0 : EINVAL;
+}
+
 /* ---- models ---------------------------------------------------------------------------------- */
 
 enum {
@@ -59,83 +63,64 @@ static lk_status parse_cache_mode(const char *text, uint32_t *out, lk_error *err
 }
 
 static lk_status parse_executor(const char *text, uint32_t *out, lk_error *error) {
-  static const char *const names[] = {
-      [LK_EXECUTOR_NAIVE] = "naive", [LK_EXECUTOR_PARALLEL] = "parallel"};
-  for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-    if (strcmp(text, names[i]) != 0) continue;
-    *out = i;
-    return LK_OK;
+  const bool parallel = strcmp(text, "parallel") == 0;
+  if (!parallel && strcmp(text, "naive") != 0) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to read --executor: '%s', naive or parallel is needed", text);
   }
-  return lk_fail(error, LK_OUT_OF_RANGE,
-                 "failed to read --executor: '%s', naive or parallel is needed", text);
-}
-
-static lk_status add_disabled_pass(model_args *args, const char *name) {
-  if (!LK_GROW(lk_allocator_default(), args->disabled_passes, args->n_disabled_passes,
-               args->disabled_passes_capacity)) {
-    return lk_fail_memory(args->error, "options", sizeof name);
-  }
-  args->disabled_passes[args->n_disabled_passes++] = name;
+  *out = parallel ? LK_EXECUTOR_PARALLEL : LK_EXECUTOR_NAIVE;
   return LK_OK;
 }
 
-lk_status parse_op_threads(const char *text, const char *option, model_args *args) {
-  uint64_t number = 0;
-  LK_RETURN_NOT_OK(parse_u64(text, option, 1, LK_MAX_THREADS, &number, args->error));
-  args->context.threads = (int32_t)number;
+static lk_status add_disabled_pass(model_args *args, const char *name) {
+  lk_session_options *session = &args->session;
+  if (!LK_GROW(lk_allocator_default(), args->disabled_passes, session->n_disabled_passes,
+               args->disabled_passes_capacity)) {
+    return lk_fail_memory(args->error, "options", sizeof name);
+  }
+  args->disabled_passes[session->n_disabled_passes++] = name;
+  session->disabled_passes = args->disabled_passes;
   return LK_OK;
 }
 
 static error_t parse_library_option(int key, char *arg, struct argp_state *state) {
   model_args *args = state->input;
-  lk_status status = LK_OK;
-  uint64_t number = 0;
   switch (key) {
   case KEY_CACHE:
-    status = parse_cache_mode(arg, &args->context.cache_mode, args->error);
-    break;
+    return cli_parsed(parse_cache_mode(arg, &args->context.cache_mode, args->error));
   case KEY_ENTRIES:
-    status =
-        parse_u64(arg, "--cache-entries", 0, UINT32_MAX, &args->context.cache_entries, args->error);
-    break;
+    return cli_parsed(parse_u64(arg, "--cache-entries", 0, UINT32_MAX, &args->context.cache_entries,
+                                args->error));
   case KEY_BYTES:
-    status = parse_size(arg, "--cache-bytes", &args->context.cache_bytes, args->error);
-    break;
+    return cli_parsed(parse_size(arg, "--cache-bytes", &args->context.cache_bytes, args->error));
   case KEY_DISABLE:
-    status = add_disabled_pass(args, arg);
-    break;
+    return cli_parsed(add_disabled_pass(args, arg));
   case KEY_FOLDED:
-    status = parse_size(arg, "--max-folded", &args->max_folded_bytes, args->error);
-    break;
+    return cli_parsed(
+        parse_size(arg, "--max-folded", &args->session.max_folded_bytes, args->error));
   case KEY_NO_RUN_PLANS:
-    args->run_plans = 0;
-    break;
+    args->session.run_plans = 0;
+    return 0;
   case KEY_FIXED_THREADS:
     args->context.adapt_threads = 0;
-    break;
+    return 0;
   case KEY_EXECUTOR:
-    status = parse_executor(arg, &args->executor, args->error);
-    break;
+    return cli_parsed(parse_executor(arg, &args->session.executor, args->error));
   case KEY_INTER:
-    status = parse_u64(arg, "--inter", 1, LK_MAX_THREADS, &number, args->error);
-    if (status == LK_OK) args->inter = (int32_t)number;
-    break;
+    return cli_parsed(parse_threads(arg, "--inter", &args->session.inter, args->error));
   case ARGP_KEY_END:
-    if (args->inter > 0 && args->executor != LK_EXECUTOR_PARALLEL) {
-      status = lk_fail(args->error, LK_INVALID_ARGUMENT,
-                       "failed to read --inter: only --executor parallel has it");
-    }
-    break;
+    if (args->session.inter == 0 || args->session.executor == LK_EXECUTOR_PARALLEL) return 0;
+    return cli_parsed(lk_fail(args->error, LK_INVALID_ARGUMENT,
+                              "failed to read --inter: only --executor parallel has it"));
   case 'v':
     args->context.verbose = args->context.verbose < LK_LOG_INFO ? LK_LOG_INFO : LK_LOG_DEBUG;
-    break;
+    return 0;
   case KEY_JSON:
     args->json = true;
-    break;
+    return 0;
   default:
     return ARGP_ERR_UNKNOWN;
   }
-  return status == LK_OK ? 0 : EINVAL;
 }
 
 const struct argp library_argp = {.options = library_options, .parser = parse_library_option};
@@ -152,7 +137,7 @@ static error_t parse_threads_option(int key, char *arg, struct argp_state *state
     state->child_inputs[0] = args;
     return 0;
   case 't':
-    return parse_op_threads(arg, "--threads", args) == LK_OK ? 0 : EINVAL;
+    return cli_parsed(parse_threads(arg, "--threads", &args->context.threads, args->error));
   default:
     return ARGP_ERR_UNKNOWN;
   }
@@ -161,21 +146,6 @@ static error_t parse_threads_option(int key, char *arg, struct argp_state *state
 static const struct argp_child model_children[] = {{&library_argp, 0, NULL, 0}, {0}};
 const struct argp model_argp = {
     .options = threads_options, .parser = parse_threads_option, .children = model_children};
-
-static void log_line(void *user, lk_log_level level, const char *line) {
-  (void)user;
-  (void)level;
-  (void)fprintf(stderr, "latchkey: %s\n", line);
-}
-
-void model_args_create(model_args *args, lk_error *error) {
-  *args = (model_args){.context = LK_CONTEXT_OPTIONS_INIT, .run_plans = -1, .error = error};
-  args->context.log = log_line;
-}
-
-void model_args_destroy(model_args *args) {
-  lk_free(lk_allocator_default(), args->disabled_passes);
-}
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
@@ -195,7 +165,8 @@ static const struct argp_option series_options[] = {
     {"seed", KEY_SEED, "S", 0, "Draw shapes and values by this seed (default: 1)", 2},
     {0}};
 
-lk_status input_args_add_file(input_args *args, const char *text, lk_error *error) {
+lk_status input_args_add_file(input_args *args, const char *text) {
+  lk_error *error = args->error;
   const lk_allocator *allocator = lk_allocator_default();
   const char *equals = strchr(text, '=');
   if (equals == NULL || equals == text || equals[1] == '\0') {
@@ -220,40 +191,31 @@ lk_status input_args_add_file(input_args *args, const char *text, lk_error *erro
 
 static error_t parse_input_option(int key, char *arg, struct argp_state *state) {
   input_args *args = state->input;
-  lk_status status = LK_OK;
   switch (key) {
   case 's':
-    status = shape_set_add(args->shapes, arg, args->error);
-    break;
+    return cli_parsed(shape_set_add(args->shapes, arg, args->error));
   case 'i':
-    status = input_args_add_file(args, arg, args->error);
-    break;
+    return cli_parsed(input_args_add_file(args, arg));
   case ARGP_KEY_END:
-    status = shape_set_check(args->shapes, args->error);
-    break;
+    return cli_parsed(shape_set_check(args->shapes, args->error));
   default:
     return ARGP_ERR_UNKNOWN;
   }
-  return status == LK_OK ? 0 : EINVAL;
 }
 
 static error_t parse_series_option(int key, char *arg, struct argp_state *state) {
   input_args *args = state->input;
-  lk_status status = LK_OK;
   switch (key) {
   case ARGP_KEY_INIT:
     state->child_inputs[0] = args;
-    break;
+    return 0;
   case 'n':
-    status = parse_u64(arg, "--requests", 1, 10000000, &args->requests, args->error);
-    break;
+    return cli_parsed(parse_u64(arg, "--requests", 1, 10000000, &args->requests, args->error));
   case KEY_SEED:
-    status = parse_u64(arg, "--seed", 0, UINT64_MAX, &args->seed, args->error);
-    break;
+    return cli_parsed(parse_u64(arg, "--seed", 0, UINT64_MAX, &args->seed, args->error));
   default:
     return ARGP_ERR_UNKNOWN;
   }
-  return status == LK_OK ? 0 : EINVAL;
 }
 
 const struct argp input_argp = {.options = input_options, .parser = parse_input_option};
@@ -261,14 +223,27 @@ static const struct argp_child series_children[] = {{&input_argp, 0, NULL, 0}, {
 const struct argp series_argp = {
     .options = series_options, .parser = parse_series_option, .children = series_children};
 
-lk_status input_args_create(input_args *args, uint64_t requests, lk_error *error) {
-  *args = (input_args){.seed = 1, .requests = requests, .error = error};
-  return shape_set_create(lk_allocator_default(), &args->shapes, error);
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static void log_line(void *user, lk_log_level level, const char *line) {
+  (void)user;
+  (void)level;
+  (void)fprintf(stderr, "latchkey: %s\n", line);
 }
 
-void input_args_destroy(input_args *args) {
+lk_status cli_args_create(cli_args *args, uint64_t requests) {
+  lk_error *error = &args->error;
+  args->model = (model_args){
+      .context = LK_CONTEXT_OPTIONS_INIT, .session = LK_SESSION_OPTIONS_INIT, .error = error};
+  args->model.context.log = log_line;
+  args->inputs = (input_args){.seed = 1, .requests = requests, .error = error};
+  return shape_set_create(lk_allocator_default(), &args->inputs.shapes, error);
+}
+
+void cli_args_destroy(cli_args *args) {
   const lk_allocator *allocator = lk_allocator_default();
-  for (size_t i = 0; i < args->n_files; i++) lk_free(allocator, args->files[i].name);
-  lk_free(allocator, args->files);
-  shape_set_destroy(args->shapes);
+  for (size_t i = 0; i < args->inputs.n_files; i++) lk_free(allocator, args->inputs.files[i].name);
+  lk_free(allocator, args->inputs.files);
+  shape_set_destroy(args->inputs.shapes);
+  lk_free(allocator, args->model.disabled_passes);
 }

@@ -8,15 +8,15 @@
 
 #include "executor_glue/cli/common/shape_arg.h"
 
+/* What a parser returns for a status: EINVAL when the error of its arguments is filled. */
+error_t cli_parsed(lk_status status);
+
 /* The options of whatever opens a model: --threads, --cache, --executor, --json and the like. */
 typedef struct model_args {
   lk_context_options context;
-  const char **disabled_passes; /* borrowed from argv */
-  size_t n_disabled_passes, disabled_passes_capacity;
-  int32_t run_plans;         /* as in lk_session_options */
-  uint64_t max_folded_bytes; /* likewise */
-  uint32_t executor;         /* likewise */
-  int32_t inter;             /* likewise */
+  lk_session_options session;
+  const char **disabled_passes; /* what `session` points to; the names are borrowed from argv */
+  size_t disabled_passes_capacity;
   bool json;
   lk_error *error;
 } model_args;
@@ -47,14 +47,17 @@ typedef struct input_args {
 extern const struct argp input_argp;  /* --shape and --input */
 extern const struct argp series_argp; /* those, and --requests and --seed */
 
-void model_args_create(model_args *args, lk_error *error);
-void model_args_destroy(model_args *args);
-/* `requests`: the default of --requests. */
-lk_status input_args_create(input_args *args, uint64_t requests, lk_error *error);
-void input_args_destroy(input_args *args);
+/* What subcommands read. The arguments of one that reads more begin with this. */
+typedef struct cli_args {
+  model_args model;
+  input_args inputs;
+  const char *path; /* MODEL, borrowed from argv */
+  lk_error error;   /* filled by the parsers, and by the work */
+} cli_args;
+
+/* `requests`: the default of --requests. cli_args_destroy is needed after a failure too. */
+lk_status cli_args_create(cli_args *args, uint64_t requests);
+void cli_args_destroy(cli_args *args);
 
 /* Adds "NAME=FILE"; NAME ends at the first '='. */
-lk_status input_args_add_file(input_args *args, const char *text, lk_error *error);
-
-/* --threads of an operator, under the name that it has in this subcommand. */
-lk_status parse_op_threads(const char *text, const char *option, model_args *args);
+lk_status input_args_add_file(input_args *args, const char *text);

@@ -96,7 +96,7 @@ static lk_status add_model(load_args *args, const char *text) {
   size_t length = 0;
   split_model(text, &name, &length, &path);
   if (*path == '\0') {
-    return lk_fail(args->error, LK_INVALID_ARGUMENT,
+    return lk_fail(&args->common.error, LK_INVALID_ARGUMENT,
                    "failed to read the command line: '%s', NAME=FILE.onnx is needed", text);
   }
   const load_model_args *same = find_model(args, name, length);
@@ -105,38 +105,38 @@ static lk_status add_model(load_args *args, const char *text) {
     (void)lk_text_escape(same->name, called, sizeof called);
     (void)lk_text_escape(same->path, first, sizeof first);
     (void)lk_text_escape(path, second, sizeof second);
-    return lk_fail(args->error, LK_INVALID_ARGUMENT,
+    return lk_fail(&args->common.error, LK_INVALID_ARGUMENT,
                    "failed to name the models: '%s' and '%s' are both called '%s', give one "
                    "another name: NAME=FILE.onnx",
                    first, second, called);
   }
   if (!LK_GROW(allocator, args->models, args->n_models, args->models_capacity)) {
-    return lk_fail_memory(args->error, "arguments", sizeof *args->models);
+    return lk_fail_memory(&args->common.error, "arguments", sizeof *args->models);
   }
   char *copy = lk_strndup(allocator, name, length);
-  if (copy == NULL) return lk_fail_memory(args->error, "arguments", length);
+  if (copy == NULL) return lk_fail_memory(&args->common.error, "arguments", length);
   args->models[args->n_models++] = (load_model_args){.name = copy, .path = path, .weight = 1};
   return LK_OK;
 }
 
 /* NAME:WEIGHT; the weight begins at the last ':'. `given`: [n_models] */
-static lk_status read_share(const load_args *args, const char *text, bool *given) {
+static lk_status read_share(load_args *args, const char *text, bool *given) {
   const char *colon = strrchr(text, ':');
   uint64_t weight = 0;
   if (colon == NULL || colon == text || !lk_parse_number(colon + 1, false, &weight) ||
       weight > MAX_WEIGHT) {
-    return lk_fail(args->error, LK_OUT_OF_RANGE,
+    return lk_fail(&args->common.error, LK_OUT_OF_RANGE,
                    "failed to read --mix: '%s', NAME:WEIGHT with a weight from 0 to %d is needed",
                    text, MAX_WEIGHT);
   }
   load_model_args *model = find_model(args, text, (size_t)(colon - text));
   if (model == NULL) {
-    return lk_fail(args->error, LK_NOT_FOUND,
+    return lk_fail(&args->common.error, LK_NOT_FOUND,
                    "failed to read --mix: no model is called '%.*s', the first is called '%s'",
                    (int)(colon - text), text, args->models[0].name);
   }
   if (given[model - args->models]) {
-    return lk_fail(args->error, LK_INVALID_ARGUMENT,
+    return lk_fail(&args->common.error, LK_INVALID_ARGUMENT,
                    "failed to read --mix: '%s' is given twice, once is needed", model->name);
   }
   given[model - args->models] = true;
@@ -144,13 +144,13 @@ static lk_status read_share(const load_args *args, const char *text, bool *given
   return LK_OK;
 }
 
-static lk_status read_mix(const load_args *args) {
+static lk_status read_mix(load_args *args) {
   lk_status status = LK_OK;
   const lk_allocator *allocator = lk_allocator_default();
   bool *given = lk_calloc(allocator, args->n_models, sizeof *given);
   char *copy = lk_strdup(allocator, args->mix);
   if (given == NULL || copy == NULL) {
-    status = lk_fail_memory(args->error, "--mix", args->n_models);
+    status = lk_fail_memory(&args->common.error, "--mix", args->n_models);
     goto cleanup;
   }
   char *rest = copy;
@@ -160,7 +160,7 @@ static lk_status read_mix(const load_args *args) {
   uint64_t total = 0;
   for (size_t i = 0; i < args->n_models; i++) total += args->models[i].weight;
   if (total == 0) {
-    status = lk_fail(args->error, LK_OUT_OF_RANGE,
+    status = lk_fail(&args->common.error, LK_OUT_OF_RANGE,
                      "failed to read --mix: '%s', one weight must be more than 0", args->mix);
   }
 
@@ -183,11 +183,11 @@ static lk_status parse_ns(const char *text, const char *option, double min, uint
 /* After the last argument. */
 static lk_status check_all(load_args *args) {
   if (args->n_models == 0) {
-    return lk_fail(args->error, LK_INVALID_ARGUMENT,
+    return lk_fail(&args->common.error, LK_INVALID_ARGUMENT,
                    "failed to read the command line: MODEL is missing, see --help");
   }
   if (args->seconds_ns > 0 && args->requests > 0) {
-    return lk_fail(args->error, LK_INVALID_ARGUMENT,
+    return lk_fail(&args->common.error, LK_INVALID_ARGUMENT,
                    "failed to read the command line: --seconds and --requests both say when to "
                    "end, one is needed");
   }
@@ -197,59 +197,46 @@ static lk_status check_all(load_args *args) {
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
   load_args *args = state->input;
-  lk_error *error = args->error;
-  lk_status status = LK_OK;
+  lk_error *error = &args->common.error;
   switch (key) {
   case ARGP_KEY_INIT:
-    state->child_inputs[0] = &args->inputs;
-    state->child_inputs[1] = &args->library;
-    break;
+    state->child_inputs[0] = &args->common.inputs;
+    state->child_inputs[1] = &args->common.model;
+    return 0;
   case 't':
-    status = parse_u64(arg, "--threads", 1, LK_MAX_THREADS, &args->threads, error);
-    break;
+    return cli_parsed(parse_u64(arg, "--threads", 1, LK_MAX_THREADS, &args->threads, error));
   case KEY_MIX:
     args->mix = arg;
-    break;
+    return 0;
   case KEY_SECONDS:
-    status = parse_ns(arg, "--seconds", 0.001, &args->seconds_ns, error);
-    break;
+    return cli_parsed(parse_ns(arg, "--seconds", 0.001, &args->seconds_ns, error));
   case KEY_WARMUP:
-    status = parse_ns(arg, "--warmup", 0.0, &args->warmup_ns, error);
-    break;
+    return cli_parsed(parse_ns(arg, "--warmup", 0.0, &args->warmup_ns, error));
   case 'n':
-    status = parse_u64(arg, "--requests", 1, UINT32_MAX, &args->requests, error);
-    break;
+    return cli_parsed(parse_u64(arg, "--requests", 1, UINT32_MAX, &args->requests, error));
   case KEY_RATE:
-    status = parse_decimal(arg, "--rate", 0.001, MAX_RATE, &args->rate, error);
-    break;
+    return cli_parsed(parse_decimal(arg, "--rate", 0.001, MAX_RATE, &args->rate, error));
   case KEY_POOL:
-    status = parse_u64(arg, "--pool", 1, MAX_POOL, &args->inputs.requests, error);
-    break;
+    return cli_parsed(parse_u64(arg, "--pool", 1, MAX_POOL, &args->common.inputs.requests, error));
   case KEY_SEED:
-    status = parse_u64(arg, "--seed", 0, UINT64_MAX, &args->inputs.seed, error);
-    break;
+    return cli_parsed(parse_u64(arg, "--seed", 0, UINT64_MAX, &args->common.inputs.seed, error));
   case KEY_CLONES:
     args->clones = true;
-    break;
+    return 0;
   case KEY_CHECK:
     args->check = true;
-    break;
+    return 0;
   case KEY_RTOL:
-    status = parse_tolerance(arg, "--rtol", &args->within.relative, error);
-    break;
+    return cli_parsed(parse_tolerance(arg, "--rtol", &args->within.relative, error));
   case KEY_ATOL:
-    status = parse_tolerance(arg, "--atol", &args->within.absolute, error);
-    break;
+    return cli_parsed(parse_tolerance(arg, "--atol", &args->within.absolute, error));
   case ARGP_KEY_ARG:
-    status = add_model(args, arg);
-    break;
+    return cli_parsed(add_model(args, arg));
   case ARGP_KEY_END:
-    status = check_all(args);
-    break;
+    return cli_parsed(check_all(args));
   default:
     return ARGP_ERR_UNKNOWN;
   }
-  return status == LK_OK ? 0 : EINVAL;
 }
 
 static error_t parse_op_threads_option(int key, char *arg, struct argp_state *state) {
@@ -259,7 +246,7 @@ static error_t parse_op_threads_option(int key, char *arg, struct argp_state *st
     state->child_inputs[0] = args;
     return 0;
   case KEY_OP_THREADS:
-    return parse_op_threads(arg, "--op-threads", args) == LK_OK ? 0 : EINVAL;
+    return cli_parsed(parse_threads(arg, "--op-threads", &args->context.threads, args->error));
   default:
     return ARGP_ERR_UNKNOWN;
   }
@@ -290,22 +277,3 @@ const struct argp load_argp = {
     .doc = doc,
     .children = children,
 };
-
-lk_status load_args_create(load_args *args, lk_error *error) {
-  *args = (load_args){.threads = 1,
-                      .warmup_ns = UINT64_C(1000000000),
-                      .within = {.relative = 1e-3, .absolute = 1e-5},
-                      .error = error};
-  model_args_create(&args->library, error);
-  lk_status status = input_args_create(&args->inputs, 32, error);
-  args->inputs.own_values = true;
-  return status;
-}
-
-void load_args_destroy(load_args *args) {
-  const lk_allocator *allocator = lk_allocator_default();
-  for (size_t i = 0; i < args->n_models; i++) lk_free(allocator, args->models[i].name);
-  lk_free(allocator, args->models);
-  model_args_destroy(&args->library);
-  input_args_destroy(&args->inputs);
-}

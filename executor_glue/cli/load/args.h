@@ -1,8 +1,8 @@
 /* The command line of `latchkey load`. */
 #pragma once
 
+#include "executor_glue/cli/common/cli.h"
 #include "executor_glue/cli/common/compare.h"
-#include "executor_glue/cli/common/options.h"
 
 /* [NAME=]FILE.onnx, and its share of the requests. */
 typedef struct load_model_args {
@@ -12,8 +12,7 @@ typedef struct load_model_args {
 } load_model_args;
 
 typedef struct load_args {
-  model_args library;
-  input_args inputs; /* of all models; `requests` is how many are prepared for each */
+  cli_args common; /* `inputs` are of all models; `requests` of them are prepared for each */
   load_model_args *models;
   size_t n_models, models_capacity;
   const char *mix;               /* --mix, until all models are known */
@@ -23,10 +22,6 @@ typedef struct load_args {
   double rate; /* requests per second, or 0: as fast as they are answered */
   bool clones, check;
   tolerance within; /* for `check` */
-  lk_error *error;
 } load_args;
-
-lk_status load_args_create(load_args *args, lk_error *error);
-void load_args_destroy(load_args *args);
 
 extern const struct argp load_argp; /* fills in a load_args */

@@ -16,15 +16,15 @@ static lk_status open_sessions(load_models *models, lk_error *error) {
     load_model *model = &models->items[m];
     model->args = &args->models[m];
     model->first = models->root;
-    LK_RETURN_NOT_OK(cli_session_open(&args->library, model->args->path, &model->first, error));
+    LK_RETURN_NOT_OK(
+        cli_session_open(&args->common.model, model->args->path, &model->first, error));
   }
   for (uint32_t t = 0; t < models->n_threads; t++) {
     for (uint32_t m = 0; m < models->count; m++) {
       const load_model *model = &models->items[m];
       cli_model *lane = &models->lanes[t * models->count + m];
       if (model->args->weight == 0) continue;
-      LK_RETURN_NOT_OK(args->clones && t > 0 ? cli_session_clone(&model->first, lane, error)
-                                             : cli_session_share(&model->first, lane, error));
+      LK_RETURN_NOT_OK(cli_session_share(&model->first, args->clones && t > 0, lane, error));
     }
   }
   return LK_OK;
@@ -34,9 +34,10 @@ static lk_status open_sessions(load_models *models, lk_error *error) {
 
 /* The options for one model. */
 static input_args inputs_of(const load_args *args, uint32_t model) {
-  input_args inputs = args->inputs;
+  input_args inputs = args->common.inputs;
   inputs.scope = args->models[model].name;
-  inputs.seed = splitmix(args->inputs.seed + model * SPLITMIX_STEP);
+  inputs.own_values = true;
+  inputs.seed = splitmix(args->common.inputs.seed + model * SPLITMIX_STEP);
   return inputs;
 }
 
@@ -53,7 +54,7 @@ static lk_status check_fits(const load_models *models, const char *name, const c
 
 /* Every shape and every file must be for some model. */
 static lk_status check_all_fit(const load_models *models, lk_error *error) {
-  const input_args *inputs = &models->args->inputs;
+  const input_args *inputs = &models->args->common.inputs;
   for (uint32_t i = 0; i < shape_set_count(inputs->shapes); i++) {
     LK_RETURN_NOT_OK(check_fits(models, shape_set_name(inputs->shapes, i), "--shape", error));
   }
@@ -98,8 +99,8 @@ static lk_status run_alone(const load_models *models, load_model *model, cli_mod
     return lk_fail_memory(error, "outputs", models->pool * n_outputs * sizeof(lk_tensor));
   }
   for (uint64_t r = 0; r < models->pool; r++) {
-    lk_status status =
-        cli_model_run(session, load_models_request(model, r), model->n_inputs, error);
+    const lk_named_tensor *inputs = model->requests + r * model->n_inputs;
+    lk_status status = cli_model_run(session, inputs, model->n_inputs, error);
     if (status != LK_OK) return lk_error_prefix(error, status, "%s", model->args->name);
     for (uint32_t i = 0; i < n_outputs; i++) {
       LK_RETURN_NOT_OK(
@@ -116,11 +117,11 @@ static lk_status run_all_alone(load_models *models, lk_error *error) {
   const load_args *args = models->args;
   cli_model alone = {0};
 
-  LK_TRY(cli_context_open(&args->library, &alone, error));
+  LK_TRY(cli_context_open(&args->common.model, &alone, error));
   for (uint32_t m = 0; m < models->count; m++) {
     load_model *model = &models->items[m];
     if (model->args->weight == 0) continue;
-    LK_TRY(cli_session_open(&args->library, model->args->path, &alone, error));
+    LK_TRY(cli_session_open(&args->common.model, model->args->path, &alone, error));
     LK_TRY(run_alone(models, model, &alone, error));
     cli_session_close(&alone);
   }
@@ -136,8 +137,8 @@ cleanup:
 lk_status load_models_create(const load_args *args, load_models *out, lk_error *error) {
   const lk_allocator *allocator = lk_allocator_default();
   *out = (load_models){
-      .args = args, .n_threads = (uint32_t)args->threads, .pool = args->inputs.requests};
-  LK_RETURN_NOT_OK(cli_context_open(&args->library, &out->root, error));
+      .args = args, .n_threads = (uint32_t)args->threads, .pool = args->common.inputs.requests};
+  LK_RETURN_NOT_OK(cli_context_open(&args->common.model, &out->root, error));
   out->items = lk_calloc(allocator, args->n_models, sizeof *out->items);
   out->lanes = lk_calloc(allocator, args->n_models * args->threads, sizeof *out->lanes);
   if (out->items == NULL || out->lanes == NULL) {
@@ -174,27 +175,4 @@ void load_models_destroy(load_models *models) {
   lk_free(allocator, models->lanes);
   lk_free(allocator, models->items);
   cli_model_close(&models->root);
-}
-
-const lk_named_tensor *load_models_request(const load_model *model, uint64_t request) {
-  return model->requests + request * model->n_inputs;
-}
-
-const lk_tensor *load_models_expected(const load_model *model, uint64_t request) {
-  return model->expected != NULL ? model->expected + request * model->first.n_outputs : NULL;
-}
-
-lk_status load_models_stats(const load_models *models, uint32_t model, lk_session_stats *out,
-                            lk_error *error) {
-  LK_RETURN_NOT_OK(cli_session_stats(&models->items[model].first, out, error));
-  for (uint32_t t = 1; t < models->n_threads; t++) {
-    const cli_model *lane = &models->lanes[t * models->count + model];
-    lk_session_stats own;
-    if (lane->session == NULL || lane->borrowed) continue;
-    LK_RETURN_NOT_OK(cli_session_stats(lane, &own, error));
-    out->runs += own.runs;
-    out->run_plan_hits += own.run_plan_hits;
-    out->run_plan_builds += own.run_plan_builds;
-  }
-  return LK_OK;
 }

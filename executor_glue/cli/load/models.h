@@ -26,11 +26,3 @@ typedef struct load_models {
 /* Opens all sessions, prepares the requests. load_models_destroy is needed after a failure too. */
 lk_status load_models_create(const load_args *args, load_models *out, lk_error *error);
 void load_models_destroy(load_models *models);
-
-/* [n_inputs] */
-const lk_named_tensor *load_models_request(const load_model *model, uint64_t request);
-/* [outputs], or NULL */
-const lk_tensor *load_models_expected(const load_model *model, uint64_t request);
-/* Sums of the run plans' counters over all sessions of a model. */
-lk_status load_models_stats(const load_models *models, uint32_t model, lk_session_stats *out,
-                            lk_error *error);

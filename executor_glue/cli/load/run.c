@@ -93,13 +93,17 @@ static double cpu_now(void) {
          (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6;
 }
 
-/* Adds the run plans' counters of now, or takes them away. */
+/* Adds the run plans' counters of now, of all sessions, or takes them away. */
 static lk_status count_run_plans(const load_models *models, load_totals *totals, bool before,
                                  lk_error *error) {
   load_totals *sum = &totals[models->count];
-  for (uint32_t m = 0; m < models->count; m++) {
+  for (uint32_t i = 0; i < models->n_threads * models->count; i++) {
+    const uint32_t m = i % models->count;
+    /* The first thread borrows the session of the model itself. */
+    const cli_model *model = i < models->count ? &models->items[m].first : &models->lanes[i];
     lk_session_stats stats;
-    LK_RETURN_NOT_OK(load_models_stats(models, m, &stats, error));
+    if (model->session == NULL || model->borrowed) continue;
+    LK_RETURN_NOT_OK(cli_session_stats(model, &stats, error));
     uint64_t hits = before ? 0 - stats.run_plan_hits : stats.run_plan_hits;
     uint64_t builds = before ? 0 - stats.run_plan_builds : stats.run_plan_builds;
     totals[m].run_plan_hits += hits;
@@ -171,7 +175,7 @@ static lk_status measure(load_run *run, load_worker *workers, load_result *out, 
   lk_status status = LK_OK;
   const load_args *args = run->models->args;
   wait_for_workers(run, workers, "start");
-  begin_phase(run, args->warmup_ns, UINT64_MAX, splitmix(args->inputs.seed + 1));
+  begin_phase(run, args->warmup_ns, UINT64_MAX, splitmix(args->common.inputs.seed + 1));
   wait_for_workers(run, workers, "warm-up");
 
   status = cli_stats(&run->models->root, &out->cache_before, error);
@@ -180,7 +184,7 @@ static lk_status measure(load_run *run, load_worker *workers, load_result *out, 
   out->rss_before = rss_now();
   double cpu_before = cpu_now();
   begin_phase(run, args->seconds_ns, args->requests > 0 ? args->requests : UINT64_MAX,
-              splitmix(args->inputs.seed + 2));
+              splitmix(args->common.inputs.seed + 2));
   wait_for_workers(run, workers, "load");
   out->cpu_seconds = cpu_now() - cpu_before;
   uint64_t end_ns = cli_now_ns();
@@ -240,7 +244,7 @@ static lk_status make_workers(load_run *run, load_worker **out, lk_error *error)
 
 static lk_status first_fatal(const load_run *run, const load_worker *workers, lk_error *error) {
   for (uint32_t t = 0; t < run->n_threads; t++) {
-    if (!workers[t].failed) continue;
+    if (workers[t].fatal.status == LK_OK) continue;
     *error = workers[t].fatal;
     return error->status;
   }

@@ -92,12 +92,6 @@ static bool next_request(load_run *run, uint64_t *due) {
 
 /* ---- a request ------------------------------------------------------------------------------- */
 
-static void note_mismatch(load_worker *worker, const load_model *model, lk_error *error,
-                          lk_status status) {
-  (void)lk_error_prefix(error, status, "%s", model->args->name);
-  load_failures_note(&worker->mismatches, error->message);
-}
-
 /* Tensors of equal bytes are equal. Others are compared number by number. */
 static lk_status compare_output(const lk_named_tensor *got, const lk_tensor *expected,
                                 tolerance within, lk_error *error) {
@@ -110,13 +104,15 @@ static lk_status compare_output(const lk_named_tensor *got, const lk_tensor *exp
 
 static void check(load_worker *worker, const load_model *model, const cli_model *lane,
                   uint64_t request) {
-  const lk_tensor *expected = load_models_expected(model, request);
-  for (uint32_t i = 0; expected != NULL && i < lane->n_outputs; i++) {
+  if (model->expected == NULL) return;
+  const lk_tensor *expected = model->expected + request * lane->n_outputs;
+  for (uint32_t i = 0; i < lane->n_outputs; i++) {
     lk_error error;
     lk_status status =
         compare_output(&lane->outputs[i], &expected[i], worker->run->models->args->within, &error);
     if (status == LK_OK) continue;
-    note_mismatch(worker, model, &error, status);
+    (void)lk_error_prefix(&error, status, "%s", model->args->name);
+    load_failures_note(&worker->mismatches, error.message);
     return; /* one request is one mismatch */
   }
 }
@@ -128,7 +124,6 @@ static void note_failure(load_worker *worker, uint32_t index, lk_status status, 
   load_failures_note(&worker->failures, error->message);
   if (atomic_load_explicit(&run->worked[index], memory_order_relaxed)) return;
   worker->fatal = *error;
-  worker->failed = true;
   atomic_store_explicit(&run->stop, true, memory_order_relaxed);
 }
 
@@ -137,7 +132,7 @@ static void send(load_worker *worker, uint32_t index, uint64_t request, uint64_t
   const load_model *model = &run->models->items[index];
   cli_model *lane = &run->models->lanes[worker->index * run->models->count + index];
   load_counts *counts = &worker->counts[index];
-  const lk_named_tensor *inputs = load_models_request(model, request);
+  const lk_named_tensor *inputs = model->requests + request * model->n_inputs;
   lk_error error;
   uint64_t begin = cli_now_ns();
   lk_status status = cli_model_run(lane, inputs, model->n_inputs, &error);

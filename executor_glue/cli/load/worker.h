@@ -56,8 +56,7 @@ typedef struct load_worker {
   uint64_t begun;                     /* requests of this phase */
   uint64_t last_ns; /* when the last of them ended; the phase's begin if there is none */
   uint64_t left_ns; /* when it found no more to send */
-  lk_error fatal;   /* of the first request of a model */
-  bool failed;      /* `fatal` is set */
+  lk_error fatal;   /* of the first request of a model; LK_OK: there is none */
   alignas(LOAD_LINE) _Atomic uint64_t done; /* requests of all phases, for the line of progress */
 } load_worker;
 
