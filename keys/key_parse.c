@@ -289,12 +289,9 @@ static lk_status read_data(lk_parser *parser, uint32_t dtype, uint8_t *data, siz
 }
 
 typedef union lk_any_record {
-  lk_key_call call;
-  lk_key_tensor tensor;
-  lk_key_attr_record attr;
-  lk_key_post_op post_op;
-  lk_key_content content;
-  lk_key_value value;
+#define LK_RECORD_MEMBER(symbol, value, name, record) record name;
+  LK_RECORD_LIST(LK_RECORD_MEMBER)
+#undef LK_RECORD_MEMBER
 } lk_any_record;
 
 static const lk_field *find_field(const lk_record_fields *record, uint32_t from, const char *name,
