@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "keys/weights/copy.h"
-#include "keys/weights/reading.h"
 
 /* ---- the table: by hash_low ---- */
 

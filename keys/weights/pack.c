@@ -5,7 +5,6 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "keys/weights/copy.h"
-#include "keys/weights/reading.h"
 
 /* Less is copied rather than lent: not worth the owner's care. */
 #define LEND_BYTES ((size_t)1 << 20)
