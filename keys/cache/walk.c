@@ -1,8 +1,8 @@
 /* All linked entries of a cache, in both modes: seeing them, and unlinking them. */
 #include "keys/cache/walk.h"
 
+#include "keys/cache/account.h"
 #include "keys/cache/entry.h"
-#include "keys/cache/shard.h"
 #include "keys/cache/thread_table.h"
 
 void lk_each_entry(lk_cache *cache, lk_see_fn see, void *arg) {
@@ -29,9 +29,18 @@ void lk_each_entry(lk_cache *cache, lk_see_fn see, void *arg) {
   }
 }
 
+/* Fronts may still list it. */
+static void unlink_from_shard(lk_entry *entry, bool eviction, lk_garbage *garbage) {
+  lk_shard *shard = lk_shard_of(entry->cache, &entry->key);
+  lk_table_remove(&shard->table, &entry->self.node);
+  lk_account_unlink(entry, eviction);
+  atomic_store_explicit(&entry->linked, 0, memory_order_relaxed);
+  lk_garbage_add(garbage, &entry->self);
+}
+
 void lk_entry_unlink(lk_entry *entry, bool eviction, lk_garbage *garbage) {
   if (entry->cache->mode == LK_CACHE_SHARED) {
-    lk_shard_unlink(entry, eviction, garbage);
+    unlink_from_shard(entry, eviction, garbage);
   } else {
     lk_thread_table_unlink(entry, eviction, garbage);
   }
