@@ -211,6 +211,3 @@ void lk_content_retain(lk_content *content) {
 uint64_t lk_content_id(const lk_content *content) {
   return content->id;
 }
-size_t lk_content_bytes(const lk_content *content) {
-  return content->bytes;
-}

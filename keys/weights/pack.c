@@ -151,13 +151,6 @@ const void *lk_packed_data(const lk_packed *packed) {
   return packed->data;
 }
 
-void lk_packed_retain(lk_packed *packed) {
-  lk_weights *weights = packed->content->weights;
-  pthread_mutex_lock(&weights->mutex);
-  packed->refs++;
-  pthread_mutex_unlock(&weights->mutex);
-}
-
 void lk_packed_release(lk_packed *packed) {
   if (packed == NULL) return;
   lk_content *content = packed->content;
