@@ -58,7 +58,7 @@ void lk_thread_table_unlink(lk_entry *entry, bool eviction, lk_garbage *garbage)
   lk_thread_table_remove(table, &entry->self, garbage);
 }
 
-static void empty_table(lk_thread_table *table, lk_garbage *garbage) {
+void lk_thread_table_empty(lk_thread_table *table, lk_garbage *garbage) {
   while (lk_table_first(&table->table) != NULL) {
     lk_ref *ref = (lk_ref *)lk_table_first(&table->table);
     if (ref == &ref->entry->self) {
@@ -96,7 +96,7 @@ static void table_destroy(lk_thread_table *table) {
   pthread_mutex_lock(&cache->tables_lock);
   lk_thread_table_lock(table);
   leave_cache(table);
-  empty_table(table, &garbage);
+  lk_thread_table_empty(table, &garbage);
   pthread_mutex_unlock(&cache->tables_lock);
   lk_garbage_release(&garbage);
   lk_free(&cache->allocator, table);

@@ -46,24 +46,15 @@ void lk_entry_unlink(lk_entry *entry, bool eviction, lk_garbage *garbage) {
   }
 }
 
-static bool evict_locked(lk_entry *entry, bool used, lk_garbage *garbage) {
-  if (!used && lk_entry_users(entry) > 0) return false;
-  lk_entry_unlink(entry, true, garbage);
-  return true;
-}
-
 bool lk_entry_evict(lk_entry *entry, bool used, lk_garbage *garbage) {
-  bool evicted = false;
-  if (entry->cache->mode == LK_CACHE_SHARED) {
-    lk_shard *shard = lk_shard_of(entry->cache, &entry->key);
-    pthread_mutex_lock(&shard->lock);
-    evicted = evict_locked(entry, used, garbage);
-    pthread_mutex_unlock(&shard->lock);
-  } else {
-    lk_thread_table *table = entry->table;
-    lk_thread_table_lock(table);
-    evicted = evict_locked(entry, used, garbage);
-    lk_thread_table_unlock(table);
-  }
-  return evicted;
+  const bool is_shared = entry->cache->mode == LK_CACHE_SHARED;
+  lk_shard *shard = lk_shard_of(entry->cache, &entry->key);
+  lk_thread_table *table = entry->table;
+  if (is_shared) pthread_mutex_lock(&shard->lock);
+  if (!is_shared) lk_thread_table_lock(table);
+  const bool goes = used || lk_entry_users(entry) == 0;
+  if (goes) lk_entry_unlink(entry, true, garbage);
+  if (is_shared) pthread_mutex_unlock(&shard->lock);
+  if (!is_shared) lk_thread_table_unlock(table);
+  return goes;
 }
