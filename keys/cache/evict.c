@@ -97,11 +97,6 @@ typedef struct need {
   uint64_t entries, bytes, slack_entries, slack_bytes;
 } need;
 
-static bool fits_alone(const lk_account *account, uint64_t entries, uint64_t bytes) {
-  return entries <= atomic_load_explicit(&account->limit_entries, memory_order_relaxed) &&
-         bytes <= atomic_load_explicit(&account->limit_bytes, memory_order_relaxed);
-}
-
 static bool account_over(lk_cache *cache, const lk_account *account, const need *wanted,
                          bool slack) {
   pthread_mutex_lock(&cache->accounts);
@@ -176,9 +171,9 @@ static void make_room(lk_cache *cache, const lk_quota *scope, const lk_account *
 }
 
 bool lk_make_room(lk_cache *cache, lk_quota *quota, uint64_t entries, uint64_t bytes) {
-  if (!fits_alone(&cache->account, entries, bytes)) return false;
+  if (!lk_account_fits_alone(&cache->account, entries, bytes)) return false;
   if (quota != NULL) {
-    if (!fits_alone(&quota->account, entries, bytes)) return false;
+    if (!lk_account_fits_alone(&quota->account, entries, bytes)) return false;
     make_room(cache, quota, &quota->account, entries, bytes);
   }
   make_room(cache, NULL, &cache->account, entries, bytes);
