@@ -22,20 +22,11 @@ bool lk_account_fits(const lk_account *account, uint64_t entries, uint64_t bytes
 
 static void count(lk_account *account, uint32_t kind, lk_event event, uint64_t build_ns) {
   lk_kind_stats *stats = &account->kind[kind];
-  switch (event) {
-  case LK_EVENT_MISS:
-    stats->misses++;
-    break;
-  case LK_EVENT_WAIT:
-    stats->waits++;
-    break;
-  case LK_EVENT_BUILD:
-    stats->builds++;
-    break;
-  case LK_EVENT_FAILED:
-    stats->failed_builds++;
-    break;
-  }
+  uint64_t *const counters[] = {[LK_EVENT_MISS] = &stats->misses,
+                                [LK_EVENT_WAIT] = &stats->waits,
+                                [LK_EVENT_BUILD] = &stats->builds,
+                                [LK_EVENT_FAILED] = &stats->failed_builds};
+  (*counters[event])++;
   stats->build_ns += build_ns;
 }
 
