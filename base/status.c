@@ -11,15 +11,14 @@
 enum { DRAFT_BYTES = LK_ERROR_CAPACITY + 3 };
 
 lk_status lk_fail(lk_error *error, lk_status status, const char *format, ...) {
-  if (error != NULL) {
-    char draft[DRAFT_BYTES] = "";
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(draft, sizeof draft, format, arguments);
-    va_end(arguments);
-    error->status = status;
-    (void)lk_text_escape(draft, error->message, sizeof error->message);
-  }
+  if (error == NULL) return status;
+  char draft[DRAFT_BYTES] = "";
+  va_list arguments;
+  va_start(arguments, format);
+  (void)vsnprintf(draft, sizeof draft, format, arguments);
+  va_end(arguments);
+  error->status = status;
+  (void)lk_text_escape(draft, error->message, sizeof error->message);
   return status;
 }
 

@@ -100,9 +100,9 @@ const int64_t *lk_key_find_attr(const lk_key *key, uint32_t name, uint32_t *out_
     if (reader.type != LK_RECORD_ATTR) continue;
     const lk_key_attr_record *attr = reader.record;
     if (attr->name != name) continue;
-    if (out_count != NULL) *out_count = attr->count;
+    *out_count = attr->count;
     return reader.payload;
   }
-  if (out_count != NULL) *out_count = 0;
+  *out_count = 0;
   return NULL;
 }
