@@ -11,15 +11,14 @@
 enum { DRAFT_BYTES = LK_ERROR_CAPACITY + 3 };
 
 lk_status lk_fail(lk_error *error, lk_status status, const char *format, ...) {
-  if (error != NULL) {
-    char draft[DRAFT_BYTES] = "";
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(draft, sizeof draft, format, arguments);
-    va_end(arguments);
-    error->status = status;
-    (void)lk_text_escape(draft, error->message, sizeof error->message);
-  }
+  if (error == NULL) return status;
+  char draft[DRAFT_BYTES] = "";
+  va_list arguments;
+  va_start(arguments, format);
+  (void)vsnprintf(draft, sizeof draft, format, arguments);
+  va_end(arguments);
+  error->status = status;
+  (void)lk_text_escape(draft, error->message, sizeof error->message);
   return status;
 }
 
@@ -28,20 +27,14 @@ lk_status lk_fail_memory(lk_error *error, const char *what, size_t bytes) {
 }
 
 lk_status lk_error_prefix(lk_error *error, lk_status status, const char *format, ...) {
-  if (error != NULL) {
-    char draft[DRAFT_BYTES] = "";
-    va_list arguments;
-    va_start(arguments, format);
-    const int length = vsnprintf(draft, sizeof draft, format, arguments);
-    va_end(arguments);
-    if (length >= 0 && (size_t)length < sizeof draft) {
-      (void)snprintf(draft + length, sizeof draft - (size_t)length, ": %.*s",
-                     (int)sizeof error->message - 1, error->message);
-    }
-    error->status = status;
-    (void)lk_text_escape(draft, error->message, sizeof error->message);
-  }
-  return status;
+  if (error == NULL) return status;
+  const lk_error before = *error;
+  char prefix[DRAFT_BYTES] = "";
+  va_list arguments;
+  va_start(arguments, format);
+  (void)vsnprintf(prefix, sizeof prefix, format, arguments);
+  va_end(arguments);
+  return lk_fail(error, status, "%s: %.*s", prefix, (int)sizeof before.message - 1, before.message);
 }
 
 const char *lk_status_text(lk_status status) {

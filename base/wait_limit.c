@@ -6,7 +6,7 @@
 #define FLAG_NS UINT64_C(5000000)
 #define SECOND_NS UINT64_C(1000000000)
 
-static uint64_t now_ns(void) {
+uint64_t lk_now_ns(void) {
   struct timespec now;
   (void)clock_gettime(CLOCK_MONOTONIC, &now);
   return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
@@ -14,7 +14,7 @@ static uint64_t now_ns(void) {
 
 int lk_wait_limit_reached(const lk_wait_limit *limit) {
   if (lk_wait_limit_is_cancelled(limit)) return LK_WAIT_CANCELLED;
-  if (limit->deadline_ns != 0 && now_ns() >= limit->deadline_ns) return LK_WAIT_DEADLINE;
+  if (limit->deadline_ns != 0 && lk_now_ns() >= limit->deadline_ns) return LK_WAIT_DEADLINE;
   return 0;
 }
 
@@ -33,7 +33,7 @@ void lk_wait_limit_wait(const lk_wait_limit *limit, pthread_cond_t *cond, pthrea
     (void)pthread_cond_wait(cond, mutex);
     return;
   }
-  uint64_t until = has_flag ? now_ns() + FLAG_NS : deadline;
+  uint64_t until = has_flag ? lk_now_ns() + FLAG_NS : deadline;
   if (deadline != 0 && deadline < until) until = deadline;
   const struct timespec at = {(time_t)(until / SECOND_NS), (long)(until % SECOND_NS)};
   (void)pthread_cond_timedwait(cond, mutex, &at);

@@ -11,16 +11,11 @@
 
 /* Keys are compared as bytes: there must be none that no field sets. */
 #define LK_FIELD_SIZE(type, field, form) +sizeof(type)
-#define LK_NO_PADDING(record, FIELDS)                                                              \
-  _Static_assert(0 FIELDS(LK_FIELD_SIZE) == sizeof(record), #record " has padding");               \
-  _Static_assert(sizeof(record) % 8 == 0, #record " would misalign the next record")
-LK_NO_PADDING(lk_key_head, LK_KEY_HEAD_FIELDS);
-LK_NO_PADDING(lk_key_call, LK_KEY_CALL_FIELDS);
-LK_NO_PADDING(lk_key_tensor, LK_KEY_TENSOR_FIELDS);
-LK_NO_PADDING(lk_key_attr_record, LK_KEY_ATTR_FIELDS);
-LK_NO_PADDING(lk_key_post_op, LK_KEY_POST_OP_FIELDS);
-LK_NO_PADDING(lk_key_content, LK_KEY_CONTENT_FIELDS);
-LK_NO_PADDING(lk_key_value, LK_KEY_VALUE_FIELDS);
+#define LK_NO_PADDING(symbol, value, name, record)                                                 \
+  _Static_assert(0 LK_KEY_##symbol##_FIELDS(LK_FIELD_SIZE) == sizeof(record),                      \
+                 #record " has padding");                                                          \
+  _Static_assert(sizeof(record) % 8 == 0, #record " would misalign the next record");
+LK_RECORD_LIST(LK_NO_PADDING)
 _Static_assert(sizeof(lk_record_prefix) == 8, "records are 8-aligned");
 _Static_assert(sizeof(struct lk_key) % 8 == 0, "a copy's bytes follow its struct");
 
@@ -60,20 +55,11 @@ lk_key_reader lk_key_read(const lk_key *key) {
 
 static uint32_t record_size(uint32_t type) {
   switch (type) {
-  case LK_RECORD_HEAD:
-    return sizeof(lk_key_head);
-  case LK_RECORD_CALL:
-    return sizeof(lk_key_call);
-  case LK_RECORD_TENSOR:
-    return sizeof(lk_key_tensor);
-  case LK_RECORD_ATTR:
-    return sizeof(lk_key_attr_record);
-  case LK_RECORD_POST_OP:
-    return sizeof(lk_key_post_op);
-  case LK_RECORD_CONTENT:
-    return sizeof(lk_key_content);
-  case LK_RECORD_VALUE:
-    return sizeof(lk_key_value);
+#define LK_RECORD_SIZE(symbol, value, name, record)                                                \
+  case LK_RECORD_##symbol:                                                                         \
+    return sizeof(record);
+    LK_RECORD_LIST(LK_RECORD_SIZE)
+#undef LK_RECORD_SIZE
   default:
     return 0;
   }
@@ -114,9 +100,9 @@ const int64_t *lk_key_find_attr(const lk_key *key, uint32_t name, uint32_t *out_
     if (reader.type != LK_RECORD_ATTR) continue;
     const lk_key_attr_record *attr = reader.record;
     if (attr->name != name) continue;
-    if (out_count != NULL) *out_count = attr->count;
+    *out_count = attr->count;
     return reader.payload;
   }
-  if (out_count != NULL) *out_count = 0;
+  *out_count = 0;
   return NULL;
 }

@@ -18,14 +18,22 @@
 #include "keys/identity.h"
 #include "keys/intern.h"
 
+/* R(symbol, value, name in text, struct); LK_KEY_<symbol>_FIELDS below has the fields. */
+// clang-format off
+#define LK_RECORD_LIST(R)                                                               \
+  R(HEAD,    1, head,    lk_key_head)                                                   \
+  R(CALL,    2, call,    lk_key_call)                                                   \
+  R(TENSOR,  3, tensor,  lk_key_tensor)                                                 \
+  R(ATTR,    4, attr,    lk_key_attr_record)                                            \
+  R(POST_OP, 5, post_op, lk_key_post_op)                                                \
+  R(CONTENT, 6, content, lk_key_content)                                                \
+  R(VALUE,   7, value,   lk_key_value)
+// clang-format on
+
 typedef enum lk_record_type {
-  LK_RECORD_HEAD = 1,
-  LK_RECORD_CALL = 2,
-  LK_RECORD_TENSOR = 3,
-  LK_RECORD_ATTR = 4,
-  LK_RECORD_POST_OP = 5,
-  LK_RECORD_CONTENT = 6,
-  LK_RECORD_VALUE = 7
+#define LK_RECORD_SYMBOL(symbol, value, name, record) LK_RECORD_##symbol = value,
+  LK_RECORD_LIST(LK_RECORD_SYMBOL)
+#undef LK_RECORD_SYMBOL
 } lk_record_type;
 
 /* F(type, field, form): form says how a field is printed and parsed: number, hex, word (interned
@@ -98,27 +106,12 @@ typedef struct lk_record_prefix {
 } lk_record_prefix;
 
 #define LK_KEY_FIELD(type, field, form) type field;
-typedef struct lk_key_head {
-  LK_KEY_HEAD_FIELDS(LK_KEY_FIELD)
-} lk_key_head;
-typedef struct lk_key_call {
-  LK_KEY_CALL_FIELDS(LK_KEY_FIELD)
-} lk_key_call;
-typedef struct lk_key_tensor {
-  LK_KEY_TENSOR_FIELDS(LK_KEY_FIELD)
-} lk_key_tensor;
-typedef struct lk_key_attr_record {
-  LK_KEY_ATTR_FIELDS(LK_KEY_FIELD)
-} lk_key_attr_record;
-typedef struct lk_key_post_op {
-  LK_KEY_POST_OP_FIELDS(LK_KEY_FIELD)
-} lk_key_post_op;
-typedef struct lk_key_content {
-  LK_KEY_CONTENT_FIELDS(LK_KEY_FIELD)
-} lk_key_content;
-typedef struct lk_key_value {
-  LK_KEY_VALUE_FIELDS(LK_KEY_FIELD)
-} lk_key_value;
+#define LK_KEY_RECORD(symbol, value, name, record)                                                 \
+  typedef struct record {                                                                          \
+    LK_KEY_##symbol##_FIELDS(LK_KEY_FIELD)                                                         \
+  } record;
+LK_RECORD_LIST(LK_KEY_RECORD)
+#undef LK_KEY_RECORD
 #undef LK_KEY_FIELD
 
 /* Of the first record with its prefix. */

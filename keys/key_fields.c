@@ -3,58 +3,32 @@
 
 #include <string.h>
 
-#define LK_ROW(type, field, form)                                                                  \
-  {#field, offsetof(LK_ROW_RECORD, field), sizeof(type), (type)-1 < (type)1, LK_FORM_##form},
-
-#define LK_ROW_RECORD lk_key_head
-static const lk_field head_fields[] = {LK_KEY_HEAD_FIELDS(LK_ROW)};
-#undef LK_ROW_RECORD
-#define LK_ROW_RECORD lk_key_call
-static const lk_field call_fields[] = {LK_KEY_CALL_FIELDS(LK_ROW)};
-#undef LK_ROW_RECORD
-#define LK_ROW_RECORD lk_key_tensor
-static const lk_field tensor_fields[] = {LK_KEY_TENSOR_FIELDS(LK_ROW)};
-#undef LK_ROW_RECORD
-#define LK_ROW_RECORD lk_key_attr_record
-static const lk_field attr_fields[] = {LK_KEY_ATTR_FIELDS(LK_ROW)};
-#undef LK_ROW_RECORD
-#define LK_ROW_RECORD lk_key_post_op
-static const lk_field post_op_fields[] = {LK_KEY_POST_OP_FIELDS(LK_ROW)};
-#undef LK_ROW_RECORD
-#define LK_ROW_RECORD lk_key_content
-static const lk_field content_fields[] = {LK_KEY_CONTENT_FIELDS(LK_ROW)};
-#undef LK_ROW_RECORD
-#define LK_ROW_RECORD lk_key_value
-static const lk_field value_fields[] = {LK_KEY_VALUE_FIELDS(LK_ROW)};
-#undef LK_ROW_RECORD
-
-#define LK_RECORD_ROW(type, name, fields, record)                                                  \
-  { type, name, fields, sizeof fields / sizeof fields[0], sizeof(record) }
-static const lk_record_fields records[] = {
-    LK_RECORD_ROW(LK_RECORD_HEAD, "head", head_fields, lk_key_head),
-    LK_RECORD_ROW(LK_RECORD_CALL, "call", call_fields, lk_key_call),
-    LK_RECORD_ROW(LK_RECORD_TENSOR, "tensor", tensor_fields, lk_key_tensor),
-    LK_RECORD_ROW(LK_RECORD_ATTR, "attr", attr_fields, lk_key_attr_record),
-    LK_RECORD_ROW(LK_RECORD_POST_OP, "post_op", post_op_fields, lk_key_post_op),
-    LK_RECORD_ROW(LK_RECORD_CONTENT, "content", content_fields, lk_key_content),
-    LK_RECORD_ROW(LK_RECORD_VALUE, "value", value_fields, lk_key_value),
-};
-enum { LK_N_RECORDS = sizeof records / sizeof records[0] };
+#define LK_FIELD_ROW(type, field, form)                                                            \
+  {#field, offsetof(of_fields, field), sizeof(type), (type)-1 < (type)1, LK_FORM_##form},
 
 const lk_record_fields *lk_record_fields_get(uint32_t type) {
-  for (size_t i = 0; i < LK_N_RECORDS; i++) {
-    if ((uint32_t)records[i].type == type) return &records[i];
+  switch (type) {
+#define LK_RECORD_CASE(symbol, value, text, record)                                                \
+  case LK_RECORD_##symbol: {                                                                       \
+    typedef record of_fields;                                                                      \
+    static const lk_field fields[] = {LK_KEY_##symbol##_FIELDS(LK_FIELD_ROW)};                     \
+    static const lk_record_fields table = {LK_RECORD_##symbol, #text, fields,                      \
+                                           sizeof fields / sizeof fields[0], sizeof(record)};      \
+    return &table;                                                                                 \
   }
-  return NULL;
+    LK_RECORD_LIST(LK_RECORD_CASE)
+#undef LK_RECORD_CASE
+  default:
+    return NULL;
+  }
 }
 
 const lk_record_fields *lk_record_fields_find(const char *name, size_t length) {
-  for (size_t i = 0; i < LK_N_RECORDS; i++) {
-    if (strlen(records[i].name) == length && memcmp(records[i].name, name, length) == 0) {
-      return &records[i];
-    }
+  const lk_record_fields *record = NULL;
+  for (uint32_t type = 1; (record = lk_record_fields_get(type)) != NULL; type++) {
+    if (strlen(record->name) == length && memcmp(record->name, name, length) == 0) break;
   }
-  return NULL;
+  return record;
 }
 
 bool lk_form_is_named(lk_form form) {

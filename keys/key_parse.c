@@ -2,6 +2,7 @@
  * meant: names come in the order of the lists, each at most once, and nothing unknown is
  * skipped. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -20,20 +21,15 @@ typedef struct lk_parser {
 } lk_parser;
 
 static lk_status expected_at(const lk_parser *parser, const char *at, const char *what) {
-  const size_t position = (size_t)(at - parser->text) + 1;
-  if (*at == '\0') {
-    return lk_fail(parser->error, LK_MALFORMED,
-                   "failed to parse a key: expected %s at character %zu, found the end", what,
-                   position);
-  }
-  if (*at < ' ' || *at > '~') {
-    return lk_fail(parser->error, LK_MALFORMED,
-                   "failed to parse a key: expected %s at character %zu, found byte 0x%02x", what,
-                   position, (unsigned)(unsigned char)*at);
+  char found[16] = "the end";
+  if (*at >= ' ' && *at <= '~') {
+    (void)snprintf(found, sizeof found, "'%c'", *at);
+  } else if (*at != '\0') {
+    (void)snprintf(found, sizeof found, "byte 0x%02x", (unsigned)(unsigned char)*at);
   }
   return lk_fail(parser->error, LK_MALFORMED,
-                 "failed to parse a key: expected %s at character %zu, found '%c'", what, position,
-                 *at);
+                 "failed to parse a key: expected %s at character %zu, found %s", what,
+                 (size_t)(at - parser->text) + 1, found);
 }
 
 static lk_status expected(const lk_parser *parser, const char *what) {
@@ -289,22 +285,24 @@ static lk_status read_data(lk_parser *parser, uint32_t dtype, uint8_t *data, siz
 }
 
 typedef union lk_any_record {
-  lk_key_call call;
-  lk_key_tensor tensor;
-  lk_key_attr_record attr;
-  lk_key_post_op post_op;
-  lk_key_content content;
-  lk_key_value value;
+#define LK_RECORD_MEMBER(symbol, value, name, record) record name;
+  LK_RECORD_LIST(LK_RECORD_MEMBER)
+#undef LK_RECORD_MEMBER
 } lk_any_record;
 
-static const lk_field *find_field(const lk_record_fields *record, uint32_t from, const char *name,
-                                  size_t length) {
-  for (uint32_t i = from; i < record->count; i++) {
+/* The field, of those from `*from` on, whose name stands here; NULL: none. */
+static const lk_field *accept_field(lk_parser *parser, const lk_record_fields *record,
+                                    uint32_t *from) {
+  const size_t length = name_length(parser->at);
+  for (uint32_t i = *from; i < record->count; i++) {
     const lk_field *field = &record->fields[i];
-    if (lk_form_is_named(field->form) && strlen(field->name) == length &&
-        memcmp(field->name, name, length) == 0) {
-      return field;
+    if (!lk_form_is_named(field->form) || strlen(field->name) != length ||
+        memcmp(field->name, parser->at, length) != 0) {
+      continue;
     }
+    parser->at += length;
+    *from = i + 1;
+    return field;
   }
   return NULL;
 }
@@ -359,19 +357,17 @@ static lk_status read_record(lk_parser *parser, const lk_record_fields *record,
     LK_RETURN_NOT_OK(read_values(parser, 8));
     first = false;
   }
-  for (uint32_t from = 0; !has_data && *parser->at != ';' && *parser->at != '\0'; first = false) {
+  for (uint32_t from = 0; *parser->at != ';' && *parser->at != '\0'; first = false) {
     if (!first && !accept(parser, ',')) return expected(parser, "',', ';' or the end");
-    const size_t length = name_length(parser->at);
-    const lk_field *field = find_field(record, from, parser->at, length);
     has_data = record->type == LK_RECORD_VALUE && strncmp(parser->at, "data:", 5) == 0;
-    if (field == NULL && !has_data) {
-      return expected(parser, "a field of the record, each once and in order,");
+    if (has_data) {
+      parser->at += 5;
+      break;
     }
-    parser->at += length;
+    const lk_field *field = accept_field(parser, record, &from);
+    if (field == NULL) return expected(parser, "a field of the record, each once and in order,");
     if (!accept(parser, ':')) return expected(parser, "':'");
-    if (has_data) break;
     LK_RETURN_NOT_OK(read_field(parser, field, &any));
-    from = (uint32_t)(field - record->fields) + 1;
   }
   switch (record->type) {
   case LK_RECORD_CALL:
@@ -404,14 +400,11 @@ static lk_status read_head(lk_parser *parser, lk_key_head *head, const char **ou
   head->kind = (uint32_t)kind;
   if (!accept(parser, ':')) return expected(parser, "':'");
   for (uint32_t from = 0; *parser->at != '\0';) {
-    const size_t length = name_length(parser->at);
-    const lk_field *field = find_field(record, from, parser->at, length);
+    const lk_field *field = accept_field(parser, record, &from);
     if (field == NULL) return LK_OK;
-    parser->at += length;
     if (!accept(parser, '=')) return expected(parser, "'='");
     if (field->form == LK_FORM_fixed) *out_fixed_at = parser->at;
     LK_RETURN_NOT_OK(read_field(parser, field, head));
-    from = (uint32_t)(field - record->fields) + 1;
     if (*parser->at == '\0') return LK_OK;
     if (!accept(parser, ';')) return expected(parser, "';' or the end");
     if (*parser->at == '\0') return expected(parser, "a field or a record");

@@ -2,6 +2,7 @@
  * without the C library's locale, which belongs to the host. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,21 +30,13 @@ static void put_text(lk_writer *writer, const char *text) {
   put_bytes(writer, text, strlen(text));
 }
 
-static void put_unsigned(lk_writer *writer, uint64_t value) {
+__attribute__((format(printf, 2, 3))) static void put_format(lk_writer *writer, const char *format,
+                                                             ...) {
   char text[24];
-  (void)snprintf(text, sizeof text, "%" PRIu64, value);
-  put_text(writer, text);
-}
-
-static void put_signed(lk_writer *writer, int64_t value) {
-  char text[24];
-  (void)snprintf(text, sizeof text, "%" PRId64, value);
-  put_text(writer, text);
-}
-
-static void put_hex(lk_writer *writer, uint64_t value) {
-  char text[24];
-  (void)snprintf(text, sizeof text, "0x%" PRIx64, value);
+  va_list arguments;
+  va_start(arguments, format);
+  (void)vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
   put_text(writer, text);
 }
 
@@ -55,10 +48,8 @@ static void put_word(lk_writer *writer, uint32_t word) {
   }
   for (; *text != '\0'; text++) {
     const unsigned char c = (unsigned char)*text;
-    char escape[4];
     if (lk_is_escaped(c)) {
-      (void)snprintf(escape, sizeof escape, "%%%02X", c);
-      put_bytes(writer, escape, 3);
+      put_format(writer, "%%%02X", c);
     } else {
       put_bytes(writer, text, 1);
     }
@@ -69,7 +60,7 @@ static void put_name_or_number(lk_writer *writer, const char *name, uint64_t val
   if (name != NULL) {
     put_text(writer, name);
   } else {
-    put_unsigned(writer, value);
+    put_format(writer, "%" PRIu64, value);
   }
 }
 
@@ -98,13 +89,13 @@ static void put_float(lk_writer *writer, uint32_t bits) {
     }
     return;
   }
-  put_hex(writer, bits);
+  put_format(writer, "0x%" PRIx32, bits);
 }
 
 static void put_field(lk_writer *writer, const lk_field *field, uint64_t value) {
   switch (field->form) {
   case LK_FORM_hex:
-    put_hex(writer, value);
+    put_format(writer, "0x%" PRIx64, value);
     break;
   case LK_FORM_word:
     put_word(writer, (uint32_t)value);
@@ -120,122 +111,107 @@ static void put_field(lk_writer *writer, const lk_field *field, uint64_t value) 
     break;
   default:
     if (field->is_signed) {
-      put_signed(writer, (int64_t)value);
+      put_format(writer, "%" PRId64, (int64_t)value);
     } else {
-      put_unsigned(writer, value);
+      put_format(writer, "%" PRIu64, value);
     }
   }
 }
 
-static void put_dims(lk_writer *writer, const int64_t *dims, uint32_t rank) {
+static void put_shape(lk_writer *writer, const int64_t *dims, uint32_t rank, uint32_t dtype) {
   if (rank == 0) put_text(writer, "scalar");
-  for (uint32_t i = 0; i < rank; i++) {
-    if (i > 0) put_text(writer, "x");
-    put_signed(writer, dims[i]);
-  }
+  for (uint32_t i = 0; i < rank; i++) put_format(writer, "%s%" PRId64, i > 0 ? "x" : "", dims[i]);
+  put_text(writer, ":");
+  put_dtype(writer, dtype);
 }
 
-/* Integers, which may be shapes that people read, as such; all else as hexadecimal bytes. */
-static void put_data(lk_writer *writer, uint32_t dtype, const uint8_t *data, uint64_t bytes) {
-  if (dtype != LK_I64 && dtype != LK_I32) {
-    for (uint64_t i = 0; i < bytes; i++) {
-      char text[3];
-      (void)snprintf(text, sizeof text, "%02x", data[i]);
-      put_bytes(writer, text, 2);
-    }
-    return;
-  }
-  const size_t size = lk_dtype_size(dtype);
+/* `count` integers of `size` bytes, 4 or 8. */
+static void put_values(lk_writer *writer, const uint8_t *data, size_t size, uint64_t count) {
   put_text(writer, "[");
-  for (uint64_t i = 0; i < bytes / size; i++) {
+  for (uint64_t i = 0; i < count; i++, data += size) {
     int64_t wide = 0;
     int32_t narrow = 0;
-    if (dtype == LK_I64) {
-      memcpy(&wide, data + i * size, sizeof wide);
+    if (size == sizeof wide) {
+      memcpy(&wide, data, sizeof wide);
     } else {
-      memcpy(&narrow, data + i * size, sizeof narrow);
+      memcpy(&narrow, data, sizeof narrow);
       wide = narrow;
     }
-    if (i > 0) put_text(writer, ",");
-    put_signed(writer, wide);
+    put_format(writer, "%s%" PRId64, i > 0 ? "," : "", wide);
   }
   put_text(writer, "]");
 }
 
+/* Integers, which may be shapes that people read, as such; all else as hexadecimal bytes. */
+static void put_data(lk_writer *writer, uint32_t dtype, const uint8_t *data, uint64_t bytes) {
+  if (dtype == LK_I64 || dtype == LK_I32) {
+    const size_t size = lk_dtype_size(dtype);
+    put_values(writer, data, size, bytes / size);
+  } else {
+    for (uint64_t i = 0; i < bytes; i++) put_format(writer, "%02x", data[i]);
+  }
+}
+
 /* The part of a record that comes first and has no name: shape and type, or values. */
 static bool put_payload(lk_writer *writer, const lk_key_reader *reader) {
-  const int64_t *numbers = reader->payload;
   if (reader->type == LK_RECORD_TENSOR) {
     const lk_key_tensor *tensor = reader->record;
-    put_dims(writer, numbers, tensor->rank);
-    put_text(writer, ":");
-    put_dtype(writer, tensor->dtype);
+    put_shape(writer, reader->payload, tensor->rank, tensor->dtype);
   } else if (reader->type == LK_RECORD_VALUE) {
     const lk_key_value *value = reader->record;
-    put_dims(writer, numbers, value->rank);
-    put_text(writer, ":");
-    put_dtype(writer, value->dtype);
+    put_shape(writer, reader->payload, value->rank, value->dtype);
   } else if (reader->type == LK_RECORD_ATTR) {
     const lk_key_attr_record *attr = reader->record;
-    put_text(writer, "[");
-    for (uint32_t i = 0; i < attr->count; i++) {
-      if (i > 0) put_text(writer, ",");
-      put_signed(writer, numbers[i]);
-    }
-    put_text(writer, "]");
+    put_values(writer, reader->payload, sizeof(int64_t), attr->count);
   } else {
     return false;
   }
   return true;
 }
 
-static void put_record(lk_writer *writer, const lk_key_reader *reader) {
-  const lk_record_fields *record = lk_record_fields_get(reader->type);
-  put_text(writer, record->name);
-  for (uint32_t i = 0; i < record->count; i++) {
-    const uint64_t value = lk_field_read(&record->fields[i], reader->record);
-    if (record->fields[i].form != LK_FORM_label || value == 0) continue;
-    put_text(writer, ".");
-    put_word(writer, (uint32_t)value);
-  }
-  put_text(writer, "=");
-  bool any = put_payload(writer, reader);
-  for (uint32_t i = 0; i < record->count; i++) {
-    const uint64_t value = lk_field_read(&record->fields[i], reader->record);
-    if (!lk_form_is_named(record->fields[i].form) || value == 0) continue;
-    if (any) put_text(writer, ",");
-    put_text(writer, record->fields[i].name);
-    put_text(writer, ":");
-    put_field(writer, &record->fields[i], value);
+/* The named fields that are not 0. `any`: something is before them; returns the same for what comes
+ * next. */
+static bool put_fields(lk_writer *writer, const lk_record_fields *fields, const void *record,
+                       const char *separator, const char *equals, bool any) {
+  for (uint32_t i = 0; i < fields->count; i++) {
+    const lk_field *field = &fields->fields[i];
+    const uint64_t value = lk_field_read(field, record);
+    if (!lk_form_is_named(field->form) || value == 0) continue;
+    if (any) put_text(writer, separator);
+    put_text(writer, field->name);
+    put_text(writer, equals);
+    put_field(writer, field, value);
     any = true;
   }
-  if (reader->type == LK_RECORD_VALUE) {
-    const lk_key_value *value = reader->record;
-    const uint8_t *data = (const uint8_t *)reader->payload + value->rank * sizeof(int64_t);
-    if (value->bytes > 0) put_text(writer, ",data:");
-    if (value->bytes > 0) put_data(writer, value->dtype, data, value->bytes);
+  return any;
+}
+
+static void put_record(lk_writer *writer, const lk_key_reader *reader) {
+  const lk_record_fields *fields = lk_record_fields_get(reader->type);
+  put_text(writer, fields->name);
+  const uint64_t label = lk_field_read(&fields->fields[0], reader->record);
+  if (fields->fields[0].form == LK_FORM_label && label != 0) {
+    put_text(writer, ".");
+    put_word(writer, (uint32_t)label);
   }
+  put_text(writer, "=");
+  (void)put_fields(writer, fields, reader->record, ",", ":", put_payload(writer, reader));
+  if (reader->type != LK_RECORD_VALUE) return;
+  const lk_key_value *value = reader->record;
+  if (value->bytes == 0) return;
+  put_text(writer, ",data:");
+  put_data(writer, value->dtype, (const uint8_t *)reader->payload + value->rank * sizeof(int64_t),
+           value->bytes);
 }
 
 lk_status lk_key_print(lk_intern *intern, const lk_key *key, char *buffer, size_t capacity,
                        size_t *out_length, lk_error *error) {
   lk_writer writer = {.intern = intern, .buffer = buffer, .capacity = capacity};
-  const lk_key_head *head = lk_key_get_head(key);
-  const lk_record_fields *fields = lk_record_fields_get(LK_RECORD_HEAD);
-  put_name_or_number(&writer, lk_kind_name(head->kind), head->kind);
+  lk_key_head head = *lk_key_get_head(key);
+  if (head.fixed == key->size) head.fixed = 0;
+  put_name_or_number(&writer, lk_kind_name(head.kind), head.kind);
   put_text(&writer, ":");
-  bool any = false;
-  for (uint32_t i = 0; i < fields->count; i++) {
-    const lk_field *field = &fields->fields[i];
-    const uint64_t value = lk_field_read(field, head);
-    if (!lk_form_is_named(field->form) || value == 0) continue;
-    if (field->form == LK_FORM_fixed && value == key->size) continue;
-    if (any) put_text(&writer, ";");
-    put_text(&writer, field->name);
-    put_text(&writer, "=");
-    put_field(&writer, field, value);
-    any = true;
-  }
+  bool any = put_fields(&writer, lk_record_fields_get(LK_RECORD_HEAD), &head, ";", "=", false);
   for (lk_key_reader reader = lk_key_read(key); lk_key_next(&reader); any = true) {
     if (any) put_text(&writer, ";");
     put_record(&writer, &reader);

@@ -24,21 +24,19 @@ lk_status lk_threads_enter(lk_context *context, const lk_threads_ask *given, int
                              .most = given->most != 0 ? given->most : context->env.threads,
                              .between = given->between != 0,
                              .fixed = !context->adapts_threads,
-                             .cancel = given->cancel,
-                             .stop = given->stop,
-                             .deadline_ns = given->deadline_ns};
+                             .limit = {given->cancel, given->stop, given->deadline_ns}};
   if (ask.least < 1 || ask.most < ask.least || ask.most > LK_MAX_THREADS) {
     return lk_fail(error, LK_OUT_OF_RANGE,
                    "failed to ask for threads: from %" PRId32 " to %" PRId32 ", 1 to %d", ask.least,
                    ask.most, LK_MAX_THREADS);
   }
   const int granted = lk_budget_enter(&ask);
-  if (granted == LK_BUDGET_CANCELLED) {
+  if (granted == LK_WAIT_CANCELLED) {
     return lk_fail(error, LK_CANCELLED,
                    "failed to run: cancelled while other runs had the %" PRId32 " processors",
                    lk_processors_get());
   }
-  if (granted == LK_BUDGET_DEADLINE) {
+  if (granted == LK_WAIT_DEADLINE) {
     return lk_fail(error, LK_DEADLINE,
                    "failed to run: the deadline passed while other runs had the %" PRId32
                    " processors",

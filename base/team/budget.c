@@ -148,14 +148,9 @@ static void give_up(void) {
   serve(unpack(atomic_load(&word)));
 }
 
-static lk_wait_limit limit_of(const lk_budget_ask *ask) {
-  return (lk_wait_limit){ask->cancel, ask->stop, ask->deadline_ns};
-}
-
 /* The word's mark is set. */
 static int wait_for_turn(const lk_budget_ask *ask) {
-  const lk_wait_limit limit = limit_of(ask);
-  int why = lk_wait_limit_reached(&limit);
+  int why = lk_wait_limit_reached(&ask->limit);
   if (why != 0) {
     if (first == NULL) serve(unpack(atomic_load(&word))); /* clears the mark again */
     return why;
@@ -169,8 +164,8 @@ static int wait_for_turn(const lk_budget_ask *ask) {
   pthread_mutex_unlock(&mutex);
   for (int i = 0; i < YIELDS && atomic_load(&me.granted) == 0; i++) sched_yield();
   pthread_mutex_lock(&mutex);
-  while (me.granted == 0 && (why = lk_wait_limit_reached(&limit)) == 0) {
-    lk_wait_limit_wait(&limit, &me.cond, &mutex);
+  while (me.granted == 0 && (why = lk_wait_limit_reached(&ask->limit)) == 0) {
+    lk_wait_limit_wait(&ask->limit, &me.cond, &mutex);
   }
   if (me.granted == 0) give_up();
   (void)pthread_cond_destroy(&me.cond);

@@ -28,17 +28,12 @@ typedef struct lk_budget_ask {
   int32_t least, most;
   bool between; /* any number between them will do */
   bool fixed;   /* only `most` will do */
-  /* As in lk_wait_limit. */
-  const volatile int32_t *cancel;
-  const volatile uint8_t *stop;
-  uint64_t deadline_ns;
+  lk_wait_limit limit;
 } lk_budget_ask;
 
-enum { LK_BUDGET_CANCELLED = LK_WAIT_CANCELLED, LK_BUDGET_DEADLINE = LK_WAIT_DEADLINE };
-
-/* Returns how many threads are granted, 1 or more; or why it waits no longer, and then nothing is
- * granted. A thread that is inside already, in a callback say, gets `least` (`most` if fixed) at
- * once: it is counted already, and would wait for itself. */
+/* Returns how many threads are granted, 1 or more; or LK_WAIT_CANCELLED or LK_WAIT_DEADLINE, and
+ * then nothing is granted. A thread that is inside already, in a callback say, gets `least` (`most`
+ * if fixed) at once: it is counted already, and would wait for itself. */
 int lk_budget_enter(const lk_budget_ask *ask);
 /* What lk_budget_enter granted; on the same thread. */
 void lk_budget_leave(int threads);

@@ -3,9 +3,14 @@
  * names are as long as those of libgomp (in brackets). The versions are in cmake/team.map. Source:
  * the interface between GCC and libgomp as in its manual, and the OpenMP specification 5.2, chapter
  * 18. */
-#include "base/team/openmp_names.h"
-
 #include "base/team/team.h"
+
+void LKTM_parallel(void (*fn)(void *), void *data, unsigned threads, unsigned flags);
+void LKTM_barrier(void);
+int lkt_get_max_threads(void);
+int lkt_get_num_threads(void);
+int lkt_get_thread_num(void);
+int lkt_in_parallel(void);
 
 /* [GOMP_parallel] */
 void LKTM_parallel(void (*fn)(void *), void *data, unsigned threads, unsigned flags) {

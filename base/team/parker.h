@@ -16,8 +16,7 @@ typedef struct lk_parker {
   atomic_bool asleep; /* written with the mutex */
 } lk_parker;
 
-/* 0, or an errno. */
-int lk_parker_init(lk_parker *at);
+void lk_parker_init(lk_parker *at);
 void lk_parker_destroy(lk_parker *at);
 
 void lk_parker_unpark(lk_parker *at);

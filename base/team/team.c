@@ -265,11 +265,7 @@ static int team_take(void) {
   team = aligned_alloc(_Alignof(lk_team), sizeof *team);
   if (team == NULL) return ENOMEM;
   *team = (lk_team){.size = 1};
-  const int failed = lk_parker_init(&team->master);
-  if (failed != 0) {
-    free(team);
-    return failed;
-  }
+  lk_parker_init(&team->master);
   self.own = team;
   return 0;
 }
@@ -289,18 +285,9 @@ static int add_place(lk_team *team) {
   place *p = aligned_alloc(_Alignof(place), sizeof *p);
   if (p == NULL) return ENOMEM;
   *p = (place){.team = team, .rank = team->size};
-  int failed = lk_parker_init(&p->own);
-  if (failed != 0) {
-    free(p);
-    return failed;
-  }
-  failed = lk_parker_init(&p->guest);
-  if (failed != 0) {
-    lk_parker_destroy(&p->own);
-    free(p);
-    return failed;
-  }
-  failed = start_thread(p);
+  lk_parker_init(&p->own);
+  lk_parker_init(&p->guest);
+  const int failed = start_thread(p);
   if (failed != 0) {
     place_destroy(p);
     return failed;

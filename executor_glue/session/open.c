@@ -1,13 +1,13 @@
 /* Opens a model: loads it, runs the passes, makes an op for each node. Also clones and closes. */
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/alloc.h"
 #include "base/parse.h"
 #include "base/status.h"
 #include "base/struct.h"
 #include "base/tensor.h"
+#include "base/wait_limit.h"
 #include "executor_glue/passes/pass.h"
 #include "executor_glue/session/session.h"
 
@@ -18,12 +18,6 @@ typedef struct lk_session_source {
   size_t size;
   lk_onnx_model *model;
 } lk_session_source;
-
-static uint64_t now_ns(void) {
-  struct timespec now;
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
 
 /* Counts the constants that the passes left, before the executor hands them over. */
 static void count_constants(lk_session *session) {
@@ -123,7 +117,7 @@ static lk_status open_source(lk_context *context, const lk_session_source *sourc
                              lk_error *error) {
   lk_session_options options = LK_SESSION_OPTIONS_INIT;
   lk_status status = LK_OK;
-  uint64_t start = now_ns();
+  uint64_t start = lk_now_ns();
   const lk_api *api = lk_get_api(LK_API_VERSION);
   const lk_allocator *allocator = api->context_allocator(context);
   *out_session = NULL;
@@ -148,7 +142,7 @@ static lk_status open_source(lk_context *context, const lk_session_source *sourc
   LK_TRY(lk_graph_executor_create(api, context, session->executor, session->graph, &how,
                                   &session->graph_executor, error));
   lk_onnx_model_drop_pages(session->model);
-  session->load_ns = now_ns() - start;
+  session->load_ns = lk_now_ns() - start;
   session->options = options;
   session->options.disabled_passes = NULL; /* the caller's; `pass_enabled` says the same */
   session->options.n_disabled_passes = 0;

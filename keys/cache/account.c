@@ -22,20 +22,11 @@ bool lk_account_fits(const lk_account *account, uint64_t entries, uint64_t bytes
 
 static void count(lk_account *account, uint32_t kind, lk_event event, uint64_t build_ns) {
   lk_kind_stats *stats = &account->kind[kind];
-  switch (event) {
-  case LK_EVENT_MISS:
-    stats->misses++;
-    break;
-  case LK_EVENT_WAIT:
-    stats->waits++;
-    break;
-  case LK_EVENT_BUILD:
-    stats->builds++;
-    break;
-  case LK_EVENT_FAILED:
-    stats->failed_builds++;
-    break;
-  }
+  uint64_t *const counters[] = {[LK_EVENT_MISS] = &stats->misses,
+                                [LK_EVENT_WAIT] = &stats->waits,
+                                [LK_EVENT_BUILD] = &stats->builds,
+                                [LK_EVENT_FAILED] = &stats->failed_builds};
+  (*counters[event])++;
   stats->build_ns += build_ns;
 }
 
@@ -138,14 +129,14 @@ bool lk_account_charge(lk_entry *entry, uint64_t total) {
   return grown;
 }
 
-static bool keeps(const lk_account *account) {
-  return atomic_load_explicit(&account->limit_entries, memory_order_relaxed) > 0 &&
-         atomic_load_explicit(&account->limit_bytes, memory_order_relaxed) > 0;
+bool lk_account_fits_alone(const lk_account *account, uint64_t entries, uint64_t bytes) {
+  return entries <= atomic_load_explicit(&account->limit_entries, memory_order_relaxed) &&
+         bytes <= atomic_load_explicit(&account->limit_bytes, memory_order_relaxed);
 }
 
 bool lk_account_keeps(const lk_cache *cache, const lk_quota *quota) {
-  return cache->mode != LK_CACHE_OFF && keeps(&cache->account) &&
-         (quota == NULL || keeps(&quota->account));
+  return cache->mode != LK_CACHE_OFF && lk_account_fits_alone(&cache->account, 1, 1) &&
+         (quota == NULL || lk_account_fits_alone(&quota->account, 1, 1));
 }
 
 void lk_quota_release(lk_quota *quota) {

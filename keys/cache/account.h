@@ -9,6 +9,8 @@ typedef enum lk_event { LK_EVENT_MISS, LK_EVENT_WAIT, LK_EVENT_BUILD, LK_EVENT_F
 void lk_account_init(lk_account *account, uint64_t entries, uint64_t bytes);
 /* Whether so much more can be linked. The caller holds `accounts`. */
 bool lk_account_fits(const lk_account *account, uint64_t entries, uint64_t bytes);
+/* Whether so much could be linked if nothing else were. */
+bool lk_account_fits_alone(const lk_account *account, uint64_t entries, uint64_t bytes);
 /* Whether the limits let anything be kept at all. */
 bool lk_account_keeps(const lk_cache *cache, const lk_quota *quota);
 /* Counts; `build_ns` for builds, else 0. */

@@ -2,9 +2,9 @@
 #include "keys/cache/build.h"
 
 #include <stdio.h>
-#include <time.h>
 
 #include "base/status.h"
+#include "base/wait_limit.h"
 #include "keys/cache/account.h"
 #include "keys/cache/entry.h"
 #include "keys/cache/thread_table.h"
@@ -15,12 +15,6 @@ typedef struct lk_build_frame {
   const lk_cache *cache;
   const lk_key *key;
 } lk_build_frame;
-
-static uint64_t now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 #define KEY_NAME_CAPACITY 128
 
@@ -58,9 +52,9 @@ lk_status lk_build(lk_cache *cache, lk_quota *quota, const lk_key *key, lk_build
     error->message[0] = '\0';
   }
   self->building = &frame;
-  const uint64_t start = now_ns();
+  const uint64_t start = lk_now_ns();
   lk_status status = build(arg, &built, error);
-  const uint64_t build_ns = now_ns() - start;
+  const uint64_t build_ns = lk_now_ns() - start;
   self->building = frame.outer;
 
   if (status != LK_OK) {

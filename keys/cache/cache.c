@@ -7,12 +7,10 @@
 #include "base/status.h"
 #include "keys/cache/account.h"
 #include "keys/cache/build.h"
-#include "keys/cache/drop.h"
 #include "keys/cache/entry.h"
 #include "keys/cache/evict.h"
 #include "keys/cache/fork.h"
 #include "keys/cache/shared_mode.h"
-#include "keys/cache/thread_mode.h"
 #include "keys/cache/thread_table.h"
 #include "keys/cache/tick.h"
 
@@ -141,12 +139,29 @@ static lk_ref *look(lk_thread_table *table, lk_key *key) {
   return ref;
 }
 
-/* Builds what nobody else will have. */
-static lk_status get_alone(lk_cache *cache, lk_quota *quota, const lk_key *key, lk_build_fn build,
-                           void *arg, lk_ref **out_ref, lk_error *error) {
+/* Puts a new entry into its thread's table. False: it does not fit now. */
+static bool link_entry(lk_thread_table *table, lk_entry *entry) {
+  lk_thread_table_lock(table);
+  const bool fits = lk_entry_link(entry, &table->table);
+  if (fits) table->clock = lk_entry_tick(entry);
+  if (atomic_load_explicit(&entry->linked, memory_order_relaxed) != 0) {
+    atomic_store_explicit(&entry->self.listed, 1, memory_order_relaxed);
+    entry->table = table;
+  }
+  lk_thread_table_unlock(table);
+  return fits;
+}
+
+/* Builds for this thread alone. `table` NULL: nothing keeps it. */
+static lk_status get_alone(lk_cache *cache, lk_thread_table *table, lk_quota *quota,
+                           const lk_key *key, lk_build_fn build, void *arg, lk_ref **out_ref,
+                           lk_error *error) {
   lk_entry *entry = NULL;
   lk_count(cache, quota, lk_key_get_head(key)->kind, LK_EVENT_MISS, 0);
   LK_RETURN_NOT_OK(lk_build(cache, quota, key, build, arg, &entry, error));
+  while (table != NULL && !link_entry(table, entry) &&
+         lk_make_room(cache, quota, 1, entry->bytes)) {
+  }
   *out_ref = &entry->self;
   return LK_OK;
 }
@@ -160,13 +175,11 @@ static lk_status get_slowly(lk_cache *cache, lk_thread_table *table, lk_quota *q
                    LK_KIND_COUNT - 1);
   }
   LK_RETURN_NOT_OK(lk_build_check(cache, key, error));
-  if (!lk_account_keeps(cache, quota)) {
-    return get_alone(cache, quota, key, build, arg, out_ref, error);
-  }
-  if (cache->mode == LK_CACHE_SHARED) {
+  const bool keeps = lk_account_keeps(cache, quota);
+  if (keeps && cache->mode == LK_CACHE_SHARED) {
     return lk_shared_mode_get(table, quota, key, build, arg, out_ref, out_hit, error);
   }
-  return lk_thread_mode_get(table, quota, key, build, arg, out_ref, error);
+  return get_alone(cache, keeps ? table : NULL, quota, key, build, arg, out_ref, error);
 }
 
 lk_status lk_cache_get(lk_cache *cache, lk_quota *quota, const lk_key *asked, lk_build_fn build,

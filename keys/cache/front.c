@@ -10,12 +10,6 @@
 
 #define FRONT_CAPACITY 4096u
 
-static void flush_front(lk_thread_table *front, lk_garbage *garbage) {
-  while (lk_table_first(&front->table) != NULL) {
-    lk_thread_table_remove(front, (lk_ref *)lk_table_first(&front->table), garbage);
-  }
-}
-
 lk_ref *lk_front_take(lk_thread_table *front, lk_entry *entry) {
   lk_cache *cache = front->cache;
   if (atomic_load_explicit(&entry->linked, memory_order_relaxed) == 0) return &entry->self;
@@ -34,7 +28,7 @@ lk_ref *lk_front_take(lk_thread_table *front, lk_entry *entry) {
   lk_garbage garbage = {NULL};
   if (lk_thread_table_try_lock(front)) {
     front->clock = tick;
-    if (lk_table_count(&front->table) >= FRONT_CAPACITY) flush_front(front, &garbage);
+    if (lk_table_count(&front->table) >= FRONT_CAPACITY) lk_thread_table_empty(front, &garbage);
     /* Who unlinks an entry clears `linked` before it looks into the fronts, one by one: either it
      * finds what is listed here now, or `linked` is 0 here already. */
     if (atomic_load_explicit(&entry->linked, memory_order_relaxed) != 0 &&

@@ -8,7 +8,16 @@
 #include "keys/cache/evict.h"
 #include "keys/cache/flight.h"
 #include "keys/cache/front.h"
-#include "keys/cache/shard.h"
+#include "keys/cache/tick.h"
+
+/* With a reference for the caller; NULL: not there. The shard is locked. */
+static lk_entry *find_entry(lk_shard *shard, const lk_key *key) {
+  lk_entry *entry = (lk_entry *)lk_table_find(&shard->table, key);
+  if (entry == NULL) return NULL;
+  atomic_fetch_add_explicit(&entry->self.refs, 1, memory_order_relaxed);
+  atomic_store_explicit(&entry->self.tick, lk_cache_tick(entry->cache), memory_order_relaxed);
+  return entry;
+}
 
 /* Puts a new entry into its shard, if it can be kept. The shard is locked when this returns. */
 static void link_entry(lk_cache *cache, lk_quota *quota, lk_shard *shard, lk_entry *entry) {
@@ -46,7 +55,7 @@ lk_status lk_shared_mode_get(lk_thread_table *front, lk_quota *quota, const lk_k
   lk_shard *shard = lk_shard_of(cache, key);
   const uint32_t kind = lk_key_get_head(key)->kind;
   pthread_mutex_lock(&shard->lock);
-  lk_entry *entry = lk_shard_find(shard, key);
+  lk_entry *entry = find_entry(shard, key);
   if (entry != NULL) {
     pthread_mutex_unlock(&shard->lock);
     lk_count_cold_hit(entry);
@@ -74,7 +83,7 @@ lk_status lk_shared_mode_get(lk_thread_table *front, lk_quota *quota, const lk_k
 lk_ref *lk_shared_mode_find(lk_thread_table *front, const lk_key *key) {
   lk_shard *shard = lk_shard_of(front->cache, key);
   pthread_mutex_lock(&shard->lock);
-  lk_entry *entry = lk_shard_find(shard, key);
+  lk_entry *entry = find_entry(shard, key);
   pthread_mutex_unlock(&shard->lock);
   if (entry == NULL) return NULL;
   lk_count_cold_hit(entry);

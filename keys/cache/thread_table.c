@@ -58,7 +58,7 @@ void lk_thread_table_unlink(lk_entry *entry, bool eviction, lk_garbage *garbage)
   lk_thread_table_remove(table, &entry->self, garbage);
 }
 
-static void empty_table(lk_thread_table *table, lk_garbage *garbage) {
+void lk_thread_table_empty(lk_thread_table *table, lk_garbage *garbage) {
   while (lk_table_first(&table->table) != NULL) {
     lk_ref *ref = (lk_ref *)lk_table_first(&table->table);
     if (ref == &ref->entry->self) {
@@ -96,7 +96,7 @@ static void table_destroy(lk_thread_table *table) {
   pthread_mutex_lock(&cache->tables_lock);
   lk_thread_table_lock(table);
   leave_cache(table);
-  empty_table(table, &garbage);
+  lk_thread_table_empty(table, &garbage);
   pthread_mutex_unlock(&cache->tables_lock);
   lk_garbage_release(&garbage);
   lk_free(&cache->allocator, table);
@@ -166,12 +166,6 @@ static void make_key(void) {
   thread_end_key_error = pthread_key_create(&thread_end_key, thread_end);
 }
 
-static void remember(lk_cache *cache, lk_thread_table *table) {
-  const unsigned memo = (unsigned)cache->serial % LK_THREAD_MEMOS;
-  lk_thread_self.memos[memo].serial = cache->serial;
-  lk_thread_self.memos[memo].table = table;
-}
-
 lk_status lk_thread_table_make(lk_cache *cache, lk_thread_table **out_table, lk_error *error) {
   *out_table = NULL;
   lk_thread *self = &lk_thread_self;
@@ -204,7 +198,9 @@ lk_status lk_thread_table_make(lk_cache *cache, lk_thread_table **out_table, lk_
     cache->tables = table;
     pthread_mutex_unlock(&cache->tables_lock);
   }
-  remember(cache, table);
+  const unsigned memo = (unsigned)cache->serial % LK_THREAD_MEMOS;
+  self->memos[memo].serial = cache->serial;
+  self->memos[memo].table = table;
   destroy_orphans(cache);
   *out_table = table;
   return LK_OK;

@@ -60,3 +60,5 @@ static inline void lk_thread_table_unlock(lk_thread_table *table) {
 void lk_thread_table_remove(lk_thread_table *table, lk_ref *ref, lk_garbage *garbage);
 /* Per-thread mode: unlinks an entry from its thread's table, which the caller has locked. */
 void lk_thread_table_unlink(lk_entry *entry, bool eviction, lk_garbage *garbage);
+/* Both for all that is in a table, which the caller has locked. */
+void lk_thread_table_empty(lk_thread_table *table, lk_garbage *garbage);

@@ -1,8 +1,7 @@
 /* Ticks: in which order entries were used. Inline, because every hit gives one. */
 #pragma once
 
-#include <time.h>
-
+#include "base/wait_limit.h"
 #include "keys/cache/state.h"
 
 /* Time in a unit shorter than a hit. */
@@ -10,9 +9,7 @@ static inline uint64_t lk_clock(void) {
 #if defined(__x86_64__)
   return __builtin_ia32_rdtsc();
 #else
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+  return lk_now_ns();
 #endif
 }
 

@@ -1,8 +1,8 @@
 /* All linked entries of a cache, in both modes: seeing them, and unlinking them. */
 #include "keys/cache/walk.h"
 
+#include "keys/cache/account.h"
 #include "keys/cache/entry.h"
-#include "keys/cache/shard.h"
 #include "keys/cache/thread_table.h"
 
 void lk_each_entry(lk_cache *cache, lk_see_fn see, void *arg) {
@@ -29,32 +29,32 @@ void lk_each_entry(lk_cache *cache, lk_see_fn see, void *arg) {
   }
 }
 
+/* Fronts may still list it. */
+static void unlink_from_shard(lk_entry *entry, bool eviction, lk_garbage *garbage) {
+  lk_shard *shard = lk_shard_of(entry->cache, &entry->key);
+  lk_table_remove(&shard->table, &entry->self.node);
+  lk_account_unlink(entry, eviction);
+  atomic_store_explicit(&entry->linked, 0, memory_order_relaxed);
+  lk_garbage_add(garbage, &entry->self);
+}
+
 void lk_entry_unlink(lk_entry *entry, bool eviction, lk_garbage *garbage) {
   if (entry->cache->mode == LK_CACHE_SHARED) {
-    lk_shard_unlink(entry, eviction, garbage);
+    unlink_from_shard(entry, eviction, garbage);
   } else {
     lk_thread_table_unlink(entry, eviction, garbage);
   }
 }
 
-static bool evict_locked(lk_entry *entry, bool used, lk_garbage *garbage) {
-  if (!used && lk_entry_users(entry) > 0) return false;
-  lk_entry_unlink(entry, true, garbage);
-  return true;
-}
-
 bool lk_entry_evict(lk_entry *entry, bool used, lk_garbage *garbage) {
-  bool evicted = false;
-  if (entry->cache->mode == LK_CACHE_SHARED) {
-    lk_shard *shard = lk_shard_of(entry->cache, &entry->key);
-    pthread_mutex_lock(&shard->lock);
-    evicted = evict_locked(entry, used, garbage);
-    pthread_mutex_unlock(&shard->lock);
-  } else {
-    lk_thread_table *table = entry->table;
-    lk_thread_table_lock(table);
-    evicted = evict_locked(entry, used, garbage);
-    lk_thread_table_unlock(table);
-  }
-  return evicted;
+  const bool is_shared = entry->cache->mode == LK_CACHE_SHARED;
+  lk_shard *shard = lk_shard_of(entry->cache, &entry->key);
+  lk_thread_table *table = entry->table;
+  if (is_shared) pthread_mutex_lock(&shard->lock);
+  if (!is_shared) lk_thread_table_lock(table);
+  const bool goes = used || lk_entry_users(entry) == 0;
+  if (goes) lk_entry_unlink(entry, true, garbage);
+  if (is_shared) pthread_mutex_unlock(&shard->lock);
+  if (!is_shared) lk_thread_table_unlock(table);
+  return goes;
 }

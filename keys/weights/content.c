@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "keys/weights/copy.h"
-#include "keys/weights/reading.h"
 
 /* ---- the table: by hash_low ---- */
 
@@ -211,7 +210,4 @@ void lk_content_retain(lk_content *content) {
 
 uint64_t lk_content_id(const lk_content *content) {
   return content->id;
-}
-size_t lk_content_bytes(const lk_content *content) {
-  return content->bytes;
 }

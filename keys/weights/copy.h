@@ -33,3 +33,13 @@ void lk_content_stop_lending(lk_content *content, const void *data);
 void lk_content_forget_unfinished(lk_content *content);
 /* Destroys a content that has neither references nor copies. */
 void lk_content_destroy_unused(lk_content *content);
+
+/* Plain bytes of a content, pinned for reading without the lock. */
+typedef struct lk_reading {
+  const void *bytes;
+  void *unpacked;
+} lk_reading;
+
+/* Gives up the lock for a while when it has to unpack. On failure there is nothing to end. */
+lk_status lk_content_read_begin(lk_content *content, lk_reading *out_reading, lk_error *error);
+void lk_content_read_end(lk_content *content, lk_reading *reading);

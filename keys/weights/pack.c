@@ -5,7 +5,6 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "keys/weights/copy.h"
-#include "keys/weights/reading.h"
 
 /* Less is copied rather than lent: not worth the owner's care. */
 #define LEND_BYTES ((size_t)1 << 20)
@@ -150,13 +149,6 @@ lk_status lk_content_plain(lk_content *content, size_t alignment, lk_packed **ou
 
 const void *lk_packed_data(const lk_packed *packed) {
   return packed->data;
-}
-
-void lk_packed_retain(lk_packed *packed) {
-  lk_weights *weights = packed->content->weights;
-  pthread_mutex_lock(&weights->mutex);
-  packed->refs++;
-  pthread_mutex_unlock(&weights->mutex);
 }
 
 void lk_packed_release(lk_packed *packed) {

@@ -37,7 +37,6 @@ lk_status lk_weights_intern(lk_weights *weights, const void *data, size_t bytes,
 void lk_content_release(lk_content *content, const void *data);
 void lk_content_retain(lk_content *content); /* a reference that lends no data: release with NULL */
 uint64_t lk_content_id(const lk_content *content); /* from 1; never reused */
-size_t lk_content_bytes(const lk_content *content);
 
 /* How a layout is written and read back. `to`: 64-byte aligned; `plain` as its owner aligned it,
  * copies to 64. Called outside the store's lock; one packing of a (content, layout) at a time. */
@@ -64,5 +63,4 @@ lk_status lk_content_pack(lk_content *content, uint64_t layout, size_t bytes,
 lk_status lk_content_plain(lk_content *content, size_t alignment, lk_packed **out_packed,
                            lk_error *error);
 const void *lk_packed_data(const lk_packed *packed);
-void lk_packed_retain(lk_packed *packed);
 void lk_packed_release(lk_packed *packed); /* NULL is allowed */

@@ -5,9 +5,9 @@
  *   keys/cache/cache.c         look, use
  *   keys/cache/shared_mode.c   lk_shared_mode_get
  *   keys/cache/front.c         lk_front_take, lk_fronts_sweep
- *   keys/cache/shard.c         lk_shard_find, lk_shard_unlink
+ *   keys/cache/shared_mode.c   find_entry
  *   keys/cache/entry.c         lk_entry_add_handle, remove_handle, lk_ref_release
- *   keys/cache/evict.c         run_round; walk.c: lk_entry_evict; drop.c: lk_drop_all
+ *   keys/cache/evict.c         run_round; walk.c: lk_entry_evict, unlink_from_shard; lk_drop_all
  *   keys/cache/thread_table.c  table_destroy, empty_table
  * The design has no generation numbers: a front holds handles of its own, each with a reference to its entry,
  * and whoever unlinks an entry takes its handles out of all fronts (the sweep).

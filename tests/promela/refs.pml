@@ -3,7 +3,7 @@
  *
  * Models:
  *   keys/cache/entry.c  lk_entry_users, lk_entry_add_handle, remove_handle, lk_ref_release, entry_destroy
- *   keys/cache/shard.c  lk_shard_find
+ *   keys/cache/shared_mode.c  find_entry
  *   keys/cache/front.c  lk_front_take, flush_front
  *   keys/cache/walk.c   lk_entry_evict, in a round of unused entries and in one of used ones
  *
@@ -244,7 +244,7 @@ proctype evictor() {
      count_users();
 #endif
      if
-     :: users <= 0 || used -> /* lk_shard_unlink */
+     :: users <= 0 || used -> /* unlink_from_shard */
         d_step {
           for (at : 0 .. LOOKERS - 1) { assert(used || !steady[at]) }
           in_shard = false;

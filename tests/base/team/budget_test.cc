@@ -251,17 +251,17 @@ TEST_F(Budget, StopsWaitingWhenTold) {
   volatile int32_t cancel = 0;
   volatile uint8_t stop = 0;
   lk_budget_ask cancelled = ask_for(1, 1), stopped = ask_for(1, 1);
-  cancelled.cancel = &cancel;
-  stopped.stop = &stop;
+  cancelled.limit.cancel = &cancel;
+  stopped.limit.stop = &stop;
   Guest first(cancelled);
   wait_for_queue(1);
   Guest second(stopped);
   wait_for_queue(2);
   __atomic_store_n(const_cast<int32_t *>(&cancel), 1, __ATOMIC_SEQ_CST);
-  EXPECT_EQ(first.granted(), LK_BUDGET_CANCELLED);
+  EXPECT_EQ(first.granted(), LK_WAIT_CANCELLED);
   __atomic_store_n(const_cast<uint8_t *>(&stop), 1, __ATOMIC_SEQ_CST);
-  EXPECT_EQ(second.granted(), LK_BUDGET_CANCELLED);
-  EXPECT_EQ(lk_budget_enter(&cancelled), LK_BUDGET_CANCELLED) << "at once";
+  EXPECT_EQ(second.granted(), LK_WAIT_CANCELLED);
+  EXPECT_EQ(lk_budget_enter(&cancelled), LK_WAIT_CANCELLED) << "at once";
   inside.leave();
   const int granted = enter(1, 1); // the mark of the queue is gone
   EXPECT_EQ(granted, 1);
@@ -273,13 +273,13 @@ TEST_F(Budget, ServesThoseBehindOneThatGivesUp) {
   EXPECT_EQ(inside.granted(), 2);
   volatile int32_t cancel = 0;
   lk_budget_ask large = fixed(4);
-  large.cancel = &cancel;
+  large.limit.cancel = &cancel;
   Guest gives_up(large);
   wait_for_queue(1);
   Guest small(ask_for(1, 1));
   wait_for_queue(2);
   __atomic_store_n(const_cast<int32_t *>(&cancel), 1, __ATOMIC_SEQ_CST);
-  EXPECT_EQ(gives_up.granted(), LK_BUDGET_CANCELLED);
+  EXPECT_EQ(gives_up.granted(), LK_WAIT_CANCELLED);
   EXPECT_EQ(small.granted(), 1);
 }
 
@@ -289,14 +289,14 @@ TEST_F(Budget, WaitsUntilTheDeadlineAndNoLonger) {
   volatile int32_t cancel = 0;
   for (bool has_flag : {false, true}) {
     lk_budget_ask ask = ask_for(1, 1);
-    if (has_flag) ask.cancel = &cancel;
-    ask.deadline_ns = ns_from_now(milliseconds(20));
-    EXPECT_EQ(lk_budget_enter(&ask), LK_BUDGET_DEADLINE);
-    EXPECT_GE(ns_from_now(milliseconds(0)), ask.deadline_ns);
-    EXPECT_EQ(lk_budget_enter(&ask), LK_BUDGET_DEADLINE) << "passed already";
+    if (has_flag) ask.limit.cancel = &cancel;
+    ask.limit.deadline_ns = ns_from_now(milliseconds(20));
+    EXPECT_EQ(lk_budget_enter(&ask), LK_WAIT_DEADLINE);
+    EXPECT_GE(ns_from_now(milliseconds(0)), ask.limit.deadline_ns);
+    EXPECT_EQ(lk_budget_enter(&ask), LK_WAIT_DEADLINE) << "passed already";
   }
   lk_budget_ask ask = ask_for(1, 1);
-  ask.deadline_ns = ns_from_now(std::chrono::minutes(10));
+  ask.limit.deadline_ns = ns_from_now(std::chrono::minutes(10));
   Guest in_time(ask);
   wait_for_queue(1);
   inside.leave();
@@ -339,10 +339,10 @@ TEST_F(Budget, NeverLetsMoreThanTheProcessorsRunWithWorkers) {
         lk_budget_ask ask = ask_for(1 + (t + i) % 2, 2 + i % 3);
         ask.between = (t + i) % 3 == 0;
         ask.fixed = i % 7 == 0;
-        if (i % 5 == 0) ask.cancel = &cancel;
-        if (i % 11 == 0) ask.deadline_ns = ns_from_now(milliseconds(1));
+        if (i % 5 == 0) ask.limit.cancel = &cancel;
+        if (i % 11 == 0) ask.limit.deadline_ns = ns_from_now(milliseconds(1));
         const int granted = lk_budget_enter(&ask);
-        if (granted == LK_BUDGET_DEADLINE && i % 11 == 0) continue;
+        if (granted == LK_WAIT_DEADLINE && i % 11 == 0) continue;
         if (granted < (ask.fixed ? ask.most : ask.least) || granted > ask.most) wrong++;
         if (!ask.between && granted != ask.least && granted != ask.most) wrong++;
         const uint64_t mine = uint64_t(1) << 32 | uint64_t(granted);

@@ -4,6 +4,10 @@
 
 #include "tests/keys/weights/weights_util.h"
 
+extern "C" {
+#include "keys/weights/state.h"
+}
+
 namespace {
 
 using lk::Bytes;
@@ -25,7 +29,7 @@ TEST_F(Weights, EqualBytesAreOneContent) {
   EXPECT_NE(lk_content_id(first), lk_content_id(third));
   EXPECT_NE(lk_content_id(first), lk_content_id(fourth));
   EXPECT_EQ(lk_content_id(first), 1u);
-  EXPECT_EQ(lk_content_bytes(first), 1000u);
+  EXPECT_EQ(first->bytes, 1000u);
   EXPECT_EQ(stats().bytes, 1000u); // the one that had to be copied
   lk_content_release(first, a.data());
   lk_content_release(second, same.data());
