@@ -3,7 +3,8 @@
 
 #include "plugin/internal.h"
 
-/* Reads a description that has been checked: counts, absent inputs, and attributes into params,
- * which are the caller's to free, also on failure. The name stays the host's. */
-lk_status lk_node_read(const lk_allocator *allocator, const lk_node_desc *desc, lk_op_node *node,
-                       lk_error *error);
+/* Reads `given` into `desc`, which borrows from it, checks it, and makes `node` of it, but for its
+ * name: operator, counts, absent inputs, and attributes as params, which are the caller's to free,
+ * also on failure. */
+lk_status lk_node_read(const lk_allocator *allocator, const lk_node_desc *given, lk_node_desc *desc,
+                       lk_op_node *node, lk_error *error);
