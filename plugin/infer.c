@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/team/float_state.h"
-#include "plugin/node_read.h"
+#include "plugin/internal.h"
 #include "plugin/table.h"
 
 lk_status lk_dims_new(const lk_allocator *allocator, lk_dims **out_dims, lk_error *error) {

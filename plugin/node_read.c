@@ -1,6 +1,4 @@
 /* From a node's description to a node as operators see it, and what is refused on the way. */
-#include "plugin/node_read.h"
-
 #include <inttypes.h>
 
 #include "base/alloc.h"
@@ -8,6 +6,7 @@
 #include "base/struct.h"
 #include "base/tensor.h"
 #include "ops/op_table.h"
+#include "plugin/internal.h"
 
 #define MAX_INPUTS 4096
 #define MAX_POST_OPS 32

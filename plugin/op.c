@@ -8,7 +8,6 @@
 #include "base/team/float_state.h"
 #include "base/tensor.h"
 #include "plugin/internal.h"
-#include "plugin/node_read.h"
 #include "plugin/table.h"
 
 #define KEPT_CONSTANT_BYTES 4096

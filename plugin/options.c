@@ -1,6 +1,4 @@
 /* Context options: the struct first, then the environment, then the defaults. */
-#include "plugin/options.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -8,6 +6,7 @@
 #include "base/status.h"
 #include "base/struct.h"
 #include "base/team/budget.h"
+#include "plugin/internal.h"
 
 #define DEFAULT_ENTRIES UINT64_C(65536)
 #define DEFAULT_BYTES (UINT64_C(1) << 30)

@@ -8,7 +8,6 @@
 #include "base/team/budget.h"
 #include "base/team/team.h"
 #include "plugin/internal.h"
-#include "plugin/options.h"
 #include "plugin/table.h"
 
 lk_status lk_threads_enter(lk_context *context, const lk_threads_ask *given, int32_t *out_threads,
