@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "executor_glue/ort/lists.h"
 #include "executor_glue/ort/support.h"
 #include "executor_glue/ort/tensor.h"
 
@@ -89,7 +88,7 @@ static lk_status has_inputs_of_body(const lk_ort *ort, const OrtGraph *graph, bo
   static const uint32_t of_loop[] = {LK_I64, LK_BOOL};
   lk_status status = LK_OK;
   lk_ort_values inputs = {0};
-  LK_TRY(lk_ort_graph_inputs(ort, lk_allocator_default(), graph, &inputs, error));
+  LK_TRY(lk_ort_graph_inputs(ort, graph, &inputs, error));
   *out = inputs.count != 1;
   for (size_t i = 0; i < 2 && inputs.count >= 2; i++) {
     const OrtTensorTypeAndShapeInfo *info = NULL;
@@ -107,7 +106,7 @@ static lk_status node_reads_outside(const lk_ort *ort, const OrtNode *node, bool
                                     lk_error *error) {
   lk_status status = LK_OK;
   lk_ort_values inputs = {0};
-  LK_TRY(lk_ort_node_inputs(ort, lk_allocator_default(), node, &inputs, error));
+  LK_TRY(lk_ort_node_inputs(ort, node, &inputs, error));
   for (size_t i = 0; i < inputs.count && !*out; i++) {
     if (inputs.items[i] == NULL) continue;
     LK_TRY(lk_ort_check(ort, ort_ValueInfo_IsFromOuterScope(ort->api)(inputs.items[i], out),
@@ -123,7 +122,7 @@ static lk_status reads_outside(const lk_ort *ort, const OrtGraph *graph, bool *o
   lk_status status = LK_OK;
   lk_ort_nodes nodes = {0};
   *out = false;
-  LK_TRY(lk_ort_graph_nodes(ort, lk_allocator_default(), graph, &nodes, error));
+  LK_TRY(lk_ort_graph_nodes(ort, graph, &nodes, error));
   for (size_t i = 0; i < nodes.count && !*out; i++) {
     LK_TRY(node_reads_outside(ort, nodes.items[i], out, error));
   }
@@ -174,6 +173,6 @@ lk_status lk_ort_claim(const lk_ort_context *context, const OrtGraph *graph,
   LK_TRY(fuse_groups(ort, &import, support, info, claims, error));
   if (!is_body) claims->is_complete = true;
 cleanup:
-  lk_ort_import_destroy(allocator, &import);
+  lk_ort_import_destroy(&import);
   return status;
 }

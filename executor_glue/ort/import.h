@@ -22,4 +22,4 @@ typedef struct lk_ort_import {
 lk_status lk_ort_import_create(const lk_ort *ort, const lk_allocator *allocator,
                                const OrtGraph *from, const OrtNode *fused, lk_ort_import *out,
                                lk_error *error);
-void lk_ort_import_destroy(const lk_allocator *allocator, lk_ort_import *import);
+void lk_ort_import_destroy(lk_ort_import *import);

@@ -61,7 +61,7 @@ lk_status lk_ort_subgraph_create(const lk_ort_context *context, const lk_ort_opt
   *out = made;
   made = NULL;
 cleanup:
-  lk_ort_import_destroy(allocator, &import);
+  lk_ort_import_destroy(&import);
   lk_ort_subgraph_destroy(made);
   return status;
 }
