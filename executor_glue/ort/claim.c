@@ -1,10 +1,9 @@
 /* Claims nodes: asks the operators what they can run, makes groups, tells ONNX Runtime. */
-#include "executor_glue/ort/claim.h"
-
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "executor_glue/ort/claims.h"
 #include "executor_glue/ort/support.h"
 #include "executor_glue/ort/tensor.h"
 
@@ -158,13 +157,12 @@ lk_status lk_ort_claim(const lk_ort_context *context, const OrtGraph *graph,
                        OrtEpGraphSupportInfo *info, lk_ort_claims *claims, lk_error *error) {
   lk_status status = LK_OK;
   const lk_ort *ort = context->ort;
-  const lk_allocator *allocator = ort->latchkey->context_allocator(context->handle);
   lk_ort_import import = {0};
   lk_ort_support *support = NULL;
   bool is_body = false;
   LK_TRY(find_body(ort, graph, &is_body, error));
   LK_TRY(note_path(ort, graph, claims, error));
-  LK_TRY(lk_ort_import_create(ort, allocator, graph, NULL, &import, error));
+  LK_TRY(lk_ort_import_create(context, graph, NULL, &import, error));
   LK_TRY(lk_ort_support_find(ort, &import, &support, error));
   if (!lk_ort_knows_bodies(ort) && (is_body || claims->n_subgraphs > 0)) {
     leave_all(import.graph, support,

@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "executor_glue/graph/value_names.h"
 #include "executor_glue/ort/import_attributes.h"
-#include "executor_glue/ort/import_value.h"
+#include "executor_glue/ort/tensor.h"
 
 typedef struct importer {
   const lk_ort *ort;
@@ -248,15 +248,15 @@ static lk_status count_names(const importer *im, const OrtNode *fused, size_t *o
   return LK_OK;
 }
 
-lk_status lk_ort_import_create(const lk_ort *ort, const lk_allocator *allocator,
-                               const OrtGraph *from, const OrtNode *fused, lk_ort_import *out,
-                               lk_error *error) {
+lk_status lk_ort_import_create(const lk_ort_context *context, const OrtGraph *from,
+                               const OrtNode *fused, lk_ort_import *out, lk_error *error) {
   lk_status status = LK_OK;
+  const lk_ort *ort = context->ort;
   importer importing = {.ort = ort, .api = ort->api, .out = out, .error = error};
   importer *im = &importing;
   size_t n_names = 0;
   *out = (lk_ort_import){0};
-  LK_TRY(lk_graph_create(allocator, &out->graph, error));
+  LK_TRY(lk_graph_create(ort->latchkey->context_allocator(context->handle), &out->graph, error));
   im->graph = out->graph;
   LK_TRY(read_opset(im, from));
   LK_TRY(list_nodes(im, from));
