@@ -136,13 +136,7 @@ static lk_status check_bind(const lk_op *op, const lk_bind_desc *bind, lk_error 
 /* The part of the name key that changes from call to call. */
 static lk_status add_call(lk_key_builder *key, const lk_op *op, const lk_bind_desc *bind,
                           int32_t threads, lk_error *error) {
-  lk_cache *cache = op->executor->context->env.cache;
-  lk_key_call call = {.threads = threads, .in_place_input = bind->in_place_input};
-  if (lk_cache_mode_get(cache) == LK_CACHE_THREAD) {
-    const lk_thread_identity thread = lk_thread_identity_get();
-    call.thread = thread.hash;
-    call.thread_generation = thread.generation;
-  }
+  const lk_key_call call = lk_call_make(op->executor->context, threads, bind->in_place_input);
   lk_key_add_call(key, &call);
   for (uint32_t i = 0; i < op->node.n_inputs; i++) {
     if (!op->comes_at_run[i]) continue; /* in the fixed part */

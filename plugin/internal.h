@@ -64,6 +64,18 @@ static inline lk_status lk_op_prefix(const lk_op *op, const char *verb, lk_statu
                          op->node.output_name);
 }
 
+/* The part of a key that says where and how this call wants its plan. */
+static inline lk_key_call lk_call_make(const lk_context *context, int32_t threads,
+                                       int32_t in_place_input) {
+  lk_key_call call = {.threads = threads, .in_place_input = in_place_input};
+  if (lk_cache_mode_get(context->env.cache) == LK_CACHE_THREAD) {
+    const lk_thread_identity thread = lk_thread_identity_get();
+    call.thread = thread.hash;
+    call.thread_generation = thread.generation;
+  }
+  return call;
+}
+
 /* ---- library.c ---- */
 
 /* Every context holds the library. LK_VERSION: oneDNN is too old, and nothing is held. */

@@ -32,16 +32,11 @@ lk_status lk_threads_enter(lk_context *context, const lk_threads_ask *given, int
                    ask.most, LK_MAX_THREADS);
   }
   const int granted = lk_budget_enter(&ask);
-  if (granted == LK_BUDGET_CANCELLED) {
-    return lk_fail(error, LK_CANCELLED,
-                   "failed to run: cancelled while other runs had the %" PRId32 " processors",
-                   lk_processors_get());
-  }
-  if (granted == LK_BUDGET_DEADLINE) {
-    return lk_fail(error, LK_DEADLINE,
-                   "failed to run: the deadline passed while other runs had the %" PRId32
-                   " processors",
-                   lk_processors_get());
+  if (granted < 0) {
+    const bool cancelled = granted == LK_BUDGET_CANCELLED;
+    return lk_fail(error, cancelled ? LK_CANCELLED : LK_DEADLINE,
+                   "failed to run: %s while other runs had the %" PRId32 " processors",
+                   cancelled ? "cancelled" : "the deadline passed", lk_processors_get());
   }
   *out_threads = granted;
   return LK_OK;
