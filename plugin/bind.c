@@ -6,8 +6,6 @@
 #include "base/struct.h"
 #include "base/team/float_state.h"
 #include "base/tensor.h"
-#include "plugin/bind_desc.h"
-#include "plugin/deferred.h"
 #include "plugin/internal.h"
 #include "plugin/table.h"
 
@@ -17,6 +15,10 @@ typedef struct bind_arg {
   const lk_bind_desc *bind;
   int32_t threads;
 } bind_arg;
+
+static lk_layout wish_of(const lk_bind_desc *bind, uint32_t output) {
+  return bind->wishes != NULL ? bind->wishes[output] : LK_LAYOUT_ANY;
+}
 
 static void destroy_body(void *value, void *user) {
   (void)user;
@@ -99,7 +101,7 @@ static bool is_unchanged(const lk_op *op, const lk_bind_desc *bind, int32_t thre
     if (!lk_tensor_desc_same(&body->inputs[i], &bind->inputs[i].desc)) return false;
   }
   for (uint32_t i = 0; i < body->n_outputs; i++) {
-    if (body->wishes[i] != lk_bind_wish(bind, i)) return false;
+    if (body->wishes[i] != wish_of(bind, i)) return false;
   }
   return true;
 }
@@ -107,29 +109,25 @@ static bool is_unchanged(const lk_op *op, const lk_bind_desc *bind, int32_t thre
 static lk_status check_bind(const lk_op *op, const lk_bind_desc *bind, lk_error *error) {
   if (bind->n_inputs != op->node.n_inputs || bind->n_outputs != op->node.n_outputs) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to bind %s '%s': %u inputs and %u outputs given, the node has %u and %u",
-                   op->node.class_->row.op_type, op->node.output_name, bind->n_inputs,
+                   "%u inputs and %u outputs given, the node has %u and %u", bind->n_inputs,
                    bind->n_outputs, op->node.n_inputs, op->node.n_outputs);
   }
   const int32_t most = op->executor->context->env.threads;
   if (bind->threads != 0 && bind->threads != 1 && bind->threads != most) {
-    return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to bind %s '%s': %d threads, 0, 1 or the context's %d",
-                   op->node.class_->row.op_type, op->node.output_name, bind->threads, most);
+    return lk_fail(error, LK_OUT_OF_RANGE, "%d threads, 0, 1 or the context's %d", bind->threads,
+                   most);
   }
   const int32_t over = bind->in_place_input;
   if (over != -1 && (over < 0 || over >= 64 || (uint32_t)over >= op->node.n_operands ||
                      (op->node.class_->row.in_place_inputs >> over & 1) == 0)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to bind %s '%s': in place over input %d, the operator does not allow it",
-                   op->node.class_->row.op_type, op->node.output_name, over);
+                   "in place over input %d, the operator does not allow it", over);
   }
   for (uint32_t i = 0; bind->wishes != NULL && i < bind->n_outputs; i++) {
     if (bind->wishes[i] != LK_LAYOUT_ANY && bind->wishes[i] > LK_LAYOUT_CHANNELS_LAST) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to bind %s '%s': output %u wishes for layout %u, plain, channels-last "
-                     "or any",
-                     op->node.class_->row.op_type, op->node.output_name, i, bind->wishes[i]);
+                     "output %u wishes for layout %u, plain, channels-last or any", i,
+                     bind->wishes[i]);
     }
   }
   return LK_OK;
@@ -138,24 +136,16 @@ static lk_status check_bind(const lk_op *op, const lk_bind_desc *bind, lk_error 
 /* The part of the name key that changes from call to call. */
 static lk_status add_call(lk_key_builder *key, const lk_op *op, const lk_bind_desc *bind,
                           int32_t threads, lk_error *error) {
-  lk_cache *cache = op->executor->context->env.cache;
-  lk_key_call call = {.threads = threads, .in_place_input = bind->in_place_input};
-  if (lk_cache_mode_get(cache) == LK_CACHE_THREAD) {
-    const lk_thread_identity thread = lk_thread_identity_get();
-    call.thread = thread.hash;
-    call.thread_generation = thread.generation;
-  }
+  const lk_key_call call = lk_call_make(op->executor->context, threads, bind->in_place_input);
   lk_key_add_call(key, &call);
   for (uint32_t i = 0; i < op->node.n_inputs; i++) {
     if (!op->comes_at_run[i]) continue; /* in the fixed part */
     if (bind->inputs[i].desc.rank > LK_MAX_RANK) {
-      return lk_fail(error, LK_OUT_OF_RANGE,
-                     "failed to bind %s '%s': input %u has rank %u, at most %d",
-                     op->node.class_->row.op_type, op->node.output_name, i,
+      return lk_fail(error, LK_OUT_OF_RANGE, "input %u has rank %u, at most %d", i,
                      bind->inputs[i].desc.rank, LK_MAX_RANK);
     }
     if (lk_op_is_shape_input(op, i)) {
-      LK_RETURN_NOT_OK(lk_bind_size_input(op, bind, i, NULL, error));
+      LK_RETURN_NOT_OK(lk_bind_size_input(bind, i, NULL, error));
       /* without a value: a tensor record as of any other input, which no known value has; a value
        * of no elements is always known */
       if (!lk_bind_lacks_value(op, bind, i)) {
@@ -166,8 +156,8 @@ static lk_status add_call(lk_key_builder *key, const lk_op *op, const lk_bind_de
     lk_key_add_tensor(key, LK_WORD_INPUT, i, &bind->inputs[i].desc, 0);
   }
   for (uint32_t i = 0; i < op->node.n_outputs; i++) {
-    if (lk_bind_wish(bind, i) == LK_LAYOUT_ANY) continue;
-    const int64_t wish[] = {i, lk_bind_wish(bind, i)};
+    if (wish_of(bind, i) == LK_LAYOUT_ANY) continue;
+    const int64_t wish[] = {i, wish_of(bind, i)};
     lk_key_add_attr(key, LK_WORD_WISH, wish, 2);
   }
   return LK_OK;
@@ -182,7 +172,7 @@ static lk_status look_up(lk_op *op, const lk_bind_desc *bind, int32_t threads, l
   bind_arg arg = {op, bind, threads};
   /* hashed only when the cache has to look it up: what a thread asks for often follows an order */
   lk_key_begin_from(&builder, &op->executor->context->allocator, op->fixed);
-  LK_TRY(add_call(&builder, op, bind, threads, error));
+  LK_TRY(lk_op_prefix(op, "bind", add_call(&builder, op, bind, threads, error), error));
   LK_TRY(lk_key_finish_unhashed(&builder, &key, error));
   LK_TRY(lk_cache_get(op->executor->context->env.cache, op->executor->quota, &key, build_plan, &arg,
                       out_ref, NULL, error));
@@ -202,7 +192,7 @@ lk_status lk_op_bind(lk_op *op, const lk_bind_desc *bind, lk_plan **inout_plan, 
     LK_TRY(lk_struct_read(&read, sizeof read, bind, "a bind description", error));
     bind = &read;
   }
-  LK_TRY(check_bind(op, bind, error));
+  LK_TRY(lk_op_prefix(op, "bind", check_bind(op, bind, error), error));
   const int32_t threads = bind->threads > 0 ? bind->threads : op->executor->context->env.threads;
   if (former != NULL && is_unchanged(op, bind, threads, lk_plan_get_body(former))) {
     found = (lk_ref *)former;

@@ -7,8 +7,6 @@
 #include "base/text.h"
 #include "ops/plan/onednn.h"
 #include "plugin/internal.h"
-#include "plugin/library.h"
-#include "plugin/options.h"
 #include "plugin/table.h"
 
 static void *counting_alloc(void *user, size_t size, size_t alignment) {

@@ -1,12 +1,18 @@
 /* Plans of binds that lack a value which shapes depend on: they have no steps, only what is certain
  * about the outputs. */
-#include "plugin/deferred.h"
-
 #include <stdio.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "plugin/internal.h"
+
+lk_status lk_bind_size_input(const lk_bind_desc *bind, uint32_t index, int64_t *out_elements,
+                             lk_error *error) {
+  char what[32];
+  (void)snprintf(what, sizeof what, "input %u", index);
+  return lk_tensor_size(&bind->inputs[index].desc, what, out_elements, NULL, error);
+}
 
 bool lk_bind_lacks_value(const lk_op *op, const lk_bind_desc *bind, uint32_t index) {
   return lk_op_is_shape_input(op, index) && op->comes_at_run[index] &&
@@ -18,9 +24,7 @@ static lk_status read_inputs(const lk_op *op, const lk_bind_desc *bind, lk_tenso
   for (uint32_t i = 0; i < op->node.n_inputs; i++) {
     if (op->node.constants[i].content != NULL) inputs[i] = op->node.constants[i].tensor;
     if (op->comes_at_run[i]) {
-      char what[32];
-      (void)snprintf(what, sizeof what, "input %u", i);
-      LK_RETURN_NOT_OK(lk_tensor_size(&bind->inputs[i].desc, what, NULL, NULL, error));
+      LK_RETURN_NOT_OK(lk_bind_size_input(bind, i, NULL, error));
       inputs[i] = bind->inputs[i];
     }
     out[i] = inputs[i].desc;
@@ -51,13 +55,8 @@ lk_status lk_deferred_build(const lk_op *op, const lk_bind_desc *bind, int32_t t
   }
   LK_TRY(lk_plan_body_create(&op->executor->context->env, &op->node, bind->wishes, threads, &body,
                              error));
-  status = read_inputs(op, bind, inputs, body->inputs, error);
-  if (status == LK_OK) status = infer_outputs(op, inputs, body->outputs, error);
-  if (status != LK_OK) {
-    status = lk_error_prefix(error, status, "failed to bind %s '%s'", op->node.class_->row.op_type,
-                             op->node.output_name);
-    goto cleanup;
-  }
+  LK_TRY(lk_op_prefix(op, "bind", read_inputs(op, bind, inputs, body->inputs, error), error));
+  LK_TRY(lk_op_prefix(op, "bind", infer_outputs(op, inputs, body->outputs, error), error));
   *out_body = body;
   body = NULL;
 cleanup:

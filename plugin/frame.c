@@ -1,6 +1,4 @@
 /* Frames: argument handles and scratch memory of running plans, and the one loop that runs them. */
-#include "plugin/frame.h"
-
 #include <inttypes.h>
 
 #include "base/alloc.h"

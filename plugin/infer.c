@@ -2,11 +2,8 @@
  * dimensions. */
 #include "base/alloc.h"
 #include "base/status.h"
-#include "base/struct.h"
 #include "base/team/float_state.h"
-#include "ops/op_table.h"
-#include "plugin/node_read.h"
-#include "plugin/op_check.h"
+#include "plugin/internal.h"
 #include "plugin/table.h"
 
 lk_status lk_dims_new(const lk_allocator *allocator, lk_dims **out_dims, lk_error *error) {
@@ -18,14 +15,12 @@ lk_status lk_node_infer(lk_dims *dims, const lk_node_desc *given, const lk_tenso
                         lk_tensor_desc *outputs, int32_t *out_copy_of, lk_error *error) {
   lk_status status = LK_OK;
   const lk_allocator *allocator = lk_dims_allocator(dims);
-  lk_node_desc desc = {0};
+  lk_node_desc desc;
   lk_op_node node = {0};
   lk_inference inference = {.node = &node, .inputs = inputs, .dims = dims, .outputs = outputs};
   const lk_float_state host_float = lk_float_begin(); /* attributes and scales are computed with */
-  LK_TRY(lk_struct_read(&desc, sizeof desc, given, "a node description", error));
-  LK_TRY(lk_node_desc_check(&desc, error));
-  LK_TRY(lk_op_class_find(desc.op_type, desc.domain, desc.opset, &node.class_, error));
-  LK_TRY(lk_node_read(allocator, &desc, &node, error));
+  LK_TRY(lk_node_read(allocator, given, &desc, &node, error));
+  node.output_name = desc.output_name;
   LK_TRY(lk_op_infer(&inference, error));
   if (out_copy_of != NULL) *out_copy_of = inference.copy_of;
 cleanup:

@@ -1,9 +1,11 @@
-/* The objects behind the ABI: private to the .c files of this folder. */
+/* The objects behind the ABI, and what the files of this folder call of each other beyond the table's
+ * functions: private to its .c files. */
 #pragma once
 
 #include <latchkey/latchkey.h>
 #include <stdatomic.h>
 
+#include "base/status.h"
 #include "keys/identity.h"
 #include "ops/plan/layout.h"
 #include "ops/plan/packing.h"
@@ -53,3 +55,67 @@ static inline const lk_plan_body *lk_plan_get_body(const lk_plan *plan) {
 static inline bool lk_plan_is_deferred(const lk_plan_body *body) {
   return body->outputs[0].layout == LK_LAYOUT_ANY;
 }
+
+/* Puts "failed to <verb> <operator> '<name>': " before the sentence of a failure. */
+static inline lk_status lk_op_prefix(const lk_op *op, const char *verb, lk_status status,
+                                     lk_error *error) {
+  if (status == LK_OK) return LK_OK;
+  return lk_error_prefix(error, status, "failed to %s %s '%s'", verb, op->node.class_->row.op_type,
+                         op->node.output_name);
+}
+
+/* The part of a key that says where and how this call wants its plan. */
+static inline lk_key_call lk_call_make(const lk_context *context, int32_t threads,
+                                       int32_t in_place_input) {
+  lk_key_call call = {.threads = threads, .in_place_input = in_place_input};
+  if (lk_cache_mode_get(context->env.cache) == LK_CACHE_THREAD) {
+    const lk_thread_identity thread = lk_thread_identity_get();
+    call.thread = thread.hash;
+    call.thread_generation = thread.generation;
+  }
+  return call;
+}
+
+/* ---- library.c ---- */
+
+/* Every context holds the library. LK_VERSION: oneDNN is too old, and nothing is held. */
+lk_status lk_library_retain(lk_error *error);
+void lk_library_release(void);
+
+/* ---- options.c ---- */
+
+/* `given` may be NULL. */
+lk_status lk_context_options_read(const lk_context_options *given, lk_context_options *out,
+                                  lk_error *error);
+/* Hands what LATCHKEY_PROCESSORS says to the budget. */
+lk_status lk_processors_read(lk_error *error);
+
+/* ---- node_read.c ---- */
+
+/* Reads `given` into `desc`, which borrows from it, checks it, and makes `node` of it, but for its
+ * name: operator, counts, absent inputs, and attributes as params, which are the caller's to free,
+ * also on failure. */
+lk_status lk_node_read(const lk_allocator *allocator, const lk_node_desc *given, lk_node_desc *desc,
+                       lk_op_node *node, lk_error *error);
+
+/* ---- deferred.c ---- */
+
+/* What a caller's older lk_bind_desc does not have. */
+#define LK_BIND_DEFAULTS                                                                           \
+  { .in_place_input = -1 }
+
+/* Checks the description of an input that comes at run time; `out_elements` may be NULL. */
+lk_status lk_bind_size_input(const lk_bind_desc *bind, uint32_t index, int64_t *out_elements,
+                             lk_error *error);
+/* Whether input `index`, whose description has been sized, is a value that shapes depend on and
+ * that is not there. */
+bool lk_bind_lacks_value(const lk_op *op, const lk_bind_desc *bind, uint32_t index);
+/* The plan of a bind that lacks such a value. */
+lk_status lk_deferred_build(const lk_op *op, const lk_bind_desc *bind, int32_t threads,
+                            lk_plan_body **out_body, lk_error *error);
+
+/* ---- frame.c ---- */
+
+const lk_executor *lk_frame_executor(const lk_frame *frame);
+/* Forgets the slot that was attached last. */
+void lk_frame_detach(lk_frame *frame);

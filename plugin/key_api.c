@@ -33,12 +33,7 @@ static lk_status add_records(lk_context *context, const lk_key_desc *desc, lk_ke
 /* What changes from call to call. */
 static lk_status add_call(lk_context *context, const lk_key_desc *desc, lk_key_builder *key,
                           lk_error *error) {
-  lk_key_call call = {.threads = context->env.threads, .in_place_input = -1};
-  if (lk_cache_mode_get(context->env.cache) == LK_CACHE_THREAD) {
-    const lk_thread_identity thread = lk_thread_identity_get();
-    call.thread = thread.hash;
-    call.thread_generation = thread.generation;
-  }
+  const lk_key_call call = lk_call_make(context, context->env.threads, -1);
   lk_key_add_call(key, &call);
   return add_records(context, desc, key, error);
 }

@@ -1,6 +1,4 @@
 /* oneDNN's process-wide settings and their one owner. */
-#include "plugin/library.h"
-
 #include <oneapi/dnnl/dnnl.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -8,6 +6,7 @@
 
 #include "base/fork.h"
 #include "base/status.h"
+#include "plugin/internal.h"
 
 #define LEAST_MAJOR 3
 #define LEAST_MINOR 13

@@ -1,7 +1,93 @@
-#include "plugin/node_read.h"
+/* From a node's description to a node as operators see it, and what is refused on the way. */
+#include <inttypes.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/struct.h"
+#include "base/tensor.h"
+#include "ops/op_table.h"
+#include "plugin/internal.h"
+
+#define MAX_INPUTS 4096
+#define MAX_POST_OPS 32
+#define MAX_OPTIONAL_INPUTS 64 /* absent inputs are bits of one word */
+
+static lk_status check_inputs(const lk_node_desc *desc, lk_error *error) {
+  for (uint32_t i = MAX_OPTIONAL_INPUTS; i < desc->n_inputs; i++) {
+    if ((desc->inputs[i].flags & LK_INPUT_ABSENT) == 0) continue;
+    return lk_fail(error, LK_OUT_OF_RANGE, "input %" PRIu32 " is absent, only the first %d may be",
+                   i, MAX_OPTIONAL_INPUTS);
+  }
+  return LK_OK;
+}
+
+/* Also of attributes that the operator does not know: all go into the key, by value. */
+static lk_status check_attr(const lk_attr *attr, lk_error *error) {
+  if (attr->name == NULL || attr->type < LK_ATTR_INTS || attr->type > LK_ATTR_TENSOR ||
+      (attr->data == NULL && attr->count > 0)) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "attribute %s has type %" PRIu32 ", %" PRIu32
+                   " values and %s; a name, a type of lk_attr_type and data are required",
+                   attr->name != NULL ? attr->name : "NULL", attr->type, attr->count,
+                   attr->data != NULL ? "data" : "no data");
+  }
+  for (uint32_t i = 0; attr->type == LK_ATTR_TENSOR && i < attr->count; i++) {
+    const lk_tensor *tensor = (const lk_tensor *)attr->data + i;
+    int64_t elements = 0;
+    LK_RETURN_NOT_OK(lk_tensor_size(&tensor->desc, attr->name, &elements, NULL, error));
+    if (tensor->desc.layout != LK_LAYOUT_PLAIN || (tensor->data == NULL && elements > 0)) {
+      return lk_fail(error, LK_INVALID_ARGUMENT, "attribute %s must be plain and have data",
+                     attr->name);
+    }
+  }
+  return LK_OK;
+}
+
+static bool is_known_kind(uint32_t kind) {
+  switch (kind) {
+#define LK_POST_OP_CASE(symbol, value, name) case symbol:
+    LK_POST_OP_LIST(LK_POST_OP_CASE)
+#undef LK_POST_OP_CASE
+    return true;
+  default:
+    return false;
+  }
+}
+
+static lk_status check_post_ops(const lk_node_desc *desc, lk_error *error) {
+  for (uint32_t i = 0; i < desc->n_post_ops; i++) {
+    const lk_post_op *post_op = &desc->post_ops[i];
+    const bool binary = LK_POST_OP_IS_BINARY(post_op->kind);
+    const bool known = is_known_kind(post_op->kind);
+    const bool has_input = post_op->input >= 0 && (uint32_t)post_op->input < desc->n_inputs;
+    if (!known || (binary && !has_input) || (!binary && post_op->input != -1)) {
+      return lk_fail(error, LK_INVALID_ARGUMENT,
+                     "post-op %u has kind %u and input %d; binary kinds need "
+                     "an input of the node, the others -1",
+                     i, post_op->kind, post_op->input);
+    }
+  }
+  return LK_OK;
+}
+
+static lk_status check_desc(const lk_node_desc *desc, lk_error *error) {
+  if (desc->n_outputs < 1 || desc->n_inputs > MAX_INPUTS || desc->n_outputs > 64 ||
+      desc->n_post_ops > MAX_POST_OPS) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "%u inputs, %u outputs, %u post-ops; at most %d, 1 to 64, at most %d",
+                   desc->n_inputs, desc->n_outputs, desc->n_post_ops, MAX_INPUTS, MAX_POST_OPS);
+  }
+  if ((desc->n_inputs > 0 && desc->inputs == NULL) || (desc->n_attrs > 0 && desc->attrs == NULL) ||
+      (desc->n_post_ops > 0 && desc->post_ops == NULL)) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "inputs, attrs or post_ops is NULL, but its count is not 0");
+  }
+  LK_RETURN_NOT_OK(check_inputs(desc, error));
+  for (uint32_t i = 0; i < desc->n_attrs; i++) {
+    LK_RETURN_NOT_OK(check_attr(&desc->attrs[i], error));
+  }
+  return check_post_ops(desc, error);
+}
 
 static uint32_t count_operands(const lk_node_desc *desc) {
   uint32_t count = desc->n_inputs;
@@ -17,26 +103,21 @@ static lk_status check_counts(const lk_op_node *node, lk_error *error) {
   const lk_op_row *row = &node->class_->row;
   if (node->n_operands < row->min_inputs || node->n_operands > row->max_inputs ||
       node->n_outputs > row->max_outputs) {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to create %s '%s': %u inputs and %u outputs; %u to %u, and at most %u",
-                   row->op_type, node->output_name, node->n_operands, node->n_outputs,
-                   row->min_inputs, row->max_inputs, row->max_outputs);
+    return lk_fail(error, LK_INVALID_ARGUMENT, "%u inputs and %u outputs; %u to %u, and at most %u",
+                   node->n_operands, node->n_outputs, row->min_inputs, row->max_inputs,
+                   row->max_outputs);
   }
   for (uint32_t i = 0; i < row->min_inputs; i++) {
     if (lk_op_has(node, i)) continue;
-    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to create %s '%s': input %u is required",
-                   row->op_type, node->output_name, i);
+    return lk_fail(error, LK_INVALID_ARGUMENT, "input %u is required", i);
   }
   if (node->n_post_ops > 0 && (row->flags & LK_OP_POST_OPS) == 0) {
-    return lk_fail(error, LK_UNSUPPORTED, "failed to create %s '%s': it takes no post-ops",
-                   row->op_type, node->output_name);
+    return lk_fail(error, LK_UNSUPPORTED, "it takes no post-ops");
   }
   return LK_OK;
 }
 
-lk_status lk_node_read(const lk_allocator *allocator, const lk_node_desc *desc, lk_op_node *node,
-                       lk_error *error) {
-  node->output_name = desc->output_name;
+static void set_counts(const lk_node_desc *desc, lk_op_node *node) {
   node->opset = desc->opset;
   node->n_inputs = desc->n_inputs;
   node->n_outputs = desc->n_outputs;
@@ -45,7 +126,27 @@ lk_status lk_node_read(const lk_allocator *allocator, const lk_node_desc *desc, 
   for (uint32_t i = 0; i < desc->n_inputs && i < 64; i++) {
     if ((desc->inputs[i].flags & LK_INPUT_ABSENT) != 0) node->absent |= UINT64_C(1) << i;
   }
-  LK_RETURN_NOT_OK(check_counts(node, error));
+}
+
+static lk_status prefix(const lk_node_desc *desc, lk_status status, lk_error *error) {
+  if (status == LK_OK) return LK_OK;
+  return lk_error_prefix(error, status, "failed to create %s '%s'", desc->op_type,
+                         desc->output_name);
+}
+
+lk_status lk_node_read(const lk_allocator *allocator, const lk_node_desc *given, lk_node_desc *desc,
+                       lk_op_node *node, lk_error *error) {
+  *desc = (lk_node_desc){0};
+  LK_RETURN_NOT_OK(lk_struct_read(desc, sizeof *desc, given, "a node description", error));
+  if (desc->op_type == NULL || desc->output_name == NULL || desc->output_name[0] == '\0') {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to create an op: op_type and output_name are required");
+  }
+  LK_RETURN_NOT_OK(prefix(desc, check_desc(desc, error), error));
+  LK_RETURN_NOT_OK(
+      lk_op_class_find(desc->op_type, desc->domain, desc->opset, &node->class_, error));
+  set_counts(desc, node);
+  LK_RETURN_NOT_OK(prefix(desc, check_counts(node, error), error));
   void *params = lk_calloc(allocator, 1, node->class_->params_size);
   node->params = params;
   if (params == NULL) return lk_fail_memory(error, "an op's parameters", node->class_->params_size);

@@ -7,10 +7,7 @@
 #include "base/struct.h"
 #include "base/team/float_state.h"
 #include "base/tensor.h"
-#include "ops/op_table.h"
 #include "plugin/internal.h"
-#include "plugin/node_read.h"
-#include "plugin/op_check.h"
 #include "plugin/table.h"
 
 #define KEPT_CONSTANT_BYTES 4096
@@ -182,36 +179,29 @@ cleanup:
   return status;
 }
 
-static lk_status fill(lk_op *op, const lk_node_desc *desc, lk_error *error) {
+static lk_status fill(lk_op *op, const lk_node_desc *given, lk_error *error) {
   const lk_allocator *allocator = op->executor->context->env.allocator;
-  lk_op_node *node = &op->node;
-  lk_status status = lk_node_read(allocator, desc, node, error);
-  node->output_name = lk_strdup(allocator, desc->output_name); /* until here, the host's */
-  if (status == LK_OK && node->output_name == NULL) {
-    status = lk_fail_memory(error, "an op's name", strlen(desc->output_name));
+  lk_node_desc desc;
+  LK_RETURN_NOT_OK(lk_node_read(allocator, given, &desc, &op->node, error));
+  op->node.output_name = lk_strdup(allocator, desc.output_name);
+  if (op->node.output_name == NULL) {
+    return lk_fail_memory(error, "an op's name", strlen(desc.output_name));
   }
-  LK_RETURN_NOT_OK(status);
-  LK_RETURN_NOT_OK(add_inputs(op, desc, error));
-  LK_RETURN_NOT_OK(add_post_ops(op, desc, error));
-  return make_fixed(op, desc, error);
+  LK_RETURN_NOT_OK(add_inputs(op, &desc, error));
+  LK_RETURN_NOT_OK(add_post_ops(op, &desc, error));
+  return make_fixed(op, &desc, error);
 }
 
 lk_status lk_op_create(lk_executor *executor, const lk_node_desc *node, lk_op **out_op,
                        lk_error *error) {
   *out_op = NULL;
-  lk_node_desc desc = {0};
-  const lk_op_class *row = NULL;
-  LK_RETURN_NOT_OK(lk_struct_read(&desc, sizeof desc, node, "a node description", error));
-  LK_RETURN_NOT_OK(lk_node_desc_check(&desc, error));
-  LK_RETURN_NOT_OK(lk_op_class_find(desc.op_type, desc.domain, desc.opset, &row, error));
   lk_status status = LK_OK;
   lk_op *op = lk_calloc(&executor->context->allocator, 1, sizeof *op);
   if (op == NULL) return lk_fail_memory(error, "an op", sizeof *op);
   op->executor = executor;
   op->serial = atomic_fetch_add_explicit(&next_serial, 1, memory_order_relaxed);
-  op->node.class_ = row;
   const lk_float_state host_float = lk_float_begin(); /* attributes are computed with */
-  const lk_status filled = fill(op, &desc, error);
+  const lk_status filled = fill(op, node, error);
   lk_float_end(host_float);
   LK_TRY(filled);
   *out_op = op;

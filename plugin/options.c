@@ -1,6 +1,4 @@
 /* Context options: the struct first, then the environment, then the defaults. */
-#include "plugin/options.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -8,6 +6,7 @@
 #include "base/status.h"
 #include "base/struct.h"
 #include "base/team/budget.h"
+#include "plugin/internal.h"
 
 #define DEFAULT_ENTRIES UINT64_C(65536)
 #define DEFAULT_BYTES (UINT64_C(1) << 30)
@@ -45,38 +44,27 @@ lk_status lk_processors_read(lk_error *error) {
   return LK_OK;
 }
 
+static lk_status check_range(const char *option, int64_t value, int least, int most,
+                             lk_error *error) {
+  if (value >= least && value <= most) return LK_OK;
+  return lk_fail(error, LK_OUT_OF_RANGE, "failed to read option '%s': %" PRId64 ", %d to %d",
+                 option, value, least, most);
+}
+
 static lk_status check_struct(const lk_context_options *options, lk_error *error) {
-  const bool has_alloc = options->allocator.alloc != NULL,
-             has_free = options->allocator.free != NULL;
-  if (has_alloc != has_free) {
+  if ((options->allocator.alloc != NULL) != (options->allocator.free != NULL)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to read option 'allocator': one of alloc and free is NULL, give both");
   }
-  if (options->cache_mode > LK_CACHE_SHARED) {
-    return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to read option 'cache_mode': %" PRIu32 ", 0 to %d", options->cache_mode,
-                   LK_CACHE_SHARED);
-  }
-  if (options->threads < 0 || options->threads > LK_MAX_THREADS) {
-    return lk_fail(error, LK_OUT_OF_RANGE, "failed to read option 'threads': %" PRId32 ", 1 to %d",
-                   options->threads, LK_MAX_THREADS);
-  }
-  if (options->verbose < -1 || options->verbose > LK_LOG_DEBUG) {
-    return lk_fail(error, LK_OUT_OF_RANGE, "failed to read option 'verbose': %" PRId32 ", 0 to %d",
-                   options->verbose, LK_LOG_DEBUG);
-  }
-  if (options->adapt_threads < -1 || options->adapt_threads > 1) {
-    return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to read option 'adapt_threads': %" PRId32 ", 0 or 1",
-                   options->adapt_threads);
-  }
-  return LK_OK;
+  LK_RETURN_NOT_OK(check_range("cache_mode", options->cache_mode, 0, LK_CACHE_SHARED, error));
+  LK_RETURN_NOT_OK(check_range("threads", options->threads, 0, LK_MAX_THREADS, error));
+  LK_RETURN_NOT_OK(check_range("verbose", options->verbose, -1, LK_LOG_DEBUG, error));
+  return check_range("adapt_threads", options->adapt_threads, -1, 1, error);
 }
 
 lk_status lk_context_options_read(const lk_context_options *given, lk_context_options *out,
                                   lk_error *error) {
-  const lk_context_options defaults = LK_CONTEXT_OPTIONS_INIT;
-  *out = defaults;
+  *out = (lk_context_options)LK_CONTEXT_OPTIONS_INIT;
   if (given != NULL) {
     LK_RETURN_NOT_OK(lk_struct_read(out, sizeof *out, given, "context options", error));
   }

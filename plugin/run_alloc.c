@@ -5,8 +5,6 @@
 #include "base/status.h"
 #include "base/struct.h"
 #include "base/tensor.h"
-#include "plugin/bind_desc.h"
-#include "plugin/frame.h"
 #include "plugin/internal.h"
 #include "plugin/table.h"
 
@@ -15,18 +13,14 @@
 static lk_status check_data(const lk_op *op, const lk_frame *frame, const lk_bind_desc *bind,
                             lk_error *error) {
   if (lk_frame_executor(frame) != op->executor) {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to run %s '%s': the frame belongs to another executor",
-                   op->node.class_->row.op_type, op->node.output_name);
+    return lk_fail(error, LK_INVALID_ARGUMENT, "the frame belongs to another executor");
   }
   for (uint32_t i = 0; i < op->node.n_inputs && i < bind->n_inputs; i++) {
     int64_t elements = 0;
     if (!op->comes_at_run[i]) continue;
-    LK_RETURN_NOT_OK(lk_bind_size_input(op, bind, i, &elements, error));
+    LK_RETURN_NOT_OK(lk_bind_size_input(bind, i, &elements, error));
     if (bind->inputs[i].data == NULL && elements > 0) {
-      return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to run %s '%s': input %" PRIu32 " has no data",
-                     op->node.class_->row.op_type, op->node.output_name, i);
+      return lk_fail(error, LK_INVALID_ARGUMENT, "input %" PRIu32 " has no data", i);
     }
   }
   return LK_OK;
@@ -66,7 +60,7 @@ lk_status lk_op_run_alloc(lk_frame *frame, lk_op *op, const lk_bind_desc *given,
   bool is_attached = false;
   void **pointers = NULL; /* of inputs, then of outputs */
   LK_TRY(lk_struct_read(&bind, sizeof bind, given, "a bind description", error));
-  LK_TRY(check_data(op, frame, &bind, error));
+  LK_TRY(lk_op_prefix(op, "run", check_data(op, frame, &bind, error), error));
   LK_TRY(lk_op_bind(op, &bind, &plan, error));
   const size_t n_pointers = (size_t)n_inputs + n_outputs;
   pointers = lk_calloc(allocator, n_pointers, sizeof *pointers);

@@ -8,7 +8,6 @@
 #include "base/team/budget.h"
 #include "base/team/team.h"
 #include "plugin/internal.h"
-#include "plugin/options.h"
 #include "plugin/table.h"
 
 lk_status lk_threads_enter(lk_context *context, const lk_threads_ask *given, int32_t *out_threads,
@@ -31,16 +30,11 @@ lk_status lk_threads_enter(lk_context *context, const lk_threads_ask *given, int
                    ask.most, LK_MAX_THREADS);
   }
   const int granted = lk_budget_enter(&ask);
-  if (granted == LK_WAIT_CANCELLED) {
-    return lk_fail(error, LK_CANCELLED,
-                   "failed to run: cancelled while other runs had the %" PRId32 " processors",
-                   lk_processors_get());
-  }
-  if (granted == LK_WAIT_DEADLINE) {
-    return lk_fail(error, LK_DEADLINE,
-                   "failed to run: the deadline passed while other runs had the %" PRId32
-                   " processors",
-                   lk_processors_get());
+  if (granted < 0) {
+    const bool cancelled = granted == LK_WAIT_CANCELLED;
+    return lk_fail(error, cancelled ? LK_CANCELLED : LK_DEADLINE,
+                   "failed to run: %s while other runs had the %" PRId32 " processors",
+                   cancelled ? "cancelled" : "the deadline passed", lk_processors_get());
   }
   *out_threads = granted;
   return LK_OK;

@@ -1,14 +1,11 @@
 /* Claims nodes: asks the operators what they can run, makes groups, tells ONNX Runtime. */
-#include "executor_glue/ort/claim.h"
-
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "executor_glue/ort/body.h"
-#include "executor_glue/ort/import.h"
-#include "executor_glue/ort/partition.h"
+#include "executor_glue/ort/claims.h"
 #include "executor_glue/ort/support.h"
+#include "executor_glue/ort/tensor.h"
 
 static lk_status note_path(const lk_ort *ort, const OrtGraph *graph, lk_ort_claims *claims,
                            lk_error *error) {
@@ -58,7 +55,7 @@ static lk_status note_groups(const lk_graph *graph, const lk_ort_support *suppor
     if (groups[n] >= 0) {
       claims->n_claimed++;
     } else if (!is_fused(node)) {
-      const char *reason = support->reasons[n];
+      const char *reason = support[n].reason;
       if (reason == NULL) reason = "in no group that computes data on oneDNN";
       LK_RETURN_NOT_OK(lk_ort_claims_add_left(claims, node, reason, error));
     }
@@ -71,19 +68,80 @@ static lk_status fuse_groups(const lk_ort *ort, const lk_ort_import *import,
                              lk_ort_claims *claims, lk_error *error) {
   const lk_graph *graph = import->graph;
   size_t n_groups = 0;
-  bool *supported = lk_graph_alloc(import->graph, graph->n_nodes * sizeof *supported);
   int32_t *groups = lk_graph_alloc(import->graph, graph->n_nodes * sizeof *groups);
-  if (supported == NULL || groups == NULL) {
+  if (groups == NULL) {
     return lk_fail_memory(error, "groups of nodes", graph->n_nodes * sizeof *groups);
   }
-  for (size_t n = 0; n < graph->n_nodes; n++) supported[n] = support->reasons[n] == NULL;
-  const lk_ort_partition_input input = {graph, supported, support->works, support->shape_inputs,
-                                        support->shape_only};
-  LK_RETURN_NOT_OK(lk_ort_partition_make(&input, groups, &n_groups, error));
+  LK_RETURN_NOT_OK(lk_ort_partition_make(graph, support, groups, &n_groups, error));
   for (size_t g = 0; g < n_groups; g++) {
     LK_RETURN_NOT_OK(fuse_group(ort, import, groups, (int32_t)g, info, error));
   }
   return note_groups(graph, support, groups, n_groups, claims, error);
+}
+
+/* ---- bodies of If, Loop and Scan ---- */
+
+/* No inputs, or the number of the iteration and whether to go on. */
+static lk_status has_inputs_of_body(const lk_ort *ort, const OrtGraph *graph, bool *out,
+                                    lk_error *error) {
+  static const uint32_t of_loop[] = {LK_I64, LK_BOOL};
+  lk_status status = LK_OK;
+  lk_ort_values inputs = {0};
+  LK_TRY(lk_ort_graph_inputs(ort, graph, &inputs, error));
+  *out = inputs.count != 1;
+  for (size_t i = 0; i < 2 && inputs.count >= 2; i++) {
+    const OrtTensorTypeAndShapeInfo *info = NULL;
+    uint32_t dtype = 0;
+    size_t rank = 0;
+    LK_TRY(lk_ort_value_type(ort, inputs.items[i], &info, &dtype, &rank, error));
+    if (dtype != of_loop[i] || rank != 0) *out = false;
+  }
+cleanup:
+  lk_free(lk_allocator_default(), (void *)inputs.items);
+  return status;
+}
+
+static lk_status node_reads_outside(const lk_ort *ort, const OrtNode *node, bool *out,
+                                    lk_error *error) {
+  lk_status status = LK_OK;
+  lk_ort_values inputs = {0};
+  LK_TRY(lk_ort_node_inputs(ort, node, &inputs, error));
+  for (size_t i = 0; i < inputs.count && !*out; i++) {
+    if (inputs.items[i] == NULL) continue;
+    LK_TRY(lk_ort_check(ort, ort_ValueInfo_IsFromOuterScope(ort->api)(inputs.items[i], out),
+                        "look for values of an outer graph", error));
+  }
+cleanup:
+  lk_free(lk_allocator_default(), (void *)inputs.items);
+  return status;
+}
+
+static lk_status reads_outside(const lk_ort *ort, const OrtGraph *graph, bool *out,
+                               lk_error *error) {
+  lk_status status = LK_OK;
+  lk_ort_nodes nodes = {0};
+  *out = false;
+  LK_TRY(lk_ort_graph_nodes(ort, graph, &nodes, error));
+  for (size_t i = 0; i < nodes.count && !*out; i++) {
+    LK_TRY(node_reads_outside(ort, nodes.items[i], out, error));
+  }
+cleanup:
+  lk_free(lk_allocator_default(), (void *)nodes.items);
+  return status;
+}
+
+/* Before 1.24, ONNX Runtime names no parent of the graphs that it asks about. A graph is taken for
+ * a body then when it reads values of an outer graph, has no inputs, as branches of If, or begins
+ * with the inputs of a body of Loop. A body of Scan that reads nothing from outside is taken for a
+ * model's graph: its nodes are claimed, and those of the model around it are not. */
+static lk_status find_body(const lk_ort *ort, const OrtGraph *graph, bool *out, lk_error *error) {
+  const OrtNode *parent = NULL;
+  LK_RETURN_NOT_OK(lk_ort_check(ort, ort_Graph_GetParentNode(ort->api)(graph, &parent),
+                                "look for a graph's parent", error));
+  *out = parent != NULL;
+  if (*out || lk_ort_knows_bodies(ort)) return LK_OK;
+  LK_RETURN_NOT_OK(has_inputs_of_body(ort, graph, out, error));
+  return *out ? LK_OK : reads_outside(ort, graph, out, error);
 }
 
 /* ---- the whole ---- */
@@ -91,7 +149,7 @@ static lk_status fuse_groups(const lk_ort *ort, const lk_ort_import *import,
 /* Nothing of the graph is claimed. */
 static void leave_all(const lk_graph *graph, lk_ort_support *support, const char *reason) {
   for (size_t n = 0; n < graph->n_nodes; n++) {
-    if (support->reasons[n] == NULL) support->reasons[n] = reason;
+    if (support[n].reason == NULL) support[n].reason = reason;
   }
 }
 
@@ -99,21 +157,20 @@ lk_status lk_ort_claim(const lk_ort_context *context, const OrtGraph *graph,
                        OrtEpGraphSupportInfo *info, lk_ort_claims *claims, lk_error *error) {
   lk_status status = LK_OK;
   const lk_ort *ort = context->ort;
-  const lk_allocator *allocator = ort->latchkey->context_allocator(context->handle);
   lk_ort_import import = {0};
-  lk_ort_support support;
+  lk_ort_support *support = NULL;
   bool is_body = false;
-  LK_TRY(lk_ort_is_body(ort, graph, &is_body, error));
+  LK_TRY(find_body(ort, graph, &is_body, error));
   LK_TRY(note_path(ort, graph, claims, error));
-  LK_TRY(lk_ort_import_create(ort, allocator, graph, NULL, &import, error));
+  LK_TRY(lk_ort_import_create(context, graph, NULL, &import, error));
   LK_TRY(lk_ort_support_find(ort, &import, &support, error));
   if (!lk_ort_knows_bodies(ort) && (is_body || claims->n_subgraphs > 0)) {
-    leave_all(import.graph, &support,
+    leave_all(import.graph, support,
               "of one of several graphs: ONNX Runtime 1.24 or newer is needed");
   }
-  LK_TRY(fuse_groups(ort, &import, &support, info, claims, error));
+  LK_TRY(fuse_groups(ort, &import, support, info, claims, error));
   if (!is_body) claims->is_complete = true;
 cleanup:
-  lk_ort_import_destroy(allocator, &import);
+  lk_ort_import_destroy(&import);
   return status;
 }

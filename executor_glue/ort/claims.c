@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "executor_glue/ort/ort.h"
 
 static void left_destroy(lk_ort_left *left) {
   const lk_allocator *allocator = lk_allocator_default();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "executor_glue/graph/graph.h"
+#include "executor_glue/ort/contexts.h"
 
 /* Nodes that were left, of one operator and for one reason. */
 typedef struct lk_ort_left {
@@ -14,8 +15,8 @@ typedef struct lk_ort_claims {
   uint32_t n_claimed, n_left, n_subgraphs;
   lk_ort_left *left;
   char *model_path; /* NULL: no graph has been seen yet */
-  bool
-      is_complete; /* the model's own graph has been seen: it comes after the bodies in its nodes */
+  /* the model's own graph has been seen: it comes after the bodies in its nodes */
+  bool is_complete;
 } lk_ort_claims;
 
 /* Notes a node that was left. The strings are copied. */
@@ -26,3 +27,9 @@ lk_status lk_ort_claims_add_left(lk_ort_claims *claims, const lk_node *node, con
 void lk_ort_claims_text(const lk_ort_claims *claims, char *buffer, size_t capacity);
 
 void lk_ort_claims_destroy(lk_ort_claims *claims);
+
+/* ---- claim.c ---- */
+
+/* Tells ONNX Runtime which nodes of `graph` to fuse, and notes in `claims` what was left. */
+lk_status lk_ort_claim(const lk_ort_context *context, const OrtGraph *graph,
+                       OrtEpGraphSupportInfo *info, lk_ort_claims *claims, lk_error *error);

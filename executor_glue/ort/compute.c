@@ -1,8 +1,7 @@
 /* Runs a fused node: reads inputs where they are, writes outputs where ONNX Runtime wants them. */
-#include "executor_glue/ort/compute.h"
-
 #include "base/alloc.h"
 #include "base/status.h"
+#include "executor_glue/ort/subgraph.h"
 #include "executor_glue/ort/tensor.h"
 
 /* More are taken from the allocator. */

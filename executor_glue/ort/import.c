@@ -7,13 +7,11 @@
 #include "base/status.h"
 #include "executor_glue/graph/value_names.h"
 #include "executor_glue/ort/import_attributes.h"
-#include "executor_glue/ort/import_value.h"
-#include "executor_glue/ort/lists.h"
+#include "executor_glue/ort/tensor.h"
 
 typedef struct importer {
   const lk_ort *ort;
   const OrtApi *api;
-  const lk_allocator *allocator;
   lk_graph *graph;
   lk_value_names names;
   int64_t opset; /* of ai.onnx, that the graph is of; 0: it says none */
@@ -60,20 +58,19 @@ static int32_t opset_of(const importer *im, int version) {
 }
 
 static lk_status name_node(importer *im, const OrtNode *from, lk_node *node) {
-  const char *op_type = NULL, *domain = NULL, *name = NULL;
+  const ort_Node_GetName_fn getters[] = {ort_Node_GetOperatorType(im->api),
+                                         ort_Node_GetDomain(im->api), ort_Node_GetName(im->api)};
+  const char **const to[] = {&node->op_type, &node->domain, &node->name};
   int version = 0;
-  LK_RETURN_NOT_OK(lk_ort_check(im->ort, ort_Node_GetOperatorType(im->api)(from, &op_type),
-                                "read a node's operator", im->error));
-  LK_RETURN_NOT_OK(lk_ort_check(im->ort, ort_Node_GetDomain(im->api)(from, &domain),
-                                "read a node's domain", im->error));
-  LK_RETURN_NOT_OK(lk_ort_check(im->ort, ort_Node_GetName(im->api)(from, &name),
-                                "read a node's name", im->error));
+  for (size_t i = 0; i < 3; i++) {
+    const char *text = NULL;
+    LK_RETURN_NOT_OK(
+        lk_ort_check(im->ort, getters[i](from, &text), "read a node's names", im->error));
+    LK_RETURN_NOT_OK(copy_text(im, text, to[i]));
+  }
   LK_RETURN_NOT_OK(lk_ort_check(im->ort, ort_Node_GetSinceVersion(im->api)(from, &version),
                                 "read a node's version", im->error));
-  if (domain != NULL && strcmp(domain, "ai.onnx") == 0) domain = NULL;
-  LK_RETURN_NOT_OK(copy_text(im, op_type, &node->op_type));
-  LK_RETURN_NOT_OK(copy_text(im, domain, &node->domain));
-  LK_RETURN_NOT_OK(copy_text(im, name, &node->name));
+  if (strcmp(node->domain, "ai.onnx") == 0) node->domain = "";
   node->opset = node->domain[0] == '\0' ? opset_of(im, version) : version;
   return LK_OK;
 }
@@ -86,11 +83,17 @@ typedef struct node_lists {
 
 static lk_status read_lists(const importer *im, const OrtNode *from, node_lists *out) {
   const lk_ort *ort = im->ort;
-  LK_RETURN_NOT_OK(lk_ort_node_inputs(ort, im->allocator, from, &out->inputs, im->error));
-  LK_RETURN_NOT_OK(
-      lk_ort_node_implicit_inputs(ort, im->allocator, from, &out->implicit, im->error));
-  LK_RETURN_NOT_OK(lk_ort_node_outputs(ort, im->allocator, from, &out->outputs, im->error));
-  return lk_ort_node_attributes(ort, im->allocator, from, &out->attributes, im->error);
+  LK_RETURN_NOT_OK(lk_ort_node_inputs(ort, from, &out->inputs, im->error));
+  LK_RETURN_NOT_OK(lk_ort_node_implicit_inputs(ort, from, &out->implicit, im->error));
+  LK_RETURN_NOT_OK(lk_ort_node_outputs(ort, from, &out->outputs, im->error));
+  return lk_ort_node_attributes(ort, from, &out->attributes, im->error);
+}
+
+static void free_lists(node_lists *lists) {
+  lk_free(lk_allocator_default(), (void *)lists->inputs.items);
+  lk_free(lk_allocator_default(), (void *)lists->implicit.items);
+  lk_free(lk_allocator_default(), (void *)lists->outputs.items);
+  lk_free(lk_allocator_default(), (void *)lists->attributes.items);
 }
 
 /* To inputs or outputs of a node. */
@@ -115,10 +118,7 @@ static lk_status add_node(importer *im, const OrtNode *from, const char **out_pr
   status =
       lk_ort_import_attributes(im->ort, im->graph, &lists.attributes, node, out_problem, im->error);
 cleanup:
-  lk_free(im->allocator, (void *)lists.inputs.items);
-  lk_free(im->allocator, (void *)lists.implicit.items);
-  lk_free(im->allocator, (void *)lists.outputs.items);
-  lk_free(im->allocator, (void *)lists.attributes.items);
+  free_lists(&lists);
   return status;
 }
 
@@ -142,14 +142,12 @@ static lk_status add_fused_border(importer *im, const lk_ort_values *values, add
 /* Inputs and outputs as a run will hand them over, in its order. */
 static lk_status add_fused_borders(importer *im, const OrtNode *fused) {
   lk_status status = LK_OK;
-  lk_ort_values inputs = {0}, outputs = {0};
-  LK_TRY(lk_ort_node_inputs(im->ort, im->allocator, fused, &inputs, im->error));
-  LK_TRY(lk_ort_node_outputs(im->ort, im->allocator, fused, &outputs, im->error));
-  LK_TRY(add_fused_border(im, &inputs, lk_graph_add_input));
-  LK_TRY(add_fused_border(im, &outputs, lk_graph_add_output));
+  node_lists lists = {0};
+  LK_TRY(read_lists(im, fused, &lists));
+  LK_TRY(add_fused_border(im, &lists.inputs, lk_graph_add_input));
+  LK_TRY(add_fused_border(im, &lists.outputs, lk_graph_add_output));
 cleanup:
-  lk_free(im->allocator, (void *)inputs.items);
-  lk_free(im->allocator, (void *)outputs.items);
+  free_lists(&lists);
   return status;
 }
 
@@ -157,7 +155,7 @@ cleanup:
 static lk_status add_inputs(importer *im) {
   lk_status status = LK_OK;
   const lk_graph *graph = im->graph;
-  bool *made = lk_calloc(im->allocator, graph->n_values, sizeof *made);
+  bool *made = lk_calloc(lk_allocator_default(), graph->n_values, sizeof *made);
   if (made == NULL) return lk_fail_memory(im->error, "a graph's inputs", graph->n_values);
   for (size_t n = 0; n < graph->n_nodes; n++) {
     const lk_node *node = &graph->nodes[n];
@@ -170,7 +168,7 @@ static lk_status add_inputs(importer *im) {
     LK_TRY(lk_graph_add_input(im->graph, (int32_t)i, im->error));
   }
 cleanup:
-  lk_free(im->allocator, made);
+  lk_free(lk_allocator_default(), made);
   return status;
 }
 
@@ -179,7 +177,7 @@ static lk_status add_outputs(importer *im, const OrtGraph *from) {
   lk_status status = LK_OK;
   lk_ort_values outputs = {0};
   const char *name = NULL;
-  LK_TRY(lk_ort_graph_outputs(im->ort, im->allocator, from, &outputs, im->error));
+  LK_TRY(lk_ort_graph_outputs(im->ort, from, &outputs, im->error));
   for (size_t i = 0; i < outputs.count; i++) {
     LK_TRY(name_of(im, outputs.items[i], &name));
     const int32_t value = lk_value_names_find(&im->names, name);
@@ -187,7 +185,7 @@ static lk_status add_outputs(importer *im, const OrtGraph *from) {
     LK_TRY(lk_graph_add_output(im->graph, value, im->error));
   }
 cleanup:
-  lk_free(im->allocator, (void *)outputs.items);
+  lk_free(lk_allocator_default(), (void *)outputs.items);
   return status;
 }
 
@@ -201,8 +199,8 @@ static lk_status read_opset(importer *im, const OrtGraph *from) {
   size_t count = 0;
   LK_TRY(
       lk_ort_check(im->ort, ort_Graph_GetNumOperatorSets(im->api)(from, &count), what, im->error));
-  domains = lk_calloc(im->allocator, count, sizeof *domains);
-  versions = lk_calloc(im->allocator, count, sizeof *versions);
+  domains = lk_calloc(lk_allocator_default(), count, sizeof *domains);
+  versions = lk_calloc(lk_allocator_default(), count, sizeof *versions);
   if (domains == NULL || versions == NULL) {
     LK_TRY(lk_fail_memory(im->error, "a graph's opsets", count * sizeof *versions));
   }
@@ -214,20 +212,22 @@ static lk_status read_opset(importer *im, const OrtGraph *from) {
     if (strcmp(domains[i], "") == 0 || strcmp(domains[i], "ai.onnx") == 0) im->opset = versions[i];
   }
 cleanup:
-  lk_free(im->allocator, (void *)domains);
-  lk_free(im->allocator, versions);
+  lk_free(lk_allocator_default(), (void *)domains);
+  lk_free(lk_allocator_default(), versions);
   return status;
 }
 
 static lk_status list_nodes(importer *im, const OrtGraph *from) {
   lk_ort_import *out = im->out;
   lk_ort_nodes nodes = {0};
-  const lk_status status = lk_ort_graph_nodes(im->ort, im->allocator, from, &nodes, im->error);
+  const lk_status status = lk_ort_graph_nodes(im->ort, from, &nodes, im->error);
   out->nodes = nodes.items;
   LK_RETURN_NOT_OK(status);
   out->n_nodes = nodes.count;
-  out->problems = lk_calloc(im->allocator, nodes.count, sizeof *out->problems);
-  return out->problems != NULL ? LK_OK : lk_fail_memory(im->error, "a graph's nodes", nodes.count);
+  out->problems = lk_graph_alloc(im->graph, nodes.count * sizeof *out->problems);
+  if (out->problems == NULL) return lk_fail_memory(im->error, "a graph's nodes", nodes.count);
+  for (size_t i = 0; i < nodes.count; i++) out->problems[i] = NULL;
+  return LK_OK;
 }
 
 /* As many names as there can be. */
@@ -248,16 +248,15 @@ static lk_status count_names(const importer *im, const OrtNode *fused, size_t *o
   return LK_OK;
 }
 
-lk_status lk_ort_import_create(const lk_ort *ort, const lk_allocator *allocator,
-                               const OrtGraph *from, const OrtNode *fused, lk_ort_import *out,
-                               lk_error *error) {
+lk_status lk_ort_import_create(const lk_ort_context *context, const OrtGraph *from,
+                               const OrtNode *fused, lk_ort_import *out, lk_error *error) {
   lk_status status = LK_OK;
-  importer importing = {
-      .ort = ort, .api = ort->api, .allocator = allocator, .out = out, .error = error};
+  const lk_ort *ort = context->ort;
+  importer importing = {.ort = ort, .api = ort->api, .out = out, .error = error};
   importer *im = &importing;
   size_t n_names = 0;
   *out = (lk_ort_import){0};
-  LK_TRY(lk_graph_create(allocator, &out->graph, error));
+  LK_TRY(lk_graph_create(ort->latchkey->context_allocator(context->handle), &out->graph, error));
   im->graph = out->graph;
   LK_TRY(read_opset(im, from));
   LK_TRY(list_nodes(im, from));
@@ -276,13 +275,12 @@ lk_status lk_ort_import_create(const lk_ort *ort, const lk_allocator *allocator,
   LK_TRY(lk_graph_link(out->graph, error));
 cleanup:
   lk_value_names_destroy(&im->names);
-  if (status != LK_OK) lk_ort_import_destroy(allocator, out);
+  if (status != LK_OK) lk_ort_import_destroy(out);
   return status;
 }
 
-void lk_ort_import_destroy(const lk_allocator *allocator, lk_ort_import *import) {
+void lk_ort_import_destroy(lk_ort_import *import) {
   lk_graph_destroy(import->graph);
-  lk_free(allocator, (void *)import->nodes);
-  lk_free(allocator, (void *)import->problems);
+  lk_free(lk_allocator_default(), (void *)import->nodes);
   *import = (lk_ort_import){0};
 }

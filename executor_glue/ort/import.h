@@ -2,7 +2,7 @@
 #pragma once
 
 #include "executor_glue/graph/graph.h"
-#include "executor_glue/ort/ort.h"
+#include "executor_glue/ort/contexts.h"
 
 typedef struct lk_ort_import {
   lk_graph *graph;       /* linked; a node's `source` is its number in `nodes` */
@@ -19,7 +19,6 @@ typedef struct lk_ort_import {
  *
  * What only an unsupported node needs (subgraphs, sequences) does not fail the import: the node has
  * a problem, and its implicit inputs are inputs, so that the order of the graph is known. */
-lk_status lk_ort_import_create(const lk_ort *ort, const lk_allocator *allocator,
-                               const OrtGraph *from, const OrtNode *fused, lk_ort_import *out,
-                               lk_error *error);
-void lk_ort_import_destroy(const lk_allocator *allocator, lk_ort_import *import);
+lk_status lk_ort_import_create(const lk_ort_context *context, const OrtGraph *from,
+                               const OrtNode *fused, lk_ort_import *out, lk_error *error);
+void lk_ort_import_destroy(lk_ort_import *import);

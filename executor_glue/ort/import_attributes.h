@@ -2,7 +2,7 @@
 #pragma once
 
 #include "executor_glue/graph/graph.h"
-#include "executor_glue/ort/lists.h"
+#include "executor_glue/ort/ort.h"
 
 /* Copies `attributes` to `node`, which has room for all of them. Those that the IR has no form for
  * are left out, and `*out_problem` says so. */

@@ -1,6 +1,7 @@
-/* Failures and log lines, from one side to the other. */
+/* Lists, failures and log lines, from one side to the other. */
 #include "executor_glue/ort/ort.h"
 
+#include "base/alloc.h"
 #include "base/status.h"
 #include "base/text.h"
 
@@ -40,3 +41,19 @@ void lk_ort_log(const lk_ort *ort, const OrtLogger *logger, OrtLoggingLevel leve
       ort_Logger_LogMessage(ort->api)(logger, level, safe, "latchkey", 0, LK_ORT_PROVIDER_NAME);
   if (result != NULL) ort_ReleaseStatus(ort->api)(result); /* nothing can be done about it */
 }
+
+/* How many items there are, then all of them. */
+#define DEFINE_LIST(name, owner, list, Owner, Things, what)                                        \
+  lk_status lk_ort_##name(const lk_ort *ort, const owner *from, list *out, lk_error *error) {      \
+    *out = (list){0};                                                                              \
+    LK_RETURN_NOT_OK(lk_ort_check(ort, ort_##Owner##_GetNum##Things(ort->api)(from, &out->count),  \
+                                  "count " what, error));                                          \
+    out->items = lk_calloc(lk_allocator_default(), out->count, sizeof *out->items);                \
+    if (out->items == NULL) {                                                                      \
+      return lk_fail_memory(error, what, out->count * sizeof *out->items);                         \
+    }                                                                                              \
+    if (out->count == 0) return LK_OK;                                                             \
+    return lk_ort_check(ort, ort_##Owner##_Get##Things(ort->api)(from, out->items, out->count),    \
+                        "read " what, error);                                                      \
+  }
+LK_ORT_LISTS(DEFINE_LIST)

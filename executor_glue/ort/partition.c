@@ -6,19 +6,22 @@
  */
 #include "executor_glue/ort/partition.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/status.h"
 
+typedef struct place {
+  uint32_t depth;
+  uint32_t latest; /* depth that the users of the node allow */
+  int32_t parent;  /* of connected parts (union-find) */
+  bool claimed;
+  bool working; /* of a part's root: some node of it works */
+} place;
+
 typedef struct partition {
-  const lk_ort_partition_input *input;
   const lk_graph *graph;
-  bool *claimed;   /* [n_nodes] */
-  bool *known;     /* [n_values]: can be had before a group runs, if shapes depend on it */
-  uint32_t *depth; /* [n_nodes] */
-  int32_t *parent; /* [n_nodes]: of connected parts (union-find) */
-  bool *working;   /* [n_nodes]: of a part's root: some node of it works */
+  const lk_ort_support *support; /* [n_nodes] */
+  place *at;                     /* [n_nodes] */
+  bool *known; /* [n_values]: can be had before a group runs, if shapes depend on it */
 } partition;
 
 static const lk_node *node_at(const partition *p, size_t n) {
@@ -41,8 +44,8 @@ static void find_known(const partition *p) {
   for (size_t n = 0; n < p->graph->n_nodes; n++) {
     const lk_node *node = node_at(p, n);
     bool known = true;
-    if (!p->claimed[n]) continue;
-    for (uint32_t i = 0; i < node->n_inputs && !p->input->shape_only[n]; i++) {
+    if (!p->at[n].claimed) continue;
+    for (uint32_t i = 0; i < node->n_inputs && !p->support[n].shape_only; i++) {
       if (node->inputs[i] != LK_NO_VALUE && !p->known[node->inputs[i]]) known = false;
     }
     for (uint32_t i = 0; i < node->n_outputs; i++) {
@@ -53,7 +56,8 @@ static void find_known(const partition *p) {
 
 /* The claimed node `n` must be in a later group than the claimed one that makes its input `i`. */
 static bool must_cut(const partition *p, size_t n, uint32_t i) {
-  return i < 64 && (p->input->shape_inputs[n] >> i & 1) != 0 && !p->known[node_at(p, n)->inputs[i]];
+  return i < 64 && (p->support[n].shape_inputs >> i & 1) != 0 &&
+         !p->known[node_at(p, n)->inputs[i]];
 }
 
 /* ---- depth ---- */
@@ -62,44 +66,44 @@ static bool must_cut(const partition *p, size_t n, uint32_t i) {
 static uint32_t least_depth(const partition *p, size_t n, uint32_t i) {
   const int32_t producer = producer_of(p, node_at(p, n)->inputs[i]);
   if (producer == LK_NO_NODE) return 0;
-  const bool leaves = p->claimed[producer] && (!p->claimed[n] || must_cut(p, n, i));
-  return p->depth[producer] + (leaves ? 1 : 0);
+  const bool leaves = p->at[producer].claimed && (!p->at[n].claimed || must_cut(p, n, i));
+  return p->at[producer].depth + (leaves ? 1 : 0);
 }
 
 static void set_depths(const partition *p) {
-  memset(p->depth, 0, p->graph->n_nodes * sizeof *p->depth);
   for (size_t n = 0; n < p->graph->n_nodes; n++) {
+    p->at[n].depth = 0;
     for (uint32_t i = 0; i < node_at(p, n)->n_inputs; i++) {
       const uint32_t least = least_depth(p, n, i);
-      if (least > p->depth[n]) p->depth[n] = least;
+      if (least > p->at[n].depth) p->at[n].depth = least;
     }
   }
 }
 
 /* A claimed node whose users are all claimed and in later groups joins the first of these: fewer
- * values cross, and nodes that would be a group of their own are none. `latest` [n_nodes] is what
- * the users of each node allow. */
-static void sink(const partition *p, uint32_t *latest) {
+ * values cross, and nodes that would be a group of their own are none. */
+static void sink(const partition *p) {
   for (size_t n = 0; n < p->graph->n_nodes; n++) {
     const lk_node *node = node_at(p, n);
-    latest[n] = UINT32_MAX;
+    p->at[n].latest = UINT32_MAX;
     for (uint32_t i = 0; i < node->n_outputs; i++) {
       if (node->outputs[i] != LK_NO_VALUE && p->graph->values[node->outputs[i]].is_output) {
-        latest[n] = p->depth[n];
+        p->at[n].latest = p->at[n].depth;
       }
     }
   }
   for (size_t n = p->graph->n_nodes; n-- > 0;) {
     const lk_node *node = node_at(p, n);
-    const bool claimed = p->claimed[n];
-    if (claimed && latest[n] != UINT32_MAX && latest[n] > p->depth[n]) p->depth[n] = latest[n];
+    place *at = &p->at[n];
+    if (at->claimed && at->latest != UINT32_MAX && at->latest > at->depth) at->depth = at->latest;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
       const int32_t producer = producer_of(p, node->inputs[i]);
       if (producer == LK_NO_NODE) continue;
-      uint32_t allowed = p->depth[n];
-      if (!claimed) allowed = p->depth[producer]; /* as it is: do not make others wait longer */
-      if (claimed && must_cut(p, n, i)) allowed = p->depth[n] - 1;
-      if (allowed < latest[producer]) latest[producer] = allowed;
+      place *from = &p->at[producer];
+      uint32_t allowed = at->depth;
+      if (!at->claimed) allowed = from->depth; /* as it is: do not make others wait longer */
+      if (at->claimed && must_cut(p, n, i)) allowed = at->depth - 1;
+      if (allowed < from->latest) from->latest = allowed;
     }
   }
 }
@@ -107,29 +111,31 @@ static void sink(const partition *p, uint32_t *latest) {
 /* ---- connected parts ---- */
 
 static int32_t root_of(const partition *p, int32_t n) {
-  while (p->parent[n] != n) {
-    p->parent[n] = p->parent[p->parent[n]];
-    n = p->parent[n];
+  while (p->at[n].parent != n) {
+    p->at[n].parent = p->at[p->at[n].parent].parent;
+    n = p->at[n].parent;
   }
   return n;
 }
 
 static bool same_group(const partition *p, size_t a, size_t b) {
-  return p->claimed[a] && p->claimed[b] && p->depth[a] == p->depth[b];
+  return p->at[a].claimed && p->at[b].claimed && p->at[a].depth == p->at[b].depth;
 }
 
 static void find_parts(const partition *p) {
-  memset(p->working, 0, p->graph->n_nodes * sizeof *p->working);
-  for (size_t n = 0; n < p->graph->n_nodes; n++) p->parent[n] = (int32_t)n;
+  for (size_t n = 0; n < p->graph->n_nodes; n++) {
+    p->at[n].parent = (int32_t)n;
+    p->at[n].working = false;
+  }
   for (size_t n = 0; n < p->graph->n_nodes; n++) {
     for (uint32_t i = 0; i < node_at(p, n)->n_inputs; i++) {
       const int32_t producer = producer_of(p, node_at(p, n)->inputs[i]);
       if (producer == LK_NO_NODE || !same_group(p, n, (size_t)producer)) continue;
-      p->parent[root_of(p, (int32_t)n)] = root_of(p, producer);
+      p->at[root_of(p, (int32_t)n)].parent = root_of(p, producer);
     }
   }
   for (size_t n = 0; n < p->graph->n_nodes; n++) {
-    if (p->claimed[n] && p->input->works[n]) p->working[root_of(p, (int32_t)n)] = true;
+    if (p->at[n].claimed && p->support[n].works) p->at[root_of(p, (int32_t)n)].working = true;
   }
 }
 
@@ -137,8 +143,8 @@ static void find_parts(const partition *p) {
 static bool leave_idle_parts(const partition *p) {
   bool left = false;
   for (size_t n = 0; n < p->graph->n_nodes; n++) {
-    if (!p->claimed[n] || p->working[root_of(p, (int32_t)n)]) continue;
-    p->claimed[n] = false;
+    if (!p->at[n].claimed || p->at[root_of(p, (int32_t)n)].working) continue;
+    p->at[n].claimed = false;
     left = true;
   }
   return left;
@@ -149,49 +155,40 @@ static size_t number_groups(const partition *p, int32_t *numbers, int32_t *out_g
   size_t count = 0;
   for (size_t d = 0; d <= p->graph->n_nodes; d++) numbers[d] = -1;
   for (size_t n = 0; n < p->graph->n_nodes; n++) {
-    if (p->claimed[n]) numbers[p->depth[n]] = 0;
+    if (p->at[n].claimed) numbers[p->at[n].depth] = 0;
   }
   for (size_t d = 0; d <= p->graph->n_nodes; d++) {
     if (numbers[d] == 0) numbers[d] = (int32_t)count++;
   }
   for (size_t n = 0; n < p->graph->n_nodes; n++) {
-    out_groups[n] = p->claimed[n] ? numbers[p->depth[n]] : -1;
+    out_groups[n] = p->at[n].claimed ? numbers[p->at[n].depth] : -1;
   }
   return count;
 }
 
-lk_status lk_ort_partition_make(const lk_ort_partition_input *input, int32_t *out_groups,
-                                size_t *out_count, lk_error *error) {
+lk_status lk_ort_partition_make(const lk_graph *graph, const lk_ort_support *support,
+                                int32_t *out_groups, size_t *out_count, lk_error *error) {
   lk_status status = LK_OK;
-  const lk_allocator *allocator = input->graph->allocator;
-  const size_t n = input->graph->n_nodes;
-  partition p = {.input = input, .graph = input->graph};
-  p.claimed = lk_calloc(allocator, n, sizeof *p.claimed);
-  p.known = lk_calloc(allocator, input->graph->n_values, sizeof *p.known);
-  p.depth = lk_calloc(allocator, n, sizeof *p.depth);
-  p.parent = lk_calloc(allocator, n, sizeof *p.parent);
-  p.working = lk_calloc(allocator, n, sizeof *p.working);
-  uint32_t *latest = lk_calloc(allocator, n, sizeof *latest);
+  const lk_allocator *allocator = graph->allocator;
+  const size_t n = graph->n_nodes;
+  partition p = {.graph = graph, .support = support};
+  p.at = lk_calloc(allocator, n, sizeof *p.at);
+  p.known = lk_calloc(allocator, graph->n_values, sizeof *p.known);
   int32_t *numbers = lk_calloc(allocator, n + 1, sizeof *numbers);
-  if (p.claimed == NULL || p.known == NULL || p.depth == NULL || p.parent == NULL ||
-      p.working == NULL || latest == NULL || numbers == NULL) {
-    LK_TRY(lk_fail_memory(error, "groups of nodes", n * sizeof *p.depth));
+  if (p.at == NULL || p.known == NULL || numbers == NULL) {
+    LK_TRY(lk_fail_memory(error, "groups of nodes", n * sizeof *p.at));
   }
-  memcpy(p.claimed, input->supported, n * sizeof *p.claimed);
+  for (size_t i = 0; i < n; i++) p.at[i].claimed = support[i].reason == NULL;
   do {
     find_known(&p);
     set_depths(&p);
-    sink(&p, latest);
+    sink(&p);
     find_parts(&p);
   } while (leave_idle_parts(&p));
   *out_count = number_groups(&p, numbers, out_groups);
 cleanup:
-  lk_free(allocator, p.claimed);
+  lk_free(allocator, p.at);
   lk_free(allocator, p.known);
-  lk_free(allocator, p.depth);
-  lk_free(allocator, p.parent);
-  lk_free(allocator, p.working);
-  lk_free(allocator, latest);
   lk_free(allocator, numbers);
   return status;
 }

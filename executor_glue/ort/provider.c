@@ -6,8 +6,6 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "executor_glue/ort/claim.h"
-#include "executor_glue/ort/compute.h"
 #include "executor_glue/ort/report.h"
 
 /* An entry of a run's options: a file that the statistics of now are written to. Up to 15

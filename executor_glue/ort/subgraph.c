@@ -44,14 +44,13 @@ lk_status lk_ort_subgraph_create(const lk_ort_context *context, const lk_ort_opt
                                  lk_error *error) {
   lk_status status = LK_OK;
   const lk_api *latchkey = context->ort->latchkey;
-  const lk_allocator *allocator = latchkey->context_allocator(context->handle);
   lk_ort_import import = {0};
   *out = NULL;
   lk_ort_subgraph *made = lk_calloc(lk_allocator_default(), 1, sizeof *made);
   if (made == NULL) return lk_fail_memory(error, "a subgraph", sizeof *made);
   made->context = context;
   LK_TRY(copy_name(context->ort, fused, &made->name, error));
-  LK_TRY(lk_ort_import_create(context->ort, allocator, graph, fused, &import, error));
+  LK_TRY(lk_ort_import_create(context, graph, fused, &import, error));
   made->graph = import.graph;
   import.graph = NULL;
   made->n_nodes = import.n_nodes;
@@ -61,7 +60,7 @@ lk_status lk_ort_subgraph_create(const lk_ort_context *context, const lk_ort_opt
   *out = made;
   made = NULL;
 cleanup:
-  lk_ort_import_destroy(allocator, &import);
+  lk_ort_import_destroy(&import);
   lk_ort_subgraph_destroy(made);
   return status;
 }

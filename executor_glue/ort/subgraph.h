@@ -27,3 +27,7 @@ lk_status lk_ort_subgraph_create(const lk_ort_context *context, const lk_ort_opt
                                  const OrtGraph *graph, const OrtNode *fused, lk_ort_subgraph **out,
                                  lk_error *error);
 void lk_ort_subgraph_destroy(lk_ort_subgraph *subgraph); /* NULL is allowed */
+
+/* Any number of threads may call it at once. `stop`: see lk_ort_run_terminate. */
+lk_status lk_ort_compute(lk_ort_subgraph *subgraph, OrtKernelContext *context,
+                         const volatile uint8_t *stop, lk_error *error);

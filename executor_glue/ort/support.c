@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
-#include "executor_glue/ort/partition.h"
 #include "executor_glue/passes/symbolic_shapes.h"
 
 static bool is_data(uint32_t dtype) {
@@ -78,41 +77,40 @@ static uint64_t absent_inputs(const lk_node *node) {
   return absent;
 }
 
-lk_status lk_ort_support_find(const lk_ort *ort, const lk_ort_import *import, lk_ort_support *out,
+/* Of a node that the IR has as it is. */
+static lk_status find_support(const lk_api *api, lk_graph *graph, lk_dims *dims,
+                              const lk_node *node, lk_ort_support *out, lk_error *error) {
+  const lk_op_row *row = NULL;
+  lk_error why;
+  const lk_status answer = ask(api, graph, dims, node, &row, &why);
+  if (answer == LK_OUT_OF_MEMORY) return lk_fail(error, answer, "%s", why.message);
+  if (answer != LK_OK) {
+    out->reason = lk_graph_strndup(graph, why.message, strlen(why.message));
+    return out->reason != NULL ? LK_OK : lk_fail_memory(error, "a reason", sizeof why.message);
+  }
+  out->shape_inputs = row->shape_inputs & ~absent_inputs(node);
+  out->shape_only = (row->flags & LK_OP_SHAPE_ONLY) != 0;
+  out->works = does_work(graph, node, row);
+  return LK_OK;
+}
+
+lk_status lk_ort_support_find(const lk_ort *ort, const lk_ort_import *import, lk_ort_support **out,
                               lk_error *error) {
   lk_status status = LK_OK;
   lk_graph *graph = import->graph;
   const lk_api *api = ort->latchkey;
-  const size_t n = graph->n_nodes;
   lk_dims *dims = NULL;
-  out->reasons = lk_graph_alloc(graph, n * sizeof *out->reasons);
-  out->works = lk_graph_alloc(graph, n * sizeof *out->works);
-  out->shape_inputs = lk_graph_alloc(graph, n * sizeof *out->shape_inputs);
-  out->shape_only = lk_graph_alloc(graph, n * sizeof *out->shape_only);
-  if (out->reasons == NULL || out->works == NULL || out->shape_inputs == NULL ||
-      out->shape_only == NULL) {
-    return lk_fail_memory(error, "the support of nodes", n * sizeof *out->reasons);
+  lk_ort_support *found = lk_graph_alloc(graph, graph->n_nodes * sizeof *found);
+  if (found == NULL) {
+    return lk_fail_memory(error, "the support of nodes", graph->n_nodes * sizeof *found);
   }
   LK_TRY(api->dims_create(graph->allocator, &dims, error));
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < graph->n_nodes; i++) {
     const lk_node *node = &graph->nodes[i];
-    const lk_op_row *row = NULL;
-    lk_error why;
-    out->reasons[i] = import->problems[node->source];
-    out->works[i] = out->shape_only[i] = false;
-    out->shape_inputs[i] = 0;
-    if (out->reasons[i] != NULL) continue;
-    const lk_status answer = ask(api, graph, dims, node, &row, &why);
-    if (answer == LK_OUT_OF_MEMORY) LK_TRY(lk_fail(error, answer, "%s", why.message));
-    if (answer != LK_OK) {
-      out->reasons[i] = lk_graph_strndup(graph, why.message, strlen(why.message));
-      if (out->reasons[i] == NULL) LK_TRY(lk_fail_memory(error, "a reason", sizeof why.message));
-      continue;
-    }
-    out->shape_inputs[i] = row->shape_inputs & ~absent_inputs(node);
-    out->shape_only[i] = (row->flags & LK_OP_SHAPE_ONLY) != 0;
-    out->works[i] = does_work(graph, node, row);
+    found[i] = (lk_ort_support){.reason = import->problems[node->source]};
+    if (found[i].reason == NULL) LK_TRY(find_support(api, graph, dims, node, &found[i], error));
   }
+  *out = found;
 cleanup:
   api->dims_destroy(dims);
   return status;

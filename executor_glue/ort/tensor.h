@@ -1,6 +1,7 @@
 /* What ONNX Runtime says of tensors: what a graph knows of a value, and what a run brings. */
 #pragma once
 
+#include "executor_glue/graph/graph.h"
 #include "executor_glue/ort/ort.h"
 
 /* Element type and rank of a graph's value. `*out_info`, which belongs to the value, has its shape.
@@ -13,3 +14,8 @@ lk_status lk_ort_value_type(const lk_ort *ort, const OrtValueInfo *value,
  * are. LK_UNSUPPORTED: an element type or a rank that Latchkey does not have. */
 lk_status lk_ort_tensor_read(const lk_ort *ort, const OrtValue *value, lk_tensor *out,
                              lk_error *error);
+
+/* Type and shape of value `index`, as far as ONNX Runtime knows them, and the bytes of a constant,
+ * which are borrowed. */
+lk_status lk_ort_import_value(const lk_ort *ort, lk_graph *graph, const OrtValueInfo *info,
+                              int32_t index, lk_error *error);

@@ -1,7 +1,6 @@
 // Groups of nodes for ONNX Runtime: graphs with known groups, and random ones, whose groups are
 // checked against the definitions by following every path.
 #include <algorithm>
-#include <memory>
 #include <random>
 
 #include "tests/executor_glue/graph/builder.h"
@@ -37,20 +36,16 @@ public:
   lk_status partition(Groups *groups, size_t *count) {
     if (link() != LK_OK) return status();
     const size_t n = get()->n_nodes;
-    std::unique_ptr<bool[]> supported(new bool[n]), works(new bool[n]), shape_only(new bool[n]);
-    std::vector<uint64_t> shape_inputs(n);
+    std::vector<lk_ort_support> support(n);
     for (size_t i = 0; i < n; i++) {
       const Mark &mark = marks_[static_cast<size_t>(get()->nodes[i].source)];
-      supported[i] = mark.kind != kUnsupported;
-      works[i] = mark.kind == kWorks;
-      shape_inputs[i] = mark.shape_inputs;
-      shape_only[i] = std::string(get()->nodes[i].op_type) == "Shape";
+      support[i] = {mark.kind != kUnsupported ? nullptr : "unsupported", mark.shape_inputs,
+                    mark.kind == kWorks, std::string(get()->nodes[i].op_type) == "Shape"};
     }
-    const lk_ort_partition_input input = {get(), supported.get(), works.get(), shape_inputs.data(),
-                                          shape_only.get()};
     Groups sorted(n, -7);
     *count = 0;
-    const lk_status status = lk_ort_partition_make(&input, sorted.data(), count, LK_ERR);
+    const lk_status status =
+        lk_ort_partition_make(get(), support.data(), sorted.data(), count, LK_ERR);
     groups->assign(n, -7);
     for (size_t i = 0; i < n; i++) {
       (*groups)[static_cast<size_t>(get()->nodes[i].source)] = sorted[i];
