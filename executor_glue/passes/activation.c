@@ -5,9 +5,6 @@
 #include "base/status.h"
 #include "executor_glue/passes/rewrite.h"
 
-lk_status lk_pass_activation(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
-                             lk_error *error);
-
 typedef struct activation {
   int32_t input; /* the value that it is applied to */
   lk_post_op post_op;

@@ -3,9 +3,6 @@
 #include "base/tensor.h"
 #include "executor_glue/passes/rewrite.h"
 
-lk_status lk_pass_bias(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
-                       lk_error *error);
-
 /* The constant does not enlarge the product: by what is certain of its shape, or, where the rank of
  * the left side is open, because the last dimension comes from constant weights alone. */
 static bool fits(const lk_pass_env *env, const lk_graph *graph, const lk_symbolic_shapes *shapes,

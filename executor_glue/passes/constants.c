@@ -9,9 +9,6 @@
 #include "base/tensor.h"
 #include "executor_glue/passes/rewrite.h"
 
-lk_status lk_pass_constants(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
-                            lk_error *error);
-
 /* A few bytes of a file can ask for any amount of memory (ConstantOfShape): one result, and what
  * all results take beyond their inputs, are held to a limit. The default has room for models that
  * store their weights so: there are some of 0.6 GB. */

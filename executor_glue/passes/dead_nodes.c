@@ -2,9 +2,6 @@
 #include "executor_glue/passes/pass.h"
 
 lk_status lk_pass_dead_nodes(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
-                             lk_error *error);
-
-lk_status lk_pass_dead_nodes(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
                              lk_error *error) {
   (void)env;
   (void)error;

@@ -4,9 +4,6 @@
 
 #include "executor_glue/passes/gated_activation.h"
 
-lk_status lk_pass_hard_swish(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
-                             lk_error *error);
-
 /* Exporters write 1/6 as a float, or as a division by 6: equal within its rounding. */
 static bool is_close(double a, double b) {
   return fabs(a - b) <= 1e-6 * fabs(b);

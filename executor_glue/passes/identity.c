@@ -4,9 +4,6 @@
 #include "base/status.h"
 #include "executor_glue/passes/rewrite.h"
 
-lk_status lk_pass_identity(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
-                           lk_error *error);
-
 /* Output 0 is an input, and the others are not wanted. */
 static bool only_copies(const lk_graph *graph, const lk_symbolic_shapes *shapes,
                         const lk_node *node) {

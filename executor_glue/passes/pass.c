@@ -6,12 +6,6 @@
 
 #include "base/status.h"
 
-#define PASS(name, function, summary)                                                              \
-  lk_status function(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,               \
-                     lk_error *error);
-#include "executor_glue/passes/pass_list.inc"
-#undef PASS
-
 const lk_pass lk_passes[] = {
 #define PASS(name, function, summary) {name, summary, function},
 #include "executor_glue/passes/pass_list.inc"

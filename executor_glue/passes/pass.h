@@ -21,6 +21,12 @@ typedef struct lk_pass {
   lk_pass_fn run;
 } lk_pass;
 
+#define PASS(name, function, summary)                                                              \
+  lk_status function(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,               \
+                     lk_error *error);
+#include "executor_glue/passes/pass_list.inc"
+#undef PASS
+
 /* The table, in the order in which passes run. */
 extern const lk_pass lk_passes[];
 extern const size_t lk_n_passes;

@@ -8,9 +8,6 @@
 #include "base/status.h"
 #include "executor_glue/passes/rewrite.h"
 
-lk_status lk_pass_residual(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
-                           lk_error *error);
-
 static bool can_fuse(const lk_pass_env *env, const lk_graph *graph,
                      const lk_symbolic_shapes *shapes, const lk_node *add, int32_t product,
                      int32_t other) {

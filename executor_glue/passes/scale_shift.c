@@ -12,9 +12,6 @@
 #include "base/tensor.h"
 #include "executor_glue/passes/rewrite.h"
 
-lk_status lk_pass_scale_shift(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
-                              lk_error *error);
-
 typedef struct scale_shift {
   size_t n_channels;
   int32_t rank;        /* of the producer's output */

@@ -4,9 +4,6 @@
 
 #include "executor_glue/passes/gated_activation.h"
 
-lk_status lk_pass_swish(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
-                        lk_error *error);
-
 /* Sigmoid(alpha * x). */
 static bool read_gate(const lk_pass_env *env, const lk_graph *graph,
                       const lk_symbolic_shapes *shapes, int32_t gate, int32_t x,
