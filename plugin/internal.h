@@ -1,5 +1,5 @@
-/* The objects behind the ABI, and what the files of this folder call of each other beyond the table's
- * functions: private to its .c files. */
+/* The objects behind the ABI, and what the files of this folder call of each other beyond the
+ * table's functions: private to its .c files. */
 #pragma once
 
 #include <latchkey/latchkey.h>

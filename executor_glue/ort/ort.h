@@ -1,4 +1,4 @@
-/* ONNX Runtime's tables and lists, and how failures and log lines get from one side to the other. */
+/* ONNX Runtime's tables and lists; how failures and log lines get from one side to the other. */
 #pragma once
 
 #include <latchkey/latchkey.h>
