@@ -14,7 +14,8 @@ lk_layout lk_fixed_output_layout(lk_planner *planner, uint32_t index, lk_layout 
  * copy that keeps the layout and does nothing when both pointers are equal. */
 lk_status lk_plan_same(lk_planner *planner, uint32_t index, lk_error *error);
 
-/* A step that repeats `size` bytes (at most LK_MAX_FILL) all over an operand: a multiple of them. */
+/* A step that repeats `size` bytes (at most LK_MAX_FILL) all over an operand: a multiple of
+ * them. */
 lk_status lk_plan_fill(lk_planner *planner, const lk_operand *to, size_t size, const void *value,
                        lk_error *error);
 

@@ -121,8 +121,8 @@ lk_status lk_op_infer(lk_inference *self, lk_error *error);
 
 /* `axis` of a tensor of `rank`, negative from the end; -1 when it is out of range. */
 int64_t lk_axis(int64_t axis, uint32_t rank);
-/* Each of `axes` as a dimension of a tensor of `rank`; LK_INVALID_ARGUMENT where one is out of range
- * or given twice: "failed to <what>: ...". */
+/* Each of `axes` as a dimension of a tensor of `rank`; LK_INVALID_ARGUMENT where one is out of
+ * range or given twice: "failed to <what>: ...". */
 lk_status lk_read_axes(const int64_t *axes, uint32_t count, uint32_t rank, const char *what,
                        uint32_t *out_axes, lk_error *error);
 static inline bool lk_rank_is_known(const lk_tensor_desc *desc) {

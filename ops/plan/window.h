@@ -39,8 +39,8 @@ void lk_window_parse(lk_attrs *attrs, lk_window *out);
  * the last window fits; a window that would start in the end padding is left out (as ONNX says).
  * With auto_pad, ceil_mode makes no difference: ONNX's formulas for the two come to the same.
  *
- * Before all is known, `in` and `kernel` may be terms of `dims`. Where they are, `out` is set, which
- * may be one too, and padding says nothing. `dims` is NULL when all are numbers. */
+ * Before all is known, `in` and `kernel` may be terms of `dims`. Where they are, `out` is set,
+ * which may be one too, and padding says nothing. `dims` is NULL when all are numbers. */
 lk_status lk_window_infer(const lk_window *window, uint32_t rank, const int64_t *in,
                           const int64_t *kernel, lk_dims *dims, lk_window_shape *out,
                           lk_error *error);
