@@ -2,9 +2,6 @@
 
 set(python ${PROJECT_SOURCE_DIR}/.venv/bin/python)
 # Where the models and test cases of the Python packages lie: beside the schema.
-cmake_path(GET LATCHKEY_ONNX_PROTO PARENT_PATH onnx_package)
-cmake_path(GET onnx_package PARENT_PATH site_packages)
-# The models and test cases lie beside onnx.proto's package.
 cmake_path(GET onnx_proto_folder PARENT_PATH site_packages)
 string(CONCAT tsan_options "suppressions=${PROJECT_SOURCE_DIR}/tools/tsan.supp"
                            ":ignore_noninstrumented_modules=1:halt_on_error=1")

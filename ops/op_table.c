@@ -17,12 +17,27 @@ const lk_op_class *const lk_op_classes[] = {
 };
 const uint32_t lk_n_op_classes = sizeof lk_op_classes / sizeof lk_op_classes[0];
 
-/* The row, or one of another opset. */
+/* The first row whose name is not before `op_type`. */
+static uint32_t lower_bound(const char *op_type) {
+  uint32_t begin = 0, end = lk_n_op_classes;
+  while (begin < end) {
+    const uint32_t middle = begin + (end - begin) / 2;
+    if (strcmp(lk_op_classes[middle]->row.op_type, op_type) < 0) {
+      begin = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return begin;
+}
+
+/* The row, or one of another opset. Passes ask for every node several times. */
 static const lk_op_class *find(const char *op_type, const char *domain, int32_t opset) {
   const lk_op_class *found = NULL;
-  for (uint32_t i = 0; i < lk_n_op_classes; i++) {
+  for (uint32_t i = lower_bound(op_type); i < lk_n_op_classes; i++) {
     const lk_op_row *row = &lk_op_classes[i]->row;
-    if (strcmp(row->op_type, op_type) != 0 || strcmp(row->domain, domain) != 0) continue;
+    if (strcmp(row->op_type, op_type) != 0) break;
+    if (strcmp(row->domain, domain) != 0) continue;
     const bool fits = row->since <= opset;
     if (found == NULL || (fits && (found->row.since > opset || row->since > found->row.since))) {
       found = lk_op_classes[i];

@@ -2,6 +2,7 @@
 // whose dimensions are partly symbols, in one table, are inferred once with the symbols and once
 // with numbers in their place. What was certain must come out so, and a symbol must always stand
 // for one number.
+#include <cstring>
 #include <map>
 #include <random>
 
@@ -575,6 +576,17 @@ const lk_op_row *find(const char *op, int32_t opset = 13, const char *domain = "
 bool has(const char *op, uint32_t flag) {
   const lk_op_row *row = find(op, 14);
   return row != nullptr && (row->flags & flag) != 0;
+}
+
+// They are searched by halves.
+TEST(Rows, AreSortedByName) {
+  for (uint32_t i = 1; api()->op_row(i) != nullptr; i++) {
+    EXPECT_LE(std::strcmp(api()->op_row(i - 1)->op_type, api()->op_row(i)->op_type), 0)
+        << api()->op_row(i - 1)->op_type << " is before " << api()->op_row(i)->op_type;
+  }
+  for (const char *op : {"", "A", "Addd", "Zzz"}) {
+    EXPECT_EQ(api()->op_find(op, "", LK_MAX_OPSET), nullptr) << op;
+  }
 }
 
 TEST(Rows, AreFoundByNameDomainAndOpset) {
