@@ -164,6 +164,12 @@ lk_status lk_graph_add_output(lk_graph *graph, int32_t value, lk_error *error) {
   return LK_OK;
 }
 
+bool lk_value_is_constant(const lk_graph *graph, int32_t value) {
+  if (value == LK_NO_VALUE) return false;
+  const lk_value *v = &graph->values[value];
+  return v->constant_kind != LK_CONSTANT_NONE && !v->is_input;
+}
+
 lk_node_desc lk_node_describe(const lk_graph *graph, const lk_node *node,
                               const lk_node_input *inputs) {
   lk_node_desc desc = {.struct_size = sizeof desc,

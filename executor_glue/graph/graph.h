@@ -103,6 +103,9 @@ lk_status lk_graph_finish(lk_graph *graph, lk_error *error);
  * order; nodes stay. On failure nothing has changed. */
 lk_status lk_graph_compact(lk_graph *graph, lk_error *error);
 
+/* A constant that no run can replace. */
+bool lk_value_is_constant(const lk_graph *graph, int32_t value);
+
 /* The node as the ABI describes it, with its post-ops; `inputs` [n_inputs]. It is called after the
  * first output that is wanted: no other node writes that value. */
 lk_node_desc lk_node_describe(const lk_graph *graph, const lk_node *node,

@@ -12,12 +12,6 @@ bool lk_node_is_plain(const lk_node *node) {
          node->outputs[0] != LK_NO_VALUE;
 }
 
-bool lk_value_is_constant(const lk_graph *graph, int32_t value) {
-  if (value == LK_NO_VALUE) return false;
-  const lk_value *v = &graph->values[value];
-  return v->constant_kind != LK_CONSTANT_NONE && !v->is_input;
-}
-
 bool lk_value_is_weight(const lk_graph *graph, int32_t value) {
   if (!lk_value_is_constant(graph, value)) return false;
   const lk_tensor *constant = &graph->values[value].constant;

@@ -12,9 +12,7 @@
 
 /* A node without post-ops of its own, with an input and an output 0: safe to take apart. */
 bool lk_node_is_plain(const lk_node *node);
-/* A constant that no run can replace. */
-bool lk_value_is_constant(const lk_graph *graph, int32_t value);
-/* Such a constant with float elements, at least one. */
+/* A constant that no run can replace, with float elements, at least one. */
 bool lk_value_is_weight(const lk_graph *graph, int32_t value);
 /* Such a constant with exactly one element, which is stored. */
 bool lk_value_is_scalar(const lk_graph *graph, int32_t value, float *out);

@@ -39,17 +39,12 @@ static uint32_t chain_position(const lk_api *api, const lk_graph *graph, const u
   return may_run_in_place(api, &graph->nodes[producer]) ? positions[producer] + 1 : 0;
 }
 
-static bool is_constant(const lk_program *program, int32_t value) {
-  const lk_value *v = &program->graph->values[value];
-  return v->constant_kind != LK_CONSTANT_NONE && !v->is_input;
-}
-
 static void describe_input(const lk_program *program, int32_t value, lk_node_input *out) {
   if (value == LK_NO_VALUE) {
     out->flags = LK_INPUT_ABSENT;
     return;
   }
-  if (!is_constant(program, value)) return;
+  if (!lk_value_is_constant(program->graph, value)) return;
   const lk_value *constant = &program->graph->values[value];
   size_t size = lk_dtype_size(constant->constant.desc.dtype);
   bool aligned = size > 0 && (uintptr_t)constant->constant.data % size == 0;
@@ -84,11 +79,10 @@ cleanup:
 }
 
 /* One user of each constant among the node's inputs has its op now: frees what nobody waits for. */
-static void release_constants(const lk_program *program, lk_graph *graph, const lk_node *node,
-                              uint32_t *users) {
+static void release_constants(lk_graph *graph, const lk_node *node, uint32_t *users) {
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     int32_t value = node->inputs[i];
-    if (value == LK_NO_VALUE || !is_constant(program, value)) continue;
+    if (!lk_value_is_constant(graph, value)) continue;
     lk_value *constant = &graph->values[value];
     if (--users[value] > 0 || constant->constant_kind != LK_CONSTANT_OWNED || constant->is_output) {
       continue;
@@ -131,7 +125,7 @@ static lk_status create_ops(lk_program *program, lk_graph *graph, lk_error *erro
   for (size_t i = 0; i < graph->n_nodes; i++) {
     positions[i] = chain_position(program->api, graph, positions, i);
     LK_TRY(create_op(program, i, positions[i], error));
-    release_constants(program, graph, &graph->nodes[i], users);
+    release_constants(graph, &graph->nodes[i], users);
   }
 
 cleanup:
