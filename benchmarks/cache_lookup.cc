@@ -87,7 +87,7 @@ lk_key *fixed_part(Op op, uint32_t number) {
   lk_key *copy = nullptr;
   check(lk_key_finish(&builder, &key, nullptr) == LK_OK, "build a key");
   check(lk_key_copy(lk_allocator_default(), &key, &copy, nullptr) == LK_OK, "copy a key");
-  lk_key_builder_release(&builder);
+  lk_key_builder_destroy(&builder);
   return copy;
 }
 
@@ -127,7 +127,7 @@ public:
     }
     (void)lk_key_finish_unhashed(&builder, &key, nullptr);
     use(key);
-    lk_key_builder_release(&builder);
+    lk_key_builder_destroy(&builder);
   }
 
   std::vector<lk_key *> fixed;

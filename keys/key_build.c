@@ -136,7 +136,7 @@ lk_status lk_key_finish(lk_key_builder *builder, lk_key *out_key, lk_error *erro
   return status;
 }
 
-void lk_key_builder_release(lk_key_builder *builder) {
+void lk_key_builder_destroy(lk_key_builder *builder) {
   if (builder->bytes == builder->inline_bytes) return;
   lk_free(builder->allocator, builder->bytes);
   builder->bytes = builder->inline_bytes;

@@ -13,7 +13,7 @@
 #define LK_KEY_INLINE_BYTES 1024
 
 /* Builds a key on the stack, and takes memory only for one that is longer. Begin, add, finish,
- * release. The first failure is remembered, and finish returns it. It need not be zeroed: begin
+ * destroy. The first failure is remembered, and finish returns it. It need not be zeroed: begin
  * sets what is read. */
 typedef struct lk_key_builder {
   const lk_allocator *allocator;
@@ -33,12 +33,12 @@ void lk_key_begin_like(lk_key_builder *builder, const lk_allocator *allocator, c
 /* Ends the fixed part (head.fixed is set). What is added from now on belongs to the call. */
 void lk_key_seal(lk_key_builder *builder);
 
-/* The key, valid until the builder is released. Seals it if that was not done. */
+/* The key, valid until the builder is destroyed. Seals it if that was not done. */
 lk_status lk_key_finish(lk_key_builder *builder, lk_key *out_key, lk_error *error);
 /* The same without the hash, which a look-up may not need. Only for lk_cache_get, lk_cache_find and
  * lk_key_complete. */
 lk_status lk_key_finish_unhashed(lk_key_builder *builder, lk_key *out_key, lk_error *error);
-void lk_key_builder_release(lk_key_builder *builder);
+void lk_key_builder_destroy(lk_key_builder *builder);
 
 /* ---- adding ---- */
 

@@ -457,7 +457,7 @@ lk_status lk_key_parse(lk_intern *intern, const lk_allocator *allocator, const c
   LK_TRY(lk_key_copy(allocator, &key, out_key, error));
 
 cleanup:
-  lk_key_builder_release(&builder);
+  lk_key_builder_destroy(&builder);
   lk_free(allocator, parser.values);
   return status;
 }

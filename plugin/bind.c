@@ -177,7 +177,7 @@ static lk_status look_up(lk_op *op, const lk_bind_desc *bind, int32_t threads, l
   LK_TRY(lk_cache_get(op->executor->context->env.cache, op->executor->quota, &key, build_plan, &arg,
                       out_ref, NULL, error));
 cleanup:
-  lk_key_builder_release(&builder);
+  lk_key_builder_destroy(&builder);
   return status;
 }
 

@@ -70,7 +70,7 @@ lk_status lk_user_key_create(lk_context *context, lk_executor *executor, const l
   LK_TRY(lk_key_finish(&builder, &key, error));
   LK_TRY(lk_key_copy(&context->allocator, &key, out_key, error));
 cleanup:
-  lk_key_builder_release(&builder);
+  lk_key_builder_destroy(&builder);
   return status;
 }
 
@@ -95,6 +95,6 @@ lk_status lk_user_get_or_create_like(lk_context *context, lk_executor *executor,
   status = lk_cache_get(context->env.cache, executor != NULL ? executor->quota : NULL, &key, build,
                         arg, out_ref, out_hit, error);
 cleanup:
-  lk_key_builder_release(&builder);
+  lk_key_builder_destroy(&builder);
   return status;
 }

@@ -175,7 +175,7 @@ static lk_status make_fixed(lk_op *op, const lk_node_desc *desc, lk_error *error
   LK_TRY(lk_key_finish(&builder, &key, error));
   LK_TRY(lk_key_copy(allocator, &key, &op->fixed, error));
 cleanup:
-  lk_key_builder_release(&builder);
+  lk_key_builder_destroy(&builder);
   return status;
 }
 

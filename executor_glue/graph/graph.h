@@ -1,7 +1,7 @@
 /* The graph IR: what the loaders fill, the passes rewrite and the executors run.
  *
  * Values and nodes are numbered; numbers stay valid while a pass runs (removed nodes are marked
- * dead) until lk_graph_finish, after each pass, sorts and compacts the nodes. Strings, attributes
+ * dead) until lk_graph_resolve, after each pass, sorts and compacts the nodes. Strings, attributes
  * and index lists live in an arena of the graph and are never freed one by one. A graph is built
  * by one thread; once it is finished it is read-only, and once its ops are made it is compacted.
  */
@@ -97,7 +97,7 @@ lk_status lk_graph_add_output(lk_graph *graph, int32_t value, lk_error *error);
 lk_status lk_graph_link(lk_graph *graph, lk_error *error);
 /* After a pass: removes dead nodes, sorts and counts again, frees OWNED constants without a use.
  * Values keep their numbers, nodes do not. */
-lk_status lk_graph_finish(lk_graph *graph, lk_error *error);
+lk_status lk_graph_resolve(lk_graph *graph, lk_error *error);
 /* After op_create of each node: drops attributes, post-ops, and values that no node, input or
  * output names, and takes exactly the memory for the rest. Values are numbered anew, in their
  * order; nodes stay. On failure nothing has changed. */

@@ -151,7 +151,7 @@ lk_status lk_graph_link(lk_graph *graph, lk_error *error) {
   return LK_OK;
 }
 
-lk_status lk_graph_finish(lk_graph *graph, lk_error *error) {
+lk_status lk_graph_resolve(lk_graph *graph, lk_error *error) {
   LK_RETURN_NOT_OK(lk_graph_link(graph, error));
   for (size_t i = 0; i < graph->n_values; i++) {
     lk_value *value = &graph->values[i];

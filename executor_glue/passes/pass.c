@@ -46,9 +46,9 @@ lk_status lk_passes_run(const lk_pass_env *env, lk_graph *graph, const char *con
     LK_TRY(lk_passes[i].run(env, graph, &changes, error));
     if (out_changes != NULL) out_changes[i] = changes;
     /* A pass sees a sorted graph, and may leave one that is not. */
-    if (changes > 0) LK_TRY(lk_graph_finish(graph, error));
+    if (changes > 0) LK_TRY(lk_graph_resolve(graph, error));
   }
-  status = lk_graph_finish(graph, error);
+  status = lk_graph_resolve(graph, error);
 cleanup:
   (void)fesetenv(&host_float);
   return status;

@@ -31,7 +31,7 @@ typedef struct lk_pass {
 extern const lk_pass lk_passes[];
 extern const size_t lk_n_passes;
 
-/* Runs all passes but those in `disabled`, and lk_graph_finish after each. `out_changes`
+/* Runs all passes but those in `disabled`, and lk_graph_resolve after each. `out_changes`
  * [lk_n_passes] or NULL. LK_NOT_FOUND names a disabled pass that does not exist. */
 lk_status lk_passes_run(const lk_pass_env *env, lk_graph *graph, const char *const *disabled,
                         size_t n_disabled, uint64_t *out_changes, lk_error *error);

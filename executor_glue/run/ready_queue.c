@@ -1,5 +1,5 @@
 /* The queue of steps that are ready, and the workers that take them. Explored in
- * tests/promela/turns.pml. */
+ * tests/promela/ready_queue.pml. */
 #include "executor_glue/run/ready_queue.h"
 
 #include <pthread.h>

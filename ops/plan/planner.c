@@ -216,7 +216,7 @@ lk_status lk_planner_primitive(lk_planner *planner, lk_key_builder *key,
   LK_TRY(lk_primitive_get(planner->env, &finished, &body->primitives[body->n_primitives], error));
   *out_primitive = lk_ref_value(body->primitives[body->n_primitives++]);
 cleanup:
-  lk_key_builder_release(key);
+  lk_key_builder_destroy(key);
   return status;
 }
 

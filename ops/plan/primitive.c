@@ -133,7 +133,7 @@ static bool widen(const lk_key *key, const lk_allocator *allocator, lk_key_build
     full.dtype = tensor->dtype;
     lk_key_add_tensor(out_key, tensor->role, tensor->index, &full, tensor->extra);
   }
-  if (!is_narrow) lk_key_builder_release(out_key);
+  if (!is_narrow) lk_key_builder_destroy(out_key);
   return is_narrow;
 }
 
@@ -164,7 +164,7 @@ lk_status lk_primitive_get(lk_ops_env *env, const lk_key *key, lk_ref **out_ref,
   *out_ref = ref;
   ref = NULL;
 cleanup:
-  if (widens) lk_key_builder_release(&full);
+  if (widens) lk_key_builder_destroy(&full);
   if (ref != NULL) lk_ref_release(ref);
   if (other != NULL) lk_ref_release(other);
   return status;

@@ -248,7 +248,7 @@ TEST(Key, TellsOfEachFailedAllocation) {
     }
     lk_status status = lk_key_finish(&builder, &key, LK_ERR);
     if (status == LK_OK) status = lk_key_copy(allocator.get(), &key, &copy, LK_ERR);
-    lk_key_builder_release(&builder);
+    lk_key_builder_destroy(&builder);
     lk_free(allocator.get(), copy);
     return status;
   });
@@ -266,7 +266,7 @@ TEST(Key, RefusesWhatDoesNotFit) {
   std::vector<int64_t> values(LK_KEY_MAX_BYTES / 8);
   attr.attr(LK_WORD_AXIS, values);
   LK_EXPECT_STATUS(LK_OUT_OF_RANGE, lk_key_finish(&attr.builder, &key, LK_ERR));
-  lk_key_builder_release(&attr.builder);
+  lk_key_builder_destroy(&attr.builder);
 
   Builder value;
   lk_tensor huge = {shape({INT64_MAX}, LK_U8), nullptr};

@@ -42,7 +42,7 @@ inline OwnedKey finish(lk_key_builder *builder) {
   OwnedKey copy;
   LK_EXPECT_OK(lk_key_finish(builder, &key, LK_ERR));
   LK_EXPECT_OK(lk_key_copy(lk_allocator_default(), &key, copy.out(), LK_ERR));
-  lk_key_builder_release(builder);
+  lk_key_builder_destroy(builder);
   return copy;
 }
 

@@ -1,5 +1,5 @@
 // Add, Sub, Mul, Div, Pow and Sum of f32 against plain loops: every way to broadcast, every layout,
-// in place. (Integers are in integer_test.cc.)
+// in place. (Integers are in binary_integers_test.cc.)
 #include "tests/ops/reference.h"
 
 namespace {

@@ -138,7 +138,7 @@ TEST(Graph, FinishDropsDeadNodesAndUnusedConstants) {
   g.output(b);
   LK_ASSERT_OK(g.link());
   lk_graph_remove_node(g.get(), g->values[a].producer);
-  LK_ASSERT_OK(lk_graph_finish(g.get(), LK_ERR));
+  LK_ASSERT_OK(lk_graph_resolve(g.get(), LK_ERR));
   ASSERT_EQ(g->n_nodes, 1u);
   EXPECT_STREQ(g->nodes[0].op_type, "Sigmoid");
   EXPECT_EQ(g->values[b].producer, 0);

@@ -379,7 +379,7 @@ TEST_P(CacheTest, KeysWithoutHashFindTheSame) {
   }
   EXPECT_GT(hits, 5000);
   EXPECT_EQ(probe.built + hits, 20000);
-  lk_key_builder_release(&builder);
+  lk_key_builder_destroy(&builder);
 }
 
 TEST_P(CacheTest, EveryAllocationMayFail) {

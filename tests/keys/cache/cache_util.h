@@ -40,7 +40,7 @@ public:
     lk_key key;
     LK_EXPECT_OK(lk_key_finish(&builder, &key, LK_ERR));
     LK_EXPECT_OK(lk_key_copy(lk_allocator_default(), &key, &copy_, LK_ERR));
-    lk_key_builder_release(&builder);
+    lk_key_builder_destroy(&builder);
   }
   Key(const Key &) = delete;
   ~Key() { lk_free(lk_allocator_default(), copy_); }
