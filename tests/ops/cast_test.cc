@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "tests/harness/op_tester.h"
+#include "tests/ops/numbers.h"
 
 namespace {
 
@@ -23,34 +24,8 @@ void cast(const Value &from, const Value &to) {
 
 // The same small whole numbers in each type.
 Value small(uint32_t dtype) {
-  switch (dtype) {
-  case LK_F32:
-    return list<float>({0, 1, 2, 100});
-  case LK_F64:
-    return list<double>({0, 1, 2, 100});
-  case LK_F16:
-    return list<uint16_t>({0, 0x3c00, 0x4000, 0x5640}, LK_F16);
-  case LK_BF16:
-    return list<uint16_t>({0, 0x3f80, 0x4000, 0x42c8}, LK_BF16);
-  case LK_I8:
-    return list<int8_t>({0, 1, 2, 100});
-  case LK_U8:
-    return list<uint8_t>({0, 1, 2, 100});
-  case LK_I16:
-    return list<int16_t>({0, 1, 2, 100});
-  case LK_U16:
-    return list<uint16_t>({0, 1, 2, 100});
-  case LK_I32:
-    return list<int32_t>({0, 1, 2, 100});
-  case LK_U32:
-    return list<uint32_t>({0, 1, 2, 100});
-  case LK_I64:
-    return list<int64_t>({0, 1, 2, 100});
-  case LK_U64:
-    return list<uint64_t>({0, 1, 2, 100});
-  default:
-    return list<uint8_t>({0, 1, 1, 1}, LK_BOOL);
-  }
+  if (dtype == LK_BOOL) return list<uint8_t>({0, 1, 1, 1}, LK_BOOL);
+  return lk::numbers(dtype, {4}, {0, 1, 2, 100});
 }
 
 constexpr uint32_t ALL[] = {LK_F32, LK_F64, LK_F16, LK_BF16, LK_I8,  LK_U8,  LK_I16,

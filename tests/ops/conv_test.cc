@@ -91,13 +91,7 @@ Case draw_case(Draw &draw, size_t spatial) {
 }
 
 TEST(Conv, MatchesPlainLoops) {
-  for (size_t spatial = 1; spatial <= 3; spatial++) {
-    Draw draw(static_cast<unsigned>(spatial));
-    for (int i = 0; i < 18; i++) {
-      check(draw_case(draw, spatial));
-      if (HasFatalFailure()) return;
-    }
-  }
+  lk::check_windows(18, [](Draw &draw, size_t spatial) { check(draw_case(draw, spatial)); });
 }
 
 Case square(int64_t batch, int64_t in, int64_t out, int64_t size, int64_t kernel, int64_t groups) {

@@ -80,13 +80,7 @@ void check(Draw &draw, size_t spatial, Size size) {
 }
 
 void check_all(Size size) {
-  for (size_t spatial = 1; spatial <= 3; spatial++) {
-    Draw draw(static_cast<unsigned>(spatial));
-    for (int i = 0; i < 7; i++) {
-      check(draw, spatial, size);
-      if (::testing::Test::HasFatalFailure()) return;
-    }
-  }
+  lk::check_windows(7, [&](Draw &draw, size_t spatial) { check(draw, spatial, size); });
 }
 
 TEST(ConvTranspose, MatchesPlainLoops) {

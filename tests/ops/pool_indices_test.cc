@@ -86,33 +86,30 @@ std::vector<double> draw_numbers(Draw &draw, int64_t count, uint32_t dtype) {
 }
 
 TEST(MaxPool, TakesAllTypesAndSaysWhereTheMaximumLies) {
-  for (size_t spatial = 1; spatial <= 3; spatial++) {
-    Draw draw(static_cast<unsigned>(spatial));
-    for (int i = 0; i < 48; i++) {
-      Case c;
-      c.dtype = TYPES[static_cast<size_t>(i) % TYPES.size()];
-      c.indices = draw.in(0, 3) > 0;
-      c.column_major = draw.maybe();
-      c.dims = {draw.in(1, 3), draw.in(1, 9)};
-      for (size_t k = 0; k < spatial; k++) {
-        c.window.kernel.push_back(draw.in(1, 4));
-        c.window.strides.push_back(draw.in(1, 3));
-        c.window.dilations.push_back(draw.in(0, 2) > 0 ? 1 : draw.in(1, 3));
-        c.window.begin.push_back(draw.in(0, c.window.kernel[k] - 1));
-        c.window.end.push_back(draw.in(0, c.window.kernel[k] - 1));
-        c.dims.push_back(c.window.extent(k) + draw.in(0, spatial == 3 ? 3 : 8));
-      }
-      c.x = draw_numbers(draw, lk::count_of(c.dims), c.dtype);
-      SCOPED_TRACE("type " + std::to_string(c.dtype) + " x " + lk::text_of(c.dims) + ", kernel " +
-                   lk::text_of(c.window.kernel) + ", strides " + lk::text_of(c.window.strides) +
-                   ", dilations " + lk::text_of(c.window.dilations) + ", pads " +
-                   lk::text_of(c.window.begin) + lk::text_of(c.window.end) +
-                   (c.column_major ? " column-major" : ""));
-      OpTester tester = tester_of(c, draw.layout(c.dims.size()));
-      tester.wish(draw.wish(c.dims.size())).run();
-      if (HasFatalFailure()) return;
+  int i = 0;
+  lk::check_windows(48, [&](Draw &draw, size_t spatial) {
+    Case c;
+    c.dtype = TYPES[static_cast<size_t>(i++) % TYPES.size()];
+    c.indices = draw.in(0, 3) > 0;
+    c.column_major = draw.maybe();
+    c.dims = {draw.in(1, 3), draw.in(1, 9)};
+    for (size_t k = 0; k < spatial; k++) {
+      c.window.kernel.push_back(draw.in(1, 4));
+      c.window.strides.push_back(draw.in(1, 3));
+      c.window.dilations.push_back(draw.in(0, 2) > 0 ? 1 : draw.in(1, 3));
+      c.window.begin.push_back(draw.in(0, c.window.kernel[k] - 1));
+      c.window.end.push_back(draw.in(0, c.window.kernel[k] - 1));
+      c.dims.push_back(c.window.extent(k) + draw.in(0, spatial == 3 ? 3 : 8));
     }
-  }
+    c.x = draw_numbers(draw, lk::count_of(c.dims), c.dtype);
+    SCOPED_TRACE("type " + std::to_string(c.dtype) + " x " + lk::text_of(c.dims) + ", kernel " +
+                 lk::text_of(c.window.kernel) + ", strides " + lk::text_of(c.window.strides) +
+                 ", dilations " + lk::text_of(c.window.dilations) + ", pads " +
+                 lk::text_of(c.window.begin) + lk::text_of(c.window.end) +
+                 (c.column_major ? " column-major" : ""));
+    OpTester tester = tester_of(c, draw.layout(c.dims.size()));
+    tester.wish(draw.wish(c.dims.size())).run();
+  });
 }
 
 // Over 255 elements, oneDNN's positions are i32; shapes that are worth two threads.

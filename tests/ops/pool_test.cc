@@ -73,13 +73,7 @@ void check(Draw &draw, size_t spatial, Pool kind) {
 }
 
 void check_all(Pool kind) {
-  for (size_t spatial = 1; spatial <= 3; spatial++) {
-    Draw draw(static_cast<unsigned>(spatial));
-    for (int i = 0; i < 30; i++) {
-      check(draw, spatial, kind);
-      if (::testing::Test::HasFatalFailure()) return;
-    }
-  }
+  lk::check_windows(30, [&](Draw &draw, size_t spatial) { check(draw, spatial, kind); });
 }
 
 TEST(MaxPool, MatchesPlainLoops) {

@@ -31,6 +31,10 @@ void plain_input(OpTester *tester, const Value &x, lk_layout layout) {
   tester->input(x, layout);
 }
 
+void window_of_two(OpTester *tester, const Value &x, lk_layout layout) {
+  tester->input(x, layout).attr_ints("kernel_shape", {2, 2}).attr_ints("strides", {2, 2});
+}
+
 // X is 2x3x4x6.
 const std::vector<Base> &bases() {
   static const Value ones = lk::floats({2, 3, 4, 6}, std::vector<float>(144, 1));
@@ -53,20 +57,14 @@ const std::vector<Base> &bases() {
            }},
       {.op = "MaxPool",
        .opset = 12,
-       .add =
-           [](OpTester *t, const Value &x, lk_layout layout) {
-             t->input(x, layout).attr_ints("kernel_shape", {2, 2}).attr_ints("strides", {2, 2});
-           },
+       .add = window_of_two,
        .compute =
            [](const Value &x) {
              return lk::ref::pool(x, lk::ref::Pool::MAX, TWO, {2, 3});
            }},
       {.op = "AveragePool",
        .opset = 12,
-       .add =
-           [](OpTester *t, const Value &x, lk_layout layout) {
-             t->input(x, layout).attr_ints("kernel_shape", {2, 2}).attr_ints("strides", {2, 2});
-           },
+       .add = window_of_two,
        .compute =
            [](const Value &x) {
              return lk::ref::pool(x, lk::ref::Pool::MEAN, TWO, {2, 3});

@@ -313,6 +313,17 @@ private:
   std::mt19937 engine_;
 };
 
+// `check(draw, spatial)` for 1 to 3 spatial dimensions, `count` times each, until one fails.
+template <typename Check> void check_windows(int count, const Check &check) {
+  for (size_t spatial = 1; spatial <= 3; spatial++) {
+    Draw draw(static_cast<unsigned>(spatial));
+    for (int i = 0; i < count; i++) {
+      check(draw, spatial);
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
 inline std::string text_of(const Dims &dims) {
   std::string text = "[";
   for (size_t i = 0; i < dims.size(); i++) text += (i > 0 ? "," : "") + std::to_string(dims[i]);

@@ -79,6 +79,17 @@ void check_outcome(const Work &work, lk_status status, const Value &y, bool fail
   }
 }
 
+// Its status, after the outcome was checked and the context destroyed.
+lk_status run_in_a_new_context(const Work &work, const FailingAllocator &allocator, uint32_t mode) {
+  Context context;
+  Value y;
+  lk_status status = make_context(allocator, mode, &context);
+  if (status == LK_OK) status = work.run(context, &y);
+  lk::test_error().passed = false;
+  check_outcome(work, status, y, allocator.failed());
+  return status;
+}
+
 TEST_P(Faults, EndCleanlyWhereverTheyStrike) {
   const Work work;
   int told = 0;
@@ -87,14 +98,7 @@ TEST_P(Faults, EndCleanlyWhereverTheyStrike) {
     ASSERT_LT(n, 10000u) << "does not come to an end";
     FailingAllocator allocator;
     allocator.fail_at(n);
-    Context context;
-    Value y;
-    lk_status status = make_context(allocator, GetParam(), &context);
-    if (status == LK_OK) status = work.run(context, &y);
-    lk::test_error().passed = false;
-    check_outcome(work, status, y, allocator.failed());
-    told += status != LK_OK;
-    context.reset();
+    told += run_in_a_new_context(work, allocator, GetParam()) != LK_OK;
     ASSERT_EQ(allocator.live_blocks(), 0u);
     if (!allocator.failed()) break;
   }
@@ -128,15 +132,9 @@ TEST_P(Faults, ThatStayEndCleanly) {
   for (size_t n = 1; n < 10000; n += 7) {
     FailingAllocator allocator;
     allocator.fail_at(n, true); // this one and all that follow
-    Context context;
-    Value y;
-    lk_status status = make_context(allocator, GetParam(), &context);
-    if (status == LK_OK) status = work.run(context, &y);
-    lk::test_error().passed = false;
-    check_outcome(work, status, y, allocator.failed());
-    if (!allocator.failed()) return;
-    context.reset();
+    (void)run_in_a_new_context(work, allocator, GetParam());
     ASSERT_EQ(allocator.live_blocks(), 0u) << n;
+    if (!allocator.failed()) return;
   }
 }
 

@@ -119,6 +119,14 @@ struct Get {
   }
 };
 
+// For `during`: asks for one more entry, which `value` then needs, as a plan needs its primitives.
+inline lk_status need(lk_cache *cache, Value *value, const lk_key *key, Get get, lk_error *error) {
+  lk_ref *ref = nullptr;
+  const lk_status status = get.run(cache, nullptr, key, &ref, nullptr, error);
+  if (status == LK_OK) value->needs.push_back(ref);
+  return status;
+}
+
 // A get that must succeed; returns whether it hit, and drops the reference.
 inline bool touch(lk_cache *cache, Probe *probe, const lk_key *key, uint64_t bytes = 0,
                   lk_quota *quota = nullptr) {
@@ -138,6 +146,17 @@ inline Ref hold(lk_cache *cache, Probe *probe, const lk_key *key, uint64_t bytes
   Get get{probe, 0, bytes, LK_OK, {}};
   Ref ref;
   LK_EXPECT_OK(get.run(cache, quota, key, ref.out(), nullptr, LK_ERR));
+  return ref;
+}
+
+// An entry whose value needs another one, which it asks for while it is built.
+inline Ref hold_plan(lk_cache *cache, Probe *probe, const lk_key *key, const lk_key *needed,
+                     uint64_t needed_bytes = 0) {
+  Get get{probe, 0, 0, LK_OK, [&](Value *value, lk_error *error) {
+            return need(cache, value, needed, {probe, 0, needed_bytes, LK_OK, {}}, error);
+          }};
+  Ref ref;
+  LK_EXPECT_OK(get.run(cache, nullptr, key, ref.out(), nullptr, LK_ERR));
   return ref;
 }
 

@@ -15,12 +15,9 @@ protected:
   void plan(lk_quota *quota, uint64_t number, std::vector<uint64_t> values) {
     Get get{&probe, 0, 100, LK_OK, [&](Value *built, lk_error *error) {
               for (const uint64_t value : values) {
-                Get inner{&probe, 0, 100, LK_OK, {}};
-                lk_ref *need = nullptr;
-                const lk_status status =
-                    inner.run(cache, nullptr, Key(value, LK_KIND_VALUE), &need, nullptr, error);
+                const lk_status status = need(cache, built, Key(value, LK_KIND_VALUE),
+                                              {&probe, 0, 100, LK_OK, {}}, error);
                 if (status != LK_OK) return status;
-                built->needs.push_back(need);
               }
               return LK_OK;
             }};

@@ -64,21 +64,6 @@ TEST_P(CacheEvictTest, UnusedGoesBeforeUsed) {
   EXPECT_EQ(probe.ended, 2); // 3 and 1
 }
 
-// A plan whose value needs another entry, which it asks for while it is built.
-Ref hold_plan(lk_cache *cache, Probe *probe, const lk_key *key, const lk_key *need,
-              uint64_t need_bytes = 0) {
-  Get outer{probe, 0, 0, LK_OK, [&](Value *value, lk_error *error) {
-              Get inner{probe, 0, need_bytes, LK_OK, {}};
-              lk_ref *ref = nullptr;
-              const lk_status status = inner.run(cache, nullptr, need, &ref, nullptr, error);
-              if (status == LK_OK) value->needs.push_back(ref);
-              return status;
-            }};
-  Ref ref;
-  LK_EXPECT_OK(outer.run(cache, nullptr, key, ref.out(), nullptr, LK_ERR));
-  return ref;
-}
-
 TEST_P(CacheEvictTest, ColdRunPlanGoesAndThenWhatOnlyItNeeded) {
   make(6);
   const Key cold_run(1, LK_KIND_RUN), cold(11, LK_KIND_VALUE);

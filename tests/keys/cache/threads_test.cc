@@ -104,12 +104,8 @@ TEST_P(CacheThreadsTest, EvictionWhileOthersRun) {
         if (number % 2 == 0) {
           // A plan, and the value that it needs.
           get.during = [&](Value *value, lk_error *error) {
-            Get inner{&probe, 0, 100, wanted, {}};
-            lk_ref *need = nullptr;
-            const lk_status status =
-                inner.run(cache, nullptr, Key(number + 1, LK_KIND_VALUE), &need, nullptr, error);
-            if (status == LK_OK) value->needs.push_back(need);
-            return status;
+            return need(cache, value, Key(number + 1, LK_KIND_VALUE), {&probe, 0, 100, wanted, {}},
+                        error);
           };
         }
         Ref ref;
