@@ -3,7 +3,7 @@
  * Ownership, for all public headers: a function that hands out an object named `*out_x` gives the
  * caller a reference of its own, to be given back with the matching `_destroy` or `_release`.
  * A function whose name ends in `_get`, and every `const` pointer that is returned, borrows: the
- * pointer is valid as long as the object that it was asked of. Pointers passed in are borrowed for
+ * pointer is valid as long as the object that gave it. Pointers passed in are borrowed for
  * the time of the call unless the function says that it keeps them.
  *
  * Errors: every function that can fail returns an lk_status and fills the caller's lk_error (NULL

@@ -25,7 +25,7 @@ typedef struct lk_key_attr {
 
 typedef enum lk_key_kind {
   LK_KEY_USER = 0, /* a value of the host's own: charged as LK_KIND_USER */
-  LK_KEY_RUN = 1   /* a run plan: charged as LK_KIND_RUN, evicted first when cold */
+  LK_KEY_RUN = 1   /* a run plan, charged as LK_KIND_RUN */
 } lk_key_kind;
 
 /* What a key is made of. The executor's identity is added when one is given, and the thread's in

@@ -22,7 +22,7 @@ typedef enum lk_executor_kind {
                               NAIVE for a graph without branches that are worth it */
 } lk_executor_kind;
 
-/* What becomes of a run while max_runs others of the session are on. */
+/* What a run does while max_runs others of its session are running. */
 typedef enum lk_when_busy {
   LK_WHEN_BUSY_WAIT = 0, /* it waits, until its deadline if it has one, or until it is cancelled */
   LK_WHEN_BUSY_FAIL = 1  /* it fails with LK_BUSY at once, and nothing is written */
@@ -102,7 +102,7 @@ typedef struct lk_session_stats {
   uint64_t load_ns;
 } lk_session_stats;
 
-/* A node as it runs. `passes` names what was fused into it ("bias,relu"). Borrowed. */
+/* A node as it runs. `fused` names what was fused into it ("bias,relu"). Borrowed. */
 typedef struct lk_session_node {
   size_t struct_size;
   const char *op_type, *domain, *name, *output_name, *fused;
