@@ -116,6 +116,44 @@ TEST_F(Session, ZeroSizeBatchAndTheNextOne) {
   check(numbers(2, 0.3f));
 }
 
+// The result of a convolution is channels-last, and oneDNN has no reorder for these types.
+class SessionCast : public Session {
+protected:
+  template <typename T> void check_cast_of_convolution(uint32_t dtype) {
+    proto::Graph g;
+    g.in("x", LK_F32, {"1", "2", "2", "3"}).out("y", dtype, {"1", "3", "2", "3"});
+    g.init(proto::tensor("w", LK_F32, {3, 2, 1, 1}, proto::kRawData,
+                         proto::raw(Floats{1, 0, 0, 1, 2, 3})));
+    g.node(proto::node("Conv", {"x", "w"}, {"c"}));
+    g.node(proto::node("Cast", {"c"}, {"y"}, {proto::attribute("to", proto::kInt).num(3, dtype)}));
+    bytes = proto::model(g).bytes;
+    open();
+    Floats x(12);
+    for (size_t i = 0; i < x.size(); i++) x[i] = float(i);
+    T y[18];
+    std::vector<lk_named_tensor> outputs = {named("y", {1, 3, 2, 3}, y, dtype)};
+    LK_ASSERT_OK(run({named("x", {1, 2, 2, 3}, x.data())}, outputs));
+    for (size_t i = 0; i < 6; i++) {
+      EXPECT_EQ(y[i], T(x[i])) << i;
+      EXPECT_EQ(y[6 + i], T(x[6 + i])) << i;
+      EXPECT_EQ(y[12 + i], T(2 * x[i] + 3 * x[6 + i])) << i;
+    }
+  }
+};
+
+TEST_F(SessionCast, OfAConvolutionToI64) {
+  check_cast_of_convolution<int64_t>(LK_I64);
+}
+TEST_F(SessionCast, OfAConvolutionToF64) {
+  check_cast_of_convolution<double>(LK_F64);
+}
+TEST_F(SessionCast, OfAConvolutionToU16) {
+  check_cast_of_convolution<uint16_t>(LK_U16);
+}
+TEST_F(SessionCast, OfAConvolutionToBool) {
+  check_cast_of_convolution<bool>(LK_BOOL);
+}
+
 TEST_F(Session, PassesCanBeSwitchedOff) {
   open_context();
   std::vector<const char *> names;
