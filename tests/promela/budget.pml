@@ -1,23 +1,29 @@
 /* The budget: how many threads compute at once, and who waits for its turn.
- * Explored with: -DTHREADS=2 -DRUNS=2 -DSETS -DMOST=2 | -DTHREADS=3 -DMOST=2 | -DTHREADS=3 -DSINGLE | -DTHREADS=3 -DMOST=2 -DSETS -DPATIENT -DSINGLE
+ * Explored with: -DTHREADS=2 -DRUNS=2 -DSETS -DMOST=2 | -DTHREADS=3 -DMOST=2 |
+ *   -DTHREADS=3 -DSINGLE | -DTHREADS=3 -DMOST=2 -DSETS -DPATIENT -DSINGLE
  *
- * Models base/team/budget.c: try_to_grant, lk_budget_enter, enter_slowly, wait_for_turn, serve, give_up,
- * lk_budget_leave, choose.
- * Each thread makes RUNS runs, each good for one or two numbers of threads from 1 to MOST; SINGLE: for one. There are
- * two processors, so who wants three is served alone; SETS: somebody sets them to one, and then to three. A run
- * that waits may give up at any time, and before it waits; PATIENT: none does.
+ * Models base/team/budget.c: try_to_grant, lk_budget_enter, enter_slowly, wait_for_turn, serve,
+ * give_up, lk_budget_leave, choose.
+ * Each thread makes RUNS runs, each good for one or two numbers of threads from 1 to MOST; SINGLE:
+ * for one. There are two processors, so who wants three is served alone; SETS: somebody sets them
+ * to one, and then to three. A run that waits may give up at any time, and before it waits;
+ * PATIENT: none does.
  *
- * Shown: what is granted at once is never more than the processors that there were at some time since the last of them
- * asked, but for one run that is alone, and for runs of one thread each; nobody is granted anything while others wait that came before; nobody waits
- * for what is free, nor for ever; when all have left, the word says so.
+ * Shown: what is granted at once is never more than the processors that there were at some time
+ * since the last of them asked, but for one run that is alone, and for runs of one thread each;
+ * nobody is granted anything while others wait that came before; nobody waits for what is free, nor
+ * for ever; when all have left, the word says so.
  *
- * Left out: `between`, which gives a number between both; `fixed`, which is least = most here; runs inside runs; fork.
- * A crowd ends after one run, not 32. A deadline, a flag and a look after 5 ms are one thing: a waiter that may give up
- * comes at any time. Yielding before it sleeps is being slow. Weak exchanges that fail for nothing try again.
+ * Left out: `between`, which gives a number between both; `fixed`, which is least = most here; runs
+ * inside runs; fork. A crowd ends after one run, not 32. A deadline, a flag and a look after 5 ms
+ * are one thing: a waiter that may give up comes at any time. Yielding before it sleeps is being
+ * slow. Weak exchanges that fail for nothing try again.
  *
  * Memory order: all that decides is in the word, which is one atomic, or has the mutex. Relaxed are
- *   word         its first look: an old value makes the exchange fail, or takes the slow way, which looks again.
- *   n_processors read without the mutex on the fast way only: as if the run had asked before it was set. */
+ *   word         its first look: an old value makes the exchange fail, or takes the slow way, which
+ *                looks again.
+ *   n_processors read without the mutex on the fast way only: as if the run had asked before it was
+ *                set. */
 #include "sync.inc"
 
 #ifndef RUNS
@@ -59,13 +65,17 @@ inline try_to_grant(t, n_others, processors) {
      now = now | CROWD << 5
   :: else ->
      if
-     :: least[t] < most[t] && HAS_CROWD(now) -> now = now - (1 << 5); others = (others > 0 -> others : 1)
+     :: least[t] < most[t] && HAS_CROWD(now) ->
+        now = now - (1 << 5);
+        others = (others > 0 -> others : 1)
      :: else -> others = 0
      fi
   fi;
   n = (least[t] < most[t] && others > 0 -> least[t] : most[t]);
   if
-  :: RUNNING(now) > 0 && RUNNING(now) + n > processors && (n > 1 || RUNNING(now) > INSIDE(now)) -> n = 0
+  :: RUNNING(now) > 0 && RUNNING(now) + n > processors &&
+     (n > 1 || RUNNING(now) > INSIDE(now)) ->
+     n = 0
   :: else -> now = now + n + 8
   fi;
   others = 0
@@ -89,12 +99,12 @@ inline note(t, n) {
 }
 
 /* Nobody waits for what is free. */
-#define UNLOCK_SERVED                                                                                     \
-  atomic {                                                                                                \
-    assert(n_waiting == 0 ||                                                                              \
-           RUNNING(word) > 0 && RUNNING(word) + most[queue[0]] > n_processors &&                            \
-             (RUNNING(word) > INSIDE(word) || least[queue[0]] > 1));                                      \
-    mutex = false                                                                                         \
+#define UNLOCK_SERVED                                                            \
+  atomic {                                                                       \
+    assert(n_waiting == 0 ||                                                     \
+           RUNNING(word) > 0 && RUNNING(word) + most[queue[0]] > n_processors && \
+             (RUNNING(word) > INSIDE(word) || least[queue[0]] > 1));             \
+    mutex = false                                                                \
   }
 
 /* with the mutex, while the mark is set; from now */

@@ -1,19 +1,22 @@
 /* The ends of threads and of a cache at the same time: who frees a thread's table.
  * Explored with: -DTHREADS=2 | -DTHREADS=3
  *
- * Models keys/cache/thread_table.c: thread_end, table_destroy, leave_cache, leave_thread, lk_registry_remove; and the
- * sweep of keys/cache/front.c that lk_cache_destroy begins with.
- * Each thread but the last has a table in the cache, and ends at some time, before, while or after the last one
- * destroys the cache. As the cache's contract says, no thread is in a call with it by then.
+ * Models keys/cache/thread_table.c: thread_end, table_destroy, leave_cache, leave_thread,
+ * lk_registry_remove; and the sweep of keys/cache/front.c that lk_cache_destroy begins with.
+ * Each thread but the last has a table in the cache, and ends at some time, before, while or after
+ * the last one destroys the cache. As the cache's contract says, no thread is in a call with it by
+ * then.
  *
- * Shown: each table is freed once; neither the cache nor a table nor a thread's own list is touched when it is gone;
- * a thread's end and the cache's are never held up for ever.
+ * Shown: each table is freed once; neither the cache nor a table nor a thread's own list is touched
+ * when it is gone; a thread's end and the cache's are never held up for ever.
  *
- * Left out: what is in the tables (front.pml), tables in other caches, which are other elements of the thread's list.
+ * Left out: what is in the tables (front.pml), tables in other caches, which are other elements of
+ * the thread's list.
  *
- * Memory order: no atomics. The thread's list and `ending` are guarded by the registry, the cache's list by `tables`;
- * lk_registry_remove reads the latter's first element under the registry alone: by then those who change it are
- * counted in `ending` and awaited, or have still to take the registry, and find nothing in their list. */
+ * Memory order: no atomics. The thread's list and `ending` are guarded by the registry, the cache's
+ * list by `tables`; lk_registry_remove reads the latter's first element under the registry alone:
+ * by then those who change it are counted in `ending` and awaited, or have still to take the
+ * registry, and find nothing in their list. */
 #include "sync.inc"
 #define OWNERS (THREADS - 1)
 

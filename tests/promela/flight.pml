@@ -1,25 +1,30 @@
-/* Single flight: one thread builds a key, the others wait; builds that ask for other keys; circles of waiting.
- * Explored with: -DTHREADS=3 -DKEYS=1 | -DTHREADS=2 -DKEYS=2 -DASKS=2 -DDOWNWARDS -DWILLING | -DTHREADS=2 -DKEYS=2 -DASKS=2 | -DTHREADS=3 -DKEYS=2 -DDOWNWARDS -DWILLING | -DTHREADS=3 -DKEYS=2 -DRING -DWILLING | -DTHREADS=3 -DKEYS=3 -DRING -DWILLING
+/* Single flight: one thread builds a key, the others wait; builds that ask for other keys; circles
+ * of waiting.
+ * Explored with: -DTHREADS=3 -DKEYS=1 | -DTHREADS=2 -DKEYS=2 -DASKS=2 -DDOWNWARDS -DWILLING |
+ *   -DTHREADS=2 -DKEYS=2 -DASKS=2 | -DTHREADS=3 -DKEYS=2 -DDOWNWARDS -DWILLING |
+ *   -DTHREADS=3 -DKEYS=2 -DRING -DWILLING | -DTHREADS=3 -DKEYS=3 -DRING -DWILLING
  *
  * Models:
  *   keys/cache/shared_mode.c  lk_shared_mode_get, fly, link_entry
  *   keys/cache/flight.c       lk_flight_wait, begin_waiting, end_waiting, lk_flight_finish, release
  *   keys/cache/build.c        lk_build_check
- * Each thread asks for some keys; a build may ask for another key or not, and then succeeds or fails, whatever it
- * got; a new entry may be kept or not (limits). WILLING: builds do not fail by themselves, and all is kept.
- * DOWNWARDS: a build asks for smaller keys only, so that there is no circle. RING: each thread asks for a key of its
- * own, and a build always for the next thread's.
+ * Each thread asks for some keys; a build may ask for another key or not, and then succeeds or
+ * fails, whatever it got; a new entry may be kept or not (limits). WILLING: builds do not fail by
+ * themselves, and all is kept. DOWNWARDS: a build asks for smaller keys only, so that there is no
+ * circle. RING: each thread asks for a key of its own, and a build always for the next thread's.
  *
- * Shown: at no time two builds of one key; a key that is kept is built once; who waits gets the builder's value, with
- * a reference, or its error; no deadlock, whatever asks for what; no LK_CYCLE where there is no circle; flights and
- * entries are freed once, and not touched after that.
+ * Shown: at no time two builds of one key; a key that is kept is built once; who waits gets the
+ * builder's value, with a reference, or its error; no deadlock, whatever asks for what; no LK_CYCLE
+ * where there is no circle; flights and entries are freed once, and not touched after that.
  *
- * Left out: fronts and eviction (front.pml), memory that fails. Each key has a shard of its own: two keys in one shard
- * share its lock, of which a thread never holds two. From taking the shard, and in it `waiting`, to giving the shard back
- * is one step: first locks are taken, then given, and what they guard is not looked at without (Lipton, Reduction, 1975).
+ * Left out: fronts and eviction (front.pml), memory that fails. Each key has a shard of its own:
+ * two keys in one shard share its lock, of which a thread never holds two. From taking the shard,
+ * and in it `waiting`, to giving the shard back is one step: first locks are taken, then given, and
+ * what they guard is not looked at without (Lipton, Reduction, 1975).
  *
- * Memory order: no atomics here but the entry's references (refs.pml). A flight is guarded by its shard, `waiting` of
- * the threads by the mutex of that name; `done` is written under both and read under either. */
+ * Memory order: no atomics here but the entry's references (refs.pml). A flight is guarded by its
+ * shard, `waiting` of the threads by the mutex of that name; `done` is written under both and read
+ * under either. */
 #define NO_FLIGHT NONE
 #ifndef ASKS
 #define ASKS 1
@@ -205,7 +210,15 @@ ask:
   fi;
 
 built:
-  atomic { depth--; key = stack[depth]; f = flying[depth]; n_building[key]--; stack[depth] = 0; flying[depth] = 0; entry = NONE };
+  atomic {
+    depth--;
+    key = stack[depth];
+    f = flying[depth];
+    n_building[key]--;
+    stack[depth] = 0;
+    flying[depth] = 0;
+    entry = NONE
+  };
   if
 #ifndef WILLING
   :: failed = true

@@ -1,4 +1,5 @@
-/* Fronts: how a thread looks up, lists and drops handles of entries that another thread unlinks, and how it ends.
+/* Fronts: how a thread looks up, lists and drops handles of entries that another thread unlinks,
+ * and how it ends.
  * Explored with: -DLOOKERS=1 -DLOOKS=3 | -DLOOKERS=1 -DEVICTORS=2 | -DLOOKERS=2 -DROUNDS=1
  *
  * Models, in shared mode:
@@ -9,26 +10,30 @@
  *   keys/cache/entry.c         lk_entry_add_handle, remove_handle, lk_ref_release
  *   keys/cache/evict.c         run_round; walk.c: lk_entry_evict, unlink_from_shard; lk_drop_all
  *   keys/cache/thread_table.c  table_destroy, empty_table
- * The design has no generation numbers: a front holds handles of its own, each with a reference to its entry,
- * and whoever unlinks an entry takes its handles out of all fronts (the sweep).
+ * The design has no generation numbers: a front holds handles of its own, each with a reference to
+ * its entry, and whoever unlinks an entry takes its handles out of all fronts (the sweep).
  *
- * Shown: no entry, handle or table is touched after it is freed, none is freed twice, none is left over;
- * when all is quiet, no front lists an entry that is not linked; references end at 0; no deadlock.
+ * Shown: no entry, handle or table is touched after it is freed, none is freed twice, none is left
+ * over; when all is quiet, no front lists an entry that is not linked; references end at 0; no
+ * deadlock.
  *
- * Left out: all keys but one, so a front and a shard hold one at most (a front that is full and flushed is a choice
- * made at any time); builds (flight.pml); which entry is chosen: here any, used or not (refs.pml has the choice);
- * ticks, hits and what is expected next, which are under the busy flag or numbers that nothing follows from. What the
- * shard guards is one step; what the busy flag does is not, for others look whether it is set.
+ * Left out: all keys but one, so a front and a shard hold one at most (a front that is full and
+ * flushed is a choice made at any time); builds (flight.pml); which entry is chosen: here any, used
+ * or not (refs.pml has the choice); ticks, hits and what is expected next, which are under the busy
+ * flag or numbers that nothing follows from. What the shard guards is one step; what the busy flag
+ * does is not, for others look whether it is set.
  *
- * Memory order. Steps here are sequentially consistent. In C, what is not atomic is guarded: a front by its busy flag
- * (exchange acquire, store release), the list of handles by the shard's mutex, the list of tables by theirs. Left are
- *   linked   relaxed. Its writers hold the shard. In the sweep it is read by the thread that wrote it, or by one
- *            that has taken `sweep` after it. lk_front_take reads it first without any lock: an old 1 costs a handle,
- *            for it is read again under the busy flag. There, if the sweep has had this front, its release of busy makes
- *            the 0 visible; if not, the sweep is still to come and acquires what is listed now. A front that is new is
- *            in the list of tables before the sweep, or has taken the lock of that list after it.
- *   refs     additions relaxed: made by who has a reference, or holds what keeps one (the shard, the busy flag).
- *            Subtractions acquire and release: refs.pml follows what they carry. */
+ * Memory order. Steps here are sequentially consistent. In C, what is not atomic is guarded: a
+ * front by its busy flag (exchange acquire, store release), the list of handles by the shard's
+ * mutex, the list of tables by theirs. Left are
+ *   linked   relaxed. Its writers hold the shard. In the sweep it is read by the thread that wrote
+ *            it, or by one that has taken `sweep` after it. lk_front_take reads it first without
+ *            any lock: an old 1 costs a handle, for it is read again under the busy flag. There, if
+ *            the sweep has had this front, its release of busy makes the 0 visible; if not, the
+ *            sweep is still to come and acquires what is listed now. A front that is new is in the
+ *            list of tables before the sweep, or has taken the lock of that list after it.
+ *   refs     additions relaxed: made by who has a reference, or holds what keeps one (the shard,
+ *            the busy flag). Subtractions acquire and release: refs.pml follows what they carry. */
 #include "sync.inc"
 
 #ifndef LOOKERS
@@ -288,7 +293,8 @@ proctype looker(byte i) {
   end_front(i)
 }
 
-/* Makes room, ROUNDS times: run_round. Or lk_drop_all, which neither chooses first nor holds the list of tables. */
+/* Makes room, ROUNDS times: run_round. Or lk_drop_all, which neither chooses first nor holds the
+ * list of tables. */
 proctype evictor(bool drops_all) {
   byte n, e, f, h, held;
   byte swept[LOOKERS];
@@ -308,7 +314,8 @@ proctype evictor(bool drops_all) {
         atomic {
           LOCK(shard);
           e = in_shard;
-          for (h : 0 .. HANDLES - 1) { /* consider: lk_entry_tick and lk_entry_users walk its handles */
+          /* consider: lk_entry_tick and lk_entry_users walk its handles */
+          for (h : 0 .. HANDLES - 1) {
             assert(!(e != NONE && handles[h].added && handles[h].entry == e) || handles[h].alive)
           }
           h = 0;

@@ -1,21 +1,25 @@
-/* Frames of a run plan: the slot that is taken and given without a lock, the end of an entry, and of the pool.
+/* Frames of a run plan: the slot that is taken and given without a lock, the end of an entry, and
+ * of the pool.
  * Explored with: -DTHREADS=2 -DRUNS=2 | -DTHREADS=3 -DRUNS=1 -DMAX_IDLE=0 | -DTHREADS=3 -DRUNS=2
  *
- * Models executor_glue/run/frame_pool.c: lk_lease_acquire, lk_lease_release, take_idle, lk_plan_entry_destroy,
- * lk_frame_pool_destroy, release_pool; for a run plan without an arena.
- * Runners have found one entry in the cache and run it; the cache drops it at any time, and whoever has the last
- * reference destroys it; the executor closes the pool when no run is on, and then ends its program.
+ * Models executor_glue/run/frame_pool.c: lk_lease_acquire, lk_lease_release, take_idle,
+ * lk_plan_entry_destroy, lk_frame_pool_destroy, release_pool; for a run plan without an arena.
+ * Runners have found one entry in the cache and run it; the cache drops it at any time, and whoever
+ * has the last reference destroys it; the executor closes the pool when no run is on, and then ends
+ * its program.
  *
- * Shown: a frame has one runner at a time, who sees all that those before him wrote there (see sync.inc); none is
- * leaked or freed twice; plan, entry and pool are freed once, the plan before the program that it is of.
+ * Shown: a frame has one runner at a time, who sees all that those before him wrote there (see
+ * sync.inc); none is leaked or freed twice; plan, entry and pool are freed once, the plan before
+ * the program that it is of.
  *
- * Left out: arenas, memory that fails, what is charged, a second entry, and one that is not cached, whose frames are
- * recycled under the mutex.
+ * Left out: arenas, memory that fails, what is charged, a second entry, and one that is not cached,
+ * whose frames are recycled under the mutex.
  *
- * Memory order. `hot` is taken by an exchange that acquires and given by a compare-exchange that releases: the frame's
- * memory is handed over, which knows[] follows. The give that fails is relaxed: it does not touch what is there. There
- * is no ABA in it: the give expects NULL, and what NULL stands for is the same each time. take_idle is called when
- * nobody runs, with the mutex. All else is guarded by the mutex, except `plan`, which is written when nobody runs. */
+ * Memory order. `hot` is taken by an exchange that acquires and given by a compare-exchange that
+ * releases: the frame's memory is handed over, which knows[] follows. The give that fails is
+ * relaxed: it does not touch what is there. There is no ABA in it: the give expects NULL, and what
+ * NULL stands for is the same each time. take_idle is called when nobody runs, with the mutex. All
+ * else is guarded by the mutex, except `plan`, which is written when nobody runs. */
 #ifndef RUNS
 #define RUNS 1
 #endif

@@ -1,20 +1,25 @@
 /* Turns: the queue of a run's steps, and the workers that take them.
- * Explored with: -DTHREADS=2 -DDIAMOND -DSTOPS | -DTHREADS=3 -DDIAMOND -DSTOPS | -DTHREADS=3 -DCHAINS -DSTOPS | -DTHREADS=3 -DFAN -DSTOPS
+ * Explored with: -DTHREADS=2 -DDIAMOND -DSTOPS | -DTHREADS=3 -DDIAMOND -DSTOPS |
+ *   -DTHREADS=3 -DCHAINS -DSTOPS | -DTHREADS=3 -DFAN -DSTOPS
  *
- * Models executor_glue/run/ready_queue.c: put, wake, sleep_until, next_in_queue, next_after, run_steps.
- * All workers take turns at the four steps of one run: a DIAMOND, two CHAINS, or a FAN of three after one. STOPS: each
- * step may say that the run ends.
+ * Models executor_glue/run/ready_queue.c: put, wake, sleep_until, next_in_queue, next_after,
+ * run_steps.
+ * All workers take turns at the four steps of one run: a DIAMOND, two CHAINS, or a FAN of three
+ * after one. STOPS: each step may say that the run ends.
  *
- * Shown: each step runs once, after those that it waits for, and knows what they have written; none is forgotten, unless
- * a step has stopped the run; a place in the queue is written once and taken by one; all workers return.
+ * Shown: each step runs once, after those that it waits for, and knows what they have written; none
+ * is forgotten, unless a step has stopped the run; a place in the queue is written once and taken
+ * by one; all workers return.
  *
- * Left out: how long a worker looks before it sleeps. It may sleep after the first look in vain, or be as slow as it
- * likes before that. A worker that comes when all is done is also one whose share another one runs (base/team). The
- * next run begins when all have returned (lk_team_run), as this one did.
+ * Left out: how long a worker looks before it sleeps. It may sleep after the first look in vain, or
+ * be as slow as it likes before that. A worker that comes when all is done is also one whose share
+ * another one runs (base/team). The next run begins when all have returned (lk_team_run), as this
+ * one did.
  *
- * Memory order: all atomics are sequentially consistent, and so in one order as here; but those that begin a run, which
- * lk_team_run publishes. What a step writes is not atomic: whoever runs one that waits for it has acquired it from
- * n_left, or from the place in the queue where somebody who had put the step. */
+ * Memory order: all atomics are sequentially consistent, and so in one order as here; but those
+ * that begin a run, which lk_team_run publishes. What a step writes is not atomic: whoever runs one
+ * that waits for it has acquired it from n_left, or from the place in the queue where somebody who
+ * had put the step. */
 #define KNOWERS THREADS
 #define STEPS 4
 #define LEFT(step) (step)
@@ -41,7 +46,8 @@ byte n_left[STEPS];
 byte queue[STEPS]; /* step + 1; 0: not there yet */
 byte n_queued = ROOTS, n_taken, n_ended, n_asleep;
 bool stopped, mutex;
-byte blocked; /* a bit of each worker that waits for news: a broadcast is for these, not for who comes later */
+/* a bit of each worker that waits for news: a broadcast is for these, not for who comes later */
+byte blocked;
 /* what is to be shown */
 bool has_run[STEPS];
 
@@ -127,7 +133,12 @@ inline next_after() {
 #endif
         if
         :: !is_ready ->
-           d_step { n_left[i]--; is_ready = n_left[i] == 0; RELEASE(w, LEFT(i)); ACQUIRE(w, LEFT(i)) }
+           d_step {
+             n_left[i]--;
+             is_ready = n_left[i] == 0;
+             RELEASE(w, LEFT(i));
+             ACQUIRE(w, LEFT(i))
+           }
         :: else
         fi;
         if

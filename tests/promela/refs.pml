@@ -2,26 +2,31 @@
  * Explored with: -DTHREADS=2 -DLOOKS=2 | -DTHREADS=3 -DLOOKS=1
  *
  * Models:
- *   keys/cache/entry.c  lk_entry_users, lk_entry_add_handle, remove_handle, lk_ref_release, entry_destroy
+ *   keys/cache/entry.c  lk_entry_users, lk_entry_add_handle, remove_handle, lk_ref_release,
+ *                       entry_destroy
  *   keys/cache/shared_mode.c  find_entry
  *   keys/cache/front.c  lk_front_take, flush_front
  *   keys/cache/walk.c   lk_entry_evict, in a round of unused entries and in one of used ones
  *
- * Shown: the entry is ended once, when nobody has a reference, and all that any thread has read in its value
- * happens before that (see sync.inc). A round of unused entries never unlinks one that a caller has had a reference
- * to ever since the count began. References end at 0.
+ * Shown: the entry is ended once, when nobody has a reference, and all that any thread has read in
+ * its value happens before that (see sync.inc). A round of unused entries never unlinks one that a
+ * caller has had a reference to ever since the count began. References end at 0.
  *
  * Left out: that a flushed front may be filled again by an old handle (front.pml), hits and ticks.
  *
- * Memory order, of the numbers that lk_entry_users reads while others change them; it holds the shard:
- *   handle.refs, then handle.listed   The count must not come out below what callers have. Off a list: `listed` is
- *            cleared before the front's reference is released, and the release (acq_rel) makes that visible to the
- *            acquire that sees it; so seen half done, it is one too many. Onto one: there is no such order of two
- *            numbers, so it is done before the handle is among those that are counted, and the shard's mutex carries
- *            it; until then the handle's reference to the entry counts for a caller's.
- *   handle.refs of a handle whose end waits for the shard: 0, so that it counts -1 with its own reference, 0 together.
+ * Memory order, of the numbers that lk_entry_users reads while others change them; it holds the
+ * shard:
+ *   handle.refs, then handle.listed   The count must not come out below what callers have. Off a
+ *            list: `listed` is cleared before the front's reference is released, and the release
+ *            (acq_rel) makes that visible to the acquire that sees it; so seen half done, it is one
+ *            too many. Onto one: there is no such order of two numbers, so it is done before the
+ *            handle is among those that are counted, and the shard's mutex carries it; until then
+ *            the handle's reference to the entry counts for a caller's.
+ *   handle.refs of a handle whose end waits for the shard: 0, so that it counts -1 with its own
+ *            reference, 0 together.
  *   self.refs   grows without the shard by lk_ref_retain only, by who is counted already.
- * So the steps of Spin, in program order, show no less than C11 allows. What releases carry is in knows[]. */
+ * So the steps of Spin, in program order, show no less than C11 allows. What releases carry is in
+ * knows[]. */
 #define LOOKERS (THREADS - 1)
 #define HANDLES (LOOKERS * LOOKS)
 #define KNOWERS THREADS /* lookers, and last the evictor; place i: what looker i has read */
@@ -163,7 +168,12 @@ proctype looker(byte i) {
 #endif
         if
         :: uses[i] && linked -> /* lk_front_take */
-           d_step { mine = n_handles; n_handles++; handles[mine].alive = true; handles[mine].refs = 1 };
+           d_step {
+             mine = n_handles;
+             n_handles++;
+             handles[mine].alive = true;
+             handles[mine].refs = 1
+           };
 #ifdef BROKEN_COUNTED_BEFORE_LISTED
            add_handle(i, mine);
 #endif

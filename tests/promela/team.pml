@@ -1,38 +1,51 @@
-/* The threads of operators: how they sleep and are woken, share a region, give their places to guests, and go with their
- * team from one master to the next.
- * Explored with: -DMASTERS=1 -DRUNS=2 -DLOANS=1 | -DTHREADS=3 -DMASTERS=1 -DRUNS=2 | -DMASTERS=1 -DRUNS=2 -DLOANS=2 -DMEETING | -DMASTERS=1 -DRUNS=2 -DLOANS=1 -DGUESTS=2 -DMEETING | -DTHREADS=3 -DMASTERS=1 -DRUNS=2 -DLOANS=1 -DMEETING | -DTHREADS=3 -DMASTERS=1 -DLOANS=1 -DGUESTS=2 -DREGIONS=0 | -DMASTERS=2 -DLOANS=1 | -DMASTERS=2 -DTEAMS=2 -DMEETING | -DMASTERS=2 -DTEAMS=2 -DKEPT=0 -DLOANS=1 -DREGIONS=0
+/* The threads of operators: how they sleep and are woken, share a region, give their places to
+ * guests, and go with their team from one master to the next.
+ * Explored with: -DMASTERS=1 -DRUNS=2 -DLOANS=1 | -DTHREADS=3 -DMASTERS=1 -DRUNS=2 |
+ *   -DMASTERS=1 -DRUNS=2 -DLOANS=2 -DMEETING |
+ *   -DMASTERS=1 -DRUNS=2 -DLOANS=1 -DGUESTS=2 -DMEETING |
+ *   -DTHREADS=3 -DMASTERS=1 -DRUNS=2 -DLOANS=1 -DMEETING |
+ *   -DTHREADS=3 -DMASTERS=1 -DLOANS=1 -DGUESTS=2 -DREGIONS=0 | -DMASTERS=2 -DLOANS=1 |
+ *   -DMASTERS=2 -DTEAMS=2 -DMEETING | -DMASTERS=2 -DTEAMS=2 -DKEPT=0 -DLOANS=1 -DREGIONS=0
  *
- * Models base/team/team.c: take, run_left, finish, work, team_take, team_put, team_destroy, lk_team_run, lk_team_barrier,
- * lk_team_loan_open, lk_team_loan_close, enter, leave, lk_team_assist; base/team/idle.c: lk_idle_take, lk_idle_put;
- * and base/team/parker.c: lk_parker_unpark, lk_parker_park_unless.
- * Each master makes RUNS runs. For each it takes a team, an idle one or a new one, starts REGIONS regions of 2 to
- * THREADS threads, in which the threads may wait for each other (a barrier) or not, and gives the team back; MEETING:
- * all threads do, in each. There are TEAMS teams at most; a master that would need one more waits for one. The first
- * LOANS runs are inside a loan, for which GUESTS guests come at some time, or too late.
+ * Models base/team/team.c: take, run_left, finish, work, team_take, team_put, team_destroy,
+ * lk_team_run, lk_team_barrier, lk_team_loan_open, lk_team_loan_close, enter, leave,
+ * lk_team_assist; base/team/idle.c: lk_idle_take, lk_idle_put; and base/team/parker.c:
+ * lk_parker_unpark, lk_parker_park_unless.
+ * Each master makes RUNS runs. For each it takes a team, an idle one or a new one, starts REGIONS
+ * regions of 2 to THREADS threads, in which the threads may wait for each other (a barrier) or not,
+ * and gives the team back; MEETING: all threads do, in each. There are TEAMS teams at most; a
+ * master that would need one more waits for one. The first LOANS runs are inside a loan, for which
+ * GUESTS guests come at some time, or too late.
  *
- * Shown: each share of a region is run once, while the region lasts; the master returns when all are finished, and
- * returns; no wake-up is lost, so nobody sleeps for ever, in a parker one at a time; guests return when their loan is
- * closed; a team has one master at a time and is given back once; nobody touches it when it has ended, none is lost.
+ * Shown: each share of a region is run once, while the region lasts; the master returns when all
+ * are finished, and returns; no wake-up is lost, so nobody sleeps for ever, in a parker one at a
+ * time; guests return when their loan is closed; a team has one master at a time and is given back
+ * once; nobody touches it when it has ended, none is lost.
  *
- * Left out: how long a thread looks before it sleeps. It may sleep after the first look in vain, or be as slow as it
- * likes before that. So also that a team's own thread looks shorter while it has a guest, or is idle. Spinning in a
- * barrier, and for a loan to be opened, is waiting. Threads are all there at the beginning of a team; idle teams are
- * counted, not their threads; fork.
+ * Left out: how long a thread looks before it sleeps. It may sleep after the first look in vain, or
+ * be as slow as it likes before that. So also that a team's own thread looks shorter while it has a
+ * guest, or is idle. Spinning in a barrier, and for a loan to be opened, is waiting. Threads are
+ * all there at the beginning of a team; idle teams are counted, not their threads; fork.
  *
- * Memory order: what decides who sleeps and who runs is sequentially consistent in C too, and so in one order as here:
- *   wake-up     what is waited for is written, then `asleep` read; by the sleeper the other way round.
- *   publishing  `region` is written, then `has_guest` read; what has a guest is not published to before it has
- *            left, which it tells by `members`.
- *   handing over  `used_last`, or idle.c's mutex. By it a master, and by `members` who gives the team back, knows all
- *            that was written into the team.
+ * Memory order: what decides who sleeps and who runs is sequentially consistent in C too, and so in
+ * one order as here:
+ *   wake-up     what is waited for is written, then `asleep` read; by the sleeper the other way
+ *            round.
+ *   publishing  `region` is written, then `has_guest` read; what has a guest is not published to
+ *            before it has left, which it tells by `members`.
+ *   handing over  `used_last`, or idle.c's mutex. By it a master, and by `members` who gives the
+ *            team back, knows all that was written into the team.
  * Relaxed are
- *   taken       its first look. An old value makes the strong compare-exchange fail, or the look end: so a share may be
- *            left that could have been taken, by all but the master, whose look is not old: whoever took one in an
- *            earlier region has told it, or the master before it, by n_finished.
- *   n_finished, n_arrived = 0   before `region` is written, which carries them; nobody has a share then.
+ *   taken       its first look. An old value makes the strong compare-exchange fail, or the look
+ *            end: so a share may be left that could have been taken, by all but the master, whose
+ *            look is not old: whoever took one in an earlier region has told it, or the master
+ *            before it, by n_finished.
+ *   n_finished, n_arrived = 0   before `region` is written, which carries them; nobody has a share
+ *            then.
  *   region      read by its only writer.
  *   is_idle     decides only how soon a thread sleeps.
- * fn and arg are written before `region`, and read by who has taken a share that is not finished. */
+ * fn and arg are written before `region`, and read by who has taken a share that is not
+ * finished. */
 #include "sync.inc"
 
 #ifndef MASTERS
@@ -117,18 +130,25 @@ inline wake(t, s) {
 #else
 #define AGAIN(ready) ready
 #endif
-#define SLEEP_UNLESS(t, s, ready)                                                        \
-  atomic { !parkers[s].mutex -> assert(alive[t]); parkers[s].mutex = true; parkers[s].asleep = true }; \
-  atomic {                                                                               \
-    if                                                                                   \
-    :: AGAIN(ready) -> parkers[s].asleep = false                                           \
-    :: else                                                                              \
-    fi;                                                                                  \
-    do                                                                                   \
-    :: parkers[s].asleep -> assert(parkers[s].woken.waiting == 0); WAIT(parkers[s].woken, parkers[s].mutex) \
-    :: else -> break                                                                     \
-    od;                                                                                  \
-    parkers[s].mutex = false                                                               \
+#define SLEEP_UNLESS(t, s, ready)                \
+  atomic {                                       \
+    !parkers[s].mutex ->                         \
+    assert(alive[t]);                            \
+    parkers[s].mutex = true;                     \
+    parkers[s].asleep = true                     \
+  };                                             \
+  atomic {                                       \
+    if                                           \
+    :: AGAIN(ready) -> parkers[s].asleep = false \
+    :: else                                      \
+    fi;                                          \
+    do                                           \
+    :: parkers[s].asleep ->                      \
+       assert(parkers[s].woken.waiting == 0);    \
+       WAIT(parkers[s].woken, parkers[s].mutex)  \
+    :: else -> break                             \
+    od;                                          \
+    parkers[s].mutex = false                     \
   }
 
 /* ---- shares ---- */
@@ -384,8 +404,9 @@ inline run_region(t) {
 inline leave(l, t) {
   atomic { members[l]--; is_taken = members[l] == CLOSED };
 #ifdef BROKEN_LOAN_LET_GO_EARLY
-  /* lk_team_loan_close gives the team back. The next region may wake a guest that leaves, and the place's own thread
-   * sleeps on; or the next guest comes, and two sleep in a parker that wakes one. */
+  /* lk_team_loan_close gives the team back. The next region may wake a guest that leaves, and the
+   * place's own thread sleeps on; or the next guest comes, and two sleep in a parker that wakes
+   * one. */
   is_taken = false;
 #endif
   if

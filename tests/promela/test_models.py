@@ -19,9 +19,13 @@ MOST_MEBIBYTES = 900
 
 
 def sizes_of(model):
-    """The -D of each exploration, as the model's first comment has them after "Explored with:"."""
-    (line,) = re.findall(r"^ \* Explored with: (.*)$", model.read_text(), re.MULTILINE)
-    return [size.split() for size in line.split("|")]
+    """The -D of each exploration, as the model's first comment has them after "Explored with:", up
+    to an empty line of it."""
+    (lines,) = re.findall(r"^ \* Explored with: (.*\n(?: \* .*\n)*) \*$", model.read_text(),
+                          re.MULTILINE)
+    sizes = [size.split() for size in lines.replace("\n * ", " ").split("|")]
+    assert all(size and all(define.startswith("-D") for define in size) for size in sizes), model
+    return sizes
 
 
 def broken_in(model):
