@@ -106,8 +106,7 @@ static lk_status run_data_set(cli_model *model, const char *folder, tolerance wi
   places = lk_calloc(allocator, most, sizeof *places);
   inputs = lk_calloc(allocator, given.count, sizeof *inputs);
   if (places == NULL || inputs == NULL) {
-    status = lk_fail_memory(error, folder, most * sizeof *inputs);
-    goto cleanup;
+    LK_TRY(lk_fail_memory(error, folder, most * sizeof *inputs));
   }
   LK_TRY(match_names(model, false, &given, places, error));
   for (uint32_t i = 0; i < given.count; i++) {

@@ -144,8 +144,7 @@ static lk_status find_file(lk_onnx_external *external, const char *location, lk_
   LK_RETURN_NOT_OK(lk_onnx_map_create(resolved, &map, error));
   char *copy = lk_strdup(allocator, location);
   if (copy == NULL || !LK_GROW(allocator, external->files, external->n_files, external->capacity)) {
-    status = lk_fail_memory(error, "the list of external files", sizeof *external->files);
-    goto cleanup;
+    LK_TRY(lk_fail_memory(error, "the list of external files", sizeof *external->files));
   }
   external->files[external->n_files++] = (external_file){copy, map};
   *out_map = map;

@@ -65,10 +65,7 @@ lk_status lk_onnx_load_file(const lk_allocator *allocator, const char *path,
   *out_graph = NULL;
   LK_TRY(model_create(allocator, &model, error));
   model->path = lk_strdup(allocator, path);
-  if (model->path == NULL) {
-    status = lk_fail_memory(error, "the path of a model", strlen(path) + 1);
-    goto cleanup;
-  }
+  if (model->path == NULL) LK_TRY(lk_fail_memory(error, "the path of a model", strlen(path) + 1));
   LK_TRY(lk_onnx_map_create(path, &model->map, error));
   model->source = (lk_onnx_source){.bytes = model->map.bytes, .size = model->map.size};
   LK_TRY(lk_onnx_external_create(allocator, path, &model->source.external, error));
@@ -143,17 +140,11 @@ lk_status lk_onnx_read_tensor(const lk_allocator *allocator, const char *path, l
   const Onnx__TensorProto *proto = (const Onnx__TensorProto *)message;
   LK_TRY(lk_onnx_tensor_find(&source, proto, path, &tensor, error));
   data = lk_alloc_aligned(allocator, tensor.n_bytes, LK_DATA_ALIGNMENT);
-  if (data == NULL) {
-    status = lk_fail_memory(error, path, tensor.n_bytes);
-    goto cleanup;
-  }
+  if (data == NULL) LK_TRY(lk_fail_memory(error, path, tensor.n_bytes));
   LK_TRY(lk_onnx_tensor_copy(&tensor, data, error));
   if (out_name != NULL) {
     name = lk_strdup(allocator, proto->name != NULL ? proto->name : "");
-    if (name == NULL) {
-      status = lk_fail_memory(error, "a tensor's name", 1);
-      goto cleanup;
-    }
+    if (name == NULL) LK_TRY(lk_fail_memory(error, "a tensor's name", 1));
     *out_name = name;
   }
   *out = (lk_tensor){tensor.desc, data};

@@ -249,9 +249,8 @@ lk_status lk_onnx_scan(const lk_allocator *allocator, lk_onnx_message root, cons
   if (write.out == NULL) return lk_fail_memory(error, "the skeleton of a model", measure.written);
   LK_TRY(walk(&write, root, wire, 1, true));
   if (write.written != measure.written) {
-    status = lk_fail(error, LK_IO, "failed to scan the %s: it changed while it was read",
-                     lk_onnx_schemas[root].name);
-    goto cleanup;
+    LK_TRY(lk_fail(error, LK_IO, "failed to scan the %s: it changed while it was read",
+                   lk_onnx_schemas[root].name));
   }
   *out = (lk_onnx_skeleton){write.out, write.written};
   write.out = NULL;

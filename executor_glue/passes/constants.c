@@ -162,10 +162,7 @@ lk_status lk_pass_constants(const lk_pass_env *env, lk_graph *graph, uint64_t *o
     if (!is_foldable(env, graph, &graph->nodes[n])) continue;
     if (f == NULL) {
       f = lk_alloc(graph->allocator, sizeof *f);
-      if (f == NULL) {
-        status = lk_fail_memory(error, "constant folding", sizeof *f);
-        goto cleanup;
-      }
+      if (f == NULL) LK_TRY(lk_fail_memory(error, "constant folding", sizeof *f));
       LK_TRY(env->api->executor_create(env->context, "constants", &self.executor, error));
       LK_TRY(env->api->frame_create(self.executor, &self.frame, error));
     }

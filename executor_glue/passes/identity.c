@@ -49,8 +49,7 @@ lk_status lk_pass_identity(const lk_pass_env *env, lk_graph *graph, uint64_t *ou
   int32_t *replacement = lk_calloc(allocator, graph->n_values, sizeof *replacement);
   bool *removed = lk_calloc(allocator, graph->n_nodes, sizeof *removed);
   if (replacement == NULL || removed == NULL) {
-    status = lk_fail_memory(error, "replacements", graph->n_values * sizeof *replacement);
-    goto cleanup;
+    LK_TRY(lk_fail_memory(error, "replacements", graph->n_values * sizeof *replacement));
   }
   LK_TRY(lk_symbolic_shapes_create(env, graph, &shapes, error));
   for (size_t i = 0; i < graph->n_values; i++) replacement[i] = (int32_t)i;

@@ -223,8 +223,7 @@ static lk_status fold_chain(const lk_pass_env *env, lk_graph *graph,
   f.a = lk_calloc(allocator, f.n_channels, sizeof *f.a);
   f.b = lk_calloc(allocator, f.n_channels, sizeof *f.b);
   if (f.a == NULL || f.b == NULL) {
-    status = lk_fail_memory(error, "factors of channels", f.n_channels * sizeof *f.a);
-    goto cleanup;
+    LK_TRY(lk_fail_memory(error, "factors of channels", f.n_channels * sizeof *f.a));
   }
   for (size_t c = 0; c < f.n_channels; c++) f.a[c] = 1.0;
 
@@ -270,8 +269,7 @@ lk_status lk_pass_scale_shift(const lk_pass_env *env, lk_graph *graph, uint64_t 
   const lk_allocator *allocator = graph->allocator;
   int32_t *users = lk_calloc(allocator, graph->n_values, sizeof *users);
   if (users == NULL) {
-    status = lk_fail_memory(error, "users of values", graph->n_values * sizeof *users);
-    goto cleanup;
+    LK_TRY(lk_fail_memory(error, "users of values", graph->n_values * sizeof *users));
   }
   LK_TRY(lk_symbolic_shapes_create(env, graph, &shapes, error));
   for (size_t n = 0; n < graph->n_nodes; n++) {

@@ -150,8 +150,7 @@ static lk_status read_mix(load_args *args) {
   bool *given = lk_calloc(allocator, args->n_models, sizeof *given);
   char *copy = lk_strdup(allocator, args->mix);
   if (given == NULL || copy == NULL) {
-    status = lk_fail_memory(&args->common.error, "--mix", args->n_models);
-    goto cleanup;
+    LK_TRY(lk_fail_memory(&args->common.error, "--mix", args->n_models));
   }
   char *rest = copy;
   for (char *share = strsep(&rest, ","); share != NULL; share = strsep(&rest, ",")) {

@@ -271,10 +271,7 @@ lk_status load_run_all(const load_models *models, load_result *out, lk_error *er
 
   LK_TRY(make_result(models, out, error));
   run.worked = lk_calloc(allocator, models->count, sizeof *run.worked);
-  if (run.worked == NULL) {
-    status = lk_fail_memory(error, "counters", models->count);
-    goto cleanup;
-  }
+  if (run.worked == NULL) LK_TRY(lk_fail_memory(error, "counters", models->count));
   LK_TRY(make_workers(&run, &workers, error));
   LK_TRY(interrupt_begin(error));
   status = start_workers(&run, workers, error);
