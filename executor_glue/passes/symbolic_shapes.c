@@ -97,7 +97,7 @@ cleanup:
   return status;
 }
 
-lk_status lk_symbolic_shapes_create(const lk_pass_env *env, const lk_graph *graph,
+lk_status lk_symbolic_shapes_create(const lk_api *api, const lk_graph *graph,
                                     lk_symbolic_shapes **out_shapes, lk_error *error) {
   *out_shapes = NULL;
   lk_status status = LK_OK;
@@ -105,9 +105,9 @@ lk_status lk_symbolic_shapes_create(const lk_pass_env *env, const lk_graph *grap
   lk_symbolic_shapes *shapes = lk_calloc(allocator, 1, sizeof *shapes);
   if (shapes == NULL) return lk_fail_memory(error, "symbolic shapes", sizeof *shapes);
   shapes->allocator = allocator;
-  shapes->api = env->api;
+  shapes->api = api;
   shapes->n_values = graph->n_values;
-  LK_TRY(env->api->dims_create(allocator, &shapes->dims, error));
+  LK_TRY(api->dims_create(allocator, &shapes->dims, error));
   shapes->descs = lk_calloc(allocator, graph->n_values, sizeof *shapes->descs);
   shapes->copies = lk_calloc(allocator, graph->n_values, sizeof *shapes->copies);
   if (shapes->descs == NULL || shapes->copies == NULL) {
