@@ -217,11 +217,10 @@ static lk_status walk(scan *s, lk_onnx_message message, lk_wire wire, unsigned d
     if (found == 0) break;
     if (found < 0) return fail_at(s, LK_MALFORMED, at, schema, problem);
 
-    size_t i = 0;
-    while (i < schema->n_fields && schema->fields[i].number != field.number) i++;
-    if (i == schema->n_fields) continue;
-    const lk_onnx_field *rule = &schema->fields[i];
-    if (rule->limit > 0 && ++seen[i] > rule->limit) {
+    const lk_onnx_field *rule = schema->fields;
+    while (rule->number != 0 && rule->number != field.number) rule++;
+    if (rule->number == 0) continue;
+    if (rule->limit > 0 && ++seen[rule - schema->fields] > rule->limit) {
       char text[96];
       (void)snprintf(text, sizeof text, "more than %" PRIu32 " of '%s'", rule->limit, rule->name);
       return fail_at(s, rule->limit == 1 ? LK_MALFORMED : LK_OUT_OF_RANGE, at, schema, text);
