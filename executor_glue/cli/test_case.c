@@ -38,15 +38,13 @@ static void destroy_files(tensor_files *files) {
     lk_free(allocator, files->tensors[i].tensor.data);
   }
   lk_free(allocator, files->tensors);
-  *files = (tensor_files){0};
 }
 
-/* `kind`: "input" or "output". After a failure `out` holds what was read before. */
+/* `kind`: "input" or "output". `out` is zeroed; after a failure it holds what was read before. */
 static lk_status read_files(const char *folder, const char *kind, tensor_files *out,
                             lk_error *error) {
   const lk_allocator *allocator = lk_allocator_default();
   size_t capacity = 0;
-  *out = (tensor_files){0};
   for (;;) {
     char name[32];
     char path[PATH_CAPACITY];

@@ -127,12 +127,8 @@ static const char *check_content(lk_onnx_field_kind kind, const lk_wire_field *f
     *out_bytes = ALLOC_BYTES(field->length) + field->length;
     return NULL;
   case LK_ONNX_FLOATS:
-    if (field->type == LK_WIRE_FIXED32) {
-      *out_bytes = 2 * sizeof(float);
-    } else {
-      if (field->length % 4 != 0) return "a list of floats whose length is not a multiple of 4";
-      *out_bytes = 2 * (uint64_t)field->length;
-    }
+    if (field->length % 4 != 0) return "a list of floats whose length is not a multiple of 4";
+    *out_bytes = 2 * (uint64_t)field->length;
     return NULL;
   case LK_ONNX_INTS: {
     uint64_t count = 1;

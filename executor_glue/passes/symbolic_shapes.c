@@ -38,21 +38,16 @@ typedef struct question {
   lk_tensor_desc *outputs; /* [n_outputs] */
 } question;
 
-static void read_input(const lk_graph *graph, const lk_symbolic_shapes *shapes, int32_t value,
-                       question *q, uint32_t index) {
-  lk_tensor *input = &q->inputs[index];
-  *input = (lk_tensor){0};
-  q->flags[index] = (lk_node_input){.flags = value == LK_NO_VALUE ? LK_INPUT_ABSENT : 0};
-  if (value == LK_NO_VALUE) return;
-  input->desc = shapes->descs[value];
-  input->data = lk_symbolic_value(&graph->values[value], q->values[index]);
-}
-
 /* What the operator refuses, or nobody knows, stays unknown; only want of memory is a failure. */
 static lk_status infer(const lk_graph *graph, lk_symbolic_shapes *shapes, const lk_node *node,
                        question *q, lk_error *error) {
   for (uint32_t i = 0; i < node->n_inputs; i++) {
-    read_input(graph, shapes, node->inputs[i], q, i);
+    const int32_t value = node->inputs[i];
+    q->inputs[i] = (lk_tensor){0};
+    q->flags[i] = (lk_node_input){.flags = value == LK_NO_VALUE ? LK_INPUT_ABSENT : 0};
+    if (value == LK_NO_VALUE) continue;
+    q->inputs[i].desc = shapes->descs[value];
+    q->inputs[i].data = lk_symbolic_value(&graph->values[value], q->values[i]);
   }
   const lk_node_desc desc = lk_node_describe(graph, node, q->flags);
   int32_t copy_of = -1;

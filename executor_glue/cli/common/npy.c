@@ -179,28 +179,24 @@ static lk_status read_header(header_reader *reader, lk_tensor_desc *out) {
 /* ---- reading --------------------------------------------------------------------------------- */
 
 static lk_status open_file(const char *path, FILE **out_file, uint64_t *out_size, lk_error *error) {
+  lk_status status = LK_OK;
+  struct stat info;
   *out_file = NULL;
   /* Not blocking: opening a FIFO that nobody writes to would wait for ever. */
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  struct stat info;
   if (fd < 0 || fstat(fd, &info) != 0) {
-    int reason = errno;
-    if (fd >= 0) (void)close(fd);
-    return lk_fail(error, reason == ENOENT ? LK_NOT_FOUND : LK_IO, "failed to open '%s': %s", path,
-                   strerror(reason));
+    LK_TRY(lk_fail(error, errno == ENOENT ? LK_NOT_FOUND : LK_IO, "failed to open '%s': %s", path,
+                   strerror(errno)));
   }
   if (!S_ISREG(info.st_mode)) {
-    (void)close(fd);
-    return lk_fail(error, LK_IO, "failed to read '%s': it is not a regular file", path);
+    LK_TRY(lk_fail(error, LK_IO, "failed to read '%s': it is not a regular file", path));
   }
-  FILE *file = fdopen(fd, "rb");
-  if (file == NULL) {
-    (void)close(fd);
-    return lk_fail_memory(error, "an open file", sizeof *file);
-  }
-  *out_file = file;
   *out_size = (uint64_t)info.st_size;
-  return LK_OK;
+  *out_file = fdopen(fd, "rb");
+  if (*out_file == NULL) LK_TRY(lk_fail_memory(error, "an open file", sizeof **out_file));
+cleanup:
+  if (status != LK_OK && fd >= 0) (void)close(fd);
+  return status;
 }
 
 lk_status npy_read(const lk_allocator *allocator, const char *path, lk_tensor *out,
