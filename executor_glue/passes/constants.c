@@ -124,8 +124,7 @@ static lk_status compute(folder *self, const lk_node *node, folding *f, lk_error
   LK_RETURN_NOT_OK(bind(self, node, f, error));
   LK_RETURN_NOT_OK(prepare_outputs(self, node, f, input_bytes, error));
   LK_RETURN_NOT_OK(self->env->api->frame_attach(self->frame, f->plan, &slot, error));
-  LK_RETURN_NOT_OK(self->env->api->op_run(self->frame, slot, f->input_data, f->results, error));
-  return LK_OK;
+  return self->env->api->op_run(self->frame, slot, f->input_data, f->results, error);
 }
 
 /* Folds a node if it can be computed; anything but want of memory leaves it as it is. */
