@@ -54,8 +54,9 @@ lk_status lk_onnx_external_create(const lk_allocator *allocator, const char *mod
   }
   external->allocator = allocator;
   (void)pthread_mutex_init(&external->mutex, NULL); /* cannot fail on glibc */
-  const bool ends_so = resolved[strlen(resolved) - 1] == '/';
-  (void)snprintf(external->folder, sizeof external->folder, "%s%s", resolved, ends_so ? "" : "/");
+  const bool ends_in_slash = resolved[strlen(resolved) - 1] == '/';
+  (void)snprintf(external->folder, sizeof external->folder, "%s%s", resolved,
+                 ends_in_slash ? "" : "/");
   *out_external = external;
   return LK_OK;
 }
