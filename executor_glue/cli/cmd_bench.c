@@ -168,10 +168,7 @@ static lk_status bench(void *arguments, lk_error *error) {
   LK_TRY(cli_model_open(&args->model, args->path, &model, error));
   LK_TRY(input_series_create(&model, &args->inputs, &series, error));
   times = lk_calloc(allocator, requests, sizeof *times);
-  if (times == NULL) {
-    status = lk_fail_memory(error, "times", requests * sizeof *times);
-    goto cleanup;
-  }
+  if (times == NULL) LK_TRY(lk_fail_memory(error, "times", requests * sizeof *times));
   for (uint64_t p = 0; p < N_PASSES; p++) {
     LK_TRY(run_pass(&model, series, requests, times, &bar, p * requests, &passes[p], error));
   }

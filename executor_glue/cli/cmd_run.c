@@ -104,9 +104,8 @@ static lk_status write_outputs(const cli_model *model, const char *folder, char 
     char path[4096];
     int length = snprintf(path, sizeof path, "%s/%s.npy", folder, names[i]);
     if (length < 0 || (size_t)length >= sizeof path) {
-      status = lk_fail(error, LK_OUT_OF_RANGE, "failed to write into '%s': the path is too long",
-                       folder);
-      goto cleanup;
+      LK_TRY(lk_fail(error, LK_OUT_OF_RANGE, "failed to write into '%s': the path is too long",
+                     folder));
     }
     LK_TRY(npy_prepare(allocator, path, &model->outputs[i].tensor, &files[i], error));
   }
@@ -161,10 +160,7 @@ static lk_status run(void *arguments, lk_error *error) {
   lk_named_tensor *inputs = lk_calloc(allocator, n_inputs, sizeof *inputs);
   progress_begin(&bar, "running", 0);
 
-  if (inputs == NULL) {
-    status = lk_fail_memory(error, "inputs", n_inputs * sizeof *inputs);
-    goto cleanup;
-  }
+  if (inputs == NULL) LK_TRY(lk_fail_memory(error, "inputs", n_inputs * sizeof *inputs));
   LK_TRY(read_inputs(&common->inputs, inputs, error));
   LK_TRY(cli_model_open(&common->model, common->path, &model, error));
   uint64_t begin = cli_now_ns();

@@ -38,15 +38,13 @@ static void destroy_files(tensor_files *files) {
     lk_free(allocator, files->tensors[i].tensor.data);
   }
   lk_free(allocator, files->tensors);
-  *files = (tensor_files){0};
 }
 
-/* `kind`: "input" or "output". After a failure `out` holds what was read before. */
+/* `kind`: "input" or "output". `out` is zeroed; after a failure it holds what was read before. */
 static lk_status read_files(const char *folder, const char *kind, tensor_files *out,
                             lk_error *error) {
   const lk_allocator *allocator = lk_allocator_default();
   size_t capacity = 0;
-  *out = (tensor_files){0};
   for (;;) {
     char name[32];
     char path[PATH_CAPACITY];
@@ -106,8 +104,7 @@ static lk_status run_data_set(cli_model *model, const char *folder, tolerance wi
   places = lk_calloc(allocator, most, sizeof *places);
   inputs = lk_calloc(allocator, given.count, sizeof *inputs);
   if (places == NULL || inputs == NULL) {
-    status = lk_fail_memory(error, folder, most * sizeof *inputs);
-    goto cleanup;
+    LK_TRY(lk_fail_memory(error, folder, most * sizeof *inputs));
   }
   LK_TRY(match_names(model, false, &given, places, error));
   for (uint32_t i = 0; i < given.count; i++) {

@@ -19,9 +19,7 @@ static lk_status copy_list(const reader *r, uint32_t type, const void *items, si
   void *copy = lk_graph_alloc(r->graph, count * item_bytes);
   if (copy == NULL) return lk_fail_memory(r->error, "an attribute", count * item_bytes);
   if (count > 0) memcpy(copy, items, count * item_bytes);
-  out->type = type;
-  out->count = (uint32_t)count;
-  out->data = copy;
+  *out = (lk_attr){out->name, type, (uint32_t)count, copy};
   return LK_OK;
 }
 
@@ -38,10 +36,13 @@ static lk_status copy_tensors(const reader *r, const char *name, Onnx__TensorPro
     LK_RETURN_NOT_OK(lk_onnx_tensor_copy(&tensor, data, r->error));
     copies[i] = (lk_tensor){tensor.desc, data};
   }
-  out->type = LK_ATTR_TENSOR;
-  out->count = (uint32_t)count;
-  out->data = copies;
+  *out = (lk_attr){out->name, LK_ATTR_TENSOR, (uint32_t)count, copies};
   return LK_OK;
+}
+
+static lk_status malformed(const reader *r, const Onnx__AttributeProto *a, const char *problem) {
+  return lk_fail(r->error, LK_MALFORMED, "failed to read node '%s' (%s): attribute '%s' %s",
+                 r->label, r->node->op_type, a->name, problem);
 }
 
 static lk_status read_one(const reader *r, const Onnx__AttributeProto *a, lk_attr *out) {
@@ -71,9 +72,7 @@ static lk_status read_one(const reader *r, const Onnx__AttributeProto *a, lk_att
                    r->label, r->node->op_type, a->name, type != NULL ? type->name : "unknown");
   }
   }
-  return lk_fail(r->error, LK_MALFORMED,
-                 "failed to read node '%s' (%s): attribute '%s' has no type or no value", r->label,
-                 r->node->op_type, a->name);
+  return malformed(r, a, "has no type or no value");
 }
 
 lk_status lk_onnx_attributes_read(const lk_onnx_source *source, lk_graph *graph,
@@ -88,16 +87,10 @@ lk_status lk_onnx_attributes_read(const lk_onnx_source *source, lk_graph *graph,
                      node->op_type, i);
     }
     for (size_t j = 0; j < i; j++) {
-      if (strcmp(attrs[j].name, a->name) != 0) continue;
-      return lk_fail(error, LK_MALFORMED,
-                     "failed to read node '%s' (%s): attribute '%s' is there twice", label,
-                     node->op_type, a->name);
+      if (strcmp(attrs[j].name, a->name) == 0) return malformed(&r, a, "is there twice");
     }
     if (a->ref_attr_name != NULL && a->ref_attr_name[0] != '\0') {
-      return lk_fail(error, LK_MALFORMED,
-                     "failed to read node '%s' (%s): attribute '%s' refers to one of a function, "
-                     "outside of any",
-                     label, node->op_type, a->name);
+      return malformed(&r, a, "refers to one of a function, outside of any");
     }
     attrs[i].name = lk_graph_strndup(graph, a->name, strlen(a->name));
     if (attrs[i].name == NULL) return lk_fail_memory(error, "an attribute", strlen(a->name));

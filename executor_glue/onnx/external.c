@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/parse.h"
 #include "base/status.h"
 #include "executor_glue/onnx/map.h"
 
@@ -24,7 +25,7 @@ typedef struct external_file {
 
 struct lk_onnx_external {
   const lk_allocator *allocator;
-  char *folder;          /* without links; ends in '/' */
+  char folder[PATH_MAX + 1]; /* without links; ends in '/' */
   pthread_mutex_t mutex; /* guards the list: several graphs may be read from one model at once */
   external_file *files;
   size_t n_files, capacity;
@@ -52,16 +53,10 @@ lk_status lk_onnx_external_create(const lk_allocator *allocator, const char *mod
     return lk_fail_memory(error, "the list of external files", sizeof *external);
   }
   external->allocator = allocator;
-  size_t used = strlen(resolved);
-  external->folder = lk_alloc(allocator, used + 2);
-  if (external->folder == NULL) {
-    lk_free(allocator, external);
-    return lk_fail_memory(error, "the path of a folder", used + 2);
-  }
   (void)pthread_mutex_init(&external->mutex, NULL); /* cannot fail on glibc */
-  memcpy(external->folder, resolved, used);
-  if (resolved[used - 1] != '/') external->folder[used++] = '/';
-  external->folder[used] = '\0';
+  const bool ends_in_slash = resolved[strlen(resolved) - 1] == '/';
+  (void)snprintf(external->folder, sizeof external->folder, "%s%s", resolved,
+                 ends_in_slash ? "" : "/");
   *out_external = external;
   return LK_OK;
 }
@@ -75,7 +70,6 @@ void lk_onnx_external_destroy(lk_onnx_external *external) {
   }
   pthread_mutex_destroy(&external->mutex);
   lk_free(allocator, external->files);
-  lk_free(allocator, external->folder);
   lk_free(allocator, external);
 }
 
@@ -144,8 +138,7 @@ static lk_status find_file(lk_onnx_external *external, const char *location, lk_
   LK_RETURN_NOT_OK(lk_onnx_map_create(resolved, &map, error));
   char *copy = lk_strdup(allocator, location);
   if (copy == NULL || !LK_GROW(allocator, external->files, external->n_files, external->capacity)) {
-    status = lk_fail_memory(error, "the list of external files", sizeof *external->files);
-    goto cleanup;
+    LK_TRY(lk_fail_memory(error, "the list of external files", sizeof *external->files));
   }
   external->files[external->n_files++] = (external_file){copy, map};
   *out_map = map;
@@ -156,19 +149,6 @@ cleanup:
   lk_free(allocator, copy);
   lk_onnx_map_destroy(&map);
   return status;
-}
-
-/* Decimal digits and nothing else. */
-static bool parse_number(const char *text, uint64_t *out) {
-  uint64_t value = 0;
-  if (*text == '\0') return false;
-  for (; *text != '\0'; text++) {
-    if (*text < '0' || *text > '9') return false;
-    if (__builtin_mul_overflow(value, 10u, &value)) return false;
-    if (__builtin_add_overflow(value, (uint64_t)(*text - '0'), &value)) return false;
-  }
-  *out = value;
-  return true;
 }
 
 lk_status lk_onnx_external_find(lk_onnx_external *external, const Onnx__TensorProto *tensor,
@@ -183,7 +163,7 @@ lk_status lk_onnx_external_find(lk_onnx_external *external, const Onnx__TensorPr
     if (strcmp(key, "location") == 0) location = value;
     if (strcmp(key, "offset") == 0) number = &offset;
     if (strcmp(key, "length") == 0) number = &length;
-    if (number != NULL && !parse_number(value, number)) {
+    if (number != NULL && !lk_parse_number(value, false, number)) {
       return lk_fail(error, LK_MALFORMED,
                      "failed to read external data: %s '%s' is not a number of bytes", key, value);
     }

@@ -99,6 +99,11 @@ static lk_status check_operator(const builder *b, const Onnx__NodeProto *node) {
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
+static lk_status copy_text(const builder *b, const char *text, const char **out) {
+  *out = text == NULL ? "" : lk_graph_strndup(b->graph, text, strlen(text));
+  return *out != NULL ? LK_OK : lk_fail_memory(b->error, "a text of a model", strlen(text));
+}
+
 /* Notes what the model declares about an input or output. Of a constant all is known already. */
 static lk_status declare(const builder *b, int32_t index, const Onnx__ValueInfoProto *info) {
   lk_value *value = &b->graph->values[index];
@@ -125,11 +130,15 @@ static lk_status declare(const builder *b, int32_t index, const Onnx__ValueInfoP
     } else if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM &&
                given(dim->dim_param) && strcmp(dim->dim_param, "?") != 0) {
       /* "?" is what some write for "no name": two of them are not the same dimension. */
-      declared->symbols[i] = lk_graph_strndup(b->graph, dim->dim_param, strlen(dim->dim_param));
-      if (declared->symbols[i] == NULL) return lk_fail_memory(b->error, "a dimension's name", 0);
+      LK_RETURN_NOT_OK(copy_text(b, dim->dim_param, &declared->symbols[i]));
     }
   }
   return LK_OK;
+}
+
+/* LK_NO_VALUE: no value has the name, or it is none. */
+static int32_t find(const builder *b, const char *name) {
+  return given(name) ? lk_value_names_find(&b->names, name) : LK_NO_VALUE;
 }
 
 /* Adds a value that must be new. */
@@ -137,7 +146,7 @@ static lk_status add_value(builder *b, const char *name, const char *as, int32_t
   if (!given(name)) {
     return lk_fail(b->error, LK_MALFORMED, "failed to read the graph: %s without a name", as);
   }
-  if (lk_value_names_find(&b->names, name) != LK_NO_VALUE) {
+  if (find(b, name) != LK_NO_VALUE) {
     return lk_fail(b->error, LK_MALFORMED,
                    "failed to read the graph: '%s' is made twice, the second time as %s", name, as);
   }
@@ -183,7 +192,7 @@ static lk_status check_input(const builder *b, const Onnx__ValueInfoProto *info)
 static lk_status add_inputs(builder *b, const Onnx__GraphProto *graph) {
   for (size_t i = 0; i < graph->n_input; i++) {
     const Onnx__ValueInfoProto *info = graph->input[i];
-    int32_t value = given(info->name) ? lk_value_names_find(&b->names, info->name) : LK_NO_VALUE;
+    int32_t value = find(b, info->name);
     /* Before IR version 4, every initializer had to be listed as an input too. */
     if (value != LK_NO_VALUE && b->graph->values[value].constant_kind != LK_CONSTANT_NONE) continue;
     LK_RETURN_NOT_OK(add_value(b, info->name, "a graph input", &value));
@@ -197,7 +206,7 @@ static lk_status add_inputs(builder *b, const Onnx__GraphProto *graph) {
 static lk_status add_outputs(builder *b, const Onnx__GraphProto *graph) {
   for (size_t i = 0; i < graph->n_output; i++) {
     const Onnx__ValueInfoProto *info = graph->output[i];
-    int32_t value = given(info->name) ? lk_value_names_find(&b->names, info->name) : LK_NO_VALUE;
+    int32_t value = find(b, info->name);
     if (value == LK_NO_VALUE || b->graph->values[value].is_output) {
       return lk_fail(b->error, LK_MALFORMED, "failed to read the graph: output '%s' is %s",
                      given(info->name) ? info->name : "",
@@ -230,13 +239,7 @@ static lk_status add_constant(builder *b, const Onnx__NodeProto *node) {
                    "failed to read node '%s' (Constant): %zu inputs and %zu outputs, none and one",
                    label_of(node), node->n_input, node->n_output);
   }
-  int32_t value = lk_value_names_find(&b->names, node->output[0]);
-  return lk_onnx_constant_from_node(b->source, b->graph, value, node, b->error);
-}
-
-static lk_status copy_text(const builder *b, const char *text, const char **out) {
-  *out = text == NULL ? "" : lk_graph_strndup(b->graph, text, strlen(text));
-  return *out != NULL ? LK_OK : lk_fail_memory(b->error, "a text of a model", strlen(text));
+  return lk_onnx_constant_from_node(b->source, b->graph, find(b, node->output[0]), node, b->error);
 }
 
 static lk_status add_node(builder *b, const Onnx__NodeProto *proto) {
@@ -255,22 +258,16 @@ static lk_status add_node(builder *b, const Onnx__NodeProto *proto) {
   LK_RETURN_NOT_OK(copy_text(b, domain_of(proto->domain), &node->domain));
   LK_RETURN_NOT_OK(copy_text(b, proto->name, &node->name));
   for (size_t i = 0; i < proto->n_input; i++) {
-    if (!given(proto->input[i])) continue;
-    node->inputs[i] = lk_value_names_find(&b->names, proto->input[i]);
-    if (node->inputs[i] == LK_NO_VALUE) {
+    node->inputs[i] = find(b, proto->input[i]);
+    if (node->inputs[i] == LK_NO_VALUE && given(proto->input[i])) {
       return lk_fail(b->error, LK_MALFORMED,
                      "failed to read node '%s' (%s): its input '%s' is never made", label_of(proto),
                      proto->op_type, proto->input[i]);
     }
   }
-  for (size_t i = 0; i < proto->n_output; i++) {
-    if (given(proto->output[i])) {
-      node->outputs[i] = lk_value_names_find(&b->names, proto->output[i]);
-    }
-  }
-  LK_RETURN_NOT_OK(
-      lk_onnx_attributes_read(b->source, b->graph, proto, label_of(proto), node->attrs, b->error));
-  return LK_OK;
+  for (size_t i = 0; i < proto->n_output; i++) node->outputs[i] = find(b, proto->output[i]);
+  return lk_onnx_attributes_read(b->source, b->graph, proto, label_of(proto), node->attrs,
+                                 b->error);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

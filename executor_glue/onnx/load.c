@@ -8,7 +8,8 @@
 #include "base/status.h"
 #include "executor_glue/onnx/graph_builder.h"
 #include "executor_glue/onnx/map.h"
-#include "executor_glue/onnx/unpack.h"
+#include "executor_glue/onnx/scan.h"
+#include "onnx.pb-c.h"
 
 struct lk_onnx_model {
   const lk_allocator *allocator;
@@ -18,87 +19,117 @@ struct lk_onnx_model {
   lk_onnx_source source; /* where it is read from; its external files are NULL: likewise */
 };
 
+/* ---- protobuf-c, in memory from our allocator ------------------------------------------------ */
+
+typedef struct hook {
+  const lk_allocator *allocator;
+  size_t failed; /* bytes of the allocation that failed */
+} hook;
+
+static void *hook_alloc(void *data, size_t size) {
+  hook *h = data;
+  void *pointer = lk_alloc(h->allocator, size);
+  if (pointer == NULL) h->failed = size;
+  return pointer;
+}
+
+static void hook_free(void *data, void *pointer) {
+  const hook *h = data;
+  lk_free(h->allocator, pointer);
+}
+
+/* Scans what `source` holds, a message of type `root`, and unpacks its skeleton. `descriptor` is
+ * protobuf-c's for `root`. As lk_onnx_scan. */
+static lk_status unpack(const lk_allocator *allocator, const lk_onnx_source *source,
+                        lk_onnx_message root, const ProtobufCMessageDescriptor *descriptor,
+                        ProtobufCMessage **out_message, lk_error *error) {
+  lk_onnx_skeleton skeleton;
+  LK_RETURN_NOT_OK(lk_onnx_scan(allocator, root, source->bytes, source->size,
+                                LK_ONNX_BUDGET(source->size), &skeleton, error));
+  hook h = {allocator, 0};
+  ProtobufCAllocator hooks = {hook_alloc, hook_free, &h};
+  *out_message = protobuf_c_message_unpack(descriptor, &hooks, skeleton.size, skeleton.bytes);
+  lk_free(allocator, skeleton.bytes);
+  if (*out_message != NULL) return LK_OK;
+  /* protobuf-c does not say why it fails. */
+  if (h.failed > 0) return lk_fail_memory(error, "an unpacked ONNX file", h.failed);
+  return lk_fail(error, LK_MALFORMED, "failed to unpack a %s: protobuf does not accept it",
+                 lk_onnx_schemas[root].name);
+}
+
+static void unpacked_destroy(const lk_allocator *allocator, ProtobufCMessage *message) {
+  hook h = {allocator, 0};
+  ProtobufCAllocator hooks = {hook_alloc, hook_free, &h};
+  if (message != NULL) protobuf_c_message_free_unpacked(message, &hooks);
+}
+
+/* ---- models ---------------------------------------------------------------------------------- */
+
 /* Frees the unpacked message before it links the graph: the message is most of the peak memory. */
-static lk_status read_graph(const lk_allocator *allocator, const lk_onnx_source *source,
-                            lk_graph **out_graph, lk_error *error) {
+lk_status lk_onnx_model_read(const lk_onnx_model *model, lk_graph **out_graph, lk_error *error) {
   lk_status status = LK_OK;
+  const lk_allocator *allocator = model->allocator;
   ProtobufCMessage *message = NULL;
   lk_graph *graph = NULL;
   *out_graph = NULL;
-  LK_TRY(lk_onnx_unpack(allocator, LK_ONNX_MODEL, &onnx__model_proto__descriptor, source->bytes,
-                        source->size, &message, error));
-  LK_TRY(lk_onnx_graph_build(allocator, source, (const Onnx__ModelProto *)message, &graph, error));
-  lk_onnx_unpacked_destroy(allocator, message);
+  LK_TRY(unpack(allocator, &model->source, LK_ONNX_MODEL, &onnx__model_proto__descriptor, &message,
+                error));
+  LK_TRY(lk_onnx_graph_build(allocator, &model->source, (const Onnx__ModelProto *)message, &graph,
+                             error));
+  unpacked_destroy(allocator, message);
   message = NULL;
   LK_TRY(lk_graph_link(graph, error));
   *out_graph = graph;
   graph = NULL;
 
 cleanup:
-  lk_onnx_unpacked_destroy(allocator, message);
+  unpacked_destroy(allocator, message);
   lk_graph_destroy(graph);
-  return status;
-}
-
-static lk_status model_create(const lk_allocator *allocator, lk_onnx_model **out, lk_error *error) {
-  *out = lk_calloc(allocator, 1, sizeof **out);
-  if (*out == NULL) return lk_fail_memory(error, "a model", sizeof **out);
-  (*out)->allocator = allocator;
-  atomic_init(&(*out)->users, 1);
-  return LK_OK;
-}
-
-lk_status lk_onnx_model_read(const lk_onnx_model *model, lk_graph **out_graph, lk_error *error) {
-  const lk_status status = read_graph(model->allocator, &model->source, out_graph, error);
   if (status == LK_OK) return LK_OK;
-  if (model->path == NULL) {
-    return lk_error_prefix(error, status, "failed to load a model from memory");
+  if (model->path != NULL) {
+    return lk_error_prefix(error, status, "failed to load '%s'", model->path);
   }
-  return lk_error_prefix(error, status, "failed to load '%s'", model->path);
+  return lk_error_prefix(error, status, "failed to load a model from memory");
+}
+
+/* `path`: NULL, or the file that the model is in, instead of `size` bytes at `data`. */
+static lk_status load(const lk_allocator *allocator, const char *path, const void *data,
+                      size_t size, lk_onnx_model **out_model, lk_graph **out_graph,
+                      lk_error *error) {
+  lk_status status = LK_OK;
+  *out_model = NULL;
+  *out_graph = NULL;
+  lk_onnx_model *model = lk_calloc(allocator, 1, sizeof *model);
+  if (model == NULL) return lk_fail_memory(error, "a model", sizeof *model);
+  model->allocator = allocator;
+  atomic_init(&model->users, 1);
+  model->source = (lk_onnx_source){.bytes = data, .size = size};
+  if (path != NULL) {
+    model->path = lk_strdup(allocator, path);
+    if (model->path == NULL) LK_TRY(lk_fail_memory(error, "the path of a model", strlen(path) + 1));
+    LK_TRY(lk_onnx_map_create(path, &model->map, error));
+    model->source = (lk_onnx_source){.bytes = model->map.bytes, .size = model->map.size};
+    LK_TRY(lk_onnx_external_create(allocator, path, &model->source.external, error));
+  } else if (data == NULL || size == 0) {
+    LK_TRY(lk_fail(error, LK_INVALID_ARGUMENT, "failed to load a model from memory: it is empty"));
+  }
+  LK_TRY(lk_onnx_model_read(model, out_graph, error));
+  *out_model = model;
+  model = NULL;
+
+cleanup:
+  lk_onnx_model_release(model);
+  return status;
 }
 
 lk_status lk_onnx_load_file(const lk_allocator *allocator, const char *path,
                             lk_onnx_model **out_model, lk_graph **out_graph, lk_error *error) {
-  lk_status status = LK_OK;
-  lk_onnx_model *model = NULL;
-  *out_model = NULL;
-  *out_graph = NULL;
-  LK_TRY(model_create(allocator, &model, error));
-  model->path = lk_strdup(allocator, path);
-  if (model->path == NULL) {
-    status = lk_fail_memory(error, "the path of a model", strlen(path) + 1);
-    goto cleanup;
-  }
-  LK_TRY(lk_onnx_map_create(path, &model->map, error));
-  model->source = (lk_onnx_source){.bytes = model->map.bytes, .size = model->map.size};
-  LK_TRY(lk_onnx_external_create(allocator, path, &model->source.external, error));
-  LK_TRY(lk_onnx_model_read(model, out_graph, error));
-  *out_model = model;
-  model = NULL;
-
-cleanup:
-  lk_onnx_model_release(model);
-  return status;
+  return load(allocator, path, NULL, 0, out_model, out_graph, error);
 }
 
 lk_status lk_onnx_load_memory(const lk_allocator *allocator, const void *data, size_t size,
                               lk_onnx_model **out_model, lk_graph **out_graph, lk_error *error) {
-  lk_status status = LK_OK;
-  lk_onnx_model *model = NULL;
-  *out_model = NULL;
-  *out_graph = NULL;
-  if (data == NULL || size == 0) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to load a model from memory: it is empty");
-  }
-  LK_TRY(model_create(allocator, &model, error));
-  model->source = (lk_onnx_source){.bytes = data, .size = size};
-  LK_TRY(lk_onnx_model_read(model, out_graph, error));
-  *out_model = model;
-  model = NULL;
-
-cleanup:
-  lk_onnx_model_release(model);
-  return status;
+  return load(allocator, NULL, data, size, out_model, out_graph, error);
 }
 
 const char *lk_onnx_model_path(const lk_onnx_model *model) {
@@ -123,46 +154,40 @@ void lk_onnx_model_release(lk_onnx_model *model) {
   lk_free(model->allocator, model);
 }
 
+/* ---- a tensor -------------------------------------------------------------------------------- */
+
 lk_status lk_onnx_read_tensor(const lk_allocator *allocator, const char *path, lk_tensor *out,
                               char **out_name, lk_error *error) {
   lk_status status = LK_OK;
   lk_onnx_map map = {0};
   ProtobufCMessage *message = NULL;
-  lk_onnx_external *external = NULL;
+  lk_onnx_source source = {0};
   lk_onnx_tensor tensor;
   void *data = NULL;
-  char *name = NULL;
   *out = (lk_tensor){0};
   if (out_name != NULL) *out_name = NULL;
 
   LK_TRY(lk_onnx_map_create(path, &map, error));
-  LK_TRY(lk_onnx_external_create(allocator, path, &external, error));
-  const lk_onnx_source source = {map.bytes, map.size, external};
-  LK_TRY(lk_onnx_unpack(allocator, LK_ONNX_TENSOR, &onnx__tensor_proto__descriptor, map.bytes,
-                        map.size, &message, error));
+  source = (lk_onnx_source){.bytes = map.bytes, .size = map.size};
+  LK_TRY(lk_onnx_external_create(allocator, path, &source.external, error));
+  LK_TRY(
+      unpack(allocator, &source, LK_ONNX_TENSOR, &onnx__tensor_proto__descriptor, &message, error));
   const Onnx__TensorProto *proto = (const Onnx__TensorProto *)message;
   LK_TRY(lk_onnx_tensor_find(&source, proto, path, &tensor, error));
   data = lk_alloc_aligned(allocator, tensor.n_bytes, LK_DATA_ALIGNMENT);
-  if (data == NULL) {
-    status = lk_fail_memory(error, path, tensor.n_bytes);
-    goto cleanup;
-  }
+  if (data == NULL) LK_TRY(lk_fail_memory(error, path, tensor.n_bytes));
   LK_TRY(lk_onnx_tensor_copy(&tensor, data, error));
   if (out_name != NULL) {
-    name = lk_strdup(allocator, proto->name != NULL ? proto->name : "");
-    if (name == NULL) {
-      status = lk_fail_memory(error, "a tensor's name", 1);
-      goto cleanup;
-    }
-    *out_name = name;
+    *out_name = lk_strdup(allocator, proto->name != NULL ? proto->name : "");
+    if (*out_name == NULL) LK_TRY(lk_fail_memory(error, "a tensor's name", 1));
   }
   *out = (lk_tensor){tensor.desc, data};
   data = NULL;
 
 cleanup:
   lk_free(allocator, data);
-  lk_onnx_unpacked_destroy(allocator, message);
-  lk_onnx_external_destroy(external);
+  unpacked_destroy(allocator, message);
+  lk_onnx_external_destroy(source.external);
   lk_onnx_map_destroy(&map);
   return status;
 }

@@ -127,12 +127,8 @@ static const char *check_content(lk_onnx_field_kind kind, const lk_wire_field *f
     *out_bytes = ALLOC_BYTES(field->length) + field->length;
     return NULL;
   case LK_ONNX_FLOATS:
-    if (field->type == LK_WIRE_FIXED32) {
-      *out_bytes = 2 * sizeof(float);
-    } else {
-      if (field->length % 4 != 0) return "a list of floats whose length is not a multiple of 4";
-      *out_bytes = 2 * (uint64_t)field->length;
-    }
+    if (field->length % 4 != 0) return "a list of floats whose length is not a multiple of 4";
+    *out_bytes = 2 * (uint64_t)field->length;
     return NULL;
   case LK_ONNX_INTS: {
     uint64_t count = 1;
@@ -217,11 +213,10 @@ static lk_status walk(scan *s, lk_onnx_message message, lk_wire wire, unsigned d
     if (found == 0) break;
     if (found < 0) return fail_at(s, LK_MALFORMED, at, schema, problem);
 
-    size_t i = 0;
-    while (i < schema->n_fields && schema->fields[i].number != field.number) i++;
-    if (i == schema->n_fields) continue;
-    const lk_onnx_field *rule = &schema->fields[i];
-    if (rule->limit > 0 && ++seen[i] > rule->limit) {
+    const lk_onnx_field *rule = schema->fields;
+    while (rule->number != 0 && rule->number != field.number) rule++;
+    if (rule->number == 0) continue;
+    if (rule->limit > 0 && ++seen[rule - schema->fields] > rule->limit) {
       char text[96];
       (void)snprintf(text, sizeof text, "more than %" PRIu32 " of '%s'", rule->limit, rule->name);
       return fail_at(s, rule->limit == 1 ? LK_MALFORMED : LK_OUT_OF_RANGE, at, schema, text);
@@ -249,9 +244,8 @@ lk_status lk_onnx_scan(const lk_allocator *allocator, lk_onnx_message root, cons
   if (write.out == NULL) return lk_fail_memory(error, "the skeleton of a model", measure.written);
   LK_TRY(walk(&write, root, wire, 1, true));
   if (write.written != measure.written) {
-    status = lk_fail(error, LK_IO, "failed to scan the %s: it changed while it was read",
-                     lk_onnx_schemas[root].name);
-    goto cleanup;
+    LK_TRY(lk_fail(error, LK_IO, "failed to scan the %s: it changed while it was read",
+                   lk_onnx_schemas[root].name));
   }
   *out = (lk_onnx_skeleton){write.out, write.written};
   write.out = NULL;

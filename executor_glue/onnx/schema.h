@@ -50,9 +50,8 @@ typedef struct lk_onnx_field {
 
 typedef struct lk_onnx_schema {
   const char *name;
-  size_t struct_bytes; /* of protobuf-c's struct */
-  size_t n_fields;
-  lk_onnx_field fields[LK_ONNX_MAX_FIELDS];
+  size_t struct_bytes;                          /* of protobuf-c's struct */
+  lk_onnx_field fields[LK_ONNX_MAX_FIELDS + 1]; /* number 0 ends them */
 } lk_onnx_schema;
 
 /* By lk_onnx_message. Fields that are not listed (doc strings, annotations, training, ...) are

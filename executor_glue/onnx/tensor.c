@@ -78,6 +78,12 @@ static lk_status find_payload(lk_onnx_tensor *tensor, const char *name, lk_error
     size_t count = 0;
     if (field.number == RAW_DATA) {
       if (field.type != LK_WIRE_LENGTH || n_parts > 0) goto malformed;
+      if (field.length != tensor->n_bytes) {
+        return lk_fail(error, LK_MALFORMED,
+                       "failed to read tensor '%s': raw_data has %zu bytes, the shape needs %zu",
+                       name, field.length, tensor->n_bytes);
+      }
+      count = tensor->n_elements;
     } else if (field.number != typed_field(tensor->desc.dtype)) {
       return lk_fail(error, LK_MALFORMED,
                      "failed to read tensor '%s': its data is in field %" PRIu32
@@ -90,14 +96,6 @@ static lk_status find_payload(lk_onnx_tensor *tensor, const char *name, lk_error
     n_elements += count;
     n_parts++;
     data = field.data;
-    if (field.number == RAW_DATA) {
-      if (field.length != tensor->n_bytes) {
-        return lk_fail(error, LK_MALFORMED,
-                       "failed to read tensor '%s': raw_data has %zu bytes, the shape needs %zu",
-                       name, field.length, tensor->n_bytes);
-      }
-      n_elements = tensor->n_elements;
-    }
   }
   if (found < 0) goto malformed;
   if (n_elements != tensor->n_elements) {
@@ -180,43 +178,28 @@ lk_status lk_onnx_tensor_find(const lk_onnx_source *source, const Onnx__TensorPr
 /* Stores a varint as one element; false when its value does not fit. Numbers of int32_data and
  * int64_data are sign-extended to 64 bits on the wire. */
 static bool store(uint32_t dtype, uint64_t varint, uint8_t *data) {
-  int64_t value = (int64_t)varint;
-  int64_t low = 0, high = 0;
+  const size_t size = lk_dtype_size(dtype);
+  const int64_t value = (int64_t)varint;
+  bool fits = true;
   switch (dtype) {
   case LK_I64:
   case LK_U64:
-    memcpy(data, &varint, 8);
-    return true;
-  case LK_U32:
-    high = UINT32_MAX;
-    break;
-  case LK_I32:
-    /* Writers that take 5 bytes for a negative number are read as protobuf reads them. */
-    value = (int32_t)(uint32_t)varint;
-    low = INT32_MIN;
-    high = INT32_MAX;
+  case LK_I32: /* writers that take 5 bytes for a negative number are read as protobuf reads them */
     break;
   case LK_I16:
-    low = INT16_MIN;
-    high = INT16_MAX;
+    fits = value == (int16_t)value;
     break;
   case LK_I8:
-    low = INT8_MIN;
-    high = INT8_MAX;
+    fits = value == (int8_t)value;
     break;
   case LK_BOOL:
-    high = 1;
+    fits = varint <= 1;
     break;
-  case LK_U8:
-    high = UINT8_MAX;
-    break;
-  default: /* u16, and the bits of f16 and bf16 */
-    high = UINT16_MAX;
-    break;
+  default: /* u8, u16, u32, and the bits of f16 and bf16 */
+    fits = size < sizeof varint && varint >> (8 * size) == 0;
   }
-  if (value < low || value > high) return false;
-  memcpy(data, &value, lk_dtype_size(dtype));
-  return true;
+  if (fits) memcpy(data, &varint, size); /* x86-64 is little-endian */
+  return fits;
 }
 
 lk_status lk_onnx_tensor_copy(const lk_onnx_tensor *tensor, void *data, lk_error *error) {

@@ -1,8 +1,6 @@
 /* Reads the protobuf wire format, field by field, within given bounds. */
 #include "executor_glue/onnx/wire.h"
 
-#include <string.h>
-
 bool lk_wire_varint(lk_wire *wire, uint64_t *out) {
   uint64_t value = 0;
   for (unsigned shift = 0; shift < 70 && wire->next < wire->end; shift += 7) {
@@ -54,17 +52,4 @@ int lk_wire_next(lk_wire *wire, lk_wire_field *out, const char **out_problem) {
   wire->next = begin;
   *out_problem = problem;
   return -1;
-}
-
-/* x86-64 is little-endian, as the wire is. */
-uint32_t lk_wire_u32(const uint8_t *bytes) {
-  uint32_t value;
-  memcpy(&value, bytes, sizeof value);
-  return value;
-}
-
-uint64_t lk_wire_u64(const uint8_t *bytes) {
-  uint64_t value;
-  memcpy(&value, bytes, sizeof value);
-  return value;
 }

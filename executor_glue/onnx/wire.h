@@ -24,7 +24,3 @@ bool lk_wire_varint(lk_wire *wire, uint64_t *out);
 /* Reads the next field: 1; 0 at the end; -1 when the bytes are not a field: `wire` then stands
  * where the field began, and `*out_problem` says what is wrong. */
 int lk_wire_next(lk_wire *wire, lk_wire_field *out, const char **out_problem);
-
-/* Little-endian bytes, aligned or not. */
-uint32_t lk_wire_u32(const uint8_t *bytes);
-uint64_t lk_wire_u64(const uint8_t *bytes);

@@ -21,8 +21,7 @@ static lk_status copy_name(const lk_ort *ort, const OrtNode *fused, char **out, 
 static lk_status make_executor(lk_ort_subgraph *subgraph, const lk_ort_options *options,
                                lk_error *error) {
   const lk_pass_env env = {.api = subgraph->context->ort->latchkey,
-                           .context = subgraph->context->handle,
-                           .executor = subgraph->executor};
+                           .context = subgraph->context->handle};
   LK_RETURN_NOT_OK(lk_passes_run(&env, subgraph->graph, options->disabled_passes,
                                  options->n_disabled_passes, NULL, error));
   const lk_graph_executor_options how = {.run_plans = true, .workers = 1};

@@ -24,37 +24,28 @@ static const char *note_of(uint32_t kind) {
 }
 
 /* alpha * x + beta from Add, Sub, Mul or Div with one number. */
-static bool read_linear(const lk_pass_env *env, const lk_graph *graph,
-                        const lk_symbolic_shapes *shapes, const lk_node *node, activation *out) {
-  const uint32_t kind = lk_node_arithmetic(env, node);
-  if (kind == 0 || !lk_node_is_plain(node)) return false;
-  float number = 0.0f;
-  const bool left = lk_value_is_scalar(graph, node->inputs[0], &number);
-  if (!left && !lk_value_is_scalar(graph, node->inputs[1], &number)) return false;
-  out->input = node->inputs[left ? 1 : 0];
-  if (out->input == LK_NO_VALUE) return false;
-  /* A constant of one element and a high rank would raise the rank of the result. */
-  const int32_t constant = node->inputs[left ? 0 : 1];
-  if (!lk_symbolic_shape_takes(shapes, out->input, &graph->values[constant].constant.desc)) {
-    return false;
-  }
+static bool read_linear(const lk_pass_env *env, const lk_graph *graph, const lk_node *node,
+                        activation *out) {
+  lk_number_step step;
+  if (!lk_node_number_step(env, graph, node, &step)) return false;
   float alpha = 1.0f, beta = 0.0f;
-  switch (kind) {
+  switch (step.kind) {
   case LK_POST_ADD:
-    beta = number;
+    beta = step.number;
     break;
   case LK_POST_MUL:
-    alpha = number;
+    alpha = step.number;
     break;
   case LK_POST_SUB:
-    alpha = left ? -1.0f : 1.0f;
-    beta = left ? number : -number;
+    alpha = step.number_first ? -1.0f : 1.0f;
+    beta = step.number_first ? step.number : -step.number;
     break;
   default: /* LK_POST_DIV */
-    if (left || number == 0.0f) return false;
-    alpha = 1.0f / number;
+    if (step.number_first || step.number == 0.0f) return false;
+    alpha = 1.0f / step.number;
     if (alpha == 0.0f) return false; /* 1 / number is too small for a float */
   }
+  out->input = step.operand;
   out->post_op = (lk_post_op){LK_POST_LINEAR, -1, alpha, beta};
   return isfinite(alpha) && isfinite(beta);
 }
@@ -72,43 +63,28 @@ static bool merge_linear(lk_node *node, const lk_post_op *next) {
   return true;
 }
 
-static lk_status fuse(lk_graph *graph, int32_t node, const activation *act, lk_error *error) {
-  const int32_t producer = graph->values[act->input].producer;
-  const lk_post_op *post_op = &act->post_op;
+static lk_status fuse(lk_graph *graph, int32_t target, const lk_post_op *post_op, lk_error *error) {
   const bool nothing =
       post_op->kind == LK_POST_LINEAR && post_op->alpha == 1.0f && post_op->beta == 0.0f;
-  if (!nothing && !merge_linear(&graph->nodes[producer], post_op)) {
-    LK_RETURN_NOT_OK(lk_node_append_post_op(graph, producer, *post_op, error));
-    LK_RETURN_NOT_OK(lk_node_note_fused(graph, producer, note_of(post_op->kind), error));
-  }
-  lk_node_set_output(graph, producer, 0, graph->nodes[node].outputs[0]);
-  lk_graph_remove_node(graph, node);
-  return LK_OK;
+  if (nothing || merge_linear(&graph->nodes[target], post_op)) return LK_OK;
+  LK_RETURN_NOT_OK(lk_node_append_post_op(graph, target, *post_op, error));
+  return lk_node_note_fused(graph, target, note_of(post_op->kind), error);
 }
 
 lk_status lk_pass_activation(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
                              lk_error *error) {
-  lk_status status = LK_OK;
-  lk_symbolic_shapes *shapes = NULL;
-  LK_TRY(lk_symbolic_shapes_create(env, graph, &shapes, error));
   for (size_t n = 0; n < graph->n_nodes; n++) {
     const lk_node *node = &graph->nodes[n];
     if (!lk_node_is_plain(node) || node->n_outputs != 1) continue;
     activation act = {.input = node->inputs[0]};
-    if (!lk_node_post_op(env, graph, node, &act.post_op) &&
-        !read_linear(env, graph, shapes, node, &act)) {
+    if (!lk_node_post_op(env, graph, node, &act.post_op) && !read_linear(env, graph, node, &act)) {
       continue;
     }
-    const lk_node *producer = lk_value_producer(graph, act.input);
-    if (producer == NULL || producer->outputs[0] != act.input ||
-        !lk_value_is_private(graph, act.input) || !lk_node_takes_post_ops(env, producer, 1) ||
-        lk_symbolic_shape_dtype(shapes, act.input) != LK_F32) {
-      continue;
-    }
-    LK_TRY(fuse(graph, (int32_t)n, &act, error));
+    const int32_t target = lk_post_op_target(env, graph, act.input, 1);
+    if (target == LK_NO_NODE) continue;
+    LK_RETURN_NOT_OK(fuse(graph, target, &act.post_op, error));
+    lk_graph_absorb_node(graph, target, (int32_t)n);
     ++*out_changes;
   }
-cleanup:
-  lk_symbolic_shapes_destroy(shapes);
-  return status;
+  return LK_OK;
 }

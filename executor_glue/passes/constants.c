@@ -124,8 +124,7 @@ static lk_status compute(folder *self, const lk_node *node, folding *f, lk_error
   LK_RETURN_NOT_OK(bind(self, node, f, error));
   LK_RETURN_NOT_OK(prepare_outputs(self, node, f, input_bytes, error));
   LK_RETURN_NOT_OK(self->env->api->frame_attach(self->frame, f->plan, &slot, error));
-  LK_RETURN_NOT_OK(self->env->api->op_run(self->frame, slot, f->input_data, f->results, error));
-  return LK_OK;
+  return self->env->api->op_run(self->frame, slot, f->input_data, f->results, error);
 }
 
 /* Folds a node if it can be computed; anything but want of memory leaves it as it is. */
@@ -162,10 +161,7 @@ lk_status lk_pass_constants(const lk_pass_env *env, lk_graph *graph, uint64_t *o
     if (!is_foldable(env, graph, &graph->nodes[n])) continue;
     if (f == NULL) {
       f = lk_alloc(graph->allocator, sizeof *f);
-      if (f == NULL) {
-        status = lk_fail_memory(error, "constant folding", sizeof *f);
-        goto cleanup;
-      }
+      if (f == NULL) LK_TRY(lk_fail_memory(error, "constant folding", sizeof *f));
       LK_TRY(env->api->executor_create(env->context, "constants", &self.executor, error));
       LK_TRY(env->api->frame_create(self.executor, &self.frame, error));
     }

@@ -1,5 +1,5 @@
 /* Removes nodes none of whose outputs is used. */
-#include "executor_glue/passes/pass.h"
+#include "executor_glue/passes/rewrite.h"
 
 lk_status lk_pass_dead_nodes(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
                              lk_error *error) {
@@ -7,12 +7,7 @@ lk_status lk_pass_dead_nodes(const lk_pass_env *env, lk_graph *graph, uint64_t *
   (void)error;
   /* Backwards: what only dead nodes use is dead by the time that it is reached. */
   for (size_t n = graph->n_nodes; n-- > 0;) {
-    const lk_node *node = &graph->nodes[n];
-    bool used = node->dead;
-    for (uint32_t i = 0; i < node->n_outputs && !used; i++) {
-      used = node->outputs[i] != LK_NO_VALUE && graph->values[node->outputs[i]].n_uses > 0;
-    }
-    if (used) continue;
+    if (graph->nodes[n].dead || lk_node_is_used(graph, &graph->nodes[n], 0)) continue;
     lk_graph_remove_node(graph, (int32_t)n);
     ++*out_changes;
   }

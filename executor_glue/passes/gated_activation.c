@@ -3,26 +3,6 @@
 
 #include "base/status.h"
 
-int32_t lk_scalar_operand(const lk_pass_env *env, const lk_graph *graph,
-                          const lk_symbolic_shapes *shapes, const lk_node *node, uint32_t kind,
-                          float *out_number) {
-  if (!lk_node_is_plain(node) || lk_node_arithmetic(env, node) != kind) return LK_NO_VALUE;
-  uint32_t constant = 1;
-  if (!lk_value_is_scalar(graph, node->inputs[1], out_number)) {
-    if (!lk_node_has(env, node, LK_OP_COMMUTATIVE) ||
-        !lk_value_is_scalar(graph, node->inputs[0], out_number)) {
-      return LK_NO_VALUE;
-    }
-    constant = 0;
-  }
-  const int32_t operand = node->inputs[1 - constant];
-  const lk_tensor_desc *desc = &graph->values[node->inputs[constant]].constant.desc;
-  if (operand == LK_NO_VALUE || !lk_symbolic_shape_takes(shapes, operand, desc)) {
-    return LK_NO_VALUE;
-  }
-  return operand;
-}
-
 bool lk_gated_add_node(lk_gated_product *product, int32_t node) {
   if (product->n_nodes == LK_GATED_MAX_NODES) return false;
   product->nodes[product->n_nodes++] = node;
@@ -36,18 +16,19 @@ static bool multiplies(const lk_pass_env *env, const lk_node *node) {
 }
 
 /* Goes down from `node_number`; depth is bounded by the number of nodes that a product may have. */
-static bool collect(const lk_pass_env *env, const lk_graph *graph, const lk_symbolic_shapes *shapes,
-                    int32_t node_number, lk_gated_product *product) {
+static bool collect(const lk_pass_env *env, const lk_graph *graph, int32_t node_number,
+                    lk_gated_product *product) {
   const lk_node *node = &graph->nodes[node_number];
-  float number = 0.0f;
+  lk_number_step step;
   int32_t parts[2] = {LK_NO_VALUE, LK_NO_VALUE};
   if (!lk_gated_add_node(product, node_number)) return false;
-  if ((parts[0] = lk_scalar_operand(env, graph, shapes, node, LK_POST_MUL, &number)) !=
-      LK_NO_VALUE) {
-    product->coefficient *= (double)number;
-  } else if ((parts[0] = lk_scalar_operand(env, graph, shapes, node, LK_POST_DIV, &number)) !=
-             LK_NO_VALUE) {
-    product->coefficient /= (double)number;
+  const bool has_number = lk_node_number_step(env, graph, node, &step);
+  if (has_number && step.kind == LK_POST_MUL) {
+    product->coefficient *= (double)step.number;
+    parts[0] = step.operand;
+  } else if (has_number && !step.number_first) {
+    product->coefficient /= (double)step.number;
+    parts[0] = step.operand;
   } else if (lk_node_arithmetic(env, node) == LK_POST_MUL) {
     parts[0] = node->inputs[0];
     parts[1] = node->inputs[1];
@@ -60,7 +41,7 @@ static bool collect(const lk_pass_env *env, const lk_graph *graph, const lk_symb
     const bool inner =
         producer != NULL && lk_value_is_private(graph, parts[i]) && multiplies(env, producer);
     if (inner) {
-      if (!collect(env, graph, shapes, graph->values[parts[i]].producer, product)) return false;
+      if (!collect(env, graph, graph->values[parts[i]].producer, product)) return false;
     } else if (product->n_factors == 2) {
       return false;
     } else {
@@ -72,10 +53,10 @@ static bool collect(const lk_pass_env *env, const lk_graph *graph, const lk_symb
 
 /* Reads node `root` as coefficient * factor * factor. False: it is no such product. Inner nodes are
  * used by the product alone, and numbers do not change the shape of what they multiply. */
-static bool read_product(const lk_pass_env *env, const lk_graph *graph,
-                         const lk_symbolic_shapes *shapes, int32_t root, lk_gated_product *out) {
+static bool read_product(const lk_pass_env *env, const lk_graph *graph, int32_t root,
+                         lk_gated_product *out) {
   *out = (lk_gated_product){.coefficient = 1.0};
-  return multiplies(env, &graph->nodes[root]) && collect(env, graph, shapes, root, out) &&
+  return multiplies(env, &graph->nodes[root]) && collect(env, graph, root, out) &&
          out->n_factors == 2;
 }
 
@@ -93,9 +74,7 @@ static lk_status replace(lk_graph *graph, const lk_gated_product *product, const
   node->opset = gated->opset;
   if (gated->has_alpha) {
     float *data = lk_graph_alloc(graph, sizeof *data);
-    if (data == NULL) {
-      return lk_fail_memory(error, "an attribute", sizeof *data);
-    }
+    if (data == NULL) return lk_fail_memory(error, "an attribute", sizeof *data);
     *data = alpha;
     node->attrs[0] = (lk_attr){"alpha", LK_ATTR_FLOATS, 1, data};
   }
@@ -109,28 +88,23 @@ static lk_status replace(lk_graph *graph, const lk_gated_product *product, const
 lk_status lk_gated_fuse(const lk_pass_env *env, lk_graph *graph, const lk_gated *gated,
                         uint64_t *out_changes, lk_error *error) {
   if (env->api->op_find(gated->op_type, gated->domain, gated->opset) == NULL) return LK_OK;
-  lk_status status = LK_OK;
-  lk_symbolic_shapes *shapes = NULL;
-  LK_TRY(lk_symbolic_shapes_create(env, graph, &shapes, error));
   const size_t n_nodes = graph->n_nodes; /* without those that are added */
   for (size_t n = 0; n < n_nodes; n++) {
     lk_gated_product product;
-    if (!read_product(env, graph, shapes, (int32_t)n, &product)) continue;
+    if (!read_product(env, graph, (int32_t)n, &product)) continue;
     const uint32_t n_inner = product.n_nodes;
     for (int side = 0; side < 2; side++) {
       product.n_nodes = n_inner; /* without what the other side had added */
       const int32_t x = product.factors[side], gate = product.factors[1 - side];
       float alpha = 1.0f;
-      if (lk_symbolic_shape_dtype(shapes, x) != LK_F32 || !lk_value_is_private(graph, gate) ||
-          !gated->read_gate(env, graph, shapes, gate, x, &product, &alpha)) {
+      if (lk_symbolic_shape_dtype(env->shapes, x) != LK_F32 || !lk_value_is_private(graph, gate) ||
+          !gated->read_gate(env, graph, gate, x, &product, &alpha)) {
         continue;
       }
-      LK_TRY(replace(graph, &product, gated, x, alpha, error));
+      LK_RETURN_NOT_OK(replace(graph, &product, gated, x, alpha, error));
       ++*out_changes;
       break;
     }
   }
-cleanup:
-  lk_symbolic_shapes_destroy(shapes);
-  return status;
+  return LK_OK;
 }

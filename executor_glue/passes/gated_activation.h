@@ -16,11 +16,6 @@ typedef struct lk_gated_product {
 
 /* Adds a node that the product alone uses, to be removed with it. */
 bool lk_gated_add_node(lk_gated_product *product, int32_t node);
-/* What a node adds, multiplies or divides (`kind`: LK_POST_ADD and so on) with one number;
- * LK_NO_VALUE: it does not. */
-int32_t lk_scalar_operand(const lk_pass_env *env, const lk_graph *graph,
-                          const lk_symbolic_shapes *shapes, const lk_node *node, uint32_t kind,
-                          float *out_number);
 
 /* x * gate(x), which becomes one operator. */
 typedef struct lk_gated {
@@ -30,8 +25,8 @@ typedef struct lk_gated {
   bool has_alpha;   /* an attribute of the operator, 1 unless `read_gate` sets it */
   /* Whether `gate`, used by the product alone, is the gate of `x` with the product's coefficient;
    * adds the gate's nodes to the product. */
-  bool (*read_gate)(const lk_pass_env *env, const lk_graph *graph, const lk_symbolic_shapes *shapes,
-                    int32_t gate, int32_t x, lk_gated_product *product, float *out_alpha);
+  bool (*read_gate)(const lk_pass_env *env, const lk_graph *graph, int32_t gate, int32_t x,
+                    lk_gated_product *product, float *out_alpha);
 } lk_gated;
 
 /* Puts the operator in the place of all products that are one, if the table has it. */

@@ -10,8 +10,7 @@ static bool is_close(double a, double b) {
 }
 
 /* clip(x + 3, 0, 6) / divisor, or HardSigmoid(x). */
-static bool read_gate(const lk_pass_env *env, const lk_graph *graph,
-                      const lk_symbolic_shapes *shapes, int32_t gate, int32_t x,
+static bool read_gate(const lk_pass_env *env, const lk_graph *graph, int32_t gate, int32_t x,
                       lk_gated_product *product, float *out_alpha) {
   (void)out_alpha;
   const lk_node *node = lk_value_producer(graph, gate);
@@ -27,12 +26,12 @@ static bool read_gate(const lk_pass_env *env, const lk_graph *graph,
       !is_close(product->coefficient, 1.0 / 6.0)) {
     return false;
   }
-  float three = 0.0f;
+  lk_number_step step;
   const int32_t shifted = node->inputs[0];
   const lk_node *add = lk_value_producer(graph, shifted);
   return add != NULL && lk_value_is_private(graph, shifted) &&
-         lk_scalar_operand(env, graph, shapes, add, LK_POST_ADD, &three) == x && three == 3.0f &&
-         lk_gated_add_node(product, number) &&
+         lk_node_number_step(env, graph, add, &step) && step.kind == LK_POST_ADD &&
+         step.operand == x && step.number == 3.0f && lk_gated_add_node(product, number) &&
          lk_gated_add_node(product, graph->values[shifted].producer);
 }
 

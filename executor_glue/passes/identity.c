@@ -7,10 +7,8 @@
 /* Output 0 is an input, and the others are not wanted. */
 static bool only_copies(const lk_graph *graph, const lk_symbolic_shapes *shapes,
                         const lk_node *node) {
-  for (uint32_t i = 1; i < node->n_outputs; i++) {
-    if (node->outputs[i] != LK_NO_VALUE && graph->values[node->outputs[i]].n_uses > 0) return false;
-  }
-  return lk_node_is_plain(node) && lk_symbolic_copy_of(shapes, node->outputs[0]) == node->inputs[0];
+  return lk_node_is_plain(node) && !lk_node_is_used(graph, node, 1) &&
+         lk_symbolic_copy_of(shapes, node->outputs[0]) == node->inputs[0];
 }
 
 static int32_t find(int32_t *replacement, int32_t value) {
@@ -44,23 +42,18 @@ static bool replace_output(lk_graph *graph, int32_t *replacement, int32_t node_n
 lk_status lk_pass_identity(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
                            lk_error *error) {
   lk_status status = LK_OK;
-  lk_symbolic_shapes *shapes = NULL;
   const lk_allocator *allocator = graph->allocator;
   int32_t *replacement = lk_calloc(allocator, graph->n_values, sizeof *replacement);
   bool *removed = lk_calloc(allocator, graph->n_nodes, sizeof *removed);
   if (replacement == NULL || removed == NULL) {
-    status = lk_fail_memory(error, "replacements", graph->n_values * sizeof *replacement);
-    goto cleanup;
+    LK_TRY(lk_fail_memory(error, "replacements", graph->n_values * sizeof *replacement));
   }
-  LK_TRY(lk_symbolic_shapes_create(env, graph, &shapes, error));
   for (size_t i = 0; i < graph->n_values; i++) replacement[i] = (int32_t)i;
   for (size_t n = 0; n < graph->n_nodes; n++) {
-    removed[n] = only_copies(graph, shapes, &graph->nodes[n]) &&
+    removed[n] = only_copies(graph, env->shapes, &graph->nodes[n]) &&
                  replace_output(graph, replacement, (int32_t)n);
   }
-  for (size_t i = 0; i < graph->n_values; i++) {
-    replacement[i] = find(replacement, (int32_t)i);
-  }
+  for (size_t i = 0; i < graph->n_values; i++) replacement[i] = find(replacement, (int32_t)i);
   /* First the new uses, then the old ones away: a constant in between must not be freed. */
   lk_graph_replace_values(graph, replacement);
   for (size_t n = 0; n < graph->n_nodes; n++) {
@@ -69,7 +62,6 @@ lk_status lk_pass_identity(const lk_pass_env *env, lk_graph *graph, uint64_t *ou
     ++*out_changes;
   }
 cleanup:
-  lk_symbolic_shapes_destroy(shapes);
   lk_free(allocator, replacement);
   lk_free(allocator, removed);
   return status;

@@ -7,7 +7,7 @@
 #include "base/status.h"
 
 const lk_pass lk_passes[] = {
-#define PASS(name, function, summary) {name, summary, function},
+#define PASS(name, function, needs_shapes, summary) {name, function, needs_shapes, summary},
 #include "executor_glue/passes/pass_list.inc"
 #undef PASS
 };
@@ -32,6 +32,19 @@ static lk_status check_names(const char *const *disabled, size_t n_disabled, lk_
   return LK_OK;
 }
 
+lk_status lk_pass_run(const lk_pass *pass, const lk_pass_env *env, lk_graph *graph,
+                      uint64_t *out_changes, lk_error *error) {
+  lk_status status = LK_OK;
+  lk_pass_env own = *env;
+  if (pass->needs_shapes) {
+    LK_TRY(lk_symbolic_shapes_create(env->api, graph, &own.shapes, error));
+  }
+  LK_TRY(pass->run(&own, graph, out_changes, error));
+cleanup:
+  lk_symbolic_shapes_destroy(own.shapes);
+  return status;
+}
+
 lk_status lk_passes_run(const lk_pass_env *env, lk_graph *graph, const char *const *disabled,
                         size_t n_disabled, uint64_t *out_changes, lk_error *error) {
   if (out_changes != NULL) memset(out_changes, 0, lk_n_passes * sizeof *out_changes);
@@ -43,7 +56,7 @@ lk_status lk_passes_run(const lk_pass_env *env, lk_graph *graph, const char *con
   for (size_t i = 0; i < lk_n_passes; i++) {
     if (is_disabled(lk_passes[i].name, disabled, n_disabled)) continue;
     uint64_t changes = 0;
-    LK_TRY(lk_passes[i].run(env, graph, &changes, error));
+    LK_TRY(lk_pass_run(&lk_passes[i], env, graph, &changes, error));
     if (out_changes != NULL) out_changes[i] = changes;
     /* A pass sees a sorted graph, and may leave one that is not. */
     if (changes > 0) LK_TRY(lk_graph_resolve(graph, error));

@@ -1,14 +1,14 @@
 /* Passes over the graph IR: each one file and one row in pass_list.inc. */
 #pragma once
 
-#include "executor_glue/graph/graph.h"
+#include "executor_glue/passes/symbolic_shapes.h"
 
 /* What a pass may use besides the graph: constant folding runs operators. */
 typedef struct lk_pass_env {
   const lk_api *api;
   lk_context *context;
-  lk_executor *executor;
-  uint64_t max_folded_bytes; /* as in lk_session_options */
+  uint64_t max_folded_bytes;  /* as in lk_session_options */
+  lk_symbolic_shapes *shapes; /* of the graph that the pass gets: lk_pass_run makes them */
 } lk_pass_env;
 
 /* Rewrites the graph in place and counts the rewrites. A pass that does not apply changes nothing.
@@ -17,11 +17,13 @@ typedef lk_status (*lk_pass_fn)(const lk_pass_env *env, lk_graph *graph, uint64_
                                 lk_error *error);
 
 typedef struct lk_pass {
-  const char *name, *summary;
+  const char *name;
   lk_pass_fn run;
+  bool needs_shapes;
+  const char *summary;
 } lk_pass;
 
-#define PASS(name, function, summary)                                                              \
+#define PASS(name, function, needs_shapes, summary)                                                \
   lk_status function(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,               \
                      lk_error *error);
 #include "executor_glue/passes/pass_list.inc"
@@ -31,6 +33,9 @@ typedef struct lk_pass {
 extern const lk_pass lk_passes[];
 extern const size_t lk_n_passes;
 
+/* Runs one pass. The graph is sorted before, and maybe not after it. */
+lk_status lk_pass_run(const lk_pass *pass, const lk_pass_env *env, lk_graph *graph,
+                      uint64_t *out_changes, lk_error *error);
 /* Runs all passes but those in `disabled`, and lk_graph_resolve after each. `out_changes`
  * [lk_n_passes] or NULL. LK_NOT_FOUND names a disabled pass that does not exist. */
 lk_status lk_passes_run(const lk_pass_env *env, lk_graph *graph, const char *const *disabled,

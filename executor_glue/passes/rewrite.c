@@ -7,9 +7,19 @@
 #include "base/status.h"
 #include "base/tensor.h"
 
+/* A post-op chain is kept shorter than this: oneDNN takes 32. */
+enum { MAX_FUSED_POST_OPS = 12 };
+
 bool lk_node_is_plain(const lk_node *node) {
   return !node->dead && node->n_post_ops == 0 && node->n_inputs > 0 && node->n_outputs > 0 &&
          node->outputs[0] != LK_NO_VALUE;
+}
+
+bool lk_node_is_used(const lk_graph *graph, const lk_node *node, uint32_t first) {
+  for (uint32_t i = first; i < node->n_outputs; i++) {
+    if (node->outputs[i] != LK_NO_VALUE && graph->values[node->outputs[i]].n_uses > 0) return true;
+  }
+  return false;
 }
 
 bool lk_value_is_weight(const lk_graph *graph, int32_t value) {
@@ -19,7 +29,8 @@ bool lk_value_is_weight(const lk_graph *graph, int32_t value) {
          lk_elements(&constant->desc) > 0;
 }
 
-bool lk_value_is_scalar(const lk_graph *graph, int32_t value, float *out) {
+/* A weight with exactly one element, which is stored. */
+static bool read_scalar(const lk_graph *graph, int32_t value, float *out) {
   if (!lk_value_is_weight(graph, value)) return false;
   const lk_value *v = &graph->values[value];
   if (lk_elements(&v->constant.desc) != 1) return false;
@@ -62,7 +73,7 @@ static bool read_number(const lk_graph *graph, const lk_node *node, const lk_op_
     return true;
   }
   if (number->input >= node->n_inputs || node->inputs[number->input] == LK_NO_VALUE) return true;
-  return lk_value_is_scalar(graph, node->inputs[number->input], out);
+  return read_scalar(graph, node->inputs[number->input], out);
 }
 
 bool lk_node_post_op(const lk_pass_env *env, const lk_graph *graph, const lk_node *node,
@@ -79,9 +90,28 @@ bool lk_node_post_op(const lk_pass_env *env, const lk_graph *graph, const lk_nod
          (out->kind != LK_POST_CLIP || out->alpha <= out->beta);
 }
 
-bool lk_node_takes_post_ops(const lk_pass_env *env, const lk_node *producer, uint32_t count) {
-  return producer->n_post_ops + count <= LK_MAX_FUSED_POST_OPS &&
-         lk_node_has(env, producer, LK_OP_POST_OPS);
+bool lk_node_number_step(const lk_pass_env *env, const lk_graph *graph, const lk_node *node,
+                         lk_number_step *out) {
+  *out = (lk_number_step){.kind = lk_node_arithmetic(env, node)};
+  if (out->kind == 0 || !lk_node_is_plain(node)) return false;
+  out->number_first = !read_scalar(graph, node->inputs[1], &out->number);
+  const int32_t number = node->inputs[out->number_first ? 0 : 1];
+  if (out->number_first && !read_scalar(graph, number, &out->number)) return false;
+  out->operand = node->inputs[out->number_first ? 1 : 0];
+  /* A constant of one element and a high rank would raise the rank of the result. */
+  return out->operand != LK_NO_VALUE &&
+         lk_symbolic_shape_takes(env->shapes, out->operand, &graph->values[number].constant.desc);
+}
+
+int32_t lk_post_op_target(const lk_pass_env *env, const lk_graph *graph, int32_t value,
+                          uint32_t count) {
+  const lk_node *producer = lk_value_producer(graph, value);
+  const bool fits = producer != NULL && producer->outputs[0] == value &&
+                    lk_value_is_private(graph, value) &&
+                    producer->n_post_ops + count <= MAX_FUSED_POST_OPS &&
+                    lk_node_has(env, producer, LK_OP_POST_OPS) &&
+                    lk_symbolic_shape_dtype(env->shapes, value) == LK_F32;
+  return fits ? graph->values[value].producer : LK_NO_NODE;
 }
 
 lk_status lk_graph_add_constant(lk_graph *graph, const lk_tensor_desc *desc, void *data,
@@ -98,8 +128,10 @@ lk_status lk_graph_add_constant(lk_graph *graph, const lk_tensor_desc *desc, voi
   return LK_OK;
 }
 
-lk_status lk_node_append_operand(const lk_pass_env *env, lk_graph *graph, int32_t node,
-                                 int32_t value, int32_t *out_index, lk_error *error) {
+/* Appends an input that only a post-op uses, behind all inputs that the operator itself may have.
+ * */
+static lk_status append_operand(const lk_pass_env *env, lk_graph *graph, int32_t node,
+                                int32_t value, int32_t *out_index, lk_error *error) {
   const lk_op_row *row = lk_node_row(env, &graph->nodes[node]);
   const uint32_t own = row != NULL ? row->max_inputs : 0;
   while (graph->nodes[node].n_inputs < own) {
@@ -110,15 +142,30 @@ lk_status lk_node_append_operand(const lk_pass_env *env, lk_graph *graph, int32_
   return LK_OK;
 }
 
-lk_status lk_node_copy_post_ops(const lk_pass_env *env, lk_graph *graph, int32_t from, int32_t to,
-                                lk_error *error) {
-  for (uint32_t i = 0; i < graph->nodes[from].n_post_ops; i++) {
-    lk_post_op post_op = graph->nodes[from].post_ops[i];
+lk_status lk_graph_fuse_add(const lk_pass_env *env, lk_graph *graph, int32_t add, int32_t product,
+                            int32_t other, const char *note, lk_error *error) {
+  const int32_t node = graph->values[product].producer;
+  lk_post_op post_op = {.kind = LK_POST_ADD, .input = -1};
+  LK_RETURN_NOT_OK(append_operand(env, graph, node, other, &post_op.input, error));
+  LK_RETURN_NOT_OK(lk_node_append_post_op(graph, node, post_op, error));
+  LK_RETURN_NOT_OK(lk_node_note_fused(graph, node, note, error));
+  const lk_node *old = &graph->nodes[add];
+  for (uint32_t i = 0; i < old->n_post_ops; i++) {
+    post_op = old->post_ops[i];
     if (post_op.input >= 0) {
-      LK_RETURN_NOT_OK(lk_node_append_operand(
-          env, graph, to, graph->nodes[from].inputs[post_op.input], &post_op.input, error));
+      LK_RETURN_NOT_OK(
+          append_operand(env, graph, node, old->inputs[post_op.input], &post_op.input, error));
     }
-    LK_RETURN_NOT_OK(lk_node_append_post_op(graph, to, post_op, error));
+    LK_RETURN_NOT_OK(lk_node_append_post_op(graph, node, post_op, error));
   }
+  if (old->fused[0] != '\0') {
+    LK_RETURN_NOT_OK(lk_node_note_fused(graph, node, old->fused, error));
+  }
+  lk_graph_absorb_node(graph, node, add);
   return LK_OK;
+}
+
+void lk_graph_absorb_node(lk_graph *graph, int32_t node, int32_t absorbed) {
+  lk_node_set_output(graph, node, 0, graph->nodes[absorbed].outputs[0]);
+  lk_graph_remove_node(graph, absorbed);
 }

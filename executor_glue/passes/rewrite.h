@@ -3,19 +3,15 @@
 #pragma once
 
 #include "executor_glue/passes/pass.h"
-#include "executor_glue/passes/symbolic_shapes.h"
 
 #define LK_FUSED_DOMAIN "latchkey" /* operators that only fusion makes */
 
-/* A post-op chain is kept shorter than this: oneDNN takes 32. */
-#define LK_MAX_FUSED_POST_OPS 12u
-
 /* A node without post-ops of its own, with an input and an output 0: safe to take apart. */
 bool lk_node_is_plain(const lk_node *node);
+/* Something uses an output of the node, from output `first` on. */
+bool lk_node_is_used(const lk_graph *graph, const lk_node *node, uint32_t first);
 /* A constant that no run can replace, with float elements, at least one. */
 bool lk_value_is_weight(const lk_graph *graph, int32_t value);
-/* Such a constant with exactly one element, which is stored. */
-bool lk_value_is_scalar(const lk_graph *graph, int32_t value, float *out);
 /* Used once, by a node, and no output of the graph. */
 bool lk_value_is_private(const lk_graph *graph, int32_t value);
 /* The node that makes `value`; NULL: none. */
@@ -31,16 +27,27 @@ uint32_t lk_node_arithmetic(const lk_pass_env *env, const lk_node *node);
 /* The post-op without an operand that a plain node is, where its numbers are known at load. */
 bool lk_node_post_op(const lk_pass_env *env, const lk_graph *graph, const lk_node *node,
                      lk_post_op *out);
-/* Output 0 of `producer` may be changed by `count` more post-ops. */
-bool lk_node_takes_post_ops(const lk_pass_env *env, const lk_node *producer, uint32_t count);
+/* Arithmetic with one number, which leaves the shape of its other operand as it is. */
+typedef struct lk_number_step {
+  uint32_t kind;   /* as of lk_node_arithmetic */
+  int32_t operand; /* the value that is no number */
+  float number;
+  bool number_first; /* number - operand, number / operand */
+} lk_number_step;
+bool lk_node_number_step(const lk_pass_env *env, const lk_graph *graph, const lk_node *node,
+                         lk_number_step *out);
+/* The node that `count` more post-ops may be appended to, to act on `value`: it makes the value,
+ * f32, as its output 0, for one other node alone. LK_NO_NODE: there is none. */
+int32_t lk_post_op_target(const lk_pass_env *env, const lk_graph *graph, int32_t value,
+                          uint32_t count);
 
 /* Adds a constant of the graph that takes over `data`, also on failure. */
 lk_status lk_graph_add_constant(lk_graph *graph, const lk_tensor_desc *desc, void *data,
                                 int32_t *out_value, lk_error *error);
-/* Appends an input that only a post-op uses, behind all inputs that the operator itself may have.
- * */
-lk_status lk_node_append_operand(const lk_pass_env *env, lk_graph *graph, int32_t node,
-                                 int32_t value, int32_t *out_index, lk_error *error);
-/* Appends the post-ops of `from`, with their operands, to those of `to`. */
-lk_status lk_node_copy_post_ops(const lk_pass_env *env, lk_graph *graph, int32_t from, int32_t to,
-                                lk_error *error);
+/* Fuses node `add`, which adds `other` to `product`, into the node that makes `product`, with the
+ * post-ops of `add` behind it. `note` is for `fused`. */
+lk_status lk_graph_fuse_add(const lk_pass_env *env, lk_graph *graph, int32_t add, int32_t product,
+                            int32_t other, const char *note, lk_error *error);
+/* Node `node`, which does the work of `absorbed` as well by now, makes that one's output 0 as its
+ * own. */
+void lk_graph_absorb_node(lk_graph *graph, int32_t node, int32_t absorbed);

@@ -14,10 +14,17 @@
 
 typedef struct scale_shift {
   size_t n_channels;
-  int32_t rank;        /* of the producer's output */
+  int32_t rank; /* of the producer's output */
+  /* Where the elements of the producer's weights belong: element i to channel
+   * (i / outer) * per_outer + (i / inner) % per_outer. */
+  size_t outer, inner, per_outer;
   double *a, *b;       /* [n_channels] */
   bool scales, shifts; /* a is not all 1, b is not all 0 */
 } scale_shift;
+
+static int32_t bias_of(const lk_node *node) {
+  return node->n_inputs > 2 ? node->inputs[2] : LK_NO_VALUE;
+}
 
 static double number(const lk_graph *graph, int32_t value, size_t index) {
   return lk_constant_number(&graph->values[value], index);
@@ -35,9 +42,7 @@ static bool is_constant_batch_norm(const lk_graph *graph, const lk_node *node, s
   if (!lk_node_is(node, "BatchNormalization") || node->n_inputs < 5) return false;
   if (node->opset < 9 && lk_node_attr_int(node, "spatial", 1) != 1) return false;
   if (lk_node_attr_int(node, "training_mode", 0) != 0) return false;
-  for (uint32_t i = 1; i < node->n_outputs; i++) {
-    if (node->outputs[i] != LK_NO_VALUE && graph->values[node->outputs[i]].n_uses > 0) return false;
-  }
+  if (lk_node_is_used(graph, node, 1)) return false;
   for (uint32_t i = 1; i < 5; i++) {
     if (!is_vector(graph, node->inputs[i], n)) return false;
   }
@@ -52,7 +57,7 @@ static void apply(scale_shift *f, size_t channel, double scale, double shift) {
 }
 
 static bool compose_batch_norm(const lk_graph *graph, const lk_node *node, scale_shift *f) {
-  if (node->n_post_ops > 0 || !is_constant_batch_norm(graph, node, f->n_channels)) return false;
+  if (!is_constant_batch_norm(graph, node, f->n_channels)) return false;
   const double epsilon = (double)lk_node_attr_float(node, "epsilon", 1e-5f);
   for (size_t c = 0; c < f->n_channels; c++) {
     if (!(number(graph, node->inputs[4], c) + epsilon > 0.0)) return false;
@@ -83,7 +88,7 @@ static bool compose_arithmetic(const lk_pass_env *env, const lk_graph *graph, co
   const uint32_t kind = lk_node_arithmetic(env, node);
   const bool add = kind == LK_POST_ADD, sub = kind == LK_POST_SUB;
   const bool mul = kind == LK_POST_MUL, div = kind == LK_POST_DIV;
-  if (kind == 0 || !lk_node_is_plain(node)) return false;
+  if (kind == 0) return false;
   const bool x_is_left = node->inputs[0] == x;
   const int32_t constant = node->inputs[x_is_left ? 1 : 0];
   if (!is_per_channel(graph, constant, f) || (div && !x_is_left)) return false;
@@ -101,66 +106,59 @@ static bool compose_arithmetic(const lk_pass_env *env, const lk_graph *graph, co
   return true;
 }
 
-/* Where the elements of a producer's weights belong: element i to channel
- * (i / outer) * per_outer + (i / inner) % per_outer. */
-typedef struct weight_map {
-  size_t n_channels, outer, inner, per_outer;
-  int32_t rank; /* of the output */
-} weight_map;
-
+/* Tells how the weights of a node that may be the producer lie; false: it may not. */
 static bool read_producer(const lk_graph *graph, const lk_symbolic_shapes *shapes,
-                          const lk_node *node, weight_map *map) {
-  if (node->n_post_ops > 0 || node->dead || node->n_inputs < 2) return false;
+                          const lk_node *node, scale_shift *f) {
+  if (!lk_node_is_plain(node) || node->n_inputs < 2) return false;
   if (!lk_value_is_weight(graph, node->inputs[1])) return false;
   const lk_tensor_desc *desc = &graph->values[node->inputs[1]].constant.desc;
   const size_t elements = (size_t)lk_elements(desc);
-  map->rank = (int32_t)desc->rank;
+  f->rank = (int32_t)desc->rank;
   if (lk_node_is(node, "Conv")) {
     if (desc->rank < 3) return false;
-    map->n_channels = (size_t)desc->dims[0];
-    map->outer = elements;
-    map->inner = elements / map->n_channels;
-    map->per_outer = map->n_channels;
+    f->n_channels = (size_t)desc->dims[0];
+    f->outer = elements;
+    f->inner = elements / f->n_channels;
+    f->per_outer = f->n_channels;
     return true;
   }
   if (lk_node_is(node, "ConvTranspose")) { /* weights [C_in, C_out / group, ...] */
     const int64_t group = lk_node_attr_int(node, "group", 1);
     if (desc->rank < 3 || group < 1 || desc->dims[0] % group != 0) return false;
-    map->per_outer = (size_t)desc->dims[1];
-    map->n_channels = map->per_outer * (size_t)group;
-    map->outer = elements / (size_t)group;
-    map->inner = elements / (size_t)desc->dims[0] / map->per_outer;
+    f->per_outer = (size_t)desc->dims[1];
+    f->n_channels = f->per_outer * (size_t)group;
+    f->outer = elements / (size_t)group;
+    f->inner = elements / (size_t)desc->dims[0] / f->per_outer;
     return true;
   }
   if (!is_constant_batch_norm(graph, node, elements)) return false;
-  map->rank = lk_symbolic_shape_rank(shapes, node->inputs[0]);
-  map->n_channels = map->outer = map->per_outer = elements;
-  map->inner = 1;
-  return map->rank >= 2;
+  f->rank = lk_symbolic_shape_rank(shapes, node->inputs[0]);
+  f->n_channels = f->outer = f->per_outer = elements;
+  f->inner = 1;
+  return f->rank >= 2;
 }
 
-static size_t channel_of(const weight_map *map, size_t element) {
-  return element / map->outer * map->per_outer + element / map->inner % map->per_outer;
+static size_t channel_of(const scale_shift *f, size_t element) {
+  return element / f->outer * f->per_outer + element / f->inner % f->per_outer;
 }
 
 /* Numbers beyond float's range would not be rounding any more: then nothing is folded. */
-static bool stays_finite(const lk_graph *graph, const lk_node *node, const weight_map *map,
-                         const scale_shift *f) {
+static bool stays_finite(const lk_graph *graph, const lk_node *node, const scale_shift *f) {
   const lk_value *weights = &graph->values[node->inputs[1]];
-  const int32_t bias = node->n_inputs > 2 ? node->inputs[2] : LK_NO_VALUE;
+  const int32_t bias = bias_of(node);
   for (size_t c = 0; c < f->n_channels; c++) {
     const double old = bias == LK_NO_VALUE ? 0.0 : number(graph, bias, c);
     if (!isfinite(f->a[c]) || !isfinite((float)(old * f->a[c] + f->b[c]))) return false;
   }
   const size_t n = f->scales ? (size_t)lk_elements(&weights->constant.desc) : 0;
   for (size_t i = 0; i < n; i++) {
-    if (!isfinite((float)(lk_constant_number(weights, i) * f->a[channel_of(map, i)]))) return false;
+    if (!isfinite((float)(lk_constant_number(weights, i) * f->a[channel_of(f, i)]))) return false;
   }
   return true;
 }
 
-static lk_status fold_weights(lk_graph *graph, int32_t node, const weight_map *map,
-                              const scale_shift *f, lk_error *error) {
+static lk_status fold_weights(lk_graph *graph, int32_t node, const scale_shift *f,
+                              lk_error *error) {
   const int32_t old = graph->nodes[node].inputs[1];
   lk_value *value = &graph->values[old];
   const lk_tensor_desc desc = value->constant.desc;
@@ -171,7 +169,7 @@ static lk_status fold_weights(lk_graph *graph, int32_t node, const weight_map *m
                          : lk_alloc_aligned(graph->allocator, n * sizeof *data, LK_DATA_ALIGNMENT);
   if (data == NULL) return lk_fail_memory(error, "folded weights", n * sizeof *data);
   for (size_t i = 0; i < n; i++) {
-    data[i] = (float)(lk_constant_number(value, i) * f->a[channel_of(map, i)]);
+    data[i] = (float)(lk_constant_number(value, i) * f->a[channel_of(f, i)]);
   }
   if (in_place) return LK_OK;
   int32_t fresh = LK_NO_VALUE;
@@ -182,7 +180,7 @@ static lk_status fold_weights(lk_graph *graph, int32_t node, const weight_map *m
 
 static lk_status fold_bias(lk_graph *graph, int32_t node, const scale_shift *f, lk_error *error) {
   const size_t n = f->n_channels;
-  const int32_t old = graph->nodes[node].n_inputs > 2 ? graph->nodes[node].inputs[2] : LK_NO_VALUE;
+  const int32_t old = bias_of(&graph->nodes[node]);
   if (old == LK_NO_VALUE && !f->shifts) return LK_OK;
   float *data = lk_alloc_aligned(graph->allocator, n * sizeof *data, LK_DATA_ALIGNMENT);
   if (data == NULL) return lk_fail_memory(error, "a folded bias", n * sizeof *data);
@@ -193,38 +191,29 @@ static lk_status fold_bias(lk_graph *graph, int32_t node, const scale_shift *f, 
   const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 1, &dim);
   int32_t fresh = LK_NO_VALUE;
   LK_RETURN_NOT_OK(lk_graph_add_constant(graph, &desc, data, &fresh, error));
-  if (graph->nodes[node].n_inputs == 2) {
-    return lk_node_append_input(graph, node, fresh, error);
-  }
+  if (graph->nodes[node].n_inputs == 2) return lk_node_append_input(graph, node, fresh, error);
   lk_node_set_input(graph, node, 2, fresh);
   return LK_OK;
 }
 
 /* Folds the chain behind `node` as far as it goes. `users` tells the user of a value used once. */
-static lk_status fold_chain(const lk_pass_env *env, lk_graph *graph,
-                            const lk_symbolic_shapes *shapes, const int32_t *users, int32_t node,
-                            uint64_t *out_changes, lk_error *error) {
+static lk_status fold_chain(const lk_pass_env *env, lk_graph *graph, const int32_t *users,
+                            int32_t node, uint64_t *out_changes, lk_error *error) {
   lk_status status = LK_OK;
   const lk_allocator *allocator = graph->allocator;
   const lk_node *producer = &graph->nodes[node];
-  weight_map map = {0};
   scale_shift f = {0};
-  if (producer->n_outputs == 0 || producer->outputs[0] == LK_NO_VALUE ||
-      !lk_value_is_private(graph, producer->outputs[0]) ||
-      !read_producer(graph, shapes, producer, &map)) {
+  if (!read_producer(graph, env->shapes, producer, &f) ||
+      !lk_value_is_private(graph, producer->outputs[0])) {
     return LK_OK;
   }
-  if (producer->n_inputs > 2 && producer->inputs[2] != LK_NO_VALUE &&
-      !is_vector(graph, producer->inputs[2], map.n_channels)) {
-    return LK_OK; /* a bias that comes at run time */
-  }
-  f.n_channels = map.n_channels;
-  f.rank = map.rank;
+  const int32_t bias = bias_of(producer);
+  /* Not with a bias that comes at run time. */
+  if (bias != LK_NO_VALUE && !is_vector(graph, bias, f.n_channels)) return LK_OK;
   f.a = lk_calloc(allocator, f.n_channels, sizeof *f.a);
   f.b = lk_calloc(allocator, f.n_channels, sizeof *f.b);
   if (f.a == NULL || f.b == NULL) {
-    status = lk_fail_memory(error, "factors of channels", f.n_channels * sizeof *f.a);
-    goto cleanup;
+    LK_TRY(lk_fail_memory(error, "factors of channels", f.n_channels * sizeof *f.a));
   }
   for (size_t c = 0; c < f.n_channels; c++) f.a[c] = 1.0;
 
@@ -233,7 +222,7 @@ static lk_status fold_chain(const lk_pass_env *env, lk_graph *graph,
   bool batch_norm = false, arithmetic = false;
   while (lk_value_is_private(graph, last)) {
     const lk_node *next = &graph->nodes[users[last]];
-    if (next->n_outputs == 0 || next->outputs[0] == LK_NO_VALUE) break;
+    if (!lk_node_is_plain(next)) break;
     if (next->inputs[0] == last && compose_batch_norm(graph, next, &f)) {
       batch_norm = true;
     } else if (compose_arithmetic(env, graph, next, last, &f)) {
@@ -244,9 +233,9 @@ static lk_status fold_chain(const lk_pass_env *env, lk_graph *graph,
     length++;
     last = next->outputs[0];
   }
-  if (length == 0 || !stays_finite(graph, producer, &map, &f)) goto cleanup;
+  if (length == 0 || !stays_finite(graph, producer, &f)) goto cleanup;
 
-  if (f.scales) LK_TRY(fold_weights(graph, node, &map, &f, error));
+  if (f.scales) LK_TRY(fold_weights(graph, node, &f, error));
   LK_TRY(fold_bias(graph, node, &f, error));
   if (batch_norm) LK_TRY(lk_node_note_fused(graph, node, "batch_norm", error));
   if (arithmetic) LK_TRY(lk_node_note_fused(graph, node, "scale_shift", error));
@@ -266,14 +255,11 @@ cleanup:
 lk_status lk_pass_scale_shift(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
                               lk_error *error) {
   lk_status status = LK_OK;
-  lk_symbolic_shapes *shapes = NULL;
   const lk_allocator *allocator = graph->allocator;
   int32_t *users = lk_calloc(allocator, graph->n_values, sizeof *users);
   if (users == NULL) {
-    status = lk_fail_memory(error, "users of values", graph->n_values * sizeof *users);
-    goto cleanup;
+    return lk_fail_memory(error, "users of values", graph->n_values * sizeof *users);
   }
-  LK_TRY(lk_symbolic_shapes_create(env, graph, &shapes, error));
   for (size_t n = 0; n < graph->n_nodes; n++) {
     for (uint32_t i = 0; i < graph->nodes[n].n_inputs; i++) {
       const int32_t input = graph->nodes[n].inputs[i];
@@ -281,10 +267,9 @@ lk_status lk_pass_scale_shift(const lk_pass_env *env, lk_graph *graph, uint64_t 
     }
   }
   for (size_t n = 0; n < graph->n_nodes; n++) {
-    LK_TRY(fold_chain(env, graph, shapes, users, (int32_t)n, out_changes, error));
+    LK_TRY(fold_chain(env, graph, users, (int32_t)n, out_changes, error));
   }
 cleanup:
-  lk_symbolic_shapes_destroy(shapes);
   lk_free(allocator, users);
   return status;
 }

@@ -5,8 +5,7 @@
 #include "executor_glue/passes/gated_activation.h"
 
 /* Sigmoid(alpha * x). */
-static bool read_gate(const lk_pass_env *env, const lk_graph *graph,
-                      const lk_symbolic_shapes *shapes, int32_t gate, int32_t x,
+static bool read_gate(const lk_pass_env *env, const lk_graph *graph, int32_t gate, int32_t x,
                       lk_gated_product *product, float *out_alpha) {
   const lk_node *node = lk_value_producer(graph, gate);
   lk_post_op post_op;
@@ -17,12 +16,14 @@ static bool read_gate(const lk_pass_env *env, const lk_graph *graph,
   const int32_t number = graph->values[gate].producer, inner = node->inputs[0];
   if (inner == x) return lk_gated_add_node(product, number);
   const lk_node *scaled = lk_value_producer(graph, inner);
-  if (scaled == NULL || !lk_value_is_private(graph, inner)) return false;
-  if (lk_scalar_operand(env, graph, shapes, scaled, LK_POST_DIV, out_alpha) == x) {
-    *out_alpha = 1.0f / *out_alpha;
-  } else if (lk_scalar_operand(env, graph, shapes, scaled, LK_POST_MUL, out_alpha) != x) {
+  lk_number_step step;
+  if (scaled == NULL || !lk_value_is_private(graph, inner) ||
+      !lk_node_number_step(env, graph, scaled, &step) || step.operand != x) {
     return false;
   }
+  const bool divides = step.kind == LK_POST_DIV && !step.number_first;
+  if (!divides && step.kind != LK_POST_MUL) return false;
+  *out_alpha = divides ? 1.0f / step.number : step.number;
   return isfinite(*out_alpha) && lk_gated_add_node(product, number) &&
          lk_gated_add_node(product, graph->values[inner].producer);
 }

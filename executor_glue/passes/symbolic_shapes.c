@@ -38,21 +38,16 @@ typedef struct question {
   lk_tensor_desc *outputs; /* [n_outputs] */
 } question;
 
-static void read_input(const lk_graph *graph, const lk_symbolic_shapes *shapes, int32_t value,
-                       question *q, uint32_t index) {
-  lk_tensor *input = &q->inputs[index];
-  *input = (lk_tensor){0};
-  q->flags[index] = (lk_node_input){.flags = value == LK_NO_VALUE ? LK_INPUT_ABSENT : 0};
-  if (value == LK_NO_VALUE) return;
-  input->desc = shapes->descs[value];
-  input->data = lk_symbolic_value(&graph->values[value], q->values[index]);
-}
-
 /* What the operator refuses, or nobody knows, stays unknown; only want of memory is a failure. */
 static lk_status infer(const lk_graph *graph, lk_symbolic_shapes *shapes, const lk_node *node,
                        question *q, lk_error *error) {
   for (uint32_t i = 0; i < node->n_inputs; i++) {
-    read_input(graph, shapes, node->inputs[i], q, i);
+    const int32_t value = node->inputs[i];
+    q->inputs[i] = (lk_tensor){0};
+    q->flags[i] = (lk_node_input){.flags = value == LK_NO_VALUE ? LK_INPUT_ABSENT : 0};
+    if (value == LK_NO_VALUE) continue;
+    q->inputs[i].desc = shapes->descs[value];
+    q->inputs[i].data = lk_symbolic_value(&graph->values[value], q->values[i]);
   }
   const lk_node_desc desc = lk_node_describe(graph, node, q->flags);
   int32_t copy_of = -1;
@@ -97,7 +92,7 @@ cleanup:
   return status;
 }
 
-lk_status lk_symbolic_shapes_create(const lk_pass_env *env, const lk_graph *graph,
+lk_status lk_symbolic_shapes_create(const lk_api *api, const lk_graph *graph,
                                     lk_symbolic_shapes **out_shapes, lk_error *error) {
   *out_shapes = NULL;
   lk_status status = LK_OK;
@@ -105,9 +100,9 @@ lk_status lk_symbolic_shapes_create(const lk_pass_env *env, const lk_graph *grap
   lk_symbolic_shapes *shapes = lk_calloc(allocator, 1, sizeof *shapes);
   if (shapes == NULL) return lk_fail_memory(error, "symbolic shapes", sizeof *shapes);
   shapes->allocator = allocator;
-  shapes->api = env->api;
+  shapes->api = api;
   shapes->n_values = graph->n_values;
-  LK_TRY(env->api->dims_create(allocator, &shapes->dims, error));
+  LK_TRY(api->dims_create(allocator, &shapes->dims, error));
   shapes->descs = lk_calloc(allocator, graph->n_values, sizeof *shapes->descs);
   shapes->copies = lk_calloc(allocator, graph->n_values, sizeof *shapes->copies);
   if (shapes->descs == NULL || shapes->copies == NULL) {

@@ -4,7 +4,7 @@
  * constants; nothing is taken from annotations of other values. */
 #pragma once
 
-#include "executor_glue/passes/pass.h"
+#include "executor_glue/graph/graph.h"
 
 typedef struct lk_symbolic_shapes {
   const lk_allocator *allocator;
@@ -21,7 +21,7 @@ typedef struct lk_symbolic_shapes {
 void *lk_symbolic_value(const lk_value *value, int64_t memory[LK_MAX_LIST_VALUES]);
 
 /* For a sorted graph. What is found stays true for a value whatever node makes it later. */
-lk_status lk_symbolic_shapes_create(const lk_pass_env *env, const lk_graph *graph,
+lk_status lk_symbolic_shapes_create(const lk_api *api, const lk_graph *graph,
                                     lk_symbolic_shapes **out_shapes, lk_error *error);
 void lk_symbolic_shapes_destroy(lk_symbolic_shapes *shapes); /* NULL is allowed */
 

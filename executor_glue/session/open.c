@@ -51,7 +51,6 @@ static lk_status run_passes(lk_session *session, const lk_session_options *optio
   }
   const lk_pass_env env = {.api = session->api,
                            .context = session->context,
-                           .executor = session->executor,
                            .max_folded_bytes = options->max_folded_bytes};
   return lk_passes_run(&env, session->graph, options->disabled_passes, options->n_disabled_passes,
                        session->pass_changes, error);

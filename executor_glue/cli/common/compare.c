@@ -43,23 +43,6 @@ static double float_at(const lk_tensor *tensor, int64_t index) {
   }
 }
 
-static bool is_signed(uint32_t dtype) {
-  return dtype == LK_I8 || dtype == LK_I16 || dtype == LK_I32 || dtype == LK_I64;
-}
-
-/* An integer or bool for the sentence, whatever its size: x86-64 is little-endian. */
-static void integer_text(const lk_tensor *tensor, int64_t index, char *text, size_t capacity) {
-  size_t size = lk_dtype_size(tensor->desc.dtype);
-  uint64_t bits = 0;
-  memcpy(&bits, (const char *)tensor->data + (size_t)index * size, size);
-  if (!is_signed(tensor->desc.dtype)) {
-    (void)snprintf(text, capacity, "%" PRIu64, bits);
-    return;
-  }
-  unsigned unused = (unsigned)(64 - 8 * size);
-  (void)snprintf(text, capacity, "%" PRId64, (int64_t)(bits << unused) >> unused);
-}
-
 static bool is_close(double got, double expected, tolerance limit) {
   if (isnan(got) || isnan(expected)) return isnan(got) && isnan(expected);
   if (isinf(got) || isinf(expected)) return got == expected;
@@ -77,10 +60,20 @@ static bool is_equal(const lk_tensor *got, const lk_tensor *expected, int64_t in
 }
 
 static void element_text(const lk_tensor *tensor, int64_t index, char *text, size_t capacity) {
-  if (is_float(tensor->desc.dtype)) {
+  const uint32_t dtype = tensor->desc.dtype;
+  if (is_float(dtype)) {
     (void)snprintf(text, capacity, "%.9g", float_at(tensor, index));
+    return;
+  }
+  /* An integer or bool, whatever its size: x86-64 is little-endian. */
+  size_t size = lk_dtype_size(dtype);
+  uint64_t bits = 0;
+  memcpy(&bits, (const char *)tensor->data + (size_t)index * size, size);
+  if (dtype == LK_I8 || dtype == LK_I16 || dtype == LK_I32 || dtype == LK_I64) {
+    unsigned unused = (unsigned)(64 - 8 * size);
+    (void)snprintf(text, capacity, "%" PRId64, (int64_t)(bits << unused) >> unused);
   } else {
-    integer_text(tensor, index, text, capacity);
+    (void)snprintf(text, capacity, "%" PRIu64, bits);
   }
 }
 

@@ -218,10 +218,7 @@ static lk_status survey(input_series *series, lk_error *error) {
   bool varies = shape_set_varies(series->shapes);
   uint64_t requests = varies ? series->requests : 1;
   unsigned char *rows = lk_calloc(series->allocator, requests, row_bytes);
-  if (rows == NULL) {
-    status = lk_fail_memory(error, "shapes", requests * row_bytes);
-    goto cleanup;
-  }
+  if (rows == NULL) LK_TRY(lk_fail_memory(error, "shapes", requests * row_bytes));
   for (uint64_t r = 0; r < requests; r++) {
     draw(series, r);
     for (uint32_t i = 0; i < series->count; i++) {
@@ -276,10 +273,7 @@ lk_status input_series_create(const cli_model *model, const input_args *args, in
 
   LK_TRY(check_names(model, args, error));
   series = lk_calloc(allocator, 1, sizeof *series);
-  if (series == NULL) {
-    status = lk_fail_memory(error, "inputs", sizeof *series);
-    goto cleanup;
-  }
+  if (series == NULL) LK_TRY(lk_fail_memory(error, "inputs", sizeof *series));
   *series = (input_series){.allocator = allocator,
                            .shapes = args->shapes,
                            .seed = args->seed,
@@ -288,8 +282,7 @@ lk_status input_series_create(const cli_model *model, const input_args *args, in
   series->inputs = lk_calloc(allocator, count, sizeof *series->inputs);
   series->current = lk_calloc(allocator, count, sizeof *series->current);
   if (series->inputs == NULL || series->current == NULL) {
-    status = lk_fail_memory(error, "inputs", count * sizeof *series->current);
-    goto cleanup;
+    LK_TRY(lk_fail_memory(error, "inputs", count * sizeof *series->current));
   }
   series->count = count;
   LK_TRY(open_inputs(series, model, args, error));
@@ -304,10 +297,7 @@ lk_status input_series_create(const cli_model *model, const input_args *args, in
     }
     size_t bytes = (size_t)input->capacity * lk_dtype_size(tensor->desc.dtype);
     input->data = lk_alloc_aligned(allocator, bytes, LK_DATA_ALIGNMENT);
-    if (input->data == NULL) {
-      status = lk_fail_memory(error, series->current[i].name, bytes);
-      goto cleanup;
-    }
+    if (input->data == NULL) LK_TRY(lk_fail_memory(error, series->current[i].name, bytes));
     fill(tensor->desc.dtype, input->data, input->capacity, splitmix(args->seed ^ (i + 1)));
     tensor->data = input->data;
   }

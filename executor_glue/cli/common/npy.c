@@ -179,28 +179,24 @@ static lk_status read_header(header_reader *reader, lk_tensor_desc *out) {
 /* ---- reading --------------------------------------------------------------------------------- */
 
 static lk_status open_file(const char *path, FILE **out_file, uint64_t *out_size, lk_error *error) {
+  lk_status status = LK_OK;
+  struct stat info;
   *out_file = NULL;
   /* Not blocking: opening a FIFO that nobody writes to would wait for ever. */
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  struct stat info;
   if (fd < 0 || fstat(fd, &info) != 0) {
-    int reason = errno;
-    if (fd >= 0) (void)close(fd);
-    return lk_fail(error, reason == ENOENT ? LK_NOT_FOUND : LK_IO, "failed to open '%s': %s", path,
-                   strerror(reason));
+    LK_TRY(lk_fail(error, errno == ENOENT ? LK_NOT_FOUND : LK_IO, "failed to open '%s': %s", path,
+                   strerror(errno)));
   }
   if (!S_ISREG(info.st_mode)) {
-    (void)close(fd);
-    return lk_fail(error, LK_IO, "failed to read '%s': it is not a regular file", path);
+    LK_TRY(lk_fail(error, LK_IO, "failed to read '%s': it is not a regular file", path));
   }
-  FILE *file = fdopen(fd, "rb");
-  if (file == NULL) {
-    (void)close(fd);
-    return lk_fail_memory(error, "an open file", sizeof *file);
-  }
-  *out_file = file;
   *out_size = (uint64_t)info.st_size;
-  return LK_OK;
+  *out_file = fdopen(fd, "rb");
+  if (*out_file == NULL) LK_TRY(lk_fail_memory(error, "an open file", sizeof **out_file));
+cleanup:
+  if (status != LK_OK && fd >= 0) (void)close(fd);
+  return status;
 }
 
 lk_status npy_read(const lk_allocator *allocator, const char *path, lk_tensor *out,
@@ -218,32 +214,27 @@ lk_status npy_read(const lk_allocator *allocator, const char *path, lk_tensor *o
   unsigned char front[MAGIC_BYTES + 2 + 4] = {0};
   if (fread(front, 1, MAGIC_BYTES + 2, file) != MAGIC_BYTES + 2 ||
       memcmp(front, magic, MAGIC_BYTES) != 0) {
-    status = malformed(&reader, "it is not a .npy file");
-    goto cleanup;
+    LK_TRY(malformed(&reader, "it is not a .npy file"));
   }
   int version = front[MAGIC_BYTES];
   if (version != 1 && version != 2) {
-    status = lk_fail(error, LK_UNSUPPORTED,
-                     "failed to read '%s': .npy version %d, 1 or 2 is needed", path, version);
-    goto cleanup;
+    LK_TRY(lk_fail(error, LK_UNSUPPORTED, "failed to read '%s': .npy version %d, 1 or 2 is needed",
+                   path, version));
   }
   size_t length_bytes = version == 1 ? 2 : 4;
   unsigned char *length = front + MAGIC_BYTES + 2;
   if (fread(length, 1, length_bytes, file) != length_bytes) {
-    status = malformed(&reader, "it ends in the header");
-    goto cleanup;
+    LK_TRY(malformed(&reader, "it ends in the header"));
   }
   uint64_t header_bytes = 0;
   for (size_t i = 0; i < length_bytes; i++) header_bytes |= (uint64_t)length[i] << (8 * i);
   if (header_bytes > sizeof header) {
-    status = lk_fail(error, LK_OUT_OF_RANGE,
-                     "failed to read '%s': header of %" PRIu64 " bytes, at most %d", path,
-                     header_bytes, MAX_HEADER);
-    goto cleanup;
+    LK_TRY(lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to read '%s': header of %" PRIu64 " bytes, at most %d", path,
+                   header_bytes, MAX_HEADER));
   }
   if (fread(header, 1, header_bytes, file) != header_bytes) {
-    status = malformed(&reader, "it ends in the header");
-    goto cleanup;
+    LK_TRY(malformed(&reader, "it ends in the header"));
   }
   reader.at = header;
   reader.end = header + header_bytes;
@@ -255,19 +246,14 @@ lk_status npy_read(const lk_allocator *allocator, const char *path, lk_tensor *o
   /* Before anything is allocated: the header may promise more than there is. */
   if (size < before || size - before != (uint64_t)bytes) {
     char text[LK_TENSOR_TEXT_CAPACITY];
-    status = lk_fail(error, LK_MALFORMED,
-                     "failed to read '%s': %" PRIu64 " bytes of data, %s has %" PRId64, path,
-                     size < before ? 0 : size - before, lk_tensor_text(&desc, text), bytes);
-    goto cleanup;
+    LK_TRY(lk_fail(error, LK_MALFORMED,
+                   "failed to read '%s': %" PRIu64 " bytes of data, %s has %" PRId64, path,
+                   size < before ? 0 : size - before, lk_tensor_text(&desc, text), bytes));
   }
   data = lk_alloc_aligned(allocator, (size_t)bytes, LK_DATA_ALIGNMENT);
-  if (data == NULL) {
-    status = lk_fail_memory(error, path, (size_t)bytes);
-    goto cleanup;
-  }
+  if (data == NULL) LK_TRY(lk_fail_memory(error, path, (size_t)bytes));
   if (fread(data, 1, (size_t)bytes, file) != (size_t)bytes) {
-    status = lk_fail(error, LK_IO, "failed to read '%s': it ended while it was read", path);
-    goto cleanup;
+    LK_TRY(lk_fail(error, LK_IO, "failed to read '%s': it ended while it was read", path));
   }
   *out = (lk_tensor){.desc = desc, .data = data};
   data = NULL;
@@ -327,41 +313,36 @@ lk_status npy_prepare(const lk_allocator *allocator, const char *path, const lk_
   LK_TRY(lk_tensor_size(&tensor->desc, path, NULL, &bytes, error));
   size_t header_bytes = make_header(&tensor->desc, header, sizeof header);
   if (header_bytes == 0) {
-    status = lk_fail(error, LK_UNSUPPORTED, "failed to write '%s': NumPy has no type %s", path,
-                     lk_dtype_name(tensor->desc.dtype));
-    goto cleanup;
+    LK_TRY(lk_fail(error, LK_UNSUPPORTED, "failed to write '%s': NumPy has no type %s", path,
+                   lk_dtype_name(tensor->desc.dtype)));
   }
   size_t capacity = strlen(path) + sizeof ".XXXXXX";
   prepared.path = lk_strdup(allocator, path);
   char *temporary = lk_alloc(allocator, capacity);
   if (prepared.path == NULL || temporary == NULL) {
     lk_free(allocator, temporary);
-    status = lk_fail_memory(error, "a file name", capacity);
-    goto cleanup;
+    LK_TRY(lk_fail_memory(error, "a file name", capacity));
   }
   (void)snprintf(temporary, capacity, "%s.XXXXXX", path);
   int fd = mkstemp(temporary);
   if (fd < 0) {
     int reason = errno;
     lk_free(allocator, temporary);
-    status = lk_fail(error, LK_IO, "failed to create '%s': %s", path, strerror(reason));
-    goto cleanup;
+    LK_TRY(lk_fail(error, LK_IO, "failed to create '%s': %s", path, strerror(reason)));
   }
   prepared.temporary = temporary; /* from here on there is a file to remove */
   apply_umask(fd);
   file = fdopen(fd, "wb");
   if (file == NULL) {
     (void)close(fd);
-    status = lk_fail_memory(error, "an open file", sizeof *file);
-    goto cleanup;
+    LK_TRY(lk_fail_memory(error, "an open file", sizeof *file));
   }
   bool written = fwrite(header, 1, header_bytes, file) == header_bytes &&
                  (bytes == 0 || fwrite(tensor->data, 1, (size_t)bytes, file) == (size_t)bytes);
   bool closed = fclose(file) == 0;
   file = NULL;
   if (!written || !closed) {
-    status = lk_fail(error, LK_IO, "failed to write '%s': %s", path, strerror(errno));
-    goto cleanup;
+    LK_TRY(lk_fail(error, LK_IO, "failed to write '%s': %s", path, strerror(errno)));
   }
   *out = prepared;
   prepared = (npy_file){0};

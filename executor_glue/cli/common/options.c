@@ -26,7 +26,8 @@ enum {
   KEY_FOLDED,
   KEY_FIXED_THREADS,
   KEY_EXECUTOR,
-  KEY_INTER
+  KEY_INTER,
+  KEY_OP_THREADS
 };
 
 static const struct argp_option library_options[] = {
@@ -123,10 +124,18 @@ static error_t parse_library_option(int key, char *arg, struct argp_state *state
   }
 }
 
-const struct argp library_argp = {.options = library_options, .parser = parse_library_option};
+static const struct argp library_argp = {.options = library_options,
+                                         .parser = parse_library_option};
 
 static const struct argp_option threads_options[] = {
     {"threads", 't', "N", 0, "Let an operator use at most N threads (default: the CPUs allowed)",
+     10},
+    {0}};
+
+static const struct argp_option op_threads_options[] = {
+    {"op-threads", KEY_OP_THREADS, "N", 0,
+     "Let an operator use at most N threads, as --threads of the other commands (default: the CPUs "
+     "allowed)",
      10},
     {0}};
 
@@ -138,6 +147,8 @@ static error_t parse_threads_option(int key, char *arg, struct argp_state *state
     return 0;
   case 't':
     return cli_parsed(parse_threads(arg, "--threads", &args->context.threads, args->error));
+  case KEY_OP_THREADS:
+    return cli_parsed(parse_threads(arg, "--op-threads", &args->context.threads, args->error));
   default:
     return ARGP_ERR_UNKNOWN;
   }
@@ -146,6 +157,8 @@ static error_t parse_threads_option(int key, char *arg, struct argp_state *state
 static const struct argp_child model_children[] = {{&library_argp, 0, NULL, 0}, {0}};
 const struct argp model_argp = {
     .options = threads_options, .parser = parse_threads_option, .children = model_children};
+const struct argp op_threads_argp = {
+    .options = op_threads_options, .parser = parse_threads_option, .children = model_children};
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 

@@ -21,8 +21,8 @@ typedef struct model_args {
   lk_error *error;
 } model_args;
 
-extern const struct argp model_argp;   /* all of these */
-extern const struct argp library_argp; /* all but --threads */
+extern const struct argp model_argp;      /* all of these */
+extern const struct argp op_threads_argp; /* the same with --op-threads for --threads */
 
 /* A file given for an input: NAME=FILE.npy. */
 typedef struct input_file {

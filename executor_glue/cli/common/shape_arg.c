@@ -106,7 +106,6 @@ static lk_status read_choice_body(shape_set *set, shape_choice *choice, text_rea
   LK_RETURN_NOT_OK(read_number(cursor, &number));
   choice->first = number;
   choice->step = 1;
-  choice->count = 1;
   if (take(cursor, "..")) {
     int64_t last = 0;
     LK_RETURN_NOT_OK(read_number(cursor, &last));
@@ -115,7 +114,6 @@ static lk_status read_choice_body(shape_set *set, shape_choice *choice, text_rea
     if (choice->step < 1) return wrong(cursor, "the step of a range is 0");
     choice->count = (size_t)((last - number) / choice->step) + 1;
   } else {
-    choice->count = 0;
     do {
       if (choice->count > 0) LK_RETURN_NOT_OK(read_number(cursor, &number));
       if (!LK_GROW(set->allocator, choice->values, choice->count, choice->capacity)) {

@@ -11,8 +11,7 @@
 #include "executor_glue/cli/common/numbers.h"
 
 enum {
-  KEY_OP_THREADS = 0x500,
-  KEY_MIX,
+  KEY_MIX = 0x500,
   KEY_SECONDS,
   KEY_WARMUP,
   KEY_RATE,
@@ -50,13 +49,6 @@ static const struct argp_option options[] = {
     {"atol", KEY_ATOL, "X", 0, "Let --check allow an absolute difference of X (default: 1e-5)", 1},
     {"pool", KEY_POOL, "N", 0, "Prepare N different requests for each model (default: 32)", 3},
     {"seed", KEY_SEED, "S", 0, "Draw shapes, values and the mix by this seed (default: 1)", 3},
-    {0}};
-
-static const struct argp_option library_options[] = {
-    {"op-threads", KEY_OP_THREADS, "N", 0,
-     "Let an operator use at most N threads, as --threads of the other commands (default: the CPUs "
-     "allowed)",
-     10},
     {0}};
 
 /* ---- models ---------------------------------------------------------------------------------- */
@@ -150,8 +142,7 @@ static lk_status read_mix(load_args *args) {
   bool *given = lk_calloc(allocator, args->n_models, sizeof *given);
   char *copy = lk_strdup(allocator, args->mix);
   if (given == NULL || copy == NULL) {
-    status = lk_fail_memory(&args->common.error, "--mix", args->n_models);
-    goto cleanup;
+    LK_TRY(lk_fail_memory(&args->common.error, "--mix", args->n_models));
   }
   char *rest = copy;
   for (char *share = strsep(&rest, ","); share != NULL; share = strsep(&rest, ",")) {
@@ -239,24 +230,8 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   }
 }
 
-static error_t parse_op_threads_option(int key, char *arg, struct argp_state *state) {
-  model_args *args = state->input;
-  switch (key) {
-  case ARGP_KEY_INIT:
-    state->child_inputs[0] = args;
-    return 0;
-  case KEY_OP_THREADS:
-    return cli_parsed(parse_threads(arg, "--op-threads", &args->context.threads, args->error));
-  default:
-    return ARGP_ERR_UNKNOWN;
-  }
-}
-
-static const struct argp_child library_children[] = {{&library_argp, 0, NULL, 0}, {0}};
-static const struct argp all_library_argp = {
-    .options = library_options, .parser = parse_op_threads_option, .children = library_children};
 static const struct argp_child children[] = {
-    {&input_argp, 0, "Inputs:", 2}, {&all_library_argp, 0, "Library:", 10}, {0}};
+    {&input_argp, 0, "Inputs:", 2}, {&op_threads_argp, 0, "Library:", 10}, {0}};
 static const char doc[] =
     "Sends requests to several models of one process from several threads. Shows throughput, the "
     "latency of each model, what the cache did, memory, and how many processors were busy.\v"

@@ -45,13 +45,8 @@ uint64_t histogram_percentile(const histogram *self, uint64_t permille) {
   uint64_t rank = (self->count * permille + 999) / 1000;
   if (rank == 0) rank = 1;
   if (rank >= self->count) return self->max;
-  uint64_t seen = 0;
   uint32_t bucket = 0;
-  while (bucket < HISTOGRAM_BUCKETS - 1) {
-    seen += self->buckets[bucket];
-    if (seen >= rank) break;
-    bucket++;
-  }
+  for (uint64_t seen = self->buckets[0]; seen < rank;) seen += self->buckets[++bucket];
   /* The last bucket has no other end than the largest value. */
   uint64_t value = bucket < HISTOGRAM_BUCKETS - 1 ? middle_of(bucket) : self->max;
   if (value < self->min) return self->min;

@@ -82,12 +82,11 @@ static lk_status prepare(load_models *models, uint32_t index, lk_error *error) {
 /* ---- what the outputs should be -------------------------------------------------------------- */
 
 static lk_status copy_tensor(const lk_named_tensor *from, lk_tensor *out, lk_error *error) {
-  int64_t elements = 0;
-  LK_RETURN_NOT_OK(lk_tensor_size(&from->tensor.desc, from->name, &elements, NULL, error));
-  size_t bytes = (size_t)elements * lk_dtype_size(from->tensor.desc.dtype);
-  *out = (lk_tensor){.desc = from->tensor.desc, .data = lk_alloc(lk_allocator_default(), bytes)};
-  if (out->data == NULL) return lk_fail_memory(error, from->name, bytes);
-  if (bytes > 0) memcpy(out->data, from->tensor.data, bytes);
+  int64_t bytes = 0;
+  LK_RETURN_NOT_OK(lk_tensor_size(&from->tensor.desc, from->name, NULL, &bytes, error));
+  *out = (lk_tensor){from->tensor.desc, lk_alloc(lk_allocator_default(), (size_t)bytes)};
+  if (out->data == NULL) return lk_fail_memory(error, from->name, (size_t)bytes);
+  if (bytes > 0) memcpy(out->data, from->tensor.data, (size_t)bytes);
   return LK_OK;
 }
 

@@ -24,14 +24,19 @@ typedef struct load_line {
   uint64_t begin_ns, last_ns, last_done;
 } load_line;
 
-static void line_draw(load_line *line, const load_worker *workers, uint32_t n_threads,
-                      const char *label) {
-  char rss[REPORT_TEXT_CAPACITY];
-  uint64_t now = cli_now_ns();
+static uint64_t count_done(const load_worker *workers, uint32_t n_threads) {
   uint64_t done = 0;
   for (uint32_t t = 0; t < n_threads; t++) {
     done += atomic_load_explicit(&workers[t].done, memory_order_relaxed);
   }
+  return done;
+}
+
+static void line_draw(load_line *line, const load_worker *workers, uint32_t n_threads,
+                      const char *label) {
+  char rss[REPORT_TEXT_CAPACITY];
+  uint64_t now = cli_now_ns();
+  uint64_t done = count_done(workers, n_threads);
   double rate = (double)(done - line->last_done) * 1e9 / (double)(now - line->last_ns);
   if (line->terminal && now - line->begin_ns >= FIRST_NS) {
     (void)fprintf(stderr, "\r\033[K%s %.1f s  %.1f requests/s  RSS %s", label,
@@ -55,10 +60,10 @@ static void line_end(load_line *line) {
 /* Waits until all workers do. The first SIGINT stops them. */
 static void wait_for_workers(load_run *run, const load_worker *workers, const char *label) {
   const uint64_t begin = cli_now_ns();
-  load_line line = {.terminal = isatty(STDERR_FILENO) == 1, .begin_ns = begin, .last_ns = begin};
-  for (uint32_t t = 0; t < run->n_threads; t++) {
-    line.last_done += atomic_load_explicit(&workers[t].done, memory_order_relaxed);
-  }
+  load_line line = {.terminal = isatty(STDERR_FILENO) == 1,
+                    .begin_ns = begin,
+                    .last_ns = begin,
+                    .last_done = count_done(workers, run->n_threads)};
   uint64_t next = begin + REDRAW_NS;
   while (!load_run_all_wait(run)) {
     interrupt_wait(next);
@@ -271,10 +276,7 @@ lk_status load_run_all(const load_models *models, load_result *out, lk_error *er
 
   LK_TRY(make_result(models, out, error));
   run.worked = lk_calloc(allocator, models->count, sizeof *run.worked);
-  if (run.worked == NULL) {
-    status = lk_fail_memory(error, "counters", models->count);
-    goto cleanup;
-  }
+  if (run.worked == NULL) LK_TRY(lk_fail_memory(error, "counters", models->count));
   LK_TRY(make_workers(&run, &workers, error));
   LK_TRY(interrupt_begin(error));
   status = start_workers(&run, workers, error);

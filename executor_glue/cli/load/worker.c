@@ -77,17 +77,14 @@ static bool next_request(load_run *run, uint64_t *due) {
     number = atomic_fetch_add_explicit(&run->next, 1, memory_order_relaxed);
     if (number >= phase->requests) return false;
   }
-  uint64_t now = 0;
-  if (has_rate) {
-    *due = phase->begin_ns + (uint64_t)((double)number * phase->interval_ns);
-    if (*due >= phase->end_ns) return false;
-    sleep_until(run, *due);
-    now = cli_now_ns();
-    return !stopped(run) && now < phase->last_ns;
+  if (!has_rate) {
+    *due = cli_now_ns();
+    return !stopped(run) && *due < phase->end_ns;
   }
-  now = cli_now_ns();
-  *due = now;
-  return !stopped(run) && now < phase->end_ns;
+  *due = phase->begin_ns + (uint64_t)((double)number * phase->interval_ns);
+  if (*due >= phase->end_ns) return false;
+  sleep_until(run, *due);
+  return !stopped(run) && cli_now_ns() < phase->last_ns;
 }
 
 /* ---- a request ------------------------------------------------------------------------------- */

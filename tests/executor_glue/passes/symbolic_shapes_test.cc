@@ -11,8 +11,7 @@ using lk::GraphBuilder;
 namespace {
 
 lk_status infer(GraphBuilder &g, lk_symbolic_shapes **out) {
-  const lk_pass_env env = {lk::test_api(), nullptr, nullptr, 0};
-  return lk_symbolic_shapes_create(&env, g.get(), out, LK_ERR);
+  return lk_symbolic_shapes_create(lk::test_api(), g.get(), out, LK_ERR);
 }
 
 using Classes = lk::Owned<lk_symbolic_shapes, lk_symbolic_shapes_destroy>;
