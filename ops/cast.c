@@ -44,9 +44,8 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_cast = {
-    LK_OP_ROW(.op_type = "Cast", .domain = "", .summary = "another element type", .since = 7,
-              .min_inputs = 1, .max_inputs = 1, .max_outputs = 1, .input_types = "T",
-              .output_types = "?"),
+    LK_OP_ROW("Cast", "", 7, "another element type", .min_inputs = 1, .max_inputs = 1,
+              .max_outputs = 1, .input_types = "T", .output_types = "?"),
     .params_size = sizeof(cast_params),
     .parse = parse,
     .infer = infer,

@@ -80,22 +80,19 @@ static lk_status infer(lk_inference *self, lk_error *error) {
  * inputs whose bytes are the same either way do not count. */
 static lk_layout choose_layout(lk_planner *planner) {
   const lk_op_node *node = planner->node;
-  uint32_t channels_last = 0, others = 0;
+  bool any = false, all = true;
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     const lk_tensor_desc *desc = &planner->inputs[i].desc;
     const bool is_neutral = node->constants[i].content != NULL || lk_elements(desc) == 0 ||
                             desc->rank < 3 ||
                             lk_layout_same_bytes(desc, LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST);
     if (is_neutral) continue;
-    if (desc->layout == LK_LAYOUT_CHANNELS_LAST) {
-      channels_last++;
-    } else {
-      others++;
-    }
+    const bool is_last = desc->layout == LK_LAYOUT_CHANNELS_LAST;
+    any = any || is_last;
+    all = all && is_last;
   }
-  bool wished = lk_planner_wish(planner, 0, LK_LAYOUT_PLAIN) == LK_LAYOUT_CHANNELS_LAST;
-  bool keep = channels_last > 0 && (others == 0 || wished);
-  return keep ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
+  const bool wished = lk_planner_wish(planner, 0, LK_LAYOUT_PLAIN) == LK_LAYOUT_CHANNELS_LAST;
+  return any && (all || wished) ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
 }
 
 /* The same bytes as three dimensions: all that lie outside the axis in memory, the axis, and all
@@ -121,7 +118,7 @@ static lk_status plan_primitive(lk_planner *planner, const lk_operand *sources, 
   }
   lk_tensor_desc three = three_dims(&to->desc, axis);
   lk_key_add_tensor(&key, LK_WORD_DST, 0, &three, 0);
-  lk_key_add_attr(&key, LK_WORD_AXIS, &(int64_t){1}, 1);
+  lk_key_add_number(&key, LK_WORD_AXIS, 1);
   args[count] = (lk_primitive_arg){DNNL_ARG_DST, *to};
   LK_RETURN_NOT_OK(lk_planner_primitive(planner, &key, &primitive, error));
   return lk_planner_execute(planner, primitive, args, count + 1, error);
@@ -172,10 +169,9 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_concat = {
-    LK_OP_ROW(.op_type = "Concat", .domain = "",
-              .summary = "inputs behind each other along an axis", .since = 7,
-              .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING, .min_inputs = 1,
-              .max_inputs = MAX_INPUTS, .max_outputs = 1, .input_types = "T", .output_types = "T"),
+    LK_OP_ROW("Concat", "", 7, "inputs behind each other along an axis", .flags = LK_OP_PRIMITIVE,
+              .min_inputs = 1, .max_inputs = MAX_INPUTS, .max_outputs = 1, .input_types = "T",
+              .output_types = "T"),
     .params_size = sizeof(concat_params),
     .parse = parse,
     .infer = infer,

@@ -144,7 +144,7 @@ static double conv_transpose_flops(const lk_tensor_desc *inputs, const lk_tensor
 /* What its value key says of a convolution. */
 typedef struct conv_desc {
   lk_primitive_kind kind;
-  lk_tensor_desc src, weights, bias, dst;
+  lk_tensor_desc src, weights, dst;
   bool has_bias;
   lk_window_shape shape;
 } conv_desc;
@@ -157,7 +157,7 @@ static lk_status find_primitive(lk_planner *planner, conv_desc *conv, lk_layout 
   conv->dst.layout = layout;
   lk_key_add_tensor(&key, LK_WORD_SRC, 0, &conv->src, 0);
   lk_key_add_tensor(&key, LK_WORD_WEIGHTS, 0, &conv->weights, 0);
-  if (conv->has_bias) lk_key_add_tensor(&key, LK_WORD_BIAS, 0, &conv->bias, 0);
+  if (conv->has_bias) lk_key_add_tensor(&key, LK_WORD_BIAS, 0, &planner->inputs[2].desc, 0);
   lk_key_add_tensor(&key, LK_WORD_DST, 0, &conv->dst, 0);
   lk_window_key(&conv->shape, &key);
   lk_post_ops_key(planner, &key, &conv->dst);
@@ -245,31 +245,23 @@ static lk_status emit(lk_planner *planner, conv_desc *conv, dnnl_memory_desc_t p
   return lk_post_ops_execute(planner, primitive, args, n_args, &conv->dst, error);
 }
 
-static conv_desc describe_conv(lk_planner *planner, lk_primitive_kind kind) {
-  conv_desc conv = {.kind = kind, .src = planner->inputs[0].desc, .dst = planner->body->outputs[0]};
-  conv.has_bias = lk_op_has(planner->node, 2);
-  if (conv.has_bias) conv.bias = planner->inputs[2].desc;
-  return conv;
-}
-
-static lk_status plan_conv(lk_planner *planner, lk_error *error) {
-  const conv_params *params = planner->node->params;
-  conv_desc conv = describe_conv(planner, LK_PRIMITIVE_CONVOLUTION);
-  LK_RETURN_NOT_OK(
-      conv_shape(planner->node, planner->inputs, NULL, &conv.shape, &conv.dst.dims[1], error));
-  conv.weights = weights_desc(&planner->inputs[1].desc, params->groups);
-  return emit(planner, &conv, NULL, error);
-}
-
-static lk_status plan_conv_transpose(lk_planner *planner, lk_error *error) {
-  const conv_params *params = planner->node->params;
+static lk_status plan(lk_planner *planner, lk_error *error) {
+  const lk_op_node *node = planner->node;
+  const conv_params *params = node->params;
+  const lk_tensor *inputs = planner->inputs;
   lk_status status = LK_OK;
   dnnl_memory_desc_t plain_md = NULL;
-  conv_desc conv = describe_conv(planner, LK_PRIMITIVE_DECONVOLUTION);
-  LK_TRY(conv_transpose_shape(planner->node, planner->inputs, NULL, &conv.shape, &conv.dst.dims[1],
-                              error));
-  LK_TRY(transposed_weights(&planner->inputs[1].desc, params->groups, &conv.weights, &plain_md,
-                            error));
+  conv_desc conv = {
+      .src = inputs[0].desc, .dst = planner->body->outputs[0], .has_bias = lk_op_has(node, 2)};
+  if (params->is_transposed) {
+    conv.kind = LK_PRIMITIVE_DECONVOLUTION;
+    LK_TRY(conv_transpose_shape(node, inputs, NULL, &conv.shape, &conv.dst.dims[1], error));
+    LK_TRY(transposed_weights(&inputs[1].desc, params->groups, &conv.weights, &plain_md, error));
+  } else {
+    conv.kind = LK_PRIMITIVE_CONVOLUTION;
+    LK_TRY(conv_shape(node, inputs, NULL, &conv.shape, &conv.dst.dims[1], error));
+    conv.weights = weights_desc(&inputs[1].desc, params->groups);
+  }
   LK_TRY(emit(planner, &conv, plain_md, error));
 cleanup:
   if (plain_md != NULL) dnnl_memory_desc_destroy(plain_md);
@@ -277,22 +269,19 @@ cleanup:
 }
 
 #define CONV_ROW(name, summary_text)                                                               \
-  LK_OP_ROW(.op_type = name, .domain = "", .summary = summary_text, .since = 1,                    \
-            .flags =                                                                               \
-                LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS | LK_OP_TENSOR_POST_OPS,   \
-            .min_inputs = 2, .max_inputs = 3, .max_outputs = 1, .input_types = "T",                \
-            .output_types = "T", .types = {LK_TYPES_F32}),                                         \
-      .params_size = sizeof(conv_params), .infer = infer
+  LK_OP_ROW(name, "", 1, summary_text,                                                             \
+            .flags = LK_OP_PRIMITIVE | LK_OP_POST_OPS | LK_OP_TENSOR_POST_OPS, .min_inputs = 2,    \
+            .max_inputs = 3, .max_outputs = 1, .input_types = "T", .output_types = "T",            \
+            .types = {LK_TYPES_F32}),                                                              \
+      .params_size = sizeof(conv_params), .infer = infer, .plan = plan
 
 const lk_op_class lk_op_conv = {
     CONV_ROW("Conv", "Convolution in 1, 2 or 3 dimensions, grouped, dilated, with bias"),
     .parse = parse_conv,
     .flops = conv_flops,
-    .plan = plan_conv,
 };
 const lk_op_class lk_op_conv_transpose = {
     CONV_ROW("ConvTranspose", "Transposed convolution, with output_padding and output_shape"),
     .parse = parse_conv_transpose,
     .flops = conv_transpose_flops,
-    .plan = plan_conv_transpose,
 };

@@ -60,8 +60,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_gather = {
-    LK_OP_ROW(.op_type = "Gather", .domain = "",
-              .summary = "slices along an axis, picked by indices", .since = 7, .min_inputs = 2,
+    LK_OP_ROW("Gather", "", 7, "slices along an axis, picked by indices", .min_inputs = 2,
               .max_inputs = 2, .max_outputs = 1, .input_types = "TU", .output_types = "T",
               .types = {LK_TYPES_ANY, LK_TYPES_INDEX}),
     .params_size = sizeof(gather_params),

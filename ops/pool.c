@@ -70,8 +70,7 @@ static lk_status plan_pool(lk_planner *planner, lk_error *error) {
 }
 
 #define POOL_ROW(name, summary_text, input_set, outputs)                                           \
-  LK_OP_ROW(.op_type = name, .domain = "", .summary = summary_text, .since = 1,                    \
-            .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS, .min_inputs = 1,     \
+  LK_OP_ROW(name, "", 1, summary_text, .flags = LK_OP_PRIMITIVE | LK_OP_POST_OPS, .min_inputs = 1, \
             .max_inputs = 1, .max_outputs = outputs, .input_types = "T", .output_types = "TU",     \
             .types = {input_set, LK_TYPE(LK_I64)})
 

@@ -110,7 +110,7 @@ static lk_status plan_primitive(lk_planner *planner, const lk_resize_params *par
   const int64_t algorithm =
       params->rule.mode == LK_RESIZE_LINEAR ? dnnl_resampling_linear : dnnl_resampling_nearest;
   lk_planner_key_unary(planner, &key, LK_PRIMITIVE_RESAMPLING, &from->desc, &to->desc);
-  lk_key_add_attr(&key, LK_WORD_ALGORITHM, &algorithm, 1);
+  lk_key_add_number(&key, LK_WORD_ALGORITHM, algorithm);
   return lk_planner_unary(planner, &key, from, to, error);
 }
 
@@ -133,11 +133,9 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_resize = {
-    LK_OP_ROW(.op_type = "Resize", .domain = "",
-              .summary = "nearest, linear and cubic interpolation", .since = 10,
-              .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING, .min_inputs = 1, .max_inputs = 4,
-              .max_outputs = 1, .input_types = "TUVW", .output_types = "T",
-              .shape_inputs = 1u << 1 | 1u << 2 | 1u << 3),
+    LK_OP_ROW("Resize", "", 10, "nearest, linear and cubic interpolation", .flags = LK_OP_PRIMITIVE,
+              .min_inputs = 1, .max_inputs = 4, .max_outputs = 1, .input_types = "TUVW",
+              .output_types = "T", .shape_inputs = 1u << 1 | 1u << 2 | 1u << 3),
     .params_size = sizeof(lk_resize_params),
     .parse = parse,
     .infer = infer,

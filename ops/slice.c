@@ -171,9 +171,9 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_slice = {
-    LK_OP_ROW(.op_type = "Slice", .domain = "", .summary = "a part of each dimension", .since = 7,
-              .min_inputs = 1, .max_inputs = 5, .max_outputs = 1, .input_types = "TU",
-              .output_types = "T", .types = {LK_TYPES_ANY, LK_TYPES_INDEX},
+    LK_OP_ROW("Slice", "", 7, "a part of each dimension", .min_inputs = 1, .max_inputs = 5,
+              .max_outputs = 1, .input_types = "TU", .output_types = "T",
+              .types = {LK_TYPES_ANY, LK_TYPES_INDEX},
               .shape_inputs = 1u << STARTS | 1u << ENDS | 1u << AXES | 1u << STEPS),
     .params_size = sizeof(slice_params),
     .parse = parse,

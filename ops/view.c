@@ -24,9 +24,8 @@ static lk_status infer_identity(lk_inference *self, lk_error *error) {
 }
 
 const lk_op_class lk_op_identity = {
-    LK_OP_ROW(.op_type = "Identity", .domain = "", .summary = "the input itself", .since = 7,
-              .min_inputs = 1, .max_inputs = 1, .max_outputs = 1, .input_types = "T",
-              .output_types = "T", .in_place_inputs = 1),
+    LK_OP_ROW("Identity", "", 7, "the input itself", .min_inputs = 1, .max_inputs = 1,
+              .max_outputs = 1, .input_types = "T", .output_types = "T", .in_place_inputs = 1),
     .infer = infer_identity,
     .plan = plan_same,
 };
@@ -76,10 +75,9 @@ static lk_status plan_dropout(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_dropout = {
-    LK_OP_ROW(.op_type = "Dropout", .domain = "",
-              .summary = "inference: the input itself, and a mask of ones", .since = 7,
-              .min_inputs = 1, .max_inputs = 3, .max_outputs = 2, .input_types = "TUV",
-              .output_types = "T?", .types = {LK_TYPES_ANY, LK_TYPES_ANY, LK_TYPE(LK_BOOL)},
+    LK_OP_ROW("Dropout", "", 7, "inference: the input itself, and a mask of ones", .min_inputs = 1,
+              .max_inputs = 3, .max_outputs = 2, .input_types = "TUV", .output_types = "T?",
+              .types = {LK_TYPES_ANY, LK_TYPES_ANY, LK_TYPE(LK_BOOL)},
               .shape_inputs = 1u << DROPOUT_TRAINING, .in_place_inputs = 1,
               .mode_inputs = 1u << DROPOUT_TRAINING),
     .infer = infer_dropout,
@@ -299,10 +297,9 @@ static lk_status infer_unsqueeze(lk_inference *self, lk_error *error) {
 /* ---- Rows of operators that are only a view: inputs behind the first give the shape ---- */
 
 #define VIEW_ROW(name, summary_text, least_inputs, most_inputs)                                    \
-  LK_OP_ROW(.op_type = name, .domain = "", .summary = summary_text, .since = 7,                    \
-            .min_inputs = least_inputs, .max_inputs = most_inputs, .max_outputs = 1,               \
-            .input_types = "TU", .output_types = "T", .types = {LK_TYPES_ANY, LK_TYPES_INDEX},     \
-            .shape_inputs = (1U << (most_inputs)) - 2),                                            \
+  LK_OP_ROW(name, "", 7, summary_text, .min_inputs = least_inputs, .max_inputs = most_inputs,      \
+            .max_outputs = 1, .input_types = "TU", .output_types = "T",                            \
+            .types = {LK_TYPES_ANY, LK_TYPES_INDEX}, .shape_inputs = (1U << (most_inputs)) - 2),   \
       .plan = plan_view
 
 const lk_op_class lk_op_reshape = {

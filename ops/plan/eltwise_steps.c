@@ -14,11 +14,10 @@ static lk_status eltwise_step(lk_planner *planner, dnnl_alg_kind_t algorithm, fl
                               float beta, const lk_operand *from, const lk_operand *to,
                               lk_error *error) {
   lk_key_builder key;
-  const int64_t values[] = {(int64_t)algorithm, lk_float_bits(alpha), lk_float_bits(beta)};
   lk_planner_key_unary(planner, &key, LK_PRIMITIVE_ELTWISE, &from->desc, &to->desc);
-  lk_key_add_attr(&key, LK_WORD_ALGORITHM, &values[0], 1);
-  lk_key_add_attr(&key, LK_WORD_ALPHA, &values[1], 1);
-  lk_key_add_attr(&key, LK_WORD_BETA, &values[2], 1);
+  lk_key_add_number(&key, LK_WORD_ALGORITHM, algorithm);
+  lk_key_add_number(&key, LK_WORD_ALPHA, lk_float_bits(alpha));
+  lk_key_add_number(&key, LK_WORD_BETA, lk_float_bits(beta));
   return lk_planner_unary(planner, &key, from, to, error);
 }
 
@@ -42,11 +41,10 @@ static lk_status find_binary(lk_planner *planner, dnnl_alg_kind_t algorithm,
                              const lk_primitive **out_primitive, lk_error *error) {
   lk_key_builder key;
   lk_planner_key_begin(planner, &key, LK_PRIMITIVE_BINARY);
-  const int64_t value = (int64_t)algorithm;
   lk_key_add_tensor(&key, LK_WORD_SRC, 0, a, 0);
   lk_key_add_tensor(&key, LK_WORD_SRC_1, 0, b, 0);
   lk_key_add_tensor(&key, LK_WORD_DST, 0, to, 0);
-  lk_key_add_attr(&key, LK_WORD_ALGORITHM, &value, 1);
+  lk_key_add_number(&key, LK_WORD_ALGORITHM, algorithm);
   if (post_ops) lk_post_ops_key(planner, &key, to);
   return lk_planner_primitive(planner, &key, out_primitive, error);
 }
@@ -69,7 +67,7 @@ lk_status lk_plan_binary_step(lk_planner *planner, dnnl_alg_kind_t algorithm, co
         find_binary(planner, algorithm, &a->desc, &to->desc, &to->desc, post_ops, &full, error));
     if (!full->is_ref) {
       primitive = full;
-      LK_RETURN_NOT_OK(lk_plan_broadcast(planner, b, &to->desc, &second, error));
+      LK_RETURN_NOT_OK(lk_plan_broadcast(planner, &second, &to->desc, error));
     }
   }
   const lk_primitive_arg args[] = {

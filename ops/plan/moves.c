@@ -49,12 +49,13 @@ void lk_broadcast_strides(const lk_tensor_desc *desc, uint32_t rank, int64_t uni
   }
 }
 
-lk_status lk_plan_broadcast(lk_planner *planner, const lk_operand *from, const lk_tensor_desc *like,
-                            lk_operand *out_operand, lk_error *error) {
+lk_status lk_plan_broadcast(lk_planner *planner, lk_operand *operand, const lk_tensor_desc *like,
+                            lk_error *error) {
+  const lk_operand from = *operand;
   lk_tensor_desc full = *like;
-  full.dtype = from->desc.dtype;
+  full.dtype = from.desc.dtype;
   lk_copy copy = lk_copy_between(&full, &full);
-  lk_broadcast_strides(&from->desc, full.rank, (int64_t)copy.block, copy.from);
-  LK_RETURN_NOT_OK(lk_planner_temp(planner, &full, out_operand, error));
-  return lk_planner_copy(planner, &copy, from, out_operand, error);
+  lk_broadcast_strides(&from.desc, full.rank, (int64_t)copy.block, copy.from);
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &full, operand, error));
+  return lk_planner_copy(planner, &copy, &from, operand, error);
 }

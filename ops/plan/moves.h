@@ -19,11 +19,11 @@ lk_status lk_plan_same(lk_planner *planner, uint32_t index, lk_error *error);
 lk_status lk_plan_fill(lk_planner *planner, const lk_operand *to, size_t size, const void *value,
                        lk_error *error);
 
-/* A step that fills a new temporary with the dimensions and the layout of `like` from `from`, an
- * operand that broadcasts to it. Both lie plain or channels-last; `from` plain where its rank is
- * lower. */
-lk_status lk_plan_broadcast(lk_planner *planner, const lk_operand *from, const lk_tensor_desc *like,
-                            lk_operand *out_operand, lk_error *error);
+/* A step that copies `operand`, which broadcasts to `like`, into a temporary with the dimensions and
+ * the layout of `like`, and makes that the operand. Both lie plain or channels-last; `operand` plain
+ * where its rank is lower. */
+lk_status lk_plan_broadcast(lk_planner *planner, lk_operand *operand, const lk_tensor_desc *like,
+                            lk_error *error);
 
 /* lk_strides of a tensor that broadcasts to one of `rank` dimensions: 0 where it is repeated. */
 void lk_broadcast_strides(const lk_tensor_desc *desc, uint32_t rank, int64_t unit,

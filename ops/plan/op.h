@@ -81,8 +81,18 @@ typedef struct lk_inference {
 #define LK_TYPES_ARITHMETIC (LK_TYPES_INTEGER | LK_TYPE(LK_F32) | LK_TYPE(LK_F64)) /* integer.h */
 #define LK_TYPES_INDEX (LK_TYPE(LK_I32) | LK_TYPE(LK_I64))
 
-/* How a row begins: {LK_OP_ROW(.op_type = "Relu", ...), .infer = ...}. */
-#define LK_OP_ROW(...) .row = {.struct_size = sizeof(lk_op_row), __VA_ARGS__}
+/* On oneDNN, and so faster than what most hosts have. */
+#define LK_OP_PRIMITIVE (LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING)
+
+/* How a row begins: {LK_OP_ROW("Relu", "", 1, "max(x, 0)", .flags = ...), .infer = ...}. What
+ * follows the four are the other members that are not 0. */
+#define LK_OP_ROW(name, domain_text, first, summary_text, ...)                                     \
+  .row = {.struct_size = sizeof(lk_op_row),                                                        \
+          .op_type = name,                                                                         \
+          .domain = domain_text,                                                                   \
+          .summary = summary_text,                                                                 \
+          .since = first,                                                                          \
+          __VA_ARGS__}
 
 struct lk_op_class {
   lk_op_row row; /* what others may know */
@@ -107,9 +117,12 @@ struct lk_op_class {
   lk_status (*plan)(lk_planner *planner, lk_error *error);
 };
 
+static inline bool lk_op_is_absent(const lk_op_node *node, uint32_t index) {
+  return index < 64 && (node->absent >> index & 1) != 0;
+}
 /* Whether the operator's own input `index` is there. */
 static inline bool lk_op_has(const lk_op_node *node, uint32_t index) {
-  return index < node->n_operands && (index >= 64 || (node->absent >> index & 1) == 0);
+  return index < node->n_operands && !lk_op_is_absent(node, index);
 }
 
 /* Types by the row, and shapes by the class's `infer`. LK_UNSUPPORTED names a type that an input

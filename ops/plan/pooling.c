@@ -93,12 +93,11 @@ static lk_status emit_primitive(lk_planner *planner, lk_pool_kind kind,
   lk_key_builder key;
   const lk_primitive *primitive = NULL;
   const bool corrects = kind == LK_POOL_MEAN_WITH_PADDING && reaches_beyond(shape);
-  const int64_t algorithm = (int64_t)algorithms[kind], training = 1;
   lk_planner_key_unary(planner, &key, LK_PRIMITIVE_POOLING, &src->desc, &dst->desc);
-  lk_key_add_attr(&key, LK_WORD_ALGORITHM, &algorithm, 1);
+  lk_key_add_number(&key, LK_WORD_ALGORITHM, algorithms[kind]);
   lk_key_add_attr(&key, LK_WORD_KERNEL, shape->kernel, shape->rank);
   lk_window_key(shape, &key);
-  if (positions != NULL) lk_key_add_attr(&key, LK_WORD_FLAGS, &training, 1);
+  if (positions != NULL) lk_key_add_number(&key, LK_WORD_FLAGS, 1);
   if (!corrects) lk_post_ops_key(planner, &key, &dst->desc);
   LK_RETURN_NOT_OK(lk_planner_primitive(planner, &key, &primitive, error));
   lk_primitive_arg args[3] = {{DNNL_ARG_SRC, *src}, {DNNL_ARG_DST, *dst}};

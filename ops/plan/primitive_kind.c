@@ -1,5 +1,5 @@
 /* The builder of each kind of primitive: from a value key to oneDNN's descriptor. Each says which
- * tensors and attributes its keys have, besides what lk_primitive_key adds and the post-ops. */
+ * tensors and attributes its keys have, besides what lk_planner_key_begin adds and the post-ops. */
 #include "ops/plan/primitive_kind.h"
 
 #include <string.h>
