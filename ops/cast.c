@@ -6,10 +6,7 @@
 #include "ops/kernel/cast.h"
 #include "ops/plan/moves.h"
 
-typedef struct cast_params {
-  uint32_t to;
-} cast_params;
-
+/* The parameter is the type: a uint32_t. */
 static void parse(lk_attrs *attrs, void *params) {
   if (!lk_attrs_has(attrs, "to")) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT, "no attribute to, it is required");
@@ -21,11 +18,11 @@ static void parse(lk_attrs *attrs, void *params) {
                   to);
     return;
   }
-  ((cast_params *)params)->to = (uint32_t)to;
+  *(uint32_t *)params = (uint32_t)to;
 }
 
 static lk_status infer(lk_inference *self, lk_error *error) {
-  self->outputs[0].dtype = ((const cast_params *)self->node->params)->to;
+  self->outputs[0].dtype = *(const uint32_t *)self->node->params;
   if (self->outputs[0].dtype == self->inputs[0].desc.dtype) self->copy_of = 0;
   return lk_infer_same(self, error);
 }
@@ -46,7 +43,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 const lk_op_class lk_op_cast = {
     LK_OP_ROW("Cast", "", 7, "another element type", .min_inputs = 1, .max_inputs = 1,
               .max_outputs = 1, .input_types = "T", .output_types = "?"),
-    .params_size = sizeof(cast_params),
+    .params_size = sizeof(uint32_t),
     .parse = parse,
     .infer = infer,
     .plan = plan,

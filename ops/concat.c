@@ -12,15 +12,12 @@
 enum { MAX_SOURCES = 60, MAX_INPUTS = 4096 };
 _Static_assert((int)MAX_SOURCES <= LK_MAX_SOURCES, "the builder reads them all");
 
-typedef struct concat_params {
-  int64_t axis;
-} concat_params;
-
+/* The parameter is the axis: an int64_t. */
 static void parse(lk_attrs *attrs, void *params) {
   if (!lk_attrs_has(attrs, "axis")) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT, "no attribute axis, it is required");
   }
-  ((concat_params *)params)->axis = lk_attrs_int(attrs, "axis", 0);
+  *(int64_t *)params = lk_attrs_int(attrs, "axis", 0);
 }
 
 /* The first input of known rank; NULL: none. */
@@ -51,9 +48,8 @@ static bool append(lk_dims *dims, lk_tensor_desc *to, const lk_tensor_desc *next
 static lk_status infer(lk_inference *self, lk_error *error) {
   const lk_tensor_desc *first = first_known(self);
   if (first == NULL) return LK_OK;
-  const int64_t given = ((const concat_params *)self->node->params)->axis;
   uint32_t axis = 0;
-  LK_RETURN_NOT_OK(lk_read_axes(&given, 1, first->rank, "concatenate", &axis, error));
+  LK_RETURN_NOT_OK(lk_read_axes(self->node->params, 1, first->rank, "concatenate", &axis, error));
   lk_tensor_desc to = {.dtype = self->outputs[0].dtype, .rank = first->rank};
   memcpy(to.dims, first->dims, sizeof to.dims);
   to.dims[axis] = 0;
@@ -146,7 +142,7 @@ static lk_status plan_copies(lk_planner *planner, lk_layout layout, const lk_ope
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_op_node *node = planner->node;
   const lk_tensor_desc *desc = &planner->body->outputs[0];
-  uint32_t axis = (uint32_t)lk_axis(((const concat_params *)node->params)->axis, desc->rank);
+  const uint32_t axis = (uint32_t)lk_axis(*(const int64_t *)node->params, desc->rank);
   uint32_t count = 0, last = 0;
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     if (lk_elements(&planner->inputs[i].desc) == 0) continue;
@@ -172,7 +168,7 @@ const lk_op_class lk_op_concat = {
     LK_OP_ROW("Concat", "", 7, "inputs behind each other along an axis", .flags = LK_OP_PRIMITIVE,
               .min_inputs = 1, .max_inputs = MAX_INPUTS, .max_outputs = 1, .input_types = "T",
               .output_types = "T"),
-    .params_size = sizeof(concat_params),
+    .params_size = sizeof(int64_t),
     .parse = parse,
     .infer = infer,
     .plan = plan,
