@@ -28,12 +28,6 @@ static lk_layout binary_layout(const lk_tensor_desc *full, const lk_tensor_desc 
   return LK_LAYOUT_PLAIN;
 }
 
-static lk_status input_for(lk_planner *planner, uint32_t index, const lk_tensor_desc *to,
-                           lk_layout layout, lk_operand *out_operand, lk_error *error) {
-  const bool same_rank = planner->inputs[index].desc.rank == to->rank;
-  return lk_planner_input(planner, index, same_rank ? layout : LK_LAYOUT_PLAIN, out_operand, error);
-}
-
 static lk_status plan_binary(lk_planner *planner, dnnl_alg_kind_t algorithm, bool commutative,
                              lk_error *error) {
   const lk_tensor_desc *to = &planner->body->outputs[0];
@@ -47,8 +41,8 @@ static lk_status plan_binary(lk_planner *planner, dnnl_alg_kind_t algorithm, boo
   const lk_layout layout =
       is_full ? binary_layout(full, &planner->inputs[second].desc, to) : LK_LAYOUT_PLAIN;
   lk_operand a, b, dst;
-  LK_RETURN_NOT_OK(input_for(planner, first, to, layout, &a, error));
-  LK_RETURN_NOT_OK(input_for(planner, second, to, layout, &b, error));
+  LK_RETURN_NOT_OK(lk_plan_operand(planner, first, to->rank, layout, &a, error));
+  LK_RETURN_NOT_OK(lk_plan_operand(planner, second, to->rank, layout, &b, error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &dst, error));
   if (!is_full) LK_RETURN_NOT_OK(lk_plan_broadcast(planner, &a, &dst.desc, error));
   return lk_plan_binary_step(planner, algorithm, &a, &b, &dst, true, error);

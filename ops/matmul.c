@@ -159,8 +159,8 @@ static lk_status infer_gemm(lk_inference *self, lk_error *error) {
   if (!lk_op_has(self->node, 2)) return LK_OK;
   const lk_tensor_desc *c = &self->inputs[2].desc;
   if (!lk_shape_is_known(to) || !lk_shape_is_known(c)) return LK_OK;
-  lk_tensor_desc together;
-  LK_RETURN_NOT_OK(lk_broadcast(to, c, &together, error));
+  lk_tensor_desc together = {0};
+  LK_RETURN_NOT_OK(lk_broadcast_dims(NULL, to, c, &together, error));
   if (!lk_shape_equal(&together, to)) {
     char text[LK_TENSOR_TEXT_CAPACITY];
     return lk_fail(error, LK_INVALID_ARGUMENT, "C is %s, it must broadcast to the product",

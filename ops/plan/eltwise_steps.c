@@ -86,11 +86,9 @@ static lk_status apply_post_op(lk_planner *planner, const lk_post_op *post_op, c
     const dnnl_alg_kind_t algorithm = lk_post_op_eltwise(post_op, &alpha, &beta);
     return eltwise_step(planner, algorithm, alpha, beta, to, to, error);
   }
-  const uint32_t input = (uint32_t)post_op->input;
-  const bool same_rank = planner->inputs[input].desc.rank == to->desc.rank;
   lk_operand operand;
-  LK_RETURN_NOT_OK(lk_planner_input(planner, input, same_rank ? to->desc.layout : LK_LAYOUT_PLAIN,
-                                    &operand, error));
+  LK_RETURN_NOT_OK(lk_plan_operand(planner, (uint32_t)post_op->input, to->desc.rank,
+                                   to->desc.layout, &operand, error));
   return lk_plan_binary_step(planner, lk_post_op_binary(post_op->kind), to, &operand, to, false,
                              error);
 }

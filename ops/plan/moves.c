@@ -19,6 +19,12 @@ lk_layout lk_fixed_output_layout(lk_planner *planner, uint32_t index, lk_layout 
   return can ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
 }
 
+lk_status lk_plan_operand(lk_planner *planner, uint32_t index, uint32_t rank, lk_layout layout,
+                          lk_operand *out_operand, lk_error *error) {
+  const bool same_rank = planner->inputs[index].desc.rank == rank;
+  return lk_planner_input(planner, index, same_rank ? layout : LK_LAYOUT_PLAIN, out_operand, error);
+}
+
 lk_status lk_plan_same(lk_planner *planner, uint32_t index, lk_error *error) {
   const lk_layout layout = lk_fixed_input_layout(planner, index);
   if (layout == LK_LAYOUT_PLAIN) return lk_planner_view(planner, index, layout, error);

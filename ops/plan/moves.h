@@ -10,6 +10,11 @@ lk_layout lk_fixed_input_layout(lk_planner *planner, uint32_t index);
  * `natural` without a wish, else plain. */
 lk_layout lk_fixed_output_layout(lk_planner *planner, uint32_t index, lk_layout natural);
 
+/* Input `index` beside a tensor of `rank` dimensions in `layout`: in that layout too, but plain where
+ * its rank is another. */
+lk_status lk_plan_operand(lk_planner *planner, uint32_t index, uint32_t rank, lk_layout layout,
+                          lk_operand *out_operand, lk_error *error);
+
 /* Output 0 is input `index` unchanged, of the same shape: a view when the input lies plain, else a
  * copy that keeps the layout and does nothing when both pointers are equal. */
 lk_status lk_plan_same(lk_planner *planner, uint32_t index, lk_error *error);

@@ -84,15 +84,10 @@ typedef struct lk_inference {
 /* On oneDNN, and so faster than what most hosts have. */
 #define LK_OP_PRIMITIVE (LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING)
 
-/* How a row begins: {LK_OP_ROW("Relu", "", 1, "max(x, 0)", .flags = ...), .infer = ...}. What
- * follows the four are the other members that are not 0. */
-#define LK_OP_ROW(name, domain_text, first, summary_text, ...)                                     \
-  .row = {.struct_size = sizeof(lk_op_row),                                                        \
-          .op_type = name,                                                                         \
-          .domain = domain_text,                                                                   \
-          .summary = summary_text,                                                                 \
-          .since = first,                                                                          \
-          __VA_ARGS__}
+/* How a row begins: {LK_OP_ROW("Relu", "", 1, "max(x, 0)", .flags = ...), .infer = ...}. The four
+ * are the first members of lk_op_row; others that are not 0 follow by name. */
+#define LK_OP_ROW(name, domain, since, summary, ...)                                               \
+  .row = {sizeof(lk_op_row), name, domain, summary, since, __VA_ARGS__}
 
 struct lk_op_class {
   lk_op_row row; /* what others may know */
@@ -164,9 +159,6 @@ lk_status lk_infer_broadcast(lk_inference *self, lk_error *error);
 /* Multidirectional broadcasting (ONNX "Broadcasting"): sets rank and dims of `out`. */
 lk_status lk_broadcast_dims(lk_dims *dims, const lk_tensor_desc *a, const lk_tensor_desc *b,
                             lk_tensor_desc *out, lk_error *error);
-/* The same of shapes that are known; the type is that of `a`. */
-lk_status lk_broadcast(const lk_tensor_desc *a, const lk_tensor_desc *b, lk_tensor_desc *out,
-                       lk_error *error);
 /* The same tensor with leading dimensions of 1 up to `rank`; layout only if rank is unchanged,
  * else it must be plain. */
 lk_tensor_desc lk_shape_pad_rank(const lk_tensor_desc *desc, uint32_t rank);

@@ -41,8 +41,9 @@ static lk_status check_post_ops(const lk_op_node *node, const lk_tensor *inputs,
   for (uint32_t i = 0; i < node->n_post_ops; i++) {
     if (node->post_ops[i].input < 0) continue;
     const lk_tensor_desc *operand = &inputs[node->post_ops[i].input].desc;
-    lk_tensor_desc together;
-    if (operand->dtype == LK_F32 && lk_broadcast(to, operand, &together, NULL) == LK_OK &&
+    lk_tensor_desc together = {0};
+    if (operand->dtype == LK_F32 &&
+        lk_broadcast_dims(NULL, to, operand, &together, NULL) == LK_OK &&
         lk_shape_equal(&together, to)) {
       continue;
     }

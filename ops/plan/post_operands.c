@@ -72,12 +72,10 @@ static lk_status operand_arg(lk_planner *planner, const lk_primitive *primitive,
                              lk_error *error) {
   const uint32_t input = (uint32_t)planner->node->post_ops[index].input;
   const lk_tensor_desc wanted = operand_desc(planner, input, dst);
-  const bool same_rank = planner->inputs[input].desc.rank == wanted.rank;
   out_arg->arg = DNNL_ARG_ATTR_MULTIPLE_POST_OP((int)index) | DNNL_ARG_SRC_1;
   lk_operand *operand = &out_arg->operand;
   if (lk_shape_equal(&wanted, dst) || !takes_full(primitive, out_arg->arg, dst)) {
-    const lk_layout layout = same_rank ? wanted.layout : LK_LAYOUT_PLAIN;
-    return lk_planner_input(planner, input, layout, operand, error);
+    return lk_plan_operand(planner, input, wanted.rank, wanted.layout, operand, error);
   }
   LK_RETURN_NOT_OK(lk_planner_input(planner, input, LK_LAYOUT_PLAIN, operand, error));
   operand->desc = wanted;
