@@ -8,15 +8,12 @@
 
 /* The parameter is the type: a uint32_t. */
 static void parse(lk_attrs *attrs, void *params) {
+  const int64_t to = lk_attrs_int(attrs, "to", 0);
   if (!lk_attrs_has(attrs, "to")) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT, "no attribute to, it is required");
-    return;
-  }
-  int64_t to = lk_attrs_int(attrs, "to", 0);
-  if (attrs->status == LK_OK && (to < 0 || to > UINT32_MAX || lk_dtype_size((uint32_t)to) == 0)) {
+  } else if (to < 0 || to > UINT32_MAX || lk_dtype_size((uint32_t)to) == 0) {
     lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute to: type %" PRId64 ", which is not supported",
                   to);
-    return;
   }
   *(uint32_t *)params = (uint32_t)to;
 }

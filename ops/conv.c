@@ -13,8 +13,6 @@ typedef struct conv_params {
   lk_window window;
   bool is_transposed; /* ConvTranspose */
   int64_t groups;
-  int64_t output_padding[LK_MAX_SPATIAL], output_shape[LK_MAX_SPATIAL];
-  uint32_t n_output_padding, n_output_shape;
 } conv_params;
 
 static void parse_conv(lk_attrs *attrs, void *params) {
@@ -31,9 +29,11 @@ static void parse_conv_transpose(lk_attrs *attrs, void *params) {
   conv_params *self = params;
   parse_conv(attrs, params);
   self->is_transposed = true;
-  self->n_output_padding =
-      lk_attrs_ints(attrs, "output_padding", self->output_padding, LK_MAX_SPATIAL);
-  self->n_output_shape = lk_attrs_ints(attrs, "output_shape", self->output_shape, LK_MAX_SPATIAL);
+  lk_window *window = &self->window;
+  window->n_output_padding =
+      lk_attrs_ints(attrs, "output_padding", window->output_padding, LK_MAX_SPATIAL);
+  window->n_output_shape =
+      lk_attrs_ints(attrs, "output_shape", window->output_shape, LK_MAX_SPATIAL);
 }
 
 /* Checks ranks of X, W and B; the rules are the same for both operators. */
@@ -93,18 +93,7 @@ static lk_status conv_transpose_shape(const lk_op_node *node, const lk_tensor *i
                    " groups",
                    x->dims[1], w->dims[0], params->groups);
   }
-  const uint32_t spatial = x->rank - 2;
-  const uint32_t counts[] = {params->n_output_padding, params->n_output_shape};
-  for (uint32_t i = 0; i < 2; i++) {
-    if (counts[i] != 0 && counts[i] != spatial) {
-      return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "attribute '%s' has %" PRIu32 " values, %" PRIu32 " are needed",
-                     i == 0 ? "output_padding" : "output_shape", counts[i], spatial);
-    }
-  }
-  return lk_window_infer_transposed(&params->window, spatial, x->dims + 2, w->dims + 2,
-                                    params->n_output_padding > 0 ? params->output_padding : NULL,
-                                    params->n_output_shape > 0 ? params->output_shape : NULL, dims,
+  return lk_window_infer_transposed(&params->window, x->rank - 2, x->dims + 2, w->dims + 2, dims,
                                     out_shape, error);
 }
 

@@ -127,10 +127,9 @@ static void parse_constant(lk_attrs *attrs, void *params) {
     count = lk_attrs_ints(attrs, found->name, (int64_t *)(void *)constant->data,
                           CONSTANT_BYTES / sizeof(int64_t));
   }
-  if (!list && count != 1 && attrs->status == LK_OK) {
+  if (!list && count != 1) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT, "attribute %s has %" PRIu32 " values, must be one",
                   found->name, count);
-    return;
   }
   int64_t dim = count;
   constant->desc = lk_tensor_desc_make(floats ? LK_F32 : LK_I64, list ? 1 : 0, &dim);

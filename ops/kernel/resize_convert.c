@@ -91,18 +91,8 @@ lk_status lk_resize_convert_kernel(const void *params, void *const *pointers, lk
 }
 
 void lk_resize_element(uint32_t dtype, double value, uint8_t bytes[8]) {
-  union {
-    float f32;
-    double f64;
-  } wide;
-  if (dtype == LK_BOOL) {
-    bytes[0] = value != 0;
-    return;
-  }
-  if (lk_resize_wide(dtype) == LK_F32) {
-    wide.f32 = (float)value;
-  } else {
-    wide.f64 = value;
-  }
-  narrow(dtype, &wide, bytes, 1);
+  const float in_f32 = (float)value;
+  const bool is_f32 = lk_resize_wide(dtype) == LK_F32;
+  bytes[0] = value != 0; /* of LK_BOOL, which is not interpolated */
+  narrow(dtype, is_f32 ? (const void *)&in_f32 : &value, bytes, 1);
 }
