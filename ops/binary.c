@@ -31,11 +31,8 @@ static lk_layout binary_layout(const lk_tensor_desc *full, const lk_tensor_desc 
 static lk_status plan_binary(lk_planner *planner, dnnl_alg_kind_t algorithm, bool commutative,
                              lk_error *error) {
   const lk_tensor_desc *to = &planner->body->outputs[0];
-  uint32_t first = 0, second = 1;
-  if (commutative && !lk_shape_equal(&planner->inputs[0].desc, to)) {
-    first = 1;
-    second = 0;
-  }
+  const bool swaps = commutative && !lk_shape_equal(&planner->inputs[0].desc, to);
+  const uint32_t first = swaps ? 1 : 0, second = 1 - first;
   const lk_tensor_desc *full = &planner->inputs[first].desc;
   const bool is_full = lk_shape_equal(full, to);
   const lk_layout layout =

@@ -92,7 +92,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
     copy = describe(&from_desc, &to_desc, perm);
     if (moves_nothing(&copy)) natural = LK_LAYOUT_CHANNELS_LAST;
   }
-  to_desc.layout = lk_fixed_output_layout(planner, 0, natural);
+  to_desc.layout = lk_fixed_output_layout(planner, natural);
   copy = describe(&from_desc, &to_desc, perm);
   if (to_desc.layout == LK_LAYOUT_PLAIN && moves_nothing(&copy)) {
     return lk_planner_view(planner, 0, from_desc.layout, error);

@@ -108,7 +108,7 @@ static lk_status fill_output(lk_planner *planner, uint8_t byte, lk_error *error)
   lk_operand to;
   uint8_t value[8];
   memset(value, byte, sizeof value);
-  const lk_layout layout = lk_fixed_output_layout(planner, 0, LK_LAYOUT_PLAIN);
+  const lk_layout layout = lk_fixed_output_layout(planner, LK_LAYOUT_PLAIN);
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to, error));
   LK_RETURN_NOT_OK(lk_plan_fill(planner, &to, lk_dtype_size(to.desc.dtype), value, error));
   return lk_plan_post_ops(planner, &to, error);
@@ -117,7 +117,7 @@ static lk_status fill_output(lk_planner *planner, uint8_t byte, lk_error *error)
 /* Output 0 of input `index`, repeated along all dimensions but the channels, with post-ops. */
 static lk_status repeat_channels(lk_planner *planner, uint32_t index, lk_error *error) {
   lk_operand from, to;
-  const lk_layout layout = lk_fixed_output_layout(planner, 0, LK_LAYOUT_PLAIN);
+  const lk_layout layout = lk_fixed_output_layout(planner, LK_LAYOUT_PLAIN);
   LK_RETURN_NOT_OK(lk_planner_input(planner, index, LK_LAYOUT_PLAIN, &from, error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to, error));
   lk_copy copy = lk_copy_between(&to.desc, &to.desc);

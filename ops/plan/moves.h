@@ -6,9 +6,9 @@
 /* The layout in which an element-moving operator takes input `index`: its own where it is one of
  * the two fixed ones, which strides can express, else plain. */
 lk_layout lk_fixed_input_layout(lk_planner *planner, uint32_t index);
-/* The layout in which it writes output `index`: the wish where it is fixed and the rank allows it,
+/* The layout in which it writes output 0: the wish where it is fixed and the rank allows it,
  * `natural` without a wish, else plain. */
-lk_layout lk_fixed_output_layout(lk_planner *planner, uint32_t index, lk_layout natural);
+lk_layout lk_fixed_output_layout(lk_planner *planner, lk_layout natural);
 
 /* Input `index` beside a tensor of `rank` dimensions in `layout`: in that layout too, but plain where
  * its rank is another. */

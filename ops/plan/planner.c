@@ -47,20 +47,19 @@ void lk_planner_destroy(lk_planner *planner) {
   lk_free(planner->env->allocator, planner);
 }
 
-static uint64_t steps_bytes(const lk_planner *planner) {
-  return planner->steps_capacity * sizeof(lk_step) + planner->args_capacity * sizeof(lk_step_arg) +
-         planner->primitives_capacity * sizeof(void *) + planner->packed_capacity * sizeof(void *) +
-         planner->temps_capacity * sizeof(size_t) + planner->params_capacity * sizeof(void *) +
-         planner->params_bytes;
-}
-
 lk_status lk_planner_finish(lk_planner *planner, lk_plan_body **out_body, lk_error *error) {
   for (uint32_t i = 0; i < planner->n_pending; i++) {
     const lk_pending_reorder *pending = &planner->pending[i];
     LK_RETURN_NOT_OK(lk_planner_reorder(planner, &pending->from, &pending->to, error));
   }
-  planner->body->bytes += steps_bytes(planner);
-  *out_body = planner->body;
+  lk_plan_body *body = planner->body;
+  body->bytes += planner->steps_capacity * sizeof *body->steps +
+                 planner->args_capacity * sizeof *body->args +
+                 planner->primitives_capacity * sizeof *body->primitives +
+                 planner->packed_capacity * sizeof *body->packed +
+                 planner->temps_capacity * sizeof *body->temps +
+                 planner->params_capacity * sizeof *body->params + planner->params_bytes;
+  *out_body = body;
   planner->body = NULL;
   return LK_OK;
 }
