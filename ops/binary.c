@@ -28,32 +28,20 @@ static lk_layout binary_layout(const lk_tensor_desc *full, const lk_tensor_desc 
   return LK_LAYOUT_PLAIN;
 }
 
-static lk_status input_for(lk_planner *planner, uint32_t index, const lk_tensor_desc *to,
-                           lk_layout layout, lk_operand *out_operand, lk_error *error) {
-  const bool same_rank = planner->inputs[index].desc.rank == to->rank;
-  return lk_planner_input(planner, index, same_rank ? layout : LK_LAYOUT_PLAIN, out_operand, error);
-}
-
 static lk_status plan_binary(lk_planner *planner, dnnl_alg_kind_t algorithm, bool commutative,
                              lk_error *error) {
   const lk_tensor_desc *to = &planner->body->outputs[0];
-  uint32_t first = 0, second = 1;
-  if (commutative && !lk_shape_equal(&planner->inputs[0].desc, to)) {
-    first = 1;
-    second = 0;
-  }
+  const bool swaps = commutative && !lk_shape_equal(&planner->inputs[0].desc, to);
+  const uint32_t first = swaps ? 1 : 0, second = 1 - first;
   const lk_tensor_desc *full = &planner->inputs[first].desc;
   const bool is_full = lk_shape_equal(full, to);
   const lk_layout layout =
       is_full ? binary_layout(full, &planner->inputs[second].desc, to) : LK_LAYOUT_PLAIN;
   lk_operand a, b, dst;
-  LK_RETURN_NOT_OK(input_for(planner, first, to, layout, &a, error));
-  LK_RETURN_NOT_OK(input_for(planner, second, to, layout, &b, error));
+  LK_RETURN_NOT_OK(lk_plan_operand(planner, first, to->rank, layout, &a, error));
+  LK_RETURN_NOT_OK(lk_plan_operand(planner, second, to->rank, layout, &b, error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &dst, error));
-  if (!is_full) {
-    const lk_operand narrow = a;
-    LK_RETURN_NOT_OK(lk_plan_broadcast(planner, &narrow, &dst.desc, &a, error));
-  }
+  if (!is_full) LK_RETURN_NOT_OK(lk_plan_broadcast(planner, &a, &dst.desc, error));
   return lk_plan_binary_step(planner, algorithm, &a, &b, &dst, true, error);
 }
 
@@ -142,8 +130,7 @@ static lk_status plan_sum(lk_planner *planner, lk_error *error) {
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &sum, error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &dst, error));
   if (!lk_shape_equal(&sum.desc, to)) {
-    const lk_operand narrow = sum;
-    LK_RETURN_NOT_OK(lk_plan_broadcast(planner, &narrow, &dst.desc, &sum, error));
+    LK_RETURN_NOT_OK(lk_plan_broadcast(planner, &sum, &dst.desc, error));
   }
   for (uint32_t i = 1; i < count; i++) {
     LK_RETURN_NOT_OK(lk_planner_input(planner, i, layout, &next, error));
@@ -161,8 +148,7 @@ static void multiply_text(const lk_op_node *node, char *buffer, size_t capacity)
 
 /* Fused into the operator before, with one number or with a tensor (LK_POST_ADD and so on). */
 #define BINARY_ROW(name, summary_text, traits, post_op)                                            \
-  LK_OP_ROW(.op_type = name, .domain = "", .summary = summary_text, .since = 7,                    \
-            .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS | (traits),           \
+  LK_OP_ROW(name, "", 7, summary_text, .flags = LK_OP_PRIMITIVE | LK_OP_POST_OPS | (traits),       \
             .min_inputs = 2, .max_inputs = 2, .max_outputs = 1, .input_types = "T",                \
             .output_types = "T", .types = {LK_TYPES_ARITHMETIC}, .in_place_inputs = 3,             \
             .fusion = {.kind = (post_op)}),                                                        \
@@ -183,22 +169,19 @@ const lk_op_class lk_op_div = {
 };
 
 const lk_op_class lk_op_pow = {
-    LK_OP_ROW(.op_type = "Pow", .domain = "",
-              .summary = "a to the power of b; one constant f32 exponent on oneDNN, others in C",
-              .since = 7, .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING, .min_inputs = 2,
-              .max_inputs = 2, .max_outputs = 1, .input_types = "TU", .output_types = "T",
+    LK_OP_ROW("Pow", "", 7, "a to the power of b; one constant f32 exponent on oneDNN, others in C",
+              .flags = LK_OP_PRIMITIVE, .min_inputs = 2, .max_inputs = 2, .max_outputs = 1,
+              .input_types = "TU", .output_types = "T",
               .types = {LK_TYPES_ARITHMETIC, LK_TYPES_ARITHMETIC}, .in_place_inputs = 1),
     .infer = lk_infer_broadcast,
     .plan = plan_pow,
 };
 
 const lk_op_class lk_op_sum = {
-    LK_OP_ROW(.op_type = "Sum", .domain = "",
-              .summary = "Sum of any number of tensors with broadcasting", .since = 6,
-              .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS | LK_OP_COMMUTATIVE,
-              .min_inputs = 1, .max_inputs = 1024, .max_outputs = 1, .input_types = "T",
-              .output_types = "T", .types = {LK_TYPES_F32}, .in_place_inputs = 3,
-              .fusion = {.kind = LK_POST_ADD}),
+    LK_OP_ROW("Sum", "", 6, "Sum of any number of tensors with broadcasting",
+              .flags = LK_OP_PRIMITIVE | LK_OP_POST_OPS | LK_OP_COMMUTATIVE, .min_inputs = 1,
+              .max_inputs = 1024, .max_outputs = 1, .input_types = "T", .output_types = "T",
+              .types = {LK_TYPES_F32}, .in_place_inputs = 3, .fusion = {.kind = LK_POST_ADD}),
     .infer = lk_infer_broadcast,
     .plan = plan_sum,
 };

@@ -6,26 +6,20 @@
 #include "ops/kernel/cast.h"
 #include "ops/plan/moves.h"
 
-typedef struct cast_params {
-  uint32_t to;
-} cast_params;
-
+/* The parameter is the type: a uint32_t. */
 static void parse(lk_attrs *attrs, void *params) {
+  const int64_t to = lk_attrs_int(attrs, "to", 0);
   if (!lk_attrs_has(attrs, "to")) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT, "no attribute to, it is required");
-    return;
-  }
-  int64_t to = lk_attrs_int(attrs, "to", 0);
-  if (attrs->status == LK_OK && (to < 0 || to > UINT32_MAX || lk_dtype_size((uint32_t)to) == 0)) {
+  } else if (to < 0 || to > UINT32_MAX || lk_dtype_size((uint32_t)to) == 0) {
     lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute to: type %" PRId64 ", which is not supported",
                   to);
-    return;
   }
-  ((cast_params *)params)->to = (uint32_t)to;
+  *(uint32_t *)params = (uint32_t)to;
 }
 
 static lk_status infer(lk_inference *self, lk_error *error) {
-  self->outputs[0].dtype = ((const cast_params *)self->node->params)->to;
+  self->outputs[0].dtype = *(const uint32_t *)self->node->params;
   if (self->outputs[0].dtype == self->inputs[0].desc.dtype) self->copy_of = 0;
   return lk_infer_same(self, error);
 }
@@ -44,10 +38,9 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_cast = {
-    LK_OP_ROW(.op_type = "Cast", .domain = "", .summary = "another element type", .since = 7,
-              .min_inputs = 1, .max_inputs = 1, .max_outputs = 1, .input_types = "T",
-              .output_types = "?"),
-    .params_size = sizeof(cast_params),
+    LK_OP_ROW("Cast", "", 7, "another element type", .min_inputs = 1, .max_inputs = 1,
+              .max_outputs = 1, .input_types = "T", .output_types = "?"),
+    .params_size = sizeof(uint32_t),
     .parse = parse,
     .infer = infer,
     .plan = plan,

@@ -98,15 +98,12 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_clip = {
-    LK_OP_ROW(.op_type = "Clip", .domain = "",
-              .summary =
-                  "min(max(x, min), max); bounds known at load or at run time; f32 on oneDNN",
-              .since = 1, .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS,
-              .min_inputs = 1, .max_inputs = 3, .max_outputs = 1, .input_types = "T",
-              .output_types = "T", .types = {LK_TYPES_FLOAT | LK_TYPES_INTEGER},
-              .in_place_inputs = 1,
-              .fusion =
-                  {.kind = LK_POST_CLIP,
+    LK_OP_ROW(
+        "Clip", "", 1, "min(max(x, min), max); bounds known at load or at run time; f32 on oneDNN",
+        .flags = LK_OP_PRIMITIVE | LK_OP_POST_OPS, .min_inputs = 1, .max_inputs = 3,
+        .max_outputs = 1, .input_types = "T", .output_types = "T",
+        .types = {LK_TYPES_FLOAT | LK_TYPES_INTEGER}, .in_place_inputs = 1,
+        .fusion = {.kind = LK_POST_CLIP,
                    .alpha = {.attr = "min", .fallback = -FLT_MAX, .input = 1, .input_since = 11},
                    .beta = {.attr = "max", .fallback = FLT_MAX, .input = 2, .input_since = 11}}),
     .params_size = sizeof(clip_params),

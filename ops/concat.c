@@ -12,15 +12,12 @@
 enum { MAX_SOURCES = 60, MAX_INPUTS = 4096 };
 _Static_assert((int)MAX_SOURCES <= LK_MAX_SOURCES, "the builder reads them all");
 
-typedef struct concat_params {
-  int64_t axis;
-} concat_params;
-
+/* The parameter is the axis: an int64_t. */
 static void parse(lk_attrs *attrs, void *params) {
   if (!lk_attrs_has(attrs, "axis")) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT, "no attribute axis, it is required");
   }
-  ((concat_params *)params)->axis = lk_attrs_int(attrs, "axis", 0);
+  *(int64_t *)params = lk_attrs_int(attrs, "axis", 0);
 }
 
 /* The first input of known rank; NULL: none. */
@@ -51,9 +48,8 @@ static bool append(lk_dims *dims, lk_tensor_desc *to, const lk_tensor_desc *next
 static lk_status infer(lk_inference *self, lk_error *error) {
   const lk_tensor_desc *first = first_known(self);
   if (first == NULL) return LK_OK;
-  const int64_t given = ((const concat_params *)self->node->params)->axis;
   uint32_t axis = 0;
-  LK_RETURN_NOT_OK(lk_read_axes(&given, 1, first->rank, "concatenate", &axis, error));
+  LK_RETURN_NOT_OK(lk_read_axes(self->node->params, 1, first->rank, "concatenate", &axis, error));
   lk_tensor_desc to = {.dtype = self->outputs[0].dtype, .rank = first->rank};
   memcpy(to.dims, first->dims, sizeof to.dims);
   to.dims[axis] = 0;
@@ -80,22 +76,19 @@ static lk_status infer(lk_inference *self, lk_error *error) {
  * inputs whose bytes are the same either way do not count. */
 static lk_layout choose_layout(lk_planner *planner) {
   const lk_op_node *node = planner->node;
-  uint32_t channels_last = 0, others = 0;
+  bool any = false, all = true;
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     const lk_tensor_desc *desc = &planner->inputs[i].desc;
     const bool is_neutral = node->constants[i].content != NULL || lk_elements(desc) == 0 ||
                             desc->rank < 3 ||
                             lk_layout_same_bytes(desc, LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST);
     if (is_neutral) continue;
-    if (desc->layout == LK_LAYOUT_CHANNELS_LAST) {
-      channels_last++;
-    } else {
-      others++;
-    }
+    const bool is_last = desc->layout == LK_LAYOUT_CHANNELS_LAST;
+    any = any || is_last;
+    all = all && is_last;
   }
-  bool wished = lk_planner_wish(planner, 0, LK_LAYOUT_PLAIN) == LK_LAYOUT_CHANNELS_LAST;
-  bool keep = channels_last > 0 && (others == 0 || wished);
-  return keep ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
+  const bool wished = lk_planner_wish(planner, 0, LK_LAYOUT_PLAIN) == LK_LAYOUT_CHANNELS_LAST;
+  return any && (all || wished) ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
 }
 
 /* The same bytes as three dimensions: all that lie outside the axis in memory, the axis, and all
@@ -121,7 +114,7 @@ static lk_status plan_primitive(lk_planner *planner, const lk_operand *sources, 
   }
   lk_tensor_desc three = three_dims(&to->desc, axis);
   lk_key_add_tensor(&key, LK_WORD_DST, 0, &three, 0);
-  lk_key_add_attr(&key, LK_WORD_AXIS, &(int64_t){1}, 1);
+  lk_key_add_number(&key, LK_WORD_AXIS, 1);
   args[count] = (lk_primitive_arg){DNNL_ARG_DST, *to};
   LK_RETURN_NOT_OK(lk_planner_primitive(planner, &key, &primitive, error));
   return lk_planner_execute(planner, primitive, args, count + 1, error);
@@ -149,7 +142,7 @@ static lk_status plan_copies(lk_planner *planner, lk_layout layout, const lk_ope
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_op_node *node = planner->node;
   const lk_tensor_desc *desc = &planner->body->outputs[0];
-  uint32_t axis = (uint32_t)lk_axis(((const concat_params *)node->params)->axis, desc->rank);
+  const uint32_t axis = (uint32_t)lk_axis(*(const int64_t *)node->params, desc->rank);
   uint32_t count = 0, last = 0;
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     if (lk_elements(&planner->inputs[i].desc) == 0) continue;
@@ -172,11 +165,10 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_concat = {
-    LK_OP_ROW(.op_type = "Concat", .domain = "",
-              .summary = "inputs behind each other along an axis", .since = 7,
-              .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING, .min_inputs = 1,
-              .max_inputs = MAX_INPUTS, .max_outputs = 1, .input_types = "T", .output_types = "T"),
-    .params_size = sizeof(concat_params),
+    LK_OP_ROW("Concat", "", 7, "inputs behind each other along an axis", .flags = LK_OP_PRIMITIVE,
+              .min_inputs = 1, .max_inputs = MAX_INPUTS, .max_outputs = 1, .input_types = "T",
+              .output_types = "T"),
+    .params_size = sizeof(int64_t),
     .parse = parse,
     .infer = infer,
     .plan = plan,

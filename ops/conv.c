@@ -13,8 +13,6 @@ typedef struct conv_params {
   lk_window window;
   bool is_transposed; /* ConvTranspose */
   int64_t groups;
-  int64_t output_padding[LK_MAX_SPATIAL], output_shape[LK_MAX_SPATIAL];
-  uint32_t n_output_padding, n_output_shape;
 } conv_params;
 
 static void parse_conv(lk_attrs *attrs, void *params) {
@@ -31,9 +29,11 @@ static void parse_conv_transpose(lk_attrs *attrs, void *params) {
   conv_params *self = params;
   parse_conv(attrs, params);
   self->is_transposed = true;
-  self->n_output_padding =
-      lk_attrs_ints(attrs, "output_padding", self->output_padding, LK_MAX_SPATIAL);
-  self->n_output_shape = lk_attrs_ints(attrs, "output_shape", self->output_shape, LK_MAX_SPATIAL);
+  lk_window *window = &self->window;
+  window->n_output_padding =
+      lk_attrs_ints(attrs, "output_padding", window->output_padding, LK_MAX_SPATIAL);
+  window->n_output_shape =
+      lk_attrs_ints(attrs, "output_shape", window->output_shape, LK_MAX_SPATIAL);
 }
 
 /* Checks ranks of X, W and B; the rules are the same for both operators. */
@@ -93,18 +93,7 @@ static lk_status conv_transpose_shape(const lk_op_node *node, const lk_tensor *i
                    " groups",
                    x->dims[1], w->dims[0], params->groups);
   }
-  const uint32_t spatial = x->rank - 2;
-  const uint32_t counts[] = {params->n_output_padding, params->n_output_shape};
-  for (uint32_t i = 0; i < 2; i++) {
-    if (counts[i] != 0 && counts[i] != spatial) {
-      return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "attribute '%s' has %" PRIu32 " values, %" PRIu32 " are needed",
-                     i == 0 ? "output_padding" : "output_shape", counts[i], spatial);
-    }
-  }
-  return lk_window_infer_transposed(&params->window, spatial, x->dims + 2, w->dims + 2,
-                                    params->n_output_padding > 0 ? params->output_padding : NULL,
-                                    params->n_output_shape > 0 ? params->output_shape : NULL, dims,
+  return lk_window_infer_transposed(&params->window, x->rank - 2, x->dims + 2, w->dims + 2, dims,
                                     out_shape, error);
 }
 
@@ -144,7 +133,7 @@ static double conv_transpose_flops(const lk_tensor_desc *inputs, const lk_tensor
 /* What its value key says of a convolution. */
 typedef struct conv_desc {
   lk_primitive_kind kind;
-  lk_tensor_desc src, weights, bias, dst;
+  lk_tensor_desc src, weights, dst;
   bool has_bias;
   lk_window_shape shape;
 } conv_desc;
@@ -157,7 +146,7 @@ static lk_status find_primitive(lk_planner *planner, conv_desc *conv, lk_layout 
   conv->dst.layout = layout;
   lk_key_add_tensor(&key, LK_WORD_SRC, 0, &conv->src, 0);
   lk_key_add_tensor(&key, LK_WORD_WEIGHTS, 0, &conv->weights, 0);
-  if (conv->has_bias) lk_key_add_tensor(&key, LK_WORD_BIAS, 0, &conv->bias, 0);
+  if (conv->has_bias) lk_key_add_tensor(&key, LK_WORD_BIAS, 0, &planner->inputs[2].desc, 0);
   lk_key_add_tensor(&key, LK_WORD_DST, 0, &conv->dst, 0);
   lk_window_key(&conv->shape, &key);
   lk_post_ops_key(planner, &key, &conv->dst);
@@ -245,31 +234,23 @@ static lk_status emit(lk_planner *planner, conv_desc *conv, dnnl_memory_desc_t p
   return lk_post_ops_execute(planner, primitive, args, n_args, &conv->dst, error);
 }
 
-static conv_desc describe_conv(lk_planner *planner, lk_primitive_kind kind) {
-  conv_desc conv = {.kind = kind, .src = planner->inputs[0].desc, .dst = planner->body->outputs[0]};
-  conv.has_bias = lk_op_has(planner->node, 2);
-  if (conv.has_bias) conv.bias = planner->inputs[2].desc;
-  return conv;
-}
-
-static lk_status plan_conv(lk_planner *planner, lk_error *error) {
-  const conv_params *params = planner->node->params;
-  conv_desc conv = describe_conv(planner, LK_PRIMITIVE_CONVOLUTION);
-  LK_RETURN_NOT_OK(
-      conv_shape(planner->node, planner->inputs, NULL, &conv.shape, &conv.dst.dims[1], error));
-  conv.weights = weights_desc(&planner->inputs[1].desc, params->groups);
-  return emit(planner, &conv, NULL, error);
-}
-
-static lk_status plan_conv_transpose(lk_planner *planner, lk_error *error) {
-  const conv_params *params = planner->node->params;
+static lk_status plan(lk_planner *planner, lk_error *error) {
+  const lk_op_node *node = planner->node;
+  const conv_params *params = node->params;
+  const lk_tensor *inputs = planner->inputs;
   lk_status status = LK_OK;
   dnnl_memory_desc_t plain_md = NULL;
-  conv_desc conv = describe_conv(planner, LK_PRIMITIVE_DECONVOLUTION);
-  LK_TRY(conv_transpose_shape(planner->node, planner->inputs, NULL, &conv.shape, &conv.dst.dims[1],
-                              error));
-  LK_TRY(transposed_weights(&planner->inputs[1].desc, params->groups, &conv.weights, &plain_md,
-                            error));
+  conv_desc conv = {
+      .src = inputs[0].desc, .dst = planner->body->outputs[0], .has_bias = lk_op_has(node, 2)};
+  if (params->is_transposed) {
+    conv.kind = LK_PRIMITIVE_DECONVOLUTION;
+    LK_TRY(conv_transpose_shape(node, inputs, NULL, &conv.shape, &conv.dst.dims[1], error));
+    LK_TRY(transposed_weights(&inputs[1].desc, params->groups, &conv.weights, &plain_md, error));
+  } else {
+    conv.kind = LK_PRIMITIVE_CONVOLUTION;
+    LK_TRY(conv_shape(node, inputs, NULL, &conv.shape, &conv.dst.dims[1], error));
+    conv.weights = weights_desc(&inputs[1].desc, params->groups);
+  }
   LK_TRY(emit(planner, &conv, plain_md, error));
 cleanup:
   if (plain_md != NULL) dnnl_memory_desc_destroy(plain_md);
@@ -277,22 +258,19 @@ cleanup:
 }
 
 #define CONV_ROW(name, summary_text)                                                               \
-  LK_OP_ROW(.op_type = name, .domain = "", .summary = summary_text, .since = 1,                    \
-            .flags =                                                                               \
-                LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS | LK_OP_TENSOR_POST_OPS,   \
-            .min_inputs = 2, .max_inputs = 3, .max_outputs = 1, .input_types = "T",                \
-            .output_types = "T", .types = {LK_TYPES_F32}),                                         \
-      .params_size = sizeof(conv_params), .infer = infer
+  LK_OP_ROW(name, "", 1, summary_text,                                                             \
+            .flags = LK_OP_PRIMITIVE | LK_OP_POST_OPS | LK_OP_TENSOR_POST_OPS, .min_inputs = 2,    \
+            .max_inputs = 3, .max_outputs = 1, .input_types = "T", .output_types = "T",            \
+            .types = {LK_TYPES_F32}),                                                              \
+      .params_size = sizeof(conv_params), .infer = infer, .plan = plan
 
 const lk_op_class lk_op_conv = {
     CONV_ROW("Conv", "Convolution in 1, 2 or 3 dimensions, grouped, dilated, with bias"),
     .parse = parse_conv,
     .flops = conv_flops,
-    .plan = plan_conv,
 };
 const lk_op_class lk_op_conv_transpose = {
     CONV_ROW("ConvTranspose", "Transposed convolution, with output_padding and output_shape"),
     .parse = parse_conv_transpose,
     .flops = conv_transpose_flops,
-    .plan = plan_conv_transpose,
 };

@@ -41,10 +41,10 @@ static lk_status plan_eltwise(lk_planner *planner, lk_error *error) {
 }
 
 #define ELTWISE_ROW(name, domain_text, first, summary_text, ...)                                   \
-  LK_OP_ROW(.op_type = name, .domain = domain_text, .summary = summary_text, .since = first,       \
-            .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS, .min_inputs = 1,     \
-            .max_inputs = 1, .max_outputs = 1, .input_types = "T", .output_types = "T",            \
-            .types = {LK_TYPES_F32}, .in_place_inputs = 1, .fusion = {__VA_ARGS__}),               \
+  LK_OP_ROW(name, domain_text, first, summary_text, .flags = LK_OP_PRIMITIVE | LK_OP_POST_OPS,     \
+            .min_inputs = 1, .max_inputs = 1, .max_outputs = 1, .input_types = "T",                \
+            .output_types = "T", .types = {LK_TYPES_F32}, .in_place_inputs = 1,                    \
+            .fusion = {__VA_ARGS__}),                                                              \
       .params_size = sizeof(eltwise_params), .parse = parse_eltwise,                               \
       .in_place_text = in_place_text, .infer = lk_infer_same, .plan = plan_eltwise
 

@@ -5,20 +5,16 @@
 #include "base/tensor.h"
 #include "ops/plan/planner.h"
 
-typedef struct gather_params {
-  int64_t axis;
-} gather_params;
-
+/* The parameter is the axis: an int64_t. */
 static void parse(lk_attrs *attrs, void *params) {
-  ((gather_params *)params)->axis = lk_attrs_int(attrs, "axis", 0);
+  *(int64_t *)params = lk_attrs_int(attrs, "axis", 0);
 }
 
 static lk_status infer(lk_inference *self, lk_error *error) {
   const lk_tensor_desc *data = &self->inputs[0].desc, *indices = &self->inputs[1].desc;
-  const int64_t given = ((const gather_params *)self->node->params)->axis;
   uint32_t axis = 0;
   if (!lk_rank_is_known(data)) return LK_OK;
-  LK_RETURN_NOT_OK(lk_read_axes(&given, 1, data->rank, "gather", &axis, error));
+  LK_RETURN_NOT_OK(lk_read_axes(self->node->params, 1, data->rank, "gather", &axis, error));
   if (!lk_rank_is_known(indices)) return LK_OK;
   const uint32_t rank = data->rank - 1 + indices->rank;
   if (rank > LK_MAX_RANK) {
@@ -43,8 +39,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   LK_RETURN_NOT_OK(lk_planner_input(planner, 1, LK_LAYOUT_PLAIN, &operands[1], error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &operands[2], error));
   const lk_tensor_desc *data = &operands[0].desc;
-  const gather_params *gather = planner->node->params;
-  const uint32_t axis = (uint32_t)lk_axis(gather->axis, data->rank);
+  const uint32_t axis = (uint32_t)lk_axis(*(const int64_t *)planner->node->params, data->rank);
   lk_gather step = {.outer = 1,
                     .axis = data->dims[axis],
                     .count = lk_elements(&operands[1].desc),
@@ -60,11 +55,10 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_gather = {
-    LK_OP_ROW(.op_type = "Gather", .domain = "",
-              .summary = "slices along an axis, picked by indices", .since = 7, .min_inputs = 2,
+    LK_OP_ROW("Gather", "", 7, "slices along an axis, picked by indices", .min_inputs = 2,
               .max_inputs = 2, .max_outputs = 1, .input_types = "TU", .output_types = "T",
               .types = {LK_TYPES_ANY, LK_TYPES_INDEX}),
-    .params_size = sizeof(gather_params),
+    .params_size = sizeof(int64_t),
     .parse = parse,
     .infer = infer,
     .plan = plan,

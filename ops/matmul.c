@@ -60,17 +60,6 @@ typedef struct matmul_desc {
   lk_tensor_desc src, weights, dst; /* weights: layout any when constant */
 } matmul_desc;
 
-static lk_status find_primitive(lk_planner *planner, const matmul_desc *product,
-                                const lk_primitive **out_primitive, lk_error *error) {
-  lk_key_builder key;
-  lk_planner_key_begin(planner, &key, LK_PRIMITIVE_MATMUL);
-  lk_key_add_tensor(&key, LK_WORD_SRC, 0, &product->src, 0);
-  lk_key_add_tensor(&key, LK_WORD_WEIGHTS, 0, &product->weights, 0);
-  lk_key_add_tensor(&key, LK_WORD_DST, 0, &product->dst, 0);
-  lk_post_ops_key(planner, &key, &product->dst);
-  return lk_planner_primitive(planner, &key, out_primitive, error);
-}
-
 static lk_tensor_desc rows_of(const lk_tensor_desc *desc) {
   int64_t dims[] = {1, desc->dims[desc->rank - 1]};
   for (uint32_t i = 0; i + 1 < desc->rank; i++) dims[0] *= desc->dims[i];
@@ -80,9 +69,15 @@ static lk_tensor_desc rows_of(const lk_tensor_desc *desc) {
 static lk_status emit(lk_planner *planner, const matmul_desc *product,
                       const_dnnl_memory_desc_t plain_src, const_dnnl_memory_desc_t plain_weights,
                       lk_error *error) {
+  lk_key_builder key;
   const lk_primitive *primitive = NULL;
   lk_operand src, weights, dst;
-  LK_RETURN_NOT_OK(find_primitive(planner, product, &primitive, error));
+  lk_planner_key_begin(planner, &key, LK_PRIMITIVE_MATMUL);
+  lk_key_add_tensor(&key, LK_WORD_SRC, 0, &product->src, 0);
+  lk_key_add_tensor(&key, LK_WORD_WEIGHTS, 0, &product->weights, 0);
+  lk_key_add_tensor(&key, LK_WORD_DST, 0, &product->dst, 0);
+  lk_post_ops_key(planner, &key, &product->dst);
+  LK_RETURN_NOT_OK(lk_planner_primitive(planner, &key, &primitive, error));
   const const_dnnl_memory_desc_t src_md =
       dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_src_md, 0);
   const const_dnnl_memory_desc_t weights_md =
@@ -164,8 +159,8 @@ static lk_status infer_gemm(lk_inference *self, lk_error *error) {
   if (!lk_op_has(self->node, 2)) return LK_OK;
   const lk_tensor_desc *c = &self->inputs[2].desc;
   if (!lk_shape_is_known(to) || !lk_shape_is_known(c)) return LK_OK;
-  lk_tensor_desc together;
-  LK_RETURN_NOT_OK(lk_broadcast(to, c, &together, error));
+  lk_tensor_desc together = {0};
+  LK_RETURN_NOT_OK(lk_broadcast_dims(NULL, to, c, &together, error));
   if (!lk_shape_equal(&together, to)) {
     char text[LK_TENSOR_TEXT_CAPACITY];
     return lk_fail(error, LK_INVALID_ARGUMENT, "C is %s, it must broadcast to the product",
@@ -237,9 +232,8 @@ cleanup:
 }
 
 #define MATMUL_ROW(name, summary_text, first, most_inputs, traits)                                 \
-  LK_OP_ROW(.op_type = name, .domain = "", .summary = summary_text, .since = first,                \
-            .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS |                     \
-                     LK_OP_TENSOR_POST_OPS | (traits),                                             \
+  LK_OP_ROW(name, "", first, summary_text,                                                         \
+            .flags = LK_OP_PRIMITIVE | LK_OP_POST_OPS | LK_OP_TENSOR_POST_OPS | (traits),          \
             .min_inputs = 2, .max_inputs = most_inputs, .max_outputs = 1, .input_types = "T",      \
             .output_types = "T", .types = {LK_TYPES_F32})
 

@@ -6,13 +6,9 @@
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/post_operands.h"
 
-typedef struct batch_norm_params {
-  float epsilon;
-} batch_norm_params;
-
+/* The parameter is epsilon: a float. */
 static void parse_batch_norm(lk_attrs *attrs, void *params) {
-  batch_norm_params *self = params;
-  self->epsilon = lk_attrs_float(attrs, "epsilon", 1e-5F);
+  *(float *)params = lk_attrs_float(attrs, "epsilon", 1e-5F);
   if (lk_attrs_int(attrs, "training_mode", 0) != 0) {
     lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute 'training_mode' is 1, 0 is supported");
   }
@@ -57,7 +53,7 @@ static lk_status plan_batch_norm(lk_planner *planner, lk_error *error) {
   static const int args_of[] = {DNNL_ARG_SRC, DNNL_ARG_SCALE, DNNL_ARG_SHIFT, DNNL_ARG_MEAN,
                                 DNNL_ARG_VARIANCE};
   const lk_op_node *node = planner->node;
-  const batch_norm_params *self = node->params;
+  const float *epsilon = node->params;
   const bool fuses = is_relu_alone(node);
   lk_key_builder key;
   const lk_primitive *primitive = NULL;
@@ -72,9 +68,8 @@ static lk_status plan_batch_norm(lk_planner *planner, lk_error *error) {
   args[5].arg = DNNL_ARG_DST;
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &args[5].operand, error));
   const lk_operand *dst = &args[5].operand;
-  const int64_t epsilon = lk_float_bits(self->epsilon);
   lk_planner_key_unary(planner, &key, LK_PRIMITIVE_BATCH_NORM, &args[0].operand.desc, &dst->desc);
-  lk_key_add_attr(&key, LK_WORD_EPSILON, &epsilon, 1);
+  lk_key_add_number(&key, LK_WORD_EPSILON, lk_float_bits(*epsilon));
   if (fuses) lk_post_ops_key(planner, &key, &dst->desc);
   LK_RETURN_NOT_OK(lk_planner_primitive(planner, &key, &primitive, error));
   LK_RETURN_NOT_OK(lk_planner_execute(planner, primitive, args, 6, error));
@@ -109,13 +104,11 @@ static lk_status find_lrn(lk_planner *planner, lk_layout layout, const lk_primit
   lk_tensor_desc desc = planner->body->outputs[0];
   desc.layout = layout;
   lk_key_builder key;
-  const int64_t values[] = {self->size, lk_float_bits(self->alpha), lk_float_bits(self->beta),
-                            lk_float_bits(self->bias)};
   lk_planner_key_unary(planner, &key, LK_PRIMITIVE_LRN, &desc, &desc);
-  lk_key_add_attr(&key, LK_WORD_SIZE, &values[0], 1);
-  lk_key_add_attr(&key, LK_WORD_ALPHA, &values[1], 1);
-  lk_key_add_attr(&key, LK_WORD_BETA, &values[2], 1);
-  lk_key_add_attr(&key, LK_WORD_POWER, &values[3], 1);
+  lk_key_add_number(&key, LK_WORD_SIZE, self->size);
+  lk_key_add_number(&key, LK_WORD_ALPHA, lk_float_bits(self->alpha));
+  lk_key_add_number(&key, LK_WORD_BETA, lk_float_bits(self->beta));
+  lk_key_add_number(&key, LK_WORD_POWER, lk_float_bits(self->bias));
   return lk_planner_primitive(planner, &key, out_primitive, error);
 }
 
@@ -140,22 +133,20 @@ static lk_status plan_lrn(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_batch_normalization = {
-    LK_OP_ROW(.op_type = "BatchNormalization", .domain = "",
-              .summary = "Normalization by given mean and variance (inference)", .since = 7,
-              .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS, .min_inputs = 5,
-              .max_inputs = 5, .max_outputs = 5, .input_types = "T", .output_types = "T",
-              .types = {LK_TYPES_F32}, .in_place_inputs = 1),
-    .params_size = sizeof(batch_norm_params),
+    LK_OP_ROW("BatchNormalization", "", 7, "Normalization by given mean and variance (inference)",
+              .flags = LK_OP_PRIMITIVE | LK_OP_POST_OPS, .min_inputs = 5, .max_inputs = 5,
+              .max_outputs = 5, .input_types = "T", .output_types = "T", .types = {LK_TYPES_F32},
+              .in_place_inputs = 1),
+    .params_size = sizeof(float),
     .parse = parse_batch_norm,
     .infer = infer_batch_norm,
     .plan = plan_batch_norm,
 };
 
 const lk_op_class lk_op_lrn = {
-    LK_OP_ROW(.op_type = "LRN", .domain = "",
-              .summary = "Local response normalization across channels", .since = 1,
-              .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING, .min_inputs = 1, .max_inputs = 1,
-              .max_outputs = 1, .input_types = "T", .output_types = "T", .types = {LK_TYPES_F32}),
+    LK_OP_ROW("LRN", "", 1, "Local response normalization across channels",
+              .flags = LK_OP_PRIMITIVE, .min_inputs = 1, .max_inputs = 1, .max_outputs = 1,
+              .input_types = "T", .output_types = "T", .types = {LK_TYPES_F32}),
     .params_size = sizeof(lrn_params),
     .parse = parse_lrn,
     .infer = infer_lrn,

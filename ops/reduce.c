@@ -151,9 +151,8 @@ static lk_status plan_general(lk_planner *planner, uint32_t mask, lk_error *erro
   for (uint32_t i = 0; i < x->rank; i++) {
     if ((mask >> i & 1) != 0) kept.dims[i] = 1;
   }
-  const int64_t algorithm = (int64_t)dnnl_reduction_mean;
   lk_planner_key_unary(planner, &key, LK_PRIMITIVE_REDUCTION, &src.desc, &kept);
-  lk_key_add_attr(&key, LK_WORD_ALGORITHM, &algorithm, 1);
+  lk_key_add_number(&key, LK_WORD_ALGORITHM, dnnl_reduction_mean);
   return lk_planner_unary(planner, &key, &src, &dst, error);
 }
 
@@ -178,9 +177,8 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_reduce_mean = {
-    LK_OP_ROW(.op_type = "ReduceMean", .domain = "", .summary = "Mean over axes", .since = 1,
-              .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING, .min_inputs = 1, .max_inputs = 2,
-              .max_outputs = 1, .input_types = "TU", .output_types = "T",
+    LK_OP_ROW("ReduceMean", "", 1, "Mean over axes", .flags = LK_OP_PRIMITIVE, .min_inputs = 1,
+              .max_inputs = 2, .max_outputs = 1, .input_types = "TU", .output_types = "T",
               .types = {LK_TYPES_F32, LK_TYPES_INDEX}, .shape_inputs = 1u << 1),
     .params_size = sizeof(reduce_params),
     .parse = parse,

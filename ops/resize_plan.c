@@ -86,7 +86,7 @@ cleanup:
 /* ---- linear and cubic ---- */
 
 static lk_status plan_pass(lk_planner *planner, const lk_resize_rule *rule, const lk_stretch *s,
-                           const lk_resize_pass *head, const lk_operand *from, const lk_operand *to,
+                           const lk_resize_pass *head, const lk_operand operands[2],
                            lk_error *error) {
   lk_status status = LK_OK;
   const lk_allocator *allocator = planner->env->allocator;
@@ -114,7 +114,6 @@ static lk_status plan_pass(lk_planner *planner, const lk_resize_rule *rule, cons
       }
     }
   }
-  const lk_operand operands[] = {*from, *to};
   LK_TRY(lk_planner_kernel(planner, lk_resize_pass_kernel, pass, bytes, operands, 2, error));
 cleanup:
   lk_free(allocator, scratch);
@@ -140,68 +139,48 @@ static uint32_t order_passes(const lk_stretch *dims, uint32_t rank, uint32_t ord
   return count;
 }
 
-/* Two temporaries in turn: a pass reads one and writes the other. */
-typedef struct turns {
-  lk_operand operands[2];
-  uint32_t made, next;
-  lk_tensor_desc desc;
-} turns;
-
-static lk_status take_temp(lk_planner *planner, turns *self, lk_operand *out, lk_error *error) {
-  const uint32_t turn = self->next++ % 2;
-  if (turn == self->made) {
-    LK_RETURN_NOT_OK(lk_planner_temp(planner, &self->desc, &self->operands[turn], error));
-    self->made++;
-  }
-  *out = self->operands[turn];
-  return LK_OK;
-}
-
+/* A pass reads what the one before it wrote: two temporaries in turn, as far as there are passes
+ * between. The first and the last may convert elements. */
 static lk_status plan_passes(lk_planner *planner, const lk_resize_rule *rule,
                              const lk_stretch *dims, uint32_t rank, const lk_operand *from,
                              const lk_operand *to, lk_error *error) {
   const uint32_t type = from->desc.dtype, wide = lk_resize_wide(type);
+  const bool converts = type != wide;
   const int64_t in_count = lk_elements(&from->desc), out_count = lk_elements(&to->desc);
   uint32_t order[LK_MAX_RANK];
-  const uint32_t count = order_passes(dims, rank, order);
+  const uint32_t n_resized = order_passes(dims, rank, order);
+  const uint32_t n_passes = n_resized + (converts ? 2 : 0);
   int64_t most = 0, length = in_count;
-  if (type != wide) most = in_count > out_count ? in_count : out_count;
-  for (uint32_t i = 0; i + 1 < count; i++) {
+  if (converts) most = in_count > out_count ? in_count : out_count;
+  for (uint32_t i = 0; i + 1 < n_resized; i++) {
     length = length / dims[order[i]].in * dims[order[i]].out;
     if (length > most) most = length;
   }
-  turns temps = {.desc = lk_tensor_desc_make(wide, 1, &most)};
+  const lk_tensor_desc desc = lk_tensor_desc_make(wide, 1, &most);
+  lk_operand temps[2];
+  for (uint32_t i = 0; i < 2 && i + 1 < n_passes; i++) {
+    LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &temps[i], error));
+  }
   int64_t lengths[LK_MAX_RANK] = {0};
   for (uint32_t i = 0; i < rank; i++) lengths[i] = dims[i].in;
-  lk_operand operands[] = {*from, *from};
-  if (type != wide) {
-    const lk_resize_convert convert = {.dtype = type, .count = in_count};
-    LK_RETURN_NOT_OK(take_temp(planner, &temps, &operands[1], error));
-    LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_resize_convert_kernel, &convert, sizeof convert,
-                                       operands, 2, error));
-  }
-  for (uint32_t i = 0; i < count; i++) {
-    const uint32_t axis = order[i];
+  for (uint32_t i = 0; i < n_passes; i++) {
+    const bool first = i == 0, last = i + 1 == n_passes;
+    const lk_operand operands[] = {first ? *from : temps[(i - 1) % 2], last ? *to : temps[i % 2]};
+    if (converts && (first || last)) {
+      const lk_resize_convert convert = {
+          .dtype = type, .narrows = last, .count = last ? out_count : in_count};
+      LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_resize_convert_kernel, &convert,
+                                         sizeof convert, operands, 2, error));
+      continue;
+    }
+    const uint32_t axis = order[converts ? i - 1 : i];
     lk_resize_pass head = {
         .wide = wide == LK_F64, .outer = 1, .in = dims[axis].in, .out = dims[axis].out, .inner = 1};
     for (uint32_t k = 0; k < axis; k++) head.outer *= lengths[k];
     for (uint32_t k = axis + 1; k < rank; k++) head.inner *= lengths[k];
     head.capacity = lk_resize_capacity(rule, &dims[axis]);
     lengths[axis] = head.out;
-    operands[0] = operands[1];
-    operands[1] = *to;
-    if (i + 1 < count || type != wide) {
-      LK_RETURN_NOT_OK(take_temp(planner, &temps, &operands[1], error));
-    }
-    LK_RETURN_NOT_OK(
-        plan_pass(planner, rule, &dims[axis], &head, &operands[0], &operands[1], error));
-  }
-  if (type != wide) {
-    const lk_resize_convert convert = {.dtype = type, .narrows = true, .count = out_count};
-    operands[0] = operands[1];
-    operands[1] = *to;
-    LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_resize_convert_kernel, &convert, sizeof convert,
-                                       operands, 2, error));
+    LK_RETURN_NOT_OK(plan_pass(planner, rule, &dims[axis], &head, operands, error));
   }
   return LK_OK;
 }

@@ -49,10 +49,9 @@ static lk_status plan_shape(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_shape = {
-    LK_OP_ROW(.op_type = "Shape", .domain = "", .summary = "the dimensions of the input",
-              .since = 7, .flags = LK_OP_SHAPE_ONLY, .min_inputs = 1, .max_inputs = 1,
-              .max_outputs = 1, .input_types = "T", .output_types = "U",
-              .types = {LK_TYPES_ANY, LK_TYPE(LK_I64)}),
+    LK_OP_ROW("Shape", "", 7, "the dimensions of the input", .flags = LK_OP_SHAPE_ONLY,
+              .min_inputs = 1, .max_inputs = 1, .max_outputs = 1, .input_types = "T",
+              .output_types = "U", .types = {LK_TYPES_ANY, LK_TYPE(LK_I64)}),
     .params_size = sizeof(shape_params),
     .parse = parse_shape,
     .infer = infer_shape,
@@ -128,10 +127,9 @@ static void parse_constant(lk_attrs *attrs, void *params) {
     count = lk_attrs_ints(attrs, found->name, (int64_t *)(void *)constant->data,
                           CONSTANT_BYTES / sizeof(int64_t));
   }
-  if (!list && count != 1 && attrs->status == LK_OK) {
+  if (!list && count != 1) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT, "attribute %s has %" PRIu32 " values, must be one",
                   found->name, count);
-    return;
   }
   int64_t dim = count;
   constant->desc = lk_tensor_desc_make(floats ? LK_F32 : LK_I64, list ? 1 : 0, &dim);
@@ -153,8 +151,7 @@ static lk_status plan_constant(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_constant = {
-    LK_OP_ROW(.op_type = "Constant", .domain = "",
-              .summary = "a tensor that the node itself holds, up to 4 KB", .since = 7,
+    LK_OP_ROW("Constant", "", 7, "a tensor that the node itself holds, up to 4 KB",
               .max_outputs = 1, .input_types = "T", .output_types = "?"),
     .params_size = sizeof(constant_params),
     .parse = parse_constant,
@@ -207,9 +204,9 @@ static lk_status plan_constant_of_shape(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_constant_of_shape = {
-    LK_OP_ROW(.op_type = "ConstantOfShape", .domain = "", .summary = "one value in a given shape",
-              .since = 9, .min_inputs = 1, .max_inputs = 1, .max_outputs = 1, .input_types = "T",
-              .output_types = "?", .types = {LK_TYPES_INDEX}, .shape_inputs = 1u << 0),
+    LK_OP_ROW("ConstantOfShape", "", 9, "one value in a given shape", .min_inputs = 1,
+              .max_inputs = 1, .max_outputs = 1, .input_types = "T", .output_types = "?",
+              .types = {LK_TYPES_INDEX}, .shape_inputs = 1u << 0),
     .params_size = sizeof(constant_of_shape_params),
     .parse = parse_constant_of_shape,
     .infer = infer_constant_of_shape,

@@ -6,17 +6,20 @@
 
 enum { BOUNDS_AS_INPUTS_SINCE = 10, DATA = 0, STARTS = 1, ENDS = 2, AXES = 3, STEPS = 4 };
 
+/* Of the lists by which a dimension is cut, by input; steps are not attributes. */
+static const char *const names[] = {"data", "starts", "ends", "axes", "steps"};
+
 typedef struct slice_params {
-  uint32_t n_starts, n_ends, n_axes;
-  int64_t starts[LK_MAX_RANK], ends[LK_MAX_RANK], axes[LK_MAX_RANK];
+  uint32_t counts[STEPS + 1];
+  int64_t lists[STEPS + 1][LK_MAX_RANK];
 } slice_params;
 
 static void parse(lk_attrs *attrs, void *params) {
   slice_params *slice = params;
   if (attrs->node->opset >= BOUNDS_AS_INPUTS_SINCE) return;
-  slice->n_starts = lk_attrs_ints(attrs, "starts", slice->starts, LK_MAX_RANK);
-  slice->n_ends = lk_attrs_ints(attrs, "ends", slice->ends, LK_MAX_RANK);
-  slice->n_axes = lk_attrs_ints(attrs, "axes", slice->axes, LK_MAX_RANK);
+  for (uint32_t i = STARTS; i <= AXES; i++) {
+    slice->counts[i] = lk_attrs_ints(attrs, names[i], slice->lists[i], LK_MAX_RANK);
+  }
 }
 
 /* What is taken of a dimension. */
@@ -57,48 +60,43 @@ static lk_status read_ranges(const lk_op_node *node, const lk_tensor *inputs,
                              range ranges[LK_MAX_RANK], lk_error *error) {
   const lk_tensor_desc *from = &inputs[DATA].desc;
   slice_params bounds = *(const slice_params *)node->params;
-  int64_t steps[LK_MAX_RANK];
-  uint32_t n_steps = 0;
+  const uint32_t *counts = bounds.counts;
   if (node->opset >= BOUNDS_AS_INPUTS_SINCE) {
     if (node->n_inputs <= ENDS) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "failed to slice: %" PRIu32 " inputs, starts and ends are required",
                      node->n_inputs);
     }
-    LK_RETURN_NOT_OK(lk_read_ints(&inputs[STARTS], "starts", bounds.starts, LK_MAX_RANK,
-                                  &bounds.n_starts, error));
-    LK_RETURN_NOT_OK(
-        lk_read_ints(&inputs[ENDS], "ends", bounds.ends, LK_MAX_RANK, &bounds.n_ends, error));
-    if (lk_op_has(node, AXES)) {
-      LK_RETURN_NOT_OK(
-          lk_read_ints(&inputs[AXES], "axes", bounds.axes, LK_MAX_RANK, &bounds.n_axes, error));
-    }
-    if (lk_op_has(node, STEPS)) {
-      LK_RETURN_NOT_OK(lk_read_ints(&inputs[STEPS], "steps", steps, LK_MAX_RANK, &n_steps, error));
+    for (uint32_t i = STARTS; i <= STEPS; i++) {
+      if (i > ENDS && !lk_op_has(node, i)) continue;
+      LK_RETURN_NOT_OK(lk_read_ints(&inputs[i], names[i], bounds.lists[i], LK_MAX_RANK,
+                                    &bounds.counts[i], error));
     }
   }
-  if (bounds.n_ends != bounds.n_starts || (bounds.n_axes > 0 && bounds.n_axes != bounds.n_starts) ||
-      (n_steps > 0 && n_steps != bounds.n_starts) || bounds.n_starts > from->rank) {
+  const uint32_t count = counts[STARTS];
+  if (counts[ENDS] != count || (counts[AXES] > 0 && counts[AXES] != count) ||
+      (counts[STEPS] > 0 && counts[STEPS] != count) || count > from->rank) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to slice: %" PRIu32 " starts, %" PRIu32 " ends, %" PRIu32
                    " axes, %" PRIu32 " steps for rank %" PRIu32
                    ", must be equally many and at most the rank",
-                   bounds.n_starts, bounds.n_ends, bounds.n_axes, n_steps, from->rank);
+                   count, counts[ENDS], counts[AXES], counts[STEPS], from->rank);
   }
   uint32_t axes[LK_MAX_RANK];
   for (uint32_t i = 0; i < from->rank; i++) {
     axes[i] = i;
     ranges[i] = (range){0, 1, from->dims[i]};
   }
-  LK_RETURN_NOT_OK(lk_read_axes(bounds.axes, bounds.n_axes, from->rank, "slice", axes, error));
-  for (uint32_t i = 0; i < bounds.n_starts; i++) {
+  LK_RETURN_NOT_OK(
+      lk_read_axes(bounds.lists[AXES], counts[AXES], from->rank, "slice", axes, error));
+  for (uint32_t i = 0; i < count; i++) {
     const uint32_t axis = axes[i];
-    int64_t step = n_steps > 0 ? steps[i] : 1;
+    const int64_t step = counts[STEPS] > 0 ? bounds.lists[STEPS][i] : 1;
     if (step == 0) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "failed to slice: step 0 along axis %" PRIu32 ", must not be 0", axis);
     }
-    ranges[axis] = clamp(bounds.starts[i], bounds.ends[i], step, from->dims[axis]);
+    ranges[axis] = clamp(bounds.lists[STARTS][i], bounds.lists[ENDS][i], step, from->dims[axis]);
   }
   return LK_OK;
 }
@@ -161,7 +159,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_layout layout = lk_fixed_input_layout(planner, DATA);
   LK_RETURN_NOT_OK(lk_planner_input(planner, DATA, layout, &from, error));
   LK_RETURN_NOT_OK(
-      lk_planner_output(planner, 0, lk_fixed_output_layout(planner, 0, layout), &to, error));
+      lk_planner_output(planner, 0, lk_fixed_output_layout(planner, layout), &to, error));
   lk_copy copy = lk_copy_between(&from.desc, &to.desc);
   for (uint32_t i = 0; i < copy.rank; i++) {
     copy.from_offset += copy.from[i] * ranges[i].start;
@@ -171,9 +169,9 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_slice = {
-    LK_OP_ROW(.op_type = "Slice", .domain = "", .summary = "a part of each dimension", .since = 7,
-              .min_inputs = 1, .max_inputs = 5, .max_outputs = 1, .input_types = "TU",
-              .output_types = "T", .types = {LK_TYPES_ANY, LK_TYPES_INDEX},
+    LK_OP_ROW("Slice", "", 7, "a part of each dimension", .min_inputs = 1, .max_inputs = 5,
+              .max_outputs = 1, .input_types = "TU", .output_types = "T",
+              .types = {LK_TYPES_ANY, LK_TYPES_INDEX},
               .shape_inputs = 1u << STARTS | 1u << ENDS | 1u << AXES | 1u << STEPS),
     .params_size = sizeof(slice_params),
     .parse = parse,

@@ -52,15 +52,14 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
     axis = 1;
   }
   lk_planner_key_unary(planner, &key, LK_PRIMITIVE_SOFTMAX, &seen, &seen);
-  lk_key_add_attr(&key, LK_WORD_AXIS, &axis, 1);
+  lk_key_add_number(&key, LK_WORD_AXIS, axis);
   return lk_planner_unary(planner, &key, &src, &dst, error);
 }
 
 const lk_op_class lk_op_softmax = {
-    LK_OP_ROW(.op_type = "Softmax", .domain = "", .summary = "exp(x) / sum(exp(x)) along an axis",
-              .since = 1, .flags = LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING, .min_inputs = 1,
-              .max_inputs = 1, .max_outputs = 1, .input_types = "T", .output_types = "T",
-              .types = {LK_TYPES_F32}, .in_place_inputs = 1),
+    LK_OP_ROW("Softmax", "", 1, "exp(x) / sum(exp(x)) along an axis", .flags = LK_OP_PRIMITIVE,
+              .min_inputs = 1, .max_inputs = 1, .max_outputs = 1, .input_types = "T",
+              .output_types = "T", .types = {LK_TYPES_F32}, .in_place_inputs = 1),
     .params_size = sizeof(softmax_params),
     .parse = parse,
     .in_place_text = in_place_text,

@@ -92,7 +92,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
     copy = describe(&from_desc, &to_desc, perm);
     if (moves_nothing(&copy)) natural = LK_LAYOUT_CHANNELS_LAST;
   }
-  to_desc.layout = lk_fixed_output_layout(planner, 0, natural);
+  to_desc.layout = lk_fixed_output_layout(planner, natural);
   copy = describe(&from_desc, &to_desc, perm);
   if (to_desc.layout == LK_LAYOUT_PLAIN && moves_nothing(&copy)) {
     return lk_planner_view(planner, 0, from_desc.layout, error);
@@ -104,9 +104,8 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_transpose = {
-    LK_OP_ROW(.op_type = "Transpose", .domain = "", .summary = "dimensions in another order",
-              .since = 7, .min_inputs = 1, .max_inputs = 1, .max_outputs = 1, .input_types = "T",
-              .output_types = "T"),
+    LK_OP_ROW("Transpose", "", 7, "dimensions in another order", .min_inputs = 1, .max_inputs = 1,
+              .max_outputs = 1, .input_types = "T", .output_types = "T"),
     .params_size = sizeof(transpose_params),
     .parse = parse,
     .infer = infer,

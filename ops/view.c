@@ -24,9 +24,8 @@ static lk_status infer_identity(lk_inference *self, lk_error *error) {
 }
 
 const lk_op_class lk_op_identity = {
-    LK_OP_ROW(.op_type = "Identity", .domain = "", .summary = "the input itself", .since = 7,
-              .min_inputs = 1, .max_inputs = 1, .max_outputs = 1, .input_types = "T",
-              .output_types = "T", .in_place_inputs = 1),
+    LK_OP_ROW("Identity", "", 7, "the input itself", .min_inputs = 1, .max_inputs = 1,
+              .max_outputs = 1, .input_types = "T", .output_types = "T", .in_place_inputs = 1),
     .infer = infer_identity,
     .plan = plan_same,
 };
@@ -76,10 +75,9 @@ static lk_status plan_dropout(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_dropout = {
-    LK_OP_ROW(.op_type = "Dropout", .domain = "",
-              .summary = "inference: the input itself, and a mask of ones", .since = 7,
-              .min_inputs = 1, .max_inputs = 3, .max_outputs = 2, .input_types = "TUV",
-              .output_types = "T?", .types = {LK_TYPES_ANY, LK_TYPES_ANY, LK_TYPE(LK_BOOL)},
+    LK_OP_ROW("Dropout", "", 7, "inference: the input itself, and a mask of ones", .min_inputs = 1,
+              .max_inputs = 3, .max_outputs = 2, .input_types = "TUV", .output_types = "T?",
+              .types = {LK_TYPES_ANY, LK_TYPES_ANY, LK_TYPE(LK_BOOL)},
               .shape_inputs = 1u << DROPOUT_TRAINING, .in_place_inputs = 1,
               .mode_inputs = 1u << DROPOUT_TRAINING),
     .infer = infer_dropout,
@@ -88,13 +86,9 @@ const lk_op_class lk_op_dropout = {
 
 /* ---- Reshape ---- */
 
-typedef struct reshape_params {
-  bool allow_zero;
-} reshape_params;
-
+/* The parameter is allowzero: a bool. */
 static void parse_reshape(lk_attrs *attrs, void *params) {
-  reshape_params *reshape = params;
-  reshape->allow_zero = attrs->node->opset >= 14 && lk_attrs_int(attrs, "allowzero", 0) != 0;
+  *(bool *)params = attrs->node->opset >= 14 && lk_attrs_int(attrs, "allowzero", 0) != 0;
 }
 
 static lk_status reshape_fail(lk_error *error, const lk_tensor_desc *from, const int64_t *shape,
@@ -120,7 +114,7 @@ static bool find_rest(lk_dims *dims, const lk_tensor_desc *from, const bool *cop
 }
 
 static lk_status infer_reshape(lk_inference *self, lk_error *error) {
-  const reshape_params *params = self->node->params;
+  const bool *allow_zero = self->node->params;
   const lk_tensor_desc *from = &self->inputs[0].desc;
   int64_t shape[LK_MAX_RANK];
   uint32_t rank;
@@ -142,7 +136,7 @@ static lk_status infer_reshape(lk_inference *self, lk_error *error) {
       inferred = i;
     } else if (shape[i] < -1) {
       return reshape_fail(error, from, shape, rank, "dimensions must be at least -1");
-    } else if (shape[i] == 0 && !params->allow_zero) {
+    } else if (shape[i] == 0 && !*allow_zero) {
       if (i >= from->rank) {
         return reshape_fail(error, from, shape, rank, "0 at a dimension that the input lacks");
       }
@@ -168,34 +162,31 @@ static lk_status infer_reshape(lk_inference *self, lk_error *error) {
 
 /* ---- Flatten ---- */
 
-typedef struct flatten_params {
-  int64_t axis;
-} flatten_params;
-
+/* The parameter is the axis: an int64_t. */
 static void parse_flatten(lk_attrs *attrs, void *params) {
-  ((flatten_params *)params)->axis = lk_attrs_int(attrs, "axis", 1);
+  *(int64_t *)params = lk_attrs_int(attrs, "axis", 1);
 }
 
 static lk_status infer_flatten(lk_inference *self, lk_error *error) {
-  const flatten_params *params = self->node->params;
+  const int64_t given = *(const int64_t *)self->node->params;
   const lk_tensor_desc *from = &self->inputs[0].desc;
   lk_tensor_desc *to = &self->outputs[0];
   const int64_t rank = from->rank;
   lk_shape_open(to, 2);
   if (!lk_rank_is_known(from)) return LK_OK;
-  if (params->axis < -rank || params->axis > rank) {
+  if (given < -rank || given > rank) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to flatten: axis %" PRId64 ", must be -%" PRId64 " to %" PRId64,
-                   params->axis, rank, rank);
+                   "failed to flatten: axis %" PRId64 ", must be -%" PRId64 " to %" PRId64, given,
+                   rank, rank);
   }
-  const int64_t axis = params->axis < 0 ? params->axis + rank : params->axis;
+  const int64_t axis = given < 0 ? given + rank : given;
   to->dims[0] = to->dims[1] = 1;
   for (int64_t i = 0; i < rank; i++) {
     int64_t *product = &to->dims[i < axis ? 0 : 1];
     /* With a dimension of 0 on the other side, the product is unchecked so far. */
     if (!lk_dims_multiply(self->dims, *product, from->dims[i], product)) {
       return lk_fail(error, LK_OUT_OF_RANGE,
-                     "failed to flatten: axis %" PRId64 ", a dimension exceeds 2^63", params->axis);
+                     "failed to flatten: axis %" PRId64 ", a dimension exceeds 2^63", given);
     }
   }
   return LK_OK;
@@ -299,21 +290,20 @@ static lk_status infer_unsqueeze(lk_inference *self, lk_error *error) {
 /* ---- Rows of operators that are only a view: inputs behind the first give the shape ---- */
 
 #define VIEW_ROW(name, summary_text, least_inputs, most_inputs)                                    \
-  LK_OP_ROW(.op_type = name, .domain = "", .summary = summary_text, .since = 7,                    \
-            .min_inputs = least_inputs, .max_inputs = most_inputs, .max_outputs = 1,               \
-            .input_types = "TU", .output_types = "T", .types = {LK_TYPES_ANY, LK_TYPES_INDEX},     \
-            .shape_inputs = (1U << (most_inputs)) - 2),                                            \
+  LK_OP_ROW(name, "", 7, summary_text, .min_inputs = least_inputs, .max_inputs = most_inputs,      \
+            .max_outputs = 1, .input_types = "TU", .output_types = "T",                            \
+            .types = {LK_TYPES_ANY, LK_TYPES_INDEX}, .shape_inputs = (1U << (most_inputs)) - 2),   \
       .plan = plan_view
 
 const lk_op_class lk_op_reshape = {
     VIEW_ROW("Reshape", "another shape for the same elements", 2, 2),
-    .params_size = sizeof(reshape_params),
+    .params_size = sizeof(bool),
     .parse = parse_reshape,
     .infer = infer_reshape,
 };
 const lk_op_class lk_op_flatten = {
     VIEW_ROW("Flatten", "the dimensions before and from an axis on as two", 1, 1),
-    .params_size = sizeof(flatten_params),
+    .params_size = sizeof(int64_t),
     .parse = parse_flatten,
     .infer = infer_flatten,
 };

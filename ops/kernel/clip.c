@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/team/team_for.h"
 #include "base/tensor.h"
 #include "ops/kernel/number.h"
 
@@ -90,7 +89,5 @@ static void clip_elements(const void *arg, int64_t begin, int64_t end) {
 lk_status lk_clip_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
   const lk_clip *self = params;
-  const lk_kernel_loop loop = {params, pointers};
-  lk_team_for(self->count, self->count > MAX_ALONE, clip_elements, &loop);
-  return LK_OK;
+  return lk_kernel_turns(self->count, self->count > MAX_ALONE, clip_elements, params, pointers);
 }

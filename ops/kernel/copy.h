@@ -10,7 +10,6 @@ typedef struct lk_copy {
   size_t block;                   /* bytes that are moved together; at first, of an element */
   int64_t from_offset, to_offset; /* bytes */
   uint32_t rank;                  /* 0: one block, and the arrays below may be left out */
-  uint32_t reserved;
   int64_t dims[LK_MAX_RANK];
   int64_t from[LK_MAX_RANK], to[LK_MAX_RANK]; /* bytes between neighbours; `from` may be negative */
 } lk_copy;

@@ -3,6 +3,8 @@
 
 #include <latchkey/base.h>
 
+#include "base/team/team_for.h"
+
 /* Computes on `pointers`, in the order that the kernel's header states. `params` is the struct that
  * belongs to the kernel, complete before the first run and never changed by one. Kernels allocate
  * nothing and may use the threads of the region that they run in (base/team/team_for.h). */
@@ -13,3 +15,12 @@ typedef struct lk_kernel_loop {
   const void *params;
   void *const *pointers;
 } lk_kernel_loop;
+
+/* The turns 0 to `count` - 1 of a kernel, which cannot fail: by all threads of the region with
+ * `shared`, else by this one. */
+static inline lk_status lk_kernel_turns(int64_t count, bool shared, lk_team_for_fn *turns,
+                                        const void *params, void *const *pointers) {
+  const lk_kernel_loop loop = {params, pointers};
+  lk_team_for(count, shared, turns, &loop);
+  return LK_OK;
+}

@@ -6,8 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/team/team_for.h"
-
 /* With less work than this (outputs times elements of the kernel), one thread is done before others
  * have woken up. */
 #define LEAST_PARALLEL_WORK 32768
@@ -217,9 +215,7 @@ lk_status lk_pool_kernel(const void *params, void *const *pointers, lk_error *er
   (void)error;
   const lk_pool *step = params;
   const lk_pool_geometry *g = &step->geometry;
-  const lk_kernel_loop loop = {params, pointers};
-  lk_team_for(rows_of(g), is_parallel(g, g->kernel[2]), pool_rows, &loop);
-  return LK_OK;
+  return lk_kernel_turns(rows_of(g), is_parallel(g, g->kernel[2]), pool_rows, params, pointers);
 }
 
 static void divide_rows(const void *arg, int64_t begin, int64_t end) {
@@ -237,7 +233,5 @@ lk_status lk_pool_divisors_kernel(const void *params, void *const *pointers, lk_
   (void)error;
   const lk_pool *step = params;
   const lk_pool_geometry *g = &step->geometry;
-  const lk_kernel_loop loop = {params, pointers};
-  lk_team_for(rows_of(g), is_parallel(g, 1), divide_rows, &loop);
-  return LK_OK;
+  return lk_kernel_turns(rows_of(g), is_parallel(g, 1), divide_rows, params, pointers);
 }

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include "base/team/team_for.h"
-
 /* With less work than this, waking the threads costs more than they save. */
 #define WORTH_THREADS 32768
 
@@ -86,11 +84,10 @@ static void pass_units(const void *arg, int64_t begin, int64_t end) {
 lk_status lk_resize_pass_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
   const lk_resize_pass *pass = params;
-  const lk_kernel_loop loop = {params, pointers};
   const int64_t units = (pass->outer + rows_of(pass) - 1) / rows_of(pass) * pass->out;
   const int64_t elements = pass->outer * pass->out * pass->inner;
-  lk_team_for(units, elements >= WORTH_THREADS / pass->capacity, pass_units, &loop);
-  return LK_OK;
+  return lk_kernel_turns(units, elements >= WORTH_THREADS / pass->capacity, pass_units, params,
+                         pointers);
 }
 
 /* ---- nearest ---- */
@@ -137,12 +134,11 @@ static void gather_rows(const void *arg, int64_t begin, int64_t end) {
 lk_status lk_resize_gather_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
   const lk_resize_gather *gather = params;
-  const lk_kernel_loop loop = {params, pointers};
   const uint32_t last = gather->rank - 1;
   int64_t rows = 1;
   for (uint32_t i = 0; i < last; i++) rows *= gather->dims[i];
-  lk_team_for(rows, rows * gather->dims[last] >= WORTH_THREADS, gather_rows, &loop);
-  return LK_OK;
+  return lk_kernel_turns(rows, rows * gather->dims[last] >= WORTH_THREADS, gather_rows, params,
+                         pointers);
 }
 
 /* ---- the extrapolation value ---- */

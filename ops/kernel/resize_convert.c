@@ -4,7 +4,6 @@
 
 #include <math.h>
 
-#include "base/team/team_for.h"
 #include "base/tensor.h"
 #include "ops/kernel/number.h"
 
@@ -88,24 +87,12 @@ static void convert_elements(const void *arg, int64_t begin, int64_t end) {
 lk_status lk_resize_convert_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
   const lk_resize_convert *self = params;
-  const lk_kernel_loop loop = {params, pointers};
-  lk_team_for(self->count, self->count > MAX_ALONE, convert_elements, &loop);
-  return LK_OK;
+  return lk_kernel_turns(self->count, self->count > MAX_ALONE, convert_elements, params, pointers);
 }
 
 void lk_resize_element(uint32_t dtype, double value, uint8_t bytes[8]) {
-  union {
-    float f32;
-    double f64;
-  } wide;
-  if (dtype == LK_BOOL) {
-    bytes[0] = value != 0;
-    return;
-  }
-  if (lk_resize_wide(dtype) == LK_F32) {
-    wide.f32 = (float)value;
-  } else {
-    wide.f64 = value;
-  }
-  narrow(dtype, &wide, bytes, 1);
+  const float in_f32 = (float)value;
+  const bool is_f32 = lk_resize_wide(dtype) == LK_F32;
+  bytes[0] = value != 0; /* of LK_BOOL, which is not interpolated */
+  narrow(dtype, is_f32 ? (const void *)&in_f32 : &value, bytes, 1);
 }

@@ -14,11 +14,10 @@ static lk_status eltwise_step(lk_planner *planner, dnnl_alg_kind_t algorithm, fl
                               float beta, const lk_operand *from, const lk_operand *to,
                               lk_error *error) {
   lk_key_builder key;
-  const int64_t values[] = {(int64_t)algorithm, lk_float_bits(alpha), lk_float_bits(beta)};
   lk_planner_key_unary(planner, &key, LK_PRIMITIVE_ELTWISE, &from->desc, &to->desc);
-  lk_key_add_attr(&key, LK_WORD_ALGORITHM, &values[0], 1);
-  lk_key_add_attr(&key, LK_WORD_ALPHA, &values[1], 1);
-  lk_key_add_attr(&key, LK_WORD_BETA, &values[2], 1);
+  lk_key_add_number(&key, LK_WORD_ALGORITHM, algorithm);
+  lk_key_add_number(&key, LK_WORD_ALPHA, lk_float_bits(alpha));
+  lk_key_add_number(&key, LK_WORD_BETA, lk_float_bits(beta));
   return lk_planner_unary(planner, &key, from, to, error);
 }
 
@@ -42,11 +41,10 @@ static lk_status find_binary(lk_planner *planner, dnnl_alg_kind_t algorithm,
                              const lk_primitive **out_primitive, lk_error *error) {
   lk_key_builder key;
   lk_planner_key_begin(planner, &key, LK_PRIMITIVE_BINARY);
-  const int64_t value = (int64_t)algorithm;
   lk_key_add_tensor(&key, LK_WORD_SRC, 0, a, 0);
   lk_key_add_tensor(&key, LK_WORD_SRC_1, 0, b, 0);
   lk_key_add_tensor(&key, LK_WORD_DST, 0, to, 0);
-  lk_key_add_attr(&key, LK_WORD_ALGORITHM, &value, 1);
+  lk_key_add_number(&key, LK_WORD_ALGORITHM, algorithm);
   if (post_ops) lk_post_ops_key(planner, &key, to);
   return lk_planner_primitive(planner, &key, out_primitive, error);
 }
@@ -69,7 +67,7 @@ lk_status lk_plan_binary_step(lk_planner *planner, dnnl_alg_kind_t algorithm, co
         find_binary(planner, algorithm, &a->desc, &to->desc, &to->desc, post_ops, &full, error));
     if (!full->is_ref) {
       primitive = full;
-      LK_RETURN_NOT_OK(lk_plan_broadcast(planner, b, &to->desc, &second, error));
+      LK_RETURN_NOT_OK(lk_plan_broadcast(planner, &second, &to->desc, error));
     }
   }
   const lk_primitive_arg args[] = {
@@ -88,11 +86,9 @@ static lk_status apply_post_op(lk_planner *planner, const lk_post_op *post_op, c
     const dnnl_alg_kind_t algorithm = lk_post_op_eltwise(post_op, &alpha, &beta);
     return eltwise_step(planner, algorithm, alpha, beta, to, to, error);
   }
-  const uint32_t input = (uint32_t)post_op->input;
-  const bool same_rank = planner->inputs[input].desc.rank == to->desc.rank;
   lk_operand operand;
-  LK_RETURN_NOT_OK(lk_planner_input(planner, input, same_rank ? to->desc.layout : LK_LAYOUT_PLAIN,
-                                    &operand, error));
+  LK_RETURN_NOT_OK(lk_plan_operand(planner, (uint32_t)post_op->input, to->desc.rank,
+                                   to->desc.layout, &operand, error));
   return lk_plan_binary_step(planner, lk_post_op_binary(post_op->kind), to, &operand, to, false,
                              error);
 }
@@ -112,7 +108,7 @@ static lk_status fill_output(lk_planner *planner, uint8_t byte, lk_error *error)
   lk_operand to;
   uint8_t value[8];
   memset(value, byte, sizeof value);
-  const lk_layout layout = lk_fixed_output_layout(planner, 0, LK_LAYOUT_PLAIN);
+  const lk_layout layout = lk_fixed_output_layout(planner, LK_LAYOUT_PLAIN);
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to, error));
   LK_RETURN_NOT_OK(lk_plan_fill(planner, &to, lk_dtype_size(to.desc.dtype), value, error));
   return lk_plan_post_ops(planner, &to, error);
@@ -121,7 +117,7 @@ static lk_status fill_output(lk_planner *planner, uint8_t byte, lk_error *error)
 /* Output 0 of input `index`, repeated along all dimensions but the channels, with post-ops. */
 static lk_status repeat_channels(lk_planner *planner, uint32_t index, lk_error *error) {
   lk_operand from, to;
-  const lk_layout layout = lk_fixed_output_layout(planner, 0, LK_LAYOUT_PLAIN);
+  const lk_layout layout = lk_fixed_output_layout(planner, LK_LAYOUT_PLAIN);
   LK_RETURN_NOT_OK(lk_planner_input(planner, index, LK_LAYOUT_PLAIN, &from, error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to, error));
   lk_copy copy = lk_copy_between(&to.desc, &to.desc);

@@ -13,10 +13,16 @@ lk_layout lk_fixed_input_layout(lk_planner *planner, uint32_t index) {
   return desc->layout == LK_LAYOUT_CHANNELS_LAST ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
 }
 
-lk_layout lk_fixed_output_layout(lk_planner *planner, uint32_t index, lk_layout natural) {
-  const lk_layout wish = lk_planner_wish(planner, index, natural);
-  const bool can = wish == LK_LAYOUT_CHANNELS_LAST && planner->body->outputs[index].rank >= 3;
+lk_layout lk_fixed_output_layout(lk_planner *planner, lk_layout natural) {
+  const lk_layout wish = lk_planner_wish(planner, 0, natural);
+  const bool can = wish == LK_LAYOUT_CHANNELS_LAST && planner->body->outputs[0].rank >= 3;
   return can ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
+}
+
+lk_status lk_plan_operand(lk_planner *planner, uint32_t index, uint32_t rank, lk_layout layout,
+                          lk_operand *out_operand, lk_error *error) {
+  const bool same_rank = planner->inputs[index].desc.rank == rank;
+  return lk_planner_input(planner, index, same_rank ? layout : LK_LAYOUT_PLAIN, out_operand, error);
 }
 
 lk_status lk_plan_same(lk_planner *planner, uint32_t index, lk_error *error) {
@@ -49,12 +55,13 @@ void lk_broadcast_strides(const lk_tensor_desc *desc, uint32_t rank, int64_t uni
   }
 }
 
-lk_status lk_plan_broadcast(lk_planner *planner, const lk_operand *from, const lk_tensor_desc *like,
-                            lk_operand *out_operand, lk_error *error) {
+lk_status lk_plan_broadcast(lk_planner *planner, lk_operand *operand, const lk_tensor_desc *like,
+                            lk_error *error) {
+  const lk_operand from = *operand;
   lk_tensor_desc full = *like;
-  full.dtype = from->desc.dtype;
+  full.dtype = from.desc.dtype;
   lk_copy copy = lk_copy_between(&full, &full);
-  lk_broadcast_strides(&from->desc, full.rank, (int64_t)copy.block, copy.from);
-  LK_RETURN_NOT_OK(lk_planner_temp(planner, &full, out_operand, error));
-  return lk_planner_copy(planner, &copy, from, out_operand, error);
+  lk_broadcast_strides(&from.desc, full.rank, (int64_t)copy.block, copy.from);
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &full, operand, error));
+  return lk_planner_copy(planner, &copy, &from, operand, error);
 }

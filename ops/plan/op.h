@@ -81,8 +81,13 @@ typedef struct lk_inference {
 #define LK_TYPES_ARITHMETIC (LK_TYPES_INTEGER | LK_TYPE(LK_F32) | LK_TYPE(LK_F64)) /* integer.h */
 #define LK_TYPES_INDEX (LK_TYPE(LK_I32) | LK_TYPE(LK_I64))
 
-/* How a row begins: {LK_OP_ROW(.op_type = "Relu", ...), .infer = ...}. */
-#define LK_OP_ROW(...) .row = {.struct_size = sizeof(lk_op_row), __VA_ARGS__}
+/* On oneDNN, and so faster than what most hosts have. */
+#define LK_OP_PRIMITIVE (LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING)
+
+/* How a row begins: {LK_OP_ROW("Relu", "", 1, "max(x, 0)", .flags = ...), .infer = ...}. The four
+ * are the first members of lk_op_row; others that are not 0 follow by name. */
+#define LK_OP_ROW(name, domain, since, summary, ...)                                               \
+  .row = {sizeof(lk_op_row), name, domain, summary, since, __VA_ARGS__}
 
 struct lk_op_class {
   lk_op_row row; /* what others may know */
@@ -107,9 +112,12 @@ struct lk_op_class {
   lk_status (*plan)(lk_planner *planner, lk_error *error);
 };
 
+static inline bool lk_op_is_absent(const lk_op_node *node, uint32_t index) {
+  return index < 64 && (node->absent >> index & 1) != 0;
+}
 /* Whether the operator's own input `index` is there. */
 static inline bool lk_op_has(const lk_op_node *node, uint32_t index) {
-  return index < node->n_operands && (index >= 64 || (node->absent >> index & 1) == 0);
+  return index < node->n_operands && !lk_op_is_absent(node, index);
 }
 
 /* Types by the row, and shapes by the class's `infer`. LK_UNSUPPORTED names a type that an input
@@ -151,9 +159,6 @@ lk_status lk_infer_broadcast(lk_inference *self, lk_error *error);
 /* Multidirectional broadcasting (ONNX "Broadcasting"): sets rank and dims of `out`. */
 lk_status lk_broadcast_dims(lk_dims *dims, const lk_tensor_desc *a, const lk_tensor_desc *b,
                             lk_tensor_desc *out, lk_error *error);
-/* The same of shapes that are known; the type is that of `a`. */
-lk_status lk_broadcast(const lk_tensor_desc *a, const lk_tensor_desc *b, lk_tensor_desc *out,
-                       lk_error *error);
 /* The same tensor with leading dimensions of 1 up to `rank`; layout only if rank is unchanged,
  * else it must be plain. */
 lk_tensor_desc lk_shape_pad_rank(const lk_tensor_desc *desc, uint32_t rank);

@@ -10,28 +10,23 @@
 #include "base/tensor.h"
 #include "ops/plan/planner.h"
 
-/* An input's type and shape, before the operator's own rules. */
-static lk_status check_input(const lk_op_node *node, uint32_t index, const lk_tensor *input,
-                             lk_error *error) {
-  char what[24];
-  (void)snprintf(what, sizeof what, "input %" PRIu32, index);
-  LK_RETURN_NOT_OK(lk_tensor_size(&input->desc, what, NULL, NULL, error));
-  if (input->desc.layout == LK_LAYOUT_ANY) {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to read %s: its layout is 'any', which only a wish can be", what);
-  }
-  if (index < 64 && (node->class_->row.shape_inputs >> index & 1) != 0 && input->data == NULL &&
-      lk_elements(&input->desc) > 0) {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to read %s: its value must be known when shapes are bound", what);
-  }
-  return LK_OK;
-}
-
+/* Types and shapes of inputs, before the operator's own rules. */
 static lk_status check_inputs(const lk_op_node *node, const lk_tensor *inputs, lk_error *error) {
   for (uint32_t i = 0; i < node->n_inputs; i++) {
-    const bool is_absent = i < 64 && (node->absent >> i & 1) != 0;
-    if (!is_absent) LK_RETURN_NOT_OK(check_input(node, i, &inputs[i], error));
+    const lk_tensor *input = &inputs[i];
+    char what[24];
+    if (lk_op_is_absent(node, i)) continue;
+    (void)snprintf(what, sizeof what, "input %" PRIu32, i);
+    LK_RETURN_NOT_OK(lk_tensor_size(&input->desc, what, NULL, NULL, error));
+    if (input->desc.layout == LK_LAYOUT_ANY) {
+      return lk_fail(error, LK_INVALID_ARGUMENT,
+                     "failed to read %s: its layout is 'any', which only a wish can be", what);
+    }
+    if (i < 64 && (node->class_->row.shape_inputs >> i & 1) != 0 && input->data == NULL &&
+        lk_elements(&input->desc) > 0) {
+      return lk_fail(error, LK_INVALID_ARGUMENT,
+                     "failed to read %s: its value must be known when shapes are bound", what);
+    }
   }
   return LK_OK;
 }
@@ -46,8 +41,9 @@ static lk_status check_post_ops(const lk_op_node *node, const lk_tensor *inputs,
   for (uint32_t i = 0; i < node->n_post_ops; i++) {
     if (node->post_ops[i].input < 0) continue;
     const lk_tensor_desc *operand = &inputs[node->post_ops[i].input].desc;
-    lk_tensor_desc together;
-    if (operand->dtype == LK_F32 && lk_broadcast(to, operand, &together, NULL) == LK_OK &&
+    lk_tensor_desc together = {0};
+    if (operand->dtype == LK_F32 &&
+        lk_broadcast_dims(NULL, to, operand, &together, NULL) == LK_OK &&
         lk_shape_equal(&together, to)) {
       continue;
     }

@@ -7,10 +7,12 @@
 #include "base/status.h"
 #include "ops/plan/packing.h"
 
-/* Grows one of the body's arrays, whose count is a uint32_t. */
-#define GROW(planner, array, count)                                                                \
-  LK_GROW((planner)->env->allocator, (planner)->body->array, (size_t)(planner)->body->count,       \
-          (planner)->array##_capacity)
+/* Makes room for one more in an array of `owner`, whose count is a uint32_t. A status. */
+#define GROW(planner, owner, array, error)                                                         \
+  (LK_GROW((planner)->env->allocator, (owner)->array, (size_t)(owner)->n_##array,                  \
+           (planner)->array##_capacity)                                                            \
+       ? LK_OK                                                                                     \
+       : lk_fail_memory(error, "a plan", sizeof *(owner)->array))
 
 lk_status lk_planner_create(lk_ops_env *env, const lk_op_node *node, const lk_tensor *inputs,
                             const lk_layout *wishes, int32_t threads, lk_planner **out_planner,
@@ -24,10 +26,9 @@ lk_status lk_planner_create(lk_ops_env *env, const lk_op_node *node, const lk_te
   planner->node = node;
   LK_TRY(lk_plan_body_create(env, node, wishes, threads, &planner->body, error));
   for (uint32_t i = 0; i < node->n_inputs; i++) {
-    const bool is_absent = i < 64 && (node->absent >> i & 1) != 0;
     if (node->constants[i].content != NULL) {
       planner->inputs[i] = node->constants[i].tensor;
-    } else if (!is_absent) {
+    } else if (!lk_op_is_absent(node, i)) {
       planner->inputs[i] = inputs[i];
     }
     planner->body->inputs[i] = planner->inputs[i].desc;
@@ -46,20 +47,19 @@ void lk_planner_destroy(lk_planner *planner) {
   lk_free(planner->env->allocator, planner);
 }
 
-static uint64_t steps_bytes(const lk_planner *planner) {
-  return planner->steps_capacity * sizeof(lk_step) + planner->args_capacity * sizeof(lk_step_arg) +
-         planner->primitives_capacity * sizeof(void *) + planner->packed_capacity * sizeof(void *) +
-         planner->temps_capacity * sizeof(size_t) + planner->params_capacity * sizeof(void *) +
-         planner->params_bytes;
-}
-
 lk_status lk_planner_finish(lk_planner *planner, lk_plan_body **out_body, lk_error *error) {
   for (uint32_t i = 0; i < planner->n_pending; i++) {
     const lk_pending_reorder *pending = &planner->pending[i];
     LK_RETURN_NOT_OK(lk_planner_reorder(planner, &pending->from, &pending->to, error));
   }
-  planner->body->bytes += steps_bytes(planner);
-  *out_body = planner->body;
+  lk_plan_body *body = planner->body;
+  body->bytes += planner->steps_capacity * sizeof *body->steps +
+                 planner->args_capacity * sizeof *body->args +
+                 planner->primitives_capacity * sizeof *body->primitives +
+                 planner->packed_capacity * sizeof *body->packed +
+                 planner->temps_capacity * sizeof *body->temps +
+                 planner->params_capacity * sizeof *body->params + planner->params_bytes;
+  *out_body = body;
   planner->body = NULL;
   return LK_OK;
 }
@@ -76,7 +76,7 @@ lk_status lk_planner_temp(lk_planner *planner, const lk_tensor_desc *desc, lk_op
   lk_plan_body *body = planner->body;
   uint64_t bytes = 0;
   LK_RETURN_NOT_OK(lk_layouts_bytes(planner->env->layouts, desc, &bytes, error));
-  if (!GROW(planner, temps, n_temps)) return lk_fail_memory(error, "a plan", sizeof *body->temps);
+  LK_RETURN_NOT_OK(GROW(planner, body, temps, error));
   *out_operand = (lk_operand){LK_PLACE_TEMP, body->n_temps, *desc};
   body->temps[body->n_temps++] = body->temp_bytes;
   body->temp_bytes += (bytes + LK_DATA_ALIGNMENT - 1) / LK_DATA_ALIGNMENT * LK_DATA_ALIGNMENT;
@@ -88,7 +88,7 @@ static lk_status pack_operand(lk_planner *planner, lk_content *content, const lk
                               const lk_tensor_desc *to, lk_operand *out_operand, lk_error *error) {
   lk_plan_body *body = planner->body;
   /* makes room first, so that the packed copy has an owner as soon as it exists */
-  if (!GROW(planner, packed, n_packed)) return lk_fail_memory(error, "a plan", sizeof(lk_packed *));
+  LK_RETURN_NOT_OK(GROW(planner, body, packed, error));
   lk_packed **packed = &body->packed[body->n_packed];
   LK_RETURN_NOT_OK(from->layout == to->layout
                        ? lk_content_plain(content, LK_DATA_ALIGNMENT, packed, error)
@@ -182,10 +182,7 @@ lk_status lk_planner_output(lk_planner *planner, uint32_t index, lk_layout layou
   lk_pending_reorder pending = {.to = {LK_PLACE_OUTPUT, index, *desc}};
   LK_RETURN_NOT_OK(lk_planner_temp(planner, &out_operand->desc, out_operand, error));
   pending.from = *out_operand;
-  if (!LK_GROW(planner->env->allocator, planner->pending, (size_t)planner->n_pending,
-               planner->pending_capacity)) {
-    return lk_fail_memory(error, "a plan", sizeof pending);
-  }
+  LK_RETURN_NOT_OK(GROW(planner, planner, pending, error));
   planner->pending[planner->n_pending++] = pending;
   return LK_OK;
 }
@@ -193,7 +190,17 @@ lk_status lk_planner_output(lk_planner *planner, uint32_t index, lk_layout layou
 /* ---- steps ---- */
 
 void lk_planner_key_begin(lk_planner *planner, lk_key_builder *key, lk_primitive_kind kind) {
-  lk_primitive_key(key, planner->env, kind, planner->body->threads);
+  const lk_ops_env *env = planner->env;
+  const lk_key_head head = {.kind = LK_KIND_VALUE,
+                            .op = kind,
+                            .precision = LK_F32,
+                            .math_mode = env->math_mode,
+                            .engine = env->engine_id,
+                            .isa = env->isa,
+                            .library = env->library};
+  lk_key_begin(key, env->allocator, &head);
+  const lk_key_call call = {.threads = planner->body->threads, .in_place_input = -1};
+  lk_key_add_call(key, &call);
 }
 
 void lk_planner_key_unary(lk_planner *planner, lk_key_builder *key, lk_primitive_kind kind,
@@ -209,9 +216,7 @@ lk_status lk_planner_primitive(lk_planner *planner, lk_key_builder *key,
   lk_status status = LK_OK;
   lk_key finished;
   *out_primitive = NULL;
-  if (!GROW(planner, primitives, n_primitives)) {
-    LK_TRY(lk_fail_memory(error, "a plan", sizeof *body->primitives));
-  }
+  LK_TRY(GROW(planner, body, primitives, error));
   LK_TRY(lk_key_finish(key, &finished, error));
   LK_TRY(lk_primitive_get(planner->env, &finished, &body->primitives[body->n_primitives], error));
   *out_primitive = lk_ref_value(body->primitives[body->n_primitives++]);
@@ -222,7 +227,7 @@ cleanup:
 
 static lk_status add_arg(lk_planner *planner, int arg, const lk_operand *operand, lk_error *error) {
   lk_plan_body *body = planner->body;
-  if (!GROW(planner, args, n_args)) return lk_fail_memory(error, "a plan", sizeof *body->args);
+  LK_RETURN_NOT_OK(GROW(planner, body, args, error));
   body->args[body->n_args++] = (lk_step_arg){arg, operand->place, operand->index};
   body->steps[body->n_steps - 1].n_args++;
   return LK_OK;
@@ -230,7 +235,7 @@ static lk_status add_arg(lk_planner *planner, int arg, const lk_operand *operand
 
 static lk_status add_step(lk_planner *planner, const lk_step *step, lk_error *error) {
   lk_plan_body *body = planner->body;
-  if (!GROW(planner, steps, n_steps)) return lk_fail_memory(error, "a plan", sizeof *body->steps);
+  LK_RETURN_NOT_OK(GROW(planner, body, steps, error));
   body->steps[body->n_steps] = *step;
   body->steps[body->n_steps].first_arg = body->n_args;
   body->n_steps++;
@@ -297,9 +302,7 @@ lk_status lk_planner_kernel(lk_planner *planner, lk_kernel_fn kernel, const void
                             size_t size, const lk_operand *operands, uint32_t n_operands,
                             lk_error *error) {
   lk_plan_body *body = planner->body;
-  if (!GROW(planner, params, n_params)) {
-    return lk_fail_memory(error, "a plan", sizeof *body->params);
-  }
+  LK_RETURN_NOT_OK(GROW(planner, body, params, error));
   void *copy = lk_alloc(planner->env->allocator, size);
   if (copy == NULL) return lk_fail_memory(error, "a kernel's parameters", size);
   memcpy(copy, params, size);

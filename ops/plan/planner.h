@@ -73,7 +73,8 @@ lk_status lk_planner_temp(lk_planner *planner, const lk_tensor_desc *desc, lk_op
 /* The layout that output `index` should preferably have: the wish, or `natural` without one. */
 lk_layout lk_planner_wish(lk_planner *planner, uint32_t index, lk_layout natural);
 
-/* Starts the value key of a primitive: lk_primitive_key with the planner's context and threads. */
+/* Starts the value key of a primitive. Then add tensors, attributes and post-ops, in the order that
+ * the builder of the kind documents, and call lk_planner_primitive. */
 void lk_planner_key_begin(lk_planner *planner, lk_key_builder *key, lk_primitive_kind kind);
 /* The same, with the tensors of a primitive that turns SRC into DST. */
 void lk_planner_key_unary(lk_planner *planner, lk_key_builder *key, lk_primitive_kind kind,

@@ -78,14 +78,6 @@ static lk_pool_geometry geometry_of(const lk_window_shape *shape, const lk_tenso
   return geometry;
 }
 
-/* Corrects means of the windows that reach beyond the declared padding. */
-static lk_status emit_divisors(lk_planner *planner, const lk_window_shape *shape,
-                               const lk_operand *src, const lk_operand *dst, lk_error *error) {
-  const lk_pool pool = {.geometry = geometry_of(shape, &src->desc),
-                        .kind = LK_POOL_MEAN_WITH_PADDING};
-  return lk_planner_kernel(planner, lk_pool_divisors_kernel, &pool, sizeof pool, dst, 1, error);
-}
-
 /* With the node's post-ops. `positions` is made here, unless it is NULL. */
 static lk_status emit_primitive(lk_planner *planner, lk_pool_kind kind,
                                 const lk_window_shape *shape, const lk_operand *src,
@@ -93,12 +85,11 @@ static lk_status emit_primitive(lk_planner *planner, lk_pool_kind kind,
   lk_key_builder key;
   const lk_primitive *primitive = NULL;
   const bool corrects = kind == LK_POOL_MEAN_WITH_PADDING && reaches_beyond(shape);
-  const int64_t algorithm = (int64_t)algorithms[kind], training = 1;
   lk_planner_key_unary(planner, &key, LK_PRIMITIVE_POOLING, &src->desc, &dst->desc);
-  lk_key_add_attr(&key, LK_WORD_ALGORITHM, &algorithm, 1);
+  lk_key_add_number(&key, LK_WORD_ALGORITHM, algorithms[kind]);
   lk_key_add_attr(&key, LK_WORD_KERNEL, shape->kernel, shape->rank);
   lk_window_key(shape, &key);
-  if (positions != NULL) lk_key_add_attr(&key, LK_WORD_FLAGS, &training, 1);
+  if (positions != NULL) lk_key_add_number(&key, LK_WORD_FLAGS, 1);
   if (!corrects) lk_post_ops_key(planner, &key, &dst->desc);
   LK_RETURN_NOT_OK(lk_planner_primitive(planner, &key, &primitive, error));
   lk_primitive_arg args[3] = {{DNNL_ARG_SRC, *src}, {DNNL_ARG_DST, *dst}};
@@ -109,7 +100,10 @@ static lk_status emit_primitive(lk_planner *planner, lk_pool_kind kind,
   }
   if (!corrects) return lk_post_ops_execute(planner, primitive, args, n_args, &dst->desc, error);
   LK_RETURN_NOT_OK(lk_planner_execute(planner, primitive, args, n_args, error));
-  LK_RETURN_NOT_OK(emit_divisors(planner, shape, src, dst, error));
+  /* corrects the windows that reach beyond the declared padding */
+  const lk_pool pool = {.geometry = geometry_of(shape, &src->desc), .kind = kind};
+  LK_RETURN_NOT_OK(
+      lk_planner_kernel(planner, lk_pool_divisors_kernel, &pool, sizeof pool, dst, 1, error));
   return lk_plan_post_ops(planner, dst, error);
 }
 
@@ -248,9 +242,12 @@ static lk_status plan_windows(lk_planner *planner, lk_pool_kind kind, const lk_w
   return has_indices ? emit_indices(planner, shape, x, &positions, column_major, error) : LK_OK;
 }
 
-/* Windows of nothing but padding, because the input is empty. */
-static lk_status plan_padding(lk_planner *planner, lk_pool_kind kind, lk_error *error) {
+lk_status lk_plan_pool(lk_planner *planner, lk_pool_kind kind, const lk_window_shape *shape,
+                       bool column_major, lk_error *error) {
+  const lk_tensor_desc *x = &planner->inputs[0].desc;
   char text[LK_TENSOR_TEXT_CAPACITY];
+  if (lk_elements(x) > 0) return plan_windows(planner, kind, shape, column_major, error);
+  /* windows of nothing but padding */
   switch (kind) {
   case LK_POOL_MEAN:
     return lk_plan_mean_of_nothing(planner, error);
@@ -259,15 +256,8 @@ static lk_status plan_padding(lk_planner *planner, lk_pool_kind kind, lk_error *
   default:
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "the input is %s, the largest of no elements is not defined",
-                   lk_tensor_text(&planner->inputs[0].desc, text));
+                   lk_tensor_text(x, text));
   }
-}
-
-lk_status lk_plan_pool(lk_planner *planner, lk_pool_kind kind, const lk_window_shape *shape,
-                       bool column_major, lk_error *error) {
-  return lk_elements(&planner->inputs[0].desc) == 0
-             ? plan_padding(planner, kind, error)
-             : plan_windows(planner, kind, shape, column_major, error);
 }
 
 lk_status lk_plan_global_average(lk_planner *planner, lk_error *error) {

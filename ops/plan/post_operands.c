@@ -72,17 +72,15 @@ static lk_status operand_arg(lk_planner *planner, const lk_primitive *primitive,
                              lk_error *error) {
   const uint32_t input = (uint32_t)planner->node->post_ops[index].input;
   const lk_tensor_desc wanted = operand_desc(planner, input, dst);
-  const bool same_rank = planner->inputs[input].desc.rank == wanted.rank;
   out_arg->arg = DNNL_ARG_ATTR_MULTIPLE_POST_OP((int)index) | DNNL_ARG_SRC_1;
+  lk_operand *operand = &out_arg->operand;
   if (lk_shape_equal(&wanted, dst) || !takes_full(primitive, out_arg->arg, dst)) {
-    return lk_planner_input(planner, input, same_rank ? wanted.layout : LK_LAYOUT_PLAIN,
-                            &out_arg->operand, error);
+    return lk_plan_operand(planner, input, wanted.rank, wanted.layout, operand, error);
   }
-  lk_operand narrow;
-  LK_RETURN_NOT_OK(lk_planner_input(planner, input, LK_LAYOUT_PLAIN, &narrow, error));
-  narrow.desc = wanted;
-  narrow.desc.layout = LK_LAYOUT_PLAIN;
-  return lk_plan_broadcast(planner, &narrow, dst, &out_arg->operand, error);
+  LK_RETURN_NOT_OK(lk_planner_input(planner, input, LK_LAYOUT_PLAIN, operand, error));
+  operand->desc = wanted;
+  operand->desc.layout = LK_LAYOUT_PLAIN;
+  return lk_plan_broadcast(planner, operand, dst, error);
 }
 
 lk_status lk_post_ops_execute(lk_planner *planner, const lk_primitive *primitive,

@@ -9,20 +9,6 @@
 #include "ops/plan/onednn.h"
 #include "ops/plan/post_ops.h"
 
-void lk_primitive_key(lk_key_builder *builder, const lk_ops_env *env, lk_primitive_kind kind,
-                      int32_t threads) {
-  lk_key_head head = {.kind = LK_KIND_VALUE,
-                      .op = kind,
-                      .precision = LK_F32,
-                      .math_mode = env->math_mode,
-                      .engine = env->engine_id,
-                      .isa = env->isa,
-                      .library = env->library};
-  lk_key_begin(builder, env->allocator, &head);
-  lk_key_call call = {.threads = threads, .in_place_input = -1};
-  lk_key_add_call(builder, &call);
-}
-
 static void destroy_primitive(void *value, void *user) {
   lk_primitive *primitive = value;
   if (primitive->primitive != NULL) dnnl_primitive_destroy(primitive->primitive);
@@ -50,14 +36,17 @@ static lk_status read_tensors(lk_primitive_build *build, lk_error *error) {
   return lk_build_tensor(build, LK_WORD_DST, 0, &build->dst, error);
 }
 
-/* The descriptor of the key's primitive. */
-static lk_status describe(lk_ops_env *env, const lk_key *key, const lk_primitive_kind_row *kind,
-                          dnnl_primitive_desc_t *out_desc, lk_error *error) {
+/* Makes descriptor and primitive. The owner of `primitive` destroys them, also after a failure. */
+static lk_status create(lk_ops_env *env, const lk_key *key, const lk_primitive_kind_row *kind,
+                        lk_primitive *primitive, lk_error *error) {
   lk_status status = LK_OK;
   lk_primitive_build build = {.env = env, .key = key};
+  lk_dnnl_create_begin();
   LK_TRY(lk_post_ops_attr(&build, &build.attr, error));
   LK_TRY(read_tensors(&build, error));
-  LK_TRY(lk_dnnl_check(error, kind->build(&build, out_desc), kind->describe));
+  LK_TRY(lk_dnnl_check(error, kind->build(&build, &primitive->desc), kind->describe));
+  LK_TRY(lk_dnnl_check(error, dnnl_primitive_create(&primitive->primitive, primitive->desc),
+                       kind->create));
 cleanup:
   for (int i = 0; i < build.n_sources; i++) dnnl_memory_desc_destroy(build.sources[i]);
   if (build.src1 != NULL) dnnl_memory_desc_destroy(build.src1);
@@ -65,18 +54,6 @@ cleanup:
   if (build.bias != NULL) dnnl_memory_desc_destroy(build.bias);
   if (build.dst != NULL) dnnl_memory_desc_destroy(build.dst);
   if (build.attr != NULL) dnnl_primitive_attr_destroy(build.attr);
-  return status;
-}
-
-/* Makes descriptor and primitive. The owner of `primitive` destroys them, also after a failure. */
-static lk_status create(lk_ops_env *env, const lk_key *key, const lk_primitive_kind_row *kind,
-                        lk_primitive *primitive, lk_error *error) {
-  lk_status status = LK_OK;
-  lk_dnnl_create_begin();
-  LK_TRY(describe(env, key, kind, &primitive->desc, error));
-  LK_TRY(lk_dnnl_check(error, dnnl_primitive_create(&primitive->primitive, primitive->desc),
-                       kind->create));
-cleanup:
   lk_dnnl_create_end();
   return status;
 }

@@ -17,11 +17,6 @@ typedef struct lk_primitive {
   bool is_ref;
 } lk_primitive;
 
-/* Starts a value key. Then add tensors, attributes and post-ops, in the order that the builder of
- * the kind documents, finish it, and call lk_primitive_get. */
-void lk_primitive_key(lk_key_builder *builder, const lk_ops_env *env, lk_primitive_kind kind,
-                      int32_t threads);
-
 /* Finds or builds the primitive of the key. Where oneDNN has only a reference implementation for a
  * broadcast of a post-op's operand, it is the primitive that takes all operands in full shape, if
  * oneDNN has a better one for that. */
@@ -29,3 +24,7 @@ lk_status lk_primitive_get(lk_ops_env *env, const lk_key *key, lk_ref **out_ref,
 
 /* A float as an attribute value of a key: its bit pattern; -0.0 becomes 0.0. */
 int64_t lk_float_bits(float value);
+/* Adds an attribute of one number to a value key. */
+static inline void lk_key_add_number(lk_key_builder *key, lk_word name, int64_t number) {
+  lk_key_add_attr(key, name, &number, 1);
+}

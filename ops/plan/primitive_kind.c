@@ -1,5 +1,5 @@
 /* The builder of each kind of primitive: from a value key to oneDNN's descriptor. Each says which
- * tensors and attributes its keys have, besides what lk_primitive_key adds and the post-ops. */
+ * tensors and attributes its keys have, besides what lk_planner_key_begin adds and the post-ops. */
 #include "ops/plan/primitive_kind.h"
 
 #include <string.h>
@@ -16,23 +16,22 @@ lk_status lk_build_tensor(const lk_primitive_build *build, lk_word role, uint32_
   return lk_layouts_memory_desc(build->env->layouts, &desc, out_md, error);
 }
 
-/* Attribute values; `fallback`, for a float 0, when it is not in the key. A float is a bit pattern
- * there. */
-static int64_t get_number(const lk_primitive_build *build, lk_word name, int64_t fallback) {
+/* Attribute values; 0 when it is not in the key. A float is a bit pattern there. */
+static int64_t get_number(const lk_primitive_build *build, lk_word name) {
   uint32_t count = 0;
   const int64_t *values = lk_key_find_attr(build->key, name, &count);
-  return values != NULL && count > 0 ? values[0] : fallback;
+  return values != NULL && count > 0 ? values[0] : 0;
 }
 
 static float get_float(const lk_primitive_build *build, lk_word name) {
-  const uint32_t bits = (uint32_t)get_number(build, name, 0);
+  const uint32_t bits = (uint32_t)get_number(build, name);
   float value = 0;
   memcpy(&value, &bits, sizeof value);
   return value;
 }
 
 static dnnl_alg_kind_t get_algorithm(const lk_primitive_build *build) {
-  return (dnnl_alg_kind_t)get_number(build, LK_WORD_ALGORITHM, dnnl_alg_kind_undef);
+  return (dnnl_alg_kind_t)get_number(build, LK_WORD_ALGORITHM);
 }
 
 static void read_dims(const lk_primitive_build *build, lk_word name, dnnl_dims_t out) {
@@ -106,7 +105,7 @@ static dnnl_status_t build_binary(const lk_primitive_build *build,
 static dnnl_status_t build_pooling(const lk_primitive_build *build,
                                    dnnl_primitive_desc_t *out_desc) {
   const window_dims window = get_window(build);
-  const bool is_training = get_number(build, LK_WORD_FLAGS, 0) != 0;
+  const bool is_training = get_number(build, LK_WORD_FLAGS) != 0;
   return dnnl_pooling_forward_primitive_desc_create(
       out_desc, build->env->engine, is_training ? dnnl_forward_training : dnnl_forward_inference,
       get_algorithm(build), build->src, build->dst, window.strides, window.kernel, window.dilations,
@@ -117,7 +116,7 @@ static dnnl_status_t build_pooling(const lk_primitive_build *build,
 static dnnl_status_t build_lrn(const lk_primitive_build *build, dnnl_primitive_desc_t *out_desc) {
   return dnnl_lrn_forward_primitive_desc_create(
       out_desc, build->env->engine, dnnl_forward_inference, dnnl_lrn_across_channels, build->src,
-      build->dst, get_number(build, LK_WORD_SIZE, 1), get_float(build, LK_WORD_ALPHA),
+      build->dst, get_number(build, LK_WORD_SIZE), get_float(build, LK_WORD_ALPHA),
       get_float(build, LK_WORD_BETA), get_float(build, LK_WORD_POWER), build->attr);
 }
 
@@ -135,7 +134,7 @@ static dnnl_status_t build_softmax(const lk_primitive_build *build,
                                    dnnl_primitive_desc_t *out_desc) {
   return dnnl_softmax_forward_primitive_desc_create(
       out_desc, build->env->engine, dnnl_forward_inference, dnnl_softmax_accurate, build->src,
-      build->dst, (int)get_number(build, LK_WORD_AXIS, 0), build->attr);
+      build->dst, (int)get_number(build, LK_WORD_AXIS), build->attr);
 }
 
 /* SRC, DST; ALGORITHM. Dimensions that are 1 in DST are reduced. */
@@ -156,10 +155,10 @@ static dnnl_status_t build_resampling(const lk_primitive_build *build,
 /* SRC 0 to n - 1, DST; AXIS. */
 static dnnl_status_t build_concat(const lk_primitive_build *build,
                                   dnnl_primitive_desc_t *out_desc) {
-  return dnnl_concat_primitive_desc_create(
-      out_desc, build->env->engine, build->dst, build->n_sources,
-      (int)get_number(build, LK_WORD_AXIS, 0), (const const_dnnl_memory_desc_t *)build->sources,
-      build->attr);
+  return dnnl_concat_primitive_desc_create(out_desc, build->env->engine, build->dst,
+                                           build->n_sources, (int)get_number(build, LK_WORD_AXIS),
+                                           (const const_dnnl_memory_desc_t *)build->sources,
+                                           build->attr);
 }
 
 /* SRC, DST: types or layouts differ. */

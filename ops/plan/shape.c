@@ -99,12 +99,6 @@ lk_status lk_broadcast_dims(lk_dims *dims, const lk_tensor_desc *a, const lk_ten
   return LK_OK;
 }
 
-lk_status lk_broadcast(const lk_tensor_desc *a, const lk_tensor_desc *b, lk_tensor_desc *out,
-                       lk_error *error) {
-  *out = (lk_tensor_desc){.dtype = a->dtype};
-  return lk_broadcast_dims(NULL, a, b, out, error);
-}
-
 lk_tensor_desc lk_shape_pad_rank(const lk_tensor_desc *desc, uint32_t rank) {
   if (rank <= desc->rank) return *desc;
   lk_tensor_desc padded = {.dtype = desc->dtype, .rank = rank, .layout = desc->layout};

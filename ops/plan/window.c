@@ -44,6 +44,8 @@ static lk_status fill(const lk_window *window, uint32_t rank, const int64_t *ker
   LK_RETURN_NOT_OK(check_count("strides", window->n_strides, rank, error));
   LK_RETURN_NOT_OK(check_count("dilations", window->n_dilations, rank, error));
   LK_RETURN_NOT_OK(check_count("pads", window->n_pads, 2 * rank, error));
+  LK_RETURN_NOT_OK(check_count("output_padding", window->n_output_padding, rank, error));
+  LK_RETURN_NOT_OK(check_count("output_shape", window->n_output_shape, rank, error));
   if (window->n_kernel == 0 && kernel == NULL) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "attribute 'kernel_shape' is missing, it is required");
@@ -152,13 +154,13 @@ static int64_t open_transposed(const lk_window *window, const lk_window_shape *s
 }
 
 lk_status lk_window_infer_transposed(const lk_window *window, uint32_t rank, const int64_t *in,
-                                     const int64_t *kernel, const int64_t *output_padding,
-                                     const int64_t *output_shape, lk_dims *dims,
-                                     lk_window_shape *out, lk_error *error) {
+                                     const int64_t *kernel, lk_dims *dims, lk_window_shape *out,
+                                     lk_error *error) {
+  const int64_t *output_shape = window->n_output_shape > 0 ? window->output_shape : NULL;
   LK_RETURN_NOT_OK(fill(window, rank, kernel, out, error));
   for (uint32_t i = 0; i < rank; i++) {
     const int64_t extent = (out->kernel[i] - 1) * out->dilations[i] + 1;
-    const int64_t extra = output_padding != NULL ? output_padding[i] : 0;
+    const int64_t extra = window->output_padding[i]; /* 0 where it is not given */
     if (in[i] > MAX_EXTENT || (in[i] > 1 && out->strides[i] > MAX_EXTENT / in[i])) {
       return lk_fail(error, LK_OUT_OF_RANGE,
                      "spatial dimension %" PRIu32 " is %" PRId64 ", at most 2^40 with the stride",

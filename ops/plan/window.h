@@ -17,7 +17,8 @@ typedef enum lk_auto_pad {
 typedef struct lk_window {
   int64_t kernel[LK_MAX_SPATIAL], strides[LK_MAX_SPATIAL], dilations[LK_MAX_SPATIAL];
   int64_t pads[2 * LK_MAX_SPATIAL];
-  uint32_t n_kernel, n_strides, n_dilations, n_pads;
+  int64_t output_padding[LK_MAX_SPATIAL], output_shape[LK_MAX_SPATIAL]; /* of a transposed one */
+  uint32_t n_kernel, n_strides, n_dilations, n_pads, n_output_padding, n_output_shape;
   uint32_t auto_pad; /* lk_auto_pad */
   bool ceil_mode;
 } lk_window;
@@ -31,7 +32,7 @@ typedef struct lk_window_shape {
                                        of ceil_mode; lk_window_infer only */
 } lk_window_shape;
 
-/* Reads kernel_shape, strides, dilations, pads, auto_pad and ceil_mode. */
+/* Reads kernel_shape, strides, dilations, pads, auto_pad and ceil_mode. `out` comes zeroed. */
 void lk_window_parse(lk_attrs *attrs, lk_window *out);
 
 /* Output size and padding for an input of `rank` spatial dimensions `in`. `kernel` is used where
@@ -45,11 +46,10 @@ lk_status lk_window_infer(const lk_window *window, uint32_t rank, const int64_t 
                           const int64_t *kernel, lk_dims *dims, lk_window_shape *out,
                           lk_error *error);
 
-/* The same for a transposed convolution, with output_padding and output_shape (or NULL). */
+/* The same for a transposed convolution, with output_padding and output_shape. */
 lk_status lk_window_infer_transposed(const lk_window *window, uint32_t rank, const int64_t *in,
-                                     const int64_t *kernel, const int64_t *output_padding,
-                                     const int64_t *output_shape, lk_dims *dims,
-                                     lk_window_shape *out, lk_error *error);
+                                     const int64_t *kernel, lk_dims *dims, lk_window_shape *out,
+                                     lk_error *error);
 
 /* Adds STRIDES, DILATIONS (oneDNN counts them from 0), PADS_BEGIN and PADS_END to a value key. */
 void lk_window_key(const lk_window_shape *shape, lk_key_builder *key);

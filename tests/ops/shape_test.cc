@@ -4,8 +4,8 @@
 // As in ops/plan/op.h, which C++ cannot read for its atomic members.
 extern "C" {
 int64_t lk_axis(int64_t axis, uint32_t rank);
-lk_status lk_broadcast(const lk_tensor_desc *a, const lk_tensor_desc *b, lk_tensor_desc *out,
-                       lk_error *error);
+lk_status lk_broadcast_dims(lk_dims *dims, const lk_tensor_desc *a, const lk_tensor_desc *b,
+                            lk_tensor_desc *out, lk_error *error);
 lk_tensor_desc lk_shape_pad_rank(const lk_tensor_desc *desc, uint32_t rank);
 lk_status lk_read_ints(const lk_tensor *tensor, const char *what, int64_t *out, uint32_t capacity,
                        uint32_t *out_count, lk_error *error);
@@ -34,7 +34,7 @@ TEST(ShapeHelpers, AxisCountsFromBothEnds) {
 Dims broadcast(const Dims &a, const Dims &b) {
   const lk_tensor_desc x = lk::desc_of(LK_F32, a), y = lk::desc_of(LK_F32, b);
   lk_tensor_desc out{};
-  LK_EXPECT_OK(lk_broadcast(&x, &y, &out, LK_ERR));
+  LK_EXPECT_OK(lk_broadcast_dims(nullptr, &x, &y, &out, LK_ERR));
   return lk::dims_of(out);
 }
 
@@ -50,7 +50,7 @@ TEST(ShapeHelpers, BroadcastIsMultidirectional) {
 TEST(ShapeHelpers, BroadcastNamesWhatDoesNotFit) {
   const lk_tensor_desc a = lk::desc_of(LK_F32, {2, 3}), b = lk::desc_of(LK_F32, {2, 0});
   lk_tensor_desc out{};
-  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, lk_broadcast(&a, &b, &out, LK_ERR));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, lk_broadcast_dims(nullptr, &a, &b, &out, LK_ERR));
   EXPECT_THAT(LK_MESSAGE, ::testing::HasSubstr("2x3:f32 and 2x0:f32: 3 and 0"));
 }
 
