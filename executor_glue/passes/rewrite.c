@@ -128,8 +128,7 @@ lk_status lk_graph_add_constant(lk_graph *graph, const lk_tensor_desc *desc, voi
   return LK_OK;
 }
 
-/* Appends an input that only a post-op uses, behind all inputs that the operator itself may have.
- * */
+/* Appends an input that only a post-op uses, behind all that the operator itself may have. */
 static lk_status append_operand(const lk_pass_env *env, lk_graph *graph, int32_t node,
                                 int32_t value, int32_t *out_index, lk_error *error) {
   const lk_op_row *row = lk_node_row(env, &graph->nodes[node]);
