@@ -10,8 +10,8 @@ lk_layout lk_fixed_input_layout(lk_planner *planner, uint32_t index);
  * `natural` without a wish, else plain. */
 lk_layout lk_fixed_output_layout(lk_planner *planner, lk_layout natural);
 
-/* Input `index` beside a tensor of `rank` dimensions in `layout`: in that layout too, but plain where
- * its rank is another. */
+/* Input `index` beside a tensor of `rank` dimensions in `layout`: in that layout too, but plain
+ * where its rank is another. */
 lk_status lk_plan_operand(lk_planner *planner, uint32_t index, uint32_t rank, lk_layout layout,
                           lk_operand *out_operand, lk_error *error);
 
@@ -24,9 +24,9 @@ lk_status lk_plan_same(lk_planner *planner, uint32_t index, lk_error *error);
 lk_status lk_plan_fill(lk_planner *planner, const lk_operand *to, size_t size, const void *value,
                        lk_error *error);
 
-/* A step that copies `operand`, which broadcasts to `like`, into a temporary with the dimensions and
- * the layout of `like`, and makes that the operand. Both lie plain or channels-last; `operand` plain
- * where its rank is lower. */
+/* A step that copies `operand`, which broadcasts to `like`, into a temporary with the dimensions
+ * and the layout of `like`, and makes that the operand. Both lie plain or channels-last; `operand`
+ * plain where its rank is lower. */
 lk_status lk_plan_broadcast(lk_planner *planner, lk_operand *operand, const lk_tensor_desc *like,
                             lk_error *error);
 
