@@ -60,22 +60,3 @@ void lk_session_outputs_destroy(lk_session *session); /* frees what was not rele
 /* Notes `data`, which came from the context's allocator. */
 lk_status lk_session_output_add(lk_session *session, void *data, lk_error *error);
 void lk_session_outputs_release(lk_session *session, lk_named_tensor *outputs, uint32_t n_outputs);
-
-/* info.c */
-uint32_t lk_session_input_count(const lk_session *session);
-uint32_t lk_session_output_count(const lk_session *session);
-lk_status lk_session_input_info(const lk_session *session, uint32_t index, lk_value_info *out,
-                                lk_error *error);
-lk_status lk_session_output_info(const lk_session *session, uint32_t index, lk_value_info *out,
-                                 lk_error *error);
-lk_status lk_session_model_info(const lk_session *session, lk_model_info *out, lk_error *error);
-const char *lk_session_metadata_key(const lk_session *session, uint32_t index);
-const char *lk_session_metadata_value(const lk_session *session, const char *key);
-lk_status lk_session_get_stats(lk_session *session, lk_session_stats *out, lk_error *error);
-uint32_t lk_session_node_count(const lk_session *session);
-lk_status lk_session_node_info(const lk_session *session, uint32_t index, lk_session_node *out,
-                               lk_error *error);
-uint32_t lk_session_pass_count(const lk_session *session);
-lk_status lk_session_pass_info(const lk_session *session, uint32_t index, lk_session_pass *out,
-                               lk_error *error);
-lk_executor *lk_session_executor(const lk_session *session);
