@@ -101,9 +101,7 @@ static lk_status node_info(const lk_session *session, uint32_t index, lk_session
       .fused = node->fused,
       .implementation = lk_graph_executor_implementation(session->graph_executor, index),
       .runs_on_onednn = (lk_graph_executor_op_info(session->graph_executor, index)->row->flags &
-                         LK_OP_ON_ONEDNN) != 0
-                            ? 1U
-                            : 0U};
+                         LK_OP_ON_ONEDNN) != 0};
   for (uint32_t i = node->n_outputs; i-- > 0;) {
     if (node->outputs[i] != LK_NO_VALUE) info.output_name = graph->values[node->outputs[i]].name;
   }
@@ -121,11 +119,12 @@ static lk_status pass_info(const lk_session *session, uint32_t index, lk_session
     return lk_fail(error, LK_OUT_OF_RANGE, "failed to describe pass %" PRIu32 ": there are %zu",
                    index, lk_n_passes);
   }
-  const lk_session_pass info = {.struct_size = sizeof info,
-                                .name = lk_passes[index].name,
-                                .summary = lk_passes[index].summary,
-                                .changes = session->pass_changes[index],
-                                .enabled = session->pass_enabled[index]};
+  const lk_session_pass info = {
+      .struct_size = sizeof info,
+      .name = lk_passes[index].name,
+      .summary = lk_passes[index].summary,
+      .changes = session->pass_changes[index],
+      .enabled = !lk_session_is_disabled(&session->options, lk_passes[index].name)};
   return lk_struct_write(out, &info, sizeof info, "lk_session_pass", error);
 }
 

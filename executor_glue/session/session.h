@@ -31,9 +31,9 @@ struct lk_session {
   lk_onnx_model *model;
   lk_graph *graph;
   lk_graph_executor *graph_executor;
-  uint64_t *pass_changes;     /* [lk_n_passes] */
-  bool *pass_enabled;         /* [lk_n_passes] */
-  lk_session_options options; /* but for the list of passes */
+  uint64_t *pass_changes;       /* [lk_n_passes] */
+  const char **disabled_passes; /* [lk_n_passes]: the first ones, by the names in the table */
+  lk_session_options options;   /* with that list */
   uint64_t n_constants, constant_bytes, load_ns;
   _Atomic uint64_t builds_seen; /* run plan builds when pages were last given back */
   _Atomic bool has_run;
@@ -48,6 +48,8 @@ lk_status lk_session_open_memory(lk_context *context, const void *data, size_t s
                                  lk_error *error);
 lk_status lk_session_clone(lk_session *session, lk_session **out_session, lk_error *error);
 void lk_session_close(lk_session *session);
+/* Whether the options say to leave out the pass of that name. */
+bool lk_session_is_disabled(const lk_session_options *options, const char *pass);
 
 /* run.c */
 lk_status lk_session_run(lk_session *session, const lk_named_tensor *inputs, uint32_t n_inputs,
