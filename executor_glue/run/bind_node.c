@@ -70,20 +70,13 @@ static bool shapes_depend_on(const lk_program *program, const lk_node *node) {
 
 /* Up to here a team of threads costs more than it saves: fork and join take about as long as one
  * thread needs for so many bytes that are read once. */
-#define ONE_THREAD_BYTES ((int64_t)32 * 1024)
+#define ONE_THREAD_BYTES (32.0 * 1024)
 
 /* Only operators that may run in place are judged: their outputs are as large as their inputs. */
 bool lk_bind_is_small(const lk_plan_builder *builder, int32_t node_index) {
   const lk_node *node = node_at(builder, node_index);
-  int64_t bytes = 0;
-  if (builder->program->infos[node_index].in_place_inputs == 0) return false;
-  for (uint32_t i = 0; i < node->n_inputs; i++) {
-    const lk_bound_value *value = lk_plan_builder_value(builder, node->inputs[i]);
-    if (value == NULL) continue;
-    bytes += lk_elements(&value->desc) * (int64_t)lk_dtype_size(value->desc.dtype);
-    if (bytes > ONE_THREAD_BYTES) return false;
-  }
-  return true;
+  return builder->program->infos[node_index].in_place_inputs != 0 &&
+         lk_plan_builder_sum_bytes(builder, node->inputs, node->n_inputs) <= ONE_THREAD_BYTES;
 }
 
 /* Asks for the plan, and reads what its outputs are. */
