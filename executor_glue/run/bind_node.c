@@ -278,9 +278,7 @@ lk_status lk_bind_node(lk_plan_builder *builder, int32_t node_index, lk_error *e
   }
   lk_plan_info info = {.struct_size = sizeof info};
   LK_TRY(api->plan_info(plan, &info, error));
-  if (builder->desc->bound != NULL) {
-    builder->desc->bound(builder->desc->bound_arg, node_index, info.implementation);
-  }
+  lk_implementation_names_note(builder->desc->implementations, node_index, info.implementation);
 
   if (known) LK_TRY(can_compute(builder, node, &known, error));
   if (known) {
