@@ -102,13 +102,10 @@ static lk_status hand_over(lk_session *session, const lk_session_call *call,
 
 /* Building a run plan packs weights, which reads pages of the model that are not needed again. */
 static void drop_model_pages(lk_session *session) {
-  uint64_t builds = lk_graph_executor_builds(session->graph_executor);
-  bool first = !atomic_load_explicit(&session->has_run, memory_order_relaxed) &&
-               !atomic_exchange(&session->has_run, true);
-  if (first || atomic_load_explicit(&session->builds_seen, memory_order_relaxed) != builds) {
-    atomic_store(&session->builds_seen, builds);
-    lk_onnx_model_drop_pages(session->model);
-  }
+  const uint64_t builds = lk_graph_executor_builds(session->graph_executor) + 1;
+  if (atomic_load_explicit(&session->builds_seen, memory_order_relaxed) == builds) return;
+  atomic_store(&session->builds_seen, builds);
+  lk_onnx_model_drop_pages(session->model);
 }
 
 lk_status lk_session_run(lk_session *session, const lk_named_tensor *inputs, uint32_t n_inputs,

@@ -35,8 +35,7 @@ struct lk_session {
   const char **disabled_passes; /* [lk_n_passes]: the first ones, by the names in the table */
   lk_session_options options;   /* with that list */
   uint64_t n_constants, constant_bytes, load_ns;
-  _Atomic uint64_t builds_seen; /* run plan builds when pages were last given back */
-  _Atomic bool has_run;
+  _Atomic uint64_t builds_seen; /* run plan builds + 1 when pages were last given back; 0: never */
   lk_session_outputs outputs;
 };
 
