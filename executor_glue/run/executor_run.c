@@ -9,12 +9,14 @@
 
 /* ---- processors ---- */
 
-/* `run->threads` when the caller has asked for them already. */
-static lk_status enter_threads(lk_invocation *invocation, const lk_graph_run *run,
-                               lk_error *error) {
-  const lk_graph_executor *executor = invocation->executor;
+/* First a place among the executor's runs, then processors: a run that waits for a place takes no
+ * processors from others. `run->threads` when the caller has asked for them already. */
+static lk_status enter(lk_invocation *invocation, const lk_graph_run *run, lk_error *error) {
+  lk_graph_executor *executor = invocation->executor;
   const lk_program *program = executor->program;
   const int32_t workers = (int32_t)executor->workers;
+  LK_RETURN_NOT_OK(lk_run_limit_enter(&executor->limit, &invocation->wait, error));
+  invocation->has_place = true;
   if (run->threads > 0) {
     invocation->threads = run->threads;
     return LK_OK;
@@ -30,14 +32,6 @@ static lk_status enter_threads(lk_invocation *invocation, const lk_graph_run *ru
       program->api->threads_enter(program->context, &ask, &invocation->threads, error));
   invocation->has_threads = true;
   return LK_OK;
-}
-
-/* First a place among the executor's runs, then processors: a run that waits for a place takes no
- * processors from others. */
-static lk_status enter(lk_invocation *invocation, const lk_graph_run *run, lk_error *error) {
-  LK_RETURN_NOT_OK(lk_run_limit_enter(&invocation->executor->limit, &invocation->wait, error));
-  invocation->has_place = true;
-  return enter_threads(invocation, run, error);
 }
 
 static void leave(lk_invocation *invocation) {
