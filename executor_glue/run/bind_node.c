@@ -44,26 +44,17 @@ static lk_status fill_inputs(lk_plan_builder *builder, int32_t node_index, lk_er
   return LK_OK;
 }
 
-static bool is_known(const lk_plan_builder *builder, int32_t value) {
-  const int32_t kind = builder->values[value].kind;
-  const int32_t input = builder->program->input_index[value];
-  return kind == LK_BOUND_CONSTANT || kind == LK_BOUND_KNOWN ||
-         (input >= 0 && builder->program->by_value[input]);
+static bool is_known(const lk_bound_value *value) {
+  return value->kind == LK_BOUND_CONSTANT || value->data != NULL;
 }
 
 static bool all_inputs_known(const lk_plan_builder *builder, const lk_node *node) {
   if (lk_program_shape_only(builder->program, node)) return true;
   for (uint32_t i = 0; i < node->n_inputs; i++) {
-    if (node->inputs[i] != LK_NO_VALUE && !is_known(builder, node->inputs[i])) return false;
+    const lk_bound_value *value = lk_plan_builder_value(builder, node->inputs[i]);
+    if (value != NULL && !is_known(value)) return false;
   }
   return true;
-}
-
-static bool shapes_depend_on(const lk_program *program, const lk_node *node) {
-  for (uint32_t i = 0; i < node->n_outputs; i++) {
-    if (node->outputs[i] != LK_NO_VALUE && program->must_know[node->outputs[i]]) return true;
-  }
-  return false;
 }
 
 /* ---- asking for the plan ---- */
@@ -137,7 +128,7 @@ static lk_status can_compute(const lk_plan_builder *builder, const lk_node *node
     if (builder->outputs[i].layout != LK_LAYOUT_PLAIN) *out_yes = false;
     if (__builtin_add_overflow(sum, bytes, &sum)) sum = UINT64_MAX;
   }
-  if (sum > KNOWN_MAX_BYTES && !shapes_depend_on(builder->program, node)) *out_yes = false;
+  if (sum > KNOWN_MAX_BYTES && !lk_program_must_know(builder->program, node)) *out_yes = false;
   return LK_OK;
 }
 

@@ -48,6 +48,7 @@ static void find_uses(lk_plan_builder *builder) {
 
 /* Values that no node makes: graph inputs and constants. */
 static lk_status bind_sources(lk_plan_builder *builder, lk_error *error) {
+  static const int64_t no_elements = 0; /* a known value has a pointer, also without elements */
   const lk_program *program = builder->program;
   const lk_graph *graph = program->graph;
   for (size_t i = 0; i < graph->n_values; i++) {
@@ -62,8 +63,9 @@ static lk_status bind_sources(lk_plan_builder *builder, lk_error *error) {
     LK_RETURN_NOT_OK(lk_plan_builder_bytes(builder, &input->desc, &bytes, error));
     LK_RETURN_NOT_OK(
         lk_plan_builder_add_storage(builder, bytes, LK_BUFFER_FIRST_INPUT + i, &storage, error));
-    builder->values[graph->inputs[i]].desc = input->desc;
-    if (program->by_value[i]) builder->values[graph->inputs[i]].data = input->data;
+    lk_bound_value *value = &builder->values[graph->inputs[i]];
+    value->desc = input->desc;
+    if (program->by_value[i]) value->data = input->data != NULL ? input->data : &no_elements;
     lk_plan_builder_store(builder, graph->inputs[i], storage);
   }
   return LK_OK;
