@@ -9,15 +9,11 @@
 
 enum { CHUNK_BYTES = 8 * 1024, ARENA_ALIGNMENT = alignof(max_align_t) };
 
-typedef struct chunk {
-  struct chunk *next;
+typedef struct lk_graph_chunk {
+  struct lk_graph_chunk *next;
   size_t used, capacity; /* bytes behind the header */
   alignas(ARENA_ALIGNMENT) unsigned char bytes[];
-} chunk;
-
-struct lk_graph_arena {
-  chunk *chunks; /* the first one is being filled */
-};
+} lk_graph_chunk;
 
 lk_status lk_graph_create(const lk_allocator *allocator, lk_graph **out_graph, lk_error *error) {
   *out_graph = NULL;
@@ -26,11 +22,6 @@ lk_status lk_graph_create(const lk_allocator *allocator, lk_graph **out_graph, l
   graph->allocator = allocator;
   graph->model = (lk_model_info){
       .struct_size = sizeof graph->model, .producer_name = "", .producer_version = ""};
-  graph->arena = lk_calloc(allocator, 1, sizeof *graph->arena);
-  if (graph->arena == NULL) {
-    lk_free(allocator, graph);
-    return lk_fail_memory(error, "a graph's arena", sizeof(struct lk_graph_arena));
-  }
   *out_graph = graph;
   return LK_OK;
 }
@@ -42,12 +33,11 @@ void lk_graph_destroy(lk_graph *graph) {
     lk_value *value = &graph->values[i];
     if (value->constant_kind == LK_CONSTANT_OWNED) lk_free(allocator, value->constant.data);
   }
-  for (chunk *c = graph->arena->chunks; c != NULL;) {
-    chunk *next = c->next;
-    lk_free(allocator, c);
-    c = next;
+  while (graph->arena != NULL) {
+    lk_graph_chunk *next = graph->arena->next;
+    lk_free(allocator, graph->arena);
+    graph->arena = next;
   }
-  lk_free(allocator, graph->arena);
   lk_free(allocator, graph->values);
   lk_free(allocator, graph->nodes);
   lk_free(allocator, graph->inputs);
@@ -58,14 +48,13 @@ void lk_graph_destroy(lk_graph *graph) {
 
 void *lk_graph_alloc(lk_graph *graph, size_t bytes) {
   const size_t mask = ARENA_ALIGNMENT - 1;
-  if (bytes > SIZE_MAX - mask - sizeof(chunk)) return NULL;
+  if (bytes > SIZE_MAX - mask - sizeof(lk_graph_chunk)) return NULL;
   bytes = (bytes + mask) & ~mask;
-  struct lk_graph_arena *arena = graph->arena;
-  chunk *current = arena->chunks;
+  lk_graph_chunk *current = graph->arena;
   if (current == NULL || current->capacity - current->used < bytes) {
     const bool is_large = bytes > CHUNK_BYTES / 4;
     const size_t capacity = is_large ? bytes : CHUNK_BYTES;
-    chunk *fresh = lk_alloc(graph->allocator, sizeof *fresh + capacity);
+    lk_graph_chunk *fresh = lk_alloc(graph->allocator, sizeof *fresh + capacity);
     if (fresh == NULL) return NULL;
     fresh->used = 0;
     fresh->capacity = capacity;
@@ -75,7 +64,7 @@ void *lk_graph_alloc(lk_graph *graph, size_t bytes) {
       current->next = fresh;
     } else {
       fresh->next = current;
-      arena->chunks = fresh;
+      graph->arena = fresh;
     }
     current = fresh;
   }
@@ -162,6 +151,13 @@ lk_status lk_graph_add_output(lk_graph *graph, int32_t value, lk_error *error) {
   graph->outputs[graph->n_outputs++] = value;
   graph->values[value].is_output = true;
   return LK_OK;
+}
+
+void lk_graph_free_unused(const lk_graph *graph, lk_value *value) {
+  if (value->n_uses > 0 || value->constant_kind != LK_CONSTANT_OWNED || value->is_input) return;
+  lk_free(graph->allocator, value->constant.data);
+  value->constant_kind = LK_CONSTANT_NONE;
+  value->constant.data = NULL;
 }
 
 bool lk_value_is_constant(const lk_graph *graph, int32_t value) {

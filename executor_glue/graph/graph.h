@@ -62,7 +62,7 @@ typedef struct lk_metadata {
 
 typedef struct lk_graph {
   const lk_allocator *allocator;
-  struct lk_graph_arena *arena;
+  struct lk_graph_chunk *arena; /* the first chunk is being filled */
   lk_value *values;
   lk_node *nodes;
   int32_t *inputs, *outputs; /* values, in the order of the model */
@@ -103,6 +103,9 @@ lk_status lk_graph_resolve(lk_graph *graph, lk_error *error);
  * order; nodes stay. On failure nothing has changed. */
 lk_status lk_graph_compact(lk_graph *graph, lk_error *error);
 
+/* Frees an OWNED constant that has no use. */
+void lk_graph_free_unused(const lk_graph *graph, lk_value *value);
+
 /* A constant that no run can replace. */
 bool lk_value_is_constant(const lk_graph *graph, int32_t value);
 
@@ -113,7 +116,6 @@ lk_node_desc lk_node_describe(const lk_graph *graph, const lk_node *node,
 
 /* ---- for passes ---- */
 
-const lk_attr *lk_node_attr(const lk_node *node, const char *name); /* NULL: not there */
 int64_t lk_node_attr_int(const lk_node *node, const char *name, int64_t fallback);
 float lk_node_attr_float(const lk_node *node, const char *name, float fallback);
 bool lk_node_is(const lk_node *node, const char *op_type); /* alive, in ai.onnx */

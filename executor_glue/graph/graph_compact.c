@@ -57,11 +57,10 @@ static lk_status copy_values(const lk_graph *from, lk_graph *to, int32_t *number
     const lk_value *old = &from->values[i];
     numbers[i] = LK_NO_VALUE;
     if (!is_kept(old)) continue;
-    LK_RETURN_NOT_OK(lk_graph_add_value(to, old->name, strlen(old->name), &numbers[i], error));
-    lk_value *value = &to->values[numbers[i]];
-    const char *name = value->name;
+    lk_value *value = &to->values[to->n_values];
     *value = *old;
-    value->name = name;
+    LK_RETURN_NOT_OK(copy_text(to, old->name, &value->name, error));
+    numbers[i] = (int32_t)to->n_values++;
     if (old->constant_kind == LK_CONSTANT_OWNED) value->constant_kind = LK_CONSTANT_NONE;
     if (old->declared == NULL) continue;
     LK_RETURN_NOT_OK(copy_declaration(old->declared, to, &value->declared, error));

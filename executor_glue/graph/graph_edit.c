@@ -1,28 +1,31 @@
 /* What passes do to a graph: look at attributes, move values between nodes, remove and extend
  * nodes, make constants. Producers and uses stay true through every call. */
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
 #include "executor_glue/graph/graph.h"
 
-const lk_attr *lk_node_attr(const lk_node *node, const char *name) {
+/* The data of an attribute of one number; NULL: there is none of that name and type. */
+static const void *attr_number(const lk_node *node, const char *name, uint32_t type) {
   for (uint32_t i = 0; i < node->n_attrs; i++) {
-    if (strcmp(node->attrs[i].name, name) == 0) return &node->attrs[i];
+    const lk_attr *attr = &node->attrs[i];
+    if (strcmp(attr->name, name) != 0) continue;
+    return attr->type == type && attr->count == 1 ? attr->data : NULL;
   }
   return NULL;
 }
 
 int64_t lk_node_attr_int(const lk_node *node, const char *name, int64_t fallback) {
-  const lk_attr *attr = lk_node_attr(node, name);
-  if (attr == NULL || attr->type != LK_ATTR_INTS || attr->count != 1) return fallback;
-  return *(const int64_t *)attr->data;
+  const int64_t *number = attr_number(node, name, LK_ATTR_INTS);
+  return number != NULL ? *number : fallback;
 }
 
 float lk_node_attr_float(const lk_node *node, const char *name, float fallback) {
-  const lk_attr *attr = lk_node_attr(node, name);
-  if (attr == NULL || attr->type != LK_ATTR_FLOATS || attr->count != 1) return fallback;
-  return *(const float *)attr->data;
+  const float *number = attr_number(node, name, LK_ATTR_FLOATS);
+  return number != NULL ? *number : fallback;
 }
 
 bool lk_node_is(const lk_node *node, const char *op_type) {
@@ -39,12 +42,9 @@ uint32_t lk_node_own_inputs(const lk_node *node) {
 }
 
 /* A constant that nobody uses any more is freed at once: folded weights are large. */
-static void drop_use(lk_graph *graph, int32_t value_number) {
-  lk_value *value = &graph->values[value_number];
-  if (--value->n_uses > 0 || value->constant_kind != LK_CONSTANT_OWNED || value->is_input) return;
-  lk_free(graph->allocator, value->constant.data);
-  value->constant_kind = LK_CONSTANT_NONE;
-  value->constant.data = NULL;
+static void drop_use(lk_graph *graph, int32_t value) {
+  graph->values[value].n_uses--;
+  lk_graph_free_unused(graph, &graph->values[value]);
 }
 
 void lk_node_set_input(lk_graph *graph, int32_t node, uint32_t index, int32_t value) {
@@ -108,12 +108,10 @@ lk_status lk_node_append_post_op(lk_graph *graph, int32_t node_number, lk_post_o
 lk_status lk_node_note_fused(lk_graph *graph, int32_t node_number, const char *what,
                              lk_error *error) {
   lk_node *node = &graph->nodes[node_number];
-  const size_t old = strlen(node->fused), added = strlen(what), comma = old > 0 ? 1 : 0;
-  char *text = lk_graph_alloc(graph, old + comma + added + 1);
-  if (text == NULL) return lk_fail_memory(error, "a note on a node", old + comma + added + 1);
-  memcpy(text, node->fused, old);
-  if (comma > 0) text[old] = ',';
-  memcpy(text + old + comma, what, added + 1);
+  const size_t bytes = strlen(node->fused) + sizeof "," + strlen(what);
+  char *text = lk_graph_alloc(graph, bytes);
+  if (text == NULL) return lk_fail_memory(error, "a note on a node", bytes);
+  (void)snprintf(text, bytes, "%s%s%s", node->fused, node->fused[0] != '\0' ? "," : "", what);
   node->fused = text;
   return LK_OK;
 }
@@ -152,66 +150,48 @@ uint32_t lk_value_dtype(const lk_value *value) {
 }
 
 static double half_to_double(uint16_t bits) {
-  const uint32_t exponent = (bits >> 10) & 0x1f, fraction = bits & 0x3ff;
-  double magnitude;
-  if (exponent == 31) {
-    magnitude = fraction == 0 ? __builtin_inf() : __builtin_nan("");
-  } else if (exponent == 0) {
-    magnitude = (double)fraction / 16777216.0; /* fraction * 2^-24 */
-  } else {
-    const int shift = (int)exponent - 25; /* (1024 + fraction) * 2^(exponent - 25) */
-    magnitude = (double)(1024 + fraction);
-    magnitude = shift >= 0 ? magnitude * (double)(1 << shift) : magnitude / (double)(1 << -shift);
-  }
+  const int exponent = bits >> 10 & 0x1f, fraction = bits & 0x3ff;
+  double magnitude = exponent > 0 ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
+  if (exponent == 31) magnitude = fraction == 0 ? INFINITY : NAN;
   return (bits & 0x8000) != 0 ? -magnitude : magnitude;
 }
 
 double lk_constant_number(const lk_value *value, size_t index) {
-  const unsigned char *bytes = value->constant.data;
-#define READ(type)                                                                                 \
-  do {                                                                                             \
-    type x;                                                                                        \
-    memcpy(&x, bytes + index * sizeof x, sizeof x);                                                \
-    return (double)x;                                                                              \
-  } while (0)
+  const void *data = value->constant.data;
+/* Also where the model's bytes are not aligned. */
+#define AT(type) (((const struct __attribute__((packed, may_alias)) { type x; } *)data)[index].x)
   switch (value->constant.desc.dtype) {
   case LK_F32:
-    READ(float);
+    return (double)AT(float);
   case LK_F64:
-    READ(double);
+    return AT(double);
   case LK_U8:
-    READ(uint8_t);
   case LK_BOOL:
-    READ(uint8_t);
+    return AT(uint8_t);
   case LK_I8:
-    READ(int8_t);
+    return AT(int8_t);
   case LK_U16:
-    READ(uint16_t);
+    return AT(uint16_t);
   case LK_I16:
-    READ(int16_t);
+    return AT(int16_t);
   case LK_I32:
-    READ(int32_t);
+    return AT(int32_t);
   case LK_U32:
-    READ(uint32_t);
+    return AT(uint32_t);
   case LK_I64:
-    READ(int64_t);
+    return (double)AT(int64_t);
   case LK_U64:
-    READ(uint64_t);
-  case LK_F16: {
-    uint16_t bits;
-    memcpy(&bits, bytes + index * sizeof bits, sizeof bits);
-    return half_to_double(bits);
-  }
+    return (double)AT(uint64_t);
+  case LK_F16:
+    return half_to_double(AT(uint16_t));
   case LK_BF16: {
-    uint16_t bits;
-    memcpy(&bits, bytes + index * sizeof bits, sizeof bits);
-    const uint32_t wide = (uint32_t)bits << 16;
+    const uint32_t wide = (uint32_t)AT(uint16_t) << 16;
     float x;
     memcpy(&x, &wide, sizeof x);
     return (double)x;
   }
   default:
-    return __builtin_nan("");
+    return NAN;
   }
-#undef READ
+#undef AT
 }

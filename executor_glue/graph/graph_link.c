@@ -147,19 +147,13 @@ cleanup:
 lk_status lk_graph_link(lk_graph *graph, lk_error *error) {
   LK_RETURN_NOT_OK(index_producers(graph, error));
   LK_RETURN_NOT_OK(index_uses(graph, error));
-  LK_RETURN_NOT_OK(sort_nodes(graph, error));
-  return LK_OK;
+  return sort_nodes(graph, error);
 }
 
 lk_status lk_graph_resolve(lk_graph *graph, lk_error *error) {
   LK_RETURN_NOT_OK(lk_graph_link(graph, error));
   for (size_t i = 0; i < graph->n_values; i++) {
-    lk_value *value = &graph->values[i];
-    if (value->constant_kind == LK_CONSTANT_OWNED && value->n_uses == 0 && !value->is_input) {
-      lk_free(graph->allocator, value->constant.data);
-      value->constant_kind = LK_CONSTANT_NONE;
-      value->constant.data = NULL;
-    }
+    lk_graph_free_unused(graph, &graph->values[i]);
   }
   return LK_OK;
 }

@@ -44,46 +44,30 @@ static lk_status fill_inputs(lk_plan_builder *builder, int32_t node_index, lk_er
   return LK_OK;
 }
 
-static bool is_known(const lk_plan_builder *builder, int32_t value) {
-  const int32_t kind = builder->values[value].kind;
-  const int32_t input = builder->program->input_index[value];
-  return kind == LK_BOUND_CONSTANT || kind == LK_BOUND_KNOWN ||
-         (input >= 0 && builder->program->by_value[input]);
+static bool is_known(const lk_bound_value *value) {
+  return value->kind == LK_BOUND_CONSTANT || value->data != NULL;
 }
 
 static bool all_inputs_known(const lk_plan_builder *builder, const lk_node *node) {
   if (lk_program_shape_only(builder->program, node)) return true;
   for (uint32_t i = 0; i < node->n_inputs; i++) {
-    if (node->inputs[i] != LK_NO_VALUE && !is_known(builder, node->inputs[i])) return false;
+    const lk_bound_value *value = lk_plan_builder_value(builder, node->inputs[i]);
+    if (value != NULL && !is_known(value)) return false;
   }
   return true;
-}
-
-static bool shapes_depend_on(const lk_program *program, const lk_node *node) {
-  for (uint32_t i = 0; i < node->n_outputs; i++) {
-    if (node->outputs[i] != LK_NO_VALUE && program->must_know[node->outputs[i]]) return true;
-  }
-  return false;
 }
 
 /* ---- asking for the plan ---- */
 
 /* Up to here a team of threads costs more than it saves: fork and join take about as long as one
  * thread needs for so many bytes that are read once. */
-#define ONE_THREAD_BYTES ((int64_t)32 * 1024)
+#define ONE_THREAD_BYTES (32.0 * 1024)
 
 /* Only operators that may run in place are judged: their outputs are as large as their inputs. */
 bool lk_bind_is_small(const lk_plan_builder *builder, int32_t node_index) {
   const lk_node *node = node_at(builder, node_index);
-  int64_t bytes = 0;
-  if (builder->program->infos[node_index].in_place_inputs == 0) return false;
-  for (uint32_t i = 0; i < node->n_inputs; i++) {
-    const lk_bound_value *value = lk_plan_builder_value(builder, node->inputs[i]);
-    if (value == NULL) continue;
-    bytes += lk_elements(&value->desc) * (int64_t)lk_dtype_size(value->desc.dtype);
-    if (bytes > ONE_THREAD_BYTES) return false;
-  }
-  return true;
+  return builder->program->infos[node_index].in_place_inputs != 0 &&
+         lk_plan_builder_sum_bytes(builder, node->inputs, node->n_inputs) <= ONE_THREAD_BYTES;
 }
 
 /* Asks for the plan, and reads what its outputs are. */
@@ -144,7 +128,7 @@ static lk_status can_compute(const lk_plan_builder *builder, const lk_node *node
     if (builder->outputs[i].layout != LK_LAYOUT_PLAIN) *out_yes = false;
     if (__builtin_add_overflow(sum, bytes, &sum)) sum = UINT64_MAX;
   }
-  if (sum > KNOWN_MAX_BYTES && !shapes_depend_on(builder->program, node)) *out_yes = false;
+  if (sum > KNOWN_MAX_BYTES && !lk_program_must_know(builder->program, node)) *out_yes = false;
   return LK_OK;
 }
 
@@ -285,9 +269,7 @@ lk_status lk_bind_node(lk_plan_builder *builder, int32_t node_index, lk_error *e
   }
   lk_plan_info info = {.struct_size = sizeof info};
   LK_TRY(api->plan_info(plan, &info, error));
-  if (builder->desc->bound != NULL) {
-    builder->desc->bound(builder->desc->bound_arg, node_index, info.implementation);
-  }
+  lk_implementation_names_note(builder->desc->implementations, node_index, info.implementation);
 
   if (known) LK_TRY(can_compute(builder, node, &known, error));
   if (known) {

@@ -48,6 +48,7 @@ static void find_uses(lk_plan_builder *builder) {
 
 /* Values that no node makes: graph inputs and constants. */
 static lk_status bind_sources(lk_plan_builder *builder, lk_error *error) {
+  static const int64_t no_elements = 0; /* a known value has a pointer, also without elements */
   const lk_program *program = builder->program;
   const lk_graph *graph = program->graph;
   for (size_t i = 0; i < graph->n_values; i++) {
@@ -62,8 +63,9 @@ static lk_status bind_sources(lk_plan_builder *builder, lk_error *error) {
     LK_RETURN_NOT_OK(lk_plan_builder_bytes(builder, &input->desc, &bytes, error));
     LK_RETURN_NOT_OK(
         lk_plan_builder_add_storage(builder, bytes, LK_BUFFER_FIRST_INPUT + i, &storage, error));
-    builder->values[graph->inputs[i]].desc = input->desc;
-    if (program->by_value[i]) builder->values[graph->inputs[i]].data = input->data;
+    lk_bound_value *value = &builder->values[graph->inputs[i]];
+    value->desc = input->desc;
+    if (program->by_value[i]) value->data = input->data != NULL ? input->data : &no_elements;
     lk_plan_builder_store(builder, graph->inputs[i], storage);
   }
   return LK_OK;
@@ -85,25 +87,21 @@ static lk_status bind_nodes(lk_plan_builder *builder, lk_error *error) {
  * (docs/design/threads.md). */
 #define LEAST_GAIN 1.15
 
-/* Into `costs` [n_steps]. `descs` [max_operands] is for a step's operands. `*out_in_order`: how
- * long the steps take one after the other, each on the context's threads. */
-static lk_status find_costs(const lk_plan_builder *builder, const lk_tensor_desc **descs,
-                            double *costs, double *out_in_order, lk_error *error) {
+/* Into `costs` [n_steps]. `*out_in_order`: how long the steps take one after the other, each on the
+ * context's threads. */
+static lk_status find_costs(const lk_plan_builder *builder, double *costs, double *out_in_order,
+                            lk_error *error) {
   const lk_program *program = builder->program;
   const int32_t threads = program->api->context_threads(program->context);
   *out_in_order = 0;
   for (uint32_t s = 0; s < builder->plan->n_steps; s++) {
     const int32_t node_index = builder->plan->steps[s].node;
     const lk_node *node = &program->graph->nodes[node_index];
-    for (uint32_t i = 0; i < node->n_inputs + node->n_outputs; i++) {
-      const lk_bound_value *value = lk_plan_builder_value(
-          builder, i < node->n_inputs ? node->inputs[i] : node->outputs[i - node->n_inputs]);
-      descs[i] = value != NULL ? &value->desc : NULL;
-    }
     lk_plan_info info = {.struct_size = sizeof info};
     LK_RETURN_NOT_OK(program->api->plan_info(builder->plan->steps[s].plan, &info, error));
-    costs[s] =
-        lk_step_cost(info.flops, descs, node->n_inputs, descs + node->n_inputs, node->n_outputs);
+    costs[s] = lk_step_cost(info.flops,
+                            lk_plan_builder_sum_bytes(builder, node->inputs, node->n_inputs) +
+                                lk_plan_builder_sum_bytes(builder, node->outputs, node->n_outputs));
     const bool one_thread = threads == 1 || lk_bind_is_small(builder, node_index);
     *out_in_order += one_thread ? costs[s] : lk_step_cost_shared(costs[s], threads);
   }
@@ -120,12 +118,8 @@ static lk_status choose_schedule(lk_plan_builder *builder, const lk_dependencies
   lk_schedule *schedule = NULL;
   double in_order = 0, in_parallel = 0;
   double *costs = lk_calloc(allocator, n_steps, sizeof *costs);
-  const lk_tensor_desc **descs = lk_calloc(allocator, builder->max_operands, sizeof *descs);
-  if (costs == NULL || descs == NULL) {
-    status = lk_fail_memory(error, "the costs of steps", n_steps * sizeof *costs);
-    goto cleanup;
-  }
-  LK_TRY(find_costs(builder, descs, costs, &in_order, error));
+  if (costs == NULL) return lk_fail_memory(error, "the costs of steps", n_steps * sizeof *costs);
+  LK_TRY(find_costs(builder, costs, &in_order, error));
   LK_TRY(lk_schedule_create(allocator, dependencies->predecessors, dependencies->n_words, costs,
                             n_steps, &schedule, error));
   LK_TRY(lk_schedule_makespan(allocator, schedule, costs, builder->desc->workers, &in_parallel,
@@ -138,7 +132,6 @@ static lk_status choose_schedule(lk_plan_builder *builder, const lk_dependencies
 
 cleanup:
   lk_schedule_destroy(allocator, schedule);
-  lk_free(allocator, descs);
   lk_free(allocator, costs);
   return status;
 }

@@ -26,50 +26,53 @@ static const char *declared_text(const lk_declaration *declared,
   return buffer;
 }
 
-static const lk_declaration *declaration_of(const lk_value *value) {
-  static const lk_declaration nothing = {.rank = -1};
-  return value->declared != NULL ? value->declared : &nothing;
+static bool is_aligned(const lk_tensor *tensor) {
+  return (uintptr_t)tensor->data % lk_dtype_size(tensor->desc.dtype) == 0;
 }
 
-static lk_status refuse_input(const lk_value *value, const lk_tensor *input, const char *rule,
-                              lk_error *error) {
-  char given[LK_TENSOR_TEXT_CAPACITY], wanted[LK_TENSOR_TEXT_CAPACITY];
-  return lk_fail(error, LK_INVALID_ARGUMENT,
-                 "failed to run with input '%s': %s, declared as %s; %s", value->name,
-                 lk_tensor_text(&input->desc, given), declared_text(declaration_of(value), wanted),
-                 rule);
-}
-
-static bool is_aligned(const void *data, uint32_t dtype) {
-  return (uintptr_t)data % lk_dtype_size(dtype) == 0;
+/* The rule that an input of `bytes` bytes breaks, or NULL. */
+static const char *broken_by_input(const lk_declaration *declared, const lk_tensor *input,
+                                   int64_t bytes) {
+  const lk_tensor_desc *desc = &input->desc;
+  if (declared->dtype != LK_DTYPE_NONE && desc->dtype != declared->dtype) {
+    return "the type must be the declared one";
+  }
+  if (declared->rank >= 0 && desc->rank != (uint32_t)declared->rank) {
+    return "the rank must be the declared one";
+  }
+  for (int32_t i = 0; i < declared->rank; i++) {
+    if (declared->dims[i] >= 0 && desc->dims[i] != declared->dims[i]) {
+      return "fixed dimensions must be the declared ones";
+    }
+  }
+  if (desc->layout != LK_LAYOUT_PLAIN) return "the layout must be plain";
+  if (bytes > 0 && input->data == NULL) return "a tensor with elements needs data";
+  if (bytes > 0 && !is_aligned(input)) return "data must be aligned to the element size";
+  return NULL;
 }
 
 lk_status lk_check_input(const lk_value *value, const lk_tensor *input, lk_error *error) {
-  const lk_declaration *declared = declaration_of(value);
+  static const lk_declaration nothing = {.rank = -1};
+  const lk_declaration *declared = value->declared != NULL ? value->declared : &nothing;
+  char given[LK_TENSOR_TEXT_CAPACITY], wanted[LK_TENSOR_TEXT_CAPACITY];
   int64_t bytes = 0;
   lk_status status = lk_tensor_size(&input->desc, "a tensor", NULL, &bytes, error);
   if (status != LK_OK) return lk_error_prefix(error, status, "input '%s'", value->name);
-  if (declared->dtype != LK_DTYPE_NONE && input->desc.dtype != declared->dtype) {
-    return refuse_input(value, input, "the type must be the declared one", error);
-  }
-  if (declared->rank >= 0 && input->desc.rank != (uint32_t)declared->rank) {
-    return refuse_input(value, input, "the rank must be the declared one", error);
-  }
-  for (int32_t i = 0; i < declared->rank; i++) {
-    if (declared->dims[i] >= 0 && input->desc.dims[i] != declared->dims[i]) {
-      return refuse_input(value, input, "fixed dimensions must be the declared ones", error);
-    }
-  }
-  if (input->desc.layout != LK_LAYOUT_PLAIN) {
-    return refuse_input(value, input, "the layout must be plain", error);
-  }
-  if (bytes > 0 && input->data == NULL) {
-    return refuse_input(value, input, "a tensor with elements needs data", error);
-  }
-  if (bytes > 0 && !is_aligned(input->data, input->desc.dtype)) {
-    return refuse_input(value, input, "data must be aligned to the element size", error);
-  }
-  return LK_OK;
+  const char *rule = broken_by_input(declared, input, bytes);
+  if (rule == NULL) return LK_OK;
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "failed to run with input '%s': %s, declared as %s; %s", value->name,
+                 lk_tensor_text(&input->desc, given), declared_text(declared, wanted), rule);
+}
+
+/* The rule that room of `elements` elements for an output breaks, or NULL. */
+static const char *broken_by_output(const lk_tensor_desc *made, const lk_tensor *room,
+                                    int64_t elements) {
+  if (room->desc.dtype != made->dtype) return "the types must be equal";
+  if (elements != lk_elements(made)) return "the numbers of elements must be equal";
+  if (room->desc.layout != LK_LAYOUT_PLAIN) return "the layout must be plain";
+  if (!is_aligned(room)) return "data must be aligned to the element size";
+  return NULL;
 }
 
 static lk_status check_output(const lk_value *value, const lk_tensor_desc *made,
@@ -78,16 +81,7 @@ static lk_status check_output(const lk_value *value, const lk_tensor_desc *made,
   int64_t elements = 0;
   lk_status status = lk_tensor_size(&room->desc, "a tensor", &elements, NULL, error);
   if (status != LK_OK) return lk_error_prefix(error, status, "output '%s'", value->name);
-  const char *rule = NULL;
-  if (room->desc.dtype != made->dtype) {
-    rule = "the types must be equal";
-  } else if (elements != lk_elements(made)) {
-    rule = "the numbers of elements must be equal";
-  } else if (room->desc.layout != LK_LAYOUT_PLAIN) {
-    rule = "the layout must be plain";
-  } else if (!is_aligned(room->data, room->desc.dtype)) {
-    rule = "data must be aligned to the element size";
-  }
+  const char *rule = broken_by_output(made, room, elements);
   if (rule == NULL) return LK_OK;
   return lk_fail(error, LK_INVALID_ARGUMENT,
                  "failed to run into output '%s': room for %s, the run makes %s; %s", value->name,

@@ -48,7 +48,7 @@ lk_status lk_execution_frame_attach(lk_execution_frame *frame, const lk_run_plan
     LK_RETURN_NOT_OK(api->frame_attach(frame->frame, plan->steps[i].plan, &frame->slots[i], error));
   }
   frame->bytes = api->frame_bytes(frame->frame) + bytes +
-                 (plan->schedule != NULL ? lk_ready_queue_bytes(frame->ready_queue) : 0);
+                 (plan->schedule != NULL ? lk_ready_queue_bytes(plan->schedule) : 0);
   return LK_OK;
 }
 

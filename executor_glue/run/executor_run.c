@@ -1,20 +1,22 @@
-/* One run: waits for a place and for processors, finds the run plan, and executes it. */
+/* One run: waits for a place and for processors, finds or builds the run plan, and executes it. */
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "executor_glue/run/build_run_plan.h"
 #include "executor_glue/run/check_request.h"
-#include "executor_glue/run/choose_plan.h"
 #include "executor_glue/run/execute.h"
 #include "executor_glue/run/invocation.h"
 
 /* ---- processors ---- */
 
-/* `run->threads` when the caller has asked for them already. */
-static lk_status enter_threads(lk_invocation *invocation, const lk_graph_run *run,
-                               lk_error *error) {
-  const lk_graph_executor *executor = invocation->executor;
+/* First a place among the executor's runs, then processors: a run that waits for a place takes no
+ * processors from others. `run->threads` when the caller has asked for them already. */
+static lk_status enter(lk_invocation *invocation, const lk_graph_run *run, lk_error *error) {
+  lk_graph_executor *executor = invocation->executor;
   const lk_program *program = executor->program;
   const int32_t workers = (int32_t)executor->workers;
+  LK_RETURN_NOT_OK(lk_run_limit_enter(&executor->limit, &invocation->wait, error));
+  invocation->has_place = true;
   if (run->threads > 0) {
     invocation->threads = run->threads;
     return LK_OK;
@@ -32,14 +34,6 @@ static lk_status enter_threads(lk_invocation *invocation, const lk_graph_run *ru
   return LK_OK;
 }
 
-/* First a place among the executor's runs, then processors: a run that waits for a place takes no
- * processors from others. */
-static lk_status enter(lk_invocation *invocation, const lk_graph_run *run, lk_error *error) {
-  LK_RETURN_NOT_OK(lk_run_limit_enter(&invocation->executor->limit, &invocation->wait, error));
-  invocation->has_place = true;
-  return enter_threads(invocation, run, error);
-}
-
 static void leave(lk_invocation *invocation) {
   const lk_program *program = invocation->executor->program;
   if (invocation->has_threads) program->api->threads_leave(program->context, invocation->threads);
@@ -51,6 +45,108 @@ static lk_status check_deadline(const lk_invocation *invocation, lk_error *error
   if (lk_wait_limit_reached(&deadline) == 0) return LK_OK;
   return lk_fail(error, LK_DEADLINE,
                  "failed to run the graph: the deadline passed before the first operator");
+}
+
+/* ---- the run plan: built, or found ---- */
+
+/* A plan for steps in parallel is bound for a guess, and bound again when the guess was wrong. */
+static lk_status build_plan(const lk_invocation *invocation, lk_run_plan **out_plan,
+                            lk_error *error) {
+  lk_graph_executor *executor = invocation->executor;
+  lk_run_plan_desc desc = {.inputs = invocation->inputs,
+                           .wanted = invocation->wanted,
+                           .threads = invocation->mode == LK_MODE_ONE_THREAD ? 1 : 0,
+                           .workers = 1,
+                           .implementations = executor->implementations};
+  *out_plan = NULL;
+  if (invocation->mode == LK_MODE_PARALLEL) {
+    bool parallel = atomic_load_explicit(&executor->was_parallel, memory_order_relaxed);
+    desc.workers = executor->workers;
+    for (int tries = 0; tries < 2; tries++) {
+      desc.threads = parallel ? 1 : 0;
+      LK_RETURN_NOT_OK(lk_build_run_plan(executor->program, &desc, out_plan, error));
+      if (*out_plan != NULL) return LK_OK;
+      parallel = !parallel;
+      atomic_store_explicit(&executor->was_parallel, parallel, memory_order_relaxed);
+    }
+    desc.workers = 1; /* each way of binding makes the other look faster: in order is never wrong */
+    desc.threads = 0;
+  }
+  return lk_build_run_plan(executor->program, &desc, out_plan, error);
+}
+
+static lk_status build_entry(const lk_invocation *invocation, bool cached,
+                             lk_plan_entry **out_entry, lk_error *error) {
+  lk_status status = LK_OK;
+  lk_run_plan *plan = NULL;
+  *out_entry = NULL;
+  LK_TRY(build_plan(invocation, &plan, error));
+  LK_TRY(lk_plan_entry_create(invocation->executor->pool, plan, cached, out_entry, error));
+  plan = NULL;
+
+cleanup:
+  lk_run_plan_destroy(plan);
+  return status;
+}
+
+static void destroy_entry(void *value, void *user) {
+  (void)user;
+  lk_plan_entry_destroy(value);
+}
+
+static lk_status build_cached(void *arg, lk_built *out, lk_error *error) {
+  const lk_invocation *invocation = arg;
+  lk_plan_entry *entry = NULL;
+  LK_RETURN_NOT_OK(build_entry(invocation, true, &entry, error));
+  atomic_fetch_add(&invocation->executor->builds, 1);
+  *out = (lk_built){
+      .value = entry, .bytes = lk_plan_entry_plan(entry)->bytes, .destroy = destroy_entry};
+  return LK_OK;
+}
+
+static lk_status find_entry(lk_invocation *invocation, lk_execution_mode mode, lk_error *error) {
+  lk_graph_executor *executor = invocation->executor;
+  const lk_program *program = executor->program;
+  const lk_api *api = program->api;
+  int hit = 0;
+  invocation->mode = mode;
+  if (!executor->run_plans) return build_entry(invocation, false, &invocation->entry, error);
+
+  const lk_key_desc desc = {.struct_size = sizeof desc,
+                            .n_tensors = (uint32_t)program->graph->n_inputs,
+                            .n_values = program->n_by_value + (invocation->wants_all ? 0 : 1),
+                            .tensors = invocation->descs,
+                            .values = invocation->values};
+  LK_RETURN_NOT_OK(api->get_or_create_like(program->context, program->executor,
+                                           executor->run_key[mode], &desc, build_cached, invocation,
+                                           &invocation->ref, &hit, error));
+  invocation->entry = api->ref_value(invocation->ref);
+  if (hit) atomic_fetch_add_explicit(&executor->hits, 1, memory_order_relaxed);
+  return LK_OK;
+}
+
+/* Gives the entry back. Also when there is none. */
+static void release_plan(lk_invocation *invocation) {
+  if (invocation->ref != NULL) {
+    invocation->executor->program->api->ref_release(invocation->ref);
+  } else {
+    lk_plan_entry_destroy(invocation->entry);
+  }
+  invocation->ref = NULL;
+  invocation->entry = NULL;
+}
+
+/* Sets `invocation->entry` to the run plan for the threads that the run has been granted. */
+static lk_status choose_plan(lk_invocation *invocation, lk_error *error) {
+  const lk_graph_executor *executor = invocation->executor;
+  const bool has_all_threads = invocation->threads >= executor->threads;
+  if (executor->workers > 1) {
+    LK_RETURN_NOT_OK(find_entry(invocation, LK_MODE_PARALLEL, error));
+    /* Without a schedule it is as SEQUENTIAL, for all threads. */
+    if (lk_plan_entry_plan(invocation->entry)->schedule != NULL || has_all_threads) return LK_OK;
+    release_plan(invocation);
+  }
+  return find_entry(invocation, has_all_threads ? LK_MODE_SEQUENTIAL : LK_MODE_ONE_THREAD, error);
 }
 
 /* ---- outputs ---- */
@@ -122,7 +218,7 @@ lk_status lk_graph_executor_run(lk_graph_executor *executor, const lk_graph_run 
   lk_invocation invocation;
   LK_TRY(lk_invocation_begin(&invocation, executor, run, error));
   LK_TRY(enter(&invocation, run, error));
-  LK_TRY(lk_choose_plan(&invocation, error));
+  LK_TRY(choose_plan(&invocation, error));
   if (run->place == NULL) {
     LK_TRY(lk_check_outputs(lk_plan_entry_plan(invocation.entry), invocation.inputs, run->outputs,
                             invocation.wanted, error));
@@ -134,7 +230,7 @@ lk_status lk_graph_executor_run(lk_graph_executor *executor, const lk_graph_run 
   atomic_fetch_add_explicit(&executor->runs, 1, memory_order_relaxed);
 
 cleanup:
-  lk_release_plan(&invocation);
+  release_plan(&invocation);
   leave(&invocation);
   lk_invocation_end(&invocation, status);
   return status;
@@ -170,10 +266,10 @@ lk_status lk_graph_executor_prepare(lk_graph_executor *executor, lk_error *error
   }
   LK_TRY(lk_invocation_begin(&invocation, executor, &(lk_graph_run){.inputs = inputs}, error));
   invocation.threads = executor->threads;
-  LK_TRY(lk_choose_plan(&invocation, error));
+  LK_TRY(choose_plan(&invocation, error));
 
 cleanup:
-  lk_release_plan(&invocation);
+  release_plan(&invocation);
   lk_invocation_end(&invocation, status);
   lk_free(program->allocator, inputs);
   return status;

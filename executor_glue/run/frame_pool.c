@@ -58,7 +58,15 @@ static void free_frame(lk_frame_pool *pool, lk_execution_frame *frame) {
 
 static lk_status make_arena(lk_frame_pool *pool, uint64_t bytes, lk_arena **out_arena,
                             lk_error *error) {
-  LK_RETURN_NOT_OK(lk_arena_create(pool->allocator, bytes, out_arena, error));
+  *out_arena = NULL;
+  lk_arena *arena = lk_calloc(pool->allocator, 1, sizeof *arena);
+  void *data = arena != NULL ? lk_alloc_aligned(pool->allocator, bytes, LK_DATA_ALIGNMENT) : NULL;
+  if (data == NULL) {
+    lk_free(pool->allocator, arena);
+    return lk_fail_memory(error, "an arena", bytes);
+  }
+  *arena = (lk_arena){.data = data, .bytes = bytes};
+  *out_arena = arena;
   atomic_fetch_add_explicit(&pool->arena_bytes_alive, bytes, memory_order_relaxed);
   return LK_OK;
 }
@@ -67,7 +75,8 @@ static void free_arenas(lk_frame_pool *pool, lk_arena *arenas) {
   while (arenas != NULL) {
     lk_arena *next = arenas->next;
     atomic_fetch_sub_explicit(&pool->arena_bytes_alive, arenas->bytes, memory_order_relaxed);
-    lk_arena_destroy(pool->allocator, arenas);
+    lk_free(pool->allocator, arenas->data);
+    lk_free(pool->allocator, arenas);
     arenas = next;
   }
 }
@@ -243,11 +252,32 @@ const lk_run_plan *lk_plan_entry_plan(const lk_plan_entry *entry) {
 
 /* ---- leases ---- */
 
+/* Whether `a` serves better than `b` where `bytes` are needed: the smaller one of two that are large
+ * enough, else the larger one. */
+static bool serves_better(const lk_arena *a, const lk_arena *b, uint64_t bytes) {
+  const bool a_fits = a->bytes >= bytes, b_fits = b->bytes >= bytes;
+  if (a_fits != b_fits) return a_fits;
+  return a_fits ? a->bytes < b->bytes : a->bytes > b->bytes;
+}
+
+/* With the mutex. NULL: none is idle. It may be too small. */
+static lk_arena *take_arena(lk_frame_pool *pool, uint64_t bytes) {
+  lk_arena **best = &pool->arenas;
+  if (*best == NULL) return NULL;
+  for (lk_arena **at = &(*best)->next; *at != NULL; at = &(*at)->next) {
+    if (serves_better(*at, *best, bytes)) best = at;
+  }
+  lk_arena *arena = *best;
+  *best = arena->next;
+  arena->next = NULL;
+  pool->n_arenas--;
+  return arena;
+}
+
 /* Takes what is idle out of the entry and the pool. True: `lease->frame` is of the entry's run
- * plan; else it is of none, or NULL. `*out_small`: see lk_arena_take. */
-static bool take_idle_lease(lk_plan_entry *entry, lk_lease *lease, lk_arena **out_small) {
+ * plan; else it is of none, or NULL. */
+static bool take_idle_lease(lk_plan_entry *entry, lk_lease *lease) {
   lk_frame_pool *pool = entry->pool;
-  const uint64_t arena_bytes = entry->plan->arena_bytes;
   pthread_mutex_lock(&pool->mutex);
   const bool attached = entry->idle != NULL;
   if (attached) {
@@ -259,10 +289,7 @@ static bool take_idle_lease(lk_plan_entry *entry, lk_lease *lease, lk_arena **ou
     pool->frames = lease->frame->next;
     pool->n_frames--;
   }
-  if (arena_bytes > 0) {
-    lease->arena = lk_arena_take(&pool->arenas, arena_bytes, out_small);
-    if (lease->arena != NULL || *out_small != NULL) pool->n_arenas--;
-  }
+  if (entry->plan->arena_bytes > 0) lease->arena = take_arena(pool, entry->plan->arena_bytes);
   pthread_mutex_unlock(&pool->mutex);
   return attached;
 }
@@ -284,7 +311,6 @@ lk_status lk_lease_acquire(lk_plan_entry *entry, lk_lease *out_lease, uint64_t *
   lk_frame_pool *pool = entry->pool;
   const uint64_t arena_bytes = entry->plan->arena_bytes;
   lk_lease lease = {0};
-  lk_arena *small = NULL;
   *out_lease = lease;
   *out_charge = 0;
   if (arena_bytes == 0) {
@@ -292,9 +318,10 @@ lk_status lk_lease_acquire(lk_plan_entry *entry, lk_lease *out_lease, uint64_t *
     if (out_lease->frame != NULL) return LK_OK;
   }
 
-  bool attached = take_idle_lease(entry, &lease, &small);
-  free_arenas(pool, small);
-  if (arena_bytes > 0 && lease.arena == NULL) {
+  bool attached = take_idle_lease(entry, &lease);
+  if (arena_bytes > 0 && (lease.arena == NULL || lease.arena->bytes < arena_bytes)) {
+    /* A larger one takes the place of one that is too small: their number does not grow. */
+    free_arenas(pool, lease.arena);
     LK_TRY(make_arena(pool, arena_bytes, &lease.arena, error));
   }
   if (lease.frame == NULL) LK_TRY(make_frame(pool, &lease.frame, error));

@@ -11,11 +11,17 @@
  */
 #pragma once
 
-#include "executor_glue/run/arena.h"
 #include "executor_glue/run/execution_frame.h"
 
 typedef struct lk_frame_pool lk_frame_pool;
 typedef struct lk_plan_entry lk_plan_entry; /* a run plan and its idle frames */
+
+/* Memory for the activations of one run. */
+typedef struct lk_arena {
+  struct lk_arena *next;
+  void *data;
+  uint64_t bytes;
+} lk_arena;
 
 /* What one run has borrowed. */
 typedef struct lk_lease {

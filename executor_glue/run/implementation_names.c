@@ -20,22 +20,17 @@ struct lk_implementation_names {
   lk_fork_entry fork;
   pthread_mutex_t mutex; /* guards `kept` */
   lk_kept_name *kept;
-  const char *_Atomic *of_node; /* [n_nodes] */
+  const char *_Atomic of_node[]; /* [n_nodes] */
 };
 
 lk_status lk_implementation_names_create(const lk_allocator *allocator, size_t n_nodes,
                                          lk_implementation_names **out_names, lk_error *error) {
   *out_names = NULL;
-  lk_implementation_names *made = lk_calloc(allocator, 1, sizeof *made);
-  const char *_Atomic *of_node = lk_calloc(allocator, n_nodes, sizeof *of_node);
-  if (made == NULL || of_node == NULL) {
-    lk_free(allocator, (void *)of_node);
-    lk_free(allocator, made);
-    return lk_fail_memory(error, "names of implementations", n_nodes * sizeof(char *));
-  }
-  for (size_t i = 0; i < n_nodes; i++) atomic_init(&of_node[i], "");
+  const size_t bytes = sizeof(lk_implementation_names) + n_nodes * sizeof(char *);
+  lk_implementation_names *made = lk_calloc(allocator, 1, bytes);
+  if (made == NULL) return lk_fail_memory(error, "names of implementations", bytes);
+  for (size_t i = 0; i < n_nodes; i++) atomic_init(&made->of_node[i], "");
   made->allocator = allocator;
-  made->of_node = of_node;
   (void)pthread_mutex_init(&made->mutex, NULL); /* cannot fail on glibc */
   made->fork = (lk_fork_entry){.level = LK_FORK_LEAF, .mutex = &made->mutex};
   lk_fork_enter(&made->fork);
@@ -52,7 +47,6 @@ void lk_implementation_names_destroy(lk_implementation_names *names) {
     lk_free(names->allocator, names->kept);
     names->kept = next;
   }
-  lk_free(names->allocator, (void *)names->of_node);
   lk_free(names->allocator, names);
 }
 
@@ -70,8 +64,8 @@ static const lk_kept_name *keep(lk_implementation_names *names, const char *text
   return name;
 }
 
-void lk_implementation_names_note(void *arg, int32_t node, const char *implementation) {
-  lk_implementation_names *names = arg;
+void lk_implementation_names_note(lk_implementation_names *names, int32_t node,
+                                  const char *implementation) {
   if (implementation == NULL) implementation = "";
   if (strcmp(atomic_load(&names->of_node[node]), implementation) == 0) return;
   pthread_mutex_lock(&names->mutex);

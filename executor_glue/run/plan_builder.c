@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/tensor.h"
 
 /* Room for the node with the most inputs and outputs, and for the plan's outputs. */
 lk_status lk_plan_builder_create(const lk_program *program, const lk_run_plan_desc *desc,
@@ -14,10 +15,7 @@ lk_status lk_plan_builder_create(const lk_program *program, const lk_run_plan_de
     if (graph->nodes[i].n_inputs > inputs) inputs = graph->nodes[i].n_inputs;
     if (graph->nodes[i].n_outputs > outputs) outputs = graph->nodes[i].n_outputs;
   }
-  *builder = (lk_plan_builder){.program = program,
-                               .desc = desc,
-                               .allocator = allocator,
-                               .max_operands = (uint32_t)(inputs + outputs)};
+  *builder = (lk_plan_builder){.program = program, .desc = desc, .allocator = allocator};
   builder->values = lk_calloc(allocator, graph->n_values, sizeof *builder->values);
   builder->alive = lk_calloc(allocator, graph->n_nodes, sizeof *builder->alive);
   builder->inputs = lk_calloc(allocator, inputs, sizeof *builder->inputs);
@@ -58,6 +56,17 @@ lk_status lk_plan_builder_bytes(const lk_plan_builder *builder, const lk_tensor_
                                 uint64_t *out_bytes, lk_error *error) {
   const lk_program *program = builder->program;
   return program->api->tensor_bytes(program->context, desc, out_bytes, error);
+}
+
+double lk_plan_builder_sum_bytes(const lk_plan_builder *builder, const int32_t *values,
+                                 uint32_t count) {
+  double sum = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    const lk_bound_value *value = lk_plan_builder_value(builder, values[i]);
+    if (value == NULL) continue;
+    sum += (double)lk_elements(&value->desc) * (double)lk_dtype_size(value->desc.dtype);
+  }
+  return sum;
 }
 
 lk_status lk_plan_builder_add_storage(lk_plan_builder *builder, uint64_t bytes, uint32_t buffer,

@@ -62,7 +62,6 @@ typedef struct lk_plan_builder {
   size_t steps_capacity;
   lk_frame *frame; /* for values computed while building; NULL before the first */
   /* Of the node being bound, with room for the largest one. */
-  uint32_t max_operands; /* inputs and outputs */
   lk_tensor *inputs;
   lk_layout *wishes;
   lk_tensor_desc *outputs;
@@ -82,6 +81,9 @@ static inline lk_bound_value *lk_plan_builder_value(const lk_plan_builder *build
 /* The bytes of a value with this description; LK_OUT_OF_RANGE and the like are the ABI's. */
 lk_status lk_plan_builder_bytes(const lk_plan_builder *builder, const lk_tensor_desc *desc,
                                 uint64_t *out_bytes, lk_error *error);
+/* Of the elements of those values [count] that are there: not exact above 2^53. */
+double lk_plan_builder_sum_bytes(const lk_plan_builder *builder, const int32_t *values,
+                                 uint32_t count);
 /* Adds a storage of `bytes` bytes. */
 lk_status lk_plan_builder_add_storage(lk_plan_builder *builder, uint64_t bytes, uint32_t buffer,
                                       int32_t *out_storage, lk_error *error);

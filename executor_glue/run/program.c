@@ -17,6 +17,13 @@ lk_status lk_program_name_node(const lk_graph *graph, const lk_node *node, lk_st
                          node->op_type);
 }
 
+bool lk_program_must_know(const lk_program *program, const lk_node *node) {
+  for (uint32_t i = 0; i < node->n_outputs; i++) {
+    if (node->outputs[i] != LK_NO_VALUE && program->must_know[node->outputs[i]]) return true;
+  }
+  return false;
+}
+
 bool lk_program_shape_only(const lk_program *program, const lk_node *node) {
   const lk_op_info *info = &program->infos[node - program->graph->nodes];
   return (info->row->flags & LK_OP_SHAPE_ONLY) != 0;
@@ -140,12 +147,8 @@ static void find_shape_values(lk_program *program) {
   const lk_graph *graph = program->graph;
   for (size_t i = graph->n_nodes; i-- > 0;) {
     const lk_node *node = &graph->nodes[i];
-    bool outputs_known = false;
-    for (uint32_t j = 0; j < node->n_outputs; j++) {
-      if (node->outputs[j] != LK_NO_VALUE && program->must_know[node->outputs[j]]) {
-        outputs_known = !lk_program_shape_only(program, node);
-      }
-    }
+    const bool outputs_known =
+        lk_program_must_know(program, node) && !lk_program_shape_only(program, node);
     for (uint32_t j = 0; j < node->n_inputs; j++) {
       bool shape_input = j < 64 && (program->infos[i].shape_inputs >> j & 1) != 0;
       if (node->inputs[j] != LK_NO_VALUE && (shape_input || outputs_known)) {
@@ -180,15 +183,12 @@ lk_status lk_program_create(const lk_api *api, lk_context *context, lk_executor 
   LK_TRY(own_output_constants(graph, error));
   LK_TRY(create_ops(program, graph, error));
   LK_TRY(lk_graph_compact(graph, error));
-  program->input_index = lk_calloc(allocator, graph->n_values, sizeof(int32_t));
   program->must_know = lk_calloc(allocator, graph->n_values, sizeof(bool));
   program->by_value = lk_calloc(allocator, graph->n_inputs, sizeof(bool));
-  if (program->input_index == NULL || program->must_know == NULL || program->by_value == NULL) {
-    status = lk_fail_memory(error, "a program", graph->n_values * sizeof(int32_t));
+  if (program->must_know == NULL || program->by_value == NULL) {
+    status = lk_fail_memory(error, "a program", graph->n_values * sizeof(bool));
     goto cleanup;
   }
-  for (size_t i = 0; i < graph->n_values; i++) program->input_index[i] = -1;
-  for (size_t i = 0; i < graph->n_inputs; i++) program->input_index[graph->inputs[i]] = (int32_t)i;
   find_shape_values(program);
   *out_program = program;
   program = NULL;
@@ -206,7 +206,6 @@ void lk_program_destroy(lk_program *program) {
   }
   lk_free(allocator, program->by_value);
   lk_free(allocator, program->must_know);
-  lk_free(allocator, program->input_index);
   lk_free(allocator, program->infos);
   lk_free(allocator, program->ops);
   lk_free(allocator, program);

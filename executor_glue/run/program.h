@@ -12,7 +12,6 @@ typedef struct lk_program {
   const lk_allocator *allocator; /* the context's */
   lk_op **ops;                   /* [n_nodes] */
   lk_op_info *infos;             /* [n_nodes] */
-  int32_t *input_index;          /* [n_values]: number among the graph's inputs, or -1 */
   bool *must_know;               /* [n_values]: shapes depend on the value itself */
   bool *by_value;                /* [n_inputs]: the graph input's value is part of the run key */
   uint32_t n_by_value;
@@ -29,5 +28,7 @@ const char *lk_program_node_label(const lk_graph *graph, const lk_node *node);
 /* Puts "node '<label>' (<operator>): " before the sentence in `error`, and returns its status. */
 lk_status lk_program_name_node(const lk_graph *graph, const lk_node *node, lk_status status,
                                lk_error *error);
+/* Shapes depend on the value of one of its outputs. */
+bool lk_program_must_know(const lk_program *program, const lk_node *node);
 /* The node reads the shape of its input only, never its elements. */
 bool lk_program_shape_only(const lk_program *program, const lk_node *node);

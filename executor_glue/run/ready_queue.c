@@ -34,19 +34,16 @@ struct lk_ready_queue {
 lk_status lk_ready_queue_create(const lk_allocator *allocator, const lk_schedule *schedule,
                                 lk_ready_queue **out_queue, lk_error *error) {
   *out_queue = NULL;
-  lk_ready_queue *made = lk_alloc_aligned(allocator, sizeof *made, LINE);
-  if (made == NULL) return lk_fail_memory(error, "a queue of steps", sizeof *made);
-  memset(made, 0, sizeof *made);
+  const uint64_t bytes = lk_ready_queue_bytes(schedule);
+  lk_ready_queue *made = lk_alloc_aligned(allocator, bytes, LINE);
+  if (made == NULL) return lk_fail_memory(error, "a queue of steps", bytes);
+  memset(made, 0, bytes);
   made->allocator = allocator;
   made->schedule = schedule;
-  made->n_left = lk_calloc(allocator, schedule->n_steps, sizeof *made->n_left);
-  made->ready = lk_calloc(allocator, schedule->n_steps, sizeof *made->ready);
+  made->n_left = (_Atomic uint32_t *)(made + 1);
+  made->ready = made->n_left + schedule->n_steps;
   (void)pthread_mutex_init(&made->mutex, NULL); /* with default attributes these cannot fail */
   (void)pthread_cond_init(&made->news, NULL);
-  if (made->n_left == NULL || made->ready == NULL) {
-    lk_ready_queue_destroy(made);
-    return lk_fail_memory(error, "a queue of steps", schedule->n_steps * sizeof *made->ready);
-  }
   *out_queue = made;
   return LK_OK;
 }
@@ -55,13 +52,11 @@ void lk_ready_queue_destroy(lk_ready_queue *queue) {
   if (queue == NULL) return;
   pthread_cond_destroy(&queue->news);
   pthread_mutex_destroy(&queue->mutex);
-  lk_free(queue->allocator, (void *)queue->ready);
-  lk_free(queue->allocator, (void *)queue->n_left);
   lk_free(queue->allocator, queue);
 }
 
-uint64_t lk_ready_queue_bytes(const lk_ready_queue *queue) {
-  return sizeof *queue + (uint64_t)queue->schedule->n_steps * 2 * sizeof(uint32_t);
+uint64_t lk_ready_queue_bytes(const lk_schedule *schedule) {
+  return sizeof(lk_ready_queue) + (uint64_t)schedule->n_steps * 2 * sizeof(uint32_t);
 }
 
 static bool is_over(const lk_ready_queue *queue) {

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "executor_glue/run/implementation_names.h"
 #include "executor_glue/run/program.h"
 #include "executor_glue/run/schedule.h"
 
@@ -20,7 +21,6 @@ typedef enum lk_buffer_index {
 typedef struct lk_buffer_ref {
   uint64_t offset;
   uint32_t buffer; /* lk_buffer_index */
-  uint32_t reserved;
 } lk_buffer_ref;
 
 typedef struct lk_run_step {
@@ -35,7 +35,6 @@ typedef struct lk_output_copy {
   lk_buffer_ref from;
   lk_tensor_desc desc; /* of `from`; converted to plain when it is in another layout */
   uint32_t output;
-  uint32_t reserved;
 } lk_output_copy;
 
 typedef struct lk_run_plan {
@@ -60,9 +59,7 @@ typedef struct lk_run_plan_desc {
   const bool *wanted;      /* [n graph outputs] */
   int32_t threads;         /* of a step: 1, or 0 for the context's where that helps */
   uint32_t workers;        /* 1: the steps run in their order; more: in parallel, if it is faster */
-  /* Told the implementation of each node that was bound; may be NULL. */
-  void (*bound)(void *arg, int32_t node, const char *implementation);
-  void *bound_arg;
+  lk_implementation_names *implementations; /* told that of each node that is bound */
 } lk_run_plan_desc;
 
 void lk_run_plan_destroy(lk_run_plan *plan); /* NULL is allowed */

@@ -31,7 +31,7 @@ static void count_constants(lk_session *session) {
   }
 }
 
-static bool is_disabled(const lk_session_options *options, const char *pass) {
+bool lk_session_is_disabled(const lk_session_options *options, const char *pass) {
   for (uint32_t i = 0; i < options->n_disabled_passes; i++) {
     if (strcmp(options->disabled_passes[i], pass) == 0) return true;
   }
@@ -40,14 +40,10 @@ static bool is_disabled(const lk_session_options *options, const char *pass) {
 
 static lk_status run_passes(lk_session *session, const lk_session_options *options,
                             lk_error *error) {
-  size_t bytes = lk_n_passes * sizeof *session->pass_changes;
   session->pass_changes = lk_calloc(session->allocator, lk_n_passes, sizeof *session->pass_changes);
-  session->pass_enabled = lk_calloc(session->allocator, lk_n_passes, sizeof *session->pass_enabled);
-  if (session->pass_changes == NULL || session->pass_enabled == NULL) {
-    return lk_fail_memory(error, "counts of passes", bytes);
-  }
-  for (size_t i = 0; i < lk_n_passes; i++) {
-    session->pass_enabled[i] = !is_disabled(options, lk_passes[i].name);
+  session->disabled_passes = lk_calloc(session->allocator, lk_n_passes, sizeof(char *));
+  if (session->pass_changes == NULL || session->disabled_passes == NULL) {
+    return lk_fail_memory(error, "counts of passes", lk_n_passes * sizeof *session->pass_changes);
   }
   const lk_pass_env env = {.api = session->api,
                            .context = session->context,
@@ -83,6 +79,18 @@ static lk_status check_options(const lk_session_options *options, lk_error *erro
     }
   }
   return LK_OK;
+}
+
+/* Also the names of disabled passes, which are the caller's. */
+static void keep_options(lk_session *session, lk_session_options options) {
+  uint32_t n_disabled = 0;
+  for (size_t i = 0; i < lk_n_passes; i++) {
+    if (!lk_session_is_disabled(&options, lk_passes[i].name)) continue;
+    session->disabled_passes[n_disabled++] = lk_passes[i].name;
+  }
+  options.disabled_passes = session->disabled_passes;
+  options.n_disabled_passes = n_disabled;
+  session->options = options;
 }
 
 static lk_graph_executor_options executor_options(const lk_api *api,
@@ -142,9 +150,7 @@ static lk_status open_source(lk_context *context, const lk_session_source *sourc
                                   &session->graph_executor, error));
   lk_onnx_model_drop_pages(session->model);
   session->load_ns = lk_now_ns() - start;
-  session->options = options;
-  session->options.disabled_passes = NULL; /* the caller's; `pass_enabled` says the same */
-  session->options.n_disabled_passes = 0;
+  keep_options(session, options);
   *out_session = session;
   session = NULL;
 
@@ -181,19 +187,8 @@ lk_status lk_session_clone(lk_session *session, lk_session **out_session, lk_err
     if (out_session != NULL) *out_session = NULL;
     return lk_fail(error, LK_INVALID_ARGUMENT, "failed to clone a session: it is NULL, required");
   }
-  *out_session = NULL;
-  const size_t bytes = lk_n_passes * sizeof(char *);
-  const char **disabled = lk_alloc(session->allocator, bytes);
-  if (disabled == NULL) return lk_fail_memory(error, "names of passes", bytes);
-  lk_session_options options = session->options;
-  options.disabled_passes = disabled;
-  for (size_t i = 0; i < lk_n_passes; i++) {
-    if (!session->pass_enabled[i]) disabled[options.n_disabled_passes++] = lk_passes[i].name;
-  }
   const lk_session_source source = {.model = session->model};
-  const lk_status status = open_source(session->context, &source, &options, out_session, error);
-  lk_free(session->allocator, (void *)disabled);
-  return status;
+  return open_source(session->context, &source, &session->options, out_session, error);
 }
 
 /* A session that held this much is worth a walk through the C library's heap when it closes. */
@@ -216,7 +211,7 @@ void lk_session_close(lk_session *session) {
   lk_onnx_model_release(session->model);
   lk_session_outputs_destroy(session);
   if (trims) session->api->cache_trim(session->context);
-  lk_free(session->allocator, session->pass_enabled);
+  lk_free(session->allocator, (void *)session->disabled_passes);
   lk_free(session->allocator, session->pass_changes);
   lk_free(session->allocator, session);
 }

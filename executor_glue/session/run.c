@@ -29,8 +29,8 @@ static lk_status call_create(lk_session_call *call, const lk_session *session, l
   return LK_OK;
 }
 
-/* Number of the graph's input or output of that name. */
-static lk_status find_name(const lk_session *session, const char *name, bool is_input,
+/* Number of the graph's input or output of that name, which is marked in `taken`. */
+static lk_status take_name(const lk_session *session, const char *name, bool is_input, bool *taken,
                            size_t *out_number, lk_error *error) {
   const lk_graph *graph = session->graph;
   const int32_t *values = is_input ? graph->inputs : graph->outputs;
@@ -40,19 +40,18 @@ static lk_status find_name(const lk_session *session, const char *name, bool is_
     return lk_fail(error, LK_INVALID_ARGUMENT, "failed to run: the name of an %s is NULL", what);
   }
   for (size_t i = 0; i < count; i++) {
-    if (strcmp(graph->values[values[i]].name, name) == 0) {
-      *out_number = i;
-      return LK_OK;
+    if (strcmp(graph->values[values[i]].name, name) != 0) continue;
+    if (taken[i]) {
+      return lk_fail(error, LK_INVALID_ARGUMENT, "failed to run: %s '%s' is given twice, once only",
+                     what, name);
     }
+    taken[i] = true;
+    *out_number = i;
+    return LK_OK;
   }
   return lk_fail(error, LK_NOT_FOUND,
                  "failed to run: the model has no %s '%s', it has %zu, the first is '%s'", what,
                  name, count, count > 0 ? graph->values[values[0]].name : "");
-}
-
-static lk_status fail_twice(const char *what, const char *name, lk_error *error) {
-  return lk_fail(error, LK_INVALID_ARGUMENT, "failed to run: %s '%s' is given twice, once only",
-                 what, name);
 }
 
 static lk_status sort_inputs(const lk_session *session, const lk_named_tensor *inputs,
@@ -60,9 +59,7 @@ static lk_status sort_inputs(const lk_session *session, const lk_named_tensor *i
   const lk_graph *graph = session->graph;
   for (uint32_t i = 0; i < n_inputs; i++) {
     size_t number = 0;
-    LK_RETURN_NOT_OK(find_name(session, inputs[i].name, true, &number, error));
-    if (call->given[number]) return fail_twice("input", inputs[i].name, error);
-    call->given[number] = true;
+    LK_RETURN_NOT_OK(take_name(session, inputs[i].name, true, call->given, &number, error));
     call->inputs[number] = inputs[i].tensor;
   }
   for (size_t i = 0; i < graph->n_inputs; i++) {
@@ -77,9 +74,7 @@ static lk_status sort_outputs(const lk_session *session, const lk_named_tensor *
                               uint32_t n_outputs, lk_session_call *call, lk_error *error) {
   for (uint32_t i = 0; i < n_outputs; i++) {
     size_t number = 0;
-    LK_RETURN_NOT_OK(find_name(session, outputs[i].name, false, &number, error));
-    if (call->wanted[number]) return fail_twice("output", outputs[i].name, error);
-    call->wanted[number] = true;
+    LK_RETURN_NOT_OK(take_name(session, outputs[i].name, false, call->wanted, &number, error));
     call->output_from[number] = (int32_t)i;
     call->outputs[number] = outputs[i].tensor;
   }
@@ -92,7 +87,7 @@ static lk_status hand_over(lk_session *session, const lk_session_call *call,
                            lk_named_tensor *outputs, lk_error *error) {
   lk_status status = LK_OK;
   for (size_t i = 0; i < session->graph->n_outputs; i++) {
-    if (!call->wanted[i] || outputs == NULL) continue;
+    if (!call->wanted[i]) continue;
     lk_named_tensor *output = &outputs[call->output_from[i]];
     if (output->tensor.data != NULL) continue; /* the caller's own */
     if (status == LK_OK) status = lk_session_output_add(session, call->outputs[i].data, error);
@@ -107,13 +102,10 @@ static lk_status hand_over(lk_session *session, const lk_session_call *call,
 
 /* Building a run plan packs weights, which reads pages of the model that are not needed again. */
 static void drop_model_pages(lk_session *session) {
-  uint64_t builds = lk_graph_executor_builds(session->graph_executor);
-  bool first = !atomic_load_explicit(&session->has_run, memory_order_relaxed) &&
-               !atomic_exchange(&session->has_run, true);
-  if (first || atomic_load_explicit(&session->builds_seen, memory_order_relaxed) != builds) {
-    atomic_store(&session->builds_seen, builds);
-    lk_onnx_model_drop_pages(session->model);
-  }
+  const uint64_t builds = lk_graph_executor_builds(session->graph_executor) + 1;
+  if (atomic_load_explicit(&session->builds_seen, memory_order_relaxed) == builds) return;
+  atomic_store(&session->builds_seen, builds);
+  lk_onnx_model_drop_pages(session->model);
 }
 
 lk_status lk_session_run(lk_session *session, const lk_named_tensor *inputs, uint32_t n_inputs,

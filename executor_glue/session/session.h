@@ -31,12 +31,11 @@ struct lk_session {
   lk_onnx_model *model;
   lk_graph *graph;
   lk_graph_executor *graph_executor;
-  uint64_t *pass_changes;     /* [lk_n_passes] */
-  bool *pass_enabled;         /* [lk_n_passes] */
-  lk_session_options options; /* but for the list of passes */
+  uint64_t *pass_changes;       /* [lk_n_passes] */
+  const char **disabled_passes; /* [lk_n_passes]: the first ones, by the names in the table */
+  lk_session_options options;   /* with that list */
   uint64_t n_constants, constant_bytes, load_ns;
-  _Atomic uint64_t builds_seen; /* run plan builds when pages were last given back */
-  _Atomic bool has_run;
+  _Atomic uint64_t builds_seen; /* run plan builds + 1 when pages were last given back; 0: never */
   lk_session_outputs outputs;
 };
 
@@ -48,6 +47,8 @@ lk_status lk_session_open_memory(lk_context *context, const void *data, size_t s
                                  lk_error *error);
 lk_status lk_session_clone(lk_session *session, lk_session **out_session, lk_error *error);
 void lk_session_close(lk_session *session);
+/* Whether the options say to leave out the pass of that name. */
+bool lk_session_is_disabled(const lk_session_options *options, const char *pass);
 
 /* run.c */
 lk_status lk_session_run(lk_session *session, const lk_named_tensor *inputs, uint32_t n_inputs,
@@ -60,22 +61,3 @@ void lk_session_outputs_destroy(lk_session *session); /* frees what was not rele
 /* Notes `data`, which came from the context's allocator. */
 lk_status lk_session_output_add(lk_session *session, void *data, lk_error *error);
 void lk_session_outputs_release(lk_session *session, lk_named_tensor *outputs, uint32_t n_outputs);
-
-/* info.c */
-uint32_t lk_session_input_count(const lk_session *session);
-uint32_t lk_session_output_count(const lk_session *session);
-lk_status lk_session_input_info(const lk_session *session, uint32_t index, lk_value_info *out,
-                                lk_error *error);
-lk_status lk_session_output_info(const lk_session *session, uint32_t index, lk_value_info *out,
-                                 lk_error *error);
-lk_status lk_session_model_info(const lk_session *session, lk_model_info *out, lk_error *error);
-const char *lk_session_metadata_key(const lk_session *session, uint32_t index);
-const char *lk_session_metadata_value(const lk_session *session, const char *key);
-lk_status lk_session_get_stats(lk_session *session, lk_session_stats *out, lk_error *error);
-uint32_t lk_session_node_count(const lk_session *session);
-lk_status lk_session_node_info(const lk_session *session, uint32_t index, lk_session_node *out,
-                               lk_error *error);
-uint32_t lk_session_pass_count(const lk_session *session);
-lk_status lk_session_pass_info(const lk_session *session, uint32_t index, lk_session_pass *out,
-                               lk_error *error);
-lk_executor *lk_session_executor(const lk_session *session);
