@@ -252,8 +252,8 @@ const lk_run_plan *lk_plan_entry_plan(const lk_plan_entry *entry) {
 
 /* ---- leases ---- */
 
-/* Whether `a` serves better than `b` where `bytes` are needed: the smaller one of two that are large
- * enough, else the larger one. */
+/* Whether `a` serves better than `b` where `bytes` are needed: the smaller one of two that are
+ * large enough, else the larger one. */
 static bool serves_better(const lk_arena *a, const lk_arena *b, uint64_t bytes) {
   const bool a_fits = a->bytes >= bytes, b_fits = b->bytes >= bytes;
   if (a_fits != b_fits) return a_fits;
