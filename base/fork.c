@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include "base/list.h"
+
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t list = PTHREAD_MUTEX_INITIALIZER; /* from before a fork until after it */
 static lk_fork_entry *entries[LK_FORK_N_LEVELS];
@@ -59,20 +61,14 @@ void lk_fork_enter(lk_fork_entry *entry) {
    * host has registered before, its allocator's say, take their locks after ours. */
   (void)pthread_once(&once, start);
   pthread_mutex_lock(&list);
-  if (entry->link == NULL) {
-    entry->next = entries[entry->level];
-    entry->link = &entries[entry->level];
-    if (entry->next != NULL) entry->next->link = &entry->next;
-    entries[entry->level] = entry;
-  }
+  if (entry->link == NULL) LK_LIST_ADD(entries[entry->level], entry, next, link);
   pthread_mutex_unlock(&list);
 }
 
 void lk_fork_leave(lk_fork_entry *entry) {
   pthread_mutex_lock(&list);
   if (entry->link != NULL) {
-    *entry->link = entry->next;
-    if (entry->next != NULL) entry->next->link = entry->link;
+    LK_LIST_REMOVE(entry, next, link);
     entry->link = NULL;
   }
   pthread_mutex_unlock(&list);
