@@ -105,6 +105,12 @@ static uint32_t handle_index(const lk_plan_body *body, uint32_t step, uint32_t a
   return body->steps[step].first_arg + step + arg;
 }
 
+/* A primitive's arguments, and behind them its scratchpad, if it has one. */
+static uint32_t n_handles(const lk_step *step) {
+  if (step->primitive == NULL) return 0;
+  return step->n_args + (step->primitive->scratchpad_bytes > 0 ? 1 : 0);
+}
+
 static void release_slot(lk_frame *frame, slot *self) {
   const lk_allocator *allocator = &frame->executor->context->allocator;
   const lk_plan_body *body = self->body;
@@ -152,6 +158,13 @@ static void *fixed_pointer(const lk_plan_body *body, const lk_step_arg *arg,
   return NULL;
 }
 
+static lk_status set_memory(const slot *self, uint32_t index, void *pointer, lk_error *error) {
+  const dnnl_status_t set = dnnl_memory_set_data_handle(self->args[index].memory, pointer);
+  const bool is_scratchpad = self->args[index].arg == DNNL_ARG_SCRATCHPAD;
+  return lk_dnnl_check(error, set,
+                       is_scratchpad ? "set the scratchpad's memory" : "set an argument's memory");
+}
+
 /* Sets everything that does not change from run to run in one lane. */
 static lk_status point(lk_frame *frame, slot *self, uint32_t lane_index, lk_error *error) {
   const lk_plan_body *body = self->body;
@@ -164,14 +177,11 @@ static lk_status point(lk_frame *frame, slot *self, uint32_t lane_index, lk_erro
       void *pointer = fixed_pointer(body, arg, scratch);
       self->pointers[step->first_arg + i] = pointer;
       if (step->primitive == NULL || pointer == NULL) continue;
-      dnnl_status_t set =
-          dnnl_memory_set_data_handle(self->args[handle_index(body, s, i)].memory, pointer);
-      if (set != dnnl_success) return lk_dnnl_fail(error, set, "set an argument's memory");
+      LK_RETURN_NOT_OK(set_memory(self, handle_index(body, s, i), pointer, error));
     }
-    if (step->primitive == NULL || step->primitive->scratchpad_bytes == 0) continue;
-    dnnl_status_t set = dnnl_memory_set_data_handle(
-        self->args[handle_index(body, s, step->n_args)].memory, scratch + body->temp_bytes);
-    if (set != dnnl_success) return lk_dnnl_fail(error, set, "set the scratchpad's memory");
+    if (n_handles(step) <= step->n_args) continue;
+    const uint32_t scratchpad = handle_index(body, s, step->n_args);
+    LK_RETURN_NOT_OK(set_memory(self, scratchpad, scratch + body->temp_bytes, error));
   }
   return LK_OK;
 }
@@ -202,16 +212,16 @@ cleanup:
   return status;
 }
 
-static lk_status make_handle(lk_frame *frame, const lk_primitive *primitive, int arg,
-                             dnnl_exec_arg_t *out, lk_error *error) {
+/* Of out->arg. */
+static lk_status make_handle(lk_frame *frame, const lk_primitive *primitive, dnnl_exec_arg_t *out,
+                             lk_error *error) {
   const_dnnl_memory_desc_t md =
-      arg == DNNL_ARG_SCRATCHPAD
+      out->arg == DNNL_ARG_SCRATCHPAD
           ? dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_scratchpad_md, 0)
-          : dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_exec_arg_md, arg);
-  dnnl_status_t made =
+          : dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_exec_arg_md, out->arg);
+  const dnnl_status_t made =
       dnnl_memory_create(&out->memory, md, frame->executor->context->env.engine, DNNL_MEMORY_NONE);
-  if (made != dnnl_success) return lk_dnnl_fail(error, made, "create an argument handle");
-  out->arg = arg;
+  LK_RETURN_NOT_OK(lk_dnnl_check(error, made, "create an argument handle"));
   frame->handles++;
   return LK_OK;
 }
@@ -220,15 +230,11 @@ static lk_status make_handles(lk_frame *frame, slot *self, lk_error *error) {
   const lk_plan_body *body = self->body;
   for (uint32_t s = 0; s < body->n_steps; s++) {
     const lk_step *step = &body->steps[s];
-    if (step->primitive == NULL) continue;
-    const uint32_t first = handle_index(body, s, 0);
-    for (uint32_t i = 0; i < step->n_args; i++) {
-      LK_RETURN_NOT_OK(make_handle(frame, step->primitive, body->args[step->first_arg + i].arg,
-                                   &self->args[first + i], error));
+    for (uint32_t i = 0; i < n_handles(step); i++) {
+      dnnl_exec_arg_t *out = &self->args[handle_index(body, s, i)];
+      out->arg = i < step->n_args ? body->args[step->first_arg + i].arg : DNNL_ARG_SCRATCHPAD;
+      LK_RETURN_NOT_OK(make_handle(frame, step->primitive, out, error));
     }
-    if (step->primitive->scratchpad_bytes == 0) continue;
-    LK_RETURN_NOT_OK(make_handle(frame, step->primitive, DNNL_ARG_SCRATCHPAD,
-                                 &self->args[first + step->n_args], error));
   }
   return LK_OK;
 }
@@ -300,9 +306,8 @@ static lk_status run_step(lk_frame *frame, slot *self, uint32_t index, void *con
     }
   }
   if (step->primitive == NULL) return step->kernel(step->params, pointers, error);
-  const int n_args = (int)step->n_args + (step->primitive->scratchpad_bytes > 0 ? 1 : 0);
-  dnnl_status_t done = dnnl_primitive_execute(step->primitive->primitive,
-                                              frame->lanes[self->lane].stream, n_args, args);
+  const dnnl_status_t done = dnnl_primitive_execute(
+      step->primitive->primitive, frame->lanes[self->lane].stream, (int)n_handles(step), args);
   return done == dnnl_success ? LK_OK : lk_dnnl_fail(error, done, step->primitive->implementation);
 }
 

@@ -4,6 +4,7 @@
 
 #include <latchkey/latchkey.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include "base/status.h"
 #include "keys/identity.h"
@@ -62,6 +63,13 @@ static inline lk_status lk_op_prefix(const lk_op *op, const char *verb, lk_statu
   if (status == LK_OK) return LK_OK;
   return lk_error_prefix(error, status, "failed to %s %s '%s'", verb, op->node.class_->row.op_type,
                          op->node.output_name);
+}
+
+/* The number of a word in keys; NULL stands for "". */
+static inline lk_status lk_word_get(lk_context *context, const char *text, uint32_t *out_id,
+                                    lk_error *error) {
+  if (text == NULL) text = "";
+  return lk_intern_get(context->env.intern, text, strlen(text), out_id, error);
 }
 
 /* The part of a key that says where and how this call wants its plan. */
