@@ -1,6 +1,7 @@
 /* The list of locks that a fork takes, and the handlers that walk it. */
 #include "base/fork.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/list.h"
@@ -24,31 +25,24 @@ static void before(void) {
   }
 }
 
-static void after(void (*end)(const lk_fork_entry *entry)) {
+static void after(bool is_child) {
   if (--depth > 0) return;
   for (int level = LK_FORK_N_LEVELS - 1; level >= 0; level--) {
     for (lk_fork_entry *entry = entries[level]; entry != NULL; entry = entry->next) {
-      end(entry);
+      void (*end)(void *object) = is_child ? entry->child : entry->parent;
+      if (end != NULL) end(entry->object);
       if (entry->mutex != NULL) pthread_mutex_unlock(entry->mutex);
     }
   }
   pthread_mutex_unlock(&list);
 }
 
-static void end_in_parent(const lk_fork_entry *entry) {
-  if (entry->parent != NULL) entry->parent(entry->object);
-}
-
-static void end_in_child(const lk_fork_entry *entry) {
-  if (entry->child != NULL) entry->child(entry->object);
-}
-
 static void parent(void) {
-  after(end_in_parent);
+  after(false);
 }
 
 static void child(void) {
-  after(end_in_child);
+  after(true);
 }
 
 /* Where there is no memory for handlers, a fork is as it would be without them. */

@@ -35,7 +35,7 @@ void lk_key_seal(lk_key_builder *builder);
 
 /* The key, valid until the builder is destroyed. Seals it if that was not done. */
 lk_status lk_key_finish(lk_key_builder *builder, lk_key *out_key, lk_error *error);
-/* The same without the hash, which a look-up may not need. Only for lk_cache_get, lk_cache_find and
+/* The same without the hash, which a look-up may not need. Only for lk_cache_get and
  * lk_key_complete. */
 lk_status lk_key_finish_unhashed(lk_key_builder *builder, lk_key *out_key, lk_error *error);
 void lk_key_builder_destroy(lk_key_builder *builder);

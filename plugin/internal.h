@@ -121,9 +121,3 @@ bool lk_bind_lacks_value(const lk_op *op, const lk_bind_desc *bind, uint32_t ind
 /* The plan of a bind that lacks such a value. */
 lk_status lk_deferred_build(const lk_op *op, const lk_bind_desc *bind, int32_t threads,
                             lk_plan_body **out_body, lk_error *error);
-
-/* ---- frame.c ---- */
-
-const lk_executor *lk_frame_executor(const lk_frame *frame);
-/* Forgets the slot that was attached last. */
-void lk_frame_detach(lk_frame *frame);

@@ -53,10 +53,8 @@ static lk_status add_inputs(lk_op *op, const lk_node_desc *desc, lk_error *error
     const lk_node_input *input = &desc->inputs[i];
     const bool absent = i < 64 && (op->node.absent >> i & 1) != 0;
     op->comes_at_run[i] = !absent && input->constant == NULL;
-    if (absent || input->constant == NULL) {
-      if (!absent && lk_op_is_shape_input(op, i)) op->has_shape_inputs = true;
-      continue;
-    }
+    if (op->comes_at_run[i] && lk_op_is_shape_input(op, i)) op->has_shape_inputs = true;
+    if (absent || input->constant == NULL) continue;
     LK_RETURN_NOT_OK(add_constant(op, i, input, &constants[i], error));
   }
   return LK_OK;

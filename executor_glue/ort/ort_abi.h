@@ -18,11 +18,8 @@
 #define LK_ORT_API_VERSION_24 24u
 
 typedef struct OrtStatus OrtStatus; /* NULL: success */
-typedef struct OrtEnv OrtEnv;
-typedef struct OrtSession OrtSession;
 typedef struct OrtSessionOptions OrtSessionOptions;
 typedef struct OrtRunOptions OrtRunOptions;
-typedef struct OrtMemoryInfo OrtMemoryInfo;
 typedef struct OrtValue OrtValue;
 typedef struct OrtTypeInfo OrtTypeInfo;
 typedef struct OrtTensorTypeAndShapeInfo OrtTensorTypeAndShapeInfo;
@@ -49,8 +46,7 @@ typedef enum OrtErrorCode {
 typedef enum OrtLoggingLevel {
   ORT_LOGGING_LEVEL_VERBOSE = 0,
   ORT_LOGGING_LEVEL_INFO = 1,
-  ORT_LOGGING_LEVEL_WARNING = 2,
-  ORT_LOGGING_LEVEL_ERROR = 3
+  ORT_LOGGING_LEVEL_WARNING = 2
 } OrtLoggingLevel;
 
 typedef enum ONNXType { ONNX_TYPE_TENSOR = 1 } ONNXType;
@@ -64,8 +60,6 @@ typedef enum OrtOpAttrType {
   ORT_OP_ATTR_FLOAT = 3,
   ORT_OP_ATTR_FLOATS = 4,
   ORT_OP_ATTR_STRING = 5,
-  ORT_OP_ATTR_STRINGS = 6,
-  ORT_OP_ATTR_GRAPH = 7,
   ORT_OP_ATTR_TENSOR = 8
 } OrtOpAttrType;
 

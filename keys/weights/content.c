@@ -196,12 +196,6 @@ void lk_content_release(lk_content *content, const void *data) {
   pthread_mutex_unlock(&weights->mutex);
 }
 
-void lk_content_retain(lk_content *content) {
-  pthread_mutex_lock(&content->weights->mutex);
-  content->refs++;
-  pthread_mutex_unlock(&content->weights->mutex);
-}
-
 uint64_t lk_content_id(const lk_content *content) {
   return content->id;
 }

@@ -134,12 +134,6 @@ void lk_content_stop_lending(lk_content *content, const void *data) {
   }
 }
 
-void lk_content_forget_unfinished(lk_content *content) {
-  for (lk_packed *copy = content->copies; copy != NULL; copy = copy->next) {
-    if (copy->data == NULL) LK_LIST_REMOVE(copy, next, link);
-  }
-}
-
 void lk_content_destroy_unused(lk_content *content) {
   if (content->refs > 0 || content->copies != NULL) return;
   lk_free(&content->weights->allocator, content);
