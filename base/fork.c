@@ -1,7 +1,10 @@
 /* The list of locks that a fork takes, and the handlers that walk it. */
 #include "base/fork.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+
+#include "base/list.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t list = PTHREAD_MUTEX_INITIALIZER; /* from before a fork until after it */
@@ -22,31 +25,24 @@ static void before(void) {
   }
 }
 
-static void after(void (*end)(const lk_fork_entry *entry)) {
+static void after(bool is_child) {
   if (--depth > 0) return;
   for (int level = LK_FORK_N_LEVELS - 1; level >= 0; level--) {
     for (lk_fork_entry *entry = entries[level]; entry != NULL; entry = entry->next) {
-      end(entry);
+      void (*end)(void *object) = is_child ? entry->child : entry->parent;
+      if (end != NULL) end(entry->object);
       if (entry->mutex != NULL) pthread_mutex_unlock(entry->mutex);
     }
   }
   pthread_mutex_unlock(&list);
 }
 
-static void end_in_parent(const lk_fork_entry *entry) {
-  if (entry->parent != NULL) entry->parent(entry->object);
-}
-
-static void end_in_child(const lk_fork_entry *entry) {
-  if (entry->child != NULL) entry->child(entry->object);
-}
-
 static void parent(void) {
-  after(end_in_parent);
+  after(false);
 }
 
 static void child(void) {
-  after(end_in_child);
+  after(true);
 }
 
 /* Where there is no memory for handlers, a fork is as it would be without them. */
@@ -59,20 +55,14 @@ void lk_fork_enter(lk_fork_entry *entry) {
    * host has registered before, its allocator's say, take their locks after ours. */
   (void)pthread_once(&once, start);
   pthread_mutex_lock(&list);
-  if (entry->link == NULL) {
-    entry->next = entries[entry->level];
-    entry->link = &entries[entry->level];
-    if (entry->next != NULL) entry->next->link = &entry->next;
-    entries[entry->level] = entry;
-  }
+  if (entry->link == NULL) LK_LIST_ADD(entries[entry->level], entry, next, link);
   pthread_mutex_unlock(&list);
 }
 
 void lk_fork_leave(lk_fork_entry *entry) {
   pthread_mutex_lock(&list);
   if (entry->link != NULL) {
-    *entry->link = entry->next;
-    if (entry->next != NULL) entry->next->link = entry->link;
+    LK_LIST_REMOVE(entry, next, link);
     entry->link = NULL;
   }
   pthread_mutex_unlock(&list);

@@ -26,13 +26,11 @@ bool lk_parse_number(const char *text, bool units, uint64_t *out) {
 }
 
 bool lk_parse_cache_mode(const char *text, uint32_t *out) {
-  static const struct {
-    const char *name;
-    uint32_t mode;
-  } modes[] = {{"off", LK_CACHE_OFF}, {"thread", LK_CACHE_THREAD}, {"shared", LK_CACHE_SHARED}};
-  for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
-    if (strcmp(text, modes[i].name) != 0) continue;
-    *out = modes[i].mode;
+  static const char *const names[] = {
+      [LK_CACHE_OFF] = "off", [LK_CACHE_THREAD] = "thread", [LK_CACHE_SHARED] = "shared"};
+  for (uint32_t mode = LK_CACHE_OFF; mode <= LK_CACHE_SHARED; mode++) {
+    if (strcmp(text, names[mode]) != 0) continue;
+    *out = mode;
     return true;
   }
   return false;

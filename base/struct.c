@@ -38,9 +38,7 @@ lk_status lk_struct_write(void *to, const void *from, size_t size, const char *w
   size_t given = 0;
   LK_RETURN_NOT_OK(read_size(to, what, &given, error));
   const size_t copied = given < size ? given : size;
-  if (copied > sizeof given) {
-    memcpy((unsigned char *)to + sizeof given, (const unsigned char *)from + sizeof given,
-           copied - sizeof given);
-  }
+  memcpy((unsigned char *)to + sizeof given, (const unsigned char *)from + sizeof given,
+         copied - sizeof given);
   return LK_OK;
 }

@@ -50,10 +50,6 @@ bool lk_shape_equal(const lk_tensor_desc *a, const lk_tensor_desc *b) {
   return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof a->dims[0]) == 0;
 }
 
-bool lk_tensor_desc_equal(const lk_tensor_desc *a, const lk_tensor_desc *b) {
-  return a->dtype == b->dtype && a->layout == b->layout && lk_shape_equal(a, b);
-}
-
 lk_status lk_tensor_size(const lk_tensor_desc *desc, const char *what, int64_t *out_elements,
                          int64_t *out_bytes, lk_error *error) {
   size_t size = lk_dtype_size(desc->dtype);

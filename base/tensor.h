@@ -11,9 +11,8 @@ uint32_t lk_dtype_parse(const char *name, size_t length); /* LK_DTYPE_NONE: unkn
 
 /* A plain description. */
 lk_tensor_desc lk_tensor_desc_make(uint32_t dtype, uint32_t rank, const int64_t *dims);
-/* Same type, rank, dimensions and layout. */
-bool lk_tensor_desc_equal(const lk_tensor_desc *a, const lk_tensor_desc *b);
-/* The same, as a few word comparisons in the caller's code: for paths that are nothing but this. */
+/* Same type, rank, dimensions and layout; as a few word comparisons in the caller's code, for paths
+ * that are nothing but this. */
 static inline bool lk_tensor_desc_same(const lk_tensor_desc *a, const lk_tensor_desc *b) {
   uint64_t head_a[2], head_b[2];
   memcpy(head_a, a, sizeof head_a);

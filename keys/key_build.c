@@ -16,22 +16,17 @@ _Static_assert(offsetof(lk_key_tensor, index) == offsetof(lk_key_tensor, role) +
                "lk_key_add_tensor writes every field");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "lk_key_store puts the first field low");
 
-void lk_key_reject(lk_key_builder *builder, lk_status status) {
+bool lk_key_reject(lk_key_builder *builder, lk_status status) {
   if (builder->status == LK_OK) builder->status = status;
+  return false;
 }
 
 bool lk_key_grow(lk_key_builder *builder, uint64_t bytes) {
-  if (bytes > LK_KEY_MAX_BYTES - builder->size) {
-    lk_key_reject(builder, LK_OUT_OF_RANGE);
-    return false;
-  }
+  if (bytes > LK_KEY_MAX_BYTES - builder->size) return lk_key_reject(builder, LK_OUT_OF_RANGE);
   uint32_t wanted = builder->size + (uint32_t)bytes;
   if (wanted < builder->capacity * 2) wanted = builder->capacity * 2;
   uint8_t *grown = lk_alloc(builder->allocator, wanted);
-  if (grown == NULL) {
-    lk_key_reject(builder, LK_OUT_OF_MEMORY);
-    return false;
-  }
+  if (grown == NULL) return lk_key_reject(builder, LK_OUT_OF_MEMORY);
   memcpy(grown, builder->bytes, builder->size);
   if (builder->bytes != builder->inline_bytes) lk_free(builder->allocator, builder->bytes);
   builder->bytes = grown;
@@ -87,7 +82,7 @@ void lk_key_add_value(lk_key_builder *builder, uint32_t role, uint32_t index,
   lk_status status = lk_tensor_size(&tensor->desc, "a value in a key", NULL, &size, NULL);
   if (status == LK_OK && tensor->desc.layout != LK_LAYOUT_PLAIN) status = LK_INVALID_ARGUMENT;
   if (status != LK_OK) {
-    lk_key_reject(builder, status);
+    (void)lk_key_reject(builder, status);
     return;
   }
   const uint64_t bytes = (uint64_t)size;

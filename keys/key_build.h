@@ -35,7 +35,7 @@ void lk_key_seal(lk_key_builder *builder);
 
 /* The key, valid until the builder is destroyed. Seals it if that was not done. */
 lk_status lk_key_finish(lk_key_builder *builder, lk_key *out_key, lk_error *error);
-/* The same without the hash, which a look-up may not need. Only for lk_cache_get, lk_cache_find and
+/* The same without the hash, which a look-up may not need. Only for lk_cache_get and
  * lk_key_complete. */
 lk_status lk_key_finish_unhashed(lk_key_builder *builder, lk_key *out_key, lk_error *error);
 void lk_key_builder_destroy(lk_key_builder *builder);
@@ -44,8 +44,8 @@ void lk_key_builder_destroy(lk_key_builder *builder);
 
 /* Makes room for `bytes` more; false: the builder's status says why. */
 bool lk_key_grow(lk_key_builder *builder, uint64_t bytes);
-/* Remembers the first failure. */
-void lk_key_reject(lk_key_builder *builder, lk_status status);
+/* Remembers the first failure. Returns false, so that failing is one statement. */
+bool lk_key_reject(lk_key_builder *builder, lk_status status);
 
 /* Two neighbouring fields in one store: hashing reads 8 bytes at a time right afterwards, and a
  * processor cannot forward two narrow stores to one wide load. */
@@ -86,7 +86,7 @@ static inline void lk_key_add_tensor(lk_key_builder *builder, uint32_t role, uin
                                      const lk_tensor_desc *desc, uint32_t extra) {
   const uint64_t dims = offsetof(lk_key_tensor, rank) + sizeof desc->rank;
   if (desc->rank > LK_MAX_RANK) {
-    lk_key_reject(builder, LK_OUT_OF_RANGE);
+    (void)lk_key_reject(builder, LK_OUT_OF_RANGE);
     return;
   }
   uint8_t *to = lk_key_reserve(builder, LK_RECORD_TENSOR, dims + sizeof desc->dims,

@@ -23,39 +23,19 @@ const lk_record_fields *lk_record_fields_get(uint32_t type) {
   }
 }
 
-const lk_record_fields *lk_record_fields_find(const char *name, size_t length) {
-  const lk_record_fields *record = NULL;
-  for (uint32_t type = 1; (record = lk_record_fields_get(type)) != NULL; type++) {
-    if (strlen(record->name) == length && memcmp(record->name, name, length) == 0) break;
-  }
-  return record;
-}
-
 bool lk_form_is_named(lk_form form) {
   return form != LK_FORM_kind && form != LK_FORM_label && form != LK_FORM_element &&
          form != LK_FORM_count;
 }
 
 uint64_t lk_field_read(const lk_field *field, const void *record) {
-  const uint8_t *at = (const uint8_t *)record + field->offset;
-  uint64_t wide = 0;
-  uint32_t narrow = 0;
-  if (field->size == sizeof wide) {
-    memcpy(&wide, at, sizeof wide);
-    return wide;
-  }
-  memcpy(&narrow, at, sizeof narrow);
-  return field->is_signed ? (uint64_t)(int64_t)(int32_t)narrow : narrow;
+  uint64_t value = 0;
+  memcpy(&value, (const uint8_t *)record + field->offset, field->size);
+  return field->is_signed && field->size == 4 ? (uint64_t)(int64_t)(int32_t)value : value;
 }
 
 void lk_field_write(const lk_field *field, void *record, uint64_t value) {
-  uint8_t *at = (uint8_t *)record + field->offset;
-  const uint32_t narrow = (uint32_t)value;
-  if (field->size == sizeof value) {
-    memcpy(at, &value, sizeof value);
-  } else {
-    memcpy(at, &narrow, sizeof narrow);
-  }
+  memcpy((uint8_t *)record + field->offset, &value, field->size);
 }
 
 const char *lk_kind_name(uint64_t kind) {

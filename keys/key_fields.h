@@ -35,15 +35,15 @@ typedef struct lk_record_fields {
   uint32_t size; /* of the struct */
 } lk_record_fields;
 
-/* NULL: no such type. The head is one of them. */
+/* Types count from the head on. NULL: no such type. */
 const lk_record_fields *lk_record_fields_get(uint32_t type);
-const lk_record_fields *lk_record_fields_find(const char *name, size_t length);
 
 /* Whether a form is written as `name:value` or `name=value`. The others have places of their
  * own. */
 bool lk_form_is_named(lk_form form);
 
-/* Zero-extended; sign-extended when the field is signed. */
+/* Zero-extended; sign-extended when the field is signed. Both, like the values of a record, are
+ * copied at their own width: keys are little-endian (key_build.c asserts it). */
 uint64_t lk_field_read(const lk_field *field, const void *record);
 void lk_field_write(const lk_field *field, void *record, uint64_t value);
 

@@ -54,6 +54,13 @@ static size_t name_length(const char *at) {
   return length;
 }
 
+static bool accept_name(lk_parser *parser, const char *name) {
+  const size_t length = name_length(parser->at);
+  if (strlen(name) != length || memcmp(name, parser->at, length) != 0) return false;
+  parser->at += length;
+  return true;
+}
+
 /* Digits without leading zeros, not over `max`. */
 static lk_status read_unsigned(lk_parser *parser, uint64_t max, uint64_t *out, const char *what) {
   const char *begin = parser->at;
@@ -147,11 +154,8 @@ static lk_status read_dtype(lk_parser *parser, uint64_t *out) {
 static lk_status read_enum(lk_parser *parser, const char *(*name_of)(uint64_t), uint64_t *out,
                            const char *what) {
   if (is_digit(*parser->at)) return read_unsigned(parser, UINT32_MAX, out, what);
-  const size_t length = name_length(parser->at);
   for (uint64_t i = 0; i == 0 || name_of(i) != NULL; i++) {
-    const char *name = name_of(i);
-    if (name == NULL || strlen(name) != length || memcmp(name, parser->at, length) != 0) continue;
-    parser->at += length;
+    if (name_of(i) == NULL || !accept_name(parser, name_of(i))) continue;
     *out = i;
     return LK_OK;
   }
@@ -274,12 +278,7 @@ static lk_status read_data(lk_parser *parser, uint32_t dtype, uint8_t *data, siz
     return expected_at(parser, begin, "as many values as the shape has");
   }
   for (size_t i = 0; i < parser->n_values; i++) {
-    const int32_t narrow = (int32_t)parser->values[i];
-    if (dtype == LK_I64) {
-      memcpy(data + i * size, &parser->values[i], size);
-    } else {
-      memcpy(data + i * size, &narrow, size);
-    }
+    memcpy(data + i * size, &parser->values[i], size);
   }
   return LK_OK;
 }
@@ -293,14 +292,9 @@ typedef union lk_any_record {
 /* The field, of those from `*from` on, whose name stands here; NULL: none. */
 static const lk_field *accept_field(lk_parser *parser, const lk_record_fields *record,
                                     uint32_t *from) {
-  const size_t length = name_length(parser->at);
   for (uint32_t i = *from; i < record->count; i++) {
     const lk_field *field = &record->fields[i];
-    if (!lk_form_is_named(field->form) || strlen(field->name) != length ||
-        memcmp(field->name, parser->at, length) != 0) {
-      continue;
-    }
-    parser->at += length;
+    if (!lk_form_is_named(field->form) || !accept_name(parser, field->name)) continue;
     *from = i + 1;
     return field;
   }
@@ -415,12 +409,14 @@ static lk_status read_head(lk_parser *parser, lk_key_head *head, const char **ou
 static lk_status read_records(lk_parser *parser, lk_key_builder *builder, uint32_t fixed) {
   while (*parser->at != '\0') {
     if (builder->size == fixed) lk_key_seal(builder);
-    const size_t length = name_length(parser->at);
-    const lk_record_fields *record = lk_record_fields_find(parser->at, length);
-    if (record == NULL || record->type == LK_RECORD_HEAD) {
+    const lk_record_fields *record = NULL;
+    uint32_t type = LK_RECORD_HEAD;
+    do {
+      record = lk_record_fields_get(++type);
+    } while (record != NULL && !accept_name(parser, record->name));
+    if (record == NULL) {
       return expected(parser, "a field of the head, each once and in order, or a record");
     }
-    parser->at += length;
     LK_RETURN_NOT_OK(read_record(parser, record, builder));
     if (builder->status != LK_OK) return LK_OK; /* finish tells */
     if (*parser->at == '\0') return LK_OK;

@@ -129,15 +129,9 @@ static void put_shape(lk_writer *writer, const int64_t *dims, uint32_t rank, uin
 static void put_values(lk_writer *writer, const uint8_t *data, size_t size, uint64_t count) {
   put_text(writer, "[");
   for (uint64_t i = 0; i < count; i++, data += size) {
-    int64_t wide = 0;
-    int32_t narrow = 0;
-    if (size == sizeof wide) {
-      memcpy(&wide, data, sizeof wide);
-    } else {
-      memcpy(&narrow, data, sizeof narrow);
-      wide = narrow;
-    }
-    put_format(writer, "%s%" PRId64, i > 0 ? "," : "", wide);
+    int64_t value = 0;
+    memcpy(&value, data, size);
+    put_format(writer, "%s%" PRId64, i > 0 ? "," : "", size == 4 ? (int32_t)value : value);
   }
   put_text(writer, "]");
 }

@@ -58,31 +58,26 @@ static lk_status check_in_place(const bind_arg *from, const lk_plan_body *body, 
                  lk_tensor_text(&body->inputs[over], in), lk_tensor_text(&body->outputs[0], out));
 }
 
-static lk_status build_body(const bind_arg *from, bool is_deferred, lk_plan_body **out_body,
-                            lk_error *error) {
-  lk_op *op = from->op;
-  const lk_bind_desc *bind = from->bind;
-  if (is_deferred) return lk_deferred_build(op, bind, from->threads, out_body, error);
-  return lk_plan_build(&op->executor->context->env, &op->node, bind->inputs, bind->wishes,
-                       from->threads, out_body, error);
-}
-
 static lk_status build_plan(void *arg, lk_built *out, lk_error *error) {
   const bind_arg *from = arg;
+  lk_op *op = from->op;
+  const lk_bind_desc *bind = from->bind;
   lk_status status = LK_OK;
   lk_plan_body *body = NULL;
-  const bool is_deferred = lacks_values(from->op, from->bind);
+  const bool is_deferred = lacks_values(op, bind);
   const lk_float_state host_float = lk_float_begin(); /* constants are packed */
-  const lk_status built = build_body(from, is_deferred, &body, error);
+  status = is_deferred ? lk_deferred_build(op, bind, from->threads, &body, error)
+                       : lk_plan_build(&op->executor->context->env, &op->node, bind->inputs,
+                                       bind->wishes, from->threads, &body, error);
   lk_float_end(host_float);
-  LK_TRY(built);
+  LK_TRY(status);
   if (!is_deferred) LK_TRY(check_in_place(from, body, error));
-  if (!is_deferred && from->op->node.class_->flops != NULL) {
-    body->flops = from->op->node.class_->flops(body->inputs, body->outputs);
+  if (!is_deferred && op->node.class_->flops != NULL) {
+    body->flops = op->node.class_->flops(body->inputs, body->outputs);
   }
-  body->node_serial = from->op->serial;
-  body->in_place_input = from->bind->in_place_input;
-  warn_of_ref(from->op, body);
+  body->node_serial = op->serial;
+  body->in_place_input = bind->in_place_input;
+  warn_of_ref(op, body);
   *out = (lk_built){.value = body, .bytes = body->bytes, .destroy = destroy_body};
   body = NULL;
 cleanup:

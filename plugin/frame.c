@@ -1,50 +1,19 @@
-/* Frames: argument handles and scratch memory of running plans, and the one loop that runs them. */
+/* Frames: argument handles and scratch memory of running plans. */
 #include <inttypes.h>
 
 #include "base/alloc.h"
 #include "base/parse.h"
 #include "base/status.h"
-#include "base/team/float_state.h"
-#include "base/team/team.h"
-#include "ops/plan/onednn.h"
-#include "plugin/internal.h"
+#include "plugin/frame.h"
 #include "plugin/table.h"
 
 /* What an argument handle of oneDNN takes, for the budget: RSS of one, measured. */
 #define HANDLE_BYTES 1280
 
-/* A plan's arguments in a frame. Steps of primitives have their handles one after the other, the
- * scratchpad's last; kernels have pointers at the same places. */
-typedef struct slot {
-  lk_plan *plan;
-  const lk_plan_body *body;
-  dnnl_exec_arg_t *args; /* [n_args + n_steps] */
-  void **pointers;       /* [n_args] */
-  uint32_t lane;         /* whose scratch memory they point into */
-} slot;
-
-/* What slots need to run that may not run at the same time as others of the frame. */
-typedef struct lane {
-  dnnl_stream_t stream;
-  unsigned char *scratch; /* [scratch_bytes of the frame] */
-} lane;
-
-struct lk_frame {
-  lk_executor *executor;
-  lane *lanes;
-  uint32_t n_lanes;
-  slot *slots;
-  size_t n_slots, slots_capacity;
-  size_t scratch_bytes; /* of each lane */
-  uint64_t handles;
-  int host_threads; /* saved by frame_begin; 0: not begun */
-  lk_float_state host_float;
-};
-
 /* On failure, `out` has what lane_destroy takes. */
-static lk_status lane_create(const lk_frame *frame, lane *out, lk_error *error) {
+static lk_status lane_create(const lk_frame *frame, lk_lane *out, lk_error *error) {
   const lk_context *context = frame->executor->context;
-  *out = (lane){0};
+  *out = (lk_lane){0};
   if (frame->scratch_bytes > 0) {
     out->scratch = lk_alloc_aligned(&context->allocator, frame->scratch_bytes, LK_DATA_ALIGNMENT);
     if (out->scratch == NULL) {
@@ -58,7 +27,7 @@ static lk_status lane_create(const lk_frame *frame, lane *out, lk_error *error) 
   return lk_dnnl_check(error, made, "create a stream");
 }
 
-static void lane_destroy(const lk_frame *frame, lane *self) {
+static void lane_destroy(const lk_frame *frame, lk_lane *self) {
   if (self->stream != NULL) dnnl_stream_destroy(self->stream);
   lk_free(&frame->executor->context->allocator, self->scratch);
 }
@@ -72,7 +41,7 @@ lk_status lk_frame_lanes(lk_frame *frame, uint32_t count, lk_error *error) {
   }
   lk_status status = LK_OK;
   const uint32_t n_former = frame->n_lanes;
-  lane *lanes = lk_calloc(allocator, count, sizeof *lanes);
+  lk_lane *lanes = lk_calloc(allocator, count, sizeof *lanes);
   if (lanes == NULL) return lk_fail_memory(error, "a frame's lanes", count * sizeof *lanes);
   for (uint32_t i = n_former; i < count; i++) LK_TRY(lane_create(frame, &lanes[i], error));
   for (uint32_t i = 0; i < n_former; i++) lanes[i] = frame->lanes[i];
@@ -101,11 +70,7 @@ cleanup:
   return status;
 }
 
-static uint32_t handle_index(const lk_plan_body *body, uint32_t step, uint32_t arg) {
-  return body->steps[step].first_arg + step + arg;
-}
-
-static void release_slot(lk_frame *frame, slot *self) {
+static void release_slot(lk_frame *frame, lk_slot *self) {
   const lk_allocator *allocator = &frame->executor->context->allocator;
   const lk_plan_body *body = self->body;
   for (uint32_t i = 0; self->args != NULL && i < body->n_args + body->n_steps; i++) {
@@ -125,10 +90,6 @@ void lk_frame_reset(lk_frame *frame) {
 
 void lk_frame_detach(lk_frame *frame) {
   release_slot(frame, &frame->slots[--frame->n_slots]);
-}
-
-const lk_executor *lk_frame_executor(const lk_frame *frame) {
-  return frame->executor;
 }
 
 void lk_frame_destroy(lk_frame *frame) {
@@ -152,8 +113,14 @@ static void *fixed_pointer(const lk_plan_body *body, const lk_step_arg *arg,
   return NULL;
 }
 
-/* Sets everything that does not change from run to run in one lane. */
-static lk_status point(lk_frame *frame, slot *self, uint32_t lane_index, lk_error *error) {
+static lk_status set_memory(const lk_slot *self, uint32_t index, void *pointer, lk_error *error) {
+  const dnnl_status_t set = dnnl_memory_set_data_handle(self->args[index].memory, pointer);
+  const bool is_scratchpad = self->args[index].arg == DNNL_ARG_SCRATCHPAD;
+  return lk_dnnl_check(error, set,
+                       is_scratchpad ? "set the scratchpad's memory" : "set an argument's memory");
+}
+
+lk_status lk_slot_point(lk_frame *frame, lk_slot *self, uint32_t lane_index, lk_error *error) {
   const lk_plan_body *body = self->body;
   unsigned char *scratch = frame->lanes[lane_index].scratch;
   self->lane = lane_index;
@@ -164,14 +131,11 @@ static lk_status point(lk_frame *frame, slot *self, uint32_t lane_index, lk_erro
       void *pointer = fixed_pointer(body, arg, scratch);
       self->pointers[step->first_arg + i] = pointer;
       if (step->primitive == NULL || pointer == NULL) continue;
-      dnnl_status_t set =
-          dnnl_memory_set_data_handle(self->args[handle_index(body, s, i)].memory, pointer);
-      if (set != dnnl_success) return lk_dnnl_fail(error, set, "set an argument's memory");
+      LK_RETURN_NOT_OK(set_memory(self, lk_handle_index(body, s, i), pointer, error));
     }
-    if (step->primitive == NULL || step->primitive->scratchpad_bytes == 0) continue;
-    dnnl_status_t set = dnnl_memory_set_data_handle(
-        self->args[handle_index(body, s, step->n_args)].memory, scratch + body->temp_bytes);
-    if (set != dnnl_success) return lk_dnnl_fail(error, set, "set the scratchpad's memory");
+    if (lk_n_handles(step) <= step->n_args) continue;
+    const uint32_t scratchpad = lk_handle_index(body, s, step->n_args);
+    LK_RETURN_NOT_OK(set_memory(self, scratchpad, scratch + body->temp_bytes, error));
   }
   return LK_OK;
 }
@@ -194,7 +158,7 @@ static lk_status grow_scratch(lk_frame *frame, size_t bytes, lk_error *error) {
   }
   frame->scratch_bytes = bytes;
   for (size_t i = 0; i < frame->n_slots; i++) {
-    LK_TRY(point(frame, &frame->slots[i], frame->slots[i].lane, error));
+    LK_TRY(lk_slot_point(frame, &frame->slots[i], frame->slots[i].lane, error));
   }
 cleanup:
   for (uint32_t i = 0; grown != NULL && i < frame->n_lanes; i++) lk_free(allocator, grown[i]);
@@ -202,33 +166,29 @@ cleanup:
   return status;
 }
 
-static lk_status make_handle(lk_frame *frame, const lk_primitive *primitive, int arg,
-                             dnnl_exec_arg_t *out, lk_error *error) {
+/* Of out->arg. */
+static lk_status make_handle(lk_frame *frame, const lk_primitive *primitive, dnnl_exec_arg_t *out,
+                             lk_error *error) {
   const_dnnl_memory_desc_t md =
-      arg == DNNL_ARG_SCRATCHPAD
+      out->arg == DNNL_ARG_SCRATCHPAD
           ? dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_scratchpad_md, 0)
-          : dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_exec_arg_md, arg);
-  dnnl_status_t made =
+          : dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_exec_arg_md, out->arg);
+  const dnnl_status_t made =
       dnnl_memory_create(&out->memory, md, frame->executor->context->env.engine, DNNL_MEMORY_NONE);
-  if (made != dnnl_success) return lk_dnnl_fail(error, made, "create an argument handle");
-  out->arg = arg;
+  LK_RETURN_NOT_OK(lk_dnnl_check(error, made, "create an argument handle"));
   frame->handles++;
   return LK_OK;
 }
 
-static lk_status make_handles(lk_frame *frame, slot *self, lk_error *error) {
+static lk_status make_handles(lk_frame *frame, lk_slot *self, lk_error *error) {
   const lk_plan_body *body = self->body;
   for (uint32_t s = 0; s < body->n_steps; s++) {
     const lk_step *step = &body->steps[s];
-    if (step->primitive == NULL) continue;
-    const uint32_t first = handle_index(body, s, 0);
-    for (uint32_t i = 0; i < step->n_args; i++) {
-      LK_RETURN_NOT_OK(make_handle(frame, step->primitive, body->args[step->first_arg + i].arg,
-                                   &self->args[first + i], error));
+    for (uint32_t i = 0; i < lk_n_handles(step); i++) {
+      dnnl_exec_arg_t *out = &self->args[lk_handle_index(body, s, i)];
+      out->arg = i < step->n_args ? body->args[step->first_arg + i].arg : DNNL_ARG_SCRATCHPAD;
+      LK_RETURN_NOT_OK(make_handle(frame, step->primitive, out, error));
     }
-    if (step->primitive->scratchpad_bytes == 0) continue;
-    LK_RETURN_NOT_OK(make_handle(frame, step->primitive, DNNL_ARG_SCRATCHPAD,
-                                 &self->args[first + step->n_args], error));
   }
   return LK_OK;
 }
@@ -236,7 +196,7 @@ static lk_status make_handles(lk_frame *frame, slot *self, lk_error *error) {
 lk_status lk_frame_attach(lk_frame *frame, lk_plan *plan, uint32_t *out_slot, lk_error *error) {
   lk_status status = LK_OK;
   const lk_allocator *allocator = &frame->executor->context->allocator;
-  slot added = {.body = lk_plan_get_body(plan)};
+  lk_slot added = {.body = lk_plan_get_body(plan)};
   const lk_plan_body *body = added.body;
   const size_t n_args = (size_t)body->n_args + body->n_steps;
   if (lk_plan_is_deferred(body)) {
@@ -256,7 +216,7 @@ lk_status lk_frame_attach(lk_frame *frame, lk_plan *plan, uint32_t *out_slot, lk
   }
   LK_TRY(make_handles(frame, &added, error));
   LK_TRY(grow_scratch(frame, body->temp_bytes + body->scratchpad_bytes, error));
-  LK_TRY(point(frame, &added, 0, error));
+  LK_TRY(lk_slot_point(frame, &added, 0, error));
   *out_slot = (uint32_t)frame->n_slots;
   frame->slots[frame->n_slots++] = added;
 cleanup:
@@ -268,89 +228,4 @@ uint64_t lk_frame_bytes(const lk_frame *frame) {
   return sizeof *frame + frame->slots_capacity * sizeof *frame->slots +
          frame->n_lanes * (sizeof *frame->lanes + frame->scratch_bytes) +
          frame->handles * HANDLE_BYTES;
-}
-
-void lk_frame_begin(lk_frame *frame) {
-  frame->host_float = lk_float_begin();
-  frame->host_threads = lk_team_begin(frame->executor->context->env.threads);
-}
-
-void lk_frame_end(lk_frame *frame) {
-  if (frame->host_threads == 0) return;
-  lk_team_end(frame->host_threads);
-  frame->host_threads = 0;
-  lk_float_end(frame->host_float);
-}
-
-static lk_status run_step(lk_frame *frame, slot *self, uint32_t index, void *const *inputs,
-                          void *const *outputs, lk_error *error) {
-  const lk_plan_body *body = self->body;
-  const lk_step *step = &body->steps[index];
-  dnnl_exec_arg_t *args = &self->args[handle_index(body, index, 0)];
-  void **pointers = &self->pointers[step->first_arg];
-  for (uint32_t i = 0; i < step->n_args; i++) {
-    const lk_step_arg *arg = &body->args[step->first_arg + i];
-    if (arg->place != LK_PLACE_INPUT && arg->place != LK_PLACE_OUTPUT) continue;
-    void *pointer = arg->place == LK_PLACE_INPUT ? inputs[arg->index] : outputs[arg->index];
-    if (step->primitive == NULL) {
-      pointers[i] = pointer;
-    } else if (dnnl_memory_set_data_handle(args[i].memory, pointer) != dnnl_success) {
-      return lk_fail(error, LK_ONEDNN, "failed to set the memory of argument %d of %s", arg->arg,
-                     step->primitive->implementation);
-    }
-  }
-  if (step->primitive == NULL) return step->kernel(step->params, pointers, error);
-  const int n_args = (int)step->n_args + (step->primitive->scratchpad_bytes > 0 ? 1 : 0);
-  dnnl_status_t done = dnnl_primitive_execute(step->primitive->primitive,
-                                              frame->lanes[self->lane].stream, n_args, args);
-  return done == dnnl_success ? LK_OK : lk_dnnl_fail(error, done, step->primitive->implementation);
-}
-
-static lk_status check_slot(const lk_frame *frame, uint32_t lane_index, uint32_t slot_index,
-                            lk_error *error) {
-  if (slot_index >= frame->n_slots) {
-    return lk_fail(error, LK_OUT_OF_RANGE, "failed to run slot %u: the frame has %zu", slot_index,
-                   frame->n_slots);
-  }
-  if (lane_index >= frame->n_lanes) {
-    return lk_fail(error, LK_OUT_OF_RANGE, "failed to run slot %u in lane %u: the frame has %u",
-                   slot_index, lane_index, frame->n_lanes);
-  }
-  return LK_OK;
-}
-
-/* This thread's state is set for it. */
-static lk_status run_slot(lk_frame *frame, uint32_t lane_index, uint32_t slot_index,
-                          void *const *inputs, void *const *outputs, lk_error *error) {
-  LK_RETURN_NOT_OK(check_slot(frame, lane_index, slot_index, error));
-  slot *self = &frame->slots[slot_index];
-  const lk_plan_body *body = self->body;
-  if (self->lane != lane_index) LK_RETURN_NOT_OK(point(frame, self, lane_index, error));
-  /* a primitive must run with the number of threads that it was built for */
-  if (lk_team_use(body->threads) != 0) {
-    return lk_fail(error, LK_OUT_OF_MEMORY,
-                   "failed to run slot %u: %" PRId32 " threads cannot be started", slot_index,
-                   body->threads);
-  }
-  for (uint32_t i = 0; i < body->n_steps; i++) {
-    LK_RETURN_NOT_OK(run_step(frame, self, i, inputs, outputs, error));
-  }
-  return LK_OK;
-}
-
-/* The frame's own thread may be another one, so nothing of the state is kept in the frame. */
-lk_status lk_op_run_lane(lk_frame *frame, uint32_t lane_index, uint32_t slot_index,
-                         void *const *inputs, void *const *outputs, lk_error *error) {
-  const lk_float_state host_float = lk_float_begin();
-  const int host_threads = lk_team_begin(frame->executor->context->env.threads);
-  const lk_status status = run_slot(frame, lane_index, slot_index, inputs, outputs, error);
-  lk_team_end(host_threads);
-  lk_float_end(host_float);
-  return status;
-}
-
-lk_status lk_op_run(lk_frame *frame, uint32_t slot_index, void *const *inputs, void *const *outputs,
-                    lk_error *error) {
-  if (frame->host_threads == 0) return lk_op_run_lane(frame, 0, slot_index, inputs, outputs, error);
-  return run_slot(frame, 0, slot_index, inputs, outputs, error);
 }

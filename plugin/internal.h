@@ -4,6 +4,7 @@
 
 #include <latchkey/latchkey.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include "base/status.h"
 #include "keys/identity.h"
@@ -64,6 +65,13 @@ static inline lk_status lk_op_prefix(const lk_op *op, const char *verb, lk_statu
                          op->node.output_name);
 }
 
+/* The number of a word in keys; NULL stands for "". */
+static inline lk_status lk_word_get(lk_context *context, const char *text, uint32_t *out_id,
+                                    lk_error *error) {
+  if (text == NULL) text = "";
+  return lk_intern_get(context->env.intern, text, strlen(text), out_id, error);
+}
+
 /* The part of a key that says where and how this call wants its plan. */
 static inline lk_key_call lk_call_make(const lk_context *context, int32_t threads,
                                        int32_t in_place_input) {
@@ -113,9 +121,3 @@ bool lk_bind_lacks_value(const lk_op *op, const lk_bind_desc *bind, uint32_t ind
 /* The plan of a bind that lacks such a value. */
 lk_status lk_deferred_build(const lk_op *op, const lk_bind_desc *bind, int32_t threads,
                             lk_plan_body **out_body, lk_error *error);
-
-/* ---- frame.c ---- */
-
-const lk_executor *lk_frame_executor(const lk_frame *frame);
-/* Forgets the slot that was attached last. */
-void lk_frame_detach(lk_frame *frame);

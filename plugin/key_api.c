@@ -7,11 +7,6 @@
 #include "plugin/internal.h"
 #include "plugin/table.h"
 
-static lk_status word(lk_context *context, const char *text, uint32_t *out_id, lk_error *error) {
-  if (text == NULL) text = "";
-  return lk_intern_get(context->env.intern, text, strlen(text), out_id, error);
-}
-
 static lk_status add_records(lk_context *context, const lk_key_desc *desc, lk_key_builder *key,
                              lk_error *error) {
   for (uint32_t i = 0; i < desc->n_tensors; i++) {
@@ -20,7 +15,7 @@ static lk_status add_records(lk_context *context, const lk_key_desc *desc, lk_ke
   }
   for (uint32_t i = 0; i < desc->n_attrs; i++) {
     uint32_t name = 0;
-    LK_RETURN_NOT_OK(word(context, desc->attrs[i].name, &name, error));
+    LK_RETURN_NOT_OK(lk_word_get(context, desc->attrs[i].name, &name, error));
     lk_key_add_attr(key, name, desc->attrs[i].values, desc->attrs[i].count);
   }
   for (uint32_t i = 0; i < desc->n_values; i++) {
@@ -61,9 +56,9 @@ lk_status lk_user_key_create(lk_context *context, lk_executor *executor, const l
     head.uuid_high = executor->identity.uuid_high;
     head.uuid_low = executor->identity.uuid_low;
   }
-  LK_RETURN_NOT_OK(word(context, desc.scope, &head.scope, error));
-  LK_RETURN_NOT_OK(word(context, desc.name, &head.out, error));
-  LK_RETURN_NOT_OK(word(context, desc.tag, &head.in_place, error));
+  LK_RETURN_NOT_OK(lk_word_get(context, desc.scope, &head.scope, error));
+  LK_RETURN_NOT_OK(lk_word_get(context, desc.name, &head.out, error));
+  LK_RETURN_NOT_OK(lk_word_get(context, desc.tag, &head.in_place, error));
   lk_key_begin(&builder, &context->allocator, &head);
   lk_key_seal(&builder);
   LK_TRY(add_call(context, &desc, &builder, error));

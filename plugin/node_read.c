@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "base/struct.h"
 #include "base/tensor.h"
+#include "keys/key_fields.h"
 #include "ops/op_table.h"
 #include "plugin/internal.h"
 
@@ -43,22 +44,11 @@ static lk_status check_attr(const lk_attr *attr, lk_error *error) {
   return LK_OK;
 }
 
-static bool is_known_kind(uint32_t kind) {
-  switch (kind) {
-#define LK_POST_OP_CASE(symbol, value, name) case symbol:
-    LK_POST_OP_LIST(LK_POST_OP_CASE)
-#undef LK_POST_OP_CASE
-    return true;
-  default:
-    return false;
-  }
-}
-
 static lk_status check_post_ops(const lk_node_desc *desc, lk_error *error) {
   for (uint32_t i = 0; i < desc->n_post_ops; i++) {
     const lk_post_op *post_op = &desc->post_ops[i];
     const bool binary = LK_POST_OP_IS_BINARY(post_op->kind);
-    const bool known = is_known_kind(post_op->kind);
+    const bool known = lk_post_op_name(post_op->kind) != NULL;
     const bool has_input = post_op->input >= 0 && (uint32_t)post_op->input < desc->n_inputs;
     if (!known || (binary && !has_input) || (!binary && post_op->input != -1)) {
       return lk_fail(error, LK_INVALID_ARGUMENT,

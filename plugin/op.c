@@ -14,12 +14,6 @@
 
 static _Atomic uint64_t next_serial = 1;
 
-/* Words that only fixed parts of name keys use. */
-static lk_status intern(const lk_op *op, const char *text, size_t length, uint32_t *out_id,
-                        lk_error *error) {
-  return lk_intern_get(op->executor->context->env.intern, text, length, out_id, error);
-}
-
 /* One constant input: into the weights store, and small ones also kept at hand. */
 static lk_status add_constant(lk_op *op, uint32_t index, const lk_node_input *input,
                               lk_node_constant *out, lk_error *error) {
@@ -59,10 +53,8 @@ static lk_status add_inputs(lk_op *op, const lk_node_desc *desc, lk_error *error
     const lk_node_input *input = &desc->inputs[i];
     const bool absent = i < 64 && (op->node.absent >> i & 1) != 0;
     op->comes_at_run[i] = !absent && input->constant == NULL;
-    if (absent || input->constant == NULL) {
-      if (!absent && lk_op_is_shape_input(op, i)) op->has_shape_inputs = true;
-      continue;
-    }
+    if (op->comes_at_run[i] && lk_op_is_shape_input(op, i)) op->has_shape_inputs = true;
+    if (absent || input->constant == NULL) continue;
     LK_RETURN_NOT_OK(add_constant(op, i, input, &constants[i], error));
   }
   return LK_OK;
@@ -89,7 +81,7 @@ static lk_status add_post_ops(lk_op *op, const lk_node_desc *desc, lk_error *err
 static lk_status key_attr(const lk_op *op, const lk_attr *attr, lk_key_builder *key,
                           lk_error *error) {
   uint32_t name = 0;
-  LK_RETURN_NOT_OK(intern(op, attr->name, strlen(attr->name), &name, error));
+  LK_RETURN_NOT_OK(lk_word_get(op->executor->context, attr->name, &name, error));
   switch (attr->type) {
   case LK_ATTR_INTS:
     lk_key_add_attr(key, name, attr->data, attr->count);
@@ -117,8 +109,8 @@ static lk_status make_head(const lk_op *op, const lk_node_desc *desc, lk_key_hea
                            lk_error *error) {
   char in_place[128] = "";
   const lk_op_row *row = &op->node.class_->row;
-  const lk_ops_env *env = &op->executor->context->env;
-  const char *scope = desc->scope != NULL ? desc->scope : "";
+  lk_context *context = op->executor->context;
+  const lk_ops_env *env = &context->env;
   if (op->node.class_->in_place_text != NULL) {
     op->node.class_->in_place_text(&op->node, in_place, sizeof in_place);
   } else if (row->in_place_inputs != 0) {
@@ -135,10 +127,10 @@ static lk_status make_head(const lk_op *op, const lk_node_desc *desc, lk_key_hea
                        .executor = op->executor->identity.address,
                        .uuid_high = op->executor->identity.uuid_high,
                        .uuid_low = op->executor->identity.uuid_low};
-  LK_RETURN_NOT_OK(intern(op, row->op_type, strlen(row->op_type), &out->op, error));
-  LK_RETURN_NOT_OK(intern(op, scope, strlen(scope), &out->scope, error));
-  LK_RETURN_NOT_OK(intern(op, desc->output_name, strlen(desc->output_name), &out->out, error));
-  return intern(op, in_place, strlen(in_place), &out->in_place, error);
+  LK_RETURN_NOT_OK(lk_word_get(context, row->op_type, &out->op, error));
+  LK_RETURN_NOT_OK(lk_word_get(context, desc->scope, &out->scope, error));
+  LK_RETURN_NOT_OK(lk_word_get(context, desc->output_name, &out->out, error));
+  return lk_word_get(context, in_place, &out->in_place, error);
 }
 
 static lk_status make_fixed(lk_op *op, const lk_node_desc *desc, lk_error *error) {

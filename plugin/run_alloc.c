@@ -5,14 +5,14 @@
 #include "base/status.h"
 #include "base/struct.h"
 #include "base/tensor.h"
-#include "plugin/internal.h"
+#include "plugin/frame.h"
 #include "plugin/table.h"
 
 /* Before a bind: without a shape input's data it would be deferred again. Counts that do not fit
  * are the bind's to refuse. */
 static lk_status check_data(const lk_op *op, const lk_frame *frame, const lk_bind_desc *bind,
                             lk_error *error) {
-  if (lk_frame_executor(frame) != op->executor) {
+  if (frame->executor != op->executor) {
     return lk_fail(error, LK_INVALID_ARGUMENT, "the frame belongs to another executor");
   }
   for (uint32_t i = 0; i < op->node.n_inputs && i < bind->n_inputs; i++) {

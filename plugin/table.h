@@ -50,6 +50,8 @@ lk_status lk_frame_lanes(lk_frame *frame, uint32_t count, lk_error *error);
 lk_status lk_frame_attach(lk_frame *frame, lk_plan *plan, uint32_t *out_slot, lk_error *error);
 void lk_frame_reset(lk_frame *frame);
 uint64_t lk_frame_bytes(const lk_frame *frame);
+
+/* run.c */
 lk_status lk_op_run(lk_frame *frame, uint32_t slot, void *const *inputs, void *const *outputs,
                     lk_error *error);
 lk_status lk_op_run_lane(lk_frame *frame, uint32_t lane, uint32_t slot, void *const *inputs,

@@ -436,16 +436,18 @@ static void leave(loan *of, lk_team *team) {
 
 void lk_team_loan_open(lk_team_loan *memory, int threads) {
   loan *to = (loan *)memory;
-  if (threads <= 1 || self.own != NULL || self.of != NULL) return;
-  self.n_holds++;
-  if (reserve(threads) == 0) {
-    self.own->lent = threads;
-    atomic_store(&to->members, 1);
-    atomic_store(&to->team, self.own);
-  } else {
+  if (threads > 1 && self.own == NULL && self.of == NULL) {
+    self.n_holds++;
+    if (reserve(threads) == 0) {
+      self.own->lent = threads;
+      atomic_store(&to->members, 1);
+      atomic_store(&to->team, self.own);
+      return;
+    }
     self.n_holds--;
     release();
   }
+  atomic_store(&to->members, CLOSED); /* assistants have nothing to wait for */
 }
 
 void lk_team_loan_close(lk_team_loan *memory) {

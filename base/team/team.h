@@ -68,6 +68,7 @@ typedef struct lk_team_loan {
 void lk_team_loan_open(lk_team_loan *loan, int threads);
 /* Outside any region of this thread, and as many lk_team_begin as there were. */
 void lk_team_loan_close(lk_team_loan *loan);
-/* From another thread: works until the loan is closed; waits for one that is not open yet. How many
- * shares of regions it did. Its floating-point state is as before. */
+/* From another thread: works until the loan is closed; waits for one that is not open yet, and
+ * returns at once from one that has taken no team. How many shares of regions it did. Its
+ * floating-point state is as before. */
 uint64_t lk_team_assist(lk_team_loan *loan);

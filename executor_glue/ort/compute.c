@@ -86,24 +86,21 @@ typedef struct shared_run {
 #define SEE_EARLIER(memory) ((void)(memory))
 #endif
 
-static void run_or_assist(shared_run *self) {
+/* Called on threads of the session, in turn or at once: the first one runs, the others help it. */
+static void take_part(void *arg, size_t index) {
+  (void)index; /* says nothing about who comes first */
+  SEE_EARLIER(arg);
+  shared_run *self = arg;
   const lk_api *latchkey = self->subgraph->context->ort->latchkey;
   lk_context *from = self->subgraph->context->handle;
   if (atomic_exchange(&self->is_taken, true)) {
     const uint64_t n_shares = latchkey->loan_assist(from, &self->loan);
     atomic_fetch_add_explicit(&self->subgraph->n_lent_shares, n_shares, memory_order_relaxed);
-    return;
+  } else {
+    latchkey->loan_open(from, &self->loan, self->threads);
+    self->status = run(self->subgraph, self->context, self->stop, self->threads, &self->error);
+    latchkey->loan_close(from, &self->loan);
   }
-  latchkey->loan_open(from, &self->loan, self->threads);
-  self->status = run(self->subgraph, self->context, self->stop, self->threads, &self->error);
-  latchkey->loan_close(from, &self->loan);
-}
-
-/* Called on threads of the session, in turn or at once: the first one runs, the others help it. */
-static void take_part(void *arg, size_t index) {
-  (void)index; /* says nothing about who comes first */
-  SEE_EARLIER(arg);
-  run_or_assist(arg);
   SEEN_LATER(arg);
 }
 

@@ -2,6 +2,7 @@
 #include "executor_glue/ort/contexts.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/status.h"
 
 static void log_line(void *user, lk_log_level level, const char *line) {
@@ -79,8 +80,7 @@ lk_status lk_ort_context_retain(lk_ort_contexts *contexts, const lk_context_opti
   *out = find(contexts, options); /* another thread may have been quicker */
   if (*out == NULL) {
     made->users = 1;
-    made->next = contexts->first;
-    contexts->first = made;
+    LK_LIST_ADD(contexts->first, made, next, link);
     *out = made;
     made = NULL;
   }
@@ -94,9 +94,7 @@ void lk_ort_context_release(lk_ort_context *context) {
   lk_ort_contexts *owner = context->owner;
   pthread_mutex_lock(&owner->mutex);
   const bool is_last = --context->users == 0;
-  lk_ort_context **link = &owner->first;
-  while (is_last && *link != context) link = &(*link)->next;
-  if (is_last) *link = context->next;
+  if (is_last) LK_LIST_REMOVE(context, next, link);
   pthread_mutex_unlock(&owner->mutex);
   if (is_last) destroy(context);
 }

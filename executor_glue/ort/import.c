@@ -84,7 +84,7 @@ typedef struct node_lists {
 static lk_status read_lists(const importer *im, const OrtNode *from, node_lists *out) {
   const lk_ort *ort = im->ort;
   LK_RETURN_NOT_OK(lk_ort_node_inputs(ort, from, &out->inputs, im->error));
-  LK_RETURN_NOT_OK(lk_ort_node_implicit_inputs(ort, from, &out->implicit, im->error));
+  LK_RETURN_NOT_OK(lk_ort_node_implicit(ort, from, &out->implicit, im->error));
   LK_RETURN_NOT_OK(lk_ort_node_outputs(ort, from, &out->outputs, im->error));
   return lk_ort_node_attributes(ort, from, &out->attributes, im->error);
 }

@@ -8,83 +8,73 @@
 #include "base/parse.h"
 #include "base/status.h"
 
-/* ---- values ---- */
+/* ---- values: LK_OUT_OF_RANGE where a value is not allowed ---- */
 
-static lk_status refuse(const char *option, const char *value, const char *allowed,
-                        lk_error *error) {
-  return lk_fail(error, LK_OUT_OF_RANGE, "failed to read provider option '%s': '%.128s', %s",
-                 option, value, allowed);
+static lk_status allowed_if(bool is_allowed) {
+  return is_allowed ? LK_OK : LK_OUT_OF_RANGE;
 }
 
-static lk_status set_cache(const char *value, lk_ort_options *out, lk_error *error) {
-  if (lk_parse_cache_mode(value, &out->context.cache_mode)) return LK_OK;
-  return refuse("cache", value, "one of off, thread, shared", error);
+static lk_status set_cache(const char *value, lk_ort_options *out) {
+  return allowed_if(lk_parse_cache_mode(value, &out->context.cache_mode));
 }
 
-static lk_status set_entries(const char *value, lk_ort_options *out, lk_error *error) {
-  if (lk_parse_number(value, false, &out->context.cache_entries)) return LK_OK;
-  return refuse("cache_entries", value, "a number of entries", error);
+static lk_status set_entries(const char *value, lk_ort_options *out) {
+  return allowed_if(lk_parse_number(value, false, &out->context.cache_entries));
 }
 
-static lk_status set_bytes(const char *value, lk_ort_options *out, lk_error *error) {
-  if (lk_parse_number(value, true, &out->context.cache_bytes)) return LK_OK;
-  return refuse("cache_bytes", value, "a number of bytes, with k, m or g", error);
+static lk_status set_bytes(const char *value, lk_ort_options *out) {
+  return allowed_if(lk_parse_number(value, true, &out->context.cache_bytes));
 }
 
-static lk_status set_weights(const char *value, lk_ort_options *out, lk_error *error) {
-  if (lk_parse_number(value, true, &out->context.weights_bytes)) return LK_OK;
-  return refuse("weights_bytes", value, "a number of bytes, with k, m or g", error);
+static lk_status set_weights(const char *value, lk_ort_options *out) {
+  return allowed_if(lk_parse_number(value, true, &out->context.weights_bytes));
 }
 
-static lk_status set_threads(const char *value, lk_ort_options *out, lk_error *error) {
+static lk_status set_threads(const char *value, lk_ort_options *out) {
   uint64_t number = 0;
   if (!lk_parse_number(value, false, &number) || number < 1 || number > LK_MAX_THREADS) {
-    return refuse("threads", value, "1 to 1024", error);
+    return LK_OUT_OF_RANGE;
   }
   out->context.threads = (int32_t)number;
   return LK_OK;
 }
 
-static lk_status set_adapt_threads(const char *value, lk_ort_options *out, lk_error *error) {
-  const bool is_on = strcmp(value, "1") == 0;
-  if (!is_on && strcmp(value, "0") != 0) return refuse("adapt_threads", value, "0 or 1", error);
-  out->context.adapt_threads = is_on ? 1 : 0;
-  return LK_OK;
+static lk_status set_adapt_threads(const char *value, lk_ort_options *out) {
+  out->context.adapt_threads = strcmp(value, "1") == 0 ? 1 : 0;
+  return allowed_if(out->context.adapt_threads == 1 || strcmp(value, "0") == 0);
 }
 
-static lk_status set_precision(const char *value, lk_ort_options *out, lk_error *error) {
+static lk_status set_precision(const char *value, lk_ort_options *out) {
   (void)out;
-  return strcmp(value, "f32") == 0 ? LK_OK : refuse("precision", value, "f32", error);
+  return allowed_if(strcmp(value, "f32") == 0);
 }
 
-static lk_status set_log_level(const char *value, lk_ort_options *out, lk_error *error) {
+static lk_status set_log_level(const char *value, lk_ort_options *out) {
   static const char *const names[] = {"off", "warning", "info", "debug"};
-  for (int32_t i = 0; i < 4; i++) {
-    if (strcmp(value, names[i]) != 0) continue;
-    out->context.verbose = i;
-    return LK_OK;
-  }
-  return refuse("log_level", value, "one of off, warning, info, debug", error);
+  int32_t level = 0;
+  while (level < 4 && strcmp(value, names[level]) != 0) level++;
+  out->context.verbose = level;
+  return allowed_if(level < 4);
 }
 
-static lk_status set_statistics_file(const char *value, lk_ort_options *out, lk_error *error) {
-  lk_free(lk_allocator_default(), out->statistics_file);
-  out->statistics_file = lk_strdup(lk_allocator_default(), value);
-  return out->statistics_file != NULL ? LK_OK : lk_fail_memory(error, "an option", strlen(value));
+static lk_status copy(const char *value, char **to) {
+  lk_free(lk_allocator_default(), *to);
+  *to = lk_strdup(lk_allocator_default(), value);
+  return *to != NULL ? LK_OK : LK_OUT_OF_MEMORY;
+}
+
+static lk_status set_statistics_file(const char *value, lk_ort_options *out) {
+  return copy(value, &out->statistics_file);
 }
 
 /* "name,name" */
-static lk_status set_disabled_passes(const char *value, lk_ort_options *out, lk_error *error) {
+static lk_status set_disabled_passes(const char *value, lk_ort_options *out) {
   char *rest = NULL;
-  lk_free(lk_allocator_default(), out->pass_names);
-  out->pass_names = lk_strdup(lk_allocator_default(), value);
   out->n_disabled_passes = 0;
-  if (out->pass_names == NULL) return lk_fail_memory(error, "an option", strlen(value));
+  LK_RETURN_NOT_OK(copy(value, &out->pass_names));
   for (char *name = strtok_r(out->pass_names, ", ", &rest); name != NULL;
        name = strtok_r(NULL, ", ", &rest)) {
-    if (out->n_disabled_passes == LK_ORT_MAX_DISABLED_PASSES) {
-      return refuse("disabled_passes", value, "at most 32 names", error);
-    }
+    if (out->n_disabled_passes == LK_ORT_MAX_DISABLED_PASSES) return LK_OUT_OF_RANGE;
     out->disabled_passes[out->n_disabled_passes++] = name;
   }
   return LK_OK;
@@ -92,18 +82,19 @@ static lk_status set_disabled_passes(const char *value, lk_ort_options *out, lk_
 
 static const struct {
   const char *name;
-  lk_status (*set)(const char *value, lk_ort_options *out, lk_error *error);
+  lk_status (*set)(const char *value, lk_ort_options *out);
+  const char *allowed;
 } rows[] = {
-    {"adapt_threads", set_adapt_threads},
-    {"cache", set_cache},
-    {"cache_bytes", set_bytes},
-    {"cache_entries", set_entries},
-    {"disabled_passes", set_disabled_passes},
-    {"log_level", set_log_level},
-    {"precision", set_precision},
-    {"statistics_file", set_statistics_file},
-    {"threads", set_threads},
-    {"weights_bytes", set_weights},
+    {"adapt_threads", set_adapt_threads, "0 or 1"},
+    {"cache", set_cache, "one of off, thread, shared"},
+    {"cache_bytes", set_bytes, "a number of bytes, with k, m or g"},
+    {"cache_entries", set_entries, "a number of entries"},
+    {"disabled_passes", set_disabled_passes, "at most 32 names"},
+    {"log_level", set_log_level, "one of off, warning, info, debug"},
+    {"precision", set_precision, "f32"},
+    {"statistics_file", set_statistics_file, "the name of a file"},
+    {"threads", set_threads, "1 to 1024"},
+    {"weights_bytes", set_weights, "a number of bytes, with k, m or g"},
 };
 
 /* ---- the session's entries ---- */
@@ -111,7 +102,12 @@ static const struct {
 static lk_status set_option(const char *name, const char *value, lk_ort_options *out,
                             lk_error *error) {
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-    if (strcmp(rows[i].name, name) == 0) return rows[i].set(value, out, error);
+    if (strcmp(rows[i].name, name) != 0) continue;
+    const lk_status status = rows[i].set(value, out);
+    if (status == LK_OUT_OF_MEMORY) return lk_fail_memory(error, "an option", strlen(value));
+    if (status == LK_OK) return LK_OK;
+    return lk_fail(error, status, "failed to read provider option '%s': '%.128s', %s", name, value,
+                   rows[i].allowed);
   }
   char names[256] = "";
   for (size_t i = 0, used = 0; i < sizeof rows / sizeof rows[0] && used < sizeof names; i++) {

@@ -43,17 +43,18 @@ void lk_ort_log(const lk_ort *ort, const OrtLogger *logger, OrtLoggingLevel leve
 }
 
 /* How many items there are, then all of them. */
-#define DEFINE_LIST(name, owner, list, Owner, Things, what)                                        \
-  lk_status lk_ort_##name(const lk_ort *ort, const owner *from, list *out, lk_error *error) {      \
+#define DEFINE_LIST(slot, function, list, owner, things, thing, words)                             \
+  lk_status lk_ort_##function(const lk_ort *ort, const Ort##owner *from, list *out,                \
+                              lk_error *error) {                                                   \
     *out = (list){0};                                                                              \
-    LK_RETURN_NOT_OK(lk_ort_check(ort, ort_##Owner##_GetNum##Things(ort->api)(from, &out->count),  \
-                                  "count " what, error));                                          \
+    LK_RETURN_NOT_OK(lk_ort_check(ort, ort_##owner##_GetNum##things(ort->api)(from, &out->count),  \
+                                  "count a " words, error));                                       \
     out->items = lk_calloc(lk_allocator_default(), out->count, sizeof *out->items);                \
     if (out->items == NULL) {                                                                      \
-      return lk_fail_memory(error, what, out->count * sizeof *out->items);                         \
+      return lk_fail_memory(error, "a " words, out->count * sizeof *out->items);                   \
     }                                                                                              \
     if (out->count == 0) return LK_OK;                                                             \
-    return lk_ort_check(ort, ort_##Owner##_Get##Things(ort->api)(from, out->items, out->count),    \
-                        "read " what, error);                                                      \
+    return lk_ort_check(ort, ort_##owner##_Get##things(ort->api)(from, out->items, out->count),    \
+                        "read a " words, error);                                                   \
   }
 LK_ORT_LISTS(DEFINE_LIST)

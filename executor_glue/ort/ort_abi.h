@@ -18,11 +18,8 @@
 #define LK_ORT_API_VERSION_24 24u
 
 typedef struct OrtStatus OrtStatus; /* NULL: success */
-typedef struct OrtEnv OrtEnv;
-typedef struct OrtSession OrtSession;
 typedef struct OrtSessionOptions OrtSessionOptions;
 typedef struct OrtRunOptions OrtRunOptions;
-typedef struct OrtMemoryInfo OrtMemoryInfo;
 typedef struct OrtValue OrtValue;
 typedef struct OrtTypeInfo OrtTypeInfo;
 typedef struct OrtTensorTypeAndShapeInfo OrtTensorTypeAndShapeInfo;
@@ -49,8 +46,7 @@ typedef enum OrtErrorCode {
 typedef enum OrtLoggingLevel {
   ORT_LOGGING_LEVEL_VERBOSE = 0,
   ORT_LOGGING_LEVEL_INFO = 1,
-  ORT_LOGGING_LEVEL_WARNING = 2,
-  ORT_LOGGING_LEVEL_ERROR = 3
+  ORT_LOGGING_LEVEL_WARNING = 2
 } OrtLoggingLevel;
 
 typedef enum ONNXType { ONNX_TYPE_TENSOR = 1 } ONNXType;
@@ -64,8 +60,6 @@ typedef enum OrtOpAttrType {
   ORT_OP_ATTR_FLOAT = 3,
   ORT_OP_ATTR_FLOATS = 4,
   ORT_OP_ATTR_STRING = 5,
-  ORT_OP_ATTR_STRINGS = 6,
-  ORT_OP_ATTR_GRAPH = 7,
   ORT_OP_ATTR_TENSOR = 8
 } OrtOpAttrType;
 
@@ -88,32 +82,29 @@ typedef struct OrtApiBase {
   const char *(*GetVersionString)(void);
 } OrtApiBase;
 
-/* F(slot, name, result, arguments) */
+/* F(slot, name, result, arguments); S(slot, name, arguments): its result is an OrtStatus *. */
 // clang-format off
-#define LK_ORT_API_FUNCTIONS(F)                                                                    \
-  F(0,   CreateStatus, OrtStatus *, (OrtErrorCode code, const char *message))                      \
+#define LK_ORT_API_FUNCTIONS(F, S)                                                                 \
+  S(0,   CreateStatus, (OrtErrorCode code, const char *message))                                   \
   F(2,   GetErrorMessage, const char *, (const OrtStatus *status))                                 \
-  F(10,  CreateSessionOptions, OrtStatus *, (OrtSessionOptions **out))                             \
-  F(24,  SetIntraOpNumThreads, OrtStatus *, (OrtSessionOptions *options, int threads))             \
-  F(39,  CreateRunOptions, OrtStatus *, (OrtRunOptions **out))                                     \
-  F(46,  RunOptionsSetTerminate, OrtStatus *, (OrtRunOptions *options))                            \
-  F(47,  RunOptionsUnsetTerminate, OrtStatus *, (OrtRunOptions *options))                          \
-  F(51,  GetTensorMutableData, OrtStatus *, (OrtValue *value, void **out))                         \
-  F(55,  CastTypeInfoToTensorInfo, OrtStatus *,                                                    \
+  S(10,  CreateSessionOptions, (OrtSessionOptions **out))                                          \
+  S(24,  SetIntraOpNumThreads, (OrtSessionOptions *options, int threads))                          \
+  S(39,  CreateRunOptions, (OrtRunOptions **out))                                                  \
+  S(46,  RunOptionsSetTerminate, (OrtRunOptions *options))                                         \
+  S(47,  RunOptionsUnsetTerminate, (OrtRunOptions *options))                                       \
+  S(51,  GetTensorMutableData, (OrtValue *value, void **out))                                      \
+  S(55,  CastTypeInfoToTensorInfo,                                                                 \
          (const OrtTypeInfo *info, const OrtTensorTypeAndShapeInfo **out))                         \
-  F(56,  GetOnnxTypeFromTypeInfo, OrtStatus *, (const OrtTypeInfo *info, ONNXType *out))           \
-  F(60,  GetTensorElementType, OrtStatus *,                                                        \
-         (const OrtTensorTypeAndShapeInfo *info, uint32_t *out))                                   \
-  F(61,  GetDimensionsCount, OrtStatus *, (const OrtTensorTypeAndShapeInfo *info, size_t *out))    \
-  F(62,  GetDimensions, OrtStatus *,                                                               \
-         (const OrtTensorTypeAndShapeInfo *info, int64_t *dims, size_t count))                     \
-  F(63,  GetSymbolicDimensions, OrtStatus *,                                                       \
+  S(56,  GetOnnxTypeFromTypeInfo, (const OrtTypeInfo *info, ONNXType *out))                        \
+  S(60,  GetTensorElementType, (const OrtTensorTypeAndShapeInfo *info, uint32_t *out))             \
+  S(61,  GetDimensionsCount, (const OrtTensorTypeAndShapeInfo *info, size_t *out))                 \
+  S(62,  GetDimensions, (const OrtTensorTypeAndShapeInfo *info, int64_t *dims, size_t count))      \
+  S(63,  GetSymbolicDimensions,                                                                    \
          (const OrtTensorTypeAndShapeInfo *info, const char **names, size_t count))                \
-  F(65,  GetTensorTypeAndShape, OrtStatus *,                                                       \
-         (const OrtValue *value, OrtTensorTypeAndShapeInfo **out))                                 \
-  F(90,  KernelContext_GetInput, OrtStatus *,                                                      \
+  S(65,  GetTensorTypeAndShape, (const OrtValue *value, OrtTensorTypeAndShapeInfo **out))          \
+  S(90,  KernelContext_GetInput,                                                                   \
          (const OrtKernelContext *context, size_t index, const OrtValue **out))                    \
-  F(91,  KernelContext_GetOutput, OrtStatus *,                                                     \
+  S(91,  KernelContext_GetOutput,                                                                  \
          (OrtKernelContext *context, size_t index, const int64_t *dims, size_t rank,               \
           OrtValue **out))                                                                         \
   F(93,  ReleaseStatus, void, (OrtStatus *status))                                                 \
@@ -121,66 +112,56 @@ typedef struct OrtApiBase {
   F(97,  ReleaseRunOptions, void, (OrtRunOptions *options))                                        \
   F(99,  ReleaseTensorTypeAndShapeInfo, void, (OrtTensorTypeAndShapeInfo *info))                   \
   F(100, ReleaseSessionOptions, void, (OrtSessionOptions *options))                                \
-  F(247, Logger_LogMessage, OrtStatus *,                                                           \
+  S(247, Logger_LogMessage,                                                                        \
          (const OrtLogger *logger, OrtLoggingLevel level, const char *message, const char *file,   \
           int line, const char *function))                                                         \
-  F(272, ReadOpAttr, OrtStatus *,                                                                  \
+  S(272, ReadOpAttr,                                                                               \
          (const OrtOpAttr *attr, OrtOpAttrType type, void *data, size_t bytes, size_t *out_bytes)) \
-  F(274, KernelContext_ParallelFor, OrtStatus *,                                                   \
+  S(274, KernelContext_ParallelFor,                                                                \
          (const OrtKernelContext *context, void (*fn)(void *arg, size_t index), size_t total,      \
           size_t n_batches, void *arg))                                                            \
-  F(289, GetValueInfoName, OrtStatus *, (const OrtValueInfo *info, const char **out))              \
-  F(290, GetValueInfoTypeInfo, OrtStatus *, (const OrtValueInfo *info, const OrtTypeInfo **out))   \
+  S(289, GetValueInfoName, (const OrtValueInfo *info, const char **out))                           \
+  S(290, GetValueInfoTypeInfo, (const OrtValueInfo *info, const OrtTypeInfo **out))                \
   F(298, GetKeyValuePairs, void,                                                                   \
          (const OrtKeyValuePairs *pairs, const char *const **keys, const char *const **values,     \
           size_t *out))                                                                            \
   F(300, ReleaseKeyValuePairs, void, (OrtKeyValuePairs *pairs))                                    \
   F(307, HardwareDevice_Type, OrtHardwareDeviceType, (const OrtHardwareDevice *device))            \
   F(317, GetEpApi, const OrtEpApi *, (void))                                                       \
-  F(326, ValueInfo_GetInitializerValue, OrtStatus *,                                               \
-         (const OrtValueInfo *info, const OrtValue **out))                                         \
-  F(331, ValueInfo_IsConstantInitializer, OrtStatus *, (const OrtValueInfo *info, bool *out))      \
-  F(332, ValueInfo_IsFromOuterScope, OrtStatus *, (const OrtValueInfo *info, bool *out))           \
-  F(334, Graph_GetModelPath, OrtStatus *, (const OrtGraph *graph, const char **out))               \
-  F(336, Graph_GetNumOperatorSets, OrtStatus *, (const OrtGraph *graph, size_t *out))              \
-  F(337, Graph_GetOperatorSets, OrtStatus *,                                                       \
+  S(326, ValueInfo_GetInitializerValue, (const OrtValueInfo *info, const OrtValue **out))          \
+  S(331, ValueInfo_IsConstantInitializer, (const OrtValueInfo *info, bool *out))                   \
+  S(332, ValueInfo_IsFromOuterScope, (const OrtValueInfo *info, bool *out))                        \
+  S(334, Graph_GetModelPath, (const OrtGraph *graph, const char **out))                            \
+  S(336, Graph_GetNumOperatorSets, (const OrtGraph *graph, size_t *out))                           \
+  S(337, Graph_GetOperatorSets,                                                                    \
          (const OrtGraph *graph, const char **domains, int64_t *versions, size_t count))           \
-  F(338, Graph_GetNumInputs, OrtStatus *, (const OrtGraph *graph, size_t *out))                    \
-  F(339, Graph_GetInputs, OrtStatus *,                                                             \
-         (const OrtGraph *graph, const OrtValueInfo **out, size_t count))                          \
-  F(340, Graph_GetNumOutputs, OrtStatus *, (const OrtGraph *graph, size_t *out))                   \
-  F(341, Graph_GetOutputs, OrtStatus *,                                                            \
-         (const OrtGraph *graph, const OrtValueInfo **out, size_t count))                          \
-  F(344, Graph_GetNumNodes, OrtStatus *, (const OrtGraph *graph, size_t *out))                     \
-  F(345, Graph_GetNodes, OrtStatus *, (const OrtGraph *graph, const OrtNode **out, size_t count))  \
-  F(346, Graph_GetParentNode, OrtStatus *, (const OrtGraph *graph, const OrtNode **out))           \
-  F(349, Node_GetName, OrtStatus *, (const OrtNode *node, const char **out))                       \
-  F(350, Node_GetOperatorType, OrtStatus *, (const OrtNode *node, const char **out))               \
-  F(351, Node_GetDomain, OrtStatus *, (const OrtNode *node, const char **out))                     \
-  F(352, Node_GetSinceVersion, OrtStatus *, (const OrtNode *node, int *out))                       \
-  F(353, Node_GetNumInputs, OrtStatus *, (const OrtNode *node, size_t *out))                       \
-  F(354, Node_GetInputs, OrtStatus *,                                                              \
-         (const OrtNode *node, const OrtValueInfo **out, size_t count))                            \
-  F(355, Node_GetNumOutputs, OrtStatus *, (const OrtNode *node, size_t *out))                      \
-  F(356, Node_GetOutputs, OrtStatus *,                                                             \
-         (const OrtNode *node, const OrtValueInfo **out, size_t count))                            \
-  F(357, Node_GetNumImplicitInputs, OrtStatus *, (const OrtNode *node, size_t *out))               \
-  F(358, Node_GetImplicitInputs, OrtStatus *,                                                      \
-         (const OrtNode *node, const OrtValueInfo **out, size_t count))                            \
-  F(359, Node_GetNumAttributes, OrtStatus *, (const OrtNode *node, size_t *out))                   \
-  F(360, Node_GetAttributes, OrtStatus *,                                                          \
-         (const OrtNode *node, const OrtOpAttr **out, size_t count))                               \
-  F(362, OpAttr_GetTensorAttributeAsOrtValue, OrtStatus *,                                         \
-         (const OrtOpAttr *attr, OrtValue **out))                                                  \
-  F(363, OpAttr_GetType, OrtStatus *, (const OrtOpAttr *attr, OrtOpAttrType *out))                 \
-  F(364, OpAttr_GetName, OrtStatus *, (const OrtOpAttr *attr, const char **out))                   \
+  S(346, Graph_GetParentNode, (const OrtGraph *graph, const OrtNode **out))                        \
+  S(349, Node_GetName, (const OrtNode *node, const char **out))                                    \
+  S(350, Node_GetOperatorType, (const OrtNode *node, const char **out))                            \
+  S(351, Node_GetDomain, (const OrtNode *node, const char **out))                                  \
+  S(352, Node_GetSinceVersion, (const OrtNode *node, int *out))                                    \
+  S(362, OpAttr_GetTensorAttributeAsOrtValue, (const OrtOpAttr *attr, OrtValue **out))             \
+  S(363, OpAttr_GetType, (const OrtOpAttr *attr, OrtOpAttrType *out))                              \
+  S(364, OpAttr_GetName, (const OrtOpAttr *attr, const char **out))                                \
   F(373, GetRunConfigEntry, const char *, (const OrtRunOptions *options, const char *key))         \
-  F(378, GetTensorData, OrtStatus *, (const OrtValue *value, const void **out))                    \
-  F(379, GetSessionOptionsConfigEntries, OrtStatus *,                                              \
+  S(378, GetTensorData, (const OrtValue *value, const void **out))                                 \
+  S(379, GetSessionOptionsConfigEntries,                                                           \
          (const OrtSessionOptions *options, OrtKeyValuePairs **out))                               \
   /* since LK_ORT_API_VERSION_24; the shape is the value's own */                                  \
-  F(414, GetTensorElementTypeAndShapeDataReference, OrtStatus *,                                   \
+  S(414, GetTensorElementTypeAndShapeDataReference,                                                \
          (const OrtValue *value, uint32_t *out_type, const int64_t **out_dims, size_t *out_rank))
+
+/* L(slot, function, list, owner, things, type of a thing, in words). In that slot,
+ * <owner>_GetNum<things> counts the things of an Ort<owner>; in the next one, <owner>_Get<things>
+ * writes them. Function and list are those of ort.h. */
+#define LK_ORT_LISTS(L)                                                                            \
+  L(338, graph_inputs, lk_ort_values, Graph, Inputs, OrtValueInfo, "graph's inputs")               \
+  L(340, graph_outputs, lk_ort_values, Graph, Outputs, OrtValueInfo, "graph's outputs")            \
+  L(344, graph_nodes, lk_ort_nodes, Graph, Nodes, OrtNode, "graph's nodes")                        \
+  L(353, node_inputs, lk_ort_values, Node, Inputs, OrtValueInfo, "node's inputs")                  \
+  L(355, node_outputs, lk_ort_values, Node, Outputs, OrtValueInfo, "node's outputs")               \
+  L(357, node_implicit, lk_ort_values, Node, ImplicitInputs, OrtValueInfo, "node's other inputs")  \
+  L(359, node_attributes, lk_ort_attributes, Node, Attributes, OrtOpAttr, "node's attributes")
 // clang-format on
 
 typedef struct OrtEpFactory OrtEpFactory;
@@ -210,7 +191,16 @@ typedef struct OrtNodeFusionOptions {
   }
 #define LK_ORT_API_FUNCTION(slot, name, result, arguments)                                         \
   LK_ORT_FUNCTION(OrtApi, slot, name, result, arguments)
-LK_ORT_API_FUNCTIONS(LK_ORT_API_FUNCTION)
+#define LK_ORT_STATUS_FUNCTION(slot, name, arguments)                                              \
+  LK_ORT_API_FUNCTION(slot, name, OrtStatus *, arguments)
+LK_ORT_API_FUNCTIONS(LK_ORT_API_FUNCTION, LK_ORT_STATUS_FUNCTION)
+#define LK_ORT_LIST_FUNCTIONS(slot, function, list, owner, things, thing, words)                   \
+  LK_ORT_STATUS_FUNCTION(slot, owner##_GetNum##things, (const Ort##owner *from, size_t *out))      \
+  LK_ORT_STATUS_FUNCTION(slot + 1, owner##_Get##things,                                            \
+                         (const Ort##owner *from, const thing **out, size_t count))
+LK_ORT_LISTS(LK_ORT_LIST_FUNCTIONS)
+#undef LK_ORT_LIST_FUNCTIONS
+#undef LK_ORT_STATUS_FUNCTION
 #undef LK_ORT_API_FUNCTION
 #define LK_ORT_EP_API_FUNCTION(slot, name, result, arguments)                                      \
   LK_ORT_FUNCTION(OrtEpApi, slot, name, result, arguments)

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
 #include "executor_glue/passes/symbolic_shapes.h"
@@ -25,38 +24,33 @@ static lk_status check_modes(const lk_op_row *row, const lk_node *node, const lk
   return LK_OK;
 }
 
+typedef struct asker {
+  const lk_api *api;
+  lk_graph *graph;
+  lk_dims *dims;
+  lk_question question; /* of one node after the other */
+} asker;
+
 /* LK_OK and the row, or why the node is left. By types and constants: shapes come with a run. */
-static lk_status ask(const lk_api *api, const lk_graph *graph, lk_dims *dims, const lk_node *node,
-                     const lk_op_row **out_row, lk_error *error) {
-  lk_status status = LK_OK;
-  const lk_allocator *allocator = graph->allocator;
-  lk_node_input *flags = lk_calloc(allocator, node->n_inputs, sizeof *flags);
-  lk_tensor *inputs = lk_calloc(allocator, node->n_inputs, sizeof *inputs);
-  int64_t(*values)[LK_MAX_LIST_VALUES] = lk_calloc(allocator, node->n_inputs, sizeof *values);
-  lk_tensor_desc *outputs = lk_calloc(allocator, node->n_outputs, sizeof *outputs);
-  if (flags == NULL || inputs == NULL || values == NULL || outputs == NULL) {
-    LK_TRY(lk_fail_memory(error, "a node's inputs", node->n_inputs * sizeof *values));
-  }
+static lk_status ask(asker *self, const lk_node *node, const lk_op_row **out_row, lk_error *error) {
+  const lk_question *q = &self->question;
   for (uint32_t i = 0; i < node->n_inputs; i++) {
-    flags[i].flags = node->inputs[i] == LK_NO_VALUE ? LK_INPUT_ABSENT : 0;
-    if (node->inputs[i] == LK_NO_VALUE) continue;
-    const lk_value *value = &graph->values[node->inputs[i]];
-    inputs[i].desc = (lk_tensor_desc){.dtype = lk_value_dtype(value), .rank = LK_RANK_UNKNOWN};
-    inputs[i].data = lk_symbolic_value(value, values[i]);
-    if (inputs[i].data != NULL) inputs[i].desc = value->constant.desc;
-    if (inputs[i].desc.dtype != LK_DTYPE_NONE) continue;
-    LK_TRY(lk_fail(error, LK_UNSUPPORTED, "input %u is no tensor of a type that is supported", i));
+    const bool is_absent = node->inputs[i] == LK_NO_VALUE;
+    lk_tensor *input = &q->inputs[i];
+    *input = (lk_tensor){0};
+    q->flags[i].flags = is_absent ? LK_INPUT_ABSENT : 0;
+    if (is_absent) continue;
+    const lk_value *value = &self->graph->values[node->inputs[i]];
+    input->desc = (lk_tensor_desc){.dtype = lk_value_dtype(value), .rank = LK_RANK_UNKNOWN};
+    input->data = lk_symbolic_value(value, q->values[i]);
+    if (input->data != NULL) input->desc = value->constant.desc;
+    if (input->desc.dtype != LK_DTYPE_NONE) continue;
+    return lk_fail(error, LK_UNSUPPORTED, "input %u is no tensor of a type that is supported", i);
   }
-  const lk_node_desc desc = lk_node_describe(graph, node, flags);
-  LK_TRY(api->op_infer(dims, &desc, inputs, outputs, NULL, error));
-  *out_row = api->op_find(node->op_type, node->domain, node->opset);
-  LK_TRY(check_modes(*out_row, node, inputs, error));
-cleanup:
-  lk_free(allocator, flags);
-  lk_free(allocator, inputs);
-  lk_free(allocator, values);
-  lk_free(allocator, outputs);
-  return status;
+  const lk_node_desc desc = lk_node_describe(self->graph, node, q->flags);
+  LK_RETURN_NOT_OK(self->api->op_infer(self->dims, &desc, q->inputs, q->outputs, NULL, error));
+  *out_row = self->api->op_find(node->op_type, node->domain, node->opset);
+  return check_modes(*out_row, node, q->inputs, error);
 }
 
 static bool does_work(const lk_graph *graph, const lk_node *node, const lk_op_row *row) {
@@ -78,19 +72,19 @@ static uint64_t absent_inputs(const lk_node *node) {
 }
 
 /* Of a node that the IR has as it is. */
-static lk_status find_support(const lk_api *api, lk_graph *graph, lk_dims *dims,
-                              const lk_node *node, lk_ort_support *out, lk_error *error) {
+static lk_status find_support(asker *self, const lk_node *node, lk_ort_support *out,
+                              lk_error *error) {
   const lk_op_row *row = NULL;
   lk_error why;
-  const lk_status answer = ask(api, graph, dims, node, &row, &why);
+  const lk_status answer = ask(self, node, &row, &why);
   if (answer == LK_OUT_OF_MEMORY) return lk_fail(error, answer, "%s", why.message);
   if (answer != LK_OK) {
-    out->reason = lk_graph_strndup(graph, why.message, strlen(why.message));
+    out->reason = lk_graph_strndup(self->graph, why.message, strlen(why.message));
     return out->reason != NULL ? LK_OK : lk_fail_memory(error, "a reason", sizeof why.message);
   }
   out->shape_inputs = row->shape_inputs & ~absent_inputs(node);
   out->shape_only = (row->flags & LK_OP_SHAPE_ONLY) != 0;
-  out->works = does_work(graph, node, row);
+  out->works = does_work(self->graph, node, row);
   return LK_OK;
 }
 
@@ -98,20 +92,21 @@ lk_status lk_ort_support_find(const lk_ort *ort, const lk_ort_import *import, lk
                               lk_error *error) {
   lk_status status = LK_OK;
   lk_graph *graph = import->graph;
-  const lk_api *api = ort->latchkey;
-  lk_dims *dims = NULL;
+  asker asking = {.api = ort->latchkey, .graph = graph};
   lk_ort_support *found = lk_graph_alloc(graph, graph->n_nodes * sizeof *found);
   if (found == NULL) {
     return lk_fail_memory(error, "the support of nodes", graph->n_nodes * sizeof *found);
   }
-  LK_TRY(api->dims_create(graph->allocator, &dims, error));
+  LK_TRY(asking.api->dims_create(graph->allocator, &asking.dims, error));
+  LK_TRY(lk_question_create(graph, &asking.question, error));
   for (size_t i = 0; i < graph->n_nodes; i++) {
     const lk_node *node = &graph->nodes[i];
     found[i] = (lk_ort_support){.reason = import->problems[node->source]};
-    if (found[i].reason == NULL) LK_TRY(find_support(api, graph, dims, node, &found[i], error));
+    if (found[i].reason == NULL) LK_TRY(find_support(&asking, node, &found[i], error));
   }
   *out = found;
 cleanup:
-  api->dims_destroy(dims);
+  asking.api->dims_destroy(asking.dims);
+  lk_question_destroy(graph, &asking.question);
   return status;
 }

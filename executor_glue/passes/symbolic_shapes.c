@@ -30,17 +30,34 @@ static void from_input(lk_symbolic_shapes *shapes, const lk_value *value, lk_ten
   }
 }
 
-/* A node while its outputs are inferred. */
-typedef struct question {
-  lk_node_input *flags; /* [n_inputs] */
-  lk_tensor *inputs;    /* [n_inputs] */
-  int64_t (*values)[LK_MAX_LIST_VALUES];
-  lk_tensor_desc *outputs; /* [n_outputs] */
-} question;
+lk_status lk_question_create(const lk_graph *graph, lk_question *out, lk_error *error) {
+  const lk_allocator *allocator = graph->allocator;
+  uint32_t most_inputs = 0, most_outputs = 0;
+  for (size_t n = 0; n < graph->n_nodes; n++) {
+    const lk_node *node = &graph->nodes[n];
+    if (node->n_inputs > most_inputs) most_inputs = node->n_inputs;
+    if (node->n_outputs > most_outputs) most_outputs = node->n_outputs;
+  }
+  *out = (lk_question){.flags = lk_calloc(allocator, most_inputs, sizeof *out->flags),
+                       .inputs = lk_calloc(allocator, most_inputs, sizeof *out->inputs),
+                       .values = lk_calloc(allocator, most_inputs, sizeof *out->values),
+                       .outputs = lk_calloc(allocator, most_outputs, sizeof *out->outputs)};
+  if (out->flags == NULL || out->inputs == NULL || out->values == NULL || out->outputs == NULL) {
+    return lk_fail_memory(error, "a node's inputs", most_inputs * sizeof *out->values);
+  }
+  return LK_OK;
+}
+
+void lk_question_destroy(const lk_graph *graph, lk_question *question) {
+  lk_free(graph->allocator, question->flags);
+  lk_free(graph->allocator, question->inputs);
+  lk_free(graph->allocator, question->values);
+  lk_free(graph->allocator, question->outputs);
+}
 
 /* What the operator refuses, or nobody knows, stays unknown; only want of memory is a failure. */
 static lk_status infer(const lk_graph *graph, lk_symbolic_shapes *shapes, const lk_node *node,
-                       question *q, lk_error *error) {
+                       lk_question *q, lk_error *error) {
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     const int32_t value = node->inputs[i];
     q->inputs[i] = (lk_tensor){0};
@@ -66,29 +83,14 @@ static lk_status infer(const lk_graph *graph, lk_symbolic_shapes *shapes, const 
 
 static lk_status infer_all(const lk_graph *graph, lk_symbolic_shapes *shapes, lk_error *error) {
   lk_status status = LK_OK;
-  const lk_allocator *allocator = graph->allocator;
-  uint32_t most_inputs = 0, most_outputs = 0;
-  for (size_t n = 0; n < graph->n_nodes; n++) {
-    const lk_node *node = &graph->nodes[n];
-    if (node->n_inputs > most_inputs) most_inputs = node->n_inputs;
-    if (node->n_outputs > most_outputs) most_outputs = node->n_outputs;
-  }
-  question q = {.flags = lk_calloc(allocator, most_inputs, sizeof *q.flags),
-                .inputs = lk_calloc(allocator, most_inputs, sizeof *q.inputs),
-                .values = lk_calloc(allocator, most_inputs, sizeof *q.values),
-                .outputs = lk_calloc(allocator, most_outputs, sizeof *q.outputs)};
-  if (q.flags == NULL || q.inputs == NULL || q.values == NULL || q.outputs == NULL) {
-    LK_TRY(lk_fail_memory(error, "a node's inputs", most_inputs * sizeof *q.values));
-  }
+  lk_question q = {0};
+  LK_TRY(lk_question_create(graph, &q, error));
   for (size_t n = 0; n < graph->n_nodes; n++) {
     if (graph->nodes[n].dead || graph->nodes[n].n_outputs == 0) continue;
     LK_TRY(infer(graph, shapes, &graph->nodes[n], &q, error));
   }
 cleanup:
-  lk_free(allocator, q.flags);
-  lk_free(allocator, q.inputs);
-  lk_free(allocator, q.values);
-  lk_free(allocator, q.outputs);
+  lk_question_destroy(graph, &q);
   return status;
 }
 

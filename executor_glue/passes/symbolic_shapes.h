@@ -20,6 +20,18 @@ typedef struct lk_symbolic_shapes {
 /* The value of a constant that may be such a list, aligned in `memory`; NULL: it is none. */
 void *lk_symbolic_value(const lk_value *value, int64_t memory[LK_MAX_LIST_VALUES]);
 
+/* What op_infer is asked about a node, and answers. */
+typedef struct lk_question {
+  lk_node_input *flags;                  /* [n_inputs] */
+  lk_tensor *inputs;                     /* [n_inputs] */
+  int64_t (*values)[LK_MAX_LIST_VALUES]; /* [n_inputs]: memory for lk_symbolic_value */
+  lk_tensor_desc *outputs;               /* [n_outputs] */
+} lk_question;
+
+/* Zeroed, with room for any node of the graph. On failure, `out` is for lk_question_destroy. */
+lk_status lk_question_create(const lk_graph *graph, lk_question *out, lk_error *error);
+void lk_question_destroy(const lk_graph *graph, lk_question *question);
+
 /* For a sorted graph. What is found stays true for a value whatever node makes it later. */
 lk_status lk_symbolic_shapes_create(const lk_api *api, const lk_graph *graph,
                                     lk_symbolic_shapes **out_shapes, lk_error *error);

@@ -107,7 +107,7 @@ static lk_status bind_in_place(lk_plan_builder *builder, int32_t node_index,
   /* Interned layouts cannot be wished for. An operator that keeps its input's layout still fits. */
   if (input->layout <= LK_LAYOUT_CHANNELS_LAST) builder->wishes[0] = input->layout;
   const lk_status status = bind(builder, node_index, *inout_in_place, out_plan, error);
-  if (status == LK_OK && lk_tensor_desc_equal(input, &builder->outputs[0])) return LK_OK;
+  if (status == LK_OK && lk_tensor_desc_same(input, &builder->outputs[0])) return LK_OK;
   if (status != LK_OK && status != LK_INVALID_ARGUMENT && status != LK_UNSUPPORTED) return status;
   if (status == LK_OK) builder->program->api->plan_release(*out_plan);
   *inout_in_place = -1;

@@ -453,13 +453,13 @@ typedef struct lk_api {
   void (*loan_open)(lk_context *context, lk_loan *loan, int32_t threads);
   /* Closes a loan, on the thread that opened it, outside any region, and after the frame_end of
    * each frame_begin that came after loan_open. Every loan must be closed, also one that changes
-   * nothing: assistants wait for that. */
+   * nothing. */
   void (*loan_close)(lk_context *context, lk_loan *loan);
   /* Works for a loan on this thread until it is closed, and returns how many shares it has done.
    * Any thread but the one that opens the loan may call this, before or after loan_open; before, it
    * waits without sleeping. It returns 0 at once when `threads` - 1 others assist already, when the
-   * loan is closed, and on a build with the system's oneDNN. The thread's floating-point state is
-   * restored. */
+   * loan is closed or changes nothing, and on a build with the system's oneDNN. The thread's
+   * floating-point state is restored. */
   uint64_t (*loan_assist)(lk_context *context, lk_loan *loan);
 
   /* Makes an executor: an identity (its address and a uuid) that is never reused. `name` is for

@@ -204,19 +204,6 @@ lk_status lk_cache_get(lk_cache *cache, lk_quota *quota, const lk_key *asked, lk
   return status;
 }
 
-lk_ref *lk_cache_find(lk_cache *cache, const lk_key *asked) {
-  lk_thread_table *table = NULL;
-  lk_key key = *asked;
-  lk_ref *ref = NULL;
-  if (cache->mode != LK_CACHE_OFF && lk_thread_table_get(cache, &table, NULL) == LK_OK) {
-    ref = look(table, &key);
-    if (ref == NULL && cache->mode == LK_CACHE_SHARED) ref = lk_shared_mode_find(table, &key);
-  }
-  const uint32_t kind = lk_key_get_head(asked)->kind;
-  if (ref == NULL && kind < LK_KIND_COUNT) lk_count(cache, NULL, kind, LK_EVENT_MISS, 0);
-  return ref;
-}
-
 /* ---- limits ---- */
 
 void lk_ref_charge(lk_ref *ref, uint64_t bytes) {

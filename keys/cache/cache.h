@@ -31,8 +31,6 @@ void lk_quota_destroy(lk_quota *quota);
  * another thread's build is a miss and a wait, not a hit. */
 lk_status lk_cache_get(lk_cache *cache, lk_quota *quota, const lk_key *key, lk_build_fn build,
                        void *arg, lk_ref **out_ref, int *out_hit, lk_error *error);
-/* Only looks: NULL when it is not there; counts as a hit or a miss, and takes a reference. */
-lk_ref *lk_cache_find(lk_cache *cache, const lk_key *key);
 
 /* The value has `bytes` bytes from now on. */
 void lk_ref_charge(lk_ref *ref, uint64_t bytes);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/status.h"
 #include "keys/cache/account.h"
 #include "keys/cache/tick.h"
@@ -93,17 +94,14 @@ uint64_t lk_entry_tick(const lk_entry *entry) {
 void lk_entry_add_handle(lk_entry *entry, lk_ref *handle) {
   lk_shard *shard = lk_shard_of(entry->cache, &entry->key);
   pthread_mutex_lock(&shard->lock);
-  handle->next = entry->handles;
-  if (entry->handles != NULL) entry->handles->prev = handle;
-  entry->handles = handle;
+  LK_LIST_ADD(entry->handles, handle, next, link);
   pthread_mutex_unlock(&shard->lock);
 }
 
 static void remove_handle(lk_entry *entry, lk_ref *handle) {
   lk_shard *shard = lk_shard_of(entry->cache, &entry->key);
   pthread_mutex_lock(&shard->lock);
-  if (handle->next != NULL) handle->next->prev = handle->prev;
-  *(handle->prev != NULL ? &handle->prev->next : &entry->handles) = handle->next;
+  LK_LIST_REMOVE(handle, next, link);
   pthread_mutex_unlock(&shard->lock);
 }
 

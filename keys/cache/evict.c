@@ -41,6 +41,12 @@ typedef struct evict_round {
 
 /* ---- choosing ---- */
 
+static void swap(candidate *a, candidate *b) {
+  const candidate former = *a;
+  *a = *b;
+  *b = former;
+}
+
 static void sift_down(candidate *heap, uint32_t count, uint32_t at) {
   for (;;) {
     uint32_t largest = at;
@@ -48,19 +54,16 @@ static void sift_down(candidate *heap, uint32_t count, uint32_t at) {
       if (heap[child].tick > heap[largest].tick) largest = child;
     }
     if (largest == at) return;
-    const candidate swap = heap[at];
-    heap[at] = heap[largest];
-    heap[largest] = swap;
+    swap(&heap[at], &heap[largest]);
     at = largest;
   }
 }
 
 static void sift_up(candidate *heap, uint32_t at) {
-  while (at > 0 && heap[(at - 1) / 2].tick < heap[at].tick) {
-    const candidate swap = heap[at];
-    heap[at] = heap[(at - 1) / 2];
-    heap[(at - 1) / 2] = swap;
-    at = (at - 1) / 2;
+  for (uint32_t up = 0; at > 0; at = up) {
+    up = (at - 1) / 2;
+    if (heap[up].tick >= heap[at].tick) return;
+    swap(&heap[up], &heap[at]);
   }
 }
 
@@ -83,9 +86,7 @@ static void consider(void *arg, lk_entry *entry) {
 /* Coldest first. */
 static void sort_candidates(evict_round *round) {
   for (uint32_t count = round->count; count > 1; count--) {
-    const candidate warmest = round->heap[0];
-    round->heap[0] = round->heap[count - 1];
-    round->heap[count - 1] = warmest;
+    swap(&round->heap[0], &round->heap[count - 1]);
     sift_down(round->heap, count - 1, 0);
   }
 }

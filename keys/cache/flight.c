@@ -53,12 +53,9 @@ static lk_status begin_waiting(lk_cache *cache, lk_flight *flight, const lk_key 
   lk_status status = LK_OK;
   pthread_mutex_lock(&lk_waiting);
   /* A flight that is done lets its waiters go, whether they have noticed or not. */
-  for (const lk_flight *next = flight; next != NULL && next->done == 0;
+  for (const lk_flight *next = flight; status == LK_OK && next != NULL && next->done == 0;
        next = next->builder->waiting) {
-    if (next->builder == self) {
-      status = lk_build_fail_cycle(cache, key, error);
-      break;
-    }
+    if (next->builder == self) status = lk_build_fail_cycle(cache, key, error);
   }
   if (status == LK_OK) self->waiting = flight;
   pthread_mutex_unlock(&lk_waiting);

@@ -79,13 +79,3 @@ lk_status lk_shared_mode_get(lk_thread_table *front, lk_quota *quota, const lk_k
   }
   return fly(front, quota, flight, key, build, arg, out_ref, error);
 }
-
-lk_ref *lk_shared_mode_find(lk_thread_table *front, const lk_key *key) {
-  lk_shard *shard = lk_shard_of(front->cache, key);
-  pthread_mutex_lock(&shard->lock);
-  lk_entry *entry = find_entry(shard, key);
-  pthread_mutex_unlock(&shard->lock);
-  if (entry == NULL) return NULL;
-  lk_count_cold_hit(entry);
-  return lk_front_take(front, entry);
-}

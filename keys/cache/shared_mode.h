@@ -7,5 +7,3 @@
 lk_status lk_shared_mode_get(lk_thread_table *front, lk_quota *quota, const lk_key *key,
                              lk_build_fn build, void *arg, lk_ref **out_ref, int *out_hit,
                              lk_error *error);
-/* NULL: not there. */
-lk_ref *lk_shared_mode_find(lk_thread_table *front, const lk_key *key);

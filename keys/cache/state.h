@@ -51,7 +51,7 @@ struct lk_ref {
    * by busy. */
   lk_ref *after, *before;
   lk_entry *entry;
-  lk_ref *next, *prev; /* front handles of the entry; guarded by the shard */
+  lk_ref *next, **link; /* front handles of the entry; guarded by the shard */
   lk_ref *garbage_next;
 };
 

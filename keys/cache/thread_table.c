@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/status.h"
 #include "keys/cache/account.h"
 #include "keys/cache/entry.h"
@@ -73,8 +74,7 @@ void lk_thread_table_empty(lk_thread_table *table, lk_garbage *garbage) {
 
 static void leave_cache(lk_thread_table *table) {
   lk_cache *cache = table->cache;
-  *table->cache_link = table->cache_next;
-  if (table->cache_next != NULL) table->cache_next->cache_link = table->cache_link;
+  LK_LIST_REMOVE(table, cache_next, cache_link);
   for (size_t kind = 0; kind < LK_KIND_COUNT; kind++) {
     atomic_fetch_add_explicit(&cache->account.folded_hits[kind],
                               atomic_load_explicit(&table->hits[kind], memory_order_relaxed),
@@ -83,8 +83,7 @@ static void leave_cache(lk_thread_table *table) {
 }
 
 static void leave_thread(lk_thread_table *table) {
-  *table->thread_link = table->thread_next;
-  if (table->thread_next != NULL) table->thread_next->thread_link = table->thread_link;
+  LK_LIST_REMOVE(table, thread_next, thread_link);
   table->thread = NULL;
 }
 
@@ -141,10 +140,7 @@ static void destroy_orphans(lk_cache *cache) {
 
 void lk_registry_add(lk_cache *cache) {
   pthread_mutex_lock(&lk_registry);
-  cache->next = lk_caches;
-  cache->link = &lk_caches;
-  if (cache->next != NULL) cache->next->link = &cache->next;
-  lk_caches = cache;
+  LK_LIST_ADD(lk_caches, cache, next, link);
   pthread_mutex_unlock(&lk_registry);
 }
 
@@ -154,8 +150,7 @@ void lk_registry_remove(lk_cache *cache) {
   for (lk_thread_table *table = cache->tables; table != NULL; table = table->cache_next) {
     if (table->thread != NULL) leave_thread(table);
   }
-  *cache->link = cache->next;
-  if (cache->next != NULL) cache->next->link = cache->link;
+  LK_LIST_REMOVE(cache, next, link);
   pthread_mutex_unlock(&lk_registry);
   while (cache->tables != NULL) table_destroy(cache->tables);
 }
@@ -186,16 +181,10 @@ lk_status lk_thread_table_make(lk_cache *cache, lk_thread_table **out_table, lk_
     lk_table_init(&table->table, &cache->allocator);
     pthread_mutex_lock(&lk_registry);
     table->thread = self;
-    table->thread_next = self->tables;
-    table->thread_link = &self->tables;
-    if (self->tables != NULL) self->tables->thread_link = &table->thread_next;
-    self->tables = table;
+    LK_LIST_ADD(self->tables, table, thread_next, thread_link);
     pthread_mutex_unlock(&lk_registry);
     pthread_mutex_lock(&cache->tables_lock);
-    table->cache_next = cache->tables;
-    table->cache_link = &cache->tables;
-    if (cache->tables != NULL) cache->tables->cache_link = &table->cache_next;
-    cache->tables = table;
+    LK_LIST_ADD(cache->tables, table, cache_next, cache_link);
     pthread_mutex_unlock(&cache->tables_lock);
   }
   const unsigned memo = (unsigned)cache->serial % LK_THREAD_MEMOS;

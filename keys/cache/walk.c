@@ -5,26 +5,26 @@
 #include "keys/cache/entry.h"
 #include "keys/cache/thread_table.h"
 
+static void each_of(const lk_table *table, lk_see_fn see, void *arg) {
+  for (lk_table_node *node = lk_table_first(table), *next = NULL; node != NULL; node = next) {
+    next = lk_table_next(node);
+    see(arg, ((lk_ref *)node)->entry);
+  }
+}
+
 void lk_each_entry(lk_cache *cache, lk_see_fn see, void *arg) {
-  lk_table_node *next = NULL;
   if (cache->mode == LK_CACHE_SHARED) {
     for (size_t i = 0; i < LK_SHARDS; i++) {
       lk_shard *shard = &cache->shards[i];
       pthread_mutex_lock(&shard->lock);
-      for (lk_table_node *node = lk_table_first(&shard->table); node != NULL; node = next) {
-        next = lk_table_next(node);
-        see(arg, (lk_entry *)node);
-      }
+      each_of(&shard->table, see, arg);
       pthread_mutex_unlock(&shard->lock);
     }
     return;
   }
   for (lk_thread_table *table = cache->tables; table != NULL; table = table->cache_next) {
     lk_thread_table_lock(table);
-    for (lk_table_node *node = lk_table_first(&table->table); node != NULL; node = next) {
-      next = lk_table_next(node);
-      see(arg, ((lk_ref *)node)->entry);
-    }
+    each_of(&table->table, see, arg);
     lk_thread_table_unlock(table);
   }
 }

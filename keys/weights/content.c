@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/status.h"
 #include "keys/weights/copy.h"
 
@@ -22,8 +23,7 @@ static bool grow_buckets(lk_weights *weights) {
     for (lk_content *content = weights->buckets[i], *next = NULL; content != NULL; content = next) {
       lk_content **bucket = bucket_of(buckets, wanted, content->hash_low);
       next = content->next;
-      content->next = *bucket;
-      *bucket = content;
+      LK_LIST_ADD(*bucket, content, next, link);
     }
   }
   lk_free(&weights->allocator, weights->buckets);
@@ -45,20 +45,17 @@ static bool add_lender(lk_content *content, const void *data) {
   if (lender == NULL) {
     lender = lk_alloc(&content->weights->allocator, sizeof *lender);
     if (lender == NULL) return false;
-    *lender = (lk_lender){.next = content->lenders, .data = data};
-    content->lenders = lender;
+    *lender = (lk_lender){.data = data};
+    LK_LIST_ADD(content->lenders, lender, next, link);
   }
   lender->count++;
   return true;
 }
 
-static void destroy_lender(lk_content *content, const void *data) {
-  lk_lender **link = &content->lenders;
-  while ((*link)->data != data) link = &(*link)->next;
-  lk_lender *lender = *link;
-  *link = lender->next;
+static void destroy_lender(lk_content *content, lk_lender *lender) {
+  LK_LIST_REMOVE(lender, next, link);
+  lk_content_stop_lending(content, lender->data);
   lk_free(&content->weights->allocator, lender);
-  lk_content_stop_lending(content, data);
 }
 
 /* Gives up the lock while somebody reads. Meanwhile the same bytes may be lent anew, or another
@@ -77,7 +74,7 @@ static void remove_lender(lk_content *content, const void *data) {
     lk_packed *copy = lk_copy_create_plain(weights, data, content->bytes);
     if (copy != NULL) lk_copy_link(content, copy);
   }
-  destroy_lender(content, data);
+  destroy_lender(content, lender);
 }
 
 /* ---- contents ---- */
@@ -86,11 +83,9 @@ static void remove_lender(lk_content *content, const void *data) {
 static void release_reference(lk_content *content) {
   lk_weights *weights = content->weights;
   if (--content->refs > 0) return;
-  lk_content **link = bucket_of(weights->buckets, weights->n_buckets, content->hash_low);
-  while (*link != content) link = &(*link)->next;
-  *link = content->next;
+  LK_LIST_REMOVE(content, next, link);
   weights->n_contents--;
-  while (content->lenders != NULL) destroy_lender(content, content->lenders->data);
+  while (content->lenders != NULL) destroy_lender(content, content->lenders);
   lk_content_drop_copies(content);
   lk_content_destroy_unused(content);
 }
@@ -143,8 +138,7 @@ static lk_content *add_content(lk_weights *weights, XXH128_hash_t hash, size_t b
   content->bytes = bytes;
   content->refs = 1;
   lk_content **bucket = bucket_of(weights->buckets, weights->n_buckets, hash.low64);
-  content->next = *bucket;
-  *bucket = content;
+  LK_LIST_ADD(*bucket, content, next, link);
   weights->n_contents++;
   if (plain != NULL) lk_copy_link(content, plain);
   return content;
@@ -200,12 +194,6 @@ void lk_content_release(lk_content *content, const void *data) {
   release_reference(content);
   lk_weights_shrink(weights);
   pthread_mutex_unlock(&weights->mutex);
-}
-
-void lk_content_retain(lk_content *content) {
-  pthread_mutex_lock(&content->weights->mutex);
-  content->refs++;
-  pthread_mutex_unlock(&content->weights->mutex);
 }
 
 uint64_t lk_content_id(const lk_content *content) {

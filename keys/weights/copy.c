@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/status.h"
 
 void lk_copy_destroy(const lk_allocator *allocator, lk_packed *copy) {
@@ -66,16 +67,13 @@ void lk_copy_count(lk_packed *copy) {
 
 void lk_copy_link(lk_content *content, lk_packed *copy) {
   copy->content = content;
-  copy->next = content->copies;
-  content->copies = copy;
+  LK_LIST_ADD(content->copies, copy, next, link);
   if (copy->kind != LK_COPY_LENT && copy->data != NULL) lk_copy_count(copy);
 }
 
 static void unlink_copy(lk_packed *copy) {
   lk_content *content = copy->content;
-  lk_packed **link = &content->copies;
-  while (*link != copy) link = &(*link)->next;
-  *link = copy->next;
+  LK_LIST_REMOVE(copy, next, link);
   if (copy->kind == LK_COPY_LENT || copy->data == NULL) return;
   unlink_use(content->weights, copy);
   content->weights->stats.entries--;
@@ -136,16 +134,6 @@ void lk_content_stop_lending(lk_content *content, const void *data) {
   }
 }
 
-void lk_content_forget_unfinished(lk_content *content) {
-  for (lk_packed **link = &content->copies; *link != NULL;) {
-    if ((*link)->data == NULL) {
-      *link = (*link)->next;
-    } else {
-      link = &(*link)->next;
-    }
-  }
-}
-
 void lk_content_destroy_unused(lk_content *content) {
   if (content->refs > 0 || content->copies != NULL) return;
   lk_free(&content->weights->allocator, content);
@@ -157,15 +145,12 @@ void lk_content_destroy_unused(lk_content *content) {
 static lk_status unpack(lk_content *content, lk_packed *copy, lk_reading *reading,
                         lk_error *error) {
   lk_weights *weights = content->weights;
-  lk_status status = LK_OK;
   copy->refs++;
   pthread_mutex_unlock(&weights->mutex);
   void *plain = lk_alloc_aligned(&weights->allocator, content->bytes, LK_DATA_ALIGNMENT);
-  if (plain == NULL) {
-    status = lk_fail_memory(error, "unpacked weights", content->bytes);
-  } else {
-    status = copy->packer.unpack(copy->packer.arg, copy->data, plain, error);
-  }
+  const lk_status status = plain != NULL
+                               ? copy->packer.unpack(copy->packer.arg, copy->data, plain, error)
+                               : lk_fail_memory(error, "unpacked weights", content->bytes);
   pthread_mutex_lock(&weights->mutex);
   copy->refs--;
   if (status != LK_OK) {
@@ -191,15 +176,13 @@ lk_status lk_content_read_begin(lk_content *content, lk_reading *out_reading, lk
   }
   content->readers++;
   if (out_reading->bytes != NULL) return LK_OK;
-  lk_status status = LK_OK;
-  if (packed != NULL) {
-    status = unpack(content, packed, out_reading, error);
-  } else {
-    status = lk_fail(error, LK_OUT_OF_MEMORY,
-                     "failed to read weights of %zu bytes: their owner is gone, and there was no "
-                     "memory for a copy",
-                     content->bytes);
-  }
+  const lk_status status =
+      packed != NULL
+          ? unpack(content, packed, out_reading, error)
+          : lk_fail(error, LK_OUT_OF_MEMORY,
+                    "failed to read weights of %zu bytes: their owner is gone, and there was no "
+                    "memory for a copy",
+                    content->bytes);
   if (status != LK_OK) lk_content_read_end(content, out_reading);
   return status;
 }

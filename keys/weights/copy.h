@@ -29,8 +29,6 @@ void lk_weights_shrink(lk_weights *weights);
 void lk_content_drop_spare_plain(lk_content *content);
 /* An owner lends `data` no longer: copies that are these bytes are not handed out again. */
 void lk_content_stop_lending(lk_content *content, const void *data);
-/* Forgets copies that are being made. */
-void lk_content_forget_unfinished(lk_content *content);
 /* Destroys a content that has neither references nor copies. */
 void lk_content_destroy_unused(lk_content *content);
 

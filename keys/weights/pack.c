@@ -18,10 +18,9 @@ static lk_packed *find_copy(const lk_content *content, lk_copy_kind kind, uint64
 /* With the lock: waits until nobody is making the copy. NULL: it is not there. */
 static lk_packed *take_copy(lk_content *content, lk_copy_kind kind, uint64_t layout) {
   lk_weights *weights = content->weights;
-  lk_packed *copy = find_copy(content, kind, layout);
-  while (copy != NULL && copy->data == NULL) {
+  lk_packed *copy = NULL;
+  while ((copy = find_copy(content, kind, layout)) != NULL && copy->data == NULL) {
     pthread_cond_wait(&weights->changed, &weights->mutex);
-    copy = find_copy(content, kind, layout);
   }
   if (copy == NULL) return NULL;
   copy->refs++;

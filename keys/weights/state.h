@@ -19,7 +19,7 @@ typedef enum lk_copy_kind {
 
 struct lk_packed {
   lk_content *content;
-  lk_packed *next;          /* of the content */
+  lk_packed *next, **link;  /* of the content */
   lk_packed *older, *newer; /* of the store, by last use; neither when not linked */
   uint64_t refs;
   size_t bytes;
@@ -32,14 +32,14 @@ struct lk_packed {
 
 /* Bytes that an owner lends. */
 typedef struct lk_lender {
-  struct lk_lender *next;
+  struct lk_lender *next, **link;
   const void *data;
   uint64_t count; /* references that lend them; 0: about to leave */
 } lk_lender;
 
 struct lk_content {
   lk_weights *weights;
-  lk_content *next; /* of the bucket */
+  lk_content *next, **link; /* of the bucket */
   uint64_t id;
   uint64_t hash_high, hash_low;
   uint64_t refs; /* 0: no longer found; lives on while copies are in use */

@@ -1,5 +1,6 @@
 /* The weights store: its life, its capacity, and forks. */
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/status.h"
 #include "keys/weights/copy.h"
 
@@ -12,7 +13,9 @@ static void forget_other_threads(void *object) {
   for (size_t i = 0; i < weights->n_buckets; i++) {
     for (lk_content *content = weights->buckets[i]; content != NULL; content = content->next) {
       content->readers = 0;
-      lk_content_forget_unfinished(content);
+      for (lk_packed *copy = content->copies; copy != NULL; copy = copy->next) {
+        if (copy->data == NULL) LK_LIST_REMOVE(copy, next, link);
+      }
     }
   }
   (void)pthread_cond_init(&weights->changed, NULL);

@@ -35,7 +35,6 @@ lk_status lk_weights_intern(lk_weights *weights, const void *data, size_t bytes,
 /* `data` as it was given to intern (NULL after a copy). Lent bytes may be read until this returns.
  * `content` may be NULL. */
 void lk_content_release(lk_content *content, const void *data);
-void lk_content_retain(lk_content *content); /* a reference that lends no data: release with NULL */
 uint64_t lk_content_id(const lk_content *content); /* from 1; never reused */
 
 /* How a layout is written and read back. `to`: 64-byte aligned; `plain` as its owner aligned it,

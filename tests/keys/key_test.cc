@@ -185,7 +185,7 @@ TEST(Key, IsReadInOrder) {
   lk_tensor_desc found;
   uint32_t extra = 0, count = 9;
   ASSERT_TRUE(lk_key_find_tensor(key, LK_WORD_SRC, 1, &found, &extra));
-  EXPECT_TRUE(lk_tensor_desc_equal(&found, &src));
+  EXPECT_TRUE(lk_tensor_desc_same(&found, &src));
   EXPECT_EQ(found.dims[4], 0);
   EXPECT_EQ(extra, 77u);
   EXPECT_FALSE(lk_key_find_tensor(key, LK_WORD_SRC, 2, &found, &extra));

@@ -463,6 +463,21 @@ TEST(Loan, ForOneThreadTakesNobody) {
   helper.join();
 }
 
+TEST(Loan, ThatTookNoTeamKeepsNobody) {
+  for (int threads : {1, 2}) { // no other is wanted; this thread has a team already
+    lk_team_loan loan = {};
+    uint64_t n_shares = 1;
+    std::thread helper([&] { n_shares = lk_team_assist(&loan); });
+    const int before = lk_team_begin(2);
+    run(2, [] {});
+    lk_team_loan_open(&loan, threads);
+    helper.join(); // does not wait for the end
+    lk_team_loan_close(&loan);
+    lk_team_end(before);
+    EXPECT_EQ(n_shares, 0u);
+  }
+}
+
 // Who is still leaving when the next region starts must not be waited for.
 TEST(Loan, IsOverWhenItIsClosed) {
   for (int i = 0; i < 2000; i++) {

@@ -13,6 +13,10 @@ extern "C" {
 #include "executor_glue/ort/ort_abi.h"
 }
 
+typedef struct OrtEnv OrtEnv;
+typedef struct OrtSession OrtSession;
+typedef struct OrtMemoryInfo OrtMemoryInfo;
+
 typedef void (*OrtLoggingFunction)(void *user, OrtLoggingLevel level, const char *category,
                                    const char *id, const char *where, const char *line);
 

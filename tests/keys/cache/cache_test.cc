@@ -75,12 +75,12 @@ TEST_P(CacheTest, ChargesValueKeyAndItself) {
   EXPECT_EQ(stats_of(cache).unlinked_bytes, 0u);
 }
 
-TEST_P(CacheTest, FindOnlyLooks) {
+TEST_P(CacheTest, FindsWhatIsThere) {
   make();
   const Key a(1);
-  EXPECT_EQ(lk_cache_find(cache, a), nullptr);
+  EXPECT_EQ(find(cache, a), nullptr);
   touch(cache, &probe, a);
-  Ref found(lk_cache_find(cache, a));
+  Ref found(find(cache, a));
   ASSERT_NE(found.get(), nullptr);
   EXPECT_EQ(value_of(found)->number, 1u);
   EXPECT_TRUE(lk_key_equal(lk_ref_key(found), a));
@@ -208,7 +208,7 @@ TEST_P(CacheTest, KindOutOfRangeIsRefused) {
   Get get{&probe, 0, 0, LK_OK, {}};
   Ref ref;
   LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, get.run(cache, nullptr, bad, ref.out(), nullptr, LK_ERR));
-  EXPECT_EQ(lk_cache_find(cache, bad), nullptr);
+  EXPECT_EQ(find(cache, bad), nullptr);
 }
 
 TEST_P(CacheTest, VisitTellsAgeHitsAndUse) {
@@ -236,7 +236,7 @@ TEST_P(CacheTest, VisitTellsAgeHitsAndUse) {
       cache,
       [](void *arg, const lk_entry_info *info) {
         auto *b = static_cast<Both *>(arg);
-        Ref(lk_cache_find(b->cache, info->key)).reset();
+        Ref(find(b->cache, info->key)).reset();
         lk_cache_clear(b->cache, nullptr);
         b->calls++;
       },
@@ -361,7 +361,7 @@ TEST_P(CacheTest, KeysWithoutHashFindTheSame) {
     LK_ASSERT_OK(lk_cache_get(cache, nullptr, asked, build, &arg, ref.out(), &hit, LK_ERR));
     ASSERT_EQ(value_of(ref)->number, number);
     ASSERT_TRUE(lk_key_equal(lk_ref_key(ref), &hashed));
-    Ref found(lk_cache_find(cache, &unhashed));
+    Ref found(find(cache, &unhashed));
     ASSERT_NE(found.get(), nullptr);
     ASSERT_EQ(lk_ref_value(found), lk_ref_value(ref));
     hits += hit;
@@ -428,7 +428,7 @@ TEST(CacheOff, BuildsEachTimeAndKeepsNothing) {
   EXPECT_FALSE(touch(cache, &probe, a));
   EXPECT_FALSE(touch(cache, &probe, a));
   EXPECT_EQ(probe.ended, 2);
-  EXPECT_EQ(lk_cache_find(cache, a), nullptr);
+  EXPECT_EQ(find(cache, a), nullptr);
   Ref used = hold(cache, &probe, a, 100);
   EXPECT_EQ(stats_of(cache).entries, 0u);
   EXPECT_EQ(stats_of(cache).unlinked_bytes, entry_overhead() + 100);

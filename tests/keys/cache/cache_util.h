@@ -160,6 +160,14 @@ inline Ref hold_plan(lk_cache *cache, Probe *probe, const lk_key *key, const lk_
   return ref;
 }
 
+// What is there, with a reference, else NULL: a miss whose build fails.
+inline lk_ref *find(lk_cache *cache, const lk_key *key) {
+  lk_ref *ref = nullptr;
+  const auto fail = [](void *, lk_built *, lk_error *) { return LK_NOT_FOUND; };
+  (void)lk_cache_get(cache, nullptr, key, fail, nullptr, &ref, nullptr, nullptr);
+  return ref;
+}
+
 inline lk_stats stats_of(lk_cache *cache, lk_quota *quota = nullptr) {
   lk_stats stats;
   std::memset(&stats, 0, sizeof stats);

@@ -318,7 +318,7 @@ public:
     if (what < 70) {
       get(owner);
     } else if (what < 78) {
-      Ref ref(lk_cache_find(cache_, Key(number())));
+      Ref ref(find(cache_, Key(number())));
       const Model::Handle entry = model_.find(last_number_);
       ASSERT_EQ(ref.get() != nullptr, entry != nullptr);
       if (entry == nullptr) model_.cache.misses++;

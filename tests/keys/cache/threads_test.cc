@@ -37,7 +37,7 @@ TEST_P(CacheThreadsTest, ExecutorThatClosesTakesItsEntriesFromThreadsThatSleep) 
   EXPECT_EQ(stats_of(cache).bytes, 10u * each * (entry_overhead() + 100));
   for (Worker &worker : workers) {
     worker.run([&] {
-      EXPECT_EQ(lk_cache_find(cache, Key(3)), nullptr);
+      EXPECT_EQ(find(cache, Key(3)), nullptr);
       for (uint64_t i = 10; i < 20; i++) EXPECT_TRUE(touch(cache, &other, Key(i), 100, others));
     });
   }

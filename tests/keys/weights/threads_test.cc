@@ -61,7 +61,7 @@ TEST_F(WeightsThreads, ALenderWaitsForThePackingThatReadsIt) {
   auto a = std::make_unique<Bytes>(random_bytes(1000, 1));
   const Bytes expected = *a;
   lk_content *content = intern(*a, false);
-  lk_content_retain(content);
+  ASSERT_EQ(intern(*a, true), content); // a reference that lends nothing
   Layout one(1, 1000);
   one.delay_ms = 50;
   std::thread packing([&] { EXPECT_EQ(bytes_of(pack(content, one), 1000), one.of(expected)); });
@@ -91,7 +91,7 @@ TEST_F(WeightsThreads, ThreadsComeAndGo) {
         lk_content *content = intern(*mine, copy);
         const void *data = mine->data();
         if (random() % 2) { // keeps the content beyond the lender
-          lk_content_retain(content);
+          EXPECT_EQ(intern(*mine, true), content);
           lk_content_release(content, copy ? nullptr : data);
           data = nullptr;
           mine.reset();

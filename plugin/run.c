@@ -1,0 +1,91 @@
+/* Runs attached plans: the one loop over their steps. */
+#include <inttypes.h>
+
+#include "base/status.h"
+#include "base/team/team.h"
+#include "plugin/frame.h"
+#include "plugin/table.h"
+
+void lk_frame_begin(lk_frame *frame) {
+  frame->host_float = lk_float_begin();
+  frame->host_threads = lk_team_begin(frame->executor->context->env.threads);
+}
+
+void lk_frame_end(lk_frame *frame) {
+  if (frame->host_threads == 0) return;
+  lk_team_end(frame->host_threads);
+  frame->host_threads = 0;
+  lk_float_end(frame->host_float);
+}
+
+static lk_status run_step(lk_frame *frame, lk_slot *self, uint32_t index, void *const *inputs,
+                          void *const *outputs, lk_error *error) {
+  const lk_plan_body *body = self->body;
+  const lk_step *step = &body->steps[index];
+  dnnl_exec_arg_t *args = &self->args[lk_handle_index(body, index, 0)];
+  void **pointers = &self->pointers[step->first_arg];
+  for (uint32_t i = 0; i < step->n_args; i++) {
+    const lk_step_arg *arg = &body->args[step->first_arg + i];
+    if (arg->place != LK_PLACE_INPUT && arg->place != LK_PLACE_OUTPUT) continue;
+    void *pointer = arg->place == LK_PLACE_INPUT ? inputs[arg->index] : outputs[arg->index];
+    if (step->primitive == NULL) {
+      pointers[i] = pointer;
+    } else if (dnnl_memory_set_data_handle(args[i].memory, pointer) != dnnl_success) {
+      return lk_fail(error, LK_ONEDNN, "failed to set the memory of argument %d of %s", arg->arg,
+                     step->primitive->implementation);
+    }
+  }
+  if (step->primitive == NULL) return step->kernel(step->params, pointers, error);
+  const dnnl_status_t done = dnnl_primitive_execute(
+      step->primitive->primitive, frame->lanes[self->lane].stream, (int)lk_n_handles(step), args);
+  return done == dnnl_success ? LK_OK : lk_dnnl_fail(error, done, step->primitive->implementation);
+}
+
+static lk_status check_slot(const lk_frame *frame, uint32_t lane_index, uint32_t slot_index,
+                            lk_error *error) {
+  if (slot_index >= frame->n_slots) {
+    return lk_fail(error, LK_OUT_OF_RANGE, "failed to run slot %u: the frame has %zu", slot_index,
+                   frame->n_slots);
+  }
+  if (lane_index >= frame->n_lanes) {
+    return lk_fail(error, LK_OUT_OF_RANGE, "failed to run slot %u in lane %u: the frame has %u",
+                   slot_index, lane_index, frame->n_lanes);
+  }
+  return LK_OK;
+}
+
+/* This thread's state is set for it. */
+static lk_status run_slot(lk_frame *frame, uint32_t lane_index, uint32_t slot_index,
+                          void *const *inputs, void *const *outputs, lk_error *error) {
+  LK_RETURN_NOT_OK(check_slot(frame, lane_index, slot_index, error));
+  lk_slot *self = &frame->slots[slot_index];
+  const lk_plan_body *body = self->body;
+  if (self->lane != lane_index) LK_RETURN_NOT_OK(lk_slot_point(frame, self, lane_index, error));
+  /* a primitive must run with the number of threads that it was built for */
+  if (lk_team_use(body->threads) != 0) {
+    return lk_fail(error, LK_OUT_OF_MEMORY,
+                   "failed to run slot %u: %" PRId32 " threads cannot be started", slot_index,
+                   body->threads);
+  }
+  for (uint32_t i = 0; i < body->n_steps; i++) {
+    LK_RETURN_NOT_OK(run_step(frame, self, i, inputs, outputs, error));
+  }
+  return LK_OK;
+}
+
+/* The frame's own thread may be another one, so nothing of the state is kept in the frame. */
+lk_status lk_op_run_lane(lk_frame *frame, uint32_t lane_index, uint32_t slot_index,
+                         void *const *inputs, void *const *outputs, lk_error *error) {
+  const lk_float_state host_float = lk_float_begin();
+  const int host_threads = lk_team_begin(frame->executor->context->env.threads);
+  const lk_status status = run_slot(frame, lane_index, slot_index, inputs, outputs, error);
+  lk_team_end(host_threads);
+  lk_float_end(host_float);
+  return status;
+}
+
+lk_status lk_op_run(lk_frame *frame, uint32_t slot_index, void *const *inputs, void *const *outputs,
+                    lk_error *error) {
+  if (frame->host_threads == 0) return lk_op_run_lane(frame, 0, slot_index, inputs, outputs, error);
+  return run_slot(frame, 0, slot_index, inputs, outputs, error);
+}
