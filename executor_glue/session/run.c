@@ -6,25 +6,26 @@
 #include "base/struct.h"
 #include "executor_glue/session/session.h"
 
-/* The arguments of a run, by number of the graph's inputs and outputs; one block of memory. */
+/* The arguments of a run, by number of the graph's inputs and outputs; one block of memory. No
+ * output is asked for twice, so the caller's are no more than the graph's. */
 typedef struct lk_session_call {
   lk_tensor *inputs, *outputs;
-  bool *given;          /* [n graph inputs] */
-  bool *wanted;         /* [n graph outputs] */
-  int32_t *output_from; /* [n graph outputs]: number among the caller's outputs */
+  bool *given;       /* [n graph inputs] */
+  bool *wanted;      /* [n graph outputs] */
+  uint32_t *numbers; /* [n graph outputs]: the number of each of the caller's outputs */
   void *memory;
 } lk_session_call;
 
 static lk_status call_create(lk_session_call *call, const lk_session *session, lk_error *error) {
   size_t n_inputs = session->graph->n_inputs, n_outputs = session->graph->n_outputs;
   size_t bytes = (n_inputs + n_outputs) * (sizeof(lk_tensor) + sizeof(bool)) +
-                 n_outputs * sizeof *call->output_from;
+                 n_outputs * sizeof *call->numbers;
   *call = (lk_session_call){.memory = lk_calloc(session->allocator, 1, bytes)};
   if (call->memory == NULL) return lk_fail_memory(error, "the arguments of a run", bytes);
   call->inputs = call->memory;
   call->outputs = call->inputs + n_inputs;
-  call->output_from = (int32_t *)(call->outputs + n_outputs);
-  call->given = (bool *)(call->output_from + n_outputs);
+  call->numbers = (uint32_t *)(call->outputs + n_outputs);
+  call->given = (bool *)(call->numbers + n_outputs);
   call->wanted = call->given + n_inputs;
   return LK_OK;
 }
@@ -75,7 +76,7 @@ static lk_status sort_outputs(const lk_session *session, const lk_named_tensor *
   for (uint32_t i = 0; i < n_outputs; i++) {
     size_t number = 0;
     LK_RETURN_NOT_OK(take_name(session, outputs[i].name, false, call->wanted, &number, error));
-    call->output_from[number] = (int32_t)i;
+    call->numbers[i] = (uint32_t)number;
     call->outputs[number] = outputs[i].tensor;
   }
   return LK_OK;
@@ -84,17 +85,16 @@ static lk_status sort_outputs(const lk_session *session, const lk_named_tensor *
 /* Hands the results over. Memory that the executor allocated belongs to the session's table from
  * here on, or is freed when there is no room to note it. */
 static lk_status hand_over(lk_session *session, const lk_session_call *call,
-                           lk_named_tensor *outputs, lk_error *error) {
+                           lk_named_tensor *outputs, uint32_t n_outputs, lk_error *error) {
   lk_status status = LK_OK;
-  for (size_t i = 0; i < session->graph->n_outputs; i++) {
-    if (!call->wanted[i]) continue;
-    lk_named_tensor *output = &outputs[call->output_from[i]];
-    if (output->tensor.data != NULL) continue; /* the caller's own */
-    if (status == LK_OK) status = lk_session_output_add(session, call->outputs[i].data, error);
+  for (uint32_t i = 0; i < n_outputs; i++) {
+    const lk_tensor *result = &call->outputs[call->numbers[i]];
+    if (outputs[i].tensor.data != NULL) continue; /* the caller's own */
+    if (status == LK_OK) status = lk_session_output_add(session, result->data, error);
     if (status == LK_OK) {
-      output->tensor = call->outputs[i];
+      outputs[i].tensor = *result;
     } else {
-      lk_free(session->allocator, call->outputs[i].data);
+      lk_free(session->allocator, result->data);
     }
   }
   return status;
@@ -127,7 +127,7 @@ lk_status lk_session_run(lk_session *session, const lk_named_tensor *inputs, uin
   const lk_graph_run run = {
       .inputs = call.inputs, .outputs = call.outputs, .wanted = call.wanted, .options = &options};
   LK_TRY(lk_graph_executor_run(session->graph_executor, &run, error));
-  status = hand_over(session, &call, outputs, error);
+  status = hand_over(session, &call, outputs, n_outputs, error);
   if (status != LK_OK) lk_session_outputs_release(session, outputs, n_outputs);
   drop_model_pages(session);
 
