@@ -18,9 +18,15 @@
 
 enum { N_PASSES = 2 };
 
+/* How long some requests took. */
+typedef struct bench_times {
+  uint64_t requests;
+  double mean_ms, p50_ms, p90_ms, p99_ms; /* 0 without requests */
+} bench_times;
+
 /* What one pass over all requests showed. */
 typedef struct bench_pass {
-  double p50_ms, p90_ms, p99_ms, requests_per_s;
+  bench_times all, new_shapes, known_shapes;
   uint64_t rss_before, rss_after;
   lk_stats before, after;
   lk_session_stats session_before, session_after;
@@ -31,7 +37,8 @@ static const struct argp_child children[] = {
 static const char doc[] = "Runs one seeded sequence of shapes twice. Shows latency, throughput, "
                           "memory and what the cache did in each pass.\v"
                           "Without a range in --shape all requests have one shape. Only the run is "
-                          "timed: inputs are made before.\n\n"
+                          "timed: inputs are made before. A request whose shapes no request before "
+                          "it had counts as new, also in its time.\n\n"
                           "Example:\n"
                           "  latchkey bench rec.onnx --shape 'x=1x3x48x{32..320}' --requests 400";
 
@@ -54,31 +61,58 @@ static double percentile_ms(const uint64_t *sorted, uint64_t count, uint64_t per
   return (double)sorted[rank > 0 ? rank - 1 : 0] / 1e6;
 }
 
+/* Sorts them. */
+static bench_times summarize(uint64_t *times, uint64_t count) {
+  uint64_t total = 0;
+  if (count == 0) return (bench_times){0};
+  for (uint64_t i = 0; i < count; i++) total += times[i];
+  qsort(times, count, sizeof *times, compare_ns);
+  return (bench_times){.requests = count,
+                       .mean_ms = (double)total / (double)count / 1e6,
+                       .p50_ms = percentile_ms(times, count, 50),
+                       .p90_ms = percentile_ms(times, count, 90),
+                       .p99_ms = percentile_ms(times, count, 99)};
+}
+
+static double per_second(const bench_times *times) {
+  return times->mean_ms > 0 ? 1e3 / times->mean_ms : 0.0;
+}
+
+/* `times` [requests]: new shapes from the front, known ones from the back. */
 static lk_status run_pass(cli_model *model, input_series *series, uint64_t requests,
                           uint64_t *times, progress *bar, uint64_t done, bench_pass *out,
                           lk_error *error) {
   LK_RETURN_NOT_OK(cli_stats(model, &out->before, error));
   LK_RETURN_NOT_OK(cli_session_stats(model, &out->session_before, error));
   out->rss_before = rss_now();
-  uint64_t total = 0;
+  uint64_t n_new = 0, n_known = 0;
   for (uint64_t r = 0; r < requests; r++) {
     const lk_named_tensor *inputs = input_series_get(series, r);
-    uint64_t begin = cli_now_ns();
+    const bool is_new = done == 0 && input_series_is_new(series, r);
+    const uint64_t begin = cli_now_ns();
     LK_RETURN_NOT_OK(cli_model_run(model, inputs, input_series_count(series), error));
-    times[r] = cli_now_ns() - begin;
-    total += times[r];
+    times[is_new ? n_new++ : requests - ++n_known] = cli_now_ns() - begin;
     progress_set(bar, done + r + 1);
   }
   cli_model_release_outputs(model);
   out->rss_after = rss_now();
   LK_RETURN_NOT_OK(cli_stats(model, &out->after, error));
   LK_RETURN_NOT_OK(cli_session_stats(model, &out->session_after, error));
-  qsort(times, requests, sizeof *times, compare_ns);
-  out->p50_ms = percentile_ms(times, requests, 50);
-  out->p90_ms = percentile_ms(times, requests, 90);
-  out->p99_ms = percentile_ms(times, requests, 99);
-  out->requests_per_s = total > 0 ? (double)requests * 1e9 / (double)total : 0.0;
+  out->new_shapes = summarize(times, n_new);
+  out->known_shapes = summarize(times + n_new, n_known);
+  out->all = summarize(times, requests);
   return LK_OK;
+}
+
+/* Times are null where there is no request. */
+static json_t *times_json(const bench_times *times) {
+  if (times->requests == 0) {
+    return json_pack("{s:i, s:n, s:n, s:n, s:n}", "requests", 0, "mean_ms", "p50_ms", "p90_ms",
+                     "p99_ms");
+  }
+  return json_pack("{s:o, s:f, s:f, s:f, s:f}", "requests", report_json_u64(times->requests),
+                   "mean_ms", times->mean_ms, "p50_ms", times->p50_ms, "p90_ms", times->p90_ms,
+                   "p99_ms", times->p99_ms);
 }
 
 static json_t *pass_json(const bench_pass *pass) {
@@ -86,15 +120,24 @@ static json_t *pass_json(const bench_pass *pass) {
   lk_kind_stats sum = cache_counts_sum(&pass->before, &pass->after);
   const lk_session_stats *before = &pass->session_before;
   const lk_session_stats *after = &pass->session_after;
-  return json_pack("{s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "p50_ms",
-                   pass->p50_ms, "p90_ms", pass->p90_ms, "p99_ms", pass->p99_ms, "requests_per_s",
-                   pass->requests_per_s, "rss_before", report_json_u64(pass->rss_before),
-                   "rss_after", report_json_u64(pass->rss_after), "hits", report_json_u64(sum.hits),
-                   "misses", report_json_u64(sum.misses), "builds", report_json_u64(sum.builds),
-                   "evictions", report_json_u64(sum.evictions), "run_plan_hits",
-                   report_json_u64(after->run_plan_hits - before->run_plan_hits), "run_plan_builds",
-                   report_json_u64(after->run_plan_builds - before->run_plan_builds), "kinds",
-                   kinds);
+  return json_pack(
+      "{s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "p50_ms",
+      pass->all.p50_ms, "p90_ms", pass->all.p90_ms, "p99_ms", pass->all.p99_ms, "requests_per_s",
+      per_second(&pass->all), "new_shapes", times_json(&pass->new_shapes), "known_shapes",
+      times_json(&pass->known_shapes), "rss_before", report_json_u64(pass->rss_before), "rss_after",
+      report_json_u64(pass->rss_after), "hits", report_json_u64(sum.hits), "misses",
+      report_json_u64(sum.misses), "builds", report_json_u64(sum.builds), "evictions",
+      report_json_u64(sum.evictions), "run_plan_hits",
+      report_json_u64(after->run_plan_hits - before->run_plan_hits), "run_plan_builds",
+      report_json_u64(after->run_plan_builds - before->run_plan_builds), "kinds", kinds);
+}
+
+static void times_cell(report_table *table, const bench_times *times) {
+  if (times->requests == 0) {
+    report_cell(table, "-");
+    return;
+  }
+  report_cell(table, "%.3f/%.3f/%.3f", times->mean_ms, times->p50_ms, times->p99_ms);
 }
 
 static lk_status print_passes(const bench_pass *passes, lk_error *error) {
@@ -105,10 +148,16 @@ static lk_status print_passes(const bench_pass *passes, lk_error *error) {
     report_cell(table, "%s", title);                                                               \
     for (size_t p = 0; p < N_PASSES; p++) report_cell(table, format, __VA_ARGS__);                 \
   } while (0)
-  ROW("p50 ms", "%.3f", passes[p].p50_ms);
-  ROW("p90 ms", "%.3f", passes[p].p90_ms);
-  ROW("p99 ms", "%.3f", passes[p].p99_ms);
-  ROW("requests/s", "%.1f", passes[p].requests_per_s);
+  ROW("p50 ms", "%.3f", passes[p].all.p50_ms);
+  ROW("p90 ms", "%.3f", passes[p].all.p90_ms);
+  ROW("p99 ms", "%.3f", passes[p].all.p99_ms);
+  ROW("requests/s", "%.1f", per_second(&passes[p].all));
+  ROW("requests of new shapes", "%" PRIu64, passes[p].new_shapes.requests);
+  report_cell(table, "  mean/p50/p99 ms");
+  for (size_t p = 0; p < N_PASSES; p++) times_cell(table, &passes[p].new_shapes);
+  ROW("requests of known shapes", "%" PRIu64, passes[p].known_shapes.requests);
+  report_cell(table, "  mean/p50/p99 ms");
+  for (size_t p = 0; p < N_PASSES; p++) times_cell(table, &passes[p].known_shapes);
   ROW("RSS before", "%s", report_bytes(passes[p].rss_before, text));
   ROW("RSS after", "%s", report_bytes(passes[p].rss_after, text));
   ROW("hits", "%" PRIu64, cache_counts_sum(&passes[p].before, &passes[p].after).hits);

@@ -26,6 +26,7 @@ struct input_series {
   uint32_t count;
   series_input *inputs;     /* [count] */
   lk_named_tensor *current; /* [count] */
+  bool *is_new;             /* [requests] */
 };
 
 /* ---- which input gets what ------------------------------------------------------------------- */
@@ -207,18 +208,32 @@ static void draw(input_series *series, uint64_t request) {
   }
 }
 
-static int compare_rows(const void *a, const void *b, void *size) {
-  return memcmp(a, b, *(const size_t *)size);
+/* The shapes of all requests, a row for each. */
+typedef struct shape_rows {
+  unsigned char *bytes;
+  size_t row_bytes;
+} shape_rows;
+
+/* Equal rows in the order of the requests. */
+static int compare_requests(const void *a, const void *b, void *of) {
+  const shape_rows *rows = of;
+  const uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+  const int order = memcmp(rows->bytes + left * rows->row_bytes,
+                           rows->bytes + right * rows->row_bytes, rows->row_bytes);
+  return order != 0 ? order : (left > right) - (left < right);
 }
 
-/* Draws all requests once: finds how much memory each input needs, and counts different shapes. */
+/* Draws all requests once: finds how much memory each input needs, and which shapes are new. */
 static lk_status survey(input_series *series, lk_error *error) {
   lk_status status = LK_OK;
-  size_t row_bytes = series->count * sizeof(lk_tensor_desc);
+  const size_t row_bytes = series->count * sizeof(lk_tensor_desc);
   bool varies = shape_set_varies(series->shapes);
   uint64_t requests = varies ? series->requests : 1;
-  unsigned char *rows = lk_calloc(series->allocator, requests, row_bytes);
-  if (rows == NULL) LK_TRY(lk_fail_memory(error, "shapes", requests * row_bytes));
+  shape_rows rows = {lk_calloc(series->allocator, requests, row_bytes), row_bytes};
+  uint64_t *order = lk_calloc(series->allocator, requests, sizeof *order);
+  if (rows.bytes == NULL || order == NULL) {
+    LK_TRY(lk_fail_memory(error, "shapes", requests * (row_bytes + sizeof *order)));
+  }
   for (uint64_t r = 0; r < requests; r++) {
     draw(series, r);
     for (uint32_t i = 0; i < series->count; i++) {
@@ -226,18 +241,22 @@ static lk_status survey(input_series *series, lk_error *error) {
       int64_t elements = 0;
       LK_TRY(lk_tensor_size(&input->tensor.desc, input->name, &elements, NULL, error));
       if (elements > series->inputs[i].capacity) series->inputs[i].capacity = elements;
-      memcpy(rows + r * row_bytes + i * sizeof(lk_tensor_desc), &input->tensor.desc,
+      memcpy(rows.bytes + r * row_bytes + i * sizeof(lk_tensor_desc), &input->tensor.desc,
              sizeof(lk_tensor_desc));
     }
+    order[r] = r;
   }
-  series->distinct = 1;
-  if (row_bytes > 0) qsort_r(rows, requests, row_bytes, compare_rows, &row_bytes);
-  for (uint64_t r = 1; r < requests && row_bytes > 0; r++) {
-    series->distinct += memcmp(rows + r * row_bytes, rows + (r - 1) * row_bytes, row_bytes) != 0;
+  qsort_r(order, requests, sizeof *order, compare_requests, &rows);
+  for (uint64_t i = 0; i < requests; i++) {
+    const unsigned char *row = rows.bytes + order[i] * row_bytes;
+    if (i > 0 && memcmp(row, rows.bytes + order[i - 1] * row_bytes, row_bytes) == 0) continue;
+    series->is_new[order[i]] = true;
+    series->distinct++;
   }
 
 cleanup:
-  lk_free(series->allocator, rows);
+  lk_free(series->allocator, rows.bytes);
+  lk_free(series->allocator, order);
   return status;
 }
 
@@ -281,8 +300,9 @@ lk_status input_series_create(const cli_model *model, const input_args *args, in
   uint32_t count = cli_value_count(model, false);
   series->inputs = lk_calloc(allocator, count, sizeof *series->inputs);
   series->current = lk_calloc(allocator, count, sizeof *series->current);
-  if (series->inputs == NULL || series->current == NULL) {
-    LK_TRY(lk_fail_memory(error, "inputs", count * sizeof *series->current));
+  series->is_new = lk_calloc(allocator, args->requests, sizeof *series->is_new);
+  if (series->inputs == NULL || series->current == NULL || series->is_new == NULL) {
+    LK_TRY(lk_fail_memory(error, "inputs", count * sizeof *series->current + args->requests));
   }
   series->count = count;
   LK_TRY(open_inputs(series, model, args, error));
@@ -316,6 +336,7 @@ void input_series_destroy(input_series *series) {
   }
   lk_free(series->allocator, series->inputs);
   lk_free(series->allocator, series->current);
+  lk_free(series->allocator, series->is_new);
   lk_free(series->allocator, series);
 }
 
@@ -335,4 +356,8 @@ uint32_t input_series_count(const input_series *series) {
 
 uint64_t input_series_distinct(const input_series *series) {
   return series->distinct;
+}
+
+bool input_series_is_new(const input_series *series, uint64_t request) {
+  return series->is_new[request];
 }

@@ -25,6 +25,8 @@ const lk_named_tensor *input_series_get(input_series *series, uint64_t request);
 uint32_t input_series_count(const input_series *series);
 /* How many different tuples of shapes there are among the requests. */
 uint64_t input_series_distinct(const input_series *series);
+/* No earlier request has the same shapes. */
+bool input_series_is_new(const input_series *series, uint64_t request);
 
 /* True when NAME of --shape or --input means an input of this model. */
 bool input_series_fits(const cli_model *model, const input_args *args, const char *name);

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 
 import numpy
@@ -25,6 +26,14 @@ def test_bench_counts(classifier):
         assert one["rss_before"] > 0 and one["rss_after"] > 0
         for what in ("hits", "misses", "builds"):
             assert one[what] == sum(kind[what] for kind in one["kinds"].values())
+    assert first["new_shapes"]["requests"] == 6 and first["known_shapes"]["requests"] == 34
+    assert second["new_shapes"] == {"requests": 0, "mean_ms": None, "p50_ms": None, "p90_ms": None,
+                                    "p99_ms": None}
+    known = second["known_shapes"]
+    assert known["requests"] == 40
+    assert {name: known[name] for name in ("p50_ms", "p90_ms", "p99_ms")} == {
+        name: second[name] for name in ("p50_ms", "p90_ms", "p99_ms")}
+    assert known["mean_ms"] * second["requests_per_s"] == pytest.approx(1000)
     # Six shapes are six run plans, each built once and found every other time.
     assert first["run_plan_builds"] == 6
     assert first["run_plan_hits"] == 34
@@ -64,6 +73,11 @@ def test_bench_for_people(classifier):
     result = latchkey("bench", classifier, *BENCH).ok()
     for word in ("40 requests", "6 shapes", "seed 7", "p50 ms", "p99 ms", "RSS after", "builds"):
         assert word in result.out
+    rows = dict(re.split(r"\s{2,}", line.strip(), maxsplit=1) for line in result.out.splitlines()
+                if "requests of" in line)
+    rows = {name: cells.split() for name, cells in rows.items()}
+    assert rows["requests of new shapes"] == ["6", "0"]
+    assert rows["requests of known shapes"] == ["34", "40"]
     assert result.err == ""
     static = latchkey("bench", classifier, "--shape", "x=2x4", "-n", "5").ok()
     assert "5 requests, 1 shapes" in static.out
