@@ -13,7 +13,7 @@ const lk_pass lk_passes[] = {
 };
 const size_t lk_n_passes = sizeof lk_passes / sizeof lk_passes[0];
 
-static bool is_disabled(const char *name, const char *const *disabled, size_t n_disabled) {
+bool lk_pass_is_disabled(const char *name, const char *const *disabled, size_t n_disabled) {
   for (size_t i = 0; i < n_disabled; i++) {
     if (strcmp(disabled[i], name) == 0) return true;
   }
@@ -54,7 +54,7 @@ lk_status lk_passes_run(const lk_pass_env *env, lk_graph *graph, const char *con
   (void)fegetenv(&host_float);
   (void)fesetenv(FE_DFL_ENV);
   for (size_t i = 0; i < lk_n_passes; i++) {
-    if (is_disabled(lk_passes[i].name, disabled, n_disabled)) continue;
+    if (lk_pass_is_disabled(lk_passes[i].name, disabled, n_disabled)) continue;
     uint64_t changes = 0;
     LK_TRY(lk_pass_run(&lk_passes[i], env, graph, &changes, error));
     if (out_changes != NULL) out_changes[i] = changes;

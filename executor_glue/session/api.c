@@ -119,12 +119,14 @@ static lk_status pass_info(const lk_session *session, uint32_t index, lk_session
     return lk_fail(error, LK_OUT_OF_RANGE, "failed to describe pass %" PRIu32 ": there are %zu",
                    index, lk_n_passes);
   }
+  const lk_session_options *options = &session->options;
+  const char *name = lk_passes[index].name;
   const lk_session_pass info = {
       .struct_size = sizeof info,
-      .name = lk_passes[index].name,
+      .name = name,
       .summary = lk_passes[index].summary,
       .changes = session->pass_changes[index],
-      .enabled = !lk_session_is_disabled(&session->options, lk_passes[index].name)};
+      .enabled = !lk_pass_is_disabled(name, options->disabled_passes, options->n_disabled_passes)};
   return lk_struct_write(out, &info, sizeof info, "lk_session_pass", error);
 }
 

@@ -31,13 +31,6 @@ static void count_constants(lk_session *session) {
   }
 }
 
-bool lk_session_is_disabled(const lk_session_options *options, const char *pass) {
-  for (uint32_t i = 0; i < options->n_disabled_passes; i++) {
-    if (strcmp(options->disabled_passes[i], pass) == 0) return true;
-  }
-  return false;
-}
-
 static lk_status run_passes(lk_session *session, const lk_session_options *options,
                             lk_error *error) {
   session->pass_changes = lk_calloc(session->allocator, lk_n_passes, sizeof *session->pass_changes);
@@ -85,8 +78,9 @@ static lk_status check_options(const lk_session_options *options, lk_error *erro
 static void keep_options(lk_session *session, lk_session_options options) {
   uint32_t n_disabled = 0;
   for (size_t i = 0; i < lk_n_passes; i++) {
-    if (!lk_session_is_disabled(&options, lk_passes[i].name)) continue;
-    session->disabled_passes[n_disabled++] = lk_passes[i].name;
+    const char *name = lk_passes[i].name;
+    if (!lk_pass_is_disabled(name, options.disabled_passes, options.n_disabled_passes)) continue;
+    session->disabled_passes[n_disabled++] = name;
   }
   options.disabled_passes = session->disabled_passes;
   options.n_disabled_passes = n_disabled;

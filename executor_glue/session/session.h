@@ -47,8 +47,6 @@ lk_status lk_session_open_memory(lk_context *context, const void *data, size_t s
                                  lk_error *error);
 lk_status lk_session_clone(lk_session *session, lk_session **out_session, lk_error *error);
 void lk_session_close(lk_session *session);
-/* Whether the options say to leave out the pass of that name. */
-bool lk_session_is_disabled(const lk_session_options *options, const char *pass);
 
 /* run.c */
 lk_status lk_session_run(lk_session *session, const lk_named_tensor *inputs, uint32_t n_inputs,
