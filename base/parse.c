@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
+
 bool lk_parse_number(const char *text, bool units, uint64_t *out) {
   if (*text < '0' || *text > '9') return false;
   char *end = NULL;
@@ -26,10 +28,8 @@ bool lk_parse_number(const char *text, bool units, uint64_t *out) {
 }
 
 bool lk_parse_cache_mode(const char *text, uint32_t *out) {
-  static const char *const names[] = {
-      [LK_CACHE_OFF] = "off", [LK_CACHE_THREAD] = "thread", [LK_CACHE_SHARED] = "shared"};
   for (uint32_t mode = LK_CACHE_OFF; mode <= LK_CACHE_SHARED; mode++) {
-    if (strcmp(text, names[mode]) != 0) continue;
+    if (strcmp(text, lk_cache_mode_name(mode)) != 0) continue;
     *out = mode;
     return true;
   }

@@ -1,16 +1,9 @@
 #include "base/wait_limit.h"
 
-#include <time.h>
+#include "base/clock.h"
 
 /* Nobody signals when a flag is set: it is looked at this often. */
 #define FLAG_NS UINT64_C(5000000)
-#define SECOND_NS UINT64_C(1000000000)
-
-uint64_t lk_now_ns(void) {
-  struct timespec now;
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-}
 
 int lk_wait_limit_reached(const lk_wait_limit *limit) {
   if (lk_wait_limit_is_cancelled(limit)) return LK_WAIT_CANCELLED;
@@ -35,6 +28,6 @@ void lk_wait_limit_wait(const lk_wait_limit *limit, pthread_cond_t *cond, pthrea
   }
   uint64_t until = has_flag ? lk_now_ns() + FLAG_NS : deadline;
   if (deadline != 0 && deadline < until) until = deadline;
-  const struct timespec at = {(time_t)(until / SECOND_NS), (long)(until % SECOND_NS)};
+  const struct timespec at = lk_timespec(until);
   (void)pthread_cond_timedwait(cond, mutex, &at);
 }

@@ -12,9 +12,6 @@ typedef struct lk_wait_limit {
   uint64_t deadline_ns;           /* of CLOCK_MONOTONIC; 0: none */
 } lk_wait_limit;
 
-/* The time of CLOCK_MONOTONIC. */
-uint64_t lk_now_ns(void);
-
 /* Why it waits no longer. */
 enum { LK_WAIT_CANCELLED = -1, LK_WAIT_DEADLINE = -2 };
 

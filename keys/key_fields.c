@@ -38,28 +38,6 @@ void lk_field_write(const lk_field *field, void *record, uint64_t value) {
   memcpy((uint8_t *)record + field->offset, &value, field->size);
 }
 
-const char *lk_kind_name(uint64_t kind) {
-  static const char *const names[LK_KIND_COUNT] = {
-      [LK_KIND_NAME] = "name",
-      [LK_KIND_VALUE] = "value",
-      [LK_KIND_RUN] = "run",
-      [LK_KIND_USER] = "user",
-  };
-  return kind < LK_KIND_COUNT ? names[kind] : NULL;
-}
-
-const char *lk_post_op_name(uint64_t kind) {
-  switch (kind) {
-#define LK_POST_OP_CASE(symbol, value, name)                                                       \
-  case symbol:                                                                                     \
-    return name;
-    LK_POST_OP_LIST(LK_POST_OP_CASE)
-#undef LK_POST_OP_CASE
-  default:
-    return NULL;
-  }
-}
-
 uint32_t lk_decimal_bits(int64_t mantissa, uint32_t decimals) {
   static const double powers[LK_DECIMALS_MAX + 1] = {1, 10, 100, 1e3, 1e4, 1e5, 1e6};
   const float value = (float)((double)mantissa / powers[decimals]);

@@ -47,10 +47,6 @@ bool lk_form_is_named(lk_form form);
 uint64_t lk_field_read(const lk_field *field, const void *record);
 void lk_field_write(const lk_field *field, void *record, uint64_t value);
 
-/* Names of enumerated values: NULL past the end. */
-const char *lk_kind_name(uint64_t kind);
-const char *lk_post_op_name(uint64_t kind);
-
 /* The bits of mantissa / 10^decimals as a float. */
 uint32_t lk_decimal_bits(int64_t mantissa, uint32_t decimals);
 enum { LK_DECIMALS_MAX = 6 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/names.h"
 #include "base/status.h"
 #include "base/tensor.h"
 #include "keys/key_build.h"

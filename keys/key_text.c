@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/status.h"
 #include "base/tensor.h"
 #include "keys/key_fields.h"

@@ -2,10 +2,10 @@
 #include <inttypes.h>
 
 #include "base/alloc.h"
+#include "base/names.h"
 #include "base/status.h"
 #include "base/struct.h"
 #include "base/tensor.h"
-#include "keys/key_fields.h"
 #include "ops/op_table.h"
 #include "plugin/internal.h"
 

@@ -4,11 +4,12 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
+#include "base/names.h"
 #include "base/status.h"
 #include "executor_glue/cli/commands.h"
 #include "executor_glue/cli/common/cache_counts.h"
 #include "executor_glue/cli/common/cli.h"
-#include "executor_glue/cli/common/clock.h"
 #include "executor_glue/cli/common/inputs.h"
 #include "executor_glue/cli/common/model.h"
 #include "executor_glue/cli/common/options.h"
@@ -89,9 +90,9 @@ static lk_status run_pass(cli_model *model, input_series *series, uint64_t reque
   for (uint64_t r = 0; r < requests; r++) {
     const lk_named_tensor *inputs = input_series_get(series, r);
     const bool is_new = done == 0 && input_series_is_new(series, r);
-    const uint64_t begin = cli_now_ns();
+    const uint64_t begin = lk_now_ns();
     LK_RETURN_NOT_OK(cli_model_run(model, inputs, input_series_count(series), error));
-    times[is_new ? n_new++ : requests - ++n_known] = cli_now_ns() - begin;
+    times[is_new ? n_new++ : requests - ++n_known] = lk_now_ns() - begin;
     progress_set(bar, done + r + 1);
   }
   cli_model_release_outputs(model);
@@ -164,7 +165,7 @@ static lk_status print_passes(const bench_pass *passes, lk_error *error) {
   ROW("misses", "%" PRIu64, cache_counts_sum(&passes[p].before, &passes[p].after).misses);
   ROW("builds", "%" PRIu64, cache_counts_sum(&passes[p].before, &passes[p].after).builds);
   for (uint32_t kind = 0; kind < LK_KIND_COUNT; kind++) {
-    report_cell(table, "  %s keys: hits/misses/builds/evictions", cli_kind_text(kind));
+    report_cell(table, "  %s keys: hits/misses/builds/evictions", lk_kind_name(kind));
     for (size_t p = 0; p < N_PASSES; p++) {
       lk_kind_stats one = cache_counts_of(&passes[p].before, &passes[p].after, kind);
       report_cell(table, "%" PRIu64 "/%" PRIu64 "/%" PRIu64 "/%" PRIu64, one.hits, one.misses,

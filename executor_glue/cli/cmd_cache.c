@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/names.h"
 #include "base/status.h"
 #include "executor_glue/cli/commands.h"
 #include "executor_glue/cli/common/cli.h"
@@ -131,7 +132,7 @@ static lk_status report_as_json(const collection *all, const lk_stats *stats, co
     (void)json_array_append_new(
         list,
         json_pack("{s:o, s:s, s:o, s:o, s:o, s:i}", "key", report_json_text(entry->key), "kind",
-                  cli_kind_text(entry->info.kind), "bytes", report_json_u64(entry->info.bytes),
+                  lk_kind_name(entry->info.kind), "bytes", report_json_u64(entry->info.bytes),
                   "hits", report_json_u64(entry->info.hits), "age",
                   report_json_u64(entry->info.age), "in_use", (int)entry->info.in_use));
   }
@@ -158,7 +159,7 @@ static lk_status report_as_text(const collection *all, const lk_stats *stats, co
     report_cell(table, "%" PRIu64, entry->info.hits);
     report_cell(table, "%" PRIu64, entry->info.age);
     report_cell(table, "%" PRIu32, entry->info.in_use);
-    report_cell(table, "%s", cli_kind_text(entry->info.kind));
+    report_cell(table, "%s", lk_kind_name(entry->info.kind));
     report_cell(table, "%s", entry->key);
   }
   LK_RETURN_NOT_OK(report_table_print(table, 0, error));

@@ -3,10 +3,11 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
+#include "base/names.h"
 #include "base/status.h"
 #include "executor_glue/cli/commands.h"
 #include "executor_glue/cli/common/cache_counts.h"
-#include "executor_glue/cli/common/clock.h"
 #include "executor_glue/cli/common/progress.h"
 #include "executor_glue/cli/common/report.h"
 #include "executor_glue/cli/load/args.h"
@@ -199,7 +200,7 @@ static lk_status print_cache(const load_result *result, lk_error *error) {
       report_table_create("cache|>hits|>misses|>builds|>waits|>evictions|>entries|>build ms");
   for (uint32_t kind = 0; kind < LK_KIND_COUNT; kind++) {
     lk_kind_stats one = cache_counts_of(&result->cache_before, &result->cache_after, kind);
-    cache_row(table, cli_kind_text(kind), &one);
+    cache_row(table, lk_kind_name(kind), &one);
   }
   lk_kind_stats sum = cache_counts_sum(&result->cache_before, &result->cache_after);
   cache_row(table, "total", &sum);
@@ -284,7 +285,7 @@ cleanup:
 int cli_cmd_load(int argc, char **argv) {
   const lk_allocator *allocator = lk_allocator_default();
   load_args args = {
-      .threads = 1, .warmup_ns = CLI_SECOND_NS, .within = {.relative = 1e-3, .absolute = 1e-5}};
+      .threads = 1, .warmup_ns = LK_SECOND_NS, .within = {.relative = 1e-3, .absolute = 1e-5}};
   const int code = cli_run(&load_argp, argc, argv, &args.common, 32, load);
   for (size_t i = 0; i < args.n_models; i++) lk_free(allocator, args.models[i].name);
   lk_free(allocator, args.models);

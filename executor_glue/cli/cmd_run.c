@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "base/tensor.h"
 #include "executor_glue/cli/commands.h"
 #include "executor_glue/cli/common/cli.h"
-#include "executor_glue/cli/common/clock.h"
 #include "executor_glue/cli/common/model.h"
 #include "executor_glue/cli/common/npy.h"
 #include "executor_glue/cli/common/options.h"
@@ -163,9 +163,9 @@ static lk_status run(void *arguments, lk_error *error) {
   if (inputs == NULL) LK_TRY(lk_fail_memory(error, "inputs", n_inputs * sizeof *inputs));
   LK_TRY(read_inputs(&common->inputs, inputs, error));
   LK_TRY(cli_model_open(&common->model, common->path, &model, error));
-  uint64_t begin = cli_now_ns();
+  uint64_t begin = lk_now_ns();
   LK_TRY(cli_model_run(&model, inputs, (uint32_t)n_inputs, error));
-  uint64_t elapsed = cli_now_ns() - begin;
+  uint64_t elapsed = lk_now_ns() - begin;
   LK_TRY(output_names_create(allocator, model.outputs, model.n_outputs, &names, error));
   LK_TRY(write_outputs(&model, args->folder, names, error));
   progress_end(&bar);

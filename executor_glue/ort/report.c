@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/names.h"
 #include "base/status.h"
 #include "base/text.h"
 
@@ -51,11 +52,10 @@ static json_t *subgraph_json(const lk_ort_subgraph *subgraph) {
 }
 
 static json_t *cache_json(const lk_stats *stats) {
-  static const char *const names[LK_KIND_COUNT] = {"name", "value", "run", "user"};
   json_t *kinds = json_object();
-  for (int i = 0; i < LK_KIND_COUNT; i++) {
+  for (uint32_t i = 0; i < LK_KIND_COUNT; i++) {
     const lk_kind_stats *kind = &stats->kind[i];
-    json_object_set_new(kinds, names[i],
+    json_object_set_new(kinds, lk_kind_name(i),
                         json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "hits", (json_int_t)kind->hits,
                                   "misses", (json_int_t)kind->misses, "builds",
                                   (json_int_t)kind->builds, "evictions",

@@ -2,6 +2,7 @@
  * input, as post-ops. */
 #include <math.h>
 
+#include "base/names.h"
 #include "base/status.h"
 #include "executor_glue/passes/rewrite.h"
 
@@ -9,19 +10,6 @@ typedef struct activation {
   int32_t input; /* the value that it is applied to */
   lk_post_op post_op;
 } activation;
-
-/* What is noted of a post-op in the node that it goes into. */
-static const char *note_of(uint32_t kind) {
-  switch (kind) {
-#define LK_POST_OP_CASE(symbol, value, name)                                                       \
-  case symbol:                                                                                     \
-    return name;
-    LK_POST_OP_LIST(LK_POST_OP_CASE)
-#undef LK_POST_OP_CASE
-  default:
-    return "?";
-  }
-}
 
 /* alpha * x + beta from Add, Sub, Mul or Div with one number. */
 static bool read_linear(const lk_pass_env *env, const lk_graph *graph, const lk_node *node,
@@ -68,7 +56,7 @@ static lk_status fuse(lk_graph *graph, int32_t target, const lk_post_op *post_op
       post_op->kind == LK_POST_LINEAR && post_op->alpha == 1.0f && post_op->beta == 0.0f;
   if (nothing || merge_linear(&graph->nodes[target], post_op)) return LK_OK;
   LK_RETURN_NOT_OK(lk_node_append_post_op(graph, target, *post_op, error));
-  return lk_node_note_fused(graph, target, note_of(post_op->kind), error);
+  return lk_node_note_fused(graph, target, lk_post_op_name(post_op->kind), error);
 }
 
 lk_status lk_pass_activation(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/parse.h"
 #include "base/status.h"
 #include "base/struct.h"
 #include "base/tensor.h"
-#include "base/wait_limit.h"
 #include "executor_glue/passes/pass.h"
 #include "executor_glue/session/session.h"
 

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "base/status.h"
-#include "base/wait_limit.h"
 #include "keys/cache/account.h"
 #include "keys/cache/entry.h"
 #include "keys/cache/thread_table.h"

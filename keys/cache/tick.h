@@ -1,7 +1,7 @@
 /* Ticks: in which order entries were used. Inline, because every hit gives one. */
 #pragma once
 
-#include "base/wait_limit.h"
+#include "base/clock.h"
 #include "keys/cache/state.h"
 
 /* Time in a unit shorter than a hit. */

@@ -1,6 +1,7 @@
 /* What the cache of a context did between two moments. */
 #include "executor_glue/cli/common/cache_counts.h"
 
+#include "base/names.h"
 #include "executor_glue/cli/common/model.h"
 #include "executor_glue/cli/common/report.h"
 
@@ -44,7 +45,7 @@ json_t *cache_counts_kinds_json(const lk_stats *before, const lk_stats *after) {
   json_t *kinds = json_object();
   for (uint32_t kind = 0; kind < LK_KIND_COUNT; kind++) {
     lk_kind_stats one = cache_counts_of(before, after, kind);
-    (void)json_object_set_new(kinds, cli_kind_text(kind), cache_counts_json(&one));
+    (void)json_object_set_new(kinds, lk_kind_name(kind), cache_counts_json(&one));
   }
   return kinds;
 }

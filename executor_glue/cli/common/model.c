@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/names.h"
 #include "base/status.h"
 #include "base/tensor.h"
 #include "base/text.h"
@@ -106,23 +107,8 @@ lk_status cli_session_stats(const cli_model *model, lk_session_stats *out, lk_er
   return model->sessions->stats(model->session, out, error);
 }
 
-const char *cli_kind_text(uint32_t kind) {
-  static const char *const names[LK_KIND_COUNT] = {
-      [LK_KIND_NAME] = "name",
-      [LK_KIND_VALUE] = "value",
-      [LK_KIND_RUN] = "run",
-      [LK_KIND_USER] = "user",
-  };
-  return kind < LK_KIND_COUNT ? names[kind] : "?";
-}
-
 const char *cli_cache_mode_text(const cli_model *model) {
-  static const char *const names[] = {[LK_CACHE_DEFAULT] = "?",
-                                      [LK_CACHE_OFF] = "off",
-                                      [LK_CACHE_THREAD] = "thread",
-                                      [LK_CACHE_SHARED] = "shared"};
-  const uint32_t mode = model->api->context_cache_mode(model->context);
-  return mode < sizeof names / sizeof names[0] ? names[mode] : "?";
+  return lk_cache_mode_name(model->api->context_cache_mode(model->context));
 }
 
 const char *cli_value_text(const lk_value_info *info, char buffer[CLI_VALUE_TEXT_CAPACITY]) {

@@ -38,8 +38,6 @@ lk_value_info cli_value_info(const cli_model *model, bool output, uint32_t index
 lk_status cli_stats(const cli_model *model, lk_stats *out, lk_error *error);
 lk_status cli_session_stats(const cli_model *model, lk_session_stats *out, lk_error *error);
 
-/* "name", "value", "run", "user" */
-const char *cli_kind_text(uint32_t kind);
 /* "off", "thread", "shared" */
 const char *cli_cache_mode_text(const cli_model *model);
 /* "[batch, 3, 48, ?] f32": a dimension that is not fixed shows its name, escaped, or ?. */

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "executor_glue/cli/common/clock.h"
+#include "base/clock.h"
 
 enum { BAR_WIDTH = 32 };
-#define FIRST_NS CLI_SECOND_NS /* nothing is shown before */
+#define FIRST_NS LK_SECOND_NS /* nothing is shown before */
 #define REDRAW_NS UINT64_C(200000000)
 
 static void draw(const progress *bar, uint64_t elapsed_ns) {
@@ -28,14 +28,14 @@ static void draw(const progress *bar, uint64_t elapsed_ns) {
 
 static void *draw_until_stopped(void *argument) {
   progress *bar = argument;
-  const uint64_t begin = cli_now_ns();
+  const uint64_t begin = lk_now_ns();
   uint64_t next = begin + FIRST_NS;
   bool drawn = false;
   (void)pthread_mutex_lock(&bar->mutex);
   while (!bar->stop) {
-    const struct timespec when = cli_timespec(next);
+    const struct timespec when = lk_timespec(next);
     (void)pthread_cond_timedwait(&bar->changed, &bar->mutex, &when);
-    uint64_t now = cli_now_ns();
+    uint64_t now = lk_now_ns();
     if (bar->stop || now < next) continue;
     draw(bar, now - begin);
     drawn = true;

@@ -6,8 +6,8 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/status.h"
-#include "executor_glue/cli/common/clock.h"
 
 /* A signal handler has no argument: what it touches is static. */
 static volatile sig_atomic_t seen;
@@ -40,7 +40,7 @@ bool interrupt_seen(void) {
 }
 
 void interrupt_wait(uint64_t until_ns) {
-  const struct timespec until = cli_timespec(until_ns);
+  const struct timespec until = lk_timespec(until_ns);
   (void)sem_clockwait(&event, CLOCK_MONOTONIC, &until);
 }
 

@@ -8,14 +8,14 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/status.h"
-#include "executor_glue/cli/common/clock.h"
 #include "executor_glue/cli/common/report.h"
 #include "executor_glue/cli/common/rss.h"
 #include "executor_glue/cli/load/interrupt.h"
 
 #define REDRAW_NS UINT64_C(500000000)
-#define FIRST_NS CLI_SECOND_NS /* nothing is shown before */
+#define FIRST_NS LK_SECOND_NS /* nothing is shown before */
 
 /* ---- the line of progress -------------------------------------------------------------------- */
 
@@ -35,7 +35,7 @@ static uint64_t count_done(const load_worker *workers, uint32_t n_threads) {
 static void line_draw(load_line *line, const load_worker *workers, uint32_t n_threads,
                       const char *label) {
   char rss[REPORT_TEXT_CAPACITY];
-  uint64_t now = cli_now_ns();
+  uint64_t now = lk_now_ns();
   uint64_t done = count_done(workers, n_threads);
   double rate = (double)(done - line->last_done) * 1e9 / (double)(now - line->last_ns);
   if (line->terminal && now - line->begin_ns >= FIRST_NS) {
@@ -59,7 +59,7 @@ static void line_end(load_line *line) {
 
 /* Waits until all workers do. The first SIGINT stops them. */
 static void wait_for_workers(load_run *run, const load_worker *workers, const char *label) {
-  const uint64_t begin = cli_now_ns();
+  const uint64_t begin = lk_now_ns();
   load_line line = {.terminal = isatty(STDERR_FILENO) == 1,
                     .begin_ns = begin,
                     .last_ns = begin,
@@ -68,7 +68,7 @@ static void wait_for_workers(load_run *run, const load_worker *workers, const ch
   while (!load_run_all_wait(run)) {
     interrupt_wait(next);
     if (interrupt_seen()) atomic_store_explicit(&run->stop, true, memory_order_relaxed);
-    if (cli_now_ns() < next) continue;
+    if (lk_now_ns() < next) continue;
     line_draw(&line, workers, run->n_threads, label);
     next += REDRAW_NS;
   }
@@ -77,7 +77,7 @@ static void wait_for_workers(load_run *run, const load_worker *workers, const ch
 
 static void begin_phase(load_run *run, uint64_t duration_ns, uint64_t requests, uint64_t seed) {
   const double rate = run->models->args->rate;
-  const uint64_t now = cli_now_ns();
+  const uint64_t now = lk_now_ns();
   const bool timed = requests == UINT64_MAX;
   run->phase = (load_phase){.begin_ns = now,
                             .end_ns = timed ? now + duration_ns : UINT64_MAX,
@@ -192,7 +192,7 @@ static lk_status measure(load_run *run, load_worker *workers, load_result *out, 
               splitmix(args->common.inputs.seed + 2));
   wait_for_workers(run, workers, "load");
   out->cpu_seconds = cpu_now() - cpu_before;
-  uint64_t end_ns = cli_now_ns();
+  uint64_t end_ns = lk_now_ns();
   out->rss_after = rss_now();
   out->rss_peak = rss_peak();
   if (out->rss_peak < out->rss_before) out->rss_peak = out->rss_before;

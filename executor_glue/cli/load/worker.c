@@ -4,9 +4,9 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "base/tensor.h"
-#include "executor_glue/cli/common/clock.h"
 #include "executor_glue/cli/common/compare.h"
 #include "executor_glue/cli/load/interrupt.h"
 
@@ -61,9 +61,9 @@ static bool stopped(load_run *run) {
 }
 
 static void sleep_until(load_run *run, uint64_t when) {
-  for (uint64_t now = cli_now_ns(); now < when && !stopped(run); now = cli_now_ns()) {
+  for (uint64_t now = lk_now_ns(); now < when && !stopped(run); now = lk_now_ns()) {
     uint64_t until = when - now > NAP_NS ? now + NAP_NS : when;
-    const struct timespec time = cli_timespec(until);
+    const struct timespec time = lk_timespec(until);
     (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
   }
 }
@@ -78,13 +78,13 @@ static bool next_request(load_run *run, uint64_t *due) {
     if (number >= phase->requests) return false;
   }
   if (!has_rate) {
-    *due = cli_now_ns();
+    *due = lk_now_ns();
     return !stopped(run) && *due < phase->end_ns;
   }
   *due = phase->begin_ns + (uint64_t)((double)number * phase->interval_ns);
   if (*due >= phase->end_ns) return false;
   sleep_until(run, *due);
-  return !stopped(run) && cli_now_ns() < phase->last_ns;
+  return !stopped(run) && lk_now_ns() < phase->last_ns;
 }
 
 /* ---- a request ------------------------------------------------------------------------------- */
@@ -131,9 +131,9 @@ static void send(load_worker *worker, uint32_t index, uint64_t request, uint64_t
   load_counts *counts = &worker->counts[index];
   const lk_named_tensor *inputs = model->requests + request * model->n_inputs;
   lk_error error;
-  uint64_t begin = cli_now_ns();
+  uint64_t begin = lk_now_ns();
   lk_status status = cli_model_run(lane, inputs, model->n_inputs, &error);
-  uint64_t end = cli_now_ns();
+  uint64_t end = lk_now_ns();
   if (status != LK_OK) {
     note_failure(worker, index, status, &error);
   } else {
@@ -168,7 +168,7 @@ static void work(load_worker *worker) {
     uint32_t model = draw_model(run, &state);
     send(worker, model, draw(&state, models->pool), due);
   }
-  worker->left_ns = cli_now_ns();
+  worker->left_ns = lk_now_ns();
 }
 
 void *load_worker_main(void *argument) {
