@@ -25,9 +25,12 @@ typedef struct bench_times {
   double mean_ms, p50_ms, p90_ms, p99_ms; /* 0 without requests */
 } bench_times;
 
+/* By the shapes of a request: no request before it had them, or one had. */
+enum { SHAPES_NEW, SHAPES_KNOWN, N_SHAPES };
+
 /* What one pass over all requests showed. */
 typedef struct bench_pass {
-  bench_times all, new_shapes, known_shapes;
+  bench_times all, by_shapes[N_SHAPES];
   uint64_t rss_before, rss_after;
   lk_stats before, after;
   lk_session_stats session_before, session_after;
@@ -81,7 +84,7 @@ static double per_second(const bench_times *times) {
 
 /* `times` [requests]: new shapes from the front, known ones from the back. */
 static lk_status run_pass(cli_model *model, input_series *series, uint64_t requests,
-                          uint64_t *times, progress *bar, uint64_t done, bench_pass *out,
+                          uint64_t *times, progress *bar, uint64_t pass, bench_pass *out,
                           lk_error *error) {
   LK_RETURN_NOT_OK(cli_stats(model, &out->before, error));
   LK_RETURN_NOT_OK(cli_session_stats(model, &out->session_before, error));
@@ -89,18 +92,18 @@ static lk_status run_pass(cli_model *model, input_series *series, uint64_t reque
   uint64_t n_new = 0, n_known = 0;
   for (uint64_t r = 0; r < requests; r++) {
     const lk_named_tensor *inputs = input_series_get(series, r);
-    const bool is_new = done == 0 && input_series_is_new(series, r);
+    const bool is_new = pass == 0 && input_series_is_new(series, r);
     const uint64_t begin = lk_now_ns();
     LK_RETURN_NOT_OK(cli_model_run(model, inputs, input_series_count(series), error));
     times[is_new ? n_new++ : requests - ++n_known] = lk_now_ns() - begin;
-    progress_set(bar, done + r + 1);
+    progress_set(bar, pass * requests + r + 1);
   }
   cli_model_release_outputs(model);
   out->rss_after = rss_now();
   LK_RETURN_NOT_OK(cli_stats(model, &out->after, error));
   LK_RETURN_NOT_OK(cli_session_stats(model, &out->session_after, error));
-  out->new_shapes = summarize(times, n_new);
-  out->known_shapes = summarize(times + n_new, n_known);
+  out->by_shapes[SHAPES_NEW] = summarize(times, n_new);
+  out->by_shapes[SHAPES_KNOWN] = summarize(times + n_new, n_known);
   out->all = summarize(times, requests);
   return LK_OK;
 }
@@ -124,11 +127,11 @@ static json_t *pass_json(const bench_pass *pass) {
   return json_pack(
       "{s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "p50_ms",
       pass->all.p50_ms, "p90_ms", pass->all.p90_ms, "p99_ms", pass->all.p99_ms, "requests_per_s",
-      per_second(&pass->all), "new_shapes", times_json(&pass->new_shapes), "known_shapes",
-      times_json(&pass->known_shapes), "rss_before", report_json_u64(pass->rss_before), "rss_after",
-      report_json_u64(pass->rss_after), "hits", report_json_u64(sum.hits), "misses",
-      report_json_u64(sum.misses), "builds", report_json_u64(sum.builds), "evictions",
-      report_json_u64(sum.evictions), "run_plan_hits",
+      per_second(&pass->all), "new_shapes", times_json(&pass->by_shapes[SHAPES_NEW]),
+      "known_shapes", times_json(&pass->by_shapes[SHAPES_KNOWN]), "rss_before",
+      report_json_u64(pass->rss_before), "rss_after", report_json_u64(pass->rss_after), "hits",
+      report_json_u64(sum.hits), "misses", report_json_u64(sum.misses), "builds",
+      report_json_u64(sum.builds), "evictions", report_json_u64(sum.evictions), "run_plan_hits",
       report_json_u64(after->run_plan_hits - before->run_plan_hits), "run_plan_builds",
       report_json_u64(after->run_plan_builds - before->run_plan_builds), "kinds", kinds);
 }
@@ -153,12 +156,12 @@ static lk_status print_passes(const bench_pass *passes, lk_error *error) {
   ROW("p90 ms", "%.3f", passes[p].all.p90_ms);
   ROW("p99 ms", "%.3f", passes[p].all.p99_ms);
   ROW("requests/s", "%.1f", per_second(&passes[p].all));
-  ROW("requests of new shapes", "%" PRIu64, passes[p].new_shapes.requests);
-  report_cell(table, "  mean/p50/p99 ms");
-  for (size_t p = 0; p < N_PASSES; p++) times_cell(table, &passes[p].new_shapes);
-  ROW("requests of known shapes", "%" PRIu64, passes[p].known_shapes.requests);
-  report_cell(table, "  mean/p50/p99 ms");
-  for (size_t p = 0; p < N_PASSES; p++) times_cell(table, &passes[p].known_shapes);
+  for (size_t s = 0; s < N_SHAPES; s++) {
+    ROW(s == SHAPES_NEW ? "requests of new shapes" : "requests of known shapes", "%" PRIu64,
+        passes[p].by_shapes[s].requests);
+    report_cell(table, "  mean/p50/p99 ms");
+    for (size_t p = 0; p < N_PASSES; p++) times_cell(table, &passes[p].by_shapes[s]);
+  }
   ROW("RSS before", "%s", report_bytes(passes[p].rss_before, text));
   ROW("RSS after", "%s", report_bytes(passes[p].rss_after, text));
   ROW("hits", "%" PRIu64, cache_counts_sum(&passes[p].before, &passes[p].after).hits);
@@ -220,7 +223,7 @@ static lk_status bench(void *arguments, lk_error *error) {
   times = lk_calloc(allocator, requests, sizeof *times);
   if (times == NULL) LK_TRY(lk_fail_memory(error, "times", requests * sizeof *times));
   for (uint64_t p = 0; p < N_PASSES; p++) {
-    LK_TRY(run_pass(&model, series, requests, times, &bar, p * requests, &passes[p], error));
+    LK_TRY(run_pass(&model, series, requests, times, &bar, p, &passes[p], error));
   }
   progress_end(&bar);
   LK_TRY(report(args, &model, series, passes, error));
