@@ -7,25 +7,22 @@ pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(jansson REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(protobuf_c REQUIRED IMPORTED_TARGET libprotobuf-c)
 
-# ---- oneDNN: the system's where it is new enough, else the copy that tools/setup fetched ---------
+# ---- oneDNN: the static library that tools/setup builds by cmake/onednn --------------------------
 
-set(LATCHKEY_ONEDNN_MINIMUM 3.13)
-set(private_onednn ${PROJECT_SOURCE_DIR}/.deps/onednn)
-find_package(dnnl ${LATCHKEY_ONEDNN_MINIMUM} CONFIG QUIET)
+# No other one will do: packaged ones have neither the microkernel API nor the threads of their
+# caller.
+set(LATCHKEY_ONEDNN ${PROJECT_SOURCE_DIR}/.deps/onednn CACHE PATH "oneDNN, built by cmake/onednn")
+find_package(dnnl 3.14 CONFIG QUIET PATHS ${LATCHKEY_ONEDNN} NO_DEFAULT_PATH)
 if(NOT dnnl_FOUND)
-  find_package(dnnl ${LATCHKEY_ONEDNN_MINIMUM} CONFIG QUIET
-               PATHS ${private_onednn} NO_DEFAULT_PATH)
+  message(FATAL_ERROR "oneDNN was not found in ${LATCHKEY_ONEDNN}. Run tools/setup, which builds "
+                      "it in a cache of yours and links to it.")
 endif()
-if(NOT dnnl_FOUND)
-  message(FATAL_ERROR "oneDNN >= ${LATCHKEY_ONEDNN_MINIMUM} was not found. Run tools/setup, which "
-                      "fetches it into .deps/onednn, or point dnnl_DIR at an installed one.")
-endif()
-if(NOT DNNL_CPU_THREADING_RUNTIME STREQUAL "OMP")
-  message(FATAL_ERROR "The oneDNN in ${dnnl_DIR} was built for ${DNNL_CPU_THREADING_RUNTIME}; "
-                      "Latchkey needs one that was built for OpenMP (DNNL_CPU_RUNTIME=OMP).")
-endif()
-cmake_path(IS_PREFIX private_onednn "${dnnl_DIR}" NORMALIZE LATCHKEY_ONEDNN_IS_PRIVATE)
 message(STATUS "oneDNN ${dnnl_VERSION} in ${dnnl_DIR}")
+
+# Its headers, for those who compile; those who link take the library in once.
+add_library(latchkey_onednn_headers INTERFACE)
+target_include_directories(latchkey_onednn_headers SYSTEM INTERFACE
+                           $<TARGET_PROPERTY:DNNL::dnnl,INTERFACE_INCLUDE_DIRECTORIES>)
 
 # ---- the ONNX schema: C code made by protoc-c from the onnx.proto in the `onnx` Python package ---
 

@@ -4,19 +4,16 @@
 # The targets that a floor may call, from the ground up. A caller resets it to begin another chain.
 set(LATCHKEY_FLOORS latchkey_flags)
 
-# latchkey_floor(<name> <folder> [SOURCES <file>...] [LIBRARIES <library>...])
+# latchkey_floor(<name> <folder> [LIBRARIES <library>...])
 #
-# Adds the target latchkey_<name> with the sources of `folder`, or those named, on top of
-# LATCHKEY_FLOORS. Where tests are built, the floor is also linked with those below it and nothing
-# else but the library's one door: so a call up is an error of the build.
+# Adds the target latchkey_<name> with the sources of `folder` on top of LATCHKEY_FLOORS. Where
+# tests are built, the floor is also linked with those below it and nothing else but oneDNN and the
+# library's one door: so a call up is an error of the build.
 function(latchkey_floor name folder)
-  cmake_parse_arguments(floor "" "" "SOURCES;LIBRARIES" ${ARGN})
-  if(NOT floor_SOURCES)
-    file(GLOB floor_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.c)
-  else()
-    list(TRANSFORM floor_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/${folder}/)
-  endif()
-  add_library(latchkey_${name} OBJECT ${floor_SOURCES})
+  cmake_parse_arguments(floor "" "" "LIBRARIES" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.c
+       ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
+  add_library(latchkey_${name} OBJECT ${sources})
   target_include_directories(latchkey_${name} PUBLIC ${PROJECT_SOURCE_DIR}
                                                      ${PROJECT_SOURCE_DIR}/include)
   target_compile_definitions(latchkey_${name} PUBLIC _GNU_SOURCE)
@@ -26,10 +23,10 @@ function(latchkey_floor name folder)
   set(LATCHKEY_FLOORS ${floors} PARENT_SCOPE)
   if(LATCHKEY_TESTS)
     add_library(floor_${name} SHARED)
-    target_link_libraries(floor_${name} PRIVATE ${floors})
+    target_link_libraries(floor_${name} PRIVATE ${floors} onednn_shared)
     target_link_options(floor_${name} PRIVATE LINKER:-z,defs LINKER:--defsym=lk_get_api=0)
     set_target_properties(floor_${name} PROPERTIES
-                          LINKER_LANGUAGE C
+                          LINKER_LANGUAGE CXX
                           LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/floors)
   endif()
 endfunction()

@@ -23,7 +23,6 @@ function(license_text name)
 endfunction()
 
 set(debian_doc /usr/share/doc)
-set(common_licenses /usr/share/common-licenses)
 
 license_text(libprotobuf-c.txt ${debian_doc}/libprotobuf-c1/copyright)
 license_text(libjansson.txt ${debian_doc}/libjansson4/copyright)
@@ -35,16 +34,12 @@ license_text(uthash.txt ${debian_doc}/uthash-dev/copyright)
 file(GLOB onnx_license ${onnx_proto_folder}/../onnx-*.dist-info/licenses/LICENSE)
 license_text(onnx.txt ${onnx_license})
 
-if(LATCHKEY_ONEDNN_IS_PRIVATE)
-  # The jar of oneDNN has no licence texts. OpenVINO's package has what oneDNN's authors list for
-  # it; oneDNN itself is under the Apache License 2.0, of which Debian has the text, as have we.
-  set(packages ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages)
-  set(licensing openvino-*.dist-info/licenses/licensing)
-  file(GLOB onednn_notices
-       ${packages}/${licensing}/onednn_third-party-programs.txt)
-  license_text(onednn-third-party.txt ${onednn_notices})
-  license_text(onednn.txt ${common_licenses}/Apache-2.0 ${PROJECT_SOURCE_DIR}/LICENSE)
-endif()
+set(onednn_doc ${LATCHKEY_ONEDNN}/share/doc/dnnl)
+license_text(onednn.txt ${onednn_doc}/LICENSE)
+license_text(onednn-third-party.txt ${onednn_doc}/THIRD-PARTY-PROGRAMS)
+
+# The C++ library is linked in with oneDNN.
+license_text(libstdc++.txt ${debian_doc}/libstdc++6/copyright)
 
 configure_file(cmake/third_party.txt.in third_party.txt @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/third_party.txt DESTINATION ${licenses})

@@ -38,8 +38,6 @@ lk_status lk_context_create(const lk_context_options *options, lk_context **out_
   lk_context *context = lk_calloc(&host, 1, sizeof *context);
   if (context == NULL) return lk_fail_memory(error, "a context", sizeof *context);
   context->host_allocator = host;
-  LK_TRY(lk_library_retain(error));
-  context->holds_library = true;
   context->allocator = (lk_allocator){context, counting_alloc, counting_free};
   context->adapts_threads = read.adapt_threads != 0;
   context->log_level = read.verbose;
@@ -54,6 +52,8 @@ lk_status lk_context_create(const lk_context_options *options, lk_context **out_
   env->library =
       (uint32_t)version->major << 16 | (uint32_t)version->minor << 8 | (uint32_t)version->patch;
   env->math_mode = (uint32_t)dnnl_fpmath_mode_strict;
+  /* oneDNN's own cache would keep alive what ours evicts */
+  LK_TRY(lk_dnnl_check(error, dnnl_set_primitive_cache_capacity(0), "turn off oneDNN's cache"));
   lk_dnnl_create_begin();
   const dnnl_status_t created = dnnl_engine_create(&env->engine, dnnl_cpu, 0);
   lk_dnnl_create_end();
@@ -80,7 +80,6 @@ void lk_context_destroy(lk_context *context) {
   if (env->layouts != NULL) lk_layouts_destroy(env->layouts);
   if (env->intern != NULL) lk_intern_destroy(env->intern);
   if (env->engine != NULL) dnnl_engine_destroy(env->engine);
-  if (context->holds_library) lk_library_release();
   const lk_allocator host = context->host_allocator;
   lk_free(&host, context);
 }

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/parse.h"
 #include "base/status.h"
+#include "ops/plan/threadpool.h"
 #include "plugin/frame.h"
 #include "plugin/table.h"
 
@@ -21,8 +22,7 @@ static lk_status lane_create(const lk_frame *frame, lk_lane *out, lk_error *erro
     }
   }
   lk_dnnl_create_begin();
-  const dnnl_status_t made =
-      dnnl_stream_create(&out->stream, context->env.engine, dnnl_stream_default_flags);
+  const dnnl_status_t made = lk_stream_create(context->env.engine, &out->stream);
   lk_dnnl_create_end();
   return lk_dnnl_check(error, made, "create a stream");
 }

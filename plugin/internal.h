@@ -16,7 +16,6 @@ struct lk_context {
   lk_allocator host_allocator; /* as given */
   lk_allocator allocator;      /* counts, then asks the host's */
   _Atomic uint64_t allocations;
-  bool holds_library; /* see library.h */
   lk_ops_env env;
   bool adapts_threads;
   int32_t log_level;
@@ -83,12 +82,6 @@ static inline lk_key_call lk_call_make(const lk_context *context, int32_t thread
   }
   return call;
 }
-
-/* ---- library.c ---- */
-
-/* Every context holds the library. LK_VERSION: oneDNN is too old, and nothing is held. */
-lk_status lk_library_retain(lk_error *error);
-void lk_library_release(void);
 
 /* ---- options.c ---- */
 

@@ -11,9 +11,8 @@
  * ends when some tens of runs in a row have met nobody. So callers who meet now and then do not
  * switch between two sets of plans, each with primitives and packed weights of its own.
  *
- * There is one budget for the process. It lies in the library that has the threads (liblkteam.so).
- * With an oneDNN of the system it lies in liblatchkey.so, and is reached through the table of
- * functions.
+ * There is one budget for the process: liblatchkey.so has it, and others reach it through the table
+ * of functions.
  */
 #pragma once
 

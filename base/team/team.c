@@ -4,8 +4,8 @@
  * threads in its low bits. Each thread number has a place, which notes the last region whose share
  * was taken there. A share is taken by whoever first raises that number to the region: the thread
  * of the place, or one that has finished its own share. So the thread that started the region waits
- * for nobody who has not begun. Yet all shares run at the same time if all threads come: some of
- * oneDNN's kernels wait for each other within a region.
+ * for nobody who has not begun. Yet all shares run at the same time if all threads come: those of
+ * a host may wait for each other within a region.
  *
  * What a share reads (`fn`, `arg`) does not change while a share of the region is taken and not
  * finished, and the region does not end before. Explored in tests/promela/team.pml.
@@ -69,8 +69,7 @@ typedef struct member {
 } member;
 
 /* oneDNN asks for it several times for every primitive. So it lies in the room that the loader
- * keeps for a few bytes of libraries that are opened late, as libgomp's does: no call is needed to
- * find it. */
+ * keeps for a few bytes of libraries that are opened late: no call is needed to find it. */
 static _Thread_local member self __attribute__((tls_model("initial-exec")));
 static_assert(sizeof(member) <= 64, "little of what all libraries share");
 static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -1,20 +1,18 @@
 /* Threads that share the work of one operator: a region, as the OpenMP specification (5.2, chapter
  * 10) calls a function that every thread of a team calls, each with a number of its own from 0 on.
  *
- * oneDNN is built for an OpenMP runtime, and libgomp, the usual one, neither knows when a run ends
- * nor who else wants the processors: its threads spin for milliseconds after every region, against
- * the threads of a host that spin as well. So oneDNN's copy in .deps calls this one
- * (openmp_names.c), which
+ * An OpenMP runtime neither knows when a run ends nor who else wants the processors: its threads
+ * spin for milliseconds after every region, against the threads of a host that spin as well. So
+ * oneDNN and the kernels compute on these threads instead, which
  *
- *   - spins shortly and then sleeps;
- *   - lets threads of the host take the places of its own for a while (a loan), so that host and
+ *   - spin shortly and then sleep;
+ *   - let threads of the host take their places for a while (a loan), so that host and
  *     library do not run two teams on the same processors;
- *   - starts threads ahead of the work, where that can fail with an error (lk_team_use).
+ *   - are started ahead of the work, where that can fail with an error (lk_team_use).
  *
  * A thread that starts regions takes a team for a run (lk_team_begin to lk_team_end) or else for
  * that region: one that is idle, or a new one. So there are as many threads as runs that want them
- * have needed at once, however many threads the host has. With an oneDNN of the system, which calls
- * that system's OpenMP, team_openmp.c has the same functions on top of it.
+ * have needed at once, however many threads the host has.
  *
  * Thread rule: every function acts on the team of the thread that calls it, except lk_team_assist.
  */

@@ -389,11 +389,11 @@ typedef struct lk_api {
 
   /* A text for a status; never NULL; static. */
   const char *(*status_text)(lk_status status);
-  /* "0.1.0 (oneDNN 3.13.0, AVX2)": static. */
+  /* "0.1.0 (oneDNN 3.14.1, AVX2)": static. */
   const char *(*version_text)(void);
 
-  /* Makes a context. `options` NULL: all defaults. LK_VERSION when the oneDNN in this process is
-   * older than 3.13; LK_OUT_OF_RANGE for a bad option or environment variable. */
+  /* Makes a context. `options` NULL: all defaults. LK_OUT_OF_RANGE for a bad option or environment
+   * variable. */
   lk_status (*context_create)(const lk_context_options *options, lk_context **out_context,
                               lk_error *error);
   /* Destroys a context, whose executors, plans and references must be gone. NULL is allowed. */

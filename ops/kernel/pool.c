@@ -190,9 +190,8 @@ static void pool_row(const lk_pool *step, const char *x, char *y, int32_t *posit
   if (step->kind != LK_POOL_MAX) divide_row(step, row, 1, to);
 }
 
-/* Whether it is worth it to wake other threads: `per_output` operations for each number. Inline, so
- * that a build without OpenMP does not warn of it. */
-static inline bool is_parallel(const lk_pool_geometry *g, int64_t per_output) {
+/* Whether it is worth it to wake other threads: `per_output` operations for each number. */
+static bool is_parallel(const lk_pool_geometry *g, int64_t per_output) {
   const double outputs =
       (double)(g->outer * g->inner) * (double)(g->out[0] * g->out[1]) * (double)g->out[2];
   return outputs * (double)per_output >= LEAST_PARALLEL_WORK;

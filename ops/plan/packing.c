@@ -3,8 +3,10 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/team/team.h"
 #include "ops/plan/layout.h"
 #include "ops/plan/onednn.h"
+#include "ops/plan/threadpool.h"
 
 static lk_status create_reorder(dnnl_engine_t engine, const_dnnl_memory_desc_t from_md,
                                 const_dnnl_memory_desc_t to_md, dnnl_primitive_desc_t *out_desc,
@@ -12,12 +14,12 @@ static lk_status create_reorder(dnnl_engine_t engine, const_dnnl_memory_desc_t f
                                 lk_error *error) {
   lk_status status = LK_OK;
   lk_dnnl_create_begin();
+  lk_dnnl_create_for(lk_team_threads());
   LK_TRY(lk_dnnl_check(
       error, dnnl_reorder_primitive_desc_create(out_desc, from_md, engine, to_md, engine, NULL),
       "describe a reorder"));
   LK_TRY(lk_dnnl_check(error, dnnl_primitive_create(out_reorder, *out_desc), "create a reorder"));
-  LK_TRY(lk_dnnl_check(error, dnnl_stream_create(out_stream, engine, dnnl_stream_default_flags),
-                       "create a stream"));
+  LK_TRY(lk_dnnl_check(error, lk_stream_create(engine, out_stream), "create a stream"));
 cleanup:
   lk_dnnl_create_end();
   return status;

@@ -79,7 +79,7 @@ lk_status lk_plan_build(lk_ops_env *env, const lk_op_node *node, const lk_tensor
   lk_planner *planner = NULL;
   const int host_threads = lk_team_threads();
   LK_RETURN_NOT_OK(lk_planner_create(env, node, inputs, wishes, threads, &planner, error));
-  /* a primitive is built for the number of threads that are set at that moment */
+  /* constants are packed by so many */
   lk_team_set_threads(threads);
   lk_status status = plan_steps(planner, out_body, error);
   lk_team_set_threads(host_threads);

@@ -213,6 +213,15 @@ TEST_P(Settings, DefaultMathModeOfTheProcessIsNotTaken) {
   EXPECT_EQ(dnnl_set_default_fpmath_mode(dnnl_fpmath_mode_strict), dnnl_success);
 }
 
+// oneDNN's own cache would keep alive what ours evicts.
+TEST_P(Settings, OneDnnCachesNothing) {
+  EXPECT_EQ(dnnl_set_primitive_cache_capacity(77), dnnl_success);
+  const Context context = open(GetParam(), 1);
+  int capacity = -1;
+  EXPECT_EQ(dnnl_get_primitive_cache_capacity(&capacity), dnnl_success);
+  EXPECT_EQ(capacity, 0);
+}
+
 // ---- what a key says of where it holds ----
 
 // Primitives are found by their engine, instruction set, library and math mode too: a key that

@@ -306,7 +306,6 @@ TEST_F(Threads, OfARegionRunOperators) {
 
 // ---- loans -------------------------------------------------------------------------------------
 
-#ifdef LK_ONEDNN_IS_PRIVATE
 bool rounds_up() {
   volatile float one = 1, little = 1e-10F;
   return one + little > 1;
@@ -344,7 +343,6 @@ TEST_F(Threads, OfTheHostWorkForALoan) {
   EXPECT_GT(n_shares, 0u);
   EXPECT_TRUE(is_kept);
 }
-#endif
 
 TEST_F(Threads, ThatComeTooLateForALoanReturn) {
   const Context context = open(2);

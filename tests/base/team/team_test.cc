@@ -153,8 +153,6 @@ TEST(Team, MastersDoNotDisturbEachOther) {
   EXPECT_EQ(wrong, 0);
 }
 
-#ifdef LK_ONEDNN_IS_PRIVATE // else it is the system's OpenMP that has the threads
-
 size_t threads_of_process() {
   size_t count = 0;
   DIR *tasks = opendir("/proc/self/task");
@@ -591,7 +589,5 @@ TEST(Loan, ComesAndGoesManyTimes) {
     EXPECT_EQ(sum, 30);
   }
 }
-
-#endif
 
 } // namespace

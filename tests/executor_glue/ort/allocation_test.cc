@@ -28,6 +28,7 @@ std::string half_claimed() {
 class Allocation : public ::testing::TestWithParam<const char *> {
 protected:
   void SetUp() override {
+    FailingMalloc::load();
     Options cpu;
     cpu.on_provider = false;
     wanted = Session(host, model, cpu).run(kInputs, {"y"});

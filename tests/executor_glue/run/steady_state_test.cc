@@ -3,7 +3,8 @@
 // operators and for a hundred, so the two must cost the same.
 //
 // malloc and its like are replaced in this program, and calls are told apart by where they come
-// from: the library is loaded as a plugin, so that its code has a range of addresses of its own.
+// from: the library is loaded as a plugin, with oneDNN beside it, so that its code has a range of
+// addresses of its own.
 #include <dlfcn.h>
 #include <link.h>
 
@@ -79,7 +80,7 @@ struct Library {
   const lk_session_api *sessions = nullptr;
 
   Library() {
-    void *handle = dlopen(LK_TEST_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    void *handle = dlopen(LK_TEST_SPLIT_LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
       ADD_FAILURE() << dlerror();
       return;
