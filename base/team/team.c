@@ -25,6 +25,7 @@
 #include "base/team/idle.h"
 #include "base/team/parker.h"
 #include "base/team/processors.h"
+#include "base/team/timed_region.h"
 
 enum { REGION_BITS = 16, MAX_THREADS = (1 << REGION_BITS) - 1 };
 
@@ -66,6 +67,7 @@ typedef struct member {
   int n_holds;    /* lk_team_begin without its end: `own` is kept */
   bool is_user;   /* counted in n_users */
   uint64_t n_regions;
+  lk_team_times *times; /* of its regions; NULL: nobody measures */
 } member;
 
 /* oneDNN asks for it several times for every primitive. So it lies in the room that the loader
@@ -400,7 +402,7 @@ static void run_shared(lk_team *team, void (*fn)(void *), void *arg, int threads
   }
 }
 
-void lk_team_run(void (*fn)(void *), void *arg, int threads) {
+static void run_region(void (*fn)(void *), void *arg, int threads) {
   if (threads <= 0) threads = lk_team_threads();
   if (threads == 1 || self.of != NULL || reserve(threads) != 0) {
     run_alone(fn, arg);
@@ -408,6 +410,30 @@ void lk_team_run(void (*fn)(void *), void *arg, int threads) {
     run_shared(self.own, fn, arg, threads);
   }
   release();
+}
+
+static void run_timed(void (*fn)(void *), void *arg, int threads) {
+  lk_team_times *times = self.times;
+  lk_timed_region timed = {fn, arg, &times->share_ns};
+  self.times = NULL; /* regions inside of this one are part of it */
+  const uint64_t begin = lk_now_ns();
+  run_region(lk_timed_share, &timed, threads);
+  times->region_ns += lk_now_ns() - begin;
+  self.times = times;
+}
+
+void lk_team_run(void (*fn)(void *), void *arg, int threads) {
+  if (__builtin_expect(self.times != NULL, 0)) {
+    run_timed(fn, arg, threads);
+  } else {
+    run_region(fn, arg, threads);
+  }
+}
+
+lk_team_times *lk_team_measure(lk_team_times *times) {
+  lk_team_times *before = self.times;
+  self.times = times;
+  return before;
 }
 
 void lk_team_barrier(void) {

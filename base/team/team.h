@@ -51,6 +51,19 @@ void lk_team_barrier(void);
 /* The regions of more than one thread that this thread has started so far. */
 uint64_t lk_team_regions(void);
 
+/* ---- times ---- */
+
+/* What the regions of a thread took, while it measures. A share is what one number of a region
+ * does, whichever thread does it. */
+typedef struct lk_team_times {
+  uint64_t region_ns; /* from their beginnings to their ends */
+  uint64_t share_ns;  /* the sum of all their shares; atomic while a region runs */
+} lk_team_times;
+
+/* From now on, what regions of this thread take is added to `times`; with NULL, no longer. Regions
+ * inside of those are part of their shares. Returns what was set before. */
+lk_team_times *lk_team_measure(lk_team_times *times);
+
 /* ---- loans ----
  *
  * A host with threads of its own lends them for a run: one of its threads opens the loan and runs,

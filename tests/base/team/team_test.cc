@@ -310,6 +310,58 @@ TEST(Team, WorksInAForkedChild) {
   EXPECT_EQ(runs, 3);
 }
 
+uint64_t ns_since(std::chrono::steady_clock::time_point begin) {
+  const auto took = std::chrono::steady_clock::now() - begin;
+  return uint64_t(std::chrono::duration_cast<std::chrono::nanoseconds>(took).count());
+}
+
+constexpr uint64_t NAP_NS = 10000000;
+void nap() {
+  std::this_thread::sleep_for(std::chrono::nanoseconds(NAP_NS));
+}
+
+TEST(TeamTimes, AddUpSharesAndWhatTheyWaitedForEachOther) {
+  lk_team_times times = {};
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(lk_team_measure(&times), nullptr);
+  for (int i = 0; i < 3; i++) {
+    run(2, [] {
+      if (lk_team_rank() == 1) nap();
+    });
+  }
+  nap(); // outside of regions
+  EXPECT_EQ(lk_team_measure(nullptr), &times);
+  EXPECT_GE(times.region_ns, 3 * NAP_NS);
+  EXPECT_LE(times.region_ns + NAP_NS, ns_since(begin));
+  EXPECT_GE(times.share_ns, 3 * NAP_NS);
+  EXPECT_LE(times.share_ns, 2 * times.region_ns);
+  const lk_team_times before = times;
+  run(2, nap); // nobody measures any more
+  EXPECT_EQ(times.region_ns, before.region_ns);
+  EXPECT_EQ(times.share_ns, before.share_ns);
+}
+
+TEST(TeamTimes, TakeRegionsInsideOfOthersAsPartsOfThem) {
+  lk_team_times times = {};
+  const auto begin = std::chrono::steady_clock::now();
+  lk_team_measure(&times);
+  run(2, [] { run(2, [] { run(1, nap); }); });
+  EXPECT_EQ(lk_team_measure(nullptr), &times);
+  EXPECT_GE(times.region_ns, NAP_NS);
+  EXPECT_LE(times.region_ns, ns_since(begin));
+  EXPECT_GE(times.share_ns, 2 * NAP_NS);
+  EXPECT_LE(times.share_ns, 2 * times.region_ns);
+}
+
+TEST(TeamTimes, AreThoseOfTheThreadThatMeasures) {
+  lk_team_times times = {};
+  lk_team_measure(&times);
+  std::thread([] { run(2, nap); }).join();
+  EXPECT_EQ(lk_team_measure(nullptr), &times);
+  EXPECT_EQ(times.region_ns, 0u);
+  EXPECT_EQ(times.share_ns, 0u);
+}
+
 // A process whose main thread ends by pthread_exit ends with its last thread.
 TEST(Team, EndsWithTheLastThreadThatHasHadOne) {
 #if defined(__SANITIZE_THREAD__)
