@@ -64,7 +64,8 @@ static lk_status plan_arithmetic(lk_planner *planner, lk_arithmetic_op op, lk_er
   lk_broadcast_strides(&operands[0].desc, to->rank, 1, step.a);
   lk_broadcast_strides(&operands[1].desc, to->rank, 1, step.b);
   lk_arithmetic_simplify(&step);
-  return lk_planner_kernel(planner, lk_arithmetic_kernel, &step, sizeof step, operands, 3, error);
+  return lk_planner_kernel(planner, lk_arithmetic_kernel, "arithmetic", &step, sizeof step,
+                           operands, 3, error);
 }
 
 static bool is_float(lk_planner *planner) {

@@ -34,7 +34,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_layout layout = lk_fixed_input_layout(planner, 0);
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &operands[0], error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &operands[1], error));
-  return lk_planner_kernel(planner, lk_cast_kernel, &cast, sizeof cast, operands, 2, error);
+  return lk_planner_kernel(planner, lk_cast_kernel, "cast", &cast, sizeof cast, operands, 2, error);
 }
 
 const lk_op_class lk_op_cast = {

@@ -82,7 +82,8 @@ static lk_status plan_kernel(lk_planner *planner, lk_error *error) {
     *(i == 1 ? &clip.low_at : &clip.high_at) = count;
     LK_RETURN_NOT_OK(lk_planner_input(planner, i, LK_LAYOUT_PLAIN, &operands[count++], error));
   }
-  return lk_planner_kernel(planner, lk_clip_kernel, &clip, sizeof clip, operands, count, error);
+  return lk_planner_kernel(planner, lk_clip_kernel, "clip", &clip, sizeof clip, operands, count,
+                           error);
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {

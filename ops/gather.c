@@ -51,7 +51,12 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   }
   for (uint32_t i = 0; i < axis; i++) step.outer *= data->dims[i];
   for (uint32_t i = axis + 1; i < data->rank; i++) step.block *= (size_t)data->dims[i];
-  return lk_planner_kernel(planner, lk_gather_kernel, &step, sizeof step, operands, 3, error);
+  LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_gather_kernel, "gather", &step, sizeof step,
+                                     operands, 3, error));
+  /* it reads the slices that are picked, not all of the data */
+  const double moved = (double)step.outer * (double)step.count * (double)step.block;
+  lk_planner_work(planner, 0, 2 * moved + (double)step.count * (step.wide ? 8 : 4));
+  return LK_OK;
 }
 
 const lk_op_class lk_op_gather = {

@@ -77,7 +77,8 @@ static lk_status plan_nearest(lk_planner *planner, const lk_resize_rule *rule,
     }
   }
   const lk_operand operands[] = {*from, *to};
-  LK_TRY(lk_planner_kernel(planner, lk_resize_gather_kernel, gather, bytes, operands, 2, error));
+  LK_TRY(lk_planner_kernel(planner, lk_resize_gather_kernel, "resize_nearest", gather, bytes,
+                           operands, 2, error));
 cleanup:
   lk_free(planner->env->allocator, table);
   return status;
@@ -114,7 +115,8 @@ static lk_status plan_pass(lk_planner *planner, const lk_resize_rule *rule, cons
       }
     }
   }
-  LK_TRY(lk_planner_kernel(planner, lk_resize_pass_kernel, pass, bytes, operands, 2, error));
+  LK_TRY(lk_planner_kernel(planner, lk_resize_pass_kernel, "resize_pass", pass, bytes, operands, 2,
+                           error));
 cleanup:
   lk_free(allocator, scratch);
   lk_free(allocator, table);
@@ -169,8 +171,8 @@ static lk_status plan_passes(lk_planner *planner, const lk_resize_rule *rule,
     if (converts && (first || last)) {
       const lk_resize_convert convert = {
           .dtype = type, .narrows = last, .count = last ? out_count : in_count};
-      LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_resize_convert_kernel, &convert,
-                                         sizeof convert, operands, 2, error));
+      LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_resize_convert_kernel, "resize_convert",
+                                         &convert, sizeof convert, operands, 2, error));
       continue;
     }
     const uint32_t axis = order[converts ? i - 1 : i];
@@ -214,7 +216,8 @@ static lk_status plan_outside(lk_planner *planner, const lk_resize_rule *rule, f
     }
   }
   if (any) {
-    LK_TRY(lk_planner_kernel(planner, lk_resize_outside_kernel, outside, bytes, to, 1, error));
+    LK_TRY(lk_planner_kernel(planner, lk_resize_outside_kernel, "resize_outside", outside, bytes,
+                             to, 1, error));
   }
 cleanup:
   lk_free(planner->env->allocator, table);

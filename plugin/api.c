@@ -202,6 +202,9 @@ const lk_api *lk_get_api(uint32_t version) {
       .dims_destroy = lk_dims_destroy,
       .dims_open = lk_dims_open,
       .op_infer = lk_node_infer,
+      .plan_step = lk_plan_step,
+      .op_run_timed = lk_op_run_timed,
+      .machine_peak = lk_machine_peak_measure,
   };
   return version == LK_API_VERSION ? &api : NULL;
 }

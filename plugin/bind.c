@@ -6,6 +6,7 @@
 #include "base/struct.h"
 #include "base/team/float_state.h"
 #include "base/tensor.h"
+#include "ops/plan/step_info.h"
 #include "plugin/internal.h"
 #include "plugin/table.h"
 
@@ -216,6 +217,16 @@ lk_status lk_plan_info_get(const lk_plan *plan, lk_plan_info *info, lk_error *er
                                .known_when_run = lk_plan_is_deferred(body) ? 1U : 0U,
                                .flops = body->flops};
   return lk_struct_write(info, &filled, sizeof filled, "plan info", error);
+}
+
+lk_status lk_plan_step(const lk_plan *plan, uint32_t index, lk_step_info *out, lk_error *error) {
+  const lk_plan_body *body = lk_plan_get_body(plan);
+  if (index >= body->n_steps) {
+    return lk_fail(error, LK_OUT_OF_RANGE, "failed to describe step %u: the plan has %u", index,
+                   body->n_steps);
+  }
+  const lk_step_info info = lk_step_describe(body, index);
+  return lk_struct_write(out, &info, sizeof info, "lk_step_info", error);
 }
 
 lk_status lk_plan_output(const lk_plan *plan, uint32_t index, lk_tensor_desc *out,

@@ -1,6 +1,7 @@
-/* Runs attached plans: the one loop over their steps. */
+/* Runs attached plans: the one loop over their steps, with a clock or without. */
 #include <inttypes.h>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "base/team/team.h"
 #include "plugin/frame.h"
@@ -18,8 +19,11 @@ void lk_frame_end(lk_frame *frame) {
   lk_float_end(frame->host_float);
 }
 
-static lk_status run_step(lk_frame *frame, lk_slot *self, uint32_t index, void *const *inputs,
-                          void *const *outputs, lk_error *error) {
+/* Called in two loops, which would otherwise share it by calls. */
+static inline __attribute__((always_inline)) lk_status run_step(lk_frame *frame, lk_slot *self,
+                                                                uint32_t index, void *const *inputs,
+                                                                void *const *outputs,
+                                                                lk_error *error) {
   const lk_plan_body *body = self->body;
   const lk_step *step = &body->steps[index];
   dnnl_exec_arg_t *args = &self->args[lk_handle_index(body, index, 0)];
@@ -41,6 +45,19 @@ static lk_status run_step(lk_frame *frame, lk_slot *self, uint32_t index, void *
   return done == dnnl_success ? LK_OK : lk_dnnl_fail(error, done, step->primitive->implementation);
 }
 
+static lk_status run_step_timed(lk_frame *frame, lk_slot *self, uint32_t index, void *const *inputs,
+                                void *const *outputs, lk_step_time *out, lk_error *error) {
+  lk_team_times regions = {0};
+  lk_team_times *before = lk_team_measure(&regions);
+  const uint64_t begin = lk_now_ns();
+  const lk_status status = run_step(frame, self, index, inputs, outputs, error);
+  const uint64_t ns = lk_now_ns() - begin;
+  (void)lk_team_measure(before);
+  /* outside of regions, this thread computes alone */
+  if (status == LK_OK) *out = (lk_step_time){ns, ns - regions.region_ns + regions.share_ns};
+  return status;
+}
+
 static lk_status check_slot(const lk_frame *frame, uint32_t lane_index, uint32_t slot_index,
                             lk_error *error) {
   if (slot_index >= frame->n_slots) {
@@ -54,9 +71,11 @@ static lk_status check_slot(const lk_frame *frame, uint32_t lane_index, uint32_t
   return LK_OK;
 }
 
-/* This thread's state is set for it. */
-static lk_status run_slot(lk_frame *frame, uint32_t lane_index, uint32_t slot_index,
-                          void *const *inputs, void *const *outputs, lk_error *error) {
+/* This thread's state is set for it. Each caller gets a loop of its own: where `times` is the
+ * constant NULL, it has nothing to ask. */
+static inline __attribute__((always_inline)) lk_status
+run_slot(lk_frame *frame, uint32_t lane_index, uint32_t slot_index, void *const *inputs,
+         void *const *outputs, lk_step_time *times, lk_error *error) {
   LK_RETURN_NOT_OK(check_slot(frame, lane_index, slot_index, error));
   lk_slot *self = &frame->slots[slot_index];
   const lk_plan_body *body = self->body;
@@ -68,9 +87,16 @@ static lk_status run_slot(lk_frame *frame, uint32_t lane_index, uint32_t slot_in
                    body->threads);
   }
   for (uint32_t i = 0; i < body->n_steps; i++) {
-    LK_RETURN_NOT_OK(run_step(frame, self, i, inputs, outputs, error));
+    LK_RETURN_NOT_OK(times != NULL
+                         ? run_step_timed(frame, self, i, inputs, outputs, &times[i], error)
+                         : run_step(frame, self, i, inputs, outputs, error));
   }
   return LK_OK;
+}
+
+static lk_status run_untimed(lk_frame *frame, uint32_t lane_index, uint32_t slot_index,
+                             void *const *inputs, void *const *outputs, lk_error *error) {
+  return run_slot(frame, lane_index, slot_index, inputs, outputs, NULL, error);
 }
 
 /* The frame's own thread may be another one, so nothing of the state is kept in the frame. */
@@ -78,7 +104,18 @@ lk_status lk_op_run_lane(lk_frame *frame, uint32_t lane_index, uint32_t slot_ind
                          void *const *inputs, void *const *outputs, lk_error *error) {
   const lk_float_state host_float = lk_float_begin();
   const int host_threads = lk_team_begin(frame->executor->context->env.threads);
-  const lk_status status = run_slot(frame, lane_index, slot_index, inputs, outputs, error);
+  const lk_status status = run_untimed(frame, lane_index, slot_index, inputs, outputs, error);
+  lk_team_end(host_threads);
+  lk_float_end(host_float);
+  return status;
+}
+
+lk_status lk_op_run_timed(lk_frame *frame, uint32_t lane_index, uint32_t slot_index,
+                          void *const *inputs, void *const *outputs, lk_step_time *times,
+                          lk_error *error) {
+  const lk_float_state host_float = lk_float_begin();
+  const int host_threads = lk_team_begin(frame->executor->context->env.threads);
+  const lk_status status = run_slot(frame, lane_index, slot_index, inputs, outputs, times, error);
   lk_team_end(host_threads);
   lk_float_end(host_float);
   return status;
@@ -87,5 +124,5 @@ lk_status lk_op_run_lane(lk_frame *frame, uint32_t lane_index, uint32_t slot_ind
 lk_status lk_op_run(lk_frame *frame, uint32_t slot_index, void *const *inputs, void *const *outputs,
                     lk_error *error) {
   if (frame->host_threads == 0) return lk_op_run_lane(frame, 0, slot_index, inputs, outputs, error);
-  return run_slot(frame, 0, slot_index, inputs, outputs, error);
+  return run_untimed(frame, 0, slot_index, inputs, outputs, error);
 }

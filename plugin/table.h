@@ -25,6 +25,8 @@ void lk_parallel_run(lk_context *context, int32_t threads, lk_parallel_fn fn, vo
 void lk_loan_open(lk_context *context, lk_loan *loan, int32_t threads);
 void lk_loan_close(lk_context *context, lk_loan *loan);
 uint64_t lk_loan_assist(lk_context *context, lk_loan *loan);
+lk_status lk_machine_peak_measure(lk_context *context, int32_t threads, lk_machine_peak *out,
+                                  lk_error *error);
 
 /* op.c */
 lk_status lk_op_create(lk_executor *executor, const lk_node_desc *node, lk_op **out_op,
@@ -41,6 +43,7 @@ lk_status lk_node_infer(lk_dims *dims, const lk_node_desc *given, const lk_tenso
 lk_status lk_op_bind(lk_op *op, const lk_bind_desc *bind, lk_plan **inout_plan, lk_error *error);
 lk_status lk_plan_info_get(const lk_plan *plan, lk_plan_info *info, lk_error *error);
 lk_status lk_plan_output(const lk_plan *plan, uint32_t index, lk_tensor_desc *out, lk_error *error);
+lk_status lk_plan_step(const lk_plan *plan, uint32_t index, lk_step_info *out, lk_error *error);
 void lk_plan_release(lk_plan *plan);
 
 /* frame.c */
@@ -56,6 +59,8 @@ lk_status lk_op_run(lk_frame *frame, uint32_t slot, void *const *inputs, void *c
                     lk_error *error);
 lk_status lk_op_run_lane(lk_frame *frame, uint32_t lane, uint32_t slot, void *const *inputs,
                          void *const *outputs, lk_error *error);
+lk_status lk_op_run_timed(lk_frame *frame, uint32_t lane, uint32_t slot, void *const *inputs,
+                          void *const *outputs, lk_step_time *times, lk_error *error);
 void lk_frame_begin(lk_frame *frame);
 void lk_frame_end(lk_frame *frame);
 

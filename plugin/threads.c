@@ -1,4 +1,5 @@
-/* Threads for runs: the process's budget, regions and loans, as the table has them. */
+/* Threads for runs, as the table has them: the process's budget, regions, loans, and what threads
+ * can do at the most. */
 #include <assert.h>
 #include <inttypes.h>
 
@@ -6,7 +7,9 @@
 #include "base/status.h"
 #include "base/struct.h"
 #include "base/team/budget.h"
+#include "base/team/float_state.h"
 #include "base/team/team.h"
+#include "ops/kernel/peak.h"
 #include "plugin/internal.h"
 #include "plugin/table.h"
 
@@ -101,4 +104,24 @@ void lk_loan_close(lk_context *context, lk_loan *loan) {
 uint64_t lk_loan_assist(lk_context *context, lk_loan *loan) {
   (void)context;
   return lk_team_assist((lk_team_loan *)loan);
+}
+
+lk_status lk_machine_peak_measure(lk_context *context, int32_t threads, lk_machine_peak *out,
+                                  lk_error *error) {
+  if (threads < 0 || threads > LK_MAX_THREADS) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to measure the machine with %" PRId32 " threads: 0 to %d", threads,
+                   LK_MAX_THREADS);
+  }
+  if (threads == 0) threads = context->env.threads;
+  lk_peak peak = {0};
+  const lk_float_state host_float = lk_float_begin();
+  const lk_status status = lk_peak_measure(&context->allocator, threads, &peak, error);
+  lk_float_end(host_float);
+  LK_RETURN_NOT_OK(status);
+  const lk_machine_peak found = {.struct_size = sizeof found,
+                                 .threads = peak.threads,
+                                 .gflops = peak.gflops,
+                                 .gbytes = peak.gbytes};
+  return lk_struct_write(out, &found, sizeof found, "lk_machine_peak", error);
 }

@@ -154,6 +154,15 @@ typedef struct lk_loan {
   uint64_t opaque[2];
 } lk_loan;
 
+/* What a number of this machine's threads reach at the most, as measured. */
+typedef struct lk_machine_peak {
+  size_t struct_size;
+  int32_t threads; /* that took part */
+  uint32_t reserved;
+  double gflops; /* 10^9 multiplications and additions of f32 in a second, in registers */
+  double gbytes; /* 10^9 bytes in a second, read from memory behind the caches */
+} lk_machine_peak;
+
 /* The budget of the process. */
 typedef struct lk_threads_stats {
   size_t struct_size;
@@ -334,6 +343,27 @@ typedef struct lk_plan_info {
   uint32_t reserved;
   double flops; /* multiplications and additions; 0: a few for each element, or known when run */
 } lk_plan_info;
+
+/* A step of a plan: what it runs, and how much work that is. Texts are borrowed from the plan. */
+typedef struct lk_step_info {
+  size_t struct_size;
+  const char *kind;           /* "convolution", "reorder"; of a kernel its name, such as "copy" */
+  const char *implementation; /* of a primitive, as oneDNN names it; else "kernel" */
+  const char *tiles;          /* how a kernel cuts its work; "": it does not, or oneDNN decides */
+  /* Multiplications and additions of a convolution or matrix product, without those of post-ops; of
+   * other arithmetic one for each element of the largest operand; 0: elements only move. */
+  double flops;
+  double bytes;    /* of all operands, each counted once */
+  int32_t threads; /* that the plan is bound for */
+  uint32_t reserved;
+} lk_step_info;
+
+/* What a step took. On a build with the system's oneDNN, whose regions are not seen, a primitive
+ * computes as if on one thread. */
+typedef struct lk_step_time {
+  uint64_t ns;         /* from its beginning to its end */
+  uint64_t compute_ns; /* in which threads computed, the sum over all of them */
+} lk_step_time;
 
 /* In what plan_output says of a plan that is known_when_run, and in op_infer. */
 #define LK_DIM_UNKNOWN INT64_C(-1)
@@ -621,6 +651,20 @@ typedef struct lk_api {
    * known turns out to be. */
   lk_status (*op_infer)(lk_dims *dims, const lk_node_desc *node, const lk_tensor *inputs,
                         lk_tensor_desc *outputs, int32_t *out_copy_of, lk_error *error);
+
+  /* Step `index` of a plan, of n_steps. LK_OUT_OF_RANGE: there is no such step. */
+  lk_status (*plan_step)(const lk_plan *plan, uint32_t index, lk_step_info *out, lk_error *error);
+  /* op_run_lane with a clock: writes what each step took to `times` [n_steps of the plan]. When a
+   * step fails, its time and those of the steps behind it are not written. op_run and op_run_lane
+   * read no clock. */
+  lk_status (*op_run_timed)(lk_frame *frame, uint32_t lane, uint32_t slot, void *const *inputs,
+                            void *const *outputs, lk_step_time *times, lk_error *error);
+  /* Measures for about 150 ms what `threads` threads (0: the context's) can do, this one among
+   * them, on memory of up to 256 MiB that it allocates meanwhile. What else runs on the machine
+   * makes the numbers smaller; as parallel_run, this does not ask whether processors are free.
+   * LK_OUT_OF_RANGE: not 0 to 1024; LK_OUT_OF_MEMORY. */
+  lk_status (*machine_peak)(lk_context *context, int32_t threads, lk_machine_peak *out,
+                            lk_error *error);
 } lk_api;
 
 /* The table for this version, or NULL when the library does not speak it. Thread-safe. */

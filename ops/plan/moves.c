@@ -42,8 +42,8 @@ lk_status lk_plan_fill(lk_planner *planner, const lk_operand *to, size_t size, c
   fill.count = bytes / (int64_t)size;
   fill.size = size;
   memcpy(fill.value, value, size);
-  return lk_planner_kernel(planner, lk_fill_kernel, &fill, offsetof(lk_fill, value) + size, to, 1,
-                           error);
+  return lk_planner_kernel(planner, lk_fill_kernel, "fill", &fill, offsetof(lk_fill, value) + size,
+                           to, 1, error);
 }
 
 void lk_broadcast_strides(const lk_tensor_desc *desc, uint32_t rank, int64_t unit,

@@ -28,6 +28,9 @@ typedef struct lk_step {
   lk_kernel_fn kernel;
   const void *params;
   uint32_t first_arg, n_args;
+  /* Of a kernel, as lk_step_info has them; runs do not read them. `tiles` NULL: none. */
+  const char *kind, *tiles;
+  double flops, bytes;
 } lk_step;
 
 typedef struct lk_plan_body {

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/tensor.h"
 #include "ops/plan/packing.h"
 
 /* Makes room for one more in an array of `owner`, whose count is a uint32_t. A status. */
@@ -298,9 +299,28 @@ lk_status lk_planner_reorder(lk_planner *planner, const lk_operand *from, const 
   return LK_OK;
 }
 
-lk_status lk_planner_kernel(lk_planner *planner, lk_kernel_fn kernel, const void *params,
-                            size_t size, const lk_operand *operands, uint32_t n_operands,
-                            lk_error *error) {
+/* Of all operands, each once; one flop for each element of the largest. */
+static lk_status count_work(lk_planner *planner, const lk_operand *operands, uint32_t n_operands,
+                            lk_step *step, lk_error *error) {
+  for (uint32_t i = 0; i < n_operands; i++) {
+    uint64_t bytes = 0;
+    LK_RETURN_NOT_OK(lk_layouts_bytes(planner->env->layouts, &operands[i].desc, &bytes, error));
+    const double elements = (double)lk_elements(&operands[i].desc);
+    step->bytes += (double)bytes;
+    if (elements > step->flops) step->flops = elements;
+  }
+  return LK_OK;
+}
+
+void lk_planner_work(lk_planner *planner, double flops, double bytes) {
+  lk_step *last = &planner->body->steps[planner->body->n_steps - 1];
+  last->flops = flops;
+  last->bytes = bytes;
+}
+
+lk_status lk_planner_kernel(lk_planner *planner, lk_kernel_fn kernel, const char *kind,
+                            const void *params, size_t size, const lk_operand *operands,
+                            uint32_t n_operands, lk_error *error) {
   lk_plan_body *body = planner->body;
   LK_RETURN_NOT_OK(GROW(planner, body, params, error));
   void *copy = lk_alloc(planner->env->allocator, size);
@@ -308,7 +328,8 @@ lk_status lk_planner_kernel(lk_planner *planner, lk_kernel_fn kernel, const void
   memcpy(copy, params, size);
   body->params[body->n_params++] = copy;
   planner->params_bytes += size;
-  const lk_step step = {.kernel = kernel, .params = copy};
+  lk_step step = {.kernel = kernel, .params = copy, .kind = kind};
+  LK_RETURN_NOT_OK(count_work(planner, operands, n_operands, &step, error));
   LK_RETURN_NOT_OK(add_step(planner, &step, error));
   for (uint32_t i = 0; i < n_operands; i++) {
     LK_RETURN_NOT_OK(add_arg(planner, (int)i, &operands[i], error));
@@ -318,15 +339,20 @@ lk_status lk_planner_kernel(lk_planner *planner, lk_kernel_fn kernel, const void
 
 lk_status lk_planner_copy(lk_planner *planner, const lk_copy *copy, const lk_operand *from,
                           const lk_operand *to, lk_error *error) {
+  double bytes = (double)copy->block;
   for (uint32_t i = 0; i < copy->rank; i++) {
     if (copy->dims[i] == 0) return LK_OK;
+    bytes *= (double)copy->dims[i];
   }
   lk_copy simple = *copy;
   lk_copy_simplify(&simple);
   /* for one block, the kernel reads no further */
   const size_t size = simple.rank == 0 ? offsetof(lk_copy, dims) : sizeof simple;
   const lk_operand operands[] = {*from, *to};
-  return lk_planner_kernel(planner, lk_copy_kernel, &simple, size, operands, 2, error);
+  LK_RETURN_NOT_OK(
+      lk_planner_kernel(planner, lk_copy_kernel, "copy", &simple, size, operands, 2, error));
+  lk_planner_work(planner, 0, 2 * bytes); /* it may read a part of `from` only, or repeat it */
+  return LK_OK;
 }
 
 lk_status lk_planner_view(lk_planner *planner, uint32_t index, lk_layout layout, lk_error *error) {

@@ -98,10 +98,13 @@ lk_status lk_planner_unary(lk_planner *planner, lk_key_builder *key, const lk_op
  * oneDNN lacks may only change between the two fixed layouts. */
 lk_status lk_planner_reorder(lk_planner *planner, const lk_operand *from, const lk_operand *to,
                              lk_error *error);
-/* A step that calls a kernel. `params` (`size` bytes) is copied into the plan. */
-lk_status lk_planner_kernel(lk_planner *planner, lk_kernel_fn kernel, const void *params,
-                            size_t size, const lk_operand *operands, uint32_t n_operands,
-                            lk_error *error);
+/* A step that calls a kernel, whose name is `kind`. `params` (`size` bytes) is copied into the
+ * plan. Its work counts as one flop for each element of its largest operand, and all bytes. */
+lk_status lk_planner_kernel(lk_planner *planner, lk_kernel_fn kernel, const char *kind,
+                            const void *params, size_t size, const lk_operand *operands,
+                            uint32_t n_operands, lk_error *error);
+/* Says what the work of the step that was emitted last is, where it is not that. */
+void lk_planner_work(lk_planner *planner, double flops, double bytes);
 /* A step that copies as `copy` says, which need not be simplified; none where it has no
  * elements. */
 lk_status lk_planner_copy(lk_planner *planner, const lk_copy *copy, const lk_operand *from,

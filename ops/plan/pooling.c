@@ -102,8 +102,8 @@ static lk_status emit_primitive(lk_planner *planner, lk_pool_kind kind,
   LK_RETURN_NOT_OK(lk_planner_execute(planner, primitive, args, n_args, error));
   /* corrects the windows that reach beyond the declared padding */
   const lk_pool pool = {.geometry = geometry_of(shape, &src->desc), .kind = kind};
-  LK_RETURN_NOT_OK(
-      lk_planner_kernel(planner, lk_pool_divisors_kernel, &pool, sizeof pool, dst, 1, error));
+  LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_pool_divisors_kernel, "pool_divisors", &pool,
+                                     sizeof pool, dst, 1, error));
   return lk_plan_post_ops(planner, dst, error);
 }
 
@@ -124,7 +124,7 @@ static lk_status emit_kernel(lk_planner *planner, lk_pool_kind kind, const lk_wi
     LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, positions, error));
     operands[2] = *positions;
   }
-  LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_pool_kernel, &pool, sizeof pool, operands,
+  LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_pool_kernel, "pool", &pool, sizeof pool, operands,
                                      pool.positions ? 3 : 2, error));
   return lk_plan_post_ops(planner, dst, error);
 }
@@ -157,7 +157,8 @@ static lk_status emit_indices(lk_planner *planner, const lk_window_shape *shape,
   }
   five_strides(&positions->desc, step.from);
   five_strides(&operands[1].desc, step.to);
-  return lk_planner_kernel(planner, lk_pool_indices_kernel, &step, sizeof step, operands, 2, error);
+  return lk_planner_kernel(planner, lk_pool_indices_kernel, "pool_indices", &step, sizeof step,
+                           operands, 2, error);
 }
 
 /* ---- which one, and in which type and layout ---- */

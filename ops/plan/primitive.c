@@ -77,6 +77,7 @@ static lk_status build_primitive(void *arg, lk_built *out, lk_error *error) {
   lk_primitive *primitive = lk_calloc(env->allocator, 1, sizeof *primitive);
   if (primitive == NULL) return lk_fail_memory(error, "a primitive", sizeof *primitive);
   LK_TRY(create(env, from->key, kind, primitive, error));
+  primitive->kind = kind->name;
   dnnl_primitive_desc_query(primitive->desc, dnnl_query_impl_info_str, 0,
                             &primitive->implementation);
   /* "ref:any" and "simple:any"-like names: only ref is worth a warning */

@@ -12,6 +12,7 @@
 typedef struct lk_primitive {
   dnnl_primitive_t primitive;
   dnnl_primitive_desc_t desc;
+  const char *kind;           /* "convolution"; static */
   const char *implementation; /* as oneDNN names it; lives as long as desc */
   size_t scratchpad_bytes;
   bool is_ref;

@@ -170,7 +170,7 @@ static dnnl_status_t build_reorder(const lk_primitive_build *build,
 
 const lk_primitive_kind_row lk_primitive_kinds[LK_N_WORDS] = {
 #define K(symbol, name, bytes)                                                                     \
-  [LK_PRIMITIVE_##symbol] = {"describe " #name, "create " #name, build_##name, bytes},
+  [LK_PRIMITIVE_##symbol] = {#name, "describe " #name, "create " #name, build_##name, bytes},
 #include "ops/plan/primitive_list.inc"
 #undef K
 };

@@ -28,6 +28,7 @@ typedef enum lk_primitive_kind {
 } lk_primitive_kind;
 
 typedef struct lk_primitive_kind_row {
+  const char *name;
   const char *describe, *create; /* what fails, for sentences */
   /* Makes the descriptor from the key, and from nothing else. */
   dnnl_status_t (*build)(const lk_primitive_build *build, dnnl_primitive_desc_t *out_desc);
