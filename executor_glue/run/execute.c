@@ -4,7 +4,12 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/status.h"
+
+/* The loops over steps are made twice: `timed` is a constant wherever it is passed, so that a run
+ * without a profile has nothing to ask between two steps. */
+#define TWICE static inline __attribute__((always_inline))
 
 static void set_pointers(const lk_execution *run) {
   const lk_run_plan *plan = run->plan;
@@ -33,7 +38,7 @@ static lk_status fail_step(const lk_run_plan *plan, uint32_t step, lk_status sta
 
 /* ---- in order: from here to the last operator no allocation, no lock, no lookup ---- */
 
-static lk_status run_in_order(const lk_execution *run, lk_error *error) {
+TWICE lk_status run_steps(const lk_execution *run, bool timed, lk_error *error) {
   const lk_run_plan *plan = run->plan;
   const lk_execution_frame *frame = run->lease->frame;
   const lk_api *api = plan->program->api;
@@ -42,13 +47,24 @@ static lk_status run_in_order(const lk_execution *run, lk_error *error) {
   const lk_run_step *end = step + plan->n_steps;
   for (; step < end && status == LK_OK; step++) {
     void *const *inputs = frame->pointers + step->first_operand;
-    status = lk_wait_limit_is_cancelled(run->wait)
-                 ? LK_CANCELLED
-                 : api->op_run(frame->frame, frame->slots[step - plan->steps], inputs,
-                               inputs + step->n_inputs, error);
+    const uint32_t index = (uint32_t)(step - plan->steps);
+    if (lk_wait_limit_is_cancelled(run->wait)) {
+      status = LK_CANCELLED;
+    } else if (timed) {
+      status =
+          api->op_run_timed(frame->frame, 0, frame->slots[index], inputs, inputs + step->n_inputs,
+                            lk_profile_times(run->profile, index), error);
+    } else {
+      status =
+          api->op_run(frame->frame, frame->slots[index], inputs, inputs + step->n_inputs, error);
+    }
   }
   return status == LK_OK ? LK_OK
                          : fail_step(plan, (uint32_t)(step - plan->steps) - 1, status, error);
+}
+
+static lk_status run_in_order(const lk_execution *run, lk_error *error) {
+  return run->profile != NULL ? run_steps(run, true, error) : run_steps(run, false, error);
 }
 
 /* ---- in parallel ---- */
@@ -61,19 +77,24 @@ typedef struct parallel_run {
   lk_error error;
 } parallel_run;
 
-/* For lk_ready_queue_run. */
-static bool run_step(void *arg, uint32_t index, uint32_t lane) {
-  parallel_run *self = arg;
+TWICE bool run_one(parallel_run *self, uint32_t index, uint32_t lane, bool timed) {
   const lk_run_plan *plan = self->run->plan;
   const lk_execution_frame *frame = self->run->lease->frame;
   const lk_run_step *step = &plan->steps[index];
   void *const *inputs = frame->pointers + step->first_operand;
+  const lk_api *api = plan->program->api;
   lk_error error;
-  const lk_status status =
-      lk_wait_limit_is_cancelled(self->run->wait)
-          ? LK_CANCELLED
-          : plan->program->api->op_run_lane(frame->frame, lane, frame->slots[index], inputs,
-                                            inputs + step->n_inputs, &error);
+  lk_status status = LK_OK;
+  if (lk_wait_limit_is_cancelled(self->run->wait)) {
+    status = LK_CANCELLED;
+  } else if (timed) {
+    status =
+        api->op_run_timed(frame->frame, lane, frame->slots[index], inputs, inputs + step->n_inputs,
+                          lk_profile_times(self->run->profile, index), &error);
+  } else {
+    status = api->op_run_lane(frame->frame, lane, frame->slots[index], inputs,
+                              inputs + step->n_inputs, &error);
+  }
   if (status == LK_OK) return true;
   pthread_mutex_lock(&self->mutex);
   if (index < self->failed) {
@@ -85,12 +106,22 @@ static bool run_step(void *arg, uint32_t index, uint32_t lane) {
   return false;
 }
 
+/* For lk_ready_queue_run. */
+static bool run_step(void *arg, uint32_t index, uint32_t lane) {
+  return run_one(arg, index, lane, false);
+}
+
+static bool run_step_timed(void *arg, uint32_t index, uint32_t lane) {
+  return run_one(arg, index, lane, true);
+}
+
 static lk_status run_in_parallel(const lk_execution *run, lk_error *error) {
   parallel_run self = {
       .run = run, .mutex = PTHREAD_MUTEX_INITIALIZER, .failed = run->plan->n_steps};
   const lk_program *program = run->plan->program;
-  const bool done = lk_ready_queue_run(run->lease->frame->ready_queue, program->api,
-                                       program->context, run->workers, run_step, &self);
+  const bool done =
+      lk_ready_queue_run(run->lease->frame->ready_queue, program->api, program->context,
+                         run->workers, run->profile != NULL ? run_step_timed : run_step, &self);
   pthread_mutex_destroy(&self.mutex);
   if (done) return LK_OK;
   if (error != NULL) *error = self.error;
@@ -118,7 +149,7 @@ static lk_status copy_outputs(const lk_execution *run, lk_error *error) {
   return LK_OK;
 }
 
-lk_status lk_execute(const lk_execution *run, lk_error *error) {
+static lk_status execute(const lk_execution *run, lk_error *error) {
   const lk_api *api = run->plan->program->api;
   lk_frame *frame = run->lease->frame->frame;
   set_pointers(run);
@@ -127,4 +158,14 @@ lk_status lk_execute(const lk_execution *run, lk_error *error) {
       run->plan->schedule != NULL ? run_in_parallel(run, error) : run_in_order(run, error);
   api->frame_end(frame);
   return status == LK_OK ? copy_outputs(run, error) : status;
+}
+
+lk_status lk_execute(const lk_execution *run, lk_error *error) {
+  if (run->profile == NULL) return execute(run, error);
+  const uint64_t begin = lk_now_ns();
+  const lk_status status = execute(run, error);
+  lk_profile_executed(run->profile, lk_now_ns() - begin,
+                      run->plan->schedule != NULL ? run->workers : run->step_threads,
+                      run->step_threads);
+  return status;
 }

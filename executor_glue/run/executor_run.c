@@ -75,11 +75,12 @@ static lk_status build_plan(const lk_invocation *invocation, lk_run_plan **out_p
   return lk_build_run_plan(executor->program, &desc, out_plan, error);
 }
 
-static lk_status build_entry(const lk_invocation *invocation, bool cached,
-                             lk_plan_entry **out_entry, lk_error *error) {
+static lk_status build_entry(lk_invocation *invocation, bool cached, lk_plan_entry **out_entry,
+                             lk_error *error) {
   lk_status status = LK_OK;
   lk_run_plan *plan = NULL;
   *out_entry = NULL;
+  invocation->has_built = true;
   LK_TRY(build_plan(invocation, &plan, error));
   LK_TRY(lk_plan_entry_create(invocation->executor->pool, plan, cached, out_entry, error));
   plan = NULL;
@@ -95,7 +96,7 @@ static void destroy_entry(void *value, void *user) {
 }
 
 static lk_status build_cached(void *arg, lk_built *out, lk_error *error) {
-  const lk_invocation *invocation = arg;
+  lk_invocation *invocation = arg;
   lk_plan_entry *entry = NULL;
   LK_RETURN_NOT_OK(build_entry(invocation, true, &entry, error));
   atomic_fetch_add(&invocation->executor->builds, 1);
@@ -149,6 +150,16 @@ static lk_status choose_plan(lk_invocation *invocation, lk_error *error) {
   return find_entry(invocation, has_all_threads ? LK_MODE_SEQUENTIAL : LK_MODE_ONE_THREAD, error);
 }
 
+/* The same, with the time that it takes. */
+static lk_status choose_plan_timed(lk_invocation *invocation, lk_profile *profile,
+                                   lk_error *error) {
+  LK_RETURN_NOT_OK(lk_profile_begin(profile, error));
+  invocation->profile = profile;
+  LK_RETURN_NOT_OK(choose_plan(invocation, error));
+  return lk_profile_bound(profile, lk_plan_entry_plan(invocation->entry), invocation->has_built,
+                          error);
+}
+
 /* ---- outputs ---- */
 
 /* The caller's memory, or new memory, for each wanted output. */
@@ -187,6 +198,13 @@ static void charge(const lk_invocation *invocation, uint64_t bytes) {
   invocation->executor->program->api->ref_charge(invocation->ref, bytes);
 }
 
+/* What a step of the run plan may use. */
+static uint32_t step_threads(const lk_invocation *invocation) {
+  const bool one = invocation->mode == LK_MODE_ONE_THREAD ||
+                   lk_plan_entry_plan(invocation->entry)->schedule != NULL;
+  return one ? 1 : (uint32_t)invocation->executor->threads;
+}
+
 static lk_status execute(lk_invocation *invocation, lk_error *error) {
   lk_status status = LK_OK;
   const lk_run_plan *plan = lk_plan_entry_plan(invocation->entry);
@@ -200,7 +218,9 @@ static lk_status execute(lk_invocation *invocation, lk_error *error) {
                                   .inputs = invocation->inputs,
                                   .outputs = invocation->outputs,
                                   .wait = &invocation->wait,
-                                  .workers = threads < plan->workers ? threads : plan->workers};
+                                  .workers = threads < plan->workers ? threads : plan->workers,
+                                  .step_threads = step_threads(invocation),
+                                  .profile = invocation->profile};
   status = lk_execute(&execution, error);
   lk_lease_release(invocation->entry, &lease, &bytes);
   if (plan->schedule != NULL && threads > 1) {
@@ -218,7 +238,9 @@ lk_status lk_graph_executor_run(lk_graph_executor *executor, const lk_graph_run 
   lk_invocation invocation;
   LK_TRY(lk_invocation_begin(&invocation, executor, run, error));
   LK_TRY(enter(&invocation, run, error));
-  LK_TRY(choose_plan(&invocation, error));
+  LK_TRY(run->options != NULL && run->options->profile != NULL
+             ? choose_plan_timed(&invocation, run->options->profile, error)
+             : choose_plan(&invocation, error));
   if (run->place == NULL) {
     LK_TRY(lk_check_outputs(lk_plan_entry_plan(invocation.entry), invocation.inputs, run->outputs,
                             invocation.wanted, error));
@@ -230,6 +252,7 @@ lk_status lk_graph_executor_run(lk_graph_executor *executor, const lk_graph_run 
   atomic_fetch_add_explicit(&executor->runs, 1, memory_order_relaxed);
 
 cleanup:
+  if (invocation.profile != NULL) lk_profile_end(invocation.profile, status == LK_OK);
   release_plan(&invocation);
   leave(&invocation);
   lk_invocation_end(&invocation, status);

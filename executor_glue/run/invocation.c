@@ -103,6 +103,8 @@ lk_status lk_invocation_begin(lk_invocation *self, lk_graph_executor *executor,
   }
   self->has_threads = false;
   self->has_place = false;
+  self->profile = NULL;
+  self->has_built = false;
   LK_RETURN_NOT_OK(make_room(self, error));
   LK_RETURN_NOT_OK(copy_inputs(self, run, error));
   self->wants_all = true;

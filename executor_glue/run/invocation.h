@@ -3,6 +3,7 @@
 
 #include "executor_glue/run/executor.h"
 #include "executor_glue/run/executor_state.h"
+#include "executor_glue/run/profile.h"
 
 /* A graph with a few inputs and outputs needs no memory of the allocator for a call. */
 enum { LK_INVOCATION_WORDS = 96 };
@@ -25,6 +26,8 @@ typedef struct lk_invocation {
   lk_wait_limit wait;
   int32_t threads;             /* that the run has been granted */
   bool has_threads, has_place; /* and has to give back */
+  lk_profile *profile;         /* that it has taken; NULL: none */
+  bool has_built;              /* a run plan */
 } lk_invocation;
 
 /* Copies the arguments, and checks the inputs. `invocation` need not be initialized, and is ended

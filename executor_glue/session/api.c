@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "base/struct.h"
 #include "executor_glue/passes/pass.h"
+#include "executor_glue/run/profile.h"
 #include "executor_glue/session/session.h"
 
 static uint32_t input_count(const lk_session *session) {
@@ -159,6 +160,11 @@ const lk_session_api *lk_get_session_api(uint32_t version) {
       .pass_info = pass_info,
       .executor = executor_of,
       .clone = lk_session_clone,
+      .profile_create = lk_profile_create,
+      .profile_destroy = lk_profile_destroy,
+      .profile_clear = lk_profile_clear,
+      .profile_info = lk_profile_info_get,
+      .profile_entry = lk_profile_entry_get,
   };
   return version == LK_SESSION_API_VERSION ? &api : NULL;
 }

@@ -15,6 +15,7 @@ extern "C" {
 #define LK_SESSION_API_VERSION 0u
 
 typedef struct lk_session lk_session;
+typedef struct lk_profile lk_profile; /* what the operators of some runs took */
 
 typedef enum lk_executor_kind {
   LK_EXECUTOR_NAIVE = 0,   /* the operators in their order, each on the context's threads */
@@ -90,7 +91,41 @@ typedef struct lk_run_options {
   size_t struct_size;
   const volatile int32_t *cancel; /* NULL, or a flag: non-zero ends the run between two operators */
   uint64_t deadline_ns;           /* CLOCK_MONOTONIC; 0: none; checked once, before operators */
+  lk_profile *profile;            /* NULL, or where the times of the run are added */
 } lk_run_options;
+
+/* A step of an operator, added up over the runs of a profile. An operator has one step for each
+ * primitive or kernel that it runs; where its shapes change, one for each choice that was made.
+ * Texts are borrowed from the profile, until it is cleared or destroyed.
+ *
+ * `wait_ns` is time that the run's threads had and did not compute in, the sum over all of them:
+ * they waited for the slowest share of a region, had not woken up yet, or the step used fewer
+ * threads than the run had. Waiting inside of a share is not told from computing. */
+typedef struct lk_profile_entry {
+  size_t struct_size;
+  const char *op_type, *node_name, *output_name, *fused; /* as lk_session_node has them */
+  const char *kind, *implementation, *tiles;             /* as lk_step_info has them */
+  uint32_t step;                                         /* from 0, among those of the operator */
+  int32_t threads; /* that it is bound for; the run may have more */
+  uint64_t executions;
+  uint64_t total_ns, min_ns; /* of all executions, of the shortest */
+  uint64_t thread_ns;        /* total_ns, counted once for each thread that the run had for it */
+  uint64_t wait_ns;          /* of that */
+  double flops, bytes;       /* of all executions */
+} lk_profile_entry;
+
+/* The runs of a profile. */
+typedef struct lk_profile_info {
+  size_t struct_size;
+  uint64_t runs;
+  uint64_t binds;      /* of these, runs that had to build a run plan */
+  uint64_t bind_ns;    /* in which run plans were found or built; not part of what follows */
+  uint64_t execute_ns; /* from before the first operator until all outputs are written */
+  uint64_t thread_ns;  /* execute_ns, counted once for each thread that a run had */
+  uint64_t wait_ns;    /* of that, what threads had left between operators and in them */
+  uint32_t n_entries;
+  uint32_t reserved;
+} lk_profile_info;
 
 typedef struct lk_session_stats {
   size_t struct_size;
@@ -176,6 +211,20 @@ typedef struct lk_session_api {
    * or removed meanwhile, but must not have been written over, which breaks every session of it.
    * The caller closes the clone, before or after the original. LK_OUT_OF_MEMORY. */
   lk_status (*clone)(lk_session *session, lk_session **out_session, lk_error *error);
+
+  /* Makes an empty profile, for lk_run_options. Runs that succeed add their times to it, of any
+   * session; what they read of the clock costs each step about 0.1 us. It copies what it shows, so
+   * it may outlive the sessions. One run at a time uses it: another one fails with LK_BUSY, and
+   * meanwhile none of the following may be called. `allocator` NULL: the C library's; another one
+   * must live longer. LK_OUT_OF_MEMORY. */
+  lk_status (*profile_create)(const lk_allocator *allocator, lk_profile **out_profile,
+                              lk_error *error);
+  void (*profile_destroy)(lk_profile *profile); /* NULL is allowed */
+  void (*profile_clear)(lk_profile *profile);
+  lk_status (*profile_info)(const lk_profile *profile, lk_profile_info *out, lk_error *error);
+  /* In the order in which the steps ran first. LK_OUT_OF_RANGE: there is no such entry. */
+  lk_status (*profile_entry)(const lk_profile *profile, uint32_t index, lk_profile_entry *out,
+                             lk_error *error);
 } lk_session_api;
 
 LK_EXPORT const lk_session_api *lk_get_session_api(uint32_t version);

@@ -415,7 +415,7 @@ TEST_F(Executor, CancelAndDeadline) {
   Floats room = {9};
   std::vector<lk_tensor> outputs = {tensor({1}, room.data())};
   volatile int32_t cancel = 1;
-  lk_run_options options = {sizeof options, &cancel, 0};
+  lk_run_options options = {sizeof options, &cancel, 0, nullptr};
   LK_EXPECT_STATUS(LK_CANCELLED, try_run({in({1}, data)}, outputs, &options));
   EXPECT_EQ(room[0], 9.0f);
   cancel = 0;

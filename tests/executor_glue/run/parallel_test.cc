@@ -216,7 +216,7 @@ TEST(Parallel, IsCancelledBetweenSteps) {
   std::vector<Floats> got;
   const Floats x(COLUMNS, 1);
   volatile int32_t cancel = 0;
-  lk_run_options options = {sizeof options, &cancel, 0};
+  lk_run_options options = {sizeof options, &cancel, 0, nullptr};
   LK_ASSERT_OK(parallel.run(1, x, &got, LK_ERR, &options));
   const int runs = parallel.context.count.runs;
   cancel = 1;

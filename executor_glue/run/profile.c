@@ -1,0 +1,275 @@
+/* Profiles: what each step of each operator took, added up over runs. */
+#include "executor_glue/run/profile.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "base/struct.h"
+
+enum { N_TEXTS = 7 }; /* of an entry */
+
+/* One step of a run plan's steps, in the run that has the profile. */
+typedef struct slot {
+  size_t entry;
+  double flops, bytes; /* of one execution */
+} slot;
+
+/* What a run has measured, until it is known that it succeeds. */
+typedef struct profile_run {
+  uint64_t begin_ns, bind_ns, execute_ns;
+  uint32_t threads, step_threads;
+  bool was_built;
+  /* Of all steps of the plans of the run plan's steps, one after the other. */
+  slot *slots;
+  lk_step_time *times;
+  size_t n_slots, slots_capacity, times_capacity;
+  size_t *first; /* the first slot of each step of the run plan */
+  size_t n_first, first_capacity;
+} profile_run;
+
+struct lk_profile {
+  lk_allocator allocator;
+  atomic_bool is_taken; /* by a run */
+  lk_profile_info total;
+  lk_profile_entry *entries; /* `total.n_entries`, and behind them those that the run adds */
+  size_t n_entries, entries_capacity;
+  size_t next; /* where the entry of the next step probably is: runs are alike */
+  profile_run run;
+};
+
+/* ---- entries ---- */
+
+static void get_texts(const lk_profile_entry *entry, const char *out[N_TEXTS]) {
+  out[0] = entry->output_name; /* the one that differs most */
+  out[1] = entry->op_type;
+  out[2] = entry->node_name;
+  out[3] = entry->fused;
+  out[4] = entry->kind;
+  out[5] = entry->implementation;
+  out[6] = entry->tiles;
+}
+
+static void set_texts(lk_profile_entry *entry, const char *const texts[N_TEXTS]) {
+  entry->output_name = texts[0];
+  entry->op_type = texts[1];
+  entry->node_name = texts[2];
+  entry->fused = texts[3];
+  entry->kind = texts[4];
+  entry->implementation = texts[5];
+  entry->tiles = texts[6];
+}
+
+static bool is_same(const lk_profile_entry *a, const lk_profile_entry *b) {
+  const char *texts_a[N_TEXTS], *texts_b[N_TEXTS];
+  if (a->step != b->step || a->threads != b->threads) return false;
+  get_texts(a, texts_a);
+  get_texts(b, texts_b);
+  for (int i = 0; i < N_TEXTS; i++) {
+    if (strcmp(texts_a[i], texts_b[i]) != 0) return false;
+  }
+  return true;
+}
+
+static lk_status copy_texts(lk_profile *profile, lk_profile_entry *entry, lk_error *error) {
+  const char *texts[N_TEXTS];
+  size_t bytes = 0;
+  get_texts(entry, texts);
+  for (int i = 0; i < N_TEXTS; i++) bytes += strlen(texts[i]) + 1;
+  char *copy = lk_alloc(&profile->allocator, bytes);
+  if (copy == NULL) return lk_fail_memory(error, "a profile", bytes);
+  for (int i = 0; i < N_TEXTS; i++) {
+    const size_t size = strlen(texts[i]) + 1;
+    memcpy(copy, texts[i], size);
+    texts[i] = copy;
+    copy += size;
+  }
+  set_texts(entry, texts); /* the block begins with the first one */
+  return LK_OK;
+}
+
+/* The number of the entry that shows the same as `wanted`, which is added where there is none. */
+static lk_status find_entry(lk_profile *profile, const lk_profile_entry *wanted, size_t *out_entry,
+                            lk_error *error) {
+  const size_t count = profile->n_entries;
+  for (size_t i = 0; i < count; i++) {
+    *out_entry = (profile->next + i) % count;
+    if (is_same(&profile->entries[*out_entry], wanted)) return LK_OK;
+  }
+  if (!LK_GROW(&profile->allocator, profile->entries, count, profile->entries_capacity)) {
+    return lk_fail_memory(error, "a profile", sizeof *wanted);
+  }
+  profile->entries[count] = *wanted;
+  LK_RETURN_NOT_OK(copy_texts(profile, &profile->entries[count], error));
+  *out_entry = profile->n_entries++;
+  return LK_OK;
+}
+
+static void drop_entries(lk_profile *profile, size_t left) {
+  while (profile->n_entries > left) {
+    const lk_profile_entry *last = &profile->entries[--profile->n_entries];
+    lk_free(&profile->allocator, (void *)(uintptr_t)last->output_name);
+  }
+}
+
+/* ---- for everybody ---- */
+
+lk_status lk_profile_create(const lk_allocator *allocator, lk_profile **out_profile,
+                            lk_error *error) {
+  if (allocator == NULL) allocator = lk_allocator_default();
+  *out_profile = lk_calloc(allocator, 1, sizeof **out_profile);
+  if (*out_profile == NULL) return lk_fail_memory(error, "a profile", sizeof **out_profile);
+  (*out_profile)->allocator = *allocator;
+  return LK_OK;
+}
+
+void lk_profile_clear(lk_profile *profile) {
+  drop_entries(profile, 0);
+  profile->total = (lk_profile_info){0};
+}
+
+void lk_profile_destroy(lk_profile *profile) {
+  if (profile == NULL) return;
+  const lk_allocator allocator = profile->allocator;
+  lk_profile_clear(profile);
+  lk_free(&allocator, profile->entries);
+  lk_free(&allocator, profile->run.slots);
+  lk_free(&allocator, profile->run.times);
+  lk_free(&allocator, profile->run.first);
+  lk_free(&allocator, profile);
+}
+
+lk_status lk_profile_info_get(const lk_profile *profile, lk_profile_info *out, lk_error *error) {
+  return lk_struct_write(out, &profile->total, sizeof profile->total, "lk_profile_info", error);
+}
+
+lk_status lk_profile_entry_get(const lk_profile *profile, uint32_t index, lk_profile_entry *out,
+                               lk_error *error) {
+  if (index >= profile->total.n_entries) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to show entry %" PRIu32 " of a profile: it has %" PRIu32, index,
+                   profile->total.n_entries);
+  }
+  return lk_struct_write(out, &profile->entries[index], sizeof *out, "lk_profile_entry", error);
+}
+
+/* ---- for a run ---- */
+
+lk_status lk_profile_begin(lk_profile *profile, lk_error *error) {
+  profile_run *run = &profile->run;
+  if (atomic_exchange(&profile->is_taken, true)) {
+    return lk_fail(error, LK_BUSY, "failed to run: another run uses the profile, one at a time");
+  }
+  run->bind_ns = run->execute_ns = 0;
+  run->threads = run->step_threads = 0;
+  run->n_slots = run->n_first = 0;
+  run->begin_ns = lk_now_ns();
+  return LK_OK;
+}
+
+static lk_status add_slot(lk_profile *profile, const lk_step_info *info, lk_profile_entry *wanted,
+                          lk_error *error) {
+  profile_run *run = &profile->run;
+  slot added = {.flops = info->flops, .bytes = info->bytes};
+  wanted->kind = info->kind;
+  wanted->implementation = info->implementation;
+  wanted->tiles = info->tiles;
+  wanted->threads = info->threads;
+  LK_RETURN_NOT_OK(find_entry(profile, wanted, &added.entry, error));
+  profile->next = added.entry + 1;
+  if (!LK_GROW(&profile->allocator, run->slots, run->n_slots, run->slots_capacity) ||
+      !LK_GROW(&profile->allocator, run->times, run->n_slots, run->times_capacity)) {
+    return lk_fail_memory(error, "the times of a run", run->n_slots * sizeof added);
+  }
+  run->slots[run->n_slots++] = added;
+  return LK_OK;
+}
+
+/* All steps of the plan of one step of a run plan. */
+static lk_status add_slots(lk_profile *profile, const lk_program *program,
+                           const lk_run_step *run_step, lk_error *error) {
+  const lk_node *node = &program->graph->nodes[run_step->node];
+  lk_profile_entry wanted = {.op_type = node->op_type,
+                             .node_name = node->name,
+                             .output_name =
+                                 lk_node_describe(program->graph, node, NULL).output_name,
+                             .fused = node->fused};
+  lk_plan_info plan = {.struct_size = sizeof plan};
+  lk_step_info info = {.struct_size = sizeof info};
+  LK_RETURN_NOT_OK(program->api->plan_info(run_step->plan, &plan, error));
+  for (; wanted.step < plan.n_steps; wanted.step++) {
+    LK_RETURN_NOT_OK(program->api->plan_step(run_step->plan, wanted.step, &info, error));
+    LK_RETURN_NOT_OK(add_slot(profile, &info, &wanted, error));
+  }
+  return LK_OK;
+}
+
+lk_status lk_profile_bound(lk_profile *profile, const lk_run_plan *plan, bool was_built,
+                           lk_error *error) {
+  profile_run *run = &profile->run;
+  run->bind_ns = lk_now_ns() - run->begin_ns;
+  run->was_built = was_built;
+  profile->next = 0;
+  for (uint32_t s = 0; s < plan->n_steps; s++) {
+    if (!LK_GROW(&profile->allocator, run->first, run->n_first, run->first_capacity)) {
+      return lk_fail_memory(error, "the times of a run", plan->n_steps * sizeof *run->first);
+    }
+    run->first[run->n_first++] = run->n_slots;
+    LK_RETURN_NOT_OK(add_slots(profile, plan->program, &plan->steps[s], error));
+  }
+  return LK_OK;
+}
+
+lk_step_time *lk_profile_times(const lk_profile *profile, uint32_t step) {
+  return profile->run.times + profile->run.first[step];
+}
+
+void lk_profile_executed(lk_profile *profile, uint64_t ns, uint32_t threads,
+                         uint32_t step_threads) {
+  profile->run.execute_ns = ns;
+  profile->run.threads = threads;
+  profile->run.step_threads = step_threads;
+}
+
+/* Clocks are read one after the other: threads may seem to have computed a little longer than there
+ * was time. */
+static uint64_t left_of(uint64_t thread_ns, uint64_t compute_ns) {
+  return thread_ns > compute_ns ? thread_ns - compute_ns : 0;
+}
+
+static void add_run(lk_profile *profile) {
+  const profile_run *run = &profile->run;
+  lk_profile_info *total = &profile->total;
+  uint64_t compute_ns = 0;
+  for (size_t i = 0; i < run->n_slots; i++) {
+    const lk_step_time *time = &run->times[i];
+    lk_profile_entry *entry = &profile->entries[run->slots[i].entry];
+    if (entry->executions == 0 || time->ns < entry->min_ns) entry->min_ns = time->ns;
+    entry->executions++;
+    entry->total_ns += time->ns;
+    entry->thread_ns += time->ns * run->step_threads;
+    entry->wait_ns += left_of(time->ns * run->step_threads, time->compute_ns);
+    entry->flops += run->slots[i].flops;
+    entry->bytes += run->slots[i].bytes;
+    compute_ns += time->compute_ns;
+  }
+  total->runs++;
+  total->binds += run->was_built;
+  total->bind_ns += run->bind_ns;
+  total->execute_ns += run->execute_ns;
+  total->thread_ns += run->execute_ns * run->threads;
+  total->wait_ns += left_of(run->execute_ns * run->threads, compute_ns);
+  total->n_entries = (uint32_t)profile->n_entries;
+}
+
+void lk_profile_end(lk_profile *profile, bool has_succeeded) {
+  if (has_succeeded) {
+    add_run(profile);
+  } else {
+    drop_entries(profile, profile->total.n_entries);
+  }
+  atomic_store(&profile->is_taken, false);
+}

@@ -1,0 +1,33 @@
+/* Profiles: what each step of each operator took, added up over runs.
+ *
+ * A run takes a profile, makes room in it for the times of its steps, and runs with a clock; what
+ * it found is added at the end, if it has succeeded. Entries are found by what they show, so runs
+ * of any session can share a profile.
+ */
+#pragma once
+
+#include <latchkey/session.h>
+
+#include "executor_glue/run/run_plan.h"
+
+lk_status lk_profile_create(const lk_allocator *allocator, lk_profile **out_profile,
+                            lk_error *error);
+void lk_profile_destroy(lk_profile *profile); /* NULL is allowed */
+void lk_profile_clear(lk_profile *profile);
+lk_status lk_profile_info_get(const lk_profile *profile, lk_profile_info *out, lk_error *error);
+lk_status lk_profile_entry_get(const lk_profile *profile, uint32_t index, lk_profile_entry *out,
+                               lk_error *error);
+
+/* ---- for a run, in this order ---- */
+
+/* Takes the profile, before a run plan is looked for. LK_BUSY: another run has it. */
+lk_status lk_profile_begin(lk_profile *profile, lk_error *error);
+/* The run plan is there: makes room for the times of its steps. */
+lk_status lk_profile_bound(lk_profile *profile, const lk_run_plan *plan, bool was_built,
+                           lk_error *error);
+/* Where the times of step `step` of the run plan belong: of all steps of its plan. */
+lk_step_time *lk_profile_times(const lk_profile *profile, uint32_t step);
+/* The steps have run, in `ns`, on `threads` threads, of which each step had `step_threads`. */
+void lk_profile_executed(lk_profile *profile, uint64_t ns, uint32_t threads, uint32_t step_threads);
+/* Gives the profile back; adds what the run took, if it has succeeded. */
+void lk_profile_end(lk_profile *profile, bool has_succeeded);
