@@ -16,8 +16,28 @@
 #include "executor_glue/cli/common/progress.h"
 #include "executor_glue/cli/common/report.h"
 #include "executor_glue/cli/common/rss.h"
+#include "executor_glue/cli/profile_report.h"
 
-enum { N_PASSES = 2 };
+enum { N_PASSES = 2, KEY_PROFILE = 0x600 };
+
+typedef struct bench_args {
+  cli_args common;
+  bool profile;
+} bench_args;
+
+static const struct argp_option options[] = {
+    {"profile", KEY_PROFILE, NULL, 0,
+     "Run all requests once more and show what each operator took, by the most expensive, beside "
+     "what this machine can do",
+     3},
+    {0}};
+
+static error_t parse(int key, char *arg, struct argp_state *state) {
+  bench_args *args = state->input;
+  if (key != KEY_PROFILE) return cli_parse_model(key, arg, state);
+  args->profile = true;
+  return 0;
+}
 
 /* How long some requests took. */
 typedef struct bench_times {
@@ -47,7 +67,8 @@ static const char doc[] = "Runs one seeded sequence of shapes twice. Shows laten
                           "  latchkey bench rec.onnx --shape 'x=1x3x48x{32..320}' --requests 400";
 
 static const struct argp command = {
-    .parser = cli_parse_model,
+    .options = options,
+    .parser = parse,
     .args_doc = "MODEL",
     .doc = doc,
     .children = children,
@@ -106,6 +127,19 @@ static lk_status run_pass(cli_model *model, input_series *series, uint64_t reque
   out->by_shapes[SHAPES_KNOWN] = summarize(times + n_new, n_known);
   out->all = summarize(times, requests);
   return LK_OK;
+}
+
+/* Apart from the passes, so that no clock runs between the operators there. */
+static lk_status run_profiled(cli_model *model, input_series *series, uint64_t requests,
+                              progress *bar, profile_report *out, lk_error *error) {
+  LK_RETURN_NOT_OK(profile_report_create(model, out, error));
+  for (uint64_t r = 0; r < requests; r++) {
+    LK_RETURN_NOT_OK(cli_model_run_profiled(model, input_series_get(series, r),
+                                            input_series_count(series), out->profile, error));
+    progress_set(bar, N_PASSES * requests + r + 1);
+  }
+  cli_model_release_outputs(model);
+  return profile_report_read(model, out, error);
 }
 
 /* Times are null where there is no request. */
@@ -183,31 +217,35 @@ static lk_status print_passes(const bench_pass *passes, lk_error *error) {
   return report_table_print(table, 0, error);
 }
 
+/* `profile`: NULL, or shown behind the passes. */
 static lk_status report(const cli_args *args, const cli_model *model, input_series *series,
-                        const bench_pass *passes, lk_error *error) {
+                        const bench_pass *passes, const profile_report *profile, lk_error *error) {
   const lk_session_stats *session = &passes[N_PASSES - 1].session_after;
   const char *mode = cli_cache_mode_text(model);
   int threads = model->api->context_threads(model->context);
   if (args->model.json) {
     json_t *list = json_array();
     for (size_t p = 0; p < N_PASSES; p++) (void)json_array_append_new(list, pass_json(&passes[p]));
-    return report_json(json_pack("{s:o, s:i, s:s, s:o, s:o, s:o, s:f, s:o}", "model",
-                                 report_json_text(args->path), "threads", threads, "cache", mode,
-                                 "requests", report_json_u64(args->inputs.requests), "shapes",
-                                 report_json_u64(input_series_distinct(series)), "seed",
-                                 report_json_u64(args->inputs.seed), "load_ms",
-                                 (double)session->load_ns / 1e6, "passes", list),
-                       error);
+    json_t *root = json_pack("{s:o, s:i, s:s, s:o, s:o, s:o, s:f, s:o}", "model",
+                             report_json_text(args->path), "threads", threads, "cache", mode,
+                             "requests", report_json_u64(args->inputs.requests), "shapes",
+                             report_json_u64(input_series_distinct(series)), "seed",
+                             report_json_u64(args->inputs.seed), "load_ms",
+                             (double)session->load_ns / 1e6, "passes", list);
+    if (profile != NULL) (void)json_object_set_new(root, "profile", profile_report_json(profile));
+    return report_json(root, error);
   }
   report_line("%s: %" PRIu64 " requests, %" PRIu64 " shapes, seed %" PRIu64
               ", %d thread%s, cache %s, opened in %.1f ms",
               args->path, args->inputs.requests, input_series_distinct(series), args->inputs.seed,
               threads, threads == 1 ? "" : "s", mode, (double)session->load_ns / 1e6);
-  return print_passes(passes, error);
+  LK_RETURN_NOT_OK(print_passes(passes, error));
+  return profile != NULL ? profile_report_print(profile, error) : LK_OK;
 }
 
 static lk_status bench(void *arguments, lk_error *error) {
-  const cli_args *args = arguments;
+  const bench_args *given = arguments;
+  const cli_args *args = &given->common;
   lk_status status = LK_OK;
   const lk_allocator *allocator = lk_allocator_default();
   uint64_t requests = args->inputs.requests;
@@ -215,8 +253,9 @@ static lk_status bench(void *arguments, lk_error *error) {
   input_series *series = NULL;
   uint64_t *times = NULL;
   bench_pass passes[N_PASSES];
+  profile_report profile = {0};
   progress bar;
-  progress_begin(&bar, "requests", requests * N_PASSES);
+  progress_begin(&bar, "requests", requests * (N_PASSES + (given->profile ? 1 : 0)));
 
   LK_TRY(cli_model_open(&args->model, args->path, &model, error));
   LK_TRY(input_series_create(&model, &args->inputs, &series, error));
@@ -225,11 +264,13 @@ static lk_status bench(void *arguments, lk_error *error) {
   for (uint64_t p = 0; p < N_PASSES; p++) {
     LK_TRY(run_pass(&model, series, requests, times, &bar, p, &passes[p], error));
   }
+  if (given->profile) LK_TRY(run_profiled(&model, series, requests, &bar, &profile, error));
   progress_end(&bar);
-  LK_TRY(report(args, &model, series, passes, error));
+  LK_TRY(report(args, &model, series, passes, given->profile ? &profile : NULL, error));
 
 cleanup:
   progress_end(&bar);
+  profile_report_destroy(&model, &profile);
   lk_free(allocator, times);
   input_series_destroy(series);
   cli_model_close(&model);
@@ -237,6 +278,6 @@ cleanup:
 }
 
 int cli_cmd_bench(int argc, char **argv) {
-  cli_args args = {0};
-  return cli_run(&command, argc, argv, &args, 100, bench);
+  bench_args args = {0};
+  return cli_run(&command, argc, argv, &args.common, 100, bench);
 }

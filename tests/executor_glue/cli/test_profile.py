@@ -1,0 +1,83 @@
+"""latchkey bench --profile: what each operator took."""
+
+import pytest
+from onnx import TensorProto, helper
+
+from cli_harness import latchkey, save_model
+
+BENCH = ["--shape", "x={1..6}x4", "--requests", "12", "--seed", "7", "--threads", "2"]
+
+
+def test_profile_as_json(classifier):
+    report = latchkey("bench", classifier, *BENCH, "--profile", "--json").json()
+    assert len(report["passes"]) == 2
+    profile = report["profile"]
+    assert profile["runs"] == 12 and profile["binds"] == 0
+    assert profile["execute_ms"] >= profile["operators_ms"] > 0
+    assert 0 <= profile["waiting"] <= 1
+    assert profile["peak"]["threads"] == 2
+    assert profile["peak"]["gflops"] > 0 and profile["peak"]["gbytes"] > 0
+    steps = profile["steps"]
+    assert [s["total_ms"] for s in steps] == sorted((s["total_ms"] for s in steps), reverse=True)
+    for rows in (steps, profile["operators"]):
+        assert sum(row["share"] for row in rows) == pytest.approx(1)
+        for row in rows:
+            assert 0 <= row["waiting"] <= 1
+            assert row["of_peak_gflops"] == pytest.approx(row["gflops"] / profile["peak"]["gflops"])
+    product = next(s for s in steps if s["kind"] == "matmul")
+    assert (product["operator"], product["node"], product["step"]) == ("MatMul", "product", 0)
+    assert "relu" in product["fused"] and product["output"] == "hidden/relu:0"
+    assert product["implementation"] != "" and product["tiles"] == ""
+    assert product["gflops"] > 0 and product["gbytes"] > 0
+    matmuls = [s for s in steps if s["operator"] == "MatMul" and s["kind"] == "matmul"]
+    assert sum(s["executions"] for s in matmuls) == 12
+    for step in steps:
+        assert 0 < step["min_ms"] <= step["ms"]
+        assert step["total_ms"] == pytest.approx(step["ms"] * step["executions"])
+    operators = {o["operator"]: o for o in profile["operators"]}
+    assert operators["MatMul"]["steps"] == sum(s["operator"] == "MatMul" for s in steps)
+
+
+def test_profile_as_tables(classifier):
+    text = latchkey("bench", classifier, *BENCH, "--profile").ok().out
+    assert "p50 ms" in text, "what bench shows without --profile"
+    assert "profile of 12 runs: " in text
+    assert "this machine with 2 threads: " in text
+    lines = text.splitlines()
+    steps = lines[lines.index("steps, ms of an execution:") + 1:]
+    assert steps[0].split()[:4] == ["node", "operator", "step", "implementation"]
+    assert any(line.split()[0] == "product" and "MatMul+" in line for line in steps)
+    assert any(line.split()[0] == "softmax" for line in steps)
+
+
+def test_without_profile_there_is_none(classifier):
+    assert "profile" not in latchkey("bench", classifier, *BENCH, "--json").json()
+    assert "profile of" not in latchkey("bench", classifier, *BENCH).ok().out
+
+
+def test_long_names_are_cut_and_all_steps_are_counted(tmp_path):
+    names = ["x"] + [f"{'é' * 40}/layer{i}" for i in range(60)]
+    model = save_model(
+        tmp_path / "m.onnx",
+        [helper.make_node("Softmax", [names[i]], [names[i + 1]], axis=-1) for i in range(60)],
+        [("x", TensorProto.FLOAT, ["n", 8])], [(names[-1], TensorProto.FLOAT, ["n", 8])])
+    shape = ["--shape", "x=2x8", "--requests", "2", "--threads", "1", "--profile"]
+    text = latchkey("bench", model, *shape).ok().out
+    assert "and 20 more, " in text and "(--json has all)" in text
+    lines = [line for line in text.splitlines() if "/layer" in line]
+    assert len(lines) == 40
+    assert all(line.startswith("  ...é") and "é" * 20 not in line for line in lines)
+    steps = latchkey("bench", model, *shape, "--json").json()["profile"]["steps"]
+    assert len(steps) == 60
+    assert {step["output"] for step in steps} == set(names[1:])
+
+
+def test_profile_of_branches(tmp_path):
+    nodes = [helper.make_node("Softmax", ["x"], [f"y{i}"], axis=-1) for i in range(4)]
+    model = save_model(tmp_path / "m.onnx", nodes, [("x", TensorProto.FLOAT, ["n", 256])],
+                       [(f"y{i}", TensorProto.FLOAT, ["n", 256]) for i in range(4)])
+    profile = latchkey("bench", model, "--shape", "x=64x256", "--requests", "3", "--executor",
+                       "parallel", "--inter", "2", "--profile", "--json",
+                       environment={"LATCHKEY_PROCESSORS": "2"}).json()["profile"]
+    assert len(profile["steps"]) == 4
+    assert all(step["executions"] == 3 for step in profile["steps"])
