@@ -9,12 +9,14 @@ from ._errors import (BusyError, DeadlineError, Error, FileError, InvalidArgumen
                       MalformedError, ModelNotFoundError, NotFoundError, OutOfMemoryError,
                       OutOfRangeError, UnsupportedError, text)
 from ._native import lib
+from ._profile import MachinePeak, Profile, machine_peak
 from ._session import Session, ValueInfo
 
 __all__ = ["UNLIMITED", "BusyError", "Context", "DeadlineError", "Error", "FileError",
-           "InvalidArgumentError", "MalformedError", "ModelNotFoundError", "NotFoundError",
-           "OutOfMemoryError", "OutOfRangeError", "Session", "UnsupportedError", "ValueInfo",
-           "set_processors", "threads_stats", "version"]
+           "InvalidArgumentError", "MachinePeak", "MalformedError", "ModelNotFoundError",
+           "NotFoundError", "OutOfMemoryError", "OutOfRangeError", "Profile", "Session",
+           "UnsupportedError", "ValueInfo", "machine_peak", "set_processors", "threads_stats",
+           "version"]
 
 
 def version() -> str:

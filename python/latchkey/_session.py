@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,6 +13,7 @@ import numpy
 from ._context import UNLIMITED, Context, _number, shared_context
 from ._errors import ModelNotFoundError, NotFoundError, fail, text
 from ._native import ffi, lib
+from ._profile import Profile
 from ._tensor import fill_input, fill_output, numpy_dtype, take_output
 
 
@@ -111,7 +113,8 @@ class Session:
 
     def run(self, inputs: Mapping[str, Any], outputs: Sequence[str] | None = None,
             out: Mapping[str, numpy.ndarray] | None = None,
-            timeout: float | None = None) -> dict[str, numpy.ndarray]:
+            timeout: float | None = None,
+            profile: Profile | None = None) -> dict[str, numpy.ndarray]:
         """Runs the model.
 
         C-contiguous and aligned arrays are read in place; others are copied first. Types are never
@@ -123,6 +126,7 @@ class Session:
             of the result, and the memory must not overlap an input's.
         :param timeout: seconds; :class:`DeadlineError` when they have passed before the first
             operator, which a long build can cause. A run that computes is not interrupted.
+        :param profile: where to add what each operator took; see :class:`Profile`.
         :returns: the outputs by name; those in ``out`` are the arrays given there, the others own
             memory of the library's, without a copy.
         """
@@ -144,14 +148,18 @@ class Session:
             if name in out:
                 fill_output(tensor.tensor, out[name], name)
         options = ffi.NULL
+        if timeout is not None or profile is not None:
+            options = ffi.new("lk_run_options *", {"struct_size": ffi.sizeof("lk_run_options")})
         if timeout is not None:
-            options = ffi.new("lk_run_options *", {
-                "struct_size": ffi.sizeof("lk_run_options"),
-                "deadline_ns": max(1, time.monotonic_ns() + int(timeout * 1e9))})
+            options.deadline_ns = max(1, time.monotonic_ns() + int(timeout * 1e9))
+        if profile is not None:
+            options.profile = profile._pointer
+            profile._threads = self.context.threads
 
         error = ffi.new("lk_error *")
-        status = lib.lk_py_session_run(session, given, len(given), results, len(results), options,
-                                       error)
+        with contextlib.nullcontext() if profile is None else profile._lock:
+            status = lib.lk_py_session_run(session, given, len(given), results, len(results),
+                                           options, error)
         if status:
             fail(status, error)
         arrays = {}

@@ -1,0 +1,183 @@
+"""Profiles: what the operators of some runs took, and what the machine can do at the most."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ._context import Context, _number, shared_context
+from ._errors import fail, text
+from ._native import ffi, lib
+
+_TEXTS = {"node": "node_name", "output": "output_name", "operator": "op_type", "fused": "fused",
+          "kind": "kind", "implementation": "implementation", "tiles": "tiles"}
+_NAME_WIDTH = 36
+
+
+class MachinePeak(NamedTuple):
+    """What a number of threads of this machine reach at the most, as measured."""
+
+    threads: int
+    gflops: float
+    """10**9 multiplications and additions of float32 in a second, in registers."""
+    gbytes: float
+    """10**9 bytes in a second, read from memory behind the caches."""
+
+
+def machine_peak(threads: int | None = None, context: Context | None = None) -> MachinePeak:
+    """Measures for about 150 ms what this machine can do; whatever else runs makes it less.
+
+    :param threads: how many take part; ``None``: those of the context.
+    :param context: ``None``: the one of sessions without options.
+    """
+    context = context or shared_context({})
+    peak, error = ffi.new("lk_machine_peak *"), ffi.new("lk_error *")
+    peak.struct_size = ffi.sizeof("lk_machine_peak")
+    status = context._api.machine_peak(
+        context._native(), _number(threads, "threads", 0, 2**31 - 1), peak, error)
+    if status:
+        fail(status, error)
+    return MachinePeak(peak.threads, peak.gflops, peak.gbytes)
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else 0.0
+
+
+def _of_peak(rate: float, peak: float) -> str:
+    return f"{rate:.1f} ({100 * _ratio(rate, peak):.0f}%)" if rate > 0 else "-"
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _NAME_WIDTH else "..." + name[3 - _NAME_WIDTH:]
+
+
+class Profile:
+    """What each operator took, added up over the runs that it was given to.
+
+        profile = latchkey.Profile()
+        for x in inputs:
+            session.run({"x": x}, profile=profile)
+        print(profile)
+
+    An operator has one entry for each primitive or kernel that it runs. Runs of any session may
+    share a profile; they then take turns. A run without a profile reads no clock.
+    """
+
+    def __init__(self) -> None:
+        made, error = ffi.new("lk_profile **"), ffi.new("lk_error *")
+        self._api = lib.lk_py_session_api()
+        status = self._api.profile_create(ffi.NULL, made, error)
+        if status:
+            fail(status, error)
+        self._pointer = ffi.gc(made[0], self._api.profile_destroy)
+        self._lock = threading.Lock()  # held by the run that uses it, and by whoever reads it
+        self._threads: int | None = None  # of the context of the newest run
+        self._peak: MachinePeak | None = None
+
+    @property
+    def peak(self) -> MachinePeak:
+        """What rates are compared with: measured when it is first asked for, with as many threads
+        as the newest run could have."""
+        if self._peak is None:
+            self._peak = machine_peak(self._threads)
+        return self._peak
+
+    @peak.setter
+    def peak(self, value: MachinePeak) -> None:
+        self._peak = value
+
+    def info(self) -> dict[str, Any]:
+        """The runs: ``runs``; ``binds``, those that built a run plan; ``bind_ms``, in which run
+        plans were found or built; ``execute_ms`` without that; and ``waiting``, the part of their
+        threads' time in which these did not compute."""
+        with self._lock:
+            info = self._read_info()
+        return {"runs": info.runs, "binds": info.binds, "bind_ms": info.bind_ns / 1e6,
+                "execute_ms": info.execute_ns / 1e6,
+                "waiting": _ratio(info.wait_ns, info.thread_ns)}
+
+    def entries(self) -> list[dict[str, Any]]:
+        """The steps that ran, those that took longest first.
+
+        ``node``, ``output``, ``operator`` and ``fused`` say whose ``step`` it is, by number;
+        ``kind``, ``implementation`` and ``tiles`` what ran, on how many ``threads``. ``executions``
+        took ``total_ms``, each ``ms`` in the mean and ``min_ms`` at least; ``share`` is the part of
+        all steps' time. ``gflops`` and ``gbytes`` are 10**9 operations and bytes of operands in a
+        second. ``waiting`` is the part of the run's threads' time that they did not compute in.
+        """
+        entry, error = ffi.new("lk_profile_entry *"), ffi.new("lk_error *")
+        entry.struct_size = ffi.sizeof("lk_profile_entry")
+        found = []
+        with self._lock:
+            for i in range(self._read_info().n_entries):
+                status = self._api.profile_entry(self._pointer, i, entry, error)
+                if status:
+                    fail(status, error)
+                found.append({
+                    **{name: text(getattr(entry, field)) for name, field in _TEXTS.items()},
+                    "step": entry.step, "threads": entry.threads, "executions": entry.executions,
+                    "ms": entry.total_ns / entry.executions / 1e6, "min_ms": entry.min_ns / 1e6,
+                    "total_ms": entry.total_ns / 1e6,
+                    "gflops": _ratio(entry.flops, entry.total_ns),
+                    "gbytes": _ratio(entry.bytes, entry.total_ns),
+                    "waiting": _ratio(entry.wait_ns, entry.thread_ns)})
+        total = sum(one["total_ms"] for one in found)
+        for one in found:
+            one["share"] = _ratio(one["total_ms"], total)
+        return sorted(found, key=lambda one: -one["total_ms"])
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.entries())
+
+    def __len__(self) -> int:
+        with self._lock:
+            return self._read_info().n_entries
+
+    def __bool__(self) -> bool:
+        return True  # also before the first run
+
+    def to_json(self, indent: int | None = None) -> str:
+        """:meth:`info`, :meth:`entries` as ``steps``, and :attr:`peak`."""
+        return json.dumps({**self.info(), "peak": self.peak._asdict(), "steps": self.entries()},
+                          indent=indent)
+
+    def __str__(self) -> str:
+        """A table of the entries beside the machine's peak."""
+        info, peak, entries = self.info(), self.peak, self.entries()
+        rows = [["node", "operator", "step", "implementation", "ms", "%", "GFLOP/s (of peak)",
+                 "GB/s (of peak)", "% waiting"]]
+        for one in entries:
+            operator = "+".join(part for part in (one["operator"], one["fused"]) if part)
+            rows.append([_cut(one["node"] or one["output"]), _cut(operator), one["kind"],
+                         f"{one['implementation']} {one['tiles']}".rstrip(), f"{one['ms']:.4f}",
+                         f"{100 * one['share']:.1f}", _of_peak(one["gflops"], peak.gflops),
+                         _of_peak(one["gbytes"], peak.gbytes), f"{100 * one['waiting']:.0f}"])
+        widths = [max(map(len, column)) for column in zip(*rows)]
+        lines = [f"profile of {info['runs']} runs: {_ratio(info['execute_ms'], info['runs']):.3f} "
+                 f"ms each; threads waited {100 * info['waiting']:.0f} % of their time",
+                 f"this machine with {peak.threads} thread{'s' if peak.threads != 1 else ''}: "
+                 f"{peak.gflops:.1f} GFLOP/s of float32, {peak.gbytes:.1f} GB/s from memory"]
+        for row in rows:
+            cells = [cell.ljust(width) if i < 4 else cell.rjust(width)
+                     for i, (cell, width) in enumerate(zip(row, widths))]
+            lines.append("  ".join(cells).rstrip())
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<latchkey.Profile of {self.info()['runs']} runs, {len(self)} entries>"
+
+    def clear(self) -> None:
+        """Forgets all runs."""
+        with self._lock:
+            self._api.profile_clear(self._pointer)
+
+    def _read_info(self) -> Any:
+        info, error = ffi.new("lk_profile_info *"), ffi.new("lk_error *")
+        info.struct_size = ffi.sizeof("lk_profile_info")
+        status = self._api.profile_info(self._pointer, info, error)
+        if status:
+            fail(status, error)
+        return info
