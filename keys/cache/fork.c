@@ -53,8 +53,7 @@ static void orphan_tables(lk_cache *cache, lk_thread *self) {
     cache->orphans = table;
   }
   /* So that this thread's next call is a slow one, even if it is a hit. */
-  const unsigned memo = (unsigned)cache->serial % LK_THREAD_MEMOS;
-  if (cache->orphans != NULL) self->memos[memo].serial = 0;
+  if (cache->orphans != NULL) lk_thread_forget_memo(cache);
 }
 
 static lk_flight *next_flight(lk_flight *flight) {

@@ -161,36 +161,57 @@ static void make_key(void) {
   thread_end_key_error = pthread_key_create(&thread_end_key, thread_end);
 }
 
-lk_status lk_thread_table_make(lk_cache *cache, lk_thread_table **out_table, lk_error *error) {
+/* The calling thread's table of this cache, if it has one. */
+static lk_thread_table *find_table(lk_cache *cache, bool *out_orphans) {
+  pthread_mutex_lock(&lk_registry);
+  lk_thread_table *table = lk_thread_self.tables;
+  while (table != NULL && table->cache != cache) table = table->thread_next;
+  *out_orphans = cache->orphans != NULL;
+  pthread_mutex_unlock(&lk_registry);
+  return table;
+}
+
+static lk_status create_table(lk_cache *cache, lk_thread_table **out_table, lk_error *error) {
   *out_table = NULL;
   lk_thread *self = &lk_thread_self;
-  pthread_mutex_lock(&lk_registry);
-  lk_thread_table *table = self->tables;
-  while (table != NULL && table->cache != cache) table = table->thread_next;
-  pthread_mutex_unlock(&lk_registry);
-  if (table == NULL) {
-    (void)pthread_once(&once, make_key);
-    if (thread_end_key_error != 0 || pthread_setspecific(thread_end_key, self) != 0) {
-      return lk_fail(error, LK_OUT_OF_MEMORY,
-                     "failed to note the end of a thread: the system has no key left");
-    }
-    table = lk_alloc_aligned(&cache->allocator, sizeof *table, LK_LINE);
-    if (table == NULL) return lk_fail_memory(error, "a thread's cache table", sizeof *table);
-    memset(table, 0, sizeof *table);
-    table->cache = cache;
-    lk_table_init(&table->table, &cache->allocator);
-    pthread_mutex_lock(&lk_registry);
-    table->thread = self;
-    LK_LIST_ADD(self->tables, table, thread_next, thread_link);
-    pthread_mutex_unlock(&lk_registry);
-    pthread_mutex_lock(&cache->tables_lock);
-    LK_LIST_ADD(cache->tables, table, cache_next, cache_link);
-    pthread_mutex_unlock(&cache->tables_lock);
+  (void)pthread_once(&once, make_key);
+  if (thread_end_key_error != 0 || pthread_setspecific(thread_end_key, self) != 0) {
+    return lk_fail(error, LK_OUT_OF_MEMORY,
+                   "failed to note the end of a thread: the system has no key left");
   }
-  const unsigned memo = (unsigned)cache->serial % LK_THREAD_MEMOS;
-  self->memos[memo].serial = cache->serial;
-  self->memos[memo].table = table;
-  destroy_orphans(cache);
+  lk_thread_table *table = lk_alloc_aligned(&cache->allocator, sizeof *table, LK_LINE);
+  if (table == NULL) return lk_fail_memory(error, "a thread's cache table", sizeof *table);
+  memset(table, 0, sizeof *table);
+  table->cache = cache;
+  lk_table_init(&table->table, &cache->allocator);
+  pthread_mutex_lock(&lk_registry);
+  table->thread = self;
+  LK_LIST_ADD(self->tables, table, thread_next, thread_link);
+  pthread_mutex_unlock(&lk_registry);
+  pthread_mutex_lock(&cache->tables_lock);
+  LK_LIST_ADD(cache->tables, table, cache_next, cache_link);
+  pthread_mutex_unlock(&cache->tables_lock);
   *out_table = table;
   return LK_OK;
+}
+
+lk_status lk_thread_table_make(lk_cache *cache, lk_thread_table **out_table, lk_error *error) {
+  lk_thread *self = &lk_thread_self;
+  bool orphans = false;
+  *out_table = NULL;
+  lk_thread_table *table = find_table(cache, &orphans);
+  if (table == NULL) LK_RETURN_NOT_OK(create_table(cache, &table, error));
+  /* In turn, so that as many caches as there are memos can be used in turns too. */
+  self->memos[self->next_memo] = (lk_memo){cache->serial, table};
+  self->next_memo = (self->next_memo + 1) % LK_THREAD_MEMOS;
+  if (orphans) destroy_orphans(cache);
+  *out_table = table;
+  return LK_OK;
+}
+
+void lk_thread_forget_memo(const lk_cache *cache) {
+  lk_memo *memos = lk_thread_self.memos;
+  for (unsigned i = 0; i < LK_THREAD_MEMOS; i++) {
+    if (memos[i].serial == cache->serial) memos[i].serial = 0;
+  }
 }

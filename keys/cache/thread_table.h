@@ -6,18 +6,24 @@
 
 #define LK_THREAD_MEMOS 4u
 
+/* A cache that a thread has used, and its table there. */
+typedef struct lk_memo {
+  uint64_t serial; /* of the cache; 0: none */
+  lk_thread_table *table;
+} lk_memo;
+
 typedef struct lk_thread {
-  struct {
-    uint64_t serial; /* of the cache; 0: none */
-    lk_thread_table *table;
-  } memos[LK_THREAD_MEMOS];
+  lk_memo memos[LK_THREAD_MEMOS];
+  uint32_t next_memo;      /* which is overwritten next */
   lk_thread_table *tables; /* guarded by registry */
   lk_cache *ending;        /* one whose table this thread ends just now; guarded by registry */
   const struct lk_build_frame *building; /* the innermost build that runs on this thread: build.c */
   const struct lk_flight *waiting;       /* guarded by waiting: flight.c */
 } lk_thread;
 
-extern _Thread_local lk_thread lk_thread_self;
+/* In the static block of thread-local memory, so that a hit reads it without a call. Libraries that
+ * are loaded later share some hundred bytes of that block: it must stay small. */
+extern _Thread_local lk_thread lk_thread_self __attribute__((tls_model("initial-exec")));
 
 /* The registry: which caches there are, and which tables a thread has. A thread and a cache may end
  * at the same time. */
@@ -35,11 +41,12 @@ lk_status lk_thread_table_make(lk_cache *cache, lk_thread_table **out_table, lk_
 
 static inline lk_status lk_thread_table_get(lk_cache *cache, lk_thread_table **out_table,
                                             lk_error *error) {
-  lk_thread *self = &lk_thread_self;
-  const unsigned memo = (unsigned)cache->serial % LK_THREAD_MEMOS;
-  if (__builtin_expect(self->memos[memo].serial == cache->serial, 1)) {
-    *out_table = self->memos[memo].table;
-    return LK_OK;
+  const lk_memo *memos = lk_thread_self.memos;
+  for (unsigned i = 0; i < LK_THREAD_MEMOS; i++) {
+    if (__builtin_expect(memos[i].serial == cache->serial, 1)) {
+      *out_table = memos[i].table;
+      return LK_OK;
+    }
   }
   return lk_thread_table_make(cache, out_table, error);
 }
@@ -56,9 +63,13 @@ static inline void lk_thread_table_unlock(lk_thread_table *table) {
   atomic_store_explicit(&table->busy, 0, memory_order_release);
 }
 
+/* For a child of fork: the calling thread has no memo of this cache. */
+void lk_thread_forget_memo(const lk_cache *cache);
+
 /* Takes a handle out of a table that the caller has locked. */
 void lk_thread_table_remove(lk_thread_table *table, lk_ref *ref, lk_garbage *garbage);
-/* Per-thread mode: unlinks an entry from its thread's table, which the caller has locked. */
+/* Per-thread mode: unlinks an entry from its thread's table, which the caller has locked. Locks the
+ * shard. */
 void lk_thread_table_unlink(lk_entry *entry, bool eviction, lk_garbage *garbage);
 /* Both for all that is in a table, which the caller has locked. */
 void lk_thread_table_empty(lk_thread_table *table, lk_garbage *garbage);

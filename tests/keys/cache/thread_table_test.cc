@@ -1,6 +1,10 @@
 // Threads' tables: they end with their thread or with their cache, whichever ends first.
+#include <pthread.h>
+
 #include "tests/keys/cache/cache_util.h"
 #include "tests/keys/cache/worker.h"
+
+extern "C" pthread_mutex_t lk_registry; // of thread_table.h, which is C
 
 namespace {
 
@@ -86,6 +90,23 @@ TEST_P(ThreadTableTest, ThreadsAndCachesEndAtTheSameTime) {
     EXPECT_EQ(probe.alive(), 0);
     for (std::thread &thread : threads) thread.join();
   }
+}
+
+// Whatever numbers they have: here such as have one remainder with every small power of two.
+TEST_P(ThreadTableTest, FourCachesInTurnsNeedNoLockOfTheProcess) {
+  std::vector<Cache> caches(25);
+  for (Cache &each : caches) {
+    LK_ASSERT_OK(lk_cache_create(allocator.get(), GetParam(), LK_UNLIMITED, LK_UNLIMITED,
+                                 each.out(), LK_ERR));
+  }
+  lk_cache *const used[] = {caches[0], caches[8], caches[16], caches[24]};
+  const Key key(1);
+  for (lk_cache *each : used) touch(each, &probe, key);
+  pthread_mutex_lock(&lk_registry); // taking it once more would be for ever
+  for (int round = 0; round < 3; round++) {
+    for (lk_cache *each : used) EXPECT_TRUE(touch(each, &probe, key));
+  }
+  pthread_mutex_unlock(&lk_registry);
 }
 
 } // namespace
