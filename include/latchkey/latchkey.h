@@ -603,8 +603,8 @@ typedef struct lk_api {
   void (*ref_charge)(lk_ref *ref, uint64_t bytes);
 
   /* Sets the limits of a context (`executor` NULL) or of one executor. A lower limit evicts before
-   * this returns, least recently used first. 0 empties and disables. LK_UNSET leaves a limit as it
-   * is. */
+   * this returns, about in the order of the last use. 0 empties and disables. LK_UNSET leaves a
+   * limit as it is. */
   lk_status (*cache_set_capacity)(lk_context *context, lk_executor *executor, uint64_t entries,
                                   uint64_t bytes, lk_error *error);
   lk_status (*cache_set_weights_capacity)(lk_context *context, uint64_t bytes, lk_error *error);

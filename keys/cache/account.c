@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "keys/cache/clock.h"
 
-void lk_account_init(lk_account *account, uint64_t entries, uint64_t bytes) {
+void lk_account_init(lk_account *account, lk_clock_owner owner, uint64_t entries, uint64_t bytes) {
   memset(account, 0, sizeof *account);
+  lk_clock_init(&account->clock, owner);
   atomic_init(&account->limit_entries, entries);
   atomic_init(&account->limit_bytes, bytes);
 }
@@ -62,7 +64,10 @@ void lk_account_remove(const lk_entry *entry) {
   add_unlinked(entry, 0 - entry->bytes); /* unsigned: takes them away */
 }
 
-static void link_in(lk_account *account, uint32_t kind, uint64_t bytes) {
+static void link_in(lk_account *account, lk_entry *entry) {
+  const uint32_t kind = entry->self.kind;
+  const uint64_t bytes = entry->bytes;
+  lk_clock_add(&account->clock, entry);
   account->entries++;
   account->bytes += bytes;
   account->unlinked_bytes -= bytes;
@@ -78,15 +83,18 @@ bool lk_account_link(lk_entry *entry) {
       lk_account_fits(&cache->account, 1, entry->bytes) &&
       (entry->quota == NULL || lk_account_fits(&entry->quota->account, 1, entry->bytes));
   if (linked) {
-    link_in(&cache->account, entry->self.kind, entry->bytes);
-    if (entry->quota != NULL) link_in(&entry->quota->account, entry->self.kind, entry->bytes);
+    link_in(&cache->account, entry);
+    if (entry->quota != NULL) link_in(&entry->quota->account, entry);
     entry->counted = 1;
   }
   pthread_mutex_unlock(&cache->accounts);
   return linked;
 }
 
-static void link_out(lk_account *account, uint32_t kind, uint64_t bytes, bool eviction) {
+static void link_out(lk_account *account, lk_entry *entry, bool eviction) {
+  const uint32_t kind = entry->self.kind;
+  const uint64_t bytes = entry->bytes;
+  lk_clock_remove(&account->clock, entry);
   account->entries--;
   account->bytes -= bytes;
   account->unlinked_bytes += bytes;
@@ -98,11 +106,39 @@ static void link_out(lk_account *account, uint32_t kind, uint64_t bytes, bool ev
 void lk_account_unlink(lk_entry *entry, bool eviction) {
   lk_cache *cache = entry->cache;
   pthread_mutex_lock(&cache->accounts);
-  link_out(&cache->account, entry->self.kind, entry->bytes, eviction);
-  if (entry->quota != NULL) {
-    link_out(&entry->quota->account, entry->self.kind, entry->bytes, eviction);
-  }
+  link_out(&cache->account, entry, eviction);
+  if (entry->quota != NULL) link_out(&entry->quota->account, entry, eviction);
   entry->counted = 0;
+  pthread_mutex_unlock(&cache->accounts);
+}
+
+void lk_account_park(lk_entry *entry) {
+  lk_cache *cache = entry->cache;
+  pthread_mutex_lock(&cache->accounts);
+  lk_clock_park(&cache->account.clock, entry);
+  if (entry->quota != NULL) lk_clock_park(&entry->quota->account.clock, entry);
+  pthread_mutex_unlock(&cache->accounts);
+}
+
+void lk_account_unpark(lk_entry *entry) {
+  lk_cache *cache = entry->cache;
+  pthread_mutex_lock(&cache->accounts);
+  lk_clock_unpark(&cache->account.clock, entry);
+  if (entry->quota != NULL) lk_clock_unpark(&entry->quota->account.clock, entry);
+  pthread_mutex_unlock(&cache->accounts);
+}
+
+lk_entry *lk_account_step(lk_cache *cache, lk_account *account, bool parked) {
+  pthread_mutex_lock(&cache->accounts);
+  lk_entry *entry = lk_clock_step(&account->clock, parked);
+  pthread_mutex_unlock(&cache->accounts);
+  return entry;
+}
+
+void lk_account_leave(lk_cache *cache, lk_account *account, lk_entry *const *entries,
+                      uint32_t count, bool parked) {
+  pthread_mutex_lock(&cache->accounts);
+  for (uint32_t i = 0; i < count; i++) lk_clock_leave(&account->clock, entries[i], parked);
   pthread_mutex_unlock(&cache->accounts);
 }
 
@@ -127,6 +163,14 @@ bool lk_account_charge(lk_entry *entry, uint64_t total) {
   entry->bytes = total;
   pthread_mutex_unlock(&cache->accounts);
   return grown;
+}
+
+uint64_t lk_account_charged(const lk_entry *entry) {
+  lk_cache *cache = entry->cache;
+  pthread_mutex_lock(&cache->accounts);
+  const uint64_t bytes = entry->bytes;
+  pthread_mutex_unlock(&cache->accounts);
+  return bytes;
 }
 
 bool lk_account_fits_alone(const lk_account *account, uint64_t entries, uint64_t bytes) {

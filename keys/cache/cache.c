@@ -29,8 +29,7 @@ lk_status lk_cache_create(const lk_allocator *allocator, uint32_t mode, uint64_t
   cache->serial = atomic_fetch_add_explicit(&serials, 1, memory_order_relaxed) + 1;
   cache->mode = mode;
   cache->allocator = *allocator;
-  lk_account_init(&cache->account, entries, bytes);
-  pthread_mutex_init(&cache->sweep, NULL);
+  lk_account_init(&cache->account, LK_CLOCK_CACHE, entries, bytes);
   pthread_mutex_init(&cache->tables_lock, NULL);
   pthread_mutex_init(&cache->accounts, NULL);
   for (size_t i = 0; i < LK_SHARDS; i++) {
@@ -51,7 +50,6 @@ void lk_cache_destroy(lk_cache *cache) {
   for (size_t i = 0; i < LK_SHARDS; i++) pthread_mutex_destroy(&cache->shards[i].lock);
   pthread_mutex_destroy(&cache->accounts);
   pthread_mutex_destroy(&cache->tables_lock);
-  pthread_mutex_destroy(&cache->sweep);
   const lk_allocator allocator = cache->allocator;
   lk_free(&allocator, cache);
 }
@@ -70,7 +68,7 @@ lk_status lk_quota_create(lk_cache *cache, lk_quota **out_quota, lk_error *error
   if (quota == NULL) return lk_fail_memory(error, "an executor's limits", sizeof *quota);
   quota->cache = cache;
   atomic_init(&quota->refs, 1);
-  lk_account_init(&quota->account, LK_UNLIMITED, LK_UNLIMITED);
+  lk_account_init(&quota->account, LK_CLOCK_QUOTA, LK_UNLIMITED, LK_UNLIMITED);
   *out_quota = quota;
   return LK_OK;
 }
@@ -142,12 +140,9 @@ static lk_ref *look(lk_thread_table *table, lk_key *key) {
 /* Puts a new entry into its thread's table. False: it does not fit now. */
 static bool link_entry(lk_thread_table *table, lk_entry *entry) {
   lk_thread_table_lock(table);
-  const bool fits = lk_entry_link(entry, &table->table);
-  if (fits) table->clock = lk_entry_tick(entry);
-  if (atomic_load_explicit(&entry->linked, memory_order_relaxed) != 0) {
-    atomic_store_explicit(&entry->self.listed, 1, memory_order_relaxed);
-    entry->table = table;
-  }
+  entry->table = table; /* before others can find the entry */
+  const bool fits = lk_entry_link(entry, &table->table, lk_cold_tick(table));
+  if (!lk_entry_is_linked(entry)) entry->table = NULL;
   lk_thread_table_unlock(table);
   return fits;
 }
@@ -160,7 +155,7 @@ static lk_status get_alone(lk_cache *cache, lk_thread_table *table, lk_quota *qu
   lk_count(cache, quota, lk_key_get_head(key)->kind, LK_EVENT_MISS, 0);
   LK_RETURN_NOT_OK(lk_build(cache, quota, key, build, arg, &entry, error));
   while (table != NULL && !link_entry(table, entry) &&
-         lk_make_room(cache, quota, 1, entry->bytes)) {
+         lk_make_room(cache, quota, 1, lk_account_charged(entry))) {
   }
   *out_ref = &entry->self;
   return LK_OK;

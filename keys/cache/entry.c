@@ -8,7 +8,6 @@
 #include "base/list.h"
 #include "base/status.h"
 #include "keys/cache/account.h"
-#include "keys/cache/tick.h"
 
 /* What a value is charged that claims more than can be added up. */
 #define HUGE_BYTES (LK_UNLIMITED / 4)
@@ -39,7 +38,6 @@ lk_status lk_entry_create(lk_cache *cache, lk_quota *quota, const lk_key *key,
   entry->self.key_size = key->size;
   entry->self.kind = lk_key_get_head(key)->kind;
   atomic_init(&entry->self.refs, 1);
-  atomic_init(&entry->self.tick, lk_cache_tick(cache));
   if (quota != NULL) {
     entry->quota = quota;
     atomic_fetch_add_explicit(&quota->refs, 1, memory_order_relaxed);
@@ -57,27 +55,37 @@ static void entry_destroy(lk_entry *entry) {
   lk_free(&cache->allocator, entry);
 }
 
-bool lk_entry_link(lk_entry *entry, lk_table *table) {
-  if (!lk_account_link(entry)) return false;
-  atomic_store_explicit(&entry->self.tick, lk_cache_tick(entry->cache), memory_order_relaxed);
-  if (lk_table_insert(table, &entry->key, &entry->self.node)) {
-    atomic_fetch_add_explicit(&entry->self.refs, 1, memory_order_relaxed);
-    atomic_store_explicit(&entry->linked, 1, memory_order_relaxed);
-  } else {
-    lk_account_unlink(entry, false); /* no memory: for those who asked, and nobody later */
-  }
-  return true;
+bool lk_entry_link(lk_entry *entry, lk_table *table, uint64_t tick) {
+  atomic_store_explicit(&entry->self.tick, tick, memory_order_relaxed);
+  entry->seen_tick = tick;
+  if (!lk_table_insert(table, &entry->key, &entry->self.node)) return true;
+  atomic_fetch_add_explicit(&entry->self.refs, LK_REF_LISTED, memory_order_relaxed);
+  /* Last: from here on, the hand of a clock may come to it. */
+  if (lk_account_link(entry)) return true;
+  atomic_fetch_sub_explicit(&entry->self.refs, LK_REF_LISTED, memory_order_relaxed);
+  lk_table_remove(table, &entry->self.node);
+  return false;
+}
+
+/* ---- who uses it ---- */
+
+static uint32_t users_of(const lk_ref *ref) {
+  return atomic_load_explicit(&ref->refs, memory_order_acquire) & LK_REF_USERS;
+}
+
+static uint32_t count_handles(const lk_entry *entry) {
+  uint32_t count = 0;
+  for (const lk_ref *handle = entry->handles; handle != NULL; handle = handle->next) count++;
+  return count;
 }
 
 uint32_t lk_entry_users(const lk_entry *entry) {
-  /* Signed: a handle that another thread releases just now may be seen half done. */
-  int64_t users = atomic_load_explicit(&entry->self.refs, memory_order_acquire);
-  users -= atomic_load_explicit(&entry->linked, memory_order_relaxed);
+  /* A handle holds a reference to `self`, also while its last user releases it. */
+  uint32_t users = users_of(&entry->self) - count_handles(entry);
   for (const lk_ref *handle = entry->handles; handle != NULL; handle = handle->next) {
-    users += (int64_t)atomic_load_explicit(&handle->refs, memory_order_acquire) -
-             (int64_t)atomic_load_explicit(&handle->listed, memory_order_relaxed) - 1;
+    users += users_of(handle);
   }
-  return users > 0 ? (uint32_t)users : 0;
+  return users;
 }
 
 uint64_t lk_entry_tick(const lk_entry *entry) {
@@ -89,13 +97,89 @@ uint64_t lk_entry_tick(const lk_entry *entry) {
   return tick;
 }
 
+uint64_t lk_entry_front_hits(const lk_entry *entry) {
+  uint64_t hits = 0;
+  for (const lk_ref *handle = entry->handles; handle != NULL; handle = handle->next) {
+    /* The others have handed theirs over. */
+    if (!lk_ref_is_listed(handle)) continue;
+    hits += atomic_load_explicit(&handle->hits, memory_order_relaxed);
+  }
+  return hits;
+}
+
+uint64_t lk_entry_hits(const lk_entry *entry) {
+  return atomic_load_explicit(&entry->self.hits, memory_order_relaxed) + lk_entry_front_hits(entry);
+}
+
+/* ---- parked: tests/promela/refs.pml ---- */
+
+/* Marks `ref` if it has more users than `others`. One number has mark and users: whoever releases
+ * the last one sees the mark. */
+static bool mark(lk_ref *ref, uint32_t others) {
+  const uint32_t refs = atomic_fetch_or_explicit(&ref->refs, LK_REF_PARKED, memory_order_relaxed);
+  if ((refs & LK_REF_USERS) > others) return true;
+  atomic_fetch_and_explicit(&ref->refs, ~LK_REF_PARKED, memory_order_relaxed);
+  return false;
+}
+
+static bool mark_a_used_one(lk_entry *entry) {
+  if (mark(&entry->self, count_handles(entry))) return true;
+  for (lk_ref *handle = entry->handles; handle != NULL; handle = handle->next) {
+    if (mark(handle, 0)) return true;
+  }
+  return false;
+}
+
+bool lk_entry_park(lk_entry *entry) {
+  if (lk_entry_users(entry) == 0 || !mark_a_used_one(entry)) return false;
+  entry->parked = 1;
+  lk_account_park(entry);
+  return true;
+}
+
+static void clear_marks(lk_entry *entry) {
+  atomic_fetch_and_explicit(&entry->self.refs, ~LK_REF_PARKED, memory_order_relaxed);
+  for (lk_ref *handle = entry->handles; handle != NULL; handle = handle->next) {
+    atomic_fetch_and_explicit(&handle->refs, ~LK_REF_PARKED, memory_order_relaxed);
+  }
+}
+
+void lk_entry_leave_park(lk_entry *entry) {
+  if (entry->parked == 0) return;
+  entry->parked = 0;
+  clear_marks(entry);
+}
+
 /* ---- handles of fronts ---- */
 
-void lk_entry_add_handle(lk_entry *entry, lk_ref *handle) {
+bool lk_entry_add_handle(lk_entry *entry, lk_ref *handle) {
   lk_shard *shard = lk_shard_of(entry->cache, &entry->key);
   pthread_mutex_lock(&shard->lock);
-  LK_LIST_ADD(entry->handles, handle, next, link);
+  const bool is_linked = lk_entry_is_linked(entry);
+  if (is_linked) {
+    /* Its user was one of `self` until now, whose mark does not hear of it any more. */
+    if (entry->parked != 0) {
+      atomic_fetch_or_explicit(&handle->refs, LK_REF_PARKED, memory_order_relaxed);
+    }
+    LK_LIST_ADD(entry->handles, handle, next, link);
+  }
   pthread_mutex_unlock(&shard->lock);
+  return is_linked;
+}
+
+lk_thread_table *lk_entry_next_front(lk_entry *entry) {
+  lk_shard *shard = lk_shard_of(entry->cache, &entry->key);
+  lk_thread_table *front = NULL;
+  pthread_mutex_lock(&shard->lock);
+  while (front == NULL && entry->handles != NULL) {
+    lk_ref *handle = entry->handles;
+    front = atomic_load_explicit(&handle->front, memory_order_relaxed);
+    LK_LIST_REMOVE(handle, next, link);
+    handle->next = NULL; /* so that it can leave its list, which is itself, once more */
+    handle->link = &handle->next;
+  }
+  pthread_mutex_unlock(&shard->lock);
+  return front;
 }
 
 static void remove_handle(lk_entry *entry, lk_ref *handle) {
@@ -119,8 +203,39 @@ void lk_ref_retain(lk_ref *ref) {
   atomic_fetch_add_explicit(&ref->refs, 1, memory_order_relaxed);
 }
 
+/* Releases a reference with a mark, which may be the last use of an entry that is parked. Returns
+ * what `refs` was. */
+static uint32_t release_marked(lk_ref *ref) {
+  lk_entry *entry = ref->entry;
+  lk_shard *shard = lk_shard_of(entry->cache, &entry->key);
+  pthread_mutex_lock(&shard->lock);
+  const uint32_t refs = atomic_fetch_sub_explicit(&ref->refs, 1, memory_order_acq_rel);
+  /* While it is parked it is linked, so it is there although the reference is gone. */
+  if (entry->parked != 0 && !mark_a_used_one(entry)) {
+    lk_entry_leave_park(entry);
+    lk_account_unpark(entry);
+  }
+  pthread_mutex_unlock(&shard->lock);
+  return refs;
+}
+
+/* Among the users of an entry's own handle are those that its fronts' handles have. */
+static bool may_be_last_use(const lk_ref *ref, uint32_t refs) {
+  return (refs & LK_REF_USERS) == 1 ||
+         (ref == &ref->entry->self && ref->entry->cache->mode == LK_CACHE_SHARED);
+}
+
+/* Whether it was the last one, the table's included. */
 static bool is_last(lk_ref *ref) {
-  return atomic_fetch_sub_explicit(&ref->refs, 1, memory_order_acq_rel) == 1;
+  uint32_t refs = atomic_load_explicit(&ref->refs, memory_order_relaxed);
+  do {
+    if ((refs & LK_REF_PARKED) != 0 && may_be_last_use(ref, refs)) {
+      refs = release_marked(ref);
+      break;
+    }
+  } while (!atomic_compare_exchange_weak_explicit(&ref->refs, &refs, refs - 1, memory_order_acq_rel,
+                                                  memory_order_relaxed));
+  return (refs & ~LK_REF_PARKED) == 1;
 }
 
 void lk_ref_release(lk_ref *ref) {
@@ -134,7 +249,8 @@ void lk_ref_release(lk_ref *ref) {
   entry_destroy(entry);
 }
 
-void lk_garbage_add(lk_garbage *garbage, lk_ref *ref) {
+void lk_garbage_take(lk_garbage *garbage, lk_ref *ref) {
+  atomic_fetch_sub_explicit(&ref->refs, LK_REF_LISTED - 1, memory_order_relaxed);
   ref->garbage_next = garbage->first;
   garbage->first = ref;
 }

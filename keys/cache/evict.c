@@ -1,15 +1,18 @@
 /* Which entries go when there are too many, or too many bytes.
  *
- * The least recently used go first, among those that nobody uses. What a run plan refers to is in
- * use by it. So a cold run plan goes before its plans and primitives, and these go before anything
- * that was used later. A hot run plan stays, and so does all that it needs. Destroying a value
- * releases what it refers to, which is as cold and goes next. So eviction works in rounds: choose,
- * unlink, destroy, look again. A run plan is a round of its own, so that what it alone has needed
- * goes before the next run plan does. When nothing unused is left and there is still too much,
- * entries in use are unlinked too, least recently used first: they no longer count, and the last
- * user frees them.
+ * Those go first that nobody uses, in about the order of their last use: a clock (clock.h), whose
+ * hand looks at LOOKS entries at most before one goes. So the cost of an eviction does not depend
+ * on how many entries there are.
  *
- * Choosing needs no memory: a round keeps the coldest entries that it sees in a heap on the stack.
+ * What a run plan refers to is in use by it. When the hand meets it, it is parked; when the last
+ * user releases it, it is the next that the hand meets. So a cold run plan goes, and then what it
+ * alone has needed, before the next run plan does. A hot run plan stays, and so does all that it
+ * needs. An entry is parked once for each time that it gets a user, so parking costs its users and
+ * not those who make room.
+ *
+ * Destroying a value releases what it refers to. So one entry goes at a time: unlink, destroy, look
+ * again. When no candidate is left and there is still too much, entries in use are unlinked too:
+ * they no longer count, and the last user frees them.
  */
 #include "keys/cache/evict.h"
 
@@ -18,156 +21,107 @@
 #include "keys/cache/front.h"
 #include "keys/cache/walk.h"
 
-/* Entries of a round at most: many, so that large caches are not walked often; 8 KiB of stack. */
-#define ROUND 512u
+/* Entries that the hand looks at before one goes. If all of them were hit since it came along the
+ * last time, the one that was used least recently goes. */
+#define LOOKS 16u
 
-/* A cache with more entries than BATCH_ABOVE makes room for 1/BATCH_PART of its limit more than is
- * asked for: enough for one walk through all entries to serve many calls, and little enough for
- * nobody to wait long. */
-#define BATCH_ABOVE 64u
-#define BATCH_PART 64u
+/* ---- the hand ---- */
 
-typedef struct candidate {
-  uint64_t tick;
-  lk_entry *entry;
-} candidate;
+/* What was found: nothing, entries but none that may go yet, or one, and it went. */
+typedef enum round_result { ROUND_NOTHING, ROUND_LOOKED, ROUND_EVICTED } round_result;
 
-typedef struct evict_round {
-  const lk_quota *scope; /* only its entries; NULL: all */
-  bool used;             /* also those in use */
+/* An account that must have room for more. */
+typedef struct need {
+  lk_cache *cache;
+  lk_account *account;
+  uint64_t entries, bytes;
+} need;
+
+static bool is_over(const need *wanted) {
+  pthread_mutex_lock(&wanted->cache->accounts);
+  const bool fits = lk_account_fits(wanted->account, wanted->entries, wanted->bytes);
+  pthread_mutex_unlock(&wanted->cache->accounts);
+  return !fits;
+}
+
+typedef enum look_result { LOOK_IN_USE, LOOK_WARM, LOOK_COLD } look_result;
+
+static look_result look_at(lk_entry *entry, bool used) {
+  lk_shard *shard = lk_shard_of(entry->cache, &entry->key);
+  look_result result = LOOK_IN_USE;
+  pthread_mutex_lock(&shard->lock);
+  if (used || !lk_entry_park(entry)) {
+    const uint64_t hits = lk_entry_hits(entry);
+    result = hits == entry->seen_hits ? LOOK_COLD : LOOK_WARM;
+    entry->seen_hits = hits;
+    entry->seen_tick = lk_entry_tick(entry);
+  }
+  pthread_mutex_unlock(&shard->lock);
+  return result;
+}
+
+/* What was hit since a hand came along the last time, coldest first. */
+typedef struct warm_entries {
+  lk_entry *entries[LOOKS];
   uint32_t count;
-  candidate heap[ROUND]; /* the warmest on top */
-} evict_round;
+} warm_entries;
 
-/* ---- choosing ---- */
-
-static void swap(candidate *a, candidate *b) {
-  const candidate former = *a;
-  *a = *b;
-  *b = former;
+static void add_warm(warm_entries *warm, lk_entry *entry) {
+  uint32_t at = warm->count++;
+  for (; at > 0 && warm->entries[at - 1]->seen_tick > entry->seen_tick; at--) {
+    warm->entries[at] = warm->entries[at - 1];
+  }
+  warm->entries[at] = entry;
 }
 
-static void sift_down(candidate *heap, uint32_t count, uint32_t at) {
-  for (;;) {
-    uint32_t largest = at;
-    for (uint32_t child = 2 * at + 1; child <= 2 * at + 2 && child < count; child++) {
-      if (heap[child].tick > heap[largest].tick) largest = child;
-    }
-    if (largest == at) return;
-    swap(&heap[at], &heap[largest]);
-    at = largest;
+/* Who goes next, of those in use or of the others. NULL: none yet. The caller holds `tables`. */
+static lk_entry *choose(const need *wanted, bool used, bool *out_any) {
+  lk_entry *first = NULL, *cold = NULL;
+  warm_entries warm = {.count = 0};
+  for (uint32_t i = 0; i < LOOKS && cold == NULL; i++) {
+    lk_entry *entry = lk_account_step(wanted->cache, wanted->account, used);
+    if (entry == NULL || entry == first) break;
+    *out_any = true;
+    const look_result result = look_at(entry, used);
+    if (result == LOOK_COLD) cold = entry;
+    if (result != LOOK_WARM) continue;
+    if (first == NULL) first = entry;
+    add_warm(&warm, entry);
   }
+  if (warm.count > 1) {
+    lk_account_leave(wanted->cache, wanted->account, warm.entries, warm.count, used);
+  }
+  if (cold == NULL && warm.count > 0) cold = warm.entries[0];
+  return cold;
 }
 
-static void sift_up(candidate *heap, uint32_t at) {
-  for (uint32_t up = 0; at > 0; at = up) {
-    up = (at - 1) / 2;
-    if (heap[up].tick >= heap[at].tick) return;
-    swap(&heap[up], &heap[at]);
-  }
-}
-
-static void consider(void *arg, lk_entry *entry) {
-  evict_round *round = arg;
-  if (round->scope != NULL && entry->quota != round->scope) return;
-  const candidate found = {lk_entry_tick(entry), entry};
-  const bool is_full = round->count == ROUND;
-  if (is_full && found.tick >= round->heap[0].tick) return;
-  if (!round->used && lk_entry_users(entry) > 0) return;
-  if (!is_full) {
-    round->heap[round->count] = found;
-    sift_up(round->heap, round->count++);
-  } else {
-    round->heap[0] = found;
-    sift_down(round->heap, round->count, 0);
-  }
-}
-
-/* Coldest first. */
-static void sort_candidates(evict_round *round) {
-  for (uint32_t count = round->count; count > 1; count--) {
-    swap(&round->heap[0], &round->heap[count - 1]);
-    sift_down(round->heap, count - 1, 0);
-  }
+/* Evicts one entry at most. The caller holds `tables`. */
+static round_result run_round(const need *wanted, bool used, lk_garbage *garbage) {
+  bool any = false;
+  lk_entry *entry = choose(wanted, used, &any);
+  if (entry == NULL) return any ? ROUND_LOOKED : ROUND_NOTHING;
+  if (!lk_entry_evict(entry, used, garbage)) return ROUND_LOOKED;
+  lk_fronts_leave(entry, garbage);
+  return ROUND_EVICTED;
 }
 
 /* ---- limits ---- */
 
-/* What must be free, and how much more is freed while at it. */
-typedef struct need {
-  uint64_t entries, bytes, slack_entries, slack_bytes;
-} need;
-
-static bool account_over(lk_cache *cache, const lk_account *account, const need *wanted,
-                         bool slack) {
-  pthread_mutex_lock(&cache->accounts);
-  const bool is_over =
-      !lk_account_fits(account, wanted->entries + (slack ? wanted->slack_entries : 0),
-                       wanted->bytes + (slack ? wanted->slack_bytes : 0));
-  pthread_mutex_unlock(&cache->accounts);
-  return is_over;
-}
-
-static void set_slack(lk_cache *cache, const lk_account *account, need *wanted) {
-  pthread_mutex_lock(&cache->accounts);
-  if (account->entries > BATCH_ABOVE) {
-    /* Only the limit that is near is made room under. */
-    if (!lk_account_fits(account, wanted->entries, 0)) {
-      wanted->slack_entries = account->limit_entries / BATCH_PART;
-    }
-    if (!lk_account_fits(account, 0, wanted->bytes)) {
-      wanted->slack_bytes = account->limit_bytes / BATCH_PART;
-    }
-  }
-  pthread_mutex_unlock(&cache->accounts);
-}
-
-/* ---- rounds ---- */
-
-/* Returns how many went. The caller holds `sweep`. */
-static uint32_t run_round(lk_cache *cache, const lk_account *account, const need *wanted,
-                          evict_round *round, lk_garbage *garbage) {
-  uint32_t unlinked = 0;
-  round->count = 0;
-  pthread_mutex_lock(&cache->tables_lock);
-  lk_each_entry(cache, consider, round);
-  sort_candidates(round);
-  for (uint32_t i = 0; i < round->count; i++) {
-    if (!account_over(cache, account, wanted, !round->used)) break;
-    const bool run_plan = round->heap[i].entry->self.kind == LK_KIND_RUN;
-    if (run_plan && unlinked > 0) break;
-    if (!lk_entry_evict(round->heap[i].entry, round->used, garbage)) continue;
-    unlinked++;
-    if (run_plan) break;
-  }
-  pthread_mutex_unlock(&cache->tables_lock);
-  if (unlinked > 0 && cache->mode == LK_CACHE_SHARED) lk_fronts_sweep(cache, garbage);
-  return unlinked;
-}
-
-static void make_room(lk_cache *cache, const lk_quota *scope, const lk_account *account,
-                      uint64_t entries, uint64_t bytes) {
-  need wanted = {.entries = entries, .bytes = bytes};
-  evict_round round;
-  round.scope = scope;
-  round.used = false;
-  if (!account_over(cache, account, &wanted, false)) return;
-  /* Only for a new entry: shrinking keeps all that fits. */
-  if (entries > 0) set_slack(cache, account, &wanted);
-  while (account_over(cache, account, &wanted, !round.used)) {
+static void make_room(const need *wanted) {
+  lk_cache *cache = wanted->cache;
+  bool used = false;
+  while (is_over(wanted)) {
     lk_garbage garbage = {NULL};
-    pthread_mutex_lock(&cache->sweep);
-    const uint32_t unlinked = run_round(cache, account, &wanted, &round, &garbage);
-    pthread_mutex_unlock(&cache->sweep);
+    round_result result = ROUND_LOOKED;
+    pthread_mutex_lock(&cache->tables_lock);
+    /* Once more: the thread that had the lock before may have made the room. */
+    if (is_over(wanted)) result = run_round(wanted, used, &garbage);
+    pthread_mutex_unlock(&cache->tables_lock);
     lk_garbage_release(&garbage);
-    if (unlinked > 0) {
-      /* What entries in use refer to may be unused now. */
-      round.used = false;
-    } else if (!round.used && account_over(cache, account, &wanted, false)) {
-      round.used = true;
-    } else {
-      return;
-    }
+    if (result == ROUND_NOTHING && used) return;
+    if (result == ROUND_NOTHING) used = true;
+    /* What an entry in use refers to may be unused now. */
+    if (result == ROUND_EVICTED) used = false;
   }
 }
 
@@ -175,9 +129,9 @@ bool lk_make_room(lk_cache *cache, lk_quota *quota, uint64_t entries, uint64_t b
   if (!lk_account_fits_alone(&cache->account, entries, bytes)) return false;
   if (quota != NULL) {
     if (!lk_account_fits_alone(&quota->account, entries, bytes)) return false;
-    make_room(cache, quota, &quota->account, entries, bytes);
+    make_room(&(need){cache, &quota->account, entries, bytes});
   }
-  make_room(cache, NULL, &cache->account, entries, bytes);
+  make_room(&(need){cache, &cache->account, entries, bytes});
   return true;
 }
 
@@ -195,17 +149,19 @@ static void unlink_if_goes(void *arg, lk_entry *entry) {
   if (of->goes(entry, of->quota)) lk_entry_unlink(entry, of->eviction, &of->garbage);
 }
 
-static void run_drop(lk_cache *cache, drop *of) {
-  pthread_mutex_lock(&cache->sweep);
-  if (cache->mode == LK_CACHE_SHARED) {
-    lk_each_entry(cache, unlink_if_goes, of);
-    lk_fronts_sweep(cache, &of->garbage);
-  } else {
-    pthread_mutex_lock(&cache->tables_lock);
-    lk_each_entry(cache, unlink_if_goes, of);
-    pthread_mutex_unlock(&cache->tables_lock);
+static void leave_fronts(lk_garbage *unlinked, lk_garbage *garbage) {
+  for (lk_ref *ref = unlinked->first; ref != NULL; ref = ref->garbage_next) {
+    lk_fronts_leave(ref->entry, garbage);
   }
-  pthread_mutex_unlock(&cache->sweep);
+}
+
+static void run_drop(lk_cache *cache, drop *of) {
+  lk_garbage handles = {NULL};
+  pthread_mutex_lock(&cache->tables_lock);
+  lk_each_entry(cache, unlink_if_goes, of);
+  leave_fronts(&of->garbage, &handles);
+  pthread_mutex_unlock(&cache->tables_lock);
+  lk_garbage_release(&handles);
   lk_garbage_release(&of->garbage);
 }
 
@@ -227,11 +183,9 @@ static bool was_used(const lk_entry *entry, const lk_quota *quota) {
 }
 
 void lk_drop_executor(lk_cache *cache, const lk_quota *quota) {
-  pthread_mutex_lock(&cache->sweep);
   pthread_mutex_lock(&cache->tables_lock);
   lk_each_entry(cache, note_used_value, &quota);
   pthread_mutex_unlock(&cache->tables_lock);
-  pthread_mutex_unlock(&cache->sweep);
   lk_drop_all(cache, quota, false);
   run_drop(cache, &(drop){.goes = was_used, .quota = quota});
 }

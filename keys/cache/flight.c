@@ -31,9 +31,7 @@ lk_flight *lk_flight_create(lk_cache *cache, const lk_key *key) {
   return NULL;
 }
 
-void lk_flight_finish(lk_cache *cache, lk_flight *flight, lk_ref *result) {
-  lk_shard *shard = lk_shard_of(cache, flight->key);
-  lk_table_remove(&shard->flights, &flight->node);
+void lk_flight_publish(lk_flight *flight, lk_ref *result) {
   if (result != NULL) {
     atomic_fetch_add_explicit(&result->refs, flight->users - 1, memory_order_relaxed);
     flight->result = result;
@@ -43,6 +41,11 @@ void lk_flight_finish(lk_cache *cache, lk_flight *flight, lk_ref *result) {
   flight->done = 1;
   pthread_mutex_unlock(&lk_waiting);
   pthread_cond_broadcast(&flight->finished);
+}
+
+void lk_flight_finish(lk_cache *cache, lk_flight *flight) {
+  lk_shard *shard = lk_shard_of(cache, flight->key);
+  lk_table_remove(&shard->flights, &flight->node);
   release(cache, shard, flight);
 }
 

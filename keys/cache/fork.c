@@ -14,7 +14,6 @@ static void take_locks(void *unused) {
   (void)unused;
   pthread_mutex_lock(&lk_registry);
   for (lk_cache *cache = lk_caches; cache != NULL; cache = cache->next) {
-    pthread_mutex_lock(&cache->sweep);
     pthread_mutex_lock(&cache->tables_lock);
     for (lk_thread_table *table = cache->tables; table != NULL; table = table->cache_next) {
       lk_thread_table_lock(table);
@@ -35,7 +34,6 @@ static void give_locks(void *unused) {
       lk_thread_table_unlock(table);
     }
     pthread_mutex_unlock(&cache->tables_lock);
-    pthread_mutex_unlock(&cache->sweep);
   }
   pthread_mutex_unlock(&lk_registry);
 }

@@ -10,54 +10,65 @@
 
 #define FRONT_CAPACITY 4096u
 
-lk_ref *lk_front_take(lk_thread_table *front, lk_entry *entry) {
-  lk_cache *cache = front->cache;
-  if (atomic_load_explicit(&entry->linked, memory_order_relaxed) == 0) return &entry->self;
-  lk_ref *handle = lk_alloc_aligned(&cache->allocator, sizeof *handle, LK_LINE);
-  if (handle == NULL) return &entry->self;
+/* A handle for this thread; NULL: no memory. */
+static lk_ref *create_handle(lk_thread_table *front, lk_entry *entry) {
+  lk_ref *handle = lk_alloc_aligned(&front->cache->allocator, sizeof *handle, LK_LINE);
+  if (handle == NULL) return NULL;
   memset(handle, 0, sizeof *handle);
   handle->value = entry->self.value;
   handle->entry = entry;
   handle->kind = entry->self.kind;
   handle->key_bytes = entry->key_bytes;
   handle->key_size = entry->key.size;
-  const uint64_t tick = lk_cache_tick(cache);
+  atomic_init(&handle->front, front);
   atomic_init(&handle->refs, 1);
-  atomic_init(&handle->tick, tick);
+  atomic_init(&handle->tick, lk_cold_tick(front));
+  return handle;
+}
 
+/* The caller has locked the front. */
+static void list(lk_thread_table *front, lk_ref *handle, lk_garbage *garbage) {
+  lk_entry *entry = handle->entry;
+  if (lk_table_count(&front->table) >= FRONT_CAPACITY) lk_thread_table_empty(front, garbage);
+  /* Who unlinks an entry does so before it looks into the fronts of its handles: either it finds
+   * what is listed here now, or the entry is no longer linked here already. */
+  if (lk_entry_is_linked(entry) && lk_table_find(&front->table, &entry->key) == NULL &&
+      lk_table_insert(&front->table, &entry->key, &handle->node)) {
+    atomic_fetch_add_explicit(&handle->refs, LK_REF_LISTED, memory_order_relaxed);
+  }
+}
+
+lk_ref *lk_front_take(lk_thread_table *front, lk_entry *entry) {
+  if (!lk_entry_is_linked(entry)) return &entry->self;
+  lk_ref *handle = create_handle(front, entry);
+  if (handle == NULL) return &entry->self;
+  /* First among the entry's handles, then in the front: who unlinks the entry finds the front. */
+  if (!lk_entry_add_handle(entry, handle)) {
+    lk_free(&front->cache->allocator, handle);
+    return &entry->self;
+  }
   lk_garbage garbage = {NULL};
   if (lk_thread_table_try_lock(front)) {
-    front->clock = tick;
-    if (lk_table_count(&front->table) >= FRONT_CAPACITY) lk_thread_table_empty(front, &garbage);
-    /* Who unlinks an entry clears `linked` before it looks into the fronts, one by one: either it
-     * finds what is listed here now, or `linked` is 0 here already. */
-    if (atomic_load_explicit(&entry->linked, memory_order_relaxed) != 0 &&
-        lk_table_find(&front->table, &entry->key) == NULL &&
-        lk_table_insert(&front->table, &entry->key, &handle->node)) {
-      atomic_fetch_add_explicit(&handle->refs, 1, memory_order_relaxed);
-      atomic_store_explicit(&handle->listed, 1, memory_order_relaxed);
-    }
+    list(front, handle, &garbage);
     lk_thread_table_unlock(front);
   }
-  /* Now that it is listed or not: lk_entry_users would count one too few if it saw `refs` from
-   * before and `listed` from after. Until here, it counts the handle's reference to the entry. */
-  lk_entry_add_handle(entry, handle);
+  if (!lk_ref_is_listed(handle)) atomic_store_explicit(&handle->front, NULL, memory_order_relaxed);
   lk_garbage_release(&garbage);
   return handle;
 }
 
-void lk_fronts_sweep(lk_cache *cache, lk_garbage *garbage) {
-  pthread_mutex_lock(&cache->tables_lock);
-  for (lk_thread_table *front = cache->tables; front != NULL; front = front->cache_next) {
-    lk_thread_table_lock(front);
-    for (lk_table_node *node = lk_table_first(&front->table); node != NULL;) {
-      lk_ref *ref = (lk_ref *)node;
-      node = lk_table_next(node);
-      if (atomic_load_explicit(&ref->entry->linked, memory_order_relaxed) == 0) {
-        lk_thread_table_remove(front, ref, garbage);
-      }
-    }
-    lk_thread_table_unlock(front);
+static void leave(lk_thread_table *front, const lk_entry *entry, lk_garbage *garbage) {
+  lk_thread_table_lock(front);
+  /* By key: the handle that led here may have left the front, and be gone. */
+  lk_ref *listed = (lk_ref *)lk_table_find(&front->table, &entry->key);
+  if (listed != NULL && listed->entry == entry) lk_thread_table_remove(front, listed, garbage);
+  lk_thread_table_unlock(front);
+}
+
+void lk_fronts_leave(lk_entry *entry, lk_garbage *garbage) {
+  for (;;) {
+    lk_thread_table *front = lk_entry_next_front(entry);
+    if (front == NULL) return;
+    leave(front, entry, garbage);
   }
-  pthread_mutex_unlock(&cache->tables_lock);
 }

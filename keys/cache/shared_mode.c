@@ -10,23 +10,31 @@
 #include "keys/cache/front.h"
 #include "keys/cache/tick.h"
 
-/* With a reference for the caller; NULL: not there. The shard is locked. */
-static lk_entry *find_entry(lk_shard *shard, const lk_key *key) {
+/* What is there, with a reference for the caller: also what was just built, and is to be linked
+ * when there is room for it. NULL: nothing. The shard is locked. */
+static lk_entry *find_entry(lk_shard *shard, const lk_key *key, lk_flight **out_flight) {
   lk_entry *entry = (lk_entry *)lk_table_find(&shard->table, key);
-  if (entry == NULL) return NULL;
-  atomic_fetch_add_explicit(&entry->self.refs, 1, memory_order_relaxed);
-  atomic_store_explicit(&entry->self.tick, lk_cache_tick(entry->cache), memory_order_relaxed);
+  *out_flight = NULL;
+  if (entry == NULL) {
+    lk_flight *flight = (lk_flight *)lk_table_find(&shard->flights, key);
+    if (flight != NULL && flight->result != NULL) entry = flight->result->entry;
+    *out_flight = flight;
+  }
+  if (entry != NULL) atomic_fetch_add_explicit(&entry->self.refs, 1, memory_order_relaxed);
   return entry;
 }
 
-/* Puts a new entry into its shard, if it can be kept. The shard is locked when this returns. */
-static void link_entry(lk_cache *cache, lk_quota *quota, lk_shard *shard, lk_entry *entry) {
-  bool room = true;
-  pthread_mutex_lock(&shard->lock);
-  while (room && !lk_entry_link(entry, &shard->table)) {
-    pthread_mutex_unlock(&shard->lock);
-    room = lk_make_room(cache, quota, 1, entry->bytes);
+/* Makes room for an entry that did not fit, and puts it into its shard, if it can be kept. Whoever
+ * waited for it has it by now: only the thread that built it evicts. The shard is locked when this
+ * returns. */
+static void link_into_room(lk_thread_table *front, lk_quota *quota, lk_shard *shard,
+                           lk_entry *entry) {
+  bool is_done = false;
+  while (!is_done) {
+    const bool has_room = lk_make_room(front->cache, quota, 1, lk_account_charged(entry));
     pthread_mutex_lock(&shard->lock);
+    is_done = !has_room || lk_entry_link(entry, &shard->table, lk_cold_tick(front));
+    if (!is_done) pthread_mutex_unlock(&shard->lock);
   }
 }
 
@@ -38,12 +46,14 @@ static lk_status fly(lk_thread_table *front, lk_quota *quota, lk_flight *flight,
   lk_entry *entry = NULL;
   const lk_status status = lk_build(cache, quota, key, build, arg, &entry, &flight->error);
   if (status != LK_OK && error != NULL) *error = flight->error;
-  if (entry != NULL) {
-    link_entry(cache, quota, shard, entry);
-  } else {
-    pthread_mutex_lock(&shard->lock);
+  pthread_mutex_lock(&shard->lock);
+  const bool fits = entry == NULL || lk_entry_link(entry, &shard->table, lk_cold_tick(front));
+  lk_flight_publish(flight, entry != NULL ? &entry->self : NULL);
+  if (!fits) {
+    pthread_mutex_unlock(&shard->lock);
+    link_into_room(front, quota, shard, entry);
   }
-  lk_flight_finish(cache, flight, entry != NULL ? &entry->self : NULL);
+  lk_flight_finish(cache, flight); /* unlocks */
   if (entry != NULL) *out_ref = lk_front_take(front, entry);
   return status;
 }
@@ -54,9 +64,11 @@ lk_status lk_shared_mode_get(lk_thread_table *front, lk_quota *quota, const lk_k
   lk_cache *cache = front->cache;
   lk_shard *shard = lk_shard_of(cache, key);
   const uint32_t kind = lk_key_get_head(key)->kind;
+  lk_flight *flight = NULL;
   pthread_mutex_lock(&shard->lock);
-  lk_entry *entry = find_entry(shard, key);
+  lk_entry *entry = find_entry(shard, key, &flight);
   if (entry != NULL) {
+    atomic_store_explicit(&entry->self.tick, lk_cold_tick(front), memory_order_relaxed);
     pthread_mutex_unlock(&shard->lock);
     lk_count_cold_hit(entry);
     *out_hit = 1;
@@ -64,7 +76,6 @@ lk_status lk_shared_mode_get(lk_thread_table *front, lk_quota *quota, const lk_k
     return LK_OK;
   }
   lk_count(cache, quota, kind, LK_EVENT_MISS, 0);
-  lk_flight *flight = (lk_flight *)lk_table_find(&shard->flights, key);
   if (flight != NULL) {
     lk_ref *result = NULL;
     lk_count(cache, quota, kind, LK_EVENT_WAIT, 0);

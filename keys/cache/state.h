@@ -9,14 +9,14 @@
  * Locks, each taken after those before it:
  *   registry   (process)  the caches, and threads' lists of tables; a cache's end waits for
  *                         threads that end
- *   sweep      (cache)    removing entries, by whatever way
- *   tables     (cache)    the list of threads' tables
+ *   tables     (cache)    the list of threads' tables, and all removing of linked entries
  *   busy       (table)    a thread's table; a spin lock held for a few dozen instructions, or
- *                         while another thread removes entries from the table
- *   shard      (shard)    its table, its flights, and the lists of handles of its entries
- *   accounts   (cache)    all that is counted except hits
+ *                         while another thread removes an entry from the table
+ *   shard      (shard)    its table, its flights, and the handles and `parked` of its entries
+ *   accounts   (cache)    all that is counted except hits, and the clocks
  *   waiting    (process)  who waits for whose build
- * A fork takes them all (fork.c).
+ * A fork takes them all (fork.c). Per-thread mode has its entries' tables elsewhere, and uses a
+ * key's shard for `parked` alone.
  *
  * Values are never destroyed, and builds never run, under any of them: references to release are
  * collected in an lk_garbage and released at the end.
@@ -36,14 +36,18 @@ typedef struct lk_thread_table lk_thread_table;
 
 /* ---- entries and handles ---- */
 
+/* What lk_ref.refs consists of, in one number, so that none of it is seen without the rest. */
+#define LK_REF_USERS 0x3fffffffu  /* how many references there are besides that of the table */
+#define LK_REF_LISTED 0x40000000u /* a table has it: the shard's for `self`, else a thread's */
+#define LK_REF_PARKED 0x80000000u /* who releases the last use must unpark the entry */
+
 struct lk_ref {
   lk_table_node node; /* in a thread's table, or for `self` in a shard */
   void *value;
   /* A processor's line ends here; the next one is written by every hit. */
   _Atomic uint64_t tick; /* of the last use; writer: who holds the table's busy flag */
   _Atomic uint64_t hits; /* same writer */
-  _Atomic uint32_t refs;
-  _Atomic uint32_t listed; /* 1: a thread's table holds one of `refs` */
+  _Atomic uint32_t refs; /* 0: gone */
   uint32_t kind;
   uint32_t key_size;
   const uint8_t *key_bytes; /* the entry's */
@@ -51,21 +55,35 @@ struct lk_ref {
    * by busy. */
   lk_ref *after, *before;
   lk_entry *entry;
+  /* The front that may list it; NULL: none does, or ever will again. It exists as long as this is
+   * not NULL and `tables` is held. */
+  _Atomic(lk_thread_table *) front;
   lk_ref *next, **link; /* front handles of the entry; guarded by the shard */
   lk_ref *garbage_next;
 };
+
+/* A place in the order in which the hand of a clock comes along. */
+typedef struct lk_clock_node {
+  struct lk_clock_node *next, *prev; /* guarded by accounts */
+} lk_clock_node;
+
+/* An entry is in the clocks of two accounts. */
+typedef enum lk_clock_owner { LK_CLOCK_CACHE, LK_CLOCK_QUOTA, LK_CLOCK_OWNERS } lk_clock_owner;
 
 struct lk_entry {
   lk_ref self;
   lk_cache *cache;
   lk_quota *quota; /* holds a reference; or NULL */
   lk_built built;
-  uint64_t bytes;              /* charged; guarded by accounts */
-  uint32_t counted;            /* 1: among the linked ones of the accounts, which guard it */
-  _Atomic uint32_t linked;     /* changed by who locks the place where it is linked */
-  lk_thread_table *table;      /* per-thread mode, while linked */
-  lk_ref *handles;             /* shared mode; guarded by the shard */
-  const lk_quota *used_before; /* see lk_drop_executor; guarded by sweep */
+  uint64_t bytes;         /* charged; guarded by accounts */
+  uint32_t counted;       /* 1: among the linked ones of the accounts, which guard it */
+  uint32_t parked;        /* 1: in use, and no candidate of a clock; guarded by the shard */
+  lk_thread_table *table; /* per-thread mode, while linked; guarded by tables */
+  lk_ref *handles;        /* shared mode; guarded by the shard */
+  lk_clock_node in_clock[LK_CLOCK_OWNERS];
+  uint64_t seen_hits;          /* when a hand came along, or at first 0; guarded by tables */
+  uint64_t seen_tick;          /* then, or when it was linked; guarded by tables */
+  const lk_quota *used_before; /* see lk_drop_executor; guarded by tables */
   lk_key key;
   alignas(8) uint8_t key_bytes[];
 };
@@ -77,7 +95,15 @@ typedef struct lk_garbage {
 
 /* ---- accounts ---- */
 
+/* The linked entries of an account in three circles, see clock.h. Guarded by accounts. */
+typedef struct lk_clock {
+  lk_clock_node fresh, again, parked;
+  lk_clock_owner owner;
+  uint64_t steps; /* of the hand */
+} lk_clock;
+
 typedef struct lk_account {
+  lk_clock clock;
   _Atomic uint64_t limit_entries, limit_bytes; /* written under accounts */
   uint64_t entries, bytes, peak_bytes, unlinked_bytes;
   lk_kind_stats kind[LK_KIND_COUNT];           /* hits: see folded_hits */
@@ -95,7 +121,7 @@ struct lk_quota {
 struct lk_thread_table {
   alignas(LK_LINE) _Atomic uint32_t busy;
   _Atomic uint64_t hits[LK_KIND_COUNT]; /* writer: who holds `busy` */
-  uint64_t clock;                       /* last tick given here */
+  uint64_t clock;                       /* last tick given here; the thread's own */
   lk_ref *last;                         /* found by the last hit; NULL: not known */
   lk_table table;                       /* of lk_ref */
   lk_cache *cache;
@@ -117,15 +143,13 @@ typedef struct lk_shard {
 } lk_shard;
 
 struct lk_cache {
-  /* read by every hit */
-  uint64_t serial;      /* never reused; from 1 */
-  _Atomic uint64_t now; /* the last tick of lk_cache_tick */
+  /* Read by every hit, and written by none. */
+  uint64_t serial; /* never reused; from 1 */
   uint32_t mode;
   lk_allocator allocator;
   lk_intern *words;
   /* the rest is for misses */
-  alignas(LK_LINE) pthread_mutex_t sweep;
-  pthread_mutex_t tables_lock;
+  alignas(LK_LINE) pthread_mutex_t tables_lock;
   lk_thread_table *tables;
   /* guarded by registry */
   lk_cache *next, **link;   /* of all caches, until their threads' tables are taken from them */
@@ -135,6 +159,15 @@ struct lk_cache {
   lk_account account;
   lk_shard shards[LK_SHARDS];
 };
+
+static inline bool lk_ref_is_listed(const lk_ref *ref) {
+  return (atomic_load_explicit(&ref->refs, memory_order_relaxed) & LK_REF_LISTED) != 0;
+}
+
+/* Changed by who locks the place where the entry is linked. */
+static inline bool lk_entry_is_linked(const lk_entry *entry) {
+  return lk_ref_is_listed(&entry->self);
+}
 
 static inline lk_shard *lk_shard_of(lk_cache *cache, const lk_key *key) {
   return &cache->shards[key->hash >> 60];

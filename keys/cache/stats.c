@@ -6,21 +6,13 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "keys/cache/account.h"
 #include "keys/cache/entry.h"
 #include "keys/cache/walk.h"
 
-/* Hits that handles in threads' tables have counted and not yet handed over. */
+/* Hits that handles in threads' tables have counted and not yet handed over to the quota. */
 static uint64_t listed_hits(const lk_entry *entry) {
-  uint64_t hits = 0;
-  if (atomic_load_explicit(&entry->self.listed, memory_order_relaxed) != 0) {
-    hits += atomic_load_explicit(&entry->self.hits, memory_order_relaxed);
-  }
-  for (const lk_ref *handle = entry->handles; handle != NULL; handle = handle->next) {
-    if (atomic_load_explicit(&handle->listed, memory_order_relaxed) != 0) {
-      hits += atomic_load_explicit(&handle->hits, memory_order_relaxed);
-    }
-  }
-  return hits;
+  return entry->cache->mode == LK_CACHE_SHARED ? lk_entry_front_hits(entry) : lk_entry_hits(entry);
 }
 
 typedef struct quota_hits {
@@ -59,6 +51,14 @@ void lk_cache_get_stats(lk_cache *cache, lk_quota *quota, lk_stats *out) {
   pthread_mutex_unlock(&cache->tables_lock);
 }
 
+uint64_t lk_cache_looks(lk_cache *cache, lk_quota *quota) {
+  const lk_account *account = quota != NULL ? &quota->account : &cache->account;
+  pthread_mutex_lock(&cache->accounts);
+  const uint64_t looks = account->clock.steps;
+  pthread_mutex_unlock(&cache->accounts);
+  return looks;
+}
+
 /* ---- visit ---- */
 
 /* An entry as the visitor gets it. It has a copy of the key, not a reference to the entry: the
@@ -86,20 +86,13 @@ static void add_to_snapshot(void *arg, lk_entry *entry) {
     all->failed = true;
     return;
   }
-  uint64_t hits = listed_hits(entry);
-  if (atomic_load_explicit(&entry->self.listed, memory_order_relaxed) == 0) {
-    hits += atomic_load_explicit(&entry->self.hits, memory_order_relaxed);
-  }
-  pthread_mutex_lock(&all->cache->accounts);
-  const uint64_t bytes = entry->bytes;
-  pthread_mutex_unlock(&all->cache->accounts);
   all->items[all->count++] = (shown){
       .key = key,
       .tick = lk_entry_tick(entry),
       .info = {.struct_size = sizeof(lk_entry_info),
                .key = key,
-               .bytes = bytes,
-               .hits = hits,
+               .bytes = lk_account_charged(entry),
+               .hits = lk_entry_hits(entry),
                .kind = entry->self.kind,
                .in_use = lk_entry_users(entry)},
   };

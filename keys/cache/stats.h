@@ -9,3 +9,5 @@
 void lk_cache_get_stats(lk_cache *cache, lk_quota *quota, lk_stats *out);
 /* Calls `visit` outside all locks, in the order of age. LK_OUT_OF_MEMORY: not called at all. */
 lk_status lk_cache_visit(lk_cache *cache, lk_visit_fn visit, void *arg, lk_error *error);
+/* How many entries were looked at to make room, under the context's limits or the quota's. */
+uint64_t lk_cache_looks(lk_cache *cache, lk_quota *quota);

@@ -40,7 +40,7 @@ void lk_thread_table_remove(lk_thread_table *table, lk_ref *ref, lk_garbage *gar
   if (ref->before != NULL) ref->before->after = NULL;
   ref->after = NULL;
   if (table->last == ref) table->last = NULL;
-  atomic_store_explicit(&ref->listed, 0, memory_order_relaxed);
+  atomic_store_explicit(&ref->front, NULL, memory_order_relaxed);
   if (ref != &entry->self) {
     atomic_fetch_add_explicit(&entry->self.hits, hits, memory_order_relaxed);
   }
@@ -48,13 +48,16 @@ void lk_thread_table_remove(lk_thread_table *table, lk_ref *ref, lk_garbage *gar
     atomic_fetch_add_explicit(&entry->quota->account.folded_hits[ref->kind], hits,
                               memory_order_relaxed);
   }
-  lk_garbage_add(garbage, ref);
+  lk_garbage_take(garbage, ref);
 }
 
 void lk_thread_table_unlink(lk_entry *entry, bool eviction, lk_garbage *garbage) {
   lk_thread_table *table = entry->table;
+  lk_shard *shard = lk_shard_of(entry->cache, &entry->key);
+  pthread_mutex_lock(&shard->lock);
+  lk_entry_leave_park(entry);
+  pthread_mutex_unlock(&shard->lock);
   lk_account_unlink(entry, eviction);
-  atomic_store_explicit(&entry->linked, 0, memory_order_relaxed);
   entry->table = NULL;
   lk_thread_table_remove(table, &entry->self, garbage);
 }

@@ -29,13 +29,12 @@ void lk_each_entry(lk_cache *cache, lk_see_fn see, void *arg) {
   }
 }
 
-/* Fronts may still list it. */
 static void unlink_from_shard(lk_entry *entry, bool eviction, lk_garbage *garbage) {
   lk_shard *shard = lk_shard_of(entry->cache, &entry->key);
+  lk_entry_leave_park(entry);
   lk_table_remove(&shard->table, &entry->self.node);
   lk_account_unlink(entry, eviction);
-  atomic_store_explicit(&entry->linked, 0, memory_order_relaxed);
-  lk_garbage_add(garbage, &entry->self);
+  lk_garbage_take(garbage, &entry->self);
 }
 
 void lk_entry_unlink(lk_entry *entry, bool eviction, lk_garbage *garbage) {

@@ -2,7 +2,8 @@
  * Explored with: -DTHREADS=2 | -DTHREADS=3
  *
  * Models keys/cache/thread_table.c: thread_end, table_destroy, leave_cache, leave_thread,
- * lk_registry_remove; and the sweep of keys/cache/front.c that lk_cache_destroy begins with.
+ * lk_registry_remove; and the walk through the tables (keys/cache/evict.c, run_drop) that
+ * lk_cache_destroy begins with.
  * Each thread but the last has a table in the cache, and ends at some time, before, while or after
  * the last one destroys the cache. As the cache's contract says, no thread is in a call with it by
  * then.
@@ -20,7 +21,7 @@
 #include "sync.inc"
 #define OWNERS (THREADS - 1)
 
-bool registry, tables, sweep;
+bool registry, tables;
 cond ended;
 byte ending;
 bool cache_alive = true;
@@ -101,7 +102,6 @@ active proctype destroyer() {
     i = 0
   }
   /* lk_drop_all: looks into all tables */
-  LOCK(sweep);
   LOCK(tables);
   do
   :: i < OWNERS ->
@@ -113,7 +113,6 @@ active proctype destroyer() {
   :: else -> i = 0; break
   od;
   UNLOCK(tables);
-  UNLOCK(sweep);
   /* lk_registry_remove */
   LOCK(registry);
 #ifndef BROKEN_NOT_AWAITED

@@ -5,17 +5,20 @@
  *   -DTHREADS=3 -DKEYS=2 -DRING -DWILLING | -DTHREADS=3 -DKEYS=3 -DRING -DWILLING
  *
  * Models:
- *   keys/cache/shared_mode.c  lk_shared_mode_get, fly, link_entry
- *   keys/cache/flight.c       lk_flight_wait, begin_waiting, end_waiting, lk_flight_finish, release
+ *   keys/cache/shared_mode.c  lk_shared_mode_get, find_entry, fly, link_into_room
+ *   keys/cache/flight.c       lk_flight_wait, begin_waiting, end_waiting, lk_flight_publish,
+ *                             lk_flight_finish, release
  *   keys/cache/build.c        lk_build_check
  * Each thread asks for some keys; a build may ask for another key or not, and then succeeds or
- * fails, whatever it got; a new entry may be kept or not (limits). WILLING: builds do not fail by
- * themselves, and all is kept. DOWNWARDS: a build asks for smaller keys only, so that there is no
+ * fails, whatever it got; a new entry may be kept at once, or be there for all who ask while its
+ * builder makes room, and then be kept or not. WILLING: builds do not fail by themselves, and all
+ * is kept. DOWNWARDS: a build asks for smaller keys only, so that there is no
  * circle. RING: each thread asks for a key of its own, and a build always for the next thread's.
  *
- * Shown: at no time two builds of one key; a key that is kept is built once; who waits gets the
- * builder's value, with a reference, or its error; no deadlock, whatever asks for what; no LK_CYCLE
- * where there is no circle; flights and entries are freed once, and not touched after that.
+ * Shown: at no time two builds of one key, nor one of a key for which room is made; a key that is
+ * kept is built once; who waits gets the builder's value, with a reference, or its error, before
+ * room is made; no deadlock, whatever asks for what; no LK_CYCLE where there is no circle; flights
+ * and entries are freed once, and not touched after that.
  *
  * Left out: fronts and eviction (front.pml), memory that fails. Each key has a shard of its own:
  * two keys in one shard share its lock, of which a thread never holds two. From taking the shard,
@@ -50,7 +53,7 @@ byte in_shard[KEYS];   /* an entry */
 byte in_flights[KEYS]; /* a flight */
 byte waits_for[THREADS];
 byte n_building[KEYS];
-bool was_kept[KEYS];
+bool was_kept[KEYS], is_making_room[KEYS];
 
 inline free_flight(f) {
   d_step {
@@ -72,6 +75,20 @@ inline leave(f, k) {
   :: else
   fi;
   shards[k] = false
+}
+
+/* lk_flight_finish: the same */
+inline finish_flight() {
+#ifdef BROKEN_FAILED_STAYS
+  if
+  :: !failed -> in_flights[key] = NO_FLIGHT
+  :: else
+  fi;
+#else
+  in_flights[key] = NO_FLIGHT;
+#endif
+  leave(f, key);
+  f = 0
 }
 
 /* begin_waiting, without the note; the shard is locked */
@@ -161,7 +178,16 @@ ask:
 #endif
     f = in_flights[key];
     if
-    :: f != NO_FLIGHT -> goto wait
+#ifndef BROKEN_PUBLISHED_NOT_SEEN
+    :: f != NO_FLIGHT && flights[f].value != NONE -> /* built, and there for all */
+       entry = flights[f].value;
+       assert(entries[entry].alive && entries[entry].refs > 0);
+       entries[entry].refs++;
+       UNLOCK(shards[key]);
+       f = 0;
+       goto answered
+#endif
+    :: f != NO_FLIGHT && flights[f].value == NONE -> goto wait
     :: else -> /* flight_create */
        f = 0;
        do
@@ -184,7 +210,7 @@ ask:
   d_step {
     n_building[key]++;
     assert(n_building[key] == 1);
-    assert(!was_kept[key])
+    assert(!was_kept[key] && !is_making_room[key])
   };
   if
 #ifndef RING
@@ -237,26 +263,16 @@ built:
   :: failed /* what it asked for was an error */
 #endif
   fi;
-  /* link_entry, and the end of fly */
+  /* the end of fly */
   atomic {
     LOCK(shards[key]);
     assert(flights[f].alive && !flights[f].done && in_flights[key] == f);
     if
     :: !failed -> in_shard[key] = entry; entries[entry].refs++; was_kept[key] = true
-#ifndef WILLING
-    :: !failed /* no room, which is made without the lock; not kept */
-#endif
+    :: !failed -> is_making_room[key] = true
     :: failed
     fi;
-#ifdef BROKEN_FAILED_STAYS
-    if
-    :: !failed -> in_flights[key] = NO_FLIGHT
-    :: else
-    fi;
-#else
-    in_flights[key] = NO_FLIGHT;
-#endif
-    flights[f].failed = failed;
+    flights[f].failed = failed; /* lk_flight_publish */
     flights[f].value = entry;
     if
 #ifndef BROKEN_NO_REFERENCES_FOR_WAITERS
@@ -264,14 +280,31 @@ built:
 #endif
     :: else
     fi;
-    flights[f].done = true; /* lk_flight_finish */
+    flights[f].done = true;
 #ifdef BROKEN_ONE_WOKEN
     SIGNAL(flights[f].finished);
 #else
     BROADCAST(flights[f].finished);
 #endif
-    leave(f, key);
-    f = 0;
+    if
+    :: is_making_room[key] ->
+#ifdef BROKEN_FLIGHT_ENDS_BEFORE_ROOM
+       in_flights[key] = NO_FLIGHT;
+#endif
+       UNLOCK(shards[key])
+    :: else -> finish_flight(); goto answered
+    fi
+  };
+  atomic { /* link_into_room */
+    LOCK(shards[key]);
+    is_making_room[key] = false;
+    if
+    :: true -> in_shard[key] = entry; entries[entry].refs++; was_kept[key] = true
+#ifndef WILLING
+    :: true /* it will never fit */
+#endif
+    fi;
+    finish_flight();
     goto answered
   };
 

@@ -4,14 +4,15 @@
  *
  * Models, in shared mode:
  *   keys/cache/cache.c         look, use
- *   keys/cache/shared_mode.c   lk_shared_mode_get
- *   keys/cache/front.c         lk_front_take, lk_fronts_sweep
- *   keys/cache/shared_mode.c   find_entry
- *   keys/cache/entry.c         lk_entry_add_handle, remove_handle, lk_ref_release
- *   keys/cache/evict.c         run_round; walk.c: lk_entry_evict, unlink_from_shard; lk_drop_all
- *   keys/cache/thread_table.c  table_destroy, empty_table
+ *   keys/cache/shared_mode.c   lk_shared_mode_get, find_entry
+ *   keys/cache/front.c         lk_front_take, list, lk_fronts_leave, leave
+ *   keys/cache/entry.c         lk_entry_add_handle, lk_entry_next_front, remove_handle,
+ *                              lk_ref_release
+ *   keys/cache/evict.c         run_round, run_drop; walk.c: lk_entry_evict, unlink_from_shard
+ *   keys/cache/thread_table.c  table_destroy, lk_thread_table_remove
  * The design has no generation numbers: a front holds handles of its own, each with a reference to
- * its entry, and whoever unlinks an entry takes its handles out of all fronts (the sweep).
+ * its entry. Whoever unlinks an entry goes through its handles, each of which knows the front that
+ * may list it, and takes them out of these fronts and no others.
  *
  * Shown: no entry, handle or table is touched after it is freed, none is freed twice, none is left
  * over; when all is quiet, no front lists an entry that is not linked; references end at 0; no
@@ -25,13 +26,15 @@
  *
  * Memory order. Steps here are sequentially consistent. In C, what is not atomic is guarded: a
  * front by its busy flag (exchange acquire, store release), the list of handles by the shard's
- * mutex, the list of tables by theirs. Left are
- *   linked   relaxed. Its writers hold the shard. In the sweep it is read by the thread that wrote
- *            it, or by one that has taken `sweep` after it. lk_front_take reads it first without
- *            any lock: an old 1 costs a handle, for it is read again under the busy flag. There, if
- *            the sweep has had this front, its release of busy makes the 0 visible; if not, the
- *            sweep is still to come and acquires what is listed now. A front that is new is in the
- *            list of tables before the sweep, or has taken the lock of that list after it.
+ * mutex, the fronts' being there by `tables`. Left are
+ *   linked   relaxed. Its writers hold the shard. lk_front_take reads it first without any lock: an
+ *            old 1 costs a handle. It is read again under the shard, where the handle is added, and
+ *            under the busy flag. There, if whoever unlinks has had this front, its release of busy
+ *            makes the 0 visible; if not, it is still to come: the handle was added before, or the
+ *            shard's mutex has made the 0 visible when it was to be.
+ *   front    of a handle; relaxed. Written by who holds the busy flag, or is the front's thread and
+ *            has listed nothing. Read with `tables`, under which fronts end: what is not NULL is
+ *            there. An old one costs a look into a front that does not list the entry.
  *   refs     additions relaxed: made by who has a reference, or holds what keeps one (the shard,
  *            the busy flag). Subtractions acquire and release: refs.pml follows what they carry. */
 #include "sync.inc"
@@ -57,10 +60,10 @@ typedef entry_type {
 }
 typedef handle_type {
   bool alive, added; /* added: among the entry's handles */
-  byte refs, entry
+  byte refs, entry, front
 }
 typedef front_type {
-  bool busy, listed, alive; /* listed: among the cache's tables */
+  bool busy, alive;
   byte handle
 }
 entry_type entries[ENTRIES];
@@ -68,7 +71,7 @@ handle_type handles[HANDLES];
 front_type fronts[LOOKERS];
 byte n_entries, n_handles;
 byte in_shard = NONE;
-bool sweep, tables, shard;
+bool tables, shard;
 byte n_quiet; /* lookers and evictors that are done */
 bool may_end; /* lookers whose threads outlive the rest may end now */
 
@@ -107,48 +110,74 @@ inline drop_handle(h) {
   fi
 }
 
-/* Of a front that the caller holds. */
+/* lk_entry_add_handle. The handle goes at once where it is not among them. */
+inline add_handle(h) {
+  atomic {
+    LOCK(shard);
+    if
+#ifndef BROKEN_LISTED_BEFORE_ADDED
+    :: !entries[handles[h].entry].linked -> handles[h].refs = 0
+#endif
+    :: else -> handles[h].added = true
+    fi;
+    UNLOCK(shard)
+  }
+}
+
+/* lk_thread_table_remove, of a front that the caller holds. */
 inline unlist(f, garbage) {
   assert(handles[fronts[f].handle].alive);
   garbage = fronts[f].handle;
+#ifndef BROKEN_FRONT_STAYS_NOTED
+  handles[garbage].front = NONE;
+#endif
   fronts[f].handle = NONE
 }
 
-/* lk_fronts_sweep; the caller holds `sweep` */
-inline sweep_fronts() {
-  LOCK(tables);
-  f = 0;
+/* lk_fronts_leave; the caller holds `tables` */
+inline leave_fronts(e) {
   do
-  :: f < LOOKERS ->
+  :: atomic { /* lk_entry_next_front */
+       LOCK(shard);
+       h = 0;
+       do
+       :: h < HANDLES && !(handles[h].added && handles[h].entry == e) -> h++
+       :: else -> break
+       od;
+       f = NONE;
+       if
+       :: h < HANDLES -> handles[h].added = false; f = handles[h].front
+       :: else
+       fi;
+       UNLOCK(shard)
+     };
      if
-     :: fronts[f].listed ->
+     :: h == HANDLES -> h = 0; f = 0; break
+     :: h < HANDLES && f != NONE ->
         assert(fronts[f].alive);
-#ifndef BROKEN_SWEEP_NOT_BUSY
+#ifndef BROKEN_LEAVE_NOT_BUSY
         LOCK(fronts[f].busy);
 #endif
         atomic {
+          assert(fronts[f].alive);
           h = fronts[f].handle;
           if
           :: h != NONE ->
              assert(handles[h].alive && entries[handles[h].entry].alive);
              if
-             :: !entries[handles[h].entry].linked -> unlist(f, swept[f])
+             :: handles[h].entry == e -> unlist(f, swept[f])
              :: else
              fi
           :: else
           fi;
           h = 0;
-#ifndef BROKEN_SWEEP_NOT_BUSY
+#ifndef BROKEN_LEAVE_NOT_BUSY
           UNLOCK(fronts[f].busy)
 #endif
         }
      :: else
-     fi;
-     f++
-  :: else -> break
-  od;
-  f = 0;
-  UNLOCK(tables)
+     fi
+  od
 }
 
 inline drop_swept() {
@@ -165,20 +194,24 @@ inline drop_swept() {
   f = 0
 }
 
-/* table_destroy: out of everybody's reach, then emptied without the busy flag */
+/* table_destroy */
 inline end_front(i) {
+#ifndef BROKEN_END_WITHOUT_TABLES
   LOCK(tables);
-#ifndef BROKEN_END_STAYS_LISTED
-  fronts[i].listed = false;
 #endif
-  UNLOCK(tables);
+  LOCK(fronts[i].busy);
+  mine = NONE;
   if
 #ifndef BROKEN_END_KEEPS_HANDLES
-  :: fronts[i].handle != NONE ->
-     d_step { unlist(i, h) };
-     drop_handle(h);
-     h = 0
+  :: fronts[i].handle != NONE -> d_step { unlist(i, mine) }
 #endif
+  :: else
+  fi;
+#ifndef BROKEN_END_WITHOUT_TABLES
+  UNLOCK(tables);
+#endif
+  if
+  :: mine != NONE -> drop_handle(mine)
   :: else
   fi;
   fronts[i].alive = false
@@ -208,7 +241,7 @@ proctype looker(byte i) {
         :: else
         fi;
         UNLOCK(fronts[i].busy)
-     :: fronts[i].busy /* somebody sweeps: the shard has it too */
+     :: fronts[i].busy /* somebody takes an entry out: the shard has it too */
      fi;
      if
      :: mine == NONE ->
@@ -238,36 +271,47 @@ proctype looker(byte i) {
              n_handles++;
              handles[mine].alive = true;
              handles[mine].refs = 1;
-             handles[mine].entry = e
+             handles[mine].entry = e;
+             handles[mine].front = i
            };
 #ifdef BROKEN_HANDLE_WITHOUT_REFERENCE
            drop_entry(e);
 #endif
+#ifndef BROKEN_LISTED_BEFORE_ADDED
+           add_handle(mine);
+#endif
            if
-           :: atomic { !fronts[i].busy -> fronts[i].busy = true };
+           :: handles[mine].refs == 0 -> /* no longer linked: freed, and `self` stays */
+              d_step { handles[mine].alive = false; mine = NONE }
+           :: else ->
               if
-              :: fronts[i].handle != NONE -> d_step { unlist(i, flushed) }
-              :: true
-              fi;
-              if
+              :: atomic { !fronts[i].busy -> fronts[i].busy = true };
+                 if
+                 :: fronts[i].handle != NONE -> d_step { unlist(i, flushed) }
+                 :: true
+                 fi;
+                 if
 #ifdef BROKEN_LINKED_NOT_ASKED_AGAIN
-              :: fronts[i].handle == NONE ->
+                 :: fronts[i].handle == NONE ->
 #else
-              :: entries[e].linked && fronts[i].handle == NONE ->
+                 :: entries[e].linked && fronts[i].handle == NONE ->
 #endif
-                 fronts[i].handle = mine;
+                    fronts[i].handle = mine;
 #ifndef BROKEN_FRONT_WITHOUT_REFERENCE
-                 handles[mine].refs++
+                    handles[mine].refs++
 #endif
-              :: else
+                 :: else -> handles[mine].front = NONE
+                 fi;
+                 UNLOCK(fronts[i].busy)
+              :: fronts[i].busy -> handles[mine].front = NONE
               fi;
-              UNLOCK(fronts[i].busy)
-           :: fronts[i].busy
-           fi;
-           atomic { LOCK(shard); handles[mine].added = true; UNLOCK(shard) };
-           if
-           :: flushed != NONE -> drop_handle(flushed); flushed = NONE
-           :: else
+#ifdef BROKEN_LISTED_BEFORE_ADDED
+              add_handle(mine);
+#endif
+              if
+              :: flushed != NONE -> drop_handle(flushed); flushed = NONE
+              :: else
+              fi
            fi
         :: else
         fi
@@ -293,9 +337,8 @@ proctype looker(byte i) {
   end_front(i)
 }
 
-/* Makes room, ROUNDS times: run_round. Or lk_drop_all, which neither chooses first nor holds the
- * list of tables. */
-proctype evictor(bool drops_all) {
+/* Unlinks what is there, ROUNDS times. */
+proctype evictor() {
   byte n, e, f, h, held;
   byte swept[LOOKERS];
   bool is_last;
@@ -304,52 +347,41 @@ proctype evictor(bool drops_all) {
   do
   :: n < ROUNDS ->
      n++;
-#ifndef BROKEN_NO_SWEEP_LOCK
-     LOCK(sweep);
+#ifndef BROKEN_NO_TABLES_LOCK
+     LOCK(tables);
 #endif
-     if
-     :: drops_all -> LOCK(shard); e = in_shard
-     :: else ->
-        LOCK(tables);
-        atomic {
-          LOCK(shard);
-          e = in_shard;
-          /* consider: lk_entry_tick and lk_entry_users walk its handles */
-          for (h : 0 .. HANDLES - 1) {
-            assert(!(e != NONE && handles[h].added && handles[h].entry == e) || handles[h].alive)
-          }
-          h = 0;
-          UNLOCK(shard)
-        }
-     fi;
+     atomic {
+       LOCK(shard);
+       e = in_shard;
+       /* lk_entry_tick and lk_entry_users walk its handles */
+       for (h : 0 .. HANDLES - 1) {
+         assert(!(e != NONE && handles[h].added && handles[h].entry == e) || handles[h].alive)
+       }
+       h = 0;
+       UNLOCK(shard)
+     };
      if
      :: e != NONE ->
-        if
-        :: !drops_all -> LOCK(shard)
-        :: else
-        fi;
+        LOCK(shard);
         d_step {
           assert(entries[e].alive && in_shard == e);
           in_shard = NONE
         };
-#ifndef BROKEN_UNLINKED_AFTER_SWEEP
+#ifndef BROKEN_UNLINKED_AFTER_FRONTS
         entries[e].linked = false;
 #endif
         UNLOCK(shard);
-        if
-        :: !drops_all -> UNLOCK(tables)
-        :: else
-        fi;
-#ifndef BROKEN_NO_SWEEP
-        sweep_fronts();
+#ifndef BROKEN_FRONTS_FORGOTTEN
+        leave_fronts(e);
 #endif
-#ifdef BROKEN_UNLINKED_AFTER_SWEEP
+#ifdef BROKEN_UNLINKED_AFTER_FRONTS
         entries[e].linked = false;
 #endif
-     :: e == NONE && !drops_all -> UNLOCK(tables)
-     :: else -> UNLOCK(shard)
+     :: else
      fi;
-     UNLOCK(sweep);
+#ifndef BROKEN_NO_TABLES_LOCK
+     UNLOCK(tables);
+#endif
      drop_swept();
      if
      :: e != NONE -> drop_entry(e)
@@ -365,18 +397,17 @@ init {
   atomic {
     for (i : 0 .. LOOKERS - 1) {
       fronts[i].alive = true;
-      fronts[i].listed = true;
       fronts[i].handle = NONE
     }
     for (i : 0 .. LOOKERS - 1) { run looker(i) }
-    for (i : 1 .. EVICTORS) { run evictor(i == 2) }
+    for (i : 1 .. EVICTORS) { run evictor() }
     i = 0
   }
   n_quiet == LOOKERS + EVICTORS;
   /* Threads may be ending; the rest is quiet. */
   d_step {
     for (i : 0 .. LOOKERS - 1) {
-      assert(!fronts[i].listed || fronts[i].handle == NONE ||
+      assert(!fronts[i].alive || fronts[i].handle == NONE ||
              entries[handles[fronts[i].handle].entry].linked)
     }
     may_end = true;

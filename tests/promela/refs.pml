@@ -1,30 +1,30 @@
-/* References to an entry: who ends it, and how eviction counts who uses it.
+/* References to an entry: who ends it, and how eviction finds out who uses it, and when nobody does
+ * any more.
  * Explored with: -DTHREADS=2 -DLOOKS=2 | -DTHREADS=3 -DLOOKS=1
  *
  * Models:
- *   keys/cache/entry.c  lk_entry_users, lk_entry_add_handle, remove_handle, lk_ref_release,
+ *   keys/cache/entry.c  lk_entry_users, lk_entry_park, mark_a_used_one, lk_entry_leave_park,
+ *                       lk_entry_add_handle, remove_handle, lk_ref_release, release_marked,
  *                       entry_destroy
  *   keys/cache/shared_mode.c  find_entry
- *   keys/cache/front.c  lk_front_take, flush_front
- *   keys/cache/walk.c   lk_entry_evict, in a round of unused entries and in one of used ones
+ *   keys/cache/front.c  lk_front_take, a flush of the front
+ *   keys/cache/evict.c  choose and look_at, of entries that are not in use and of those that are;
+ *                       walk.c: lk_entry_evict
  *
  * Shown: the entry is ended once, when nobody has a reference, and all that any thread has read in
- * its value happens before that (see sync.inc). A round of unused entries never unlinks one that a
- * caller has had a reference to ever since the count began. References end at 0.
+ * its value happens before that (see sync.inc). As long as no used entry may go, none is unlinked
+ * that a caller has had a reference to ever since the count began. An entry that nobody uses is not
+ * parked when all is quiet: whoever makes room comes to it. References end at 0.
  *
  * Left out: that a flushed front may be filled again by an old handle (front.pml), hits and ticks.
  *
- * Memory order, of the numbers that lk_entry_users reads while others change them; it holds the
- * shard:
- *   handle.refs, then handle.listed   The count must not come out below what callers have. Off a
- *            list: `listed` is cleared before the front's reference is released, and the release
- *            (acq_rel) makes that visible to the acquire that sees it; so seen half done, it is one
- *            too many. Onto one: there is no such order of two numbers, so it is done before the
- *            handle is among those that are counted, and the shard's mutex carries it; until then
- *            the handle's reference to the entry counts for a caller's.
- *   handle.refs of a handle whose end waits for the shard: 0, so that it counts -1 with its own
- *            reference, 0 together.
- *   self.refs   grows without the shard by lk_ref_retain only, by who is counted already.
+ * Memory order. What a handle is, is one number: users, listed, marked; so is `self`. So whoever
+ * changes one of these sees all of them as they are.
+ *   marked   set, with what the number was before, under the shard. Whoever releases the last use
+ *            comes after that in the order of changes of this one number, and sees it. Then the
+ *            shard is asked: whatever other number has users has the mark now.
+ *   users    grow without the shard by hits and lk_ref_retain only. The count of them may miss a
+ *            hit, as if it had come later.
  * So the steps of Spin, in program order, show no less than C11 allows. What releases carry is in
  * knows[]. */
 #define LOOKERS (THREADS - 1)
@@ -42,8 +42,8 @@
 #define BUSY(f) (2 + HANDLES + (f))
 
 typedef handle_type {
-  byte refs;
-  bool alive, listed, added
+  byte users;
+  bool alive, listed, marked, added
 }
 typedef front_type {
   bool busy;
@@ -51,45 +51,154 @@ typedef front_type {
 }
 handle_type handles[HANDLES];
 front_type fronts[LOOKERS];
-bool shard, in_shard = true, linked = true;
-byte self_refs = 1; /* the shard's */
-byte n_ended, n_handles;
+bool shard, parked;
+byte self_users;
+bool linked = true, self_marked; /* linked: `listed` of self */
+byte n_ended, n_handles, n_added;
 bool uses[LOOKERS];   /* has a reference */
 bool steady[LOOKERS]; /* and has had one since the evictor began to count */
+byte n_looking = LOOKERS;
+bool has_given_up; /* nothing but used entries is left: they may go too */
 
-/* lk_ref_release of the entry's own; `what` else goes in the same step */
+/* mark_a_used_one; the shard is locked */
+inline mark_a_used_one() {
+#ifdef BROKEN_MARKED_APART
+  found = self_users > n_added;
+  self_marked = found;
+#else
+  atomic { found = self_users > n_added; self_marked = true };
+  if
+  :: !found -> self_marked = false
+  :: else
+  fi;
+#endif
+  at = 0;
+  do
+  :: !found && at < n_handles ->
+     if
+     :: handles[at].added ->
+#ifdef BROKEN_MARKED_APART
+        found = handles[at].users > 0;
+        handles[at].marked = found
+#else
+        atomic { found = handles[at].users > 0; handles[at].marked = true };
+        if
+        :: !found -> handles[at].marked = false
+        :: else
+        fi
+#endif
+     :: else
+     fi;
+     at++
+  :: else -> at = 0; break
+  od
+}
+
+/* lk_entry_leave_park */
+inline leave_park() {
+  d_step {
+    parked = false;
+    self_marked = false;
+    for (at : 0 .. HANDLES - 1) { handles[at].marked = false }
+    at = 0
+  }
+}
+
+inline entry_destroy(p) {
+  KNOWS(p, ALL_READ);
+  assert(!linked && !parked);
+  n_ended++
+}
+
+inline take_from_self(p) {
+  assert(self_users > 0 && n_ended == 0);
+  self_users--;
+#ifndef BROKEN_RELAXED_RELEASE
+  ACQUIRE(p, SELF);
+  RELEASE(p, SELF);
+#endif
+  is_last = self_users == 0 && !linked
+}
+
+/* release_marked, after the release itself; the shard is locked, and unlocked after */
+inline ask_again(p) {
+  if
+  :: parked ->
+     mark_a_used_one();
+     if
+     :: !found -> leave_park()
+     :: else
+     fi
+  :: else
+  fi;
+  found = false;
+  UNLOCK_BY(p, shard, SHARD)
+}
+
+/* lk_ref_release of the entry's own */
 inline drop_self(p) {
   atomic {
-    assert(self_refs > 0 && n_ended == 0);
-    self_refs--;
-#ifndef BROKEN_RELAXED_RELEASE
-    ACQUIRE(p, SELF);
-    RELEASE(p, SELF);
+#ifdef BROKEN_SELF_WITHOUT_MARK
+    is_marked = false;
+#else
+    is_marked = self_marked;
 #endif
     if
-    :: self_refs == 0 -> /* entry_destroy */
-       KNOWS(p, ALL_READ);
-       assert(!linked);
-       n_ended++
+    :: !is_marked -> take_from_self(p)
     :: else
     fi
-  }
+  };
+  if
+  :: is_marked ->
+     is_marked = false;
+     LOCK_BY(p, shard, SHARD);
+     atomic { take_from_self(p) };
+     ask_again(p)
+  :: else
+  fi;
+  if
+  :: is_last -> is_last = false; atomic { entry_destroy(p) }
+  :: else
+  fi
+}
+
+inline take_from_handle(p, h) {
+  assert(handles[h].alive && handles[h].users > 0);
+  handles[h].users--;
+#ifndef BROKEN_RELAXED_RELEASE
+  ACQUIRE(p, HANDLE(h));
+  RELEASE(p, HANDLE(h));
+#endif
+  is_last = handles[h].users == 0 && !handles[h].listed
 }
 
 inline drop_handle(p, h) {
   atomic {
-    assert(handles[h].alive && handles[h].refs > 0);
-    handles[h].refs--;
-#ifndef BROKEN_RELAXED_RELEASE
-    ACQUIRE(p, HANDLE(h));
-    RELEASE(p, HANDLE(h));
+    is_marked = handles[h].marked && handles[h].users == 1;
+    if
+    :: !is_marked -> take_from_handle(p, h)
+    :: else
+    fi
+  };
+  if
+  :: is_marked ->
+     is_marked = false;
+#ifdef BROKEN_RELEASED_BEFORE_SHARD
+     atomic { take_from_handle(p, h) };
+     LOCK_BY(p, shard, SHARD);
+     assert(is_last || n_ended == 0); /* the entry is read */
+#else
+     LOCK_BY(p, shard, SHARD);
+     atomic { take_from_handle(p, h) };
 #endif
-    is_last = handles[h].refs == 0
-  }
+     ask_again(p)
+  :: else
+  fi;
   if
   :: is_last -> /* remove_handle */
+     is_last = false;
      LOCK_BY(p, shard, SHARD);
-     d_step { handles[h].added = false; is_last = false };
+     d_step { handles[h].added = false; n_added-- };
      UNLOCK_BY(p, shard, SHARD);
      handles[h].alive = false;
      drop_self(p)
@@ -97,42 +206,34 @@ inline drop_handle(p, h) {
   fi
 }
 
-/* lk_thread_table_remove, of a front that the caller holds, and then the reference */
-inline unlist(p, f, h) {
+/* lk_thread_table_remove, of a front that the caller holds: the table's reference is one more user
+ * from now on, until it is released. */
+inline unlist(f, h) {
   d_step { h = fronts[f].handle; fronts[f].handle = NONE };
-#ifndef BROKEN_RELEASED_BEFORE_UNLISTED
+#ifdef BROKEN_UNLISTED_IN_TWO_STEPS
   handles[h].listed = false;
+  handles[h].users++
+#else
+  atomic { handles[h].listed = false; handles[h].users++ }
 #endif
-}
-inline drop_unlisted(p, h) {
-  drop_handle(p, h);
-#ifdef BROKEN_RELEASED_BEFORE_UNLISTED
-  handles[h].listed = false;
-#endif
-}
-
-inline add_handle(p, h) {
-  LOCK_BY(p, shard, SHARD);
-  handles[h].added = true;
-  UNLOCK_BY(p, shard, SHARD)
 }
 
 inline flush_front(i) {
   LOCK_BY(i, fronts[i].busy, BUSY(i));
   if
-  :: fronts[i].handle != NONE -> unlist(i, i, flushed)
+  :: fronts[i].handle != NONE -> unlist(i, flushed)
   :: else
   fi;
   UNLOCK_BY(i, fronts[i].busy, BUSY(i));
   if
-  :: flushed != NONE -> drop_unlisted(i, flushed); flushed = NONE
+  :: flushed != NONE -> drop_handle(i, flushed); flushed = NONE
   :: else
   fi
 }
 
 proctype looker(byte i) {
   byte n, at, mine = NONE, flushed = NONE;
-  bool is_last;
+  bool is_last, is_marked, found;
   do
   :: n < LOOKS ->
      n++;
@@ -140,12 +241,12 @@ proctype looker(byte i) {
      :: n > 1 -> flush_front(i) /* another key's handle was one too many */
      :: true
      fi;
-     /* look; a sweep that is there now sends us to the shard */
+     /* look; whoever evicts there now sends us to the shard */
      if
      :: atomic { !fronts[i].busy -> fronts[i].busy = true; ACQUIRE(i, BUSY(i)) };
         if
         :: fronts[i].handle != NONE ->
-           d_step { mine = fronts[i].handle; handles[mine].refs++; uses[i] = true }
+           d_step { mine = fronts[i].handle; handles[mine].users++; uses[i] = true }
         :: else
         fi;
         UNLOCK_BY(i, fronts[i].busy, BUSY(i))
@@ -155,13 +256,13 @@ proctype looker(byte i) {
      :: mine == NONE ->
 #ifdef BROKEN_FOUND_WITHOUT_SHARD
         if
-        :: in_shard -> d_step { assert(n_ended == 0); self_refs++; uses[i] = true }
+        :: linked -> d_step { assert(n_ended == 0); self_users++; uses[i] = true }
         :: else
         fi;
 #else
         LOCK_BY(i, shard, SHARD);
         if
-        :: in_shard -> d_step { assert(n_ended == 0); self_refs++; uses[i] = true }
+        :: linked -> d_step { assert(n_ended == 0); self_users++; uses[i] = true }
         :: else
         fi;
         UNLOCK_BY(i, shard, SHARD);
@@ -172,26 +273,38 @@ proctype looker(byte i) {
              mine = n_handles;
              n_handles++;
              handles[mine].alive = true;
-             handles[mine].refs = 1
+             handles[mine].users = 1
            };
-#ifdef BROKEN_COUNTED_BEFORE_LISTED
-           add_handle(i, mine);
-#endif
+           LOCK_BY(i, shard, SHARD); /* lk_entry_add_handle */
            if
-           :: atomic { !fronts[i].busy -> fronts[i].busy = true; ACQUIRE(i, BUSY(i)) };
+           :: linked ->
+              d_step {
+#ifndef BROKEN_MARK_NOT_PASSED_ON
+                handles[mine].marked = parked;
+#endif
+                handles[mine].added = true;
+                n_added++
+              };
+              UNLOCK_BY(i, shard, SHARD)
+           :: else ->
+              UNLOCK_BY(i, shard, SHARD);
+              d_step { handles[mine].alive = false; handles[mine].users = 0; mine = NONE }
+           fi;
+           if
+           :: atomic {
+                mine != NONE && !fronts[i].busy ->
+                fronts[i].busy = true;
+                ACQUIRE(i, BUSY(i))
+              };
               if
               :: linked && fronts[i].handle == NONE ->
                  fronts[i].handle = mine;
-                 handles[mine].refs++;
                  handles[mine].listed = true
               :: else
               fi;
               UNLOCK_BY(i, fronts[i].busy, BUSY(i))
-           :: fronts[i].busy
-           fi;
-#ifndef BROKEN_COUNTED_BEFORE_LISTED
-           add_handle(i, mine)
-#endif
+           :: mine == NONE || fronts[i].busy
+           fi
         :: else
         fi
      :: else
@@ -208,79 +321,92 @@ proctype looker(byte i) {
      fi
   :: else -> break
   od;
-  flush_front(i)
+  /* The thread ends, before the entry is unlinked or after. */
+  if
+  :: true -> flush_front(i); n_looking--
+  :: true -> n_looking--; !linked; flush_front(i)
+  fi
 }
 
 /* lk_entry_users; the shard is locked */
 inline count_users() {
   d_step {
     for (at : 0 .. LOOKERS - 1) { steady[at] = uses[at] }
-    users = self_refs - linked;
-    h = 0
+    users = self_users - n_added;
+    at = 0
   };
   do
-  :: h < HANDLES ->
-     if
-     :: handles[h].added ->
-#ifdef BROKEN_LISTED_READ_FIRST
-        users = users - handles[h].listed - 1;
-        users = users + handles[h].refs
-#else
-        users = users + handles[h].refs;
-        users = users - handles[h].listed - 1
-#endif
-     :: else
-     fi;
-     h++
+  :: at < n_handles ->
+     users = users + (handles[at].added -> handles[at].users : 0);
+     at++
   :: else -> break
   od;
-  h = 0
+  at = 0
 }
 
 proctype evictor() {
-  byte at, h, f, swept = NONE;
+  byte at, f, swept = NONE;
   short users;
-  bool is_last, used, unlinked;
+  bool is_last, is_marked, found, unlinked;
   do
-  :: !unlinked ->
-#ifdef BROKEN_NOT_COUNTED_AGAIN
+  :: !unlinked && (!parked || has_given_up) -> /* the hand comes to it */
      LOCK_BY(EVICTOR, shard, SHARD);
      count_users();
-     UNLOCK_BY(EVICTOR, shard, SHARD);
-     LOCK_BY(EVICTOR, shard, SHARD);
-     d_step { for (at : 0 .. LOOKERS - 1) { steady[at] = uses[at] } };
-#else
-     LOCK_BY(EVICTOR, shard, SHARD);
-     count_users();
-#endif
      if
-     :: users <= 0 || used -> /* unlink_from_shard */
-        d_step {
-          for (at : 0 .. LOOKERS - 1) { assert(used || !steady[at]) }
-          in_shard = false;
-          linked = false;
-          unlinked = true;
-          at = 0
-        }
-     :: else -> used = true /* one try more */
+     :: users > 0 && !parked && !has_given_up -> /* lk_entry_park */
+        mark_a_used_one();
+        parked = found
+     :: else
      fi;
-     UNLOCK_BY(EVICTOR, shard, SHARD)
-  :: else -> d_step { users = 0; used = false }; break
+     UNLOCK_BY(EVICTOR, shard, SHARD);
+     if
+     :: !found -> /* lk_entry_evict */
+        LOCK_BY(EVICTOR, shard, SHARD);
+#ifdef BROKEN_NOT_COUNTED_AGAIN
+        d_step { for (at : 0 .. LOOKERS - 1) { steady[at] = uses[at] }; at = 0 };
+#else
+        count_users();
+#endif
+        if
+        :: users == 0 || has_given_up ->
+           d_step { for (at : 0 .. LOOKERS - 1) { assert(has_given_up || !steady[at]) } };
+           leave_park();
+           atomic { linked = false; self_users++; unlinked = true }
+        :: else
+        fi;
+        UNLOCK_BY(EVICTOR, shard, SHARD)
+     :: else
+     fi;
+     found = false
+  :: !unlinked && !has_given_up -> has_given_up = true; break
+  :: unlinked -> break
+  :: !unlinked && n_looking == 0 -> /* quiet: what nobody uses is not parked */
+     assert(!parked || self_users > n_added);
+     break
   od;
+  if
+  :: !unlinked ->
+     LOCK_BY(EVICTOR, shard, SHARD);
+     leave_park();
+     atomic { linked = false; self_users++; unlinked = true };
+     UNLOCK_BY(EVICTOR, shard, SHARD)
+  :: else
+  fi;
+  d_step { users = 0; found = false };
 #ifdef BROKEN_SHARD_WITHOUT_REFERENCE
   drop_self(EVICTOR);
 #endif
-  /* lk_fronts_sweep */
+  /* lk_fronts_leave */
   do
   :: f < LOOKERS ->
      LOCK_BY(EVICTOR, fronts[f].busy, BUSY(f));
      if
-     :: fronts[f].handle != NONE -> unlist(EVICTOR, f, swept)
+     :: fronts[f].handle != NONE -> unlist(f, swept)
      :: else
      fi;
      UNLOCK_BY(EVICTOR, fronts[f].busy, BUSY(f));
      if
-     :: swept != NONE -> drop_unlisted(EVICTOR, swept); swept = NONE
+     :: swept != NONE -> drop_handle(EVICTOR, swept); swept = NONE
      :: else
      fi;
      f++
@@ -300,7 +426,7 @@ init {
   }
   _nr_pr == 1;
   d_step {
-    assert(n_ended == 1 && self_refs == 0);
-    for (i : 0 .. HANDLES - 1) { assert(!handles[i].alive && handles[i].refs == 0) }
+    assert(n_ended == 1 && self_users == 0 && !parked);
+    for (i : 0 .. HANDLES - 1) { assert(!handles[i].alive && handles[i].users == 0) }
   }
 }

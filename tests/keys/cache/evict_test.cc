@@ -112,15 +112,15 @@ TEST_P(CacheEvictTest, ShrinkingEvictsBeforeItReturnsAndKeepsTheMostRecent) {
   EXPECT_EQ(numbers(cache).at(0), 999u);
 }
 
-TEST_P(CacheEvictTest, LargeCachesAreEvictedInBatches) {
+TEST_P(CacheEvictTest, NoMoreGoesThanIsNeeded) {
   make(1600);
   for (uint64_t i = 0; i < 1600; i++) touch(cache, &probe, Key(i));
   EXPECT_EQ(stats_of(cache).entries, 1600u);
-  touch(cache, &probe, Key(5000));
-  EXPECT_EQ(stats_of(cache).entries, 1575u);
+  for (uint64_t i = 0; i < 25; i++) touch(cache, &probe, Key(5000 + i));
+  EXPECT_EQ(stats_of(cache).entries, 1600u);
   const std::vector<uint64_t> left = numbers(cache);
-  EXPECT_EQ(left.front(), 5000u);
-  EXPECT_EQ(left.back(), 26u); // the oldest twenty-six
+  EXPECT_EQ(left.front(), 5024u);
+  EXPECT_EQ(left.back(), 25u); // the oldest twenty-five went
 }
 
 TEST_P(CacheEvictTest, ZeroEmptiesAndDisables) {
@@ -174,25 +174,128 @@ TEST_P(CacheEvictTest, QuotaIsALimitForItsOwnEntriesOnly) {
   EXPECT_THAT(numbers(cache), ElementsAre(100));
 }
 
+// ---- what it costs: how many entries are looked at ----
+
+constexpr uint64_t LOOKS = 16; // for one that goes, and at most
+
+TEST_P(CacheEvictTest, CostsTheSameHoweverFullTheCacheIs) {
+  for (const bool hit : {false, true}) {
+    for (const uint64_t n : {1024u, 65536u}) {
+      make(n);
+      for (int round = 0; round < (hit ? 2 : 1); round++) {
+        for (uint64_t i = 0; i < n; i++) touch(cache, &probe, Key(i));
+      }
+      EXPECT_EQ(lk_cache_looks(cache, nullptr), 0u);
+      for (uint64_t i = 1; i <= 1000; i++) {
+        const uint64_t before = lk_cache_looks(cache, nullptr);
+        touch(cache, &probe, Key(n + i));
+        ASSERT_LE(lk_cache_looks(cache, nullptr) - before, hit ? LOOKS : 1);
+        ASSERT_EQ(stats_of(cache).kind[LK_KIND_USER].evictions, i);
+      }
+      cache.reset();
+    }
+  }
+}
+
+TEST_P(CacheEvictTest, WhatIsInUseIsLookedAtOnce) {
+  constexpr uint64_t N = 2000;
+  make(2 * N);
+  std::vector<Ref> held;
+  for (uint64_t i = 0; i < N; i++) held.push_back(hold(cache, &probe, Key(i)));
+  for (uint64_t i = 0; i < 3 * N; i++) touch(cache, &probe, Key(N + i));
+  EXPECT_EQ(stats_of(cache).kind[LK_KIND_USER].evictions, 2 * N);
+  EXPECT_EQ(lk_cache_looks(cache, nullptr), N + 2 * N);
+  for (const Ref &each : held) EXPECT_EQ(value_of(each)->state, Value::ALIVE);
+  uint64_t looks = N + 2 * N;
+  if (shared()) { // used by others in between, and released by them: still in use
+    std::thread([&] {
+      for (uint64_t i = 0; i < N; i++) EXPECT_TRUE(touch(cache, &probe, Key(i))) << i;
+    }).join();
+    touch(cache, &probe, Key(5 * N));
+    EXPECT_EQ(lk_cache_looks(cache, nullptr), ++looks);
+  }
+  held.clear(); // nobody uses them any more
+  for (uint64_t i = 0; i < 10; i++) touch(cache, &probe, Key(6 * N + i));
+  EXPECT_EQ(stats_of(cache).entries, 2 * N);
+  if (!shared()) {
+    EXPECT_EQ(lk_cache_looks(cache, nullptr), looks + 10); // older than the rest: they are next
+    EXPECT_EQ(find(cache, Key(N - 1)), nullptr);
+  } else {
+    EXPECT_LE(lk_cache_looks(cache, nullptr), looks + 10 * LOOKS);
+  }
+}
+
+TEST_P(CacheEvictTest, QuotaLooksAtItsOwnEntriesOnly) {
+  make();
+  Quota mine, others;
+  LK_ASSERT_OK(lk_quota_create(cache, mine.out(), LK_ERR));
+  LK_ASSERT_OK(lk_quota_create(cache, others.out(), LK_ERR));
+  lk_cache_set_capacity(cache, mine, 10, LK_UNSET);
+  for (uint64_t i = 0; i < 20000; i++) touch(cache, &probe, Key(i), 0, others);
+  for (uint64_t i = 0; i < 110; i++) touch(cache, &probe, Key(20000 + i), 0, mine);
+  EXPECT_EQ(lk_cache_looks(cache, mine), 100u);
+  EXPECT_EQ(lk_cache_looks(cache, others), 0u);
+  EXPECT_EQ(lk_cache_looks(cache, nullptr), 0u);
+  EXPECT_EQ(stats_of(cache, mine).entries, 10u);
+  EXPECT_EQ(stats_of(cache, others).entries, 20000u);
+  // A limit of the context takes whose they may be.
+  lk_cache_set_capacity(cache, nullptr, 5, LK_UNSET);
+  EXPECT_EQ(stats_of(cache, mine).entries, 5u);
+  EXPECT_EQ(stats_of(cache, others).entries, 0u);
+}
+
+// The order is not exactly that of use, but whatever was used a moment ago is there.
+TEST_P(CacheEvictTest, MostRecentlyUsedStay) {
+  for (const uint64_t n : {20u, 100u, 300u}) {
+    make(n);
+    std::mt19937 random(7);
+    std::list<uint64_t> recent;
+    for (uint64_t step = 0; step < 20 * n; step++) {
+      // Some are asked for far more often than others.
+      const uint64_t number = random() % (1 + random() % (4 * n));
+      touch(cache, &probe, Key(number));
+      recent.remove(number);
+      recent.push_front(number);
+      if (recent.size() > 10) recent.pop_back();
+      const std::vector<uint64_t> left = numbers(cache);
+      ASSERT_TRUE(std::equal(recent.begin(), recent.end(), left.begin())) << step;
+    }
+    EXPECT_GT(stats_of(cache).kind[LK_KIND_USER].evictions, n);
+    cache.reset();
+  }
+}
+
 // ---- at random, against a model ----
 
+// A clock over plain lists: the hand takes the older one of the first that is fresh and the first
+// that it has left, by what it knew of their last use; what is in use is parked, what was hit in
+// between is left, and of what is left in one go the order is that of use.
 class Model {
 public:
+  struct Entry {
+    uint64_t number, bytes;
+    int owner; // index of its quota, -1: none
+    int users = 0;
+    bool linked = false, parked = false;
+    uint64_t used_at = 0, hits = 0, seen_at = 0, seen_hits = 0;
+  };
+  using Handle = std::shared_ptr<Entry>;
+  using Circle = std::list<Handle>;
+  struct Clock {
+    Circle fresh, again, parked;
+    void remove(const Handle &entry) {
+      for (Circle *circle : {&fresh, &again, &parked}) circle->remove(entry);
+    }
+  };
   struct Account {
     uint64_t limit_entries = LK_UNLIMITED, limit_bytes = LK_UNLIMITED, entries = 0, bytes = 0;
     uint64_t hits = 0, misses = 0, evictions = 0;
+    Clock clock;
     bool fits(uint64_t more_entries, uint64_t more_bytes) const {
       return entries + more_entries <= limit_entries && bytes + more_bytes <= limit_bytes;
     }
     bool keeps() const { return limit_entries > 0 && limit_bytes > 0; }
   };
-  struct Entry {
-    uint64_t number, bytes;
-    int owner; // index of its quota, -1: none
-    int users = 0;
-    bool linked = false;
-  };
-  using Handle = std::shared_ptr<Entry>;
 
   Account cache, quotas[2];
   std::list<Handle> lru; // newest first
@@ -202,6 +305,8 @@ public:
     for (auto at = lru.begin(); at != lru.end(); ++at) {
       if ((*at)->number != number) continue;
       lru.splice(lru.begin(), lru, at);
+      lru.front()->used_at = ++now_;
+      lru.front()->hits++;
       cache.hits++;
       return lru.front();
     }
@@ -217,7 +322,9 @@ public:
     entry->users = 1; // while it is being added
     unlinked += bytes;
     if (make_room(owner, 1, bytes)) {
+      entry->used_at = entry->seen_at = ++now_;
       lru.push_front(entry);
+      for (Account *account : accounts_of(entry)) account->clock.fresh.push_back(entry);
       count(*entry, 1);
     }
     entry->users = 0;
@@ -227,6 +334,13 @@ public:
   void release(const Handle &entry) {
     entry->users--;
     if (!entry->linked && entry->users == 0) unlinked -= entry->bytes;
+    if (entry->parked && entry->users == 0) {
+      entry->parked = false;
+      for (Account *account : accounts_of(entry)) {
+        account->clock.remove(entry);
+        account->clock.again.push_front(entry);
+      }
+    }
   }
   // For what nobody but the model's caller has.
   void forget_if_unused(const Handle &entry) {
@@ -247,15 +361,18 @@ public:
   }
 
   bool make_room(int owner, uint64_t entries, uint64_t bytes) {
-    std::vector<std::pair<Account *, int>> limits;
-    if (owner >= 0) limits.push_back({&quotas[owner], owner});
-    limits.push_back({&cache, -1});
-    for (auto [account, scope] : limits) {
+    std::vector<Account *> limits;
+    if (owner >= 0) limits.push_back(&quotas[owner]);
+    limits.push_back(&cache);
+    for (const Account *account : limits) {
       if (entries > account->limit_entries || bytes > account->limit_bytes) return false;
     }
-    for (auto [account, scope] : limits) {
+    for (Account *account : limits) {
       while (!account->fits(entries, bytes)) {
-        if (!evict_one(scope, false) && !evict_one(scope, true)) break;
+        Handle victim = choose(account->clock, false);
+        if (!victim) victim = choose(account->clock, true);
+        if (!victim) break;
+        unlink(victim, true);
       }
     }
     return true;
@@ -263,12 +380,19 @@ public:
 
   void clear(int owner, bool eviction) {
     for (auto at = lru.begin(); at != lru.end();) {
-      const auto here = at++;
-      if (owner < 0 || (*here)->owner == owner) unlink(here, eviction);
+      const Handle here = *at++;
+      if (owner < 0 || here->owner == owner) unlink(here, eviction);
     }
   }
 
 private:
+  static constexpr size_t LOOKS = 16;
+  uint64_t now_ = 0;
+
+  std::vector<Account *> accounts_of(const Handle &entry) {
+    if (entry->owner < 0) return {&cache};
+    return {&cache, &quotas[entry->owner]};
+  }
   void count(Entry &entry, int sign) {
     for (Account *account : {&cache, entry.owner >= 0 ? &quotas[entry.owner] : nullptr}) {
       if (account == nullptr) continue;
@@ -280,25 +404,64 @@ private:
       unlinked -= entry.bytes;
     }
   }
-  void unlink(std::list<Handle>::iterator at, bool eviction) {
-    Handle entry = *at;
-    lru.erase(at);
+  void unlink(const Handle &entry, bool eviction) {
+    for (Account *account : accounts_of(entry)) {
+      account->clock.remove(entry);
+      if (eviction) account->evictions++;
+    }
     count(*entry, -1);
-    entry->linked = false;
+    entry->linked = entry->parked = false;
     if (entry->users > 0) unlinked += entry->bytes;
-    if (eviction) {
-      cache.evictions++;
-      if (entry->owner >= 0) quotas[entry->owner].evictions++;
+    lru.remove(entry);
+  }
+  void park(const Handle &entry) {
+    entry->parked = true;
+    for (Account *account : accounts_of(entry)) {
+      account->clock.remove(entry);
+      account->clock.parked.push_back(entry);
     }
   }
-  bool evict_one(int owner, bool used) {
-    for (auto at = lru.end(); at != lru.begin();) {
-      --at;
-      if ((owner >= 0 && (*at)->owner != owner) || (!used && (*at)->users > 0)) continue;
-      unlink(at, true);
-      return true;
+  // The hand looks on until one goes, and at 16 at most in one go.
+  Handle choose(Clock &clock, bool used) {
+    for (;;) {
+      Circle warm;
+      bool any = false;
+      for (size_t i = 0; i < LOOKS; i++) {
+        Circle *circle = used ? &clock.parked : &clock.fresh;
+        const auto older = [](const Circle &a, const Circle &b) {
+          return !a.empty() && (b.empty() || a.front()->seen_at < b.front()->seen_at);
+        };
+        if (!used && older(clock.again, clock.fresh)) circle = &clock.again;
+        if (circle->empty()) break;
+        if (std::find(warm.begin(), warm.end(), circle->front()) != warm.end()) break;
+        any = true;
+        const Handle entry = circle->front();
+        if (!used && entry->users > 0) {
+          park(entry);
+          continue;
+        }
+        if (entry->seen_hits == entry->hits) {
+          leave(clock, warm, used);
+          return entry;
+        }
+        entry->seen_hits = entry->hits;
+        entry->seen_at = entry->used_at;
+        Circle &left = used ? clock.parked : clock.again;
+        clock.remove(entry);
+        left.push_back(entry);
+        warm.push_back(entry);
+      }
+      leave(clock, warm, used);
+      if (!warm.empty()) return warm.front();
+      if (!any) return nullptr;
     }
-    return false;
+  }
+  void leave(Clock &clock, Circle &warm, bool used) {
+    warm.sort([](const Handle &a, const Handle &b) { return a->seen_at < b->seen_at; });
+    for (const Handle &entry : warm) {
+      clock.remove(entry);
+      (used ? clock.parked : clock.again).push_back(entry);
+    }
   }
 };
 
@@ -402,7 +565,6 @@ private:
   }
 
   void set_capacity(int owner) {
-    // At most 64 entries, so that the order is exact.
     const uint64_t entries = random_() % 20 == 0 ? 0 : 1 + random_() % 60;
     const uint64_t bytes = random_() % 3 == 0 ? LK_UNLIMITED : random_() % (60 * (overhead_ + 150));
     Model::Account &account = owner < 0 ? model_.cache : model_.quotas[owner];

@@ -76,6 +76,72 @@ TEST_P(SharedFlightTest, FailedBuildIsToldToAllWhoWait) {
   EXPECT_EQ(probe.built, 1);
 }
 
+// The value that has to go for the new one does not end before those who waited for the new one
+// have it, nor before one has it who asks only then.
+TEST_P(SharedFlightTest, WaitersHaveTheValueBeforeAnotherGoes) {
+  make(1);
+  std::promise<void> ending, had_by_waiter, had_by_late_one;
+  struct Slow {
+    std::promise<void> *ending, *waiter, *late_one;
+  } slow{&ending, &had_by_waiter, &had_by_late_one};
+  const lk_build_fn build = [](void *arg, lk_built *out, lk_error *) {
+    *out = {arg, 0,
+            [](void *value, void *) {
+              const auto *of = static_cast<Slow *>(value);
+              of->ending->set_value();
+              of->waiter->get_future().wait();
+              of->late_one->get_future().wait();
+            },
+            nullptr};
+    return LK_OK;
+  };
+  Ref old;
+  LK_ASSERT_OK(lk_cache_get(cache, nullptr, Key(1), build, &slow, old.out(), nullptr, LK_ERR));
+  old.reset();
+  HeldBuild builder(cache, &probe, 2);
+  std::thread waiter([&] {
+    touch(cache, &probe, Key(2));
+    had_by_waiter.set_value();
+  });
+  std::thread late_one([&] {
+    ending.get_future().wait();
+    EXPECT_TRUE(touch(cache, &probe, Key(2)));
+    had_by_late_one.set_value();
+  });
+  wait_until([&] { return waits(cache) == 1; });
+  builder.end();
+  waiter.join();
+  late_one.join();
+  EXPECT_EQ(probe.built, 1);
+  EXPECT_EQ(stats_of(cache).entries, 1u);
+  EXPECT_EQ(stats_of(cache).unlinked_bytes, 0u);
+  EXPECT_TRUE(touch(cache, &probe, Key(2)));
+}
+
+// A value that ends may ask for the very key that takes its place.
+TEST_P(CacheFlightTest, ValueThatGoesMayAskForTheOneThatComes) {
+  make(1);
+  struct Asks {
+    lk_cache *cache;
+    Probe *probe;
+  } asks{cache, &probe};
+  const lk_build_fn build = [](void *arg, lk_built *out, lk_error *) {
+    *out = {arg, 0,
+            [](void *value, void *) {
+              const auto *of = static_cast<Asks *>(value);
+              touch(of->cache, of->probe, Key(2));
+            },
+            nullptr};
+    return LK_OK;
+  };
+  Ref old;
+  LK_ASSERT_OK(lk_cache_get(cache, nullptr, Key(1), build, &asks, old.out(), nullptr, LK_ERR));
+  old.reset();
+  touch(cache, &probe, Key(2));
+  EXPECT_EQ(stats_of(cache).entries, 1u);
+  EXPECT_TRUE(touch(cache, &probe, Key(2)));
+}
+
 TEST_P(SharedFlightTest, ValueTooLargeToKeepIsStillSharedByThoseWhoWaited) {
   make(LK_UNLIMITED, 5);
   EXPECT_THAT(all_ask(cache, &probe, LK_OK), ::testing::Each(LK_OK));

@@ -131,6 +131,47 @@ TEST_P(Hits, DoNotWaitForTheEndOfAValue) {
   evicts.join();
 }
 
+// Wherever a thread stands still that asks for its first time, and be it with its own front: what
+// it has not had is evicted, and what it has had from the others.
+TEST_P(Hits, EvictionWaitsForNoFrontWithoutTheVictim) {
+  const std::vector<uint64_t> theirs = of_one_shard(3);
+  std::vector<uint64_t> ours; // of other shards
+  for (uint64_t i = 0; ours.size() < 20; i++) {
+    const auto shard_of = [](uint64_t n) {
+      return static_cast<const lk_key *>(Key(n))->hash >> 60;
+    };
+    if (shard_of(i) != shard_of(theirs[0])) ours.push_back(i);
+  }
+  int stops = 0;
+  for (bool stopped = true; stopped; stops++) {
+    StoppingAllocator stopping;
+    Probe own;
+    Cache here;
+    LK_ASSERT_OK(lk_cache_create(stopping.get(), LK_CACHE_SHARED, LK_UNLIMITED, LK_UNLIMITED,
+                                 here.out(), LK_ERR));
+    for (int thread = 0; thread < 2; thread++) { // two fronts have them
+      std::thread([&] {
+        for (const uint64_t number : ours) touch(here, &own, Key(number));
+      }).join();
+    }
+    for (const uint64_t number : ours) touch(here, &own, Key(number));
+    std::thread thread([&] {
+      StoppingAllocator::stop_at(stops + 1);
+      for (const uint64_t number : theirs) touch(here, &own, Key(number));
+      stopped = !StoppingAllocator::never_stopped();
+      StoppingAllocator::stop_at(0);
+      stopping.over();
+    });
+    stopping.wait_for_stop();
+    lk_cache_set_capacity(here, nullptr, stats_of(here).entries - 10, LK_UNSET);
+    EXPECT_EQ(own.ended, 10);
+    for (size_t i = 10; i < ours.size(); i++) EXPECT_TRUE(touch(here, &own, Key(ours[i])));
+    stopping.let_go();
+    thread.join();
+  }
+  EXPECT_GT(stops, 5) << "it never stood still";
+}
+
 // Wherever another thread stands still that asks for its first time, hits, builds or clears in the
 // very same shard, and be it with the shard's lock: a thread that has had an entry hits it.
 TEST_P(Hits, OfWhatAThreadHasHadDoNotWaitForThreadsThatStandStill) {
