@@ -125,7 +125,7 @@ public:
     for (uint32_t i = 0; i < tensors.size(); i++) {
       lk_key_add_tensor(&builder, LK_WORD_INPUT, i, &tensors[i], 0);
     }
-    (void)lk_key_finish_unhashed(&builder, &key, nullptr);
+    (void)lk_key_finish_partial(&builder, &key, nullptr);
     use(key);
     lk_key_builder_destroy(&builder);
   }

@@ -2,6 +2,7 @@
 #define XXH_INLINE_ALL
 #include "keys/key.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -20,10 +21,14 @@ _Static_assert(sizeof(lk_record_prefix) == 8, "records are 8-aligned");
 _Static_assert(sizeof(struct lk_key) % 8 == 0, "a copy's bytes follow its struct");
 
 void lk_key_complete(lk_key *key) {
-  if (key->unhashed == 0) return;
+  if (key->partial == 0) return;
+  if (key->fixed != NULL) {
+    memcpy((uint8_t *)(uintptr_t)key->bytes, key->fixed->bytes, key->fixed->size);
+    key->fixed = NULL;
+  }
   const uint32_t fixed = lk_key_get_head(key)->fixed;
   key->hash = XXH3_64bits_withSeed(key->bytes + fixed, key->size - fixed, key->hash);
-  key->unhashed = 0;
+  key->partial = 0;
 }
 
 bool lk_key_equal(const lk_key *a, const lk_key *b) {
@@ -32,12 +37,17 @@ bool lk_key_equal(const lk_key *a, const lk_key *b) {
 
 lk_status lk_key_copy(const lk_allocator *allocator, const lk_key *key, lk_key **out_copy,
                       lk_error *error) {
+  static _Atomic uint64_t next_serial = 1;
   *out_copy = NULL;
   const size_t size = sizeof(lk_key) + key->size;
   lk_key *copy = lk_alloc(allocator, size);
   if (copy == NULL) return lk_fail_memory(error, "a copy of a key", size);
   *copy = *key;
   copy->bytes = (uint8_t *)(copy + 1);
+  copy->serial = 0;
+  if (lk_key_get_head(key)->fixed == key->size) {
+    copy->serial = atomic_fetch_add_explicit(&next_serial, 1, memory_order_relaxed);
+  }
   memcpy(copy + 1, key->bytes, key->size);
   *out_copy = copy;
   return LK_OK;

@@ -121,13 +121,18 @@ enum { LK_KEY_HEAD_BYTES = sizeof(lk_record_prefix) + sizeof(lk_key_head) };
 struct lk_key {
   uint64_t hash;
   uint32_t size;
-  uint32_t unhashed; /* 1: `hash` is that of the fixed part only, see lk_key_complete */
+  uint32_t partial; /* 1: `hash` is that of the fixed part only, see lk_key_complete */
   const uint8_t *bytes;
+  /* Of a partial key: what its first bytes are, which are not there yet. NULL: they are. */
+  const lk_key *fixed;
+  /* Of a copy that is one fixed part: no other key ever has this number, so two keys that begin with
+   * it begin with the same bytes. 0: none. */
+  uint64_t serial;
 };
 
 #define LK_KEY_MAX_BYTES (1u << 20) /* a longer key is LK_OUT_OF_RANGE */
 
-/* Computes the hash if it was left out. */
+/* Computes hash and fixed part if they were left out. Only what is complete can be read. */
 void lk_key_complete(lk_key *key);
 
 bool lk_key_equal(const lk_key *a, const lk_key *b); /* all bytes */

@@ -21,12 +21,20 @@ bool lk_key_reject(lk_key_builder *builder, lk_status status) {
   return false;
 }
 
+/* The bytes of the fixed part, if they are not there yet. */
+static void fill_fixed(lk_key_builder *builder) {
+  if (builder->from == NULL) return;
+  memcpy(builder->bytes, builder->from->bytes, builder->from->size);
+  builder->from = NULL;
+}
+
 bool lk_key_grow(lk_key_builder *builder, uint64_t bytes) {
   if (bytes > LK_KEY_MAX_BYTES - builder->size) return lk_key_reject(builder, LK_OUT_OF_RANGE);
   uint32_t wanted = builder->size + (uint32_t)bytes;
   if (wanted < builder->capacity * 2) wanted = builder->capacity * 2;
   uint8_t *grown = lk_alloc(builder->allocator, wanted);
   if (grown == NULL) return lk_key_reject(builder, LK_OUT_OF_MEMORY);
+  fill_fixed(builder);
   memcpy(grown, builder->bytes, builder->size);
   if (builder->bytes != builder->inline_bytes) lk_free(builder->allocator, builder->bytes);
   builder->bytes = grown;
@@ -34,23 +42,14 @@ bool lk_key_grow(lk_key_builder *builder, uint64_t bytes) {
   return true;
 }
 
-static void begin_empty(lk_key_builder *builder, const lk_allocator *allocator) {
-  builder->allocator = allocator;
-  builder->bytes = builder->inline_bytes;
-  builder->size = 0;
-  builder->capacity = sizeof builder->inline_bytes;
-  builder->fixed = 0;
-  builder->status = LK_OK;
-}
-
 void lk_key_begin(lk_key_builder *builder, const lk_allocator *allocator, const lk_key_head *head) {
-  begin_empty(builder, allocator);
+  lk_key_begin_empty(builder, allocator);
   (void)lk_key_put(builder, LK_RECORD_HEAD, head, sizeof *head, 0);
 }
 
-void lk_key_begin_from(lk_key_builder *builder, const lk_allocator *allocator,
+void lk_key_begin_with(lk_key_builder *builder, const lk_allocator *allocator,
                        const lk_key *fixed) {
-  begin_empty(builder, allocator);
+  lk_key_begin_empty(builder, allocator);
   /* On failure the head alone is there, so that there is something to read. */
   const uint32_t size = fixed->size <= builder->capacity || lk_key_grow(builder, fixed->size)
                             ? fixed->size
@@ -66,10 +65,11 @@ void lk_key_begin_from(lk_key_builder *builder, const lk_allocator *allocator,
 void lk_key_begin_like(lk_key_builder *builder, const lk_allocator *allocator, const lk_key *like) {
   const uint32_t size = lk_key_get_head(like)->fixed;
   const lk_key fixed = {.hash = XXH3_64bits(like->bytes, size), .size = size, .bytes = like->bytes};
-  lk_key_begin_from(builder, allocator, &fixed);
+  lk_key_begin_with(builder, allocator, &fixed);
 }
 
 void lk_key_seal(lk_key_builder *builder) {
+  fill_fixed(builder);
   builder->fixed = builder->size;
   memcpy(builder->bytes + sizeof(lk_record_prefix) + offsetof(lk_key_head, fixed), &builder->fixed,
          sizeof builder->fixed);
@@ -114,25 +114,25 @@ static lk_status fail_finish(const lk_key_builder *builder, lk_error *error) {
   }
 }
 
-lk_status lk_key_finish_unhashed(lk_key_builder *builder, lk_key *out_key, lk_error *error) {
+lk_status lk_key_finish_rare(lk_key_builder *builder, lk_key *out_key, lk_error *error) {
   *out_key = (lk_key){0};
   if (builder->status != LK_OK) return fail_finish(builder, error);
   if (builder->fixed == 0) lk_key_seal(builder);
+  fill_fixed(builder);
   out_key->hash = builder->fixed_hash;
   out_key->size = builder->size;
-  out_key->unhashed = builder->size > builder->fixed;
+  out_key->partial = builder->size > builder->fixed;
   out_key->bytes = builder->bytes;
   return LK_OK;
 }
 
 lk_status lk_key_finish(lk_key_builder *builder, lk_key *out_key, lk_error *error) {
-  const lk_status status = lk_key_finish_unhashed(builder, out_key, error);
+  const lk_status status = lk_key_finish_rare(builder, out_key, error);
   if (status == LK_OK) lk_key_complete(out_key);
   return status;
 }
 
-void lk_key_builder_destroy(lk_key_builder *builder) {
-  if (builder->bytes == builder->inline_bytes) return;
+void lk_key_builder_free(lk_key_builder *builder) {
   lk_free(builder->allocator, builder->bytes);
   builder->bytes = builder->inline_bytes;
   builder->size = 0;

@@ -21,13 +21,17 @@ typedef struct lk_key_builder {
   uint32_t size, capacity, fixed; /* fixed: 0 until it is sealed */
   lk_status status;
   uint64_t fixed_hash;
+  const lk_key *from; /* has the bytes of the fixed part, which are not there yet; or NULL */
   alignas(8) uint8_t inline_bytes[LK_KEY_INLINE_BYTES];
 } lk_key_builder;
 
 void lk_key_begin(lk_key_builder *builder, const lk_allocator *allocator, const lk_key_head *head);
 /* Begins with a fixed part that was made before (begin, add, seal, finish) and kept by lk_key_copy:
- * one copy, no hashing. */
-void lk_key_begin_from(lk_key_builder *builder, const lk_allocator *allocator, const lk_key *fixed);
+ * no hashing, and no copying before it is needed. It must stay until the key is no longer. */
+static inline void lk_key_begin_from(lk_key_builder *builder, const lk_allocator *allocator,
+                                     const lk_key *fixed);
+/* The same with any key, all of which becomes fixed; copied at once. */
+void lk_key_begin_with(lk_key_builder *builder, const lk_allocator *allocator, const lk_key *fixed);
 /* The same with the fixed part of a whole key. */
 void lk_key_begin_like(lk_key_builder *builder, const lk_allocator *allocator, const lk_key *like);
 /* Ends the fixed part (head.fixed is set). What is added from now on belongs to the call. */
@@ -35,10 +39,57 @@ void lk_key_seal(lk_key_builder *builder);
 
 /* The key, valid until the builder is destroyed. Seals it if that was not done. */
 lk_status lk_key_finish(lk_key_builder *builder, lk_key *out_key, lk_error *error);
-/* The same without the hash, which a look-up may not need. Only for lk_cache_get and
- * lk_key_complete. */
-lk_status lk_key_finish_unhashed(lk_key_builder *builder, lk_key *out_key, lk_error *error);
-void lk_key_builder_destroy(lk_key_builder *builder);
+/* The same without the hash and perhaps without the fixed part, which a look-up may not need. Only
+ * for lk_cache_get and lk_key_complete. */
+static inline lk_status lk_key_finish_partial(lk_key_builder *builder, lk_key *out_key,
+                                              lk_error *error);
+static inline void lk_key_builder_destroy(lk_key_builder *builder);
+
+/* ---- beginning and ending, inline for what is built before every look-up ---- */
+
+lk_status lk_key_finish_rare(lk_key_builder *builder, lk_key *out_key, lk_error *error);
+void lk_key_builder_free(lk_key_builder *builder);
+
+static inline void lk_key_begin_empty(lk_key_builder *builder, const lk_allocator *allocator) {
+  builder->allocator = allocator;
+  builder->bytes = builder->inline_bytes;
+  builder->size = 0;
+  builder->capacity = sizeof builder->inline_bytes;
+  builder->fixed = 0;
+  builder->status = LK_OK;
+  builder->from = NULL;
+}
+
+static inline void lk_key_begin_from(lk_key_builder *builder, const lk_allocator *allocator,
+                                     const lk_key *fixed) {
+  if (fixed->serial == 0 || fixed->size > sizeof builder->inline_bytes) {
+    lk_key_begin_with(builder, allocator, fixed);
+    return;
+  }
+  lk_key_begin_empty(builder, allocator);
+  builder->size = fixed->size;
+  builder->fixed = fixed->size;
+  builder->fixed_hash = fixed->hash;
+  builder->from = fixed;
+}
+
+static inline lk_status lk_key_finish_partial(lk_key_builder *builder, lk_key *out_key,
+                                              lk_error *error) {
+  if (builder->status != LK_OK || builder->fixed == 0 || builder->size == builder->fixed) {
+    return lk_key_finish_rare(builder, out_key, error);
+  }
+  *out_key = (lk_key){.hash = builder->fixed_hash,
+                      .size = builder->size,
+                      .partial = 1,
+                      .bytes = builder->bytes,
+                      .fixed = builder->from,
+                      .serial = 0};
+  return LK_OK;
+}
+
+static inline void lk_key_builder_destroy(lk_key_builder *builder) {
+  if (builder->bytes != builder->inline_bytes) lk_key_builder_free(builder);
+}
 
 /* ---- adding ---- */
 

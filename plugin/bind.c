@@ -169,7 +169,7 @@ static lk_status look_up(lk_op *op, const lk_bind_desc *bind, int32_t threads, l
   /* hashed only when the cache has to look it up: what a thread asks for often follows an order */
   lk_key_begin_from(&builder, &op->executor->context->allocator, op->fixed);
   LK_TRY(lk_op_prefix(op, "bind", add_call(&builder, op, bind, threads, error), error));
-  LK_TRY(lk_key_finish_unhashed(&builder, &key, error));
+  LK_TRY(lk_key_finish_partial(&builder, &key, error));
   LK_TRY(lk_cache_get(op->executor->context->env.cache, op->executor->quota, &key, build_plan, &arg,
                       out_ref, NULL, error));
 cleanup:

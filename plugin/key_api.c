@@ -86,7 +86,7 @@ lk_status lk_user_get_or_create_like(lk_context *context, lk_executor *executor,
   }
   lk_key_begin_like(&builder, &context->allocator, like);
   LK_TRY(add_call(context, desc, &builder, error));
-  LK_TRY(lk_key_finish_unhashed(&builder, &key, error));
+  LK_TRY(lk_key_finish_partial(&builder, &key, error));
   status = lk_cache_get(context->env.cache, executor != NULL ? executor->quota : NULL, &key, build,
                         arg, out_ref, out_hit, error);
 cleanup:

@@ -81,17 +81,27 @@ void lk_quota_destroy(lk_quota *quota) {
 
 /* ---- looking up ---- */
 
+/* Whether all bytes are equal. The fixed part is compared once: after that, its number says it. The
+ * caller holds the table. */
+static bool is_key(lk_ref *ref, const lk_key *key) {
+  if (ref->key_size != key->size) return false;
+  const lk_key *fixed = key->fixed;
+  if (fixed == NULL) return memcmp(ref->key_bytes, key->bytes, key->size) == 0;
+  if (ref->fixed_serial != fixed->serial) {
+    if (memcmp(ref->key_bytes, fixed->bytes, fixed->size) != 0) return false;
+    ref->fixed_serial = fixed->serial;
+  }
+  return memcmp(ref->key_bytes + fixed->size, key->bytes + fixed->size, key->size - fixed->size) ==
+         0;
+}
+
 /* An executor asks for the same keys in the same order again and again. So a hit remembers what was
  * found after it the last time. That is compared first, byte for byte as always: when it is the
  * same again, the key needs neither a hash nor a walk through the table. The caller holds the
  * table. */
 static lk_ref *find_expected(const lk_thread_table *table, const lk_key *key) {
   lk_ref *expected = table->last != NULL ? table->last->after : NULL;
-  if (expected == NULL || expected->key_size != key->size ||
-      memcmp(expected->key_bytes, key->bytes, key->size) != 0) {
-    return NULL;
-  }
-  return expected;
+  return expected != NULL && is_key(expected, key) ? expected : NULL;
 }
 
 static void expect_after(lk_ref *last, lk_ref *ref) {

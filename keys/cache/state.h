@@ -51,6 +51,7 @@ struct lk_ref {
   uint32_t kind;
   uint32_t key_size;
   const uint8_t *key_bytes; /* the entry's */
+  uint64_t fixed_serial;    /* of a key that was found to begin as it; 0: none. Guarded by busy. */
   /* What this thread found after this one the last time, and the reverse; NULL: not known. Guarded
    * by busy. */
   lk_ref *after, *before;

@@ -71,9 +71,11 @@ lk_status __wrap_lk_cache_get(lk_cache *cache, lk_quota *quota, const lk_key *ke
   if (broken == nullptr) {
     return __real_lk_cache_get(cache, quota, key, build, arg, out_ref, out_hit, error);
   }
+  lk_key lacking = *key;
+  lk_key_complete(&lacking);
   std::vector<uint64_t> words(key->size / 8);
   auto *bytes = reinterpret_cast<uint8_t *>(words.data());
-  std::memcpy(bytes, key->bytes, key->size);
+  std::memcpy(bytes, lacking.bytes, lacking.size);
   for (uint32_t at = 0; at < key->size;) {
     lk_record_prefix prefix;
     std::memcpy(&prefix, bytes + at, sizeof prefix);
@@ -82,10 +84,8 @@ lk_status __wrap_lk_cache_get(lk_cache *cache, lk_quota *quota, const lk_key *ke
     }
     at += prefix.size;
   }
-  const uint32_t fixed = lk_key_get_head(key)->fixed;
-  lk_key lacking = *key;
+  const uint32_t fixed = lk_key_get_head(&lacking)->fixed;
   lacking.bytes = bytes;
-  lacking.unhashed = 0;
   lacking.hash = XXH3_64bits(bytes, fixed);
   if (key->size > fixed) {
     lacking.hash = XXH3_64bits_withSeed(bytes + fixed, key->size - fixed, lacking.hash);

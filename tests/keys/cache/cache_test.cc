@@ -312,8 +312,8 @@ TEST_P(CacheTest, MoreEntriesThanAFrontHolds) {
   EXPECT_EQ(hits, N);
 }
 
-// Keys whose hash was left out find the same as those that have it, in whatever order.
-TEST_P(CacheTest, KeysWithoutHashFindTheSame) {
+// Keys whose hash and fixed part were left out find the same as those that have it, in whatever order.
+TEST_P(CacheTest, PartialKeysFindTheSame) {
   make(60);
   lk_key_head head;
   std::memset(&head, 0, sizeof head);
@@ -321,33 +321,49 @@ TEST_P(CacheTest, KeysWithoutHashFindTheSame) {
   lk_key_builder builder;
   lk_key_begin(&builder, allocator.get(), &head);
   lk_key_seal(&builder);
-  lk_key fixed;
-  LK_ASSERT_OK(lk_key_finish(&builder, &fixed, LK_ERR));
+  lk_key made;
+  LK_ASSERT_OK(lk_key_finish(&builder, &made, LK_ERR));
+  // Two copies of one fixed part, and one with other bytes.
+  lk_key *fixed[3];
+  LK_ASSERT_OK(lk_key_copy(allocator.get(), &made, &fixed[0], LK_ERR));
+  LK_ASSERT_OK(lk_key_copy(allocator.get(), &made, &fixed[1], LK_ERR));
+  lk_key_builder_destroy(&builder);
+  head.generation = 1;
+  lk_key_begin(&builder, allocator.get(), &head);
+  LK_ASSERT_OK(lk_key_finish(&builder, &made, LK_ERR));
+  LK_ASSERT_OK(lk_key_copy(allocator.get(), &made, &fixed[2], LK_ERR));
+  EXPECT_NE(fixed[0]->serial, fixed[1]->serial);
   std::mt19937 random(5);
   int hits = 0;
   uint64_t number = 0;
   for (int step = 0; step < 20000; step++) {
     // Now in order, now anything; longer keys among shorter ones that begin alike.
     number = random() % 8 == 0 ? random() % 80 : (number + 1) % 80;
+    const size_t which = random() % 16 == 0 ? random() % 3 : number % 3;
     lk_key_builder call;
-    lk_key_begin_from(&call, allocator.get(), &fixed);
+    if (random() % 8 == 0) {
+      lk_key_begin_with(&call, allocator.get(), fixed[which]); // with all bytes
+    } else {
+      lk_key_begin_from(&call, allocator.get(), fixed[which]);
+    }
     const int64_t values[] = {7, static_cast<int64_t>(number)};
     lk_key_add_attr(&call, LK_WORD_SIZE, values, 2);
     if (number % 3 == 0) lk_key_add_attr(&call, LK_WORD_FLAGS, values, 1);
-    lk_key hashed, unhashed;
-    LK_ASSERT_OK(lk_key_finish(&call, &hashed, LK_ERR));
-    LK_ASSERT_OK(lk_key_finish_unhashed(&call, &unhashed, LK_ERR));
-    EXPECT_EQ(unhashed.unhashed, 1u);
-    lk_key completed = unhashed;
-    lk_key_complete(&completed);
-    ASSERT_TRUE(lk_key_equal(&completed, &hashed));
-    ASSERT_EQ(completed.hash, hashed.hash);
+    lk_key partial;
+    LK_ASSERT_OK(lk_key_finish_partial(&call, &partial, LK_ERR));
+    EXPECT_EQ(partial.partial, 1u);
+    lk_key_builder copy;
+    lk_key_begin_with(&copy, allocator.get(), fixed[which]);
+    lk_key_add_attr(&copy, LK_WORD_SIZE, values, 2);
+    if (number % 3 == 0) lk_key_add_attr(&copy, LK_WORD_FLAGS, values, 1);
+    lk_key hashed;
+    LK_ASSERT_OK(lk_key_finish(&copy, &hashed, LK_ERR));
     Ref ref;
     int hit = 0;
     struct Build {
       Probe *probe;
       uint64_t number;
-    } arg{&probe, number};
+    } arg{&probe, 3 * number + which / 2};
     const auto build = [](void *pointer, lk_built *out, lk_error *) {
       const auto *from = static_cast<Build *>(pointer);
       auto *value = new Value;
@@ -357,19 +373,23 @@ TEST_P(CacheTest, KeysWithoutHashFindTheSame) {
       *out = {value, 0, end_value, from->probe};
       return LK_OK;
     };
-    const lk_key *asked = random() % 2 == 0 ? &hashed : &unhashed;
+    const lk_key *asked = random() % 2 == 0 ? &hashed : &partial;
     LK_ASSERT_OK(lk_cache_get(cache, nullptr, asked, build, &arg, ref.out(), &hit, LK_ERR));
-    ASSERT_EQ(value_of(ref)->number, number);
+    ASSERT_EQ(value_of(ref)->number, 3 * number + which / 2);
     ASSERT_TRUE(lk_key_equal(lk_ref_key(ref), &hashed));
-    Ref found(find(cache, &unhashed));
+    Ref found(find(cache, &partial));
     ASSERT_NE(found.get(), nullptr);
     ASSERT_EQ(lk_ref_value(found), lk_ref_value(ref));
     hits += hit;
+    lk_key completed = partial;
+    lk_key_complete(&completed);
+    ASSERT_TRUE(lk_key_equal(&completed, &hashed));
+    ASSERT_EQ(completed.hash, hashed.hash);
     if (random() % 1000 == 0) lk_cache_clear(cache, nullptr);
   }
   EXPECT_GT(hits, 5000);
   EXPECT_EQ(probe.built + hits, 20000);
-  lk_key_builder_destroy(&builder);
+  for (lk_key *each : fixed) lk_free(allocator.get(), each);
 }
 
 TEST_P(CacheTest, EveryAllocationMayFail) {
