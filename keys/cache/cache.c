@@ -126,7 +126,8 @@ static void use(lk_thread_table *table, lk_ref *ref) {
   atomic_store_explicit(&ref->hits, atomic_load_explicit(&ref->hits, memory_order_relaxed) + 1,
                         memory_order_relaxed);
   atomic_store_explicit(&ref->tick, lk_hit_tick(table, hits), memory_order_relaxed);
-  atomic_fetch_add_explicit(&ref->refs, 1, memory_order_relaxed);
+  atomic_store_explicit(&ref->taken, atomic_load_explicit(&ref->taken, memory_order_relaxed) + 1,
+                        memory_order_relaxed);
 }
 
 /* Returns a reference for the caller. NULL: it is not there, and the key has its hash. */

@@ -37,7 +37,7 @@ lk_status lk_entry_create(lk_cache *cache, lk_quota *quota, const lk_key *key,
   entry->self.key_bytes = entry->key_bytes;
   entry->self.key_size = key->size;
   entry->self.kind = lk_key_get_head(key)->kind;
-  atomic_init(&entry->self.refs, 1);
+  atomic_init(&entry->self.refs, LK_REF_ONE);
   if (quota != NULL) {
     entry->quota = quota;
     atomic_fetch_add_explicit(&quota->refs, 1, memory_order_relaxed);
@@ -69,8 +69,17 @@ bool lk_entry_link(lk_entry *entry, lk_table *table, uint64_t tick) {
 
 /* ---- who uses it ---- */
 
+/* How many references there are besides the table's, when `refs` was read as this. What has been
+ * released from it was taken before: with an acquire, `taken` is not older. */
+static uint32_t users_in(const lk_ref *ref, uint32_t refs) {
+  if ((refs & LK_REF_LISTED) != 0) {
+    refs += atomic_load_explicit(&ref->taken, memory_order_relaxed) * LK_REF_ONE;
+  }
+  return refs / LK_REF_ONE;
+}
+
 static uint32_t users_of(const lk_ref *ref) {
-  return atomic_load_explicit(&ref->refs, memory_order_acquire) & LK_REF_USERS;
+  return users_in(ref, atomic_load_explicit(&ref->refs, memory_order_acquire));
 }
 
 static uint32_t count_handles(const lk_entry *entry) {
@@ -116,8 +125,8 @@ uint64_t lk_entry_hits(const lk_entry *entry) {
 /* Marks `ref` if it has more users than `others`. One number has mark and users: whoever releases
  * the last one sees the mark. */
 static bool mark(lk_ref *ref, uint32_t others) {
-  const uint32_t refs = atomic_fetch_or_explicit(&ref->refs, LK_REF_PARKED, memory_order_relaxed);
-  if ((refs & LK_REF_USERS) > others) return true;
+  const uint32_t refs = atomic_fetch_or_explicit(&ref->refs, LK_REF_PARKED, memory_order_acquire);
+  if (users_in(ref, refs) > others) return true;
   atomic_fetch_and_explicit(&ref->refs, ~LK_REF_PARKED, memory_order_relaxed);
   return false;
 }
@@ -200,7 +209,7 @@ const lk_key *lk_ref_key(const lk_ref *ref) {
 }
 
 void lk_ref_retain(lk_ref *ref) {
-  atomic_fetch_add_explicit(&ref->refs, 1, memory_order_relaxed);
+  lk_ref_add(ref, 1);
 }
 
 /* Releases a reference with a mark, which may be the last use of an entry that is parked. Returns
@@ -209,7 +218,7 @@ static uint32_t release_marked(lk_ref *ref) {
   lk_entry *entry = ref->entry;
   lk_shard *shard = lk_shard_of(entry->cache, &entry->key);
   pthread_mutex_lock(&shard->lock);
-  const uint32_t refs = atomic_fetch_sub_explicit(&ref->refs, 1, memory_order_acq_rel);
+  const uint32_t refs = atomic_fetch_sub_explicit(&ref->refs, LK_REF_ONE, memory_order_acq_rel);
   /* While it is parked it is linked, so it is there although the reference is gone. */
   if (entry->parked != 0 && !mark_a_used_one(entry)) {
     lk_entry_leave_park(entry);
@@ -221,21 +230,21 @@ static uint32_t release_marked(lk_ref *ref) {
 
 /* Among the users of an entry's own handle are those that its fronts' handles have. */
 static bool may_be_last_use(const lk_ref *ref, uint32_t refs) {
-  return (refs & LK_REF_USERS) == 1 ||
+  return users_in(ref, refs) == 1 ||
          (ref == &ref->entry->self && ref->entry->cache->mode == LK_CACHE_SHARED);
 }
 
 /* Whether it was the last one, the table's included. */
 static bool is_last(lk_ref *ref) {
-  uint32_t refs = atomic_load_explicit(&ref->refs, memory_order_relaxed);
+  uint32_t refs = atomic_load_explicit(&ref->refs, memory_order_acquire);
   do {
     if ((refs & LK_REF_PARKED) != 0 && may_be_last_use(ref, refs)) {
       refs = release_marked(ref);
       break;
     }
-  } while (!atomic_compare_exchange_weak_explicit(&ref->refs, &refs, refs - 1, memory_order_acq_rel,
-                                                  memory_order_relaxed));
-  return (refs & ~LK_REF_PARKED) == 1;
+  } while (!atomic_compare_exchange_weak_explicit(&ref->refs, &refs, refs - LK_REF_ONE,
+                                                  memory_order_acq_rel, memory_order_acquire));
+  return (refs & ~LK_REF_PARKED) == LK_REF_ONE;
 }
 
 void lk_ref_release(lk_ref *ref) {
@@ -250,7 +259,9 @@ void lk_ref_release(lk_ref *ref) {
 }
 
 void lk_garbage_take(lk_garbage *garbage, lk_ref *ref) {
-  atomic_fetch_sub_explicit(&ref->refs, LK_REF_LISTED - 1, memory_order_relaxed);
+  const uint32_t taken = atomic_load_explicit(&ref->taken, memory_order_relaxed);
+  atomic_fetch_add_explicit(&ref->refs, (taken + 1) * LK_REF_ONE - LK_REF_LISTED,
+                            memory_order_relaxed);
   ref->garbage_next = garbage->first;
   garbage->first = ref;
 }

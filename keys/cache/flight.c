@@ -33,7 +33,7 @@ lk_flight *lk_flight_create(lk_cache *cache, const lk_key *key) {
 
 void lk_flight_publish(lk_flight *flight, lk_ref *result) {
   if (result != NULL) {
-    atomic_fetch_add_explicit(&result->refs, flight->users - 1, memory_order_relaxed);
+    lk_ref_add(result, flight->users - 1);
     flight->result = result;
   }
   /* After this, nobody follows the flight to its builder, which may end. */

@@ -21,7 +21,7 @@ static lk_ref *create_handle(lk_thread_table *front, lk_entry *entry) {
   handle->key_bytes = entry->key_bytes;
   handle->key_size = entry->key.size;
   atomic_init(&handle->front, front);
-  atomic_init(&handle->refs, 1);
+  atomic_init(&handle->refs, LK_REF_ONE);
   atomic_init(&handle->tick, lk_cold_tick(front));
   return handle;
 }

@@ -20,7 +20,7 @@ static lk_entry *find_entry(lk_shard *shard, const lk_key *key, lk_flight **out_
     if (flight != NULL && flight->result != NULL) entry = flight->result->entry;
     *out_flight = flight;
   }
-  if (entry != NULL) atomic_fetch_add_explicit(&entry->self.refs, 1, memory_order_relaxed);
+  if (entry != NULL) lk_ref_add(&entry->self, 1);
   return entry;
 }
 

@@ -36,10 +36,11 @@ typedef struct lk_thread_table lk_thread_table;
 
 /* ---- entries and handles ---- */
 
-/* What lk_ref.refs consists of, in one number, so that none of it is seen without the rest. */
-#define LK_REF_USERS 0x3fffffffu  /* how many references there are besides that of the table */
-#define LK_REF_LISTED 0x40000000u /* a table has it: the shard's for `self`, else a thread's */
-#define LK_REF_PARKED 0x80000000u /* who releases the last use must unpark the entry */
+/* What lk_ref.refs consists of, in one number, so that none of it is seen without the rest: two
+ * marks, and above them how many references there are besides that of the table. */
+#define LK_REF_LISTED 1u /* a table has it: the shard's for `self`, else a thread's */
+#define LK_REF_PARKED 2u /* who releases the last use must unpark the entry */
+#define LK_REF_ONE 4u
 
 struct lk_ref {
   lk_table_node node; /* in a thread's table, or for `self` in a shard */
@@ -47,6 +48,10 @@ struct lk_ref {
   /* A processor's line ends here; the next one is written by every hit. */
   _Atomic uint64_t tick; /* of the last use; writer: who holds the table's busy flag */
   _Atomic uint64_t hits; /* same writer */
+  /* References that hits took while a table has it; same writer. A hit needs no read-modify-write
+   * then, since all are released from `refs`, which goes below 0 and wraps around. When the table
+   * no longer has it, `refs` alone counts. */
+  _Atomic uint32_t taken;
   _Atomic uint32_t refs; /* 0: gone */
   uint32_t kind;
   uint32_t key_size;
@@ -163,6 +168,11 @@ struct lk_cache {
 
 static inline bool lk_ref_is_listed(const lk_ref *ref) {
   return (atomic_load_explicit(&ref->refs, memory_order_relaxed) & LK_REF_LISTED) != 0;
+}
+
+/* By who has a reference, or keeps one from going. */
+static inline void lk_ref_add(lk_ref *ref, uint32_t count) {
+  atomic_fetch_add_explicit(&ref->refs, count * LK_REF_ONE, memory_order_relaxed);
 }
 
 /* Changed by who locks the place where the entry is linked. */

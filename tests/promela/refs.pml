@@ -18,13 +18,16 @@
  *
  * Left out: that a flushed front may be filled again by an old handle (front.pml), hits and ticks.
  *
- * Memory order. What a handle is, is one number: users, listed, marked; so is `self`. So whoever
- * changes one of these sees all of them as they are.
+ * Memory order. What a handle is, is one number, `refs`: count, listed, marked; so is `self`. So
+ * whoever changes one of these sees all of them as they are.
  *   marked   set, with what the number was before, under the shard. Whoever releases the last use
  *            comes after that in the order of changes of this one number, and sees it. Then the
  *            shard is asked: whatever other number has users has the mark now.
- *   users    grow without the shard by hits and lk_ref_retain only. The count of them may miss a
- *            hit, as if it had come later.
+ *   taken    what hits have taken while the handle was listed, written by who holds the busy flag.
+ *            It is read after `refs`, with an acquire: each use that was released from there was
+ *            taken before, and is seen. So the sum never comes out below the uses that there are,
+ *            but for a hit of just then, as if it had come later; and who releases the last use has
+ *            it exactly. What is not listed is counted by `refs` alone.
  * So the steps of Spin, in program order, show no less than C11 allows. What releases carry is in
  * knows[]. */
 #define LOOKERS (THREADS - 1)
@@ -42,7 +45,8 @@
 #define BUSY(f) (2 + HANDLES + (f))
 
 typedef handle_type {
-  byte users;
+  short count; /* with `taken`, if it is listed: users */
+  byte taken;
   bool alive, listed, marked, added
 }
 typedef front_type {
@@ -78,10 +82,17 @@ inline mark_a_used_one() {
      if
      :: handles[at].added ->
 #ifdef BROKEN_MARKED_APART
-        found = handles[at].users > 0;
+        count = handles[at].count + (handles[at].listed -> handles[at].taken : 0);
+        found = count > 0;
         handles[at].marked = found
 #else
-        atomic { found = handles[at].users > 0; handles[at].marked = true };
+        atomic {
+          count = handles[at].count;
+          is_listed = handles[at].listed;
+          handles[at].marked = true
+        };
+        count = count + (is_listed -> handles[at].taken : 0);
+        found = count > 0;
         if
         :: !found -> handles[at].marked = false
         :: else
@@ -163,23 +174,44 @@ inline drop_self(p) {
 }
 
 inline take_from_handle(p, h) {
-  assert(handles[h].alive && handles[h].users > 0);
-  handles[h].users--;
+  assert(handles[h].alive);
+  assert(handles[h].count + (handles[h].listed -> handles[h].taken : 0) > 0);
+  handles[h].count--;
 #ifndef BROKEN_RELAXED_RELEASE
   ACQUIRE(p, HANDLE(h));
   RELEASE(p, HANDLE(h));
 #endif
-  is_last = handles[h].users == 0 && !handles[h].listed
+  is_last = handles[h].count == 0 && !handles[h].listed
 }
 
 inline drop_handle(p, h) {
-  atomic {
-    is_marked = handles[h].marked && handles[h].users == 1;
-    if
-    :: !is_marked -> take_from_handle(p, h)
-    :: else
-    fi
-  };
+  is_done = false;
+  do
+  :: !is_done ->
+     atomic {
+       count = handles[h].count;
+       is_listed = handles[h].listed;
+       is_marked = handles[h].marked;
+       seen_mark = is_marked
+     };
+     if
+     :: is_marked && is_listed -> is_marked = count + handles[h].taken == 1
+     :: else -> is_marked = is_marked && count == 1
+     fi;
+     atomic { /* the compare-exchange */
+       if
+       :: is_marked -> is_done = true
+       :: !is_marked && count == handles[h].count && is_listed == handles[h].listed &&
+          seen_mark == handles[h].marked ->
+          take_from_handle(p, h);
+          is_done = true
+       :: else
+       fi
+     }
+  :: else -> skip; break
+  od;
+  skip;
+  d_step { is_done = false; count = 0; is_listed = false; seen_mark = false };
   if
   :: is_marked ->
      is_marked = false;
@@ -206,15 +238,22 @@ inline drop_handle(p, h) {
   fi
 }
 
-/* lk_thread_table_remove, of a front that the caller holds: the table's reference is one more user
+/* lk_thread_table_remove, of a front that the caller holds: the table's reference is one more use
  * from now on, until it is released. */
 inline unlist(f, h) {
   d_step { h = fronts[f].handle; fronts[f].handle = NONE };
 #ifdef BROKEN_UNLISTED_IN_TWO_STEPS
   handles[h].listed = false;
-  handles[h].users++
+  handles[h].count = handles[h].count + handles[h].taken + 1
 #else
-  atomic { handles[h].listed = false; handles[h].users++ }
+  atomic {
+    handles[h].listed = false;
+#ifdef BROKEN_TAKEN_NOT_HANDED_OVER
+    handles[h].count++
+#else
+    handles[h].count = handles[h].count + handles[h].taken + 1
+#endif
+  }
 #endif
 }
 
@@ -233,7 +272,8 @@ inline flush_front(i) {
 
 proctype looker(byte i) {
   byte n, at, mine = NONE, flushed = NONE;
-  bool is_last, is_marked, found;
+  short count;
+  bool is_last, is_marked, seen_mark, is_listed, is_done, found;
   do
   :: n < LOOKS ->
      n++;
@@ -246,10 +286,22 @@ proctype looker(byte i) {
      :: atomic { !fronts[i].busy -> fronts[i].busy = true; ACQUIRE(i, BUSY(i)) };
         if
         :: fronts[i].handle != NONE ->
-           d_step { mine = fronts[i].handle; handles[mine].users++; uses[i] = true }
+           d_step {
+             mine = fronts[i].handle;
+             uses[i] = true;
+#ifndef BROKEN_TAKEN_AFTER_BUSY
+             handles[mine].taken++
+#endif
+           }
         :: else
         fi;
-        UNLOCK_BY(i, fronts[i].busy, BUSY(i))
+        UNLOCK_BY(i, fronts[i].busy, BUSY(i));
+#ifdef BROKEN_TAKEN_AFTER_BUSY
+        if
+        :: mine != NONE -> handles[mine].taken++
+        :: else
+        fi
+#endif
      :: fronts[i].busy
      fi;
      if
@@ -273,7 +325,7 @@ proctype looker(byte i) {
              mine = n_handles;
              n_handles++;
              handles[mine].alive = true;
-             handles[mine].users = 1
+             handles[mine].count = 1
            };
            LOCK_BY(i, shard, SHARD); /* lk_entry_add_handle */
            if
@@ -288,7 +340,7 @@ proctype looker(byte i) {
               UNLOCK_BY(i, shard, SHARD)
            :: else ->
               UNLOCK_BY(i, shard, SHARD);
-              d_step { handles[mine].alive = false; handles[mine].users = 0; mine = NONE }
+              d_step { handles[mine].alive = false; handles[mine].count = 0; mine = NONE }
            fi;
            if
            :: atomic {
@@ -337,7 +389,12 @@ inline count_users() {
   };
   do
   :: at < n_handles ->
-     users = users + (handles[at].added -> handles[at].users : 0);
+     if
+     :: handles[at].added ->
+        d_step { users = users + handles[at].count; is_listed = handles[at].listed };
+        users = users + (is_listed -> handles[at].taken : 0)
+     :: else
+     fi;
      at++
   :: else -> break
   od;
@@ -346,8 +403,8 @@ inline count_users() {
 
 proctype evictor() {
   byte at, f, swept = NONE;
-  short users;
-  bool is_last, is_marked, found, unlinked;
+  short users, count;
+  bool is_last, is_marked, seen_mark, is_listed, is_done, found, unlinked;
   do
   :: !unlinked && (!parked || has_given_up) -> /* the hand comes to it */
      LOCK_BY(EVICTOR, shard, SHARD);
@@ -392,7 +449,7 @@ proctype evictor() {
      UNLOCK_BY(EVICTOR, shard, SHARD)
   :: else
   fi;
-  d_step { users = 0; found = false };
+  d_step { users = 0; found = false; count = 0; is_listed = false };
 #ifdef BROKEN_SHARD_WITHOUT_REFERENCE
   drop_self(EVICTOR);
 #endif
@@ -427,6 +484,6 @@ init {
   _nr_pr == 1;
   d_step {
     assert(n_ended == 1 && self_users == 0 && !parked);
-    for (i : 0 .. HANDLES - 1) { assert(!handles[i].alive && handles[i].users == 0) }
+    for (i : 0 .. HANDLES - 1) { assert(!handles[i].alive && handles[i].count == 0) }
   }
 }

@@ -312,7 +312,8 @@ TEST_P(CacheTest, MoreEntriesThanAFrontHolds) {
   EXPECT_EQ(hits, N);
 }
 
-// Keys whose hash and fixed part were left out find the same as those that have it, in whatever order.
+// Keys whose hash and fixed part were left out find the same as those that have both, in whatever
+// order.
 TEST_P(CacheTest, PartialKeysFindTheSame) {
   make(60);
   lk_key_head head;

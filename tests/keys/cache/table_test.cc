@@ -20,8 +20,12 @@ struct Item {
   // `hash_values` small: many different keys with one hash.
   Item(uint64_t number, uint32_t words, uint64_t hash_values) {
     for (uint64_t &word : bytes) word = number;
-    key = {number % hash_values, static_cast<uint32_t>(words * 8), 0,
-           reinterpret_cast<const uint8_t *>(bytes), nullptr, 0};
+    key = {number % hash_values,
+           static_cast<uint32_t>(words * 8),
+           0,
+           reinterpret_cast<const uint8_t *>(bytes),
+           nullptr,
+           0};
   }
   Item(const Item &) = delete;
 };

@@ -81,6 +81,46 @@ TEST_P(CacheThreadsTest, UseByOtherThreadsIsUse) {
   EXPECT_THAT(numbers(cache), UnorderedElementsAre(5, 6, 7));
 }
 
+// Hits and releases of one entry are counted in two places.
+TEST_P(CacheThreadsTest, WhatOneThreadHasTakenAnotherMayRelease) {
+  make();
+  Worker worker;
+  touch(cache, &probe, Key(1));
+  std::vector<Ref> taken;
+  for (int i = 0; i < 100; i++) taken.push_back(hold(cache, &probe, Key(1)));
+  EXPECT_EQ(visit(cache).at(0).in_use, 100u);
+  worker.run([&] { taken.resize(40); });
+  EXPECT_EQ(visit(cache).at(0).in_use, 40u);
+  for (int i = 0; i < 10; i++) taken.push_back(hold(cache, &probe, Key(1)));
+  EXPECT_EQ(visit(cache).at(0).in_use, 50u);
+  lk_cache_clear(cache, nullptr);
+  EXPECT_EQ(probe.alive(), 1);
+  worker.run([&] { taken.resize(1); });
+  EXPECT_EQ(value_of(taken[0])->state, Value::ALIVE);
+  lk_ref_retain(taken[0]);
+  worker.run([&] { lk_ref_release(taken[0]); });
+  EXPECT_EQ(probe.alive(), 1);
+  taken.clear();
+  EXPECT_EQ(probe.alive(), 0);
+}
+
+// The last use of what eviction has set aside may end on any thread: then it goes first.
+TEST_P(CacheThreadsTest, WhatWasInUseGoesWhenAnotherThreadReleasesIt) {
+  make(3);
+  Worker worker;
+  Ref held = hold(cache, &probe, Key(1));
+  Ref same = hold(cache, &probe, Key(1));
+  for (uint64_t i = 2; i <= 5; i++) touch(cache, &probe, Key(i));
+  EXPECT_THAT(numbers(cache), UnorderedElementsAre(1, 4, 5));
+  worker.run([&] { held.reset(); });
+  touch(cache, &probe, Key(6));
+  EXPECT_THAT(numbers(cache), UnorderedElementsAre(1, 5, 6));
+  worker.run([&] { same.reset(); });
+  touch(cache, &probe, Key(7));
+  touch(cache, &probe, Key(8));
+  EXPECT_EQ(find(cache, Key(1)), nullptr);
+}
+
 // ---- everything at once ----
 
 TEST_P(CacheThreadsTest, EvictionWhileOthersRun) {
