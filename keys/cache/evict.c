@@ -23,7 +23,7 @@
 
 /* Entries that the hand looks at before one goes. If all of them were hit since it came along the
  * last time, the one that was used least recently goes. */
-#define LOOKS 16u
+#define LOOKS 8u
 
 /* ---- the hand ---- */
 

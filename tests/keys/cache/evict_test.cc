@@ -176,7 +176,7 @@ TEST_P(CacheEvictTest, QuotaIsALimitForItsOwnEntriesOnly) {
 
 // ---- what it costs: how many entries are looked at ----
 
-constexpr uint64_t LOOKS = 16; // for one that goes, and at most
+constexpr uint64_t LOOKS = 8; // for one that goes, and at most
 
 TEST_P(CacheEvictTest, CostsTheSameHoweverFullTheCacheIs) {
   for (const bool hit : {false, true}) {
@@ -386,7 +386,7 @@ public:
   }
 
 private:
-  static constexpr size_t LOOKS = 16;
+  static constexpr size_t LOOKS = 8;
   uint64_t now_ = 0;
 
   std::vector<Account *> accounts_of(const Handle &entry) {
@@ -421,7 +421,7 @@ private:
       account->clock.parked.push_back(entry);
     }
   }
-  // The hand looks on until one goes, and at 16 at most in one go.
+  // The hand looks on until one goes, and at 8 at most in one go.
   Handle choose(Clock &clock, bool used) {
     for (;;) {
       Circle warm;
