@@ -125,8 +125,8 @@ struct lk_key {
   const uint8_t *bytes;
   /* Of a partial key: what its first bytes are, which are not there yet. NULL: they are. */
   const lk_key *fixed;
-  /* Of a copy that is one fixed part: no other copy ever has this number, so what was found to begin
-   * with it once always does. 0: none. */
+  /* Of a copy that is one fixed part: no other copy ever has this number, so what was found to
+   * begin with it once always does. 0: none. */
   uint64_t serial;
 };
 

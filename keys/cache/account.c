@@ -138,7 +138,7 @@ lk_entry *lk_account_step(lk_cache *cache, lk_account *account, bool parked) {
 void lk_account_leave(lk_cache *cache, lk_account *account, lk_entry *const *entries,
                       uint32_t count, bool parked) {
   pthread_mutex_lock(&cache->accounts);
-  for (uint32_t i = 0; i < count; i++) lk_clock_leave(&account->clock, entries[i], parked);
+  lk_clock_leave(&account->clock, entries, count, parked);
   pthread_mutex_unlock(&cache->accounts);
 }
 

@@ -31,7 +31,7 @@ void lk_account_unpark(lk_entry *entry);
 /* What the hand of the account's clock comes to next; see lk_clock_step. The caller holds `tables`,
  * so that it stays linked. */
 lk_entry *lk_account_step(lk_cache *cache, lk_account *account, bool parked);
-/* Leaves what it has come to in this order; see lk_clock_leave. */
+/* Leaves what it has come to; see lk_clock_leave. */
 void lk_account_leave(lk_cache *cache, lk_account *account, lk_entry *const *entries,
                       uint32_t count, bool parked);
 /* The entry's bytes are `total` from now on. Whether that is more than before. */

@@ -23,6 +23,6 @@ void lk_clock_unpark(lk_clock *clock, lk_entry *entry);
  * `parked` the first of these, which goes to their end. NULL: there is none. The caller holds
  * `tables` too. */
 lk_entry *lk_clock_step(lk_clock *clock, bool parked);
-/* Moves an entry that the hand has looked at to the end of its circle once more, so that several
- * can be left there in order. */
-void lk_clock_leave(lk_clock *clock, lk_entry *entry, bool parked);
+/* Leaves what the hand has come to and looked at, oldest first, in its circle, about in order:
+ * behind what is older among the last entries there. */
+void lk_clock_leave(lk_clock *clock, lk_entry *const *entries, uint32_t count, bool parked);

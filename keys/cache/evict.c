@@ -1,8 +1,8 @@
 /* Which entries go when there are too many, or too many bytes.
  *
  * Those go first that nobody uses, in about the order of their last use: a clock (clock.h), whose
- * hand looks at LOOKS entries at most before one goes. So the cost of an eviction does not depend
- * on how many entries there are.
+ * hand looks at LOOKS entries at most, on average, before one goes. So the cost of an eviction does
+ * not depend on how many entries there are.
  *
  * What a run plan refers to is in use by it. When the hand meets it, it is parked; when the last
  * user releases it, it is the next that the hand meets. So a cold run plan goes, and then what it
@@ -21,9 +21,12 @@
 #include "keys/cache/front.h"
 #include "keys/cache/walk.h"
 
-/* Entries that the hand looks at before one goes. If all of them were hit since it came along the
- * last time, the one that was used least recently goes. */
+/* Entries that the hand looks at for one that goes. What is not needed is kept for the next, up to
+ * MOST_LOOKS: after a run plan, what it alone has needed goes at one look each, and then the hand
+ * can look at many run plans before it chooses one. If all that it looks at was hit since it came
+ * along the last time, the one that was used least recently goes. */
 #define LOOKS 8u
+#define MOST_LOOKS 64u
 
 /* ---- the hand ---- */
 
@@ -60,39 +63,41 @@ static look_result look_at(lk_entry *entry, bool used) {
   return result;
 }
 
-/* What was hit since a hand came along the last time, coldest first. */
-typedef struct warm_entries {
-  lk_entry *entries[LOOKS];
+/* What is no longer parked, coldest first. */
+typedef struct candidates {
+  lk_entry *entries[MOST_LOOKS];
   uint32_t count;
-} warm_entries;
+} candidates;
 
-static void add_warm(warm_entries *warm, lk_entry *entry) {
-  uint32_t at = warm->count++;
-  for (; at > 0 && warm->entries[at - 1]->seen_tick > entry->seen_tick; at--) {
-    warm->entries[at] = warm->entries[at - 1];
+static void add_candidate(candidates *found, lk_entry *entry) {
+  uint32_t at = found->count++;
+  for (; at > 0 && found->entries[at - 1]->seen_tick > entry->seen_tick; at--) {
+    found->entries[at] = found->entries[at - 1];
   }
-  warm->entries[at] = entry;
+  found->entries[at] = entry;
 }
 
 /* Who goes next, of those in use or of the others. NULL: none yet. The caller holds `tables`. */
 static lk_entry *choose(const need *wanted, bool used, bool *out_any) {
+  lk_clock *clock = &wanted->account->clock;
+  const uint32_t most = clock->credit + LOOKS < MOST_LOOKS ? clock->credit + LOOKS : MOST_LOOKS;
   lk_entry *first = NULL, *cold = NULL;
-  warm_entries warm = {.count = 0};
-  for (uint32_t i = 0; i < LOOKS && cold == NULL; i++) {
+  candidates found = {.count = 0};
+  uint32_t looks = 0;
+  while (looks < most && cold == NULL) {
     lk_entry *entry = lk_account_step(wanted->cache, wanted->account, used);
     if (entry == NULL || entry == first) break;
-    *out_any = true;
+    looks++;
     const look_result result = look_at(entry, used);
+    if (result == LOOK_IN_USE) continue;
     if (result == LOOK_COLD) cold = entry;
-    if (result != LOOK_WARM) continue;
     if (first == NULL) first = entry;
-    add_warm(&warm, entry);
+    add_candidate(&found, entry);
   }
-  if (warm.count > 1) {
-    lk_account_leave(wanted->cache, wanted->account, warm.entries, warm.count, used);
-  }
-  if (cold == NULL && warm.count > 0) cold = warm.entries[0];
-  return cold;
+  clock->credit = most - looks;
+  *out_any = looks > 0;
+  lk_account_leave(wanted->cache, wanted->account, found.entries, found.count, used);
+  return cold == NULL && found.count > 0 ? found.entries[0] : cold;
 }
 
 /* Evicts one entry at most. The caller holds `tables`. */

@@ -105,7 +105,8 @@ typedef struct lk_garbage {
 typedef struct lk_clock {
   lk_clock_node fresh, again, parked;
   lk_clock_owner owner;
-  uint64_t steps; /* of the hand */
+  uint64_t steps;  /* of the hand */
+  uint32_t credit; /* looks that those who made room have not needed; guarded by tables */
 } lk_clock;
 
 typedef struct lk_account {

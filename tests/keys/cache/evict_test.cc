@@ -176,7 +176,8 @@ TEST_P(CacheEvictTest, QuotaIsALimitForItsOwnEntriesOnly) {
 
 // ---- what it costs: how many entries are looked at ----
 
-constexpr uint64_t LOOKS = 8; // for one that goes, and at most
+constexpr uint64_t LOOKS = 8; // for one that goes, on average; and at most
+constexpr uint64_t MOST_LOOKS = 64;
 
 TEST_P(CacheEvictTest, CostsTheSameHoweverFullTheCacheIs) {
   for (const bool hit : {false, true}) {
@@ -189,7 +190,8 @@ TEST_P(CacheEvictTest, CostsTheSameHoweverFullTheCacheIs) {
       for (uint64_t i = 1; i <= 1000; i++) {
         const uint64_t before = lk_cache_looks(cache, nullptr);
         touch(cache, &probe, Key(n + i));
-        ASSERT_LE(lk_cache_looks(cache, nullptr) - before, hit ? LOOKS : 1);
+        ASSERT_LE(lk_cache_looks(cache, nullptr) - before, hit ? MOST_LOOKS : 1);
+        ASSERT_LE(lk_cache_looks(cache, nullptr), hit ? LOOKS * i : i);
         ASSERT_EQ(stats_of(cache).kind[LK_KIND_USER].evictions, i);
       }
       cache.reset();
@@ -221,7 +223,7 @@ TEST_P(CacheEvictTest, WhatIsInUseIsLookedAtOnce) {
     EXPECT_EQ(lk_cache_looks(cache, nullptr), looks + 10); // older than the rest: they are next
     EXPECT_EQ(find(cache, Key(N - 1)), nullptr);
   } else {
-    EXPECT_LE(lk_cache_looks(cache, nullptr), looks + 10 * LOOKS);
+    EXPECT_LE(lk_cache_looks(cache, nullptr), looks + 10 * LOOKS + MOST_LOOKS);
   }
 }
 
@@ -269,7 +271,7 @@ TEST_P(CacheEvictTest, MostRecentlyUsedStay) {
 
 // A clock over plain lists: the hand takes the older one of the first that is fresh and the first
 // that it has left, by what it knew of their last use; what is in use is parked, what was hit in
-// between is left, and of what is left in one go the order is that of use.
+// between is left, behind what was used before among the last 16 there.
 class Model {
 public:
   struct Entry {
@@ -283,6 +285,7 @@ public:
   using Circle = std::list<Handle>;
   struct Clock {
     Circle fresh, again, parked;
+    size_t credit = 0; // looks that were not needed
     void remove(const Handle &entry) {
       for (Circle *circle : {&fresh, &again, &parked}) circle->remove(entry);
     }
@@ -421,46 +424,52 @@ private:
       account->clock.parked.push_back(entry);
     }
   }
-  // The hand looks on until one goes, and at 8 at most in one go.
+  // The hand looks on until one goes, at 8 for each on average.
   Handle choose(Clock &clock, bool used) {
     for (;;) {
-      Circle warm;
-      bool any = false;
-      for (size_t i = 0; i < LOOKS; i++) {
+      Circle found;
+      const size_t most = std::min<size_t>(clock.credit + 8, 64);
+      size_t looks = 0;
+      Handle cold;
+      while (looks < most && !cold) {
         Circle *circle = used ? &clock.parked : &clock.fresh;
         const auto older = [](const Circle &a, const Circle &b) {
           return !a.empty() && (b.empty() || a.front()->seen_at < b.front()->seen_at);
         };
         if (!used && older(clock.again, clock.fresh)) circle = &clock.again;
         if (circle->empty()) break;
-        if (std::find(warm.begin(), warm.end(), circle->front()) != warm.end()) break;
-        any = true;
+        if (std::find(found.begin(), found.end(), circle->front()) != found.end()) break;
+        looks++;
         const Handle entry = circle->front();
         if (!used && entry->users > 0) {
           park(entry);
           continue;
         }
-        if (entry->seen_hits == entry->hits) {
-          leave(clock, warm, used);
-          return entry;
-        }
+        if (entry->seen_hits == entry->hits) cold = entry;
         entry->seen_hits = entry->hits;
         entry->seen_at = entry->used_at;
-        Circle &left = used ? clock.parked : clock.again;
         clock.remove(entry);
-        left.push_back(entry);
-        warm.push_back(entry);
+        (used ? clock.parked : clock.again).push_back(entry);
+        found.push_back(entry);
       }
-      leave(clock, warm, used);
-      if (!warm.empty()) return warm.front();
-      if (!any) return nullptr;
+      clock.credit = most - looks;
+      leave(clock, found, used);
+      if (cold) return cold;
+      if (!found.empty()) return found.front();
+      if (looks == 0) return nullptr;
     }
   }
   void leave(Clock &clock, Circle &warm, bool used) {
     warm.sort([](const Handle &a, const Handle &b) { return a->seen_at < b->seen_at; });
+    for (const Handle &entry : warm) clock.remove(entry);
     for (const Handle &entry : warm) {
-      clock.remove(entry);
-      (used ? clock.parked : clock.again).push_back(entry);
+      Circle &circle = used ? clock.parked : clock.again;
+      auto place = circle.end();
+      for (int i = 0; i < 16 && place != circle.begin(); i++) {
+        if ((*std::prev(place))->seen_at <= entry->seen_at) break;
+        --place;
+      }
+      circle.insert(place, entry);
     }
   }
 };
