@@ -136,9 +136,9 @@ lk_entry *lk_account_step(lk_cache *cache, lk_account *account, bool parked) {
 }
 
 void lk_account_leave(lk_cache *cache, lk_account *account, lk_entry *const *entries,
-                      uint32_t count, bool parked) {
+                      uint32_t count) {
   pthread_mutex_lock(&cache->accounts);
-  lk_clock_leave(&account->clock, entries, count, parked);
+  lk_clock_leave(&account->clock, entries, count);
   pthread_mutex_unlock(&cache->accounts);
 }
 

@@ -33,7 +33,7 @@ void lk_account_unpark(lk_entry *entry);
 lk_entry *lk_account_step(lk_cache *cache, lk_account *account, bool parked);
 /* Leaves what it has come to; see lk_clock_leave. */
 void lk_account_leave(lk_cache *cache, lk_account *account, lk_entry *const *entries,
-                      uint32_t count, bool parked);
+                      uint32_t count);
 /* The entry's bytes are `total` from now on. Whether that is more than before. */
 bool lk_account_charge(lk_entry *entry, uint64_t total);
 uint64_t lk_account_charged(const lk_entry *entry);

@@ -62,28 +62,22 @@ static lk_entry *oldest(const lk_clock *clock) {
   return fresh->seen_tick < again->seen_tick ? fresh : again;
 }
 
-static lk_clock_node *circle_of(lk_clock *clock, bool parked) {
-  return parked ? &clock->parked : &clock->again;
-}
-
 /* How far an entry goes before those that were left later, but used earlier. They were looked at a
  * moment ago, so they are in a processor's cache. */
 #define ORDER_STEPS 16u
 
-static void insert_in_order(const lk_clock *clock, lk_clock_node *circle, lk_entry *entry) {
-  lk_clock_node *place = circle;
-  for (uint32_t i = 0; i < ORDER_STEPS && place->prev != circle; i++) {
+static void insert_in_order(lk_clock *clock, lk_entry *entry) {
+  lk_clock_node *place = &clock->again;
+  for (uint32_t i = 0; i < ORDER_STEPS && place->prev != &clock->again; i++) {
     if (entry_of(clock, place->prev)->seen_tick <= entry->seen_tick) break;
     place = place->prev;
   }
   insert_before(place, node_of(clock, entry));
 }
 
-void lk_clock_leave(lk_clock *clock, lk_entry *const *entries, uint32_t count, bool parked) {
+void lk_clock_leave(lk_clock *clock, lk_entry *const *entries, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) take_out(node_of(clock, entries[i]));
-  for (uint32_t i = 0; i < count; i++) {
-    insert_in_order(clock, circle_of(clock, parked), entries[i]);
-  }
+  for (uint32_t i = 0; i < count; i++) insert_in_order(clock, entries[i]);
 }
 
 /* What the hand may come to next: mostly in no processor's cache, in a large clock. */
@@ -99,7 +93,7 @@ lk_entry *lk_clock_step(lk_clock *clock, bool parked) {
   if (entry == NULL) return NULL;
   clock->steps++;
   take_out(node_of(clock, entry));
-  insert_before(circle_of(clock, parked), node_of(clock, entry));
+  insert_before(parked ? &clock->parked : &clock->again, node_of(clock, entry));
   prefetch(first_of(clock, parked ? &clock->parked : &clock->fresh));
   if (!parked) prefetch(first_of(clock, &clock->again));
   return entry;

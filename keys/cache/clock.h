@@ -23,6 +23,7 @@ void lk_clock_unpark(lk_clock *clock, lk_entry *entry);
  * `parked` the first of these, which goes to their end. NULL: there is none. The caller holds
  * `tables` too. */
 lk_entry *lk_clock_step(lk_clock *clock, bool parked);
-/* Leaves what the hand has come to and looked at, oldest first, in its circle, about in order:
- * behind what is older among the last entries there. */
-void lk_clock_leave(lk_clock *clock, lk_entry *const *entries, uint32_t count, bool parked);
+/* Leaves candidates that the hand has come to and looked at, oldest first, about in order: behind
+ * what is older among the last ones of `again`. What was parked stays where the step has put it:
+ * its last user may have released it since. */
+void lk_clock_leave(lk_clock *clock, lk_entry *const *entries, uint32_t count);

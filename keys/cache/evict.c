@@ -63,7 +63,7 @@ static look_result look_at(lk_entry *entry, bool used) {
   return result;
 }
 
-/* What is no longer parked, coldest first. */
+/* What may go, coldest first. */
 typedef struct candidates {
   lk_entry *entries[MOST_LOOKS];
   uint32_t count;
@@ -96,7 +96,7 @@ static lk_entry *choose(const need *wanted, bool used, bool *out_any) {
   }
   clock->credit = most - looks;
   *out_any = looks > 0;
-  lk_account_leave(wanted->cache, wanted->account, found.entries, found.count, used);
+  if (!used) lk_account_leave(wanted->cache, wanted->account, found.entries, found.count);
   return cold == NULL && found.count > 0 ? found.entries[0] : cold;
 }
 

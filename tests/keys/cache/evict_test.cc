@@ -453,23 +453,22 @@ private:
         found.push_back(entry);
       }
       clock.credit = most - looks;
-      leave(clock, found, used);
+      found.sort([](const Handle &a, const Handle &b) { return a->seen_at < b->seen_at; });
+      if (!used) leave(clock, found);
       if (cold) return cold;
       if (!found.empty()) return found.front();
       if (looks == 0) return nullptr;
     }
   }
-  void leave(Clock &clock, Circle &warm, bool used) {
-    warm.sort([](const Handle &a, const Handle &b) { return a->seen_at < b->seen_at; });
-    for (const Handle &entry : warm) clock.remove(entry);
-    for (const Handle &entry : warm) {
-      Circle &circle = used ? clock.parked : clock.again;
-      auto place = circle.end();
-      for (int i = 0; i < 16 && place != circle.begin(); i++) {
+  void leave(Clock &clock, const Circle &found) {
+    for (const Handle &entry : found) clock.remove(entry);
+    for (const Handle &entry : found) {
+      auto place = clock.again.end();
+      for (int i = 0; i < 16 && place != clock.again.begin(); i++) {
         if ((*std::prev(place))->seen_at <= entry->seen_at) break;
         --place;
       }
-      circle.insert(place, entry);
+      clock.again.insert(place, entry);
     }
   }
 };
