@@ -393,7 +393,9 @@ TEST_P(CacheTest, PartialKeysFindTheSame) {
   for (lk_key *each : fixed) lk_free(allocator.get(), each);
 }
 
-TEST_P(CacheTest, EveryAllocationMayFail) {
+// With a limit of one entry, tables of shards are often empty: to link into them takes memory, for
+// what others have by then.
+void fail_each_allocation(uint32_t mode, uint64_t most, uint64_t least) {
   bool failed = true;
   for (size_t nth = 1; failed; nth++) {
     ASSERT_LT(nth, 1000u);
@@ -404,7 +406,7 @@ TEST_P(CacheTest, EveryAllocationMayFail) {
       Quota quota;
       failing.fail_at(nth);
       lk_status status =
-          lk_cache_create(failing.get(), GetParam(), 40, LK_UNLIMITED, own.out(), LK_ERR);
+          lk_cache_create(failing.get(), mode, most, LK_UNLIMITED, own.out(), LK_ERR);
       if (status == LK_OK) status = lk_quota_create(own, quota.out(), LK_ERR);
       std::vector<Ref> held;
       for (uint64_t i = 0; i < 60 && own.get() != nullptr; i++) {
@@ -427,8 +429,8 @@ TEST_P(CacheTest, EveryAllocationMayFail) {
             own, [](void *arg, const lk_entry_info *) { ++*static_cast<int *>(arg); },
             &values.failed, nullptr);
         const lk_stats stats = stats_of(own);
-        EXPECT_LE(stats.entries, 40u);
-        EXPECT_GE(stats.entries, 38u);
+        EXPECT_LE(stats.entries, most);
+        EXPECT_GE(stats.entries, least);
       } else {
         EXPECT_EQ(status, LK_OUT_OF_MEMORY);
       }
@@ -437,6 +439,11 @@ TEST_P(CacheTest, EveryAllocationMayFail) {
     }
     EXPECT_EQ(values.alive(), 0);
   }
+}
+
+TEST_P(CacheTest, EveryAllocationMayFail) {
+  fail_each_allocation(GetParam(), 40, 38);
+  fail_each_allocation(GetParam(), 1, 0);
 }
 
 TEST(CacheOff, BuildsEachTimeAndKeepsNothing) {
