@@ -1,0 +1,16 @@
+/* The instruction set that kernels of several may use. */
+#pragma once
+
+typedef enum lk_isa {
+  LK_ISA_BASE,   /* SSE2, which every x86-64 has */
+  LK_ISA_AVX2,   /* AVX2, FMA and F16C */
+  LK_ISA_AVX512, /* these and AVX-512 F, BW, DQ and VL */
+  LK_ISA_COUNT
+} lk_isa;
+
+/* The best one that this processor has and the environment allows: ONEDNN_MAX_CPU_ISA, which limits
+ * oneDNN by the names of its levels, limits kernels too. Always the same in a process. */
+lk_isa lk_isa_get(void);
+
+/* The level for a value of that variable; one that oneDNN does not know, and NULL, limit nothing. */
+lk_isa lk_isa_limit(const char *name);
