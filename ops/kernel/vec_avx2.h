@@ -1,0 +1,106 @@
+/* What vec.h needs of AVX2, FMA and F16C. Included by vec.h alone. */
+#pragma once
+
+typedef veci vec_mask; /* all bits of a lane, or none */
+typedef vecd vecd_mask;
+
+LK_VEC_FN __m256i vec_first(int64_t count) {
+  return (__m256i)((veci){0, 1, 2, 3, 4, 5, 6, 7} < (int32_t)count);
+}
+/* The first `count` lanes, 0 < count < lanes; the others are 0. */
+LK_VEC_FN vec vec_load_part(const float *from, int64_t count) {
+  return (vec)_mm256_maskload_ps(from, vec_first(count));
+}
+LK_VEC_FN void vec_store_part(float *to, vec x, int64_t count) {
+  _mm256_maskstore_ps(to, vec_first(count), (__m256)x);
+}
+/* Past the caches: `to` is aligned to a vector. */
+LK_VEC_FN void vec_stream(float *to, vec x) {
+  _mm256_stream_ps(to, (__m256)x);
+}
+
+LK_VEC_FN vec vec_fma(vec a, vec b, vec c) {
+  return (vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+}
+LK_VEC_FN vecd vecd_fma(vecd a, vecd b, vecd c) {
+  return (vecd)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+}
+LK_VEC_FN vec vec_sqrt(vec x) {
+  return (vec)_mm256_sqrt_ps((__m256)x);
+}
+LK_VEC_FN vec vec_max_or_second(vec a, vec b) {
+  return (vec)_mm256_max_ps((__m256)a, (__m256)b);
+}
+LK_VEC_FN vec vec_min_or_second(vec a, vec b) {
+  return (vec)_mm256_min_ps((__m256)a, (__m256)b);
+}
+
+#define LK_VEC_COMPARE(name, predicate)                                                            \
+  LK_VEC_FN vec_mask vec_##name(vec a, vec b) {                                                    \
+    return (vec_mask)_mm256_cmp_ps((__m256)a, (__m256)b, predicate);                               \
+  }                                                                                                \
+  LK_VEC_FN vecd_mask vecd_##name(vecd a, vecd b) {                                                \
+    return (vecd_mask)_mm256_cmp_pd((__m256d)a, (__m256d)b, predicate);                            \
+  }
+LK_VEC_COMPARE(lt, _CMP_LT_OQ)
+LK_VEC_COMPARE(le, _CMP_LE_OQ)
+LK_VEC_COMPARE(eq, _CMP_EQ_OQ)
+LK_VEC_COMPARE(unordered, _CMP_UNORD_Q)
+#undef LK_VEC_COMPARE
+
+LK_VEC_FN vec vec_select(vec_mask mask, vec yes, vec no) {
+  return (vec)_mm256_blendv_ps((__m256)no, (__m256)yes, (__m256)mask);
+}
+LK_VEC_FN vecd vecd_select(vecd_mask mask, vecd yes, vecd no) {
+  return (vecd)_mm256_blendv_pd((__m256d)no, (__m256d)yes, (__m256d)mask);
+}
+/* 1 where the mask is set, else 0. */
+LK_VEC_FN veci vec_ones(vec_mask mask) {
+  return mask & 1;
+}
+LK_VEC_FN vec_mask veci_nonzero(veci x) {
+  return x != 0;
+}
+LK_VEC_FN int vec_any_lane(vec_mask mask) {
+  return _mm256_movemask_ps((__m256)mask) != 0;
+}
+
+LK_VEC_FN vec vec_floor(vec x) {
+  return (vec)_mm256_round_ps((__m256)x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+}
+LK_VEC_FN vec vec_ceil(vec x) {
+  return (vec)_mm256_round_ps((__m256)x, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC);
+}
+/* To the nearest, ties to even. */
+LK_VEC_FN vec vec_round(vec x) {
+  return (vec)_mm256_round_ps((__m256)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+LK_VEC_FN vec vec_trunc(vec x) {
+  return (vec)_mm256_round_ps((__m256)x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+}
+/* x 2^n, rounded once, for whole n in -300 .. 300 and x near 1: by two powers, because one of them
+ * alone may not be a number of the type. */
+LK_VEC_FN vec vec_scale(vec x, vec n) {
+  const veci whole = (veci)_mm256_cvtps_epi32((__m256)n);
+  const veci half = whole >> 1;
+  return x * (vec)((half + 127) << 23) * (vec)((whole - half + 127) << 23);
+}
+
+LK_VEC_FN vecd vecd_low(vec x) {
+  return (vecd)_mm256_cvtps_pd(_mm256_castps256_ps128((__m256)x));
+}
+LK_VEC_FN vecd vecd_high(vec x) {
+  return (vecd)_mm256_cvtps_pd(_mm256_extractf128_ps((__m256)x, 1));
+}
+LK_VEC_FN vec vec_from_halves(vecd low, vecd high) {
+  return (vec)_mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps((__m256d)low)),
+                                   _mm256_cvtpd_ps((__m256d)high), 1);
+}
+
+LK_VEC_FN vec vec_load_f16(const uint16_t *from) {
+  return (vec)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)from));
+}
+LK_VEC_FN void vec_store_f16(uint16_t *to, vec x) {
+  _mm_storeu_si128((__m128i *)(void *)to,
+                   _mm256_cvtps_ph((__m256)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}

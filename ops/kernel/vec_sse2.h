@@ -1,0 +1,123 @@
+/* What vec.h needs of SSE2, for processors that have nothing better. Included by vec.h alone. */
+#pragma once
+
+#include "ops/kernel/number.h"
+
+typedef veci vec_mask; /* all bits of a lane, or none */
+typedef vecd vecd_mask;
+
+/* The first `count` lanes, 0 < count < lanes; the others are 0. */
+LK_VEC_FN vec vec_load_part(const float *from, int64_t count) {
+  vec x = {0};
+  for (int64_t i = 0; i < count; i++) x[i] = from[i];
+  return x;
+}
+LK_VEC_FN void vec_store_part(float *to, vec x, int64_t count) {
+  for (int64_t i = 0; i < count; i++) to[i] = x[i];
+}
+/* Past the caches: `to` is aligned to a vector. */
+LK_VEC_FN void vec_stream(float *to, vec x) {
+  _mm_stream_ps(to, (__m128)x);
+}
+
+/* Rounded twice: there is no instruction. */
+LK_VEC_FN vec vec_fma(vec a, vec b, vec c) {
+  return a * b + c;
+}
+LK_VEC_FN vecd vecd_fma(vecd a, vecd b, vecd c) {
+  return a * b + c;
+}
+LK_VEC_FN vec vec_sqrt(vec x) {
+  return (vec)_mm_sqrt_ps((__m128)x);
+}
+LK_VEC_FN vec vec_max_or_second(vec a, vec b) {
+  return (vec)_mm_max_ps((__m128)a, (__m128)b);
+}
+LK_VEC_FN vec vec_min_or_second(vec a, vec b) {
+  return (vec)_mm_min_ps((__m128)a, (__m128)b);
+}
+
+#define LK_VEC_COMPARE(name, instruction)                                                          \
+  LK_VEC_FN vec_mask vec_##name(vec a, vec b) {                                                    \
+    return (vec_mask)_mm_##instruction##_ps((__m128)a, (__m128)b);                                 \
+  }                                                                                                \
+  LK_VEC_FN vecd_mask vecd_##name(vecd a, vecd b) {                                                \
+    return (vecd_mask)_mm_##instruction##_pd((__m128d)a, (__m128d)b);                              \
+  }
+LK_VEC_COMPARE(lt, cmplt)
+LK_VEC_COMPARE(le, cmple)
+LK_VEC_COMPARE(eq, cmpeq)
+LK_VEC_COMPARE(unordered, cmpunord)
+#undef LK_VEC_COMPARE
+
+LK_VEC_FN vec vec_select(vec_mask mask, vec yes, vec no) {
+  return (vec)((mask & (veci)yes) | (~mask & (veci)no));
+}
+LK_VEC_FN vecd vecd_select(vecd_mask mask, vecd yes, vecd no) {
+  return (vecd)(((veci)mask & (veci)yes) | (~(veci)mask & (veci)no));
+}
+/* 1 where the mask is set, else 0. */
+LK_VEC_FN veci vec_ones(vec_mask mask) {
+  return mask & 1;
+}
+LK_VEC_FN vec_mask veci_nonzero(veci x) {
+  return x != 0;
+}
+LK_VEC_FN int vec_any_lane(vec_mask mask) {
+  return _mm_movemask_ps((__m128)mask) != 0;
+}
+
+/* Toward zero. From 2^23 on every f32 is whole; so are, here, infinities and NaN. The sign stays,
+ * that of zero too. */
+LK_VEC_FN vec vec_trunc(vec x) {
+  const vec size = (vec)((veci)x & 0x7fffffff);
+  const vec whole = vec_from_int((veci)_mm_cvttps_epi32((__m128)x));
+  const vec signed_whole = (vec)((veci)whole | ((veci)x & INT32_MIN));
+  return vec_select(vec_lt(size, vec_splat(0x1p23F)), signed_whole, x);
+}
+/* `whole` + or - 1 with the sign of x where it became 0. */
+LK_VEC_FN vec vec_moved(vec whole, vec_mask where, float by, vec x) {
+  const vec moved = whole + (vec)(where & (veci)vec_splat(by));
+  return (vec)((veci)moved | ((veci)x & INT32_MIN));
+}
+LK_VEC_FN vec vec_floor(vec x) {
+  const vec whole = vec_trunc(x);
+  return vec_moved(whole, vec_lt(x, whole), -1, x);
+}
+LK_VEC_FN vec vec_ceil(vec x) {
+  const vec whole = vec_trunc(x);
+  return vec_moved(whole, vec_lt(whole, x), 1, x);
+}
+/* To the nearest, ties to even: by way of a number so large that it has no fraction. */
+LK_VEC_FN vec vec_round(vec x) {
+  const vec size = (vec)((veci)x & 0x7fffffff);
+  const vec rounded = (size + 0x1p23F) - 0x1p23F;
+  const vec signed_one = (vec)((veci)rounded | ((veci)x & INT32_MIN));
+  return vec_select(vec_lt(size, vec_splat(0x1p23F)), signed_one, x);
+}
+/* x 2^n, rounded once, for whole n in -300 .. 300 and x near 1: by two powers, because one of them
+ * alone may not be a number of the type. */
+LK_VEC_FN vec vec_scale(vec x, vec n) {
+  const veci whole = (veci)_mm_cvtps_epi32((__m128)n);
+  const veci half = whole >> 1;
+  return x * (vec)((half + 127) << 23) * (vec)((whole - half + 127) << 23);
+}
+
+LK_VEC_FN vecd vecd_low(vec x) {
+  return (vecd)_mm_cvtps_pd((__m128)x);
+}
+LK_VEC_FN vecd vecd_high(vec x) {
+  return (vecd)_mm_cvtps_pd(_mm_movehl_ps((__m128)x, (__m128)x));
+}
+LK_VEC_FN vec vec_from_halves(vecd low, vecd high) {
+  return (vec)_mm_movelh_ps(_mm_cvtpd_ps((__m128d)low), _mm_cvtpd_ps((__m128d)high));
+}
+
+LK_VEC_FN vec vec_load_f16(const uint16_t *from) {
+  vec x;
+  for (int i = 0; i < LK_VEC_LANES; i++) x[i] = (float)lk_f16_to_f64(from[i]);
+  return x;
+}
+LK_VEC_FN void vec_store_f16(uint16_t *to, vec x) {
+  for (int i = 0; i < LK_VEC_LANES; i++) to[i] = lk_f64_to_f16((double)x[i]);
+}
