@@ -1,0 +1,15 @@
+/* The loops of element programs, compiled for any x86-64. */
+#define LK_VEC_BYTES 16
+#define LOOPS lk_element_loops_base
+
+#include <immintrin.h>
+#include <math.h>
+
+#include "ops/kernel/element_ops.h"
+#include "ops/kernel/number.h"
+
+#include "ops/kernel/vec_double.h"
+
+#include "ops/kernel/element_loops.inc"
+#include "ops/kernel/element_plain.inc"
+#include "ops/kernel/element_table.inc"

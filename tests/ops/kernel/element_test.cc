@@ -1,0 +1,593 @@
+// Element programs against plain loops: every step on every class, types, broadcasts, sizes, and
+// that nothing depends on how the work is split.
+#include <array>
+#include <functional>
+#include <random>
+#include <tuple>
+
+#include "tests/harness/lk_test.h"
+#include "tests/ops/kernel/element_reference.h"
+
+extern "C" {
+#include "base/tensor.h"
+}
+
+namespace {
+
+using Random = std::mt19937_64;
+using Value = lk_element_value;
+
+constexpr const char *CLASS_NAMES[] = {"f32", "f64", "i32", "i64", "u64"};
+constexpr uint32_t CLASS_TYPES[] = {LK_F32, LK_F64, LK_I32, LK_I64, LK_U64};
+constexpr uint32_t TYPES[] = {LK_F32, LK_F64, LK_F16, LK_BF16, LK_I8,  LK_U8,  LK_I16,
+                              LK_U16, LK_I32, LK_U32, LK_I64,  LK_U64, LK_BOOL};
+
+int64_t pick(Random &random, int64_t low, int64_t high) {
+  return std::uniform_int_distribution<int64_t>(low, high)(random);
+}
+
+// A tensor of the space, in memory of its own with room before and behind.
+struct Operand {
+  uint32_t dtype;
+  lk_element_strides strides = {};
+  std::vector<char> memory;
+  int64_t first = 0; // byte of the element at 0, 0, ...
+
+  size_t size() const { return lk_dtype_size(dtype); }
+  char *at(const std::vector<int64_t> &dims, int64_t index) {
+    int64_t offset = 0;
+    for (size_t i = dims.size(); i-- > 0; index /= dims[i]) {
+      offset += index % dims[i] * strides.strides[i];
+    }
+    return memory.data() + first + offset * int64_t(size());
+  }
+  void *data() { return memory.data() + first; }
+};
+
+int64_t elements_of(const std::vector<int64_t> &dims) {
+  int64_t count = 1;
+  for (int64_t dim : dims) count *= dim;
+  return count;
+}
+
+// Dense strides with those of the dimensions in `broadcast` 0; `order`: which dimension is outermost.
+lk_element_strides strides_for(const std::vector<int64_t> &dims, const std::vector<size_t> &order,
+                               uint32_t broadcast, int64_t step) {
+  lk_element_strides out = {};
+  int64_t stride = step;
+  for (size_t k = order.size(); k-- > 0;) {
+    const size_t i = order[k];
+    if ((broadcast >> i & 1) != 0) continue;
+    out.strides[i] = stride;
+    stride *= std::max<int64_t>(dims[i], 1);
+  }
+  return out;
+}
+
+void allocate(Operand &operand, const std::vector<int64_t> &dims, int64_t shift) {
+  int64_t last = 0;
+  for (size_t i = 0; i < dims.size(); i++) {
+    last += std::max<int64_t>(dims[i] - 1, 0) * operand.strides.strides[i];
+  }
+  operand.first = 64 + shift * int64_t(operand.size());
+  operand.memory.assign(size_t(operand.first + (last + 1) * int64_t(operand.size()) + 64), 0x55);
+}
+
+// Numbers that meet: small ones, equal ones, and the edges of the type.
+void randomize(Operand &operand, Random &random, bool is_plain) {
+  const int64_t size = int64_t(operand.size());
+  const bool is_float = lk_element_class_of(operand.dtype) <= LK_ELEMENT_F64;
+  constexpr double EDGES[] = {0.0,   -0.0,     INFINITY,     -INFINITY, NAN,  1e-40, -1e-40,
+                              1e-45, 3.4e38,   -3.4e38,      0.5,       1.5,  -2.5,  1,
+                              -1,    16777217, 2147483648.0, 65504,     1e-8, 88.5,  -103.5};
+  for (int64_t at = operand.first; at + size <= int64_t(operand.memory.size()); at += size) {
+    lk::Number x = {};
+    const int64_t whole = pick(random, -9, 9);
+    const bool is_edge = !is_plain && pick(random, 0, 7) == 0;
+    const double value = is_plain  ? double(whole)
+                         : is_edge ? EDGES[pick(random, 0, std::size(EDGES) - 1)]
+                                   : std::ldexp(double(pick(random, -9999, 9999)), -10);
+    if (operand.dtype == LK_F64) x.f64 = value;
+    if (is_float && operand.dtype != LK_F64) x.f32 = float(value);
+    if (!is_float) x.u64 = is_plain || !is_edge ? uint64_t(whole) : random();
+    lk::write_element(operand.dtype, operand.memory.data() + at, x, size_t(size));
+  }
+}
+
+struct Case {
+  lk_element_program program;
+  std::vector<int64_t> dims;
+  std::vector<Operand> operands; // inputs, outputs
+  uint32_t ulp = 0;              // of f32 results, for steps that are not exact
+};
+
+bool is_same(uint32_t dtype, const void *found, const void *expected, double ulp) {
+  const size_t size = lk_dtype_size(dtype);
+  if (std::memcmp(found, expected, size) == 0) return true;
+  const lk::Number x = lk::read_element(dtype, found), y = lk::read_element(dtype, expected);
+  const uint32_t class_ = lk_element_class_of(dtype);
+  if (class_ > LK_ELEMENT_F64) return false;
+  const double a = lk::to_double(class_, x), b = lk::to_double(class_, y);
+  if (a == b || (std::isnan(a) && std::isnan(b))) return true; // -0 is 0
+  return class_ == LK_ELEMENT_F32 ? ulp > 0 && lk::ulps(LK_ELEMENT_SWISH, x.f32, b) <= ulp
+                                  : std::fabs(a - b) <= ulp * 1e-14 * std::fabs(b);
+}
+
+// Runs it, and compares every element with the reference, and what lies beside with what was there.
+void check(Case &test, const std::string &what) {
+  const uint32_t n_inputs = test.program.n_inputs, n_outputs = test.program.n_outputs;
+  const int64_t count = elements_of(test.dims);
+  std::vector<lk_element_strides> strides;
+  std::vector<void *> pointers;
+  std::vector<Operand> expected(test.operands.begin() + n_inputs, test.operands.end());
+  for (Operand &operand : test.operands) {
+    strides.push_back(operand.strides);
+    pointers.push_back(operand.data());
+  }
+  bool fault = false;
+  for (int64_t i = 0; i < count; i++) {
+    lk::Number inputs[LK_ELEMENT_INPUTS], outputs[LK_ELEMENT_OUTPUTS];
+    for (uint32_t k = 0; k < n_inputs; k++) {
+      inputs[k] = lk::read_element(test.operands[k].dtype, test.operands[k].at(test.dims, i));
+    }
+    lk::element_reference(test.program, inputs, outputs, &fault);
+    for (uint32_t k = 0; k < n_outputs; k++) {
+      lk::write_element(expected[k].dtype, expected[k].at(test.dims, i), outputs[k],
+                        expected[k].size());
+    }
+  }
+  lk_element plan;
+  LK_ASSERT_OK(lk_element_plan(&test.program, uint32_t(test.dims.size()), test.dims.data(),
+                               strides.data(), &plan, LK_ERR));
+  ASSERT_LE(plan.memory, uint32_t(LK_ELEMENT_MEMORY)) << what;
+  // only `size` bytes matter
+  std::vector<uint64_t> copy((plan.size + 7) / 8);
+  std::memcpy(copy.data(), &plan, plan.size);
+  const lk_status status = lk_element_kernel(copy.data(), pointers.data(), nullptr);
+  ASSERT_EQ(status, fault ? LK_INVALID_ARGUMENT : LK_OK) << what;
+  if (fault) return;
+  for (uint32_t k = 0; k < n_outputs; k++) {
+    Operand &found = test.operands[n_inputs + k];
+    for (int64_t i = 0; i < count; i++) {
+      char *at = found.at(test.dims, i), *expected_at = expected[k].at(test.dims, i);
+      ASSERT_TRUE(is_same(found.dtype, at, expected_at, test.ulp))
+          << what << ", output " << k << ", element " << i << " of " << count << ": found "
+          << lk::to_double(lk_element_class_of(found.dtype), lk::read_element(found.dtype, at))
+          << ", expected "
+          << lk::to_double(lk_element_class_of(found.dtype),
+                           lk::read_element(found.dtype, expected_at));
+      std::memcpy(at, expected_at, found.size());
+    }
+    ASSERT_EQ(found.memory, expected[k].memory) << what << ": wrote beside output " << k;
+  }
+}
+
+std::vector<int64_t> random_dims(Random &random) {
+  static constexpr int64_t SIZES[] = {1, 2, 3, 5, 7, 15, 16, 17, 31, 33, 64, 100};
+  std::vector<int64_t> dims(size_t(pick(random, 0, 4)));
+  for (int64_t &dim : dims) dim = SIZES[pick(random, 0, std::size(SIZES) - 1)];
+  while (elements_of(dims) > 20000) dims[size_t(pick(random, 0, int64_t(dims.size()) - 1))] = 2;
+  if (dims.size() == 1 && pick(random, 0, 1) == 0) dims[0] = pick(random, 0, 5000);
+  if (!dims.empty() && pick(random, 0, 19) == 0) dims.back() = 0;
+  return dims;
+}
+
+// Memory for all operands of the case's program over dimensions drawn here.
+void draw(Case &test, Random &random, bool is_plain) {
+  const lk_element_program &program = test.program;
+  test.dims = random_dims(random);
+  std::vector<size_t> order(test.dims.size());
+  for (size_t i = 0; i < order.size(); i++) order[i] = i;
+  const std::vector<size_t> plain = order;
+  std::shuffle(order.begin(), order.end(), random);
+  test.operands.clear();
+  for (uint32_t k = 0; k < uint32_t(program.n_inputs) + program.n_outputs; k++) {
+    const bool is_output = k >= program.n_inputs;
+    Operand operand;
+    operand.dtype =
+        is_output ? program.output_dtypes[k - program.n_inputs] : program.input_dtypes[k];
+    const uint32_t broadcast = is_output || pick(random, 0, 1) == 0 ? 0 : uint32_t(random());
+    const bool is_permuted = pick(random, 0, 3) == 0;
+    operand.strides = strides_for(test.dims, is_permuted ? order : plain, broadcast,
+                                  pick(random, 0, 5) == 0 ? 2 : 1);
+    allocate(operand, test.dims, pick(random, 0, 20));
+    randomize(operand, random, is_plain);
+    test.operands.push_back(std::move(operand));
+  }
+}
+
+class ElementIsa : public ::testing::TestWithParam<uint32_t> {
+protected:
+  void SetUp() override {
+    if (GetParam() > uint32_t(lk_isa_get())) GTEST_SKIP() << "this processor does not have it";
+  }
+  lk_element_program begin() const {
+    lk_element_program program = lk_element_begin();
+    program.isa = uint8_t(GetParam());
+    return program;
+  }
+};
+
+struct OpInfo {
+  uint32_t op, operands;
+  const char *name;
+};
+constexpr OpInfo OPS[] = {
+#define ROW(symbol, operands, name) {symbol, operands, name},
+    LK_ELEMENT_OP_LIST(ROW)
+#undef ROW
+};
+
+lk::FunctionOfOne function_of(uint32_t op) {
+  for (const lk::FunctionOfOne &f : lk::FUNCTIONS) {
+    if (f.op == op) return f;
+  }
+  return {"", op, 1, 1, op == LK_ELEMENT_POW ? 1.0 : 0, 1};
+}
+
+TEST_P(ElementIsa, EveryStepOnEveryClassIsWhatLoopsCompute) {
+  Random random(1);
+  for (const OpInfo &info : OPS) {
+    const lk::FunctionOfOne function = function_of(info.op);
+    for (uint32_t class_ = 0; class_ < LK_ELEMENT_CLASSES; class_++) {
+      if (lk_element_loops_for(GetParam())->ops[info.op][class_].all == nullptr) continue;
+      for (int round = 0; round < 12; round++) {
+        Case test = {begin(), {}, {}};
+        Value operands[3] = {};
+        for (uint32_t i = 0; i < info.operands; i++) {
+          const bool chooses = info.op == LK_ELEMENT_WHERE && i == 0;
+          operands[i] =
+              lk_element_input(&test.program, chooses ? uint32_t(LK_I32) : CLASS_TYPES[class_]);
+        }
+        const auto op = lk_element_op(info.op);
+        const Value y =
+            info.operands == 1
+                ? lk_element_unary(&test.program, op, operands[0], function.p, function.q)
+            : info.operands == 2
+                ? lk_element_binary(&test.program, op, operands[0], operands[1])
+                : lk_element_ternary(&test.program, op, operands[0], operands[1], operands[2]);
+        lk_element_output(&test.program, y, CLASS_TYPES[test.program.classes[y]]);
+        LK_ASSERT_OK(lk_element_end(&test.program, LK_ERR));
+        const bool is_base = GetParam() == LK_ISA_BASE;
+        test.ulp = uint32_t(std::ceil(is_base ? function.ulp_sse2 : function.ulp));
+        if (class_ == LK_ELEMENT_F64 && test.ulp > 0) test.ulp = 200;
+        const bool divides = info.op == LK_ELEMENT_DIV || info.op == LK_ELEMENT_MOD ||
+                             info.op == LK_ELEMENT_FMOD || info.op == LK_ELEMENT_POW;
+        // SSE2 rounds products on the way to sums: whole numbers have nothing to round
+        draw(test, random,
+             (info.op == LK_ELEMENT_POW && class_ >= LK_ELEMENT_I32) ||
+                 (info.op == LK_ELEMENT_FMA && is_base));
+        if (divides && class_ >= LK_ELEMENT_I32 && round < 10) {
+          // no faults: 0 becomes 1
+          Operand &b = test.operands[1];
+          for (int64_t at = b.first; at + int64_t(b.size()) <= int64_t(b.memory.size());
+               at += int64_t(b.size())) {
+            lk::Number x = lk::read_element(b.dtype, b.memory.data() + at);
+            const bool is_bad = info.op == LK_ELEMENT_POW
+                                    ? int64_t(x.u64 << 32) < 0 || int64_t(x.u64) < 0
+                                    : x.u64 == 0;
+            if (is_bad) x.u64 = 1;
+            lk::write_element(b.dtype, b.memory.data() + at, x, b.size());
+          }
+        }
+        check(test, std::string(info.name) + " of " + CLASS_NAMES[class_] + ", round " +
+                        std::to_string(round));
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// Every 65521st value, and those around what functions treat apart.
+TEST_P(ElementIsa, FunctionsAreAsExactAsIsStated) {
+  std::vector<float> x;
+  for (uint64_t bits = 0; bits < UINT64_C(1) << 32; bits += 65521) {
+    x.push_back(lk::read_as<float>(&bits));
+  }
+  for (const float edge :
+       {0.0F, 0.95F, 1.0F, 4.0F, 9.01F, 15.0F, 20.0F, 88.73F, 89.0F, 103.9F, 104.0F, 1048576.0F,
+        8388608.0F, 3.4e38F, 1.1754944e-38F, 1e-45F, INFINITY}) {
+    uint32_t bits;
+    std::memcpy(&bits, &edge, sizeof bits);
+    for (int32_t i = -3; i <= 3; i++) {
+      const uint32_t near = bits + uint32_t(i), negative = near ^ 0x80000000U;
+      x.push_back(lk::read_as<float>(&near));
+      x.push_back(lk::read_as<float>(&negative));
+    }
+  }
+  const int64_t count = int64_t(x.size());
+  for (const lk::FunctionOfOne &function : lk::FUNCTIONS) {
+    lk_element_program program = begin();
+    const Value a = lk_element_input(&program, LK_F32);
+    lk_element_output(
+        &program, lk_element_unary(&program, lk_element_op(function.op), a, function.p, function.q),
+        LK_F32);
+    lk_element plan;
+    const lk_element_strides dense[2] = {{{1}}, {{1}}};
+    LK_ASSERT_OK(lk_element_plan(&program, 1, &count, dense, &plan, LK_ERR));
+    std::vector<float> y(x.size());
+    void *const pointers[] = {x.data(), y.data()};
+    LK_ASSERT_OK(lk_element_kernel(&plan, pointers, LK_ERR));
+    const double allowed = GetParam() == LK_ISA_BASE ? function.ulp_sse2 : function.ulp;
+    for (size_t i = 0; i < x.size(); i++) {
+      const double expected = lk::element_function(function.op, x[i], function.p, function.q);
+      ASSERT_LE(lk::ulps(function.op, y[i], expected), allowed)
+          << function.name << "(" << x[i] << ") = " << y[i] << ", expected " << expected;
+    }
+  }
+}
+
+TEST_P(ElementIsa, ConvertsEveryTypeToEveryOther) {
+  Random random(2);
+  for (const uint32_t from : TYPES) {
+    for (const uint32_t to : TYPES) {
+      for (int round = 0; round < 6; round++) {
+        Case test = {begin(), {}, {}};
+        const Value x = lk_element_input(&test.program, from);
+        lk_element_output(&test.program, lk_element_cast(&test.program, x, to), to);
+        draw(test, random, false);
+        check(test, std::string(lk_dtype_name(from)) + " to " + lk_dtype_name(to));
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(ElementIsa, HalvesAreReadAndWrittenExactly) {
+  for (const uint32_t dtype : {LK_F16, LK_BF16}) {
+    Case test = {begin(), {65536}, {}};
+    const Value x = lk_element_input(&test.program, dtype);
+    lk_element_output(&test.program, x, dtype);
+    lk_element_output(&test.program, x, LK_F32);
+    for (const uint32_t type : {dtype, dtype, uint32_t(LK_F32)}) {
+      Operand operand = {type, {{1}}, {}, 0};
+      allocate(operand, test.dims, 1);
+      test.operands.push_back(operand);
+    }
+    for (uint32_t i = 0; i < 65536; i++) {
+      const auto bits = uint16_t(i);
+      std::memcpy(test.operands[0].at(test.dims, i), &bits, 2);
+    }
+    check(test, lk_dtype_name(dtype));
+  }
+}
+
+// Steps that are exact on small whole numbers, on all classes.
+Value random_step(lk_element_program &program, Random &random, std::vector<Value> &values) {
+  static constexpr lk_element_op UNARY[] = {LK_ELEMENT_ABS, LK_ELEMENT_NEG, LK_ELEMENT_SIGN,
+                                            LK_ELEMENT_RELU};
+  static constexpr lk_element_op BINARY[] = {
+      LK_ELEMENT_ADD,   LK_ELEMENT_SUB,  LK_ELEMENT_MIN,       LK_ELEMENT_MAX,
+      LK_ELEMENT_EQUAL, LK_ELEMENT_LESS, LK_ELEMENT_LESS_EQUAL};
+  const auto any = [&] { return values[size_t(pick(random, 0, int64_t(values.size()) - 1))]; };
+  const Value a = any(), b = any(), c = any();
+  const uint32_t dtype = CLASS_TYPES[program.classes[a]];
+  const int64_t kind = pick(random, 0, 9);
+  if (kind < 3) return lk_element_unary(&program, UNARY[pick(random, 0, 3)], a, 0, 0);
+  if (kind < 7) {
+    return lk_element_binary(&program, BINARY[pick(random, 0, 6)], a,
+                             lk_element_cast(&program, b, dtype));
+  }
+  if (kind == 7) {
+    return lk_element_cast(&program, a, TYPES[pick(random, 0, std::size(TYPES) - 1)]);
+  }
+  if (kind == 8) {
+    return lk_element_ternary(&program, LK_ELEMENT_WHERE, lk_element_cast(&program, b, LK_I32), a,
+                              lk_element_cast(&program, c, dtype));
+  }
+  return lk_element_ternary(
+      &program, LK_ELEMENT_FMA, lk_element_unary(&program, LK_ELEMENT_SIGN, a, 0, 0),
+      lk_element_cast(&program, b, dtype), lk_element_cast(&program, c, dtype));
+}
+
+TEST_P(ElementIsa, ChainsOfRandomSteps) {
+  Random random(3);
+  int done = 0;
+  for (int round = 0; round < 1500; round++) {
+    Case test = {begin(), {}, {}};
+    std::vector<Value> values;
+    const int64_t n_inputs = pick(random, 1, 5), n_steps = pick(random, 1, 10);
+    for (int64_t i = 0; i < n_inputs; i++) {
+      values.push_back(
+          lk_element_input(&test.program, TYPES[pick(random, 0, std::size(TYPES) - 1)]));
+    }
+    values.push_back(lk_element_number(&test.program, CLASS_TYPES[pick(random, 0, 4)], 3));
+    for (int64_t i = 0; i < n_steps; i++)
+      values.push_back(random_step(test.program, random, values));
+    const int64_t n_outputs = pick(random, 0, 2) == 0 ? pick(random, 1, 3) : 1;
+    for (int64_t i = 0; i < n_outputs; i++) {
+      const Value y =
+          i == 0 ? values.back() : values[size_t(pick(random, 0, int64_t(values.size()) - 1))];
+      lk_element_output(&test.program, y, CLASS_TYPES[test.program.classes[y]]);
+    }
+    if (lk_element_end(&test.program, nullptr) != LK_OK) continue; // too many steps
+    done++;
+    draw(test, random, true);
+    check(test, "round " + std::to_string(round));
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(done, 1000);
+}
+
+// max(a b + c, d) of f32, with c for each row and d in one number.
+lk_element_program chain(lk_element_program program) {
+  const Value a = lk_element_input(&program, LK_F32), b = lk_element_input(&program, LK_F32);
+  const Value c = lk_element_input(&program, LK_F32), d = lk_element_input(&program, LK_F32);
+  const Value sum = lk_element_ternary(&program, LK_ELEMENT_FMA, a, b, c);
+  const Value e = lk_element_unary(&program, LK_ELEMENT_TANH, sum, 0, 0);
+  lk_element_output(&program, lk_element_binary(&program, LK_ELEMENT_MAX, e, d), LK_F32);
+  return program;
+}
+
+TEST_P(ElementIsa, BitsDoNotDependOnTilesAndPlaces) {
+  const lk_element_program program = chain(begin());
+  const std::vector<int64_t> dims = {37, 413};
+  std::vector<char> first;
+  for (const int64_t shift : {0, 1, 5, 15}) {
+    Random random(4);
+    std::vector<Operand> operands;
+    std::vector<lk_element_strides> strides = {
+        {{413, 1}}, {{0, 1}}, {{1, 0}}, {{0, 0}}, {{413, 1}}};
+    std::vector<void *> pointers;
+    for (const lk_element_strides &s : strides) {
+      Operand operand = {LK_F32, s, {}, 0};
+      allocate(operand, dims, shift);
+      operands.push_back(operand);
+    }
+    for (Operand &operand : operands) {
+      for (int64_t i = 0; i < elements_of(dims); i++) {
+        const float x = float(random() % 1000) / 250 - 2;
+        std::memcpy(operand.at(dims, i), &x, sizeof x);
+      }
+      random.seed(random());
+      pointers.push_back(operand.data());
+    }
+    lk_element plan;
+    LK_ASSERT_OK(lk_element_plan(&program, 2, dims.data(), strides.data(), &plan, LK_ERR));
+    ASSERT_GT(plan.tiles, 3);
+    for (const int64_t each : {int64_t(1), int64_t(2), plan.tiles}) {
+      for (int64_t tile = 0; tile < plan.tiles; tile += each) {
+        EXPECT_TRUE(
+            lk_element_run(&plan, pointers.data(), tile, std::min(tile + each, plan.tiles)));
+      }
+      std::vector<char> bytes(static_cast<char *>(pointers[4]),
+                              static_cast<char *>(pointers[4]) + elements_of(dims) * 4);
+      if (first.empty()) first = bytes;
+      EXPECT_EQ(bytes, first) << "shifted by " << shift << ", tiles by " << each;
+    }
+  }
+}
+
+TEST_P(ElementIsa, OutputsMayLieOverInputs) {
+  Random random(5);
+  for (const int64_t count : {1, 16, 1000, 100003}) {
+    for (int outputs = 1; outputs <= 2; outputs++) {
+      lk_element_program program = begin();
+      const Value x = lk_element_input(&program, LK_F32), y = lk_element_input(&program, LK_F32);
+      const Value sum = lk_element_binary(&program, LK_ELEMENT_ADD, x, y);
+      const Value product = lk_element_binary(&program, LK_ELEMENT_MUL, sum, x);
+      lk_element_output(&program, product, LK_F32);
+      if (outputs == 2) lk_element_output(&program, x, LK_F32); // over y, while x is overwritten
+      std::vector<float> a(static_cast<size_t>(count)), b(a.size());
+      for (float &value : a) value = float(pick(random, -9, 9));
+      for (float &value : b) value = float(pick(random, -9, 9));
+      const std::vector<float> a_before = a, b_before = b;
+      const lk_element_strides dense[4] = {{{1}}, {{1}}, {{1}}, {{1}}};
+      lk_element plan;
+      LK_ASSERT_OK(lk_element_plan(&program, 1, &count, dense, &plan, LK_ERR));
+      void *const pointers[] = {a.data(), b.data(), a.data(), b.data()};
+      LK_ASSERT_OK(lk_element_kernel(&plan, pointers, LK_ERR));
+      for (size_t i = 0; i < a.size(); i++) {
+        ASSERT_EQ(a[i], (a_before[i] + b_before[i]) * a_before[i]);
+        ASSERT_EQ(b[i], outputs == 2 ? a_before[i] : b_before[i]);
+      }
+    }
+  }
+}
+
+TEST_P(ElementIsa, LargeOutputsGoPastTheCaches) {
+  const int64_t count = (INT64_C(1) << 23) + 13;
+  lk_element_program program = begin();
+  const Value x = lk_element_input(&program, LK_F32);
+  lk_element_output(&program, lk_element_unary(&program, LK_ELEMENT_LINEAR, x, 2, 1), LK_F32);
+  const lk_element_strides dense[2] = {{{1}}, {{1}}};
+  lk_element plan;
+  LK_ASSERT_OK(lk_element_plan(&program, 1, &count, dense, &plan, LK_ERR));
+  std::vector<float> a(size_t(count) + 1), y(a.size() + 1, -7);
+  for (size_t i = 0; i < a.size(); i++) a[i] = float(i % 1024);
+  void *const pointers[] = {a.data() + 1, y.data() + 1};
+  LK_ASSERT_OK(lk_element_kernel(&plan, pointers, LK_ERR));
+  for (int64_t i = 0; i < count; i++) ASSERT_EQ(y[size_t(i) + 1], 2 * a[size_t(i) + 1] + 1) << i;
+  EXPECT_EQ(y[0], -7);
+  EXPECT_EQ(y.back(), -7);
+}
+
+// What drivers of matrix products do with a tile: bias, residual, activation, in place.
+TEST_P(ElementIsa, AppliesToATile) {
+  Random random(6);
+  lk_element_program program = begin();
+  const Value tile = lk_element_input(&program, LK_F32), bias = lk_element_input(&program, LK_F32);
+  const Value scale = lk_element_input(&program, LK_F32),
+              more = lk_element_input(&program, LK_BF16);
+  Value y = lk_element_binary(&program, LK_ELEMENT_MUL, tile, scale);
+  y = lk_element_binary(&program, LK_ELEMENT_ADD, y, bias);
+  y = lk_element_binary(&program, LK_ELEMENT_ADD, y, more);
+  lk_element_output(&program, lk_element_unary(&program, LK_ELEMENT_RELU, y, 0, 0), LK_F32);
+  const uint8_t levels[] = {LK_ELEMENT_EACH, LK_ELEMENT_EACH, LK_ELEMENT_ROW, LK_ELEMENT_EACH};
+  lk_element plan;
+  LK_ASSERT_OK(lk_element_plan_tile(&program, levels, &plan, LK_ERR));
+  for (const auto &[rows, cols] : {std::pair<int64_t, int64_t>{1, 1},
+                                   {14, 64},
+                                   {6, 16},
+                                   {200, 7},
+                                   {3, 3000},
+                                   {0, 5},
+                                   {5, 0}}) {
+    const int64_t stride = cols + 3;
+    std::vector<float> c(size_t(rows * stride + 1)), b(size_t(cols + 1)), s(size_t(rows + 1));
+    std::vector<uint16_t> r(c.size());
+    for (float &x : c) x = float(pick(random, -9, 9));
+    for (float &x : b) x = float(pick(random, -9, 9));
+    for (float &x : s) x = float(pick(random, -9, 9));
+    for (uint16_t &x : r) x = lk_f64_to_bf16(double(pick(random, -9, 9)));
+    std::vector<float> expected = c;
+    for (int64_t i = 0; i < rows; i++) {
+      for (int64_t j = 0; j < cols; j++) {
+        float &x = expected[size_t(i * stride + j)];
+        x = std::max(x * s[size_t(i)] + b[size_t(j)] +
+                         float(lk_bf16_to_f64(r[size_t(i * stride + j)])),
+                     0.0F);
+      }
+    }
+    const auto at = [](auto &v) { return reinterpret_cast<char *>(v.data()); };
+    const lk_element_ref refs[] = {
+        {at(c), stride * 4}, {at(b), 0}, {at(s), 4}, {at(r), stride * 2}, {at(c), stride * 4}};
+    EXPECT_TRUE(lk_element_apply(&plan, rows, cols, refs));
+    EXPECT_EQ(c, expected) << rows << " x " << cols;
+  }
+}
+
+std::string name_of_isa(const ::testing::TestParamInfo<uint32_t> &info) {
+  static constexpr const char *NAMES[] = {"sse2", "avx2", "avx512"};
+  return NAMES[info.param];
+}
+INSTANTIATE_TEST_SUITE_P(All, ElementIsa, ::testing::Range(0U, uint32_t(LK_ISA_COUNT)),
+                         name_of_isa);
+
+TEST(ElementProgram, TellsWhatItCannotDo) {
+  lk_element_program program = lk_element_begin();
+  LK_EXPECT_STATUS(LK_UNSUPPORTED, lk_element_end(&program, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, ::testing::HasSubstr("no outputs"));
+  const Value x = lk_element_input(&program, LK_I32);
+  (void)lk_element_unary(&program, LK_ELEMENT_EXP, x, 0, 0);
+  LK_EXPECT_STATUS(LK_UNSUPPORTED, lk_element_end(&program, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, ::testing::HasSubstr("operands of exp"));
+
+  program = lk_element_begin();
+  lk_element_output(&program, lk_element_input(&program, LK_F32), LK_I32);
+  LK_EXPECT_STATUS(LK_UNSUPPORTED, lk_element_end(&program, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, ::testing::HasSubstr("another type"));
+
+  program = lk_element_begin();
+  Value y = lk_element_input(&program, LK_F32);
+  for (int i = 0; i <= LK_ELEMENT_STEPS; i++)
+    y = lk_element_unary(&program, LK_ELEMENT_NEG, y, 0, 0);
+  LK_EXPECT_STATUS(LK_UNSUPPORTED, lk_element_end(&program, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, ::testing::HasSubstr("too long"));
+}
+
+TEST(ElementProgram, APlanOfOneStepIsSmall) {
+  lk_element_program program = lk_element_begin();
+  const Value x = lk_element_input(&program, LK_F32), y = lk_element_input(&program, LK_F32);
+  lk_element_output(&program, lk_element_binary(&program, LK_ELEMENT_ADD, x, y), LK_F32);
+  const int64_t dims[] = {8, 16, 20, 20};
+  const lk_element_strides strides[] = {{{6400, 400, 20, 1}}, {{0, 1, 0, 0}}, {{6400, 400, 20, 1}}};
+  lk_element plan;
+  LK_ASSERT_OK(lk_element_plan(&program, 4, dims, strides, &plan, LK_ERR));
+  EXPECT_EQ(plan.rank, 3U);
+  EXPECT_EQ(plan.n_calls, 1U);
+  EXPECT_EQ(plan.n_registers, 0U);
+  EXPECT_LE(plan.size, 512U);
+}
+
+} // namespace
