@@ -106,7 +106,7 @@ typedef struct lk_element_args {
   lk_element_ref to, a, b, c;
   int64_t rows, cols;
   int64_t stride; /* of strided loads and stores: bytes from element to element */
-  double p, q;    /* the step's numbers */
+  double p, q;    /* the step's numbers; of arithmetic on f32: bounds for the result */
   bool *fault;    /* set where integers are divided by 0; the result is then any */
 } lk_element_args;
 
@@ -127,7 +127,6 @@ typedef struct lk_element_loops {
   /* memory of a type to its class, and back */
   lk_element_fn *load[LK_ELEMENT_DTYPES], *store[LK_ELEMENT_DTYPES];
   lk_element_fn *fill32, *fill64; /* a scalar for each row, all along it */
-  lk_element_fn *stream;          /* f32 from rows to rows, past the caches */
 } lk_element_loops;
 
 extern const lk_element_loops lk_element_loops_base, lk_element_loops_avx2, lk_element_loops_avx512;

@@ -1,5 +1,6 @@
 /* From an element program and sizes to calls of loops: which values lie where, which loop does a
  * step, and how large a block is. */
+#include <math.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -18,18 +19,15 @@ enum {
   WITHOUT_REGISTERS = 16384, /* elements of a block: a tile's worth of work */
   TILE_ROWS = 64             /* most rows of a block in lk_element_apply */
 };
-/* An output of as many is not in any cache when it is read the next time. */
-#define STREAM_ELEMENTS (INT64_C(1) << 23)
-
 typedef struct plan {
   const lk_element_program *program;
   const lk_element_loops *loops;
   lk_element *out;
   const int64_t *col_strides; /* bytes, of inputs and then outputs */
-  bool streams;
   uint32_t n_calls, n_registers;
   bool too_long;
   uint8_t level[LK_ELEMENT_VALUES], ref[LK_ELEMENT_VALUES], last_use[LK_ELEMENT_VALUES];
+  uint8_t uses[LK_ELEMENT_VALUES];     /* by steps and outputs */
   uint8_t owner[LK_ELEMENT_REGISTERS]; /* the value in a register; NOWHERE: it is free */
 } plan;
 
@@ -179,10 +177,35 @@ static lk_element_fn *choose_loop(const lk_element_forms *forms, uint32_t count,
   return forms->all;
 }
 
-/* `to`: where the result goes, NOWHERE: a register. */
-static void plan_step(plan *self, uint32_t index, uint8_t to) {
+/* Whether the loops hold their result within bounds. */
+static bool takes_bounds(const lk_element_step *step) {
+  return step->class_ == LK_ELEMENT_F32 &&
+         (step->op == LK_ELEMENT_ADD || step->op == LK_ELEMENT_SUB || step->op == LK_ELEMENT_MUL ||
+          step->op == LK_ELEMENT_DIV || step->op == LK_ELEMENT_MIN || step->op == LK_ELEMENT_MAX ||
+          step->op == LK_ELEMENT_FMA);
+}
+/* The bounds of a step: those of the next one where that is a Relu or Clip of it, and nobody else
+ * reads it; true. Else none. */
+static bool find_bounds(const plan *self, uint32_t index, float *low, float *high) {
+  const lk_element_program *program = self->program;
+  const lk_element_step *next = &program->steps[index + 1];
+  *low = -INFINITY;
+  *high = INFINITY;
+  const uint32_t value = FIRST_STEP + index;
+  if (index + 1 == program->n_steps || next->operands[0] != value || self->uses[value] != 1 ||
+      (next->op != LK_ELEMENT_RELU && next->op != LK_ELEMENT_CLIP)) {
+    return false;
+  }
+  const bool is_relu = next->op == LK_ELEMENT_RELU;
+  *low = is_relu ? 0 : next->p;
+  if (!is_relu) *high = next->q;
+  return true;
+}
+
+/* `to`: where the result goes, NOWHERE: a register. `result`: the value that it is. */
+static void plan_step(plan *self, uint32_t index, lk_element_value result, float p, float q,
+                      uint8_t to) {
   const lk_element_step *step = &self->program->steps[index];
-  const lk_element_value result = (lk_element_value)(FIRST_STEP + index);
   const uint32_t count = count_operands(step->op);
   const uint8_t level = self->level[result];
   bool full[3] = {false}, fills = false;
@@ -200,8 +223,8 @@ static void plan_step(plan *self, uint32_t index, uint8_t to) {
   const uint8_t size = class_bytes(self->program->classes[result]);
   const uint8_t at = to != NOWHERE ? to : take_register(self, result, size, level);
   lk_element_call *call = add_call(self, loop, level);
-  call->p = step->p;
-  call->q = step->q;
+  call->p = p;
+  call->q = q;
   set_ref(call, 0, at, size);
   for (uint32_t i = 0; i < count; i++) set_ref(call, 1 + i, refs[i], bytes[i]);
   self->ref[result] = at;
@@ -215,7 +238,7 @@ static void plan_step(plan *self, uint32_t index, uint8_t to) {
 static bool is_written_directly(const plan *self, uint32_t output) {
   const lk_element_program *program = self->program;
   const uint32_t dtype = program->output_dtypes[output];
-  return program->n_outputs == 1 && is_of_class(dtype) && !self->streams &&
+  return program->n_outputs == 1 && is_of_class(dtype) &&
          self->level[program->outputs[output]] == LK_ELEMENT_EACH &&
          self->col_strides[program->n_inputs + output] == (int64_t)lk_dtype_size(dtype);
 }
@@ -229,9 +252,7 @@ static void store(plan *self, uint32_t output) {
                                                              : fill(self, value, LK_ELEMENT_EACH);
   const uint8_t memory = (uint8_t)lk_dtype_size(dtype);
   const int64_t stride = self->col_strides[program->n_inputs + output];
-  const bool streams = self->streams && is_of_class(dtype);
-  lk_element_call *call =
-      add_call(self, streams ? self->loops->stream : self->loops->store[dtype], LK_ELEMENT_EACH);
+  lk_element_call *call = add_call(self, self->loops->store[dtype], LK_ELEMENT_EACH);
   call->stride = stride;
   call->is_strided = stride != memory;
   set_ref(call, 0, ref_of_output(self, output), memory);
@@ -268,12 +289,16 @@ static void find_levels_and_uses(plan *self, const uint8_t *input_levels) {
       const lk_element_value operand = step->operands[k];
       if (self->level[operand] > level) level = self->level[operand];
       self->last_use[operand] = (uint8_t)i;
+      self->uses[operand]++;
     }
     self->level[FIRST_STEP + i] = level;
     self->last_use[FIRST_STEP + i] = (uint8_t)i;
     self->out->cost = (uint8_t)(self->out->cost + (is_expensive(step->op) ? 4 : 1));
   }
-  for (uint32_t i = 0; i < program->n_outputs; i++) self->last_use[program->outputs[i]] = 255;
+  for (uint32_t i = 0; i < program->n_outputs; i++) {
+    self->last_use[program->outputs[i]] = 255;
+    self->uses[program->outputs[i]]++;
+  }
 }
 
 static void plan_calls(plan *self) {
@@ -282,8 +307,12 @@ static void plan_calls(plan *self) {
   const lk_element_value value = program->outputs[0];
   const bool is_direct = is_written_directly(self, 0);
   for (uint32_t i = 0; i < last; i++) {
+    const uint32_t index = i;
+    float p = program->steps[i].p, q = program->steps[i].q;
+    if (takes_bounds(&program->steps[i]) && find_bounds(self, i, &p, &q)) i++;
     const bool ends = is_direct && i + 1 == last && value == FIRST_STEP + i;
-    plan_step(self, i, ends ? ref_of_output(self, 0) : NOWHERE);
+    plan_step(self, index, (lk_element_value)(FIRST_STEP + i), p, q,
+              ends ? ref_of_output(self, 0) : NOWHERE);
     if (ends) return;
   }
   /* nothing but a conversion or a gathering: from memory to memory */
@@ -323,8 +352,7 @@ static int64_t block_elements(const lk_element *self) {
 
 /* Everything but the space. */
 static lk_status compile(const lk_element_program *program, const uint8_t *levels,
-                         const int64_t *col_strides, bool streams, lk_element *out,
-                         lk_error *error) {
+                         const int64_t *col_strides, lk_element *out, lk_error *error) {
   LK_RETURN_NOT_OK(lk_element_end(program, error));
   *out = (lk_element){.n_inputs = program->n_inputs,
                       .n_outputs = program->n_outputs,
@@ -333,8 +361,7 @@ static lk_status compile(const lk_element_program *program, const uint8_t *level
   plan self = {.program = program,
                .loops = lk_element_loops_for(program->isa),
                .out = out,
-               .col_strides = col_strides,
-               .streams = streams};
+               .col_strides = col_strides};
   memset(self.owner, NOWHERE, sizeof self.owner);
   find_levels_and_uses(&self, levels);
   plan_calls(&self);
@@ -413,9 +440,7 @@ lk_status lk_element_plan(const lk_element_program *program, uint32_t rank, cons
     levels[k] = LK_ELEMENT_EACH;
     col_strides[k] = operand_bytes(program, k);
   }
-  const bool streams = elements >= STREAM_ELEMENTS && program->n_outputs == 1 &&
-                       lk_dtype_size(program->output_dtypes[0]) == 4 && col_strides[n_inputs] == 4;
-  LK_RETURN_NOT_OK(compile(program, levels, col_strides, streams, out, error));
+  LK_RETURN_NOT_OK(compile(program, levels, col_strides, out, error));
   set_blocks(out, &space);
   set_space(out, &space, n_operands);
   return LK_OK;
@@ -426,7 +451,7 @@ lk_status lk_element_plan_tile(const lk_element_program *program, const uint8_t 
   const uint32_t n_operands = (uint32_t)program->n_inputs + program->n_outputs;
   int64_t col_strides[LK_ELEMENT_OPERANDS];
   for (uint32_t k = 0; k < n_operands; k++) col_strides[k] = operand_bytes(program, k);
-  LK_RETURN_NOT_OK(compile(program, levels, col_strides, false, out, error));
+  LK_RETURN_NOT_OK(compile(program, levels, col_strides, out, error));
   out->block_cols = block_elements(out);
   out->block_rows = TILE_ROWS;
   place_registers(out, out->block_cols, out->block_rows);

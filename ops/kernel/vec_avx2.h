@@ -14,10 +14,6 @@ LK_VEC_FN vec vec_load_part(const float *from, int64_t count) {
 LK_VEC_FN void vec_store_part(float *to, vec x, int64_t count) {
   _mm256_maskstore_ps(to, vec_first(count), (__m256)x);
 }
-/* Past the caches: `to` is aligned to a vector. */
-LK_VEC_FN void vec_stream(float *to, vec x) {
-  _mm256_stream_ps(to, (__m256)x);
-}
 
 LK_VEC_FN vec vec_fma(vec a, vec b, vec c) {
   return (vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);

@@ -14,10 +14,6 @@ LK_VEC_FN vec vec_load_part(const float *from, int64_t count) {
 LK_VEC_FN void vec_store_part(float *to, vec x, int64_t count) {
   _mm512_mask_storeu_ps(to, vec_first(count), (__m512)x);
 }
-/* Past the caches: `to` is aligned to a vector. */
-LK_VEC_FN void vec_stream(float *to, vec x) {
-  _mm512_stream_ps(to, (__m512)x);
-}
 
 LK_VEC_FN vec vec_fma(vec a, vec b, vec c) {
   return (vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);

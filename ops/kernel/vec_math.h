@@ -23,14 +23,18 @@ LK_VEC_FN vec vec_polynomial(vec x, const float *c, int count) {
 
 /* ---- exponentials ---- */
 
+/* e^r - 1 for |r| <= ln(2) / 2. */
+LK_VEC_FN vec vec_exp_near(vec r) {
+  const vec q = VEC_POLYNOMIAL(r, 0.5F, 0x1.555554p-3F, 0x1.5554b0p-5F, 0x1.11118ap-7F,
+                               0x1.6d723ep-10F, 0x1.a032e4p-13F);
+  return vec_fma(r * r, q, r);
+}
 /* e^x = 2^n (1 + m): n, a whole number, and m. For |x| < 2^16. ln 2 has two parts, so that n times
  * the first one is exact. */
 LK_VEC_FN vec vec_exp_parts(vec x, vec *n) {
   *n = vec_round(x * 0x1.715476p+0F);
-  const vec r = vec_fma(*n, vec_splat(-0x1.7f7d1cp-20F), vec_fma(*n, vec_splat(-0x1.62e4p-1F), x));
-  const vec q = VEC_POLYNOMIAL(r, 0.5F, 0x1.555554p-3F, 0x1.5554b0p-5F, 0x1.11118ap-7F,
-                               0x1.6d723ep-10F, 0x1.a032e4p-13F);
-  return vec_fma(r * r, q, r);
+  return vec_exp_near(
+      vec_fma(*n, vec_splat(-0x1.7f7d1cp-20F), vec_fma(*n, vec_splat(-0x1.62e4p-1F), x)));
 }
 /* For x in -150 .. 120. */
 LK_VEC_FN vec vec_exp_inside(vec x) {
@@ -84,10 +88,11 @@ LK_VEC_FN vec vec_log(vec x) {
   return vec_select(vec_le(x, vec_splat(0)), none,
                     vec_select(vec_lt(x, vec_splat(INFINITY)), log, x));
 }
-/* log(1 + z) for z in 0 .. 1. What 1 + z loses is put back. */
+/* log(1 + z) for z in 0 .. 1. */
 LK_VEC_FN vec vec_log1p_inside(vec z) {
-  const vec sum = z + 1.0F;
-  return vec_log(sum) + (z - (sum - 1.0F)) / sum;
+  return z * VEC_POLYNOMIAL(z, 1.0F, -0x1.ffffbep-2F, 0x1.554c80p-2F, -0x1.ff0f86p-3F,
+                            0x1.92f68ep-3F, -0x1.39754cp-3F, 0x1.b2531ep-4F, -0x1.d29c52p-5F,
+                            0x1.453e98p-6F, -0x1.a932a2p-9F);
 }
 LK_VEC_FN vec vec_softplus(vec x) {
   const vec z = vec_exp_inside(-vec_min_or_second(vec_splat(104), vec_abs(x)));
@@ -109,22 +114,21 @@ LK_VEC_FN vec vec_erf(vec x) {
   const vec large = vec_with_sign(1.0F - vec_exp_inside(log), x);
   return vec_select(vec_lt(size, vec_splat(0.95F)), small, large);
 }
-/* x times the normal distribution function. With h(x), the distribution at -|x|, in 0 .. 1/2, both
- * sides are exact relative to themselves: x h and x (1 - h). h is exp(-x^2/2) times a smooth
- * function, here a polynomial of (|x| - 3) / (|x| + 3) over |x| + 3. */
+/* x times the normal distribution function: max(x, 0) - |x| h(x), where h(x), the distribution at
+ * -|x|, lies in 0 .. 1/2, so that both sides are exact relative to themselves. h is exp(-x^2/2)
+ * times a smooth function, here a polynomial of (|x| - 5/2) / (|x| + 5/2) over |x| + 5/2. */
 LK_VEC_FN vec vec_gelu(vec x) {
   const vec size = vec_min_or_second(vec_splat(15), vec_abs(x));
-  const vec inverse = 1.0F / (size + 3.0F);
-  const vec p =
-      VEC_POLYNOMIAL((size - 3.0F) * inverse, 0x1.754a76p-1F, -0x1.04c72ap-1F, 0x1.d71386p-3F,
-                     -0x1.832d0ap-5F, -0x1.56d616p-7F, 0x1.c8bd40p-8F, 0x1.0ca77cp-10F,
-                     -0x1.0ea612p-10F, -0x1.00b04ep-12F, 0x1.12fde6p-13F, 0x1.c85432p-15F);
+  const vec inverse = 1.0F / (size + 2.5F);
+  const vec p = VEC_POLYNOMIAL((size - 2.5F) * inverse, 0x1.69cee6p-1F, -0x1.bc19c2p-2F,
+                               0x1.0e4f2cp-3F, 0x1.2ea4e2p-7F, -0x1.0c7722p-6F, -0x1.a3ba42p-10F,
+                               0x1.4aa1e2p-9F, 0x1.66c342p-11F, -0x1.44fa92p-12F, -0x1.48b182p-13F);
+  /* as in vec_exp_parts, but x^2 / 2 is rounded only when the whole part is gone from it */
   const vec half = size * -0.5F;
-  const vec square = half * size, lost = vec_fma(half, size, -square);
-  const vec e = vec_exp_inside(square);
-  const vec h = vec_fma(e, lost, e) * (p * inverse);
-  return vec_select(vec_lt(x, vec_splat(0)), vec_max_or_second(vec_splat(-15), x) * h,
-                    x * (1.0F - h));
+  const vec n = vec_round(half * size * 0x1.715476p+0F);
+  const vec r = vec_fma(n, vec_splat(-0x1.7f7d1cp-20F), vec_fma(half, size, n * -0x1.62e4p-1F));
+  const vec e = vec_scale(vec_exp_near(r) + 1.0F, n);
+  return vec_fma(-size, p * inverse * e, vec_max_or_second(vec_splat(0), x));
 }
 /* x (1 + tanh(z)) / 2 is x sigmoid(2 z), where z = sqrt(2 / pi) (x + 0.044715 x^3). */
 LK_VEC_FN vec vec_gelu_tanh(vec x) {
@@ -133,7 +137,7 @@ LK_VEC_FN vec vec_gelu_tanh(vec x) {
 }
 /* x tanh(log(1 + e^x)), where tanh(log(y)) = (y^2 - 1) / (y^2 + 1). */
 LK_VEC_FN vec vec_mish(vec x) {
-  const vec e = vec_exp(vec_min_or_second(vec_splat(20), x));
+  const vec e = vec_exp_inside(vec_clip(x, vec_splat(-104), vec_splat(20)));
   const vec n = e * (e + 2.0F);
   return vec_gated(x, n / (n + 2.0F));
 }

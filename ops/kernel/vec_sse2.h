@@ -15,10 +15,6 @@ LK_VEC_FN vec vec_load_part(const float *from, int64_t count) {
 LK_VEC_FN void vec_store_part(float *to, vec x, int64_t count) {
   for (int64_t i = 0; i < count; i++) to[i] = x[i];
 }
-/* Past the caches: `to` is aligned to a vector. */
-LK_VEC_FN void vec_stream(float *to, vec x) {
-  _mm_stream_ps(to, (__m128)x);
-}
 
 /* Rounded twice: there is no instruction. */
 LK_VEC_FN vec vec_fma(vec a, vec b, vec c) {
