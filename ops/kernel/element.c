@@ -62,8 +62,8 @@ static void do_block(block *b, int64_t rows, int64_t cols) {
                             .rows = call->level == LK_ELEMENT_ONE ? 1 : rows,
                             .cols = call->level == LK_ELEMENT_EACH ? cols : 1,
                             .stride = call->stride,
-                            .p = (double)call->p,
-                            .q = (double)call->q,
+                            .p = call->p,
+                            .q = call->q,
                             .fault = &b->fault};
     if (args.rows > 1 && is_one_row(call, &args)) {
       args.cols *= args.rows;
@@ -117,14 +117,20 @@ bool lk_element_run(const lk_element *self, void *const *pointers, int64_t begin
     do_block(&b, 1, end - first);
     return !b.fault;
   }
+  const int64_t of_row = begin_tile / self->col_blocks;
+  int64_t col_block = begin_tile % self->col_blocks;
+  int64_t row_block = of_row % self->row_blocks, outer = of_row / self->row_blocks;
   for (int64_t tile = begin_tile; tile < end_tile; tile++) {
-    const int64_t of_row = tile / self->col_blocks, outer = of_row / self->row_blocks;
-    const int64_t col = tile % self->col_blocks * self->block_cols;
-    const int64_t row = of_row % self->row_blocks * self->block_rows;
+    const int64_t col = col_block * self->block_cols, row = row_block * self->block_rows;
     const int64_t n_cols = at_most(self->block_cols, cols - col);
     aim(&b, pointers, outer, row, col);
     set_cols(&b, n_cols);
     do_block(&b, at_most(self->block_rows, rows - row), n_cols);
+    if (++col_block < self->col_blocks) continue;
+    col_block = 0;
+    if (++row_block < self->row_blocks) continue;
+    row_block = 0;
+    outer++;
   }
   return !b.fault;
 }

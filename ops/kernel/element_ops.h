@@ -106,7 +106,7 @@ typedef struct lk_element_args {
   lk_element_ref to, a, b, c;
   int64_t rows, cols;
   int64_t stride; /* of strided loads and stores: bytes from element to element */
-  double p, q;    /* the step's numbers; of arithmetic on f32: bounds for the result */
+  float p, q;     /* the step's numbers; of arithmetic on f32: bounds for the result */
   bool *fault;    /* set where integers are divided by 0; the result is then any */
 } lk_element_args;
 

@@ -13,8 +13,8 @@ enum {
   FIRST_STEP = LK_ELEMENT_INPUTS + LK_ELEMENT_NUMBERS,
   NOWHERE = 255,
   /* What a block's registers may take of the L1 cache, which inputs and outputs pass through too */
-  REGISTER_BYTES = 12 * 1024,
-  MOST_ELEMENTS = 1024, /* of a register in a block: more do not make the calls any rarer */
+  REGISTER_BYTES = 8 * 1024,
+  MOST_ELEMENTS = 2048, /* of a register in a block: more do not make the calls any rarer */
   LEAST_ELEMENTS = 64,
   WITHOUT_REGISTERS = 16384, /* elements of a block: a tile's worth of work */
   TILE_ROWS = 64             /* most rows of a block in lk_element_apply */
