@@ -75,11 +75,15 @@ LK_VEC_FN vec vec_trunc(vec x) {
   return (vec)_mm256_round_ps((__m256)x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
 }
 /* x 2^n, rounded once, for whole n in -300 .. 300 and x near 1: by two powers, because one of them
- * alone may not be a number of the type. */
+ * alone may not be a number of the type. The first is added to the exponent. */
 LK_VEC_FN vec vec_scale(vec x, vec n) {
   const veci whole = (veci)_mm256_cvtps_epi32((__m256)n);
   const veci half = whole >> 1;
-  return x * (vec)((half + 127) << 23) * (vec)((whole - half + 127) << 23);
+  return (vec)((veci)x + (half << 23)) * (vec)((whole - half + 127) << 23);
+}
+/* 2^n for whole n in -126 .. 127. */
+LK_VEC_FN vec vec_power(vec n) {
+  return (vec)(((veci)_mm256_cvtps_epi32((__m256)n) + 127) << 23);
 }
 
 LK_VEC_FN vecd vecd_low(vec x) {

@@ -78,6 +78,10 @@ LK_VEC_FN vec vec_trunc(vec x) {
 LK_VEC_FN vec vec_scale(vec x, vec n) {
   return (vec)_mm512_scalef_ps((__m512)x, (__m512)n);
 }
+/* 2^n for whole n in -126 .. 127. */
+LK_VEC_FN vec vec_power(vec n) {
+  return vec_scale(vec_splat(1), n);
+}
 
 LK_VEC_FN vecd vecd_low(vec x) {
   return (vecd)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)x));

@@ -49,7 +49,7 @@ LK_VEC_FN vec vec_exp(vec x) {
 LK_VEC_FN vec vec_expm1_inside(vec x) {
   vec n;
   const vec m = vec_exp_parts(x, &n);
-  const vec power = vec_scale(vec_splat(1), n);
+  const vec power = vec_power(n);
   return vec_fma(m, power, power - 1.0F);
 }
 /* By e^2|x| - 1, which is exact enough for small x too. From 10 on the result is 1. */
@@ -111,7 +111,9 @@ LK_VEC_FN vec vec_erf(vec x) {
   const vec log =
       VEC_POLYNOMIAL(t, 0x1.795870p-13F, -0x1.21298ap+0F, -0x1.443f6cp-1F, -0x1.bbbdfap-4F,
                      0x1.9c242ep-6F, -0x1.123d6ep-8F, 0x1.ca7b5cp-12F, -0x1.65f0bap-16F);
-  const vec large = vec_with_sign(1.0F - vec_exp_inside(log), x);
+  vec n;
+  const vec m = vec_exp_parts(log, &n), power = vec_power(n);
+  const vec large = vec_with_sign(1.0F - vec_fma(m, power, power), x);
   return vec_select(vec_lt(size, vec_splat(0.95F)), small, large);
 }
 /* x times the normal distribution function: max(x, 0) - |x| h(x), where h(x), the distribution at

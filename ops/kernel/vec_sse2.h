@@ -92,11 +92,15 @@ LK_VEC_FN vec vec_round(vec x) {
   return vec_select(vec_lt(size, vec_splat(0x1p23F)), signed_one, x);
 }
 /* x 2^n, rounded once, for whole n in -300 .. 300 and x near 1: by two powers, because one of them
- * alone may not be a number of the type. */
+ * alone may not be a number of the type. The first is added to the exponent. */
 LK_VEC_FN vec vec_scale(vec x, vec n) {
   const veci whole = (veci)_mm_cvtps_epi32((__m128)n);
   const veci half = whole >> 1;
-  return x * (vec)((half + 127) << 23) * (vec)((whole - half + 127) << 23);
+  return (vec)((veci)x + (half << 23)) * (vec)((whole - half + 127) << 23);
+}
+/* 2^n for whole n in -126 .. 127. */
+LK_VEC_FN vec vec_power(vec n) {
+  return (vec)(((veci)_mm_cvtps_epi32((__m128)n) + 127) << 23);
 }
 
 LK_VEC_FN vecd vecd_low(vec x) {
