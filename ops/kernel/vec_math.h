@@ -25,8 +25,8 @@ LK_VEC_FN vec vec_polynomial(vec x, const float *c, int count) {
 
 /* e^r - 1 for |r| <= ln(2) / 2. */
 LK_VEC_FN vec vec_exp_near(vec r) {
-  const vec q = VEC_POLYNOMIAL(r, 0.5F, 0x1.555554p-3F, 0x1.5554b0p-5F, 0x1.11118ap-7F,
-                               0x1.6d723ep-10F, 0x1.a032e4p-13F);
+  const vec q = VEC_POLYNOMIAL(r, 0x1.fffffep-2F, 0x1.5554b0p-3F, 0x1.555674p-5F, 0x1.1227aep-7F,
+                               0x1.6bebb4p-10F);
   return vec_fma(r * r, q, r);
 }
 /* e^x = 2^n (1 + m): n, a whole number, and m. For |x| < 2^16. ln 2 has two parts, so that n times

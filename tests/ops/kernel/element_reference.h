@@ -126,7 +126,7 @@ constexpr FunctionOfOne FUNCTIONS[] = {
     {"tanh", LK_ELEMENT_TANH, 0, 0, 2.5, 3},
     {"erf", LK_ELEMENT_ERF, 0, 0, 1.5, 2},
     {"sigmoid", LK_ELEMENT_SIGMOID, 0, 0, 2.5, 3},
-    {"softplus", LK_ELEMENT_SOFTPLUS, 0, 0, 2.5, 3},
+    {"softplus", LK_ELEMENT_SOFTPLUS, 0, 0, 3, 3},
     {"softsign", LK_ELEMENT_SOFTSIGN, 0, 0, 1.5, 1.5},
     {"mish", LK_ELEMENT_MISH, 0, 0, 4, 4.5},
     {"gelu", LK_ELEMENT_GELU, 0, 0, 6, 100},
