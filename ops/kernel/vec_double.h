@@ -4,7 +4,6 @@
 
 #include "ops/kernel/vec_math.h"
 
-typedef int64_t vecl __attribute__((vector_size(LK_VEC_BYTES)));
 typedef uint64_t vecul __attribute__((vector_size(LK_VEC_BYTES)));
 
 LK_VEC_FN vecd vecd_splat(double x) {
@@ -29,7 +28,7 @@ LK_VEC_FN vecd vecd_polynomial(vecd x, const double *c, int count) {
 #define VEC_SINE_LIMIT 0x1p20F
 
 /* sin(x + quarters pi/2), |x| <= VEC_SINE_LIMIT. */
-LK_VEC_FN vecd vecd_sine(vecd x, int64_t quarters) {
+LK_VEC_FN vecd vecd_sine(vecd x, uint64_t quarters) {
   const vecd sum = x * 0x1.45f306dc9c883p-1 + VECD_WHOLE;
   const vecd n = sum - VECD_WHOLE;
   const vecd r =
@@ -41,12 +40,12 @@ LK_VEC_FN vecd vecd_sine(vecd x, int64_t quarters) {
   const vecd cosine =
       VECD_POLYNOMIAL(square, 0x1.ffffffffffda9p-1, -0x1.ffffffffdf9e2p-2, 0x1.55555542e82aep-5,
                       -0x1.6c16b1f1a0e82p-10, 0x1.a00e2d4d84881p-16, -0x1.23b49af2b1109p-22);
-  const vecl quarter = (vecl)sum + quarters;
-  const vecl is_odd = -(quarter & 1);
-  const vecl value = ((vecl)sine & ~is_odd) | ((vecl)cosine & is_odd);
+  const vecul quarter = (vecul)sum + quarters;
+  const vecul is_odd = -(quarter & 1);
+  const vecul value = ((vecul)sine & ~is_odd) | ((vecul)cosine & is_odd);
   return (vecd)(value ^ ((quarter & 2) << 62));
 }
-LK_VEC_FN vec vec_sine(vec x, int64_t quarters, float (*beyond)(float)) {
+LK_VEC_FN vec vec_sine(vec x, uint64_t quarters, float (*beyond)(float)) {
   vec y = vec_from_halves(vecd_sine(vecd_low(x), quarters), vecd_sine(vecd_high(x), quarters));
   if (vec_any_lane(vec_lt(vec_splat(VEC_SINE_LIMIT), vec_abs(x)))) {
     for (int i = 0; i < LK_VEC_LANES; i++) {
@@ -88,7 +87,7 @@ LK_VEC_FN vecd vecd_exp2(vecd x) {
   const vecd p = VECD_POLYNOMIAL(
       f, 0x1.ffffffffaa66bp-1, 0x1.62e42ff11c123p-1, 0x1.ebfbe0a6ce20dp-3, 0x1.c6b08aa6aaddfp-5,
       0x1.3b29da82e2e99p-7, 0x1.5d8a75a29bf24p-10, 0x1.446b87ca9dc99p-13, 0x1.fe15a31d8f74fp-17);
-  return p * (vecd)(((vecl)sum + 1023) << 52);
+  return p * (vecd)(((vecul)sum + 1023) << 52);
 }
 /* |x|^y but for the cases below. Beyond the clipped exponents, f32 has 0 and infinity. */
 LK_VEC_FN vecd vecd_pow(vecd x, vecd y) {

@@ -74,8 +74,8 @@ LK_VEC_FN vec vec_log(vec x) {
   const vec_mask is_small = vec_lt(x, vec_splat(FLT_MIN)); /* denormal, 0 or negative */
   const vec scaled = vec_select(is_small, x * 0x1p23F, x);
   /* x = 2^e m, m in [sqrt(1/2), sqrt(2)) */
-  const veci exponent = ((veci)scaled - 0x3f3504f3) >> 23;
-  const vec f = (vec)((veci)scaled - (exponent << 23)) - 1.0F;
+  const veci exponent = (veci)((vecu)scaled - 0x3f3504f3) >> 23;
+  const vec f = (vec)((vecu)scaled - ((vecu)exponent << 23)) - 1.0F;
   const vec e = vec_from_int(exponent) - vec_select(is_small, vec_splat(23), vec_splat(0));
   const vec p = VEC_POLYNOMIAL(f, 0x1.555548p-2F, -0x1.000006p-2F, 0x1.99a4b6p-3F, -0x1.555c54p-3F,
                                0x1.23376ap-3F, -0x1.fc2140p-4F, 0x1.e6ef8ap-4F, -0x1.de4038p-4F,

@@ -96,11 +96,11 @@ LK_VEC_FN vec vec_round(vec x) {
 LK_VEC_FN vec vec_scale(vec x, vec n) {
   const veci whole = (veci)_mm_cvtps_epi32((__m128)n);
   const veci half = whole >> 1;
-  return (vec)((veci)x + (half << 23)) * (vec)((whole - half + 127) << 23);
+  return (vec)((vecu)x + ((vecu)half << 23)) * (vec)((vecu)(whole - half + 127) << 23);
 }
 /* 2^n for whole n in -126 .. 127. */
 LK_VEC_FN vec vec_power(vec n) {
-  return (vec)(((veci)_mm_cvtps_epi32((__m128)n) + 127) << 23);
+  return (vec)((vecu)((veci)_mm_cvtps_epi32((__m128)n) + 127) << 23);
 }
 
 LK_VEC_FN vecd vecd_low(vec x) {

@@ -9,6 +9,7 @@
 #include "tests/ops/kernel/element_reference.h"
 
 extern "C" {
+#include "base/team/team.h"
 #include "base/tensor.h"
 }
 
@@ -420,9 +421,9 @@ lk_element_program chain(lk_element_program program) {
   return program;
 }
 
-TEST_P(ElementIsa, BitsDoNotDependOnTilesAndPlaces) {
+TEST_P(ElementIsa, BitsDoNotDependOnTilesThreadsAndPlaces) {
   const lk_element_program program = chain(begin());
-  const std::vector<int64_t> dims = {37, 413};
+  const std::vector<int64_t> dims = {137, 413};
   std::vector<char> first;
   for (const int64_t shift : {0, 1, 5, 15}) {
     Random random(4);
@@ -446,6 +447,16 @@ TEST_P(ElementIsa, BitsDoNotDependOnTilesAndPlaces) {
     lk_element plan;
     LK_ASSERT_OK(lk_element_plan(&program, 2, dims.data(), strides.data(), &plan, LK_ERR));
     ASSERT_GT(plan.tiles, 3);
+    const int before = lk_team_threads();
+    for (const int threads : {1, 2, 3}) {
+      lk_team_set_threads(threads);
+      LK_ASSERT_OK(lk_element_kernel(&plan, pointers.data(), LK_ERR));
+      std::vector<char> bytes(static_cast<char *>(pointers[4]),
+                              static_cast<char *>(pointers[4]) + elements_of(dims) * 4);
+      if (first.empty()) first = bytes;
+      EXPECT_EQ(bytes, first) << threads << " threads";
+    }
+    lk_team_set_threads(before);
     for (const int64_t each : {int64_t(1), int64_t(2), plan.tiles}) {
       for (int64_t tile = 0; tile < plan.tiles; tile += each) {
         EXPECT_TRUE(
