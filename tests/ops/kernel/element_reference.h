@@ -123,7 +123,7 @@ constexpr FunctionOfOne FUNCTIONS[] = {
     {"log", LK_ELEMENT_LOG, 0, 0, 1.1, 1.5},
     {"sin", LK_ELEMENT_SIN, 0, 0, 0.6, 0.6},
     {"cos", LK_ELEMENT_COS, 0, 0, 0.6, 0.6},
-    {"tanh", LK_ELEMENT_TANH, 0, 0, 2.5, 3},
+    {"tanh", LK_ELEMENT_TANH, 0, 0, 3, 3},
     {"erf", LK_ELEMENT_ERF, 0, 0, 1.5, 2},
     {"sigmoid", LK_ELEMENT_SIGMOID, 0, 0, 2.5, 3},
     {"softplus", LK_ELEMENT_SOFTPLUS, 0, 0, 3, 3},
