@@ -2,9 +2,9 @@
 // binary primitives, which are compiled for one shape, and as fast as memory allows?
 //
 // One thread, f32. By turns in rounds: the program, the primitive, and a copy of as many bytes by
-// memcpy. Targets: at most the primitive's time in the median of the rounds; cheap functions at 85 %
-// of the copy's bandwidth where the data come from memory; a chain of five in less time than five
-// passes. Sizes: what fits the L1 cache, the L2 cache, and neither.
+// memcpy. Targets: at most the primitive's time in the median of the rounds; cheap functions at
+// 85 % of the copy's bandwidth where the data come from memory; a chain of five in less time than
+// five passes. Sizes: what fits the L1 cache, the L2 cache, and neither.
 //
 // element [--json] [--quick | --long]
 #include <oneapi/dnnl/dnnl.h>

@@ -70,8 +70,8 @@ typedef struct lk_element {
   int64_t tiles;
   uint64_t numbers[LK_ELEMENT_NUMBERS];
   lk_element_register registers[LK_ELEMENT_REGISTERS];
-  /* The calls; behind them, as words, `rank` dimensions and for each input and output `rank` strides
-   * in bytes; for lk_element_apply only the bytes from element to element of each. */
+  /* The calls; behind them, as words, `rank` dimensions and for each input and output `rank`
+   * strides in bytes; for lk_element_apply only the bytes from element to element of each. */
   lk_element_tail tail[LK_ELEMENT_TAIL];
 } lk_element;
 

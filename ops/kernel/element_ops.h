@@ -68,7 +68,7 @@ typedef enum lk_element_class {
   X(LK_ELEMENT_SUB,         2, "sub")                                                              \
   X(LK_ELEMENT_MUL,         2, "mul")                                                              \
   X(LK_ELEMENT_DIV,         2, "div")          /* integers: toward zero; by 0 is a fault */        \
-  X(LK_ELEMENT_POW,         2, "pow")          /* C's, with its cases where NaN does not come out */ \
+  X(LK_ELEMENT_POW,         2, "pow")          /* C's, where 1^NaN and NaN^0 are 1 */          \
   X(LK_ELEMENT_MIN,         2, "min")                                                              \
   X(LK_ELEMENT_MAX,         2, "max")                                                              \
   X(LK_ELEMENT_MOD,         2, "mod")          /* the divisor's sign; integers by 0: a fault */    \
@@ -81,7 +81,7 @@ typedef enum lk_element_class {
   X(LK_ELEMENT_XOR,         2, "xor")                                                              \
   X(LK_ELEMENT_SHIFT_LEFT,  2, "shift_left")   /* by 64 or more: 0 */                              \
   X(LK_ELEMENT_SHIFT_RIGHT, 2, "shift_right")  /* zeros come in for what is unsigned */            \
-  X(LK_ELEMENT_FMA,         3, "fma")          /* a b + c; f32 and f64: rounded once, but for SSE2 */ \
+  X(LK_ELEMENT_FMA,         3, "fma")          /* a b + c; rounded once, f32 of SSE2 twice */  \
   X(LK_ELEMENT_WHERE,       3, "where")        /* a != 0 ? b : c; a is I32 */
 // clang-format on
 

@@ -1,17 +1,13 @@
-/* From an element program and sizes to calls of loops: which values lie where, which loop does a
- * step, and how large a block is. */
-#include <math.h>
+/* Element programs and sizes: how large a block is, where its registers lie, and how many tiles
+ * there are. */
 #include <string.h>
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/element.h"
+#include "ops/kernel/element_compile.h"
 #include "ops/kernel/element_space.h"
 
 enum {
-  FIRST_NUMBER = LK_ELEMENT_INPUTS,
-  FIRST_STEP = LK_ELEMENT_INPUTS + LK_ELEMENT_NUMBERS,
-  NOWHERE = 255,
   /* What a block's registers may take of the L1 cache, which inputs and outputs pass through too */
   REGISTER_BYTES = 8 * 1024,
   MOST_ELEMENTS = 2048, /* of a register in a block: more do not make the calls any rarer */
@@ -19,309 +15,6 @@ enum {
   WITHOUT_REGISTERS = 16384, /* elements of a block: a tile's worth of work */
   TILE_ROWS = 64             /* most rows of a block in lk_element_apply */
 };
-typedef struct plan {
-  const lk_element_program *program;
-  const lk_element_loops *loops;
-  lk_element *out;
-  const int64_t *col_strides; /* bytes, of inputs and then outputs */
-  uint32_t n_calls, n_registers;
-  bool too_long;
-  uint8_t level[LK_ELEMENT_VALUES], ref[LK_ELEMENT_VALUES], last_use[LK_ELEMENT_VALUES];
-  uint8_t uses[LK_ELEMENT_VALUES];     /* by steps and outputs */
-  uint8_t owner[LK_ELEMENT_REGISTERS]; /* the value in a register; NOWHERE: it is free */
-} plan;
-
-/* Owns a register until the end of a step. */
-enum { TEMPORARY = LK_ELEMENT_VALUES };
-
-static uint8_t class_bytes(uint32_t class_) {
-  return class_ == LK_ELEMENT_F32 || class_ == LK_ELEMENT_I32 ? 4 : 8;
-}
-static bool is_of_class(uint32_t dtype) {
-  return dtype == LK_F32 || dtype == LK_F64 || dtype == LK_I32 || dtype == LK_I64 ||
-         dtype == LK_U64;
-}
-
-static uint8_t ref_of_output(const plan *self, uint32_t index) {
-  return (uint8_t)(self->program->n_inputs + index);
-}
-static uint8_t ref_of_register(const plan *self, uint32_t index) {
-  const lk_element_program *program = self->program;
-  return (uint8_t)(program->n_inputs + program->n_outputs + program->n_numbers + index);
-}
-
-/* ---- registers ---- */
-
-static uint8_t take_register(plan *self, uint8_t owner, uint8_t bytes, uint8_t level) {
-  uint32_t i = 0;
-  const lk_element_register *registers = self->out->registers;
-  while (i < self->n_registers && (self->owner[i] != NOWHERE || registers[i].bytes != bytes ||
-                                   registers[i].level != level)) {
-    i++;
-  }
-  if (i == LK_ELEMENT_REGISTERS) {
-    self->too_long = true;
-    return 0;
-  }
-  if (i == self->n_registers) {
-    self->out->registers[self->n_registers++] = (lk_element_register){0, bytes, level, 0};
-  }
-  self->owner[i] = owner;
-  return ref_of_register(self, i);
-}
-
-/* Those of values that no step after `step` reads. */
-static void free_registers(plan *self, uint32_t step) {
-  for (uint32_t i = 0; i < self->n_registers; i++) {
-    const uint8_t owner = self->owner[i];
-    if (owner < LK_ELEMENT_VALUES && self->last_use[owner] <= step) self->owner[i] = NOWHERE;
-  }
-}
-static void free_temporaries(plan *self) {
-  for (uint32_t i = 0; i < self->n_registers; i++) {
-    if (self->owner[i] == TEMPORARY) self->owner[i] = NOWHERE;
-  }
-}
-
-/* ---- calls ---- */
-
-static lk_element_call *add_call(plan *self, lk_element_fn *loop, uint8_t level) {
-  if (self->n_calls == LK_ELEMENT_CALLS) {
-    self->too_long = true;
-    self->n_calls--; /* the plan fails; this one may be overwritten */
-  }
-  lk_element_call *call = &self->out->tail[self->n_calls++].call;
-  const uint8_t none = ref_of_register(self, LK_ELEMENT_REGISTERS);
-  *call = (lk_element_call){.loop = loop, .level = level, .refs = {none, none, none, none}};
-  return call;
-}
-static void set_ref(lk_element_call *call, uint32_t which, uint8_t ref, uint8_t bytes) {
-  call->refs[which] = ref;
-  call->bytes[which] = bytes;
-}
-
-/* Input `value` brought to its class, in `to` or in a register. */
-static uint8_t load(plan *self, lk_element_value value, uint8_t to) {
-  const uint32_t dtype = self->program->input_dtypes[value];
-  const uint8_t memory = (uint8_t)lk_dtype_size(dtype), level = self->level[value];
-  const uint8_t bytes = class_bytes(self->program->classes[value]);
-  const uint8_t at = to != NOWHERE ? to : take_register(self, value, bytes, level);
-  lk_element_call *call = add_call(self, self->loops->load[dtype], level);
-  call->stride = level == LK_ELEMENT_EACH ? self->col_strides[value] : memory;
-  call->is_strided = call->stride != memory;
-  set_ref(call, 0, at, bytes);
-  set_ref(call, 1, value, memory);
-  return at;
-}
-
-/* Where a value lies as its class, loaded when it is asked for the first time. */
-static uint8_t locate(plan *self, lk_element_value value) {
-  if (self->ref[value] != NOWHERE) return self->ref[value];
-  const uint32_t dtype = self->program->input_dtypes[value];
-  const bool lies_side_by_side = self->level[value] != LK_ELEMENT_EACH ||
-                                 self->col_strides[value] == (int64_t)lk_dtype_size(dtype);
-  self->ref[value] = is_of_class(dtype) && lies_side_by_side ? value : load(self, value, NOWHERE);
-  return self->ref[value];
-}
-
-/* A register with the value repeated up to `level`. */
-static uint8_t fill(plan *self, lk_element_value value, uint8_t level) {
-  const uint8_t bytes = class_bytes(self->program->classes[value]);
-  const uint8_t from = locate(self, value);
-  const uint8_t to = take_register(self, TEMPORARY, bytes, level);
-  lk_element_call *call =
-      add_call(self, bytes == 4 ? self->loops->fill32 : self->loops->fill64, level);
-  set_ref(call, 0, to, bytes);
-  set_ref(call, 1, from, 0);
-  return to;
-}
-
-/* ---- steps ---- */
-
-static bool is_expensive(uint32_t op) {
-  switch (op) {
-  case LK_ELEMENT_EXP:
-  case LK_ELEMENT_LOG:
-  case LK_ELEMENT_SIN:
-  case LK_ELEMENT_COS:
-  case LK_ELEMENT_TANH:
-  case LK_ELEMENT_ERF:
-  case LK_ELEMENT_SIGMOID:
-  case LK_ELEMENT_SOFTPLUS:
-  case LK_ELEMENT_MISH:
-  case LK_ELEMENT_GELU:
-  case LK_ELEMENT_GELU_TANH:
-  case LK_ELEMENT_ELU:
-  case LK_ELEMENT_SWISH:
-  case LK_ELEMENT_POW:
-  case LK_ELEMENT_MOD:
-  case LK_ELEMENT_FMOD:
-    return true;
-  default:
-    return false;
-  }
-}
-
-static uint32_t count_operands(uint32_t op) {
-  return op >= LK_ELEMENT_FMA ? 3 : op >= LK_ELEMENT_ADD ? 2 : 1;
-}
-
-/* The loop for a step whose operands have these levels; which of them must be filled up. */
-static lk_element_fn *choose_loop(const lk_element_forms *forms, uint32_t count, const bool *full,
-                                  bool *out_fills) {
-  *out_fills = false;
-  if (count == 2 && !full[1]) return forms->right;
-  if (count == 2 && !full[0]) return forms->left;
-  if (count == 3 && full[0] && !full[1] && !full[2] && forms->right != NULL) return forms->right;
-  *out_fills = count == 3;
-  return forms->all;
-}
-
-/* Whether the loops hold their result within bounds. */
-static bool takes_bounds(const lk_element_step *step) {
-  return step->class_ == LK_ELEMENT_F32 &&
-         (step->op == LK_ELEMENT_ADD || step->op == LK_ELEMENT_SUB || step->op == LK_ELEMENT_MUL ||
-          step->op == LK_ELEMENT_DIV || step->op == LK_ELEMENT_MIN || step->op == LK_ELEMENT_MAX ||
-          step->op == LK_ELEMENT_FMA);
-}
-/* The bounds of a step: those of the next one where that is a Relu or Clip of it, and nobody else
- * reads it; true. Else none. */
-static bool find_bounds(const plan *self, uint32_t index, float *low, float *high) {
-  const lk_element_program *program = self->program;
-  const lk_element_step *next = &program->steps[index + 1];
-  *low = -INFINITY;
-  *high = INFINITY;
-  const uint32_t value = FIRST_STEP + index;
-  if (index + 1 == program->n_steps || next->operands[0] != value || self->uses[value] != 1 ||
-      (next->op != LK_ELEMENT_RELU && next->op != LK_ELEMENT_CLIP)) {
-    return false;
-  }
-  const bool is_relu = next->op == LK_ELEMENT_RELU;
-  *low = is_relu ? 0 : next->p;
-  if (!is_relu) *high = next->q;
-  return true;
-}
-
-/* `to`: where the result goes, NOWHERE: a register. `result`: the value that it is. */
-static void plan_step(plan *self, uint32_t index, lk_element_value result, float p, float q,
-                      uint8_t to) {
-  const lk_element_step *step = &self->program->steps[index];
-  const uint32_t count = count_operands(step->op);
-  const uint8_t level = self->level[result];
-  bool full[3] = {false}, fills = false;
-  for (uint32_t i = 0; i < count; i++) full[i] = self->level[step->operands[i]] == level;
-  lk_element_fn *loop = choose_loop(&self->loops->ops[step->op][step->class_], count, full, &fills);
-  uint8_t refs[3], bytes[3];
-  for (uint32_t i = 0; i < count; i++) {
-    const lk_element_value operand = step->operands[i];
-    const bool is_filled = fills && !full[i];
-    refs[i] = is_filled ? fill(self, operand, level) : locate(self, operand);
-    bytes[i] = full[i] || is_filled ? class_bytes(self->program->classes[operand]) : 0;
-  }
-  free_registers(self, index); /* the result may go where an operand was */
-  free_temporaries(self);
-  const uint8_t size = class_bytes(self->program->classes[result]);
-  const uint8_t at = to != NOWHERE ? to : take_register(self, result, size, level);
-  lk_element_call *call = add_call(self, loop, level);
-  call->p = p;
-  call->q = q;
-  set_ref(call, 0, at, size);
-  for (uint32_t i = 0; i < count; i++) set_ref(call, 1 + i, refs[i], bytes[i]);
-  self->ref[result] = at;
-  free_registers(self, index); /* of a result that nobody reads */
-}
-
-/* ---- outputs ---- */
-
-/* Whether a loop can write its result to the output itself. With several outputs none does: one of
- * them may lie over an input that is still to be read. */
-static bool is_written_directly(const plan *self, uint32_t output) {
-  const lk_element_program *program = self->program;
-  const uint32_t dtype = program->output_dtypes[output];
-  return program->n_outputs == 1 && is_of_class(dtype) &&
-         self->level[program->outputs[output]] == LK_ELEMENT_EACH &&
-         self->col_strides[program->n_inputs + output] == (int64_t)lk_dtype_size(dtype);
-}
-
-static void store(plan *self, uint32_t output) {
-  const lk_element_program *program = self->program;
-  const lk_element_value value = program->outputs[output];
-  const uint32_t dtype = program->output_dtypes[output];
-  const uint8_t bytes = class_bytes(program->classes[value]);
-  const uint8_t from = self->level[value] == LK_ELEMENT_EACH ? locate(self, value)
-                                                             : fill(self, value, LK_ELEMENT_EACH);
-  const uint8_t memory = (uint8_t)lk_dtype_size(dtype);
-  const int64_t stride = self->col_strides[program->n_inputs + output];
-  lk_element_call *call = add_call(self, self->loops->store[dtype], LK_ELEMENT_EACH);
-  call->stride = stride;
-  call->is_strided = stride != memory;
-  set_ref(call, 0, ref_of_output(self, output), memory);
-  set_ref(call, 1, from, bytes);
-  free_temporaries(self);
-}
-
-static void plan_outputs(plan *self) {
-  const lk_element_program *program = self->program;
-  for (uint32_t i = 0; i < program->n_outputs && program->n_outputs > 1; i++) {
-    const lk_element_value value = program->outputs[i];
-    /* an input that is an output: out of the way of the other outputs */
-    if (value < FIRST_NUMBER && locate(self, value) == value) {
-      self->ref[value] = load(self, value, NOWHERE);
-    }
-  }
-  for (uint32_t i = 0; i < program->n_outputs; i++) store(self, i);
-}
-
-/* ---- the whole program ---- */
-
-static void find_levels_and_uses(plan *self, const uint8_t *input_levels) {
-  const lk_element_program *program = self->program;
-  memset(self->ref, NOWHERE, sizeof self->ref);
-  memcpy(self->level, input_levels, program->n_inputs);
-  for (uint32_t i = 0; i < program->n_numbers; i++) {
-    self->level[FIRST_NUMBER + i] = LK_ELEMENT_ONE;
-    self->ref[FIRST_NUMBER + i] = (uint8_t)(program->n_inputs + program->n_outputs + i);
-  }
-  for (uint32_t i = 0; i < program->n_steps; i++) {
-    const lk_element_step *step = &program->steps[i];
-    uint8_t level = LK_ELEMENT_ONE;
-    for (uint32_t k = 0; k < count_operands(step->op); k++) {
-      const lk_element_value operand = step->operands[k];
-      if (self->level[operand] > level) level = self->level[operand];
-      self->last_use[operand] = (uint8_t)i;
-      self->uses[operand]++;
-    }
-    self->level[FIRST_STEP + i] = level;
-    self->last_use[FIRST_STEP + i] = (uint8_t)i;
-    self->out->cost = (uint8_t)(self->out->cost + (is_expensive(step->op) ? 4 : 1));
-  }
-  for (uint32_t i = 0; i < program->n_outputs; i++) {
-    self->last_use[program->outputs[i]] = 255;
-    self->uses[program->outputs[i]]++;
-  }
-}
-
-static void plan_calls(plan *self) {
-  const lk_element_program *program = self->program;
-  const uint32_t last = program->n_steps;
-  const lk_element_value value = program->outputs[0];
-  const bool is_direct = is_written_directly(self, 0);
-  for (uint32_t i = 0; i < last; i++) {
-    const uint32_t index = i;
-    float p = program->steps[i].p, q = program->steps[i].q;
-    if (takes_bounds(&program->steps[i]) && find_bounds(self, i, &p, &q)) i++;
-    const bool ends = is_direct && i + 1 == last && value == FIRST_STEP + i;
-    plan_step(self, index, (lk_element_value)(FIRST_STEP + i), p, q,
-              ends ? ref_of_output(self, 0) : NOWHERE);
-    if (ends) return;
-  }
-  /* nothing but a conversion or a gathering: from memory to memory */
-  if (is_direct && value < FIRST_NUMBER && last == 0) {
-    (void)load(self, value, ref_of_output(self, 0));
-    return;
-  }
-  plan_outputs(self);
-}
 
 /* Gives registers their places, for blocks of that many elements and rows. */
 static void place_registers(lk_element *self, int64_t elements, int64_t rows) {
@@ -348,31 +41,6 @@ static int64_t block_elements(const lk_element *self) {
   return elements < LEAST_ELEMENTS  ? LEAST_ELEMENTS
          : elements > MOST_ELEMENTS ? MOST_ELEMENTS
                                     : elements;
-}
-
-/* Everything but the space. */
-static lk_status compile(const lk_element_program *program, const uint8_t *levels,
-                         const int64_t *col_strides, lk_element *out, lk_error *error) {
-  LK_RETURN_NOT_OK(lk_element_end(program, error));
-  *out = (lk_element){.n_inputs = program->n_inputs,
-                      .n_outputs = program->n_outputs,
-                      .n_numbers = program->n_numbers};
-  memcpy(out->numbers, program->numbers, sizeof out->numbers);
-  plan self = {.program = program,
-               .loops = lk_element_loops_for(program->isa),
-               .out = out,
-               .col_strides = col_strides};
-  memset(self.owner, NOWHERE, sizeof self.owner);
-  find_levels_and_uses(&self, levels);
-  plan_calls(&self);
-  if (self.too_long) {
-    return lk_fail(error, LK_UNSUPPORTED,
-                   "failed to plan an element program: it takes more than %d loops or %d registers",
-                   LK_ELEMENT_CALLS, LK_ELEMENT_REGISTERS);
-  }
-  out->n_calls = (uint8_t)self.n_calls;
-  out->n_registers = (uint8_t)self.n_registers;
-  return LK_OK;
 }
 
 static void set_blocks(lk_element *self, const lk_element_space *space) {
@@ -440,7 +108,7 @@ lk_status lk_element_plan(const lk_element_program *program, uint32_t rank, cons
     levels[k] = LK_ELEMENT_EACH;
     col_strides[k] = operand_bytes(program, k);
   }
-  LK_RETURN_NOT_OK(compile(program, levels, col_strides, out, error));
+  LK_RETURN_NOT_OK(lk_element_compile(program, levels, col_strides, out, error));
   set_blocks(out, &space);
   set_space(out, &space, n_operands);
   return LK_OK;
@@ -451,7 +119,7 @@ lk_status lk_element_plan_tile(const lk_element_program *program, const uint8_t 
   const uint32_t n_operands = (uint32_t)program->n_inputs + program->n_outputs;
   int64_t col_strides[LK_ELEMENT_OPERANDS];
   for (uint32_t k = 0; k < n_operands; k++) col_strides[k] = operand_bytes(program, k);
-  LK_RETURN_NOT_OK(compile(program, levels, col_strides, out, error));
+  LK_RETURN_NOT_OK(lk_element_compile(program, levels, col_strides, out, error));
   out->block_cols = block_elements(out);
   out->block_rows = TILE_ROWS;
   place_registers(out, out->block_cols, out->block_rows);

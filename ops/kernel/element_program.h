@@ -1,7 +1,8 @@
 /* A chain of element-wise operators as a list of steps over values, without sizes.
  *
  *   lk_element_program program = lk_element_begin();
- *   lk_element_value x = lk_element_input(&program, LK_F32), y = lk_element_input(&program, LK_F32);
+ *   lk_element_value x = lk_element_input(&program, LK_F32);
+ *   lk_element_value y = lk_element_input(&program, LK_F32);
  *   lk_element_value sum = lk_element_binary(&program, LK_ELEMENT_ADD, x, y);
  *   lk_element_output(&program, lk_element_unary(&program, LK_ELEMENT_RELU, sum, 0, 0), LK_F32);
  *   LK_RETURN_NOT_OK(lk_element_end(&program, error));

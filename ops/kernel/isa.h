@@ -12,5 +12,6 @@ typedef enum lk_isa {
  * oneDNN by the names of its levels, limits kernels too. Always the same in a process. */
 lk_isa lk_isa_get(void);
 
-/* The level for a value of that variable; one that oneDNN does not know, and NULL, limit nothing. */
+/* The level for a value of that variable. One that oneDNN does not know limits nothing, nor does
+ * NULL. */
 lk_isa lk_isa_limit(const char *name);

@@ -1,9 +1,9 @@
 /* Vectors of float, int32_t and double in the width that LK_VEC_BYTES says: 64 (AVX-512), 32 (AVX2
  * and FMA) or 16 (SSE2). For sources that are compiled once for each width; the file that includes
- * this one turns the instruction set on first (vec_begin.h says how).
+ * this one turns the instruction set on first.
  *
- * Arithmetic is GCC's vector extension: a + b, a * b and so on for each lane. Here is what it lacks,
- * or does not say precisely: loads, masks, and what becomes of NaN. */
+ * Arithmetic is GCC's vector extension: a + b, a * b and so on for each lane. Here is what it
+ * lacks, or does not say precisely: loads, masks, and what becomes of NaN. */
 #pragma once
 
 #include <immintrin.h>

@@ -1,5 +1,5 @@
-/* Functions of f32 on vectors whose arguments need more digits on the way: sine, cosine, powers. They
- * go by way of double, in halves; see vec_math.h for the rest. */
+/* Functions of f32 on vectors that need more digits on the way: sine, cosine, powers. They go by
+ * way of double, in halves; see vec_math.h for the rest. */
 #pragma once
 
 #include "ops/kernel/vec_math.h"

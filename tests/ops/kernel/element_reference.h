@@ -101,8 +101,8 @@ inline double element_function(uint32_t op, double x, double p, double q) {
   }
 }
 
-// The largest error in units of the last place, for AVX2 and AVX-512, and for SSE2. docs/design/kernels.md
-// states the same numbers.
+// The largest error in units of the last place, for AVX2 and AVX-512, and for SSE2.
+// docs/design/kernels.md has what was measured.
 struct FunctionOfOne {
   const char *name;
   uint32_t op;

@@ -51,7 +51,7 @@ int64_t elements_of(const std::vector<int64_t> &dims) {
   return count;
 }
 
-// Dense strides with those of the dimensions in `broadcast` 0; `order`: which dimension is outermost.
+// Dense strides, 0 for the dimensions in `broadcast`; `order`: which dimension is outermost.
 lk_element_strides strides_for(const std::vector<int64_t> &dims, const std::vector<size_t> &order,
                                uint32_t broadcast, int64_t step) {
   lk_element_strides out = {};
