@@ -1,0 +1,380 @@
+// How fast are convolutions and matrix products on the microkernels, which serve every size, beside
+// oneDNN's primitives, each of which was made for one size?
+//
+// Sizes of models and random ones, seeded; one thread; the same operands, outputs compared. The two
+// run by turns, and the ratio is that of the medians. ONEDNN_MAX_CPU_ISA=AVX2 measures AVX2.
+//
+// products [--json] [--quick | --long]
+#include <oneapi/dnnl/dnnl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "benchmarks/arguments.h"
+
+extern "C" {
+#include "base/team/team.h"
+#include "ops/kernel/conv.h"
+#include "ops/kernel/matmul.h"
+#include "ops/plan/threadpool.h"
+}
+
+namespace {
+
+constexpr double TARGET_MEDIAN = 1.00, TARGET_P95 = 1.08, TARGET_MOST = 1.25;
+constexpr int COUNT = 200; // of each
+
+void check(dnnl_status_t status) {
+  if (status == dnnl_success) return;
+  std::fprintf(stderr, "products: oneDNN's status %d\n", int(status));
+  std::exit(1);
+}
+
+class Buffer {
+public:
+  explicit Buffer(size_t size)
+      : size_(size),
+        data_(static_cast<float *>(std::aligned_alloc(64, (size * 4 + 64) / 64 * 64))) {}
+  Buffer(const Buffer &) = delete;
+  ~Buffer() { std::free(data_); }
+  Buffer &fill(std::mt19937 &random) {
+    std::uniform_real_distribution<float> number(-1, 1);
+    for (size_t i = 0; i < size_; i++) data_[i] = number(random);
+    return *this;
+  }
+  float *get() const { return data_; }
+  size_t size() const { return size_; }
+
+private:
+  size_t size_;
+  float *data_;
+};
+
+dnnl_engine_t engine;
+dnnl_stream_t stream;
+
+dnnl_memory_desc_t describe(const std::vector<dnnl_dim_t> &dims, dnnl_format_tag_t tag) {
+  dnnl_memory_desc_t desc = nullptr;
+  check(dnnl_memory_desc_create_with_tag(&desc, int(dims.size()), dims.data(), dnnl_f32, tag));
+  return desc;
+}
+
+// A primitive with its arguments. Weights are in the layout that it chose.
+class Primitive {
+public:
+  Primitive(dnnl_primitive_desc_t desc, dnnl_memory_desc_t plain_weights, const Buffer &src,
+            const Buffer &weights, const Buffer *bias, const Buffer &dst) {
+    check(dnnl_primitive_create(&primitive_, desc));
+    add(DNNL_ARG_SRC, dnnl_primitive_desc_query_md(desc, dnnl_query_src_md, 0), src.get());
+    add(DNNL_ARG_DST, dnnl_primitive_desc_query_md(desc, dnnl_query_dst_md, 0), dst.get());
+    if (bias != nullptr) {
+      add(DNNL_ARG_BIAS, dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 1), bias->get());
+    }
+    const_dnnl_memory_desc_t packed = dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0);
+    add(DNNL_ARG_WEIGHTS, packed, DNNL_MEMORY_ALLOCATE);
+    reorder(plain_weights, packed, weights.get());
+    check(dnnl_primitive_desc_destroy(desc));
+  }
+  Primitive(const Primitive &) = delete;
+  ~Primitive() {
+    for (const auto &arg : args_) check(dnnl_memory_destroy(arg.memory));
+    check(dnnl_primitive_destroy(primitive_));
+  }
+  void run() const {
+    check(dnnl_primitive_execute(primitive_, stream, int(args_.size()), args_.data()));
+  }
+
+private:
+  void add(int arg, const_dnnl_memory_desc_t desc, void *data) {
+    dnnl_memory_t memory = nullptr;
+    check(dnnl_memory_create(&memory, desc, engine, data));
+    args_.push_back({arg, memory});
+  }
+  void reorder(dnnl_memory_desc_t plain, const_dnnl_memory_desc_t packed, float *weights) {
+    dnnl_primitive_desc_t desc = nullptr;
+    dnnl_primitive_t primitive = nullptr;
+    dnnl_memory_t from = nullptr;
+    check(dnnl_reorder_primitive_desc_create(&desc, plain, engine, packed, engine, nullptr));
+    check(dnnl_primitive_create(&primitive, desc));
+    check(dnnl_memory_create(&from, plain, engine, weights));
+    const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, args_.back().memory}};
+    check(dnnl_primitive_execute(primitive, stream, 2, args));
+    check(dnnl_memory_destroy(from));
+    check(dnnl_primitive_destroy(primitive));
+    check(dnnl_primitive_desc_destroy(desc));
+  }
+  dnnl_primitive_t primitive_ = nullptr;
+  std::vector<dnnl_exec_arg_t> args_;
+};
+
+// ---- measuring ----
+
+struct Result {
+  std::string name;
+  double ours, theirs, operations; // seconds
+  double ratio() const { return ours / theirs; }
+};
+
+template <typename Work> double seconds(int repeats, const Work &work) {
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < repeats; i++) work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / repeats;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+template <typename Ours, typename Theirs>
+Result measure(const std::string &name, double operations, int rounds, const Ours &ours,
+               const Theirs &theirs) {
+  const int repeats = int(std::min(1e5, 5e7 / operations)) + 1; // a fraction of a millisecond
+  std::vector<double> of_ours, of_theirs;
+  for (int i = 0; i < rounds; i++) {
+    of_theirs.push_back(seconds(repeats, theirs));
+    of_ours.push_back(seconds(repeats, ours));
+  }
+  return {name, median(of_ours), median(of_theirs), operations};
+}
+
+void compare(const std::string &name, const Buffer &ours, const Buffer &theirs, double allowed) {
+  for (size_t i = 0; i < ours.size(); i++) {
+    if (std::fabs(ours.get()[i] - theirs.get()[i]) <= allowed) continue;
+    std::fprintf(stderr, "products: %s: element %zu is %g, oneDNN's %g\n", name.c_str(), i,
+                 double(ours.get()[i]), double(theirs.get()[i]));
+    std::exit(1);
+  }
+}
+
+// ---- convolutions ----
+
+struct ConvSize {
+  int64_t in, out, kernel_h, kernel_w, stride, pad, height, width;
+};
+
+Result run_conv(const ConvSize &size, int rounds, std::mt19937 &random) {
+  lk_conv conv = {};
+  conv.isa = lk_isa_get();
+  conv.batch = conv.groups = 1;
+  conv.in_channels = size.in;
+  conv.out_channels = size.out;
+  const int64_t in[] = {1, size.height, size.width}, kernel[] = {1, size.kernel_h, size.kernel_w};
+  for (int d = 0; d < LK_CONV_DIMS; d++) {
+    conv.in[d] = in[d];
+    conv.kernel[d] = kernel[d];
+    conv.stride[d] = d > 0 ? size.stride : 1;
+    conv.dilation[d] = 1;
+    conv.pad[d] = kernel[d] > 1 ? size.pad : 0;
+    conv.out[d] = (in[d] + 2 * conv.pad[d] - kernel[d]) / conv.stride[d] + 1;
+  }
+  conv.low = 0;
+  conv.high = INFINITY;
+  conv.has_bias = true;
+  lk_conv_plan(&conv);
+  const int64_t window = size.in * size.kernel_h * size.kernel_w,
+                pixels = conv.out[1] * conv.out[2];
+  Buffer x(size_t(size.in * size.height * size.width)), w(size_t(size.out * window)),
+      b(static_cast<size_t>(size.out)), ours(size_t(size.out * pixels)),
+      theirs(size_t(size.out * pixels)), packed(size_t(lk_conv_packed_size(&conv)));
+  x.fill(random), w.fill(random), b.fill(random);
+  lk_conv_pack(&conv, w.get(), packed.get());
+
+  dnnl_memory_desc_t descs[] = {
+      describe({1, size.in, size.height, size.width}, dnnl_nhwc),
+      describe({size.out, size.in, size.kernel_h, size.kernel_w}, dnnl_format_tag_any),
+      describe({size.out, size.in, size.kernel_h, size.kernel_w}, dnnl_oihw),
+      describe({size.out}, dnnl_a), describe({1, size.out, conv.out[1], conv.out[2]}, dnnl_nhwc)};
+  const dnnl_dims_t strides = {conv.stride[1], conv.stride[2]}, ones = {0, 0},
+                    pads = {conv.pad[1], conv.pad[2]};
+  dnnl_primitive_attr_t attr = nullptr;
+  dnnl_post_ops_t post_ops = nullptr;
+  dnnl_primitive_desc_t desc = nullptr;
+  check(dnnl_primitive_attr_create(&attr));
+  check(dnnl_post_ops_create(&post_ops));
+  check(dnnl_post_ops_append_eltwise(post_ops, dnnl_eltwise_relu, 0, 0));
+  check(dnnl_primitive_attr_set_post_ops(attr, post_ops));
+  check(dnnl_convolution_forward_primitive_desc_create(
+      &desc, engine, dnnl_forward_inference, dnnl_convolution_direct, descs[0], descs[1], descs[3],
+      descs[4], strides, ones, pads, pads, attr));
+  const Primitive primitive(desc, descs[2], x, w, &b, theirs);
+  check(dnnl_post_ops_destroy(post_ops));
+  check(dnnl_primitive_attr_destroy(attr));
+  for (dnnl_memory_desc_t each : descs) check(dnnl_memory_desc_destroy(each));
+
+  char name[96];
+  std::snprintf(name, sizeof name, "%d>%d %dx%d s%d p%d %dx%d", int(size.in), int(size.out),
+                int(size.kernel_h), int(size.kernel_w), int(size.stride), int(size.pad),
+                int(size.height), int(size.width));
+  void *const pointers[] = {x.get(), packed.get(), ours.get(), b.get()};
+  const auto run_ours = [&] {
+    if (lk_conv_kernel(&conv, pointers, nullptr) != LK_OK) std::exit(1);
+  };
+  run_ours();
+  primitive.run();
+  compare(name, ours, theirs, 1e-5 + 1e-6 * double(window));
+  return measure(name, 2.0 * double(window * size.out * pixels), rounds, run_ours,
+                 [&] { primitive.run(); });
+}
+
+// Of ResNet-50, MobileNetV2 and OCR models.
+const std::vector<ConvSize> CONVS = {
+    {3, 64, 7, 7, 2, 3, 224, 224},   {64, 64, 1, 1, 1, 0, 56, 56},
+    {64, 64, 3, 3, 1, 1, 56, 56},    {64, 256, 1, 1, 1, 0, 56, 56},
+    {256, 64, 1, 1, 1, 0, 56, 56},   {256, 128, 1, 1, 1, 0, 56, 56},
+    {128, 128, 3, 3, 2, 1, 56, 56},  {128, 128, 3, 3, 1, 1, 28, 28},
+    {128, 512, 1, 1, 1, 0, 28, 28},  {512, 128, 1, 1, 1, 0, 28, 28},
+    {256, 512, 1, 1, 2, 0, 56, 56},  {256, 256, 3, 3, 1, 1, 14, 14},
+    {1024, 256, 1, 1, 1, 0, 14, 14}, {256, 1024, 1, 1, 1, 0, 14, 14},
+    {512, 512, 3, 3, 1, 1, 7, 7},    {512, 2048, 1, 1, 1, 0, 7, 7},
+    {2048, 512, 1, 1, 1, 0, 7, 7},   {3, 32, 3, 3, 2, 1, 224, 224},
+    {32, 16, 1, 1, 1, 0, 112, 112},  {16, 96, 1, 1, 1, 0, 112, 112},
+    {96, 24, 1, 1, 1, 0, 56, 56},    {24, 144, 1, 1, 1, 0, 56, 56},
+    {144, 32, 1, 1, 1, 0, 28, 28},   {192, 64, 1, 1, 1, 0, 14, 14},
+    {576, 160, 1, 1, 1, 0, 7, 7},    {320, 1280, 1, 1, 1, 0, 7, 7},
+    {3, 16, 3, 3, 2, 1, 48, 320},    {24, 96, 1, 1, 1, 0, 80, 80},
+    {48, 96, 1, 1, 1, 0, 24, 160},   {96, 96, 3, 3, 1, 1, 24, 160},
+    {96, 24, 3, 3, 1, 1, 80, 80},    {24, 24, 3, 3, 1, 1, 160, 160},
+    {480, 480, 1, 1, 1, 0, 3, 80},   {120, 6625, 1, 1, 1, 0, 1, 40},
+    {256, 256, 1, 3, 1, 1, 12, 40}};
+
+ConvSize random_conv(std::mt19937 &random) {
+  const auto number = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  const int64_t kernel = std::vector<int64_t>{1, 1, 3, 3, 5}[size_t(number(0, 4))];
+  const int64_t side = number(7, 80);
+  return {number(8, 256), number(8, 256), kernel, kernel,
+          number(1, 2),   kernel / 2,     side,   number(7, 80)};
+}
+
+// ---- matrix products ----
+
+struct MatmulSize {
+  int64_t rows, k, columns;
+};
+
+Result run_matmul(const MatmulSize &size, int rounds, std::mt19937 &random) {
+  lk_matmul matmul = {};
+  matmul.isa = lk_isa_get();
+  matmul.rows = size.rows;
+  matmul.columns = matmul.b_k = size.columns;
+  matmul.k = matmul.a_row = size.k;
+  matmul.a_k = matmul.b_column = 1;
+  matmul.b_is_packed = true;
+  matmul.low = -INFINITY;
+  matmul.high = INFINITY;
+  lk_matmul_plan(&matmul);
+  Buffer a(size_t(size.rows * size.k)), b(size_t(size.k * size.columns)),
+      ours(size_t(size.rows * size.columns)), theirs(size_t(size.rows * size.columns)),
+      packed(size_t(lk_matmul_packed_size(&matmul)));
+  a.fill(random), b.fill(random);
+  lk_matmul_pack(&matmul, b.get(), packed.get());
+  dnnl_memory_desc_t descs[] = {
+      describe({size.rows, size.k}, dnnl_ab), describe({size.k, size.columns}, dnnl_format_tag_any),
+      describe({size.k, size.columns}, dnnl_ab), describe({size.rows, size.columns}, dnnl_ab)};
+  dnnl_primitive_desc_t desc = nullptr;
+  check(dnnl_matmul_primitive_desc_create(&desc, engine, descs[0], descs[1], nullptr, descs[3],
+                                          nullptr));
+  const Primitive primitive(desc, descs[2], a, b, nullptr, theirs);
+  for (dnnl_memory_desc_t each : descs) check(dnnl_memory_desc_destroy(each));
+  char name[96];
+  std::snprintf(name, sizeof name, "%dx%dx%d", int(size.rows), int(size.k), int(size.columns));
+  void *const pointers[] = {a.get(), packed.get(), ours.get()};
+  const auto run_ours = [&] {
+    if (lk_matmul_kernel(&matmul, pointers, nullptr) != LK_OK) std::exit(1);
+  };
+  run_ours();
+  primitive.run();
+  compare(name, ours, theirs, 1e-5 + 1e-6 * double(size.k));
+  return measure(name, 2.0 * double(size.rows * size.k * size.columns), rounds, run_ours,
+                 [&] { primitive.run(); });
+}
+
+// Of transformers, classifiers and recognizers.
+const std::vector<MatmulSize> MATMULS = {
+    {1, 768, 768},   {32, 768, 768},  {128, 768, 768}, {128, 768, 3072}, {128, 3072, 768},
+    {7, 384, 384},   {32, 384, 1536}, {40, 120, 6625}, {40, 240, 120},   {80, 120, 360},
+    {1, 2048, 1000}, {8, 2048, 1000}, {1, 256, 256},   {16, 256, 256},   {64, 512, 512},
+    {197, 192, 576}, {197, 192, 768}, {49, 768, 2304}, {5, 64, 64},      {300, 256, 1024}};
+
+MatmulSize random_matmul(std::mt19937 &random) {
+  const auto number = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  return {number(0, 2) == 0 ? number(1, 8) : number(1, 400), number(16, 1024), number(16, 1024)};
+}
+
+// ---- report ----
+
+bool report(const char *what, std::vector<Result> results, bool json) {
+  std::sort(results.begin(), results.end(),
+            [](const Result &a, const Result &b) { return a.ratio() < b.ratio(); });
+  const double middle = results[results.size() / 2].ratio(),
+               p95 = results[results.size() * 95 / 100].ratio(), most = results.back().ratio();
+  const bool met = middle <= TARGET_MEDIAN && p95 <= TARGET_P95 && most <= TARGET_MOST;
+  if (json) {
+    std::printf("\"%s\": {\"median\": %.4f, \"p95\": %.4f, \"most\": %.4f, \"sizes\": [", what,
+                middle, p95, most);
+    for (size_t i = 0; i < results.size(); i++) {
+      std::printf("%s{\"size\": \"%s\", \"us\": %.3f, \"primitive_us\": %.3f}", i > 0 ? ", " : "",
+                  results[i].name.c_str(), results[i].ours * 1e6, results[i].theirs * 1e6);
+    }
+    std::printf("]}");
+    return met;
+  }
+  std::printf("%s: time of the primitive's, %zu sizes\n", what, results.size());
+  const auto line = [](const char *name, double ratio, double target) {
+    std::printf("  %-18s %6.3f   target %.2f%s\n", name, ratio, target,
+                ratio > target ? "   MISSED" : "");
+  };
+  line("median", middle, TARGET_MEDIAN);
+  line("95th percentile", p95, TARGET_P95);
+  line("the most", most, TARGET_MOST);
+  const auto row = [](const Result &each) {
+    std::printf("    %-28s %9.1f us %6.0f GFLOP/s, primitive %9.1f us: %.3f\n", each.name.c_str(),
+                each.ours * 1e6, each.operations / each.ours / 1e9, each.theirs * 1e6,
+                each.ratio());
+  };
+  for (size_t i = 0; i < 3; i++) row(results[i]);
+  std::printf("    ...\n");
+  for (size_t i = results.size() - 10; i < results.size(); i++) row(results[i]);
+  return met;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  const Arguments arguments("products", argc, argv, {.usual = 11, .quick = 1, .longer = 41});
+  std::mt19937 random(11);
+  const int before = lk_team_begin(1);
+  check(dnnl_engine_create(&engine, dnnl_cpu, 0));
+  lk_dnnl_create_for(1);
+  check(lk_stream_create(engine, &stream));
+  std::vector<Result> convs, matmuls;
+  for (const ConvSize &size : CONVS) convs.push_back(run_conv(size, arguments.rounds, random));
+  while (convs.size() < COUNT) {
+    convs.push_back(run_conv(random_conv(random), arguments.rounds, random));
+  }
+  for (const MatmulSize &size : MATMULS) {
+    matmuls.push_back(run_matmul(size, arguments.rounds, random));
+  }
+  while (matmuls.size() < COUNT) {
+    matmuls.push_back(run_matmul(random_matmul(random), arguments.rounds, random));
+  }
+  if (arguments.json) std::printf("{");
+  report("convolutions", convs, arguments.json);
+  if (arguments.json) std::printf(", ");
+  report("matrix products", matmuls, arguments.json);
+  if (arguments.json) std::printf("}\n");
+  check(dnnl_stream_destroy(stream));
+  check(dnnl_engine_destroy(engine));
+  lk_team_end(before);
+}

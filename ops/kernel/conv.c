@@ -1,0 +1,111 @@
+/* Convolutions as matrix products. */
+#include "ops/kernel/conv.h"
+
+#include <stddef.h>
+
+#include "ops/kernel/conv_rows.h"
+#include "ops/kernel/kernel.h"
+
+/* With at least so many channels, a tap for each position costs nothing, and those in the padding
+ * are left out. */
+enum { ENOUGH_CHANNELS = 32 };
+
+/* Fewer operations than this are done sooner than another thread wakes up. */
+static const double LEAST_SHARED = 1e6;
+
+static int64_t positions(const lk_conv *self) {
+  return self->kernel[0] * self->kernel[1] * self->kernel[2];
+}
+
+static bool is_dense(const lk_conv *self) {
+  for (int d = 0; d < LK_CONV_DIMS; d++) {
+    if (self->kernel[d] != 1 || self->stride[d] != 1 || self->in[d] != self->out[d]) return false;
+  }
+  return true;
+}
+
+static bool merges(const lk_conv *self) {
+  return self->groups == 1 && self->kernel[2] > 1 && self->dilation[2] == 1 &&
+         self->in_channels < ENOUGH_CHANNELS &&
+         positions(self) * self->in_channels <= LK_CONV_EDGE_ELEMENTS / LK_MICRO_ROWS;
+}
+
+void lk_conv_plan(lk_conv *self) {
+  self->is_dense = is_dense(self);
+  self->merges = merges(self);
+  const int64_t taps = positions(self) / (self->merges ? self->kernel[2] : 1);
+  self->product = (lk_product){.micro = lk_micro_get(self->isa),
+                               .rows = self->batch * self->out[0] * self->out[1] * self->out[2],
+                               .columns = self->out_channels,
+                               .taps = taps,
+                               .k = self->in_channels * (self->merges ? self->kernel[2] : 1),
+                               .c_step = self->out_channels * self->groups,
+                               .low = self->low,
+                               .high = self->high};
+  lk_product_plan(&self->product, (int64_t)sizeof(float) * self->in_channels * self->stride[2]);
+}
+
+/* ---- weights ---- */
+
+int64_t lk_conv_packed_size(const lk_conv *self) {
+  return self->groups * lk_product_packed_size(&self->product);
+}
+
+/* The product as weights see it, which have no merged taps: the elements lie in the same order. */
+static lk_product of_weights(const lk_conv *self) {
+  lk_product product = self->product;
+  product.taps = positions(self);
+  product.k = self->in_channels;
+  return product;
+}
+
+void lk_conv_pack(const lk_conv *self, const float *weights, float *packed) {
+  const lk_product product = of_weights(self);
+  const int64_t taps = product.taps, column = taps * self->in_channels;
+  for (int64_t g = 0; g < self->groups; g++) {
+    lk_product_pack(&product, weights + g * self->out_channels * column, column, 1, taps, 0,
+                    product.panels, packed + g * lk_product_packed_size(&product));
+  }
+}
+
+void lk_conv_unpack(const lk_conv *self, const float *packed, float *weights) {
+  const lk_product product = of_weights(self);
+  const int64_t taps = product.taps, column = taps * self->in_channels;
+  for (int64_t g = 0; g < self->groups; g++) {
+    lk_product_unpack(&product, packed + g * lk_product_packed_size(&product), column, 1, taps,
+                      weights + g * self->out_channels * column);
+  }
+}
+
+/* ---- running ---- */
+
+static void do_tasks(const void *arg, int64_t begin, int64_t end) {
+  const lk_kernel_loop *loop = arg;
+  const lk_conv *self = loop->params;
+  const int64_t tasks = lk_product_tasks(&self->product);
+  const float *input = loop->pointers[0], *weights = loop->pointers[1];
+  const float *bias = self->has_bias ? loop->pointers[3] : NULL;
+  const float *residual = self->has_residual ? loop->pointers[3 + self->has_bias] : NULL;
+  float *output = loop->pointers[2];
+  lk_conv_source source;
+  for (int64_t i = begin; i < end; i++) {
+    const int64_t group = i / tasks, channel = group * self->out_channels;
+    const lk_product_operands operands = {.b = weights +
+                                               group * lk_product_packed_size(&self->product),
+                                          .bias = bias != NULL ? bias + channel : NULL,
+                                          .residual = residual != NULL ? residual + channel : NULL,
+                                          .c = output + channel};
+    lk_conv_source_init(&source, self, input + group * self->in_channels);
+    lk_product_run(&self->product, &operands, &source.source, i % tasks);
+  }
+}
+
+lk_status lk_conv_kernel(const void *params, void *const *pointers, lk_error *error) {
+  const lk_conv *self = params;
+  const lk_product *product = &self->product;
+  const double operations = 2.0 * (double)self->groups * (double)product->rows *
+                            (double)(product->columns * product->taps * product->k);
+  (void)error;
+  return lk_kernel_turns(self->groups * lk_product_tasks(product), operations >= LEAST_SHARED,
+                         do_tasks, self, pointers);
+}

@@ -1,0 +1,214 @@
+/* Where in its input a convolution finds the rows of a tile: along a line of the input wherever
+ * windows lie in it, else one by one. */
+#include "ops/kernel/conv_rows.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* What a row in the padding reads; no longer than a block of k. */
+static const float zeros[LK_PRODUCT_LONGEST_SUM];
+
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static int64_t pixel_step(const lk_conv *conv) {
+  return conv->in_channels * conv->groups;
+}
+
+/* ---- the cursor ---- */
+
+static void begin_line(lk_conv_source *self) {
+  const lk_conv *conv = self->conv;
+  lk_conv_cursor *cursor = &self->cursor;
+  int64_t offset = cursor->image;
+  cursor->line_is_inside = true;
+  for (int d = 0; d < LK_CONV_DIMS; d++) {
+    const int64_t at = cursor->pixel[d] * conv->stride[d] - conv->pad[d];
+    const int64_t last = at + (conv->kernel[d] - 1) * conv->dilation[d];
+    cursor->at[d] = at;
+    offset = offset * conv->in[d] + at;
+    if (d < LK_CONV_DIMS - 1 && (at < 0 || last >= conv->in[d])) cursor->line_is_inside = false;
+  }
+  cursor->from = self->input + offset * pixel_step(conv);
+}
+
+static void begin(lk_product_source *source, int64_t row) {
+  lk_conv_source *self = (lk_conv_source *)source;
+  for (int d = LK_CONV_DIMS; d-- > 0;) {
+    self->cursor.pixel[d] = row % self->conv->out[d];
+    row /= self->conv->out[d];
+  }
+  self->cursor.image = row;
+  begin_line(self);
+}
+
+/* Within the line, or to the beginning of the next one. */
+static void advance(lk_conv_source *self, int64_t pixels) {
+  const lk_conv *conv = self->conv;
+  lk_conv_cursor *cursor = &self->cursor;
+  cursor->from += pixels * conv->stride[2] * pixel_step(conv);
+  cursor->at[2] += pixels * conv->stride[2];
+  cursor->pixel[2] += pixels;
+  if (cursor->pixel[2] < conv->out[2]) return;
+  cursor->pixel[2] = 0;
+  int d = LK_CONV_DIMS - 2;
+  while (d >= 0 && ++cursor->pixel[d] == conv->out[d]) cursor->pixel[d--] = 0;
+  if (d < 0) cursor->image++;
+  begin_line(self);
+}
+
+/* How many pixels from here on along the line have their windows in the input. */
+static int64_t pixels_inside(const lk_conv_source *self) {
+  const lk_conv *conv = self->conv;
+  const lk_conv_cursor *cursor = &self->cursor;
+  const int64_t last = conv->in[2] - 1 - (conv->kernel[2] - 1) * conv->dilation[2];
+  if (!cursor->line_is_inside || cursor->at[2] < 0 || cursor->at[2] > last) return 0;
+  return smaller(conv->out[2] - cursor->pixel[2], (last - cursor->at[2]) / conv->stride[2] + 1);
+}
+
+/* ---- rows ---- */
+
+typedef struct rows {
+  int64_t count;
+  const float *from[LK_MICRO_ROWS];
+  int64_t at[LK_CONV_DIMS][LK_MICRO_ROWS];
+  bool are_inside; /* all windows lie in the input */
+} rows;
+
+static void find_rows(lk_conv_source *self, int64_t count, rows *out) {
+  const lk_conv_cursor *cursor = &self->cursor;
+  out->count = count;
+  out->are_inside = true;
+  for (int64_t r = 0; r < count; r++) {
+    out->are_inside = out->are_inside && pixels_inside(self) > 0;
+    out->from[r] = cursor->from;
+    for (int d = 0; d < LK_CONV_DIMS; d++) out->at[d][r] = cursor->at[d];
+    advance(self, 1);
+  }
+}
+
+/* Rows along a line, all inside. */
+static void find_inside(lk_conv_source *self, int64_t count, int64_t tiles, rows *out) {
+  const int64_t step = self->conv->stride[2] * pixel_step(self->conv);
+  out->count = count;
+  out->are_inside = true;
+  for (int64_t r = 0; r < count; r++) out->from[r] = self->cursor.from + r * step;
+  advance(self, count * tiles);
+}
+
+/* ---- taps ---- */
+
+typedef struct tap_place {
+  int64_t number;
+  int64_t offset[LK_CONV_DIMS]; /* from the window's beginning */
+  int64_t elements;             /* the same in elements of the input, and the block of k */
+} tap_place;
+
+static tap_place find_tap(const lk_conv *conv, int64_t number, int64_t k) {
+  const int64_t columns = conv->merges ? 1 : conv->kernel[2];
+  const int64_t line = number / columns;
+  tap_place found = {.number = number,
+                     .offset = {line / conv->kernel[1] * conv->dilation[0],
+                                line % conv->kernel[1] * conv->dilation[1],
+                                number % columns * conv->dilation[2]}};
+  int64_t offset = found.offset[0];
+  for (int d = 1; d < LK_CONV_DIMS; d++) offset = offset * conv->in[d] + found.offset[d];
+  found.elements = offset * pixel_step(conv) + k;
+  return found;
+}
+
+/* The elements of a line of the window: where they are, or copied with zeros for the padding. */
+static const float *merged_row(const lk_conv *conv, int64_t at, const float *from, float *edge) {
+  const int64_t width = conv->kernel[2], channels = conv->in_channels;
+  if (at >= 0 && at + width <= conv->in[2]) return from;
+  for (int64_t w = 0; w < width; w++, from += channels) {
+    const bool is_inside = at + w >= 0 && at + w < conv->in[2];
+    for (int64_t c = 0; c < channels; c++) edge[w * channels + c] = is_inside ? from[c] : 0;
+  }
+  return edge;
+}
+
+static bool is_inside(const lk_conv *conv, const rows *of, const tap_place *tap, int64_t r) {
+  const int dims = conv->merges ? LK_CONV_DIMS - 1 : LK_CONV_DIMS;
+  for (int d = 0; d < dims; d++) {
+    const int64_t at = of->at[d][r] + tap->offset[d];
+    if (at < 0 || at >= conv->in[d]) return false;
+  }
+  return true;
+}
+
+/* Returns whether any of the rows reads the input. */
+static bool set_rows(lk_conv_source *self, const rows *of, const tap_place *tap,
+                     const float *out[LK_MICRO_ROWS]) {
+  const lk_conv *conv = self->conv;
+  float *edge = self->edge + tap->number * LK_MICRO_ROWS * conv->product.k;
+  bool reads = false;
+  if (of->are_inside) {
+    for (int r = 0; r < LK_MICRO_ROWS; r++) out[r] = of->from[r] + tap->elements;
+    return true;
+  }
+  for (int64_t r = 0; r < of->count; r++) {
+    out[r] = zeros;
+    if (!is_inside(conv, of, tap, r)) continue;
+    reads = true;
+    out[r] = of->from[r] + tap->elements;
+    if (!conv->merges) continue;
+    out[r] = merged_row(conv, of->at[2][r], out[r], edge + r * conv->product.k);
+  }
+  return reads;
+}
+
+static void next(lk_product_source *source, int64_t left, int64_t first, int64_t last, int64_t k,
+                 lk_product_tiles *out) {
+  lk_conv_source *self = (lk_conv_source *)source;
+  const lk_conv *conv = self->conv;
+  const int64_t most = conv->product.tile_rows;
+  rows of;
+  out->tiles = smaller(left, pixels_inside(self)) / most;
+  if (out->tiles > 0) {
+    find_inside(self, most, out->tiles, &of);
+  } else {
+    find_rows(self, smaller(left, most), &of);
+    out->tiles = 1;
+  }
+  out->rows = of.count;
+  out->a_next = of.count * conv->stride[2] * pixel_step(conv);
+  out->n_taps = 0;
+  for (int64_t t = first; t < last; t++) {
+    const tap_place found = find_tap(conv, t, k);
+    if (!set_rows(self, &of, &found, out->taps[out->n_taps].a)) continue;
+    out->tap[out->n_taps++] = t;
+  }
+}
+
+/* ---- pixels of the input that are the rows ---- */
+
+static void begin_dense(lk_product_source *source, int64_t row) {
+  lk_conv_source *self = (lk_conv_source *)source;
+  self->cursor.from = self->input + row * pixel_step(self->conv);
+}
+
+static void next_dense(lk_product_source *source, int64_t left, int64_t first, int64_t last,
+                       int64_t k, lk_product_tiles *out) {
+  lk_conv_source *self = (lk_conv_source *)source;
+  const int64_t step = pixel_step(self->conv), most = self->conv->product.tile_rows;
+  (void)first, (void)last; /* there is one tap */
+  out->rows = smaller(left, most);
+  out->tiles = left / out->rows;
+  out->a_next = out->rows * step;
+  out->n_taps = 1;
+  out->tap[0] = 0;
+  for (int64_t r = 0; r < out->rows; r++) out->taps[0].a[r] = self->cursor.from + r * step + k;
+  self->cursor.from += out->rows * out->tiles * step;
+}
+
+void lk_conv_source_init(lk_conv_source *self, const lk_conv *conv, const float *input) {
+  self->source = (lk_product_source){.a_step = 1, .begin = begin, .next = next};
+  if (conv->is_dense) {
+    self->source.begin = begin_dense;
+    self->source.next = next_dense;
+  }
+  self->conv = conv;
+  self->input = input;
+}

@@ -1,0 +1,189 @@
+/* Matrix products of any rank and strides. */
+#include "ops/kernel/matmul.h"
+
+#include <stddef.h>
+
+#include "base/status.h"
+#include "ops/kernel/kernel.h"
+
+/* So few rows read the right operand sooner than it is packed. */
+enum { FEW_ROWS = 32 };
+
+/* Fewer operations than this are done sooner than another thread wakes up. */
+static const double LEAST_SHARED = 1e6;
+
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static int64_t b_matrices(const lk_matmul *self) {
+  int64_t count = 1;
+  for (uint32_t i = 0; i < self->batch_rank; i++) {
+    if (self->b_batch[i] != 0) count *= self->batch[i];
+  }
+  return self->b_is_packed ? 1 : count;
+}
+
+void lk_matmul_plan(lk_matmul *self) {
+  self->batches = 1;
+  for (uint32_t i = 0; i < self->batch_rank; i++) self->batches *= self->batch[i];
+  self->b_matrices = b_matrices(self);
+  self->product = (lk_product){.micro = lk_micro_get(self->isa),
+                               .rows = self->rows,
+                               .columns = self->columns,
+                               .taps = 1,
+                               .k = self->k,
+                               .c_step = self->columns,
+                               .low = self->low,
+                               .high = self->high};
+  lk_product_plan(&self->product, (int64_t)sizeof(float) * self->k);
+  self->first_packed = 0;
+  if (self->b_is_packed || self->b_column != 1 || self->rows > FEW_ROWS) return;
+  /* a panel that is not whole would be read beyond its rows */
+  self->first_packed = self->columns / self->product.panel;
+}
+
+/* ---- the right operand ---- */
+
+int64_t lk_matmul_packed_size(const lk_matmul *self) {
+  return lk_product_packed_size(&self->product);
+}
+
+void lk_matmul_pack(const lk_matmul *self, const float *b, float *packed) {
+  lk_product_pack(&self->product, b, self->b_column, 0, self->b_k, 0, self->product.panels, packed);
+}
+
+void lk_matmul_unpack(const lk_matmul *self, const float *packed, float *b) {
+  lk_product_unpack(&self->product, packed, self->b_column, 0, self->b_k, b);
+}
+
+int64_t lk_matmul_scratch_size(const lk_matmul *self) {
+  if (self->b_is_packed || self->first_packed == self->product.panels) return 0;
+  return self->b_matrices * lk_matmul_packed_size(self);
+}
+
+/* ---- batches ---- */
+
+/* Where a batch's matrices lie, and which of the right operand's it is. */
+typedef struct place {
+  int64_t a, b, b_matrix;
+} place;
+
+static place find_place(const lk_matmul *self, int64_t batch) {
+  place found = {0};
+  int64_t matrices = 1;
+  for (uint32_t i = self->batch_rank; i-- > 0; batch /= self->batch[i]) {
+    const int64_t at = batch % self->batch[i];
+    found.a += at * self->a_batch[i];
+    found.b += at * self->b_batch[i];
+    if (self->b_batch[i] == 0) continue;
+    found.b_matrix += at * matrices;
+    matrices *= self->batch[i];
+  }
+  return found;
+}
+
+/* Where a matrix of the right operand lies. */
+static int64_t matrix_offset(const lk_matmul *self, int64_t matrix) {
+  int64_t offset = 0;
+  for (uint32_t i = self->batch_rank; i-- > 0;) {
+    if (self->b_batch[i] == 0) continue;
+    offset += matrix % self->batch[i] * self->b_batch[i];
+    matrix /= self->batch[i];
+  }
+  return offset;
+}
+
+/* ---- running ---- */
+
+typedef struct rows_source {
+  lk_product_source source;
+  const lk_matmul *matmul;
+  const float *a; /* of the batch */
+  int64_t row;
+} rows_source;
+
+static void begin(lk_product_source *source, int64_t row) {
+  rows_source *self = (rows_source *)source;
+  self->row = row;
+}
+
+static void next(lk_product_source *source, int64_t left, int64_t first, int64_t last, int64_t k,
+                 lk_product_tiles *out) {
+  rows_source *self = (rows_source *)source;
+  const lk_matmul *matmul = self->matmul;
+  (void)first, (void)last; /* there is one tap */
+  out->rows = smaller(left, matmul->product.tile_rows);
+  out->tiles = left / out->rows;
+  out->a_next = out->rows * matmul->a_row;
+  out->n_taps = 1;
+  out->tap[0] = 0;
+  const float *a = self->a + self->row * matmul->a_row + k * matmul->a_k;
+  for (int64_t r = 0; r < out->rows; r++) out->taps[0].a[r] = a + r * matmul->a_row;
+  self->row += out->rows * out->tiles;
+}
+
+typedef struct operands {
+  const float *a, *b, *bias, *residual;
+  float *c, *scratch;
+} operands;
+
+static operands read_pointers(const lk_matmul *self, void *const *pointers) {
+  operands read = {.a = pointers[0], .b = pointers[1], .c = pointers[2]};
+  uint32_t n = 3;
+  if (self->has_bias) read.bias = pointers[n++];
+  if (self->has_residual) read.residual = pointers[n++];
+  if (lk_matmul_scratch_size(self) > 0) read.scratch = pointers[n];
+  return read;
+}
+
+static void pack_panels(const void *arg, int64_t begin_panel, int64_t end_panel) {
+  const lk_kernel_loop *loop = arg;
+  const lk_matmul *self = loop->params;
+  const operands read = read_pointers(self, loop->pointers);
+  const int64_t panels = self->product.panels - self->first_packed;
+  for (int64_t i = begin_panel; i < end_panel; i++) {
+    const int64_t matrix = i / panels, panel = self->first_packed + i % panels;
+    lk_product_pack(&self->product, read.b + matrix_offset(self, matrix), self->b_column, 0,
+                    self->b_k, panel, panel + 1,
+                    read.scratch + matrix * lk_matmul_packed_size(self));
+  }
+}
+
+static void do_tasks(const void *arg, int64_t begin_task, int64_t end_task) {
+  const lk_kernel_loop *loop = arg;
+  const lk_matmul *self = loop->params;
+  const operands read = read_pointers(self, loop->pointers);
+  const int64_t tasks = lk_product_tasks(&self->product), elements = self->rows * self->columns;
+  rows_source source = {{self->a_k, begin, next}, self, NULL, 0};
+  for (int64_t i = begin_task; i < end_task; i++) {
+    const int64_t batch = i / tasks;
+    const place at = find_place(self, batch);
+    const float *packed = self->b_is_packed ? read.b : read.scratch;
+    const lk_product_operands of_product = {
+        .b = packed != NULL ? packed + at.b_matrix * lk_matmul_packed_size(self) : NULL,
+        .plain_b = read.b + at.b,
+        .plain_step = self->b_k,
+        .first_packed = self->first_packed,
+        .bias = read.bias,
+        .residual = read.residual != NULL ? read.residual + batch * elements : NULL,
+        .c = read.c + batch * elements};
+    source.a = read.a + at.a;
+    lk_product_run(&self->product, &of_product, &source.source, i % tasks);
+  }
+}
+
+lk_status lk_matmul_kernel(const void *params, void *const *pointers, lk_error *error) {
+  const lk_matmul *self = params;
+  const lk_product *product = &self->product;
+  const double operations =
+      2.0 * (double)(self->batches * self->rows) * (double)(self->columns * self->k);
+  const bool is_shared = operations >= LEAST_SHARED;
+  if (lk_matmul_scratch_size(self) > 0) {
+    const int64_t panels = self->b_matrices * (product->panels - self->first_packed);
+    LK_RETURN_NOT_OK(lk_kernel_turns(panels, is_shared, pack_panels, self, pointers));
+  }
+  (void)error;
+  return lk_kernel_turns(self->batches * lk_product_tasks(product), is_shared, do_tasks, self,
+                         pointers);
+}

@@ -1,0 +1,49 @@
+/* Matrix products of any rank: batches of [rows][k] by [k][columns], with any strides, so that
+ * transposed operands and slices of larger tensors are read where they lie.
+ *
+ * The right operand is packed in panels (product.h): once, where it is constant; else at the
+ * beginning of each run, into scratch memory, but for what few rows can read as it lies.
+ *
+ * Bound: 2 * batches * rows * columns * k operations, or the bytes of the right operand where there
+ * are few rows.
+ */
+#pragma once
+
+#include <latchkey/base.h>
+
+#include "ops/kernel/product.h"
+
+/* Strides are in elements; 0 repeats the operand along a dimension. */
+typedef struct lk_matmul {
+  lk_isa isa;
+  int64_t rows, columns, k;
+  uint32_t batch_rank;
+  int64_t batch[LK_MAX_RANK];
+  int64_t a_batch[LK_MAX_RANK], a_row, a_k;
+  int64_t b_batch[LK_MAX_RANK], b_k, b_column;
+  bool b_is_packed; /* one matrix for all batches, by lk_matmul_pack */
+  bool has_bias, has_residual;
+  float low, high; /* the output is clipped; -INFINITY, INFINITY: it is not */
+  /* ---- by lk_matmul_plan ---- */
+  lk_product product;
+  int64_t batches, b_matrices; /* of the right operand, those that differ */
+  int64_t first_packed;        /* panels before it are read as they lie */
+} lk_matmul;
+
+/* Sets the last part from the others. */
+void lk_matmul_plan(lk_matmul *self);
+
+/* Elements of the packed right operand. */
+int64_t lk_matmul_packed_size(const lk_matmul *self);
+/* `b` is the one matrix, by b_k and b_column. */
+void lk_matmul_pack(const lk_matmul *self, const float *b, float *packed);
+/* The other way round. */
+void lk_matmul_unpack(const lk_matmul *self, const float *packed, float *b);
+
+/* Elements of scratch memory that a run needs; 0 where the right operand is packed. */
+int64_t lk_matmul_scratch_size(const lk_matmul *self);
+
+/* The kernel: `params` is an lk_matmul, pointers are both operands and the output, which is
+ * [batch...][rows][columns]; then, each where there is one, bias [columns], residual (of the
+ * output's shape; may be the output), scratch memory. */
+lk_status lk_matmul_kernel(const void *params, void *const *pointers, lk_error *error);

@@ -1,0 +1,64 @@
+/* Microkernels: tiles of a matrix product, each computed in registers.
+ *
+ *   C[r][n] = clip(init[r][n] + sum over taps t and k of A_t[r][k] B_t[k][n] + add[r][n])
+ *
+ * They know no size but their own few rows and vectors: nothing is compiled for a model. The rows
+ * of A lie anywhere, with one pointer for each row and tap; so a tile of a convolution is a product
+ * too, whose taps are the positions of its kernel. Each element of C is summed in the order of taps
+ * and k, whatever the tile is; so a result depends neither on tiles nor on threads.
+ *
+ * Bound: 2 * rows * columns * taps * k operations; in the largest tile, every load of a vector of B
+ * serves all rows and every element of A all vectors, so that the adders are what is waited for.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "ops/kernel/isa.h"
+
+enum {
+  LK_MICRO_ROWS = 8,     /* the most in a tile */
+  LK_MICRO_VECTORS = 4,  /* the most in a row of a tile */
+  LK_MICRO_COLUMNS = 64, /* the most in a tile */
+  LK_MICRO_TAPS = 32     /* that callers make at a time */
+};
+
+typedef struct lk_micro_tap {
+  const float *a[LK_MICRO_ROWS]; /* where each row of A begins */
+  const float *b;                /* [k][b_step] */
+} lk_micro_tap;
+
+/* Steps are in elements. */
+typedef struct lk_micro_call {
+  const lk_micro_tap *taps; /* of the first tile */
+  int64_t n_taps;
+  int64_t k;
+  int64_t a_step, b_step; /* from one k to the next */
+  int64_t tiles;          /* one below the other, at least 1 */
+  int64_t a_next;         /* from a row of a tile to that of the next tile */
+  const float *init;      /* what the sums begin with */
+  int64_t init_step;      /* from row to row; 0: one row for all */
+  const float *add;       /* NULL: nothing */
+  int64_t add_step;
+  float *c; /* may be `init` or `add` */
+  int64_t c_step;
+  float low, high; /* NaN stays NaN */
+  int64_t tail;    /* columns in the last vector of C, `init` and `add`; B has whole vectors */
+} lk_micro_call;
+
+typedef void (*lk_micro_fn)(const lk_micro_call *call);
+
+/* Those of one instruction set. */
+typedef struct lk_micro {
+  int32_t lanes;                                            /* floats in a vector */
+  int32_t vectors;                                          /* the most in a row of a tile */
+  int32_t rows[LK_MICRO_VECTORS + 1];                       /* the most in a tile, by vectors */
+  lk_micro_fn run[LK_MICRO_VECTORS + 1][LK_MICRO_ROWS + 1]; /* by vectors and rows */
+} lk_micro;
+
+/* Only for a processor that has the instructions. */
+const lk_micro *lk_micro_get(lk_isa isa);
+
+/* ---- for micro.c ---- */
+
+extern const lk_micro lk_micro_base, lk_micro_avx2, lk_micro_avx512;

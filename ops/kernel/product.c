@@ -1,0 +1,207 @@
+/* Matrix products of any size, as tiles of microkernels. */
+#include "ops/kernel/product.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+/* How much of B, and of A, is kept in the second-level cache, which has 1 MiB or more on the
+ * processors that these blocks were measured on; the rest of it is for what streams by. */
+enum { B_BYTES = 512 << 10, A_BYTES = 256 << 10, ELEMENT = sizeof(float) };
+enum { LEAST_ROW_BLOCKS = 64 };
+
+static int64_t div_up(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+/* ---- sizes of blocks ---- */
+
+/* What a row of a tile costs for each k, by its vectors: half an addition for each vector, and more
+ * where too few of them hide how long one takes. Measured. */
+static double panel_cost(int64_t vectors) {
+  static const double costs[LK_MICRO_VECTORS + 1] = {0, 0.75, 1.1, 1.5, 2.0};
+  return costs[vectors];
+}
+
+/* The width of panels with which the columns cost least, the wider one of two equals. */
+static int64_t panel_vectors(const lk_product *self) {
+  const int64_t all = div_up(self->columns, self->micro->lanes);
+  double least = INFINITY;
+  int64_t found = 1;
+  for (int64_t v = self->micro->vectors; v > 0; v--) {
+    const double cost = (double)(all / v) * panel_cost(v) + panel_cost(all % v);
+    if (cost >= least - 1e-9) continue;
+    least = cost;
+    found = v;
+  }
+  return found;
+}
+
+void lk_product_plan(lk_product *self, int64_t row_bytes) {
+  const int64_t vectors = panel_vectors(self);
+  self->panel = vectors * self->micro->lanes;
+  self->panels = div_up(self->columns, self->panel);
+  self->tile_rows = self->micro->rows[vectors];
+  self->k_block = smaller(self->k, LK_PRODUCT_LONGEST_SUM);
+  self->tap_block = smaller(self->taps, larger(1, LK_PRODUCT_LONGEST_SUM / larger(self->k, 1)));
+  self->tap_block = smaller(self->tap_block, LK_MICRO_TAPS);
+  const int64_t tile = self->tile_rows;
+  const int64_t panel_bytes = self->taps * self->k * self->panel * ELEMENT;
+  if (panel_bytes * self->panels <= B_BYTES) {
+    self->panel_block = self->panels;
+    self->row_block = larger(2 * tile, div_up(div_up(self->rows, LEAST_ROW_BLOCKS), tile) * tile);
+  } else {
+    const int64_t block = self->tap_block * self->k_block * self->panel * ELEMENT;
+    self->panel_block = smaller(self->panels, larger(1, B_BYTES / block));
+    self->row_block = larger(8 * tile, A_BYTES / row_bytes / tile * tile);
+  }
+  self->row_block = larger(1, smaller(self->row_block, self->rows));
+}
+
+static int64_t row_blocks(const lk_product *self) {
+  return div_up(self->rows, self->row_block);
+}
+
+int64_t lk_product_tasks(const lk_product *self) {
+  return row_blocks(self) * div_up(self->panels, self->panel_block);
+}
+
+void lk_product_describe(const lk_product *self, char *text, size_t capacity) {
+  (void)snprintf(text, capacity, "%" PRId32 "x%" PRId64 " in blocks of %" PRId64 "x%" PRId64,
+                 self->tile_rows, self->panel, self->row_block, self->panel_block * self->panel);
+}
+
+/* ---- panels ---- */
+
+static int64_t panel_elements(const lk_product *self) {
+  return self->taps * self->k * self->panel;
+}
+
+int64_t lk_product_packed_size(const lk_product *self) {
+  return self->panels * panel_elements(self);
+}
+
+void lk_product_pack(const lk_product *self, const float *from, int64_t n_step, int64_t tap_step,
+                     int64_t k_step, int64_t first_panel, int64_t last_panel, float *to) {
+  to += first_panel * panel_elements(self);
+  for (int64_t p = first_panel; p < last_panel; p++) {
+    const int64_t n0 = p * self->panel, columns = smaller(self->panel, self->columns - n0);
+    for (int64_t t = 0; t < self->taps; t++) {
+      for (int64_t k = 0; k < self->k; k++, to += self->panel) {
+        const float *at = from + n0 * n_step + t * tap_step + k * k_step;
+        for (int64_t n = 0; n < columns; n++) to[n] = at[n * n_step];
+        for (int64_t n = columns; n < self->panel; n++) to[n] = 0;
+      }
+    }
+  }
+}
+
+void lk_product_unpack(const lk_product *self, const float *from, int64_t n_step, int64_t tap_step,
+                       int64_t k_step, float *to) {
+  for (int64_t p = 0; p < self->panels; p++) {
+    const int64_t n0 = p * self->panel, columns = smaller(self->panel, self->columns - n0);
+    for (int64_t t = 0; t < self->taps; t++) {
+      for (int64_t k = 0; k < self->k; k++, from += self->panel) {
+        float *at = to + n0 * n_step + t * tap_step + k * k_step;
+        for (int64_t n = 0; n < columns; n++) at[n * n_step] = from[n];
+      }
+    }
+  }
+}
+
+/* ---- a task ---- */
+
+typedef struct block {
+  int64_t row, row_end, panel, panel_end;
+  int64_t tap, tap_end, k, k_end;
+  bool is_first, is_last; /* of the sums */
+} block;
+
+static const float zeros[LK_MICRO_COLUMNS];
+
+/* What the sums of a tile begin and end with. The residual comes first: it may be C, which the
+ * first block of a sum writes. */
+static void set_ends(const lk_product *self, const lk_product_operands *operands, const block *at,
+                     int64_t row, int64_t n, lk_micro_call *call) {
+  const int64_t step = self->c_step, corner = row * step + n;
+  const float *bias = operands->bias != NULL ? operands->bias + n : NULL;
+  call->c = operands->c + corner;
+  call->c_step = step;
+  call->add = NULL;
+  call->add_step = 0;
+  if (!at->is_first) {
+    call->init = call->c;
+    call->init_step = step;
+  } else if (operands->residual != NULL) {
+    call->init = operands->residual + corner;
+    call->init_step = step;
+  } else {
+    call->init = bias != NULL ? bias : zeros;
+    call->init_step = 0;
+  }
+  if (at->is_last && operands->residual != NULL) call->add = bias;
+}
+
+static void run_tiles(const lk_product *self, const lk_product_operands *operands, const block *at,
+                      int64_t row, lk_product_tiles *tiles, lk_micro_call *call) {
+  const int64_t lanes = self->micro->lanes, tap_elements = self->k * self->panel;
+  call->n_taps = tiles->n_taps;
+  call->tiles = tiles->tiles;
+  call->a_next = tiles->a_next;
+  for (int64_t p = at->panel; p < at->panel_end; p++) {
+    const int64_t n = p * self->panel, columns = smaller(self->panel, self->columns - n);
+    const int64_t vectors = div_up(columns, lanes);
+    const bool is_plain = p < operands->first_packed;
+    call->b_step = is_plain ? operands->plain_step : self->panel;
+    const float *b = is_plain ? operands->plain_b + n : operands->b + p * panel_elements(self);
+    b += at->k * call->b_step;
+    for (int64_t t = 0; t < tiles->n_taps; t++) {
+      tiles->taps[t].b = b + tiles->tap[t] * tap_elements;
+    }
+    call->tail = columns - (vectors - 1) * lanes;
+    set_ends(self, operands, at, row, n, call);
+    self->micro->run[vectors][tiles->rows](call);
+  }
+}
+
+static void run_block(const lk_product *self, const lk_product_operands *operands,
+                      lk_product_source *source, const block *at) {
+  lk_product_tiles tiles;
+  lk_micro_call call = {.taps = tiles.taps,
+                        .k = at->k_end - at->k,
+                        .a_step = source->a_step,
+                        .low = at->is_last ? self->low : -INFINITY,
+                        .high = at->is_last ? self->high : INFINITY};
+  source->begin(source, at->row);
+  for (int64_t row = at->row; row < at->row_end; row += tiles.rows * tiles.tiles) {
+    source->next(source, at->row_end - row, at->tap, at->tap_end, at->k, &tiles);
+    run_tiles(self, operands, at, row, &tiles, &call);
+  }
+}
+
+void lk_product_run(const lk_product *self, const lk_product_operands *operands,
+                    lk_product_source *source, int64_t task) {
+  block at = {.row = task % row_blocks(self) * self->row_block,
+              .panel = task / row_blocks(self) * self->panel_block};
+  at.row_end = smaller(at.row + self->row_block, self->rows);
+  at.panel_end = smaller(at.panel + self->panel_block, self->panels);
+  /* at least once, so that C is written where the sums have no terms */
+  do {
+    at.k_end = smaller(at.k + self->k_block, self->k);
+    at.tap = 0;
+    do {
+      at.tap_end = smaller(at.tap + self->tap_block, self->taps);
+      at.is_first = at.k == 0 && at.tap == 0;
+      at.is_last = at.k_end == self->k && at.tap_end == self->taps;
+      run_block(self, operands, source, &at);
+      at.tap = at.tap_end;
+    } while (at.tap < self->taps);
+    at.k = at.k_end;
+  } while (at.k < self->k);
+}

@@ -1,0 +1,88 @@
+/* Matrix products of any size, as tiles of microkernels: what matrix products (matmul.h) and
+ * convolutions (conv.h) have in common.
+ *
+ *   C[row][n] = clip(sum over taps t and k of A_t[row][k] B[t][k][n] + bias[n] + residual[row][n])
+ *
+ * B lies in panels of some vectors' width, so that a tile reads it from the first byte to the last:
+ * [panel][tap][k][panel width], with zeros behind the last column. What the rows of A are, a source
+ * says, tile by tile. The work is cut into blocks of rows and panels that fit the caches; sums that
+ * are too long for them are added up in C. Neither changes a bit of the result.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "ops/kernel/micro.h"
+
+/* The most elements of a tap that are summed at a time. */
+enum { LK_PRODUCT_LONGEST_SUM = 2048 };
+
+typedef struct lk_product {
+  const lk_micro *micro;
+  int64_t rows, columns;
+  int64_t taps, k; /* each tap sums k elements */
+  int64_t c_step;  /* from a row of C and of the residual to the next */
+  float low, high; /* -INFINITY, INFINITY: no clipping */
+  /* ---- by lk_product_plan ---- */
+  int64_t panel, panels;          /* columns of a panel; how many */
+  int32_t tile_rows;              /* the most in a tile */
+  int64_t tap_block, k_block;     /* summed at a time */
+  int64_t row_block, panel_block; /* of a task */
+} lk_product;
+
+/* Sets the second half from the first. `row_bytes`: what a further row of A takes in a cache. */
+void lk_product_plan(lk_product *self, int64_t row_bytes);
+
+/* Blocks of rows and panels; those of the same panels follow each other. */
+int64_t lk_product_tasks(const lk_product *self);
+
+/* "6x64 in blocks of 48x256": rows and columns of a tile and of a task. */
+void lk_product_describe(const lk_product *self, char *text, size_t capacity);
+
+/* Elements of B in panels. */
+int64_t lk_product_packed_size(const lk_product *self);
+
+/* Writes panels of B, whose element of column n, tap t and k is at from[n * n_step + t * tap_step +
+ * k * k_step]. */
+void lk_product_pack(const lk_product *self, const float *from, int64_t n_step, int64_t tap_step,
+                     int64_t k_step, int64_t first_panel, int64_t last_panel, float *to);
+
+/* The other way round, all panels. */
+void lk_product_unpack(const lk_product *self, const float *from, int64_t n_step, int64_t tap_step,
+                       int64_t k_step, float *to);
+
+/* Rows of A for one or several tiles. */
+typedef struct lk_product_tiles {
+  int64_t rows;  /* of each tile, at most `tile_rows` */
+  int64_t tiles; /* of so many rows each */
+  int64_t a_next;
+  int64_t n_taps;
+  lk_micro_tap taps[LK_MICRO_TAPS]; /* without b */
+  int64_t tap[LK_MICRO_TAPS];       /* which tap each is; those that add nothing may be left out */
+} lk_product_tiles;
+
+/* Where the rows of A come from. The functions get the source itself, and are called in order of
+ * rows; `begin` before the first. */
+typedef struct lk_product_source {
+  int64_t a_step; /* from one k to the next */
+  void (*begin)(struct lk_product_source *self, int64_t row);
+  /* At most `left` rows from here on, elements of A from `k` on, taps `tap` to `tap_end` - 1. */
+  void (*next)(struct lk_product_source *self, int64_t left, int64_t tap, int64_t tap_end,
+               int64_t k, lk_product_tiles *out_tiles);
+} lk_product_source;
+
+typedef struct lk_product_operands {
+  const float *b; /* panels */
+  /* Of a B with one tap whose columns lie side by side, whole panels can be read where they are. */
+  const float *plain_b;
+  int64_t plain_step;    /* from one k to the next */
+  int64_t first_packed;  /* panels before it are read from `plain_b` */
+  const float *bias;     /* [columns]; NULL: none */
+  const float *residual; /* may be C; NULL: none */
+  float *c;
+} lk_product_operands;
+
+/* Does one task. */
+void lk_product_run(const lk_product *self, const lk_product_operands *operands,
+                    lk_product_source *source, int64_t task);
