@@ -7,6 +7,7 @@
 #include "base/tensor.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/post_operands.h"
+#include "ops/plan/product_steps.h"
 #include "ops/plan/window.h"
 
 typedef struct conv_params {
@@ -234,6 +235,41 @@ static lk_status emit(lk_planner *planner, conv_desc *conv, dnnl_memory_desc_t p
   return lk_post_ops_execute(planner, primitive, args, n_args, &conv->dst, error);
 }
 
+/* ---- on the microkernels ---- */
+
+/* With fewer channels in each of several groups, a product has too few terms. */
+enum { LEAST_GROUP_CHANNELS = 8 };
+
+static bool has_tiles(const lk_planner *planner, const conv_params *params) {
+  const int64_t *w = planner->inputs[1].desc.dims;
+  return planner->node->constants[1].content != NULL && !params->is_transposed &&
+         (params->groups == 1 || w[1] >= LEAST_GROUP_CHANNELS) &&
+         lk_elements(&planner->inputs[0].desc) > 0 && lk_plan_conv_takes_post_ops(planner);
+}
+
+/* Dimensions that are not there come first, as memory has them. */
+static lk_conv describe(const lk_planner *planner, const conv_params *params,
+                        const lk_window_shape *shape) {
+  const lk_tensor_desc *x = &planner->inputs[0].desc, *w = &planner->inputs[1].desc;
+  lk_conv conv = {.batch = x->dims[0],
+                  .groups = params->groups,
+                  .in_channels = w->dims[1],
+                  .out_channels = w->dims[0] / params->groups,
+                  .has_bias = lk_op_has(planner->node, 2)};
+  const uint32_t first = LK_CONV_DIMS - shape->rank;
+  for (uint32_t d = 0; d < LK_CONV_DIMS; d++) {
+    const bool is_there = d >= first;
+    const uint32_t i = is_there ? d - first : 0;
+    conv.in[d] = is_there ? x->dims[2 + i] : 1;
+    conv.out[d] = is_there ? shape->out[i] : 1;
+    conv.kernel[d] = is_there ? w->dims[2 + i] : 1;
+    conv.stride[d] = is_there ? shape->strides[i] : 1;
+    conv.dilation[d] = is_there ? shape->dilations[i] : 1;
+    conv.pad[d] = is_there ? shape->begin[i] : 0;
+  }
+  return conv;
+}
+
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_op_node *node = planner->node;
   const conv_params *params = node->params;
@@ -249,6 +285,10 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   } else {
     conv.kind = LK_PRIMITIVE_CONVOLUTION;
     LK_TRY(conv_shape(node, inputs, NULL, &conv.shape, &conv.dst.dims[1], error));
+    if (has_tiles(planner, params)) {
+      lk_conv tiles = describe(planner, params, &conv.shape);
+      return lk_plan_conv(planner, &tiles, error);
+    }
     conv.weights = weights_desc(&inputs[1].desc, params->groups);
   }
   LK_TRY(emit(planner, &conv, plain_md, error));

@@ -1,8 +1,10 @@
-/* MatMul and Gemm (ONNX operators of these names) on oneDNN's matmul. */
+/* MatMul and Gemm (ONNX operators of these names) on the microkernels. */
+#include <string.h>
+
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/plan/eltwise_steps.h"
-#include "ops/plan/post_operands.h"
+#include "ops/plan/product_steps.h"
 
 static lk_status fail_shapes(const lk_tensor *inputs, lk_error *error) {
   char a[LK_TENSOR_TEXT_CAPACITY], b[LK_TENSOR_TEXT_CAPACITY];
@@ -36,90 +38,44 @@ static lk_status infer_matmul(lk_inference *self, lk_error *error) {
   return LK_OK;
 }
 
-/* ---- MatMul: [batch..., m, k] by [batch..., k, n]; without batch, the weights make all rows one
- * matrix ---- */
+/* ---- MatMul: [batch..., m, k] by [batch..., k, n]; without batch in B, all rows of A are those of
+ * one matrix ---- */
 
-/* Whether the operands of the post-ops can follow when all leading dimensions become rows: full
- * tensors and single rows can, and single values. */
-static bool post_ops_allow_rows(lk_planner *planner) {
-  const lk_op_node *node = planner->node;
-  const lk_tensor_desc *to = &planner->body->outputs[0];
-  const bool has_columns = planner->inputs[1].desc.rank > 1;
-  for (uint32_t i = 0; i < node->n_post_ops; i++) {
-    if (node->post_ops[i].input < 0) continue;
-    const lk_tensor_desc *operand = &planner->inputs[(uint32_t)node->post_ops[i].input].desc;
-    const bool is_flat = operand->rank < 2 || (operand->rank == 2 && operand->dims[0] == 1);
-    const bool is_row = is_flat && (has_columns || lk_elements(operand) == 1);
-    if (!is_row && !lk_shape_equal(operand, to)) return false;
+/* The batch dimensions of an operand's matrices, behind each other in memory, as strides over those
+ * of the output. */
+static void set_batch_strides(const lk_tensor_desc *matrices, uint32_t batch_rank,
+                              int64_t strides[LK_MAX_RANK]) {
+  int64_t stride = matrices->dims[matrices->rank - 1] * matrices->dims[matrices->rank - 2];
+  uint32_t left = matrices->rank - 2;
+  for (uint32_t i = batch_rank; i-- > 0 && left > 0;) {
+    const int64_t dim = matrices->dims[--left];
+    strides[i] = dim > 1 ? stride : 0;
+    stride *= dim;
   }
-  return true;
-}
-
-/* What its value key says of a product. */
-typedef struct matmul_desc {
-  lk_tensor_desc src, weights, dst; /* weights: layout any when constant */
-} matmul_desc;
-
-static lk_tensor_desc rows_of(const lk_tensor_desc *desc) {
-  int64_t dims[] = {1, desc->dims[desc->rank - 1]};
-  for (uint32_t i = 0; i + 1 < desc->rank; i++) dims[0] *= desc->dims[i];
-  return lk_tensor_desc_make(desc->dtype, 2, dims);
-}
-
-static lk_status emit(lk_planner *planner, const matmul_desc *product,
-                      const_dnnl_memory_desc_t plain_src, const_dnnl_memory_desc_t plain_weights,
-                      lk_error *error) {
-  lk_key_builder key;
-  const lk_primitive *primitive = NULL;
-  lk_operand src, weights, dst;
-  lk_planner_key_begin(planner, &key, LK_PRIMITIVE_MATMUL);
-  lk_key_add_tensor(&key, LK_WORD_SRC, 0, &product->src, 0);
-  lk_key_add_tensor(&key, LK_WORD_WEIGHTS, 0, &product->weights, 0);
-  lk_key_add_tensor(&key, LK_WORD_DST, 0, &product->dst, 0);
-  lk_post_ops_key(planner, &key, &product->dst);
-  LK_RETURN_NOT_OK(lk_planner_primitive(planner, &key, &primitive, error));
-  const const_dnnl_memory_desc_t src_md =
-      dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_src_md, 0);
-  const const_dnnl_memory_desc_t weights_md =
-      dnnl_primitive_desc_query_md(primitive->desc, dnnl_query_weights_md, 0);
-  LK_RETURN_NOT_OK(plain_src != NULL ? lk_planner_weights(planner, 0, &product->src, plain_src,
-                                                          src_md, &src, error)
-                                     : lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &src, error));
-  LK_RETURN_NOT_OK(lk_planner_weights(planner, 1, &product->weights, plain_weights, weights_md,
-                                      &weights, error));
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &dst, error));
-  const lk_primitive_arg args[] = {
-      {DNNL_ARG_SRC, src}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, dst}};
-  return lk_post_ops_execute(planner, primitive, args, 3, &product->dst, error);
 }
 
 static lk_status plan_matmul(lk_planner *planner, lk_error *error) {
-  const lk_tensor_desc *a = &planner->inputs[0].desc;
-  const lk_tensor_desc *b = &planner->inputs[1].desc;
   const lk_tensor_desc *to = &planner->body->outputs[0];
-  matmul_desc product = {.src = as_matrix(a, true), .weights = as_matrix(b, false)};
-  const int64_t n = product.weights.dims[product.weights.rank - 1];
-  const int64_t m = product.src.dims[product.src.rank - 2];
-  if (lk_elements(a) == 0) return lk_plan_sum_of_nothing(planner, -1, error);
-  product.src.layout = LK_LAYOUT_PLAIN;
-  product.weights.layout = LK_LAYOUT_PLAIN;
-  const bool is_matrix = a->rank == 2 && b->rank == 2;
-  if (product.weights.rank == 2 && (is_matrix || post_ops_allow_rows(planner))) {
-    const int64_t dims[] = {rows_of(&product.src).dims[0], n};
-    product.src = rows_of(&product.src);
-    product.dst = lk_tensor_desc_make(LK_F32, 2, dims);
+  const uint32_t a_rank = planner->inputs[0].desc.rank, b_rank = planner->inputs[1].desc.rank;
+  const lk_tensor_desc a = as_matrix(&planner->inputs[0].desc, true);
+  const lk_tensor_desc b = as_matrix(&planner->inputs[1].desc, false);
+  if (lk_elements(&a) == 0) return lk_plan_sum_of_nothing(planner, -1, error);
+  lk_matmul matmul = {.rows = a.dims[a.rank - 2],
+                      .columns = b.dims[b.rank - 1],
+                      .k = a.dims[a.rank - 1],
+                      .a_row = a.dims[a.rank - 1],
+                      .a_k = 1,
+                      .b_k = b.dims[b.rank - 1],
+                      .b_column = 1};
+  if (b.rank == 2) {
+    matmul.rows = lk_elements(&a) / matmul.k;
   } else {
-    /* ranks of 1 only change how the same bytes are described */
-    const uint32_t batch = to->rank - (a->rank > 1) - (b->rank > 1);
-    product.dst = lk_tensor_desc_make(LK_F32, batch, to->dims);
-    product.dst.rank = batch + 2;
-    product.dst.dims[batch] = m;
-    product.dst.dims[batch + 1] = n;
-    product.src = lk_shape_pad_rank(&product.src, batch + 2);
-    product.weights = lk_shape_pad_rank(&product.weights, batch + 2);
+    matmul.batch_rank = to->rank - (a_rank > 1) - (b_rank > 1);
+    memcpy(matmul.batch, to->dims, matmul.batch_rank * sizeof to->dims[0]);
+    set_batch_strides(&a, matmul.batch_rank, matmul.a_batch);
+    set_batch_strides(&b, matmul.batch_rank, matmul.b_batch);
   }
-  if (planner->node->constants[1].content != NULL) product.weights.layout = LK_LAYOUT_ANY;
-  return emit(planner, &product, NULL, NULL, error);
+  return lk_plan_matmul(planner, &matmul, b_rank > 1, error);
 }
 
 /* ---- Gemm: alpha A' B' + beta C ---- */
@@ -181,15 +137,6 @@ static double gemm_flops(const lk_tensor_desc *inputs, const lk_tensor_desc *out
   return 2 * (double)lk_elements(&outputs[0]) * sums;
 }
 
-static lk_status strided_md(const lk_tensor_desc *stored, const lk_tensor_desc *desc,
-                            dnnl_memory_desc_t *out_md, lk_error *error) {
-  const dnnl_dims_t dims = {desc->dims[0], desc->dims[1]};
-  const dnnl_dims_t strides = {1, stored->dims[1]};
-  return lk_dnnl_check(error,
-                       dnnl_memory_desc_create_with_strides(out_md, 2, dims, dnnl_f32, strides),
-                       "describe a transposed matrix");
-}
-
 /* alpha A'B' + beta C as post-ops of the product: with C, beta (alpha / beta A'B' + C). */
 static uint32_t gemm_post_ops(const void *params, bool has_c, lk_post_op *out) {
   const gemm_params *self = params;
@@ -206,29 +153,15 @@ static lk_status plan_gemm(lk_planner *planner, lk_error *error) {
   const gemm_params *params = planner->node->params;
   const lk_tensor_desc *a = &planner->inputs[0].desc;
   const lk_tensor_desc *b = &planner->inputs[1].desc;
-  lk_status status = LK_OK;
-  dnnl_memory_desc_t plain_a = NULL, plain_b = NULL;
   if (lk_elements(a) == 0) return lk_plan_sum_of_nothing(planner, -1, error); /* C is a post-op */
-  matmul_desc product = {.src = transposed(a, params->transpose_a),
-                         .weights = transposed(b, params->transpose_b),
-                         .dst = planner->body->outputs[0]};
-  product.dst.layout = LK_LAYOUT_PLAIN;
-  if (params->transpose_a) {
-    LK_TRY(strided_md(a, &product.src, &plain_a, error));
-    LK_TRY(lk_layouts_intern(planner->env->layouts, plain_a, &product.src.layout, error));
-  }
-  if (params->transpose_b) LK_TRY(strided_md(b, &product.weights, &plain_b, error));
-  if (planner->node->constants[1].content != NULL) {
-    product.weights.layout = LK_LAYOUT_ANY;
-  } else if (plain_b != NULL) {
-    /* oneDNN's matmul takes a transposed matrix as it lies */
-    LK_TRY(lk_layouts_intern(planner->env->layouts, plain_b, &product.weights.layout, error));
-  }
-  LK_TRY(emit(planner, &product, plain_a, plain_b, error));
-cleanup:
-  if (plain_a != NULL) dnnl_memory_desc_destroy(plain_a);
-  if (plain_b != NULL) dnnl_memory_desc_destroy(plain_b);
-  return status;
+  lk_matmul matmul = {.rows = a->dims[params->transpose_a ? 1 : 0],
+                      .columns = b->dims[params->transpose_b ? 0 : 1],
+                      .k = a->dims[params->transpose_a ? 0 : 1],
+                      .a_row = params->transpose_a ? 1 : a->dims[1],
+                      .a_k = params->transpose_a ? a->dims[1] : 1,
+                      .b_k = params->transpose_b ? 1 : b->dims[1],
+                      .b_column = params->transpose_b ? b->dims[1] : 1};
+  return lk_plan_matmul(planner, &matmul, true, error);
 }
 
 #define MATMUL_ROW(name, summary_text, first, most_inputs, traits)                                 \

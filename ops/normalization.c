@@ -73,7 +73,7 @@ static lk_status plan_batch_norm(lk_planner *planner, lk_error *error) {
   if (fuses) lk_post_ops_key(planner, &key, &dst->desc);
   LK_RETURN_NOT_OK(lk_planner_primitive(planner, &key, &primitive, error));
   LK_RETURN_NOT_OK(lk_planner_execute(planner, primitive, args, 6, error));
-  return fuses ? LK_OK : lk_plan_post_ops(planner, dst, error);
+  return fuses ? LK_OK : lk_plan_post_ops(planner, 0, dst, error);
 }
 
 typedef struct lrn_params {

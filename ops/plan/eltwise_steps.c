@@ -30,7 +30,7 @@ lk_status lk_plan_eltwise(lk_planner *planner, dnnl_alg_kind_t algorithm, float 
   LK_RETURN_NOT_OK(eltwise_step(planner, algorithm, alpha, beta, &src, &dst, error));
   /* steps of their own: with post-ops, oneDNN's element-wise primitive is a reference
    * implementation */
-  return lk_plan_post_ops(planner, &dst, error);
+  return lk_plan_post_ops(planner, 0, &dst, error);
 }
 
 /* ---- binary arithmetic ---- */
@@ -93,9 +93,10 @@ static lk_status apply_post_op(lk_planner *planner, const lk_post_op *post_op, c
                              error);
 }
 
-lk_status lk_plan_post_ops(lk_planner *planner, const lk_operand *to, lk_error *error) {
+lk_status lk_plan_post_ops(lk_planner *planner, uint32_t first, const lk_operand *to,
+                           lk_error *error) {
   const lk_op_node *node = planner->node;
-  for (uint32_t i = 0; i < node->n_post_ops; i++) {
+  for (uint32_t i = first; i < node->n_post_ops; i++) {
     LK_RETURN_NOT_OK(apply_post_op(planner, &node->post_ops[i], to, error));
   }
   return LK_OK;
@@ -111,7 +112,7 @@ static lk_status fill_output(lk_planner *planner, uint8_t byte, lk_error *error)
   const lk_layout layout = lk_fixed_output_layout(planner, LK_LAYOUT_PLAIN);
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to, error));
   LK_RETURN_NOT_OK(lk_plan_fill(planner, &to, lk_dtype_size(to.desc.dtype), value, error));
-  return lk_plan_post_ops(planner, &to, error);
+  return lk_plan_post_ops(planner, 0, &to, error);
 }
 
 /* Output 0 of input `index`, repeated along all dimensions but the channels, with post-ops. */
@@ -124,7 +125,7 @@ static lk_status repeat_channels(lk_planner *planner, uint32_t index, lk_error *
   memset(copy.from, 0, sizeof copy.from);
   copy.from[1] = (int64_t)copy.block;
   LK_RETURN_NOT_OK(lk_planner_copy(planner, &copy, &from, &to, error));
-  return lk_plan_post_ops(planner, &to, error);
+  return lk_plan_post_ops(planner, 0, &to, error);
 }
 
 lk_status lk_plan_sum_of_nothing(lk_planner *planner, int32_t bias, lk_error *error) {

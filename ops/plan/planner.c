@@ -98,6 +98,21 @@ static lk_status pack_operand(lk_planner *planner, lk_content *content, const lk
   return LK_OK;
 }
 
+lk_status lk_planner_packed(lk_planner *planner, uint32_t index, uint64_t layout, size_t bytes,
+                            const lk_packer *packer, lk_operand *out_operand, lk_error *error) {
+  lk_plan_body *body = planner->body;
+  const lk_status grown = GROW(planner, body, packed, error);
+  if (grown != LK_OK) {
+    packer->destroy(packer->arg);
+    return grown;
+  }
+  LK_RETURN_NOT_OK(lk_content_pack(planner->node->constants[index].content, layout, bytes, packer,
+                                   &body->packed[body->n_packed], error));
+  *out_operand =
+      (lk_operand){LK_PLACE_PACKED, body->n_packed++, planner->node->constants[index].tensor.desc};
+  return LK_OK;
+}
+
 lk_status lk_planner_literal(lk_planner *planner, const lk_tensor_desc *desc, const void *data,
                              const_dnnl_memory_desc_t packed_md, lk_operand *out_operand,
                              lk_error *error) {
@@ -316,6 +331,18 @@ void lk_planner_work(lk_planner *planner, double flops, double bytes) {
   lk_step *last = &planner->body->steps[planner->body->n_steps - 1];
   last->flops = flops;
   last->bytes = bytes;
+}
+
+lk_status lk_planner_tiles(lk_planner *planner, const char *text, lk_error *error) {
+  lk_plan_body *body = planner->body;
+  const size_t size = strlen(text) + 1;
+  LK_RETURN_NOT_OK(GROW(planner, body, params, error));
+  char *copy = lk_strdup(planner->env->allocator, text);
+  if (copy == NULL) return lk_fail_memory(error, "a step's description", size);
+  body->params[body->n_params++] = copy;
+  planner->params_bytes += size;
+  body->steps[body->n_steps - 1].tiles = copy;
+  return LK_OK;
 }
 
 lk_status lk_planner_kernel(lk_planner *planner, lk_kernel_fn kernel, const char *kind,

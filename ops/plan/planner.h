@@ -59,6 +59,11 @@ lk_status lk_planner_input(lk_planner *planner, uint32_t index, lk_layout layout
 lk_status lk_planner_weights(lk_planner *planner, uint32_t index, const lk_tensor_desc *desc,
                              const_dnnl_memory_desc_t plain_md, const_dnnl_memory_desc_t packed_md,
                              lk_operand *out_operand, lk_error *error);
+/* Constant input `index` as a kernel packs it; `layout` says how, and has LK_LAYOUT_OF_KERNELS.
+ * Takes over packer->arg. */
+#define LK_LAYOUT_OF_KERNELS (UINT64_C(1) << 63)
+lk_status lk_planner_packed(lk_planner *planner, uint32_t index, uint64_t layout, size_t bytes,
+                            const lk_packer *packer, lk_operand *out_operand, lk_error *error);
 /* The same for values that the operator makes up itself: `data` are the plain, row-major bytes of
  * `desc`, copied. */
 lk_status lk_planner_literal(lk_planner *planner, const lk_tensor_desc *desc, const void *data,
@@ -105,6 +110,8 @@ lk_status lk_planner_kernel(lk_planner *planner, lk_kernel_fn kernel, const char
                             uint32_t n_operands, lk_error *error);
 /* Says what the work of the step that was emitted last is, where it is not that. */
 void lk_planner_work(lk_planner *planner, double flops, double bytes);
+/* Says how the step that was emitted last is cut into tiles. The text is copied. */
+lk_status lk_planner_tiles(lk_planner *planner, const char *text, lk_error *error);
 /* A step that copies as `copy` says, which need not be simplified; none where it has no
  * elements. */
 lk_status lk_planner_copy(lk_planner *planner, const lk_copy *copy, const lk_operand *from,

@@ -104,7 +104,7 @@ static lk_status emit_primitive(lk_planner *planner, lk_pool_kind kind,
   const lk_pool pool = {.geometry = geometry_of(shape, &src->desc), .kind = kind};
   LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_pool_divisors_kernel, "pool_divisors", &pool,
                                      sizeof pool, dst, 1, error));
-  return lk_plan_post_ops(planner, dst, error);
+  return lk_plan_post_ops(planner, 0, dst, error);
 }
 
 /* ---- by our own kernels ---- */
@@ -126,7 +126,7 @@ static lk_status emit_kernel(lk_planner *planner, lk_pool_kind kind, const lk_wi
   }
   LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_pool_kernel, "pool", &pool, sizeof pool, operands,
                                      pool.positions ? 3 : 2, error));
-  return lk_plan_post_ops(planner, dst, error);
+  return lk_plan_post_ops(planner, 0, dst, error);
 }
 
 /* Strides in elements, with those of three spatial dimensions. */

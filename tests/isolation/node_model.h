@@ -1,5 +1,6 @@
-// A node with its own constants and the same names as every other: y = x W in an executor. Expected
-// outputs come from plain loops.
+// A node with its own constants and the same names as every other: y = 2 x W + 1 in an executor. Its
+// plan has all there is: packed weights, a kernel for the product, and a primitive for the rest.
+// Expected outputs come from plain loops.
 #pragma once
 
 #include "tests/ops/reference.h"
@@ -26,6 +27,7 @@ struct Model {
     n.generation = generation;
     n.scope = scope;
     n.constants = {w};
+    n.post_ops = {{LK_POST_LINEAR, -1, 2, 1}};
     LK_EXPECT_OK(n.create(in, out_op, LK_ERR));
   }
   // Binds in `plan`, which may have the plan of an earlier call, and compares.
@@ -38,8 +40,11 @@ struct Model {
     const Memory from = x.in(LK_LAYOUT_PLAIN);
     Memory to(x.bytes.size());
     status = lk::run(in, *plan, {from.data(), nullptr}, to.data(), &error);
-    *out = equal(ref::matmul(x, w), Value::from(x.desc, to.data()), 1e-5);
+    *out = equal(expected(x, w), Value::from(x.desc, to.data()), 1e-5);
     return status;
+  }
+  static Value expected(const Value &x, const Value &w) {
+    return ref::apply(ref::matmul(x, w), {LK_POST_LINEAR, -1, 2, 1});
   }
   lk_status run(int64_t rows, ::testing::AssertionResult *out) const {
     Plan plan;
