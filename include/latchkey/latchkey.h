@@ -358,8 +358,7 @@ typedef struct lk_step_info {
   uint32_t reserved;
 } lk_step_info;
 
-/* What a step took. On a build with the system's oneDNN, whose regions are not seen, a primitive
- * computes as if on one thread. */
+/* What a step took. */
 typedef struct lk_step_time {
   uint64_t ns;         /* from its beginning to its end */
   uint64_t compute_ns; /* in which threads computed, the sum over all of them */
@@ -470,16 +469,15 @@ typedef struct lk_api {
    * This function cannot fail. It does not ask whether processors are free: threads_enter does. */
   void (*parallel_run)(lk_context *context, int32_t threads, lk_parallel_fn fn, void *arg);
   /* How many regions of several threads this thread has begun so far, in operators and by
-   * parallel_run. A host that lends its threads sees from it whether a run had any use for them. On
-   * a build with the system's oneDNN, regions inside of oneDNN are not counted. */
+   * parallel_run. A host that lends its threads sees from it whether a run had any use for them. */
   uint64_t (*parallel_regions)(void);
 
   /* Opens a loan: until loan_close, regions of this thread of up to `threads` threads, this one
    * included, are shared with those that assist. Nobody waits for assistants: the library's threads
    * stand in for those that do not come.
    * A loan changes nothing where `threads` is 1 or less, where this thread has a team (another
-   * loan, a frame_begin with operators behind it) or works in a region already, where threads
-   * cannot be started, and on a build with the system's oneDNN. */
+   * loan, a frame_begin with operators behind it) or works in a region already, and where threads
+   * cannot be started. */
   void (*loan_open)(lk_context *context, lk_loan *loan, int32_t threads);
   /* Closes a loan, on the thread that opened it, outside any region, and after the frame_end of
    * each frame_begin that came after loan_open. Every loan must be closed, also one that changes
@@ -487,9 +485,8 @@ typedef struct lk_api {
   void (*loan_close)(lk_context *context, lk_loan *loan);
   /* Works for a loan on this thread until it is closed, and returns how many shares it has done.
    * Any thread but the one that opens the loan may call this, before or after loan_open; before, it
-   * waits without sleeping. It returns 0 at once when `threads` - 1 others assist already, when the
-   * loan is closed or changes nothing, and on a build with the system's oneDNN. The thread's
-   * floating-point state is restored. */
+   * waits without sleeping. It returns 0 at once when `threads` - 1 others assist already, and when
+   * the loan is closed or changes nothing. The thread's floating-point state is restored. */
   uint64_t (*loan_assist)(lk_context *context, lk_loan *loan);
 
   /* Makes an executor: an identity (its address and a uuid) that is never reused. `name` is for
