@@ -244,7 +244,7 @@ static bool has_tiles(const lk_planner *planner, const conv_params *params) {
   const int64_t *w = planner->inputs[1].desc.dims;
   return planner->node->constants[1].content != NULL && !params->is_transposed &&
          (params->groups == 1 || w[1] >= LEAST_GROUP_CHANNELS) &&
-         lk_elements(&planner->inputs[0].desc) > 0 && lk_plan_conv_takes_post_ops(planner);
+         lk_elements(&planner->inputs[0].desc) > 0;
 }
 
 /* Dimensions that are not there come first, as memory has them. */

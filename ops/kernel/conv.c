@@ -87,14 +87,18 @@ static void do_tasks(const void *arg, int64_t begin, int64_t end) {
   const float *bias = self->has_bias ? loop->pointers[3] : NULL;
   const float *residual = self->has_residual ? loop->pointers[3 + self->has_bias] : NULL;
   float *output = loop->pointers[2];
+  const lk_product_chain *chain = self->has_chain ? (const void *)(self + 1) : NULL;
+  void *const *of_chain = loop->pointers + 3 + self->has_bias + self->has_residual;
   lk_conv_source source;
   for (int64_t i = begin; i < end; i++) {
     const int64_t group = i / tasks, channel = group * self->out_channels;
-    const lk_product_operands operands = {.b = weights +
-                                               group * lk_product_packed_size(&self->product),
-                                          .bias = bias != NULL ? bias + channel : NULL,
-                                          .residual = residual != NULL ? residual + channel : NULL,
-                                          .c = output + channel};
+    lk_product_operands operands = {.b = weights + group * lk_product_packed_size(&self->product),
+                                    .bias = bias != NULL ? bias + channel : NULL,
+                                    .residual = residual != NULL ? residual + channel : NULL,
+                                    .c = output + channel,
+                                    .chain = chain};
+    if (chain != NULL) operands.of_chain = lk_product_chain_at(chain, of_chain, 0, channel);
+
     lk_conv_source_init(&source, self, input + group * self->in_channels);
     lk_product_run(&self->product, &operands, &source.source, i % tasks);
   }

@@ -27,6 +27,7 @@ typedef struct lk_conv {
   int64_t pad[LK_CONV_DIMS]; /* before the first element */
   float low, high;           /* the output is clipped; -INFINITY, INFINITY: it is not */
   bool has_bias, has_residual;
+  bool has_chain; /* an lk_product_chain lies behind this struct */
   /* ---- by lk_conv_plan ---- */
   bool is_dense; /* pixels of the input are the rows of the product */
   bool merges;   /* positions along the last dimension are one tap */
@@ -45,6 +46,7 @@ void lk_conv_pack(const lk_conv *self, const float *weights, float *packed);
 /* The other way round. */
 void lk_conv_unpack(const lk_conv *self, const float *packed, float *weights);
 
-/* The kernel: `params` is an lk_conv, pointers are input, packed weights, output, then the bias and
- * the residual where there are such. The residual has the shape of the output and may be it. */
+/* The kernel: `params` is an lk_conv, pointers are input, packed weights, output, then the bias, the
+ * residual and the chain's operands where there are such. The residual has the shape of the output
+ * and may be it. */
 lk_status lk_conv_kernel(const void *params, void *const *pointers, lk_error *error);

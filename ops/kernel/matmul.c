@@ -126,6 +126,7 @@ static void next(lk_product_source *source, int64_t left, int64_t first, int64_t
 typedef struct operands {
   const float *a, *b, *bias, *residual;
   float *c, *scratch;
+  void *const *of_chain;
 } operands;
 
 static operands read_pointers(const lk_matmul *self, void *const *pointers) {
@@ -133,7 +134,8 @@ static operands read_pointers(const lk_matmul *self, void *const *pointers) {
   uint32_t n = 3;
   if (self->has_bias) read.bias = pointers[n++];
   if (self->has_residual) read.residual = pointers[n++];
-  if (lk_matmul_scratch_size(self) > 0) read.scratch = pointers[n];
+  if (lk_matmul_scratch_size(self) > 0) read.scratch = pointers[n++];
+  read.of_chain = pointers + n;
   return read;
 }
 
@@ -155,19 +157,25 @@ static void do_tasks(const void *arg, int64_t begin_task, int64_t end_task) {
   const lk_matmul *self = loop->params;
   const operands read = read_pointers(self, loop->pointers);
   const int64_t tasks = lk_product_tasks(&self->product), elements = self->rows * self->columns;
+  const lk_product_chain *chain = self->has_chain ? (const void *)(self + 1) : NULL;
   rows_source source = {{self->a_k, begin, next}, self, NULL, 0};
   for (int64_t i = begin_task; i < end_task; i++) {
     const int64_t batch = i / tasks;
     const place at = find_place(self, batch);
     const float *packed = self->b_is_packed ? read.b : read.scratch;
-    const lk_product_operands of_product = {
+    lk_product_operands of_product = {
         .b = packed != NULL ? packed + at.b_matrix * lk_matmul_packed_size(self) : NULL,
         .plain_b = read.b + at.b,
         .plain_step = self->b_k,
         .first_packed = self->first_packed,
         .bias = read.bias,
         .residual = read.residual != NULL ? read.residual + batch * elements : NULL,
-        .c = read.c + batch * elements};
+        .c = read.c + batch * elements,
+        .chain = chain};
+    if (chain != NULL) {
+      of_product.of_chain = lk_product_chain_at(chain, read.of_chain, batch * self->rows, 0);
+    }
+
     source.a = read.a + at.a;
     lk_product_run(&self->product, &of_product, &source.source, i % tasks);
   }

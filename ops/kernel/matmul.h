@@ -23,6 +23,7 @@ typedef struct lk_matmul {
   int64_t b_batch[LK_MAX_RANK], b_k, b_column;
   bool b_is_packed; /* one matrix for all batches, by lk_matmul_pack */
   bool has_bias, has_residual;
+  bool has_chain;  /* an lk_product_chain lies behind this struct */
   float low, high; /* the output is clipped; -INFINITY, INFINITY: it is not */
   /* ---- by lk_matmul_plan ---- */
   lk_product product;
@@ -45,5 +46,5 @@ int64_t lk_matmul_scratch_size(const lk_matmul *self);
 
 /* The kernel: `params` is an lk_matmul, pointers are both operands and the output, which is
  * [batch...][rows][columns]; then, each where there is one, bias [columns], residual (of the
- * output's shape; may be the output), scratch memory. */
+ * output's shape; may be the output), scratch memory, and the chain's operands. */
 lk_status lk_matmul_kernel(const void *params, void *const *pointers, lk_error *error);

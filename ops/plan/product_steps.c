@@ -2,7 +2,6 @@
 #include "ops/plan/product_steps.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,60 +9,7 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/plan/eltwise_steps.h"
-
-/* ---- post-ops ---- */
-
-/* What a product does to its output before it leaves the registers: the first post-ops of the
- * node. */
-typedef struct ends {
-  int32_t bias, residual; /* inputs of the node; -1: none */
-  float low, high;
-  uint32_t count; /* of post-ops that these are */
-} ends;
-
-/* A number for each of `columns`, which is what a bias is. */
-static bool is_row(const lk_tensor_desc *desc, int64_t columns) {
-  return desc->rank > 0 && desc->dims[desc->rank - 1] == columns && lk_elements(desc) == columns;
-}
-
-/* `columns`: of the product, if a row of them may be added; else 0. */
-static bool adds(const lk_planner *planner, const lk_post_op *post_op, int64_t columns,
-                 ends *found) {
-  if (post_op->kind != LK_POST_ADD) return false;
-  const lk_tensor_desc *operand = &planner->inputs[post_op->input].desc;
-  if (columns > 0 && found->bias < 0 && is_row(operand, columns)) {
-    found->bias = post_op->input;
-  } else if (found->residual < 0 && lk_shape_equal(operand, &planner->body->outputs[0])) {
-    found->residual = post_op->input;
-  } else {
-    return false;
-  }
-  return true;
-}
-
-/* Relu with a slope clips nothing. */
-static bool clips(const lk_post_op *post_op, ends *found) {
-  if (post_op->kind == LK_POST_CLIP) {
-    found->low = post_op->alpha;
-    found->high = post_op->beta;
-  } else if (post_op->kind == LK_POST_RELU && post_op->alpha == 0.0F) {
-    found->low = 0;
-  } else {
-    return false;
-  }
-  return true;
-}
-
-static ends find_ends(const lk_planner *planner, int64_t columns) {
-  const lk_op_node *node = planner->node;
-  ends found = {.bias = -1, .residual = -1, .low = -INFINITY, .high = INFINITY};
-  while (found.count < node->n_post_ops &&
-         adds(planner, &node->post_ops[found.count], columns, &found)) {
-    found.count++;
-  }
-  if (found.count < node->n_post_ops && clips(&node->post_ops[found.count], &found)) found.count++;
-  return found;
-}
+#include "ops/plan/product_ends.h"
 
 /* ---- weights ---- */
 
@@ -164,80 +110,115 @@ static lk_status matmul_weights(lk_planner *planner, const lk_matmul *matmul,
 
 /* ---- steps ---- */
 
-static lk_status add_input(lk_planner *planner, int32_t index, lk_layout layout,
-                           lk_operand *operands, uint32_t *n_operands, lk_error *error) {
+/* A step while it is put together. */
+typedef struct product_step {
+  const lk_product_output *output;
+  lk_product_ends ends;
+  lk_operand operands[5 + LK_PRODUCT_CHAIN_OPERANDS];
+  uint32_t n_operands;
+} product_step;
+
+static lk_status add_input(lk_planner *planner, product_step *step, int32_t index, lk_layout layout,
+                           lk_error *error) {
   if (index < 0) return LK_OK;
-  return lk_planner_input(planner, (uint32_t)index, layout, &operands[(*n_operands)++], error);
+  return lk_planner_input(planner, (uint32_t)index, layout, &step->operands[step->n_operands++],
+                          error);
 }
 
-/* What the step that was emitted last does, `products` times. */
-static lk_status describe_step(lk_planner *planner, const lk_product *product, int64_t products,
-                               const lk_operand *operands, uint32_t n_operands, lk_error *error) {
+/* Operands of the output's shape lie as it does; others have one number for a row, or one for a
+ * column, in any layout. */
+static lk_status add_chain(lk_planner *planner, product_step *step, lk_error *error) {
+  const lk_product_chain *chain = &step->ends.chain;
+  for (uint32_t i = 0; i < chain->n_operands; i++) {
+    const bool is_full = chain->row_step[i] != 0 && chain->column_step[i] != 0;
+    LK_RETURN_NOT_OK(add_input(planner, step, (int32_t)step->ends.chain_inputs[i],
+                               is_full ? step->output->layout : LK_LAYOUT_PLAIN, error));
+  }
+  return LK_OK;
+}
+
+static lk_status emit(lk_planner *planner, product_step *step, lk_kernel_fn kernel,
+                      const char *kind, const void *params, size_t size, const lk_product *product,
+                      int64_t products, lk_error *error) {
+  lk_status status = LK_OK;
   char tiles[96];
-  const double terms = (double)(products * product->taps) * (double)product->k;
   double bytes = 0;
-  for (uint32_t i = 0; i < n_operands; i++) {
-    bytes += (double)lk_elements(&operands[i].desc) * sizeof(float);
+  const size_t chain = step->ends.has_chain ? lk_product_chain_size(&step->ends.chain) : 0;
+  const double terms = (double)(products * product->taps) * (double)product->k;
+  unsigned char *both = lk_alloc(planner->env->allocator, size + chain);
+  if (both == NULL) return lk_fail_memory(error, "a kernel's parameters", size + chain);
+  memcpy(both, params, size);
+  if (chain > 0) memcpy(both + size, &step->ends.chain, chain);
+  LK_TRY(lk_planner_kernel(planner, kernel, kind, both, size + chain, step->operands,
+                           step->n_operands, error));
+  for (uint32_t i = 0; i < step->n_operands; i++) {
+    bytes += (double)lk_elements(&step->operands[i].desc) * sizeof(float);
   }
   planner->body->implementation = "tiles";
   lk_planner_work(planner, 2 * terms * (double)product->rows * (double)product->columns, bytes);
   lk_product_describe(product, tiles, sizeof tiles);
-  return lk_planner_tiles(planner, tiles, error);
-}
-
-bool lk_plan_conv_takes_post_ops(const lk_planner *planner) {
-  return find_ends(planner, 0).count == planner->node->n_post_ops;
+  LK_TRY(lk_planner_tiles(planner, tiles, error));
+  LK_TRY(lk_plan_post_ops(planner, step->ends.count, &step->operands[2], error));
+cleanup:
+  lk_free(planner->env->allocator, both);
+  return status;
 }
 
 lk_status lk_plan_conv(lk_planner *planner, lk_conv *conv, lk_error *error) {
-  const ends found = find_ends(planner, 0);
   const lk_layout layout = LK_LAYOUT_CHANNELS_LAST;
-  lk_operand operands[5];
-  uint32_t n = 3;
+  const lk_product_output output = {
+      .layout = layout, .column_dim = 1, .row_step = conv->groups * conv->out_channels};
+  product_step step = {.output = &output, .n_operands = 3};
+  lk_operand *operands = step.operands;
+  LK_RETURN_NOT_OK(lk_product_ends_find(planner, &output, &step.ends, error));
   conv->isa = lk_isa_get();
-  conv->has_residual = found.residual >= 0;
-  conv->low = found.low;
-  conv->high = found.high;
+  conv->has_residual = step.ends.residual >= 0;
+  conv->has_chain = step.ends.has_chain;
+  conv->low = step.ends.low;
+  conv->high = step.ends.high;
   lk_conv_plan(conv);
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &operands[0], error));
   LK_RETURN_NOT_OK(conv_weights(planner, conv, &operands[1], error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &operands[2], error));
-  LK_RETURN_NOT_OK(
-      add_input(planner, conv->has_bias ? 2 : -1, LK_LAYOUT_PLAIN, operands, &n, error));
-  LK_RETURN_NOT_OK(add_input(planner, found.residual, layout, operands, &n, error));
-  LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_conv_kernel, "conv_tiles", conv, sizeof *conv,
-                                     operands, n, error));
-  LK_RETURN_NOT_OK(describe_step(planner, &conv->product, conv->groups, operands, n, error));
-  return lk_plan_post_ops(planner, found.count, &operands[2], error);
+  LK_RETURN_NOT_OK(add_input(planner, &step, conv->has_bias ? 2 : -1, LK_LAYOUT_PLAIN, error));
+  LK_RETURN_NOT_OK(add_input(planner, &step, step.ends.residual, layout, error));
+  LK_RETURN_NOT_OK(add_chain(planner, &step, error));
+  return emit(planner, &step, lk_conv_kernel, "conv_tiles", conv, sizeof *conv, &conv->product,
+              conv->groups, error);
 }
 
 lk_status lk_plan_matmul(lk_planner *planner, lk_matmul *matmul, bool has_columns,
                          lk_error *error) {
-  const ends found = find_ends(planner, has_columns ? matmul->columns : 0);
   const lk_layout layout = LK_LAYOUT_PLAIN;
-  lk_operand operands[6];
-  uint32_t n = 3;
+  const uint32_t rank = planner->body->outputs[0].rank;
+  const lk_product_output output = {.layout = layout,
+                                    .column_dim = has_columns ? (int32_t)rank - 1 : -1,
+                                    .row_step = matmul->columns,
+                                    .bias_is_post_op = has_columns};
+  product_step step = {.output = &output, .n_operands = 3};
+  lk_operand *operands = step.operands;
+  LK_RETURN_NOT_OK(lk_product_ends_find(planner, &output, &step.ends, error));
   matmul->isa = lk_isa_get();
   matmul->b_is_packed = planner->node->constants[1].content != NULL &&
                         lk_elements(&planner->inputs[1].desc) == matmul->k * matmul->columns;
-  matmul->has_bias = found.bias >= 0;
-  matmul->has_residual = found.residual >= 0;
-  matmul->low = found.low;
-  matmul->high = found.high;
+  matmul->has_bias = step.ends.bias >= 0;
+  matmul->has_residual = step.ends.residual >= 0;
+  matmul->has_chain = step.ends.has_chain;
+  matmul->low = step.ends.low;
+  matmul->high = step.ends.high;
   lk_matmul_plan(matmul);
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &operands[0], error));
   LK_RETURN_NOT_OK(matmul->b_is_packed ? matmul_weights(planner, matmul, &operands[1], error)
                                        : lk_planner_input(planner, 1, layout, &operands[1], error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &operands[2], error));
-  LK_RETURN_NOT_OK(add_input(planner, found.bias, layout, operands, &n, error));
-  LK_RETURN_NOT_OK(add_input(planner, found.residual, layout, operands, &n, error));
+  LK_RETURN_NOT_OK(add_input(planner, &step, step.ends.bias, layout, error));
+  LK_RETURN_NOT_OK(add_input(planner, &step, step.ends.residual, layout, error));
   const int64_t scratch = lk_matmul_scratch_size(matmul);
   if (scratch > 0) {
     const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 1, &scratch);
-    LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &operands[n++], error));
+    LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &operands[step.n_operands++], error));
   }
-  LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_matmul_kernel, "matmul_tiles", matmul,
-                                     sizeof *matmul, operands, n, error));
-  LK_RETURN_NOT_OK(describe_step(planner, &matmul->product, matmul->batches, operands, n, error));
-  return lk_plan_post_ops(planner, found.count, &operands[2], error);
+  LK_RETURN_NOT_OK(add_chain(planner, &step, error));
+  return emit(planner, &step, lk_matmul_kernel, "matmul_tiles", matmul, sizeof *matmul,
+              &matmul->product, matmul->batches, error);
 }

@@ -10,9 +10,6 @@
  * node's post-ops. */
 lk_status lk_plan_conv(lk_planner *planner, lk_conv *conv, lk_error *error);
 
-/* Whether that is one step: with others, a primitive that takes all post-ops is faster. */
-bool lk_plan_conv_takes_post_ops(const lk_planner *planner);
-
 /* One step: output 0 is the product that `matmul` describes (sizes and strides) of inputs 0 and 1,
  * with all of the node's post-ops. `has_columns`: the last dimension of output 0 is that of the
  * product's columns. */

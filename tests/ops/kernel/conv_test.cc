@@ -191,6 +191,61 @@ TEST(ConvKernel, IsRightWhereSumsAndPanelsAreCut) {
   }
 }
 
+// A chain with operands of all four sorts, also where sums are cut and where there are groups.
+TEST(ConvKernel, IsFollowedByItsChain) {
+  std::mt19937 random(6);
+  for (const int64_t channels : {3, 2100}) {
+    Case made;
+    made.conv = simple(channels, 45, 6, 7, 3);
+    made.conv.groups = channels == 3 ? 2 : 1;
+    made.conv.batch = 2;
+    made.conv.has_bias = true;
+    fill(&made, random);
+    const int64_t all = 45 * made.conv.groups, rows = 2 * 6 * 7;
+    const Guarded full = lk::random_floats(made.outputs(), random),
+                  columns = lk::random_floats(size_t(all), random),
+                  each_row = lk::random_floats(size_t(rows), random),
+                  one = lk::random_floats(1, random);
+    struct {
+      lk_conv conv;
+      lk_product_chain chain;
+    } params = {made.conv, {}};
+    lk_element_program program = lk_element_begin();
+    lk_element_value value = lk_element_input(&program, LK_F32);
+    const lk_element_op ops[] = {LK_ELEMENT_MUL, LK_ELEMENT_ADD, LK_ELEMENT_MUL, LK_ELEMENT_SUB};
+    const int64_t row_steps[] = {all, 0, 1, 0}, column_steps[] = {1, 1, 0, 0};
+    for (int i = 0; i < 4; i++) {
+      value = lk_element_binary(&program, ops[i], value, lk_element_input(&program, LK_F32));
+      params.chain.row_step[i] = row_steps[i];
+      params.chain.column_step[i] = column_steps[i];
+    }
+    lk_element_output(&program, lk_element_unary(&program, LK_ELEMENT_RELU, value, 0, 0), LK_F32);
+    params.chain.n_operands = 4;
+    LK_ASSERT_OK(lk_product_chain_plan(&program, &params.chain, LK_ERR));
+    params.conv.isa = lk_isa_get();
+    params.conv.has_chain = true;
+    lk_conv_plan(&params.conv);
+    std::vector<float> packed(size_t(lk_conv_packed_size(&params.conv)));
+    lk_conv_pack(&params.conv, made.weights.get(), packed.data());
+    Guarded output(made.outputs());
+    std::vector<void *> pointers = {const_cast<float *>(made.input.get()), packed.data(),
+                                    output.get(), const_cast<float *>(made.bias.get())};
+    for (const Guarded *each : {&full, &columns, &each_row, &one}) {
+      pointers.push_back(const_cast<float *>(each->get()));
+    }
+    LK_ASSERT_OK(lk_conv_kernel(&params, pointers.data(), LK_ERR));
+    output.check();
+    for (size_t i = 0; i < made.outputs(); i++) {
+      const int64_t row = int64_t(i) / all;
+      const int64_t at[] = {0, row / 7 % 6, row % 7};
+      const double sum = expected(made, row / 42, at, int64_t(i) % all);
+      const double right =
+          (sum * full[i] + columns[i % size_t(all)]) * each_row[size_t(row)] - one[0];
+      ASSERT_NEAR(output[i], std::fmax(right, 0), lk::tolerance(9 * channels)) << "output " << i;
+    }
+  }
+}
+
 // An image's result depends on neither threads nor what else is in the batch.
 TEST(ConvKernel, HasTheSameBitsForAnyThreadsAndBatch) {
   std::mt19937 random(3);
