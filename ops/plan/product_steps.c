@@ -116,6 +116,7 @@ typedef struct product_step {
   lk_product_ends ends;
   lk_operand operands[5 + LK_PRODUCT_CHAIN_OPERANDS];
   uint32_t n_operands;
+  uint32_t scratch; /* which of them is scratch memory; 0: none */
 } product_step;
 
 static lk_status add_input(lk_planner *planner, product_step *step, int32_t index, lk_layout layout,
@@ -152,6 +153,7 @@ static lk_status emit(lk_planner *planner, product_step *step, lk_kernel_fn kern
   LK_TRY(lk_planner_kernel(planner, kernel, kind, both, size + chain, step->operands,
                            step->n_operands, error));
   for (uint32_t i = 0; i < step->n_operands; i++) {
+    if (i > 0 && i == step->scratch) continue;
     bytes += (double)lk_elements(&step->operands[i].desc) * sizeof(float);
   }
   planner->body->implementation = "tiles";
@@ -183,7 +185,7 @@ lk_status lk_plan_conv(lk_planner *planner, lk_conv *conv, lk_error *error) {
   LK_RETURN_NOT_OK(add_input(planner, &step, conv->has_bias ? 2 : -1, LK_LAYOUT_PLAIN, error));
   LK_RETURN_NOT_OK(add_input(planner, &step, step.ends.residual, layout, error));
   LK_RETURN_NOT_OK(add_chain(planner, &step, error));
-  return emit(planner, &step, lk_conv_kernel, "conv_tiles", conv, sizeof *conv, &conv->product,
+  return emit(planner, &step, lk_conv_kernel, "convolution", conv, sizeof *conv, &conv->product,
               conv->groups, error);
 }
 
@@ -216,9 +218,10 @@ lk_status lk_plan_matmul(lk_planner *planner, lk_matmul *matmul, bool has_column
   const int64_t scratch = lk_matmul_scratch_size(matmul);
   if (scratch > 0) {
     const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 1, &scratch);
-    LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &operands[step.n_operands++], error));
+    step.scratch = step.n_operands++;
+    LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &operands[step.scratch], error));
   }
   LK_RETURN_NOT_OK(add_chain(planner, &step, error));
-  return emit(planner, &step, lk_matmul_kernel, "matmul_tiles", matmul, sizeof *matmul,
-              &matmul->product, matmul->batches, error);
+  return emit(planner, &step, lk_matmul_kernel, "matmul", matmul, sizeof *matmul, &matmul->product,
+              matmul->batches, error);
 }

@@ -18,7 +18,9 @@ from pictures import picture
 
 import latchkey
 
-TOLERANCE = 1e-4  # relative to the largest output
+# Relative to the largest output. ONNX Runtime's own results with and without its optimizations
+# differ by up to 0.8e-4 here.
+TOLERANCE = 1.5e-4
 MODES = [("shared", True), ("shared", False), ("thread", True), ("thread", False), ("off", False)]
 
 

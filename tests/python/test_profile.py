@@ -34,7 +34,9 @@ def test_a_profile_lists_what_ran(convnet):
     for one in entries:
         assert 0 < one["min_ms"] <= one["ms"] <= one["total_ms"]
         assert 0 <= one["waiting"] <= 1 and one["gbytes"] > 0
-        assert one["implementation"] and one["tiles"] == ""
+        assert one["implementation"]
+        on_tiles = one["kind"] == "convolution" and one["implementation"] == "kernel"
+        assert (" in blocks of " in one["tiles"]) == on_tiles
     assert all(one["gflops"] > 0 for one in convolutions)
     assert sum(one["share"] for one in entries) == pytest.approx(1)
     assert entries == sorted(entries, key=lambda one: -one["total_ms"])
