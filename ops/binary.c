@@ -1,11 +1,13 @@
 /* Add, Sub, Mul, Div, Pow, Sum with broadcasting (ONNX operators of these names). f32 runs on
- * oneDNN; other types, which are shape arithmetic, in plain C (kernel/arithmetic.c). */
+ * oneDNN; other types, which are shape arithmetic, in element programs. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/arithmetic.h"
+#include "ops/kernel/element.h"
+#include "ops/kernel/power.h"
+#include "ops/kernel/strides.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/moves.h"
 #include "ops/plan/post_ops.h"
@@ -45,27 +47,52 @@ static lk_status plan_binary(lk_planner *planner, dnnl_alg_kind_t algorithm, boo
   return lk_plan_binary_step(planner, algorithm, &a, &b, &dst, true, error);
 }
 
-/* A plan without oneDNN: powers, and types that it does not compute on. */
-static lk_status plan_arithmetic(lk_planner *planner, lk_arithmetic_op op, lk_error *error) {
+static lk_status refuse_types(const lk_tensor_desc *a, const lk_tensor_desc *b, lk_error *error) {
+  return lk_fail(error, LK_UNSUPPORTED,
+                 "failed to compute on types %s and %s: integers or f64 are supported",
+                 lk_dtype_name(a->dtype), lk_dtype_name(b->dtype));
+}
+
+/* A plan without oneDNN, for types that it does not compute on. */
+static lk_status plan_element(lk_planner *planner, lk_element_op op, lk_error *error) {
+  const lk_tensor_desc *a = &planner->inputs[0].desc, *b = &planner->inputs[1].desc;
+  const lk_tensor_desc *to = &planner->body->outputs[0];
+  lk_operand operands[3];
+  lk_element_program program = lk_element_begin();
+  const lk_element_value x = lk_element_input(&program, a->dtype);
+  const lk_element_value y = lk_element_input(&program, b->dtype);
+  if (a->dtype != b->dtype) return refuse_types(a, b, error);
+  lk_element_output(&program, lk_element_binary(&program, op, x, y), to->dtype);
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &operands[0], error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 1, LK_LAYOUT_PLAIN, &operands[1], error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &operands[2], error));
+  lk_element_strides strides[3];
+  lk_broadcast_strides(&operands[0].desc, to->rank, 1, strides[0].strides);
+  lk_broadcast_strides(&operands[1].desc, to->rank, 1, strides[1].strides);
+  lk_strides(to, 1, strides[2].strides);
+  lk_element step;
+  LK_RETURN_NOT_OK(lk_element_plan(&program, to->rank, to->dims, strides, &step, error));
+  return lk_planner_kernel(planner, lk_element_kernel, "element", &step, step.size, operands, 3,
+                           error);
+}
+
+/* Powers, whose exponents may have another type than their bases. */
+static lk_status plan_power(lk_planner *planner, lk_error *error) {
   const lk_tensor_desc *a = &planner->inputs[0].desc;
   const lk_tensor_desc *b = &planner->inputs[1].desc;
   const lk_tensor_desc *to = &planner->body->outputs[0];
   lk_operand operands[3];
-  if (!lk_arithmetic_is_supported(op, a->dtype, b->dtype)) {
-    return lk_fail(error, LK_UNSUPPORTED,
-                   "failed to compute on types %s and %s: integers or f64 are supported",
-                   lk_dtype_name(a->dtype), lk_dtype_name(b->dtype));
-  }
+  if (!lk_power_is_supported(a->dtype, b->dtype)) return refuse_types(a, b, error);
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &operands[0], error));
   LK_RETURN_NOT_OK(lk_planner_input(planner, 1, LK_LAYOUT_PLAIN, &operands[1], error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &operands[2], error));
-  lk_arithmetic step = {.op = op, .a_dtype = a->dtype, .b_dtype = b->dtype, .rank = to->rank};
+  lk_power step = {.a_dtype = a->dtype, .b_dtype = b->dtype, .rank = to->rank};
   memcpy(step.dims, to->dims, sizeof step.dims);
   lk_broadcast_strides(&operands[0].desc, to->rank, 1, step.a);
   lk_broadcast_strides(&operands[1].desc, to->rank, 1, step.b);
-  lk_arithmetic_simplify(&step);
-  return lk_planner_kernel(planner, lk_arithmetic_kernel, "arithmetic", &step, sizeof step,
-                           operands, 3, error);
+  lk_power_simplify(&step);
+  return lk_planner_kernel(planner, lk_power_kernel, "power", &step, sizeof step, operands, 3,
+                           error);
 }
 
 static bool is_float(lk_planner *planner) {
@@ -74,12 +101,12 @@ static bool is_float(lk_planner *planner) {
 
 /* Add, Sub, Mul, Div. */
 static lk_status plan(lk_planner *planner, lk_error *error) {
-  static const lk_arithmetic_op ops[] = {[LK_POST_ADD] = LK_ADD,
-                                         [LK_POST_SUB] = LK_SUB,
-                                         [LK_POST_MUL] = LK_MUL,
-                                         [LK_POST_DIV] = LK_DIV};
+  static const lk_element_op ops[] = {[LK_POST_ADD] = LK_ELEMENT_ADD,
+                                      [LK_POST_SUB] = LK_ELEMENT_SUB,
+                                      [LK_POST_MUL] = LK_ELEMENT_MUL,
+                                      [LK_POST_DIV] = LK_ELEMENT_DIV};
   const lk_op_row *row = &planner->node->class_->row;
-  if (!is_float(planner)) return plan_arithmetic(planner, ops[row->fusion.kind], error);
+  if (!is_float(planner)) return plan_element(planner, ops[row->fusion.kind], error);
   return plan_binary(planner, lk_post_op_binary(row->fusion.kind),
                      (row->flags & LK_OP_COMMUTATIVE) != 0, error);
 }
@@ -105,7 +132,9 @@ static lk_status plan_pow(lk_planner *planner, lk_error *error) {
     if (exponent == 0.5F) return lk_plan_eltwise(planner, dnnl_eltwise_sqrt, 0, 0, error);
     return lk_plan_eltwise(planner, dnnl_eltwise_pow, 1.0F, exponent, error);
   }
-  return plan_arithmetic(planner, LK_POW, error);
+  return planner->inputs[0].desc.dtype == planner->inputs[1].desc.dtype
+             ? plan_element(planner, LK_ELEMENT_POW, error)
+             : plan_power(planner, error);
 }
 
 /* ---- Sum: any number of tensors, with broadcasting from opset 8 on ---- */
