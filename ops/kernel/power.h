@@ -20,6 +20,6 @@ bool lk_power_is_supported(uint32_t a_dtype, uint32_t b_dtype);
 /* Makes the dimensions as few as the strides allow. To be called once, before the kernel. */
 void lk_power_simplify(lk_power *self);
 
-/* Params: lk_power. Pointers: bases, exponents, the result, of the bases' type. Integers to integers
- * wrap around; 0 to a negative power is LK_INVALID_ARGUMENT. */
+/* Params: lk_power. Pointers: bases, exponents, the result, of the bases' type. Integers to
+ * integers wrap around; 0 to a negative power is LK_INVALID_ARGUMENT. */
 lk_status lk_power_kernel(const void *params, void *const *pointers, lk_error *error);

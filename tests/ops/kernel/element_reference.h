@@ -128,9 +128,9 @@ constexpr FunctionOfOne FUNCTIONS[] = {
     {"sigmoid", LK_ELEMENT_SIGMOID, 0, 0, 2.5, 3},
     {"softplus", LK_ELEMENT_SOFTPLUS, 0, 0, 3, 3},
     {"softsign", LK_ELEMENT_SOFTSIGN, 0, 0, 1.5, 1.5},
-    {"mish", LK_ELEMENT_MISH, 0, 0, 4, 4.5},
+    {"mish", LK_ELEMENT_MISH, 0, 0, 5, 5.5},
     {"gelu", LK_ELEMENT_GELU, 0, 0, 6, 100},
-    {"gelu_tanh", LK_ELEMENT_GELU_TANH, 0, 0, 200, 200},
+    {"gelu_tanh", LK_ELEMENT_GELU_TANH, 0, 0, 210, 210},
     {"relu", LK_ELEMENT_RELU, 0, 0, 0, 0},
     {"leaky_relu", LK_ELEMENT_LEAKY_RELU, 0.01F, 0, 0.5, 0.5},
     {"threshold", LK_ELEMENT_THRESHOLD, 1, 0, 0, 0},
@@ -138,7 +138,7 @@ constexpr FunctionOfOne FUNCTIONS[] = {
     {"clip", LK_ELEMENT_CLIP, -1, 6, 0, 0},
     {"hard_sigmoid", LK_ELEMENT_HARDSIGMOID, 0.2F, 0.5F, 0.5, 1e9},
     {"hard_swish", LK_ELEMENT_HARDSWISH, 1.0F / 6, 0.5F, 1.5, 1e9},
-    {"swish", LK_ELEMENT_SWISH, 1, 0, 3, 3.5},
+    {"swish", LK_ELEMENT_SWISH, 1, 0, 3.5, 4},
     {"linear", LK_ELEMENT_LINEAR, 2, 1, 0.5, 1e9},
 };
 
