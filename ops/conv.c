@@ -235,6 +235,29 @@ static lk_status emit(lk_planner *planner, conv_desc *conv, dnnl_memory_desc_t p
   return lk_post_ops_execute(planner, primitive, args, n_args, &conv->dst, error);
 }
 
+static lk_status plan_primitive(lk_planner *planner, lk_error *error) {
+  const lk_op_node *node = planner->node;
+  const conv_params *params = node->params;
+  const lk_tensor *inputs = planner->inputs;
+  lk_status status = LK_OK;
+  dnnl_memory_desc_t plain_md = NULL;
+  conv_desc conv = {
+      .src = inputs[0].desc, .dst = planner->body->outputs[0], .has_bias = lk_op_has(node, 2)};
+  if (params->is_transposed) {
+    conv.kind = LK_PRIMITIVE_DECONVOLUTION;
+    LK_TRY(conv_transpose_shape(node, inputs, NULL, &conv.shape, &conv.dst.dims[1], error));
+    LK_TRY(transposed_weights(&inputs[1].desc, params->groups, &conv.weights, &plain_md, error));
+  } else {
+    conv.kind = LK_PRIMITIVE_CONVOLUTION;
+    LK_TRY(conv_shape(node, inputs, NULL, &conv.shape, &conv.dst.dims[1], error));
+    conv.weights = weights_desc(&inputs[1].desc, params->groups);
+  }
+  LK_TRY(emit(planner, &conv, plain_md, error));
+cleanup:
+  if (plain_md != NULL) dnnl_memory_desc_destroy(plain_md);
+  return status;
+}
+
 /* ---- on the microkernels ---- */
 
 /* With fewer channels in each of several groups, a product has too few terms. */
@@ -270,31 +293,18 @@ static lk_conv describe(const lk_planner *planner, const conv_params *params,
   return conv;
 }
 
+static lk_status plan_tiles(lk_planner *planner, const conv_params *params, lk_error *error) {
+  lk_window_shape shape = {0};
+  int64_t channels = 0;
+  LK_RETURN_NOT_OK(conv_shape(planner->node, planner->inputs, NULL, &shape, &channels, error));
+  lk_conv conv = describe(planner, params, &shape);
+  return lk_plan_conv(planner, &conv, error);
+}
+
 static lk_status plan(lk_planner *planner, lk_error *error) {
-  const lk_op_node *node = planner->node;
-  const conv_params *params = node->params;
-  const lk_tensor *inputs = planner->inputs;
-  lk_status status = LK_OK;
-  dnnl_memory_desc_t plain_md = NULL;
-  conv_desc conv = {
-      .src = inputs[0].desc, .dst = planner->body->outputs[0], .has_bias = lk_op_has(node, 2)};
-  if (params->is_transposed) {
-    conv.kind = LK_PRIMITIVE_DECONVOLUTION;
-    LK_TRY(conv_transpose_shape(node, inputs, NULL, &conv.shape, &conv.dst.dims[1], error));
-    LK_TRY(transposed_weights(&inputs[1].desc, params->groups, &conv.weights, &plain_md, error));
-  } else {
-    conv.kind = LK_PRIMITIVE_CONVOLUTION;
-    LK_TRY(conv_shape(node, inputs, NULL, &conv.shape, &conv.dst.dims[1], error));
-    if (has_tiles(planner, params)) {
-      lk_conv tiles = describe(planner, params, &conv.shape);
-      return lk_plan_conv(planner, &tiles, error);
-    }
-    conv.weights = weights_desc(&inputs[1].desc, params->groups);
-  }
-  LK_TRY(emit(planner, &conv, plain_md, error));
-cleanup:
-  if (plain_md != NULL) dnnl_memory_desc_destroy(plain_md);
-  return status;
+  const conv_params *params = planner->node->params;
+  return has_tiles(planner, params) ? plan_tiles(planner, params, error)
+                                    : plan_primitive(planner, error);
 }
 
 #define CONV_ROW(name, summary_text)                                                               \

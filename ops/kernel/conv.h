@@ -12,27 +12,7 @@
 
 #include <latchkey/base.h>
 
-#include "ops/kernel/product.h"
-
-enum { LK_CONV_DIMS = 3 };
-
-/* Dimensions in the order of memory; those that are not there have size, stride and so on of 1, and
- * no padding. */
-typedef struct lk_conv {
-  lk_isa isa;
-  int64_t batch, groups;
-  int64_t in_channels, out_channels; /* of a group */
-  int64_t in[LK_CONV_DIMS], out[LK_CONV_DIMS], kernel[LK_CONV_DIMS];
-  int64_t stride[LK_CONV_DIMS], dilation[LK_CONV_DIMS];
-  int64_t pad[LK_CONV_DIMS]; /* before the first element */
-  float low, high;           /* the output is clipped; -INFINITY, INFINITY: it is not */
-  bool has_bias, has_residual;
-  bool has_chain; /* an lk_product_chain lies behind this struct */
-  /* ---- by lk_conv_plan ---- */
-  bool is_dense; /* pixels of the input are the rows of the product */
-  bool merges;   /* positions along the last dimension are one tap */
-  lk_product product;
-} lk_conv;
+#include "ops/kernel/conv_params.h"
 
 /* Sets the second half from the first. */
 void lk_conv_plan(lk_conv *self);
@@ -46,7 +26,7 @@ void lk_conv_pack(const lk_conv *self, const float *weights, float *packed);
 /* The other way round. */
 void lk_conv_unpack(const lk_conv *self, const float *packed, float *weights);
 
-/* The kernel: `params` is an lk_conv, pointers are input, packed weights, output, then the bias, the
- * residual and the chain's operands where there are such. The residual has the shape of the output
- * and may be it. */
+/* The kernel: `params` is an lk_conv, pointers are input, packed weights, output, then the bias,
+ * the residual and the chain's operands where there are such. The residual has the shape of the
+ * output and may be it. */
 lk_status lk_conv_kernel(const void *params, void *const *pointers, lk_error *error);

@@ -145,7 +145,7 @@ static bool set_rows(lk_conv_source *self, const rows *of, const tap_place *tap,
   float *edge = self->edge + tap->number * LK_MICRO_ROWS * conv->product.k;
   bool reads = false;
   if (of->are_inside) {
-    for (int r = 0; r < LK_MICRO_ROWS; r++) out[r] = of->from[r] + tap->elements;
+    for (int64_t r = 0; r < of->count; r++) out[r] = of->from[r] + tap->elements;
     return true;
   }
   for (int64_t r = 0; r < of->count; r++) {

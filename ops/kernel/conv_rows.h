@@ -1,7 +1,7 @@
 /* Where in its input a convolution finds the rows of a tile. */
 #pragma once
 
-#include "ops/kernel/conv.h"
+#include "ops/kernel/conv_params.h"
 
 /* Of a tap along a whole line of the kernel, copies of the rows that reach into the padding. */
 enum { LK_CONV_EDGE_ELEMENTS = 2304 };

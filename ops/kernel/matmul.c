@@ -144,6 +144,7 @@ static void pack_panels(const void *arg, int64_t begin_panel, int64_t end_panel)
   const lk_matmul *self = loop->params;
   const operands read = read_pointers(self, loop->pointers);
   const int64_t panels = self->product.panels - self->first_packed;
+  if (panels == 0) return;
   for (int64_t i = begin_panel; i < end_panel; i++) {
     const int64_t matrix = i / panels, panel = self->first_packed + i % panels;
     lk_product_pack(&self->product, read.b + matrix_offset(self, matrix), self->b_column, 0,

@@ -13,8 +13,8 @@ lk_status lk_plan_binary_step(lk_planner *planner, dnnl_alg_kind_t algorithm, co
                               const lk_operand *b, const lk_operand *to, bool post_ops,
                               lk_error *error);
 
-/* The node's post-ops from `first` on, as steps of their own on `to` (f32), for a primitive or kernel
- * that does not take them. */
+/* The node's post-ops from `first` on, as steps of their own on `to` (f32), for a primitive or
+ * kernel that does not take them. */
 lk_status lk_plan_post_ops(lk_planner *planner, uint32_t first, const lk_operand *to,
                            lk_error *error);
 

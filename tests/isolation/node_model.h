@@ -1,7 +1,8 @@
-// A node with its own constants and the same names as every other: y = 2 x W + 1 in an executor. Its
-// plan has all there is: packed weights, a kernel for the product, and a primitive for the rest.
-// Expected outputs come from plain loops.
+// A node with its own constants and the same names as every other: y = x W in an executor. Expected
+// outputs come from plain loops.
 #pragma once
+
+#include <cmath>
 
 #include "tests/ops/reference.h"
 #include "tests/plugin/handles.h"
@@ -27,7 +28,6 @@ struct Model {
     n.generation = generation;
     n.scope = scope;
     n.constants = {w};
-    n.post_ops = {{LK_POST_LINEAR, -1, 2, 1}};
     LK_EXPECT_OK(n.create(in, out_op, LK_ERR));
   }
   // Binds in `plan`, which may have the plan of an earlier call, and compares.
@@ -40,11 +40,8 @@ struct Model {
     const Memory from = x.in(LK_LAYOUT_PLAIN);
     Memory to(x.bytes.size());
     status = lk::run(in, *plan, {from.data(), nullptr}, to.data(), &error);
-    *out = equal(expected(x, w), Value::from(x.desc, to.data()), 1e-5);
+    *out = equal(ref::matmul(x, w), Value::from(x.desc, to.data()), 1e-5);
     return status;
-  }
-  static Value expected(const Value &x, const Value &w) {
-    return ref::apply(ref::matmul(x, w), {LK_POST_LINEAR, -1, 2, 1});
   }
   lk_status run(int64_t rows, ::testing::AssertionResult *out) const {
     Plan plan;
@@ -54,6 +51,32 @@ struct Model {
     ::testing::AssertionResult result = ::testing::AssertionSuccess();
     EXPECT_EQ(run(rows, &result), LK_OK);
     EXPECT_TRUE(result) << rows << " rows";
+  }
+};
+
+// A node that runs on a primitive of oneDNN: shares of each row.
+struct PrimitiveModel {
+  Executor executor;
+  Op op;
+
+  explicit PrimitiveModel(lk_context *context) : executor(executor_in(context)) {
+    TestNode n;
+    n.op = "Softmax";
+    LK_EXPECT_OK(n.create(executor, &op, LK_ERR));
+  }
+  void check(int64_t rows) const {
+    const Value x = random({rows, 4}, 9);
+    Plan plan;
+    LK_ASSERT_OK(bind(op, {x.desc}, &plan, LK_ERR));
+    const Memory from = x.in(LK_LAYOUT_PLAIN);
+    Memory to(x.bytes.size());
+    LK_ASSERT_OK(lk::run(executor, plan, {from.data()}, to.data(), LK_ERR));
+    const std::vector<float> in = x.as<float>(), out = Value::from(x.desc, to.data()).as<float>();
+    for (size_t i = 0; i < out.size(); i++) {
+      double sum = 0;
+      for (size_t c = 0; c < 4; c++) sum += std::exp(double(in[i / 4 * 4 + c]));
+      EXPECT_NEAR(out[i], std::exp(double(in[i])) / sum, 1e-5) << rows << " rows, element " << i;
+    }
   }
 };
 

@@ -21,6 +21,7 @@ using lk::Executor;
 using lk::Model;
 using lk::Op;
 using lk::Plan;
+using lk::PrimitiveModel;
 
 Context open(uint32_t mode, int32_t threads) {
   Context context;
@@ -86,7 +87,7 @@ TEST_P(Settings, PlansForOneAndForManyThreads) {
   const Context context = open(GetParam(), 2);
   const Model model(context, 1);
   const lk::Value x = lk::random({6, 4}, 9);
-  const lk::Value wanted = Model::expected(x, model.w);
+  const lk::Value wanted = lk::ref::matmul(x, model.w);
   const auto ask = [&](const std::vector<int32_t> &counts, std::vector<lk_plan *> *seen) {
     Plan plan;
     for (const int32_t threads : counts) {
@@ -188,7 +189,7 @@ dnnl_fpmath_mode_t math_mode(const_dnnl_primitive_attr_t attr) {
 // (Whether that changes a result depends on the processor; so the primitives themselves are asked.)
 TEST_P(Settings, DefaultMathModeOfTheProcessIsNotTaken) {
   const Context context = open(GetParam(), 1);
-  const Model before(context, 1);
+  const PrimitiveModel before(context);
   before.check(3);
   std::thread([] {
     EXPECT_EQ(dnnl_set_default_fpmath_mode(dnnl_fpmath_mode_bf16), dnnl_success);
@@ -199,7 +200,7 @@ TEST_P(Settings, DefaultMathModeOfTheProcessIsNotTaken) {
   dnnl_primitive_attr_destroy(attr);
   const uint64_t built = lk::stats(context).kind[LK_KIND_VALUE].builds;
   EXPECT_GT(built, 0u);
-  const Model after(context, 2);
+  const PrimitiveModel after(context);
   for (int64_t rows : {3, 5}) after.check(rows);
   EXPECT_EQ(lk::stats(context).kind[LK_KIND_VALUE].builds, 2 * built) << "those of the new shape";
   for (const std::string &text : keys_of(context, LK_KIND_VALUE)) {
@@ -229,7 +230,7 @@ TEST_P(Settings, OneDnnCachesNothing) {
 // differs in one of them finds nothing.
 TEST_P(Settings, EngineLibraryAndMathModeAreInValueKeys) {
   const Context context = open(GetParam(), 1);
-  const Model model(context, 1);
+  const PrimitiveModel model(context);
   model.check(3);
   const std::vector<std::string> values = keys_of(context, LK_KIND_VALUE);
   ASSERT_FALSE(values.empty());

@@ -35,7 +35,7 @@ def test_a_profile_lists_what_ran(convnet):
         assert 0 < one["min_ms"] <= one["ms"] <= one["total_ms"]
         assert 0 <= one["waiting"] <= 1 and one["gbytes"] > 0
         assert one["implementation"]
-        on_tiles = one["kind"] == "convolution" and one["implementation"] == "kernel"
+        on_tiles = one["kind"] in ("convolution", "matmul") and one["implementation"] == "kernel"
         assert (" in blocks of " in one["tiles"]) == on_tiles
     assert all(one["gflops"] > 0 for one in convolutions)
     assert sum(one["share"] for one in entries) == pytest.approx(1)
