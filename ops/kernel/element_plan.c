@@ -117,7 +117,7 @@ lk_status lk_element_plan(const lk_element_program *program, uint32_t rank, cons
 lk_status lk_element_plan_tile(const lk_element_program *program, const uint8_t *levels,
                                lk_element *out, lk_error *error) {
   const uint32_t n_operands = (uint32_t)program->n_inputs + program->n_outputs;
-  int64_t col_strides[LK_ELEMENT_OPERANDS];
+  int64_t col_strides[LK_ELEMENT_OPERANDS] = {0};
   for (uint32_t k = 0; k < n_operands; k++) col_strides[k] = operand_bytes(program, k);
   LK_RETURN_NOT_OK(lk_element_compile(program, levels, col_strides, out, error));
   out->block_cols = block_elements(out);
