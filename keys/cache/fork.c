@@ -7,6 +7,7 @@
 #include "keys/cache/fork.h"
 
 #include "base/fork.h"
+#include "keys/cache/entry.h"
 #include "keys/cache/flight.h"
 #include "keys/cache/thread_table.h"
 
@@ -54,6 +55,25 @@ static void orphan_tables(lk_cache *cache, lk_thread *self) {
   if (cache->orphans != NULL) lk_thread_forget_memo(cache);
 }
 
+/* A thread that is not there may have been about to list a handle in its table. Whoever unlinks the
+ * entry would look for it there, and the table will be gone. */
+static void forget_unlisted(lk_entry *entry) {
+  for (lk_ref *handle = entry->handles; handle != NULL; handle = handle->next) {
+    const lk_thread_table *front = atomic_load_explicit(&handle->front, memory_order_relaxed);
+    if (front == NULL || front->thread != NULL || lk_ref_is_listed(handle)) continue;
+    atomic_store_explicit(&handle->front, NULL, memory_order_relaxed);
+  }
+}
+
+static void forget_all_unlisted(lk_cache *cache) {
+  for (size_t i = 0; i < LK_SHARDS; i++) {
+    for (lk_table_node *node = lk_table_first(&cache->shards[i].table); node != NULL;
+         node = lk_table_next(node)) {
+      forget_unlisted((lk_entry *)(void *)node);
+    }
+  }
+}
+
 static lk_flight *next_flight(lk_flight *flight) {
   return (lk_flight *)lk_table_next(&flight->node);
 }
@@ -82,6 +102,7 @@ static void forget_other_threads(void *unused) {
   lk_thread *self = &lk_thread_self;
   for (lk_cache *cache = lk_caches; cache != NULL; cache = cache->next) {
     orphan_tables(cache, self);
+    if (cache->orphans != NULL) forget_all_unlisted(cache);
     for (size_t i = 0; i < LK_SHARDS; i++) keep_own_flights(&cache->shards[i], cache, self);
     cache->ending = self->ending == cache ? 1 : 0;
   }

@@ -62,8 +62,9 @@ void lk_thread_table_unlink(lk_entry *entry, bool eviction, lk_garbage *garbage)
   lk_thread_table_remove(table, &entry->self, garbage);
 }
 
-void lk_thread_table_empty(lk_thread_table *table, lk_garbage *garbage) {
-  while (lk_table_first(&table->table) != NULL) {
+/* Takes out `most` handles. */
+static void take_out(lk_thread_table *table, uint32_t most, lk_garbage *garbage) {
+  for (uint32_t i = 0; i < most && lk_table_first(&table->table) != NULL; i++) {
     lk_ref *ref = (lk_ref *)lk_table_first(&table->table);
     if (ref == &ref->entry->self) {
       lk_thread_table_unlink(ref->entry, false, garbage);
@@ -73,7 +74,15 @@ void lk_thread_table_empty(lk_thread_table *table, lk_garbage *garbage) {
   }
 }
 
+void lk_thread_table_empty(lk_thread_table *table, lk_garbage *garbage) {
+  take_out(table, UINT32_MAX, garbage);
+}
+
 /* ---- the end of a table ---- */
+
+/* Of a thread that is about to release references, a child of fork keeps them for good. So a table
+ * hands out few at a time. */
+enum { HANDLES_AT_A_TIME = 4 };
 
 static void leave_cache(lk_thread_table *table) {
   lk_cache *cache = table->cache;
@@ -93,14 +102,21 @@ static void leave_thread(lk_thread_table *table) {
 /* The table is no longer in its thread's list. */
 static void table_destroy(lk_thread_table *table) {
   lk_cache *cache = table->cache;
-  lk_garbage garbage = {NULL};
-  /* Under the lock, so that a child of fork finds all of it, or nothing. */
-  pthread_mutex_lock(&cache->tables_lock);
-  lk_thread_table_lock(table);
-  leave_cache(table);
-  lk_thread_table_empty(table, &garbage);
-  pthread_mutex_unlock(&cache->tables_lock);
-  lk_garbage_release(&garbage);
+  for (bool is_empty = false; !is_empty;) {
+    lk_garbage garbage = {NULL};
+    /* Under the lock, so that a child of fork finds a table, or nothing of it. */
+    pthread_mutex_lock(&cache->tables_lock);
+    lk_thread_table_lock(table);
+    take_out(table, HANDLES_AT_A_TIME, &garbage);
+    is_empty = lk_table_first(&table->table) == NULL;
+    if (is_empty) {
+      leave_cache(table);
+    } else {
+      lk_thread_table_unlock(table);
+    }
+    pthread_mutex_unlock(&cache->tables_lock);
+    lk_garbage_release(&garbage);
+  }
   lk_free(&cache->allocator, table);
 }
 
