@@ -35,7 +35,8 @@ static int64_t panel_vectors(const lk_product *self) {
   double least = INFINITY;
   int64_t found = 1;
   for (int64_t v = self->micro->vectors; v > 0; v--) {
-    const double cost = (double)(all / v) * panel_cost(v) + panel_cost(all % v);
+    const int64_t whole = all / v;
+    const double cost = (double)whole * panel_cost(v) + panel_cost(all % v);
     if (cost >= least - 1e-9) continue;
     least = cost;
     found = v;

@@ -75,29 +75,41 @@ typedef struct chain_builder {
   lk_element_value value;
 } chain_builder;
 
-static lk_element_value apply_unary(chain_builder *self, const lk_post_op *post_op) {
-  static const lk_element_op ops[] = {[LK_POST_CLIP] = LK_ELEMENT_CLIP,
-                                      [LK_POST_SIGMOID] = LK_ELEMENT_SIGMOID,
-                                      [LK_POST_HARDSIGMOID] = LK_ELEMENT_HARDSIGMOID,
-                                      [LK_POST_HARDSWISH] = LK_ELEMENT_HARDSWISH,
-                                      [LK_POST_SWISH] = LK_ELEMENT_SWISH,
-                                      [LK_POST_LINEAR] = LK_ELEMENT_LINEAR};
-  float p = post_op->alpha, q = post_op->beta;
-  lk_element_op op = ops[post_op->kind];
-  if (post_op->kind == LK_POST_RELU) {
-    op = p == 0.0F ? LK_ELEMENT_RELU : LK_ELEMENT_LEAKY_RELU;
-  } else if (post_op->kind == LK_POST_HARDSWISH) { /* ONNX HardSwish has no parameters */
-    p = 1.0F / 6.0F;
-    q = 0.5F;
+static lk_element_op op_of(const lk_post_op *post_op) {
+  switch (post_op->kind) {
+  case LK_POST_RELU:
+    return post_op->alpha == 0.0F ? LK_ELEMENT_RELU : LK_ELEMENT_LEAKY_RELU;
+  case LK_POST_CLIP:
+    return LK_ELEMENT_CLIP;
+  case LK_POST_SIGMOID:
+    return LK_ELEMENT_SIGMOID;
+  case LK_POST_HARDSIGMOID:
+    return LK_ELEMENT_HARDSIGMOID;
+  case LK_POST_HARDSWISH:
+    return LK_ELEMENT_HARDSWISH;
+  case LK_POST_SWISH:
+    return LK_ELEMENT_SWISH;
+  case LK_POST_ADD:
+    return LK_ELEMENT_ADD;
+  case LK_POST_MUL:
+    return LK_ELEMENT_MUL;
+  case LK_POST_SUB:
+    return LK_ELEMENT_SUB;
+  case LK_POST_DIV:
+    return LK_ELEMENT_DIV;
+  default:
+    return LK_ELEMENT_LINEAR;
   }
-  return lk_element_unary(&self->program, op, self->value, p, q);
+}
+
+static lk_element_value apply_unary(chain_builder *self, const lk_post_op *post_op) {
+  /* ONNX HardSwish has no parameters */
+  const bool is_fixed = post_op->kind == LK_POST_HARDSWISH;
+  return lk_element_unary(&self->program, op_of(post_op), self->value,
+                          is_fixed ? 1.0F / 6.0F : post_op->alpha, is_fixed ? 0.5F : post_op->beta);
 }
 
 static bool add_binary(chain_builder *self, const lk_post_op *post_op, lk_product_ends *ends) {
-  static const lk_element_op ops[] = {[LK_POST_ADD] = LK_ELEMENT_ADD,
-                                      [LK_POST_MUL] = LK_ELEMENT_MUL,
-                                      [LK_POST_SUB] = LK_ELEMENT_SUB,
-                                      [LK_POST_DIV] = LK_ELEMENT_DIV};
   lk_product_chain *chain = &ends->chain;
   const uint32_t n = chain->n_operands, input = (uint32_t)post_op->input;
   if (n == LK_PRODUCT_CHAIN_OPERANDS || !find_steps(self->planner, self->output, input,
@@ -107,7 +119,7 @@ static bool add_binary(chain_builder *self, const lk_post_op *post_op, lk_produc
   ends->chain_inputs[n] = input;
   chain->n_operands++;
   const lk_element_value operand = lk_element_input(&self->program, LK_F32);
-  self->value = lk_element_binary(&self->program, ops[post_op->kind], self->value, operand);
+  self->value = lk_element_binary(&self->program, op_of(post_op), self->value, operand);
   return true;
 }
 
