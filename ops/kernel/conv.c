@@ -10,9 +10,6 @@
  * are left out. */
 enum { ENOUGH_CHANNELS = 32 };
 
-/* Fewer operations than this are done sooner than another thread wakes up. */
-static const double LEAST_SHARED = 1e6;
-
 static int64_t positions(const lk_conv *self) {
   return self->kernel[0] * self->kernel[1] * self->kernel[2];
 }
@@ -107,9 +104,7 @@ static void do_tasks(const void *arg, int64_t begin, int64_t end) {
 lk_status lk_conv_kernel(const void *params, void *const *pointers, lk_error *error) {
   const lk_conv *self = params;
   const lk_product *product = &self->product;
-  const double operations = 2.0 * (double)self->groups * (double)product->rows *
-                            (double)(product->columns * product->taps * product->k);
   (void)error;
-  return lk_kernel_turns(self->groups * lk_product_tasks(product), operations >= LEAST_SHARED,
-                         do_tasks, self, pointers);
+  return lk_kernel_turns(self->groups * lk_product_tasks(product),
+                         lk_product_is_shared(product, self->groups), do_tasks, self, pointers);
 }

@@ -9,9 +9,6 @@
 /* So few rows read the right operand sooner than it is packed. */
 enum { FEW_ROWS = 32 };
 
-/* Fewer operations than this are done sooner than another thread wakes up. */
-static const double LEAST_SHARED = 1e6;
-
 static int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
@@ -185,9 +182,7 @@ static void do_tasks(const void *arg, int64_t begin_task, int64_t end_task) {
 lk_status lk_matmul_kernel(const void *params, void *const *pointers, lk_error *error) {
   const lk_matmul *self = params;
   const lk_product *product = &self->product;
-  const double operations =
-      2.0 * (double)(self->batches * self->rows) * (double)(self->columns * self->k);
-  const bool is_shared = operations >= LEAST_SHARED;
+  const bool is_shared = lk_product_is_shared(product, self->batches);
   if (lk_matmul_scratch_size(self) > 0) {
     const int64_t panels = self->b_matrices * (product->panels - self->first_packed);
     LK_RETURN_NOT_OK(lk_kernel_turns(panels, is_shared, pack_panels, self, pointers));

@@ -10,6 +10,9 @@
 enum { B_BYTES = 512 << 10, A_BYTES = 256 << 10, ELEMENT = sizeof(float) };
 enum { LEAST_ROW_BLOCKS = 64 };
 
+/* Fewer operations than this are done sooner than another thread wakes up. */
+static const double LEAST_SHARED = 1e6;
+
 static int64_t div_up(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
@@ -63,6 +66,15 @@ void lk_product_plan(lk_product *self, int64_t row_bytes) {
     self->row_block = larger(8 * tile, A_BYTES / row_bytes / tile * tile);
   }
   self->row_block = larger(1, smaller(self->row_block, self->rows));
+}
+
+double lk_product_operations(const lk_product *self, int64_t products) {
+  return 2.0 * (double)products * (double)self->rows *
+         (double)(self->columns * self->taps * self->k);
+}
+
+bool lk_product_is_shared(const lk_product *self, int64_t products) {
+  return lk_product_operations(self, products) >= LEAST_SHARED;
 }
 
 static int64_t row_blocks(const lk_product *self) {

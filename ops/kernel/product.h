@@ -35,6 +35,11 @@ typedef struct lk_product {
 /* Sets the second half from the first. `row_bytes`: what a further row of A takes in a cache. */
 void lk_product_plan(lk_product *self, int64_t row_bytes);
 
+/* Floating-point operations of so many such products. */
+double lk_product_operations(const lk_product *self, int64_t products);
+/* Whether they are worth it to wake other threads. */
+bool lk_product_is_shared(const lk_product *self, int64_t products);
+
 /* Blocks of rows and panels; those of the same panels follow each other. */
 int64_t lk_product_tasks(const lk_product *self);
 

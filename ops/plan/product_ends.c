@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/tensor.h"
+#include "ops/plan/post_ops.h"
 
 /* ---- how an operand lies beside the output ---- */
 
@@ -103,10 +104,9 @@ static lk_element_op op_of(const lk_post_op *post_op) {
 }
 
 static lk_element_value apply_unary(chain_builder *self, const lk_post_op *post_op) {
-  /* ONNX HardSwish has no parameters */
-  const bool is_fixed = post_op->kind == LK_POST_HARDSWISH;
-  return lk_element_unary(&self->program, op_of(post_op), self->value,
-                          is_fixed ? 1.0F / 6.0F : post_op->alpha, is_fixed ? 0.5F : post_op->beta);
+  float p = 0, q = 0;
+  (void)lk_post_op_eltwise(post_op, &p, &q);
+  return lk_element_unary(&self->program, op_of(post_op), self->value, p, q);
 }
 
 static bool add_binary(chain_builder *self, const lk_post_op *post_op, lk_product_ends *ends) {

@@ -145,7 +145,6 @@ static lk_status emit(lk_planner *planner, product_step *step, lk_kernel_fn kern
   char tiles[96];
   double bytes = 0;
   const size_t chain = step->ends.has_chain ? lk_product_chain_size(&step->ends.chain) : 0;
-  const double terms = (double)(products * product->taps) * (double)product->k;
   unsigned char *both = lk_alloc(planner->env->allocator, size + chain);
   if (both == NULL) return lk_fail_memory(error, "a kernel's parameters", size + chain);
   memcpy(both, params, size);
@@ -157,7 +156,7 @@ static lk_status emit(lk_planner *planner, product_step *step, lk_kernel_fn kern
     bytes += (double)lk_elements(&step->operands[i].desc) * sizeof(float);
   }
   planner->body->implementation = "tiles";
-  lk_planner_work(planner, 2 * terms * (double)product->rows * (double)product->columns, bytes);
+  lk_planner_work(planner, lk_product_operations(product, products), bytes);
   lk_product_describe(product, tiles, sizeof tiles);
   LK_TRY(lk_planner_tiles(planner, tiles, error));
   LK_TRY(lk_plan_post_ops(planner, step->ends.count, &step->operands[2], error));

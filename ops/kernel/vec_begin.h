@@ -1,0 +1,13 @@
+/* Turns on the instructions of LK_VEC_BYTES for what follows in this file, up to vec_end.h. It is
+ * called only where the processor has them (isa.h). What else the file includes comes before. */
+#if LK_VEC_BYTES == 64 && defined(__clang__)
+#pragma clang attribute push(                                                                      \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c"))),                   \
+    apply_to = function)
+#elif LK_VEC_BYTES == 64
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")
+#elif LK_VEC_BYTES == 32 && defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))), apply_to = function)
+#elif LK_VEC_BYTES == 32
+#pragma GCC target("avx2,fma,f16c")
+#endif
