@@ -1,25 +1,19 @@
-/* The graph's storage: values, nodes, and the arena that strings and index lists live in. */
+/* The graph's storage: values, nodes, and the memory that strings and index lists live in. */
 #include "executor_glue/graph/graph.h"
 
-#include <stdalign.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
 
-enum { CHUNK_BYTES = 8 * 1024, ARENA_ALIGNMENT = alignof(max_align_t) };
-
-typedef struct lk_graph_chunk {
-  struct lk_graph_chunk *next;
-  size_t used, capacity; /* bytes behind the header */
-  alignas(ARENA_ALIGNMENT) unsigned char bytes[];
-} lk_graph_chunk;
+enum { CHUNK_BYTES = 8 * 1024 };
 
 lk_status lk_graph_create(const lk_allocator *allocator, lk_graph **out_graph, lk_error *error) {
   *out_graph = NULL;
   lk_graph *graph = lk_calloc(allocator, 1, sizeof *graph);
   if (graph == NULL) return lk_fail_memory(error, "a graph", sizeof *graph);
   graph->allocator = allocator;
+  graph->memory = lk_bump_begin(allocator, NULL, 0, CHUNK_BYTES);
   graph->model = (lk_model_info){
       .struct_size = sizeof graph->model, .producer_name = "", .producer_version = ""};
   *out_graph = graph;
@@ -33,11 +27,7 @@ void lk_graph_destroy(lk_graph *graph) {
     lk_value *value = &graph->values[i];
     if (value->constant_kind == LK_CONSTANT_OWNED) lk_free(allocator, value->constant.data);
   }
-  while (graph->arena != NULL) {
-    lk_graph_chunk *next = graph->arena->next;
-    lk_free(allocator, graph->arena);
-    graph->arena = next;
-  }
+  lk_bump_end(&graph->memory);
   lk_free(allocator, graph->values);
   lk_free(allocator, graph->nodes);
   lk_free(allocator, graph->inputs);
@@ -47,30 +37,7 @@ void lk_graph_destroy(lk_graph *graph) {
 }
 
 void *lk_graph_alloc(lk_graph *graph, size_t bytes) {
-  const size_t mask = ARENA_ALIGNMENT - 1;
-  if (bytes > SIZE_MAX - mask - sizeof(lk_graph_chunk)) return NULL;
-  bytes = (bytes + mask) & ~mask;
-  lk_graph_chunk *current = graph->arena;
-  if (current == NULL || current->capacity - current->used < bytes) {
-    const bool is_large = bytes > CHUNK_BYTES / 4;
-    const size_t capacity = is_large ? bytes : CHUNK_BYTES;
-    lk_graph_chunk *fresh = lk_alloc(graph->allocator, sizeof *fresh + capacity);
-    if (fresh == NULL) return NULL;
-    fresh->used = 0;
-    fresh->capacity = capacity;
-    if (current != NULL && is_large) {
-      /* A block of its own goes behind the chunk that still has room for small ones. */
-      fresh->next = current->next;
-      current->next = fresh;
-    } else {
-      fresh->next = current;
-      graph->arena = fresh;
-    }
-    current = fresh;
-  }
-  void *pointer = current->bytes + current->used;
-  current->used += bytes;
-  return pointer;
+  return lk_bump_alloc(&graph->memory, bytes);
 }
 
 const char *lk_graph_strndup(lk_graph *graph, const char *text, size_t length) {

@@ -2,13 +2,15 @@
  *
  * Values and nodes are numbered; numbers stay valid while a pass runs (removed nodes are marked
  * dead) until lk_graph_resolve, after each pass, sorts and compacts the nodes. Strings, attributes
- * and index lists live in an arena of the graph and are never freed one by one. A graph is built
+ * and index lists live in memory of the graph's and are never freed one by one. A graph is built
  * by one thread; once it is finished it is read-only, and once its ops are made it is compacted.
  */
 #pragma once
 
 #include <latchkey/session.h>
 #include <stdbool.h>
+
+#include "base/bump.h"
 
 #define LK_NO_VALUE (-1)
 #define LK_NO_NODE (-1)
@@ -34,7 +36,7 @@ typedef struct lk_declaration {
 
 typedef struct lk_value {
   const char *name; /* unique within the graph; never NULL */
-  /* In the arena. NULL: nothing is declared, or the value is a constant, which knows better. */
+  /* In the graph's memory. NULL: nothing is declared, or the value is a constant, which knows better. */
   const lk_declaration *declared;
   lk_constant_kind constant_kind;
   lk_tensor constant; /* when constant_kind is not NONE; may lie unaligned when MAPPED */
@@ -62,12 +64,12 @@ typedef struct lk_metadata {
 
 typedef struct lk_graph {
   const lk_allocator *allocator;
-  struct lk_graph_chunk *arena; /* the first chunk is being filled */
+  lk_bump memory; /* lk_graph_alloc's */
   lk_value *values;
   lk_node *nodes;
   int32_t *inputs, *outputs; /* values, in the order of the model */
   lk_metadata *metadata;
-  lk_model_info model; /* of the file; in the arena */
+  lk_model_info model; /* of the file; in the graph's memory */
   size_t n_values, n_nodes, n_inputs, n_outputs, n_metadata;
   size_t values_capacity, nodes_capacity, inputs_capacity, outputs_capacity, metadata_capacity;
   size_t n_nodes_in_file;
