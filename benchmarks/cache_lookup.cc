@@ -122,7 +122,7 @@ public:
     lk_key_builder builder;
     lk_key key;
     lk_key_begin_from(&builder, lk_allocator_default(), fixed[node]);
-    const lk_key_call call = {2, -1, 0x1122334455667788, 1};
+    const lk_key_call call = {-1, 0x1122334455667788, 1};
     lk_key_add_call(&builder, &call);
     const std::vector<lk_tensor_desc> &tensors = inputs[which];
     for (uint32_t i = 0; i < tensors.size(); i++) {

@@ -100,7 +100,7 @@ public:
     check(api()->frame_create(executor_, &out, &error), error);
     return out;
   }
-  uint32_t attach(lk_frame *frame, int layer, int32_t threads) const {
+  uint32_t attach(lk_frame *frame, int layer) const {
     lk_error error;
     const lk_tensor inputs[] = {{matrix(size.rows, size.width), nullptr},
                                 {matrix(size.width, size.width), nullptr}};
@@ -110,7 +110,6 @@ public:
     bind.n_inputs = 2;
     bind.n_outputs = 1;
     bind.in_place_input = -1;
-    bind.threads = threads;
     lk_plan *plan = nullptr;
     const lk_layout plain = LK_LAYOUT_PLAIN;
     bind.wishes = &plain;
@@ -128,15 +127,14 @@ private:
   std::vector<lk_op *> ops_;
 };
 
-// What a run needs, with 1 thread or with all.
+// What a run needs.
 class Runner {
 public:
-  Runner(const Model &model, int32_t all) : model_(model), all_(all), frame_(model.frame()) {
+  explicit Runner(const Model &model) : model_(model), frame_(model.frame()) {
     const size_t elements = size_t(model.size.rows * model.size.width);
     for (auto &buffer : buffers_) buffer.assign(elements, 0.01f);
     for (int layer = 0; layer < model.size.layers; layer++) {
-      slots_[0].push_back(model.attach(frame_, layer, 1));
-      slots_[1].push_back(model.attach(frame_, layer, all));
+      slots_.push_back(model.attach(frame_, layer));
     }
   }
   ~Runner() { api()->frame_destroy(frame_); }
@@ -145,22 +143,20 @@ public:
 
   void run(int32_t threads) {
     lk_error error;
-    api()->frame_begin(frame_);
+    api()->frame_begin(frame_, threads);
     for (int layer = 0; layer < model_.size.layers; layer++) {
       void *const in[] = {buffers_[layer % 2].data(), nullptr};
       void *const out[] = {buffers_[1 - layer % 2].data()};
-      check(api()->op_run(frame_, slots_[threads == all_ ? 1 : 0][size_t(layer)], in, out, &error),
-            error);
+      check(api()->op_run(frame_, slots_[size_t(layer)], in, out, &error), error);
     }
     api()->frame_end(frame_);
   }
 
 private:
   const Model &model_;
-  const int32_t all_;
   lk_frame *frame_;
   std::vector<float> buffers_[2];
-  std::vector<uint32_t> slots_[2]; // for 1 thread, for all
+  std::vector<uint32_t> slots_;
 };
 
 // Runners that are free: the last one given back is taken first, as the executor does with its
@@ -169,7 +165,7 @@ class Pool {
 public:
   Pool(lk_context *context, const Model &model, size_t n)
       : context_(context), all_(api()->context_threads(context)) {
-    for (size_t i = 0; i < n; i++) idle_.push_back(std::make_unique<Runner>(model, all_));
+    for (size_t i = 0; i < n; i++) idle_.push_back(std::make_unique<Runner>(model));
   }
   void run() { run_with(all_); }
   void run_admitted() {

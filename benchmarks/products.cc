@@ -6,6 +6,7 @@
 //
 // products [--json] [--quick | --long]
 #include <oneapi/dnnl/dnnl.h>
+#include <oneapi/dnnl/dnnl_threadpool.h>
 
 #include <algorithm>
 #include <chrono>
@@ -356,8 +357,8 @@ int main(int argc, char **argv) {
   std::mt19937 random(11);
   const int before = lk_team_begin(1);
   check(dnnl_engine_create(&engine, dnnl_cpu, 0));
-  lk_dnnl_create_for(1);
-  check(lk_stream_create(engine, &stream));
+  check(dnnl_threadpool_interop_set_max_concurrency(1));
+  check(dnnl_threadpool_interop_stream_create(&stream, engine, nullptr));
   std::vector<Result> convs, matmuls;
   for (const ConvSize &size : CONVS) convs.push_back(run_conv(size, arguments.rounds, random));
   while (convs.size() < COUNT) {

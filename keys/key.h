@@ -60,8 +60,7 @@ typedef enum lk_record_type {
   F(uint64_t, uuid_low,   hex)
 
 #define LK_KEY_CALL_FIELDS(F)                                                           \
-  F(int32_t,  threads,           number) /* that the plan or primitive is built for */  \
-  F(int32_t,  in_place_input,    number) /* that output 0 is written over, or -1 */      \
+  F(int64_t,  in_place_input,    number) /* that output 0 is written over, or -1 */      \
   F(uint64_t, thread,            hex)    /* identity, per-thread mode; else 0 */        \
   F(uint64_t, thread_generation, number)
 

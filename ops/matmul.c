@@ -41,17 +41,16 @@ static lk_status infer_matmul(lk_inference *self, lk_error *error) {
 /* ---- MatMul: [batch..., m, k] by [batch..., k, n]; without batch in B, all rows of A are those of
  * one matrix ---- */
 
-/* The batch dimensions of an operand's matrices, behind each other in memory, as strides over those
- * of the output. */
-static void set_batch_strides(const lk_tensor_desc *matrices, uint32_t batch_rank,
-                              int64_t strides[LK_MAX_RANK]) {
-  int64_t stride = matrices->dims[matrices->rank - 1] * matrices->dims[matrices->rank - 2];
-  uint32_t left = matrices->rank - 2;
-  for (uint32_t i = batch_rank; i-- > 0 && left > 0;) {
-    const int64_t dim = matrices->dims[--left];
-    strides[i] = dim > 1 ? stride : 0;
-    stride *= dim;
+/* The stride of batch dimension `index` of the output in an operand's matrices, which lie behind
+ * each other in memory. */
+static int64_t batch_stride(const lk_tensor_desc *matrices, uint32_t batch_rank, uint32_t index) {
+  const uint32_t behind = batch_rank - 1 - index; /* batch dimensions of the output */
+  if (behind + 2 >= matrices->rank || matrices->dims[matrices->rank - 3 - behind] == 1) return 0;
+  int64_t stride = 1;
+  for (uint32_t i = matrices->rank - 2 - behind; i < matrices->rank; i++) {
+    stride *= matrices->dims[i];
   }
+  return stride;
 }
 
 static lk_status plan_matmul(lk_planner *planner, lk_error *error) {
@@ -71,9 +70,11 @@ static lk_status plan_matmul(lk_planner *planner, lk_error *error) {
     matmul.rows = lk_elements(&a) / matmul.k;
   } else {
     matmul.batch_rank = to->rank - (a_rank > 1) - (b_rank > 1);
-    memcpy(matmul.batch, to->dims, matmul.batch_rank * sizeof to->dims[0]);
-    set_batch_strides(&a, matmul.batch_rank, matmul.a_batch);
-    set_batch_strides(&b, matmul.batch_rank, matmul.b_batch);
+    for (uint32_t i = 0; i < matmul.batch_rank; i++) {
+      matmul.batch[i] = (lk_matmul_batch){.size = to->dims[i],
+                                          .a = batch_stride(&a, matmul.batch_rank, i),
+                                          .b = batch_stride(&b, matmul.batch_rank, i)};
+    }
   }
   return lk_plan_matmul(planner, &matmul, b_rank > 1, error);
 }

@@ -20,10 +20,6 @@ static int32_t context_threads(const lk_context *context) {
   return context->env.threads;
 }
 
-static uint32_t context_adapt_threads(const lk_context *context) {
-  return context->adapts_threads ? 1 : 0;
-}
-
 static const lk_allocator *context_allocator(const lk_context *context) {
   return &context->allocator;
 }
@@ -148,7 +144,6 @@ const lk_api *lk_get_api(uint32_t version) {
       .context_threads = context_threads,
       .context_allocator = context_allocator,
       .context_log = lk_context_log,
-      .context_adapt_threads = context_adapt_threads,
       .threads_enter = lk_threads_enter,
       .threads_leave = lk_threads_leave,
       .threads_stats = lk_threads_stats_get,

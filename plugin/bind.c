@@ -14,8 +14,21 @@
 typedef struct bind_arg {
   lk_op *op;
   const lk_bind_desc *bind;
-  int32_t threads;
 } bind_arg;
+
+lk_status lk_bind_size_input(const lk_bind_desc *bind, uint32_t index, int64_t *out_elements,
+                             lk_error *error) {
+  char what[32];
+  (void)snprintf(what, sizeof what, "input %u", index);
+  return lk_tensor_size(&bind->inputs[index].desc, what, out_elements, NULL, error);
+}
+
+/* Whether input `index`, whose description has been sized, is a value that shapes depend on and
+ * that is not there. */
+static bool lacks_value(const lk_op *op, const lk_bind_desc *bind, uint32_t index) {
+  return lk_op_is_shape_input(op, index) && op->comes_at_run[index] &&
+         bind->inputs[index].data == NULL && lk_elements(&bind->inputs[index].desc) > 0;
+}
 
 static lk_layout wish_of(const lk_bind_desc *bind, uint32_t output) {
   return bind->wishes != NULL ? bind->wishes[output] : LK_LAYOUT_ANY;
@@ -24,10 +37,6 @@ static lk_layout wish_of(const lk_bind_desc *bind, uint32_t output) {
 static void destroy_body(void *value, void *user) {
   (void)user;
   lk_plan_body_destroy(value);
-}
-
-static bool same_size(const lk_tensor_desc *a, const lk_tensor_desc *b) {
-  return lk_elements(a) == lk_elements(b) && lk_dtype_size(a->dtype) == lk_dtype_size(b->dtype);
 }
 
 /* oneDNN's reference implementations can be thousands of times slower: said once for each op. */
@@ -42,56 +51,42 @@ static void warn_of_ref(lk_op *op, const lk_plan_body *body) {
 
 static bool lacks_values(const lk_op *op, const lk_bind_desc *bind) {
   for (uint32_t i = 0; i < op->node.n_inputs; i++) {
-    if (lk_bind_lacks_value(op, bind, i)) return true;
+    if (lacks_value(op, bind, i)) return true;
   }
   return false;
 }
 
-/* Of a body whose shapes are known. */
-static lk_status check_in_place(const bind_arg *from, const lk_plan_body *body, lk_error *error) {
-  const int32_t over = from->bind->in_place_input;
-  if (over < 0 || same_size(&body->inputs[over], &body->outputs[0])) return LK_OK;
-  char in[LK_TENSOR_TEXT_CAPACITY], out[LK_TENSOR_TEXT_CAPACITY];
-  return lk_fail(error, LK_INVALID_ARGUMENT,
-                 "failed to bind %s '%s': in place over input %d, which is %s, but the output "
-                 "is %s",
-                 from->op->node.class_->row.op_type, from->op->node.output_name, over,
-                 lk_tensor_text(&body->inputs[over], in), lk_tensor_text(&body->outputs[0], out));
+static lk_status build_body(lk_op *op, const lk_bind_desc *bind, lk_plan_use use,
+                            lk_plan_body **out_body, lk_error *error) {
+  lk_ops_env *env = &op->executor->context->env;
+  const lk_float_state host_float = lk_float_begin(); /* constants are packed */
+  const lk_status status = lacks_values(op, bind)
+                               ? lk_plan_defer(env, &op->node, bind->inputs, bind->wishes,
+                                               bind->in_place_input, out_body, error)
+                               : lk_plan_build(env, &op->node, bind->inputs, bind->wishes,
+                                               bind->in_place_input, use, out_body, error);
+  lk_float_end(host_float);
+  LK_RETURN_NOT_OK(status);
+  (*out_body)->node_serial = op->serial;
+  warn_of_ref(op, *out_body);
+  return LK_OK;
 }
 
+/* For the cache. */
 static lk_status build_plan(void *arg, lk_built *out, lk_error *error) {
   const bind_arg *from = arg;
-  lk_op *op = from->op;
-  const lk_bind_desc *bind = from->bind;
-  lk_status status = LK_OK;
   lk_plan_body *body = NULL;
-  const bool is_deferred = lacks_values(op, bind);
-  const lk_float_state host_float = lk_float_begin(); /* constants are packed */
-  status = is_deferred ? lk_deferred_build(op, bind, from->threads, &body, error)
-                       : lk_plan_build(&op->executor->context->env, &op->node, bind->inputs,
-                                       bind->wishes, from->threads, &body, error);
-  lk_float_end(host_float);
-  LK_TRY(status);
-  if (!is_deferred) LK_TRY(check_in_place(from, body, error));
-  if (!is_deferred && op->node.class_->flops != NULL) {
-    body->flops = op->node.class_->flops(body->inputs, body->outputs);
-  }
-  body->node_serial = op->serial;
-  body->in_place_input = bind->in_place_input;
-  warn_of_ref(op, body);
+  LK_RETURN_NOT_OK(build_body(from->op, from->bind, LK_PLAN_COMPARED, &body, error));
   *out = (lk_built){.value = body, .bytes = body->bytes, .destroy = destroy_body};
-  body = NULL;
-cleanup:
-  lk_plan_body_destroy(body);
-  return status;
+  return LK_OK;
 }
 
 /* Whether `body` is what this bind would find: the same node, shapes, layouts and wishes. Values of
  * shape inputs are not kept in a body, so an op that has any always looks up. */
-static bool is_unchanged(const lk_op *op, const lk_bind_desc *bind, int32_t threads,
-                         const lk_plan_body *body) {
+static bool is_unchanged(const lk_op *op, const lk_bind_desc *bind, const lk_plan_body *body) {
+  if (body->inputs == NULL) return false; /* nobody was to ask */
   if (body->node_serial != op->serial || op->has_shape_inputs) return false;
-  if (body->threads != threads || body->in_place_input != bind->in_place_input) return false;
+  if (body->in_place_input != bind->in_place_input) return false;
   for (uint32_t i = 0; i < body->n_inputs; i++) {
     if (!op->comes_at_run[i]) continue;
     if (!lk_tensor_desc_same(&body->inputs[i], &bind->inputs[i].desc)) return false;
@@ -108,10 +103,8 @@ static lk_status check_bind(const lk_op *op, const lk_bind_desc *bind, lk_error 
                    "%u inputs and %u outputs given, the node has %u and %u", bind->n_inputs,
                    bind->n_outputs, op->node.n_inputs, op->node.n_outputs);
   }
-  const int32_t most = op->executor->context->env.threads;
-  if (bind->threads != 0 && bind->threads != 1 && bind->threads != most) {
-    return lk_fail(error, LK_OUT_OF_RANGE, "%d threads, 0, 1 or the context's %d", bind->threads,
-                   most);
+  if ((bind->flags & ~(uint32_t)LK_BIND_OWN) != 0) {
+    return lk_fail(error, LK_INVALID_ARGUMENT, "flags are 0x%x, 1 is known", bind->flags);
   }
   const int32_t over = bind->in_place_input;
   if (over != -1 && (over < 0 || over >= 64 || (uint32_t)over >= op->node.n_operands ||
@@ -129,58 +122,72 @@ static lk_status check_bind(const lk_op *op, const lk_bind_desc *bind, lk_error 
   return LK_OK;
 }
 
-/* The part of the name key that changes from call to call. */
-static lk_status add_call(lk_key_builder *key, const lk_op *op, const lk_bind_desc *bind,
-                          int32_t threads, lk_error *error) {
-  const lk_key_call call = lk_call_make(op->executor->context, threads, bind->in_place_input);
-  lk_key_add_call(key, &call);
+/* The descriptions of inputs that come at run time, as far as keys and deferred plans rely on. */
+static lk_status check_inputs(const lk_op *op, const lk_bind_desc *bind, lk_error *error) {
   for (uint32_t i = 0; i < op->node.n_inputs; i++) {
-    if (!op->comes_at_run[i]) continue; /* in the fixed part */
+    if (!op->comes_at_run[i]) continue;
     if (bind->inputs[i].desc.rank > LK_MAX_RANK) {
       return lk_fail(error, LK_OUT_OF_RANGE, "input %u has rank %u, at most %d", i,
                      bind->inputs[i].desc.rank, LK_MAX_RANK);
     }
     if (lk_op_is_shape_input(op, i)) {
       LK_RETURN_NOT_OK(lk_bind_size_input(bind, i, NULL, error));
-      /* without a value: a tensor record as of any other input, which no known value has; a value
-       * of no elements is always known */
-      if (!lk_bind_lacks_value(op, bind, i)) {
-        lk_key_add_value(key, LK_WORD_INPUT, i, &bind->inputs[i]);
-        continue;
-      }
     }
-    lk_key_add_tensor(key, LK_WORD_INPUT, i, &bind->inputs[i].desc, 0);
+  }
+  return LK_OK;
+}
+
+/* The part of the name key that changes from call to call. */
+static void add_call(lk_key_builder *key, const lk_op *op, const lk_bind_desc *bind) {
+  const lk_key_call call = lk_call_make(op->executor->context, bind->in_place_input);
+  lk_key_add_call(key, &call);
+  for (uint32_t i = 0; i < op->node.n_inputs; i++) {
+    if (!op->comes_at_run[i]) continue; /* in the fixed part */
+    /* without a value: a tensor record as of any other input, which no known value has; a value of
+     * no elements is always known */
+    if (lk_op_is_shape_input(op, i) && !lacks_value(op, bind, i)) {
+      lk_key_add_value(key, LK_WORD_INPUT, i, &bind->inputs[i]);
+    } else {
+      lk_key_add_tensor(key, LK_WORD_INPUT, i, &bind->inputs[i].desc, 0);
+    }
   }
   for (uint32_t i = 0; i < op->node.n_outputs; i++) {
     if (wish_of(bind, i) == LK_LAYOUT_ANY) continue;
     const int64_t wish[] = {i, wish_of(bind, i)};
     lk_key_add_attr(key, LK_WORD_WISH, wish, 2);
   }
-  return LK_OK;
 }
 
 /* Finds the plan by its name key, or builds it. */
-static lk_status look_up(lk_op *op, const lk_bind_desc *bind, int32_t threads, lk_ref **out_ref,
-                         lk_error *error) {
+static lk_status look_up(lk_op *op, const lk_bind_desc *bind, lk_plan **out_plan, lk_error *error) {
   lk_status status = LK_OK;
+  lk_ref *found = NULL;
   lk_key_builder builder;
   lk_key key;
-  bind_arg arg = {op, bind, threads};
+  bind_arg arg = {op, bind};
   /* hashed only when the cache has to look it up: what a thread asks for often follows an order */
   lk_key_begin_from(&builder, &op->executor->context->allocator, op->fixed);
-  LK_TRY(lk_op_prefix(op, "bind", add_call(&builder, op, bind, threads, error), error));
+  add_call(&builder, op, bind);
   LK_TRY(lk_key_finish_partial(&builder, &key, error));
   LK_TRY(lk_cache_get(op->executor->context->env.cache, op->executor->quota, &key, build_plan, &arg,
-                      out_ref, NULL, error));
+                      &found, NULL, error));
+  *out_plan = (lk_plan *)found;
 cleanup:
   lk_key_builder_destroy(&builder);
   return status;
 }
 
+static lk_status build_own(lk_op *op, const lk_bind_desc *bind, lk_plan **out_plan,
+                           lk_error *error) {
+  lk_plan_body *body = NULL;
+  LK_RETURN_NOT_OK(build_body(op, bind, LK_PLAN_RUN, &body, error));
+  *out_plan = lk_plan_of_body(body);
+  return LK_OK;
+}
+
 lk_status lk_op_bind(lk_op *op, const lk_bind_desc *bind, lk_plan **inout_plan, lk_error *error) {
   lk_status status = LK_OK;
   lk_plan *former = *inout_plan;
-  lk_ref *found = NULL;
   lk_bind_desc read; /* set only where it is needed: an unchanged bind is a few comparisons */
   *inout_plan = NULL;
   if (bind->struct_size != sizeof *bind) { /* from another header */
@@ -189,16 +196,15 @@ lk_status lk_op_bind(lk_op *op, const lk_bind_desc *bind, lk_plan **inout_plan, 
     bind = &read;
   }
   LK_TRY(lk_op_prefix(op, "bind", check_bind(op, bind, error), error));
-  const int32_t threads = bind->threads > 0 ? bind->threads : op->executor->context->env.threads;
-  if (former != NULL && is_unchanged(op, bind, threads, lk_plan_get_body(former))) {
-    found = (lk_ref *)former;
-  } else {
-    lk_plan_release(former); /* first: what is built may need its room */
-    former = NULL;
-    LK_TRY(look_up(op, bind, threads, &found, error));
+  if (former != NULL && is_unchanged(op, bind, lk_plan_get_body(former))) {
+    *inout_plan = former;
+    return LK_OK;
   }
+  lk_plan_release(former); /* first: what is built may need its room */
   former = NULL;
-  *inout_plan = (lk_plan *)found;
+  LK_TRY(lk_op_prefix(op, "bind", check_inputs(op, bind, error), error));
+  LK_TRY((bind->flags & LK_BIND_OWN) != 0 ? build_own(op, bind, inout_plan, error)
+                                          : look_up(op, bind, inout_plan, error));
 cleanup:
   lk_plan_release(former);
   return status;
@@ -236,10 +242,22 @@ lk_status lk_plan_output(const lk_plan *plan, uint32_t index, lk_tensor_desc *ou
     return lk_fail(error, LK_OUT_OF_RANGE, "failed to describe output %u: the plan has %u", index,
                    body->n_outputs);
   }
-  *out = body->outputs[index];
+  *out = lk_plan_body_output(body, index);
   return LK_OK;
 }
 
+void lk_plan_retain(lk_plan *plan) {
+  if (lk_plan_is_own(plan)) {
+    atomic_fetch_add_explicit(&lk_plan_own_body(plan)->refs, 1, memory_order_relaxed);
+  } else {
+    lk_ref_retain((lk_ref *)plan);
+  }
+}
+
 void lk_plan_release(lk_plan *plan) {
-  lk_ref_release((lk_ref *)plan);
+  if (!lk_plan_is_own(plan)) {
+    lk_ref_release((lk_ref *)plan);
+  } else if (atomic_fetch_sub(&lk_plan_own_body(plan)->refs, 1) == 1) {
+    lk_plan_body_destroy(lk_plan_own_body(plan));
+  }
 }

@@ -39,7 +39,6 @@ lk_status lk_context_create(const lk_context_options *options, lk_context **out_
   if (context == NULL) return lk_fail_memory(error, "a context", sizeof *context);
   context->host_allocator = host;
   context->allocator = (lk_allocator){context, counting_alloc, counting_free};
-  context->adapts_threads = read.adapt_threads != 0;
   context->log_level = read.verbose;
   context->log = read.log;
   context->log_user = read.log_user;

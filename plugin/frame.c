@@ -102,17 +102,6 @@ void lk_frame_destroy(lk_frame *frame) {
   lk_free(allocator, frame);
 }
 
-/* Where an operand is that does not change from run to run; NULL for inputs and outputs. */
-static void *fixed_pointer(const lk_plan_body *body, const lk_step_arg *arg,
-                           unsigned char *scratch) {
-  if (arg->place == LK_PLACE_TEMP) return scratch + body->temps[arg->index];
-  /* oneDNN takes every pointer as writable; packed constants are only read */
-  if (arg->place == LK_PLACE_PACKED) {
-    return (void *)(uintptr_t)lk_packed_data(body->packed[arg->index]);
-  }
-  return NULL;
-}
-
 static lk_status set_memory(const lk_slot *self, uint32_t index, void *pointer, lk_error *error) {
   const dnnl_status_t set = dnnl_memory_set_data_handle(self->args[index].memory, pointer);
   const bool is_scratchpad = self->args[index].arg == DNNL_ARG_SCRATCHPAD;
@@ -124,13 +113,12 @@ lk_status lk_slot_point(lk_frame *frame, lk_slot *self, uint32_t lane_index, lk_
   const lk_plan_body *body = self->body;
   unsigned char *scratch = frame->lanes[lane_index].scratch;
   self->lane = lane_index;
-  for (uint32_t s = 0; s < body->n_steps; s++) {
+  for (uint32_t s = 0; self->args != NULL && s < body->n_steps; s++) {
     const lk_step *step = &body->steps[s];
+    if (step->primitive == NULL) continue;
     for (uint32_t i = 0; i < step->n_args; i++) {
-      const lk_step_arg *arg = &body->args[step->first_arg + i];
-      void *pointer = fixed_pointer(body, arg, scratch);
-      self->pointers[step->first_arg + i] = pointer;
-      if (step->primitive == NULL || pointer == NULL) continue;
+      void *pointer = lk_fixed_pointer(body, &body->args[step->first_arg + i], scratch);
+      if (pointer == NULL) continue;
       LK_RETURN_NOT_OK(set_memory(self, lk_handle_index(body, s, i), pointer, error));
     }
     if (lk_n_handles(step) <= step->n_args) continue;
@@ -207,14 +195,21 @@ lk_status lk_frame_attach(lk_frame *frame, lk_plan *plan, uint32_t *out_slot, lk
   if (!LK_GROW(allocator, frame->slots, frame->n_slots, frame->slots_capacity)) {
     return lk_fail_memory(error, "a frame's slots", sizeof added);
   }
-  added.args = lk_calloc(allocator, n_args, sizeof *added.args);
-  added.pointers = lk_calloc(allocator, body->n_args, sizeof *added.pointers);
-  lk_ref_retain((lk_ref *)plan);
+  lk_plan_retain(plan);
   added.plan = plan;
-  if (added.args == NULL || added.pointers == NULL) {
-    LK_TRY(lk_fail_memory(error, "a frame's arguments", n_args * sizeof *added.args));
+  if (body->n_primitives > 0) {
+    added.args = lk_calloc(allocator, n_args, sizeof *added.args);
+    if (added.args == NULL) {
+      LK_TRY(lk_fail_memory(error, "a frame's arguments", n_args * sizeof *added.args));
+    }
+    LK_TRY(make_handles(frame, &added, error));
   }
-  LK_TRY(make_handles(frame, &added, error));
+  if (body->n_args > LK_FEW_ARGS) {
+    added.pointers = lk_calloc(allocator, body->n_args, sizeof *added.pointers);
+    if (added.pointers == NULL) {
+      LK_TRY(lk_fail_memory(error, "a frame's arguments", body->n_args * sizeof(void *)));
+    }
+  }
   LK_TRY(grow_scratch(frame, body->temp_bytes + body->scratchpad_bytes, error));
   LK_TRY(lk_slot_point(frame, &added, 0, error));
   *out_slot = (uint32_t)frame->n_slots;

@@ -5,14 +5,17 @@
 #include "ops/plan/onednn.h"
 #include "plugin/internal.h"
 
-/* A plan's arguments in a frame. Steps of primitives have their handles one after the other, the
- * scratchpad's last; kernels have pointers at the same places. */
+/* A kernel with more arguments than this has its pointers in the slot, others on the stack. */
+enum { LK_FEW_ARGS = 16 };
+
+/* A plan in a frame. Steps of primitives have their handles one after the other, the scratchpad's
+ * last. */
 typedef struct lk_slot {
   lk_plan *plan;
   const lk_plan_body *body;
-  dnnl_exec_arg_t *args; /* [n_args + n_steps] */
-  void **pointers;       /* [n_args] */
-  uint32_t lane;         /* whose scratch memory they point into */
+  dnnl_exec_arg_t *args; /* [n_args + n_steps]; NULL: there are no primitives */
+  void **pointers;       /* of one kernel after the other; NULL: each has few */
+  uint32_t lane;         /* whose scratch memory the handles point into */
 } lk_slot;
 
 /* What slots need to run that may not run at the same time as others of the frame. */
@@ -43,7 +46,17 @@ static inline uint32_t lk_n_handles(const lk_step *step) {
   return step->n_args + (step->primitive->scratchpad_bytes > 0 ? 1 : 0);
 }
 
-/* Sets everything that does not change from run to run in one lane. */
+/* Where an operand is that does not change from run to run; NULL for inputs and outputs. */
+static inline void *lk_fixed_pointer(const lk_plan_body *body, const lk_step_arg *arg,
+                                     unsigned char *scratch) {
+  if (arg->place == LK_PLACE_TEMP) return scratch + body->temps[arg->index];
+  /* oneDNN takes every pointer as writable; packed constants are only read */
+  if (arg->place == LK_PLACE_PACKED) {
+    return (void *)(uintptr_t)lk_packed_data(body->packed[arg->index]);
+  }
+  return NULL;
+}
+/* Sets the handles that do not change from run to run in one lane. */
 lk_status lk_slot_point(lk_frame *frame, lk_slot *self, uint32_t lane_index, lk_error *error);
 /* Forgets the slot that was attached last. */
 void lk_frame_detach(lk_frame *frame);

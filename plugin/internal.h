@@ -4,6 +4,7 @@
 
 #include <latchkey/latchkey.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -17,7 +18,6 @@ struct lk_context {
   lk_allocator allocator;      /* counts, then asks the host's */
   _Atomic uint64_t allocations;
   lk_ops_env env;
-  bool adapts_threads;
   int32_t log_level;
   lk_log_fn log;
   void *log_user;
@@ -45,9 +45,19 @@ static inline bool lk_op_is_shape_input(const lk_op *op, uint32_t index) {
   return index < 64 && (op->node.class_->row.shape_inputs >> index & 1) != 0;
 }
 
-/* A plan is a reference to the cached body. */
+/* A plan is a reference to a cached body, or a body of its own, whose address is marked by its
+ * lowest bit. */
+static inline bool lk_plan_is_own(const lk_plan *plan) {
+  return ((uintptr_t)plan & 1) != 0;
+}
+static inline lk_plan_body *lk_plan_own_body(const lk_plan *plan) {
+  return (lk_plan_body *)((uintptr_t)plan & ~(uintptr_t)1);
+}
+static inline lk_plan *lk_plan_of_body(lk_plan_body *body) {
+  return (lk_plan *)((uintptr_t)body | 1);
+}
 static inline const lk_plan_body *lk_plan_get_body(const lk_plan *plan) {
-  return lk_ref_value((const lk_ref *)plan);
+  return lk_plan_is_own(plan) ? lk_plan_own_body(plan) : lk_ref_value((const lk_ref *)plan);
 }
 
 /* A plan that only says what is certain before the values are known: no steps. Its mark is a layout
@@ -72,9 +82,8 @@ static inline lk_status lk_word_get(lk_context *context, const char *text, uint3
 }
 
 /* The part of a key that says where and how this call wants its plan. */
-static inline lk_key_call lk_call_make(const lk_context *context, int32_t threads,
-                                       int32_t in_place_input) {
-  lk_key_call call = {.threads = threads, .in_place_input = in_place_input};
+static inline lk_key_call lk_call_make(const lk_context *context, int32_t in_place_input) {
+  lk_key_call call = {.in_place_input = in_place_input};
   if (lk_cache_mode_get(context->env.cache) == LK_CACHE_THREAD) {
     const lk_thread_identity thread = lk_thread_identity_get();
     call.thread = thread.hash;
@@ -99,7 +108,7 @@ lk_status lk_processors_read(lk_error *error);
 lk_status lk_node_read(const lk_allocator *allocator, const lk_node_desc *given, lk_node_desc *desc,
                        lk_op_node *node, lk_error *error);
 
-/* ---- deferred.c ---- */
+/* ---- bind.c ---- */
 
 /* What a caller's older lk_bind_desc does not have. */
 #define LK_BIND_DEFAULTS                                                                           \
@@ -108,9 +117,4 @@ lk_status lk_node_read(const lk_allocator *allocator, const lk_node_desc *given,
 /* Checks the description of an input that comes at run time; `out_elements` may be NULL. */
 lk_status lk_bind_size_input(const lk_bind_desc *bind, uint32_t index, int64_t *out_elements,
                              lk_error *error);
-/* Whether input `index`, whose description has been sized, is a value that shapes depend on and
- * that is not there. */
-bool lk_bind_lacks_value(const lk_op *op, const lk_bind_desc *bind, uint32_t index);
-/* The plan of a bind that lacks such a value. */
-lk_status lk_deferred_build(const lk_op *op, const lk_bind_desc *bind, int32_t threads,
-                            lk_plan_body **out_body, lk_error *error);
+void lk_plan_retain(lk_plan *plan);

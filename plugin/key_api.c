@@ -28,7 +28,7 @@ static lk_status add_records(lk_context *context, const lk_key_desc *desc, lk_ke
 /* What changes from call to call. */
 static lk_status add_call(lk_context *context, const lk_key_desc *desc, lk_key_builder *key,
                           lk_error *error) {
-  const lk_key_call call = lk_call_make(context, context->env.threads, -1);
+  const lk_key_call call = lk_call_make(context, -1);
   lk_key_add_call(key, &call);
   return add_records(context, desc, key, error);
 }

@@ -58,8 +58,7 @@ static lk_status check_struct(const lk_context_options *options, lk_error *error
   }
   LK_RETURN_NOT_OK(check_range("cache_mode", options->cache_mode, 0, LK_CACHE_SHARED, error));
   LK_RETURN_NOT_OK(check_range("threads", options->threads, 0, LK_MAX_THREADS, error));
-  LK_RETURN_NOT_OK(check_range("verbose", options->verbose, -1, LK_LOG_DEBUG, error));
-  return check_range("adapt_threads", options->adapt_threads, -1, 1, error);
+  return check_range("verbose", options->verbose, -1, LK_LOG_DEBUG, error);
 }
 
 lk_status lk_context_options_read(const lk_context_options *given, lk_context_options *out,
@@ -95,11 +94,6 @@ lk_status lk_context_options_read(const lk_context_options *given, lk_context_op
     uint64_t verbose = LK_LOG_WARNING;
     LK_RETURN_NOT_OK(read_number("LATCHKEY_VERBOSE", false, 0, LK_LOG_DEBUG, &verbose, error));
     out->verbose = (int32_t)verbose;
-  }
-  if (out->adapt_threads == -1) {
-    uint64_t adapt = 1;
-    LK_RETURN_NOT_OK(read_number("LATCHKEY_ADAPT_THREADS", false, 0, 1, &adapt, error));
-    out->adapt_threads = (int32_t)adapt;
   }
   return LK_OK;
 }

@@ -2,14 +2,16 @@
 #include <inttypes.h>
 
 #include "base/clock.h"
+#include "base/parse.h"
 #include "base/status.h"
 #include "base/team/team.h"
 #include "plugin/frame.h"
 #include "plugin/table.h"
 
-void lk_frame_begin(lk_frame *frame) {
+void lk_frame_begin(lk_frame *frame, int32_t threads) {
+  if (threads <= 0) threads = frame->executor->context->env.threads;
   frame->host_float = lk_float_begin();
-  frame->host_threads = lk_team_begin(frame->executor->context->env.threads);
+  frame->host_threads = lk_team_begin(threads < LK_MAX_THREADS ? threads : LK_MAX_THREADS);
 }
 
 void lk_frame_end(lk_frame *frame) {
@@ -19,38 +21,58 @@ void lk_frame_end(lk_frame *frame) {
   lk_float_end(frame->host_float);
 }
 
-/* Called in two loops, which would otherwise share it by calls. */
-static inline __attribute__((always_inline)) lk_status run_step(lk_frame *frame, lk_slot *self,
-                                                                uint32_t index, void *const *inputs,
-                                                                void *const *outputs,
-                                                                lk_error *error) {
+/* Called in two loops, which would otherwise share them by calls. */
+#define IN_LOOP static inline __attribute__((always_inline))
+
+IN_LOOP lk_status run_kernel(const lk_slot *self, const lk_step *step, unsigned char *scratch,
+                             void *const *inputs, void *const *outputs, lk_error *error) {
+  const lk_plan_body *body = self->body;
+  void *few[LK_FEW_ARGS];
+  void **pointers = step->n_args <= LK_FEW_ARGS ? few : self->pointers;
+  for (uint32_t i = 0; i < step->n_args; i++) {
+    const lk_step_arg *arg = &body->args[step->first_arg + i];
+    pointers[i] = arg->place == LK_PLACE_INPUT    ? inputs[arg->index]
+                  : arg->place == LK_PLACE_OUTPUT ? outputs[arg->index]
+                                                  : lk_fixed_pointer(body, arg, scratch);
+  }
+  return step->kernel(step->params, pointers, error);
+}
+
+static lk_status run_primitive(const lk_frame *frame, const lk_slot *self, uint32_t index,
+                               void *const *inputs, void *const *outputs, lk_error *error) {
   const lk_plan_body *body = self->body;
   const lk_step *step = &body->steps[index];
   dnnl_exec_arg_t *args = &self->args[lk_handle_index(body, index, 0)];
-  void **pointers = &self->pointers[step->first_arg];
   for (uint32_t i = 0; i < step->n_args; i++) {
     const lk_step_arg *arg = &body->args[step->first_arg + i];
     if (arg->place != LK_PLACE_INPUT && arg->place != LK_PLACE_OUTPUT) continue;
     void *pointer = arg->place == LK_PLACE_INPUT ? inputs[arg->index] : outputs[arg->index];
-    if (step->primitive == NULL) {
-      pointers[i] = pointer;
-    } else if (dnnl_memory_set_data_handle(args[i].memory, pointer) != dnnl_success) {
+    if (dnnl_memory_set_data_handle(args[i].memory, pointer) != dnnl_success) {
       return lk_fail(error, LK_ONEDNN, "failed to set the memory of argument %d of %s", arg->arg,
                      step->primitive->implementation);
     }
   }
-  if (step->primitive == NULL) return step->kernel(step->params, pointers, error);
   const dnnl_status_t done = dnnl_primitive_execute(
       step->primitive->primitive, frame->lanes[self->lane].stream, (int)lk_n_handles(step), args);
   return done == dnnl_success ? LK_OK : lk_dnnl_fail(error, done, step->primitive->implementation);
 }
 
-static lk_status run_step_timed(lk_frame *frame, lk_slot *self, uint32_t index, void *const *inputs,
-                                void *const *outputs, lk_step_time *out, lk_error *error) {
+IN_LOOP lk_status run_step(const lk_frame *frame, const lk_slot *self, uint32_t lane,
+                           uint32_t index, void *const *inputs, void *const *outputs,
+                           lk_error *error) {
+  const lk_step *step = &self->body->steps[index];
+  return step->primitive != NULL
+             ? run_primitive(frame, self, index, inputs, outputs, error)
+             : run_kernel(self, step, frame->lanes[lane].scratch, inputs, outputs, error);
+}
+
+static lk_status run_step_timed(const lk_frame *frame, const lk_slot *self, uint32_t lane,
+                                uint32_t index, void *const *inputs, void *const *outputs,
+                                lk_step_time *out, lk_error *error) {
   lk_team_times regions = {0};
   lk_team_times *before = lk_team_measure(&regions);
   const uint64_t begin = lk_now_ns();
-  const lk_status status = run_step(frame, self, index, inputs, outputs, error);
+  const lk_status status = run_step(frame, self, lane, index, inputs, outputs, error);
   const uint64_t ns = lk_now_ns() - begin;
   (void)lk_team_measure(before);
   /* outside of regions, this thread computes alone */
@@ -73,23 +95,19 @@ static lk_status check_slot(const lk_frame *frame, uint32_t lane_index, uint32_t
 
 /* This thread's state is set for it. Each caller gets a loop of its own: where `times` is the
  * constant NULL, it has nothing to ask. */
-static inline __attribute__((always_inline)) lk_status
-run_slot(lk_frame *frame, uint32_t lane_index, uint32_t slot_index, void *const *inputs,
-         void *const *outputs, lk_step_time *times, lk_error *error) {
+IN_LOOP lk_status run_slot(lk_frame *frame, uint32_t lane_index, uint32_t slot_index,
+                           void *const *inputs, void *const *outputs, lk_step_time *times,
+                           lk_error *error) {
   LK_RETURN_NOT_OK(check_slot(frame, lane_index, slot_index, error));
   lk_slot *self = &frame->slots[slot_index];
   const lk_plan_body *body = self->body;
-  if (self->lane != lane_index) LK_RETURN_NOT_OK(lk_slot_point(frame, self, lane_index, error));
-  /* a primitive must run with the number of threads that it was built for */
-  if (lk_team_use(body->threads) != 0) {
-    return lk_fail(error, LK_OUT_OF_MEMORY,
-                   "failed to run slot %u: %" PRId32 " threads cannot be started", slot_index,
-                   body->threads);
+  if (self->args != NULL && self->lane != lane_index) {
+    LK_RETURN_NOT_OK(lk_slot_point(frame, self, lane_index, error));
   }
   for (uint32_t i = 0; i < body->n_steps; i++) {
-    LK_RETURN_NOT_OK(times != NULL
-                         ? run_step_timed(frame, self, i, inputs, outputs, &times[i], error)
-                         : run_step(frame, self, i, inputs, outputs, error));
+    LK_RETURN_NOT_OK(times != NULL ? run_step_timed(frame, self, lane_index, i, inputs, outputs,
+                                                    &times[i], error)
+                                   : run_step(frame, self, lane_index, i, inputs, outputs, error));
   }
   return LK_OK;
 }

@@ -29,13 +29,13 @@ static lk_status check_data(const lk_op *op, const lk_frame *frame, const lk_bin
 static lk_status ask_for_output(const lk_op *op, const lk_plan_body *body, uint32_t index,
                                 lk_output_alloc_fn alloc, void *arg, void **out_data,
                                 lk_error *error) {
-  const lk_tensor_desc *desc = &body->outputs[index];
+  const lk_tensor_desc desc = lk_plan_body_output(body, index);
   lk_output_request request = {.struct_size = sizeof request,
-                               .desc = *desc,
+                               .desc = desc,
                                .alignment = LK_DATA_ALIGNMENT,
                                .index = index,
                                .alias_input = index == 0 ? body->alias_input : -1};
-  LK_RETURN_NOT_OK(lk_layouts_bytes(body->env->layouts, desc, &request.bytes, error));
+  LK_RETURN_NOT_OK(lk_layouts_bytes(body->env->layouts, &desc, &request.bytes, error));
   *out_data = alloc(arg, &request);
   if (*out_data == NULL && request.bytes > 0) {
     char text[LK_TENSOR_TEXT_CAPACITY];
@@ -43,7 +43,7 @@ static lk_status ask_for_output(const lk_op *op, const lk_plan_body *body, uint3
                    "failed to run %s '%s': the host gave no memory for output %" PRIu32
                    ", %s, %" PRIu64 " bytes",
                    op->node.class_->row.op_type, op->node.output_name, index,
-                   lk_tensor_text(desc, text), request.bytes);
+                   lk_tensor_text(&desc, text), request.bytes);
   }
   return LK_OK;
 }
@@ -77,7 +77,7 @@ lk_status lk_op_run_alloc(lk_frame *frame, lk_op *op, const lk_bind_desc *given,
   }
   LK_TRY(lk_op_run(frame, slot, pointers, pointers + n_inputs, error));
   for (uint32_t i = 0; i < n_outputs; i++) {
-    outputs[i] = (lk_tensor){body->outputs[i], pointers[n_inputs + i]};
+    outputs[i] = (lk_tensor){lk_plan_body_output(body, i), pointers[n_inputs + i]};
   }
 cleanup:
   if (is_attached) lk_frame_detach(frame);

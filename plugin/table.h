@@ -61,7 +61,7 @@ lk_status lk_op_run_lane(lk_frame *frame, uint32_t lane, uint32_t slot, void *co
                          void *const *outputs, lk_error *error);
 lk_status lk_op_run_timed(lk_frame *frame, uint32_t lane, uint32_t slot, void *const *inputs,
                           void *const *outputs, lk_step_time *times, lk_error *error);
-void lk_frame_begin(lk_frame *frame);
+void lk_frame_begin(lk_frame *frame, int32_t threads);
 void lk_frame_end(lk_frame *frame);
 
 /* run_alloc.c */

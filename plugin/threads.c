@@ -24,8 +24,6 @@ lk_status lk_threads_enter(lk_context *context, const lk_threads_ask *given, int
   }
   const lk_budget_ask ask = {.least = given->least != 0 ? given->least : 1,
                              .most = given->most != 0 ? given->most : context->env.threads,
-                             .between = given->between != 0,
-                             .fixed = !context->adapts_threads,
                              .limit = {given->cancel, given->stop, given->deadline_ns}};
   if (ask.least < 1 || ask.most < ask.least || ask.most > LK_MAX_THREADS) {
     return lk_fail(error, LK_OUT_OF_RANGE,

@@ -74,7 +74,7 @@ static bool is_crowded(const lk_budget_ask *ask, const budget *now, int others, 
          (int64_t)now->running + ask->most > processors;
 }
 
-static int between(const lk_budget_ask *ask, const budget *now, int others, int processors) {
+static int share_of(const lk_budget_ask *ask, const budget *now, int others, int processors) {
   const int share = processors / (others > 0 ? others + 1 : 2);
   const int room = processors - (int)now->running;
   const int threads = share < room ? share : room;
@@ -85,7 +85,7 @@ static int between(const lk_budget_ask *ask, const budget *now, int others, int 
  * in `now`, where the crowd changes even if there is no room. */
 static int try_to_grant(const lk_budget_ask *ask, budget *now, int others) {
   const int processors = atomic_load_explicit(&n_processors, memory_order_relaxed);
-  const bool has_choice = !ask->fixed && ask->least < ask->most;
+  const bool has_choice = ask->least < ask->most;
   int threads = ask->most;
   if (is_crowded(ask, now, others, processors)) {
     now->crowd = RUNS_UNTIL_ALONE;
@@ -95,9 +95,7 @@ static int try_to_grant(const lk_budget_ask *ask, budget *now, int others) {
   } else {
     others = 0;
   }
-  if (has_choice && others > 0) {
-    threads = ask->between ? between(ask, now, others, processors) : ask->least;
-  }
+  if (has_choice && others > 0) threads = share_of(ask, now, others, processors);
   /* A run that is alone may have more threads than there are processors. A run of one thread may
    * begin while the others have one thread each. */
   const bool has_workers = threads > 1 || now->running > now->inside;
@@ -225,7 +223,7 @@ static void start(void) {
 int lk_budget_enter(const lk_budget_ask *ask) {
   if (self.depth > 0) {
     self.depth++;
-    return ask->fixed ? ask->most : ask->least;
+    return ask->least;
   }
   pthread_once(&once, start);
   int granted = 0;

@@ -6,10 +6,10 @@
  * threads as it chose, and the kernel shares the processors among them at less cost than waking a
  * thread for each run.
  *
- * A run can accept two numbers of threads, `least` and `most`: its plans are built for one or the
- * other. It gets `most` while all who are inside could have as many, `least` in a crowd. A crowd
- * ends when some tens of runs in a row have met nobody. So callers who meet now and then do not
- * switch between two sets of plans, each with primitives and packed weights of its own.
+ * A run can use any number of threads from `least` to `most`. It gets `most` while all who are
+ * inside could have as many, and a share of the processors in a crowd. A crowd ends when some tens
+ * of runs in a row have met nobody: callers who meet again and again then run side by side with a
+ * share each, which is faster than one after the other with all.
  *
  * There is one budget for the process: liblatchkey.so has it, and others reach it through the table
  * of functions.
@@ -25,14 +25,12 @@ typedef struct lk_budget_ask {
   /* Threads: 1 <= least <= most. A run that wants more than the processors waits until it is
    * alone. */
   int32_t least, most;
-  bool between; /* any number between them will do */
-  bool fixed;   /* only `most` will do */
   lk_wait_limit limit;
 } lk_budget_ask;
 
 /* Returns how many threads are granted, 1 or more; or LK_WAIT_CANCELLED or LK_WAIT_DEADLINE, and
- * then nothing is granted. A thread that is inside already, in a callback say, gets `least` (`most`
- * if fixed) at once: it is counted already, and would wait for itself. */
+ * then nothing is granted. A thread that is inside already, in a callback say, gets `least` at once:
+ * it is counted already, and would wait for itself. */
 int lk_budget_enter(const lk_budget_ask *ask);
 /* What lk_budget_enter granted; on the same thread. */
 void lk_budget_leave(int threads);

@@ -335,12 +335,6 @@ int lk_team_begin(int threads) {
   return before;
 }
 
-int lk_team_use(int threads) {
-  const int failed = reserve(threads);
-  if (failed == 0) self.threads = threads;
-  return failed;
-}
-
 void lk_team_end(int before) {
   self.threads = before;
   self.n_holds--;

@@ -8,7 +8,7 @@
  *   - spin shortly and then sleep;
  *   - let threads of the host take their places for a while (a loan), so that host and
  *     library do not run two teams on the same processors;
- *   - are started ahead of the work, where that can fail with an error (lk_team_use).
+ *   - do the work of those that the system cannot start.
  *
  * A thread that starts regions takes a team for a run (lk_team_begin to lk_team_end) or else for
  * that region: one that is idle, or a new one. So there are as many threads as runs that want them
@@ -26,19 +26,15 @@
 int lk_team_threads(void);
 void lk_team_set_threads(int threads);
 
-/* Around a run: what team its regions need stays with this thread in between. Regions get `threads`
- * until lk_team_use says something else. Returns what lk_team_end gets, for the time after it: what
- * lk_team_threads() was. Pairs may lie in each other. */
+/* Around a run: what team its regions need stays with this thread in between, and regions get
+ * `threads`. Returns what lk_team_end gets, for the time after it: what lk_team_threads() was. Pairs
+ * may lie in each other. */
 int lk_team_begin(int threads);
 void lk_team_end(int before);
 
-/* In between: regions get `threads` from now on, and these are there. An errno (EAGAIN, ENOMEM):
- * they cannot be started, nothing has changed. */
-int lk_team_use(int threads);
-
 /* Calls `fn` on `threads` threads at once (0: lk_team_threads()), this one with number 0 among
  * them, and returns when all are done. On this thread alone inside another region, and where
- * threads cannot be started: lk_team_use them to know. */
+ * threads cannot be started. */
 void lk_team_run(void (*fn)(void *arg), void *arg, int threads);
 
 /* Inside a region: the number of this thread, and of how many. Outside: 0 of 1. */

@@ -40,7 +40,6 @@ typedef struct model {
   lk_executor *executor;
   lk_frame *frame;
   node conv, relu, softmax;
-  int32_t threads;                   /* of its operators: 1, or 0 for the context's */
   float weights[FILTERS * CHANNELS]; /* 1x1 kernels: must stay valid while the op lives */
 } model;
 
@@ -94,8 +93,7 @@ static lk_tensor_desc bind_node(model *self, node *which, const lk_tensor_desc *
                              .wishes = &wish,
                              .n_inputs = which == &self->conv ? 2 : 1,
                              .n_outputs = 1,
-                             .in_place_input = over,
-                             .threads = self->threads};
+                             .in_place_input = over};
   lk_tensor_desc output;
   api->plan_release(which->plan); /* forget the last plan, to ask the cache again */
   which->plan = NULL;
@@ -163,11 +161,9 @@ static float run_at_the_same_time(lk_context *context, model models[2], float *i
   share both = {.models = models, .image = image};
   const lk_threads_ask ask = {.struct_size = sizeof ask, .least = 1, .most = 2};
   int32_t threads = 0;
-  models[0].threads = models[1].threads = 1; /* a region is not split again */
   check(api->threads_enter(context, &ask, &threads, &error), "threads_enter");
   api->parallel_run(context, threads, run_models, &both);
   api->threads_leave(context, threads);
-  models[0].threads = models[1].threads = 0;
   printf("at the same time: on %d threads\n", threads);
   return fmaxf(both.worst[0], both.worst[1]);
 }

@@ -39,11 +39,6 @@ static lk_status set_threads(const char *value, lk_ort_options *out) {
   return LK_OK;
 }
 
-static lk_status set_adapt_threads(const char *value, lk_ort_options *out) {
-  out->context.adapt_threads = strcmp(value, "1") == 0 ? 1 : 0;
-  return allowed_if(out->context.adapt_threads == 1 || strcmp(value, "0") == 0);
-}
-
 static lk_status set_precision(const char *value, lk_ort_options *out) {
   (void)out;
   return allowed_if(strcmp(value, "f32") == 0);
@@ -85,7 +80,6 @@ static const struct {
   lk_status (*set)(const char *value, lk_ort_options *out);
   const char *allowed;
 } rows[] = {
-    {"adapt_threads", set_adapt_threads, "0 or 1"},
     {"cache", set_cache, "one of off, thread, shared"},
     {"cache_bytes", set_bytes, "a number of bytes, with k, m or g"},
     {"cache_entries", set_entries, "a number of entries"},

@@ -59,31 +59,19 @@ static bool all_inputs_known(const lk_plan_builder *builder, const lk_node *node
 
 /* ---- asking for the plan ---- */
 
-/* Up to here a team of threads costs more than it saves: fork and join take about as long as one
- * thread needs for so many bytes that are read once. */
-#define ONE_THREAD_BYTES (32.0 * 1024)
-
-/* Only operators that may run in place are judged: their outputs are as large as their inputs. */
-bool lk_bind_is_small(const lk_plan_builder *builder, int32_t node_index) {
-  const lk_node *node = node_at(builder, node_index);
-  return builder->program->infos[node_index].in_place_inputs != 0 &&
-         lk_plan_builder_sum_bytes(builder, node->inputs, node->n_inputs) <= ONE_THREAD_BYTES;
-}
-
 /* Asks for the plan, and reads what its outputs are. */
 static lk_status bind(lk_plan_builder *builder, int32_t node_index, int32_t in_place,
                       lk_plan **out_plan, lk_error *error) {
   lk_status status = LK_OK;
   const lk_api *api = builder->program->api;
   const lk_node *node = node_at(builder, node_index);
-  const lk_bind_desc desc = {
-      .struct_size = sizeof desc,
-      .inputs = builder->inputs,
-      .wishes = builder->wishes,
-      .n_inputs = node->n_inputs,
-      .n_outputs = node->n_outputs,
-      .in_place_input = in_place,
-      .threads = lk_bind_is_small(builder, node_index) ? 1 : builder->desc->threads};
+  const lk_bind_desc desc = {.struct_size = sizeof desc,
+                             .inputs = builder->inputs,
+                             .wishes = builder->wishes,
+                             .n_inputs = node->n_inputs,
+                             .n_outputs = node->n_outputs,
+                             .in_place_input = in_place,
+                             .flags = builder->desc->is_kept ? LK_BIND_OWN : 0};
   lk_plan *plan = NULL;
   *out_plan = NULL;
   LK_TRY(api->op_bind(builder->program->ops[node_index], &desc, &plan, error));
@@ -279,6 +267,7 @@ lk_status lk_bind_node(lk_plan_builder *builder, int32_t node_index, lk_error *e
         in_place >= 0 ? builder->values[node->inputs[in_place]].storage : LK_NO_STORAGE;
     LK_TRY(add_step(builder, node_index, plan, shared, error));
     plan = NULL;
+    if (builder->desc->is_kept) builder->plan_bytes += info.bytes;
   }
 
 cleanup:

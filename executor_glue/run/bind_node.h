@@ -6,6 +6,3 @@
 /* Binds node `node`; computes its outputs now, or adds a step for it. LK_UNSUPPORTED names an input
  * whose value a shape depends on, when that value cannot be known before the run. */
 lk_status lk_bind_node(lk_plan_builder *builder, int32_t node, lk_error *error);
-
-/* Whether node `node` does so little that more than one thread would not help. */
-bool lk_bind_is_small(const lk_plan_builder *builder, int32_t node);

@@ -95,15 +95,13 @@ static lk_status find_costs(const lk_plan_builder *builder, double *costs, doubl
   const int32_t threads = program->api->context_threads(program->context);
   *out_in_order = 0;
   for (uint32_t s = 0; s < builder->plan->n_steps; s++) {
-    const int32_t node_index = builder->plan->steps[s].node;
-    const lk_node *node = &program->graph->nodes[node_index];
+    const lk_node *node = &program->graph->nodes[builder->plan->steps[s].node];
     lk_plan_info info = {.struct_size = sizeof info};
     LK_RETURN_NOT_OK(program->api->plan_info(builder->plan->steps[s].plan, &info, error));
     costs[s] = lk_step_cost(info.flops,
                             lk_plan_builder_sum_bytes(builder, node->inputs, node->n_inputs) +
                                 lk_plan_builder_sum_bytes(builder, node->outputs, node->n_outputs));
-    const bool one_thread = threads == 1 || lk_bind_is_small(builder, node_index);
-    *out_in_order += one_thread ? costs[s] : lk_step_cost_shared(costs[s], threads);
+    *out_in_order += lk_step_cost_shared(costs[s], threads);
   }
   return LK_OK;
 }
@@ -149,7 +147,7 @@ static lk_status keep_known(lk_plan_builder *builder, lk_error *error) {
       sizeof *plan + plan->n_steps * sizeof *plan->steps +
       plan->n_operands * sizeof *plan->operands +
       builder->program->graph->n_outputs * (sizeof *plan->copies + sizeof *plan->outputs) +
-      (plan->schedule != NULL ? lk_schedule_bytes(plan->schedule) : 0);
+      (plan->schedule != NULL ? lk_schedule_bytes(plan->schedule) : 0) + builder->plan_bytes;
   for (size_t i = 0; i < builder->n_known; i++) {
     if (!builder->known[i].used) continue;
     plan->known[plan->n_known++] = builder->known[i].data;
@@ -173,8 +171,6 @@ lk_status lk_build_run_plan(const lk_program *program, const lk_run_plan_desc *d
       LK_TRY(lk_dependencies_create(&builder, &dependencies, error));
       LK_TRY(choose_schedule(&builder, dependencies, error));
     }
-    const bool in_parallel = builder.plan->schedule != NULL;
-    if (in_parallel != (desc->threads == 1)) goto cleanup;
   }
   LK_TRY(lk_place_values(&builder, builder.plan->schedule != NULL ? dependencies : NULL, error));
   LK_TRY(keep_known(&builder, error));

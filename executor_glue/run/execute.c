@@ -153,7 +153,7 @@ static lk_status execute(const lk_execution *run, lk_error *error) {
   const lk_api *api = run->plan->program->api;
   lk_frame *frame = run->lease->frame->frame;
   set_pointers(run);
-  api->frame_begin(frame);
+  api->frame_begin(frame, (int32_t)run->step_threads);
   const lk_status status =
       run->plan->schedule != NULL ? run_in_parallel(run, error) : run_in_order(run, error);
   api->frame_end(frame);
@@ -165,7 +165,6 @@ lk_status lk_execute(const lk_execution *run, lk_error *error) {
   const uint64_t begin = lk_now_ns();
   const lk_status status = execute(run, error);
   lk_profile_executed(run->profile, lk_now_ns() - begin,
-                      run->plan->schedule != NULL ? run->workers : run->step_threads,
-                      run->step_threads);
+                      run->plan->schedule != NULL ? run->workers : run->step_threads);
   return status;
 }

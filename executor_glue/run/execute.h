@@ -13,7 +13,7 @@ typedef struct lk_execution {
   void *const *outputs; /* [n graph outputs]: where each is written; NULL: not wanted, or empty */
   const lk_wait_limit *wait; /* its flags end the run between two steps; its deadline does not */
   uint32_t workers;          /* threads that a plan with a schedule runs on; at most the plan's */
-  uint32_t step_threads;     /* that a step may use; read where there is a profile */
+  uint32_t step_threads;     /* that a step may use */
   lk_profile *profile;       /* NULL, or one that knows the plan: steps are timed */
 } lk_execution;
 

@@ -47,8 +47,6 @@ lk_status lk_execution_frame_attach(lk_execution_frame *frame, const lk_run_plan
   for (uint32_t i = 0; i < plan->n_steps; i++) {
     LK_RETURN_NOT_OK(api->frame_attach(frame->frame, plan->steps[i].plan, &frame->slots[i], error));
   }
-  frame->bytes = api->frame_bytes(frame->frame) + bytes +
-                 (plan->schedule != NULL ? lk_ready_queue_bytes(plan->schedule) : 0);
   return LK_OK;
 }
 

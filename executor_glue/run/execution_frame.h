@@ -12,7 +12,6 @@ typedef struct lk_execution_frame {
   uintptr_t *buffers;          /* addresses, by lk_buffer_index */
   uint32_t *slots;             /* [n_steps]: of `frame` */
   lk_ready_queue *ready_queue; /* NULL: the plan has no schedule */
-  uint64_t bytes;
 } lk_execution_frame;
 
 /* Of no run plan. */

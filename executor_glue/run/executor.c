@@ -5,20 +5,12 @@
 #include "base/status.h"
 #include "executor_glue/run/executor_state.h"
 
-static const char *const mode_names[LK_MODE_COUNT] = {[LK_MODE_SEQUENTIAL] = "",
-                                                      [LK_MODE_ONE_THREAD] = "one thread",
-                                                      [LK_MODE_PARALLEL] = "parallel"};
-
-/* Told apart by mode. The number of workers is the executor's, whose identity is in each. */
-static lk_status create_keys(lk_graph_executor *executor, lk_error *error) {
+/* The number of workers is the executor's, whose identity is in the key. */
+static lk_status create_key(lk_graph_executor *executor, lk_error *error) {
   const lk_program *program = executor->program;
-  for (int mode = 0; mode < LK_MODE_COUNT; mode++) {
-    const lk_key_desc desc = {
-        .struct_size = sizeof desc, .kind = LK_KEY_RUN, .name = "run", .tag = mode_names[mode]};
-    LK_RETURN_NOT_OK(program->api->key_create(program->context, program->executor, &desc,
-                                              &executor->run_key[mode], error));
-  }
-  return LK_OK;
+  const lk_key_desc desc = {.struct_size = sizeof desc, .kind = LK_KEY_RUN, .name = "run"};
+  return program->api->key_create(program->context, program->executor, &desc, &executor->run_key,
+                                  error);
 }
 
 lk_status lk_graph_executor_create(const lk_api *api, lk_context *context, lk_executor *executor,
@@ -33,11 +25,10 @@ lk_status lk_graph_executor_create(const lk_api *api, lk_context *context, lk_ex
   made->run_plans = options->run_plans && api->context_cache_mode(context) != LK_CACHE_OFF;
   made->threads = api->context_threads(context);
   made->workers = options->workers > 0 ? options->workers : 1;
-  atomic_init(&made->was_parallel, true);
   lk_run_limit_create(&made->limit, options->max_runs, options->fail_busy);
   LK_TRY(lk_program_create(api, context, executor, graph, &made->program, error));
   LK_TRY(lk_frame_pool_create(made->program, &made->pool, error));
-  LK_TRY(create_keys(made, error));
+  LK_TRY(create_key(made, error));
   LK_TRY(lk_implementation_names_create(allocator, graph->n_nodes, &made->implementations, error));
   *out_executor = made;
   made = NULL;
@@ -56,9 +47,7 @@ void lk_graph_executor_destroy(lk_graph_executor *executor) {
   if (program != NULL) {
     /* Fails only for arguments that are not there. */
     (void)program->api->cache_clear(program->context, program->executor, NULL);
-    for (int mode = 0; mode < LK_MODE_COUNT; mode++) {
-      program->api->key_destroy(program->context, executor->run_key[mode]);
-    }
+    program->api->key_destroy(program->context, executor->run_key);
   }
   lk_program_destroy(executor->program);
   lk_implementation_names_destroy(executor->implementations);

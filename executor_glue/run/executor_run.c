@@ -24,7 +24,6 @@ static lk_status enter(lk_invocation *invocation, const lk_graph_run *run, lk_er
   const lk_threads_ask ask = {.struct_size = sizeof ask,
                               .least = 1,
                               .most = workers > executor->threads ? workers : executor->threads,
-                              .between = workers > 1,
                               .cancel = invocation->wait.cancel,
                               .stop = invocation->wait.stop,
                               .deadline_ns = invocation->wait.deadline_ns};
@@ -49,40 +48,20 @@ static lk_status check_deadline(const lk_invocation *invocation, lk_error *error
 
 /* ---- the run plan: built, or found ---- */
 
-/* A plan for steps in parallel is bound for a guess, and bound again when the guess was wrong. */
-static lk_status build_plan(const lk_invocation *invocation, lk_run_plan **out_plan,
-                            lk_error *error) {
-  lk_graph_executor *executor = invocation->executor;
-  lk_run_plan_desc desc = {.inputs = invocation->inputs,
-                           .wanted = invocation->wanted,
-                           .threads = invocation->mode == LK_MODE_ONE_THREAD ? 1 : 0,
-                           .workers = 1,
-                           .implementations = executor->implementations};
-  *out_plan = NULL;
-  if (invocation->mode == LK_MODE_PARALLEL) {
-    bool parallel = atomic_load_explicit(&executor->was_parallel, memory_order_relaxed);
-    desc.workers = executor->workers;
-    for (int tries = 0; tries < 2; tries++) {
-      desc.threads = parallel ? 1 : 0;
-      LK_RETURN_NOT_OK(lk_build_run_plan(executor->program, &desc, out_plan, error));
-      if (*out_plan != NULL) return LK_OK;
-      parallel = !parallel;
-      atomic_store_explicit(&executor->was_parallel, parallel, memory_order_relaxed);
-    }
-    desc.workers = 1; /* each way of binding makes the other look faster: in order is never wrong */
-    desc.threads = 0;
-  }
-  return lk_build_run_plan(executor->program, &desc, out_plan, error);
-}
-
 static lk_status build_entry(lk_invocation *invocation, bool cached, lk_plan_entry **out_entry,
                              lk_error *error) {
   lk_status status = LK_OK;
+  lk_graph_executor *executor = invocation->executor;
+  const lk_run_plan_desc desc = {.inputs = invocation->inputs,
+                                 .wanted = invocation->wanted,
+                                 .workers = executor->workers,
+                                 .is_kept = executor->run_plans,
+                                 .implementations = executor->implementations};
   lk_run_plan *plan = NULL;
   *out_entry = NULL;
   invocation->has_built = true;
-  LK_TRY(build_plan(invocation, &plan, error));
-  LK_TRY(lk_plan_entry_create(invocation->executor->pool, plan, cached, out_entry, error));
+  LK_TRY(lk_build_run_plan(executor->program, &desc, &plan, error));
+  LK_TRY(lk_plan_entry_create(executor->pool, plan, cached, out_entry, error));
   plan = NULL;
 
 cleanup:
@@ -105,12 +84,12 @@ static lk_status build_cached(void *arg, lk_built *out, lk_error *error) {
   return LK_OK;
 }
 
-static lk_status find_entry(lk_invocation *invocation, lk_execution_mode mode, lk_error *error) {
+/* Sets `invocation->entry`. */
+static lk_status choose_plan(lk_invocation *invocation, lk_error *error) {
   lk_graph_executor *executor = invocation->executor;
   const lk_program *program = executor->program;
   const lk_api *api = program->api;
   int hit = 0;
-  invocation->mode = mode;
   if (!executor->run_plans) return build_entry(invocation, false, &invocation->entry, error);
 
   const lk_key_desc desc = {.struct_size = sizeof desc,
@@ -118,9 +97,9 @@ static lk_status find_entry(lk_invocation *invocation, lk_execution_mode mode, l
                             .n_values = program->n_by_value + (invocation->wants_all ? 0 : 1),
                             .tensors = invocation->descs,
                             .values = invocation->values};
-  LK_RETURN_NOT_OK(api->get_or_create_like(program->context, program->executor,
-                                           executor->run_key[mode], &desc, build_cached, invocation,
-                                           &invocation->ref, &hit, error));
+  LK_RETURN_NOT_OK(api->get_or_create_like(program->context, program->executor, executor->run_key,
+                                           &desc, build_cached, invocation, &invocation->ref, &hit,
+                                           error));
   invocation->entry = api->ref_value(invocation->ref);
   if (hit) atomic_fetch_add_explicit(&executor->hits, 1, memory_order_relaxed);
   return LK_OK;
@@ -137,27 +116,22 @@ static void release_plan(lk_invocation *invocation) {
   invocation->entry = NULL;
 }
 
-/* Sets `invocation->entry` to the run plan for the threads that the run has been granted. */
-static lk_status choose_plan(lk_invocation *invocation, lk_error *error) {
+/* What a step may use: a run of the parallel executor may have been granted more. */
+static uint32_t step_threads(const lk_invocation *invocation) {
   const lk_graph_executor *executor = invocation->executor;
-  const bool has_all_threads = invocation->threads >= executor->threads;
-  if (executor->workers > 1) {
-    LK_RETURN_NOT_OK(find_entry(invocation, LK_MODE_PARALLEL, error));
-    /* Without a schedule it is as SEQUENTIAL, for all threads. */
-    if (lk_plan_entry_plan(invocation->entry)->schedule != NULL || has_all_threads) return LK_OK;
-    release_plan(invocation);
-  }
-  return find_entry(invocation, has_all_threads ? LK_MODE_SEQUENTIAL : LK_MODE_ONE_THREAD, error);
+  if (lk_plan_entry_plan(invocation->entry)->schedule != NULL) return 1;
+  return (uint32_t)(invocation->threads < executor->threads ? invocation->threads
+                                                            : executor->threads);
 }
 
-/* The same, with the time that it takes. */
+/* Chooses the plan, with the time that it takes. */
 static lk_status choose_plan_timed(lk_invocation *invocation, lk_profile *profile,
                                    lk_error *error) {
   LK_RETURN_NOT_OK(lk_profile_begin(profile, error));
   invocation->profile = profile;
   LK_RETURN_NOT_OK(choose_plan(invocation, error));
   return lk_profile_bound(profile, lk_plan_entry_plan(invocation->entry), invocation->has_built,
-                          error);
+                          step_threads(invocation), error);
 }
 
 /* ---- outputs ---- */
@@ -193,26 +167,11 @@ static void hand_over_outputs(const lk_invocation *invocation, const lk_graph_ru
 
 /* ---- the run ---- */
 
-static void charge(const lk_invocation *invocation, uint64_t bytes) {
-  if (invocation->ref == NULL || bytes == 0) return;
-  invocation->executor->program->api->ref_charge(invocation->ref, bytes);
-}
-
-/* What a step of the run plan may use. */
-static uint32_t step_threads(const lk_invocation *invocation) {
-  const bool one = invocation->mode == LK_MODE_ONE_THREAD ||
-                   lk_plan_entry_plan(invocation->entry)->schedule != NULL;
-  return one ? 1 : (uint32_t)invocation->executor->threads;
-}
-
 static lk_status execute(lk_invocation *invocation, lk_error *error) {
-  lk_status status = LK_OK;
   const lk_run_plan *plan = lk_plan_entry_plan(invocation->entry);
   const uint32_t threads = (uint32_t)invocation->threads;
   lk_lease lease = {0};
-  uint64_t bytes = 0;
-  LK_TRY(lk_lease_acquire(invocation->entry, &lease, &bytes, error));
-  charge(invocation, bytes);
+  LK_RETURN_NOT_OK(lk_lease_acquire(invocation->entry, &lease, error));
   const lk_execution execution = {.plan = plan,
                                   .lease = &lease,
                                   .inputs = invocation->inputs,
@@ -221,14 +180,11 @@ static lk_status execute(lk_invocation *invocation, lk_error *error) {
                                   .workers = threads < plan->workers ? threads : plan->workers,
                                   .step_threads = step_threads(invocation),
                                   .profile = invocation->profile};
-  status = lk_execute(&execution, error);
-  lk_lease_release(invocation->entry, &lease, &bytes);
+  const lk_status status = lk_execute(&execution, error);
+  lk_lease_release(invocation->entry, &lease);
   if (plan->schedule != NULL && threads > 1) {
     atomic_fetch_add_explicit(&invocation->executor->parallel_runs, 1, memory_order_relaxed);
   }
-
-cleanup:
-  charge(invocation, bytes);
   return status;
 }
 

@@ -1,4 +1,4 @@
-/* The pool of frames and arenas, the entries that the cache holds, and what runs borrow. Explored
+/* The pool of frames, the entries that the cache holds, and what runs borrow. Explored
  * in tests/promela/hot.pml. */
 #include "executor_glue/run/frame_pool.h"
 
@@ -9,25 +9,26 @@
 #include "base/fork.h"
 #include "base/status.h"
 
-/* There are at most as many runs as the host has threads, and the kernel changes between them:
- * about so many for each processor are in the middle of a run at a time. */
+/* How many frames are kept idle. There are at most as many runs as the host
+ * has threads, and the kernel changes between them: about so many for each processor are in the
+ * middle of a run at a time. */
 enum { IDLE_PER_PROCESSOR = 4 };
 
 struct lk_frame_pool {
   const lk_program *program; /* until the pool is destroyed */
   const lk_allocator *allocator;
   uint32_t max_idle;
-  atomic_uint_least64_t n_frames_alive, arena_bytes_alive;
+  lk_arena_store *arenas; /* until then too */
+  atomic_uint_least64_t n_frames_alive;
   lk_fork_entry fork;
   pthread_mutex_t mutex; /* guards everything below, and the lists of all entries */
   pthread_cond_t idle;   /* `ending` has become 0 */
   uint32_t references;   /* the executor's, and one for each entry */
   uint32_t ending;       /* entries being destroyed on other threads */
   bool closed;
-  lk_plan_entry *entries;
-  lk_arena *arenas;           /* idle */
-  lk_execution_frame *frames; /* idle, of no run plan */
-  uint32_t n_arenas, n_frames;
+  lk_plan_entry *first, *last; /* all entries: who was given a frame last comes first */
+  lk_execution_frame *frames;  /* idle, of no run plan */
+  uint32_t n_frames;
 };
 
 struct lk_plan_entry {
@@ -35,14 +36,12 @@ struct lk_plan_entry {
   lk_plan_entry *next, *previous;
   lk_run_plan *plan; /* NULL once the pool is destroyed */
   lk_execution_frame *idle;
-  uint32_t n_idle;
   /* One more idle frame, for plans without an arena: taken and given without the lock. */
   _Atomic(lk_execution_frame *) hot;
-  uint64_t frame_bytes; /* of all its frames, idle or lent */
   bool cached;
 };
 
-/* ---- frames and arenas; none of these is called with the lock ---- */
+/* ---- frames; none of these is called with the lock ---- */
 
 static lk_status make_frame(lk_frame_pool *pool, lk_execution_frame **out_frame, lk_error *error) {
   LK_RETURN_NOT_OK(lk_execution_frame_create(pool->program, out_frame, error));
@@ -54,31 +53,6 @@ static void free_frame(lk_frame_pool *pool, lk_execution_frame *frame) {
   if (frame == NULL) return;
   lk_execution_frame_destroy(pool->program, frame);
   atomic_fetch_sub_explicit(&pool->n_frames_alive, 1, memory_order_relaxed);
-}
-
-static lk_status make_arena(lk_frame_pool *pool, uint64_t bytes, lk_arena **out_arena,
-                            lk_error *error) {
-  *out_arena = NULL;
-  lk_arena *arena = lk_calloc(pool->allocator, 1, sizeof *arena);
-  void *data = arena != NULL ? lk_alloc_aligned(pool->allocator, bytes, LK_DATA_ALIGNMENT) : NULL;
-  if (data == NULL) {
-    lk_free(pool->allocator, arena);
-    return lk_fail_memory(error, "an arena", bytes);
-  }
-  *arena = (lk_arena){.data = data, .bytes = bytes};
-  *out_arena = arena;
-  atomic_fetch_add_explicit(&pool->arena_bytes_alive, bytes, memory_order_relaxed);
-  return LK_OK;
-}
-
-static void free_arenas(lk_frame_pool *pool, lk_arena *arenas) {
-  while (arenas != NULL) {
-    lk_arena *next = arenas->next;
-    atomic_fetch_sub_explicit(&pool->arena_bytes_alive, arenas->bytes, memory_order_relaxed);
-    lk_free(pool->allocator, arenas->data);
-    lk_free(pool->allocator, arenas);
-    arenas = next;
-  }
 }
 
 /* Keeps the frame for the next run plan, if there is room. */
@@ -119,8 +93,14 @@ static void forget_other_threads(void *object) {
 lk_status lk_frame_pool_create(const lk_program *program, lk_frame_pool **out_pool,
                                lk_error *error) {
   *out_pool = NULL;
+  lk_arena_store *arenas = NULL;
+  LK_RETURN_NOT_OK(lk_arena_store_open(program->api, program->context, &arenas, error));
   lk_frame_pool *pool = lk_calloc(program->allocator, 1, sizeof *pool);
-  if (pool == NULL) return lk_fail_memory(error, "a pool of frames", sizeof *pool);
+  if (pool == NULL) {
+    lk_arena_store_close(arenas);
+    return lk_fail_memory(error, "a pool of frames", sizeof *pool);
+  }
+  pool->arenas = arenas;
   pool->program = program;
   pool->allocator = program->allocator;
   pool->max_idle = IDLE_PER_PROCESSOR * (uint32_t)program->api->processors_get();
@@ -146,7 +126,7 @@ static void release_pool(lk_frame_pool *pool) {
   lk_free(pool->allocator, pool);
 }
 
-/* All idle frames of an entry that nobody runs. */
+/* All idle frames of an entry. With the mutex. */
 static lk_execution_frame *take_idle(lk_plan_entry *entry) {
   lk_execution_frame *frames = entry->idle;
   lk_execution_frame *hot = atomic_exchange(&entry->hot, NULL);
@@ -156,21 +136,26 @@ static lk_execution_frame *take_idle(lk_plan_entry *entry) {
   return hot;
 }
 
+static void link_first(lk_plan_entry *entry) {
+  lk_frame_pool *pool = entry->pool;
+  entry->previous = NULL;
+  entry->next = pool->first;
+  *(entry->next != NULL ? &entry->next->previous : &pool->last) = entry;
+  pool->first = entry;
+}
+
 static void unlink_entry(lk_plan_entry *entry) {
-  if (entry->previous != NULL) {
-    entry->previous->next = entry->next;
-  } else {
-    entry->pool->entries = entry->next;
-  }
-  if (entry->next != NULL) entry->next->previous = entry->previous;
+  lk_frame_pool *pool = entry->pool;
+  *(entry->previous != NULL ? &entry->previous->next : &pool->first) = entry->next;
+  *(entry->next != NULL ? &entry->next->previous : &pool->last) = entry->previous;
 }
 
 void lk_frame_pool_destroy(lk_frame_pool *pool) {
   if (pool == NULL) return;
   pthread_mutex_lock(&pool->mutex);
   pool->closed = true;
-  while (pool->entries != NULL) {
-    lk_plan_entry *entry = pool->entries;
+  while (pool->first != NULL) {
+    lk_plan_entry *entry = pool->first;
     unlink_entry(entry);
     lk_run_plan *plan = entry->plan;
     lk_execution_frame *frames = take_idle(entry);
@@ -182,18 +167,16 @@ void lk_frame_pool_destroy(lk_frame_pool *pool) {
   }
   while (pool->ending > 0) pthread_cond_wait(&pool->idle, &pool->mutex);
   lk_execution_frame *frames = pool->frames;
-  lk_arena *arenas = pool->arenas;
   pool->frames = NULL;
-  pool->arenas = NULL;
   pthread_mutex_unlock(&pool->mutex);
   free_frames(pool, frames, false);
-  free_arenas(pool, arenas);
+  lk_arena_store_close(pool->arenas);
   release_pool(pool);
 }
 
 void lk_frame_pool_stats(lk_frame_pool *pool, uint64_t *out_frames, uint64_t *out_arena_bytes) {
   *out_frames = atomic_load_explicit(&pool->n_frames_alive, memory_order_relaxed);
-  *out_arena_bytes = atomic_load_explicit(&pool->arena_bytes_alive, memory_order_relaxed);
+  *out_arena_bytes = lk_arena_store_bytes(pool->arenas);
 }
 
 /* ---- entries ---- */
@@ -208,9 +191,7 @@ lk_status lk_plan_entry_create(lk_frame_pool *pool, lk_run_plan *plan, bool cach
   entry->cached = cached;
   pthread_mutex_lock(&pool->mutex);
   pool->references++;
-  entry->next = pool->entries;
-  if (entry->next != NULL) entry->next->previous = entry;
-  pool->entries = entry;
+  link_first(entry);
   pthread_mutex_unlock(&pool->mutex);
   *out_entry = entry;
   return LK_OK;
@@ -219,23 +200,19 @@ lk_status lk_plan_entry_create(lk_frame_pool *pool, lk_run_plan *plan, bool cach
 void lk_plan_entry_destroy(lk_plan_entry *entry) {
   if (entry == NULL) return;
   lk_frame_pool *pool = entry->pool;
-  lk_arena *arenas = NULL;
+  bool is_last = false; /* of the cached ones */
   pthread_mutex_lock(&pool->mutex);
   lk_run_plan *plan = entry->plan;
   lk_execution_frame *frames = take_idle(entry);
   if (plan != NULL) {
     unlink_entry(entry);
     pool->ending++;
-    /* Nothing is cached any more: memory of activations is not kept either. */
-    if (entry->cached && pool->entries == NULL) {
-      arenas = pool->arenas;
-      pool->arenas = NULL;
-      pool->n_arenas = 0;
-    }
+    is_last = entry->cached && pool->first == NULL;
   }
   pthread_mutex_unlock(&pool->mutex);
   if (plan != NULL) {
-    free_arenas(pool, arenas);
+    /* Nothing is cached any more: memory of activations is not kept either. */
+    if (is_last) lk_arena_store_trim(pool->arenas);
     free_frames(pool, frames, !entry->cached);
     lk_run_plan_destroy(plan);
     pthread_mutex_lock(&pool->mutex);
@@ -252,100 +229,89 @@ const lk_run_plan *lk_plan_entry_plan(const lk_plan_entry *entry) {
 
 /* ---- leases ---- */
 
-/* Whether `a` serves better than `b` where `bytes` are needed: the smaller one of two that are
- * large enough, else the larger one. */
-static bool serves_better(const lk_arena *a, const lk_arena *b, uint64_t bytes) {
-  const bool a_fits = a->bytes >= bytes, b_fits = b->bytes >= bytes;
-  if (a_fits != b_fits) return a_fits;
-  return a_fits ? a->bytes < b->bytes : a->bytes > b->bytes;
-}
-
-/* With the mutex. NULL: none is idle. It may be too small. */
-static lk_arena *take_arena(lk_frame_pool *pool, uint64_t bytes) {
-  lk_arena **best = &pool->arenas;
-  if (*best == NULL) return NULL;
-  for (lk_arena **at = &(*best)->next; *at != NULL; at = &(*at)->next) {
-    if (serves_better(*at, *best, bytes)) best = at;
+/* An idle frame of the entry that was given one the longest time ago, so that frames do not grow in
+ * number with the shapes; NULL: there is none to spare. It is still attached. With the mutex. */
+static lk_execution_frame *take_from_another(lk_frame_pool *pool) {
+  const uint64_t alive = atomic_load_explicit(&pool->n_frames_alive, memory_order_relaxed);
+  if (alive < pool->max_idle) return NULL;
+  for (lk_plan_entry *entry = pool->last; entry != NULL; entry = entry->previous) {
+    lk_execution_frame *frames = take_idle(entry);
+    if (frames == NULL) continue;
+    entry->idle = frames->next;
+    frames->next = NULL;
+    return frames;
   }
-  lk_arena *arena = *best;
-  *best = arena->next;
-  arena->next = NULL;
-  pool->n_arenas--;
-  return arena;
+  return NULL;
 }
 
-/* Takes what is idle out of the entry and the pool. True: `lease->frame` is of the entry's run
- * plan; else it is of none, or NULL. */
-static bool take_idle_lease(lk_plan_entry *entry, lk_lease *lease) {
+/* What was found idle for a lease. */
+typedef enum found {
+  FOUND_ATTACHED, /* a frame of the entry's run plan */
+  FOUND_OTHER,    /* one of another run plan */
+  FOUND_FREE      /* one of none, or no frame */
+} found;
+
+static found take_idle_lease(lk_plan_entry *entry, lk_lease *lease) {
   lk_frame_pool *pool = entry->pool;
+  found what = FOUND_FREE;
   pthread_mutex_lock(&pool->mutex);
-  const bool attached = entry->idle != NULL;
-  if (attached) {
+  if (entry->idle != NULL) {
+    what = FOUND_ATTACHED;
     lease->frame = entry->idle;
     entry->idle = lease->frame->next;
-    entry->n_idle--;
   } else if (pool->frames != NULL) {
     lease->frame = pool->frames;
     pool->frames = lease->frame->next;
     pool->n_frames--;
+  } else {
+    lease->frame = take_from_another(pool);
+    if (lease->frame != NULL) what = FOUND_OTHER;
   }
-  if (entry->plan->arena_bytes > 0) lease->arena = take_arena(pool, entry->plan->arena_bytes);
+  if (what != FOUND_ATTACHED) {
+    unlink_entry(entry);
+    link_first(entry);
+  }
   pthread_mutex_unlock(&pool->mutex);
-  return attached;
+  return what;
 }
 
-static lk_status attach_frame(lk_plan_entry *entry, lk_execution_frame *frame, uint64_t *out_charge,
-                              lk_error *error) {
-  lk_frame_pool *pool = entry->pool;
-  LK_RETURN_NOT_OK(lk_execution_frame_attach(frame, entry->plan, error));
-  pthread_mutex_lock(&pool->mutex);
-  entry->frame_bytes += frame->bytes;
-  *out_charge = entry->plan->bytes + entry->frame_bytes;
-  pthread_mutex_unlock(&pool->mutex);
-  return LK_OK;
-}
-
-lk_status lk_lease_acquire(lk_plan_entry *entry, lk_lease *out_lease, uint64_t *out_charge,
-                           lk_error *error) {
+lk_status lk_lease_acquire(lk_plan_entry *entry, lk_lease *out_lease, lk_error *error) {
   lk_status status = LK_OK;
   lk_frame_pool *pool = entry->pool;
   const uint64_t arena_bytes = entry->plan->arena_bytes;
   lk_lease lease = {0};
   *out_lease = lease;
-  *out_charge = 0;
   if (arena_bytes == 0) {
     out_lease->frame = atomic_exchange_explicit(&entry->hot, NULL, memory_order_acquire);
     if (out_lease->frame != NULL) return LK_OK;
   }
 
-  bool attached = take_idle_lease(entry, &lease);
-  if (arena_bytes > 0 && (lease.arena == NULL || lease.arena->bytes < arena_bytes)) {
-    /* A larger one takes the place of one that is too small: their number does not grow. */
-    free_arenas(pool, lease.arena);
-    LK_TRY(make_arena(pool, arena_bytes, &lease.arena, error));
-  }
+  const found what = take_idle_lease(entry, &lease);
+  if (arena_bytes > 0) LK_TRY(lk_arena_take(pool->arenas, arena_bytes, &lease.arena, error));
+  if (what == FOUND_OTHER) lk_execution_frame_detach(pool->program, lease.frame);
   if (lease.frame == NULL) LK_TRY(make_frame(pool, &lease.frame, error));
-  if (!attached) LK_TRY(attach_frame(entry, lease.frame, out_charge, error));
+  if (what != FOUND_ATTACHED) {
+    LK_TRY(lk_execution_frame_attach(lease.frame, entry->plan, error));
+  }
   *out_lease = lease;
 
 cleanup:
-  if (status != LK_OK && attached) {
-    /* Only the arena can have failed. The frame, which is charged to the entry, goes back. */
-    lk_lease_release(entry, &lease, out_charge);
+  if (status != LK_OK && what == FOUND_ATTACHED) {
+    lk_lease_release(entry, &lease); /* only the arena can have failed */
   } else if (status != LK_OK) {
     free_frame(pool, lease.frame);
-    free_arenas(pool, lease.arena);
+    if (lease.arena != NULL) lk_arena_give(pool->arenas, lease.arena);
   }
   return status;
 }
 
-void lk_lease_release(lk_plan_entry *entry, lk_lease *lease, uint64_t *out_charge) {
+void lk_lease_release(lk_plan_entry *entry, lk_lease *lease) {
   lk_frame_pool *pool = entry->pool;
   lk_execution_frame *frame = lease->frame;
   lk_arena *arena = lease->arena;
   *lease = (lk_lease){0};
-  *out_charge = 0;
-  if (entry->plan->arena_bytes == 0) {
+  if (arena != NULL) lk_arena_give(pool->arenas, arena);
+  if (arena == NULL) {
     lk_execution_frame *none = NULL;
     if (atomic_compare_exchange_strong_explicit(&entry->hot, &none, frame, memory_order_release,
                                                 memory_order_relaxed)) {
@@ -353,22 +319,12 @@ void lk_lease_release(lk_plan_entry *entry, lk_lease *lease, uint64_t *out_charg
     }
   }
   pthread_mutex_lock(&pool->mutex);
-  if (entry->n_idle < pool->max_idle) {
+  const uint64_t alive = atomic_load_explicit(&pool->n_frames_alive, memory_order_relaxed);
+  if (alive <= pool->max_idle) {
     frame->next = entry->idle;
     entry->idle = frame;
-    entry->n_idle++;
     frame = NULL;
-  } else {
-    entry->frame_bytes -= frame->bytes;
-    *out_charge = entry->plan->bytes + entry->frame_bytes;
-  }
-  if (arena != NULL && pool->n_arenas < pool->max_idle) {
-    arena->next = pool->arenas;
-    pool->arenas = arena;
-    pool->n_arenas++;
-    arena = NULL;
   }
   pthread_mutex_unlock(&pool->mutex);
   free_frame(pool, frame);
-  free_arenas(pool, arena);
 }

@@ -20,8 +20,7 @@ typedef struct lk_invocation {
   int64_t *wanted_bits; /* the same as `wanted`, for the key */
   void *memory;         /* of all these; NULL: `few` */
   uint64_t few[LK_INVOCATION_WORDS];
-  lk_execution_mode mode; /* of the entry */
-  lk_ref *ref;            /* NULL: the entry is not cached */
+  lk_ref *ref; /* NULL: the entry is not cached */
   lk_plan_entry *entry;
   lk_wait_limit wait;
   int32_t threads;             /* that the run has been granted */

@@ -81,12 +81,17 @@ cleanup:
   return status;
 }
 
+/* An arena with larger offsets cannot be allocated, so nobody runs a plan that has them. */
+static lk_buffer_ref make_ref(uint32_t buffer, uint64_t offset) {
+  return (lk_buffer_ref){.buffer = (uint16_t)buffer, .offset = offset & ((UINT64_C(1) << 48) - 1)};
+}
+
 static lk_buffer_ref ref_of(const lk_plan_builder *builder, lk_unplaced_operand operand) {
   if (operand.storage == LK_NO_STORAGE) {
-    return (lk_buffer_ref){.buffer = LK_BUFFER_NONE, .offset = operand.address};
+    return make_ref(LK_BUFFER_NONE, operand.address);
   }
   const lk_storage *storage = &builder->storages[operand.storage];
-  return (lk_buffer_ref){.buffer = storage->buffer, .offset = storage->offset};
+  return make_ref(storage->buffer, storage->offset);
 }
 
 /* Where a graph output lies after the last step. */

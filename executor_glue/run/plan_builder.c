@@ -11,11 +11,16 @@ lk_status lk_plan_builder_create(const lk_program *program, const lk_run_plan_de
   const lk_graph *graph = program->graph;
   const lk_allocator *allocator = program->allocator;
   size_t inputs = 0, outputs = 0;
+  *builder = (lk_plan_builder){.program = program, .desc = desc, .allocator = allocator};
+  if (graph->n_inputs + graph->n_outputs + LK_BUFFER_FIRST_INPUT > LK_MAX_BUFFERS) {
+    return lk_fail(error, LK_UNSUPPORTED,
+                   "failed to build a run plan: the graph has %zu inputs and outputs, at most %u",
+                   graph->n_inputs + graph->n_outputs, LK_MAX_BUFFERS - LK_BUFFER_FIRST_INPUT);
+  }
   for (size_t i = 0; i < graph->n_nodes; i++) {
     if (graph->nodes[i].n_inputs > inputs) inputs = graph->nodes[i].n_inputs;
     if (graph->nodes[i].n_outputs > outputs) outputs = graph->nodes[i].n_outputs;
   }
-  *builder = (lk_plan_builder){.program = program, .desc = desc, .allocator = allocator};
   builder->values = lk_calloc(allocator, graph->n_values, sizeof *builder->values);
   builder->alive = lk_calloc(allocator, graph->n_nodes, sizeof *builder->alive);
   builder->inputs = lk_calloc(allocator, inputs, sizeof *builder->inputs);

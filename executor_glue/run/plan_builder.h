@@ -60,7 +60,8 @@ typedef struct lk_plan_builder {
   lk_unplaced_operand *operands; /* of all steps */
   size_t n_storages, storages_capacity, n_known, known_capacity, n_operands, operands_capacity;
   size_t steps_capacity;
-  lk_frame *frame; /* for values computed while building; NULL before the first */
+  uint64_t plan_bytes; /* of the plans of the steps, where they are the run plan's own */
+  lk_frame *frame;     /* for values computed while building; NULL before the first */
   /* Of the node being bound, with room for the largest one. */
   lk_tensor *inputs;
   lk_layout *wishes;

@@ -177,7 +177,7 @@ static lk_status add_slot(lk_profile *profile, const lk_step_info *info, lk_prof
   wanted->kind = info->kind;
   wanted->implementation = info->implementation;
   wanted->tiles = info->tiles;
-  wanted->threads = info->threads;
+  wanted->threads = (int32_t)run->step_threads;
   LK_RETURN_NOT_OK(find_entry(profile, wanted, &added.entry, error));
   profile->next = added.entry + 1;
   if (!LK_GROW(&profile->allocator, run->slots, run->n_slots, run->slots_capacity) ||
@@ -208,8 +208,9 @@ static lk_status add_slots(lk_profile *profile, const lk_program *program,
 }
 
 lk_status lk_profile_bound(lk_profile *profile, const lk_run_plan *plan, bool was_built,
-                           lk_error *error) {
+                           uint32_t step_threads, lk_error *error) {
   profile_run *run = &profile->run;
+  run->step_threads = step_threads;
   run->bind_ns = lk_now_ns() - run->begin_ns;
   run->was_built = was_built;
   profile->next = 0;
@@ -227,11 +228,9 @@ lk_step_time *lk_profile_times(const lk_profile *profile, uint32_t step) {
   return profile->run.times + profile->run.first[step];
 }
 
-void lk_profile_executed(lk_profile *profile, uint64_t ns, uint32_t threads,
-                         uint32_t step_threads) {
+void lk_profile_executed(lk_profile *profile, uint64_t ns, uint32_t threads) {
   profile->run.execute_ns = ns;
   profile->run.threads = threads;
-  profile->run.step_threads = step_threads;
 }
 
 /* Clocks are read one after the other: threads may seem to have computed a little longer than there

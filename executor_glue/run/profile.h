@@ -22,12 +22,12 @@ lk_status lk_profile_entry_get(const lk_profile *profile, uint32_t index, lk_pro
 
 /* Takes the profile, before a run plan is looked for. LK_BUSY: another run has it. */
 lk_status lk_profile_begin(lk_profile *profile, lk_error *error);
-/* The run plan is there: makes room for the times of its steps. */
+/* The run plan is there: makes room for the times of its steps, which get `step_threads` each. */
 lk_status lk_profile_bound(lk_profile *profile, const lk_run_plan *plan, bool was_built,
-                           lk_error *error);
+                           uint32_t step_threads, lk_error *error);
 /* Where the times of step `step` of the run plan belong: of all steps of its plan. */
 lk_step_time *lk_profile_times(const lk_profile *profile, uint32_t step);
-/* The steps have run, in `ns`, on `threads` threads, of which each step had `step_threads`. */
-void lk_profile_executed(lk_profile *profile, uint64_t ns, uint32_t threads, uint32_t step_threads);
+/* The steps have run, in `ns`, on `threads` threads together. */
+void lk_profile_executed(lk_profile *profile, uint64_t ns, uint32_t threads);
 /* Gives the profile back; adds what the run took, if it has succeeded. */
 void lk_profile_end(lk_profile *profile, bool has_succeeded);

@@ -34,7 +34,8 @@ struct lk_ready_queue {
 lk_status lk_ready_queue_create(const lk_allocator *allocator, const lk_schedule *schedule,
                                 lk_ready_queue **out_queue, lk_error *error) {
   *out_queue = NULL;
-  const uint64_t bytes = lk_ready_queue_bytes(schedule);
+  const uint64_t bytes =
+      sizeof(lk_ready_queue) + (uint64_t)schedule->n_steps * 2 * sizeof(uint32_t);
   lk_ready_queue *made = lk_alloc_aligned(allocator, bytes, LINE);
   if (made == NULL) return lk_fail_memory(error, "a queue of steps", bytes);
   memset(made, 0, bytes);
@@ -53,10 +54,6 @@ void lk_ready_queue_destroy(lk_ready_queue *queue) {
   pthread_cond_destroy(&queue->news);
   pthread_mutex_destroy(&queue->mutex);
   lk_free(queue->allocator, queue);
-}
-
-uint64_t lk_ready_queue_bytes(const lk_schedule *schedule) {
-  return sizeof(lk_ready_queue) + (uint64_t)schedule->n_steps * 2 * sizeof(uint32_t);
 }
 
 static bool is_over(const lk_ready_queue *queue) {

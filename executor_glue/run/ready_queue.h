@@ -19,7 +19,6 @@ typedef struct lk_ready_queue lk_ready_queue; /* the state of one run at a time;
 lk_status lk_ready_queue_create(const lk_allocator *allocator, const lk_schedule *schedule,
                                 lk_ready_queue **out_queue, lk_error *error);
 void lk_ready_queue_destroy(lk_ready_queue *queue); /* NULL is allowed */
-uint64_t lk_ready_queue_bytes(const lk_schedule *schedule);
 
 /* Runs one step in a lane, on the thread of that lane. False: the run ends after what is
  * running. */

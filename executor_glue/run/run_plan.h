@@ -17,11 +17,12 @@ typedef enum lk_buffer_index {
   LK_BUFFER_FIRST_INPUT = 2 /* then one for each graph input, then one for each graph output */
 } lk_buffer_index;
 
-/* Where an operand lies. */
+/* Where an operand lies. There are as many as all nodes have inputs and outputs, for each size. */
 typedef struct lk_buffer_ref {
-  uint64_t offset;
-  uint32_t buffer; /* lk_buffer_index */
+  uint64_t offset : 48; /* an address of a process takes no more */
+  uint64_t buffer : 16; /* lk_buffer_index */
 } lk_buffer_ref;
+#define LK_MAX_BUFFERS 65536u
 
 typedef struct lk_run_step {
   lk_plan *plan;
@@ -57,8 +58,8 @@ typedef struct lk_run_plan {
 typedef struct lk_run_plan_desc {
   const lk_tensor *inputs; /* [n graph inputs] */
   const bool *wanted;      /* [n graph outputs] */
-  int32_t threads;         /* of a step: 1, or 0 for the context's where that helps */
   uint32_t workers;        /* 1: the steps run in their order; more: in parallel, if it is faster */
+  bool is_kept;            /* for more than one run: then its plans are its own; else the cache's */
   lk_implementation_names *implementations; /* told that of each node that is bound */
 } lk_run_plan_desc;
 

@@ -72,16 +72,14 @@ typedef struct lk_context_options {
   uint64_t cache_bytes;   /* LATCHKEY_CACHE_BYTES, with k, m or g; default 1 GiB; 0 disables */
   uint64_t weights_bytes; /* packed weights; default unlimited */
   int32_t verbose;        /* -1 = unset; lk_log_level; LATCHKEY_VERBOSE=0..3; default 1 */
-  int32_t adapt_threads;  /* -1 = unset; LATCHKEY_ADAPT_THREADS=0|1; default 1: a run may get fewer
-                             threads while others run. 0: every run waits until it has the context's
-                             number of threads, so that equal inputs always give equal bits */
-  lk_log_fn log;          /* NULL: lines are dropped */
+  uint32_t reserved;
+  lk_log_fn log; /* NULL: lines are dropped */
   void *log_user;
 } lk_context_options;
 
 #define LK_CONTEXT_OPTIONS_INIT                                                                    \
   {                                                                                                \
-    sizeof(lk_context_options), {NULL, NULL, NULL}, 0, 0, LK_UNSET, LK_UNSET, LK_UNSET, -1, -1,    \
+    sizeof(lk_context_options), {NULL, NULL, NULL}, 0, 0, LK_UNSET, LK_UNSET, LK_UNSET, -1, 0,     \
         NULL, NULL                                                                                 \
   }
 
@@ -134,12 +132,9 @@ typedef struct lk_stats {
 /* What a run asks for. Zero is a good value for every member but struct_size. */
 typedef struct lk_threads_ask {
   size_t struct_size;
-  int32_t least; /* the fewest threads that the run can use; 0: one */
+  int32_t least; /* the fewest threads that the run is content with; 0: one */
   int32_t most;  /* the most; 0: the context's. A run that asks for more than there are processors
                     gets them when no other run is inside */
-  uint32_t between; /* 1: the run can use any number from `least` to `most`; 0: only these two,
-                       which a host binds plans for */
-  uint32_t reserved;
   const volatile int32_t *cancel; /* ends the wait within 5 ms of becoming non-zero; NULL: none */
   const volatile uint8_t *stop;   /* the same */
   uint64_t deadline_ns;           /* of CLOCK_MONOTONIC: ends the wait; 0: none */
@@ -319,6 +314,12 @@ typedef struct lk_op_info {
   uint32_t n_inputs, n_outputs;
 } lk_op_info;
 
+typedef enum lk_bind_flags {
+  LK_BIND_OWN = 1 /* the plan is the caller's own: it is made without a look-up, takes less memory,
+                     and the cache neither keeps nor counts it. For hosts that keep plans by a key
+                     of their own, such as one for a whole graph */
+} lk_bind_flags;
+
 typedef struct lk_bind_desc {
   size_t struct_size;
   const lk_tensor *inputs; /* [n_inputs]: descriptions; data of shape inputs that are known now */
@@ -327,12 +328,12 @@ typedef struct lk_bind_desc {
   uint32_t n_inputs;
   uint32_t n_outputs;
   int32_t in_place_input; /* input that output 0 will be written over, or -1 */
-  int32_t threads;        /* 0 = the context's; else 1 or the context's */
+  uint32_t flags;         /* lk_bind_flags */
 } lk_bind_desc;
 
 typedef struct lk_plan_info {
   size_t struct_size;
-  uint64_t bytes;         /* charged to the cache for the plan itself */
+  uint64_t bytes;         /* of the plan itself: charged to the cache, or LK_BIND_OWN */
   uint64_t scratch_bytes; /* scratchpad and temporaries that a frame lends it */
   int32_t alias_input;    /* output 0 has the bytes of this input: same pointer allowed; or -1 */
   uint32_t n_steps;       /* primitives and kernels */
@@ -353,9 +354,7 @@ typedef struct lk_step_info {
   /* Multiplications and additions of a convolution or matrix product, without those of post-ops; of
    * other arithmetic one for each element of the largest operand; 0: elements only move. */
   double flops;
-  double bytes;    /* of all operands, each counted once */
-  int32_t threads; /* that the plan is bound for */
-  uint32_t reserved;
+  double bytes; /* of all operands, each counted once */
 } lk_step_info;
 
 /* What a step took. */
@@ -429,17 +428,15 @@ typedef struct lk_api {
   void (*context_destroy)(lk_context *context);
   uint32_t (*context_cache_mode)(const lk_context *context); /* lk_cache_mode in force */
   int32_t (*context_threads)(const lk_context *context);
-  uint32_t (*context_adapt_threads)(const lk_context *context); /* 0 or 1 */
   const lk_allocator *(*context_allocator)(const lk_context *context);
   /* Passes a line to the context's log function if its level is wanted. */
   void (*context_log)(lk_context *context, lk_log_level level, const char *line);
 
   /* Asks for threads for a run, and waits until it may begin. `*out_threads` is `most` while every
-   * run that is inside could have as many. Otherwise there is a crowd, and it is `least`, or with
-   * `between` a share of the processors; a crowd has ended when some tens of runs in a row have met
-   * none. In a context with adapt_threads 0 it is always `most`. A thread that is inside already,
-   * because a callback of one run begins another, is counted once: it gets `least` (with
-   * adapt_threads 0, `most`) without waiting.
+   * run that is inside could have as many. Otherwise there is a crowd, and it is a share of the
+   * processors, `least` at the least; a crowd has ended when some tens of runs in a row have met
+   * none. A thread that is inside already, because a callback of one run begins another, is counted
+   * once: it gets `least` without waiting. No result depends on the number, to the bit.
    * op_run does not ask: a host that runs ops asks once around all of them, or keeps count itself.
    * LK_CANCELLED, LK_DEADLINE: the wait has ended, nothing was granted, and threads_leave must not
    * be called. LK_OUT_OF_RANGE: not 1 <= least <= most <= 1024. */
@@ -462,9 +459,8 @@ typedef struct lk_api {
    * started: so `fn` must do all the work whatever `count` is. A thread that is done with its call
    * may make the call of one that is late. All calls see what this thread wrote before, and this
    * thread sees afterwards what they wrote.
-   * `fn` may call every function of the table. Operators that it runs are not split again, so their
-   * plans must be bound with threads = 1, and each index runs them in a lane of its own
-   * (op_run_lane). On this thread floating point is as the host has set it, on the others as C
+   * `fn` may call every function of the table. Operators that it runs are not split again, and each
+   * index runs them in a lane of its own (op_run_lane). On this thread floating point is as the host has set it, on the others as C
    * starts it.
    * This function cannot fail. It does not ask whether processors are free: threads_enter does. */
   void (*parallel_run)(lk_context *context, int32_t threads, lk_parallel_fn fn, void *arg);
@@ -565,11 +561,11 @@ typedef struct lk_api {
                             lk_output_alloc_fn alloc, void *arg, lk_tensor *outputs,
                             lk_error *error);
   /* A bracket around a series of op_run on this thread, which then keeps its team from one to the
-   * next. In between, floating point is as C starts it: rounding to nearest, denormals as they are,
+   * next, and uses at most `threads` threads; 0: the context's. In between, floating point is as C starts it: rounding to nearest, denormals as they are,
    * no traps. `frame_end` gives the team back, and restores the host's floating-point state with
    * the exceptions in it. An op_run outside such a pair does all that by itself, as does every
    * other function that computes (op_bind, tensor_convert). */
-  void (*frame_begin)(lk_frame *frame);
+  void (*frame_begin)(lk_frame *frame, int32_t threads);
   void (*frame_end)(lk_frame *frame);
 
   /* Bytes that a tensor of this description takes; LK_OUT_OF_RANGE on overflow. */

@@ -133,7 +133,7 @@ typedef struct lk_session_stats {
   uint64_t runs, run_plan_hits, run_plan_builds;
   uint64_t parallel_runs;       /* those of `runs` with branches at the same time */
   uint64_t waits;               /* runs that have waited because max_runs others were on */
-  uint64_t frames, arena_bytes; /* alive now */
+  uint64_t frames, arena_bytes; /* alive now; arenas: of all sessions of the context */
   uint64_t load_ns;
 } lk_session_stats;
 

@@ -16,14 +16,14 @@ static int64_t smaller(int64_t a, int64_t b) {
 static int64_t b_matrices(const lk_matmul *self) {
   int64_t count = 1;
   for (uint32_t i = 0; i < self->batch_rank; i++) {
-    if (self->b_batch[i] != 0) count *= self->batch[i];
+    if (self->batch[i].b != 0) count *= self->batch[i].size;
   }
   return self->b_is_packed ? 1 : count;
 }
 
 void lk_matmul_plan(lk_matmul *self) {
   self->batches = 1;
-  for (uint32_t i = 0; i < self->batch_rank; i++) self->batches *= self->batch[i];
+  for (uint32_t i = 0; i < self->batch_rank; i++) self->batches *= self->batch[i].size;
   self->b_matrices = b_matrices(self);
   self->product = (lk_product){.micro = lk_micro_get(self->isa),
                                .rows = self->rows,
@@ -69,13 +69,13 @@ typedef struct place {
 static place find_place(const lk_matmul *self, int64_t batch) {
   place found = {0};
   int64_t matrices = 1;
-  for (uint32_t i = self->batch_rank; i-- > 0; batch /= self->batch[i]) {
-    const int64_t at = batch % self->batch[i];
-    found.a += at * self->a_batch[i];
-    found.b += at * self->b_batch[i];
-    if (self->b_batch[i] == 0) continue;
+  for (uint32_t i = self->batch_rank; i-- > 0; batch /= self->batch[i].size) {
+    const int64_t at = batch % self->batch[i].size;
+    found.a += at * self->batch[i].a;
+    found.b += at * self->batch[i].b;
+    if (self->batch[i].b == 0) continue;
     found.b_matrix += at * matrices;
-    matrices *= self->batch[i];
+    matrices *= self->batch[i].size;
   }
   return found;
 }
@@ -84,9 +84,9 @@ static place find_place(const lk_matmul *self, int64_t batch) {
 static int64_t matrix_offset(const lk_matmul *self, int64_t matrix) {
   int64_t offset = 0;
   for (uint32_t i = self->batch_rank; i-- > 0;) {
-    if (self->b_batch[i] == 0) continue;
-    offset += matrix % self->batch[i] * self->b_batch[i];
-    matrix /= self->batch[i];
+    if (self->batch[i].b == 0) continue;
+    offset += matrix % self->batch[i].size * self->batch[i].b;
+    matrix /= self->batch[i].size;
   }
   return offset;
 }
@@ -155,7 +155,8 @@ static void do_tasks(const void *arg, int64_t begin_task, int64_t end_task) {
   const lk_matmul *self = loop->params;
   const operands read = read_pointers(self, loop->pointers);
   const int64_t tasks = lk_product_tasks(&self->product), elements = self->rows * self->columns;
-  const lk_product_chain *chain = self->has_chain ? (const void *)(self + 1) : NULL;
+  const lk_product_chain *chain =
+      self->has_chain ? (const void *)((const char *)self + lk_matmul_size(self)) : NULL;
   rows_source source = {{self->a_k, begin, next}, self, NULL, 0};
   for (int64_t i = begin_task; i < end_task; i++) {
     const int64_t batch = i / tasks;

@@ -10,29 +10,40 @@
 #pragma once
 
 #include <latchkey/base.h>
+#include <stddef.h>
 
 #include "ops/kernel/product.h"
+
+/* A dimension of batches, with the strides of both operands. */
+typedef struct lk_matmul_batch {
+  int64_t size, a, b;
+} lk_matmul_batch;
 
 /* Strides are in elements; 0 repeats the operand along a dimension. */
 typedef struct lk_matmul {
   lk_isa isa;
   int64_t rows, columns, k;
+  int64_t a_row, a_k, b_k, b_column;
   uint32_t batch_rank;
-  int64_t batch[LK_MAX_RANK];
-  int64_t a_batch[LK_MAX_RANK], a_row, a_k;
-  int64_t b_batch[LK_MAX_RANK], b_k, b_column;
   bool b_is_packed; /* one matrix for all batches, by lk_matmul_pack */
   bool has_bias, has_residual;
-  bool has_chain;  /* an lk_product_chain lies behind this struct */
+  bool has_chain;  /* an lk_product_chain lies behind what matters of this struct */
   float low, high; /* the output is clipped; -INFINITY, INFINITY: it is not */
   /* ---- by lk_matmul_plan ---- */
   lk_product product;
   int64_t batches, b_matrices; /* of the right operand, those that differ */
   int64_t first_packed;        /* panels before it are read as they lie */
+  /* ---- the last member: only `batch_rank` of them matter ---- */
+  lk_matmul_batch batch[LK_MAX_RANK];
 } lk_matmul;
 
-/* Sets the last part from the others. */
+/* Sets the part that says so from the others. */
 void lk_matmul_plan(lk_matmul *self);
+
+/* Bytes of it that matter. */
+static inline size_t lk_matmul_size(const lk_matmul *self) {
+  return offsetof(lk_matmul, batch) + self->batch_rank * sizeof self->batch[0];
+}
 
 /* Elements of the packed right operand. */
 int64_t lk_matmul_packed_size(const lk_matmul *self);

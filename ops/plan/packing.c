@@ -3,7 +3,6 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "base/team/team.h"
 #include "ops/plan/layout.h"
 #include "ops/plan/onednn.h"
 #include "ops/plan/threadpool.h"
@@ -14,7 +13,7 @@ static lk_status create_reorder(dnnl_engine_t engine, const_dnnl_memory_desc_t f
                                 lk_error *error) {
   lk_status status = LK_OK;
   lk_dnnl_create_begin();
-  lk_dnnl_create_for(lk_team_threads());
+  lk_dnnl_set_shares();
   LK_TRY(lk_dnnl_check(
       error, dnnl_reorder_primitive_desc_create(out_desc, from_md, engine, to_md, engine, NULL),
       "describe a reorder"));

@@ -3,6 +3,8 @@
 #include "ops/plan/plan_build.h"
 
 #include <inttypes.h>
+#include <stdalign.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #include "base/status.h"
@@ -55,35 +57,94 @@ static lk_status check_post_ops(const lk_op_node *node, const lk_tensor *inputs,
   return LK_OK;
 }
 
-static lk_status plan_steps(lk_planner *planner, lk_plan_body **out_body, lk_error *error) {
+/* In place, output 0 is written over an input of its size. */
+static lk_status check_in_place(const lk_plan_body *draft, lk_error *error) {
+  if (draft->in_place_input < 0) return LK_OK;
+  const lk_tensor_desc *in = &draft->inputs[draft->in_place_input], *out = &draft->outputs[0];
+  if (lk_elements(in) == lk_elements(out) &&
+      lk_dtype_size(in->dtype) == lk_dtype_size(out->dtype)) {
+    return LK_OK;
+  }
+  char in_text[LK_TENSOR_TEXT_CAPACITY], out_text[LK_TENSOR_TEXT_CAPACITY];
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "in place over input %" PRId32 ", which is %s, but the output is %s",
+                 draft->in_place_input, lk_tensor_text(in, in_text), lk_tensor_text(out, out_text));
+}
+
+static lk_status plan_steps(lk_planner *planner, lk_error *error) {
   const lk_op_node *node = planner->node;
   const lk_tensor *inputs = planner->inputs;
-  lk_tensor_desc *outputs = planner->body->outputs;
+  lk_plan_body *draft = planner->body;
   bool is_empty = true;
   LK_RETURN_NOT_OK(check_inputs(node, inputs, error));
-  lk_inference inference = {.node = node, .inputs = inputs, .outputs = outputs};
+  lk_inference inference = {.node = node, .inputs = inputs, .outputs = draft->outputs};
   LK_RETURN_NOT_OK(lk_op_infer(&inference, error));
   for (uint32_t i = 0; i < node->n_outputs; i++) {
-    LK_RETURN_NOT_OK(lk_tensor_size(&outputs[i], "an output", NULL, NULL, error));
-    is_empty = is_empty && lk_elements(&outputs[i]) == 0;
+    LK_RETURN_NOT_OK(lk_tensor_size(&draft->outputs[i], "an output", NULL, NULL, error));
+    is_empty = is_empty && lk_elements(&draft->outputs[i]) == 0;
   }
-  LK_RETURN_NOT_OK(check_post_ops(node, inputs, &outputs[0], error));
+  LK_RETURN_NOT_OK(check_post_ops(node, inputs, &draft->outputs[0], error));
   if (!is_empty) LK_RETURN_NOT_OK(node->class_->plan(planner, error));
-  return lk_planner_finish(planner, out_body, error);
+  if (node->class_->flops != NULL) {
+    draft->flops = node->class_->flops(draft->inputs, draft->outputs);
+  }
+  return check_in_place(draft, error);
 }
 
 lk_status lk_plan_build(lk_ops_env *env, const lk_op_node *node, const lk_tensor *inputs,
-                        const lk_layout *wishes, int32_t threads, lk_plan_body **out_body,
+                        const lk_layout *wishes, int32_t in_place_input, lk_plan_use use,
+                        lk_plan_body **out_body, lk_error *error) {
+  alignas(max_align_t) unsigned char room[LK_PLANNER_ROOM];
+  *out_body = NULL;
+  lk_status status = LK_OK;
+  lk_planner planner;
+  const int host_threads = lk_team_threads();
+  lk_team_set_threads(env->threads); /* constants are packed by so many */
+  LK_TRY(lk_planner_begin(&planner, env, node, inputs, wishes, room, error));
+  planner.body->in_place_input = in_place_input;
+  LK_TRY(plan_steps(&planner, error));
+  LK_TRY(lk_planner_finish(&planner, use, out_body, error));
+cleanup:
+  lk_team_set_threads(host_threads);
+  lk_planner_end(&planner);
+  if (status != LK_OK) {
+    status = lk_error_prefix(error, status, "failed to bind %s '%s'", node->class_->row.op_type,
+                             node->output_name);
+  }
+  return status;
+}
+
+/* What is certain of the outputs, and of their dimensions nothing. */
+static lk_status infer_open(lk_planner *planner, lk_error *error) {
+  const lk_op_node *node = planner->node;
+  lk_tensor_desc *outputs = planner->body->outputs;
+  for (uint32_t i = 0; i < node->n_inputs; i++) {
+    char what[24];
+    if (lk_op_is_absent(node, i)) continue;
+    (void)snprintf(what, sizeof what, "input %" PRIu32, i);
+    LK_RETURN_NOT_OK(lk_tensor_size(&planner->inputs[i].desc, what, NULL, NULL, error));
+  }
+  lk_inference inference = {.node = node, .inputs = planner->inputs, .outputs = outputs};
+  LK_RETURN_NOT_OK(lk_op_infer(&inference, error));
+  for (uint32_t i = 0; i < node->n_outputs; i++) {
+    lk_shape_open(&outputs[i], outputs[i].rank);
+    outputs[i].layout = LK_LAYOUT_ANY;
+  }
+  return LK_OK;
+}
+
+lk_status lk_plan_defer(lk_ops_env *env, const lk_op_node *node, const lk_tensor *inputs,
+                        const lk_layout *wishes, int32_t in_place_input, lk_plan_body **out_body,
                         lk_error *error) {
   *out_body = NULL;
-  lk_planner *planner = NULL;
-  const int host_threads = lk_team_threads();
-  LK_RETURN_NOT_OK(lk_planner_create(env, node, inputs, wishes, threads, &planner, error));
-  /* constants are packed by so many */
-  lk_team_set_threads(threads);
-  lk_status status = plan_steps(planner, out_body, error);
-  lk_team_set_threads(host_threads);
-  lk_planner_destroy(planner);
+  lk_status status = LK_OK;
+  lk_planner planner;
+  LK_TRY(lk_planner_begin(&planner, env, node, inputs, wishes, NULL, error));
+  planner.body->in_place_input = in_place_input;
+  LK_TRY(infer_open(&planner, error));
+  LK_TRY(lk_planner_finish(&planner, LK_PLAN_COMPARED, out_body, error));
+cleanup:
+  lk_planner_end(&planner);
   if (status != LK_OK) {
     status = lk_error_prefix(error, status, "failed to bind %s '%s'", node->class_->row.op_type,
                              node->output_name);

@@ -10,58 +10,68 @@
 
 /* Makes room for one more in an array of `owner`, whose count is a uint32_t. A status. */
 #define GROW(planner, owner, array, error)                                                         \
-  (LK_GROW((planner)->env->allocator, (owner)->array, (size_t)(owner)->n_##array,                  \
-           (planner)->array##_capacity)                                                            \
+  (LK_BUMP_GROW(&(planner)->memory, (owner)->array, (size_t)(owner)->n_##array,                    \
+                (planner)->array##_capacity)                                                       \
        ? LK_OK                                                                                     \
        : lk_fail_memory(error, "a plan", sizeof *(owner)->array))
 
-lk_status lk_planner_create(lk_ops_env *env, const lk_op_node *node, const lk_tensor *inputs,
-                            const lk_layout *wishes, int32_t threads, lk_planner **out_planner,
-                            lk_error *error) {
-  *out_planner = NULL;
-  lk_status status = LK_OK;
-  const size_t bytes = sizeof(lk_planner) + node->n_inputs * sizeof(lk_tensor);
-  lk_planner *planner = lk_calloc(env->allocator, 1, bytes);
-  if (planner == NULL) return lk_fail_memory(error, "a plan", bytes);
-  planner->env = env;
-  planner->node = node;
-  LK_TRY(lk_plan_body_create(env, node, wishes, threads, &planner->body, error));
+static void *take(lk_planner *planner, size_t count, size_t size) {
+  return lk_bump_alloc(&planner->memory, count * size); /* counts are checked with the node */
+}
+
+lk_status lk_planner_begin(lk_planner *planner, lk_ops_env *env, const lk_op_node *node,
+                           const lk_tensor *inputs, const lk_layout *wishes, void *room,
+                           lk_error *error) {
+  *planner = (lk_planner){.env = env, .node = node};
+  planner->memory =
+      lk_bump_begin(env->allocator, room, room != NULL ? LK_PLANNER_ROOM : 0, LK_PLANNER_ROOM);
+  lk_plan_body *body = planner->body = take(planner, 1, sizeof *body);
+  planner->inputs = take(planner, node->n_inputs, sizeof *planner->inputs);
+  if (body != NULL) {
+    *body = (lk_plan_body){.env = env,
+                           .n_inputs = node->n_inputs,
+                           .n_outputs = node->n_outputs,
+                           .alias_input = -1,
+                           .in_place_input = -1,
+                           .implementation = ""};
+    body->inputs = take(planner, node->n_inputs, sizeof *body->inputs);
+    body->outputs = take(planner, node->n_outputs, sizeof *body->outputs);
+    body->wishes = take(planner, node->n_outputs, sizeof *body->wishes);
+  }
+  if (body == NULL || planner->inputs == NULL || body->inputs == NULL || body->outputs == NULL ||
+      body->wishes == NULL) {
+    return lk_fail_memory(error, "a plan", node->n_inputs * sizeof *planner->inputs);
+  }
   for (uint32_t i = 0; i < node->n_inputs; i++) {
+    planner->inputs[i] = (lk_tensor){0};
     if (node->constants[i].content != NULL) {
       planner->inputs[i] = node->constants[i].tensor;
     } else if (!lk_op_is_absent(node, i)) {
       planner->inputs[i] = inputs[i];
     }
-    planner->body->inputs[i] = planner->inputs[i].desc;
+    body->inputs[i] = planner->inputs[i].desc;
   }
-  *out_planner = planner;
-  planner = NULL;
-cleanup:
-  lk_planner_destroy(planner);
-  return status;
+  memset(body->outputs, 0, node->n_outputs * sizeof *body->outputs);
+  for (uint32_t i = 0; i < node->n_outputs; i++) {
+    body->wishes[i] = wishes != NULL ? wishes[i] : LK_LAYOUT_ANY;
+  }
+  return LK_OK;
 }
 
-void lk_planner_destroy(lk_planner *planner) {
-  if (planner == NULL) return;
-  lk_plan_body_destroy(planner->body);
-  lk_free(planner->env->allocator, planner->pending);
-  lk_free(planner->env->allocator, planner);
+void lk_planner_end(lk_planner *planner) {
+  if (planner->body != NULL) lk_plan_body_release(planner->body);
+  lk_bump_end(&planner->memory);
 }
 
-lk_status lk_planner_finish(lk_planner *planner, lk_plan_body **out_body, lk_error *error) {
+lk_status lk_planner_finish(lk_planner *planner, lk_plan_use use, lk_plan_body **out_body,
+                            lk_error *error) {
+  lk_plan_body *draft = planner->body;
   for (uint32_t i = 0; i < planner->n_pending; i++) {
     const lk_pending_reorder *pending = &planner->pending[i];
     LK_RETURN_NOT_OK(lk_planner_reorder(planner, &pending->from, &pending->to, error));
   }
-  lk_plan_body *body = planner->body;
-  body->bytes += planner->steps_capacity * sizeof *body->steps +
-                 planner->args_capacity * sizeof *body->args +
-                 planner->primitives_capacity * sizeof *body->primitives +
-                 planner->packed_capacity * sizeof *body->packed +
-                 planner->temps_capacity * sizeof *body->temps +
-                 planner->params_capacity * sizeof *body->params + planner->params_bytes;
-  *out_body = body;
-  planner->body = NULL;
+  LK_RETURN_NOT_OK(lk_plan_body_create(draft, use, out_body, error));
+  draft->n_primitives = draft->n_packed = 0; /* they are the plan's now */
   return LK_OK;
 }
 
@@ -215,8 +225,6 @@ void lk_planner_key_begin(lk_planner *planner, lk_key_builder *key, lk_primitive
                             .isa = env->isa,
                             .library = env->library};
   lk_key_begin(key, env->allocator, &head);
-  const lk_key_call call = {.threads = planner->body->threads, .in_place_input = -1};
-  lk_key_add_call(key, &call);
 }
 
 void lk_planner_key_unary(lk_planner *planner, lk_key_builder *key, lk_primitive_kind kind,
@@ -244,7 +252,8 @@ cleanup:
 static lk_status add_arg(lk_planner *planner, int arg, const lk_operand *operand, lk_error *error) {
   lk_plan_body *body = planner->body;
   LK_RETURN_NOT_OK(GROW(planner, body, args, error));
-  body->args[body->n_args++] = (lk_step_arg){arg, operand->place, operand->index};
+  body->args[body->n_args++] =
+      (lk_step_arg){arg, (uint16_t)operand->place, (uint16_t)operand->index};
   body->steps[body->n_steps - 1].n_args++;
   return LK_OK;
 }
@@ -334,28 +343,21 @@ void lk_planner_work(lk_planner *planner, double flops, double bytes) {
 }
 
 lk_status lk_planner_tiles(lk_planner *planner, const char *text, lk_error *error) {
-  lk_plan_body *body = planner->body;
   const size_t size = strlen(text) + 1;
-  LK_RETURN_NOT_OK(GROW(planner, body, params, error));
-  char *copy = lk_strdup(planner->env->allocator, text);
+  char *copy = lk_bump_alloc(&planner->memory, size);
   if (copy == NULL) return lk_fail_memory(error, "a step's description", size);
-  body->params[body->n_params++] = copy;
-  planner->params_bytes += size;
-  body->steps[body->n_steps - 1].tiles = copy;
+  memcpy(copy, text, size);
+  planner->body->steps[planner->body->n_steps - 1].tiles = copy;
   return LK_OK;
 }
 
 lk_status lk_planner_kernel(lk_planner *planner, lk_kernel_fn kernel, const char *kind,
                             const void *params, size_t size, const lk_operand *operands,
                             uint32_t n_operands, lk_error *error) {
-  lk_plan_body *body = planner->body;
-  LK_RETURN_NOT_OK(GROW(planner, body, params, error));
-  void *copy = lk_alloc(planner->env->allocator, size);
+  void *copy = lk_bump_alloc(&planner->memory, size);
   if (copy == NULL) return lk_fail_memory(error, "a kernel's parameters", size);
   memcpy(copy, params, size);
-  body->params[body->n_params++] = copy;
-  planner->params_bytes += size;
-  lk_step step = {.kernel = kernel, .params = copy, .kind = kind};
+  lk_step step = {.kernel = kernel, .params = copy, .params_size = (uint32_t)size, .kind = kind};
   LK_RETURN_NOT_OK(count_work(planner, operands, n_operands, &step, error));
   LK_RETURN_NOT_OK(add_step(planner, &step, error));
   for (uint32_t i = 0; i < n_operands; i++) {

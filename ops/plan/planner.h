@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "base/bump.h"
 #include "ops/kernel/copy.h"
 #include "ops/plan/layout.h"
 #include "ops/plan/onednn.h"
@@ -28,24 +29,30 @@ typedef struct lk_pending_reorder {
 struct lk_planner {
   lk_ops_env *env;
   const lk_op_node *node;
-  lk_plan_body *body; /* NULL once it is handed over */
+  lk_plan_body *body; /* the draft */
+  lk_tensor *inputs;  /* as bound; a constant as the node has it; zero where it is absent */
   /* planner.c's */
+  lk_bump memory; /* of the draft, and of the planner */
   uint32_t n_pending;
   lk_pending_reorder *pending;
   size_t steps_capacity, args_capacity, primitives_capacity, packed_capacity, temps_capacity,
-      params_capacity, pending_capacity, params_bytes;
-  lk_tensor inputs[]; /* as bound; a constant as the node has it; zero where it is absent */
+      pending_capacity;
 };
 
 /* ---- for plan_build.c ---- */
 
-/* `wishes` as in lk_bind_desc. */
-lk_status lk_planner_create(lk_ops_env *env, const lk_op_node *node, const lk_tensor *inputs,
-                            const lk_layout *wishes, int32_t threads, lk_planner **out_planner,
+/* What most plans need while they are made. */
+enum { LK_PLANNER_ROOM = 6 * 1024 };
+
+/* `room`: LK_PLANNER_ROOM bytes, until the end. `wishes` as in lk_bind_desc. */
+lk_status lk_planner_begin(lk_planner *planner, lk_ops_env *env, const lk_op_node *node,
+                           const lk_tensor *inputs, const lk_layout *wishes, void *room,
+                           lk_error *error);
+/* Also after a failure of lk_planner_begin. */
+void lk_planner_end(lk_planner *planner);
+/* Emits what is left to do, and makes the plan. */
+lk_status lk_planner_finish(lk_planner *planner, lk_plan_use use, lk_plan_body **out_body,
                             lk_error *error);
-void lk_planner_destroy(lk_planner *planner);
-/* Emits what is left to do, and hands over the plan. */
-lk_status lk_planner_finish(lk_planner *planner, lk_plan_body **out_body, lk_error *error);
 
 /* ---- for operators, while `plan` runs ---- */
 

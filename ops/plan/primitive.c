@@ -37,21 +37,13 @@ static lk_status read_tensors(lk_primitive_build *build, lk_error *error) {
   return lk_build_tensor(build, LK_WORD_DST, 0, &build->dst, error);
 }
 
-static int read_threads(const lk_key *key) {
-  lk_key_reader reader = lk_key_read(key);
-  while (lk_key_next(&reader)) {
-    if (reader.type == LK_RECORD_CALL) return ((const lk_key_call *)reader.record)->threads;
-  }
-  return 1;
-}
-
 /* Makes descriptor and primitive. The owner of `primitive` destroys them, also after a failure. */
 static lk_status create(lk_ops_env *env, const lk_key *key, const lk_primitive_kind_row *kind,
                         lk_primitive *primitive, lk_error *error) {
   lk_status status = LK_OK;
   lk_primitive_build build = {.env = env, .key = key};
   lk_dnnl_create_begin();
-  lk_dnnl_create_for(read_threads(key));
+  lk_dnnl_set_shares();
   LK_TRY(lk_post_ops_attr(&build, &build.attr, error));
   LK_TRY(read_tensors(&build, error));
   LK_TRY(lk_dnnl_check(error, kind->build(&build, &primitive->desc), kind->describe));

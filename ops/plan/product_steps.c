@@ -221,6 +221,6 @@ lk_status lk_plan_matmul(lk_planner *planner, lk_matmul *matmul, bool has_column
     LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &operands[step.scratch], error));
   }
   LK_RETURN_NOT_OK(add_chain(planner, &step, error));
-  return emit(planner, &step, lk_matmul_kernel, "matmul", matmul, sizeof *matmul, &matmul->product,
-              matmul->batches, error);
+  return emit(planner, &step, lk_matmul_kernel, "matmul", matmul, lk_matmul_size(matmul),
+              &matmul->product, matmul->batches, error);
 }

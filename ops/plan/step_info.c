@@ -76,9 +76,7 @@ static void count_primitive(const lk_plan_body *body, const lk_step *step, lk_st
 
 lk_step_info lk_step_describe(const lk_plan_body *body, uint32_t index) {
   const lk_step *step = &body->steps[index];
-  lk_step_info info = {.struct_size = sizeof info,
-                       .tiles = step->tiles != NULL ? step->tiles : "",
-                       .threads = body->threads};
+  lk_step_info info = {.struct_size = sizeof info, .tiles = step->tiles != NULL ? step->tiles : ""};
   if (step->primitive != NULL) {
     info.kind = step->primitive->kind;
     info.implementation = step->primitive->implementation;

@@ -1,6 +1,7 @@
 // The one file in C++: oneDNN takes threads as an object of a class with virtual functions.
 #include "ops/plan/threadpool.h"
 
+#include <algorithm>
 #include <oneapi/dnnl/dnnl_threadpool.h>
 #include <oneapi/dnnl/dnnl_threadpool_iface.hpp>
 
@@ -24,11 +25,12 @@ void TakeTurns(void *arg) {
 
 class Team final : public dnnl::threadpool_interop::threadpool_iface {
 public:
-  int get_num_threads() const override { return lk_team_threads(); }
-  bool get_in_parallel() const override { return lk_team_size() > 1; }
+  int get_num_threads() const override { return LK_DNNL_SHARES; }
+  // Inside a region too: this thread alone takes all turns then, of which there are as many as ever.
+  bool get_in_parallel() const override { return false; }
   void parallel_for(int count, const std::function<void(int, int)> &turn) override {
     Turns turns = {count, &turn};
-    lk_team_run(TakeTurns, &turns, count);
+    lk_team_run(TakeTurns, &turns, std::min(count, lk_team_threads()));
   }
   uint64_t get_flags() const override { return 0; } // parallel_for returns when all is done
   void wait() override {}
@@ -42,6 +44,6 @@ dnnl_status_t lk_stream_create(dnnl_engine_t engine, dnnl_stream_t *out_stream) 
   return dnnl_threadpool_interop_stream_create(out_stream, engine, &team);
 }
 
-void lk_dnnl_create_for(int threads) {
-  (void)dnnl_threadpool_interop_set_max_concurrency(threads);
+void lk_dnnl_set_shares(void) {
+  (void)dnnl_threadpool_interop_set_max_concurrency(LK_DNNL_SHARES);
 }

@@ -40,16 +40,14 @@ class Context:
     :param cache_entries: limit of the cache in entries; 0 disables.
     :param cache_bytes: limit of the cache in bytes, without packed weights; 0 disables.
     :param weights_bytes: limit of packed weights in bytes.
-    :param threads: threads of one run.
-    :param adapt_threads: False: a run waits until it has that many threads, so that equal inputs
-        always give equal bits. True, the default: it may get fewer while others run.
+    :param threads: the most threads of one run. It may get fewer while others run; the results are
+        the same to the bit.
     :param verbose: 0 nothing, 1 warnings, 2 information, 3 everything; lines go to stderr.
     """
 
     def __init__(self, *, cache: str | None = None, cache_entries: int | None = None,
                  cache_bytes: int | None = None, weights_bytes: int | None = None,
-                 threads: int | None = None, adapt_threads: bool | None = None,
-                 verbose: int | None = None) -> None:
+                 threads: int | None = None, verbose: int | None = None) -> None:
         if cache is not None and cache not in _CACHE_MODES:
             raise ValueError(
                 f"failed to read option 'cache': {cache!r}, one of off, thread, shared")
@@ -63,8 +61,7 @@ class Context:
             "cache_entries": _number(cache_entries, "cache_entries", lib.LK_UNSET, UNLIMITED),
             "cache_bytes": _number(cache_bytes, "cache_bytes", lib.LK_UNSET, UNLIMITED),
             "weights_bytes": _number(weights_bytes, "weights_bytes", lib.LK_UNSET, UNLIMITED),
-            "verbose": _number(verbose, "verbose", -1, 2**31 - 1),
-            "adapt_threads": -1 if adapt_threads is None else bool(adapt_threads)})
+            "verbose": _number(verbose, "verbose", -1, 2**31 - 1)})
         made, error = ffi.new("lk_py_context **"), ffi.new("lk_error *")
         status = lib.lk_py_context_create(options, made, error)
         if status:

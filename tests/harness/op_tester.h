@@ -66,10 +66,6 @@ public:
     wish_ = layout;
     return *this;
   }
-  OpTester &threads(int32_t threads) {
-    threads_ = threads;
-    return *this;
-  }
 
   // ---- what is expected ----
 
@@ -194,7 +190,6 @@ private:
     desc.wishes = wishes.data();
     desc.n_outputs = outputs();
     desc.in_place_input = in_place_;
-    desc.threads = threads_;
     return lk::bind(op, desc, &plan, LK_ERR);
   }
 
@@ -378,7 +373,7 @@ private:
   std::vector<Input> inputs_;
   std::vector<lk_post_op> post_ops_;
   std::vector<Value> expected_;
-  int32_t in_place_ = -1, threads_ = 0;
+  int32_t in_place_ = -1;
   lk_layout wish_ = LK_LAYOUT_ANY, expected_layout_ = LK_LAYOUT_ANY;
   int64_t expected_alias_ = UNCHECKED, expected_reorders_ = UNCHECKED,
           expected_primitives_ = UNCHECKED;

@@ -138,7 +138,7 @@ TEST(Key, NoByteIsLeftFromTheBuilder) {
     lk_key_builder builder;
     memset(&builder, i == 0 ? 0x55 : 0xaa, sizeof builder);
     const lk_key_head head = {};
-    const lk_key_call call = {2, -1, 0, 0};
+    const lk_key_call call = {-1, 0, 0};
     const lk_tensor_desc desc = shape({5});
     lk_key_begin(&builder, lk_allocator_default(), &head);
     lk_key_add_value(&builder, LK_WORD_INPUT, 0, &value);
@@ -201,7 +201,6 @@ TEST(Key, IsReadInOrder) {
 TEST(Key, RecordsAreTakenOverAsTheyAre) {
   Builder first;
   lk_key_call call = {};
-  call.threads = 3;
   lk_key_add_call(&first.builder, &call);
   const std::vector<int32_t> data = {1, 2, 3};
   const lk_tensor value = {shape({3}, LK_I32), const_cast<int32_t *>(data.data())};

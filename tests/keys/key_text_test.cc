@@ -58,7 +58,7 @@ protected:
     lk_key_add_post_op(&builder, &post_op);
     lk_key_add_content(&builder, LK_WORD_WEIGHTS, 1, 12);
     lk_key_seal(&builder);
-    const lk_key_call call = {2, -1, 0, 0};
+    const lk_key_call call = {-1, 0, 0};
     lk_key_add_call(&builder, &call);
     const int64_t dims[] = {1, 3, 48, 320};
     const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 4, dims);
@@ -77,7 +77,7 @@ TEST_F(KeyText, CanBeRead) {
   EXPECT_EQ(key_text(intern, full_key()),
             "name:fixed=168;op=Conv;out=conv1;attr.strides=[1,2];"
             "post_op=kind:relu,input:-1,alpha:0.5;content.weights=index:1,id:12;"
-            "call=threads:2,in_place_input:-1;tensor.src=1x3x48x320:f32;"
+            "call=in_place_input:-1;tensor.src=1x3x48x320:f32;"
             "value.input=2:i64,index:1,data:[1,-1]");
 }
 
@@ -337,10 +337,11 @@ TEST_F(KeyText, SaysWhatWasExpectedAndWhere) {
   expect_malformed("name:engine=0xF", "0x and 1 to 8 digits", 15);
   expect_malformed("name:precision=f33", "an element type", 16);
   expect_malformed("name:head=kind:1", "a field of the head", 6);
-  expect_malformed("name:call.x=threads:1", "'='", 10);
-  expect_malformed("name:call=in_place_input:1,threads:1", "a field of the record", 28);
-  expect_malformed("name:call=threads:2147483648", "a number from -2^31 to 2^31 - 1", 19);
-  expect_malformed("name:call=threads:-0", "a number from -2^31 to 2^31 - 1", 20);
+  expect_malformed("name:call.x=thread:1", "'='", 10);
+  expect_malformed("name:call=thread:0x1,in_place_input:1", "a field of the record", 22);
+  expect_malformed("name:post_op=kind:relu,input:2147483648", "a number from -2^31 to 2^31 - 1",
+                   30);
+  expect_malformed("name:post_op=kind:relu,input:-0", "a number from -2^31 to 2^31 - 1", 31);
   expect_malformed("name:tensor.=1:f32", "a name", 13);
   expect_malformed("name:tensor=1:f32,rank:1", "a field of the record", 19);
   expect_malformed("name:tensor=1x:f32", "a number from -2^63 to 2^63 - 1", 15);

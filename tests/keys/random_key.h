@@ -129,8 +129,7 @@ public:
   void add(lk_key_builder *builder) {
     switch (below(6)) {
     case 0: {
-      const lk_key_call call = {static_cast<int32_t>(number()), static_cast<int32_t>(number()),
-                                number(), number()};
+      const lk_key_call call = {static_cast<int64_t>(number()), number(), number()};
       lk_key_add_call(builder, &call);
       break;
     }

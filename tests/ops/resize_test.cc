@@ -421,7 +421,6 @@ TEST(Resize, ThreadsShareTheWork) {
   how.antialias = true;
   const Value x = lk::random({1, 3, 123, 201}, 7);
   by_sizes(x, {1, 3, 61, 80}, how).run();
-  by_sizes(x, {1, 3, 61, 80}, how).threads(1).run();
   by_sizes(x, {1, 3, 61, 80}, how, LK_LAYOUT_CHANNELS_LAST).run();
   by_sizes(lk::random({1, 3000}, 7), {40, 1000}, how).run(); // one dimension grows
   how.mode = "nearest";

@@ -56,7 +56,7 @@ TEST_F(Frame, HoldsManyPlans) {
     LK_ASSERT_OK(api()->frame_attach(frame, i % 2 == 0 ? a : b, &slots[i], LK_ERR));
   }
   EXPECT_GT(api()->frame_bytes(frame), 0u);
-  api()->frame_begin(frame);
+  api()->frame_begin(frame, 0);
   check(frame, slots[0], x, relu_x);
   check(frame, slots[39], z, sigmoid_z);
   check(frame, slots[38], x, relu_x);
@@ -238,25 +238,14 @@ TEST_F(Frame, BindFailingReleasesThePlanInHand) {
   LK_ASSERT_OK(lk::bind(relu, {x.desc}, &plan, LK_ERR)); // and nothing was left behind
 }
 
-TEST_F(Frame, OfOneThreadIsAnotherPlan) {
+TEST_F(Frame, HasAPlanThatTellsItsOutputs) {
   const Op relu = create("Relu");
-  const lk_tensor input{x.desc, nullptr};
-  lk_bind_desc desc = host_bind(&input, 1);
-  lk_plan *plans[3] = {};
-  for (int32_t threads : {0, 1, 2}) {
-    desc.threads = threads;
-    LK_ASSERT_OK(api()->op_bind(relu, &desc, &plans[threads], LK_ERR));
-  }
-  EXPECT_EQ(plans[0], plans[2]); // the context's
-  EXPECT_NE(plans[0], plans[1]);
-  for (lk_plan *plan : plans) api()->plan_release(plan);
-  desc.threads = 3;
-  lk_plan *none = nullptr;
-  LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->op_bind(relu, &desc, &none, LK_ERR));
-  EXPECT_THAT(LK_MESSAGE, HasSubstr("3 threads"));
   lk_tensor_desc out;
   const Plan plan = bind(relu, x.desc);
+  LK_ASSERT_OK(api()->plan_output(plan, 0, &out, LK_ERR));
+  EXPECT_EQ(std::memcmp(&out, &x.desc, sizeof out), 0);
   LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->plan_output(plan, 1, &out, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("the plan has 1"));
 }
 
 } // namespace

@@ -28,9 +28,8 @@ lk_status create(const lk_context_options *options, Context *out) {
 class Options : public ::testing::Test {
 protected:
   void SetUp() override {
-    for (const char *name :
-         {"LATCHKEY_CACHE", "LATCHKEY_THREADS", "LATCHKEY_CACHE_ENTRIES", "LATCHKEY_CACHE_BYTES",
-          "LATCHKEY_VERBOSE", "LATCHKEY_PROCESSORS", "LATCHKEY_ADAPT_THREADS"}) {
+    for (const char *name : {"LATCHKEY_CACHE", "LATCHKEY_THREADS", "LATCHKEY_CACHE_ENTRIES",
+                             "LATCHKEY_CACHE_BYTES", "LATCHKEY_VERBOSE", "LATCHKEY_PROCESSORS"}) {
       unsetenv(name);
     }
   }
@@ -107,7 +106,6 @@ TEST_F(Options, OfTheEnvironmentAreChecked) {
       {"LATCHKEY_VERBOSE", "4"},
       {"LATCHKEY_PROCESSORS", "0"},
       {"LATCHKEY_PROCESSORS", "1025"},
-      {"LATCHKEY_ADAPT_THREADS", "2"},
   };
   for (const auto &one : wrong) {
     SCOPED_TRACE(std::string(one.first) + "=" + one.second);

@@ -21,10 +21,9 @@ using lk::api;
 using lk::Context;
 using ::testing::HasSubstr;
 
-Context open(int32_t threads, int32_t adapt = -1) {
+Context open(int32_t threads) {
   lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
   options.threads = threads;
-  options.adapt_threads = adapt;
   Context context;
   EXPECT_EQ(api()->context_create(&options, context.out(), LK_ERR), LK_OK) << LK_MESSAGE;
   return context;
@@ -139,41 +138,21 @@ TEST_F(Threads, ThatDoNotComeAreToldWhy) {
   EXPECT_EQ(host_threads_stats().waiting, 0);
 }
 
-TEST_F(Threads, OfAContextThatDoesNotAdaptAreAlwaysTheMost) {
-  const Context fixed = open(3, 0), adapts = open(3, 1);
-  EXPECT_EQ(api()->context_adapt_threads(fixed), 0u);
-  EXPECT_EQ(api()->context_adapt_threads(adapts), 1u);
-  const lk_threads_ask one = ask_for(1, 1), any = ask_for(0, 0);
+TEST_F(Threads, InACrowdAreAShare) {
+  const Context context = open(3);
+  const lk_threads_ask one = ask_for(1, 1), any = ask_for(0, 0), all = ask_for(3, 0);
   int32_t mine = 0;
-  LK_ASSERT_OK(api()->threads_enter(adapts, &one, &mine, LK_ERR));
+  LK_ASSERT_OK(api()->threads_enter(context, &one, &mine, LK_ERR));
   std::thread([&] {
     int32_t threads = 0;
-    LK_ASSERT_OK(api()->threads_enter(adapts, &any, &threads, LK_ERR));
-    EXPECT_EQ(threads, 1);
-    api()->threads_leave(adapts, threads);
-    LK_ASSERT_OK(api()->threads_enter(fixed, &any, &threads, LK_ERR));
+    LK_ASSERT_OK(api()->threads_enter(context, &any, &threads, LK_ERR));
+    EXPECT_EQ(threads, 2);
+    api()->threads_leave(context, threads);
+    LK_ASSERT_OK(api()->threads_enter(context, &all, &threads, LK_ERR));
     EXPECT_EQ(threads, 3);
-    api()->threads_leave(fixed, threads);
+    api()->threads_leave(context, threads);
   }).join();
-  api()->threads_leave(adapts, mine);
-}
-
-TEST_F(Threads, OptionIsRead) {
-  setenv("LATCHKEY_ADAPT_THREADS", "0", 1);
-  EXPECT_EQ(api()->context_adapt_threads(open(1)), 0u);
-  EXPECT_EQ(api()->context_adapt_threads(open(1, 1)), 1u);
-  setenv("LATCHKEY_ADAPT_THREADS", "2", 1);
-  Context context;
-  LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->context_create(nullptr, context.out(), LK_ERR));
-  EXPECT_THAT(LK_MESSAGE, HasSubstr("LATCHKEY_ADAPT_THREADS"));
-  unsetenv("LATCHKEY_ADAPT_THREADS");
-  EXPECT_EQ(api()->context_adapt_threads(open(1)), 1u);
-  for (int32_t adapt : {-2, 2}) {
-    lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
-    options.adapt_threads = adapt;
-    LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->context_create(&options, context.out(), LK_ERR));
-    EXPECT_THAT(LK_MESSAGE, HasSubstr("'adapt_threads'"));
-  }
+  api()->threads_leave(context, mine);
 }
 
 TEST_F(Threads, ProcessorsAreSetWithinTheirRange) {
@@ -271,7 +250,7 @@ TEST_F(Threads, AreNeverMoreThanTheMostThatATeamMayHave) {
   EXPECT_EQ(calls, told);
 }
 
-// Operators run in lanes of one frame, on plans for one thread.
+// Operators run in lanes of one frame.
 TEST_F(Threads, OfARegionRunOperators) {
   const Context context = open(3);
   const lk::Executor executor = lk::executor_in(context);
@@ -286,7 +265,6 @@ TEST_F(Threads, OfARegionRunOperators) {
   for (uint32_t &slot : slots) {
     const lk_tensor input = {lk::desc_of(LK_F32, {100}), nullptr};
     lk_bind_desc bind = host_bind(&input, 1);
-    bind.threads = 1;
     lk::Plan plan;
     LK_ASSERT_OK(lk::bind(op, bind, &plan, LK_ERR));
     LK_ASSERT_OK(api()->frame_attach(frame, plan, &slot, LK_ERR));

@@ -3,22 +3,23 @@
  * Explored with: -DTHREADS=2 -DRUNS=2 | -DTHREADS=3 -DRUNS=1 -DMAX_IDLE=0 | -DTHREADS=3 -DRUNS=2
  *
  * Models executor_glue/run/frame_pool.c: lk_lease_acquire, lk_lease_release, take_idle,
+ * take_from_another,
  * lk_plan_entry_destroy, lk_frame_pool_destroy, release_pool; for a run plan without an arena.
  * Runners have found one entry in the cache and run it; the cache drops it at any time, and whoever
  * has the last reference destroys it; the executor closes the pool when no run is on, and then ends
- * its program.
+ * its program. Runs of another entry take an idle frame away from this one (take_from_another).
  *
  * Shown: a frame has one runner at a time, who sees all that those before him wrote there (see
  * sync.inc); none is leaked or freed twice; plan, entry and pool are freed once, the plan before
  * the program that it is of.
  *
- * Left out: arenas, memory that fails, what is charged, a second entry, and one that is not cached,
- * whose frames are recycled under the mutex.
+ * Left out: arenas, memory that fails, what another entry does with a frame, and an entry that is
+ * not cached, whose frames are recycled under the mutex.
  *
  * Memory order. `hot` is taken by an exchange that acquires and given by a compare-exchange that
  * releases: the frame's memory is handed over, which knows[] follows. The give that fails is
  * relaxed: it does not touch what is there. There is no ABA in it: the give expects NULL, and what
- * NULL stands for is the same each time. take_idle is called when nobody runs, with the mutex. All
+ * NULL stands for is the same each time. take_idle is called with the mutex. All
  * else is guarded by the mutex, except `plan`, which is written when nobody runs. */
 #ifndef RUNS
 #define RUNS 1
@@ -30,7 +31,8 @@
 #define FRAMES (RUNNERS * RUNS)
 #define CACHE RUNNERS
 #define CLOSER (RUNNERS + 1)
-#define KNOWERS (FRAMES + THREADS + 1) /* at least one each; place i: frame i */
+#define THIEF (RUNNERS + 2)
+#define KNOWERS (FRAMES + THREADS + 2) /* at least one each; place i: frame i */
 #define CARRIERS 3
 #define HOT 0
 #define MUTEX 1
@@ -40,10 +42,10 @@
 byte hot = NONE;
 bool mutex, in_use[FRAMES], is_there[FRAMES]; /* of frames */
 byte idle; /* a set */
-byte n_idle, n_frames;
+byte n_alive, n_frames;
 bool linked = true, entry_alive = true, plan = true, plan_freed, pool_alive = true, program_ended;
 byte ending, pool_references = 2, entry_references = THREADS; /* the runners' and the cache's */
-byte n_running = RUNNERS;
+byte n_running = RUNNERS + 1;
 cond is_idle;
 
 #define OF(frame) (1 << (frame))
@@ -52,7 +54,8 @@ inline free_frame(p, f) {
   d_step {
     assert(is_there[f] && !in_use[f]);
     KNOWS(p, OF(f));
-    is_there[f] = false
+    is_there[f] = false;
+    n_alive--
   }
 }
 
@@ -174,11 +177,12 @@ proctype runner(byte p) {
         LOCK_BY(p, mutex, MUTEX);
         atomic {
           if
-          :: idle != 0 -> choose(f, idle); idle = idle & ~OF(f); n_idle--
+          :: idle != 0 -> choose(f, idle); idle = idle & ~OF(f)
           :: else -> /* made; the room for it is no other thread's */
              f = n_frames;
              n_frames++;
              is_there[f] = true;
+             n_alive++;
              ACCESS(p, f)
           fi
         };
@@ -207,7 +211,7 @@ proctype runner(byte p) {
         LOCK_BY(p, mutex, MUTEX);
         d_step {
           if
-          :: n_idle < MAX_IDLE -> idle = idle | OF(f); n_idle++; f = NONE
+          :: n_alive <= MAX_IDLE -> idle = idle | OF(f); f = NONE
           :: else
           fi
         };
@@ -220,6 +224,28 @@ proctype runner(byte p) {
   :: else -> n = 0; break
   od;
   release_entry(p);
+  n_running--
+}
+
+/* A run of another entry: takes a frame while this one may be running, and makes it its own. */
+proctype thief(byte p) {
+  byte one, frames;
+  LOCK_BY(p, mutex, MUTEX);
+  d_step {
+    if
+    :: linked -> take_idle(p, frames)
+    :: else
+    fi;
+    if
+    :: frames != 0 -> choose(one, frames); frames = frames & ~OF(one); idle = frames
+    :: else -> one = NONE
+    fi
+  };
+  UNLOCK_BY(p, mutex, MUTEX);
+  if
+  :: one != NONE -> free_frame(p, one)
+  :: else
+  fi;
   n_running--
 }
 
@@ -236,6 +262,7 @@ init {
   atomic {
     for (at : 0 .. RUNNERS - 1) { run runner(at) }
     at = 0;
+    run thief(THIEF);
     run cache()
   }
   n_running == 0;

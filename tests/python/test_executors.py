@@ -89,7 +89,7 @@ def test_no_more_threads_compute_than_there_are_processors():
     before = latchkey.threads_stats()
     latchkey.set_processors(2)
     try:
-        session = latchkey.Session(slow_model(), threads=2, adapt_threads=False)
+        session = latchkey.Session(slow_model(), threads=2)
         x = numpy.ones((64, 256), numpy.float32)
         run_on_threads(session, 4, x)
         after = latchkey.threads_stats()
@@ -113,19 +113,22 @@ def test_options_that_are_refused(branches):
             latchkey.set_processors(processors)
 
 
-def test_threads_that_do_not_adapt(branches):
-    fixed = latchkey.Session(branches, threads=2, adapt_threads=False, cache="shared")
+def test_bits_are_the_same_in_a_crowd(branches):
+    session = latchkey.Session(branches, threads=2, cache="shared")
     x = random(1, 8, 20, 20, seed=5)
-    expected = fixed.run({"x": x})["y"]
+    expected = session.run({"x": x})["y"]
+    for threads in (1, 2, 8):
+        other = latchkey.Session(branches, threads=threads)
+        assert (other.run({"x": x})["y"] == expected).all()
     same = []
 
     def work():
         for _ in range(10):
-            same.append((fixed.run({"x": x})["y"] == expected).all())
+            same.append((session.run({"x": x})["y"] == expected).all())
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert len(same) == 40 and all(same)
-    assert fixed.stats()["cache"]["run"]["builds"] == 1  # no plan for one thread
+    assert session.stats()["cache"]["run"]["builds"] == 1  # for every number of threads

@@ -162,7 +162,7 @@ def test_by_name_it_is_the_same(relu):
 
 @pytest.mark.parametrize(("options", "words"), [
     ({"cash": "off"}, "failed to read provider option 'cash': "
-                      "it is not one of adapt_threads, cache, cache_bytes"),
+                      "it is not one of cache, cache_bytes"),
     ({"cache": "of"}, "failed to read provider option 'cache': 'of', one of off, thread, shared"),
     ({"threads": 0}, "failed to read provider option 'threads': '0', 1 to 1024"),
     ({"precision": "f16"}, "failed to read provider option 'precision': 'f16', f32"),

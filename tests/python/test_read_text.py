@@ -26,7 +26,7 @@ def test_reads_the_three_lines_and_builds_once():
         assert len({line["width"] for line in one["lines"]}) == 3
     first, second = (one["cache"] for one in result["rounds"])
     assert first["run"]["builds"] == 3
-    assert first["name"]["builds"] > 0 and first["value"]["builds"] > 0
+    assert first["name"]["entries"] == 0  # a run plan has its operators' plans for itself
     assert second["run"]["hits"] == 3
     for kind in second.values():
         assert kind["builds"] == 0 and kind["misses"] == 0

@@ -156,8 +156,7 @@ def test_statistics(convnet, context):
     first = session.stats()
     assert first["session"]["runs"] == 1 and first["session"]["run_plan_builds"] == 1
     assert first["cache"]["run"]["builds"] == 1 and first["cache"]["run"]["entries"] == 1
-    for kind in ("name", "value"):
-        assert first["cache"][kind]["builds"] > 0 and first["cache"][kind]["bytes"] > 0
+    assert first["cache"]["run"]["bytes"] > 0
     assert first["cache"]["bytes"] == sum(
         first["cache"][kind]["bytes"] for kind in ("name", "value", "run", "user"))
     assert first["weights"]["packed"] > 0 and first["weights"]["bytes"] > 0

@@ -51,7 +51,6 @@ def test_threads_cause_one_build_of_each(convnet):
     run_all(lambda i: session.run({"x": x}), 8)
     cache = context.stats()["cache"]
     assert cache["run"]["builds"] == 1 and cache["run"]["entries"] == 1
-    assert cache["name"]["builds"] == cache["name"]["entries"]
     assert cache["value"]["builds"] == cache["value"]["entries"]
 
 

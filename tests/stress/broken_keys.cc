@@ -36,7 +36,6 @@ const std::map<std::string, Broken> all = {
     {"executor", {LK_RECORD_HEAD, {"executor", "uuid_high", "uuid_low"}, false}},
     {"shape", {LK_RECORD_TENSOR, {}, true}},
     {"thread", {LK_RECORD_CALL, {"thread", "thread_generation"}, false}},
-    {"threads", {LK_RECORD_CALL, {"threads"}, false}},
     {"constants", {LK_RECORD_CONTENT, {"id"}, false}},
     {"in_place", {LK_RECORD_HEAD, {"in_place"}, false}},
     {"scope", {LK_RECORD_HEAD, {"scope"}, false}},

@@ -2,9 +2,7 @@
 // write over their inputs, run on one thread or all, and are replaced under their names.
 #include "tests/stress/worker.h"
 
-extern "C" {
-#include "tests/stress/plan_threads.h"
-}
+extern "C" {}
 
 namespace stress {
 
@@ -64,10 +62,9 @@ void Worker::run_place(const Host::Place &place) {
   run.node = &node;
   run.request = some(0, static_cast<int64_t>(node.inputs.size()) - 1);
   run.over = node.in_place && random_.maybe();
-  run.threads = random_.of<int32_t>({0, 1, stage_->threads_});
   const bool in_one_call = one_in(4);
-  note("%s, request %zu, %d threads%s%s", node.text.c_str(), run.request, run.threads,
-       run.over ? ", in place" : "", in_one_call ? ", in one call" : "");
+  note("%s, request %zu%s%s", node.text.c_str(), run.request, run.over ? ", in place" : "",
+       in_one_call ? ", in one call" : "");
   lk_error error;
   if (in_one_call) {
     Value output;
@@ -81,10 +78,6 @@ void Worker::run_place(const Host::Place &place) {
   const lk_status status = attach_node(frame_, place.op, run, &plan, &slot, &error);
   former_.reset(plan);
   STRESS_CHECK(status == LK_OK, "binding %s: %s", node.text.c_str(), error.message);
-  const int32_t threads = run.threads == 0 ? stage_->threads_ : run.threads;
-  STRESS_CHECK(stress_plan_threads(plan) == threads,
-               "a plan for %d threads was asked for, this one is for %d", threads,
-               stress_plan_threads(plan));
   attached_.push_back({slot, run});
   compare(run, slot);
 }
@@ -98,11 +91,10 @@ void Worker::compare(const NodeRun &run, uint32_t slot) {
 }
 
 void Worker::compare(const NodeRun &run, const Value &output) {
-  const int32_t threads = run.threads == 0 ? stage_->threads_ : run.threads;
   const std::string wrong =
-      difference(run.node->expected[threads - 1][run.request], output.desc, output.bytes.data());
-  STRESS_CHECK(wrong.empty(), "MISMATCH: %s of executor %s, request %zu, %d threads%s, %s",
-               run.node->text.c_str(), host_->executor.identity().c_str(), run.request, threads,
+      difference(run.node->expected[run.request], output.desc, output.bytes.data());
+  STRESS_CHECK(wrong.empty(), "MISMATCH: %s of executor %s, request %zu%s, %s",
+               run.node->text.c_str(), host_->executor.identity().c_str(), run.request,
                run.over ? ", in place" : "", wrong.c_str());
 }
 

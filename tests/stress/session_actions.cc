@@ -57,35 +57,24 @@ void Worker::run(const Session &session) {
        request, wanted.size(), wanted[0].c_str(), own_memory ? "own" : "given",
        stop != 0 ? ", cancelled" : "");
   if (session.kind.run_plans && stage_->mode_ != LK_CACHE_OFF) {
-    // A run that has to wait for processors is cancelled there. A plan for parallel branches may
-    // have none.
+    // A run that has to wait for processors is cancelled there.
     (stop != 0 ? stage_->run_lookups_more : stage_->run_lookups)++;
-    if (session.kind.inter > 0) stage_->run_lookups_more++;
   }
   const lk_status status = run_with(session, request, wanted, own_memory, &options);
   STRESS_CHECK(status == (stop != 0 ? LK_CANCELLED : LK_OK), "a run%s returned %s",
                stop != 0 ? " that was cancelled" : "", lk::api()->status_text(status));
 }
 
-// A run has all its operators on one thread or on the context's: one of both must be all it gives.
 void Worker::check_outputs(const Session &session, size_t request,
                            const std::vector<lk_named_tensor> &outputs) {
   const PreparedModel &model = *session.model;
-  std::string wrong;
-  for (int32_t threads = stage_->threads_; threads >= 1; threads--) {
-    const bool may_be = threads == stage_->threads_ || stage_->adapts_ || session.kind.inter > 0;
-    if (!may_be) continue;
-    std::string found;
-    for (const lk_named_tensor &output : outputs) {
-      const Value &expected = model.expected[threads - 1][request].at(output.name);
-      const std::string other = difference(expected, output.tensor.desc, output.tensor.data);
-      if (!other.empty() && found.empty()) found = text("'%s' %s", output.name, other.c_str());
-    }
-    if (found.empty()) return;
-    if (wrong.empty()) wrong = found;
+  for (const lk_named_tensor &output : outputs) {
+    const Value &expected = model.expected[request].at(output.name);
+    const std::string wrong = difference(expected, output.tensor.desc, output.tensor.data);
+    STRESS_CHECK(wrong.empty(), "MISMATCH: of '%s' with request %zu, output '%s' %s\n%s",
+                 model.model.name.c_str(), request, output.name, wrong.c_str(),
+                 model.model.text().c_str());
   }
-  STRESS_CHECK(false, "MISMATCH: of '%s' with request %zu, output %s\n%s", model.model.name.c_str(),
-               request, wrong.c_str(), model.model.text().c_str());
 }
 
 lk_status Worker::run_with(const Session &session, size_t request,
@@ -105,7 +94,7 @@ lk_status Worker::run_with(const Session &session, size_t request,
     if (own_memory) {
       std::vector<uint8_t> &memory = output_memory_[outputs.size()];
       memory.assign(kRoom, 0x77);
-      tensor = {model.expected[0][request].at(name).desc, memory.data()};
+      tensor = {model.expected[request].at(name).desc, memory.data()};
     }
     outputs.push_back({name.c_str(), tensor});
   }

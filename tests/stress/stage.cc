@@ -160,12 +160,11 @@ void Host::replace(size_t index, const PreparedNode &prepared, bool new_generati
 
 // ---- the round ----
 
-Stage::Stage(uint32_t mode, int32_t threads, bool adapts, bool recycles, const Models &models)
-    : mode_(mode), threads_(threads), adapts_(adapts), models_(models), recycles_(recycles) {
+Stage::Stage(uint32_t mode, int32_t threads, bool recycles, const Models &models)
+    : mode_(mode), threads_(threads), models_(models), recycles_(recycles) {
   lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
   options.cache_mode = mode;
   options.threads = threads;
-  options.adapt_threads = adapts ? 1 : 0;
   options.cache_entries = limits_.entries;
   options.cache_bytes = limits_.bytes;
   if (recycles) options.allocator = recycler_.get();

@@ -139,7 +139,7 @@ using Models = std::vector<std::shared_ptr<const PreparedModel>>;
 
 class Stage {
 public:
-  Stage(uint32_t mode, int32_t threads, bool adapts, bool recycles, const Models &models);
+  Stage(uint32_t mode, int32_t threads, bool recycles, const Models &models);
   Stage(const Stage &) = delete;
   ~Stage(); // ends all that lives, and checks that nothing is left
 
@@ -148,7 +148,6 @@ public:
 
   const uint32_t mode_;
   const int32_t threads_;
-  const bool adapts_; // a run in a crowd has one thread
   const Models models_;
   Pool<Session> sessions;
   Pool<Host> hosts;

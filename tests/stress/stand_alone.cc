@@ -8,11 +8,11 @@ namespace {
 // Of the largest value: oneDNN sums in another order, and in float.
 constexpr double kTolerance = 2e-4;
 
-lk::Context open_alone(int32_t threads) {
+lk::Context open_alone() {
   lk::Context context;
   lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
   options.cache_mode = LK_CACHE_OFF;
-  options.threads = threads;
+  options.threads = 1;
   lk_error error;
   const lk_status status = lk::api()->context_create(&options, context.out(), &error);
   STRESS_CHECK(status == LK_OK, "a context alone: %s", error.message);
@@ -25,9 +25,9 @@ void believe(const Value &loops, const Value &library, const std::string &what) 
                result.message());
 }
 
-std::vector<Values> run_alone(const Model &model, const std::string &bytes, int32_t threads) {
+std::vector<Values> run_alone(const Model &model, const std::string &bytes) {
   const lk_session_api *sessions = lk_get_session_api(LK_SESSION_API_VERSION);
-  const lk::Context context = open_alone(threads);
+  const lk::Context context = open_alone();
   lk_session_options options = LK_SESSION_OPTIONS_INIT;
   options.run_plans = 0;
   lk_session *session = nullptr;
@@ -70,8 +70,8 @@ PreparedNode one(const char *op, std::vector<Value> constants,
   return result;
 }
 
-void run_alone(PreparedNode *node, int32_t threads) {
-  const lk::Context context = open_alone(threads);
+void run_alone(PreparedNode *node) {
+  const lk::Context context = open_alone();
   const lk::Executor executor = lk::executor_in(context);
   for (size_t i = 0; i < node->inputs.size(); i++) {
     lk::Op op;
@@ -81,10 +81,10 @@ void run_alone(PreparedNode *node, int32_t threads) {
     lk_status status = node->node.create(executor, &op, &error);
     if (status == LK_OK) status = lk::api()->frame_create(executor, frame.out(), &error);
     if (status == LK_OK) {
-      status = run_node_alloc(frame, op, {node, i, false, threads}, &output, &error);
+      status = run_node_alloc(frame, op, {node, i, false}, &output, &error);
     }
     STRESS_CHECK(status == LK_OK, "alone, %s: %s", node->text.c_str(), error.message);
-    node->expected[threads - 1].push_back(output);
+    node->expected.push_back(output);
   }
 }
 
@@ -104,13 +104,11 @@ void prepare(PreparedNode *node) {
   for (const Dims &shape : std::vector<Dims>{{6, 8}, {1, 6, 8}, {2, 3, 8}, {3, 8}, {1200, 8}}) {
     node->inputs.push_back(lk::random(shape, 41));
   }
-  for (int32_t threads = 1; threads <= kMostThreads; threads++) {
-    run_alone(node, threads);
-    for (size_t i = 0; i < node->inputs.size(); i++) {
-      std::vector<const Value *> in = {&node->inputs[i]};
-      for (const Value &constant : node->node.constants) in.push_back(&constant);
-      believe(computed(loops, in), node->expected[threads - 1][i], node->text);
-    }
+  run_alone(node);
+  for (size_t i = 0; i < node->inputs.size(); i++) {
+    std::vector<const Value *> in = {&node->inputs[i]};
+    for (const Value &constant : node->node.constants) in.push_back(&constant);
+    believe(computed(loops, in), node->expected[i], node->text);
   }
 }
 
@@ -120,15 +118,11 @@ std::shared_ptr<const PreparedModel> prepare(const Model &model) {
   auto result = std::make_shared<PreparedModel>();
   result->model = model;
   result->bytes = onnx_bytes(model);
-  for (int32_t threads = 1; threads <= kMostThreads; threads++) {
-    result->expected[threads - 1] = run_alone(model, result->bytes, threads);
-  }
+  result->expected = run_alone(model, result->bytes);
   for (size_t i = 0; i < model.requests.size(); i++) {
     for (const auto &value : computed(model, model.requests[i])) {
-      for (const auto &expected : result->expected) {
-        believe(value.second, expected[i].at(value.first),
-                value.first + " of request " + std::to_string(i) + " of " + model.text());
-      }
+      believe(value.second, result->expected[i].at(value.first),
+              value.first + " of request " + std::to_string(i) + " of " + model.text());
     }
   }
   return result;
@@ -185,7 +179,6 @@ struct Bind {
     desc.n_inputs = run.node->node.n_inputs;
     desc.n_outputs = 1;
     desc.in_place_input = run.over ? 0 : -1;
-    desc.threads = run.threads;
   }
 };
 
@@ -199,7 +192,7 @@ lk_status attach_node(lk_frame *frame, lk_op *op, const NodeRun &run, lk_plan **
   if (status == LK_OK) status = lk::api()->plan_output(*former, 0, &desc, error);
   if (status == LK_OK) status = lk::api()->frame_attach(frame, *former, out_slot, error);
   if (status != LK_OK) return status;
-  const lk_tensor_desc &wanted = run.node->expected[0][run.request].desc;
+  const lk_tensor_desc &wanted = run.node->expected[run.request].desc;
   STRESS_CHECK(std::memcmp(&desc, &wanted, sizeof desc) == 0,
                "MISMATCH: the plan of %s, request %zu, makes %s, expected %s",
                run.node->text.c_str(), run.request, lk::text_of(desc).c_str(),

@@ -11,15 +11,14 @@
 
 namespace stress {
 
-// Operators of a stand-alone run and of those that are compared with it run on as many threads: so
-// all bits must be equal, and are compared.
+// Results depend neither on the number of threads nor on what else runs: so all bits must be equal
+// to those of one thread, and are compared.
 constexpr int32_t kMostThreads = 2;
 
 struct PreparedModel {
   Model model;
   std::string bytes;
-  // [threads - 1][request]
-  std::vector<Values> expected[kMostThreads];
+  std::vector<Values> expected; // [request]
 };
 
 std::shared_ptr<const PreparedModel> prepare(const Model &model);
@@ -28,7 +27,7 @@ std::shared_ptr<const PreparedModel> prepare(const Model &model);
 struct PreparedNode {
   lk::TestNode node;
   bool in_place; // output 0 may be written over input 0
-  std::vector<Value> inputs, expected[kMostThreads];
+  std::vector<Value> inputs, expected;
   std::string text;
 };
 
@@ -38,8 +37,7 @@ const std::vector<PreparedNode> &prepared_nodes();
 struct NodeRun {
   const PreparedNode *node;
   size_t request;
-  bool over;       // output 0 is written over input 0
-  int32_t threads; // 0: the context's
+  bool over; // output 0 is written over input 0
 };
 
 // Binds, with a former plan that the call takes over and replaces, and attaches.

@@ -24,7 +24,6 @@ enum {
   KEY_JSON,
   KEY_NO_RUN_PLANS,
   KEY_FOLDED,
-  KEY_FIXED_THREADS,
   KEY_EXECUTOR,
   KEY_INTER,
   KEY_OP_THREADS
@@ -45,8 +44,6 @@ static const struct argp_option library_options[] = {
      10},
     {"no-run-plans", KEY_NO_RUN_PLANS, NULL, 0, "Look every operator up by its own key in each run",
      10},
-    {"fixed-threads", KEY_FIXED_THREADS, NULL, 0,
-     "Let every run wait for all its threads (default: while others run, a run takes fewer)", 10},
     {"executor", KEY_EXECUTOR, "KIND", 0,
      "naive: one operator after the other, on all threads; parallel: branches at once, each "
      "operator on one thread (default: naive)",
@@ -101,9 +98,6 @@ static error_t parse_library_option(int key, char *arg, struct argp_state *state
         parse_size(arg, "--max-folded", &args->session.max_folded_bytes, args->error));
   case KEY_NO_RUN_PLANS:
     args->session.run_plans = 0;
-    return 0;
-  case KEY_FIXED_THREADS:
-    args->context.adapt_threads = 0;
     return 0;
   case KEY_EXECUTOR:
     return cli_parsed(parse_executor(arg, &args->session.executor, args->error));

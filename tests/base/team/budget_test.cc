@@ -30,9 +30,7 @@ lk_budget_ask ask_for(int least, int most) {
 }
 
 lk_budget_ask fixed(int threads) {
-  lk_budget_ask ask = ask_for(1, threads);
-  ask.fixed = true;
-  return ask;
+  return ask_for(threads, threads);
 }
 
 int enter(int least, int most) {
@@ -112,21 +110,21 @@ TEST_F(Budget, LetsNobodyBesideARunThatHasMoreThanThereAre) {
   EXPECT_EQ(small.granted(), 1);
 }
 
-TEST_F(Budget, GivesTheLeastInACrowdAndForAWhileAfter) {
+TEST_F(Budget, GivesAShareInACrowdAndForAWhileAfter) {
   {
     Guest first(ask_for(1, 4));
     EXPECT_EQ(first.granted(), 4);
     Guest second(ask_for(1, 4));
     wait_for_queue(1);
     first.leave();
-    EXPECT_EQ(second.granted(), 1);
+    EXPECT_EQ(second.granted(), 2);
     Guest third(ask_for(1, 4));
-    EXPECT_EQ(third.granted(), 1);
-    EXPECT_EQ(lk_budget_state_get().running, 2);
+    EXPECT_EQ(third.granted(), 2);
+    EXPECT_EQ(lk_budget_state_get().running, 4);
   }
   for (int i = 0; i < kUntilAlone; i++) {
     const int granted = enter(1, 4);
-    EXPECT_EQ(granted, 1) << i;
+    EXPECT_EQ(granted, 2) << i;
     lk_budget_leave(granted);
   }
   const int granted = enter(1, 4);
@@ -160,20 +158,19 @@ TEST_F(Budget, GivesTheMostToAllWhereThereIsRoom) {
   Guest third(ask_for(1, 2));
   wait_for_queue(1); // no room, and a crowd from now on
   first.leave();
-  EXPECT_EQ(third.granted(), 1);
+  EXPECT_EQ(third.granted(), 2); // half of 4
 }
 
-TEST_F(Budget, HasNothingInBetweenUnlessAsked) {
-  Guest first(ask_for(1, 1));
-  EXPECT_EQ(first.granted(), 1);
-  lk_budget_ask ask = ask_for(1, 4);
-  const int one = lk_budget_enter(&ask);
-  EXPECT_EQ(one, 1);
-  lk_budget_leave(one);
-  ask.between = true;
-  const int share = lk_budget_enter(&ask);
-  EXPECT_EQ(share, 2); // half of 4
+TEST_F(Budget, GivesNoMoreThanThereIsRoomFor) {
+  Guest first(fixed(3));
+  EXPECT_EQ(first.granted(), 3);
+  const int share = enter(1, 4);
+  EXPECT_EQ(share, 1); // half of 4 would be 2
   lk_budget_leave(share);
+  Guest second(ask_for(2, 4));
+  wait_for_queue(1);
+  first.leave();
+  EXPECT_EQ(second.granted(), 2);
 }
 
 TEST_F(Budget, GivesAFixedRunItsThreadsAlways) {
@@ -337,14 +334,12 @@ TEST_F(Budget, NeverLetsMoreThanTheProcessorsRunWithWorkers) {
       volatile int32_t cancel = 0;
       for (int i = 0; i < kRuns; i++) {
         lk_budget_ask ask = ask_for(1 + (t + i) % 2, 2 + i % 3);
-        ask.between = (t + i) % 3 == 0;
-        ask.fixed = i % 7 == 0;
+        if (i % 7 == 0) ask.least = ask.most;
         if (i % 5 == 0) ask.limit.cancel = &cancel;
         if (i % 11 == 0) ask.limit.deadline_ns = ns_from_now(milliseconds(1));
         const int granted = lk_budget_enter(&ask);
         if (granted == LK_WAIT_DEADLINE && i % 11 == 0) continue;
-        if (granted < (ask.fixed ? ask.most : ask.least) || granted > ask.most) wrong++;
-        if (!ask.between && granted != ask.least && granted != ask.most) wrong++;
+        if (granted < ask.least || granted > ask.most) wrong++;
         const uint64_t mine = uint64_t(1) << 32 | uint64_t(granted);
         const uint64_t now = all.fetch_add(mine) + mine, running = now & UINT32_MAX;
         if (running > kMost && running > now >> 32) too_many++;

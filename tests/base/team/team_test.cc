@@ -209,14 +209,12 @@ TEST(Team, IsHandedOn) {
 
 TEST(Team, StaysWithItsRun) {
   const int threads = lk_team_begin(3);
-  EXPECT_EQ(lk_team_use(3), 0);
   const auto mine = members();
   std::set<std::thread::id> others;
   std::thread([&] { others = members(); }).join();
   for (std::thread::id id : others) EXPECT_EQ(mine.count(id), 0u);
   const int inner = lk_team_begin(2); // as a run in a callback of a run
   EXPECT_EQ(lk_team_threads(), 2);
-  EXPECT_EQ(lk_team_use(2), 0);
   run(0, [] {});
   lk_team_end(inner);
   EXPECT_EQ(lk_team_threads(), 3);
@@ -249,10 +247,9 @@ TEST(Team, KeepsFewIdleThreads) {
   for (int i = 0; i < kMasters; i++) {
     masters.emplace_back([&] {
       const int threads = lk_team_begin(kThreads);
-      if (lk_team_use(kThreads) != 0) wrong++;
+      run(0, [&] { wrong += int(lk_team_size() != kThreads); });
       n_inside++;
       wait_for([&] { return n_inside == kMasters; });
-      run(0, [] {});
       lk_team_end(threads);
     });
   }
@@ -264,10 +261,6 @@ TEST(Team, KeepsFewIdleThreads) {
 }
 
 TEST(Team, RefusesMoreThreadsThanThereCanBe) {
-  const int threads = lk_team_begin(2);
-  EXPECT_NE(lk_team_use(1 << 20), 0);
-  EXPECT_EQ(lk_team_threads(), 2);
-  lk_team_end(threads);
   std::atomic<int> runs{0};
   run(1 << 20, [&] { runs += lk_team_size(); });
   EXPECT_EQ(runs, 1);
@@ -282,7 +275,6 @@ TEST(Team, RunsAloneWhereThreadsCannotBeStarted) {
                          1 << 20}; // no room for a stack, but for those that were used before
     setrlimit(RLIMIT_AS, &none);
     const int threads = lk_team_begin(500);
-    if (lk_team_use(500) == 0) return 1;
     int runs = 0;
     lk_team_run([](void *arg) { *static_cast<int *>(arg) += lk_team_size(); }, &runs, 500);
     lk_team_end(threads);
@@ -390,7 +382,7 @@ TEST(Team, OfARunStaysWithTheParentOfAFork) {
   GTEST_SKIP() << "ThreadSanitizer starts no threads after a fork";
 #endif
   const int threads = lk_team_begin(3);
-  EXPECT_EQ(lk_team_use(3), 0);
+  members(); // takes a team
   EXPECT_EQ(in_child([] { return int(members().size()); }), 2);
   EXPECT_EQ(members().size(), 2u);
   lk_team_end(threads);
@@ -550,7 +542,7 @@ TEST(Loan, IsOverWhenItIsClosed) {
 
 TEST(Loan, IsNotForAThreadThatHasATeam) {
   const int threads = lk_team_begin(2);
-  EXPECT_EQ(lk_team_use(2), 0);
+  run(2, [] {}); // takes a team
   lk_team_loan loan = {};
   std::thread helper([&] { EXPECT_EQ(lk_team_assist(&loan), 0u); });
   lk_team_loan_open(&loan, 2);

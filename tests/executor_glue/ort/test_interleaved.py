@@ -73,7 +73,7 @@ def test_sessions_of_two_models_that_come_and_go(squeezenet):
     after = stays.statistics()["cache"]
     assert after["weights_bytes"] == before["weights_bytes"] > 0
     assert after["weights_packed"] == before["weights_packed"] + SESSIONS // 2 * packed(squeezenet)
-    assert after["kinds"]["name"]["entries"] == before["kinds"]["name"]["entries"] > 0
+    assert after["kinds"]["run"]["entries"] == before["kinds"]["run"]["entries"] > 0
     assert after["kinds"]["run"]["entries"] == before["kinds"]["run"]["entries"] > 0
 
 

@@ -437,7 +437,6 @@ inline const lk_api *api() {
     t.struct_size = sizeof t;
     t.context_cache_mode = [](const lk_context *c) { return c->mode; };
     t.context_threads = [](const lk_context *c) { return c->threads; };
-    t.context_adapt_threads = [](const lk_context *) { return 1u; };
     t.context_allocator = [](const lk_context *c) { return c->allocator.get(); };
     t.op_create = op_create;
     t.op_destroy = [](lk_op *op) {
@@ -503,7 +502,7 @@ inline const lk_api *api() {
       fn(arg, 0, threads);
       for (std::thread &other : others) other.join();
     };
-    t.frame_begin = [](lk_frame *frame) {
+    t.frame_begin = [](lk_frame *frame, int32_t) {
       frame->allocations = frame->context->allocator.allocations();
     };
     t.frame_end = [](lk_frame *frame) {

@@ -180,9 +180,8 @@ TEST(Parallel, AGraphWithoutWidthRunsAsTheNaiveOne) {
     EXPECT_EQ(got, expected);
   }
   EXPECT_EQ(parallel.parallel_runs(), 0u);
-  // 9 nodes: the first shape binds twice, before it turns out; the others once.
-  EXPECT_EQ(naive.context.count.binds, 27);
-  EXPECT_EQ(parallel.context.count.binds, 36);
+  EXPECT_EQ(naive.context.count.binds, 27); // 9 nodes
+  EXPECT_EQ(parallel.context.count.binds, 27);
 }
 
 TEST(Parallel, LessThanItAsksForIsEnough) {
@@ -191,10 +190,10 @@ TEST(Parallel, LessThanItAsksForIsEnough) {
   std::vector<Floats> got;
   const Floats x(COLUMNS, 1);
   LK_ASSERT_OK(parallel.run(1, x, &got, LK_ERR));
-  parallel.context.grant = 1; // fewer than the context's 2: the plan for one thread
+  parallel.context.grant = 1; // fewer than the context's 2
   const int before = parallel.context.count.binds;
   LK_ASSERT_OK(parallel.run(1, x, &got, LK_ERR));
-  EXPECT_EQ(parallel.context.count.binds, before + 9);
+  EXPECT_EQ(parallel.context.count.binds, before) << "a plan serves any number of threads";
   EXPECT_EQ(got[0], Floats(COLUMNS, 9));
 }
 

@@ -75,8 +75,7 @@ TEST_P(Recurrence, ASecondSessionBuildsNoValueAndPacksNothing) {
   const lk_stats after = chain_.stats();
   const Counts added = Counts::of(chain_).since(counts);
   EXPECT_EQ(added.value_builds, 0u);
-  EXPECT_EQ(added.name_hits, 0u) << "names of another executor are no hits";
-  EXPECT_EQ(added.name_misses, 2 * kNodes);
+  EXPECT_EQ(added.name_hits + added.name_misses, 0u) << "a run plan has its plans for itself";
   EXPECT_EQ(added.value_hits, kNodes) << "the Softmaxes of both shapes";
   EXPECT_EQ(after.weights_packed, before.weights_packed);
   EXPECT_EQ(after.weights_entries, before.weights_entries);

@@ -58,7 +58,6 @@ lk_status run(int32_t threads, int64_t index, bool cancelled, std::vector<Floats
   static const std::string bytes = model_bytes();
   lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
   options.threads = threads;
-  options.adapt_threads = 0;
   lk_context *context = nullptr;
   lk_session *session = nullptr;
   static Floats x = spread(kRows * kWidth, 1); // before anything is set

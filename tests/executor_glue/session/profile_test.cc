@@ -270,7 +270,6 @@ TEST_F(Profile, OfBranchesTimesEachInItsLane) {
   lk_context_options context_options = LK_CONTEXT_OPTIONS_INIT;
   context_options.allocator = *allocator.get();
   context_options.threads = 2;
-  context_options.adapt_threads = 0; // no run gets fewer threads because many ran just before
   LK_ASSERT_OK(api()->context_create(&context_options, &context, LK_ERR));
   lk_session_options options = LK_SESSION_OPTIONS_INIT;
   options.executor = LK_EXECUTOR_PARALLEL;

@@ -17,7 +17,7 @@ struct Case {
 
   size_t outputs() const {
     int64_t count = matmul.rows * matmul.columns;
-    for (uint32_t i = 0; i < matmul.batch_rank; i++) count *= matmul.batch[i];
+    for (uint32_t i = 0; i < matmul.batch_rank; i++) count *= matmul.batch[i].size;
     return size_t(count);
   }
 };
@@ -49,10 +49,10 @@ Case random_case(std::mt19937 &random) {
   const bool keep_order = number(0, 1) == 0;
   std::vector<std::pair<int64_t, int64_t *>> a, b;
   for (uint32_t i = 0; i < matmul.batch_rank; i++) {
-    matmul.batch[i] = number(1, 3);
-    if (number(0, 2) > 0) a.emplace_back(matmul.batch[i], &matmul.a_batch[i]);
+    matmul.batch[i].size = number(1, 3);
+    if (number(0, 2) > 0) a.emplace_back(matmul.batch[i].size, &matmul.batch[i].a);
     if (!matmul.b_is_packed && number(0, 2) > 0) {
-      b.emplace_back(matmul.batch[i], &matmul.b_batch[i]);
+      b.emplace_back(matmul.batch[i].size, &matmul.batch[i].b);
     }
   }
   a.emplace_back(matmul.rows, &matmul.a_row);
@@ -114,9 +114,9 @@ void check(const Case &of, const Guarded &output) {
   for (int64_t i = 0; i < int64_t(of.outputs()); i++) {
     const int64_t row = i % elements / matmul.columns, column = i % matmul.columns;
     int64_t a = row * matmul.a_row, b = column * matmul.b_column, batch = i / elements;
-    for (uint32_t d = matmul.batch_rank; d-- > 0; batch /= matmul.batch[d]) {
-      a += batch % matmul.batch[d] * matmul.a_batch[d];
-      b += batch % matmul.batch[d] * matmul.b_batch[d];
+    for (uint32_t d = matmul.batch_rank; d-- > 0; batch /= matmul.batch[d].size) {
+      a += batch % matmul.batch[d].size * matmul.batch[d].a;
+      b += batch % matmul.batch[d].size * matmul.batch[d].b;
     }
     double sum = matmul.has_bias ? of.bias[size_t(column)] : 0;
     for (int64_t k = 0; k < matmul.k; k++) {
