@@ -220,7 +220,7 @@ TEST(NameKey, HoldsOnManyThreadsWithASmallCapacity) {
 // Memory per shape grew without end: the budget holds over any number of shapes.
 TEST(NameKey, HoldsItsBudgetOverManyShapes) {
   const Context context = lk::open();
-  const uint64_t budget = 64u << 10;
+  const uint64_t budget = 16u << 10;
   LK_ASSERT_OK(api()->cache_set_capacity(context, nullptr, LK_UNSET, budget, LK_ERR));
   const Model model(context, 1);
   for (int64_t rows = 1; rows <= 40; rows++) {
