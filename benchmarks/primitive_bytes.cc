@@ -77,14 +77,11 @@ const std::map<std::string, uint64_t> charged = {
 };
 
 const std::vector<Case> cases = {
-    {"eltwise", "Relu", {}, image},
     {"reorder", "Relu", {}, image, LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST},
-    {"binary", "Add", {}, images},
     {"concat", "Concat", {}, images, LK_LAYOUT_PLAIN, LK_LAYOUT_ANY, {{"axis", {1}}}},
     {"softmax", "Softmax", {}, rows},
     {"reduction", "ReduceMean", {}, image, LK_LAYOUT_PLAIN, LK_LAYOUT_ANY, {{"axes", {1}}}},
     {"lrn", "LRN", {}, image, LK_LAYOUT_PLAIN, LK_LAYOUT_ANY, {{"size", {5}}}},
-    {"batch_norm", "BatchNormalization", {{32}, {32}, {32}, {32}}, image},
     {"resampling", "Resize", {}, image, LK_LAYOUT_CHANNELS_LAST, LK_LAYOUT_ANY, {}, true},
     {"pooling",
      "MaxPool",

@@ -4,7 +4,6 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/plan/eltwise_steps.h"
-#include "ops/plan/post_operands.h"
 
 /* The parameter is epsilon: a float. */
 static void parse_batch_norm(lk_attrs *attrs, void *params) {
@@ -43,37 +42,51 @@ static lk_status infer_batch_norm(lk_inference *self, lk_error *error) {
   return lk_infer_same(self, error);
 }
 
-/* oneDNN's batch normalization takes one post-op, a plain Relu. */
-static bool is_relu_alone(const lk_op_node *node) {
-  return node->n_post_ops == 1 && node->post_ops[0].kind == LK_POST_RELU &&
-         node->post_ops[0].alpha == 0.0F;
+/* scale / sqrt(var + epsilon) and B - mean times that, for each channel. */
+static lk_status plan_factors(lk_planner *planner, lk_operand *out_scale, lk_operand *out_shift,
+                              lk_error *error) {
+  const float *epsilon = planner->node->params;
+  const int64_t channels = planner->inputs[1].desc.dims[0];
+  const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 1, &channels);
+  const lk_element_strides dense[6] = {{{1}}, {{1}}, {{1}}, {{1}}, {{1}}, {{1}}};
+  lk_element_program program = lk_element_begin();
+  lk_element_value inputs[4]; /* scale, B, mean, var */
+  lk_operand operands[6];
+  for (uint32_t i = 0; i < 4; i++) {
+    inputs[i] = lk_element_input(&program, LK_F32);
+    LK_RETURN_NOT_OK(lk_planner_input(planner, 1 + i, LK_LAYOUT_PLAIN, &operands[i], error));
+  }
+  const lk_element_value sum =
+      lk_element_unary(&program, LK_ELEMENT_LINEAR, inputs[3], 1, *epsilon);
+  const lk_element_value deviation = lk_element_unary(&program, LK_ELEMENT_SQRT, sum, 0, 0);
+  const lk_element_value scale = lk_element_binary(&program, LK_ELEMENT_DIV, inputs[0], deviation);
+  const lk_element_value mean = lk_element_binary(&program, LK_ELEMENT_MUL, inputs[2], scale);
+  lk_element_output(&program, scale, LK_F32);
+  lk_element_output(&program, lk_element_binary(&program, LK_ELEMENT_SUB, inputs[1], mean), LK_F32);
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, out_scale, error));
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, out_shift, error));
+  operands[4] = *out_scale;
+  operands[5] = *out_shift;
+  lk_element step;
+  LK_RETURN_NOT_OK(lk_element_plan(&program, 1, &channels, dense, &step, error));
+  return lk_planner_kernel(planner, lk_element_kernel, "element", &step, step.size, operands, 6,
+                           error);
 }
 
 static lk_status plan_batch_norm(lk_planner *planner, lk_error *error) {
-  static const int args_of[] = {DNNL_ARG_SRC, DNNL_ARG_SCALE, DNNL_ARG_SHIFT, DNNL_ARG_MEAN,
-                                DNNL_ARG_VARIANCE};
-  const lk_op_node *node = planner->node;
-  const float *epsilon = node->params;
-  const bool fuses = is_relu_alone(node);
-  lk_key_builder key;
-  const lk_primitive *primitive = NULL;
-  lk_primitive_arg args[6];
-  const uint32_t rank = planner->inputs[0].desc.rank;
-  const lk_layout layout = rank >= 3 ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
-  for (uint32_t i = 0; i < 5; i++) {
-    args[i].arg = args_of[i];
-    LK_RETURN_NOT_OK(
-        lk_planner_input(planner, i, i == 0 ? layout : LK_LAYOUT_PLAIN, &args[i].operand, error));
-  }
-  args[5].arg = DNNL_ARG_DST;
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &args[5].operand, error));
-  const lk_operand *dst = &args[5].operand;
-  lk_planner_key_unary(planner, &key, LK_PRIMITIVE_BATCH_NORM, &args[0].operand.desc, &dst->desc);
-  lk_key_add_number(&key, LK_WORD_EPSILON, lk_float_bits(*epsilon));
-  if (fuses) lk_post_ops_key(planner, &key, &dst->desc);
-  LK_RETURN_NOT_OK(lk_planner_primitive(planner, &key, &primitive, error));
-  LK_RETURN_NOT_OK(lk_planner_execute(planner, primitive, args, 6, error));
-  return fuses ? LK_OK : lk_plan_post_ops(planner, 0, dst, error);
+  lk_chain chain;
+  lk_operand scale, shift;
+  lk_element_value x;
+  LK_RETURN_NOT_OK(plan_factors(planner, &scale, &shift, error));
+  LK_RETURN_NOT_OK(lk_chain_begin(planner, &chain, error));
+  LK_RETURN_NOT_OK(lk_chain_input(&chain, 0, &x, error));
+  /* beside X: [channels, 1, 1, ...] */
+  scale.desc.rank = shift.desc.rank = planner->inputs[0].desc.rank - 1;
+  for (uint32_t i = 1; i < scale.desc.rank; i++) scale.desc.dims[i] = shift.desc.dims[i] = 1;
+  const lk_element_value a = lk_chain_operand(&chain, &scale);
+  const lk_element_value b = lk_chain_operand(&chain, &shift);
+  chain.value = lk_element_ternary(&chain.program, LK_ELEMENT_FMA, x, a, b);
+  return lk_chain_end(&chain, error);
 }
 
 typedef struct lrn_params {
@@ -134,7 +147,7 @@ static lk_status plan_lrn(lk_planner *planner, lk_error *error) {
 
 const lk_op_class lk_op_batch_normalization = {
     LK_OP_ROW("BatchNormalization", "", 7, "Normalization by given mean and variance (inference)",
-              .flags = LK_OP_PRIMITIVE | LK_OP_POST_OPS, .min_inputs = 5, .max_inputs = 5,
+              .flags = LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS, .min_inputs = 5, .max_inputs = 5,
               .max_outputs = 5, .input_types = "T", .output_types = "T", .types = {LK_TYPES_F32},
               .in_place_inputs = 1),
     .params_size = sizeof(float),

@@ -1,105 +1,168 @@
-/* Element-wise steps that several operators emit. */
+/* Element-wise steps that several operators emit: element programs over output 0. */
 #include "ops/plan/eltwise_steps.h"
 
 #include <string.h>
 
 #include "base/status.h"
 #include "base/tensor.h"
+#include "ops/kernel/strides.h"
 #include "ops/plan/moves.h"
-#include "ops/plan/post_operands.h"
-#include "ops/plan/post_ops.h"
+#include "ops/plan/post_op_steps.h"
 
-/* One step: to = algorithm(from), both of one shape and layout. */
-static lk_status eltwise_step(lk_planner *planner, dnnl_alg_kind_t algorithm, float alpha,
-                              float beta, const lk_operand *from, const lk_operand *to,
-                              lk_error *error) {
-  lk_key_builder key;
-  lk_planner_key_unary(planner, &key, LK_PRIMITIVE_ELTWISE, &from->desc, &to->desc);
-  lk_key_add_number(&key, LK_WORD_ALGORITHM, algorithm);
-  lk_key_add_number(&key, LK_WORD_ALPHA, lk_float_bits(alpha));
-  lk_key_add_number(&key, LK_WORD_BETA, lk_float_bits(beta));
-  return lk_planner_unary(planner, &key, from, to, error);
+/* ---- layouts ---- */
+
+static bool may_be_written_over(const lk_op_node *node, uint32_t index) {
+  return index < node->n_operands && index < 64 &&
+         (node->class_->row.in_place_inputs >> index & 1) != 0;
 }
 
-lk_status lk_plan_eltwise(lk_planner *planner, dnnl_alg_kind_t algorithm, float alpha, float beta,
-                          lk_error *error) {
-  lk_operand src, dst;
-  const lk_layout layout = lk_planner_wish(planner, 0, planner->inputs[0].desc.layout);
-  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &src, error));
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &dst, error));
-  LK_RETURN_NOT_OK(eltwise_step(planner, algorithm, alpha, beta, &src, &dst, error));
-  /* steps of their own: with post-ops, oneDNN's element-wise primitive is a reference
-   * implementation */
-  return lk_plan_post_ops(planner, 0, &dst, error);
-}
-
-/* ---- binary arithmetic ---- */
-
-static lk_status find_binary(lk_planner *planner, dnnl_alg_kind_t algorithm,
-                             const lk_tensor_desc *a, const lk_tensor_desc *b,
-                             const lk_tensor_desc *to, bool post_ops,
-                             const lk_primitive **out_primitive, lk_error *error) {
-  lk_key_builder key;
-  lk_planner_key_begin(planner, &key, LK_PRIMITIVE_BINARY);
-  lk_key_add_tensor(&key, LK_WORD_SRC, 0, a, 0);
-  lk_key_add_tensor(&key, LK_WORD_SRC_1, 0, b, 0);
-  lk_key_add_tensor(&key, LK_WORD_DST, 0, to, 0);
-  lk_key_add_number(&key, LK_WORD_ALGORITHM, algorithm);
-  if (post_ops) lk_post_ops_key(planner, &key, to);
-  return lk_planner_primitive(planner, &key, out_primitive, error);
-}
-
-lk_status lk_plan_binary_step(lk_planner *planner, dnnl_alg_kind_t algorithm, const lk_operand *a,
-                              const lk_operand *b, const lk_operand *to, bool post_ops,
-                              lk_error *error) {
-  const lk_primitive *primitive = NULL;
-  lk_operand second = *b;
-  lk_tensor_desc padded = lk_shape_pad_rank(&b->desc, to->desc.rank);
-  if (lk_layout_same_bytes(&padded, padded.layout, to->desc.layout)) {
-    padded.layout = to->desc.layout;
-  }
-  LK_RETURN_NOT_OK(
-      find_binary(planner, algorithm, &a->desc, &padded, &to->desc, post_ops, &primitive, error));
-  if (primitive->is_ref && !lk_shape_equal(&padded, &to->desc)) {
-    /* a broadcast that oneDNN has no kernel for: a copy to full shape is cheaper by far */
-    const lk_primitive *full = NULL;
-    LK_RETURN_NOT_OK(
-        find_binary(planner, algorithm, &a->desc, &to->desc, &to->desc, post_ops, &full, error));
-    if (!full->is_ref) {
-      primitive = full;
-      LK_RETURN_NOT_OK(lk_plan_broadcast(planner, &second, &to->desc, error));
+/* The output may lie over an input as large as itself, which must then have its strides: a layout
+ * that an input of lower rank cannot have is none for the output. */
+static bool fits_inputs(const lk_planner *planner, lk_layout layout) {
+  const lk_op_node *node = planner->node;
+  const lk_tensor_desc *to = &planner->body->outputs[0];
+  for (uint32_t i = 0; i < node->n_operands && layout != LK_LAYOUT_PLAIN; i++) {
+    const lk_tensor_desc *desc = &planner->inputs[i].desc;
+    if (may_be_written_over(node, i) && !lk_op_is_absent(node, i) && desc->rank != to->rank &&
+        lk_elements(desc) == lk_elements(to)) {
+      return false;
     }
   }
-  const lk_primitive_arg args[] = {
-      {DNNL_ARG_SRC_0, *a}, {DNNL_ARG_SRC_1, second}, {DNNL_ARG_DST, *to}};
-  return post_ops ? lk_post_ops_execute(planner, primitive, args, 3, &to->desc, error)
-                  : lk_planner_execute(planner, primitive, args, 3, error);
+  return true;
 }
 
-/* ---- post-ops as steps ---- */
-
-/* In place. */
-static lk_status apply_post_op(lk_planner *planner, const lk_post_op *post_op, const lk_operand *to,
-                               lk_error *error) {
-  if (post_op->input < 0) {
-    float alpha = 0, beta = 0;
-    const dnnl_alg_kind_t algorithm = lk_post_op_eltwise(post_op, &alpha, &beta);
-    return eltwise_step(planner, algorithm, alpha, beta, to, to, error);
+/* Without a wish, that of an input which is as large. */
+static lk_layout choose_layout(lk_planner *planner) {
+  const lk_op_node *node = planner->node;
+  const lk_tensor_desc *to = &planner->body->outputs[0];
+  lk_layout natural = LK_LAYOUT_PLAIN;
+  for (uint32_t i = 0; i < node->n_operands; i++) {
+    const lk_tensor_desc *desc = &planner->inputs[i].desc;
+    if (desc->layout == LK_LAYOUT_CHANNELS_LAST && lk_shape_equal(desc, to)) natural = desc->layout;
   }
+  const lk_layout layout = lk_fixed_output_layout(planner, natural);
+  return fits_inputs(planner, layout) ? layout : LK_LAYOUT_PLAIN;
+}
+
+/* How input `index` is read: as it lies; but in the output's layout where the output may be written
+ * over it, and constants, which are brought there once. */
+static lk_layout layout_of_input(lk_planner *planner, uint32_t index, const lk_tensor_desc *to) {
+  const lk_tensor_desc *desc = &planner->inputs[index].desc;
+  const bool is_constant = planner->node->constants[index].content != NULL;
+  const bool follows = is_constant
+                           ? desc->dtype == LK_F32 && desc->rank == to->rank
+                           : may_be_written_over(planner->node, index) && lk_shape_equal(desc, to);
+  return follows ? to->layout : lk_fixed_input_layout(planner, index);
+}
+
+/* ---- programs ---- */
+
+/* One whose value is what `to` holds. */
+static void begin_on_output(lk_chain *self) {
+  self->program = lk_element_begin();
+  self->value = lk_chain_operand(self, &self->to);
+}
+
+static lk_status emit(lk_chain *self, lk_error *error) {
+  const lk_tensor_desc *to = &self->to.desc;
+  const uint32_t n_inputs = self->program.n_inputs;
+  lk_operand operands[LK_ELEMENT_INPUTS + 1];
+  lk_element_strides strides[LK_ELEMENT_INPUTS + 1];
+  lk_element step;
+  lk_element_output(&self->program, self->value, to->dtype);
+  for (uint32_t i = 0; i < n_inputs; i++) {
+    operands[i] = self->inputs[i];
+    lk_broadcast_strides(&operands[i].desc, to->rank, 1, strides[i].strides);
+  }
+  operands[n_inputs] = self->to;
+  lk_strides(to, 1, strides[n_inputs].strides);
+  LK_RETURN_NOT_OK(lk_element_plan(&self->program, to->rank, to->dims, strides, &step, error));
+  return lk_planner_kernel(self->planner, lk_element_kernel, "element", &step, step.size, operands,
+                           n_inputs + 1, error);
+}
+
+/* Goes on in another program where this one is full. */
+static lk_status make_room(lk_chain *self, lk_error *error) {
+  const lk_element_program *program = &self->program;
+  if (program->n_inputs < LK_ELEMENT_INPUTS && program->n_steps < LK_ELEMENT_STEPS) return LK_OK;
+  LK_RETURN_NOT_OK(emit(self, error));
+  begin_on_output(self);
+  return LK_OK;
+}
+
+lk_status lk_chain_begin(lk_planner *planner, lk_chain *out_chain, lk_error *error) {
+  out_chain->planner = planner;
+  out_chain->program = lk_element_begin();
+  out_chain->value = 0;
+  return lk_planner_output(planner, 0, choose_layout(planner), &out_chain->to, error);
+}
+
+lk_element_value lk_chain_operand(lk_chain *self, const lk_operand *operand) {
+  const lk_element_value value = lk_element_input(&self->program, operand->desc.dtype);
+  self->inputs[value] = *operand;
+  return value;
+}
+
+lk_status lk_chain_input(lk_chain *self, uint32_t index, lk_element_value *out_value,
+                         lk_error *error) {
   lk_operand operand;
-  LK_RETURN_NOT_OK(lk_plan_operand(planner, (uint32_t)post_op->input, to->desc.rank,
-                                   to->desc.layout, &operand, error));
-  return lk_plan_binary_step(planner, lk_post_op_binary(post_op->kind), to, &operand, to, false,
-                             error);
+  const lk_layout layout = layout_of_input(self->planner, index, &self->to.desc);
+  LK_RETURN_NOT_OK(lk_planner_input(self->planner, index, layout, &operand, error));
+  *out_value = lk_chain_operand(self, &operand);
+  return LK_OK;
+}
+
+void lk_chain_unary(lk_chain *self, lk_element_op op, float p, float q) {
+  self->value = lk_element_unary(&self->program, op, self->value, p, q);
+}
+
+lk_status lk_chain_binary(lk_chain *self, lk_element_op op, uint32_t index, lk_error *error) {
+  lk_element_value operand;
+  LK_RETURN_NOT_OK(make_room(self, error));
+  LK_RETURN_NOT_OK(lk_chain_input(self, index, &operand, error));
+  self->value = lk_element_binary(&self->program, op, self->value, operand);
+  return LK_OK;
+}
+
+static lk_status append_post_ops(lk_chain *self, uint32_t first, lk_error *error) {
+  const lk_op_node *node = self->planner->node;
+  for (uint32_t i = first; i < node->n_post_ops; i++) {
+    const lk_post_op *post_op = &node->post_ops[i];
+    lk_element_value operand = 0;
+    LK_RETURN_NOT_OK(make_room(self, error));
+    if (post_op->input >= 0) {
+      LK_RETURN_NOT_OK(lk_chain_input(self, (uint32_t)post_op->input, &operand, error));
+    }
+    self->value = lk_post_op_append(&self->program, post_op, self->value, operand);
+  }
+  return LK_OK;
+}
+
+lk_status lk_chain_end(lk_chain *self, lk_error *error) {
+  LK_RETURN_NOT_OK(append_post_ops(self, 0, error));
+  return emit(self, error);
+}
+
+/* ---- steps ---- */
+
+lk_status lk_plan_eltwise(lk_planner *planner, lk_element_op op, float p, float q,
+                          lk_error *error) {
+  lk_chain chain;
+  LK_RETURN_NOT_OK(lk_chain_begin(planner, &chain, error));
+  LK_RETURN_NOT_OK(lk_chain_input(&chain, 0, &chain.value, error));
+  lk_chain_unary(&chain, op, p, q);
+  return lk_chain_end(&chain, error);
 }
 
 lk_status lk_plan_post_ops(lk_planner *planner, uint32_t first, const lk_operand *to,
                            lk_error *error) {
-  const lk_op_node *node = planner->node;
-  for (uint32_t i = first; i < node->n_post_ops; i++) {
-    LK_RETURN_NOT_OK(apply_post_op(planner, &node->post_ops[i], to, error));
-  }
-  return LK_OK;
+  if (first >= planner->node->n_post_ops) return LK_OK;
+  lk_chain chain;
+  chain.planner = planner;
+  chain.to = *to;
+  begin_on_output(&chain);
+  LK_RETURN_NOT_OK(append_post_ops(&chain, first, error));
+  return emit(&chain, error);
 }
 
 /* ---- reductions of nothing ---- */

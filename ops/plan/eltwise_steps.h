@@ -1,25 +1,51 @@
-/* Element-wise steps that several operators emit. */
+/* Element-wise steps that several operators emit: element programs over output 0. */
 #pragma once
 
+#include "ops/kernel/element.h"
 #include "ops/plan/planner.h"
 
-/* A whole plan: output 0 = algorithm(input 0), with the node's post-ops. */
-lk_status lk_plan_eltwise(lk_planner *planner, dnnl_alg_kind_t algorithm, float alpha, float beta,
-                          lk_error *error);
+/* A whole plan, while it is put together: `value` becomes output 0.
+ *
+ *   lk_chain chain;
+ *   LK_RETURN_NOT_OK(lk_chain_begin(planner, &chain, error));
+ *   LK_RETURN_NOT_OK(lk_chain_input(&chain, 0, &chain.value, error));
+ *   lk_chain_unary(&chain, LK_ELEMENT_RELU, 0, 0);
+ *   return lk_chain_end(&chain, error);
+ *
+ * Operands are read where they lie, plain or channels-last, and repeated where they broadcast. What
+ * is too long for one program becomes several, which lk_chain_binary and lk_chain_end see to. */
+typedef struct lk_chain {
+  lk_planner *planner;
+  lk_element_program program;
+  lk_element_value value;
+  lk_operand to;
+  lk_operand inputs[LK_ELEMENT_INPUTS]; /* of the program */
+} lk_chain;
 
-/* One step: to = a (algorithm) b, where `b` broadcasts to `a`'s shape; ranks may differ. With
- * `post_ops`, the node's post-ops are applied to `to`. */
-lk_status lk_plan_binary_step(lk_planner *planner, dnnl_alg_kind_t algorithm, const lk_operand *a,
-                              const lk_operand *b, const lk_operand *to, bool post_ops,
-                              lk_error *error);
+/* Output 0 gets the layout that is wished for, or that of an input of its shape. */
+lk_status lk_chain_begin(lk_planner *planner, lk_chain *out_chain, lk_error *error);
+/* Input `index` of the node, which broadcasts to output 0: at most LK_ELEMENT_INPUTS of them. */
+lk_status lk_chain_input(lk_chain *self, uint32_t index, lk_element_value *out_value,
+                         lk_error *error);
+/* The same for memory that is no input of the node. */
+lk_element_value lk_chain_operand(lk_chain *self, const lk_operand *operand);
+/* value = op(value). */
+void lk_chain_unary(lk_chain *self, lk_element_op op, float p, float q);
+/* value = op(value, input `index`). Other values are lost. */
+lk_status lk_chain_binary(lk_chain *self, lk_element_op op, uint32_t index, lk_error *error);
+/* The node's post-ops, and the last program. */
+lk_status lk_chain_end(lk_chain *self, lk_error *error);
 
-/* The node's post-ops from `first` on, as steps of their own on `to` (f32), for a primitive or
- * kernel that does not take them. */
+/* A whole plan: output 0 = op(input 0), with the node's post-ops. */
+lk_status lk_plan_eltwise(lk_planner *planner, lk_element_op op, float p, float q, lk_error *error);
+
+/* The node's post-ops from `first` on, as one step on `to`: output 0, which lies plain or
+ * channels-last. None, where there are no more. */
 lk_status lk_plan_post_ops(lk_planner *planner, uint32_t first, const lk_operand *to,
                            lk_error *error);
 
-/* ---- for an input without elements and an output with some: oneDNN refuses most of them, and
- * there is nothing to compute but what a reduction starts from ---- */
+/* ---- for an input without elements and an output with some: there is nothing to compute but what
+ * a reduction starts from ---- */
 
 /* A whole plan: every element of output 0 is a sum of no elements, which is 0, plus that of input
  * `bias` for its channel (one f32 for each; -1: no bias), with the node's post-ops. */

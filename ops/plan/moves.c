@@ -48,10 +48,12 @@ lk_status lk_plan_fill(lk_planner *planner, const lk_operand *to, size_t size, c
 
 void lk_broadcast_strides(const lk_tensor_desc *desc, uint32_t rank, int64_t unit,
                           int64_t strides[LK_MAX_RANK]) {
-  const lk_tensor_desc padded = lk_shape_pad_rank(desc, rank);
-  lk_strides(&padded, unit, strides);
+  int64_t own[LK_MAX_RANK];
+  const uint32_t added = rank - desc->rank;
+  lk_strides(desc, unit, own);
   for (uint32_t i = 0; i < rank; i++) {
-    if (padded.dims[i] == 1) strides[i] = 0;
+    const bool is_repeated = i < added || desc->dims[i - added] == 1;
+    strides[i] = is_repeated ? 0 : own[i - added];
   }
 }
 

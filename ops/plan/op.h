@@ -92,7 +92,7 @@ typedef struct lk_inference {
 struct lk_op_class {
   lk_op_row row; /* what others may know */
   size_t params_size;
-  int32_t algorithm; /* dnnl_alg_kind_t, for families of operators that differ in nothing else */
+  int32_t element_op; /* lk_element_op of an element-wise function that is no post-op; else 0 */
   /* Reads attributes into zeroed `params`; failures are noted in `attrs`. NULL: no attributes. */
   void (*parse)(lk_attrs *attrs, void *params);
   /* Post-ops that are part of the operator: put before the node's. At most LK_MAX_OWN_POST_OPS;

@@ -31,7 +31,6 @@ static lk_status read_tensors(lk_primitive_build *build, lk_error *error) {
     if (*source == NULL) break;
   }
   build->src = build->sources[0];
-  LK_RETURN_NOT_OK(lk_build_tensor(build, LK_WORD_SRC_1, 0, &build->src1, error));
   LK_RETURN_NOT_OK(lk_build_tensor(build, LK_WORD_WEIGHTS, 0, &build->weights, error));
   LK_RETURN_NOT_OK(lk_build_tensor(build, LK_WORD_BIAS, 0, &build->bias, error));
   return lk_build_tensor(build, LK_WORD_DST, 0, &build->dst, error);
@@ -51,7 +50,6 @@ static lk_status create(lk_ops_env *env, const lk_key *key, const lk_primitive_k
                        kind->create));
 cleanup:
   for (int i = 0; i < build.n_sources; i++) dnnl_memory_desc_destroy(build.sources[i]);
-  if (build.src1 != NULL) dnnl_memory_desc_destroy(build.src1);
   if (build.weights != NULL) dnnl_memory_desc_destroy(build.weights);
   if (build.bias != NULL) dnnl_memory_desc_destroy(build.bias);
   if (build.dst != NULL) dnnl_memory_desc_destroy(build.dst);

@@ -85,21 +85,6 @@ static dnnl_status_t build_matmul(const lk_primitive_build *build,
                                            build->bias, build->dst, build->attr);
 }
 
-/* SRC, DST; ALGORITHM, ALPHA, BETA. */
-static dnnl_status_t build_eltwise(const lk_primitive_build *build,
-                                   dnnl_primitive_desc_t *out_desc) {
-  return dnnl_eltwise_forward_primitive_desc_create(
-      out_desc, build->env->engine, dnnl_forward_inference, get_algorithm(build), build->src,
-      build->dst, get_float(build, LK_WORD_ALPHA), get_float(build, LK_WORD_BETA), build->attr);
-}
-
-/* SRC, SRC_1, DST; ALGORITHM. The sources broadcast. */
-static dnnl_status_t build_binary(const lk_primitive_build *build,
-                                  dnnl_primitive_desc_t *out_desc) {
-  return dnnl_binary_primitive_desc_create(out_desc, build->env->engine, get_algorithm(build),
-                                           build->src, build->src1, build->dst, build->attr);
-}
-
 /* SRC, DST; ALGORITHM, KERNEL, STRIDES, DILATIONS, PADS_BEGIN, PADS_END; FLAGS 1: training, so that
  * it also writes positions into its workspace. */
 static dnnl_status_t build_pooling(const lk_primitive_build *build,
@@ -118,15 +103,6 @@ static dnnl_status_t build_lrn(const lk_primitive_build *build, dnnl_primitive_d
       out_desc, build->env->engine, dnnl_forward_inference, dnnl_lrn_across_channels, build->src,
       build->dst, get_number(build, LK_WORD_SIZE), get_float(build, LK_WORD_ALPHA),
       get_float(build, LK_WORD_BETA), get_float(build, LK_WORD_POWER), build->attr);
-}
-
-/* SRC, DST; EPSILON. Statistics, scale and shift are arguments of its execution. */
-static dnnl_status_t build_batch_norm(const lk_primitive_build *build,
-                                      dnnl_primitive_desc_t *out_desc) {
-  const unsigned flags = dnnl_use_global_stats | dnnl_use_scale | dnnl_use_shift;
-  return dnnl_batch_normalization_forward_primitive_desc_create(
-      out_desc, build->env->engine, dnnl_forward_inference, build->src, build->dst,
-      get_float(build, LK_WORD_EPSILON), flags, build->attr);
 }
 
 /* SRC, DST; AXIS. */

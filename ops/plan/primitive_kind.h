@@ -13,7 +13,7 @@ typedef struct lk_primitive_build {
   dnnl_memory_desc_t sources[LK_MAX_SOURCES]; /* SRC 0 to n_sources - 1 */
   int n_sources;
   /* The tensors of these roles with index 0; NULL: the key has none. `src` is sources[0]. */
-  dnnl_memory_desc_t src, src1, weights, bias, dst;
+  dnnl_memory_desc_t src, weights, bias, dst;
 } lk_primitive_build;
 
 /* The memory descriptor of a tensor record, which the caller destroys; `*out_md` NULL when the key

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/tensor.h"
-#include "ops/plan/post_ops.h"
+#include "ops/plan/post_op_steps.h"
 
 /* ---- how an operand lies beside the output ---- */
 
@@ -76,39 +76,6 @@ typedef struct chain_builder {
   lk_element_value value;
 } chain_builder;
 
-static lk_element_op op_of(const lk_post_op *post_op) {
-  switch (post_op->kind) {
-  case LK_POST_RELU:
-    return post_op->alpha == 0.0F ? LK_ELEMENT_RELU : LK_ELEMENT_LEAKY_RELU;
-  case LK_POST_CLIP:
-    return LK_ELEMENT_CLIP;
-  case LK_POST_SIGMOID:
-    return LK_ELEMENT_SIGMOID;
-  case LK_POST_HARDSIGMOID:
-    return LK_ELEMENT_HARDSIGMOID;
-  case LK_POST_HARDSWISH:
-    return LK_ELEMENT_HARDSWISH;
-  case LK_POST_SWISH:
-    return LK_ELEMENT_SWISH;
-  case LK_POST_ADD:
-    return LK_ELEMENT_ADD;
-  case LK_POST_MUL:
-    return LK_ELEMENT_MUL;
-  case LK_POST_SUB:
-    return LK_ELEMENT_SUB;
-  case LK_POST_DIV:
-    return LK_ELEMENT_DIV;
-  default:
-    return LK_ELEMENT_LINEAR;
-  }
-}
-
-static lk_element_value apply_unary(chain_builder *self, const lk_post_op *post_op) {
-  float p = 0, q = 0;
-  (void)lk_post_op_eltwise(post_op, &p, &q);
-  return lk_element_unary(&self->program, op_of(post_op), self->value, p, q);
-}
-
 static bool add_binary(chain_builder *self, const lk_post_op *post_op, lk_product_ends *ends) {
   lk_product_chain *chain = &ends->chain;
   const uint32_t n = chain->n_operands, input = (uint32_t)post_op->input;
@@ -119,7 +86,7 @@ static bool add_binary(chain_builder *self, const lk_post_op *post_op, lk_produc
   ends->chain_inputs[n] = input;
   chain->n_operands++;
   const lk_element_value operand = lk_element_input(&self->program, LK_F32);
-  self->value = lk_element_binary(&self->program, op_of(post_op), self->value, operand);
+  self->value = lk_post_op_append(&self->program, post_op, self->value, operand);
   return true;
 }
 
@@ -132,7 +99,7 @@ static lk_status build_chain(const lk_planner *planner, const lk_product_output 
   for (; ends->count < node->n_post_ops && ends->count - first < LK_ELEMENT_STEPS; ends->count++) {
     const lk_post_op *post_op = &node->post_ops[ends->count];
     if (post_op->input < 0) {
-      self.value = apply_unary(&self, post_op);
+      self.value = lk_post_op_append(&self.program, post_op, self.value, 0);
     } else if (!add_binary(&self, post_op, ends)) {
       break;
     }

@@ -1,5 +1,8 @@
 // Arithmetic on integers and f64, and powers with an exponent tensor: results by hand.
+#include <cmath>
+
 #include "tests/harness/op_tester.h"
+#include "tests/ops/numbers.h"
 
 namespace {
 
@@ -114,6 +117,42 @@ TEST(Pow, ExponentTensorOfAnyType) {
   binary("Pow", ints({10, 9}), lk::floats({2}, {0.5f, 0.5f}), ints({3, 3}));
   binary("Pow", list<double>({2}), list<int8_t>({-2}), list<double>({0.25}));
   binary("Pow", lk::floats({2}, {2, 3}), list<double>({2, 3}), lk::floats({2}, {4, 27}));
+}
+
+// Each type to the power of each: what C has, where integers wrap around.
+TEST(Pow, OfEveryPairOfTypes) {
+  const uint32_t types[] = {LK_I8,  LK_I16, LK_I32, LK_I64, LK_U8,
+                            LK_U16, LK_U32, LK_U64, LK_F32, LK_F64};
+  const std::vector<double> bases = {0, 1, 2, 3, 5, 10}, powers = {0, 1, 2, 2, 3, 2};
+  std::vector<double> results;
+  for (size_t i = 0; i < bases.size(); i++) results.push_back(std::pow(bases[i], powers[i]));
+  for (uint32_t base : types) {
+    for (uint32_t power : types) {
+      SCOPED_TRACE(std::to_string(base) + " and " + std::to_string(power));
+      binary("Pow", lk::numbers(base, {6}, bases), lk::numbers(power, {6}, powers),
+             lk::numbers(base, {6}, results));
+      if (HasFatalFailure()) return;
+    }
+  }
+  binary("Pow", list<uint8_t>({10, 200}), list<int64_t>({3, 2}), list<uint8_t>({232, 64}));
+  binary("Pow", list<int32_t>({7, 3}), list<uint64_t>({2, 41}), list<int32_t>({49, 2069870691}));
+  binary("Pow", list<uint64_t>({UINT64_MAX, UINT64_MAX, 1}), list<int32_t>({-1, 2, -5}),
+         list<uint64_t>({0, 1, 1}));
+  binary("Pow", list<int8_t>({-1, 1, 5}), list<int16_t>({-3, -3, -3}), list<int8_t>({-1, 1, 0}));
+  binary("Pow", list<uint64_t>({UINT64_C(1) << 62}), lk::floats({1}, {1}),
+         list<uint64_t>({UINT64_C(1) << 62}));
+}
+
+TEST(Pow, OfAConstantTwoIsASquare) {
+  const Value two[] = {tensor<int64_t>({}, {2}), lk::floats({1}, {2}), tensor<double>({1, 1}, {2})};
+  for (const Value &exponent : two) {
+    const lk::Dims dims = exponent.dims().size() == 2 ? lk::Dims{1, 3} : lk::Dims{3};
+    OpTester("Pow", 15)
+        .input(lk::floats({3}, {-3, 0, INFINITY}))
+        .constant(exponent)
+        .expect(lk::floats(dims, {9, 0, INFINITY}))
+        .run();
+  }
 }
 
 TEST(Pow, OfIntegersIsExactAndWraps) {

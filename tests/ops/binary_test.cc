@@ -112,6 +112,30 @@ TEST(Binary, KeepsChannelsLastWithoutReorders) {
   }
 }
 
+// Operands are read where they lie, also in the other layout.
+TEST(Binary, ReadsOperandsOfBothLayouts) {
+  const Value a = operand({2, 3, 4, 5}, 1), full = operand({2, 3, 4, 5}, 2);
+  const Value others[] = {operand({1, 3, 4, 5}, 3), operand({2, 3, 1, 5}, 4),
+                          operand({3, 4, 5}, 5)};
+  for (const Case &c : CASES) {
+    for (const Value &b : others) {
+      SCOPED_TRACE(lk::text_of(b.dims()));
+      tester_of(c, a, b).input(a).channels_last(b).expect_reorders(0).run();
+      tester_of(c, a, b).channels_last(a).input(b).expect_reorders(0).run();
+      tester_of(c, b, a).channels_last(b).input(a).expect_reorders(0).run();
+    }
+    for (int32_t over : {0, 1}) {
+      for (lk_layout wish : {LK_LAYOUT_ANY, LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST}) {
+        tester_of(c, a, full).input(a).channels_last(full).in_place(over).wish(wish).run();
+      }
+    }
+    const Value wide = operand({1, 3, 4, 5}, 6), narrow = operand({3, 4, 5}, 7);
+    tester_of(c, wide, narrow).channels_last(wide).input(narrow).in_place(1).run();
+    tester_of(c, wide, narrow).channels_last(wide).channels_last(narrow).in_place(1).run();
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST(Binary, WritesOverEitherInput) {
   const Value a = operand({3, 4}, 1), b = operand({3, 4}, 2), row = operand({4}, 3);
   for (const Case &c : CASES) {
@@ -215,6 +239,23 @@ TEST(Sum, AddsAnyNumber) {
       }
       SCOPED_TRACE(text);
       tester.wish(draw.wish(sum.dims().size())).expect(sum).run();
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// More than one program takes.
+TEST(Sum, AddsManyInPlace) {
+  for (int count : {16, 17, 40}) {
+    for (int32_t over : {-1, 0, 1}) {
+      OpTester tester("Sum", 13);
+      Value sum;
+      for (int k = 0; k < count; k++) {
+        const Value x = random(k > 1 && k % 3 == 0 ? Dims{5} : Dims{4, 5}, unsigned(k) + 1);
+        sum = k == 0 ? x : lk::ref::apply(sum, {LK_POST_ADD, 0, 0, 0}, &x);
+        tester.input(x);
+      }
+      tester.in_place(over).tolerance(1e-5).expect(sum).run();
       if (HasFatalFailure()) return;
     }
   }

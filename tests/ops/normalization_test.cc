@@ -69,6 +69,19 @@ TEST(BatchNormalization, MatchesPlainLoops) {
   }
 }
 
+// Both layouts, whatever the wish, without a reorder behind.
+TEST(BatchNormalization, KeepsItsLayout) {
+  BatchNorm norm({2, 5, 4, 3}, 7);
+  for (lk_layout layout : {LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST}) {
+    norm.tester(layout, true)
+        .post_op(LK_POST_RELU)
+        .expect_layout(layout)
+        .expect_reorders(0)
+        .expect(lk::ref::apply(norm.y(), {LK_POST_RELU, -1, 0, 0}))
+        .run();
+  }
+}
+
 TEST(BatchNormalization, OfNothingIsNothing) {
   BatchNorm norm({0, 3, 4, 4}, 1);
   norm.tester(LK_LAYOUT_PLAIN, true).expect(norm.y()).run();

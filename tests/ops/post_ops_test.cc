@@ -277,6 +277,31 @@ TEST_P(PostOps, RefusesAnOperandThatDoesNotBroadcast) {
   unknown.post_op(static_cast<lk_post_op_kind>(99)).expect_create(LK_INVALID_ARGUMENT, "kind 99");
 }
 
+// More than one program takes.
+TEST(PostOpsOf, AnyNumber) {
+  const Value x = random({2, 3, 4, 5}, 1);
+  for (const char *op : {"Relu", "MatMul"}) {
+    const bool is_relu = std::string(op) == "Relu";
+    OpTester tester(op, 13);
+    tester.input(x);
+    Value y = is_relu ? lk::ref::apply(x, {LK_POST_RELU, -1, 0, 0})
+                      : lk::ref::matmul(x, random({5, 6}, 2));
+    if (!is_relu) tester.constant(random({5, 6}, 2));
+    int32_t next = is_relu ? 1 : 2;
+    for (int i = 0; i < 32; i++) {
+      if (i % 2 == 0) {
+        tester.post_op(LK_POST_LINEAR, 0.9F, 0.1F);
+        y = lk::ref::apply(y, {LK_POST_LINEAR, -1, 0.9F, 0.1F});
+      } else {
+        const Value operand = random(i % 4 == 1 ? y.dims() : Dims{3, 1, 1}, unsigned(i));
+        tester.input(operand).post_op(LK_POST_SUB, 0, 0, next++);
+        y = lk::ref::apply(y, {LK_POST_SUB, 0, 0, 0}, &operand);
+      }
+    }
+    tester.tolerance(1e-4).expect(y).run();
+  }
+}
+
 TEST(PostOpsOf, AreRefusedOnIntegers) {
   const Value x = lk::iota<int32_t>({3});
   OpTester("Add", 14).input(x).input(x).post_op(LK_POST_RELU).expect_bind(LK_UNSUPPORTED, "i32");

@@ -87,7 +87,7 @@ TEST_F(Steps, OfOtherArithmeticCountElements) {
   TestNode relu;
   relu.op = "Relu";
   const Plan plan = bind(relu, {lk::random({3, 50}, 1).desc});
-  const lk_step_info info = find(plan, "eltwise");
+  const lk_step_info info = find(plan, "element");
   EXPECT_EQ(info.flops, 150);
   EXPECT_EQ(info.bytes, 4.0 * 300);
 }
