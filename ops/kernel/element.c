@@ -16,17 +16,23 @@ typedef struct block {
   lk_element_ref refs[LK_ELEMENT_REFS];
 } block;
 
+/* Behind the numbers. */
+static const int64_t *words_of(const lk_element *self) {
+  return LK_ELEMENT_WORDS_OF(self) + self->n_numbers;
+}
+
 static void begin(block *b, const lk_element *self, char *memory) {
   b->self = self;
   b->memory = memory;
   b->fault = false;
   lk_element_ref *refs = b->refs + self->n_inputs + self->n_outputs;
+  const int64_t *numbers = LK_ELEMENT_WORDS_OF(self);
   for (uint32_t i = 0; i < self->n_numbers; i++) {
     /* loops only read them */
-    *refs++ = (lk_element_ref){(char *)(uintptr_t)&self->numbers[i], 0};
+    *refs++ = (lk_element_ref){(char *)(uintptr_t)&numbers[i], 0};
   }
   for (uint32_t i = 0; i < self->n_registers; i++) {
-    const lk_element_register *r = &self->registers[i];
+    const lk_element_register *r = LK_ELEMENT_REGISTER_OF(self, i);
     *refs++ = (lk_element_ref){memory + r->at, r->level == LK_ELEMENT_ROW ? r->bytes : 0};
   }
 }
@@ -36,7 +42,8 @@ static void set_cols(block *b, int64_t cols) {
   const lk_element *self = b->self;
   lk_element_ref *refs = b->refs + self->n_inputs + self->n_outputs + self->n_numbers;
   for (uint32_t i = 0; i < self->n_registers; i++) {
-    if (self->registers[i].level == LK_ELEMENT_EACH) refs[i].row = cols * self->registers[i].bytes;
+    const lk_element_register *r = LK_ELEMENT_REGISTER_OF(self, i);
+    if (r->level == LK_ELEMENT_EACH) refs[i].row = cols * r->bytes;
   }
 }
 
@@ -47,13 +54,19 @@ static bool is_one_row(const lk_element_call *call, const lk_element_args *args)
          args->c.row == args->cols * call->bytes[3];
 }
 
+/* Bytes from element to element of what a call loads or stores. */
+static int64_t stride_of(const lk_element *self, const lk_element_call *call) {
+  if (!call->is_strided) return call->bytes[call->memory];
+  return words_of(self)[(2U + call->refs[call->memory]) * self->rank - 1];
+}
+
 static void do_block(block *b, int64_t rows, int64_t cols) {
   static const lk_element_ref none = {NULL, 0};
   const lk_element *self = b->self;
   const uint32_t n_refs =
       (uint32_t)self->n_inputs + self->n_outputs + self->n_numbers + self->n_registers;
   for (uint32_t i = 0; i < self->n_calls; i++) {
-    const lk_element_call *call = &self->tail[i].call;
+    const lk_element_call *call = &self->slots[i].call;
     const uint8_t *at = call->refs;
     lk_element_args args = {.to = b->refs[at[0]],
                             .a = b->refs[at[1]],
@@ -61,7 +74,7 @@ static void do_block(block *b, int64_t rows, int64_t cols) {
                             .c = at[3] < n_refs ? b->refs[at[3]] : none,
                             .rows = call->level == LK_ELEMENT_ONE ? 1 : rows,
                             .cols = call->level == LK_ELEMENT_EACH ? cols : 1,
-                            .stride = call->stride,
+                            .stride = stride_of(self, call),
                             .p = call->p,
                             .q = call->q,
                             .fault = &b->fault};
@@ -69,15 +82,12 @@ static void do_block(block *b, int64_t rows, int64_t cols) {
       args.cols *= args.rows;
       args.rows = 1;
     }
-    call->loop(&args);
+    const char *loop = (const char *)self->loops + call->loop;
+    (*(lk_element_fn *const *)(const void *)loop)(&args);
   }
 }
 
 /* ---- tensors ---- */
-
-static const int64_t *words_of(const lk_element *self) {
-  return self->tail[self->n_calls].words;
-}
 
 /* Points the operands at the block's first element. */
 static void aim(block *b, void *const *pointers, int64_t outer, int64_t row, int64_t col) {

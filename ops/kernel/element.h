@@ -28,14 +28,14 @@ typedef enum lk_element_level {
 
 /* One loop over a block: a step, or a load or store that is more than that. */
 typedef struct lk_element_call {
-  lk_element_fn *loop;
   float p, q;
-  int64_t stride;   /* of loads and stores: bytes from element to element */
+  uint16_t loop;    /* where it stands in lk_element_loops, in bytes */
+  uint8_t level;    /* lk_element_level of the result */
+  uint8_t memory;   /* of loads and stores: which of refs is in memory */
   uint8_t refs[4];  /* to, a, b, c */
   uint8_t bytes[4]; /* from element to element of these; 0: one for the row */
-  uint8_t level;    /* lk_element_level of the result */
-  uint8_t is_strided;
-  uint8_t reserved[6];
+  bool is_strided;  /* `memory` has the strides of its operand */
+  uint8_t reserved[3];
 } lk_element_call;
 
 /* Where a register's elements begin in the memory of a block. */
@@ -45,35 +45,50 @@ typedef struct lk_element_register {
   uint16_t reserved;
 } lk_element_register;
 
-typedef union lk_element_tail {
+enum { LK_ELEMENT_SLOT = sizeof(lk_element_call) / sizeof(int64_t) };
+
+typedef union lk_element_slot {
   lk_element_call call;
-  int64_t words[sizeof(lk_element_call) / sizeof(int64_t)];
-} lk_element_tail;
+  lk_element_register registers[LK_ELEMENT_SLOT];
+  int64_t words[LK_ELEMENT_SLOT];
+} lk_element_slot;
 
 enum {
   LK_ELEMENT_OPERANDS = LK_ELEMENT_INPUTS + LK_ELEMENT_OUTPUTS,
-  LK_ELEMENT_TAIL =
-      LK_ELEMENT_CALLS + (1 + LK_ELEMENT_OPERANDS) * LK_MAX_RANK * 8 / sizeof(lk_element_call) + 1,
+  LK_ELEMENT_WORDS = LK_ELEMENT_NUMBERS + (1 + LK_ELEMENT_OPERANDS) * LK_MAX_RANK,
+  LK_ELEMENT_SLOTS =
+      LK_ELEMENT_CALLS + (LK_ELEMENT_REGISTERS + LK_ELEMENT_WORDS) / LK_ELEMENT_SLOT + 2,
   /* inputs, outputs, numbers, registers, in this order, and one that stands for none */
   LK_ELEMENT_REFS = LK_ELEMENT_OPERANDS + LK_ELEMENT_NUMBERS + LK_ELEMENT_REGISTERS + 1
 };
 
-/* A program for tensors of known sizes: params of lk_element_kernel. */
+/* A program for tensors of known sizes: params of lk_element_kernel. One is kept for every size that
+ * a node has had, so it is as long as it must be. */
 typedef struct lk_element {
   uint32_t size; /* bytes of this struct that matter: what lies behind may be left out */
   uint8_t n_inputs, n_outputs, n_numbers, n_registers, n_calls, rank;
   uint8_t cost; /* of an element, in cheap steps */
   uint8_t reserved;
   uint32_t memory; /* bytes that a block's registers take, at most LK_ELEMENT_MEMORY */
-  int64_t block_cols, block_rows;
+  const lk_element_loops *loops;
+  int32_t block_cols, block_rows;
   int64_t col_blocks, row_blocks; /* blocks along the last two dimensions */
   int64_t tiles;
-  uint64_t numbers[LK_ELEMENT_NUMBERS];
-  lk_element_register registers[LK_ELEMENT_REGISTERS];
-  /* The calls; behind them, as words, `rank` dimensions and for each input and output `rank`
-   * strides in bytes; for lk_element_apply only the bytes from element to element of each. */
-  lk_element_tail tail[LK_ELEMENT_TAIL];
+  /* Calls; then registers; then as words the numbers, `rank` dimensions, and for each input and
+   * output `rank` strides in bytes; for lk_element_apply only the bytes from element to element of
+   * each. */
+  lk_element_slot slots[LK_ELEMENT_SLOTS];
 } lk_element;
+
+/* Register `index`. A macro, because it is written when it is planned, and read when it runs. */
+#define LK_ELEMENT_REGISTER_OF(self, index)                                                        \
+  (&(self)->slots[(self)->n_calls + (index) / LK_ELEMENT_SLOT].registers[(index) % LK_ELEMENT_SLOT])
+
+/* The numbers, with dimensions and strides behind them. */
+#define LK_ELEMENT_WORDS_OF(self)                                                                  \
+  ((self)                                                                                          \
+       ->slots[(self)->n_calls + ((self)->n_registers + LK_ELEMENT_SLOT - 1U) / LK_ELEMENT_SLOT]   \
+       .words)
 
 /* A tensor's place in the space: strides in elements, 0 along what is broadcast. */
 typedef struct lk_element_strides {

@@ -3,6 +3,7 @@
 #include "ops/kernel/element_compile.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -24,6 +25,7 @@ typedef struct plan {
   uint8_t level[LK_ELEMENT_VALUES], ref[LK_ELEMENT_VALUES], last_use[LK_ELEMENT_VALUES];
   uint8_t uses[LK_ELEMENT_VALUES];     /* by steps and outputs */
   uint8_t owner[LK_ELEMENT_REGISTERS]; /* the value in a register; NOWHERE: it is free */
+  lk_element_register registers[LK_ELEMENT_REGISTERS];
 } plan;
 
 /* Owns a register until the end of a step. */
@@ -49,7 +51,7 @@ static uint8_t ref_of_register(const plan *self, uint32_t index) {
 
 static uint8_t take_register(plan *self, uint8_t owner, uint8_t bytes, uint8_t level) {
   uint32_t i = 0;
-  const lk_element_register *registers = self->out->registers;
+  const lk_element_register *registers = self->registers;
   while (i < self->n_registers && (self->owner[i] != NOWHERE || registers[i].bytes != bytes ||
                                    registers[i].level != level)) {
     i++;
@@ -59,7 +61,7 @@ static uint8_t take_register(plan *self, uint8_t owner, uint8_t bytes, uint8_t l
     return 0;
   }
   if (i == self->n_registers) {
-    self->out->registers[self->n_registers++] = (lk_element_register){0, bytes, level, 0};
+    self->registers[self->n_registers++] = (lk_element_register){0, bytes, level, 0};
   }
   self->owner[i] = owner;
   return ref_of_register(self, i);
@@ -80,14 +82,16 @@ static void free_temporaries(plan *self) {
 
 /* ---- calls ---- */
 
-static lk_element_call *add_call(plan *self, lk_element_fn *loop, uint8_t level) {
+/* `loop`: one of those of self->loops, which it is called by. */
+static lk_element_call *add_call(plan *self, lk_element_fn *const *loop, uint8_t level) {
   if (self->n_calls == LK_ELEMENT_CALLS) {
     self->too_long = true;
     self->n_calls--; /* the plan fails; this one may be overwritten */
   }
-  lk_element_call *call = &self->out->tail[self->n_calls++].call;
+  lk_element_call *call = &self->out->slots[self->n_calls++].call;
   const uint8_t none = ref_of_register(self, LK_ELEMENT_REGISTERS);
-  *call = (lk_element_call){.loop = loop, .level = level, .refs = {none, none, none, none}};
+  const ptrdiff_t at = (const char *)loop - (const char *)self->loops;
+  *call = (lk_element_call){.loop = (uint16_t)at, .level = level, .refs = {none, none, none, none}};
   return call;
 }
 static void set_ref(lk_element_call *call, uint32_t which, uint8_t ref, uint8_t bytes) {
@@ -101,9 +105,9 @@ static uint8_t load(plan *self, lk_element_value value, uint8_t to) {
   const uint8_t memory = (uint8_t)lk_dtype_size(dtype), level = self->level[value];
   const uint8_t bytes = class_bytes(self->program->classes[value]);
   const uint8_t at = to != NOWHERE ? to : take_register(self, value, bytes, level);
-  lk_element_call *call = add_call(self, self->loops->load[dtype], level);
-  call->stride = level == LK_ELEMENT_EACH ? self->col_strides[value] : memory;
-  call->is_strided = call->stride != memory;
+  lk_element_call *call = add_call(self, &self->loops->load[dtype], level);
+  call->memory = 1;
+  call->is_strided = level == LK_ELEMENT_EACH && self->col_strides[value] != memory;
   set_ref(call, 0, at, bytes);
   set_ref(call, 1, value, memory);
   return at;
@@ -125,7 +129,7 @@ static uint8_t fill(plan *self, lk_element_value value, uint8_t level) {
   const uint8_t from = locate(self, value);
   const uint8_t to = take_register(self, TEMPORARY, bytes, level);
   lk_element_call *call =
-      add_call(self, bytes == 4 ? self->loops->fill32 : self->loops->fill64, level);
+      add_call(self, bytes == 4 ? &self->loops->fill32 : &self->loops->fill64, level);
   set_ref(call, 0, to, bytes);
   set_ref(call, 1, from, 0);
   return to;
@@ -162,14 +166,14 @@ static uint32_t count_operands(uint32_t op) {
 }
 
 /* The loop for a step whose operands have these levels; which of them must be filled up. */
-static lk_element_fn *choose_loop(const lk_element_forms *forms, uint32_t count, const bool *full,
-                                  bool *out_fills) {
+static lk_element_fn *const *choose_loop(const lk_element_forms *forms, uint32_t count,
+                                         const bool *full, bool *out_fills) {
   *out_fills = false;
-  if (count == 2 && !full[1]) return forms->right;
-  if (count == 2 && !full[0]) return forms->left;
-  if (count == 3 && full[0] && !full[1] && !full[2] && forms->right != NULL) return forms->right;
+  if (count == 2 && !full[1]) return &forms->right;
+  if (count == 2 && !full[0]) return &forms->left;
+  if (count == 3 && full[0] && !full[1] && !full[2] && forms->right != NULL) return &forms->right;
   *out_fills = count == 3;
-  return forms->all;
+  return &forms->all;
 }
 
 /* Whether the loops hold their result within bounds. */
@@ -205,7 +209,8 @@ static void plan_step(plan *self, uint32_t index, lk_element_value result, float
   const uint8_t level = self->level[result];
   bool full[3] = {false}, fills = false;
   for (uint32_t i = 0; i < count; i++) full[i] = self->level[step->operands[i]] == level;
-  lk_element_fn *loop = choose_loop(&self->loops->ops[step->op][step->class_], count, full, &fills);
+  lk_element_fn *const *loop =
+      choose_loop(&self->loops->ops[step->op][step->class_], count, full, &fills);
   uint8_t refs[3], bytes[3];
   for (uint32_t i = 0; i < count; i++) {
     const lk_element_value operand = step->operands[i];
@@ -247,8 +252,7 @@ static void store(plan *self, uint32_t output) {
                                                              : fill(self, value, LK_ELEMENT_EACH);
   const uint8_t memory = (uint8_t)lk_dtype_size(dtype);
   const int64_t stride = self->col_strides[program->n_inputs + output];
-  lk_element_call *call = add_call(self, self->loops->store[dtype], LK_ELEMENT_EACH);
-  call->stride = stride;
+  lk_element_call *call = add_call(self, &self->loops->store[dtype], LK_ELEMENT_EACH);
   call->is_strided = stride != memory;
   set_ref(call, 0, ref_of_output(self, output), memory);
   set_ref(call, 1, from, bytes);
@@ -321,14 +325,12 @@ static void plan_calls(plan *self) {
 lk_status lk_element_compile(const lk_element_program *program, const uint8_t *levels,
                              const int64_t *col_strides, lk_element *out, lk_error *error) {
   LK_RETURN_NOT_OK(lk_element_end(program, error));
-  *out = (lk_element){.n_inputs = program->n_inputs,
-                      .n_outputs = program->n_outputs,
-                      .n_numbers = program->n_numbers};
-  memcpy(out->numbers, program->numbers, sizeof out->numbers);
-  plan self = {.program = program,
-               .loops = lk_element_loops_for(program->isa),
-               .out = out,
-               .col_strides = col_strides};
+  memset(out, 0, offsetof(lk_element, slots));
+  out->n_inputs = program->n_inputs;
+  out->n_outputs = program->n_outputs;
+  out->n_numbers = program->n_numbers;
+  out->loops = lk_element_loops_for(program->isa);
+  plan self = {.program = program, .loops = out->loops, .out = out, .col_strides = col_strides};
   memset(self.owner, NOWHERE, sizeof self.owner);
   find_levels_and_uses(&self, levels);
   plan_calls(&self);
@@ -339,5 +341,9 @@ lk_status lk_element_compile(const lk_element_program *program, const uint8_t *l
   }
   out->n_calls = (uint8_t)self.n_calls;
   out->n_registers = (uint8_t)self.n_registers;
+  for (uint32_t i = 0; i < self.n_registers; i++) {
+    *LK_ELEMENT_REGISTER_OF(out, i) = self.registers[i];
+  }
+  memcpy(LK_ELEMENT_WORDS_OF(out), program->numbers, out->n_numbers * sizeof(int64_t));
   return LK_OK;
 }

@@ -3,7 +3,7 @@
 
 #include "ops/kernel/element.h"
 
-/* Sets everything of `out` but blocks, places of registers and the space. `levels` are those of the
+/* Sets everything of `out` but blocks, places of registers, and what lies behind the numbers. `levels` are those of the
  * inputs (lk_element_level), `col_strides` the bytes from element to element of inputs and then
  * outputs. */
 lk_status lk_element_compile(const lk_element_program *program, const uint8_t *levels,

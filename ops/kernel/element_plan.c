@@ -20,7 +20,7 @@ enum {
 static void place_registers(lk_element *self, int64_t elements, int64_t rows) {
   uint32_t at = 0;
   for (uint32_t i = 0; i < self->n_registers; i++) {
-    lk_element_register *r = &self->registers[i];
+    lk_element_register *r = LK_ELEMENT_REGISTER_OF(self, i);
     const int64_t count = r->level == LK_ELEMENT_EACH  ? elements
                           : r->level == LK_ELEMENT_ROW ? rows
                                                        : 1;
@@ -34,7 +34,8 @@ static void place_registers(lk_element *self, int64_t elements, int64_t rows) {
 static int64_t block_elements(const lk_element *self) {
   int64_t bytes = 0;
   for (uint32_t i = 0; i < self->n_registers; i++) {
-    if (self->registers[i].level != LK_ELEMENT_ONE) bytes += self->registers[i].bytes;
+    const lk_element_register *r = LK_ELEMENT_REGISTER_OF(self, i);
+    if (r->level != LK_ELEMENT_ONE) bytes += r->bytes;
   }
   if (bytes == 0) return WITHOUT_REGISTERS;
   const int64_t elements = REGISTER_BYTES / bytes / LEAST_ELEMENTS * LEAST_ELEMENTS;
@@ -47,9 +48,9 @@ static void set_blocks(lk_element *self, const lk_element_space *space) {
   const uint32_t rank = space->rank;
   const int64_t cols = space->dims[rank - 1], rows = rank > 1 ? space->dims[rank - 2] : 1;
   const int64_t elements = block_elements(self);
-  self->block_cols = cols < elements ? cols : elements;
-  self->block_rows = cols > 0 && cols < elements ? elements / cols : 1;
-  if (self->block_rows > rows) self->block_rows = rows;
+  const int64_t block_rows = cols > 0 && cols < elements ? elements / cols : 1;
+  self->block_cols = (int32_t)(cols < elements ? cols : elements);
+  self->block_rows = (int32_t)(block_rows < rows ? block_rows : rows);
   self->tiles = 0;
   for (uint32_t i = 0; i < rank; i++) {
     if (space->dims[i] == 0) return;
@@ -58,11 +59,16 @@ static void set_blocks(lk_element *self, const lk_element_space *space) {
   self->row_blocks = (rows + self->block_rows - 1) / self->block_rows;
   self->tiles = self->col_blocks * self->row_blocks;
   for (uint32_t i = 0; i + 2 < rank; i++) self->tiles *= space->dims[i];
-  place_registers(self, self->block_cols * self->block_rows, self->block_rows);
+  place_registers(self, (int64_t)self->block_cols * self->block_rows, self->block_rows);
+}
+
+/* Behind the numbers. */
+static int64_t *words_of(lk_element *self) {
+  return LK_ELEMENT_WORDS_OF(self) + self->n_numbers;
 }
 
 static void set_space(lk_element *self, const lk_element_space *space, uint32_t n_operands) {
-  int64_t *words = self->tail[self->n_calls].words;
+  int64_t *words = words_of(self);
   const uint32_t rank = space->rank;
   self->rank = (uint8_t)rank;
   memcpy(words, space->dims, rank * sizeof *words);
@@ -83,7 +89,8 @@ static int64_t operand_bytes(const lk_element_program *program, uint32_t index) 
 lk_status lk_element_plan(const lk_element_program *program, uint32_t rank, const int64_t *dims,
                           const lk_element_strides *operands, lk_element *out, lk_error *error) {
   const uint32_t n_inputs = program->n_inputs, n_operands = n_inputs + program->n_outputs;
-  lk_element_space space = {.rank = rank};
+  lk_element_space space;
+  space.rank = rank;
   int64_t elements = 1;
   for (uint32_t i = 0; i < rank; i++) {
     space.dims[i] = dims[i];
@@ -120,10 +127,10 @@ lk_status lk_element_plan_tile(const lk_element_program *program, const uint8_t 
   int64_t col_strides[LK_ELEMENT_OPERANDS] = {0};
   for (uint32_t k = 0; k < n_operands; k++) col_strides[k] = operand_bytes(program, k);
   LK_RETURN_NOT_OK(lk_element_compile(program, levels, col_strides, out, error));
-  out->block_cols = block_elements(out);
+  out->block_cols = (int32_t)block_elements(out);
   out->block_rows = TILE_ROWS;
   place_registers(out, out->block_cols, out->block_rows);
-  int64_t *bytes = out->tail[out->n_calls].words;
+  int64_t *bytes = words_of(out);
   for (uint32_t k = 0; k < n_operands; k++) {
     const bool is_each = k >= program->n_inputs || levels[k] == LK_ELEMENT_EACH;
     bytes[k] = is_each ? col_strides[k] : 0;

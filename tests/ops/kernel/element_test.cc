@@ -571,18 +571,39 @@ TEST(ElementProgram, TellsWhatItCannotDo) {
   EXPECT_THAT(LK_MESSAGE, ::testing::HasSubstr("too long"));
 }
 
-TEST(ElementProgram, APlanOfOneStepIsSmall) {
-  lk_element_program program = lk_element_begin();
-  const Value x = lk_element_input(&program, LK_F32), y = lk_element_input(&program, LK_F32);
-  lk_element_output(&program, lk_element_binary(&program, LK_ELEMENT_ADD, x, y), LK_F32);
+// One is kept for every size that a node has had.
+TEST(ElementProgram, PlansAreSmall) {
   const int64_t dims[] = {8, 16, 20, 20};
-  const lk_element_strides strides[] = {{{6400, 400, 20, 1}}, {{0, 1, 0, 0}}, {{6400, 400, 20, 1}}};
+  const lk_element_strides full = {{6400, 400, 20, 1}}, channels = {{0, 1, 0, 0}},
+                           last = {{6400, 1, 320, 16}};
   lk_element plan;
-  LK_ASSERT_OK(lk_element_plan(&program, 4, dims, strides, &plan, LK_ERR));
-  EXPECT_EQ(plan.rank, 3U);
+
+  lk_element_program relu = lk_element_begin();
+  const Value x = lk_element_input(&relu, LK_F32);
+  lk_element_output(&relu, lk_element_unary(&relu, LK_ELEMENT_RELU, x, 0, 0), LK_F32);
+  const lk_element_strides of_relu[] = {full, full};
+  LK_ASSERT_OK(lk_element_plan(&relu, 4, dims, of_relu, &plan, LK_ERR));
+  EXPECT_EQ(plan.rank, 1U);
   EXPECT_EQ(plan.n_calls, 1U);
   EXPECT_EQ(plan.n_registers, 0U);
-  EXPECT_LE(plan.size, 512U);
+  EXPECT_LE(plan.size, 128U);
+
+  lk_element_program chain = lk_element_begin();
+  Value y = lk_element_input(&chain, LK_F32);
+  const Value scale = lk_element_input(&chain, LK_F32), shift = lk_element_input(&chain, LK_F32),
+              residual = lk_element_input(&chain, LK_F32);
+  y = lk_element_binary(&chain, LK_ELEMENT_MUL, y, scale);
+  y = lk_element_binary(&chain, LK_ELEMENT_ADD, y, shift);
+  y = lk_element_binary(&chain, LK_ELEMENT_ADD, y, residual);
+  lk_element_output(&chain, lk_element_unary(&chain, LK_ELEMENT_SWISH, y, 1, 0), LK_F32);
+  const lk_element_strides of_chain[] = {full, channels, channels, full, full};
+  LK_ASSERT_OK(lk_element_plan(&chain, 4, dims, of_chain, &plan, LK_ERR));
+  EXPECT_EQ(plan.rank, 3U);
+  EXPECT_EQ(plan.n_calls, 4U);
+  EXPECT_LE(plan.size, 400U);
+  const lk_element_strides of_both_layouts[] = {full, channels, channels, last, last};
+  LK_ASSERT_OK(lk_element_plan(&chain, 4, dims, of_both_layouts, &plan, LK_ERR));
+  EXPECT_LE(plan.size, 400U);
 }
 
 } // namespace
