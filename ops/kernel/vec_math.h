@@ -118,19 +118,20 @@ LK_VEC_FN vec vec_erf(vec x) {
 }
 /* x times the normal distribution function: max(x, 0) - |x| h(x), where h(x), the distribution at
  * -|x|, lies in 0 .. 1/2, so that both sides are exact relative to themselves. h is exp(-x^2/2)
- * times a smooth function, here a polynomial of (|x| - 5/2) / (|x| + 5/2) over |x| + 5/2. */
+ * times a smooth function, here a polynomial of u = |x| / (|x| + 3) over |x| + 3; |x| goes into u. */
 LK_VEC_FN vec vec_gelu(vec x) {
   const vec size = vec_min_or_second(vec_splat(15), vec_abs(x));
-  const vec inverse = 1.0F / (size + 2.5F);
-  const vec p = VEC_POLYNOMIAL((size - 2.5F) * inverse, 0x1.69cee6p-1F, -0x1.bc19c2p-2F,
-                               0x1.0e4f2cp-3F, 0x1.2ea4e2p-7F, -0x1.0c7722p-6F, -0x1.a3ba42p-10F,
-                               0x1.4aa1e2p-9F, 0x1.66c342p-11F, -0x1.44fa92p-12F, -0x1.48b182p-13F);
-  /* as in vec_exp_parts, but x^2 / 2 is rounded only when the whole part is gone from it */
-  const vec half = size * -0.5F;
-  const vec n = vec_round(half * size * 0x1.715476p+0F);
-  const vec r = vec_fma(n, vec_splat(-0x1.7f7d1cp-20F), vec_fma(half, size, n * -0x1.62e4p-1F));
-  const vec e = vec_scale(vec_exp_near(r) + 1.0F, n);
-  return vec_fma(-size, p * inverse * e, vec_max_or_second(vec_splat(0), x));
+  const vec u = size / (size + 3.0F);
+  const vec p = VEC_POLYNOMIAL(u, 0x1.800002p+0F, -0x1.0b953cp+1F, 0x1.11bcaep+0F, 0x1.a42e38p-3F,
+                               -0x1.041a9ap-2F, -0x1.eae0aap-4F, 0x1.f9ddeap-9F, 0x1.35d69ap-3F,
+                               -0x1.0fe7a0p-4F);
+  /* as in vec_exp_parts, but x^2 is rounded only when the whole part is gone from it: r = x^2 +
+   * 2 n ln(2), and exp(-r/2) */
+  const vec n = vec_round(size * size * -0x1.715476p-1F);
+  const vec r = vec_fma(n, vec_splat(0x1.7f7d1cp-19F), vec_fma(size, size, n * 0x1.62e4p+0F));
+  const vec e = VEC_POLYNOMIAL(r, 1.0F, -0x1.fffff6p-2F, 0x1.fffdc4p-4F, -0x1.555a6ep-6F,
+                               0x1.573ad0p-9F, -0x1.0fa7d6p-12F);
+  return vec_fma(-(u * p), vec_scale(e, n), vec_max_or_second(vec_splat(0), x));
 }
 /* x (1 + tanh(z)) / 2 is x sigmoid(2 z), where z = sqrt(2 / pi) (x + 0.044715 x^3). */
 LK_VEC_FN vec vec_gelu_tanh(vec x) {
