@@ -4,6 +4,7 @@
 
 #include <immintrin.h>
 #include <math.h>
+#include <string.h>
 
 #include "ops/kernel/element_ops.h"
 #include "ops/kernel/number.h"

@@ -19,7 +19,7 @@ typedef struct plan {
   const lk_element_program *program;
   const lk_element_loops *loops;
   lk_element *out;
-  const int64_t *col_strides; /* bytes, of inputs and then outputs */
+  const lk_element_lie *lies; /* of inputs and then outputs */
   uint32_t n_calls, n_registers;
   bool too_long;
   uint8_t level[LK_ELEMENT_VALUES], ref[LK_ELEMENT_VALUES], last_use[LK_ELEMENT_VALUES];
@@ -107,9 +107,20 @@ static uint8_t load(plan *self, lk_element_value value, uint8_t to) {
   const uint8_t at = to != NOWHERE ? to : take_register(self, value, bytes, level);
   lk_element_call *call = add_call(self, &self->loops->load[dtype], level);
   call->memory = 1;
-  call->is_strided = level == LK_ELEMENT_EACH && self->col_strides[value] != memory;
+  call->is_strided = level == LK_ELEMENT_EACH && self->lies[value].stride != memory;
   set_ref(call, 0, at, bytes);
   set_ref(call, 1, value, memory);
+  return at;
+}
+
+/* Input `value`, which has its class, copied to all rows of a register. */
+static uint8_t repeat(plan *self, lk_element_value value) {
+  const uint8_t bytes = class_bytes(self->program->classes[value]);
+  const uint8_t at = take_register(self, value, bytes, LK_ELEMENT_EACH);
+  lk_element_call *call = add_call(self, &self->loops->repeat, LK_ELEMENT_EACH);
+  call->memory = 1;
+  set_ref(call, 0, at, bytes);
+  set_ref(call, 1, value, bytes);
   return at;
 }
 
@@ -118,8 +129,10 @@ static uint8_t locate(plan *self, lk_element_value value) {
   if (self->ref[value] != NOWHERE) return self->ref[value];
   const uint32_t dtype = self->program->input_dtypes[value];
   const bool lies_side_by_side = self->level[value] != LK_ELEMENT_EACH ||
-                                 self->col_strides[value] == (int64_t)lk_dtype_size(dtype);
-  self->ref[value] = is_of_class(dtype) && lies_side_by_side ? value : load(self, value, NOWHERE);
+                                 self->lies[value].stride == (int64_t)lk_dtype_size(dtype);
+  self->ref[value] = !is_of_class(dtype) || !lies_side_by_side ? load(self, value, NOWHERE)
+                     : self->lies[value].repeats               ? repeat(self, value)
+                                                               : value;
   return self->ref[value];
 }
 
@@ -240,7 +253,7 @@ static bool is_written_directly(const plan *self, uint32_t output) {
   const uint32_t dtype = program->output_dtypes[output];
   return program->n_outputs == 1 && is_of_class(dtype) &&
          self->level[program->outputs[output]] == LK_ELEMENT_EACH &&
-         self->col_strides[program->n_inputs + output] == (int64_t)lk_dtype_size(dtype);
+         self->lies[program->n_inputs + output].stride == (int64_t)lk_dtype_size(dtype);
 }
 
 static void store(plan *self, uint32_t output) {
@@ -251,7 +264,7 @@ static void store(plan *self, uint32_t output) {
   const uint8_t from = self->level[value] == LK_ELEMENT_EACH ? locate(self, value)
                                                              : fill(self, value, LK_ELEMENT_EACH);
   const uint8_t memory = (uint8_t)lk_dtype_size(dtype);
-  const int64_t stride = self->col_strides[program->n_inputs + output];
+  const int64_t stride = self->lies[program->n_inputs + output].stride;
   lk_element_call *call = add_call(self, &self->loops->store[dtype], LK_ELEMENT_EACH);
   call->is_strided = stride != memory;
   set_ref(call, 0, ref_of_output(self, output), memory);
@@ -273,10 +286,10 @@ static void plan_outputs(plan *self) {
 
 /* ---- the whole program ---- */
 
-static void find_levels_and_uses(plan *self, const uint8_t *input_levels) {
+static void find_levels_and_uses(plan *self) {
   const lk_element_program *program = self->program;
   memset(self->ref, NOWHERE, sizeof self->ref);
-  memcpy(self->level, input_levels, program->n_inputs);
+  for (uint32_t i = 0; i < program->n_inputs; i++) self->level[i] = self->lies[i].level;
   for (uint32_t i = 0; i < program->n_numbers; i++) {
     self->level[FIRST_NUMBER + i] = LK_ELEMENT_ONE;
     self->ref[FIRST_NUMBER + i] = (uint8_t)(program->n_inputs + program->n_outputs + i);
@@ -322,17 +335,17 @@ static void plan_calls(plan *self) {
   plan_outputs(self);
 }
 
-lk_status lk_element_compile(const lk_element_program *program, const uint8_t *levels,
-                             const int64_t *col_strides, lk_element *out, lk_error *error) {
+lk_status lk_element_compile(const lk_element_program *program, const lk_element_lie *lies,
+                             lk_element *out, lk_error *error) {
   LK_RETURN_NOT_OK(lk_element_end(program, error));
   memset(out, 0, offsetof(lk_element, slots));
   out->n_inputs = program->n_inputs;
   out->n_outputs = program->n_outputs;
   out->n_numbers = program->n_numbers;
   out->loops = lk_element_loops_for(program->isa);
-  plan self = {.program = program, .loops = out->loops, .out = out, .col_strides = col_strides};
+  plan self = {.program = program, .loops = out->loops, .out = out, .lies = lies};
   memset(self.owner, NOWHERE, sizeof self.owner);
-  find_levels_and_uses(&self, levels);
+  find_levels_and_uses(&self);
   plan_calls(&self);
   if (self.too_long) {
     return lk_fail(error, LK_UNSUPPORTED,

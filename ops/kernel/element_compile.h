@@ -3,8 +3,14 @@
 
 #include "ops/kernel/element.h"
 
-/* Sets everything of `out` but blocks, places of registers, and what lies behind the numbers. `levels` are those of the
- * inputs (lk_element_level), `col_strides` the bytes from element to element of inputs and then
- * outputs. */
-lk_status lk_element_compile(const lk_element_program *program, const uint8_t *levels,
-                             const int64_t *col_strides, lk_element *out, lk_error *error);
+/* How an input lies in a block. */
+typedef struct lk_element_lie {
+  int64_t stride; /* bytes from element to element */
+  uint8_t level;  /* lk_element_level */
+  bool repeats;   /* a short row stands for all rows: better copied out than read row by row */
+} lk_element_lie;
+
+/* Sets everything of `out` but blocks, places of registers, and what lies behind the numbers.
+ * `lies`: of inputs and then outputs. */
+lk_status lk_element_compile(const lk_element_program *program, const lk_element_lie *lies,
+                             lk_element *out, lk_error *error);

@@ -13,7 +13,10 @@ enum {
   MOST_ELEMENTS = 2048, /* of a register in a block: more do not make the calls any rarer */
   LEAST_ELEMENTS = 64,
   WITHOUT_REGISTERS = 16384, /* elements of a block: a tile's worth of work */
-  TILE_ROWS = 64             /* most rows of a block in lk_element_apply */
+  TILE_ROWS = 64,            /* most rows of a block in lk_element_apply */
+  /* a row of so many elements is better copied to that many rows than read for each */
+  SHORT_ROW = 24,
+  MANY_ROWS = 8
 };
 
 /* Gives registers their places, for blocks of that many elements and rows. */
@@ -86,6 +89,20 @@ static int64_t operand_bytes(const lk_element_program *program, uint32_t index) 
                                                  : program->output_dtypes[index - n_inputs]);
 }
 
+static lk_element_lie find_lie(const lk_element_space *space, uint32_t operand) {
+  const uint32_t rank = space->rank;
+  const int64_t *strides = space->strides[operand];
+  const int64_t of_row = rank > 1 ? strides[rank - 2] : 0, stride = strides[rank - 1];
+  const bool is_each = stride != 0;
+  return (lk_element_lie){.stride = stride,
+                          .level = is_each       ? LK_ELEMENT_EACH
+                                   : of_row != 0 ? LK_ELEMENT_ROW
+                                                 : LK_ELEMENT_ONE,
+                          .repeats = is_each && rank > 1 && of_row == 0 &&
+                                     space->dims[rank - 1] <= SHORT_ROW &&
+                                     space->dims[rank - 2] >= MANY_ROWS};
+}
+
 lk_status lk_element_plan(const lk_element_program *program, uint32_t rank, const int64_t *dims,
                           const lk_element_strides *operands, lk_element *out, lk_error *error) {
   const uint32_t n_inputs = program->n_inputs, n_operands = n_inputs + program->n_outputs;
@@ -101,21 +118,13 @@ lk_status lk_element_plan(const lk_element_program *program, uint32_t rank, cons
     for (uint32_t i = 0; i < rank; i++) space.strides[k][i] = operands[k].strides[i] * bytes;
   }
   lk_element_space_simplify(&space, n_operands, n_inputs);
-  uint8_t levels[LK_ELEMENT_OPERANDS];
-  int64_t col_strides[LK_ELEMENT_OPERANDS];
+  lk_element_lie lies[LK_ELEMENT_OPERANDS];
   for (uint32_t k = 0; k < n_operands; k++) {
-    const int64_t *strides = space.strides[k] + space.rank - 1;
-    col_strides[k] = *strides;
-    levels[k] = *strides != 0                           ? LK_ELEMENT_EACH
-                : space.rank > 1 && *(strides - 1) != 0 ? LK_ELEMENT_ROW
-                                                        : LK_ELEMENT_ONE;
+    lies[k] = elements == 1 /* which has any stride */
+                  ? (lk_element_lie){operand_bytes(program, k), LK_ELEMENT_EACH, false}
+                  : find_lie(&space, k);
   }
-  /* an output of one element has any stride */
-  for (uint32_t k = 0; k < n_operands && elements == 1; k++) {
-    levels[k] = LK_ELEMENT_EACH;
-    col_strides[k] = operand_bytes(program, k);
-  }
-  LK_RETURN_NOT_OK(lk_element_compile(program, levels, col_strides, out, error));
+  LK_RETURN_NOT_OK(lk_element_compile(program, lies, out, error));
   set_blocks(out, &space);
   set_space(out, &space, n_operands);
   return LK_OK;
@@ -124,16 +133,18 @@ lk_status lk_element_plan(const lk_element_program *program, uint32_t rank, cons
 lk_status lk_element_plan_tile(const lk_element_program *program, const uint8_t *levels,
                                lk_element *out, lk_error *error) {
   const uint32_t n_operands = (uint32_t)program->n_inputs + program->n_outputs;
-  int64_t col_strides[LK_ELEMENT_OPERANDS] = {0};
-  for (uint32_t k = 0; k < n_operands; k++) col_strides[k] = operand_bytes(program, k);
-  LK_RETURN_NOT_OK(lk_element_compile(program, levels, col_strides, out, error));
+  lk_element_lie lies[LK_ELEMENT_OPERANDS];
+  for (uint32_t k = 0; k < n_operands; k++) {
+    const uint32_t level = k < program->n_inputs ? levels[k] : LK_ELEMENT_EACH;
+    lies[k] = (lk_element_lie){operand_bytes(program, k), (uint8_t)level, false};
+  }
+  LK_RETURN_NOT_OK(lk_element_compile(program, lies, out, error));
   out->block_cols = (int32_t)block_elements(out);
   out->block_rows = TILE_ROWS;
   place_registers(out, out->block_cols, out->block_rows);
   int64_t *bytes = words_of(out);
   for (uint32_t k = 0; k < n_operands; k++) {
-    const bool is_each = k >= program->n_inputs || levels[k] == LK_ELEMENT_EACH;
-    bytes[k] = is_each ? col_strides[k] : 0;
+    bytes[k] = lies[k].level == LK_ELEMENT_EACH ? lies[k].stride : 0;
   }
   out->size = (uint32_t)((const char *)(bytes + n_operands) - (const char *)out);
   return LK_OK;

@@ -571,6 +571,35 @@ TEST(ElementProgram, TellsWhatItCannotDo) {
   EXPECT_THAT(LK_MESSAGE, ::testing::HasSubstr("too long"));
 }
 
+// A row that is too short to be read for each row is copied out.
+TEST_P(ElementIsa, ShortRowsThatRepeat) {
+  Random random(8);
+  for (const uint32_t dtype : CLASS_TYPES) {
+    for (const std::vector<int64_t> &dims :
+         {std::vector<int64_t>{1000, 3}, {7, 300, 1}, {5, 9, 24}, {4, 7, 24}, {3, 40, 25}}) {
+      Case test = {begin(), dims, {}};
+      const Value x = lk_element_input(&test.program, dtype),
+                  y = lk_element_input(&test.program, dtype);
+      const Value sum = lk_element_binary(&test.program, LK_ELEMENT_ADD, x, y);
+      lk_element_output(&test.program, lk_element_binary(&test.program, LK_ELEMENT_SUB, y, sum),
+                        dtype);
+      std::vector<size_t> order(dims.size());
+      for (size_t i = 0; i < order.size(); i++) order[i] = i;
+      for (uint32_t k = 0; k < 3; k++) {
+        Operand operand;
+        operand.dtype = dtype;
+        const uint32_t broadcast = k != 1 ? 0 : 1U << (dims.size() - 2);
+        operand.strides = strides_for(dims, order, broadcast, 1);
+        allocate(operand, dims, 0);
+        randomize(operand, random, false);
+        test.operands.push_back(std::move(operand));
+      }
+      check(test, "a row of " + std::to_string(dims.back()));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 // One is kept for every size that a node has had.
 TEST(ElementProgram, PlansAreSmall) {
   const int64_t dims[] = {8, 16, 20, 20};
