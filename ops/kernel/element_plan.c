@@ -13,7 +13,11 @@ enum {
   MOST_ELEMENTS = 2048, /* of a register in a block: more do not make the calls any rarer */
   LEAST_ELEMENTS = 64,
   WITHOUT_REGISTERS = 16384, /* elements of a block: a tile's worth of work */
-  TILE_ROWS = 64,            /* most rows of a block in lk_element_apply */
+  /* What takes so many bytes comes from memory: there a block is small, so that the processor reads
+   * the next one while the last steps of this one are under way. */
+  FAR_BYTES = 64 * 1024 * 1024,
+  FAR_ELEMENTS = 128,
+  TILE_ROWS = 64, /* most rows of a block in lk_element_apply */
   /* a row of so many elements is better copied to that many rows than read for each */
   SHORT_ROW = 24,
   MANY_ROWS = 8
@@ -47,10 +51,12 @@ static int64_t block_elements(const lk_element *self) {
                                     : elements;
 }
 
-static void set_blocks(lk_element *self, const lk_element_space *space) {
+/* `bytes`: of all operands. */
+static void set_blocks(lk_element *self, const lk_element_space *space, int64_t bytes) {
   const uint32_t rank = space->rank;
   const int64_t cols = space->dims[rank - 1], rows = rank > 1 ? space->dims[rank - 2] : 1;
-  const int64_t elements = block_elements(self);
+  const bool is_far = bytes > FAR_BYTES && self->n_calls > 1;
+  const int64_t elements = is_far ? FAR_ELEMENTS : block_elements(self);
   const int64_t block_rows = cols > 0 && cols < elements ? elements / cols : 1;
   self->block_cols = (int32_t)(cols < elements ? cols : elements);
   self->block_rows = (int32_t)(block_rows < rows ? block_rows : rows);
@@ -124,8 +130,12 @@ lk_status lk_element_plan(const lk_element_program *program, uint32_t rank, cons
                   ? (lk_element_lie){operand_bytes(program, k), LK_ELEMENT_EACH, false}
                   : find_lie(&space, k);
   }
+  int64_t bytes = 0;
+  for (uint32_t k = 0; k < n_operands; k++) {
+    if (lies[k].level == LK_ELEMENT_EACH) bytes += elements * operand_bytes(program, k);
+  }
   LK_RETURN_NOT_OK(lk_element_compile(program, lies, out, error));
-  set_blocks(out, &space);
+  set_blocks(out, &space, bytes);
   set_space(out, &space, n_operands);
   return LK_OK;
 }
