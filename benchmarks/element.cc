@@ -4,7 +4,7 @@
 // One thread, f32. By turns in rounds: the program, the primitive, and a copy of as many bytes by
 // memcpy. Targets: at most the primitive's time in the median of the rounds; cheap functions at
 // 85 % of the copy's bandwidth where the data come from memory; a chain of five in less time than
-// five passes. Sizes: what fits the L1 cache, the L2 cache, and neither.
+// five passes. Sizes: 1 KiB, what fits the caches of the first three levels, and what fits none.
 //
 // element [--json] [--quick | --long]
 #include <oneapi/dnnl/dnnl.h>
@@ -46,7 +46,11 @@ struct Size {
   int64_t n, c, h, w;
   int64_t elements() const { return n * c * h * w; }
 };
-constexpr Size SIZES[] = {{"L1", 1, 8, 16, 16}, {"L2", 1, 32, 40, 50}, {"memory", 4, 64, 256, 256}};
+constexpr Size SIZES[] = {{"1 KiB", 1, 16, 4, 4},
+                          {"L1", 1, 8, 16, 16},
+                          {"L2", 1, 32, 40, 50},
+                          {"L3", 1, 64, 112, 112},
+                          {"memory", 4, 64, 256, 256}};
 
 // Memory from pages of its own, touched.
 class Buffer {
@@ -80,10 +84,11 @@ public:
   Primitive(const Primitive &) = delete;
   Primitive &operator=(const Primitive &) = delete;
 
-  static dnnl_memory_desc_t desc(int64_t n, int64_t c, int64_t h, int64_t w) {
+  static dnnl_memory_desc_t desc(int64_t n, int64_t c, int64_t h, int64_t w, bool is_last) {
     const dnnl_dims_t dims = {n, c, h, w};
     dnnl_memory_desc_t out = nullptr;
-    check(dnnl_memory_desc_create_with_tag(&out, 4, dims, dnnl_f32, dnnl_abcd));
+    check(
+        dnnl_memory_desc_create_with_tag(&out, 4, dims, dnnl_f32, is_last ? dnnl_acdb : dnnl_abcd));
     return out;
   }
   void set(dnnl_primitive_desc_t pd) {
@@ -115,7 +120,9 @@ struct Step {
   float alpha, beta;
   bool is_binary;
 };
-enum Second { NONE, FULL, CHANNEL };
+// The second operand: as large as the first, or a number for each channel (in plain layout or in
+// channels-last), for each element along the last dimension, or one in all.
+enum Second { NONE, FULL, CHANNEL, CHANNEL_LAST, ROW, ONE };
 
 struct Case {
   const char *name;
@@ -156,6 +163,9 @@ const Case CASES[] = {
     {"max", {binary(LK_ELEMENT_MAX, dnnl_binary_max)}, FULL, true},
     {"add, channels", {binary(LK_ELEMENT_ADD, dnnl_binary_add)}, CHANNEL, true},
     {"mul, channels", {binary(LK_ELEMENT_MUL, dnnl_binary_mul)}, CHANNEL, true},
+    {"add, last", {binary(LK_ELEMENT_ADD, dnnl_binary_add)}, CHANNEL_LAST, true},
+    {"add, row", {binary(LK_ELEMENT_ADD, dnnl_binary_add)}, ROW, true},
+    {"add, one", {binary(LK_ELEMENT_ADD, dnnl_binary_add)}, ONE, true},
     {"add, relu",
      {binary(LK_ELEMENT_ADD, dnnl_binary_add), unary(LK_ELEMENT_RELU, dnnl_eltwise_relu)},
      FULL,
@@ -181,9 +191,15 @@ lk_element plan_steps(const Case &test, const Size &size, size_t first, size_t e
   }
   lk_element_output(&program, x, LK_F32);
   const int64_t dims[] = {size.n, size.c, size.h, size.w};
-  const lk_element_strides dense = {{size.c * size.h * size.w, size.h * size.w, size.w, 1}};
-  const lk_element_strides operands[] = {
-      dense, test.second == CHANNEL ? lk_element_strides{{0, 1, 0, 0}} : dense, dense};
+  const int64_t image = size.c * size.h * size.w;
+  const lk_element_strides dense = test.second == CHANNEL_LAST
+                                       ? lk_element_strides{{image, 1, size.w * size.c, size.c}}
+                                       : lk_element_strides{{image, size.h * size.w, size.w, 1}};
+  lk_element_strides other = dense;
+  if (test.second == CHANNEL || test.second == CHANNEL_LAST) other = {{0, 1, 0, 0}};
+  if (test.second == ROW) other = {{0, 0, 0, 1}};
+  if (test.second == ONE) other = {};
+  const lk_element_strides operands[] = {dense, other, dense};
   lk_element plan;
   lk_error error;
   check(lk_element_plan(&program, 4, dims, operands, &plan, &error), error);
@@ -193,8 +209,12 @@ lk_element plan_steps(const Case &test, const Size &size, size_t first, size_t e
 // The same as a primitive; steps behind the first are its post-ops.
 void build(Primitive &to, dnnl_engine_t engine, const Case &test, const Size &size, float *x,
            float *second, float *y) {
-  dnnl_memory_desc_t full = Primitive::desc(size.n, size.c, size.h, size.w);
-  dnnl_memory_desc_t other = test.second == CHANNEL ? Primitive::desc(1, size.c, 1, 1) : full;
+  const bool is_last = test.second == CHANNEL_LAST, is_channel = is_last || test.second == CHANNEL;
+  dnnl_memory_desc_t full = Primitive::desc(size.n, size.c, size.h, size.w, is_last);
+  dnnl_memory_desc_t other = test.second == NONE || test.second == FULL
+                                 ? full
+                                 : Primitive::desc(1, is_channel ? size.c : 1, 1,
+                                                   test.second == ROW ? size.w : 1, is_last);
   dnnl_primitive_attr_t attr = nullptr;
   dnnl_post_ops_t chain = nullptr;
   check(dnnl_primitive_attr_create(&attr));

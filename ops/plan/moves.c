@@ -19,12 +19,6 @@ lk_layout lk_fixed_output_layout(lk_planner *planner, lk_layout natural) {
   return can ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
 }
 
-lk_status lk_plan_operand(lk_planner *planner, uint32_t index, uint32_t rank, lk_layout layout,
-                          lk_operand *out_operand, lk_error *error) {
-  const bool same_rank = planner->inputs[index].desc.rank == rank;
-  return lk_planner_input(planner, index, same_rank ? layout : LK_LAYOUT_PLAIN, out_operand, error);
-}
-
 lk_status lk_plan_same(lk_planner *planner, uint32_t index, lk_error *error) {
   const lk_layout layout = lk_fixed_input_layout(planner, index);
   if (layout == LK_LAYOUT_PLAIN) return lk_planner_view(planner, index, layout, error);
@@ -55,15 +49,4 @@ void lk_broadcast_strides(const lk_tensor_desc *desc, uint32_t rank, int64_t uni
     const bool is_repeated = i < added || desc->dims[i - added] == 1;
     strides[i] = is_repeated ? 0 : own[i - added];
   }
-}
-
-lk_status lk_plan_broadcast(lk_planner *planner, lk_operand *operand, const lk_tensor_desc *like,
-                            lk_error *error) {
-  const lk_operand from = *operand;
-  lk_tensor_desc full = *like;
-  full.dtype = from.desc.dtype;
-  lk_copy copy = lk_copy_between(&full, &full);
-  lk_broadcast_strides(&from.desc, full.rank, (int64_t)copy.block, copy.from);
-  LK_RETURN_NOT_OK(lk_planner_temp(planner, &full, operand, error));
-  return lk_planner_copy(planner, &copy, &from, operand, error);
 }

@@ -10,11 +10,6 @@ lk_layout lk_fixed_input_layout(lk_planner *planner, uint32_t index);
  * `natural` without a wish, else plain. */
 lk_layout lk_fixed_output_layout(lk_planner *planner, lk_layout natural);
 
-/* Input `index` beside a tensor of `rank` dimensions in `layout`: in that layout too, but plain
- * where its rank is another. */
-lk_status lk_plan_operand(lk_planner *planner, uint32_t index, uint32_t rank, lk_layout layout,
-                          lk_operand *out_operand, lk_error *error);
-
 /* Output 0 is input `index` unchanged, of the same shape: a view when the input lies plain, else a
  * copy that keeps the layout and does nothing when both pointers are equal. */
 lk_status lk_plan_same(lk_planner *planner, uint32_t index, lk_error *error);
@@ -23,12 +18,6 @@ lk_status lk_plan_same(lk_planner *planner, uint32_t index, lk_error *error);
  * them. */
 lk_status lk_plan_fill(lk_planner *planner, const lk_operand *to, size_t size, const void *value,
                        lk_error *error);
-
-/* A step that copies `operand`, which broadcasts to `like`, into a temporary with the dimensions
- * and the layout of `like`, and makes that the operand. Both lie plain or channels-last; `operand`
- * plain where its rank is lower. */
-lk_status lk_plan_broadcast(lk_planner *planner, lk_operand *operand, const lk_tensor_desc *like,
-                            lk_error *error);
 
 /* lk_strides of a tensor that broadcasts to one of `rank` dimensions: 0 where it is repeated. */
 void lk_broadcast_strides(const lk_tensor_desc *desc, uint32_t rank, int64_t unit,

@@ -53,6 +53,28 @@ void lk_post_ops_key(lk_planner *planner, lk_key_builder *key, const lk_tensor_d
   }
 }
 
+/* Input `index` beside a tensor of `rank` dimensions in `layout`: in that layout too, but plain
+ * where its rank is another. */
+static lk_status plan_operand(lk_planner *planner, uint32_t index, uint32_t rank, lk_layout layout,
+                              lk_operand *out_operand, lk_error *error) {
+  const bool same_rank = planner->inputs[index].desc.rank == rank;
+  return lk_planner_input(planner, index, same_rank ? layout : LK_LAYOUT_PLAIN, out_operand, error);
+}
+
+/* A step that copies `operand`, which broadcasts to `like`, into a temporary with the dimensions
+ * and the layout of `like`, and makes that the operand. Both lie plain or channels-last; `operand`
+ * plain where its rank is lower. */
+static lk_status plan_broadcast(lk_planner *planner, lk_operand *operand,
+                                const lk_tensor_desc *like, lk_error *error) {
+  const lk_operand from = *operand;
+  lk_tensor_desc full = *like;
+  full.dtype = from.desc.dtype;
+  lk_copy copy = lk_copy_between(&full, &full);
+  lk_broadcast_strides(&from.desc, full.rank, (int64_t)copy.block, copy.from);
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &full, operand, error));
+  return lk_planner_copy(planner, &copy, &from, operand, error);
+}
+
 /* Whether the primitive takes argument `arg` in the shape of `dst`. */
 static bool takes_full(const lk_primitive *primitive, int arg, const lk_tensor_desc *dst) {
   const_dnnl_memory_desc_t md =
@@ -75,12 +97,12 @@ static lk_status operand_arg(lk_planner *planner, const lk_primitive *primitive,
   out_arg->arg = DNNL_ARG_ATTR_MULTIPLE_POST_OP((int)index) | DNNL_ARG_SRC_1;
   lk_operand *operand = &out_arg->operand;
   if (lk_shape_equal(&wanted, dst) || !takes_full(primitive, out_arg->arg, dst)) {
-    return lk_plan_operand(planner, input, wanted.rank, wanted.layout, operand, error);
+    return plan_operand(planner, input, wanted.rank, wanted.layout, operand, error);
   }
   LK_RETURN_NOT_OK(lk_planner_input(planner, input, LK_LAYOUT_PLAIN, operand, error));
   operand->desc = wanted;
   operand->desc.layout = LK_LAYOUT_PLAIN;
-  return lk_plan_broadcast(planner, operand, dst, error);
+  return plan_broadcast(planner, operand, dst, error);
 }
 
 lk_status lk_post_ops_execute(lk_planner *planner, const lk_primitive *primitive,

@@ -18,7 +18,9 @@ static const dnnl_alg_kind_t binary_algorithms[] = {[LK_POST_ADD] = dnnl_binary_
                                                     [LK_POST_SUB] = dnnl_binary_sub,
                                                     [LK_POST_DIV] = dnnl_binary_div};
 
-dnnl_alg_kind_t lk_post_op_eltwise(const lk_post_op *post_op, float *out_alpha, float *out_beta) {
+/* undef: a binary one. */
+static dnnl_alg_kind_t eltwise_algorithm(const lk_post_op *post_op, float *out_alpha,
+                                         float *out_beta) {
   /* ONNX HardSwish has no parameters */
   const bool is_fixed = post_op->kind == LK_POST_HARDSWISH;
   *out_alpha = is_fixed ? 1.0F / 6.0F : post_op->alpha;
@@ -27,7 +29,8 @@ dnnl_alg_kind_t lk_post_op_eltwise(const lk_post_op *post_op, float *out_alpha, 
   return post_op->kind < count ? eltwise_algorithms[post_op->kind] : dnnl_alg_kind_undef;
 }
 
-dnnl_alg_kind_t lk_post_op_binary(uint32_t kind) {
+/* undef: an element-wise one. */
+static dnnl_alg_kind_t binary_algorithm(uint32_t kind) {
   const size_t count = sizeof binary_algorithms / sizeof binary_algorithms[0];
   return kind < count ? binary_algorithms[kind] : dnnl_alg_kind_undef;
 }
@@ -46,13 +49,13 @@ cleanup:
 
 static lk_status append(const lk_primitive_build *build, const lk_key_post_op *record,
                         uint32_t index, dnnl_post_ops_t chain, lk_error *error) {
-  const dnnl_alg_kind_t binary = lk_post_op_binary(record->kind);
+  const dnnl_alg_kind_t binary = binary_algorithm(record->kind);
   if (binary != dnnl_alg_kind_undef) return append_binary(build, binary, index, chain, error);
   lk_post_op post_op = {.kind = record->kind};
   memcpy(&post_op.alpha, &record->alpha, sizeof post_op.alpha);
   memcpy(&post_op.beta, &record->beta, sizeof post_op.beta);
   float alpha = 0, beta = 0;
-  const dnnl_alg_kind_t eltwise = lk_post_op_eltwise(&post_op, &alpha, &beta);
+  const dnnl_alg_kind_t eltwise = eltwise_algorithm(&post_op, &alpha, &beta);
   if (eltwise == dnnl_alg_kind_undef) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to append post-op %" PRIu32 ": kind %" PRIu32 " is unknown", index,
