@@ -470,6 +470,32 @@ TEST_P(ElementIsa, BitsDoNotDependOnTilesThreadsAndPlaces) {
   }
 }
 
+// What comes from memory is cut into other blocks than what fits a cache.
+TEST_P(ElementIsa, BitsDoNotDependOnSize) {
+  constexpr int64_t COUNT = 6 << 20, PART = 1000000;
+  const lk_element_program program = chain(begin());
+  const lk_element_strides strides[] = {{{1}}, {{1}}, {{0}}, {{0}}, {{1}}};
+  std::vector<float> x(COUNT), row(COUNT), whole(COUNT), parts(COUNT);
+  for (int64_t i = 0; i < COUNT; i++) {
+    x[size_t(i)] = float(i * 7919 % 1009) / 250 - 2;
+    row[size_t(i)] = float(i * 104729 % 997) / 250 - 2;
+  }
+  float one = 0.75F, other = -1.25F;
+  lk_element plan;
+  LK_ASSERT_OK(lk_element_plan(&program, 1, &COUNT, strides, &plan, LK_ERR));
+  void *const pointers[] = {x.data(), row.data(), &one, &other, whole.data()};
+  LK_ASSERT_OK(lk_element_kernel(&plan, pointers, LK_ERR));
+  const int32_t block_cols = plan.block_cols;
+  for (int64_t first = 0; first < COUNT; first += PART) {
+    const int64_t count = std::min(PART, COUNT - first);
+    LK_ASSERT_OK(lk_element_plan(&program, 1, &count, strides, &plan, LK_ERR));
+    EXPECT_NE(plan.block_cols, block_cols);
+    void *const at[] = {x.data() + first, row.data() + first, &one, &other, parts.data() + first};
+    LK_ASSERT_OK(lk_element_kernel(&plan, at, LK_ERR));
+  }
+  EXPECT_EQ(std::memcmp(whole.data(), parts.data(), COUNT * sizeof(float)), 0);
+}
+
 TEST_P(ElementIsa, OutputsMayLieOverInputs) {
   Random random(5);
   for (const int64_t count : {1, 16, 1000, 100003}) {
