@@ -105,7 +105,9 @@ static uint8_t load(plan *self, lk_element_value value, uint8_t to) {
   const uint8_t memory = (uint8_t)lk_dtype_size(dtype), level = self->level[value];
   const uint8_t bytes = class_bytes(self->program->classes[value]);
   const uint8_t at = to != NOWHERE ? to : take_register(self, value, bytes, level);
-  lk_element_call *call = add_call(self, &self->loops->load[dtype], level);
+  const bool transposes = self->lies[value].is_along_columns && is_of_class(dtype);
+  lk_element_call *call =
+      add_call(self, transposes ? &self->loops->transpose : &self->loops->load[dtype], level);
   call->memory = 1;
   call->is_strided = level == LK_ELEMENT_EACH && self->lies[value].stride != memory;
   set_ref(call, 0, at, bytes);

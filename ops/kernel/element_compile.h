@@ -5,9 +5,10 @@
 
 /* How an input lies in a block. */
 typedef struct lk_element_lie {
-  int64_t stride; /* bytes from element to element */
-  uint8_t level;  /* lk_element_level */
-  bool repeats;   /* a short row stands for all rows: better copied out than read row by row */
+  int64_t stride;        /* bytes from element to element */
+  uint8_t level;         /* lk_element_level */
+  bool is_along_columns; /* elements of 4 bytes lie side by side from row to row */
+  bool repeats;          /* a short row stands for all: better copied out than read row by row */
 } lk_element_lie;
 
 /* Sets everything of `out` but blocks, places of registers, and what lies behind the numbers.

@@ -127,8 +127,10 @@ typedef struct lk_element_loops {
   /* memory of a type to its class, and back */
   lk_element_fn *load[LK_ELEMENT_DTYPES], *store[LK_ELEMENT_DTYPES];
   lk_element_fn *fill32, *fill64; /* a scalar for each row, all along it */
-  lk_element_fn
-      *repeat; /* one row, whose elements have `stride` bytes, to all rows, without gaps */
+  /* elements of 4 bytes that lie `stride` bytes apart, and side by side from row to row */
+  lk_element_fn *transpose;
+  /* one row, whose elements have `stride` bytes, to all rows, without gaps */
+  lk_element_fn *repeat;
 } lk_element_loops;
 
 extern const lk_element_loops lk_element_loops_base, lk_element_loops_avx2, lk_element_loops_avx512;

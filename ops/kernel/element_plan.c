@@ -17,7 +17,8 @@ enum {
    * the next one while the last steps of this one are under way. */
   FAR_BYTES = 64 * 1024 * 1024,
   FAR_ELEMENTS = 128,
-  TILE_ROWS = 64, /* most rows of a block in lk_element_apply */
+  ALONG_COLUMNS = 16, /* rows of a block at least, where an operand lies along columns */
+  TILE_ROWS = 64,     /* most rows of a block in lk_element_apply */
   /* a row of so many elements is better copied to that many rows than read for each */
   SHORT_ROW = 24,
   MANY_ROWS = 8
@@ -51,15 +52,34 @@ static int64_t block_elements(const lk_element *self) {
                                     : elements;
 }
 
-/* `bytes`: of all operands. */
-static void set_blocks(lk_element *self, const lk_element_space *space, int64_t bytes) {
+/* Elements and the least rows of a block, for operands that take so many bytes. */
+static void choose_block(const lk_element *self, const lk_element_lie *lies, int64_t bytes,
+                         int64_t *out_elements, int64_t *out_rows) {
+  const uint32_t n_operands = (uint32_t)self->n_inputs + self->n_outputs;
+  *out_elements = block_elements(self);
+  *out_rows = 1;
+  for (uint32_t k = 0; k < n_operands; k++) {
+    if (lies[k].is_along_columns) *out_rows = ALONG_COLUMNS;
+  }
+  if (*out_rows > 1) {
+    if (*out_elements > MOST_ELEMENTS) *out_elements = MOST_ELEMENTS;
+  } else if (bytes > FAR_BYTES && self->n_calls > 1) {
+    *out_elements = FAR_ELEMENTS;
+  }
+}
+
+static int64_t at_most(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static void set_blocks(lk_element *self, const lk_element_space *space, const lk_element_lie *lies,
+                       int64_t bytes) {
   const uint32_t rank = space->rank;
   const int64_t cols = space->dims[rank - 1], rows = rank > 1 ? space->dims[rank - 2] : 1;
-  const bool is_far = bytes > FAR_BYTES && self->n_calls > 1;
-  const int64_t elements = is_far ? FAR_ELEMENTS : block_elements(self);
-  const int64_t block_rows = cols > 0 && cols < elements ? elements / cols : 1;
-  self->block_cols = (int32_t)(cols < elements ? cols : elements);
-  self->block_rows = (int32_t)(block_rows < rows ? block_rows : rows);
+  int64_t elements, least_rows;
+  choose_block(self, lies, bytes, &elements, &least_rows);
+  self->block_cols = (int32_t)at_most(cols, elements / at_most(least_rows, rows > 0 ? rows : 1));
+  self->block_rows = (int32_t)at_most(rows, cols > 0 ? elements / self->block_cols : 1);
   self->tiles = 0;
   for (uint32_t i = 0; i < rank; i++) {
     if (space->dims[i] == 0) return;
@@ -95,16 +115,18 @@ static int64_t operand_bytes(const lk_element_program *program, uint32_t index) 
                                                  : program->output_dtypes[index - n_inputs]);
 }
 
-static lk_element_lie find_lie(const lk_element_space *space, uint32_t operand) {
+/* `size`: of an element. */
+static lk_element_lie find_lie(const lk_element_space *space, uint32_t operand, int64_t size) {
   const uint32_t rank = space->rank;
   const int64_t *strides = space->strides[operand];
   const int64_t of_row = rank > 1 ? strides[rank - 2] : 0, stride = strides[rank - 1];
-  const bool is_each = stride != 0;
+  if (stride == 0) {
+    return (lk_element_lie){.level = of_row != 0 ? LK_ELEMENT_ROW : LK_ELEMENT_ONE};
+  }
   return (lk_element_lie){.stride = stride,
-                          .level = is_each       ? LK_ELEMENT_EACH
-                                   : of_row != 0 ? LK_ELEMENT_ROW
-                                                 : LK_ELEMENT_ONE,
-                          .repeats = is_each && rank > 1 && of_row == 0 &&
+                          .level = LK_ELEMENT_EACH,
+                          .is_along_columns = size == 4 && of_row == 4 && stride != 4,
+                          .repeats = rank > 1 && of_row == 0 &&
                                      space->dims[rank - 1] <= SHORT_ROW &&
                                      space->dims[rank - 2] >= MANY_ROWS};
 }
@@ -127,15 +149,15 @@ lk_status lk_element_plan(const lk_element_program *program, uint32_t rank, cons
   lk_element_lie lies[LK_ELEMENT_OPERANDS];
   for (uint32_t k = 0; k < n_operands; k++) {
     lies[k] = elements == 1 /* which has any stride */
-                  ? (lk_element_lie){operand_bytes(program, k), LK_ELEMENT_EACH, false}
-                  : find_lie(&space, k);
+                  ? (lk_element_lie){.stride = operand_bytes(program, k), .level = LK_ELEMENT_EACH}
+                  : find_lie(&space, k, operand_bytes(program, k));
   }
   int64_t bytes = 0;
   for (uint32_t k = 0; k < n_operands; k++) {
     if (lies[k].level == LK_ELEMENT_EACH) bytes += elements * operand_bytes(program, k);
   }
   LK_RETURN_NOT_OK(lk_element_compile(program, lies, out, error));
-  set_blocks(out, &space, bytes);
+  set_blocks(out, &space, lies, bytes);
   set_space(out, &space, n_operands);
   return LK_OK;
 }
@@ -146,7 +168,7 @@ lk_status lk_element_plan_tile(const lk_element_program *program, const uint8_t 
   lk_element_lie lies[LK_ELEMENT_OPERANDS];
   for (uint32_t k = 0; k < n_operands; k++) {
     const uint32_t level = k < program->n_inputs ? levels[k] : LK_ELEMENT_EACH;
-    lies[k] = (lk_element_lie){operand_bytes(program, k), (uint8_t)level, false};
+    lies[k] = (lk_element_lie){.stride = operand_bytes(program, k), .level = (uint8_t)level};
   }
   LK_RETURN_NOT_OK(lk_element_compile(program, lies, out, error));
   out->block_cols = (int32_t)block_elements(out);

@@ -52,6 +52,23 @@ LK_VEC_FN vec vec_from_int(veci x) {
 #include "ops/kernel/vec_sse2.h"
 #endif
 
+/* As many vectors as lanes, as a matrix. A round moves the highest bit of the number of a row to the
+ * end of that of a column, and the other way round, so that after all of them they have changed
+ * places. */
+LK_VEC_FN void vec_transpose(vec rows[LK_VEC_LANES]) {
+#pragma GCC unroll 4
+  for (int round = 1; round < LK_VEC_LANES; round *= 2) {
+    vec next[LK_VEC_LANES];
+#pragma GCC unroll 8
+    for (int i = 0; i < LK_VEC_LANES / 2; i++) {
+      next[2 * i] = vec_interleave_low(rows[i], rows[i + LK_VEC_LANES / 2]);
+      next[2 * i + 1] = vec_interleave_high(rows[i], rows[i + LK_VEC_LANES / 2]);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < LK_VEC_LANES; i++) rows[i] = next[i];
+  }
+}
+
 LK_VEC_FN vec vec_abs(vec x) {
   return (vec)((veci)x & 0x7fffffff);
 }

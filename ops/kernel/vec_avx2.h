@@ -24,6 +24,13 @@ LK_VEC_FN vecd vecd_fma(vecd a, vecd b, vecd c) {
 LK_VEC_FN vec vec_sqrt(vec x) {
   return (vec)_mm256_sqrt_ps((__m256)x);
 }
+/* The lower halves of both by turns; the upper ones. */
+LK_VEC_FN vec vec_interleave_low(vec a, vec b) {
+  return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+}
+LK_VEC_FN vec vec_interleave_high(vec a, vec b) {
+  return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+}
 LK_VEC_FN vec vec_max_or_second(vec a, vec b) {
   return (vec)_mm256_max_ps((__m256)a, (__m256)b);
 }

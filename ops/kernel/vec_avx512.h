@@ -24,6 +24,14 @@ LK_VEC_FN vecd vecd_fma(vecd a, vecd b, vecd c) {
 LK_VEC_FN vec vec_sqrt(vec x) {
   return (vec)_mm512_sqrt_ps((__m512)x);
 }
+/* The lower halves of both by turns; the upper ones. */
+LK_VEC_FN vec vec_interleave_low(vec a, vec b) {
+  return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+}
+LK_VEC_FN vec vec_interleave_high(vec a, vec b) {
+  return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15,
+                                 31);
+}
 LK_VEC_FN vec vec_max_or_second(vec a, vec b) {
   return (vec)_mm512_max_ps((__m512)a, (__m512)b);
 }

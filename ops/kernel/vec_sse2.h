@@ -26,6 +26,13 @@ LK_VEC_FN vecd vecd_fma(vecd a, vecd b, vecd c) {
 LK_VEC_FN vec vec_sqrt(vec x) {
   return (vec)_mm_sqrt_ps((__m128)x);
 }
+/* The lower halves of both by turns; the upper ones. */
+LK_VEC_FN vec vec_interleave_low(vec a, vec b) {
+  return __builtin_shufflevector(a, b, 0, 4, 1, 5);
+}
+LK_VEC_FN vec vec_interleave_high(vec a, vec b) {
+  return __builtin_shufflevector(a, b, 2, 6, 3, 7);
+}
 LK_VEC_FN vec vec_max_or_second(vec a, vec b) {
   return (vec)_mm_max_ps((__m128)a, (__m128)b);
 }

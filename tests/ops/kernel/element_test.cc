@@ -626,6 +626,37 @@ TEST_P(ElementIsa, ShortRowsThatRepeat) {
   }
 }
 
+// Operands in the other layout.
+TEST_P(ElementIsa, ElementsAlongColumns) {
+  Random random(9);
+  for (const uint32_t dtype : CLASS_TYPES) {
+    for (const std::vector<int64_t> &dims : {std::vector<int64_t>{2, 48, 64},
+                                             {3, 37, 53},
+                                             {1, 500, 3},
+                                             {1, 3, 500},
+                                             {2, 5, 2100},
+                                             {1, 2100, 5},
+                                             {1, 16, 16}}) {
+      Case test = {begin(), dims, {}};
+      const Value x = lk_element_input(&test.program, dtype),
+                  y = lk_element_input(&test.program, dtype);
+      lk_element_output(&test.program, lk_element_binary(&test.program, LK_ELEMENT_SUB, x, y),
+                        dtype);
+      for (uint32_t k = 0; k < 3; k++) {
+        Operand operand;
+        operand.dtype = dtype;
+        operand.strides = strides_for(
+            dims, k == 1 ? std::vector<size_t>{0, 2, 1} : std::vector<size_t>{0, 1, 2}, 0, 1);
+        allocate(operand, dims, int64_t(k));
+        randomize(operand, random, false);
+        test.operands.push_back(std::move(operand));
+      }
+      check(test, std::to_string(dims[1]) + "x" + std::to_string(dims[2]));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 // One is kept for every size that a node has had.
 TEST(ElementProgram, PlansAreSmall) {
   const int64_t dims[] = {8, 16, 20, 20};
