@@ -3,6 +3,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
+#include "ops/kernel/gather.h"
 #include "ops/plan/planner.h"
 
 /* The parameter is the axis: an int64_t. */

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
+#include "ops/kernel/fill.h"
 #include "ops/plan/moves.h"
 
 /* ---- Shape ---- */

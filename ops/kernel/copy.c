@@ -1,17 +1,22 @@
-/* Moves of bytes: strided copies, fills, and slices picked by indices. The dimensions of a copy are
- * merged once, when the plan is made, so that the run is one loop nest over blocks. */
+/* Strided copies. The dimensions are merged once, when the plan is made, so that a run is loops
+ * over planes of blocks. */
 #include "ops/kernel/copy.h"
 
-#include <inttypes.h>
 #include <string.h>
 
-#include "base/status.h"
 #include "base/tensor.h"
 #include "ops/kernel/strides.h"
 
-/* Two dimensions are walked in squares of this many elements when reading and writing run along
- * different ones, so that both sides use the cache lines that they touch. */
-enum { TILE = 16 };
+enum {
+  TURN_BYTES = 32 * 1024, /* of a turn, which then stays in the L1 cache */
+  FLAT_BYTES = 64 * 1024, /* of one that goes along long rows */
+  TRANSPOSED_ROWS = 128,
+  TILE = 64, /* columns, and elsewhere rows, of a transpose's turn are multiples of these */
+  LINE_BYTES = 64,
+  CHUNK_BYTES = 64 * 1024,   /* of a turn that is a part of a single block */
+  LARGE_BLOCK = 1024,        /* for which a call of memcpy pays */
+  SHARED_BYTES = 256 * 1024, /* with less to move, waking the threads costs more than they save */
+};
 
 lk_copy lk_copy_between(const lk_tensor_desc *from, const lk_tensor_desc *to) {
   const int64_t size = (int64_t)lk_dtype_size(to->dtype);
@@ -21,6 +26,8 @@ lk_copy lk_copy_between(const lk_tensor_desc *from, const lk_tensor_desc *to) {
   lk_strides(to, size, copy.to);
   return copy;
 }
+
+/* ---- dimensions ---- */
 
 static void swap_numbers(int64_t *a, int64_t *b) {
   const int64_t kept = *a;
@@ -59,7 +66,7 @@ static int64_t magnitude(int64_t value) {
 
 /* Brings the dimensions of the plane to the end: the one that is innermost in the destination, and
  * before it, of the others, the one that is innermost in the source. */
-static void choose_plane(lk_copy *copy) {
+static void choose_dims(lk_copy *copy) {
   if (copy->rank == 0) return;
   if (copy->rank == 1) {
     copy->rank = 2;
@@ -75,7 +82,76 @@ static void choose_plane(lk_copy *copy) {
   move_dim(copy, best, place);
 }
 
-void lk_copy_simplify(lk_copy *copy) {
+/* ---- planes ---- */
+
+/* The binary logarithm of the size of an element, rounded up. */
+static uint32_t log_of(size_t block) {
+  uint32_t log = 0;
+  while ((size_t)1 << log < block) log++;
+  return log;
+}
+
+static bool is_transpose(const lk_copy *copy) {
+  const int64_t block = (int64_t)copy->block;
+  const uint32_t row = copy->rank - 2, col = copy->rank - 1;
+  return block <= 8 && (block & (block - 1)) == 0 && copy->from[row] == block &&
+         copy->to[col] == block;
+}
+
+static lk_copy_plane_fn *choose_plane(const lk_copy *copy, const lk_copy_planes *planes) {
+  const uint32_t log = copy->block < LARGE_BLOCK ? log_of(copy->block) : 0;
+  if (is_transpose(copy)) return planes->transpose[log];
+  if (copy->block >= LARGE_BLOCK) return planes->large;
+  if (copy->block >= 64) return planes->vectors;
+  return copy->block == 16 ? planes->elements[log] : planes->up_to[log];
+}
+
+static int64_t at_most(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+static int64_t at_least_1(int64_t a) {
+  return a > 1 ? a : 1;
+}
+
+/* The largest power of two in a step: the larger, the fewer sets of a cache the lines that are that
+ * far apart share. */
+static int64_t evenness(int64_t step) {
+  return step & -step;
+}
+
+/* Elements of a transpose's turn, as rows and columns. Within it, several rows of the source are
+ * read side by side, and one of the destination is written after the other; a turn of as many rows
+ * as a line of the cache has elements does it the other way round. That is for steps between rows
+ * of the destination that would have its lines push each other out of the cache. */
+static void cut_transpose(const lk_copy *copy, int64_t tile[2]) {
+  const int64_t *dims = copy->dims + copy->rank - 2, block = (int64_t)copy->block;
+  const bool is_flat = evenness(copy->to[copy->rank - 2]) > evenness(copy->from[copy->rank - 1]);
+  const int64_t blocks = (is_flat ? FLAT_BYTES : TURN_BYTES) / block;
+  tile[0] = at_most(dims[0], is_flat ? LINE_BYTES / block : TRANSPOSED_ROWS);
+  tile[1] = at_most(dims[1], at_least_1(blocks / tile[0] / TILE) * TILE);
+  if (!is_flat) tile[0] = at_most(dims[0], at_least_1(blocks / tile[1] / TILE) * TILE);
+}
+
+/* Whole rows where they are not too long. */
+static void cut_blocks(const lk_copy *copy, int64_t tile[2]) {
+  const int64_t *dims = copy->dims + copy->rank - 2;
+  const int64_t blocks = at_least_1(TURN_BYTES / (int64_t)copy->block);
+  tile[1] = at_most(dims[1], blocks);
+  tile[0] = at_most(dims[0], at_least_1(blocks / tile[1]));
+}
+
+static void cut_plane(lk_copy *copy) {
+  if (is_transpose(copy)) {
+    cut_transpose(copy, copy->tile);
+  } else {
+    cut_blocks(copy, copy->tile);
+  }
+  for (uint32_t i = 0; i < 2; i++) {
+    copy->tiles[i] = (copy->dims[copy->rank - 2 + i] + copy->tile[i] - 1) / copy->tile[i];
+  }
+}
+
+void lk_copy_simplify_for(lk_copy *copy, lk_isa isa) {
   sort_dims(copy);
   copy->rank = lk_merge_dims(copy->rank, copy->dims, copy->from, copy->to);
   const int64_t block = (int64_t)copy->block;
@@ -84,104 +160,98 @@ void lk_copy_simplify(lk_copy *copy) {
     copy->block *= (size_t)copy->dims[last];
     copy->rank--;
   }
-  choose_plane(copy);
+  choose_dims(copy);
+  if (copy->rank == 0) {
+    copy->turns = (int64_t)(copy->block + CHUNK_BYTES - 1) / CHUNK_BYTES;
+    copy->shared = copy->block >= SHARED_BYTES;
+    return;
+  }
+  copy->plane = choose_plane(copy, lk_copy_planes_get(isa));
+  cut_plane(copy);
+  copy->turns = copy->tiles[0] * copy->tiles[1];
+  for (uint32_t i = 0; i + 2 < copy->rank; i++) copy->turns *= copy->dims[i];
+  double bytes = (double)copy->block;
+  for (uint32_t i = 0; i < copy->rank; i++) bytes *= (double)copy->dims[i];
+  copy->shared = bytes >= SHARED_BYTES && copy->turns > 1;
 }
 
-typedef void plane_fn(const char *from, char *to, const int64_t dims[2], const int64_t from_step[2],
-                      const int64_t to_step[2], size_t block);
+void lk_copy_simplify(lk_copy *copy) {
+  lk_copy_simplify_for(copy, lk_isa_get());
+}
 
-/* memcpy of a constant size is one load and one store, at any alignment. */
-#define PLANE(name, size)                                                                          \
-  static void name(const char *from, char *to, const int64_t dims[2], const int64_t from_step[2],  \
-                   const int64_t to_step[2], size_t block) {                                       \
-    (void)block;                                                                                   \
-    for (int64_t y = 0; y < dims[0]; y += TILE) {                                                  \
-      int64_t y_end = y + TILE < dims[0] ? y + TILE : dims[0];                                     \
-      for (int64_t x = 0; x < dims[1]; x += TILE) {                                                \
-        int64_t x_end = x + TILE < dims[1] ? x + TILE : dims[1];                                   \
-        for (int64_t i = y; i < y_end; i++) {                                                      \
-          for (int64_t j = x; j < x_end; j++) {                                                    \
-            memcpy(to + i * to_step[0] + j * to_step[1],                                           \
-                   from + i * from_step[0] + j * from_step[1], (size));                            \
-          }                                                                                        \
-        }                                                                                          \
-      }                                                                                            \
-    }                                                                                              \
+/* ---- running ---- */
+
+static void copy_chunks(const lk_copy *copy, const char *from, char *to, int64_t begin,
+                        int64_t end) {
+  const size_t first = (size_t)begin * CHUNK_BYTES, last = (size_t)end * CHUNK_BYTES;
+  if (from == to) return;
+  memcpy(to + first, from + first, (last < copy->block ? last : copy->block) - first);
+}
+
+/* Which turn it is, and where its outer dimensions begin. */
+typedef struct position {
+  int64_t tile[2], at[LK_MAX_RANK];
+  const char *from;
+  char *to;
+} position;
+
+static position find(const lk_copy *copy, const char *from, char *to, int64_t turn) {
+  position p = {.from = from, .to = to};
+  p.tile[1] = turn % copy->tiles[1];
+  turn /= copy->tiles[1];
+  p.tile[0] = turn % copy->tiles[0];
+  turn /= copy->tiles[0];
+  for (uint32_t i = copy->rank - 2; i-- > 0; turn /= copy->dims[i]) {
+    p.at[i] = turn % copy->dims[i];
+    p.from += p.at[i] * copy->from[i];
+    p.to += p.at[i] * copy->to[i];
   }
-PLANE(plane_1, 1)
-PLANE(plane_2, 2)
-PLANE(plane_4, 4)
-PLANE(plane_8, 8)
-PLANE(plane_any, block)
-#undef PLANE
+  return p;
+}
 
-static plane_fn *plane_for(size_t block) {
-  static plane_fn *const planes[] = {[1] = plane_1, [2] = plane_2, [4] = plane_4, [8] = plane_8};
-  const bool has_own = block < sizeof planes / sizeof planes[0] && planes[block] != NULL;
-  return has_own ? planes[block] : plane_any;
+static void step(const lk_copy *copy, position *p) {
+  for (uint32_t i = 2; i-- > 0;) {
+    if (++p->tile[i] < copy->tiles[i]) return;
+    p->tile[i] = 0;
+  }
+  for (uint32_t i = copy->rank - 2; i-- > 0;) {
+    p->from += copy->from[i];
+    p->to += copy->to[i];
+    if (++p->at[i] < copy->dims[i]) return;
+    p->from -= copy->from[i] * copy->dims[i];
+    p->to -= copy->to[i] * copy->dims[i];
+    p->at[i] = 0;
+  }
+}
+
+static void do_turns(const void *arg, int64_t begin, int64_t end) {
+  const lk_kernel_loop *loop = arg;
+  const lk_copy *copy = loop->params;
+  const char *from = (const char *)loop->pointers[0] + copy->from_offset;
+  char *to = (char *)loop->pointers[1] + copy->to_offset;
+  if (copy->rank == 0) {
+    copy_chunks(copy, from, to, begin, end);
+    return;
+  }
+  const uint32_t row = copy->rank - 2, col = copy->rank - 1;
+  lk_copy_plane plane = {.from_row = copy->from[row],
+                         .from_col = copy->from[col],
+                         .to_row = copy->to[row],
+                         .to_col = copy->to[col],
+                         .block = copy->block};
+  position p = find(copy, from, to, begin);
+  for (int64_t turn = begin; turn < end; turn++, step(copy, &p)) {
+    const int64_t first_row = p.tile[0] * copy->tile[0], first_col = p.tile[1] * copy->tile[1];
+    plane.from = p.from + first_row * plane.from_row + first_col * plane.from_col;
+    plane.to = p.to + first_row * plane.to_row + first_col * plane.to_col;
+    plane.rows = at_most(copy->tile[0], copy->dims[row] - first_row);
+    plane.cols = at_most(copy->tile[1], copy->dims[col] - first_col);
+    copy->plane(&plane);
+  }
 }
 
 lk_status lk_copy_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
   const lk_copy *copy = params;
-  const char *from = (const char *)pointers[0] + copy->from_offset;
-  char *to = (char *)pointers[1] + copy->to_offset;
-  if (copy->rank == 0) {
-    if (from != to) memcpy(to, from, copy->block);
-    return LK_OK;
-  }
-  uint32_t plane_at = copy->rank - 2;
-  plane_fn *plane = plane_for(copy->block);
-  int64_t at[LK_MAX_RANK] = {0};
-  for (;;) {
-    plane(from, to, copy->dims + plane_at, copy->from + plane_at, copy->to + plane_at, copy->block);
-    uint32_t i = plane_at;
-    for (; i > 0; i--) {
-      from += copy->from[i - 1];
-      to += copy->to[i - 1];
-      if (++at[i - 1] < copy->dims[i - 1]) break;
-      from -= copy->from[i - 1] * copy->dims[i - 1];
-      to -= copy->to[i - 1] * copy->dims[i - 1];
-      at[i - 1] = 0;
-    }
-    if (i == 0) return LK_OK;
-  }
-}
-
-lk_status lk_fill_kernel(const void *params, void *const *pointers, lk_error *error) {
-  (void)error;
-  const lk_fill *fill = params;
-  char *to = pointers[0];
-  const size_t bytes = (size_t)fill->count * fill->size;
-  if (bytes == 0) return LK_OK;
-  memcpy(to, fill->value, fill->size);
-  /* Doubles what is filled. */
-  for (size_t done = fill->size; done < bytes;) {
-    const size_t more = done < bytes - done ? done : bytes - done;
-    memcpy(to + done, to, more);
-    done += more;
-  }
-  return LK_OK;
-}
-
-lk_status lk_gather_kernel(const void *params, void *const *pointers, lk_error *error) {
-  const lk_gather *step = params;
-  const char *data = pointers[0];
-  char *to = pointers[2];
-  for (int64_t i = 0; i < step->outer; i++) {
-    for (int64_t k = 0; k < step->count; k++) {
-      int64_t index = step->wide ? ((const int64_t *)pointers[1])[k]
-                                 : (int64_t)((const int32_t *)pointers[1])[k];
-      if (index < -step->axis || index >= step->axis) {
-        return lk_fail(error, LK_OUT_OF_RANGE,
-                       "failed to gather: index %" PRId64 ", must be -%" PRId64 " to %" PRId64,
-                       index, step->axis, step->axis - 1);
-      }
-      if (index < 0) index += step->axis;
-      memcpy(to, data + (size_t)index * step->block, step->block);
-      to += step->block;
-    }
-    data += (size_t)step->axis * step->block;
-  }
-  return LK_OK;
+  return lk_kernel_turns(copy->turns, copy->shared, do_turns, params, pointers);
 }

@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
+#include "ops/kernel/fill.h"
 #include "ops/kernel/strides.h"
 
 lk_layout lk_fixed_input_layout(lk_planner *planner, uint32_t index) {

@@ -312,7 +312,7 @@ lk_status lk_planner_reorder(lk_planner *planner, const lk_operand *from, const 
   const bool is_fixed = from->desc.layout < LK_LAYOUT_FIRST_INTERNED &&
                         to->desc.layout < LK_LAYOUT_FIRST_INTERNED &&
                         from->desc.dtype == to->desc.dtype;
-  if (is_fixed && lk_dnnl_type(from->desc.dtype) == dnnl_data_type_undef) {
+  if (is_fixed) {
     const lk_copy copy = lk_copy_between(&from->desc, &to->desc);
     LK_RETURN_NOT_OK(lk_planner_copy(planner, &copy, from, to, error));
   } else {

@@ -7,7 +7,9 @@
 #include "tests/harness/lk_test.h"
 
 extern "C" {
+#include "base/team/team.h"
 #include "ops/kernel/copy.h"
+#include "ops/kernel/fill.h"
 #include "ops/kernel/strides.h"
 }
 
@@ -25,9 +27,10 @@ struct Case {
 Case random_case(std::mt19937 &random) {
   Case made;
   lk_copy &copy = made.copy;
-  const size_t sizes[] = {1, 2, 3, 4, 8, 16};
-  copy.block = sizes[random() % 6];
-  copy.rank = random() % 6;
+  const size_t sizes[] = {1, 2, 3, 4, 5, 8, 12, 16, 24, 40, 64, 100};
+  copy.block = sizes[random() % 12];
+  copy.rank = random() % (LK_MAX_RANK + 1);
+  const uint32_t most = copy.rank > 4 ? 4 : 20;
   std::vector<uint32_t> from_order(copy.rank), to_order(copy.rank);
   std::iota(from_order.begin(), from_order.end(), 0u);
   to_order = from_order;
@@ -37,7 +40,7 @@ Case random_case(std::mt19937 &random) {
   } else {
     to_order = from_order;
   }
-  for (uint32_t i = 0; i < copy.rank; i++) copy.dims[i] = random() % 3 == 0 ? 1 : 1 + random() % 20;
+  for (uint32_t i = 0; i < copy.rank; i++) copy.dims[i] = random() % 3 == 0 ? 1 : 1 + random() % most;
   int64_t from_bytes = static_cast<int64_t>(copy.block), to_bytes = from_bytes;
   for (uint32_t i : from_order) {
     copy.from[i] = from_bytes;
@@ -77,16 +80,90 @@ Bytes expected_of(const Case &made) {
   return to;
 }
 
+lk_isa best() {
+  return lk_isa_get();
+}
+
 TEST(Copy, MovesEveryElementOnce) {
   std::mt19937 random(1);
-  for (int i = 0; i < 300; i++) {
-    SCOPED_TRACE(i);
+  for (int i = 0; i < 600; i++) {
     Case made = random_case(random);
+    const Bytes expected = expected_of(made), blank = made.to;
+    for (int isa = LK_ISA_BASE; isa <= best(); isa++) {
+      SCOPED_TRACE(std::to_string(i) + ", instruction set " + std::to_string(isa));
+      lk_copy simple = made.copy;
+      lk_copy_simplify_for(&simple, lk_isa(isa));
+      made.to = blank;
+      void *const pointers[] = {made.from.data(), made.to.data()};
+      LK_ASSERT_OK(lk_copy_kernel(&simple, pointers, LK_ERR));
+      ASSERT_EQ(made.to, expected);
+    }
+  }
+}
+
+// Transposes of matrices with gaps between their rows, which must stay as they are.
+TEST(Copy, TransposesEverySize) {
+  std::mt19937 random(2);
+  const int64_t sides[] = {1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 33, 64, 65, 130, 300};
+  for (const int64_t size : {1, 2, 4, 8}) {
+    for (const int64_t rows : sides) {
+      for (const int64_t cols : sides) {
+        Case made;
+        lk_copy &copy = made.copy;
+        const int64_t from_gap = int64_t(random() % 3) * size, to_gap = int64_t(random() % 3) * size;
+        copy.block = size_t(size);
+        copy.rank = 2;
+        copy.dims[0] = rows;
+        copy.dims[1] = cols;
+        copy.from[0] = copy.to[1] = size;
+        copy.from[1] = rows * size + from_gap;
+        copy.to[0] = cols * size + to_gap;
+        /* no byte behind the last element */
+        made.from.resize(size_t(copy.from[1] * (cols - 1) + rows * size));
+        made.to.assign(size_t(copy.to[0] * (rows - 1) + cols * size), '.');
+        for (char &byte : made.from) byte = static_cast<char>(random());
+        const Bytes expected = expected_of(made), blank = made.to;
+        for (int isa = LK_ISA_BASE; isa <= best(); isa++) {
+          SCOPED_TRACE(std::to_string(rows) + "x" + std::to_string(cols) + " of " +
+                       std::to_string(size) + " bytes, instruction set " + std::to_string(isa));
+          lk_copy simple = copy;
+          lk_copy_simplify_for(&simple, lk_isa(isa));
+          made.to = blank;
+          void *const pointers[] = {made.from.data(), made.to.data()};
+          LK_ASSERT_OK(lk_copy_kernel(&simple, pointers, LK_ERR));
+          ASSERT_EQ(made.to, expected);
+        }
+      }
+    }
+  }
+}
+
+// What is shared goes to threads in pieces that only they write.
+TEST(Copy, IsSharedByThreads) {
+  lk_tensor_desc from = {};
+  from.dtype = LK_F32;
+  from.rank = 4;
+  const int64_t dims[] = {2, 37, 41, 43};
+  std::copy(std::begin(dims), std::end(dims), from.dims);
+  lk_tensor_desc to = from;
+  from.layout = LK_LAYOUT_PLAIN;
+  to.layout = LK_LAYOUT_CHANNELS_LAST;
+  for (int way = 0; way < 3; way++) {
+    if (way == 2) to = from; /* one block */
+    Case made;
+    made.copy = way == 1 ? lk_copy_between(&to, &from) : lk_copy_between(&from, &to);
+    const size_t bytes = size_t(2 * 37 * 41 * 43) * 4;
+    made.from.resize(bytes);
+    made.to.resize(bytes);
+    std::mt19937 random(3);
+    for (char &byte : made.from) byte = static_cast<char>(random());
     const Bytes expected = expected_of(made);
-    lk_copy simple = made.copy;
-    lk_copy_simplify(&simple);
+    lk_copy_simplify(&made.copy);
+    EXPECT_TRUE(made.copy.shared);
     void *const pointers[] = {made.from.data(), made.to.data()};
-    LK_ASSERT_OK(lk_copy_kernel(&simple, pointers, LK_ERR));
+    const int before = lk_team_begin(3);
+    LK_ASSERT_OK(lk_copy_kernel(&made.copy, pointers, LK_ERR));
+    lk_team_end(before);
     ASSERT_EQ(made.to, expected);
   }
 }
@@ -111,6 +188,7 @@ TEST(Copy, OfOneBlockNeedsNoDimensions) {
   Bytes params(head), from = {1, 2, 3}, to(3);
   lk_copy copy = {};
   copy.block = from.size();
+  lk_copy_simplify(&copy);
   std::memcpy(params.data(), &copy, head);
   void *const pointers[] = {from.data(), to.data()};
   LK_EXPECT_OK(lk_copy_kernel(params.data(), pointers, LK_ERR));
