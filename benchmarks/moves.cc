@@ -24,6 +24,7 @@
 
 extern "C" {
 #include "base/team/team.h"
+#include "ops/kernel/concat.h"
 #include "ops/kernel/copy.h"
 #include "ops/plan/threadpool.h"
 }
@@ -202,6 +203,65 @@ const std::vector<Dims> REORDERS = {
     {1, 2048, 7, 7},    {8, 256, 56, 56},  {1, 480, 3, 80},   {1, 120, 1, 40},   {1, 64, 512},
     {2, 16, 8, 28, 28}, {4, 64, 112, 112}, {1, 2, 160, 160},  {1, 18, 40, 40},   {1, 7, 33, 35}};
 
+// ---- concatenations over channels ----
+
+struct ConcatSize {
+  std::vector<dnnl_dim_t> channels;
+  dnnl_dim_t height, width;
+};
+
+Result run_concat(const ConcatSize &size, bool is_last, int rounds, std::mt19937 &random) {
+  lk_concat concat = {};
+  const int64_t pixels = size.height * size.width;
+  int64_t channels = 0;
+  std::string name;
+  Buffers sources;
+  std::vector<dnnl_memory_desc_t> descs;
+  concat.rows = is_last ? pixels : 1;
+  for (dnnl_dim_t each : size.channels) {
+    channels += each;
+    name += (name.empty() ? "" : "+") + std::to_string(each);
+    sources.push_back(std::make_unique<Buffer>(each * pixels));
+    sources.back()->fill(random);
+    descs.push_back(describe({1, each, size.height, size.width}, is_last));
+    concat.blocks[concat.count++] = size_t(each * (is_last ? 1 : pixels) * 4);
+  }
+  lk_concat_plan(&concat, lk_isa_get());
+  name += " " + std::to_string(size.height) + "x" + std::to_string(size.width) +
+          (is_last ? " nhwc" : " nchw");
+  Buffer ours(channels * pixels), theirs(channels * pixels);
+  dnnl_memory_desc_t to = describe({1, channels, size.height, size.width}, is_last);
+  dnnl_primitive_desc_t desc = nullptr;
+  check(dnnl_concat_primitive_desc_create(&desc, engine, to, int(descs.size()), 1, descs.data(),
+                                          nullptr));
+  Primitive primitive(desc);
+  std::vector<void *> pointers;
+  for (size_t i = 0; i < descs.size(); i++) {
+    primitive.add(DNNL_ARG_MULTIPLE_SRC + int(i), descs[i], *sources[i]);
+    pointers.push_back(sources[i]->get());
+    check(dnnl_memory_desc_destroy(descs[i]));
+  }
+  primitive.add(DNNL_ARG_DST, to, theirs);
+  pointers.push_back(ours.get());
+  check(dnnl_memory_desc_destroy(to));
+  const auto run_ours = [&] {
+    if (lk_concat_kernel(&concat, pointers.data(), nullptr) != LK_OK) std::exit(1);
+  };
+  run_ours();
+  primitive.run();
+  compare(name, ours, theirs, 0);
+  return measure(name, 8 * channels * pixels, rounds, run_ours, [&] { primitive.run(); });
+}
+
+// Of OCR models, DenseNet, Inception, ShuffleNet and detectors.
+const std::vector<ConcatSize> CONCATS = {
+    {{24, 24, 24, 24}, 160, 160}, {{64, 64, 64, 64}, 80, 80}, {{64, 32}, 56, 56},
+    {{128, 32}, 28, 28},          {{256, 32}, 14, 14},        {{512, 32}, 7, 7},
+    {{64, 96, 16, 32}, 28, 28},   {{192, 96, 64, 64}, 28, 28}, {{24, 24}, 28, 28},
+    {{58, 58}, 28, 28},           {{116, 116}, 14, 14},       {{256, 256}, 40, 40},
+    {{128, 128}, 80, 80},         {{3, 1}, 224, 224},         {{1, 1, 1}, 64, 64},
+    {{512, 512, 512, 512}, 20, 20}, {{960, 960}, 1, 80},      {{48, 48}, 12, 80}};
+
 // ---- report ----
 
 bool report(const char *what, std::vector<Result> results, bool json) {
@@ -258,7 +318,7 @@ int main(int argc, char **argv) {
   check(dnnl_engine_create(&engine, dnnl_cpu, 0));
   lk_dnnl_create_for(1);
   check(lk_stream_create(engine, &stream));
-  std::vector<Result> reorders;
+  std::vector<Result> reorders, concats;
   for (const Dims &dims : REORDERS) {
     reorders.push_back(run_reorder(dims, true, rounds, random));
     reorders.push_back(run_reorder(dims, false, rounds, random));
@@ -268,8 +328,21 @@ int main(int argc, char **argv) {
                        random_number(random, 2, 90)};
     reorders.push_back(run_reorder(dims, reorders.size() % 2 == 0, rounds, random));
   }
+  for (const ConcatSize &size : CONCATS) {
+    concats.push_back(run_concat(size, true, rounds, random));
+    concats.push_back(run_concat(size, false, rounds, random));
+  }
+  while (concats.size() < COUNT) {
+    ConcatSize size = {{}, random_number(random, 1, 60), random_number(random, 1, 60)};
+    for (int64_t i = random_number(random, 2, 5); i > 0; i--) {
+      size.channels.push_back(random_number(random, 1, 160));
+    }
+    concats.push_back(run_concat(size, concats.size() % 4 != 0, rounds, random));
+  }
   if (arguments.json) std::printf("{");
   report("layout changes", reorders, arguments.json);
+  if (arguments.json) std::printf(", ");
+  report("concatenations", concats, arguments.json);
   if (arguments.json) std::printf("}\n");
   check(dnnl_stream_destroy(stream));
   check(dnnl_engine_destroy(engine));

@@ -1,16 +1,16 @@
-/* Concat: inputs behind each other along an axis. f32 through oneDNN, other types and very many
- * inputs by strided copies. Inputs without elements are left out. */
+/* Concat: inputs behind each other along an axis, in one step. Inputs in another layout than the
+ * output's, and very many, take a strided copy each. Inputs without elements are left out. */
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/status.h"
 #include "base/tensor.h"
+#include "ops/kernel/concat.h"
 #include "ops/kernel/strides.h"
 #include "ops/plan/moves.h"
 
-/* More sources than one primitive takes are copied one by one. */
-enum { MAX_SOURCES = 60, MAX_INPUTS = 4096 };
-_Static_assert((int)MAX_SOURCES <= LK_MAX_SOURCES, "the builder reads them all");
+enum { MAX_INPUTS = 4096 };
 
 /* The parameter is the axis: an int64_t. */
 static void parse(lk_attrs *attrs, void *params) {
@@ -91,45 +91,25 @@ static lk_layout choose_layout(lk_planner *planner) {
   return any && (all || wished) ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
 }
 
-/* The same bytes as three dimensions: all that lie outside the axis in memory, the axis, and all
- * that lie within. So one primitive serves all ranks and both layouts. */
-static lk_tensor_desc three_dims(const lk_tensor_desc *desc, uint32_t axis) {
-  int64_t strides[LK_MAX_RANK] = {0};
-  lk_strides(desc, 1, strides);
-  const int64_t inside = strides[axis], length = desc->dims[axis];
-  const int64_t dims[] = {lk_elements(desc) / (inside * length), length, inside};
-  return lk_tensor_desc_make(desc->dtype, 3, dims);
-}
-
-static lk_status plan_primitive(lk_planner *planner, const lk_operand *sources, uint32_t count,
-                                const lk_operand *to, uint32_t axis, lk_error *error) {
-  lk_key_builder key;
-  const lk_primitive *primitive = NULL;
-  lk_planner_key_begin(planner, &key, LK_PRIMITIVE_CONCAT);
-  lk_primitive_arg args[MAX_SOURCES + 1];
-  for (uint32_t i = 0; i < count; i++) {
-    lk_tensor_desc three = three_dims(&sources[i].desc, axis);
-    lk_key_add_tensor(&key, LK_WORD_SRC, i, &three, 0);
-    args[i] = (lk_primitive_arg){DNNL_ARG_MULTIPLE_SRC + (int)i, sources[i]};
-  }
-  lk_tensor_desc three = three_dims(&to->desc, axis);
-  lk_key_add_tensor(&key, LK_WORD_DST, 0, &three, 0);
-  lk_key_add_number(&key, LK_WORD_AXIS, 1);
-  args[count] = (lk_primitive_arg){DNNL_ARG_DST, *to};
-  LK_RETURN_NOT_OK(lk_planner_primitive(planner, &key, &primitive, error));
-  return lk_planner_execute(planner, primitive, args, count + 1, error);
+/* Inputs of a run are taken in their own layout. */
+static lk_layout input_layout(lk_planner *planner, uint32_t index, lk_layout layout) {
+  const bool is_constant = planner->node->constants[index].content != NULL;
+  const lk_layout own = lk_fixed_input_layout(planner, index);
+  return is_constant || lk_layout_same_bytes(&planner->inputs[index].desc, own, layout) ? layout
+                                                                                        : own;
 }
 
 /* One copy step for each input, at its place along the axis. */
-static lk_status plan_copies(lk_planner *planner, lk_layout layout, const lk_operand *to,
-                             uint32_t axis, lk_error *error) {
+static lk_status plan_copies(lk_planner *planner, const lk_operand *to, uint32_t axis,
+                             lk_error *error) {
   int64_t strides[LK_MAX_RANK], offset = 0;
   lk_strides(&to->desc, (int64_t)lk_dtype_size(to->desc.dtype), strides);
   for (uint32_t i = 0; i < planner->node->n_inputs; i++) {
     const lk_tensor_desc *desc = &planner->inputs[i].desc;
     if (lk_elements(desc) == 0) continue;
     lk_operand from;
-    LK_RETURN_NOT_OK(lk_planner_input(planner, i, layout, &from, error));
+    LK_RETURN_NOT_OK(
+        lk_planner_input(planner, i, input_layout(planner, i, to->desc.layout), &from, error));
     lk_copy copy = lk_copy_between(&from.desc, &from.desc);
     copy.to_offset = offset;
     memcpy(copy.to, strides, sizeof copy.to);
@@ -139,33 +119,52 @@ static lk_status plan_copies(lk_planner *planner, lk_layout layout, const lk_ope
   return LK_OK;
 }
 
+/* All inputs have the layout of `to`, so that what lies within the axis is a block in each. */
+static lk_status plan_blocks(lk_planner *planner, const lk_operand *to, uint32_t axis,
+                             lk_error *error) {
+  lk_concat concat = {.rows = 1};
+  lk_operand operands[LK_CONCAT_SOURCES + 1];
+  int64_t strides[LK_MAX_RANK];
+  lk_strides(&to->desc, (int64_t)lk_dtype_size(to->desc.dtype), strides);
+  for (uint32_t i = 0; i < planner->node->n_inputs; i++) {
+    const lk_tensor_desc *desc = &planner->inputs[i].desc;
+    if (lk_elements(desc) == 0) continue;
+    LK_RETURN_NOT_OK(
+        lk_planner_input(planner, i, to->desc.layout, &operands[concat.count], error));
+    concat.blocks[concat.count++] = (size_t)(strides[axis] * desc->dims[axis]);
+  }
+  operands[concat.count] = *to;
+  const int64_t within = strides[axis] * to->desc.dims[axis];
+  concat.rows = lk_elements(&to->desc) * (int64_t)lk_dtype_size(to->desc.dtype) / within;
+  lk_concat_plan(&concat, lk_isa_get());
+  return lk_planner_kernel(planner, lk_concat_kernel, "concat", &concat,
+                           offsetof(lk_concat, blocks) + concat.count * sizeof concat.blocks[0],
+                           operands, concat.count + 1, error);
+}
+
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_op_node *node = planner->node;
   const lk_tensor_desc *desc = &planner->body->outputs[0];
   const uint32_t axis = (uint32_t)lk_axis(*(const int64_t *)node->params, desc->rank);
+  const lk_layout layout = choose_layout(planner);
   uint32_t count = 0, last = 0;
+  bool is_mixed = false;
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     if (lk_elements(&planner->inputs[i].desc) == 0) continue;
+    is_mixed = is_mixed || input_layout(planner, i, layout) != layout;
     count++;
     last = i;
   }
   if (count == 1) return lk_plan_same(planner, last, error);
-
-  lk_operand to, sources[MAX_SOURCES] = {{0}};
-  lk_layout layout = choose_layout(planner);
+  lk_operand to;
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to, error));
-  if (desc->dtype != LK_F32 || count > MAX_SOURCES) {
-    return plan_copies(planner, layout, &to, axis, error);
-  }
-  for (uint32_t i = 0, next = 0; i < node->n_inputs; i++) {
-    if (lk_elements(&planner->inputs[i].desc) == 0) continue;
-    LK_RETURN_NOT_OK(lk_planner_input(planner, i, layout, &sources[next++], error));
-  }
-  return plan_primitive(planner, sources, count, &to, axis, error);
+  return is_mixed || count == 0 || count > LK_CONCAT_SOURCES
+             ? plan_copies(planner, &to, axis, error)
+             : plan_blocks(planner, &to, axis, error);
 }
 
 const lk_op_class lk_op_concat = {
-    LK_OP_ROW("Concat", "", 7, "inputs behind each other along an axis", .flags = LK_OP_PRIMITIVE,
+    LK_OP_ROW("Concat", "", 7, "inputs behind each other along an axis", .flags = LK_OP_WORTH_CLAIMING,
               .min_inputs = 1, .max_inputs = MAX_INPUTS, .max_outputs = 1, .input_types = "T",
               .output_types = "T"),
     .params_size = sizeof(int64_t),

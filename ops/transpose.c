@@ -1,6 +1,5 @@
 /* Transpose: dimensions in another order. A strided copy from whatever layout the input lies in to
- * the one that is wished for; where both come to the same bytes, a view. A oneDNN reorder would
- * need an interned descriptor and a primitive for every shape, so this is plain C. */
+ * the one that is wished for; where both come to the same bytes, a view. */
 #include <inttypes.h>
 
 #include "base/status.h"
@@ -94,8 +93,8 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   }
   to_desc.layout = lk_fixed_output_layout(planner, natural);
   copy = describe(&from_desc, &to_desc, perm);
-  if (to_desc.layout == LK_LAYOUT_PLAIN && moves_nothing(&copy)) {
-    return lk_planner_view(planner, 0, from_desc.layout, error);
+  if (moves_nothing(&copy)) {
+    return lk_plan_view(planner, 0, from_desc.layout, to_desc.layout, error);
   }
   lk_operand from, to;
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, from_desc.layout, &from, error));

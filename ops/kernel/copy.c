@@ -14,7 +14,6 @@ enum {
   TILE = 64, /* columns, and elsewhere rows, of a transpose's turn are multiples of these */
   LINE_BYTES = 64,
   CHUNK_BYTES = 64 * 1024,   /* of a turn that is a part of a single block */
-  LARGE_BLOCK = 1024,        /* for which a call of memcpy pays */
   SHARED_BYTES = 256 * 1024, /* with less to move, waking the threads costs more than they save */
 };
 
@@ -84,13 +83,6 @@ static void choose_dims(lk_copy *copy) {
 
 /* ---- planes ---- */
 
-/* The binary logarithm of the size of an element, rounded up. */
-static uint32_t log_of(size_t block) {
-  uint32_t log = 0;
-  while ((size_t)1 << log < block) log++;
-  return log;
-}
-
 static bool is_transpose(const lk_copy *copy) {
   const int64_t block = (int64_t)copy->block;
   const uint32_t row = copy->rank - 2, col = copy->rank - 1;
@@ -99,11 +91,8 @@ static bool is_transpose(const lk_copy *copy) {
 }
 
 static lk_copy_plane_fn *choose_plane(const lk_copy *copy, const lk_copy_planes *planes) {
-  const uint32_t log = copy->block < LARGE_BLOCK ? log_of(copy->block) : 0;
-  if (is_transpose(copy)) return planes->transpose[log];
-  if (copy->block >= LARGE_BLOCK) return planes->large;
-  if (copy->block >= 64) return planes->vectors;
-  return copy->block == 16 ? planes->elements[log] : planes->up_to[log];
+  return is_transpose(copy) ? planes->transpose[lk_copy_log(copy->block)]
+                            : lk_copy_blocks_fn(planes, copy->block);
 }
 
 static int64_t at_most(int64_t a, int64_t b) {

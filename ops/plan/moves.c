@@ -20,14 +20,22 @@ lk_layout lk_fixed_output_layout(lk_planner *planner, lk_layout natural) {
   return can ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
 }
 
+lk_status lk_plan_view(lk_planner *planner, uint32_t index, lk_layout from_layout,
+                       lk_layout to_layout, lk_error *error) {
+  lk_operand from, to;
+  LK_RETURN_NOT_OK(lk_planner_input(planner, index, from_layout, &from, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, to_layout, &to, error));
+  if (from.place == LK_PLACE_INPUT && to.place == LK_PLACE_OUTPUT) {
+    planner->body->alias_input = (int32_t)index;
+  }
+  const lk_copy copy = {.block =
+                            (size_t)lk_elements(&from.desc) * lk_dtype_size(from.desc.dtype)};
+  return lk_planner_copy(planner, &copy, &from, &to, error);
+}
+
 lk_status lk_plan_same(lk_planner *planner, uint32_t index, lk_error *error) {
   const lk_layout layout = lk_fixed_input_layout(planner, index);
-  if (layout == LK_LAYOUT_PLAIN) return lk_planner_view(planner, index, layout, error);
-  lk_operand from, to;
-  LK_RETURN_NOT_OK(lk_planner_input(planner, index, layout, &from, error));
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to, error));
-  const lk_copy copy = lk_copy_between(&from.desc, &from.desc);
-  return lk_planner_copy(planner, &copy, &from, &to, error);
+  return lk_plan_view(planner, index, layout, layout, error);
 }
 
 lk_status lk_plan_fill(lk_planner *planner, const lk_operand *to, size_t size, const void *value,

@@ -10,8 +10,13 @@ lk_layout lk_fixed_input_layout(lk_planner *planner, uint32_t index);
  * `natural` without a wish, else plain. */
 lk_layout lk_fixed_output_layout(lk_planner *planner, lk_layout natural);
 
-/* Output 0 is input `index` unchanged, of the same shape: a view when the input lies plain, else a
- * copy that keeps the layout and does nothing when both pointers are equal. */
+/* Output 0 in `to_layout` has the bytes of input `index` in `from_layout`, both fixed: emits a copy
+ * that does nothing when the pointers are equal, and tells the executor. An input or output that
+ * has to be reordered is no view. */
+lk_status lk_plan_view(lk_planner *planner, uint32_t index, lk_layout from_layout,
+                       lk_layout to_layout, lk_error *error);
+
+/* Output 0 is input `index` unchanged, of the same shape: a view. */
 lk_status lk_plan_same(lk_planner *planner, uint32_t index, lk_error *error);
 
 /* A step that repeats `size` bytes (at most LK_MAX_FILL) all over an operand: a multiple of

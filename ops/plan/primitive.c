@@ -22,15 +22,9 @@ typedef struct build_arg {
   const lk_key *key;
 } build_arg;
 
-/* Fills in all sources, and the tensor of each other role. */
+/* Fills in the tensor of each role. */
 static lk_status read_tensors(lk_primitive_build *build, lk_error *error) {
-  for (; build->n_sources < LK_MAX_SOURCES; build->n_sources++) {
-    dnnl_memory_desc_t *source = &build->sources[build->n_sources];
-    LK_RETURN_NOT_OK(
-        lk_build_tensor(build, LK_WORD_SRC, (uint32_t)build->n_sources, source, error));
-    if (*source == NULL) break;
-  }
-  build->src = build->sources[0];
+  LK_RETURN_NOT_OK(lk_build_tensor(build, LK_WORD_SRC, 0, &build->src, error));
   LK_RETURN_NOT_OK(lk_build_tensor(build, LK_WORD_WEIGHTS, 0, &build->weights, error));
   LK_RETURN_NOT_OK(lk_build_tensor(build, LK_WORD_BIAS, 0, &build->bias, error));
   return lk_build_tensor(build, LK_WORD_DST, 0, &build->dst, error);
@@ -49,7 +43,7 @@ static lk_status create(lk_ops_env *env, const lk_key *key, const lk_primitive_k
   LK_TRY(lk_dnnl_check(error, dnnl_primitive_create(&primitive->primitive, primitive->desc),
                        kind->create));
 cleanup:
-  for (int i = 0; i < build.n_sources; i++) dnnl_memory_desc_destroy(build.sources[i]);
+  if (build.src != NULL) dnnl_memory_desc_destroy(build.src);
   if (build.weights != NULL) dnnl_memory_desc_destroy(build.weights);
   if (build.bias != NULL) dnnl_memory_desc_destroy(build.bias);
   if (build.dst != NULL) dnnl_memory_desc_destroy(build.dst);

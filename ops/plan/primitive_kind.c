@@ -128,15 +128,6 @@ static dnnl_status_t build_resampling(const lk_primitive_build *build,
                                                        NULL, build->src, build->dst, build->attr);
 }
 
-/* SRC 0 to n - 1, DST; AXIS. */
-static dnnl_status_t build_concat(const lk_primitive_build *build,
-                                  dnnl_primitive_desc_t *out_desc) {
-  return dnnl_concat_primitive_desc_create(out_desc, build->env->engine, build->dst,
-                                           build->n_sources, (int)get_number(build, LK_WORD_AXIS),
-                                           (const const_dnnl_memory_desc_t *)build->sources,
-                                           build->attr);
-}
-
 /* SRC, DST: types or layouts differ. */
 static dnnl_status_t build_reorder(const lk_primitive_build *build,
                                    dnnl_primitive_desc_t *out_desc) {

@@ -4,15 +4,11 @@
 
 #include "ops/plan/env.h"
 
-#define LK_MAX_SOURCES 64
-
 typedef struct lk_primitive_build {
   lk_ops_env *env; /* builders take its engine and layouts, which the key names, and nothing else */
   const lk_key *key;
   dnnl_primitive_attr_t attr; /* user scratchpad, math mode and post-ops of the key */
-  dnnl_memory_desc_t sources[LK_MAX_SOURCES]; /* SRC 0 to n_sources - 1 */
-  int n_sources;
-  /* The tensors of these roles with index 0; NULL: the key has none. `src` is sources[0]. */
+  /* The tensors of these roles; NULL: the key has none. */
   dnnl_memory_desc_t src, weights, bias, dst;
 } lk_primitive_build;
 

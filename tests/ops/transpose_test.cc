@@ -90,8 +90,9 @@ TEST(Transpose, OfChannelsLastDataToNhwcIsAView) {
       .run();
 }
 
-TEST(Transpose, OfNhwcDataLiesInChannelsLast) {
+TEST(Transpose, OfNhwcDataIsAViewInChannelsLast) {
   transpose<float>(iota<float>({2, 4, 5, 3}), {0, 3, 1, 2})
+      .expect_alias(0)
       .expect_layout(LK_LAYOUT_CHANNELS_LAST)
       .run();
 }
