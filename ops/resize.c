@@ -1,11 +1,11 @@
-/* Resize: nearest, linear and cubic interpolation. Where oneDNN's resampling computes the same, it
- * does; all else is planned in resize_plan.c. */
+/* Resize: nearest, linear and cubic interpolation. Its steps are planned in resize_plan.c. */
 #include "ops/resize.h"
 
 #include <inttypes.h>
 
 #include "base/status.h"
 #include "base/tensor.h"
+#include "ops/kernel/resize.h"
 #include "ops/plan/moves.h"
 
 static void parse(lk_attrs *attrs, void *params) {
@@ -80,39 +80,6 @@ static lk_status infer(lk_inference *self, lk_error *error) {
 
 /* ---- plans ---- */
 
-/* oneDNN computes the same: nearest with whole factors, where its rounding meets no ties, and
- * linear with half-pixel coordinates; along dimensions 2 and further of f32. */
-static bool fits_primitive(const lk_resize_rule *rule, const lk_tensor_desc *from,
-                           const lk_stretch *stretches) {
-  if (from->dtype != LK_F32 || from->rank < 3 || from->rank > 5) return false;
-  if (!stretches[0].same || !stretches[1].same) return false;
-  const bool one_is_first = rule->coordinates == LK_PYTORCH_HALF_PIXEL;
-  const bool half = one_is_first || rule->coordinates == LK_HALF_PIXEL ||
-                    rule->coordinates == LK_HALF_PIXEL_SYMMETRIC;
-  for (uint32_t i = 0; i < from->rank; i++) {
-    const lk_stretch *s = &stretches[i];
-    if (s->up * (double)s->in != s->down * (double)s->out) return false;
-    if (one_is_first && s->out == 1 && s->in != 1) return false;
-    if (rule->mode == LK_RESIZE_NEAREST && s->out % s->in != 0) return false;
-    if (rule->antialias && s->out < s->in) return false;
-  }
-  if (rule->mode == LK_RESIZE_LINEAR) return half && !rule->exclude_outside;
-  if (rule->mode != LK_RESIZE_NEAREST) return false;
-  const bool rounds = rule->rounding == LK_PREFER_FLOOR || rule->rounding == LK_PREFER_CEIL;
-  const bool floors = rule->rounding == LK_FLOOR || rule->rounding == LK_FLOOR_UP_CEIL_DOWN;
-  return half ? rounds : rule->coordinates == LK_ASYMMETRIC && floors;
-}
-
-static lk_status plan_primitive(lk_planner *planner, const lk_resize_params *params,
-                                const lk_operand *from, const lk_operand *to, lk_error *error) {
-  lk_key_builder key;
-  const int64_t algorithm =
-      params->rule.mode == LK_RESIZE_LINEAR ? dnnl_resampling_linear : dnnl_resampling_nearest;
-  lk_planner_key_unary(planner, &key, LK_PRIMITIVE_RESAMPLING, &from->desc, &to->desc);
-  lk_key_add_number(&key, LK_WORD_ALGORITHM, algorithm);
-  return lk_planner_unary(planner, &key, from, to, error);
-}
-
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_op_node *node = planner->node;
   const lk_resize_params *params = node->params;
@@ -126,13 +93,11 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_layout layout = lk_fixed_input_layout(planner, 0);
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &from, error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to, error));
-  return fits_primitive(&params->rule, &from.desc, stretches)
-             ? plan_primitive(planner, params, &from, &to, error)
-             : lk_resize_plan_kernels(planner, params, stretches, &from, &to, error);
+  return lk_resize_plan_steps(planner, params, stretches, &from, &to, error);
 }
 
 const lk_op_class lk_op_resize = {
-    LK_OP_ROW("Resize", "", 10, "nearest, linear and cubic interpolation", .flags = LK_OP_PRIMITIVE,
+    LK_OP_ROW("Resize", "", 10, "nearest, linear and cubic interpolation", .flags = LK_OP_WORTH_CLAIMING,
               .min_inputs = 1, .max_inputs = 4, .max_outputs = 1, .input_types = "TUVW",
               .output_types = "T", .shape_inputs = 1u << 1 | 1u << 2 | 1u << 3),
     .params_size = sizeof(lk_resize_params),

@@ -1,7 +1,6 @@
 /* What the files of Resize share: its attributes, and how each dimension is stretched. */
 #pragma once
 
-#include "ops/kernel/resize_convert.h"
 #include "ops/kernel/resize_taps.h"
 #include "ops/plan/planner.h"
 
@@ -24,6 +23,6 @@ lk_status lk_resize_infer(const lk_op_node *node, const lk_tensor *inputs, lk_di
 
 /* Emits the steps for dimensions of which at least one is not the same; `from` and `to` have one
  * layout, plain or channels-last. */
-lk_status lk_resize_plan_kernels(lk_planner *planner, const lk_resize_params *params,
-                                 const lk_stretch *stretches, const lk_operand *from,
-                                 const lk_operand *to, lk_error *error);
+lk_status lk_resize_plan_steps(lk_planner *planner, const lk_resize_params *params,
+                               const lk_stretch *stretches, const lk_operand *from,
+                               const lk_operand *to, lk_error *error);

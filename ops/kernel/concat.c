@@ -45,7 +45,7 @@ static void concat_rows(const lk_concat *self, void *const *pointers, int64_t ro
     plane.from = (const char *)pointers[i] + (size_t)row * plane.block;
     plane.from_col = (int64_t)plane.block;
     plane.from_row = plane.from_col * rows;
-    lk_copy_blocks_fn(self->planes, plane.block)(&plane);
+    self->planes->blocks[lk_block_class_of(plane.block)](&plane);
     plane.to += plane.block;
   }
 }

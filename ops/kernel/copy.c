@@ -91,8 +91,8 @@ static bool is_transpose(const lk_copy *copy) {
 }
 
 static lk_copy_plane_fn *choose_plane(const lk_copy *copy, const lk_copy_planes *planes) {
-  return is_transpose(copy) ? planes->transpose[lk_copy_log(copy->block)]
-                            : lk_copy_blocks_fn(planes, copy->block);
+  return is_transpose(copy) ? planes->transpose[lk_log_up(copy->block)]
+                            : planes->blocks[lk_block_class_of(copy->block)];
 }
 
 static int64_t at_most(int64_t a, int64_t b) {

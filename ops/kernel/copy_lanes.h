@@ -1,5 +1,5 @@
-/* Transposes in registers for copy_plane.inc: vectors of LK_VEC_BYTES as lanes of 16 bytes, each of
- * which is loaded or stored by itself. */
+/* What moves elements in registers: vectors of LK_VEC_BYTES as lanes of 16 bytes, each of which is
+ * loaded or stored by itself; and blocks of any size. */
 #pragma once
 
 #include <immintrin.h>
@@ -104,3 +104,38 @@ LANES_FN void lanes_turn_2(lanes x[8]) {
 LANES_FN void lanes_turn_1(lanes x[16]) {
   for (int i = 0; i < 4; i++) lanes_step_16(x);
 }
+
+/* ---- blocks, from `from` to `to` ---- */
+
+/* A memcpy of a constant size is loads and stores at any alignment; two of them may lie over each
+ * other. */
+#define BLOCK_ENDS(size)                                                                           \
+  {                                                                                                \
+    char head[size], tail[size];                                                                   \
+    memcpy(head, from, size);                                                                      \
+    memcpy(tail, from + block - (size), size);                                                     \
+    memcpy(to, head, size);                                                                        \
+    memcpy(to + block - (size), tail, size);                                                       \
+  }
+LANES_FN void block_vectors(const char *from, char *to, size_t block) {
+  const lanes last = lanes_load(from + block - LK_VEC_BYTES);
+  for (size_t i = 0; i + LK_VEC_BYTES < block; i += LK_VEC_BYTES) {
+    lanes_store(to + i, lanes_load(from + i));
+  }
+  lanes_store(to + block - LK_VEC_BYTES, last);
+}
+
+/* X(class, a statement that moves one), in the order of lk_block_class. */
+#define EACH_BLOCK(X)                                                                              \
+  X(1, memcpy(to, from, 1))                                                                        \
+  X(2, memcpy(to, from, 2))                                                                        \
+  X(4, memcpy(to, from, 4))                                                                        \
+  X(8, memcpy(to, from, 8))                                                                        \
+  X(16, memcpy(to, from, 16))                                                                      \
+  X(to_4, BLOCK_ENDS(2))                                                                           \
+  X(to_8, BLOCK_ENDS(4))                                                                           \
+  X(to_16, BLOCK_ENDS(8))                                                                          \
+  X(to_32, BLOCK_ENDS(16))                                                                         \
+  X(to_64, BLOCK_ENDS(32))                                                                         \
+  X(vectors, block_vectors(from, to, block))                                                       \
+  X(large, memcpy(to, from, block))

@@ -1,169 +1,205 @@
-/* Interpolation: one dimension at a time for linear and cubic, all at once for nearest. Threads
- * share the output. */
+/* Linear and cubic interpolation: turns, and the lines that they keep. */
 #include "ops/kernel/resize.h"
 
-#include <string.h>
+#include "base/tensor.h"
+#include "ops/kernel/resize_types.h"
 
-/* With less work than this, waking the threads costs more than they save. */
-#define WORTH_THREADS 32768
+enum {
+  SHARED_ELEMENTS = 32768, /* with less work, waking the threads costs more than they save */
+  TURN_ELEMENTS = 8192,
+  LINE = 512,  /* elements of a line that is kept */
+  LINES = 4,   /* that are kept */
+  LINE_ROWS = 32
+};
 
-/* ---- linear and cubic ---- */
-
-/* Where the inner dimensions have several elements, rows of them are summed, a stretch at a time
- * that stays in the first-level cache. Else windows are summed along the row, in several rows at a
- * time, which have their weights in common. */
-enum { STRETCH = 1024, ROWS = 4 };
-
-static int64_t rows_of(const lk_resize_pass *pass) {
-  return pass->inner == 1 ? ROWS : 1;
+static bool is_by_pixels(const lk_resize *self) {
+  return self->loops != NULL && self->inner > 1;
 }
 
-#define PASS(name, type)                                                                           \
-  static void sum_rows_##name(const type *restrict from, type *restrict to, const type *weights,   \
-                              int64_t count, int64_t inner) {                                      \
-    for (int64_t begin = 0; begin < inner; begin += STRETCH) {                                     \
-      const int64_t end = inner - begin < STRETCH ? inner : begin + STRETCH;                       \
-      for (int64_t c = begin; c < end; c++) to[c] = weights[0] * from[c];                          \
-      for (int64_t t = 1; t < count; t++) {                                                        \
-        const type *row = from + t * inner;                                                        \
-        const type weight = weights[t];                                                            \
-        for (int64_t c = begin; c < end; c++) to[c] += weight * row[c];                            \
-      }                                                                                            \
-    }                                                                                              \
-  }                                                                                                \
-                                                                                                   \
-  static void sum_windows_##name(const type *from, int64_t from_step, type *to, int64_t to_step,   \
-                                 const type *weights, int64_t count, int64_t rows) {               \
-    if (rows == ROWS) {                                                                            \
-      type sums[ROWS] = {0};                                                                       \
-      for (int64_t t = 0; t < count; t++) {                                                        \
-        for (int64_t r = 0; r < ROWS; r++) sums[r] += weights[t] * from[r * from_step + t];        \
-      }                                                                                            \
-      for (int64_t r = 0; r < ROWS; r++) to[r * to_step] = sums[r];                                \
-      return;                                                                                      \
-    }                                                                                              \
-    for (int64_t r = 0; r < rows; r++) {                                                           \
-      type sum = 0;                                                                                \
-      for (int64_t t = 0; t < count; t++) sum += weights[t] * from[r * from_step + t];             \
-      to[r * to_step] = sum;                                                                       \
-    }                                                                                              \
-  }                                                                                                \
-                                                                                                   \
-  /* Computes output positions `begin` to `end`, counted along all groups of rows. */              \
-  static void pass_##name(const lk_resize_pass *pass, const void *from_data, void *to_data,        \
-                          int64_t begin, int64_t end) {                                            \
-    const type *table = (const type *)(const void *)(pass->windows + pass->out);                   \
-    const int64_t in = pass->in, out = pass->out, inner = pass->inner, rows = rows_of(pass);       \
-    int64_t row = begin / out * rows, x = begin % out;                                             \
-    for (int64_t unit = begin; unit < end; unit++) {                                               \
-      const lk_resize_window window = pass->windows[x];                                            \
-      const type *from = (const type *)from_data + (row * in + window.first) * inner;              \
-      const type *weights = table + x * pass->capacity;                                            \
-      type *to = (type *)to_data + (row * out + x) * inner;                                        \
-      if (inner == 1) {                                                                            \
-        const int64_t left = pass->outer - row;                                                    \
-        sum_windows_##name(from, in, to, out, weights, window.count, left < rows ? left : rows);   \
-      } else {                                                                                     \
-        sum_rows_##name(from, to, weights, window.count, inner);                                   \
-      }                                                                                            \
-      if (++x < out) continue;                                                                     \
-      x = 0;                                                                                       \
-      row += rows;                                                                                 \
-    }                                                                                              \
+static int64_t at_most(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+void lk_resize_plan(lk_resize *self, lk_isa isa) {
+  const bool is_f32 = self->from_type == LK_F32 && self->to_type == LK_F32;
+  self->loops = is_f32 ? lk_resize_loops_get(isa) : NULL;
+  const int64_t taps = (self->y.taps > 0 ? self->y.taps : 1) * (self->x.taps > 0 ? self->x.taps : 1);
+  int64_t width = self->x.out;
+  if (is_by_pixels(self)) {
+    self->columns = at_most(TURN_ELEMENTS / at_most(self->inner, TURN_ELEMENTS), width);
+    self->rows = 1;
+  } else {
+    width *= self->inner;
+    self->columns = at_most(LINE, width);
+    self->rows = at_most(LINE_ROWS, self->y.out);
   }
-PASS(f32, float)
-PASS(f64, double)
-#undef PASS
-
-static void pass_units(const void *arg, int64_t begin, int64_t end) {
-  const lk_kernel_loop *loop = arg;
-  const lk_resize_pass *pass = loop->params;
-  (pass->wide ? pass_f64 : pass_f32)(pass, loop->pointers[0], loop->pointers[1], begin, end);
+  self->column_turns = (width + self->columns - 1) / self->columns;
+  self->row_turns = (self->y.out + self->rows - 1) / self->rows;
+  const double work = (double)self->outer * (double)self->y.out * (double)self->x.out *
+                      (double)self->inner * (double)taps;
+  self->shared = work >= SHARED_ELEMENTS;
 }
 
-lk_status lk_resize_pass_kernel(const void *params, void *const *pointers, lk_error *error) {
-  (void)error;
-  const lk_resize_pass *pass = params;
-  const int64_t units = (pass->outer + rows_of(pass) - 1) / rows_of(pass) * pass->out;
-  const int64_t elements = pass->outer * pass->out * pass->inner;
-  return lk_kernel_turns(units, elements >= WORTH_THREADS / pass->capacity, pass_units, params,
-                         pointers);
+static const int32_t *indices_of(const char *table, const lk_resize_side *side) {
+  return (const int32_t *)(const void *)(table + side->indices);
 }
 
-/* ---- nearest ---- */
+/* ---- pixels ---- */
 
-static void copy_row(const lk_resize_gather *gather, const char *from, char *to) {
-  const uint32_t last = gather->rank - 1;
-  const size_t block = gather->block;
-  const int64_t count = gather->dims[last];
-  const int64_t *offsets = gather->offsets + gather->first[last];
-/* memcpy of a constant size is one load and one store, at any alignment. */
-#define COPY(size)                                                                                 \
-  case size:                                                                                       \
-    for (int64_t x = 0; x < count; x++) memcpy(to + x * (size), from + offsets[x], size);          \
+static void do_pixels(const lk_resize *self, void *const *pointers, int64_t outer, int64_t y,
+                      int64_t x) {
+  static const int32_t zero = 0;
+  static const float one = 1;
+  const char *table = pointers[1];
+  const lk_resize_side *of_y = &self->y, *of_x = &self->x;
+  const int64_t row = of_x->in * self->inner;
+  lk_resize_pixels call = {
+      .from = (const float *)pointers[0] + outer * of_y->in * row,
+      .row = row,
+      .y = {indices_of(table, of_y) + y,
+            (const float *)(const void *)(table + of_y->weights) + y, of_y->taps, of_y->out},
+      .x = {indices_of(table, of_x) + x,
+            (const float *)(const void *)(table + of_x->weights) + x, of_x->taps, of_x->out},
+      .pixels = at_most(self->columns, of_x->out - x),
+      .inner = self->inner,
+      .to = (float *)pointers[2] + ((outer * of_y->out + y) * of_x->out + x) * self->inner};
+  if (of_x->taps == 0) call.x = (lk_resize_f32_taps){&zero, &one, 1, 0};
+  self->loops->pixels(&call);
+}
+
+/* ---- lines ---- */
+
+typedef union line {
+  float f[LINE];
+  double d[LINE];
+} line;
+
+/* Elements `first` to `first` + `count` - 1 of the rows that are interpolated along x. */
+typedef struct lines {
+  const lk_resize *self;
+  const char *from, *table; /* a plane of the input */
+  int64_t first, count;
+  int64_t kept[LINES]; /* which row each is; -1: none */
+  line data[LINES];
+} lines;
+
+static void interpolate(const lines *all, int64_t row, void *to) {
+  const lk_resize *self = all->self;
+  const lk_resize_side *x = &self->x;
+  const size_t size = lk_dtype_size(self->from_type);
+  const char *from = all->from + (size_t)(row * x->in * self->inner) * size;
+  if (self->loops != NULL) { /* single elements */
+    const lk_resize_f32_taps taps = {
+        indices_of(all->table, x) + all->first,
+        (const float *)(const void *)(all->table + x->weights) + all->first, x->taps, x->out};
+    self->loops->line((const float *)(const void *)from, &taps, all->count, to);
     return;
-  switch (block) {
-    COPY(1)
-    COPY(2)
-    COPY(4)
-    COPY(8)
-#undef COPY
-  default:
-    for (int64_t x = 0; x < count; x++) memcpy(to + (size_t)x * block, from + offsets[x], block);
+  }
+  const lk_resize_types_line line_of = {.from = from,
+                                        .indices = indices_of(all->table, x),
+                                        .weights = all->table + x->weights,
+                                        .taps = x->taps,
+                                        .step = x->out,
+                                        .inner = self->inner,
+                                        .first = all->first,
+                                        .count = all->count};
+  lk_resize_types_sum(self->from_type, &line_of, to);
+}
+
+/* A row of the input, interpolated. Windows reach over rows that follow each other, which are kept
+ * apart; wider ones take more time. */
+static const void *line_of(lines *all, int64_t row) {
+  const int64_t at = row % LINES;
+  if (all->kept[at] != row) {
+    all->kept[at] = row;
+    interpolate(all, row, &all->data[at]);
+  }
+  return &all->data[at];
+}
+
+static void blend_f32(lines *all, int64_t y, float *to) {
+  const lk_resize_side *side = &all->self->y;
+  const lk_resize_loops *loops = lk_resize_loops_get(LK_ISA_BASE);
+  const int32_t *indices = indices_of(all->table, side) + y;
+  const float *weights = (const float *)(const void *)(all->table + side->weights) + y;
+  if (all->self->loops != NULL) loops = all->self->loops;
+  const float *of[LINES];
+  float each[LINES];
+  if (side->taps <= LINES) {
+    for (int64_t t = 0; t < side->taps; t++) {
+      of[t] = line_of(all, indices[t * side->out]);
+      each[t] = weights[t * side->out];
+    }
+    loops->blend(of, each, side->taps, all->count, to);
+    return;
+  }
+  for (int64_t t = 0; t < side->taps; t++) {
+    of[0] = to;
+    of[1] = line_of(all, indices[t * side->out]);
+    each[0] = 1;
+    each[1] = weights[t * side->out];
+    loops->blend(of + (t == 0), each + (t == 0), t == 0 ? 1 : 2, all->count, to);
   }
 }
 
-static void gather_rows(const void *arg, int64_t begin, int64_t end) {
+static void blend_f64(lines *all, int64_t y, double *to) {
+  const lk_resize_side *side = &all->self->y;
+  const int32_t *indices = indices_of(all->table, side) + y;
+  const double *weights = (const double *)(const void *)(all->table + side->weights) + y;
+  for (int64_t t = 0; t < side->taps; t++) {
+    const double *from = line_of(all, indices[t * side->out]);
+    const double weight = weights[t * side->out];
+    for (int64_t i = 0; i < all->count; i++) to[i] = (t > 0 ? to[i] : 0) + weight * from[i];
+  }
+}
+
+static void do_lines(const lk_resize *self, void *const *pointers, int64_t outer, int64_t y,
+                     int64_t first) {
+  const lk_resize_side *of_y = &self->y, *of_x = &self->x;
+  const int64_t in = of_y->in * of_x->in * self->inner, width = of_x->out * self->inner;
+  const size_t from_size = lk_dtype_size(self->from_type), to_size = lk_dtype_size(self->to_type);
+  const bool narrows = lk_resize_wide(self->to_type) != self->to_type;
+  lines all;
+  line sum;
+  all.self = self;
+  all.from = (const char *)pointers[0] + (size_t)(outer * in) * from_size;
+  all.table = pointers[1];
+  all.first = first;
+  all.count = at_most(self->columns, width - first);
+  for (int i = 0; i < LINES; i++) all.kept[i] = -1;
+  char *to = (char *)pointers[2] +
+             (size_t)((outer * of_y->out + y) * width + first) * to_size;
+  const int64_t end = at_most(y + self->rows, of_y->out);
+  for (; y < end; y++, to += (size_t)width * to_size) {
+    void *row = narrows ? (void *)&sum : (void *)to;
+    if (of_y->taps == 0) {
+      interpolate(&all, y, row);
+    } else if (self->wide) {
+      blend_f64(&all, y, row);
+    } else {
+      blend_f32(&all, y, row);
+    }
+    if (narrows) lk_resize_types_narrow(self->to_type, row, to, all.count);
+  }
+}
+
+/* ---- turns ---- */
+
+static void do_turns(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
-  const lk_resize_gather *gather = loop->params;
-  const char *from = loop->pointers[0];
-  char *to = loop->pointers[1];
-  const uint32_t last = gather->rank - 1;
-  const size_t row_bytes = (size_t)gather->dims[last] * gather->block;
-  for (int64_t row = begin; row < end; row++) {
-    int64_t rest = row, offset = 0;
-    for (uint32_t i = last; i-- > 0;) {
-      const int64_t x = rest % gather->dims[i];
-      rest /= gather->dims[i];
-      offset += gather->first[i] < 0 ? x * gather->steps[i] : gather->offsets[gather->first[i] + x];
-    }
-    copy_row(gather, from + offset, to + (size_t)row * row_bytes);
+  const lk_resize *self = loop->params;
+  const bool by_pixels = is_by_pixels(self);
+  for (int64_t turn = begin; turn < end; turn++) {
+    const int64_t column = turn % self->column_turns, rest = turn / self->column_turns;
+    const int64_t row = rest % self->row_turns, outer = rest / self->row_turns;
+    (by_pixels ? do_pixels : do_lines)(self, loop->pointers, outer, row * self->rows,
+                                       column * self->columns);
   }
 }
 
-lk_status lk_resize_gather_kernel(const void *params, void *const *pointers, lk_error *error) {
+lk_status lk_resize_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
-  const lk_resize_gather *gather = params;
-  const uint32_t last = gather->rank - 1;
-  int64_t rows = 1;
-  for (uint32_t i = 0; i < last; i++) rows *= gather->dims[i];
-  return lk_kernel_turns(rows, rows * gather->dims[last] >= WORTH_THREADS, gather_rows, params,
-                         pointers);
-}
-
-/* ---- the extrapolation value ---- */
-
-lk_status lk_resize_outside_kernel(const void *params, void *const *pointers, lk_error *error) {
-  (void)error;
-  const lk_resize_outside *step = params;
-  char *to = pointers[0];
-  const uint32_t last = step->rank - 1;
-  const int64_t count = step->dims[last];
-  const bool *columns = step->first[last] < 0 ? NULL : step->outside + step->first[last];
-  int64_t rows = 1;
-  for (uint32_t i = 0; i < last; i++) rows *= step->dims[i];
-  for (int64_t row = 0; row < rows; row++, to += (size_t)count * step->block) {
-    bool whole = false;
-    int64_t rest = row;
-    for (uint32_t i = last; i-- > 0;) {
-      const int64_t x = rest % step->dims[i];
-      rest /= step->dims[i];
-      whole = whole || (step->first[i] >= 0 && step->outside[step->first[i] + x]);
-    }
-    for (int64_t x = 0; x < count; x++) {
-      if (!whole && (columns == NULL || !columns[x])) continue;
-      memcpy(to + (size_t)x * step->block, step->value, step->block);
-    }
-  }
-  return LK_OK;
+  const lk_resize *self = params;
+  const int64_t turns = self->outer * self->row_turns * self->column_turns;
+  return lk_kernel_turns(turns, self->shared && turns > 1, do_turns, params, pointers);
 }

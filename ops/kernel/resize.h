@@ -1,44 +1,42 @@
-/* Interpolation, by tables that are made beforehand (resize_taps.h). */
+/* Linear and cubic interpolation along two neighbouring dimensions, or one: [outer][y][x][inner], by
+ * tables of taps (resize_table.h).
+ *
+ * Where the elements of a pixel lie side by side, each is the sum of its taps. Else lines are
+ * interpolated along x, of which a few stay in the cache, and blended along y. A step of f32 is on
+ * vectors; the other types are computed in f32 where it holds them exactly, else in f64.
+ *
+ * Bound: bytes, when all taps of a pixel are in a cache. */
 #pragma once
 
 #include "ops/kernel/kernel.h"
-#include "ops/kernel/resize_taps.h"
+#include "ops/kernel/resize_loops.h"
 
-/* Linear or cubic along one dimension: [outer, in, inner] to [outer, out, inner], of f32 or f64.
- * Behind the windows, `capacity` weights of that type for each output position. */
-typedef struct lk_resize_pass {
-  bool wide; /* f64, else f32 */
-  int64_t outer, in, out, inner, capacity;
-  lk_resize_window windows[];
-} lk_resize_pass;
+/* One side of the plane. Without taps it stays as it is. */
+typedef struct lk_resize_side {
+  int64_t in, out, taps;
+  int64_t indices, weights; /* where the table has them */
+} lk_resize_side;
 
-/* Params: lk_resize_pass. Pointers: from, to. */
-lk_status lk_resize_pass_kernel(const void *params, void *const *pointers, lk_error *error);
+typedef struct lk_resize {
+  uint32_t from_type, to_type; /* lk_dtype; different ones only if one is lk_resize_wide's */
+  bool wide;                   /* weights are f64, else f32 */
+  bool shared;
+  int64_t outer, inner;
+  lk_resize_side y, x;
+  /* ---- by lk_resize_plan ---- */
+  const lk_resize_loops *loops; /* NULL: not for f32 */
+  int64_t rows, columns;        /* of a turn; columns are pixels, or elements of a line */
+  int64_t row_turns, column_turns;
+} lk_resize;
 
-/* Nearest along all dimensions at once, for elements of any type. The dimensions of the output are
- * in the order of memory, the last one is resized; the elements of a block lie together on both
- * sides. */
-typedef struct lk_resize_gather {
-  uint32_t rank;
-  size_t block;               /* bytes */
-  int64_t dims[LK_MAX_RANK];  /* of the output */
-  int64_t steps[LK_MAX_RANK]; /* bytes between input neighbours */
-  int64_t first[LK_MAX_RANK]; /* where the dimension's offsets begin; -1: it stays the same */
-  int64_t offsets[];          /* bytes */
-} lk_resize_gather;
+/* What elements are computed in: f32 where it holds them exactly, f64 for wider ones;
+ * LK_DTYPE_NONE for those that cannot be interpolated. */
+uint32_t lk_resize_wide(uint32_t dtype);
+/* Bytes of `value` as an element: to the nearest, and within the range of an integer type. */
+void lk_resize_element(uint32_t dtype, double value, uint8_t bytes[8]);
 
-/* Params: lk_resize_gather. Pointers: from, to. */
-lk_status lk_resize_gather_kernel(const void *params, void *const *pointers, lk_error *error);
+/* For sides of at least 1. */
+void lk_resize_plan(lk_resize *self, lk_isa isa);
 
-/* Writes the extrapolation value where any dimension is outside. */
-typedef struct lk_resize_outside {
-  uint32_t rank;
-  size_t block; /* bytes of an element */
-  uint8_t value[8];
-  int64_t dims[LK_MAX_RANK];
-  int64_t first[LK_MAX_RANK]; /* in `outside`; -1: nothing of this dimension is outside */
-  bool outside[];
-} lk_resize_outside;
-
-/* Params: lk_resize_outside. Pointers: to. */
-lk_status lk_resize_outside_kernel(const void *params, void *const *pointers, lk_error *error);
+/* Params: lk_resize. Pointers: from, table, to. */
+lk_status lk_resize_kernel(const void *params, void *const *pointers, lk_error *error);

@@ -83,29 +83,100 @@ static double filter(const lk_resize_rule *rule, double distance) {
   return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
+/* No further filter than the interpolation's own, and neighbours outside stand for the border. */
+static bool is_simple(const lk_resize_rule *rule, const lk_stretch *s) {
+  return !rule->exclude_outside && squeeze(rule, s) == 1;
+}
+
 int64_t lk_resize_capacity(const lk_resize_rule *rule, const lk_stretch *s) {
-  double most = floor(2 * radius(rule, s)) + 2; /* one for what rounding does at the ends */
+  if (rule->mode == LK_RESIZE_NEAREST) return 1;
+  const double reach = radius(rule, s);
+  /* one more for what rounding does at the ends of a filter that is not whole */
+  const double most = floor(2 * reach) + (squeeze(rule, s) == 1 ? 0 : 2);
   return most < (double)s->in ? (int64_t)most : s->in;
 }
 
-lk_resize_window lk_resize_weigh(const lk_resize_rule *rule, const lk_stretch *s, int64_t x,
-                                 double *weights) {
-  double reach = radius(rule, s), narrow = squeeze(rule, s), length = (double)s->in;
-  /* Further outside, all neighbours are outside as well: nothing changes. */
-  double at = fmin(fmax(original(rule, s, x), -reach), length - 1 + reach);
-  int64_t low = (int64_t)floor(at - reach) + 1, high = (int64_t)ceil(at + reach) - 1;
-  double sum = 0;
-  lk_resize_window window = {.first = hold((double)low, s->in)};
-  window.count = hold((double)high, s->in) - window.first + 1;
-  for (int64_t i = 0; i < window.count; i++) weights[i] = 0;
-  for (int64_t position = low; position <= high; position++) {
-    bool outside = position < 0 || position >= s->in;
-    if (outside && rule->exclude_outside) continue;
-    double weight = filter(rule, ((double)position - at) * narrow);
-    weights[hold((double)position, s->in) - window.first] += weight;
-    sum += weight;
+static void put(const lk_resize_taps *to, int64_t tap, int64_t index, double weight) {
+  to->indices[tap * to->step] = (int32_t)index;
+  if (to->wide) {
+    ((double *)to->weights)[tap * to->step] = weight;
+  } else {
+    ((float *)to->weights)[tap * to->step] = (float)weight;
   }
-  bool normalize = (rule->exclude_outside || narrow < 1) && sum != 0;
-  for (int64_t i = 0; i < window.count && normalize; i++) weights[i] /= sum;
-  return window;
+}
+
+/* The last taps, from `tap` on, are one element: by halves, which are exact. A tap without weight
+ * would make an infinite neighbour NaN. */
+static void put_rest(const lk_resize_taps *to, int64_t tap, int64_t capacity, int64_t index,
+                     double weight) {
+  for (; tap + 1 < capacity; tap++) {
+    weight /= 2;
+    put(to, tap, index, weight);
+  }
+  put(to, tap, index, weight);
+}
+
+static void weigh_two(const lk_stretch *s, double at, int64_t capacity,
+                      const lk_resize_taps *to) {
+  const double low = floor(at), weight = at - low;
+  const int64_t first = hold(low, s->in), second = hold(low + 1, s->in);
+  if (first == second || weight == 0) {
+    put_rest(to, 0, capacity, first, 1);
+  } else {
+    put(to, 0, first, 1 - weight);
+    put(to, 1, second, weight);
+  }
+}
+
+/* The neighbours that have a weight. */
+typedef struct window {
+  const lk_resize_rule *rule;
+  int64_t low, high, in;
+  double at, narrow;
+} window;
+
+static bool counts(const window *w, int64_t position) {
+  return !w->rule->exclude_outside || (position >= 0 && position < w->in);
+}
+static double weight_of(const window *w, int64_t position) {
+  return filter(w->rule, ((double)position - w->at) * w->narrow);
+}
+
+static double sum_of(const window *w) {
+  double sum = 0;
+  for (int64_t i = w->low; i <= w->high; i++) sum += counts(w, i) ? weight_of(w, i) : 0;
+  return sum != 0 ? sum : 1;
+}
+
+void lk_resize_weigh(const lk_resize_rule *rule, const lk_stretch *s, int64_t capacity, int64_t x,
+                     const lk_resize_taps *to) {
+  const double reach = radius(rule, s), length = (double)s->in;
+  /* Further outside, all neighbours are outside as well: nothing changes. */
+  const double at = fmin(fmax(original(rule, s, x), -reach), length - 1 + reach);
+  const bool is_plain = is_simple(rule, s);
+  if (is_plain && rule->mode == LK_RESIZE_LINEAR) {
+    weigh_two(s, at, capacity, to);
+    return;
+  }
+  const window w = {.rule = rule,
+                    .low = (int64_t)floor(at - reach) + 1,
+                    .high = (int64_t)ceil(at + reach) - 1,
+                    .in = s->in,
+                    .at = at,
+                    .narrow = squeeze(rule, s)};
+  const double sum = is_plain ? 1 : sum_of(&w);
+  int64_t taps = 0, index = hold((double)w.low, s->in);
+  double weight = 0;
+  for (int64_t position = w.low; position <= w.high; position++) {
+    const double more = counts(&w, position) ? weight_of(&w, position) : 0;
+    const int64_t next = hold((double)position, s->in);
+    if (more == 0) continue;
+    if (weight != 0 && next != index && taps + 1 < capacity) {
+      put(to, taps++, index, weight / sum);
+      weight = 0;
+    }
+    index = next;
+    weight += more;
+  }
+  put_rest(to, taps, capacity, index, weight / sum);
 }

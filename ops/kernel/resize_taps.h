@@ -1,5 +1,4 @@
-/* Which elements each output position of an interpolation is made of, and with what weights: for
- * the tables that the kernels in resize.h go by. */
+/* Which elements each output position of an interpolation is made of, and with what weights. */
 #pragma once
 
 #include <stdbool.h>
@@ -42,16 +41,21 @@ typedef struct lk_stretch {
   bool same;         /* every element stays where it is */
 } lk_stretch;
 
-/* Neighbours that lie side by side. */
-typedef struct lk_resize_window {
-  int64_t first, count;
-} lk_resize_window;
+/* Where the taps of a position are written: indices of elements, and weights of f32, or f64 where
+ * `wide`, each `step` behind the one before. */
+typedef struct lk_resize_taps {
+  int32_t *indices;
+  void *weights;
+  int64_t step;
+  bool wide;
+} lk_resize_taps;
 
-/* How many neighbours a window can have at the most. */
+/* How many taps each position has. */
 int64_t lk_resize_capacity(const lk_resize_rule *rule, const lk_stretch *s);
-/* The window of output position `x` for linear and cubic, and its weights. */
-lk_resize_window lk_resize_weigh(const lk_resize_rule *rule, const lk_stretch *s, int64_t x,
-                                 double *weights);
+/* Those of output position `x`, for linear and cubic: `capacity` of them. Where fewer elements
+ * matter, the last one comes several times, with parts of its weight. */
+void lk_resize_weigh(const lk_resize_rule *rule, const lk_stretch *s, int64_t capacity, int64_t x,
+                     const lk_resize_taps *to);
 /* The input position for nearest. */
 int64_t lk_resize_nearest(const lk_resize_rule *rule, const lk_stretch *s, int64_t x);
 /* Whether output position `x` lies outside the input, and so has the extrapolation value. */

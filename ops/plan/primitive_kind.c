@@ -120,14 +120,6 @@ static dnnl_status_t build_reduction(const lk_primitive_build *build,
                                               build->src, build->dst, 0, 0, build->attr);
 }
 
-/* SRC, DST; ALGORITHM. The factors are the ratios of the dimensions. */
-static dnnl_status_t build_resampling(const lk_primitive_build *build,
-                                      dnnl_primitive_desc_t *out_desc) {
-  return dnnl_resampling_forward_primitive_desc_create(out_desc, build->env->engine,
-                                                       dnnl_forward_inference, get_algorithm(build),
-                                                       NULL, build->src, build->dst, build->attr);
-}
-
 /* SRC, DST: types or layouts differ. */
 static dnnl_status_t build_reorder(const lk_primitive_build *build,
                                    dnnl_primitive_desc_t *out_desc) {

@@ -1,11 +1,10 @@
-/* Elements of other types than f32 and f64 as numbers and back: rounded to the nearest, ties to
- * even, and held within the range of an integer type. */
-#include "ops/kernel/resize_convert.h"
+/* Elements of any type as the numbers that interpolation computes with, and back. */
+#include "ops/kernel/resize_types.h"
 
 #include <math.h>
 
-#include "base/tensor.h"
 #include "ops/kernel/number.h"
+#include "ops/kernel/resize.h"
 
 /* `low` and `high` are exact in double, `over` is the integer to take from `high` on. NaN: the
  * least. */
@@ -39,10 +38,23 @@ uint32_t lk_resize_wide(uint32_t dtype) {
   }
 }
 
+#define SUM(dtype, type, wide, number, element)                                                    \
+  case dtype:                                                                                      \
+    for (int64_t i = 0; i < line->count; i++) {                                                    \
+      const int64_t at = (line->first + i) / line->inner, c = (line->first + i) % line->inner;     \
+      wide sum = 0;                                                                                \
+      for (int64_t t = 0; t < line->taps; t++) {                                                   \
+        const int64_t tap = t * line->step + at;                                                   \
+        const type x = ((const type *)line->from)[line->indices[tap] * line->inner + c];           \
+        sum += ((const wide *)line->weights)[tap] * (number);                                      \
+      }                                                                                            \
+      ((wide *)to)[i] = sum;                                                                       \
+    }                                                                                              \
+    break;
 #define WIDEN(dtype, type, wide, number, element)                                                  \
   case dtype:                                                                                      \
-    for (int64_t i = 0; i < count; i++) {                                                          \
-      const type x = ((const type *)from)[i];                                                      \
+    for (int64_t i = 0; i < line->count; i++) {                                                    \
+      const type x = ((const type *)line->from)[line->first + i];                                  \
       ((wide *)to)[i] = number;                                                                    \
     }                                                                                              \
     break;
@@ -54,45 +66,37 @@ uint32_t lk_resize_wide(uint32_t dtype) {
     }                                                                                              \
     break;
 
-static void widen(uint32_t type, const void *from, void *to, int64_t count) {
-  switch (type) {
+static void widen(uint32_t dtype, const lk_resize_types_line *line, void *to) {
+  switch (dtype) {
     EACH_TYPE(WIDEN)
   default:
     break;
   }
 }
-static void narrow(uint32_t type, const void *from, void *to, int64_t count) {
-  switch (type) {
+
+void lk_resize_types_sum(uint32_t dtype, const lk_resize_types_line *line, void *to) {
+  if (line->taps == 0) {
+    widen(dtype, line, to);
+    return;
+  }
+  switch (dtype) {
+    EACH_TYPE(SUM)
+  default:
+    break;
+  }
+}
+
+void lk_resize_types_narrow(uint32_t dtype, const void *from, void *to, int64_t count) {
+  switch (dtype) {
     EACH_TYPE(NARROW)
   default:
     break;
   }
 }
 
-/* More elements than this are worth a second thread. */
-enum { MAX_ALONE = 16384 };
-
-static void convert_elements(const void *arg, int64_t begin, int64_t end) {
-  const lk_kernel_loop *loop = arg;
-  const lk_resize_convert *self = loop->params;
-  const size_t size = lk_dtype_size(self->dtype);
-  const size_t wide_size = lk_dtype_size(lk_resize_wide(self->dtype));
-  const char *from = loop->pointers[0];
-  char *to = loop->pointers[1];
-  from += (size_t)begin * (self->narrows ? wide_size : size);
-  to += (size_t)begin * (self->narrows ? size : wide_size);
-  (self->narrows ? narrow : widen)(self->dtype, from, to, end - begin);
-}
-
-lk_status lk_resize_convert_kernel(const void *params, void *const *pointers, lk_error *error) {
-  (void)error;
-  const lk_resize_convert *self = params;
-  return lk_kernel_turns(self->count, self->count > MAX_ALONE, convert_elements, params, pointers);
-}
-
 void lk_resize_element(uint32_t dtype, double value, uint8_t bytes[8]) {
   const float in_f32 = (float)value;
   const bool is_f32 = lk_resize_wide(dtype) == LK_F32;
   bytes[0] = value != 0; /* of LK_BOOL, which is not interpolated */
-  narrow(dtype, is_f32 ? (const void *)&in_f32 : &value, bytes, 1);
+  lk_resize_types_narrow(dtype, is_f32 ? (const void *)&in_f32 : &value, bytes, 1);
 }

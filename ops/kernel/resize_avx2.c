@@ -1,0 +1,19 @@
+/* The loops of resizing, compiled for AVX2. */
+#define LK_VEC_BYTES 32
+#define LOOPS lk_resize_loops_avx2
+
+#include <immintrin.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "ops/kernel/number.h"
+#include "ops/kernel/resize_loops.h"
+
+#include "ops/kernel/vec_begin.h"
+
+#include "ops/kernel/copy_lanes.h"
+#include "ops/kernel/vec.h"
+
+#include "ops/kernel/resize_loops.inc"
+
+#include "ops/kernel/vec_end.h"

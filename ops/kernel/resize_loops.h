@@ -1,0 +1,42 @@
+/* The loops of resizing, for each instruction set. */
+#pragma once
+
+#include "ops/kernel/block.h"
+#include "ops/kernel/isa.h"
+
+/* Blocks of `from`, picked by indices, one behind the other. */
+typedef void lk_resize_nearest_fn(const char *from, char *to, const int32_t *indices,
+                                  int64_t count, size_t block);
+
+/* A tap of a position: where its indices and weights are for the first position; the next tap's are
+ * `step` behind. */
+typedef struct lk_resize_f32_taps {
+  const int32_t *indices;
+  const float *weights;
+  int64_t taps, step;
+} lk_resize_f32_taps;
+
+/* Pixels of a row of the output: `inner` sums each. */
+typedef struct lk_resize_pixels {
+  const float *from; /* [in rows][in pixels][inner] */
+  int64_t row;       /* elements of a row of `from` */
+  lk_resize_f32_taps y, x; /* of this row, and of the first pixel */
+  int64_t pixels, inner;
+  float *to;
+} lk_resize_pixels;
+
+/* Of one instruction set. */
+typedef struct lk_resize_loops {
+  lk_resize_nearest_fn *nearest[LK_BLOCK_CLASSES];
+  void (*pixels)(const lk_resize_pixels *call);
+  /* `count` sums along a row. */
+  void (*line)(const float *from, const lk_resize_f32_taps *x, int64_t count, float *to);
+  /* The sum of `taps` lines with their weights. */
+  void (*blend)(const float *const *lines, const float *weights, int64_t taps, int64_t count,
+                float *to);
+} lk_resize_loops;
+
+/* Only for a processor that has the instructions. */
+const lk_resize_loops *lk_resize_loops_get(lk_isa isa);
+
+extern const lk_resize_loops lk_resize_loops_base, lk_resize_loops_avx2, lk_resize_loops_avx512;
