@@ -26,14 +26,15 @@ static lk_status infer(lk_inference *self, lk_error *error) {
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_tensor_desc *from = &planner->inputs[0].desc;
-  const lk_cast cast = {.from = from->dtype,
-                        .to = planner->body->outputs[0].dtype,
-                        .count = (size_t)lk_elements(from)};
+  lk_cast cast = {.from = from->dtype,
+                  .to = planner->body->outputs[0].dtype,
+                  .count = lk_elements(from)};
   if (cast.from == cast.to) return lk_plan_same(planner, 0, error);
   lk_operand operands[2];
   const lk_layout layout = lk_fixed_input_layout(planner, 0);
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &operands[0], error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &operands[1], error));
+  lk_cast_plan(&cast, lk_isa_get());
   return lk_planner_kernel(planner, lk_cast_kernel, "cast", &cast, sizeof cast, operands, 2, error);
 }
 

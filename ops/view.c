@@ -68,10 +68,15 @@ static lk_status plan_dropout(lk_planner *planner, lk_error *error) {
   LK_RETURN_NOT_OK(lk_plan_same(planner, 0, error));
   if (planner->node->n_outputs == 1) return LK_OK;
   LK_RETURN_NOT_OK(lk_planner_output(planner, 1, LK_LAYOUT_PLAIN, &mask, error));
-  const lk_cast cast = {.from = LK_F64, .to = mask.desc.dtype, .count = 1};
+  lk_cast cast = {.from = LK_F64, .to = mask.desc.dtype, .count = 1};
+  const bool is_one = cast.from == cast.to;
   void *const pointers[] = {&one, value};
-  LK_RETURN_NOT_OK(lk_cast_kernel(&cast, pointers, error));
-  return lk_plan_fill(planner, &mask, lk_dtype_size(mask.desc.dtype), value, error);
+  if (!is_one) {
+    lk_cast_plan(&cast, lk_isa_get());
+    LK_RETURN_NOT_OK(lk_cast_kernel(&cast, pointers, error));
+  }
+  return lk_plan_fill(planner, &mask, lk_dtype_size(mask.desc.dtype), is_one ? (void *)&one : value,
+                      error);
 }
 
 const lk_op_class lk_op_dropout = {

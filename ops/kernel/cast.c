@@ -1,100 +1,109 @@
-/* Conversion between element types. Elements go through one of three wide types in chunks, which
- * are exact for what they hold: int64_t for integers, uint64_t for u64, double for floating
- * point. */
+/* Conversion between element types: from memory to a class of element programs, to another class,
+ * and to memory, in pieces that stay in the L1 cache. */
 #include "ops/kernel/cast.h"
 
-#include <stdbool.h>
+#include <string.h>
 
 #include "base/tensor.h"
-#include "ops/kernel/number.h"
+#include "ops/kernel/element_program.h"
 
-enum { CHUNK = 256 };
-typedef union wide {
-  int64_t i[CHUNK];
-  uint64_t u[CHUNK];
-  double f[CHUNK];
-} wide;
+enum { PIECE = 512, TURN = 16 * PIECE /* elements */, SHARED_BYTES = 256 * 1024 };
 
-typedef enum wide_kind { WIDE_I, WIDE_U, WIDE_F } wide_kind;
+/* ---- plan ---- */
 
-static wide_kind kind_of(uint32_t dtype) {
-  const bool is_float = dtype == LK_F32 || dtype == LK_F64 || dtype == LK_F16 || dtype == LK_BF16;
-  return is_float ? WIDE_F : dtype == LK_U64 ? WIDE_U : WIDE_I;
+static void add(lk_cast *self, lk_element_fn *loop, uint32_t dtype) {
+  self->strides[self->n_loops] = (uint8_t)lk_dtype_size(dtype);
+  self->loops[self->n_loops++] = loop;
 }
 
-/* dtype, its C type, the member of its wide type, element x in it, and as an element: x of one of
- * the integer types, which keeps its low bits, and x of double. Small integers come from double by
- * way of i32. */
-#define EACH_TYPE(X)                                                                               \
-  X(LK_F32, float, f, x, x, x)                                                                     \
-  X(LK_F64, double, f, x, x, x)                                                                    \
-  X(LK_F16, uint16_t, f, lk_f16_to_f64(x), lk_f64_to_f16((double)x), lk_f64_to_f16(x))             \
-  X(LK_BF16, uint16_t, f, lk_bf16_to_f64(x), lk_f64_to_bf16((double)x), lk_f64_to_bf16(x))         \
-  X(LK_U64, uint64_t, u, x, x, lk_f64_to_u64(x))                                                   \
-  X(LK_I64, int64_t, i, x, x, lk_f64_to_i64(x))                                                    \
-  X(LK_I32, int32_t, i, x, x, lk_f64_to_i32(x))                                                    \
-  X(LK_I16, int16_t, i, x, x, lk_f64_to_i32(x))                                                    \
-  X(LK_I8, int8_t, i, x, x, lk_f64_to_i32(x))                                                      \
-  X(LK_U32, uint32_t, i, x, x, lk_f64_to_i64(x))                                                   \
-  X(LK_U16, uint16_t, i, x, x, lk_f64_to_i32(x))                                                   \
-  X(LK_U8, uint8_t, i, x, x, lk_f64_to_i32(x))                                                     \
-  X(LK_BOOL, uint8_t, i, x != 0, x != 0, x != 0)
-
-#define LOAD(dtype, type, member, widened, from_integer, from_float)                               \
-  case dtype:                                                                                      \
-    for (size_t k = 0; k < count; k++) {                                                           \
-      type x = ((const type *)from)[k];                                                            \
-      to->member[k] = (widened);                                                                   \
-    }                                                                                              \
-    break;
-
-static void load(uint32_t dtype, const void *from, wide *to, size_t count) {
-  switch (dtype) {
-    EACH_TYPE(LOAD)
-  default:
-    break;
+/* f64 to f32, so that it can be rounded to f16 or bf16 as if it had been f64: where digits are cut
+ * off, the last one that is left is odd, and so no tie (Boldo and Melquiond, "When double rounding
+ * is odd", 2005). */
+static void to_odd(const lk_element_args *args) {
+  const double *from = (const double *)(const void *)args->a.at;
+  float *to = (float *)(void *)args->to.at;
+  for (int64_t i = 0; i < args->cols; i++) {
+    const float near = (float)from[i];
+    const double back = (double)near;
+    uint32_t bits;
+    memcpy(&bits, &near, sizeof bits);
+    const bool is_over = __builtin_fabs(back) > __builtin_fabs(from[i]);
+    const bool is_inexact = back < from[i] || back > from[i]; /* not NaN */
+    if (is_inexact) bits = (bits - (is_over ? 1 : 0)) | 1;
+    memcpy(&to[i], &bits, sizeof bits);
   }
 }
 
-#define STORE_EACH(type, member, expression)                                                       \
-  for (size_t k = 0; k < count; k++) {                                                             \
-    __typeof__(from->member[0]) x = from->member[k];                                               \
-    ((type *)to)[k] = (type)(expression);                                                          \
-  }                                                                                                \
-  break;
+static bool lies_as_class(uint32_t dtype) {
+  return dtype == LK_F32 || dtype == LK_F64 || dtype == LK_I32 || dtype == LK_I64 ||
+         dtype == LK_U64;
+}
 
-#define STORE(dtype, type, member, widened, from_integer, from_float)                              \
-  case dtype:                                                                                      \
-    switch (kind) {                                                                                \
-    case WIDE_I:                                                                                   \
-      STORE_EACH(type, i, from_integer)                                                            \
-    case WIDE_U:                                                                                   \
-      STORE_EACH(type, u, from_integer)                                                            \
-    case WIDE_F:                                                                                   \
-      STORE_EACH(type, f, from_float)                                                              \
-    }                                                                                              \
-    break;
+static void add_conversion(lk_cast *self, const lk_element_loops *loops, lk_element_class from,
+                           lk_element_class to) {
+  static const lk_element_op ops[] = {[LK_ELEMENT_F32] = LK_ELEMENT_TO_F32,
+                                      [LK_ELEMENT_F64] = LK_ELEMENT_TO_F64,
+                                      [LK_ELEMENT_I32] = LK_ELEMENT_TO_I32,
+                                      [LK_ELEMENT_I64] = LK_ELEMENT_TO_I64,
+                                      [LK_ELEMENT_U64] = LK_ELEMENT_TO_U64};
+  if (from != to) add(self, loops->ops[ops[to]][from].all, self->from);
+}
 
-static void store(uint32_t dtype, wide_kind kind, const wide *from, void *to, size_t count) {
-  switch (dtype) {
-    EACH_TYPE(STORE)
-  default:
-    break;
+void lk_cast_plan(lk_cast *self, lk_isa isa) {
+  const lk_element_loops *loops = lk_element_loops_for(isa);
+  const lk_element_class from = lk_element_class_of(self->from), to = lk_element_class_of(self->to);
+  const bool is_half = self->to == LK_F16 || self->to == LK_BF16;
+  self->from_size = (uint8_t)lk_dtype_size(self->from);
+  self->to_size = (uint8_t)lk_dtype_size(self->to);
+  self->n_loops = 0;
+  if (!lies_as_class(self->from)) add(self, loops->load[self->from], self->from);
+  if (self->to == LK_BOOL && from != LK_ELEMENT_I32) {
+    add(self, loops->ops[LK_ELEMENT_NOT][from].all, self->from);
+    add(self, loops->ops[LK_ELEMENT_NOT][LK_ELEMENT_I32].all, self->from);
+  } else if (is_half && from != LK_ELEMENT_F32) {
+    add_conversion(self, loops, from, LK_ELEMENT_F64);
+    add(self, to_odd, self->from);
+  } else {
+    add_conversion(self, loops, from, to);
+  }
+  if (!lies_as_class(self->to)) add(self, loops->store[self->to], self->to);
+}
+
+/* ---- running ---- */
+
+/* Elements on their way from loop to loop. */
+typedef union piece {
+  _Alignas(64) uint64_t words[PIECE];
+} piece;
+
+static void convert(const lk_cast *self, char *from, char *to, int64_t count) {
+  piece pieces[2];
+  char *at = from;
+  for (uint32_t i = 0; i < self->n_loops; i++) {
+    char *next = i + 1 == self->n_loops ? to : (char *)&pieces[i % 2];
+    const lk_element_args args = {.to = {next, 0},
+                                  .a = {at, 0},
+                                  .rows = 1,
+                                  .cols = count,
+                                  .stride = self->strides[i]};
+    self->loops[i](&args);
+    at = next;
+  }
+}
+
+static void convert_turns(const void *arg, int64_t begin, int64_t end) {
+  const lk_kernel_loop *loop = arg;
+  const lk_cast *self = loop->params;
+  const int64_t last = end * TURN < self->count ? end * TURN : self->count;
+  for (int64_t i = begin * TURN; i < last; i += PIECE) {
+    convert(self, (char *)loop->pointers[0] + i * self->from_size,
+            (char *)loop->pointers[1] + i * self->to_size, last - i < PIECE ? last - i : PIECE);
   }
 }
 
 lk_status lk_cast_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
   const lk_cast *self = params;
-  const size_t from_size = lk_dtype_size(self->from), to_size = lk_dtype_size(self->to);
-  const char *from = pointers[0];
-  char *to = pointers[1];
-  const wide_kind kind = kind_of(self->from);
-  wide chunk;
-  for (size_t i = 0; i < self->count; i += CHUNK) {
-    const size_t count = self->count - i < CHUNK ? self->count - i : CHUNK;
-    load(self->from, from + i * from_size, &chunk, count);
-    store(self->to, kind, &chunk, to + i * to_size, count);
-  }
-  return LK_OK;
+  const bool shared = self->count >= SHARED_BYTES / (self->from_size + self->to_size);
+  return lk_kernel_turns((self->count + TURN - 1) / TURN, shared, convert_turns, params, pointers);
 }
