@@ -129,8 +129,7 @@ static lk_status plan_blocks(lk_planner *planner, const lk_operand *to, uint32_t
   for (uint32_t i = 0; i < planner->node->n_inputs; i++) {
     const lk_tensor_desc *desc = &planner->inputs[i].desc;
     if (lk_elements(desc) == 0) continue;
-    LK_RETURN_NOT_OK(
-        lk_planner_input(planner, i, to->desc.layout, &operands[concat.count], error));
+    LK_RETURN_NOT_OK(lk_planner_input(planner, i, to->desc.layout, &operands[concat.count], error));
     concat.blocks[concat.count++] = (size_t)(strides[axis] * desc->dims[axis]);
   }
   operands[concat.count] = *to;
@@ -164,9 +163,9 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_concat = {
-    LK_OP_ROW("Concat", "", 7, "inputs behind each other along an axis", .flags = LK_OP_WORTH_CLAIMING,
-              .min_inputs = 1, .max_inputs = MAX_INPUTS, .max_outputs = 1, .input_types = "T",
-              .output_types = "T"),
+    LK_OP_ROW("Concat", "", 7, "inputs behind each other along an axis",
+              .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 1, .max_inputs = MAX_INPUTS,
+              .max_outputs = 1, .input_types = "T", .output_types = "T"),
     .params_size = sizeof(int64_t),
     .parse = parse,
     .infer = infer,

@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/resize.h"
+#include "ops/kernel/resize_types.h"
 #include "ops/plan/moves.h"
 
 static void parse(lk_attrs *attrs, void *params) {
@@ -97,9 +97,10 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_resize = {
-    LK_OP_ROW("Resize", "", 10, "nearest, linear and cubic interpolation", .flags = LK_OP_WORTH_CLAIMING,
-              .min_inputs = 1, .max_inputs = 4, .max_outputs = 1, .input_types = "TUVW",
-              .output_types = "T", .shape_inputs = 1u << 1 | 1u << 2 | 1u << 3),
+    LK_OP_ROW("Resize", "", 10, "nearest, linear and cubic interpolation",
+              .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 1, .max_inputs = 4, .max_outputs = 1,
+              .input_types = "TUVW", .output_types = "T",
+              .shape_inputs = 1u << 1 | 1u << 2 | 1u << 3),
     .params_size = sizeof(lk_resize_params),
     .parse = parse,
     .infer = infer,

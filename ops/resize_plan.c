@@ -10,6 +10,7 @@
 #include "ops/kernel/resize.h"
 #include "ops/kernel/resize_nearest.h"
 #include "ops/kernel/resize_table.h"
+#include "ops/kernel/resize_types.h"
 #include "ops/resize.h"
 
 enum { MOST_TAPS = 16 }; /* of two dimensions in one step; more are summed faster one by one */
@@ -140,8 +141,8 @@ static lk_resize describe(const resizing *self, const group *of, const int64_t *
 }
 
 /* The two temporaries that the steps write by turns; those between them have more digits. */
-static lk_status make_temps(const resizing *self, const group *groups, uint32_t count, uint32_t wide,
-                            lk_operand temps[2], lk_error *error) {
+static lk_status make_temps(const resizing *self, const group *groups, uint32_t count,
+                            uint32_t wide, lk_operand temps[2], lk_error *error) {
   int64_t most = 0, length = lk_elements(&self->from->desc);
   for (uint32_t i = 0; i + 1 < count; i++) {
     for (uint32_t k = groups[i].is_pair ? 2 : 1; k-- > 0;) {

@@ -7,7 +7,7 @@
 #include "base/tensor.h"
 #include "ops/kernel/element_program.h"
 
-enum { PIECE = 512, TURN = 16 * PIECE /* elements */, SHARED_BYTES = 256 * 1024 };
+enum { PIECE = 2048, TURN = 4 * PIECE /* elements */, SHARED_BYTES = 256 * 1024 };
 
 /* ---- plan ---- */
 
@@ -81,11 +81,8 @@ static void convert(const lk_cast *self, char *from, char *to, int64_t count) {
   char *at = from;
   for (uint32_t i = 0; i < self->n_loops; i++) {
     char *next = i + 1 == self->n_loops ? to : (char *)&pieces[i % 2];
-    const lk_element_args args = {.to = {next, 0},
-                                  .a = {at, 0},
-                                  .rows = 1,
-                                  .cols = count,
-                                  .stride = self->strides[i]};
+    const lk_element_args args = {
+        .to = {next, 0}, .a = {at, 0}, .rows = 1, .cols = count, .stride = self->strides[i]};
     self->loops[i](&args);
     at = next;
   }

@@ -1,8 +1,8 @@
 /* Conversion between element types, by the loops of element programs.
  *
  * Integers keep their low bits; floating-point values are cut toward zero, and what is out of range
- * comes out as number.h says; bool tells whether an element is not 0. f16 and bf16 are rounded once,
- * to the nearest, ties to even.
+ * comes out as number.h says; bool tells whether an element is not 0. f16 and bf16 are rounded to
+ * the nearest, ties to even; of f64 as well as of f32, once.
  *
  * Bound: bytes, for pairs that the processor converts. */
 #pragma once

@@ -7,8 +7,8 @@
 enum {
   SHARED_ELEMENTS = 32768, /* with less work, waking the threads costs more than they save */
   TURN_ELEMENTS = 8192,
-  LINE = 512,  /* elements of a line that is kept */
-  LINES = 4,   /* that are kept */
+  LINE = 512, /* elements of a line that is kept */
+  LINES = 4,  /* that are kept */
   LINE_ROWS = 32
 };
 
@@ -23,7 +23,8 @@ static int64_t at_most(int64_t a, int64_t b) {
 void lk_resize_plan(lk_resize *self, lk_isa isa) {
   const bool is_f32 = self->from_type == LK_F32 && self->to_type == LK_F32;
   self->loops = is_f32 ? lk_resize_loops_get(isa) : NULL;
-  const int64_t taps = (self->y.taps > 0 ? self->y.taps : 1) * (self->x.taps > 0 ? self->x.taps : 1);
+  const int64_t taps =
+      (self->y.taps > 0 ? self->y.taps : 1) * (self->x.taps > 0 ? self->x.taps : 1);
   int64_t width = self->x.out;
   if (is_by_pixels(self)) {
     self->columns = at_most(TURN_ELEMENTS / at_most(self->inner, TURN_ELEMENTS), width);
@@ -56,10 +57,10 @@ static void do_pixels(const lk_resize *self, void *const *pointers, int64_t oute
   lk_resize_pixels call = {
       .from = (const float *)pointers[0] + outer * of_y->in * row,
       .row = row,
-      .y = {indices_of(table, of_y) + y,
-            (const float *)(const void *)(table + of_y->weights) + y, of_y->taps, of_y->out},
-      .x = {indices_of(table, of_x) + x,
-            (const float *)(const void *)(table + of_x->weights) + x, of_x->taps, of_x->out},
+      .y = {indices_of(table, of_y) + y, (const float *)(const void *)(table + of_y->weights) + y,
+            of_y->taps, of_y->out},
+      .x = {indices_of(table, of_x) + x, (const float *)(const void *)(table + of_x->weights) + x,
+            of_x->taps, of_x->out},
       .pixels = at_most(self->columns, of_x->out - x),
       .inner = self->inner,
       .to = (float *)pointers[2] + ((outer * of_y->out + y) * of_x->out + x) * self->inner};
@@ -167,8 +168,7 @@ static void do_lines(const lk_resize *self, void *const *pointers, int64_t outer
   all.first = first;
   all.count = at_most(self->columns, width - first);
   for (int i = 0; i < LINES; i++) all.kept[i] = -1;
-  char *to = (char *)pointers[2] +
-             (size_t)((outer * of_y->out + y) * width + first) * to_size;
+  char *to = (char *)pointers[2] + (size_t)((outer * of_y->out + y) * width + first) * to_size;
   const int64_t end = at_most(y + self->rows, of_y->out);
   for (; y < end; y++, to += (size_t)width * to_size) {
     void *row = narrows ? (void *)&sum : (void *)to;

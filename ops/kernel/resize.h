@@ -1,5 +1,5 @@
-/* Linear and cubic interpolation along two neighbouring dimensions, or one: [outer][y][x][inner], by
- * tables of taps (resize_table.h).
+/* Linear and cubic interpolation along two neighbouring dimensions, or one: [outer][y][x][inner],
+ * by tables of taps (resize_table.h).
  *
  * Where the elements of a pixel lie side by side, each is the sum of its taps. Else lines are
  * interpolated along x, of which a few stay in the cache, and blended along y. A step of f32 is on
@@ -28,12 +28,6 @@ typedef struct lk_resize {
   int64_t rows, columns;        /* of a turn; columns are pixels, or elements of a line */
   int64_t row_turns, column_turns;
 } lk_resize;
-
-/* What elements are computed in: f32 where it holds them exactly, f64 for wider ones;
- * LK_DTYPE_NONE for those that cannot be interpolated. */
-uint32_t lk_resize_wide(uint32_t dtype);
-/* Bytes of `value` as an element: to the nearest, and within the range of an integer type. */
-void lk_resize_element(uint32_t dtype, double value, uint8_t bytes[8]);
 
 /* For sides of at least 1. */
 void lk_resize_plan(lk_resize *self, lk_isa isa);

@@ -5,8 +5,8 @@
 #include "ops/kernel/isa.h"
 
 /* Blocks of `from`, picked by indices, one behind the other. */
-typedef void lk_resize_nearest_fn(const char *from, char *to, const int32_t *indices,
-                                  int64_t count, size_t block);
+typedef void lk_resize_nearest_fn(const char *from, char *to, const int32_t *indices, int64_t count,
+                                  size_t block);
 
 /* A tap of a position: where its indices and weights are for the first position; the next tap's are
  * `step` behind. */
@@ -18,8 +18,8 @@ typedef struct lk_resize_f32_taps {
 
 /* Pixels of a row of the output: `inner` sums each. */
 typedef struct lk_resize_pixels {
-  const float *from; /* [in rows][in pixels][inner] */
-  int64_t row;       /* elements of a row of `from` */
+  const float *from;       /* [in rows][in pixels][inner] */
+  int64_t row;             /* elements of a row of `from` */
   lk_resize_f32_taps y, x; /* of this row, and of the first pixel */
   int64_t pixels, inner;
   float *to;

@@ -66,8 +66,8 @@ static void fill_rows(const void *arg, int64_t begin, int64_t end) {
     bool whole = false;
     int64_t rest = row;
     for (uint32_t i = last; i-- > 0; rest /= self->dims[i]) {
-      whole = whole || (self->outside[i] >= 0 &&
-                        table[self->outside[i] + rest % self->dims[i]] != 0);
+      whole =
+          whole || (self->outside[i] >= 0 && table[self->outside[i] + rest % self->dims[i]] != 0);
     }
     for (int64_t x = 0; x < count && (whole || columns != NULL); x++) {
       if (whole || columns[x] != 0) {
@@ -81,7 +81,6 @@ lk_status lk_resize_outside_kernel(const void *params, void *const *pointers, lk
   (void)error;
   const lk_resize_outside *self = params;
   const int64_t rows = count_rows(self->rank, self->dims);
-  const double bytes =
-      (double)rows * (double)self->dims[self->rank - 1] * (double)self->block;
+  const double bytes = (double)rows * (double)self->dims[self->rank - 1] * (double)self->block;
   return lk_kernel_turns(rows, bytes >= SHARED_BYTES, fill_rows, params, pointers);
 }

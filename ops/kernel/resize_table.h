@@ -16,9 +16,9 @@ typedef struct lk_resize_axis {
 
 typedef struct lk_resize_table {
   lk_resize_rule rule;
-  bool wide;      /* weights are f64, else f32 */
-  uint32_t count; /* of axes that are resized */
-  int64_t bytes;  /* by lk_resize_table_plan */
+  bool wide;                        /* weights are f64, else f32 */
+  uint32_t count;                   /* of axes that are resized */
+  int64_t bytes;                    /* by lk_resize_table_plan */
   lk_resize_axis axes[LK_MAX_RANK]; /* those behind `count` may be left out */
 } lk_resize_table;
 

@@ -116,8 +116,7 @@ static void put_rest(const lk_resize_taps *to, int64_t tap, int64_t capacity, in
   put(to, tap, index, weight);
 }
 
-static void weigh_two(const lk_stretch *s, double at, int64_t capacity,
-                      const lk_resize_taps *to) {
+static void weigh_two(const lk_stretch *s, double at, int64_t capacity, const lk_resize_taps *to) {
   const double low = floor(at), weight = at - low;
   const int64_t first = hold(low, s->in), second = hold(low + 1, s->in);
   if (first == second || weight == 0) {

@@ -2,9 +2,9 @@
 #include "ops/kernel/resize_types.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 #include "ops/kernel/number.h"
-#include "ops/kernel/resize.h"
 
 /* `low` and `high` are exact in double, `over` is the integer to take from `high` on. NaN: the
  * least. */

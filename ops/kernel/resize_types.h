@@ -1,7 +1,12 @@
 /* Elements of any type as the numbers that interpolation computes with, and back. */
 #pragma once
 
+#include <latchkey/base.h>
 #include <stdint.h>
+
+/* What elements are computed in: f32 where it holds them exactly, f64 for wider ones;
+ * LK_DTYPE_NONE for those that cannot be interpolated. */
+uint32_t lk_resize_wide(uint32_t dtype);
 
 /* Sums along a row of [in][inner] elements: `count` of [out][inner], from `first` on. Weights are
  * f64 where lk_resize_wide of the type is, else f32. Without taps elements keep their places. */
@@ -18,3 +23,6 @@ void lk_resize_types_sum(uint32_t dtype, const lk_resize_types_line *line, void 
 /* Numbers as elements: to the nearest, ties to even, and held within the range of an integer type.
  * NaN as an integer is the least. */
 void lk_resize_types_narrow(uint32_t dtype, const void *from, void *to, int64_t count);
+
+/* Bytes of `value` as an element, in the same way. */
+void lk_resize_element(uint32_t dtype, double value, uint8_t bytes[8]);

@@ -28,8 +28,7 @@ lk_status lk_plan_view(lk_planner *planner, uint32_t index, lk_layout from_layou
   if (from.place == LK_PLACE_INPUT && to.place == LK_PLACE_OUTPUT) {
     planner->body->alias_input = (int32_t)index;
   }
-  const lk_copy copy = {.block =
-                            (size_t)lk_elements(&from.desc) * lk_dtype_size(from.desc.dtype)};
+  const lk_copy copy = {.block = (size_t)lk_elements(&from.desc) * lk_dtype_size(from.desc.dtype)};
   return lk_planner_copy(planner, &copy, &from, &to, error);
 }
 

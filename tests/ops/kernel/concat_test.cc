@@ -72,10 +72,9 @@ TEST(ConcatKernel, PutsRandomBlocksBehindEachOther) {
 TEST(ConcatKernel, CutsLongRowsAndIsSharedByThreads) {
   std::mt19937 random(6);
   const int before = lk_team_begin(3);
-  for (const auto &[rows, blocks] :
-       {std::pair<int64_t, std::vector<size_t>>{1, {300000, 5, 70001}},
-        {3, {40000, 32768, 1, 90000}},
-        {2000, {96, 192, 4}}}) {
+  for (const auto &[rows, blocks] : {std::pair<int64_t, std::vector<size_t>>{1, {300000, 5, 70001}},
+                                     {3, {40000, 32768, 1, 90000}},
+                                     {2000, {96, 192, 4}}}) {
     Case made = make(rows, blocks, random);
     run(made, lk_isa_get());
     EXPECT_TRUE(made.concat.shared);

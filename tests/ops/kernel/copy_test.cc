@@ -40,7 +40,8 @@ Case random_case(std::mt19937 &random) {
   } else {
     to_order = from_order;
   }
-  for (uint32_t i = 0; i < copy.rank; i++) copy.dims[i] = random() % 3 == 0 ? 1 : 1 + random() % most;
+  for (uint32_t i = 0; i < copy.rank; i++)
+    copy.dims[i] = random() % 3 == 0 ? 1 : 1 + random() % most;
   int64_t from_bytes = static_cast<int64_t>(copy.block), to_bytes = from_bytes;
   for (uint32_t i : from_order) {
     copy.from[i] = from_bytes;
@@ -110,7 +111,8 @@ TEST(Copy, TransposesEverySize) {
       for (const int64_t cols : sides) {
         Case made;
         lk_copy &copy = made.copy;
-        const int64_t from_gap = int64_t(random() % 3) * size, to_gap = int64_t(random() % 3) * size;
+        const int64_t from_gap = int64_t(random() % 3) * size,
+                      to_gap = int64_t(random() % 3) * size;
         copy.block = size_t(size);
         copy.rank = 2;
         copy.dims[0] = rows;
