@@ -314,7 +314,9 @@ lk_status lk_planner_reorder(lk_planner *planner, const lk_operand *from, const 
                         from->desc.dtype == to->desc.dtype;
   if (is_fixed) {
     const lk_copy copy = lk_copy_between(&from->desc, &to->desc);
+    const uint32_t n_steps = planner->body->n_steps;
     LK_RETURN_NOT_OK(lk_planner_copy(planner, &copy, from, to, error));
+    if (planner->body->n_steps > n_steps) planner->body->steps[n_steps].kind = "reorder";
   } else {
     LK_RETURN_NOT_OK(reorder_by_primitive(planner, from, to, error));
   }
