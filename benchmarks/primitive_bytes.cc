@@ -79,16 +79,7 @@ const std::map<std::string, uint64_t> charged = {
 };
 
 const std::vector<Case> cases = {
-    {"softmax", "Softmax", {}, rows},
-    {"reduction", "ReduceMean", {}, image, LK_LAYOUT_PLAIN, LK_LAYOUT_ANY, {{"axes", {1}}}},
     {"lrn", "LRN", {}, image, LK_LAYOUT_PLAIN, LK_LAYOUT_ANY, {{"size", {5}}}},
-    {"pooling",
-     "MaxPool",
-     {},
-     image,
-     LK_LAYOUT_CHANNELS_LAST,
-     LK_LAYOUT_ANY,
-     {{"kernel_shape", {3, 3}}}},
     {"matmul", "MatMul", {{256, 256}}, rows},
     {"convolution", "Conv", {{32, 32, 3, 3}}, image, LK_LAYOUT_CHANNELS_LAST},
     {"reorder", "Conv", {}, image_and_weights},

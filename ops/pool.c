@@ -70,19 +70,19 @@ static lk_status plan_pool(lk_planner *planner, lk_error *error) {
 }
 
 #define POOL_ROW(name, summary_text, input_set, outputs)                                           \
-  LK_OP_ROW(name, "", 1, summary_text, .flags = LK_OP_PRIMITIVE | LK_OP_POST_OPS, .min_inputs = 1, \
-            .max_inputs = 1, .max_outputs = outputs, .input_types = "T", .output_types = "TU",     \
-            .types = {input_set, LK_TYPE(LK_I64)})
+  LK_OP_ROW(name, "", 1, summary_text, .flags = LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS,             \
+            .min_inputs = 1, .max_inputs = 1, .max_outputs = outputs, .input_types = "T",          \
+            .output_types = "TU", .types = {input_set, LK_TYPE(LK_I64)})
 #define WINDOW_ROW(...)                                                                            \
   POOL_ROW(__VA_ARGS__), .params_size = sizeof(pool_params), .infer = infer_pool, .plan = plan_pool
 
 const lk_op_class lk_op_max_pool = {
-    WINDOW_ROW("MaxPool", "Largest value of each window, and where it lies; dilated windows in C",
+    WINDOW_ROW("MaxPool", "Largest value of each window, and where it lies",
                LK_TYPES_FLOAT | LK_TYPE(LK_U8) | LK_TYPE(LK_I8), 2),
     .parse = parse_max_pool,
 };
 const lk_op_class lk_op_average_pool = {
-    WINDOW_ROW("AveragePool", "Mean of each window; dilated windows in C", LK_TYPES_FLOAT, 1),
+    WINDOW_ROW("AveragePool", "Mean of each window", LK_TYPES_FLOAT, 1),
     .parse = parse_average_pool,
 };
 const lk_op_class lk_op_global_average_pool = {

@@ -5,7 +5,12 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
+#include "ops/kernel/softmax.h"
+#include "ops/kernel/strides.h"
 #include "ops/plan/planner.h"
+
+/* Of an element: a comparison, a power of e, an addition and a product. */
+#define FLOPS 20
 
 typedef struct softmax_params {
   int64_t axis;
@@ -38,26 +43,33 @@ static lk_status infer(lk_inference *self, lk_error *error) {
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const softmax_params *self = planner->node->params;
   const lk_tensor_desc *x = &planner->inputs[0].desc;
-  lk_operand src, dst;
-  lk_key_builder key;
-  int64_t axis = self->axis == (int64_t)x->rank ? self->axis : lk_axis(self->axis, x->rank);
+  lk_operand operands[2]; /* from, to */
+  lk_softmax step = {.loops = lk_row_loops_get(lk_isa_get()), .outer = 1, .n = 1, .inner = 1};
+  const int64_t axis = self->axis == (int64_t)x->rank ? self->axis : lk_axis(self->axis, x->rank);
   const lk_layout layout = self->flattens ? LK_LAYOUT_PLAIN : x->layout;
-  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &src, error));
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &dst, error));
-  lk_tensor_desc seen = src.desc;
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &operands[0], error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &operands[1], error));
+  int64_t strides[LK_MAX_RANK];
+  lk_strides(&operands[0].desc, 1, strides);
   if (self->flattens) {
-    int64_t dims[] = {1, 1};
-    for (uint32_t i = 0; i < x->rank; i++) dims[(int64_t)i < axis ? 0 : 1] *= x->dims[i];
-    seen = lk_tensor_desc_make(LK_F32, 2, dims);
-    axis = 1;
+    for (uint32_t i = 0; i < x->rank; i++)
+      *((int64_t)i < axis ? &step.outer : &step.n) *= x->dims[i];
+    step.is_last = true;
+  } else {
+    step.n = x->dims[axis];
+    step.inner = strides[axis];
+    step.outer = lk_elements(x) / (step.n * step.inner);
+    step.is_last = layout == LK_LAYOUT_CHANNELS_LAST ? axis == 1 : axis == (int64_t)x->rank - 1;
   }
-  lk_planner_key_unary(planner, &key, LK_PRIMITIVE_SOFTMAX, &seen, &seen);
-  lk_key_add_number(&key, LK_WORD_AXIS, axis);
-  return lk_planner_unary(planner, &key, &src, &dst, error);
+  LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_softmax_kernel, "softmax", &step, sizeof step,
+                                     operands, 2, error));
+  const double elements = (double)lk_elements(x);
+  lk_planner_work(planner, FLOPS * elements, 2 * sizeof(float) * elements);
+  return LK_OK;
 }
 
 const lk_op_class lk_op_softmax = {
-    LK_OP_ROW("Softmax", "", 1, "exp(x) / sum(exp(x)) along an axis", .flags = LK_OP_PRIMITIVE,
+    LK_OP_ROW("Softmax", "", 1, "exp(x) / sum(exp(x)) along an axis", .flags = LK_OP_WORTH_CLAIMING,
               .min_inputs = 1, .max_inputs = 1, .max_outputs = 1, .input_types = "T",
               .output_types = "T", .types = {LK_TYPES_F32}, .in_place_inputs = 1),
     .params_size = sizeof(softmax_params),

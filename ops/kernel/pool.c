@@ -1,236 +1,147 @@
-/* Poolings. An output row (the last spatial dimension with its channels) stays in the
- * first-level cache while each element of the kernel is applied to all of it: runs of memory that
- * the compiler turns into vector instructions, whatever the dilation is. */
+/* Poolings, line by line of the output: what of each window lies in the input, and where. */
 #include "ops/kernel/pool.h"
 
-#include <math.h>
-#include <string.h>
+#include <stddef.h>
 
-/* With less work than this (outputs times elements of the kernel), one thread is done before others
- * have woken up. */
-#define LEAST_PARALLEL_WORK 32768
+#include "ops/kernel/pool_staged.h"
 
-/* ---- geometry ---- */
+/* Work, in taps of all outputs, that is worth a second thread. */
+#define MAX_ALONE 262144
 
-int64_t lk_pool_first_tap(const lk_pool_geometry *self, uint32_t dim, int64_t start) {
-  return start < 0 ? (self->dilations[dim] - 1 - start) / self->dilations[dim] : 0;
-}
-
-/* The tap behind the last one that lies before `limit`. */
-static int64_t taps_before(const lk_pool_geometry *self, uint32_t dim, int64_t start,
-                           int64_t limit) {
-  if (limit <= start) return 0;
-  const int64_t count = (limit - start - 1) / self->dilations[dim] + 1;
-  return count < self->kernel[dim] ? count : self->kernel[dim];
-}
-
-int64_t lk_pool_end_tap(const lk_pool_geometry *self, uint32_t dim, int64_t start) {
-  return taps_before(self, dim, start, self->in[dim]);
-}
-
-/* Where a window stops counting elements, as a position in the input. */
-static int64_t counted_end(const lk_pool_geometry *self, lk_pool_kind kind, uint32_t dim) {
-  return self->in[dim] + (kind == LK_POOL_MEAN_WITH_PADDING ? self->declared[dim] : 0);
-}
-
-/* By how many elements the mean of output `o` is divided along one dimension. */
-static int64_t divisor(const lk_pool_geometry *self, lk_pool_kind kind, uint32_t dim, int64_t o) {
-  const int64_t start = lk_pool_start(self, dim, o);
-  const int64_t end = taps_before(self, dim, start, counted_end(self, kind, dim));
-  const int64_t first = kind == LK_POOL_MEAN_WITH_PADDING ? 0 : lk_pool_first_tap(self, dim, start);
-  return end > first ? end - first : 0;
-}
-
-/* The output of the last dimension behind the last window that ends before the limit. */
-static int64_t whole_end(const lk_pool_geometry *self, lk_pool_kind kind) {
-  const int64_t extent = (self->kernel[2] - 1) * self->dilations[2] + 1;
-  const int64_t room = counted_end(self, kind, 2) + self->begin[2] - extent;
-  const int64_t end = room < 0 ? 0 : room / self->strides[2] + 1;
-  return end < self->out[2] ? end : self->out[2];
-}
-
-/* ---- runs: one element of the kernel applied to `blocks` blocks of `block` numbers, which lie
- * `step` apart in the input and are dense in the output ---- */
-
-typedef void run_fn(void *to, int32_t *positions, const void *from, int64_t blocks, int64_t block,
-                    int64_t step, int32_t tap);
-
-#define RUN(name, type, statement)                                                                 \
-  static void name(void *to, int32_t *positions, const void *from, int64_t blocks, int64_t block,  \
-                   int64_t step, int32_t tap) {                                                    \
-    type *restrict y = to;                                                                         \
-    int32_t *restrict at = positions;                                                              \
-    const type *restrict all = from;                                                               \
-    (void)at, (void)tap;                                                                           \
-    for (int64_t i = 0; block == 1 && i < blocks; i++) {                                           \
-      const type x = all[i * step];                                                                \
-      statement;                                                                                   \
-    }                                                                                              \
-    for (int64_t b = 0; block > 1 && b < blocks; b++) {                                            \
-      for (int64_t k = 0; k < block; k++) {                                                        \
-        const int64_t i = b * block + k;                                                           \
-        const type x = all[b * step + k];                                                          \
-        statement;                                                                                 \
-      }                                                                                            \
-    }                                                                                              \
+static lk_pool_type type_of(uint32_t dtype) {
+  switch (dtype) {
+  case LK_F64:
+    return LK_POOL_F64;
+  case LK_U8:
+    return LK_POOL_U8;
+  case LK_I8:
+    return LK_POOL_I8;
+  default:
+    return LK_POOL_F32;
   }
-
-#define LARGER y[i] = x > y[i] ? x : y[i]
-/* Of equal ones the first, as ONNX has it. A mask rather than a choice: gcc leaves a branch in the
- * loop otherwise, because the comparison might trap. */
-#define LARGER_AT                                                                                  \
-  const int32_t larger = -(int32_t)(x > y[i]);                                                     \
-  at[i] = (tap & larger) | (at[i] & ~larger);                                                      \
-  LARGER
-RUN(max_f32, float, LARGER)
-RUN(max_f64, double, LARGER)
-RUN(max_at_f32, float, LARGER_AT)
-RUN(max_at_f64, double, LARGER_AT)
-RUN(sum_f32, float, y[i] += x)
-RUN(sum_f64, double, y[i] += x)
-
-static run_fn *run_for(const lk_pool *step) {
-  if (step->kind != LK_POOL_MAX) return step->wide ? sum_f64 : sum_f32;
-  if (step->positions) return step->wide ? max_at_f64 : max_at_f32;
-  return step->wide ? max_f64 : max_f32;
 }
 
-static void fill(const lk_pool *step, void *to, int64_t count) {
-  const bool max = step->kind == LK_POOL_MAX;
-  for (int64_t i = 0; i < count; i++) {
-    if (step->wide) {
-      ((double *)to)[i] = max ? -(double)INFINITY : 0;
-    } else {
-      ((float *)to)[i] = max ? -INFINITY : 0;
+void lk_pool_plan(lk_pool *self, lk_isa isa) {
+  static const uint8_t sizes[] = {
+      [LK_POOL_F32] = 4, [LK_POOL_F64] = 8, [LK_POOL_U8] = 1, [LK_POOL_I8] = 1};
+  const lk_pool_geometry *g = &self->geometry;
+  const lk_pool_type type = type_of(self->dtype);
+  const lk_pool_loop loop = self->kind != LK_POOL_MAX ? LK_POOL_SUM
+                            : self->positions         ? LK_POOL_LARGEST_AT
+                                                      : LK_POOL_LARGEST;
+  self->size = sizes[type];
+  self->run = lk_row_loops_get(isa)->pool[type][loop];
+  const int64_t extent = (g->kernel[2] - 1) * g->dilations[2] + 1;
+  const int64_t room = g->in[2] + g->begin[2] - extent;
+  const int64_t first = (g->begin[2] + g->strides[2] - 1) / g->strides[2];
+  const int64_t end = room < 0 ? 0 : room / g->strides[2] + 1;
+  lk_pool_stage(self);
+  self->whole_first = first < g->out[2] ? first : g->out[2];
+  self->whole_end = end < g->out[2] ? end : g->out[2];
+  if (self->whole_end < self->whole_first) self->whole_end = self->whole_first;
+}
+
+/* ---- running ---- */
+
+/* A line of outputs, along the last spatial dimension. */
+typedef struct line {
+  const lk_pool *pool;
+  const char *from; /* where the first taps' line of the input begins */
+  char *to;
+  int32_t *positions;
+  lk_pool_call call; /* what all windows of the line share */
+  double divisor;    /* by the other dimensions */
+} line;
+
+/* The outputs `first` to `end` - 1, of whose windows the taps `tap` to `tap_end` - 1 lie in the
+ * input. */
+static void pool_windows(line *self, int64_t first, int64_t end, int64_t tap, int64_t tap_end) {
+  const lk_pool *pool = self->pool;
+  const lk_pool_geometry *g = &pool->geometry;
+  lk_pool_call *call = &self->call;
+  const int64_t start = lk_pool_start(g, 2, first) + tap * g->dilations[2];
+  const int64_t first_tap = call->first_tap, count = end - first;
+  call->taps[2] = tap_end > tap ? tap_end - tap : 0;
+  call->first_tap += tap;
+  call->from = self->from + start * g->inner * pool->size;
+  call->to = self->to + first * g->inner * pool->size;
+  call->positions = self->positions != NULL ? self->positions + first * g->inner : NULL;
+  call->runs = 1;
+  call->length = count * g->inner;
+  call->stride = 1;
+  if (pool->kind != LK_POOL_MAX) {
+    call->divisor = self->divisor * (double)lk_pool_divisor(g, pool->kind, 2, first);
+  }
+  if (g->inner == 1 && count > 1) {
+    call->stride = g->strides[2];
+  } else if (g->strides[2] > 1 && count > 1) {
+    call->runs = count;
+    call->length = call->to_next = g->inner;
+    call->from_next = g->strides[2] * g->inner;
+  }
+  pool->run(call);
+  call->first_tap = first_tap;
+}
+
+/* A window that reaches into the padding. */
+static void pool_border(line *self, int64_t first, int64_t end) {
+  const lk_pool_geometry *g = &self->pool->geometry;
+  for (int64_t o = first; o < end; o++) {
+    const int64_t start = lk_pool_start(g, 2, o);
+    pool_windows(self, o, o + 1, lk_pool_first_tap(g, 2, start), lk_pool_end_tap(g, 2, start));
+  }
+}
+
+static void pool_line(const lk_pool *pool, void *const *pointers, int64_t index) {
+  const lk_pool_geometry *g = &pool->geometry;
+  const int64_t image = index / g->out[1];
+  const int64_t out[] = {image % g->out[0], index % g->out[1]};
+  int64_t from = image / g->out[0]; /* a line of the input */
+  const int64_t steps[] = {g->in[1] * g->in[2] * g->inner, g->in[2] * g->inner};
+  line self = {.pool = pool, .divisor = 1};
+  lk_pool_call *call = &self.call;
+  for (uint32_t i = 0; i < 2; i++) {
+    const int64_t start = lk_pool_start(g, i, out[i]);
+    const int64_t tap = lk_pool_first_tap(g, i, start), end = lk_pool_end_tap(g, i, start);
+    call->taps[i] = end > tap ? end - tap : 0;
+    call->steps[i] = g->dilations[i] * steps[i];
+    call->first_tap = (call->first_tap + tap) * g->kernel[i + 1];
+    from = from * g->in[i] + start + tap * g->dilations[i];
+    if (pool->kind != LK_POOL_MAX) {
+      self.divisor *= (double)lk_pool_divisor(g, pool->kind, i, out[i]);
     }
   }
-}
-
-static void divide(const lk_pool *step, void *to, int64_t count, double by) {
-  for (int64_t i = 0; i < count; i++) {
-    if (step->wide) {
-      ((double *)to)[i] /= by;
-    } else {
-      ((float *)to)[i] /= (float)by;
-    }
+  call->steps[2] = g->dilations[2] * g->inner;
+  call->tap_next[0] = g->kernel[1] * g->kernel[2];
+  call->tap_next[1] = g->kernel[2];
+  const int64_t width = g->out[2] * g->inner;
+  self.from = (const char *)pointers[0] + from * g->in[2] * g->inner * pool->size;
+  self.to = (char *)pointers[1] + index * width * pool->size;
+  self.positions = pool->positions ? (int32_t *)pointers[2] + index * width : NULL;
+  pool_border(&self, 0, pool->whole_first);
+  if (pool->whole_first < pool->whole_end) {
+    pool_windows(&self, pool->whole_first, pool->whole_end, 0, g->kernel[2]);
   }
+  pool_border(&self, pool->whole_end, g->out[2]);
 }
 
-/* ---- rows: all outputs along the last dimension, counted over the other ones ---- */
-
-static size_t element_size(const lk_pool *step) {
-  return step->wide ? sizeof(double) : sizeof(float);
-}
-
-/* Divides row `row`, which lies at `to`, by the share of `whole` elements that each window
- * counts. */
-static void divide_row(const lk_pool *step, int64_t row, double whole, char *to) {
-  const lk_pool_geometry *g = &step->geometry;
-  const double before = (double)divisor(g, step->kind, 0, row / g->out[1] % g->out[0]) *
-                        (double)divisor(g, step->kind, 1, row % g->out[1]);
-  int64_t end = 0;
-  for (int64_t w = 0; w < g->out[2]; w = end) {
-    const int64_t count = divisor(g, step->kind, 2, w);
-    end = count == g->kernel[2] ? whole_end(g, step->kind) : w + 1;
-    const double by = before * (double)count / whole;
-    if (by == 1) continue;
-    divide(step, to + (size_t)(w * g->inner) * element_size(step), (end - w) * g->inner, by);
-  }
-}
-
-/* Outputs of the last dimension whose element `tap` lies in the input: [*first, *end). */
-static void outputs_of(const lk_pool_geometry *g, int64_t tap, int64_t *first, int64_t *end) {
-  const int64_t stride = g->strides[2], shift = tap * g->dilations[2] - g->begin[2];
-  *first = shift < 0 ? (stride - 1 - shift) / stride : 0;
-  *end = shift < g->in[2] ? (g->in[2] - 1 - shift) / stride + 1 : 0;
-  if (*end > g->out[2]) *end = g->out[2];
-}
-
-/* Applies the kernel's elements along the last dimension; `from` is the input's row, `tap` the
- * number of the first of them. */
-static void apply_row(const lk_pool *step, const char *from, char *to, int32_t *positions,
-                      int64_t tap) {
-  const lk_pool_geometry *g = &step->geometry;
-  const size_t size = element_size(step);
-  run_fn *run = run_for(step);
-  const int64_t end_tap = lk_pool_end_tap(g, 2, lk_pool_start(g, 2, 0));
-  for (int64_t k = lk_pool_first_tap(g, 2, lk_pool_start(g, 2, g->out[2] - 1)); k < end_tap; k++) {
-    int64_t first, end;
-    outputs_of(g, k, &first, &end);
-    if (first >= end) continue;
-    const int64_t at = lk_pool_start(g, 2, first) + k * g->dilations[2];
-    /* without a stride, neighbours in the output are neighbours in the input */
-    const bool dense = g->strides[2] == 1;
-    const int64_t blocks = dense ? 1 : end - first;
-    run(to + (size_t)(first * g->inner) * size,
-        positions != NULL ? positions + first * g->inner : NULL,
-        from + (size_t)(at * g->inner) * size, blocks, (end - first) / blocks * g->inner,
-        g->strides[2] * g->inner, (int32_t)(tap + k));
-  }
-}
-
-static void pool_row(const lk_pool *step, const char *x, char *y, int32_t *positions, int64_t row) {
-  const lk_pool_geometry *g = &step->geometry;
-  const int64_t out[] = {row / g->out[1] % g->out[0], row % g->out[1]};
-  const int64_t outer = row / g->out[1] / g->out[0], width = g->out[2] * g->inner;
-  const int64_t start[] = {lk_pool_start(g, 0, out[0]), lk_pool_start(g, 1, out[1])};
-  const int64_t end[] = {lk_pool_end_tap(g, 0, start[0]), lk_pool_end_tap(g, 1, start[1])};
-  char *to = y + (size_t)(row * width) * element_size(step);
-  int32_t *at = positions != NULL ? positions + row * width : NULL;
-  fill(step, to, width);
-  if (at != NULL) memset(at, 0, (size_t)width * sizeof *at);
-  for (int64_t d = lk_pool_first_tap(g, 0, start[0]); d < end[0]; d++) {
-    for (int64_t h = lk_pool_first_tap(g, 1, start[1]); h < end[1]; h++) {
-      const int64_t in[] = {start[0] + d * g->dilations[0], start[1] + h * g->dilations[1]};
-      const int64_t from = ((outer * g->in[0] + in[0]) * g->in[1] + in[1]) * g->in[2] * g->inner;
-      apply_row(step, x + (size_t)from * element_size(step), to, at,
-                at != NULL ? (d * g->kernel[1] + h) * g->kernel[2] : 0);
-    }
-  }
-  if (step->kind != LK_POOL_MAX) divide_row(step, row, 1, to);
-}
-
-/* Whether it is worth it to wake other threads: `per_output` operations for each number. */
-static bool is_parallel(const lk_pool_geometry *g, int64_t per_output) {
-  const double outputs =
-      (double)(g->outer * g->inner) * (double)(g->out[0] * g->out[1]) * (double)g->out[2];
-  return outputs * (double)per_output >= LEAST_PARALLEL_WORK;
-}
-
-static int64_t rows_of(const lk_pool_geometry *g) {
-  return g->outer * g->out[0] * g->out[1];
-}
-
-static void pool_rows(const void *arg, int64_t begin, int64_t end) {
+static void pool_turns(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
-  const lk_pool *step = loop->params;
-  int32_t *positions = step->positions ? loop->pointers[2] : NULL;
-  for (int64_t row = begin; row < end; row++) {
-    pool_row(step, loop->pointers[0], loop->pointers[1], positions, row);
+  const lk_pool *self = loop->params;
+  if (self->is_staged) {
+    lk_pool_staged(self, loop->pointers[0], loop->pointers[1], begin, end);
+    return;
   }
+  for (int64_t i = begin; i < end; i++) pool_line(self, loop->pointers, i);
 }
 
 lk_status lk_pool_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
-  const lk_pool *step = params;
-  const lk_pool_geometry *g = &step->geometry;
-  return lk_kernel_turns(rows_of(g), is_parallel(g, g->kernel[2]), pool_rows, params, pointers);
-}
-
-static void divide_rows(const void *arg, int64_t begin, int64_t end) {
-  const lk_kernel_loop *loop = arg;
-  const lk_pool *step = loop->params;
-  const lk_pool_geometry *g = &step->geometry;
-  const double whole = (double)g->kernel[0] * (double)g->kernel[1] * (double)g->kernel[2];
-  for (int64_t row = begin; row < end; row++) {
-    float *to = (float *)loop->pointers[0] + row * g->out[2] * g->inner;
-    divide_row(step, row, whole, (char *)to);
-  }
-}
-
-lk_status lk_pool_divisors_kernel(const void *params, void *const *pointers, lk_error *error) {
-  (void)error;
-  const lk_pool *step = params;
-  const lk_pool_geometry *g = &step->geometry;
-  return lk_kernel_turns(rows_of(g), is_parallel(g, 1), divide_rows, params, pointers);
+  const lk_pool *self = params;
+  const lk_pool_geometry *g = &self->geometry;
+  const int64_t lines = g->outer * g->out[0] * g->out[1];
+  const double taps = (double)(lines * g->out[2] * g->inner) *
+                      (double)(g->kernel[0] * g->kernel[1]) * (double)g->kernel[2];
+  return lk_kernel_turns(self->is_staged ? lk_pool_staged_turns(self) : lines, taps >= MAX_ALONE,
+                         pool_turns, self, pointers);
 }

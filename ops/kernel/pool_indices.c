@@ -8,9 +8,9 @@
 /* Kernels with up to this many elements have a table of offsets. */
 #define MAX_OFFSETS 256
 
-/* Where the element lies along one dimension, or -1: the whole window is padding. oneDNN leaves
- * position 0 where nothing exceeds its initial value (a window of minus infinity), also when that
- * position is padding; ONNX means the first element of the input then. */
+/* Where the element lies along one dimension, or -1: the whole window is padding. Position 0 may be
+ * padding, where nothing is larger than minus infinity; ONNX means the first element of the input
+ * then. */
 static int64_t coordinate(const lk_pool_geometry *g, uint32_t dim, int64_t out, int64_t tap) {
   const int64_t start = lk_pool_start(g, dim, out);
   const int64_t first = lk_pool_first_tap(g, dim, start);
@@ -52,7 +52,7 @@ static bool starts_inside(const lk_pool_geometry *g, uint32_t dim, int64_t out) 
 
 /* All channels of a row of outputs (the last dimension). A window that starts inside the input has
  * its position 0 there as well, and needs no look at the border: `offsets` (or NULL) will do. */
-static void index_row(const lk_pool_indices *step, const int64_t *offsets, const void *from,
+static void index_row(const lk_pool_indices *step, const int64_t *offsets, const int32_t *from,
                       int64_t *to, int64_t row) {
   const lk_pool_geometry *g = &step->geometry;
   const int64_t n = row / g->out[1] / g->out[0], image = g->in[0] * g->in[1] * g->in[2];
@@ -68,8 +68,7 @@ static void index_row(const lk_pool_indices *step, const int64_t *offsets, const
     int64_t put = n * step->to[0] + c * step->to[1] + out[0] * step->to[2] + out[1] * step->to[3];
     const int64_t base = (n * step->channels + c) * image;
     for (out[2] = 0; out[2] < g->out[2]; out[2]++, at += step->from[4], put += step->to[4]) {
-      const int64_t position =
-          step->narrow ? ((const uint8_t *)from)[at] : ((const int32_t *)from)[at];
+      const int64_t position = from[at];
       if (inside && starts_inside(g, 2, out[2])) {
         to[put] = base + start + out[2] * g->strides[2] * step->factors[2] + offsets[position];
         continue;
@@ -83,7 +82,7 @@ static void index_row(const lk_pool_indices *step, const int64_t *offsets, const
 typedef struct indices_loop {
   const lk_pool_indices *step;
   const int64_t *offsets;
-  const void *from;
+  const int32_t *from;
   int64_t *to;
 } indices_loop;
 

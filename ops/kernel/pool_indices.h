@@ -9,8 +9,7 @@ typedef struct lk_pool_indices {
   int64_t factors[LK_POOL_DIMS]; /* what a step in the input adds to the index */
   /* strides in elements: batch, channel, and three spatial dimensions */
   int64_t from[2 + LK_POOL_DIMS], to[2 + LK_POOL_DIMS];
-  bool narrow; /* positions are u8, else i32 */
 } lk_pool_indices;
 
-/* Params: lk_pool_indices. Pointers: positions, indices (i64). */
+/* Params: lk_pool_indices. Pointers: positions (i32), indices (i64). */
 lk_status lk_pool_indices_kernel(const void *params, void *const *pointers, lk_error *error);

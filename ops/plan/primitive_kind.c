@@ -43,12 +43,11 @@ static void read_dims(const lk_primitive_build *build, lk_word name, dnnl_dims_t
 
 /* How a window moves over the spatial dimensions; zeros where the key has none. */
 typedef struct window_dims {
-  dnnl_dims_t kernel, strides, dilations, begin, end;
+  dnnl_dims_t strides, dilations, begin, end;
 } window_dims;
 
 static window_dims get_window(const lk_primitive_build *build) {
-  window_dims window = {.kernel = {0}};
-  read_dims(build, LK_WORD_KERNEL, window.kernel);
+  window_dims window = {.strides = {0}};
   read_dims(build, LK_WORD_STRIDES, window.strides);
   read_dims(build, LK_WORD_DILATIONS, window.dilations);
   read_dims(build, LK_WORD_PADS_BEGIN, window.begin);
@@ -85,39 +84,12 @@ static dnnl_status_t build_matmul(const lk_primitive_build *build,
                                            build->bias, build->dst, build->attr);
 }
 
-/* SRC, DST; ALGORITHM, KERNEL, STRIDES, DILATIONS, PADS_BEGIN, PADS_END; FLAGS 1: training, so that
- * it also writes positions into its workspace. */
-static dnnl_status_t build_pooling(const lk_primitive_build *build,
-                                   dnnl_primitive_desc_t *out_desc) {
-  const window_dims window = get_window(build);
-  const bool is_training = get_number(build, LK_WORD_FLAGS) != 0;
-  return dnnl_pooling_forward_primitive_desc_create(
-      out_desc, build->env->engine, is_training ? dnnl_forward_training : dnnl_forward_inference,
-      get_algorithm(build), build->src, build->dst, window.strides, window.kernel, window.dilations,
-      window.begin, window.end, build->attr);
-}
-
 /* Across channels. SRC, DST; SIZE, ALPHA, BETA, POWER (k). */
 static dnnl_status_t build_lrn(const lk_primitive_build *build, dnnl_primitive_desc_t *out_desc) {
   return dnnl_lrn_forward_primitive_desc_create(
       out_desc, build->env->engine, dnnl_forward_inference, dnnl_lrn_across_channels, build->src,
       build->dst, get_number(build, LK_WORD_SIZE), get_float(build, LK_WORD_ALPHA),
       get_float(build, LK_WORD_BETA), get_float(build, LK_WORD_POWER), build->attr);
-}
-
-/* SRC, DST; AXIS. */
-static dnnl_status_t build_softmax(const lk_primitive_build *build,
-                                   dnnl_primitive_desc_t *out_desc) {
-  return dnnl_softmax_forward_primitive_desc_create(
-      out_desc, build->env->engine, dnnl_forward_inference, dnnl_softmax_accurate, build->src,
-      build->dst, (int)get_number(build, LK_WORD_AXIS), build->attr);
-}
-
-/* SRC, DST; ALGORITHM. Dimensions that are 1 in DST are reduced. */
-static dnnl_status_t build_reduction(const lk_primitive_build *build,
-                                     dnnl_primitive_desc_t *out_desc) {
-  return dnnl_reduction_primitive_desc_create(out_desc, build->env->engine, get_algorithm(build),
-                                              build->src, build->dst, 0, 0, build->attr);
 }
 
 /* SRC, DST: types or layouts differ. */

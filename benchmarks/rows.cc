@@ -1,0 +1,499 @@
+// How fast are the kernels that reduce (poolings, softmax, means, local response normalization),
+// which serve every size, beside oneDNN's primitives, each of which was made for one size? And what
+// share of the bandwidth of a plain copy do they reach where tensors do not fit the caches?
+//
+// Sizes of models and random ones, seeded; one thread; the same operands, outputs compared. The two
+// run by turns, and the ratio is that of the medians. ONEDNN_MAX_CPU_ISA=AVX2 measures AVX2.
+//
+// rows [--json] [--quick | --long]
+#include <oneapi/dnnl/dnnl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "benchmarks/arguments.h"
+
+extern "C" {
+#include "base/team/team.h"
+#include "base/tensor.h"
+#include "ops/kernel/pool.h"
+#include "ops/kernel/reduce.h"
+#include "ops/kernel/softmax.h"
+#include "ops/kernel/strides.h"
+#include "ops/plan/threadpool.h"
+}
+
+namespace {
+
+constexpr double TARGET_MEDIAN = 1.00, TARGET_MOST = 1.30, TARGET_BANDWIDTH = 0.85;
+constexpr int RANDOM = 30;               // of each kind
+constexpr double LARGE = 48 * (1 << 20); // bytes: beyond the caches
+
+using Dims = std::vector<int64_t>;
+
+void check(dnnl_status_t status) {
+  if (status == dnnl_success) return;
+  std::fprintf(stderr, "rows: oneDNN's status %d\n", int(status));
+  std::exit(1);
+}
+
+struct Free {
+  void operator()(float *data) const { std::free(data); }
+};
+using Buffer = std::unique_ptr<float, Free>;
+
+Buffer buffer(int64_t size) {
+  return Buffer(static_cast<float *>(std::aligned_alloc(64, (size_t(size) * 4 + 63) / 64 * 64)));
+}
+
+int64_t count_of(const Dims &dims) {
+  int64_t count = 1;
+  for (int64_t dim : dims) count *= dim;
+  return count;
+}
+
+dnnl_engine_t engine;
+dnnl_stream_t stream;
+
+dnnl_memory_desc_t describe(const Dims &dims, bool channels_last) {
+  static const dnnl_format_tag_t
+      plain[] = {dnnl_format_tag_undef, dnnl_a, dnnl_ab, dnnl_abc, dnnl_abcd, dnnl_abcde},
+      last[] = {dnnl_format_tag_undef, dnnl_a, dnnl_ab, dnnl_acb, dnnl_acdb, dnnl_acdeb};
+  dnnl_memory_desc_t desc = nullptr;
+  check(dnnl_memory_desc_create_with_tag(&desc, int(dims.size()), dims.data(), dnnl_f32,
+                                         (channels_last ? last : plain)[dims.size()]));
+  return desc;
+}
+
+// A primitive that turns SRC into DST.
+class Primitive {
+public:
+  Primitive(dnnl_primitive_desc_t desc, float *src, float *dst) {
+    check(dnnl_primitive_create(&primitive_, desc));
+    add(DNNL_ARG_SRC, dnnl_primitive_desc_query_md(desc, dnnl_query_src_md, 0), src);
+    add(DNNL_ARG_DST, dnnl_primitive_desc_query_md(desc, dnnl_query_dst_md, 0), dst);
+    const char *name = nullptr;
+    check(dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &name));
+    implementation = name;
+    check(dnnl_primitive_desc_destroy(desc));
+  }
+  Primitive(const Primitive &) = delete;
+  ~Primitive() {
+    for (const auto &arg : args_) check(dnnl_memory_destroy(arg.memory));
+    check(dnnl_primitive_destroy(primitive_));
+  }
+  void run() const {
+    check(dnnl_primitive_execute(primitive_, stream, int(args_.size()), args_.data()));
+  }
+  std::string implementation;
+
+private:
+  void add(int arg, const_dnnl_memory_desc_t desc, float *data) {
+    dnnl_memory_t memory = nullptr;
+    check(dnnl_memory_create(&memory, desc, engine, data));
+    args_.push_back({arg, memory});
+  }
+  dnnl_primitive_t primitive_ = nullptr;
+  std::vector<dnnl_exec_arg_t> args_;
+};
+
+// ---- measuring ----
+
+struct Result {
+  std::string name, theirs_by;
+  double ours, theirs, copy, bytes; // seconds; `copy`: of as many bytes, 0 where they are few
+  double ratio() const { return ours / theirs; }
+};
+
+double seconds(int repeats, const std::function<void()> &work) {
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < repeats; i++) work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / repeats;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// What a kind of operation is for one size.
+struct Case {
+  std::string name;
+  Dims from, to;
+  bool channels_last = false;
+  std::function<void(float *, float *)> ours;
+  std::function<dnnl_primitive_desc_t(dnnl_memory_desc_t, dnnl_memory_desc_t)> theirs;
+};
+
+Result measure(const Case &work, int rounds, std::mt19937 &random) {
+  const int64_t from = count_of(work.from), to = count_of(work.to);
+  const Buffer x = buffer(from), ours = buffer(to), theirs = buffer(to);
+  std::normal_distribution<float> number(0, 1);
+  for (int64_t i = 0; i < from; i++) x.get()[i] = number(random);
+  dnnl_memory_desc_t src = describe(work.from, work.channels_last),
+                     dst = describe(work.to, work.channels_last);
+  const Primitive primitive(work.theirs(src, dst), x.get(), theirs.get());
+  check(dnnl_memory_desc_destroy(src));
+  check(dnnl_memory_desc_destroy(dst));
+  const auto run_ours = [&] { work.ours(x.get(), ours.get()); };
+  const auto run_theirs = [&] { primitive.run(); };
+  run_ours();
+  run_theirs();
+  for (int64_t i = 0; i < to; i++) {
+    if (std::fabs(ours.get()[i] - theirs.get()[i]) <= 2e-5) continue;
+    std::fprintf(stderr, "rows: %s: element %d is %g, oneDNN's %g\n", work.name.c_str(), int(i),
+                 double(ours.get()[i]), double(theirs.get()[i]));
+    std::exit(1);
+  }
+  const double bytes = 4.0 * double(from + to);
+  const int repeats = int(std::min(1e4, 2e6 / bytes)) + 1; // a fraction of a millisecond
+  std::vector<double> of_ours, of_theirs, of_copy;
+  Buffer copy_from, copy_to;
+  const auto half = size_t(bytes / 2);
+  if (bytes >= LARGE) {
+    copy_from = buffer(int64_t(half) / 4 + 1);
+    copy_to = buffer(int64_t(half) / 4 + 1);
+    std::memset(copy_from.get(), 1, half);
+    std::memset(copy_to.get(), 1, half);
+  }
+  for (int i = 0; i < rounds; i++) {
+    of_theirs.push_back(seconds(repeats, run_theirs));
+    of_ours.push_back(seconds(repeats, run_ours));
+    if (bytes < LARGE) continue;
+    of_copy.push_back(seconds(1, [&] { std::memcpy(copy_to.get(), copy_from.get(), half); }));
+  }
+  return {work.name,
+          primitive.implementation,
+          median(of_ours),
+          median(of_theirs),
+          of_copy.empty() ? 0 : median(of_copy),
+          bytes};
+}
+
+// ---- poolings ----
+
+struct PoolSize {
+  Dims x, kernel, strides;
+  int64_t pad;
+  bool mean, channels_last;
+};
+
+Case pool_case(const PoolSize &size) {
+  Case work;
+  auto pool = std::make_shared<lk_pool>();
+  const size_t spatial = size.kernel.size(), missing = LK_POOL_DIMS - spatial;
+  *pool = {};
+  lk_pool_geometry &g = pool->geometry;
+  g.outer = size.channels_last ? size.x[0] : size.x[0] * size.x[1];
+  g.inner = size.channels_last ? size.x[1] : 1;
+  Dims to = {size.x[0], size.x[1]};
+  for (size_t i = 0; i < LK_POOL_DIMS; i++) {
+    g.in[i] = g.out[i] = g.kernel[i] = g.strides[i] = g.dilations[i] = 1;
+    if (i < missing) continue;
+    const size_t k = i - missing;
+    g.in[i] = size.x[2 + k];
+    g.kernel[i] = size.kernel[k];
+    g.strides[i] = size.strides[k];
+    g.begin[i] = g.declared[i] = g.kernel[i] > 1 ? size.pad : 0;
+    g.out[i] = (g.in[i] + 2 * g.begin[i] - g.kernel[i]) / g.strides[i] + 1;
+    to.push_back(g.out[i]);
+  }
+  pool->kind = size.mean ? LK_POOL_MEAN : LK_POOL_MAX;
+  pool->dtype = LK_F32;
+  lk_pool_plan(pool.get(), lk_isa_get());
+  const auto text = [](const Dims &dims) {
+    std::string all;
+    for (int64_t dim : dims) all += (all.empty() ? "" : "x") + std::to_string(dim);
+    return all;
+  };
+  work.name = std::string(size.mean ? "mean " : "max ") + text(size.x) + " k" + text(size.kernel) +
+              " s" + text(size.strides) + (size.pad > 0 ? " p" + std::to_string(size.pad) : "") +
+              (size.channels_last ? " last" : "");
+  work.from = size.x;
+  work.to = to;
+  work.channels_last = size.channels_last;
+  work.ours = [pool](float *x, float *y) {
+    void *const pointers[] = {x, y};
+    if (lk_pool_kernel(pool.get(), pointers, nullptr) != LK_OK) std::exit(1);
+  };
+  work.theirs = [size, pool, spatial](dnnl_memory_desc_t src, dnnl_memory_desc_t dst) {
+    dnnl_primitive_desc_t desc = nullptr;
+    dnnl_dims_t none = {}, begin = {}, end = {};
+    const lk_pool_geometry &geometry = pool->geometry;
+    for (size_t i = 0; i < spatial; i++) {
+      const size_t d = LK_POOL_DIMS - spatial + i;
+      begin[i] = geometry.begin[d];
+      end[i] = (geometry.out[d] - 1) * geometry.strides[d] + geometry.kernel[d] - geometry.in[d] -
+               begin[i];
+    }
+    check(dnnl_pooling_forward_primitive_desc_create(
+        &desc, engine, dnnl_forward_inference,
+        size.mean ? dnnl_pooling_avg_exclude_padding : dnnl_pooling_max, src, dst,
+        size.strides.data(), size.kernel.data(), none, begin, end, nullptr));
+    return desc;
+  };
+  return work;
+}
+
+// Of ResNet-50, VGG, SqueezeNet, Inception, OCR models; in both layouts.
+std::vector<PoolSize> pools() {
+  std::vector<PoolSize> all = {
+      {{1, 64, 112, 112}, {3, 3}, {2, 2}, 1, false, true},
+      {{1, 64, 224, 224}, {2, 2}, {2, 2}, 0, false, true},
+      {{1, 256, 56, 56}, {2, 2}, {2, 2}, 0, false, true},
+      {{1, 512, 14, 14}, {2, 2}, {2, 2}, 0, false, true},
+      {{1, 96, 55, 55}, {3, 3}, {2, 2}, 0, false, true},
+      {{1, 192, 28, 28}, {3, 3}, {1, 1}, 1, false, true},
+      {{1, 192, 35, 35}, {3, 3}, {1, 1}, 1, true, true},
+      {{1, 768, 17, 17}, {5, 5}, {3, 3}, 0, true, true},
+      {{1, 48, 24, 160}, {2, 1}, {2, 1}, 0, false, true},
+      {{1, 120, 6, 80}, {2, 2}, {2, 2}, 0, true, true},
+      {{1, 480, 3, 80}, {3, 2}, {3, 2}, 0, true, true},
+      {{1, 24, 96, 96}, {5, 5}, {1, 1}, 2, false, true},
+      {{1, 512, 13, 13}, {13, 13}, {1, 1}, 6, false, true},
+      {{8, 64, 112, 112}, {3, 3}, {2, 2}, 1, false, true},
+      {{1, 64, 300}, {3}, {2}, 1, false, true},
+      {{1, 32, 16, 28, 28}, {2, 2, 2}, {2, 2, 2}, 0, false, true},
+  };
+  std::mt19937 random(5);
+  const auto number = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  const size_t named = all.size();
+  for (size_t i = 0; i < named; i++) {
+    all.push_back(all[i]);
+    all.back().channels_last = false;
+  }
+  for (int i = 0; i < RANDOM; i++) {
+    const int64_t kernel = number(2, 4);
+    all.push_back({{1, number(3, 256), number(7, 80), number(7, 80)},
+                   {kernel, kernel},
+                   Dims(2, number(1, 2)),
+                   number(0, 1),
+                   number(0, 1) == 1,
+                   number(0, 1) == 1});
+  }
+  return all;
+}
+
+// ---- softmax ----
+
+Case softmax_case(const Dims &dims, int axis) {
+  Case work;
+  auto step = std::make_shared<lk_softmax>();
+  *step = {lk_row_loops_get(lk_isa_get()), 1, dims[size_t(axis)], 1, false, false};
+  for (size_t i = 0; i < dims.size(); i++) {
+    if (int(i) < axis) step->outer *= dims[i];
+    if (int(i) > axis) step->inner *= dims[i];
+    work.name += (i > 0 ? "x" : "") + std::to_string(dims[i]);
+  }
+  step->is_last = axis + 1 == int(dims.size());
+  work.name += " axis " + std::to_string(axis);
+  work.from = work.to = dims;
+  work.ours = [step](float *x, float *y) {
+    void *const pointers[] = {x, y};
+    if (lk_softmax_kernel(step.get(), pointers, nullptr) != LK_OK) std::exit(1);
+  };
+  work.theirs = [axis](dnnl_memory_desc_t src, dnnl_memory_desc_t dst) {
+    dnnl_primitive_desc_t desc = nullptr;
+    check(dnnl_softmax_forward_primitive_desc_create(
+        &desc, engine, dnnl_forward_inference, dnnl_softmax_accurate, src, dst, axis, nullptr));
+    return desc;
+  };
+  return work;
+}
+
+std::vector<Case> softmaxes() {
+  std::vector<Case> all;
+  for (const Dims &dims : std::vector<Dims>{{1, 1000},
+                                            {40, 6625},
+                                            {160, 97},
+                                            {12, 128, 128},
+                                            {8, 197, 197},
+                                            {12, 512, 512},
+                                            {1, 2},
+                                            {64, 2},
+                                            {4096, 2},
+                                            {8732, 21},
+                                            {1, 10},
+                                            {1000, 10},
+                                            {6, 50257},
+                                            {1, 100000},
+                                            {32, 32, 64},
+                                            {300, 80},
+                                            {64, 100000}}) {
+    all.push_back(softmax_case(dims, int(dims.size()) - 1));
+  }
+  for (const Dims &dims : std::vector<Dims>{{1, 1000, 1, 1},
+                                            {1, 2, 160, 160},
+                                            {1, 21, 65, 65},
+                                            {1, 64, 300},
+                                            {8, 19, 64, 128},
+                                            {4, 16, 16}}) {
+    all.push_back(softmax_case(dims, 1));
+  }
+  std::mt19937 random(6);
+  const auto number = [&](double least, double most) {
+    return int64_t(
+        std::exp(std::uniform_real_distribution<double>(std::log(least), std::log(most))(random)));
+  };
+  for (int i = 0; i < RANDOM; i++) {
+    const Dims dims = {number(1, 16), number(2, 400), number(2, 400)};
+    all.push_back(softmax_case(dims, i % 3 == 0 ? 1 : 2));
+  }
+  return all;
+}
+
+// ---- means ----
+
+Case mean_case(const Dims &dims, uint32_t mask, bool channels_last) {
+  Case work;
+  auto step = std::make_shared<lk_reduce>();
+  const lk_layout layout = channels_last ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
+  lk_tensor_desc from = lk_tensor_desc_make(LK_F32, uint32_t(dims.size()), dims.data());
+  from.layout = layout;
+  work.from = work.to = dims;
+  for (size_t i = 0; i < dims.size(); i++) {
+    work.name += (i > 0 ? "x" : "") + std::to_string(dims[i]);
+    if ((mask >> i & 1) != 0) {
+      work.to[i] = 1;
+      work.name += "*";
+    }
+  }
+  work.name += channels_last ? " last" : "";
+  lk_tensor_desc to = lk_tensor_desc_make(LK_F32, uint32_t(dims.size()), work.to.data());
+  to.layout = layout;
+  int64_t strides[LK_MAX_RANK];
+  lk_strides(&to, 1, strides);
+  const double n = double(count_of(dims)) / double(count_of(work.to));
+  lk_reduce_plan(&from, mask, strides, LK_REDUCE_SUM, 1 / n, lk_isa_get(), step.get());
+  work.channels_last = channels_last;
+  work.ours = [step](float *x, float *y) {
+    void *const pointers[] = {x, y};
+    if (lk_reduce_kernel(step.get(), pointers, nullptr) != LK_OK) std::exit(1);
+  };
+  // A mean over all places is fastest as a pooling.
+  const uint32_t places = ((1U << dims.size()) - 1) & ~3U;
+  work.theirs = [dims, mask, places](dnnl_memory_desc_t src, dnnl_memory_desc_t dst) {
+    dnnl_primitive_desc_t desc = nullptr;
+    if (mask == places) {
+      const Dims kernel(dims.begin() + 2, dims.end());
+      const dnnl_dims_t ones = {1, 1, 1}, none = {};
+      check(dnnl_pooling_forward_primitive_desc_create(
+          &desc, engine, dnnl_forward_inference, dnnl_pooling_avg_exclude_padding, src, dst, ones,
+          kernel.data(), none, none, none, nullptr));
+    } else {
+      check(dnnl_reduction_primitive_desc_create(&desc, engine, dnnl_reduction_mean, src, dst, 0, 0,
+                                                 nullptr));
+    }
+    return desc;
+  };
+  return work;
+}
+
+std::vector<Case> means() {
+  std::vector<Case> all;
+  for (bool last : {true, false}) {
+    for (const Dims &dims : std::vector<Dims>{{1, 1280, 7, 7},
+                                              {1, 2048, 7, 7},
+                                              {1, 512, 1, 80},
+                                              {1, 96, 24, 160},
+                                              {8, 1024, 14, 14},
+                                              {1, 16, 56, 56},
+                                              {16, 64, 112, 112}}) {
+      all.push_back(mean_case(dims, 12, last));
+    }
+  }
+  for (const Dims &dims : std::vector<Dims>{{128, 768},
+                                            {1, 100000},
+                                            {7, 384},
+                                            {512, 512, 80},
+                                            {1, 1000},
+                                            {8192, 10},
+                                            {160, 40, 64}}) {
+    all.push_back(mean_case(dims, 1U << (dims.size() - 1), false)); // the last
+    if (dims[dims.size() - 2] == 1) continue;
+    all.push_back(mean_case(dims, 1U << (dims.size() - 2), false)); // the one before
+  }
+  all.push_back(mean_case({8, 64, 32, 32}, 1 | 4 | 8, false));
+  all.push_back(mean_case({8, 64, 32, 32}, 1 | 4 | 8, true));
+  all.push_back(mean_case({16, 20, 30, 40}, 2 | 8, false));
+  return all;
+}
+
+// ---- report ----
+
+void report(const char *what, std::vector<Result> results, bool json) {
+  std::sort(results.begin(), results.end(),
+            [](const Result &a, const Result &b) { return a.ratio() < b.ratio(); });
+  const double middle = results[results.size() / 2].ratio(), most = results.back().ratio();
+  double least_bandwidth = INFINITY;
+  for (const Result &each : results) {
+    if (each.copy > 0) least_bandwidth = std::min(least_bandwidth, each.copy / each.ours);
+  }
+  if (json) {
+    std::printf("\"%s\": {\"median\": %.4f, \"most\": %.4f, \"bandwidth\": %.4f, \"sizes\": [",
+                what, middle, most, std::isinf(least_bandwidth) ? 0 : least_bandwidth);
+    for (size_t i = 0; i < results.size(); i++) {
+      std::printf("%s{\"size\": \"%s\", \"us\": %.3f, \"primitive_us\": %.3f}", i > 0 ? ", " : "",
+                  results[i].name.c_str(), results[i].ours * 1e6, results[i].theirs * 1e6);
+    }
+    std::printf("]}");
+    return;
+  }
+  std::printf("%s: time of the primitive's, %zu sizes\n", what, results.size());
+  std::printf("  %-24s %6.3f   target %.2f%s\n", "median", middle, TARGET_MEDIAN,
+              middle > TARGET_MEDIAN ? "   MISSED" : "");
+  std::printf("  %-24s %6.3f   target %.2f%s\n", "the most", most, TARGET_MOST,
+              most > TARGET_MOST ? "   MISSED" : "");
+  if (!std::isinf(least_bandwidth)) {
+    std::printf("  %-24s %6.3f   target %.2f%s\n", "least of a copy's speed", least_bandwidth,
+                TARGET_BANDWIDTH, least_bandwidth < TARGET_BANDWIDTH ? "   MISSED" : "");
+  }
+  for (const Result &each : results) {
+    std::printf("    %-40s %10.2f us %6.1f GB/s, %-20s %10.2f us: %.3f", each.name.c_str(),
+                each.ours * 1e6, each.bytes / each.ours / 1e9, each.theirs_by.c_str(),
+                each.theirs * 1e6, each.ratio());
+    if (each.copy > 0) std::printf(", of a copy's speed %.2f", each.copy / each.ours);
+    std::printf("\n");
+  }
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  const Arguments arguments("rows", argc, argv, {.usual = 21, .quick = 1, .longer = 81});
+  std::mt19937 random(11);
+  const int before = lk_team_begin(1);
+  check(dnnl_engine_create(&engine, dnnl_cpu, 0));
+  lk_dnnl_create_for(1);
+  check(lk_stream_create(engine, &stream));
+  std::vector<Case> pool_cases;
+  for (const PoolSize &size : pools()) pool_cases.push_back(pool_case(size));
+  const struct {
+    const char *name;
+    std::vector<Case> cases;
+  } kinds[] = {{"poolings", pool_cases}, {"softmax", softmaxes()}, {"means", means()}};
+  const char *separator = "{";
+  for (const auto &kind : kinds) {
+    std::vector<Result> results;
+    for (const Case &each : kind.cases) results.push_back(measure(each, arguments.rounds, random));
+    if (arguments.json) std::printf("%s", separator);
+    report(kind.name, results, arguments.json);
+    separator = ", ";
+  }
+  if (arguments.json) std::printf("}\n");
+  check(dnnl_stream_destroy(stream));
+  check(dnnl_engine_destroy(engine));
+  lk_team_end(before);
+}

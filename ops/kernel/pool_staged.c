@@ -1,0 +1,206 @@
+/* Poolings of f32 in two stages. */
+#include "ops/kernel/pool_staged.h"
+
+#include <math.h>
+#include <stddef.h>
+
+/* Floats of the buffer, and behind it what a vector of every second one may read too much. */
+enum { CAPACITY = 4096, SLACK = 64 };
+/* With channels side by side, borders cost little, and only large windows gain. */
+enum { LEAST_TAPS = 36, MOST_CHANNELS = 64 };
+
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+static int64_t extent_of(const lk_pool_geometry *g, uint32_t dim) {
+  return (g->kernel[dim] - 1) * g->dilations[dim] + 1;
+}
+
+/* Columns of the input that `columns` windows take. */
+static int64_t width_of(const lk_pool_geometry *g, int64_t columns) {
+  return (columns - 1) * g->strides[2] + extent_of(g, 2);
+}
+
+void lk_pool_stage(lk_pool *self) {
+  const lk_pool_geometry *g = &self->geometry;
+  const bool is_plain = g->inner == 1;
+  const int64_t channels = smaller(g->inner, MOST_CHANNELS), room = CAPACITY / channels;
+  const bool is_large = g->kernel[1] >= 2 && g->kernel[1] * g->kernel[2] >= LEAST_TAPS &&
+                        g->strides[2] == 1 && self->kind == LK_POOL_MAX;
+  self->is_staged = self->dtype == LK_F32 && !self->positions && (is_plain || is_large) &&
+                    extent_of(g, 2) <= room;
+  if (!self->is_staged) return;
+  const int64_t columns = smaller(g->out[2], (room - extent_of(g, 2)) / g->strides[2] + 1);
+  self->block_channels = (int32_t)channels;
+  self->block_columns = (int32_t)columns;
+  self->block_lines = (int32_t)smaller(g->out[1], larger(1, room / width_of(g, columns)));
+}
+
+static int64_t blocks(int64_t count, int64_t block) {
+  return (count + block - 1) / block;
+}
+
+int64_t lk_pool_staged_turns(const lk_pool *self) {
+  const lk_pool_geometry *g = &self->geometry;
+  return g->outer * g->out[0] * blocks(g->out[1], self->block_lines) *
+         blocks(g->out[2], self->block_columns) * blocks(g->inner, self->block_channels);
+}
+
+/* ---- a block ---- */
+
+typedef struct block {
+  const lk_pool *pool;
+  const float *from; /* the first plane of the windows, first channel */
+  float *to;         /* the plane, first channel */
+  float *buffer;
+  const float *divisors;
+  double divisor;             /* of the windows' planes */
+  int64_t planes, plane_step; /* of the windows that lie in the input */
+  int64_t channels;
+  int64_t first_column, columns, first_line, lines;
+  int64_t width;       /* of a line in the buffer, in places */
+  int64_t begin, end;  /* the places of it that are not padding */
+  int64_t first_place; /* in the input, of the first of them */
+} block;
+
+static void fill(float *to, int64_t count, float value) {
+  for (int64_t i = 0; i < count; i++) to[i] = value;
+}
+
+static float start_of(const lk_pool *pool) {
+  return pool->kind == LK_POOL_MAX ? -INFINITY : 0;
+}
+
+static void fill_padding(const block *self) {
+  const float start = start_of(self->pool);
+  if (self->begin == 0 && self->end == self->width) return;
+  for (int64_t i = 0; i < self->lines; i++) {
+    float *line = self->buffer + i * self->width * self->channels;
+    fill(line, self->begin * self->channels, start);
+    fill(line + self->end * self->channels, (self->width - self->end) * self->channels, start);
+  }
+}
+
+/* Into the buffer: `lines` lines from `line` on, all of whose windows have the lines `tap` to
+ * `tap_end` - 1 in the input. */
+static void first_stage(const block *self, int64_t line, int64_t lines, int64_t tap,
+                        int64_t tap_end) {
+  const lk_pool_geometry *g = &self->pool->geometry;
+  const int64_t line_step = g->in[2] * g->inner, places = self->end - self->begin;
+  const int64_t in = lk_pool_start(g, 1, line) + tap * g->dilations[1];
+  float *to =
+      self->buffer + ((line - self->first_line) * self->width + self->begin) * self->channels;
+  const float *from = self->from + in * line_step + self->first_place * g->inner;
+  const bool is_plain = g->inner == 1;
+  lk_pool_call call = {.taps = {self->planes, tap_end - tap, 1},
+                       .steps = {self->plane_step, g->dilations[1] * line_step, 1},
+                       .length = is_plain ? places : self->channels,
+                       .stride = 1,
+                       .runs = is_plain ? lines : places,
+                       .from_next = is_plain ? g->strides[1] * line_step : g->inner,
+                       .to_next = is_plain ? self->width : self->channels,
+                       .divisor = 1};
+  for (int64_t i = 0; i < (is_plain ? 1 : lines); i++) {
+    call.from = from + i * g->strides[1] * line_step;
+    call.to = to + i * self->width * self->channels;
+    self->pool->run(&call);
+  }
+}
+
+static void second_stage(const block *self, int64_t line, int64_t lines, double divisor) {
+  const lk_pool_geometry *g = &self->pool->geometry;
+  const bool is_plain = g->inner == 1;
+  const int64_t buffer_line = self->width * self->channels, to_line = g->out[2] * g->inner;
+  const float *from = self->buffer + (line - self->first_line) * buffer_line;
+  float *to = self->to + line * to_line + self->first_column * g->inner;
+  lk_pool_call call = {.taps = {1, 1, g->kernel[2]},
+                       .steps = {0, 0, g->dilations[2] * self->channels},
+                       .length = is_plain ? self->columns : self->channels,
+                       .stride = is_plain ? g->strides[2] : 1,
+                       .runs = is_plain ? lines : self->columns,
+                       .from_next = is_plain ? buffer_line : g->strides[2] * self->channels,
+                       .to_next = is_plain ? to_line : g->inner,
+                       .has_slack = true,
+                       .divisor = divisor,
+                       .divisors = self->divisors};
+  for (int64_t i = 0; i < (is_plain ? 1 : lines); i++) {
+    call.from = from + i * buffer_line;
+    call.to = to + i * to_line;
+    self->pool->run(&call);
+  }
+}
+
+/* Lines whose windows have the same lines in the input, together. */
+static void do_lines(const block *self) {
+  const lk_pool *pool = self->pool;
+  const lk_pool_geometry *g = &pool->geometry;
+  const int64_t extent = extent_of(g, 1), end = self->first_line + self->lines;
+  double divisor = 1;
+  for (int64_t line = self->first_line, lines; line < end; line += lines) {
+    const int64_t start = lk_pool_start(g, 1, line), room = g->in[1] - extent - start;
+    const bool is_whole = start >= 0 && room >= 0;
+    lines = is_whole ? smaller(room / g->strides[1] + 1, end - line) : 1;
+    const int64_t tap = is_whole ? 0 : lk_pool_first_tap(g, 1, start);
+    const int64_t tap_end = is_whole ? g->kernel[1] : lk_pool_end_tap(g, 1, start);
+    first_stage(self, line, lines, tap, larger(tap, tap_end));
+    if (pool->kind != LK_POOL_MAX) {
+      divisor = self->divisor * (double)lk_pool_divisor(g, pool->kind, 1, line);
+    }
+    second_stage(self, line, lines, divisor);
+  }
+}
+
+static void fill_divisors(const block *self, float *divisors) {
+  const lk_pool *pool = self->pool;
+  for (int64_t i = 0; i < self->columns; i++) {
+    const int64_t o = self->first_column + i;
+    const bool is_whole = o >= pool->whole_first && o < pool->whole_end;
+    divisors[i] = (float)(is_whole ? pool->geometry.kernel[2]
+                                   : lk_pool_divisor(&pool->geometry, pool->kind, 2, o));
+  }
+}
+
+static void do_block(const lk_pool *pool, const float *from, float *to, int64_t turn) {
+  const lk_pool_geometry *g = &pool->geometry;
+  float buffer[CAPACITY + SLACK], divisors[CAPACITY];
+  block self = {.pool = pool, .buffer = buffer, .divisor = 1};
+  int64_t n = blocks(g->inner, pool->block_channels);
+  const int64_t channel = turn % n * pool->block_channels;
+  turn /= n;
+  n = blocks(g->out[2], pool->block_columns);
+  self.first_column = turn % n * pool->block_columns;
+  turn /= n;
+  n = blocks(g->out[1], pool->block_lines);
+  self.first_line = turn % n * pool->block_lines;
+  turn /= n;
+  const int64_t plane = turn % g->out[0], outer = turn / g->out[0];
+  self.channels = smaller(pool->block_channels, g->inner - channel);
+  self.columns = smaller(pool->block_columns, g->out[2] - self.first_column);
+  self.lines = smaller(pool->block_lines, g->out[1] - self.first_line);
+  self.width = width_of(g, self.columns);
+  const int64_t place = lk_pool_start(g, 2, self.first_column);
+  self.begin = smaller(larger(-place, 0), self.width);
+  self.end = larger(smaller(g->in[2] - place, self.width), self.begin);
+  self.first_place = place + self.begin;
+  const int64_t start = lk_pool_start(g, 0, plane), tap = lk_pool_first_tap(g, 0, start);
+  const int64_t plane_size = g->in[1] * g->in[2] * g->inner;
+  self.planes = larger(lk_pool_end_tap(g, 0, start) - tap, 0);
+  self.plane_step = g->dilations[0] * plane_size;
+  self.from = from + (outer * g->in[0] + start + tap * g->dilations[0]) * plane_size + channel;
+  self.to = to + turn * g->out[1] * g->out[2] * g->inner + channel;
+  if (pool->kind != LK_POOL_MAX) {
+    fill_divisors(&self, divisors);
+    self.divisors = divisors;
+    self.divisor = (double)lk_pool_divisor(g, pool->kind, 0, plane);
+  }
+  fill_padding(&self);
+  do_lines(&self);
+}
+
+void lk_pool_staged(const lk_pool *self, const float *from, float *to, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; i++) do_block(self, from, to, i);
+}

@@ -1,0 +1,27 @@
+/* Which elements of a window lie in the input. */
+#include "ops/kernel/pool_window.h"
+
+int64_t lk_pool_first_tap(const lk_pool_geometry *self, uint32_t dim, int64_t start) {
+  return start < 0 ? (self->dilations[dim] - 1 - start) / self->dilations[dim] : 0;
+}
+
+/* The tap behind the last one that lies before `limit`. */
+static int64_t taps_before(const lk_pool_geometry *self, uint32_t dim, int64_t start,
+                           int64_t limit) {
+  if (limit <= start) return 0;
+  const int64_t count = (limit - start - 1) / self->dilations[dim] + 1;
+  return count < self->kernel[dim] ? count : self->kernel[dim];
+}
+
+int64_t lk_pool_end_tap(const lk_pool_geometry *self, uint32_t dim, int64_t start) {
+  return taps_before(self, dim, start, self->in[dim]);
+}
+
+int64_t lk_pool_divisor(const lk_pool_geometry *self, lk_pool_kind kind, uint32_t dim, int64_t o) {
+  const bool padding = kind == LK_POOL_MEAN_WITH_PADDING;
+  const int64_t start = lk_pool_start(self, dim, o);
+  const int64_t limit = self->in[dim] + (padding ? self->declared[dim] : 0);
+  const int64_t end = taps_before(self, dim, start, limit);
+  const int64_t first = padding ? 0 : lk_pool_first_tap(self, dim, start);
+  return end > first ? end - first : 0;
+}

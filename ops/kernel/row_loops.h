@@ -1,0 +1,78 @@
+/* Loops of the kernels that reduce: poolings, reductions, softmax, local response normalization.
+ * One source for each kernel (*_loops.inc), compiled for SSE2, AVX2 and AVX-512. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ops/kernel/isa.h"
+
+/* ---- poolings ---- */
+
+/* One window after the other, of which all have the same elements of the kernel (taps) in the
+ * input. Steps are in elements. */
+typedef struct lk_pool_call {
+  const void *from; /* first tap of the first window */
+  void *to;
+  int32_t *positions;             /* maxima only; NULL: not wanted */
+  int64_t taps[3], steps[3];      /* of the three spatial dimensions */
+  int64_t first_tap, tap_next[2]; /* as numbers of the kernel, for positions */
+  int64_t length;                 /* outputs that lie side by side */
+  int64_t stride;                 /* between their windows */
+  int64_t runs, from_next, to_next;
+  bool has_slack;        /* of f32, stride 2: there is one line, and memory for 64 elements more */
+  double divisor;        /* of sums */
+  const float *divisors; /* a further one for each output of a run; NULL: none */
+} lk_pool_call;
+
+typedef void lk_pool_fn(const lk_pool_call *call);
+
+typedef enum lk_pool_loop { LK_POOL_LARGEST, LK_POOL_LARGEST_AT, LK_POOL_SUM } lk_pool_loop;
+typedef enum lk_pool_type { LK_POOL_F32, LK_POOL_F64, LK_POOL_U8, LK_POOL_I8 } lk_pool_type;
+
+/* ---- reductions ---- */
+
+typedef enum lk_reduce_kind {
+  LK_REDUCE_SUM,
+  LK_REDUCE_LARGEST, /* NaN does not count, as in a pooling */
+  LK_REDUCE_KINDS
+} lk_reduce_kind;
+
+/* The total with `n` elements more. */
+typedef double lk_reduce_row_fn(double total, const float *from, int64_t n);
+
+/* The same for `columns` totals at once, up to LK_REDUCE_COLUMNS: `n` rows, `step` apart. */
+enum { LK_REDUCE_COLUMNS = 64 };
+typedef void lk_reduce_columns_fn(double *totals, int64_t columns, const float *from, int64_t n,
+                                  int64_t step);
+
+typedef struct lk_reduce_loops {
+  double start;
+  lk_reduce_row_fn *row;
+  lk_reduce_columns_fn *columns;
+} lk_reduce_loops;
+
+/* ---- softmax ---- */
+
+/* `n` elements a row; with `is_log` logarithms. Rows lie side by side. */
+typedef void lk_softmax_rows_fn(const float *from, float *to, int64_t n, int64_t rows, bool is_log);
+/* Up to LK_SOFTMAX_COLUMNS columns of `n` rows, which lie `step` apart. */
+enum { LK_SOFTMAX_COLUMNS = 64 };
+typedef void lk_softmax_columns_fn(const float *from, float *to, int64_t n, int64_t step,
+                                   int64_t columns, bool is_log);
+
+/* ---- all ---- */
+
+typedef struct lk_row_loops {
+  lk_pool_fn *pool[4][3]; /* by lk_pool_type and lk_pool_loop */
+  lk_reduce_loops reduce[LK_REDUCE_KINDS];
+  lk_softmax_rows_fn *softmax_rows;
+  lk_softmax_columns_fn *softmax_columns;
+} lk_row_loops;
+
+/* Only for a processor that has the instructions. */
+const lk_row_loops *lk_row_loops_get(lk_isa isa);
+
+/* ---- for row_loops.c ---- */
+
+extern const lk_row_loops lk_row_loops_base, lk_row_loops_avx2, lk_row_loops_avx512;

@@ -1,0 +1,18 @@
+/* The loops of the kernels that reduce, compiled for any x86-64. */
+#define LK_VEC_BYTES 16
+#define LK_ROW_LOOPS lk_row_loops_base
+
+#include <float.h>
+#include <immintrin.h>
+#include <math.h>
+
+#include "ops/kernel/number.h"
+#include "ops/kernel/row_loops.h"
+
+#include "ops/kernel/vec_lanes.h"
+
+#include "ops/kernel/pool_loops.inc"
+#include "ops/kernel/reduce_loops.inc"
+#include "ops/kernel/softmax_loops.inc"
+
+#include "ops/kernel/row_table.inc"
