@@ -6,6 +6,8 @@
 
 /* Elements that are worth a second thread. */
 #define MAX_ALONE 65536
+/* Blocks of columns are multiples of it. */
+#define LANES 16
 
 /* ---- planning ---- */
 
@@ -39,16 +41,13 @@ static uint32_t order(const lk_tensor_desc *from, uint32_t mask, const int64_t *
   return count;
 }
 
-static int64_t columns_of(const lk_reduce *self) {
-  return self->is_row ? 1 : self->dims[self->n_kept - 1].size;
-}
-
 void lk_reduce_plan(const lk_tensor_desc *from, uint32_t mask, const int64_t *to,
                     lk_reduce_kind kind, double factor, lk_isa isa, lk_reduce *out) {
   lk_reduce_dim dims[LK_MAX_RANK];
   bool reduced[LK_MAX_RANK];
   const uint32_t count = order(from, mask, to, dims, reduced);
   *out = (lk_reduce){.loops = &lk_row_loops_get(isa)->reduce[kind],
+                     .finish = lk_row_loops_get(isa)->reduce_finish,
                      .factor = factor,
                      .is_row = reduced[count - 1],
                      .turns = 1,
@@ -63,9 +62,13 @@ void lk_reduce_plan(const lk_tensor_desc *from, uint32_t mask, const int64_t *to
   }
   out->n_reduced = n - out->n_kept;
   for (uint32_t i = 0; i < out->n_kept; i++) out->turns *= out->dims[i].size;
-  const int64_t columns = columns_of(out);
-  const int64_t blocks = (columns + LK_REDUCE_COLUMNS - 1) / LK_REDUCE_COLUMNS;
-  out->turns = out->turns / columns * blocks;
+  out->block = out->blocks = 1;
+  if (out->is_row) return;
+  const int64_t columns = out->dims[out->n_kept - 1].size;
+  out->blocks = (columns + LK_REDUCE_COLUMNS - 1) / LK_REDUCE_COLUMNS;
+  out->block = (columns / out->blocks + LANES) / LANES * LANES;
+  if (out->block > LK_REDUCE_COLUMNS) out->block = LK_REDUCE_COLUMNS;
+  out->turns = out->turns / columns * out->blocks;
 }
 
 /* ---- running ---- */
@@ -95,30 +98,52 @@ static void add_all(const lk_reduce *self, const float *from, double *totals, in
 static void reduce_turn(const lk_reduce *self, void *const *pointers, int64_t turn) {
   const float *from = pointers[0];
   float *to = pointers[1];
-  const int64_t columns = columns_of(self);
-  const int64_t blocks = (columns + LK_REDUCE_COLUMNS - 1) / LK_REDUCE_COLUMNS;
-  const int64_t first = turn % blocks * LK_REDUCE_COLUMNS;
-  int64_t count = columns - first, index = turn / blocks, to_step = 0;
-  if (count > LK_REDUCE_COLUMNS) count = LK_REDUCE_COLUMNS;
+  int64_t count = 1, index = turn / self->blocks, to_step = 1;
   uint32_t n_outer = self->n_kept;
   if (!self->is_row) {
-    to_step = self->dims[--n_outer].to;
+    const lk_reduce_dim *columns = &self->dims[--n_outer];
+    const int64_t first = turn % self->blocks * self->block, left = columns->size - first;
+    count = left < self->block ? left : self->block;
+    to_step = columns->to;
     from += first;
     to += first * to_step;
   }
   for (uint32_t i = n_outer; i-- > 0; index /= self->dims[i].size) {
-    from += index % self->dims[i].size * self->dims[i].from;
-    to += index % self->dims[i].size * self->dims[i].to;
+    const int64_t at = index % self->dims[i].size;
+    from += at * self->dims[i].from;
+    to += at * self->dims[i].to;
   }
   double totals[LK_REDUCE_COLUMNS];
-  for (int64_t i = 0; i < count; i++) totals[i] = self->loops->start;
+  for (int64_t i = 0; i < (count + LANES - 1) / LANES * LANES; i++) totals[i] = self->loops->start;
   add_all(self, from, totals, count);
+  if (to_step == 1) {
+    self->finish(totals, count, self->factor, to);
+    return;
+  }
   for (int64_t i = 0; i < count; i++) to[i * to_step] = (float)(totals[i] * self->factor);
+}
+
+/* Each result is that of one row, and all of them lie the same distance apart. */
+static bool is_rows(const lk_reduce *self) {
+  return self->is_row && self->n_reduced == 1 && self->n_kept == 1;
 }
 
 static void reduce_turns(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
-  for (int64_t i = begin; i < end; i++) reduce_turn(loop->params, loop->pointers, i);
+  const lk_reduce *self = loop->params;
+  if (is_rows(self)) {
+    const lk_reduce_dim *kept = &self->dims[0];
+    const lk_reduce_rows rows = {.from = (const float *)loop->pointers[0] + begin * kept->from,
+                                 .to = (float *)loop->pointers[1] + begin * kept->to,
+                                 .n = self->dims[1].size,
+                                 .rows = end - begin,
+                                 .from_next = kept->from,
+                                 .to_next = kept->to,
+                                 .factor = self->factor};
+    self->loops->rows(&rows);
+    return;
+  }
+  for (int64_t i = begin; i < end; i++) reduce_turn(self, loop->pointers, i);
 }
 
 lk_status lk_reduce_kernel(const void *params, void *const *pointers, lk_error *error) {

@@ -15,10 +15,12 @@ typedef struct lk_reduce_dim {
 
 typedef struct lk_reduce {
   const lk_reduce_loops *loops;
+  lk_reduce_finish_fn *finish;
   double factor;              /* what totals are multiplied by */
   uint32_t n_kept, n_reduced; /* dimensions; those that are kept come first */
   bool is_row;                /* the last reduced dimension lies side by side, else the last kept */
   int64_t turns, work;
+  int64_t block, blocks; /* of columns */
   lk_reduce_dim dims[LK_MAX_RANK + 1];
 } lk_reduce;
 

@@ -41,14 +41,28 @@ typedef enum lk_reduce_kind {
 /* The total with `n` elements more. */
 typedef double lk_reduce_row_fn(double total, const float *from, int64_t n);
 
-/* The same for `columns` totals at once, up to LK_REDUCE_COLUMNS: `n` rows, `step` apart. */
-enum { LK_REDUCE_COLUMNS = 64 };
+/* Rows of `n` elements, each of which is a result by itself: the total times a factor. */
+typedef struct lk_reduce_rows {
+  const float *from;
+  float *to;
+  int64_t n, rows, from_next, to_next;
+  double factor;
+} lk_reduce_rows;
+typedef void lk_reduce_rows_fn(const lk_reduce_rows *rows);
+
+/* As lk_reduce_row_fn for `columns` totals at once, up to LK_REDUCE_COLUMNS: `n` rows, `step`
+ * apart. There is memory for that many totals. */
+enum { LK_REDUCE_COLUMNS = 256 };
 typedef void lk_reduce_columns_fn(double *totals, int64_t columns, const float *from, int64_t n,
                                   int64_t step);
+
+/* Those totals times a factor. */
+typedef void lk_reduce_finish_fn(const double *totals, int64_t columns, double factor, float *to);
 
 typedef struct lk_reduce_loops {
   double start;
   lk_reduce_row_fn *row;
+  lk_reduce_rows_fn *rows;
   lk_reduce_columns_fn *columns;
 } lk_reduce_loops;
 
@@ -66,6 +80,7 @@ typedef void lk_softmax_columns_fn(const float *from, float *to, int64_t n, int6
 typedef struct lk_row_loops {
   lk_pool_fn *pool[4][3]; /* by lk_pool_type and lk_pool_loop */
   lk_reduce_loops reduce[LK_REDUCE_KINDS];
+  lk_reduce_finish_fn *reduce_finish;
   lk_softmax_rows_fn *softmax_rows;
   lk_softmax_columns_fn *softmax_columns;
 } lk_row_loops;
