@@ -7,6 +7,8 @@
 
 /* Work, in taps of all outputs, that is worth a second thread. */
 #define MAX_ALONE 262144
+/* Elements of a window that fit the first-level cache, and channels at a time where they do not. */
+enum { WINDOW = 8192, CHANNELS = 128 };
 
 static lk_pool_type type_of(uint32_t dtype) {
   switch (dtype) {
@@ -53,6 +55,24 @@ typedef struct line {
   double divisor;    /* by the other dimensions */
 } line;
 
+/* Windows that are too large for the first-level cache, some channels after the other: neighbours
+ * overlap. */
+static void run_by_channels(const lk_pool *pool, const lk_pool_call *all) {
+  const int64_t taps = all->taps[0] * all->taps[1] * all->taps[2], block = CHANNELS;
+  lk_pool_call call = *all;
+  if (all->runs == 1 || taps * all->length <= WINDOW) {
+    pool->run(all);
+    return;
+  }
+  for (int64_t i = 0; i < all->length; i += block) {
+    call.from = (const char *)all->from + i * pool->size;
+    call.to = (char *)all->to + i * pool->size;
+    if (all->positions != NULL) call.positions = all->positions + i;
+    call.length = all->length - i < block ? all->length - i : block;
+    pool->run(&call);
+  }
+}
+
 /* The outputs `first` to `end` - 1, of whose windows the taps `tap` to `tap_end` - 1 lie in the
  * input. */
 static void pool_windows(line *self, int64_t first, int64_t end, int64_t tap, int64_t tap_end) {
@@ -71,6 +91,7 @@ static void pool_windows(line *self, int64_t first, int64_t end, int64_t tap, in
   call->stride = 1;
   if (pool->kind != LK_POOL_MAX) {
     call->divisor = self->divisor * (double)lk_pool_divisor(g, pool->kind, 2, first);
+    call->is_exact = lk_pool_is_exact(call->divisor);
   }
   if (g->inner == 1 && count > 1) {
     call->stride = g->strides[2];
@@ -79,7 +100,7 @@ static void pool_windows(line *self, int64_t first, int64_t end, int64_t tap, in
     call->length = call->to_next = g->inner;
     call->from_next = g->strides[2] * g->inner;
   }
-  pool->run(call);
+  run_by_channels(pool, call);
   call->first_tap = first_tap;
 }
 

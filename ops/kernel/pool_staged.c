@@ -40,8 +40,16 @@ void lk_pool_stage(lk_pool *self) {
   self->block_lines = (int32_t)smaller(g->out[1], larger(1, room / width_of(g, columns)));
 }
 
+/* Divisions take longer than small blocks, and there is often one. */
 static int64_t blocks(int64_t count, int64_t block) {
-  return (count + block - 1) / block;
+  return count <= block ? 1 : (count + block - 1) / block;
+}
+/* Takes the last digit from a number, which may have `n` values. */
+static int64_t digit(int64_t *number, int64_t n) {
+  if (n == 1) return 0;
+  const int64_t last = *number % n;
+  *number /= n;
+  return last;
 }
 
 int64_t lk_pool_staged_turns(const lk_pool *self) {
@@ -103,6 +111,7 @@ static void first_stage(const block *self, int64_t line, int64_t lines, int64_t 
                        .runs = is_plain ? lines : places,
                        .from_next = is_plain ? g->strides[1] * line_step : g->inner,
                        .to_next = is_plain ? self->width : self->channels,
+                       .is_exact = true,
                        .divisor = 1};
   for (int64_t i = 0; i < (is_plain ? 1 : lines); i++) {
     call.from = from + i * g->strides[1] * line_step;
@@ -125,6 +134,7 @@ static void second_stage(const block *self, int64_t line, int64_t lines, double 
                        .from_next = is_plain ? buffer_line : g->strides[2] * self->channels,
                        .to_next = is_plain ? to_line : g->inner,
                        .has_slack = true,
+                       .is_exact = lk_pool_is_exact(divisor),
                        .divisor = divisor,
                        .divisors = self->divisors};
   for (int64_t i = 0; i < (is_plain ? 1 : lines); i++) {
@@ -154,30 +164,32 @@ static void do_lines(const block *self) {
   }
 }
 
-static void fill_divisors(const block *self, float *divisors) {
+static void set_divisors(block *self, float *divisors) {
   const lk_pool *pool = self->pool;
-  for (int64_t i = 0; i < self->columns; i++) {
-    const int64_t o = self->first_column + i;
-    const bool is_whole = o >= pool->whole_first && o < pool->whole_end;
-    divisors[i] = (float)(is_whole ? pool->geometry.kernel[2]
-                                   : lk_pool_divisor(&pool->geometry, pool->kind, 2, o));
+  const int64_t whole = pool->geometry.kernel[2], end = self->first_column + self->columns;
+  if (self->first_column >= pool->whole_first && end <= pool->whole_end) {
+    self->divisor *= (double)whole;
+    return;
   }
+  for (int64_t o = self->first_column; o < end; o++) {
+    const bool is_whole = o >= pool->whole_first && o < pool->whole_end;
+    divisors[o - self->first_column] =
+        (float)(is_whole ? whole : lk_pool_divisor(&pool->geometry, pool->kind, 2, o));
+  }
+  self->divisors = divisors;
 }
 
 static void do_block(const lk_pool *pool, const float *from, float *to, int64_t turn) {
   const lk_pool_geometry *g = &pool->geometry;
   float buffer[CAPACITY + SLACK], divisors[CAPACITY];
   block self = {.pool = pool, .buffer = buffer, .divisor = 1};
-  int64_t n = blocks(g->inner, pool->block_channels);
-  const int64_t channel = turn % n * pool->block_channels;
-  turn /= n;
-  n = blocks(g->out[2], pool->block_columns);
-  self.first_column = turn % n * pool->block_columns;
-  turn /= n;
-  n = blocks(g->out[1], pool->block_lines);
-  self.first_line = turn % n * pool->block_lines;
-  turn /= n;
-  const int64_t plane = turn % g->out[0], outer = turn / g->out[0];
+  int64_t image = turn; /* after the other digits are gone */
+  const int64_t channel =
+      digit(&image, blocks(g->inner, pool->block_channels)) * pool->block_channels;
+  self.first_column = digit(&image, blocks(g->out[2], pool->block_columns)) * pool->block_columns;
+  self.first_line = digit(&image, blocks(g->out[1], pool->block_lines)) * pool->block_lines;
+  self.to = to + image * g->out[1] * g->out[2] * g->inner + channel;
+  const int64_t plane = digit(&image, g->out[0]);
   self.channels = smaller(pool->block_channels, g->inner - channel);
   self.columns = smaller(pool->block_columns, g->out[2] - self.first_column);
   self.lines = smaller(pool->block_lines, g->out[1] - self.first_line);
@@ -190,12 +202,10 @@ static void do_block(const lk_pool *pool, const float *from, float *to, int64_t 
   const int64_t plane_size = g->in[1] * g->in[2] * g->inner;
   self.planes = larger(lk_pool_end_tap(g, 0, start) - tap, 0);
   self.plane_step = g->dilations[0] * plane_size;
-  self.from = from + (outer * g->in[0] + start + tap * g->dilations[0]) * plane_size + channel;
-  self.to = to + turn * g->out[1] * g->out[2] * g->inner + channel;
+  self.from = from + (image * g->in[0] + start + tap * g->dilations[0]) * plane_size + channel;
   if (pool->kind != LK_POOL_MAX) {
-    fill_divisors(&self, divisors);
-    self.divisors = divisors;
     self.divisor = (double)lk_pool_divisor(g, pool->kind, 0, plane);
+    set_divisors(&self, divisors);
   }
   fill_padding(&self);
   do_lines(&self);

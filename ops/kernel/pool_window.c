@@ -2,14 +2,17 @@
 #include "ops/kernel/pool_window.h"
 
 int64_t lk_pool_first_tap(const lk_pool_geometry *self, uint32_t dim, int64_t start) {
-  return start < 0 ? (self->dilations[dim] - 1 - start) / self->dilations[dim] : 0;
+  const int64_t dilation = self->dilations[dim];
+  if (start >= 0) return 0;
+  return dilation == 1 ? -start : (dilation - 1 - start) / dilation;
 }
 
 /* The tap behind the last one that lies before `limit`. */
 static int64_t taps_before(const lk_pool_geometry *self, uint32_t dim, int64_t start,
                            int64_t limit) {
+  const int64_t dilation = self->dilations[dim];
   if (limit <= start) return 0;
-  const int64_t count = (limit - start - 1) / self->dilations[dim] + 1;
+  const int64_t count = dilation == 1 ? limit - start : (limit - start - 1) / dilation + 1;
   return count < self->kernel[dim] ? count : self->kernel[dim];
 }
 

@@ -34,6 +34,12 @@ int64_t lk_pool_end_tap(const lk_pool_geometry *self, uint32_t dim, int64_t star
 /* By how many elements the mean of output `o` is divided along one dimension. */
 int64_t lk_pool_divisor(const lk_pool_geometry *self, lk_pool_kind kind, uint32_t dim, int64_t o);
 
+/* Whether a product with 1 / divisor is the quotient, to the bit. */
+static inline bool lk_pool_is_exact(double divisor) {
+  const int64_t whole = (int64_t)divisor;
+  return (whole & (whole - 1)) == 0 && whole != 0;
+}
+
 typedef struct lk_pool {
   lk_pool_geometry geometry;
   uint32_t kind;  /* lk_pool_kind */

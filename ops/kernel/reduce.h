@@ -21,7 +21,7 @@ typedef struct lk_reduce {
   bool is_row;                /* the last reduced dimension lies side by side, else the last kept */
   int64_t turns, work;
   int64_t block, blocks; /* of columns */
-  lk_reduce_dim dims[LK_MAX_RANK + 1];
+  lk_reduce_dim dims[LK_MAX_RANK]; /* behind the last one, it may be left out */
 } lk_reduce;
 
 /* `from`: a plain or channels-last tensor. Bit d of `mask`: dimension d is reduced; there is one at

@@ -1,6 +1,8 @@
 /* Steps that reduce dimensions. */
 #include "ops/plan/reduction.h"
 
+#include <stddef.h>
+
 #include "base/status.h"
 #include "ops/kernel/strides.h"
 #include "ops/plan/moves.h"
@@ -19,8 +21,9 @@ lk_status lk_plan_reduce_step(lk_planner *planner, const lk_operand *from, const
     if (!reduced || keeps) next++;
   }
   lk_reduce_plan(&from->desc, mask, strides, kind, factor, lk_isa_get(), &step);
-  return lk_planner_kernel(planner, lk_reduce_kernel, "reduce", &step, sizeof step, operands, 2,
-                           error);
+  const size_t size =
+      offsetof(lk_reduce, dims) + (step.n_kept + step.n_reduced) * sizeof step.dims[0];
+  return lk_planner_kernel(planner, lk_reduce_kernel, "reduce", &step, size, operands, 2, error);
 }
 
 lk_status lk_plan_reduction(lk_planner *planner, uint32_t mask, lk_reduce_kind kind, double factor,
