@@ -79,7 +79,6 @@ const std::map<std::string, uint64_t> charged = {
 };
 
 const std::vector<Case> cases = {
-    {"lrn", "LRN", {}, image, LK_LAYOUT_PLAIN, LK_LAYOUT_ANY, {{"size", {5}}}},
     {"matmul", "MatMul", {{256, 256}}, rows},
     {"convolution", "Conv", {{32, 32, 3, 3}}, image, LK_LAYOUT_CHANNELS_LAST},
     {"reorder", "Conv", {}, image_and_weights},

@@ -26,6 +26,7 @@
 extern "C" {
 #include "base/team/team.h"
 #include "base/tensor.h"
+#include "ops/kernel/lrn.h"
 #include "ops/kernel/pool.h"
 #include "ops/kernel/reduce.h"
 #include "ops/kernel/softmax.h"
@@ -60,6 +61,12 @@ int64_t count_of(const Dims &dims) {
   int64_t count = 1;
   for (int64_t dim : dims) count *= dim;
   return count;
+}
+
+std::string text_of(const Dims &dims) {
+  std::string text;
+  for (int64_t dim : dims) text += (text.empty() ? "" : "x") + std::to_string(dim);
+  return text;
 }
 
 dnnl_engine_t engine;
@@ -211,13 +218,9 @@ Case pool_case(const PoolSize &size) {
   pool->kind = size.mean ? LK_POOL_MEAN : LK_POOL_MAX;
   pool->dtype = LK_F32;
   lk_pool_plan(pool.get(), lk_isa_get());
-  const auto text = [](const Dims &dims) {
-    std::string all;
-    for (int64_t dim : dims) all += (all.empty() ? "" : "x") + std::to_string(dim);
-    return all;
-  };
-  work.name = std::string(size.mean ? "mean " : "max ") + text(size.x) + " k" + text(size.kernel) +
-              " s" + text(size.strides) + (size.pad > 0 ? " p" + std::to_string(size.pad) : "") +
+  work.name = std::string(size.mean ? "mean " : "max ") + text_of(size.x) + " k" +
+              text_of(size.kernel) + " s" + text_of(size.strides) +
+              (size.pad > 0 ? " p" + std::to_string(size.pad) : "") +
               (size.channels_last ? " last" : "");
   work.from = size.x;
   work.to = to;
@@ -295,10 +298,9 @@ Case softmax_case(const Dims &dims, int axis) {
   for (size_t i = 0; i < dims.size(); i++) {
     if (int(i) < axis) step->outer *= dims[i];
     if (int(i) > axis) step->inner *= dims[i];
-    work.name += (i > 0 ? "x" : "") + std::to_string(dims[i]);
   }
   step->is_last = axis + 1 == int(dims.size());
-  work.name += " axis " + std::to_string(axis);
+  work.name = text_of(dims) + " axis " + std::to_string(axis);
   work.from = work.to = dims;
   work.ours = [step](float *x, float *y) {
     void *const pointers[] = {x, y};
@@ -431,6 +433,46 @@ std::vector<Case> means() {
   return all;
 }
 
+// ---- local response normalization ----
+
+Case lrn_case(const Dims &dims, int64_t size, bool channels_last) {
+  constexpr float ALPHA = 1e-4F, BETA = 0.75F, BIAS = 1;
+  Case work;
+  auto step = std::make_shared<lk_lrn>();
+  const int64_t places = dims[2] * dims[3];
+  lk_lrn_plan(dims[0] * (channels_last ? places : 1), dims[1], channels_last ? 1 : places, size,
+              ALPHA, BETA, BIAS, lk_isa_get(), step.get());
+  work.name = text_of(dims) + " size " + std::to_string(size) + (channels_last ? " last" : "");
+  work.from = work.to = dims;
+  work.channels_last = channels_last;
+  work.ours = [step](float *x, float *y) {
+    void *const pointers[] = {x, y};
+    if (lk_lrn_kernel(step.get(), pointers, nullptr) != LK_OK) std::exit(1);
+  };
+  work.theirs = [size](dnnl_memory_desc_t src, dnnl_memory_desc_t dst) {
+    dnnl_primitive_desc_t desc = nullptr;
+    check(dnnl_lrn_forward_primitive_desc_create(&desc, engine, dnnl_forward_inference,
+                                                 dnnl_lrn_across_channels, src, dst, size, ALPHA,
+                                                 BETA, BIAS, nullptr));
+    return desc;
+  };
+  return work;
+}
+
+std::vector<Case> lrns() {
+  std::vector<Case> all;
+  for (bool last : {true, false}) {
+    for (const Dims &dims : std::vector<Dims>{{1, 96, 55, 55},
+                                              {1, 256, 27, 27},
+                                              {1, 64, 56, 56},
+                                              {1, 192, 56, 56},
+                                              {4, 37, 13, 9}}) {
+      all.push_back(lrn_case(dims, 5, last));
+    }
+  }
+  return all;
+}
+
 // ---- report ----
 
 void report(const char *what, std::vector<Result> results, bool json) {
@@ -483,7 +525,10 @@ int main(int argc, char **argv) {
   const struct {
     const char *name;
     std::vector<Case> cases;
-  } kinds[] = {{"poolings", pool_cases}, {"softmax", softmaxes()}, {"means", means()}};
+  } kinds[] = {{"poolings", pool_cases},
+               {"softmax", softmaxes()},
+               {"means", means()},
+               {"local response normalization", lrns()}};
   const char *separator = "{";
   for (const auto &kind : kinds) {
     std::vector<Result> results;

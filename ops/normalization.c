@@ -3,7 +3,10 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
+#include "ops/kernel/lrn.h"
 #include "ops/plan/eltwise_steps.h"
+#include "ops/plan/moves.h"
+#include "ops/plan/post_operands.h"
 
 /* The parameter is epsilon: a float. */
 static void parse_batch_norm(lk_attrs *attrs, void *params) {
@@ -111,38 +114,23 @@ static lk_status infer_lrn(lk_inference *self, lk_error *error) {
   return lk_infer_same(self, error);
 }
 
-static lk_status find_lrn(lk_planner *planner, lk_layout layout, const lk_primitive **out_primitive,
-                          lk_error *error) {
-  const lrn_params *self = planner->node->params;
-  lk_tensor_desc desc = planner->body->outputs[0];
-  desc.layout = layout;
-  lk_key_builder key;
-  lk_planner_key_unary(planner, &key, LK_PRIMITIVE_LRN, &desc, &desc);
-  lk_key_add_number(&key, LK_WORD_SIZE, self->size);
-  lk_key_add_number(&key, LK_WORD_ALPHA, lk_float_bits(self->alpha));
-  lk_key_add_number(&key, LK_WORD_BETA, lk_float_bits(self->beta));
-  lk_key_add_number(&key, LK_WORD_POWER, lk_float_bits(self->bias));
-  return lk_planner_primitive(planner, &key, out_primitive, error);
-}
-
 static lk_status plan_lrn(lk_planner *planner, lk_error *error) {
-  lk_operand src, dst;
-  const lk_primitive *primitive = NULL;
-  lk_layout layout =
-      planner->body->outputs[0].rank == 4 ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
-  LK_RETURN_NOT_OK(find_lrn(planner, layout, &primitive, error));
-  if (primitive->is_ref && layout != LK_LAYOUT_PLAIN) {
-    const lk_primitive *plain = NULL;
-    LK_RETURN_NOT_OK(find_lrn(planner, LK_LAYOUT_PLAIN, &plain, error));
-    if (!plain->is_ref) {
-      primitive = plain;
-      layout = LK_LAYOUT_PLAIN;
-    }
-  }
-  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &src, error));
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &dst, error));
-  const lk_primitive_arg args[] = {{DNNL_ARG_SRC, src}, {DNNL_ARG_DST, dst}};
-  return lk_planner_execute(planner, primitive, args, 2, error);
+  const lrn_params *self = planner->node->params;
+  const lk_tensor_desc *x = &planner->inputs[0].desc;
+  const lk_layout layout = lk_fixed_input_layout(planner, 0);
+  const bool channels_last = layout == LK_LAYOUT_CHANNELS_LAST;
+  const int64_t channels = x->dims[1], places = lk_elements(x) / (x->dims[0] * channels);
+  lk_operand operands[2]; /* from, to */
+  lk_lrn step;
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &operands[0], error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &operands[1], error));
+  lk_lrn_plan(x->dims[0] * (channels_last ? places : 1), channels, channels_last ? 1 : places,
+              self->size, self->alpha, self->beta, self->bias, lk_isa_get(), &step);
+  LK_RETURN_NOT_OK(
+      lk_planner_kernel(planner, lk_lrn_kernel, "lrn", &step, sizeof step, operands, 2, error));
+  const double elements = (double)lk_elements(x);
+  lk_planner_work(planner, elements * (2 * (double)self->size + 4), 2 * sizeof(float) * elements);
+  return LK_OK;
 }
 
 const lk_op_class lk_op_batch_normalization = {
@@ -158,7 +146,7 @@ const lk_op_class lk_op_batch_normalization = {
 
 const lk_op_class lk_op_lrn = {
     LK_OP_ROW("LRN", "", 1, "Local response normalization across channels",
-              .flags = LK_OP_PRIMITIVE, .min_inputs = 1, .max_inputs = 1, .max_outputs = 1,
+              .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 1, .max_inputs = 1, .max_outputs = 1,
               .input_types = "T", .output_types = "T", .types = {LK_TYPES_F32}),
     .params_size = sizeof(lrn_params),
     .parse = parse_lrn,

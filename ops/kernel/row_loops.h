@@ -76,6 +76,18 @@ enum { LK_SOFTMAX_COLUMNS = 64 };
 typedef void lk_softmax_columns_fn(const float *from, float *to, int64_t n, int64_t step,
                                    int64_t columns, bool is_log);
 
+/* ---- local response normalization ---- */
+
+typedef struct lk_lrn_window {
+  int64_t channels, before, behind; /* neighbours that count, where they are there */
+  int64_t step;                     /* from channel to channel; of columns */
+  float factor, beta, bias;
+} lk_lrn_window;
+
+/* `count` rows of channels, or so many columns, up to LK_LRN_COLUMNS. */
+enum { LK_LRN_COLUMNS = 64 };
+typedef void lk_lrn_fn(const lk_lrn_window *window, const float *from, float *to, int64_t count);
+
 /* ---- all ---- */
 
 typedef struct lk_row_loops {
@@ -84,6 +96,7 @@ typedef struct lk_row_loops {
   lk_reduce_finish_fn *reduce_finish;
   lk_softmax_rows_fn *softmax_rows;
   lk_softmax_columns_fn *softmax_columns;
+  lk_lrn_fn *lrn_rows, *lrn_columns;
 } lk_row_loops;
 
 /* Only for a processor that has the instructions. */

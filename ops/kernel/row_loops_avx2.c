@@ -10,8 +10,10 @@
 
 #include "ops/kernel/vec_begin.h"
 
+#include "ops/kernel/vec_double.h"
 #include "ops/kernel/vec_lanes.h"
 
+#include "ops/kernel/lrn_loops.inc"
 #include "ops/kernel/pool_loops.inc"
 #include "ops/kernel/reduce_loops.inc"
 #include "ops/kernel/softmax_loops.inc"

@@ -96,3 +96,22 @@ LK_VEC_FN void vec_store_first(float *to, vec x, int64_t count) {
     vec_store_part(to, x, count);
   }
 }
+
+/* The elements `at` and so on of `count`; 0 in lanes beyond them, on either side. */
+LK_VEC_FN vec vec_load_inside(const float *from, int64_t at, int64_t count) {
+  const int64_t before = at < 0 ? -at : 0, end = count - at;
+  if (before >= LK_VEC_LANES || end <= 0) return vec_splat(0);
+#if LK_VEC_BYTES == 64
+  const uint32_t inside = end < LK_VEC_LANES ? (1U << end) - 1 : 0xffff;
+  return (vec)_mm512_maskz_loadu_ps((__mmask16)(inside >> before << before), from + at);
+#elif LK_VEC_BYTES == 32
+  const veci lanes = VEC_NUMBERED;
+  const veci inside =
+      (lanes >= (int32_t)before) & (lanes < (int32_t)(end < LK_VEC_LANES ? end : LK_VEC_LANES));
+  return (vec)_mm256_maskload_ps(from + at, (__m256i)inside);
+#else
+  vec x = {0};
+  for (int64_t i = before; i < LK_VEC_LANES && i < end; i++) x[i] = from[at + i];
+  return x;
+#endif
+}

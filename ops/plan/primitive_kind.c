@@ -84,14 +84,6 @@ static dnnl_status_t build_matmul(const lk_primitive_build *build,
                                            build->bias, build->dst, build->attr);
 }
 
-/* Across channels. SRC, DST; SIZE, ALPHA, BETA, POWER (k). */
-static dnnl_status_t build_lrn(const lk_primitive_build *build, dnnl_primitive_desc_t *out_desc) {
-  return dnnl_lrn_forward_primitive_desc_create(
-      out_desc, build->env->engine, dnnl_forward_inference, dnnl_lrn_across_channels, build->src,
-      build->dst, get_number(build, LK_WORD_SIZE), get_float(build, LK_WORD_ALPHA),
-      get_float(build, LK_WORD_BETA), get_float(build, LK_WORD_POWER), build->attr);
-}
-
 /* SRC, DST: types or layouts differ. */
 static dnnl_status_t build_reorder(const lk_primitive_build *build,
                                    dnnl_primitive_desc_t *out_desc) {

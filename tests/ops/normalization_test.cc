@@ -124,7 +124,7 @@ Value lrn(const Value &x, int64_t size, double alpha, double beta, double bias) 
 TEST(LRN, MatchesPlainLoops) {
   for (const Dims &dims : {Dims{2, 5, 4, 3}, Dims{1, 16, 5, 5}, Dims{1, 3, 2, 2}}) {
     for (int64_t size : {1, 3, 5}) {
-      for (float beta : {0.75F, 0.5F}) {
+      for (float beta : {0.75F, 0.5F, 1.0F, 0.6F}) {
         SCOPED_TRACE(lk::text_of(dims) + " size " + std::to_string(size));
         const Value x = random(dims, 1, -3, 3);
         const auto b = static_cast<double>(beta);
@@ -135,7 +135,8 @@ TEST(LRN, MatchesPlainLoops) {
               .attr_float("beta", beta)
               .attr_float("bias", 2)
               .input(x, layout)
-              .allow_ref()
+              .expect_primitives(0)
+              .expect_reorders(0)
               .expect(lrn(x, size, 0.5, b, 2))
               .run();
         }
@@ -143,7 +144,7 @@ TEST(LRN, MatchesPlainLoops) {
     }
   }
   const Value x = random({1, 7, 3, 3}, 1, -3, 3);
-  OpTester("LRN", 13).attr("size", 3).input(x).allow_ref().expect(lrn(x, 3, 1e-4, 0.75, 1)).run();
+  OpTester("LRN", 13).attr("size", 3).input(x).expect(lrn(x, 3, 1e-4, 0.75, 1)).run();
 }
 
 TEST(LRN, NamesWhatIsWrong) {
