@@ -12,6 +12,6 @@
 void lk_pool_plan(lk_pool *self, lk_isa isa);
 
 /* Params: lk_pool. Pointers: from, to, positions. The latter are i32 in the layout of the result:
- * which element of the kernel was the largest, and 0 where nothing was larger than minus
- * infinity. */
+ * which element of the kernel was the largest, and 0 where nothing was larger than the
+ * type's least number. */
 lk_status lk_pool_kernel(const void *params, void *const *pointers, lk_error *error);
