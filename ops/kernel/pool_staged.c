@@ -37,7 +37,12 @@ void lk_pool_stage(lk_pool *self) {
   const int64_t columns = smaller(g->out[2], (room - extent_of(g, 2)) / g->strides[2] + 1);
   self->block_channels = (int32_t)channels;
   self->block_columns = (int32_t)columns;
-  self->block_lines = (int32_t)smaller(g->out[1], larger(1, room / width_of(g, columns)));
+  const int64_t lines = smaller(g->out[1], larger(1, room / width_of(g, columns)));
+  const bool is_flat = g->in[0] == 1 && g->out[0] == 1 && g->kernel[0] == 1;
+  const bool is_whole = is_plain && is_flat && lines == g->out[1] && columns == g->out[2];
+  const int64_t images = is_whole ? larger(1, room / (lines * width_of(g, columns))) : 1;
+  self->block_lines = (int32_t)lines;
+  self->block_images = (int32_t)smaller(g->outer, images);
 }
 
 /* Divisions take longer than small blocks, and there is often one. */
@@ -54,7 +59,7 @@ static int64_t digit(int64_t *number, int64_t n) {
 
 int64_t lk_pool_staged_turns(const lk_pool *self) {
   const lk_pool_geometry *g = &self->geometry;
-  return g->outer * g->out[0] * blocks(g->out[1], self->block_lines) *
+  return blocks(g->outer, self->block_images) * g->out[0] * blocks(g->out[1], self->block_lines) *
          blocks(g->out[2], self->block_columns) * blocks(g->inner, self->block_channels);
 }
 
@@ -68,7 +73,7 @@ typedef struct block {
   const float *divisors;
   double divisor;             /* of the windows' planes */
   int64_t planes, plane_step; /* of the windows that lie in the input */
-  int64_t channels;
+  int64_t channels, images;
   int64_t first_column, columns, first_line, lines;
   int64_t width;       /* of a line in the buffer, in places */
   int64_t begin, end;  /* the places of it that are not padding */
@@ -86,10 +91,50 @@ static float start_of(const lk_pool *pool) {
 static void fill_padding(const block *self) {
   const float start = start_of(self->pool);
   if (self->begin == 0 && self->end == self->width) return;
-  for (int64_t i = 0; i < self->lines; i++) {
+  for (int64_t i = 0; i < self->images * self->lines; i++) {
     float *line = self->buffer + i * self->width * self->channels;
     fill(line, self->begin * self->channels, start);
     fill(line + self->end * self->channels, (self->width - self->end) * self->channels, start);
+  }
+}
+
+/* Distances from line to line and from image to image. */
+typedef struct steps {
+  int64_t from_line, from_image, to_line, to_image;
+} steps;
+
+/* In plain layout: `call`, which is for one line, for `lines` lines of each image, in as few calls
+ * as possible. */
+static void run_lines(const block *self, lk_pool_call *call, int64_t lines, const steps *by) {
+  const bool is_one =
+      by->from_image == lines * by->from_line && by->to_image == lines * by->to_line;
+  const bool by_image = lines == 1 && !is_one;
+  call->runs = by_image ? self->images : is_one ? lines * self->images : lines;
+  call->from_next = by_image ? by->from_image : by->from_line;
+  call->to_next = by_image ? by->to_image : by->to_line;
+  const bool is_dense = call->from_next == call->length * call->stride &&
+                        call->to_next == call->length && call->divisors == NULL;
+  if (is_dense) {
+    call->length *= call->runs;
+    call->runs = 1;
+  }
+  const float *from = call->from;
+  float *to = call->to;
+  for (int64_t i = 0; i < (is_one || by_image ? 1 : self->images); i++) {
+    call->from = from + i * by->from_image;
+    call->to = to + i * by->to_image;
+    self->pool->run(call);
+  }
+}
+
+/* With channels side by side: `call`, which is for one line. */
+static void run_each_line(const block *self, lk_pool_call *call, int64_t lines, const steps *by) {
+  const float *from = call->from;
+  float *to = call->to;
+  for (int64_t i = 0; i < lines; i++) {
+    call->from = from + i * by->from_line;
+    call->to = to + i * by->to_line;
+    self->pool->run(call);
   }
 }
 
@@ -100,48 +145,52 @@ static void first_stage(const block *self, int64_t line, int64_t lines, int64_t 
   const lk_pool_geometry *g = &self->pool->geometry;
   const int64_t line_step = g->in[2] * g->inner, places = self->end - self->begin;
   const int64_t in = lk_pool_start(g, 1, line) + tap * g->dilations[1];
-  float *to =
-      self->buffer + ((line - self->first_line) * self->width + self->begin) * self->channels;
-  const float *from = self->from + in * line_step + self->first_place * g->inner;
-  const bool is_plain = g->inner == 1;
-  lk_pool_call call = {.taps = {self->planes, tap_end - tap, 1},
+  const int64_t buffer_line = self->width * self->channels;
+  const steps by = {g->strides[1] * line_step, g->in[1] * line_step, buffer_line,
+                    self->lines * buffer_line};
+  lk_pool_call call = {.from = self->from + in * line_step + self->first_place * g->inner,
+                       .to = self->buffer + (line - self->first_line) * buffer_line +
+                             self->begin * self->channels,
+                       .taps = {self->planes, tap_end - tap, 1},
                        .steps = {self->plane_step, g->dilations[1] * line_step, 1},
-                       .length = is_plain ? places : self->channels,
                        .stride = 1,
-                       .runs = is_plain ? lines : places,
-                       .from_next = is_plain ? g->strides[1] * line_step : g->inner,
-                       .to_next = is_plain ? self->width : self->channels,
                        .is_exact = true,
                        .divisor = 1};
-  for (int64_t i = 0; i < (is_plain ? 1 : lines); i++) {
-    call.from = from + i * g->strides[1] * line_step;
-    call.to = to + i * self->width * self->channels;
-    self->pool->run(&call);
+  if (g->inner == 1) {
+    call.length = places;
+    run_lines(self, &call, lines, &by);
+    return;
   }
+  call.length = call.to_next = self->channels;
+  call.runs = places;
+  call.from_next = g->inner;
+  run_each_line(self, &call, lines, &by);
 }
 
 static void second_stage(const block *self, int64_t line, int64_t lines, double divisor) {
   const lk_pool_geometry *g = &self->pool->geometry;
-  const bool is_plain = g->inner == 1;
   const int64_t buffer_line = self->width * self->channels, to_line = g->out[2] * g->inner;
-  const float *from = self->buffer + (line - self->first_line) * buffer_line;
-  float *to = self->to + line * to_line + self->first_column * g->inner;
-  lk_pool_call call = {.taps = {1, 1, g->kernel[2]},
+  const steps by = {buffer_line, self->lines * buffer_line, to_line, g->out[1] * to_line};
+  lk_pool_call call = {.from = self->buffer + (line - self->first_line) * buffer_line,
+                       .to = self->to + line * to_line + self->first_column * g->inner,
+                       .taps = {1, 1, g->kernel[2]},
                        .steps = {0, 0, g->dilations[2] * self->channels},
-                       .length = is_plain ? self->columns : self->channels,
-                       .stride = is_plain ? g->strides[2] : 1,
-                       .runs = is_plain ? lines : self->columns,
-                       .from_next = is_plain ? buffer_line : g->strides[2] * self->channels,
-                       .to_next = is_plain ? to_line : g->inner,
                        .has_slack = true,
                        .is_exact = lk_pool_is_exact(divisor),
                        .divisor = divisor,
                        .divisors = self->divisors};
-  for (int64_t i = 0; i < (is_plain ? 1 : lines); i++) {
-    call.from = from + i * buffer_line;
-    call.to = to + i * to_line;
-    self->pool->run(&call);
+  if (g->inner == 1) {
+    call.length = self->columns;
+    call.stride = g->strides[2];
+    run_lines(self, &call, lines, &by);
+    return;
   }
+  call.length = self->channels;
+  call.stride = 1;
+  call.runs = self->columns;
+  call.from_next = g->strides[2] * self->channels;
+  call.to_next = g->inner;
+  run_each_line(self, &call, lines, &by);
 }
 
 /* Lines whose windows have the same lines in the input, together. */
@@ -149,7 +198,6 @@ static void do_lines(const block *self) {
   const lk_pool *pool = self->pool;
   const lk_pool_geometry *g = &pool->geometry;
   const int64_t extent = extent_of(g, 1), end = self->first_line + self->lines;
-  double divisor = 1;
   for (int64_t line = self->first_line, lines; line < end; line += lines) {
     const int64_t start = lk_pool_start(g, 1, line), room = g->in[1] - extent - start;
     const bool is_whole = start >= 0 && room >= 0;
@@ -157,11 +205,11 @@ static void do_lines(const block *self) {
     const int64_t tap = is_whole ? 0 : lk_pool_first_tap(g, 1, start);
     const int64_t tap_end = is_whole ? g->kernel[1] : lk_pool_end_tap(g, 1, start);
     first_stage(self, line, lines, tap, larger(tap, tap_end));
-    if (pool->kind != LK_POOL_MAX) {
-      divisor = self->divisor * (double)lk_pool_divisor(g, pool->kind, 1, line);
-    }
+    if (pool->kind == LK_POOL_MAX) continue;
+    const double divisor = self->divisor * (double)lk_pool_divisor(g, pool->kind, 1, line);
     second_stage(self, line, lines, divisor);
   }
+  if (pool->kind == LK_POOL_MAX) second_stage(self, self->first_line, self->lines, 1);
 }
 
 static void set_divisors(block *self, float *divisors) {
@@ -188,8 +236,10 @@ static void do_block(const lk_pool *pool, const float *from, float *to, int64_t 
       digit(&image, blocks(g->inner, pool->block_channels)) * pool->block_channels;
   self.first_column = digit(&image, blocks(g->out[2], pool->block_columns)) * pool->block_columns;
   self.first_line = digit(&image, blocks(g->out[1], pool->block_lines)) * pool->block_lines;
-  self.to = to + image * g->out[1] * g->out[2] * g->inner + channel;
   const int64_t plane = digit(&image, g->out[0]);
+  image *= pool->block_images;
+  self.images = smaller(pool->block_images, g->outer - image);
+  self.to = to + (image * g->out[0] + plane) * g->out[1] * g->out[2] * g->inner + channel;
   self.channels = smaller(pool->block_channels, g->inner - channel);
   self.columns = smaller(pool->block_columns, g->out[2] - self.first_column);
   self.lines = smaller(pool->block_lines, g->out[1] - self.first_line);

@@ -48,7 +48,7 @@ typedef struct lk_pool {
   /* ---- by lk_pool_plan ---- */
   uint8_t size;   /* of an element */
   bool is_staged; /* pool_staged.h, by blocks of these: */
-  int32_t block_channels, block_columns, block_lines;
+  int32_t block_channels, block_columns, block_lines, block_images;
   lk_pool_fn *run;
   int64_t whole_first, whole_end; /* the outputs of a line whose windows lie in the input */
 } lk_pool;
