@@ -3,7 +3,7 @@
 // share of the bandwidth of a plain copy do they reach where tensors do not fit the caches?
 //
 // Sizes of models and random ones, seeded; one thread; the same operands, outputs compared. The two
-// run by turns, and the ratio is that of the medians. ONEDNN_MAX_CPU_ISA=AVX2 measures AVX2.
+// run by turns, and the ratio is the median of the turns'. ONEDNN_MAX_CPU_ISA=AVX2 measures AVX2.
 //
 // rows [--json] [--quick | --long]
 #include <oneapi/dnnl/dnnl.h>
@@ -118,8 +118,9 @@ private:
 
 struct Result {
   std::string name, theirs_by;
-  double ours, theirs, copy, bytes; // seconds; `copy`: of as many bytes, 0 where they are few
-  double ratio() const { return ours / theirs; }
+  double ours, theirs, bytes; // seconds
+  double ratio;
+  double of_copy; // of its speed, with as many bytes; 0: they are few
 };
 
 double seconds(int repeats, const std::function<void()> &work) {
@@ -164,7 +165,7 @@ Result measure(const Case &work, int rounds, std::mt19937 &random) {
   }
   const double bytes = 4.0 * double(from + to);
   const int repeats = int(std::min(1e4, 2e6 / bytes)) + 1; // a fraction of a millisecond
-  std::vector<double> of_ours, of_theirs, of_copy;
+  std::vector<double> of_ours, of_theirs, ratios, of_copy;
   Buffer copy_from, copy_to;
   const auto half = size_t(bytes / 2);
   if (bytes >= LARGE) {
@@ -176,15 +177,18 @@ Result measure(const Case &work, int rounds, std::mt19937 &random) {
   for (int i = 0; i < rounds; i++) {
     of_theirs.push_back(seconds(repeats, run_theirs));
     of_ours.push_back(seconds(repeats, run_ours));
+    ratios.push_back(of_ours.back() / of_theirs.back());
     if (bytes < LARGE) continue;
-    of_copy.push_back(seconds(1, [&] { std::memcpy(copy_to.get(), copy_from.get(), half); }));
+    of_copy.push_back(seconds(1, [&] { std::memcpy(copy_to.get(), copy_from.get(), half); }) /
+                      of_ours.back());
   }
   return {work.name,
           primitive.implementation,
           median(of_ours),
           median(of_theirs),
-          of_copy.empty() ? 0 : median(of_copy),
-          bytes};
+          bytes,
+          median(ratios),
+          of_copy.empty() ? 0 : median(of_copy)};
 }
 
 // ---- poolings ----
@@ -477,11 +481,11 @@ std::vector<Case> lrns() {
 
 void report(const char *what, std::vector<Result> results, bool json) {
   std::sort(results.begin(), results.end(),
-            [](const Result &a, const Result &b) { return a.ratio() < b.ratio(); });
-  const double middle = results[results.size() / 2].ratio(), most = results.back().ratio();
+            [](const Result &a, const Result &b) { return a.ratio < b.ratio; });
+  const double middle = results[results.size() / 2].ratio, most = results.back().ratio;
   double least_bandwidth = INFINITY;
   for (const Result &each : results) {
-    if (each.copy > 0) least_bandwidth = std::min(least_bandwidth, each.copy / each.ours);
+    if (each.of_copy > 0) least_bandwidth = std::min(least_bandwidth, each.of_copy);
   }
   if (json) {
     std::printf("\"%s\": {\"median\": %.4f, \"most\": %.4f, \"bandwidth\": %.4f, \"sizes\": [",
@@ -505,8 +509,8 @@ void report(const char *what, std::vector<Result> results, bool json) {
   for (const Result &each : results) {
     std::printf("    %-40s %10.2f us %6.1f GB/s, %-20s %10.2f us: %.3f", each.name.c_str(),
                 each.ours * 1e6, each.bytes / each.ours / 1e9, each.theirs_by.c_str(),
-                each.theirs * 1e6, each.ratio());
-    if (each.copy > 0) std::printf(", of a copy's speed %.2f", each.copy / each.ours);
+                each.theirs * 1e6, each.ratio);
+    if (each.of_copy > 0) std::printf(", of a copy's speed %.2f", each.of_copy);
     std::printf("\n");
   }
 }
