@@ -1,8 +1,8 @@
-// How fast are convolutions and matrix products on the microkernels, which serve every size, beside
-// oneDNN's primitives, each of which was made for one size?
+// How fast are convolutions, depthwise convolutions and matrix products on tiles that serve every
+// size, beside oneDNN's primitives, each of which was made for one size?
 //
 // Sizes of models and random ones, seeded; one thread; the same operands, outputs compared. The two
-// run by turns, and the ratio is that of the medians. ONEDNN_MAX_CPU_ISA=AVX2 measures AVX2.
+// run by turns, and the ratio is that of the best times. ONEDNN_MAX_CPU_ISA=AVX2 measures AVX2.
 //
 // products [--json] [--quick | --long]
 #include <oneapi/dnnl/dnnl.h>
@@ -11,9 +11,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -23,6 +26,7 @@
 extern "C" {
 #include "base/team/team.h"
 #include "ops/kernel/conv.h"
+#include "ops/kernel/depthwise.h"
 #include "ops/kernel/matmul.h"
 #include "ops/plan/threadpool.h"
 }
@@ -129,9 +133,8 @@ template <typename Work> double seconds(int repeats, const Work &work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / repeats;
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+double best(const std::vector<double> &values) {
+  return *std::min_element(values.begin(), values.end());
 }
 
 template <typename Ours, typename Theirs>
@@ -143,7 +146,7 @@ Result measure(const std::string &name, double operations, int rounds, const Our
     of_theirs.push_back(seconds(repeats, theirs));
     of_ours.push_back(seconds(repeats, ours));
   }
-  return {name, median(of_ours), median(of_theirs), operations};
+  return {name, best(of_ours), best(of_theirs), operations};
 }
 
 void compare(const std::string &name, const Buffer &ours, const Buffer &theirs, double allowed) {
@@ -157,44 +160,62 @@ void compare(const std::string &name, const Buffer &ours, const Buffer &theirs, 
 
 // ---- convolutions ----
 
-struct ConvSize {
-  int64_t in, out, kernel_h, kernel_w, stride, pad, height, width;
+// The kernel of ours for a shape, with a bias and Relu: bytes of parameters and packed weights.
+struct Conv {
+  std::vector<std::max_align_t> params;
+  lk_kernel_fn kernel;
+  std::unique_ptr<Buffer> packed;
 };
 
-Result run_conv(const ConvSize &size, int rounds, std::mt19937 &random) {
+template <typename Params, typename Pack>
+Conv pack(Params params, int64_t size, lk_kernel_fn kernel, const Buffer &weights, Pack pack) {
+  Conv made;
+  made.params.resize(sizeof params / sizeof(std::max_align_t) + 1);
+  std::memcpy(made.params.data(), &params, sizeof params);
+  made.kernel = kernel;
+  made.packed = std::make_unique<Buffer>(size_t(size));
+  pack(&params, weights.get(), made.packed->get());
+  return made;
+}
+
+Conv plan_conv(const lk_conv_shape &shape, const Buffer &weights) {
   lk_conv conv = {};
+  conv.shape = shape;
   conv.isa = lk_isa_get();
-  conv.batch = conv.groups = 1;
-  conv.in_channels = size.in;
-  conv.out_channels = size.out;
-  const int64_t in[] = {1, size.height, size.width}, kernel[] = {1, size.kernel_h, size.kernel_w};
-  for (int d = 0; d < LK_CONV_DIMS; d++) {
-    conv.in[d] = in[d];
-    conv.kernel[d] = kernel[d];
-    conv.stride[d] = d > 0 ? size.stride : 1;
-    conv.dilation[d] = 1;
-    conv.pad[d] = kernel[d] > 1 ? size.pad : 0;
-    conv.out[d] = (in[d] + 2 * conv.pad[d] - kernel[d]) / conv.stride[d] + 1;
-  }
   conv.low = 0;
   conv.high = INFINITY;
   conv.has_bias = true;
   lk_conv_plan(&conv);
-  const int64_t window = size.in * size.kernel_h * size.kernel_w,
-                pixels = conv.out[1] * conv.out[2];
-  Buffer x(size_t(size.in * size.height * size.width)), w(size_t(size.out * window)),
-      b(static_cast<size_t>(size.out)), ours(size_t(size.out * pixels)),
-      theirs(size_t(size.out * pixels)), packed(size_t(lk_conv_packed_size(&conv)));
-  x.fill(random), w.fill(random), b.fill(random);
-  lk_conv_pack(&conv, w.get(), packed.get());
+  return pack(conv, lk_conv_packed_size(&conv), lk_conv_kernel, weights, lk_conv_pack);
+}
 
+Conv plan_depthwise(const lk_conv_shape &shape, const Buffer &weights) {
+  lk_depthwise conv = {};
+  conv.shape = shape;
+  conv.low = 0;
+  conv.high = INFINITY;
+  conv.has_bias = true;
+  lk_depthwise_plan(&conv, lk_isa_get());
+  return pack(conv, lk_depthwise_packed_size(&conv), lk_depthwise_kernel, weights,
+              lk_depthwise_pack);
+}
+
+std::unique_ptr<Primitive> make_primitive(const lk_conv_shape &shape, const Buffer &x,
+                                          const Buffer &w, const Buffer &b, const Buffer &out) {
+  const int64_t channels = shape.groups * shape.out_channels;
+  const bool has_groups = shape.groups > 1;
+  const std::vector<dnnl_dim_t> weights =
+      has_groups ? std::vector<dnnl_dim_t>{shape.groups, shape.out_channels, shape.in_channels,
+                                           shape.kernel[1], shape.kernel[2]}
+                 : std::vector<dnnl_dim_t>{shape.out_channels, shape.in_channels, shape.kernel[1],
+                                           shape.kernel[2]};
   dnnl_memory_desc_t descs[] = {
-      describe({1, size.in, size.height, size.width}, dnnl_nhwc),
-      describe({size.out, size.in, size.kernel_h, size.kernel_w}, dnnl_format_tag_any),
-      describe({size.out, size.in, size.kernel_h, size.kernel_w}, dnnl_oihw),
-      describe({size.out}, dnnl_a), describe({1, size.out, conv.out[1], conv.out[2]}, dnnl_nhwc)};
-  const dnnl_dims_t strides = {conv.stride[1], conv.stride[2]}, ones = {0, 0},
-                    pads = {conv.pad[1], conv.pad[2]};
+      describe({1, shape.groups * shape.in_channels, shape.in[1], shape.in[2]}, dnnl_nhwc),
+      describe(weights, dnnl_format_tag_any),
+      describe(weights, has_groups ? dnnl_goihw : dnnl_oihw), describe({channels}, dnnl_a),
+      describe({1, channels, shape.out[1], shape.out[2]}, dnnl_nhwc)};
+  const dnnl_dims_t strides = {shape.stride[1], shape.stride[2]}, ones = {0, 0},
+                    pads = {shape.pad[1], shape.pad[2]};
   dnnl_primitive_attr_t attr = nullptr;
   dnnl_post_ops_t post_ops = nullptr;
   dnnl_primitive_desc_t desc = nullptr;
@@ -205,24 +226,62 @@ Result run_conv(const ConvSize &size, int rounds, std::mt19937 &random) {
   check(dnnl_convolution_forward_primitive_desc_create(
       &desc, engine, dnnl_forward_inference, dnnl_convolution_direct, descs[0], descs[1], descs[3],
       descs[4], strides, ones, pads, pads, attr));
-  const Primitive primitive(desc, descs[2], x, w, &b, theirs);
+  auto primitive = std::make_unique<Primitive>(desc, descs[2], x, w, &b, out);
   check(dnnl_post_ops_destroy(post_ops));
   check(dnnl_primitive_attr_destroy(attr));
   for (dnnl_memory_desc_t each : descs) check(dnnl_memory_desc_destroy(each));
+  return primitive;
+}
 
+std::string name_of(const lk_conv_shape &shape) {
   char name[96];
-  std::snprintf(name, sizeof name, "%d>%d %dx%d s%d p%d %dx%d", int(size.in), int(size.out),
-                int(size.kernel_h), int(size.kernel_w), int(size.stride), int(size.pad),
-                int(size.height), int(size.width));
-  void *const pointers[] = {x.get(), packed.get(), ours.get(), b.get()};
+  std::snprintf(name, sizeof name, "%d>%d %dx%d s%dx%d p%d %dx%d",
+                int(shape.groups * shape.in_channels), int(shape.groups * shape.out_channels),
+                int(shape.kernel[1]), int(shape.kernel[2]), int(shape.stride[1]),
+                int(shape.stride[2]), int(shape.pad[2]), int(shape.in[1]), int(shape.in[2]));
+  return name;
+}
+
+Result run_conv(const lk_conv_shape &shape, bool is_depthwise, int rounds, std::mt19937 &random) {
+  const int64_t in = shape.groups * shape.in_channels, out = shape.groups * shape.out_channels;
+  const int64_t window = shape.in_channels * shape.kernel[1] * shape.kernel[2],
+                pixels = shape.out[1] * shape.out[2];
+  Buffer x(size_t(in * shape.in[1] * shape.in[2])), w(size_t(out * window)),
+      b(static_cast<size_t>(out)), ours(size_t(out * pixels)), theirs(size_t(out * pixels));
+  x.fill(random), w.fill(random), b.fill(random);
+  const Conv conv = (is_depthwise ? plan_depthwise : plan_conv)(shape, w);
+  const auto primitive = make_primitive(shape, x, w, b, theirs);
+  const std::string name = name_of(shape);
+  void *const pointers[] = {x.get(), conv.packed->get(), ours.get(), b.get()};
   const auto run_ours = [&] {
-    if (lk_conv_kernel(&conv, pointers, nullptr) != LK_OK) std::exit(1);
+    if (conv.kernel(conv.params.data(), pointers, nullptr) != LK_OK) std::exit(1);
   };
   run_ours();
-  primitive.run();
+  primitive->run();
   compare(name, ours, theirs, 1e-5 + 1e-6 * double(window));
-  return measure(name, 2.0 * double(window * size.out * pixels), rounds, run_ours,
-                 [&] { primitive.run(); });
+  return measure(name, 2.0 * double(window * out * pixels), rounds, run_ours,
+                 [&] { primitive->run(); });
+}
+
+struct ConvSize {
+  int64_t in, out, kernel_h, kernel_w, stride, pad, height, width;
+};
+
+lk_conv_shape shape_of(const ConvSize &size) {
+  lk_conv_shape shape = {};
+  shape.batch = shape.groups = 1;
+  shape.in_channels = size.in;
+  shape.out_channels = size.out;
+  const int64_t in[] = {1, size.height, size.width}, kernel[] = {1, size.kernel_h, size.kernel_w};
+  for (int d = 0; d < LK_CONV_DIMS; d++) {
+    shape.in[d] = in[d];
+    shape.kernel[d] = kernel[d];
+    shape.stride[d] = d > 0 ? size.stride : 1;
+    shape.dilation[d] = 1;
+    shape.pad[d] = kernel[d] > 1 ? size.pad : 0;
+    shape.out[d] = (in[d] + 2 * shape.pad[d] - kernel[d]) / shape.stride[d] + 1;
+  }
+  return shape;
 }
 
 // Of ResNet-50, MobileNetV2 and OCR models.
@@ -254,6 +313,55 @@ ConvSize random_conv(std::mt19937 &random) {
   const int64_t side = number(7, 80);
   return {number(8, 256), number(8, 256), kernel, kernel,
           number(1, 2),   kernel / 2,     side,   number(7, 80)};
+}
+
+// ---- depthwise convolutions ----
+
+struct DepthwiseSize {
+  int64_t channels, kernel, stride_h, stride_w, height, width;
+};
+
+lk_conv_shape shape_of(const DepthwiseSize &size) {
+  lk_conv_shape shape = shape_of(
+      ConvSize{1, 1, size.kernel, size.kernel, 1, size.kernel / 2, size.height, size.width});
+  shape.groups = size.channels;
+  shape.stride[1] = size.stride_h;
+  shape.stride[2] = size.stride_w;
+  for (int d = 1; d < LK_CONV_DIMS; d++) {
+    shape.out[d] = (shape.in[d] + 2 * shape.pad[d] - shape.kernel[d]) / shape.stride[d] + 1;
+  }
+  return shape;
+}
+
+// Of MobileNetV2 and OCR models (detector, recognizer, angle classifier).
+const std::vector<DepthwiseSize> DEPTHWISE = {
+    {32, 3, 1, 1, 112, 112}, {96, 3, 2, 2, 112, 112}, {144, 3, 1, 1, 56, 56},
+    {144, 3, 2, 2, 56, 56},  {192, 3, 1, 1, 28, 28},  {192, 3, 2, 2, 28, 28},
+    {384, 3, 1, 1, 14, 14},  {576, 3, 1, 1, 14, 14},  {576, 3, 2, 2, 14, 14},
+    {960, 3, 1, 1, 7, 7},    {16, 3, 1, 1, 320, 320}, {32, 3, 2, 2, 320, 320},
+    {48, 3, 1, 1, 160, 160}, {48, 3, 2, 2, 160, 160}, {96, 3, 1, 1, 80, 80},
+    {96, 3, 2, 2, 80, 80},   {192, 5, 1, 1, 40, 40},  {192, 5, 2, 2, 40, 40},
+    {384, 5, 1, 1, 20, 20},  {16, 3, 1, 1, 24, 160},  {32, 3, 1, 1, 24, 160},
+    {64, 3, 1, 1, 24, 160},  {64, 3, 2, 1, 24, 160},  {128, 3, 1, 1, 12, 160},
+    {128, 3, 1, 2, 12, 160}, {240, 5, 1, 1, 12, 80},  {240, 5, 2, 1, 12, 80},
+    {480, 5, 1, 1, 6, 80},   {480, 5, 2, 1, 6, 80},   {480, 5, 1, 1, 3, 300},
+    {8, 3, 2, 1, 24, 96},    {24, 3, 2, 1, 12, 96},   {32, 5, 2, 1, 6, 96},
+    {88, 5, 1, 1, 3, 96},    {104, 5, 2, 1, 3, 96},   {200, 5, 1, 1, 2, 96},
+    {40, 3, 1, 1, 1, 500},   {96, 7, 1, 1, 56, 56},   {384, 7, 1, 1, 14, 14}};
+
+DepthwiseSize random_depthwise(std::mt19937 &random) {
+  const auto number = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  const bool is_narrow = number(0, 2) == 0;
+  const int64_t height = is_narrow ? number(1, 24) : number(7, 80),
+                width = is_narrow ? number(16, 320) : number(7, 80);
+  return {number(0, 2) == 0 ? number(8, 600) : 8 * number(1, 60),
+          3 + 2 * number(0, 1),
+          number(1, 2),
+          number(1, 2),
+          height,
+          width};
 }
 
 // ---- matrix products ----
@@ -359,11 +467,14 @@ int main(int argc, char **argv) {
   check(dnnl_engine_create(&engine, dnnl_cpu, 0));
   check(dnnl_threadpool_interop_set_max_concurrency(1));
   check(dnnl_threadpool_interop_stream_create(&stream, engine, nullptr));
-  std::vector<Result> convs, matmuls;
-  for (const ConvSize &size : CONVS) convs.push_back(run_conv(size, arguments.rounds, random));
-  while (convs.size() < COUNT) {
-    convs.push_back(run_conv(random_conv(random), arguments.rounds, random));
-  }
+  std::vector<Result> convs, depthwise, matmuls;
+  const auto run = [&](std::vector<Result> *results, const lk_conv_shape &shape) {
+    results->push_back(run_conv(shape, results == &depthwise, arguments.rounds, random));
+  };
+  for (const ConvSize &size : CONVS) run(&convs, shape_of(size));
+  while (convs.size() < COUNT) run(&convs, shape_of(random_conv(random)));
+  for (const DepthwiseSize &size : DEPTHWISE) run(&depthwise, shape_of(size));
+  while (depthwise.size() < COUNT) run(&depthwise, shape_of(random_depthwise(random)));
   for (const MatmulSize &size : MATMULS) {
     matmuls.push_back(run_matmul(size, arguments.rounds, random));
   }
@@ -372,6 +483,8 @@ int main(int argc, char **argv) {
   }
   if (arguments.json) std::printf("{");
   report("convolutions", convs, arguments.json);
+  if (arguments.json) std::printf(", ");
+  report("depthwise convolutions", depthwise, arguments.json);
   if (arguments.json) std::printf(", ");
   report("matrix products", matmuls, arguments.json);
   if (arguments.json) std::printf("}\n");

@@ -264,21 +264,20 @@ cleanup:
 enum { LEAST_GROUP_CHANNELS = 8 };
 
 static bool has_tiles(const lk_planner *planner, const conv_params *params) {
-  const int64_t *w = planner->inputs[1].desc.dims;
+  const int64_t channels = planner->inputs[1].desc.dims[1];
   return planner->node->constants[1].content != NULL && !params->is_transposed &&
-         (params->groups == 1 || w[1] >= LEAST_GROUP_CHANNELS) &&
+         (params->groups == 1 || channels == 1 || channels >= LEAST_GROUP_CHANNELS) &&
          lk_elements(&planner->inputs[0].desc) > 0;
 }
 
 /* Dimensions that are not there come first, as memory has them. */
-static lk_conv describe(const lk_planner *planner, const conv_params *params,
-                        const lk_window_shape *shape) {
+static lk_conv_shape describe(const lk_planner *planner, const conv_params *params,
+                              const lk_window_shape *shape) {
   const lk_tensor_desc *x = &planner->inputs[0].desc, *w = &planner->inputs[1].desc;
-  lk_conv conv = {.batch = x->dims[0],
-                  .groups = params->groups,
-                  .in_channels = w->dims[1],
-                  .out_channels = w->dims[0] / params->groups,
-                  .has_bias = lk_op_has(planner->node, 2)};
+  lk_conv_shape conv = {.batch = x->dims[0],
+                        .groups = params->groups,
+                        .in_channels = w->dims[1],
+                        .out_channels = w->dims[0] / params->groups};
   const uint32_t first = LK_CONV_DIMS - shape->rank;
   for (uint32_t d = 0; d < LK_CONV_DIMS; d++) {
     const bool is_there = d >= first;
@@ -297,8 +296,9 @@ static lk_status plan_tiles(lk_planner *planner, const conv_params *params, lk_e
   lk_window_shape shape = {0};
   int64_t channels = 0;
   LK_RETURN_NOT_OK(conv_shape(planner->node, planner->inputs, NULL, &shape, &channels, error));
-  lk_conv conv = describe(planner, params, &shape);
-  return lk_plan_conv(planner, &conv, error);
+  const lk_conv_shape conv = describe(planner, params, &shape);
+  return params->groups > 1 && conv.in_channels == 1 ? lk_plan_depthwise(planner, &conv, error)
+                                                     : lk_plan_conv(planner, &conv, error);
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {

@@ -11,66 +11,70 @@
 enum { ENOUGH_CHANNELS = 32 };
 
 static int64_t positions(const lk_conv *self) {
-  return self->kernel[0] * self->kernel[1] * self->kernel[2];
+  return self->shape.kernel[0] * self->shape.kernel[1] * self->shape.kernel[2];
 }
 
 static bool is_dense(const lk_conv *self) {
   for (int d = 0; d < LK_CONV_DIMS; d++) {
-    if (self->kernel[d] != 1 || self->stride[d] != 1 || self->in[d] != self->out[d]) return false;
+    if (self->shape.kernel[d] != 1 || self->shape.stride[d] != 1 ||
+        self->shape.in[d] != self->shape.out[d])
+      return false;
   }
   return true;
 }
 
 static bool merges(const lk_conv *self) {
-  return self->groups == 1 && self->kernel[2] > 1 && self->dilation[2] == 1 &&
-         self->in_channels < ENOUGH_CHANNELS &&
-         positions(self) * self->in_channels <= LK_CONV_EDGE_ELEMENTS / LK_MICRO_ROWS;
+  return self->shape.groups == 1 && self->shape.kernel[2] > 1 && self->shape.dilation[2] == 1 &&
+         self->shape.in_channels < ENOUGH_CHANNELS &&
+         positions(self) * self->shape.in_channels <= LK_CONV_EDGE_ELEMENTS / LK_MICRO_ROWS;
 }
 
 void lk_conv_plan(lk_conv *self) {
   self->is_dense = is_dense(self);
   self->merges = merges(self);
-  const int64_t taps = positions(self) / (self->merges ? self->kernel[2] : 1);
-  self->product = (lk_product){.micro = lk_micro_get(self->isa),
-                               .rows = self->batch * self->out[0] * self->out[1] * self->out[2],
-                               .columns = self->out_channels,
-                               .taps = taps,
-                               .k = self->in_channels * (self->merges ? self->kernel[2] : 1),
-                               .c_step = self->out_channels * self->groups,
-                               .low = self->low,
-                               .high = self->high};
-  lk_product_plan(&self->product, (int64_t)sizeof(float) * self->in_channels * self->stride[2]);
+  const int64_t taps = positions(self) / (self->merges ? self->shape.kernel[2] : 1);
+  self->product = (lk_product){
+      .micro = lk_micro_get(self->isa),
+      .rows = self->shape.batch * self->shape.out[0] * self->shape.out[1] * self->shape.out[2],
+      .columns = self->shape.out_channels,
+      .taps = taps,
+      .k = self->shape.in_channels * (self->merges ? self->shape.kernel[2] : 1),
+      .c_step = self->shape.out_channels * self->shape.groups,
+      .low = self->low,
+      .high = self->high};
+  lk_product_plan(&self->product,
+                  (int64_t)sizeof(float) * self->shape.in_channels * self->shape.stride[2]);
 }
 
 /* ---- weights ---- */
 
 int64_t lk_conv_packed_size(const lk_conv *self) {
-  return self->groups * lk_product_packed_size(&self->product);
+  return self->shape.groups * lk_product_packed_size(&self->product);
 }
 
 /* The product as weights see it, which have no merged taps: the elements lie in the same order. */
 static lk_product of_weights(const lk_conv *self) {
   lk_product product = self->product;
   product.taps = positions(self);
-  product.k = self->in_channels;
+  product.k = self->shape.in_channels;
   return product;
 }
 
 void lk_conv_pack(const lk_conv *self, const float *weights, float *packed) {
   const lk_product product = of_weights(self);
-  const int64_t taps = product.taps, column = taps * self->in_channels;
-  for (int64_t g = 0; g < self->groups; g++) {
-    lk_product_pack(&product, weights + g * self->out_channels * column, column, 1, taps, 0,
+  const int64_t taps = product.taps, column = taps * self->shape.in_channels;
+  for (int64_t g = 0; g < self->shape.groups; g++) {
+    lk_product_pack(&product, weights + g * self->shape.out_channels * column, column, 1, taps, 0,
                     product.panels, packed + g * lk_product_packed_size(&product));
   }
 }
 
 void lk_conv_unpack(const lk_conv *self, const float *packed, float *weights) {
   const lk_product product = of_weights(self);
-  const int64_t taps = product.taps, column = taps * self->in_channels;
-  for (int64_t g = 0; g < self->groups; g++) {
+  const int64_t taps = product.taps, column = taps * self->shape.in_channels;
+  for (int64_t g = 0; g < self->shape.groups; g++) {
     lk_product_unpack(&product, packed + g * lk_product_packed_size(&product), column, 1, taps,
-                      weights + g * self->out_channels * column);
+                      weights + g * self->shape.out_channels * column);
   }
 }
 
@@ -88,7 +92,7 @@ static void do_tasks(const void *arg, int64_t begin, int64_t end) {
   void *const *of_chain = loop->pointers + 3 + self->has_bias + self->has_residual;
   lk_conv_source source;
   for (int64_t i = begin; i < end; i++) {
-    const int64_t group = i / tasks, channel = group * self->out_channels;
+    const int64_t group = i / tasks, channel = group * self->shape.out_channels;
     lk_product_operands operands = {.b = weights + group * lk_product_packed_size(&self->product),
                                     .bias = bias != NULL ? bias + channel : NULL,
                                     .residual = residual != NULL ? residual + channel : NULL,
@@ -96,7 +100,7 @@ static void do_tasks(const void *arg, int64_t begin, int64_t end) {
                                     .chain = chain};
     if (chain != NULL) operands.of_chain = lk_product_chain_at(chain, of_chain, 0, channel);
 
-    lk_conv_source_init(&source, self, input + group * self->in_channels);
+    lk_conv_source_init(&source, self, input + group * self->shape.in_channels);
     lk_product_run(&self->product, &operands, &source.source, i % tasks);
   }
 }
@@ -105,6 +109,7 @@ lk_status lk_conv_kernel(const void *params, void *const *pointers, lk_error *er
   const lk_conv *self = params;
   const lk_product *product = &self->product;
   (void)error;
-  return lk_kernel_turns(self->groups * lk_product_tasks(product),
-                         lk_product_is_shared(product, self->groups), do_tasks, self, pointers);
+  return lk_kernel_turns(self->shape.groups * lk_product_tasks(product),
+                         lk_product_is_shared(product, self->shape.groups), do_tasks, self,
+                         pointers);
 }

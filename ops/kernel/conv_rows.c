@@ -13,7 +13,7 @@ static int64_t smaller(int64_t a, int64_t b) {
 }
 
 static int64_t pixel_step(const lk_conv *conv) {
-  return conv->in_channels * conv->groups;
+  return conv->shape.in_channels * conv->shape.groups;
 }
 
 /* ---- the cursor ---- */
@@ -24,11 +24,12 @@ static void begin_line(lk_conv_source *self) {
   int64_t offset = cursor->image;
   cursor->line_is_inside = true;
   for (int d = 0; d < LK_CONV_DIMS; d++) {
-    const int64_t at = cursor->pixel[d] * conv->stride[d] - conv->pad[d];
-    const int64_t last = at + (conv->kernel[d] - 1) * conv->dilation[d];
+    const int64_t at = cursor->pixel[d] * conv->shape.stride[d] - conv->shape.pad[d];
+    const int64_t last = at + (conv->shape.kernel[d] - 1) * conv->shape.dilation[d];
     cursor->at[d] = at;
-    offset = offset * conv->in[d] + at;
-    if (d < LK_CONV_DIMS - 1 && (at < 0 || last >= conv->in[d])) cursor->line_is_inside = false;
+    offset = offset * conv->shape.in[d] + at;
+    if (d < LK_CONV_DIMS - 1 && (at < 0 || last >= conv->shape.in[d]))
+      cursor->line_is_inside = false;
   }
   cursor->from = self->input + offset * pixel_step(conv);
 }
@@ -36,8 +37,8 @@ static void begin_line(lk_conv_source *self) {
 static void begin(lk_product_source *source, int64_t row) {
   lk_conv_source *self = (lk_conv_source *)source;
   for (int d = LK_CONV_DIMS; d-- > 0;) {
-    self->cursor.pixel[d] = row % self->conv->out[d];
-    row /= self->conv->out[d];
+    self->cursor.pixel[d] = row % self->conv->shape.out[d];
+    row /= self->conv->shape.out[d];
   }
   self->cursor.image = row;
   begin_line(self);
@@ -47,13 +48,13 @@ static void begin(lk_product_source *source, int64_t row) {
 static void advance(lk_conv_source *self, int64_t pixels) {
   const lk_conv *conv = self->conv;
   lk_conv_cursor *cursor = &self->cursor;
-  cursor->from += pixels * conv->stride[2] * pixel_step(conv);
-  cursor->at[2] += pixels * conv->stride[2];
+  cursor->from += pixels * conv->shape.stride[2] * pixel_step(conv);
+  cursor->at[2] += pixels * conv->shape.stride[2];
   cursor->pixel[2] += pixels;
-  if (cursor->pixel[2] < conv->out[2]) return;
+  if (cursor->pixel[2] < conv->shape.out[2]) return;
   cursor->pixel[2] = 0;
   int d = LK_CONV_DIMS - 2;
-  while (d >= 0 && ++cursor->pixel[d] == conv->out[d]) cursor->pixel[d--] = 0;
+  while (d >= 0 && ++cursor->pixel[d] == conv->shape.out[d]) cursor->pixel[d--] = 0;
   if (d < 0) cursor->image++;
   begin_line(self);
 }
@@ -62,9 +63,11 @@ static void advance(lk_conv_source *self, int64_t pixels) {
 static int64_t pixels_inside(const lk_conv_source *self) {
   const lk_conv *conv = self->conv;
   const lk_conv_cursor *cursor = &self->cursor;
-  const int64_t last = conv->in[2] - 1 - (conv->kernel[2] - 1) * conv->dilation[2];
+  const int64_t last =
+      conv->shape.in[2] - 1 - (conv->shape.kernel[2] - 1) * conv->shape.dilation[2];
   if (!cursor->line_is_inside || cursor->at[2] < 0 || cursor->at[2] > last) return 0;
-  return smaller(conv->out[2] - cursor->pixel[2], (last - cursor->at[2]) / conv->stride[2] + 1);
+  return smaller(conv->shape.out[2] - cursor->pixel[2],
+                 (last - cursor->at[2]) / conv->shape.stride[2] + 1);
 }
 
 /* ---- rows ---- */
@@ -90,7 +93,7 @@ static void find_rows(lk_conv_source *self, int64_t count, rows *out) {
 
 /* Rows along a line, all inside. */
 static void find_inside(lk_conv_source *self, int64_t count, int64_t tiles, rows *out) {
-  const int64_t step = self->conv->stride[2] * pixel_step(self->conv);
+  const int64_t step = self->conv->shape.stride[2] * pixel_step(self->conv);
   out->count = count;
   out->are_inside = true;
   for (int64_t r = 0; r < count; r++) out->from[r] = self->cursor.from + r * step;
@@ -106,24 +109,24 @@ typedef struct tap_place {
 } tap_place;
 
 static tap_place find_tap(const lk_conv *conv, int64_t number, int64_t k) {
-  const int64_t columns = conv->merges ? 1 : conv->kernel[2];
+  const int64_t columns = conv->merges ? 1 : conv->shape.kernel[2];
   const int64_t line = number / columns;
   tap_place found = {.number = number,
-                     .offset = {line / conv->kernel[1] * conv->dilation[0],
-                                line % conv->kernel[1] * conv->dilation[1],
-                                number % columns * conv->dilation[2]}};
+                     .offset = {line / conv->shape.kernel[1] * conv->shape.dilation[0],
+                                line % conv->shape.kernel[1] * conv->shape.dilation[1],
+                                number % columns * conv->shape.dilation[2]}};
   int64_t offset = found.offset[0];
-  for (int d = 1; d < LK_CONV_DIMS; d++) offset = offset * conv->in[d] + found.offset[d];
+  for (int d = 1; d < LK_CONV_DIMS; d++) offset = offset * conv->shape.in[d] + found.offset[d];
   found.elements = offset * pixel_step(conv) + k;
   return found;
 }
 
 /* The elements of a line of the window: where they are, or copied with zeros for the padding. */
 static const float *merged_row(const lk_conv *conv, int64_t at, const float *from, float *edge) {
-  const int64_t width = conv->kernel[2], channels = conv->in_channels;
-  if (at >= 0 && at + width <= conv->in[2]) return from;
+  const int64_t width = conv->shape.kernel[2], channels = conv->shape.in_channels;
+  if (at >= 0 && at + width <= conv->shape.in[2]) return from;
   for (int64_t w = 0; w < width; w++, from += channels) {
-    const bool is_inside = at + w >= 0 && at + w < conv->in[2];
+    const bool is_inside = at + w >= 0 && at + w < conv->shape.in[2];
     for (int64_t c = 0; c < channels; c++) edge[w * channels + c] = is_inside ? from[c] : 0;
   }
   return edge;
@@ -133,7 +136,7 @@ static bool is_inside(const lk_conv *conv, const rows *of, const tap_place *tap,
   const int dims = conv->merges ? LK_CONV_DIMS - 1 : LK_CONV_DIMS;
   for (int d = 0; d < dims; d++) {
     const int64_t at = of->at[d][r] + tap->offset[d];
-    if (at < 0 || at >= conv->in[d]) return false;
+    if (at < 0 || at >= conv->shape.in[d]) return false;
   }
   return true;
 }
@@ -173,7 +176,7 @@ static void next(lk_product_source *source, int64_t left, int64_t first, int64_t
     out->tiles = 1;
   }
   out->rows = of.count;
-  out->a_next = of.count * conv->stride[2] * pixel_step(conv);
+  out->a_next = of.count * conv->shape.stride[2] * pixel_step(conv);
   out->n_taps = 0;
   for (int64_t t = first; t < last; t++) {
     const tap_place found = find_tap(conv, t, k);

@@ -128,36 +128,6 @@ void lk_product_unpack(const lk_product *self, const float *from, int64_t n_step
   }
 }
 
-/* ---- the chain ---- */
-
-static lk_element_level level_of(const lk_product_chain *chain, uint32_t operand) {
-  if (chain->column_step[operand] != 0) return LK_ELEMENT_EACH;
-  return chain->row_step[operand] != 0 ? LK_ELEMENT_ROW : LK_ELEMENT_ONE;
-}
-
-lk_status lk_product_chain_plan(const lk_element_program *program, lk_product_chain *inout_chain,
-                                lk_error *error) {
-  uint8_t levels[1 + LK_PRODUCT_CHAIN_OPERANDS] = {LK_ELEMENT_EACH};
-  for (uint32_t i = 0; i < inout_chain->n_operands; i++) {
-    levels[1 + i] = (uint8_t)level_of(inout_chain, i);
-  }
-  return lk_element_plan_tile(program, levels, &inout_chain->program, error);
-}
-
-size_t lk_product_chain_size(const lk_product_chain *self) {
-  return offsetof(lk_product_chain, program) + self->program.size;
-}
-
-lk_product_chain_operands lk_product_chain_at(const lk_product_chain *self, void *const *pointers,
-                                              int64_t row, int64_t column) {
-  lk_product_chain_operands found = {{NULL}};
-  for (uint32_t i = 0; i < self->n_operands; i++) {
-    const float *base = pointers[i];
-    found.at[i] = base + row * self->row_step[i] + column * self->column_step[i];
-  }
-  return found;
-}
-
 /* ---- a task ---- */
 
 typedef struct block {
@@ -191,23 +161,6 @@ static void set_ends(const lk_product *self, const lk_product_operands *operands
   if (at->is_last && operands->residual != NULL) call->add = bias;
 }
 
-/* On rows and columns of C that were just written. */
-static void apply_chain(const lk_product *self, const lk_product_operands *operands, int64_t row,
-                        int64_t rows, int64_t column, int64_t columns) {
-  const lk_product_chain *chain = operands->chain;
-  lk_element_ref refs[LK_PRODUCT_CHAIN_OPERANDS + 2];
-  refs[0] =
-      (lk_element_ref){(char *)(operands->c + row * self->c_step + column), self->c_step * ELEMENT};
-  for (uint32_t i = 0; i < chain->n_operands; i++) {
-    const int64_t offset = row * chain->row_step[i] + column * chain->column_step[i];
-    refs[1 + i] = (lk_element_ref){(char *)(uintptr_t)(operands->of_chain.at[i] + offset),
-                                   chain->row_step[i] * ELEMENT};
-  }
-  refs[1 + chain->n_operands] = refs[0];
-  /* only integers can fail */
-  (void)lk_element_apply(&chain->program, rows, columns, refs);
-}
-
 static void run_tiles(const lk_product *self, const lk_product_operands *operands, const block *at,
                       int64_t row, lk_product_tiles *tiles, lk_micro_call *call) {
   const int64_t lanes = self->micro->lanes, tap_elements = self->k * self->panel;
@@ -228,7 +181,9 @@ static void run_tiles(const lk_product *self, const lk_product_operands *operand
     set_ends(self, operands, at, row, n, call);
     self->micro->run[vectors][tiles->rows](call);
     if (at->is_last && operands->chain != NULL) {
-      apply_chain(self, operands, row, tiles->rows * tiles->tiles, n, columns);
+      lk_product_chain_apply(operands->chain, &operands->of_chain,
+                             operands->c + row * self->c_step + n, self->c_step, row,
+                             tiles->rows * tiles->tiles, n, columns);
     }
   }
 }

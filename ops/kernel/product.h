@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "ops/kernel/element.h"
 #include "ops/kernel/micro.h"
+#include "ops/kernel/product_chain.h"
 
 /* The most elements of a tap that are summed at a time. */
 enum { LK_PRODUCT_LONGEST_SUM = 2048 };
@@ -77,34 +77,6 @@ typedef struct lk_product_source {
   void (*next)(struct lk_product_source *self, int64_t left, int64_t tap, int64_t tap_end,
                int64_t k, lk_product_tiles *out_tiles);
 } lk_product_source;
-
-/* What follows the sums: an element program that turns a tile of C, its input 0, into what is left
- * there, while it is in the cache. */
-enum { LK_PRODUCT_CHAIN_OPERANDS = 8 };
-
-typedef struct lk_product_chain {
-  uint32_t n_operands; /* inputs of the program behind the tile: f32 */
-  uint32_t reserved;
-  /* In elements; along columns 1 or 0. One number for all: both are 0. */
-  int64_t row_step[LK_PRODUCT_CHAIN_OPERANDS], column_step[LK_PRODUCT_CHAIN_OPERANDS];
-  lk_element program; /* the last member: what lies behind its `size` may be left out */
-} lk_product_chain;
-
-/* Plans it on tiles of any size: from a program with `n_operands` inputs behind the tile, and their
- * steps. */
-lk_status lk_product_chain_plan(const lk_element_program *program, lk_product_chain *inout_chain,
-                                lk_error *error);
-/* Bytes of it that matter. */
-size_t lk_product_chain_size(const lk_product_chain *self);
-
-/* Its operands, for the first row and column of C. */
-typedef struct lk_product_chain_operands {
-  const float *at[LK_PRODUCT_CHAIN_OPERANDS];
-} lk_product_chain_operands;
-
-/* Where they are for row `row` and column `column` of a larger C. */
-lk_product_chain_operands lk_product_chain_at(const lk_product_chain *self, void *const *pointers,
-                                              int64_t row, int64_t column);
 
 typedef struct lk_product_operands {
   const float *b; /* panels */

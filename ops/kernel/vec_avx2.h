@@ -57,6 +57,10 @@ LK_VEC_FN vec vec_select(vec_mask mask, vec yes, vec no) {
 LK_VEC_FN vecd vecd_select(vecd_mask mask, vecd yes, vecd no) {
   return (vecd)_mm256_blendv_pd((__m256d)no, (__m256d)yes, (__m256d)mask);
 }
+/* Lane i is x[from[i]]. */
+LK_VEC_FN vec vec_pick(vec x, veci from) {
+  return (vec)_mm256_permutevar8x32_ps((__m256)x, (__m256i)from);
+}
 /* 1 where the mask is set, else 0. */
 LK_VEC_FN veci vec_ones(vec_mask mask) {
   return mask & 1;

@@ -58,6 +58,10 @@ LK_VEC_FN vec vec_select(vec_mask mask, vec yes, vec no) {
 LK_VEC_FN vecd vecd_select(vecd_mask mask, vecd yes, vecd no) {
   return (vecd)_mm512_mask_blend_pd(mask, (__m512d)no, (__m512d)yes);
 }
+/* Lane i is x[from[i]]. */
+LK_VEC_FN vec vec_pick(vec x, veci from) {
+  return (vec)_mm512_permutexvar_ps((__m512i)from, (__m512)x);
+}
 /* 1 where the mask is set, else 0. */
 LK_VEC_FN veci vec_ones(vec_mask mask) {
   return (veci)_mm512_maskz_set1_epi32(mask, 1);

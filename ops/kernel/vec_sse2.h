@@ -59,6 +59,10 @@ LK_VEC_FN vec vec_select(vec_mask mask, vec yes, vec no) {
 LK_VEC_FN vecd vecd_select(vecd_mask mask, vecd yes, vecd no) {
   return (vecd)(((veci)mask & (veci)yes) | (~(veci)mask & (veci)no));
 }
+/* Lane i is x[from[i]]. */
+LK_VEC_FN vec vec_pick(vec x, veci from) {
+  return (vec){x[from[0]], x[from[1]], x[from[2]], x[from[3]]};
+}
 /* 1 where the mask is set, else 0. */
 LK_VEC_FN veci vec_ones(vec_mask mask) {
   return mask & 1;

@@ -45,7 +45,7 @@ static bool adds(const lk_planner *planner, const lk_product_output *output,
   const uint32_t input = (uint32_t)post_op->input;
   if (output->bias_is_post_op && ends->bias < 0 && is_row(planner, output, input)) {
     ends->bias = post_op->input;
-  } else if (ends->residual < 0 &&
+  } else if (ends->residual < 0 && !output->chains_residual &&
              lk_shape_equal(&planner->inputs[input].desc, &planner->body->outputs[0])) {
     ends->residual = post_op->input;
   } else {

@@ -20,6 +20,7 @@ typedef struct lk_product_output {
   int32_t column_dim;   /* the only one along columns; -1: there is none */
   int64_t row_step;     /* elements of a row of C */
   bool bias_is_post_op; /* an addition to each column may be the bias */
+  bool chains_residual; /* an addition of the output's shape is part of the chain */
 } lk_product_output;
 
 lk_status lk_product_ends_find(const lk_planner *planner, const lk_product_output *output,

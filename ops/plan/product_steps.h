@@ -1,14 +1,15 @@
 /* Steps of convolutions and matrix products on the microkernels, which serve every size. */
 #pragma once
 
-#include "ops/kernel/conv.h"
+#include "ops/kernel/conv_shape.h"
 #include "ops/kernel/matmul.h"
 #include "ops/plan/planner.h"
 
-/* One step: output 0, channels-last, is the convolution that `conv` describes (its first part, but
- * for the clipping) of input 0, constant weights, and bias where there is one; with all of the
- * node's post-ops. */
-lk_status lk_plan_conv(lk_planner *planner, lk_conv *conv, lk_error *error);
+/* One step: output 0, channels-last, is the convolution of `shape` of input 0, constant weights, and
+ * bias where there is one; with all of the node's post-ops. */
+lk_status lk_plan_conv(lk_planner *planner, const lk_conv_shape *shape, lk_error *error);
+/* The same with one input channel in each group. */
+lk_status lk_plan_depthwise(lk_planner *planner, const lk_conv_shape *shape, lk_error *error);
 
 /* One step: output 0 is the product that `matmul` describes (sizes and strides) of inputs 0 and 1,
  * with all of the node's post-ops. `has_columns`: the last dimension of output 0 is that of the

@@ -124,6 +124,17 @@ TEST(Conv, OfEveryChannelByItself) {
   check(square(1, 8, 24, 7, 3, 8)); // three outputs for each
 }
 
+TEST(Conv, OfEveryChannelByItselfMatchesPlainLoops) {
+  lk::check_windows(12, [](Draw &draw, size_t spatial) {
+    Case c = draw_case(draw, spatial);
+    c.groups = c.x[1] = draw.in(2, 40);
+    c.w[0] = c.groups * draw.of<int64_t>({1, 1, 1, 2, 3});
+    c.w[1] = 1;
+    c.constant = true;
+    check(c);
+  });
+}
+
 TEST(Conv, KeepsChannelsLastWithoutReorders) {
   Case c = square(1, 8, 16, 9, 3, 1);
   c.layout = LK_LAYOUT_CHANNELS_LAST;

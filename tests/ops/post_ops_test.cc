@@ -15,6 +15,7 @@ struct Base {
   int32_t opset;
   std::function<void(OpTester *, const Value &x, lk_layout layout)> add;
   std::function<Value(const Value &x)> compute;
+  std::string name = {}; // of the test, where it is not `op`
 };
 
 void PrintTo(const Base &base, std::ostream *out) {
@@ -45,6 +46,18 @@ const std::vector<Base> &bases() {
        .add = [](OpTester *t, const Value &x,
                  lk_layout layout) { t->input(x, layout).constant(weights()); },
        .compute = [](const Value &x) { return lk::ref::conv(x, weights(), nullptr, ONE, 1); }},
+      {.op = "Conv",
+       .opset = 11,
+       .add =
+           [](OpTester *t, const Value &x, lk_layout layout) {
+             t->input(x, layout).constant(random({3, 1, 2, 2}, 11)).attr("group", 3);
+             t->attr_ints("strides", {2, 2});
+           },
+       .compute =
+           [](const Value &x) {
+             return lk::ref::conv(x, random({3, 1, 2, 2}, 11), nullptr, TWO, 3);
+           },
+       .name = "DepthwiseConv"},
       {.op = "ConvTranspose",
        .opset = 11,
        .add =
@@ -308,7 +321,7 @@ TEST(PostOpsOf, AreRefusedOnIntegers) {
 }
 
 std::string name_of(const ::testing::TestParamInfo<Base> &info) {
-  return info.param.op;
+  return info.param.name.empty() ? info.param.op : info.param.name;
 }
 INSTANTIATE_TEST_SUITE_P(Rows, PostOps, ::testing::ValuesIn(bases()), name_of);
 

@@ -1,0 +1,16 @@
+/* The sizes of a convolution. */
+#pragma once
+
+#include <stdint.h>
+
+enum { LK_CONV_DIMS = 3 };
+
+/* Dimensions in the order of memory; those that are not there have size, stride and so on of 1, and
+ * no padding. */
+typedef struct lk_conv_shape {
+  int64_t batch, groups;
+  int64_t in_channels, out_channels; /* of a group */
+  int64_t in[LK_CONV_DIMS], out[LK_CONV_DIMS], kernel[LK_CONV_DIMS];
+  int64_t stride[LK_CONV_DIMS], dilation[LK_CONV_DIMS];
+  int64_t pad[LK_CONV_DIMS]; /* before the first element */
+} lk_conv_shape;

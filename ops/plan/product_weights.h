@@ -1,0 +1,16 @@
+/* Constant weights as the kernels of convolutions and matrix products read them: input 1 of the
+ * node, packed once for all sizes. */
+#pragma once
+
+#include "ops/kernel/conv.h"
+#include "ops/kernel/depthwise.h"
+#include "ops/kernel/matmul.h"
+#include "ops/plan/planner.h"
+
+/* The params are planned. */
+lk_status lk_conv_weights(lk_planner *planner, const lk_conv *conv, lk_operand *out_operand,
+                          lk_error *error);
+lk_status lk_depthwise_weights(lk_planner *planner, const lk_depthwise *depthwise,
+                               lk_operand *out_operand, lk_error *error);
+lk_status lk_matmul_weights(lk_planner *planner, const lk_matmul *matmul, lk_operand *out_operand,
+                            lk_error *error);

@@ -1,0 +1,153 @@
+// What the tests of convolutions share: random shapes, chains, and plain loops in double.
+#pragma once
+
+#include "tests/ops/kernel/product.h"
+
+extern "C" {
+#include "ops/kernel/conv_shape.h"
+#include "ops/kernel/product_chain.h"
+}
+
+namespace lk {
+
+struct ConvCase {
+  lk_conv_shape shape = {};
+  float low = -INFINITY, high = INFINITY;
+  bool has_bias = false, has_residual = false;
+  Guarded input{0}, weights{0}, bias{0}, residual{0};
+
+  int64_t pixels_in() const { return shape.in[0] * shape.in[1] * shape.in[2]; }
+  int64_t pixels_out() const { return shape.out[0] * shape.out[1] * shape.out[2]; }
+  int64_t positions() const { return shape.kernel[0] * shape.kernel[1] * shape.kernel[2]; }
+  int64_t channels_in() const { return shape.groups * shape.in_channels; }
+  int64_t channels_out() const { return shape.groups * shape.out_channels; }
+  size_t outputs() const { return size_t(shape.batch * pixels_out() * channels_out()); }
+
+  void fill(std::mt19937 &random) {
+    input = random_floats(size_t(shape.batch * pixels_in() * channels_in()), random);
+    weights = random_floats(size_t(channels_out() * shape.in_channels * positions()), random);
+    bias = random_floats(size_t(channels_out()), random);
+    residual = random_floats(outputs(), random);
+  }
+};
+
+inline std::string describe(const lk_conv_shape &shape) {
+  std::string text;
+  auto add = [&](const char *name, const int64_t *numbers, int count) {
+    text += std::string(" ") + name;
+    for (int i = 0; i < count; i++) text += " " + std::to_string(numbers[i]);
+  };
+  add("batch", &shape.batch, 1);
+  add("groups", &shape.groups, 1);
+  add("channels", &shape.in_channels, 2);
+  add("in", shape.in, 3);
+  add("kernel", shape.kernel, 3);
+  add("stride", shape.stride, 3);
+  add("dilation", shape.dilation, 3);
+  add("pad", shape.pad, 3);
+  return text;
+}
+
+inline void set_sizes_of_output(lk_conv_shape *shape) {
+  for (int d = 0; d < LK_CONV_DIMS; d++) {
+    const int64_t window = (shape->kernel[d] - 1) * shape->dilation[d] + 1;
+    shape->out[d] = (shape->in[d] + 2 * shape->pad[d] - window) / shape->stride[d] + 1;
+  }
+}
+
+// The sizes of an image and a kernel of up to `most_kernel` in each of one to three dimensions.
+inline void draw_sizes(std::mt19937 &random, int64_t most_kernel, lk_conv_shape *shape) {
+  auto number = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  const int dims = int(number(1, 3));
+  for (int d = 0; d < LK_CONV_DIMS; d++) {
+    const bool is_there = d >= LK_CONV_DIMS - dims;
+    shape->kernel[d] = is_there ? number(1, most_kernel) : 1;
+    shape->stride[d] = is_there ? number(1, 3) : 1;
+    shape->dilation[d] = is_there && number(0, 2) == 0 ? number(1, 3) : 1;
+    shape->pad[d] = is_there ? number(0, 3) : 0;
+    const int64_t window = (shape->kernel[d] - 1) * shape->dilation[d] + 1;
+    const int64_t least = std::max<int64_t>(1, window - 2 * shape->pad[d]);
+    shape->in[d] = is_there ? number(least, std::max<int64_t>(least, 14)) : 1;
+  }
+  set_sizes_of_output(shape);
+}
+
+// Element `i` of the output in double.
+inline double expected(const ConvCase &of, size_t i) {
+  const lk_conv_shape &shape = of.shape;
+  const int64_t all = of.channels_out(), channel = int64_t(i) % all, row = int64_t(i) / all;
+  const int64_t at[] = {row / shape.out[2] / shape.out[1] % shape.out[0],
+                        row / shape.out[2] % shape.out[1], row % shape.out[2]};
+  const int64_t group = channel / shape.out_channels;
+  double sum = of.has_bias ? of.bias[size_t(channel)] : 0;
+  for (int64_t p = 0; p < of.positions(); p++) {
+    const int64_t kernel[] = {p / shape.kernel[2] / shape.kernel[1],
+                              p / shape.kernel[2] % shape.kernel[1], p % shape.kernel[2]};
+    int64_t pixel = row / of.pixels_out();
+    bool is_inside = true;
+    for (int d = 0; d < LK_CONV_DIMS; d++) {
+      const int64_t x = at[d] * shape.stride[d] - shape.pad[d] + kernel[d] * shape.dilation[d];
+      is_inside = is_inside && x >= 0 && x < shape.in[d];
+      pixel = pixel * shape.in[d] + x;
+    }
+    for (int64_t c = 0; is_inside && c < shape.in_channels; c++) {
+      sum += double(of.input[size_t(pixel * of.channels_in() + group * shape.in_channels + c)]) *
+             of.weights[size_t((channel * shape.in_channels + c) * of.positions() + p)];
+    }
+  }
+  if (of.has_residual) sum += of.residual[i];
+  return std::fmin(std::fmax(sum, of.low), of.high);
+}
+
+inline void check(const ConvCase &of, const Guarded &output) {
+  const double allowed = tolerance(of.positions() * of.shape.in_channels);
+  for (size_t i = 0; i < of.outputs(); i++) {
+    ASSERT_NEAR(output[i], expected(of, i), allowed) << "output " << i;
+  }
+}
+
+// A chain with operands of all four sorts, for outputs of so many rows and columns.
+struct ConvChain {
+  lk_product_chain chain = {};
+  Guarded full, columns, each_row, one;
+
+  ConvChain(int64_t n_rows, int64_t n_columns, std::mt19937 &random)
+      : full(random_floats(size_t(n_rows * n_columns), random)),
+        columns(random_floats(size_t(n_columns), random)),
+        each_row(random_floats(size_t(n_rows), random)), one(random_floats(1, random)) {
+    lk_element_program program = lk_element_begin();
+    lk_element_value value = lk_element_input(&program, LK_F32);
+    const lk_element_op ops[] = {LK_ELEMENT_MUL, LK_ELEMENT_ADD, LK_ELEMENT_MUL, LK_ELEMENT_SUB};
+    const int64_t row_steps[] = {n_columns, 0, 1, 0}, column_steps[] = {1, 1, 0, 0};
+    for (int i = 0; i < 4; i++) {
+      value = lk_element_binary(&program, ops[i], value, lk_element_input(&program, LK_F32));
+      chain.row_step[i] = row_steps[i];
+      chain.column_step[i] = column_steps[i];
+    }
+    lk_element_output(&program, lk_element_unary(&program, LK_ELEMENT_RELU, value, 0, 0), LK_F32);
+    chain.n_operands = 4;
+    LK_EXPECT_OK(lk_product_chain_plan(&program, &chain, LK_ERR));
+  }
+  void add_pointers(std::vector<void *> *pointers) const {
+    for (const Guarded *each : {&full, &columns, &each_row, &one}) {
+      pointers->push_back(const_cast<float *>(each->get()));
+    }
+  }
+  // Of what element `i` of the output was.
+  double expected(double sum, size_t i) const {
+    const size_t row = i / columns.size();
+    return std::fmax((sum * full[i] + columns[i % columns.size()]) * each_row[row] - one[0], 0);
+  }
+};
+
+inline void check(const ConvCase &of, const ConvChain &chain, const Guarded &output) {
+  const double allowed = tolerance(of.positions() * of.shape.in_channels);
+  for (size_t i = 0; i < of.outputs(); i++) {
+    const double sum = expected(of, i);
+    ASSERT_NEAR(output[i], chain.expected(sum, i), allowed) << "output " << i;
+  }
+}
+
+} // namespace lk
