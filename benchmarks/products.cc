@@ -1,5 +1,5 @@
-// How fast are convolutions, depthwise convolutions and matrix products on tiles that serve every
-// size, beside oneDNN's primitives, each of which was made for one size?
+// How fast are convolutions (ordinary, transposed, depthwise) and matrix products on tiles that serve
+// every size, beside oneDNN's primitives, each of which was made for one size?
 //
 // Sizes of models and random ones, seeded; one thread; the same operands, outputs compared. The two
 // run by turns, and the ratio is that of the best times. ONEDNN_MAX_CPU_ISA=AVX2 measures AVX2.
@@ -26,6 +26,7 @@
 extern "C" {
 #include "base/team/team.h"
 #include "ops/kernel/conv.h"
+#include "ops/kernel/conv_transposed.h"
 #include "ops/kernel/depthwise.h"
 #include "ops/kernel/matmul.h"
 #include "ops/plan/threadpool.h"
@@ -34,7 +35,7 @@ extern "C" {
 namespace {
 
 constexpr double TARGET_MEDIAN = 1.00, TARGET_P95 = 1.08, TARGET_MOST = 1.25;
-constexpr int COUNT = 200; // of each
+constexpr int COUNT = 200; // of each; of transposed convolutions a quarter
 
 void check(dnnl_status_t status) {
   if (status == dnnl_success) return;
@@ -189,6 +190,18 @@ Conv plan_conv(const lk_conv_shape &shape, const Buffer &weights) {
   return pack(conv, lk_conv_packed_size(&conv), lk_conv_kernel, weights, lk_conv_pack);
 }
 
+Conv plan_transposed(const lk_conv_shape &shape, const Buffer &weights) {
+  lk_conv_transposed conv = {};
+  conv.shape = shape;
+  conv.isa = lk_isa_get();
+  conv.low = 0;
+  conv.high = INFINITY;
+  conv.has_bias = true;
+  lk_conv_transposed_plan(&conv);
+  return pack(conv, lk_conv_transposed_packed_size(&conv), lk_conv_transposed_kernel, weights,
+              lk_conv_transposed_pack);
+}
+
 Conv plan_depthwise(const lk_conv_shape &shape, const Buffer &weights) {
   lk_depthwise conv = {};
   conv.shape = shape;
@@ -200,20 +213,29 @@ Conv plan_depthwise(const lk_conv_shape &shape, const Buffer &weights) {
               lk_depthwise_pack);
 }
 
-std::unique_ptr<Primitive> make_primitive(const lk_conv_shape &shape, const Buffer &x,
+enum class Kind { ORDINARY, TRANSPOSED, DEPTHWISE };
+
+Conv plan(Kind kind, const lk_conv_shape &shape, const Buffer &weights) {
+  if (kind == Kind::TRANSPOSED) return plan_transposed(shape, weights);
+  return (kind == Kind::DEPTHWISE ? plan_depthwise : plan_conv)(shape, weights);
+}
+
+// Plain weights are in ONNX's order: a transposed convolution has inputs first.
+dnnl_format_tag_t plain_tag(Kind kind) {
+  if (kind == Kind::TRANSPOSED) return dnnl_iohw;
+  return kind == Kind::DEPTHWISE ? dnnl_goihw : dnnl_oihw;
+}
+
+std::unique_ptr<Primitive> make_primitive(Kind kind, const lk_conv_shape &shape, const Buffer &x,
                                           const Buffer &w, const Buffer &b, const Buffer &out) {
   const int64_t channels = shape.groups * shape.out_channels;
-  const bool has_groups = shape.groups > 1;
-  const std::vector<dnnl_dim_t> weights =
-      has_groups ? std::vector<dnnl_dim_t>{shape.groups, shape.out_channels, shape.in_channels,
-                                           shape.kernel[1], shape.kernel[2]}
-                 : std::vector<dnnl_dim_t>{shape.out_channels, shape.in_channels, shape.kernel[1],
-                                           shape.kernel[2]};
+  std::vector<dnnl_dim_t> weights = {shape.out_channels, shape.in_channels, shape.kernel[1],
+                                     shape.kernel[2]};
+  if (kind == Kind::DEPTHWISE) weights.insert(weights.begin(), shape.groups);
   dnnl_memory_desc_t descs[] = {
       describe({1, shape.groups * shape.in_channels, shape.in[1], shape.in[2]}, dnnl_nhwc),
-      describe(weights, dnnl_format_tag_any),
-      describe(weights, has_groups ? dnnl_goihw : dnnl_oihw), describe({channels}, dnnl_a),
-      describe({1, channels, shape.out[1], shape.out[2]}, dnnl_nhwc)};
+      describe(weights, dnnl_format_tag_any), describe(weights, plain_tag(kind)),
+      describe({channels}, dnnl_a), describe({1, channels, shape.out[1], shape.out[2]}, dnnl_nhwc)};
   const dnnl_dims_t strides = {shape.stride[1], shape.stride[2]}, ones = {0, 0},
                     pads = {shape.pad[1], shape.pad[2]};
   dnnl_primitive_attr_t attr = nullptr;
@@ -223,9 +245,12 @@ std::unique_ptr<Primitive> make_primitive(const lk_conv_shape &shape, const Buff
   check(dnnl_post_ops_create(&post_ops));
   check(dnnl_post_ops_append_eltwise(post_ops, dnnl_eltwise_relu, 0, 0));
   check(dnnl_primitive_attr_set_post_ops(attr, post_ops));
-  check(dnnl_convolution_forward_primitive_desc_create(
-      &desc, engine, dnnl_forward_inference, dnnl_convolution_direct, descs[0], descs[1], descs[3],
-      descs[4], strides, ones, pads, pads, attr));
+  const bool is_transposed = kind == Kind::TRANSPOSED;
+  check((is_transposed ? dnnl_deconvolution_forward_primitive_desc_create
+                       : dnnl_convolution_forward_primitive_desc_create)(
+      &desc, engine, dnnl_forward_inference,
+      is_transposed ? dnnl_deconvolution_direct : dnnl_convolution_direct, descs[0], descs[1],
+      descs[3], descs[4], strides, ones, pads, pads, attr));
   auto primitive = std::make_unique<Primitive>(desc, descs[2], x, w, &b, out);
   check(dnnl_post_ops_destroy(post_ops));
   check(dnnl_primitive_attr_destroy(attr));
@@ -242,15 +267,15 @@ std::string name_of(const lk_conv_shape &shape) {
   return name;
 }
 
-Result run_conv(const lk_conv_shape &shape, bool is_depthwise, int rounds, std::mt19937 &random) {
+Result run_conv(Kind kind, const lk_conv_shape &shape, int rounds, std::mt19937 &random) {
   const int64_t in = shape.groups * shape.in_channels, out = shape.groups * shape.out_channels;
   const int64_t window = shape.in_channels * shape.kernel[1] * shape.kernel[2],
                 pixels = shape.out[1] * shape.out[2];
   Buffer x(size_t(in * shape.in[1] * shape.in[2])), w(size_t(out * window)),
       b(static_cast<size_t>(out)), ours(size_t(out * pixels)), theirs(size_t(out * pixels));
   x.fill(random), w.fill(random), b.fill(random);
-  const Conv conv = (is_depthwise ? plan_depthwise : plan_conv)(shape, w);
-  const auto primitive = make_primitive(shape, x, w, b, theirs);
+  const Conv conv = plan(kind, shape, w);
+  const auto primitive = make_primitive(kind, shape, x, w, b, theirs);
   const std::string name = name_of(shape);
   void *const pointers[] = {x.get(), conv.packed->get(), ours.get(), b.get()};
   const auto run_ours = [&] {
@@ -259,7 +284,8 @@ Result run_conv(const lk_conv_shape &shape, bool is_depthwise, int rounds, std::
   run_ours();
   primitive->run();
   compare(name, ours, theirs, 1e-5 + 1e-6 * double(window));
-  return measure(name, 2.0 * double(window * out * pixels), rounds, run_ours,
+  const int64_t all = kind == Kind::TRANSPOSED ? shape.in[1] * shape.in[2] : pixels;
+  return measure(name, 2.0 * double(window * out * all), rounds, run_ours,
                  [&] { primitive->run(); });
 }
 
@@ -313,6 +339,32 @@ ConvSize random_conv(std::mt19937 &random) {
   const int64_t side = number(7, 80);
   return {number(8, 256), number(8, 256), kernel, kernel,
           number(1, 2),   kernel / 2,     side,   number(7, 80)};
+}
+
+// ---- transposed convolutions ----
+
+lk_conv_shape transposed(const ConvSize &size) {
+  lk_conv_shape shape = shape_of(size);
+  for (int d = 1; d < LK_CONV_DIMS; d++) {
+    shape.out[d] = (shape.in[d] - 1) * shape.stride[d] - 2 * shape.pad[d] + shape.kernel[d];
+  }
+  return shape;
+}
+
+// Of an OCR detector, of segmentation and of generators.
+const std::vector<ConvSize> TRANSPOSED = {
+    {24, 24, 2, 2, 2, 0, 160, 160}, {24, 1, 2, 2, 2, 0, 320, 320},  {64, 64, 2, 2, 2, 0, 80, 80},
+    {64, 1, 2, 2, 2, 0, 160, 160},  {512, 256, 2, 2, 2, 0, 28, 28}, {128, 64, 2, 2, 2, 0, 56, 56},
+    {256, 128, 4, 4, 2, 1, 8, 8},   {128, 64, 4, 4, 2, 1, 16, 16},  {64, 32, 4, 4, 2, 1, 32, 32},
+    {128, 64, 3, 3, 2, 1, 28, 28},  {21, 21, 4, 4, 2, 1, 30, 30}};
+
+ConvSize random_transposed(std::mt19937 &random) {
+  const auto number = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  const int64_t kernel = number(2, 5);
+  return {number(8, 256), number(8, 128),   kernel,        kernel,
+          number(1, 3),   (kernel - 1) / 2, number(7, 50), number(7, 50)};
 }
 
 // ---- depthwise convolutions ----
@@ -467,14 +519,20 @@ int main(int argc, char **argv) {
   check(dnnl_engine_create(&engine, dnnl_cpu, 0));
   check(dnnl_threadpool_interop_set_max_concurrency(1));
   check(dnnl_threadpool_interop_stream_create(&stream, engine, nullptr));
-  std::vector<Result> convs, depthwise, matmuls;
-  const auto run = [&](std::vector<Result> *results, const lk_conv_shape &shape) {
-    results->push_back(run_conv(shape, results == &depthwise, arguments.rounds, random));
+  std::vector<Result> convs, transposes, depthwise, matmuls;
+  const auto run = [&](Kind kind, std::vector<Result> *results, const lk_conv_shape &shape) {
+    results->push_back(run_conv(kind, shape, arguments.rounds, random));
   };
-  for (const ConvSize &size : CONVS) run(&convs, shape_of(size));
-  while (convs.size() < COUNT) run(&convs, shape_of(random_conv(random)));
-  for (const DepthwiseSize &size : DEPTHWISE) run(&depthwise, shape_of(size));
-  while (depthwise.size() < COUNT) run(&depthwise, shape_of(random_depthwise(random)));
+  for (const ConvSize &size : CONVS) run(Kind::ORDINARY, &convs, shape_of(size));
+  while (convs.size() < COUNT) run(Kind::ORDINARY, &convs, shape_of(random_conv(random)));
+  for (const ConvSize &size : TRANSPOSED) run(Kind::TRANSPOSED, &transposes, transposed(size));
+  while (transposes.size() < COUNT / 4) {
+    run(Kind::TRANSPOSED, &transposes, transposed(random_transposed(random)));
+  }
+  for (const DepthwiseSize &size : DEPTHWISE) run(Kind::DEPTHWISE, &depthwise, shape_of(size));
+  while (depthwise.size() < COUNT) {
+    run(Kind::DEPTHWISE, &depthwise, shape_of(random_depthwise(random)));
+  }
   for (const MatmulSize &size : MATMULS) {
     matmuls.push_back(run_matmul(size, arguments.rounds, random));
   }
@@ -483,6 +541,8 @@ int main(int argc, char **argv) {
   }
   if (arguments.json) std::printf("{");
   report("convolutions", convs, arguments.json);
+  if (arguments.json) std::printf(", ");
+  report("transposed convolutions", transposes, arguments.json);
   if (arguments.json) std::printf(", ");
   report("depthwise convolutions", depthwise, arguments.json);
   if (arguments.json) std::printf(", ");

@@ -1,5 +1,6 @@
-/* Conv and ConvTranspose (ONNX "Conv", "ConvTranspose"): channels-last, weights in the layout that
- * oneDNN chooses. */
+/* Conv and ConvTranspose (ONNX "Conv", "ConvTranspose"): channels-last, on tiles that serve every
+ * size where weights are constant; else, and with few channels in each of several groups, on
+ * oneDNN's primitives, with weights in the layout that those choose. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -258,15 +259,17 @@ cleanup:
   return status;
 }
 
-/* ---- on the microkernels ---- */
+/* ---- on tiles ---- */
 
 /* With fewer channels in each of several groups, a product has too few terms. */
 enum { LEAST_GROUP_CHANNELS = 8 };
 
 static bool has_tiles(const lk_planner *planner, const conv_params *params) {
-  const int64_t channels = planner->inputs[1].desc.dims[1];
-  return planner->node->constants[1].content != NULL && !params->is_transposed &&
-         (params->groups == 1 || channels == 1 || channels >= LEAST_GROUP_CHANNELS) &&
+  const lk_tensor_desc *w = &planner->inputs[1].desc;
+  const int64_t channels = params->is_transposed ? w->dims[0] / params->groups : w->dims[1];
+  const bool is_depthwise = !params->is_transposed && channels == 1;
+  return planner->node->constants[1].content != NULL &&
+         (params->groups == 1 || is_depthwise || channels >= LEAST_GROUP_CHANNELS) &&
          lk_elements(&planner->inputs[0].desc) > 0;
 }
 
@@ -274,10 +277,11 @@ static bool has_tiles(const lk_planner *planner, const conv_params *params) {
 static lk_conv_shape describe(const lk_planner *planner, const conv_params *params,
                               const lk_window_shape *shape) {
   const lk_tensor_desc *x = &planner->inputs[0].desc, *w = &planner->inputs[1].desc;
+  const int64_t groups = params->groups;
   lk_conv_shape conv = {.batch = x->dims[0],
-                        .groups = params->groups,
-                        .in_channels = w->dims[1],
-                        .out_channels = w->dims[0] / params->groups};
+                        .groups = groups,
+                        .in_channels = x->dims[1] / groups,
+                        .out_channels = params->is_transposed ? w->dims[1] : w->dims[0] / groups};
   const uint32_t first = LK_CONV_DIMS - shape->rank;
   for (uint32_t d = 0; d < LK_CONV_DIMS; d++) {
     const bool is_there = d >= first;
@@ -295,10 +299,12 @@ static lk_conv_shape describe(const lk_planner *planner, const conv_params *para
 static lk_status plan_tiles(lk_planner *planner, const conv_params *params, lk_error *error) {
   lk_window_shape shape = {0};
   int64_t channels = 0;
-  LK_RETURN_NOT_OK(conv_shape(planner->node, planner->inputs, NULL, &shape, &channels, error));
+  LK_RETURN_NOT_OK((params->is_transposed ? conv_transpose_shape : conv_shape)(
+      planner->node, planner->inputs, NULL, &shape, &channels, error));
   const lk_conv_shape conv = describe(planner, params, &shape);
-  return params->groups > 1 && conv.in_channels == 1 ? lk_plan_depthwise(planner, &conv, error)
-                                                     : lk_plan_conv(planner, &conv, error);
+  if (params->is_transposed) return lk_plan_conv_transposed(planner, &conv, error);
+  if (conv.groups > 1 && conv.in_channels == 1) return lk_plan_depthwise(planner, &conv, error);
+  return lk_plan_conv(planner, &conv, error);
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {

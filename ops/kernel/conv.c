@@ -40,6 +40,7 @@ void lk_conv_plan(lk_conv *self) {
       .taps = taps,
       .k = self->shape.in_channels * (self->merges ? self->shape.kernel[2] : 1),
       .c_step = self->shape.out_channels * self->shape.groups,
+      .c_rows = 1,
       .low = self->low,
       .high = self->high};
   lk_product_plan(&self->product,
@@ -80,26 +81,30 @@ void lk_conv_unpack(const lk_conv *self, const float *packed, float *weights) {
 
 /* ---- running ---- */
 
+lk_product_operands lk_conv_operands(const lk_conv *self, void *const *pointers, int64_t group,
+                                     const lk_product_chain *chain) {
+  const int64_t channel = group * self->shape.out_channels;
+  const float *weights = pointers[1];
+  lk_product_operands found = {.b = weights + group * lk_product_packed_size(&self->product),
+                               .c = (float *)pointers[2] + channel,
+                               .chain = chain};
+  void *const *next = pointers + 3;
+  if (self->has_bias) found.bias = (const float *)*next++ + channel;
+  if (self->has_residual) found.residual = (const float *)*next++ + channel;
+  if (chain != NULL) found.of_chain = lk_product_chain_at(chain, next, 0, channel);
+  return found;
+}
+
 static void do_tasks(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_conv *self = loop->params;
   const int64_t tasks = lk_product_tasks(&self->product);
-  const float *input = loop->pointers[0], *weights = loop->pointers[1];
-  const float *bias = self->has_bias ? loop->pointers[3] : NULL;
-  const float *residual = self->has_residual ? loop->pointers[3 + self->has_bias] : NULL;
-  float *output = loop->pointers[2];
+  const float *input = loop->pointers[0];
   const lk_product_chain *chain = self->has_chain ? (const void *)(self + 1) : NULL;
-  void *const *of_chain = loop->pointers + 3 + self->has_bias + self->has_residual;
   lk_conv_source source;
   for (int64_t i = begin; i < end; i++) {
-    const int64_t group = i / tasks, channel = group * self->shape.out_channels;
-    lk_product_operands operands = {.b = weights + group * lk_product_packed_size(&self->product),
-                                    .bias = bias != NULL ? bias + channel : NULL,
-                                    .residual = residual != NULL ? residual + channel : NULL,
-                                    .c = output + channel,
-                                    .chain = chain};
-    if (chain != NULL) operands.of_chain = lk_product_chain_at(chain, of_chain, 0, channel);
-
+    const int64_t group = i / tasks;
+    const lk_product_operands operands = lk_conv_operands(self, loop->pointers, group, chain);
     lk_conv_source_init(&source, self, input + group * self->shape.in_channels);
     lk_product_run(&self->product, &operands, &source.source, i % tasks);
   }
@@ -107,9 +112,9 @@ static void do_tasks(const void *arg, int64_t begin, int64_t end) {
 
 lk_status lk_conv_kernel(const void *params, void *const *pointers, lk_error *error) {
   const lk_conv *self = params;
-  const lk_product *product = &self->product;
+  const int64_t groups = self->shape.groups;
   (void)error;
-  return lk_kernel_turns(self->shape.groups * lk_product_tasks(product),
-                         lk_product_is_shared(product, self->shape.groups), do_tasks, self,
-                         pointers);
+  return lk_kernel_turns(groups * lk_product_tasks(&self->product),
+                         lk_product_is_shared(lk_product_operations(&self->product, groups)),
+                         do_tasks, self, pointers);
 }

@@ -26,6 +26,10 @@ void lk_conv_pack(const lk_conv *self, const float *weights, float *packed);
 /* The other way round. */
 void lk_conv_unpack(const lk_conv *self, const float *packed, float *weights);
 
+/* What a group computes on, of the pointers of the kernel. */
+lk_product_operands lk_conv_operands(const lk_conv *self, void *const *pointers, int64_t group,
+                                     const lk_product_chain *chain);
+
 /* The kernel: `params` is an lk_conv, pointers are input, packed weights, output, then the bias,
  * the residual and the chain's operands where there are such. The residual has the shape of the
  * output and may be it. */

@@ -162,9 +162,8 @@ static bool set_rows(lk_conv_source *self, const rows *of, const tap_place *tap,
   return reads;
 }
 
-static void next(lk_product_source *source, int64_t left, int64_t first, int64_t last, int64_t k,
-                 lk_product_tiles *out) {
-  lk_conv_source *self = (lk_conv_source *)source;
+void lk_conv_source_next(lk_conv_source *self, int64_t left, int64_t first, int64_t last, int64_t k,
+                         lk_product_tiles *out) {
   const lk_conv *conv = self->conv;
   const int64_t most = conv->product.tile_rows;
   rows of;
@@ -183,6 +182,11 @@ static void next(lk_product_source *source, int64_t left, int64_t first, int64_t
     if (!set_rows(self, &of, &found, out->taps[out->n_taps].a)) continue;
     out->tap[out->n_taps++] = t;
   }
+}
+
+static void next(lk_product_source *source, int64_t left, int64_t first, int64_t last, int64_t k,
+                 lk_product_tiles *out) {
+  lk_conv_source_next((lk_conv_source *)source, left, first, last, k, out);
 }
 
 /* ---- pixels of the input that are the rows ---- */

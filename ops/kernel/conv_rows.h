@@ -23,3 +23,6 @@ typedef struct lk_conv_source {
 } lk_conv_source;
 
 void lk_conv_source_init(lk_conv_source *self, const lk_conv *conv, const float *input);
+/* Its `next` where the rows are pixels of the output, for sources that are more than that. */
+void lk_conv_source_next(lk_conv_source *self, int64_t left, int64_t tap, int64_t tap_end,
+                         int64_t k, lk_product_tiles *out_tiles);

@@ -320,7 +320,9 @@ static void run_turn(const lk_depthwise *self, void *const *pointers, const turn
   const lk_product_chain *chain = (const void *)(self + 1);
   const lk_product_chain_operands operands =
       lk_product_chain_at(chain, pointers + 3 + self->has_bias, pixel, channel);
-  lk_product_chain_apply(chain, &operands, out, all, 0, columns, 0, channels);
+  const lk_product_chain_tile tile = {
+      .c = out, .c_step = all, .row_step = 1, .rows = columns, .columns = channels};
+  lk_product_chain_apply(chain, &operands, &tile);
 }
 
 static void do_turns(const void *arg, int64_t begin, int64_t end) {

@@ -31,6 +31,7 @@ void lk_matmul_plan(lk_matmul *self) {
                                .taps = 1,
                                .k = self->k,
                                .c_step = self->columns,
+                               .c_rows = 1,
                                .low = self->low,
                                .high = self->high};
   lk_product_plan(&self->product, (int64_t)sizeof(float) * self->k);
@@ -183,7 +184,7 @@ static void do_tasks(const void *arg, int64_t begin_task, int64_t end_task) {
 lk_status lk_matmul_kernel(const void *params, void *const *pointers, lk_error *error) {
   const lk_matmul *self = params;
   const lk_product *product = &self->product;
-  const bool is_shared = lk_product_is_shared(product, self->batches);
+  const bool is_shared = lk_product_is_shared(lk_product_operations(product, self->batches));
   if (lk_matmul_scratch_size(self) > 0) {
     const int64_t panels = self->b_matrices * (product->panels - self->first_packed);
     LK_RETURN_NOT_OK(lk_kernel_turns(panels, is_shared, pack_panels, self, pointers));

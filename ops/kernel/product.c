@@ -73,8 +73,8 @@ double lk_product_operations(const lk_product *self, int64_t products) {
          (double)(self->columns * self->taps * self->k);
 }
 
-bool lk_product_is_shared(const lk_product *self, int64_t products) {
-  return lk_product_operations(self, products) >= LEAST_SHARED;
+bool lk_product_is_shared(double operations) {
+  return operations >= LEAST_SHARED;
 }
 
 static int64_t row_blocks(const lk_product *self) {
@@ -142,7 +142,7 @@ static const float zeros[LK_MICRO_COLUMNS];
  * first block of a sum writes. */
 static void set_ends(const lk_product *self, const lk_product_operands *operands, const block *at,
                      int64_t row, int64_t n, lk_micro_call *call) {
-  const int64_t step = self->c_step, corner = row * step + n;
+  const int64_t step = self->c_step * self->c_rows, corner = row * self->c_step + n;
   const float *bias = operands->bias != NULL ? operands->bias + n : NULL;
   call->c = operands->c + corner;
   call->c_step = step;
@@ -162,7 +162,7 @@ static void set_ends(const lk_product *self, const lk_product_operands *operands
 }
 
 static void run_tiles(const lk_product *self, const lk_product_operands *operands, const block *at,
-                      int64_t row, lk_product_tiles *tiles, lk_micro_call *call) {
+                      lk_product_tiles *tiles, lk_micro_call *call) {
   const int64_t lanes = self->micro->lanes, tap_elements = self->k * self->panel;
   call->n_taps = tiles->n_taps;
   call->tiles = tiles->tiles;
@@ -178,12 +178,17 @@ static void run_tiles(const lk_product *self, const lk_product_operands *operand
       tiles->taps[t].b = b + tiles->tap[t] * tap_elements;
     }
     call->tail = columns - (vectors - 1) * lanes;
-    set_ends(self, operands, at, row, n, call);
+    set_ends(self, operands, at, tiles->place, n, call);
     self->micro->run[vectors][tiles->rows](call);
     if (at->is_last && operands->chain != NULL) {
-      lk_product_chain_apply(operands->chain, &operands->of_chain,
-                             operands->c + row * self->c_step + n, self->c_step, row,
-                             tiles->rows * tiles->tiles, n, columns);
+      const lk_product_chain_tile tile = {.c = call->c,
+                                          .c_step = call->c_step,
+                                          .row = tiles->place,
+                                          .row_step = self->c_rows,
+                                          .rows = tiles->rows * tiles->tiles,
+                                          .column = n,
+                                          .columns = columns};
+      lk_product_chain_apply(operands->chain, &operands->of_chain, &tile);
     }
   }
 }
@@ -198,8 +203,9 @@ static void run_block(const lk_product *self, const lk_product_operands *operand
                         .high = at->is_last ? self->high : INFINITY};
   source->begin(source, at->row);
   for (int64_t row = at->row; row < at->row_end; row += tiles.rows * tiles.tiles) {
+    tiles.place = row;
     source->next(source, at->row_end - row, at->tap, at->tap_end, at->k, &tiles);
-    run_tiles(self, operands, at, row, &tiles, &call);
+    run_tiles(self, operands, at, &tiles, &call);
   }
 }
 

@@ -24,6 +24,7 @@ typedef struct lk_product {
   int64_t rows, columns;
   int64_t taps, k; /* each tap sums k elements */
   int64_t c_step;  /* from a row of C and of the residual to the next */
+  int64_t c_rows; /* rows of C from one row of a tile to the next: 1, or more where it has others */
   float low, high; /* -INFINITY, INFINITY: no clipping */
   /* ---- by lk_product_plan ---- */
   int64_t panel, panels;          /* columns of a panel; how many */
@@ -37,8 +38,8 @@ void lk_product_plan(lk_product *self, int64_t row_bytes);
 
 /* Floating-point operations of so many such products. */
 double lk_product_operations(const lk_product *self, int64_t products);
-/* Whether they are worth it to wake other threads. */
-bool lk_product_is_shared(const lk_product *self, int64_t products);
+/* Whether so many are worth it to wake other threads. */
+bool lk_product_is_shared(double operations);
 
 /* Blocks of rows and panels; those of the same panels follow each other. */
 int64_t lk_product_tasks(const lk_product *self);
@@ -61,6 +62,7 @@ void lk_product_unpack(const lk_product *self, const float *from, int64_t n_step
 /* Rows of A for one or several tiles. */
 typedef struct lk_product_tiles {
   int64_t rows;  /* of each tile, at most `tile_rows` */
+  int64_t place; /* the first one's row of C: how many rows came before, if the source is silent */
   int64_t tiles; /* of so many rows each */
   int64_t a_next;
   int64_t n_taps;

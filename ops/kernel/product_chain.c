@@ -30,17 +30,16 @@ lk_product_chain_operands lk_product_chain_at(const lk_product_chain *self, void
 }
 
 void lk_product_chain_apply(const lk_product_chain *self, const lk_product_chain_operands *operands,
-                            float *c, int64_t c_step, int64_t row, int64_t rows, int64_t column,
-                            int64_t columns) {
+                            const lk_product_chain_tile *tile) {
   const int64_t element = sizeof(float);
   lk_element_ref refs[LK_PRODUCT_CHAIN_OPERANDS + 2];
-  refs[0] = (lk_element_ref){(char *)c, c_step * element};
+  refs[0] = (lk_element_ref){(char *)tile->c, tile->c_step * element};
   for (uint32_t i = 0; i < self->n_operands; i++) {
-    const int64_t offset = row * self->row_step[i] + column * self->column_step[i];
+    const int64_t offset = tile->row * self->row_step[i] + tile->column * self->column_step[i];
     refs[1 + i] = (lk_element_ref){(char *)(uintptr_t)(operands->at[i] + offset),
-                                   self->row_step[i] * element};
+                                   tile->row_step * self->row_step[i] * element};
   }
   refs[1 + self->n_operands] = refs[0];
   /* only integers can fail */
-  (void)lk_element_apply(&self->program, rows, columns, refs);
+  (void)lk_element_apply(&self->program, tile->rows, tile->columns, refs);
 }

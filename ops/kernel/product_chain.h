@@ -32,8 +32,13 @@ typedef struct lk_product_chain_operands {
 lk_product_chain_operands lk_product_chain_at(const lk_product_chain *self, void *const *pointers,
                                               int64_t row, int64_t column);
 
-/* On rows and columns of C that were just written: `c` is the first, `row` and `column` are where it
- * is in the C that `operands` begin with. */
+/* Rows and columns of C that were just written. */
+typedef struct lk_product_chain_tile {
+  float *c;                    /* the first */
+  int64_t c_step;              /* from row to row */
+  int64_t row, row_step, rows; /* in the C that operands begin with: `row_step` apart */
+  int64_t column, columns;
+} lk_product_chain_tile;
+
 void lk_product_chain_apply(const lk_product_chain *self, const lk_product_chain_operands *operands,
-                            float *c, int64_t c_step, int64_t row, int64_t rows, int64_t column,
-                            int64_t columns);
+                            const lk_product_chain_tile *tile);

@@ -75,7 +75,7 @@ cleanup:
   return status;
 }
 
-/* A step of `product` on channels-last tensors, but for its weights, operand 1. */
+/* A step on channels-last tensors, but for its weights, operand 1. */
 static lk_status begin_conv(lk_planner *planner, const lk_product_output *output,
                             product_step *step, lk_error *error) {
   *step = (product_step){.output = output, .n_operands = 3};
@@ -114,6 +114,31 @@ lk_status lk_plan_conv(lk_planner *planner, const lk_conv_shape *shape, lk_error
                            lk_product_operations(&conv.product, shape->groups),
                            ""};
   lk_product_describe(&conv.product, kernel.tiles, sizeof kernel.tiles);
+  return emit(planner, &step, &kernel, error);
+}
+
+lk_status lk_plan_conv_transposed(lk_planner *planner, const lk_conv_shape *shape,
+                                  lk_error *error) {
+  const lk_product_output output = conv_output(shape);
+  product_step step;
+  LK_RETURN_NOT_OK(begin_conv(planner, &output, &step, error));
+  lk_conv_transposed conv = {.shape = *shape,
+                             .isa = lk_isa_get(),
+                             .low = step.ends.low,
+                             .high = step.ends.high,
+                             .has_bias = lk_op_has(planner->node, 2),
+                             .has_residual = step.ends.residual >= 0,
+                             .has_chain = step.ends.has_chain,
+                             .has_chain_operands = step.ends.chain.n_operands > 0};
+  lk_conv_transposed_plan(&conv);
+  LK_RETURN_NOT_OK(lk_conv_transposed_weights(planner, &conv, &step.operands[1], error));
+  product_kernel kernel = {lk_conv_transposed_kernel,
+                           "deconvolution",
+                           &conv,
+                           sizeof conv,
+                           lk_conv_transposed_operations(&conv),
+                           ""};
+  lk_conv_transposed_describe(&conv, kernel.tiles, sizeof kernel.tiles);
   return emit(planner, &step, &kernel, error);
 }
 

@@ -8,7 +8,9 @@
 /* One step: output 0, channels-last, is the convolution of `shape` of input 0, constant weights, and
  * bias where there is one; with all of the node's post-ops. */
 lk_status lk_plan_conv(lk_planner *planner, const lk_conv_shape *shape, lk_error *error);
-/* The same with one input channel in each group. */
+/* The same for a transposed convolution. */
+lk_status lk_plan_conv_transposed(lk_planner *planner, const lk_conv_shape *shape, lk_error *error);
+/* A convolution with one input channel in each group. */
 lk_status lk_plan_depthwise(lk_planner *planner, const lk_conv_shape *shape, lk_error *error);
 
 /* One step: output 0 is the product that `matmul` describes (sizes and strides) of inputs 0 and 1,

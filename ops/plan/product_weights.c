@@ -13,6 +13,7 @@ typedef struct packer {
   const lk_allocator *allocator;
   union {
     lk_conv conv;
+    lk_conv_transposed transposed;
     lk_depthwise depthwise;
     lk_matmul matmul;
   } of;
@@ -29,6 +30,20 @@ static lk_status unpack_conv(void *arg, const void *packed, void *plain, lk_erro
   const packer *self = arg;
   (void)error;
   lk_conv_unpack(&self->of.conv, packed, plain);
+  return LK_OK;
+}
+
+static lk_status pack_transposed(void *arg, const void *plain, void *to, lk_error *error) {
+  const packer *self = arg;
+  (void)error;
+  lk_conv_transposed_pack(&self->of.transposed, plain, to);
+  return LK_OK;
+}
+
+static lk_status unpack_transposed(void *arg, const void *packed, void *plain, lk_error *error) {
+  const packer *self = arg;
+  (void)error;
+  lk_conv_transposed_unpack(&self->of.transposed, packed, plain);
   return LK_OK;
 }
 
@@ -104,6 +119,18 @@ lk_status lk_conv_weights(lk_planner *planner, const lk_conv *conv, lk_operand *
   self->of.conv = *conv;
   const lk_packer callbacks = {pack_conv, unpack_conv, destroy_packer, self};
   return pack_weights(planner, text, lk_conv_packed_size(conv), &callbacks, out_operand, error);
+}
+
+lk_status lk_conv_transposed_weights(lk_planner *planner, const lk_conv_transposed *conv,
+                                     lk_operand *out_operand, lk_error *error) {
+  char text[LK_CONV_TRANSPOSED_PACKING_CAPACITY];
+  lk_conv_transposed_packing(conv, text);
+  packer *self = packer_create(planner, error);
+  if (self == NULL) return LK_OUT_OF_MEMORY;
+  self->of.transposed = *conv;
+  const lk_packer callbacks = {pack_transposed, unpack_transposed, destroy_packer, self};
+  return pack_weights(planner, text, lk_conv_transposed_packed_size(conv), &callbacks, out_operand,
+                      error);
 }
 
 lk_status lk_depthwise_weights(lk_planner *planner, const lk_depthwise *depthwise,

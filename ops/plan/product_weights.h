@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ops/kernel/conv.h"
+#include "ops/kernel/conv_transposed.h"
 #include "ops/kernel/depthwise.h"
 #include "ops/kernel/matmul.h"
 #include "ops/plan/planner.h"
@@ -10,6 +11,8 @@
 /* The params are planned. */
 lk_status lk_conv_weights(lk_planner *planner, const lk_conv *conv, lk_operand *out_operand,
                           lk_error *error);
+lk_status lk_conv_transposed_weights(lk_planner *planner, const lk_conv_transposed *conv,
+                                     lk_operand *out_operand, lk_error *error);
 lk_status lk_depthwise_weights(lk_planner *planner, const lk_depthwise *depthwise,
                                lk_operand *out_operand, lk_error *error);
 lk_status lk_matmul_weights(lk_planner *planner, const lk_matmul *matmul, lk_operand *out_operand,
