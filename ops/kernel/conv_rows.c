@@ -59,15 +59,23 @@ static void advance(lk_conv_source *self, int64_t pixels) {
   begin_line(self);
 }
 
+/* Where the last window of a line begins that lies in the input, if it does. */
+static int64_t last_inside(const lk_conv *conv) {
+  return conv->shape.in[2] - 1 - (conv->shape.kernel[2] - 1) * conv->shape.dilation[2];
+}
+
+static bool is_inside(const lk_conv_source *self) {
+  const lk_conv_cursor *cursor = &self->cursor;
+  return cursor->line_is_inside && cursor->at[2] >= 0 && cursor->at[2] <= last_inside(self->conv);
+}
+
 /* How many pixels from here on along the line have their windows in the input. */
 static int64_t pixels_inside(const lk_conv_source *self) {
   const lk_conv *conv = self->conv;
   const lk_conv_cursor *cursor = &self->cursor;
-  const int64_t last =
-      conv->shape.in[2] - 1 - (conv->shape.kernel[2] - 1) * conv->shape.dilation[2];
-  if (!cursor->line_is_inside || cursor->at[2] < 0 || cursor->at[2] > last) return 0;
+  if (!is_inside(self)) return 0;
   return smaller(conv->shape.out[2] - cursor->pixel[2],
-                 (last - cursor->at[2]) / conv->shape.stride[2] + 1);
+                 (last_inside(conv) - cursor->at[2]) / conv->shape.stride[2] + 1);
 }
 
 /* ---- rows ---- */
@@ -84,7 +92,7 @@ static void find_rows(lk_conv_source *self, int64_t count, rows *out) {
   out->count = count;
   out->are_inside = true;
   for (int64_t r = 0; r < count; r++) {
-    out->are_inside = out->are_inside && pixels_inside(self) > 0;
+    out->are_inside = out->are_inside && is_inside(self);
     out->from[r] = cursor->from;
     for (int d = 0; d < LK_CONV_DIMS; d++) out->at[d][r] = cursor->at[d];
     advance(self, 1);
@@ -104,21 +112,71 @@ static void find_inside(lk_conv_source *self, int64_t count, int64_t tiles, rows
 
 typedef struct tap_place {
   int64_t number;
-  int64_t offset[LK_CONV_DIMS]; /* from the window's beginning */
-  int64_t elements;             /* the same in elements of the input, and the block of k */
+  int64_t at[LK_CONV_DIMS]; /* position in the kernel; 0 along merged ones */
+  int64_t elements;         /* of the input, from the window's beginning, and the block of k */
 } tap_place;
 
+static void set_elements(const lk_conv *conv, int64_t k, tap_place *place) {
+  int64_t offset = 0;
+  for (int d = 0; d < LK_CONV_DIMS; d++) {
+    offset = offset * conv->shape.in[d] + place->at[d] * conv->shape.dilation[d];
+  }
+  place->elements = offset * pixel_step(conv) + k;
+}
+
+static int64_t columns_of(const lk_conv *conv) {
+  return conv->merges ? 1 : conv->shape.kernel[2];
+}
+
 static tap_place find_tap(const lk_conv *conv, int64_t number, int64_t k) {
-  const int64_t columns = conv->merges ? 1 : conv->shape.kernel[2];
-  const int64_t line = number / columns;
+  const int64_t line = number / columns_of(conv);
   tap_place found = {.number = number,
-                     .offset = {line / conv->shape.kernel[1] * conv->shape.dilation[0],
-                                line % conv->shape.kernel[1] * conv->shape.dilation[1],
-                                number % columns * conv->shape.dilation[2]}};
-  int64_t offset = found.offset[0];
-  for (int d = 1; d < LK_CONV_DIMS; d++) offset = offset * conv->shape.in[d] + found.offset[d];
-  found.elements = offset * pixel_step(conv) + k;
+                     .at = {line / conv->shape.kernel[1], line % conv->shape.kernel[1],
+                            number % columns_of(conv)}};
+  set_elements(conv, k, &found);
   return found;
+}
+
+static void go_to_next_tap(const lk_conv *conv, int64_t k, tap_place *place) {
+  place->number++;
+  if (++place->at[2] == columns_of(conv)) {
+    place->at[2] = 0;
+    if (++place->at[1] == conv->shape.kernel[1]) {
+      place->at[1] = 0;
+      place->at[0]++;
+    }
+  }
+  set_elements(conv, k, place);
+}
+
+/* Which rows have their position in the input: along a dimension, a bit for each row. */
+typedef struct row_masks {
+  int64_t at[LK_CONV_DIMS]; /* positions in the kernel that they were found for; -1: none */
+  uint32_t of[LK_CONV_DIMS];
+} row_masks;
+
+static uint32_t find_mask(const lk_conv *conv, const rows *of, int d, int64_t position) {
+  const int64_t offset = position * conv->shape.dilation[d];
+  const uint64_t size = (uint64_t)conv->shape.in[d];
+  uint32_t mask = 0;
+  for (int64_t r = 0; r < of->count; r++) {
+    mask |= (uint32_t)((uint64_t)(of->at[d][r] + offset) < size) << r;
+  }
+  return mask;
+}
+
+static uint32_t rows_inside(const lk_conv *conv, const rows *of, const tap_place *tap,
+                            row_masks *masks) {
+  const int dims = conv->merges ? LK_CONV_DIMS - 1 : LK_CONV_DIMS;
+  uint32_t mask = ~(uint32_t)0;
+  for (int d = 0; d < dims && mask != 0; d++) {
+    if (masks->at[d] != tap->at[d]) {
+      masks->of[d] = find_mask(conv, of, d, tap->at[d]);
+      masks->at[d] = tap->at[d];
+    }
+    mask &= masks->of[d];
+  }
+  return mask;
 }
 
 /* The elements of a line of the window: where they are, or copied with zeros for the padding. */
@@ -132,34 +190,24 @@ static const float *merged_row(const lk_conv *conv, int64_t at, const float *fro
   return edge;
 }
 
-static bool is_inside(const lk_conv *conv, const rows *of, const tap_place *tap, int64_t r) {
-  const int dims = conv->merges ? LK_CONV_DIMS - 1 : LK_CONV_DIMS;
-  for (int d = 0; d < dims; d++) {
-    const int64_t at = of->at[d][r] + tap->offset[d];
-    if (at < 0 || at >= conv->shape.in[d]) return false;
-  }
-  return true;
-}
-
 /* Returns whether any of the rows reads the input. */
-static bool set_rows(lk_conv_source *self, const rows *of, const tap_place *tap,
+static bool set_rows(lk_conv_source *self, const rows *of, const tap_place *tap, row_masks *masks,
                      const float *out[LK_MICRO_ROWS]) {
   const lk_conv *conv = self->conv;
   float *edge = self->edge + tap->number * LK_MICRO_ROWS * conv->product.k;
-  bool reads = false;
   if (of->are_inside) {
     for (int64_t r = 0; r < of->count; r++) out[r] = of->from[r] + tap->elements;
     return true;
   }
+  const uint32_t mask = rows_inside(conv, of, tap, masks);
+  if (mask == 0) return false;
   for (int64_t r = 0; r < of->count; r++) {
-    out[r] = zeros;
-    if (!is_inside(conv, of, tap, r)) continue;
-    reads = true;
-    out[r] = of->from[r] + tap->elements;
-    if (!conv->merges) continue;
-    out[r] = merged_row(conv, of->at[2][r], out[r], edge + r * conv->product.k);
+    const float *from = of->from[r] + tap->elements;
+    out[r] = (mask >> r & 1) == 0 ? zeros : from;
+    if (!conv->merges || out[r] == zeros) continue;
+    out[r] = merged_row(conv, of->at[2][r], from, edge + r * conv->product.k);
   }
-  return reads;
+  return true;
 }
 
 void lk_conv_source_next(lk_conv_source *self, int64_t left, int64_t first, int64_t last, int64_t k,
@@ -177,10 +225,12 @@ void lk_conv_source_next(lk_conv_source *self, int64_t left, int64_t first, int6
   out->rows = of.count;
   out->a_next = of.count * conv->shape.stride[2] * pixel_step(conv);
   out->n_taps = 0;
-  for (int64_t t = first; t < last; t++) {
-    const tap_place found = find_tap(conv, t, k);
-    if (!set_rows(self, &of, &found, out->taps[out->n_taps].a)) continue;
-    out->tap[out->n_taps++] = t;
+  if (first == last) return;
+  tap_place tap = find_tap(conv, first, k);
+  row_masks masks = {.at = {-1, -1, -1}};
+  for (; tap.number < last; go_to_next_tap(conv, k, &tap)) {
+    if (!set_rows(self, &of, &tap, &masks, out->taps[out->n_taps].a)) continue;
+    out->tap[out->n_taps++] = tap.number;
   }
 }
 

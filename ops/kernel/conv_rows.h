@@ -4,7 +4,7 @@
 #include "ops/kernel/conv_params.h"
 
 /* Of a tap along a whole line of the kernel, copies of the rows that reach into the padding. */
-enum { LK_CONV_EDGE_ELEMENTS = 2304 };
+enum { LK_CONV_EDGE_ELEMENTS = 288 * LK_MICRO_ROWS };
 
 /* A pixel of the output, and where its window begins. */
 typedef struct lk_conv_cursor {

@@ -17,7 +17,7 @@
 #include "ops/kernel/isa.h"
 
 enum {
-  LK_MICRO_ROWS = 8,     /* the most in a tile */
+  LK_MICRO_ROWS = 14,    /* the most in a tile */
   LK_MICRO_VECTORS = 4,  /* the most in a row of a tile */
   LK_MICRO_COLUMNS = 64, /* the most in a tile */
   LK_MICRO_TAPS = 32     /* that callers make at a time */

@@ -28,7 +28,7 @@ static int64_t larger(int64_t a, int64_t b) {
 /* What a row of a tile costs for each k, by its vectors: half an addition for each vector, and more
  * where too few of them hide how long one takes. Measured. */
 static double panel_cost(int64_t vectors) {
-  static const double costs[LK_MICRO_VECTORS + 1] = {0, 0.75, 1.1, 1.5, 2.0};
+  static const double costs[LK_MICRO_VECTORS + 1] = {0, 0.6, 1.05, 1.5, 2.0};
   return costs[vectors];
 }
 
@@ -37,7 +37,7 @@ static int64_t panel_vectors(const lk_product *self) {
   const int64_t all = div_up(self->columns, self->micro->lanes);
   double least = INFINITY;
   int64_t found = 1;
-  for (int64_t v = self->micro->vectors; v > 0; v--) {
+  for (int64_t v = smaller(self->micro->vectors, all); v > 0; v--) {
     const int64_t whole = all / v;
     const double cost = (double)whole * panel_cost(v) + panel_cost(all % v);
     if (cost >= least - 1e-9) continue;
