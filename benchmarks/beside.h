@@ -4,6 +4,7 @@
 
 #include <latchkey/latchkey.h>
 #include <oneapi/dnnl/dnnl.h>
+#include <oneapi/dnnl/dnnl_threadpool.h>
 
 #include <algorithm>
 #include <chrono>
@@ -69,8 +70,8 @@ class OneThread {
 public:
   OneThread() : before_(lk_team_begin(1)) {
     check(dnnl_engine_create(&engine, dnnl_cpu, 0));
-    lk_dnnl_create_for(1);
-    check(lk_stream_create(engine, &stream));
+    check(dnnl_threadpool_interop_set_max_concurrency(1));
+    check(dnnl_threadpool_interop_stream_create(&stream, engine, nullptr));
   }
   OneThread(const OneThread &) = delete;
   ~OneThread() {

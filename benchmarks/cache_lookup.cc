@@ -76,14 +76,14 @@ lk_key *fixed_part(Op op, uint32_t number) {
          {LK_WORD_STRIDES, LK_WORD_DILATIONS, LK_WORD_PADS_BEGIN, LK_WORD_PADS_END}) {
       lk_key_add_attr(&builder, name, pairs, 2);
     }
-    lk_key_add_attr(&builder, LK_WORD_GROUPS, one, 1);
+    lk_key_add_attr(&builder, LK_WORD_FLAGS, one, 1);
     for (const uint32_t kind : {LK_POST_ADD, LK_POST_RELU, LK_POST_CLIP}) {
       const lk_key_post_op post_op = {kind, -1, 0, 0x3f800000};
       lk_key_add_post_op(&builder, &post_op);
     }
   } else if (op == Op::softmax) {
-    lk_key_add_attr(&builder, LK_WORD_AXIS, one, 1);
-    lk_key_add_attr(&builder, LK_WORD_EPSILON, one, 1);
+    lk_key_add_attr(&builder, LK_WORD_STRIDES, one, 1);
+    lk_key_add_attr(&builder, LK_WORD_DILATIONS, one, 1);
   }
   lk_key_seal(&builder);
   lk_key key;

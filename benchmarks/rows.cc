@@ -7,6 +7,7 @@
 //
 // rows [--json] [--quick | --long]
 #include <oneapi/dnnl/dnnl.h>
+#include <oneapi/dnnl/dnnl_threadpool.h>
 
 #include <algorithm>
 #include <chrono>
@@ -522,8 +523,8 @@ int main(int argc, char **argv) {
   std::mt19937 random(11);
   const int before = lk_team_begin(1);
   check(dnnl_engine_create(&engine, dnnl_cpu, 0));
-  lk_dnnl_create_for(1);
-  check(lk_stream_create(engine, &stream));
+  check(dnnl_threadpool_interop_set_max_concurrency(1));
+  check(dnnl_threadpool_interop_stream_create(&stream, engine, nullptr));
   std::vector<Case> pool_cases;
   for (const PoolSize &size : pools()) pool_cases.push_back(pool_case(size));
   const struct {

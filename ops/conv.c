@@ -7,7 +7,6 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/plan/eltwise_steps.h"
-#include "ops/plan/post_operands.h"
 #include "ops/plan/product_steps.h"
 #include "ops/plan/window.h"
 
@@ -151,7 +150,6 @@ static lk_status find_primitive(lk_planner *planner, conv_desc *conv, lk_layout 
   if (conv->has_bias) lk_key_add_tensor(&key, LK_WORD_BIAS, 0, &planner->inputs[2].desc, 0);
   lk_key_add_tensor(&key, LK_WORD_DST, 0, &conv->dst, 0);
   lk_window_key(&conv->shape, &key);
-  lk_post_ops_key(planner, &key, &conv->dst);
   return lk_planner_primitive(planner, &key, out_primitive, error);
 }
 
@@ -233,7 +231,8 @@ static lk_status emit(lk_planner *planner, conv_desc *conv, dnnl_memory_desc_t p
     LK_RETURN_NOT_OK(lk_planner_input(planner, 2, LK_LAYOUT_PLAIN, &bias, error));
     args[n_args++] = (lk_primitive_arg){DNNL_ARG_BIAS, bias};
   }
-  return lk_post_ops_execute(planner, primitive, args, n_args, &conv->dst, error);
+  LK_RETURN_NOT_OK(lk_planner_execute(planner, primitive, args, n_args, error));
+  return lk_plan_post_ops(planner, 0, &dst, error);
 }
 
 static lk_status plan_primitive(lk_planner *planner, lk_error *error) {

@@ -6,7 +6,6 @@
 #include "ops/kernel/lrn.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/moves.h"
-#include "ops/plan/post_operands.h"
 
 /* The parameter is epsilon: a float. */
 static void parse_batch_norm(lk_attrs *attrs, void *params) {

@@ -20,7 +20,7 @@ typedef struct lk_reduce {
   uint32_t n_kept, n_reduced; /* dimensions; those that are kept come first */
   bool is_row;                /* the last reduced dimension lies side by side, else the last kept */
   int64_t turns, work;
-  int64_t block, blocks; /* of columns */
+  int64_t block, blocks;           /* of columns */
   lk_reduce_dim dims[LK_MAX_RANK]; /* behind the last one, it may be left out */
 } lk_reduce;
 

@@ -1,8 +1,8 @@
 /* Primitives: what a value key describes and the cache keeps.
  *
  * A value key has the head (op = kind of primitive, precision, math mode, engine, ISA, oneDNN
- * version), one call record (threads), tensors by role, attributes, and the post-op chain. What
- * builds the primitive reads the key and nothing else (primitive_kind.c).
+ * version), tensors by role, and attributes. What builds the primitive reads the key and nothing
+ * else (primitive_kind.c).
  */
 #pragma once
 
@@ -18,14 +18,8 @@ typedef struct lk_primitive {
   bool is_ref;
 } lk_primitive;
 
-/* Finds or builds the primitive of the key. Where oneDNN has only a reference implementation for a
- * broadcast of a post-op's operand, it is the primitive that takes all operands in full shape, if
- * oneDNN has a better one for that. */
+/* Finds or builds the primitive of the key. */
 lk_status lk_primitive_get(lk_ops_env *env, const lk_key *key, lk_ref **out_ref, lk_error *error);
 
 /* A float as an attribute value of a key: its bit pattern; -0.0 becomes 0.0. */
 int64_t lk_float_bits(float value);
-/* Adds an attribute of one number to a value key. */
-static inline void lk_key_add_number(lk_key_builder *key, lk_word name, int64_t number) {
-  lk_key_add_attr(key, name, &number, 1);
-}

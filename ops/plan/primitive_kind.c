@@ -1,8 +1,6 @@
 /* The builder of each kind of primitive: from a value key to oneDNN's descriptor. Each says which
- * tensors and attributes its keys have, besides what lk_planner_key_begin adds and the post-ops. */
+ * tensors and attributes its keys have, besides what lk_planner_key_begin adds. */
 #include "ops/plan/primitive_kind.h"
-
-#include <string.h>
 
 #include "ops/plan/layout.h"
 
@@ -14,24 +12,6 @@ lk_status lk_build_tensor(const lk_primitive_build *build, lk_word role, uint32_
   lk_tensor_desc desc;
   if (!lk_key_find_tensor(build->key, role, index, &desc, NULL)) return LK_OK;
   return lk_layouts_memory_desc(build->env->layouts, &desc, out_md, error);
-}
-
-/* Attribute values; 0 when it is not in the key. A float is a bit pattern there. */
-static int64_t get_number(const lk_primitive_build *build, lk_word name) {
-  uint32_t count = 0;
-  const int64_t *values = lk_key_find_attr(build->key, name, &count);
-  return values != NULL && count > 0 ? values[0] : 0;
-}
-
-static float get_float(const lk_primitive_build *build, lk_word name) {
-  const uint32_t bits = (uint32_t)get_number(build, name);
-  float value = 0;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-static dnnl_alg_kind_t get_algorithm(const lk_primitive_build *build) {
-  return (dnnl_alg_kind_t)get_number(build, LK_WORD_ALGORITHM);
 }
 
 static void read_dims(const lk_primitive_build *build, lk_word name, dnnl_dims_t out) {
@@ -75,13 +55,6 @@ static dnnl_status_t build_deconvolution(const lk_primitive_build *build,
       out_desc, build->env->engine, dnnl_forward_inference, dnnl_deconvolution_direct, build->src,
       build->weights, build->bias, build->dst, window.strides, window.dilations, window.begin,
       window.end, build->attr);
-}
-
-/* SRC, WEIGHTS, BIAS (optional), DST. */
-static dnnl_status_t build_matmul(const lk_primitive_build *build,
-                                  dnnl_primitive_desc_t *out_desc) {
-  return dnnl_matmul_primitive_desc_create(out_desc, build->env->engine, build->src, build->weights,
-                                           build->bias, build->dst, build->attr);
 }
 
 /* SRC, DST: types or layouts differ. */

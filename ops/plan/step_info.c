@@ -35,12 +35,6 @@ static double convolution_flops(const lk_primitive *primitive, dnnl_query_t from
   return side.rank < 2 ? 0 : 2 * side.elements * weights.elements / (double)side.dims[1];
 }
 
-static double matmul_flops(const lk_primitive *primitive) {
-  const shape src = operand(primitive, dnnl_query_src_md);
-  const shape dst = operand(primitive, dnnl_query_dst_md);
-  return src.rank < 2 ? 0 : 2 * dst.elements * (double)src.dims[src.rank - 1];
-}
-
 static double flops_of(const lk_primitive *primitive, double most_elements) {
   dnnl_primitive_kind_t kind = dnnl_undefined_primitive;
   (void)dnnl_primitive_desc_query(primitive->desc, dnnl_query_primitive_kind, 0, &kind);
@@ -49,10 +43,7 @@ static double flops_of(const lk_primitive *primitive, double most_elements) {
     return convolution_flops(primitive, dnnl_query_dst_md);
   case dnnl_deconvolution:
     return convolution_flops(primitive, dnnl_query_src_md);
-  case dnnl_matmul:
-    return matmul_flops(primitive);
   case dnnl_reorder:
-  case dnnl_concat:
     return 0;
   default:
     return most_elements;

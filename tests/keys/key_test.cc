@@ -55,15 +55,15 @@ TEST(Key, TensorsDoNotRunTogether) {
 }
 
 TEST(Key, AttributesDoNotRunTogether) {
-  expect_different(Builder().attr(LK_WORD_AXIS, {1, 2}).attr(LK_WORD_AXIS, {3}).finish(),
-                   Builder().attr(LK_WORD_AXIS, {1}).attr(LK_WORD_AXIS, {2, 3}).finish());
+  expect_different(Builder().attr(LK_WORD_STRIDES, {1, 2}).attr(LK_WORD_STRIDES, {3}).finish(),
+                   Builder().attr(LK_WORD_STRIDES, {1}).attr(LK_WORD_STRIDES, {2, 3}).finish());
 }
 
 TEST(Key, BatchAxisActivationAndLayoutCount) {
   expect_different(Builder().tensor(shape({8, 4, 16})).finish(),
                    Builder().tensor(shape({2, 4, 16})).finish());
-  expect_different(Builder().attr(LK_WORD_AXIS, {1}).finish(),
-                   Builder().attr(LK_WORD_AXIS, {2}).finish());
+  expect_different(Builder().attr(LK_WORD_STRIDES, {1}).finish(),
+                   Builder().attr(LK_WORD_STRIDES, {2}).finish());
   expect_different(Builder().post_op(LK_POST_RELU).finish(),
                    Builder().post_op(LK_POST_SIGMOID).finish());
   lk_tensor_desc nhwc = shape({1, 8, 8, 8});
@@ -125,8 +125,8 @@ TEST(Key, FromAFixedPartIsTheSameKey) {
 TEST(Key, WhatIsFixedIsPartOfTheKey) {
   Builder a, b;
   lk_key_seal(&a.builder);
-  a.attr(LK_WORD_AXIS, {1});
-  b.attr(LK_WORD_AXIS, {1});
+  a.attr(LK_WORD_STRIDES, {1});
+  b.attr(LK_WORD_STRIDES, {1});
   expect_different(a.finish(), b.finish());
 }
 
@@ -195,7 +195,7 @@ TEST(Key, IsReadInOrder) {
   EXPECT_EQ(strides[1], 3);
   EXPECT_NE(lk_key_find_attr(key, LK_WORD_PADS_END, &count), nullptr);
   EXPECT_EQ(count, 0u);
-  EXPECT_EQ(lk_key_find_attr(key, LK_WORD_KERNEL, &count), nullptr);
+  EXPECT_EQ(lk_key_find_attr(key, LK_WORD_PADS_BEGIN, &count), nullptr);
 }
 
 TEST(Key, RecordsAreTakenOverAsTheyAre) {
@@ -206,7 +206,7 @@ TEST(Key, RecordsAreTakenOverAsTheyAre) {
   const lk_tensor value = {shape({3}, LK_I32), const_cast<int32_t *>(data.data())};
   lk_key_add_content(&first.builder, LK_WORD_WEIGHTS, 1, 9);
   lk_key_add_value(&first.builder, LK_WORD_VALUE, 0, &value);
-  first.tensor(shape({2, 3})).tensor(shape({})).attr(LK_WORD_AXIS, {4, 5}).post_op(LK_POST_ADD);
+  first.tensor(shape({2, 3})).tensor(shape({})).attr(LK_WORD_STRIDES, {4, 5}).post_op(LK_POST_ADD);
   OwnedKey key = first.finish();
   Builder second;
   for (lk_key_reader reader = lk_key_read(key); lk_key_next(&reader);) {
@@ -219,7 +219,7 @@ TEST(Key, OutgrowsTheStack) {
   Builder builder;
   for (int64_t i = 0; i < 200; i++) builder.tensor(shape({i, 2, 3}), static_cast<uint32_t>(i));
   lk_key_seal(&builder.builder);
-  builder.attr(LK_WORD_AXIS, std::vector<int64_t>(5000, 4));
+  builder.attr(LK_WORD_STRIDES, std::vector<int64_t>(5000, 4));
   OwnedKey key = builder.finish();
   ASSERT_GT(key->size, LK_KEY_INLINE_BYTES * 40u);
   lk_tensor_desc found;
@@ -229,13 +229,13 @@ TEST(Key, OutgrowsTheStack) {
   Builder from;
   lk_key_begin_from(&from.builder, lk_allocator_default(), key);
   EXPECT_EQ(from.builder.size, key->size);
-  from.attr(LK_WORD_AXIS, {1});
+  from.attr(LK_WORD_STRIDES, {1});
   OwnedKey longer = from.finish();
   EXPECT_EQ(longer->size, key->size + 24);
 }
 
 TEST(Key, TellsOfEachFailedAllocation) {
-  OwnedKey fixed = Builder().attr(LK_WORD_AXIS, std::vector<int64_t>(300, 1)).finish();
+  OwnedKey fixed = Builder().attr(LK_WORD_STRIDES, std::vector<int64_t>(300, 1)).finish();
   lk::fail_every_allocation([&](lk::FailingAllocator &allocator) {
     lk_key_builder builder;
     lk_key key;
@@ -263,7 +263,7 @@ TEST(Key, RefusesWhatDoesNotFit) {
 
   Builder attr;
   std::vector<int64_t> values(LK_KEY_MAX_BYTES / 8);
-  attr.attr(LK_WORD_AXIS, values);
+  attr.attr(LK_WORD_STRIDES, values);
   LK_EXPECT_STATUS(LK_OUT_OF_RANGE, lk_key_finish(&attr.builder, &key, LK_ERR));
   lk_key_builder_destroy(&attr.builder);
 

@@ -348,14 +348,14 @@ TEST_P(CacheTest, PartialKeysFindTheSame) {
       lk_key_begin_from(&call, allocator.get(), fixed[which]);
     }
     const int64_t values[] = {7, static_cast<int64_t>(number)};
-    lk_key_add_attr(&call, LK_WORD_SIZE, values, 2);
+    lk_key_add_attr(&call, LK_WORD_DILATIONS, values, 2);
     if (number % 3 == 0) lk_key_add_attr(&call, LK_WORD_FLAGS, values, 1);
     lk_key partial;
     LK_ASSERT_OK(lk_key_finish_partial(&call, &partial, LK_ERR));
     EXPECT_EQ(partial.partial, 1u);
     lk_key_builder copy;
     lk_key_begin_with(&copy, allocator.get(), fixed[which]);
-    lk_key_add_attr(&copy, LK_WORD_SIZE, values, 2);
+    lk_key_add_attr(&copy, LK_WORD_DILATIONS, values, 2);
     if (number % 3 == 0) lk_key_add_attr(&copy, LK_WORD_FLAGS, values, 1);
     lk_key hashed;
     LK_ASSERT_OK(lk_key_finish(&copy, &hashed, LK_ERR));
