@@ -11,27 +11,21 @@
 
 /* ---- layouts ---- */
 
-static bool may_be_written_over(const lk_op_node *node, uint32_t index) {
-  return index < node->n_operands && index < 64 &&
-         (node->class_->row.in_place_inputs >> index & 1) != 0;
+/* Output 0 lies over an input that has its size, but maybe other strides: then nothing may be
+ * written before all is read. */
+static bool lies_elsewhere_over(const lk_planner *planner, uint32_t index, lk_layout layout) {
+  const lk_tensor_desc *desc = &planner->inputs[index].desc;
+  lk_tensor_desc to = planner->body->outputs[0];
+  int64_t of_input[LK_MAX_RANK], of_output[LK_MAX_RANK];
+  if ((int32_t)index != planner->body->in_place_input) return false;
+  to.layout = layout;
+  lk_broadcast_strides(desc, to.rank, 1, of_input);
+  lk_broadcast_strides(&to, to.rank, 1, of_output);
+  return memcmp(of_input, of_output, to.rank * sizeof *of_input) != 0;
 }
 
-/* The output may lie over an input as large as itself, which must then have its strides: a layout
- * that an input of lower rank cannot have is none for the output. */
-static bool fits_inputs(const lk_planner *planner, lk_layout layout) {
-  const lk_op_node *node = planner->node;
-  const lk_tensor_desc *to = &planner->body->outputs[0];
-  for (uint32_t i = 0; i < node->n_operands && layout != LK_LAYOUT_PLAIN; i++) {
-    const lk_tensor_desc *desc = &planner->inputs[i].desc;
-    if (may_be_written_over(node, i) && !lk_op_is_absent(node, i) && desc->rank != to->rank &&
-        lk_elements(desc) == lk_elements(to)) {
-      return false;
-    }
-  }
-  return true;
-}
-
-/* Without a wish, that of an input which is as large. */
+/* Without a wish, that of an input which is as large; but no other than that of an input of lower
+ * rank that the output lies over, which cannot be reordered to it. */
 static lk_layout choose_layout(lk_planner *planner) {
   const lk_op_node *node = planner->node;
   const lk_tensor_desc *to = &planner->body->outputs[0];
@@ -41,17 +35,19 @@ static lk_layout choose_layout(lk_planner *planner) {
     if (desc->layout == LK_LAYOUT_CHANNELS_LAST && lk_shape_equal(desc, to)) natural = desc->layout;
   }
   const lk_layout layout = lk_fixed_output_layout(planner, natural);
-  return fits_inputs(planner, layout) ? layout : LK_LAYOUT_PLAIN;
+  const int32_t over = planner->body->in_place_input;
+  const bool is_lower = over >= 0 && planner->inputs[over].desc.rank != to->rank;
+  return is_lower && lies_elsewhere_over(planner, (uint32_t)over, layout) ? LK_LAYOUT_PLAIN
+                                                                          : layout;
 }
 
-/* How input `index` is read: as it lies; but in the output's layout where the output may be written
+/* How input `index` is read: as it lies; but in the output's layout where the output is written
  * over it, and constants, which are brought there once. */
 static lk_layout layout_of_input(lk_planner *planner, uint32_t index, const lk_tensor_desc *to) {
   const lk_tensor_desc *desc = &planner->inputs[index].desc;
   const bool is_constant = planner->node->constants[index].content != NULL;
-  const bool follows = is_constant
-                           ? desc->dtype == LK_F32 && desc->rank == to->rank
-                           : may_be_written_over(planner->node, index) && lk_shape_equal(desc, to);
+  const bool follows = is_constant ? desc->dtype == LK_F32 && desc->rank == to->rank
+                                   : lies_elsewhere_over(planner, index, to->layout);
   return follows ? to->layout : lk_fixed_input_layout(planner, index);
 }
 

@@ -124,6 +124,7 @@ TEST(Binary, ReadsOperandsOfBothLayouts) {
       tester_of(c, a, b).channels_last(a).input(b).expect_reorders(0).run();
       tester_of(c, b, a).channels_last(b).input(a).expect_reorders(0).run();
     }
+    tester_of(c, a, full).input(a).channels_last(full).expect_reorders(0).run();
     for (int32_t over : {0, 1}) {
       for (lk_layout wish : {LK_LAYOUT_ANY, LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST}) {
         tester_of(c, a, full).input(a).channels_last(full).in_place(over).wish(wish).run();

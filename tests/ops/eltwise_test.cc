@@ -50,8 +50,18 @@ TEST(Eltwise, MatchesPlainLoops) {
             .expect_reorders(0)
             .expect(y)
             .run();
-        OpTester(c.op, c.opset).channels_last(x).wish(LK_LAYOUT_PLAIN).expect(y).run();
-        OpTester(c.op, c.opset).input(x).wish(LK_LAYOUT_CHANNELS_LAST).expect(y).run();
+        OpTester(c.op, c.opset)
+            .channels_last(x)
+            .wish(LK_LAYOUT_PLAIN)
+            .expect_reorders(0)
+            .expect(y)
+            .run();
+        OpTester(c.op, c.opset)
+            .input(x)
+            .wish(LK_LAYOUT_CHANNELS_LAST)
+            .expect_reorders(0)
+            .expect(y)
+            .run();
         OpTester(c.op, c.opset).channels_last(x).wish(LK_LAYOUT_PLAIN).in_place(0).expect(y).run();
       }
       if (HasFatalFailure()) return;
