@@ -60,7 +60,8 @@ static int64_t stride_of(const lk_element *self, const lk_element_call *call) {
   return words_of(self)[(2U + call->refs[call->memory]) * self->rank - 1];
 }
 
-static void do_block(block *b, int64_t rows, int64_t cols) {
+/* `is_first`: no block was before. */
+static void do_block(block *b, int64_t rows, int64_t cols, bool is_first) {
   static const lk_element_ref none = {NULL, 0};
   const lk_element *self = b->self;
   const uint32_t n_refs =
@@ -68,11 +69,14 @@ static void do_block(block *b, int64_t rows, int64_t cols) {
   for (uint32_t i = 0; i < self->n_calls; i++) {
     const lk_element_call *call = &self->slots[i].call;
     const uint8_t *at = call->refs;
+    if (call->is_once && !is_first) continue;
     lk_element_args args = {.to = b->refs[at[0]],
                             .a = b->refs[at[1]],
                             .b = at[2] < n_refs ? b->refs[at[2]] : none,
                             .c = at[3] < n_refs ? b->refs[at[3]] : none,
-                            .rows = call->level == LK_ELEMENT_ONE ? 1 : rows,
+                            .rows = call->level == LK_ELEMENT_ONE ? 1
+                                    : call->is_once               ? self->block_rows
+                                                                  : rows,
                             .cols = call->level == LK_ELEMENT_EACH ? cols : 1,
                             .stride = stride_of(self, call),
                             .p = call->p,
@@ -124,7 +128,7 @@ bool lk_element_run(const lk_element *self, void *const *pointers, int64_t begin
     const int64_t end = at_most(end_tile * self->block_cols, cols);
     if (first >= end) return true;
     aim(&b, pointers, 0, 0, first);
-    do_block(&b, 1, end - first);
+    do_block(&b, 1, end - first, true);
     return !b.fault;
   }
   const int64_t of_row = begin_tile / self->col_blocks;
@@ -135,7 +139,7 @@ bool lk_element_run(const lk_element *self, void *const *pointers, int64_t begin
     const int64_t n_cols = at_most(self->block_cols, cols - col);
     aim(&b, pointers, outer, row, col);
     set_cols(&b, n_cols);
-    do_block(&b, at_most(self->block_rows, rows - row), n_cols);
+    do_block(&b, at_most(self->block_rows, rows - row), n_cols, tile == begin_tile);
     if (++col_block < self->col_blocks) continue;
     col_block = 0;
     if (++row_block < self->row_blocks) continue;
@@ -189,7 +193,7 @@ bool lk_element_apply(const lk_element *self, int64_t rows, int64_t cols,
         b.refs[k].at += row * operands[k].row + col * bytes[k];
       }
       set_cols(&b, at_most(block_cols, cols - col));
-      do_block(&b, at_most(block_rows, rows - row), at_most(block_cols, cols - col));
+      do_block(&b, at_most(block_rows, rows - row), at_most(block_cols, cols - col), true);
     }
   }
   return !b.fault;

@@ -35,7 +35,8 @@ typedef struct lk_element_call {
   uint8_t refs[4];  /* to, a, b, c */
   uint8_t bytes[4]; /* from element to element of these; 0: one for the row */
   bool is_strided;  /* `memory` has the strides of its operand */
-  uint8_t reserved[3];
+  bool is_once;     /* what it leaves holds for all blocks, and it is as large as one can be */
+  uint8_t reserved[2];
 } lk_element_call;
 
 /* Where a register's elements begin in the memory of a block. */

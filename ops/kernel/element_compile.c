@@ -49,22 +49,28 @@ static uint8_t ref_of_register(const plan *self, uint32_t index) {
 
 /* ---- registers ---- */
 
-static uint8_t take_register(plan *self, uint8_t owner, uint8_t bytes, uint8_t level) {
-  uint32_t i = 0;
-  const lk_element_register *registers = self->registers;
-  while (i < self->n_registers && (self->owner[i] != NOWHERE || registers[i].bytes != bytes ||
-                                   registers[i].level != level)) {
-    i++;
-  }
+static uint8_t add_register(plan *self, uint8_t owner, uint8_t bytes, uint8_t level) {
+  const uint32_t i = self->n_registers;
   if (i == LK_ELEMENT_REGISTERS) {
     self->too_long = true;
     return 0;
   }
-  if (i == self->n_registers) {
-    self->registers[self->n_registers++] = (lk_element_register){0, bytes, level, 0};
-  }
+  self->n_registers++;
+  self->registers[i] = (lk_element_register){0, bytes, level, 0};
   self->owner[i] = owner;
   return ref_of_register(self, i);
+}
+
+static uint8_t take_register(plan *self, uint8_t owner, uint8_t bytes, uint8_t level) {
+  const lk_element_register *registers = self->registers;
+  for (uint32_t i = 0; i < self->n_registers; i++) {
+    if (self->owner[i] != NOWHERE || registers[i].bytes != bytes || registers[i].level != level) {
+      continue;
+    }
+    self->owner[i] = owner;
+    return ref_of_register(self, i);
+  }
+  return add_register(self, owner, bytes, level);
 }
 
 /* Those of values that no step after `step` reads. */
@@ -118,9 +124,14 @@ static uint8_t load(plan *self, lk_element_value value, uint8_t to) {
 /* Input `value`, which has its class, copied to all rows of a register. */
 static uint8_t repeat(plan *self, lk_element_value value) {
   const uint8_t bytes = class_bytes(self->program->classes[value]);
-  const uint8_t at = take_register(self, value, bytes, LK_ELEMENT_EACH);
+  const bool is_once = self->lies[value].is_fixed;
+  /* what is copied once has a register to itself, before and behind its uses */
+  const uint8_t at = is_once ? add_register(self, value, bytes, LK_ELEMENT_EACH)
+                             : take_register(self, value, bytes, LK_ELEMENT_EACH);
+  if (is_once) self->last_use[value] = NOWHERE;
   lk_element_call *call = add_call(self, &self->loops->repeat, LK_ELEMENT_EACH);
   call->memory = 1;
+  call->is_once = is_once;
   set_ref(call, 0, at, bytes);
   set_ref(call, 1, value, bytes);
   return at;

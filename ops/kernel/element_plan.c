@@ -21,6 +21,7 @@ enum {
   TILE_ROWS = 64,     /* most rows of a block in lk_element_apply */
   /* a row of so many elements is better copied to that many rows than read for each */
   SHORT_ROW = 24,
+  SHORT_FIXED_ROW = 48, /* the same, where it is copied once */
   MANY_ROWS = 8
 };
 
@@ -52,6 +53,13 @@ static int64_t block_elements(const lk_element *self) {
                                     : elements;
 }
 
+/* Whether more than one loop runs over a block. */
+static bool is_chain(const lk_element *self) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < self->n_calls; i++) count += self->slots[i].call.is_once ? 0 : 1;
+  return count > 1;
+}
+
 /* Elements and the least rows of a block, for operands that take so many bytes. */
 static void choose_block(const lk_element *self, const lk_element_lie *lies, int64_t bytes,
                          int64_t *out_elements, int64_t *out_rows) {
@@ -63,7 +71,7 @@ static void choose_block(const lk_element *self, const lk_element_lie *lies, int
   }
   if (*out_rows > 1) {
     if (*out_elements > MOST_ELEMENTS) *out_elements = MOST_ELEMENTS;
-  } else if (bytes > FAR_BYTES && self->n_calls > 1) {
+  } else if (bytes > FAR_BYTES && is_chain(self)) {
     *out_elements = FAR_ELEMENTS;
   }
 }
@@ -123,12 +131,14 @@ static lk_element_lie find_lie(const lk_element_space *space, uint32_t operand, 
   if (stride == 0) {
     return (lk_element_lie){.level = of_row != 0 ? LK_ELEMENT_ROW : LK_ELEMENT_ONE};
   }
-  return (lk_element_lie){.stride = stride,
-                          .level = LK_ELEMENT_EACH,
-                          .is_along_columns = size == 4 && of_row == 4 && stride != 4,
-                          .repeats = rank > 1 && of_row == 0 &&
-                                     space->dims[rank - 1] <= SHORT_ROW &&
-                                     space->dims[rank - 2] >= MANY_ROWS};
+  lk_element_lie lie = {.stride = stride,
+                        .level = LK_ELEMENT_EACH,
+                        .is_along_columns = size == 4 && of_row == 4 && stride != 4};
+  if (rank == 1 || of_row != 0 || space->dims[rank - 2] < MANY_ROWS) return lie;
+  lie.is_fixed = true;
+  for (uint32_t i = 0; i + 2 < rank; i++) lie.is_fixed = lie.is_fixed && strides[i] == 0;
+  lie.repeats = space->dims[rank - 1] <= (lie.is_fixed ? SHORT_FIXED_ROW : SHORT_ROW);
+  return lie;
 }
 
 lk_status lk_element_plan(const lk_element_program *program, uint32_t rank, const int64_t *dims,

@@ -601,8 +601,13 @@ TEST(ElementProgram, TellsWhatItCannotDo) {
 TEST_P(ElementIsa, ShortRowsThatRepeat) {
   Random random(8);
   for (const uint32_t dtype : CLASS_TYPES) {
-    for (const std::vector<int64_t> &dims :
-         {std::vector<int64_t>{1000, 3}, {7, 300, 1}, {5, 9, 24}, {4, 7, 24}, {3, 40, 25}}) {
+    for (const std::vector<int64_t> &dims : {std::vector<int64_t>{1000, 3},
+                                             {7, 300, 1},
+                                             {5, 9, 24},
+                                             {4, 7, 24},
+                                             {3, 40, 25},
+                                             {1003, 48},
+                                             {1, 8, 47}}) {
       Case test = {begin(), dims, {}};
       const Value x = lk_element_input(&test.program, dtype),
                   y = lk_element_input(&test.program, dtype);
