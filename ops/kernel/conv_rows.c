@@ -64,18 +64,14 @@ static int64_t last_inside(const lk_conv *conv) {
   return conv->shape.in[2] - 1 - (conv->shape.kernel[2] - 1) * conv->shape.dilation[2];
 }
 
-static bool is_inside(const lk_conv_source *self) {
-  const lk_conv_cursor *cursor = &self->cursor;
-  return cursor->line_is_inside && cursor->at[2] >= 0 && cursor->at[2] <= last_inside(self->conv);
-}
-
 /* How many pixels from here on along the line have their windows in the input. */
 static int64_t pixels_inside(const lk_conv_source *self) {
   const lk_conv *conv = self->conv;
   const lk_conv_cursor *cursor = &self->cursor;
-  if (!is_inside(self)) return 0;
+  const int64_t last = last_inside(conv);
+  if (!cursor->line_is_inside || cursor->at[2] < 0 || cursor->at[2] > last) return 0;
   return smaller(conv->shape.out[2] - cursor->pixel[2],
-                 (last_inside(conv) - cursor->at[2]) / conv->shape.stride[2] + 1);
+                 (last - cursor->at[2]) / conv->shape.stride[2] + 1);
 }
 
 /* ---- rows ---- */
@@ -84,19 +80,38 @@ typedef struct rows {
   int64_t count;
   const float *from[LK_MICRO_ROWS];
   int64_t at[LK_CONV_DIMS][LK_MICRO_ROWS];
-  bool are_inside; /* all windows lie in the input */
+  bool are_inside;    /* all windows lie in the input */
+  uint32_t reach_out; /* a bit for each whose window lies outside with some column */
 } rows;
 
-static void find_rows(lk_conv_source *self, int64_t count, rows *out) {
+/* `count` rows along a line. */
+static void add_rows(const lk_conv_source *self, int64_t count, rows *out) {
   const lk_conv_cursor *cursor = &self->cursor;
-  out->count = count;
-  out->are_inside = true;
-  for (int64_t r = 0; r < count; r++) {
-    out->are_inside = out->are_inside && is_inside(self);
-    out->from[r] = cursor->from;
-    for (int d = 0; d < LK_CONV_DIMS; d++) out->at[d][r] = cursor->at[d];
-    advance(self, 1);
+  const int64_t stride = self->conv->shape.stride[2], last = last_inside(self->conv);
+  const int64_t step = stride * pixel_step(self->conv);
+  for (int64_t i = 0, r = out->count; i < count; i++, r++) {
+    const int64_t at = cursor->at[2] + i * stride;
+    out->from[r] = cursor->from + i * step;
+    out->at[0][r] = cursor->at[0];
+    out->at[1][r] = cursor->at[1];
+    out->at[2][r] = at;
+    out->reach_out |= (uint32_t)(at < 0 || at > last) << r;
   }
+  out->count += count;
+  out->are_inside = out->are_inside && cursor->line_is_inside;
+}
+
+static void find_rows(lk_conv_source *self, int64_t count, rows *out) {
+  out->count = 0;
+  out->are_inside = true;
+  out->reach_out = 0;
+  while (out->count < count) {
+    const int64_t of_line = self->conv->shape.out[2] - self->cursor.pixel[2];
+    const int64_t more = smaller(count - out->count, of_line);
+    add_rows(self, more, out);
+    advance(self, more);
+  }
+  out->are_inside = out->are_inside && out->reach_out == 0;
 }
 
 /* Rows along a line, all inside. */
@@ -104,6 +119,7 @@ static void find_inside(lk_conv_source *self, int64_t count, int64_t tiles, rows
   const int64_t step = self->conv->shape.stride[2] * pixel_step(self->conv);
   out->count = count;
   out->are_inside = true;
+  out->reach_out = 0;
   for (int64_t r = 0; r < count; r++) out->from[r] = self->cursor.from + r * step;
   advance(self, count * tiles);
 }
@@ -179,22 +195,21 @@ static uint32_t rows_inside(const lk_conv *conv, const rows *of, const tap_place
   return mask;
 }
 
-/* The elements of a line of the window: where they are, or copied with zeros for the padding. */
-static const float *merged_row(const lk_conv *conv, int64_t at, const float *from, float *edge) {
+/* The elements of a line of the window, with zeros for the padding. */
+static void copy_edge(const lk_conv *conv, int64_t at, const float *from, float *edge) {
   const int64_t width = conv->shape.kernel[2], channels = conv->shape.in_channels;
-  if (at >= 0 && at + width <= conv->shape.in[2]) return from;
   for (int64_t w = 0; w < width; w++, from += channels) {
     const bool is_inside = at + w >= 0 && at + w < conv->shape.in[2];
     for (int64_t c = 0; c < channels; c++) edge[w * channels + c] = is_inside ? from[c] : 0;
   }
-  return edge;
 }
 
 /* Returns whether any of the rows reads the input. */
 static bool set_rows(lk_conv_source *self, const rows *of, const tap_place *tap, row_masks *masks,
                      const float *out[LK_MICRO_ROWS]) {
   const lk_conv *conv = self->conv;
-  float *edge = self->edge + tap->number * LK_MICRO_ROWS * conv->product.k;
+  const int64_t k = conv->product.k;
+  float *edge = self->edge + tap->number * LK_MICRO_ROWS * k;
   if (of->are_inside) {
     for (int64_t r = 0; r < of->count; r++) out[r] = of->from[r] + tap->elements;
     return true;
@@ -202,10 +217,12 @@ static bool set_rows(lk_conv_source *self, const rows *of, const tap_place *tap,
   const uint32_t mask = rows_inside(conv, of, tap, masks);
   if (mask == 0) return false;
   for (int64_t r = 0; r < of->count; r++) {
-    const float *from = of->from[r] + tap->elements;
-    out[r] = (mask >> r & 1) == 0 ? zeros : from;
-    if (!conv->merges || out[r] == zeros) continue;
-    out[r] = merged_row(conv, of->at[2][r], from, edge + r * conv->product.k);
+    out[r] = (mask >> r & 1) != 0 ? of->from[r] + tap->elements : zeros;
+  }
+  for (uint32_t left = conv->merges ? mask & of->reach_out : 0; left != 0; left &= left - 1) {
+    const int r = __builtin_ctz(left);
+    copy_edge(conv, of->at[2][r], out[r], edge + r * k);
+    out[r] = edge + r * k;
   }
   return true;
 }

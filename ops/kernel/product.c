@@ -8,7 +8,8 @@
 /* How much of B, and of A, is kept in the second-level cache, which has 1 MiB or more on the
  * processors that these blocks were measured on; the rest of it is for what streams by. */
 enum { B_BYTES = 512 << 10, A_BYTES = 256 << 10, ELEMENT = sizeof(float) };
-enum { LEAST_ROW_BLOCKS = 64 };
+/* As many tasks, if each has this many operations. */
+enum { ROW_BLOCKS = 64, TASK_OPERATIONS = 1 << 18 };
 
 /* Fewer operations than this are done sooner than another thread wakes up. */
 static const double LEAST_SHARED = 1e6;
@@ -25,13 +26,6 @@ static int64_t larger(int64_t a, int64_t b) {
 
 /* ---- sizes of blocks ---- */
 
-/* What a row of a tile costs for each k, by its vectors: half an addition for each vector, and more
- * where too few of them hide how long one takes. Measured. */
-static double panel_cost(int64_t vectors) {
-  static const double costs[LK_MICRO_VECTORS + 1] = {0, 0.6, 1.05, 1.5, 2.0};
-  return costs[vectors];
-}
-
 /* The width of panels with which the columns cost least, the wider one of two equals. */
 static int64_t panel_vectors(const lk_product *self) {
   const int64_t all = div_up(self->columns, self->micro->lanes);
@@ -39,7 +33,7 @@ static int64_t panel_vectors(const lk_product *self) {
   int64_t found = 1;
   for (int64_t v = smaller(self->micro->vectors, all); v > 0; v--) {
     const int64_t whole = all / v;
-    const double cost = (double)whole * panel_cost(v) + panel_cost(all % v);
+    const double cost = (double)whole * self->micro->costs[v] + self->micro->costs[all % v];
     if (cost >= least - 1e-9) continue;
     least = cost;
     found = v;
@@ -59,7 +53,9 @@ void lk_product_plan(lk_product *self, int64_t row_bytes) {
   const int64_t panel_bytes = self->taps * self->k * self->panel * ELEMENT;
   if (panel_bytes * self->panels <= B_BYTES) {
     self->panel_block = self->panels;
-    self->row_block = larger(2 * tile, div_up(div_up(self->rows, LEAST_ROW_BLOCKS), tile) * tile);
+    const int64_t of_row = 2 * larger(1, self->columns * self->taps * self->k);
+    const int64_t rows = larger(div_up(self->rows, ROW_BLOCKS), TASK_OPERATIONS / of_row);
+    self->row_block = larger(2 * tile, div_up(rows, tile) * tile);
   } else {
     const int64_t block = self->tap_block * self->k_block * self->panel * ELEMENT;
     self->panel_block = smaller(self->panels, larger(1, B_BYTES / block));
