@@ -53,7 +53,7 @@ typedef void lk_reduce_rows_fn(const lk_reduce_rows *rows);
 
 /* As lk_reduce_row_fn for `columns` totals at once, up to LK_REDUCE_COLUMNS: `n` rows, `step`
  * apart. There is memory for that many totals. */
-enum { LK_REDUCE_COLUMNS = 256 };
+enum { LK_REDUCE_COLUMNS = 512 };
 typedef void lk_reduce_columns_fn(double *totals, int64_t columns, const float *from, int64_t n,
                                   int64_t step);
 
