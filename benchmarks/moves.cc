@@ -1,8 +1,8 @@
 // How fast do the kernels that move and convert elements serve every size, beside oneDNN's
 // primitives, each of which was made for one size, and beside memcpy of as many bytes?
 //
-// Layout changes, concatenations and casts of models' sizes and random ones, seeded; one thread; the
-// same operands, outputs compared. They run by turns, and the ratio is that of the best times.
+// Layout changes, concatenations and casts of models' sizes and random ones, seeded; one thread;
+// the same operands, outputs compared. They run by turns, and the ratio is that of the best times.
 // ONEDNN_MAX_CPU_ISA=AVX2 measures AVX2.
 //
 // moves [--json] [--quick | --long]

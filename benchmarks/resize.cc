@@ -1,9 +1,9 @@
 // How fast do the kernels that resize serve every size, beside oneDNN's resampling, which is made
 // for one size?
 //
-// Nearest and linear, in both layouts, of models' sizes and random ones, seeded; one thread; the same
-// operands, outputs compared. They run by turns, and the ratio is that of the best times. Ours has
-// its tables to fill in each time. ONEDNN_MAX_CPU_ISA=AVX2 measures AVX2.
+// Nearest and linear, in both layouts, of models' sizes and random ones, seeded; one thread; the
+// same operands, outputs compared. They run by turns, and the ratio is that of the best times. Ours
+// has its tables to fill in each time. ONEDNN_MAX_CPU_ISA=AVX2 measures AVX2.
 //
 // resize [--json] [--quick | --long]
 #include "benchmarks/arguments.h"

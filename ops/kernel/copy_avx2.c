@@ -10,7 +10,7 @@
 
 #include "ops/kernel/vec_begin.h"
 
-#include "ops/kernel/copy_lanes.h"
+#include "ops/kernel/lanes.h"
 
 #include "ops/kernel/copy_plane.inc"
 

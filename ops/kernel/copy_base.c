@@ -8,6 +8,6 @@
 
 #include "ops/kernel/copy_plane.h"
 
-#include "ops/kernel/copy_lanes.h"
+#include "ops/kernel/lanes.h"
 
 #include "ops/kernel/copy_plane.inc"

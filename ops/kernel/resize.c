@@ -13,7 +13,7 @@ enum {
 };
 
 static bool is_by_pixels(const lk_resize *self) {
-  return self->loops != NULL && self->inner > 1;
+  return self->is_f32 && self->inner > 1;
 }
 
 static int64_t at_most(int64_t a, int64_t b) {
@@ -21,8 +21,8 @@ static int64_t at_most(int64_t a, int64_t b) {
 }
 
 void lk_resize_plan(lk_resize *self, lk_isa isa) {
-  const bool is_f32 = self->from_type == LK_F32 && self->to_type == LK_F32;
-  self->loops = is_f32 ? lk_resize_loops_get(isa) : NULL;
+  self->is_f32 = self->from_type == LK_F32 && self->to_type == LK_F32;
+  self->loops = lk_resize_loops_get(isa);
   const int64_t taps =
       (self->y.taps > 0 ? self->y.taps : 1) * (self->x.taps > 0 ? self->x.taps : 1);
   int64_t width = self->x.out;
@@ -45,6 +45,10 @@ static const int32_t *indices_of(const char *table, const lk_resize_side *side) 
   return (const int32_t *)(const void *)(table + side->indices);
 }
 
+static const float *weights_of(const char *table, const lk_resize_side *side) {
+  return (const float *)(const void *)(table + side->weights);
+}
+
 /* ---- pixels ---- */
 
 static void do_pixels(const lk_resize *self, void *const *pointers, int64_t outer, int64_t y,
@@ -57,10 +61,8 @@ static void do_pixels(const lk_resize *self, void *const *pointers, int64_t oute
   lk_resize_pixels call = {
       .from = (const float *)pointers[0] + outer * of_y->in * row,
       .row = row,
-      .y = {indices_of(table, of_y) + y, (const float *)(const void *)(table + of_y->weights) + y,
-            of_y->taps, of_y->out},
-      .x = {indices_of(table, of_x) + x, (const float *)(const void *)(table + of_x->weights) + x,
-            of_x->taps, of_x->out},
+      .y = {indices_of(table, of_y) + y, weights_of(table, of_y) + y, of_y->taps, of_y->out},
+      .x = {indices_of(table, of_x) + x, weights_of(table, of_x) + x, of_x->taps, of_x->out},
       .pixels = at_most(self->columns, of_x->out - x),
       .inner = self->inner,
       .to = (float *)pointers[2] + ((outer * of_y->out + y) * of_x->out + x) * self->inner};
@@ -89,26 +91,25 @@ static void interpolate(const lines *all, int64_t row, void *to) {
   const lk_resize_side *x = &self->x;
   const size_t size = lk_dtype_size(self->from_type);
   const char *from = all->from + (size_t)(row * x->in * self->inner) * size;
-  if (self->loops != NULL) { /* single elements */
-    const lk_resize_f32_taps taps = {
-        indices_of(all->table, x) + all->first,
-        (const float *)(const void *)(all->table + x->weights) + all->first, x->taps, x->out};
+  if (self->is_f32) { /* single elements */
+    const lk_resize_f32_taps taps = {indices_of(all->table, x) + all->first,
+                                     weights_of(all->table, x) + all->first, x->taps, x->out};
     self->loops->line((const float *)(const void *)from, &taps, all->count, to);
     return;
   }
-  const lk_resize_types_line line_of = {.from = from,
-                                        .indices = indices_of(all->table, x),
-                                        .weights = all->table + x->weights,
-                                        .taps = x->taps,
-                                        .step = x->out,
-                                        .inner = self->inner,
-                                        .first = all->first,
-                                        .count = all->count};
-  lk_resize_types_sum(self->from_type, &line_of, to);
+  const lk_resize_types_line sums = {.from = from,
+                                     .indices = indices_of(all->table, x),
+                                     .weights = all->table + x->weights,
+                                     .taps = x->taps,
+                                     .step = x->out,
+                                     .inner = self->inner,
+                                     .first = all->first,
+                                     .count = all->count};
+  lk_resize_types_sum(self->from_type, &sums, to);
 }
 
-/* A row of the input, interpolated. Windows reach over rows that follow each other, which are kept
- * apart; wider ones take more time. */
+/* A row of the input, interpolated. It stays until another one comes that is a multiple of LINES
+ * rows away. */
 static const void *line_of(lines *all, int64_t row) {
   const int64_t at = row % LINES;
   if (all->kept[at] != row) {
@@ -120,27 +121,26 @@ static const void *line_of(lines *all, int64_t row) {
 
 static void blend_f32(lines *all, int64_t y, float *to) {
   const lk_resize_side *side = &all->self->y;
-  const lk_resize_loops *loops = lk_resize_loops_get(LK_ISA_BASE);
   const int32_t *indices = indices_of(all->table, side) + y;
-  const float *weights = (const float *)(const void *)(all->table + side->weights) + y;
-  if (all->self->loops != NULL) loops = all->self->loops;
+  const float *weights = weights_of(all->table, side) + y;
   const float *of[LINES];
   float each[LINES];
-  if (side->taps <= LINES) {
-    for (int64_t t = 0; t < side->taps; t++) {
-      of[t] = line_of(all, indices[t * side->out]);
-      each[t] = weights[t * side->out];
-    }
-    loops->blend(of, each, side->taps, all->count, to);
-    return;
-  }
+  int64_t taps = 0, first = 0;
   for (int64_t t = 0; t < side->taps; t++) {
-    of[0] = to;
-    of[1] = line_of(all, indices[t * side->out]);
-    each[0] = 1;
-    each[1] = weights[t * side->out];
-    loops->blend(of + (t == 0), each + (t == 0), t == 0 ? 1 : 2, all->count, to);
+    const int64_t row = indices[t * side->out]; /* they ascend */
+    if (taps == LINES || (taps > 0 && row >= first + LINES)) {
+      /* what is summed already counts as one */
+      all->self->loops->blend(of, each, taps, all->count, to);
+      of[0] = to;
+      each[0] = 1;
+      taps = 1;
+      first = row;
+    }
+    if (t == 0) first = row;
+    of[taps] = line_of(all, row);
+    each[taps++] = weights[t * side->out];
   }
+  all->self->loops->blend(of, each, taps, all->count, to);
 }
 
 static void blend_f64(lines *all, int64_t y, double *to) {

@@ -24,8 +24,9 @@ typedef struct lk_resize {
   int64_t outer, inner;
   lk_resize_side y, x;
   /* ---- by lk_resize_plan ---- */
-  const lk_resize_loops *loops; /* NULL: not for f32 */
-  int64_t rows, columns;        /* of a turn; columns are pixels, or elements of a line */
+  const lk_resize_loops *loops;
+  bool is_f32;           /* on both sides */
+  int64_t rows, columns; /* of a turn; columns are pixels, or elements of a line */
   int64_t row_turns, column_turns;
 } lk_resize;
 

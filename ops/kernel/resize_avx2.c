@@ -11,7 +11,7 @@
 
 #include "ops/kernel/vec_begin.h"
 
-#include "ops/kernel/copy_lanes.h"
+#include "ops/kernel/lanes.h"
 #include "ops/kernel/vec.h"
 
 #include "ops/kernel/resize_loops.inc"

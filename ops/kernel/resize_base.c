@@ -9,7 +9,7 @@
 #include "ops/kernel/number.h"
 #include "ops/kernel/resize_loops.h"
 
-#include "ops/kernel/copy_lanes.h"
+#include "ops/kernel/lanes.h"
 #include "ops/kernel/vec.h"
 
 #include "ops/kernel/resize_loops.inc"
