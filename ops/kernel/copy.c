@@ -8,13 +8,14 @@
 #include "ops/kernel/strides.h"
 
 enum {
-  TURN_BYTES = 32 * 1024, /* of a turn, which then stays in the L1 cache */
-  FLAT_BYTES = 64 * 1024, /* of one that goes along long rows */
-  TRANSPOSED_ROWS = 128,
-  TILE = 64, /* columns, and elsewhere rows, of a transpose's turn are multiples of these */
+  TURN_BYTES = 32 * 1024,
+  TRANSPOSE_BYTES = 64 * 1024, /* of a turn that transposes */
+  TRANSPOSED_ROWS = 256,       /* the most in it, unless it is narrow */
+  TILE = 64,                   /* columns, and rows of narrow ones, are multiples of these */
   LINE_BYTES = 64,
-  CHUNK_BYTES = 64 * 1024,   /* of a turn that is a part of a single block */
-  SHARED_BYTES = 256 * 1024, /* with less to move, waking the threads costs more than they save */
+  FEW_SETS = 1024,          /* an even step from which on lines share few sets of the L1 cache */
+  CHUNK_BYTES = 64 * 1024,  /* of a turn that is a part of a single block */
+  SHARED_BYTES = 256 * 1024 /* with less to move, waking the threads costs more than they save */
 };
 
 lk_copy lk_copy_between(const lk_tensor_desc *from, const lk_tensor_desc *to) {
@@ -108,14 +109,15 @@ static int64_t evenness(int64_t step) {
   return step & -step;
 }
 
-/* Elements of a transpose's turn, as rows and columns. Within it, several rows of the source are
- * read side by side, and one of the destination is written after the other; a turn of as many rows
- * as a line of the cache has elements does it the other way round. That is for steps between rows
- * of the destination that would have its lines push each other out of the cache. */
+/* Rows and columns of a turn that transposes. In a high one, several rows of the source are read
+ * side by side. A flat one has as many rows as a line of the cache has elements, and writes them one
+ * beside the other: for steps between rows of the destination that would have its lines push each
+ * other out of the cache. */
 static void cut_transpose(const lk_copy *copy, int64_t tile[2]) {
   const int64_t *dims = copy->dims + copy->rank - 2, block = (int64_t)copy->block;
-  const bool is_flat = evenness(copy->to[copy->rank - 2]) > evenness(copy->from[copy->rank - 1]);
-  const int64_t blocks = (is_flat ? FLAT_BYTES : TURN_BYTES) / block;
+  const int64_t even = evenness(copy->to[copy->rank - 2]);
+  const bool is_flat = even >= FEW_SETS && even > evenness(copy->from[copy->rank - 1]);
+  const int64_t blocks = TRANSPOSE_BYTES / block;
   tile[0] = at_most(dims[0], is_flat ? LINE_BYTES / block : TRANSPOSED_ROWS);
   tile[1] = at_most(dims[1], at_least_1(blocks / tile[0] / TILE) * TILE);
   if (!is_flat) tile[0] = at_most(dims[0], at_least_1(blocks / tile[1] / TILE) * TILE);
