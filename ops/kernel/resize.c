@@ -7,8 +7,9 @@
 enum {
   SHARED_ELEMENTS = 32768, /* with less work, waking the threads costs more than they save */
   TURN_ELEMENTS = 8192,
-  LINE = 512, /* elements of a line that is kept */
-  LINES = 4,  /* that are kept */
+  SMALL = 16384, /* elements of a plane that stays in the caches */
+  LINE = 512,    /* elements of a line that is kept */
+  LINES = 4,     /* that are kept */
   LINE_ROWS = 32
 };
 
@@ -20,13 +21,24 @@ static int64_t at_most(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
+/* All rows of it are interpolated, whether they are needed or not. */
+static bool stays_in_cache(const lk_resize *self) {
+  return self->is_f32 && self->inner == 1 && self->y.taps > 0 && self->x.taps > 0 &&
+         self->y.in <= LK_RESIZE_STRIP_ROWS && self->y.in <= 2 * self->y.out &&
+         self->y.in * self->x.in <= SMALL && self->y.out * self->x.out <= SMALL;
+}
+
 void lk_resize_plan(lk_resize *self, lk_isa isa) {
   self->is_f32 = self->from_type == LK_F32 && self->to_type == LK_F32;
   self->loops = lk_resize_loops_get(isa);
   const int64_t taps =
       (self->y.taps > 0 ? self->y.taps : 1) * (self->x.taps > 0 ? self->x.taps : 1);
   int64_t width = self->x.out;
-  if (is_by_pixels(self)) {
+  self->is_small = stays_in_cache(self);
+  if (self->is_small) {
+    self->columns = width;
+    self->rows = self->y.out;
+  } else if (is_by_pixels(self)) {
     self->columns = at_most(TURN_ELEMENTS / at_most(self->inner, TURN_ELEMENTS), width);
     self->rows = 1;
   } else {
@@ -68,6 +80,29 @@ static void do_pixels(const lk_resize *self, void *const *pointers, int64_t oute
       .to = (float *)pointers[2] + ((outer * of_y->out + y) * of_x->out + x) * self->inner};
   if (of_x->taps == 0) call.x = (lk_resize_f32_taps){&zero, &one, 1, 0};
   self->loops->pixels(&call);
+}
+
+/* ---- small planes ---- */
+
+static void do_small(const lk_resize *self, void *const *pointers, int64_t outer, int64_t y,
+                     int64_t x) {
+  (void)y;
+  const char *table = pointers[1];
+  const lk_resize_side *of_y = &self->y, *of_x = &self->x;
+  lk_resize_strip strip = {
+      .from = (const float *)pointers[0] + outer * of_y->in * of_x->in,
+      .rows = of_y->in,
+      .row = of_x->in,
+      .y = {indices_of(table, of_y), weights_of(table, of_y), of_y->taps, of_y->out},
+      .out_rows = of_y->out,
+      .to_row = of_x->out};
+  for (; x < of_x->out; x += strip.columns) {
+    strip.x = (lk_resize_f32_taps){indices_of(table, of_x) + x, weights_of(table, of_x) + x,
+                                   of_x->taps, of_x->out};
+    strip.columns = at_most(self->loops->strip_columns, of_x->out - x);
+    strip.to = (float *)pointers[2] + outer * of_y->out * of_x->out + x;
+    self->loops->strip(&strip);
+  }
 }
 
 /* ---- lines ---- */
@@ -188,12 +223,14 @@ static void do_lines(const lk_resize *self, void *const *pointers, int64_t outer
 static void do_turns(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_resize *self = loop->params;
-  const bool by_pixels = is_by_pixels(self);
+  void (*do_turn)(const lk_resize *, void *const *, int64_t, int64_t, int64_t) =
+      self->is_small       ? do_small
+      : is_by_pixels(self) ? do_pixels
+                           : do_lines;
   for (int64_t turn = begin; turn < end; turn++) {
     const int64_t column = turn % self->column_turns, rest = turn / self->column_turns;
     const int64_t row = rest % self->row_turns, outer = rest / self->row_turns;
-    (by_pixels ? do_pixels : do_lines)(self, loop->pointers, outer, row * self->rows,
-                                       column * self->columns);
+    do_turn(self, loop->pointers, outer, row * self->rows, column * self->columns);
   }
 }
 

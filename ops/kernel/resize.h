@@ -26,6 +26,7 @@ typedef struct lk_resize {
   /* ---- by lk_resize_plan ---- */
   const lk_resize_loops *loops;
   bool is_f32;           /* on both sides */
+  bool is_small;         /* a turn is a plane of single elements, which stays in the caches */
   int64_t rows, columns; /* of a turn; columns are pixels, or elements of a line */
   int64_t row_turns, column_turns;
 } lk_resize;

@@ -25,10 +25,24 @@ typedef struct lk_resize_pixels {
   float *to;
 } lk_resize_pixels;
 
+/* Some columns of a small plane, at most a vector of them, and all rows. */
+enum { LK_RESIZE_STRIP_ROWS = 128 /* the most of the input */ };
+
+typedef struct lk_resize_strip {
+  const float *from; /* [rows][row] */
+  int64_t rows, row;
+  lk_resize_f32_taps y, x; /* of the first row, and of the first column */
+  int64_t out_rows, columns;
+  float *to;
+  int64_t to_row; /* elements of a row of `to` */
+} lk_resize_strip;
+
 /* Of one instruction set. */
 typedef struct lk_resize_loops {
   lk_resize_nearest_fn *nearest[LK_BLOCK_CLASSES];
   void (*pixels)(const lk_resize_pixels *call);
+  int64_t strip_columns; /* the most of a strip */
+  void (*strip)(const lk_resize_strip *call);
   /* `count` sums along a row. */
   void (*line)(const float *from, const lk_resize_f32_taps *x, int64_t count, float *to);
   /* The sum of `taps` lines with their weights. */
