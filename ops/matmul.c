@@ -167,7 +167,7 @@ static lk_status plan_gemm(lk_planner *planner, lk_error *error) {
 
 #define MATMUL_ROW(name, summary_text, first, most_inputs, traits)                                 \
   LK_OP_ROW(name, "", first, summary_text,                                                         \
-            .flags = LK_OP_PRIMITIVE | LK_OP_POST_OPS | LK_OP_TENSOR_POST_OPS | (traits),          \
+            .flags = LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS | LK_OP_TENSOR_POST_OPS | (traits),     \
             .min_inputs = 2, .max_inputs = most_inputs, .max_outputs = 1, .input_types = "T",      \
             .output_types = "T", .types = {LK_TYPES_F32})
 

@@ -145,7 +145,7 @@ const lk_op_class lk_op_batch_normalization = {
 
 const lk_op_class lk_op_lrn = {
     LK_OP_ROW("LRN", "", 1, "Local response normalization across channels",
-              .flags = LK_OP_PRIMITIVE, .min_inputs = 1, .max_inputs = 1, .max_outputs = 1,
+              .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 1, .max_inputs = 1, .max_outputs = 1,
               .input_types = "T", .output_types = "T", .types = {LK_TYPES_F32}),
     .params_size = sizeof(lrn_params),
     .parse = parse_lrn,

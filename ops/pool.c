@@ -70,9 +70,9 @@ static lk_status plan_pool(lk_planner *planner, lk_error *error) {
 }
 
 #define POOL_ROW(name, summary_text, input_set, outputs)                                           \
-  LK_OP_ROW(name, "", 1, summary_text, .flags = LK_OP_PRIMITIVE | LK_OP_POST_OPS, .min_inputs = 1, \
-            .max_inputs = 1, .max_outputs = outputs, .input_types = "T", .output_types = "TU",     \
-            .types = {input_set, LK_TYPE(LK_I64)})
+  LK_OP_ROW(name, "", 1, summary_text, .flags = LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS,             \
+            .min_inputs = 1, .max_inputs = 1, .max_outputs = outputs, .input_types = "T",          \
+            .output_types = "TU", .types = {input_set, LK_TYPE(LK_I64)})
 #define WINDOW_ROW(...)                                                                            \
   POOL_ROW(__VA_ARGS__), .params_size = sizeof(pool_params), .infer = infer_pool, .plan = plan_pool
 

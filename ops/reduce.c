@@ -84,7 +84,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_reduce_mean = {
-    LK_OP_ROW("ReduceMean", "", 1, "Mean over axes", .flags = LK_OP_PRIMITIVE, .min_inputs = 1,
+    LK_OP_ROW("ReduceMean", "", 1, "Mean over axes", .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 1,
               .max_inputs = 2, .max_outputs = 1, .input_types = "TU", .output_types = "T",
               .types = {LK_TYPES_F32, LK_TYPES_INDEX}, .shape_inputs = 1u << 1),
     .params_size = sizeof(reduce_params),

@@ -69,7 +69,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_softmax = {
-    LK_OP_ROW("Softmax", "", 1, "exp(x) / sum(exp(x)) along an axis", .flags = LK_OP_PRIMITIVE,
+    LK_OP_ROW("Softmax", "", 1, "exp(x) / sum(exp(x)) along an axis", .flags = LK_OP_WORTH_CLAIMING,
               .min_inputs = 1, .max_inputs = 1, .max_outputs = 1, .input_types = "T",
               .output_types = "T", .types = {LK_TYPES_F32}, .in_place_inputs = 1),
     .params_size = sizeof(softmax_params),
