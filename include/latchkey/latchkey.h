@@ -345,7 +345,8 @@ typedef struct lk_plan_info {
   double flops; /* multiplications and additions; 0: a few for each element, or known when run */
 } lk_plan_info;
 
-/* A step of a plan: what it runs, and how much work that is. Texts are borrowed from the plan. */
+/* A step of a plan: what it runs, and how much work that is. Texts are borrowed from the plan,
+ * `tiles` until this thread asks again. */
 typedef struct lk_step_info {
   size_t struct_size;
   const char *kind;           /* "convolution", "reorder"; of a kernel its name, such as "copy" */

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <latchkey/base.h>
+#include <stddef.h>
 
 #include "base/team/team_for.h"
 
@@ -9,6 +10,9 @@
  * belongs to the kernel, complete before the first run and never changed by one. Kernels allocate
  * nothing and may use the threads of the region that they run in (base/team/team_for.h). */
 typedef lk_status (*lk_kernel_fn)(const void *params, void *const *pointers, lk_error *error);
+
+/* Says how a kernel with these params cuts its work. */
+typedef void (*lk_describe_fn)(const void *params, char *text, size_t capacity);
 
 /* What the turns of a kernel's loop get (lk_team_for_fn). */
 typedef struct lk_kernel_loop {

@@ -10,9 +10,9 @@ enum { LK_PRODUCT_CHAIN_OPERANDS = 8 };
 
 typedef struct lk_product_chain {
   uint32_t n_operands; /* inputs of the program behind the tile: f32 */
-  uint32_t reserved;
   /* In elements; along columns 1 or 0. One number for all: both are 0. */
-  int64_t row_step[LK_PRODUCT_CHAIN_OPERANDS], column_step[LK_PRODUCT_CHAIN_OPERANDS];
+  int32_t row_step[LK_PRODUCT_CHAIN_OPERANDS];
+  uint8_t column_step[LK_PRODUCT_CHAIN_OPERANDS];
   lk_element program; /* the last member: what lies behind its `size` may be left out */
 } lk_product_chain;
 

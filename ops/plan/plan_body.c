@@ -14,10 +14,6 @@ static size_t round_up(size_t bytes) {
   return (bytes + PART - 1) / PART * PART;
 }
 
-static size_t text_size(const char *text) {
-  return text != NULL ? strlen(text) + 1 : 0;
-}
-
 /* Copies a part to `*inout_at`, which then lies behind it. */
 static void *put(unsigned char **inout_at, const void *from, size_t bytes) {
   unsigned char *to = *inout_at;
@@ -51,7 +47,7 @@ static size_t size_of(const lk_plan_body *draft, lk_plan_use use) {
       round_up(draft->n_primitives * sizeof(void *)) + round_up(draft->n_packed * sizeof(void *)) +
       round_up(draft->n_temps * sizeof *draft->temps) + round_up(outputs_size(draft, use));
   for (uint32_t i = 0; i < draft->n_steps; i++) {
-    bytes += round_up(draft->steps[i].params_size) + round_up(text_size(draft->steps[i].tiles));
+    bytes += round_up(draft->steps[i].params_size);
   }
   if (use == LK_PLAN_COMPARED) {
     bytes += round_up(draft->n_inputs * sizeof *draft->inputs) +
@@ -65,7 +61,6 @@ static void copy_steps(const lk_plan_body *draft, lk_plan_body *to, unsigned cha
   for (uint32_t i = 0; i < draft->n_steps; i++) {
     lk_step *step = &to->steps[i];
     if (step->params != NULL) step->params = put(at, step->params, step->params_size);
-    if (step->tiles != NULL) step->tiles = put(at, step->tiles, text_size(step->tiles));
   }
 }
 

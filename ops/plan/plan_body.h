@@ -30,9 +30,11 @@ typedef struct lk_step {
   const lk_primitive *primitive; /* or NULL: a kernel */
   lk_kernel_fn kernel;
   const void *params;
-  uint32_t first_arg, n_args, params_size, reserved;
-  /* Of a kernel, as lk_step_info has them; runs do not read them. `tiles` NULL: none. */
-  const char *kind, *tiles;
+  uint16_t first_arg, n_args;
+  uint32_t params_size;
+  /* Of a kernel, as lk_step_info has them; runs do not read them. */
+  const char *kind;
+  lk_describe_fn describe; /* its tiles; NULL: none */
   double flops, bytes;
 } lk_step;
 

@@ -344,13 +344,8 @@ void lk_planner_work(lk_planner *planner, double flops, double bytes) {
   last->bytes = bytes;
 }
 
-lk_status lk_planner_tiles(lk_planner *planner, const char *text, lk_error *error) {
-  const size_t size = strlen(text) + 1;
-  char *copy = lk_bump_alloc(&planner->memory, size);
-  if (copy == NULL) return lk_fail_memory(error, "a step's description", size);
-  memcpy(copy, text, size);
-  planner->body->steps[planner->body->n_steps - 1].tiles = copy;
-  return LK_OK;
+void lk_planner_describe(lk_planner *planner, lk_describe_fn describe) {
+  planner->body->steps[planner->body->n_steps - 1].describe = describe;
 }
 
 lk_status lk_planner_kernel(lk_planner *planner, lk_kernel_fn kernel, const char *kind,

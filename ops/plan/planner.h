@@ -117,8 +117,8 @@ lk_status lk_planner_kernel(lk_planner *planner, lk_kernel_fn kernel, const char
                             uint32_t n_operands, lk_error *error);
 /* Says what the work of the step that was emitted last is, where it is not that. */
 void lk_planner_work(lk_planner *planner, double flops, double bytes);
-/* Says how the step that was emitted last is cut into tiles. The text is copied. */
-lk_status lk_planner_tiles(lk_planner *planner, const char *text, lk_error *error);
+/* Has the step that was emitted last described by its params. */
+void lk_planner_describe(lk_planner *planner, lk_describe_fn describe);
 /* A step that copies as `copy` says, which need not be simplified; none where it has no
  * elements. */
 lk_status lk_planner_copy(lk_planner *planner, const lk_copy *copy, const lk_operand *from,

@@ -79,10 +79,13 @@ typedef struct chain_builder {
 static bool add_binary(chain_builder *self, const lk_post_op *post_op, lk_product_ends *ends) {
   lk_product_chain *chain = &ends->chain;
   const uint32_t n = chain->n_operands, input = (uint32_t)post_op->input;
-  if (n == LK_PRODUCT_CHAIN_OPERANDS || !find_steps(self->planner, self->output, input,
-                                                    &chain->row_step[n], &chain->column_step[n])) {
+  int64_t row = 0, column = 0;
+  if (n == LK_PRODUCT_CHAIN_OPERANDS ||
+      !find_steps(self->planner, self->output, input, &row, &column) || row > INT32_MAX) {
     return false;
   }
+  chain->row_step[n] = (int32_t)row;
+  chain->column_step[n] = (uint8_t)column;
   ends->chain_inputs[n] = input;
   chain->n_operands++;
   const lk_element_value operand = lk_element_input(&self->program, LK_F32);

@@ -47,20 +47,35 @@ typedef struct product_kernel {
   const void *params;
   size_t size;
   double operations;
-  char tiles[96];
+  lk_describe_fn describe;
 } product_kernel;
+
+static void describe_conv(const void *params, char *text, size_t capacity) {
+  lk_product_describe(&((const lk_conv *)params)->product, text, capacity);
+}
+
+static void describe_transposed(const void *params, char *text, size_t capacity) {
+  lk_conv_transposed_describe(params, text, capacity);
+}
+
+static void describe_depthwise(const void *params, char *text, size_t capacity) {
+  lk_depthwise_describe(params, text, capacity);
+}
+
+static void describe_matmul(const void *params, char *text, size_t capacity) {
+  lk_product_describe(&((const lk_matmul *)params)->product, text, capacity);
+}
 
 static lk_status emit(lk_planner *planner, product_step *step, const product_kernel *kernel,
                       lk_error *error) {
-  lk_status status = LK_OK;
   const size_t size = kernel->size;
   double bytes = 0;
   const size_t chain = step->ends.has_chain ? lk_product_chain_size(&step->ends.chain) : 0;
-  unsigned char *both = lk_alloc(planner->env->allocator, size + chain);
+  unsigned char *both = lk_bump_alloc(&planner->memory, size + chain);
   if (both == NULL) return lk_fail_memory(error, "a kernel's parameters", size + chain);
   memcpy(both, kernel->params, size);
   if (chain > 0) memcpy(both + size, &step->ends.chain, chain);
-  LK_TRY(lk_planner_kernel(planner, kernel->run, kernel->kind, both, size + chain, step->operands,
+  LK_RETURN_NOT_OK(lk_planner_kernel(planner, kernel->run, kernel->kind, both, size + chain, step->operands,
                            step->n_operands, error));
   for (uint32_t i = 0; i < step->n_operands; i++) {
     if (i > 0 && i == step->scratch) continue;
@@ -68,11 +83,8 @@ static lk_status emit(lk_planner *planner, product_step *step, const product_ker
   }
   planner->body->implementation = "tiles";
   lk_planner_work(planner, kernel->operations, bytes);
-  LK_TRY(lk_planner_tiles(planner, kernel->tiles, error));
-  LK_TRY(lk_plan_post_ops(planner, step->ends.count, &step->operands[2], error));
-cleanup:
-  lk_free(planner->env->allocator, both);
-  return status;
+  lk_planner_describe(planner, kernel->describe);
+  return lk_plan_post_ops(planner, step->ends.count, &step->operands[2], error);
 }
 
 /* A step on channels-last tensors, but for its weights, operand 1. */
@@ -107,13 +119,12 @@ lk_status lk_plan_conv(lk_planner *planner, const lk_conv_shape *shape, lk_error
                   .has_chain = step.ends.has_chain};
   lk_conv_plan(&conv);
   LK_RETURN_NOT_OK(lk_conv_weights(planner, &conv, &step.operands[1], error));
-  product_kernel kernel = {lk_conv_kernel,
+  const product_kernel kernel = {lk_conv_kernel,
                            "convolution",
                            &conv,
                            sizeof conv,
                            lk_product_operations(&conv.product, shape->groups),
-                           ""};
-  lk_product_describe(&conv.product, kernel.tiles, sizeof kernel.tiles);
+                           describe_conv};
   return emit(planner, &step, &kernel, error);
 }
 
@@ -132,13 +143,12 @@ lk_status lk_plan_conv_transposed(lk_planner *planner, const lk_conv_shape *shap
                              .has_chain_operands = step.ends.chain.n_operands > 0};
   lk_conv_transposed_plan(&conv);
   LK_RETURN_NOT_OK(lk_conv_transposed_weights(planner, &conv, &step.operands[1], error));
-  product_kernel kernel = {lk_conv_transposed_kernel,
+  const product_kernel kernel = {lk_conv_transposed_kernel,
                            "deconvolution",
                            &conv,
                            sizeof conv,
                            lk_conv_transposed_operations(&conv),
-                           ""};
-  lk_conv_transposed_describe(&conv, kernel.tiles, sizeof kernel.tiles);
+                           describe_transposed};
   return emit(planner, &step, &kernel, error);
 }
 
@@ -154,9 +164,9 @@ lk_status lk_plan_depthwise(lk_planner *planner, const lk_conv_shape *shape, lk_
                        .has_chain = step.ends.has_chain};
   lk_depthwise_plan(&conv, lk_isa_get());
   LK_RETURN_NOT_OK(lk_depthwise_weights(planner, &conv, &step.operands[1], error));
-  product_kernel kernel = {
-      lk_depthwise_kernel, "convolution", &conv, sizeof conv, lk_depthwise_operations(&conv), ""};
-  lk_depthwise_describe(&conv, kernel.tiles, sizeof kernel.tiles);
+  const product_kernel kernel = {
+      lk_depthwise_kernel, "convolution", &conv, sizeof conv, lk_depthwise_operations(&conv),
+      describe_depthwise};
   return emit(planner, &step, &kernel, error);
 }
 
@@ -193,12 +203,11 @@ lk_status lk_plan_matmul(lk_planner *planner, lk_matmul *matmul, bool has_column
     LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &operands[step.scratch], error));
   }
   LK_RETURN_NOT_OK(add_chain(planner, &step, error));
-  product_kernel kernel = {lk_matmul_kernel,
+  const product_kernel kernel = {lk_matmul_kernel,
                            "matmul",
                            matmul,
                            lk_matmul_size(matmul),
                            lk_product_operations(&matmul->product, matmul->batches),
-                           ""};
-  lk_product_describe(&matmul->product, kernel.tiles, sizeof kernel.tiles);
+                           describe_matmul};
   return emit(planner, &step, &kernel, error);
 }

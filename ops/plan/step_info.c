@@ -67,7 +67,8 @@ static void count_primitive(const lk_plan_body *body, const lk_step *step, lk_st
 
 lk_step_info lk_step_describe(const lk_plan_body *body, uint32_t index) {
   const lk_step *step = &body->steps[index];
-  lk_step_info info = {.struct_size = sizeof info, .tiles = step->tiles != NULL ? step->tiles : ""};
+  static _Thread_local char tiles[128];
+  lk_step_info info = {.struct_size = sizeof info, .tiles = ""};
   if (step->primitive != NULL) {
     info.kind = step->primitive->kind;
     info.implementation = step->primitive->implementation;
@@ -75,6 +76,10 @@ lk_step_info lk_step_describe(const lk_plan_body *body, uint32_t index) {
   } else {
     info.kind = step->kind;
     info.implementation = "kernel";
+    if (step->describe != NULL) {
+      step->describe(step->params, tiles, sizeof tiles);
+      info.tiles = tiles;
+    }
     info.flops = step->flops;
     info.bytes = step->bytes;
   }

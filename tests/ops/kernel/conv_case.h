@@ -123,8 +123,8 @@ struct ConvChain {
     const int64_t row_steps[] = {n_columns, 0, 1, 0}, column_steps[] = {1, 1, 0, 0};
     for (int i = 0; i < 4; i++) {
       value = lk_element_binary(&program, ops[i], value, lk_element_input(&program, LK_F32));
-      chain.row_step[i] = row_steps[i];
-      chain.column_step[i] = column_steps[i];
+      chain.row_step[i] = int32_t(row_steps[i]);
+      chain.column_step[i] = uint8_t(column_steps[i]);
     }
     lk_element_output(&program, lk_element_unary(&program, LK_ELEMENT_RELU, value, 0, 0), LK_F32);
     chain.n_operands = 4;
