@@ -80,6 +80,12 @@ static lk_status emit_pool(lk_planner *planner, lk_pool_kind kind, const lk_wind
   lk_pool_plan(&pool, lk_isa_get());
   LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_pool_kernel, "pool", &pool, sizeof pool, operands,
                                      pool.positions ? 3 : 2, error));
+  const double outputs = (double)lk_elements(&dst->desc);
+  const double size = (double)lk_dtype_size(x->dtype);
+  double flops = outputs, bytes = ((double)lk_elements(x) + outputs) * size;
+  for (uint32_t i = 0; i < shape->rank; i++) flops *= (double)shape->kernel[i];
+  if (pool.positions) bytes += outputs * sizeof(int32_t);
+  lk_planner_work(planner, flops, bytes);
   return lk_plan_post_ops(planner, 0, dst, error);
 }
 
