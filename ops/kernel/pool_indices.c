@@ -1,7 +1,7 @@
 /* The number of the largest element in the input, from its position inside the kernel. */
 #include "ops/kernel/pool_indices.h"
 
-#include "base/team/team_for.h"
+#include <stddef.h>
 
 /* With fewer outputs, one thread is done before others have woken up. */
 #define LEAST_PARALLEL_OUTPUTS 8192
@@ -79,17 +79,15 @@ static void index_row(const lk_pool_indices *step, const int64_t *offsets, const
   }
 }
 
-typedef struct indices_loop {
-  const lk_pool_indices *step;
-  const int64_t *offsets;
-  const int32_t *from;
-  int64_t *to;
-} indices_loop;
-
 static void index_rows(const void *arg, int64_t begin, int64_t end) {
-  const indices_loop *loop = arg;
+  const lk_kernel_loop *loop = arg;
+  const lk_pool_indices *step = loop->params;
+  const lk_pool_geometry *g = &step->geometry;
+  const bool few = g->kernel[0] * g->kernel[1] * g->kernel[2] <= MAX_OFFSETS;
+  int64_t offsets[MAX_OFFSETS];
+  if (few) fill_offsets(step, offsets);
   for (int64_t i = begin; i < end; i++) {
-    index_row(loop->step, loop->offsets, loop->from, loop->to, i);
+    index_row(step, few ? offsets : NULL, loop->pointers[0], loop->pointers[1], i);
   }
 }
 
@@ -98,10 +96,6 @@ lk_status lk_pool_indices_kernel(const void *params, void *const *pointers, lk_e
   const lk_pool_indices *step = params;
   const lk_pool_geometry *g = &step->geometry;
   const int64_t rows = step->batch * g->out[0] * g->out[1];
-  const bool few = g->kernel[0] * g->kernel[1] * g->kernel[2] <= MAX_OFFSETS;
-  int64_t offsets[MAX_OFFSETS];
-  if (few) fill_offsets(step, offsets);
-  const indices_loop loop = {step, few ? offsets : NULL, pointers[0], pointers[1]};
-  lk_team_for(rows, rows * step->channels * g->out[2] >= LEAST_PARALLEL_OUTPUTS, index_rows, &loop);
-  return LK_OK;
+  return lk_kernel_turns(rows, rows * step->channels * g->out[2] >= LEAST_PARALLEL_OUTPUTS,
+                         index_rows, step, pointers);
 }
