@@ -106,8 +106,8 @@ lk_status lk_planner_execute(lk_planner *planner, const lk_primitive *primitive,
 /* The same for a primitive that turns SRC into DST, which is found or built first. */
 lk_status lk_planner_unary(lk_planner *planner, lk_key_builder *key, const lk_operand *src,
                            const lk_operand *dst, lk_error *error);
-/* A step that copies `from` into `to`, of the same dimensions and type: layouts differ. Between the
- * two fixed layouts it is a kernel, else a primitive, which not all types have. */
+/* A step that copies `from` into `to`, of the same dimensions: types or layouts differ. Between the
+ * two fixed layouts of one type it is a kernel, else a primitive, which not all types have. */
 lk_status lk_planner_reorder(lk_planner *planner, const lk_operand *from, const lk_operand *to,
                              lk_error *error);
 /* A step that calls a kernel, whose name is `kind`. `params` (`size` bytes) is copied into the
