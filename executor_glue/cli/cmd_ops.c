@@ -59,10 +59,12 @@ static lk_status list_ops(void *arguments, lk_error *error) {
     const char *summary = row->summary != NULL ? row->summary : "";
     if (json) {
       (void)json_array_append_new(
-          list, json_pack("{s:s, s:s, s:i, s:i, s:s, s:b, s:b, s:s}", "operator", row->op_type,
-                          "domain", domain, "min_opset", row->since, "max_opset", LK_MAX_OPSET,
-                          "runs_on", runs_on, "in_place", row->in_place_inputs != 0, "post_ops",
-                          (row->flags & LK_OP_POST_OPS) != 0, "summary", summary));
+          list,
+          json_pack("{s:s, s:s, s:i, s:i, s:s, s:b, s:b, s:b, s:s}", "operator", row->op_type,
+                    "domain", domain, "min_opset", row->since, "max_opset", LK_MAX_OPSET, "runs_on",
+                    runs_on, "worth_claiming", (row->flags & LK_OP_WORTH_CLAIMING) != 0, "in_place",
+                    row->in_place_inputs != 0, "post_ops", (row->flags & LK_OP_POST_OPS) != 0,
+                    "summary", summary));
       continue;
     }
     report_cell(table, "%s", row->op_type);
