@@ -59,7 +59,7 @@ static const char *domain_text(const char *domain) {
 }
 
 static const char *runs_on_text(const lk_session_node *node) {
-  return node->runs_on_onednn ? "oneDNN" : "plain C";
+  return node->runs_on_onednn ? "oneDNN" : "kernels";
 }
 
 /* Nodes that are alike come together: operator, what is fused into it, how it runs. */

@@ -55,7 +55,7 @@ static lk_status list_ops(void *arguments, lk_error *error) {
   const lk_op_row *row = NULL;
   for (uint32_t i = 0; (row = api->op_row(i)) != NULL; i++) {
     const char *domain = row->domain == NULL || row->domain[0] == '\0' ? "ai.onnx" : row->domain;
-    const char *runs_on = (row->flags & LK_OP_ON_ONEDNN) != 0 ? "oneDNN" : "plain C";
+    const char *runs_on = (row->flags & LK_OP_ON_ONEDNN) != 0 ? "oneDNN" : "kernels";
     const char *summary = row->summary != NULL ? row->summary : "";
     if (json) {
       (void)json_array_append_new(

@@ -252,7 +252,7 @@ typedef struct lk_node_desc {
 
 /* What others may do with an operator, whatever its attributes. */
 typedef enum lk_op_flags {
-  LK_OP_ON_ONEDNN = 1 << 0,       /* computes on oneDNN; without it, in plain C */
+  LK_OP_ON_ONEDNN = 1 << 0,       /* some of its nodes compute on oneDNN; else all on kernels */
   LK_OP_WORTH_CLAIMING = 1 << 1,  /* arithmetic on data; a host hands the others over beside it */
   LK_OP_SHAPE_ONLY = 1 << 2,      /* reads the shape of its input, never an element */
   LK_OP_RANDOM = 1 << 3,          /* equal inputs do not give equal outputs */

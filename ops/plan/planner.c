@@ -251,6 +251,9 @@ cleanup:
 
 static lk_status add_arg(lk_planner *planner, int arg, const lk_operand *operand, lk_error *error) {
   lk_plan_body *body = planner->body;
+  if (body->n_args == UINT16_MAX) {
+    return lk_fail(error, LK_UNSUPPORTED, "a plan with more than %d arguments", UINT16_MAX);
+  }
   LK_RETURN_NOT_OK(GROW(planner, body, args, error));
   body->args[body->n_args++] =
       (lk_step_arg){arg, (uint16_t)operand->place, (uint16_t)operand->index};
@@ -262,7 +265,7 @@ static lk_status add_step(lk_planner *planner, const lk_step *step, lk_error *er
   lk_plan_body *body = planner->body;
   LK_RETURN_NOT_OK(GROW(planner, body, steps, error));
   body->steps[body->n_steps] = *step;
-  body->steps[body->n_steps].first_arg = body->n_args;
+  body->steps[body->n_steps].first_arg = (uint16_t)body->n_args;
   body->n_steps++;
   return LK_OK;
 }

@@ -75,8 +75,8 @@ static lk_status emit(lk_planner *planner, product_step *step, const product_ker
   if (both == NULL) return lk_fail_memory(error, "a kernel's parameters", size + chain);
   memcpy(both, kernel->params, size);
   if (chain > 0) memcpy(both + size, &step->ends.chain, chain);
-  LK_RETURN_NOT_OK(lk_planner_kernel(planner, kernel->run, kernel->kind, both, size + chain, step->operands,
-                           step->n_operands, error));
+  LK_RETURN_NOT_OK(lk_planner_kernel(planner, kernel->run, kernel->kind, both, size + chain,
+                                     step->operands, step->n_operands, error));
   for (uint32_t i = 0; i < step->n_operands; i++) {
     if (i > 0 && i == step->scratch) continue;
     bytes += (double)lk_elements(&step->operands[i].desc) * sizeof(float);
@@ -120,11 +120,11 @@ lk_status lk_plan_conv(lk_planner *planner, const lk_conv_shape *shape, lk_error
   lk_conv_plan(&conv);
   LK_RETURN_NOT_OK(lk_conv_weights(planner, &conv, &step.operands[1], error));
   const product_kernel kernel = {lk_conv_kernel,
-                           "convolution",
-                           &conv,
-                           sizeof conv,
-                           lk_product_operations(&conv.product, shape->groups),
-                           describe_conv};
+                                 "convolution",
+                                 &conv,
+                                 sizeof conv,
+                                 lk_product_operations(&conv.product, shape->groups),
+                                 describe_conv};
   return emit(planner, &step, &kernel, error);
 }
 
@@ -144,11 +144,11 @@ lk_status lk_plan_conv_transposed(lk_planner *planner, const lk_conv_shape *shap
   lk_conv_transposed_plan(&conv);
   LK_RETURN_NOT_OK(lk_conv_transposed_weights(planner, &conv, &step.operands[1], error));
   const product_kernel kernel = {lk_conv_transposed_kernel,
-                           "deconvolution",
-                           &conv,
-                           sizeof conv,
-                           lk_conv_transposed_operations(&conv),
-                           describe_transposed};
+                                 "deconvolution",
+                                 &conv,
+                                 sizeof conv,
+                                 lk_conv_transposed_operations(&conv),
+                                 describe_transposed};
   return emit(planner, &step, &kernel, error);
 }
 
@@ -204,10 +204,10 @@ lk_status lk_plan_matmul(lk_planner *planner, lk_matmul *matmul, bool has_column
   }
   LK_RETURN_NOT_OK(add_chain(planner, &step, error));
   const product_kernel kernel = {lk_matmul_kernel,
-                           "matmul",
-                           matmul,
-                           lk_matmul_size(matmul),
-                           lk_product_operations(&matmul->product, matmul->batches),
-                           describe_matmul};
+                                 "matmul",
+                                 matmul,
+                                 lk_matmul_size(matmul),
+                                 lk_product_operations(&matmul->product, matmul->batches),
+                                 describe_matmul};
   return emit(planner, &step, &kernel, error);
 }

@@ -18,9 +18,10 @@ from pictures import picture
 
 import latchkey
 
-# Relative to the largest output. ONNX Runtime's own results with and without its optimizations
-# differ by up to 0.8e-4 here.
-TOLERANCE = 1.5e-4
+# Relative to the largest output. The detector enlarges what is rounded: on pictures like these,
+# ONNX Runtime's own results with and without its optimizations differ by up to 4e-3. Where they do
+# not (0.9e-5 away from f64), ours are 1.7e-5 away from it.
+TOLERANCE = 3e-4
 MODES = [("shared", True), ("shared", False), ("thread", True), ("thread", False), ("off", False)]
 
 

@@ -510,8 +510,7 @@ TEST(Resize, FailsWithoutMemory) {
     EXPECT_EQ(status, LK_OUT_OF_MEMORY);
     failures++;
   }
-  // The plan, its steps, their tables, and the copies of these in the plan.
-  EXPECT_GE(failures, 10u);
+  EXPECT_GE(failures, 1u); // the plan is one block
 }
 
 TEST(Resize, HalfPixelsForNearestNeighbours) {

@@ -110,7 +110,7 @@ def use_all(sessions, context, model, pictures):
         run(own, pictures[::3])
         in_thread(lambda: run(own, pictures))
     run(latchkey.Session(model), pictures[:2])  # the context that such sessions share
-    assert context.stats()["cache"]["value"]["builds"] > 0
+    assert context.stats()["cache"]["run"]["builds"] > 0
     sessions[0].clear()
     run(sessions[0], pictures[:4])
     context.set_capacity(entries=10)
