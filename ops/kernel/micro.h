@@ -12,15 +12,17 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "ops/kernel/isa.h"
 
 enum {
-  LK_MICRO_ROWS = 14,    /* the most in a tile */
-  LK_MICRO_VECTORS = 4,  /* the most in a row of a tile */
-  LK_MICRO_COLUMNS = 64, /* the most in a tile */
-  LK_MICRO_TAPS = 32     /* that callers make at a time */
+  LK_MICRO_ROWS = 14,     /* the most in a tile */
+  LK_MICRO_VECTORS = 4,   /* the most in a row of a tile */
+  LK_MICRO_COLUMNS = 64,  /* the most in a tile */
+  LK_MICRO_WIDE_ROWS = 2, /* the most in a tile of several panels */
+  LK_MICRO_TAPS = 32      /* that callers make at a time */
 };
 
 typedef struct lk_micro_tap {
@@ -34,6 +36,7 @@ typedef struct lk_micro_call {
   int64_t n_taps;
   int64_t k;
   int64_t a_step, b_step; /* from one k to the next */
+  int64_t b_next;         /* run_wide: from a panel to the next */
   int64_t tiles;          /* one below the other, at least 1 */
   int64_t a_next;         /* from a row of a tile to that of the next tile */
   const float *init;      /* what the sums begin with */
@@ -57,6 +60,10 @@ typedef struct lk_micro {
    * few of them hide how long one takes. Measured. */
   double costs[LK_MICRO_VECTORS + 1];
   lk_micro_fn run[LK_MICRO_VECTORS + 1][LK_MICRO_ROWS + 1]; /* by vectors and rows */
+  /* By rows: tiles of so many panels of two whole vectors, where one panel has too few sums to hide
+   * how long an operation takes. NULL: there is none. */
+  lk_micro_fn run_wide[LK_MICRO_WIDE_ROWS + 1];
+  int32_t wide_panels[LK_MICRO_WIDE_ROWS + 1];
 } lk_micro;
 
 /* Only for a processor that has the instructions. */

@@ -157,17 +157,33 @@ static void set_ends(const lk_product *self, const lk_product_operands *operands
   if (at->is_last && operands->residual != NULL) call->add = bias;
 }
 
+/* How many panels from `panel` on a tile of `rows` rows computes at a time. */
+static int64_t panels_at_once(const lk_product *self, const lk_product_operands *operands,
+                              const block *at, int64_t panel, int64_t rows) {
+  const lk_micro *micro = self->micro;
+  if (rows > LK_MICRO_WIDE_ROWS || micro->run_wide[rows] == NULL ||
+      self->panel != 2 * micro->lanes) {
+    return 1;
+  }
+  const int64_t end = panel + micro->wide_panels[rows], first_packed = operands->first_packed;
+  const bool are_alike = panel >= first_packed || end <= first_packed;
+  return are_alike && end <= at->panel_end && end * self->panel <= self->columns ? end - panel : 1;
+}
+
 static void run_tiles(const lk_product *self, const lk_product_operands *operands, const block *at,
                       lk_product_tiles *tiles, lk_micro_call *call) {
   const int64_t lanes = self->micro->lanes, tap_elements = self->k * self->panel;
+  int64_t panels = 1;
   call->n_taps = tiles->n_taps;
   call->tiles = tiles->tiles;
   call->a_next = tiles->a_next;
-  for (int64_t p = at->panel; p < at->panel_end; p++) {
-    const int64_t n = p * self->panel, columns = smaller(self->panel, self->columns - n);
+  for (int64_t p = at->panel; p < at->panel_end; p += panels) {
+    panels = panels_at_once(self, operands, at, p, tiles->rows);
+    const int64_t n = p * self->panel, columns = smaller(panels * self->panel, self->columns - n);
     const int64_t vectors = div_up(columns, lanes);
     const bool is_plain = p < operands->first_packed;
     call->b_step = is_plain ? operands->plain_step : self->panel;
+    call->b_next = is_plain ? self->panel : panel_elements(self);
     const float *b = is_plain ? operands->plain_b + n : operands->b + p * panel_elements(self);
     b += at->k * call->b_step;
     for (int64_t t = 0; t < tiles->n_taps; t++) {
@@ -175,7 +191,8 @@ static void run_tiles(const lk_product *self, const lk_product_operands *operand
     }
     call->tail = columns - (vectors - 1) * lanes;
     set_ends(self, operands, at, tiles->place, n, call);
-    self->micro->run[vectors][tiles->rows](call);
+    (panels > 1 ? self->micro->run_wide[tiles->rows]
+                : self->micro->run[vectors][tiles->rows])(call);
     if (at->is_last && operands->chain != NULL) {
       const lk_product_chain_tile tile = {.c = call->c,
                                           .c_step = call->c_step,

@@ -147,27 +147,35 @@ TEST(MatmulKernel, IsRightForLargeOnes) {
   for (const auto &[rows, columns, k] : sizes) {
     for (const bool packed : {false, true}) {
       const Case made = simple(rows, columns, k, packed, random);
-      const Guarded output = run(made, lk_isa_get());
-      check(made, output);
-      lk::with_threads(
-          3, [&] { EXPECT_TRUE(run(made, lk_isa_get()).has_bits_of(output)) << "three threads"; });
+      for (const lk_isa isa : lk::instruction_sets()) {
+        const Guarded output = run(made, isa);
+        check(made, output);
+        lk::with_threads(
+            3, [&] { EXPECT_TRUE(run(made, isa).has_bits_of(output)) << "three threads"; });
+      }
     }
   }
 }
 
-// A row's result does not depend on how many rows there are.
-TEST(MatmulKernel, HasTheSameBitsForEachRowAlone) {
+// A row's result does not depend on how many rows there are. One or two are summed by tiles of their
+// own.
+TEST(MatmulKernel, HasTheSameBitsForFewRows) {
   std::mt19937 random(3);
   for (const bool packed : {false, true}) {
     const Case made = simple(50, 200, 77, packed, random);
-    const Guarded all = run(made, lk_isa_get());
-    Case one = made;
-    one.matmul.rows = 1;
-    for (size_t row = 0; row < 50; row++) {
-      one.a = Guarded(77);
-      std::copy_n(made.a.get() + row * 77, 77, one.a.get());
-      const Guarded alone = run(one, lk_isa_get());
-      EXPECT_EQ(std::memcmp(alone.get(), all.get() + row * 200, 200 * sizeof(float)), 0) << row;
+    for (const lk_isa isa : lk::instruction_sets()) {
+      const Guarded all = run(made, isa);
+      for (const size_t rows : {1, 2}) {
+        Case few = made;
+        few.matmul.rows = int64_t(rows);
+        for (size_t row = 0; row < 50; row += rows) {
+          few.a = Guarded(rows * 77);
+          std::copy_n(made.a.get() + row * 77, rows * 77, few.a.get());
+          const Guarded apart = run(few, isa);
+          EXPECT_EQ(std::memcmp(apart.get(), all.get() + row * 200, rows * 200 * sizeof(float)), 0)
+              << rows << " rows from " << row << ", isa " << isa;
+        }
+      }
     }
   }
 }
