@@ -139,3 +139,60 @@ def save_fixed(model, shape, path):
         dim.dim_value = int(size)
     onnx.save(loaded, path)
     return path
+
+
+# ---- image classifiers of any size ----
+
+def filtered(b, x, channels, out, size, stride=1, groups=1, activation=True):
+    """A convolution with a bias, and Clip(0, 6) behind it."""
+    fan_in = channels // groups * size * size
+    x = b.node("Conv", x, b.weights(out, channels // groups, size, size, fan_in=fan_in / 2),
+               b.constant(numpy.zeros(out)), pads=[size // 2] * 4, strides=[stride] * 2,
+               group=groups)
+    return b.node("Clip", x, b.constant(0.0), b.constant(6.0)) if activation else x
+
+
+def classified(b, x, channels):
+    x = b.node("Flatten", b.node("GlobalAveragePool", x))
+    return b.node("Gemm", x, b.weights(channels, 1000, fan_in=channels),
+                  b.constant(numpy.zeros(1000)))
+
+
+def mobilenet_v2(path):
+    """Sandler et al. 2018 (arXiv:1801.04381), table 2, on images of any size."""
+    b = Builder("mobilenet_v2", [1, 3, "height", "width"])
+    x, channels = filtered(b, "x", 3, 32, 3, 2), 32
+    for expansion, out, repeats, stride in ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2),
+                                            (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2),
+                                            (6, 320, 1, 1)):
+        for i in range(repeats):
+            wide, before = channels * expansion, x
+            if expansion > 1:
+                x = filtered(b, x, channels, wide, 1)
+            x = filtered(b, x, wide, wide, 3, stride if i == 0 else 1, wide)
+            x = filtered(b, x, wide, out, 1, activation=False)
+            x = b.node("Add", x, before) if i > 0 else x
+            channels = out
+    return b.save(classified(b, filtered(b, x, channels, 1280, 1), 1280), path)
+
+
+def resnet50(path):
+    """He et al. 2015 (arXiv:1512.03385), table 1, on images of any size."""
+    b = Builder("resnet50", [1, 3, "height", "width"])
+
+    def relu(x):
+        return b.node("Relu", x)
+
+    x = relu(filtered(b, "x", 3, 64, 7, 2, activation=False))
+    x, channels = b.node("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4), 64
+    for stage, repeats in enumerate((3, 4, 6, 3)):
+        width, out = 64 << stage, 256 << stage
+        for i in range(repeats):
+            stride, before = 2 if i == 0 and stage > 0 else 1, x
+            x = relu(filtered(b, x, channels, width, 1, activation=False))
+            x = relu(filtered(b, x, width, width, 3, stride, activation=False))
+            x = filtered(b, x, width, out, 1, activation=False)
+            if i == 0:
+                before = filtered(b, before, channels, out, 1, stride, activation=False)
+            x, channels = relu(b.node("Add", x, before)), out
+    return b.save(classified(b, x, channels), path)

@@ -187,7 +187,7 @@ TEST_F(KeyText, EveryFieldCounts) {
     switch (field.form) {
     case word_:
     case label:
-      value = value == LK_WORD_PADS_BEGIN ? LK_WORD_PADS_END : LK_WORD_STRIDES;
+      value = value == LK_WORD_PADS_BEGIN ? LK_WORD_PADS_END : LK_WORD_PADS_BEGIN;
       break;
     case element:
       value = value == LK_I64 ? LK_U64 : LK_I64;
