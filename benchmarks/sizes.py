@@ -1,4 +1,4 @@
-"""What does a size cost that was never seen before, beside ONNX Runtime's CPU provider and OpenVINO?
+"""What does a size cost that was never seen before, beside ONNX Runtime and OpenVINO?
 
 Requests of random sizes, all different, in one order for all. Each engine has a process of its own,
 on one thread. They take turns in blocks of 20 sizes, so that what disturbs the machine disturbs
@@ -23,7 +23,8 @@ TARGETS = {"second": 1.05, "onnxruntime": 1.0, "p99": 1.2, "growth_mib": 24}
 
 def lines(count):
     """Pictures of one line of text: widths in pixels."""
-    return [f"1x3x48x{width}" for width in random.Random(11).sample(range(32, 32 + 2 * count), count)]
+    widths = random.Random(11).sample(range(32, 32 + 2 * count), count)
+    return [f"1x3x48x{width}" for width in widths]
 
 
 def pictures(count, least, step):

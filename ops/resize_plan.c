@@ -161,7 +161,7 @@ static lk_status make_temps(const resizing *self, const group *groups, uint32_t 
 static lk_status plan_groups(resizing *self, lk_error *error) {
   group groups[LK_MAX_RANK];
   lk_operand temps[2];
-  int64_t lengths[LK_MAX_RANK];
+  int64_t lengths[LK_MAX_RANK] = {0};
   const uint32_t dtype = self->from->desc.dtype, wide = lk_resize_wide(dtype);
   const uint32_t count = order_groups(self, groups);
   for (uint32_t i = 0; i < self->rank; i++) lengths[i] = self->dims[i].in;

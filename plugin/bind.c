@@ -198,13 +198,14 @@ lk_status lk_op_bind(lk_op *op, const lk_bind_desc *bind, lk_plan **inout_plan, 
   LK_TRY(lk_op_prefix(op, "bind", check_bind(op, bind, error), error));
   if (former != NULL && is_unchanged(op, bind, lk_plan_get_body(former))) {
     *inout_plan = former;
-    return LK_OK;
+    former = NULL;
+  } else {
+    lk_plan_release(former); /* first: what is built may need its room */
+    former = NULL;
+    LK_TRY(lk_op_prefix(op, "bind", check_inputs(op, bind, error), error));
+    LK_TRY((bind->flags & LK_BIND_OWN) != 0 ? build_own(op, bind, inout_plan, error)
+                                            : look_up(op, bind, inout_plan, error));
   }
-  lk_plan_release(former); /* first: what is built may need its room */
-  former = NULL;
-  LK_TRY(lk_op_prefix(op, "bind", check_inputs(op, bind, error), error));
-  LK_TRY((bind->flags & LK_BIND_OWN) != 0 ? build_own(op, bind, inout_plan, error)
-                                          : look_up(op, bind, inout_plan, error));
 cleanup:
   lk_plan_release(former);
   return status;

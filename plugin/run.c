@@ -61,9 +61,10 @@ IN_LOOP lk_status run_step(const lk_frame *frame, const lk_slot *self, uint32_t 
                            uint32_t index, void *const *inputs, void *const *outputs,
                            lk_error *error) {
   const lk_step *step = &self->body->steps[index];
-  return step->primitive != NULL
-             ? run_primitive(frame, self, index, inputs, outputs, error)
-             : run_kernel(self, step, frame->lanes[lane].scratch, inputs, outputs, error);
+  if (self->args == NULL || step->primitive == NULL) {
+    return run_kernel(self, step, frame->lanes[lane].scratch, inputs, outputs, error);
+  }
+  return run_primitive(frame, self, index, inputs, outputs, error);
 }
 
 static lk_status run_step_timed(const lk_frame *frame, const lk_slot *self, uint32_t lane,

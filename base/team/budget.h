@@ -29,8 +29,8 @@ typedef struct lk_budget_ask {
 } lk_budget_ask;
 
 /* Returns how many threads are granted, 1 or more; or LK_WAIT_CANCELLED or LK_WAIT_DEADLINE, and
- * then nothing is granted. A thread that is inside already, in a callback say, gets `least` at once:
- * it is counted already, and would wait for itself. */
+ * then nothing is granted. A thread that is inside already, in a callback say, gets `least` at
+ * once: it is counted already, and would wait for itself. */
 int lk_budget_enter(const lk_budget_ask *ask);
 /* What lk_budget_enter granted; on the same thread. */
 void lk_budget_leave(int threads);

@@ -27,8 +27,8 @@ int lk_team_threads(void);
 void lk_team_set_threads(int threads);
 
 /* Around a run: what team its regions need stays with this thread in between, and regions get
- * `threads`. Returns what lk_team_end gets, for the time after it: what lk_team_threads() was. Pairs
- * may lie in each other. */
+ * `threads`. Returns what lk_team_end gets, for the time after it: what lk_team_threads() was.
+ * Pairs may lie in each other. */
 int lk_team_begin(int threads);
 void lk_team_end(int before);
 

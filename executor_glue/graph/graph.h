@@ -36,7 +36,8 @@ typedef struct lk_declaration {
 
 typedef struct lk_value {
   const char *name; /* unique within the graph; never NULL */
-  /* In the graph's memory. NULL: nothing is declared, or the value is a constant, which knows better. */
+  /* In the graph's memory. NULL: nothing is declared, or the value is a constant, which knows
+   * better. */
   const lk_declaration *declared;
   lk_constant_kind constant_kind;
   lk_tensor constant; /* when constant_kind is not NONE; may lie unaligned when MAPPED */

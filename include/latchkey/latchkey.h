@@ -69,7 +69,7 @@ typedef struct lk_context_options {
   uint32_t cache_mode;    /* lk_cache_mode; LATCHKEY_CACHE=off|thread|shared; default shared */
   int32_t threads;        /* 0 = unset; 1..1024; LATCHKEY_THREADS; default: processors_get */
   uint64_t cache_entries; /* LATCHKEY_CACHE_ENTRIES; default 65536; 0 disables */
-  uint64_t cache_bytes;   /* LATCHKEY_CACHE_BYTES, with k, m or g; default 1 GiB; 0 disables */
+  uint64_t cache_bytes;   /* LATCHKEY_CACHE_BYTES, with k, m or g; default 32 MiB; 0 disables */
   uint64_t weights_bytes; /* packed weights; default unlimited */
   int32_t verbose;        /* -1 = unset; lk_log_level; LATCHKEY_VERBOSE=0..3; default 1 */
   uint32_t reserved;
@@ -461,8 +461,8 @@ typedef struct lk_api {
    * may make the call of one that is late. All calls see what this thread wrote before, and this
    * thread sees afterwards what they wrote.
    * `fn` may call every function of the table. Operators that it runs are not split again, and each
-   * index runs them in a lane of its own (op_run_lane). On this thread floating point is as the host has set it, on the others as C
-   * starts it.
+   * index runs them in a lane of its own (op_run_lane). On this thread floating point is as the
+   * host has set it, on the others as C starts it.
    * This function cannot fail. It does not ask whether processors are free: threads_enter does. */
   void (*parallel_run)(lk_context *context, int32_t threads, lk_parallel_fn fn, void *arg);
   /* How many regions of several threads this thread has begun so far, in operators and by
@@ -562,10 +562,11 @@ typedef struct lk_api {
                             lk_output_alloc_fn alloc, void *arg, lk_tensor *outputs,
                             lk_error *error);
   /* A bracket around a series of op_run on this thread, which then keeps its team from one to the
-   * next, and uses at most `threads` threads; 0: the context's. In between, floating point is as C starts it: rounding to nearest, denormals as they are,
-   * no traps. `frame_end` gives the team back, and restores the host's floating-point state with
-   * the exceptions in it. An op_run outside such a pair does all that by itself, as does every
-   * other function that computes (op_bind, tensor_convert). */
+   * next, and uses at most `threads` threads; 0: the context's. In between, floating point is as C
+   * starts it: rounding to nearest, denormals as they are, no traps. `frame_end` gives the team
+   * back, and restores the host's floating-point state with the exceptions in it. An op_run outside
+   * such a pair does all that by itself, as does every other function that computes (op_bind,
+   * tensor_convert). */
   void (*frame_begin)(lk_frame *frame, int32_t threads);
   void (*frame_end)(lk_frame *frame);
 

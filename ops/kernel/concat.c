@@ -14,8 +14,9 @@ void lk_concat_plan(lk_concat *self, lk_isa isa) {
   self->planes = lk_copy_planes_get(isa);
   self->row = 0;
   for (uint32_t i = 0; i < self->count; i++) self->row += self->blocks[i];
-  self->piece = self->row < TURN_BYTES ? self->row : TURN_BYTES;
-  self->tile = self->row < TURN_BYTES ? (int64_t)(TURN_BYTES / self->row) : 1;
+  const size_t row = self->row > 0 ? self->row : 1; /* of nothing: one turn does that */
+  self->piece = row < TURN_BYTES ? row : TURN_BYTES;
+  self->tile = row < TURN_BYTES ? (int64_t)(TURN_BYTES / row) : 1;
   const int64_t pieces = (int64_t)((self->row + self->piece - 1) / self->piece);
   self->turns = (self->rows + self->tile - 1) / self->tile * pieces;
   self->shared = (double)self->rows * (double)self->row >= SHARED_BYTES;

@@ -3,11 +3,11 @@
  *
  * The pixels of the output whose positions have the same remainder by the stride form an ordinary
  * convolution (conv.h) with a part of the positions of the kernel, in reverse order: a phase. Its
- * pixels are written where they belong, `stride` apart. Where windows lie side by side along the last
- * dimension, all pixels of a window's line are columns of one product instead.
+ * pixels are written where they belong, `stride` apart. Where windows lie side by side along the
+ * last dimension, all pixels of a window's line are columns of one product instead.
  *
- * Bound: 2 * pixels of the input * out_channels * positions * in_channels operations for each group.
- */
+ * Bound: 2 * pixels of the input * out_channels * positions * in_channels operations for each
+ * group. */
 #pragma once
 
 #include <stddef.h>
@@ -22,7 +22,7 @@ typedef struct lk_conv_transposed {
   bool has_bias, has_residual;
   bool has_chain;          /* an lk_product_chain lies behind this struct */
   bool has_chain_operands; /* and has operands */
-  /* ---- by lk_conv_transposed_plan, which changes the shape so that a pixel is a window's line ---- */
+  /* ---- by lk_conv_transposed_plan, which may make a window's line a pixel of the shape ---- */
   int64_t fold;   /* pixels of the output in a pixel of the shape; 1: it is as it was */
   int64_t blocks; /* turns for each phase and group */
 } lk_conv_transposed;

@@ -110,9 +110,9 @@ static int64_t evenness(int64_t step) {
 }
 
 /* Rows and columns of a turn that transposes. In a high one, several rows of the source are read
- * side by side. A flat one has as many rows as a line of the cache has elements, and writes them one
- * beside the other: for steps between rows of the destination that would have its lines push each
- * other out of the cache. */
+ * side by side. A flat one has as many rows as a line of the cache has elements, and writes them
+ * one beside the other: for steps between rows of the destination that would have its lines push
+ * each other out of the cache. */
 static void cut_transpose(const lk_copy *copy, int64_t tile[2]) {
   const int64_t *dims = copy->dims + copy->rank - 2, block = (int64_t)copy->block;
   const int64_t even = evenness(copy->to[copy->rank - 2]);
@@ -126,9 +126,9 @@ static void cut_transpose(const lk_copy *copy, int64_t tile[2]) {
 /* Whole rows where they are not too long. */
 static void cut_blocks(const lk_copy *copy, int64_t tile[2]) {
   const int64_t *dims = copy->dims + copy->rank - 2;
-  const int64_t blocks = at_least_1(TURN_BYTES / (int64_t)copy->block);
+  const int64_t blocks = at_least_1(TURN_BYTES / at_least_1((int64_t)copy->block));
   tile[1] = at_most(dims[1], blocks);
-  tile[0] = at_most(dims[0], at_least_1(blocks / tile[1]));
+  tile[0] = at_most(dims[0], at_least_1(blocks / at_least_1(tile[1])));
 }
 
 static void cut_plane(lk_copy *copy) {

@@ -1,7 +1,9 @@
 /* Tiles of a depthwise convolution: up to eight columns of a line of the output, each a vector of
  * channels whose sums stay in registers.
  *
- *   out[x][c] = clip(bias[c] + sum over lines l and columns k of the window in[l][x + k][c] w[l][k][c])
+ *   out[x][c] = clip(bias[c] + sum over l and k of in[l][x + k][c] w[l][k][c])
+ *
+ * over the lines l and columns k of the window.
  *
  * Each element is summed in the order of the window, whatever the tile is. What lies in the padding
  * is left out: lines by whom calls, columns by the tile.

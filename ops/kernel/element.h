@@ -63,8 +63,8 @@ enum {
   LK_ELEMENT_REFS = LK_ELEMENT_OPERANDS + LK_ELEMENT_NUMBERS + LK_ELEMENT_REGISTERS + 1
 };
 
-/* A program for tensors of known sizes: params of lk_element_kernel. One is kept for every size that
- * a node has had, so it is as long as it must be. */
+/* A program for tensors of known sizes: params of lk_element_kernel. One is kept for every size
+ * that a node has had, so it is as long as it must be. */
 typedef struct lk_element {
   uint32_t size; /* bytes of this struct that matter: what lies behind may be left out */
   uint8_t n_inputs, n_outputs, n_numbers, n_registers, n_calls, rank;

@@ -156,7 +156,7 @@ lk_status lk_element_plan(const lk_element_program *program, uint32_t rank, cons
     for (uint32_t i = 0; i < rank; i++) space.strides[k][i] = operands[k].strides[i] * bytes;
   }
   lk_element_space_simplify(&space, n_operands, n_inputs);
-  lk_element_lie lies[LK_ELEMENT_OPERANDS];
+  lk_element_lie lies[LK_ELEMENT_OPERANDS] = {{0}};
   for (uint32_t k = 0; k < n_operands; k++) {
     lies[k] = elements == 1 /* which has any stride */
                   ? (lk_element_lie){.stride = operand_bytes(program, k), .level = LK_ELEMENT_EACH}
@@ -175,7 +175,7 @@ lk_status lk_element_plan(const lk_element_program *program, uint32_t rank, cons
 lk_status lk_element_plan_tile(const lk_element_program *program, const uint8_t *levels,
                                lk_element *out, lk_error *error) {
   const uint32_t n_operands = (uint32_t)program->n_inputs + program->n_outputs;
-  lk_element_lie lies[LK_ELEMENT_OPERANDS];
+  lk_element_lie lies[LK_ELEMENT_OPERANDS] = {{0}};
   for (uint32_t k = 0; k < n_operands; k++) {
     const uint32_t level = k < program->n_inputs ? levels[k] : LK_ELEMENT_EACH;
     lies[k] = (lk_element_lie){.stride = operand_bytes(program, k), .level = (uint8_t)level};

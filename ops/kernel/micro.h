@@ -56,8 +56,8 @@ typedef struct lk_micro {
   int32_t lanes;                      /* floats in a vector */
   int32_t vectors;                    /* the most in a row of a tile */
   int32_t rows[LK_MICRO_VECTORS + 1]; /* the most in a tile, by vectors */
-  /* What a row of a tile costs for each k, by vectors: half an operation for each, and more where too
-   * few of them hide how long one takes. Measured. */
+  /* What a row of a tile costs for each k, by vectors: half an operation for each, and more where
+   * too few of them hide how long one takes. Measured. */
   double costs[LK_MICRO_VECTORS + 1];
   lk_micro_fn run[LK_MICRO_VECTORS + 1][LK_MICRO_ROWS + 1]; /* by vectors and rows */
   /* By rows: tiles of so many panels of two whole vectors, where one panel has too few sums to hide

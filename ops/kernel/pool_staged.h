@@ -1,6 +1,6 @@
 /* Poolings of f32 in two stages: columns of windows first, and then along lines, from a buffer in
- * the first-level cache, in which the padding is too. So the borders cost no more than the rest, and
- * a window of m lines and n columns m + n loads. */
+ * the first-level cache, in which the padding is too. So the borders cost no more than the rest,
+ * and a window of m lines and n columns m + n loads. */
 #pragma once
 
 #include "ops/kernel/pool_window.h"

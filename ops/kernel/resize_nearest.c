@@ -60,7 +60,8 @@ static void fill_rows(const void *arg, int64_t begin, int64_t end) {
   const char *table = loop->pointers[0];
   const uint32_t last = self->rank - 1;
   const int64_t count = self->dims[last];
-  const char *columns = self->outside[last] < 0 ? NULL : table + self->outside[last];
+  const bool has_columns = self->outside[last] >= 0;
+  const char *columns = table + (has_columns ? self->outside[last] : 0);
   char *to = (char *)loop->pointers[1] + (size_t)(begin * count) * self->block;
   for (int64_t row = begin; row < end; row++, to += (size_t)count * self->block) {
     bool whole = false;
@@ -69,7 +70,7 @@ static void fill_rows(const void *arg, int64_t begin, int64_t end) {
       whole =
           whole || (self->outside[i] >= 0 && table[self->outside[i] + rest % self->dims[i]] != 0);
     }
-    for (int64_t x = 0; x < count && (whole || columns != NULL); x++) {
+    for (int64_t x = 0; x < count && (whole || has_columns); x++) {
       if (whole || columns[x] != 0) {
         memcpy(to + (size_t)x * self->block, self->value, self->block);
       }

@@ -52,8 +52,8 @@ LK_VEC_FN vec vec_from_int(veci x) {
 #include "ops/kernel/vec_sse2.h"
 #endif
 
-/* As many vectors as lanes, as a matrix. A round moves the highest bit of the number of a row to the
- * end of that of a column, and the other way round, so that after all of them they have changed
+/* As many vectors as lanes, as a matrix. A round moves the highest bit of the number of a row to
+ * the end of that of a column, and the other way round, so that after all of them they have changed
  * places. */
 LK_VEC_FN void vec_transpose(vec rows[LK_VEC_LANES]) {
 #pragma GCC unroll 4

@@ -118,7 +118,7 @@ LK_VEC_FN vec vec_erf(vec x) {
 }
 /* x times the normal distribution function: max(x, 0) - |x| h(x), where h(x), the distribution at
  * -|x|, lies in 0 .. 1/2, so that both sides are exact relative to themselves. h is exp(-x^2/2)
- * times a smooth function, here a polynomial of u = |x| / (|x| + 3) over |x| + 3; |x| goes into u. */
+ * times a smooth function, here a polynomial of u = |x| / (|x| + 3) over |x| + 3. */
 LK_VEC_FN vec vec_gelu(vec x) {
   const vec size = vec_min_or_second(vec_splat(15), vec_abs(x));
   const vec u = size / (size + 3.0F);

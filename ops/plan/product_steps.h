@@ -5,8 +5,8 @@
 #include "ops/kernel/matmul.h"
 #include "ops/plan/planner.h"
 
-/* One step: output 0, channels-last, is the convolution of `shape` of input 0, constant weights, and
- * bias where there is one; with all of the node's post-ops. */
+/* One step: output 0, channels-last, is the convolution of `shape` of input 0, constant weights,
+ * and bias where there is one; with all of the node's post-ops. */
 lk_status lk_plan_conv(lk_planner *planner, const lk_conv_shape *shape, lk_error *error);
 /* The same for a transposed convolution. */
 lk_status lk_plan_conv_transposed(lk_planner *planner, const lk_conv_shape *shape, lk_error *error);

@@ -26,7 +26,8 @@ void TakeTurns(void *arg) {
 class Team final : public dnnl::threadpool_interop::threadpool_iface {
 public:
   int get_num_threads() const override { return LK_DNNL_SHARES; }
-  // Inside a region too: this thread alone takes all turns then, of which there are as many as ever.
+  // Inside a region too: this thread alone takes all turns then, of which there are as many as
+  // ever.
   bool get_in_parallel() const override { return false; }
   void parallel_for(int count, const std::function<void(int, int)> &turn) override {
     Turns turns = {count, &turn};

@@ -7,8 +7,8 @@
 extern "C" {
 #endif
 
-/* Into so many parts oneDNN cuts its work, whatever threads there are: how it is cut is part of what
- * a primitive is made for, and the last bits of a sum depend on it. */
+/* Into so many parts oneDNN cuts its work, whatever threads there are: how it is cut is part of
+ * what a primitive is made for, and the last bits of a sum depend on it. */
 enum { LK_DNNL_SHARES = 8 };
 
 /* What this thread creates from now on is cut so. */

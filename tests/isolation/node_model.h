@@ -52,7 +52,8 @@ struct Model {
   }
 };
 
-// A node that runs on a primitive of oneDNN: a convolution of 1 x 1 whose weights come with the run.
+// A node that runs on a primitive of oneDNN: a convolution of 1 x 1 whose weights come with the
+// run.
 struct PrimitiveModel {
   Executor executor;
   Op op;

@@ -157,8 +157,8 @@ TEST(MatmulKernel, IsRightForLargeOnes) {
   }
 }
 
-// A row's result does not depend on how many rows there are. One or two are summed by tiles of their
-// own.
+// A row's result does not depend on how many rows there are. One or two are summed by tiles of
+// their own.
 TEST(MatmulKernel, HasTheSameBitsForFewRows) {
   std::mt19937 random(3);
   for (const bool packed : {false, true}) {
