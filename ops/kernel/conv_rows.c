@@ -5,12 +5,10 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "ops/kernel/sizes.h"
+
 /* What a row in the padding reads; no longer than a block of k. */
 static const float zeros[LK_PRODUCT_LONGEST_SUM];
-
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
 
 static int64_t pixel_step(const lk_conv *conv) {
   return conv->shape.in_channels * conv->shape.groups;
@@ -70,8 +68,8 @@ static int64_t pixels_inside(const lk_conv_source *self) {
   const lk_conv_cursor *cursor = &self->cursor;
   const int64_t last = last_inside(conv);
   if (!cursor->line_is_inside || cursor->at[2] < 0 || cursor->at[2] > last) return 0;
-  return smaller(conv->shape.out[2] - cursor->pixel[2],
-                 (last - cursor->at[2]) / conv->shape.stride[2] + 1);
+  return lk_min(conv->shape.out[2] - cursor->pixel[2],
+                (last - cursor->at[2]) / conv->shape.stride[2] + 1);
 }
 
 /* ---- rows ---- */
@@ -107,7 +105,7 @@ static void find_rows(lk_conv_source *self, int64_t count, rows *out) {
   out->reach_out = 0;
   while (out->count < count) {
     const int64_t of_line = self->conv->shape.out[2] - self->cursor.pixel[2];
-    const int64_t more = smaller(count - out->count, of_line);
+    const int64_t more = lk_min(count - out->count, of_line);
     add_rows(self, more, out);
     advance(self, more);
   }
@@ -232,11 +230,11 @@ void lk_conv_source_next(lk_conv_source *self, int64_t left, int64_t first, int6
   const lk_conv *conv = self->conv;
   const int64_t most = conv->product.tile_rows;
   rows of;
-  out->tiles = smaller(left, pixels_inside(self)) / most;
+  out->tiles = lk_min(left, pixels_inside(self)) / most;
   if (out->tiles > 0) {
     find_inside(self, most, out->tiles, &of);
   } else {
-    find_rows(self, smaller(left, most), &of);
+    find_rows(self, lk_min(left, most), &of);
     out->tiles = 1;
   }
   out->rows = of.count;
@@ -268,7 +266,7 @@ static void next_dense(lk_product_source *source, int64_t left, int64_t first, i
   lk_conv_source *self = (lk_conv_source *)source;
   const int64_t step = pixel_step(self->conv), most = self->conv->product.tile_rows;
   (void)first, (void)last; /* there is one tap */
-  out->rows = smaller(left, most);
+  out->rows = lk_min(left, most);
   out->tiles = left / out->rows;
   out->a_next = out->rows * step;
   out->n_taps = 1;

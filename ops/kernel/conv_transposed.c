@@ -7,15 +7,9 @@
 
 #include "ops/kernel/conv.h"
 #include "ops/kernel/conv_rows.h"
+#include "ops/kernel/sizes.h"
 
 enum { MOST_FOLDED_COLUMNS = 256 };
-
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
 
 static int64_t positions(const lk_conv_shape *shape) {
   return shape->kernel[0] * shape->kernel[1] * shape->kernel[2];
@@ -98,8 +92,8 @@ static lk_conv convolution(const lk_conv_transposed *self, const phase *of) {
   for (int d = 0; d < LK_CONV_DIMS; d++) {
     const int64_t stride = self->shape.stride[d], dilation = self->shape.dilation[d];
     const int64_t first = first_pixel(&self->shape, of, d);
-    const int64_t last_tap = of->of[d].first + larger(0, of->of[d].count - 1) * of->of[d].step;
-    conv.shape.out[d] = larger(0, (self->shape.out[d] - first + stride - 1) / stride);
+    const int64_t last_tap = of->of[d].first + lk_max(0, of->of[d].count - 1) * of->of[d].step;
+    conv.shape.out[d] = lk_max(0, (self->shape.out[d] - first + stride - 1) / stride);
     conv.shape.kernel[d] = of->of[d].count;
     conv.shape.stride[d] = 1;
     conv.shape.dilation[d] = dilation / common_divisor(stride, dilation);
@@ -135,7 +129,7 @@ void lk_conv_transposed_plan(lk_conv_transposed *self) {
     shape->out[2] = shape->in[2];
   }
   const lk_product product = product_of(self, 0);
-  self->blocks = larger(1, lk_product_tasks(&product));
+  self->blocks = lk_max(1, lk_product_tasks(&product));
 }
 
 double lk_conv_transposed_operations(const lk_conv_transposed *self) {
@@ -259,7 +253,7 @@ static void next(lk_product_source *source, int64_t left, int64_t tap, int64_t t
         place * self->shape->out[d] + self->first[d] + cursor->pixel[d] * self->shape->stride[d];
   }
   const int64_t of_line = self->rows.conv->shape.out[2] - cursor->pixel[2];
-  lk_conv_source_next(&self->rows, smaller(left, of_line), tap, tap_end, k, out);
+  lk_conv_source_next(&self->rows, lk_min(left, of_line), tap, tap_end, k, out);
   out->place = place;
 }
 

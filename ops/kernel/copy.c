@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/tensor.h"
+#include "ops/kernel/sizes.h"
 #include "ops/kernel/strides.h"
 
 enum {
@@ -96,13 +97,6 @@ static lk_copy_plane_fn *choose_plane(const lk_copy *copy, const lk_copy_planes 
                             : planes->blocks[lk_block_class_of(copy->block)];
 }
 
-static int64_t at_most(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-static int64_t at_least_1(int64_t a) {
-  return a > 1 ? a : 1;
-}
-
 /* The largest power of two in a step: the larger, the fewer sets of a cache the lines that are that
  * far apart share. */
 static int64_t evenness(int64_t step) {
@@ -118,17 +112,17 @@ static void cut_transpose(const lk_copy *copy, int64_t tile[2]) {
   const int64_t even = evenness(copy->to[copy->rank - 2]);
   const bool is_flat = even >= FEW_SETS && even > evenness(copy->from[copy->rank - 1]);
   const int64_t blocks = TRANSPOSE_BYTES / block;
-  tile[0] = at_most(dims[0], is_flat ? LINE_BYTES / block : TRANSPOSED_ROWS);
-  tile[1] = at_most(dims[1], at_least_1(blocks / tile[0] / TILE) * TILE);
-  if (!is_flat) tile[0] = at_most(dims[0], at_least_1(blocks / tile[1] / TILE) * TILE);
+  tile[0] = lk_min(dims[0], is_flat ? LINE_BYTES / block : TRANSPOSED_ROWS);
+  tile[1] = lk_min(dims[1], lk_max(1, blocks / tile[0] / TILE) * TILE);
+  if (!is_flat) tile[0] = lk_min(dims[0], lk_max(1, blocks / tile[1] / TILE) * TILE);
 }
 
 /* Whole rows where they are not too long. */
 static void cut_blocks(const lk_copy *copy, int64_t tile[2]) {
   const int64_t *dims = copy->dims + copy->rank - 2;
-  const int64_t blocks = at_least_1(TURN_BYTES / at_least_1((int64_t)copy->block));
-  tile[1] = at_most(dims[1], blocks);
-  tile[0] = at_most(dims[0], at_least_1(blocks / at_least_1(tile[1])));
+  const int64_t blocks = lk_max(1, TURN_BYTES / lk_max(1, (int64_t)copy->block));
+  tile[1] = lk_min(dims[1], blocks);
+  tile[0] = lk_min(dims[0], lk_max(1, blocks / lk_max(1, tile[1])));
 }
 
 static void cut_plane(lk_copy *copy) {
@@ -235,8 +229,8 @@ static void do_turns(const void *arg, int64_t begin, int64_t end) {
     const int64_t first_row = p.tile[0] * copy->tile[0], first_col = p.tile[1] * copy->tile[1];
     plane.from = p.from + first_row * plane.from_row + first_col * plane.from_col;
     plane.to = p.to + first_row * plane.to_row + first_col * plane.to_col;
-    plane.rows = at_most(copy->tile[0], copy->dims[row] - first_row);
-    plane.cols = at_most(copy->tile[1], copy->dims[col] - first_col);
+    plane.rows = lk_min(copy->tile[0], copy->dims[row] - first_row);
+    plane.cols = lk_min(copy->tile[1], copy->dims[col] - first_col);
     copy->plane(&plane);
   }
 }

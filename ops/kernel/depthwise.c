@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ops/kernel/product_chain.h"
+#include "ops/kernel/sizes.h"
 
 /* What a turn reads for a line of the output is read again for the next one: at most so much of the
  * L1 cache, which has 32 KiB or more. Measured, as is how many channels a turn has: with few, lines
@@ -17,16 +18,6 @@ enum { LEAST_PIECE = 4 * LK_DEPTHWISE_COLUMNS, ELEMENT = sizeof(float) };
 
 /* Fewer operations than this are done sooner than another thread wakes up. */
 static const double LEAST_SHARED = 1e6;
-
-static int64_t div_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
 
 static int64_t channels_of(const lk_depthwise *self) {
   return self->shape.groups * self->shape.out_channels;
@@ -85,21 +76,21 @@ static int64_t most_channels(const lk_depthwise *self) {
 /* Blocks of whole vectors: the last vector may reach back over its neighbour, not its block. And of
  * an even number, since a tile has two. */
 static void plan_block(lk_depthwise *self) {
-  const int64_t lanes = lanes_of(self), vectors = larger(1, channels_of(self) / lanes);
-  const int64_t blocks = div_up(vectors * lanes, larger(lanes, most_channels(self)));
-  self->block = div_up(vectors, 2 * blocks) * 2 * lanes;
-  self->blocks = div_up(vectors * lanes, self->block);
+  const int64_t lanes = lanes_of(self), vectors = lk_max(1, channels_of(self) / lanes);
+  const int64_t blocks = lk_div_up(vectors * lanes, lk_max(lanes, most_channels(self)));
+  self->block = lk_div_up(vectors, 2 * blocks) * 2 * lanes;
+  self->blocks = lk_div_up(vectors * lanes, self->block);
 }
 
 static void plan_piece(lk_depthwise *self) {
   const lk_conv_shape *shape = &self->shape;
   const int64_t lines = shape->kernel[0] * shape->kernel[1] * shape->stride[2];
-  const int64_t column = lines * ELEMENT * smaller(self->block, channels_of(self));
+  const int64_t column = lines * ELEMENT * lk_min(self->block, channels_of(self));
   const int64_t most =
-      larger(LEAST_PIECE, (is_stream(self) ? STREAM_WINDOW_BYTES : WINDOW_BYTES) / column);
-  const int64_t pieces = larger(1, div_up(shape->out[2], most));
-  const int64_t columns = div_up(shape->out[2], pieces);
-  self->piece = larger(1, div_up(columns, LK_DEPTHWISE_COLUMNS)) * LK_DEPTHWISE_COLUMNS;
+      lk_max(LEAST_PIECE, (is_stream(self) ? STREAM_WINDOW_BYTES : WINDOW_BYTES) / column);
+  const int64_t pieces = lk_max(1, lk_div_up(shape->out[2], most));
+  const int64_t columns = lk_div_up(shape->out[2], pieces);
+  self->piece = lk_max(1, lk_div_up(columns, LK_DEPTHWISE_COLUMNS)) * LK_DEPTHWISE_COLUMNS;
 }
 
 void lk_depthwise_plan(lk_depthwise *self, lk_isa isa) {
@@ -111,7 +102,7 @@ void lk_depthwise_plan(lk_depthwise *self, lk_isa isa) {
 }
 
 static int64_t pieces_of(const lk_depthwise *self) {
-  return div_up(self->shape.out[2], self->piece);
+  return lk_div_up(self->shape.out[2], self->piece);
 }
 
 int64_t lk_depthwise_turns(const lk_depthwise *self) {
@@ -134,7 +125,7 @@ void lk_depthwise_describe(const lk_depthwise *self, char *text, size_t capacity
 
 int64_t lk_depthwise_packed_size(const lk_depthwise *self) {
   const int64_t lanes = lanes_of(self);
-  return div_up(channels_of(self), lanes) * positions(self) * lanes;
+  return lk_div_up(channels_of(self), lanes) * positions(self) * lanes;
 }
 
 /* See load_lanes and load_any in depthwise_tile.inc. */
@@ -144,7 +135,7 @@ static bool shifts_last_vector(const lk_depthwise *self) {
 
 static int64_t first_channel(const lk_depthwise *self, int64_t vector) {
   const int64_t lanes = lanes_of(self), last = channels_of(self) - lanes;
-  return shifts_last_vector(self) ? smaller(vector * lanes, last) : vector * lanes;
+  return shifts_last_vector(self) ? lk_min(vector * lanes, last) : vector * lanes;
 }
 
 void lk_depthwise_packing(const lk_depthwise *self, char text[LK_DEPTHWISE_PACKING_CAPACITY]) {
@@ -155,7 +146,7 @@ void lk_depthwise_packing(const lk_depthwise *self, char text[LK_DEPTHWISE_PACKI
 
 void lk_depthwise_pack(const lk_depthwise *self, const float *weights, float *packed) {
   const int64_t lanes = lanes_of(self), channels = channels_of(self), taps = positions(self);
-  for (int64_t v = 0; v < div_up(channels, lanes); v++) {
+  for (int64_t v = 0; v < lk_div_up(channels, lanes); v++) {
     const int64_t first = first_channel(self, v);
     for (int64_t t = 0; t < taps; t++, packed += lanes) {
       for (int64_t i = 0; i < lanes; i++) {
@@ -167,7 +158,7 @@ void lk_depthwise_pack(const lk_depthwise *self, const float *weights, float *pa
 
 void lk_depthwise_unpack(const lk_depthwise *self, const float *packed, float *weights) {
   const int64_t lanes = lanes_of(self), channels = channels_of(self), taps = positions(self);
-  for (int64_t v = 0; v < div_up(channels, lanes); v++) {
+  for (int64_t v = 0; v < lk_div_up(channels, lanes); v++) {
     const int64_t first = first_channel(self, v);
     for (int64_t t = 0; t < taps; t++, packed += lanes) {
       for (int64_t i = 0; i < lanes && first + i < channels; i++) {
@@ -215,15 +206,15 @@ typedef struct inside {
 
 static inside find_inside(const lk_conv_shape *shape, int d, int64_t pixel) {
   const int64_t at = pixel * shape->stride[d] - shape->pad[d], step = shape->dilation[d];
-  const int64_t first = at < 0 ? div_up(-at, step) : 0;
-  const int64_t end = at < shape->in[d] ? div_up(shape->in[d] - at, step) : 0;
-  return (inside){first, larger(0, smaller(end, shape->kernel[d]) - first), at + first * step};
+  const int64_t first = at < 0 ? lk_div_up(-at, step) : 0;
+  const int64_t end = at < shape->in[d] ? lk_div_up(shape->in[d] - at, step) : 0;
+  return (inside){first, lk_max(0, lk_min(end, shape->kernel[d]) - first), at + first * step};
 }
 
 /* Bits for the columns from `first` on, `count` of them, that lie in 0 .. image - 1. */
 static uint32_t columns_inside(int64_t first, int64_t count, int64_t image) {
-  const int64_t begin = smaller(count, larger(0, -first));
-  const int64_t end = larger(begin, smaller(count, image - first));
+  const int64_t begin = lk_min(count, lk_max(0, -first));
+  const int64_t end = lk_max(begin, lk_min(count, image - first));
   return (uint32_t)(((uint64_t)1 << end) - ((uint64_t)1 << begin));
 }
 
@@ -243,7 +234,7 @@ static void run_tiles(const lk_depthwise *self, lk_depthwise_call *call, int64_t
   call->width = width;
   while (count > 0) {
     const bool are_inside = at >= 0 && at + span <= image;
-    call->tiles = are_inside ? smaller(count, (image - span - at) / step + 1) : 1;
+    call->tiles = are_inside ? lk_min(count, (image - span - at) / step + 1) : 1;
     call->first = at;
     if (is_any) {
       (are_inside && width == LK_DEPTHWISE_COLUMNS ? tiles->any_inside : tiles->any_at_edge)(call);
@@ -266,7 +257,7 @@ static void run_columns(const lk_depthwise *self, lk_depthwise_call *call, int64
   const int64_t most = LK_DEPTHWISE_COLUMNS;
   int64_t whole = count / most;
   if (whole > 0 && count % most > 0 && count % most < most / 2) whole--;
-  const int64_t rest = count - whole * most, parts = div_up(rest, most);
+  const int64_t rest = count - whole * most, parts = lk_div_up(rest, most);
   run_tiles(self, call, column, most, whole);
   for (int64_t i = 0, at = column + whole * most; i < parts; i++) {
     const int64_t width = (rest + parts - 1 - i) / parts;
@@ -280,7 +271,7 @@ static void run_turn(const lk_depthwise *self, void *const *pointers, const turn
   const int64_t lanes = lanes_of(self), all = channels_of(self);
   const int64_t channel = at->block * self->block, column = at->piece * self->piece;
   const int64_t channels = at->block == self->blocks - 1 ? all - channel : self->block;
-  const int64_t columns = smaller(self->piece, shape->out[2] - column);
+  const int64_t columns = lk_min(self->piece, shape->out[2] - column);
   const inside plane = find_inside(shape, 0, at->plane), line = find_inside(shape, 1, at->line);
   const int64_t pixel =
       ((at->image * shape->out[0] + at->plane) * shape->out[1] + at->line) * shape->out[2] + column;

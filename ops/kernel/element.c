@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "base/status.h"
+#include "ops/kernel/sizes.h"
 
 /* Work, in elements times cheap steps, that is worth a second thread. */
 #define MAX_ALONE 65536
@@ -111,10 +112,6 @@ static void aim(block *b, void *const *pointers, int64_t outer, int64_t row, int
   }
 }
 
-static int64_t at_most(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 bool lk_element_run(const lk_element *self, void *const *pointers, int64_t begin_tile,
                     int64_t end_tile) {
   _Alignas(64) char memory[LK_ELEMENT_MEMORY];
@@ -125,7 +122,7 @@ bool lk_element_run(const lk_element *self, void *const *pointers, int64_t begin
   if (self->rank == 1 && self->n_registers == 0) {
     /* no blocks that must fit anywhere */
     const int64_t first = begin_tile * self->block_cols;
-    const int64_t end = at_most(end_tile * self->block_cols, cols);
+    const int64_t end = lk_min(end_tile * self->block_cols, cols);
     if (first >= end) return true;
     aim(&b, pointers, 0, 0, first);
     do_block(&b, 1, end - first, true);
@@ -136,10 +133,10 @@ bool lk_element_run(const lk_element *self, void *const *pointers, int64_t begin
   int64_t row_block = of_row % self->row_blocks, outer = of_row / self->row_blocks;
   for (int64_t tile = begin_tile; tile < end_tile; tile++) {
     const int64_t col = col_block * self->block_cols, row = row_block * self->block_rows;
-    const int64_t n_cols = at_most(self->block_cols, cols - col);
+    const int64_t n_cols = lk_min(self->block_cols, cols - col);
     aim(&b, pointers, outer, row, col);
     set_cols(&b, n_cols);
-    do_block(&b, at_most(self->block_rows, rows - row), n_cols, tile == begin_tile);
+    do_block(&b, lk_min(self->block_rows, rows - row), n_cols, tile == begin_tile);
     if (++col_block < self->col_blocks) continue;
     col_block = 0;
     if (++row_block < self->row_blocks) continue;
@@ -182,18 +179,18 @@ bool lk_element_apply(const lk_element *self, int64_t rows, int64_t cols,
   block b;
   begin(&b, self, memory);
   const uint32_t n_operands = (uint32_t)self->n_inputs + self->n_outputs;
-  const int64_t block_cols = at_most(self->block_cols, cols);
+  const int64_t block_cols = lk_min(self->block_cols, cols);
   const int64_t *bytes = words_of(self); /* from element to element of each operand */
   if (block_cols == 0) return true;
-  const int64_t block_rows = at_most(self->block_rows, self->block_cols / block_cols);
+  const int64_t block_rows = lk_min(self->block_rows, self->block_cols / block_cols);
   for (int64_t row = 0; row < rows; row += block_rows) {
     for (int64_t col = 0; col < cols; col += block_cols) {
       for (uint32_t k = 0; k < n_operands; k++) {
         b.refs[k] = operands[k];
         b.refs[k].at += row * operands[k].row + col * bytes[k];
       }
-      set_cols(&b, at_most(block_cols, cols - col));
-      do_block(&b, at_most(block_rows, rows - row), at_most(block_cols, cols - col), true);
+      set_cols(&b, lk_min(block_cols, cols - col));
+      do_block(&b, lk_min(block_rows, rows - row), lk_min(block_cols, cols - col), true);
     }
   }
   return !b.fault;

@@ -6,6 +6,7 @@
 #include "base/tensor.h"
 #include "ops/kernel/element_compile.h"
 #include "ops/kernel/element_space.h"
+#include "ops/kernel/sizes.h"
 
 enum {
   /* What a block's registers may take of the L1 cache, which inputs and outputs pass through too */
@@ -76,18 +77,14 @@ static void choose_block(const lk_element *self, const lk_element_lie *lies, int
   }
 }
 
-static int64_t at_most(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 static void set_blocks(lk_element *self, const lk_element_space *space, const lk_element_lie *lies,
                        int64_t bytes) {
   const uint32_t rank = space->rank;
   const int64_t cols = space->dims[rank - 1], rows = rank > 1 ? space->dims[rank - 2] : 1;
   int64_t elements, least_rows;
   choose_block(self, lies, bytes, &elements, &least_rows);
-  self->block_cols = (int32_t)at_most(cols, elements / at_most(least_rows, rows > 0 ? rows : 1));
-  self->block_rows = (int32_t)at_most(rows, cols > 0 ? elements / self->block_cols : 1);
+  self->block_cols = (int32_t)lk_min(cols, elements / lk_min(least_rows, rows > 0 ? rows : 1));
+  self->block_rows = (int32_t)lk_min(rows, cols > 0 ? elements / self->block_cols : 1);
   self->tiles = 0;
   for (uint32_t i = 0; i < rank; i++) {
     if (space->dims[i] == 0) return;

@@ -5,13 +5,10 @@
 
 #include "base/status.h"
 #include "ops/kernel/kernel.h"
+#include "ops/kernel/sizes.h"
 
 /* So few rows read the right operand sooner than it is packed. */
 enum { FEW_ROWS = 32 };
-
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
 
 static int64_t b_matrices(const lk_matmul *self) {
   int64_t count = 1;
@@ -111,7 +108,7 @@ static void next(lk_product_source *source, int64_t left, int64_t first, int64_t
   rows_source *self = (rows_source *)source;
   const lk_matmul *matmul = self->matmul;
   (void)first, (void)last; /* there is one tap */
-  out->rows = smaller(left, matmul->product.tile_rows);
+  out->rows = lk_min(left, matmul->product.tile_rows);
   out->tiles = left / out->rows;
   out->a_next = out->rows * matmul->a_row;
   out->n_taps = 1;

@@ -4,17 +4,12 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "ops/kernel/sizes.h"
+
 /* Floats of the buffer, and behind it what a vector of every second one may read too much. */
 enum { CAPACITY = 4096, SLACK = 64 };
 /* With channels side by side, borders cost little, and only large windows gain. */
 enum { LEAST_TAPS = 36, MOST_CHANNELS = 64 };
-
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
 
 static int64_t extent_of(const lk_pool_geometry *g, uint32_t dim) {
   return (g->kernel[dim] - 1) * g->dilations[dim] + 1;
@@ -28,21 +23,21 @@ static int64_t width_of(const lk_pool_geometry *g, int64_t columns) {
 void lk_pool_stage(lk_pool *self) {
   const lk_pool_geometry *g = &self->geometry;
   const bool is_plain = g->inner == 1;
-  const int64_t channels = smaller(g->inner, MOST_CHANNELS), room = CAPACITY / channels;
+  const int64_t channels = lk_min(g->inner, MOST_CHANNELS), room = CAPACITY / channels;
   const bool is_large = g->kernel[1] >= 2 && g->kernel[1] * g->kernel[2] >= LEAST_TAPS &&
                         g->strides[2] == 1 && self->kind == LK_POOL_MAX;
   self->is_staged = self->dtype == LK_F32 && !self->positions && (is_plain || is_large) &&
                     extent_of(g, 2) <= room;
   if (!self->is_staged) return;
-  const int64_t columns = smaller(g->out[2], (room - extent_of(g, 2)) / g->strides[2] + 1);
+  const int64_t columns = lk_min(g->out[2], (room - extent_of(g, 2)) / g->strides[2] + 1);
   self->block_channels = (int32_t)channels;
   self->block_columns = (int32_t)columns;
-  const int64_t lines = smaller(g->out[1], larger(1, room / width_of(g, columns)));
+  const int64_t lines = lk_min(g->out[1], lk_max(1, room / width_of(g, columns)));
   const bool is_flat = g->in[0] == 1 && g->out[0] == 1 && g->kernel[0] == 1;
   const bool is_whole = is_plain && is_flat && lines == g->out[1] && columns == g->out[2];
-  const int64_t images = is_whole ? larger(1, room / (lines * width_of(g, columns))) : 1;
+  const int64_t images = is_whole ? lk_max(1, room / (lines * width_of(g, columns))) : 1;
   self->block_lines = (int32_t)lines;
-  self->block_images = (int32_t)smaller(g->outer, images);
+  self->block_images = (int32_t)lk_min(g->outer, images);
 }
 
 /* Divisions take longer than small blocks, and there is often one. */
@@ -201,10 +196,10 @@ static void do_lines(const block *self) {
   for (int64_t line = self->first_line, lines; line < end; line += lines) {
     const int64_t start = lk_pool_start(g, 1, line), room = g->in[1] - extent - start;
     const bool is_whole = start >= 0 && room >= 0;
-    lines = is_whole ? smaller(room / g->strides[1] + 1, end - line) : 1;
+    lines = is_whole ? lk_min(room / g->strides[1] + 1, end - line) : 1;
     const int64_t tap = is_whole ? 0 : lk_pool_first_tap(g, 1, start);
     const int64_t tap_end = is_whole ? g->kernel[1] : lk_pool_end_tap(g, 1, start);
-    first_stage(self, line, lines, tap, larger(tap, tap_end));
+    first_stage(self, line, lines, tap, lk_max(tap, tap_end));
     if (pool->kind == LK_POOL_MAX) continue;
     const double divisor = self->divisor * (double)lk_pool_divisor(g, pool->kind, 1, line);
     second_stage(self, line, lines, divisor);
@@ -238,19 +233,19 @@ static void do_block(const lk_pool *pool, const float *from, float *to, int64_t 
   self.first_line = digit(&image, blocks(g->out[1], pool->block_lines)) * pool->block_lines;
   const int64_t plane = digit(&image, g->out[0]);
   image *= pool->block_images;
-  self.images = smaller(pool->block_images, g->outer - image);
+  self.images = lk_min(pool->block_images, g->outer - image);
   self.to = to + (image * g->out[0] + plane) * g->out[1] * g->out[2] * g->inner + channel;
-  self.channels = smaller(pool->block_channels, g->inner - channel);
-  self.columns = smaller(pool->block_columns, g->out[2] - self.first_column);
-  self.lines = smaller(pool->block_lines, g->out[1] - self.first_line);
+  self.channels = lk_min(pool->block_channels, g->inner - channel);
+  self.columns = lk_min(pool->block_columns, g->out[2] - self.first_column);
+  self.lines = lk_min(pool->block_lines, g->out[1] - self.first_line);
   self.width = width_of(g, self.columns);
   const int64_t place = lk_pool_start(g, 2, self.first_column);
-  self.begin = smaller(larger(-place, 0), self.width);
-  self.end = larger(smaller(g->in[2] - place, self.width), self.begin);
+  self.begin = lk_min(lk_max(-place, 0), self.width);
+  self.end = lk_max(lk_min(g->in[2] - place, self.width), self.begin);
   self.first_place = place + self.begin;
   const int64_t start = lk_pool_start(g, 0, plane), tap = lk_pool_first_tap(g, 0, start);
   const int64_t plane_size = g->in[1] * g->in[2] * g->inner;
-  self.planes = larger(lk_pool_end_tap(g, 0, start) - tap, 0);
+  self.planes = lk_max(lk_pool_end_tap(g, 0, start) - tap, 0);
   self.plane_step = g->dilations[0] * plane_size;
   self.from = from + (image * g->in[0] + start + tap * g->dilations[0]) * plane_size + channel;
   if (pool->kind != LK_POOL_MAX) {

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "ops/kernel/sizes.h"
+
 /* How much of B, and of A, is kept in the second-level cache, which has 1 MiB or more on the
  * processors that these blocks were measured on; the rest of it is for what streams by. */
 enum { B_BYTES = 512 << 10, A_BYTES = 256 << 10, ELEMENT = sizeof(float) };
@@ -14,24 +16,14 @@ enum { ROW_BLOCKS = 64, TASK_OPERATIONS = 1 << 18 };
 /* Fewer operations than this are done sooner than another thread wakes up. */
 static const double LEAST_SHARED = 1e6;
 
-static int64_t div_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
 /* ---- sizes of blocks ---- */
 
 /* The width of panels with which the columns cost least, the wider one of two equals. */
 static int64_t panel_vectors(const lk_product *self) {
-  const int64_t all = div_up(self->columns, self->micro->lanes);
+  const int64_t all = lk_div_up(self->columns, self->micro->lanes);
   double least = INFINITY;
   int64_t found = 1;
-  for (int64_t v = smaller(self->micro->vectors, all); v > 0; v--) {
+  for (int64_t v = lk_min(self->micro->vectors, all); v > 0; v--) {
     const int64_t whole = all / v;
     const double cost = (double)whole * self->micro->costs[v] + self->micro->costs[all % v];
     if (cost >= least - 1e-9) continue;
@@ -44,24 +36,24 @@ static int64_t panel_vectors(const lk_product *self) {
 void lk_product_plan(lk_product *self, int64_t row_bytes) {
   const int64_t vectors = panel_vectors(self);
   self->panel = vectors * self->micro->lanes;
-  self->panels = div_up(self->columns, self->panel);
+  self->panels = lk_div_up(self->columns, self->panel);
   self->tile_rows = self->micro->rows[vectors];
-  self->k_block = smaller(self->k, LK_PRODUCT_LONGEST_SUM);
-  self->tap_block = smaller(self->taps, larger(1, LK_PRODUCT_LONGEST_SUM / larger(self->k, 1)));
-  self->tap_block = smaller(self->tap_block, LK_MICRO_TAPS);
+  self->k_block = lk_min(self->k, LK_PRODUCT_LONGEST_SUM);
+  self->tap_block = lk_min(self->taps, lk_max(1, LK_PRODUCT_LONGEST_SUM / lk_max(self->k, 1)));
+  self->tap_block = lk_min(self->tap_block, LK_MICRO_TAPS);
   const int64_t tile = self->tile_rows;
   const int64_t panel_bytes = self->taps * self->k * self->panel * ELEMENT;
   if (panel_bytes * self->panels <= B_BYTES) {
     self->panel_block = self->panels;
-    const int64_t of_row = 2 * larger(1, self->columns * self->taps * self->k);
-    const int64_t rows = larger(div_up(self->rows, ROW_BLOCKS), TASK_OPERATIONS / of_row);
-    self->row_block = larger(2 * tile, div_up(rows, tile) * tile);
+    const int64_t of_row = 2 * lk_max(1, self->columns * self->taps * self->k);
+    const int64_t rows = lk_max(lk_div_up(self->rows, ROW_BLOCKS), TASK_OPERATIONS / of_row);
+    self->row_block = lk_max(2 * tile, lk_div_up(rows, tile) * tile);
   } else {
     const int64_t block = self->tap_block * self->k_block * self->panel * ELEMENT;
-    self->panel_block = smaller(self->panels, larger(1, B_BYTES / block));
-    self->row_block = larger(8 * tile, A_BYTES / row_bytes / tile * tile);
+    self->panel_block = lk_min(self->panels, lk_max(1, B_BYTES / block));
+    self->row_block = lk_max(8 * tile, A_BYTES / row_bytes / tile * tile);
   }
-  self->row_block = larger(1, smaller(self->row_block, self->rows));
+  self->row_block = lk_max(1, lk_min(self->row_block, self->rows));
 }
 
 double lk_product_operations(const lk_product *self, int64_t products) {
@@ -74,11 +66,11 @@ bool lk_product_is_shared(double operations) {
 }
 
 static int64_t row_blocks(const lk_product *self) {
-  return div_up(self->rows, self->row_block);
+  return lk_div_up(self->rows, self->row_block);
 }
 
 int64_t lk_product_tasks(const lk_product *self) {
-  return row_blocks(self) * div_up(self->panels, self->panel_block);
+  return row_blocks(self) * lk_div_up(self->panels, self->panel_block);
 }
 
 void lk_product_describe(const lk_product *self, char *text, size_t capacity) {
@@ -100,7 +92,7 @@ void lk_product_pack(const lk_product *self, const float *from, int64_t n_step, 
                      int64_t k_step, int64_t first_panel, int64_t last_panel, float *to) {
   to += first_panel * panel_elements(self);
   for (int64_t p = first_panel; p < last_panel; p++) {
-    const int64_t n0 = p * self->panel, columns = smaller(self->panel, self->columns - n0);
+    const int64_t n0 = p * self->panel, columns = lk_min(self->panel, self->columns - n0);
     for (int64_t t = 0; t < self->taps; t++) {
       for (int64_t k = 0; k < self->k; k++, to += self->panel) {
         const float *at = from + n0 * n_step + t * tap_step + k * k_step;
@@ -114,7 +106,7 @@ void lk_product_pack(const lk_product *self, const float *from, int64_t n_step, 
 void lk_product_unpack(const lk_product *self, const float *from, int64_t n_step, int64_t tap_step,
                        int64_t k_step, float *to) {
   for (int64_t p = 0; p < self->panels; p++) {
-    const int64_t n0 = p * self->panel, columns = smaller(self->panel, self->columns - n0);
+    const int64_t n0 = p * self->panel, columns = lk_min(self->panel, self->columns - n0);
     for (int64_t t = 0; t < self->taps; t++) {
       for (int64_t k = 0; k < self->k; k++, from += self->panel) {
         float *at = to + n0 * n_step + t * tap_step + k * k_step;
@@ -179,8 +171,8 @@ static void run_tiles(const lk_product *self, const lk_product_operands *operand
   call->a_next = tiles->a_next;
   for (int64_t p = at->panel; p < at->panel_end; p += panels) {
     panels = panels_at_once(self, operands, at, p, tiles->rows);
-    const int64_t n = p * self->panel, columns = smaller(panels * self->panel, self->columns - n);
-    const int64_t vectors = div_up(columns, lanes);
+    const int64_t n = p * self->panel, columns = lk_min(panels * self->panel, self->columns - n);
+    const int64_t vectors = lk_div_up(columns, lanes);
     const bool is_plain = p < operands->first_packed;
     call->b_step = is_plain ? operands->plain_step : self->panel;
     call->b_next = is_plain ? self->panel : panel_elements(self);
@@ -226,14 +218,14 @@ void lk_product_run(const lk_product *self, const lk_product_operands *operands,
                     lk_product_source *source, int64_t task) {
   block at = {.row = task % row_blocks(self) * self->row_block,
               .panel = task / row_blocks(self) * self->panel_block};
-  at.row_end = smaller(at.row + self->row_block, self->rows);
-  at.panel_end = smaller(at.panel + self->panel_block, self->panels);
+  at.row_end = lk_min(at.row + self->row_block, self->rows);
+  at.panel_end = lk_min(at.panel + self->panel_block, self->panels);
   /* at least once, so that C is written where the sums have no terms */
   do {
-    at.k_end = smaller(at.k + self->k_block, self->k);
+    at.k_end = lk_min(at.k + self->k_block, self->k);
     at.tap = 0;
     do {
-      at.tap_end = smaller(at.tap + self->tap_block, self->taps);
+      at.tap_end = lk_min(at.tap + self->tap_block, self->taps);
       at.is_first = at.k == 0 && at.tap == 0;
       at.is_last = at.k_end == self->k && at.tap_end == self->taps;
       run_block(self, operands, source, &at);

@@ -3,6 +3,7 @@
 
 #include "base/tensor.h"
 #include "ops/kernel/resize_types.h"
+#include "ops/kernel/sizes.h"
 
 enum {
   SHARED_ELEMENTS = 32768, /* with less work, waking the threads costs more than they save */
@@ -15,10 +16,6 @@ enum {
 
 static bool is_by_pixels(const lk_resize *self) {
   return self->is_f32 && self->inner > 1;
-}
-
-static int64_t at_most(int64_t a, int64_t b) {
-  return a < b ? a : b;
 }
 
 /* All rows of it are interpolated, whether they are needed or not. */
@@ -39,12 +36,12 @@ void lk_resize_plan(lk_resize *self, lk_isa isa) {
     self->columns = width;
     self->rows = self->y.out;
   } else if (is_by_pixels(self)) {
-    self->columns = at_most(TURN_ELEMENTS / at_most(self->inner, TURN_ELEMENTS), width);
+    self->columns = lk_min(TURN_ELEMENTS / lk_min(self->inner, TURN_ELEMENTS), width);
     self->rows = 1;
   } else {
     width *= self->inner;
-    self->columns = at_most(LINE, width);
-    self->rows = at_most(LINE_ROWS, self->y.out);
+    self->columns = lk_min(LINE, width);
+    self->rows = lk_min(LINE_ROWS, self->y.out);
   }
   self->column_turns = (width + self->columns - 1) / self->columns;
   self->row_turns = (self->y.out + self->rows - 1) / self->rows;
@@ -75,7 +72,7 @@ static void do_pixels(const lk_resize *self, void *const *pointers, int64_t oute
       .row = row,
       .y = {indices_of(table, of_y) + y, weights_of(table, of_y) + y, of_y->taps, of_y->out},
       .x = {indices_of(table, of_x) + x, weights_of(table, of_x) + x, of_x->taps, of_x->out},
-      .pixels = at_most(self->columns, of_x->out - x),
+      .pixels = lk_min(self->columns, of_x->out - x),
       .inner = self->inner,
       .to = (float *)pointers[2] + ((outer * of_y->out + y) * of_x->out + x) * self->inner};
   if (of_x->taps == 0) call.x = (lk_resize_f32_taps){&zero, &one, 1, 0};
@@ -99,7 +96,7 @@ static void do_small(const lk_resize *self, void *const *pointers, int64_t outer
   for (; x < of_x->out; x += strip.columns) {
     strip.x = (lk_resize_f32_taps){indices_of(table, of_x) + x, weights_of(table, of_x) + x,
                                    of_x->taps, of_x->out};
-    strip.columns = at_most(self->loops->strip_columns, of_x->out - x);
+    strip.columns = lk_min(self->loops->strip_columns, of_x->out - x);
     strip.to = (float *)pointers[2] + outer * of_y->out * of_x->out + x;
     self->loops->strip(&strip);
   }
@@ -201,10 +198,10 @@ static void do_lines(const lk_resize *self, void *const *pointers, int64_t outer
   all.from = (const char *)pointers[0] + (size_t)(outer * in) * from_size;
   all.table = pointers[1];
   all.first = first;
-  all.count = at_most(self->columns, width - first);
+  all.count = lk_min(self->columns, width - first);
   for (int i = 0; i < LINES; i++) all.kept[i] = -1;
   char *to = (char *)pointers[2] + (size_t)((outer * of_y->out + y) * width + first) * to_size;
-  const int64_t end = at_most(y + self->rows, of_y->out);
+  const int64_t end = lk_min(y + self->rows, of_y->out);
   for (; y < end; y++, to += (size_t)width * to_size) {
     void *row = narrows ? (void *)&sum : (void *)to;
     if (of_y->taps == 0) {
