@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/plan/eltwise_steps.h"
+#include "ops/plan/moves.h"
 #include "ops/plan/reduction.h"
 
 typedef struct reduce_params {
@@ -78,7 +79,8 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   /* ONNX leaves the mean of nothing undefined, and numpy has NaN. This is the 0 of ONNX Runtime's
    * CPU provider, so that a node computes the same wherever it runs. */
   if (lk_elements(x) == 0) return lk_plan_sum_of_nothing(planner, -1, error);
-  if (lk_elements(x) == lk_elements(to)) return lk_planner_view(planner, 0, LK_LAYOUT_PLAIN, error);
+  if (lk_elements(x) == lk_elements(to))
+    return lk_plan_view(planner, 0, LK_LAYOUT_PLAIN, LK_LAYOUT_PLAIN, error);
   const double n = (double)lk_elements(x) / (double)lk_elements(to);
   return lk_plan_reduction(planner, mask, LK_REDUCE_SUM, 1 / n, error);
 }

@@ -9,7 +9,7 @@
 #include "ops/plan/moves.h"
 
 static lk_status plan_view(lk_planner *planner, lk_error *error) {
-  return lk_planner_view(planner, 0, LK_LAYOUT_PLAIN, error);
+  return lk_plan_view(planner, 0, LK_LAYOUT_PLAIN, LK_LAYOUT_PLAIN, error);
 }
 
 static lk_status plan_same(lk_planner *planner, lk_error *error) {

@@ -26,7 +26,7 @@ lk_status lk_plan_view(lk_planner *planner, uint32_t index, lk_layout from_layou
   LK_RETURN_NOT_OK(lk_planner_input(planner, index, from_layout, &from, error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, to_layout, &to, error));
   if (from.place == LK_PLACE_INPUT && to.place == LK_PLACE_OUTPUT) {
-    planner->body->alias_input = (int32_t)index;
+    planner->body->alias_input = (int16_t)index;
   }
   const lk_copy copy = {.block = (size_t)lk_elements(&from.desc) * lk_dtype_size(from.desc.dtype)};
   return lk_planner_copy(planner, &copy, &from, &to, error);

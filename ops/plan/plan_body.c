@@ -84,7 +84,7 @@ lk_status lk_plan_body_create(const lk_plan_body *draft, lk_plan_use use, lk_pla
     body->wishes = put(&at, draft->wishes, draft->n_outputs * sizeof *draft->wishes);
   }
   atomic_init(&body->refs, 1);
-  body->bytes = bytes;
+  body->bytes = (uint32_t)bytes;
   *out_body = body;
   return LK_OK;
 }

@@ -49,15 +49,15 @@ typedef struct lk_plan_body {
   lk_tensor_desc *inputs;  /* [n_inputs] as bound; NULL where nobody will ask */
   lk_tensor_desc *outputs; /* [n_outputs]; where `inputs` is NULL, see lk_plan_body_output */
   lk_layout *wishes;       /* [n_outputs]; NULL with `inputs` */
-  uint32_t n_steps, n_args, n_primitives, n_packed, n_temps, n_inputs, n_outputs;
-  _Atomic uint32_t refs; /* of a plan that no cache has; else not used */
   size_t temp_bytes, scratchpad_bytes;
-  uint32_t n_reorders, n_ref;
-  int32_t alias_input;
-  int32_t in_place_input;     /* input that output 0 is written over, or -1 */
   const char *implementation; /* of the main primitive */
-  uint64_t bytes;             /* of the block */
   double flops;               /* as in lk_plan_info */
+  _Atomic uint32_t refs;      /* of a plan that no cache has; else not used */
+  uint32_t bytes;             /* of the block */
+  uint16_t n_steps, n_args, n_primitives, n_packed, n_temps, n_inputs, n_outputs;
+  uint16_t n_reorders, n_ref;
+  int16_t alias_input;
+  int16_t in_place_input; /* input that output 0 is written over, or -1 */
 } lk_plan_body;
 
 /* Who will look at a body besides those who run it. */

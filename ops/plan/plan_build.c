@@ -67,8 +67,8 @@ static lk_status check_in_place(const lk_plan_body *draft, lk_error *error) {
   }
   char in_text[LK_TENSOR_TEXT_CAPACITY], out_text[LK_TENSOR_TEXT_CAPACITY];
   return lk_fail(error, LK_INVALID_ARGUMENT,
-                 "in place over input %" PRId32 ", which is %s, but the output is %s",
-                 draft->in_place_input, lk_tensor_text(in, in_text), lk_tensor_text(out, out_text));
+                 "in place over input %d, which is %s, but the output is %s", draft->in_place_input,
+                 lk_tensor_text(in, in_text), lk_tensor_text(out, out_text));
 }
 
 static lk_status plan_steps(lk_planner *planner, lk_error *error) {
@@ -101,7 +101,7 @@ lk_status lk_plan_build(lk_ops_env *env, const lk_op_node *node, const lk_tensor
   const int host_threads = lk_team_threads();
   lk_team_set_threads(env->threads); /* constants are packed by so many */
   LK_TRY(lk_planner_begin(&planner, env, node, inputs, wishes, room, error));
-  planner.body->in_place_input = in_place_input;
+  planner.body->in_place_input = (int16_t)in_place_input;
   LK_TRY(plan_steps(&planner, error));
   LK_TRY(lk_planner_finish(&planner, use, out_body, error));
 cleanup:
@@ -140,7 +140,7 @@ lk_status lk_plan_defer(lk_ops_env *env, const lk_op_node *node, const lk_tensor
   lk_status status = LK_OK;
   lk_planner planner;
   LK_TRY(lk_planner_begin(&planner, env, node, inputs, wishes, NULL, error));
-  planner.body->in_place_input = in_place_input;
+  planner.body->in_place_input = (int16_t)in_place_input;
   LK_TRY(infer_open(&planner, error));
   LK_TRY(lk_planner_finish(&planner, LK_PLAN_COMPARED, out_body, error));
 cleanup:

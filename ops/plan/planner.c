@@ -23,14 +23,18 @@ lk_status lk_planner_begin(lk_planner *planner, lk_ops_env *env, const lk_op_nod
                            const lk_tensor *inputs, const lk_layout *wishes, void *room,
                            lk_error *error) {
   *planner = (lk_planner){.env = env, .node = node};
+  if (node->n_inputs > INT16_MAX || node->n_outputs > INT16_MAX) {
+    return lk_fail(error, LK_UNSUPPORTED, "%u inputs and %u outputs, at most %d", node->n_inputs,
+                   node->n_outputs, INT16_MAX);
+  }
   planner->memory =
       lk_bump_begin(env->allocator, room, room != NULL ? LK_PLANNER_ROOM : 0, LK_PLANNER_ROOM);
   lk_plan_body *body = planner->body = take(planner, 1, sizeof *body);
   planner->inputs = take(planner, node->n_inputs, sizeof *planner->inputs);
   if (body != NULL) {
     *body = (lk_plan_body){.env = env,
-                           .n_inputs = node->n_inputs,
-                           .n_outputs = node->n_outputs,
+                           .n_inputs = (uint16_t)node->n_inputs,
+                           .n_outputs = (uint16_t)node->n_outputs,
                            .alias_input = -1,
                            .in_place_input = -1,
                            .implementation = ""};
@@ -382,17 +386,4 @@ lk_status lk_planner_copy(lk_planner *planner, const lk_copy *copy, const lk_ope
       lk_planner_kernel(planner, lk_copy_kernel, "copy", &simple, size, operands, 2, error));
   lk_planner_work(planner, 0, 2 * bytes); /* it may read a part of `from` only, or repeat it */
   return LK_OK;
-}
-
-lk_status lk_planner_view(lk_planner *planner, uint32_t index, lk_layout layout, lk_error *error) {
-  lk_operand from, to;
-  uint64_t bytes = 0;
-  LK_RETURN_NOT_OK(lk_planner_input(planner, index, layout, &from, error));
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &to, error));
-  LK_RETURN_NOT_OK(lk_layouts_bytes(planner->env->layouts, &from.desc, &bytes, error));
-  if (from.place == LK_PLACE_INPUT && to.place == LK_PLACE_OUTPUT) {
-    planner->body->alias_input = (int32_t)index;
-  }
-  const lk_copy copy = {.block = (size_t)bytes};
-  return lk_planner_copy(planner, &copy, &from, &to, error);
 }

@@ -123,7 +123,3 @@ void lk_planner_describe(lk_planner *planner, lk_describe_fn describe);
  * elements. */
 lk_status lk_planner_copy(lk_planner *planner, const lk_copy *copy, const lk_operand *from,
                           const lk_operand *to, lk_error *error);
-/* Output 0 has the bytes of input `index` in `layout` (LK_LAYOUT_ANY: as they lie): emits a copy
- * that does nothing when the pointers are equal, and tells the executor. An input that had to be
- * reordered first does not become an alias. */
-lk_status lk_planner_view(lk_planner *planner, uint32_t index, lk_layout layout, lk_error *error);
