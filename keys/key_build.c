@@ -138,9 +138,3 @@ void lk_key_builder_free(lk_key_builder *builder) {
   builder->size = 0;
   builder->capacity = sizeof builder->inline_bytes;
 }
-
-void lk_key_add_record(lk_key_builder *builder, const lk_key_reader *reader) {
-  lk_record_prefix prefix;
-  memcpy(&prefix, (const uint8_t *)reader->record - sizeof prefix, sizeof prefix);
-  (void)lk_key_put(builder, prefix.type, reader->record, prefix.size - (uint32_t)sizeof prefix, 0);
-}

@@ -170,5 +170,3 @@ static inline void lk_key_add_content(lk_key_builder *builder, uint32_t role, ui
 /* The tensor must be plain. */
 void lk_key_add_value(lk_key_builder *builder, uint32_t role, uint32_t index,
                       const lk_tensor *tensor);
-/* Adds the record that the reader, of another key, stands at: all of it, as it is. */
-void lk_key_add_record(lk_key_builder *builder, const lk_key_reader *reader);

@@ -127,23 +127,6 @@ lk_status lk_planner_packed(lk_planner *planner, uint32_t index, uint64_t layout
   return LK_OK;
 }
 
-lk_status lk_planner_literal(lk_planner *planner, const lk_tensor_desc *desc, const void *data,
-                             const_dnnl_memory_desc_t packed_md, lk_operand *out_operand,
-                             lk_error *error) {
-  lk_status status = LK_OK;
-  lk_content *content = NULL;
-  lk_tensor_desc from = *desc, to = *desc;
-  uint64_t bytes = 0;
-  from.layout = LK_LAYOUT_PLAIN;
-  LK_TRY(lk_layouts_bytes(planner->env->layouts, &from, &bytes, error));
-  LK_TRY(lk_layouts_intern(planner->env->layouts, packed_md, &to.layout, error));
-  LK_TRY(lk_weights_intern(planner->env->weights, data, bytes, true, &content, error));
-  LK_TRY(pack_operand(planner, content, &from, &to, out_operand, error));
-cleanup:
-  if (content != NULL) lk_content_release(content, NULL); /* the packed copy keeps it */
-  return status;
-}
-
 /* An operand of a run in the layout of `to`, which has its dimensions and type. */
 static lk_status reorder_to(lk_planner *planner, const lk_operand *from, const lk_tensor_desc *to,
                             lk_operand *out_operand, lk_error *error) {

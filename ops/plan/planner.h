@@ -71,11 +71,6 @@ lk_status lk_planner_weights(lk_planner *planner, uint32_t index, const lk_tenso
 #define LK_LAYOUT_OF_KERNELS (UINT64_C(1) << 63)
 lk_status lk_planner_packed(lk_planner *planner, uint32_t index, uint64_t layout, size_t bytes,
                             const lk_packer *packer, lk_operand *out_operand, lk_error *error);
-/* The same for values that the operator makes up itself: `data` are the plain, row-major bytes of
- * `desc`, copied. */
-lk_status lk_planner_literal(lk_planner *planner, const lk_tensor_desc *desc, const void *data,
-                             const_dnnl_memory_desc_t packed_md, lk_operand *out_operand,
-                             lk_error *error);
 /* Output `index`, which the operator writes in `layout`: the output itself, or a temporary that is
  * reordered at the end when another layout was wished for. */
 lk_status lk_planner_output(lk_planner *planner, uint32_t index, lk_layout layout,

@@ -198,23 +198,6 @@ TEST(Key, IsReadInOrder) {
   EXPECT_EQ(lk_key_find_attr(key, LK_WORD_PADS_BEGIN, &count), nullptr);
 }
 
-TEST(Key, RecordsAreTakenOverAsTheyAre) {
-  Builder first;
-  lk_key_call call = {};
-  lk_key_add_call(&first.builder, &call);
-  const std::vector<int32_t> data = {1, 2, 3};
-  const lk_tensor value = {shape({3}, LK_I32), const_cast<int32_t *>(data.data())};
-  lk_key_add_content(&first.builder, LK_WORD_WEIGHTS, 1, 9);
-  lk_key_add_value(&first.builder, LK_WORD_VALUE, 0, &value);
-  first.tensor(shape({2, 3})).tensor(shape({})).attr(LK_WORD_STRIDES, {4, 5}).post_op(LK_POST_ADD);
-  OwnedKey key = first.finish();
-  Builder second;
-  for (lk_key_reader reader = lk_key_read(key); lk_key_next(&reader);) {
-    lk_key_add_record(&second.builder, &reader);
-  }
-  EXPECT_TRUE(lk_key_equal(key, second.finish()));
-}
-
 TEST(Key, OutgrowsTheStack) {
   Builder builder;
   for (int64_t i = 0; i < 200; i++) builder.tensor(shape({i, 2, 3}), static_cast<uint32_t>(i));
