@@ -6,8 +6,6 @@
 #include "base/struct.h"
 #include "executor_glue/session/session.h"
 
-enum { FEW_WORDS = 96 }; /* room for four inputs and outputs */
-
 /* The arguments of a run, by number of the graph's inputs and outputs; one block of memory. No
  * output is asked for twice, so the caller's are no more than the graph's. */
 typedef struct lk_session_call {
@@ -15,23 +13,16 @@ typedef struct lk_session_call {
   bool *given;       /* [n graph inputs] */
   bool *wanted;      /* [n graph outputs] */
   uint32_t *numbers; /* [n graph outputs]: the number of each of the caller's outputs */
-  void *memory;      /* of all these; NULL: `few` */
-  uint64_t few[FEW_WORDS];
+  void *memory;
 } lk_session_call;
 
 static lk_status call_create(lk_session_call *call, const lk_session *session, lk_error *error) {
   size_t n_inputs = session->graph->n_inputs, n_outputs = session->graph->n_outputs;
   size_t bytes = (n_inputs + n_outputs) * (sizeof(lk_tensor) + sizeof(bool)) +
                  n_outputs * sizeof *call->numbers;
-  void *room = call->few;
-  call->memory = NULL;
-  if (bytes <= sizeof call->few) {
-    memset(room, 0, bytes);
-  } else {
-    room = call->memory = lk_calloc(session->allocator, 1, bytes);
-    if (room == NULL) return lk_fail_memory(error, "the arguments of a run", bytes);
-  }
-  call->inputs = room;
+  *call = (lk_session_call){.memory = lk_calloc(session->allocator, 1, bytes)};
+  if (call->memory == NULL) return lk_fail_memory(error, "the arguments of a run", bytes);
+  call->inputs = call->memory;
   call->outputs = call->inputs + n_inputs;
   call->numbers = (uint32_t *)(call->outputs + n_outputs);
   call->given = (bool *)(call->numbers + n_outputs);
@@ -122,13 +113,13 @@ lk_status lk_session_run(lk_session *session, const lk_named_tensor *inputs, uin
                          lk_error *error) {
   lk_status status = LK_OK;
   lk_run_options options = {.struct_size = sizeof options};
-  lk_session_call call;
+  lk_session_call call = {0};
   if (session == NULL || (inputs == NULL && n_inputs > 0) || (outputs == NULL && n_outputs > 0)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to run: the session, inputs or outputs are NULL, required");
   }
   if (given != NULL) {
-    LK_RETURN_NOT_OK(lk_struct_read(&options, sizeof options, given, "lk_run_options", error));
+    LK_TRY(lk_struct_read(&options, sizeof options, given, "lk_run_options", error));
   }
   LK_TRY(call_create(&call, session, error));
   LK_TRY(sort_inputs(session, inputs, n_inputs, &call, error));

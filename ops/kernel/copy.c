@@ -111,16 +111,17 @@ static void cut_transpose(const lk_copy *copy, int64_t tile[2]) {
   const int64_t *dims = copy->dims + copy->rank - 2, block = (int64_t)copy->block;
   const int64_t even = evenness(copy->to[copy->rank - 2]);
   const bool is_flat = even >= FEW_SETS && even > evenness(copy->from[copy->rank - 1]);
-  const int64_t blocks = TRANSPOSE_BYTES / block;
+  const int64_t blocks = TRANSPOSE_BYTES / lk_max(1, block);
   tile[0] = lk_min(dims[0], is_flat ? LINE_BYTES / block : TRANSPOSED_ROWS);
-  tile[1] = lk_min(dims[1], lk_max(1, blocks / tile[0] / TILE) * TILE);
-  if (!is_flat) tile[0] = lk_min(dims[0], lk_max(1, blocks / tile[1] / TILE) * TILE);
+  tile[1] = lk_min(dims[1], lk_max(1, blocks / lk_max(1, tile[0]) / TILE) * TILE);
+  if (!is_flat) tile[0] = lk_min(dims[0], lk_max(1, blocks / lk_max(1, tile[1]) / TILE) * TILE);
 }
 
 /* Whole rows where they are not too long. */
 static void cut_blocks(const lk_copy *copy, int64_t tile[2]) {
   const int64_t *dims = copy->dims + copy->rank - 2;
-  const int64_t blocks = lk_max(1, TURN_BYTES / lk_max(1, (int64_t)copy->block));
+  const size_t block = copy->block > 0 ? copy->block : 1;
+  const int64_t blocks = lk_max(1, (int64_t)(TURN_BYTES / block));
   tile[1] = lk_min(dims[1], blocks);
   tile[0] = lk_min(dims[0], lk_max(1, blocks / lk_max(1, tile[1])));
 }

@@ -12,22 +12,29 @@
 #include "base/tensor.h"
 #include "ops/plan/planner.h"
 
+/* What is wrong with input `index`, by that name. */
+static lk_status refuse_input(const lk_tensor *input, uint32_t index, lk_error *error) {
+  char what[24];
+  (void)snprintf(what, sizeof what, "input %" PRIu32, index);
+  LK_RETURN_NOT_OK(lk_tensor_size(&input->desc, what, NULL, NULL, error));
+  if (input->desc.layout == LK_LAYOUT_ANY) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to read %s: its layout is 'any', which only a wish can be", what);
+  }
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "failed to read %s: its value must be known when shapes are bound", what);
+}
+
 /* Types and shapes of inputs, before the operator's own rules. */
 static lk_status check_inputs(const lk_op_node *node, const lk_tensor *inputs, lk_error *error) {
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     const lk_tensor *input = &inputs[i];
-    char what[24];
+    int64_t elements = 0;
     if (lk_op_is_absent(node, i)) continue;
-    (void)snprintf(what, sizeof what, "input %" PRIu32, i);
-    LK_RETURN_NOT_OK(lk_tensor_size(&input->desc, what, NULL, NULL, error));
-    if (input->desc.layout == LK_LAYOUT_ANY) {
-      return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to read %s: its layout is 'any', which only a wish can be", what);
-    }
-    if (i < 64 && (node->class_->row.shape_inputs >> i & 1) != 0 && input->data == NULL &&
-        lk_elements(&input->desc) > 0) {
-      return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to read %s: its value must be known when shapes are bound", what);
+    const bool is_value = i < 64 && (node->class_->row.shape_inputs >> i & 1) != 0;
+    if (lk_tensor_size(&input->desc, "an input", &elements, NULL, NULL) != LK_OK ||
+        input->desc.layout == LK_LAYOUT_ANY || (is_value && input->data == NULL && elements > 0)) {
+      return refuse_input(input, i, error);
     }
   }
   return LK_OK;
