@@ -208,7 +208,7 @@ def test_seconds(classifier):
     begin = time.monotonic()
     report = load(classifier, *SHAPE, *FAST, "--seconds", "0.4", "--threads", "2")
     elapsed = time.monotonic() - begin
-    assert 0.4 <= report["seconds"] <= elapsed
+    assert 0.399 <= report["seconds"] <= elapsed
     # The clock ends every thread, also one that had no processor for a while.
     assert all(t["seconds"] > 0 for t in report["per_thread"])
     assert load(classifier, *SHAPE, "--op-threads", "1", "--warmup", "0.3", "--seconds",
