@@ -1,5 +1,5 @@
 // What the benchmarks that compare kernels with oneDNN's primitives have in common: operands,
-// primitives, measuring by turns, and the table that they print.
+// primitives on one thread, and comparing what the two compute.
 #pragma once
 
 #include <latchkey/latchkey.h>
@@ -23,8 +23,6 @@ extern "C" {
 }
 
 namespace beside {
-
-constexpr double TARGET_MEDIAN = 1.00, TARGET_MOST = 1.30, TARGET_BANDWIDTH = 0.85;
 
 inline void check(dnnl_status_t status) {
   if (status == dnnl_success) return;
@@ -84,14 +82,16 @@ private:
   int before_;
 };
 
-inline dnnl_memory_desc_t describe(const Dims &dims, bool channels_last) {
-  static const dnnl_format_tag_t plain[] = {dnnl_abc, dnnl_abcd, dnnl_abcde},
-                                 last[] = {dnnl_acb, dnnl_acdb, dnnl_acdeb};
-  const size_t at = dims.size() - 3;
+inline dnnl_memory_desc_t describe(const Dims &dims, dnnl_format_tag_t tag) {
   dnnl_memory_desc_t desc = nullptr;
-  check(dnnl_memory_desc_create_with_tag(&desc, int(dims.size()), dims.data(), dnnl_f32,
-                                         channels_last ? last[at] : plain[at]));
+  check(dnnl_memory_desc_create_with_tag(&desc, int(dims.size()), dims.data(), dnnl_f32, tag));
   return desc;
+}
+// Of one to five dimensions; channels come last from three on.
+inline dnnl_memory_desc_t describe(const Dims &dims, bool channels_last) {
+  static const dnnl_format_tag_t plain[] = {dnnl_a, dnnl_ab, dnnl_abc, dnnl_abcd, dnnl_abcde},
+                                 last[] = {dnnl_a, dnnl_ab, dnnl_acb, dnnl_acdb, dnnl_acdeb};
+  return describe(dims, (channels_last ? last : plain)[dims.size() - 1]);
 }
 
 // A primitive with its arguments. Takes over the descriptor.
@@ -107,15 +107,34 @@ public:
     check(dnnl_primitive_desc_destroy(desc_));
   }
   void add(int arg, const_dnnl_memory_desc_t desc, const Buffer &buffer) {
-    dnnl_memory_t memory = nullptr;
-    check(dnnl_memory_create(&memory, desc, engine, buffer.get()));
-    args_.push_back({arg, memory});
+    add_data(arg, desc, buffer.get());
+  }
+  // In the layout that the primitive chose, with memory of its own.
+  void add_reordered(int arg, const_dnnl_memory_desc_t chosen, const_dnnl_memory_desc_t plain,
+                     const Buffer &buffer) {
+    dnnl_primitive_desc_t desc = nullptr;
+    dnnl_primitive_t reorder = nullptr;
+    dnnl_memory_t from = nullptr;
+    add_data(arg, chosen, DNNL_MEMORY_ALLOCATE);
+    check(dnnl_reorder_primitive_desc_create(&desc, plain, engine, chosen, engine, nullptr));
+    check(dnnl_primitive_create(&reorder, desc));
+    check(dnnl_memory_create(&from, plain, engine, buffer.get()));
+    const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, args_.back().memory}};
+    check(dnnl_primitive_execute(reorder, stream, 2, args));
+    check(dnnl_memory_destroy(from));
+    check(dnnl_primitive_destroy(reorder));
+    check(dnnl_primitive_desc_destroy(desc));
   }
   void run() const {
     check(dnnl_primitive_execute(primitive_, stream, int(args_.size()), args_.data()));
   }
 
 private:
+  void add_data(int arg, const_dnnl_memory_desc_t desc, void *data) {
+    dnnl_memory_t memory = nullptr;
+    check(dnnl_memory_create(&memory, desc, engine, data));
+    args_.push_back({arg, memory});
+  }
   dnnl_primitive_desc_t desc_;
   dnnl_primitive_t primitive_ = nullptr;
   std::vector<dnnl_exec_arg_t> args_;
@@ -123,33 +142,10 @@ private:
 
 // ---- measuring ----
 
-struct Result {
-  std::string name;
-  double ours, theirs, copy, bytes; // seconds; `copy`: memcpy that moves as many bytes
-  double ratio() const { return ours / theirs; }
-  double bandwidth() const { return copy / ours; }
-};
-
 template <typename Work> double seconds(int repeats, const Work &work) {
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < repeats; i++) work();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / repeats;
-}
-
-// `bytes` that are read and written together.
-template <typename Ours, typename Theirs>
-Result measure(const std::string &name, int64_t bytes, int rounds, const Ours &ours,
-               const Theirs &theirs) {
-  const Buffer from(bytes / 8 + 1), to(bytes / 8 + 1);
-  const auto copy = [&] { std::memcpy(to.get(), from.get(), size_t(bytes / 2)); };
-  const int repeats = int(std::min(1e5, 2e6 / double(bytes))) + 1; // a fraction of a millisecond
-  Result result = {name, INFINITY, INFINITY, INFINITY, double(bytes)};
-  for (int i = 0; i < rounds; i++) {
-    result.theirs = std::min(result.theirs, seconds(repeats, theirs));
-    result.ours = std::min(result.ours, seconds(repeats, ours));
-    result.copy = std::min(result.copy, seconds(repeats, copy));
-  }
-  return result;
 }
 
 inline void compare(const std::string &name, const Buffer &ours, const Buffer &theirs,
@@ -176,52 +172,6 @@ inline std::string text_of(const Dims &dims) {
 
 inline int64_t random_number(std::mt19937 &random, int64_t least, int64_t most) {
   return std::uniform_int_distribution<int64_t>(least, most)(random);
-}
-
-// ---- report ----
-
-inline bool report(const char *what, std::vector<Result> results, bool json) {
-  std::sort(results.begin(), results.end(),
-            [](const Result &a, const Result &b) { return a.ratio() < b.ratio(); });
-  const double middle = results[results.size() / 2].ratio(), most = results.back().ratio();
-  double large = 0; // the median of those that fit no cache
-  std::vector<double> bandwidths;
-  for (const Result &each : results) {
-    if (each.bytes >= 16e6) bandwidths.push_back(each.bandwidth());
-  }
-  std::sort(bandwidths.begin(), bandwidths.end());
-  if (!bandwidths.empty()) large = bandwidths[bandwidths.size() / 2];
-  if (json) {
-    std::printf("\"%s\": {\"median\": %.4f, \"most\": %.4f, \"bandwidth\": %.4f, \"sizes\": [",
-                what, middle, most, large);
-    for (size_t i = 0; i < results.size(); i++) {
-      std::printf("%s{\"size\": \"%s\", \"us\": %.3f, \"primitive_us\": %.3f, \"memcpy_us\": %.3f}",
-                  i > 0 ? ", " : "", results[i].name.c_str(), results[i].ours * 1e6,
-                  results[i].theirs * 1e6, results[i].copy * 1e6);
-    }
-    std::printf("]}");
-    return middle <= TARGET_MEDIAN && most <= TARGET_MOST;
-  }
-  std::printf("%s: time of the primitive's, %zu sizes\n", what, results.size());
-  const auto line = [](const char *name, double value, double target, bool missed) {
-    std::printf("  %-36s %6.3f   target %.2f%s\n", name, value, target, missed ? "   MISSED" : "");
-  };
-  line("median", middle, TARGET_MEDIAN, middle > TARGET_MEDIAN);
-  line("the most", most, TARGET_MOST, most > TARGET_MOST);
-  line("of memcpy's bandwidth, from 16 MB on", large, TARGET_BANDWIDTH, large < TARGET_BANDWIDTH);
-  const auto row = [](const Result &each) {
-    std::printf("    %-34s %9.2f us %5.1f GB/s, primitive %9.2f us: %.3f; of memcpy's %.2f\n",
-                each.name.c_str(), each.ours * 1e6, each.bytes / each.ours / 1e9, each.theirs * 1e6,
-                each.ratio(), each.bandwidth());
-  };
-  const size_t first = std::min<size_t>(3, results.size());
-  for (size_t i = 0; i < first; i++) row(results[i]);
-  std::printf("    ...\n");
-  for (size_t i = std::max(first, results.size() - std::min<size_t>(10, results.size()));
-       i < results.size(); i++) {
-    row(results[i]);
-  }
-  return middle <= TARGET_MEDIAN && most <= TARGET_MOST;
 }
 
 } // namespace beside

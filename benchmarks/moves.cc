@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "benchmarks/arguments.h"
-#include "benchmarks/beside.h"
+#include "benchmarks/bandwidth.h"
 
 extern "C" {
 #include "ops/kernel/cast.h"

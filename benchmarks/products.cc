@@ -5,120 +5,44 @@
 // run by turns, and the ratio is that of the best times. ONEDNN_MAX_CPU_ISA=AVX2 measures AVX2.
 //
 // products [--json] [--quick | --long]
-#include <oneapi/dnnl/dnnl.h>
-#include <oneapi/dnnl/dnnl_threadpool.h>
-
-#include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
-#include <random>
-#include <string>
-#include <vector>
 
 #include "benchmarks/arguments.h"
+#include "benchmarks/beside.h"
 
 extern "C" {
-#include "base/team/team.h"
 #include "ops/kernel/conv.h"
 #include "ops/kernel/conv_transposed.h"
 #include "ops/kernel/depthwise.h"
 #include "ops/kernel/matmul.h"
-#include "ops/plan/threadpool.h"
 }
+
+using namespace beside;
 
 namespace {
 
 constexpr double TARGET_MEDIAN = 1.00, TARGET_P95 = 1.08, TARGET_MOST = 1.25;
 constexpr int COUNT = 200; // of each; of transposed convolutions a quarter
 
-void check(dnnl_status_t status) {
-  if (status == dnnl_success) return;
-  std::fprintf(stderr, "products: oneDNN's status %d\n", int(status));
-  std::exit(1);
+// A primitive of these operands. Takes over the descriptor.
+std::unique_ptr<Primitive> make_primitive(dnnl_primitive_desc_t desc,
+                                          const_dnnl_memory_desc_t plain_weights, const Buffer &src,
+                                          const Buffer &weights, const Buffer *bias,
+                                          const Buffer &dst) {
+  const auto descriptor = [&](dnnl_query_t what, int index) {
+    return dnnl_primitive_desc_query_md(desc, what, index);
+  };
+  auto primitive = std::make_unique<Primitive>(desc);
+  primitive->add(DNNL_ARG_SRC, descriptor(dnnl_query_src_md, 0), src);
+  primitive->add(DNNL_ARG_DST, descriptor(dnnl_query_dst_md, 0), dst);
+  if (bias != nullptr) {
+    primitive->add(DNNL_ARG_BIAS, descriptor(dnnl_query_weights_md, 1), *bias);
+  }
+  primitive->add_reordered(DNNL_ARG_WEIGHTS, descriptor(dnnl_query_weights_md, 0), plain_weights,
+                           weights);
+  return primitive;
 }
-
-class Buffer {
-public:
-  explicit Buffer(size_t size)
-      : size_(size),
-        data_(static_cast<float *>(std::aligned_alloc(64, (size * 4 + 64) / 64 * 64))) {}
-  Buffer(const Buffer &) = delete;
-  ~Buffer() { std::free(data_); }
-  Buffer &fill(std::mt19937 &random) {
-    std::uniform_real_distribution<float> number(-1, 1);
-    for (size_t i = 0; i < size_; i++) data_[i] = number(random);
-    return *this;
-  }
-  float *get() const { return data_; }
-  size_t size() const { return size_; }
-
-private:
-  size_t size_;
-  float *data_;
-};
-
-dnnl_engine_t engine;
-dnnl_stream_t stream;
-
-dnnl_memory_desc_t describe(const std::vector<dnnl_dim_t> &dims, dnnl_format_tag_t tag) {
-  dnnl_memory_desc_t desc = nullptr;
-  check(dnnl_memory_desc_create_with_tag(&desc, int(dims.size()), dims.data(), dnnl_f32, tag));
-  return desc;
-}
-
-// A primitive with its arguments. Weights are in the layout that it chose.
-class Primitive {
-public:
-  Primitive(dnnl_primitive_desc_t desc, dnnl_memory_desc_t plain_weights, const Buffer &src,
-            const Buffer &weights, const Buffer *bias, const Buffer &dst) {
-    check(dnnl_primitive_create(&primitive_, desc));
-    add(DNNL_ARG_SRC, dnnl_primitive_desc_query_md(desc, dnnl_query_src_md, 0), src.get());
-    add(DNNL_ARG_DST, dnnl_primitive_desc_query_md(desc, dnnl_query_dst_md, 0), dst.get());
-    if (bias != nullptr) {
-      add(DNNL_ARG_BIAS, dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 1), bias->get());
-    }
-    const_dnnl_memory_desc_t packed = dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0);
-    add(DNNL_ARG_WEIGHTS, packed, DNNL_MEMORY_ALLOCATE);
-    reorder(plain_weights, packed, weights.get());
-    check(dnnl_primitive_desc_destroy(desc));
-  }
-  Primitive(const Primitive &) = delete;
-  ~Primitive() {
-    for (const auto &arg : args_) check(dnnl_memory_destroy(arg.memory));
-    check(dnnl_primitive_destroy(primitive_));
-  }
-  void run() const {
-    check(dnnl_primitive_execute(primitive_, stream, int(args_.size()), args_.data()));
-  }
-
-private:
-  void add(int arg, const_dnnl_memory_desc_t desc, void *data) {
-    dnnl_memory_t memory = nullptr;
-    check(dnnl_memory_create(&memory, desc, engine, data));
-    args_.push_back({arg, memory});
-  }
-  void reorder(dnnl_memory_desc_t plain, const_dnnl_memory_desc_t packed, float *weights) {
-    dnnl_primitive_desc_t desc = nullptr;
-    dnnl_primitive_t primitive = nullptr;
-    dnnl_memory_t from = nullptr;
-    check(dnnl_reorder_primitive_desc_create(&desc, plain, engine, packed, engine, nullptr));
-    check(dnnl_primitive_create(&primitive, desc));
-    check(dnnl_memory_create(&from, plain, engine, weights));
-    const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, args_.back().memory}};
-    check(dnnl_primitive_execute(primitive, stream, 2, args));
-    check(dnnl_memory_destroy(from));
-    check(dnnl_primitive_destroy(primitive));
-    check(dnnl_primitive_desc_destroy(desc));
-  }
-  dnnl_primitive_t primitive_ = nullptr;
-  std::vector<dnnl_exec_arg_t> args_;
-};
 
 // ---- measuring ----
 
@@ -127,12 +51,6 @@ struct Result {
   double ours, theirs, operations; // seconds
   double ratio() const { return ours / theirs; }
 };
-
-template <typename Work> double seconds(int repeats, const Work &work) {
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < repeats; i++) work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / repeats;
-}
 
 double best(const std::vector<double> &values) {
   return *std::min_element(values.begin(), values.end());
@@ -150,15 +68,6 @@ Result measure(const std::string &name, double operations, int rounds, const Our
   return {name, best(of_ours), best(of_theirs), operations};
 }
 
-void compare(const std::string &name, const Buffer &ours, const Buffer &theirs, double allowed) {
-  for (size_t i = 0; i < ours.size(); i++) {
-    if (std::fabs(ours.get()[i] - theirs.get()[i]) <= allowed) continue;
-    std::fprintf(stderr, "products: %s: element %zu is %g, oneDNN's %g\n", name.c_str(), i,
-                 double(ours.get()[i]), double(theirs.get()[i]));
-    std::exit(1);
-  }
-}
-
 // ---- convolutions ----
 
 // The kernel of ours for a shape, with a bias and Relu: bytes of parameters and packed weights.
@@ -174,7 +83,7 @@ Conv pack(Params params, int64_t size, lk_kernel_fn kernel, const Buffer &weight
   made.params.resize(sizeof params / sizeof(std::max_align_t) + 1);
   std::memcpy(made.params.data(), &params, sizeof params);
   made.kernel = kernel;
-  made.packed = std::make_unique<Buffer>(size_t(size));
+  made.packed = std::make_unique<Buffer>(size);
   pack(&params, weights.get(), made.packed->get());
   return made;
 }
@@ -226,7 +135,7 @@ dnnl_format_tag_t plain_tag(Kind kind) {
   return kind == Kind::DEPTHWISE ? dnnl_goihw : dnnl_oihw;
 }
 
-std::unique_ptr<Primitive> make_primitive(Kind kind, const lk_conv_shape &shape, const Buffer &x,
+std::unique_ptr<Primitive> conv_primitive(Kind kind, const lk_conv_shape &shape, const Buffer &x,
                                           const Buffer &w, const Buffer &b, const Buffer &out) {
   const int64_t channels = shape.groups * shape.out_channels;
   std::vector<dnnl_dim_t> weights = {shape.out_channels, shape.in_channels, shape.kernel[1],
@@ -251,7 +160,7 @@ std::unique_ptr<Primitive> make_primitive(Kind kind, const lk_conv_shape &shape,
       &desc, engine, dnnl_forward_inference,
       is_transposed ? dnnl_deconvolution_direct : dnnl_convolution_direct, descs[0], descs[1],
       descs[3], descs[4], strides, ones, pads, pads, attr));
-  auto primitive = std::make_unique<Primitive>(desc, descs[2], x, w, &b, out);
+  auto primitive = make_primitive(desc, descs[2], x, w, &b, out);
   check(dnnl_post_ops_destroy(post_ops));
   check(dnnl_primitive_attr_destroy(attr));
   for (dnnl_memory_desc_t each : descs) check(dnnl_memory_desc_destroy(each));
@@ -271,16 +180,14 @@ Result run_conv(Kind kind, const lk_conv_shape &shape, int rounds, std::mt19937 
   const int64_t in = shape.groups * shape.in_channels, out = shape.groups * shape.out_channels;
   const int64_t window = shape.in_channels * shape.kernel[1] * shape.kernel[2],
                 pixels = shape.out[1] * shape.out[2];
-  Buffer x(size_t(in * shape.in[1] * shape.in[2])), w(size_t(out * window)),
-      b(static_cast<size_t>(out)), ours(size_t(out * pixels)), theirs(size_t(out * pixels));
+  Buffer x(in * shape.in[1] * shape.in[2]), w(out * window), b(out), ours(out * pixels),
+      theirs(out * pixels);
   x.fill(random), w.fill(random), b.fill(random);
   const Conv conv = plan(kind, shape, w);
-  const auto primitive = make_primitive(kind, shape, x, w, b, theirs);
+  const auto primitive = conv_primitive(kind, shape, x, w, b, theirs);
   const std::string name = name_of(shape);
   void *const pointers[] = {x.get(), conv.packed->get(), ours.get(), b.get()};
-  const auto run_ours = [&] {
-    if (conv.kernel(conv.params.data(), pointers, nullptr) != LK_OK) std::exit(1);
-  };
+  const auto run_ours = [&] { check(conv.kernel(conv.params.data(), pointers, nullptr)); };
   run_ours();
   primitive->run();
   compare(name, ours, theirs, 1e-5 + 1e-6 * double(window));
@@ -433,9 +340,8 @@ Result run_matmul(const MatmulSize &size, int rounds, std::mt19937 &random) {
   matmul.low = -INFINITY;
   matmul.high = INFINITY;
   lk_matmul_plan(&matmul);
-  Buffer a(size_t(size.rows * size.k)), b(size_t(size.k * size.columns)),
-      ours(size_t(size.rows * size.columns)), theirs(size_t(size.rows * size.columns)),
-      packed(size_t(lk_matmul_packed_size(&matmul)));
+  Buffer a(size.rows * size.k), b(size.k * size.columns), ours(size.rows * size.columns),
+      theirs(size.rows * size.columns), packed(lk_matmul_packed_size(&matmul));
   a.fill(random), b.fill(random);
   lk_matmul_pack(&matmul, b.get(), packed.get());
   dnnl_memory_desc_t descs[] = {
@@ -444,19 +350,17 @@ Result run_matmul(const MatmulSize &size, int rounds, std::mt19937 &random) {
   dnnl_primitive_desc_t desc = nullptr;
   check(dnnl_matmul_primitive_desc_create(&desc, engine, descs[0], descs[1], nullptr, descs[3],
                                           nullptr));
-  const Primitive primitive(desc, descs[2], a, b, nullptr, theirs);
+  const auto primitive = make_primitive(desc, descs[2], a, b, nullptr, theirs);
   for (dnnl_memory_desc_t each : descs) check(dnnl_memory_desc_destroy(each));
   char name[96];
   std::snprintf(name, sizeof name, "%dx%dx%d", int(size.rows), int(size.k), int(size.columns));
   void *const pointers[] = {a.get(), packed.get(), ours.get()};
-  const auto run_ours = [&] {
-    if (lk_matmul_kernel(&matmul, pointers, nullptr) != LK_OK) std::exit(1);
-  };
+  const auto run_ours = [&] { check(lk_matmul_kernel(&matmul, pointers, nullptr)); };
   run_ours();
-  primitive.run();
+  primitive->run();
   compare(name, ours, theirs, 1e-5 + 1e-6 * double(size.k));
   return measure(name, 2.0 * double(size.rows * size.k * size.columns), rounds, run_ours,
-                 [&] { primitive.run(); });
+                 [&] { primitive->run(); });
 }
 
 // Of transformers, classifiers and recognizers.
@@ -515,10 +419,7 @@ bool report(const char *what, std::vector<Result> results, bool json) {
 int main(int argc, char **argv) {
   const Arguments arguments("products", argc, argv, {.usual = 11, .quick = 1, .longer = 41});
   std::mt19937 random(11);
-  const int before = lk_team_begin(1);
-  check(dnnl_engine_create(&engine, dnnl_cpu, 0));
-  check(dnnl_threadpool_interop_set_max_concurrency(1));
-  check(dnnl_threadpool_interop_stream_create(&stream, engine, nullptr));
+  const OneThread one_thread;
   std::vector<Result> convs, transposes, depthwise, matmuls;
   const auto run = [&](Kind kind, std::vector<Result> *results, const lk_conv_shape &shape) {
     results->push_back(run_conv(kind, shape, arguments.rounds, random));
@@ -548,7 +449,4 @@ int main(int argc, char **argv) {
   if (arguments.json) std::printf(", ");
   report("matrix products", matmuls, arguments.json);
   if (arguments.json) std::printf("}\n");
-  check(dnnl_stream_destroy(stream));
-  check(dnnl_engine_destroy(engine));
-  lk_team_end(before);
 }

@@ -7,7 +7,7 @@
 //
 // resize [--json] [--quick | --long]
 #include "benchmarks/arguments.h"
-#include "benchmarks/beside.h"
+#include "benchmarks/bandwidth.h"
 
 extern "C" {
 #include "ops/kernel/resize.h"

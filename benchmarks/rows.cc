@@ -6,114 +6,29 @@
 // run by turns, and the ratio is the median of the turns'. ONEDNN_MAX_CPU_ISA=AVX2 measures AVX2.
 //
 // rows [--json] [--quick | --long]
-#include <oneapi/dnnl/dnnl.h>
-#include <oneapi/dnnl/dnnl_threadpool.h>
-
-#include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <memory>
-#include <random>
-#include <string>
-#include <vector>
+#include <optional>
 
 #include "benchmarks/arguments.h"
+#include "benchmarks/beside.h"
 
 extern "C" {
-#include "base/team/team.h"
 #include "base/tensor.h"
 #include "ops/kernel/lrn.h"
 #include "ops/kernel/pool.h"
 #include "ops/kernel/reduce.h"
 #include "ops/kernel/softmax.h"
 #include "ops/kernel/strides.h"
-#include "ops/plan/threadpool.h"
 }
+
+using namespace beside;
 
 namespace {
 
 constexpr double TARGET_MEDIAN = 1.00, TARGET_MOST = 1.30, TARGET_BANDWIDTH = 0.85;
 constexpr int RANDOM = 30;               // of each kind
 constexpr double LARGE = 48 * (1 << 20); // bytes: beyond the caches
-
-using Dims = std::vector<int64_t>;
-
-void check(dnnl_status_t status) {
-  if (status == dnnl_success) return;
-  std::fprintf(stderr, "rows: oneDNN's status %d\n", int(status));
-  std::exit(1);
-}
-
-struct Free {
-  void operator()(float *data) const { std::free(data); }
-};
-using Buffer = std::unique_ptr<float, Free>;
-
-Buffer buffer(int64_t size) {
-  return Buffer(static_cast<float *>(std::aligned_alloc(64, (size_t(size) * 4 + 63) / 64 * 64)));
-}
-
-int64_t count_of(const Dims &dims) {
-  int64_t count = 1;
-  for (int64_t dim : dims) count *= dim;
-  return count;
-}
-
-std::string text_of(const Dims &dims) {
-  std::string text;
-  for (int64_t dim : dims) text += (text.empty() ? "" : "x") + std::to_string(dim);
-  return text;
-}
-
-dnnl_engine_t engine;
-dnnl_stream_t stream;
-
-dnnl_memory_desc_t describe(const Dims &dims, bool channels_last) {
-  static const dnnl_format_tag_t
-      plain[] = {dnnl_format_tag_undef, dnnl_a, dnnl_ab, dnnl_abc, dnnl_abcd, dnnl_abcde},
-      last[] = {dnnl_format_tag_undef, dnnl_a, dnnl_ab, dnnl_acb, dnnl_acdb, dnnl_acdeb};
-  dnnl_memory_desc_t desc = nullptr;
-  check(dnnl_memory_desc_create_with_tag(&desc, int(dims.size()), dims.data(), dnnl_f32,
-                                         (channels_last ? last : plain)[dims.size()]));
-  return desc;
-}
-
-// A primitive that turns SRC into DST.
-class Primitive {
-public:
-  Primitive(dnnl_primitive_desc_t desc, float *src, float *dst) {
-    check(dnnl_primitive_create(&primitive_, desc));
-    add(DNNL_ARG_SRC, dnnl_primitive_desc_query_md(desc, dnnl_query_src_md, 0), src);
-    add(DNNL_ARG_DST, dnnl_primitive_desc_query_md(desc, dnnl_query_dst_md, 0), dst);
-    const char *name = nullptr;
-    check(dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &name));
-    implementation = name;
-    check(dnnl_primitive_desc_destroy(desc));
-  }
-  Primitive(const Primitive &) = delete;
-  ~Primitive() {
-    for (const auto &arg : args_) check(dnnl_memory_destroy(arg.memory));
-    check(dnnl_primitive_destroy(primitive_));
-  }
-  void run() const {
-    check(dnnl_primitive_execute(primitive_, stream, int(args_.size()), args_.data()));
-  }
-  std::string implementation;
-
-private:
-  void add(int arg, const_dnnl_memory_desc_t desc, float *data) {
-    dnnl_memory_t memory = nullptr;
-    check(dnnl_memory_create(&memory, desc, engine, data));
-    args_.push_back({arg, memory});
-  }
-  dnnl_primitive_t primitive_ = nullptr;
-  std::vector<dnnl_exec_arg_t> args_;
-};
 
 // ---- measuring ----
 
@@ -123,12 +38,6 @@ struct Result {
   double ratio;
   double of_copy; // of its speed, with as many bytes; 0: they are few
 };
-
-double seconds(int repeats, const std::function<void()> &work) {
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < repeats; i++) work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / repeats;
-}
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -146,45 +55,43 @@ struct Case {
 
 Result measure(const Case &work, int rounds, std::mt19937 &random) {
   const int64_t from = count_of(work.from), to = count_of(work.to);
-  const Buffer x = buffer(from), ours = buffer(to), theirs = buffer(to);
+  const Buffer x(from), ours(to), theirs(to);
   std::normal_distribution<float> number(0, 1);
   for (int64_t i = 0; i < from; i++) x.get()[i] = number(random);
   dnnl_memory_desc_t src = describe(work.from, work.channels_last),
                      dst = describe(work.to, work.channels_last);
-  const Primitive primitive(work.theirs(src, dst), x.get(), theirs.get());
+  dnnl_primitive_desc_t desc = work.theirs(src, dst);
+  const char *implementation = nullptr;
+  check(dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &implementation));
+  Primitive primitive(desc);
+  primitive.add(DNNL_ARG_SRC, src, x);
+  primitive.add(DNNL_ARG_DST, dst, theirs);
   check(dnnl_memory_desc_destroy(src));
   check(dnnl_memory_desc_destroy(dst));
   const auto run_ours = [&] { work.ours(x.get(), ours.get()); };
   const auto run_theirs = [&] { primitive.run(); };
   run_ours();
   run_theirs();
-  for (int64_t i = 0; i < to; i++) {
-    if (std::fabs(ours.get()[i] - theirs.get()[i]) <= 2e-5) continue;
-    std::fprintf(stderr, "rows: %s: element %d is %g, oneDNN's %g\n", work.name.c_str(), int(i),
-                 double(ours.get()[i]), double(theirs.get()[i]));
-    std::exit(1);
-  }
+  compare(work.name, ours, theirs, 2e-5);
   const double bytes = 4.0 * double(from + to);
   const int repeats = int(std::min(1e4, 2e6 / bytes)) + 1; // a fraction of a millisecond
   std::vector<double> of_ours, of_theirs, ratios, of_copy;
-  Buffer copy_from, copy_to;
+  std::optional<Buffer> copy_from, copy_to;
   const auto half = size_t(bytes / 2);
   if (bytes >= LARGE) {
-    copy_from = buffer(int64_t(half) / 4 + 1);
-    copy_to = buffer(int64_t(half) / 4 + 1);
-    std::memset(copy_from.get(), 1, half);
-    std::memset(copy_to.get(), 1, half);
+    copy_from.emplace(int64_t(half) / 4 + 1);
+    copy_to.emplace(int64_t(half) / 4 + 1);
   }
   for (int i = 0; i < rounds; i++) {
     of_theirs.push_back(seconds(repeats, run_theirs));
     of_ours.push_back(seconds(repeats, run_ours));
     ratios.push_back(of_ours.back() / of_theirs.back());
     if (bytes < LARGE) continue;
-    of_copy.push_back(seconds(1, [&] { std::memcpy(copy_to.get(), copy_from.get(), half); }) /
+    of_copy.push_back(seconds(1, [&] { std::memcpy(copy_to->get(), copy_from->get(), half); }) /
                       of_ours.back());
   }
   return {work.name,
-          primitive.implementation,
+          implementation,
           median(of_ours),
           median(of_theirs),
           bytes,
@@ -232,7 +139,7 @@ Case pool_case(const PoolSize &size) {
   work.channels_last = size.channels_last;
   work.ours = [pool](float *x, float *y) {
     void *const pointers[] = {x, y};
-    if (lk_pool_kernel(pool.get(), pointers, nullptr) != LK_OK) std::exit(1);
+    check(lk_pool_kernel(pool.get(), pointers, nullptr));
   };
   work.theirs = [size, pool, spatial](dnnl_memory_desc_t src, dnnl_memory_desc_t dst) {
     dnnl_primitive_desc_t desc = nullptr;
@@ -309,7 +216,7 @@ Case softmax_case(const Dims &dims, int axis) {
   work.from = work.to = dims;
   work.ours = [step](float *x, float *y) {
     void *const pointers[] = {x, y};
-    if (lk_softmax_kernel(step.get(), pointers, nullptr) != LK_OK) std::exit(1);
+    check(lk_softmax_kernel(step.get(), pointers, nullptr));
   };
   work.theirs = [axis](dnnl_memory_desc_t src, dnnl_memory_desc_t dst) {
     dnnl_primitive_desc_t desc = nullptr;
@@ -387,7 +294,7 @@ Case mean_case(const Dims &dims, uint32_t mask, bool channels_last) {
   work.channels_last = channels_last;
   work.ours = [step](float *x, float *y) {
     void *const pointers[] = {x, y};
-    if (lk_reduce_kernel(step.get(), pointers, nullptr) != LK_OK) std::exit(1);
+    check(lk_reduce_kernel(step.get(), pointers, nullptr));
   };
   // A mean over all places is fastest as a pooling.
   const uint32_t places = ((1U << dims.size()) - 1) & ~3U;
@@ -452,7 +359,7 @@ Case lrn_case(const Dims &dims, int64_t size, bool channels_last) {
   work.channels_last = channels_last;
   work.ours = [step](float *x, float *y) {
     void *const pointers[] = {x, y};
-    if (lk_lrn_kernel(step.get(), pointers, nullptr) != LK_OK) std::exit(1);
+    check(lk_lrn_kernel(step.get(), pointers, nullptr));
   };
   work.theirs = [size](dnnl_memory_desc_t src, dnnl_memory_desc_t dst) {
     dnnl_primitive_desc_t desc = nullptr;
@@ -521,10 +428,7 @@ void report(const char *what, std::vector<Result> results, bool json) {
 int main(int argc, char **argv) {
   const Arguments arguments("rows", argc, argv, {.usual = 21, .quick = 1, .longer = 81});
   std::mt19937 random(11);
-  const int before = lk_team_begin(1);
-  check(dnnl_engine_create(&engine, dnnl_cpu, 0));
-  check(dnnl_threadpool_interop_set_max_concurrency(1));
-  check(dnnl_threadpool_interop_stream_create(&stream, engine, nullptr));
+  const OneThread one_thread;
   std::vector<Case> pool_cases;
   for (const PoolSize &size : pools()) pool_cases.push_back(pool_case(size));
   const struct {
@@ -543,7 +447,4 @@ int main(int argc, char **argv) {
     separator = ", ";
   }
   if (arguments.json) std::printf("}\n");
-  check(dnnl_stream_destroy(stream));
-  check(dnnl_engine_destroy(engine));
-  lk_team_end(before);
 }

@@ -23,6 +23,13 @@ struct ConvCase {
   int64_t channels_out() const { return shape.groups * shape.out_channels; }
   size_t outputs() const { return size_t(shape.batch * pixels_out() * channels_out()); }
 
+  // What every kernel of convolutions takes; a residual and operands of a chain come after these.
+  std::vector<void *> pointers(std::vector<float> *packed, const Guarded &output) const {
+    std::vector<void *> all = {const_cast<float *>(input.get()), packed->data(),
+                               const_cast<float *>(output.get())};
+    if (has_bias) all.push_back(const_cast<float *>(bias.get()));
+    return all;
+  }
   void fill(std::mt19937 &random) {
     input = random_floats(size_t(shape.batch * pixels_in() * channels_in()), random);
     weights = random_floats(size_t(channels_out() * shape.in_channels * positions()), random);
@@ -148,6 +155,53 @@ inline void check(const ConvCase &of, const ConvChain &chain, const Guarded &out
     const double sum = expected(of, i);
     ASSERT_NEAR(output[i], chain.expected(sum, i), allowed) << "output " << i;
   }
+}
+
+// What a kernel computes whose parameters `conv` are followed by those of `chain`.
+template <typename Conv>
+Guarded run_with_chain(const ConvCase &of, const Conv &conv, std::vector<float> packed,
+                       const ConvChain &chain, lk_kernel_fn kernel) {
+  struct {
+    Conv conv;
+    lk_product_chain chain;
+  } params = {conv, chain.chain};
+  Guarded output(of.outputs());
+  std::vector<void *> pointers = of.pointers(&packed, output);
+  chain.add_pointers(&pointers);
+  LK_EXPECT_OK(kernel(&params, pointers.data(), LK_ERR));
+  output.check();
+  return output;
+}
+
+// An image's result depends on neither threads nor what else is in the batch, which is of three.
+template <typename Run>
+void expect_same_bits(const ConvCase &of, std::mt19937 &random, const Run &run) {
+  ASSERT_EQ(of.shape.batch, 3);
+  const Guarded together = run(of);
+  for (const int threads : {2, 8}) {
+    with_threads(threads,
+                 [&] { EXPECT_TRUE(run(of).has_bits_of(together)) << threads << " threads"; });
+  }
+  ConvCase last = of;
+  last.shape.batch = 1;
+  last.fill(random);
+  last.weights = of.weights;
+  last.bias = of.bias;
+  const size_t in = last.input.size(), out = last.outputs();
+  std::copy_n(of.input.get() + 2 * in, in, last.input.get());
+  std::copy_n(of.residual.get() + 2 * out, out, last.residual.get());
+  const Guarded single = run(last);
+  EXPECT_EQ(std::memcmp(single.get(), together.get() + 2 * out, out * sizeof(float)), 0);
+}
+
+// `packed` began as NaNs, and `unpack` gives the weights back from it.
+template <typename Conv>
+void expect_packed(const ConvCase &of, const Conv &conv, const std::vector<float> &packed,
+                   void (*unpack)(const Conv *conv, const float *packed, float *weights)) {
+  Guarded back(of.weights.size());
+  unpack(&conv, packed.data(), back.get());
+  EXPECT_TRUE(back.has_bits_of(of.weights)) << describe(of.shape);
+  for (const float x : packed) ASSERT_FALSE(std::isnan(x)) << "every element is written";
 }
 
 } // namespace lk

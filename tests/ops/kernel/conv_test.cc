@@ -62,14 +62,18 @@ lk_conv plan(const ConvCase &of, lk_isa isa) {
   return conv;
 }
 
-Guarded run(const ConvCase &of, lk_isa isa, bool in_place = false) {
-  const lk_conv conv = plan(of, isa);
+std::vector<float> pack(const ConvCase &of, const lk_conv &conv) {
   std::vector<float> packed(size_t(lk_conv_packed_size(&conv)), NAN);
   lk_conv_pack(&conv, of.weights.get(), packed.data());
+  return packed;
+}
+
+Guarded run(const ConvCase &of, lk_isa isa, bool in_place = false) {
+  const lk_conv conv = plan(of, isa);
+  std::vector<float> packed = pack(of, conv);
   Guarded output(of.outputs());
   if (in_place) output = of.residual;
-  std::vector<void *> pointers = {const_cast<float *>(of.input.get()), packed.data(), output.get()};
-  if (conv.has_bias) pointers.push_back(const_cast<float *>(of.bias.get()));
+  std::vector<void *> pointers = of.pointers(&packed, output);
   if (conv.has_residual) {
     pointers.push_back(in_place ? output.get() : const_cast<float *>(of.residual.get()));
   }
@@ -116,20 +120,9 @@ TEST(ConvKernel, IsFollowedByItsChain) {
     made.has_bias = true;
     made.fill(random);
     const lk::ConvChain chain(2 * 6 * 7, made.channels_out(), random);
-    struct {
-      lk_conv conv;
-      lk_product_chain chain;
-    } params = {plan(made, lk_isa_get()), chain.chain};
-    params.conv.has_chain = true;
-    std::vector<float> packed(size_t(lk_conv_packed_size(&params.conv)));
-    lk_conv_pack(&params.conv, made.weights.get(), packed.data());
-    Guarded output(made.outputs());
-    std::vector<void *> pointers = {const_cast<float *>(made.input.get()), packed.data(),
-                                    output.get(), const_cast<float *>(made.bias.get())};
-    chain.add_pointers(&pointers);
-    LK_ASSERT_OK(lk_conv_kernel(&params, pointers.data(), LK_ERR));
-    output.check();
-    check(made, chain, output);
+    lk_conv conv = plan(made, lk_isa_get());
+    conv.has_chain = true;
+    check(made, chain, lk::run_with_chain(made, conv, pack(made, conv), chain, lk_conv_kernel));
   }
 }
 
@@ -143,22 +136,7 @@ TEST(ConvKernel, HasTheSameBitsForAnyThreadsAndBatch) {
     lk::set_sizes_of_output(&made.shape);
     made.fill(random);
     SCOPED_TRACE("case " + std::to_string(i) + describe(made.shape));
-    const Guarded alone = run(made, lk_isa_get());
-    for (const int threads : {2, 8}) {
-      lk::with_threads(threads, [&] {
-        EXPECT_TRUE(run(made, lk_isa_get()).has_bits_of(alone)) << threads << " threads";
-      });
-    }
-    ConvCase last = made;
-    last.shape.batch = 1;
-    last.fill(random);
-    last.weights = made.weights;
-    last.bias = made.bias;
-    const size_t in = last.input.size(), out = last.outputs();
-    std::copy_n(made.input.get() + 2 * in, in, last.input.get());
-    std::copy_n(made.residual.get() + 2 * out, out, last.residual.get());
-    const Guarded single = run(last, lk_isa_get());
-    EXPECT_EQ(std::memcmp(single.get(), alone.get() + 2 * out, out * sizeof(float)), 0);
+    lk::expect_same_bits(made, random, [](const ConvCase &of) { return run(of, lk_isa_get()); });
   }
 }
 
@@ -168,12 +146,7 @@ TEST(ConvKernel, KeepsWeights) {
     const ConvCase made = random_case(random);
     for (const lk_isa isa : lk::instruction_sets()) {
       const lk_conv conv = plan(made, isa);
-      std::vector<float> packed(size_t(lk_conv_packed_size(&conv)), NAN);
-      lk_conv_pack(&conv, made.weights.get(), packed.data());
-      Guarded back(made.weights.size());
-      lk_conv_unpack(&conv, packed.data(), back.get());
-      EXPECT_TRUE(back.has_bits_of(made.weights)) << describe(made.shape);
-      for (const float x : packed) ASSERT_FALSE(std::isnan(x)) << "every element is written";
+      lk::expect_packed(made, conv, pack(made, conv), lk_conv_unpack);
     }
   }
 }

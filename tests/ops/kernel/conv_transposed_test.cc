@@ -71,8 +71,7 @@ Guarded run(const ConvCase &of, lk_isa isa) {
   const lk_conv_transposed conv = plan(of, isa);
   std::vector<float> packed = pack(of, conv);
   Guarded output(of.outputs());
-  std::vector<void *> pointers = {const_cast<float *>(of.input.get()), packed.data(), output.get()};
-  if (conv.has_bias) pointers.push_back(const_cast<float *>(of.bias.get()));
+  std::vector<void *> pointers = of.pointers(&packed, output);
   if (conv.has_residual) pointers.push_back(const_cast<float *>(of.residual.get()));
   LK_EXPECT_OK(lk_conv_transposed_kernel(&conv, pointers.data(), LK_ERR));
   output.check();
@@ -146,17 +145,9 @@ TEST(ConvTransposedKernel, IsFollowedByItsChain) {
     made.has_bias = true;
     const std::vector<double> right = expected(made);
     const lk::ConvChain chain(made.shape.batch * made.pixels_out(), made.channels_out(), random);
-    struct {
-      lk_conv_transposed conv;
-      lk_product_chain chain;
-    } params = {plan(made, lk_isa_get(), true), chain.chain};
-    std::vector<float> packed = pack(made, params.conv);
-    Guarded output(made.outputs());
-    std::vector<void *> pointers = {const_cast<float *>(made.input.get()), packed.data(),
-                                    output.get(), const_cast<float *>(made.bias.get())};
-    chain.add_pointers(&pointers);
-    LK_ASSERT_OK(lk_conv_transposed_kernel(&params, pointers.data(), LK_ERR));
-    output.check();
+    const lk_conv_transposed conv = plan(made, lk_isa_get(), true);
+    const Guarded output =
+        lk::run_with_chain(made, conv, pack(made, conv), chain, lk_conv_transposed_kernel);
     SCOPED_TRACE("case " + std::to_string(i) + describe(made.shape));
     for (size_t j = 0; j < right.size(); j++) {
       ASSERT_NEAR(output[j], chain.expected(right[j], j), allowed(made)) << "output " << j;
@@ -173,22 +164,7 @@ TEST(ConvTransposedKernel, HasTheSameBitsForAnyThreadsAndBatch) {
     draw_sizes_of_output(random, &made.shape);
     made.fill(random);
     SCOPED_TRACE("case " + std::to_string(i) + describe(made.shape));
-    const Guarded alone = run(made, lk_isa_get());
-    for (const int threads : {2, 8}) {
-      lk::with_threads(threads, [&] {
-        EXPECT_TRUE(run(made, lk_isa_get()).has_bits_of(alone)) << threads << " threads";
-      });
-    }
-    ConvCase last = made;
-    last.shape.batch = 1;
-    last.fill(random);
-    last.weights = made.weights;
-    last.bias = made.bias;
-    const size_t in = last.input.size(), out = last.outputs();
-    std::copy_n(made.input.get() + 2 * in, in, last.input.get());
-    std::copy_n(made.residual.get() + 2 * out, out, last.residual.get());
-    const Guarded single = run(last, lk_isa_get());
-    EXPECT_EQ(std::memcmp(single.get(), alone.get() + 2 * out, out * sizeof(float)), 0);
+    lk::expect_same_bits(made, random, [](const ConvCase &of) { return run(of, lk_isa_get()); });
   }
 }
 
@@ -208,10 +184,7 @@ TEST(ConvTransposedKernel, KeepsWeights) {
     for (const lk_isa isa : lk::instruction_sets()) {
       const lk_conv_transposed conv = plan(made, isa), of_larger = plan(larger, isa);
       const std::vector<float> packed = pack(made, conv);
-      Guarded back(made.weights.size());
-      lk_conv_transposed_unpack(&conv, packed.data(), back.get());
-      EXPECT_TRUE(back.has_bits_of(made.weights)) << describe(made.shape);
-      for (const float x : packed) ASSERT_FALSE(std::isnan(x)) << "every element is written";
+      lk::expect_packed(made, conv, packed, lk_conv_transposed_unpack);
       char texts[2][LK_CONV_TRANSPOSED_PACKING_CAPACITY];
       lk_conv_transposed_packing(&conv, texts[0]);
       lk_conv_transposed_packing(&of_larger, texts[1]);

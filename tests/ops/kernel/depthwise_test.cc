@@ -75,8 +75,7 @@ Guarded run(const ConvCase &of, lk_isa isa) {
   const lk_depthwise conv = plan(of, isa);
   std::vector<float> packed = pack(of, conv);
   Guarded output(of.outputs());
-  std::vector<void *> pointers = {const_cast<float *>(of.input.get()), packed.data(), output.get()};
-  if (conv.has_bias) pointers.push_back(const_cast<float *>(of.bias.get()));
+  std::vector<void *> pointers = of.pointers(&packed, output);
   LK_EXPECT_OK(lk_depthwise_kernel(&conv, pointers.data(), LK_ERR));
   output.check();
   return output;
@@ -147,19 +146,10 @@ TEST(DepthwiseKernel, IsFollowedByItsChain) {
     made.has_bias = true;
     made.fill(random);
     const lk::ConvChain chain(2 * 6 * 70, channels, random);
-    struct {
-      lk_depthwise conv;
-      lk_product_chain chain;
-    } params = {plan(made, lk_isa_get()), chain.chain};
-    params.conv.has_chain = true;
-    std::vector<float> packed = pack(made, params.conv);
-    Guarded output(made.outputs());
-    std::vector<void *> pointers = {const_cast<float *>(made.input.get()), packed.data(),
-                                    output.get(), const_cast<float *>(made.bias.get())};
-    chain.add_pointers(&pointers);
-    LK_ASSERT_OK(lk_depthwise_kernel(&params, pointers.data(), LK_ERR));
-    output.check();
-    lk::check(made, chain, output);
+    lk_depthwise conv = plan(made, lk_isa_get());
+    conv.has_chain = true;
+    lk::check(made, chain,
+              lk::run_with_chain(made, conv, pack(made, conv), chain, lk_depthwise_kernel));
   }
 }
 
@@ -173,21 +163,7 @@ TEST(DepthwiseKernel, HasTheSameBitsForAnyThreadsAndBatch) {
     lk::set_sizes_of_output(&made.shape);
     made.fill(random);
     SCOPED_TRACE("case " + std::to_string(i) + describe(made.shape));
-    const Guarded alone = run(made, lk_isa_get());
-    for (const int threads : {2, 8}) {
-      lk::with_threads(threads, [&] {
-        EXPECT_TRUE(run(made, lk_isa_get()).has_bits_of(alone)) << threads << " threads";
-      });
-    }
-    ConvCase last = made;
-    last.shape.batch = 1;
-    last.fill(random);
-    last.weights = made.weights;
-    last.bias = made.bias;
-    const size_t in = last.input.size(), out = last.outputs();
-    std::copy_n(made.input.get() + 2 * in, in, last.input.get());
-    const Guarded single = run(last, lk_isa_get());
-    EXPECT_EQ(std::memcmp(single.get(), alone.get() + 2 * out, out * sizeof(float)), 0);
+    lk::expect_same_bits(made, random, [](const ConvCase &of) { return run(of, lk_isa_get()); });
   }
 }
 
@@ -232,11 +208,7 @@ TEST(DepthwiseKernel, KeepsWeights) {
     const ConvCase made = random_case(random);
     for (const lk_isa isa : lk::instruction_sets()) {
       const lk_depthwise conv = plan(made, isa);
-      const std::vector<float> packed = pack(made, conv);
-      Guarded back(made.weights.size());
-      lk_depthwise_unpack(&conv, packed.data(), back.get());
-      EXPECT_TRUE(back.has_bits_of(made.weights)) << describe(made.shape);
-      for (const float x : packed) ASSERT_FALSE(std::isnan(x)) << "every element is written";
+      lk::expect_packed(made, conv, pack(made, conv), lk_depthwise_unpack);
     }
   }
 }
