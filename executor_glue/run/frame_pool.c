@@ -26,8 +26,10 @@ struct lk_frame_pool {
   uint32_t references;   /* the executor's, and one for each entry */
   uint32_t ending;       /* entries being destroyed on other threads */
   bool closed;
-  lk_plan_entry *first, *last; /* all entries: who was given a frame last comes first */
-  lk_execution_frame *frames;  /* idle, of no run plan */
+  /* All entries: those that have frames, idle or on loan, in the order in which they were given one
+   * last; and the others, so that nobody who looks for a frame walks past these. */
+  lk_plan_entry *holders, *oldest_holder, *others;
+  lk_execution_frame *frames; /* idle, of no run plan */
   uint32_t n_frames;
 };
 
@@ -36,6 +38,7 @@ struct lk_plan_entry {
   lk_plan_entry *next, *previous;
   lk_run_plan *plan; /* NULL once the pool is destroyed */
   lk_execution_frame *idle;
+  uint32_t n_frames; /* attached to its plan: idle ones, and those on loan */
   /* One more idle frame, for plans without an arena: taken and given without the lock. */
   _Atomic(lk_execution_frame *) hot;
   bool cached;
@@ -126,7 +129,7 @@ static void release_pool(lk_frame_pool *pool) {
   lk_free(pool->allocator, pool);
 }
 
-/* All idle frames of an entry. With the mutex. */
+/* All idle frames of an entry, which are still counted. With the mutex. */
 static lk_execution_frame *take_idle(lk_plan_entry *entry) {
   lk_execution_frame *frames = entry->idle;
   lk_execution_frame *hot = atomic_exchange(&entry->hot, NULL);
@@ -136,26 +139,54 @@ static lk_execution_frame *take_idle(lk_plan_entry *entry) {
   return hot;
 }
 
-static void link_first(lk_plan_entry *entry) {
+/* First in the list where it belongs. With the mutex, as the next three. */
+static void link_entry(lk_plan_entry *entry) {
   lk_frame_pool *pool = entry->pool;
+  const bool is_holder = entry->n_frames > 0;
+  lk_plan_entry **first = is_holder ? &pool->holders : &pool->others;
   entry->previous = NULL;
-  entry->next = pool->first;
-  *(entry->next != NULL ? &entry->next->previous : &pool->last) = entry;
-  pool->first = entry;
+  entry->next = *first;
+  if (entry->next != NULL) {
+    entry->next->previous = entry;
+  } else if (is_holder) {
+    pool->oldest_holder = entry;
+  }
+  *first = entry;
 }
 
 static void unlink_entry(lk_plan_entry *entry) {
   lk_frame_pool *pool = entry->pool;
-  *(entry->previous != NULL ? &entry->previous->next : &pool->first) = entry->next;
-  *(entry->next != NULL ? &entry->next->previous : &pool->last) = entry->previous;
+  const bool is_holder = entry->n_frames > 0;
+  lk_plan_entry **first = is_holder ? &pool->holders : &pool->others;
+  *(entry->previous != NULL ? &entry->previous->next : first) = entry->next;
+  if (entry->next != NULL) {
+    entry->next->previous = entry->previous;
+  } else if (is_holder) {
+    pool->oldest_holder = entry->previous;
+  }
+}
+
+/* It has been given a frame. */
+static void count_frame(lk_plan_entry *entry) {
+  unlink_entry(entry);
+  entry->n_frames++;
+  link_entry(entry);
+}
+
+/* It has lost one. */
+static void uncount_frame(lk_plan_entry *entry) {
+  const bool is_last = entry->n_frames == 1;
+  if (is_last) unlink_entry(entry);
+  entry->n_frames--;
+  if (is_last) link_entry(entry);
 }
 
 void lk_frame_pool_destroy(lk_frame_pool *pool) {
   if (pool == NULL) return;
   pthread_mutex_lock(&pool->mutex);
   pool->closed = true;
-  while (pool->first != NULL) {
-    lk_plan_entry *entry = pool->first;
+  while (pool->holders != NULL || pool->others != NULL) {
+    lk_plan_entry *entry = pool->holders != NULL ? pool->holders : pool->others;
     unlink_entry(entry);
     lk_run_plan *plan = entry->plan;
     lk_execution_frame *frames = take_idle(entry);
@@ -191,7 +222,7 @@ lk_status lk_plan_entry_create(lk_frame_pool *pool, lk_run_plan *plan, bool cach
   entry->cached = cached;
   pthread_mutex_lock(&pool->mutex);
   pool->references++;
-  link_first(entry);
+  link_entry(entry);
   pthread_mutex_unlock(&pool->mutex);
   *out_entry = entry;
   return LK_OK;
@@ -207,7 +238,7 @@ void lk_plan_entry_destroy(lk_plan_entry *entry) {
   if (plan != NULL) {
     unlink_entry(entry);
     pool->ending++;
-    is_last = entry->cached && pool->first == NULL;
+    is_last = entry->cached && pool->holders == NULL && pool->others == NULL;
   }
   pthread_mutex_unlock(&pool->mutex);
   if (plan != NULL) {
@@ -234,14 +265,14 @@ const lk_run_plan *lk_plan_entry_plan(const lk_plan_entry *entry) {
 static lk_execution_frame *take_from_another(lk_frame_pool *pool) {
   const uint64_t alive = atomic_load_explicit(&pool->n_frames_alive, memory_order_relaxed);
   if (alive < pool->max_idle) return NULL;
-  for (lk_plan_entry *entry = pool->last; entry != NULL; entry = entry->previous) {
-    lk_execution_frame *frames = take_idle(entry);
-    if (frames == NULL) continue;
-    entry->idle = frames->next;
-    frames->next = NULL;
-    return frames;
-  }
-  return NULL;
+  lk_plan_entry *entry = pool->oldest_holder;
+  lk_execution_frame *frame = NULL;
+  while (entry != NULL && (frame = take_idle(entry)) == NULL) entry = entry->previous;
+  if (frame == NULL) return NULL;
+  entry->idle = frame->next;
+  frame->next = NULL;
+  uncount_frame(entry);
+  return frame;
 }
 
 /* What was found idle for a lease. */
@@ -267,10 +298,7 @@ static found take_idle_lease(lk_plan_entry *entry, lk_lease *lease) {
     lease->frame = take_from_another(pool);
     if (lease->frame != NULL) what = FOUND_OTHER;
   }
-  if (what != FOUND_ATTACHED) {
-    unlink_entry(entry);
-    link_first(entry);
-  }
+  if (what != FOUND_ATTACHED) count_frame(entry); /* it has one, or is about to make it */
   pthread_mutex_unlock(&pool->mutex);
   return what;
 }
@@ -299,6 +327,9 @@ cleanup:
   if (status != LK_OK && what == FOUND_ATTACHED) {
     lk_lease_release(entry, &lease); /* only the arena can have failed */
   } else if (status != LK_OK) {
+    pthread_mutex_lock(&pool->mutex);
+    uncount_frame(entry);
+    pthread_mutex_unlock(&pool->mutex);
     free_frame(pool, lease.frame);
     if (lease.arena != NULL) lk_arena_give(pool->arenas, lease.arena);
   }
@@ -324,6 +355,8 @@ void lk_lease_release(lk_plan_entry *entry, lk_lease *lease) {
     frame->next = entry->idle;
     entry->idle = frame;
     frame = NULL;
+  } else {
+    uncount_frame(entry);
   }
   pthread_mutex_unlock(&pool->mutex);
   free_frame(pool, frame);
