@@ -100,11 +100,16 @@ static lk_status hand_over(lk_session *session, const lk_session_call *call,
   return status;
 }
 
-/* Building a run plan packs weights, which reads pages of the model that are not needed again. */
+/* Packing weights reads pages of the model that are not needed again. Only a run that builds its
+ * run plan packs. */
 static void drop_model_pages(lk_session *session) {
   const uint64_t builds = lk_graph_executor_builds(session->graph_executor) + 1;
   if (atomic_load_explicit(&session->builds_seen, memory_order_relaxed) == builds) return;
   atomic_store(&session->builds_seen, builds);
+  lk_stats stats = {.struct_size = sizeof stats};
+  if (session->api->cache_stats(session->context, NULL, &stats, NULL) != LK_OK) return;
+  const uint64_t packings = stats.weights_packed + 1;
+  if (atomic_exchange(&session->packings_seen, packings) == packings) return;
   lk_onnx_model_drop_pages(session->model);
 }
 

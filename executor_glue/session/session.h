@@ -35,7 +35,9 @@ struct lk_session {
   const char **disabled_passes; /* [lk_n_passes]: the first ones, by the names in the table */
   lk_session_options options;   /* with that list */
   uint64_t n_constants, constant_bytes, load_ns;
-  _Atomic uint64_t builds_seen; /* run plan builds + 1 when pages were last given back; 0: never */
+  /* When pages of the model were last given back: run plan builds, and the context's packings of
+   * weights; each + 1, 0: never. */
+  _Atomic uint64_t builds_seen, packings_seen;
   lk_session_outputs outputs;
 };
 
