@@ -7,34 +7,31 @@
 
 #include "base/status.h"
 
+/* By lk_dtype, which has gaps. */
 static const struct {
-  const char *name;
-  uint32_t dtype;
-  uint32_t size;
+  const char *name; /* NULL: a gap */
+  size_t size;
 } dtypes[] = {
-#define LK_DTYPE_ROW(symbol, value, bytes, name) {name, symbol, bytes},
+#define LK_DTYPE_ROW(symbol, value, bytes, name) [symbol] = {name, bytes},
     LK_DTYPE_LIST(LK_DTYPE_ROW)
 #undef LK_DTYPE_ROW
 };
 
+enum { N_DTYPES = sizeof dtypes / sizeof dtypes[0] };
+
 size_t lk_dtype_size(uint32_t dtype) {
-  for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
-    if (dtypes[i].dtype == dtype) return dtypes[i].size;
-  }
-  return 0;
+  return dtype < N_DTYPES ? dtypes[dtype].size : 0;
 }
 
 const char *lk_dtype_name(uint32_t dtype) {
-  for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
-    if (dtypes[i].dtype == dtype) return dtypes[i].name;
-  }
-  return "?";
+  return dtype < N_DTYPES && dtypes[dtype].name != NULL ? dtypes[dtype].name : "?";
 }
 
 uint32_t lk_dtype_parse(const char *name, size_t length) {
-  for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
-    if (strlen(dtypes[i].name) == length && memcmp(dtypes[i].name, name, length) == 0) {
-      return dtypes[i].dtype;
+  for (uint32_t i = 0; i < N_DTYPES; i++) {
+    if (dtypes[i].name != NULL && strlen(dtypes[i].name) == length &&
+        memcmp(dtypes[i].name, name, length) == 0) {
+      return i;
     }
   }
   return LK_DTYPE_NONE;

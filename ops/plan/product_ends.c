@@ -97,6 +97,7 @@ static lk_status build_chain(const lk_planner *planner, const lk_product_output 
                              lk_product_ends *ends, lk_error *error) {
   const lk_op_node *node = planner->node;
   const uint32_t first = ends->count;
+  if (first == node->n_post_ops) return LK_OK;
   chain_builder self = {planner, output, lk_element_begin(), 0};
   self.value = lk_element_input(&self.program, LK_F32);
   for (; ends->count < node->n_post_ops && ends->count - first < LK_ELEMENT_STEPS; ends->count++) {
@@ -117,7 +118,12 @@ lk_status lk_product_ends_find(const lk_planner *planner, const lk_product_outpu
                                lk_product_ends *out_ends, lk_error *error) {
   const lk_op_node *node = planner->node;
   lk_product_ends *ends = out_ends;
-  *ends = (lk_product_ends){.bias = -1, .residual = -1, .low = -INFINITY, .high = INFINITY};
+  ends->bias = ends->residual = -1;
+  ends->low = -INFINITY;
+  ends->high = INFINITY;
+  ends->has_chain = false;
+  ends->chain.n_operands = 0; /* the rest of the chain is large, and most have none */
+  ends->count = 0;
   while (ends->count < node->n_post_ops &&
          adds(planner, output, &node->post_ops[ends->count], ends)) {
     ends->count++;
