@@ -10,17 +10,22 @@
 
 void lk_copy_destroy(const lk_allocator *allocator, lk_packed *copy) {
   if (copy == NULL) return;
-  if (copy->packer.destroy != NULL) copy->packer.destroy(copy->packer.arg);
   lk_free(allocator, copy->block);
   lk_free(allocator, copy);
 }
 
-lk_packed *lk_copy_create(lk_weights *weights, lk_copy_kind kind, uint64_t layout, size_t bytes) {
-  lk_packed *copy = lk_calloc(&weights->allocator, 1, sizeof *copy);
+lk_packed *lk_copy_create(lk_weights *weights, const lk_packer *packer, size_t bytes) {
+  const size_t params_size = packer != NULL ? packer->params_size : 0;
+  lk_packed *copy = lk_calloc(&weights->allocator, 1, sizeof *copy + params_size);
   if (copy == NULL) return NULL;
-  copy->kind = kind;
-  copy->layout = layout;
+  copy->kind = LK_COPY_PLAIN;
   copy->bytes = bytes;
+  if (packer != NULL) {
+    copy->kind = LK_COPY_PACKED;
+    copy->packer = *packer;
+    copy->packer.params = copy + 1;
+    if (params_size > 0) memcpy(copy + 1, packer->params, params_size);
+  }
   copy->block = lk_alloc_aligned(&weights->allocator, bytes, LK_DATA_ALIGNMENT);
   if (copy->block == NULL) {
     lk_free(&weights->allocator, copy);
@@ -30,7 +35,7 @@ lk_packed *lk_copy_create(lk_weights *weights, lk_copy_kind kind, uint64_t layou
 }
 
 lk_packed *lk_copy_create_plain(lk_weights *weights, const void *data, size_t bytes) {
-  lk_packed *copy = lk_copy_create(weights, LK_COPY_PLAIN, 0, bytes);
+  lk_packed *copy = lk_copy_create(weights, NULL, bytes);
   if (copy == NULL) return NULL;
   if (bytes > 0) memcpy(copy->block, data, bytes);
   copy->data = copy->block;
@@ -129,8 +134,7 @@ void lk_content_drop_spare_plain(lk_content *content) {
 
 void lk_content_stop_lending(lk_content *content, const void *data) {
   for (lk_packed *copy = content->copies; copy != NULL; copy = copy->next) {
-    /* A layout that no search matches. */
-    if (copy->kind == LK_COPY_LENT && copy->data == data) copy->layout = 1;
+    if (copy->kind == LK_COPY_LENT && copy->data == data) copy->is_withdrawn = true;
   }
 }
 
@@ -149,7 +153,7 @@ static lk_status unpack(lk_content *content, lk_packed *copy, lk_reading *readin
   pthread_mutex_unlock(&weights->mutex);
   void *plain = lk_alloc_aligned(&weights->allocator, content->bytes, LK_DATA_ALIGNMENT);
   const lk_status status = plain != NULL
-                               ? copy->packer.unpack(copy->packer.arg, copy->data, plain, error)
+                               ? copy->packer.unpack(copy->packer.params, copy->data, plain, error)
                                : lk_fail_memory(error, "unpacked weights", content->bytes);
   pthread_mutex_lock(&weights->mutex);
   copy->refs--;

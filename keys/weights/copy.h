@@ -4,9 +4,10 @@
 
 #include "keys/weights/state.h"
 
-/* A copy with room for its bytes, in no list yet; needs no lock. NULL: no memory. */
-lk_packed *lk_copy_create(lk_weights *weights, lk_copy_kind kind, uint64_t layout, size_t bytes);
-/* The same as a plain copy of `data`. */
+/* A copy with room for its bytes, in no list yet; needs no lock. `packer` NULL: a plain one. NULL:
+ * no memory. */
+lk_packed *lk_copy_create(lk_weights *weights, const lk_packer *packer, size_t bytes);
+/* A plain copy of `data`. */
 lk_packed *lk_copy_create_plain(lk_weights *weights, const void *data, size_t bytes);
 void lk_copy_destroy(const lk_allocator *allocator,
                      lk_packed *copy); /* in no list; NULL is allowed */
@@ -15,7 +16,7 @@ void lk_copy_destroy(const lk_allocator *allocator,
 void lk_copy_link(lk_content *content, lk_packed *copy);
 /* Begins to count a linked copy that has got its bytes. */
 void lk_copy_count(lk_packed *copy);
-/* Notes that it was used last. */
+/* Notes that it was used last: when nobody uses it any more, since until then it stays. */
 void lk_copy_touch(lk_packed *copy);
 /* Unlinks and destroys it. */
 void lk_copy_drop(lk_packed *copy);

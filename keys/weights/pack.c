@@ -1,5 +1,4 @@
 /* Copies of contents that callers use: packed once per layout, or plain. */
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -9,35 +8,37 @@
 /* Less is copied rather than lent: not worth the owner's care. */
 #define LEND_BYTES ((size_t)1 << 20)
 
-static lk_packed *find_copy(const lk_content *content, lk_copy_kind kind, uint64_t layout) {
+/* `layout` NULL: the plain one. */
+static lk_packed *find_copy(const lk_content *content, const lk_weights_layout *layout) {
+  const lk_copy_kind kind = layout != NULL ? LK_COPY_PACKED : LK_COPY_PLAIN;
   lk_packed *copy = content->copies;
-  while (copy != NULL && (copy->kind != kind || copy->layout != layout)) copy = copy->next;
+  while (copy != NULL && (copy->kind != kind ||
+                          (layout != NULL && memcmp(&copy->layout, layout, sizeof *layout) != 0))) {
+    copy = copy->next;
+  }
   return copy;
 }
 
 /* With the lock: waits until nobody is making the copy. NULL: it is not there. */
-static lk_packed *take_copy(lk_content *content, lk_copy_kind kind, uint64_t layout) {
+static lk_packed *take_copy(lk_content *content, const lk_weights_layout *layout) {
   lk_weights *weights = content->weights;
   lk_packed *copy = NULL;
-  while ((copy = find_copy(content, kind, layout)) != NULL && copy->data == NULL) {
+  while ((copy = find_copy(content, layout)) != NULL && copy->data == NULL) {
     pthread_cond_wait(&weights->changed, &weights->mutex);
   }
-  if (copy == NULL) return NULL;
-  copy->refs++;
-  lk_copy_touch(copy);
+  if (copy != NULL) copy->refs++;
   return copy;
 }
 
-/* With the lock, which it gives up for a while. `packer` NULL: a plain copy; else it is taken over
- * on success. */
-static lk_status make_and_fill(lk_content *content, lk_copy_kind kind, uint64_t layout,
-                               size_t bytes, const lk_packer *packer, lk_packed **out_copy,
-                               lk_error *error) {
+/* With the lock, which it gives up for a while. `layout` and `packer` NULL: a plain copy. */
+static lk_status make_and_fill(lk_content *content, const lk_weights_layout *layout, size_t bytes,
+                               const lk_packer *packer, lk_packed **out_copy, lk_error *error) {
   lk_weights *weights = content->weights;
   lk_status status = LK_OK;
   lk_reading reading = {0};
-  lk_packed *copy = lk_copy_create(weights, kind, layout, bytes);
+  lk_packed *copy = lk_copy_create(weights, packer, bytes);
   if (copy == NULL) return lk_fail_memory(error, "packed weights", bytes);
+  if (layout != NULL) copy->layout = *layout;
   copy->refs = 1;
   lk_copy_link(content, copy); /* without data: others who want it wait */
   LK_TRY(lk_content_read_begin(content, &reading, error));
@@ -45,7 +46,7 @@ static lk_status make_and_fill(lk_content *content, lk_copy_kind kind, uint64_t 
   if (packer == NULL) {
     if (bytes > 0) memcpy(copy->block, reading.bytes, bytes);
   } else {
-    status = packer->pack(packer->arg, reading.bytes, copy->block, error);
+    status = packer->pack(packer->params, reading.bytes, copy->block, error);
   }
   pthread_mutex_lock(&weights->mutex);
   lk_content_read_end(content, &reading);
@@ -53,7 +54,6 @@ static lk_status make_and_fill(lk_content *content, lk_copy_kind kind, uint64_t 
   copy->data = copy->block;
   lk_copy_count(copy);
   if (packer != NULL) {
-    copy->packer = *packer;
     weights->stats.packed++;
     lk_content_drop_spare_plain(content);
   }
@@ -67,29 +67,26 @@ cleanup:
   return status;
 }
 
-lk_status lk_content_pack(lk_content *content, uint64_t layout, size_t bytes,
+lk_status lk_content_pack(lk_content *content, const lk_weights_layout *layout, size_t bytes,
                           const lk_packer *packer, lk_packed **out_packed, lk_error *error) {
   lk_weights *weights = content->weights;
   lk_status status = LK_OK;
-  bool taken = false;
   *out_packed = NULL;
   pthread_mutex_lock(&weights->mutex);
-  lk_packed *copy = take_copy(content, LK_COPY_PACKED, layout);
+  lk_packed *copy = take_copy(content, layout);
   if (copy != NULL && copy->bytes != bytes) {
     copy->refs--;
     status = lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to pack weights: layout %" PRIu64
-                     " wanted with %zu bytes, it was packed with %zu",
-                     layout, bytes, copy->bytes);
+                     "failed to pack weights: a layout is wanted with %zu bytes, it was packed "
+                     "with %zu",
+                     bytes, copy->bytes);
   } else if (copy != NULL) {
     weights->stats.shared++;
     *out_packed = copy;
   } else {
-    status = make_and_fill(content, LK_COPY_PACKED, layout, bytes, packer, out_packed, error);
-    taken = status == LK_OK;
+    status = make_and_fill(content, layout, bytes, packer, out_packed, error);
   }
   pthread_mutex_unlock(&weights->mutex);
-  if (!taken && packer->destroy != NULL) packer->destroy(packer->arg);
   return status;
 }
 
@@ -106,7 +103,7 @@ static const void *find_lendable(const lk_content *content, size_t alignment) {
 static lk_status lend(lk_content *content, const void *data, lk_packed **out_copy,
                       lk_error *error) {
   lk_packed *copy = content->copies;
-  while (copy != NULL && (copy->kind != LK_COPY_LENT || copy->layout != 0 || copy->data != data)) {
+  while (copy != NULL && (copy->kind != LK_COPY_LENT || copy->is_withdrawn || copy->data != data)) {
     copy = copy->next;
   }
   if (copy == NULL) {
@@ -133,12 +130,11 @@ lk_status lk_content_plain(lk_content *content, size_t alignment, lk_packed **ou
                    alignment, LK_DATA_ALIGNMENT);
   }
   pthread_mutex_lock(&weights->mutex);
-  *out_packed = take_copy(content, LK_COPY_PLAIN, 0);
+  *out_packed = take_copy(content, NULL);
   if (*out_packed == NULL) {
     const void *data = find_lendable(content, alignment);
     status = data != NULL ? lend(content, data, out_packed, error)
-                          : make_and_fill(content, LK_COPY_PLAIN, 0, content->bytes, NULL,
-                                          out_packed, error);
+                          : make_and_fill(content, NULL, content->bytes, NULL, out_packed, error);
   }
   pthread_mutex_unlock(&weights->mutex);
   return status;
@@ -155,8 +151,8 @@ void lk_packed_release(lk_packed *packed) {
   lk_content *content = packed->content;
   lk_weights *weights = content->weights;
   pthread_mutex_lock(&weights->mutex);
-  lk_copy_touch(packed);
   if (--packed->refs == 0) {
+    lk_copy_touch(packed);
     if (packed->kind == LK_COPY_LENT || content->refs == 0) lk_copy_drop(packed);
     lk_content_destroy_unused(content);
     lk_weights_shrink(weights);

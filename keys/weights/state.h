@@ -26,8 +26,10 @@ struct lk_packed {
   void *block;      /* allocated; NULL when lent */
   const void *data; /* NULL while it is being packed */
   lk_copy_kind kind;
-  uint64_t layout;
-  lk_packer packer; /* of a packed one */
+  bool is_withdrawn; /* a lent one whose owner lends no longer: not handed out again */
+  /* Of a packed one; its params lie behind this struct. */
+  lk_weights_layout layout;
+  lk_packer packer;
 };
 
 /* Bytes that an owner lends. */

@@ -1,6 +1,4 @@
-/* The weights store: constants by content, and one packed copy for each content and layout. A
- * layout is a number of 64 bits that the caller chooses: it stands for the packed layout and for
- * how the plain bytes are read.
+/* The weights store: constants by content, and one packed copy for each content and layout.
  *
  * Content is found by a 128-bit hash and then compared byte by byte. A content keeps no plain copy
  * of its own where the bytes can be had again: lent bytes are read from their owner; copied bytes
@@ -37,23 +35,28 @@ lk_status lk_weights_intern(lk_weights *weights, const void *data, size_t bytes,
 void lk_content_release(lk_content *content, const void *data);
 uint64_t lk_content_id(const lk_content *content); /* from 1; never reused */
 
+/* How the packed bytes lie, and how the plain ones are read, in numbers that the caller chooses; 0
+ * where there are fewer. All of them are compared. */
+enum { LK_WEIGHTS_LAYOUT_NUMBERS = 16 };
+typedef struct lk_weights_layout {
+  int64_t numbers[LK_WEIGHTS_LAYOUT_NUMBERS];
+} lk_weights_layout;
+
 /* How a layout is written and read back. `to`: 64-byte aligned; `plain` as its owner aligned it,
  * copies to 64. Called outside the store's lock; one packing of a (content, layout) at a time. */
 typedef struct lk_packer {
-  lk_status (*pack)(void *arg, const void *plain, void *to, lk_error *error);
+  lk_status (*pack)(const void *params, const void *plain, void *to, lk_error *error);
   /* Kept with the copy to get plain bytes back later, possibly from several threads at once; NULL:
-   * there is no way back, so plain bytes are kept. `arg` lives until `destroy` (NULL: nothing to
-   * do) is called, on any thread, with the store's lock held: it must not call back. */
-  lk_status (*unpack)(void *arg, const void *packed, void *plain, lk_error *error);
-  void (*destroy)(void *arg);
-  void *arg;
+   * there is no way back, so plain bytes are kept. */
+  lk_status (*unpack)(const void *params, const void *packed, void *plain, lk_error *error);
+  const void *params; /* the store has a copy of its own; what it points to outlives the store */
+  size_t params_size; /* bytes */
 } lk_packer;
 
-/* The copy in layout `layout` (interned by the caller) of `bytes` bytes: found, or packed now.
- * Takes over packer->arg in every case (destroy is called when it is not needed). Whoever asks
- * while it is being packed waits; when that fails, the packer's status is returned, nothing is left
- * behind, and those who waited try for themselves. */
-lk_status lk_content_pack(lk_content *content, uint64_t layout, size_t bytes,
+/* The copy in that layout, of `bytes` bytes: found, or packed now. Whoever asks while it is being
+ * packed waits; when that fails, the packer's status is returned, nothing is left behind, and those
+ * who waited try for themselves. */
+lk_status lk_content_pack(lk_content *content, const lk_weights_layout *layout, size_t bytes,
                           const lk_packer *packer, lk_packed **out_packed, lk_error *error);
 /* The plain bytes, aligned to `alignment` (a power of two, at most 64): 1 MiB or more that an owner
  * lends, aligned so, are the owner's own, else they are a copy that the store keeps. The owner's

@@ -145,18 +145,18 @@ void lk_conv_transposed_describe(const lk_conv_transposed *self, char *text, siz
 
 /* ---- weights ---- */
 
-void lk_conv_transposed_packing(const lk_conv_transposed *self,
-                                char text[LK_CONV_TRANSPOSED_PACKING_CAPACITY]) {
+void lk_conv_transposed_layout(const lk_conv_transposed *self,
+                               int64_t numbers[LK_CONV_TRANSPOSED_LAYOUT_NUMBERS]) {
   const lk_conv_shape *shape = &self->shape;
-  const lk_product product = product_of(self, 0);
-  int length = snprintf(
-      text, LK_CONV_TRANSPOSED_PACKING_CAPACITY,
-      "transposed conv %" PRId64 "x%" PRId64 "x%" PRId64 " by %" PRId64 ", %" PRId64 " folded",
-      shape->groups, shape->out_channels, shape->in_channels, product.panel, self->fold);
+  *numbers++ = shape->groups;
+  *numbers++ = shape->out_channels;
+  *numbers++ = shape->in_channels;
+  *numbers++ = product_of(self, 0).panel;
+  *numbers++ = self->fold;
   for (int d = 0; d < LK_CONV_DIMS; d++) {
-    length += snprintf(text + length, LK_CONV_TRANSPOSED_PACKING_CAPACITY - (size_t)length,
-                       ", %" PRId64 " by %" PRId64 " and %" PRId64, shape->kernel[d],
-                       shape->stride[d], shape->dilation[d]);
+    *numbers++ = shape->kernel[d];
+    *numbers++ = shape->stride[d];
+    *numbers++ = shape->dilation[d];
   }
 }
 

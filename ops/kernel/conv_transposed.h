@@ -34,10 +34,10 @@ double lk_conv_transposed_operations(const lk_conv_transposed *self);
 /* As lk_product_describe, for the first phase. */
 void lk_conv_transposed_describe(const lk_conv_transposed *self, char *text, size_t capacity);
 
-/* How weights are packed, as a text: it does not depend on the sizes of the input. */
-enum { LK_CONV_TRANSPOSED_PACKING_CAPACITY = 384 };
-void lk_conv_transposed_packing(const lk_conv_transposed *self,
-                                char text[LK_CONV_TRANSPOSED_PACKING_CAPACITY]);
+/* What the packed weights depend on; nothing of the sizes of the input. */
+enum { LK_CONV_TRANSPOSED_LAYOUT_NUMBERS = 5 + 3 * LK_CONV_DIMS };
+void lk_conv_transposed_layout(const lk_conv_transposed *self,
+                               int64_t numbers[LK_CONV_TRANSPOSED_LAYOUT_NUMBERS]);
 /* Elements of the packed weights. */
 int64_t lk_conv_transposed_packed_size(const lk_conv_transposed *self);
 

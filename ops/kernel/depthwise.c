@@ -138,10 +138,11 @@ static int64_t first_channel(const lk_depthwise *self, int64_t vector) {
   return shifts_last_vector(self) ? lk_min(vector * lanes, last) : vector * lanes;
 }
 
-void lk_depthwise_packing(const lk_depthwise *self, char text[LK_DEPTHWISE_PACKING_CAPACITY]) {
-  (void)snprintf(text, LK_DEPTHWISE_PACKING_CAPACITY,
-                 "depthwise %" PRId64 "x%" PRId64 " by %" PRId64 "%s", channels_of(self),
-                 positions(self), lanes_of(self), shifts_last_vector(self) ? " shifted" : "");
+void lk_depthwise_layout(const lk_depthwise *self, int64_t numbers[LK_DEPTHWISE_LAYOUT_NUMBERS]) {
+  numbers[0] = channels_of(self);
+  numbers[1] = positions(self);
+  numbers[2] = lanes_of(self);
+  numbers[3] = shifts_last_vector(self);
 }
 
 void lk_depthwise_pack(const lk_depthwise *self, const float *weights, float *packed) {

@@ -38,9 +38,9 @@ double lk_depthwise_operations(const lk_depthwise *self);
 /* "8x16 in blocks of 56x64": columns and channels of a tile and of a turn. */
 void lk_depthwise_describe(const lk_depthwise *self, char *text, size_t capacity);
 
-/* How weights are packed, as a text: it does not depend on the sizes of the input. */
-enum { LK_DEPTHWISE_PACKING_CAPACITY = 96 };
-void lk_depthwise_packing(const lk_depthwise *self, char text[LK_DEPTHWISE_PACKING_CAPACITY]);
+/* What the packed weights depend on; nothing of the sizes of the input. */
+enum { LK_DEPTHWISE_LAYOUT_NUMBERS = 4 };
+void lk_depthwise_layout(const lk_depthwise *self, int64_t numbers[LK_DEPTHWISE_LAYOUT_NUMBERS]);
 /* Elements of the packed weights. */
 int64_t lk_depthwise_packed_size(const lk_depthwise *self);
 

@@ -1,7 +1,6 @@
 /* Packing constants into the layouts that primitives want, through the weights store. */
 #include "ops/plan/packing.h"
 
-#include "base/alloc.h"
 #include "base/status.h"
 #include "ops/plan/layout.h"
 #include "ops/plan/onednn.h"
@@ -49,46 +48,45 @@ cleanup:
   return status;
 }
 
-/* What the store needs to write a copy, and to read it back for as long as it lives. */
-typedef struct packer {
-  const lk_allocator *allocator;
-  dnnl_engine_t engine; /* outlives the store */
-  dnnl_memory_desc_t plain, packed;
-} packer;
+/* What the store keeps with a copy. The context's, which it points to, outlives the store. */
+typedef struct reordering {
+  lk_ops_env *env;
+  lk_tensor_desc plain, packed;
+} reordering;
 
-static lk_status pack(void *arg, const void *plain, void *to, lk_error *error) {
-  const packer *self = arg;
-  return lk_reorder_once(self->engine, self->plain, plain, self->packed, to, error);
+/* Copies between the two, in one direction or the other. */
+static lk_status reorder(const reordering *self, const lk_tensor_desc *from_desc, const void *from,
+                         const lk_tensor_desc *to_desc, void *to, lk_error *error) {
+  lk_status status = LK_OK;
+  dnnl_memory_desc_t from_md = NULL, to_md = NULL;
+  LK_TRY(lk_layouts_memory_desc(self->env->layouts, from_desc, &from_md, error));
+  LK_TRY(lk_layouts_memory_desc(self->env->layouts, to_desc, &to_md, error));
+  LK_TRY(lk_reorder_once(self->env->engine, from_md, from, to_md, to, error));
+cleanup:
+  if (from_md != NULL) dnnl_memory_desc_destroy(from_md);
+  if (to_md != NULL) dnnl_memory_desc_destroy(to_md);
+  return status;
 }
 
-static lk_status unpack(void *arg, const void *packed, void *plain, lk_error *error) {
-  const packer *self = arg;
-  return lk_reorder_once(self->engine, self->packed, packed, self->plain, plain, error);
+static lk_status pack(const void *params, const void *plain, void *to, lk_error *error) {
+  const reordering *self = params;
+  return reorder(self, &self->plain, plain, &self->packed, to, error);
 }
 
-static void destroy(void *arg) {
-  packer *self = arg;
-  if (self->plain != NULL) dnnl_memory_desc_destroy(self->plain);
-  if (self->packed != NULL) dnnl_memory_desc_destroy(self->packed);
-  lk_free(self->allocator, self);
+static lk_status unpack(const void *params, const void *packed, void *plain, lk_error *error) {
+  const reordering *self = params;
+  return reorder(self, &self->packed, packed, &self->plain, plain, error);
 }
 
 lk_status lk_pack_content(lk_ops_env *env, lk_content *content, const lk_tensor_desc *from,
                           const lk_tensor_desc *to, lk_packed **out_packed, lk_error *error) {
   *out_packed = NULL;
-  lk_status status = LK_OK;
-  packer *self = lk_calloc(env->allocator, 1, sizeof *self);
-  if (self == NULL) return lk_fail_memory(error, "a packer", sizeof *self);
-  self->allocator = env->allocator;
-  self->engine = env->engine;
-  LK_TRY(lk_layouts_memory_desc(env->layouts, from, &self->plain, error));
-  LK_TRY(lk_layouts_memory_desc(env->layouts, to, &self->packed, error));
-  const size_t bytes = dnnl_memory_desc_get_size(self->packed);
-  const uint64_t layout = (uint64_t)from->layout << 32 | to->layout;
-  const lk_packer callbacks = {pack, unpack, destroy, self};
-  self = NULL; /* taken over */
-  status = lk_content_pack(content, layout, bytes, &callbacks, out_packed, error);
-cleanup:
-  if (self != NULL) destroy(self);
-  return status;
+  uint64_t bytes = 0;
+  LK_RETURN_NOT_OK(lk_layouts_bytes(env->layouts, to, &bytes, error));
+  const reordering params = {env, *from, *to};
+  const lk_packer packer = {pack, unpack, &params, sizeof params};
+  /* an interned layout stands for dimensions and type, too; the others do not */
+  lk_weights_layout layout = {{LK_PACKED_REORDER, from->layout, to->layout, from->dtype}};
+  for (uint32_t i = 0; i < from->rank; i++) layout.numbers[4 + i] = from->dims[i];
+  return lk_content_pack(content, &layout, bytes, &packer, out_packed, error);
 }

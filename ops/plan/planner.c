@@ -112,14 +112,11 @@ static lk_status pack_operand(lk_planner *planner, lk_content *content, const lk
   return LK_OK;
 }
 
-lk_status lk_planner_packed(lk_planner *planner, uint32_t index, uint64_t layout, size_t bytes,
-                            const lk_packer *packer, lk_operand *out_operand, lk_error *error) {
+lk_status lk_planner_packed(lk_planner *planner, uint32_t index, const lk_weights_layout *layout,
+                            size_t bytes, const lk_packer *packer, lk_operand *out_operand,
+                            lk_error *error) {
   lk_plan_body *body = planner->body;
-  const lk_status grown = GROW(planner, body, packed, error);
-  if (grown != LK_OK) {
-    packer->destroy(packer->arg);
-    return grown;
-  }
+  LK_RETURN_NOT_OK(GROW(planner, body, packed, error));
   LK_RETURN_NOT_OK(lk_content_pack(planner->node->constants[index].content, layout, bytes, packer,
                                    &body->packed[body->n_packed], error));
   *out_operand =
@@ -316,16 +313,12 @@ lk_status lk_planner_reorder(lk_planner *planner, const lk_operand *from, const 
 }
 
 /* Of all operands, each once; one flop for each element of the largest. */
-static lk_status count_work(lk_planner *planner, const lk_operand *operands, uint32_t n_operands,
-                            lk_step *step, lk_error *error) {
+static void count_work(const lk_operand *operands, uint32_t n_operands, lk_step *step) {
   for (uint32_t i = 0; i < n_operands; i++) {
-    uint64_t bytes = 0;
-    LK_RETURN_NOT_OK(lk_layouts_bytes(planner->env->layouts, &operands[i].desc, &bytes, error));
     const double elements = (double)lk_elements(&operands[i].desc);
-    step->bytes += (double)bytes;
+    step->bytes += elements * (double)lk_dtype_size(operands[i].desc.dtype);
     if (elements > step->flops) step->flops = elements;
   }
-  return LK_OK;
 }
 
 void lk_planner_work(lk_planner *planner, double flops, double bytes) {
@@ -345,7 +338,7 @@ lk_status lk_planner_kernel(lk_planner *planner, lk_kernel_fn kernel, const char
   if (copy == NULL) return lk_fail_memory(error, "a kernel's parameters", size);
   memcpy(copy, params, size);
   lk_step step = {.kernel = kernel, .params = copy, .params_size = (uint32_t)size, .kind = kind};
-  LK_RETURN_NOT_OK(count_work(planner, operands, n_operands, &step, error));
+  count_work(operands, n_operands, &step);
   LK_RETURN_NOT_OK(add_step(planner, &step, error));
   for (uint32_t i = 0; i < n_operands; i++) {
     LK_RETURN_NOT_OK(add_arg(planner, (int)i, &operands[i], error));

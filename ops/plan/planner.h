@@ -66,11 +66,11 @@ lk_status lk_planner_input(lk_planner *planner, uint32_t index, lk_layout layout
 lk_status lk_planner_weights(lk_planner *planner, uint32_t index, const lk_tensor_desc *desc,
                              const_dnnl_memory_desc_t plain_md, const_dnnl_memory_desc_t packed_md,
                              lk_operand *out_operand, lk_error *error);
-/* Constant input `index` as a kernel packs it; `layout` says how, and has LK_LAYOUT_OF_KERNELS.
- * Takes over packer->arg. */
-#define LK_LAYOUT_OF_KERNELS (UINT64_C(1) << 63)
-lk_status lk_planner_packed(lk_planner *planner, uint32_t index, uint64_t layout, size_t bytes,
-                            const lk_packer *packer, lk_operand *out_operand, lk_error *error);
+/* Constant input `index` as a kernel packs it; the first number of `layout` is an
+ * lk_packed_kind. */
+lk_status lk_planner_packed(lk_planner *planner, uint32_t index, const lk_weights_layout *layout,
+                            size_t bytes, const lk_packer *packer, lk_operand *out_operand,
+                            lk_error *error);
 /* Output `index`, which the operator writes in `layout`: the output itself, or a temporary that is
  * reordered at the end when another layout was wished for. */
 lk_status lk_planner_output(lk_planner *planner, uint32_t index, lk_layout layout,

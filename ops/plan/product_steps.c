@@ -90,7 +90,9 @@ static lk_status emit(lk_planner *planner, product_step *step, const product_ker
 /* A step on channels-last tensors, but for its weights, operand 1. */
 static lk_status begin_conv(lk_planner *planner, const lk_product_output *output,
                             product_step *step, lk_error *error) {
-  *step = (product_step){.output = output, .n_operands = 3};
+  step->output = output;
+  step->n_operands = 3;
+  step->scratch = 0;
   LK_RETURN_NOT_OK(lk_product_ends_find(planner, output, &step->ends, error));
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, output->layout, &step->operands[0], error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, output->layout, &step->operands[2], error));
@@ -178,7 +180,10 @@ lk_status lk_plan_matmul(lk_planner *planner, lk_matmul *matmul, bool has_column
                                     .column_dim = has_columns ? (int32_t)rank - 1 : -1,
                                     .row_step = matmul->columns,
                                     .bias_is_post_op = has_columns};
-  product_step step = {.output = &output, .n_operands = 3};
+  product_step step;
+  step.output = &output;
+  step.n_operands = 3;
+  step.scratch = 0;
   lk_operand *operands = step.operands;
   LK_RETURN_NOT_OK(lk_product_ends_find(planner, &output, &step.ends, error));
   matmul->isa = lk_isa_get();

@@ -267,8 +267,8 @@ TEST_P(ForkTest, ChildOfAnyMomentWorks) {
 
 // ---- weights ----
 
-lk_status copy_bytes(void *arg, const void *from, void *to, lk_error *) {
-  std::memcpy(to, from, *static_cast<size_t *>(arg));
+lk_status copy_bytes(const void *params, const void *from, void *to, lk_error *) {
+  std::memcpy(to, from, *static_cast<const size_t *>(params));
   return LK_OK;
 }
 
@@ -288,16 +288,17 @@ TEST(WeightsFork, ChildPacksWhatAnotherThreadWasPacking) {
   lk_content *content = nullptr;
   LK_ASSERT_OK(lk_weights_intern(weights, bytes.data(), size, false, &content, LK_ERR));
   const auto pack = [&](decltype(lk_packer::pack) how) {
-    lk_packer packer = {how, nullptr, nullptr, &size};
+    const lk_packer packer = {how, nullptr, &size, sizeof size};
+    const lk_weights_layout layout = {{9}};
     lk_packed *packed = nullptr;
-    LK_EXPECT_OK(lk_content_pack(content, 9, size, &packer, &packed, LK_ERR));
+    LK_EXPECT_OK(lk_content_pack(content, &layout, size, &packer, &packed, LK_ERR));
     return packed;
   };
   std::thread packing([&] {
-    lk_packed_release(pack([](void *arg, const void *from, void *to, lk_error *error) {
+    lk_packed_release(pack([](const void *params, const void *from, void *to, lk_error *error) {
       started->set_value();
       go->get_future().wait();
-      return copy_bytes(arg, from, to, error);
+      return copy_bytes(params, from, to, error);
     }));
   });
   started_now.get_future().wait();

@@ -42,7 +42,8 @@ TEST_F(WeightsThreads, ThreadsTryAgainAfterAFailedPacking) {
     threads.emplace_back([&] {
       Packed packed;
       const lk_packer packer = one.packer();
-      const lk_status status = lk_content_pack(content, 1, 1000, &packer, packed.out(), LK_ERR);
+      const lk_status status =
+          lk_content_pack(content, &one.number, 1000, &packer, packed.out(), LK_ERR);
       if (status == LK_OK) {
         EXPECT_EQ(bytes_of(packed, 1000), one.of(a));
       } else {
@@ -100,7 +101,7 @@ TEST_F(WeightsThreads, ThreadsComeAndGo) {
         Layout &layout = random() % 2 ? one : two;
         Packed packed, plain;
         const lk_packer packer = layout.packer(random() % 4 > 0);
-        LK_EXPECT_OK(lk_content_pack(content, layout.mark, size, &packer, packed.out(), LK_ERR));
+        LK_EXPECT_OK(lk_content_pack(content, &layout.number, size, &packer, packed.out(), LK_ERR));
         EXPECT_EQ(bytes_of(packed, size), layout.of(expected));
         if (random() % 2) {
           LK_EXPECT_OK(lk_content_plain(content, 64, plain.out(), LK_ERR));
@@ -141,7 +142,7 @@ TEST(WeightsMemory, TellsOfEachFailedAllocation) {
         if (i < 4) {
           Layout &layout = i < 3 ? one : two; // the second unpacks the first
           const lk_packer packer = layout.packer();
-          status = lk_content_pack(content, layout.mark, 200, &packer, &copy, LK_ERR);
+          status = lk_content_pack(content, &layout.number, 200, &packer, &copy, LK_ERR);
         } else {
           status = lk_content_plain(content, 64, &copy, LK_ERR);
         }

@@ -31,24 +31,24 @@ inline Bytes random_bytes(size_t size, uint64_t seed) {
   return bytes;
 }
 
-// A layout: bytes in reverse, each XORed with a mark. Counts its calls and living arguments.
+// A layout: bytes in reverse, each XORed with a mark. Counts its calls.
 struct Layout {
-  struct Arg {
+  struct Params {
     Layout *layout;
     size_t bytes;
   };
-  explicit Layout(uint8_t mark, size_t bytes) : mark(mark), bytes(bytes) {}
-  ~Layout() { EXPECT_EQ(args, 0) << "packer arguments that were not destroyed"; }
+  explicit Layout(uint8_t mark, size_t bytes)
+      : params{this, bytes}, mark(mark), bytes(bytes), number{{mark}} {}
 
-  static void turn(const Arg *arg, const void *from, void *to) {
+  static void turn(const Params *params, const void *from, void *to) {
     const auto *source = static_cast<const uint8_t *>(from);
-    for (size_t i = 0; i < arg->bytes; i++) {
-      static_cast<uint8_t *>(to)[i] = source[arg->bytes - 1 - i] ^ arg->layout->mark;
+    for (size_t i = 0; i < params->bytes; i++) {
+      static_cast<uint8_t *>(to)[i] = source[params->bytes - 1 - i] ^ params->layout->mark;
     }
   }
-  static lk_status pack(void *user, const void *plain, void *to, lk_error *error) {
-    auto *arg = static_cast<Arg *>(user);
-    Layout *self = arg->layout;
+  static lk_status pack(const void *user, const void *plain, void *to, lk_error *error) {
+    const auto *params = static_cast<const Params *>(user);
+    Layout *self = params->layout;
     EXPECT_EQ(reinterpret_cast<uintptr_t>(to) % 64, 0u);
     self->packings++;
     const int now = ++self->at_once;
@@ -56,7 +56,7 @@ struct Layout {
     if (self->delay_ms > 0) {
       std::this_thread::sleep_for(std::chrono::milliseconds(self->delay_ms));
     }
-    turn(arg, plain, to);
+    turn(params, plain, to);
     self->at_once--;
     if (self->failures > 0) {
       self->failures--;
@@ -64,21 +64,15 @@ struct Layout {
     }
     return LK_OK;
   }
-  static lk_status unpack(void *user, const void *packed, void *plain, lk_error *error) {
-    auto *arg = static_cast<Arg *>(user);
-    arg->layout->unpackings++;
-    if (arg->layout->fail_unpack) return lk_fail(error, LK_ONEDNN, "failed to unpack: told to");
-    turn(arg, packed, plain);
+  static lk_status unpack(const void *user, const void *packed, void *plain, lk_error *error) {
+    const auto *params = static_cast<const Params *>(user);
+    params->layout->unpackings++;
+    if (params->layout->fail_unpack) return lk_fail(error, LK_ONEDNN, "failed to unpack: told to");
+    turn(params, packed, plain);
     return LK_OK;
   }
-  static void destroy(void *user) {
-    auto *arg = static_cast<Arg *>(user);
-    arg->layout->args--;
-    delete arg;
-  }
-  lk_packer packer(bool way_back = true) {
-    args++;
-    return {pack, way_back ? unpack : nullptr, destroy, new Arg{this, bytes}};
+  lk_packer packer(bool way_back = true) const {
+    return {pack, way_back ? unpack : nullptr, &params, sizeof params};
   }
   Bytes of(const Bytes &plain) const { // what the packed bytes must be, by hand
     Bytes packed(plain.rbegin(), plain.rend());
@@ -86,12 +80,14 @@ struct Layout {
     return packed;
   }
 
+  const Params params;
   uint8_t mark;
   size_t bytes;
+  lk_weights_layout number;
   int delay_ms = 0;
   bool fail_unpack = false;
   bool shared = false; // by contents, which may be packed at a time
-  std::atomic<int> failures{0}, packings{0}, unpackings{0}, args{0}, at_once{0};
+  std::atomic<int> failures{0}, packings{0}, unpackings{0}, at_once{0};
 };
 
 inline Bytes bytes_of(const lk_packed *packed, size_t size) {
@@ -113,7 +109,7 @@ protected:
     Packed packed;
     const lk_packer packer = layout.packer(way_back);
     LK_EXPECT_OK(
-        lk_content_pack(content, layout.mark, layout.bytes, &packer, packed.out(), LK_ERR));
+        lk_content_pack(content, &layout.number, layout.bytes, &packer, packed.out(), LK_ERR));
     return packed;
   }
   lk_weights_stats stats() {

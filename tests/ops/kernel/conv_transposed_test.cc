@@ -168,7 +168,7 @@ TEST(ConvTransposedKernel, HasTheSameBitsForAnyThreadsAndBatch) {
   }
 }
 
-// A text of a packing stands for what it does, whatever the sizes of the input.
+// The numbers of a layout stand for what packing does, whatever the sizes of the input.
 TEST(ConvTransposedKernel, KeepsWeights) {
   std::mt19937 random(4);
   for (int i = 0; i < 60; i++) {
@@ -185,10 +185,10 @@ TEST(ConvTransposedKernel, KeepsWeights) {
       const lk_conv_transposed conv = plan(made, isa), of_larger = plan(larger, isa);
       const std::vector<float> packed = pack(made, conv);
       lk::expect_packed(made, conv, packed, lk_conv_transposed_unpack);
-      char texts[2][LK_CONV_TRANSPOSED_PACKING_CAPACITY];
-      lk_conv_transposed_packing(&conv, texts[0]);
-      lk_conv_transposed_packing(&of_larger, texts[1]);
-      EXPECT_STREQ(texts[0], texts[1]);
+      int64_t layouts[2][LK_CONV_TRANSPOSED_LAYOUT_NUMBERS];
+      lk_conv_transposed_layout(&conv, layouts[0]);
+      lk_conv_transposed_layout(&of_larger, layouts[1]);
+      EXPECT_EQ(std::memcmp(layouts[0], layouts[1], sizeof layouts[0]), 0);
       EXPECT_EQ(packed, pack(larger, of_larger));
     }
   }
