@@ -62,9 +62,11 @@ def conv_selu(path, layers=8):
 
 # ---- the encoder of BERT (Devlin et al. 2018, arXiv:1810.04805) ----
 
-def encoder(path, layers=4, hidden=256, heads=4):
+def encoder(path, layers=4, hidden=256, heads=4, spelled=False):
     """Hidden states [batch, sequence, hidden] -> the same, as PyTorch's exporter writes it: sizes
-    are asked of the tensor where they are open, Gelu is spelled with Erf."""
+    are asked of the tensor where they are open, Gelu is spelled with Erf. `spelled`: with the first
+    operators alone, LayerNormalization by ReduceMean as before opset 17, and Relu for Gelu as in
+    Vaswani et al. 2017 (arXiv:1706.03762)."""
     b = Builder("encoder", ["batch", "sequence", hidden])
     size = hidden // heads
 
@@ -73,8 +75,14 @@ def encoder(path, layers=4, hidden=256, heads=4):
                       b.node("MatMul", x, b.weights(n_in, n_out, fan_in=n_in)))
 
     def normalized(x):
-        return b.node("LayerNormalization", x, b.constant(b.random.uniform(0.5, 1, hidden)),
-                      b.constant(b.random.uniform(-0.1, 0.1, hidden)), axis=-1, epsilon=1e-12)
+        scale = b.constant(b.random.uniform(0.5, 1, hidden))
+        shift = b.constant(b.random.uniform(-0.1, 0.1, hidden))
+        if not spelled:
+            return b.node("LayerNormalization", x, scale, shift, axis=-1, epsilon=1e-12)
+        centred = b.node("Sub", x, b.node("ReduceMean", x, axes=[-1]))
+        variance = b.node("ReduceMean", b.node("Pow", centred, b.constant(2)), axes=[-1])
+        deviation = b.node("Sqrt", b.node("Add", variance, b.constant(1e-12)))
+        return b.node("Add", b.node("Mul", b.node("Div", centred, deviation), scale), shift)
 
     def reshaped(x, like, *tail):
         sizes = [b.node("Unsqueeze", b.node("Gather", b.node("Shape", like),
@@ -94,6 +102,8 @@ def encoder(path, layers=4, hidden=256, heads=4):
         return linear(joined, hidden, hidden)
 
     def gelu(x):
+        if spelled:
+            return b.node("Relu", x)
         erf = b.node("Erf", b.node("Div", x, b.constant(math.sqrt(2))))
         return b.node("Mul", b.node("Mul", x, b.node("Add", erf, b.constant(1))), b.constant(0.5))
 
@@ -131,6 +141,21 @@ def branches(path, size, channels=16, width=4, blocks=6):
 
 
 # ---- any model ----
+
+def save_open(model, path):
+    """The same model for images of any size, where its operators allow that."""
+    proto = onnx.load(model)
+    constants = {constant.name for constant in proto.graph.initializer}
+    for value in proto.graph.input:
+        if value.name not in constants:
+            for axis, dim in enumerate(value.type.tensor_type.shape.dim[2:]):
+                dim.dim_param = f"side_{axis}"
+    for value in proto.graph.output:
+        value.type.tensor_type.ClearField("shape")
+    del proto.graph.value_info[:]
+    onnx.save(proto, path)
+    return path
+
 
 def save_fixed(model, shape, path):
     """The model with its first input fixed to `shape` ("1x3x48x320"), for engines to prepare."""
