@@ -2,7 +2,6 @@
 #include "executor_glue/run/arena_plan.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -15,11 +14,17 @@ typedef struct lk_arena_item {
   size_t block;
 } lk_arena_item;
 
-static int compare_items(const void *left, const void *right) {
-  const lk_arena_item *a = left, *b = right;
-  if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
-  if (a->first != b->first) return a->first < b->first ? -1 : 1;
-  return a->block < b->block ? -1 : 1; /* qsort is not stable */
+static bool comes_before(const lk_arena_item *a, const lk_arena_item *b) {
+  if (a->bytes != b->bytes) return a->bytes > b->bytes;
+  if (a->first != b->first) return a->first < b->first;
+  return a->block < b->block;
+}
+
+/* Puts an item where it belongs among `n_items` sorted ones. Placing takes as many steps again. */
+static void insert_sorted(lk_arena_item *items, size_t n_items, const lk_arena_item *item) {
+  size_t at = n_items;
+  for (; at > 0 && comes_before(item, &items[at - 1]); at--) items[at] = items[at - 1];
+  items[at] = *item;
 }
 
 static bool interfere(const lk_interference *interference, const lk_arena_item *a,
@@ -76,12 +81,12 @@ lk_status lk_arena_plan(const lk_allocator *allocator, const lk_interference *in
                        blocks[i].bytes);
       goto cleanup;
     }
-    items[n_items++] = (lk_arena_item){.bytes = bytes & ~(uint64_t)(LK_DATA_ALIGNMENT - 1),
-                                       .first = blocks[i].first,
-                                       .last = blocks[i].last,
-                                       .block = i};
+    const lk_arena_item item = {.bytes = bytes & ~(uint64_t)(LK_DATA_ALIGNMENT - 1),
+                                .first = blocks[i].first,
+                                .last = blocks[i].last,
+                                .block = i};
+    insert_sorted(items, n_items++, &item);
   }
-  qsort(items, n_items, sizeof *items, compare_items);
 
   for (size_t i = 0; i < n_items; i++) {
     lk_arena_item *item = &items[i];
