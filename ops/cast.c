@@ -26,8 +26,7 @@ static lk_status infer(lk_inference *self, lk_error *error) {
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_tensor_desc *from = &planner->inputs[0].desc;
-  lk_cast cast = {
-      .from = from->dtype, .to = planner->body->outputs[0].dtype, .count = lk_elements(from)};
+  lk_cast cast = {.from = from->dtype, .to = planner->outputs[0].dtype, .count = lk_elements(from)};
   if (cast.from == cast.to) return lk_plan_same(planner, 0, error);
   lk_operand operands[2];
   const lk_layout layout = lk_fixed_input_layout(planner, 0);

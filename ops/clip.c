@@ -83,7 +83,7 @@ static lk_status add_bound(lk_chain *chain, lk_element_op op, uint32_t index, do
 /* min(max(x, low), high): bounds that come at run time are operands. */
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const clip_params *params = planner->node->params;
-  if (planner->body->outputs[0].dtype == LK_F32 && are_numbers(planner->node)) {
+  if (planner->outputs[0].dtype == LK_F32 && are_numbers(planner->node)) {
     return plan_numbers(planner, error);
   }
   lk_chain chain;

@@ -143,7 +143,7 @@ static lk_status plan_blocks(lk_planner *planner, const lk_operand *to, uint32_t
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_op_node *node = planner->node;
-  const lk_tensor_desc *desc = &planner->body->outputs[0];
+  const lk_tensor_desc *desc = &planner->outputs[0];
   const uint32_t axis = (uint32_t)lk_axis(*(const int64_t *)node->params, desc->rank);
   const lk_layout layout = choose_layout(planner);
   uint32_t count = 0, last = 0;

@@ -242,7 +242,7 @@ static lk_status plan_primitive(lk_planner *planner, lk_error *error) {
   lk_status status = LK_OK;
   dnnl_memory_desc_t plain_md = NULL;
   conv_desc conv = {
-      .src = inputs[0].desc, .dst = planner->body->outputs[0], .has_bias = lk_op_has(node, 2)};
+      .src = inputs[0].desc, .dst = planner->outputs[0], .has_bias = lk_op_has(node, 2)};
   if (params->is_transposed) {
     conv.kind = LK_PRIMITIVE_DECONVOLUTION;
     LK_TRY(conv_transpose_shape(node, inputs, NULL, &conv.shape, &conv.dst.dims[1], error));

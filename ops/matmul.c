@@ -54,7 +54,7 @@ static int64_t batch_stride(const lk_tensor_desc *matrices, uint32_t batch_rank,
 }
 
 static lk_status plan_matmul(lk_planner *planner, lk_error *error) {
-  const lk_tensor_desc *to = &planner->body->outputs[0];
+  const lk_tensor_desc *to = &planner->outputs[0];
   const uint32_t a_rank = planner->inputs[0].desc.rank, b_rank = planner->inputs[1].desc.rank;
   const lk_tensor_desc a = as_matrix(&planner->inputs[0].desc, true);
   const lk_tensor_desc b = as_matrix(&planner->inputs[1].desc, false);

@@ -73,7 +73,7 @@ static lk_status infer(lk_inference *self, lk_error *error) {
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_tensor_desc *x = &planner->inputs[0].desc;
-  const lk_tensor_desc *to = &planner->body->outputs[0];
+  const lk_tensor_desc *to = &planner->outputs[0];
   uint32_t mask = 0;
   LK_RETURN_NOT_OK(reduced_dims(planner->node, planner->inputs, &mask, error));
   /* ONNX leaves the mean of nothing undefined, and numpy has NaN. This is the 0 of ONNX Runtime's

@@ -77,7 +77,7 @@ static bool moves_nothing(const lk_copy *copy) {
 static lk_status plan(lk_planner *planner, lk_error *error) {
   uint32_t perm[LK_MAX_RANK] = {0};
   lk_tensor_desc from_desc = planner->inputs[0].desc;
-  lk_tensor_desc to_desc = planner->body->outputs[0];
+  lk_tensor_desc to_desc = planner->outputs[0];
   LK_RETURN_NOT_OK(read_perm(planner->node, &from_desc, perm, error));
   from_desc.layout = lk_fixed_input_layout(planner, 0);
   to_desc.layout = LK_LAYOUT_PLAIN;

@@ -84,15 +84,15 @@ static lk_status build_plan(void *arg, lk_built *out, lk_error *error) {
 /* Whether `body` is what this bind would find: the same node, shapes, layouts and wishes. Values of
  * shape inputs are not kept in a body, so an op that has any always looks up. */
 static bool is_unchanged(const lk_op *op, const lk_bind_desc *bind, const lk_plan_body *body) {
-  if (body->inputs == NULL) return false; /* nobody was to ask */
+  if (!body->is_compared) return false; /* nobody was to ask */
   if (body->node_serial != op->serial || op->has_shape_inputs) return false;
   if (body->in_place_input != bind->in_place_input) return false;
   for (uint32_t i = 0; i < body->n_inputs; i++) {
     if (!op->comes_at_run[i]) continue;
-    if (!lk_tensor_desc_same(&body->inputs[i], &bind->inputs[i].desc)) return false;
+    if (!lk_tensor_desc_same(&lk_plan_inputs(body)[i], &bind->inputs[i].desc)) return false;
   }
   for (uint32_t i = 0; i < body->n_outputs; i++) {
-    if (body->wishes[i] != wish_of(bind, i)) return false;
+    if (lk_plan_wishes(body)[i] != wish_of(bind, i)) return false;
   }
   return true;
 }

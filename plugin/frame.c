@@ -114,10 +114,10 @@ lk_status lk_slot_point(lk_frame *frame, lk_slot *self, uint32_t lane_index, lk_
   unsigned char *scratch = frame->lanes[lane_index].scratch;
   self->lane = lane_index;
   for (uint32_t s = 0; self->args != NULL && s < body->n_steps; s++) {
-    const lk_step *step = &body->steps[s];
+    const lk_step *step = &lk_plan_steps(body)[s];
     if (step->primitive == NULL) continue;
     for (uint32_t i = 0; i < step->n_args; i++) {
-      void *pointer = lk_fixed_pointer(body, &body->args[step->first_arg + i], scratch);
+      void *pointer = lk_fixed_pointer(body, &lk_plan_args(body)[step->first_arg + i], scratch);
       if (pointer == NULL) continue;
       LK_RETURN_NOT_OK(set_memory(self, lk_handle_index(body, s, i), pointer, error));
     }
@@ -171,10 +171,11 @@ static lk_status make_handle(lk_frame *frame, const lk_primitive *primitive, dnn
 static lk_status make_handles(lk_frame *frame, lk_slot *self, lk_error *error) {
   const lk_plan_body *body = self->body;
   for (uint32_t s = 0; s < body->n_steps; s++) {
-    const lk_step *step = &body->steps[s];
+    const lk_step *step = &lk_plan_steps(body)[s];
     for (uint32_t i = 0; i < lk_n_handles(step); i++) {
       dnnl_exec_arg_t *out = &self->args[lk_handle_index(body, s, i)];
-      out->arg = i < step->n_args ? body->args[step->first_arg + i].arg : DNNL_ARG_SCRATCHPAD;
+      out->arg =
+          i < step->n_args ? lk_plan_args(body)[step->first_arg + i].arg : DNNL_ARG_SCRATCHPAD;
       LK_RETURN_NOT_OK(make_handle(frame, step->primitive, out, error));
     }
   }

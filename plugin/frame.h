@@ -37,7 +37,7 @@ struct lk_frame {
 };
 
 static inline uint32_t lk_handle_index(const lk_plan_body *body, uint32_t step, uint32_t arg) {
-  return body->steps[step].first_arg + step + arg;
+  return lk_plan_steps(body)[step].first_arg + step + arg;
 }
 
 /* A primitive's arguments, and behind them its scratchpad, if it has one. */
@@ -49,10 +49,10 @@ static inline uint32_t lk_n_handles(const lk_step *step) {
 /* Where an operand is that does not change from run to run; NULL for inputs and outputs. */
 static inline void *lk_fixed_pointer(const lk_plan_body *body, const lk_step_arg *arg,
                                      unsigned char *scratch) {
-  if (arg->place == LK_PLACE_TEMP) return scratch + body->temps[arg->index];
+  if (arg->place == LK_PLACE_TEMP) return scratch + lk_plan_temps(body)[arg->index];
   /* oneDNN takes every pointer as writable; packed constants are only read */
   if (arg->place == LK_PLACE_PACKED) {
-    return (void *)(uintptr_t)lk_packed_data(body->packed[arg->index]);
+    return (void *)(uintptr_t)lk_packed_data(lk_plan_packed(body)[arg->index]);
   }
   return NULL;
 }

@@ -30,7 +30,7 @@ IN_LOOP lk_status run_kernel(const lk_slot *self, const lk_step *step, unsigned 
   void *few[LK_FEW_ARGS];
   void **pointers = step->n_args <= LK_FEW_ARGS ? few : self->pointers;
   for (uint32_t i = 0; i < step->n_args; i++) {
-    const lk_step_arg *arg = &body->args[step->first_arg + i];
+    const lk_step_arg *arg = &lk_plan_args(body)[step->first_arg + i];
     pointers[i] = arg->place == LK_PLACE_INPUT    ? inputs[arg->index]
                   : arg->place == LK_PLACE_OUTPUT ? outputs[arg->index]
                                                   : lk_fixed_pointer(body, arg, scratch);
@@ -41,10 +41,10 @@ IN_LOOP lk_status run_kernel(const lk_slot *self, const lk_step *step, unsigned 
 static lk_status run_primitive(const lk_frame *frame, const lk_slot *self, uint32_t index,
                                void *const *inputs, void *const *outputs, lk_error *error) {
   const lk_plan_body *body = self->body;
-  const lk_step *step = &body->steps[index];
+  const lk_step *step = &lk_plan_steps(body)[index];
   dnnl_exec_arg_t *args = &self->args[lk_handle_index(body, index, 0)];
   for (uint32_t i = 0; i < step->n_args; i++) {
-    const lk_step_arg *arg = &body->args[step->first_arg + i];
+    const lk_step_arg *arg = &lk_plan_args(body)[step->first_arg + i];
     if (arg->place != LK_PLACE_INPUT && arg->place != LK_PLACE_OUTPUT) continue;
     void *pointer = arg->place == LK_PLACE_INPUT ? inputs[arg->index] : outputs[arg->index];
     if (dnnl_memory_set_data_handle(args[i].memory, pointer) != dnnl_success) {
@@ -60,7 +60,7 @@ static lk_status run_primitive(const lk_frame *frame, const lk_slot *self, uint3
 IN_LOOP lk_status run_step(const lk_frame *frame, const lk_slot *self, uint32_t lane,
                            uint32_t index, void *const *inputs, void *const *outputs,
                            lk_error *error) {
-  const lk_step *step = &self->body->steps[index];
+  const lk_step *step = &lk_plan_steps(self->body)[index];
   if (self->args == NULL || step->primitive == NULL) {
     return run_kernel(self, step, frame->lanes[lane].scratch, inputs, outputs, error);
   }

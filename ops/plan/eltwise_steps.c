@@ -15,7 +15,7 @@
  * written before all is read. */
 static bool lies_elsewhere_over(const lk_planner *planner, uint32_t index, lk_layout layout) {
   const lk_tensor_desc *desc = &planner->inputs[index].desc;
-  lk_tensor_desc to = planner->body->outputs[0];
+  lk_tensor_desc to = planner->outputs[0];
   int64_t of_input[LK_MAX_RANK], of_output[LK_MAX_RANK];
   if ((int32_t)index != planner->body->in_place_input) return false;
   to.layout = layout;
@@ -28,7 +28,7 @@ static bool lies_elsewhere_over(const lk_planner *planner, uint32_t index, lk_la
  * rank that the output lies over, which cannot be reordered to it. */
 static lk_layout choose_layout(lk_planner *planner) {
   const lk_op_node *node = planner->node;
-  const lk_tensor_desc *to = &planner->body->outputs[0];
+  const lk_tensor_desc *to = &planner->outputs[0];
   lk_layout natural = LK_LAYOUT_PLAIN;
   for (uint32_t i = 0; i < node->n_operands; i++) {
     const lk_tensor_desc *desc = &planner->inputs[i].desc;

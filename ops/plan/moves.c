@@ -16,7 +16,7 @@ lk_layout lk_fixed_input_layout(lk_planner *planner, uint32_t index) {
 
 lk_layout lk_fixed_output_layout(lk_planner *planner, lk_layout natural) {
   const lk_layout wish = lk_planner_wish(planner, 0, natural);
-  const bool can = wish == LK_LAYOUT_CHANNELS_LAST && planner->body->outputs[0].rank >= 3;
+  const bool can = wish == LK_LAYOUT_CHANNELS_LAST && planner->outputs[0].rank >= 3;
   return can ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
 }
 

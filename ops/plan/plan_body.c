@@ -7,8 +7,12 @@
 #include "base/alloc.h"
 #include "base/status.h"
 
-/* Every part of the block begins at a multiple of this. */
+/* Every array begins at a multiple of this, since all elements but the last array's are such. */
 enum { PART = 8 };
+
+_Static_assert(sizeof(lk_plan_body) % PART == 0 && sizeof(lk_step) % PART == 0 &&
+                   sizeof(lk_step_arg) % PART == 0 && sizeof(lk_tensor_desc) % PART == 0,
+               "arrays follow each other without gaps");
 
 static size_t round_up(size_t bytes) {
   return (bytes + PART - 1) / PART * PART;
@@ -28,75 +32,75 @@ static size_t used_size(const lk_tensor_desc *desc) {
 }
 
 /* One description is most often all, and then cut off behind its last dimension. */
-static size_t outputs_size(const lk_plan_body *draft, lk_plan_use use) {
-  if (use == LK_PLAN_RUN && draft->n_outputs == 1) return used_size(&draft->outputs[0]);
-  return draft->n_outputs * sizeof *draft->outputs;
+static bool is_cut(const lk_plan_body *body, lk_plan_use use) {
+  return use == LK_PLAN_RUN && body->n_outputs == 1;
+}
+
+static size_t outputs_size(const lk_plan_body *draft, const lk_plan_arrays *arrays,
+                           lk_plan_use use) {
+  if (is_cut(draft, use)) return used_size(&arrays->outputs[0]);
+  return draft->n_outputs * sizeof *arrays->outputs;
 }
 
 lk_tensor_desc lk_plan_body_output(const lk_plan_body *body, uint32_t index) {
-  if (body->inputs != NULL || body->n_outputs > 1) return body->outputs[index];
+  const lk_tensor_desc *outputs = lk_plan_outputs(body);
+  if (!is_cut(body, body->is_compared ? LK_PLAN_COMPARED : LK_PLAN_RUN)) return outputs[index];
   lk_tensor_desc desc = {0};
-  memcpy(&desc, body->outputs, used_size(body->outputs));
+  memcpy(&desc, outputs, used_size(outputs));
   return desc;
 }
 
-static size_t size_of(const lk_plan_body *draft, lk_plan_use use) {
-  size_t bytes =
-      sizeof *draft + round_up(draft->n_steps * sizeof *draft->steps) +
-      round_up(draft->n_args * sizeof *draft->args) +
-      round_up(draft->n_primitives * sizeof(void *)) + round_up(draft->n_packed * sizeof(void *)) +
-      round_up(draft->n_temps * sizeof *draft->temps) + round_up(outputs_size(draft, use));
-  for (uint32_t i = 0; i < draft->n_steps; i++) {
-    bytes += round_up(draft->steps[i].params_size);
-  }
+static size_t size_of(const lk_plan_body *draft, const lk_plan_arrays *arrays, lk_plan_use use) {
+  size_t bytes = sizeof *draft + draft->n_steps * sizeof *arrays->steps +
+                 draft->n_args * sizeof *arrays->args +
+                 (size_t)(draft->n_primitives + draft->n_packed) * sizeof(void *) +
+                 draft->n_temps * sizeof *arrays->temps + outputs_size(draft, arrays, use);
   if (use == LK_PLAN_COMPARED) {
-    bytes += round_up(draft->n_inputs * sizeof *draft->inputs) +
-             round_up(draft->n_outputs * sizeof *draft->wishes);
+    bytes += draft->n_inputs * sizeof *arrays->inputs +
+             round_up(draft->n_outputs * sizeof *arrays->wishes);
   }
+  for (uint32_t i = 0; i < draft->n_steps; i++) bytes += round_up(arrays->steps[i].params_size);
   return bytes;
 }
 
-static void copy_steps(const lk_plan_body *draft, lk_plan_body *to, unsigned char **at) {
-  to->steps = put(at, draft->steps, draft->n_steps * sizeof *draft->steps);
-  for (uint32_t i = 0; i < draft->n_steps; i++) {
-    lk_step *step = &to->steps[i];
-    if (step->params != NULL) step->params = put(at, step->params, step->params_size);
+/* In the order in which lk_plan_steps and the like find them. */
+static void put_arrays(lk_plan_body *body, const lk_plan_arrays *from, lk_plan_use use,
+                       unsigned char *at) {
+  lk_step *steps = put(&at, from->steps, body->n_steps * sizeof *from->steps);
+  (void)put(&at, from->args, body->n_args * sizeof *from->args);
+  (void)put(&at, from->primitives, body->n_primitives * sizeof(void *));
+  (void)put(&at, from->packed, body->n_packed * sizeof(void *));
+  (void)put(&at, from->temps, body->n_temps * sizeof *from->temps);
+  (void)put(&at, from->outputs, outputs_size(body, from, use));
+  if (use == LK_PLAN_COMPARED) {
+    (void)put(&at, from->inputs, body->n_inputs * sizeof *from->inputs);
+    (void)put(&at, from->wishes, body->n_outputs * sizeof *from->wishes);
+  }
+  for (uint32_t i = 0; i < body->n_steps; i++) {
+    if (steps[i].params == NULL) continue;
+    steps[i].params = put(&at, steps[i].params, steps[i].params_size);
   }
 }
 
-lk_status lk_plan_body_create(const lk_plan_body *draft, lk_plan_use use, lk_plan_body **out_body,
-                              lk_error *error) {
-  const size_t bytes = size_of(draft, use);
+lk_status lk_plan_body_create(const lk_plan_body *draft, const lk_plan_arrays *arrays,
+                              lk_plan_use use, lk_plan_body **out_body, lk_error *error) {
+  const size_t bytes = size_of(draft, arrays, use);
   *out_body = NULL;
-  unsigned char *at = lk_alloc(draft->env->allocator, bytes);
-  if (at == NULL) return lk_fail_memory(error, "a plan", bytes);
-  lk_plan_body *body = put(&at, draft, sizeof *draft);
-  copy_steps(draft, body, &at);
-  body->args = put(&at, draft->args, draft->n_args * sizeof *draft->args);
-  body->primitives = put(&at, draft->primitives, draft->n_primitives * sizeof(void *));
-  body->packed = put(&at, draft->packed, draft->n_packed * sizeof(void *));
-  body->temps = put(&at, draft->temps, draft->n_temps * sizeof *draft->temps);
-  body->outputs = put(&at, draft->outputs, outputs_size(draft, use));
-  body->inputs = NULL;
-  body->wishes = NULL;
-  if (use == LK_PLAN_COMPARED) {
-    body->inputs = put(&at, draft->inputs, draft->n_inputs * sizeof *draft->inputs);
-    body->wishes = put(&at, draft->wishes, draft->n_outputs * sizeof *draft->wishes);
-  }
+  lk_plan_body *body = lk_alloc(draft->env->allocator, bytes);
+  if (body == NULL) return lk_fail_memory(error, "a plan", bytes);
+  memcpy(body, draft, sizeof *draft);
+  put_arrays(body, arrays, use, (unsigned char *)(body + 1));
   atomic_init(&body->refs, 1);
   body->bytes = (uint32_t)bytes;
+  body->is_compared = use == LK_PLAN_COMPARED;
   *out_body = body;
   return LK_OK;
-}
-
-void lk_plan_body_release(const lk_plan_body *body) {
-  for (uint32_t i = 0; i < body->n_primitives; i++) lk_ref_release(body->primitives[i]);
-  for (uint32_t i = 0; i < body->n_packed; i++) lk_packed_release(body->packed[i]);
 }
 
 void lk_plan_body_destroy(lk_plan_body *body) {
   if (body == NULL) return;
   const lk_allocator *allocator = body->env->allocator;
-  lk_plan_body_release(body);
+  for (uint32_t i = 0; i < body->n_primitives; i++) lk_ref_release(lk_plan_primitives(body)[i]);
+  for (uint32_t i = 0; i < body->n_packed; i++) lk_packed_release(lk_plan_packed(body)[i]);
   lk_free(allocator, body);
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "ops/kernel/kernel.h"
 #include "ops/plan/op.h"
@@ -38,17 +39,10 @@ typedef struct lk_step {
   double flops, bytes;
 } lk_step;
 
+/* A plan. Its arrays lie behind this struct, and behind them the params of its steps. */
 typedef struct lk_plan_body {
   lk_ops_env *env;
   uint64_t node_serial; /* the op it was made for: never reused */
-  lk_step *steps;
-  lk_step_arg *args;
-  lk_ref **primitives;
-  lk_packed **packed;
-  size_t *temps;           /* offsets in the frame's scratch memory, 64-byte aligned */
-  lk_tensor_desc *inputs;  /* [n_inputs] as bound; NULL where nobody will ask */
-  lk_tensor_desc *outputs; /* [n_outputs]; where `inputs` is NULL, see lk_plan_body_output */
-  lk_layout *wishes;       /* [n_outputs]; NULL with `inputs` */
   size_t temp_bytes, scratchpad_bytes;
   const char *implementation; /* of the main primitive */
   double flops;               /* as in lk_plan_info */
@@ -58,7 +52,47 @@ typedef struct lk_plan_body {
   uint16_t n_reorders, n_ref;
   int16_t alias_input;
   int16_t in_place_input; /* input that output 0 is written over, or -1 */
+  bool is_compared;       /* LK_PLAN_COMPARED */
 } lk_plan_body;
+
+/* The arrays of a plan, by the counts of its body. */
+typedef struct lk_plan_arrays {
+  lk_step *steps;
+  lk_step_arg *args;
+  lk_ref **primitives;
+  lk_packed **packed;
+  size_t *temps;           /* offsets in the frame's scratch memory, 64-byte aligned */
+  lk_tensor_desc *outputs; /* see lk_plan_body_output */
+  lk_tensor_desc *inputs;  /* as bound; with is_compared only, as are the wishes */
+  lk_layout *wishes;       /* [n_outputs] */
+} lk_plan_arrays;
+
+/* ---- the arrays of a finished plan, one behind the other ---- */
+
+static inline const lk_step *lk_plan_steps(const lk_plan_body *body) {
+  return (const lk_step *)(body + 1);
+}
+static inline const lk_step_arg *lk_plan_args(const lk_plan_body *body) {
+  return (const lk_step_arg *)(lk_plan_steps(body) + body->n_steps);
+}
+static inline lk_ref *const *lk_plan_primitives(const lk_plan_body *body) {
+  return (lk_ref *const *)(lk_plan_args(body) + body->n_args);
+}
+static inline lk_packed *const *lk_plan_packed(const lk_plan_body *body) {
+  return (lk_packed *const *)(lk_plan_primitives(body) + body->n_primitives);
+}
+static inline const size_t *lk_plan_temps(const lk_plan_body *body) {
+  return (const size_t *)(lk_plan_packed(body) + body->n_packed);
+}
+static inline const lk_tensor_desc *lk_plan_outputs(const lk_plan_body *body) {
+  return (const lk_tensor_desc *)(lk_plan_temps(body) + body->n_temps);
+}
+static inline const lk_tensor_desc *lk_plan_inputs(const lk_plan_body *body) {
+  return lk_plan_outputs(body) + body->n_outputs;
+}
+static inline const lk_layout *lk_plan_wishes(const lk_plan_body *body) {
+  return (const lk_layout *)(lk_plan_inputs(body) + body->n_inputs);
+}
 
 /* Who will look at a body besides those who run it. */
 typedef enum lk_plan_use {
@@ -66,12 +100,10 @@ typedef enum lk_plan_use {
   LK_PLAN_RUN       /* nobody: they are left out */
 } lk_plan_use;
 
-/* A copy of `draft` in one block, which takes over the references that the draft has; on failure
- * they are still the draft's. */
-lk_status lk_plan_body_create(const lk_plan_body *draft, lk_plan_use use, lk_plan_body **out_body,
-                              lk_error *error);
+/* A plan in one block, from a draft of its body and the arrays of that. Takes over the references
+ * that these have; on failure they are still the draft's. */
+lk_status lk_plan_body_create(const lk_plan_body *draft, const lk_plan_arrays *arrays,
+                              lk_plan_use use, lk_plan_body **out_body, lk_error *error);
 lk_tensor_desc lk_plan_body_output(const lk_plan_body *body, uint32_t index);
-/* Gives back what the body refers to. */
-void lk_plan_body_release(const lk_plan_body *body);
 /* NULL is allowed. */
 void lk_plan_body_destroy(lk_plan_body *body);

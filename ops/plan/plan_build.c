@@ -77,37 +77,37 @@ static lk_status check_post_ops(const lk_op_node *node, const lk_tensor *inputs,
 }
 
 /* In place, output 0 is written over an input of its size. */
-static lk_status check_in_place(const lk_plan_body *draft, lk_error *error) {
-  if (draft->in_place_input < 0) return LK_OK;
-  const lk_tensor_desc *in = &draft->inputs[draft->in_place_input], *out = &draft->outputs[0];
+static lk_status check_in_place(const lk_planner *planner, lk_error *error) {
+  const int32_t over = planner->draft.in_place_input;
+  if (over < 0) return LK_OK;
+  const lk_tensor_desc *in = &planner->inputs[over].desc, *out = &planner->outputs[0];
   if (lk_elements(in) == lk_elements(out) &&
       lk_dtype_size(in->dtype) == lk_dtype_size(out->dtype)) {
     return LK_OK;
   }
   char in_text[LK_TENSOR_TEXT_CAPACITY], out_text[LK_TENSOR_TEXT_CAPACITY];
   return lk_fail(error, LK_INVALID_ARGUMENT,
-                 "in place over input %d, which is %s, but the output is %s", draft->in_place_input,
+                 "in place over input %d, which is %s, but the output is %s", over,
                  lk_tensor_text(in, in_text), lk_tensor_text(out, out_text));
 }
 
 static lk_status plan_steps(lk_planner *planner, lk_error *error) {
   const lk_op_node *node = planner->node;
   const lk_tensor *inputs = planner->inputs;
-  lk_plan_body *draft = planner->body;
   bool is_empty = true;
   LK_RETURN_NOT_OK(check_inputs(planner->env, node, inputs, error));
-  lk_inference inference = {.node = node, .inputs = inputs, .outputs = draft->outputs};
+  lk_inference inference = {.node = node, .inputs = inputs, .outputs = planner->outputs};
   LK_RETURN_NOT_OK(lk_op_infer(&inference, error));
   for (uint32_t i = 0; i < node->n_outputs; i++) {
-    LK_RETURN_NOT_OK(lk_tensor_size(&draft->outputs[i], "an output", NULL, NULL, error));
-    is_empty = is_empty && lk_elements(&draft->outputs[i]) == 0;
+    LK_RETURN_NOT_OK(lk_tensor_size(&planner->outputs[i], "an output", NULL, NULL, error));
+    is_empty = is_empty && lk_elements(&planner->outputs[i]) == 0;
   }
-  LK_RETURN_NOT_OK(check_post_ops(node, inputs, &draft->outputs[0], error));
+  LK_RETURN_NOT_OK(check_post_ops(node, inputs, &planner->outputs[0], error));
   if (!is_empty) LK_RETURN_NOT_OK(node->class_->plan(planner, error));
   if (node->class_->flops != NULL) {
-    draft->flops = node->class_->flops(draft->inputs, draft->outputs);
+    planner->draft.flops = node->class_->flops(planner->arrays.inputs, planner->outputs);
   }
-  return check_in_place(draft, error);
+  return check_in_place(planner, error);
 }
 
 lk_status lk_plan_build(lk_ops_env *env, const lk_op_node *node, const lk_tensor *inputs,
@@ -136,7 +136,7 @@ cleanup:
 /* What is certain of the outputs, and of their dimensions nothing. */
 static lk_status infer_open(lk_planner *planner, lk_error *error) {
   const lk_op_node *node = planner->node;
-  lk_tensor_desc *outputs = planner->body->outputs;
+  lk_tensor_desc *outputs = planner->outputs;
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     char what[24];
     if (lk_op_is_absent(node, i)) continue;

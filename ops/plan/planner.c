@@ -8,12 +8,12 @@
 #include "base/tensor.h"
 #include "ops/plan/packing.h"
 
-/* Makes room for one more in an array of `owner`, whose count is a uint32_t. A status. */
-#define GROW(planner, owner, array, error)                                                         \
-  (LK_BUMP_GROW(&(planner)->memory, (owner)->array, (size_t)(owner)->n_##array,                    \
+/* Makes room for one more in an array of the draft. A status. */
+#define GROW(planner, array, error)                                                                \
+  (LK_BUMP_GROW(&(planner)->memory, (planner)->arrays.array, (size_t)(planner)->draft.n_##array,   \
                 (planner)->array##_capacity)                                                       \
        ? LK_OK                                                                                     \
-       : lk_fail_memory(error, "a plan", sizeof *(owner)->array))
+       : lk_fail_memory(error, "a plan", sizeof *(planner)->arrays.array))
 
 static void *take(lk_planner *planner, size_t count, size_t size) {
   return lk_bump_alloc(&planner->memory, count * size); /* counts are checked with the node */
@@ -29,21 +29,21 @@ lk_status lk_planner_begin(lk_planner *planner, lk_ops_env *env, const lk_op_nod
   }
   planner->memory =
       lk_bump_begin(env->allocator, room, room != NULL ? LK_PLANNER_ROOM : 0, LK_PLANNER_ROOM);
-  lk_plan_body *body = planner->body = take(planner, 1, sizeof *body);
+  lk_plan_arrays *arrays = &planner->arrays;
+  planner->draft = (lk_plan_body){.env = env,
+                                  .n_inputs = (uint16_t)node->n_inputs,
+                                  .n_outputs = (uint16_t)node->n_outputs,
+                                  .alias_input = -1,
+                                  .in_place_input = -1,
+                                  .implementation = ""};
+  planner->body = &planner->draft;
   planner->inputs = take(planner, node->n_inputs, sizeof *planner->inputs);
-  if (body != NULL) {
-    *body = (lk_plan_body){.env = env,
-                           .n_inputs = (uint16_t)node->n_inputs,
-                           .n_outputs = (uint16_t)node->n_outputs,
-                           .alias_input = -1,
-                           .in_place_input = -1,
-                           .implementation = ""};
-    body->inputs = take(planner, node->n_inputs, sizeof *body->inputs);
-    body->outputs = take(planner, node->n_outputs, sizeof *body->outputs);
-    body->wishes = take(planner, node->n_outputs, sizeof *body->wishes);
-  }
-  if (body == NULL || planner->inputs == NULL || body->inputs == NULL || body->outputs == NULL ||
-      body->wishes == NULL) {
+  arrays->inputs = take(planner, node->n_inputs, sizeof *arrays->inputs);
+  arrays->outputs = take(planner, node->n_outputs, sizeof *arrays->outputs);
+  arrays->wishes = take(planner, node->n_outputs, sizeof *arrays->wishes);
+  planner->outputs = arrays->outputs;
+  if (planner->inputs == NULL || arrays->inputs == NULL || arrays->outputs == NULL ||
+      arrays->wishes == NULL) {
     return lk_fail_memory(error, "a plan", node->n_inputs * sizeof *planner->inputs);
   }
   for (uint32_t i = 0; i < node->n_inputs; i++) {
@@ -53,34 +53,36 @@ lk_status lk_planner_begin(lk_planner *planner, lk_ops_env *env, const lk_op_nod
     } else if (!lk_op_is_absent(node, i)) {
       planner->inputs[i] = inputs[i];
     }
-    body->inputs[i] = planner->inputs[i].desc;
+    arrays->inputs[i] = planner->inputs[i].desc;
   }
-  memset(body->outputs, 0, node->n_outputs * sizeof *body->outputs);
+  memset(arrays->outputs, 0, node->n_outputs * sizeof *arrays->outputs);
   for (uint32_t i = 0; i < node->n_outputs; i++) {
-    body->wishes[i] = wishes != NULL ? wishes[i] : LK_LAYOUT_ANY;
+    arrays->wishes[i] = wishes != NULL ? wishes[i] : LK_LAYOUT_ANY;
   }
   return LK_OK;
 }
 
 void lk_planner_end(lk_planner *planner) {
-  if (planner->body != NULL) lk_plan_body_release(planner->body);
+  const lk_plan_body *draft = &planner->draft;
+  for (uint32_t i = 0; i < draft->n_primitives; i++) lk_ref_release(planner->arrays.primitives[i]);
+  for (uint32_t i = 0; i < draft->n_packed; i++) lk_packed_release(planner->arrays.packed[i]);
   lk_bump_end(&planner->memory);
 }
 
 lk_status lk_planner_finish(lk_planner *planner, lk_plan_use use, lk_plan_body **out_body,
                             lk_error *error) {
-  lk_plan_body *draft = planner->body;
+  lk_plan_body *draft = &planner->draft;
   for (uint32_t i = 0; i < planner->n_pending; i++) {
     const lk_pending_reorder *pending = &planner->pending[i];
     LK_RETURN_NOT_OK(lk_planner_reorder(planner, &pending->from, &pending->to, error));
   }
-  LK_RETURN_NOT_OK(lk_plan_body_create(draft, use, out_body, error));
+  LK_RETURN_NOT_OK(lk_plan_body_create(draft, &planner->arrays, use, out_body, error));
   draft->n_primitives = draft->n_packed = 0; /* they are the plan's now */
   return LK_OK;
 }
 
 lk_layout lk_planner_wish(lk_planner *planner, uint32_t index, lk_layout natural) {
-  const lk_layout wish = planner->body->wishes[index];
+  const lk_layout wish = planner->arrays.wishes[index];
   return wish != LK_LAYOUT_ANY ? wish : natural;
 }
 
@@ -91,9 +93,9 @@ lk_status lk_planner_temp(lk_planner *planner, const lk_tensor_desc *desc, lk_op
   lk_plan_body *body = planner->body;
   uint64_t bytes = 0;
   LK_RETURN_NOT_OK(lk_layouts_bytes(planner->env->layouts, desc, &bytes, error));
-  LK_RETURN_NOT_OK(GROW(planner, body, temps, error));
+  LK_RETURN_NOT_OK(GROW(planner, temps, error));
   *out_operand = (lk_operand){LK_PLACE_TEMP, body->n_temps, *desc};
-  body->temps[body->n_temps++] = body->temp_bytes;
+  planner->arrays.temps[body->n_temps++] = body->temp_bytes;
   body->temp_bytes += (bytes + LK_DATA_ALIGNMENT - 1) / LK_DATA_ALIGNMENT * LK_DATA_ALIGNMENT;
   return LK_OK;
 }
@@ -103,8 +105,8 @@ static lk_status pack_operand(lk_planner *planner, lk_content *content, const lk
                               const lk_tensor_desc *to, lk_operand *out_operand, lk_error *error) {
   lk_plan_body *body = planner->body;
   /* makes room first, so that the packed copy has an owner as soon as it exists */
-  LK_RETURN_NOT_OK(GROW(planner, body, packed, error));
-  lk_packed **packed = &body->packed[body->n_packed];
+  LK_RETURN_NOT_OK(GROW(planner, packed, error));
+  lk_packed **packed = &planner->arrays.packed[body->n_packed];
   LK_RETURN_NOT_OK(from->layout == to->layout
                        ? lk_content_plain(content, LK_DATA_ALIGNMENT, packed, error)
                        : lk_pack_content(planner->env, content, from, to, packed, error));
@@ -116,9 +118,9 @@ lk_status lk_planner_packed(lk_planner *planner, uint32_t index, const lk_weight
                             size_t bytes, const lk_packer *packer, lk_operand *out_operand,
                             lk_error *error) {
   lk_plan_body *body = planner->body;
-  LK_RETURN_NOT_OK(GROW(planner, body, packed, error));
+  LK_RETURN_NOT_OK(GROW(planner, packed, error));
   LK_RETURN_NOT_OK(lk_content_pack(planner->node->constants[index].content, layout, bytes, packer,
-                                   &body->packed[body->n_packed], error));
+                                   &planner->arrays.packed[body->n_packed], error));
   *out_operand =
       (lk_operand){LK_PLACE_PACKED, body->n_packed++, planner->node->constants[index].tensor.desc};
   return LK_OK;
@@ -183,7 +185,7 @@ lk_status lk_planner_input(lk_planner *planner, uint32_t index, lk_layout layout
 
 lk_status lk_planner_output(lk_planner *planner, uint32_t index, lk_layout layout,
                             lk_operand *out_operand, lk_error *error) {
-  lk_tensor_desc *desc = &planner->body->outputs[index];
+  lk_tensor_desc *desc = &planner->outputs[index];
   const lk_layout wish = lk_planner_wish(planner, index, layout);
   desc->layout = wish;
   *out_operand = (lk_operand){LK_PLACE_OUTPUT, index, *desc};
@@ -192,7 +194,10 @@ lk_status lk_planner_output(lk_planner *planner, uint32_t index, lk_layout layou
   lk_pending_reorder pending = {.to = {LK_PLACE_OUTPUT, index, *desc}};
   LK_RETURN_NOT_OK(lk_planner_temp(planner, &out_operand->desc, out_operand, error));
   pending.from = *out_operand;
-  LK_RETURN_NOT_OK(GROW(planner, planner, pending, error));
+  if (!LK_BUMP_GROW(&planner->memory, planner->pending, (size_t)planner->n_pending,
+                    planner->pending_capacity)) {
+    return lk_fail_memory(error, "a plan", sizeof pending);
+  }
   planner->pending[planner->n_pending++] = pending;
   return LK_OK;
 }
@@ -224,10 +229,11 @@ lk_status lk_planner_primitive(lk_planner *planner, lk_key_builder *key,
   lk_status status = LK_OK;
   lk_key finished;
   *out_primitive = NULL;
-  LK_TRY(GROW(planner, body, primitives, error));
+  LK_TRY(GROW(planner, primitives, error));
   LK_TRY(lk_key_finish(key, &finished, error));
-  LK_TRY(lk_primitive_get(planner->env, &finished, &body->primitives[body->n_primitives], error));
-  *out_primitive = lk_ref_value(body->primitives[body->n_primitives++]);
+  LK_TRY(lk_primitive_get(planner->env, &finished, &planner->arrays.primitives[body->n_primitives],
+                          error));
+  *out_primitive = lk_ref_value(planner->arrays.primitives[body->n_primitives++]);
 cleanup:
   lk_key_builder_destroy(key);
   return status;
@@ -238,18 +244,18 @@ static lk_status add_arg(lk_planner *planner, int arg, const lk_operand *operand
   if (body->n_args == UINT16_MAX) {
     return lk_fail(error, LK_UNSUPPORTED, "a plan with more than %d arguments", UINT16_MAX);
   }
-  LK_RETURN_NOT_OK(GROW(planner, body, args, error));
-  body->args[body->n_args++] =
+  LK_RETURN_NOT_OK(GROW(planner, args, error));
+  planner->arrays.args[body->n_args++] =
       (lk_step_arg){arg, (uint16_t)operand->place, (uint16_t)operand->index};
-  body->steps[body->n_steps - 1].n_args++;
+  planner->arrays.steps[body->n_steps - 1].n_args++;
   return LK_OK;
 }
 
 static lk_status add_step(lk_planner *planner, const lk_step *step, lk_error *error) {
   lk_plan_body *body = planner->body;
-  LK_RETURN_NOT_OK(GROW(planner, body, steps, error));
-  body->steps[body->n_steps] = *step;
-  body->steps[body->n_steps].first_arg = (uint16_t)body->n_args;
+  LK_RETURN_NOT_OK(GROW(planner, steps, error));
+  planner->arrays.steps[body->n_steps] = *step;
+  planner->arrays.steps[body->n_steps].first_arg = (uint16_t)body->n_args;
   body->n_steps++;
   return LK_OK;
 }
@@ -303,7 +309,7 @@ lk_status lk_planner_reorder(lk_planner *planner, const lk_operand *from, const 
     const lk_copy copy = lk_copy_between(&from->desc, &to->desc);
     const uint32_t n_steps = planner->body->n_steps;
     LK_RETURN_NOT_OK(lk_planner_copy(planner, &copy, from, to, error));
-    if (planner->body->n_steps > n_steps) planner->body->steps[n_steps].kind = "reorder";
+    if (planner->body->n_steps > n_steps) planner->arrays.steps[n_steps].kind = "reorder";
   } else {
     LK_RETURN_NOT_OK(reorder_by_primitive(planner, from, to, error));
   }
@@ -322,13 +328,13 @@ static void count_work(const lk_operand *operands, uint32_t n_operands, lk_step 
 }
 
 void lk_planner_work(lk_planner *planner, double flops, double bytes) {
-  lk_step *last = &planner->body->steps[planner->body->n_steps - 1];
+  lk_step *last = &planner->arrays.steps[planner->body->n_steps - 1];
   last->flops = flops;
   last->bytes = bytes;
 }
 
 void lk_planner_describe(lk_planner *planner, lk_describe_fn describe) {
-  planner->body->steps[planner->body->n_steps - 1].describe = describe;
+  planner->arrays.steps[planner->body->n_steps - 1].describe = describe;
 }
 
 lk_status lk_planner_kernel(lk_planner *planner, lk_kernel_fn kernel, const char *kind,

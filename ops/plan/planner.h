@@ -24,15 +24,18 @@ typedef struct lk_pending_reorder {
   lk_operand from, to;
 } lk_pending_reorder;
 
-/* Operators read `env`, `node`, `inputs`, and the outputs of `body`, which are described before
- * `plan` is called. */
+/* Operators read `env`, `node`, `body`, `inputs`, and `outputs`, which are described before `plan` is
+ * called. */
 struct lk_planner {
   lk_ops_env *env;
   const lk_op_node *node;
-  lk_plan_body *body; /* the draft */
-  lk_tensor *inputs;  /* as bound; a constant as the node has it; zero where it is absent */
+  lk_plan_body *body;      /* &draft */
+  lk_tensor *inputs;       /* as bound; a constant as the node has it; zero where it is absent */
+  lk_tensor_desc *outputs; /* those of `arrays` */
   /* planner.c's */
-  lk_bump memory; /* of the draft, and of the planner */
+  lk_plan_body draft;
+  lk_plan_arrays arrays;
+  lk_bump memory; /* of the arrays, and of the planner's */
   uint32_t n_pending;
   lk_pending_reorder *pending;
   size_t steps_capacity, args_capacity, primitives_capacity, packed_capacity, temps_capacity,
@@ -48,7 +51,8 @@ enum { LK_PLANNER_ROOM = 6 * 1024 };
 lk_status lk_planner_begin(lk_planner *planner, lk_ops_env *env, const lk_op_node *node,
                            const lk_tensor *inputs, const lk_layout *wishes, void *room,
                            lk_error *error);
-/* Also after a failure of lk_planner_begin. */
+/* Gives back what a draft refers to that has not become a plan. Also after a failure of
+ * lk_planner_begin. */
 void lk_planner_end(lk_planner *planner);
 /* Emits what is left to do, and makes the plan. */
 lk_status lk_planner_finish(lk_planner *planner, lk_plan_use use, lk_plan_body **out_body,

@@ -154,7 +154,7 @@ static lk_status plan_windows(lk_planner *planner, lk_pool_kind kind, const lk_w
   lk_operand src, dst, positions, out;
   const lk_tensor_desc *x = &planner->inputs[0].desc;
   const bool has_indices = planner->node->n_outputs > 1;
-  lk_tensor_desc desc = *x, to = planner->body->outputs[0];
+  lk_tensor_desc desc = *x, to = planner->outputs[0];
   desc.dtype = type_of(x->dtype);
   desc.layout = lk_fixed_input_layout(planner, 0);
   if (has_indices) LK_RETURN_NOT_OK(check_positions(shape, error));

@@ -13,7 +13,7 @@
  * each column, or one. False: it repeats along some of the dimensions that are rows. */
 static bool find_steps(const lk_planner *planner, const lk_product_output *output, uint32_t input,
                        int64_t *out_row, int64_t *out_column) {
-  const lk_tensor_desc *to = &planner->body->outputs[0];
+  const lk_tensor_desc *to = &planner->outputs[0];
   const lk_tensor_desc *desc = &planner->inputs[input].desc;
   if (desc->rank > to->rank) return false;
   const lk_tensor_desc operand = lk_shape_pad_rank(desc, to->rank);
@@ -46,7 +46,7 @@ static bool adds(const lk_planner *planner, const lk_product_output *output,
   if (output->bias_is_post_op && ends->bias < 0 && is_row(planner, output, input)) {
     ends->bias = post_op->input;
   } else if (ends->residual < 0 && !output->chains_residual &&
-             lk_shape_equal(&planner->inputs[input].desc, &planner->body->outputs[0])) {
+             lk_shape_equal(&planner->inputs[input].desc, &planner->outputs[0])) {
     ends->residual = post_op->input;
   } else {
     return false;

@@ -175,7 +175,7 @@ lk_status lk_plan_depthwise(lk_planner *planner, const lk_conv_shape *shape, lk_
 lk_status lk_plan_matmul(lk_planner *planner, lk_matmul *matmul, bool has_columns,
                          lk_error *error) {
   const lk_layout layout = LK_LAYOUT_PLAIN;
-  const uint32_t rank = planner->body->outputs[0].rank;
+  const uint32_t rank = planner->outputs[0].rank;
   const lk_product_output output = {.layout = layout,
                                     .column_dim = has_columns ? (int32_t)rank - 1 : -1,
                                     .row_step = matmul->columns,

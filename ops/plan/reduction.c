@@ -28,7 +28,7 @@ lk_status lk_plan_reduce_step(lk_planner *planner, const lk_operand *from, const
 
 lk_status lk_plan_reduction(lk_planner *planner, uint32_t mask, lk_reduce_kind kind, double factor,
                             lk_error *error) {
-  const lk_tensor_desc *to = &planner->body->outputs[0];
+  const lk_tensor_desc *to = &planner->outputs[0];
   lk_operand from, result;
   const lk_layout layout = lk_fixed_input_layout(planner, 0);
   const lk_layout natural = to->rank == planner->inputs[0].desc.rank ? layout : LK_LAYOUT_PLAIN;

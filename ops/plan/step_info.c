@@ -53,7 +53,7 @@ static double flops_of(const lk_primitive *primitive, double most_elements) {
 static void count_primitive(const lk_plan_body *body, const lk_step *step, lk_step_info *info) {
   double most_elements = 0;
   for (uint32_t i = 0; i < step->n_args; i++) {
-    const int arg = body->args[step->first_arg + i].arg;
+    const int arg = lk_plan_args(body)[step->first_arg + i].arg;
     const const_dnnl_memory_desc_t md =
         dnnl_primitive_desc_query_md(step->primitive->desc, dnnl_query_exec_arg_md, arg);
     const shape it = shape_of(md);
@@ -66,7 +66,7 @@ static void count_primitive(const lk_plan_body *body, const lk_step *step, lk_st
 /* ---- both ---- */
 
 lk_step_info lk_step_describe(const lk_plan_body *body, uint32_t index) {
-  const lk_step *step = &body->steps[index];
+  const lk_step *step = &lk_plan_steps(body)[index];
   static _Thread_local char tiles[128];
   lk_step_info info = {.struct_size = sizeof info, .tiles = ""};
   if (step->primitive != NULL) {

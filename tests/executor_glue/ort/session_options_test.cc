@@ -61,9 +61,9 @@ TEST_F(SessionOptions, LimitTheCache) {
   EXPECT_GT(few.number("cache.kinds.run.evictions"), 0);
   const Report unlimited = after_runs(with({}));
   EXPECT_EQ(unlimited.number("cache.kinds.run.evictions"), 0);
-  ASSERT_GT(unlimited.number("cache.bytes"), 8 * 1024);
-  const Report small = after_runs(with({{"cache_bytes", "8k"}}));
-  EXPECT_LE(small.number("cache.bytes"), 8 * 1024);
+  ASSERT_GT(unlimited.number("cache.bytes"), 4 * 1024);
+  const Report small = after_runs(with({{"cache_bytes", "4k"}}));
+  EXPECT_LE(small.number("cache.bytes"), 4 * 1024);
   EXPECT_GT(small.number("cache.kinds.run.evictions"), 0);
 }
 
