@@ -1,0 +1,91 @@
+/* Contexts: what they are made with, and what they count. The functions are in the table
+ * (latchkey.h), as are those of the other parts. */
+#ifndef LATCHKEY_CONTEXT_H
+#define LATCHKEY_CONTEXT_H
+
+#include <latchkey/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct lk_context lk_context;   /* engine, cache, weights, options */
+typedef struct lk_executor lk_executor; /* an identity that is never reused, and its limits */
+
+typedef enum lk_cache_mode {
+  LK_CACHE_DEFAULT = 0, /* LATCHKEY_CACHE, else shared */
+  LK_CACHE_OFF = 1,     /* nothing is kept; run plans are off too; everything still works */
+  LK_CACHE_THREAD = 2,  /* all tables belong to the calling thread */
+  LK_CACHE_SHARED = 3   /* one table for all threads, a front table for each */
+} lk_cache_mode;
+
+#define LK_UNSET UINT64_MAX /* not given: the environment decides, then the default */
+#define LK_UNLIMITED (UINT64_MAX - 1)
+
+typedef enum lk_log_level {
+  LK_LOG_OFF = 0,
+  LK_LOG_WARNING = 1,
+  LK_LOG_INFO = 2,
+  LK_LOG_DEBUG = 3
+} lk_log_level;
+
+/* Called from any thread, with one line without a newline. It must not call the library. */
+typedef void (*lk_log_fn)(void *user, lk_log_level level, const char *line);
+
+/* Set to LK_CONTEXT_OPTIONS_INIT, then change what is wanted. A value comes from here first, then
+ * from the environment variable, then from the default. A bad value anywhere is LK_OUT_OF_RANGE and
+ * names the option or variable and its range. */
+typedef struct lk_context_options {
+  size_t struct_size;
+  lk_allocator allocator; /* {0}: the C library's */
+  uint32_t cache_mode;    /* lk_cache_mode; LATCHKEY_CACHE=off|thread|shared; default shared */
+  int32_t threads;        /* 0 = unset; 1..1024; LATCHKEY_THREADS; default: processors_get */
+  uint64_t cache_entries; /* LATCHKEY_CACHE_ENTRIES; default 65536; 0 disables */
+  uint64_t cache_bytes;   /* LATCHKEY_CACHE_BYTES, with k, m or g; default 32 MiB; 0 disables */
+  uint64_t weights_bytes; /* packed weights; default unlimited */
+  int32_t verbose;        /* -1 = unset; lk_log_level; LATCHKEY_VERBOSE=0..3; default 1 */
+  uint32_t reserved;
+  lk_log_fn log; /* NULL: lines are dropped */
+  void *log_user;
+} lk_context_options;
+
+#define LK_CONTEXT_OPTIONS_INIT                                                                    \
+  {                                                                                                \
+    sizeof(lk_context_options), {NULL, NULL, NULL}, 0, 0, LK_UNSET, LK_UNSET, LK_UNSET, -1, 0,     \
+        NULL, NULL                                                                                 \
+  }
+
+/* What a cache entry is for. Each kind has its own counters. */
+typedef enum lk_kind {
+  LK_KIND_NAME = 0,  /* name key: a node's plan */
+  LK_KIND_VALUE = 1, /* value key: a primitive */
+  LK_KIND_RUN = 2,   /* a run plan of a whole graph, and its frames */
+  LK_KIND_USER = 3,  /* a value of the host's own */
+  LK_KIND_COUNT = 4
+} lk_kind;
+
+typedef struct lk_kind_stats {
+  uint64_t hits, misses, builds, failed_builds, waits, evictions;
+  uint64_t entries, bytes; /* now */
+  uint64_t build_ns;       /* total; nested builds are counted in each */
+} lk_kind_stats;
+
+typedef struct lk_stats {
+  size_t struct_size;
+  lk_kind_stats kind[LK_KIND_COUNT];
+  uint64_t entries, bytes, peak_bytes;       /* linked in the cache */
+  uint64_t unlinked_bytes;                   /* evicted, still in use by somebody */
+  uint64_t capacity_entries, capacity_bytes; /* LK_UNLIMITED: none */
+  uint64_t weights_entries, weights_bytes;   /* packed copies now */
+  uint64_t weights_packed, weights_shared;   /* packings done; times one was found ready */
+  uint64_t weights_capacity_bytes;
+  uint64_t ref_primitives; /* primitives built on a ref: implementation */
+  uint64_t reorders;       /* reorder steps in the plans that were built */
+  uint64_t allocations;    /* calls of the context's allocator so far */
+} lk_stats;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,162 @@
+/* Nodes: what an op is made from, and the operators that exist. */
+#ifndef LATCHKEY_NODE_H
+#define LATCHKEY_NODE_H
+
+#include <latchkey/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct lk_op lk_op;     /* one node of a graph, immutable */
+typedef struct lk_dims lk_dims; /* dimensions that are not known yet, by number */
+
+typedef enum lk_attr_type {
+  LK_ATTR_INTS = 1,   /* data: const int64_t[count]; a single INT has count 1 */
+  LK_ATTR_FLOATS = 2, /* data: const float[count] */
+  LK_ATTR_STRING = 3, /* data: const char[count], not necessarily NUL-terminated */
+  LK_ATTR_TENSOR = 4  /* data: const lk_tensor[count] */
+} lk_attr_type;
+
+typedef struct lk_attr {
+  const char *name;
+  uint32_t type; /* lk_attr_type */
+  uint32_t count;
+  const void *data;
+} lk_attr;
+
+/* Fused operators, which are applied to output 0 in their order. X(symbol, value, name) */
+// clang-format off
+#define LK_POST_OP_LIST(X)                                                             \
+  X(LK_POST_RELU,         1, "relu")         /* x < 0 ? alpha * x : x */               \
+  X(LK_POST_CLIP,         2, "clip")         /* min(max(x, alpha), beta) */            \
+  X(LK_POST_SIGMOID,      3, "sigmoid")                                                \
+  X(LK_POST_HARDSIGMOID,  4, "hard_sigmoid") /* clip(alpha * x + beta, 0, 1) */        \
+  X(LK_POST_HARDSWISH,    5, "hard_swish")   /* x * clip(x / 6 + 1/2, 0, 1) */         \
+  X(LK_POST_SWISH,        6, "swish")        /* x * sigmoid(alpha * x) */              \
+  X(LK_POST_LINEAR,       7, "linear")       /* alpha * x + beta */                    \
+  X(LK_POST_ADD,          8, "add")          /* + input */                             \
+  X(LK_POST_MUL,          9, "mul")          /* * input */                             \
+  X(LK_POST_SUB,         10, "sub")          /* - input */                             \
+  X(LK_POST_DIV,         11, "div")          /* / input */
+// clang-format on
+
+typedef enum lk_post_op_kind {
+#define LK_POST_OP_ENUM(symbol, value, name) symbol = value,
+  LK_POST_OP_LIST(LK_POST_OP_ENUM)
+#undef LK_POST_OP_ENUM
+} lk_post_op_kind;
+
+/* Those that take an operand. */
+#define LK_POST_OP_IS_BINARY(kind)                                                                 \
+  ((kind) == LK_POST_ADD || (kind) == LK_POST_MUL || (kind) == LK_POST_SUB || (kind) == LK_POST_DIV)
+
+typedef struct lk_post_op {
+  uint32_t kind; /* lk_post_op_kind */
+  int32_t input; /* add .. div: index of the node's input, which broadcasts to output 0; else -1 */
+  float alpha, beta;
+} lk_post_op;
+
+typedef enum lk_input_flags {
+  LK_INPUT_ABSENT = 1, /* an optional input that is not there */
+  LK_INPUT_COPY = 2    /* `constant` is copied now; without it, its memory must stay valid and
+                          unchanged until the op is destroyed */
+} lk_input_flags;
+
+typedef struct lk_node_input {
+  const lk_tensor *constant; /* NULL: comes at run time */
+  uint32_t flags;            /* lk_input_flags */
+  uint32_t reserved;
+} lk_node_input;
+
+/* A node. Operators are ONNX's, with its attribute names and the meaning of the given opset; the
+ * operand order is ONNX's, followed by the inputs that only post-ops use. */
+typedef struct lk_node_desc {
+  size_t struct_size;
+  const char *op_type;
+  const char *domain;      /* NULL or "" = ai.onnx; "latchkey" = operators that only fusion makes */
+  const char *output_name; /* output tensor 0: part of the key; required */
+  const char *scope;       /* graph within the executor: NULL or "" = the main graph */
+  uint64_t generation;     /* raised when the node or a constant of it changes */
+  uint32_t position;       /* among nodes that write the same output tensor in place */
+  int32_t opset;           /* 7..LK_MAX_OPSET */
+  uint32_t n_inputs, n_outputs, n_attrs, n_post_ops;
+  const lk_node_input *inputs;
+  const lk_attr *attrs;
+  const lk_post_op *post_ops;
+} lk_node_desc;
+
+/* ---- operators that exist ------------------------------------------------------------------ */
+
+/* The latest opset of ai.onnx that the rows know. */
+#define LK_MAX_OPSET 23
+
+/* What others may do with an operator, whatever its attributes. */
+typedef enum lk_op_flags {
+  LK_OP_ON_ONEDNN = 1 << 0,       /* some of its nodes compute on oneDNN; else all on kernels */
+  LK_OP_WORTH_CLAIMING = 1 << 1,  /* arithmetic on data; a host hands the others over beside it */
+  LK_OP_SHAPE_ONLY = 1 << 2,      /* reads the shape of its input, never an element */
+  LK_OP_RANDOM = 1 << 3,          /* equal inputs do not give equal outputs */
+  LK_OP_DATA_DEPENDENT = 1 << 4,  /* shapes of outputs follow from elements: known when run */
+  LK_OP_COMMUTATIVE = 1 << 5,     /* its inputs may change places */
+  LK_OP_POST_OPS = 1 << 6,        /* takes post-ops */
+  LK_OP_TENSOR_POST_OPS = 1 << 7, /* a post-op with a tensor costs it less than a node of its own */
+  LK_OP_COLUMNS = 1 << 8 /* output 0 has the last dimension of input 1, of rank 2 or more */
+} lk_op_flags;
+
+/* Sets of element types: bit d is the lk_dtype d. */
+#define LK_TYPE(dtype) (1u << (dtype))
+/* What sizes, axes and indices are made of, and what is asked of them. */
+#define LK_TYPES_OF_SHAPES (LK_TYPE(LK_I64) | LK_TYPE(LK_I32) | LK_TYPE(LK_BOOL))
+
+/* A number among the parameters of an operator. */
+typedef struct lk_op_number {
+  const char *attr; /* the attribute that has it; NULL: none */
+  float fallback;   /* where it is not given */
+  uint32_t input;   /* the input that has it instead, from opset `input_since` on; 0: none */
+  int32_t input_since;
+} lk_op_number;
+
+/* The post-op that an operator becomes when it is fused into the one that makes its input. */
+typedef struct lk_op_fusion {
+  uint32_t kind; /* lk_post_op_kind; 0: none. add .. div: the operand is the other input, and where
+                    that is one number, the post-op may be linear */
+  lk_op_number alpha, beta;
+} lk_op_fusion;
+
+#define LK_MAX_TYPE_GROUPS 4
+
+/* A row of the operator table. Static, valid for ever. */
+typedef struct lk_op_row {
+  size_t struct_size;
+  const char *op_type, *domain; /* domain "": ai.onnx */
+  const char *summary;          /* one line */
+  int32_t since;                /* the opset from which on the row holds, up to LK_MAX_OPSET */
+  uint32_t flags;               /* lk_op_flags */
+  uint32_t min_inputs, max_inputs, max_outputs; /* inputs without those of post-ops */
+  /* Types, as ONNX has them: a letter for each input, and the last one for those behind it. Inputs
+   * with one letter have one type, of types[0] for T, types[1] for U, types[2] for V, types[3] for
+   * W (0: any). Outputs too, but for '?': attributes decide; a letter that no input has is the one
+   * type of its set. */
+  const char *input_types, *output_types;
+  uint32_t types[LK_MAX_TYPE_GROUPS]; /* LK_TYPE bits */
+  uint32_t reserved;
+  uint64_t shape_inputs;    /* bit i: shapes or parameters depend on input i, by value */
+  uint64_t in_place_inputs; /* bit i: output 0 may be written over input i */
+  uint64_t mode_inputs;     /* bit i: of the values that input i may have, not all are supported */
+  lk_op_fusion fusion;
+} lk_op_row;
+
+typedef struct lk_op_info {
+  size_t struct_size;
+  const lk_op_row *row;
+  uint64_t shape_inputs;    /* of the row, without those that are absent */
+  uint64_t in_place_inputs; /* of the row */
+  uint32_t n_inputs, n_outputs;
+} lk_op_info;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

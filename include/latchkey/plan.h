@@ -1,0 +1,86 @@
+/* Plans: nodes bound to shapes, what they consist of, and the frames that they run in. */
+#ifndef LATCHKEY_PLAN_H
+#define LATCHKEY_PLAN_H
+
+#include <latchkey/node.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct lk_plan lk_plan;   /* a node bound to shapes: primitives, packed weights */
+typedef struct lk_frame lk_frame; /* everything that changes while a plan runs */
+
+typedef enum lk_bind_flags {
+  LK_BIND_OWN = 1 /* the plan is the caller's own: it is made without a look-up, takes less memory,
+                     and the cache neither keeps nor counts it. For hosts that keep plans by a key
+                     of their own, such as one for a whole graph */
+} lk_bind_flags;
+
+typedef struct lk_bind_desc {
+  size_t struct_size;
+  const lk_tensor *inputs; /* [n_inputs]: descriptions; data of shape inputs that are known now */
+  const lk_layout *wishes; /* [n_outputs]: the layout wanted, LK_LAYOUT_ANY: the operator chooses;
+                              NULL: it chooses all */
+  uint32_t n_inputs;
+  uint32_t n_outputs;
+  int32_t in_place_input; /* input that output 0 will be written over, or -1 */
+  uint32_t flags;         /* lk_bind_flags */
+} lk_bind_desc;
+
+typedef struct lk_plan_info {
+  size_t struct_size;
+  uint64_t bytes;         /* of the plan itself: charged to the cache, or LK_BIND_OWN */
+  uint64_t scratch_bytes; /* scratchpad and temporaries that a frame lends it */
+  int32_t alias_input;    /* output 0 has the bytes of this input: same pointer allowed; or -1 */
+  uint32_t n_steps;       /* primitives and kernels */
+  uint32_t n_reorders;
+  uint32_t n_ref;             /* steps on a ref: implementation */
+  const char *implementation; /* of the main primitive, as oneDNN names it; "" if none */
+  uint32_t known_when_run;    /* 1: a shape input had no data; only op_run_alloc can run the node */
+  uint32_t reserved;
+  double flops; /* multiplications and additions; 0: a few for each element, or known when run */
+} lk_plan_info;
+
+/* A step of a plan: what it runs, and how much work that is. Texts are borrowed from the plan,
+ * `tiles` until this thread asks again. */
+typedef struct lk_step_info {
+  size_t struct_size;
+  const char *kind;           /* "convolution", "reorder"; of a kernel its name, such as "copy" */
+  const char *implementation; /* of a primitive, as oneDNN names it; else "kernel" */
+  const char *tiles;          /* how a kernel cuts its work; "": it does not, or oneDNN decides */
+  /* Multiplications and additions of a convolution or matrix product, without those of post-ops; of
+   * other arithmetic one for each element of the largest operand; 0: elements only move. */
+  double flops;
+  double bytes; /* of all operands, each counted once */
+} lk_step_info;
+
+/* What a step took. */
+typedef struct lk_step_time {
+  uint64_t ns;         /* from its beginning to its end */
+  uint64_t compute_ns; /* in which threads computed, the sum over all of them */
+} lk_step_time;
+
+/* In what plan_output says of a plan that is known_when_run, and in op_infer. */
+#define LK_DIM_UNKNOWN INT64_C(-1)
+#define LK_RANK_UNKNOWN UINT32_MAX
+
+/* An output that op_run_alloc wants memory for. */
+typedef struct lk_output_request {
+  size_t struct_size;
+  lk_tensor_desc desc; /* all known */
+  uint64_t bytes;      /* may be 0 */
+  uint64_t alignment;  /* of the memory, for speed; that of the elements is enough */
+  uint32_t index;      /* which output */
+  int32_t alias_input; /* this input's pointer may be given: the bytes are the same; or -1 */
+} lk_output_request;
+
+/* Gives memory for an output; NULL: there is none. `request` is valid during the call. The function
+ * must not use the frame of the run. */
+typedef void *(*lk_output_alloc_fn)(void *arg, const lk_output_request *request);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
