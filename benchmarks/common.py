@@ -10,6 +10,8 @@ import subprocess
 import sys
 import time
 
+import numpy
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("LATCHKEY_BUILD", ROOT / "build/development"))
 sys.path.insert(0, str(ROOT / "tests/models"))  # for light_models and ocr_models
@@ -141,6 +143,21 @@ def compare(workers, shape, blocks, seconds):
         runs[engine] = max(3, min(400, int(seconds * 1e9 / median(warm[1:]))))
     return figures(alternate(list(workers), blocks, lambda engine, _: workers[engine].ask(
         "time", runs[engine], shape)["ns"]))
+
+
+def check_outputs(engines, model, shape, folder):
+    """Raises an AssertionError if the engines' first outputs for one seeded input differ by more
+    than f32 and its order of additions explain."""
+    expected = None
+    for engine in engines:
+        file = pathlib.Path(folder) / "output.npy"
+        with peer(engine, model, 1) as worker:
+            worker.ask("save", shape, file)
+        output = numpy.load(file)
+        if expected is None:
+            expected = output
+        numpy.testing.assert_allclose(output, expected, 1e-3, max(1e-6, 3e-4 * expected.std()),
+                                      err_msg=f"{model} {shape}: {engine} beside {engines[0]}")
 
 
 def mib(count):

@@ -5,6 +5,7 @@ stdout. ENGINE: openvino; onnxruntime; onnxruntime_parallel, with branches in pa
 threads; provider, ONNX Runtime with this build's provider; latchkey, the installed Python package.
   time N D0xD1x...   runs N times on one seeded input: {"ns": [...], "sum": ...}
   shapes N S,S,...   runs once for each shape, N in all, cyclically: {"ns": [...], "sum": ...}
+  save S FILE        runs once, and writes the output to a .npy file: {}
   threads T N S      T threads run T * N times on one input of shape S: {"wrong": how many of their
                      last outputs are not what one thread made}
   stats              {"rss": bytes}, and of the provider its "claims"
@@ -138,6 +139,9 @@ def main():
             left = iter(range(int(words[0]) * int(words[1])))
             wrong = crew(int(words[0]), lambda: is_last_wrong(run, values, left, right))
             answer = {"wrong": sum(wrong)}
+        elif command == "save":
+            numpy.save(words[1], run(noise(words[0])))
+            answer = {}
         elif command in ("time", "shapes"):
             count, shapes = int(words[0]), words[1].split(",")
             times, total = [], 0.0
