@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,14 +10,16 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from ._call import Call, encode
 from ._context import UNLIMITED, Context, _number, shared_context
 from ._errors import ModelNotFoundError, NotFoundError, fail, text
 from ._native import ffi, lib
 from ._profile import Profile
-from ._tensor import fill_input, fill_output, numpy_dtype, take_output
+from ._tensor import numpy_dtype
 
 
 _EXECUTORS = {"naive": lib.LK_EXECUTOR_NAIVE, "parallel": lib.LK_EXECUTOR_PARALLEL}
+_CLOSED = "failed to use a session: it is closed"
 _WHEN_BUSY = {"wait": lib.LK_WHEN_BUSY_WAIT, "fail": lib.LK_WHEN_BUSY_FAIL}
 
 
@@ -36,10 +38,6 @@ def _choice(value: str, option: str, choices: Mapping[str, int]) -> int:
         raise ValueError(
             f"failed to read option '{option}': {value!r}, one of {', '.join(choices)}")
     return choices[value]
-
-
-def _encode(name: str) -> bytes:
-    return name.encode("utf-8", "surrogateescape")
 
 
 class Session:
@@ -74,11 +72,11 @@ class Session:
         if context is not None and context_options:
             raise TypeError("failed to open a model: context= and options of a context "
                             f"({', '.join(context_options)}) are given, one of both is allowed")
-        self._pointer: Any = None
+        self._handles: tuple[Any, Any] | None = None
         self.context = context or shared_context(context_options)
         if isinstance(disabled_passes, str):
             disabled_passes = [disabled_passes]
-        passes = [ffi.new("char[]", _encode(name)) for name in disabled_passes]
+        passes = [ffi.new("char[]", encode(name)) for name in disabled_passes]
         pass_list = ffi.new("char *[]", passes)
         options = ffi.new("lk_session_options *", {
             "struct_size": ffi.sizeof("lk_session_options"), "disabled_passes": pass_list,
@@ -101,14 +99,15 @@ class Session:
             # Where the file is there, a pass was not found, or a file that the model refers to.
             fail(status, error, NotFoundError if passes and file_is_there else ModelNotFoundError)
         self._api = lib.lk_py_session_api()
-        self._pointer = ffi.gc(made[0], lib.lk_py_session_release)
+        self._hold(made[0])
         self.inputs = self._values(self._api.input_count, self._api.input_info)
         """What the model takes."""
         self.outputs = self._values(self._api.output_count, self._api.output_info)
         """What the model gives."""
         self.metadata = self._read_metadata()
         """Metadata of the file."""
-        self._names = {value.name: ffi.new("char[]", _encode(value.name))
+        self._all_outputs = tuple(value.name for value in self.outputs)
+        self._names = {value.name: ffi.new("char[]", encode(value.name))
                        for value in self.inputs + self.outputs}
 
     def run(self, inputs: Mapping[str, Any], outputs: Sequence[str] | None = None,
@@ -130,41 +129,36 @@ class Session:
         :returns: the outputs by name; those in ``out`` are the arrays given there, the others own
             memory of the library's, without a copy.
         """
-        session = self._handle()
-        out = {} if out is None else out
+        handles = self._handles
+        if handles is None:
+            raise ValueError(_CLOSED)
+        session, release = handles
         if isinstance(outputs, str):
             raise TypeError(f"failed to run: outputs is the text {outputs!r}, a list is needed")
-        wanted = [value.name for value in self.outputs] if outputs is None else list(outputs)
-        wanted += [name for name in out if name not in wanted]
-
-        alive: list[Any] = []  # what the tensors point to
-        given = ffi.new("lk_named_tensor[]", len(inputs))
-        for tensor, (name, value) in zip(given, inputs.items()):
-            alive.append(self._set_name(tensor, name))
-            alive.append(fill_input(tensor.tensor, value, name))
-        results = ffi.new("lk_named_tensor[]", len(wanted))
-        for tensor, name in zip(results, wanted):
-            alive.append(self._set_name(tensor, name))
-            if name in out:
-                fill_output(tensor.tensor, out[name], name)
+        wanted = self._all_outputs if outputs is None else tuple(outputs)
+        if out is not None:
+            wanted += tuple(name for name in out if name not in wanted)
+        call = self._take_call(tuple(inputs), wanted)
+        alive = call.read_from(inputs)
+        if out is not None:
+            call.write_to(out)
         options = ffi.NULL
         if timeout is not None or profile is not None:
             options = ffi.new("lk_run_options *", {"struct_size": ffi.sizeof("lk_run_options")})
         if timeout is not None:
             options.deadline_ns = max(1, time.monotonic_ns() + int(timeout * 1e9))
-        if profile is not None:
+        if profile is None:
+            status = call.run(session, options)
+        else:
             options.profile = profile._pointer
             profile._threads = self.context.threads
-
-        error = ffi.new("lk_error *")
-        with contextlib.nullcontext() if profile is None else profile._lock:
-            status = lib.lk_py_session_run(session, given, len(given), results, len(results),
-                                           options, error)
+            with profile._lock:
+                status = call.run(session, options)
+        del alive  # not before: the mapping may change while the lock is released
         if status:
-            fail(status, error)
-        arrays = {}
-        for tensor, name in zip(results, wanted):
-            arrays[name] = out[name] if name in out else take_output(session, tensor.tensor)
+            fail(status, call.error)
+        arrays = call.take(release)
+        self._idle_calls.append(call)
         return arrays
 
     def stats(self) -> dict[str, dict[str, Any]]:
@@ -190,8 +184,8 @@ class Session:
         if status:
             fail(status, error)
         session = type(self).__new__(type(self))
-        session.__dict__.update(self.__dict__,
-                                _pointer=ffi.gc(made[0], lib.lk_py_session_release))
+        session.__dict__.update(self.__dict__)
+        session._hold(made[0])
         return session
 
     __copy__ = clone
@@ -210,7 +204,7 @@ class Session:
 
         Closing twice is allowed; a ``with`` block closes at its end.
         """
-        self._pointer = None
+        self._handles = None
 
     def __enter__(self) -> Session:
         return self
@@ -219,27 +213,36 @@ class Session:
         self.close()
 
     def __repr__(self) -> str:
-        if self._pointer is None:
+        if self._handles is None:
             return "<latchkey.Session, closed>"
         inputs, outputs = (", ".join(value.name for value in values)
                            for values in (self.inputs, self.outputs))
         return f"<latchkey.Session {inputs} -> {outputs}>"
 
+    def _hold(self, made: Any) -> None:
+        """Takes over an lk_py_session, which is released with the last that refers to it."""
+        pointer = ffi.gc(made, lib.lk_py_session_release)
+        self._handles = pointer, functools.partial(lib.lk_py_output_release, pointer)
+        self._idle_calls: list[Call] = []  # as many as there were runs at the same time
+
     def _handle(self) -> Any:
-        pointer = self._pointer
-        if pointer is None:
-            raise ValueError("failed to use a session: it is closed")
-        return pointer
+        handles = self._handles
+        if handles is None:
+            raise ValueError(_CLOSED)
+        return handles[0]
 
     def _native(self) -> Any:
         return lib.lk_py_session_get(self._handle())
 
-    def _set_name(self, tensor: Any, name: str) -> Any:
-        kept = self._names.get(name)
-        if kept is None:  # unknown: the library says so
-            kept = ffi.new("char[]", _encode(name))
-        tensor.name = kept
-        return kept
+    def _take_call(self, names: tuple[str, ...], wanted: tuple[str, ...]) -> Call:
+        """One for this run alone. Lists are safe to take from and to give to on any thread."""
+        try:
+            call = self._idle_calls.pop()
+        except IndexError:
+            return Call(self._names, names, wanted)
+        if call.names == names and call.wanted == wanted:
+            return call
+        return Call(self._names, names, wanted)
 
     def _values(self, count: Any, info: Any) -> tuple[ValueInfo, ...]:
         native = self._native()

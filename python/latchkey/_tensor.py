@@ -1,4 +1,8 @@
-"""NumPy arrays as tensors of the library, and back, without a copy."""
+"""NumPy arrays as tensors of the library, and back, without a copy.
+
+A tensor remembers the last array, because a program mostly runs one shape again and again: then
+only the address has to be told.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ _DTYPES = {numpy.dtype(name): number for name, number in (
     ("int16", lib.LK_I16), ("int32", lib.LK_I32), ("int64", lib.LK_I64), ("bool", lib.LK_BOOL),
     ("float16", lib.LK_F16), ("float64", lib.LK_F64), ("uint32", lib.LK_U32),
     ("uint64", lib.LK_U64))}
+_NULL = ffi.NULL
 _NUMPY = {number: dtype for dtype, number in _DTYPES.items()}
 
 
@@ -24,56 +29,100 @@ def numpy_dtype(number: int) -> numpy.dtype | None:
     return _NUMPY.get(number)
 
 
-def _fill(tensor: Any, array: numpy.ndarray, what: str, name: str) -> None:
+def _describe(desc: Any, array: numpy.ndarray, what: str, name: str) -> None:
     number = _DTYPES.get(array.dtype)
     if number is None and array.dtype.name == "bfloat16":
         number = lib.LK_BF16
     if number is None:
         raise TypeError(f"failed to run: {what} '{name}' has the type {array.dtype}, "
                         "a number or bool is needed")
-    if array.ndim > len(tensor.desc.dims):
+    if array.ndim > len(desc.dims):
         raise ValueError(f"failed to run: {what} '{name}' has {array.ndim} dimensions, "
-                         f"at most {len(tensor.desc.dims)}")
-    tensor.desc.dtype = number
-    tensor.desc.rank = array.ndim
-    tensor.desc.dims = array.shape
-    tensor.data = ffi.cast("void *", array.ctypes.data)
+                         f"at most {len(desc.dims)}")
+    desc.dtype = number
+    desc.rank = array.ndim
+    desc.dims = array.shape
 
 
-def fill_input(tensor: Any, value: Any, name: str) -> numpy.ndarray:
-    """Points the tensor to the array, and returns the array, which must live as long."""
-    array = numpy.asarray(value)
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    if not (array.flags.c_contiguous and array.flags.aligned):
-        array = array.copy(order="C")
-    _fill(tensor, array, "input", name)
-    return array
+class Input:
+    """An lk_tensor that the library reads arrays through, one after the other."""
+
+    __slots__ = ("_desc", "_dtype", "_name", "_shape", "_tensor")
+
+    def __init__(self, tensor: Any, name: str) -> None:
+        self._tensor, self._desc, self._name = tensor, tensor.desc, name
+        self._dtype: numpy.dtype | None = None
+        self._shape: tuple[int, ...] | None = None
+
+    def point_to(self, value: Any) -> numpy.ndarray:
+        """Points the tensor to an array, and returns that array, which must live as long."""
+        array = value if type(value) is numpy.ndarray else numpy.asarray(value)
+        if array.dtype is not self._dtype or array.shape != self._shape:
+            array = self._native(array)
+        flags = array.flags
+        if not (flags.c_contiguous and flags.aligned):
+            array = array.copy(order="C")
+        self._tensor.data = ffi.from_buffer(array)
+        return array
+
+    def _native(self, array: numpy.ndarray) -> numpy.ndarray:
+        """Describes the array in the byte order of this machine, which it returns it in."""
+        if not array.dtype.isnative:
+            array = array.astype(array.dtype.newbyteorder("="))
+        _describe(self._desc, array, "input", self._name)
+        self._dtype, self._shape = array.dtype, array.shape
+        return array
 
 
-def fill_output(tensor: Any, array: numpy.ndarray, name: str) -> None:
-    """Points the tensor to the caller's array, which the run writes to."""
-    if not isinstance(array, numpy.ndarray):
-        raise TypeError(f"failed to run: out '{name}' is a {type(array).__name__}, "
-                        "a numpy.ndarray is needed")
-    flags = array.flags
-    if not (flags.c_contiguous and flags.aligned and flags.writeable and array.dtype.isnative):
-        raise ValueError(f"failed to run: out '{name}' must be C-contiguous, aligned, writeable "
-                         "and of native byte order")
-    _fill(tensor, array, "out", name)
+class Output:
+    """An lk_tensor that the library writes results through."""
 
+    __slots__ = ("_array", "_bytes", "_desc", "_dtype", "_name", "_seen", "_shape", "_tensor")
 
-def take_output(session: Any, tensor: Any) -> numpy.ndarray:
-    """An array that owns memory of the library's, and with it a reference to the session."""
-    owned = ffi.gc(ffi.cast("char *", tensor.data),
-                   lambda data, release=lib.lk_py_output_release: release(session, data))
-    dtype = numpy_dtype(tensor.desc.dtype)
-    assert dtype is not None, "a tensor that was computed has a type"
-    shape = tuple(tensor.desc.dims[0:tensor.desc.rank])
-    count = 1
-    for size in shape:
-        count *= size
-    if count == 0:
-        return numpy.empty(shape, dtype)
-    # The buffer keeps `owned`, the array keeps the buffer.
-    return numpy.frombuffer(ffi.buffer(owned, count * dtype.itemsize), dtype).reshape(shape)
+    def __init__(self, tensor: Any, name: str) -> None:
+        self._tensor, self._name = tensor, name
+        self._array: numpy.ndarray | None = None  # the caller's; None: the library allocates
+        self._desc = ffi.buffer(ffi.addressof(tensor, "desc"))
+        self._seen = b""  # the bytes of the description that what follows was read from
+        self._dtype: numpy.dtype | None = None
+        self._shape: tuple[int, ...] = ()
+        self._bytes = 0
+
+    def point_to(self, array: numpy.ndarray) -> None:
+        """Points the tensor to the caller's array, which the next run writes to."""
+        if not isinstance(array, numpy.ndarray):
+            raise TypeError(f"failed to run: out '{self._name}' is a {type(array).__name__}, "
+                            "a numpy.ndarray is needed")
+        flags = array.flags
+        if not (flags.c_contiguous and flags.aligned and flags.writeable and array.dtype.isnative):
+            raise ValueError(f"failed to run: out '{self._name}' must be C-contiguous, aligned, "
+                             "writeable and of native byte order")
+        _describe(self._tensor.desc, array, "out", self._name)
+        self._tensor.data = ffi.from_buffer(array)
+        self._array = array
+
+    def take(self, release: Any) -> numpy.ndarray:
+        """The result: the caller's array, or one over the memory that the library has allocated,
+        which ends with ``release(address)``. The next run's is the library's again."""
+        tensor, array = self._tensor, self._array
+        if array is not None:
+            self._array = None
+        else:
+            owned = ffi.gc(tensor.data, release)
+            if self._desc != self._seen:
+                self._read()
+            # The array keeps the buffer, the buffer keeps `owned`.
+            array = (numpy.ndarray(self._shape, self._dtype, ffi.buffer(owned, self._bytes))
+                     if self._bytes > 0 else numpy.empty(self._shape, self._dtype))
+        tensor.data = _NULL
+        return array
+
+    def _read(self) -> None:
+        desc = self._tensor.desc
+        self._dtype = numpy_dtype(desc.dtype)
+        assert self._dtype is not None, "a tensor that was computed has a type"
+        self._shape = tuple(desc.dims[0:desc.rank])
+        self._bytes = self._dtype.itemsize
+        for size in self._shape:
+            self._bytes *= size
+        self._seen = self._desc[:]

@@ -89,21 +89,34 @@ def address(array):
     return array.__array_interface__["data"][0]
 
 
+class Spy:
+    """Notes where tensors lie, as the library is told and as it tells."""
+
+    def __init__(self, monkeypatch):
+        from latchkey import _call
+        self._lib, self._ffi, self.given, self.made = _call.lib, _call.ffi, [], []
+        monkeypatch.setattr(_call, "lib", self)
+
+    def lk_py_session_run(self, session, given, n_given, results, n_results, options, error):
+        self.given += [self._where(given[i]) for i in range(n_given)]
+        status = self._lib.lk_py_session_run(session, given, n_given, results, n_results, options,
+                                             error)
+        self.made += [self._where(results[i]) for i in range(n_results)]
+        return status
+
+    def _where(self, named):
+        return int(self._ffi.cast("uintptr_t", named.tensor.data))
+
+
 def test_inputs_are_read_in_place(relu, monkeypatch):
     """The address that the library is given is the array's own."""
-    from latchkey import _session
-    seen = []
-
-    def spy(tensor, value, name, fill=_session.fill_input):
-        kept = fill(tensor, value, name)
-        seen.append(int(_session.ffi.cast("uintptr_t", tensor.data)))
-        return kept
-    monkeypatch.setattr(_session, "fill_input", spy)
+    spy = Spy(monkeypatch)
     session = latchkey.Session(relu)
-    x = random(5, 3)
-    x.flags.writeable = False
-    session.run({"x": x})
-    assert seen == [address(x)]
+    arrays = [random(5, 3), random(5, 3), random(4, 3)]
+    for x in arrays:
+        x.flags.writeable = False
+        session.run({"x": x})
+    assert spy.given == [address(x) for x in arrays]
 
 
 @pytest.mark.parametrize("make", [
@@ -120,16 +133,60 @@ def test_other_arrays_are_copied_first(relu, make):
 
 
 def test_outputs_are_the_memory_of_the_library(relu, monkeypatch):
-    from latchkey import _session
-    given = []
+    spy = Spy(monkeypatch)
+    session = latchkey.Session(relu)
+    arrays = [session.run({"x": random(rows, 3)})["y"] for rows in (4, 4, 7)]
+    assert spy.made == [address(y) for y in arrays] and len(set(spy.made)) == 3
+    for y in arrays:
+        assert address(y) % 64 == 0
+        assert y.flags.c_contiguous and y.flags.writeable and not y.flags.owndata
 
-    def spy(session, tensor, take=_session.take_output):
-        given.append(int(_session.ffi.cast("uintptr_t", tensor.data)))
-        return take(session, tensor)
-    monkeypatch.setattr(_session, "take_output", spy)
-    y = latchkey.Session(relu).run({"x": random(4, 3)})["y"]
-    assert given == [address(y)] and address(y) % 64 == 0
-    assert y.flags.c_contiguous and y.flags.writeable and not y.flags.owndata
+
+def test_runs_leave_nothing_to_the_next():
+    """Names, types, shapes, byte orders and arrays of the caller, one after the other."""
+    model = make_model([helper.make_node("Add", ["a", "b"], ["sum"]),
+                        helper.make_node("Sub", ["a", "b"], ["difference"])],
+                       [("a", TensorProto.FLOAT, None), ("b", TensorProto.FLOAT, None)],
+                       [("sum", TensorProto.FLOAT, None), ("difference", TensorProto.FLOAT, None)])
+    session = latchkey.Session(model)
+    random_state = numpy.random.default_rng(3)
+    for turn in range(200):
+        shape = tuple(random_state.integers(0, 4, random_state.integers(0, 4)))
+        a, b = (random_state.standard_normal(shape).astype(random_state.choice(["<f4", ">f4"]))
+                for _ in range(2))
+        expected = {"sum": a + b, "difference": a - b}
+        inputs = {"a": a, "b": b} if turn % 3 else {"b": b, "a": a}
+        names = [["sum", "difference"], ["difference"], ["sum"], [], None][random_state.integers(5)]
+        into = {name: numpy.full(shape, 7, numpy.float32) for name in expected
+                if random_state.integers(2)}
+        if random_state.integers(4) == 0:
+            with pytest.raises((latchkey.Error, TypeError)):
+                session.run({**inputs, "a": [a.astype(numpy.float64), "text"][turn % 2]},
+                            names, out=into)
+        results = session.run(inputs, names, out=into)
+        names = list(expected) if names is None else names
+        assert list(results) == names + [name for name in into if name not in names]
+        for name, value in results.items():
+            assert value.shape == shape and value.dtype == numpy.float32
+            assert numpy.array_equal(value, expected[name].astype(numpy.float32))
+            assert (value is into.get(name)) == (name in into)
+
+
+def test_inputs_may_change_while_a_run_is_on(relu):
+    """Names and arrays are those at the beginning, and none is freed too early."""
+    session = latchkey.Session(relu)
+
+    class Changing(dict):
+        def __getitem__(self, name):
+            found = super().__getitem__(name)
+            self.clear()
+            return found
+    for rows in (1000, 1000, 3):
+        x = random(rows, 3)
+        y = session.run(Changing(x=x.copy()))["y"]
+        assert numpy.array_equal(y, numpy.maximum(x, 0))
+    with pytest.raises(latchkey.NotFoundError):
+        session.run({})
 
 
 def test_out_is_written_in_place(convnet):

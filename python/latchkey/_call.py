@@ -1,0 +1,67 @@
+"""The arguments of a run, which later runs of the same names use again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy
+
+from ._native import ffi, lib
+from ._tensor import Input, Output
+
+
+def encode(name: str) -> bytes:
+    return name.encode("utf-8", "surrogateescape")
+
+
+def _tensors(names: tuple[str, ...], known: Mapping[str, Any], kept: list[Any]) -> Any:
+    tensors = ffi.new("lk_named_tensor[]", len(names))
+    for tensor, name in zip(tensors, names):
+        text = known.get(name)
+        if text is None:  # the library says that there is no such name
+            text = ffi.new("char[]", encode(name))
+            kept.append(text)
+        tensor.name = text
+    return tensors
+
+
+class Call:
+    """What one run at a time has: the tensors of its inputs and outputs, and room for an error.
+
+    It is good for another run once results were taken; after a failure it is not.
+
+    :param known: names of the model, as C strings; they must live as long as this.
+    """
+
+    __slots__ = ("_given", "_inputs", "_kept", "_outputs", "_results", "error", "names",
+                 "wanted")
+
+    def __init__(self, known: Mapping[str, Any], names: tuple[str, ...],
+                 wanted: tuple[str, ...]) -> None:
+        self.names, self.wanted = names, wanted
+        self._kept: list[Any] = []
+        self._given = _tensors(names, known, self._kept)
+        self._results = _tensors(wanted, known, self._kept)
+        self.error = ffi.new("lk_error *")
+        self._inputs = [Input(named.tensor, name) for named, name in zip(self._given, names)]
+        self._outputs = [Output(named.tensor, name) for named, name in zip(self._results, wanted)]
+
+    def read_from(self, inputs: Mapping[str, Any]) -> list[numpy.ndarray]:
+        """Points the inputs to arrays, and returns those, which must live as long as the run."""
+        return [tensor.point_to(inputs[name]) for tensor, name in zip(self._inputs, self.names)]
+
+    def write_to(self, out: Mapping[str, numpy.ndarray]) -> None:
+        """Points some outputs to the caller's arrays; the library allocates the others."""
+        for tensor, name in zip(self._outputs, self.wanted):
+            if name in out:
+                tensor.point_to(out[name])
+
+    def run(self, session: Any, options: Any) -> int:
+        """The status; ``error`` has the sentence of a failure."""
+        return lib.lk_py_session_run(session, self._given, len(self._inputs), self._results,
+                                     len(self._outputs), options, self.error)
+
+    def take(self, release: Any) -> dict[str, numpy.ndarray]:
+        """The results of a run, by name; see :meth:`Output.take`."""
+        return {name: tensor.take(release) for tensor, name in zip(self._outputs, self.wanted)}
