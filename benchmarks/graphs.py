@@ -157,6 +157,12 @@ def save_open(model, path):
     return path
 
 
+def ends(model):
+    """The names of the first input and the first output."""
+    graph = onnx.load(model, load_external_data=False).graph
+    return graph.input[0].name, graph.output[0].name
+
+
 def save_fixed(model, shape, path):
     """The model with its first input fixed to `shape` ("1x3x48x320"), for engines to prepare."""
     graph = (loaded := onnx.load(model)).graph
