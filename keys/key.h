@@ -127,6 +127,7 @@ struct lk_key {
   /* Of a copy that is one fixed part: no other copy ever has this number, so what was found to
    * begin with it once always does. 0: none. */
   uint64_t serial;
+  uint64_t fixed_hash; /* of a copy: that of its fixed part; 0: not known */
 };
 
 #define LK_KEY_MAX_BYTES (1u << 20) /* a longer key is LK_OUT_OF_RANGE */

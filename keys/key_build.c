@@ -64,7 +64,8 @@ void lk_key_begin_with(lk_key_builder *builder, const lk_allocator *allocator,
 
 void lk_key_begin_like(lk_key_builder *builder, const lk_allocator *allocator, const lk_key *like) {
   const uint32_t size = lk_key_get_head(like)->fixed;
-  const lk_key fixed = {.hash = XXH3_64bits(like->bytes, size), .size = size, .bytes = like->bytes};
+  const uint64_t hash = like->fixed_hash != 0 ? like->fixed_hash : XXH3_64bits(like->bytes, size);
+  const lk_key fixed = {.hash = hash, .size = size, .bytes = like->bytes};
   lk_key_begin_with(builder, allocator, &fixed);
 }
 

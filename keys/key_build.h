@@ -32,7 +32,7 @@ static inline void lk_key_begin_from(lk_key_builder *builder, const lk_allocator
                                      const lk_key *fixed);
 /* The same with any key, all of which becomes fixed; copied at once. */
 void lk_key_begin_with(lk_key_builder *builder, const lk_allocator *allocator, const lk_key *fixed);
-/* The same with the fixed part of a whole key. */
+/* The same with the fixed part of a whole key; of a copy without hashing. */
 void lk_key_begin_like(lk_key_builder *builder, const lk_allocator *allocator, const lk_key *like);
 /* Ends the fixed part (head.fixed is set). What is added from now on belongs to the call. */
 void lk_key_seal(lk_key_builder *builder);
@@ -83,7 +83,8 @@ static inline lk_status lk_key_finish_partial(lk_key_builder *builder, lk_key *o
                       .partial = 1,
                       .bytes = builder->bytes,
                       .fixed = builder->from,
-                      .serial = 0};
+                      .serial = 0,
+                      .fixed_hash = 0};
   return LK_OK;
 }
 

@@ -39,7 +39,7 @@ struct lk_plan_entry {
   lk_run_plan *plan; /* NULL once the pool is destroyed */
   lk_execution_frame *idle;
   uint32_t n_frames; /* attached to its plan: idle ones, and those on loan */
-  /* One more idle frame, for plans without an arena: taken and given without the lock. */
+  /* One more idle frame: taken and given without the lock. */
   _Atomic(lk_execution_frame *) hot;
   bool cached;
 };
@@ -307,14 +307,9 @@ lk_status lk_lease_acquire(lk_plan_entry *entry, lk_lease *out_lease, lk_error *
   lk_status status = LK_OK;
   lk_frame_pool *pool = entry->pool;
   const uint64_t arena_bytes = entry->plan->arena_bytes;
-  lk_lease lease = {0};
-  *out_lease = lease;
-  if (arena_bytes == 0) {
-    out_lease->frame = atomic_exchange_explicit(&entry->hot, NULL, memory_order_acquire);
-    if (out_lease->frame != NULL) return LK_OK;
-  }
-
-  const found what = take_idle_lease(entry, &lease);
+  lk_lease lease = {.frame = atomic_exchange_explicit(&entry->hot, NULL, memory_order_acquire)};
+  *out_lease = (lk_lease){0};
+  const found what = lease.frame != NULL ? FOUND_ATTACHED : take_idle_lease(entry, &lease);
   if (arena_bytes > 0) LK_TRY(lk_arena_take(pool->arenas, arena_bytes, &lease.arena, error));
   if (what == FOUND_OTHER) lk_execution_frame_detach(pool->program, lease.frame);
   if (lease.frame == NULL) LK_TRY(make_frame(pool, &lease.frame, error));
@@ -342,12 +337,10 @@ void lk_lease_release(lk_plan_entry *entry, lk_lease *lease) {
   lk_arena *arena = lease->arena;
   *lease = (lk_lease){0};
   if (arena != NULL) lk_arena_give(pool->arenas, arena);
-  if (arena == NULL) {
-    lk_execution_frame *none = NULL;
-    if (atomic_compare_exchange_strong_explicit(&entry->hot, &none, frame, memory_order_release,
-                                                memory_order_relaxed)) {
-      return;
-    }
+  lk_execution_frame *none = NULL;
+  if (atomic_compare_exchange_strong_explicit(&entry->hot, &none, frame, memory_order_release,
+                                              memory_order_relaxed)) {
+    return;
   }
   pthread_mutex_lock(&pool->mutex);
   const uint64_t alive = atomic_load_explicit(&pool->n_frames_alive, memory_order_relaxed);

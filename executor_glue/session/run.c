@@ -6,6 +6,9 @@
 #include "base/struct.h"
 #include "executor_glue/session/session.h"
 
+/* A graph with a few inputs and outputs needs no memory of the allocator for a call. */
+enum { CALL_WORDS = 96 };
+
 /* The arguments of a run, by number of the graph's inputs and outputs; one block of memory. No
  * output is asked for twice, so the caller's are no more than the graph's. */
 typedef struct lk_session_call {
@@ -13,16 +16,23 @@ typedef struct lk_session_call {
   bool *given;       /* [n graph inputs] */
   bool *wanted;      /* [n graph outputs] */
   uint32_t *numbers; /* [n graph outputs]: the number of each of the caller's outputs */
-  void *memory;
+  void *memory;      /* of all these; NULL: `few` */
+  uint64_t few[CALL_WORDS];
 } lk_session_call;
 
+/* `call->memory` is NULL, nothing else is set. */
 static lk_status call_create(lk_session_call *call, const lk_session *session, lk_error *error) {
   size_t n_inputs = session->graph->n_inputs, n_outputs = session->graph->n_outputs;
   size_t bytes = (n_inputs + n_outputs) * (sizeof(lk_tensor) + sizeof(bool)) +
                  n_outputs * sizeof *call->numbers;
-  *call = (lk_session_call){.memory = lk_calloc(session->allocator, 1, bytes)};
-  if (call->memory == NULL) return lk_fail_memory(error, "the arguments of a run", bytes);
-  call->inputs = call->memory;
+  void *room = call->few;
+  if (bytes <= sizeof call->few) {
+    memset(room, 0, bytes);
+  } else {
+    room = call->memory = lk_calloc(session->allocator, 1, bytes);
+    if (room == NULL) return lk_fail_memory(error, "the arguments of a run", bytes);
+  }
+  call->inputs = room;
   call->outputs = call->inputs + n_inputs;
   call->numbers = (uint32_t *)(call->outputs + n_outputs);
   call->given = (bool *)(call->numbers + n_outputs);
@@ -118,7 +128,8 @@ lk_status lk_session_run(lk_session *session, const lk_named_tensor *inputs, uin
                          lk_error *error) {
   lk_status status = LK_OK;
   lk_run_options options = {.struct_size = sizeof options};
-  lk_session_call call = {0};
+  lk_session_call call;
+  call.memory = NULL;
   if (session == NULL || (inputs == NULL && n_inputs > 0) || (outputs == NULL && n_outputs > 0)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to run: the session, inputs or outputs are NULL, required");

@@ -122,6 +122,32 @@ TEST(Key, FromAFixedPartIsTheSameKey) {
   EXPECT_EQ(longer->hash, XXH3_64bits(longer->bytes, longer->size));
 }
 
+// A copy knows the hash of its fixed part, and a key that was never copied does not.
+TEST(Key, LikeAKeyIsTheSameFixedPartWithAnotherCall) {
+  lk_key_head head = {};
+  head.op = LK_WORD_VALUE;
+  Builder builder(head);
+  builder.attr(LK_WORD_PADS_BEGIN, {1, 1});
+  lk_key_seal(&builder.builder);
+  builder.tensor(shape({1, 3, 48, 320}));
+  lk_key borrowed;
+  LK_ASSERT_OK(lk_key_finish(&builder.builder, &borrowed, LK_ERR));
+  OwnedKey copy;
+  LK_ASSERT_OK(lk_key_copy(lk_allocator_default(), &borrowed, copy.out(), LK_ERR));
+  EXPECT_EQ(copy->fixed_hash, XXH3_64bits(copy->bytes, lk_key_get_head(copy)->fixed));
+  const lk_key *const likes[] = {&borrowed, copy};
+  for (const lk_key *like : likes) {
+    Builder from;
+    lk_key_begin_like(&from.builder, lk_allocator_default(), like);
+    OwnedKey same = from.tensor(shape({1, 3, 48, 320})).finish();
+    EXPECT_TRUE(lk_key_equal(same, copy));
+    lk_key_begin_like(&from.builder, lk_allocator_default(), like);
+    OwnedKey other = from.tensor(shape({1, 3, 48, 321})).finish();
+    EXPECT_FALSE(lk_key_equal(other, copy));
+    EXPECT_EQ(lk_key_get_head(other)->fixed, lk_key_get_head(copy)->fixed);
+  }
+}
+
 TEST(Key, WhatIsFixedIsPartOfTheKey) {
   Builder a, b;
   lk_key_seal(&a.builder);

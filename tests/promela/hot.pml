@@ -4,7 +4,7 @@
  *
  * Models executor_glue/run/frame_pool.c: lk_lease_acquire, lk_lease_release, take_idle,
  * take_from_another,
- * lk_plan_entry_destroy, lk_frame_pool_destroy, release_pool; for a run plan without an arena.
+ * lk_plan_entry_destroy, lk_frame_pool_destroy, release_pool.
  * Runners have found one entry in the cache and run it; the cache drops it at any time, and whoever
  * has the last reference destroys it; the executor closes the pool when no run is on, and then ends
  * its program. Runs of another entry take an idle frame away from this one (take_from_another).

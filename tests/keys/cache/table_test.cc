@@ -25,6 +25,7 @@ struct Item {
            0,
            reinterpret_cast<const uint8_t *>(bytes),
            nullptr,
+           0,
            0};
   }
   Item(const Item &) = delete;
