@@ -4,6 +4,7 @@
  *
  * A whole chain is composed in double and applied once. For all three producers the new weights are
  * a_c * w and the new bias is a_c * bias + b_c (Jacob et al., CVPR 2018, section 3.2). */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -142,6 +143,32 @@ static size_t channel_of(const scale_shift *f, size_t element) {
   return element / f->outer * f->per_outer + element / f->inner % f->per_outer;
 }
 
+/* A float of a model's file, which lies at any address. */
+typedef float file_float __attribute__((aligned(1), may_alias));
+
+/* Elements that follow each other, of one channel. Tells whether all stay finite; `to` may be
+ * NULL, or `from`. */
+static bool scale_run(const file_float *from, size_t n, double scale, float *to) {
+  bool is_finite = true;
+  for (size_t i = 0; i < n; i++) {
+    const float scaled = (float)((double)from[i] * scale);
+    is_finite &= fabsf(scaled) <= FLT_MAX;
+    if (to != NULL) to[i] = scaled;
+  }
+  return is_finite;
+}
+
+/* All weights, which are floats; the same. */
+static bool scale_weights(const lk_value *weights, const scale_shift *f, float *to) {
+  const file_float *from = weights->constant.data;
+  const size_t n = (size_t)lk_elements(&weights->constant.desc);
+  bool is_finite = true;
+  for (size_t i = 0; i < n; i += f->inner) {
+    is_finite &= scale_run(from + i, f->inner, f->a[channel_of(f, i)], to != NULL ? to + i : NULL);
+  }
+  return is_finite;
+}
+
 /* Numbers beyond float's range would not be rounding any more: then nothing is folded. */
 static bool stays_finite(const lk_graph *graph, const lk_node *node, const scale_shift *f) {
   const lk_value *weights = &graph->values[node->inputs[1]];
@@ -150,11 +177,7 @@ static bool stays_finite(const lk_graph *graph, const lk_node *node, const scale
     const double old = bias == LK_NO_VALUE ? 0.0 : number(graph, bias, c);
     if (!isfinite(f->a[c]) || !isfinite((float)(old * f->a[c] + f->b[c]))) return false;
   }
-  const size_t n = f->scales ? (size_t)lk_elements(&weights->constant.desc) : 0;
-  for (size_t i = 0; i < n; i++) {
-    if (!isfinite((float)(lk_constant_number(weights, i) * f->a[channel_of(f, i)]))) return false;
-  }
-  return true;
+  return !f->scales || scale_weights(weights, f, NULL);
 }
 
 static lk_status fold_weights(lk_graph *graph, int32_t node, const scale_shift *f,
@@ -168,9 +191,7 @@ static lk_status fold_weights(lk_graph *graph, int32_t node, const scale_shift *
   float *data = in_place ? value->constant.data
                          : lk_alloc_aligned(graph->allocator, n * sizeof *data, LK_DATA_ALIGNMENT);
   if (data == NULL) return lk_fail_memory(error, "folded weights", n * sizeof *data);
-  for (size_t i = 0; i < n; i++) {
-    data[i] = (float)(lk_constant_number(value, i) * f->a[channel_of(f, i)]);
-  }
+  (void)scale_weights(value, f, data);
   if (in_place) return LK_OK;
   int32_t fresh = LK_NO_VALUE;
   lk_status status = lk_graph_add_constant(graph, &desc, data, &fresh, error);
