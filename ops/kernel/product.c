@@ -88,34 +88,6 @@ int64_t lk_product_packed_size(const lk_product *self) {
   return self->panels * panel_elements(self);
 }
 
-void lk_product_pack(const lk_product *self, const float *from, int64_t n_step, int64_t tap_step,
-                     int64_t k_step, int64_t first_panel, int64_t last_panel, float *to) {
-  to += first_panel * panel_elements(self);
-  for (int64_t p = first_panel; p < last_panel; p++) {
-    const int64_t n0 = p * self->panel, columns = lk_min(self->panel, self->columns - n0);
-    for (int64_t t = 0; t < self->taps; t++) {
-      for (int64_t k = 0; k < self->k; k++, to += self->panel) {
-        const float *at = from + n0 * n_step + t * tap_step + k * k_step;
-        for (int64_t n = 0; n < columns; n++) to[n] = at[n * n_step];
-        for (int64_t n = columns; n < self->panel; n++) to[n] = 0;
-      }
-    }
-  }
-}
-
-void lk_product_unpack(const lk_product *self, const float *from, int64_t n_step, int64_t tap_step,
-                       int64_t k_step, float *to) {
-  for (int64_t p = 0; p < self->panels; p++) {
-    const int64_t n0 = p * self->panel, columns = lk_min(self->panel, self->columns - n0);
-    for (int64_t t = 0; t < self->taps; t++) {
-      for (int64_t k = 0; k < self->k; k++, from += self->panel) {
-        float *at = to + n0 * n_step + t * tap_step + k * k_step;
-        for (int64_t n = 0; n < columns; n++) at[n * n_step] = from[n];
-      }
-    }
-  }
-}
-
 /* ---- a task ---- */
 
 typedef struct block {

@@ -1,0 +1,80 @@
+/* The right operand of a matrix product, into panels and back. */
+#include <string.h>
+
+#include "ops/kernel/copy_plane.h"
+#include "ops/kernel/product.h"
+#include "ops/kernel/sizes.h"
+
+enum { ELEMENT = sizeof(float), LOG_ELEMENT = 2 };
+
+/* B as one panel sees it; steps are in elements. */
+typedef struct panel_source {
+  const float *from;
+  int64_t n_step, tap_step, k_step;
+  int64_t columns; /* at most the panel's; zeros follow */
+} panel_source;
+
+static void pack_each(const lk_product *self, const panel_source *source, float *to) {
+  for (int64_t t = 0; t < self->taps; t++) {
+    for (int64_t k = 0; k < self->k; k++, to += self->panel) {
+      const float *at = source->from + t * source->tap_step + k * source->k_step;
+      for (int64_t n = 0; n < source->columns; n++) to[n] = at[n * source->n_step];
+    }
+  }
+}
+
+/* Planes in which a column's elements lie side by side: of one tap, or else of one k. */
+static void pack_planes(const lk_product *self, const panel_source *source, float *to) {
+  lk_copy_plane_fn *transpose = lk_copy_planes_get(lk_isa_get())->transpose[LOG_ELEMENT];
+  const bool by_tap = source->k_step == 1;
+  const int64_t planes = by_tap ? self->taps : self->k;
+  const int64_t from_step = by_tap ? source->tap_step : source->k_step;
+  const int64_t tap_elements = self->k * self->panel;
+  const int64_t to_step = by_tap ? tap_elements : self->panel;
+  for (int64_t i = 0; i < planes; i++) {
+    const lk_copy_plane plane = {.from = (const char *)(source->from + i * from_step),
+                                 .to = (char *)(to + i * to_step),
+                                 .rows = by_tap ? self->k : self->taps,
+                                 .cols = source->columns,
+                                 .from_row = ELEMENT,
+                                 .from_col = source->n_step * ELEMENT,
+                                 .to_row = (by_tap ? self->panel : tap_elements) * ELEMENT,
+                                 .to_col = ELEMENT,
+                                 .block = ELEMENT};
+    transpose(&plane);
+  }
+}
+
+void lk_product_pack(const lk_product *self, const float *from, int64_t n_step, int64_t tap_step,
+                     int64_t k_step, int64_t first_panel, int64_t last_panel, float *to) {
+  const int64_t elements = self->taps * self->k * self->panel;
+  const bool has_rows = n_step != 1 && (k_step == 1 || tap_step == 1);
+  for (int64_t p = first_panel; p < last_panel; p++) {
+    const int64_t n = p * self->panel;
+    const panel_source source = {.from = from + n * n_step,
+                                 .n_step = n_step,
+                                 .tap_step = tap_step,
+                                 .k_step = k_step,
+                                 .columns = lk_min(self->panel, self->columns - n)};
+    float *panel = to + p * elements;
+    if (source.columns < self->panel) memset(panel, 0, (size_t)elements * sizeof *panel);
+    if (has_rows) {
+      pack_planes(self, &source, panel);
+    } else {
+      pack_each(self, &source, panel);
+    }
+  }
+}
+
+void lk_product_unpack(const lk_product *self, const float *from, int64_t n_step, int64_t tap_step,
+                       int64_t k_step, float *to) {
+  for (int64_t p = 0; p < self->panels; p++) {
+    const int64_t n0 = p * self->panel, columns = lk_min(self->panel, self->columns - n0);
+    for (int64_t t = 0; t < self->taps; t++) {
+      for (int64_t k = 0; k < self->k; k++, from += self->panel) {
+        float *at = to + n0 * n_step + t * tap_step + k * k_step;
+        for (int64_t n = 0; n < columns; n++) at[n * n_step] = from[n];
+      }
+    }
+  }
+}
