@@ -117,13 +117,13 @@ def light(folder, name):
 
 
 def grow_all(folder):
-    every_eighth = range(48, 257, 8)
+    quarters, blocks = range(48, 257, 4), range(64, 1537, 32)
     return [{"model": name, **grow(model, shapes)} for name, model, shapes in (
-        ("recognizer", RECOGNITION, batches([48], range(32, 833), 48 * 1600)),
-        ("detector", DETECTION, batches(range(64, 769, 32), range(64, 769, 32), 768 * 768)),
+        ("recognizer", RECOGNITION, batches([48], range(32, 1601), 48 * 1600)),
+        ("detector", DETECTION, batches(blocks, blocks, 768 * 768)),
         ("MobileNetV2", f"{folder}/mobilenet_v2.onnx",
-         batches(every_eighth, every_eighth, 256 * 256)),
-        ("encoder", f"{folder}/encoder.onnx", batches_of_sentences(1024)))]
+         batches(quarters, quarters, 256 * 256)),
+        ("encoder", f"{folder}/encoder.onnx", batches_of_sentences(1536)))]
 
 
 def main():
