@@ -58,12 +58,8 @@ typedef struct line {
 /* Windows that are too large for the first-level cache, some channels after the other: neighbours
  * overlap. */
 static void run_by_channels(const lk_pool *pool, const lk_pool_call *all) {
-  const int64_t taps = all->taps[0] * all->taps[1] * all->taps[2], block = CHANNELS;
+  const int64_t block = CHANNELS;
   lk_pool_call call = *all;
-  if (all->runs == 1 || taps * all->length <= WINDOW) {
-    pool->run(all);
-    return;
-  }
   for (int64_t i = 0; i < all->length; i += block) {
     call.from = (const char *)all->from + i * pool->size;
     call.to = (char *)all->to + i * pool->size;
@@ -100,7 +96,12 @@ static void pool_windows(line *self, int64_t first, int64_t end, int64_t tap, in
     call->length = call->to_next = g->inner;
     call->from_next = g->strides[2] * g->inner;
   }
-  run_by_channels(pool, call);
+  const int64_t taps = call->taps[0] * call->taps[1] * call->taps[2];
+  if (call->runs == 1 || taps * call->length <= WINDOW) {
+    pool->run(call);
+  } else {
+    run_by_channels(pool, call);
+  }
   call->first_tap = first_tap;
 }
 
@@ -113,14 +114,17 @@ static void pool_border(line *self, int64_t first, int64_t end) {
   }
 }
 
-static void pool_line(const lk_pool *pool, void *const *pointers, int64_t index) {
+/* `self` is used for one line after the other: a new one would have to be cleared. */
+static void pool_line(line *self, void *const *pointers, int64_t index) {
+  const lk_pool *pool = self->pool;
   const lk_pool_geometry *g = &pool->geometry;
   const int64_t image = index / g->out[1];
   const int64_t out[] = {image % g->out[0], index % g->out[1]};
   int64_t from = image / g->out[0]; /* a line of the input */
   const int64_t steps[] = {g->in[1] * g->in[2] * g->inner, g->in[2] * g->inner};
-  line self = {.pool = pool, .divisor = 1};
-  lk_pool_call *call = &self.call;
+  lk_pool_call *call = &self->call;
+  call->first_tap = 0;
+  self->divisor = 1;
   for (uint32_t i = 0; i < 2; i++) {
     const int64_t start = lk_pool_start(g, i, out[i]);
     const int64_t tap = lk_pool_first_tap(g, i, start), end = lk_pool_end_tap(g, i, start);
@@ -129,21 +133,21 @@ static void pool_line(const lk_pool *pool, void *const *pointers, int64_t index)
     call->first_tap = (call->first_tap + tap) * g->kernel[i + 1];
     from = from * g->in[i] + start + tap * g->dilations[i];
     if (pool->kind != LK_POOL_MAX) {
-      self.divisor *= (double)lk_pool_divisor(g, pool->kind, i, out[i]);
+      self->divisor *= (double)lk_pool_divisor(g, pool->kind, i, out[i]);
     }
   }
   call->steps[2] = g->dilations[2] * g->inner;
   call->tap_next[0] = g->kernel[1] * g->kernel[2];
   call->tap_next[1] = g->kernel[2];
   const int64_t width = g->out[2] * g->inner;
-  self.from = (const char *)pointers[0] + from * g->in[2] * g->inner * pool->size;
-  self.to = (char *)pointers[1] + index * width * pool->size;
-  self.positions = pool->positions ? (int32_t *)pointers[2] + index * width : NULL;
-  pool_border(&self, 0, pool->whole_first);
+  self->from = (const char *)pointers[0] + from * g->in[2] * g->inner * pool->size;
+  self->to = (char *)pointers[1] + index * width * pool->size;
+  self->positions = pool->positions ? (int32_t *)pointers[2] + index * width : NULL;
+  pool_border(self, 0, pool->whole_first);
   if (pool->whole_first < pool->whole_end) {
-    pool_windows(&self, pool->whole_first, pool->whole_end, 0, g->kernel[2]);
+    pool_windows(self, pool->whole_first, pool->whole_end, 0, g->kernel[2]);
   }
-  pool_border(&self, pool->whole_end, g->out[2]);
+  pool_border(self, pool->whole_end, g->out[2]);
 }
 
 static void pool_turns(const void *arg, int64_t begin, int64_t end) {
@@ -153,7 +157,8 @@ static void pool_turns(const void *arg, int64_t begin, int64_t end) {
     lk_pool_staged(self, loop->pointers[0], loop->pointers[1], begin, end);
     return;
   }
-  for (int64_t i = begin; i < end; i++) pool_line(self, loop->pointers, i);
+  line work = {.pool = self};
+  for (int64_t i = begin; i < end; i++) pool_line(&work, loop->pointers, i);
 }
 
 lk_status lk_pool_kernel(const void *params, void *const *pointers, lk_error *error) {

@@ -20,7 +20,7 @@ typedef struct lk_pool_call {
   int64_t length;                 /* outputs that lie side by side */
   int64_t stride;                 /* between their windows */
   int64_t runs, from_next, to_next;
-  bool has_slack;        /* of f32, stride 2: there is one line, and memory for 64 elements more */
+  bool has_slack;        /* of f32: there is one line, and memory for 64 elements more */
   bool is_exact;         /* to multiply by 1 / divisor: a power of 2 */
   double divisor;        /* of sums */
   const float *divisors; /* a further one for each output of a run; NULL: none */
