@@ -56,6 +56,10 @@ void lk_cast_plan(lk_cast *self, lk_isa isa) {
   self->from_size = (uint8_t)lk_dtype_size(self->from);
   self->to_size = (uint8_t)lk_dtype_size(self->to);
   self->n_loops = 0;
+  if (self->to == LK_F32 && loops->load_f32[self->from] != NULL) {
+    add(self, loops->load_f32[self->from], self->from);
+    return;
+  }
   if (!lies_as_class(self->from)) add(self, loops->load[self->from], self->from);
   if (self->to == LK_BOOL && from != LK_ELEMENT_I32) {
     add(self, loops->ops[LK_ELEMENT_NOT][from].all, self->from);
@@ -92,9 +96,10 @@ static void convert_turns(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_cast *self = loop->params;
   const int64_t last = end * TURN < self->count ? end * TURN : self->count;
-  for (int64_t i = begin * TURN; i < last; i += PIECE) {
+  const int64_t step = self->n_loops == 1 ? TURN : PIECE; /* one loop keeps nothing */
+  for (int64_t i = begin * TURN; i < last; i += step) {
     convert(self, (char *)loop->pointers[0] + i * self->from_size,
-            (char *)loop->pointers[1] + i * self->to_size, last - i < PIECE ? last - i : PIECE);
+            (char *)loop->pointers[1] + i * self->to_size, last - i < step ? last - i : step);
   }
 }
 

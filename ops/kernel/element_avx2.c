@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ops/kernel/element_ops.h"
+#include "ops/kernel/isa.h"
 #include "ops/kernel/number.h"
 
 #include "ops/kernel/vec_begin.h"

@@ -126,7 +126,8 @@ typedef struct lk_element_loops {
   lk_element_forms ops[LK_ELEMENT_OPS][LK_ELEMENT_CLASSES];
   /* memory of a type to its class, and back */
   lk_element_fn *load[LK_ELEMENT_DTYPES], *store[LK_ELEMENT_DTYPES];
-  lk_element_fn *fill32, *fill64; /* a scalar for each row, all along it */
+  lk_element_fn *load_f32[LK_ELEMENT_DTYPES]; /* memory, side by side, to f32; NULL: by its class */
+  lk_element_fn *fill32, *fill64;             /* a scalar for each row, all along it */
   /* elements of 4 bytes that lie `stride` bytes apart, and side by side from row to row */
   lk_element_fn *transpose;
   /* one row, whose elements have `stride` bytes, to all rows, without gaps */

@@ -35,6 +35,11 @@ static lk_isa of_processor(void) {
              : LK_ISA_AVX2;
 }
 
+bool lk_isa_has_bf16(void) {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx512bf16") != 0;
+}
+
 lk_isa lk_isa_get(void) {
   /* One more than the answer; 0: nobody asked yet. oneDNN too reads its variable only once, so that
    * a change at run time must not part the two. */

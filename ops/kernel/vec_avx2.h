@@ -115,3 +115,10 @@ LK_VEC_FN void vec_store_f16(uint16_t *to, vec x) {
   _mm_storeu_si128((__m128i *)(void *)to,
                    _mm256_cvtps_ph((__m256)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
+
+LK_VEC_FN veci veci_load_u8(const uint8_t *from) {
+  return (veci)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)from));
+}
+LK_VEC_FN veci veci_load_i8(const int8_t *from) {
+  return (veci)_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)from));
+}

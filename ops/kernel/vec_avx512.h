@@ -113,3 +113,10 @@ LK_VEC_FN void vec_store_f16(uint16_t *to, vec x) {
   _mm256_storeu_si256((__m256i *)(void *)to,
                       _mm512_cvtps_ph((__m512)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
+
+LK_VEC_FN veci veci_load_u8(const uint8_t *from) {
+  return (veci)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)from));
+}
+LK_VEC_FN veci veci_load_i8(const int8_t *from) {
+  return (veci)_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(const void *)from));
+}

@@ -132,3 +132,10 @@ LK_VEC_FN vec vec_load_f16(const uint16_t *from) {
 LK_VEC_FN void vec_store_f16(uint16_t *to, vec x) {
   for (int i = 0; i < LK_VEC_LANES; i++) to[i] = lk_f64_to_f16((double)x[i]);
 }
+
+LK_VEC_FN veci veci_load_u8(const uint8_t *from) {
+  return (veci){from[0], from[1], from[2], from[3]};
+}
+LK_VEC_FN veci veci_load_i8(const int8_t *from) {
+  return (veci){from[0], from[1], from[2], from[3]};
+}

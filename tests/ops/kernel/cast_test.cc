@@ -180,6 +180,45 @@ TEST(CastKernel, OfAllPairs) {
   }
 }
 
+// f32 to bf16: all sixteen upper bits with lower ones beside the tie, denormal numbers and NaN among
+// them, on processors that have an instruction for it too.
+TEST(CastKernel, RoundsToBf16) {
+  Bytes from;
+  for (uint32_t upper = 0; upper < 65536; upper++) {
+    for (uint32_t lower : {0x0000, 0x0001, 0x7fff, 0x8000, 0x8001, 0xffff}) {
+      const uint32_t bits = upper << 16 | lower;
+      from.insert(from.end(), reinterpret_cast<const char *>(&bits),
+                  reinterpret_cast<const char *>(&bits + 1));
+    }
+  }
+  for (int isa = LK_ISA_BASE; isa <= lk_isa_get(); isa++) {
+    SCOPED_TRACE(isa);
+    const Bytes to = cast(LK_F32, LK_BF16, &from, lk_isa(isa));
+    ASSERT_NO_FATAL_FAILURE(check(LK_F32, LK_BF16, from, to));
+  }
+  const Bytes best = cast(LK_F32, LK_BF16, &from, lk_isa_get());
+  EXPECT_EQ(best, cast(LK_F32, LK_BF16, &from, LK_ISA_BASE)); // NaN too
+}
+
+// Denormal numbers and others in one vector, at every place of a row.
+TEST(CastKernel, RoundsToBf16InAnyOrder) {
+  std::mt19937_64 random(9);
+  for (size_t count : {31, 32, 33, 64, 100, 8192 + 40}) {
+    Bytes from(count * 4);
+    for (size_t i = 0; i < count; i++) {
+      const uint32_t bits = uint32_t(random()), small = random() % 9 == 0 ? 0x807fffff : ~0U;
+      write(&from[i * 4], bits & small);
+    }
+    for (int isa = LK_ISA_BASE; isa <= lk_isa_get(); isa++) {
+      SCOPED_TRACE(std::to_string(isa) + ", of " + std::to_string(count));
+      EXPECT_EQ(cast(LK_F32, LK_BF16, &from, lk_isa(isa)),
+                cast(LK_F32, LK_BF16, &from, LK_ISA_BASE));
+      ASSERT_NO_FATAL_FAILURE(
+          check(LK_F32, LK_BF16, from, cast(LK_F32, LK_BF16, &from, lk_isa(isa))));
+    }
+  }
+}
+
 TEST(CastKernel, IsSharedByThreads) {
   std::mt19937_64 random(8);
   Bytes from = random_elements(LK_F32, 100001, random);
