@@ -14,6 +14,9 @@ enum {
   TRANSPOSED_ROWS = 256,       /* the most in it, unless it is narrow */
   TILE = 64,                   /* columns, and rows of narrow ones, are multiples of these */
   LINE_BYTES = 64,
+  RUN = 1024,               /* columns or rows of a turn beyond the caches */
+  LARGE_BYTES = 8 << 20,    /* that are moved beyond the caches, with as many written */
+  PAGE_BYTES = 4096,        /* lines so far apart share one set of the L1 cache */
   FEW_SETS = 1024,          /* an even step from which on lines share few sets of the L1 cache */
   CHUNK_BYTES = 64 * 1024,  /* of a turn that is a part of a single block */
   SHARED_BYTES = 256 * 1024 /* with less to move, waking the threads costs more than they save */
@@ -107,7 +110,7 @@ static int64_t evenness(int64_t step) {
  * side by side. A flat one has as many rows as a line of the cache has elements, and writes them
  * one beside the other: for steps between rows of the destination that would have its lines push
  * each other out of the cache. */
-static void cut_transpose(const lk_copy *copy, int64_t tile[2]) {
+static void cut_for_caches(const lk_copy *copy, int64_t tile[2]) {
   const int64_t *dims = copy->dims + copy->rank - 2, block = (int64_t)copy->block;
   const int64_t even = evenness(copy->to[copy->rank - 2]);
   const bool is_flat = even >= FEW_SETS && even > evenness(copy->from[copy->rank - 1]);
@@ -115,6 +118,25 @@ static void cut_transpose(const lk_copy *copy, int64_t tile[2]) {
   tile[0] = lk_min(dims[0], is_flat ? LINE_BYTES / block : TRANSPOSED_ROWS);
   tile[1] = lk_min(dims[1], lk_max(1, blocks / lk_max(1, tile[0]) / TILE) * TILE);
   if (!is_flat) tile[0] = lk_min(dims[0], lk_max(1, blocks / lk_max(1, tile[1]) / TILE) * TILE);
+}
+
+/* Beyond the caches memory is fastest by few long lines: a line of the cache in the shorter of the
+ * two directions, and far along the other. False: the lines would push each other out, or be
+ * written by halves. */
+static bool cut_for_memory(const lk_copy *copy, lk_isa isa, int64_t tile[2]) {
+  const uint32_t row = copy->rank - 2, col = copy->rank - 1;
+  const bool is_high = copy->dims[row] >= copy->dims[col];
+  const int64_t few = LINE_BYTES / (int64_t)copy->block;
+  if (is_high && isa < LK_ISA_AVX512) return false;
+  if (lk_min(copy->dims[row], copy->dims[col]) < few) return false;
+  if (evenness(is_high ? copy->to[row] : copy->from[col]) >= PAGE_BYTES) return false;
+  tile[0] = lk_min(copy->dims[row], is_high ? RUN : few);
+  tile[1] = lk_min(copy->dims[col], is_high ? few : RUN);
+  return true;
+}
+
+static void cut_transpose(const lk_copy *copy, double bytes, lk_isa isa, int64_t tile[2]) {
+  if (bytes < LARGE_BYTES || !cut_for_memory(copy, isa, tile)) cut_for_caches(copy, tile);
 }
 
 /* Whole rows where they are not too long. */
@@ -126,9 +148,9 @@ static void cut_blocks(const lk_copy *copy, int64_t tile[2]) {
   tile[0] = lk_min(dims[0], lk_max(1, blocks / lk_max(1, tile[1])));
 }
 
-static void cut_plane(lk_copy *copy) {
+static void cut_plane(lk_copy *copy, double bytes, lk_isa isa) {
   if (is_transpose(copy)) {
-    cut_transpose(copy, copy->tile);
+    cut_transpose(copy, bytes, isa, copy->tile);
   } else {
     cut_blocks(copy, copy->tile);
   }
@@ -153,11 +175,11 @@ void lk_copy_simplify_for(lk_copy *copy, lk_isa isa) {
     return;
   }
   copy->plane = choose_plane(copy, lk_copy_planes_get(isa));
-  cut_plane(copy);
-  copy->turns = copy->tiles[0] * copy->tiles[1];
-  for (uint32_t i = 0; i + 2 < copy->rank; i++) copy->turns *= copy->dims[i];
   double bytes = (double)copy->block;
   for (uint32_t i = 0; i < copy->rank; i++) bytes *= (double)copy->dims[i];
+  cut_plane(copy, bytes, isa);
+  copy->turns = copy->tiles[0] * copy->tiles[1];
+  for (uint32_t i = 0; i + 2 < copy->rank; i++) copy->turns *= copy->dims[i];
   copy->shared = bytes >= SHARED_BYTES && copy->turns > 1;
 }
 

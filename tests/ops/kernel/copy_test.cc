@@ -102,40 +102,54 @@ TEST(Copy, MovesEveryElementOnce) {
   }
 }
 
-// Transposes of matrices with gaps between their rows, which must stay as they are.
+// A matrix with gaps between its rows, which must stay as they are.
+void check_transpose(int64_t size, int64_t rows, int64_t cols, std::mt19937 &random) {
+  Case made;
+  lk_copy &copy = made.copy;
+  const int64_t from_gap = int64_t(random() % 3) * size, to_gap = int64_t(random() % 3) * size;
+  copy.block = size_t(size);
+  copy.rank = 2;
+  copy.dims[0] = rows;
+  copy.dims[1] = cols;
+  copy.from[0] = copy.to[1] = size;
+  copy.from[1] = rows * size + from_gap;
+  copy.to[0] = cols * size + to_gap;
+  /* no byte behind the last element */
+  made.from.resize(size_t(copy.from[1] * (cols - 1) + rows * size));
+  made.to.assign(size_t(copy.to[0] * (rows - 1) + cols * size), '.');
+  for (char &byte : made.from) byte = static_cast<char>(random());
+  const Bytes expected = expected_of(made), blank = made.to;
+  for (int isa = LK_ISA_BASE; isa <= best(); isa++) {
+    SCOPED_TRACE(std::to_string(rows) + "x" + std::to_string(cols) + " of " + std::to_string(size) +
+                 " bytes, instruction set " + std::to_string(isa));
+    lk_copy simple = copy;
+    lk_copy_simplify_for(&simple, lk_isa(isa));
+    made.to = blank;
+    void *const pointers[] = {made.from.data(), made.to.data()};
+    LK_ASSERT_OK(lk_copy_kernel(&simple, pointers, LK_ERR));
+    ASSERT_TRUE(made.to == expected);
+  }
+}
+
 TEST(Copy, TransposesEverySize) {
   std::mt19937 random(2);
   const int64_t sides[] = {1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 33, 64, 65, 130, 300};
   for (const int64_t size : {1, 2, 4, 8}) {
     for (const int64_t rows : sides) {
       for (const int64_t cols : sides) {
-        Case made;
-        lk_copy &copy = made.copy;
-        const int64_t from_gap = int64_t(random() % 3) * size,
-                      to_gap = int64_t(random() % 3) * size;
-        copy.block = size_t(size);
-        copy.rank = 2;
-        copy.dims[0] = rows;
-        copy.dims[1] = cols;
-        copy.from[0] = copy.to[1] = size;
-        copy.from[1] = rows * size + from_gap;
-        copy.to[0] = cols * size + to_gap;
-        /* no byte behind the last element */
-        made.from.resize(size_t(copy.from[1] * (cols - 1) + rows * size));
-        made.to.assign(size_t(copy.to[0] * (rows - 1) + cols * size), '.');
-        for (char &byte : made.from) byte = static_cast<char>(random());
-        const Bytes expected = expected_of(made), blank = made.to;
-        for (int isa = LK_ISA_BASE; isa <= best(); isa++) {
-          SCOPED_TRACE(std::to_string(rows) + "x" + std::to_string(cols) + " of " +
-                       std::to_string(size) + " bytes, instruction set " + std::to_string(isa));
-          lk_copy simple = copy;
-          lk_copy_simplify_for(&simple, lk_isa(isa));
-          made.to = blank;
-          void *const pointers[] = {made.from.data(), made.to.data()};
-          LK_ASSERT_OK(lk_copy_kernel(&simple, pointers, LK_ERR));
-          ASSERT_EQ(made.to, expected);
-        }
+        ASSERT_NO_FATAL_FAILURE(check_transpose(size, rows, cols, random));
       }
+    }
+  }
+}
+
+TEST(Copy, TransposesWhatNoCacheHolds) {
+  std::mt19937 random(3);
+  for (const int64_t size : {1, 4, 8}) {
+    for (const int64_t few : {3, 61, 70}) {
+      const int64_t many = (9 << 20) / size / few;
+      ASSERT_NO_FATAL_FAILURE(check_transpose(size, few, many, random));
+      ASSERT_NO_FATAL_FAILURE(check_transpose(size, many, few, random));
     }
   }
 }
