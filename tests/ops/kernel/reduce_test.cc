@@ -155,6 +155,23 @@ TEST(Reduce, DependsOnNothingElse) {
       }
     }
   }
+  // Nor do short rows, of which several are added up at once.
+  for (int64_t n : {1, 2, 3, 5, 8, 10, 15, 16, 17}) {
+    Case rows, row;
+    const int64_t many[] = {53, n}, single[] = {1, n};
+    rows.from = lk_tensor_desc_make(LK_F32, 2, many);
+    row.from = lk_tensor_desc_make(LK_F32, 2, single);
+    rows.mask = row.mask = 2;
+    const Guarded x = lk::random_floats(size_t(53 * n), random);
+    for (lk_isa isa : lk::instruction_sets()) {
+      const Guarded y = rows.run(x, isa);
+      for (size_t i = 0; i < 53; i++) {
+        Guarded part{size_t(n)};
+        std::memcpy(part.get(), x.get() + i * part.size(), part.size() * sizeof(float));
+        EXPECT_EQ(row.run(part, isa)[0], y[i]) << n << " isa " << isa;
+      }
+    }
+  }
   // Columns do not depend on how many there are.
   Case wide, narrow;
   const int64_t dims[] = {1000, 700}, one[] = {1000, 1};
