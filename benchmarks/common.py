@@ -135,14 +135,14 @@ def figures(times):
             "ratio": {engine: ratio(mid[ours], mid[engine]) for engine in theirs}}
 
 
-def compare(workers, shape, blocks, seconds):
-    """figures() of workers that run one shape, in blocks of about `seconds`."""
+def compare(workers, shape, blocks, seconds, command="time"):
+    """figures() of workers that run one shape as `command`, in blocks of about `seconds`."""
     runs = {}
     for engine, worker in workers.items():
-        warm = worker.ask("time", 5, shape)["ns"]
+        warm = worker.ask(command, 5, shape)["ns"]
         runs[engine] = max(3, min(400, int(seconds * 1e9 / median(warm[1:]))))
     return figures(alternate(list(workers), blocks, lambda engine, _: workers[engine].ask(
-        "time", runs[engine], shape)["ns"]))
+        command, runs[engine], shape)["ns"]))
 
 
 def check_outputs(engines, model, shape, folder):

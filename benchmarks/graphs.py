@@ -29,11 +29,11 @@ class Builder:
     def weights(self, *shape, fan_in):
         return self.constant(self.random.standard_normal(shape) / math.sqrt(fan_in))
 
-    def save(self, output, path):
+    def save(self, output, path, dtype=TensorProto.FLOAT):
         graph = helper.make_graph(
             self.nodes, self.name,
             [helper.make_tensor_value_info("x", TensorProto.FLOAT, self.dims)],
-            [helper.make_tensor_value_info(output, TensorProto.FLOAT, None)], self.constants)
+            [helper.make_tensor_value_info(output, dtype, None)], self.constants)
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)],
                                     ir_version=8), path)
         return path

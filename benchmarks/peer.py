@@ -4,6 +4,7 @@ peer.py ENGINE MODEL THREADS, then one command on each line of stdin, one line o
 stdout. ENGINE: openvino; onnxruntime; onnxruntime_parallel, with branches in parallel on so many
 threads; provider, ONNX Runtime with this build's provider; latchkey, the installed Python package.
   time N D0xD1x...   runs N times on one seeded input: {"ns": [...], "sum": ...}
+  bound N D0xD1x...  the same, into memory that stays (onnxruntime alone)
   shapes N S,S,...   runs once for each shape, N in all, cyclically: {"ns": [...], "sum": ...}
   save S FILE        runs once, and writes the output to a .npy file: {}
   threads T N S      T threads run T * N times on one input of shape S: {"wrong": how many of their
@@ -46,7 +47,25 @@ def open_onnxruntime(path, threads, on_provider=False, is_parallel=False):
         session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     name = session.get_inputs()[0].name
     wanted = [session.get_outputs()[0].name]
-    return lambda values: session.run(wanted, {name: values})[0], claims
+
+    def run(values):
+        return session.run(wanted, {name: values})[0]
+    run.session = session
+    return run, claims
+
+
+def bound(run, values):
+    """`run`, of onnxruntime, into one array, which no run allocates or copies."""
+    session, result = run.session, run(values)
+    binding = session.io_binding()
+    binding.bind_cpu_input(session.get_inputs()[0].name, values)
+    binding.bind_output(session.get_outputs()[0].name, "cpu", 0, result.dtype, result.shape,
+                        result.ctypes.data)
+
+    def again(_):
+        session.run_with_iobinding(binding)
+        return result
+    return again
 
 
 def open_provider(path, threads):
@@ -142,13 +161,14 @@ def main():
         elif command == "save":
             numpy.save(words[1], run(noise(words[0])))
             answer = {}
-        elif command in ("time", "shapes"):
+        elif command in ("time", "bound", "shapes"):
             count, shapes = int(words[0]), words[1].split(",")
+            once = bound(run, noise(shapes[0])) if command == "bound" else run
             times, total = [], 0.0
             for shape in itertools.islice(itertools.cycle(shapes), count):
                 values = noise(shape)
                 start = time.perf_counter_ns()
-                result = run(values)
+                result = once(values)
                 times.append(time.perf_counter_ns() - start)
                 total += float(result.flat[0])
             answer = {"ns": times, "sum": total}

@@ -4,6 +4,7 @@
 // worker MODEL THREADS [INTER], then one command on each line of stdin, one line of JSON for each
 // on stdout. With INTER, branches of the model run in parallel, on so many threads.
 //   time N D0xD1x...     runs N times on one seeded input: {"ns": [...], "sum": ...}
+//   bound N D0xD1x...    the same, into memory that stays
 //   shapes N S,S,...     runs once for each shape, N in all, cyclically:
 //                        {"ns": [...], "worst_bytes": ...}
 //   again                opens one more session of the model in the same context, then cache_trim
@@ -55,6 +56,22 @@ public:
         [this](const lk_tensor &output) { sum_ += *static_cast<const float *>(output.data); });
   }
 
+  // The same, into memory of our own.
+  int64_t RunBound(const std::vector<int64_t> &dims) {
+    if (dims != bound_dims_) {
+      lk_tensor_desc desc = {};
+      Draw(dims, values_);
+      bound_.emplace(sessions_.back(), dims, values_.data());
+      bound_->Run([&desc](const lk_tensor &output) { desc = output.desc; });
+      size_t count = 2; // no element has more bytes than two of f32
+      for (uint32_t i = 0; i < desc.rank; ++i) count *= static_cast<size_t>(desc.dims[i]);
+      bound_values_.resize(count);
+      bound_->WriteTo(desc, bound_values_.data());
+      bound_dims_ = dims;
+    }
+    return bound_->Run([](const lk_tensor &) {});
+  }
+
   lk_stats Stats() const {
     lk_error error = {};
     lk_stats stats = {};
@@ -89,6 +106,9 @@ private:
   std::vector<float> values_;
   std::optional<SessionRun> run_; // of the newest session, with `dims_`
   double sum_ = 0;
+  std::vector<int64_t> bound_dims_;
+  std::vector<float> bound_values_;
+  std::optional<SessionRun> bound_; // with `bound_dims_`, to `bound_values_`
 };
 
 void PrintAnswer(const std::vector<int64_t> &times) {
@@ -126,11 +146,13 @@ void Obey(Model &model, const std::string &line) {
   std::string command, shape;
   size_t count = 0;
   words >> command;
-  if (command == "time") {
+  if (command == "time" || command == "bound") {
     words >> count >> shape;
     const std::vector<int64_t> dims = ParseShape(shape);
     std::vector<int64_t> times;
-    for (size_t i = 0; i < count; ++i) times.push_back(model.Run(dims));
+    for (size_t i = 0; i < count; ++i) {
+      times.push_back(command == "time" ? model.Run(dims) : model.RunBound(dims));
+    }
     PrintAnswer(times);
     std::printf(", \"sum\": %g}\n", model.sum());
   } else if (command == "shapes") {
