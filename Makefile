@@ -8,7 +8,7 @@ SANITIZERS := asan ubsan tsan
 configure = @said=$$(cmake --preset $(1) 2>&1) || { printf '%s\n' "$$said"; exit 1; }
 
 .DEFAULT_GOAL := build
-.PHONY: help setup setup-development build development python demo test test-development test-avx2 \
+.PHONY: help setup setup-development build development python demo test test-development test-avx2 test-sse41 \
   test-thread-mode $(SANITIZERS:%=test-%) stress bench bench-long lint format clean
 
 help: ## this list
@@ -31,7 +31,7 @@ development: setup-development ## these with tests, benchmarks and examples, in 
 demo: python ## read three lines of text from a picture, and show the cache table
 	@$(PYTHON) examples/read_text.py
 
-test: test-development test-avx2 test-thread-mode $(SANITIZERS:%=test-%) ## all tests, once more by parts with AVX2, a cache for each thread, and under the sanitizers
+test: test-development test-avx2 test-sse41 test-thread-mode $(SANITIZERS:%=test-%) ## all tests, once more by parts with AVX2 and SSE4.1, a cache for each thread, and under the sanitizers
 
 stress: development ## the stress test for 10 minutes; `make test` runs it for one
 	@ctest --preset stress --verbose
@@ -61,6 +61,11 @@ test-development: development python
 # What oneDNN does on a machine without AVX-512.
 test-avx2: test-development
 	@ctest --preset avx2 -j $(JOBS)
+
+# What kernels do on a machine without AVX2. Two tests of convolutions are left out, which want none of
+# oneDNN's reference implementations: there it has no other.
+test-sse41: test-development
+	@ctest --preset sse41 -j $(JOBS)
 
 # What hosts get that choose per-thread mode: tests that leave the mode to the environment run with it.
 test-thread-mode: test-development
