@@ -109,7 +109,8 @@ def check(name, model, shape, folder):
                     folder / "out"], check=True, stdout=subprocess.DEVNULL)
     session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
     output = session.get_outputs()[0].name
-    ours, theirs = numpy.load(folder / "out" / f"{output}.npy"), session.run([output], {"x": values})[0]
+    ours = numpy.load(folder / "out" / f"{output}.npy")
+    theirs = session.run([output], {"x": values})[0]
     if not numpy.allclose(ours.astype(float), theirs.astype(float), rtol=1e-4, atol=1e-5):
         raise SystemExit(f"{name} {shape}: the outputs of the engines differ")
 

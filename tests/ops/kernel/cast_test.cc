@@ -180,8 +180,8 @@ TEST(CastKernel, OfAllPairs) {
   }
 }
 
-// f32 to bf16: all sixteen upper bits with lower ones beside the tie, denormal numbers and NaN among
-// them, on processors that have an instruction for it too.
+// f32 to bf16: all sixteen upper bits with lower ones beside the tie, denormal numbers and NaN
+// among them, on processors that have an instruction for it too.
 TEST(CastKernel, RoundsToBf16) {
   Bytes from;
   for (uint32_t upper = 0; upper < 65536; upper++) {
