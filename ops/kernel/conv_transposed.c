@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "ops/kernel/conv.h"
+#include "ops/kernel/conv_phases.h"
 #include "ops/kernel/conv_rows.h"
 #include "ops/kernel/sizes.h"
 
@@ -14,91 +15,18 @@ enum { MOST_FOLDED_COLUMNS = 256 };
 static int64_t positions(const lk_conv_shape *shape) {
   return shape->kernel[0] * shape->kernel[1] * shape->kernel[2];
 }
-static int64_t phases_of(const lk_conv_shape *shape) {
-  return shape->stride[0] * shape->stride[1] * shape->stride[2];
-}
-
-static int64_t common_divisor(int64_t a, int64_t b) {
-  while (b != 0) {
-    const int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
 
 /* ---- a phase ---- */
 
-/* Along a dimension. The positions k of the kernel that it has are those with a remainder of
- * k * dilation by the stride: `count`, from `first` on, `step` apart. So they depend on neither
- * padding nor sizes, and weights are packed in the order of remainders. */
-typedef struct taps {
-  int64_t first, step, count;
-} taps;
-
-static taps find_taps(const lk_conv_shape *shape, int d, int64_t remainder) {
-  const int64_t stride = shape->stride[d], dilation = shape->dilation[d];
-  taps found = {0, stride / common_divisor(stride, dilation), 0};
-  while (found.first < found.step && found.first * dilation % stride != remainder) found.first++;
-  if (found.first == found.step || found.first >= shape->kernel[d]) return found;
-  found.count = (shape->kernel[d] - 1 - found.first) / found.step + 1;
-  return found;
-}
-
-typedef struct phase {
-  int64_t remainder[LK_CONV_DIMS];
-  taps of[LK_CONV_DIMS];
-  int64_t taps_before; /* of the phases before this one */
-} phase;
-
-static int64_t taps_before(const lk_conv_shape *shape, int d, int64_t remainder) {
-  int64_t sum = 0;
-  for (int64_t r = 0; r < remainder; r++) sum += find_taps(shape, d, r).count;
-  return sum;
-}
-
-static phase find_phase(const lk_conv_shape *shape, int64_t number) {
-  phase found = {.taps_before = 0};
-  for (int d = LK_CONV_DIMS; d-- > 0;) {
-    found.remainder[d] = number % shape->stride[d];
-    number /= shape->stride[d];
-    found.of[d] = find_taps(shape, d, found.remainder[d]);
-  }
-  int64_t lines = 1; /* taps in the dimensions so far */
-  for (int d = 0; d < LK_CONV_DIMS; d++) {
-    int64_t behind = 1;
-    for (int e = d + 1; e < LK_CONV_DIMS; e++) behind *= shape->kernel[e];
-    found.taps_before += lines * taps_before(shape, d, found.remainder[d]) * behind;
-    lines *= found.of[d].count;
-  }
-  return found;
-}
-
-/* The first position in the output. */
-static int64_t first_pixel(const lk_conv_shape *shape, const phase *of, int d) {
-  const int64_t stride = shape->stride[d];
-  return ((of->remainder[d] - shape->pad[d]) % stride + stride) % stride;
-}
-
 /* The phase as a convolution. */
-static lk_conv convolution(const lk_conv_transposed *self, const phase *of) {
-  lk_conv conv = {.shape = self->shape,
+static lk_conv convolution(const lk_conv_transposed *self, const lk_conv_phase *phase) {
+  lk_conv conv = {.shape = phase->shape,
                   .isa = self->isa,
                   .low = self->low,
                   .high = self->high,
                   .has_bias = self->has_bias,
                   .has_residual = self->has_residual,
                   .has_chain = self->has_chain};
-  for (int d = 0; d < LK_CONV_DIMS; d++) {
-    const int64_t stride = self->shape.stride[d], dilation = self->shape.dilation[d];
-    const int64_t first = first_pixel(&self->shape, of, d);
-    const int64_t last_tap = of->of[d].first + lk_max(0, of->of[d].count - 1) * of->of[d].step;
-    conv.shape.out[d] = lk_max(0, (self->shape.out[d] - first + stride - 1) / stride);
-    conv.shape.kernel[d] = of->of[d].count;
-    conv.shape.stride[d] = 1;
-    conv.shape.dilation[d] = dilation / common_divisor(stride, dilation);
-    conv.shape.pad[d] = (last_tap * dilation - first - self->shape.pad[d]) / stride;
-  }
   lk_conv_plan(&conv);
   conv.is_dense = false; /* the output is not */
   conv.product.c_rows = self->shape.stride[2];
@@ -108,7 +36,7 @@ static lk_conv convolution(const lk_conv_transposed *self, const phase *of) {
 /* ---- sizes ---- */
 
 static lk_product product_of(const lk_conv_transposed *self, int64_t number) {
-  const phase found = find_phase(&self->shape, number);
+  const lk_conv_phase found = lk_conv_phase_find(&self->shape, number);
   return convolution(self, &found).product;
 }
 
@@ -166,17 +94,6 @@ int64_t lk_conv_transposed_packed_size(const lk_conv_transposed *self) {
          self->shape.in_channels;
 }
 
-/* The positions of the kernel that a phase has, in the order of its convolution: backwards. */
-static int64_t position_of(const lk_conv_shape *shape, const phase *of, int64_t tap) {
-  int64_t at[LK_CONV_DIMS];
-  for (int d = LK_CONV_DIMS; d-- > 0;) {
-    const int64_t count = of->of[d].count;
-    at[d] = of->of[d].first + (count - 1 - tap % count) * of->of[d].step;
-    tap /= count;
-  }
-  return (at[0] * shape->kernel[1] + at[1]) * shape->kernel[2] + at[2];
-}
-
 /* Of a tap: [k][panel] in each panel of `product`. */
 static void move_tap(const lk_conv_transposed *self, const lk_product *product, int64_t tap,
                      float *plain, float *packed, bool packs) {
@@ -200,15 +117,15 @@ static void move_weights(const lk_conv_transposed *self, float *plain, float *pa
   const lk_conv_shape *shape = &self->shape;
   const int64_t all = lk_conv_transposed_packed_size(self) / shape->groups;
   const int64_t group = shape->in_channels * shape->out_channels * positions(shape);
-  for (int64_t i = 0; i < phases_of(shape); i++) {
-    const phase found = find_phase(shape, i);
+  for (int64_t i = 0; i < lk_conv_phases(shape); i++) {
+    const lk_conv_phase found = lk_conv_phase_find(shape, i);
     lk_product product = convolution(self, &found).product;
-    product.taps = found.of[0].count * found.of[1].count * found.of[2].count;
+    product.taps = positions(&found.shape);
     for (int64_t g = 0; g < shape->groups; g++) {
       float *to = packed + g * all +
                   found.taps_before * shape->in_channels * product.panels * product.panel;
       for (int64_t t = 0; t < product.taps; t++) {
-        const int64_t position = position_of(shape, &found, t) * self->fold;
+        const int64_t position = lk_conv_phase_position(shape, &found, t) * self->fold;
         move_tap(self, &product, t, plain + g * group + position, to, packs);
       }
     }
@@ -230,7 +147,7 @@ void lk_conv_transposed_unpack(const lk_conv_transposed *self, const float *pack
 typedef struct phase_source {
   lk_conv_source rows;
   const lk_conv_shape *shape;
-  int64_t first[LK_CONV_DIMS]; /* pixel of the output */
+  const int64_t *first; /* pixel of the output */
   float bias[MOST_FOLDED_COLUMNS];
 } phase_source;
 
@@ -261,7 +178,7 @@ static void next(lk_product_source *source, int64_t left, int64_t tap, int64_t t
 static void run_phase(const lk_conv_transposed *self, void *const *pointers, int64_t group,
                       int64_t number, int64_t block) {
   const lk_conv_shape *shape = &self->shape;
-  const phase found = find_phase(shape, number);
+  const lk_conv_phase found = lk_conv_phase_find(shape, number);
   const lk_conv conv = convolution(self, &found);
   const lk_product *product = &conv.product;
   const int64_t first_tap = found.taps_before + group * positions(shape);
@@ -274,7 +191,7 @@ static void run_phase(const lk_conv_transposed *self, void *const *pointers, int
   operands.bias = repeat_bias(self, operands.bias, source.bias);
   lk_conv_source_init(&source.rows, &conv, (const float *)pointers[0] + group * shape->in_channels);
   source.rows.source.next = next;
-  for (int d = 0; d < LK_CONV_DIMS; d++) source.first[d] = first_pixel(shape, &found, d);
+  source.first = found.first;
   const int64_t tasks = lk_product_tasks(product);
   const int64_t end = tasks * (block + 1) / self->blocks;
   for (int64_t i = tasks * block / self->blocks; i < end; i++) {
@@ -285,7 +202,7 @@ static void run_phase(const lk_conv_transposed *self, void *const *pointers, int
 static void do_turns(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_conv_transposed *self = loop->params;
-  const int64_t phases = phases_of(&self->shape);
+  const int64_t phases = lk_conv_phases(&self->shape);
   for (int64_t i = begin; i < end; i++) {
     const int64_t number = i / self->blocks;
     run_phase(self, loop->pointers, number / phases, number % phases, i % self->blocks);
@@ -294,7 +211,7 @@ static void do_turns(const void *arg, int64_t begin, int64_t end) {
 
 lk_status lk_conv_transposed_kernel(const void *params, void *const *pointers, lk_error *error) {
   const lk_conv_transposed *self = params;
-  const int64_t turns = self->shape.groups * phases_of(&self->shape) * self->blocks;
+  const int64_t turns = self->shape.groups * lk_conv_phases(&self->shape) * self->blocks;
   (void)error;
   return lk_kernel_turns(turns, lk_product_is_shared(lk_conv_transposed_operations(self)), do_turns,
                          self, pointers);
