@@ -1,5 +1,5 @@
-// How fast are convolutions (ordinary, transposed, depthwise) and matrix products on tiles that
-// serve every size, beside oneDNN's primitives, each of which was made for one size?
+// How fast are convolutions (ordinary, transposed, depthwise, of small groups) and matrix products
+// on tiles that serve every size, beside oneDNN's primitives, each of which was made for one size?
 //
 // Sizes of models and random ones, seeded; one thread; the same operands, outputs compared. The two
 // run by turns, and the ratio is that of the best times. ONEDNN_MAX_CPU_ISA=AVX2 measures AVX2.
@@ -14,7 +14,7 @@
 extern "C" {
 #include "ops/kernel/conv.h"
 #include "ops/kernel/conv_transposed.h"
-#include "ops/kernel/depthwise.h"
+#include "ops/kernel/depthwise_weights.h"
 #include "ops/kernel/matmul.h"
 }
 
@@ -23,7 +23,7 @@ using namespace beside;
 namespace {
 
 constexpr double TARGET_MEDIAN = 1.00, TARGET_P95 = 1.08, TARGET_MOST = 1.25;
-constexpr int COUNT = 200; // of each; of transposed convolutions a quarter
+constexpr int COUNT = 200; // of each; of small groups a half, of transposed ones a quarter
 
 // A primitive of these operands. Takes over the descriptor.
 std::unique_ptr<Primitive> make_primitive(dnnl_primitive_desc_t desc,
@@ -111,9 +111,10 @@ Conv plan_transposed(const lk_conv_shape &shape, const Buffer &weights) {
               lk_conv_transposed_pack);
 }
 
-Conv plan_depthwise(const lk_conv_shape &shape, const Buffer &weights) {
+Conv plan_depthwise(const lk_conv_shape &shape, bool is_transposed, const Buffer &weights) {
   lk_depthwise conv = {};
   conv.shape = shape;
+  conv.is_transposed = is_transposed;
   conv.low = 0;
   conv.high = INFINITY;
   conv.has_bias = true;
@@ -122,17 +123,19 @@ Conv plan_depthwise(const lk_conv_shape &shape, const Buffer &weights) {
               lk_depthwise_pack);
 }
 
-enum class Kind { ORDINARY, TRANSPOSED, DEPTHWISE };
+enum class Kind { ORDINARY, TRANSPOSED };
 
 Conv plan(Kind kind, const lk_conv_shape &shape, const Buffer &weights) {
-  if (kind == Kind::TRANSPOSED) return plan_transposed(shape, weights);
-  return (kind == Kind::DEPTHWISE ? plan_depthwise : plan_conv)(shape, weights);
+  const bool is_transposed = kind == Kind::TRANSPOSED;
+  if (lk_depthwise_takes(&shape, lk_isa_get()))
+    return plan_depthwise(shape, is_transposed, weights);
+  return (is_transposed ? plan_transposed : plan_conv)(shape, weights);
 }
 
 // Plain weights are in ONNX's order: a transposed convolution has inputs first.
-dnnl_format_tag_t plain_tag(Kind kind) {
-  if (kind == Kind::TRANSPOSED) return dnnl_iohw;
-  return kind == Kind::DEPTHWISE ? dnnl_goihw : dnnl_oihw;
+dnnl_format_tag_t plain_tag(Kind kind, const lk_conv_shape &shape) {
+  if (kind == Kind::TRANSPOSED) return shape.groups > 1 ? dnnl_giohw : dnnl_iohw;
+  return shape.groups > 1 ? dnnl_goihw : dnnl_oihw;
 }
 
 std::unique_ptr<Primitive> conv_primitive(Kind kind, const lk_conv_shape &shape, const Buffer &x,
@@ -140,10 +143,10 @@ std::unique_ptr<Primitive> conv_primitive(Kind kind, const lk_conv_shape &shape,
   const int64_t channels = shape.groups * shape.out_channels;
   std::vector<dnnl_dim_t> weights = {shape.out_channels, shape.in_channels, shape.kernel[1],
                                      shape.kernel[2]};
-  if (kind == Kind::DEPTHWISE) weights.insert(weights.begin(), shape.groups);
+  if (shape.groups > 1) weights.insert(weights.begin(), shape.groups);
   dnnl_memory_desc_t descs[] = {
       describe({1, shape.groups * shape.in_channels, shape.in[1], shape.in[2]}, dnnl_nhwc),
-      describe(weights, dnnl_format_tag_any), describe(weights, plain_tag(kind)),
+      describe(weights, dnnl_format_tag_any), describe(weights, plain_tag(kind, shape)),
       describe({channels}, dnnl_a), describe({1, channels, shape.out[1], shape.out[2]}, dnnl_nhwc)};
   const dnnl_dims_t strides = {shape.stride[1], shape.stride[2]}, ones = {0, 0},
                     pads = {shape.pad[1], shape.pad[2]};
@@ -169,9 +172,9 @@ std::unique_ptr<Primitive> conv_primitive(Kind kind, const lk_conv_shape &shape,
 
 std::string name_of(const lk_conv_shape &shape) {
   char name[96];
-  std::snprintf(name, sizeof name, "%d>%d %dx%d s%dx%d p%d %dx%d",
+  std::snprintf(name, sizeof name, "%d>%d/%d %dx%d s%dx%d p%d %dx%d",
                 int(shape.groups * shape.in_channels), int(shape.groups * shape.out_channels),
-                int(shape.kernel[1]), int(shape.kernel[2]), int(shape.stride[1]),
+                int(shape.groups), int(shape.kernel[1]), int(shape.kernel[2]), int(shape.stride[1]),
                 int(shape.stride[2]), int(shape.pad[2]), int(shape.in[1]), int(shape.in[2]));
   return name;
 }
@@ -323,6 +326,72 @@ DepthwiseSize random_depthwise(std::mt19937 &random) {
           width};
 }
 
+// ---- groups of few channels ----
+
+struct GroupSize {
+  int64_t groups;
+  ConvSize each;
+};
+
+lk_conv_shape shape_of(const GroupSize &size) {
+  lk_conv_shape shape = shape_of(size.each);
+  shape.groups = size.groups;
+  return shape;
+}
+lk_conv_shape transposed(const GroupSize &size) {
+  lk_conv_shape shape = transposed(size.each);
+  shape.groups = size.groups;
+  return shape;
+}
+
+// Of ResNeXt-50, ShuffleNet and RegNet.
+const std::vector<GroupSize> GROUPS = {
+    {32, {4, 4, 3, 3, 1, 1, 56, 56}},   {32, {8, 8, 3, 3, 2, 1, 56, 56}},
+    {32, {8, 8, 3, 3, 1, 1, 28, 28}},   {32, {16, 16, 3, 3, 2, 1, 28, 28}},
+    {32, {16, 16, 3, 3, 1, 1, 14, 14}}, {32, {32, 32, 3, 3, 2, 1, 14, 14}},
+    {32, {32, 32, 3, 3, 1, 1, 7, 7}},   {3, {20, 80, 1, 1, 1, 0, 28, 28}},
+    {3, {80, 20, 1, 1, 1, 0, 28, 28}},  {8, {3, 12, 1, 1, 1, 0, 56, 56}},
+    {8, {12, 48, 1, 1, 1, 0, 28, 28}},  {8, {48, 12, 1, 1, 1, 0, 28, 28}},
+    {8, {24, 96, 1, 1, 1, 0, 14, 14}},  {4, {17, 68, 1, 1, 1, 0, 28, 28}},
+    {4, {68, 17, 1, 1, 1, 0, 28, 28}},  {3, {8, 8, 3, 3, 2, 1, 112, 112}},
+    {7, {8, 8, 3, 3, 2, 1, 56, 56}},    {19, {8, 8, 3, 3, 2, 1, 28, 28}},
+    {46, {8, 8, 3, 3, 1, 1, 7, 7}},     {3, {16, 16, 3, 3, 2, 1, 112, 112}},
+    {7, {16, 16, 3, 3, 1, 1, 28, 28}},  {10, {24, 24, 3, 3, 1, 1, 14, 14}},
+    {32, {2, 2, 3, 3, 1, 1, 56, 56}},   {64, {4, 4, 3, 3, 1, 1, 28, 28}},
+    {64, {4, 4, 3, 3, 2, 1, 56, 56}}};
+
+GroupSize random_groups(std::mt19937 &random) {
+  const auto number = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  const int64_t kernel = std::vector<int64_t>{1, 3, 3, 3, 5}[size_t(number(0, 4))];
+  const int64_t channels = number(2, 16);
+  const int64_t out = number(0, 2) > 0 ? channels : number(1, 16);
+  return {number(2, 64),
+          {channels, out, kernel, kernel, number(1, 2), kernel / 2, number(7, 60), number(7, 60)}};
+}
+
+// Bilinear, of segmentation and of generators.
+const std::vector<GroupSize> TRANSPOSED_GROUPS = {
+    {21, {1, 1, 4, 4, 2, 1, 32, 32}},  {21, {1, 1, 16, 16, 8, 4, 32, 32}},
+    {19, {1, 1, 4, 4, 2, 1, 64, 128}}, {64, {1, 1, 4, 4, 2, 1, 28, 28}},
+    {256, {1, 1, 4, 4, 2, 1, 14, 14}}, {256, {1, 1, 2, 2, 2, 0, 28, 28}},
+    {64, {1, 1, 8, 8, 4, 2, 40, 40}},  {128, {1, 1, 3, 3, 2, 1, 28, 28}},
+    {32, {4, 4, 4, 4, 2, 1, 28, 28}},  {16, {2, 2, 2, 2, 2, 0, 56, 56}},
+    {32, {8, 8, 3, 3, 2, 1, 14, 14}},  {64, {1, 1, 3, 3, 1, 1, 56, 56}}};
+
+GroupSize random_transposed_groups(std::mt19937 &random) {
+  const auto number = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  const int64_t kernel = number(2, 5);
+  const int64_t channels = number(0, 1) == 0 ? 1 : number(2, 16);
+  const int64_t out = channels == 1 || number(0, 1) == 0 ? channels : number(1, 16);
+  return {number(2, channels == 1 ? 300 : 64),
+          {channels, out, kernel, kernel, number(1, 3), (kernel - 1) / 2, number(7, 24),
+           number(7, 24)}};
+}
+
 // ---- matrix products ----
 
 struct MatmulSize {
@@ -420,7 +489,7 @@ int main(int argc, char **argv) {
   const Arguments arguments("products", argc, argv, {.usual = 11, .quick = 1, .longer = 41});
   std::mt19937 random(11);
   const OneThread one_thread;
-  std::vector<Result> convs, transposes, depthwise, matmuls;
+  std::vector<Result> convs, transposes, depthwise, groups, transposed_groups, matmuls;
   const auto run = [&](Kind kind, std::vector<Result> *results, const lk_conv_shape &shape) {
     results->push_back(run_conv(kind, shape, arguments.rounds, random));
   };
@@ -430,9 +499,19 @@ int main(int argc, char **argv) {
   while (transposes.size() < COUNT / 4) {
     run(Kind::TRANSPOSED, &transposes, transposed(random_transposed(random)));
   }
-  for (const DepthwiseSize &size : DEPTHWISE) run(Kind::DEPTHWISE, &depthwise, shape_of(size));
+  for (const DepthwiseSize &size : DEPTHWISE) run(Kind::ORDINARY, &depthwise, shape_of(size));
   while (depthwise.size() < COUNT) {
-    run(Kind::DEPTHWISE, &depthwise, shape_of(random_depthwise(random)));
+    run(Kind::ORDINARY, &depthwise, shape_of(random_depthwise(random)));
+  }
+  for (const GroupSize &size : GROUPS) run(Kind::ORDINARY, &groups, shape_of(size));
+  while (groups.size() < COUNT / 2) {
+    run(Kind::ORDINARY, &groups, shape_of(random_groups(random)));
+  }
+  for (const GroupSize &size : TRANSPOSED_GROUPS) {
+    run(Kind::TRANSPOSED, &transposed_groups, transposed(size));
+  }
+  while (transposed_groups.size() < COUNT / 8) {
+    run(Kind::TRANSPOSED, &transposed_groups, transposed(random_transposed_groups(random)));
   }
   for (const MatmulSize &size : MATMULS) {
     matmuls.push_back(run_matmul(size, arguments.rounds, random));
@@ -446,6 +525,10 @@ int main(int argc, char **argv) {
   report("transposed convolutions", transposes, arguments.json);
   if (arguments.json) std::printf(", ");
   report("depthwise convolutions", depthwise, arguments.json);
+  if (arguments.json) std::printf(", ");
+  report("groups", groups, arguments.json);
+  if (arguments.json) std::printf(", ");
+  report("transposed groups", transposed_groups, arguments.json);
   if (arguments.json) std::printf(", ");
   report("matrix products", matmuls, arguments.json);
   if (arguments.json) std::printf("}\n");

@@ -37,7 +37,7 @@ uint64_t lk_content_id(const lk_content *content); /* from 1; never reused */
 
 /* How the packed bytes lie, and how the plain ones are read, in numbers that the caller chooses; 0
  * where there are fewer. All of them are compared. */
-enum { LK_WEIGHTS_LAYOUT_NUMBERS = 16 };
+enum { LK_WEIGHTS_LAYOUT_NUMBERS = 20 };
 typedef struct lk_weights_layout {
   int64_t numbers[LK_WEIGHTS_LAYOUT_NUMBERS];
 } lk_weights_layout;

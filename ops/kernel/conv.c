@@ -61,12 +61,17 @@ static lk_product of_weights(const lk_conv *self) {
   return product;
 }
 
-void lk_conv_pack(const lk_conv *self, const float *weights, float *packed) {
+void lk_conv_pack_panels(const lk_conv *self, const float *weights, int64_t group,
+                         int64_t first_panel, int64_t last_panel, float *packed) {
   const lk_product product = of_weights(self);
   const int64_t taps = product.taps, column = taps * self->shape.in_channels;
+  lk_product_pack(&product, weights + group * self->shape.out_channels * column, column, 1, taps,
+                  first_panel, last_panel, packed + group * lk_product_packed_size(&product));
+}
+
+void lk_conv_pack(const lk_conv *self, const float *weights, float *packed) {
   for (int64_t g = 0; g < self->shape.groups; g++) {
-    lk_product_pack(&product, weights + g * self->shape.out_channels * column, column, 1, taps, 0,
-                    product.panels, packed + g * lk_product_packed_size(&product));
+    lk_conv_pack_panels(self, weights, g, 0, self->product.panels, packed);
   }
 }
 

@@ -23,6 +23,9 @@ int64_t lk_conv_packed_size(const lk_conv *self);
 
 /* From ONNX's order: [groups * out_channels][in_channels][kernel...]. */
 void lk_conv_pack(const lk_conv *self, const float *weights, float *packed);
+/* Panels `first_panel` to `last_panel` - 1 of one group. */
+void lk_conv_pack_panels(const lk_conv *self, const float *weights, int64_t group,
+                         int64_t first_panel, int64_t last_panel, float *packed);
 /* The other way round. */
 void lk_conv_unpack(const lk_conv *self, const float *packed, float *weights);
 

@@ -1,4 +1,4 @@
-/* Depthwise convolutions. */
+/* Convolutions with few channels in each group. */
 #include "ops/kernel/depthwise.h"
 
 #include <inttypes.h>
@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ops/kernel/conv_phases.h"
 #include "ops/kernel/product_chain.h"
 #include "ops/kernel/sizes.h"
 
@@ -15,6 +16,8 @@
 enum { CHANNELS = 128, CHANNELS_APART = 64, STREAM_BYTES = 4 << 20 };
 enum { WINDOW_BYTES = 24 << 10, STREAM_WINDOW_BYTES = 384 << 10 };
 enum { LEAST_PIECE = 4 * LK_DEPTHWISE_COLUMNS, ELEMENT = sizeof(float) };
+/* Turns that a phase has before the next one: it costs as much as a short one to find it. */
+enum { PHASE_TURNS = 8 };
 
 /* Fewer operations than this are done sooner than another thread wakes up. */
 static const double LEAST_SHARED = 1e6;
@@ -22,11 +25,46 @@ static const double LEAST_SHARED = 1e6;
 static int64_t channels_of(const lk_depthwise *self) {
   return self->shape.groups * self->shape.out_channels;
 }
-static int64_t positions(const lk_depthwise *self) {
-  return self->shape.kernel[0] * self->shape.kernel[1] * self->shape.kernel[2];
+static int64_t positions(const lk_conv_shape *shape) {
+  return shape->kernel[0] * shape->kernel[1] * shape->kernel[2];
 }
 static int64_t lanes_of(const lk_depthwise *self) {
   return lk_depthwise_tiles_get(self->isa)->lanes;
+}
+static bool is_one_to_one(const lk_conv_shape *shape) {
+  return shape->in_channels == 1 && shape->out_channels == 1;
+}
+
+/* ---- vectors ---- */
+
+/* Those that a group has; 1: it has one at most. */
+static int64_t vectors_of_group(const lk_depthwise *self) {
+  return lk_div_up(self->shape.out_channels, lanes_of(self));
+}
+
+int64_t lk_depthwise_vectors(const lk_depthwise *self) {
+  const int64_t of_group = vectors_of_group(self);
+  return of_group > 1 ? of_group * self->shape.groups : lk_div_up(channels_of(self), self->vector);
+}
+
+static int64_t first_channel(const lk_depthwise *self, int64_t vector) {
+  const int64_t of_group = vectors_of_group(self);
+  if (of_group == 1) return lk_min(vector * self->vector, channels_of(self));
+  return vector / of_group * self->shape.out_channels + vector % of_group * lanes_of(self);
+}
+
+/* See at_channel in depthwise_tile.inc. */
+static bool shifts_last_vector(const lk_depthwise *self) {
+  return self->isa != LK_ISA_AVX512 && is_one_to_one(&self->shape) &&
+         self->shape.groups >= lanes_of(self);
+}
+
+lk_depthwise_lanes lk_depthwise_lanes_of(const lk_depthwise *self, int64_t vector) {
+  const int64_t first = first_channel(self, vector), lanes = lanes_of(self);
+  if (shifts_last_vector(self)) {
+    return (lk_depthwise_lanes){lk_min(first, channels_of(self) - lanes), lanes};
+  }
+  return (lk_depthwise_lanes){first, first_channel(self, vector + 1) - first};
 }
 
 /* ---- sizes ---- */
@@ -44,129 +82,128 @@ static void drop_last_dimension(lk_conv_shape *shape) {
 /* Tiles are along the last dimension. */
 static void find_last_dimension(lk_conv_shape *shape) {
   for (int d = 1; d < LK_CONV_DIMS; d++) {
-    if (shape->in[2] != 1 || shape->out[2] != 1 || shape->kernel[2] != 1) return;
+    const bool is_there = shape->in[2] != 1 || shape->out[2] != 1 || shape->kernel[2] != 1;
+    if (is_there || shape->pad[2] != 0) return;
     drop_last_dimension(shape);
   }
 }
 
-static uint8_t find_window(const lk_depthwise *self) {
-  const lk_conv_shape *shape = &self->shape;
+/* A product of matrices has no permutations, but more to do for each position. Measured. */
+bool lk_depthwise_takes(const lk_conv_shape *shape, lk_isa isa) {
+  const int64_t lanes = lk_depthwise_tiles_get(isa)->lanes;
+  const int64_t most = lk_max(shape->in_channels, shape->out_channels);
+  if (shape->groups == 1 || shape->out_channels == 0) return false;
+  if (shape->in_channels == 1) return true;
+  const bool is_apart = shape->stride[0] > 1 || shape->stride[1] > 1 || shape->stride[2] > 1;
+  if (positions(shape) == 1 && !(isa == LK_ISA_AVX512 && is_apart)) return 2 * most <= lanes;
+  return most <= (shape->stride[2] == 1 ? 2 * lanes : lanes);
+}
+
+static lk_depthwise_kind find_kind(const lk_conv_shape *shape) {
+  const int64_t window = shape->kernel[2], stride = shape->stride[2];
+  if (shape->dilation[2] > 1 || stride > 2) return LK_DEPTHWISE_ANY;
+  if (window == 3) return stride == 1 ? LK_DEPTHWISE_3_1 : LK_DEPTHWISE_3_2;
+  if (window == 5) return stride == 1 ? LK_DEPTHWISE_5_1 : LK_DEPTHWISE_5_2;
+  return window == 7 && stride == 1 ? LK_DEPTHWISE_7_1 : LK_DEPTHWISE_ANY;
+}
+
+static bool has_few_channels(const lk_depthwise *self) {
+  return self->shape.groups * self->shape.in_channels < lanes_of(self);
+}
+
+/* Of a phase; there is one where the convolution is an ordinary one. */
+static lk_depthwise_set find_tiles(const lk_depthwise *self, const lk_conv_shape *phase) {
   const lk_depthwise_tiles *tiles = lk_depthwise_tiles_get(self->isa);
-  const int64_t window = shape->kernel[2] / 2 - 1, stride = shape->stride[2] - 1;
-  const bool is_known = shape->kernel[2] % 2 == 1 && window >= 0 && window < LK_DEPTHWISE_WINDOWS &&
-                        stride < LK_DEPTHWISE_STRIDES && shape->dilation[2] == 1 &&
-                        shape->out_channels == 1 && tiles->inside[window][stride] != NULL &&
-                        (shape->groups >= tiles->lanes || self->isa == LK_ISA_AVX512);
-  return is_known ? (uint8_t)window : LK_DEPTHWISE_WINDOWS;
+  const bool is_depthwise = is_one_to_one(phase);
+  const bool has_several = self->vector > phase->out_channels;
+  const lk_depthwise_set *sets = is_depthwise  ? tiles->channels
+                                 : has_several ? tiles->several
+                                               : tiles->one;
+  lk_depthwise_kind kind = find_kind(phase);
+  if (sets[kind].inside == NULL) kind = LK_DEPTHWISE_ANY;
+  if (is_depthwise && has_few_channels(self) && self->isa != LK_ISA_AVX512) kind = LK_DEPTHWISE_ANY;
+  lk_depthwise_set found = sets[kind];
+  if (!is_depthwise && has_several && has_few_channels(self)) {
+    found.inside = found.at_edge[LK_DEPTHWISE_COLUMNS];
+  }
+  return found;
+}
+
+/* Lines of a turn's columns and so on, of each phase: the first one has the most. */
+static int64_t extent(const lk_depthwise *self, int d) {
+  const lk_conv_shape *shape = &self->shape;
+  return self->is_transposed ? lk_div_up(shape->out[d], shape->stride[d]) : shape->out[d];
+}
+
+static int64_t step_of(const lk_depthwise *self) {
+  return self->is_transposed ? 1 : self->shape.stride[2];
 }
 
 /* Whether a turn has all channels. */
 static bool is_stream(const lk_depthwise *self) {
   const lk_conv_shape *shape = &self->shape;
-  const int64_t in = shape->in[0] * shape->in[1] * shape->in[2] * shape->groups;
+  const int64_t in =
+      shape->in[0] * shape->in[1] * shape->in[2] * shape->groups * shape->in_channels;
   const int64_t out = shape->out[0] * shape->out[1] * shape->out[2] * channels_of(self);
-  return shape->stride[2] == 1 && (in + out) * ELEMENT > STREAM_BYTES;
+  return step_of(self) == 1 && (in + out) * ELEMENT > STREAM_BYTES;
 }
 
 static int64_t most_channels(const lk_depthwise *self) {
   if (is_stream(self)) return channels_of(self);
-  return self->shape.stride[2] == 1 ? CHANNELS : CHANNELS_APART;
+  return step_of(self) == 1 ? CHANNELS : CHANNELS_APART;
 }
 
 /* Blocks of whole vectors: the last vector may reach back over its neighbour, not its block. And of
  * an even number, since a tile has two. */
 static void plan_block(lk_depthwise *self) {
-  const int64_t lanes = lanes_of(self), vectors = lk_max(1, channels_of(self) / lanes);
+  const lk_conv_shape *shape = &self->shape;
+  const int64_t lanes = lanes_of(self), most = lk_max(shape->in_channels, shape->out_channels);
+  self->vector = (int32_t)(lk_max(1, lanes / most) * lk_min(lanes, shape->out_channels));
+  const int64_t vectors =
+      lk_max(1, lk_depthwise_vectors(self) - (shifts_last_vector(self) ? 1 : 0));
   const int64_t blocks = lk_div_up(vectors * lanes, lk_max(lanes, most_channels(self)));
-  self->block = lk_div_up(vectors, 2 * blocks) * 2 * lanes;
-  self->blocks = lk_div_up(vectors * lanes, self->block);
+  self->block = lk_div_up(vectors, 2 * blocks) * 2;
+  self->blocks = lk_div_up(vectors, self->block);
 }
 
 static void plan_piece(lk_depthwise *self) {
   const lk_conv_shape *shape = &self->shape;
-  const int64_t lines = shape->kernel[0] * shape->kernel[1] * shape->stride[2];
-  const int64_t column = lines * ELEMENT * lk_min(self->block, channels_of(self));
+  const int64_t apart = self->is_transposed ? shape->stride[0] * shape->stride[1] : 1;
+  const int64_t lines = lk_max(1, shape->kernel[0] * shape->kernel[1] / apart) * step_of(self);
+  const int64_t channels = lk_min(self->block * lanes_of(self), channels_of(self));
+  const int64_t column = lk_max(1, lines * ELEMENT * channels);
   const int64_t most =
       lk_max(LEAST_PIECE, (is_stream(self) ? STREAM_WINDOW_BYTES : WINDOW_BYTES) / column);
-  const int64_t pieces = lk_max(1, lk_div_up(shape->out[2], most));
-  const int64_t columns = lk_div_up(shape->out[2], pieces);
+  const int64_t pieces = lk_max(1, lk_div_up(extent(self, 2), most));
+  const int64_t columns = lk_div_up(extent(self, 2), pieces);
   self->piece = lk_max(1, lk_div_up(columns, LK_DEPTHWISE_COLUMNS)) * LK_DEPTHWISE_COLUMNS;
 }
 
 void lk_depthwise_plan(lk_depthwise *self, lk_isa isa) {
   self->isa = isa;
   find_last_dimension(&self->shape);
-  self->window = find_window(self);
   plan_block(self);
   plan_piece(self);
 }
 
 static int64_t pieces_of(const lk_depthwise *self) {
-  return lk_div_up(self->shape.out[2], self->piece);
+  return lk_div_up(extent(self, 2), self->piece);
 }
 
 int64_t lk_depthwise_turns(const lk_depthwise *self) {
-  const lk_conv_shape *shape = &self->shape;
-  return shape->batch * self->blocks * pieces_of(self) * shape->out[0] * shape->out[1];
+  return self->shape.batch * self->blocks * pieces_of(self) * extent(self, 0) * extent(self, 1);
 }
 
 double lk_depthwise_operations(const lk_depthwise *self) {
   const lk_conv_shape *shape = &self->shape;
-  return 2.0 * (double)(shape->batch * shape->out[0] * shape->out[1] * shape->out[2]) *
-         (double)(channels_of(self) * positions(self));
+  const int64_t *pixels = self->is_transposed ? shape->in : shape->out;
+  return 2.0 * (double)(shape->batch * pixels[0] * pixels[1] * pixels[2]) *
+         (double)(channels_of(self) * shape->in_channels * positions(shape));
 }
 
 void lk_depthwise_describe(const lk_depthwise *self, char *text, size_t capacity) {
-  (void)snprintf(text, capacity, "%dx%" PRId64 " in blocks of %" PRId64 "x%" PRId64,
-                 LK_DEPTHWISE_COLUMNS, lanes_of(self), self->piece, self->block);
-}
-
-/* ---- weights ---- */
-
-int64_t lk_depthwise_packed_size(const lk_depthwise *self) {
-  const int64_t lanes = lanes_of(self);
-  return lk_div_up(channels_of(self), lanes) * positions(self) * lanes;
-}
-
-/* See load_lanes and load_any in depthwise_tile.inc. */
-static bool shifts_last_vector(const lk_depthwise *self) {
-  return self->isa != LK_ISA_AVX512 && self->window < LK_DEPTHWISE_WINDOWS;
-}
-
-static int64_t first_channel(const lk_depthwise *self, int64_t vector) {
-  const int64_t lanes = lanes_of(self), last = channels_of(self) - lanes;
-  return shifts_last_vector(self) ? lk_min(vector * lanes, last) : vector * lanes;
-}
-
-void lk_depthwise_layout(const lk_depthwise *self, int64_t numbers[LK_DEPTHWISE_LAYOUT_NUMBERS]) {
-  numbers[0] = channels_of(self);
-  numbers[1] = positions(self);
-  numbers[2] = lanes_of(self);
-  numbers[3] = shifts_last_vector(self);
-}
-
-void lk_depthwise_pack(const lk_depthwise *self, const float *weights, float *packed) {
-  const int64_t lanes = lanes_of(self), channels = channels_of(self), taps = positions(self);
-  for (int64_t v = 0; v < lk_div_up(channels, lanes); v++) {
-    const int64_t first = first_channel(self, v);
-    for (int64_t t = 0; t < taps; t++, packed += lanes) {
-      for (int64_t i = 0; i < lanes; i++) {
-        packed[i] = first + i < channels ? weights[(first + i) * taps + t] : 0;
-      }
-    }
-  }
-}
-
-void lk_depthwise_unpack(const lk_depthwise *self, const float *packed, float *weights) {
-  const int64_t lanes = lanes_of(self), channels = channels_of(self), taps = positions(self);
-  for (int64_t v = 0; v < lk_div_up(channels, lanes); v++) {
-    const int64_t first = first_channel(self, v);
-    for (int64_t t = 0; t < taps; t++, packed += lanes) {
-      for (int64_t i = 0; i < lanes && first + i < channels; i++) {
-        weights[(first + i) * taps + t] = packed[i];
-      }
-    }
-  }
+  (void)snprintf(text, capacity, "%dx%" PRId32 " in blocks of %" PRId64 "x%" PRId64,
+                 LK_DEPTHWISE_COLUMNS, self->vector, self->piece, self->block * self->vector);
 }
 
 /* ---- a turn ---- */
@@ -176,7 +213,7 @@ typedef struct turn {
 } turn;
 
 static turn find_turn(const lk_depthwise *self, int64_t number) {
-  const int64_t lines = self->shape.out[1], planes = self->shape.out[0], pieces = pieces_of(self);
+  const int64_t lines = extent(self, 1), planes = extent(self, 0), pieces = pieces_of(self);
   turn found = {.line = number % lines};
   number /= lines;
   found.plane = number % planes;
@@ -189,9 +226,9 @@ static turn find_turn(const lk_depthwise *self, int64_t number) {
 }
 
 static void go_on(const lk_depthwise *self, turn *at) {
-  if (++at->line < self->shape.out[1]) return;
+  if (++at->line < extent(self, 1)) return;
   at->line = 0;
-  if (++at->plane < self->shape.out[0]) return;
+  if (++at->plane < extent(self, 0)) return;
   at->plane = 0;
   if (++at->piece < pieces_of(self)) return;
   at->piece = 0;
@@ -219,16 +256,24 @@ static uint32_t columns_inside(int64_t first, int64_t count, int64_t image) {
   return (uint32_t)(((uint64_t)1 << end) - ((uint64_t)1 << begin));
 }
 
+/* What the turns of a phase have in common. */
+typedef struct phase_loop {
+  const lk_depthwise *depthwise;
+  void *const *pointers;
+  lk_conv_phase phase;
+  int64_t apart[LK_CONV_DIMS]; /* pixels of the output */
+  int64_t lanes;
+  lk_depthwise_set tiles;
+  lk_depthwise_call call; /* but for what a turn sets */
+} phase_loop;
+
 /* So many tiles of `width` columns from `column` on, which call->in and call->out begin with. */
-static void run_tiles(const lk_depthwise *self, lk_depthwise_call *call, int64_t column,
+static void run_tiles(const phase_loop *self, lk_depthwise_call *call, int64_t column,
                       int64_t width, int64_t count) {
-  const lk_conv_shape *shape = &self->shape;
-  const lk_depthwise_tiles *tiles = lk_depthwise_tiles_get(self->isa);
+  const lk_conv_shape *shape = &self->phase.shape;
   const int64_t image = shape->in[2], step = width * shape->stride[2];
   const int64_t span =
       (width - 1) * shape->stride[2] + (shape->kernel[2] - 1) * shape->dilation[2] + 1;
-  const bool is_any = self->window == LK_DEPTHWISE_WINDOWS;
-  const int64_t s = shape->stride[2] - 1;
   int64_t at = column * shape->stride[2] - shape->pad[2];
   call->in_tile = step * call->in_column;
   call->out_tile = width * call->out_column;
@@ -237,13 +282,11 @@ static void run_tiles(const lk_depthwise *self, lk_depthwise_call *call, int64_t
     const bool are_inside = at >= 0 && at + span <= image;
     call->tiles = are_inside ? lk_min(count, (image - span - at) / step + 1) : 1;
     call->first = at;
-    if (is_any) {
-      (are_inside && width == LK_DEPTHWISE_COLUMNS ? tiles->any_inside : tiles->any_at_edge)(call);
-    } else if (are_inside && width == LK_DEPTHWISE_COLUMNS) {
-      tiles->inside[self->window][s](call);
+    if (span > 0 && span <= 32) call->columns = columns_inside(at, span, image);
+    if (are_inside && width == LK_DEPTHWISE_COLUMNS) {
+      self->tiles.inside(call);
     } else {
-      call->columns = columns_inside(at, span, image);
-      tiles->at_edge[self->window][s][width](call);
+      self->tiles.at_edge[width](call);
     }
     call->in += call->tiles * call->in_tile;
     call->out += call->tiles * call->out_tile;
@@ -253,7 +296,7 @@ static void run_tiles(const lk_depthwise *self, lk_depthwise_call *call, int64_t
 }
 
 /* The widest tiles, and one or two for what is left: narrow ones wait for their sums. */
-static void run_columns(const lk_depthwise *self, lk_depthwise_call *call, int64_t column,
+static void run_columns(const phase_loop *self, lk_depthwise_call *call, int64_t column,
                         int64_t count) {
   const int64_t most = LK_DEPTHWISE_COLUMNS;
   int64_t whole = count / most;
@@ -267,63 +310,127 @@ static void run_columns(const lk_depthwise *self, lk_depthwise_call *call, int64
   }
 }
 
-static void run_turn(const lk_depthwise *self, void *const *pointers, const turn *at) {
-  const lk_conv_shape *shape = &self->shape;
-  const int64_t lanes = lanes_of(self), all = channels_of(self);
-  const int64_t channel = at->block * self->block, column = at->piece * self->piece;
-  const int64_t channels = at->block == self->blocks - 1 ? all - channel : self->block;
-  const int64_t columns = lk_min(self->piece, shape->out[2] - column);
+/* The output's pixel that a phase has there. */
+static int64_t pixel_of(const phase_loop *self, int64_t image, int64_t plane, int64_t line,
+                        int64_t column) {
+  const int64_t at[] = {plane, line, column};
+  int64_t pixel = image;
+  for (int d = 0; d < LK_CONV_DIMS; d++) {
+    pixel = pixel * self->depthwise->shape.out[d] + self->phase.first[d] + at[d] * self->apart[d];
+  }
+  return pixel;
+}
+
+/* Where in input and weights a turn begins. */
+static void set_input(const phase_loop *self, const turn *at, int64_t column,
+                      lk_depthwise_call *call) {
+  const lk_conv_shape *shape = &self->phase.shape;
   const inside plane = find_inside(shape, 0, at->plane), line = find_inside(shape, 1, at->line);
-  const int64_t pixel =
-      ((at->image * shape->out[0] + at->plane) * shape->out[1] + at->line) * shape->out[2] + column;
-  const int64_t line_step = shape->in[2] * shape->groups;
-  const float *input = pointers[0], *weights = pointers[1];
-  const float *bias = self->has_bias ? pointers[3] : NULL;
-  float *out = (float *)pointers[2] + pixel * all + channel;
-  const int64_t from =
-      ((at->image * shape->in[0] + plane.at) * shape->in[1] + line.at) * line_step +
-      (column * shape->stride[2] - shape->pad[2]) * shape->groups;
   const int64_t position = (plane.first * shape->kernel[1] + line.first) * shape->kernel[2];
-  lk_depthwise_call call = {
-      .in = input + from + (shape->out_channels > 1 ? channel / shape->out_channels : channel),
-      .weights = weights + channel * positions(self) + position * lanes,
-      .bias = bias != NULL ? bias + channel : NULL,
-      .out = out,
-      .planes = line.count > 0 ? plane.count : 0,
-      .lines = line.count,
-      .plane_step = shape->dilation[0] * shape->in[1] * line_step,
-      .line_step = shape->dilation[1] * line_step,
-      .weights_plane = shape->kernel[1] * shape->kernel[2] * lanes,
-      .weights_line = shape->kernel[2] * lanes,
-      .weights_vector = positions(self) * lanes,
-      .in_column = shape->groups,
-      .out_column = all,
-      .channels = channels,
-      .clips = self->low > -INFINITY ||
-                       self->high<INFINITY, .low = self->low, .high = self->high,
-                                  .window = shape->kernel[2], .stride = shape->stride[2],
-                                  .dilation = shape->dilation[2], .image = shape->in[2],
-                                  .channel = shape->out_channels> 1
-                   ? channel % shape->out_channels
-                   : 0,
-      .multiplier = shape->out_channels};
-  run_columns(self, &call, column, columns);
-  if (!self->has_chain) return;
-  const lk_product_chain *chain = (const void *)(self + 1);
-  const lk_product_chain_operands operands =
-      lk_product_chain_at(chain, pointers + 3 + self->has_bias, pixel, channel);
-  const lk_product_chain_tile tile = {
-      .c = out, .c_step = all, .row_step = 1, .rows = columns, .columns = channels};
+  const int64_t from =
+      ((at->image * shape->in[0] + plane.at) * shape->in[1] + line.at) * shape->in[2] +
+      column * shape->stride[2] - shape->pad[2];
+  const int64_t vector = at->block * self->depthwise->block;
+  call->in = (const float *)self->pointers[0] + from * call->in_column +
+             (is_one_to_one(shape) ? call->channel : 0);
+  call->weights += vector * call->weights_vector + position * shape->in_channels * self->lanes;
+  call->planes = line.count > 0 ? plane.count : 0;
+  call->lines = line.count;
+}
+
+static void apply_chain(const phase_loop *self, int64_t pixel, int64_t rows,
+                        const lk_depthwise_call *call, float *out) {
+  const lk_product_chain *chain = (const void *)(self->depthwise + 1);
+  const lk_product_chain_operands operands = lk_product_chain_at(
+      chain, self->pointers + 3 + self->depthwise->has_bias, pixel, call->channel);
+  const lk_product_chain_tile tile = {.c = out,
+                                      .c_step = call->out_column,
+                                      .row_step = self->apart[2],
+                                      .rows = rows,
+                                      .columns = call->channels};
   lk_product_chain_apply(chain, &operands, &tile);
 }
 
+static void run_turn(const phase_loop *self, const turn *at) {
+  const lk_depthwise *of = self->depthwise;
+  const int64_t *out = self->phase.shape.out, column = at->piece * of->piece;
+  const int64_t columns = lk_min(of->piece, out[2] - column);
+  if (at->plane >= out[0] || at->line >= out[1] || columns <= 0) return;
+  const int64_t pixel = pixel_of(self, at->image, at->plane, at->line, column);
+  const int64_t vectors = lk_depthwise_vectors(of);
+  const int64_t end = at->block == of->blocks - 1 ? vectors : (at->block + 1) * of->block;
+  lk_depthwise_call call = self->call;
+  call.channel = first_channel(of, at->block * of->block);
+  call.channels = first_channel(of, end) - call.channel;
+  if (of->has_bias) call.bias = (const float *)self->pointers[3] + call.channel;
+  float *to = (float *)self->pointers[2] + pixel * channels_of(of) + call.channel;
+  call.out = to;
+  set_input(self, at, column, &call);
+  run_columns(self, &call, column, columns);
+  if (of->has_chain) apply_chain(self, pixel, columns, &call, to);
+}
+
+/* ---- all turns ---- */
+
+static lk_depthwise_call make_call(const lk_depthwise *self, const lk_conv_phase *phase,
+                                   const float *weights) {
+  const lk_conv_shape *shape = &phase->shape;
+  const int64_t pixel = shape->groups * shape->in_channels;
+  const int64_t line = shape->in[2] * pixel, position = shape->in_channels * lanes_of(self);
+  lk_depthwise_call call = {
+      .weights = weights + phase->taps_before * position,
+      .plane_step = shape->dilation[0] * shape->in[1] * line,
+      .line_step = shape->dilation[1] * line,
+      .weights_line = shape->kernel[2] * position,
+      .weights_plane = shape->kernel[1] * shape->kernel[2] * position,
+      .weights_vector = positions(&self->shape) * position,
+      .in_column = pixel,
+      .out_column = channels_of(self) * (self->is_transposed ? self->shape.stride[2] : 1),
+      .clips = self->low > -INFINITY || self->high < INFINITY,
+      .low = self->low,
+      .high = self->high,
+      .window = shape->kernel[2],
+      .stride = shape->stride[2],
+      .dilation = shape->dilation[2],
+      .image = shape->in[2],
+      .in_channels = shape->in_channels,
+      .out_channels = shape->out_channels,
+      .vector = self->vector,
+      .vector_in = self->vector / lk_min(self->vector, shape->out_channels) * shape->in_channels};
+  for (int64_t i = 0; i < lk_min(self->vector, LK_DEPTHWISE_LANES); i++) {
+    call.pick[i] = (int32_t)(i / shape->out_channels * shape->in_channels);
+  }
+  return call;
+}
+
+static phase_loop make_loop(const lk_depthwise *self, void *const *pointers, int64_t number) {
+  phase_loop made = {
+      .depthwise = self, .pointers = pointers, .phase = {.shape = self->shape}, .apart = {1, 1, 1}};
+  if (self->is_transposed) {
+    made.phase = lk_conv_phase_find(&self->shape, number);
+    memcpy(made.apart, self->shape.stride, sizeof made.apart);
+  }
+  made.tiles = find_tiles(self, &made.phase.shape);
+  made.lanes = lanes_of(self);
+  made.call = make_call(self, &made.phase, pointers[1]);
+  return made;
+}
+
+/* The phases of some lines together write whole lines of the cache. */
 static void do_turns(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_depthwise *self = loop->params;
-  turn at = find_turn(self, begin);
-  for (int64_t i = begin; i < end; i++) {
-    run_turn(self, loop->pointers, &at);
-    go_on(self, &at);
+  const int64_t phases = self->is_transposed ? lk_conv_phases(&self->shape) : 1;
+  const int64_t at_once = phases > 1 ? PHASE_TURNS : end - begin;
+  for (int64_t first = begin; first < end; first += at_once) {
+    for (int64_t p = 0; p < phases; p++) {
+      const phase_loop of_phase = make_loop(self, loop->pointers, p);
+      turn at = find_turn(self, first);
+      for (int64_t i = first; i < lk_min(first + at_once, end); i++) {
+        run_turn(&of_phase, &at);
+        go_on(self, &at);
+      }
+    }
   }
 }
 

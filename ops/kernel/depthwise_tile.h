@@ -1,14 +1,14 @@
-/* Tiles of a depthwise convolution: up to eight columns of a line of the output, each a vector of
- * channels whose sums stay in registers.
+/* Tiles of a convolution with few channels in each group: up to eight columns of a line of the
+ * output, each a vector of channels whose sums stay in registers.
  *
- *   out[x][c] = clip(bias[c] + sum over l and k of in[l][x + k][c] w[l][k][c])
+ *   out[x][n] = clip(bias[n] + sum over l, k and j of in[l][x + k][group of n][j] w[l][k][j][n])
  *
- * over the lines l and columns k of the window.
+ * over the lines l and columns k of the window, and the input channels j of a group.
  *
- * Each element is summed in the order of the window, whatever the tile is. What lies in the padding
- * is left out: lines by whom calls, columns by the tile.
+ * Each element is summed in an order that the kind of tile has, whatever its width is. What lies in
+ * the padding is left out: lines by whom calls, columns by the tile.
  *
- * Bound: 2 operations for each position of the window, or the bandwidth of the cache.
+ * Bound: 2 operations for each position of the window and each j, or the bandwidth of the cache.
  */
 #pragma once
 
@@ -17,18 +17,19 @@
 
 #include "ops/kernel/isa.h"
 
-enum { LK_DEPTHWISE_COLUMNS = 8 };
+enum { LK_DEPTHWISE_COLUMNS = 8, LK_DEPTHWISE_LANES = 16 };
 
 /* Steps are in elements. */
 typedef struct lk_depthwise_call {
   const float *in;      /* where the window of the first column begins; may be in the padding */
-  const float *weights; /* [vectors][lines][columns of the window][lanes], from the first line on */
+  const float *weights; /* [vectors][lines][columns of the window][in_channels][lanes], from the
+                           first line on */
   const float *bias;    /* NULL: none */
   float *out;
   int64_t planes, lines; /* of the window that lie in the image */
   int64_t plane_step, line_step;
   int64_t weights_plane, weights_line, weights_vector;
-  int64_t in_column, out_column; /* from a column to the next */
+  int64_t in_column, out_column; /* from a column to the next; all channels of the input are one */
   int64_t tiles;                 /* one beside the other, at least 1 */
   int64_t in_tile, out_tile;     /* from a tile to the next */
   int64_t channels;
@@ -40,23 +41,41 @@ typedef struct lk_depthwise_call {
   int64_t window;           /* columns of a window */
   int64_t stride, dilation; /* in columns */
   int64_t first, image;     /* where the first window begins; columns of the image */
-  int64_t channel;          /* the first, and how many of the output an input channel has */
-  int64_t multiplier;
+  /* ---- of those for groups: `in` is channel 0 ---- */
+  int64_t channel;                   /* of the output, the first */
+  int64_t in_channels, out_channels; /* of a group */
+  int64_t vector, vector_in;         /* channels of the output in a vector, and of the input */
+  int32_t pick[LK_DEPTHWISE_LANES];  /* input channel 0 of the lane's group, in a vector */
 } lk_depthwise_call;
 
 typedef void (*lk_depthwise_fn)(const lk_depthwise_call *call);
 
-/* Windows of 3, 5 and 7 columns without dilation, one or two columns apart. */
-enum { LK_DEPTHWISE_WINDOWS = 3, LK_DEPTHWISE_STRIDES = 2 };
+/* What is known of the windows: 3, 5 or 7 columns, 1 or 2 apart, without dilation. */
+typedef enum lk_depthwise_kind {
+  LK_DEPTHWISE_3_1,
+  LK_DEPTHWISE_3_2,
+  LK_DEPTHWISE_5_1,
+  LK_DEPTHWISE_5_2,
+  LK_DEPTHWISE_7_1,
+  LK_DEPTHWISE_ANY,
+  LK_DEPTHWISE_KINDS
+} lk_depthwise_kind;
+
+/* Those of one kind. NULL where there are none. */
+typedef struct lk_depthwise_set {
+  lk_depthwise_fn inside; /* for the most columns, where all windows lie in the image */
+  lk_depthwise_fn at_edge[LK_DEPTHWISE_COLUMNS + 1]; /* by columns */
+} lk_depthwise_set;
 
 /* Those of one instruction set. */
 typedef struct lk_depthwise_tiles {
   int32_t lanes; /* floats in a vector */
-  /* By window, stride and columns; `inside` for the most columns, where all windows lie in the
-   * image. NULL where there is none; else there are at least `lanes` channels, but for AVX-512. */
-  lk_depthwise_fn inside[LK_DEPTHWISE_WINDOWS][LK_DEPTHWISE_STRIDES];
-  lk_depthwise_fn at_edge[LK_DEPTHWISE_WINDOWS][LK_DEPTHWISE_STRIDES][LK_DEPTHWISE_COLUMNS + 1];
-  lk_depthwise_fn any_inside, any_at_edge; /* for any window */
+  /* For one channel in each group, by lk_depthwise_kind: but for any window, and with AVX-512,
+   * there is a vector of channels or more. */
+  lk_depthwise_set channels[LK_DEPTHWISE_KINDS];
+  /* For several groups in a vector. `inside`: the input has a vector of channels or more. */
+  lk_depthwise_set several[LK_DEPTHWISE_KINDS];
+  lk_depthwise_set one[LK_DEPTHWISE_KINDS]; /* for at most one group in a vector */
 } lk_depthwise_tiles;
 
 /* Only for a processor that has the instructions. */

@@ -1,10 +1,11 @@
-/* Constant weights as the kernels of convolutions and matrix products read them: input 1 of the
- * node, packed once for all sizes. */
+/* Weights as the kernels of convolutions and matrix products read them: input 1 of the node, packed
+ * once for all sizes where it is constant. Else a step packs those of a convolution in each
+ * run. */
 #pragma once
 
 #include "ops/kernel/conv.h"
 #include "ops/kernel/conv_transposed.h"
-#include "ops/kernel/depthwise.h"
+#include "ops/kernel/depthwise_weights.h"
 #include "ops/kernel/matmul.h"
 #include "ops/plan/planner.h"
 
@@ -15,5 +16,6 @@ lk_status lk_conv_transposed_weights(lk_planner *planner, const lk_conv_transpos
                                      lk_operand *out_operand, lk_error *error);
 lk_status lk_depthwise_weights(lk_planner *planner, const lk_depthwise *depthwise,
                                lk_operand *out_operand, lk_error *error);
+/* Input 1 is constant. */
 lk_status lk_matmul_weights(lk_planner *planner, const lk_matmul *matmul, lk_operand *out_operand,
                             lk_error *error);

@@ -1,8 +1,8 @@
-// Depthwise convolutions of random shapes against plain loops in double.
-#include "tests/ops/kernel/conv_case.h"
+// Convolutions with few channels in each group, of random shapes, against plain loops in double.
+#include "tests/ops/kernel/conv_transposed_case.h"
 
 extern "C" {
-#include "ops/kernel/depthwise.h"
+#include "ops/kernel/depthwise_weights.h"
 }
 
 namespace {
@@ -55,8 +55,36 @@ ConvCase simple(int64_t channels, int64_t height, int64_t width, int64_t kernel)
   return made;
 }
 
-lk_depthwise plan(const ConvCase &of, lk_isa isa) {
+// Several channels for several, also more than a vector has.
+void draw_groups(std::mt19937 &random, lk_conv_shape *shape) {
+  const auto number = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  shape->groups = number(1, 12);
+  shape->in_channels = number(0, 3) == 0 ? number(1, 40) : number(1, 9);
+  shape->out_channels = number(0, 3) == 0 ? number(1, 40) : number(1, 9);
+}
+
+ConvCase random_groups(std::mt19937 &random) {
+  ConvCase made = random_case(random);
+  draw_groups(random, &made.shape);
+  made.fill(random);
+  return made;
+}
+
+ConvCase random_transposed(std::mt19937 &random) {
+  ConvCase made = random_case(random);
+  if (random() % 2 == 0) draw_groups(random, &made.shape);
+  for (int64_t &size : made.shape.in) size = (size + 1) / 2;
+  if (random() % 3 == 0) made.shape.kernel[2] = 3 * made.shape.stride[2];
+  lk::draw_sizes_of_output(random, &made.shape);
+  made.fill(random);
+  return made;
+}
+
+lk_depthwise plan(const ConvCase &of, lk_isa isa, bool is_transposed = false) {
   lk_depthwise conv = {};
+  conv.is_transposed = is_transposed;
   conv.shape = of.shape;
   conv.low = of.low;
   conv.high = of.high;
@@ -71,8 +99,8 @@ std::vector<float> pack(const ConvCase &of, const lk_depthwise &conv) {
   return packed;
 }
 
-Guarded run(const ConvCase &of, lk_isa isa) {
-  const lk_depthwise conv = plan(of, isa);
+Guarded run(const ConvCase &of, lk_isa isa, bool is_transposed = false) {
+  const lk_depthwise conv = plan(of, isa, is_transposed);
   std::vector<float> packed = pack(of, conv);
   Guarded output(of.outputs());
   std::vector<void *> pointers = of.pointers(&packed, output);
@@ -93,19 +121,48 @@ TEST(DepthwiseKernel, IsRightForRandomShapes) {
   }
 }
 
+TEST(DepthwiseKernel, IsRightForRandomGroups) {
+  std::mt19937 random(11);
+  for (int i = 0; i < 150 && !::testing::Test::HasFatalFailure(); i++) {
+    const ConvCase made = random_groups(random);
+    for (const lk_isa isa : lk::instruction_sets()) {
+      SCOPED_TRACE("case " + std::to_string(i) + describe(made.shape) + " isa " +
+                   std::to_string(isa));
+      lk::check(made, run(made, isa));
+    }
+  }
+}
+
+TEST(DepthwiseKernel, IsRightWhereItIsTransposed) {
+  std::mt19937 random(12);
+  for (int i = 0; i < 150 && !::testing::Test::HasFatalFailure(); i++) {
+    const ConvCase made = random_transposed(random);
+    const std::vector<double> right = lk::scattered(made);
+    for (const lk_isa isa : lk::instruction_sets()) {
+      SCOPED_TRACE("case " + std::to_string(i) + describe(made.shape) + " isa " +
+                   std::to_string(isa));
+      lk::check(made, right, run(made, isa, true));
+    }
+  }
+}
+
 // Every width of a tile, every window and stride, and both ends of a line in one tile.
 TEST(DepthwiseKernel, IsRightForEveryTile) {
   std::mt19937 random(2);
   for (int64_t width = 1; width <= 26; width++) {
     for (const int64_t kernel : {1, 2, 3, 5, 7, 9}) {
       for (const int64_t stride : {1, 2, 3}) {
-        ConvCase made = simple(20 + width, 1 + width % 3, width, kernel);
-        made.shape.stride[2] = stride;
-        lk::set_sizes_of_output(&made.shape);
-        made.fill(random);
-        for (const lk_isa isa : lk::instruction_sets()) {
-          SCOPED_TRACE(describe(made.shape) + " isa " + std::to_string(isa));
-          ASSERT_NO_FATAL_FAILURE(lk::check(made, run(made, isa)));
+        for (const int64_t channels : {1, 4, 12}) { // several groups in a vector, or one
+          ConvCase made = simple(20 + width, 1 + width % 3, width, kernel);
+          made.shape.stride[2] = stride;
+          if (channels > 1) made.shape.groups = 5 + width % 2;
+          made.shape.in_channels = made.shape.out_channels = channels;
+          lk::set_sizes_of_output(&made.shape);
+          made.fill(random);
+          for (const lk_isa isa : lk::instruction_sets()) {
+            SCOPED_TRACE(describe(made.shape) + " isa " + std::to_string(isa));
+            ASSERT_NO_FATAL_FAILURE(lk::check(made, run(made, isa)));
+          }
         }
       }
     }
@@ -138,6 +195,18 @@ TEST(DepthwiseKernel, TakesLinesThatStandUpright) {
   lk::check(made, run(made, lk_isa_get()));
 }
 
+// The only pixel of the output lies beside the only one of the input.
+TEST(DepthwiseKernel, KnowsPaddingOfLinesOfOnePixel) {
+  std::mt19937 random(14);
+  ConvCase made = simple(24, 60, 1, 1);
+  made.shape.stride[2] = 3;
+  made.shape.pad[2] = 1;
+  lk::set_sizes_of_output(&made.shape);
+  made.fill(random);
+  EXPECT_EQ(made.shape.out[2], 1);
+  lk::check(made, run(made, lk_isa_get()));
+}
+
 TEST(DepthwiseKernel, IsFollowedByItsChain) {
   std::mt19937 random(5);
   for (const int64_t channels : {5, 300}) {
@@ -153,17 +222,43 @@ TEST(DepthwiseKernel, IsFollowedByItsChain) {
   }
 }
 
+TEST(DepthwiseKernel, IsFollowedByItsChainWhereItIsTransposed) {
+  std::mt19937 random(13);
+  for (int i = 0; i < 30; i++) {
+    ConvCase made = random_transposed(random);
+    const std::vector<double> right = lk::scattered(made);
+    const lk::ConvChain chain(made.shape.batch * made.pixels_out(), made.channels_out(), random);
+    lk_depthwise conv = plan(made, lk_isa_get(), true);
+    conv.has_chain = true;
+    const Guarded output =
+        lk::run_with_chain(made, conv, pack(made, conv), chain, lk_depthwise_kernel);
+    SCOPED_TRACE("case " + std::to_string(i) + describe(made.shape));
+    std::vector<double> chained(right.size());
+    for (size_t j = 0; j < right.size(); j++) chained[j] = chain.expected(right[j], j);
+    lk::check(made, chained, output);
+  }
+}
+
 // A result depends on neither threads nor the rest of the batch, nor on what lies beside it.
 TEST(DepthwiseKernel, HasTheSameBitsForAnyThreadsAndBatch) {
   std::mt19937 random(6);
-  for (int i = 0; i < 12; i++) {
-    ConvCase made = random_case(random);
+  for (int i = 0; i < 36; i++) {
+    const bool is_transposed = i % 3 == 2;
+    ConvCase made = (i % 3 == 0   ? random_case
+                     : i % 3 == 1 ? random_groups
+                                  : random_transposed)(random);
     made.shape.batch = 3;
     made.shape.in[1] = made.shape.in[2] = 40;
-    lk::set_sizes_of_output(&made.shape);
+    if (is_transposed) {
+      lk::draw_sizes_of_output(random, &made.shape);
+    } else {
+      lk::set_sizes_of_output(&made.shape);
+    }
     made.fill(random);
     SCOPED_TRACE("case " + std::to_string(i) + describe(made.shape));
-    lk::expect_same_bits(made, random, [](const ConvCase &of) { return run(of, lk_isa_get()); });
+    lk::expect_same_bits(made, random, [is_transposed](const ConvCase &of) {
+      return run(of, lk_isa_get(), is_transposed);
+    });
   }
 }
 
@@ -202,14 +297,30 @@ TEST(DepthwiseKernel, KeepsNaN) {
   }
 }
 
+// The numbers of a layout stand for what packing does, whatever the sizes of the input.
+void expect_kept(const ConvCase &made, bool is_transposed) {
+  ConvCase larger = made;
+  for (int64_t &size : larger.shape.in) size += 3;
+  for (int64_t &size : larger.shape.out) size += 3;
+  for (const lk_isa isa : lk::instruction_sets()) {
+    const lk_depthwise conv = plan(made, isa, is_transposed),
+                       of_larger = plan(larger, isa, is_transposed);
+    const std::vector<float> packed = pack(made, conv);
+    lk::expect_packed(made, conv, packed, lk_depthwise_unpack);
+    int64_t layouts[2][LK_DEPTHWISE_LAYOUT_NUMBERS];
+    lk_depthwise_layout(&conv, layouts[0]);
+    lk_depthwise_layout(&of_larger, layouts[1]);
+    EXPECT_EQ(std::memcmp(layouts[0], layouts[1], sizeof layouts[0]), 0);
+    EXPECT_EQ(packed, pack(larger, of_larger));
+  }
+}
+
 TEST(DepthwiseKernel, KeepsWeights) {
   std::mt19937 random(9);
   for (int i = 0; i < 60; i++) {
-    const ConvCase made = random_case(random);
-    for (const lk_isa isa : lk::instruction_sets()) {
-      const lk_depthwise conv = plan(made, isa);
-      lk::expect_packed(made, conv, pack(made, conv), lk_depthwise_unpack);
-    }
+    expect_kept(random_case(random), false);
+    expect_kept(random_groups(random), false);
+    expect_kept(random_transposed(random), true);
   }
 }
 
