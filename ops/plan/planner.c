@@ -133,31 +133,18 @@ static lk_status reorder_to(lk_planner *planner, const lk_operand *from, const l
   return lk_planner_reorder(planner, from, out_operand, error);
 }
 
-lk_status lk_planner_weights(lk_planner *planner, uint32_t index, const lk_tensor_desc *desc,
-                             const_dnnl_memory_desc_t plain_md, const_dnnl_memory_desc_t packed_md,
-                             lk_operand *out_operand, lk_error *error) {
-  lk_layouts *layouts = planner->env->layouts;
-  lk_content *content = planner->node->constants[index].content;
-  lk_tensor_desc from = *desc, to = *desc;
-  from.layout = LK_LAYOUT_PLAIN;
-  if (plain_md != NULL) LK_RETURN_NOT_OK(lk_layouts_intern(layouts, plain_md, &from.layout, error));
-  LK_RETURN_NOT_OK(lk_layouts_intern(layouts, packed_md, &to.layout, error));
-  if (content != NULL) return pack_operand(planner, content, &from, &to, out_operand, error);
-  lk_operand plain;
-  LK_RETURN_NOT_OK(lk_planner_input(planner, index, LK_LAYOUT_PLAIN, &plain, error));
-  plain.desc = from;
-  if (from.layout != to.layout) return reorder_to(planner, &plain, &to, out_operand, error);
-  *out_operand = plain;
-  return LK_OK;
-}
-
 /* Constant input `index` in the layout of `desc`, which oneDNN can describe. */
 static lk_status reordered_constant(lk_planner *planner, uint32_t index, const lk_tensor_desc *desc,
                                     lk_operand *out_operand, lk_error *error) {
   lk_status status = LK_OK;
   dnnl_memory_desc_t md = NULL;
-  LK_TRY(lk_layouts_memory_desc(planner->env->layouts, desc, &md, error));
-  LK_TRY(lk_planner_weights(planner, index, desc, NULL, md, out_operand, error));
+  lk_layouts *layouts = planner->env->layouts;
+  lk_content *content = planner->node->constants[index].content;
+  lk_tensor_desc from = *desc, to = *desc;
+  from.layout = LK_LAYOUT_PLAIN;
+  LK_TRY(lk_layouts_memory_desc(layouts, desc, &md, error));
+  LK_TRY(lk_layouts_intern(layouts, md, &to.layout, error));
+  LK_TRY(pack_operand(planner, content, &from, &to, out_operand, error));
   out_operand->desc.layout = desc->layout;
 cleanup:
   if (md != NULL) dnnl_memory_desc_destroy(md);

@@ -64,12 +64,6 @@ lk_status lk_planner_finish(lk_planner *planner, lk_plan_use use, lk_plan_body *
  * is in another; a constant input comes from the weights store. */
 lk_status lk_planner_input(lk_planner *planner, uint32_t index, lk_layout layout,
                            lk_operand *out_operand, lk_error *error);
-/* A constant or run-time input as weights of `desc` (e.g. with a groups dimension, from the same
- * plain bytes), in the layout that a primitive chose. `plain_md`: how the plain bytes are read when
- * that is not row-major (transposed weights); else NULL. */
-lk_status lk_planner_weights(lk_planner *planner, uint32_t index, const lk_tensor_desc *desc,
-                             const_dnnl_memory_desc_t plain_md, const_dnnl_memory_desc_t packed_md,
-                             lk_operand *out_operand, lk_error *error);
 /* Constant input `index` as a kernel packs it; the first number of `layout` is an
  * lk_packed_kind. */
 lk_status lk_planner_packed(lk_planner *planner, uint32_t index, const lk_weights_layout *layout,

@@ -24,8 +24,6 @@ typedef struct build_arg {
 /* Fills in the tensor of each role. */
 static lk_status read_tensors(lk_primitive_build *build, lk_error *error) {
   LK_RETURN_NOT_OK(lk_build_tensor(build, LK_WORD_SRC, 0, &build->src, error));
-  LK_RETURN_NOT_OK(lk_build_tensor(build, LK_WORD_WEIGHTS, 0, &build->weights, error));
-  LK_RETURN_NOT_OK(lk_build_tensor(build, LK_WORD_BIAS, 0, &build->bias, error));
   return lk_build_tensor(build, LK_WORD_DST, 0, &build->dst, error);
 }
 
@@ -54,8 +52,6 @@ static lk_status create(lk_ops_env *env, const lk_key *key, const lk_primitive_k
                        kind->create));
 cleanup:
   if (build.src != NULL) dnnl_memory_desc_destroy(build.src);
-  if (build.weights != NULL) dnnl_memory_desc_destroy(build.weights);
-  if (build.bias != NULL) dnnl_memory_desc_destroy(build.bias);
   if (build.dst != NULL) dnnl_memory_desc_destroy(build.dst);
   if (build.attr != NULL) dnnl_primitive_attr_destroy(build.attr);
   lk_dnnl_create_end();

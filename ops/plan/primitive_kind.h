@@ -9,7 +9,7 @@ typedef struct lk_primitive_build {
   const lk_key *key;
   dnnl_primitive_attr_t attr; /* user scratchpad, math mode and post-ops of the key */
   /* The tensors of these roles; NULL: the key has none. */
-  dnnl_memory_desc_t src, weights, bias, dst;
+  dnnl_memory_desc_t src, dst;
 } lk_primitive_build;
 
 /* The memory descriptor of a tensor record, which the caller destroys; `*out_md` NULL when the key

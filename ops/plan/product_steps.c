@@ -154,21 +154,26 @@ lk_status lk_plan_conv_transposed(lk_planner *planner, const lk_conv_shape *shap
   return emit(planner, &step, &kernel, error);
 }
 
-lk_status lk_plan_depthwise(lk_planner *planner, const lk_conv_shape *shape, lk_error *error) {
+lk_status lk_plan_depthwise(lk_planner *planner, const lk_conv_shape *shape, bool is_transposed,
+                            lk_error *error) {
   lk_product_output output = conv_output(shape);
   output.chains_residual = true;
   product_step step;
   LK_RETURN_NOT_OK(begin_conv(planner, &output, &step, error));
   lk_depthwise conv = {.shape = *shape,
+                       .is_transposed = is_transposed,
                        .low = step.ends.low,
                        .high = step.ends.high,
                        .has_bias = lk_op_has(planner->node, 2),
                        .has_chain = step.ends.has_chain};
   lk_depthwise_plan(&conv, lk_isa_get());
   LK_RETURN_NOT_OK(lk_depthwise_weights(planner, &conv, &step.operands[1], error));
-  const product_kernel kernel = {
-      lk_depthwise_kernel, "convolution", &conv, sizeof conv, lk_depthwise_operations(&conv),
-      describe_depthwise};
+  const product_kernel kernel = {lk_depthwise_kernel,
+                                 is_transposed ? "deconvolution" : "convolution",
+                                 &conv,
+                                 sizeof conv,
+                                 lk_depthwise_operations(&conv),
+                                 describe_depthwise};
   return emit(planner, &step, &kernel, error);
 }
 

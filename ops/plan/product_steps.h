@@ -5,13 +5,15 @@
 #include "ops/kernel/matmul.h"
 #include "ops/plan/planner.h"
 
-/* One step: output 0, channels-last, is the convolution of `shape` of input 0, constant weights,
- * and bias where there is one; with all of the node's post-ops. */
+/* One step: output 0, channels-last, is the convolution of `shape` of input 0, weights, and bias
+ * where there is one; with all of the node's post-ops. One before it packs weights that are no
+ * constants. */
 lk_status lk_plan_conv(lk_planner *planner, const lk_conv_shape *shape, lk_error *error);
 /* The same for a transposed convolution. */
 lk_status lk_plan_conv_transposed(lk_planner *planner, const lk_conv_shape *shape, lk_error *error);
-/* A convolution with one input channel in each group. */
-lk_status lk_plan_depthwise(lk_planner *planner, const lk_conv_shape *shape, lk_error *error);
+/* Either, of groups that lk_depthwise_takes. */
+lk_status lk_plan_depthwise(lk_planner *planner, const lk_conv_shape *shape, bool is_transposed,
+                            lk_error *error);
 
 /* One step: output 0 is the product that `matmul` describes (sizes and strides) of inputs 0 and 1,
  * with all of the node's post-ops. `has_columns`: the last dimension of output 0 is that of the

@@ -1,6 +1,9 @@
-/* Constant weights as the kernels of convolutions and matrix products read them. */
+/* Weights as the kernels of convolutions and matrix products read them. */
 #include "ops/plan/product_weights.h"
 
+#include "base/status.h"
+#include "base/tensor.h"
+#include "ops/kernel/conv_pack.h"
 #include "ops/plan/packing.h"
 
 static lk_status pack_conv(const void *params, const void *plain, void *to, lk_error *error) {
@@ -54,47 +57,77 @@ static lk_status unpack_matmul(const void *params, const void *packed, void *pla
   return LK_OK;
 }
 
-/* Input 1 in panels. `layout` says how it is read and how it lies then, and nothing of other
- * sizes. */
-static lk_status pack_weights(lk_planner *planner, const lk_weights_layout *layout,
-                              int64_t elements, const lk_packer *packer, lk_operand *out_operand,
-                              lk_error *error) {
-  return lk_planner_packed(planner, 1, layout, (size_t)elements * sizeof(float), packer,
-                           out_operand, error);
+/* ---- constant, or of a run ---- */
+
+/* How a kernel reads its weights. */
+typedef struct weights {
+  lk_weights_layout layout;
+  lk_packer packer;
+  lk_kernel_fn pack; /* with the packer's params, from the plain weights to the packed ones */
+  int64_t elements;  /* packed */
+} weights;
+
+/* Input 1 of a run, packed by a step into a temporary. */
+static lk_status pack_in_run(lk_planner *planner, const weights *of, lk_operand *out_operand,
+                             lk_error *error) {
+  lk_operand operands[2];
+  const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 1, &of->elements);
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 1, LK_LAYOUT_PLAIN, &operands[0], error));
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &operands[1], error));
+  *out_operand = operands[1];
+  return lk_planner_kernel(planner, of->pack, "pack", of->packer.params, of->packer.params_size,
+                           operands, 2, error);
 }
+
+static lk_status add_weights(lk_planner *planner, const weights *of, lk_operand *out_operand,
+                             lk_error *error) {
+  if (planner->node->constants[1].content == NULL) {
+    return pack_in_run(planner, of, out_operand, error);
+  }
+  return lk_planner_packed(planner, 1, &of->layout, (size_t)of->elements * sizeof(float),
+                           &of->packer, out_operand, error);
+}
+
+/* ---- of each kernel ---- */
 
 lk_status lk_conv_weights(lk_planner *planner, const lk_conv *conv, lk_operand *out_operand,
                           lk_error *error) {
   const lk_conv_shape *shape = &conv->shape;
-  const lk_weights_layout layout = {
-      {LK_PACKED_CONV, shape->groups, shape->out_channels, shape->in_channels,
-       shape->kernel[0] * shape->kernel[1] * shape->kernel[2], conv->product.panel}};
-  const lk_packer packer = {pack_conv, unpack_conv, conv, sizeof *conv};
-  return pack_weights(planner, &layout, lk_conv_packed_size(conv), &packer, out_operand, error);
+  const weights of = {
+      .layout = {{LK_PACKED_CONV, shape->groups, shape->out_channels, shape->in_channels,
+                  shape->kernel[0] * shape->kernel[1] * shape->kernel[2], conv->product.panel}},
+      .packer = {pack_conv, unpack_conv, conv, sizeof *conv},
+      .pack = lk_conv_pack_kernel,
+      .elements = lk_conv_packed_size(conv)};
+  return add_weights(planner, &of, out_operand, error);
 }
 
 lk_status lk_conv_transposed_weights(lk_planner *planner, const lk_conv_transposed *conv,
                                      lk_operand *out_operand, lk_error *error) {
-  lk_weights_layout layout = {{LK_PACKED_CONV_TRANSPOSED}};
-  lk_conv_transposed_layout(conv, &layout.numbers[1]);
-  const lk_packer packer = {pack_transposed, unpack_transposed, conv, sizeof *conv};
-  return pack_weights(planner, &layout, lk_conv_transposed_packed_size(conv), &packer, out_operand,
-                      error);
+  weights of = {.layout = {{LK_PACKED_CONV_TRANSPOSED}},
+                .packer = {pack_transposed, unpack_transposed, conv, sizeof *conv},
+                .pack = lk_conv_transposed_pack_kernel,
+                .elements = lk_conv_transposed_packed_size(conv)};
+  lk_conv_transposed_layout(conv, &of.layout.numbers[1]);
+  return add_weights(planner, &of, out_operand, error);
 }
 
 lk_status lk_depthwise_weights(lk_planner *planner, const lk_depthwise *depthwise,
                                lk_operand *out_operand, lk_error *error) {
-  lk_weights_layout layout = {{LK_PACKED_DEPTHWISE}};
-  lk_depthwise_layout(depthwise, &layout.numbers[1]);
-  const lk_packer packer = {pack_depthwise, unpack_depthwise, depthwise, sizeof *depthwise};
-  return pack_weights(planner, &layout, lk_depthwise_packed_size(depthwise), &packer, out_operand,
-                      error);
+  weights of = {.layout = {{LK_PACKED_DEPTHWISE}},
+                .packer = {pack_depthwise, unpack_depthwise, depthwise, sizeof *depthwise},
+                .pack = lk_depthwise_pack_kernel,
+                .elements = lk_depthwise_packed_size(depthwise)};
+  lk_depthwise_layout(depthwise, &of.layout.numbers[1]);
+  return add_weights(planner, &of, out_operand, error);
 }
 
+/* Only constants: those of a run are packed by the kernel itself. */
 lk_status lk_matmul_weights(lk_planner *planner, const lk_matmul *matmul, lk_operand *out_operand,
                             lk_error *error) {
-  const lk_weights_layout layout = {{LK_PACKED_MATMUL, matmul->k, matmul->columns, matmul->b_k,
-                                     matmul->b_column, matmul->product.panel}};
-  const lk_packer packer = {pack_matmul, unpack_matmul, matmul, lk_matmul_size(matmul)};
-  return pack_weights(planner, &layout, lk_matmul_packed_size(matmul), &packer, out_operand, error);
+  const weights of = {.layout = {{LK_PACKED_MATMUL, matmul->k, matmul->columns, matmul->b_k,
+                                  matmul->b_column, matmul->product.panel}},
+                      .packer = {pack_matmul, unpack_matmul, matmul, lk_matmul_size(matmul)},
+                      .elements = lk_matmul_packed_size(matmul)};
+  return add_weights(planner, &of, out_operand, error);
 }

@@ -200,12 +200,3 @@ lk_status lk_window_infer_transposed(const lk_window *window, uint32_t rank, con
   }
   return LK_OK;
 }
-
-void lk_window_key(const lk_window_shape *shape, lk_key_builder *key) {
-  int64_t dilations[LK_MAX_SPATIAL];
-  for (uint32_t i = 0; i < shape->rank; i++) dilations[i] = shape->dilations[i] - 1;
-  lk_key_add_attr(key, LK_WORD_STRIDES, shape->strides, shape->rank);
-  lk_key_add_attr(key, LK_WORD_DILATIONS, dilations, shape->rank);
-  lk_key_add_attr(key, LK_WORD_PADS_BEGIN, shape->begin, shape->rank);
-  lk_key_add_attr(key, LK_WORD_PADS_END, shape->end, shape->rank);
-}

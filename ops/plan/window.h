@@ -1,7 +1,6 @@
 /* Sliding windows: kernel, strides, dilations and padding of convolutions and poolings. */
 #pragma once
 
-#include "keys/key_build.h"
 #include "ops/plan/op.h"
 
 #define LK_MAX_SPATIAL 3
@@ -50,6 +49,3 @@ lk_status lk_window_infer(const lk_window *window, uint32_t rank, const int64_t 
 lk_status lk_window_infer_transposed(const lk_window *window, uint32_t rank, const int64_t *in,
                                      const int64_t *kernel, lk_dims *dims, lk_window_shape *out,
                                      lk_error *error);
-
-/* Adds STRIDES, DILATIONS (oneDNN counts them from 0), PADS_BEGIN and PADS_END to a value key. */
-void lk_window_key(const lk_window_shape *shape, lk_key_builder *key);

@@ -52,31 +52,6 @@ struct Model {
   }
 };
 
-// A node that runs on a primitive of oneDNN: a convolution of 1 x 1 whose weights come with the
-// run.
-struct PrimitiveModel {
-  Executor executor;
-  Op op;
-
-  explicit PrimitiveModel(lk_context *context) : executor(executor_in(context)) {
-    TestNode n;
-    n.op = "Conv";
-    n.n_inputs = 2;
-    LK_EXPECT_OK(n.create(executor, &op, LK_ERR));
-  }
-  void check(int64_t rows) const {
-    const Value x = random({rows, 4, 1}, 9), w = random({4, 4, 1}, 10);
-    Plan plan;
-    LK_ASSERT_OK(bind(op, {x.desc, w.desc}, &plan, LK_ERR));
-    const Memory from = x.in(LK_LAYOUT_PLAIN), weights = w.in(LK_LAYOUT_PLAIN);
-    Memory to(x.bytes.size());
-    LK_ASSERT_OK(lk::run(executor, plan, {from.data(), weights.data()}, to.data(), LK_ERR));
-    const ref::Window window = {{1}, {1}, {1}, {0}, {0}};
-    EXPECT_TRUE(equal(ref::conv(x, w, nullptr, window, 1), Value::from(x.desc, to.data()), 1e-5))
-        << rows << " rows";
-  }
-};
-
 // Parameter of tests that run in both modes.
 inline std::string name_of_mode(const ::testing::TestParamInfo<uint32_t> &info) {
   return info.param == LK_CACHE_SHARED ? "shared" : "thread";

@@ -1,6 +1,5 @@
 // Settings that another thread, another context or the environment changes: the number of threads,
-// the math mode, instruction set and engine. A value is built for what its key says; what a key
-// does not say has no influence.
+// and the capacity of oneDNN's own cache.
 #include <oneapi/dnnl/dnnl.h>
 
 #include <thread>
@@ -8,20 +7,9 @@
 #include "tests/executor_glue/session/small_model.h"
 #include "tests/isolation/node_model.h"
 
-extern "C" {
-#define _Atomic volatile // counters of a struct that is not looked at here
-#include "ops/plan/primitive.h"
-#undef _Atomic
-}
-
 namespace {
 
 using lk::Context;
-using lk::Executor;
-using lk::Model;
-using lk::Op;
-using lk::Plan;
-using lk::PrimitiveModel;
 
 Context open(uint32_t mode, int32_t threads) {
   Context context;
@@ -30,34 +18,6 @@ Context open(uint32_t mode, int32_t threads) {
   options.threads = threads;
   LK_EXPECT_OK(lk::api()->context_create(&options, context.out(), LK_ERR));
   return context;
-}
-
-// What the cache has of one kind: the keys as text.
-std::vector<std::string> keys_of(lk_context *context, uint32_t kind) {
-  struct Arg {
-    lk_context *context;
-    uint32_t kind;
-    std::vector<std::string> found;
-  } arg{context, kind, {}};
-  LK_EXPECT_OK(lk::api()->cache_visit(
-      context,
-      [](void *user, const lk_entry_info *entry) {
-        auto *to = static_cast<Arg *>(user);
-        char text[2048];
-        if (entry->kind != to->kind) return;
-        EXPECT_EQ(
-            lk::api()->key_print(to->context, entry->key, text, sizeof text, nullptr, nullptr),
-            LK_OK);
-        to->found.push_back(text);
-      },
-      &arg, LK_ERR));
-  return arg.found;
-}
-
-// The number behind `field` in a key's text, where a field stands once; -1: it is not there.
-int64_t number_in(const std::string &text, const std::string &field) {
-  const size_t at = text.find(field);
-  return at == std::string::npos ? -1 : std::stoll(text.substr(at + field.size()), nullptr, 0);
 }
 
 class Settings : public ::testing::TestWithParam<uint32_t> {};
@@ -104,62 +64,6 @@ TEST_P(Settings, ContextsForDifferentNumbersOfThreads) {
 
 // ---- what is oneDNN's, and the whole process's ----
 
-lk_status build_nothing(void *, lk_built *out, lk_error *) {
-  static int nothing;
-  out->value = &nothing;
-  return LK_OK;
-}
-
-// Whether the cache has the key with this text.
-lk::Owned<lk_ref, lk_ref_release> find(lk_context *context, const std::string &text,
-                                       bool *out_hit) {
-  lk::Owned<lk_ref, lk_ref_release> ref;
-  lk_key *key = nullptr;
-  int hit = -1;
-  LK_EXPECT_OK(lk::api()->key_parse(context, text.c_str(), &key, LK_ERR)) << text;
-  LK_EXPECT_OK(lk::api()->get_or_create(context, nullptr, key, build_nothing, nullptr, ref.out(),
-                                        &hit, LK_ERR));
-  lk::api()->key_destroy(context, key);
-  *out_hit = hit == 1;
-  return ref;
-}
-
-dnnl_fpmath_mode_t math_mode(const_dnnl_primitive_attr_t attr) {
-  dnnl_fpmath_mode_t mode = dnnl_fpmath_mode_any;
-  EXPECT_EQ(dnnl_primitive_attr_get_fpmath_mode(attr, &mode), dnnl_success);
-  return mode;
-}
-
-// Another thread changes the math mode that oneDNN gives to attributes that do not say one.
-// (Whether that changes a result depends on the processor; so the primitives themselves are asked.)
-TEST_P(Settings, DefaultMathModeOfTheProcessIsNotTaken) {
-  const Context context = open(GetParam(), 1);
-  const PrimitiveModel before(context);
-  before.check(3);
-  std::thread([] {
-    EXPECT_EQ(dnnl_set_default_fpmath_mode(dnnl_fpmath_mode_bf16), dnnl_success);
-  }).join();
-  dnnl_primitive_attr_t attr = nullptr;
-  EXPECT_EQ(dnnl_primitive_attr_create(&attr), dnnl_success);
-  EXPECT_EQ(math_mode(attr), dnnl_fpmath_mode_bf16) << "else nothing is shown";
-  dnnl_primitive_attr_destroy(attr);
-  const uint64_t built = lk::stats(context).kind[LK_KIND_VALUE].builds;
-  EXPECT_GT(built, 0u);
-  const PrimitiveModel after(context);
-  for (int64_t rows : {3, 5}) after.check(rows);
-  EXPECT_EQ(lk::stats(context).kind[LK_KIND_VALUE].builds, built + 1) << "that of the new shape";
-  for (const std::string &text : keys_of(context, LK_KIND_VALUE)) {
-    bool hit = false;
-    const auto ref = find(context, text, &hit);
-    ASSERT_TRUE(hit) << text;
-    const_dnnl_primitive_attr_t of_primitive = nullptr;
-    const auto *primitive = static_cast<const lk_primitive *>(lk::api()->ref_value(ref));
-    EXPECT_EQ(dnnl_primitive_desc_get_attr(primitive->desc, &of_primitive), dnnl_success);
-    EXPECT_EQ(math_mode(of_primitive), dnnl_fpmath_mode_strict) << text;
-  }
-  EXPECT_EQ(dnnl_set_default_fpmath_mode(dnnl_fpmath_mode_strict), dnnl_success);
-}
-
 // oneDNN's own cache would keep alive what ours evicts.
 TEST_P(Settings, OneDnnCachesNothing) {
   EXPECT_EQ(dnnl_set_primitive_cache_capacity(77), dnnl_success);
@@ -167,46 +71,6 @@ TEST_P(Settings, OneDnnCachesNothing) {
   int capacity = -1;
   EXPECT_EQ(dnnl_get_primitive_cache_capacity(&capacity), dnnl_success);
   EXPECT_EQ(capacity, 0);
-}
-
-// ---- what a key says of where it holds ----
-
-// Primitives are found by their engine, instruction set, library and math mode too: a key that
-// differs in one of them finds nothing.
-TEST_P(Settings, EngineLibraryAndMathModeAreInValueKeys) {
-  const Context context = open(GetParam(), 1);
-  const PrimitiveModel model(context);
-  model.check(3);
-  const std::vector<std::string> values = keys_of(context, LK_KIND_VALUE);
-  ASSERT_FALSE(values.empty());
-  const dnnl_version_t *version = dnnl_version();
-  const auto asks = [&](const std::string &text) {
-    bool hit = false;
-    find(context, text, &hit);
-    return hit;
-  };
-  for (const std::string &text : values) {
-    EXPECT_EQ(number_in(text, ";engine="), 0x10000);
-    EXPECT_EQ(number_in(text, ";isa="), dnnl_get_effective_cpu_isa());
-    EXPECT_EQ(number_in(text, ";library="),
-              version->major << 16 | version->minor << 8 | version->patch);
-    EXPECT_EQ(number_in(text, ";math_mode="), -1) << "strict is 0, and left out";
-    EXPECT_TRUE(asks(text));
-    const std::pair<const char *, const char *> changes[] = {{";engine=", ";engine=0x10001;was="},
-                                                             {";isa=", ";isa=0x3;was="},
-                                                             {";library=", ";library=0x30c00;was="},
-                                                             {";engine=", ";math_mode=1;engine="}};
-    for (const auto &change : changes) {
-      std::string other = text;
-      other.replace(other.find(change.first), std::strlen(change.first), change.second);
-      const size_t was = other.find(";was=");
-      if (was != std::string::npos) other.erase(was, other.find(';', was + 1) - was);
-      EXPECT_NE(other, text);
-      EXPECT_FALSE(asks(other)) << other;
-      EXPECT_TRUE(asks(other)) << other;
-    }
-    EXPECT_TRUE(asks(text));
-  }
 }
 
 } // namespace

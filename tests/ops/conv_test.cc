@@ -124,6 +124,15 @@ TEST(Conv, OfEveryChannelByItself) {
   check(square(1, 8, 24, 7, 3, 8)); // three outputs for each
 }
 
+TEST(Conv, OfSmallGroups) {
+  for (int64_t channels : {2, 4, 7, 12, 40}) {
+    Case c = square(2, 6 * channels, 6 * channels, 9, 3, 6);
+    check(c);
+    c.constant = false;
+    check(c);
+  }
+}
+
 TEST(Conv, OfEveryChannelByItselfMatchesPlainLoops) {
   lk::check_windows(12, [](Draw &draw, size_t spatial) {
     Case c = draw_case(draw, spatial);
