@@ -62,8 +62,7 @@ test-development: development python
 test-avx2: test-development
 	@ctest --preset avx2 -j $(JOBS)
 
-# What kernels do on a machine without AVX2. Two tests of convolutions are left out, which want none of
-# oneDNN's reference implementations: there it has no other.
+# What kernels do on a machine without AVX2.
 test-sse41: test-development
 	@ctest --preset sse41 -j $(JOBS)
 
