@@ -174,9 +174,9 @@ static void next(lk_product_source *source, int64_t left, int64_t tap, int64_t t
   out->place = place;
 }
 
-/* Block `block` of a phase of a group. */
+/* The blocks `begin` to `end` - 1 of a phase of a group. */
 static void run_phase(const lk_conv_transposed *self, void *const *pointers, int64_t group,
-                      int64_t number, int64_t block) {
+                      int64_t number, int64_t begin, int64_t end) {
   const lk_conv_shape *shape = &self->shape;
   const lk_conv_phase found = lk_conv_phase_find(shape, number);
   const lk_conv conv = convolution(self, &found);
@@ -192,9 +192,8 @@ static void run_phase(const lk_conv_transposed *self, void *const *pointers, int
   lk_conv_source_init(&source.rows, &conv, (const float *)pointers[0] + group * shape->in_channels);
   source.rows.source.next = next;
   source.first = found.first;
-  const int64_t tasks = lk_product_tasks(product);
-  const int64_t end = tasks * (block + 1) / self->blocks;
-  for (int64_t i = tasks * block / self->blocks; i < end; i++) {
+  const int64_t tasks = lk_product_tasks(product), last_task = tasks * end / self->blocks;
+  for (int64_t i = tasks * begin / self->blocks; i < last_task; i++) {
     lk_product_run(product, &operands, &source.rows.source, i);
   }
 }
@@ -203,9 +202,11 @@ static void do_turns(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_conv_transposed *self = loop->params;
   const int64_t phases = lk_conv_phases(&self->shape);
-  for (int64_t i = begin; i < end; i++) {
-    const int64_t number = i / self->blocks;
-    run_phase(self, loop->pointers, number / phases, number % phases, i % self->blocks);
+  for (int64_t i = begin, next_phase; i < end; i = next_phase) {
+    const int64_t number = i / self->blocks, first = number * self->blocks;
+    next_phase = lk_min(end, first + self->blocks);
+    run_phase(self, loop->pointers, number / phases, number % phases, i - first,
+              next_phase - first);
   }
 }
 
