@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "ops/kernel/conv_lines.h"
 #include "ops/kernel/conv_rows.h"
 #include "ops/kernel/kernel.h"
 
@@ -26,25 +27,28 @@ static bool is_dense(const lk_conv *self) {
 static bool merges(const lk_conv *self) {
   return self->shape.groups == 1 && self->shape.kernel[2] > 1 && self->shape.dilation[2] == 1 &&
          self->shape.in_channels < ENOUGH_CHANNELS &&
-         positions(self) * self->shape.in_channels <= LK_CONV_EDGE_ELEMENTS / LK_MICRO_ROWS;
+         positions(self) * self->shape.in_channels <= LK_CONV_EDGE_ELEMENTS / LK_MICRO_LOOSE_ROWS;
 }
 
 void lk_conv_plan(lk_conv *self) {
   self->is_dense = is_dense(self);
   self->merges = merges(self);
-  const int64_t taps = positions(self) / (self->merges ? self->shape.kernel[2] : 1);
-  self->product = (lk_product){
-      .micro = lk_micro_get(self->isa),
-      .rows = self->shape.batch * self->shape.out[0] * self->shape.out[1] * self->shape.out[2],
-      .columns = self->shape.out_channels,
-      .taps = taps,
-      .k = self->shape.in_channels * (self->merges ? self->shape.kernel[2] : 1),
-      .c_step = self->shape.out_channels * self->shape.groups,
-      .c_rows = 1,
-      .low = self->low,
-      .high = self->high};
+  const int64_t merged = self->merges ? self->shape.kernel[2] : 1;
+  self->product = (lk_product){.micro = lk_micro_get(self->isa),
+                               .rows = self->shape.batch * self->shape.out[0] * self->shape.out[1] *
+                                       self->shape.out[2],
+                               .columns = self->shape.out_channels,
+                               .taps = positions(self) / merged,
+                               .k = self->shape.in_channels * merged,
+                               .c_step = self->shape.out_channels * self->shape.groups,
+                               .c_rows = 1,
+                               .line = self->is_dense ? 0 : self->shape.out[2],
+                               .has_narrow_panels = self->shape.in_channels >= ENOUGH_CHANNELS,
+                               .low = self->low,
+                               .high = self->high};
   lk_product_plan(&self->product,
                   (int64_t)sizeof(float) * self->shape.in_channels * self->shape.stride[2]);
+  lk_conv_lines_plan(self);
 }
 
 /* ---- weights ---- */

@@ -108,13 +108,14 @@ static void next(lk_product_source *source, int64_t left, int64_t first, int64_t
   rows_source *self = (rows_source *)source;
   const lk_matmul *matmul = self->matmul;
   (void)first, (void)last; /* there is one tap */
-  out->rows = lk_min(left, matmul->product.tile_rows);
-  out->tiles = left / out->rows;
+  lk_product_split(&matmul->product, left, out);
+  out->a_row = matmul->a_row;
   out->a_next = out->rows * matmul->a_row;
   out->n_taps = 1;
   out->tap[0] = 0;
   const float *a = self->a + self->row * matmul->a_row + k * matmul->a_k;
-  for (int64_t r = 0; r < out->rows; r++) out->taps[0].a[r] = a + r * matmul->a_row;
+  const int64_t pointers = lk_min(out->rows, LK_MICRO_LOOSE_ROWS);
+  for (int64_t r = 0; r < pointers; r++) out->taps[0].a[r] = a + r * matmul->a_row;
   self->row += out->rows * out->tiles;
 }
 

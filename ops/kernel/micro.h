@@ -18,16 +18,18 @@
 #include "ops/kernel/isa.h"
 
 enum {
-  LK_MICRO_ROWS = 14,     /* the most in a tile */
-  LK_MICRO_VECTORS = 4,   /* the most in a row of a tile */
-  LK_MICRO_COLUMNS = 64,  /* the most in a tile */
-  LK_MICRO_WIDE_ROWS = 2, /* the most in a tile of several panels */
-  LK_MICRO_TAPS = 32      /* that callers make at a time */
+  LK_MICRO_ROWS = 14,      /* the most in a tile */
+  LK_MICRO_LOOSE_ROWS = 8, /* the most in a tile whose rows of A lie anywhere */
+  LK_MICRO_VECTORS = 4,    /* the most in a row of a tile */
+  LK_MICRO_COLUMNS = 64,   /* the most in a tile */
+  LK_MICRO_WIDE_ROWS = 3,  /* the most in a tile of several panels */
+  LK_MICRO_TAPS = 32       /* that callers make at a time */
 };
 
 typedef struct lk_micro_tap {
-  const float *a[LK_MICRO_ROWS]; /* where each row of A begins */
-  const float *b;                /* [k][b_step] */
+  const float
+      *a[LK_MICRO_LOOSE_ROWS]; /* where each row of A begins; in a tile of more: the first */
+  const float *b;              /* [k][b_step] */
 } lk_micro_tap;
 
 /* Steps are in elements. */
@@ -35,6 +37,7 @@ typedef struct lk_micro_call {
   const lk_micro_tap *taps; /* of the first tile */
   int64_t n_taps;
   int64_t k;
+  int64_t a_row;          /* from a row of A to the next, in a tile of more than loose rows */
   int64_t a_step, b_step; /* from one k to the next */
   int64_t b_next;         /* run_wide: from a panel to the next */
   int64_t tiles;          /* one below the other, at least 1 */

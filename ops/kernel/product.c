@@ -11,12 +11,26 @@
  * processors that these blocks were measured on; the rest of it is for what streams by. */
 enum { B_BYTES = 512 << 10, A_BYTES = 256 << 10, ELEMENT = sizeof(float) };
 /* As many tasks, if each has this many operations. */
+/* Rows of A or C that are so far apart share a set of the first-level cache, which has 8 to 12
+ * places. */
+enum { SET_BYTES = 4096 };
+/* Of a block that reads weights from the second-level cache. */
+enum { LEAST_ROWS = 48 };
+/* Lines of so many tiles are not cut. */
+enum { SHORT_LINE = 4 };
 enum { ROW_BLOCKS = 64, TASK_OPERATIONS = 1 << 18 };
 
 /* Fewer operations than this are done sooner than another thread wakes up. */
 static const double LEAST_SHARED = 1e6;
 
 /* ---- sizes of blocks ---- */
+
+/* Tiles of up to two vectors have the most rows: they fit lines and their ends better than wider
+ * ones that need as many operations. */
+static double cost_of(const lk_product *self, int64_t vectors) {
+  const double cost = self->micro->costs[vectors];
+  return self->has_narrow_panels && vectors > 2 ? cost * 1.02 : cost;
+}
 
 /* The width of panels with which the columns cost least, the wider one of two equals. */
 static int64_t panel_vectors(const lk_product *self) {
@@ -25,7 +39,7 @@ static int64_t panel_vectors(const lk_product *self) {
   int64_t found = 1;
   for (int64_t v = lk_min(self->micro->vectors, all); v > 0; v--) {
     const int64_t whole = all / v;
-    const double cost = (double)whole * self->micro->costs[v] + self->micro->costs[all % v];
+    const double cost = (double)whole * cost_of(self, v) + cost_of(self, all % v);
     if (cost >= least - 1e-9) continue;
     least = cost;
     found = v;
@@ -33,27 +47,40 @@ static int64_t panel_vectors(const lk_product *self) {
   return found;
 }
 
+/* Of about `rows`: equal blocks of whole tiles, and of whole lines where these are short. */
+static int64_t row_block(const lk_product *self, int64_t rows) {
+  const int64_t tile = self->tile_rows, line = self->line;
+  const bool has_lines = line > 0 && line <= SHORT_LINE * tile;
+  const int64_t unit = has_lines ? lk_div_up(tile, line) * line : tile;
+  const int64_t blocks = lk_max(1, lk_div_up(self->rows, rows));
+  const int64_t each = lk_div_up(lk_div_up(self->rows, blocks), unit) * unit;
+  return lk_max(1, lk_min(each, self->rows));
+}
+
 void lk_product_plan(lk_product *self, int64_t row_bytes) {
   const int64_t vectors = panel_vectors(self);
   self->panel = vectors * self->micro->lanes;
   self->panels = lk_div_up(self->columns, self->panel);
   self->tile_rows = self->micro->rows[vectors];
+  if (row_bytes % SET_BYTES == 0 || self->c_step * ELEMENT % SET_BYTES == 0) {
+    self->tile_rows = (int32_t)lk_min(self->tile_rows, LK_MICRO_LOOSE_ROWS);
+  }
   self->k_block = lk_min(self->k, LK_PRODUCT_LONGEST_SUM);
   self->tap_block = lk_min(self->taps, lk_max(1, LK_PRODUCT_LONGEST_SUM / lk_max(self->k, 1)));
   self->tap_block = lk_min(self->tap_block, LK_MICRO_TAPS);
-  const int64_t tile = self->tile_rows;
-  const int64_t panel_bytes = self->taps * self->k * self->panel * ELEMENT;
+  const int64_t tile = self->tile_rows, panel_bytes = self->taps * self->k * self->panel * ELEMENT;
+  int64_t rows = 0;
   if (panel_bytes * self->panels <= B_BYTES) {
     self->panel_block = self->panels;
     const int64_t of_row = 2 * lk_max(1, self->columns * self->taps * self->k);
-    const int64_t rows = lk_max(lk_div_up(self->rows, ROW_BLOCKS), TASK_OPERATIONS / of_row);
-    self->row_block = lk_max(2 * tile, lk_div_up(rows, tile) * tile);
+    rows = lk_max(lk_div_up(self->rows, ROW_BLOCKS), TASK_OPERATIONS / of_row);
+    rows = lk_max(2 * tile, rows);
   } else {
     const int64_t block = self->tap_block * self->k_block * self->panel * ELEMENT;
     self->panel_block = lk_min(self->panels, lk_max(1, B_BYTES / block));
-    self->row_block = lk_max(8 * tile, A_BYTES / row_bytes / tile * tile);
+    rows = lk_max(LEAST_ROWS, A_BYTES / row_bytes);
   }
-  self->row_block = lk_max(1, lk_min(self->row_block, self->rows));
+  self->row_block = row_block(self, rows);
 }
 
 double lk_product_operations(const lk_product *self, int64_t products) {
@@ -90,6 +117,15 @@ int64_t lk_product_packed_size(const lk_product *self) {
 
 /* ---- a task ---- */
 
+void lk_product_split(const lk_product *self, int64_t left, lk_product_tiles *out) {
+  const int64_t most = self->tile_rows, tiles = left / most;
+  out->rows = most;
+  out->tiles = tiles;
+  if (left % most == 0) return;
+  out->tiles = lk_max(1, tiles - 1);
+  if (tiles < 2) out->rows = tiles == 0 ? left : lk_div_up(left, 2);
+}
+
 typedef struct block {
   int64_t row, row_end, panel, panel_end;
   int64_t tap, tap_end, k, k_end;
@@ -98,17 +134,25 @@ typedef struct block {
 
 static const float zeros[LK_MICRO_COLUMNS];
 
+/* A tile of C, and whether its sums begin or end. */
+typedef struct tile_place {
+  int64_t row, column;
+  bool is_first, is_last;
+} tile_place;
+
 /* What the sums of a tile begin and end with. The residual comes first: it may be C, which the
  * first block of a sum writes. */
-static void set_ends(const lk_product *self, const lk_product_operands *operands, const block *at,
-                     int64_t row, int64_t n, lk_micro_call *call) {
-  const int64_t step = self->c_step * self->c_rows, corner = row * self->c_step + n;
-  const float *bias = operands->bias != NULL ? operands->bias + n : NULL;
+static void set_ends(const lk_product *self, const lk_product_operands *operands, tile_place at,
+                     lk_micro_call *call) {
+  const int64_t step = self->c_step * self->c_rows, corner = at.row * self->c_step + at.column;
+  const float *bias = operands->bias != NULL ? operands->bias + at.column : NULL;
   call->c = operands->c + corner;
   call->c_step = step;
   call->add = NULL;
   call->add_step = 0;
-  if (!at->is_first) {
+  call->low = at.is_last ? self->low : -INFINITY;
+  call->high = at.is_last ? self->high : INFINITY;
+  if (!at.is_first) {
     call->init = call->c;
     call->init_step = step;
   } else if (operands->residual != NULL) {
@@ -118,7 +162,38 @@ static void set_ends(const lk_product *self, const lk_product_operands *operands
     call->init = bias != NULL ? bias : zeros;
     call->init_step = 0;
   }
-  if (at->is_last && operands->residual != NULL) call->add = bias;
+  if (at.is_last && operands->residual != NULL) call->add = bias;
+}
+
+/* Each part adds its taps to what those before it left in C. Where not all rows have the first or
+ * the last tap, they all begin, or end, by themselves. */
+static void run_parts(const lk_product *self, const lk_product_operands *operands, tile_place at,
+                      const lk_product_tiles *tiles, const lk_micro_fn *run, lk_micro_call *call) {
+  const lk_product_part *last = &tiles->parts[tiles->n_parts - 1];
+  const int64_t top = at.row;
+  const bool ends = at.is_last;
+  call->taps = tiles->taps;
+  at.is_last = false;
+  call->n_taps = 0;
+  if (at.is_first && tiles->parts[0].rows < tiles->rows) {
+    set_ends(self, operands, at, call);
+    run[tiles->rows](call);
+    at.is_first = false;
+  }
+  for (const lk_product_part *part = tiles->parts; part <= last; part++, at.is_first = false) {
+    call->n_taps = tiles->taps + part->tap_end - call->taps;
+    at.row = top + part->row * self->c_rows;
+    at.is_last = ends && part == last && part->rows == tiles->rows;
+    set_ends(self, operands, at, call);
+    run[part->rows](call);
+    call->taps += call->n_taps;
+  }
+  if (!ends || at.is_last) return;
+  call->n_taps = 0;
+  at.row = top;
+  at.is_last = true;
+  set_ends(self, operands, at, call);
+  run[tiles->rows](call);
 }
 
 /* How many panels from `panel` on a tile of `rows` rows computes at a time. */
@@ -138,11 +213,11 @@ static void run_tiles(const lk_product *self, const lk_product_operands *operand
                       lk_product_tiles *tiles, lk_micro_call *call) {
   const int64_t lanes = self->micro->lanes, tap_elements = self->k * self->panel;
   int64_t panels = 1;
-  call->n_taps = tiles->n_taps;
   call->tiles = tiles->tiles;
+  call->a_row = tiles->a_row;
   call->a_next = tiles->a_next;
   for (int64_t p = at->panel; p < at->panel_end; p += panels) {
-    panels = panels_at_once(self, operands, at, p, tiles->rows);
+    panels = tiles->n_parts == 0 ? panels_at_once(self, operands, at, p, tiles->rows) : 1;
     const int64_t n = p * self->panel, columns = lk_min(panels * self->panel, self->columns - n);
     const int64_t vectors = lk_div_up(columns, lanes);
     const bool is_plain = p < operands->first_packed;
@@ -154,11 +229,18 @@ static void run_tiles(const lk_product *self, const lk_product_operands *operand
       tiles->taps[t].b = b + tiles->tap[t] * tap_elements;
     }
     call->tail = columns - (vectors - 1) * lanes;
-    set_ends(self, operands, at, tiles->place, n, call);
-    (panels > 1 ? self->micro->run_wide[tiles->rows]
-                : self->micro->run[vectors][tiles->rows])(call);
+    const lk_micro_fn *run = panels > 1 ? self->micro->run_wide : self->micro->run[vectors];
+    const tile_place place = {tiles->place, n, at->is_first, at->is_last};
+    if (tiles->n_parts > 0) {
+      run_parts(self, operands, place, tiles, run, call);
+    } else {
+      call->taps = tiles->taps;
+      call->n_taps = tiles->n_taps;
+      set_ends(self, operands, place, call);
+      run[tiles->rows](call);
+    }
     if (at->is_last && operands->chain != NULL) {
-      const lk_product_chain_tile tile = {.c = call->c,
+      const lk_product_chain_tile tile = {.c = operands->c + tiles->place * self->c_step + n,
                                           .c_step = call->c_step,
                                           .row = tiles->place,
                                           .row_step = self->c_rows,
@@ -173,14 +255,11 @@ static void run_tiles(const lk_product *self, const lk_product_operands *operand
 static void run_block(const lk_product *self, const lk_product_operands *operands,
                       lk_product_source *source, const block *at) {
   lk_product_tiles tiles;
-  lk_micro_call call = {.taps = tiles.taps,
-                        .k = at->k_end - at->k,
-                        .a_step = source->a_step,
-                        .low = at->is_last ? self->low : -INFINITY,
-                        .high = at->is_last ? self->high : INFINITY};
+  lk_micro_call call = {.k = at->k_end - at->k, .a_step = source->a_step};
   source->begin(source, at->row);
   for (int64_t row = at->row; row < at->row_end; row += tiles.rows * tiles.tiles) {
     tiles.place = row;
+    tiles.n_parts = 0;
     source->next(source, at->row_end - row, at->tap, at->tap_end, at->k, &tiles);
     run_tiles(self, operands, at, &tiles, &call);
   }

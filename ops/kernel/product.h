@@ -25,7 +25,10 @@ typedef struct lk_product {
   int64_t taps, k; /* each tap sums k elements */
   int64_t c_step;  /* from a row of C and of the residual to the next */
   int64_t c_rows; /* rows of C from one row of a tile to the next: 1, or more where it has others */
-  float low, high; /* -INFINITY, INFINITY: no clipping */
+  int64_t line;   /* a block begins with a multiple of so many rows, if these are few; 0: of 1 */
+  bool has_narrow_panels; /* where they cost hardly more, for tiles of more rows; decided by what
+                             does not vary: weights are packed once */
+  float low, high;        /* -INFINITY, INFINITY: no clipping */
   /* ---- by lk_product_plan ---- */
   int64_t panel, panels;          /* columns of a panel; how many */
   int32_t tile_rows;              /* the most in a tile */
@@ -59,16 +62,30 @@ void lk_product_pack(const lk_product *self, const float *from, int64_t n_step, 
 void lk_product_unpack(const lk_product *self, const float *from, int64_t n_step, int64_t tap_step,
                        int64_t k_step, float *to);
 
+/* Some of a tile's taps, and which of its rows add them. */
+typedef struct lk_product_part {
+  int64_t row, rows;
+  int64_t tap_end; /* behind its last tap; it begins where the part before it ends */
+} lk_product_part;
+
 /* Rows of A for one or several tiles. */
 typedef struct lk_product_tiles {
-  int64_t rows;  /* of each tile, at most `tile_rows` */
-  int64_t place; /* the first one's row of C: how many rows came before, if the source is silent */
-  int64_t tiles; /* of so many rows each */
-  int64_t a_next;
+  int64_t rows;   /* of each tile, at most `tile_rows` */
+  int64_t place;  /* the first one's row of C: how many rows came before, if the source is silent */
+  int64_t tiles;  /* of so many rows each */
+  int64_t a_row;  /* between rows of A, where there are more than LK_MICRO_LOOSE_ROWS */
+  int64_t a_next; /* from a row of a tile to that of the next tile */
   int64_t n_taps;
   lk_micro_tap taps[LK_MICRO_TAPS]; /* without b */
   int64_t tap[LK_MICRO_TAPS];       /* which tap each is; those that add nothing may be left out */
+  int64_t
+      n_parts; /* of one tile, in the order of taps; 0, as it is before: all rows have all taps */
+  lk_product_part parts[LK_MICRO_TAPS];
 } lk_product_tiles;
+
+/* For sources whose rows all lie the same distance apart: the whole tiles of `left` rows, but for
+ * the last two, which share what is left for them. */
+void lk_product_split(const lk_product *self, int64_t left, lk_product_tiles *out_tiles);
 
 /* Where the rows of A come from. The functions get the source itself, and are called in order of
  * rows; `begin` before the first. */

@@ -110,6 +110,33 @@ TEST(ConvKernel, IsRightWhereSumsAndPanelsAreCut) {
   }
 }
 
+// With many channels, a tile leaves out the rows that a tap has in the padding.
+TEST(ConvKernel, IsRightAtTheEndsOfLines) {
+  std::mt19937 random(7);
+  auto number = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  for (int i = 0; i < 25 && !::testing::Test::HasFatalFailure(); i++) {
+    ConvCase made;
+    lk_conv_shape &shape = made.shape;
+    shape.batch = number(1, 2);
+    shape.groups = number(0, 4) == 0 ? 2 : 1;
+    shape.in_channels = number(24, 160);
+    shape.out_channels = number(1, 100);
+    lk::draw_sizes(random, 5, &shape);
+    shape.in[2] = number(shape.in[2], 40);
+    lk::set_sizes_of_output(&shape);
+    made.has_bias = number(0, 1) == 1;
+    made.has_residual = number(0, 1) == 1;
+    made.high = 0.5F;
+    made.fill(random);
+    for (const lk_isa isa : lk::instruction_sets()) {
+      SCOPED_TRACE("case " + std::to_string(i) + describe(shape));
+      check(made, run(made, isa, made.has_residual && i % 2 == 0));
+    }
+  }
+}
+
 // Also where sums are cut and where there are groups.
 TEST(ConvKernel, IsFollowedByItsChain) {
   std::mt19937 random(6);
