@@ -43,7 +43,6 @@ void lk_conv_plan(lk_conv *self) {
                                .c_step = self->shape.out_channels * self->shape.groups,
                                .c_rows = 1,
                                .line = self->is_dense ? 0 : self->shape.out[2],
-                               .has_narrow_panels = self->shape.in_channels >= ENOUGH_CHANNELS,
                                .low = self->low,
                                .high = self->high};
   lk_product_plan(&self->product,

@@ -11,6 +11,7 @@
  * processors that these blocks were measured on; the rest of it is for what streams by. */
 enum { B_BYTES = 512 << 10, A_BYTES = 256 << 10, ELEMENT = sizeof(float) };
 /* As many tasks, if each has this many operations. */
+enum { ROW_BLOCKS = 64, TASK_OPERATIONS = 1 << 18 };
 /* Rows of A or C that are so far apart share a set of the first-level cache, which has 8 to 12
  * places. */
 enum { SET_BYTES = 4096 };
@@ -18,19 +19,11 @@ enum { SET_BYTES = 4096 };
 enum { LEAST_ROWS = 48 };
 /* Lines of so many tiles are not cut. */
 enum { SHORT_LINE = 4 };
-enum { ROW_BLOCKS = 64, TASK_OPERATIONS = 1 << 18 };
 
 /* Fewer operations than this are done sooner than another thread wakes up. */
 static const double LEAST_SHARED = 1e6;
 
 /* ---- sizes of blocks ---- */
-
-/* Tiles of up to two vectors have the most rows: they fit lines and their ends better than wider
- * ones that need as many operations. */
-static double cost_of(const lk_product *self, int64_t vectors) {
-  const double cost = self->micro->costs[vectors];
-  return self->has_narrow_panels && vectors > 2 ? cost * 1.02 : cost;
-}
 
 /* The width of panels with which the columns cost least, the wider one of two equals. */
 static int64_t panel_vectors(const lk_product *self) {
@@ -39,7 +32,7 @@ static int64_t panel_vectors(const lk_product *self) {
   int64_t found = 1;
   for (int64_t v = lk_min(self->micro->vectors, all); v > 0; v--) {
     const int64_t whole = all / v;
-    const double cost = (double)whole * cost_of(self, v) + cost_of(self, all % v);
+    const double cost = (double)whole * self->micro->costs[v] + self->micro->costs[all % v];
     if (cost >= least - 1e-9) continue;
     least = cost;
     found = v;

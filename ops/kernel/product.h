@@ -26,9 +26,7 @@ typedef struct lk_product {
   int64_t c_step;  /* from a row of C and of the residual to the next */
   int64_t c_rows; /* rows of C from one row of a tile to the next: 1, or more where it has others */
   int64_t line;   /* a block begins with a multiple of so many rows, if these are few; 0: of 1 */
-  bool has_narrow_panels; /* where they cost hardly more, for tiles of more rows; decided by what
-                             does not vary: weights are packed once */
-  float low, high;        /* -INFINITY, INFINITY: no clipping */
+  float low, high; /* -INFINITY, INFINITY: no clipping */
   /* ---- by lk_product_plan ---- */
   int64_t panel, panels;          /* columns of a panel; how many */
   int32_t tile_rows;              /* the most in a tile */
