@@ -17,6 +17,8 @@ enum { ROW_BLOCKS = 64, TASK_OPERATIONS = 1 << 18 };
 enum { SET_BYTES = 4096 };
 /* Of a block that reads weights from the second-level cache. */
 enum { LEAST_ROWS = 48 };
+/* A product whose weights do not fit the cache has as many, if it has the panels. */
+enum { FEW_TASKS = 8 };
 /* Lines of so many tiles are not cut. */
 enum { SHORT_LINE = 4 };
 
@@ -50,6 +52,14 @@ static int64_t row_block(const lk_product *self, int64_t rows) {
   return lk_max(1, lk_min(each, self->rows));
 }
 
+/* Equal blocks of at most as many panels as fit: so many blocks that threads can share them. */
+static int64_t panel_block(const lk_product *self) {
+  const int64_t row_blocks = lk_div_up(lk_max(1, self->rows), self->row_block);
+  const int64_t blocks =
+      lk_max(lk_div_up(self->panels, self->panel_block), lk_div_up(FEW_TASKS, row_blocks));
+  return lk_div_up(self->panels, lk_min(blocks, self->panels));
+}
+
 void lk_product_plan(lk_product *self, int64_t row_bytes) {
   const int64_t vectors = panel_vectors(self);
   self->panel = vectors * self->micro->lanes;
@@ -70,10 +80,11 @@ void lk_product_plan(lk_product *self, int64_t row_bytes) {
     rows = lk_max(2 * tile, rows);
   } else {
     const int64_t block = self->tap_block * self->k_block * self->panel * ELEMENT;
-    self->panel_block = lk_min(self->panels, lk_max(1, B_BYTES / block));
+    self->panel_block = lk_max(1, B_BYTES / block);
     rows = lk_max(LEAST_ROWS, A_BYTES / row_bytes);
   }
   self->row_block = row_block(self, rows);
+  if (self->panel_block < self->panels) self->panel_block = panel_block(self);
 }
 
 double lk_product_operations(const lk_product *self, int64_t products) {
