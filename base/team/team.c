@@ -50,9 +50,7 @@ typedef struct lk_team {
   atomic_bool is_idle; /* it has no master */
   _Alignas(64) atomic_int n_finished; /* shares of this region that others have finished */
   lk_parker master;
-  _Alignas(64) atomic_int n_arrived; /* at the barrier */
-  atomic_uint n_barriers;
-  atomic_bool ends;
+  _Alignas(64) atomic_bool ends;
   int size; /* with the master: 1 + places */
   int lent; /* how many of them a loan may use */
   _Atomic(place *) first;
@@ -383,7 +381,6 @@ static void run_shared(lk_team *team, void (*fn)(void *), void *arg, int threads
   team->arg = arg;
   team->threads = lk_team_threads();
   atomic_store_explicit(&team->n_finished, 0, memory_order_relaxed);
-  atomic_store_explicit(&team->n_arrived, 0, memory_order_relaxed);
   atomic_store(&team->region, region);
   for (place *p = atomic_load(&team->first); p != NULL && p->rank < threads;
        p = atomic_load(&p->next)) {
@@ -428,21 +425,6 @@ lk_team_times *lk_team_measure(lk_team_times *times) {
   lk_team_times *before = self.times;
   self.times = times;
   return before;
-}
-
-void lk_team_barrier(void) {
-  lk_team *team = self.of;
-  if (lk_team_size() == 1) return;
-  const unsigned n_barriers = atomic_load(&team->n_barriers);
-  if (atomic_fetch_add(&team->n_arrived, 1) + 1 == self.size) {
-    atomic_store(&team->n_arrived, 0);
-    atomic_fetch_add(&team->n_barriers, 1);
-    return;
-  }
-  /* the others run already, or are about to */
-  for (int n_looks = 0; atomic_load(&team->n_barriers) == n_barriers;) {
-    if (!lk_parker_spin(&n_looks)) n_looks = LK_PARKER_PAUSES;
-  }
 }
 
 /* ---- loans ---- */

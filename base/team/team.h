@@ -41,9 +41,6 @@ void lk_team_run(void (*fn)(void *arg), void *arg, int threads);
 int lk_team_rank(void);
 int lk_team_size(void);
 
-/* Returns when all threads of the region have called it. */
-void lk_team_barrier(void);
-
 /* The regions of more than one thread that this thread has started so far. */
 uint64_t lk_team_regions(void);
 

@@ -8,12 +8,12 @@
  *   -DMASTERS=2 -DTEAMS=2 -DMEETING | -DMASTERS=2 -DTEAMS=2 -DKEPT=0 -DLOANS=1 -DREGIONS=0
  *
  * Models base/team/team.c: take, run_left, finish, work, team_take, team_put, team_destroy,
- * lk_team_run, lk_team_barrier, lk_team_loan_open, lk_team_loan_close, enter, leave,
- * lk_team_assist; base/team/idle.c: lk_idle_take, lk_idle_put; and base/team/parker.c:
- * lk_parker_unpark, lk_parker_park_unless.
+ * lk_team_run, lk_team_loan_open, lk_team_loan_close, enter, leave, lk_team_assist;
+ * base/team/idle.c: lk_idle_take, lk_idle_put; and base/team/parker.c: lk_parker_unpark,
+ * lk_parker_park_unless.
  * Each master makes RUNS runs. For each it takes a team, an idle one or a new one, starts REGIONS
- * regions of 2 to THREADS threads, in which the threads may wait for each other (a barrier) or not,
- * and gives the team back; MEETING: all threads do, in each. There are TEAMS teams at most; a
+ * regions of 2 to THREADS threads, in which the threads may wait for each other (a barrier of the
+ * function's own) or not, and gives the team back; MEETING: all threads do, in each. There are TEAMS teams at most; a
  * master that would need one more waits for one. The first LOANS runs are inside a loan, for which
  * GUESTS guests come at some time, or too late.
  *
@@ -40,7 +40,7 @@
  *            end: so a share may be left that could have been taken, by all but the master, whose
  *            look is not old: whoever took one in an earlier region has told it, or the master
  *            before it, by n_finished.
- *   n_finished, n_arrived = 0   before `region` is written, which carries them; nobody has a share
+ *   n_finished = 0   before `region` is written, which carries them; nobody has a share
  *            then.
  *   region      read by its only writer.
  *   is_idle     decides only how soon a thread sleeps.

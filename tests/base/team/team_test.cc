@@ -1,4 +1,4 @@
-// Regions, barriers, loans, and what happens to a team's threads.
+// Regions, loans, and what happens to a team's threads.
 #include <dirent.h>
 #include <fenv.h>
 #include <pthread.h>
@@ -61,22 +61,6 @@ TEST(Team, SharesRunAtTheSameTime) {
   }
 }
 
-TEST(Team, BarrierSeparatesPhases) {
-  constexpr int kPhases = 300, kThreads = 3;
-  std::atomic<int> count{0}, wrong{0};
-  run(kThreads, [&] {
-    for (int phase = 1; phase <= kPhases; phase++) {
-      count++;
-      lk_team_barrier();
-      if (count != phase * kThreads) wrong++;
-      lk_team_barrier();
-    }
-  });
-  EXPECT_EQ(count, kPhases * kThreads);
-  EXPECT_EQ(wrong, 0);
-  lk_team_barrier(); // alone: nobody to wait for
-}
-
 TEST(Team, ARegionInsideARegionRunsOnItsThreadAlone) {
   std::atomic<int> inner{0}, wrong{0};
   run(3, [&] {
@@ -87,7 +71,6 @@ TEST(Team, ARegionInsideARegionRunsOnItsThreadAlone) {
       if (lk_team_size() != 1 || lk_team_rank() != 0) wrong++;
       if (std::this_thread::get_id() != thread) wrong++;
       run(2, [&] { inner++; });
-      lk_team_barrier();
     });
     if (lk_team_rank() != rank || lk_team_size() != 3) wrong++;
   });
