@@ -120,6 +120,13 @@ static bool fits_well(lk_arena_store *store, const lk_arena *arena, uint64_t byt
          atomic_load_explicit(&store->n_idle, memory_order_relaxed) == 0;
 }
 
+/* For the next sizes, where they still grow: memory that no run has touched takes none of the
+ * machine's, and a new arena has all its pages to be mapped again. */
+static uint64_t with_room(uint64_t former, uint64_t bytes) {
+  const uint64_t room = former + former / 2;
+  return room > bytes ? room : bytes;
+}
+
 lk_status lk_arena_take(lk_arena_store *store, uint64_t bytes, lk_arena **out_arena,
                         lk_error *error) {
   lk_arena *arena = atomic_exchange_explicit(&store->hot, NULL, memory_order_acquire);
@@ -130,12 +137,14 @@ lk_status lk_arena_take(lk_arena_store *store, uint64_t bytes, lk_arena **out_ar
     pthread_mutex_unlock(&store->mutex);
   }
   *out_arena = NULL;
+  uint64_t wanted = bytes;
   if (arena != NULL && arena->bytes < bytes) {
     /* A larger one takes the place of one that is too small: their number does not grow. */
+    wanted = with_room(arena->bytes, bytes);
     free_arenas(store, arena);
     arena = NULL;
   }
-  if (arena == NULL) LK_RETURN_NOT_OK(make_arena(store, bytes, &arena, error));
+  if (arena == NULL) LK_RETURN_NOT_OK(make_arena(store, wanted, &arena, error));
   if (bytes > arena->most) arena->most = bytes;
   arena->was_touched = true;
   *out_arena = arena;

@@ -68,6 +68,17 @@ TEST_F(Arenas, TooSmallOnesMakeRoomForLargerOnes) {
   EXPECT_EQ(bytes(), 51200u);
 }
 
+TEST_F(Arenas, HaveRoomWhereSizesGrow) {
+  give(take(1000));
+  lk_arena *const larger = take(1200);
+  give(larger);
+  EXPECT_EQ(bytes(), 1500u);
+  EXPECT_EQ(take(1500), larger);
+  give(larger);
+  give(take(4000));
+  EXPECT_EQ(bytes(), 4000u);
+}
+
 TEST_F(Arenas, AreFewWhenIdle) {
   std::vector<lk_arena *> taken;
   for (int i = 0; i < 30; i++) taken.push_back(take(1000));
