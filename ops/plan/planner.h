@@ -24,8 +24,8 @@ typedef struct lk_pending_reorder {
   lk_operand from, to;
 } lk_pending_reorder;
 
-/* Operators read `env`, `node`, `body`, `inputs`, and `outputs`, which are described before `plan` is
- * called. */
+/* Operators read `env`, `node`, `body`, `inputs`, and `outputs`, which are described before `plan`
+ * is called. */
 struct lk_planner {
   lk_ops_env *env;
   const lk_op_node *node;
