@@ -115,8 +115,8 @@ static void set_rows(const float *from, int64_t step, int64_t rows,
 /* A part that has the tap that is about to be added, in these rows. */
 static void extend_parts(row_range range, lk_product_tiles *out) {
   const lk_product_part part = {range.first, range.end - range.first, out->n_taps + 1};
-  const lk_product_part *before = &out->parts[out->n_parts - 1];
-  if (out->n_parts == 0 || before->row != part.row || before->rows != part.rows) out->n_parts++;
+  const lk_product_part *last = out->n_parts > 0 ? &out->parts[out->n_parts - 1] : NULL;
+  if (last == NULL || last->row != part.row || last->rows != part.rows) out->n_parts++;
   out->parts[out->n_parts - 1] = part;
 }
 
