@@ -117,12 +117,11 @@ def light(folder, name):
 
 
 def grow_all(folder):
-    quarters, blocks = range(48, 257, 4), range(64, 1537, 32)
+    blocks = range(64, 1537, 32)
     return [{"model": name, **grow(model, shapes)} for name, model, shapes in (
         ("recognizer", RECOGNITION, batches([48], range(32, 1601), 48 * 1600)),
         ("detector", DETECTION, batches(blocks, blocks, 768 * 768)),
-        ("MobileNetV2", f"{folder}/mobilenet_v2.onnx",
-         batches(quarters, quarters, 256 * 256)),
+        ("MobileNetV2", f"{folder}/mobilenet_v2.onnx", pictures(MANY, 48, 4)),
         ("encoder", f"{folder}/encoder.onnx", batches_of_sentences(1536)))]
 
 
