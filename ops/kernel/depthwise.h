@@ -49,13 +49,3 @@ void lk_depthwise_describe(const lk_depthwise *self, char *text, size_t capacity
  * (depthwise_weights.h), output, then the bias where there is one, and the operands of the
  * chain. */
 lk_status lk_depthwise_kernel(const void *params, void *const *pointers, lk_error *error);
-
-/* ---- for depthwise_weights.c ---- */
-
-/* Of a vector: its first channel of the output, and how many it has. */
-typedef struct lk_depthwise_lanes {
-  int64_t first, count;
-} lk_depthwise_lanes;
-
-int64_t lk_depthwise_vectors(const lk_depthwise *self);
-lk_depthwise_lanes lk_depthwise_lanes_of(const lk_depthwise *self, int64_t vector);

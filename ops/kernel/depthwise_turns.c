@@ -1,103 +1,18 @@
-/* Convolutions with few channels in each group. */
-#include "ops/kernel/depthwise.h"
-
-#include <inttypes.h>
+/* Convolutions with few channels in each group: their turns. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "ops/kernel/conv_phases.h"
+#include "ops/kernel/depthwise_sizes.h"
 #include "ops/kernel/product_chain.h"
-#include "ops/kernel/sizes.h"
 
-/* What a turn reads for a line of the output is read again for the next one: at most so much of the
- * L1 cache, which has 32 KiB or more. Measured, as is how many channels a turn has: with few, lines
- * stay in the cache; with all, memory is read in its order, which wins where that is the bound. */
-enum { CHANNELS = 128, CHANNELS_APART = 64, STREAM_BYTES = 4 << 20 };
-enum { WINDOW_BYTES = 24 << 10, STREAM_WINDOW_BYTES = 384 << 10 };
-enum { LEAST_PIECE = 4 * LK_DEPTHWISE_COLUMNS, ELEMENT = sizeof(float) };
 /* Turns that a phase has before the next one: it costs as much as a short one to find it. */
 enum { PHASE_TURNS = 8 };
 
 /* Fewer operations than this are done sooner than another thread wakes up. */
 static const double LEAST_SHARED = 1e6;
 
-static int64_t channels_of(const lk_depthwise *self) {
-  return self->shape.groups * self->shape.out_channels;
-}
-static int64_t positions(const lk_conv_shape *shape) {
-  return shape->kernel[0] * shape->kernel[1] * shape->kernel[2];
-}
-static int64_t lanes_of(const lk_depthwise *self) {
-  return lk_depthwise_tiles_get(self->isa)->lanes;
-}
-static bool is_one_to_one(const lk_conv_shape *shape) {
-  return shape->in_channels == 1 && shape->out_channels == 1;
-}
-
-/* ---- vectors ---- */
-
-/* Those that a group has; 1: it has one at most. */
-static int64_t vectors_of_group(const lk_depthwise *self) {
-  return lk_div_up(self->shape.out_channels, lanes_of(self));
-}
-
-int64_t lk_depthwise_vectors(const lk_depthwise *self) {
-  const int64_t of_group = vectors_of_group(self);
-  return of_group > 1 ? of_group * self->shape.groups : lk_div_up(channels_of(self), self->vector);
-}
-
-static int64_t first_channel(const lk_depthwise *self, int64_t vector) {
-  const int64_t of_group = vectors_of_group(self);
-  if (of_group == 1) return lk_min(vector * self->vector, channels_of(self));
-  return vector / of_group * self->shape.out_channels + vector % of_group * lanes_of(self);
-}
-
-/* See at_channel in depthwise_tile.inc. */
-static bool shifts_last_vector(const lk_depthwise *self) {
-  return self->isa != LK_ISA_AVX512 && is_one_to_one(&self->shape) &&
-         self->shape.groups >= lanes_of(self);
-}
-
-lk_depthwise_lanes lk_depthwise_lanes_of(const lk_depthwise *self, int64_t vector) {
-  const int64_t first = first_channel(self, vector), lanes = lanes_of(self);
-  if (shifts_last_vector(self)) {
-    return (lk_depthwise_lanes){lk_min(first, channels_of(self) - lanes), lanes};
-  }
-  return (lk_depthwise_lanes){first, first_channel(self, vector + 1) - first};
-}
-
-/* ---- sizes ---- */
-
-static void drop_last_dimension(lk_conv_shape *shape) {
-  int64_t *const sizes[] = {shape->in,     shape->out,      shape->kernel,
-                            shape->stride, shape->dilation, shape->pad};
-  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-    memmove(sizes[i] + 1, sizes[i], (LK_CONV_DIMS - 1) * sizeof *sizes[i]);
-    sizes[i][0] = 1;
-  }
-  shape->pad[0] = 0;
-}
-
-/* Tiles are along the last dimension. */
-static void find_last_dimension(lk_conv_shape *shape) {
-  for (int d = 1; d < LK_CONV_DIMS; d++) {
-    const bool is_there = shape->in[2] != 1 || shape->out[2] != 1 || shape->kernel[2] != 1;
-    if (is_there || shape->pad[2] != 0) return;
-    drop_last_dimension(shape);
-  }
-}
-
-/* A product of matrices has no permutations, but more to do for each position. Measured. */
-bool lk_depthwise_takes(const lk_conv_shape *shape, lk_isa isa) {
-  const int64_t lanes = lk_depthwise_tiles_get(isa)->lanes;
-  const int64_t most = lk_max(shape->in_channels, shape->out_channels);
-  if (shape->groups == 1 || shape->out_channels == 0) return false;
-  if (shape->in_channels == 1) return true;
-  const bool is_apart = shape->stride[0] > 1 || shape->stride[1] > 1 || shape->stride[2] > 1;
-  if (positions(shape) == 1 && !(isa == LK_ISA_AVX512 && is_apart)) return 2 * most <= lanes;
-  return most <= (shape->stride[2] == 1 ? 2 * lanes : lanes);
-}
+/* ---- tiles ---- */
 
 static lk_depthwise_kind find_kind(const lk_conv_shape *shape) {
   const int64_t window = shape->kernel[2], stride = shape->stride[2];
@@ -108,13 +23,13 @@ static lk_depthwise_kind find_kind(const lk_conv_shape *shape) {
 }
 
 static bool has_few_channels(const lk_depthwise *self) {
-  return self->shape.groups * self->shape.in_channels < lanes_of(self);
+  return self->shape.groups * self->shape.in_channels < lk_depthwise_lanes_in(self);
 }
 
 /* Of a phase; there is one where the convolution is an ordinary one. */
 static lk_depthwise_set find_tiles(const lk_depthwise *self, const lk_conv_shape *phase) {
   const lk_depthwise_tiles *tiles = lk_depthwise_tiles_get(self->isa);
-  const bool is_depthwise = is_one_to_one(phase);
+  const bool is_depthwise = lk_depthwise_is_one_to_one(phase);
   const bool has_several = self->vector > phase->out_channels;
   const lk_depthwise_set *sets = is_depthwise  ? tiles->channels
                                  : has_several ? tiles->several
@@ -129,83 +44,6 @@ static lk_depthwise_set find_tiles(const lk_depthwise *self, const lk_conv_shape
   return found;
 }
 
-/* Lines of a turn's columns and so on, of each phase: the first one has the most. */
-static int64_t extent(const lk_depthwise *self, int d) {
-  const lk_conv_shape *shape = &self->shape;
-  return self->is_transposed ? lk_div_up(shape->out[d], shape->stride[d]) : shape->out[d];
-}
-
-static int64_t step_of(const lk_depthwise *self) {
-  return self->is_transposed ? 1 : self->shape.stride[2];
-}
-
-/* Whether a turn has all channels. */
-static bool is_stream(const lk_depthwise *self) {
-  const lk_conv_shape *shape = &self->shape;
-  const int64_t in =
-      shape->in[0] * shape->in[1] * shape->in[2] * shape->groups * shape->in_channels;
-  const int64_t out = shape->out[0] * shape->out[1] * shape->out[2] * channels_of(self);
-  return step_of(self) == 1 && (in + out) * ELEMENT > STREAM_BYTES;
-}
-
-static int64_t most_channels(const lk_depthwise *self) {
-  if (is_stream(self)) return channels_of(self);
-  return step_of(self) == 1 ? CHANNELS : CHANNELS_APART;
-}
-
-/* Blocks of whole vectors: the last vector may reach back over its neighbour, not its block. And of
- * an even number, since a tile has two. */
-static void plan_block(lk_depthwise *self) {
-  const lk_conv_shape *shape = &self->shape;
-  const int64_t lanes = lanes_of(self), most = lk_max(shape->in_channels, shape->out_channels);
-  self->vector = (int32_t)(lk_max(1, lanes / most) * lk_min(lanes, shape->out_channels));
-  const int64_t vectors =
-      lk_max(1, lk_depthwise_vectors(self) - (shifts_last_vector(self) ? 1 : 0));
-  const int64_t blocks = lk_div_up(vectors * lanes, lk_max(lanes, most_channels(self)));
-  self->block = lk_div_up(vectors, 2 * blocks) * 2;
-  self->blocks = lk_div_up(vectors, self->block);
-}
-
-static void plan_piece(lk_depthwise *self) {
-  const lk_conv_shape *shape = &self->shape;
-  const int64_t apart = self->is_transposed ? shape->stride[0] * shape->stride[1] : 1;
-  const int64_t lines = lk_max(1, shape->kernel[0] * shape->kernel[1] / apart) * step_of(self);
-  const int64_t channels = lk_min(self->block * lanes_of(self), channels_of(self));
-  const int64_t column = lk_max(1, lines * ELEMENT * channels);
-  const int64_t most =
-      lk_max(LEAST_PIECE, (is_stream(self) ? STREAM_WINDOW_BYTES : WINDOW_BYTES) / column);
-  const int64_t pieces = lk_max(1, lk_div_up(extent(self, 2), most));
-  const int64_t columns = lk_div_up(extent(self, 2), pieces);
-  self->piece = lk_max(1, lk_div_up(columns, LK_DEPTHWISE_COLUMNS)) * LK_DEPTHWISE_COLUMNS;
-}
-
-void lk_depthwise_plan(lk_depthwise *self, lk_isa isa) {
-  self->isa = isa;
-  find_last_dimension(&self->shape);
-  plan_block(self);
-  plan_piece(self);
-}
-
-static int64_t pieces_of(const lk_depthwise *self) {
-  return lk_div_up(extent(self, 2), self->piece);
-}
-
-int64_t lk_depthwise_turns(const lk_depthwise *self) {
-  return self->shape.batch * self->blocks * pieces_of(self) * extent(self, 0) * extent(self, 1);
-}
-
-double lk_depthwise_operations(const lk_depthwise *self) {
-  const lk_conv_shape *shape = &self->shape;
-  const int64_t *pixels = self->is_transposed ? shape->in : shape->out;
-  return 2.0 * (double)(shape->batch * pixels[0] * pixels[1] * pixels[2]) *
-         (double)(channels_of(self) * shape->in_channels * positions(shape));
-}
-
-void lk_depthwise_describe(const lk_depthwise *self, char *text, size_t capacity) {
-  (void)snprintf(text, capacity, "%dx%" PRId32 " in blocks of %" PRId64 "x%" PRId64,
-                 LK_DEPTHWISE_COLUMNS, self->vector, self->piece, self->block * self->vector);
-}
-
 /* ---- a turn ---- */
 
 typedef struct turn {
@@ -213,7 +51,8 @@ typedef struct turn {
 } turn;
 
 static turn find_turn(const lk_depthwise *self, int64_t number) {
-  const int64_t lines = extent(self, 1), planes = extent(self, 0), pieces = pieces_of(self);
+  const int64_t lines = lk_depthwise_extent(self, 1), planes = lk_depthwise_extent(self, 0),
+                pieces = lk_depthwise_pieces(self);
   turn found = {.line = number % lines};
   number /= lines;
   found.plane = number % planes;
@@ -226,11 +65,11 @@ static turn find_turn(const lk_depthwise *self, int64_t number) {
 }
 
 static void go_on(const lk_depthwise *self, turn *at) {
-  if (++at->line < extent(self, 1)) return;
+  if (++at->line < lk_depthwise_extent(self, 1)) return;
   at->line = 0;
-  if (++at->plane < extent(self, 0)) return;
+  if (++at->plane < lk_depthwise_extent(self, 0)) return;
   at->plane = 0;
-  if (++at->piece < pieces_of(self)) return;
+  if (++at->piece < lk_depthwise_pieces(self)) return;
   at->piece = 0;
   if (++at->block < self->blocks) return;
   at->block = 0;
@@ -332,7 +171,7 @@ static void set_input(const phase_loop *self, const turn *at, int64_t column,
       column * shape->stride[2] - shape->pad[2];
   const int64_t vector = at->block * self->depthwise->block;
   call->in = (const float *)self->pointers[0] + from * call->in_column +
-             (is_one_to_one(shape) ? call->channel : 0);
+             (lk_depthwise_is_one_to_one(shape) ? call->channel : 0);
   call->weights += vector * call->weights_vector + position * shape->in_channels * self->lanes;
   call->planes = line.count > 0 ? plane.count : 0;
   call->lines = line.count;
@@ -360,10 +199,10 @@ static void run_turn(const phase_loop *self, const turn *at) {
   const int64_t vectors = lk_depthwise_vectors(of);
   const int64_t end = at->block == of->blocks - 1 ? vectors : (at->block + 1) * of->block;
   lk_depthwise_call call = self->call;
-  call.channel = first_channel(of, at->block * of->block);
-  call.channels = first_channel(of, end) - call.channel;
+  call.channel = lk_depthwise_first_channel(of, at->block * of->block);
+  call.channels = lk_depthwise_first_channel(of, end) - call.channel;
   if (of->has_bias) call.bias = (const float *)self->pointers[3] + call.channel;
-  float *to = (float *)self->pointers[2] + pixel * channels_of(of) + call.channel;
+  float *to = (float *)self->pointers[2] + pixel * lk_depthwise_channels(of) + call.channel;
   call.out = to;
   set_input(self, at, column, &call);
   run_columns(self, &call, column, columns);
@@ -376,16 +215,17 @@ static lk_depthwise_call make_call(const lk_depthwise *self, const lk_conv_phase
                                    const float *weights) {
   const lk_conv_shape *shape = &phase->shape;
   const int64_t pixel = shape->groups * shape->in_channels;
-  const int64_t line = shape->in[2] * pixel, position = shape->in_channels * lanes_of(self);
+  const int64_t line = shape->in[2] * pixel,
+                position = shape->in_channels * lk_depthwise_lanes_in(self);
   lk_depthwise_call call = {
       .weights = weights + phase->taps_before * position,
       .plane_step = shape->dilation[0] * shape->in[1] * line,
       .line_step = shape->dilation[1] * line,
       .weights_line = shape->kernel[2] * position,
       .weights_plane = shape->kernel[1] * shape->kernel[2] * position,
-      .weights_vector = positions(&self->shape) * position,
+      .weights_vector = lk_depthwise_positions(&self->shape) * position,
       .in_column = pixel,
-      .out_column = channels_of(self) * (self->is_transposed ? self->shape.stride[2] : 1),
+      .out_column = lk_depthwise_channels(self) * (self->is_transposed ? self->shape.stride[2] : 1),
       .clips = self->low > -INFINITY || self->high < INFINITY,
       .low = self->low,
       .high = self->high,
@@ -411,7 +251,7 @@ static phase_loop make_loop(const lk_depthwise *self, void *const *pointers, int
     memcpy(made.apart, self->shape.stride, sizeof made.apart);
   }
   made.tiles = find_tiles(self, &made.phase.shape);
-  made.lanes = lanes_of(self);
+  made.lanes = lk_depthwise_lanes_in(self);
   made.call = make_call(self, &made.phase, pointers[1]);
   return made;
 }

@@ -1,0 +1,139 @@
+/* Which convolutions with few channels in each group are computed so, and in which blocks. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ops/kernel/depthwise_sizes.h"
+
+/* What a turn reads for a line of the output is read again for the next one: at most so much of the
+ * L1 cache, which has 32 KiB or more. Measured, as is how many channels a turn has: with few, lines
+ * stay in the cache; with all, memory is read in its order, which wins where that is the bound. */
+enum { CHANNELS = 128, CHANNELS_APART = 64, STREAM_BYTES = 4 << 20 };
+enum { WINDOW_BYTES = 24 << 10, STREAM_WINDOW_BYTES = 384 << 10 };
+enum { LEAST_PIECE = 4 * LK_DEPTHWISE_COLUMNS, ELEMENT = sizeof(float) };
+
+/* ---- vectors ---- */
+
+int64_t lk_depthwise_vectors(const lk_depthwise *self) {
+  const int64_t of_group = lk_depthwise_vectors_of_group(self);
+  return of_group > 1 ? of_group * self->shape.groups
+                      : lk_div_up(lk_depthwise_channels(self), self->vector);
+}
+
+/* See at_channel in depthwise_tile.inc. */
+static bool shifts_last_vector(const lk_depthwise *self) {
+  return self->isa != LK_ISA_AVX512 && lk_depthwise_is_one_to_one(&self->shape) &&
+         self->shape.groups >= lk_depthwise_lanes_in(self);
+}
+
+lk_depthwise_lanes lk_depthwise_lanes_of(const lk_depthwise *self, int64_t vector) {
+  const int64_t first = lk_depthwise_first_channel(self, vector),
+                lanes = lk_depthwise_lanes_in(self);
+  if (shifts_last_vector(self)) {
+    return (lk_depthwise_lanes){lk_min(first, lk_depthwise_channels(self) - lanes), lanes};
+  }
+  return (lk_depthwise_lanes){first, lk_depthwise_first_channel(self, vector + 1) - first};
+}
+
+/* ---- sizes ---- */
+
+static void drop_last_dimension(lk_conv_shape *shape) {
+  int64_t *const sizes[] = {shape->in,     shape->out,      shape->kernel,
+                            shape->stride, shape->dilation, shape->pad};
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    memmove(sizes[i] + 1, sizes[i], (LK_CONV_DIMS - 1) * sizeof *sizes[i]);
+    sizes[i][0] = 1;
+  }
+  shape->pad[0] = 0;
+}
+
+/* Tiles are along the last dimension. */
+static void find_last_dimension(lk_conv_shape *shape) {
+  for (int d = 1; d < LK_CONV_DIMS; d++) {
+    const bool is_there = shape->in[2] != 1 || shape->out[2] != 1 || shape->kernel[2] != 1;
+    if (is_there || shape->pad[2] != 0) return;
+    drop_last_dimension(shape);
+  }
+}
+
+/* A product of matrices has no permutations, but more to do for each position. Measured. */
+bool lk_depthwise_takes(const lk_conv_shape *shape, lk_isa isa) {
+  const int64_t lanes = lk_depthwise_tiles_get(isa)->lanes;
+  const int64_t most = lk_max(shape->in_channels, shape->out_channels);
+  if (shape->groups == 1 || shape->out_channels == 0) return false;
+  if (shape->in_channels == 1) return true;
+  const bool is_apart = shape->stride[0] > 1 || shape->stride[1] > 1 || shape->stride[2] > 1;
+  if (lk_depthwise_positions(shape) == 1 && !(isa == LK_ISA_AVX512 && is_apart))
+    return 2 * most <= lanes;
+  return most <= (shape->stride[2] == 1 ? 2 * lanes : lanes);
+}
+
+static int64_t step_of(const lk_depthwise *self) {
+  return self->is_transposed ? 1 : self->shape.stride[2];
+}
+
+/* Whether a turn has all channels. */
+static bool is_stream(const lk_depthwise *self) {
+  const lk_conv_shape *shape = &self->shape;
+  const int64_t in =
+      shape->in[0] * shape->in[1] * shape->in[2] * shape->groups * shape->in_channels;
+  const int64_t out = shape->out[0] * shape->out[1] * shape->out[2] * lk_depthwise_channels(self);
+  return step_of(self) == 1 && (in + out) * ELEMENT > STREAM_BYTES;
+}
+
+static int64_t most_channels(const lk_depthwise *self) {
+  if (is_stream(self)) return lk_depthwise_channels(self);
+  return step_of(self) == 1 ? CHANNELS : CHANNELS_APART;
+}
+
+/* Blocks of whole vectors: the last vector may reach back over its neighbour, not its block. And of
+ * an even number, since a tile has two. */
+static void plan_block(lk_depthwise *self) {
+  const lk_conv_shape *shape = &self->shape;
+  const int64_t lanes = lk_depthwise_lanes_in(self),
+                most = lk_max(shape->in_channels, shape->out_channels);
+  self->vector = (int32_t)(lk_max(1, lanes / most) * lk_min(lanes, shape->out_channels));
+  const int64_t vectors =
+      lk_max(1, lk_depthwise_vectors(self) - (shifts_last_vector(self) ? 1 : 0));
+  const int64_t blocks = lk_div_up(vectors * lanes, lk_max(lanes, most_channels(self)));
+  self->block = lk_div_up(vectors, 2 * blocks) * 2;
+  self->blocks = lk_div_up(vectors, self->block);
+}
+
+static void plan_piece(lk_depthwise *self) {
+  const lk_conv_shape *shape = &self->shape;
+  const int64_t apart = self->is_transposed ? shape->stride[0] * shape->stride[1] : 1;
+  const int64_t lines = lk_max(1, shape->kernel[0] * shape->kernel[1] / apart) * step_of(self);
+  const int64_t channels =
+      lk_min(self->block * lk_depthwise_lanes_in(self), lk_depthwise_channels(self));
+  const int64_t column = lk_max(1, lines * ELEMENT * channels);
+  const int64_t most =
+      lk_max(LEAST_PIECE, (is_stream(self) ? STREAM_WINDOW_BYTES : WINDOW_BYTES) / column);
+  const int64_t pieces = lk_max(1, lk_div_up(lk_depthwise_extent(self, 2), most));
+  const int64_t columns = lk_div_up(lk_depthwise_extent(self, 2), pieces);
+  self->piece = lk_max(1, lk_div_up(columns, LK_DEPTHWISE_COLUMNS)) * LK_DEPTHWISE_COLUMNS;
+}
+
+void lk_depthwise_plan(lk_depthwise *self, lk_isa isa) {
+  self->isa = isa;
+  find_last_dimension(&self->shape);
+  plan_block(self);
+  plan_piece(self);
+}
+
+int64_t lk_depthwise_turns(const lk_depthwise *self) {
+  return self->shape.batch * self->blocks * lk_depthwise_pieces(self) *
+         lk_depthwise_extent(self, 0) * lk_depthwise_extent(self, 1);
+}
+
+double lk_depthwise_operations(const lk_depthwise *self) {
+  const lk_conv_shape *shape = &self->shape;
+  const int64_t *pixels = self->is_transposed ? shape->in : shape->out;
+  return 2.0 * (double)(shape->batch * pixels[0] * pixels[1] * pixels[2]) *
+         (double)(lk_depthwise_channels(self) * shape->in_channels * lk_depthwise_positions(shape));
+}
+
+void lk_depthwise_describe(const lk_depthwise *self, char *text, size_t capacity) {
+  (void)snprintf(text, capacity, "%dx%" PRId32 " in blocks of %" PRId64 "x%" PRId64,
+                 LK_DEPTHWISE_COLUMNS, self->vector, self->piece, self->block * self->vector);
+}
