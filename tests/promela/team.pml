@@ -14,8 +14,8 @@
  * Each master makes RUNS runs. For each it takes a team, an idle one or a new one, starts REGIONS
  * regions of 2 to THREADS threads, in which the threads may wait for each other (a barrier of the
  * function's own) or not, and gives the team back; MEETING: all threads do, in each. There are
- * TEAMS teams at most; a master that would need one more waits for one. The first LOANS runs are inside a loan, for which
- * GUESTS guests come at some time, or too late.
+ * TEAMS teams at most; a master that would need one more waits for one. The first LOANS runs are
+ * inside a loan, for which GUESTS guests come at some time, or too late.
  *
  * Shown: each share of a region is run once, while the region lasts; the master returns when all
  * are finished, and returns; no wake-up is lost, so nobody sleeps for ever, in a parker one at a
