@@ -64,12 +64,10 @@ static bool do_piece(const loop *self, part *of, bool from_end) {
 
 static void do_share(void *arg) {
   const loop *self = arg;
-  const int own = lk_team_rank() % self->n_parts;
-  const bool has_part = lk_team_rank() < self->n_parts;
-  while (do_piece(self, &self->parts[own], !has_part)) {
-  }
-  for (int i = 1; i < self->n_parts; i++) {
-    while (do_piece(self, &self->parts[(own + i) % self->n_parts], true)) {
+  const int rank = lk_team_rank();
+  for (int i = rank; i < rank + self->n_parts; i++) {
+    const int whose = i % self->n_parts;
+    while (do_piece(self, &self->parts[whose], whose != rank)) {
     }
   }
 }
@@ -83,10 +81,8 @@ static void do_shared(loop *self) {
   int64_t n_parts = threads < MAX_PARTS ? threads : MAX_PARTS;
   if (units < n_parts) n_parts = units;
   for (int64_t i = 0; i < n_parts; i++) {
-    const int64_t each = units / n_parts, more = units % n_parts;
-    const int64_t begin = i * each + (i < more ? i : more);
     atomic_init(&parts[i].left,
-                pack((uint64_t)begin, (uint64_t)(begin + each + (i < more ? 1 : 0))));
+                pack((uint64_t)(units * i / n_parts), (uint64_t)(units * (i + 1) / n_parts)));
   }
   self->n_parts = (int)n_parts;
   self->parts = parts;
