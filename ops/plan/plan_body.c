@@ -32,47 +32,46 @@ static size_t used_size(const lk_tensor_desc *desc) {
 }
 
 /* One description is most often all, and then cut off behind its last dimension. */
-static bool is_cut(const lk_plan_body *body, lk_plan_use use) {
-  return use == LK_PLAN_RUN && body->n_outputs == 1;
+static bool is_cut(const lk_plan_body *body) {
+  return !body->is_compared && body->n_outputs == 1;
 }
 
-static size_t outputs_size(const lk_plan_body *draft, const lk_plan_arrays *arrays,
-                           lk_plan_use use) {
-  if (is_cut(draft, use)) return used_size(&arrays->outputs[0]);
-  return draft->n_outputs * sizeof *arrays->outputs;
+static size_t outputs_size(const lk_plan_body *body, const lk_plan_arrays *arrays) {
+  if (is_cut(body)) return used_size(&arrays->outputs[0]);
+  return body->n_outputs * sizeof *arrays->outputs;
 }
 
 lk_tensor_desc lk_plan_body_output(const lk_plan_body *body, uint32_t index) {
   const lk_tensor_desc *outputs = lk_plan_outputs(body);
-  if (!is_cut(body, body->is_compared ? LK_PLAN_COMPARED : LK_PLAN_RUN)) return outputs[index];
+  if (!is_cut(body)) return outputs[index];
   lk_tensor_desc desc = {0};
   memcpy(&desc, outputs, used_size(outputs));
   return desc;
 }
 
-static size_t size_of(const lk_plan_body *draft, const lk_plan_arrays *arrays, lk_plan_use use) {
-  size_t bytes = sizeof *draft + draft->n_steps * sizeof *arrays->steps +
-                 draft->n_args * sizeof *arrays->args +
-                 (size_t)(draft->n_primitives + draft->n_packed) * sizeof(void *) +
-                 draft->n_temps * sizeof *arrays->temps + outputs_size(draft, arrays, use);
-  if (use == LK_PLAN_COMPARED) {
-    bytes += draft->n_inputs * sizeof *arrays->inputs +
-             round_up(draft->n_outputs * sizeof *arrays->wishes);
+static size_t size_of(const lk_plan_body *body, const lk_plan_arrays *arrays) {
+  size_t bytes = sizeof *body + body->n_steps * sizeof *arrays->steps +
+                 body->n_args * sizeof *arrays->args +
+                 (size_t)(body->n_primitives + body->n_packed) * sizeof(void *) +
+                 body->n_temps * sizeof *arrays->temps + outputs_size(body, arrays);
+  if (body->is_compared) {
+    bytes += body->n_inputs * sizeof *arrays->inputs +
+             round_up(body->n_outputs * sizeof *arrays->wishes);
   }
-  for (uint32_t i = 0; i < draft->n_steps; i++) bytes += round_up(arrays->steps[i].params_size);
+  for (uint32_t i = 0; i < body->n_steps; i++) bytes += round_up(arrays->steps[i].params_size);
   return bytes;
 }
 
 /* In the order in which lk_plan_steps and the like find them. */
-static void put_arrays(lk_plan_body *body, const lk_plan_arrays *from, lk_plan_use use,
-                       unsigned char *at) {
+static void put_arrays(lk_plan_body *body, const lk_plan_arrays *from) {
+  unsigned char *at = (unsigned char *)(body + 1);
   lk_step *steps = put(&at, from->steps, body->n_steps * sizeof *from->steps);
   (void)put(&at, from->args, body->n_args * sizeof *from->args);
   (void)put(&at, from->primitives, body->n_primitives * sizeof(void *));
   (void)put(&at, from->packed, body->n_packed * sizeof(void *));
   (void)put(&at, from->temps, body->n_temps * sizeof *from->temps);
-  (void)put(&at, from->outputs, outputs_size(body, from, use));
-  if (use == LK_PLAN_COMPARED) {
+  (void)put(&at, from->outputs, outputs_size(body, from));
+  if (body->is_compared) {
     (void)put(&at, from->inputs, body->n_inputs * sizeof *from->inputs);
     (void)put(&at, from->wishes, body->n_outputs * sizeof *from->wishes);
   }
@@ -83,16 +82,15 @@ static void put_arrays(lk_plan_body *body, const lk_plan_arrays *from, lk_plan_u
 }
 
 lk_status lk_plan_body_create(const lk_plan_body *draft, const lk_plan_arrays *arrays,
-                              lk_plan_use use, lk_plan_body **out_body, lk_error *error) {
-  const size_t bytes = size_of(draft, arrays, use);
+                              lk_plan_body **out_body, lk_error *error) {
+  const size_t bytes = size_of(draft, arrays);
   *out_body = NULL;
   lk_plan_body *body = lk_alloc(draft->env->allocator, bytes);
   if (body == NULL) return lk_fail_memory(error, "a plan", bytes);
   memcpy(body, draft, sizeof *draft);
-  put_arrays(body, arrays, use, (unsigned char *)(body + 1));
+  put_arrays(body, arrays);
   atomic_init(&body->refs, 1);
   body->bytes = (uint32_t)bytes;
-  body->is_compared = use == LK_PLAN_COMPARED;
   *out_body = body;
   return LK_OK;
 }

@@ -103,7 +103,7 @@ typedef enum lk_plan_use {
 /* A plan in one block, from a draft of its body and the arrays of that. Takes over the references
  * that these have; on failure they are still the draft's. */
 lk_status lk_plan_body_create(const lk_plan_body *draft, const lk_plan_arrays *arrays,
-                              lk_plan_use use, lk_plan_body **out_body, lk_error *error);
+                              lk_plan_body **out_body, lk_error *error);
 lk_tensor_desc lk_plan_body_output(const lk_plan_body *body, uint32_t index);
 /* NULL is allowed. */
 void lk_plan_body_destroy(lk_plan_body *body);

@@ -76,7 +76,8 @@ lk_status lk_planner_finish(lk_planner *planner, lk_plan_use use, lk_plan_body *
     const lk_pending_reorder *pending = &planner->pending[i];
     LK_RETURN_NOT_OK(lk_planner_reorder(planner, &pending->from, &pending->to, error));
   }
-  LK_RETURN_NOT_OK(lk_plan_body_create(draft, &planner->arrays, use, out_body, error));
+  draft->is_compared = use == LK_PLAN_COMPARED;
+  LK_RETURN_NOT_OK(lk_plan_body_create(draft, &planner->arrays, out_body, error));
   draft->n_primitives = draft->n_packed = 0; /* they are the plan's now */
   return LK_OK;
 }
