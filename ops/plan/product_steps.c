@@ -66,16 +66,27 @@ static void describe_matmul(const void *params, char *text, size_t capacity) {
   lk_product_describe(&((const lk_matmul *)params)->product, text, capacity);
 }
 
+/* Puts the chain behind the params. */
+static lk_status add_chain_params(lk_planner *planner, const product_step *step,
+                                  const void **inout_params, size_t *inout_size, lk_error *error) {
+  const size_t chain = lk_product_chain_size(&step->ends.chain);
+  unsigned char *both = lk_bump_alloc(&planner->memory, *inout_size + chain);
+  if (both == NULL) return lk_fail_memory(error, "a kernel's parameters", *inout_size + chain);
+  memcpy(both, *inout_params, *inout_size);
+  memcpy(both + *inout_size, &step->ends.chain, chain);
+  *inout_params = both;
+  *inout_size += chain;
+  return LK_OK;
+}
+
 static lk_status emit(lk_planner *planner, product_step *step, const product_kernel *kernel,
                       lk_error *error) {
-  const size_t size = kernel->size;
+  const void *params = kernel->params;
+  size_t size = kernel->size;
   double bytes = 0;
-  const size_t chain = step->ends.has_chain ? lk_product_chain_size(&step->ends.chain) : 0;
-  unsigned char *both = lk_bump_alloc(&planner->memory, size + chain);
-  if (both == NULL) return lk_fail_memory(error, "a kernel's parameters", size + chain);
-  memcpy(both, kernel->params, size);
-  if (chain > 0) memcpy(both + size, &step->ends.chain, chain);
-  LK_RETURN_NOT_OK(lk_planner_kernel(planner, kernel->run, kernel->kind, both, size + chain,
+  if (step->ends.has_chain)
+    LK_RETURN_NOT_OK(add_chain_params(planner, step, &params, &size, error));
+  LK_RETURN_NOT_OK(lk_planner_kernel(planner, kernel->run, kernel->kind, params, size,
                                      step->operands, step->n_operands, error));
   for (uint32_t i = 0; i < step->n_operands; i++) {
     if (i > 0 && i == step->scratch) continue;
