@@ -11,10 +11,6 @@
  * are left out. */
 enum { ENOUGH_CHANNELS = 32 };
 
-static int64_t positions(const lk_conv *self) {
-  return self->shape.kernel[0] * self->shape.kernel[1] * self->shape.kernel[2];
-}
-
 static bool is_dense(const lk_conv *self) {
   for (int d = 0; d < LK_CONV_DIMS; d++) {
     if (self->shape.kernel[d] != 1 || self->shape.stride[d] != 1 ||
@@ -27,7 +23,8 @@ static bool is_dense(const lk_conv *self) {
 static bool merges(const lk_conv *self) {
   return self->shape.groups == 1 && self->shape.kernel[2] > 1 && self->shape.dilation[2] == 1 &&
          self->shape.in_channels < ENOUGH_CHANNELS &&
-         positions(self) * self->shape.in_channels <= LK_CONV_EDGE_ELEMENTS / LK_MICRO_LOOSE_ROWS;
+         lk_conv_positions(&self->shape) * self->shape.in_channels <=
+             LK_CONV_EDGE_ELEMENTS / LK_MICRO_LOOSE_ROWS;
 }
 
 void lk_conv_plan(lk_conv *self) {
@@ -38,7 +35,7 @@ void lk_conv_plan(lk_conv *self) {
                                .rows = self->shape.batch * self->shape.out[0] * self->shape.out[1] *
                                        self->shape.out[2],
                                .columns = self->shape.out_channels,
-                               .taps = positions(self) / merged,
+                               .taps = lk_conv_positions(&self->shape) / merged,
                                .k = self->shape.in_channels * merged,
                                .c_step = self->shape.out_channels * self->shape.groups,
                                .c_rows = 1,
@@ -59,7 +56,7 @@ int64_t lk_conv_packed_size(const lk_conv *self) {
 /* The product as weights see it, which have no merged taps: the elements lie in the same order. */
 static lk_product of_weights(const lk_conv *self) {
   lk_product product = self->product;
-  product.taps = positions(self);
+  product.taps = lk_conv_positions(&self->shape);
   product.k = self->shape.in_channels;
   return product;
 }

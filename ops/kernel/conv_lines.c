@@ -105,13 +105,6 @@ static bool is_in_line(const lk_conv_source *self, const lk_conv_tap *tap) {
   return true;
 }
 
-/* So many rows from `from` on. */
-static void set_rows(const float *from, int64_t step, int64_t rows,
-                     const float *out[LK_MICRO_LOOSE_ROWS]) {
-  const int64_t pointers = lk_min(rows, LK_MICRO_LOOSE_ROWS);
-  for (int64_t r = 0; r < pointers; r++) out[r] = from + r * step;
-}
-
 /* A part that has the tap that is about to be added, in these rows. */
 static void extend_parts(row_range range, lk_product_tiles *out) {
   const lk_product_part part = {range.first, range.end - range.first, out->n_taps + 1};
@@ -136,7 +129,7 @@ static bool set_edge(lk_conv_source *self, const lk_conv_tap *tap, lk_product_ti
   const row_range range = rows_inside(conv, at, out->rows);
   if (range.first == range.end) return false;
   if (conv->trims) {
-    set_rows(from + range.first * out->a_row, out->a_row, range.end - range.first, rows);
+    lk_product_set_rows(from + range.first * out->a_row, out->a_row, range.end - range.first, rows);
     extend_parts(range, out);
     return true;
   }
@@ -158,7 +151,8 @@ void lk_conv_lines_next(lk_conv_source *self, int64_t left, int64_t first, int64
   for (; tap.number < last; lk_conv_tap_next(conv, k, &tap)) {
     if (!is_in_line(self, &tap)) continue;
     if (is_inside) {
-      set_rows(self->cursor.from + tap.elements, out->a_row, out->rows, out->taps[out->n_taps].a);
+      lk_product_set_rows(self->cursor.from + tap.elements, out->a_row, out->rows,
+                          out->taps[out->n_taps].a);
     } else if (!set_edge(self, &tap, out)) {
       continue;
     }

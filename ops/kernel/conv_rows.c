@@ -39,8 +39,7 @@ static void next_dense(lk_product_source *source, int64_t left, int64_t first, i
   out->a_next = out->rows * step;
   out->n_taps = 1;
   out->tap[0] = 0;
-  const int64_t pointers = lk_min(out->rows, LK_MICRO_LOOSE_ROWS);
-  for (int64_t r = 0; r < pointers; r++) out->taps[0].a[r] = self->cursor.from + r * step + k;
+  lk_product_set_rows(self->cursor.from + k, step, out->rows, out->taps[0].a);
   self->cursor.from += out->rows * out->tiles * step;
 }
 

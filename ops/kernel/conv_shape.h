@@ -14,3 +14,8 @@ typedef struct lk_conv_shape {
   int64_t stride[LK_CONV_DIMS], dilation[LK_CONV_DIMS];
   int64_t pad[LK_CONV_DIMS]; /* before the first element */
 } lk_conv_shape;
+
+/* Of the kernel. */
+static inline int64_t lk_conv_positions(const lk_conv_shape *shape) {
+  return shape->kernel[0] * shape->kernel[1] * shape->kernel[2];
+}

@@ -12,10 +12,6 @@
 
 enum { MOST_FOLDED_COLUMNS = 256 };
 
-static int64_t positions(const lk_conv_shape *shape) {
-  return shape->kernel[0] * shape->kernel[1] * shape->kernel[2];
-}
-
 /* ---- a phase ---- */
 
 /* The phase as a convolution. */
@@ -63,7 +59,8 @@ void lk_conv_transposed_plan(lk_conv_transposed *self) {
 double lk_conv_transposed_operations(const lk_conv_transposed *self) {
   const lk_conv_shape *shape = &self->shape;
   return 2.0 * (double)(shape->batch * shape->in[0] * shape->in[1] * shape->in[2]) *
-         (double)(shape->groups * shape->in_channels * shape->out_channels * positions(shape));
+         (double)(shape->groups * shape->in_channels * shape->out_channels *
+                  lk_conv_positions(shape));
 }
 
 void lk_conv_transposed_describe(const lk_conv_transposed *self, char *text, size_t capacity) {
@@ -90,7 +87,7 @@ void lk_conv_transposed_layout(const lk_conv_transposed *self,
 
 int64_t lk_conv_transposed_packed_size(const lk_conv_transposed *self) {
   const lk_product product = product_of(self, 0);
-  return self->shape.groups * product.panels * product.panel * positions(&self->shape) *
+  return self->shape.groups * product.panels * product.panel * lk_conv_positions(&self->shape) *
          self->shape.in_channels;
 }
 
@@ -98,7 +95,8 @@ int64_t lk_conv_transposed_packed_size(const lk_conv_transposed *self) {
 static void move_tap(const lk_conv_transposed *self, const lk_product *product, int64_t tap,
                      float *plain, float *packed, bool packs) {
   const lk_conv_shape *shape = &self->shape;
-  const int64_t all = positions(shape) * self->fold, channels = shape->out_channels / self->fold;
+  const int64_t all = lk_conv_positions(shape) * self->fold,
+                channels = shape->out_channels / self->fold;
   for (int64_t p = 0; p < product->panels; p++) {
     float *to = packed + (p * product->taps + tap) * shape->in_channels * product->panel;
     for (int64_t i = 0; i < shape->in_channels * product->panel; i++) {
@@ -116,11 +114,11 @@ static void move_tap(const lk_conv_transposed *self, const lk_product *product, 
 static void move_weights(const lk_conv_transposed *self, float *plain, float *packed, bool packs) {
   const lk_conv_shape *shape = &self->shape;
   const int64_t all = lk_conv_transposed_packed_size(self) / shape->groups;
-  const int64_t group = shape->in_channels * shape->out_channels * positions(shape);
+  const int64_t group = shape->in_channels * shape->out_channels * lk_conv_positions(shape);
   for (int64_t i = 0; i < lk_conv_phases(shape); i++) {
     const lk_conv_phase found = lk_conv_phase_find(shape, i);
     lk_product product = convolution(self, &found).product;
-    product.taps = positions(&found.shape);
+    product.taps = lk_conv_positions(&found.shape);
     for (int64_t g = 0; g < shape->groups; g++) {
       float *to = packed + g * all +
                   found.taps_before * shape->in_channels * product.panels * product.panel;
@@ -181,7 +179,7 @@ static void run_phase(const lk_conv_transposed *self, void *const *pointers, int
   const lk_conv_phase found = lk_conv_phase_find(shape, number);
   const lk_conv conv = convolution(self, &found);
   const lk_product *product = &conv.product;
-  const int64_t first_tap = found.taps_before + group * positions(shape);
+  const int64_t first_tap = found.taps_before + group * lk_conv_positions(shape);
   lk_product_operands operands =
       lk_conv_operands(&conv, pointers, group, self->has_chain ? (const void *)(self + 1) : NULL);
   operands.b = (const float *)pointers[1] +

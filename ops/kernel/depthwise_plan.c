@@ -63,7 +63,7 @@ bool lk_depthwise_takes(const lk_conv_shape *shape, lk_isa isa) {
   if (shape->groups == 1 || shape->out_channels == 0) return false;
   if (shape->in_channels == 1) return true;
   const bool is_apart = shape->stride[0] > 1 || shape->stride[1] > 1 || shape->stride[2] > 1;
-  if (lk_depthwise_positions(shape) == 1 && !(isa == LK_ISA_AVX512 && is_apart))
+  if (lk_conv_positions(shape) == 1 && !(isa == LK_ISA_AVX512 && is_apart))
     return 2 * most <= lanes;
   return most <= (shape->stride[2] == 1 ? 2 * lanes : lanes);
 }
@@ -130,7 +130,7 @@ double lk_depthwise_operations(const lk_depthwise *self) {
   const lk_conv_shape *shape = &self->shape;
   const int64_t *pixels = self->is_transposed ? shape->in : shape->out;
   return 2.0 * (double)(shape->batch * pixels[0] * pixels[1] * pixels[2]) *
-         (double)(lk_depthwise_channels(self) * shape->in_channels * lk_depthwise_positions(shape));
+         (double)(lk_depthwise_channels(self) * shape->in_channels * lk_conv_positions(shape));
 }
 
 void lk_depthwise_describe(const lk_depthwise *self, char *text, size_t capacity) {

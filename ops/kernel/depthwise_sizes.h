@@ -8,9 +8,6 @@
 static inline int64_t lk_depthwise_channels(const lk_depthwise *self) {
   return self->shape.groups * self->shape.out_channels;
 }
-static inline int64_t lk_depthwise_positions(const lk_conv_shape *shape) {
-  return shape->kernel[0] * shape->kernel[1] * shape->kernel[2];
-}
 static inline bool lk_depthwise_is_one_to_one(const lk_conv_shape *shape) {
   return shape->in_channels == 1 && shape->out_channels == 1;
 }

@@ -223,7 +223,7 @@ static lk_depthwise_call make_call(const lk_depthwise *self, const lk_conv_phase
       .line_step = shape->dilation[1] * line,
       .weights_line = shape->kernel[2] * position,
       .weights_plane = shape->kernel[1] * shape->kernel[2] * position,
-      .weights_vector = lk_depthwise_positions(&self->shape) * position,
+      .weights_vector = lk_conv_positions(&self->shape) * position,
       .in_column = pixel,
       .out_column = lk_depthwise_channels(self) * (self->is_transposed ? self->shape.stride[2] : 1),
       .clips = self->low > -INFINITY || self->high < INFINITY,

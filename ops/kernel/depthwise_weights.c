@@ -7,8 +7,8 @@
 #include "ops/kernel/depthwise_sizes.h"
 
 int64_t lk_depthwise_packed_size(const lk_depthwise *self) {
-  return lk_depthwise_vectors(self) * lk_depthwise_positions(&self->shape) *
-         self->shape.in_channels * lk_depthwise_lanes_in(self);
+  return lk_depthwise_vectors(self) * lk_conv_positions(&self->shape) * self->shape.in_channels *
+         lk_depthwise_lanes_in(self);
 }
 
 /* Dimensions matter where they say in which order positions are. */
@@ -18,7 +18,7 @@ void lk_depthwise_layout(const lk_depthwise *self, int64_t numbers[LK_DEPTHWISE_
   *numbers++ = shape->groups;
   *numbers++ = shape->out_channels;
   *numbers++ = shape->in_channels;
-  *numbers++ = lk_depthwise_positions(shape);
+  *numbers++ = lk_conv_positions(shape);
   *numbers++ = self->vector;
   *numbers++ = lk_depthwise_lanes_in(self);
   *numbers++ = lk_depthwise_lanes_of(self, lk_depthwise_vectors(self) - 1).first;
@@ -37,8 +37,7 @@ void lk_depthwise_layout(const lk_depthwise *self, int64_t numbers[LK_DEPTHWISE_
 static void move_lanes(const lk_depthwise *self, int64_t position, int64_t j, int64_t step,
                        float *plain, float *packed, bool packs) {
   const lk_conv_shape *shape = &self->shape;
-  const int64_t all = lk_depthwise_positions(shape), in = shape->in_channels,
-                out = shape->out_channels;
+  const int64_t all = lk_conv_positions(shape), in = shape->in_channels, out = shape->out_channels;
   const int64_t lanes = lk_depthwise_lanes_in(self), vectors = lk_depthwise_vectors(self);
   const int64_t of_output = self->is_transposed ? 1 : in, of_input = self->is_transposed ? out : 1;
   for (int64_t v = 0; v < vectors; v++, packed += step) {
@@ -58,12 +57,12 @@ static void move_lanes(const lk_depthwise *self, int64_t position, int64_t j, in
 static void move_positions(const lk_depthwise *self, float *plain, float *packed, bool packs) {
   const lk_conv_shape *shape = &self->shape;
   const int64_t channels = shape->in_channels, step = channels * lk_depthwise_lanes_in(self);
-  const int64_t of_vector = lk_depthwise_positions(shape) * step;
+  const int64_t of_vector = lk_conv_positions(shape) * step;
   const int64_t phases = self->is_transposed ? lk_conv_phases(shape) : 1;
   for (int64_t p = 0; p < phases; p++) {
     const lk_conv_phase phase =
         self->is_transposed ? lk_conv_phase_find(shape, p) : (lk_conv_phase){.shape = *shape};
-    for (int64_t t = 0; t < lk_depthwise_positions(&phase.shape); t++) {
+    for (int64_t t = 0; t < lk_conv_positions(&phase.shape); t++) {
       const int64_t position = self->is_transposed ? lk_conv_phase_position(shape, &phase, t) : t;
       float *to = packed + (phase.taps_before + t) * step;
       for (int64_t j = 0; j < channels; j++, to += lk_depthwise_lanes_in(self)) {

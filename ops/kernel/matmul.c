@@ -113,9 +113,8 @@ static void next(lk_product_source *source, int64_t left, int64_t first, int64_t
   out->a_next = out->rows * matmul->a_row;
   out->n_taps = 1;
   out->tap[0] = 0;
-  const float *a = self->a + self->row * matmul->a_row + k * matmul->a_k;
-  const int64_t pointers = lk_min(out->rows, LK_MICRO_LOOSE_ROWS);
-  for (int64_t r = 0; r < pointers; r++) out->taps[0].a[r] = a + r * matmul->a_row;
+  lk_product_set_rows(self->a + self->row * matmul->a_row + k * matmul->a_k, matmul->a_row,
+                      out->rows, out->taps[0].a);
   self->row += out->rows * out->tiles;
 }
 

@@ -85,6 +85,12 @@ typedef struct lk_product_tiles {
  * the last two, which share what is left for them. */
 void lk_product_split(const lk_product *self, int64_t left, lk_product_tiles *out_tiles);
 
+/* Sets where the rows of a tile begin, `step` elements apart. */
+static inline void lk_product_set_rows(const float *from, int64_t step, int64_t rows,
+                                       const float *out_a[LK_MICRO_LOOSE_ROWS]) {
+  for (int64_t r = 0; r < rows && r < LK_MICRO_LOOSE_ROWS; r++) out_a[r] = from + r * step;
+}
+
 /* Where the rows of A come from. The functions get the source itself, and are called in order of
  * rows; `begin` before the first. */
 typedef struct lk_product_source {

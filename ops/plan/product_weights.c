@@ -95,7 +95,7 @@ lk_status lk_conv_weights(lk_planner *planner, const lk_conv *conv, lk_operand *
   const lk_conv_shape *shape = &conv->shape;
   const weights of = {
       .layout = {{LK_PACKED_CONV, shape->groups, shape->out_channels, shape->in_channels,
-                  shape->kernel[0] * shape->kernel[1] * shape->kernel[2], conv->product.panel}},
+                  lk_conv_positions(shape), conv->product.panel}},
       .packer = {pack_conv, unpack_conv, conv, sizeof *conv},
       .pack = lk_conv_pack_kernel,
       .elements = lk_conv_packed_size(conv)};
