@@ -242,13 +242,16 @@ const std::vector<ConvSize> CONVS = {
     {256, 256, 1, 3, 1, 1, 12, 40}};
 
 ConvSize random_conv(std::mt19937 &random) {
-  const auto number = [&](int64_t least, int64_t most) {
-    return std::uniform_int_distribution<int64_t>(least, most)(random);
-  };
-  const int64_t kernel = std::vector<int64_t>{1, 1, 3, 3, 5}[size_t(number(0, 4))];
-  const int64_t side = number(7, 80);
-  return {number(8, 256), number(8, 256), kernel, kernel,
-          number(1, 2),   kernel / 2,     side,   number(7, 80)};
+  const int64_t kernel = std::vector<int64_t>{1, 1, 3, 3, 5}[size_t(random_number(random, 0, 4))];
+  const int64_t side = random_number(random, 7, 80);
+  return {random_number(random, 8, 256),
+          random_number(random, 8, 256),
+          kernel,
+          kernel,
+          random_number(random, 1, 2),
+          kernel / 2,
+          side,
+          random_number(random, 7, 80)};
 }
 
 // ---- transposed convolutions ----
@@ -269,12 +272,15 @@ const std::vector<ConvSize> TRANSPOSED = {
     {128, 64, 3, 3, 2, 1, 28, 28},  {21, 21, 4, 4, 2, 1, 30, 30}};
 
 ConvSize random_transposed(std::mt19937 &random) {
-  const auto number = [&](int64_t least, int64_t most) {
-    return std::uniform_int_distribution<int64_t>(least, most)(random);
-  };
-  const int64_t kernel = number(2, 5);
-  return {number(8, 256), number(8, 128),   kernel,        kernel,
-          number(1, 3),   (kernel - 1) / 2, number(7, 50), number(7, 50)};
+  const int64_t kernel = random_number(random, 2, 5);
+  return {random_number(random, 8, 256),
+          random_number(random, 8, 128),
+          kernel,
+          kernel,
+          random_number(random, 1, 3),
+          (kernel - 1) / 2,
+          random_number(random, 7, 50),
+          random_number(random, 7, 50)};
 }
 
 // ---- depthwise convolutions ----
@@ -312,16 +318,14 @@ const std::vector<DepthwiseSize> DEPTHWISE = {
     {40, 3, 1, 1, 1, 500},   {96, 7, 1, 1, 56, 56},   {384, 7, 1, 1, 14, 14}};
 
 DepthwiseSize random_depthwise(std::mt19937 &random) {
-  const auto number = [&](int64_t least, int64_t most) {
-    return std::uniform_int_distribution<int64_t>(least, most)(random);
-  };
-  const bool is_narrow = number(0, 2) == 0;
-  const int64_t height = is_narrow ? number(1, 24) : number(7, 80),
-                width = is_narrow ? number(16, 320) : number(7, 80);
-  return {number(0, 2) == 0 ? number(8, 600) : 8 * number(1, 60),
-          3 + 2 * number(0, 1),
-          number(1, 2),
-          number(1, 2),
+  const bool is_narrow = random_number(random, 0, 2) == 0;
+  const int64_t height = is_narrow ? random_number(random, 1, 24) : random_number(random, 7, 80),
+                width = is_narrow ? random_number(random, 16, 320) : random_number(random, 7, 80);
+  return {random_number(random, 0, 2) == 0 ? random_number(random, 8, 600)
+                                           : 8 * random_number(random, 1, 60),
+          3 + 2 * random_number(random, 0, 1),
+          random_number(random, 1, 2),
+          random_number(random, 1, 2),
           height,
           width};
 }
@@ -361,14 +365,12 @@ const std::vector<GroupSize> GROUPS = {
     {64, {4, 4, 3, 3, 2, 1, 56, 56}}};
 
 GroupSize random_groups(std::mt19937 &random) {
-  const auto number = [&](int64_t least, int64_t most) {
-    return std::uniform_int_distribution<int64_t>(least, most)(random);
-  };
-  const int64_t kernel = std::vector<int64_t>{1, 3, 3, 3, 5}[size_t(number(0, 4))];
-  const int64_t channels = number(2, 16);
-  const int64_t out = number(0, 2) > 0 ? channels : number(1, 16);
-  return {number(2, 64),
-          {channels, out, kernel, kernel, number(1, 2), kernel / 2, number(7, 60), number(7, 60)}};
+  const int64_t kernel = std::vector<int64_t>{1, 3, 3, 3, 5}[size_t(random_number(random, 0, 4))];
+  const int64_t channels = random_number(random, 2, 16);
+  const int64_t out = random_number(random, 0, 2) > 0 ? channels : random_number(random, 1, 16);
+  return {random_number(random, 2, 64),
+          {channels, out, kernel, kernel, random_number(random, 1, 2), kernel / 2,
+           random_number(random, 7, 60), random_number(random, 7, 60)}};
 }
 
 // Bilinear, of segmentation and of generators.
@@ -381,15 +383,13 @@ const std::vector<GroupSize> TRANSPOSED_GROUPS = {
     {32, {8, 8, 3, 3, 2, 1, 14, 14}},  {64, {1, 1, 3, 3, 1, 1, 56, 56}}};
 
 GroupSize random_transposed_groups(std::mt19937 &random) {
-  const auto number = [&](int64_t least, int64_t most) {
-    return std::uniform_int_distribution<int64_t>(least, most)(random);
-  };
-  const int64_t kernel = number(2, 5);
-  const int64_t channels = number(0, 1) == 0 ? 1 : number(2, 16);
-  const int64_t out = channels == 1 || number(0, 1) == 0 ? channels : number(1, 16);
-  return {number(2, channels == 1 ? 300 : 64),
-          {channels, out, kernel, kernel, number(1, 3), (kernel - 1) / 2, number(7, 24),
-           number(7, 24)}};
+  const int64_t kernel = random_number(random, 2, 5);
+  const int64_t channels = random_number(random, 0, 1) == 0 ? 1 : random_number(random, 2, 16);
+  const int64_t out =
+      channels == 1 || random_number(random, 0, 1) == 0 ? channels : random_number(random, 1, 16);
+  return {random_number(random, 2, channels == 1 ? 300 : 64),
+          {channels, out, kernel, kernel, random_number(random, 1, 3), (kernel - 1) / 2,
+           random_number(random, 7, 24), random_number(random, 7, 24)}};
 }
 
 // ---- matrix products ----
@@ -440,10 +440,9 @@ const std::vector<MatmulSize> MATMULS = {
     {197, 192, 576}, {197, 192, 768}, {49, 768, 2304}, {5, 64, 64},      {300, 256, 1024}};
 
 MatmulSize random_matmul(std::mt19937 &random) {
-  const auto number = [&](int64_t least, int64_t most) {
-    return std::uniform_int_distribution<int64_t>(least, most)(random);
-  };
-  return {number(0, 2) == 0 ? number(1, 8) : number(1, 400), number(16, 1024), number(16, 1024)};
+  return {random_number(random, 0, 2) == 0 ? random_number(random, 1, 8)
+                                           : random_number(random, 1, 400),
+          random_number(random, 16, 1024), random_number(random, 16, 1024)};
 }
 
 // ---- report ----

@@ -181,22 +181,20 @@ std::vector<PoolSize> pools() {
       {{1, 32, 16, 28, 28}, {2, 2, 2}, {2, 2, 2}, 0, false, true},
   };
   std::mt19937 random(5);
-  const auto number = [&](int64_t least, int64_t most) {
-    return std::uniform_int_distribution<int64_t>(least, most)(random);
-  };
   const size_t named = all.size();
   for (size_t i = 0; i < named; i++) {
     all.push_back(all[i]);
     all.back().channels_last = false;
   }
   for (int i = 0; i < RANDOM; i++) {
-    const int64_t kernel = number(2, 4);
-    all.push_back({{1, number(3, 256), number(7, 80), number(7, 80)},
+    const int64_t kernel = random_number(random, 2, 4);
+    all.push_back({{1, random_number(random, 3, 256), random_number(random, 7, 80),
+                    random_number(random, 7, 80)},
                    {kernel, kernel},
-                   Dims(2, number(1, 2)),
-                   number(0, 1),
-                   number(0, 1) == 1,
-                   number(0, 1) == 1});
+                   Dims(2, random_number(random, 1, 2)),
+                   random_number(random, 0, 1),
+                   random_number(random, 0, 1) == 1,
+                   random_number(random, 0, 1) == 1});
   }
   return all;
 }

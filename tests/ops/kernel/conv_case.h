@@ -204,4 +204,14 @@ void expect_packed(const ConvCase &of, const Conv &conv, const std::vector<float
   for (const float x : packed) ASSERT_FALSE(std::isnan(x)) << "every element is written";
 }
 
+// What packed weights depend on is the same for both.
+template <size_t Numbers, typename Conv>
+void expect_same_layout(const Conv &conv, const Conv &other,
+                        void (*layout)(const Conv *conv, int64_t *numbers)) {
+  int64_t layouts[2][Numbers];
+  layout(&conv, layouts[0]);
+  layout(&other, layouts[1]);
+  EXPECT_EQ(std::memcmp(layouts[0], layouts[1], sizeof layouts[0]), 0);
+}
+
 } // namespace lk

@@ -133,10 +133,8 @@ TEST(ConvTransposedKernel, KeepsWeights) {
       const lk_conv_transposed conv = plan(made, isa), of_larger = plan(larger, isa);
       const std::vector<float> packed = pack(made, conv);
       lk::expect_packed(made, conv, packed, lk_conv_transposed_unpack);
-      int64_t layouts[2][LK_CONV_TRANSPOSED_LAYOUT_NUMBERS];
-      lk_conv_transposed_layout(&conv, layouts[0]);
-      lk_conv_transposed_layout(&of_larger, layouts[1]);
-      EXPECT_EQ(std::memcmp(layouts[0], layouts[1], sizeof layouts[0]), 0);
+      lk::expect_same_layout<LK_CONV_TRANSPOSED_LAYOUT_NUMBERS>(conv, of_larger,
+                                                                lk_conv_transposed_layout);
       EXPECT_EQ(packed, pack(larger, of_larger));
     }
   }

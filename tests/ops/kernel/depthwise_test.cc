@@ -307,10 +307,7 @@ void expect_kept(const ConvCase &made, bool is_transposed) {
                        of_larger = plan(larger, isa, is_transposed);
     const std::vector<float> packed = pack(made, conv);
     lk::expect_packed(made, conv, packed, lk_depthwise_unpack);
-    int64_t layouts[2][LK_DEPTHWISE_LAYOUT_NUMBERS];
-    lk_depthwise_layout(&conv, layouts[0]);
-    lk_depthwise_layout(&of_larger, layouts[1]);
-    EXPECT_EQ(std::memcmp(layouts[0], layouts[1], sizeof layouts[0]), 0);
+    lk::expect_same_layout<LK_DEPTHWISE_LAYOUT_NUMBERS>(conv, of_larger, lk_depthwise_layout);
     EXPECT_EQ(packed, pack(larger, of_larger));
   }
 }
