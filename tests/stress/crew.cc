@@ -37,6 +37,8 @@ void Crew::run() {
     if (ended.empty() && rests_ != 0 && resting_ == living_) {
       stage_->check_at_rest(rests_ == 2); // with the lock: all others wait
       rests_ = 0;
+      resting_ = 0;
+      rests_ended_++;
       changed_.notify_all();
     }
     lock.unlock();
@@ -94,8 +96,10 @@ void Crew::rest(Worker *worker) {
   std::unique_lock<std::mutex> lock(mutex_);
   resting_++;
   changed_.notify_all();
-  changed_.wait(lock, [this] { return rests_ == 0; });
-  resting_--;
+  // Not until rests_ is 0: it may be set again before a slow thread wakes, which would then rest
+  // through a rest for which it has let go of nothing.
+  const uint64_t mine = rests_ended_;
+  changed_.wait(lock, [this, mine] { return rests_ended_ != mine; });
 }
 
 } // namespace stress

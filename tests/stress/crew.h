@@ -38,13 +38,14 @@ private:
   const uint64_t round_, seed_;
   std::vector<Place> places_;
   std::atomic<uint64_t> actions_{0};
-  std::atomic<unsigned> rests_{
-      0}; // 1: all are to rest, 2: and let go of all they have; ended under the lock
+  // 1: all are to rest, 2: and let go of all they have; ended under the lock.
+  std::atomic<unsigned> rests_{0};
   uint64_t lives_ = 0;
   std::mutex mutex_; // guards all below
   std::condition_variable changed_;
   std::vector<unsigned> ended_;
   size_t living_ = 0, resting_ = 0;
+  uint64_t rests_ended_ = 0;
 };
 
 } // namespace stress
