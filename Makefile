@@ -8,7 +8,7 @@ SANITIZERS := asan ubsan tsan
 configure = @said=$$(cmake --preset $(1) 2>&1) || { printf '%s\n' "$$said"; exit 1; }
 
 .DEFAULT_GOAL := build
-.PHONY: help setup setup-development build development python demo test test-development test-avx2 test-sse41 \
+.PHONY: help setup setup-development setup-benchmarks build development python demo test test-development test-avx2 test-sse2 \
   test-thread-mode $(SANITIZERS:%=test-%) stress bench bench-long lint format clean
 
 help: ## this list
@@ -17,8 +17,11 @@ help: ## this list
 setup: ## install what building and the demo need (Debian packages, .deps, .venv)
 	@tools/setup
 
-setup-development: ## the same for tests, benchmarks and checks
+setup-development: ## the same for tests and checks
 	@tools/setup --development
+
+setup-benchmarks: ## the same for benchmarks: builds oneDNN, their peer
+	@tools/setup --benchmarks
 
 build: setup ## the library, the provider and the command, in build/
 	$(call configure,release)
@@ -31,15 +34,15 @@ development: setup-development ## these with tests, benchmarks and examples, in 
 demo: python ## read three lines of text from a picture, and show the cache table
 	@$(PYTHON) examples/read_text.py
 
-test: test-development test-avx2 test-sse41 test-thread-mode $(SANITIZERS:%=test-%) ## all tests, once more by parts with AVX2 and SSE4.1, a cache for each thread, and under the sanitizers
+test: test-development test-avx2 test-sse2 test-thread-mode $(SANITIZERS:%=test-%) ## all tests, once more by parts with AVX2 and SSE2, a cache for each thread, and under the sanitizers
 
 stress: development ## the stress test for 10 minutes; `make test` runs it for one
 	@ctest --preset stress --verbose
 
-bench: development python ## the benchmarks, with their ratios
+bench: setup-benchmarks development python ## the benchmarks, with their ratios
 	@benchmarks/run
 
-bench-long: development python ## the same with more repeats and 300 random shapes
+bench-long: setup-benchmarks development python ## the same with more repeats and 300 random shapes
 	@benchmarks/run --long
 
 lint: development ## format, clang-tidy, include directions, exported symbols, shell scripts
@@ -58,13 +61,13 @@ python: setup
 test-development: development python
 	@ctest --preset development -j $(JOBS)
 
-# What oneDNN does on a machine without AVX-512.
+# What kernels do on a machine without AVX-512.
 test-avx2: test-development
 	@ctest --preset avx2 -j $(JOBS)
 
 # What kernels do on a machine without AVX2.
-test-sse41: test-development
-	@ctest --preset sse41 -j $(JOBS)
+test-sse2: test-development
+	@ctest --preset sse2 -j $(JOBS)
 
 # What hosts get that choose per-thread mode: tests that leave the mode to the environment run with it.
 test-thread-mode: test-development

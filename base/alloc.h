@@ -17,7 +17,7 @@ char *lk_strdup(const lk_allocator *allocator, const char *text);
 char *lk_strndup(const lk_allocator *allocator, const char *text, size_t length);
 void lk_free(const lk_allocator *allocator, void *pointer); /* NULL is allowed */
 
-/* What oneDNN wants of data that it reads and writes in vectors. */
+/* Of data that kernels read and write in vectors. */
 #define LK_DATA_ALIGNMENT ((size_t)64)
 
 /* Grows a dynamic array so that one more element fits: items, their count and capacity. */

@@ -5,7 +5,6 @@
 const char *lk_kind_name(uint64_t kind) {
   static const char *const names[LK_KIND_COUNT] = {
       [LK_KIND_NAME] = "name",
-      [LK_KIND_VALUE] = "value",
       [LK_KIND_RUN] = "run",
       [LK_KIND_USER] = "user",
   };

@@ -19,7 +19,7 @@
 
 extern "C" {
 #include "base/team/team.h"
-#include "ops/plan/threadpool.h"
+#include "ops/kernel/isa.h"
 }
 
 namespace beside {
@@ -67,6 +67,9 @@ inline dnnl_stream_t stream;
 class OneThread {
 public:
   OneThread() : before_(lk_team_begin(1)) {
+    // oneDNN gets the limit that LATCHKEY_MAX_ISA sets for our kernels
+    static const char *const names[LK_ISA_COUNT] = {"SSE41", "AVX2", "ALL"};
+    setenv("ONEDNN_MAX_CPU_ISA", names[lk_isa_get()], 0);
     check(dnnl_engine_create(&engine, dnnl_cpu, 0));
     check(dnnl_threadpool_interop_set_max_concurrency(1));
     check(dnnl_threadpool_interop_stream_create(&stream, engine, nullptr));

@@ -126,7 +126,7 @@ public:
     lk_key_add_call(&builder, &call);
     const std::vector<lk_tensor_desc> &tensors = inputs[which];
     for (uint32_t i = 0; i < tensors.size(); i++) {
-      lk_key_add_tensor(&builder, LK_WORD_INPUT, i, &tensors[i], 0);
+      lk_key_add_tensor(&builder, LK_WORD_INPUT, i, &tensors[i]);
     }
     (void)lk_key_finish_partial(&builder, &key, nullptr);
     use(key);

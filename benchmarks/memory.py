@@ -41,7 +41,7 @@ def random_widths(count):
                            "growth": after["rss"] / before["rss"] - 1})
         worker.ask("clear")
         return {"requests": count, "widths": len(set(widths)), "start": start["rss"],
-                "passes": passes, "end": worker.ask("stats")["rss"], "ref": after["ref"]}
+                "passes": passes, "end": worker.ask("stats")["rss"]}
 
 
 def half_budget(count):

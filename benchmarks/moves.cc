@@ -3,7 +3,7 @@
 //
 // Layout changes, concatenations and casts of models' sizes and random ones, seeded; one thread;
 // the same operands, outputs compared. They run by turns, and the ratio is that of the best times.
-// ONEDNN_MAX_CPU_ISA=AVX2 measures AVX2.
+// LATCHKEY_MAX_ISA=avx2 measures AVX2.
 //
 // moves [--json] [--quick | --long]
 #include <memory>

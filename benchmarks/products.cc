@@ -2,7 +2,7 @@
 // on tiles that serve every size, beside oneDNN's primitives, each of which was made for one size?
 //
 // Sizes of models and random ones, seeded; one thread; the same operands, outputs compared. The two
-// run by turns, and the ratio is that of the best times. ONEDNN_MAX_CPU_ISA=AVX2 measures AVX2.
+// run by turns, and the ratio is that of the best times. LATCHKEY_MAX_ISA=avx2 measures AVX2.
 //
 // products [--json] [--quick | --long]
 #include <cstddef>

@@ -3,7 +3,7 @@
 //
 // Nearest and linear, in both layouts, of models' sizes and random ones, seeded; one thread; the
 // same operands, outputs compared. They run by turns, and the ratio is that of the best times. Ours
-// has its tables to fill in each time. ONEDNN_MAX_CPU_ISA=AVX2 measures AVX2.
+// has its tables to fill in each time. LATCHKEY_MAX_ISA=avx2 measures AVX2.
 //
 // resize [--json] [--quick | --long]
 #include "benchmarks/arguments.h"

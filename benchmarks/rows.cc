@@ -3,7 +3,7 @@
 // share of the bandwidth of a plain copy do they reach where tensors do not fit the caches?
 //
 // Sizes of models and random ones, seeded; one thread; the same operands, outputs compared. The two
-// run by turns, and the ratio is the median of the turns'. ONEDNN_MAX_CPU_ISA=AVX2 measures AVX2.
+// run by turns, and the ratio is the median of the turns'. LATCHKEY_MAX_ISA=avx2 measures AVX2.
 //
 // rows [--json] [--quick | --long]
 #include <functional>

@@ -124,21 +124,18 @@ void PrintStats(const Model &model) {
     builds += kind.builds;
     hits += kind.hits;
   }
-  std::printf(
-      "{\"rss\": %llu, \"bytes\": %llu, \"unlinked\": %llu, \"peak\": %llu, "
-      "\"builds\": %llu, \"hits\": %llu, \"value_builds\": %llu, \"packed\": %llu, "
-      "\"packed_bytes\": %llu, \"constants\": %llu, \"ref\": %llu, \"parallel_runs\": %llu}\n",
-      static_cast<unsigned long long>(ResidentBytes()),
-      static_cast<unsigned long long>(stats.bytes),
-      static_cast<unsigned long long>(stats.unlinked_bytes),
-      static_cast<unsigned long long>(stats.peak_bytes), static_cast<unsigned long long>(builds),
-      static_cast<unsigned long long>(hits),
-      static_cast<unsigned long long>(stats.kind[LK_KIND_VALUE].builds),
-      static_cast<unsigned long long>(stats.weights_packed),
-      static_cast<unsigned long long>(stats.weights_bytes),
-      static_cast<unsigned long long>(session.weights_bytes),
-      static_cast<unsigned long long>(stats.ref_primitives),
-      static_cast<unsigned long long>(session.parallel_runs));
+  std::printf("{\"rss\": %llu, \"bytes\": %llu, \"unlinked\": %llu, \"peak\": %llu, "
+              "\"builds\": %llu, \"hits\": %llu, \"packed\": %llu, "
+              "\"packed_bytes\": %llu, \"constants\": %llu, \"parallel_runs\": %llu}\n",
+              static_cast<unsigned long long>(ResidentBytes()),
+              static_cast<unsigned long long>(stats.bytes),
+              static_cast<unsigned long long>(stats.unlinked_bytes),
+              static_cast<unsigned long long>(stats.peak_bytes),
+              static_cast<unsigned long long>(builds), static_cast<unsigned long long>(hits),
+              static_cast<unsigned long long>(stats.weights_packed),
+              static_cast<unsigned long long>(stats.weights_bytes),
+              static_cast<unsigned long long>(session.weights_bytes),
+              static_cast<unsigned long long>(session.parallel_runs));
 }
 
 void Obey(Model &model, const std::string &line) {

@@ -1,4 +1,4 @@
-# What Latchkey stands on. Everything but oneDNN is a Debian package; tools/setup installs it all.
+# What Latchkey stands on: Debian packages, which tools/setup installs.
 
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
@@ -6,23 +6,6 @@ pkg_check_modules(uuid REQUIRED IMPORTED_TARGET uuid)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(jansson REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(protobuf_c REQUIRED IMPORTED_TARGET libprotobuf-c)
-
-# ---- oneDNN: the static library that tools/setup builds by cmake/onednn --------------------------
-
-# No other one will do: packaged ones have neither the microkernel API nor the threads of their
-# caller.
-set(LATCHKEY_ONEDNN ${PROJECT_SOURCE_DIR}/.deps/onednn CACHE PATH "oneDNN, built by cmake/onednn")
-find_package(dnnl 3.14 CONFIG QUIET PATHS ${LATCHKEY_ONEDNN} NO_DEFAULT_PATH)
-if(NOT dnnl_FOUND)
-  message(FATAL_ERROR "oneDNN was not found in ${LATCHKEY_ONEDNN}. Run tools/setup, which builds "
-                      "it in a cache of yours and links to it.")
-endif()
-message(STATUS "oneDNN ${dnnl_VERSION} in ${dnnl_DIR}")
-
-# Its headers, for those who compile; those who link take the library in once.
-add_library(latchkey_onednn_headers INTERFACE)
-target_include_directories(latchkey_onednn_headers SYSTEM INTERFACE
-                           $<TARGET_PROPERTY:DNNL::dnnl,INTERFACE_INCLUDE_DIRECTORIES>)
 
 # ---- the ONNX schema: C code made by protoc-c from the onnx.proto in the `onnx` Python package ---
 

@@ -7,12 +7,11 @@ set(LATCHKEY_FLOORS latchkey_flags)
 # latchkey_floor(<name> <folder> [LIBRARIES <library>...])
 #
 # Adds the target latchkey_<name> with the sources of `folder` on top of LATCHKEY_FLOORS. Where
-# tests are built, the floor is also linked with those below it and nothing else but oneDNN and the
-# library's one door: so a call up is an error of the build.
+# tests are built, the floor is also linked with those below it and nothing else but the library's
+# one door: so a call up is an error of the build.
 function(latchkey_floor name folder)
   cmake_parse_arguments(floor "" "" "LIBRARIES" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.c
-       ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.c)
   add_library(latchkey_${name} OBJECT ${sources})
   target_include_directories(latchkey_${name} PUBLIC ${PROJECT_SOURCE_DIR}
                                                      ${PROJECT_SOURCE_DIR}/include)
@@ -23,10 +22,10 @@ function(latchkey_floor name folder)
   set(LATCHKEY_FLOORS ${floors} PARENT_SCOPE)
   if(LATCHKEY_TESTS)
     add_library(floor_${name} SHARED)
-    target_link_libraries(floor_${name} PRIVATE ${floors} onednn_shared)
+    target_link_libraries(floor_${name} PRIVATE ${floors})
     target_link_options(floor_${name} PRIVATE LINKER:-z,defs LINKER:--defsym=lk_get_api=0)
     set_target_properties(floor_${name} PROPERTIES
-                          LINKER_LANGUAGE CXX
+                          LINKER_LANGUAGE C
                           LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/floors)
   endif()
 endfunction()

@@ -34,12 +34,5 @@ license_text(uthash.txt ${debian_doc}/uthash-dev/copyright)
 file(GLOB onnx_license ${onnx_proto_folder}/../onnx-*.dist-info/licenses/LICENSE)
 license_text(onnx.txt ${onnx_license})
 
-set(onednn_doc ${LATCHKEY_ONEDNN}/share/doc/dnnl)
-license_text(onednn.txt ${onednn_doc}/LICENSE)
-license_text(onednn-third-party.txt ${onednn_doc}/THIRD-PARTY-PROGRAMS)
-
-# The C++ library is linked in with oneDNN.
-license_text(libstdc++.txt ${debian_doc}/libstdc++6/copyright)
-
 configure_file(cmake/third_party.txt.in third_party.txt @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/third_party.txt DESTINATION ${licenses})

@@ -3,14 +3,11 @@
 set(python ${PROJECT_SOURCE_DIR}/.venv/bin/python)
 # Where the models and test cases of the Python packages lie: beside the schema.
 cmake_path(GET onnx_proto_folder PARENT_PATH site_packages)
-string(CONCAT tsan_options "suppressions=${PROJECT_SOURCE_DIR}/tools/tsan.supp"
-                           ":ignore_noninstrumented_modules=1:halt_on_error=1")
 set(test_environment
     # Sanitizer options; other builds do not read them.
     "ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1"
-    "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tools/lsan.supp:print_suppressions=0"
     "UBSAN_OPTIONS=print_stacktrace=1"
-    "TSAN_OPTIONS=${tsan_options}"
+    "TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1"
     # Where things are, for tests that are not compiled.
     "LK_TEST_LIBRARY=$<TARGET_FILE:latchkey>"
     "LK_TEST_SOURCE=${PROJECT_SOURCE_DIR}"

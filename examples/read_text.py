@@ -3,7 +3,7 @@
 
 The picture is drawn with Pillow's own font, or given with --image. It is cut into lines, each of
 another width, and each line goes through the recognition model of PP-OCRv4 (in the PyPI package
-rapidocr-onnxruntime). The first round builds primitives and run plans for every width that it has
+rapidocr-onnxruntime). The first round builds run plans for every width that it has
 not seen; the second builds nothing.
 """
 
@@ -23,7 +23,7 @@ import latchkey
 
 LINES = ("Every lock has a key.", "Latchkey 0.1 asks by key, builds once", "Open 7 days, 24 hours.")
 HEIGHT = 48  # of a line, as the model was trained
-KINDS = {"name": "plans of nodes", "value": "primitives", "run": "run plans"}
+KINDS = {"name": "plans of nodes", "run": "run plans"}
 
 
 def find_model() -> Path:

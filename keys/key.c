@@ -87,33 +87,3 @@ bool lk_key_next(lk_key_reader *reader) {
   reader->offset += prefix.size;
   return true;
 }
-
-bool lk_key_find_tensor(const lk_key *key, uint32_t role, uint32_t index, lk_tensor_desc *out_desc,
-                        uint32_t *out_extra) {
-  lk_key_reader reader = lk_key_read(key);
-  while (lk_key_next(&reader)) {
-    if (reader.type != LK_RECORD_TENSOR) continue;
-    const lk_key_tensor *tensor = reader.record;
-    if (tensor->role != role || tensor->index != index) continue;
-    if (out_desc != NULL) {
-      *out_desc = lk_tensor_desc_make(tensor->dtype, tensor->rank, reader.payload);
-      out_desc->layout = tensor->layout;
-    }
-    if (out_extra != NULL) *out_extra = tensor->extra;
-    return true;
-  }
-  return false;
-}
-
-const int64_t *lk_key_find_attr(const lk_key *key, uint32_t name, uint32_t *out_count) {
-  lk_key_reader reader = lk_key_read(key);
-  while (lk_key_next(&reader)) {
-    if (reader.type != LK_RECORD_ATTR) continue;
-    const lk_key_attr_record *attr = reader.record;
-    if (attr->name != name) continue;
-    *out_count = attr->count;
-    return reader.payload;
-  }
-  *out_count = 0;
-  return NULL;
-}

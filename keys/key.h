@@ -44,16 +44,12 @@ typedef enum lk_record_type {
 #define LK_KEY_HEAD_FIELDS(F)                                                           \
   F(uint32_t, kind,       kind)   /* lk_kind */                                         \
   F(uint32_t, fixed,      fixed)  /* bytes of the fixed part, head included */          \
-  F(uint32_t, op,         word)   /* operator, or what kind of primitive */             \
+  F(uint32_t, op,         word)   /* operator */                                        \
   F(uint32_t, scope,      word)                                                         \
   F(uint32_t, out,        word)   /* output tensor name; a user key's name */           \
   F(uint32_t, in_place,   word)   /* in-place attribute: "axis=1", "relu", "M"; or tag */ \
   F(uint32_t, position,   number) /* in a chain of nodes that write one tensor */       \
   F(uint32_t, precision,  dtype)  /* what is computed in */                             \
-  F(uint32_t, math_mode,  number) /* dnnl_fpmath_mode_t */                              \
-  F(uint32_t, engine,     hex)    /* kind << 16 | index */                              \
-  F(uint32_t, isa,        hex)    /* effective ISA */                                   \
-  F(uint32_t, library,    hex)    /* oneDNN version: major << 16 | minor << 8 | patch */ \
   F(uint64_t, generation, number) /* of the node */                                     \
   F(uint64_t, executor,   hex)    /* identity: address ... */                           \
   F(uint64_t, uuid_high,  hex)    /* ... and uuid; all 0: nobody's */                   \
@@ -70,8 +66,7 @@ typedef enum lk_record_type {
   F(uint32_t, index,  number) /* which of that role */                                  \
   F(uint32_t, dtype,  element)                                                          \
   F(uint32_t, layout, number)                                                           \
-  F(uint32_t, extra,  number) /* primitive's own use, e.g. a broadcast mask */          \
-  F(uint32_t, rank,   count)
+  F(uint64_t, rank,   count)
 
 /* followed by count values, int64_t */
 #define LK_KEY_ATTR_FIELDS(F)                                                           \
@@ -152,11 +147,6 @@ typedef struct lk_key_reader {
 const lk_key_head *lk_key_get_head(const lk_key *key);
 lk_key_reader lk_key_read(const lk_key *key); /* before the first record behind the head */
 bool lk_key_next(lk_key_reader *reader);
-/* The first tensor record of that role and index, and the first attribute of that name. False or
- * NULL: it is not there. */
-bool lk_key_find_tensor(const lk_key *key, uint32_t role, uint32_t index, lk_tensor_desc *out_desc,
-                        uint32_t *out_extra);
-const int64_t *lk_key_find_attr(const lk_key *key, uint32_t name, uint32_t *out_count);
 
 /* ---- text: printed by key_text.c, parsed by key_parse.c ---- */
 

@@ -11,7 +11,6 @@
 /* lk_key_add_tensor writes pairs of fields. */
 _Static_assert(offsetof(lk_key_tensor, index) == offsetof(lk_key_tensor, role) + 4 &&
                    offsetof(lk_key_tensor, layout) == offsetof(lk_key_tensor, dtype) + 4 &&
-                   offsetof(lk_key_tensor, rank) == offsetof(lk_key_tensor, extra) + 4 &&
                    sizeof(lk_key_tensor) == 24,
                "lk_key_add_tensor writes every field");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "lk_key_store puts the first field low");

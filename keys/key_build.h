@@ -99,6 +99,13 @@ bool lk_key_grow(lk_key_builder *builder, uint64_t bytes);
 /* Remembers the first failure. Returns false, so that failing is one statement. */
 bool lk_key_reject(lk_key_builder *builder, lk_status status);
 
+/* A float in a key: its bit pattern, so that 0.0 and -0.0 are different keys. */
+static inline uint32_t lk_key_float(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
 /* Two neighbouring fields in one store: hashing reads 8 bytes at a time right afterwards, and a
  * processor cannot forward two narrow stores to one wide load. */
 static inline void lk_key_store(uint8_t *to, uint32_t first, uint32_t second) {
@@ -135,8 +142,8 @@ static inline void lk_key_add_call(lk_key_builder *builder, const lk_key_call *c
 
 /* The description's rank is at most LK_MAX_RANK. */
 static inline void lk_key_add_tensor(lk_key_builder *builder, uint32_t role, uint32_t index,
-                                     const lk_tensor_desc *desc, uint32_t extra) {
-  const uint64_t dims = offsetof(lk_key_tensor, rank) + sizeof desc->rank;
+                                     const lk_tensor_desc *desc) {
+  const uint64_t dims = sizeof(lk_key_tensor);
   if (desc->rank > LK_MAX_RANK) {
     (void)lk_key_reject(builder, LK_OUT_OF_RANGE);
     return;
@@ -146,7 +153,7 @@ static inline void lk_key_add_tensor(lk_key_builder *builder, uint32_t role, uin
   if (to == NULL) return;
   lk_key_store(to + offsetof(lk_key_tensor, role), role, index);
   lk_key_store(to + offsetof(lk_key_tensor, dtype), desc->dtype, desc->layout);
-  lk_key_store(to + offsetof(lk_key_tensor, extra), extra, desc->rank);
+  lk_key_store(to + offsetof(lk_key_tensor, rank), desc->rank, 0);
   memcpy(to + dims, desc->dims, sizeof desc->dims);
 }
 

@@ -370,7 +370,7 @@ static lk_status read_record(lk_parser *parser, const lk_record_fields *record,
     break;
   case LK_RECORD_TENSOR:
     desc.layout = any.tensor.layout;
-    lk_key_add_tensor(builder, any.tensor.role, any.tensor.index, &desc, any.tensor.extra);
+    lk_key_add_tensor(builder, any.tensor.role, any.tensor.index, &desc);
     break;
   case LK_RECORD_ATTR:
     lk_key_add_attr(builder, any.attr.name, parser->values, (uint32_t)parser->n_values);

@@ -151,7 +151,7 @@ static void put_data(lk_writer *writer, uint32_t dtype, const uint8_t *data, uin
 static bool put_payload(lk_writer *writer, const lk_key_reader *reader) {
   if (reader->type == LK_RECORD_TENSOR) {
     const lk_key_tensor *tensor = reader->record;
-    put_shape(writer, reader->payload, tensor->rank, tensor->dtype);
+    put_shape(writer, reader->payload, (uint32_t)tensor->rank, tensor->dtype);
   } else if (reader->type == LK_RECORD_VALUE) {
     const lk_key_value *value = reader->record;
     put_shape(writer, reader->payload, value->rank, value->dtype);

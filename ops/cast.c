@@ -3,7 +3,6 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/cast.h"
 #include "ops/plan/moves.h"
 
 /* The parameter is the type: a uint32_t. */
@@ -25,15 +24,14 @@ static lk_status infer(lk_inference *self, lk_error *error) {
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
-  const lk_tensor_desc *from = &planner->inputs[0].desc;
-  lk_cast cast = {.from = from->dtype, .to = planner->outputs[0].dtype, .count = lk_elements(from)};
-  if (cast.from == cast.to) return lk_plan_same(planner, 0, error);
-  lk_operand operands[2];
+  if (planner->inputs[0].desc.dtype == planner->outputs[0].dtype) {
+    return lk_plan_same(planner, 0, error);
+  }
+  lk_operand from, to;
   const lk_layout layout = lk_fixed_input_layout(planner, 0);
-  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &operands[0], error));
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &operands[1], error));
-  lk_cast_plan(&cast, lk_isa_get());
-  return lk_planner_kernel(planner, lk_cast_kernel, "cast", &cast, sizeof cast, operands, 2, error);
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &from, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to, error));
+  return lk_plan_cast(planner, &from, &to, error);
 }
 
 const lk_op_class lk_op_cast = {

@@ -172,9 +172,9 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 
 #define CONV_ROW(name, summary_text)                                                               \
   LK_OP_ROW(name, "", 1, summary_text,                                                             \
-            .flags = LK_OP_PRIMITIVE | LK_OP_POST_OPS | LK_OP_TENSOR_POST_OPS, .min_inputs = 2,    \
-            .max_inputs = 3, .max_outputs = 1, .input_types = "T", .output_types = "T",            \
-            .types = {LK_TYPES_F32}),                                                              \
+            .flags = LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS | LK_OP_TENSOR_POST_OPS,                \
+            .min_inputs = 2, .max_inputs = 3, .max_outputs = 1, .input_types = "T",                \
+            .output_types = "T", .types = {LK_TYPES_F32}),                                         \
       .params_size = sizeof(conv_params), .infer = infer, .plan = plan
 
 const lk_op_class lk_op_conv = {

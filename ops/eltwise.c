@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "keys/key_build.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/post_op_steps.h"
 
@@ -29,8 +30,8 @@ static void parse_eltwise(lk_attrs *attrs, void *params) {
 
 static void in_place_text(const lk_op_node *node, char *buffer, size_t capacity) {
   const eltwise_params *self = node->params;
-  (void)snprintf(buffer, capacity, "%s:%08" PRIx64 ":%08" PRIx64, node->class_->row.op_type,
-                 (uint64_t)lk_float_bits(self->p), (uint64_t)lk_float_bits(self->q));
+  (void)snprintf(buffer, capacity, "%s:%08" PRIx32 ":%08" PRIx32, node->class_->row.op_type,
+                 lk_key_float(self->p), lk_key_float(self->q));
 }
 
 static lk_status plan_eltwise(lk_planner *planner, lk_error *error) {

@@ -8,7 +8,9 @@
 #include "base/team/float_state.h"
 #include "base/team/team.h"
 #include "base/tensor.h"
+#include "ops/kernel/copy.h"
 #include "ops/op_table.h"
+#include "ops/plan/layout.h"
 #include "plugin/internal.h"
 #include "plugin/table.h"
 
@@ -24,16 +26,10 @@ static const lk_allocator *context_allocator(const lk_context *context) {
   return &context->allocator;
 }
 
-static lk_status tensor_bytes(lk_context *context, const lk_tensor_desc *desc, uint64_t *out_bytes,
-                              lk_error *error) {
-  return lk_layouts_bytes(context->env.layouts, desc, out_bytes, error);
-}
-
-static lk_status tensor_convert(lk_context *context, const lk_tensor *from, const lk_tensor *to,
-                                lk_error *error) {
+static lk_status tensor_convert(const lk_tensor *from, const lk_tensor *to, lk_error *error) {
   uint64_t bytes = 0;
-  LK_RETURN_NOT_OK(lk_layouts_bytes(context->env.layouts, &to->desc, &bytes, error));
-  LK_RETURN_NOT_OK(lk_layouts_bytes(context->env.layouts, &from->desc, &bytes, error));
+  LK_RETURN_NOT_OK(lk_layout_bytes(&to->desc, &bytes, error));
+  LK_RETURN_NOT_OK(lk_layout_bytes(&from->desc, &bytes, error));
   if (from->desc.dtype != to->desc.dtype || !lk_shape_equal(&from->desc, &to->desc)) {
     char a[LK_TENSOR_TEXT_CAPACITY], b[LK_TENSOR_TEXT_CAPACITY];
     return lk_fail(error, LK_INVALID_ARGUMENT,
@@ -48,16 +44,9 @@ static lk_status tensor_convert(lk_context *context, const lk_tensor *from, cons
     if (from->data != to->data) memcpy(to->data, from->data, bytes);
     return LK_OK;
   }
-  lk_status status = LK_OK;
-  dnnl_memory_desc_t from_md = NULL, to_md = NULL;
-  LK_TRY(lk_layouts_memory_desc(context->env.layouts, &from->desc, &from_md, error));
-  LK_TRY(lk_layouts_memory_desc(context->env.layouts, &to->desc, &to_md, error));
   const lk_float_state host_float = lk_float_begin();
-  status = lk_reorder_once(context->env.engine, from_md, from->data, to_md, to->data, error);
+  const lk_status status = lk_copy_layout(&from->desc, from->data, &to->desc, to->data, error);
   lk_float_end(host_float);
-cleanup:
-  if (from_md != NULL) dnnl_memory_desc_destroy(from_md);
-  if (to_md != NULL) dnnl_memory_desc_destroy(to_md);
   return status;
 }
 
@@ -104,7 +93,6 @@ static lk_status cache_stats(lk_context *context, lk_executor *executor, lk_stat
   stats.weights_packed = weights.packed;
   stats.weights_shared = weights.shared;
   stats.weights_capacity_bytes = weights.capacity_bytes;
-  stats.ref_primitives = atomic_load_explicit(&context->env.ref_primitives, memory_order_relaxed);
   stats.reorders = atomic_load_explicit(&context->env.reorders, memory_order_relaxed);
   stats.allocations = atomic_load_explicit(&context->allocations, memory_order_relaxed);
   return lk_struct_write(out, &stats, sizeof stats, "statistics", error);
@@ -174,7 +162,7 @@ const lk_api *lk_get_api(uint32_t version) {
       .op_run_alloc = lk_op_run_alloc,
       .frame_begin = lk_frame_begin,
       .frame_end = lk_frame_end,
-      .tensor_bytes = tensor_bytes,
+      .tensor_bytes = lk_layout_bytes,
       .tensor_convert = tensor_convert,
       .get_or_create = get_or_create,
       .get_or_create_like = lk_user_get_or_create_like,

@@ -6,6 +6,7 @@
 #include "base/struct.h"
 #include "base/team/float_state.h"
 #include "base/tensor.h"
+#include "keys/key_build.h"
 #include "ops/plan/step_info.h"
 #include "plugin/internal.h"
 #include "plugin/table.h"
@@ -39,16 +40,6 @@ static void destroy_body(void *value, void *user) {
   lk_plan_body_destroy(value);
 }
 
-/* oneDNN's reference implementations can be thousands of times slower: said once for each op. */
-static void warn_of_ref(lk_op *op, const lk_plan_body *body) {
-  char line[LK_ERROR_CAPACITY];
-  if (body->n_ref == 0 || atomic_flag_test_and_set(&op->warned)) return;
-  (void)snprintf(line, sizeof line,
-                 "%s '%s' runs on a slow reference implementation of oneDNN (%s)",
-                 op->node.class_->row.op_type, op->node.output_name, body->implementation);
-  lk_context_log(op->executor->context, LK_LOG_WARNING, line);
-}
-
 static bool lacks_values(const lk_op *op, const lk_bind_desc *bind) {
   for (uint32_t i = 0; i < op->node.n_inputs; i++) {
     if (lacks_value(op, bind, i)) return true;
@@ -68,7 +59,6 @@ static lk_status build_body(lk_op *op, const lk_bind_desc *bind, lk_plan_use use
   lk_float_end(host_float);
   LK_RETURN_NOT_OK(status);
   (*out_body)->node_serial = op->serial;
-  warn_of_ref(op, *out_body);
   return LK_OK;
 }
 
@@ -148,7 +138,7 @@ static void add_call(lk_key_builder *key, const lk_op *op, const lk_bind_desc *b
     if (lk_op_is_shape_input(op, i) && !lacks_value(op, bind, i)) {
       lk_key_add_value(key, LK_WORD_INPUT, i, &bind->inputs[i]);
     } else {
-      lk_key_add_tensor(key, LK_WORD_INPUT, i, &bind->inputs[i].desc, 0);
+      lk_key_add_tensor(key, LK_WORD_INPUT, i, &bind->inputs[i].desc);
     }
   }
   for (uint32_t i = 0; i < op->node.n_outputs; i++) {
@@ -215,12 +205,11 @@ lk_status lk_plan_info_get(const lk_plan *plan, lk_plan_info *info, lk_error *er
   const lk_plan_body *body = lk_plan_get_body(plan);
   const lk_plan_info filled = {.struct_size = sizeof filled,
                                .bytes = body->bytes,
-                               .scratch_bytes = body->temp_bytes + body->scratchpad_bytes,
+                               .scratch_bytes = body->temp_bytes,
                                .alias_input = body->alias_input,
                                .n_steps = body->n_steps,
                                .n_reorders = body->n_reorders,
-                               .n_ref = body->n_ref,
-                               .implementation = body->implementation,
+                               .implementation = lk_plan_main_kernel(body),
                                .known_when_run = lk_plan_is_deferred(body) ? 1U : 0U,
                                .flops = body->flops};
   return lk_struct_write(info, &filled, sizeof filled, "plan info", error);

@@ -1,13 +1,19 @@
 /* Contexts and executors: what everything else hangs on. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/names.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "ops/plan/onednn.h"
+#include "ops/kernel/isa.h"
 #include "plugin/internal.h"
 #include "plugin/table.h"
+
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
+#define VERSION TEXT(LK_VERSION_MAJOR) "." TEXT(LK_VERSION_MINOR) "." TEXT(LK_VERSION_PATCH)
 
 static void *counting_alloc(void *user, size_t size, size_t alignment) {
   lk_context *context = user;
@@ -28,6 +34,16 @@ void lk_context_log(lk_context *context, lk_log_level level, const char *line) {
   }
 }
 
+static void log_settings(lk_context *context, const lk_context_options *options) {
+  char line[LK_ERROR_CAPACITY];
+  (void)snprintf(line, sizeof line,
+                 "context of %s: %" PRId32 " threads, cache %s of %" PRIu64 " entries and %" PRIu64
+                 " bytes",
+                 lk_version_text(), options->threads, lk_cache_mode_name(options->cache_mode),
+                 options->cache_entries, options->cache_bytes);
+  lk_context_log(context, LK_LOG_INFO, line);
+}
+
 lk_status lk_context_create(const lk_context_options *options, lk_context **out_context,
                             lk_error *error) {
   *out_context = NULL;
@@ -43,26 +59,14 @@ lk_status lk_context_create(const lk_context_options *options, lk_context **out_
   context->log = read.log;
   context->log_user = read.log_user;
   lk_ops_env *env = &context->env;
-  const dnnl_version_t *version = dnnl_version();
   env->allocator = &context->allocator;
   env->threads = read.threads;
-  env->engine_id = (uint32_t)dnnl_cpu << 16;
-  env->isa = (uint32_t)dnnl_get_effective_cpu_isa();
-  env->library =
-      (uint32_t)version->major << 16 | (uint32_t)version->minor << 8 | (uint32_t)version->patch;
-  env->math_mode = (uint32_t)dnnl_fpmath_mode_strict;
-  /* oneDNN's own cache would keep alive what ours evicts */
-  LK_TRY(lk_dnnl_check(error, dnnl_set_primitive_cache_capacity(0), "turn off oneDNN's cache"));
-  lk_dnnl_create_begin();
-  const dnnl_status_t created = dnnl_engine_create(&env->engine, dnnl_cpu, 0);
-  lk_dnnl_create_end();
-  LK_TRY(lk_dnnl_check(error, created, "create a CPU engine"));
   LK_TRY(lk_intern_create(env->allocator, &env->intern, error));
-  LK_TRY(lk_layouts_create(env->allocator, &env->layouts, error));
   LK_TRY(lk_weights_create(env->allocator, read.weights_bytes, &env->weights, error));
   LK_TRY(lk_cache_create(env->allocator, read.cache_mode, read.cache_entries, read.cache_bytes,
                          &env->cache, error));
   lk_cache_set_words(env->cache, env->intern);
+  log_settings(context, &read);
   *out_context = context;
   context = NULL;
 cleanup:
@@ -76,9 +80,7 @@ void lk_context_destroy(lk_context *context) {
   /* values first: they use everything below */
   if (env->cache != NULL) lk_cache_destroy(env->cache);
   if (env->weights != NULL) lk_weights_destroy(env->weights);
-  if (env->layouts != NULL) lk_layouts_destroy(env->layouts);
   if (env->intern != NULL) lk_intern_destroy(env->intern);
-  if (env->engine != NULL) dnnl_engine_destroy(env->engine);
   const lk_allocator host = context->host_allocator;
   lk_free(&host, context);
 }
@@ -112,30 +114,11 @@ void lk_executor_destroy(lk_executor *executor) {
   lk_free(allocator, executor);
 }
 
-static const char *isa_name(void) {
-  switch (dnnl_get_effective_cpu_isa()) {
-  case dnnl_cpu_isa_sse41:
-    return "SSE4.1";
-  case dnnl_cpu_isa_avx:
-    return "AVX";
-  case dnnl_cpu_isa_avx2:
-    return "AVX2";
-  case dnnl_cpu_isa_avx2_vnni:
-  case dnnl_cpu_isa_avx2_vnni_2:
-    return "AVX2 VNNI";
-  case dnnl_cpu_isa_default:
-    return "baseline";
-  default:
-    return "AVX-512 or later";
-  }
-}
-
 const char *lk_version_text(void) {
-  /* thread-local, so that two threads that ask first do not write over each other */
-  static _Thread_local char text[96];
-  const dnnl_version_t *version = dnnl_version();
-  (void)snprintf(text, sizeof text, "%d.%d.%d (oneDNN %d.%d.%d, %s)", LK_VERSION_MAJOR,
-                 LK_VERSION_MINOR, LK_VERSION_PATCH, version->major, version->minor, version->patch,
-                 isa_name());
-  return text;
+  static const char *const texts[LK_ISA_COUNT] = {
+      [LK_ISA_BASE] = VERSION " (SSE2)",
+      [LK_ISA_AVX2] = VERSION " (AVX2)",
+      [LK_ISA_AVX512] = VERSION " (AVX-512)",
+  };
+  return texts[lk_isa_get()];
 }

@@ -10,7 +10,6 @@
 #include "base/status.h"
 #include "keys/identity.h"
 #include "ops/plan/layout.h"
-#include "ops/plan/packing.h"
 #include "ops/plan/plan_build.h"
 
 struct lk_context {
@@ -37,7 +36,6 @@ struct lk_op {
   lk_key *fixed;      /* the part of the name key that all calls share */
   bool *comes_at_run; /* [n_inputs]: neither constant nor absent */
   bool has_shape_inputs;
-  atomic_flag warned; /* that a plan of it runs on a reference implementation */
 };
 
 /* Whether the operator must know input `index` by value when shapes are bound. */

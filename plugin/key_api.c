@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "base/struct.h"
 #include "base/tensor.h"
+#include "keys/key_build.h"
 #include "plugin/internal.h"
 #include "plugin/table.h"
 
@@ -11,7 +12,7 @@ static lk_status add_records(lk_context *context, const lk_key_desc *desc, lk_ke
                              lk_error *error) {
   for (uint32_t i = 0; i < desc->n_tensors; i++) {
     LK_RETURN_NOT_OK(lk_tensor_size(&desc->tensors[i], "a key's tensor", NULL, NULL, error));
-    lk_key_add_tensor(key, LK_WORD_INPUT, i, &desc->tensors[i], 0);
+    lk_key_add_tensor(key, LK_WORD_INPUT, i, &desc->tensors[i]);
   }
   for (uint32_t i = 0; i < desc->n_attrs; i++) {
     uint32_t name = 0;
@@ -49,8 +50,6 @@ lk_status lk_user_key_create(lk_context *context, lk_executor *executor, const l
   }
   head.kind = desc.kind == LK_KEY_RUN ? LK_KIND_RUN : LK_KIND_USER;
   head.generation = desc.generation;
-  head.isa = context->env.isa;
-  head.library = context->env.library;
   if (executor != NULL) {
     head.executor = executor->identity.address;
     head.uuid_high = executor->identity.uuid_high;

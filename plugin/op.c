@@ -7,6 +7,7 @@
 #include "base/struct.h"
 #include "base/team/float_state.h"
 #include "base/tensor.h"
+#include "keys/key_build.h"
 #include "plugin/internal.h"
 #include "plugin/table.h"
 
@@ -110,7 +111,6 @@ static lk_status make_head(const lk_op *op, const lk_node_desc *desc, lk_key_hea
   char in_place[128] = "";
   const lk_op_row *row = &op->node.class_->row;
   lk_context *context = op->executor->context;
-  const lk_ops_env *env = &context->env;
   if (op->node.class_->in_place_text != NULL) {
     op->node.class_->in_place_text(&op->node, in_place, sizeof in_place);
   } else if (row->in_place_inputs != 0) {
@@ -119,10 +119,6 @@ static lk_status make_head(const lk_op *op, const lk_node_desc *desc, lk_key_hea
   *out = (lk_key_head){.kind = LK_KIND_NAME,
                        .position = desc->position,
                        .precision = LK_F32,
-                       .math_mode = env->math_mode,
-                       .engine = env->engine_id,
-                       .isa = env->isa,
-                       .library = env->library,
                        .generation = desc->generation,
                        .executor = op->executor->identity.address,
                        .uuid_high = op->executor->identity.uuid_high,
@@ -150,15 +146,15 @@ static lk_status make_fixed(lk_op *op, const lk_node_desc *desc, lk_error *error
     const lk_post_op *post_op = &op->node.post_ops[i];
     const lk_key_post_op record = {.kind = post_op->kind,
                                    .input = post_op->input,
-                                   .alpha = (uint32_t)lk_float_bits(post_op->alpha),
-                                   .beta = (uint32_t)lk_float_bits(post_op->beta)};
+                                   .alpha = lk_key_float(post_op->alpha),
+                                   .beta = lk_key_float(post_op->beta)};
     lk_key_add_post_op(&builder, &record);
   }
   for (uint32_t i = 0; i < op->node.n_inputs; i++) {
     const lk_node_constant *constant = &op->node.constants[i];
     if (constant->content != NULL) {
       lk_key_add_content(&builder, LK_WORD_INPUT, i, lk_content_id(constant->content));
-      lk_key_add_tensor(&builder, LK_WORD_VALUE, i, &constant->tensor.desc, 0);
+      lk_key_add_tensor(&builder, LK_WORD_VALUE, i, &constant->tensor.desc);
     } else if (op->comes_at_run[i]) {
       lk_key_add_content(&builder, LK_WORD_INPUT, i, 0);
     }

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "base/struct.h"
 #include "base/team/budget.h"
+#include "ops/kernel/isa.h"
 #include "plugin/internal.h"
 
 #define DEFAULT_ENTRIES UINT64_C(65536)
@@ -33,6 +34,17 @@ static lk_status read_mode(uint32_t *mode, lk_error *error) {
   return lk_fail(error, LK_OUT_OF_RANGE,
                  "failed to read the environment variable LATCHKEY_CACHE: '%.64s', one of off, "
                  "thread, shared",
+                 text);
+}
+
+/* Kernels read the variable by themselves; here it is only refused. */
+static lk_status check_isa(lk_error *error) {
+  const char *text = getenv("LATCHKEY_MAX_ISA");
+  lk_isa isa;
+  if (text == NULL || text[0] == '\0' || lk_isa_parse(text, &isa)) return LK_OK;
+  return lk_fail(error, LK_OUT_OF_RANGE,
+                 "failed to read the environment variable LATCHKEY_MAX_ISA: '%.64s', one of sse2, "
+                 "avx2, avx512",
                  text);
 }
 
@@ -68,6 +80,7 @@ lk_status lk_context_options_read(const lk_context_options *given, lk_context_op
     LK_RETURN_NOT_OK(lk_struct_read(out, sizeof *out, given, "context options", error));
   }
   LK_RETURN_NOT_OK(check_struct(out, error));
+  LK_RETURN_NOT_OK(check_isa(error));
   if (out->cache_mode == LK_CACHE_DEFAULT) {
     out->cache_mode = LK_CACHE_SHARED;
     LK_RETURN_NOT_OK(read_mode(&out->cache_mode, error));

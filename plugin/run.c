@@ -38,33 +38,11 @@ IN_LOOP lk_status run_kernel(const lk_slot *self, const lk_step *step, unsigned 
   return step->kernel(step->params, pointers, error);
 }
 
-static lk_status run_primitive(const lk_frame *frame, const lk_slot *self, uint32_t index,
-                               void *const *inputs, void *const *outputs, lk_error *error) {
-  const lk_plan_body *body = self->body;
-  const lk_step *step = &lk_plan_steps(body)[index];
-  dnnl_exec_arg_t *args = &self->args[lk_handle_index(body, index, 0)];
-  for (uint32_t i = 0; i < step->n_args; i++) {
-    const lk_step_arg *arg = &lk_plan_args(body)[step->first_arg + i];
-    if (arg->place != LK_PLACE_INPUT && arg->place != LK_PLACE_OUTPUT) continue;
-    void *pointer = arg->place == LK_PLACE_INPUT ? inputs[arg->index] : outputs[arg->index];
-    if (dnnl_memory_set_data_handle(args[i].memory, pointer) != dnnl_success) {
-      return lk_fail(error, LK_ONEDNN, "failed to set the memory of argument %d of %s", arg->arg,
-                     step->primitive->implementation);
-    }
-  }
-  const dnnl_status_t done = dnnl_primitive_execute(
-      step->primitive->primitive, frame->lanes[self->lane].stream, (int)lk_n_handles(step), args);
-  return done == dnnl_success ? LK_OK : lk_dnnl_fail(error, done, step->primitive->implementation);
-}
-
 IN_LOOP lk_status run_step(const lk_frame *frame, const lk_slot *self, uint32_t lane,
                            uint32_t index, void *const *inputs, void *const *outputs,
                            lk_error *error) {
   const lk_step *step = &lk_plan_steps(self->body)[index];
-  if (self->args == NULL || step->primitive == NULL) {
-    return run_kernel(self, step, frame->lanes[lane].scratch, inputs, outputs, error);
-  }
-  return run_primitive(frame, self, index, inputs, outputs, error);
+  return run_kernel(self, step, frame->lanes[lane].scratch, inputs, outputs, error);
 }
 
 static lk_status run_step_timed(const lk_frame *frame, const lk_slot *self, uint32_t lane,
@@ -102,9 +80,6 @@ IN_LOOP lk_status run_slot(lk_frame *frame, uint32_t lane_index, uint32_t slot_i
   LK_RETURN_NOT_OK(check_slot(frame, lane_index, slot_index, error));
   lk_slot *self = &frame->slots[slot_index];
   const lk_plan_body *body = self->body;
-  if (self->args != NULL && self->lane != lane_index) {
-    LK_RETURN_NOT_OK(lk_slot_point(frame, self, lane_index, error));
-  }
   for (uint32_t i = 0; i < body->n_steps; i++) {
     LK_RETURN_NOT_OK(times != NULL ? run_step_timed(frame, self, lane_index, i, inputs, outputs,
                                                     &times[i], error)

@@ -35,7 +35,7 @@ static lk_status ask_for_output(const lk_op *op, const lk_plan_body *body, uint3
                                .alignment = LK_DATA_ALIGNMENT,
                                .index = index,
                                .alias_input = index == 0 ? body->alias_input : -1};
-  LK_RETURN_NOT_OK(lk_layouts_bytes(body->env->layouts, &desc, &request.bytes, error));
+  LK_RETURN_NOT_OK(lk_layout_bytes(&desc, &request.bytes, error));
   *out_data = alloc(arg, &request);
   if (*out_data == NULL && request.bytes > 0) {
     char text[LK_TENSOR_TEXT_CAPACITY];

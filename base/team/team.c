@@ -68,8 +68,8 @@ typedef struct member {
   lk_team_times *times; /* of its regions; NULL: nobody measures */
 } member;
 
-/* oneDNN asks for it several times for every primitive. So it lies in the room that the loader
- * keeps for a few bytes of libraries that are opened late: no call is needed to find it. */
+/* Asked for in every region. So it lies in the room that the loader keeps for a few bytes of
+ * libraries that are opened late: no call is needed to find it. */
 static _Thread_local member self __attribute__((tls_model("initial-exec")));
 static_assert(sizeof(member) <= 64, "little of what all libraries share");
 static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -255,9 +255,9 @@ int main(int argc, char **argv) {
   lk_stats stats = {.struct_size = sizeof stats};
   check(api->cache_stats(context, NULL, &stats, &error), "cache_stats");
   printf("largest difference to plain loops: %g\n", (double)worst);
-  const lk_kind_stats *names = &stats.kind[LK_KIND_NAME], *values = &stats.kind[LK_KIND_VALUE];
-  printf("name keys: %lu hits, %lu builds; primitives: %lu hits, %lu builds\n", names->hits,
-         names->builds, values->hits, values->builds);
+  const lk_kind_stats *names = &stats.kind[LK_KIND_NAME];
+  printf("name keys: %lu hits, %lu builds; weights: %lu packed, %lu shared\n", names->hits,
+         names->builds, stats.weights_packed, stats.weights_shared);
   const int failed = cache_own_type(context, models[0].executor);
   close_model(&models[0]);
   close_model(&models[1]);

@@ -212,7 +212,6 @@ static lk_status print_passes(const bench_pass *passes, lk_error *error) {
   ROW("cache entries", "%" PRIu64, passes[p].after.entries);
   ROW("cache bytes", "%s", report_bytes(passes[p].after.bytes, text));
   ROW("packed weights", "%s", report_bytes(passes[p].after.weights_bytes, text));
-  ROW("ref: primitives", "%" PRIu64, passes[p].after.ref_primitives);
 #undef ROW
   return report_table_print(table, 0, error);
 }

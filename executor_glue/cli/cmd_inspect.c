@@ -39,8 +39,8 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 static const struct argp_child children[] = {
     {&model_argp, 0, "Library:", 10}, {&input_argp, 0, "Inputs:", 1}, {0}};
 static const char doc[] = "Shows a model's inputs, outputs, metadata, graph passes and operators.\v"
-                          "With --shape or --input the model is run once, and the implementation "
-                          "that oneDNN chose for each operator is shown too.\n\n"
+                          "With --shape or --input the model is run once, and the kernel that does "
+                          "most of each operator's work is shown too.\n\n"
                           "Example:\n"
                           "  latchkey inspect rec.onnx --shape x=1x3x48x320";
 
@@ -56,10 +56,6 @@ static const struct argp command = {
 
 static const char *domain_text(const char *domain) {
   return domain[0] == '\0' ? "ai.onnx" : domain;
-}
-
-static const char *runs_on_text(const lk_session_node *node) {
-  return node->runs_on_onednn ? "oneDNN" : "kernels";
 }
 
 /* Nodes that are alike come together: operator, what is fused into it, how it runs. */
@@ -80,9 +76,9 @@ static uint32_t run_of_alike(const lk_session_node *nodes, uint32_t first, uint3
 }
 
 static json_t *node_json(const lk_session_node *node) {
-  return json_pack("{s:o, s:o, s:o, s:s, s:o}", "operator", report_json_text(node->op_type),
-                   "domain", report_json_text(domain_text(node->domain)), "fused",
-                   report_json_text(node->fused), "runs_on", runs_on_text(node), "implementation",
+  return json_pack("{s:o, s:o, s:o, s:o}", "operator", report_json_text(node->op_type), "domain",
+                   report_json_text(domain_text(node->domain)), "fused",
+                   report_json_text(node->fused), "implementation",
                    report_json_text(node->implementation));
 }
 
@@ -105,9 +101,8 @@ static json_t *nodes_json(lk_session_node *nodes, uint32_t count, bool each) {
 }
 
 static lk_status print_nodes(lk_session_node *nodes, uint32_t count, bool each, lk_error *error) {
-  report_table *table =
-      report_table_create(each ? ">node|operator|output|fused|runs on|implementation"
-                               : ">count|operator|domain|fused|runs on|implementation");
+  report_table *table = report_table_create(each ? ">node|operator|output|fused|implementation"
+                                                 : ">count|operator|domain|fused|implementation");
   if (!each && count > 0) qsort(nodes, count, sizeof *nodes, compare_nodes);
   for (uint32_t i = 0; i < count;) {
     uint32_t alike = each ? 1 : run_of_alike(nodes, i, count);
@@ -115,7 +110,6 @@ static lk_status print_nodes(lk_session_node *nodes, uint32_t count, bool each, 
     report_cell(table, "%s", nodes[i].op_type);
     report_cell(table, "%s", each ? nodes[i].output_name : domain_text(nodes[i].domain));
     report_cell(table, "%s", nodes[i].fused);
-    report_cell(table, "%s", runs_on_text(&nodes[i]));
     report_cell(table, "%s", nodes[i].implementation);
     i += alike;
   }

@@ -51,26 +51,23 @@ static lk_status list_ops(void *arguments, lk_error *error) {
   }
   json_t *list = json ? json_array() : NULL;
   report_table *table =
-      json ? NULL : report_table_create("operator|domain|opsets|runs on|in place|post-ops|summary");
+      json ? NULL : report_table_create("operator|domain|opsets|in place|post-ops|summary");
   const lk_op_row *row = NULL;
   for (uint32_t i = 0; (row = api->op_row(i)) != NULL; i++) {
     const char *domain = row->domain == NULL || row->domain[0] == '\0' ? "ai.onnx" : row->domain;
-    const char *runs_on = (row->flags & LK_OP_ON_ONEDNN) != 0 ? "oneDNN" : "kernels";
     const char *summary = row->summary != NULL ? row->summary : "";
     if (json) {
       (void)json_array_append_new(
           list,
-          json_pack("{s:s, s:s, s:i, s:i, s:s, s:b, s:b, s:b, s:s}", "operator", row->op_type,
-                    "domain", domain, "min_opset", row->since, "max_opset", LK_MAX_OPSET, "runs_on",
-                    runs_on, "worth_claiming", (row->flags & LK_OP_WORTH_CLAIMING) != 0, "in_place",
-                    row->in_place_inputs != 0, "post_ops", (row->flags & LK_OP_POST_OPS) != 0,
-                    "summary", summary));
+          json_pack("{s:s, s:s, s:i, s:i, s:b, s:b, s:b, s:s}", "operator", row->op_type, "domain",
+                    domain, "min_opset", row->since, "max_opset", LK_MAX_OPSET, "worth_claiming",
+                    (row->flags & LK_OP_WORTH_CLAIMING) != 0, "in_place", row->in_place_inputs != 0,
+                    "post_ops", (row->flags & LK_OP_POST_OPS) != 0, "summary", summary));
       continue;
     }
     report_cell(table, "%s", row->op_type);
     report_cell(table, "%s", domain);
     report_cell(table, "%" PRId32 "-%" PRId32, row->since, (int32_t)LK_MAX_OPSET);
-    report_cell(table, "%s", runs_on);
     report_cell(table, "%s", row->in_place_inputs != 0 ? "yes" : "no");
     report_cell(table, "%s", (row->flags & LK_OP_POST_OPS) != 0 ? "yes" : "no");
     report_cell(table, "%s", summary);

@@ -67,10 +67,10 @@ static char *list_commands(int key, const char *text, void *input) {
 }
 
 static const struct argp_option main_options[] = {
-    {"version", 'V', NULL, 0, "Show the versions of latchkey and oneDNN", -1}, {0}};
+    {"version", 'V', NULL, 0, "Show the version, and the instruction set in use", -1}, {0}};
 
 static const struct argp main_argp = {
-    main_options, parse_main,    "COMMAND ...", "Runs ONNX models with cached oneDNN objects.\v ",
+    main_options, parse_main,    "COMMAND ...", "Runs ONNX models.\v ",
     NULL,         list_commands, NULL};
 
 int main(int argc, char **argv) {

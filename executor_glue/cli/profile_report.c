@@ -132,13 +132,12 @@ static json_t *entry_json(const profile_report *report, const lk_profile_entry *
   const profile_sum sum = sum_of(entry);
   json_t *one = sum_json(report, &sum, all_ns);
   json_t *more =
-      json_pack("{s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:i, s:o, s:f, s:f}", "node",
+      json_pack("{s:o, s:o, s:o, s:i, s:o, s:o, s:i, s:o, s:f, s:f}", "node",
                 report_json_text(entry->node_name), "output", report_json_text(entry->output_name),
                 "fused", report_json_text(entry->fused), "step", (int)entry->step, "kind",
-                report_json_text(entry->kind), "implementation",
-                report_json_text(entry->implementation), "tiles", report_json_text(entry->tiles),
-                "threads", (int)entry->threads, "executions", report_json_u64(entry->executions),
-                "ms", ratio((double)entry->total_ns / 1e6, (double)entry->executions), "min_ms",
+                report_json_text(entry->kind), "tiles", report_json_text(entry->tiles), "threads",
+                (int)entry->threads, "executions", report_json_u64(entry->executions), "ms",
+                ratio((double)entry->total_ns / 1e6, (double)entry->executions), "min_ms",
                 (double)entry->min_ns / 1e6);
   (void)json_object_update(one, more);
   json_decref(more);
@@ -213,15 +212,14 @@ static void sum_cells(report_table *table, const profile_report *report, const p
 #define SUM_TITLES "|>ms|>%|>GFLOP/s (of peak)|>GB/s (of peak)|>% waiting"
 
 static lk_status print_steps(const profile_report *report, uint64_t all_ns, lk_error *error) {
-  report_table *table = report_table_create("node|operator|step|implementation" SUM_TITLES);
+  report_table *table = report_table_create("node|operator|step|tiles" SUM_TITLES);
   for (uint32_t i = 0; i < report->info.n_entries && i < MOST_ROWS; i++) {
     const lk_profile_entry *entry = &report->entries[i];
     const profile_sum sum = sum_of(entry);
     name_cell(table, entry->node_name[0] != '\0' ? entry->node_name : entry->output_name);
     operator_cell(table, entry);
     report_cell(table, "%s", entry->kind);
-    report_cell(table, "%s%s%s", entry->implementation, entry->tiles[0] != '\0' ? " " : "",
-                entry->tiles);
+    report_cell(table, "%s", entry->tiles);
     sum_cells(table, report, &sum, entry->executions, all_ns);
   }
   return report_table_print(table, 2, error);

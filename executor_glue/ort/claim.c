@@ -56,7 +56,7 @@ static lk_status note_groups(const lk_graph *graph, const lk_ort_support *suppor
       claims->n_claimed++;
     } else if (!is_fused(node)) {
       const char *reason = support[n].reason;
-      if (reason == NULL) reason = "in no group that computes data on oneDNN";
+      if (reason == NULL) reason = "in no group that computes data";
       LK_RETURN_NOT_OK(lk_ort_claims_add_left(claims, node, reason, error));
     }
   }

@@ -62,11 +62,11 @@ static json_t *cache_json(const lk_stats *stats) {
                                   (json_int_t)kind->evictions, "entries", (json_int_t)kind->entries,
                                   "bytes", (json_int_t)kind->bytes));
   }
-  return json_pack(
-      "{s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "kinds", kinds, "entries", (json_int_t)stats->entries,
-      "bytes", (json_int_t)stats->bytes, "weights_bytes", (json_int_t)stats->weights_bytes,
-      "weights_packed", (json_int_t)stats->weights_packed, "weights_shared",
-      (json_int_t)stats->weights_shared, "ref_primitives", (json_int_t)stats->ref_primitives);
+  return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I}", "kinds", kinds, "entries",
+                   (json_int_t)stats->entries, "bytes", (json_int_t)stats->bytes, "weights_bytes",
+                   (json_int_t)stats->weights_bytes, "weights_packed",
+                   (json_int_t)stats->weights_packed, "weights_shared",
+                   (json_int_t)stats->weights_shared);
 }
 
 static json_t *subgraphs_json(const lk_ort_subgraph *newest) {

@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "base/tensor.h"
 
-/* A post-op chain is kept shorter than this: oneDNN takes 32. */
+/* A post-op chain is kept shorter than this. */
 enum { MAX_FUSED_POST_OPS = 12 };
 
 bool lk_node_is_plain(const lk_node *node) {

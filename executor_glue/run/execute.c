@@ -143,8 +143,7 @@ static lk_status copy_outputs(const lk_execution *run, lk_error *error) {
     }
     lk_tensor source = {.desc = copy->desc, .data = from};
     lk_tensor target = {.desc = plan->outputs[copy->output], .data = run->outputs[copy->output]};
-    LK_RETURN_NOT_OK(
-        plan->program->api->tensor_convert(plan->program->context, &source, &target, error));
+    LK_RETURN_NOT_OK(plan->program->api->tensor_convert(&source, &target, error));
   }
   return LK_OK;
 }

@@ -60,7 +60,7 @@ void lk_plan_builder_destroy(lk_plan_builder *builder) {
 lk_status lk_plan_builder_bytes(const lk_plan_builder *builder, const lk_tensor_desc *desc,
                                 uint64_t *out_bytes, lk_error *error) {
   const lk_program *program = builder->program;
-  return program->api->tensor_bytes(program->context, desc, out_bytes, error);
+  return program->api->tensor_bytes(desc, out_bytes, error);
 }
 
 double lk_plan_builder_sum_bytes(const lk_plan_builder *builder, const int32_t *values,

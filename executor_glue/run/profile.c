@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "base/struct.h"
 
-enum { N_TEXTS = 7 }; /* of an entry */
+enum { N_TEXTS = 6 }; /* of an entry */
 
 /* One step of a run plan's steps, in the run that has the profile. */
 typedef struct slot {
@@ -49,8 +49,7 @@ static void get_texts(const lk_profile_entry *entry, const char *out[N_TEXTS]) {
   out[2] = entry->node_name;
   out[3] = entry->fused;
   out[4] = entry->kind;
-  out[5] = entry->implementation;
-  out[6] = entry->tiles;
+  out[5] = entry->tiles;
 }
 
 static void set_texts(lk_profile_entry *entry, const char *const texts[N_TEXTS]) {
@@ -59,8 +58,7 @@ static void set_texts(lk_profile_entry *entry, const char *const texts[N_TEXTS])
   entry->node_name = texts[2];
   entry->fused = texts[3];
   entry->kind = texts[4];
-  entry->implementation = texts[5];
-  entry->tiles = texts[6];
+  entry->tiles = texts[5];
 }
 
 static bool is_same(const lk_profile_entry *a, const lk_profile_entry *b) {
@@ -175,7 +173,6 @@ static lk_status add_slot(lk_profile *profile, const lk_step_info *info, lk_prof
   profile_run *run = &profile->run;
   slot added = {.flops = info->flops, .bytes = info->bytes};
   wanted->kind = info->kind;
-  wanted->implementation = info->implementation;
   wanted->tiles = info->tiles;
   wanted->threads = (int32_t)run->step_threads;
   LK_RETURN_NOT_OK(find_entry(profile, wanted, &added.entry, error));

@@ -6,6 +6,6 @@
 
 /* `flops` as in lk_plan_info; `bytes` of all inputs and outputs. */
 double lk_step_cost(double flops, double bytes);
-/* The same operator where it may have `threads` threads, which begin and end together; oneDNN gives
- * one to what is too small for more. */
+/* The same operator where it may have `threads` threads, which begin and end together; what is too
+ * small for more has one. */
 double lk_step_cost_shared(double cost, int32_t threads);

@@ -93,16 +93,14 @@ static lk_status node_info(const lk_session *session, uint32_t index, lk_session
                    index, graph->n_nodes);
   }
   const lk_node *node = &graph->nodes[index];
-  lk_session_node info = {
-      .struct_size = sizeof info,
-      .op_type = node->op_type,
-      .domain = node->domain,
-      .name = node->name,
-      .output_name = "",
-      .fused = node->fused,
-      .implementation = lk_graph_executor_implementation(session->graph_executor, index),
-      .runs_on_onednn = (lk_graph_executor_op_info(session->graph_executor, index)->row->flags &
-                         LK_OP_ON_ONEDNN) != 0};
+  lk_session_node info = {.struct_size = sizeof info,
+                          .op_type = node->op_type,
+                          .domain = node->domain,
+                          .name = node->name,
+                          .output_name = "",
+                          .fused = node->fused,
+                          .implementation =
+                              lk_graph_executor_implementation(session->graph_executor, index)};
   for (uint32_t i = node->n_outputs; i-- > 0;) {
     if (node->outputs[i] != LK_NO_VALUE) info.output_name = graph->values[node->outputs[i]].name;
   }

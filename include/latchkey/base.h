@@ -55,13 +55,12 @@ extern "C" {
   X(LK_OUT_OF_RANGE,         5, "value out of range")                        \
   X(LK_IO,                   6, "input or output failed")                    \
   X(LK_MALFORMED,            7, "malformed data")                            \
-  X(LK_ONEDNN,               8, "oneDNN failed")                             \
-  X(LK_BUSY,                 9, "busy")                                      \
-  X(LK_CANCELLED,           10, "cancelled")                                 \
-  X(LK_DEADLINE,            11, "deadline passed")                           \
-  X(LK_CYCLE,               12, "builds wait for each other")                \
-  X(LK_VERSION,             13, "version not supported")                     \
-  X(LK_INTERNAL,            14, "internal error")
+  X(LK_BUSY,                 8, "busy")                                      \
+  X(LK_CANCELLED,            9, "cancelled")                                 \
+  X(LK_DEADLINE,            10, "deadline passed")                           \
+  X(LK_CYCLE,               11, "builds wait for each other")                \
+  X(LK_VERSION,             12, "version not supported")                     \
+  X(LK_INTERNAL,            13, "internal error")
 
 LK_EXTENSION typedef enum LK_MUST_USE lk_status {
 #define LK_STATUS_ENUM(symbol, value, text) symbol = value,
@@ -115,8 +114,7 @@ typedef enum lk_dtype {
 
 #define LK_MAX_RANK 8
 
-/* How the elements of a tensor lie in memory, by number. The first two are fixed; the others are
- * interned per context (oneDNN's blocked formats) and mean nothing in another context. */
+/* How the elements of a tensor lie in memory. */
 typedef uint32_t lk_layout;
 #define LK_LAYOUT_PLAIN ((lk_layout)0) /* row-major, dense, in the order of the dimensions */
 #define LK_LAYOUT_CHANNELS_LAST ((lk_layout)1) /* dense, dimension 1 innermost (NHWC); rank >= 3 */

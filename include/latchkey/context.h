@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-typedef struct lk_context lk_context;   /* engine, cache, weights, options */
+typedef struct lk_context lk_context;   /* cache, weights, options */
 typedef struct lk_executor lk_executor; /* an identity that is never reused, and its limits */
 
 typedef enum lk_cache_mode {
@@ -57,11 +57,10 @@ typedef struct lk_context_options {
 
 /* What a cache entry is for. Each kind has its own counters. */
 typedef enum lk_kind {
-  LK_KIND_NAME = 0,  /* name key: a node's plan */
-  LK_KIND_VALUE = 1, /* value key: a primitive */
-  LK_KIND_RUN = 2,   /* a run plan of a whole graph, and its frames */
-  LK_KIND_USER = 3,  /* a value of the host's own */
-  LK_KIND_COUNT = 4
+  LK_KIND_NAME = 0, /* a node's plan */
+  LK_KIND_RUN = 1,  /* a run plan of a whole graph, and its frames */
+  LK_KIND_USER = 2, /* a value of the host's own */
+  LK_KIND_COUNT = 3
 } lk_kind;
 
 typedef struct lk_kind_stats {
@@ -79,9 +78,8 @@ typedef struct lk_stats {
   uint64_t weights_entries, weights_bytes;   /* packed copies now */
   uint64_t weights_packed, weights_shared;   /* packings done; times one was found ready */
   uint64_t weights_capacity_bytes;
-  uint64_t ref_primitives; /* primitives built on a ref: implementation */
-  uint64_t reorders;       /* reorder steps in the plans that were built */
-  uint64_t allocations;    /* calls of the context's allocator so far */
+  uint64_t reorders;    /* reorder steps in the plans that were built */
+  uint64_t allocations; /* calls of the context's allocator so far */
 } lk_stats;
 
 #ifdef __cplusplus

@@ -39,7 +39,7 @@ typedef struct lk_api {
 
   /* A text for a status; never NULL; static. */
   const char *(*status_text)(lk_status status);
-  /* "0.1.0 (oneDNN 3.14.1, AVX2)": static. */
+  /* "0.1.0 (AVX2)": the version and the instruction set in use. Static. */
   const char *(*version_text)(void);
 
   /* Makes a context. `options` NULL: all defaults. LK_OUT_OF_RANGE for a bad option or environment
@@ -111,8 +111,7 @@ typedef struct lk_api {
    * people; it is copied, and may be NULL. LK_OUT_OF_MEMORY. */
   lk_status (*executor_create)(lk_context *context, const char *name, lk_executor **out_executor,
                                lk_error *error);
-  /* Drops the executor's entries from every thread's tables, with the primitives that only they
-   * used, and nobody else's. Its ops, plans and frames must be gone. NULL is allowed. */
+  /* Drops the executor's entries from every thread's tables, and nobody else's. Its ops, plans and frames must be gone. NULL is allowed. */
   void (*executor_destroy)(lk_executor *executor);
 
   /* Makes an op of a node. Copies the description; lk_input_flags say when constants are copied.
@@ -157,7 +156,7 @@ typedef struct lk_api {
   /* Runs a plan. `inputs` [n_inputs], `outputs` [n_outputs]: the caller's memory, in the layouts of
    * the bind; pointers of constant, absent and zero-element tensors may be NULL. Latchkey's own
    * code takes no lock, allocates nothing and looks nothing up here. LK_OUT_OF_RANGE: the frame has
-   * no such slot; LK_OUT_OF_MEMORY: threads cannot be started; LK_ONEDNN. */
+   * no such slot; LK_OUT_OF_MEMORY: threads cannot be started. */
   lk_status (*op_run)(lk_frame *frame, uint32_t slot, void *const *inputs, void *const *outputs,
                       lk_error *error);
   /* The same in a lane; op_run uses lane 0. Several threads may run slots of one frame at the same
@@ -191,13 +190,12 @@ typedef struct lk_api {
   void (*frame_begin)(lk_frame *frame, int32_t threads);
   void (*frame_end)(lk_frame *frame);
 
-  /* Bytes that a tensor of this description takes; LK_OUT_OF_RANGE on overflow. */
-  lk_status (*tensor_bytes)(lk_context *context, const lk_tensor_desc *desc, uint64_t *out_bytes,
-                            lk_error *error);
-  /* Copies a tensor into another layout; either side may be plain. LK_INVALID_ARGUMENT: types or
-   * shapes differ, or data is missing. */
-  lk_status (*tensor_convert)(lk_context *context, const lk_tensor *from, const lk_tensor *to,
-                              lk_error *error);
+  /* Bytes that a tensor of this description takes. LK_OUT_OF_RANGE on overflow;
+   * LK_INVALID_ARGUMENT: the layout is unknown, or channels-last with a rank under 3. */
+  lk_status (*tensor_bytes)(const lk_tensor_desc *desc, uint64_t *out_bytes, lk_error *error);
+  /* Copies a tensor into another layout. LK_INVALID_ARGUMENT: types or shapes differ, a layout is
+   * unknown, or data is missing. */
+  lk_status (*tensor_convert)(const lk_tensor *from, const lk_tensor *to, lk_error *error);
 
   /* Finds the value of `key`, or builds it, once however many threads ask; then takes a reference.
    * `executor` NULL: the entry belongs to the context. `out_hit` may be NULL. All who wait for a

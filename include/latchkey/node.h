@@ -93,15 +93,14 @@ typedef struct lk_node_desc {
 
 /* What others may do with an operator, whatever its attributes. */
 typedef enum lk_op_flags {
-  LK_OP_ON_ONEDNN = 1 << 0,       /* some of its nodes compute on oneDNN; else all on kernels */
-  LK_OP_WORTH_CLAIMING = 1 << 1,  /* arithmetic on data; a host hands the others over beside it */
-  LK_OP_SHAPE_ONLY = 1 << 2,      /* reads the shape of its input, never an element */
-  LK_OP_RANDOM = 1 << 3,          /* equal inputs do not give equal outputs */
-  LK_OP_DATA_DEPENDENT = 1 << 4,  /* shapes of outputs follow from elements: known when run */
-  LK_OP_COMMUTATIVE = 1 << 5,     /* its inputs may change places */
-  LK_OP_POST_OPS = 1 << 6,        /* takes post-ops */
-  LK_OP_TENSOR_POST_OPS = 1 << 7, /* a post-op with a tensor costs it less than a node of its own */
-  LK_OP_COLUMNS = 1 << 8 /* output 0 has the last dimension of input 1, of rank 2 or more */
+  LK_OP_WORTH_CLAIMING = 1 << 0,  /* arithmetic on data; a host hands the others over beside it */
+  LK_OP_SHAPE_ONLY = 1 << 1,      /* reads the shape of its input, never an element */
+  LK_OP_RANDOM = 1 << 2,          /* equal inputs do not give equal outputs */
+  LK_OP_DATA_DEPENDENT = 1 << 3,  /* shapes of outputs follow from elements: known when run */
+  LK_OP_COMMUTATIVE = 1 << 4,     /* its inputs may change places */
+  LK_OP_POST_OPS = 1 << 5,        /* takes post-ops */
+  LK_OP_TENSOR_POST_OPS = 1 << 6, /* a post-op with a tensor costs it less than a node of its own */
+  LK_OP_COLUMNS = 1 << 7 /* output 0 has the last dimension of input 1, of rank 2 or more */
 } lk_op_flags;
 
 /* Sets of element types: bit d is the lk_dtype d. */

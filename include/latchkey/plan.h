@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-typedef struct lk_plan lk_plan;   /* a node bound to shapes: primitives, packed weights */
+typedef struct lk_plan lk_plan;   /* a node bound to shapes: kernels, packed weights */
 typedef struct lk_frame lk_frame; /* everything that changes while a plan runs */
 
 typedef enum lk_bind_flags {
@@ -31,14 +31,12 @@ typedef struct lk_bind_desc {
 typedef struct lk_plan_info {
   size_t struct_size;
   uint64_t bytes;         /* of the plan itself: charged to the cache, or LK_BIND_OWN */
-  uint64_t scratch_bytes; /* scratchpad and temporaries that a frame lends it */
+  uint64_t scratch_bytes; /* temporaries that a frame lends it */
   int32_t alias_input;    /* output 0 has the bytes of this input: same pointer allowed; or -1 */
-  uint32_t n_steps;       /* primitives and kernels */
-  uint32_t n_reorders;
-  uint32_t n_ref;             /* steps on a ref: implementation */
-  const char *implementation; /* of the main primitive, as oneDNN names it; "" if none */
+  uint32_t n_steps;
+  uint32_t n_reorders;        /* of these, steps that bring an operand into another layout */
   uint32_t known_when_run;    /* 1: a shape input had no data; only op_run_alloc can run the node */
-  uint32_t reserved;
+  const char *implementation; /* the kernel of the step with the most work; "": no step */
   double flops; /* multiplications and additions; 0: a few for each element, or known when run */
 } lk_plan_info;
 
@@ -46,9 +44,8 @@ typedef struct lk_plan_info {
  * `tiles` until this thread asks again. */
 typedef struct lk_step_info {
   size_t struct_size;
-  const char *kind;           /* "convolution", "reorder"; of a kernel its name, such as "copy" */
-  const char *implementation; /* of a primitive, as oneDNN names it; else "kernel" */
-  const char *tiles;          /* how a kernel cuts its work; "": it does not, or oneDNN decides */
+  const char *kind;  /* the name of its kernel: "conv", "copy" */
+  const char *tiles; /* how the kernel cuts its work; "": it does not say */
   /* Multiplications and additions of a convolution or matrix product, without those of post-ops; of
    * other arithmetic one for each element of the largest operand; 0: elements only move. */
   double flops;

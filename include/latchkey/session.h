@@ -95,7 +95,7 @@ typedef struct lk_run_options {
 } lk_run_options;
 
 /* A step of an operator, added up over the runs of a profile. An operator has one step for each
- * primitive or kernel that it runs; where its shapes change, one for each choice that was made.
+ * kernel that it runs; where its shapes change, one for each choice that was made.
  * Texts are borrowed from the profile, until it is cleared or destroyed.
  *
  * `wait_ns` is time that the run's threads had and did not compute in, the sum over all of them:
@@ -104,7 +104,7 @@ typedef struct lk_run_options {
 typedef struct lk_profile_entry {
   size_t struct_size;
   const char *op_type, *node_name, *output_name, *fused; /* as lk_session_node has them */
-  const char *kind, *implementation, *tiles;             /* as lk_step_info has them */
+  const char *kind, *tiles;                              /* as lk_step_info has them */
   uint32_t step;                                         /* from 0, among those of the operator */
   int32_t threads; /* that it is bound for; the run may have more */
   uint64_t executions;
@@ -141,9 +141,7 @@ typedef struct lk_session_stats {
 typedef struct lk_session_node {
   size_t struct_size;
   const char *op_type, *domain, *name, *output_name, *fused;
-  const char *implementation; /* of the newest bind; "" before the first run */
-  uint32_t runs_on_onednn;
-  uint32_t reserved;
+  const char *implementation; /* of the newest bind, as lk_plan_info has it; "" before that */
 } lk_session_node;
 
 /* A pass over the graph. Borrowed. */
@@ -207,7 +205,7 @@ typedef struct lk_session_api {
 
   /* Makes another session of the same model, in the same context and with the same options: an
    * executor, run plans, frames and statistics of its own; the mapped file or memory, packed
-   * weights and primitives are shared. The file is not opened again: it may have been replaced
+   * packed weights are shared. The file is not opened again: it may have been replaced
    * or removed meanwhile, but must not have been written over, which breaks every session of it.
    * The caller closes the clone, before or after the original. LK_OUT_OF_MEMORY. */
   lk_status (*clone)(lk_session *session, lk_session **out_session, lk_error *error);

@@ -75,7 +75,7 @@ lk_status lk_quota_create(lk_cache *cache, lk_quota **out_quota, lk_error *error
 
 void lk_quota_destroy(lk_quota *quota) {
   if (quota == NULL) return;
-  lk_drop_executor(quota->cache, quota);
+  lk_drop_all(quota->cache, quota, false);
   lk_quota_release(quota);
 }
 
@@ -234,9 +234,5 @@ void lk_cache_set_capacity(lk_cache *cache, lk_quota *quota, uint64_t entries, u
 }
 
 void lk_cache_clear(lk_cache *cache, lk_quota *quota) {
-  if (quota != NULL) {
-    lk_drop_executor(cache, quota);
-  } else {
-    lk_drop_all(cache, NULL, false);
-  }
+  lk_drop_all(cache, quota, false);
 }

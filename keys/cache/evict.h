@@ -10,6 +10,3 @@ bool lk_make_room(lk_cache *cache, lk_quota *quota, uint64_t entries, uint64_t b
 
 /* However much room there is: unlinks all entries, of one quota or (NULL) of all. */
 void lk_drop_all(lk_cache *cache, const lk_quota *quota, bool eviction);
-/* Unlinks the entries of one quota, and the values that this leaves without a user. These are
- * primitives, which have no owner, but which nobody else has asked for. */
-void lk_drop_executor(lk_cache *cache, const lk_quota *quota);

@@ -87,9 +87,8 @@ struct lk_entry {
   lk_thread_table *table; /* per-thread mode, while linked; guarded by tables */
   lk_ref *handles;        /* shared mode; guarded by the shard */
   lk_clock_node in_clock[LK_CLOCK_OWNERS];
-  uint64_t seen_hits;          /* when a hand came along, or at first 0; guarded by tables */
-  uint64_t seen_tick;          /* then, or when it was linked; guarded by tables */
-  const lk_quota *used_before; /* see lk_drop_executor; guarded by tables */
+  uint64_t seen_hits; /* when a hand came along, or at first 0; guarded by tables */
+  uint64_t seen_tick; /* then, or when it was linked; guarded by tables */
   lk_key key;
   alignas(8) uint8_t key_bytes[];
 };

@@ -38,6 +38,10 @@ void lk_copy_simplify(lk_copy *copy);
 /* The same for another instruction set than the best one. */
 void lk_copy_simplify_for(lk_copy *copy, lk_isa isa);
 
+/* Copies a tensor to one of the same dimensions and type in another layout, at once. */
+lk_status lk_copy_layout(const lk_tensor_desc *from_desc, const void *from,
+                         const lk_tensor_desc *to_desc, void *to, lk_error *error);
+
 /* Params: lk_copy. Pointers: from, to. They may be equal where every element keeps its place, and
  * do not overlap otherwise. */
 lk_status lk_copy_kernel(const void *params, void *const *pointers, lk_error *error);

@@ -6,21 +6,19 @@
 #include <stdlib.h>
 #include <strings.h>
 
-/* oneDNN's names; what is above AVX-512's first level limits nothing here. */
-static const struct {
-  const char *name;
-  lk_isa isa;
-} limits[] = {{"SSE41", LK_ISA_BASE},
-              {"AVX", LK_ISA_BASE},
-              {"AVX2", LK_ISA_AVX2},
-              {"AVX2_VNNI", LK_ISA_AVX2},
-              {"AVX2_VNNI_2", LK_ISA_AVX2}};
+const char *lk_isa_name(lk_isa isa) {
+  static const char *const names[LK_ISA_COUNT] = {
+      [LK_ISA_BASE] = "sse2", [LK_ISA_AVX2] = "avx2", [LK_ISA_AVX512] = "avx512"};
+  return names[isa];
+}
 
-lk_isa lk_isa_limit(const char *name) {
-  for (size_t i = 0; name != NULL && i < sizeof limits / sizeof limits[0]; i++) {
-    if (strcasecmp(name, limits[i].name) == 0) return limits[i].isa;
+bool lk_isa_parse(const char *name, lk_isa *out_isa) {
+  for (int isa = 0; isa < LK_ISA_COUNT; isa++) {
+    if (strcasecmp(name, lk_isa_name((lk_isa)isa)) != 0) continue;
+    *out_isa = (lk_isa)isa;
+    return true;
   }
-  return LK_ISA_AVX512;
+  return false;
 }
 
 static lk_isa of_processor(void) {
@@ -41,13 +39,14 @@ bool lk_isa_has_bf16(void) {
 }
 
 lk_isa lk_isa_get(void) {
-  /* One more than the answer; 0: nobody asked yet. oneDNN too reads its variable only once, so that
-   * a change at run time must not part the two. */
+  /* One more than the answer; 0: nobody asked yet. The variable is read once: kernels of one plan
+   * must not part. */
   static atomic_int known;
   int found = atomic_load_explicit(&known, memory_order_relaxed);
   if (found == 0) {
-    const char *name = getenv("ONEDNN_MAX_CPU_ISA");
-    const lk_isa limit = lk_isa_limit(name != NULL ? name : getenv("DNNL_MAX_CPU_ISA"));
+    const char *name = getenv("LATCHKEY_MAX_ISA");
+    lk_isa limit = LK_ISA_AVX512;
+    if (name != NULL) (void)lk_isa_parse(name, &limit);
     const lk_isa own = of_processor();
     found = 1 + (int)(limit < own ? limit : own);
     atomic_store_explicit(&known, found, memory_order_relaxed);

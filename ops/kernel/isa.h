@@ -10,13 +10,14 @@ typedef enum lk_isa {
   LK_ISA_COUNT
 } lk_isa;
 
-/* The best one that this processor has and the environment allows: ONEDNN_MAX_CPU_ISA, which limits
- * oneDNN by the names of its levels, limits kernels too. Always the same in a process. */
+/* The best one that this processor has and the environment variable LATCHKEY_MAX_ISA allows, which
+ * is one of lk_isa_name; another value limits nothing here, and no context is made with it. Always
+ * the same in a process. Any thread may ask. */
 lk_isa lk_isa_get(void);
 
 /* Whether the processor converts f32 to bf16 itself; what comes out does not depend on it. */
 bool lk_isa_has_bf16(void);
 
-/* The level for a value of that variable. One that oneDNN does not know limits nothing, nor does
- * NULL. */
-lk_isa lk_isa_limit(const char *name);
+const char *lk_isa_name(lk_isa isa); /* "sse2", "avx2", "avx512" */
+/* False: there is no such name. Upper case is as good as lower. */
+bool lk_isa_parse(const char *name, lk_isa *out_isa);

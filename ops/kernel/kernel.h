@@ -1,4 +1,4 @@
-/* The form of every kernel: what a step of a plan calls when it is not a primitive. */
+/* The form of every kernel: what a step of a plan calls. */
 #pragma once
 
 #include <latchkey/base.h>

@@ -49,7 +49,7 @@ __attribute__((target("avx512f"))) static double fma_avx512(int64_t turns, float
   return (double)turns * CHAINS * 16 * 2;
 }
 
-/* Without FMA, which oneDNN needs for its fast kernels. */
+/* Without FMA. */
 static double fma_plain(int64_t turns, float *out) {
   float sums[CHAINS] = {0};
   for (int64_t i = 0; i < turns; i++) {

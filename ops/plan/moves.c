@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
+#include "ops/kernel/cast.h"
 #include "ops/kernel/fill.h"
 #include "ops/kernel/strides.h"
 
@@ -35,6 +36,15 @@ lk_status lk_plan_view(lk_planner *planner, uint32_t index, lk_layout from_layou
 lk_status lk_plan_same(lk_planner *planner, uint32_t index, lk_error *error) {
   const lk_layout layout = lk_fixed_input_layout(planner, index);
   return lk_plan_view(planner, index, layout, layout, error);
+}
+
+lk_status lk_plan_cast(lk_planner *planner, const lk_operand *from, const lk_operand *to,
+                       lk_error *error) {
+  lk_cast cast = {
+      .from = from->desc.dtype, .to = to->desc.dtype, .count = lk_elements(&from->desc)};
+  lk_cast_plan(&cast, lk_isa_get());
+  return lk_planner_kernel(planner, lk_cast_kernel, "cast", &cast, sizeof cast,
+                           (lk_operand[]){*from, *to}, 2, error);
 }
 
 lk_status lk_plan_fill(lk_planner *planner, const lk_operand *to, size_t size, const void *value,

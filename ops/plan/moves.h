@@ -19,6 +19,11 @@ lk_status lk_plan_view(lk_planner *planner, uint32_t index, lk_layout from_layou
 /* Output 0 is input `index` unchanged, of the same shape: a view. */
 lk_status lk_plan_same(lk_planner *planner, uint32_t index, lk_error *error);
 
+/* A step that converts `from` to the type of `to`, another one; they have the same shape and
+ * layout. */
+lk_status lk_plan_cast(lk_planner *planner, const lk_operand *from, const lk_operand *to,
+                       lk_error *error);
+
 /* A step that repeats `size` bytes (at most LK_MAX_FILL) all over an operand: a multiple of
  * them. */
 lk_status lk_plan_fill(lk_planner *planner, const lk_operand *to, size_t size, const void *value,

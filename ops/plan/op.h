@@ -1,7 +1,7 @@
 /* What an operator is: a row in op_list.inc, parameters parsed once, and two functions.
  *
  * An operator file has `parse` (attributes into parameters, when the op is created), `infer` (types
- * and shapes of outputs from those of inputs), `plan` (which primitives and kernels run; planner.h)
+ * and shapes of outputs from those of inputs), `plan` (which kernels run; planner.h)
  * and one lk_op_class. It never runs anything itself: a plan is data, and one loop runs them all.
  */
 #pragma once
@@ -80,9 +80,6 @@ typedef struct lk_inference {
    LK_TYPE(LK_I64) | LK_TYPE(LK_U32) | LK_TYPE(LK_U64))
 #define LK_TYPES_ARITHMETIC (LK_TYPES_INTEGER | LK_TYPE(LK_F32) | LK_TYPE(LK_F64)) /* integer.h */
 #define LK_TYPES_INDEX (LK_TYPE(LK_I32) | LK_TYPE(LK_I64))
-
-/* On oneDNN, and so faster than what most hosts have. */
-#define LK_OP_PRIMITIVE (LK_OP_ON_ONEDNN | LK_OP_WORTH_CLAIMING)
 
 /* How a row begins: {LK_OP_ROW("Relu", "", 1, "max(x, 0)", .flags = ...), .infer = ...}. The four
  * are the first members of lk_op_row; others that are not 0 follow by name. */

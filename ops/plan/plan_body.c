@@ -7,11 +7,11 @@
 #include "base/alloc.h"
 #include "base/status.h"
 
-/* Every array begins at a multiple of this, since all elements but the last array's are such. */
+/* Every array begins at a multiple of this. */
 enum { PART = 8 };
 
 _Static_assert(sizeof(lk_plan_body) % PART == 0 && sizeof(lk_step) % PART == 0 &&
-                   sizeof(lk_step_arg) % PART == 0 && sizeof(lk_tensor_desc) % PART == 0,
+                   sizeof(lk_tensor_desc) % PART == 0,
                "arrays follow each other without gaps");
 
 static size_t round_up(size_t bytes) {
@@ -51,8 +51,7 @@ lk_tensor_desc lk_plan_body_output(const lk_plan_body *body, uint32_t index) {
 
 static size_t size_of(const lk_plan_body *body, const lk_plan_arrays *arrays) {
   size_t bytes = sizeof *body + body->n_steps * sizeof *arrays->steps +
-                 body->n_args * sizeof *arrays->args +
-                 (size_t)(body->n_primitives + body->n_packed) * sizeof(void *) +
+                 round_up(body->n_args * sizeof *arrays->args) + body->n_packed * sizeof(void *) +
                  body->n_temps * sizeof *arrays->temps + outputs_size(body, arrays);
   if (body->is_compared) {
     bytes += body->n_inputs * sizeof *arrays->inputs +
@@ -67,7 +66,6 @@ static void put_arrays(lk_plan_body *body, const lk_plan_arrays *from) {
   unsigned char *at = (unsigned char *)(body + 1);
   lk_step *steps = put(&at, from->steps, body->n_steps * sizeof *from->steps);
   (void)put(&at, from->args, body->n_args * sizeof *from->args);
-  (void)put(&at, from->primitives, body->n_primitives * sizeof(void *));
   (void)put(&at, from->packed, body->n_packed * sizeof(void *));
   (void)put(&at, from->temps, body->n_temps * sizeof *from->temps);
   (void)put(&at, from->outputs, outputs_size(body, from));
@@ -98,7 +96,6 @@ lk_status lk_plan_body_create(const lk_plan_body *draft, const lk_plan_arrays *a
 void lk_plan_body_destroy(lk_plan_body *body) {
   if (body == NULL) return;
   const lk_allocator *allocator = body->env->allocator;
-  for (uint32_t i = 0; i < body->n_primitives; i++) lk_ref_release(lk_plan_primitives(body)[i]);
   for (uint32_t i = 0; i < body->n_packed; i++) lk_packed_release(lk_plan_packed(body)[i]);
   lk_free(allocator, body);
 }

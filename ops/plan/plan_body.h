@@ -1,7 +1,7 @@
-/* Plans: a short list of steps, each a oneDNN primitive or a kernel of ops/kernel/.
+/* Plans: a short list of steps, each a kernel of ops/kernel/.
  *
  * A plan is data: immutable once made, and shared by threads. Whoever runs it brings a frame with
- * argument handles and scratch memory. It lies in one block of memory, because a host keeps one for
+ * scratch memory. It lies in one block of memory, because a host keeps one for
  * each node and size.
  */
 #pragma once
@@ -11,7 +11,6 @@
 
 #include "ops/kernel/kernel.h"
 #include "ops/plan/op.h"
-#include "ops/plan/primitive.h"
 
 /* Where memory that a step reads or writes comes from. */
 typedef enum lk_place {
@@ -23,17 +22,15 @@ typedef enum lk_place {
 } lk_place;
 
 typedef struct lk_step_arg {
-  int32_t arg; /* DNNL_ARG_...; for a kernel: the position */
   uint16_t place, index;
 } lk_step_arg;
 
 typedef struct lk_step {
-  const lk_primitive *primitive; /* or NULL: a kernel */
   lk_kernel_fn kernel;
   const void *params;
   uint16_t first_arg, n_args;
   uint32_t params_size;
-  /* Of a kernel, as lk_step_info has them; runs do not read them. */
+  /* As lk_step_info has them; runs do not read them. */
   const char *kind;
   lk_describe_fn describe; /* its tiles; NULL: none */
   double flops, bytes;
@@ -43,13 +40,11 @@ typedef struct lk_step {
 typedef struct lk_plan_body {
   lk_ops_env *env;
   uint64_t node_serial; /* the op it was made for: never reused */
-  size_t temp_bytes, scratchpad_bytes;
-  const char *implementation; /* of the main primitive */
-  double flops;               /* as in lk_plan_info */
-  _Atomic uint32_t refs;      /* of a plan that no cache has; else not used */
-  uint32_t bytes;             /* of the block */
-  uint16_t n_steps, n_args, n_primitives, n_packed, n_temps, n_inputs, n_outputs;
-  uint16_t n_reorders, n_ref;
+  size_t temp_bytes;
+  double flops;          /* as in lk_plan_info */
+  _Atomic uint32_t refs; /* of a plan that no cache has; else not used */
+  uint32_t bytes;        /* of the block */
+  uint16_t n_steps, n_args, n_packed, n_temps, n_inputs, n_outputs, n_reorders;
   int16_t alias_input;
   int16_t in_place_input; /* input that output 0 is written over, or -1 */
   bool is_compared;       /* LK_PLAN_COMPARED */
@@ -59,7 +54,6 @@ typedef struct lk_plan_body {
 typedef struct lk_plan_arrays {
   lk_step *steps;
   lk_step_arg *args;
-  lk_ref **primitives;
   lk_packed **packed;
   size_t *temps;           /* offsets in the frame's scratch memory, 64-byte aligned */
   lk_tensor_desc *outputs; /* see lk_plan_body_output */
@@ -69,17 +63,17 @@ typedef struct lk_plan_arrays {
 
 /* ---- the arrays of a finished plan, one behind the other ---- */
 
+_Static_assert(sizeof(lk_step_arg) * 2 == sizeof(lk_packed *), "lk_plan_packed");
+
 static inline const lk_step *lk_plan_steps(const lk_plan_body *body) {
   return (const lk_step *)(body + 1);
 }
 static inline const lk_step_arg *lk_plan_args(const lk_plan_body *body) {
   return (const lk_step_arg *)(lk_plan_steps(body) + body->n_steps);
 }
-static inline lk_ref *const *lk_plan_primitives(const lk_plan_body *body) {
-  return (lk_ref *const *)(lk_plan_args(body) + body->n_args);
-}
 static inline lk_packed *const *lk_plan_packed(const lk_plan_body *body) {
-  return (lk_packed *const *)(lk_plan_primitives(body) + body->n_primitives);
+  /* pointers begin at a multiple of two arguments */
+  return (lk_packed *const *)(lk_plan_args(body) + (body->n_args + 1) / 2 * 2);
 }
 static inline const size_t *lk_plan_temps(const lk_plan_body *body) {
   return (const size_t *)(lk_plan_packed(body) + body->n_packed);

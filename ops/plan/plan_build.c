@@ -13,8 +13,7 @@
 #include "ops/plan/planner.h"
 
 /* What is wrong with input `index`, by that name. */
-static lk_status refuse_input(lk_ops_env *env, const lk_tensor *input, uint32_t index,
-                              lk_error *error) {
+static lk_status refuse_input(const lk_tensor *input, uint32_t index, lk_error *error) {
   char what[24];
   uint64_t bytes = 0;
   (void)snprintf(what, sizeof what, "input %" PRIu32, index);
@@ -23,30 +22,24 @@ static lk_status refuse_input(lk_ops_env *env, const lk_tensor *input, uint32_t 
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to read %s: its layout is 'any', which only a wish can be", what);
   }
-  LK_RETURN_NOT_OK(lk_layouts_bytes(env->layouts, &input->desc, &bytes, error));
+  LK_RETURN_NOT_OK(lk_layout_bytes(&input->desc, &bytes, error));
   return lk_fail(error, LK_INVALID_ARGUMENT,
                  "failed to read %s: its value must be known when shapes are bound", what);
 }
 
-/* A layout that the context knows, or one of the two that everyone knows. */
-static bool has_layout(lk_ops_env *env, const lk_tensor_desc *desc) {
-  uint64_t bytes = 0;
-  if (desc->layout <= LK_LAYOUT_CHANNELS_LAST) return true;
-  return desc->layout != LK_LAYOUT_ANY &&
-         lk_layouts_bytes(env->layouts, desc, &bytes, NULL) == LK_OK;
-}
-
 /* Types and shapes of inputs, before the operator's own rules. */
-static lk_status check_inputs(lk_ops_env *env, const lk_op_node *node, const lk_tensor *inputs,
-                              lk_error *error) {
+static lk_status check_inputs(const lk_op_node *node, const lk_tensor *inputs, lk_error *error) {
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     const lk_tensor *input = &inputs[i];
     int64_t elements = 0;
+    uint64_t bytes = 0;
     if (lk_op_is_absent(node, i)) continue;
     const bool is_value = i < 64 && (node->class_->row.shape_inputs >> i & 1) != 0;
     if (lk_tensor_size(&input->desc, "an input", &elements, NULL, NULL) != LK_OK ||
-        !has_layout(env, &input->desc) || (is_value && input->data == NULL && elements > 0)) {
-      return refuse_input(env, input, i, error);
+        input->desc.layout == LK_LAYOUT_ANY ||
+        lk_layout_bytes(&input->desc, &bytes, NULL) != LK_OK ||
+        (is_value && input->data == NULL && elements > 0)) {
+      return refuse_input(input, i, error);
     }
   }
   return LK_OK;
@@ -95,7 +88,7 @@ static lk_status plan_steps(lk_planner *planner, lk_error *error) {
   const lk_op_node *node = planner->node;
   const lk_tensor *inputs = planner->inputs;
   bool is_empty = true;
-  LK_RETURN_NOT_OK(check_inputs(planner->env, node, inputs, error));
+  LK_RETURN_NOT_OK(check_inputs(node, inputs, error));
   lk_inference inference = {.node = node, .inputs = inputs, .outputs = planner->outputs};
   LK_RETURN_NOT_OK(lk_op_infer(&inference, error));
   for (uint32_t i = 0; i < node->n_outputs; i++) {

@@ -34,8 +34,7 @@ lk_status lk_planner_begin(lk_planner *planner, lk_ops_env *env, const lk_op_nod
                                   .n_inputs = (uint16_t)node->n_inputs,
                                   .n_outputs = (uint16_t)node->n_outputs,
                                   .alias_input = -1,
-                                  .in_place_input = -1,
-                                  .implementation = ""};
+                                  .in_place_input = -1};
   planner->body = &planner->draft;
   planner->inputs = take(planner, node->n_inputs, sizeof *planner->inputs);
   arrays->inputs = take(planner, node->n_inputs, sizeof *arrays->inputs);
@@ -64,7 +63,6 @@ lk_status lk_planner_begin(lk_planner *planner, lk_ops_env *env, const lk_op_nod
 
 void lk_planner_end(lk_planner *planner) {
   const lk_plan_body *draft = &planner->draft;
-  for (uint32_t i = 0; i < draft->n_primitives; i++) lk_ref_release(planner->arrays.primitives[i]);
   for (uint32_t i = 0; i < draft->n_packed; i++) lk_packed_release(planner->arrays.packed[i]);
   lk_bump_end(&planner->memory);
 }
@@ -78,7 +76,7 @@ lk_status lk_planner_finish(lk_planner *planner, lk_plan_use use, lk_plan_body *
   }
   draft->is_compared = use == LK_PLAN_COMPARED;
   LK_RETURN_NOT_OK(lk_plan_body_create(draft, &planner->arrays, out_body, error));
-  draft->n_primitives = draft->n_packed = 0; /* they are the plan's now */
+  draft->n_packed = 0; /* they are the plan's now */
   return LK_OK;
 }
 
@@ -93,7 +91,7 @@ lk_status lk_planner_temp(lk_planner *planner, const lk_tensor_desc *desc, lk_op
                           lk_error *error) {
   lk_plan_body *body = planner->body;
   uint64_t bytes = 0;
-  LK_RETURN_NOT_OK(lk_layouts_bytes(planner->env->layouts, desc, &bytes, error));
+  LK_RETURN_NOT_OK(lk_layout_bytes(desc, &bytes, error));
   LK_RETURN_NOT_OK(GROW(planner, temps, error));
   *out_operand = (lk_operand){LK_PLACE_TEMP, body->n_temps, *desc};
   planner->arrays.temps[body->n_temps++] = body->temp_bytes;
@@ -110,7 +108,7 @@ static lk_status pack_operand(lk_planner *planner, lk_content *content, const lk
   lk_packed **packed = &planner->arrays.packed[body->n_packed];
   LK_RETURN_NOT_OK(from->layout == to->layout
                        ? lk_content_plain(content, LK_DATA_ALIGNMENT, packed, error)
-                       : lk_pack_content(planner->env, content, from, to, packed, error));
+                       : lk_pack_layout(content, from, to, packed, error));
   *out_operand = (lk_operand){LK_PLACE_PACKED, body->n_packed++, *to};
   return LK_OK;
 }
@@ -134,24 +132,6 @@ static lk_status reorder_to(lk_planner *planner, const lk_operand *from, const l
   return lk_planner_reorder(planner, from, out_operand, error);
 }
 
-/* Constant input `index` in the layout of `desc`, which oneDNN can describe. */
-static lk_status reordered_constant(lk_planner *planner, uint32_t index, const lk_tensor_desc *desc,
-                                    lk_operand *out_operand, lk_error *error) {
-  lk_status status = LK_OK;
-  dnnl_memory_desc_t md = NULL;
-  lk_layouts *layouts = planner->env->layouts;
-  lk_content *content = planner->node->constants[index].content;
-  lk_tensor_desc from = *desc, to = *desc;
-  from.layout = LK_LAYOUT_PLAIN;
-  LK_TRY(lk_layouts_memory_desc(layouts, desc, &md, error));
-  LK_TRY(lk_layouts_intern(layouts, md, &to.layout, error));
-  LK_TRY(pack_operand(planner, content, &from, &to, out_operand, error));
-  out_operand->desc.layout = desc->layout;
-cleanup:
-  if (md != NULL) dnnl_memory_desc_destroy(md);
-  return status;
-}
-
 lk_status lk_planner_input(lk_planner *planner, uint32_t index, lk_layout layout,
                            lk_operand *out_operand, lk_error *error) {
   lk_content *content = planner->node->constants[index].content;
@@ -160,12 +140,11 @@ lk_status lk_planner_input(lk_planner *planner, uint32_t index, lk_layout layout
   if (layout != LK_LAYOUT_ANY) wanted.layout = layout;
   const bool is_as_wanted = lk_layout_same_bytes(&wanted, from.desc.layout, wanted.layout);
   if (content != NULL) {
-    if (!is_as_wanted && lk_dnnl_type(wanted.dtype) != dnnl_data_type_undef) {
-      return reordered_constant(planner, index, &wanted, out_operand, error);
-    }
-    LK_RETURN_NOT_OK(pack_operand(planner, content, &from.desc, &from.desc, &from, error));
+    const lk_tensor_desc *to = is_as_wanted ? &from.desc : &wanted;
+    LK_RETURN_NOT_OK(pack_operand(planner, content, &from.desc, to, &from, error));
+  } else if (!is_as_wanted) {
+    return reorder_to(planner, &from, &wanted, out_operand, error);
   }
-  if (!is_as_wanted) return reorder_to(planner, &from, &wanted, out_operand, error);
   *out_operand = from;
   out_operand->desc.layout = wanted.layout;
   return LK_OK;
@@ -192,49 +171,14 @@ lk_status lk_planner_output(lk_planner *planner, uint32_t index, lk_layout layou
 
 /* ---- steps ---- */
 
-void lk_planner_key_begin(lk_planner *planner, lk_key_builder *key, lk_primitive_kind kind) {
-  const lk_ops_env *env = planner->env;
-  const lk_key_head head = {.kind = LK_KIND_VALUE,
-                            .op = kind,
-                            .precision = LK_F32,
-                            .math_mode = env->math_mode,
-                            .engine = env->engine_id,
-                            .isa = env->isa,
-                            .library = env->library};
-  lk_key_begin(key, env->allocator, &head);
-}
-
-void lk_planner_key_unary(lk_planner *planner, lk_key_builder *key, lk_primitive_kind kind,
-                          const lk_tensor_desc *src, const lk_tensor_desc *dst) {
-  lk_planner_key_begin(planner, key, kind);
-  lk_key_add_tensor(key, LK_WORD_SRC, 0, src, 0);
-  lk_key_add_tensor(key, LK_WORD_DST, 0, dst, 0);
-}
-
-lk_status lk_planner_primitive(lk_planner *planner, lk_key_builder *key,
-                               const lk_primitive **out_primitive, lk_error *error) {
-  lk_plan_body *body = planner->body;
-  lk_status status = LK_OK;
-  lk_key finished;
-  *out_primitive = NULL;
-  LK_TRY(GROW(planner, primitives, error));
-  LK_TRY(lk_key_finish(key, &finished, error));
-  LK_TRY(lk_primitive_get(planner->env, &finished, &planner->arrays.primitives[body->n_primitives],
-                          error));
-  *out_primitive = lk_ref_value(planner->arrays.primitives[body->n_primitives++]);
-cleanup:
-  lk_key_builder_destroy(key);
-  return status;
-}
-
-static lk_status add_arg(lk_planner *planner, int arg, const lk_operand *operand, lk_error *error) {
+static lk_status add_arg(lk_planner *planner, const lk_operand *operand, lk_error *error) {
   lk_plan_body *body = planner->body;
   if (body->n_args == UINT16_MAX) {
     return lk_fail(error, LK_UNSUPPORTED, "a plan with more than %d arguments", UINT16_MAX);
   }
   LK_RETURN_NOT_OK(GROW(planner, args, error));
   planner->arrays.args[body->n_args++] =
-      (lk_step_arg){arg, (uint16_t)operand->place, (uint16_t)operand->index};
+      (lk_step_arg){(uint16_t)operand->place, (uint16_t)operand->index};
   planner->arrays.steps[body->n_steps - 1].n_args++;
   return LK_OK;
 }
@@ -248,59 +192,12 @@ static lk_status add_step(lk_planner *planner, const lk_step *step, lk_error *er
   return LK_OK;
 }
 
-static lk_status add_primitive(lk_planner *planner, const lk_primitive *primitive,
-                               const lk_primitive_arg *args, uint32_t n_args, lk_error *error) {
-  lk_plan_body *body = planner->body;
-  const lk_step step = {.primitive = primitive};
-  LK_RETURN_NOT_OK(add_step(planner, &step, error));
-  for (uint32_t i = 0; i < n_args; i++) {
-    LK_RETURN_NOT_OK(add_arg(planner, args[i].arg, &args[i].operand, error));
-  }
-  if (primitive->scratchpad_bytes > body->scratchpad_bytes) {
-    body->scratchpad_bytes = primitive->scratchpad_bytes;
-  }
-  if (primitive->is_ref) body->n_ref++;
-  return LK_OK;
-}
-
-lk_status lk_planner_execute(lk_planner *planner, const lk_primitive *primitive,
-                             const lk_primitive_arg *args, uint32_t n_args, lk_error *error) {
-  planner->body->implementation = primitive->implementation;
-  return add_primitive(planner, primitive, args, n_args, error);
-}
-
-lk_status lk_planner_unary(lk_planner *planner, lk_key_builder *key, const lk_operand *src,
-                           const lk_operand *dst, lk_error *error) {
-  const lk_primitive *primitive = NULL;
-  LK_RETURN_NOT_OK(lk_planner_primitive(planner, key, &primitive, error));
-  const lk_primitive_arg args[] = {{DNNL_ARG_SRC, *src}, {DNNL_ARG_DST, *dst}};
-  return lk_planner_execute(planner, primitive, args, 2, error);
-}
-
-/* Not by lk_planner_unary, because a reorder is not the implementation that a plan is named by. */
-static lk_status reorder_by_primitive(lk_planner *planner, const lk_operand *from,
-                                      const lk_operand *to, lk_error *error) {
-  lk_key_builder key;
-  const lk_primitive *primitive = NULL;
-  lk_planner_key_unary(planner, &key, LK_PRIMITIVE_REORDER, &from->desc, &to->desc);
-  LK_RETURN_NOT_OK(lk_planner_primitive(planner, &key, &primitive, error));
-  const lk_primitive_arg args[] = {{DNNL_ARG_FROM, *from}, {DNNL_ARG_TO, *to}};
-  return add_primitive(planner, primitive, args, 2, error);
-}
-
 lk_status lk_planner_reorder(lk_planner *planner, const lk_operand *from, const lk_operand *to,
                              lk_error *error) {
-  const bool is_fixed = from->desc.layout < LK_LAYOUT_FIRST_INTERNED &&
-                        to->desc.layout < LK_LAYOUT_FIRST_INTERNED &&
-                        from->desc.dtype == to->desc.dtype;
-  if (is_fixed) {
-    const lk_copy copy = lk_copy_between(&from->desc, &to->desc);
-    const uint32_t n_steps = planner->body->n_steps;
-    LK_RETURN_NOT_OK(lk_planner_copy(planner, &copy, from, to, error));
-    if (planner->body->n_steps > n_steps) planner->arrays.steps[n_steps].kind = "reorder";
-  } else {
-    LK_RETURN_NOT_OK(reorder_by_primitive(planner, from, to, error));
-  }
+  const lk_copy copy = lk_copy_between(&from->desc, &to->desc);
+  const uint32_t n_steps = planner->body->n_steps;
+  LK_RETURN_NOT_OK(lk_planner_copy(planner, &copy, from, to, error));
+  if (planner->body->n_steps > n_steps) planner->arrays.steps[n_steps].kind = "reorder";
   planner->body->n_reorders++;
   atomic_fetch_add_explicit(&planner->env->reorders, 1, memory_order_relaxed);
   return LK_OK;
@@ -335,7 +232,7 @@ lk_status lk_planner_kernel(lk_planner *planner, lk_kernel_fn kernel, const char
   count_work(operands, n_operands, &step);
   LK_RETURN_NOT_OK(add_step(planner, &step, error));
   for (uint32_t i = 0; i < n_operands; i++) {
-    LK_RETURN_NOT_OK(add_arg(planner, (int)i, &operands[i], error));
+    LK_RETURN_NOT_OK(add_arg(planner, &operands[i], error));
   }
   return LK_OK;
 }

@@ -9,7 +9,6 @@
 #include "base/bump.h"
 #include "ops/kernel/copy.h"
 #include "ops/plan/layout.h"
-#include "ops/plan/onednn.h"
 #include "ops/plan/plan_body.h"
 
 /* Memory that a step reads or writes, and how the tensor lies in it. */
@@ -38,8 +37,7 @@ struct lk_planner {
   lk_bump memory; /* of the arrays, and of the planner's */
   uint32_t n_pending;
   lk_pending_reorder *pending;
-  size_t steps_capacity, args_capacity, primitives_capacity, packed_capacity, temps_capacity,
-      pending_capacity;
+  size_t steps_capacity, args_capacity, packed_capacity, temps_capacity, pending_capacity;
 };
 
 /* ---- for plan_build.c ---- */
@@ -78,29 +76,7 @@ lk_status lk_planner_temp(lk_planner *planner, const lk_tensor_desc *desc, lk_op
 /* The layout that output `index` should preferably have: the wish, or `natural` without one. */
 lk_layout lk_planner_wish(lk_planner *planner, uint32_t index, lk_layout natural);
 
-/* Starts the value key of a primitive. Then add tensors, attributes and post-ops, in the order that
- * the builder of the kind documents, and call lk_planner_primitive. */
-void lk_planner_key_begin(lk_planner *planner, lk_key_builder *key, lk_primitive_kind kind);
-/* The same, with the tensors of a primitive that turns SRC into DST. */
-void lk_planner_key_unary(lk_planner *planner, lk_key_builder *key, lk_primitive_kind kind,
-                          const lk_tensor_desc *src, const lk_tensor_desc *dst);
-/* Finds or builds the primitive; the plan keeps it. */
-lk_status lk_planner_primitive(lk_planner *planner, lk_key_builder *key,
-                               const lk_primitive **out_primitive, lk_error *error);
-
-typedef struct lk_primitive_arg {
-  int arg; /* DNNL_ARG_... */
-  lk_operand operand;
-} lk_primitive_arg;
-
-/* A step that executes a primitive; whoever runs it adds the scratchpad. */
-lk_status lk_planner_execute(lk_planner *planner, const lk_primitive *primitive,
-                             const lk_primitive_arg *args, uint32_t n_args, lk_error *error);
-/* The same for a primitive that turns SRC into DST, which is found or built first. */
-lk_status lk_planner_unary(lk_planner *planner, lk_key_builder *key, const lk_operand *src,
-                           const lk_operand *dst, lk_error *error);
-/* A step that copies `from` into `to`, of the same dimensions: types or layouts differ. Between the
- * two fixed layouts of one type it is a kernel, else a primitive, which not all types have. */
+/* A step that copies `from` into `to`, of the same dimensions and type: layouts differ. */
 lk_status lk_planner_reorder(lk_planner *planner, const lk_operand *from, const lk_operand *to,
                              lk_error *error);
 /* A step that calls a kernel, whose name is `kind`. `params` (`size` bytes) is copied into the

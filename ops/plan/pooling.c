@@ -140,12 +140,11 @@ static uint32_t type_of(uint32_t dtype) {
 static lk_status take_input(lk_planner *planner, const lk_tensor_desc *desc, lk_operand *out_src,
                             lk_error *error) {
   lk_operand from;
-  if (planner->inputs[0].desc.dtype == desc->dtype) {
-    return lk_planner_input(planner, 0, desc->layout, out_src, error);
-  }
-  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, LK_LAYOUT_ANY, &from, error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, desc->layout, &from, error));
+  *out_src = from;
+  if (from.desc.dtype == desc->dtype) return LK_OK;
   LK_RETURN_NOT_OK(lk_planner_temp(planner, desc, out_src, error));
-  return lk_planner_reorder(planner, &from, out_src, error);
+  return lk_plan_cast(planner, &from, out_src, error);
 }
 
 /* Input 0 has elements. */
@@ -169,9 +168,8 @@ static lk_status plan_windows(lk_planner *planner, lk_pool_kind kind, const lk_w
   LK_RETURN_NOT_OK(
       emit_pool(planner, kind, shape, &src, &dst, has_indices ? &positions : NULL, error));
   if (desc.dtype != x->dtype) {
-    const lk_layout layout = lk_planner_wish(planner, 0, desc.layout);
-    LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &out, error));
-    LK_RETURN_NOT_OK(lk_planner_reorder(planner, &dst, &out, error));
+    LK_RETURN_NOT_OK(lk_planner_output(planner, 0, desc.layout, &out, error));
+    LK_RETURN_NOT_OK(lk_plan_cast(planner, &dst, &out, error));
   }
   return has_indices ? emit_indices(planner, shape, x, &positions, column_major, error) : LK_OK;
 }

@@ -92,7 +92,6 @@ static lk_status emit(lk_planner *planner, product_step *step, const product_ker
     if (i > 0 && i == step->scratch) continue;
     bytes += (double)lk_elements(&step->operands[i].desc) * sizeof(float);
   }
-  planner->body->implementation = "tiles";
   lk_planner_work(planner, kernel->operations, bytes);
   lk_planner_describe(planner, kernel->describe);
   return lk_plan_post_ops(planner, step->ends.count, &step->operands[2], error);

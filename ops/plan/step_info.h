@@ -6,3 +6,5 @@
 
 /* Of step `index`, which is there. */
 lk_step_info lk_step_describe(const lk_plan_body *body, uint32_t index);
+/* The kernel of the step with the most work; "": there is no step. */
+const char *lk_plan_main_kernel(const lk_plan_body *body);

@@ -67,7 +67,7 @@ static lk_status fill(const lk_window *window, uint32_t rank, const int64_t *ker
                      "attribute 'kernel_shape' says %" PRId64 ", the weights have %" PRId64,
                      out->kernel[i], kernel[i]);
     }
-    if (out->kernel[i] == 1) out->dilations[i] = 1; /* means the same; oneDNN has more kernels */
+    if (out->kernel[i] == 1) out->dilations[i] = 1; /* means the same */
     if (out->dilations[i] > MAX_EXTENT / out->kernel[i]) {
       return lk_fail(error, LK_OUT_OF_RANGE,
                      "kernel %" PRId64 " with dilation %" PRId64 " is over 2^40", out->kernel[i],
@@ -135,7 +135,7 @@ lk_status lk_window_infer(const lk_window *window, uint32_t rank, const int64_t 
         out->out[i] * stride < in[i] + out->begin[i]) {
       out->out[i]++;
     }
-    /* oneDNN wants the padding with which the last window ends exactly at the border */
+    /* the padding with which the last window ends exactly at the border */
     out->end[i] = (out->out[i] - 1) * stride + extent - in[i] - out->begin[i];
   }
   return LK_OK;
@@ -195,7 +195,7 @@ lk_status lk_window_infer_transposed(const lk_window *window, uint32_t rank, con
                      ", at least %" PRId64,
                      i, out->out[i], least);
     }
-    /* as oneDNN counts it: output_padding is negative padding at the end */
+    /* output_padding is negative padding at the end */
     out->end[i] = (in[i] - 1) * out->strides[i] + extent - out->begin[i] - out->out[i];
   }
   return LK_OK;

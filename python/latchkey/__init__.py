@@ -1,4 +1,4 @@
-"""Runs ONNX models on oneDNN and builds nothing twice.
+"""Runs ONNX models on CPUs and builds nothing twice.
 
     session = latchkey.Session("model.onnx")
     result = session.run({"x": array})
@@ -20,5 +20,5 @@ __all__ = ["UNLIMITED", "BusyError", "Context", "DeadlineError", "Error", "FileE
 
 
 def version() -> str:
-    """The library's version, with those of oneDNN and of the instruction set that it uses."""
+    """The library's version, with the instruction set that it uses."""
     return text(lib.lk_py_api().version_text())

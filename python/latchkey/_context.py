@@ -102,7 +102,7 @@ class Context:
     def stats(self) -> dict[str, dict[str, Any]]:
         """Counters since the context was made, and sizes now.
 
-        ``["cache"][kind]`` for the kinds ``name`` (plans of nodes), ``value`` (primitives), ``run``
+        ``["cache"][kind]`` for the kinds ``name`` (plans of nodes), ``run``
         (run plans of whole graphs) and ``user`` has hits, misses, builds, failed_builds, waits,
         evictions, entries, bytes and build_ns. ``["cache"]`` itself has the sums and the limits;
         ``["weights"]`` the packed weights.
@@ -116,7 +116,7 @@ class Context:
             name: {field: getattr(stats.kind[i], field) for field in _KIND_FIELDS}
             for i, name in enumerate(_KINDS)}
         for field in ("entries", "bytes", "peak_bytes", "unlinked_bytes", "capacity_entries",
-                      "capacity_bytes", "ref_primitives", "reorders", "allocations"):
+                      "capacity_bytes", "reorders", "allocations"):
             cache[field] = getattr(stats, field)
         return {"cache": cache, "weights": {
             "entries": stats.weights_entries, "bytes": stats.weights_bytes,

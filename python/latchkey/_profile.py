@@ -12,7 +12,7 @@ from ._errors import fail, text
 from ._native import ffi, lib
 
 _TEXTS = {"node": "node_name", "output": "output_name", "operator": "op_type", "fused": "fused",
-          "kind": "kind", "implementation": "implementation", "tiles": "tiles"}
+          "kind": "kind", "tiles": "tiles"}
 _NAME_WIDTH = 36
 
 
@@ -62,7 +62,7 @@ class Profile:
             session.run({"x": x}, profile=profile)
         print(profile)
 
-    An operator has one entry for each primitive or kernel that it runs. Runs of any session may
+    An operator has one entry for each kernel that it runs. Runs of any session may
     share a profile; they then take turns. A run without a profile reads no clock.
     """
 
@@ -103,7 +103,7 @@ class Profile:
         """The steps that ran, those that took longest first.
 
         ``node``, ``output``, ``operator`` and ``fused`` say whose ``step`` it is, by number;
-        ``kind``, ``implementation`` and ``tiles`` what ran, on how many ``threads``. ``executions``
+        ``kind`` and ``tiles`` what ran, on how many ``threads``. ``executions``
         took ``total_ms``, each ``ms`` in the mean and ``min_ms`` at least; ``share`` is the part of
         all steps' time. ``gflops`` and ``gbytes`` are 10**9 operations and bytes of operands in a
         second. ``waiting`` is the part of the run's threads' time that they did not compute in.
@@ -147,12 +147,12 @@ class Profile:
     def __str__(self) -> str:
         """A table of the entries beside the machine's peak."""
         info, peak, entries = self.info(), self.peak, self.entries()
-        rows = [["node", "operator", "step", "implementation", "ms", "%", "GFLOP/s (of peak)",
+        rows = [["node", "operator", "step", "tiles", "ms", "%", "GFLOP/s (of peak)",
                  "GB/s (of peak)", "% waiting"]]
         for one in entries:
             operator = "+".join(part for part in (one["operator"], one["fused"]) if part)
             rows.append([_cut(one["node"] or one["output"]), _cut(operator), one["kind"],
-                         f"{one['implementation']} {one['tiles']}".rstrip(), f"{one['ms']:.4f}",
+                         one['tiles'], f"{one['ms']:.4f}",
                          f"{100 * one['share']:.1f}", _of_peak(one["gflops"], peak.gflops),
                          _of_peak(one["gbytes"], peak.gbytes), f"{100 * one['waiting']:.0f}"])
         widths = [max(map(len, column)) for column in zip(*rows)]

@@ -44,7 +44,7 @@ class Session:
     """An ONNX model, ready to run.
 
     Sessions without ``context`` share one context per set of context options, which lives as long
-    as one of them: equal models have their weights packed once and their primitives built once.
+    as one of them: equal models have their weights packed once.
 
     A session may be run by any number of threads at once; the interpreter's lock is released
     meanwhile. Output arrays stay valid after the session is closed.

@@ -9,7 +9,6 @@ namespace {
 
 TEST(Names, OfKinds) {
   EXPECT_STREQ(lk_kind_name(LK_KIND_NAME), "name");
-  EXPECT_STREQ(lk_kind_name(LK_KIND_VALUE), "value");
   EXPECT_STREQ(lk_kind_name(LK_KIND_RUN), "run");
   EXPECT_STREQ(lk_kind_name(LK_KIND_USER), "user");
   EXPECT_EQ(lk_kind_name(LK_KIND_COUNT), nullptr);

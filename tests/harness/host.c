@@ -103,7 +103,7 @@ typedef struct link {
   void *memory; /* of the output, unless it is that of the step before */
 } link;
 
-static lk_status bind_link(lk_context *context, lk_frame *frame, const host_step *step, link *self,
+static lk_status bind_link(lk_frame *frame, const host_step *step, link *self,
                            const lk_tensor *input, lk_error *error) {
   const lk_api *api = host_api();
   lk_status status = LK_OK;
@@ -115,7 +115,7 @@ static lk_status bind_link(lk_context *context, lk_frame *frame, const host_step
   TRY(api->op_bind(self->op, &bind, &self->plan, error));
   TRY(api->plan_output(self->plan, 0, &self->output.desc, error));
   TRY(api->frame_attach(frame, self->plan, &self->slot, error));
-  TRY(api->tensor_bytes(context, &self->output.desc, &bytes, error));
+  TRY(api->tensor_bytes(&self->output.desc, &bytes, error));
   if (step->in_place_input != 0) self->memory = malloc(bytes + 1);
   self->output.data = self->memory != NULL ? self->memory : input->data;
 cleanup:
@@ -143,8 +143,7 @@ lk_status host_run_chain(lk_context *context, const host_step *steps, uint32_t n
   }
   TRY(api->frame_create(executor, &frame, error));
   for (uint32_t i = 0; i < n_steps; i++) {
-    TRY(bind_link(context, frame, &steps[i], &links[i], i > 0 ? &links[i - 1].output : input,
-                  error));
+    TRY(bind_link(frame, &steps[i], &links[i], i > 0 ? &links[i - 1].output : input, error));
   }
   for (uint32_t i = 0; i < n_steps; i++) {
     TRY(run_link(frame, &links[i], i > 0 ? &links[i - 1].output : input, error));

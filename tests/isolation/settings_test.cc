@@ -1,7 +1,4 @@
-// Settings that another thread, another context or the environment changes: the number of threads,
-// and the capacity of oneDNN's own cache.
-#include <oneapi/dnnl/dnnl.h>
-
+// Settings that another thread or another context changes: the number of threads.
 #include <thread>
 
 #include "tests/executor_glue/session/small_model.h"
@@ -22,8 +19,6 @@ Context open(uint32_t mode, int32_t threads) {
 
 class Settings : public ::testing::TestWithParam<uint32_t> {};
 LK_IN_BOTH_MODES(Settings);
-
-// ---- threads ----
 
 class Run : public lk::small::Session {
 public:
@@ -60,17 +55,6 @@ TEST_P(Settings, ContextsForDifferentNumbersOfThreads) {
     Run::check_in(sessions[i], lk::small::numbers(2, 0.5f)); // on this thread too
     lk::small::level2()->close(sessions[i]);
   }
-}
-
-// ---- what is oneDNN's, and the whole process's ----
-
-// oneDNN's own cache would keep alive what ours evicts.
-TEST_P(Settings, OneDnnCachesNothing) {
-  EXPECT_EQ(dnnl_set_primitive_cache_capacity(77), dnnl_success);
-  const Context context = open(GetParam(), 1);
-  int capacity = -1;
-  EXPECT_EQ(dnnl_get_primitive_cache_capacity(&capacity), dnnl_success);
-  EXPECT_EQ(capacity, 0);
 }
 
 } // namespace

@@ -17,7 +17,7 @@ struct Builder {
     lk_key_begin(&builder, lk_allocator_default(), &head);
   }
   Builder &tensor(const lk_tensor_desc &desc, uint32_t index = 0, uint32_t role = LK_WORD_SRC) {
-    lk_key_add_tensor(&builder, role, index, &desc, 0);
+    lk_key_add_tensor(&builder, role, index, &desc);
     return *this;
   }
   Builder &attr(uint32_t name, std::vector<int64_t> values) {
@@ -169,7 +169,7 @@ TEST(Key, NoByteIsLeftFromTheBuilder) {
     lk_key_begin(&builder, lk_allocator_default(), &head);
     lk_key_add_value(&builder, LK_WORD_INPUT, 0, &value);
     lk_key_add_call(&builder, &call);
-    lk_key_add_tensor(&builder, LK_WORD_SRC, 0, &desc, 0);
+    lk_key_add_tensor(&builder, LK_WORD_SRC, 0, &desc);
     lk_key_add_content(&builder, LK_WORD_BIAS, 2, 9);
     bytes[i] = lk::key_bytes(lk::finish(&builder));
   }
@@ -198,30 +198,30 @@ TEST(Key, IsReadInOrder) {
   Builder builder;
   lk_tensor_desc src = shape({1, 3, 48, 320});
   src.layout = 5;
-  lk_key_add_tensor(&builder.builder, LK_WORD_SRC, 0, &src, 0);
-  lk_key_add_tensor(&builder.builder, LK_WORD_SRC, 1, &src, 77);
+  lk_key_add_tensor(&builder.builder, LK_WORD_SRC, 0, &src);
+  lk_key_add_tensor(&builder.builder, LK_WORD_SRC, 77, &src);
   builder.attr(LK_WORD_STRIDES, {2, 3}).attr(LK_WORD_PADS_END, {}).post_op(LK_POST_ADD);
   OwnedKey key = builder.finish();
 
   std::vector<uint32_t> types;
   lk_key_reader reader = lk_key_read(key);
-  while (lk_key_next(&reader)) types.push_back(reader.type);
+  for (uint32_t n = 0; lk_key_next(&reader); n++) {
+    types.push_back(reader.type);
+    const auto *payload = static_cast<const int64_t *>(reader.payload);
+    if (n == 1) {
+      const auto *tensor = static_cast<const lk_key_tensor *>(reader.record);
+      EXPECT_EQ(tensor->index, 77u);
+      EXPECT_EQ(tensor->layout, 5u);
+      EXPECT_EQ(std::vector<int64_t>(payload, payload + tensor->rank),
+                (std::vector<int64_t>{1, 3, 48, 320}));
+    } else if (n == 2) {
+      const auto *strides = static_cast<const lk_key_attr_record *>(reader.record);
+      EXPECT_EQ(std::vector<int64_t>(payload, payload + strides->count),
+                (std::vector<int64_t>{2, 3}));
+    }
+  }
   EXPECT_EQ(types, (std::vector<uint32_t>{LK_RECORD_TENSOR, LK_RECORD_TENSOR, LK_RECORD_ATTR,
                                           LK_RECORD_ATTR, LK_RECORD_POST_OP}));
-  lk_tensor_desc found;
-  uint32_t extra = 0, count = 9;
-  ASSERT_TRUE(lk_key_find_tensor(key, LK_WORD_SRC, 1, &found, &extra));
-  EXPECT_TRUE(lk_tensor_desc_same(&found, &src));
-  EXPECT_EQ(found.dims[4], 0);
-  EXPECT_EQ(extra, 77u);
-  EXPECT_FALSE(lk_key_find_tensor(key, LK_WORD_SRC, 2, &found, &extra));
-  EXPECT_FALSE(lk_key_find_tensor(key, LK_WORD_DST, 0, nullptr, nullptr));
-  const int64_t *strides = lk_key_find_attr(key, LK_WORD_STRIDES, &count);
-  ASSERT_EQ(count, 2u);
-  EXPECT_EQ(strides[1], 3);
-  EXPECT_NE(lk_key_find_attr(key, LK_WORD_PADS_END, &count), nullptr);
-  EXPECT_EQ(count, 0u);
-  EXPECT_EQ(lk_key_find_attr(key, LK_WORD_PADS_BEGIN, &count), nullptr);
 }
 
 TEST(Key, OutgrowsTheStack) {
@@ -231,9 +231,11 @@ TEST(Key, OutgrowsTheStack) {
   builder.attr(LK_WORD_STRIDES, std::vector<int64_t>(5000, 4));
   OwnedKey key = builder.finish();
   ASSERT_GT(key->size, LK_KEY_INLINE_BYTES * 40u);
-  lk_tensor_desc found;
-  ASSERT_TRUE(lk_key_find_tensor(key, LK_WORD_SRC, 199, &found, nullptr));
-  EXPECT_EQ(found.dims[0], 199);
+  lk_key_reader reader = lk_key_read(key);
+  for (int64_t i = 0; i < 200; i++) {
+    ASSERT_TRUE(lk_key_next(&reader));
+    EXPECT_EQ(*static_cast<const int64_t *>(reader.payload), i);
+  }
 
   Builder from;
   lk_key_begin_from(&from.builder, lk_allocator_default(), key);
@@ -252,7 +254,7 @@ TEST(Key, TellsOfEachFailedAllocation) {
     lk_key_begin_from(&builder, allocator.get(), fixed);
     for (uint32_t i = 0; i < 100; i++) {
       const lk_tensor_desc desc = shape({i, 1});
-      lk_key_add_tensor(&builder, LK_WORD_SRC, i, &desc, 0);
+      lk_key_add_tensor(&builder, LK_WORD_SRC, i, &desc);
     }
     lk_status status = lk_key_finish(&builder, &key, LK_ERR);
     if (status == LK_OK) status = lk_key_copy(allocator.get(), &key, &copy, LK_ERR);

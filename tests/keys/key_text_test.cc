@@ -62,7 +62,7 @@ protected:
     lk_key_add_call(&builder, &call);
     const int64_t dims[] = {1, 3, 48, 320};
     const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 4, dims);
-    lk_key_add_tensor(&builder, LK_WORD_SRC, 0, &desc, 0);
+    lk_key_add_tensor(&builder, LK_WORD_SRC, 0, &desc);
     int64_t sizes[] = {1, -1};
     const int64_t two = 2;
     const lk_tensor value = {lk_tensor_desc_make(LK_I64, 1, &two), sizes};

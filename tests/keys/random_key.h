@@ -108,17 +108,13 @@ public:
 
   lk_key_head head() {
     lk_key_head head = {};
-    head.kind = static_cast<uint32_t>(below(5));
+    head.kind = static_cast<uint32_t>(below(LK_KIND_COUNT + 1));
     head.op = word();
     head.scope = word();
     head.out = word();
     head.in_place = word();
     head.position = static_cast<uint32_t>(number());
     head.precision = below(4) == 0 ? static_cast<uint32_t>(number()) : dtype();
-    head.math_mode = static_cast<uint32_t>(number());
-    head.engine = static_cast<uint32_t>(number());
-    head.isa = static_cast<uint32_t>(number());
-    head.library = static_cast<uint32_t>(number());
     head.generation = number();
     head.executor = number();
     head.uuid_high = number();
@@ -139,7 +135,7 @@ public:
       desc.rank = static_cast<uint32_t>(below(LK_MAX_RANK + 1));
       desc.layout = static_cast<uint32_t>(number());
       for (uint32_t i = 0; i < desc.rank; i++) desc.dims[i] = dim();
-      lk_key_add_tensor(builder, word(), small(), &desc, static_cast<uint32_t>(number()));
+      lk_key_add_tensor(builder, word(), small(), &desc);
       break;
     }
     case 2: {

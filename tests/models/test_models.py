@@ -1,5 +1,5 @@
 """Whole models give what ONNX Runtime's CPU provider gives, in every cache mode, with and without
-run plans, at several shapes that come back, and without an operator on a `ref:` implementation.
+run plans, at several shapes that come back.
 
 The models: the nine light ones of the onnx wheel with random weights (light_models.py), and the
 three of PP-OCRv4 in the rapidocr-onnxruntime wheel, on pictures of text.
@@ -57,9 +57,8 @@ def check(path, arrays, modes=MODES):
                     assert worst <= TOLERANCE, f"{case}: {worst:.2e} of the largest output"
             stats = context.stats()["cache"]
             if turn == 1 and cache != "off":
-                for kind in ("name", "value", "run"):
+                for kind in ("name", "run"):
                     assert stats[kind]["builds"] == builds[kind]["builds"], (cache, run_plans, kind)
-        assert stats["ref_primitives"] == 0, f"{cache}: {stats['ref_primitives']} on ref:"
         session.close()
 
 
@@ -97,11 +96,11 @@ def test_angle():
 
 
 def test_without_avx512():
-    """The same on what oneDNN does where a machine has AVX2 only; the models that differ most."""
+    """The same on the kernels for a machine with AVX2 only; the models that differ most."""
     if "AVX512" not in latchkey.version().upper().replace("-", "").replace("_", ""):
         pytest.skip(f"this machine has no AVX-512: {latchkey.version()}, as all tests ran already")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k",
          "recognition or detection or angle or resnet50 or shufflenet or squeezenet"],
-        env={**os.environ, "ONEDNN_MAX_CPU_ISA": "AVX2"}, capture_output=True, text=True)
+        env={**os.environ, "LATCHKEY_MAX_ISA": "avx2"}, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-4000:]

@@ -136,7 +136,6 @@ TEST(Cast, StaysInChannelsLast) {
       .run();
 }
 
-// oneDNN has none of these types, so it cannot reorder them.
 TEST(Cast, ComesInTheLayoutThatIsWishedFor) {
   for (const auto &[from, to] : {std::pair{LK_LAYOUT_CHANNELS_LAST, LK_LAYOUT_PLAIN},
                                  std::pair{LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST}}) {

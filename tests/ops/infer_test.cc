@@ -608,8 +608,6 @@ TEST(Rows, AreFoundByNameDomainAndOpset) {
 }
 
 TEST(Rows, HaveTheirFlags) {
-  EXPECT_TRUE(has("Conv", LK_OP_ON_ONEDNN));
-  EXPECT_FALSE(has("Gather", LK_OP_ON_ONEDNN));
   EXPECT_TRUE(has("Conv", LK_OP_WORTH_CLAIMING));
   EXPECT_FALSE(has("Reshape", LK_OP_WORTH_CLAIMING));
   EXPECT_TRUE(has("Shape", LK_OP_SHAPE_ONLY));

@@ -135,7 +135,6 @@ TEST(LRN, MatchesPlainLoops) {
               .attr_float("beta", beta)
               .attr_float("bias", 2)
               .input(x, layout)
-              .expect_primitives(0)
               .expect_reorders(0)
               .expect(lrn(x, size, 0.5, b, 2))
               .run();

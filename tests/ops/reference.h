@@ -1,4 +1,4 @@
-// Operators as plain loops over plain tensors, in double: what oneDNN's results are compared with.
+// Operators as plain loops over plain tensors, in double: what results are compared with.
 // They follow the text of the ONNX specification and share nothing with the code under test.
 #pragma once
 

@@ -247,7 +247,7 @@ class TensorApi : public ::testing::Test {
 protected:
   lk_status convert(const lk_tensor_desc &from, void *data, const lk_tensor_desc &to, void *out) {
     const lk_tensor source{from, data}, target{to, out};
-    return api()->tensor_convert(context, &source, &target, LK_ERR);
+    return api()->tensor_convert(&source, &target, LK_ERR);
   }
   lk::Context context = lk::open();
 };
@@ -261,7 +261,7 @@ TEST_F(TensorApi, ConvertsThereAndBack) {
     last.layout = LK_LAYOUT_CHANNELS_LAST;
     const bool has_last = dims.size() >= 3;
     uint64_t bytes = 0;
-    LK_ASSERT_OK(api()->tensor_bytes(context, &last, &bytes, LK_ERR));
+    LK_ASSERT_OK(api()->tensor_bytes(&last, &bytes, LK_ERR));
     EXPECT_EQ(bytes, x.bytes.size());
     const lk::Memory from = x.in(LK_LAYOUT_PLAIN);
     lk::Memory there(x.bytes.size()), back(x.bytes.size());
@@ -285,11 +285,11 @@ TEST_F(TensorApi, RefusesWhatDoesNotFit) {
     EXPECT_THAT(LK_MESSAGE, HasSubstr("layout"));
     uint64_t bytes = 0;
     const lk_tensor_desc desc = desc_of(LK_F32, {2, 3, 4}, layout);
-    LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, api()->tensor_bytes(context, &desc, &bytes, LK_ERR));
+    LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, api()->tensor_bytes(&desc, &bytes, LK_ERR));
   }
   uint64_t bytes = 0;
   const lk_tensor_desc huge = desc_of(LK_F32, {INT64_MAX, 2});
-  LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->tensor_bytes(context, &huge, &bytes, LK_ERR));
+  LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->tensor_bytes(&huge, &bytes, LK_ERR));
   const lk_tensor_desc none = desc_of(LK_F32, {0, 3, 4});
   LK_EXPECT_OK(
       convert(none, nullptr, desc_of(LK_F32, {0, 3, 4}, LK_LAYOUT_CHANNELS_LAST), nullptr));

@@ -124,7 +124,7 @@ TEST_P(SingleFlight, OneBuildForAllThreads) {
 TEST_P(SingleFlight, AFailureIsToldToAllAndTheNextCallBuilds) {
   const NamedKey key(context, "a");
   std::vector<std::string> messages;
-  EXPECT_THAT(all(key, LK_ONEDNN, &messages), Each(0));
+  EXPECT_THAT(all(key, LK_INTERNAL, &messages), Each(0));
   EXPECT_THAT(messages, Each("failed to build: on purpose"));
   EXPECT_EQ(builds, shared() ? 1 : N);
   EXPECT_EQ(lk::stats(context).entries, 0u);

@@ -79,7 +79,7 @@ def test_200_sessions_leave_nothing(convnet):
     open_and_run(20)
     before = rss()
     open_and_run(200)
-    # The weights alone would be 200 x 16 KB, primitives and plans some 100 x that.
+    # The weights alone would be 200 x 16 KB, plans some 100 x that.
     assert rss() - before < 8 << 20
 
 

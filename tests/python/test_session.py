@@ -217,7 +217,6 @@ def test_statistics(convnet, context):
     assert first["cache"]["bytes"] == sum(
         first["cache"][kind]["bytes"] for kind in ("name", "value", "run", "user"))
     assert first["weights"]["packed"] > 0 and first["weights"]["bytes"] > 0
-    assert first["cache"]["ref_primitives"] == 0
     session.run({"x": x})
     second = session.stats()
     assert second["session"]["run_plan_hits"] == 1
@@ -309,5 +308,5 @@ def test_results_of_constants_beyond_a_limit_are_computed_at_each_run():
         latchkey.Session(model, max_folded_bytes=-1)
 
 
-def test_version_names_onednn():
-    assert "oneDNN 3." in latchkey.version()
+def test_version_names_the_instruction_set():
+    assert latchkey.version() in (f"0.1.0 ({isa})" for isa in ("SSE2", "AVX2", "AVX-512"))

@@ -73,7 +73,7 @@ void Stage::check_nothing_of(const Identity &executor) {
 }
 
 void Stage::check_counters(const lk_stats &now) {
-  static const char *const names[LK_KIND_COUNT] = {"name", "value", "run", "user"};
+  static const char *const names[LK_KIND_COUNT] = {"name", "run", "user"};
   for (size_t i = 0; i < LK_KIND_COUNT; i++) {
     const lk_kind_stats &kind = now.kind[i];
     STRESS_CHECK(kind.builds + kind.failed_builds + kind.waits == kind.misses,
@@ -105,12 +105,10 @@ void Stage::check_owners(const std::vector<Seen> &entries) {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (const Seen &entry : entries) {
     const Identity executor = executor_of(entry.key), thread = thread_of(entry.key);
-    const bool is_value = entry.info.kind == LK_KIND_VALUE,
-               is_user = entry.info.kind == LK_KIND_USER;
-    STRESS_CHECK(is_value ? executor.empty()
-                          : (is_user && executor.empty()) || executors_.count(executor) == 1,
+    const bool is_user = entry.info.kind == LK_KIND_USER;
+    STRESS_CHECK((is_user && executor.empty()) || executors_.count(executor) == 1,
                  "an entry belongs to no living executor: %s", entry.key.c_str());
-    if (is_value || !per_thread()) continue;
+    if (!per_thread()) continue;
     STRESS_CHECK(threads_alive_.count(thread) == 1, "an entry belongs to no living thread: %s",
                  entry.key.c_str());
   }

@@ -5,7 +5,7 @@
 namespace stress {
 namespace {
 
-// Of the largest value: oneDNN sums in another order, and in float.
+// Of the largest value: kernels sum in another order, and in float.
 constexpr double kTolerance = 2e-4;
 
 lk::Context open_alone() {

@@ -15,10 +15,10 @@ CLEAN = {
     "include/latchkey/base.h": "#include <stdint.h>\n",
     "base/alloc.h": "#include <latchkey/base.h>\n",
     "base/status.h": '#include "base/alloc.h"\n',
-    "plugin/context.c": '#include "keys/cache/cache.h"\n#include "ops/plan/op.h"\n' + ONEDNN,
+    "plugin/context.c": '#include "keys/cache/cache.h"\n#include "ops/plan/op.h"\n',
     "keys/cache/cache.h": '#include "base/alloc.h"\n',
     "keys/cache/table.c": '#include "keys/cache/cache.h"\n#include <uthash.h>\n',
-    "ops/plan/op.h": '#include "keys/cache/cache.h"\n' + ONEDNN,
+    "ops/plan/op.h": '#include "keys/cache/cache.h"\n',
     "executor_glue/graph/graph.h": '#include "base/alloc.h"\n#include <latchkey/base.h>\n',
     "executor_glue/onnx/load.c": '#include "onnx.pb-c.h"\n'
                                  '#include "executor_glue/graph/graph.h"\n',

@@ -24,10 +24,9 @@ namespace ort {
 
 class FailingMalloc {
 public:
-  // Before the provider is loaded: it takes the library with oneDNN beside it, whose blocks are not
-  // counted, since that has the name that the provider asks for.
+  // Before the provider is loaded, which takes this library then.
   static void load() {
-    ASSERT_NE(dlopen(LK_TEST_SPLIT_LIBRARY, RTLD_NOW | RTLD_LOCAL), nullptr) << dlerror();
+    ASSERT_NE(dlopen(LK_TEST_LIBRARY, RTLD_NOW | RTLD_LOCAL), nullptr) << dlerror();
   }
   // From now on blocks are counted: the libraries are loaded, and stay.
   static void begin() {

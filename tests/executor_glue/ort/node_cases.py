@@ -1,9 +1,9 @@
 """ONNX's node cases through ONNX Runtime with the provider, and what becomes of each.
 
-    claimed       every node but those that oneDNN has no part in is the provider's, and the outputs
+    claimed       every node but those in no group that computes is the provider's, and the outputs
                   are right
     left          some node is not, for the reason given, and the outputs are right
-    no work       left, because nothing in it computes data on oneDNN; the outputs are right
+    no work       left, because nothing in it computes data; the outputs are right
     training      left: it is of training, in which outputs are random or more than a session's
     failed        an error, wrong outputs, or nodes that never reached the provider
     not loadable  left, and ONNX Runtime alone does not run it either: it does not have the operator
@@ -195,7 +195,7 @@ def judge_all(table):
 def judge_with_work(table):
     """The cases of operators of the table that alone would be left, with work behind them."""
     for case in collect(table):
-        if any(table[node.domain or "ai.onnx", node.op_type]["runs_on"] == "oneDNN"
+        if any(table[node.domain or "ai.onnx", node.op_type]["worth_claiming"]
                for node in case.model.graph.node) or is_training(case):
             continue
         model = with_work(lower_opset(case.model))

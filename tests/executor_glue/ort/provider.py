@@ -11,8 +11,8 @@ import onnxruntime
 LIBRARY = os.path.join(os.environ["LK_TEST_BUILD"], "liblatchkey_ort.so")
 NAME = "LatchkeyExecutionProvider"
 
-# Why nodes are left that could be claimed, but are connected to none that oneDNN has a part in.
-NO_WORK = "in no group that computes data on oneDNN"
+# Why nodes are left that could be claimed, but are connected to none that computes data.
+NO_WORK = "in no group that computes data"
 
 TYPES = {"tensor(float)": numpy.float32, "tensor(int64)": numpy.int64}
 
@@ -70,7 +70,7 @@ def statistics(session, feeds=None):
 
 
 def check_claims(session, feeds=None):
-    """Everything is claimed but what oneDNN has no part in; the statistics."""
+    """Everything is claimed but what is in no group that computes; the statistics."""
     found = statistics(session, feeds)
     claims = found["claims"]
     others = [left for left in claims["left"] if left["reason"] != NO_WORK]

@@ -1,5 +1,5 @@
 """Whole models through ONNX Runtime with the provider give what its CPU provider gives, in every
-cache mode, at several shapes that come back; every node is claimed but what oneDNN has no part in.
+cache mode, at several shapes that come back; every node is claimed but what is in no group that computes.
 
 The models: the nine light ones of the onnx wheel with random weights, and the three of PP-OCRv4 in
 the rapidocr-onnxruntime wheel, on pictures of text.
@@ -38,7 +38,6 @@ def check(path, arrays, compared=None, modes=CACHE_MODES):
                     assert worst <= TOLERANCE, f"{case}: {worst:.2e} of the largest output"
         said = check_claims(session, {name: arrays[0]})
         assert sum(one["runs"] for one in said["subgraphs"]) >= 2 * len(arrays)
-        assert said["cache"]["ref_primitives"] == 0
         entries = said["cache"]["entries"]
         assert entries == 0 if mode == "off" else entries > 0, f"{mode}: {entries} entries"
 

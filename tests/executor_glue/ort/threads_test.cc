@@ -109,7 +109,7 @@ TEST_P(Threads, RunWhileOtherSessionsOpenAndClose) {
   EXPECT_GT(runs, 0u);
 }
 
-// x [N, 3, H, W] -> y: large enough that oneDNN splits its operators between threads.
+// x [N, 3, H, W] -> y: large enough that operators are split between threads.
 TEST_P(Threads, ShareOperatorsWithTheSession) {
   const std::string model = classifier();
   const Inputs inputs = {{"x", noise({2, 3, 64, 64}, 5)}};

@@ -89,7 +89,7 @@ lk_status plan_output(const lk_plan *plan, uint32_t, lk_tensor_desc *out, lk_err
 lk_status op_run(lk_frame *, uint32_t, void *const *inputs, void *const *outputs, lk_error *error) {
   fake.runs++;
   if (reinterpret_cast<uintptr_t>(inputs[0]) % 4 != 0) fake.saw_unaligned = true;
-  if (fake.run_fails) return fail(error, LK_ONEDNN);
+  if (fake.run_fails) return fail(error, LK_INTERNAL);
   auto *y = static_cast<float *>(outputs[0]);
   const int64_t n = lk_elements(&fake.attached->output);
   for (int64_t i = 0; i < n; i++) {

@@ -37,19 +37,19 @@ struct Row {
 // Both(x) -> x, -x, Nhwc(x) = x in channels-last unless plain is wished for, Stubborn(x) = x in
 // channels-last always, Boom(x) fails when it runs, Identity(x), Fill(shape) of ones.
 inline const std::vector<Row> &rows() {
-  const uint32_t onednn = LK_OP_ON_ONEDNN;
+  const uint32_t worth = LK_OP_WORTH_CLAIMING;
   static const std::vector<Row> all = {
-      {.name = "Relu", .shape_inputs = 0, .in_place = 1, .flags = onednn},
-      {.name = "Add", .shape_inputs = 0, .in_place = 3, .flags = onednn},
+      {.name = "Relu", .shape_inputs = 0, .in_place = 1, .flags = worth},
+      {.name = "Add", .shape_inputs = 0, .in_place = 3, .flags = worth},
       {.name = "Reshape", .shape_inputs = 2, .in_place = 0, .flags = 0},
       {.name = "Shape", .shape_inputs = 0, .in_place = 0, .flags = LK_OP_SHAPE_ONLY},
-      {.name = "Cat", .shape_inputs = 0, .in_place = 0, .flags = onednn},
-      {.name = "Both", .shape_inputs = 0, .in_place = 0, .flags = onednn},
-      {.name = "Nhwc", .shape_inputs = 0, .in_place = 0, .flags = onednn},
-      {.name = "Stubborn", .shape_inputs = 0, .in_place = 0, .flags = onednn},
-      {.name = "Boom", .shape_inputs = 0, .in_place = 0, .flags = onednn},
+      {.name = "Cat", .shape_inputs = 0, .in_place = 0, .flags = worth},
+      {.name = "Both", .shape_inputs = 0, .in_place = 0, .flags = worth},
+      {.name = "Nhwc", .shape_inputs = 0, .in_place = 0, .flags = worth},
+      {.name = "Stubborn", .shape_inputs = 0, .in_place = 0, .flags = worth},
+      {.name = "Boom", .shape_inputs = 0, .in_place = 0, .flags = worth},
       {.name = "Identity", .shape_inputs = 0, .in_place = 0, .flags = 0},
-      {.name = "Fill", .shape_inputs = 1, .in_place = 0, .flags = onednn},
+      {.name = "Fill", .shape_inputs = 1, .in_place = 0, .flags = worth},
   };
   return all;
 }
@@ -313,7 +313,7 @@ inline lk_status op_run_lane(lk_frame *frame, uint32_t lane, uint32_t slot, void
   plan->context->count.runs++;
   if (plan->context->on_run) plan->context->on_run();
   const std::string name = plan->row->name;
-  if (name == "Boom") return lk_fail(error, LK_ONEDNN, "failed to execute: boom");
+  if (name == "Boom") return lk_fail(error, LK_INTERNAL, "failed to execute: boom");
   if (name == "Shape") {
     std::memcpy(outputs[0], plan->inputs[0].dims, plan->inputs[0].rank * sizeof(int64_t));
     return LK_OK;
@@ -345,8 +345,7 @@ inline lk_status op_run(lk_frame *frame, uint32_t slot, void *const *inputs, voi
   return op_run_lane(frame, 0, slot, inputs, outputs, error);
 }
 
-inline lk_status tensor_bytes(lk_context *, const lk_tensor_desc *desc, uint64_t *out,
-                              lk_error *error) {
+inline lk_status tensor_bytes(const lk_tensor_desc *desc, uint64_t *out, lk_error *error) {
   int64_t bytes = 0;
   const lk_status status = lk_tensor_size(desc, "a tensor", nullptr, &bytes, error);
   *out = uint64_t(bytes);
@@ -453,7 +452,7 @@ inline const lk_api *api() {
     t.op_bind = op_bind;
     t.plan_info = [](const lk_plan *plan, lk_plan_info *info, lk_error *) {
       info->alias_input = plan->alias;
-      info->implementation = (plan->row->flags & LK_OP_ON_ONEDNN) != 0 ? plan->row->name : "";
+      info->implementation = (plan->row->flags & LK_OP_WORTH_CLAIMING) != 0 ? plan->row->name : "";
       return LK_OK;
     };
     t.plan_output = [](const lk_plan *plan, uint32_t index, lk_tensor_desc *out, lk_error *) {
@@ -511,7 +510,7 @@ inline const lk_api *api() {
           int(frame->context->allocator.allocations() - frame->allocations);
     };
     t.tensor_bytes = tensor_bytes;
-    t.tensor_convert = [](lk_context *, const lk_tensor *from, const lk_tensor *to, lk_error *) {
+    t.tensor_convert = [](const lk_tensor *from, const lk_tensor *to, lk_error *) {
       for (size_t i = 0; i < size_t(lk_elements(&from->desc)); i++) {
         static_cast<float *>(to->data)[at(to->desc, i)] =
             static_cast<const float *>(from->data)[at(from->desc, i)];

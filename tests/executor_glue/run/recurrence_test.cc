@@ -8,16 +8,15 @@ constexpr int kPairs = 3;
 constexpr uint64_t kNodes = 2 * kPairs;
 
 struct Counts {
-  uint64_t name_hits, name_misses, name_builds, value_hits, value_builds;
+  uint64_t name_hits, name_misses, name_builds;
 
   static Counts of(const lk::Chain &chain) {
     const lk_stats s = chain.stats();
-    const lk_kind_stats &name = s.kind[LK_KIND_NAME], &value = s.kind[LK_KIND_VALUE];
-    return {name.hits, name.misses, name.builds, value.hits, value.builds};
+    const lk_kind_stats &name = s.kind[LK_KIND_NAME];
+    return {name.hits, name.misses, name.builds};
   }
   Counts since(const Counts &b) const {
-    return {name_hits - b.name_hits, name_misses - b.name_misses, name_builds - b.name_builds,
-            value_hits - b.value_hits, value_builds - b.value_builds};
+    return {name_hits - b.name_hits, name_misses - b.name_misses, name_builds - b.name_builds};
   }
 };
 
@@ -45,7 +44,6 @@ TEST_P(Recurrence, WithoutRunPlansEveryOperatorAsksByName) {
     EXPECT_EQ(first.name_hits, 0u);
     EXPECT_EQ(first.name_misses, kNodes);
     EXPECT_EQ(first.name_builds, kNodes);
-    EXPECT_EQ(first.value_builds + first.value_hits, 0u) << "nothing is compiled for a size";
     before = Counts::of(chain_);
   }
   for (const size_t rows : {3u, 8u, 3u, 8u}) {
@@ -54,14 +52,12 @@ TEST_P(Recurrence, WithoutRunPlansEveryOperatorAsksByName) {
     EXPECT_EQ(again.name_hits, kNodes);
     EXPECT_EQ(again.name_misses, 0u);
     EXPECT_EQ(again.name_builds, 0u);
-    EXPECT_EQ(again.value_hits, 0u);
-    EXPECT_EQ(again.value_builds, 0u);
     before = Counts::of(chain_);
   }
   EXPECT_EQ(chain_.stats().kind[LK_KIND_RUN].builds, 0u);
 }
 
-TEST_P(Recurrence, ASecondSessionBuildsNoValueAndPacksNothing) {
+TEST_P(Recurrence, ASecondSessionPacksNothing) {
   lk_session *first = chain_.open(model_);
   for (const size_t rows : {3u, 8u}) expect_run(first, rows);
   const lk_stats before = chain_.stats();
@@ -72,7 +68,6 @@ TEST_P(Recurrence, ASecondSessionBuildsNoValueAndPacksNothing) {
   for (const size_t rows : {3u, 8u}) expect_run(second, rows);
   const lk_stats after = chain_.stats();
   const Counts added = Counts::of(chain_).since(counts);
-  EXPECT_EQ(added.value_builds, 0u);
   EXPECT_EQ(added.name_hits + added.name_misses, 0u) << "a run plan has its plans for itself";
   EXPECT_EQ(after.weights_packed, before.weights_packed);
   EXPECT_EQ(after.weights_entries, before.weights_entries);

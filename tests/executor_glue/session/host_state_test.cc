@@ -15,7 +15,7 @@ using Floats = std::vector<float>;
 
 namespace {
 
-constexpr int64_t kRows = 64, kWidth = 256; // enough for oneDNN to use threads
+constexpr int64_t kRows = 64, kWidth = 256; // enough to use threads
 
 const lk_api *api() {
   return lk_get_api(LK_API_VERSION);
@@ -151,7 +151,7 @@ TEST_P(HostState, OfFloatingPointIsNotUsedAndNotChanged) {
 
 INSTANTIATE_TEST_SUITE_P(Threads, HostState, ::testing::Values(1, 2));
 
-// The host's OpenMP is libgomp, whichever one oneDNN has.
+// The host's OpenMP is libgomp.
 TEST(HostOpenMP, KeepsItsNumberOfThreads) {
   void *library = dlopen("libgomp.so.1", RTLD_NOW);
   if (library == nullptr) GTEST_SKIP() << dlerror();

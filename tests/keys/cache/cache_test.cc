@@ -55,11 +55,11 @@ TEST_P(CacheTest, ChargesValueKeyAndItself) {
   const uint64_t overhead = entry_overhead();
   EXPECT_GT(overhead, Key(1).operator const lk_key *()->size);
   Ref one = hold(cache, &probe, Key(1), 1000);
-  touch(cache, &probe, Key(2, LK_KIND_VALUE), 50);
+  touch(cache, &probe, Key(2, LK_KIND_NAME), 50);
   lk_stats stats = stats_of(cache);
   EXPECT_EQ(stats.bytes, 2 * overhead + 1050);
   EXPECT_EQ(stats.kind[LK_KIND_USER].bytes, overhead + 1000);
-  EXPECT_EQ(stats.kind[LK_KIND_VALUE].bytes, overhead + 50);
+  EXPECT_EQ(stats.kind[LK_KIND_NAME].bytes, overhead + 50);
   lk_ref_charge(one, 3000);
   EXPECT_EQ(stats_of(cache).bytes, 2 * overhead + 3050);
   lk_ref_charge(one, 10);
@@ -115,14 +115,14 @@ TEST_P(CacheTest, LastUserEndsWhatWasCleared) {
 TEST_P(CacheTest, FailedBuildLeavesNothingBehind) {
   make();
   const Key a(1);
-  Get failing{&probe, 0, 0, LK_ONEDNN, {}};
+  Get failing{&probe, 0, 0, LK_INTERNAL, {}};
   lk_ref *ref = reinterpret_cast<lk_ref *>(1);
   int hit = -1;
-  LK_EXPECT_STATUS(LK_ONEDNN, failing.run(cache, nullptr, a, &ref, &hit, LK_ERR));
+  LK_EXPECT_STATUS(LK_INTERNAL, failing.run(cache, nullptr, a, &ref, &hit, LK_ERR));
   EXPECT_THAT(LK_MESSAGE, HasSubstr("failed on purpose"));
   EXPECT_EQ(ref, nullptr);
   EXPECT_EQ(hit, 0);
-  EXPECT_EQ(failing.run(cache, nullptr, a, &ref), LK_ONEDNN); // no error struct, no hit flag
+  EXPECT_EQ(failing.run(cache, nullptr, a, &ref), LK_INTERNAL); // no error struct, no hit flag
   lk_stats stats = stats_of(cache);
   EXPECT_EQ(stats.entries, 0u);
   EXPECT_EQ(stats.bytes, 0u);
@@ -156,7 +156,7 @@ TEST_P(CacheTest, EmptyValueIsAnErrorOfTheBuild) {
 
 TEST_P(CacheTest, BuildMayAskForOtherKeys) {
   make();
-  hold_plan(cache, &probe, Key(1, LK_KIND_NAME), Key(2, LK_KIND_VALUE));
+  hold_plan(cache, &probe, Key(1, LK_KIND_RUN), Key(2, LK_KIND_NAME));
   EXPECT_EQ(probe.built, 2);
   const std::vector<Seen> seen = visit(cache);
   ASSERT_EQ(seen.size(), 2u);

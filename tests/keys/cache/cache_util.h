@@ -65,7 +65,7 @@ struct Value {
   uint64_t state = ALIVE;
   uint64_t number = 0;
   Probe *probe = nullptr;
-  std::vector<lk_ref *> needs; // references to other entries, as a plan has of its primitives
+  std::vector<lk_ref *> needs; // references to other entries, as a run plan has of plans
 };
 
 inline const Value *value_of(const lk_ref *ref) {
@@ -119,10 +119,11 @@ struct Get {
   }
 };
 
-// For `during`: asks for one more entry, which `value` then needs, as a plan needs its primitives.
-inline lk_status need(lk_cache *cache, Value *value, const lk_key *key, Get get, lk_error *error) {
+// For `during`: asks for one more entry, which `value` then needs, as a run plan needs plans.
+inline lk_status need(lk_cache *cache, Value *value, const lk_key *key, Get get, lk_error *error,
+                      lk_quota *quota = nullptr) {
   lk_ref *ref = nullptr;
-  const lk_status status = get.run(cache, nullptr, key, &ref, nullptr, error);
+  const lk_status status = get.run(cache, quota, key, &ref, nullptr, error);
   if (status == LK_OK) value->needs.push_back(ref);
   return status;
 }

@@ -66,8 +66,8 @@ TEST_P(CacheEvictTest, UnusedGoesBeforeUsed) {
 
 TEST_P(CacheEvictTest, ColdRunPlanGoesAndThenWhatOnlyItNeeded) {
   make(6);
-  const Key cold_run(1, LK_KIND_RUN), cold(11, LK_KIND_VALUE);
-  const Key hot_run(2, LK_KIND_RUN), hot(12, LK_KIND_VALUE);
+  const Key cold_run(1, LK_KIND_RUN), cold(11, LK_KIND_NAME);
+  const Key hot_run(2, LK_KIND_RUN), hot(12, LK_KIND_NAME);
   hold_plan(cache, &probe, cold_run, cold);
   hold_plan(cache, &probe, hot_run, hot);
   touch(cache, &probe, Key(21));
@@ -81,7 +81,7 @@ TEST_P(CacheEvictTest, ColdRunPlanGoesAndThenWhatOnlyItNeeded) {
   EXPECT_THAT(numbers(cache), ElementsAre(25, 24, 23, 22, 2, 12));
   const lk_stats stats = stats_of(cache);
   EXPECT_EQ(stats.kind[LK_KIND_RUN].evictions, 1u);
-  EXPECT_EQ(stats.kind[LK_KIND_VALUE].evictions, 1u);
+  EXPECT_EQ(stats.kind[LK_KIND_NAME].evictions, 1u);
   EXPECT_EQ(stats.kind[LK_KIND_USER].evictions, 1u);
 }
 
@@ -89,7 +89,7 @@ TEST_P(CacheEvictTest, RoundsGoOnUntilWhatARunPlanHoldsIsFree) {
   const uint64_t overhead = entry_overhead();
   make(LK_UNLIMITED, 8 * overhead + 400000);
   for (uint64_t i = 0; i < 4; i++) {
-    hold_plan(cache, &probe, Key(i, LK_KIND_RUN), Key(10 + i, LK_KIND_VALUE), 100000);
+    hold_plan(cache, &probe, Key(i, LK_KIND_RUN), Key(10 + i, LK_KIND_NAME), 100000);
   }
   touch(cache, &probe, Key(20), 150000); // the bytes of two values, which two run plans hold
   EXPECT_THAT(numbers(cache), ElementsAre(20, 3, 13, 2, 12));

@@ -67,7 +67,7 @@ TEST_P(SharedFlightTest, OneBuildForAllWhoAsk) {
 TEST_P(SharedFlightTest, FailedBuildIsToldToAllWhoWait) {
   make();
   std::vector<std::string> messages;
-  EXPECT_THAT(all_ask(cache, &probe, LK_ONEDNN, &messages), ::testing::Each(LK_ONEDNN));
+  EXPECT_THAT(all_ask(cache, &probe, LK_INTERNAL, &messages), ::testing::Each(LK_INTERNAL));
   EXPECT_EQ(messages.size(), static_cast<size_t>(N));
   EXPECT_THAT(messages, ::testing::Each("no luck with 77"));
   EXPECT_EQ(stats_of(cache).kind[LK_KIND_USER].failed_builds, 1u);

@@ -138,13 +138,13 @@ TEST_P(CacheThreadsTest, EvictionWhileOthersRun) {
       std::vector<Ref> held;
       for (int i = 0; i < 4000; i++) {
         const uint64_t number = random() % 80;
-        const Key key(number, number % 2 == 0 ? LK_KIND_NAME : LK_KIND_VALUE);
-        const lk_status wanted = random() % 50 == 0 ? LK_ONEDNN : LK_OK;
+        const Key key(number, number % 2 == 0 ? LK_KIND_RUN : LK_KIND_NAME);
+        const lk_status wanted = random() % 50 == 0 ? LK_INTERNAL : LK_OK;
         Get get{&probe, 0, random() % 200, wanted, {}};
         if (number % 2 == 0) {
-          // A plan, and the value that it needs.
+          // A run plan, and the plan that it needs.
           get.during = [&](Value *value, lk_error *error) {
-            return need(cache, value, Key(number + 1, LK_KIND_VALUE), {&probe, 0, 100, wanted, {}},
+            return need(cache, value, Key(number + 1, LK_KIND_NAME), {&probe, 0, 100, wanted, {}},
                         error);
           };
         }
@@ -153,7 +153,7 @@ TEST_P(CacheThreadsTest, EvictionWhileOthersRun) {
             get.run(cache, random() % 2 == 0 ? quota.get() : nullptr, key, ref.out());
         calls++;
         if (status != LK_OK) {
-          EXPECT_EQ(status, LK_ONEDNN);
+          EXPECT_EQ(status, LK_INTERNAL);
           continue;
         }
         EXPECT_EQ(value_of(ref)->state, Value::ALIVE);

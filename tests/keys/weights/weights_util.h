@@ -60,14 +60,15 @@ struct Layout {
     self->at_once--;
     if (self->failures > 0) {
       self->failures--;
-      return lk_fail(error, LK_ONEDNN, "failed to pack: told to");
+      return lk_fail(error, LK_INTERNAL, "failed to pack: told to");
     }
     return LK_OK;
   }
   static lk_status unpack(const void *user, const void *packed, void *plain, lk_error *error) {
     const auto *params = static_cast<const Params *>(user);
     params->layout->unpackings++;
-    if (params->layout->fail_unpack) return lk_fail(error, LK_ONEDNN, "failed to unpack: told to");
+    if (params->layout->fail_unpack)
+      return lk_fail(error, LK_INTERNAL, "failed to unpack: told to");
     turn(params, packed, plain);
     return LK_OK;
   }
