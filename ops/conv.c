@@ -16,9 +16,7 @@ typedef struct conv_params {
   int64_t groups;
 } conv_params;
 
-static void parse_conv(lk_attrs *attrs, void *params) {
-  conv_params *self = params;
-  lk_window_parse(attrs, &self->window);
+static void parse_groups(lk_attrs *attrs, conv_params *self) {
   self->groups = lk_attrs_int(attrs, "group", 1);
   if (self->groups < 1) {
     lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute 'group' is %" PRId64 ", at least 1",
@@ -26,47 +24,52 @@ static void parse_conv(lk_attrs *attrs, void *params) {
   }
 }
 
-static void parse_conv_transpose(lk_attrs *attrs, void *params) {
+static void parse_conv(lk_attrs *attrs, void *params) {
   conv_params *self = params;
-  parse_conv(attrs, params);
-  self->is_transposed = true;
-  lk_window *window = &self->window;
-  window->n_output_padding =
-      lk_attrs_ints(attrs, "output_padding", window->output_padding, LK_MAX_SPATIAL);
-  window->n_output_shape =
-      lk_attrs_ints(attrs, "output_shape", window->output_shape, LK_MAX_SPATIAL);
+  lk_window_parse(attrs, &self->window);
+  parse_groups(attrs, self);
 }
 
+static void parse_conv_transpose(lk_attrs *attrs, void *params) {
+  conv_params *self = params;
+  lk_window_parse_transposed(attrs, &self->window);
+  parse_groups(attrs, self);
+  self->is_transposed = true;
+}
+
+/* The operands, with ranks that are known; `bias` is NULL where there is none. */
+typedef struct conv_operands {
+  const lk_tensor_desc *x, *w, *bias;
+} conv_operands;
+
 /* Checks ranks of X, W and B; the rules are the same for both operators. */
-static lk_status check_operands(const lk_op_node *node, const lk_tensor *inputs, int64_t channels,
-                                lk_error *error) {
-  const lk_tensor_desc *x = &inputs[0].desc, *w = &inputs[1].desc;
+static lk_status check_operands(const conv_operands *of, int64_t channels, lk_error *error) {
+  const lk_tensor_desc *x = of->x, *w = of->w, *bias = of->bias;
   if (x->rank < 3 || x->rank > 2 + LK_MAX_SPATIAL || w->rank != x->rank) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "the input has rank %" PRIu32 " and the weights %" PRIu32 ", equal and 3 to %d",
                    x->rank, w->rank, 2 + LK_MAX_SPATIAL);
   }
-  if (!lk_op_has(node, 2) || !lk_rank_is_known(&inputs[2].desc)) return LK_OK;
-  if (inputs[2].desc.rank != 1 || lk_dims_differ(inputs[2].desc.dims[0], channels)) {
+  if (bias == NULL || !lk_rank_is_known(bias)) return LK_OK;
+  if (bias->rank != 1 || lk_dims_differ(bias->dims[0], channels)) {
     char text[LK_TENSOR_TEXT_CAPACITY];
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "the bias is %s, one value for each of %" PRId64 " channels is needed",
-                   lk_tensor_text(&inputs[2].desc, text), channels);
+                   lk_tensor_text(bias, text), channels);
   }
   return LK_OK;
 }
 
 static bool is_multiple(int64_t dim, int64_t divisor) {
-  return dim < 0 || dim % divisor == 0;
+  return divisor == 1 || dim < 0 || dim % divisor == 0;
 }
 
-static lk_status conv_shape(const lk_op_node *node, const lk_tensor *inputs, lk_dims *dims,
+static lk_status conv_shape(const conv_params *params, const conv_operands *of, lk_dims *dims,
                             lk_window_shape *out_shape, int64_t *out_channels, lk_error *error) {
-  const conv_params *params = node->params;
-  const lk_tensor_desc *x = &inputs[0].desc, *w = &inputs[1].desc;
+  const lk_tensor_desc *x = of->x, *w = of->w;
   int64_t channels = 0;
   *out_channels = w->dims[0];
-  LK_RETURN_NOT_OK(check_operands(node, inputs, w->dims[0], error));
+  LK_RETURN_NOT_OK(check_operands(of, w->dims[0], error));
   if (!lk_dims_multiply(dims, w->dims[1], params->groups, &channels) ||
       lk_dims_differ(channels, x->dims[1]) || !is_multiple(w->dims[0], params->groups)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
@@ -78,16 +81,15 @@ static lk_status conv_shape(const lk_op_node *node, const lk_tensor *inputs, lk_
                          error);
 }
 
-static lk_status conv_transpose_shape(const lk_op_node *node, const lk_tensor *inputs,
+static lk_status conv_transpose_shape(const conv_params *params, const conv_operands *of,
                                       lk_dims *dims, lk_window_shape *out_shape,
                                       int64_t *out_channels, lk_error *error) {
-  const conv_params *params = node->params;
-  const lk_tensor_desc *x = &inputs[0].desc, *w = &inputs[1].desc;
+  const lk_tensor_desc *x = of->x, *w = of->w;
   if (!lk_dims_multiply(dims, w->dims[1], params->groups, out_channels)) {
     return lk_fail(error, LK_OUT_OF_RANGE, "%" PRId64 " groups of %" PRId64 " channels overflow",
                    params->groups, w->dims[1]);
   }
-  LK_RETURN_NOT_OK(check_operands(node, inputs, *out_channels, error));
+  LK_RETURN_NOT_OK(check_operands(of, *out_channels, error));
   if (lk_dims_differ(w->dims[0], x->dims[1]) || !is_multiple(x->dims[1], params->groups)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "the input has %" PRId64 " channels, the weights take %" PRId64 " in %" PRId64
@@ -98,21 +100,30 @@ static lk_status conv_transpose_shape(const lk_op_node *node, const lk_tensor *i
                                     out_shape, error);
 }
 
-/* X and W tell each other's rank. */
+/* `desc`, or in `room` what another operand of `rank` says of it. */
+static const lk_tensor_desc *with_rank(const lk_tensor_desc *desc, uint32_t rank,
+                                       lk_tensor_desc *room) {
+  if (lk_rank_is_known(desc)) return desc;
+  *room = *desc;
+  lk_shape_open(room, rank);
+  return room;
+}
+
+/* X and W tell each other's rank. `found` is the lk_window_shape. */
 static lk_status infer(lk_inference *self, lk_error *error) {
   const conv_params *params = self->node->params;
-  lk_tensor inputs[3] = {self->inputs[0], self->inputs[1]};
-  lk_tensor_desc *x = &inputs[0].desc, *w = &inputs[1].desc, *to = &self->outputs[0];
-  lk_window_shape shape = {0};
-  if (lk_op_has(self->node, 2)) inputs[2] = self->inputs[2];
-  if (!lk_rank_is_known(x)) lk_shape_open(x, w->rank);
-  if (!lk_rank_is_known(x)) return LK_OK;
-  if (!lk_rank_is_known(w)) lk_shape_open(w, x->rank);
+  const lk_tensor_desc *x = &self->inputs[0].desc, *w = &self->inputs[1].desc;
+  lk_tensor_desc x_room, w_room, *to = &self->outputs[0];
+  lk_window_shape room, *shape = self->found != NULL ? self->found : &room;
+  if (!lk_rank_is_known(x) && !lk_rank_is_known(w)) return LK_OK;
+  const conv_operands of = {.x = with_rank(x, w->rank, &x_room),
+                            .w = with_rank(w, x->rank, &w_room),
+                            .bias = lk_op_has(self->node, 2) ? &self->inputs[2].desc : NULL};
   LK_RETURN_NOT_OK((params->is_transposed ? conv_transpose_shape : conv_shape)(
-      self->node, inputs, self->dims, &shape, &to->dims[1], error));
-  to->rank = x->rank;
-  to->dims[0] = x->dims[0];
-  memcpy(to->dims + 2, shape.out, shape.rank * sizeof shape.out[0]);
+      params, &of, self->dims, shape, &to->dims[1], error));
+  to->rank = of.x->rank;
+  to->dims[0] = of.x->dims[0];
+  memcpy(to->dims + 2, shape->out, shape->rank * sizeof shape->out[0]);
   return LK_OK;
 }
 
@@ -156,14 +167,10 @@ static lk_conv_shape describe(const lk_planner *planner, const conv_params *para
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const conv_params *params = planner->node->params;
-  lk_window_shape shape = {0};
-  int64_t channels = 0;
   if (lk_elements(&planner->inputs[0].desc) == 0) { /* no channels, or nothing but padding */
     return lk_plan_sum_of_nothing(planner, lk_op_has(planner->node, 2) ? 2 : -1, error);
   }
-  LK_RETURN_NOT_OK((params->is_transposed ? conv_transpose_shape : conv_shape)(
-      planner->node, planner->inputs, NULL, &shape, &channels, error));
-  const lk_conv_shape conv = describe(planner, params, &shape);
+  const lk_conv_shape conv = describe(planner, params, planner->found);
   if (lk_depthwise_takes(&conv, lk_isa_get())) {
     return lk_plan_depthwise(planner, &conv, params->is_transposed, error);
   }
@@ -175,7 +182,8 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
             .flags = LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS | LK_OP_TENSOR_POST_OPS,                \
             .min_inputs = 2, .max_inputs = 3, .max_outputs = 1, .input_types = "T",                \
             .output_types = "T", .types = {LK_TYPES_F32}),                                         \
-      .params_size = sizeof(conv_params), .infer = infer, .plan = plan
+      .params_size = sizeof(conv_params), .found_size = sizeof(lk_window_shape), .infer = infer,   \
+      .plan = plan
 
 const lk_op_class lk_op_conv = {
     CONV_ROW("Conv", "Convolution in 1, 2 or 3 dimensions, grouped, dilated, with bias"),

@@ -33,18 +33,19 @@ static lk_status check_rank(const lk_tensor_desc *x, lk_error *error) {
   return LK_OK;
 }
 
+/* `found` is the lk_window_shape. */
 static lk_status infer_pool(lk_inference *self, lk_error *error) {
   const pool_params *params = self->node->params;
   lk_tensor_desc x = self->inputs[0].desc;
-  lk_window_shape shape;
+  lk_window_shape room, *shape = self->found != NULL ? self->found : &room;
   if (!lk_rank_is_known(&x) && params->window.n_kernel > 0) {
     lk_shape_open(&x, 2 + (int64_t)params->window.n_kernel);
   }
   if (!lk_rank_is_known(&x)) return LK_OK;
   LK_RETURN_NOT_OK(check_rank(&x, error));
   LK_RETURN_NOT_OK(
-      lk_window_infer(&params->window, x.rank - 2, x.dims + 2, NULL, self->dims, &shape, error));
-  memcpy(x.dims + 2, shape.out, shape.rank * sizeof shape.out[0]);
+      lk_window_infer(&params->window, x.rank - 2, x.dims + 2, NULL, self->dims, shape, error));
+  memcpy(x.dims + 2, shape->out, shape->rank * sizeof shape->out[0]);
   for (uint32_t i = 0; i < self->node->n_outputs; i++) {
     self->outputs[i].rank = x.rank;
     memcpy(self->outputs[i].dims, x.dims, x.rank * sizeof x.dims[0]);
@@ -62,11 +63,7 @@ static lk_status infer_global(lk_inference *self, lk_error *error) {
 
 static lk_status plan_pool(lk_planner *planner, lk_error *error) {
   const pool_params *params = planner->node->params;
-  const lk_tensor_desc *x = &planner->inputs[0].desc;
-  lk_window_shape shape;
-  LK_RETURN_NOT_OK(
-      lk_window_infer(&params->window, x->rank - 2, x->dims + 2, NULL, NULL, &shape, error));
-  return lk_plan_pool(planner, params->kind, &shape, params->column_major, error);
+  return lk_plan_pool(planner, params->kind, planner->found, params->column_major, error);
 }
 
 #define POOL_ROW(name, summary_text, input_set, outputs)                                           \
@@ -74,7 +71,9 @@ static lk_status plan_pool(lk_planner *planner, lk_error *error) {
             .min_inputs = 1, .max_inputs = 1, .max_outputs = outputs, .input_types = "T",          \
             .output_types = "TU", .types = {input_set, LK_TYPE(LK_I64)})
 #define WINDOW_ROW(...)                                                                            \
-  POOL_ROW(__VA_ARGS__), .params_size = sizeof(pool_params), .infer = infer_pool, .plan = plan_pool
+  POOL_ROW(__VA_ARGS__), .params_size = sizeof(pool_params),                                       \
+                         .found_size = sizeof(lk_window_shape), .infer = infer_pool,               \
+                         .plan = plan_pool
 
 const lk_op_class lk_op_max_pool = {
     WINDOW_ROW("MaxPool", "Largest value of each window, and where it lies",

@@ -66,6 +66,7 @@ typedef struct lk_inference {
   const lk_tensor *inputs; /* [n_inputs]; absent ones are zeroed */
   lk_dims *dims;           /* where terms are; NULL: what is no number is unknown */
   lk_tensor_desc *outputs; /* [n_outputs] */
+  void *found;             /* of the class's found_size, for `plan`; NULL: there will be no plan */
   int32_t copy_of; /* the input that output 0 is, type and elements; -1: none, or not certain */
 } lk_inference;
 
@@ -89,6 +90,7 @@ typedef struct lk_inference {
 struct lk_op_class {
   lk_op_row row; /* what others may know */
   size_t params_size;
+  size_t found_size;  /* of what `infer` finds out and `plan` needs too; 0: nothing */
   int32_t element_op; /* lk_element_op of an element-wise function that is no post-op; else 0 */
   /* Reads attributes into zeroed `params`; failures are noted in `attrs`. NULL: no attributes. */
   void (*parse)(lk_attrs *attrs, void *params);

@@ -84,12 +84,21 @@ static lk_status check_in_place(const lk_planner *planner, lk_error *error) {
                  lk_tensor_text(in, in_text), lk_tensor_text(out, out_text));
 }
 
+/* Room for what `infer` leaves to `plan`. */
+static lk_status make_found(lk_planner *planner, lk_inference *inference, lk_error *error) {
+  const size_t bytes = planner->node->class_->found_size;
+  if (bytes == 0) return LK_OK;
+  planner->found = inference->found = lk_bump_alloc(&planner->memory, bytes);
+  return planner->found != NULL ? LK_OK : lk_fail_memory(error, "a plan", bytes);
+}
+
 static lk_status plan_steps(lk_planner *planner, lk_error *error) {
   const lk_op_node *node = planner->node;
   const lk_tensor *inputs = planner->inputs;
   bool is_empty = true;
   LK_RETURN_NOT_OK(check_inputs(node, inputs, error));
   lk_inference inference = {.node = node, .inputs = inputs, .outputs = planner->outputs};
+  LK_RETURN_NOT_OK(make_found(planner, &inference, error));
   LK_RETURN_NOT_OK(lk_op_infer(&inference, error));
   for (uint32_t i = 0; i < node->n_outputs; i++) {
     LK_RETURN_NOT_OK(lk_tensor_size(&planner->outputs[i], "an output", NULL, NULL, error));

@@ -31,6 +31,7 @@ struct lk_planner {
   lk_plan_body *body;      /* &draft */
   lk_tensor *inputs;       /* as bound; a constant as the node has it; zero where it is absent */
   lk_tensor_desc *outputs; /* those of `arrays` */
+  const void *found;       /* what `infer` has left for `plan` */
   /* planner.c's */
   lk_plan_body draft;
   lk_plan_arrays arrays;

@@ -30,7 +30,7 @@ static lk_pool_geometry geometry_of(const lk_window_shape *shape, const lk_tenso
     geometry.strides[missing + i] = shape->strides[i];
     geometry.dilations[missing + i] = shape->dilations[i];
     geometry.begin[missing + i] = shape->begin[i];
-    geometry.declared[missing + i] = shape->declared[i];
+    geometry.declared[missing + i] = shape->end[i];
   }
   return geometry;
 }

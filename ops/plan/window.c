@@ -2,21 +2,73 @@
 #include "ops/plan/window.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/status.h"
 
 /* Sizes beyond this are refused, so that sums of a few of them cannot overflow. */
 #define MAX_EXTENT ((int64_t)1 << 40)
 
+/* ---- when an op is made: what the attributes say by themselves ---- */
+
+static void check_values(lk_attrs *attrs, const char *name, const int64_t *values, uint32_t count,
+                         int64_t least) {
+  for (uint32_t i = 0; i < count; i++) {
+    if (values[i] >= least && values[i] <= MAX_EXTENT) continue;
+    lk_attrs_fail(attrs, LK_OUT_OF_RANGE,
+                  "attribute '%s' has value %" PRId64 ", at least %" PRId64 " and at most 2^40",
+                  name, values[i], least);
+  }
+}
+
+/* Returns how many values there are; without any, `out` has the default. */
+static uint32_t read_values(lk_attrs *attrs, const char *name, int64_t least, int64_t fallback,
+                            int64_t out[LK_MAX_SPATIAL]) {
+  const uint32_t count = lk_attrs_ints(attrs, name, out, LK_MAX_SPATIAL);
+  check_values(attrs, name, out, count, least);
+  for (uint32_t i = count; i < LK_MAX_SPATIAL; i++) out[i] = fallback;
+  return count;
+}
+
+static void read_pads(lk_attrs *attrs, lk_window *out) {
+  int64_t pads[2 * LK_MAX_SPATIAL] = {0};
+  out->n_pads = lk_attrs_ints(attrs, "pads", pads, 2 * LK_MAX_SPATIAL);
+  check_values(attrs, "pads", pads, out->n_pads, 0);
+  const uint32_t rank = out->n_pads / 2;
+  memcpy(out->begin, pads, rank * sizeof pads[0]);
+  memcpy(out->end, pads + rank, rank * sizeof pads[0]);
+}
+
+/* With so many values for each of `each` to a dimension; one more attribute's. */
+static void add_rank(lk_window *window, uint32_t count, uint32_t each) {
+  if (count == 0) return;
+  const uint32_t rank = count % each == 0 ? count / each : LK_RANK_UNKNOWN;
+  window->rank = window->rank == 0 || window->rank == rank ? rank : LK_RANK_UNKNOWN;
+}
+
 void lk_window_parse(lk_attrs *attrs, lk_window *out) {
   static const char *const pads[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"};
-  out->n_kernel = lk_attrs_ints(attrs, "kernel_shape", out->kernel, LK_MAX_SPATIAL);
-  out->n_strides = lk_attrs_ints(attrs, "strides", out->strides, LK_MAX_SPATIAL);
-  out->n_dilations = lk_attrs_ints(attrs, "dilations", out->dilations, LK_MAX_SPATIAL);
-  out->n_pads = lk_attrs_ints(attrs, "pads", out->pads, 2 * LK_MAX_SPATIAL);
+  out->n_kernel = read_values(attrs, "kernel_shape", 1, 1, out->kernel);
+  out->n_strides = read_values(attrs, "strides", 1, 1, out->strides);
+  out->n_dilations = read_values(attrs, "dilations", 1, 1, out->dilations);
+  read_pads(attrs, out);
   out->auto_pad = lk_attrs_choice(attrs, "auto_pad", pads, 4, LK_PAD_NOTSET);
   out->ceil_mode = lk_attrs_int(attrs, "ceil_mode", 0) != 0;
+  add_rank(out, out->n_kernel, 1);
+  add_rank(out, out->n_strides, 1);
+  add_rank(out, out->n_dilations, 1);
+  add_rank(out, out->n_pads, 2);
 }
+
+void lk_window_parse_transposed(lk_attrs *attrs, lk_window *out) {
+  lk_window_parse(attrs, out);
+  out->n_output_padding = read_values(attrs, "output_padding", 0, 0, out->output_padding);
+  out->n_output_shape = read_values(attrs, "output_shape", 1, 1, out->output_shape);
+  add_rank(out, out->n_output_padding, 1);
+  add_rank(out, out->n_output_shape, 1);
+}
+
+/* ---- for each size ---- */
 
 static lk_status check_count(const char *name, uint32_t count, uint32_t wanted, lk_error *error) {
   if (count == 0 || count == wanted) return LK_OK;
@@ -25,54 +77,60 @@ static lk_status check_count(const char *name, uint32_t count, uint32_t wanted, 
                  name, count, wanted);
 }
 
-static lk_status check_range(const char *name, int64_t value, int64_t least, lk_error *error) {
-  if (value >= least && value <= MAX_EXTENT) return LK_OK;
-  return lk_fail(error, LK_OUT_OF_RANGE,
-                 "attribute '%s' has value %" PRId64 ", at least %" PRId64 " and at most 2^40",
-                 name, value, least);
-}
-
-/* Everything that the attributes say by themselves, checked. */
-static lk_status fill(const lk_window *window, uint32_t rank, const int64_t *kernel,
-                      lk_window_shape *out, lk_error *error) {
+static lk_status check_rank(const lk_window *window, uint32_t rank, lk_error *error) {
   if (rank < 1 || rank > LK_MAX_SPATIAL) {
     return lk_fail(error, LK_UNSUPPORTED, "%" PRIu32 " spatial dimensions, 1 to %d are supported",
                    rank, LK_MAX_SPATIAL);
   }
-  *out = (lk_window_shape){.rank = rank};
+  if (window->rank == rank || window->rank == 0) return LK_OK;
   LK_RETURN_NOT_OK(check_count("kernel_shape", window->n_kernel, rank, error));
   LK_RETURN_NOT_OK(check_count("strides", window->n_strides, rank, error));
   LK_RETURN_NOT_OK(check_count("dilations", window->n_dilations, rank, error));
   LK_RETURN_NOT_OK(check_count("pads", window->n_pads, 2 * rank, error));
   LK_RETURN_NOT_OK(check_count("output_padding", window->n_output_padding, rank, error));
-  LK_RETURN_NOT_OK(check_count("output_shape", window->n_output_shape, rank, error));
-  if (window->n_kernel == 0 && kernel == NULL) {
+  return check_count("output_shape", window->n_output_shape, rank, error);
+}
+
+/* A dimension of the kernel, of the attribute or of the weights: not known yet, or in range, also
+ * with its dilation. */
+static lk_status check_kernel(const lk_window *window, uint32_t i, const int64_t *weights,
+                              int64_t kernel, lk_error *error) {
+  if (kernel < 0 && window->n_kernel == 0) return LK_OK;
+  if (kernel < 1 || kernel > MAX_EXTENT) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "attribute 'kernel_shape' has value %" PRId64 ", at least 1 and at most 2^40",
+                   kernel);
+  }
+  if (weights != NULL && lk_dims_differ(weights[i], kernel)) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "attribute 'kernel_shape' says %" PRId64 ", the weights have %" PRId64, kernel,
+                   weights[i]);
+  }
+  if (kernel > 1 && window->dilations[i] > 1 && window->dilations[i] > MAX_EXTENT / kernel) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "kernel %" PRId64 " with dilation %" PRId64 " is over 2^40", kernel,
+                   window->dilations[i]);
+  }
+  return LK_OK;
+}
+
+/* Everything but the output's size, as it is without auto_pad. */
+static lk_status begin_shape(const lk_window *window, uint32_t rank, const int64_t *weights,
+                             lk_window_shape *out, lk_error *error) {
+  LK_RETURN_NOT_OK(check_rank(window, rank, error));
+  if (window->n_kernel == 0 && weights == NULL) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "attribute 'kernel_shape' is missing, it is required");
   }
+  out->rank = rank;
   for (uint32_t i = 0; i < rank; i++) {
-    out->kernel[i] = window->n_kernel > 0 ? window->kernel[i] : kernel[i];
-    out->strides[i] = window->n_strides > 0 ? window->strides[i] : 1;
-    out->dilations[i] = window->n_dilations > 0 ? window->dilations[i] : 1;
-    out->begin[i] = window->n_pads > 0 ? window->pads[i] : 0;
-    out->end[i] = window->n_pads > 0 ? window->pads[rank + i] : 0;
-    LK_RETURN_NOT_OK(check_range("strides", out->strides[i], 1, error));
-    LK_RETURN_NOT_OK(check_range("dilations", out->dilations[i], 1, error));
-    LK_RETURN_NOT_OK(check_range("pads", out->begin[i], 0, error));
-    LK_RETURN_NOT_OK(check_range("pads", out->end[i], 0, error));
-    if (out->kernel[i] < 0 && window->n_kernel == 0) continue; /* not known yet */
-    LK_RETURN_NOT_OK(check_range("kernel_shape", out->kernel[i], 1, error));
-    if (kernel != NULL && lk_dims_differ(kernel[i], out->kernel[i])) {
-      return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "attribute 'kernel_shape' says %" PRId64 ", the weights have %" PRId64,
-                     out->kernel[i], kernel[i]);
-    }
-    if (out->kernel[i] == 1) out->dilations[i] = 1; /* means the same */
-    if (out->dilations[i] > MAX_EXTENT / out->kernel[i]) {
-      return lk_fail(error, LK_OUT_OF_RANGE,
-                     "kernel %" PRId64 " with dilation %" PRId64 " is over 2^40", out->kernel[i],
-                     out->dilations[i]);
-    }
+    const int64_t kernel = window->n_kernel > 0 ? window->kernel[i] : weights[i];
+    LK_RETURN_NOT_OK(check_kernel(window, i, weights, kernel, error));
+    out->kernel[i] = kernel;
+    out->strides[i] = window->strides[i];
+    out->dilations[i] = kernel == 1 ? 1 : window->dilations[i]; /* means the same */
+    out->begin[i] = window->auto_pad == LK_PAD_VALID ? 0 : window->begin[i];
+    out->end[i] = window->auto_pad == LK_PAD_VALID ? 0 : window->end[i];
   }
   return LK_OK;
 }
@@ -102,7 +160,7 @@ static int64_t open_output(const lk_window *window, const lk_window_shape *shape
 lk_status lk_window_infer(const lk_window *window, uint32_t rank, const int64_t *in,
                           const int64_t *kernel, lk_dims *dims, lk_window_shape *out,
                           lk_error *error) {
-  LK_RETURN_NOT_OK(fill(window, rank, kernel, out, error));
+  LK_RETURN_NOT_OK(begin_shape(window, rank, kernel, out, error));
   for (uint32_t i = 0; i < rank; i++) {
     const int64_t extent = (out->kernel[i] - 1) * out->dilations[i] + 1;
     const int64_t stride = out->strides[i];
@@ -110,7 +168,6 @@ lk_status lk_window_infer(const lk_window *window, uint32_t rank, const int64_t 
       return lk_fail(error, LK_OUT_OF_RANGE,
                      "spatial dimension %" PRIu32 " is %" PRId64 ", at most 2^40", i, in[i]);
     }
-    if (window->auto_pad == LK_PAD_VALID) out->begin[i] = out->end[i] = 0;
     if (in[i] < 0 || (out->kernel[i] < 0 && !is_same(window->auto_pad))) {
       out->out[i] = open_output(window, out, i, in[i], dims);
       continue;
@@ -119,10 +176,8 @@ lk_status lk_window_infer(const lk_window *window, uint32_t rank, const int64_t 
       out->out[i] = (in[i] + stride - 1) / stride;
       split_padding((out->out[i] - 1) * stride + extent - in[i], window->auto_pad, &out->begin[i],
                     &out->end[i]);
-      out->declared[i] = out->end[i];
       continue;
     }
-    out->declared[i] = out->end[i];
     const int64_t room = in[i] + out->begin[i] + out->end[i] - extent;
     if (room < 0) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
@@ -135,8 +190,6 @@ lk_status lk_window_infer(const lk_window *window, uint32_t rank, const int64_t 
         out->out[i] * stride < in[i] + out->begin[i]) {
       out->out[i]++;
     }
-    /* the padding with which the last window ends exactly at the border */
-    out->end[i] = (out->out[i] - 1) * stride + extent - in[i] - out->begin[i];
   }
   return LK_OK;
 }
@@ -157,20 +210,15 @@ lk_status lk_window_infer_transposed(const lk_window *window, uint32_t rank, con
                                      const int64_t *kernel, lk_dims *dims, lk_window_shape *out,
                                      lk_error *error) {
   const int64_t *output_shape = window->n_output_shape > 0 ? window->output_shape : NULL;
-  LK_RETURN_NOT_OK(fill(window, rank, kernel, out, error));
+  LK_RETURN_NOT_OK(begin_shape(window, rank, kernel, out, error));
   for (uint32_t i = 0; i < rank; i++) {
     const int64_t extent = (out->kernel[i] - 1) * out->dilations[i] + 1;
-    const int64_t extra = window->output_padding[i]; /* 0 where it is not given */
+    const int64_t extra = window->output_padding[i];
     if (in[i] > MAX_EXTENT || (in[i] > 1 && out->strides[i] > MAX_EXTENT / in[i])) {
       return lk_fail(error, LK_OUT_OF_RANGE,
                      "spatial dimension %" PRIu32 " is %" PRId64 ", at most 2^40 with the stride",
                      i, in[i]);
     }
-    LK_RETURN_NOT_OK(check_range("output_padding", extra, 0, error));
-    if (output_shape != NULL) {
-      LK_RETURN_NOT_OK(check_range("output_shape", output_shape[i], 1, error));
-    }
-    if (window->auto_pad == LK_PAD_VALID && output_shape == NULL) out->begin[i] = out->end[i] = 0;
     if (in[i] < 0 || out->kernel[i] < 0) {
       out->out[i] = output_shape != NULL ? output_shape[i]
                                          : open_transposed(window, out, i, in[i], extra, dims);
@@ -195,8 +243,6 @@ lk_status lk_window_infer_transposed(const lk_window *window, uint32_t rank, con
                      ", at least %" PRId64,
                      i, out->out[i], least);
     }
-    /* output_padding is negative padding at the end */
-    out->end[i] = (in[i] - 1) * out->strides[i] + extent - out->begin[i] - out->out[i];
   }
   return LK_OK;
 }

@@ -12,12 +12,16 @@ typedef enum lk_auto_pad {
   LK_PAD_VALID
 } lk_auto_pad;
 
-/* As the attributes say; counts of 0 mean "not given". */
+/* As the attributes say, which are checked as far as they can be without an input. */
 typedef struct lk_window {
+  /* with the defaults of those that are not given: 1, and no padding */
   int64_t kernel[LK_MAX_SPATIAL], strides[LK_MAX_SPATIAL], dilations[LK_MAX_SPATIAL];
-  int64_t pads[2 * LK_MAX_SPATIAL];
+  int64_t begin[LK_MAX_SPATIAL], end[LK_MAX_SPATIAL];                   /* padding */
   int64_t output_padding[LK_MAX_SPATIAL], output_shape[LK_MAX_SPATIAL]; /* of a transposed one */
+  /* how many values are given; 0: none */
   uint32_t n_kernel, n_strides, n_dilations, n_pads, n_output_padding, n_output_shape;
+  uint32_t rank;     /* spatial, as far as these say: 0 if none is given, LK_RANK_UNKNOWN if they
+                        differ, which no input fits */
   uint32_t auto_pad; /* lk_auto_pad */
   bool ceil_mode;
 } lk_window;
@@ -26,18 +30,20 @@ typedef struct lk_window {
 typedef struct lk_window_shape {
   uint32_t rank; /* spatial */
   int64_t kernel[LK_MAX_SPATIAL], strides[LK_MAX_SPATIAL], dilations[LK_MAX_SPATIAL];
-  int64_t begin[LK_MAX_SPATIAL], end[LK_MAX_SPATIAL], out[LK_MAX_SPATIAL];
-  int64_t declared[LK_MAX_SPATIAL]; /* padding at the end without what `end` has more for the sake
-                                       of ceil_mode; lk_window_infer only */
+  int64_t begin[LK_MAX_SPATIAL], out[LK_MAX_SPATIAL];
+  int64_t end[LK_MAX_SPATIAL]; /* padding, without what the last window has more for the sake of
+                                  ceil_mode */
 } lk_window_shape;
 
 /* Reads kernel_shape, strides, dilations, pads, auto_pad and ceil_mode. `out` comes zeroed. */
 void lk_window_parse(lk_attrs *attrs, lk_window *out);
+/* The same for a transposed convolution, with output_padding and output_shape. */
+void lk_window_parse_transposed(lk_attrs *attrs, lk_window *out);
 
 /* Output size and padding for an input of `rank` spatial dimensions `in`. `kernel` is used where
- * the attribute is not given (a convolution's weights). With ceil_mode, `end` is raised so that
- * the last window fits; a window that would start in the end padding is left out (as ONNX says).
- * With auto_pad, ceil_mode makes no difference: ONNX's formulas for the two come to the same.
+ * the attribute is not given (a convolution's weights). With ceil_mode, the last window may reach
+ * beyond the padding; one that would start in the end padding is left out (as ONNX says). With
+ * auto_pad, ceil_mode makes no difference: ONNX's formulas for the two come to the same.
  *
  * Before all is known, `in` and `kernel` may be terms of `dims`. Where they are, `out` is set,
  * which may be one too, and padding says nothing. `dims` is NULL when all are numbers. */

@@ -184,10 +184,15 @@ TEST(Conv, NamesWhatIsWrong) {
   conv(x, w).attr("group", 0).expect_create(LK_OUT_OF_RANGE, "'group' is 0");
   conv(x, w).attr("group", INT64_MAX).expect_bind(LK_INVALID_ARGUMENT, "groups");
   conv(x, w).attr_ints("strides", {1}).expect_bind(LK_INVALID_ARGUMENT, "'strides' has 1 values");
-  conv(x, w).attr_ints("strides", {0, 1}).expect_bind(LK_OUT_OF_RANGE, "'strides' has value 0");
-  conv(x, w).attr_ints("dilations", {1, INT64_MAX}).expect_bind(LK_OUT_OF_RANGE, "'dilations'");
-  conv(x, w).attr_ints("pads", {0, -1, 0, 0}).expect_bind(LK_OUT_OF_RANGE, "'pads' has value -1");
+  conv(x, w).attr_ints("strides", {0, 1}).expect_create(LK_OUT_OF_RANGE, "'strides' has value 0");
+  conv(x, w).attr_ints("dilations", {1, INT64_MAX}).expect_create(LK_OUT_OF_RANGE, "'dilations'");
+  conv(x, w).attr_ints("pads", {0, -1, 0, 0}).expect_create(LK_OUT_OF_RANGE, "'pads' has value -1");
   conv(x, w).attr_ints("pads", {0, 0}).expect_bind(LK_INVALID_ARGUMENT, "'pads' has 2 values");
+  conv(x, w).attr_ints("pads", {0, 0, 0}).expect_bind(LK_INVALID_ARGUMENT, "'pads' has 3 values");
+  conv(x, w)
+      .attr_ints("strides", {1, 1})
+      .attr_ints("dilations", {1, 1, 1})
+      .expect_bind(LK_INVALID_ARGUMENT, "'dilations' has 3 values");
   conv(x, w).attr_ints("kernel_shape", {3, 2}).expect_bind(LK_INVALID_ARGUMENT, "'kernel_shape'");
   conv(x, w).attr_text("auto_pad", "SAME").expect_create(LK_UNSUPPORTED, "auto_pad");
   conv(x, w).attr_float("group", 1.0F).expect_create(LK_INVALID_ARGUMENT, "group");
