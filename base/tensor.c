@@ -59,21 +59,20 @@ lk_status lk_tensor_size(const lk_tensor_desc *desc, const char *what, int64_t *
                    desc->rank, LK_MAX_RANK);
   }
   int64_t bytes = (int64_t)size;
-  bool empty = false;
+  bool empty = false, overflows = false;
   for (uint32_t i = 0; i < desc->rank; i++) {
     if (desc->dims[i] < 0) {
       return lk_fail(error, LK_OUT_OF_RANGE,
                      "failed to size %s: dimension %" PRIu32 " is %" PRId64 ", at least 0", what, i,
                      desc->dims[i]);
     }
-    if (desc->dims[i] == 0) empty = true;
+    empty = empty || desc->dims[i] == 0;
+    overflows = __builtin_mul_overflow(bytes, desc->dims[i], &bytes) || overflows;
   }
-  for (uint32_t i = 0; i < desc->rank && !empty; i++) {
-    if (__builtin_mul_overflow(bytes, desc->dims[i], &bytes)) {
-      char text[LK_TENSOR_TEXT_CAPACITY];
-      return lk_fail(error, LK_OUT_OF_RANGE, "failed to size %s: %s has more than 2^63 bytes", what,
-                     lk_tensor_text(desc, text));
-    }
+  if (overflows && !empty) {
+    char text[LK_TENSOR_TEXT_CAPACITY];
+    return lk_fail(error, LK_OUT_OF_RANGE, "failed to size %s: %s has more than 2^63 bytes", what,
+                   lk_tensor_text(desc, text));
   }
   if (empty) bytes = 0;
   if (out_bytes != NULL) *out_bytes = bytes;

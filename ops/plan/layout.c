@@ -6,20 +6,20 @@
 #include "base/status.h"
 #include "base/tensor.h"
 
+bool lk_layout_fits(const lk_tensor_desc *desc) {
+  return desc->layout == LK_LAYOUT_PLAIN ||
+         (desc->layout == LK_LAYOUT_CHANNELS_LAST && desc->rank >= 3);
+}
+
 lk_status lk_layout_bytes(const lk_tensor_desc *desc, uint64_t *out_bytes, lk_error *error) {
   *out_bytes = 0;
   int64_t bytes = 0;
   LK_RETURN_NOT_OK(lk_tensor_size(desc, "a tensor", NULL, &bytes, error));
-  if (desc->layout != LK_LAYOUT_PLAIN && desc->layout != LK_LAYOUT_CHANNELS_LAST) {
+  if (!lk_layout_fits(desc)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to describe a tensor: layout %" PRIu32 ", which is neither plain nor "
-                   "channels-last",
-                   desc->layout);
-  }
-  if (desc->layout == LK_LAYOUT_CHANNELS_LAST && desc->rank < 3) {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to describe a tensor: channels-last with rank %" PRIu32 ", at least 3",
-                   desc->rank);
+                   "failed to describe a tensor: layout %" PRIu32 " with rank %" PRIu32
+                   ", 0 (plain), or 1 (channels-last) with a rank of at least 3",
+                   desc->layout, desc->rank);
   }
   *out_bytes = (uint64_t)bytes;
   return LK_OK;

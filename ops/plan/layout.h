@@ -4,8 +4,11 @@
 #include <latchkey/base.h>
 #include <stdbool.h>
 
-/* Bytes of a tensor in its layout. LK_INVALID_ARGUMENT: a layout that is none of the two, or
- * channels-last with a rank under 3; and what lk_tensor_size says. */
+/* Whether it is one of the two, with a rank that it can have. */
+bool lk_layout_fits(const lk_tensor_desc *desc);
+
+/* Bytes of a tensor in its layout. LK_INVALID_ARGUMENT: the layout does not fit; and what
+ * lk_tensor_size says. */
 lk_status lk_layout_bytes(const lk_tensor_desc *desc, uint64_t *out_bytes, lk_error *error);
 
 /* The two layouts put these dimensions at the same places: one channel, or one pixel. */

@@ -108,15 +108,19 @@ typedef struct row_types {
   uint32_t inputs[LK_MAX_TYPE_GROUPS]; /* which one has */
 } row_types;
 
-/* The letter of the `index`th of `letters`, as a number; the last one goes for those behind it. */
-static uint32_t group_of(const char *letters, uint32_t index) {
-  const size_t count = strlen(letters);
-  return (uint32_t)(letters[index < count ? index : count - 1] - 'T');
+/* Of the letters of a row, that of the next input or output; the last one goes for those behind
+ * it. */
+static const char *next_letter(const char *letter) {
+  return letter[1] != '\0' ? letter + 1 : letter;
 }
 
-static lk_status add_type(const lk_op_row *row, row_types *types, uint32_t index, uint32_t dtype,
-                          lk_error *error) {
-  const uint32_t group = group_of(row->input_types, index);
+/* A letter as a number. */
+static uint32_t group_of(char letter) {
+  return (uint32_t)(letter - 'T');
+}
+
+static lk_status add_type(const lk_op_row *row, row_types *types, uint32_t index, uint32_t group,
+                          uint32_t dtype, lk_error *error) {
   const uint32_t set = row->types[group];
   uint32_t *bound = &types->dtypes[group];
   if (dtype == LK_DTYPE_NONE) return LK_OK;
@@ -138,8 +142,7 @@ static lk_status add_type(const lk_op_row *row, row_types *types, uint32_t index
 }
 
 /* LK_DTYPE_NONE: the row does not say, or no input has said. */
-static uint32_t output_type(const lk_op_row *row, const row_types *types, uint32_t index) {
-  const uint32_t group = group_of(row->output_types, index);
+static uint32_t output_type(const lk_op_row *row, const row_types *types, uint32_t group) {
   if (group >= LK_MAX_TYPE_GROUPS) return LK_DTYPE_NONE; /* '?' */
   const uint32_t set = row->types[group];
   if (types->dtypes[group] != LK_DTYPE_NONE) return types->dtypes[group];
@@ -149,15 +152,20 @@ static uint32_t output_type(const lk_op_row *row, const row_types *types, uint32
 
 lk_status lk_op_infer(lk_inference *self, lk_error *error) {
   const lk_op_node *node = self->node;
+  const lk_op_row *row = &node->class_->row;
   row_types types = {0};
+  const char *letter = row->input_types;
   self->copy_of = -1;
   for (uint32_t i = 0; i < node->n_operands; i++) {
     const uint32_t dtype = lk_op_has(node, i) ? self->inputs[i].desc.dtype : LK_DTYPE_NONE;
-    LK_RETURN_NOT_OK(add_type(&node->class_->row, &types, i, dtype, error));
+    LK_RETURN_NOT_OK(add_type(row, &types, i, group_of(*letter), dtype, error));
+    letter = next_letter(letter);
   }
+  letter = row->output_types;
   for (uint32_t i = 0; i < node->n_outputs; i++) {
-    self->outputs[i] = (lk_tensor_desc){.dtype = output_type(&node->class_->row, &types, i),
+    self->outputs[i] = (lk_tensor_desc){.dtype = output_type(row, &types, group_of(*letter)),
                                         .rank = LK_RANK_UNKNOWN};
+    letter = next_letter(letter);
   }
   LK_RETURN_NOT_OK(node->class_->infer(self, error));
   if (self->dims == NULL) return LK_OK;

@@ -27,18 +27,16 @@ static lk_status refuse_input(const lk_tensor *input, uint32_t index, lk_error *
                  "failed to read %s: its value must be known when shapes are bound", what);
 }
 
-/* Types and shapes of inputs, before the operator's own rules. */
+/* Types and shapes of inputs, before the operator's own rules. Constants were checked with the
+ * node. */
 static lk_status check_inputs(const lk_op_node *node, const lk_tensor *inputs, lk_error *error) {
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     const lk_tensor *input = &inputs[i];
     int64_t elements = 0;
-    uint64_t bytes = 0;
-    if (lk_op_is_absent(node, i)) continue;
+    if (lk_op_is_absent(node, i) || node->constants[i].content != NULL) continue;
     const bool is_value = i < 64 && (node->class_->row.shape_inputs >> i & 1) != 0;
     if (lk_tensor_size(&input->desc, "an input", &elements, NULL, NULL) != LK_OK ||
-        input->desc.layout == LK_LAYOUT_ANY ||
-        lk_layout_bytes(&input->desc, &bytes, NULL) != LK_OK ||
-        (is_value && input->data == NULL && elements > 0)) {
+        !lk_layout_fits(&input->desc) || (is_value && input->data == NULL && elements > 0)) {
       return refuse_input(input, i, error);
     }
   }
@@ -57,8 +55,9 @@ static lk_status check_post_ops(const lk_op_node *node, const lk_tensor *inputs,
     const lk_tensor_desc *operand = &inputs[node->post_ops[i].input].desc;
     lk_tensor_desc together = {0};
     if (operand->dtype == LK_F32 &&
-        lk_broadcast_dims(NULL, to, operand, &together, NULL) == LK_OK &&
-        lk_shape_equal(&together, to)) {
+        (lk_shape_equal(operand, to) ||
+         (lk_broadcast_dims(NULL, to, operand, &together, NULL) == LK_OK &&
+          lk_shape_equal(&together, to)))) {
       continue;
     }
     char text[LK_TENSOR_TEXT_CAPACITY], to_text[LK_TENSOR_TEXT_CAPACITY];
