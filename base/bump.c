@@ -8,6 +8,8 @@
 
 enum { FIRST_CAPACITY = 4 };
 
+_Static_assert(alignof(max_align_t) == LK_BUMP_ALIGNMENT, "pieces are for any type");
+
 typedef struct lk_bump_chunk {
   struct lk_bump_chunk *next;
   alignas(max_align_t) unsigned char bytes[];
@@ -15,7 +17,7 @@ typedef struct lk_bump_chunk {
 
 /* The next pieces come from `memory`. */
 static void fill_from(lk_bump *self, void *memory, size_t bytes) {
-  const size_t mask = alignof(max_align_t) - 1;
+  const size_t mask = LK_BUMP_ALIGNMENT - 1;
   const size_t skipped = (size_t)(-(uintptr_t)memory & mask);
   self->at = self->end = memory;
   if (bytes < skipped) return;
@@ -47,25 +49,21 @@ static void *add_chunk(lk_bump *self, size_t bytes) {
   return fresh->bytes;
 }
 
-void *lk_bump_alloc(lk_bump *self, size_t bytes) {
-  const size_t mask = alignof(max_align_t) - 1;
-  if (bytes > SIZE_MAX - mask - sizeof(lk_bump_chunk)) return NULL;
-  bytes = (bytes + mask) & ~mask;
-  if (self->at == NULL || (size_t)(self->end - self->at) < bytes) {
-    /* a large piece has a chunk of its own, and leaves what there is to small ones */
-    if (bytes > self->chunk_bytes / 4) return add_chunk(self, bytes);
-    void *chunk = add_chunk(self, self->chunk_bytes);
-    if (chunk == NULL) return NULL;
-    fill_from(self, chunk, self->chunk_bytes);
-  }
+void *lk_bump_alloc_more(lk_bump *self, size_t bytes) {
+  if (bytes > SIZE_MAX - LK_BUMP_ALIGNMENT - sizeof(lk_bump_chunk)) return NULL;
+  /* a large piece has a chunk of its own, and leaves what there is to small ones */
+  if (bytes > self->chunk_bytes / 4) return add_chunk(self, bytes);
+  void *chunk = add_chunk(self, self->chunk_bytes);
+  if (chunk == NULL) return NULL;
+  fill_from(self, chunk, self->chunk_bytes);
   void *piece = self->at;
-  self->at += bytes;
+  self->at += lk_bump_round(bytes);
   return piece;
 }
 
-int lk_bump_grow(lk_bump *self, void **items, size_t count, size_t *capacity, size_t item_size) {
+int lk_bump_grow_more(lk_bump *self, void **items, size_t count, size_t *capacity,
+                      size_t item_size) {
   size_t bytes = 0;
-  if (count < *capacity) return 1;
   const size_t grown = *capacity > 0 ? 2 * *capacity : FIRST_CAPACITY;
   if (__builtin_mul_overflow(grown, item_size, &bytes)) return 0;
   void *copy = lk_bump_alloc(self, bytes);

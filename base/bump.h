@@ -19,12 +19,32 @@ lk_bump lk_bump_begin(const lk_allocator *allocator, void *room, size_t room_byt
 /* Takes everything back. */
 void lk_bump_end(lk_bump *self);
 
+enum { LK_BUMP_ALIGNMENT = 16 }; /* of any type */
+
+static inline size_t lk_bump_round(size_t bytes) {
+  return (bytes + LK_BUMP_ALIGNMENT - 1) / LK_BUMP_ALIGNMENT * LK_BUMP_ALIGNMENT;
+}
+/* From a new chunk. */
+void *lk_bump_alloc_more(lk_bump *self, size_t bytes);
+
 /* `bytes` for any type; NULL: no memory. */
-void *lk_bump_alloc(lk_bump *self, size_t bytes);
+static inline void *lk_bump_alloc(lk_bump *self, size_t bytes) {
+  unsigned char *piece = self->at;
+  const size_t left = (size_t)(self->end - piece); /* a multiple of the alignment */
+  if (bytes > left || left == 0) return lk_bump_alloc_more(self, bytes);
+  self->at = piece + lk_bump_round(bytes);
+  return piece;
+}
 
 /* Makes room for one more element in a dynamic array, as LK_GROW does. The former array stays where
  * it is until the end. */
 #define LK_BUMP_GROW(bump, items, count, capacity)                                                 \
   lk_bump_grow((bump), (void **)&(items), (count), &(capacity), sizeof *(items))
+/* To a larger array. */
+int lk_bump_grow_more(lk_bump *self, void **items, size_t count, size_t *capacity,
+                      size_t item_size);
 /* Returns 0 when there is no memory. */
-int lk_bump_grow(lk_bump *self, void **items, size_t count, size_t *capacity, size_t item_size);
+static inline int lk_bump_grow(lk_bump *self, void **items, size_t count, size_t *capacity,
+                               size_t item_size) {
+  return count < *capacity || lk_bump_grow_more(self, items, count, capacity, item_size);
+}

@@ -132,14 +132,14 @@ static double kernel_elements(const lk_tensor_desc *w) {
   return w->dims[0] > 0 ? (double)lk_elements(w) / (double)w->dims[0] : 0;
 }
 
-static double conv_flops(const lk_tensor_desc *inputs, const lk_tensor_desc *outputs) {
-  return 2 * (double)lk_elements(&outputs[0]) * kernel_elements(&inputs[1]);
+static double conv_flops(const lk_tensor *inputs, const lk_tensor_desc *outputs) {
+  return 2 * (double)lk_elements(&outputs[0]) * kernel_elements(&inputs[1].desc);
 }
 
 /* Every element of the input goes through M / groups kernels. */
-static double conv_transpose_flops(const lk_tensor_desc *inputs, const lk_tensor_desc *outputs) {
+static double conv_transpose_flops(const lk_tensor *inputs, const lk_tensor_desc *outputs) {
   (void)outputs;
-  return 2 * (double)lk_elements(&inputs[0]) * kernel_elements(&inputs[1]);
+  return 2 * (double)lk_elements(&inputs[0].desc) * kernel_elements(&inputs[1].desc);
 }
 
 /* Dimensions that are not there come first, as memory has them. */

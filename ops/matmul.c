@@ -127,14 +127,14 @@ static lk_status infer_gemm(lk_inference *self, lk_error *error) {
 }
 
 /* As many of each element of the output as the sum that it is has terms. */
-static double matmul_flops(const lk_tensor_desc *inputs, const lk_tensor_desc *outputs) {
-  const lk_tensor_desc *a = &inputs[0];
+static double matmul_flops(const lk_tensor *inputs, const lk_tensor_desc *outputs) {
+  const lk_tensor_desc *a = &inputs[0].desc;
   return 2 * (double)lk_elements(&outputs[0]) * (double)a->dims[a->rank - 1];
 }
 
-static double gemm_flops(const lk_tensor_desc *inputs, const lk_tensor_desc *outputs) {
+static double gemm_flops(const lk_tensor *inputs, const lk_tensor_desc *outputs) {
   const int64_t rows = outputs[0].dims[0];
-  const double sums = rows > 0 ? (double)lk_elements(&inputs[0]) / (double)rows : 0;
+  const double sums = rows > 0 ? (double)lk_elements(&inputs[0].desc) / (double)rows : 0;
   return 2 * (double)lk_elements(&outputs[0]) * sums;
 }
 

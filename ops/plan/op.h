@@ -106,7 +106,7 @@ struct lk_op_class {
    * of operators share one (shape.c). */
   lk_status (*infer)(lk_inference *self, lk_error *error);
   /* Multiplications and additions, for shapes that are known. NULL: a few for each element. */
-  double (*flops)(const lk_tensor_desc *inputs, const lk_tensor_desc *outputs);
+  double (*flops)(const lk_tensor *inputs, const lk_tensor_desc *outputs);
   /* Emits the steps. Not called when all outputs are empty. */
   lk_status (*plan)(lk_planner *planner, lk_error *error);
 };

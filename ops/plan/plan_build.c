@@ -106,7 +106,7 @@ static lk_status plan_steps(lk_planner *planner, lk_error *error) {
   LK_RETURN_NOT_OK(check_post_ops(node, inputs, &planner->outputs[0], error));
   if (!is_empty) LK_RETURN_NOT_OK(node->class_->plan(planner, error));
   if (node->class_->flops != NULL) {
-    planner->draft.flops = node->class_->flops(planner->arrays.inputs, planner->outputs);
+    planner->draft.flops = node->class_->flops(inputs, planner->outputs);
   }
   return check_in_place(planner, error);
 }

@@ -37,22 +37,18 @@ lk_status lk_planner_begin(lk_planner *planner, lk_ops_env *env, const lk_op_nod
                                   .in_place_input = -1};
   planner->body = &planner->draft;
   planner->inputs = take(planner, node->n_inputs, sizeof *planner->inputs);
-  arrays->inputs = take(planner, node->n_inputs, sizeof *arrays->inputs);
   arrays->outputs = take(planner, node->n_outputs, sizeof *arrays->outputs);
   arrays->wishes = take(planner, node->n_outputs, sizeof *arrays->wishes);
   planner->outputs = arrays->outputs;
-  if (planner->inputs == NULL || arrays->inputs == NULL || arrays->outputs == NULL ||
-      arrays->wishes == NULL) {
+  if (planner->inputs == NULL || arrays->outputs == NULL || arrays->wishes == NULL) {
     return lk_fail_memory(error, "a plan", node->n_inputs * sizeof *planner->inputs);
   }
   for (uint32_t i = 0; i < node->n_inputs; i++) {
-    planner->inputs[i] = (lk_tensor){0};
-    if (node->constants[i].content != NULL) {
-      planner->inputs[i] = node->constants[i].tensor;
-    } else if (!lk_op_is_absent(node, i)) {
-      planner->inputs[i] = inputs[i];
-    }
-    arrays->inputs[i] = planner->inputs[i].desc;
+    static const lk_tensor absent;
+    const bool is_constant = node->constants[i].content != NULL;
+    planner->inputs[i] = lk_op_is_absent(node, i) ? absent
+                         : is_constant            ? node->constants[i].tensor
+                                                  : inputs[i];
   }
   memset(arrays->outputs, 0, node->n_outputs * sizeof *arrays->outputs);
   for (uint32_t i = 0; i < node->n_outputs; i++) {
@@ -67,6 +63,16 @@ void lk_planner_end(lk_planner *planner) {
   lk_bump_end(&planner->memory);
 }
 
+/* A plan that is compared with later binds has the descriptions of its inputs. */
+static lk_status keep_inputs(lk_planner *planner, lk_error *error) {
+  const uint32_t count = planner->node->n_inputs;
+  lk_tensor_desc *inputs = take(planner, count, sizeof *inputs);
+  if (inputs == NULL) return lk_fail_memory(error, "a plan", count * sizeof *inputs);
+  for (uint32_t i = 0; i < count; i++) inputs[i] = planner->inputs[i].desc;
+  planner->arrays.inputs = inputs;
+  return LK_OK;
+}
+
 lk_status lk_planner_finish(lk_planner *planner, lk_plan_use use, lk_plan_body **out_body,
                             lk_error *error) {
   lk_plan_body *draft = &planner->draft;
@@ -75,6 +81,7 @@ lk_status lk_planner_finish(lk_planner *planner, lk_plan_use use, lk_plan_body *
     LK_RETURN_NOT_OK(lk_planner_reorder(planner, &pending->from, &pending->to, error));
   }
   draft->is_compared = use == LK_PLAN_COMPARED;
+  if (draft->is_compared) LK_RETURN_NOT_OK(keep_inputs(planner, error));
   LK_RETURN_NOT_OK(lk_plan_body_create(draft, &planner->arrays, out_body, error));
   draft->n_packed = 0; /* they are the plan's now */
   return LK_OK;
@@ -212,14 +219,21 @@ static void count_work(const lk_operand *operands, uint32_t n_operands, lk_step 
   }
 }
 
+static lk_step *last_step(lk_planner *planner) {
+  return &planner->arrays.steps[planner->body->n_steps - 1];
+}
+
+void lk_planner_flops(lk_planner *planner, double flops) {
+  last_step(planner)->flops = flops;
+}
+
 void lk_planner_work(lk_planner *planner, double flops, double bytes) {
-  lk_step *last = &planner->arrays.steps[planner->body->n_steps - 1];
-  last->flops = flops;
-  last->bytes = bytes;
+  lk_planner_flops(planner, flops);
+  last_step(planner)->bytes = bytes;
 }
 
 void lk_planner_describe(lk_planner *planner, lk_describe_fn describe) {
-  planner->arrays.steps[planner->body->n_steps - 1].describe = describe;
+  last_step(planner)->describe = describe;
 }
 
 lk_status lk_planner_kernel(lk_planner *planner, lk_kernel_fn kernel, const char *kind,

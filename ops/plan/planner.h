@@ -85,7 +85,8 @@ lk_status lk_planner_reorder(lk_planner *planner, const lk_operand *from, const 
 lk_status lk_planner_kernel(lk_planner *planner, lk_kernel_fn kernel, const char *kind,
                             const void *params, size_t size, const lk_operand *operands,
                             uint32_t n_operands, lk_error *error);
-/* Says what the work of the step that was emitted last is, where it is not that. */
+/* Says what the work of the step that was emitted last is, where it is not that: flops, or both. */
+void lk_planner_flops(lk_planner *planner, double flops);
 void lk_planner_work(lk_planner *planner, double flops, double bytes);
 /* Has the step that was emitted last described by its params. */
 void lk_planner_describe(lk_planner *planner, lk_describe_fn describe);

@@ -18,7 +18,6 @@ typedef struct product_step {
   lk_product_ends ends;
   lk_operand operands[5 + LK_PRODUCT_CHAIN_OPERANDS];
   uint32_t n_operands;
-  uint32_t scratch; /* which of them is scratch memory; 0: none */
 } product_step;
 
 static lk_status add_input(lk_planner *planner, product_step *step, int32_t index, lk_layout layout,
@@ -83,16 +82,11 @@ static lk_status emit(lk_planner *planner, product_step *step, const product_ker
                       lk_error *error) {
   const void *params = kernel->params;
   size_t size = kernel->size;
-  double bytes = 0;
   if (step->ends.has_chain)
     LK_RETURN_NOT_OK(add_chain_params(planner, step, &params, &size, error));
   LK_RETURN_NOT_OK(lk_planner_kernel(planner, kernel->run, kernel->kind, params, size,
                                      step->operands, step->n_operands, error));
-  for (uint32_t i = 0; i < step->n_operands; i++) {
-    if (i > 0 && i == step->scratch) continue;
-    bytes += (double)lk_elements(&step->operands[i].desc) * sizeof(float);
-  }
-  lk_planner_work(planner, kernel->operations, bytes);
+  lk_planner_flops(planner, kernel->operations);
   lk_planner_describe(planner, kernel->describe);
   return lk_plan_post_ops(planner, step->ends.count, &step->operands[2], error);
 }
@@ -102,7 +96,6 @@ static lk_status begin_conv(lk_planner *planner, const lk_product_output *output
                             product_step *step, lk_error *error) {
   step->output = output;
   step->n_operands = 3;
-  step->scratch = 0;
   LK_RETURN_NOT_OK(lk_product_ends_find(planner, output, &step->ends, error));
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, output->layout, &step->operands[0], error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, output->layout, &step->operands[2], error));
@@ -198,7 +191,6 @@ lk_status lk_plan_matmul(lk_planner *planner, lk_matmul *matmul, bool has_column
   product_step step;
   step.output = &output;
   step.n_operands = 3;
-  step.scratch = 0;
   lk_operand *operands = step.operands;
   LK_RETURN_NOT_OK(lk_product_ends_find(planner, &output, &step.ends, error));
   matmul->isa = lk_isa_get();
@@ -219,8 +211,8 @@ lk_status lk_plan_matmul(lk_planner *planner, lk_matmul *matmul, bool has_column
   const int64_t scratch = lk_matmul_scratch_size(matmul);
   if (scratch > 0) {
     const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 1, &scratch);
-    step.scratch = step.n_operands++;
-    LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &operands[step.scratch], error));
+    LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &operands[step.n_operands], error));
+    operands[step.n_operands++].desc.dims[0] = 0; /* what it moves is no work of the product's */
   }
   LK_RETURN_NOT_OK(add_chain(planner, &step, error));
   const product_kernel kernel = {lk_matmul_kernel,
