@@ -80,12 +80,6 @@ lk_status lk_tensor_size(const lk_tensor_desc *desc, const char *what, int64_t *
   return LK_OK;
 }
 
-int64_t lk_elements(const lk_tensor_desc *desc) {
-  int64_t elements = 1;
-  for (uint32_t i = 0; i < desc->rank; i++) elements *= desc->dims[i];
-  return elements;
-}
-
 const char *lk_tensor_text(const lk_tensor_desc *desc, char buffer[LK_TENSOR_TEXT_CAPACITY]) {
   size_t used = 0;
   uint32_t rank = desc->rank <= LK_MAX_RANK ? desc->rank : LK_MAX_RANK;

@@ -31,7 +31,11 @@ bool lk_shape_equal(const lk_tensor_desc *a, const lk_tensor_desc *b);
 lk_status lk_tensor_size(const lk_tensor_desc *desc, const char *what, int64_t *out_elements,
                          int64_t *out_bytes, lk_error *error);
 /* Number of elements of a description that lk_tensor_size has accepted. */
-int64_t lk_elements(const lk_tensor_desc *desc);
+static inline int64_t lk_elements(const lk_tensor_desc *desc) {
+  int64_t elements = 1;
+  for (uint32_t i = 0; i < desc->rank; i++) elements *= desc->dims[i];
+  return elements;
+}
 
 /* "1x3x48x320:f32" (with "@2" behind it for layout 2; plain has none); "scalar:f32" for rank 0. */
 #define LK_TENSOR_TEXT_CAPACITY 192

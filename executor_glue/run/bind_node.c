@@ -27,10 +27,9 @@ static lk_status fill_inputs(lk_plan_builder *builder, int32_t node_index, lk_er
   const lk_node *node = node_at(builder, node_index);
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     const lk_bound_value *value = lk_plan_builder_value(builder, node->inputs[i]);
-    builder->inputs[i] = (lk_tensor){0};
-    if (value == NULL) continue;
-    builder->inputs[i].desc = value->desc;
-    if (!is_shape_input(builder, node_index, i) || value->kind == LK_BOUND_CONSTANT) continue;
+    if (value == NULL || value->kind == LK_BOUND_CONSTANT) continue; /* the op has it */
+    builder->inputs[i] = (lk_tensor){.desc = value->desc};
+    if (!is_shape_input(builder, node_index, i)) continue;
     const void *data = value->data;
     if (data == NULL && lk_elements(&value->desc) == 0) data = &no_elements;
     if (data == NULL) {
@@ -166,15 +165,8 @@ static lk_status compute(lk_plan_builder *builder, int32_t node_index, lk_plan *
 
 /* ---- steps ---- */
 
-static lk_status add_operand(lk_plan_builder *builder, lk_unplaced_operand operand,
-                             lk_error *error) {
-  if (!LK_GROW(builder->allocator, builder->operands, builder->n_operands,
-               builder->operands_capacity)) {
-    return lk_fail_memory(error, "the operands of a run plan",
-                          builder->n_operands * sizeof operand);
-  }
+static void add_operand(lk_plan_builder *builder, lk_unplaced_operand operand) {
   builder->operands[builder->n_operands++] = operand;
-  return LK_OK;
 }
 
 static lk_unplaced_operand input_operand(lk_plan_builder *builder, int32_t value_number) {
@@ -201,7 +193,7 @@ static lk_status add_step(lk_plan_builder *builder, int32_t node_index, lk_plan 
                             .n_inputs = node->n_inputs,
                             .n_outputs = node->n_outputs};
   for (uint32_t i = 0; i < node->n_inputs; i++) {
-    LK_RETURN_NOT_OK(add_operand(builder, input_operand(builder, node->inputs[i]), error));
+    add_operand(builder, input_operand(builder, node->inputs[i]));
   }
   for (uint32_t i = 0; i < node->n_outputs; i++) {
     int32_t storage = i == 0 ? shared : LK_NO_STORAGE;
@@ -211,7 +203,7 @@ static lk_status add_step(lk_plan_builder *builder, int32_t node_index, lk_plan 
       LK_RETURN_NOT_OK(
           lk_plan_builder_add_storage(builder, bytes, LK_BUFFER_ARENA, &storage, error));
     }
-    LK_RETURN_NOT_OK(add_operand(builder, (lk_unplaced_operand){.storage = storage}, error));
+    add_operand(builder, (lk_unplaced_operand){.storage = storage});
     if (node->outputs[i] != LK_NO_VALUE) lk_plan_builder_store(builder, node->outputs[i], storage);
   }
   if (!LK_GROW(builder->allocator, run_plan->steps, run_plan->n_steps, builder->steps_capacity)) {

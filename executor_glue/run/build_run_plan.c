@@ -34,14 +34,13 @@ static void find_uses(lk_plan_builder *builder) {
   }
   for (size_t n = graph->n_nodes; n-- > 0;) {
     const lk_node *node = &graph->nodes[n];
+    const bool reads_elements = !lk_program_shape_only(builder->program, node);
     builder->alive[n] = any_output_wanted(builder, node);
     for (uint32_t i = 0; builder->alive[n] && i < node->n_inputs; i++) {
       lk_bound_value *value = lk_plan_builder_value(builder, node->inputs[i]);
       if (value == NULL) continue;
       value->wanted = true;
-      if (!lk_program_shape_only(builder->program, node) && value->last_use < (int32_t)n) {
-        value->last_use = (int32_t)n;
-      }
+      if (reads_elements && value->last_use < (int32_t)n) value->last_use = (int32_t)n;
     }
   }
 }

@@ -5,12 +5,13 @@
 #include "base/status.h"
 #include "base/tensor.h"
 
-/* Room for the node with the most inputs and outputs, and for the plan's outputs. */
+/* Room for the operands of all nodes, for those of the node with the most, and for the plan's
+ * outputs. */
 lk_status lk_plan_builder_create(const lk_program *program, const lk_run_plan_desc *desc,
                                  lk_plan_builder *builder, lk_error *error) {
   const lk_graph *graph = program->graph;
   const lk_allocator *allocator = program->allocator;
-  size_t inputs = 0, outputs = 0;
+  size_t inputs = 0, outputs = 0, operands = 0;
   *builder = (lk_plan_builder){.program = program, .desc = desc, .allocator = allocator};
   if (graph->n_inputs + graph->n_outputs + LK_BUFFER_FIRST_INPUT > LK_MAX_BUFFERS) {
     return lk_fail(error, LK_UNSUPPORTED,
@@ -18,11 +19,13 @@ lk_status lk_plan_builder_create(const lk_program *program, const lk_run_plan_de
                    graph->n_inputs + graph->n_outputs, LK_MAX_BUFFERS - LK_BUFFER_FIRST_INPUT);
   }
   for (size_t i = 0; i < graph->n_nodes; i++) {
+    operands += graph->nodes[i].n_inputs + graph->nodes[i].n_outputs;
     if (graph->nodes[i].n_inputs > inputs) inputs = graph->nodes[i].n_inputs;
     if (graph->nodes[i].n_outputs > outputs) outputs = graph->nodes[i].n_outputs;
   }
   builder->values = lk_calloc(allocator, graph->n_values, sizeof *builder->values);
   builder->alive = lk_calloc(allocator, graph->n_nodes, sizeof *builder->alive);
+  builder->operands = lk_alloc(allocator, operands * sizeof *builder->operands);
   builder->inputs = lk_calloc(allocator, inputs, sizeof *builder->inputs);
   builder->wishes = lk_calloc(allocator, outputs, sizeof *builder->wishes);
   builder->outputs = lk_calloc(allocator, outputs, sizeof *builder->outputs);
@@ -33,9 +36,10 @@ lk_status lk_plan_builder_create(const lk_program *program, const lk_run_plan_de
     plan->outputs = lk_calloc(allocator, graph->n_outputs, sizeof *plan->outputs);
     plan->output_bytes = lk_calloc(allocator, graph->n_outputs, sizeof *plan->output_bytes);
   }
-  if (builder->values == NULL || builder->alive == NULL || builder->inputs == NULL ||
-      builder->wishes == NULL || builder->outputs == NULL || builder->pointers == NULL ||
-      plan == NULL || plan->outputs == NULL || plan->output_bytes == NULL) {
+  if (builder->values == NULL || builder->alive == NULL || builder->operands == NULL ||
+      builder->inputs == NULL || builder->wishes == NULL || builder->outputs == NULL ||
+      builder->pointers == NULL || plan == NULL || plan->outputs == NULL ||
+      plan->output_bytes == NULL) {
     return lk_fail_memory(error, "a run plan", graph->n_values * sizeof *builder->values);
   }
   return LK_OK;

@@ -57,8 +57,8 @@ typedef struct lk_plan_builder {
   bool *alive;            /* [n_nodes]: a wanted output needs it */
   lk_storage *storages;
   lk_known_value *known;
-  lk_unplaced_operand *operands; /* of all steps */
-  size_t n_storages, storages_capacity, n_known, known_capacity, n_operands, operands_capacity;
+  lk_unplaced_operand *operands; /* of all steps; there is room for those of all nodes */
+  size_t n_storages, storages_capacity, n_known, known_capacity, n_operands;
   size_t steps_capacity;
   uint64_t plan_bytes; /* of the plans of the steps, where they are the run plan's own */
   lk_frame *frame;     /* for values computed while building; NULL before the first */

@@ -19,7 +19,8 @@ typedef enum lk_bind_flags {
 
 typedef struct lk_bind_desc {
   size_t struct_size;
-  const lk_tensor *inputs; /* [n_inputs]: descriptions; data of shape inputs that are known now */
+  const lk_tensor *inputs; /* [n_inputs]: descriptions; data of shape inputs that are known now;
+                              the op has its constants, whose entries are not read */
   const lk_layout *wishes; /* [n_outputs]: the layout wanted, LK_LAYOUT_ANY: the operator chooses;
                               NULL: it chooses all */
   uint32_t n_inputs;
