@@ -123,7 +123,7 @@ public:
 private:
   lk_session *session_;
   std::vector<int64_t> dims_;
-  std::vector<float> values_;
+  Values values_;
   std::vector<float> expected_; // the first output of a run on one thread
   lk_tensor_desc place_ = {};
 };

@@ -12,6 +12,8 @@
 
 #include <latchkey/session.h>
 
+#include "benchmarks/pages.h"
+
 inline const lk_api *const api = lk_get_api(LK_API_VERSION);
 inline const lk_session_api *const sessions = lk_get_session_api(LK_SESSION_API_VERSION);
 
@@ -58,7 +60,7 @@ inline std::vector<int64_t> ParseShape(const std::string &text) {
 }
 
 // Into `values`, which only grow: the same numbers each time, as many as a tensor of `dims` has.
-inline void Draw(const std::vector<int64_t> &dims, std::vector<float> &values) {
+inline void Draw(const std::vector<int64_t> &dims, Values &values) {
   std::mt19937 random(1);
   std::uniform_real_distribution<float> uniform(-1, 1);
   size_t count = 1;

@@ -103,11 +103,11 @@ private:
   lk_context *context_;
   std::vector<lk_session *> sessions_;
   std::vector<int64_t> dims_;
-  std::vector<float> values_;
+  Values values_;
   std::optional<SessionRun> run_; // of the newest session, with `dims_`
   double sum_ = 0;
   std::vector<int64_t> bound_dims_;
-  std::vector<float> bound_values_;
+  Values bound_values_;
   std::optional<SessionRun> bound_; // with `bound_dims_`, to `bound_values_`
 };
 
