@@ -86,7 +86,7 @@ TEST(Softmax, TakesAnyLength) {
 TEST(Softmax, WritesOverItsInput) {
   std::mt19937 random(2);
   for (const Case &test :
-       {Case{5, 7}, Case{3, 70}, Case{2, 30, 70, false}, Case{1, 70, 1, false}}) {
+       {Case{5, 7}, Case{3, 70}, Case{3, 2100}, Case{2, 30, 70, false}, Case{1, 70, 1, false}}) {
     for (bool is_log : {false, true}) {
       Case one = test;
       one.is_log = is_log;
