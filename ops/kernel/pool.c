@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "ops/kernel/pool_rolling.h"
 #include "ops/kernel/pool_staged.h"
 
 /* Work, in taps of all outputs, that is worth a second thread. */
@@ -33,10 +34,12 @@ void lk_pool_plan(lk_pool *self, lk_isa isa) {
                                                       : LK_POOL_LARGEST;
   self->size = sizes[type];
   self->run = lk_row_loops_get(isa)->pool[type][loop];
+  self->roll = lk_row_loops_get(isa)->pool_rolling[self->kind != LK_POOL_MAX];
   const int64_t extent = (g->kernel[2] - 1) * g->dilations[2] + 1;
   const int64_t room = g->in[2] + g->begin[2] - extent;
   const int64_t first = (g->begin[2] + g->strides[2] - 1) / g->strides[2];
   const int64_t end = room < 0 ? 0 : room / g->strides[2] + 1;
+  self->is_rolling = lk_pool_rolls(self);
   lk_pool_stage(self);
   self->whole_first = first < g->out[2] ? first : g->out[2];
   self->whole_end = end < g->out[2] ? end : g->out[2];
@@ -153,6 +156,10 @@ static void pool_line(line *self, void *const *pointers, int64_t index) {
 static void pool_turns(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_pool *self = loop->params;
+  if (self->is_rolling) {
+    lk_pool_rolling(self, loop->pointers[0], loop->pointers[1], begin, end);
+    return;
+  }
   if (self->is_staged) {
     lk_pool_staged(self, loop->pointers[0], loop->pointers[1], begin, end);
     return;
@@ -168,6 +175,8 @@ lk_status lk_pool_kernel(const void *params, void *const *pointers, lk_error *er
   const int64_t lines = g->outer * g->out[0] * g->out[1];
   const double taps = (double)(lines * g->out[2] * g->inner) *
                       (double)(g->kernel[0] * g->kernel[1]) * (double)g->kernel[2];
-  return lk_kernel_turns(self->is_staged ? lk_pool_staged_turns(self) : lines, taps >= MAX_ALONE,
-                         pool_turns, self, pointers);
+  const int64_t turns = self->is_rolling  ? lk_pool_rolling_turns(self)
+                        : self->is_staged ? lk_pool_staged_turns(self)
+                                          : lines;
+  return lk_kernel_turns(turns, taps >= MAX_ALONE, pool_turns, self, pointers);
 }

@@ -46,9 +46,11 @@ typedef struct lk_pool {
   uint8_t dtype;  /* LK_F32, LK_F64; of maxima also LK_U8, LK_I8 */
   bool positions; /* maxima only: pointer 2 is there; the kernel has at most 2^31 - 1 elements */
   /* ---- by lk_pool_plan ---- */
-  uint8_t size;   /* of an element */
-  bool is_staged; /* pool_staged.h, by blocks of these: */
+  uint8_t size;    /* of an element */
+  bool is_rolling; /* pool_rolling.h */
+  bool is_staged;  /* pool_staged.h, by blocks of these: */
   int32_t block_channels, block_columns, block_lines, block_images;
   lk_pool_fn *run;
+  lk_pool_plane_fn *roll;
   int64_t whole_first, whole_end; /* the outputs of a line whose windows lie in the input */
 } lk_pool;

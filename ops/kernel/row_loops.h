@@ -28,6 +28,19 @@ typedef struct lk_pool_call {
 
 typedef void lk_pool_fn(const lk_pool_call *call);
 
+/* Windows of 3 x 3 elements, one element apart, over lines `first` to `end` - 1 of a plane of
+ * outputs. Sizes are lines and columns. */
+typedef struct lk_pool_plane {
+  const float *from;
+  float *to;
+  int64_t in[2], out[2];
+  int64_t begin[2]; /* padding before the input */
+  int64_t first, end;
+  const float *line_divisors, *column_divisors; /* of sums: of each line and column of outputs */
+} lk_pool_plane;
+
+typedef void lk_pool_plane_fn(const lk_pool_plane *plane);
+
 typedef enum lk_pool_loop { LK_POOL_LARGEST, LK_POOL_LARGEST_AT, LK_POOL_SUM } lk_pool_loop;
 typedef enum lk_pool_type { LK_POOL_F32, LK_POOL_F64, LK_POOL_U8, LK_POOL_I8 } lk_pool_type;
 
@@ -91,7 +104,8 @@ typedef void lk_lrn_fn(const lk_lrn_window *window, const float *from, float *to
 /* ---- all ---- */
 
 typedef struct lk_row_loops {
-  lk_pool_fn *pool[4][3]; /* by lk_pool_type and lk_pool_loop */
+  lk_pool_fn *pool[4][3];            /* by lk_pool_type and lk_pool_loop */
+  lk_pool_plane_fn *pool_rolling[2]; /* maxima, sums */
   lk_reduce_loops reduce[LK_REDUCE_KINDS];
   lk_reduce_finish_fn *reduce_finish;
   lk_softmax_rows_fn *softmax_rows;

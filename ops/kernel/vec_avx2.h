@@ -11,6 +11,11 @@ LK_VEC_FN __m256i vec_first(int64_t count) {
 LK_VEC_FN vec vec_load_part(const float *from, int64_t count) {
   return (vec)_mm256_maskload_ps(from, vec_first(count));
 }
+/* The lanes of `where`; the others are those of `others`, and nothing is read for them. */
+LK_VEC_FN vec vec_load_where(const float *from, vec_mask where, vec others) {
+  const __m256 loaded = _mm256_maskload_ps(from, (__m256i)where);
+  return (vec)_mm256_blendv_ps((__m256)others, loaded, (__m256)where);
+}
 LK_VEC_FN void vec_store_part(float *to, vec x, int64_t count) {
   _mm256_maskstore_ps(to, vec_first(count), (__m256)x);
 }

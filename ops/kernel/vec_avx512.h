@@ -11,6 +11,10 @@ LK_VEC_FN vec_mask vec_first(int64_t count) {
 LK_VEC_FN vec vec_load_part(const float *from, int64_t count) {
   return (vec)_mm512_maskz_loadu_ps(vec_first(count), from);
 }
+/* The lanes of `where`; the others are those of `others`, and nothing is read for them. */
+LK_VEC_FN vec vec_load_where(const float *from, vec_mask where, vec others) {
+  return (vec)_mm512_mask_loadu_ps((__m512)others, where, from);
+}
 LK_VEC_FN void vec_store_part(float *to, vec x, int64_t count) {
   _mm512_mask_storeu_ps(to, vec_first(count), (__m512)x);
 }

@@ -17,6 +17,10 @@
   __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
 #define VEC_ODD(a, b)                                                                              \
   __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31)
+#define VEC_BEHIND_1(a, b)                                                                         \
+  __builtin_shufflevector(a, b, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)
+#define VEC_BEHIND_2(a, b)                                                                         \
+  __builtin_shufflevector(a, b, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17)
 #define VEC_NUMBERED                                                                               \
   { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 }
 #elif LK_VEC_BYTES == 32
@@ -25,6 +29,8 @@
 #define VEC_ROTATED_1(x) __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6)
 #define VEC_EVEN(a, b) __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14)
 #define VEC_ODD(a, b) __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15)
+#define VEC_BEHIND_1(a, b) __builtin_shufflevector(a, b, 1, 2, 3, 4, 5, 6, 7, 8)
+#define VEC_BEHIND_2(a, b) __builtin_shufflevector(a, b, 2, 3, 4, 5, 6, 7, 8, 9)
 #define VEC_NUMBERED                                                                               \
   { 0, 1, 2, 3, 4, 5, 6, 7 }
 #else
@@ -32,6 +38,8 @@
 #define VEC_ROTATED_1(x) __builtin_shufflevector(x, x, 1, 0, 3, 2)
 #define VEC_EVEN(a, b) __builtin_shufflevector(a, b, 0, 2, 4, 6)
 #define VEC_ODD(a, b) __builtin_shufflevector(a, b, 1, 3, 5, 7)
+#define VEC_BEHIND_1(a, b) __builtin_shufflevector(a, b, 1, 2, 3, 4)
+#define VEC_BEHIND_2(a, b) __builtin_shufflevector(a, b, 2, 3, 4, 5)
 #define VEC_NUMBERED                                                                               \
   { 0, 1, 2, 3 }
 #endif
@@ -42,6 +50,14 @@ LK_VEC_FN vec vec_even(vec a, vec b) {
 }
 LK_VEC_FN vec vec_odd(vec a, vec b) {
   return VEC_ODD(a, b);
+}
+
+/* The lanes of a but for the first one or two, and so many of b behind them. */
+LK_VEC_FN vec vec_behind_1(vec a, vec b) {
+  return VEC_BEHIND_1(a, b);
+}
+LK_VEC_FN vec vec_behind_2(vec a, vec b) {
+  return VEC_BEHIND_2(a, b);
 }
 
 /* Always in the same order: halves, quarters and so on. */

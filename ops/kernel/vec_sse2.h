@@ -12,6 +12,14 @@ LK_VEC_FN vec vec_load_part(const float *from, int64_t count) {
   for (int64_t i = 0; i < count; i++) x[i] = from[i];
   return x;
 }
+/* The lanes of `where`; the others are those of `others`, and nothing is read for them. */
+LK_VEC_FN vec vec_load_where(const float *from, vec_mask where, vec others) {
+  if (_mm_movemask_ps((__m128)where) == 15) return vec_load(from);
+  for (int64_t i = 0; i < LK_VEC_LANES; i++) {
+    if (where[i] != 0) others[i] = from[i];
+  }
+  return others;
+}
 LK_VEC_FN void vec_store_part(float *to, vec x, int64_t count) {
   for (int64_t i = 0; i < count; i++) to[i] = x[i];
 }

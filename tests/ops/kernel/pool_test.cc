@@ -124,26 +124,56 @@ Guarded run(const Case &test, const Guarded &x, lk_isa isa) {
   return y;
 }
 
+void check_all(const Case &test, std::mt19937 &random) {
+  const Guarded x = lk::random_floats(test.inputs(), random);
+  const Result wanted = expected(test, {x.get(), x.get() + x.size()});
+  for (lk_isa isa : lk::instruction_sets()) {
+    const Guarded y = run(test, x, isa);
+    for (size_t k = 0; k < y.size(); k++) {
+      if (std::isnan(wanted.values[k])) {
+        ASSERT_TRUE(std::isnan(y[k])) << describe(test) << " isa " << isa << " at " << k;
+        continue;
+      }
+      const bool is_max = test.pool.kind == LK_POOL_MAX;
+      const double allowed = is_max ? 0 : 1e-7 * (2 + 8 * wanted.sizes[k]);
+      const double value = wanted.values[k], found = double(y[k]);
+      ASSERT_TRUE(found == value || std::fabs(found - value) <= allowed)
+          << describe(test) << " isa " << isa << " at " << k << ": " << found << ", " << value;
+    }
+  }
+}
+
 TEST(Pool, TakesAnyGeometry) {
   std::mt19937 random(1);
   for (int i = 0; i < 600; i++) {
-    const Case test = random_case(random);
-    const Guarded x = lk::random_floats(test.inputs(), random);
-    const Result wanted = expected(test, {x.get(), x.get() + x.size()});
-    for (lk_isa isa : lk::instruction_sets()) {
-      const Guarded y = run(test, x, isa);
-      for (size_t k = 0; k < y.size(); k++) {
-        if (std::isnan(wanted.values[k])) {
-          ASSERT_TRUE(std::isnan(y[k])) << describe(test) << " isa " << isa << " at " << k;
-          continue;
-        }
-        const bool is_max = test.pool.kind == LK_POOL_MAX;
-        const double allowed = is_max ? 0 : 1e-7 * (2 + 8 * wanted.sizes[k]);
-        const double value = wanted.values[k], found = double(y[k]);
-        ASSERT_TRUE(found == value || std::fabs(found - value) <= allowed)
-            << describe(test) << " isa " << isa << " at " << k << ": " << found << ", " << value;
-      }
-    }
+    check_all(random_case(random), random);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Windows of 3 x 3, one element apart: one to several vectors of columns, planes of one turn and of
+// several, any padding.
+TEST(Pool, RollsDownPlanes) {
+  std::mt19937 random(5);
+  const auto number = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  for (int i = 0; i < 200; i++) {
+    Case test;
+    const int64_t width = number(1, i % 4 == 0 ? 300 : 80);
+    test.pool.kind = uint32_t(i % 3);
+    test.pool.geometry = {.outer = number(1, 3),
+                          .inner = 1,
+                          .in = {1, number(1, i % 5 == 0 ? 150 : 20), width},
+                          .out = {},
+                          .kernel = {1, 3, 3},
+                          .strides = {1, 1, 1},
+                          .dilations = {1, 1, 1},
+                          .begin = {0, number(0, 3), number(0, 3)},
+                          .declared = {0, number(0, 3), number(0, 3)}};
+    set_outputs(&test.pool.geometry);
+    check_all(test, random);
+    if (HasFatalFailure()) return;
   }
 }
 
@@ -220,16 +250,17 @@ TEST(Pool, TakesLongLines) {
 // The same bits for each image by itself, and however the work is shared.
 TEST(Pool, DependsOnNothingElse) {
   std::mt19937 random(4);
-  for (int64_t inner : {1, 70}) {
+  const struct { int64_t inner, stride; } ways[] = {{1, 2}, {70, 2}, {1, 1}};
+  for (const auto &way : ways) {
     for (uint32_t kind : {LK_POOL_MAX, LK_POOL_MEAN}) {
       Case test;
       test.pool.kind = kind;
       test.pool.geometry = {.outer = 7,
-                            .inner = inner,
-                            .in = {1, 60, 50},
+                            .inner = way.inner,
+                            .in = {1, 100, 50},
                             .out = {},
                             .kernel = {1, 3, 3},
-                            .strides = {1, 1, 2},
+                            .strides = {1, 1, way.stride},
                             .dilations = {1, 1, 1},
                             .begin = {0, 1, 1},
                             .declared = {0, 1, 1}};
@@ -282,6 +313,34 @@ TEST(Pool, HasIeeesSpecialNumbers) {
       EXPECT_EQ(mean[at(1)], INFINITY);
       EXPECT_EQ(mean[at(2)], -INFINITY);
     }
+  }
+}
+
+// Of windows of 3 x 3 in a single line, between lines of padding.
+TEST(Pool, HasThemInEachPlaceOfAWindow) {
+  Case test;
+  test.pool.geometry = {.outer = 1,
+                        .inner = 1,
+                        .in = {1, 1, 9},
+                        .out = {},
+                        .kernel = {1, 3, 3},
+                        .strides = {1, 1, 1},
+                        .dilations = {1, 1, 1},
+                        .begin = {0, 1, 1},
+                        .declared = {0, 1, 1}};
+  set_outputs(&test.pool.geometry);
+  Guarded x(test.inputs());
+  const float values[] = {NAN, 1, NAN, 2, -INFINITY, INFINITY, 3, 4, NAN};
+  std::copy(std::begin(values), std::end(values), x.get());
+  for (lk_isa isa : lk::instruction_sets()) {
+    test.pool.kind = LK_POOL_MAX;
+    const Guarded y = run(test, x, isa);
+    const float largest[] = {1, 1, 2, 2, INFINITY, INFINITY, INFINITY, 4, 4};
+    for (size_t k = 0; k < y.size(); k++) EXPECT_EQ(y[k], largest[k]) << isa << " at " << k;
+    test.pool.kind = LK_POOL_MEAN;
+    const Guarded mean = run(test, x, isa);
+    for (size_t k : {0, 1, 2, 3, 4, 5, 7, 8}) EXPECT_TRUE(std::isnan(mean[k])) << isa << k;
+    EXPECT_EQ(mean[6], INFINITY);
   }
 }
 
