@@ -1,6 +1,7 @@
 // How fast are the kernels that reduce (poolings, softmax, means, local response normalization),
 // which serve every size, beside oneDNN's primitives, each of which was made for one size? And what
-// share of the bandwidth of a plain copy do they reach where tensors do not fit the caches?
+// share of the speed of plain moves do they reach, with one thread and with two, where tensors do
+// not fit the caches?
 //
 // Sizes of models and random ones, seeded; one thread; the same operands, outputs compared. The two
 // run by turns, and the ratio is the median of the turns'. LATCHKEY_MAX_ISA=avx2 measures AVX2.
@@ -8,10 +9,10 @@
 // rows [--json] [--quick | --long]
 #include <functional>
 #include <memory>
-#include <optional>
 
 #include "benchmarks/arguments.h"
 #include "benchmarks/beside.h"
+#include "benchmarks/share.h"
 
 extern "C" {
 #include "base/tensor.h"
@@ -26,9 +27,8 @@ using namespace beside;
 
 namespace {
 
-constexpr double TARGET_MEDIAN = 1.00, TARGET_MOST = 1.30, TARGET_BANDWIDTH = 0.85;
-constexpr int RANDOM = 30;               // of each kind
-constexpr double LARGE = 48 * (1 << 20); // bytes: beyond the caches
+constexpr double TARGET_MEDIAN = 1.00, TARGET_MOST = 1.30;
+constexpr int RANDOM = 30; // of each kind
 
 // ---- measuring ----
 
@@ -36,7 +36,7 @@ struct Result {
   std::string name, theirs_by;
   double ours, theirs, bytes; // seconds
   double ratio;
-  double of_copy; // of its speed, with as many bytes; 0: they are few
+  share::Shares shares;
 };
 
 double median(std::vector<double> values) {
@@ -75,20 +75,11 @@ Result measure(const Case &work, int rounds, std::mt19937 &random) {
   compare(work.name, ours, theirs, 2e-5);
   const double bytes = 4.0 * double(from + to);
   const int repeats = int(std::min(1e4, 2e6 / bytes)) + 1; // a fraction of a millisecond
-  std::vector<double> of_ours, of_theirs, ratios, of_copy;
-  std::optional<Buffer> copy_from, copy_to;
-  const auto half = size_t(bytes / 2);
-  if (bytes >= LARGE) {
-    copy_from.emplace(int64_t(half) / 4 + 1);
-    copy_to.emplace(int64_t(half) / 4 + 1);
-  }
+  std::vector<double> of_ours, of_theirs, ratios;
   for (int i = 0; i < rounds; i++) {
     of_theirs.push_back(seconds(repeats, run_theirs));
     of_ours.push_back(seconds(repeats, run_ours));
     ratios.push_back(of_ours.back() / of_theirs.back());
-    if (bytes < LARGE) continue;
-    of_copy.push_back(seconds(1, [&] { std::memcpy(copy_to->get(), copy_from->get(), half); }) /
-                      of_ours.back());
   }
   return {work.name,
           implementation,
@@ -96,7 +87,7 @@ Result measure(const Case &work, int rounds, std::mt19937 &random) {
           median(of_theirs),
           bytes,
           median(ratios),
-          of_copy.empty() ? 0 : median(of_copy)};
+          share::measure(4.0 * double(from), 4.0 * double(to), rounds, run_ours)};
 }
 
 // ---- poolings ----
@@ -390,16 +381,13 @@ void report(const char *what, std::vector<Result> results, bool json) {
   std::sort(results.begin(), results.end(),
             [](const Result &a, const Result &b) { return a.ratio < b.ratio; });
   const double middle = results[results.size() / 2].ratio, most = results.back().ratio;
-  double least_bandwidth = INFINITY;
-  for (const Result &each : results) {
-    if (each.of_copy > 0) least_bandwidth = std::min(least_bandwidth, each.of_copy);
-  }
   if (json) {
-    std::printf("\"%s\": {\"median\": %.4f, \"most\": %.4f, \"bandwidth\": %.4f, \"sizes\": [",
-                what, middle, most, std::isinf(least_bandwidth) ? 0 : least_bandwidth);
+    std::printf("\"%s\": {\"median\": %.4f, \"most\": %.4f, \"sizes\": [", what, middle, most);
     for (size_t i = 0; i < results.size(); i++) {
-      std::printf("%s{\"size\": \"%s\", \"us\": %.3f, \"primitive_us\": %.3f}", i > 0 ? ", " : "",
+      std::printf("%s{\"size\": \"%s\", \"us\": %.3f, \"primitive_us\": %.3f", i > 0 ? ", " : "",
                   results[i].name.c_str(), results[i].ours * 1e6, results[i].theirs * 1e6);
+      share::print_json(results[i].shares);
+      std::printf("}");
     }
     std::printf("]}");
     return;
@@ -409,16 +397,13 @@ void report(const char *what, std::vector<Result> results, bool json) {
               middle > TARGET_MEDIAN ? "   MISSED" : "");
   std::printf("  %-24s %6.3f   target %.2f%s\n", "the most", most, TARGET_MOST,
               most > TARGET_MOST ? "   MISSED" : "");
-  if (!std::isinf(least_bandwidth)) {
-    std::printf("  %-24s %6.3f   target %.2f%s\n", "least of a copy's speed", least_bandwidth,
-                TARGET_BANDWIDTH, least_bandwidth < TARGET_BANDWIDTH ? "   MISSED" : "");
-  }
+  std::vector<share::Shares> shares;
+  for (const Result &each : results) shares.push_back(each.shares);
+  share::print_summary(shares);
   for (const Result &each : results) {
-    std::printf("    %-40s %10.2f us %6.1f GB/s, %-20s %10.2f us: %.3f", each.name.c_str(),
+    std::printf("    %-40s %10.2f us %6.1f GB/s, %-20s %10.2f us: %.3f%s\n", each.name.c_str(),
                 each.ours * 1e6, each.bytes / each.ours / 1e9, each.theirs_by.c_str(),
-                each.theirs * 1e6, each.ratio);
-    if (each.of_copy > 0) std::printf(", of a copy's speed %.2f", each.of_copy);
-    std::printf("\n");
+                each.theirs * 1e6, each.ratio, share::text_of(each.shares).c_str());
   }
 }
 
@@ -438,6 +423,7 @@ int main(int argc, char **argv) {
                {"means", means()},
                {"local response normalization", lrns()}};
   const char *separator = "{";
+  if (!arguments.json) share::print_peak();
   for (const auto &kind : kinds) {
     std::vector<Result> results;
     for (const Case &each : kind.cases) results.push_back(measure(each, arguments.rounds, random));
