@@ -15,6 +15,7 @@ enum {
   TILE = 64,                   /* columns, and rows of narrow ones, are multiples of these */
   LINE_BYTES = 64,
   RUN = 1024,               /* columns or rows of a turn beyond the caches */
+  AHEAD = 64,               /* columns of lk_copy_plane, there */
   LARGE_BYTES = 8 << 20,    /* that are moved beyond the caches, with as many written */
   PAGE_BYTES = 4096,        /* lines so far apart share one set of the L1 cache */
   FEW_SETS = 1024,          /* an even step from which on lines share few sets of the L1 cache */
@@ -135,7 +136,8 @@ static bool cut_for_memory(const lk_copy *copy, lk_isa isa, int64_t tile[2]) {
   return true;
 }
 
-static void cut_transpose(const lk_copy *copy, double bytes, lk_isa isa, int64_t tile[2]) {
+static void cut_transpose(lk_copy *copy, double bytes, lk_isa isa, int64_t tile[2]) {
+  copy->ahead = bytes < LARGE_BYTES || isa < LK_ISA_AVX512 ? 0 : AHEAD;
   if (bytes < LARGE_BYTES || !cut_for_memory(copy, isa, tile)) cut_for_caches(copy, tile);
 }
 
@@ -246,7 +248,8 @@ static void do_turns(const void *arg, int64_t begin, int64_t end) {
                          .from_col = copy->from[col],
                          .to_row = copy->to[row],
                          .to_col = copy->to[col],
-                         .block = copy->block};
+                         .block = copy->block,
+                         .ahead = copy->ahead};
   position p = find(copy, from, to, begin);
   for (int64_t turn = begin; turn < end; turn++, step(copy, &p)) {
     const int64_t first_row = p.tile[0] * copy->tile[0], first_col = p.tile[1] * copy->tile[1];

@@ -21,6 +21,7 @@ typedef struct lk_copy {
   bool shared;                    /* worth it to wake other threads */
   /* ---- by lk_copy_simplify ---- */
   lk_copy_plane_fn *plane;
+  int64_t ahead;    /* of lk_copy_plane */
   int64_t tile[2];  /* blocks of a turn, along the last two dimensions */
   int64_t tiles[2]; /* how many turns of a plane are along each */
   int64_t turns;

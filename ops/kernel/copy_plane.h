@@ -11,6 +11,8 @@ typedef struct lk_copy_plane {
   int64_t rows, cols;
   int64_t from_row, from_col, to_row, to_col;
   size_t block;
+  int64_t ahead; /* of a transpose: so many columns before they are moved, memory is asked for
+                    them; 0: it is not */
 } lk_copy_plane;
 
 typedef void lk_copy_plane_fn(const lk_copy_plane *plane);
