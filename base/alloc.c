@@ -5,9 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* glibc cuts an aligned block out of a larger one, and frees the rests before and behind it. A rest
+ * of less than 1 KiB is not merged with what is free beside it: it waits for the next request of
+ * its size, and may then be in use for long behind a large block that has gone. At this alignment
+ * hardly any rest of a large block is so small. */
+enum { LARGE_BLOCK = 256 * 1024, LARGE_ALIGNMENT = 64 * 1024 };
+
 static void *default_alloc(void *user, size_t size, size_t alignment) {
   (void)user;
   if (alignment <= alignof(max_align_t)) return malloc(size);
+  if (size >= LARGE_BLOCK && alignment < LARGE_ALIGNMENT) alignment = LARGE_ALIGNMENT;
   void *pointer = NULL;
   return posix_memalign(&pointer, alignment, size) == 0 ? pointer : NULL;
 }

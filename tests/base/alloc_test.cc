@@ -1,6 +1,10 @@
 // Memory through an allocator: products that overflow, copies that grow, and failures that change
 // nothing.
+#include <malloc.h>
+
 #include <cstring>
+#include <random>
+#include <vector>
 
 #include "tests/harness/lk_test.h"
 
@@ -24,6 +28,32 @@ TEST(Alloc, IsAligned) {
     EXPECT_EQ(reinterpret_cast<uintptr_t>(pointer) % alignment, 0u) << alignment;
     lk_free(lk_allocator_default(), pointer);
   }
+}
+
+// A block that outlives a large one must not lie behind it: what is cut off a large block is merged
+// with its neighbours, not kept for the next small one.
+TEST(Alloc, SmallBlocksDoNotHoldWhatLargeOnesLeft) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizers have an allocator of their own";
+#endif
+  const lk_allocator *allocator = lk_allocator_default();
+  std::mt19937 random(1);
+  std::vector<void *> small;
+  lk_free(allocator, lk_alloc_aligned(allocator, 16 << 20, 64)); // glibc maps only larger ones now
+  size_t sum = 0;
+  const size_t before = mallinfo2().arena;
+  for (int i = 0; i < 400; i++) {
+    void *large = lk_alloc_aligned(allocator, (256 << 10) + random() % (3 << 20), 64);
+    ASSERT_NE(large, nullptr);
+    lk_free(allocator, large);
+    for (int k = 0; k < 100; k++) {
+      const size_t bytes = 16 + random() % 600;
+      small.push_back(lk_alloc(allocator, bytes));
+      sum += bytes + 16;
+    }
+  }
+  EXPECT_LE(mallinfo2().arena - before, sum + (6 << 20));
+  for (void *block : small) lk_free(allocator, block);
 }
 
 TEST(Alloc, CallocZeroesAndRefusesProductsThatOverflow) {
