@@ -188,6 +188,7 @@ const lk_api *lk_get_api(uint32_t version) {
       .plan_step = lk_plan_step,
       .op_run_timed = lk_op_run_timed,
       .machine_peak = lk_machine_peak_measure,
+      .frame_bring_scratch = lk_frame_bring_scratch,
   };
   return version == LK_API_VERSION ? &api : NULL;
 }

@@ -62,6 +62,10 @@ cleanup:
   return status;
 }
 
+void lk_frame_bring_scratch(lk_frame *frame) {
+  frame->is_brought = true;
+}
+
 static void release_slot(lk_frame *frame, lk_slot *self) {
   const lk_allocator *allocator = &frame->executor->context->allocator;
   lk_free(allocator, self->pointers);
@@ -131,7 +135,7 @@ lk_status lk_frame_attach(lk_frame *frame, lk_plan *plan, uint32_t *out_slot, lk
       LK_TRY(lk_fail_memory(error, "a frame's arguments", body->n_args * sizeof(void *)));
     }
   }
-  LK_TRY(grow_scratch(frame, body->temp_bytes, error));
+  if (!frame->is_brought) LK_TRY(grow_scratch(frame, body->temp_bytes, error));
   *out_slot = (uint32_t)frame->n_slots;
   frame->slots[frame->n_slots++] = added;
 cleanup:

@@ -26,6 +26,7 @@ struct lk_frame {
   lk_slot *slots;
   size_t n_slots, slots_capacity;
   size_t scratch_bytes; /* of each lane */
+  bool is_brought;      /* the caller brings the scratch memory with each run */
   int host_threads;     /* saved by frame_begin; 0: not begun */
   lk_float_state host_float;
 };

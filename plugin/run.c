@@ -38,11 +38,18 @@ IN_LOOP lk_status run_kernel(const lk_slot *self, const lk_step *step, unsigned 
   return step->kernel(step->params, pointers, error);
 }
 
+/* What kernels of the slot have for their temporaries. */
+IN_LOOP unsigned char *scratch_of(const lk_frame *frame, const lk_slot *self, uint32_t lane,
+                                  void *const *outputs) {
+  const bool is_brought = frame->is_brought && self->body->temp_bytes > 0;
+  return is_brought ? outputs[self->body->n_outputs] : frame->lanes[lane].scratch;
+}
+
 IN_LOOP lk_status run_step(const lk_frame *frame, const lk_slot *self, uint32_t lane,
                            uint32_t index, void *const *inputs, void *const *outputs,
                            lk_error *error) {
   const lk_step *step = &lk_plan_steps(self->body)[index];
-  return run_kernel(self, step, frame->lanes[lane].scratch, inputs, outputs, error);
+  return run_kernel(self, step, scratch_of(frame, self, lane, outputs), inputs, outputs, error);
 }
 
 static lk_status run_step_timed(const lk_frame *frame, const lk_slot *self, uint32_t lane,

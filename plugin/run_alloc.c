@@ -15,6 +15,10 @@ static lk_status check_data(const lk_op *op, const lk_frame *frame, const lk_bin
   if (frame->executor != op->executor) {
     return lk_fail(error, LK_INVALID_ARGUMENT, "the frame belongs to another executor");
   }
+  if (frame->is_brought) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "the frame has no scratch memory: its caller was to bring it");
+  }
   for (uint32_t i = 0; i < op->node.n_inputs && i < bind->n_inputs; i++) {
     int64_t elements = 0;
     if (!op->comes_at_run[i]) continue;

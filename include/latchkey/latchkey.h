@@ -176,8 +176,8 @@ typedef struct lk_api {
    * Slots of the frame stay as they are; its scratch memory may grow. Unlike op_run, this looks up
    * and allocates.
    * LK_OUT_OF_MEMORY: also when `alloc` gave NULL, which names the output and its bytes;
-   * LK_INVALID_ARGUMENT: an input without data, a frame of another executor; otherwise what op_bind
-   * and op_run say. */
+   * LK_INVALID_ARGUMENT: an input without data, a frame of another executor or one of
+   * frame_bring_scratch; otherwise what op_bind and op_run say. */
   lk_status (*op_run_alloc)(lk_frame *frame, lk_op *op, const lk_bind_desc *bind,
                             lk_output_alloc_fn alloc, void *arg, lk_tensor *outputs,
                             lk_error *error);
@@ -279,6 +279,12 @@ typedef struct lk_api {
    * LK_OUT_OF_RANGE: not 0 to 1024; LK_OUT_OF_MEMORY. */
   lk_status (*machine_peak)(lk_context *context, int32_t threads, lk_machine_peak *out,
                             lk_error *error);
+  /* Makes a frame to which nothing is attached yet one whose caller brings the scratch memory: the
+   * frame itself has none. Where lk_plan_info has scratch_bytes, `outputs` of op_run, op_run_lane
+   * and op_run_timed then has one more pointer behind those of the outputs: to memory of so many
+   * bytes, aligned to 64, which nothing else uses during the call. It need not be the same from
+   * call to call. op_run_alloc takes no such frame. */
+  void (*frame_bring_scratch)(lk_frame *frame);
 } lk_api;
 
 /* The table for this version, or NULL when the library does not speak it. Thread-safe. */

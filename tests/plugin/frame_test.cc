@@ -1,6 +1,7 @@
 // Frames, binding and running by hand: slots, resets, plans that outlive their op, threads, and
 // what a call refuses.
 #include <cmath>
+#include <cstring>
 #include <thread>
 
 #include "tests/ops/reference.h"
@@ -111,6 +112,41 @@ TEST_F(Frame, GrowsItsScratchForLaterPlans) {
     float sum = 0; // the first row
     for (int64_t k = 0; k < v.dims()[3]; k++) sum += y[static_cast<size_t>(k)];
     EXPECT_NEAR(sum, 1, 1e-5);
+  }
+}
+
+TEST_F(Frame, TakesTheScratchMemoryThatItsCallerBrings) {
+  const Op softmax = create("Softmax");
+  const Value v = lk::random({2, 16, 20, 20}, 2);
+  lk_tensor_desc desc = v.desc;
+  desc.layout = LK_LAYOUT_CHANNELS_LAST; // so that it needs a temporary
+  Plan plan;
+  LK_ASSERT_OK(lk::bind(softmax, {desc}, &plan, LK_ERR, -1, LK_LAYOUT_PLAIN));
+  lk_plan_info info = {};
+  info.struct_size = sizeof info;
+  LK_ASSERT_OK(api()->plan_info(plan, &info, LK_ERR));
+  ASSERT_GT(info.scratch_bytes, 0u);
+  lk::Frame own, brought;
+  uint32_t own_slot = 0, slot = 0;
+  LK_ASSERT_OK(api()->frame_create(executor, own.out(), LK_ERR));
+  LK_ASSERT_OK(api()->frame_create(executor, brought.out(), LK_ERR));
+  api()->frame_bring_scratch(brought);
+  LK_ASSERT_OK(api()->frame_attach(own, plan, &own_slot, LK_ERR));
+  LK_ASSERT_OK(api()->frame_attach(brought, plan, &slot, LK_ERR));
+  EXPECT_GE(api()->frame_bytes(own), api()->frame_bytes(brought) + info.scratch_bytes);
+
+  const lk::Memory from = v.in(LK_LAYOUT_CHANNELS_LAST);
+  lk::Memory expected(v.bytes.size()), to(v.bytes.size());
+  void *const in[] = {from.data()}, *const out[] = {expected.data()};
+  LK_ASSERT_OK(api()->op_run(own, own_slot, in, out, LK_ERR));
+  for (int i = 0; i < 2; i++) { // other memory in each run
+    lk::Memory scratch(info.scratch_bytes);
+    std::memset(scratch.data(), 0, info.scratch_bytes);
+    const std::vector<unsigned char> zeros(info.scratch_bytes);
+    void *const with_scratch[] = {to.data(), scratch.data()};
+    LK_ASSERT_OK(api()->op_run(brought, slot, in, with_scratch, LK_ERR));
+    EXPECT_EQ(std::memcmp(to.data(), expected.data(), v.bytes.size()), 0);
+    EXPECT_NE(std::memcmp(scratch.data(), zeros.data(), zeros.size()), 0) << "it is what was used";
   }
 }
 

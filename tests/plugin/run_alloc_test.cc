@@ -475,6 +475,12 @@ TEST_P(RunAlloc, RefusesWrongUse) {
   LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, api()->op_run_alloc(other.frame, model.op, inputs.get(),
                                                             Host::give, &host, &out, LK_ERR));
   EXPECT_THAT(LK_MESSAGE, HasSubstr("another executor"));
+  lk::Frame brought;
+  LK_ASSERT_OK(api()->frame_create(model.executor, brought.out(), LK_ERR));
+  api()->frame_bring_scratch(brought);
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, api()->op_run_alloc(brought, model.op, inputs.get(),
+                                                            Host::give, &host, &out, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("scratch memory"));
   EXPECT_TRUE(host.asked.empty());
   host.refuse = 0;
   LK_EXPECT_STATUS(LK_OUT_OF_MEMORY, run(model, inputs, &host, &out));
