@@ -1,4 +1,5 @@
-/* Memory for the activations of runs, shared by all graph executors of a context.
+/* Memory for the activations of runs and the scratch memory of their operators, shared by all graph
+ * executors of a context.
  *
  * A run takes one arena and gives it back; what is idle serves whichever run comes next, of any
  * model and size. Idle ones are few: four for each processor, fewer when some have not been needed

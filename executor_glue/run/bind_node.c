@@ -13,6 +13,11 @@
  * cheaper to compute in each run than to keep once for each shape. */
 #define KNOWN_MAX_BYTES ((uint64_t)64 * 1024)
 
+/* Steps in a row share scratch memory up to this: it stays in the processor's cache from one to the
+ * next. What is larger than a cache has a place of its own for its step, where others lie before
+ * and after. */
+#define SHARED_SCRATCH_MAX_BYTES ((uint64_t)512 * 1024)
+
 static const lk_node *node_at(const lk_plan_builder *builder, int32_t node) {
   return &builder->program->graph->nodes[node];
 }
@@ -181,17 +186,35 @@ static lk_unplaced_operand input_operand(lk_plan_builder *builder, int32_t value
   return operand;
 }
 
+/* Steps that may run at the same time must not share. */
+static bool shares_scratch(const lk_plan_builder *builder, uint64_t bytes) {
+  return builder->desc->workers <= 1 && bytes <= SHARED_SCRATCH_MAX_BYTES;
+}
+
+/* Scratch memory of a step, as its last operand. */
+static lk_status add_scratch(lk_plan_builder *builder, uint64_t bytes, lk_error *error) {
+  int32_t own = LK_NO_STORAGE;
+  int32_t *storage = shares_scratch(builder, bytes) ? &builder->scratch : &own;
+  if (*storage == LK_NO_STORAGE) {
+    LK_RETURN_NOT_OK(lk_plan_builder_add_storage(builder, bytes, LK_BUFFER_ARENA, storage, error));
+  }
+  lk_storage *scratch = &builder->storages[*storage];
+  if (bytes > scratch->bytes) scratch->bytes = bytes;
+  return add_operand(builder, (lk_unplaced_operand){.storage = *storage}, error);
+}
+
 /* Adds a step that runs the plan; takes over the reference on success. `shared`: the storage where
  * output 0 goes, or LK_NO_STORAGE. */
 static lk_status add_step(lk_plan_builder *builder, int32_t node_index, lk_plan *plan,
-                          int32_t shared, lk_error *error) {
+                          const lk_plan_info *info, int32_t shared, lk_error *error) {
   const lk_node *node = node_at(builder, node_index);
   lk_run_plan *run_plan = builder->plan;
   const lk_run_step step = {.plan = plan,
                             .node = node_index,
                             .first_operand = (uint32_t)builder->n_operands,
                             .n_inputs = node->n_inputs,
-                            .n_outputs = node->n_outputs};
+                            .n_outputs = node->n_outputs & INT32_MAX,
+                            .has_scratch = info->scratch_bytes > 0};
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     add_operand(builder, input_operand(builder, node->inputs[i]));
   }
@@ -206,6 +229,7 @@ static lk_status add_step(lk_plan_builder *builder, int32_t node_index, lk_plan 
     add_operand(builder, (lk_unplaced_operand){.storage = storage});
     if (node->outputs[i] != LK_NO_VALUE) lk_plan_builder_store(builder, node->outputs[i], storage);
   }
+  if (info->scratch_bytes > 0) LK_RETURN_NOT_OK(add_scratch(builder, info->scratch_bytes, error));
   if (!LK_GROW(builder->allocator, run_plan->steps, run_plan->n_steps, builder->steps_capacity)) {
     return lk_fail_memory(error, "the steps of a run plan", run_plan->n_steps * sizeof step);
   }
@@ -257,7 +281,7 @@ lk_status lk_bind_node(lk_plan_builder *builder, int32_t node_index, lk_error *e
   } else if (!drop_view(builder, node, info.alias_input)) {
     const int32_t shared =
         in_place >= 0 ? builder->values[node->inputs[in_place]].storage : LK_NO_STORAGE;
-    LK_TRY(add_step(builder, node_index, plan, shared, error));
+    LK_TRY(add_step(builder, node_index, plan, &info, shared, error));
     plan = NULL;
     if (builder->desc->is_kept) builder->plan_bytes += info.bytes;
   }

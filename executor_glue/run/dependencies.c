@@ -20,10 +20,6 @@ static bool writes(const lk_run_step *step, uint32_t operand) {
   return operand >= step->first_operand + step->n_inputs;
 }
 
-static uint32_t end_of_operands(const lk_run_step *step) {
-  return step->first_operand + step->n_inputs + step->n_outputs;
-}
-
 /* Adds the steps whose touches of the storage must come before this one's. */
 static void add_earlier(const lk_dependencies *self, int32_t storage, bool is_write,
                         uint64_t *predecessors) {
@@ -38,7 +34,7 @@ static void add_earlier(const lk_dependencies *self, int32_t storage, bool is_wr
 
 static void add_touches(lk_dependencies *self, uint32_t s) {
   const lk_run_step *step = &self->builder->plan->steps[s];
-  for (uint32_t i = step->first_operand; i < end_of_operands(step); i++) {
+  for (uint32_t i = step->first_operand; i < lk_run_step_end(step); i++) {
     const int32_t storage = self->builder->operands[i].storage;
     self->step_of[i] = s;
     if (storage == LK_NO_STORAGE) continue;
@@ -66,7 +62,7 @@ static void reduce(lk_dependencies *self, uint32_t s) {
 static void find_predecessors(lk_dependencies *self) {
   for (uint32_t s = 0; s < self->builder->plan->n_steps; s++) {
     const lk_run_step *step = &self->builder->plan->steps[s];
-    for (uint32_t i = step->first_operand; i < end_of_operands(step); i++) {
+    for (uint32_t i = step->first_operand; i < lk_run_step_end(step); i++) {
       const int32_t storage = self->builder->operands[i].storage;
       if (storage == LK_NO_STORAGE) continue;
       add_earlier(self, storage, writes(step, i), row(self, self->predecessors, s));

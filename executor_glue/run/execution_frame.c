@@ -11,6 +11,7 @@ lk_status lk_execution_frame_create(const lk_program *program, lk_execution_fram
   lk_execution_frame *made = lk_calloc(program->allocator, 1, sizeof *made);
   if (made == NULL) return lk_fail_memory(error, "a frame", sizeof *made);
   LK_TRY(program->api->frame_create(program->executor, &made->frame, error));
+  program->api->frame_bring_scratch(made->frame);
   *out_frame = made;
   made = NULL;
 
@@ -27,6 +28,17 @@ void lk_execution_frame_destroy(const lk_program *program, lk_execution_frame *f
   lk_free(program->allocator, frame);
 }
 
+static lk_status make_room(lk_execution_frame *frame, const lk_allocator *allocator, size_t bytes,
+                           lk_error *error) {
+  if (bytes <= frame->bytes) return LK_OK;
+  lk_free(allocator, (void *)frame->pointers);
+  frame->bytes = 0;
+  frame->pointers = lk_alloc(allocator, bytes);
+  if (frame->pointers == NULL) return lk_fail_memory(error, "a frame", bytes);
+  frame->bytes = bytes;
+  return LK_OK;
+}
+
 lk_status lk_execution_frame_attach(lk_execution_frame *frame, const lk_run_plan *plan,
                                     lk_error *error) {
   const lk_program *program = plan->program;
@@ -35,8 +47,7 @@ lk_status lk_execution_frame_attach(lk_execution_frame *frame, const lk_run_plan
       LK_BUFFER_FIRST_INPUT + program->graph->n_inputs + program->graph->n_outputs;
   const size_t bytes = plan->n_operands * sizeof *frame->pointers +
                        n_buffers * sizeof *frame->buffers + plan->n_steps * sizeof *frame->slots;
-  frame->pointers = lk_calloc(program->allocator, 1, bytes);
-  if (frame->pointers == NULL) return lk_fail_memory(error, "a frame", bytes);
+  LK_RETURN_NOT_OK(make_room(frame, program->allocator, bytes, error));
   frame->buffers = (uintptr_t *)(frame->pointers + plan->n_operands);
   frame->slots = (uint32_t *)(frame->buffers + n_buffers);
   if (plan->schedule != NULL) {
@@ -53,6 +64,5 @@ lk_status lk_execution_frame_attach(lk_execution_frame *frame, const lk_run_plan
 void lk_execution_frame_detach(const lk_program *program, lk_execution_frame *frame) {
   program->api->frame_reset(frame->frame);
   lk_ready_queue_destroy(frame->ready_queue);
-  lk_free(program->allocator, (void *)frame->pointers);
-  *frame = (lk_execution_frame){.frame = frame->frame};
+  frame->ready_queue = NULL;
 }

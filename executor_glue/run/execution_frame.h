@@ -6,8 +6,9 @@
 
 typedef struct lk_execution_frame {
   struct lk_execution_frame *next;
-  lk_frame *frame; /* handles of the steps' plans, and their scratch memory */
-  /* Of the run plan that the frame is attached to; NULL: none. */
+  lk_frame *frame; /* the steps' plans as they run; their scratch memory is in the arena */
+  size_t bytes; /* behind `pointers`, kept for the next run plan: new sizes allocate nothing here */
+  /* Of the run plan that the frame is attached to. */
   void **pointers;             /* [n_operands]; the memory of the next two, too */
   uintptr_t *buffers;          /* addresses, by lk_buffer_index */
   uint32_t *slots;             /* [n_steps]: of `frame` */

@@ -9,8 +9,8 @@
 static void find_lifetimes(lk_plan_builder *builder) {
   for (uint32_t s = 0; s < builder->plan->n_steps; s++) {
     const lk_run_step *step = &builder->plan->steps[s];
-    for (uint32_t i = 0; i < step->n_inputs + step->n_outputs; i++) {
-      const int32_t number = builder->operands[step->first_operand + i].storage;
+    for (uint32_t i = step->first_operand; i < lk_run_step_end(step); i++) {
+      const int32_t number = builder->operands[i].storage;
       if (number == LK_NO_STORAGE) continue;
       lk_storage *storage = &builder->storages[number];
       if (!storage->in_steps) storage->first_step = s;

@@ -12,7 +12,8 @@ lk_status lk_plan_builder_create(const lk_program *program, const lk_run_plan_de
   const lk_graph *graph = program->graph;
   const lk_allocator *allocator = program->allocator;
   size_t inputs = 0, outputs = 0, operands = 0;
-  *builder = (lk_plan_builder){.program = program, .desc = desc, .allocator = allocator};
+  *builder = (lk_plan_builder){
+      .program = program, .desc = desc, .allocator = allocator, .scratch = LK_NO_STORAGE};
   if (graph->n_inputs + graph->n_outputs + LK_BUFFER_FIRST_INPUT > LK_MAX_BUFFERS) {
     return lk_fail(error, LK_UNSUPPORTED,
                    "failed to build a run plan: the graph has %zu inputs and outputs, at most %u",

@@ -60,6 +60,7 @@ typedef struct lk_plan_builder {
   lk_unplaced_operand *operands; /* of all steps; there is room for those of all nodes */
   size_t n_storages, storages_capacity, n_known, known_capacity, n_operands;
   size_t steps_capacity;
+  int32_t scratch;     /* storage of the scratch memory that steps in a row share */
   uint64_t plan_bytes; /* of the plans of the steps, where they are the run plan's own */
   lk_frame *frame;     /* for values computed while building; NULL before the first */
   /* Of the node being bound, with room for the largest one. */

@@ -27,9 +27,16 @@ typedef struct lk_buffer_ref {
 typedef struct lk_run_step {
   lk_plan *plan;
   int32_t node;
-  uint32_t first_operand; /* inputs, then outputs */
-  uint32_t n_inputs, n_outputs;
+  uint32_t first_operand; /* inputs, then outputs, then scratch memory */
+  uint32_t n_inputs;
+  uint32_t n_outputs : 31;
+  uint32_t has_scratch : 1;
 } lk_run_step;
+
+/* Of all operands: those of the step end before it. */
+static inline uint32_t lk_run_step_end(const lk_run_step *step) {
+  return step->first_operand + step->n_inputs + step->n_outputs + step->has_scratch;
+}
 
 /* A graph output that no step writes into the caller's buffer: copied after the last step. */
 typedef struct lk_output_copy {

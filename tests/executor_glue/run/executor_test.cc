@@ -444,6 +444,28 @@ TEST_F(Executor, OneArenaServesAllShapes) {
   EXPECT_EQ(stats().frames, 0u);
 }
 
+TEST_F(Executor, ScratchMemoryLiesInTheArena) {
+  const int32_t x = g.input("x", {-1});
+  int32_t v = g.node("Add", {x, x});
+  for (int i = 0; i < 5; i++) v = g.node("Relu", {v});
+  const int32_t kept = v; // is read after the next ones
+  v = g.node("Relu", {g.node("Add", {kept, x})});
+  g.output(g.node("Add", {v, kept}));
+  make();
+  constexpr uint64_t kValue = 64; // `kept`; the others lie in the output
+  // Shared by the steps, and of each step's own: these lie in the same place, one after the other.
+  for (const uint64_t bytes : {16u, 256u * 1024u}) {
+    context.scratch_bytes = bytes;
+    lk::fake::clear(&context); // as a context that is new: no plan, no arena
+    for (int64_t n = 4; n > 0; n--) {
+      const Floats ones(size_t(n), 1.0f);
+      EXPECT_EQ(run({in({n}, ones)})[0], Floats(size_t(n), 5.0f));
+      EXPECT_GE(stats().arena_bytes, uint64_t(n) * bytes);
+    }
+    EXPECT_LE(stats().arena_bytes, 4 * bytes + kValue) << "and room for nothing else";
+  }
+}
+
 TEST_F(Executor, EntryMayOutliveTheExecutor) {
   g.output(g.node("Relu", {g.input("x", {2})}));
   make();
@@ -496,6 +518,7 @@ TEST_F(Executor, EveryFailedAllocationIsToldAndLeavesNothing) {
   g.output(g.node("Cat", {g.node("Reshape", {a, shape}), g.node("Relu", {x})}));
   g.output(x);
   make();
+  context.scratch_bytes = 8;
   const Floats data = {1, -2, 3, 4};
   const size_t before = context.allocator.live_blocks();
   int tolerated = 0;

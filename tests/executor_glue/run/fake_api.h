@@ -99,6 +99,7 @@ struct lk_context {
   int32_t threads = 2;
   int32_t grant = 0;            // what threads_enter gives; 0: all that is asked for
   std::function<void()> on_run; // called by every operator
+  uint64_t scratch_bytes = 0;   // that Add and Relu need for each element
   lk::fake::Counters count;
   std::mutex mutex; // of the cache
   std::map<std::string, lk_ref *> cache;
@@ -127,6 +128,7 @@ struct lk_plan {
   std::vector<std::vector<char>> constants;
   std::vector<bool> is_constant;
   int32_t alias = -1;
+  uint64_t scratch_bytes = 0;
 };
 
 struct lk_frame {
@@ -134,6 +136,7 @@ struct lk_frame {
   std::vector<lk_plan *> plans;
   size_t allocations = 0;
   uint32_t lanes = 1;
+  bool is_brought = false; // frame_bring_scratch
 };
 
 namespace lk::fake {
@@ -260,6 +263,10 @@ inline lk_status op_bind(lk_op *op, const lk_bind_desc *bind, lk_plan **inout, l
     release(plan);
     return status;
   }
+  const std::string name = op->row->name;
+  if (name == "Add" || name == "Relu") {
+    plan->scratch_bytes = op->context->scratch_bytes * uint64_t(lk_elements(&plan->outputs[0]));
+  }
   *inout = plan;
   return LK_OK;
 }
@@ -305,6 +312,18 @@ template <typename T> void run_typed(const lk_plan *plan, const char *const *in,
   }
 }
 
+// Fills the scratch memory, so that results are wrong where anything else lies in it.
+inline lk_status spoil_scratch(const lk_frame *frame, const lk_plan *plan, void *const *outputs,
+                               lk_error *error) {
+  if (plan->scratch_bytes == 0) return LK_OK;
+  void *scratch = outputs[plan->outputs.size()];
+  if (!frame->is_brought || scratch == nullptr || uintptr_t(scratch) % LK_DATA_ALIGNMENT != 0) {
+    return lk_fail(error, LK_INTERNAL, "failed to run: no scratch memory");
+  }
+  std::memset(scratch, 0x5c, plan->scratch_bytes);
+  return LK_OK;
+}
+
 inline lk_status op_run_lane(lk_frame *frame, uint32_t lane, uint32_t slot, void *const *inputs,
                              void *const *outputs, lk_error *error) {
   if (lane >= frame->lanes) return lk_fail(error, LK_INTERNAL, "failed to run: no lane");
@@ -319,6 +338,7 @@ inline lk_status op_run_lane(lk_frame *frame, uint32_t lane, uint32_t slot, void
     return LK_OK;
   }
   if (lk_elements(&plan->outputs[0]) == 0) return LK_OK;
+  LK_RETURN_NOT_OK(spoil_scratch(frame, plan, outputs, error));
   std::vector<const char *> in;
   std::vector<char *> out;
   for (size_t i = 0; i < plan->inputs.size(); i++) {
@@ -452,6 +472,7 @@ inline const lk_api *api() {
     t.op_bind = op_bind;
     t.plan_info = [](const lk_plan *plan, lk_plan_info *info, lk_error *) {
       info->alias_input = plan->alias;
+      info->scratch_bytes = plan->scratch_bytes;
       info->implementation = (plan->row->flags & LK_OP_WORTH_CLAIMING) != 0 ? plan->row->name : "";
       return LK_OK;
     };
@@ -465,6 +486,7 @@ inline const lk_api *api() {
       *out = new lk_frame{executor->context, {}};
       return LK_OK;
     };
+    t.frame_bring_scratch = [](lk_frame *frame) { frame->is_brought = true; };
     t.frame_reset = [](lk_frame *frame) {
       for (lk_plan *plan : frame->plans) release(plan);
       frame->plans.clear();

@@ -113,8 +113,10 @@ TEST(Parallel, RandomGraphsGiveWhatTheNaiveExecutorGives) {
     const auto build = [&](GraphBuilder &g) { random_graph(g, seed); };
     std::mt19937 random(seed);
     Subject naive(build, 1);
+    naive.context.scratch_bytes = seed % 4 * 24;
     for (uint32_t workers : {2u, 3u, 5u}) {
       Subject parallel(build, workers, seed % 5 != 0);
+      parallel.context.scratch_bytes = naive.context.scratch_bytes;
       for (int i = 0; i < 4; i++) {
         parallel.context.grant = i % 3 == 2 ? 1 : 0; // one thread only: the same steps on it
         const int64_t rows = 1 + i / 2;
