@@ -2,9 +2,11 @@
 
 Requests of random sizes, all different, in one order for all. Each engine has a process of its own,
 on one thread. They take turns in blocks of 20 sizes, so that what disturbs the machine disturbs
-all; the second pass has the sizes of the first once more. Growth of resident memory is counted
-from the first 20 sizes on. With --long, four models are then given 5,000 sizes, twice, to see that
-memory ends to grow.
+all; the second pass has the sizes of the first once more. For the 99th percentile, each request
+counts with its fastest time of three processes' first passes: what else runs on the machine takes
+milliseconds from a few requests, and these would be the percentile. Growth of resident memory is
+counted from the first 20 sizes on. With --long, five models are then given 5,000 sizes, twice, to
+see that memory ends to grow.
 """
 
 import contextlib
@@ -20,6 +22,7 @@ from ocr_models import ANGLE, DETECTION, RECOGNITION
 QUESTION = __doc__.splitlines()[0]
 ENGINES = ("latchkey", "onnxruntime", "openvino")
 BLOCK = 20
+PROCESSES = 3  # whose first passes the 99th percentile is of
 TARGETS = {"second": 1.05, "onnxruntime": 1.0, "p99": 1.2, "growth_mib": 24}
 MANY, MANY_TARGETS = 5000, {"growth_mib": 48, "later_mib": 0.5}
 
@@ -63,22 +66,41 @@ def grow(model, shapes):
     with common.latchkey(model, 1) as worker:
         at = []
         for some in (shapes[:BLOCK], shapes[BLOCK:], shapes):
-            worker.ask("shapes", len(some), ",".join(some))
+            ask(worker, some)
             at.append(worker.ask("stats")["rss"])
     return {"growth": at[1] - at[0], "later": at[2] - at[1]}
+
+
+def start_workers(stack, model, engines):
+    return {engine: stack.enter_context(common.latchkey(model, 1) if engine == "latchkey"
+                                        else common.peer(engine, model, 1)) for engine in engines}
+
+
+def ask(worker, sizes):
+    return worker.ask("shapes", len(sizes), ",".join(sizes))["ns"]
+
+
+def p99s(model, blocks, first):
+    """The 99th percentile of each engine of `first`, which has its first pass by blocks."""
+    fastest = {engine: sum(times, []) for engine, times in first.items()}
+    for _ in range(PROCESSES - 1):
+        with contextlib.ExitStack() as stack:
+            workers = start_workers(stack, model, first)
+            again = common.alternate(list(first), len(blocks),
+                                     lambda engine, block: ask(workers[engine], blocks[block]))
+        for engine, times in again.items():
+            fastest[engine] = list(map(min, fastest[engine], sum(times, [])))
+    return {engine: common.percentile(times, 99) for engine, times in fastest.items()}
 
 
 def measure(model, shapes):
     """Of each engine: nanoseconds of both passes by blocks, growth, what was built."""
     blocks = [shapes[i:i + BLOCK] for i in range(0, len(shapes), BLOCK)]
     with contextlib.ExitStack() as stack:
-        workers = {"latchkey": stack.enter_context(common.latchkey(model, 1))}
-        for engine in ENGINES[1:]:
-            workers[engine] = stack.enter_context(common.peer(engine, model, 1))
+        workers = start_workers(stack, model, ENGINES)
 
         def run(engine, block):
-            sizes = blocks[block % len(blocks)]
-            times = workers[engine].ask("shapes", len(sizes), ",".join(sizes))["ns"]
+            times = ask(workers[engine], blocks[block % len(blocks)])
             if block == 0:
                 start[engine] = workers[engine].ask("stats")
             if block == len(blocks) - 1:
@@ -90,15 +112,13 @@ def measure(model, shapes):
 
     def sums(engine):
         return [sum(block) for block in times[engine]]
-
-    def p99(engine):
-        return common.percentile([ns for block in times[engine][:len(blocks)] for ns in block], 99)
     half = len(blocks)
+    p99 = p99s(model, blocks, {engine: times[engine][:half] for engine in ENGINES[:2]})
     return {
         "seconds": {e: sum(sums(e)[:half]) / 1e9 for e in ENGINES},
         "second": common.ratio(sums("latchkey")[1:half], sums("latchkey")[half + 1:]),
         "ratio": {e: common.ratio(sums("latchkey")[:half], sums(e)[:half]) for e in ENGINES[1:]},
-        "p99": p99("latchkey") / p99("onnxruntime"),
+        "p99": p99["latchkey"] / p99["onnxruntime"],
         "growth": {e: end[e]["rss"] - start[e]["rss"] for e in ENGINES},
         "sizes": len(shapes), "first_ms": ours[0][0] / 1e6}
 
@@ -120,6 +140,7 @@ def grow_all(folder):
         ("recognizer", RECOGNITION, batches([48], range(32, 1601), 48 * 1600)),
         ("detector", DETECTION, batches(blocks, blocks, 768 * 768)),
         ("MobileNetV2", f"{folder}/mobilenet_v2.onnx", pictures(MANY, 48, 4)),
+        ("ResNet-50", f"{folder}/resnet50.onnx", pictures(MANY, 32, 1)),
         ("encoder", f"{folder}/encoder.onnx", batches_of_sentences(1536)))]
 
 
