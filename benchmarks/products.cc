@@ -5,18 +5,8 @@
 // run by turns, and the ratio is that of the best times. LATCHKEY_MAX_ISA=avx2 measures AVX2.
 //
 // products [--json] [--quick | --long]
-#include <cstddef>
-#include <memory>
-
 #include "benchmarks/arguments.h"
-#include "benchmarks/beside.h"
-
-extern "C" {
-#include "ops/kernel/conv.h"
-#include "ops/kernel/conv_transposed.h"
-#include "ops/kernel/depthwise_weights.h"
-#include "ops/kernel/matmul.h"
-}
+#include "benchmarks/products_beside.h"
 
 using namespace beside;
 
@@ -24,25 +14,6 @@ namespace {
 
 constexpr double TARGET_MEDIAN = 1.00, TARGET_P95 = 1.08, TARGET_MOST = 1.25;
 constexpr int COUNT = 200; // of each; of small groups a half, of transposed ones a quarter
-
-// A primitive of these operands. Takes over the descriptor.
-std::unique_ptr<Primitive> make_primitive(dnnl_primitive_desc_t desc,
-                                          const_dnnl_memory_desc_t plain_weights, const Buffer &src,
-                                          const Buffer &weights, const Buffer *bias,
-                                          const Buffer &dst) {
-  const auto descriptor = [&](dnnl_query_t what, int index) {
-    return dnnl_primitive_desc_query_md(desc, what, index);
-  };
-  auto primitive = std::make_unique<Primitive>(desc);
-  primitive->add(DNNL_ARG_SRC, descriptor(dnnl_query_src_md, 0), src);
-  primitive->add(DNNL_ARG_DST, descriptor(dnnl_query_dst_md, 0), dst);
-  if (bias != nullptr) {
-    primitive->add(DNNL_ARG_BIAS, descriptor(dnnl_query_weights_md, 1), *bias);
-  }
-  primitive->add_reordered(DNNL_ARG_WEIGHTS, descriptor(dnnl_query_weights_md, 0), plain_weights,
-                           weights);
-  return primitive;
-}
 
 // ---- measuring ----
 
@@ -70,106 +41,6 @@ Result measure(const std::string &name, double operations, int rounds, const Our
 
 // ---- convolutions ----
 
-// The kernel of ours for a shape, with a bias and Relu: bytes of parameters and packed weights.
-struct Conv {
-  std::vector<std::max_align_t> params;
-  lk_kernel_fn kernel;
-  std::unique_ptr<Buffer> packed;
-};
-
-template <typename Params, typename Pack>
-Conv pack(Params params, int64_t size, lk_kernel_fn kernel, const Buffer &weights, Pack pack) {
-  Conv made;
-  made.params.resize(sizeof params / sizeof(std::max_align_t) + 1);
-  std::memcpy(made.params.data(), &params, sizeof params);
-  made.kernel = kernel;
-  made.packed = std::make_unique<Buffer>(size);
-  pack(&params, weights.get(), made.packed->get());
-  return made;
-}
-
-Conv plan_conv(const lk_conv_shape &shape, const Buffer &weights) {
-  lk_conv conv = {};
-  conv.shape = shape;
-  conv.isa = lk_isa_get();
-  conv.low = 0;
-  conv.high = INFINITY;
-  conv.has_bias = true;
-  lk_conv_plan(&conv);
-  return pack(conv, lk_conv_packed_size(&conv), lk_conv_kernel, weights, lk_conv_pack);
-}
-
-Conv plan_transposed(const lk_conv_shape &shape, const Buffer &weights) {
-  lk_conv_transposed conv = {};
-  conv.shape = shape;
-  conv.isa = lk_isa_get();
-  conv.low = 0;
-  conv.high = INFINITY;
-  conv.has_bias = true;
-  lk_conv_transposed_plan(&conv);
-  return pack(conv, lk_conv_transposed_packed_size(&conv), lk_conv_transposed_kernel, weights,
-              lk_conv_transposed_pack);
-}
-
-Conv plan_depthwise(const lk_conv_shape &shape, bool is_transposed, const Buffer &weights) {
-  lk_depthwise conv = {};
-  conv.shape = shape;
-  conv.is_transposed = is_transposed;
-  conv.low = 0;
-  conv.high = INFINITY;
-  conv.has_bias = true;
-  lk_depthwise_plan(&conv, lk_isa_get());
-  return pack(conv, lk_depthwise_packed_size(&conv), lk_depthwise_kernel, weights,
-              lk_depthwise_pack);
-}
-
-enum class Kind { ORDINARY, TRANSPOSED };
-
-Conv plan(Kind kind, const lk_conv_shape &shape, const Buffer &weights) {
-  const bool is_transposed = kind == Kind::TRANSPOSED;
-  if (lk_depthwise_takes(&shape, lk_isa_get()))
-    return plan_depthwise(shape, is_transposed, weights);
-  return (is_transposed ? plan_transposed : plan_conv)(shape, weights);
-}
-
-// Plain weights are in ONNX's order: a transposed convolution has inputs first.
-dnnl_format_tag_t plain_tag(Kind kind, const lk_conv_shape &shape) {
-  if (kind == Kind::TRANSPOSED) return shape.groups > 1 ? dnnl_giohw : dnnl_iohw;
-  return shape.groups > 1 ? dnnl_goihw : dnnl_oihw;
-}
-
-std::unique_ptr<Primitive> conv_primitive(Kind kind, const lk_conv_shape &shape, const Buffer &x,
-                                          const Buffer &w, const Buffer &b, const Buffer &out) {
-  const int64_t channels = shape.groups * shape.out_channels;
-  std::vector<dnnl_dim_t> weights = {shape.out_channels, shape.in_channels, shape.kernel[1],
-                                     shape.kernel[2]};
-  if (shape.groups > 1) weights.insert(weights.begin(), shape.groups);
-  dnnl_memory_desc_t descs[] = {
-      describe({1, shape.groups * shape.in_channels, shape.in[1], shape.in[2]}, dnnl_nhwc),
-      describe(weights, dnnl_format_tag_any), describe(weights, plain_tag(kind, shape)),
-      describe({channels}, dnnl_a), describe({1, channels, shape.out[1], shape.out[2]}, dnnl_nhwc)};
-  const dnnl_dims_t strides = {shape.stride[1], shape.stride[2]}, ones = {0, 0},
-                    pads = {shape.pad[1], shape.pad[2]};
-  dnnl_primitive_attr_t attr = nullptr;
-  dnnl_post_ops_t post_ops = nullptr;
-  dnnl_primitive_desc_t desc = nullptr;
-  check(dnnl_primitive_attr_create(&attr));
-  check(dnnl_post_ops_create(&post_ops));
-  check(dnnl_post_ops_append_eltwise(post_ops, dnnl_eltwise_relu, 0, 0));
-  check(dnnl_primitive_attr_set_post_ops(attr, post_ops));
-  const bool is_transposed = kind == Kind::TRANSPOSED;
-  check((is_transposed ? dnnl_deconvolution_forward_primitive_desc_create
-                       : dnnl_convolution_forward_primitive_desc_create)(
-      &desc, engine, dnnl_forward_inference,
-      is_transposed ? dnnl_deconvolution_direct : dnnl_convolution_direct, descs[0], descs[1],
-      descs[3], descs[4], strides, ones, pads, pads, attr));
-  auto primitive = make_primitive(desc, descs[2], x, w, &b, out);
-  check(dnnl_post_ops_destroy(post_ops));
-  check(dnnl_primitive_attr_destroy(attr));
-  for (dnnl_memory_desc_t each : descs) check(dnnl_memory_desc_destroy(each));
-  return primitive;
-}
-
 std::string name_of(const lk_conv_shape &shape) {
   char name[96];
   std::snprintf(name, sizeof name, "%d>%d/%d %dx%d s%dx%d p%d %dx%d",
@@ -186,38 +57,17 @@ Result run_conv(Kind kind, const lk_conv_shape &shape, int rounds, std::mt19937 
   Buffer x(in * shape.in[1] * shape.in[2]), w(out * window), b(out), ours(out * pixels),
       theirs(out * pixels);
   x.fill(random), w.fill(random), b.fill(random);
-  const Conv conv = plan(kind, shape, w);
+  const Kernel conv = plan(kind, shape, w);
   const auto primitive = conv_primitive(kind, shape, x, w, b, theirs);
   const std::string name = name_of(shape);
   void *const pointers[] = {x.get(), conv.packed->get(), ours.get(), b.get()};
-  const auto run_ours = [&] { check(conv.kernel(conv.params.data(), pointers, nullptr)); };
+  const auto run_ours = [&] { conv.run(pointers); };
   run_ours();
   primitive->run();
   compare(name, ours, theirs, 1e-5 + 1e-6 * double(window));
   const int64_t all = kind == Kind::TRANSPOSED ? shape.in[1] * shape.in[2] : pixels;
   return measure(name, 2.0 * double(window * out * all), rounds, run_ours,
                  [&] { primitive->run(); });
-}
-
-struct ConvSize {
-  int64_t in, out, kernel_h, kernel_w, stride, pad, height, width;
-};
-
-lk_conv_shape shape_of(const ConvSize &size) {
-  lk_conv_shape shape = {};
-  shape.batch = shape.groups = 1;
-  shape.in_channels = size.in;
-  shape.out_channels = size.out;
-  const int64_t in[] = {1, size.height, size.width}, kernel[] = {1, size.kernel_h, size.kernel_w};
-  for (int d = 0; d < LK_CONV_DIMS; d++) {
-    shape.in[d] = in[d];
-    shape.kernel[d] = kernel[d];
-    shape.stride[d] = d > 0 ? size.stride : 1;
-    shape.dilation[d] = 1;
-    shape.pad[d] = kernel[d] > 1 ? size.pad : 0;
-    shape.out[d] = (in[d] + 2 * shape.pad[d] - kernel[d]) / shape.stride[d] + 1;
-  }
-  return shape;
 }
 
 // Of ResNet-50, MobileNetV2 and OCR models.
@@ -394,37 +244,16 @@ GroupSize random_transposed_groups(std::mt19937 &random) {
 
 // ---- matrix products ----
 
-struct MatmulSize {
-  int64_t rows, k, columns;
-};
-
 Result run_matmul(const MatmulSize &size, int rounds, std::mt19937 &random) {
-  lk_matmul matmul = {};
-  matmul.isa = lk_isa_get();
-  matmul.rows = size.rows;
-  matmul.columns = matmul.b_k = size.columns;
-  matmul.k = matmul.a_row = size.k;
-  matmul.a_k = matmul.b_column = 1;
-  matmul.b_is_packed = true;
-  matmul.low = -INFINITY;
-  matmul.high = INFINITY;
-  lk_matmul_plan(&matmul);
   Buffer a(size.rows * size.k), b(size.k * size.columns), ours(size.rows * size.columns),
-      theirs(size.rows * size.columns), packed(lk_matmul_packed_size(&matmul));
+      theirs(size.rows * size.columns);
   a.fill(random), b.fill(random);
-  lk_matmul_pack(&matmul, b.get(), packed.get());
-  dnnl_memory_desc_t descs[] = {
-      describe({size.rows, size.k}, dnnl_ab), describe({size.k, size.columns}, dnnl_format_tag_any),
-      describe({size.k, size.columns}, dnnl_ab), describe({size.rows, size.columns}, dnnl_ab)};
-  dnnl_primitive_desc_t desc = nullptr;
-  check(dnnl_matmul_primitive_desc_create(&desc, engine, descs[0], descs[1], nullptr, descs[3],
-                                          nullptr));
-  const auto primitive = make_primitive(desc, descs[2], a, b, nullptr, theirs);
-  for (dnnl_memory_desc_t each : descs) check(dnnl_memory_desc_destroy(each));
+  const Kernel matmul = plan_matmul(size, b);
+  const auto primitive = matmul_primitive(size, a, b, theirs);
   char name[96];
   std::snprintf(name, sizeof name, "%dx%dx%d", int(size.rows), int(size.k), int(size.columns));
-  void *const pointers[] = {a.get(), packed.get(), ours.get()};
-  const auto run_ours = [&] { check(lk_matmul_kernel(&matmul, pointers, nullptr)); };
+  void *const pointers[] = {a.get(), matmul.packed->get(), ours.get()};
+  const auto run_ours = [&] { matmul.run(pointers); };
   run_ours();
   primitive->run();
   compare(name, ours, theirs, 1e-5 + 1e-6 * double(size.k));

@@ -1,0 +1,266 @@
+// How long do the convolutions and products of whole models take on tiles that serve every size,
+// beside oneDNN's primitives, each of which was made for its one layer?
+//
+// Layers run one after the other as in the model, each with weights of its own, from one buffer to
+// another: what a layer finds in the caches is about what it finds in the model. Passes of the two
+// run by turns, on one thread and on two; the sums are of each layer's best times.
+// ONEDNN_MAX_CPU_ISA=AVX2 measures AVX2.
+//
+// layers [--json] [--quick | --long]
+#include <map>
+#include <oneapi/dnnl/dnnl_threadpool_iface.hpp>
+
+#include "benchmarks/arguments.h"
+#include "benchmarks/model_layers.h"
+#include "benchmarks/products_beside.h"
+
+using namespace beside;
+using namespace layers;
+
+namespace {
+
+constexpr size_t WORST = 5; // layers that are printed
+
+// ---- threads for primitives ----
+
+struct Turns {
+  int count;
+  const std::function<void(int, int)> *turn;
+};
+
+void take_turns(void *arg) {
+  const auto *self = static_cast<const Turns *>(arg);
+  for (int i = lk_team_rank(); i < self->count; i += lk_team_size()) (*self->turn)(i, self->count);
+}
+
+class Team final : public dnnl::threadpool_interop::threadpool_iface {
+public:
+  int get_num_threads() const override { return lk_team_threads(); }
+  bool get_in_parallel() const override { return false; }
+  void parallel_for(int count, const std::function<void(int, int)> &turn) override {
+    Turns turns = {count, &turn};
+    lk_team_run(take_turns, &turns, std::min(count, lk_team_threads()));
+  }
+  uint64_t get_flags() const override { return 0; }
+  void wait() override {}
+};
+
+// Some threads, for as long as it lives.
+class Threads {
+public:
+  explicit Threads(int threads) : before_(lk_team_begin(threads)) {
+    check(dnnl_engine_create(&engine, dnnl_cpu, 0));
+    check(dnnl_threadpool_interop_set_max_concurrency(threads));
+    check(dnnl_threadpool_interop_stream_create(&stream, engine, &team_));
+  }
+  Threads(const Threads &) = delete;
+  ~Threads() {
+    check(dnnl_stream_destroy(stream));
+    check(dnnl_engine_destroy(engine));
+    lk_team_end(before_);
+  }
+
+private:
+  Team team_;
+  int before_;
+};
+
+// ---- layers ----
+
+lk_conv_shape shape_of(const Layer &layer) {
+  lk_conv_shape shape = {};
+  const int64_t in[] = {1, layer.height, layer.width},
+                kernel[] = {1, layer.kernel_h, layer.kernel_w},
+                stride[] = {1, layer.stride_h, layer.stride_w};
+  shape.batch = 1;
+  shape.groups = layer.groups;
+  shape.in_channels = layer.in / layer.groups;
+  shape.out_channels = layer.out / layer.groups;
+  for (int d = 0; d < LK_CONV_DIMS; d++) {
+    shape.in[d] = in[d];
+    shape.kernel[d] = kernel[d];
+    shape.stride[d] = stride[d];
+    shape.dilation[d] = 1;
+    shape.pad[d] = (kernel[d] - 1) / 2;
+    shape.out[d] = layer.what == What::TRANSPOSED
+                       ? (in[d] - 1) * stride[d] - 2 * shape.pad[d] + kernel[d]
+                       : (in[d] + 2 * shape.pad[d] - kernel[d]) / stride[d] + 1;
+  }
+  return shape;
+}
+
+std::string name_of(const Layer &layer) {
+  char name[96];
+  std::snprintf(name, sizeof name, "%d>%d/%d %dx%d s%dx%d %dx%d%s", int(layer.in), int(layer.out),
+                int(layer.groups), int(layer.kernel_h), int(layer.kernel_w), int(layer.stride_h),
+                int(layer.stride_w), int(layer.height), int(layer.width),
+                layer.what == What::ADDS         ? " +"
+                : layer.what == What::TRANSPOSED ? " transposed"
+                : layer.what == What::MATMUL     ? " product"
+                                                 : "");
+  return name;
+}
+
+// What all layers of a model read and write.
+struct Buffers {
+  Buffer in, ours, theirs;
+};
+
+int64_t pixels(const int64_t sizes[LK_CONV_DIMS]) {
+  return sizes[0] * sizes[1] * sizes[2];
+}
+
+// A layer of the model, as both have it.
+class Pair {
+public:
+  Pair(const Layer &layer, const Buffers &buffers, std::mt19937 &random)
+      : kind_(layer.what == What::TRANSPOSED ? Kind::TRANSPOSED : Kind::ORDINARY),
+        shape_(shape_of(layer)), name_(name_of(layer)),
+        weights_(layer.in * layer.out / layer.groups * layer.kernel_h * layer.kernel_w),
+        bias_(layer.out) {
+    weights_.fill(random), bias_.fill(random);
+    const bool adds = layer.what == What::ADDS;
+    if (layer.what == What::MATMUL) {
+      const MatmulSize size = {layer.height, layer.in, layer.out};
+      ours_ = plan_matmul(size, weights_);
+      theirs_ = matmul_primitive(size, buffers.in, weights_, buffers.theirs);
+    } else {
+      ours_ = plan(kind_, shape_, weights_, adds);
+      theirs_ = conv_primitive(kind_, shape_, buffers.in, weights_, bias_, buffers.theirs, adds);
+    }
+    pointers_ = {buffers.in.get(), ours_.packed->get(), buffers.ours.get(), bias_.get(),
+                 buffers.ours.get()};
+  }
+  const std::string &name() const { return name_; }
+  double operations() const {
+    return 2.0 * double(weights_.size()) *
+           double(pixels(kind_ == Kind::TRANSPOSED ? shape_.in : shape_.out));
+  }
+  void run_ours() const { ours_.run(pointers_.data()); }
+  void run_theirs() const { theirs_->run(); }
+  // Once, both from the same output on.
+  void compare(const Buffers &buffers) const {
+    std::fill(buffers.ours.get(), buffers.ours.get() + buffers.ours.size(), 1.0f);
+    std::fill(buffers.theirs.get(), buffers.theirs.get() + buffers.theirs.size(), 1.0f);
+    run_ours();
+    run_theirs();
+    const double window = double(weights_.size()) / double(bias_.size());
+    beside::compare(name_, buffers.ours, buffers.theirs, 1e-5 + 1e-6 * window);
+  }
+
+private:
+  Kind kind_;
+  lk_conv_shape shape_;
+  std::string name_;
+  Buffer weights_, bias_;
+  Kernel ours_;
+  std::unique_ptr<Primitive> theirs_;
+  std::vector<void *> pointers_;
+};
+
+// ---- measuring ----
+
+struct Times {
+  double ours = 1e9, theirs = 1e9, operations = 0; // seconds: the best of a layer, or sums
+  int count = 1;
+  double lost() const { return ours - theirs; }
+  void add(const Times &each) {
+    ours += each.ours;
+    theirs += each.theirs;
+    operations += each.operations;
+    count++;
+  }
+};
+
+struct Result {
+  std::string model;
+  int threads;
+  Times all;
+  std::vector<std::pair<std::string, Times>> layers; // the ones that lose most first
+};
+
+Result summarize(const std::string &model, int threads,
+                 const std::vector<std::unique_ptr<Pair>> &pairs, const std::vector<Times> &times) {
+  std::map<std::string, Times> by_name;
+  const Times none = {0, 0, 0, 0};
+  Result result = {model, threads, none, {}};
+  for (size_t i = 0; i < pairs.size(); i++) {
+    result.all.add(times[i]);
+    by_name.emplace(pairs[i]->name(), none).first->second.add(times[i]);
+  }
+  result.layers.assign(by_name.begin(), by_name.end());
+  std::sort(result.layers.begin(), result.layers.end(),
+            [](const auto &a, const auto &b) { return a.second.lost() > b.second.lost(); });
+  return result;
+}
+
+Result run_model(const Model &model, int threads, int rounds) {
+  std::mt19937 random(11);
+  int64_t in = 0, out = 0;
+  for (const Layer &layer : model.layers) {
+    const lk_conv_shape shape = shape_of(layer);
+    in = std::max(in, layer.in * pixels(shape.in));
+    out = std::max(out, layer.out * pixels(shape.out));
+  }
+  Buffers buffers = {Buffer(in), Buffer(out), Buffer(out)};
+  buffers.in.fill(random);
+  std::vector<std::unique_ptr<Pair>> pairs;
+  for (const Layer &layer : model.layers) {
+    for (int i = 0; i < layer.times; i++) {
+      pairs.push_back(std::make_unique<Pair>(layer, buffers, random));
+      pairs.back()->compare(buffers);
+    }
+  }
+  std::vector<Times> times(pairs.size());
+  for (int round = 0; round < rounds; round++) {
+    for (size_t i = 0; i < pairs.size(); i++) {
+      times[i].theirs = std::min(times[i].theirs, seconds(1, [&] { pairs[i]->run_theirs(); }));
+    }
+    for (size_t i = 0; i < pairs.size(); i++) {
+      times[i].ours = std::min(times[i].ours, seconds(1, [&] { pairs[i]->run_ours(); }));
+      times[i].operations = pairs[i]->operations();
+    }
+  }
+  return summarize(model.name, threads, pairs, times);
+}
+
+// ---- report ----
+
+void print(const Result &result) {
+  const Times &all = result.all;
+  std::printf("%s, %d layers, threads %d: %.3f ms, %.0f GFLOP/s; primitives %.3f ms: %.3f\n",
+              result.model.c_str(), all.count, result.threads, all.ours * 1e3,
+              all.operations / all.ours / 1e9, all.theirs * 1e3, all.ours / all.theirs);
+  for (size_t i = 0; i < std::min(WORST, result.layers.size()); i++) {
+    const auto &[name, each] = result.layers[i];
+    std::printf("    %2d of %-32s %8.1f us %5.0f GFLOP/s, primitives %8.1f us: %.3f\n", each.count,
+                name.c_str(), each.ours * 1e6, each.operations / each.ours / 1e9, each.theirs * 1e6,
+                each.ours / each.theirs);
+  }
+}
+
+void print_json(const Result &result) {
+  std::printf("\"%s, threads %d\": {\"ms\": %.4f, \"primitives_ms\": %.4f}", result.model.c_str(),
+              result.threads, result.all.ours * 1e3, result.all.theirs * 1e3);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  const Arguments arguments("layers", argc, argv, {.usual = 31, .quick = 2, .longer = 101});
+  const char *separator = "{";
+  for (int threads : {1, 2}) {
+    const Threads of_all(threads);
+    for (const Model &model : MODELS) {
+      const Result result = run_model(model, threads, arguments.rounds);
+      if (!arguments.json) {
+        print(result);
+        continue;
+      }
+      std::printf("%s", separator);
+      print_json(result);
+      separator = ", ";
+    }
+  }
+  if (arguments.json) std::printf("}\n");
+}
