@@ -240,8 +240,15 @@ void print(const Result &result) {
 }
 
 void print_json(const Result &result) {
-  std::printf("\"%s, threads %d\": {\"ms\": %.4f, \"primitives_ms\": %.4f}", result.model.c_str(),
-              result.threads, result.all.ours * 1e3, result.all.theirs * 1e3);
+  std::printf("\"%s, threads %d\": {\"ms\": %.4f, \"primitives_ms\": %.4f, \"layers\": [",
+              result.model.c_str(), result.threads, result.all.ours * 1e3, result.all.theirs * 1e3);
+  const char *separator = "";
+  for (const auto &[name, each] : result.layers) {
+    std::printf("%s{\"layer\": \"%s\", \"times\": %d, \"us\": %.3f, \"primitives_us\": %.3f}",
+                separator, name.c_str(), each.count, each.ours * 1e6, each.theirs * 1e6);
+    separator = ", ";
+  }
+  std::printf("]}");
 }
 
 } // namespace
