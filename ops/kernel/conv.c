@@ -6,6 +6,7 @@
 #include "ops/kernel/conv_lines.h"
 #include "ops/kernel/conv_rows.h"
 #include "ops/kernel/kernel.h"
+#include "ops/kernel/sizes.h"
 
 /* With at least so many channels, a tap for each position costs nothing, and those in the padding
  * are left out. */
@@ -27,6 +28,17 @@ static bool merges(const lk_conv *self) {
              LK_CONV_EDGE_ELEMENTS / LK_MICRO_LOOSE_ROWS;
 }
 
+/* Groups of a task, in which each tile finds its rows once for all of them: as many as have their
+ * weights in the cache, and no more than a row of zeros is long. */
+static int64_t groups_at_once(const lk_conv_shape *shape) {
+  const int64_t of_group =
+      shape->in_channels * shape->out_channels * lk_conv_positions(shape) * (int64_t)sizeof(float);
+  const int64_t fitting = lk_min(LK_PRODUCT_B_BYTES / lk_max(1, of_group),
+                                 LK_PRODUCT_LONGEST_SUM / lk_max(1, shape->in_channels));
+  const int64_t most = lk_max(1, lk_min(fitting, shape->groups));
+  return lk_max(1, lk_div_up(shape->groups, lk_max(1, lk_div_up(shape->groups, most))));
+}
+
 void lk_conv_plan(lk_conv *self) {
   self->is_dense = is_dense(self);
   self->merges = merges(self);
@@ -39,6 +51,7 @@ void lk_conv_plan(lk_conv *self) {
                                .k = self->shape.in_channels * merged,
                                .c_step = self->shape.out_channels * self->shape.groups,
                                .c_rows = 1,
+                               .groups = groups_at_once(&self->shape),
                                .line = self->is_dense ? 0 : self->shape.out[2],
                                .low = self->low,
                                .high = self->high};
@@ -91,6 +104,8 @@ lk_product_operands lk_conv_operands(const lk_conv *self, void *const *pointers,
   const int64_t channel = group * self->shape.out_channels;
   const float *weights = pointers[1];
   lk_product_operands found = {.b = weights + group * lk_product_packed_size(&self->product),
+                               .groups = 1,
+                               .a_group = self->shape.in_channels,
                                .c = (float *)pointers[2] + channel,
                                .chain = chain};
   void *const *next = pointers + 3;
@@ -103,13 +118,14 @@ lk_product_operands lk_conv_operands(const lk_conv *self, void *const *pointers,
 static void do_tasks(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_conv *self = loop->params;
-  const int64_t tasks = lk_product_tasks(&self->product);
+  const int64_t tasks = lk_product_tasks(&self->product), groups = self->product.groups;
   const float *input = loop->pointers[0];
   const lk_product_chain *chain = self->has_chain ? (const void *)(self + 1) : NULL;
   lk_conv_source source;
   for (int64_t i = begin; i < end; i++) {
-    const int64_t group = i / tasks;
-    const lk_product_operands operands = lk_conv_operands(self, loop->pointers, group, chain);
+    const int64_t group = i / tasks * groups;
+    lk_product_operands operands = lk_conv_operands(self, loop->pointers, group, chain);
+    operands.groups = lk_min(groups, self->shape.groups - group);
     lk_conv_source_init(&source, self, input + group * self->shape.in_channels);
     lk_product_run(&self->product, &operands, &source.source, i % tasks);
   }
@@ -119,7 +135,7 @@ lk_status lk_conv_kernel(const void *params, void *const *pointers, lk_error *er
   const lk_conv *self = params;
   const int64_t groups = self->shape.groups;
   (void)error;
-  return lk_kernel_turns(groups * lk_product_tasks(&self->product),
+  return lk_kernel_turns(lk_div_up(groups, self->product.groups) * lk_product_tasks(&self->product),
                          lk_product_is_shared(lk_product_operations(&self->product, groups)),
                          do_tasks, self, pointers);
 }

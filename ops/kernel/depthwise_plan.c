@@ -56,16 +56,14 @@ static void find_last_dimension(lk_conv_shape *shape) {
   }
 }
 
-/* A product of matrices has no permutations, but more to do for each position. Measured. */
+/* A product of matrices has no permutations, but more to do for each position. It is as fast from
+ * a vector of channels on, and sooner where there is one position. Measured. */
 bool lk_depthwise_takes(const lk_conv_shape *shape, lk_isa isa) {
   const int64_t lanes = lk_depthwise_tiles_get(isa)->lanes;
   const int64_t most = lk_max(shape->in_channels, shape->out_channels);
   if (shape->groups == 1 || shape->out_channels == 0) return false;
   if (shape->in_channels == 1) return true;
-  const bool is_apart = shape->stride[0] > 1 || shape->stride[1] > 1 || shape->stride[2] > 1;
-  if (lk_conv_positions(shape) == 1 && !(isa == LK_ISA_AVX512 && is_apart))
-    return 2 * most <= lanes;
-  return most <= (shape->stride[2] == 1 ? 2 * lanes : lanes);
+  return (lk_conv_positions(shape) == 1 ? 2 * most : most) <= lanes;
 }
 
 static int64_t step_of(const lk_depthwise *self) {

@@ -29,6 +29,7 @@ void lk_matmul_plan(lk_matmul *self) {
                                .k = self->k,
                                .c_step = self->columns,
                                .c_rows = 1,
+                               .groups = 1,
                                .low = self->low,
                                .high = self->high};
   lk_product_plan(&self->product, (int64_t)sizeof(float) * self->k);
@@ -165,6 +166,7 @@ static void do_tasks(const void *arg, int64_t begin_task, int64_t end_task) {
         .plain_b = read.b + at.b,
         .plain_step = self->b_k,
         .first_packed = self->first_packed,
+        .groups = 1,
         .bias = read.bias,
         .residual = read.residual != NULL ? read.residual + batch * elements : NULL,
         .c = read.c + batch * elements,

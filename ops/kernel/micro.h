@@ -41,6 +41,7 @@ typedef struct lk_micro_call {
   int64_t a_step, b_step; /* from one k to the next */
   int64_t b_next;         /* run_wide: from a panel to the next */
   int64_t tiles;          /* one below the other, at least 1 */
+  int64_t a_first;        /* from where the taps say that rows of A begin to where they do */
   int64_t a_next;         /* from a row of a tile to that of the next tile */
   const float *init;      /* what the sums begin with */
   int64_t init_step;      /* from row to row; 0: one row for all */

@@ -7,9 +7,9 @@
 
 #include "ops/kernel/sizes.h"
 
-/* How much of B, and of A, is kept in the second-level cache, which has 1 MiB or more on the
- * processors that these blocks were measured on; the rest of it is for what streams by. */
-enum { B_BYTES = 512 << 10, A_BYTES = 256 << 10, ELEMENT = sizeof(float) };
+/* How much of A is kept in the second-level cache beside B; the rest of it is for what streams
+ * by. */
+enum { A_BYTES = 256 << 10, ELEMENT = sizeof(float) };
 /* As many tasks, if each has this many operations. */
 enum { ROW_BLOCKS = 64, TASK_OPERATIONS = 1 << 18 };
 /* Rows of A or C that are so far apart share a set of the first-level cache, which has 8 to 12
@@ -73,14 +73,14 @@ void lk_product_plan(lk_product *self, int64_t row_bytes) {
   self->tap_block = lk_min(self->tap_block, LK_MICRO_TAPS);
   const int64_t tile = self->tile_rows, panel_bytes = self->taps * self->k * self->panel * ELEMENT;
   int64_t rows = 0;
-  if (panel_bytes * self->panels <= B_BYTES) {
+  if (panel_bytes * self->panels <= LK_PRODUCT_B_BYTES) {
     self->panel_block = self->panels;
-    const int64_t of_row = 2 * lk_max(1, self->columns * self->taps * self->k);
+    const int64_t of_row = 2 * lk_max(1, self->groups * self->columns * self->taps * self->k);
     rows = lk_max(lk_div_up(self->rows, ROW_BLOCKS), TASK_OPERATIONS / of_row);
     rows = lk_max(2 * tile, rows);
   } else {
     const int64_t block = self->tap_block * self->k_block * self->panel * ELEMENT;
-    self->panel_block = lk_max(1, B_BYTES / block);
+    self->panel_block = lk_max(1, LK_PRODUCT_B_BYTES / block);
     rows = lk_max(LEAST_ROWS, A_BYTES / row_bytes);
   }
   self->row_block = row_block(self, rows);
@@ -213,13 +213,13 @@ static int64_t panels_at_once(const lk_product *self, const lk_product_operands 
   return are_alike && end <= at->panel_end && end * self->panel <= self->columns ? end - panel : 1;
 }
 
-static void run_tiles(const lk_product *self, const lk_product_operands *operands, const block *at,
-                      lk_product_tiles *tiles, lk_micro_call *call) {
+static void run_tiles_of_group(const lk_product *self, const lk_product_operands *operands,
+                               const block *at, int64_t group, lk_product_tiles *tiles,
+                               lk_micro_call *call) {
   const int64_t lanes = self->micro->lanes, tap_elements = self->k * self->panel;
+  const int64_t first_column = group * self->columns;
+  const float *packed = operands->b + group * lk_product_packed_size(self);
   int64_t panels = 1;
-  call->tiles = tiles->tiles;
-  call->a_row = tiles->a_row;
-  call->a_next = tiles->a_next;
   for (int64_t p = at->panel; p < at->panel_end; p += panels) {
     panels = tiles->n_parts == 0 ? panels_at_once(self, operands, at, p, tiles->rows) : 1;
     const int64_t n = p * self->panel, columns = lk_min(panels * self->panel, self->columns - n);
@@ -227,14 +227,14 @@ static void run_tiles(const lk_product *self, const lk_product_operands *operand
     const bool is_plain = p < operands->first_packed;
     call->b_step = is_plain ? operands->plain_step : self->panel;
     call->b_next = is_plain ? self->panel : panel_elements(self);
-    const float *b = is_plain ? operands->plain_b + n : operands->b + p * panel_elements(self);
+    const float *b = is_plain ? operands->plain_b + n : packed + p * panel_elements(self);
     b += at->k * call->b_step;
     for (int64_t t = 0; t < tiles->n_taps; t++) {
       tiles->taps[t].b = b + tiles->tap[t] * tap_elements;
     }
     call->tail = columns - (vectors - 1) * lanes;
     const lk_micro_fn *run = panels > 1 ? self->micro->run_wide : self->micro->run[vectors];
-    const tile_place place = {tiles->place, n, at->is_first, at->is_last};
+    const tile_place place = {tiles->place, first_column + n, at->is_first, at->is_last};
     if (tiles->n_parts > 0) {
       run_parts(self, operands, place, tiles, run, call);
     } else {
@@ -244,15 +244,27 @@ static void run_tiles(const lk_product *self, const lk_product_operands *operand
       run[tiles->rows](call);
     }
     if (at->is_last && operands->chain != NULL) {
-      const lk_product_chain_tile tile = {.c = operands->c + tiles->place * self->c_step + n,
+      const lk_product_chain_tile tile = {.c = operands->c + tiles->place * self->c_step +
+                                               place.column,
                                           .c_step = call->c_step,
                                           .row = tiles->place,
                                           .row_step = self->c_rows,
                                           .rows = tiles->rows * tiles->tiles,
-                                          .column = n,
+                                          .column = place.column,
                                           .columns = columns};
       lk_product_chain_apply(operands->chain, &operands->of_chain, &tile);
     }
+  }
+}
+
+static void run_tiles(const lk_product *self, const lk_product_operands *operands, const block *at,
+                      lk_product_tiles *tiles, lk_micro_call *call) {
+  call->tiles = tiles->tiles;
+  call->a_row = tiles->a_row;
+  call->a_next = tiles->a_next;
+  for (int64_t g = 0; g < operands->groups; g++) {
+    call->a_first = g * operands->a_group;
+    run_tiles_of_group(self, operands, at, g, tiles, call);
   }
 }
 

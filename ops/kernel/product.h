@@ -18,6 +18,9 @@
 
 /* The most elements of a tap that are summed at a time. */
 enum { LK_PRODUCT_LONGEST_SUM = 2048 };
+/* How much of B is kept in the second-level cache, which has 1 MiB or more on the processors that
+ * blocks were measured on. */
+enum { LK_PRODUCT_B_BYTES = 512 << 10 };
 
 typedef struct lk_product {
   const lk_micro *micro;
@@ -25,6 +28,7 @@ typedef struct lk_product {
   int64_t taps, k; /* each tap sums k elements */
   int64_t c_step;  /* from a row of C and of the residual to the next */
   int64_t c_rows; /* rows of C from one row of a tile to the next: 1, or more where it has others */
+  int64_t groups; /* that a task computes: products whose rows lie beside each other; at least 1 */
   int64_t line;   /* a block begins with a multiple of so many rows, if these are few; 0: of 1 */
   float low, high; /* -INFINITY, INFINITY: no clipping */
   /* ---- by lk_product_plan ---- */
@@ -105,8 +109,11 @@ typedef struct lk_product_operands {
   const float *b; /* panels */
   /* Of a B with one tap whose columns lie side by side, whole panels can be read where they are. */
   const float *plain_b;
-  int64_t plain_step;    /* from one k to the next */
-  int64_t first_packed;  /* panels before it are read from `plain_b` */
+  int64_t plain_step;   /* from one k to the next */
+  int64_t first_packed; /* panels before it are read from `plain_b` */
+  /* Further products: B's panels, and the columns of C, bias, residual and chain, follow those of
+   * the product before; rows of A begin `a_group` behind. */
+  int64_t groups, a_group;
   const float *bias;     /* [columns]; NULL: none */
   const float *residual; /* may be C; NULL: none */
   float *c;

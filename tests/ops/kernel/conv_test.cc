@@ -137,12 +137,38 @@ TEST(ConvKernel, IsRightAtTheEndsOfLines) {
   }
 }
 
+// Groups of few channels, of which a task has some or all.
+TEST(ConvKernel, IsRightForGroups) {
+  std::mt19937 random(8);
+  auto number = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  for (int i = 0; i < 40 && !::testing::Test::HasFatalFailure(); i++) {
+    ConvCase made;
+    lk_conv_shape &shape = made.shape;
+    const bool are_many = i % 8 == 0; // more channels than a row of zeros is long
+    shape.batch = number(1, 2);
+    shape.groups = are_many ? number(20, 40) : number(2, 30);
+    shape.in_channels = are_many ? number(100, 200) : number(1, 40);
+    shape.out_channels = number(1, are_many ? 10 : 40);
+    lk::draw_sizes(random, are_many ? 2 : 4, &shape);
+    made.has_bias = number(0, 1) == 1;
+    made.has_residual = number(0, 1) == 1;
+    made.low = -0.5F;
+    made.fill(random);
+    for (const lk_isa isa : lk::instruction_sets()) {
+      SCOPED_TRACE("case " + std::to_string(i) + describe(shape));
+      check(made, run(made, isa, made.has_residual && i % 2 == 0));
+    }
+  }
+}
+
 // Also where sums are cut and where there are groups.
 TEST(ConvKernel, IsFollowedByItsChain) {
   std::mt19937 random(6);
   for (const int64_t channels : {3, 2100}) {
     ConvCase made = simple(channels, 45, 6, 7, 3);
-    made.shape.groups = channels == 3 ? 2 : 1;
+    made.shape.groups = channels == 3 ? 5 : 1;
     made.shape.batch = 2;
     made.has_bias = true;
     made.fill(random);
