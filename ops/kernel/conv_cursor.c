@@ -57,10 +57,12 @@ static int64_t columns_of(const lk_conv *conv) {
 }
 
 lk_conv_tap lk_conv_tap_find(const lk_conv *conv, int64_t number, int64_t k) {
+  lk_conv_tap found = {.number = number, .elements = k};
+  if (number == 0) return found; /* most tiles begin so, and divisions take long */
   const int64_t line = number / columns_of(conv);
-  lk_conv_tap found = {.number = number,
-                       .at = {line / conv->shape.kernel[1], line % conv->shape.kernel[1],
-                              number % columns_of(conv)}};
+  found.at[0] = line / conv->shape.kernel[1];
+  found.at[1] = line % conv->shape.kernel[1];
+  found.at[2] = number % columns_of(conv);
   set_elements(conv, k, &found);
   return found;
 }

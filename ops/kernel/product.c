@@ -19,7 +19,7 @@ enum { SET_BYTES = 4096 };
 enum { LEAST_ROWS = 48 };
 /* A product whose weights do not fit the cache has as many, if it has the panels. */
 enum { FEW_TASKS = 8 };
-/* Lines of so many tiles are not cut. */
+/* Lines of so many tiles are not cut, nor those of which a block has one or more. */
 enum { SHORT_LINE = 4 };
 
 /* Fewer operations than this are done sooner than another thread wakes up. */
@@ -45,7 +45,7 @@ static int64_t panel_vectors(const lk_product *self) {
 /* Of about `rows`: equal blocks of whole tiles, and of whole lines where these are short. */
 static int64_t row_block(const lk_product *self, int64_t rows) {
   const int64_t tile = self->tile_rows, line = self->line;
-  const bool has_lines = line > 0 && line <= SHORT_LINE * tile;
+  const bool has_lines = line > 0 && (line <= SHORT_LINE * tile || line <= rows);
   const int64_t unit = has_lines ? lk_div_up(tile, line) * line : tile;
   const int64_t blocks = lk_max(1, lk_div_up(self->rows, rows));
   const int64_t each = lk_div_up(lk_div_up(self->rows, blocks), unit) * unit;
