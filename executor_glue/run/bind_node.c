@@ -96,8 +96,7 @@ static lk_status bind_in_place(lk_plan_builder *builder, int32_t node_index,
   if (*inout_in_place < 0) return bind(builder, node_index, -1, out_plan, error);
   const lk_tensor_desc *input = &builder->inputs[*inout_in_place].desc;
   const lk_layout wish = builder->wishes[0];
-  /* Interned layouts cannot be wished for. An operator that keeps its input's layout still fits. */
-  if (input->layout <= LK_LAYOUT_CHANNELS_LAST) builder->wishes[0] = input->layout;
+  builder->wishes[0] = input->layout;
   const lk_status status = bind(builder, node_index, *inout_in_place, out_plan, error);
   if (status == LK_OK && lk_tensor_desc_same(input, &builder->outputs[0])) return LK_OK;
   if (status != LK_OK && status != LK_INVALID_ARGUMENT && status != LK_UNSUPPORTED) return status;
@@ -200,7 +199,8 @@ static lk_status add_scratch(lk_plan_builder *builder, uint64_t bytes, lk_error 
   }
   lk_storage *scratch = &builder->storages[*storage];
   if (bytes > scratch->bytes) scratch->bytes = bytes;
-  return add_operand(builder, (lk_unplaced_operand){.storage = *storage}, error);
+  add_operand(builder, (lk_unplaced_operand){.storage = *storage});
+  return LK_OK;
 }
 
 /* Adds a step that runs the plan; takes over the reference on success. `shared`: the storage where

@@ -20,7 +20,7 @@ lk_status lk_plan_builder_create(const lk_program *program, const lk_run_plan_de
                    graph->n_inputs + graph->n_outputs, LK_MAX_BUFFERS - LK_BUFFER_FIRST_INPUT);
   }
   for (size_t i = 0; i < graph->n_nodes; i++) {
-    operands += graph->nodes[i].n_inputs + graph->nodes[i].n_outputs;
+    operands += graph->nodes[i].n_inputs + graph->nodes[i].n_outputs + 1; /* and scratch memory */
     if (graph->nodes[i].n_inputs > inputs) inputs = graph->nodes[i].n_inputs;
     if (graph->nodes[i].n_outputs > outputs) outputs = graph->nodes[i].n_outputs;
   }
