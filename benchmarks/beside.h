@@ -64,14 +64,18 @@ using Dims = std::vector<dnnl_dim_t>;
 inline dnnl_engine_t engine;
 inline dnnl_stream_t stream;
 
+// oneDNN gets the limit that LATCHKEY_MAX_ISA sets for our kernels.
+inline void make_engine() {
+  static const char *const names[LK_ISA_COUNT] = {"SSE41", "AVX2", "ALL"};
+  setenv("ONEDNN_MAX_CPU_ISA", names[lk_isa_get()], 0);
+  check(dnnl_engine_create(&engine, dnnl_cpu, 0));
+}
+
 // One thread, for as long as it lives.
 class OneThread {
 public:
   OneThread() : before_(lk_team_begin(1)) {
-    // oneDNN gets the limit that LATCHKEY_MAX_ISA sets for our kernels
-    static const char *const names[LK_ISA_COUNT] = {"SSE41", "AVX2", "ALL"};
-    setenv("ONEDNN_MAX_CPU_ISA", names[lk_isa_get()], 0);
-    check(dnnl_engine_create(&engine, dnnl_cpu, 0));
+    make_engine();
     check(dnnl_threadpool_interop_set_max_concurrency(1));
     check(dnnl_threadpool_interop_stream_create(&stream, engine, nullptr));
   }

@@ -4,7 +4,7 @@
 // Layers run one after the other as in the model, each with weights of its own, from one buffer to
 // another: what a layer finds in the caches is about what it finds in the model. Passes of the two
 // run by turns, on one thread and on two; the sums are of each layer's best times.
-// ONEDNN_MAX_CPU_ISA=AVX2 measures AVX2.
+// LATCHKEY_MAX_ISA=avx2 measures AVX2.
 //
 // layers [--json] [--quick | --long]
 #include <map>
@@ -49,7 +49,7 @@ public:
 class Threads {
 public:
   explicit Threads(int threads) : before_(lk_team_begin(threads)) {
-    check(dnnl_engine_create(&engine, dnnl_cpu, 0));
+    make_engine();
     check(dnnl_threadpool_interop_set_max_concurrency(threads));
     check(dnnl_threadpool_interop_stream_create(&stream, engine, &team_));
   }
