@@ -15,7 +15,7 @@ enum {
   TILE = 64,                   /* columns, and rows of narrow ones, are multiples of these */
   LINE_BYTES = 64,
   RUN = 1024,               /* columns or rows of a turn beyond the caches */
-  AHEAD = 64,               /* columns of lk_copy_plane, there */
+  AHEAD = 64,               /* columns of lk_copy_plane, where lines along them are long */
   LARGE_BYTES = 8 << 20,    /* that are moved beyond the caches, with as many written */
   PAGE_BYTES = 4096,        /* lines so far apart share one set of the L1 cache */
   FEW_SETS = 1024,          /* an even step from which on lines share few sets of the L1 cache */
@@ -137,8 +137,9 @@ static bool cut_for_memory(const lk_copy *copy, lk_isa isa, int64_t tile[2]) {
 }
 
 static void cut_transpose(lk_copy *copy, double bytes, lk_isa isa, int64_t tile[2]) {
-  copy->ahead = bytes < LARGE_BYTES || isa < LK_ISA_AVX512 ? 0 : AHEAD;
-  if (bytes < LARGE_BYTES || !cut_for_memory(copy, isa, tile)) cut_for_caches(copy, tile);
+  const bool is_long = bytes >= LARGE_BYTES && cut_for_memory(copy, isa, tile);
+  if (!is_long) cut_for_caches(copy, tile);
+  copy->ahead = is_long && isa == LK_ISA_AVX512 && tile[1] > tile[0] ? AHEAD : 0;
 }
 
 /* Whole rows where they are not too long. */
