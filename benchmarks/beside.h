@@ -41,11 +41,11 @@ inline void check(lk_status status) {
 class Buffer {
 public:
   explicit Buffer(int64_t size)
-      : size_(size_t(size)), data_(AsOfNumpy<float>().allocate(size_ + 1)) {
+      : size_(size_t(size)), data_(HugePages<float, AtLines>().allocate(size_ + 1)) {
     std::fill(data_, data_ + size_, -7.0f);
   }
   Buffer(const Buffer &) = delete;
-  ~Buffer() { AsOfNumpy<float>().deallocate(data_, size_ + 1); }
+  ~Buffer() { HugePages<float, AtLines>().deallocate(data_, size_ + 1); }
   Buffer &fill(std::mt19937 &random) {
     std::uniform_real_distribution<float> number(-1, 1);
     for (size_t i = 0; i < size_; i++) data_[i] = number(random);

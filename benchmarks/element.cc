@@ -63,7 +63,7 @@ public:
   float *data() { return data_.data(); }
 
 private:
-  Values data_;
+  Lines data_;
 };
 
 // ---- oneDNN ------------------------------------------------------------------------------------

@@ -76,7 +76,7 @@ private:
     sum_.fetch_add(all, std::memory_order_relaxed);
   }
 
-  Values from_, to_;
+  Lines from_, to_;
   std::atomic<uint32_t> sum_{0}; // so that nothing is left out
 };
 
