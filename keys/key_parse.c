@@ -391,7 +391,7 @@ static lk_status read_record(lk_parser *parser, const lk_record_fields *record,
 static lk_status read_head(lk_parser *parser, lk_key_head *head, const char **out_fixed_at) {
   const lk_record_fields *record = lk_record_fields_get(LK_RECORD_HEAD);
   uint64_t kind = 0;
-  LK_RETURN_NOT_OK(read_enum(parser, lk_kind_name, &kind, "name, value, run or user"));
+  LK_RETURN_NOT_OK(read_enum(parser, lk_kind_name, &kind, "name, run or user"));
   head->kind = (uint32_t)kind;
   if (!accept(parser, ':')) return expected(parser, "':'");
   for (uint32_t from = 0; *parser->at != '\0';) {

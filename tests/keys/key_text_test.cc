@@ -75,7 +75,7 @@ protected:
 
 TEST_F(KeyText, CanBeRead) {
   EXPECT_EQ(key_text(intern, full_key()),
-            "name:fixed=168;op=Conv;out=conv1;attr.strides=[1,2];"
+            "name:fixed=152;op=Conv;out=conv1;attr.strides=[1,2];"
             "post_op=kind:relu,input:-1,alpha:0.5;content.weights=index:1,id:12;"
             "call=in_place_input:-1;tensor.src=1x3x48x320:f32;"
             "value.input=2:i64,index:1,data:[1,-1]");
@@ -90,7 +90,7 @@ TEST_F(KeyText, CanBeWrittenByHand) {
   EXPECT_EQ(head->fixed, key->size);
   expect_round_trip(key);
   expect_round_trip(parse("run:"));
-  expect_round_trip(parse("value:tensor=scalar:i8"));
+  expect_round_trip(parse("name:tensor=scalar:i8"));
 }
 
 TEST_F(KeyText, RandomKeysRoundTripAndNoTwoPrintAlike) {
@@ -316,8 +316,8 @@ TEST_F(KeyText, PrintingNamesOfAnotherContextFails) {
 }
 
 TEST_F(KeyText, SaysWhatWasExpectedAndWhere) {
-  expect_malformed("", "name, value, run or user", 1);
-  expect_malformed("nome:", "name, value, run or user", 1);
+  expect_malformed("", "name, run or user", 1);
+  expect_malformed("nome:", "name, run or user", 1);
   expect_malformed("name", "':'", 5);
   expect_malformed("name:;", "a field of the head, each once and in order, or a record", 6);
   expect_malformed("name:out=a;", "a field or a record", 12);
@@ -332,9 +332,9 @@ TEST_F(KeyText, SaysWhatWasExpectedAndWhere) {
   expect_malformed("name:position=01", "a number from 0 to 2^32 - 1", 15);
   expect_malformed("name:position=-1", "a number from 0 to 2^32 - 1", 15);
   expect_malformed("name:generation=18446744073709551616", "a number from 0 to 2^64 - 1", 17);
-  expect_malformed("name:engine=5", "0x and 1 to 8 digits", 13);
-  expect_malformed("name:engine=0x123456789", "0x and 1 to 8 digits", 13);
-  expect_malformed("name:engine=0xF", "0x and 1 to 8 digits", 15);
+  expect_malformed("name:executor=5", "0x and 1 to 16 digits", 15);
+  expect_malformed("name:executor=0x12345678901234567", "0x and 1 to 16 digits", 15);
+  expect_malformed("name:executor=0xF", "0x and 1 to 16 digits", 17);
   expect_malformed("name:precision=f33", "an element type", 16);
   expect_malformed("name:head=kind:1", "a field of the head", 6);
   expect_malformed("name:call.x=thread:1", "'='", 10);
@@ -363,7 +363,7 @@ TEST_F(KeyText, SaysWhatWasExpectedAndWhere) {
   expect_malformed("name:value=1:u8,data:0102", "';' or the end", 24);
   expect_malformed("name:value=0:u8,data:00", "no data", 22);
   expect_malformed("name:fixed=0", "a number of bytes at which a record ends", 12);
-  expect_malformed("name:fixed=96;attr=[1]", "a number of bytes at which a record ends", 12);
+  expect_malformed("name:fixed=80;attr=[1]", "a number of bytes at which a record ends", 12);
   expect_malformed("name:fixed=4096", "a number of bytes at which a record ends", 12);
   expect_malformed("name:out=a\x01", "';' or the end", 11);
 }

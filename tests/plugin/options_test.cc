@@ -163,7 +163,7 @@ TEST_F(Options, ChooseWhatIsLogged) {
   api()->context_log(context, LK_LOG_WARNING, "warning");
   api()->context_log(context, LK_LOG_INFO, "info");
   api()->context_log(context, LK_LOG_DEBUG, "debug");
-  EXPECT_THAT(lines, ::testing::ElementsAre("warning", "info"));
+  EXPECT_THAT(lines, ::testing::ElementsAre(HasSubstr("context of 0.1.0"), "warning", "info"));
 }
 
 TEST_F(Options, SetCapacitiesLater) {

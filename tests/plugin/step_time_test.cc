@@ -59,7 +59,7 @@ TEST_F(Steps, OfAConvolutionCountItsProducts) {
   const lk_step_info info = find(plan, "convolution");
   EXPECT_EQ(info.flops, 2.0 * (2 * 8 * 10 * 12) * (2 * 3 * 3));
   EXPECT_GE(info.bytes, 4.0 * (2 * 4 * 10 * 12 + 8 * 2 * 3 * 3 + 2 * 8 * 10 * 12));
-  EXPECT_STREQ(host_plan_info(plan).implementation, "matmul");
+  EXPECT_STREQ(host_plan_info(plan).implementation, "convolution");
   EXPECT_THAT(info.tiles, ::testing::HasSubstr(" in blocks of "));
 }
 

@@ -51,7 +51,6 @@ def test_threads_cause_one_build_of_each(convnet):
     run_all(lambda i: session.run({"x": x}), 8)
     cache = context.stats()["cache"]
     assert cache["run"]["builds"] == 1 and cache["run"]["entries"] == 1
-    assert cache["value"]["builds"] == cache["value"]["entries"]
 
 
 def test_two_models_of_equal_names_do_not_mix():

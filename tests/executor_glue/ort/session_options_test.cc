@@ -231,7 +231,7 @@ TEST(SessionLog, HasAsMuchOfLatchkeyAsTheOptionSays) {
   g.in("x", LK_F32, {"N", "4"}).out("y", LK_F32, {"N", "4"});
   g.node(proto::node("Exp", {"x"}, {"y"}));
   const std::string model = bytes_of(g);
-  Host host;
+  Host host(true, ORT_LOGGING_LEVEL_INFO);
   size_t threads = 1; // each session has a context of its own
   const auto said = [&](const char *level) {
     const size_t before = host.lines("context of").size();

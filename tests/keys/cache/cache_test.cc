@@ -47,7 +47,7 @@ TEST_P(CacheTest, CountsEachKindApart) {
     EXPECT_EQ(stats.kind[kind].misses, kind + 1);
     EXPECT_EQ(stats.kind[kind].entries, kind + 1);
   }
-  EXPECT_EQ(stats.entries, 10u);
+  EXPECT_EQ(stats.entries, 6u);
 }
 
 TEST_P(CacheTest, ChargesValueKeyAndItself) {
