@@ -70,8 +70,7 @@ static const struct argp_option main_options[] = {
     {"version", 'V', NULL, 0, "Show the version, and the instruction set in use", -1}, {0}};
 
 static const struct argp main_argp = {
-    main_options, parse_main,    "COMMAND ...", "Runs ONNX models.\v ",
-    NULL,         list_commands, NULL};
+    main_options, parse_main, "COMMAND ...", "Runs ONNX models.\v ", NULL, list_commands, NULL};
 
 int main(int argc, char **argv) {
   argp_err_exit_status = CLI_USAGE;

@@ -111,7 +111,8 @@ typedef struct lk_api {
    * people; it is copied, and may be NULL. LK_OUT_OF_MEMORY. */
   lk_status (*executor_create)(lk_context *context, const char *name, lk_executor **out_executor,
                                lk_error *error);
-  /* Drops the executor's entries from every thread's tables, and nobody else's. Its ops, plans and frames must be gone. NULL is allowed. */
+  /* Drops the executor's entries from every thread's tables, and nobody else's. Its ops, plans and
+   * frames must be gone. NULL is allowed. */
   void (*executor_destroy)(lk_executor *executor);
 
   /* Makes an op of a node. Copies the description; lk_input_flags say when constants are copied.

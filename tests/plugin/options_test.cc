@@ -183,7 +183,8 @@ TEST(Version, IsTold) {
   EXPECT_EQ(lk_get_api(LK_API_VERSION + 1), nullptr);
   EXPECT_EQ(api()->version, LK_API_VERSION);
   EXPECT_EQ(api()->struct_size, sizeof(lk_api));
-  EXPECT_THAT(api()->version_text(), ::testing::MatchesRegex("0\\.1\\.0 \\((SSE2|AVX2|AVX-512)\\)"));
+  EXPECT_THAT(std::string(api()->version_text()),
+              ::testing::AnyOf("0.1.0 (SSE2)", "0.1.0 (AVX2)", "0.1.0 (AVX-512)"));
   EXPECT_STREQ(api()->status_text(LK_OUT_OF_MEMORY), "out of memory");
   EXPECT_NE(api()->status_text(static_cast<lk_status>(999)), nullptr);
 }

@@ -1,5 +1,6 @@
 """Whole models through ONNX Runtime with the provider give what its CPU provider gives, in every
-cache mode, at several shapes that come back; every node is claimed but what is in no group that computes.
+cache mode, at several shapes that come back; every node is claimed but what is in no group that
+computes.
 
 The models: the nine light ones of the onnx wheel with random weights, and the three of PP-OCRv4 in
 the rapidocr-onnxruntime wheel, on pictures of text.

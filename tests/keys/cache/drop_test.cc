@@ -1,5 +1,5 @@
-// The end of an executor: its entries go, from the tables of threads that sleep too. What belongs to
-// others, or to nobody, stays.
+// The end of an executor: its entries go, from the tables of threads that sleep too. What belongs
+// to others, or to nobody, stays.
 #include <future>
 
 #include "tests/keys/cache/cache_util.h"
