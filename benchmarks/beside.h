@@ -5,6 +5,7 @@
 #include <latchkey/latchkey.h>
 #include <oneapi/dnnl/dnnl.h>
 #include <oneapi/dnnl/dnnl_threadpool.h>
+#include <oneapi/dnnl/dnnl_threadpool_iface.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -71,16 +72,17 @@ inline void make_engine() {
   check(dnnl_engine_create(&engine, dnnl_cpu, 0));
 }
 
-// One thread, for as long as it lives.
-class OneThread {
+// So many threads, for as long as it lives. oneDNN finds its in `pool`; NULL: it has one.
+class Threads {
 public:
-  OneThread() : before_(lk_team_begin(1)) {
+  explicit Threads(int threads = 1, dnnl::threadpool_interop::threadpool_iface *pool = nullptr)
+      : before_(lk_team_begin(threads)) {
     make_engine();
-    check(dnnl_threadpool_interop_set_max_concurrency(1));
-    check(dnnl_threadpool_interop_stream_create(&stream, engine, nullptr));
+    check(dnnl_threadpool_interop_set_max_concurrency(threads));
+    check(dnnl_threadpool_interop_stream_create(&stream, engine, pool));
   }
-  OneThread(const OneThread &) = delete;
-  ~OneThread() {
+  Threads(const Threads &) = delete;
+  ~Threads() {
     check(dnnl_stream_destroy(stream));
     check(dnnl_engine_destroy(engine));
     lk_team_end(before_);

@@ -8,7 +8,6 @@
 //
 // layers [--json] [--quick | --long]
 #include <map>
-#include <oneapi/dnnl/dnnl_threadpool_iface.hpp>
 
 #include "benchmarks/arguments.h"
 #include "benchmarks/model_layers.h"
@@ -43,26 +42,6 @@ public:
   }
   uint64_t get_flags() const override { return 0; }
   void wait() override {}
-};
-
-// Some threads, for as long as it lives.
-class Threads {
-public:
-  explicit Threads(int threads) : before_(lk_team_begin(threads)) {
-    make_engine();
-    check(dnnl_threadpool_interop_set_max_concurrency(threads));
-    check(dnnl_threadpool_interop_stream_create(&stream, engine, &team_));
-  }
-  Threads(const Threads &) = delete;
-  ~Threads() {
-    check(dnnl_stream_destroy(stream));
-    check(dnnl_engine_destroy(engine));
-    lk_team_end(before_);
-  }
-
-private:
-  Team team_;
-  int before_;
 };
 
 // ---- layers ----
@@ -257,7 +236,8 @@ int main(int argc, char **argv) {
   const Arguments arguments("layers", argc, argv, {.usual = 31, .quick = 2, .longer = 101});
   const char *separator = "{";
   for (int threads : {1, 2}) {
-    const Threads of_all(threads);
+    Team team;
+    const Threads of_all(threads, &team);
     for (const Model &model : MODELS) {
       const Result result = run_model(model, threads, arguments.rounds);
       if (!arguments.json) {

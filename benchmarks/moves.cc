@@ -205,7 +205,7 @@ const std::vector<CastSize> CASTS = {{"f32 to f16", LK_F32, LK_F16, dnnl_f32, dn
 int main(int argc, char **argv) {
   const Arguments arguments("moves", argc, argv, {.usual = 15, .quick = 1, .longer = 61});
   const int rounds = arguments.rounds;
-  const OneThread one;
+  const Threads one;
   std::mt19937 random(11);
   std::vector<Result> reorders, concats, casts;
   for (const Dims &dims : REORDERS) {

@@ -316,7 +316,7 @@ bool report(const char *what, std::vector<Result> results, bool json) {
 int main(int argc, char **argv) {
   const Arguments arguments("products", argc, argv, {.usual = 11, .quick = 1, .longer = 41});
   std::mt19937 random(11);
-  const OneThread one_thread;
+  const Threads one_thread;
   std::vector<Result> convs, transposes, depthwise, groups, transposed_groups, matmuls;
   const auto run = [&](Kind kind, std::vector<Result> *results, const lk_conv_shape &shape) {
     results->push_back(run_conv(kind, shape, arguments.rounds, random));

@@ -56,26 +56,27 @@ Kernel pack(Params params, int64_t size, lk_kernel_fn kernel, const Buffer &weig
 
 // ---- convolutions, with a bias and Relu ----
 
-// With `adds`, to what is in the output.
-inline Kernel plan_conv(const lk_conv_shape &shape, const Buffer &weights, bool adds) {
-  lk_conv conv = {};
+// The parameters of any kind of convolution.
+template <typename Conv> Conv with_relu(const lk_conv_shape &shape) {
+  Conv conv = {};
   conv.shape = shape;
   conv.isa = lk_isa_get();
   conv.low = 0;
   conv.high = INFINITY;
   conv.has_bias = true;
+  return conv;
+}
+
+// With `adds`, to what is in the output.
+inline Kernel plan_conv(const lk_conv_shape &shape, const Buffer &weights, bool adds) {
+  auto conv = with_relu<lk_conv>(shape);
   conv.has_residual = adds;
   lk_conv_plan(&conv);
   return pack(conv, lk_conv_packed_size(&conv), lk_conv_kernel, weights, lk_conv_pack);
 }
 
 inline Kernel plan_transposed(const lk_conv_shape &shape, const Buffer &weights) {
-  lk_conv_transposed conv = {};
-  conv.shape = shape;
-  conv.isa = lk_isa_get();
-  conv.low = 0;
-  conv.high = INFINITY;
-  conv.has_bias = true;
+  auto conv = with_relu<lk_conv_transposed>(shape);
   lk_conv_transposed_plan(&conv);
   return pack(conv, lk_conv_transposed_packed_size(&conv), lk_conv_transposed_kernel, weights,
               lk_conv_transposed_pack);
@@ -83,13 +84,9 @@ inline Kernel plan_transposed(const lk_conv_shape &shape, const Buffer &weights)
 
 inline Kernel plan_depthwise(const lk_conv_shape &shape, bool is_transposed,
                              const Buffer &weights) {
-  lk_depthwise conv = {};
-  conv.shape = shape;
+  auto conv = with_relu<lk_depthwise>(shape);
   conv.is_transposed = is_transposed;
-  conv.low = 0;
-  conv.high = INFINITY;
-  conv.has_bias = true;
-  lk_depthwise_plan(&conv, lk_isa_get());
+  lk_depthwise_plan(&conv, conv.isa);
   return pack(conv, lk_depthwise_packed_size(&conv), lk_depthwise_kernel, weights,
               lk_depthwise_pack);
 }

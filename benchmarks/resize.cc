@@ -126,7 +126,7 @@ const std::vector<ResizeSize> RESIZES = {
 int main(int argc, char **argv) {
   const Arguments arguments("resize", argc, argv, {.usual = 15, .quick = 1, .longer = 61});
   const int rounds = arguments.rounds;
-  const OneThread one;
+  const Threads one;
   std::mt19937 random(11);
   std::vector<Result> resizes;
   for (const ResizeSize &size : RESIZES) {

@@ -412,7 +412,7 @@ void report(const char *what, std::vector<Result> results, bool json) {
 int main(int argc, char **argv) {
   const Arguments arguments("rows", argc, argv, {.usual = 21, .quick = 1, .longer = 81});
   std::mt19937 random(11);
-  const OneThread one_thread;
+  const Threads one_thread;
   std::vector<Case> pool_cases;
   for (const PoolSize &size : pools()) pool_cases.push_back(pool_case(size));
   const struct {
