@@ -271,9 +271,7 @@ lk_status lk_copy_kernel(const void *params, void *const *pointers, lk_error *er
 lk_status lk_copy_layout(const lk_tensor_desc *from_desc, const void *from,
                          const lk_tensor_desc *to_desc, void *to, lk_error *error) {
   lk_copy copy = lk_copy_between(from_desc, to_desc);
-  for (uint32_t i = 0; i < copy.rank; i++) {
-    if (copy.dims[i] == 0) return LK_OK;
-  }
+  if (lk_elements(from_desc) == 0) return LK_OK;
   lk_copy_simplify(&copy);
   return lk_copy_kernel(&copy, (void *[]){(void *)(uintptr_t)from, to}, error);
 }
