@@ -3,7 +3,7 @@
  *
  * An OpenMP runtime neither knows when a run ends nor who else wants the processors: its threads
  * spin for milliseconds after every region, against the threads of a host that spin as well. So
- * Kernels compute on these threads instead, which
+ * kernels compute on these threads instead, which
  *
  *   - spin shortly and then sleep;
  *   - let threads of the host take their places for a while (a loan), so that host and

@@ -204,7 +204,7 @@ typedef struct lk_session_api {
   lk_executor *(*executor)(const lk_session *session);
 
   /* Makes another session of the same model, in the same context and with the same options: an
-   * executor, run plans, frames and statistics of its own; the mapped file or memory, packed
+   * executor, run plans, frames and statistics of its own; the mapped file or memory and
    * packed weights are shared. The file is not opened again: it may have been replaced
    * or removed meanwhile, but must not have been written over, which breaks every session of it.
    * The caller closes the clone, before or after the original. LK_OUT_OF_MEMORY. */

@@ -6,8 +6,8 @@
 
 enum { FIRST_BUCKETS = 64 };
 
-/* A child of fork: nobody reads, nobody packs. (Who forks does neither.) What
- * was being packed is packed anew by who wants it next. */
+/* A child of fork: nobody reads, nobody packs. (Who forks does neither.) What was being packed is
+ * packed anew by who wants it next. */
 static void forget_other_threads(void *object) {
   lk_weights *weights = object;
   for (size_t i = 0; i < weights->n_buckets; i++) {
