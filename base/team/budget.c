@@ -267,6 +267,10 @@ void lk_budget_leave(int threads) {
   pthread_mutex_unlock(&mutex);
 }
 
+int lk_budget_granted(void) {
+  return self.depth > 0 ? self.granted : 0;
+}
+
 lk_budget_state lk_budget_state_get(void) {
   pthread_once(&once, start);
   pthread_mutex_lock(&mutex);

@@ -34,6 +34,8 @@ typedef struct lk_budget_ask {
 int lk_budget_enter(const lk_budget_ask *ask);
 /* What lk_budget_enter granted; on the same thread. */
 void lk_budget_leave(int threads);
+/* What this thread has been granted; 0: it is not inside. */
+int lk_budget_granted(void);
 
 typedef struct lk_budget_state {
   int32_t processors;

@@ -72,6 +72,7 @@ void lk_copy_count(lk_packed *copy) {
 
 void lk_copy_link(lk_content *content, lk_packed *copy) {
   copy->content = content;
+  copy->serial = ++content->weights->last_serial;
   LK_LIST_ADD(content->copies, copy, next, link);
   if (copy->kind != LK_COPY_LENT && copy->data != NULL) lk_copy_count(copy);
 }

@@ -142,6 +142,24 @@ lk_status lk_content_plain(lk_content *content, size_t alignment, lk_packed **ou
 
 /* ---- references ---- */
 
+lk_packed_name lk_packed_get_name(const lk_packed *packed) {
+  return (lk_packed_name){packed->content, packed, packed->serial};
+}
+
+lk_packed *lk_packed_by_name(const lk_packed_name *name) {
+  lk_weights *weights = name->content->weights;
+  pthread_mutex_lock(&weights->mutex);
+  lk_packed *copy = name->content->copies;
+  while (copy != NULL && copy->serial != name->serial) copy = copy->next;
+  if (copy != NULL && copy->is_withdrawn) copy = NULL;
+  if (copy != NULL) {
+    copy->refs++;
+    if (copy->kind == LK_COPY_PACKED) weights->stats.shared++;
+  }
+  pthread_mutex_unlock(&weights->mutex);
+  return copy;
+}
+
 const void *lk_packed_data(const lk_packed *packed) {
   return packed->data;
 }

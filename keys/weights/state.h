@@ -25,6 +25,7 @@ struct lk_packed {
   size_t bytes;
   void *block;      /* allocated; NULL when lent */
   const void *data; /* NULL while it is being packed */
+  uint64_t serial;  /* of all copies: never reused */
   lk_copy_kind kind;
   bool is_withdrawn; /* a lent one whose owner lends no longer: not handed out again */
   /* Of a packed one; its params lie behind this struct. */
@@ -56,7 +57,7 @@ struct lk_weights {
   lk_fork_entry fork;
   pthread_mutex_t mutex;
   pthread_cond_t changed;
-  uint64_t last_id;
+  uint64_t last_id, last_serial;
   lk_content **buckets; /* by hash_low; a power of two */
   size_t n_buckets, n_contents;
   lk_packed *oldest, *newest; /* copies that are counted */

@@ -42,8 +42,8 @@ typedef struct lk_weights_layout {
   int64_t numbers[LK_WEIGHTS_LAYOUT_NUMBERS];
 } lk_weights_layout;
 
-/* How a layout is written and read back. `to`: 64-byte aligned; `plain` as its owner aligned it,
- * copies to 64. Called outside the store's lock; one packing of a (content, layout) at a time. */
+/* How a layout is written and read back. `to`: 64-byte aligned; `plain`: at any address, as its
+ * owner has it. Called outside the store's lock; one packing of a (content, layout) at a time. */
 typedef struct lk_packer {
   lk_status (*pack)(const void *params, const void *plain, void *to, lk_error *error);
   /* Kept with the copy to get plain bytes back later, possibly from several threads at once; NULL:
@@ -64,5 +64,15 @@ lk_status lk_content_pack(lk_content *content, const lk_weights_layout *layout, 
  * lent them ends what uses this copy first. */
 lk_status lk_content_plain(lk_content *content, size_t alignment, lk_packed **out_packed,
                            lk_error *error);
+/* What a copy that was had before is found by, without saying its layout again. It keeps no copy; a
+ * caller keeps the content. */
+typedef struct lk_packed_name {
+  lk_content *content;
+  const lk_packed *copy; /* where it was: not read */
+  uint64_t serial;       /* of the copy: never reused */
+} lk_packed_name;
+lk_packed_name lk_packed_get_name(const lk_packed *packed);
+/* NULL: the copy has been dropped. */
+lk_packed *lk_packed_by_name(const lk_packed_name *name);
 const void *lk_packed_data(const lk_packed *packed);
 void lk_packed_release(lk_packed *packed); /* NULL is allowed */

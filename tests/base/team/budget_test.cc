@@ -100,6 +100,19 @@ TEST_F(Budget, GivesAllToARunThatIsAlone) {
   }
 }
 
+TEST_F(Budget, TellsWhatThisThreadHas) {
+  EXPECT_EQ(lk_budget_granted(), 0);
+  const int granted = enter(1, 3);
+  EXPECT_EQ(lk_budget_granted(), 3);
+  const int again = enter(2, 2); // a run in a callback of the run
+  EXPECT_EQ(lk_budget_granted(), 3);
+  std::thread([] { EXPECT_EQ(lk_budget_granted(), 0); }).join();
+  lk_budget_leave(again);
+  EXPECT_EQ(lk_budget_granted(), 3);
+  lk_budget_leave(granted);
+  EXPECT_EQ(lk_budget_granted(), 0);
+}
+
 TEST_F(Budget, LetsNobodyBesideARunThatHasMoreThanThereAre) {
   Guest large(ask_for(1, 9));
   EXPECT_EQ(large.granted(), 9);
