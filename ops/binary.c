@@ -1,5 +1,5 @@
-/* Add, Sub, Mul, Div, Pow, Sum with broadcasting (ONNX operators of these names), as element
- * programs. */
+/* Arithmetic of two tensors with broadcasting: Add, Sub, Mul, Div, Mod, Pow (ONNX operators of
+ * these names), as element programs. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,18 +7,13 @@
 #include "base/tensor.h"
 #include "ops/kernel/number.h"
 #include "ops/plan/eltwise_steps.h"
-#include "ops/plan/moves.h"
 #include "ops/plan/post_op_steps.h"
 
 /* Add, Sub, Mul, Div. */
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_post_op post_op = {.kind = planner->node->class_->row.fusion.kind};
   float p = 0, q = 0;
-  lk_chain chain;
-  LK_RETURN_NOT_OK(lk_chain_begin(planner, &chain, error));
-  LK_RETURN_NOT_OK(lk_chain_input(&chain, 0, &chain.value, error));
-  LK_RETURN_NOT_OK(lk_chain_binary(&chain, lk_post_op_step(&post_op, &p, &q), 1, error));
-  return lk_chain_end(&chain, error);
+  return lk_plan_binary(planner, lk_post_op_step(&post_op, &p, &q), 0, 1, error);
 }
 
 /* ---- Pow: base and exponent may have different types; the result has the base's ---- */
@@ -94,20 +89,17 @@ static lk_status plan_pow(lk_planner *planner, lk_error *error) {
   return lk_chain_end(&chain, error);
 }
 
-/* ---- Sum: any number of tensors, with broadcasting from opset 8 on ---- */
+/* ---- Mod ---- */
 
-/* One after the other: ((a + b) + c) + ... */
-static lk_status plan_sum(lk_planner *planner, lk_error *error) {
-  const lk_op_node *node = planner->node;
-  if (node->n_operands == 1 && node->n_post_ops == 0) return lk_plan_same(planner, 0, error);
-  lk_chain chain;
-  LK_RETURN_NOT_OK(lk_chain_begin(planner, &chain, error));
-  LK_RETURN_NOT_OK(lk_chain_input(&chain, 0, &chain.value, error));
-  for (uint32_t i = 1; i < node->n_operands; i++) {
-    LK_RETURN_NOT_OK(lk_chain_binary(&chain, LK_ELEMENT_ADD, i, error));
-  }
-  return lk_chain_end(&chain, error);
+static void parse_mod(lk_attrs *attrs, void *params) {
+  const bool is_fmod = lk_attrs_int(attrs, "fmod", 0) != 0;
+  *(lk_element_op *)params = is_fmod ? LK_ELEMENT_FMOD : LK_ELEMENT_MOD;
 }
+static lk_status plan_mod(lk_planner *planner, lk_error *error) {
+  return lk_plan_binary(planner, *(const lk_element_op *)planner->node->params, 0, 1, error);
+}
+
+/* ---- rows ---- */
 
 static void multiply_text(const lk_op_node *node, char *buffer, size_t capacity) {
   (void)node;
@@ -118,7 +110,7 @@ static void multiply_text(const lk_op_node *node, char *buffer, size_t capacity)
 #define BINARY_ROW(name, summary_text, traits, post_op)                                            \
   LK_OP_ROW(name, "", 7, summary_text, .flags = LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS | (traits),  \
             .min_inputs = 2, .max_inputs = 2, .max_outputs = 1, .input_types = "T",                \
-            .output_types = "T", .types = {LK_TYPES_ARITHMETIC}, .in_place_inputs = 3,             \
+            .output_types = "T", .types = {LK_TYPES_NUMBER}, .in_place_inputs = 3,                 \
             .fusion = {.kind = (post_op)}),                                                        \
       .infer = lk_infer_broadcast, .plan = plan
 
@@ -139,17 +131,19 @@ const lk_op_class lk_op_div = {
 const lk_op_class lk_op_pow = {
     LK_OP_ROW("Pow", "", 7, "a to the power of b, with broadcasting", .flags = LK_OP_WORTH_CLAIMING,
               .min_inputs = 2, .max_inputs = 2, .max_outputs = 1, .input_types = "TU",
-              .output_types = "T", .types = {LK_TYPES_ARITHMETIC, LK_TYPES_ARITHMETIC},
+              .output_types = "T", .types = {LK_TYPES_NUMBER, LK_TYPES_NUMBER},
               .in_place_inputs = 1),
     .infer = lk_infer_broadcast,
     .plan = plan_pow,
 };
 
-const lk_op_class lk_op_sum = {
-    LK_OP_ROW("Sum", "", 6, "Sum of any number of tensors with broadcasting",
-              .flags = LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS | LK_OP_COMMUTATIVE, .min_inputs = 1,
-              .max_inputs = 1024, .max_outputs = 1, .input_types = "T", .output_types = "T",
-              .types = {LK_TYPES_F32}, .in_place_inputs = 3, .fusion = {.kind = LK_POST_ADD}),
+const lk_op_class lk_op_mod = {
+    LK_OP_ROW("Mod", "", 10, "Rest of a / b, with the sign of b or, with fmod, of a",
+              .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 2, .max_inputs = 2, .max_outputs = 1,
+              .input_types = "T", .output_types = "T", .types = {LK_TYPES_NUMBER},
+              .in_place_inputs = 3),
+    .params_size = sizeof(lk_element_op),
+    .parse = parse_mod,
     .infer = lk_infer_broadcast,
-    .plan = plan_sum,
+    .plan = plan_mod,
 };

@@ -1,25 +1,23 @@
-/* Cast: another element type. */
-#include <inttypes.h>
-
+/* Other element types: Cast, CastLike, BitCast. */
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/plan/moves.h"
 
-/* The parameter is the type: a uint32_t. */
+/* The parameter is the type: a uint32_t. How an operator saturates and rounds is asked of types of
+ * 8 bits and fewer alone, which are not here. */
 static void parse(lk_attrs *attrs, void *params) {
-  const int64_t to = lk_attrs_int(attrs, "to", 0);
   if (!lk_attrs_has(attrs, "to")) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT, "no attribute to, it is required");
-  } else if (to < 0 || to > UINT32_MAX || lk_dtype_size((uint32_t)to) == 0) {
-    lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute to: type %" PRId64 ", which is not supported",
-                  to);
   }
-  *(uint32_t *)params = (uint32_t)to;
+  *(uint32_t *)params = lk_attrs_dtype(attrs, "to");
 }
 
+/* The type of output 0 is that of input 1, or the parameter. */
 static lk_status infer(lk_inference *self, lk_error *error) {
-  self->outputs[0].dtype = *(const uint32_t *)self->node->params;
-  if (self->outputs[0].dtype == self->inputs[0].desc.dtype) self->copy_of = 0;
+  const uint32_t from = self->inputs[0].desc.dtype;
+  lk_tensor_desc *to = &self->outputs[0];
+  if (self->node->class_->params_size > 0) to->dtype = *(const uint32_t *)self->node->params;
+  if (to->dtype == from && from != LK_DTYPE_NONE) self->copy_of = 0;
   return lk_infer_same(self, error);
 }
 
@@ -34,11 +32,27 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   return lk_plan_cast(planner, &from, &to, error);
 }
 
-const lk_op_class lk_op_cast = {
-    LK_OP_ROW("Cast", "", 7, "another element type", .min_inputs = 1, .max_inputs = 1,
-              .max_outputs = 1, .input_types = "T", .output_types = "?"),
-    .params_size = sizeof(uint32_t),
-    .parse = parse,
-    .infer = infer,
-    .plan = plan,
-};
+/* The same bytes: of bool, too, which is 0 or 1 here. */
+static lk_status infer_bits(lk_inference *self, lk_error *error) {
+  const uint32_t from = self->inputs[0].desc.dtype, to = *(const uint32_t *)self->node->params;
+  if (from != LK_DTYPE_NONE && lk_dtype_size(from) != lk_dtype_size(to)) {
+    return lk_fail(error, LK_UNSUPPORTED, "%s to %s, both must have as many bytes",
+                   lk_dtype_name(from), lk_dtype_name(to));
+  }
+  return infer(self, error);
+}
+static lk_status plan_bits(lk_planner *planner, lk_error *error) {
+  return lk_plan_same(planner, 0, error);
+}
+
+#define ROW(symbol, name, first, summary_text, count, inputs, output, ...)                         \
+  const lk_op_class lk_op_##symbol = {                                                             \
+      LK_OP_ROW(name, "", first, summary_text, .min_inputs = count, .max_inputs = count,           \
+                .max_outputs = 1, .input_types = inputs, .output_types = output),                  \
+      __VA_ARGS__}
+#define TO .params_size = sizeof(uint32_t), .parse = parse
+ROW(cast, "Cast", 7, "another element type", 1, "T", "?", TO, .infer = infer, .plan = plan);
+ROW(cast_like, "CastLike", 15, "the element type of input 1", 2, "TU", "U", .infer = infer,
+    .plan = plan);
+ROW(bit_cast, "BitCast", 26, "the same bits as another element type", 1, "T", "?", TO,
+    .infer = infer_bits, .plan = plan_bits);

@@ -7,6 +7,7 @@
 #include "base/tensor.h"
 #include "ops/kernel/depthwise.h"
 #include "ops/plan/eltwise_steps.h"
+#include "ops/plan/pattern.h"
 #include "ops/plan/product_steps.h"
 #include "ops/plan/window.h"
 
@@ -143,9 +144,9 @@ static double conv_transpose_flops(const lk_tensor *inputs, const lk_tensor_desc
 }
 
 /* Dimensions that are not there come first, as memory has them. */
-static lk_conv_shape describe(const lk_planner *planner, const conv_params *params,
+static lk_conv_shape describe(const lk_tensor *inputs, const conv_params *params,
                               const lk_window_shape *shape) {
-  const lk_tensor_desc *x = &planner->inputs[0].desc, *w = &planner->inputs[1].desc;
+  const lk_tensor_desc *x = &inputs[0].desc, *w = &inputs[1].desc;
   const int64_t groups = params->groups;
   lk_conv_shape conv = {.batch = x->dims[0],
                         .groups = groups,
@@ -170,11 +171,16 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   if (lk_elements(&planner->inputs[0].desc) == 0) { /* no channels, or nothing but padding */
     return lk_plan_sum_of_nothing(planner, lk_op_has(planner->node, 2) ? 2 : -1, error);
   }
-  const lk_conv_shape conv = describe(planner, params, planner->found);
+  const lk_conv_shape conv = describe(planner->inputs, params, planner->found);
   if (lk_depthwise_takes(&conv, lk_isa_get())) {
     return lk_plan_depthwise(planner, &conv, params->is_transposed, error);
   }
   return (params->is_transposed ? lk_plan_conv_transposed : lk_plan_conv)(planner, &conv, error);
+}
+
+static bool resize(const lk_resizing *self) {
+  const lk_conv_shape conv = describe(self->inputs, self->node->params, self->found);
+  return lk_resize_conv(self, &conv);
 }
 
 #define CONV_ROW(name, summary_text)                                                               \
@@ -189,6 +195,7 @@ const lk_op_class lk_op_conv = {
     CONV_ROW("Conv", "Convolution in 1, 2 or 3 dimensions, grouped, dilated, with bias"),
     .parse = parse_conv,
     .flops = conv_flops,
+    .resize = resize,
 };
 const lk_op_class lk_op_conv_transpose = {
     CONV_ROW("ConvTranspose", "Transposed convolution, with output_padding and output_shape"),

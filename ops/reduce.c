@@ -1,5 +1,5 @@
-/* ReduceMean (ONNX "ReduceMean"): axes as an attribute before opset 18, as an input from there
- * on. */
+/* Reductions: a row for each. Axes are an attribute before opset 18 (of ReduceSum before 13), and
+ * an input from there on. */
 #include <inttypes.h>
 
 #include "base/status.h"
@@ -71,26 +71,99 @@ static lk_status infer(lk_inference *self, lk_error *error) {
   return LK_OK;
 }
 
+/* ---- what they do ---- */
+
+typedef enum variant {
+  SUM,
+  MEAN,
+  MAX,
+  MIN,
+  PROD,
+  L1,
+  L2,
+  SUM_SQUARE,
+  LOG_SUM,
+  LOG_SUM_EXP
+} variant;
+
+static const lk_reduction reductions[] = {
+    [SUM] = {LK_REDUCE_SUM, .divisor = 1},
+    [MEAN] = {LK_REDUCE_SUM, .divisor = 1}, /* how many there are */
+    [MAX] = {LK_REDUCE_MAX, .divisor = 1},
+    [MIN] = {LK_REDUCE_MIN, .divisor = 1},
+    [PROD] = {LK_REDUCE_PRODUCT, .divisor = 1},
+    [L1] = {LK_REDUCE_SIZES, .divisor = 1},
+    [L2] = {LK_REDUCE_SQUARES, LK_REDUCE_ROOT, 1},
+    [SUM_SQUARE] = {LK_REDUCE_SQUARES, .divisor = 1},
+    [LOG_SUM] = {LK_REDUCE_SUM, LK_REDUCE_LOG, 1},
+    [LOG_SUM_EXP] = {LK_REDUCE_SUM, LK_REDUCE_LOG, 1}, /* of the powers */
+};
+
+/* Of one element. */
+static bool is_itself(variant what) {
+  return what <= PROD || what == LOG_SUM_EXP;
+}
+
+/* No dimension is reduced, but what is done with each element is. */
+static lk_status plan_elements(lk_planner *planner, variant what, lk_error *error) {
+  const uint32_t dtype = planner->outputs[0].dtype;
+  const lk_element_op op = what == LOG_SUM      ? LK_ELEMENT_LOG
+                           : what == SUM_SQUARE ? LK_ELEMENT_SQUARE
+                                                : LK_ELEMENT_ABS;
+  if (is_itself(what)) return lk_plan_same(planner, 0, error);
+  if (what != LOG_SUM || (LK_TYPE(dtype) & LK_TYPES_FLOAT) != 0) {
+    return lk_plan_eltwise(planner, op, 0, 0, error);
+  }
+  lk_chain chain;
+  LK_RETURN_NOT_OK(lk_chain_begin(planner, &chain, error));
+  LK_RETURN_NOT_OK(lk_chain_input(&chain, 0, &chain.value, error));
+  chain.value = lk_element_cast(&chain.program, chain.value, LK_F64);
+  lk_chain_unary(&chain, op, 0, 0);
+  chain.value = lk_element_cast(&chain.program, chain.value, dtype);
+  return lk_chain_end(&chain, error);
+}
+
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_tensor_desc *x = &planner->inputs[0].desc;
   const lk_tensor_desc *to = &planner->outputs[0];
+  const variant what = (variant)planner->node->class_->variant;
+  lk_reduction reduction = reductions[what];
   uint32_t mask = 0;
   LK_RETURN_NOT_OK(reduced_dims(planner->node, planner->inputs, &mask, error));
   /* ONNX leaves the mean of nothing undefined, and numpy has NaN. This is the 0 of ONNX Runtime's
    * CPU provider, so that a node computes the same wherever it runs. */
-  if (lk_elements(x) == 0) return lk_plan_sum_of_nothing(planner, -1, error);
-  if (lk_elements(x) == lk_elements(to))
+  if (lk_elements(x) == 0) return lk_plan_reduction_of_nothing(planner, &reduction, error);
+  if (mask == 0) return plan_elements(planner, what, error);
+  if (lk_elements(x) == lk_elements(to) && is_itself(what)) {
     return lk_plan_view(planner, 0, LK_LAYOUT_PLAIN, LK_LAYOUT_PLAIN, error);
-  const double n = (double)lk_elements(x) / (double)lk_elements(to);
-  return lk_plan_reduction(planner, mask, LK_REDUCE_SUM, 1 / n, error);
+  }
+  if (what == LOG_SUM_EXP) return lk_plan_log_sum_exp(planner, mask, error);
+  if (what == MEAN) reduction.divisor = (double)lk_elements(x) / (double)lk_elements(to);
+  return lk_plan_reduction(planner, mask, &reduction, error);
 }
 
-const lk_op_class lk_op_reduce_mean = {
-    LK_OP_ROW("ReduceMean", "", 1, "Mean over axes", .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 1,
-              .max_inputs = 2, .max_outputs = 1, .input_types = "TU", .output_types = "T",
-              .types = {LK_TYPES_F32, LK_TYPES_INDEX}, .shape_inputs = 1u << 1),
-    .params_size = sizeof(reduce_params),
-    .parse = parse,
-    .infer = infer,
-    .plan = plan,
-};
+/* ---- rows ---- */
+
+#define WIDE (LK_TYPES_FLOAT | LK_TYPES_INDEX | LK_TYPE(LK_U32) | LK_TYPE(LK_U64))
+#define ANY (WIDE | LK_TYPE(LK_I8) | LK_TYPE(LK_U8) | LK_TYPE(LK_BOOL))
+#define REDUCE(symbol, name, summary_text, what, type_set)                                         \
+  const lk_op_class lk_op_##symbol = {                                                             \
+      LK_OP_ROW(name, "", 1, summary_text, .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 1,         \
+                .max_inputs = 2, .max_outputs = 1, .input_types = "TU", .output_types = "T",       \
+                .types = {type_set, LK_TYPES_INDEX}, .shape_inputs = 1u << 1),                     \
+      .params_size = sizeof(reduce_params),                                                        \
+      .variant = what,                                                                             \
+      .parse = parse,                                                                              \
+      .infer = infer,                                                                              \
+      .plan = plan}
+REDUCE(reduce_l1, "ReduceL1", "Sum of |x| over axes", L1, WIDE);
+REDUCE(reduce_l2, "ReduceL2", "Root of the sum of squares over axes", L2, WIDE);
+REDUCE(reduce_log_sum, "ReduceLogSum", "Logarithm of the sum over axes", LOG_SUM, WIDE);
+REDUCE(reduce_log_sum_exp, "ReduceLogSumExp", "Logarithm of the sum of e^x over axes", LOG_SUM_EXP,
+       WIDE);
+REDUCE(reduce_max, "ReduceMax", "The largest over axes", MAX, ANY);
+REDUCE(reduce_mean, "ReduceMean", "Mean over axes", MEAN, WIDE);
+REDUCE(reduce_min, "ReduceMin", "The least over axes", MIN, ANY);
+REDUCE(reduce_prod, "ReduceProd", "Product over axes", PROD, WIDE);
+REDUCE(reduce_sum, "ReduceSum", "Sum over axes", SUM, WIDE);
+REDUCE(reduce_sum_square, "ReduceSumSquare", "Sum of squares over axes", SUM_SQUARE, WIDE);

@@ -19,6 +19,7 @@ static void parse(lk_attrs *attrs, void *params) {
   lk_resize_params *resize = params;
   int32_t opset = attrs->node->opset;
   resize->rule.mode = lk_attrs_choice(attrs, "mode", modes, opset < 11 ? 2 : 3, LK_RESIZE_NEAREST);
+  resize->scales_at = opset < 11 ? 1 : 2;
   if (opset < 11) {
     /* Before these attributes, the usual implementations of Resize did this. */
     resize->rule.coordinates = LK_ASYMMETRIC;
@@ -43,7 +44,7 @@ static bool knows_values(const lk_inference *self) {
   const lk_resize_params *params = self->node->params;
   for (uint32_t i = 1; i <= 3; i++) {
     const bool is_idle_roi =
-        i == 1 && self->node->opset >= 11 && params->rule.coordinates != LK_TF_CROP_AND_RESIZE;
+        i < params->scales_at && params->rule.coordinates != LK_TF_CROP_AND_RESIZE;
     if (lk_op_has(self->node, i) && !is_idle_roi && !lk_infer_knows(self, i)) return false;
   }
   return true;
@@ -103,6 +104,30 @@ const lk_op_class lk_op_resize = {
               .shape_inputs = 1u << 1 | 1u << 2 | 1u << 3),
     .params_size = sizeof(lk_resize_params),
     .parse = parse,
+    .infer = infer,
+    .plan = plan,
+};
+
+/* ---- Upsample: Resize as it first was ---- */
+
+static void parse_upsample(lk_attrs *attrs, void *params) {
+  lk_resize_params *resize = params;
+  parse(attrs, params);
+  resize->rule.coordinates = LK_ASYMMETRIC;
+  resize->rule.rounding = LK_FLOOR_UP_CEIL_DOWN;
+  resize->scales_at = 1;
+  if (attrs->node->opset >= 9) return;
+  resize->scales_given = lk_attrs_has(attrs, "scales");
+  resize->n_scales = lk_attrs_floats(attrs, "scales", resize->scales, LK_MAX_RANK);
+}
+
+const lk_op_class lk_op_upsample = {
+    LK_OP_ROW("Upsample", "", 7, "the older name of Resize", .flags = LK_OP_WORTH_CLAIMING,
+              .min_inputs = 1, .max_inputs = 2, .max_outputs = 1, .input_types = "TU",
+              .output_types = "T", .types = {LK_TYPES_ANY, LK_TYPE(LK_F32)},
+              .shape_inputs = 1u << 1),
+    .params_size = sizeof(lk_resize_params),
+    .parse = parse_upsample,
     .infer = infer,
     .plan = plan,
 };

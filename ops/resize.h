@@ -13,6 +13,10 @@ typedef struct lk_resize_params {
   bool axes_given;
   uint32_t n_axes;
   int64_t axes[LK_MAX_RANK];
+  uint32_t scales_at; /* the input */
+  bool scales_given;  /* as an attribute: Upsample before opset 9 */
+  uint32_t n_scales;
+  float scales[LK_MAX_RANK];
 } lk_resize_params;
 
 /* Reads attributes and the values of roi, scales and sizes; one stretch for each dimension. The

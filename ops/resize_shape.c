@@ -13,8 +13,11 @@ static bool is_given(const lk_op_node *node, const lk_tensor *inputs, uint32_t i
          lk_elements(&inputs[index].desc) > 0;
 }
 
-static lk_status read_scales(const lk_tensor *scales, uint32_t count, double out[LK_MAX_RANK],
-                             lk_error *error) {
+static lk_status read_scales(const lk_resize_params *params, const lk_tensor *inputs,
+                             uint32_t count, double out[LK_MAX_RANK], lk_error *error) {
+  const lk_tensor attribute = {lk_tensor_desc_make(LK_F32, 1, (int64_t[]){params->n_scales}),
+                               (void *)(uintptr_t)params->scales};
+  const lk_tensor *scales = params->scales_given ? &attribute : &inputs[params->scales_at];
   if (scales->desc.dtype != LK_F32 || scales->desc.rank != 1 ||
       lk_elements(&scales->desc) != (int64_t)count || scales->data == NULL) {
     char text[LK_TENSOR_TEXT_CAPACITY];
@@ -146,8 +149,8 @@ lk_status lk_resize_infer(const lk_op_node *node, const lk_tensor *inputs, lk_di
                           lk_stretch stretches[LK_MAX_RANK], lk_error *error) {
   const lk_resize_params *params = node->params;
   const lk_tensor_desc *from = &inputs[0].desc;
-  const uint32_t roi_at = 1, scales_at = node->opset < 11 ? 1 : 2, sizes_at = 3;
-  const bool by_scales = is_given(node, inputs, scales_at);
+  const uint32_t roi_at = 1, sizes_at = 3;
+  const bool by_scales = params->scales_given || is_given(node, inputs, params->scales_at);
   const bool by_sizes = node->opset >= 11 && is_given(node, inputs, sizes_at);
   const uint32_t n_axes = params->axes_given ? params->n_axes : from->rank;
   uint32_t axes[LK_MAX_RANK];
@@ -172,7 +175,7 @@ lk_status lk_resize_infer(const lk_op_node *node, const lk_tensor *inputs, lk_di
   LK_RETURN_NOT_OK(lk_read_axes(params->axes, params->n_axes, from->rank, "resize", axes, error));
   if (crops) LK_RETURN_NOT_OK(read_roi(&inputs[roi_at], axes, n_axes, stretches, error));
   if (by_scales) {
-    LK_RETURN_NOT_OK(read_scales(&inputs[scales_at], n_axes, scales, error));
+    LK_RETURN_NOT_OK(read_scales(params, inputs, n_axes, scales, error));
     for (uint32_t i = 0; i < n_axes; i++) {
       LK_RETURN_NOT_OK(stretch_by_scale(&stretches[axes[i]], scales[i], dims, error));
     }

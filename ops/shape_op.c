@@ -1,4 +1,4 @@
-/* Operators that make tensors of numbers that are known when binding: Shape, Constant,
+/* Operators that make tensors of numbers that are known when binding: Shape, Size, Constant,
  * ConstantOfShape. */
 #include <inttypes.h>
 #include <string.h>
@@ -57,6 +57,29 @@ const lk_op_class lk_op_shape = {
     .parse = parse_shape,
     .infer = infer_shape,
     .plan = plan_shape,
+};
+
+/* ---- Size ---- */
+
+static lk_status infer_size(lk_inference *self, lk_error *error) {
+  (void)error;
+  lk_shape_open(&self->outputs[0], 0);
+  return LK_OK;
+}
+
+static lk_status plan_size(lk_planner *planner, lk_error *error) {
+  const int64_t count = lk_elements(&planner->inputs[0].desc);
+  lk_operand to;
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &to, error));
+  return lk_plan_fill(planner, &to, sizeof count, &count, error);
+}
+
+const lk_op_class lk_op_size = {
+    LK_OP_ROW("Size", "", 7, "how many elements the input has", .flags = LK_OP_SHAPE_ONLY,
+              .min_inputs = 1, .max_inputs = 1, .max_outputs = 1, .input_types = "T",
+              .output_types = "U", .types = {LK_TYPES_ANY, LK_TYPE(LK_I64)}),
+    .infer = infer_size,
+    .plan = plan_size,
 };
 
 /* ---- Constant ---- */

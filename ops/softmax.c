@@ -1,5 +1,5 @@
-/* Softmax (ONNX "Softmax"): along one axis from opset 13 on, over all dimensions from `axis`
- * before. */
+/* Softmax, LogSoftmax, Hardmax (ONNX operators of these names): along one axis from opset 13 on,
+ * over all dimensions from `axis` before. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -7,10 +7,13 @@
 #include "base/tensor.h"
 #include "ops/kernel/softmax.h"
 #include "ops/kernel/strides.h"
-#include "ops/plan/planner.h"
+#include "ops/plan/moves.h"
+#include "ops/plan/reduction.h"
 
 /* Of an element: a comparison, a power of e, an addition and a product. */
 #define FLOPS 20
+
+enum { LOG_SOFTMAX = 1 }; /* of the class's variants */
 
 typedef struct softmax_params {
   int64_t axis;
@@ -32,34 +35,38 @@ static lk_status infer(lk_inference *self, lk_error *error) {
   const softmax_params *params = self->node->params;
   const lk_tensor_desc *x = &self->inputs[0].desc;
   const bool end = params->flattens && params->axis == (int64_t)x->rank;
-  if (lk_rank_is_known(x) && !end && lk_axis(params->axis, x->rank) < 0) {
-    return lk_fail(error, LK_OUT_OF_RANGE,
-                   "attribute 'axis' is %" PRId64 ", the input has rank %" PRIu32, params->axis,
-                   x->rank);
+  uint32_t axis = 0;
+  if (lk_rank_is_known(x) && !end) {
+    LK_RETURN_NOT_OK(lk_attr_axis(params->axis, x, &axis, error));
   }
   return lk_infer_same(self, error);
 }
 
-static lk_status plan(lk_planner *planner, lk_error *error) {
-  const softmax_params *self = planner->node->params;
-  const lk_tensor_desc *x = &planner->inputs[0].desc;
-  lk_operand operands[2]; /* from, to */
-  lk_softmax step = {.loops = lk_row_loops_get(lk_isa_get()), .outer = 1, .n = 1, .inner = 1};
+/* The dimensions before those that sums go over, these, and those behind, plain. */
+static void three_dims(const softmax_params *self, const lk_tensor_desc *x, int64_t dims[3]) {
   const int64_t axis = self->axis == (int64_t)x->rank ? self->axis : lk_axis(self->axis, x->rank);
-  const lk_layout layout = self->flattens ? LK_LAYOUT_PLAIN : x->layout;
-  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &operands[0], error));
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &operands[1], error));
-  int64_t strides[LK_MAX_RANK];
-  lk_strides(&operands[0].desc, 1, strides);
-  if (self->flattens) {
-    for (uint32_t i = 0; i < x->rank; i++)
-      *((int64_t)i < axis ? &step.outer : &step.n) *= x->dims[i];
-    step.is_last = true;
-  } else {
-    step.n = x->dims[axis];
+  dims[0] = dims[1] = dims[2] = 1;
+  for (int64_t i = 0; i < (int64_t)x->rank; i++) {
+    const bool is_behind = i > axis && !self->flattens;
+    dims[i < axis ? 0 : is_behind ? 2 : 1] *= x->dims[i];
+  }
+}
+
+/* The kernel, on tensors of f32. */
+static lk_status plan_f32(lk_planner *planner, const lk_operand operands[2], bool is_log,
+                          lk_error *error) {
+  const softmax_params *self = planner->node->params;
+  const lk_tensor_desc *x = &operands[0].desc;
+  lk_softmax step = {.loops = lk_row_loops_get(lk_isa_get()), .is_log = is_log, .is_last = true};
+  int64_t dims[3], strides[LK_MAX_RANK];
+  three_dims(self, x, dims);
+  step.outer = dims[0], step.n = dims[1], step.inner = dims[2];
+  if (!self->flattens) {
+    const int64_t axis = lk_axis(self->axis, x->rank);
+    lk_strides(x, 1, strides);
     step.inner = strides[axis];
     step.outer = lk_elements(x) / (step.n * step.inner);
-    step.is_last = layout == LK_LAYOUT_CHANNELS_LAST ? axis == 1 : axis == (int64_t)x->rank - 1;
+    step.is_last = x->layout == LK_LAYOUT_CHANNELS_LAST ? axis == 1 : axis == (int64_t)x->rank - 1;
   }
   LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_softmax_kernel, "softmax", &step, sizeof step,
                                      operands, 2, error));
@@ -68,13 +75,62 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   return LK_OK;
 }
 
+static lk_status plan(lk_planner *planner, lk_error *error) {
+  const softmax_params *self = planner->node->params;
+  const lk_tensor_desc *x = &planner->inputs[0].desc;
+  const bool is_log = planner->node->class_->variant == LOG_SOFTMAX;
+  lk_operand operands[2]; /* from, to */
+  const bool is_plain = self->flattens || x->dtype == LK_F64;
+  const lk_layout layout = is_plain ? LK_LAYOUT_PLAIN : x->layout;
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &operands[0], error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &operands[1], error));
+  if (x->dtype == LK_F32) return plan_f32(planner, operands, is_log, error);
+  if (x->dtype == LK_F64) {
+    int64_t dims[3];
+    three_dims(self, x, dims);
+    return lk_plan_softmax_steps(planner, &operands[0], &operands[1], dims, is_log, error);
+  }
+  lk_operand wide;
+  lk_tensor_desc desc = operands[0].desc;
+  desc.dtype = LK_F32;
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &wide, error));
+  LK_RETURN_NOT_OK(lk_plan_cast(planner, &operands[0], &wide, error));
+  LK_RETURN_NOT_OK(plan_f32(planner, (lk_operand[]){wide, wide}, is_log, error));
+  return lk_plan_cast(planner, &wide, &operands[1], error);
+}
+
+/* 1 where the first of the largest elements is, else 0. */
+static lk_status plan_hardmax(lk_planner *planner, lk_error *error) {
+  const lk_tensor_desc *x = &planner->inputs[0].desc;
+  lk_operand operands[2]; /* from, to */
+  int64_t dims[3];
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &operands[0], error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &operands[1], error));
+  three_dims(planner->node->params, x, dims);
+  lk_along step = {
+      .dtype = x->dtype, .is_one_hot = true, .outer = dims[0], .n = dims[1], .inner = dims[2]};
+  lk_along_plan(&step, lk_isa_get());
+  return lk_planner_kernel(planner, lk_largest_kernel, "largest", &step, sizeof step, operands, 2,
+                           error);
+}
+
+#define ROW(name, summary_text, over)                                                              \
+  LK_OP_ROW(name, "", 1, summary_text, .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 1,             \
+            .max_inputs = 1, .max_outputs = 1, .input_types = "T", .output_types = "T",            \
+            .types = {LK_TYPES_FLOAT}, .in_place_inputs = over),                                   \
+      .params_size = sizeof(softmax_params), .parse = parse, .infer = infer
 const lk_op_class lk_op_softmax = {
-    LK_OP_ROW("Softmax", "", 1, "exp(x) / sum(exp(x)) along an axis", .flags = LK_OP_WORTH_CLAIMING,
-              .min_inputs = 1, .max_inputs = 1, .max_outputs = 1, .input_types = "T",
-              .output_types = "T", .types = {LK_TYPES_F32}, .in_place_inputs = 1),
-    .params_size = sizeof(softmax_params),
-    .parse = parse,
+    ROW("Softmax", "exp(x) / sum(exp(x)) along an axis", 1),
     .in_place_text = in_place_text,
-    .infer = infer,
     .plan = plan,
+};
+const lk_op_class lk_op_log_softmax = {
+    ROW("LogSoftmax", "The logarithm of Softmax", 1),
+    .variant = LOG_SOFTMAX,
+    .in_place_text = in_place_text,
+    .plan = plan,
+};
+const lk_op_class lk_op_hardmax = {
+    ROW("Hardmax", "1 where the largest element along an axis is, else 0", 0),
+    .plan = plan_hardmax,
 };

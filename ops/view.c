@@ -63,20 +63,13 @@ static lk_status infer_dropout(lk_inference *self, lk_error *error) {
 /* A mask of an old opset has the type of the data. */
 static lk_status plan_dropout(lk_planner *planner, lk_error *error) {
   lk_operand mask;
-  double one = 1;
+  const double one = 1;
   uint8_t value[sizeof one];
   LK_RETURN_NOT_OK(lk_plan_same(planner, 0, error));
   if (planner->node->n_outputs == 1) return LK_OK;
   LK_RETURN_NOT_OK(lk_planner_output(planner, 1, LK_LAYOUT_PLAIN, &mask, error));
-  lk_cast cast = {.from = LK_F64, .to = mask.desc.dtype, .count = 1};
-  const bool is_one = cast.from == cast.to;
-  void *const pointers[] = {&one, value};
-  if (!is_one) {
-    lk_cast_plan(&cast, lk_isa_get());
-    LK_RETURN_NOT_OK(lk_cast_kernel(&cast, pointers, error));
-  }
-  return lk_plan_fill(planner, &mask, lk_dtype_size(mask.desc.dtype), is_one ? (void *)&one : value,
-                      error);
+  lk_cast_one(LK_F64, &one, mask.desc.dtype, value);
+  return lk_plan_fill(planner, &mask, lk_dtype_size(mask.desc.dtype), value, error);
 }
 
 const lk_op_class lk_op_dropout = {

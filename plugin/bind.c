@@ -155,6 +155,7 @@ static lk_status look_up(lk_op *op, const lk_bind_desc *bind, lk_plan **out_plan
   lk_key_builder builder;
   lk_key key;
   bind_arg arg = {op, bind};
+  LK_RETURN_NOT_OK(lk_op_prefix(op, "bind", check_inputs(op, bind, error), error));
   /* hashed only when the cache has to look it up: what a thread asks for often follows an order */
   lk_key_begin_from(&builder, &op->executor->context->allocator, op->fixed);
   add_call(&builder, op, bind);
@@ -167,12 +168,50 @@ cleanup:
   return status;
 }
 
-static lk_status build_own(lk_op *op, const lk_bind_desc *bind, lk_plan **out_plan,
-                           lk_error *error) {
-  lk_plan_body *body = NULL;
-  LK_RETURN_NOT_OK(build_body(op, bind, LK_PLAN_RUN, &body, error));
-  *out_plan = lk_plan_of_body(body);
+/* ---- a plan of its own ---- */
+
+/* Keeps what further plans have in common with this one. Another thread may have been first. */
+static lk_status keep_pattern(lk_op *op, const lk_bind_desc *bind, const lk_plan_body *body,
+                              lk_error *error) {
+  lk_pattern *made = NULL, *none = NULL;
+  if (!atomic_exchange_explicit(&op->was_bound, true, memory_order_relaxed)) return LK_OK;
+  LK_RETURN_NOT_OK(lk_pattern_create(&op->node, body, bind->inputs, bind->wishes, &made, error));
+  if (!atomic_compare_exchange_strong(&op->pattern, &none, made)) lk_pattern_destroy(made);
   return LK_OK;
+}
+
+/* From the pattern; NULL: it has to be built. */
+static lk_status resize_body(lk_op *op, const lk_bind_desc *bind, const lk_pattern *pattern,
+                             lk_plan_body **out_body, lk_error *error) {
+  const lk_float_state host_float = lk_float_begin();
+  const lk_status status = lk_pattern_resize(pattern, &op->node, bind->inputs, bind->wishes,
+                                             bind->in_place_input, out_body, error);
+  lk_float_end(host_float);
+  if (*out_body != NULL) (*out_body)->node_serial = op->serial;
+  return status;
+}
+
+static lk_status build_own(lk_op *op, const lk_bind_desc *bind, lk_plan_body **out_body,
+                           lk_error *error) {
+  LK_RETURN_NOT_OK(lk_op_prefix(op, "bind", check_inputs(op, bind, error), error));
+  return build_body(op, bind, LK_PLAN_RUN, out_body, error);
+}
+
+static lk_status make_own(lk_op *op, const lk_bind_desc *bind, lk_plan **out_plan,
+                          lk_error *error) {
+  lk_status status = LK_OK;
+  lk_plan_body *body = NULL;
+  const lk_pattern *pattern = atomic_load_explicit(&op->pattern, memory_order_acquire);
+  if (pattern != NULL) LK_TRY(resize_body(op, bind, pattern, &body, error));
+  if (body == NULL) {
+    LK_TRY(build_own(op, bind, &body, error));
+    if (pattern == NULL) LK_TRY(keep_pattern(op, bind, body, error));
+  }
+  *out_plan = lk_plan_of_body(body);
+  body = NULL;
+cleanup:
+  lk_plan_body_destroy(body);
+  return status;
 }
 
 lk_status lk_op_bind(lk_op *op, const lk_bind_desc *bind, lk_plan **inout_plan, lk_error *error) {
@@ -192,8 +231,7 @@ lk_status lk_op_bind(lk_op *op, const lk_bind_desc *bind, lk_plan **inout_plan, 
   } else {
     lk_plan_release(former); /* first: what is built may need its room */
     former = NULL;
-    LK_TRY(lk_op_prefix(op, "bind", check_inputs(op, bind, error), error));
-    LK_TRY((bind->flags & LK_BIND_OWN) != 0 ? build_own(op, bind, inout_plan, error)
+    LK_TRY((bind->flags & LK_BIND_OWN) != 0 ? make_own(op, bind, inout_plan, error)
                                             : look_up(op, bind, inout_plan, error));
   }
 cleanup:

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "keys/identity.h"
 #include "ops/plan/layout.h"
+#include "ops/plan/pattern.h"
 #include "ops/plan/plan_build.h"
 
 struct lk_context {
@@ -36,6 +37,9 @@ struct lk_op {
   lk_key *fixed;      /* the part of the name key that all calls share */
   bool *comes_at_run; /* [n_inputs]: neither constant nor absent */
   bool has_shape_inputs;
+  atomic_bool was_bound; /* with LK_BIND_OWN */
+  /* From the second such bind on: one size alone needs none. NULL: none yet. */
+  _Atomic(lk_pattern *) pattern;
 };
 
 /* Whether the operator must know input `index` by value when shapes are bound. */

@@ -24,13 +24,18 @@ static lk_status check_inputs(const lk_node_desc *desc, lk_error *error) {
 
 /* Also of attributes that the operator does not know: all go into the key, by value. */
 static lk_status check_attr(const lk_attr *attr, lk_error *error) {
-  if (attr->name == NULL || attr->type < LK_ATTR_INTS || attr->type > LK_ATTR_TENSOR ||
+  if (attr->name == NULL || attr->type < LK_ATTR_INTS || attr->type > LK_ATTR_STRINGS ||
       (attr->data == NULL && attr->count > 0)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "attribute %s has type %" PRIu32 ", %" PRIu32
                    " values and %s; a name, a type of lk_attr_type and data are required",
                    attr->name != NULL ? attr->name : "NULL", attr->type, attr->count,
                    attr->data != NULL ? "data" : "no data");
+  }
+  for (uint32_t i = 0; attr->type == LK_ATTR_STRINGS && i < attr->count; i++) {
+    if (((const char *const *)attr->data)[i] != NULL) continue;
+    return lk_fail(error, LK_INVALID_ARGUMENT, "text %" PRIu32 " of attribute %s is NULL", i,
+                   attr->name);
   }
   for (uint32_t i = 0; attr->type == LK_ATTR_TENSOR && i < attr->count; i++) {
     const lk_tensor *tensor = (const lk_tensor *)attr->data + i;

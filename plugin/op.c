@@ -27,9 +27,7 @@ static lk_status add_constant(lk_op *op, uint32_t index, const lk_node_input *in
                    "failed to create %s '%s': constant input %u must be plain and have data",
                    op->node.class_->row.op_type, op->node.output_name, index);
   }
-  const size_t element = lk_dtype_size(tensor->desc.dtype);
-  const bool aligned = (uintptr_t)tensor->data % element == 0;
-  const bool copy = (input->flags & LK_INPUT_COPY) != 0 || !aligned;
+  const bool copy = (input->flags & LK_INPUT_COPY) != 0;
   LK_RETURN_NOT_OK(
       lk_weights_intern(env->weights, tensor->data, (size_t)bytes, copy, &out->content, error));
   out->lent = copy ? NULL : tensor->data;
@@ -96,6 +94,15 @@ static lk_status key_attr(const lk_op *op, const lk_attr *attr, lk_key_builder *
     lk_key_add_value(key, name, 0, &value);
     return LK_OK;
   }
+  case LK_ATTR_STRINGS:
+    for (uint32_t i = 0; i < attr->count; i++) {
+      const char *text = ((const char *const *)attr->data)[i];
+      const int64_t count = (int64_t)strlen(text);
+      const lk_tensor value = {.desc = lk_tensor_desc_make(LK_U8, 1, &count),
+                               .data = (void *)(uintptr_t)text};
+      lk_key_add_value(key, name, i, &value);
+    }
+    return LK_OK;
   default:
     for (uint32_t i = 0; i < attr->count; i++) {
       const lk_tensor *tensor = (const lk_tensor *)attr->data + i;
@@ -211,6 +218,7 @@ void lk_op_destroy(lk_op *op) {
   lk_free(allocator, (void *)(uintptr_t)op->node.post_ops);
   lk_free(allocator, (void *)(uintptr_t)op->node.params);
   lk_free(allocator, (void *)(uintptr_t)op->node.output_name);
+  lk_pattern_destroy(op->pattern);
   lk_free(allocator, op->comes_at_run);
   lk_free(allocator, op->fixed);
   lk_free(allocator, op);

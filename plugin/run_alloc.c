@@ -1,5 +1,6 @@
 /* op_run_alloc: binds with the values that are there now, asks the host for the outputs, runs. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -52,6 +53,13 @@ static lk_status ask_for_output(const lk_op *op, const lk_plan_body *body, uint3
   return LK_OK;
 }
 
+/* An operator whose outputs' shapes follow from data writes them behind the outputs: of each
+ * output LK_MAX_RANK dimensions, which begin as the bounds that the plan has. */
+static size_t count_dims(const lk_op *op) {
+  const bool writes = (op->node.class_->row.flags & LK_OP_DATA_DEPENDENT) != 0;
+  return writes ? (size_t)op->node.n_outputs * LK_MAX_RANK : 0;
+}
+
 lk_status lk_op_run_alloc(lk_frame *frame, lk_op *op, const lk_bind_desc *given,
                           lk_output_alloc_fn alloc, void *arg, lk_tensor *outputs,
                           lk_error *error) {
@@ -62,12 +70,13 @@ lk_status lk_op_run_alloc(lk_frame *frame, lk_op *op, const lk_bind_desc *given,
   lk_plan *plan = NULL;
   uint32_t slot = 0;
   bool is_attached = false;
-  void **pointers = NULL; /* of inputs, then of outputs */
+  void **pointers = NULL; /* of inputs, then of outputs, then of their dimensions */
+  const size_t n_dims = count_dims(op);
   LK_TRY(lk_struct_read(&bind, sizeof bind, given, "a bind description", error));
   LK_TRY(lk_op_prefix(op, "run", check_data(op, frame, &bind, error), error));
   LK_TRY(lk_op_bind(op, &bind, &plan, error));
-  const size_t n_pointers = (size_t)n_inputs + n_outputs;
-  pointers = lk_calloc(allocator, n_pointers, sizeof *pointers);
+  const size_t n_pointers = (size_t)n_inputs + n_outputs + 1;
+  pointers = lk_calloc(allocator, n_pointers + n_dims, sizeof *pointers);
   if (pointers == NULL) {
     LK_TRY(lk_fail_memory(error, "the pointers of a run", n_pointers * sizeof *pointers));
   }
@@ -75,13 +84,20 @@ lk_status lk_op_run_alloc(lk_frame *frame, lk_op *op, const lk_bind_desc *given,
   is_attached = true;
   /* The host is asked last: what can fail for lack of our own memory has not failed. */
   const lk_plan_body *body = lk_plan_get_body(plan);
+  int64_t *dims = (int64_t *)(void *)(pointers + n_pointers);
+  pointers[n_pointers - 1] = dims;
   for (uint32_t i = 0; i < n_inputs; i++) pointers[i] = bind.inputs[i].data;
   for (uint32_t i = 0; i < n_outputs; i++) {
     LK_TRY(ask_for_output(op, body, i, alloc, arg, &pointers[n_inputs + i], error));
+    if (n_dims == 0) continue;
+    const lk_tensor_desc bound = lk_plan_body_output(body, i);
+    memcpy(dims + (size_t)i * LK_MAX_RANK, bound.dims, sizeof bound.dims);
   }
   LK_TRY(lk_op_run(frame, slot, pointers, pointers + n_inputs, error));
   for (uint32_t i = 0; i < n_outputs; i++) {
     outputs[i] = (lk_tensor){lk_plan_body_output(body, i), pointers[n_inputs + i]};
+    if (n_dims > 0)
+      memcpy(outputs[i].desc.dims, dims + i * LK_MAX_RANK, sizeof outputs[i].desc.dims);
   }
 cleanup:
   if (is_attached) lk_frame_detach(frame);

@@ -171,7 +171,9 @@ typedef struct lk_api {
    * looked up by name key, values of shape inputs included, and only a miss builds. Then `alloc` is
    * called on this thread, once for each output in order; for one of 0 bytes, NULL is an answer
    * too. With in_place_input, `alloc` gives that input's memory for output 0. Then the plan runs.
-   * On success `outputs` [n_outputs] has descriptions and pointers.
+   * On success `outputs` [n_outputs] has descriptions and pointers. Of an operator with the flag
+   * LK_OP_DATA_DEPENDENT, `alloc` is asked for memory for the largest shape that is possible, and
+   * the description has the true one, whose elements lie side by side from the beginning.
    * The memory that `alloc` gave stays the host's, also on failure, which leaves `outputs`
    * unchanged: a host that has to free it notes it in `arg`.
    * Slots of the frame stay as they are; its scratch memory may grow. Unlike op_run, this looks up

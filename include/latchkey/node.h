@@ -15,7 +15,8 @@ typedef enum lk_attr_type {
   LK_ATTR_INTS = 1,   /* data: const int64_t[count]; a single INT has count 1 */
   LK_ATTR_FLOATS = 2, /* data: const float[count] */
   LK_ATTR_STRING = 3, /* data: const char[count], not necessarily NUL-terminated */
-  LK_ATTR_TENSOR = 4  /* data: const lk_tensor[count] */
+  LK_ATTR_TENSOR = 4, /* data: const lk_tensor[count] */
+  LK_ATTR_STRINGS = 5 /* data: const char *const[count], NUL-terminated */
 } lk_attr_type;
 
 typedef struct lk_attr {
@@ -60,7 +61,7 @@ typedef struct lk_post_op {
 typedef enum lk_input_flags {
   LK_INPUT_ABSENT = 1, /* an optional input that is not there */
   LK_INPUT_COPY = 2    /* `constant` is copied now; without it, its memory must stay valid and
-                          unchanged until the op is destroyed */
+                          unchanged until the op is destroyed. It need not be aligned */
 } lk_input_flags;
 
 typedef struct lk_node_input {
@@ -89,18 +90,21 @@ typedef struct lk_node_desc {
 /* ---- operators that exist ------------------------------------------------------------------ */
 
 /* The latest opset of ai.onnx that the rows know. */
-#define LK_MAX_OPSET 23
+#define LK_MAX_OPSET 28
 
 /* What others may do with an operator, whatever its attributes. */
 typedef enum lk_op_flags {
   LK_OP_WORTH_CLAIMING = 1 << 0,  /* arithmetic on data; a host hands the others over beside it */
   LK_OP_SHAPE_ONLY = 1 << 1,      /* reads the shape of its input, never an element */
   LK_OP_RANDOM = 1 << 2,          /* equal inputs do not give equal outputs */
-  LK_OP_DATA_DEPENDENT = 1 << 3,  /* shapes of outputs follow from elements: known when run */
+  LK_OP_DATA_DEPENDENT = 1 << 3,  /* shapes of outputs follow from elements: known when it has run.
+                                     Plans have bounds for them, and only op_run_alloc tells them */
   LK_OP_COMMUTATIVE = 1 << 4,     /* its inputs may change places */
   LK_OP_POST_OPS = 1 << 5,        /* takes post-ops */
   LK_OP_TENSOR_POST_OPS = 1 << 6, /* a post-op with a tensor costs it less than a node of its own */
-  LK_OP_COLUMNS = 1 << 7 /* output 0 has the last dimension of input 1, of rank 2 or more */
+  LK_OP_COLUMNS = 1 << 7,  /* output 0 has the last dimension of input 1, of rank 2 or more */
+  LK_OP_QUANTIZES = 1 << 8 /* between real numbers and whole ones, by a scale and a zero point: a
+                              host may compute on whole numbers what lies between two of them */
 } lk_op_flags;
 
 /* Sets of element types: bit d is the lk_dtype d. */

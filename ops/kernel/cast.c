@@ -34,11 +34,6 @@ static void to_odd(const lk_element_args *args) {
   }
 }
 
-static bool lies_as_class(uint32_t dtype) {
-  return dtype == LK_F32 || dtype == LK_F64 || dtype == LK_I32 || dtype == LK_I64 ||
-         dtype == LK_U64;
-}
-
 static void add_conversion(lk_cast *self, const lk_element_loops *loops, lk_element_class from,
                            lk_element_class to) {
   static const lk_element_op ops[] = {[LK_ELEMENT_F32] = LK_ELEMENT_TO_F32,
@@ -60,7 +55,7 @@ void lk_cast_plan(lk_cast *self, lk_isa isa) {
     add(self, loops->load_f32[self->from], self->from);
     return;
   }
-  if (!lies_as_class(self->from)) add(self, loops->load[self->from], self->from);
+  if (!lk_element_is_of_class(self->from)) add(self, loops->load[self->from], self->from);
   if (self->to == LK_BOOL && from != LK_ELEMENT_I32) {
     add(self, loops->ops[LK_ELEMENT_NOT][from].all, self->from);
     add(self, loops->ops[LK_ELEMENT_NOT][LK_ELEMENT_I32].all, self->from);
@@ -70,7 +65,7 @@ void lk_cast_plan(lk_cast *self, lk_isa isa) {
   } else {
     add_conversion(self, loops, from, to);
   }
-  if (!lies_as_class(self->to)) add(self, loops->store[self->to], self->to);
+  if (!lk_element_is_of_class(self->to)) add(self, loops->store[self->to], self->to);
 }
 
 /* ---- running ---- */
@@ -108,4 +103,15 @@ lk_status lk_cast_kernel(const void *params, void *const *pointers, lk_error *er
   const lk_cast *self = params;
   const bool shared = self->count >= SHARED_BYTES / (self->from_size + self->to_size);
   return lk_kernel_turns((self->count + TURN - 1) / TURN, shared, convert_turns, params, pointers);
+}
+
+void lk_cast_one(uint32_t from_type, const void *from, uint32_t to_type, void *to) {
+  lk_cast cast = {.from = from_type, .to = to_type, .count = 1};
+  const lk_kernel_loop loop = {&cast, (void *[]){(void *)(uintptr_t)from, to}};
+  if (from_type == to_type) {
+    memcpy(to, from, lk_dtype_size(to_type));
+    return;
+  }
+  lk_cast_plan(&cast, lk_isa_get());
+  convert_turns(&loop, 0, 1);
 }

@@ -27,3 +27,6 @@ void lk_cast_plan(lk_cast *self, lk_isa isa);
 
 /* Params: lk_cast. Pointers: from, to. */
 lk_status lk_cast_kernel(const void *params, void *const *pointers, lk_error *error);
+
+/* One element, whose types may be equal. */
+void lk_cast_one(uint32_t from_type, const void *from, uint32_t to_type, void *to);

@@ -74,18 +74,26 @@ static lk_product of_weights(const lk_conv *self) {
   return product;
 }
 
-void lk_conv_pack_panels(const lk_conv *self, const float *weights, int64_t group,
-                         int64_t first_panel, int64_t last_panel, float *packed) {
+/* A turn is a panel of a group. */
+static void pack_panels(const void *arg, int64_t begin, int64_t end) {
+  const lk_kernel_loop *loop = arg;
+  const lk_conv *self = loop->params;
   const lk_product product = of_weights(self);
   const int64_t taps = product.taps, column = taps * self->shape.in_channels;
-  lk_product_pack(&product, weights + group * self->shape.out_channels * column, column, 1, taps,
-                  first_panel, last_panel, packed + group * lk_product_packed_size(&product));
+  for (int64_t i = begin; i < end; i++) {
+    const int64_t group = i / product.panels, panel = i % product.panels;
+    const float *weights =
+        (const float *)loop->pointers[0] + group * self->shape.out_channels * column;
+    lk_product_pack(&product, weights, column, 1, taps, panel, panel + 1,
+                    (float *)loop->pointers[1] + group * lk_product_packed_size(&product));
+  }
 }
 
 void lk_conv_pack(const lk_conv *self, const float *weights, float *packed) {
-  for (int64_t g = 0; g < self->shape.groups; g++) {
-    lk_conv_pack_panels(self, weights, g, 0, self->product.panels, packed);
-  }
+  void *const pointers[] = {(void *)(uintptr_t)weights, packed};
+  (void)lk_kernel_turns(self->shape.groups * self->product.panels,
+                        lk_product_pack_is_shared(lk_conv_packed_size(self)), pack_panels, self,
+                        pointers);
 }
 
 void lk_conv_unpack(const lk_conv *self, const float *packed, float *weights) {

@@ -21,12 +21,10 @@ void lk_conv_plan(lk_conv *self);
  * not on the sizes of the input. */
 int64_t lk_conv_packed_size(const lk_conv *self);
 
-/* From ONNX's order: [groups * out_channels][in_channels][kernel...]. */
+/* From ONNX's order: [groups * out_channels][in_channels][kernel...], at any address. By all
+ * threads of the region where there are many. */
 void lk_conv_pack(const lk_conv *self, const float *weights, float *packed);
-/* Panels `first_panel` to `last_panel` - 1 of one group. */
-void lk_conv_pack_panels(const lk_conv *self, const float *weights, int64_t group,
-                         int64_t first_panel, int64_t last_panel, float *packed);
-/* The other way round. */
+/* The other way round, by this thread. */
 void lk_conv_unpack(const lk_conv *self, const float *packed, float *weights);
 
 /* What a group computes on, of the pointers of the kernel. */

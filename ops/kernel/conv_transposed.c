@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "ops/kernel/conv.h"
 #include "ops/kernel/conv_phases.h"
@@ -91,52 +92,73 @@ int64_t lk_conv_transposed_packed_size(const lk_conv_transposed *self) {
          self->shape.in_channels;
 }
 
-/* Of a tap: [k][panel] in each panel of `product`. */
-static void move_tap(const lk_conv_transposed *self, const lk_product *product, int64_t tap,
-                     float *plain, float *packed, bool packs) {
+/* Of a tap: [k][panel] in panel `number` of `product`. */
+static void move_tap(const lk_conv_transposed *self, const lk_product *product, int64_t number,
+                     float *plain, float *to, bool packs) {
   const lk_conv_shape *shape = &self->shape;
   const int64_t all = lk_conv_positions(shape) * self->fold,
                 channels = shape->out_channels / self->fold;
-  for (int64_t p = 0; p < product->panels; p++) {
-    float *to = packed + (p * product->taps + tap) * shape->in_channels * product->panel;
-    for (int64_t i = 0; i < shape->in_channels * product->panel; i++) {
-      const int64_t n = p * product->panel + i % product->panel;
-      float *at = plain + (i / product->panel * channels + n % channels) * all + n / channels;
-      if (packs) {
-        to[i] = n < shape->out_channels ? *at : 0;
-      } else if (n < shape->out_channels) {
-        *at = to[i];
-      }
+  for (int64_t i = 0; i < shape->in_channels * product->panel; i++) {
+    const int64_t n = number * product->panel + i % product->panel;
+    float *at = plain + (i / product->panel * channels + n % channels) * all + n / channels;
+    if (packs) {
+      to[i] = 0;
+      if (n < shape->out_channels) memcpy(&to[i], at, sizeof *to); /* at any address */
+    } else if (n < shape->out_channels) {
+      *at = to[i];
     }
   }
 }
 
-static void move_weights(const lk_conv_transposed *self, float *plain, float *packed, bool packs) {
-  const lk_conv_shape *shape = &self->shape;
-  const int64_t all = lk_conv_transposed_packed_size(self) / shape->groups;
-  const int64_t group = shape->in_channels * shape->out_channels * lk_conv_positions(shape);
-  for (int64_t i = 0; i < lk_conv_phases(shape); i++) {
-    const lk_conv_phase found = lk_conv_phase_find(shape, i);
-    lk_product product = convolution(self, &found).product;
-    product.taps = lk_conv_positions(&found.shape);
-    for (int64_t g = 0; g < shape->groups; g++) {
-      float *to = packed + g * all +
-                  found.taps_before * shape->in_channels * product.panels * product.panel;
-      for (int64_t t = 0; t < product.taps; t++) {
-        const int64_t position = lk_conv_phase_position(shape, &found, t) * self->fold;
-        move_tap(self, &product, t, plain + g * group + position, to, packs);
-      }
-    }
+/* Panel `number` of a phase: `plain` and `packed` are those of a group. */
+static void move_panel(const lk_conv_transposed *self, const lk_conv_phase *phase,
+                       const lk_product *product, int64_t number, float *plain, float *packed,
+                       bool packs) {
+  const int64_t taps = lk_conv_positions(&phase->shape);
+  const int64_t tap = self->shape.in_channels * product->panel;
+  float *to = packed + (phase->taps_before * product->panels + number * taps) * tap;
+  for (int64_t t = 0; t < taps; t++, to += tap) {
+    const int64_t position = lk_conv_phase_position(&self->shape, phase, t) * self->fold;
+    move_tap(self, product, number, plain + position, to, packs);
   }
+}
+
+/* The panels `begin` to `end` - 1 of all phases of all groups. */
+static void move_panels(const lk_conv_transposed *self, int64_t begin, int64_t end, float *plain,
+                        float *packed, bool packs) {
+  const lk_conv_shape *shape = &self->shape;
+  const lk_product product = product_of(self, 0);
+  const int64_t phases = lk_conv_phases(shape);
+  const int64_t of_plain = shape->in_channels * shape->out_channels * lk_conv_positions(shape);
+  const int64_t of_packed = lk_conv_transposed_packed_size(self) / shape->groups;
+  for (int64_t i = begin; i < end; i++) {
+    const int64_t panel = i % product.panels, phase = i / product.panels % phases,
+                  group = i / product.panels / phases;
+    const lk_conv_phase found = lk_conv_phase_find(shape, phase);
+    move_panel(self, &found, &product, panel, plain + group * of_plain, packed + group * of_packed,
+               packs);
+  }
+}
+
+static int64_t panels_of(const lk_conv_transposed *self) {
+  return self->shape.groups * lk_conv_phases(&self->shape) * product_of(self, 0).panels;
+}
+
+static void pack_panels(const void *arg, int64_t begin, int64_t end) {
+  const lk_kernel_loop *loop = arg;
+  move_panels(loop->params, begin, end, loop->pointers[0], loop->pointers[1], true);
 }
 
 void lk_conv_transposed_pack(const lk_conv_transposed *self, const float *weights, float *packed) {
-  move_weights(self, (float *)(uintptr_t)weights, packed, true);
+  void *const pointers[] = {(void *)(uintptr_t)weights, packed};
+  (void)lk_kernel_turns(panels_of(self),
+                        lk_product_pack_is_shared(lk_conv_transposed_packed_size(self)),
+                        pack_panels, self, pointers);
 }
 
 void lk_conv_transposed_unpack(const lk_conv_transposed *self, const float *packed,
                                float *weights) {
-  move_weights(self, weights, (float *)(uintptr_t)packed, false);
+  move_panels(self, 0, panels_of(self), weights, (float *)(uintptr_t)packed, false);
 }
 
 /* ---- running ---- */

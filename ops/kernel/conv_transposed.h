@@ -41,9 +41,10 @@ void lk_conv_transposed_layout(const lk_conv_transposed *self,
 /* Elements of the packed weights. */
 int64_t lk_conv_transposed_packed_size(const lk_conv_transposed *self);
 
-/* From ONNX's order: [groups * in_channels][out_channels][kernel...]. */
+/* From ONNX's order: [groups * in_channels][out_channels][kernel...], at any address. By all
+ * threads of the region where there are many. */
 void lk_conv_transposed_pack(const lk_conv_transposed *self, const float *weights, float *packed);
-/* The other way round. */
+/* The other way round, by this thread. */
 void lk_conv_transposed_unpack(const lk_conv_transposed *self, const float *packed, float *weights);
 
 /* The kernel: `params` is an lk_conv_transposed, pointers are those of lk_conv_kernel. */

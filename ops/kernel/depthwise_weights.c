@@ -2,6 +2,7 @@
 #include "ops/kernel/depthwise_weights.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "ops/kernel/conv_phases.h"
 #include "ops/kernel/depthwise_sizes.h"
@@ -46,7 +47,8 @@ static void move_lanes(const lk_depthwise *self, int64_t position, int64_t j, in
       const int64_t group = (of.first + i) / out, n = (of.first + i) % out;
       float *at = plain + (group * in * out + n * of_output + j * of_input) * all + position;
       if (packs) {
-        packed[i] = i < of.count ? *at : 0;
+        packed[i] = 0;
+        if (i < of.count) memcpy(&packed[i], at, sizeof *at); /* at any address */
       } else if (i < of.count) {
         *at = packed[i];
       }

@@ -12,6 +12,7 @@
 
 #include "ops/kernel/vec_begin.h"
 
+#include "ops/kernel/vec_arcs.h"
 #include "ops/kernel/vec_double.h"
 
 #include "ops/kernel/element_loops.inc"

@@ -10,6 +10,7 @@
 #include "ops/kernel/isa.h"
 #include "ops/kernel/number.h"
 
+#include "ops/kernel/vec_arcs.h"
 #include "ops/kernel/vec_double.h"
 
 #include "ops/kernel/element_loops.inc"

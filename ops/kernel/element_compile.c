@@ -34,11 +34,6 @@ enum { TEMPORARY = LK_ELEMENT_VALUES };
 static uint8_t class_bytes(uint32_t class_) {
   return class_ == LK_ELEMENT_F32 || class_ == LK_ELEMENT_I32 ? 4 : 8;
 }
-static bool is_of_class(uint32_t dtype) {
-  return dtype == LK_F32 || dtype == LK_F64 || dtype == LK_I32 || dtype == LK_I64 ||
-         dtype == LK_U64;
-}
-
 static uint8_t ref_of_output(const plan *self, uint32_t index) {
   return (uint8_t)(self->program->n_inputs + index);
 }
@@ -111,7 +106,7 @@ static uint8_t load(plan *self, lk_element_value value, uint8_t to) {
   const uint8_t memory = (uint8_t)lk_dtype_size(dtype), level = self->level[value];
   const uint8_t bytes = class_bytes(self->program->classes[value]);
   const uint8_t at = to != NOWHERE ? to : take_register(self, value, bytes, level);
-  const bool transposes = self->lies[value].is_along_columns && is_of_class(dtype);
+  const bool transposes = self->lies[value].is_along_columns && lk_element_is_of_class(dtype);
   lk_element_call *call =
       add_call(self, transposes ? &self->loops->transpose : &self->loops->load[dtype], level);
   call->memory = 1;
@@ -143,9 +138,10 @@ static uint8_t locate(plan *self, lk_element_value value) {
   const uint32_t dtype = self->program->input_dtypes[value];
   const bool lies_side_by_side = self->level[value] != LK_ELEMENT_EACH ||
                                  self->lies[value].stride == (int64_t)lk_dtype_size(dtype);
-  self->ref[value] = !is_of_class(dtype) || !lies_side_by_side ? load(self, value, NOWHERE)
-                     : self->lies[value].repeats               ? repeat(self, value)
-                                                               : value;
+  self->ref[value] = !lk_element_is_of_class(dtype) || !lies_side_by_side
+                         ? load(self, value, NOWHERE)
+                     : self->lies[value].repeats ? repeat(self, value)
+                                                 : value;
   return self->ref[value];
 }
 
@@ -169,6 +165,15 @@ static bool is_expensive(uint32_t op) {
   case LK_ELEMENT_LOG:
   case LK_ELEMENT_SIN:
   case LK_ELEMENT_COS:
+  case LK_ELEMENT_TAN:
+  case LK_ELEMENT_ASIN:
+  case LK_ELEMENT_ACOS:
+  case LK_ELEMENT_ATAN:
+  case LK_ELEMENT_SINH:
+  case LK_ELEMENT_COSH:
+  case LK_ELEMENT_ASINH:
+  case LK_ELEMENT_ACOSH:
+  case LK_ELEMENT_ATANH:
   case LK_ELEMENT_TANH:
   case LK_ELEMENT_ERF:
   case LK_ELEMENT_SIGMOID:
@@ -264,7 +269,7 @@ static void plan_step(plan *self, uint32_t index, lk_element_value result, float
 static bool is_written_directly(const plan *self, uint32_t output) {
   const lk_element_program *program = self->program;
   const uint32_t dtype = program->output_dtypes[output];
-  return program->n_outputs == 1 && is_of_class(dtype) &&
+  return program->n_outputs == 1 && lk_element_is_of_class(dtype) &&
          self->level[program->outputs[output]] == LK_ELEMENT_EACH &&
          self->lies[program->n_inputs + output].stride == (int64_t)lk_dtype_size(dtype);
 }

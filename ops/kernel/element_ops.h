@@ -38,6 +38,15 @@ typedef enum lk_element_class {
   X(LK_ELEMENT_LOG,         1, "log")                                                              \
   X(LK_ELEMENT_SIN,         1, "sin")                                                              \
   X(LK_ELEMENT_COS,         1, "cos")                                                              \
+  X(LK_ELEMENT_TAN,         1, "tan")                                                              \
+  X(LK_ELEMENT_ASIN,        1, "asin")                                                             \
+  X(LK_ELEMENT_ACOS,        1, "acos")                                                             \
+  X(LK_ELEMENT_ATAN,        1, "atan")                                                             \
+  X(LK_ELEMENT_SINH,        1, "sinh")                                                             \
+  X(LK_ELEMENT_COSH,        1, "cosh")                                                             \
+  X(LK_ELEMENT_ASINH,       1, "asinh")                                                            \
+  X(LK_ELEMENT_ACOSH,       1, "acosh")                                                            \
+  X(LK_ELEMENT_ATANH,       1, "atanh")                                                            \
   X(LK_ELEMENT_TANH,        1, "tanh")                                                             \
   X(LK_ELEMENT_ERF,         1, "erf")                                                              \
   X(LK_ELEMENT_SIGMOID,     1, "sigmoid")                                                          \
@@ -48,7 +57,8 @@ typedef enum lk_element_class {
   X(LK_ELEMENT_GELU_TANH,   1, "gelu_tanh")    /* its approximation by tanh */                     \
   X(LK_ELEMENT_RELU,        1, "relu")         /* max(x, 0) */                                     \
   X(LK_ELEMENT_LEAKY_RELU,  1, "leaky_relu")   /* x < 0 ? p x : x */                               \
-  X(LK_ELEMENT_THRESHOLD,   1, "threshold")    /* x <= p ? 0 : x */                                \
+  X(LK_ELEMENT_THRESHOLD,   1, "threshold")    /* x > p ? x : 0, and so of NaN */                 \
+  X(LK_ELEMENT_SHRINK,      1, "shrink")       /* x < -p ? x + q : x > p ? x - q : 0; NaN: 0 */    \
   X(LK_ELEMENT_ELU,         1, "elu")          /* x < 0 ? p (e^(q x) - 1) : x; q > 0 */            \
   X(LK_ELEMENT_CLIP,        1, "clip")         /* min(max(x, p), q) */                             \
   X(LK_ELEMENT_HARDSIGMOID, 1, "hard_sigmoid") /* min(max(p x + q, 0), 1) */                       \
@@ -79,8 +89,8 @@ typedef enum lk_element_class {
   X(LK_ELEMENT_AND,         2, "and")          /* of bits, and so of logical values */             \
   X(LK_ELEMENT_OR,          2, "or")                                                               \
   X(LK_ELEMENT_XOR,         2, "xor")                                                              \
-  X(LK_ELEMENT_SHIFT_LEFT,  2, "shift_left")   /* by 64 or more: 0 */                              \
-  X(LK_ELEMENT_SHIFT_RIGHT, 2, "shift_right")  /* zeros come in for what is unsigned */            \
+  X(LK_ELEMENT_SHIFT_LEFT,  2, "shift_left")   /* by 64 or more, or less than 0: 0 */              \
+  X(LK_ELEMENT_SHIFT_RIGHT, 2, "shift_right")  /* the sign comes in; so for 64 or more */          \
   X(LK_ELEMENT_FMA,         3, "fma")          /* a b + c; rounded once, f32 of SSE2 twice */  \
   X(LK_ELEMENT_WHERE,       3, "where")        /* a != 0 ? b : c; a is I32 */
 // clang-format on

@@ -40,6 +40,11 @@ lk_element_class lk_element_class_of(uint32_t dtype) {
   }
 }
 
+bool lk_element_is_of_class(uint32_t dtype) {
+  return dtype == LK_F32 || dtype == LK_F64 || dtype == LK_I32 || dtype == LK_I64 ||
+         dtype == LK_U64;
+}
+
 const lk_element_loops *lk_element_loops_for(uint32_t isa) {
   return isa == LK_ISA_AVX512 ? &lk_element_loops_avx512
          : isa == LK_ISA_AVX2 ? &lk_element_loops_avx2

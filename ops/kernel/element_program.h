@@ -44,6 +44,8 @@ typedef struct lk_element_program {
 
 /* The class that an element type is computed in. */
 lk_element_class lk_element_class_of(uint32_t dtype);
+/* Whether its memory is as the class is. */
+bool lk_element_is_of_class(uint32_t dtype);
 /* The loops for an lk_isa. */
 const lk_element_loops *lk_element_loops_for(uint32_t isa);
 

@@ -45,8 +45,18 @@ int64_t lk_matmul_packed_size(const lk_matmul *self) {
   return lk_product_packed_size(&self->product);
 }
 
+static void pack_constant(const void *arg, int64_t begin_panel, int64_t end_panel) {
+  const lk_kernel_loop *loop = arg;
+  const lk_matmul *self = loop->params;
+  lk_product_pack(&self->product, loop->pointers[0], self->b_column, 0, self->b_k, begin_panel,
+                  end_panel, loop->pointers[1]);
+}
+
 void lk_matmul_pack(const lk_matmul *self, const float *b, float *packed) {
-  lk_product_pack(&self->product, b, self->b_column, 0, self->b_k, 0, self->product.panels, packed);
+  void *const pointers[] = {(void *)(uintptr_t)b, packed};
+  (void)lk_kernel_turns(self->product.panels,
+                        lk_product_pack_is_shared(lk_matmul_packed_size(self)), pack_constant, self,
+                        pointers);
 }
 
 void lk_matmul_unpack(const lk_matmul *self, const float *packed, float *b) {

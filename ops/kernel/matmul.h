@@ -47,9 +47,10 @@ static inline size_t lk_matmul_size(const lk_matmul *self) {
 
 /* Elements of the packed right operand. */
 int64_t lk_matmul_packed_size(const lk_matmul *self);
-/* `b` is the one matrix, by b_k and b_column. */
+/* `b` is the one matrix, by b_k and b_column, at any address. By all threads of the region where it
+ * is large. */
 void lk_matmul_pack(const lk_matmul *self, const float *b, float *packed);
-/* The other way round. */
+/* The other way round, by this thread. */
 void lk_matmul_unpack(const lk_matmul *self, const float *packed, float *b);
 
 /* Elements of scratch memory that a run needs; 0 where the right operand is packed. */

@@ -55,8 +55,11 @@ void lk_product_describe(const lk_product *self, char *text, size_t capacity);
 /* Elements of B in panels. */
 int64_t lk_product_packed_size(const lk_product *self);
 
+/* Whether several threads write so many packed elements sooner than one. */
+bool lk_product_pack_is_shared(int64_t elements);
+
 /* Writes panels of B, whose element of column n, tap t and k is at from[n * n_step + t * tap_step +
- * k * k_step]. */
+ * k * k_step]. `from` need not be aligned. */
 void lk_product_pack(const lk_product *self, const float *from, int64_t n_step, int64_t tap_step,
                      int64_t k_step, int64_t first_panel, int64_t last_panel, float *to);
 

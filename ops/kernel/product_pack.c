@@ -7,7 +7,15 @@
 
 enum { ELEMENT = sizeof(float), LOG_ELEMENT = 2 };
 
-/* B as one panel sees it; steps are in elements. */
+/* Fewer elements than this are packed sooner than another thread wakes up. */
+enum { LEAST_SHARED = 1 << 16 };
+
+bool lk_product_pack_is_shared(int64_t elements) {
+  return elements >= LEAST_SHARED;
+}
+
+/* B as one panel sees it; steps are in elements. Constants lie in a model's file at any address, so
+ * elements are read as bytes. */
 typedef struct panel_source {
   const float *from;
   int64_t n_step, tap_step, k_step;
@@ -18,7 +26,12 @@ static void pack_each(const lk_product *self, const panel_source *source, float 
   for (int64_t t = 0; t < self->taps; t++) {
     for (int64_t k = 0; k < self->k; k++, to += self->panel) {
       const float *at = source->from + t * source->tap_step + k * source->k_step;
-      for (int64_t n = 0; n < source->columns; n++) to[n] = at[n * source->n_step];
+      if (source->n_step == 1) {
+        memcpy(to, at, (size_t)source->columns * ELEMENT);
+        continue;
+      }
+      for (int64_t n = 0; n < source->columns; n++)
+        memcpy(&to[n], at + n * source->n_step, ELEMENT);
     }
   }
 }

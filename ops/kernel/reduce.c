@@ -1,13 +1,20 @@
 /* Reductions over any dimensions: which elements belong to a result, row by row or by columns. */
 #include "ops/kernel/reduce.h"
 
+#include <math.h>
+#include <string.h>
+
 #include "base/tensor.h"
+#include "ops/kernel/element_program.h"
+#include "ops/kernel/number.h"
 #include "ops/kernel/strides.h"
 
 /* Elements that are worth a second thread. */
 #define MAX_ALONE 65536
 /* Blocks of columns are multiples of it. */
 #define LANES 16
+/* Elements that are brought to their class at a time; of columns, so many rows. */
+enum { PIECE = 4096, PIECE_ROWS = PIECE / LK_REDUCE_COLUMNS };
 
 /* ---- planning ---- */
 
@@ -42,13 +49,20 @@ static uint32_t order(const lk_tensor_desc *from, uint32_t mask, const int64_t *
 }
 
 void lk_reduce_plan(const lk_tensor_desc *from, uint32_t mask, const int64_t *to,
-                    lk_reduce_kind kind, double factor, lk_isa isa, lk_reduce *out) {
+                    const lk_reduction *reduction, lk_isa isa, lk_reduce *out) {
   lk_reduce_dim dims[LK_MAX_RANK];
   bool reduced[LK_MAX_RANK];
-  const uint32_t count = order(from, mask, to, dims, reduced);
-  *out = (lk_reduce){.loops = &lk_row_loops_get(isa)->reduce[kind],
-                     .finish = lk_row_loops_get(isa)->reduce_finish,
-                     .factor = factor,
+  const uint32_t count = order(from, mask, to, dims, reduced), dtype = from->dtype;
+  const lk_row_loops *loops = lk_row_loops_get(isa);
+  const bool is_plain_f32 = dtype == LK_F32 && reduction->end == LK_REDUCE_AS_IT_IS;
+  *out = (lk_reduce){.loops = &loops->reduce[lk_element_class_of(dtype)][reduction->kind],
+                     .finish = is_plain_f32 ? loops->reduce_finish : NULL,
+                     .load = lk_element_is_of_class(dtype)
+                                 ? NULL
+                                 : lk_element_loops_for((uint32_t)isa)->load[dtype],
+                     .dtype = dtype,
+                     .reduction = *reduction,
+                     .factor = 1 / reduction->divisor,
                      .is_row = reduced[count - 1],
                      .turns = 1,
                      .work = lk_elements(from)};
@@ -71,24 +85,113 @@ void lk_reduce_plan(const lk_tensor_desc *from, uint32_t mask, const int64_t *to
   out->turns = out->turns / columns * out->blocks;
 }
 
+/* ---- results ---- */
+
+static double end_of(const lk_reduction *self, double value) {
+  return self->end == LK_REDUCE_ROOT  ? sqrt(value)
+         : self->end == LK_REDUCE_LOG ? log(value)
+                                      : value;
+}
+static void store_real(const lk_reduction *self, uint32_t dtype, double total, void *to) {
+  const double value = end_of(self, total * (1 / self->divisor));
+  const float narrow = (float)value;
+  const uint16_t half = dtype == LK_F16 ? lk_f64_to_f16(value) : lk_f64_to_bf16(value);
+  switch (dtype) {
+  case LK_F64:
+    memcpy(to, &value, sizeof value);
+    break;
+  case LK_F32:
+    memcpy(to, &narrow, sizeof narrow);
+    break;
+  default:
+    memcpy(to, &half, sizeof half);
+    break;
+  }
+}
+/* The low bytes come first. */
+static void store_whole(const lk_reduction *self, uint32_t dtype, int64_t total, void *to) {
+  const bool is_unsigned = dtype == LK_U64;
+  const int64_t divisor = (int64_t)self->divisor;
+  int64_t value = total;
+  if (self->end != LK_REDUCE_AS_IT_IS) {
+    const double real = is_unsigned ? (double)(uint64_t)total : (double)total;
+    value = lk_f64_to_i64(end_of(self, real));
+  } else if (divisor > 1) {
+    value = is_unsigned ? (int64_t)((uint64_t)total / (uint64_t)divisor) : total / divisor;
+  }
+  memcpy(to, &value, lk_dtype_size(dtype));
+}
+static void store(const lk_reduction *self, uint32_t dtype, lk_reduce_total total, void *to) {
+  if (lk_element_class_of(dtype) <= LK_ELEMENT_F64) {
+    store_real(self, dtype, total.real, to);
+  } else {
+    store_whole(self, dtype, total.whole, to);
+  }
+}
+
+void lk_reduce_of_nothing(const lk_reduction *reduction, uint32_t dtype, void *out) {
+  const lk_element_class class_ = lk_element_class_of(dtype);
+  lk_reduce_total total = lk_row_loops_get(lk_isa_get())->reduce[class_][reduction->kind].start;
+  /* those of narrow types are within what they are computed in */
+  const uint32_t bits = 8 * (uint32_t)lk_dtype_size(dtype);
+  const bool is_signed = dtype == LK_I8 || dtype == LK_I16 || dtype == LK_I32 || dtype == LK_I64;
+  const int64_t most = (int64_t)(UINT64_MAX >> (64 - bits + (is_signed ? 1 : 0)));
+  if (class_ > LK_ELEMENT_F64 && reduction->kind == LK_REDUCE_MIN) total.whole = most;
+  if (class_ > LK_ELEMENT_F64 && reduction->kind == LK_REDUCE_MAX) {
+    total.whole = is_signed ? -most - 1 : 0;
+  }
+  if (dtype == LK_BOOL) total.whole = reduction->kind == LK_REDUCE_MIN;
+  store(reduction, dtype, total, out);
+}
+
 /* ---- running ---- */
 
-/* Adds all reduced elements from `from` on to `columns` totals. */
-static void add_all(const lk_reduce *self, const float *from, double *totals, int64_t columns) {
+/* Takes `n` rows of `columns`, or `n` elements of a row, into totals. */
+static void add_piece(const lk_reduce *self, const char *from, lk_reduce_total *totals,
+                      int64_t columns, int64_t n, int64_t step) {
+  if (self->is_row) {
+    self->loops->row(totals, from, n);
+  } else {
+    self->loops->columns(totals, columns, from, n, step);
+  }
+}
+static void add_loaded(const lk_reduce *self, const char *from, lk_reduce_total *totals,
+                       int64_t columns, const lk_reduce_dim *last) {
+  _Alignas(64) uint64_t piece[PIECE];
+  const int64_t size = (int64_t)lk_dtype_size(self->dtype);
+  const int64_t most = self->is_row ? PIECE : PIECE_ROWS;
+  for (int64_t i = 0; i < last->size; i += most) {
+    const int64_t n = last->size - i < most ? last->size - i : most;
+    const int64_t wide = lk_element_class_of(self->dtype) == LK_ELEMENT_I64 ? 8 : 4;
+    const lk_element_args args = {
+        .to = {(char *)piece, columns * wide},
+        .a = {(char *)(uintptr_t)from + i * last->from * size, last->from * size},
+        .rows = self->is_row ? 1 : n,
+        .cols = self->is_row ? n : columns,
+        .stride = size};
+    self->load(&args);
+    add_piece(self, (const char *)piece, totals, columns, n, columns);
+  }
+}
+
+/* Takes all reduced elements from `from` on into `columns` totals. */
+static void add_all(const lk_reduce *self, const char *from, lk_reduce_total *totals,
+                    int64_t columns) {
   const lk_reduce_dim *outer = self->dims + self->n_kept, *last = outer + self->n_reduced - 1;
+  const int64_t size = (int64_t)lk_dtype_size(self->dtype);
   int64_t at[LK_MAX_RANK] = {0};
   for (;;) {
-    if (self->is_row) {
-      *totals = self->loops->row(*totals, from, last->size);
+    if (self->load != NULL) {
+      add_loaded(self, from, totals, columns, last);
     } else {
-      self->loops->columns(totals, columns, from, last->size, last->from);
+      add_piece(self, from, totals, columns, last->size, last->from);
     }
     int64_t i = last - outer;
     for (; i > 0; i--) {
       const lk_reduce_dim *dim = &outer[i - 1];
-      from += dim->from;
+      from += dim->from * size;
       if (++at[i - 1] < dim->size) break;
-      from -= dim->from * dim->size;
+      from -= dim->from * dim->size * size;
       at[i - 1] = 0;
     }
     if (i == 0) return;
@@ -96,8 +199,9 @@ static void add_all(const lk_reduce *self, const float *from, double *totals, in
 }
 
 static void reduce_turn(const lk_reduce *self, void *const *pointers, int64_t turn) {
-  const float *from = pointers[0];
-  float *to = pointers[1];
+  const int64_t size = (int64_t)lk_dtype_size(self->dtype);
+  const char *from = pointers[0];
+  char *to = pointers[1];
   int64_t count = 1, index = turn / self->blocks, to_step = 1;
   uint32_t n_outer = self->n_kept;
   if (!self->is_row) {
@@ -105,27 +209,30 @@ static void reduce_turn(const lk_reduce *self, void *const *pointers, int64_t tu
     const int64_t first = turn % self->blocks * self->block, left = columns->size - first;
     count = left < self->block ? left : self->block;
     to_step = columns->to;
-    from += first;
-    to += first * to_step;
+    from += first * size;
+    to += first * to_step * size;
   }
   for (uint32_t i = n_outer; i-- > 0; index /= self->dims[i].size) {
     const int64_t at = index % self->dims[i].size;
-    from += at * self->dims[i].from;
-    to += at * self->dims[i].to;
+    from += at * self->dims[i].from * size;
+    to += at * self->dims[i].to * size;
   }
-  double totals[LK_REDUCE_COLUMNS];
+  lk_reduce_total totals[LK_REDUCE_COLUMNS];
   for (int64_t i = 0; i < (count + LANES - 1) / LANES * LANES; i++) totals[i] = self->loops->start;
   add_all(self, from, totals, count);
-  if (to_step == 1) {
-    self->finish(totals, count, self->factor, to);
+  if (to_step == 1 && self->finish != NULL) {
+    self->finish(totals, count, self->factor, (float *)(void *)to);
     return;
   }
-  for (int64_t i = 0; i < count; i++) to[i * to_step] = (float)(totals[i] * self->factor);
+  for (int64_t i = 0; i < count; i++) {
+    store(&self->reduction, self->dtype, totals[i], to + i * to_step * size);
+  }
 }
 
-/* Each result is that of one row, and all of them lie the same distance apart. */
+/* Each result is that of one row, all of them lie the same distance apart, and there are loops for
+ * many at a time. */
 static bool is_rows(const lk_reduce *self) {
-  return self->is_row && self->n_reduced == 1 && self->n_kept == 1;
+  return self->is_row && self->n_reduced == 1 && self->n_kept == 1 && self->finish != NULL;
 }
 
 static void reduce_turns(const void *arg, int64_t begin, int64_t end) {

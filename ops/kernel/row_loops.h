@@ -1,10 +1,11 @@
-/* Loops of the kernels that reduce: poolings, reductions, softmax, local response normalization.
- * One source for each kernel (*_loops.inc), compiled for SSE2, AVX2 and AVX-512. */
+/* Loops of the kernels that reduce: poolings, reductions, running sums, softmax, local response
+ * normalization. One source for each kernel (*_loops.inc), compiled for SSE2, AVX2 and AVX-512. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ops/kernel/element_ops.h"
 #include "ops/kernel/isa.h"
 
 /* ---- poolings ---- */
@@ -48,14 +49,25 @@ typedef enum lk_pool_type { LK_POOL_F32, LK_POOL_F64, LK_POOL_U8, LK_POOL_I8 } l
 
 typedef enum lk_reduce_kind {
   LK_REDUCE_SUM,
-  LK_REDUCE_LARGEST, /* NaN does not count, as in a pooling */
+  LK_REDUCE_SIZES,   /* the sum of |x| */
+  LK_REDUCE_SQUARES, /* the sum of x^2 */
+  LK_REDUCE_PRODUCT,
+  LK_REDUCE_MAX, /* NaN comes out, as in numpy */
+  LK_REDUCE_MIN,
+  LK_REDUCE_LARGEST, /* of f32 alone: NaN does not count, as in a pooling */
   LK_REDUCE_KINDS
 } lk_reduce_kind;
 
-/* The total with `n` elements more. */
-typedef double lk_reduce_row_fn(double total, const float *from, int64_t n);
+/* What is reduced so far: real of f32 and f64, whole of integers, which wrap around. */
+typedef union lk_reduce_total {
+  double real;
+  int64_t whole;
+} lk_reduce_total;
 
-/* Rows of `n` elements, each of which is a result by itself: the total times a factor. */
+/* Takes `n` elements more into a total. Elements are those of an lk_element_class. */
+typedef void lk_reduce_row_fn(lk_reduce_total *total, const void *from, int64_t n);
+
+/* Of f32: rows of `n` elements, each of which is a result by itself: the total times a factor. */
 typedef struct lk_reduce_rows {
   const float *from;
   float *to;
@@ -65,20 +77,32 @@ typedef struct lk_reduce_rows {
 typedef void lk_reduce_rows_fn(const lk_reduce_rows *rows);
 
 /* As lk_reduce_row_fn for `columns` totals at once, up to LK_REDUCE_COLUMNS: `n` rows, `step`
- * apart. There is memory for that many totals. */
+ * elements apart. There is memory for that many totals. */
 enum { LK_REDUCE_COLUMNS = 512 };
-typedef void lk_reduce_columns_fn(double *totals, int64_t columns, const float *from, int64_t n,
-                                  int64_t step);
+typedef void lk_reduce_columns_fn(lk_reduce_total *totals, int64_t columns, const void *from,
+                                  int64_t n, int64_t step);
 
-/* Those totals times a factor. */
-typedef void lk_reduce_finish_fn(const double *totals, int64_t columns, double factor, float *to);
+/* Those totals times a factor, as f32. */
+typedef void lk_reduce_finish_fn(const lk_reduce_total *totals, int64_t columns, double factor,
+                                 float *to);
 
 typedef struct lk_reduce_loops {
-  double start;
+  lk_reduce_total start;
   lk_reduce_row_fn *row;
-  lk_reduce_rows_fn *rows;
   lk_reduce_columns_fn *columns;
+  lk_reduce_rows_fn *rows; /* NULL: there is none */
 } lk_reduce_loops;
+
+/* ---- along one dimension: `n` rows of `columns`, `step` elements apart, which may be less than 0.
+ * Columns are at most LK_REDUCE_COLUMNS ---- */
+
+/* Of each column the first row that has the largest element, or the smallest. NaN is either. */
+typedef void lk_largest_fn(const void *from, int64_t n, int64_t step, int64_t columns,
+                           bool smallest, int64_t *at);
+/* Sums, or products, of each column up to each row; with `exclusive`, of the rows before it.
+ * `totals` go on from call to call. */
+typedef void lk_running_fn(const void *from, void *to, int64_t n, int64_t step, int64_t columns,
+                           bool product, bool exclusive, lk_reduce_total *totals);
 
 /* ---- softmax ---- */
 
@@ -88,6 +112,23 @@ typedef void lk_softmax_rows_fn(const float *from, float *to, int64_t n, int64_t
 enum { LK_SOFTMAX_COLUMNS = 64 };
 typedef void lk_softmax_columns_fn(const float *from, float *to, int64_t n, int64_t step,
                                    int64_t columns, bool is_log);
+
+/* ---- norms ---- */
+
+typedef struct lk_norm_row {
+  const float *from;
+  float *to;
+  const float *scale, *bias; /* NULL: none */
+  int64_t n, inner;          /* elements; of them, those that share a scale and a bias */
+  double epsilon;
+  bool is_centered;
+} lk_norm_row;
+
+/* What became of the row: its mean, and 1 over its standard deviation. */
+typedef struct lk_norm_result {
+  float mean, factor;
+} lk_norm_result;
+typedef lk_norm_result lk_norm_row_fn(const lk_norm_row *row);
 
 /* ---- local response normalization ---- */
 
@@ -106,11 +147,14 @@ typedef void lk_lrn_fn(const lk_lrn_window *window, const float *from, float *to
 typedef struct lk_row_loops {
   lk_pool_fn *pool[4][3];            /* by lk_pool_type and lk_pool_loop */
   lk_pool_plane_fn *pool_rolling[2]; /* maxima, sums */
-  lk_reduce_loops reduce[LK_REDUCE_KINDS];
+  lk_reduce_loops reduce[LK_ELEMENT_CLASSES][LK_REDUCE_KINDS];
   lk_reduce_finish_fn *reduce_finish;
+  lk_largest_fn *largest[LK_ELEMENT_CLASSES];
+  lk_running_fn *running[LK_ELEMENT_CLASSES];
   lk_softmax_rows_fn *softmax_rows;
   lk_softmax_columns_fn *softmax_columns;
   lk_lrn_fn *lrn_rows, *lrn_columns;
+  lk_norm_row_fn *norm_row;
 } lk_row_loops;
 
 /* Only for a processor that has the instructions. */

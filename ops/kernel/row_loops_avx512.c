@@ -13,11 +13,15 @@
 #include "ops/kernel/vec_double.h"
 #include "ops/kernel/vec_lanes.h"
 
+#include "ops/kernel/along_plain.inc"
 #include "ops/kernel/lrn_loops.inc"
 #include "ops/kernel/pool_loops.inc"
 #include "ops/kernel/pool_rolling_loops.inc"
 #include "ops/kernel/reduce_loops.inc"
+#include "ops/kernel/reduce_plain.inc"
 #include "ops/kernel/softmax_loops.inc"
+
+#include "ops/kernel/norm_loops.inc" /* with the sums of reductions */
 
 #include "ops/kernel/row_table.inc"
 

@@ -1,5 +1,5 @@
-/* Functions of f32 on vectors that need more digits on the way: sine, cosine, powers. They go by
- * way of double, in halves; see vec_math.h for the rest. */
+/* Functions of f32 on vectors that need more digits on the way: sine, cosine, tangent, powers. They
+ * go by way of double, in halves; see vec_math.h for the rest. */
 #pragma once
 
 #include "ops/kernel/vec_math.h"
@@ -22,44 +22,62 @@ LK_VEC_FN vecd vecd_polynomial(vecd x, const double *c, int count) {
  * bits are those of the whole number. */
 #define VECD_WHOLE 0x1.8p52
 
-/* ---- sine and cosine ---- */
+/* ---- sine, cosine and tangent ---- */
 
 /* Beyond it, reducing by pi/2 in two parts is not exact enough. */
 #define VEC_SINE_LIMIT 0x1p20F
 
-/* sin(x + quarters pi/2), |x| <= VEC_SINE_LIMIT. */
-LK_VEC_FN vecd vecd_sine(vecd x, uint64_t quarters) {
+/* Sine and cosine of what x, |x| <= VEC_SINE_LIMIT, has beyond a number of quarters of a circle,
+ * which is returned. */
+LK_VEC_FN vecul vecd_circle(vecd x, vecd *sine, vecd *cosine) {
   const vecd sum = x * 0x1.45f306dc9c883p-1 + VECD_WHOLE;
   const vecd n = sum - VECD_WHOLE;
   const vecd r =
       vecd_fma(n, vecd_splat(-0x1.0b4611a626331p-34), vecd_fma(n, vecd_splat(-0x1.921fb544p+0), x));
   const vecd square = r * r;
-  const vecd sine =
-      r * VECD_POLYNOMIAL(square, 0x1.fffffffff5e4ep-1, -0x1.55555548c99f6p-3, 0x1.111107090a518p-7,
-                          -0x1.a00ebb936b217p-13, 0x1.6cae02b75de28p-19);
-  const vecd cosine =
+  *sine = r * VECD_POLYNOMIAL(square, 0x1.fffffffff5e4ep-1, -0x1.55555548c99f6p-3,
+                              0x1.111107090a518p-7, -0x1.a00ebb936b217p-13, 0x1.6cae02b75de28p-19);
+  *cosine =
       VECD_POLYNOMIAL(square, 0x1.ffffffffffda9p-1, -0x1.ffffffffdf9e2p-2, 0x1.55555542e82aep-5,
                       -0x1.6c16b1f1a0e82p-10, 0x1.a00e2d4d84881p-16, -0x1.23b49af2b1109p-22);
-  const vecul quarter = (vecul)sum + quarters;
+  return (vecul)sum;
+}
+/* sin(x + quarters pi/2). */
+LK_VEC_FN vecd vecd_sine(vecd x, uint64_t quarters) {
+  vecd sine, cosine;
+  const vecul quarter = vecd_circle(x, &sine, &cosine) + quarters;
   const vecul is_odd = -(quarter & 1);
   const vecul value = ((vecul)sine & ~is_odd) | ((vecul)cosine & is_odd);
   return (vecd)(value ^ ((quarter & 2) << 62));
 }
-LK_VEC_FN vec vec_sine(vec x, uint64_t quarters, float (*beyond)(float)) {
-  vec y = vec_from_halves(vecd_sine(vecd_low(x), quarters), vecd_sine(vecd_high(x), quarters));
+LK_VEC_FN vecd vecd_tan(vecd x) {
+  vecd sine, cosine;
+  const vecul is_odd = -(vecd_circle(x, &sine, &cosine) & 1);
+  const vecul over = ((vecul)sine & ~is_odd) | ((vecul)-cosine & is_odd);
+  const vecul under = ((vecul)cosine & ~is_odd) | ((vecul)sine & is_odd);
+  return (vecd)over / (vecd)under;
+}
+/* y, with the C library's function in the lanes that are beyond the limit; and `at_zero`, because
+ * the sum above loses the sign of -0. */
+LK_VEC_FN vec vec_circle_end(vec x, vec y, vec at_zero, float (*beyond)(float)) {
   if (vec_any_lane(vec_lt(vec_splat(VEC_SINE_LIMIT), vec_abs(x)))) {
     for (int i = 0; i < LK_VEC_LANES; i++) {
       if (fabsf(x[i]) > VEC_SINE_LIMIT) y[i] = beyond(x[i]);
     }
   }
-  /* the sum above loses the sign of -0 */
-  return vec_select(vec_eq(x, vec_splat(0)), quarters == 0 ? x : vec_splat(1), y);
+  return vec_select(vec_eq(x, vec_splat(0)), at_zero, y);
 }
 LK_VEC_FN vec vec_sin(vec x) {
-  return vec_sine(x, 0, sinf);
+  const vec y = vec_from_halves(vecd_sine(vecd_low(x), 0), vecd_sine(vecd_high(x), 0));
+  return vec_circle_end(x, y, x, sinf);
 }
 LK_VEC_FN vec vec_cos(vec x) {
-  return vec_sine(x, 1, cosf);
+  const vec y = vec_from_halves(vecd_sine(vecd_low(x), 1), vecd_sine(vecd_high(x), 1));
+  return vec_circle_end(x, y, vec_splat(1), cosf);
+}
+LK_VEC_FN vec vec_tan(vec x) {
+  const vec y = vec_from_halves(vecd_tan(vecd_low(x)), vecd_tan(vecd_high(x)));
+  return vec_circle_end(x, y, x, tanf);
 }
 
 /* ---- powers ---- */

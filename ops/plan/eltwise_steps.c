@@ -59,7 +59,7 @@ static void begin_on_output(lk_chain *self) {
   self->value = lk_chain_operand(self, &self->to);
 }
 
-static lk_status emit(lk_chain *self, lk_error *error) {
+lk_status lk_chain_step(lk_chain *self, lk_error *error) {
   const lk_tensor_desc *to = &self->to.desc;
   const uint32_t n_inputs = self->program.n_inputs;
   lk_operand operands[LK_ELEMENT_INPUTS + 1];
@@ -77,20 +77,35 @@ static lk_status emit(lk_chain *self, lk_error *error) {
                            n_inputs + 1, error);
 }
 
-/* Goes on in another program where this one is full. */
+/* Goes on in another program where this one is full. What is computed in f32 stays so until the
+ * end, and is rounded once. */
 static lk_status make_room(lk_chain *self, lk_error *error) {
   const lk_element_program *program = &self->program;
   if (program->n_inputs < LK_ELEMENT_INPUTS && program->n_steps < LK_ELEMENT_STEPS) return LK_OK;
-  LK_RETURN_NOT_OK(emit(self, error));
+  const lk_operand to = self->to;
+  if (to.desc.dtype == LK_F16 || to.desc.dtype == LK_BF16) {
+    lk_tensor_desc wide = to.desc;
+    wide.dtype = LK_F32;
+    LK_RETURN_NOT_OK(lk_planner_temp(self->planner, &wide, &self->to, error));
+  }
+  LK_RETURN_NOT_OK(lk_chain_step(self, error));
   begin_on_output(self);
+  self->to = to;
   return LK_OK;
 }
 
-lk_status lk_chain_begin(lk_planner *planner, lk_chain *out_chain, lk_error *error) {
+void lk_chain_begin_at(lk_planner *planner, const lk_operand *to, lk_chain *out_chain) {
   out_chain->planner = planner;
   out_chain->program = lk_element_begin();
   out_chain->value = 0;
-  return lk_planner_output(planner, 0, choose_layout(planner), &out_chain->to, error);
+  out_chain->to = *to;
+}
+
+lk_status lk_chain_begin(lk_planner *planner, lk_chain *out_chain, lk_error *error) {
+  lk_operand to;
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, choose_layout(planner), &to, error));
+  lk_chain_begin_at(planner, &to, out_chain);
+  return LK_OK;
 }
 
 lk_element_value lk_chain_operand(lk_chain *self, const lk_operand *operand) {
@@ -136,7 +151,7 @@ static lk_status append_post_ops(lk_chain *self, uint32_t first, lk_error *error
 
 lk_status lk_chain_end(lk_chain *self, lk_error *error) {
   LK_RETURN_NOT_OK(append_post_ops(self, 0, error));
-  return emit(self, error);
+  return lk_chain_step(self, error);
 }
 
 /* ---- steps ---- */
@@ -150,6 +165,15 @@ lk_status lk_plan_eltwise(lk_planner *planner, lk_element_op op, float p, float 
   return lk_chain_end(&chain, error);
 }
 
+lk_status lk_plan_binary(lk_planner *planner, lk_element_op op, uint32_t a, uint32_t b,
+                         lk_error *error) {
+  lk_chain chain;
+  LK_RETURN_NOT_OK(lk_chain_begin(planner, &chain, error));
+  LK_RETURN_NOT_OK(lk_chain_input(&chain, a, &chain.value, error));
+  LK_RETURN_NOT_OK(lk_chain_binary(&chain, op, b, error));
+  return lk_chain_end(&chain, error);
+}
+
 lk_status lk_plan_post_ops(lk_planner *planner, uint32_t first, const lk_operand *to,
                            lk_error *error) {
   if (first >= planner->node->n_post_ops) return LK_OK;
@@ -158,7 +182,7 @@ lk_status lk_plan_post_ops(lk_planner *planner, uint32_t first, const lk_operand
   chain.to = *to;
   begin_on_output(&chain);
   LK_RETURN_NOT_OK(append_post_ops(&chain, first, error));
-  return emit(&chain, error);
+  return lk_chain_step(&chain, error);
 }
 
 /* ---- reductions of nothing ---- */

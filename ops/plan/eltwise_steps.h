@@ -24,6 +24,8 @@ typedef struct lk_chain {
 
 /* Output 0 gets the layout that is wished for, or that of an input of its shape. */
 lk_status lk_chain_begin(lk_planner *planner, lk_chain *out_chain, lk_error *error);
+/* One that writes `to` instead, whose value is still to be set. */
+void lk_chain_begin_at(lk_planner *planner, const lk_operand *to, lk_chain *out_chain);
 /* Input `index` of the node, which broadcasts to output 0: at most LK_ELEMENT_INPUTS of them. */
 lk_status lk_chain_input(lk_chain *self, uint32_t index, lk_element_value *out_value,
                          lk_error *error);
@@ -33,11 +35,17 @@ lk_element_value lk_chain_operand(lk_chain *self, const lk_operand *operand);
 void lk_chain_unary(lk_chain *self, lk_element_op op, float p, float q);
 /* value = op(value, input `index`). Other values are lost. */
 lk_status lk_chain_binary(lk_chain *self, lk_element_op op, uint32_t index, lk_error *error);
+/* The program alone, as a step. */
+lk_status lk_chain_step(lk_chain *self, lk_error *error);
 /* The node's post-ops, and the last program. */
 lk_status lk_chain_end(lk_chain *self, lk_error *error);
 
 /* A whole plan: output 0 = op(input 0), with the node's post-ops. */
 lk_status lk_plan_eltwise(lk_planner *planner, lk_element_op op, float p, float q, lk_error *error);
+
+/* The same with op(input `a`, input `b`), which broadcast. */
+lk_status lk_plan_binary(lk_planner *planner, lk_element_op op, uint32_t a, uint32_t b,
+                         lk_error *error);
 
 /* The node's post-ops from `first` on, as one step on `to`: output 0, which lies plain or
  * channels-last. None, where there are no more. */

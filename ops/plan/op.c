@@ -29,11 +29,11 @@ static const lk_attr *find(const lk_attrs *attrs, const char *name) {
 
 /* The attribute if it is there and of `type`; a wrong type is noted. */
 static const lk_attr *find_typed(lk_attrs *attrs, const char *name, lk_attr_type type) {
-  static const char *const names[] = {"?", "integers", "floats", "a string", "a tensor"};
+  static const char *const names[] = {"?", "integers", "floats", "a string", "a tensor", "strings"};
   const lk_attr *attr = find(attrs, name);
   if (attr == NULL || attr->type == (uint32_t)type) return attr;
   lk_attrs_fail(attrs, LK_INVALID_ARGUMENT, "attribute '%s' holds %s, must hold %s", name,
-                names[attr->type <= LK_ATTR_TENSOR ? attr->type : 0], names[type]);
+                names[attr->type <= LK_ATTR_STRINGS ? attr->type : 0], names[type]);
   return NULL;
 }
 
@@ -86,9 +86,26 @@ uint32_t lk_attrs_choice(lk_attrs *attrs, const char *name, const char *const *n
   return fallback;
 }
 
+const char *const *lk_attrs_strings(lk_attrs *attrs, const char *name, uint32_t *out_count) {
+  const lk_attr *attr = find_typed(attrs, name, LK_ATTR_STRINGS);
+  *out_count = attr != NULL ? attr->count : 0;
+  return attr != NULL ? attr->data : NULL;
+}
+
 const lk_tensor *lk_attrs_tensor(lk_attrs *attrs, const char *name) {
   const lk_attr *attr = find_typed(attrs, name, LK_ATTR_TENSOR);
   return attr != NULL && attr->count == 1 ? attr->data : NULL;
+}
+
+uint32_t lk_attrs_dtype(lk_attrs *attrs, const char *name) {
+  const int64_t dtype = lk_attrs_int(attrs, name, LK_DTYPE_NONE);
+  if (!lk_attrs_has(attrs, name)) return LK_DTYPE_NONE;
+  if (dtype >= 0 && dtype <= UINT32_MAX && lk_dtype_size((uint32_t)dtype) > 0) {
+    return (uint32_t)dtype;
+  }
+  lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute %s: type %" PRId64 ", which is not supported",
+                name, dtype);
+  return LK_DTYPE_NONE;
 }
 
 /* "f32, f64" */

@@ -13,6 +13,7 @@
 
 typedef struct lk_planner lk_planner;
 typedef struct lk_op_class lk_op_class;
+typedef struct lk_resizing lk_resizing;
 
 /* The attributes of a node while it is created. The functions return the fallback when the
  * attribute is not there, and note a wrong type or size, which fails the creation. */
@@ -33,6 +34,9 @@ uint32_t lk_attrs_floats(lk_attrs *attrs, const char *name, float *out, uint32_t
  * that is none of them is LK_UNSUPPORTED. */
 uint32_t lk_attrs_choice(lk_attrs *attrs, const char *name, const char *const *names,
                          uint32_t count, uint32_t fallback);
+/* Borrowed from the node; NULL: not there. */
+const char *const *lk_attrs_strings(lk_attrs *attrs, const char *name, uint32_t *out_count);
+uint32_t lk_attrs_dtype(lk_attrs *attrs, const char *name);          /* LK_DTYPE_NONE: not there */
 const lk_tensor *lk_attrs_tensor(lk_attrs *attrs, const char *name); /* NULL: not there */
 /* Notes a failure of the operator's own, with the node's name put before it. */
 void lk_attrs_fail(lk_attrs *attrs, lk_status status, const char *format, ...)
@@ -67,6 +71,7 @@ typedef struct lk_inference {
   lk_dims *dims;           /* where terms are; NULL: what is no number is unknown */
   lk_tensor_desc *outputs; /* [n_outputs] */
   void *found;             /* of the class's found_size, for `plan`; NULL: there will be no plan */
+  bool bounds;             /* a plan will be made: dimensions that follow from data are bounds */
   int32_t copy_of; /* the input that output 0 is, type and elements; -1: none, or not certain */
 } lk_inference;
 
@@ -79,7 +84,8 @@ typedef struct lk_inference {
 #define LK_TYPES_INTEGER                                                                           \
   (LK_TYPE(LK_U8) | LK_TYPE(LK_I8) | LK_TYPE(LK_U16) | LK_TYPE(LK_I16) | LK_TYPE(LK_I32) |         \
    LK_TYPE(LK_I64) | LK_TYPE(LK_U32) | LK_TYPE(LK_U64))
-#define LK_TYPES_ARITHMETIC (LK_TYPES_INTEGER | LK_TYPE(LK_F32) | LK_TYPE(LK_F64)) /* integer.h */
+#define LK_TYPES_SIGNED (LK_TYPE(LK_I8) | LK_TYPE(LK_I16) | LK_TYPE(LK_I32) | LK_TYPE(LK_I64))
+#define LK_TYPES_NUMBER (LK_TYPES_FLOAT | LK_TYPES_INTEGER)
 #define LK_TYPES_INDEX (LK_TYPE(LK_I32) | LK_TYPE(LK_I64))
 
 /* How a row begins: {LK_OP_ROW("Relu", "", 1, "max(x, 0)", .flags = ...), .infer = ...}. The four
@@ -92,6 +98,7 @@ struct lk_op_class {
   size_t params_size;
   size_t found_size;  /* of what `infer` finds out and `plan` needs too; 0: nothing */
   int32_t element_op; /* lk_element_op of an element-wise function that is no post-op; else 0 */
+  int32_t variant;    /* which operator of its file it is, where one function serves several */
   /* Reads attributes into zeroed `params`; failures are noted in `attrs`. NULL: no attributes. */
   void (*parse)(lk_attrs *attrs, void *params);
   /* Post-ops that are part of the operator: put before the node's. At most LK_MAX_OWN_POST_OPS;
@@ -107,8 +114,12 @@ struct lk_op_class {
   lk_status (*infer)(lk_inference *self, lk_error *error);
   /* Multiplications and additions, for shapes that are known. NULL: a few for each element. */
   double (*flops)(const lk_tensor *inputs, const lk_tensor_desc *outputs);
-  /* Emits the steps. Not called when all outputs are empty. */
+  /* Emits the steps. Not called when all outputs are empty, unless their shapes follow from
+   * data. */
   lk_status (*plan)(lk_planner *planner, lk_error *error);
+  /* Sets what depends on sizes in a copy of a plan of the node, of one step (pattern.h). False: it
+   * cannot, and the plan is built from the beginning. NULL: never. */
+  bool (*resize)(const lk_resizing *self);
 };
 
 static inline bool lk_op_is_absent(const lk_op_node *node, uint32_t index) {
@@ -128,6 +139,8 @@ lk_status lk_op_infer(lk_inference *self, lk_error *error);
 
 /* `axis` of a tensor of `rank`, negative from the end; -1 when it is out of range. */
 int64_t lk_axis(int64_t axis, uint32_t rank);
+/* The attribute 'axis' as a dimension of `x`, whose rank is known. LK_OUT_OF_RANGE. */
+lk_status lk_attr_axis(int64_t axis, const lk_tensor_desc *x, uint32_t *out_axis, lk_error *error);
 /* Each of `axes` as a dimension of a tensor of `rank`; LK_INVALID_ARGUMENT where one is out of
  * range or given twice: "failed to <what>: ...". */
 lk_status lk_read_axes(const int64_t *axes, uint32_t count, uint32_t rank, const char *what,
@@ -145,8 +158,18 @@ void lk_shape_of_input(lk_inference *self, uint32_t output, uint32_t input);
 lk_status lk_shape_check(const lk_tensor_desc *desc, const char *what, lk_error *error);
 /* The operator's own input `index` is there, and so is its value. */
 bool lk_infer_knows(const lk_inference *self, uint32_t index);
+/* The same of all shape inputs that are there. */
+bool lk_infer_knows_all(const lk_inference *self);
 /* How many values a list has as input `index`: a dimension. */
 int64_t lk_infer_count(const lk_inference *self, uint32_t index);
+/* The dimensions `first` to `end` - 1 of a tensor, multiplied. */
+int64_t lk_count_dims(const lk_tensor_desc *desc, uint32_t first, uint32_t end);
+
+/* Fails: "failed to read <what>: <description>, must be <rule>". */
+lk_status lk_refuse(const lk_tensor_desc *desc, const char *what, const char *rule,
+                    lk_error *error);
+/* The dimensions are the same as far as both are known. */
+bool lk_shape_may_equal(const lk_tensor_desc *a, const lk_tensor_desc *b);
 
 /* ---- shape rules that several operators share (shape.c) ---- */
 
@@ -154,6 +177,8 @@ int64_t lk_infer_count(const lk_inference *self, uint32_t index);
 lk_status lk_infer_same(lk_inference *self, lk_error *error);
 /* The operator's inputs are broadcast to each other. */
 lk_status lk_infer_broadcast(lk_inference *self, lk_error *error);
+/* The same, and output 0 is no larger than input 0. */
+lk_status lk_infer_broadcast_to_first(lk_inference *self, lk_error *error);
 
 /* Multidirectional broadcasting (ONNX "Broadcasting"): sets rank and dims of `out`. */
 lk_status lk_broadcast_dims(lk_dims *dims, const lk_tensor_desc *a, const lk_tensor_desc *b,
@@ -165,3 +190,19 @@ lk_tensor_desc lk_shape_pad_rank(const lk_tensor_desc *desc, uint32_t rank);
  * over 1, or more than `capacity` values. */
 lk_status lk_read_ints(const lk_tensor *tensor, const char *what, int64_t *out, uint32_t capacity,
                        uint32_t *out_count, lk_error *error);
+
+/* A list that older opsets have as an attribute and newer ones as an input. */
+typedef struct lk_list {
+  bool given;
+  uint32_t count;
+  int64_t values[64];
+} lk_list;
+
+/* From the attribute, if it is there. */
+void lk_attrs_list(lk_attrs *attrs, const char *name, lk_list *list);
+/* From input `index`, if it is there, else unchanged. */
+lk_status lk_read_list(const lk_inference *self, uint32_t index, const char *what, lk_list *list,
+                       lk_error *error);
+/* Sets a dimension to a * b; "failed to <what>: ..." where they overflow. */
+lk_status lk_infer_product(const lk_inference *self, int64_t a, int64_t b, const char *what,
+                           int64_t *out, lk_error *error);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/status.h"
+#include "base/team/budget.h"
 #include "base/team/team.h"
 #include "base/tensor.h"
 #include "ops/plan/planner.h"
@@ -96,7 +97,8 @@ static lk_status plan_steps(lk_planner *planner, lk_error *error) {
   const lk_tensor *inputs = planner->inputs;
   bool is_empty = true;
   LK_RETURN_NOT_OK(check_inputs(node, inputs, error));
-  lk_inference inference = {.node = node, .inputs = inputs, .outputs = planner->outputs};
+  lk_inference inference = {
+      .node = node, .inputs = inputs, .outputs = planner->outputs, .bounds = true};
   LK_RETURN_NOT_OK(make_found(planner, &inference, error));
   LK_RETURN_NOT_OK(lk_op_infer(&inference, error));
   for (uint32_t i = 0; i < node->n_outputs; i++) {
@@ -104,11 +106,20 @@ static lk_status plan_steps(lk_planner *planner, lk_error *error) {
     is_empty = is_empty && lk_elements(&planner->outputs[i]) == 0;
   }
   LK_RETURN_NOT_OK(check_post_ops(node, inputs, &planner->outputs[0], error));
+  /* what follows from data is written by a step, also that there is nothing */
+  is_empty = is_empty && (node->class_->row.flags & LK_OP_DATA_DEPENDENT) == 0;
   if (!is_empty) LK_RETURN_NOT_OK(node->class_->plan(planner, error));
   if (node->class_->flops != NULL) {
     planner->draft.flops = node->class_->flops(inputs, planner->outputs);
   }
   return check_in_place(planner, error);
+}
+
+/* Constants are packed by as many threads as a run would have. A run that binds has been granted
+ * some; a host that does not ask keeps count itself. */
+static int packing_threads(const lk_ops_env *env) {
+  const int granted = lk_budget_granted();
+  return granted > 0 && granted < env->threads ? granted : env->threads;
 }
 
 lk_status lk_plan_build(lk_ops_env *env, const lk_op_node *node, const lk_tensor *inputs,
@@ -118,14 +129,13 @@ lk_status lk_plan_build(lk_ops_env *env, const lk_op_node *node, const lk_tensor
   *out_body = NULL;
   lk_status status = LK_OK;
   lk_planner planner;
-  const int host_threads = lk_team_threads();
-  lk_team_set_threads(env->threads); /* constants are packed by so many */
+  const int host_threads = lk_team_begin(packing_threads(env));
   LK_TRY(lk_planner_begin(&planner, env, node, inputs, wishes, room, error));
   planner.body->in_place_input = (int16_t)in_place_input;
   LK_TRY(plan_steps(&planner, error));
   LK_TRY(lk_planner_finish(&planner, use, out_body, error));
 cleanup:
-  lk_team_set_threads(host_threads);
+  lk_team_end(host_threads);
   lk_planner_end(&planner);
   if (status != LK_OK) {
     status = lk_error_prefix(error, status, "failed to bind %s '%s'", node->class_->row.op_type,

@@ -176,6 +176,14 @@ lk_status lk_planner_output(lk_planner *planner, uint32_t index, lk_layout layou
   return LK_OK;
 }
 
+lk_status lk_planner_plain(lk_planner *planner, uint32_t n_inputs, lk_operand *out_operands,
+                           lk_error *error) {
+  for (uint32_t i = 0; i < n_inputs; i++) {
+    LK_RETURN_NOT_OK(lk_planner_input(planner, i, LK_LAYOUT_PLAIN, &out_operands[i], error));
+  }
+  return lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &out_operands[n_inputs], error);
+}
+
 /* ---- steps ---- */
 
 static lk_status add_arg(lk_planner *planner, const lk_operand *operand, lk_error *error) {

@@ -72,6 +72,9 @@ lk_status lk_planner_packed(lk_planner *planner, uint32_t index, const lk_weight
  * reordered at the end when another layout was wished for. */
 lk_status lk_planner_output(lk_planner *planner, uint32_t index, lk_layout layout,
                             lk_operand *out_operand, lk_error *error);
+/* Inputs 0 to `n_inputs` - 1, then output 0, all plain. */
+lk_status lk_planner_plain(lk_planner *planner, uint32_t n_inputs, lk_operand *out_operands,
+                           lk_error *error);
 lk_status lk_planner_temp(lk_planner *planner, const lk_tensor_desc *desc, lk_operand *out_operand,
                           lk_error *error);
 /* The layout that output `index` should preferably have: the wish, or `natural` without one. */

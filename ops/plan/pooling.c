@@ -48,13 +48,14 @@ static lk_status emit_global(lk_planner *planner, const lk_pool *pool, uint32_t 
                              const lk_operand *src, const lk_operand *dst, lk_error *error) {
   const uint32_t mask = ((1U << rank) - 1) & ~3U;
   if (pool->kind == LK_POOL_MAX) {
-    return lk_plan_reduce_step(planner, src, dst, mask, LK_REDUCE_LARGEST, 1, error);
+    return lk_plan_reduce_step(planner, src, dst, mask,
+                               &(lk_reduction){LK_REDUCE_LARGEST, .divisor = 1}, error);
   }
-  double divisor = 1;
+  lk_reduction mean = {LK_REDUCE_SUM, .divisor = 1};
   for (uint32_t i = 0; i < LK_POOL_DIMS; i++) {
-    divisor *= (double)lk_pool_divisor(&pool->geometry, pool->kind, i, 0);
+    mean.divisor *= (double)lk_pool_divisor(&pool->geometry, pool->kind, i, 0);
   }
-  return lk_plan_reduce_step(planner, src, dst, mask, LK_REDUCE_SUM, 1 / divisor, error);
+  return lk_plan_reduce_step(planner, src, dst, mask, &mean, error);
 }
 
 /* With the node's post-ops. `positions` is made here, unless it is NULL. */

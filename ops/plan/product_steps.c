@@ -180,6 +180,24 @@ lk_status lk_plan_depthwise(lk_planner *planner, const lk_conv_shape *shape, boo
   return emit(planner, &step, &kernel, error);
 }
 
+bool lk_resize_conv(const lk_resizing *self, const lk_conv_shape *shape) {
+  lk_step *step = self->step;
+  if (step->kernel == lk_conv_kernel) {
+    lk_conv *conv = self->params;
+    conv->shape = *shape;
+    lk_conv_plan(conv);
+    step->flops = lk_product_operations(&conv->product, shape->groups);
+  } else if (step->kernel == lk_depthwise_kernel) {
+    lk_depthwise *conv = self->params;
+    conv->shape = *shape;
+    lk_depthwise_plan(conv, conv->isa);
+    step->flops = lk_depthwise_operations(conv);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 lk_status lk_plan_matmul(lk_planner *planner, lk_matmul *matmul, bool has_columns,
                          lk_error *error) {
   const lk_layout layout = LK_LAYOUT_PLAIN;

@@ -3,6 +3,7 @@
 
 #include "ops/kernel/conv_shape.h"
 #include "ops/kernel/matmul.h"
+#include "ops/plan/pattern.h"
 #include "ops/plan/planner.h"
 
 /* One step: output 0, channels-last, is the convolution of `shape` of input 0, weights, and bias
@@ -14,6 +15,9 @@ lk_status lk_plan_conv_transposed(lk_planner *planner, const lk_conv_shape *shap
 /* Either, of groups that lk_depthwise_takes. */
 lk_status lk_plan_depthwise(lk_planner *planner, const lk_conv_shape *shape, bool is_transposed,
                             lk_error *error);
+/* The step of lk_plan_conv or, of an ordinary convolution, lk_plan_depthwise, for other sizes: the
+ * same groups, channels and kernel. False: it is another step. */
+bool lk_resize_conv(const lk_resizing *self, const lk_conv_shape *shape);
 
 /* One step: output 0 is the product that `matmul` describes (sizes and strides) of inputs 0 and 1,
  * with all of the node's post-ops. `has_columns`: the last dimension of output 0 is that of the

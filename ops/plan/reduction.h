@@ -1,6 +1,7 @@
-/* Steps that reduce dimensions. */
+/* Steps that reduce dimensions, or go along one. */
 #pragma once
 
+#include "ops/kernel/along.h"
 #include "ops/kernel/reduce.h"
 #include "ops/plan/planner.h"
 
@@ -8,9 +9,26 @@
  * `mask` (a bit each); those that are may be left out, or have size 1. `to` is output 0 too, or a
  * temporary of its dimensions. */
 lk_status lk_plan_reduce_step(lk_planner *planner, const lk_operand *from, const lk_operand *to,
-                              uint32_t mask, lk_reduce_kind kind, double factor, lk_error *error);
+                              uint32_t mask, const lk_reduction *reduction, lk_error *error);
 
-/* A whole plan: output 0 is input 0 (f32) reduced over the dimensions of `mask`, times `factor`.
+/* A whole plan: output 0 is input 0 reduced over the dimensions of `mask`.
  * The result has the input's layout where all dimensions are kept. */
-lk_status lk_plan_reduction(lk_planner *planner, uint32_t mask, lk_reduce_kind kind, double factor,
+lk_status lk_plan_reduction(lk_planner *planner, uint32_t mask, const lk_reduction *reduction,
                             lk_error *error);
+
+/* A whole plan: output 0 of an input 0 without elements. */
+lk_status lk_plan_reduction_of_nothing(lk_planner *planner, const lk_reduction *reduction,
+                                       lk_error *error);
+
+/* Steps: the logarithm of the sum of e^x, over the dimensions of `mask` of input 0, as output 0. */
+lk_status lk_plan_log_sum_exp(lk_planner *planner, uint32_t mask, lk_error *error);
+
+/* Steps: Softmax of `from` as `to`, of f64, or its logarithm, along the middle one of three
+ * dimensions. */
+lk_status lk_plan_softmax_steps(lk_planner *planner, const lk_operand *from, const lk_operand *to,
+                                const int64_t dims[3], bool is_log, lk_error *error);
+
+/* A whole plan: a kernel of along.h on input 0, along `axis`. The second part of `step` is set
+ * here, with type and sizes. */
+lk_status lk_plan_along(lk_planner *planner, lk_kernel_fn kernel, const char *kind, int64_t axis,
+                        lk_along *step, lk_error *error);

@@ -11,6 +11,14 @@ int64_t lk_axis(int64_t axis, uint32_t rank) {
   return axis < 0 ? axis + limit : axis;
 }
 
+lk_status lk_attr_axis(int64_t axis, const lk_tensor_desc *x, uint32_t *out_axis, lk_error *error) {
+  const int64_t found = lk_axis(axis, x->rank);
+  *out_axis = (uint32_t)found;
+  if (found >= 0) return LK_OK;
+  return lk_fail(error, LK_OUT_OF_RANGE,
+                 "attribute 'axis' is %" PRId64 ", the input has rank %" PRIu32, axis, x->rank);
+}
+
 lk_status lk_read_axes(const int64_t *axes, uint32_t count, uint32_t rank, const char *what,
                        uint32_t *out_axes, lk_error *error) {
   bool seen[LK_MAX_RANK] = {false};
@@ -58,9 +66,38 @@ bool lk_infer_knows(const lk_inference *self, uint32_t index) {
   return input->data != NULL || (lk_shape_is_known(&input->desc) && lk_elements(&input->desc) == 0);
 }
 
+bool lk_infer_knows_all(const lk_inference *self) {
+  const uint64_t shape_inputs = self->node->class_->row.shape_inputs;
+  for (uint32_t i = 0; i < self->node->n_operands && i < 64; i++) {
+    const bool is_value = (shape_inputs >> i & 1) != 0 && lk_op_has(self->node, i);
+    if (is_value && !lk_infer_knows(self, i)) return false;
+  }
+  return true;
+}
+
+int64_t lk_count_dims(const lk_tensor_desc *desc, uint32_t first, uint32_t end) {
+  int64_t count = 1;
+  for (uint32_t i = first; i < end; i++) count *= desc->dims[i];
+  return count;
+}
+
 int64_t lk_infer_count(const lk_inference *self, uint32_t index) {
   const lk_tensor_desc *desc = &self->inputs[index].desc;
   return desc->rank == 0 ? 1 : desc->rank == 1 ? desc->dims[0] : LK_DIM_UNKNOWN;
+}
+
+lk_status lk_refuse(const lk_tensor_desc *desc, const char *what, const char *rule,
+                    lk_error *error) {
+  char text[LK_TENSOR_TEXT_CAPACITY];
+  return lk_fail(error, LK_INVALID_ARGUMENT, "failed to read %s: %s, must be %s", what,
+                 lk_tensor_text(desc, text), rule);
+}
+
+bool lk_shape_may_equal(const lk_tensor_desc *a, const lk_tensor_desc *b) {
+  if (!lk_rank_is_known(a) || !lk_rank_is_known(b)) return true;
+  bool fits = a->rank == b->rank;
+  for (uint32_t i = 0; fits && i < a->rank; i++) fits = !lk_dims_differ(a->dims[i], b->dims[i]);
+  return fits;
 }
 
 lk_status lk_infer_same(lk_inference *self, lk_error *error) {
@@ -78,6 +115,23 @@ lk_status lk_infer_broadcast(lk_inference *self, lk_error *error) {
   }
   if (self->node->n_operands == 1) self->copy_of = 0;
   return LK_OK;
+}
+
+lk_status lk_infer_broadcast_to_first(lk_inference *self, lk_error *error) {
+  const lk_tensor_desc *x = &self->inputs[0].desc;
+  LK_RETURN_NOT_OK(lk_infer_broadcast(self, error));
+  self->copy_of = -1;
+  const lk_tensor_desc *to = &self->outputs[0];
+  if (!lk_rank_is_known(x)) return LK_OK;
+  bool grows = lk_rank_is_known(to) && to->rank != x->rank;
+  for (uint32_t i = 0; lk_rank_is_known(to) && i < x->rank && !grows; i++) {
+    grows = lk_dims_differ(to->dims[i], x->dims[i]);
+  }
+  lk_shape_of_input(self, 0, 0);
+  if (!grows) return LK_OK;
+  char text[LK_TENSOR_TEXT_CAPACITY];
+  return lk_fail(error, LK_INVALID_ARGUMENT, "input 1 makes %s larger, it must broadcast to it",
+                 lk_tensor_text(x, text));
 }
 
 lk_status lk_broadcast_dims(lk_dims *dims, const lk_tensor_desc *a, const lk_tensor_desc *b,
@@ -135,4 +189,27 @@ lk_status lk_read_ints(const lk_tensor *tensor, const char *what, int64_t *out, 
   }
   *out_count = (uint32_t)count;
   return LK_OK;
+}
+
+void lk_attrs_list(lk_attrs *attrs, const char *name, lk_list *list) {
+  list->given = lk_attrs_has(attrs, name);
+  list->count = lk_attrs_ints(attrs, name, list->values,
+                              (uint32_t)(sizeof list->values / sizeof list->values[0]));
+}
+
+lk_status lk_read_list(const lk_inference *self, uint32_t index, const char *what, lk_list *list,
+                       lk_error *error) {
+  if (!lk_op_has(self->node, index)) return LK_OK;
+  list->given = true;
+  return lk_read_ints(&self->inputs[index], what, list->values,
+                      (uint32_t)(sizeof list->values / sizeof list->values[0]), &list->count,
+                      error);
+}
+
+lk_status lk_infer_product(const lk_inference *self, int64_t a, int64_t b, const char *what,
+                           int64_t *out, lk_error *error) {
+  if (lk_dims_multiply(self->dims, a, b, out)) return LK_OK;
+  return lk_fail(error, LK_OUT_OF_RANGE,
+                 "failed to %s: dimension %" PRId64 " times %" PRId64 ", which exceeds 2^63", what,
+                 a, b);
 }

@@ -111,7 +111,7 @@ TEST(ReduceMean, NamesWhatIsWrong) {
       .input(x)
       .input(lk::floats({1}, {1}))
       .expect_bind(LK_UNSUPPORTED, "input 1");
-  OpTester("ReduceMean", 13).input(lk::iota<int32_t>({3})).expect_bind(LK_UNSUPPORTED, "i32");
+  OpTester("ReduceMean", 13).input(lk::iota<uint8_t>({3})).expect_bind(LK_UNSUPPORTED, "u8");
 }
 
 } // namespace

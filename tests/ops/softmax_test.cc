@@ -100,7 +100,7 @@ TEST(Softmax, NamesWhatIsWrong) {
   OpTester("Softmax", 13).attr("axis", 2).input(x).expect_bind(LK_OUT_OF_RANGE, "'axis' is 2");
   OpTester("Softmax", 13).attr("axis", -3).input(x).expect_bind(LK_OUT_OF_RANGE, "'axis' is -3");
   OpTester("Softmax", 11).attr("axis", 3).input(x).expect_bind(LK_OUT_OF_RANGE, "'axis' is 3");
-  OpTester("Softmax", 13).input(lk::iota<double>({3})).expect_bind(LK_UNSUPPORTED, "f64");
+  OpTester("Softmax", 13).input(lk::iota<int32_t>({3})).expect_bind(LK_UNSUPPORTED, "i32");
   OpTester("Softmax", 13).attr("axis", INT64_MIN).input(x).expect_bind(LK_OUT_OF_RANGE, "'axis'");
   OpTester("Softmax", 13).input(x).post_op(LK_POST_RELU).expect_create(LK_UNSUPPORTED, "post-ops");
 }

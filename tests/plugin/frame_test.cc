@@ -267,7 +267,7 @@ TEST_F(Frame, BindFailingReleasesThePlanInHand) {
   const Op relu = create("Relu");
   Plan plan = bind(relu, x.desc);
   lk_tensor_desc desc = x.desc;
-  desc.dtype = LK_I32;
+  desc.dtype = LK_U8;
   LK_EXPECT_STATUS(LK_UNSUPPORTED, lk::bind(relu, {desc}, &plan, LK_ERR));
   EXPECT_EQ(plan.get(), nullptr);
   EXPECT_EQ(lk::stats(context).kind[LK_KIND_NAME].failed_builds, 1u);

@@ -39,7 +39,7 @@ TEST_F(NodeDesc, TakesAttributesThatNobodyKnows) {
 }
 
 TEST_F(NodeDesc, RefusesAttributesThatCannotBeRead) {
-  for (uint32_t type : {0U, 5U, 99U}) {
+  for (uint32_t type : {0U, 6U, 99U}) {
     attrs[1].type = type;
     expect(LK_INVALID_ARGUMENT, "attribute other has type " + std::to_string(type));
   }
@@ -65,6 +65,14 @@ TEST_F(NodeDesc, RefusesTensorAttributesThatCannotBeRead) {
   expect(LK_OUT_OF_RANGE, "other");
   tensor.desc.rank = 9;
   expect(LK_OUT_OF_RANGE, "rank 9");
+}
+
+TEST_F(NodeDesc, RefusesTextsThatAreNotThere) {
+  const char *texts[] = {"tanh", "sigmoid"};
+  attrs[1] = {"other", LK_ATTR_STRINGS, 2, texts};
+  expect(LK_OK, "");
+  texts[1] = nullptr;
+  expect(LK_INVALID_ARGUMENT, "text 1 of attribute other is NULL");
 }
 
 TEST_F(NodeDesc, RefusesCountsWithoutArrays) {

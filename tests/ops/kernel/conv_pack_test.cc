@@ -1,4 +1,4 @@
-// Packing in a run writes what packing once does, for any number of threads.
+// Packing in a run writes what packing once does, for any number of threads and from any address.
 #include "tests/ops/kernel/conv_case.h"
 
 extern "C" {
@@ -32,10 +32,13 @@ void check(const ConvCase &of, const Conv &conv, int64_t size,
            void (*pack)(const Conv *conv, const float *weights, float *packed),
            lk_kernel_fn kernel) {
   std::vector<float> right(size_t(size), NAN);
-  pack(&conv, of.weights.get(), right.data());
+  lk::with_threads(1, [&] { pack(&conv, of.weights.get(), right.data()); });
+  std::vector<char> odd(of.weights.size() * sizeof(float) + 8);
+  char *const at = &odd[reinterpret_cast<uintptr_t>(odd.data()) % 2 == 0];
+  std::memcpy(at, of.weights.get(), of.weights.size() * sizeof(float));
   for (const int threads : {1, 2, 8}) {
     lk::Guarded packed(right.size());
-    void *const pointers[] = {const_cast<float *>(of.weights.get()), packed.get()};
+    void *const pointers[] = {at, packed.get()};
     lk::with_threads(threads, [&] { LK_EXPECT_OK(kernel(&conv, pointers, LK_ERR)); });
     packed.check();
     EXPECT_EQ(std::memcmp(packed.get(), right.data(), right.size() * sizeof(float)), 0)

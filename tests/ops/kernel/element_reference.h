@@ -64,6 +64,24 @@ inline double element_function(uint32_t op, double x, double p, double q) {
     return std::sin(x);
   case LK_ELEMENT_COS:
     return std::cos(x);
+  case LK_ELEMENT_TAN:
+    return std::tan(x);
+  case LK_ELEMENT_ASIN:
+    return std::asin(x);
+  case LK_ELEMENT_ACOS:
+    return std::acos(x);
+  case LK_ELEMENT_ATAN:
+    return std::atan(x);
+  case LK_ELEMENT_SINH:
+    return std::sinh(x);
+  case LK_ELEMENT_COSH:
+    return std::cosh(x);
+  case LK_ELEMENT_ASINH:
+    return std::asinh(x);
+  case LK_ELEMENT_ACOSH:
+    return std::acosh(x);
+  case LK_ELEMENT_ATANH:
+    return std::atanh(x);
   case LK_ELEMENT_TANH:
     return std::tanh(x);
   case LK_ELEMENT_ERF:
@@ -85,7 +103,9 @@ inline double element_function(uint32_t op, double x, double p, double q) {
   case LK_ELEMENT_LEAKY_RELU:
     return x < 0 ? p * x : x;
   case LK_ELEMENT_THRESHOLD:
-    return x <= p ? 0 : x;
+    return x > p ? x : 0;
+  case LK_ELEMENT_SHRINK:
+    return x < -p ? x + q : x > p ? x - q : 0;
   case LK_ELEMENT_ELU:
     return x < 0 ? p * std::expm1(q * x) : x;
   case LK_ELEMENT_CLIP:
@@ -124,6 +144,15 @@ constexpr FunctionOfOne FUNCTIONS[] = {
     {"sin", LK_ELEMENT_SIN, 0, 0, 0.6, 0.6},
     {"cos", LK_ELEMENT_COS, 0, 0, 0.6, 0.6},
     {"tanh", LK_ELEMENT_TANH, 0, 0, 3, 3},
+    {"tan", LK_ELEMENT_TAN, 0, 0, 1.5, 1.5},
+    {"asin", LK_ELEMENT_ASIN, 0, 0, 2.5, 2.5},
+    {"acos", LK_ELEMENT_ACOS, 0, 0, 1.5, 1.5},
+    {"atan", LK_ELEMENT_ATAN, 0, 0, 2.5, 2.5},
+    {"sinh", LK_ELEMENT_SINH, 0, 0, 2, 2},
+    {"cosh", LK_ELEMENT_COSH, 0, 0, 2, 2},
+    {"asinh", LK_ELEMENT_ASINH, 0, 0, 2.5, 2.5},
+    {"acosh", LK_ELEMENT_ACOSH, 0, 0, 2.5, 2.5},
+    {"atanh", LK_ELEMENT_ATANH, 0, 0, 3, 3},
     {"erf", LK_ELEMENT_ERF, 0, 0, 1.5, 2},
     {"sigmoid", LK_ELEMENT_SIGMOID, 0, 0, 2.5, 3},
     {"softplus", LK_ELEMENT_SOFTPLUS, 0, 0, 3, 3},
@@ -134,6 +163,7 @@ constexpr FunctionOfOne FUNCTIONS[] = {
     {"relu", LK_ELEMENT_RELU, 0, 0, 0, 0},
     {"leaky_relu", LK_ELEMENT_LEAKY_RELU, 0.01F, 0, 0.5, 0.5},
     {"threshold", LK_ELEMENT_THRESHOLD, 1, 0, 0, 0},
+    {"shrink", LK_ELEMENT_SHRINK, 0.5F, 0.25F, 0.5, 0.5},
     {"elu", LK_ELEMENT_ELU, 1, 1, 2, 2.5},
     {"clip", LK_ELEMENT_CLIP, -1, 6, 0, 0},
     {"hard_sigmoid", LK_ELEMENT_HARDSIGMOID, 0.2F, 0.5F, 0.5, 1e9},
@@ -193,7 +223,7 @@ template <typename T> T wrapping(uint32_t op, T x, T y, bool *fault) {
   case LK_ELEMENT_SHIFT_LEFT:
     return uint64_t(y) < 8 * sizeof(T) ? T(U(x) << y) : 0;
   case LK_ELEMENT_SHIFT_RIGHT:
-    return uint64_t(y) < 8 * sizeof(T) ? T(x >> y) : 0;
+    return uint64_t(y) < 8 * sizeof(T) ? T(x >> y) : T(x < 0 ? -1 : 0);
   case LK_ELEMENT_POW: {
     if (y < 0) {
       *fault |= x == 0;

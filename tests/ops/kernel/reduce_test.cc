@@ -1,4 +1,6 @@
 // Sums and maxima over random dimensions against plain loops in double, on every instruction set.
+#include "tests/harness/lk_test.h"
+#include "tests/ops/kernel/element_reference.h"
 #include "tests/ops/kernel/product.h"
 
 extern "C" {
@@ -16,7 +18,7 @@ struct Case {
   uint32_t mask = 0;
   lk_reduce_kind kind = LK_REDUCE_SUM;
   lk_layout to_layout = LK_LAYOUT_PLAIN;
-  double factor = 1;
+  double divisor = 1;
 
   lk_tensor_desc to() const {
     lk_tensor_desc desc = from;
@@ -32,7 +34,8 @@ struct Case {
     int64_t strides[LK_MAX_RANK];
     lk_strides(&desc, 1, strides);
     lk_reduce step;
-    lk_reduce_plan(&from, mask, strides, kind, factor, isa, &step);
+    const lk_reduction reduction = {kind, LK_REDUCE_AS_IT_IS, divisor};
+    lk_reduce_plan(&from, mask, strides, &reduction, isa, &step);
     void *const pointers[] = {const_cast<float *>(x.get()), y.get()};
     EXPECT_EQ(lk_reduce_kernel(&step, pointers, nullptr), LK_OK);
     y.check();
@@ -46,7 +49,11 @@ struct Case {
     int64_t in[LK_MAX_RANK], out[LK_MAX_RANK];
     lk_strides(&from, 1, in);
     lk_strides(&desc, 1, out);
-    const double start = kind == LK_REDUCE_SUM ? 0 : -double(INFINITY);
+    const bool adds = kind <= LK_REDUCE_SQUARES;
+    const double start = adds                        ? 0
+                         : kind == LK_REDUCE_PRODUCT ? 1
+                         : kind == LK_REDUCE_MIN     ? double(INFINITY)
+                                                     : -double(INFINITY);
     std::vector<Wanted> y(size_t(lk_elements(&desc)), {start, 0});
     for (int64_t i = 0; i < lk_elements(&from); i++) {
       int64_t left = i, read = 0, write = 0;
@@ -54,9 +61,15 @@ struct Case {
         read += left % from.dims[d] * in[d];
         if ((mask >> d & 1) == 0) write += left % from.dims[d] * out[d];
       }
-      const double value = double(x[size_t(read)]);
+      const double given = double(x[size_t(read)]);
+      const double value = kind == LK_REDUCE_SIZES     ? std::fabs(given)
+                           : kind == LK_REDUCE_SQUARES ? given * given
+                                                       : given;
       Wanted &to = y[size_t(write)];
-      to.value = kind == LK_REDUCE_SUM ? to.value + value : value > to.value ? value : to.value;
+      to.value = adds                        ? to.value + value
+                 : kind == LK_REDUCE_PRODUCT ? to.value * value
+                 : kind == LK_REDUCE_MIN     ? std::min(to.value, value)
+                                             : std::max(to.value, value);
       to.size += std::fabs(value);
     }
     return y;
@@ -73,11 +86,11 @@ void check(const Case &test, const Guarded &x) {
   for (lk_isa isa : lk::instruction_sets()) {
     const Guarded y = test.run(x, isa);
     for (size_t i = 0; i < wanted.size(); i++) {
-      const double value = wanted[i].value * test.factor;
-      const double allowed =
-          test.kind == LK_REDUCE_SUM
-              ? 1e-7 * std::fabs(value) + 4e-6 * wanted[i].size * std::fabs(test.factor)
-              : 0;
+      const double value = wanted[i].value / test.divisor;
+      const double allowed = test.kind == LK_REDUCE_PRODUCT ? 1e-5 * std::fabs(value) + 1e-40
+                             : test.kind <= LK_REDUCE_SQUARES
+                                 ? 1e-7 * std::fabs(value) + 4e-6 * wanted[i].size / test.divisor
+                                 : 0;
       ASSERT_NEAR(double(y[i]), value, allowed) << describe(test) << " isa " << isa << " at " << i;
     }
   }
@@ -102,8 +115,8 @@ TEST(Reduce, TakesAnyDimensionsAndLayouts) {
     test.from.layout = layout();
     test.to_layout = layout();
     test.mask = uint32_t(number(1, (1 << rank) - 1));
-    test.kind = number(0, 2) == 0 ? LK_REDUCE_LARGEST : LK_REDUCE_SUM;
-    test.factor = test.kind == LK_REDUCE_SUM ? 0.25 : 1;
+    test.kind = lk_reduce_kind(number(0, LK_REDUCE_KINDS - 1));
+    test.divisor = test.kind == LK_REDUCE_SUM ? 4 : 1;
     check(test, lk::random_floats(size_t(lk_elements(&test.from)), random));
     if (HasFatalFailure()) return;
   }
@@ -117,14 +130,14 @@ TEST(Reduce, IsAsExactForLongSums) {
     const int64_t dims[] = {down ? 200000 : 3, down ? 3 : 200000};
     test.from = lk_tensor_desc_make(LK_F32, 2, dims);
     test.mask = down ? 1 : 2;
-    test.factor = 1.0 / 200000;
+    test.divisor = 200000;
     Guarded x = lk::random_floats(600000, random);
     for (size_t i = 0; i < x.size(); i++) x[i] += 2; // none cancels another
     const std::vector<Case::Wanted> wanted = test.expected(x);
     for (lk_isa isa : lk::instruction_sets()) {
       const Guarded y = test.run(x, isa);
       for (size_t i = 0; i < 3; i++) {
-        EXPECT_NEAR(double(y[i]), wanted[i].value * test.factor, 5e-7) << "isa " << isa;
+        EXPECT_NEAR(double(y[i]), wanted[i].value / test.divisor, 5e-7) << "isa " << isa;
       }
     }
   }
@@ -217,6 +230,101 @@ TEST(Reduce, HasIeeesSpecialNumbers) {
     EXPECT_EQ(test.run(x, isa)[11], INFINITY);
     test.mask = 2;
     EXPECT_EQ(test.run(x, isa)[1], -1);
+    for (const lk_reduce_kind kind : {LK_REDUCE_MAX, LK_REDUCE_MIN}) {
+      test.kind = kind;
+      test.mask = 2;
+      const Guarded of_rows = test.run(x, isa);
+      EXPECT_TRUE(std::isnan(of_rows[1])) << "NaN comes out";
+      EXPECT_EQ(of_rows[2], kind == LK_REDUCE_MAX ? INFINITY : -INFINITY);
+      test.mask = 1;
+      EXPECT_TRUE(std::isnan(test.run(x, isa)[9]));
+    }
+  }
+}
+
+// ---- other types ----
+
+// Of one element after the other: reals, or whole numbers that wrap around.
+struct Total {
+  double real;
+  int64_t whole;
+};
+Total plus(lk_reduce_kind kind, uint32_t dtype, Total so_far, lk::Number x) {
+  const uint32_t class_ = lk_element_class_of(dtype);
+  if (class_ <= LK_ELEMENT_F64) {
+    const double value = lk::to_double(class_, x), y = so_far.real;
+    return {kind == LK_REDUCE_SIZES     ? y + std::fabs(value)
+            : kind == LK_REDUCE_SQUARES ? y + value * value
+            : kind == LK_REDUCE_PRODUCT ? y * value
+            : kind == LK_REDUCE_MAX     ? std::max(y, value)
+            : kind == LK_REDUCE_MIN     ? std::min(y, value)
+                                        : y + value,
+            0};
+  }
+  const int64_t value = class_ == LK_ELEMENT_I32 ? x.i32 : x.i64, y = so_far.whole;
+  const uint64_t bits = uint64_t(value), so_far_bits = uint64_t(y);
+  const bool is_less = dtype == LK_U64 ? bits < so_far_bits : value < y;
+  return {0, kind == LK_REDUCE_SIZES && dtype != LK_U64 && value < 0 ? int64_t(so_far_bits - bits)
+             : kind == LK_REDUCE_SQUARES ? int64_t(so_far_bits + bits * bits)
+             : kind == LK_REDUCE_PRODUCT ? int64_t(so_far_bits * bits)
+             : kind == LK_REDUCE_MAX     ? (is_less ? y : value)
+             : kind == LK_REDUCE_MIN     ? (is_less ? value : y)
+                                         : int64_t(so_far_bits + bits)};
+}
+
+TEST(Reduce, TakesEveryType) {
+  std::mt19937 random(4);
+  for (const uint32_t dtype : {LK_F32, LK_F64, LK_F16, LK_BF16, LK_I8, LK_U8, LK_I16, LK_U16,
+                               LK_I32, LK_U32, LK_I64, LK_U64, LK_BOOL}) {
+    for (int kind = LK_REDUCE_SUM; kind <= LK_REDUCE_MIN; kind++) {
+      for (const int64_t n : {1, 7, 9, 70, 5000}) {
+        for (const bool down : {false, true}) { // 3 rows, or columns
+          const int64_t dims[] = {down ? n : 3, down ? 3 : n};
+          const lk_tensor_desc from = lk_tensor_desc_make(dtype, 2, dims);
+          const size_t size = lk_dtype_size(dtype);
+          const bool is_real = lk_element_class_of(dtype) <= LK_ELEMENT_F64;
+          std::vector<char> x(size_t(3 * n) * size), y(3 * size), right(3 * size);
+          std::vector<Total> totals(3);
+          for (int64_t i = 0; i < 3 * n; i++) {
+            lk::Number value = {};
+            const int small = int(random() % 5) - (is_real || dtype == LK_I8 ? 2 : 0);
+            if (dtype == LK_F64) value.f64 = small;
+            if (is_real && dtype != LK_F64) value.f32 = float(small);
+            if (!is_real) value.i64 = dtype == LK_BOOL ? random() % 2 : small;
+            if (kind == LK_REDUCE_PRODUCT && is_real && n > 9) value = {};
+            lk::write_element(dtype, x.data() + size_t(i) * size, value, size);
+            const auto at = size_t(down ? i % 3 : i / n);
+            value = lk::read_element(dtype, x.data() + size_t(i) * size);
+            const bool is_first = down ? i < 3 : i % n == 0;
+            const Total start = {kind == LK_REDUCE_PRODUCT ? 1.0 : 0, kind == LK_REDUCE_PRODUCT};
+            const Total first = {lk::to_double(lk_element_class_of(dtype), value),
+                                 lk_element_class_of(dtype) == LK_ELEMENT_I32 ? value.i32
+                                                                              : value.i64};
+            const bool orders = kind == LK_REDUCE_MAX || kind == LK_REDUCE_MIN;
+            if (is_first) totals[at] = orders ? first : start;
+            totals[at] = plus(lk_reduce_kind(kind), dtype, totals[at], value);
+          }
+          for (size_t i = 0; i < 3; i++) {
+            lk::Number value = {};
+            value.i64 = totals[i].whole;
+            if (dtype == LK_F64) value.f64 = totals[i].real;
+            if (is_real && dtype != LK_F64) value.f32 = float(totals[i].real);
+            lk::write_element(dtype, right.data() + i * size, value, size);
+            if (dtype == LK_BOOL && kind < LK_REDUCE_MAX) right[i] = char(totals[i].whole);
+          }
+          for (lk_isa isa : lk::instruction_sets()) {
+            const lk_reduction reduction = {lk_reduce_kind(kind), LK_REDUCE_AS_IT_IS, 1};
+            const int64_t strides[] = {down ? 0 : 1, down ? 1 : 0};
+            lk_reduce step;
+            lk_reduce_plan(&from, down ? 1 : 2, strides, &reduction, isa, &step);
+            void *const pointers[] = {x.data(), y.data()};
+            LK_ASSERT_OK(lk_reduce_kernel(&step, pointers, LK_ERR));
+            ASSERT_EQ(y, right) << lk_dtype_name(dtype) << " kind " << kind << " n " << n
+                                << " down " << down << " isa " << isa;
+          }
+        }
+      }
+    }
   }
 }
 

@@ -1,0 +1,101 @@
+/* Norms of each channel, or of groups of them: InstanceNormalization, GroupNormalization. */
+#include <inttypes.h>
+
+#include "base/status.h"
+#include "base/tensor.h"
+#include "ops/kernel/norm.h"
+#include "ops/plan/planner.h"
+
+enum { FLOPS = 8, SCALE_OF_CHANNELS_SINCE = 21 };
+
+typedef struct group_params {
+  int64_t groups; /* 0: each channel is one */
+  bool of_groups; /* scales and biases are one for each group */
+  float epsilon;
+} group_params;
+
+static void parse_instance(lk_attrs *attrs, void *params) {
+  group_params *self = params;
+  self->epsilon = lk_attrs_float(attrs, "epsilon", 1e-5F);
+}
+
+static void parse_group(lk_attrs *attrs, void *params) {
+  group_params *self = params;
+  self->epsilon = lk_attrs_float(attrs, "epsilon", 1e-5F);
+  self->groups = lk_attrs_int(attrs, "num_groups", 0);
+  self->of_groups = attrs->node->opset < SCALE_OF_CHANNELS_SINCE;
+  if (self->groups < 1) {
+    lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute 'num_groups' is %" PRId64 ", at least 1",
+                  self->groups);
+  }
+}
+
+static lk_status infer(lk_inference *self, lk_error *error) {
+  static const char *const names[] = {"X", "scale", "bias"};
+  const group_params *params = self->node->params;
+  const lk_tensor_desc *x = &self->inputs[0].desc;
+  LK_RETURN_NOT_OK(lk_infer_same(self, error));
+  if (!lk_rank_is_known(x)) return LK_OK;
+  if (x->rank < 2) {
+    return lk_fail(error, LK_INVALID_ARGUMENT, "the input has rank %" PRIu32 ", at least 2",
+                   x->rank);
+  }
+  const int64_t channels = x->dims[1];
+  if (params->groups > 0 && channels >= 0 && channels % params->groups != 0) {
+    return lk_fail(error, LK_INVALID_ARGUMENT, "%" PRId64 " channels in %" PRId64 " groups",
+                   channels, params->groups);
+  }
+  const int64_t count = params->of_groups ? params->groups : channels;
+  for (uint32_t i = 1; i < 3; i++) {
+    const lk_tensor_desc *desc = &self->inputs[i].desc;
+    if (!lk_rank_is_known(desc)) continue;
+    if (desc->rank != 1 || lk_dims_differ(desc->dims[0], count)) {
+      char text[LK_TENSOR_TEXT_CAPACITY];
+      return lk_fail(error, LK_INVALID_ARGUMENT, "'%s' is %s, one value for each of %" PRId64 " %s",
+                     names[i], lk_tensor_text(desc, text), count,
+                     params->of_groups ? "groups" : "channels");
+    }
+  }
+  return LK_OK;
+}
+
+static lk_status plan(lk_planner *planner, lk_error *error) {
+  const group_params *params = planner->node->params;
+  const lk_tensor_desc *x = &planner->inputs[0].desc;
+  const int64_t channels = x->dims[1], groups = params->groups > 0 ? params->groups : channels;
+  const int64_t plane = lk_elements(x) / (x->dims[0] * channels);
+  const int64_t n = channels / groups * plane;
+  const lk_norm step = {.row = lk_row_loops_get(lk_isa_get())->norm_row,
+                        .rows = x->dims[0] * groups,
+                        .n = n,
+                        .inner = params->of_groups ? n : plane,
+                        .period = groups,
+                        .epsilon = (double)params->epsilon,
+                        .is_centered = true,
+                        .has_scale = true,
+                        .has_bias = true};
+  lk_operand operands[4]; /* from, to, scale, bias */
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &operands[0], error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &operands[1], error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 1, LK_LAYOUT_PLAIN, &operands[2], error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 2, LK_LAYOUT_PLAIN, &operands[3], error));
+  LK_RETURN_NOT_OK(
+      lk_planner_kernel(planner, lk_norm_kernel, "norm", &step, sizeof step, operands, 4, error));
+  const double elements = (double)lk_elements(x);
+  lk_planner_work(planner, FLOPS * elements, 2 * sizeof(float) * elements);
+  return LK_OK;
+}
+
+#define GROUP_ROW(name, first, summary_text, reader)                                               \
+  LK_OP_ROW(name, "", first, summary_text, .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 3,         \
+            .max_inputs = 3, .max_outputs = 1, .input_types = "T", .output_types = "T",            \
+            .types = {LK_TYPES_F32}),                                                              \
+      .params_size = sizeof(group_params), .parse = reader, .infer = infer, .plan = plan
+
+const lk_op_class lk_op_instance_normalization = {
+    GROUP_ROW("InstanceNormalization", 6, "(x - mean) / deviation of each channel", parse_instance),
+};
+const lk_op_class lk_op_group_normalization = {
+    GROUP_ROW("GroupNormalization", 18, "(x - mean) / deviation of groups of channels",
+              parse_group),
+};

@@ -1,0 +1,175 @@
+/* Along one dimension: turns of columns, loaded in pieces where they do not lie as their class. */
+#include "ops/kernel/along.h"
+
+#include <string.h>
+
+#include "base/tensor.h"
+#include "ops/kernel/element_program.h"
+#include "ops/kernel/number.h"
+
+enum {
+  MAX_ALONE = 65536, /* elements that are worth a second thread */
+  PIECE = 4096       /* elements */
+};
+
+void lk_along_plan(lk_along *self, lk_isa isa) {
+  const lk_element_class class_ = lk_element_class_of(self->dtype);
+  const lk_element_loops *loops = lk_element_loops_for((uint32_t)isa);
+  const bool lies = lk_element_is_of_class(self->dtype);
+  self->largest = lk_row_loops_get(isa)->largest[class_];
+  self->running = lk_row_loops_get(isa)->running[class_];
+  self->load = lies ? NULL : loops->load[self->dtype];
+  self->store = lies ? NULL : loops->store[self->dtype];
+}
+
+/* Columns that are done together, in the order of their rows. */
+typedef struct span {
+  int64_t first;   /* element of the first row */
+  int64_t step;    /* from row to row, in elements */
+  int64_t columns; /* at most LK_REDUCE_COLUMNS */
+  int64_t size;    /* bytes of an element */
+} span;
+
+static int64_t blocks_of(const lk_along *self) {
+  return (self->inner + LK_REDUCE_COLUMNS - 1) / LK_REDUCE_COLUMNS;
+}
+static span span_of(const lk_along *self, int64_t turn) {
+  const int64_t blocks = blocks_of(self), column = turn % blocks * LK_REDUCE_COLUMNS;
+  const int64_t left = self->inner - column, at = turn / blocks * self->n * self->inner + column;
+  return (span){.first = self->is_reversed ? at + (self->n - 1) * self->inner : at,
+                .step = self->is_reversed ? -self->inner : self->inner,
+                .columns = left < LK_REDUCE_COLUMNS ? left : LK_REDUCE_COLUMNS,
+                .size = (int64_t)lk_dtype_size(self->dtype)};
+}
+static int64_t wide_of(const lk_along *self) {
+  return lk_element_class_of(self->dtype) == LK_ELEMENT_I64 ? 8 : 4; /* of those that are loaded */
+}
+
+/* Rows from `at` on in memory, and without gaps in a piece. */
+static lk_element_args between(const lk_along *self, const span *block, char *memory, char *piece,
+                               int64_t rows, bool loads) {
+  const bool is_row = block->columns == 1;
+  const lk_element_ref there = {memory, block->step * block->size};
+  const lk_element_ref here = {piece, block->columns * wide_of(self)};
+  return (lk_element_args){.to = loads ? here : there,
+                           .a = loads ? there : here,
+                           .rows = is_row ? 1 : rows,
+                           .cols = is_row ? rows : block->columns,
+                           .stride = is_row ? block->step * block->size : block->size};
+}
+
+/* ---- the largest ---- */
+
+/* The first row of a piece has the largest elements of those before. */
+static void find_loaded(const lk_along *self, const span *block, char *from, int64_t *at) {
+  _Alignas(64) char piece[PIECE * sizeof(int64_t)];
+  int64_t found[LK_REDUCE_COLUMNS];
+  const int64_t columns = block->columns, wide = wide_of(self), most = PIECE / columns - 1;
+  for (int64_t row = 0; row < self->n; row += most) {
+    const int64_t count = self->n - row < most ? self->n - row : most, kept = row > 0 ? 1 : 0;
+    const lk_element_args args = between(self, block, from + row * block->step * block->size,
+                                         piece + kept * columns * wide, count, true);
+    self->load(&args);
+    self->largest(piece, count + kept, columns, columns, self->is_smallest, found);
+    for (int64_t i = 0; i < columns; i++) {
+      if (found[i] >= kept) at[i] = row + found[i] - kept;
+      memmove(piece + i * wide, piece + (found[i] * columns + i) * wide, (size_t)wide);
+    }
+  }
+}
+
+/* 1 in rows `at` of columns from `to` on, and 0 in the others. */
+static void write_hot(const lk_along *self, const span *block, char *to, const int64_t *at) {
+  const double real = 1;
+  const float narrow = 1;
+  const uint16_t half = self->dtype == LK_F16 ? lk_f64_to_f16(1) : lk_f64_to_bf16(1);
+  const void *one = self->dtype == LK_F64   ? (const void *)&real
+                    : self->dtype == LK_F32 ? (const void *)&narrow
+                                            : (const void *)&half;
+  const int64_t size = block->size;
+  for (int64_t row = 0; row < self->n; row++) {
+    memset(to + row * self->inner * size, 0, (size_t)(block->columns * size));
+  }
+  for (int64_t i = 0; i < block->columns; i++) {
+    memcpy(to + (at[i] * self->inner + i) * size, one, (size_t)size);
+  }
+}
+
+static void find_turns(const void *arg, int64_t begin, int64_t end) {
+  const lk_kernel_loop *loop = arg;
+  const lk_along *self = loop->params;
+  int64_t at[LK_REDUCE_COLUMNS];
+  for (int64_t turn = begin; turn < end; turn++) {
+    const span block = span_of(self, turn);
+    char *from = (char *)loop->pointers[0] + block.first * block.size;
+    memset(at, 0, sizeof at);
+    if (self->load != NULL) {
+      find_loaded(self, &block, from, at);
+    } else {
+      self->largest(from, self->n, block.step, block.columns, self->is_smallest, at);
+    }
+    for (int64_t i = 0; self->is_reversed && i < block.columns; i++) at[i] = self->n - 1 - at[i];
+    if (self->is_one_hot) {
+      write_hot(self, &block, (char *)loop->pointers[1] + block.first * block.size, at);
+    } else {
+      const int64_t blocks = blocks_of(self);
+      int64_t *to = (int64_t *)loop->pointers[1] + turn / blocks * self->inner;
+      memcpy(to + turn % blocks * LK_REDUCE_COLUMNS, at, (size_t)block.columns * sizeof *at);
+    }
+  }
+}
+
+lk_status lk_largest_kernel(const void *params, void *const *pointers, lk_error *error) {
+  (void)error;
+  const lk_along *self = params;
+  return lk_kernel_turns(self->outer * blocks_of(self),
+                         self->outer * self->n * self->inner > MAX_ALONE, find_turns, self,
+                         pointers);
+}
+
+/* ---- running sums and products ---- */
+
+static void run_loaded(const lk_along *self, const span *block, char *from, char *to,
+                       lk_reduce_total *totals) {
+  _Alignas(64) char piece[PIECE * sizeof(int64_t)];
+  const int64_t columns = block->columns, most = PIECE / columns;
+  for (int64_t row = 0; row < self->n; row += most) {
+    const int64_t count = self->n - row < most ? self->n - row : most;
+    const int64_t offset = row * block->step * block->size;
+    const lk_element_args in = between(self, block, from + offset, piece, count, true);
+    const lk_element_args out = between(self, block, to + offset, piece, count, false);
+    self->load(&in);
+    self->running(piece, piece, count, columns, columns, self->is_product, self->is_exclusive,
+                  totals);
+    self->store(&out);
+  }
+}
+
+static void run_turns(const void *arg, int64_t begin, int64_t end) {
+  const lk_kernel_loop *loop = arg;
+  const lk_along *self = loop->params;
+  const bool is_real = lk_element_class_of(self->dtype) <= LK_ELEMENT_F64;
+  const int64_t first = self->is_product ? 1 : 0;
+  lk_reduce_total start = {.whole = first}, totals[LK_REDUCE_COLUMNS];
+  if (is_real) start.real = (double)first;
+  for (int64_t turn = begin; turn < end; turn++) {
+    const span block = span_of(self, turn);
+    char *from = (char *)loop->pointers[0] + block.first * block.size;
+    char *to = (char *)loop->pointers[1] + block.first * block.size;
+    for (int64_t i = 0; i < block.columns; i++) totals[i] = start;
+    if (self->load != NULL) {
+      run_loaded(self, &block, from, to, totals);
+    } else {
+      self->running(from, to, self->n, block.step, block.columns, self->is_product,
+                    self->is_exclusive, totals);
+    }
+  }
+}
+
+lk_status lk_running_kernel(const void *params, void *const *pointers, lk_error *error) {
+  (void)error;
+  const lk_along *self = params;
+  return lk_kernel_turns(self->outer * blocks_of(self),
+                         self->outer * self->n * self->inner > MAX_ALONE, run_turns, self,
+                         pointers);
+}

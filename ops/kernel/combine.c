@@ -1,0 +1,54 @@
+/* Elements that are added to others, and so on. */
+#include "ops/kernel/combine.h"
+
+#include "ops/kernel/number.h"
+
+#define LOOP(name, type, wide, load, store, expression)                                            \
+  static void name(void *to, const void *from, int64_t count) {                                    \
+    for (int64_t i = 0; i < count; i++) {                                                          \
+      const wide a = load(((const type *)to)[i]), b = load(((const type *)from)[i]);               \
+      ((type *)to)[i] = (type)store(expression);                                                   \
+    }                                                                                              \
+  }
+
+/* In 64 bits without a sign, whose overflow is defined; the low bits are right. */
+#define INTEGER_LOOPS(dtype, name, type)                                                           \
+  LOOP(name##_add, type, type, , , (uint64_t)a + (uint64_t)b)                                      \
+  LOOP(name##_mul, type, type, , , (uint64_t)a *(uint64_t)b)                                       \
+  LOOP(name##_min, type, type, , , a < b ? a : b)                                                  \
+  LOOP(name##_max, type, type, , , a > b ? a : b)
+LK_EACH_INTEGER(INTEGER_LOOPS)
+
+#define FLOAT_LOOPS(name, type, wide, load, store)                                                 \
+  LOOP(name##_add, type, wide, load, store, a + b)                                                 \
+  LOOP(name##_mul, type, wide, load, store, a *b)                                                  \
+  LOOP(name##_min, type, wide, load, store, a < b || a != a ? a : b)                               \
+  LOOP(name##_max, type, wide, load, store, a > b || a != a ? a : b)
+FLOAT_LOOPS(f32, float, float, , )
+FLOAT_LOOPS(f64, double, double, , )
+FLOAT_LOOPS(f16, uint16_t, double, lk_f16_to_f64, lk_f64_to_f16)
+FLOAT_LOOPS(bf16, uint16_t, double, lk_bf16_to_f64, lk_f64_to_bf16)
+
+LOOP(bool_or, uint8_t, uint8_t, , , a | b)
+LOOP(bool_and, uint8_t, uint8_t, , , a &b)
+
+#define ROW(dtype, name, type)                                                                     \
+  [dtype] = {[LK_COMBINE_ADD] = name##_add,                                                        \
+             [LK_COMBINE_MUL] = name##_mul,                                                        \
+             [LK_COMBINE_MIN] = name##_min,                                                        \
+             [LK_COMBINE_MAX] = name##_max},
+
+lk_combine_fn *lk_combine_find(uint32_t dtype, lk_combine_op op) {
+  static lk_combine_fn *const table[][LK_COMBINE_OPS] = {
+      LK_EACH_INTEGER(ROW) /* */
+      ROW(LK_F32, f32, )   /* */
+      ROW(LK_F64, f64, )   /* */
+      ROW(LK_F16, f16, )   /* */
+      ROW(LK_BF16, bf16, ) /* */
+          [LK_BOOL] = {[LK_COMBINE_ADD] = bool_or,
+                       [LK_COMBINE_MUL] = bool_and,
+                       [LK_COMBINE_MIN] = bool_and,
+                       [LK_COMBINE_MAX] = bool_or},
+  };
+  return dtype < sizeof table / sizeof table[0] ? table[dtype][op] : NULL;
+}

@@ -1,0 +1,22 @@
+/* Elements that are added to others, multiplied with them, or replace them where they are less or
+ * more: what is left where several updates meet. */
+#pragma once
+
+#include <latchkey/base.h>
+#include <stdint.h>
+
+typedef enum lk_combine_op {
+  LK_COMBINE_NONE, /* the update replaces what is there */
+  LK_COMBINE_ADD,
+  LK_COMBINE_MUL,
+  LK_COMBINE_MIN,
+  LK_COMBINE_MAX,
+  LK_COMBINE_OPS
+} lk_combine_op;
+
+/* to[i] = to[i] op from[i]. */
+typedef void lk_combine_fn(void *to, const void *from, int64_t count);
+
+/* Of elements of a type; NULL for LK_COMBINE_NONE. Integers wrap around; NaN on either side stays;
+ * of bool, add and max are `or`, the others `and`. */
+lk_combine_fn *lk_combine_find(uint32_t dtype, lk_combine_op op);

@@ -1,0 +1,65 @@
+/* The order of elements of any type, and of indices by a rule: heaps and sorting without memory of
+ * their own. */
+#pragma once
+
+#include <latchkey/base.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* Of any type but f32. */
+uint64_t lk_order_key_of(uint32_t dtype, const void *data, int64_t at);
+
+/* Element `at` as a number that is compared in its place, with those of the same type: of
+ * floating-point types, both zeros are equal, and NaN is larger than any number and equal to
+ * itself. */
+static inline uint64_t lk_order_key(uint32_t dtype, const void *data, int64_t at) {
+  if (dtype != LK_F32) return lk_order_key_of(dtype, data, at);
+  const float value = ((const float *)data)[at] + 0.0F; /* -0 becomes 0 */
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  /* negative numbers backwards, below the others */
+  bits ^= (bits >> 31) != 0 ? UINT32_MAX : UINT32_C(1) << 31;
+  return value == value ? bits : UINT32_MAX;
+}
+
+/* Whether index a comes behind b: never both ways round. */
+typedef bool lk_order_fn(const void *context, int64_t a, int64_t b);
+
+/* Indices, `step` apart, as a heap: each comes behind those below it, so the last is the root. */
+typedef struct lk_heap {
+  int64_t *items;
+  int64_t step, size;
+  lk_order_fn *is_behind;
+  const void *context;
+} lk_heap;
+
+/* Puts `index` at `place`, or below; `place` may be free. */
+static inline void lk_heap_sink(const lk_heap *heap, int64_t place, int64_t index) {
+  const int64_t step = heap->step;
+  for (int64_t child = 2 * place + 1; child < heap->size; child = 2 * place + 1) {
+    const int64_t other = child + 1;
+    if (other < heap->size &&
+        heap->is_behind(heap->context, heap->items[other * step], heap->items[child * step])) {
+      child = other;
+    }
+    if (!heap->is_behind(heap->context, heap->items[child * step], index)) break;
+    heap->items[place * step] = heap->items[child * step];
+    place = child;
+  }
+  heap->items[place * step] = index;
+}
+
+/* Makes a heap of indices in any order. */
+static inline void lk_heap_make(const lk_heap *heap) {
+  for (int64_t i = heap->size / 2; i-- > 0;) lk_heap_sink(heap, i, heap->items[i * heap->step]);
+}
+
+/* Puts the indices of a heap in order. */
+static inline void lk_heap_sort(lk_heap heap) {
+  while (heap.size > 1) {
+    int64_t *last = &heap.items[--heap.size * heap.step];
+    const int64_t root = heap.items[0];
+    lk_heap_sink(&heap, 0, *last);
+    *last = root;
+  }
+}

@@ -1,0 +1,237 @@
+/* Kernels whose outputs are as large as the elements say. */
+#include "ops/kernel/selection.h"
+
+#include <string.h>
+
+#include "base/tensor.h"
+#include "ops/kernel/order.h"
+#include "ops/kernel/sizes.h"
+
+static int64_t multiply(const int64_t *dims, uint32_t first, uint32_t end) {
+  int64_t product = 1;
+  for (uint32_t i = first; i < end; i++) product *= dims[i];
+  return product;
+}
+
+/* ---- elements that are not 0 ---- */
+
+/* Of floating-point types both zeros are 0, and NaN is not. */
+static bool is_set(uint32_t dtype, const char *element) {
+  const uint64_t zero = 0;
+  return lk_order_key(dtype, element, 0) != lk_order_key(dtype, &zero, 0);
+}
+
+lk_status lk_non_zero_kernel(const void *params, void *const *pointers, lk_error *error) {
+  (void)error;
+  const lk_non_zero *self = params;
+  const char *data = pointers[0];
+  int64_t *to = pointers[1], *dims = pointers[2], count = 0, place = 0;
+  const int64_t elements = multiply(self->dims, 0, self->rank);
+  const size_t size = lk_dtype_size(self->dtype);
+  for (int64_t i = 0; i < elements; i++) count += is_set(self->dtype, data + (size_t)i * size);
+  for (int64_t i = 0; i < elements; i++) {
+    int64_t rest = i;
+    if (!is_set(self->dtype, data + (size_t)i * size)) continue;
+    for (uint32_t d = self->rank; d-- > 0; rest /= self->dims[d]) {
+      to[d * count + place] = rest % self->dims[d];
+    }
+    place++;
+  }
+  dims[0] = self->rank;
+  dims[1] = count;
+  return LK_OK;
+}
+
+/* ---- slices that a condition chooses ---- */
+
+lk_status lk_compress_kernel(const void *params, void *const *pointers, lk_error *error) {
+  (void)error;
+  const lk_compress *self = params;
+  const uint8_t *condition = pointers[1];
+  const char *from = pointers[0];
+  char *to = pointers[2];
+  int64_t *dims = pointers[3];
+  const int64_t outer = multiply(self->dims, 0, self->axis), n = self->dims[self->axis];
+  const int64_t length = lk_min(n, self->length);
+  memcpy(dims, self->dims, self->rank * sizeof dims[0]);
+  dims[self->axis] = 0;
+  for (int64_t i = 0; i < length; i++) dims[self->axis] += condition[i] != 0;
+  if (self->block == 0 || dims[self->axis] == 0) return LK_OK;
+  for (int64_t o = 0; o < outer; o++, from += (size_t)n * self->block) {
+    for (int64_t i = 0; i < length; i++) {
+      if (condition[i] == 0) continue;
+      memcpy(to, from + (size_t)i * self->block, self->block);
+      to += self->block;
+    }
+  }
+  return LK_OK;
+}
+
+/* ---- slices that differ ---- */
+
+typedef struct slices {
+  const lk_unique *self;
+  const char *data;
+  int64_t outer, count, inner;
+  size_t size;
+} slices;
+
+/* As their first elements that differ are ordered. */
+static int compare(const slices *all, int64_t a, int64_t b) {
+  const uint32_t dtype = all->self->dtype;
+  for (int64_t o = 0; o < all->outer; o++) {
+    for (int64_t i = 0; i < all->inner; i++) {
+      const uint64_t key_a = lk_order_key(dtype, all->data, (o * all->count + a) * all->inner + i);
+      const uint64_t key_b = lk_order_key(dtype, all->data, (o * all->count + b) * all->inner + i);
+      if (key_a != key_b) return key_a < key_b ? -1 : 1;
+    }
+  }
+  return 0;
+}
+
+static bool is_larger(const void *context, int64_t a, int64_t b) {
+  const int order = compare(context, a, b);
+  return order != 0 ? order > 0 : a > b;
+}
+
+static bool is_later(const void *context, int64_t a, int64_t b) {
+  const int64_t *first = context;
+  return first[a] > first[b];
+}
+
+lk_status lk_unique_kernel(const void *params, void *const *pointers, lk_error *error) {
+  (void)error;
+  const lk_unique *self = params;
+  int64_t *first = pointers[2], *inverse = pointers[3], *counts = pointers[4];
+  int64_t *order = pointers[5], *dims = pointers[6], groups = 0;
+  const slices all = {.self = self,
+                      .data = pointers[0],
+                      .outer = multiply(self->dims, 0, self->axis),
+                      .count = self->dims[self->axis],
+                      .inner = multiply(self->dims, self->axis + 1, self->rank),
+                      .size = lk_dtype_size(self->dtype)};
+  for (int64_t i = 0; i < all.count; i++) order[i] = i;
+  const lk_heap heap = {order, 1, all.count, is_larger, &all};
+  lk_heap_make(&heap);
+  lk_heap_sort(heap);
+  for (int64_t i = 0; i < all.count; i++) {
+    const bool is_new = i == 0 || compare(&all, order[i - 1], order[i]) != 0;
+    if (is_new) {
+      first[groups] = order[i];
+      counts[groups++] = 0;
+    }
+    inverse[order[i]] = groups - 1;
+  }
+  /* order: of the groups, as they come out; then counts: the place of each group */
+  for (int64_t g = 0; g < groups; g++) order[g] = g;
+  const lk_heap by_place = {order, 1, groups, is_later, first};
+  if (!self->sorted) {
+    lk_heap_make(&by_place);
+    lk_heap_sort(by_place);
+  }
+  for (int64_t g = 0; g < groups; g++) counts[order[g]] = g;
+  for (int64_t g = 0; g < groups; g++) order[g] = first[order[g]];
+  if (groups > 0) memcpy(first, order, (size_t)groups * sizeof first[0]);
+  for (int64_t i = 0; i < all.count; i++) inverse[i] = counts[inverse[i]];
+  if (groups > 0) memset(counts, 0, (size_t)groups * sizeof counts[0]);
+  for (int64_t i = 0; i < all.count; i++) counts[inverse[i]]++;
+  memcpy(dims, self->dims, self->rank * sizeof dims[0]);
+  dims[self->axis] = groups;
+  if (self->n_outputs > 1) dims[LK_MAX_RANK] = groups;
+  if (self->n_outputs > 3) dims[3 * LK_MAX_RANK] = groups;
+  const size_t block = (size_t)all.inner * all.size;
+  char *to = pointers[1];
+  for (int64_t o = 0; o < all.outer && block > 0; o++) {
+    for (int64_t g = 0; g < groups; g++, to += block) {
+      memcpy(to, all.data + (size_t)(o * all.count + first[g]) * block, block);
+    }
+  }
+  return LK_OK;
+}
+
+/* ---- boxes that do not overlap better ones ---- */
+
+/* A box by its least and largest coordinates. */
+typedef struct box {
+  float low[2], high[2];
+} box;
+
+static box box_at(const lk_non_max *self, const float *boxes, int64_t index) {
+  const float *at = boxes + 4 * index;
+  box result;
+  for (int i = 0; i < 2; i++) {
+    const float a = self->centered ? at[i] - at[i + 2] / 2 : at[i];
+    const float b = self->centered ? at[i] + at[i + 2] / 2 : at[i + 2];
+    result.low[i] = a < b ? a : b;
+    result.high[i] = a < b ? b : a;
+  }
+  return result;
+}
+
+static float area_of(const box *a) {
+  return (a->high[0] - a->low[0]) * (a->high[1] - a->low[1]);
+}
+
+/* Intersection over union; 0 where a box has no area. */
+static float overlap_of(const box *a, const box *b) {
+  box both;
+  for (int i = 0; i < 2; i++) {
+    both.low[i] = a->low[i] > b->low[i] ? a->low[i] : b->low[i];
+    both.high[i] = a->high[i] < b->high[i] ? a->high[i] : b->high[i];
+    if (both.high[i] <= both.low[i]) return 0;
+  }
+  const float common = area_of(&both), all = area_of(a) + area_of(b) - common;
+  return all > 0 ? common / all : 0;
+}
+
+static bool is_less(const void *context, int64_t a, int64_t b) {
+  const float *scores = context;
+  return scores[a] < scores[b] || (!(scores[b] < scores[a]) && a > b);
+}
+
+/* Chooses of one class of one batch, and returns how many. */
+static int64_t choose_boxes(const lk_non_max *self, const float *boxes, const float *scores,
+                            int64_t most, float overlap, const float *least, int64_t *order,
+                            int64_t *to) {
+  int64_t candidates = 0, chosen = 0;
+  for (int64_t i = 0; i < self->boxes; i++) {
+    if (least == NULL ? scores[i] == scores[i] : scores[i] > *least) order[candidates++] = i;
+  }
+  const lk_heap heap = {order, 1, candidates, is_less, scores};
+  lk_heap_make(&heap);
+  lk_heap_sort(heap);
+  for (int64_t i = 0; i < candidates && chosen < most; i++) {
+    const box next = box_at(self, boxes, order[i]);
+    bool is_free = true;
+    for (int64_t k = 0; k < chosen && is_free; k++) {
+      const box other = box_at(self, boxes, to[3 * k + 2]);
+      is_free = !(overlap_of(&next, &other) > overlap);
+    }
+    if (is_free) to[3 * chosen++ + 2] = order[i];
+  }
+  return chosen;
+}
+
+lk_status lk_non_max_kernel(const void *params, void *const *pointers, lk_error *error) {
+  (void)error;
+  const lk_non_max *self = params;
+  const float *boxes = pointers[0], *scores = pointers[1];
+  const int64_t most = self->has_most ? *(const int64_t *)pointers[2] : 0;
+  const float overlap = self->has_overlap ? *(const float *)pointers[3] : 0;
+  int64_t *to = pointers[5], *dims = pointers[7];
+  dims[0] = 0;
+  dims[1] = 3;
+  for (int64_t b = 0; b < self->batches; b++, boxes += 4 * self->boxes) {
+    for (int64_t c = 0; c < self->classes; c++, scores += self->boxes) {
+      const int64_t chosen =
+          choose_boxes(self, boxes, scores, most, overlap,
+                       self->has_least_score ? pointers[4] : NULL, pointers[6], to);
+      for (int64_t i = 0; i < chosen; i++, to += 3) {
+        to[0] = b;
+        to[1] = c;
+      }
+      dims[0] += chosen;
+    }
+  }
+  return LK_OK;
+}

@@ -1,0 +1,17 @@
+/* The largest or smallest elements along an axis, best first, and where they were. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "ops/kernel/kernel.h"
+
+typedef struct lk_top_k {
+  int64_t outer, count, inner; /* elements before, along and behind the axis */
+  int64_t k;                   /* 1 to `count` */
+  uint32_t dtype;
+  bool smallest;
+} lk_top_k;
+
+/* Params: lk_top_k. Pointers: data, values, indices (int64_t). Of equal elements the first ones are
+ * taken, and come first. NaN is larger than any number. */
+lk_status lk_top_k_kernel(const void *params, void *const *pointers, lk_error *error);

@@ -1,0 +1,221 @@
+/* Plans for further sizes of a node, from what they have in common. */
+#include "ops/plan/pattern.h"
+
+#include <stdalign.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/tensor.h"
+
+enum { MOST_INPUTS = 12, MOST_PACKED = 6, FOUND_BYTES = 256 };
+
+/* Everything that a further plan needs of its node lies here and in the body, side by side: the
+ * memory of a model has driven it out of the cache since the last size. */
+struct lk_pattern {
+  const lk_allocator *allocator;
+  lk_plan_body *body; /* its packed constants are not there: they have names */
+  uint16_t at_run;    /* bit i: input i comes at run time; others are constant or absent */
+  uint8_t n_inputs, n_packed;
+  lk_layout wish; /* of output 0, the only one */
+  lk_packed_name packed[MOST_PACKED];
+  lk_tensor inputs[]; /* [n_inputs], as an lk_planner has them */
+};
+
+_Static_assert(MOST_INPUTS <= 16, "bits of at_run");
+
+/* ---- the first plan ---- */
+
+/* Of one step on what the node has, without memory in between. */
+static bool has_pattern(const lk_op_node *node, const lk_plan_body *body) {
+  if (node->class_->resize == NULL || node->class_->found_size > FOUND_BYTES) return false;
+  if (node->n_inputs > MOST_INPUTS || node->n_outputs != 1) return false;
+  return body->n_steps == 1 && body->n_temps == 0 && body->n_packed <= MOST_PACKED;
+}
+
+/* Everything of a plan without a copy of it. */
+static lk_plan_arrays arrays_of(const lk_plan_body *body) {
+  return (lk_plan_arrays){.steps = (lk_step *)(uintptr_t)lk_plan_steps(body),
+                          .args = (lk_step_arg *)(uintptr_t)lk_plan_args(body),
+                          .packed = (lk_packed **)(uintptr_t)lk_plan_packed(body),
+                          .temps = (size_t *)(uintptr_t)lk_plan_temps(body)};
+}
+
+lk_status lk_pattern_create(const lk_op_node *node, const lk_plan_body *body,
+                            const lk_tensor *inputs, const lk_layout *wishes,
+                            lk_pattern **out_pattern, lk_error *error) {
+  lk_status status = LK_OK;
+  *out_pattern = NULL;
+  if (!has_pattern(node, body)) return LK_OK;
+  const lk_allocator *allocator = body->env->allocator;
+  lk_pattern *made = NULL;
+  const size_t bytes = offsetof(lk_pattern, inputs) + node->n_inputs * sizeof made->inputs[0];
+  made = lk_calloc(allocator, 1, bytes);
+  if (made == NULL) return lk_fail_memory(error, "what plans have in common", bytes);
+  lk_plan_body draft = *body;
+  lk_plan_arrays arrays = arrays_of(body);
+  lk_tensor_desc output = lk_plan_body_output(body, 0);
+  made->allocator = allocator;
+  made->n_inputs = (uint8_t)node->n_inputs;
+  made->wish = wishes != NULL ? wishes[0] : LK_LAYOUT_ANY;
+  for (uint32_t i = 0; i < node->n_inputs; i++) {
+    if (lk_op_is_absent(node, i)) continue;
+    const bool is_constant = node->constants[i].content != NULL;
+    made->inputs[i] = is_constant ? node->constants[i].tensor : (lk_tensor){.desc = inputs[i].desc};
+    if (!is_constant) made->at_run |= (uint16_t)(1U << i);
+  }
+  made->n_packed = (uint8_t)body->n_packed;
+  for (uint32_t i = 0; i < body->n_packed; i++) {
+    made->packed[i] = lk_packed_get_name(arrays.packed[i]);
+  }
+  draft.is_compared = false;
+  arrays.outputs = &output;
+  LK_TRY(lk_plan_body_create(&draft, &arrays, &made->body, error));
+  *out_pattern = made;
+  made = NULL;
+
+cleanup:
+  lk_pattern_destroy(made);
+  return status;
+}
+
+void lk_pattern_destroy(lk_pattern *pattern) {
+  if (pattern == NULL) return;
+  lk_free(pattern->allocator, pattern->body); /* its packed constants are not its own */
+  lk_free(pattern->allocator, pattern);
+}
+
+/* ---- further plans ---- */
+
+static bool is_like(const lk_tensor_desc *pattern, const lk_tensor_desc *desc) {
+  if (desc->dtype != pattern->dtype || desc->layout != pattern->layout ||
+      desc->rank != pattern->rank) {
+    return false;
+  }
+  for (uint32_t i = 0; i < desc->rank; i++) {
+    const bool is_one = pattern->dims[i] == 1;
+    if (is_one ? desc->dims[i] != 1 : desc->dims[i] < 2 || pattern->dims[i] < 2) return false;
+  }
+  return lk_tensor_size(desc, "a tensor", NULL, NULL, NULL) == LK_OK;
+}
+
+/* The operand of a post-op is broadcast to the output. */
+static bool fits(const lk_tensor_desc *operand, const lk_tensor_desc *output) {
+  if (operand->rank > output->rank) return false;
+  const uint32_t shift = output->rank - operand->rank;
+  for (uint32_t i = 0; i < operand->rank; i++) {
+    if (operand->dims[i] != 1 && operand->dims[i] != output->dims[i + shift]) return false;
+  }
+  return true;
+}
+
+static bool post_ops_fit(const lk_op_node *node, const lk_tensor *inputs,
+                         const lk_tensor_desc *output) {
+  for (uint32_t i = 0; i < node->n_post_ops; i++) {
+    const int32_t input = node->post_ops[i].input;
+    if (input >= 0 && !fits(&inputs[input].desc, output)) return false;
+  }
+  return true;
+}
+
+static double bytes_of(const lk_tensor_desc *desc) {
+  return (double)lk_elements(desc) * (double)lk_dtype_size(desc->dtype);
+}
+
+/* How many more bytes the step moves than that of the pattern: its other operands are the same. */
+static double more_bytes(const lk_pattern *pattern, const lk_tensor_desc *former_output,
+                         const lk_resizing *of) {
+  double more = 0;
+  for (uint32_t i = 0; i < of->step->n_args; i++) {
+    const lk_step_arg arg = lk_plan_args(pattern->body)[i];
+    if (arg.place == LK_PLACE_OUTPUT) more += bytes_of(of->output) - bytes_of(former_output);
+    if (arg.place != LK_PLACE_INPUT) continue;
+    more += bytes_of(&of->inputs[arg.index].desc) - bytes_of(&pattern->inputs[arg.index].desc);
+  }
+  return more;
+}
+
+/* The sizes of the step in `body`, which is a copy of the pattern's. */
+static bool set_sizes(const lk_pattern *pattern, const lk_tensor_desc *former_output,
+                      const lk_tensor_desc *output, const lk_inference *inferred,
+                      lk_plan_body *body) {
+  lk_step *step = (lk_step *)(uintptr_t)lk_plan_steps(body);
+  const lk_resizing resizing = {.node = inferred->node,
+                                .inputs = inferred->inputs,
+                                .output = output,
+                                .found = inferred->found,
+                                .step = step,
+                                .params = (void *)(uintptr_t)step->params};
+  step->bytes += more_bytes(pattern, former_output, &resizing);
+  return inferred->node->class_->resize(&resizing);
+}
+
+/* The packed constants into `out`; false: one has gone, and none is taken. */
+static bool take_packed(const lk_pattern *pattern, lk_packed **out) {
+  for (uint32_t i = 0; i < pattern->body->n_packed; i++) {
+    out[i] = lk_packed_by_name(&pattern->packed[i]);
+    if (out[i] != NULL) continue;
+    while (i-- > 0) lk_packed_release(out[i]);
+    return false;
+  }
+  return true;
+}
+
+/* Copies the pattern's body. NULL: a packed constant has gone. */
+static lk_status copy_body(const lk_pattern *pattern, const lk_inference *inferred,
+                           lk_plan_body **out_body, lk_error *error) {
+  lk_packed *packed[MOST_PACKED];
+  lk_plan_body draft = *pattern->body;
+  lk_plan_arrays arrays = arrays_of(pattern->body);
+  *out_body = NULL;
+  if (!take_packed(pattern, packed)) return LK_OK;
+  arrays.packed = packed;
+  arrays.outputs = inferred->outputs;
+  if (inferred->node->class_->flops != NULL) {
+    draft.flops = inferred->node->class_->flops(inferred->inputs, inferred->outputs);
+  }
+  const lk_status status = lk_plan_body_create(&draft, &arrays, out_body, error);
+  for (uint32_t i = 0; status != LK_OK && i < draft.n_packed; i++) lk_packed_release(packed[i]);
+  return status;
+}
+
+static bool can_write_over(const lk_tensor *inputs, int32_t over, const lk_tensor_desc *output) {
+  return over < 0 || (lk_elements(&inputs[over].desc) == lk_elements(output) &&
+                      lk_dtype_size(inputs[over].desc.dtype) == lk_dtype_size(output->dtype));
+}
+
+lk_status lk_pattern_resize(const lk_pattern *pattern, const lk_op_node *node,
+                            const lk_tensor *inputs, const lk_layout *wishes,
+                            int32_t in_place_input, lk_plan_body **out_body, lk_error *error) {
+  alignas(max_align_t) unsigned char found[FOUND_BYTES];
+  lk_tensor all[MOST_INPUTS];
+  *out_body = NULL;
+  if (in_place_input != pattern->body->in_place_input) return LK_OK;
+  if ((wishes != NULL ? wishes[0] : LK_LAYOUT_ANY) != pattern->wish) return LK_OK;
+  for (uint32_t i = 0; i < pattern->n_inputs; i++) {
+    all[i] = pattern->inputs[i];
+    if ((pattern->at_run >> i & 1) == 0) continue;
+    if (!is_like(&all[i].desc, &inputs[i].desc)) return LK_OK;
+    memcpy(all[i].desc.dims, inputs[i].desc.dims, inputs[i].desc.rank * sizeof(int64_t));
+  }
+  const lk_tensor_desc former = lk_plan_body_output(pattern->body, 0);
+  lk_tensor_desc output = {.dtype = former.dtype, .rank = LK_RANK_UNKNOWN};
+  const lk_inference inference = {
+      .node = node, .inputs = all, .outputs = &output, .found = found, .copy_of = -1};
+  lk_inference inferred = inference;
+  if (node->class_->infer(&inferred, NULL) != LK_OK) return LK_OK; /* refused with a sentence */
+  output.layout = former.layout;
+  if (!is_like(&former, &output) || !post_ops_fit(node, all, &output) ||
+      !can_write_over(all, in_place_input, &output)) {
+    return LK_OK;
+  }
+  lk_plan_body *body = NULL;
+  LK_RETURN_NOT_OK(copy_body(pattern, &inferred, &body, error));
+  if (body != NULL && !set_sizes(pattern, &former, &output, &inferred, body)) {
+    lk_plan_body_destroy(body);
+    body = NULL;
+  }
+  *out_body = body;
+  return LK_OK;
+}

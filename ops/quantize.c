@@ -1,0 +1,238 @@
+/* QuantizeLinear and DequantizeLinear (ONNX operators of these names): whole numbers for real ones,
+ * by a scale and a zero point, of the whole tensor, along an axis, or for blocks of it. As element
+ * programs: one pass over memory. */
+#include <inttypes.h>
+
+#include "base/status.h"
+#include "base/tensor.h"
+#include "ops/plan/eltwise_steps.h"
+
+enum { X = 0, SCALE = 1, ZERO = 2 };
+
+#define QUANTIZED (LK_TYPE(LK_U8) | LK_TYPE(LK_I8) | LK_TYPE(LK_U16) | LK_TYPE(LK_I16))
+#define REAL (LK_TYPE(LK_F32) | LK_TYPE(LK_F16) | LK_TYPE(LK_BF16))
+
+typedef struct quantize_params {
+  int64_t axis, block;
+  uint32_t dtype; /* of the output; LK_DTYPE_NONE: as the inputs say */
+} quantize_params;
+
+static void parse(lk_attrs *attrs, void *params) {
+  quantize_params *self = params;
+  const int64_t dtype = lk_attrs_int(attrs, "output_dtype", LK_DTYPE_NONE);
+  self->axis = lk_attrs_int(attrs, "axis", 1);
+  self->block = lk_attrs_int(attrs, "block_size", 0);
+  self->dtype = (uint32_t)dtype;
+  if (dtype < 0 || dtype > UINT8_MAX || (dtype != 0 && lk_dtype_size((uint32_t)dtype) == 0)) {
+    lk_attrs_fail(attrs, LK_UNSUPPORTED,
+                  "attribute 'output_dtype' is %" PRId64 ", which is not supported", dtype);
+  }
+  if (self->block < 0) {
+    lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute 'block_size' is %" PRId64 ", at least 0",
+                  self->block);
+  }
+}
+
+/* ---- shapes ---- */
+
+static bool is_single(const lk_tensor_desc *desc) {
+  return lk_shape_is_known(desc) && (desc->rank == 0 || (desc->rank == 1 && desc->dims[0] == 1));
+}
+
+static lk_status fail_shape(const lk_tensor_desc *x, const lk_tensor_desc *given, const char *name,
+                            const quantize_params *params, lk_error *error) {
+  char text[LK_TENSOR_TEXT_CAPACITY], x_text[LK_TENSOR_TEXT_CAPACITY];
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "the %s is %s, it must have one value, one along axis %" PRId64
+                 " of %s, or one for each block of %" PRId64,
+                 name, lk_tensor_text(given, text), params->axis, lk_tensor_text(x, x_text),
+                 params->block);
+}
+
+/* A scale or zero point against X. */
+static lk_status check_shape(const lk_inference *self, uint32_t input, const char *name,
+                             lk_error *error) {
+  const quantize_params *params = self->node->params;
+  const lk_tensor_desc *x = &self->inputs[X].desc, *given = &self->inputs[input].desc;
+  if (!lk_op_has(self->node, input) || !lk_rank_is_known(x) || !lk_rank_is_known(given) ||
+      is_single(given)) {
+    return LK_OK;
+  }
+  uint32_t axis = 0;
+  LK_RETURN_NOT_OK(lk_attr_axis(params->axis, x, &axis, error));
+  if (params->block == 0) {
+    const bool fits = given->rank == 1 && !lk_dims_differ(given->dims[0], x->dims[axis]);
+    return fits ? LK_OK : fail_shape(x, given, name, params, error);
+  }
+  if (given->rank != x->rank) return fail_shape(x, given, name, params, error);
+  for (uint32_t i = 0; i < x->rank; i++) {
+    const int64_t dim = x->dims[i], has = given->dims[i];
+    if (i != axis && lk_dims_differ(dim, has)) {
+      return fail_shape(x, given, name, params, error);
+    }
+    if (i != axis || dim < 0 || has < 0) continue;
+    if (has != (dim + params->block - 1) / params->block) {
+      return fail_shape(x, given, name, params, error);
+    }
+    if (dim % params->block != 0) {
+      return lk_fail(error, LK_UNSUPPORTED,
+                     "%" PRId64 " elements in blocks of %" PRId64 ", whole blocks are supported",
+                     dim, params->block);
+    }
+  }
+  return LK_OK;
+}
+
+static lk_status infer(lk_inference *self, uint32_t dtype, lk_error *error) {
+  const quantize_params *params = self->node->params;
+  const lk_tensor_desc *scale = &self->inputs[SCALE].desc, *zero = &self->inputs[ZERO].desc;
+  LK_RETURN_NOT_OK(check_shape(self, SCALE, "scale", error));
+  LK_RETURN_NOT_OK(check_shape(self, ZERO, "zero point", error));
+  if (lk_op_has(self->node, ZERO) && lk_shape_is_known(scale) && lk_shape_is_known(zero) &&
+      is_single(scale) != is_single(zero)) {
+    return fail_shape(scale, zero, "zero point", params, error);
+  }
+  self->outputs[0].dtype = params->dtype != LK_DTYPE_NONE ? params->dtype : dtype;
+  return lk_infer_same(self, error);
+}
+
+static lk_status infer_quantize(lk_inference *self, lk_error *error) {
+  const quantize_params *params = self->node->params;
+  const uint32_t zero = lk_op_has(self->node, ZERO) ? self->inputs[ZERO].desc.dtype : LK_U8;
+  LK_RETURN_NOT_OK(infer(self, zero, error));
+  if (params->dtype != LK_DTYPE_NONE && (LK_TYPE(params->dtype) & QUANTIZED) == 0) {
+    return lk_fail(error, LK_UNSUPPORTED, "to type %s, which is not supported",
+                   lk_dtype_name(params->dtype));
+  }
+  return LK_OK;
+}
+
+static lk_status infer_dequantize(lk_inference *self, lk_error *error) {
+  return infer(self, self->inputs[SCALE].desc.dtype, error);
+}
+
+/* ---- plans ---- */
+
+static void insert_dim(lk_tensor_desc *desc, uint32_t at, int64_t dim) {
+  for (uint32_t i = desc->rank; i > at; i--) desc->dims[i] = desc->dims[i - 1];
+  desc->dims[at] = dim;
+  desc->rank++;
+}
+
+/* A scale or zero point as an operand that broadcasts: along an axis it is [channels, 1, 1, ...],
+ * of blocks [..., blocks, 1, ...]. */
+static lk_status take(lk_chain *chain, uint32_t input, lk_element_value *out, lk_error *error) {
+  lk_planner *planner = chain->planner;
+  const quantize_params *params = planner->node->params;
+  const uint32_t rank = planner->inputs[X].desc.rank;
+  lk_operand operand;
+  LK_RETURN_NOT_OK(lk_planner_input(planner, input, LK_LAYOUT_PLAIN, &operand, error));
+  lk_tensor_desc *desc = &operand.desc;
+  if (is_single(desc)) {
+    desc->rank = 0;
+  } else if (params->block == 0) {
+    desc->rank = rank - (uint32_t)lk_axis(params->axis, rank);
+    for (uint32_t i = 1; i < desc->rank; i++) desc->dims[i] = 1;
+  } else {
+    insert_dim(desc, (uint32_t)lk_axis(params->axis, rank) + 1, 1);
+  }
+  *out = lk_chain_operand(chain, &operand);
+  return LK_OK;
+}
+
+/* X and output 0 with the axis as blocks, and in each its elements: so scales broadcast. */
+static lk_status split_blocks(lk_chain *chain, lk_operand *x, lk_error *error) {
+  const quantize_params *params = chain->planner->node->params;
+  lk_operand *const operands[] = {x, &chain->to};
+  const uint32_t rank = x->desc.rank;
+  if (params->block == 0 || is_single(&chain->planner->inputs[SCALE].desc)) return LK_OK;
+  if (rank == LK_MAX_RANK) {
+    return lk_fail(error, LK_UNSUPPORTED, "blocks of a tensor of rank %" PRIu32 ", at most %d",
+                   rank, LK_MAX_RANK - 1);
+  }
+  const uint32_t axis = (uint32_t)lk_axis(params->axis, rank);
+  for (size_t i = 0; i < sizeof operands / sizeof operands[0]; i++) {
+    operands[i]->desc.dims[axis] /= params->block;
+    insert_dim(&operands[i]->desc, axis + 1, params->block);
+  }
+  return LK_OK;
+}
+
+/* X, in the output's layout; blocks want the plain one. */
+static lk_status begin(lk_planner *planner, lk_chain *chain, lk_element_value *out_x,
+                       lk_error *error) {
+  const quantize_params *params = planner->node->params;
+  lk_operand x, to;
+  const lk_layout layout = params->block != 0 ? LK_LAYOUT_PLAIN : planner->inputs[X].desc.layout;
+  LK_RETURN_NOT_OK(lk_planner_input(planner, X, layout, &x, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to, error));
+  lk_chain_begin_at(planner, &to, chain);
+  LK_RETURN_NOT_OK(split_blocks(chain, &x, error));
+  *out_x = lk_chain_operand(chain, &x);
+  return LK_OK;
+}
+
+/* The least and largest number of a type. */
+static void range_of(uint32_t dtype, float *out_least, float *out_largest) {
+  const bool is_signed = dtype == LK_I8 || dtype == LK_I16;
+  const float range = lk_dtype_size(dtype) == 1 ? 256 : 65536;
+  *out_least = is_signed ? -range / 2 : 0;
+  *out_largest = *out_least + range - 1;
+}
+
+/* saturate(round(x / scale) + zero point), ties to even. */
+static lk_status plan_quantize(lk_planner *planner, lk_error *error) {
+  lk_chain chain;
+  lk_element_value x, scale, zero;
+  float least, largest;
+  LK_RETURN_NOT_OK(begin(planner, &chain, &x, error));
+  LK_RETURN_NOT_OK(take(&chain, SCALE, &scale, error));
+  lk_element_program *program = &chain.program;
+  x = lk_element_cast(program, x, LK_F32);
+  lk_element_value y = lk_element_binary(program, LK_ELEMENT_DIV, x, scale);
+  y = lk_element_unary(program, LK_ELEMENT_ROUND, y, 0, 0);
+  if (lk_op_has(planner->node, ZERO)) {
+    LK_RETURN_NOT_OK(take(&chain, ZERO, &zero, error));
+    y = lk_element_binary(program, LK_ELEMENT_ADD, y, lk_element_cast(program, zero, LK_F32));
+  }
+  range_of(chain.to.desc.dtype, &least, &largest);
+  y = lk_element_unary(program, LK_ELEMENT_CLIP, y, least, largest);
+  chain.value = lk_element_cast(program, y, chain.to.desc.dtype);
+  return lk_chain_end(&chain, error);
+}
+
+/* (x - zero point) scale */
+static lk_status plan_dequantize(lk_planner *planner, lk_error *error) {
+  lk_chain chain;
+  lk_element_value x, scale, zero;
+  LK_RETURN_NOT_OK(begin(planner, &chain, &x, error));
+  lk_element_program *program = &chain.program;
+  if (lk_op_has(planner->node, ZERO)) {
+    LK_RETURN_NOT_OK(take(&chain, ZERO, &zero, error));
+    x = lk_element_binary(program, LK_ELEMENT_SUB, x, zero);
+  }
+  LK_RETURN_NOT_OK(take(&chain, SCALE, &scale, error));
+  const lk_element_value real = lk_element_cast(program, x, LK_F32);
+  const lk_element_value y = lk_element_binary(program, LK_ELEMENT_MUL, real, scale);
+  chain.value = lk_element_cast(program, y, chain.to.desc.dtype);
+  return lk_chain_end(&chain, error);
+}
+
+#define QUANTIZE_ROW(name, summary_text, letters, ...)                                             \
+  LK_OP_ROW(name, "", 10, summary_text, .flags = LK_OP_QUANTIZES, .min_inputs = 2,                 \
+            .max_inputs = 3, .max_outputs = 1, .input_types = letters, .output_types = "?",        \
+            .types = {__VA_ARGS__}),                                                               \
+      .params_size = sizeof(quantize_params), .parse = parse
+
+const lk_op_class lk_op_quantize_linear = {
+    QUANTIZE_ROW("QuantizeLinear", "saturate(round(x / scale) + zero point)", "TUV",
+                 REAL | LK_TYPE(LK_I32), REAL, QUANTIZED),
+    .infer = infer_quantize,
+    .plan = plan_quantize,
+};
+const lk_op_class lk_op_dequantize_linear = {
+    QUANTIZE_ROW("DequantizeLinear", "(x - zero point) scale", "TUT", QUANTIZED | LK_TYPE(LK_I32),
+                 REAL),
+    .infer = infer_dequantize,
+    .plan = plan_dequantize,
+};

@@ -1,0 +1,83 @@
+/* Range: numbers at equal distances. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/status.h"
+#include "base/tensor.h"
+#include "ops/kernel/cast.h"
+#include "ops/kernel/range.h"
+#include "ops/plan/moves.h"
+
+enum { START = 0, LIMIT = 1, DELTA = 2, N_INPUTS = 3 };
+
+/* How many numbers: integers without overflow, others as the specification has it. */
+static int64_t count_of(const lk_range *range, const int64_t *whole, const double *real) {
+  if (range->is_float) {
+    const double count = ceil((real[LIMIT] - real[START]) / real[DELTA]);
+    return count > 0 ? (count < 0x1p62 ? (int64_t)count : -1) : count <= 0 ? 0 : -1;
+  }
+  const bool up = whole[DELTA] > 0;
+  if (up ? whole[START] >= whole[LIMIT] : whole[START] <= whole[LIMIT]) return 0;
+  const uint64_t room = up ? (uint64_t)whole[LIMIT] - (uint64_t)whole[START]
+                           : (uint64_t)whole[START] - (uint64_t)whole[LIMIT];
+  const uint64_t step = up ? (uint64_t)whole[DELTA] : 0 - (uint64_t)whole[DELTA];
+  const uint64_t count = (room - 1) / step + 1;
+  return count <= INT64_MAX ? (int64_t)count : -1;
+}
+
+/* `found` is the lk_range. */
+static lk_status infer(lk_inference *self, lk_error *error) {
+  lk_range room, *range = self->found != NULL ? self->found : &room;
+  int64_t whole[N_INPUTS];
+  double real[N_INPUTS];
+  lk_shape_open(&self->outputs[0], 1);
+  for (uint32_t i = 0; i < N_INPUTS; i++) {
+    const lk_tensor *input = &self->inputs[i];
+    if (lk_shape_is_known(&input->desc) && lk_elements(&input->desc) != 1) {
+      return lk_refuse(&input->desc, "the range", "of one start, limit and delta", error);
+    }
+    if (!lk_infer_knows(self, i)) return LK_OK;
+    lk_cast_one(input->desc.dtype, input->data, LK_I64, &whole[i]);
+    lk_cast_one(input->desc.dtype, input->data, LK_F64, &real[i]);
+  }
+  const bool is_float = (LK_TYPES_FLOAT >> self->inputs[START].desc.dtype & 1) != 0;
+  *range = (lk_range){.is_float = is_float,
+                      .start = whole[START],
+                      .delta = whole[DELTA],
+                      .first = real[START],
+                      .between = real[DELTA]};
+  const bool is_zero = is_float ? real[DELTA] == 0 : whole[DELTA] == 0;
+  range->count = is_zero ? -1 : count_of(range, whole, real);
+  self->outputs[0].dims[0] = range->count;
+  if (range->count >= 0) return lk_shape_check(&self->outputs[0], "the range", error);
+  return lk_fail(error, LK_OUT_OF_RANGE,
+                 "failed to count from %g to %g by %g: must be by a number other than 0, and have "
+                 "less than 2^62 steps",
+                 real[START], real[LIMIT], real[DELTA]);
+}
+
+static lk_status plan(lk_planner *planner, lk_error *error) {
+  const lk_range *range = planner->found;
+  lk_operand to, wide;
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &to, error));
+  wide = to;
+  wide.desc.dtype = range->is_float ? LK_F64 : LK_I64;
+  const bool is_wide = wide.desc.dtype == to.desc.dtype;
+  if (!is_wide) {
+    const lk_tensor_desc desc = wide.desc;
+    LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &wide, error));
+  }
+  LK_RETURN_NOT_OK(
+      lk_planner_kernel(planner, lk_range_kernel, "range", range, sizeof *range, &wide, 1, error));
+  return is_wide ? LK_OK : lk_plan_cast(planner, &wide, &to, error);
+}
+
+const lk_op_class lk_op_range = {
+    LK_OP_ROW("Range", "", 11, "numbers at equal distances", .min_inputs = 3, .max_inputs = 3,
+              .max_outputs = 1, .input_types = "T", .output_types = "T",
+              .types = {LK_TYPES_FLOAT | LK_TYPE(LK_I16) | LK_TYPE(LK_I32) | LK_TYPE(LK_I64)},
+              .shape_inputs = 1u << START | 1u << LIMIT | 1u << DELTA),
+    .found_size = sizeof(lk_range),
+    .infer = infer,
+    .plan = plan,
+};

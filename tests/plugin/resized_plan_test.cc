@@ -1,0 +1,245 @@
+// Own plans of an op that has been bound to other sizes before: each is what a plan that is built
+// from the beginning is, to the bit of its results.
+#include <thread>
+
+#include "tests/plugin/handles.h"
+
+namespace {
+
+using lk::api;
+using lk::Dims;
+using lk::Op;
+using lk::Plan;
+using lk::Value;
+
+struct Case {
+  const char *text;
+  Dims w;
+  int64_t groups = 1, stride = 1, dilation = 1, pad = 0;
+  bool bias = true, same = false; // padding by auto_pad
+  std::vector<lk_post_op_kind> post_ops = {};
+  // The dimensions that the last post-op's operand has of the output; it is 1 along others.
+  std::string operand = ""; // of "NCHW"
+  lk_layout layout = LK_LAYOUT_CHANNELS_LAST;
+};
+
+const Case CASES[] = {
+    {"pointwise", {24, 8, 1, 1}},
+    {"of a window", {24, 8, 3, 3}, 1, 1, 1, 1},
+    {"of three channels", {16, 3, 3, 3}, 1, 2, 1, 1},
+    {"of many channels, dilated", {16, 40, 3, 3}, 1, 2, 2, 2},
+    {"with the padding of sizes", {16, 8, 3, 3}, 1, 2, 1, 0, true, true},
+    {"of groups", {32, 16, 3, 3}, 2, 1, 1, 1},
+    {"depthwise", {40, 1, 5, 5}, 40, 1, 1, 2, false, false, {LK_POST_RELU}},
+    {"depthwise, chained", {16, 1, 3, 3}, 16, 2, 1, 1, true, false, {LK_POST_MUL}, "NC"},
+    {"plus a tensor", {8, 8, 1, 1}, 1, 1, 1, 0, true, false, {LK_POST_ADD}, "NCHW"},
+    {"times channels", {8, 8, 3, 3}, 1, 1, 1, 1, true, false, {LK_POST_MUL}, "C"},
+    {"plus pixels", {8, 8, 3, 3}, 1, 1, 1, 1, true, false, {LK_POST_SIGMOID, LK_POST_ADD}, "NHW"},
+    {"plus a line", {8, 8, 3, 3}, 1, 1, 1, 1, true, false, {LK_POST_ADD}, "W"},
+    {"plain", {24, 8, 3, 3}, 1, 1, 1, 1, true, false, {}, "", LK_LAYOUT_PLAIN},
+};
+
+// Batch, height and width. Some are 1, one has no pixels, some are smaller than a window.
+const std::vector<Dims> SIZES = {{1, 9, 9},  {1, 12, 31}, {1, 40, 17}, {3, 9, 9}, {1, 1, 1},
+                                 {1, 1, 9},  {2, 9, 1},   {1, 0, 9},   {1, 9, 8}, {1, 3, 2},
+                                 {1, 5, 50}, {2, 64, 64}, {1, 1, 30},  {1, 9, 9}};
+
+// An op of a case. Inputs: x, weights, bias where there is one, the operand of the last post-op.
+class Node {
+public:
+  Node(lk_executor *executor, const Case &c)
+      : c_(c), w_(lk::random(c.w, 2)), b_(lk::random({c.w[0]}, 3)) {
+    const lk_tensor tensors[] = {{w_.desc, w_.bytes.data()}, {b_.desc, b_.bytes.data()}};
+    std::vector<lk_node_input> inputs(1);
+    inputs.push_back({&tensors[0], 0, 0});
+    if (c.bias) inputs.push_back({&tensors[1], 0, 0});
+    n_own_ = inputs.size();
+    std::vector<lk_post_op> post_ops;
+    for (const lk_post_op_kind kind : c.post_ops) {
+      lk_post_op post_op = {};
+      post_op.kind = static_cast<uint32_t>(kind);
+      post_op.input = LK_POST_OP_IS_BINARY(kind) ? static_cast<int32_t>(n_own_) : -1;
+      post_ops.push_back(post_op);
+    }
+    if (!c.operand.empty()) inputs.emplace_back();
+    n_inputs_ = static_cast<uint32_t>(inputs.size());
+    const int64_t strides[] = {c.stride, c.stride}, dilations[] = {c.dilation, c.dilation},
+                  pads[] = {c.pad, c.pad, c.pad, c.pad};
+    lk_attr attrs[] = {{"group", LK_ATTR_INTS, 1, &c.groups},
+                       {"strides", LK_ATTR_INTS, 2, strides},
+                       {"dilations", LK_ATTR_INTS, 2, dilations},
+                       {"pads", LK_ATTR_INTS, 4, pads}};
+    if (c.same) attrs[3] = {"auto_pad", LK_ATTR_STRING, 10, "SAME_UPPER"};
+    lk_node_desc desc = host_node("Conv", inputs.data(), n_inputs_);
+    desc.attrs = attrs;
+    desc.n_attrs = 4;
+    desc.post_ops = post_ops.data();
+    desc.n_post_ops = static_cast<uint32_t>(post_ops.size());
+    status_ = api()->op_create(executor, &desc, op_.out(), LK_ERR);
+  }
+
+  lk_status status() const { return status_; }
+
+  lk_status bind(const Dims &size, uint32_t flags, Plan *plan, lk_error *error) const {
+    std::vector<lk_tensor> inputs(n_inputs_);
+    inputs[0].desc = lk::desc_of(LK_F32, x_dims(size), c_.layout);
+    if (n_inputs_ > n_own_) inputs[n_own_].desc = lk::desc_of(LK_F32, operand_dims(size));
+    lk_bind_desc desc = host_bind(inputs.data(), n_inputs_);
+    desc.wishes = &c_.layout;
+    desc.flags = flags;
+    return lk::bind(op_, desc, plan, error);
+  }
+
+  // The bytes of the output.
+  std::vector<uint8_t> run(lk_executor *executor, lk_plan *plan, const Dims &size) const {
+    lk_tensor_desc out;
+    uint64_t bytes = 0;
+    LK_EXPECT_OK(api()->plan_output(plan, 0, &out, LK_ERR));
+    LK_EXPECT_OK(api()->tensor_bytes(&out, &bytes, LK_ERR));
+    const lk::Memory x = lk::random(x_dims(size), 5).in(c_.layout),
+                     operand = lk::random(operand_dims(size), 6).in(LK_LAYOUT_PLAIN), to(bytes);
+    std::vector<void *> inputs(n_inputs_);
+    inputs[0] = x.data();
+    if (n_inputs_ > n_own_) inputs[n_own_] = operand.data();
+    LK_EXPECT_OK(lk::run(executor, plan, inputs, to.data(), LK_ERR));
+    const auto *begin = static_cast<const uint8_t *>(to.data());
+    return {begin, begin + bytes};
+  }
+
+private:
+  Dims x_dims(const Dims &size) const { return {size[0], c_.w[1] * c_.groups, size[1], size[2]}; }
+  Dims operand_dims(const Dims &size) const {
+    Dims dims = {size[0], c_.w[0], 0, 0};
+    for (size_t i = 2; i < 4; i++) {
+      const int64_t room = size[i - 1] + 2 * c_.pad - c_.dilation * (c_.w[i] - 1) - 1;
+      dims[i] = room < 0 ? 0 : room / c_.stride + 1;
+    }
+    for (size_t i = 0; i < 4; i++) {
+      if (c_.operand.find("NCHW"[i]) == std::string::npos) dims[i] = 1;
+    }
+    return dims;
+  }
+
+  Case c_;
+  Value w_, b_; // lent
+  uint32_t n_inputs_ = 0;
+  size_t n_own_ = 0;
+  lk_status status_;
+  Op op_;
+};
+
+void expect_same_plan(lk_plan *own, lk_plan *built) {
+  lk_tensor_desc a, b;
+  LK_ASSERT_OK(api()->plan_output(own, 0, &a, LK_ERR));
+  LK_ASSERT_OK(api()->plan_output(built, 0, &b, LK_ERR));
+  EXPECT_EQ(std::memcmp(&a, &b, sizeof a), 0);
+  const lk_plan_info of_own = host_plan_info(own), of_built = host_plan_info(built);
+  EXPECT_EQ(of_own.scratch_bytes, of_built.scratch_bytes);
+  EXPECT_EQ(of_own.alias_input, of_built.alias_input);
+  EXPECT_EQ(of_own.n_reorders, of_built.n_reorders);
+  EXPECT_EQ(of_own.flops, of_built.flops);
+  ASSERT_EQ(of_own.n_steps, of_built.n_steps);
+  for (uint32_t i = 0; i < of_own.n_steps; i++) {
+    lk_step_info x = {}, y = {};
+    x.struct_size = y.struct_size = sizeof x;
+    LK_ASSERT_OK(api()->plan_step(own, i, &x, LK_ERR));
+    const std::string kind = x.kind, tiles = x.tiles;
+    LK_ASSERT_OK(api()->plan_step(built, i, &y, LK_ERR));
+    EXPECT_EQ(kind, y.kind);
+    EXPECT_EQ(tiles, y.tiles);
+    EXPECT_EQ(x.flops, y.flops);
+    EXPECT_EQ(x.bytes, y.bytes);
+  }
+}
+
+TEST(ResizedPlan, IsThePlanThatWouldBeBuilt) {
+  lk::Context context = lk::open();
+  lk::Executor executor = lk::executor_in(context);
+  for (const Case &c : CASES) {
+    SCOPED_TRACE(c.text);
+    // Plans of the first size that a node has are where the others come from.
+    for (size_t first = 0; first < SIZES.size(); first += 3) {
+      const Node node(executor, c);
+      LK_ASSERT_OK(node.status());
+      for (size_t i = 0; i < SIZES.size() + 2; i++) {
+        const Dims &size = SIZES[i < 2 ? first : i - 2];
+        SCOPED_TRACE(::testing::PrintToString(size));
+        Plan own, built;
+        lk_error own_error, built_error;
+        const lk_status status = node.bind(size, LK_BIND_OWN, &own, &own_error);
+        ASSERT_EQ(status, node.bind(size, 0, &built, &built_error));
+        if (status != LK_OK) {
+          EXPECT_STREQ(own_error.message, built_error.message);
+          continue;
+        }
+        expect_same_plan(own, built);
+        EXPECT_EQ(node.run(executor, own, size), node.run(executor, built, size));
+      }
+    }
+  }
+}
+
+TEST(ResizedPlan, IsBuiltWhereItsWeightsAreGone) {
+  lk::Context context = lk::open();
+  lk::Executor executor = lk::executor_in(context);
+  const Node node(executor, CASES[1]);
+  LK_ASSERT_OK(api()->cache_set_weights_capacity(context, 0, LK_ERR));
+  std::vector<uint8_t> expected;
+  for (int i = 0; i < 4; i++) {
+    Plan plan;
+    LK_ASSERT_OK(node.bind(SIZES[1], LK_BIND_OWN, &plan, LK_ERR));
+    const std::vector<uint8_t> bytes = node.run(executor, plan, SIZES[1]);
+    if (i == 0) expected = bytes;
+    EXPECT_EQ(bytes, expected);
+    plan.reset();
+    EXPECT_EQ(lk::stats(context).weights_bytes, 0u) << "a node alone keeps no packed weights";
+  }
+  EXPECT_EQ(lk::stats(context).weights_packed, 4u) << "once for each plan";
+}
+
+TEST(ResizedPlan, OfManyThreads) {
+  lk::Context context = lk::open();
+  lk::Executor executor = lk::executor_in(context);
+  const Node node(executor, CASES[8]);
+  std::vector<std::vector<uint8_t>> expected;
+  for (const Dims &size : {SIZES[0], SIZES[1], SIZES[2]}) {
+    Plan built;
+    LK_ASSERT_OK(node.bind(size, 0, &built, LK_ERR));
+    expected.push_back(node.run(executor, built, size));
+  }
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < 4; t++) {
+    threads.emplace_back([&, t] {
+      for (size_t i = t; i < t + 30; i++) {
+        Plan plan;
+        LK_EXPECT_OK(node.bind(SIZES[i % 3], LK_BIND_OWN, &plan, LK_ERR));
+        EXPECT_EQ(node.run(executor, plan, SIZES[i % 3]), expected[i % 3]);
+      }
+    });
+  }
+  for (std::thread &thread : threads) thread.join();
+}
+
+TEST(ResizedPlanFaults, LeaveNothingBehind) {
+  lk::fail_every_allocation([&](const lk::FailingAllocator &allocator) {
+    lk_context *context = nullptr;
+    lk_status status = host_context_create(LK_CACHE_SHARED, 1, allocator.get(), &context, LK_ERR);
+    if (status != LK_OK) return status;
+    {
+      lk::Executor executor;
+      status = api()->executor_create(context, "own", executor.out(), LK_ERR);
+      if (status == LK_OK) {
+        const Node node(executor, CASES[9]);
+        status = node.status();
+        for (size_t i = 0; status == LK_OK && i < 4; i++) {
+          Plan plan;
+          status = node.bind(SIZES[i], LK_BIND_OWN, &plan, LK_ERR);
+        }
+      }
+    }
+    api()->context_destroy(context);
+    return status;
+  });
+}
+
+} // namespace

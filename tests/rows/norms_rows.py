@@ -1,0 +1,89 @@
+"""Norms over dimensions, channels and groups."""
+
+import numpy
+
+from case import Case, axis, pick, row, shape, values
+
+
+def layer(rng, scales, opset, before=0, domain_axis=True):
+    """A tensor, others of its shape, and scales that broadcast to it."""
+    dims = shape(rng, low=1, high=6, largest=6, empty=0)
+    dims[-1] = int(rng.integers(1, 70))
+    attributes = {"epsilon": float(pick(rng, [1e-5, 1e-3, 0.5]))}
+    at = -1
+    if domain_axis:
+        at = axis(rng, len(dims))
+        attributes["axis"] = at
+    inputs = [values(rng, dims) for _ in range(1 + before)]
+    inputs += [values(rng, dims[at:]) for _ in range(scales)]
+    return Case(inputs, attributes, opset=opset, tolerance=1e-4)
+
+
+@row("LayerNormalization")
+def layer_normalization(rng):
+    case = layer(rng, int(rng.integers(1, 3)), 17)
+    case.n_outputs = int(rng.integers(1, 4))
+    return case
+
+
+@row("RMSNormalization")
+def rms_normalization(rng):
+    return layer(rng, 1, 23)
+
+
+@row("SimplifiedLayerNormalization")
+def simplified_layer_normalization(rng):
+    case = layer(rng, 1, 17)
+    case.expected = by_rms(case, 0)
+    return case
+
+
+def by_rms(case, before):
+    """What divides by the root of the mean of squares; `before`: inputs that are added."""
+
+    def expected(inputs):
+        x = inputs[0].astype(numpy.float64)
+        for other in inputs[1:1 + before]:
+            x = x + other
+        first = case.attributes.get("axis", -1) % x.ndim
+        axes = tuple(range(first, x.ndim))
+        mean = numpy.mean(x * x, axis=axes, keepdims=True)
+        y = x / numpy.sqrt(mean + case.attributes["epsilon"]) * inputs[1 + before]
+        return [y.astype(numpy.float32)]
+
+    return expected
+
+
+def skip(rng, scales):
+    case = layer(rng, scales, 17, before=1, domain_axis=False)
+    batch, length, width = (int(rng.integers(1, 6)) for _ in range(3))
+    case.inputs = [values(rng, [batch, length, width]) for _ in range(2)]
+    case.inputs += [values(rng, [width]) for _ in range(scales)]
+    return case
+
+
+@row("SkipLayerNormalization", "com.microsoft")
+def skip_layer_normalization(rng):
+    return skip(rng, int(rng.integers(1, 4)))
+
+
+@row("SkipSimplifiedLayerNormalization", "com.microsoft")
+def skip_simplified_layer_normalization(rng):
+    return skip(rng, int(rng.integers(1, 3)))
+
+
+@row("InstanceNormalization")
+def instance_normalization(rng):
+    dims = shape(rng, low=3, high=5, largest=9, empty=0)
+    inputs = [values(rng, dims), values(rng, dims[1:2]), values(rng, dims[1:2])]
+    return Case(inputs, {"epsilon": 1e-3}, opset=17, tolerance=1e-4)
+
+
+@row("GroupNormalization")
+def group_normalization(rng):
+    groups, each = int(rng.integers(1, 5)), int(rng.integers(1, 5))
+    dims = [int(rng.integers(1, 4)), groups * each] + shape(rng, 1, 3, 6, 0)
+    opset = pick(rng, [18, 21])
+    scales = [groups if opset == 18 else groups * each]
+    inputs = [values(rng, dims), values(rng, scales), values(rng, scales)]
+    return Case(inputs, {"num_groups": groups, "epsilon": 1e-3}, opset=opset, tolerance=1e-4)
