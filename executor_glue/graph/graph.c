@@ -13,11 +13,17 @@ lk_status lk_graph_create(const lk_allocator *allocator, lk_graph **out_graph, l
   lk_graph *graph = lk_calloc(allocator, 1, sizeof *graph);
   if (graph == NULL) return lk_fail_memory(error, "a graph", sizeof *graph);
   graph->allocator = allocator;
+  graph->scope = "";
   graph->memory = lk_bump_begin(allocator, NULL, 0, CHUNK_BYTES);
   graph->model = (lk_model_info){
       .struct_size = sizeof graph->model, .producer_name = "", .producer_version = ""};
   *out_graph = graph;
   return LK_OK;
+}
+
+void lk_node_destroy_bodies(lk_node *node) {
+  for (uint32_t i = 0; i < node->n_bodies; i++) lk_graph_destroy(node->bodies[i].graph);
+  node->n_bodies = 0;
 }
 
 void lk_graph_destroy(lk_graph *graph) {
@@ -27,6 +33,7 @@ void lk_graph_destroy(lk_graph *graph) {
     lk_value *value = &graph->values[i];
     if (value->constant_kind == LK_CONSTANT_OWNED) lk_free(allocator, value->constant.data);
   }
+  for (size_t i = 0; i < graph->n_nodes; i++) lk_node_destroy_bodies(&graph->nodes[i]);
   lk_bump_end(&graph->memory);
   lk_free(allocator, graph->values);
   lk_free(allocator, graph->nodes);
@@ -139,6 +146,7 @@ lk_node_desc lk_node_describe(const lk_graph *graph, const lk_node *node,
                        .op_type = node->op_type,
                        .domain = node->domain,
                        .output_name = node->name,
+                       .scope = graph->scope,
                        .opset = node->opset,
                        .n_inputs = node->n_inputs,
                        .n_outputs = node->n_outputs,

@@ -46,6 +46,17 @@ typedef struct lk_value {
   bool is_input, is_output;
 } lk_value;
 
+typedef struct lk_graph lk_graph;
+
+/* A graph within a node: a branch of If, what Loop and Scan repeat. It reads nothing but its own
+ * inputs: values that it captured from around it have become inputs of the node, and of the body,
+ * behind those that the operator gives it. */
+typedef struct lk_body {
+  const char *name; /* of the attribute: "then_branch" */
+  lk_graph *graph;
+  uint32_t n_captured; /* the last of the body's inputs */
+} lk_body;
+
 typedef struct lk_node {
   const char *op_type, *domain, *name; /* name may be ""; domain "" is ai.onnx */
   const char *fused;                   /* what passes put in: "batch_norm,relu"; "" */
@@ -56,6 +67,9 @@ typedef struct lk_node {
   int32_t *outputs; /* values; LK_NO_VALUE: not wanted */
   lk_attr *attrs;
   lk_post_op *post_ops; /* input numbers are positions in `inputs` */
+  /* The last inputs are what bodies captured, in the order of the bodies. */
+  lk_body *bodies;
+  uint32_t n_bodies;
   bool dead;
 } lk_node;
 
@@ -63,21 +77,22 @@ typedef struct lk_metadata {
   const char *key, *value;
 } lk_metadata;
 
-typedef struct lk_graph {
+struct lk_graph {
   const lk_allocator *allocator;
   lk_bump memory; /* lk_graph_alloc's */
   lk_value *values;
   lk_node *nodes;
   int32_t *inputs, *outputs; /* values, in the order of the model */
   lk_metadata *metadata;
+  const char *scope;   /* "": the main graph; of a body, a text that no other has */
   lk_model_info model; /* of the file; in the graph's memory */
   size_t n_values, n_nodes, n_inputs, n_outputs, n_metadata;
   size_t values_capacity, nodes_capacity, inputs_capacity, outputs_capacity, metadata_capacity;
   size_t n_nodes_in_file;
-} lk_graph;
+};
 
 lk_status lk_graph_create(const lk_allocator *allocator, lk_graph **out_graph, lk_error *error);
-void lk_graph_destroy(lk_graph *graph); /* NULL is allowed */
+void lk_graph_destroy(lk_graph *graph); /* and the bodies of its nodes; NULL is allowed */
 
 /* Memory and strings that live as long as the graph; NULL when there is no memory. */
 void *lk_graph_alloc(lk_graph *graph, size_t bytes);
@@ -122,6 +137,10 @@ lk_node_desc lk_node_describe(const lk_graph *graph, const lk_node *node,
 int64_t lk_node_attr_int(const lk_node *node, const char *name, int64_t fallback);
 float lk_node_attr_float(const lk_node *node, const char *name, float fallback);
 bool lk_node_is(const lk_node *node, const char *op_type); /* alive, in ai.onnx */
+void lk_node_destroy_bodies(lk_node *node); /* Nothing may run them any more. */
+
+/* How many of the inputs were captured by bodies. */
+uint32_t lk_node_captured(const lk_node *node);
 /* How many inputs are the operator's own: those behind them belong to its post-ops only. */
 uint32_t lk_node_own_inputs(const lk_node *node);
 
@@ -142,6 +161,10 @@ lk_status lk_node_note_fused(lk_graph *graph, int32_t node, const char *what, lk
 void lk_node_set_output(lk_graph *graph, int32_t node, uint32_t index, int32_t value);
 /* Makes `value` a constant of the graph that takes over `data` (from the graph's allocator). */
 void lk_value_set_constant(lk_graph *graph, int32_t value, const lk_tensor_desc *desc, void *data);
+/* Makes `value` a constant of the graph with a copy of the elements of `from`. The errors are
+ * lk_tensor_size's, and LK_OUT_OF_MEMORY. */
+lk_status lk_value_copy_constant(lk_graph *graph, int32_t value, const lk_tensor *from,
+                                 lk_error *error);
 /* Makes `value` a constant whose bytes stay where they are, until a program has been made. */
 void lk_value_lend_constant(lk_graph *graph, int32_t value, const lk_tensor *constant);
 /* The element type: a constant's own, else the declared one; LK_DTYPE_NONE: not known. */

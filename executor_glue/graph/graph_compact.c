@@ -91,6 +91,14 @@ static lk_status copy_node(const lk_node *old, lk_graph *to, const int32_t *numb
   for (uint32_t i = 0; i < old->n_outputs; i++) {
     if (old->outputs[i] != LK_NO_VALUE) node->outputs[i] = numbers[old->outputs[i]];
   }
+  node->bodies = lk_graph_alloc(to, old->n_bodies * sizeof *node->bodies);
+  if (node->bodies == NULL) {
+    return lk_fail_memory(error, "bodies", old->n_bodies * sizeof *node->bodies);
+  }
+  for (uint32_t i = 0; i < old->n_bodies; i++) {
+    node->bodies[i] = old->bodies[i];
+    LK_RETURN_NOT_OK(copy_text(to, old->bodies[i].name, &node->bodies[i].name, error));
+  }
   return LK_OK;
 }
 
@@ -118,6 +126,14 @@ static lk_status copy_metadata(const lk_graph *from, lk_graph *to, lk_error *err
   return LK_OK;
 }
 
+/* The copies know where bodies are already, but not that they have them. */
+static void move_bodies(lk_graph *from, lk_graph *to) {
+  for (size_t i = 0; i < from->n_nodes; i++) {
+    to->nodes[i].n_bodies = from->nodes[i].n_bodies;
+    from->nodes[i].n_bodies = 0;
+  }
+}
+
 static void move_constants(lk_graph *from, lk_graph *to, const int32_t *numbers) {
   for (size_t i = 0; i < from->n_values; i++) {
     if (numbers[i] == LK_NO_VALUE || from->values[i].constant_kind != LK_CONSTANT_OWNED) continue;
@@ -139,10 +155,12 @@ lk_status lk_graph_compact(lk_graph *graph, lk_error *error) {
   for (size_t i = 0; i < graph->n_nodes; i++) {
     LK_TRY(copy_node(&graph->nodes[i], made, numbers, error));
   }
+  LK_TRY(copy_text(made, graph->scope, &made->scope, error));
   LK_TRY(copy_model_info(&graph->model, made, error));
   LK_TRY(copy_metadata(graph, made, error));
   made->n_nodes_in_file = graph->n_nodes_in_file;
   move_constants(graph, made, numbers);
+  move_bodies(graph, made);
   const lk_graph old = *graph;
   *graph = *made;
   *made = old;

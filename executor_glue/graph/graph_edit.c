@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/tensor.h"
 #include "executor_glue/graph/graph.h"
 
 /* The data of an attribute of one number; NULL: there is none of that name and type. */
@@ -30,6 +31,12 @@ float lk_node_attr_float(const lk_node *node, const char *name, float fallback) 
 
 bool lk_node_is(const lk_node *node, const char *op_type) {
   return !node->dead && node->domain[0] == '\0' && strcmp(node->op_type, op_type) == 0;
+}
+
+uint32_t lk_node_captured(const lk_node *node) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < node->n_bodies; i++) n += node->bodies[i].n_captured;
+  return n;
 }
 
 uint32_t lk_node_own_inputs(const lk_node *node) {
@@ -70,6 +77,7 @@ void lk_graph_replace_values(lk_graph *graph, const int32_t *replacement) {
 void lk_graph_remove_node(lk_graph *graph, int32_t node_number) {
   lk_node *node = &graph->nodes[node_number];
   node->dead = true;
+  lk_node_destroy_bodies(node);
   for (uint32_t i = 0; i < node->n_outputs; i++) {
     if (node->outputs[i] == LK_NO_VALUE) continue;
     lk_value *value = &graph->values[node->outputs[i]];
@@ -138,6 +146,18 @@ static void set_constant(lk_graph *graph, int32_t value_number, lk_constant_kind
 
 void lk_value_set_constant(lk_graph *graph, int32_t value, const lk_tensor_desc *desc, void *data) {
   set_constant(graph, value, LK_CONSTANT_OWNED, desc, data);
+}
+
+lk_status lk_value_copy_constant(lk_graph *graph, int32_t value, const lk_tensor *from,
+                                 lk_error *error) {
+  const char *name = graph->values[value].name;
+  int64_t bytes = 0;
+  LK_RETURN_NOT_OK(lk_tensor_size(&from->desc, name, NULL, &bytes, error));
+  void *data = lk_alloc_aligned(graph->allocator, (size_t)bytes, LK_DATA_ALIGNMENT);
+  if (data == NULL) return lk_fail_memory(error, name, (size_t)bytes);
+  if (bytes > 0) memcpy(data, from->data, (size_t)bytes);
+  lk_value_set_constant(graph, value, &from->desc, data);
+  return LK_OK;
 }
 
 void lk_value_lend_constant(lk_graph *graph, int32_t value, const lk_tensor *constant) {

@@ -3,18 +3,26 @@
 
 #include "executor_glue/graph/graph.h"
 
+typedef struct lk_value_name {
+  const char *name; /* borrowed; NULL: a free slot */
+  int32_t value;
+} lk_value_name;
+
 typedef struct lk_value_names {
-  const lk_graph *graph; /* whose values it indexes */
-  int32_t *slots;        /* a value, or LK_NO_VALUE; a power of two, at most half full */
-  size_t n_slots;
+  const lk_allocator *allocator;
+  lk_value_name *slots; /* a power of two, at most half full */
+  size_t n_slots, n_names;
 } lk_value_names;
 
-/* With room for `n_names`, which is all that may ever be inserted. */
+/* With room for `n_names`; more make it grow. */
 lk_status lk_value_names_create(const lk_graph *graph, size_t n_names, lk_value_names *out,
                                 lk_error *error);
 void lk_value_names_destroy(lk_value_names *names); /* before its graph; also a zeroed one */
 
 int32_t lk_value_names_find(const lk_value_names *names, const char *name); /* or LK_NO_VALUE */
+/* `name`, which is borrowed and not there yet, stands for `value`. */
+lk_status lk_value_names_put(lk_value_names *names, const char *name, int32_t value,
+                             lk_error *error);
 /* Adds a value to the graph under a name that is not there yet. */
 lk_status lk_value_names_add(lk_value_names *names, lk_graph *graph, const char *name,
                              int32_t *out_value, lk_error *error);

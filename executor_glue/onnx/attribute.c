@@ -40,11 +40,24 @@ static lk_status copy_tensors(const reader *r, const char *name, Onnx__TensorPro
   return LK_OK;
 }
 
+/* With a NUL at the end of each. */
+static lk_status copy_strings(const reader *r, const Onnx__AttributeProto *a, lk_attr *out) {
+  const char **texts = lk_graph_alloc(r->graph, a->n_strings * sizeof *texts);
+  if (texts == NULL) return lk_fail_memory(r->error, "an attribute", a->n_strings * sizeof *texts);
+  for (size_t i = 0; i < a->n_strings; i++) {
+    texts[i] = lk_graph_strndup(r->graph, (const char *)a->strings[i].data, a->strings[i].len);
+    if (texts[i] == NULL) return lk_fail_memory(r->error, "an attribute", a->strings[i].len);
+  }
+  *out = (lk_attr){out->name, LK_ATTR_STRINGS, (uint32_t)a->n_strings, texts};
+  return LK_OK;
+}
+
 static lk_status malformed(const reader *r, const Onnx__AttributeProto *a, const char *problem) {
   return lk_fail(r->error, LK_MALFORMED, "failed to read node '%s' (%s): attribute '%s' %s",
                  r->label, r->node->op_type, a->name, problem);
 }
 
+/* Leaves `out->type` 0 for what the graph IR does not have. */
 static lk_status read_one(const reader *r, const Onnx__AttributeProto *a, lk_attr *out) {
   switch (a->has_type ? (int)a->type : ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__UNDEFINED) {
   case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT:
@@ -62,23 +75,43 @@ static lk_status read_one(const reader *r, const Onnx__AttributeProto *a, lk_att
     return copy_tensors(r, a->name, &a->t, 1, out);
   case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSORS:
     return copy_tensors(r, a->name, a->tensors, a->n_tensors, out);
+  case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS:
+    return copy_strings(r, a, out);
+  case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH:
+    if (a->g == NULL) break;
+    return LK_OK;
   case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__UNDEFINED:
     break;
-  default: {
-    const ProtobufCEnumValue *type = protobuf_c_enum_descriptor_get_value(
-        &onnx__attribute_proto__attribute_type__descriptor, (int)a->type);
-    return lk_fail(r->error, LK_UNSUPPORTED,
-                   "failed to read node '%s' (%s): attribute '%s' of type %s is not supported",
-                   r->label, r->node->op_type, a->name, type != NULL ? type->name : "unknown");
-  }
+  default:
+    return LK_OK;
   }
   return malformed(r, a, "has no type or no value");
 }
 
-lk_status lk_onnx_attributes_read(const lk_onnx_source *source, lk_graph *graph,
+static bool is_reference(const Onnx__AttributeProto *a) {
+  return a->ref_attr_name != NULL && a->ref_attr_name[0] != '\0';
+}
+
+const Onnx__AttributeProto *lk_onnx_attribute_resolve(const lk_onnx_scope *scope,
+                                                      const Onnx__AttributeProto *attribute) {
+  const lk_onnx_call *call = scope->call;
+  if (!is_reference(attribute)) return attribute;
+  for (size_t i = 0; call != NULL && i < call->n_given; i++) {
+    if (strcmp(call->names[i], attribute->ref_attr_name) == 0) return call->given[i];
+  }
+  for (size_t i = 0; call != NULL && i < call->function->n_attribute_proto; i++) {
+    const Onnx__AttributeProto *fallback = call->function->attribute_proto[i];
+    if (fallback->name == NULL || is_reference(fallback)) continue;
+    if (strcmp(fallback->name, attribute->ref_attr_name) == 0) return fallback;
+  }
+  return NULL;
+}
+
+lk_status lk_onnx_attributes_read(const lk_onnx_source *source, const lk_onnx_scope *scope,
                                   const Onnx__NodeProto *node, const char *label, lk_attr *attrs,
-                                  lk_error *error) {
-  const reader r = {source, graph, node, label, error};
+                                  uint32_t *out_count, lk_error *error) {
+  const reader r = {source, scope->graph, node, label, error};
+  *out_count = 0;
   for (size_t i = 0; i < node->n_attribute; i++) {
     const Onnx__AttributeProto *a = node->attribute[i];
     if (a->name == NULL || a->name[0] == '\0') {
@@ -87,14 +120,18 @@ lk_status lk_onnx_attributes_read(const lk_onnx_source *source, lk_graph *graph,
                      node->op_type, i);
     }
     for (size_t j = 0; j < i; j++) {
-      if (strcmp(attrs[j].name, a->name) == 0) return malformed(&r, a, "is there twice");
+      if (strcmp(node->attribute[j]->name, a->name) == 0) return malformed(&r, a, "is there twice");
     }
-    if (a->ref_attr_name != NULL && a->ref_attr_name[0] != '\0') {
+    if (is_reference(a) && scope->call == NULL) {
       return malformed(&r, a, "refers to one of a function, outside of any");
     }
-    attrs[i].name = lk_graph_strndup(graph, a->name, strlen(a->name));
-    if (attrs[i].name == NULL) return lk_fail_memory(error, "an attribute", strlen(a->name));
-    LK_RETURN_NOT_OK(read_one(&r, a, &attrs[i]));
+    const Onnx__AttributeProto *resolved = lk_onnx_attribute_resolve(scope, a);
+    if (resolved == NULL) continue;
+    lk_attr *attr = &attrs[*out_count];
+    attr->name = lk_graph_strndup(scope->graph, a->name, strlen(a->name));
+    if (attr->name == NULL) return lk_fail_memory(error, "an attribute", strlen(a->name));
+    LK_RETURN_NOT_OK(read_one(&r, resolved, attr));
+    if (attr->type != 0) ++*out_count;
   }
   return LK_OK;
 }

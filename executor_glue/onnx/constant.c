@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "executor_glue/onnx/attribute.h"
 
 lk_status lk_onnx_constant_from_tensor(const lk_onnx_source *source, lk_graph *graph, int32_t value,
                                        const Onnx__TensorProto *proto, lk_error *error) {
@@ -34,39 +35,43 @@ lk_status lk_onnx_constant_from_tensor(const lk_onnx_source *source, lk_graph *g
 static lk_status from_elements(lk_graph *graph, int32_t value, uint32_t dtype, uint32_t rank,
                                size_t count, const void *elements, lk_error *error) {
   const int64_t dims[1] = {(int64_t)count};
-  const lk_tensor_desc desc = lk_tensor_desc_make(dtype, rank, dims);
-  size_t bytes = count * lk_dtype_size(dtype);
-  void *data = lk_alloc_aligned(graph->allocator, bytes, LK_DATA_ALIGNMENT);
-  if (data == NULL) return lk_fail_memory(error, graph->values[value].name, bytes);
-  if (bytes > 0) memcpy(data, elements, bytes);
-  lk_value_set_constant(graph, value, &desc, data);
-  return LK_OK;
+  /* Nobody writes to what is copied; lk_tensor has no const data. */
+  const lk_tensor from = {lk_tensor_desc_make(dtype, rank, dims), (void *)(uintptr_t)elements};
+  return lk_value_copy_constant(graph, value, &from, error);
 }
 
-lk_status lk_onnx_constant_from_node(const lk_onnx_source *source, lk_graph *graph, int32_t value,
-                                     const Onnx__NodeProto *node, lk_error *error) {
+lk_status lk_onnx_constant_from_node(const lk_onnx_source *source, const lk_onnx_scope *scope,
+                                     int32_t value, const Onnx__NodeProto *node, lk_error *error) {
+  lk_graph *graph = scope->graph;
   const char *name = graph->values[value].name;
   if (node->n_attribute != 1 || node->attribute[0]->name == NULL) {
     return lk_fail(error, LK_MALFORMED, "failed to read Constant '%s': %zu attributes, exactly one",
                    name, node->n_attribute);
   }
-  const Onnx__AttributeProto *a = node->attribute[0];
-  if (strcmp(a->name, "value") == 0 && a->t != NULL) {
+  const char *kind = node->attribute[0]->name;
+  const Onnx__AttributeProto *a = lk_onnx_attribute_resolve(scope, node->attribute[0]);
+  if (a == NULL) {
+    return lk_fail(
+        error, LK_MALFORMED,
+        "failed to read Constant '%s': attribute '%s' refers to '%s', which nobody gives", name,
+        kind, node->attribute[0]->ref_attr_name);
+  }
+  if (strcmp(kind, "value") == 0 && a->t != NULL) {
     return lk_onnx_constant_from_tensor(source, graph, value, a->t, error);
   }
-  if (strcmp(a->name, "value_float") == 0) {
+  if (strcmp(kind, "value_float") == 0) {
     return from_elements(graph, value, LK_F32, 0, 1, &a->f, error);
   }
-  if (strcmp(a->name, "value_floats") == 0) {
+  if (strcmp(kind, "value_floats") == 0) {
     return from_elements(graph, value, LK_F32, 1, a->n_floats, a->floats, error);
   }
-  if (strcmp(a->name, "value_int") == 0) {
+  if (strcmp(kind, "value_int") == 0) {
     return from_elements(graph, value, LK_I64, 0, 1, &a->i, error);
   }
-  if (strcmp(a->name, "value_ints") == 0) {
+  if (strcmp(kind, "value_ints") == 0) {
     return from_elements(graph, value, LK_I64, 1, a->n_ints, a->ints, error);
   }
   return lk_fail(error, LK_UNSUPPORTED,
                  "failed to read Constant '%s': attribute '%s' is not supported, or has no tensor",
-                 name, a->name);
+                 name, kind);
 }

@@ -12,8 +12,8 @@
 /* Each allocation of the C library takes a header and is rounded up. */
 #define ALLOC_BYTES(size) (((uint64_t)(size) + 8 + 15) / 16 * 16 + 16)
 /* protobuf-c notes each field of a message that it unpacks (40 bytes) in slabs that double, until
- * the message is done. No kept message contains itself, so the notes that exist at one time are at
- * most the largest of each type of message. */
+ * the message is done. So the notes that exist at one time are at most the largest of each
+ * depth. */
 #define NOTE_BYTES 80
 /* Field number and length of a message, whose length is only known once it is written. */
 #define LENGTH_BYTES 5
@@ -24,7 +24,7 @@ typedef struct scan {
   const uint8_t *bytes;
   uint64_t budget;
   uint64_t cost; /* estimate of what unpacking and building take, without the notes */
-  uint64_t notes[LK_ONNX_MESSAGE_COUNT];
+  uint64_t notes[LK_ONNX_MAX_DEPTH + 1]; /* by depth */
   uint8_t *out;
   size_t capacity, written; /* bytes that `out` has; bytes that the walk gives */
   lk_error *error;
@@ -83,7 +83,7 @@ static lk_status charge(scan *s, uint64_t bytes, const uint8_t *at, const lk_onn
   /* No overflow: every charge is at most a small multiple of bytes that are in memory. */
   s->cost += bytes;
   uint64_t total = s->cost + s->written;
-  for (size_t i = 0; i < LK_ONNX_MESSAGE_COUNT; i++) total += s->notes[i];
+  for (size_t i = 0; i <= LK_ONNX_MAX_DEPTH; i++) total += s->notes[i];
   if (total <= s->budget) return LK_OK;
   char problem[96];
   (void)snprintf(problem, sizeof problem,
@@ -223,7 +223,7 @@ static lk_status walk(scan *s, lk_onnx_message message, lk_wire wire, unsigned d
     }
     if (keep && rule->kind != LK_ONNX_PAYLOAD && rule->kind != LK_ONNX_CHECKED) {
       n_notes++;
-      if (n_notes * NOTE_BYTES > s->notes[message]) s->notes[message] = n_notes * NOTE_BYTES;
+      if (n_notes * NOTE_BYTES > s->notes[depth]) s->notes[depth] = n_notes * NOTE_BYTES;
     }
     LK_RETURN_NOT_OK(take_field(s, schema, rule, &field, at, depth, keep));
   }

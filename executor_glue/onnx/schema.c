@@ -13,6 +13,9 @@
 /* A node, and its three lists, which begin at multiples of 16 bytes. */
 #define NODE_BYTES (GROWN(lk_node) + 3 * 16)
 
+/* A graph of its own, with the index of its names. */
+#define GRAPH_BYTES ((uint32_t)(sizeof(lk_graph) + 8192 + sizeof(lk_body)))
+
 #define MANY_PER_NODE 65536
 #define ATTRIBUTES_PER_NODE 256
 #define FUNCTIONS 1024
@@ -39,7 +42,15 @@ const lk_onnx_schema lk_onnx_schemas[LK_ONNX_MESSAGE_COUNT] = {
     [LK_ONNX_FUNCTION] = {"function",
                           sizeof(Onnx__FunctionProto),
                           {{1, LK_ONNX_TEXT, 0, 0, 0, "name"},
-                           {10, LK_ONNX_TEXT, 0, 0, 0, "domain"}}},
+                           {4, LK_ONNX_TEXT, 0, MANY_PER_NODE, 0, "input"},
+                           {5, LK_ONNX_TEXT, 0, MANY_PER_NODE, 0, "output"},
+                           {6, LK_ONNX_TEXT, 0, ATTRIBUTES_PER_NODE, 0, "attribute"},
+                           {7, LK_ONNX_NESTED, LK_ONNX_NODE, 0, NODE_BYTES, "node"},
+                           {9, LK_ONNX_NESTED, LK_ONNX_OPSET, DOMAINS, 0, "opset_import"},
+                           {10, LK_ONNX_TEXT, 0, 0, 0, "domain"},
+                           {11, LK_ONNX_NESTED, LK_ONNX_ATTRIBUTE, ATTRIBUTES_PER_NODE, 0,
+                            "attribute_proto"},
+                           {13, LK_ONNX_TEXT, 0, 0, 0, "overload"}}},
     [LK_ONNX_GRAPH] =
         {"graph",
          sizeof(Onnx__GraphProto),
@@ -57,7 +68,8 @@ const lk_onnx_schema lk_onnx_schemas[LK_ONNX_MESSAGE_COUNT] = {
                        {4, LK_ONNX_TEXT, 0, 0, 0, "op_type"},
                        {5, LK_ONNX_NESTED, LK_ONNX_ATTRIBUTE, ATTRIBUTES_PER_NODE, sizeof(lk_attr),
                         "attribute"},
-                       {7, LK_ONNX_TEXT, 0, 0, 0, "domain"}}},
+                       {7, LK_ONNX_TEXT, 0, 0, 0, "domain"},
+                       {8, LK_ONNX_TEXT, 0, 0, 0, "overload"}}},
     [LK_ONNX_ATTRIBUTE] = {"attribute",
                            sizeof(Onnx__AttributeProto),
                            {{1, LK_ONNX_TEXT, 0, 0, 0, "name"},
@@ -65,9 +77,10 @@ const lk_onnx_schema lk_onnx_schemas[LK_ONNX_MESSAGE_COUNT] = {
                             {3, LK_ONNX_INT, 0, 0, sizeof(int64_t), "i"},
                             {4, LK_ONNX_BYTES, 0, 0, 0, "s"},
                             {5, LK_ONNX_NESTED, LK_ONNX_TENSOR, 1, sizeof(lk_tensor), "t"},
-                            {6, LK_ONNX_CHECKED, LK_ONNX_GRAPH, 0, 0, "g"},
+                            {6, LK_ONNX_NESTED, LK_ONNX_GRAPH, 1, GRAPH_BYTES, "g"},
                             {7, LK_ONNX_FLOATS, 0, 0, sizeof(float), "floats"},
                             {8, LK_ONNX_INTS, 0, 0, sizeof(int64_t), "ints"},
+                            {9, LK_ONNX_BYTES, 0, 0, sizeof(char *), "strings"},
                             {10, LK_ONNX_NESTED, LK_ONNX_TENSOR, 0, sizeof(lk_tensor), "tensors"},
                             {11, LK_ONNX_CHECKED, LK_ONNX_GRAPH, 0, 0, "graphs"},
                             {14, LK_ONNX_CHECKED, LK_ONNX_TYPE, 0, 0, "tp"},

@@ -46,7 +46,7 @@ typedef struct lk_onnx_field {
   const char *name;
 } lk_onnx_field;
 
-#define LK_ONNX_MAX_FIELDS 16
+#define LK_ONNX_MAX_FIELDS 20
 
 typedef struct lk_onnx_schema {
   const char *name;
@@ -55,6 +55,6 @@ typedef struct lk_onnx_schema {
 } lk_onnx_schema;
 
 /* By lk_onnx_message. Fields that are not listed (doc strings, annotations, training, ...) are
- * skipped by length. Messages that are kept do not contain themselves, so that what is handed to
- * protobuf-c, which recurses without a bound, is at most seven messages deep. */
+ * skipped by length. Of the messages that are kept, only graphs contain themselves; protobuf-c
+ * recurses without a bound, and the scan has one (LK_ONNX_MAX_DEPTH). */
 extern const lk_onnx_schema lk_onnx_schemas[LK_ONNX_MESSAGE_COUNT];

@@ -22,6 +22,7 @@ static lk_status read_input(const lk_ort *ort, const OrtKernelContext *context, 
 typedef struct output_arg {
   const lk_ort *ort;
   OrtKernelContext *context;
+  uint64_t *regions; /* NULL, or gets those that this thread has begun before the first operator */
 } output_arg;
 
 static lk_status place_output(void *arg, uint32_t index, const lk_tensor_desc *desc,
@@ -31,6 +32,7 @@ static lk_status place_output(void *arg, uint32_t index, const lk_tensor_desc *d
   const OrtApi *api = to->ort->api;
   OrtValue *value = NULL;
   *out_data = NULL;
+  if (to->regions != NULL) *to->regions = to->ort->latchkey->parallel_regions();
   LK_RETURN_NOT_OK(lk_ort_check(
       to->ort, ort_KernelContext_GetOutput(api)(to->context, index, desc->dims, desc->rank, &value),
       what, error));
@@ -38,9 +40,11 @@ static lk_status place_output(void *arg, uint32_t index, const lk_tensor_desc *d
   return lk_ort_check(to->ort, ort_GetTensorMutableData(api)(value, out_data), what, error);
 }
 
-/* On the threads that were granted. */
+/* On the threads that were granted. `*out_regions` (may be NULL): those that this thread had begun
+ * before the first operator, also for packing weights. */
 static lk_status run(lk_ort_subgraph *subgraph, OrtKernelContext *context,
-                     const volatile uint8_t *stop, int32_t threads, lk_error *error) {
+                     const volatile uint8_t *stop, int32_t threads, uint64_t *out_regions,
+                     lk_error *error) {
   lk_status status = LK_OK;
   const lk_ort *ort = subgraph->context->ort;
   const lk_graph *graph = subgraph->graph;
@@ -53,7 +57,7 @@ static lk_status run(lk_ort_subgraph *subgraph, OrtKernelContext *context,
   for (size_t i = 0; i < graph->n_inputs; i++) {
     LK_TRY(read_input(ort, context, i, &inputs[i], error));
   }
-  output_arg to = {ort, context};
+  output_arg to = {ort, context, out_regions};
   const lk_graph_run what = {
       .inputs = inputs, .place = place_output, .place_arg = &to, .stop = stop, .threads = threads};
   status = lk_graph_executor_run(subgraph->graph_executor, &what, error);
@@ -98,7 +102,8 @@ static void take_part(void *arg, size_t index) {
     atomic_fetch_add_explicit(&self->subgraph->n_lent_shares, n_shares, memory_order_relaxed);
   } else {
     latchkey->loan_open(from, &self->loan, self->threads);
-    self->status = run(self->subgraph, self->context, self->stop, self->threads, &self->error);
+    self->status =
+        run(self->subgraph, self->context, self->stop, self->threads, NULL, &self->error);
     latchkey->loan_close(from, &self->loan);
   }
   SEEN_LATER(arg);
@@ -110,12 +115,13 @@ static void take_part(void *arg, size_t index) {
 static lk_status run_on(lk_ort_subgraph *subgraph, OrtKernelContext *context,
                         const volatile uint8_t *stop, int32_t threads, lk_error *error) {
   const lk_ort *ort = subgraph->context->ort;
-  if (threads == 1) return run(subgraph, context, stop, threads, error);
+  if (threads == 1) return run(subgraph, context, stop, threads, NULL, error);
   if (!atomic_load_explicit(&subgraph->wants_threads, memory_order_relaxed)) {
-    const lk_api *latchkey = ort->latchkey;
-    const uint64_t before = latchkey->parallel_regions();
-    const lk_status status = run(subgraph, context, stop, threads, error);
-    if (latchkey->parallel_regions() != before) atomic_store(&subgraph->wants_threads, true);
+    uint64_t before = ort->latchkey->parallel_regions();
+    const lk_status status = run(subgraph, context, stop, threads, &before, error);
+    if (status == LK_OK && ort->latchkey->parallel_regions() != before) {
+      atomic_store(&subgraph->wants_threads, true);
+    }
     return status;
   }
   shared_run shared = {.subgraph = subgraph, .context = context, .stop = stop, .threads = threads};

@@ -50,6 +50,10 @@ static lk_status ask(asker *self, const lk_node *node, const lk_op_row **out_row
   const lk_node_desc desc = lk_node_describe(self->graph, node, q->flags);
   LK_RETURN_NOT_OK(self->api->op_infer(self->dims, &desc, q->inputs, q->outputs, NULL, error));
   *out_row = self->api->op_find(node->op_type, node->domain, node->opset);
+  /* a group is bound as a whole, before its first operator runs */
+  if (((*out_row)->flags & LK_OP_DATA_DEPENDENT) != 0) {
+    return lk_fail(error, LK_UNSUPPORTED, "the shapes of its outputs follow from data");
+  }
   return check_modes(*out_row, node, q->inputs, error);
 }
 
@@ -88,6 +92,25 @@ static lk_status find_support(asker *self, const lk_node *node, lk_ort_support *
   return LK_OK;
 }
 
+/* ONNX Runtime computes on whole numbers what lies between nodes that quantize, where it has all of
+ * it. So a group is left whole: those nodes, and what reads real numbers that one has made. */
+static bool quantizes(const asker *self, int32_t node) {
+  const lk_node *n = &self->graph->nodes[node];
+  const lk_op_row *row = self->api->op_find(n->op_type, n->domain, n->opset);
+  return row != NULL && (row->flags & LK_OP_QUANTIZES) != 0;
+}
+
+static bool is_quantized(const asker *self, int32_t index) {
+  const lk_node *node = &self->graph->nodes[index];
+  if (quantizes(self, index)) return true;
+  for (uint32_t i = 0; i < node->n_inputs; i++) {
+    if (node->inputs[i] == LK_NO_VALUE) continue;
+    const int32_t producer = self->graph->values[node->inputs[i]].producer;
+    if (producer != LK_NO_NODE && quantizes(self, producer)) return true;
+  }
+  return false;
+}
+
 lk_status lk_ort_support_find(const lk_ort *ort, const lk_ort_import *import, lk_ort_support **out,
                               lk_error *error) {
   lk_status status = LK_OK;
@@ -102,6 +125,9 @@ lk_status lk_ort_support_find(const lk_ort *ort, const lk_ort_import *import, lk
   for (size_t i = 0; i < graph->n_nodes; i++) {
     const lk_node *node = &graph->nodes[i];
     found[i] = (lk_ort_support){.reason = import->problems[node->source]};
+    if (found[i].reason == NULL && is_quantized(&asking, (int32_t)i)) {
+      found[i].reason = "of a quantized group, which ONNX Runtime computes as a whole";
+    }
     if (found[i].reason == NULL) LK_TRY(find_support(&asking, node, &found[i], error));
   }
   *out = found;

@@ -7,7 +7,8 @@
 /* Output 0 is an input, and the others are not wanted. */
 static bool only_copies(const lk_graph *graph, const lk_symbolic_shapes *shapes,
                         const lk_node *node) {
-  return lk_node_is_plain(node) && !lk_node_is_used(graph, node, 1) &&
+  return lk_node_is_plain(node) && node->n_inputs > 0 && node->inputs[0] != LK_NO_VALUE &&
+         !lk_node_is_used(graph, node, 1) &&
          lk_symbolic_copy_of(shapes, node->outputs[0]) == node->inputs[0];
 }
 

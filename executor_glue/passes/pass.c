@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "executor_glue/passes/bodies.h"
 
 const lk_pass lk_passes[] = {
 #define PASS(name, function, needs_shapes, summary) {name, function, needs_shapes, summary},
@@ -45,24 +46,54 @@ cleanup:
   return status;
 }
 
+/* What lk_passes_run is given. */
+typedef struct passes_run {
+  const lk_pass_env *env;
+  const char *const *disabled;
+  size_t n_disabled;
+  uint64_t *out_changes; /* of all graphs */
+  lk_error *error;
+} passes_run;
+
+static lk_status run_on(const passes_run *self, lk_graph *graph);
+
+/* After what is around it: so it knows which captured values are constants. */
+static lk_status run_on_bodies(const passes_run *self, lk_graph *graph) {
+  uint64_t changes = 0;
+  for (size_t n = 0; n < graph->n_nodes; n++) {
+    if (graph->nodes[n].n_bodies == 0) continue;
+    LK_RETURN_NOT_OK(lk_bodies_narrow(graph, (int32_t)n, &changes, self->error));
+    for (uint32_t i = 0; i < graph->nodes[n].n_bodies; i++) {
+      LK_RETURN_NOT_OK(run_on(self, graph->nodes[n].bodies[i].graph));
+    }
+    LK_RETURN_NOT_OK(lk_bodies_narrow(graph, (int32_t)n, &changes, self->error));
+  }
+  return LK_OK;
+}
+
+static lk_status run_on(const passes_run *self, lk_graph *graph) {
+  for (size_t i = 0; i < lk_n_passes; i++) {
+    if (lk_pass_is_disabled(lk_passes[i].name, self->disabled, self->n_disabled)) continue;
+    uint64_t changes = 0;
+    LK_RETURN_NOT_OK(lk_pass_run(&lk_passes[i], self->env, graph, &changes, self->error));
+    if (self->out_changes != NULL) self->out_changes[i] += changes;
+    /* A pass sees a sorted graph, and may leave one that is not. */
+    if (changes > 0) LK_RETURN_NOT_OK(lk_graph_resolve(graph, self->error));
+  }
+  LK_RETURN_NOT_OK(run_on_bodies(self, graph));
+  return lk_graph_resolve(graph, self->error);
+}
+
 lk_status lk_passes_run(const lk_pass_env *env, lk_graph *graph, const char *const *disabled,
                         size_t n_disabled, uint64_t *out_changes, lk_error *error) {
   if (out_changes != NULL) memset(out_changes, 0, lk_n_passes * sizeof *out_changes);
   lk_status status = LK_OK;
   LK_RETURN_NOT_OK(check_names(disabled, n_disabled, error));
+  const passes_run run = {env, disabled, n_disabled, out_changes, error};
   fenv_t host_float; /* constants are computed with: as C starts it, whatever the host has set */
   (void)fegetenv(&host_float);
   (void)fesetenv(FE_DFL_ENV);
-  for (size_t i = 0; i < lk_n_passes; i++) {
-    if (lk_pass_is_disabled(lk_passes[i].name, disabled, n_disabled)) continue;
-    uint64_t changes = 0;
-    LK_TRY(lk_pass_run(&lk_passes[i], env, graph, &changes, error));
-    if (out_changes != NULL) out_changes[i] = changes;
-    /* A pass sees a sorted graph, and may leave one that is not. */
-    if (changes > 0) LK_TRY(lk_graph_resolve(graph, error));
-  }
-  status = lk_graph_resolve(graph, error);
-cleanup:
+  status = run_on(&run, graph);
   (void)fesetenv(&host_float);
   return status;
 }

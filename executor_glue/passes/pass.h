@@ -38,7 +38,8 @@ lk_status lk_pass_run(const lk_pass *pass, const lk_pass_env *env, lk_graph *gra
                       uint64_t *out_changes, lk_error *error);
 /* Whether `name` is one of `disabled` [n_disabled]. */
 bool lk_pass_is_disabled(const char *name, const char *const *disabled, size_t n_disabled);
-/* Runs all passes but those in `disabled`, and lk_graph_resolve after each. `out_changes`
+/* Runs all passes but those in `disabled`, and lk_graph_resolve after each; then the same on the
+ * bodies of its nodes. `out_changes`
  * [lk_n_passes] or NULL. LK_NOT_FOUND names a disabled pass that does not exist. */
 lk_status lk_passes_run(const lk_pass_env *env, lk_graph *graph, const char *const *disabled,
                         size_t n_disabled, uint64_t *out_changes, lk_error *error);

@@ -20,10 +20,23 @@ static bool comes_before(const lk_arena_item *a, const lk_arena_item *b) {
   return a->block < b->block;
 }
 
-/* Puts an item where it belongs among `n_items` sorted ones. Placing takes as many steps again. */
-static void insert_sorted(lk_arena_item *items, size_t n_items, const lk_arena_item *item) {
-  size_t at = n_items;
-  for (; at > 0 && comes_before(item, &items[at - 1]); at--) items[at] = items[at - 1];
+static bool lies_before(const lk_arena_item *a, const lk_arena_item *b) {
+  return a->offset < b->offset;
+}
+
+/* Puts an item where it belongs among `n_items` sorted ones, behind its equals. */
+static inline void insert_sorted(bool (*precedes)(const lk_arena_item *, const lk_arena_item *),
+                                 lk_arena_item *items, size_t n_items, const lk_arena_item *item) {
+  size_t at = 0, end = n_items;
+  while (at < end) {
+    const size_t middle = at + (end - at) / 2;
+    if (precedes(item, &items[middle])) {
+      end = middle;
+    } else {
+      at = middle + 1;
+    }
+  }
+  memmove(&items[at + 1], &items[at], (n_items - at) * sizeof *items);
   items[at] = *item;
 }
 
@@ -33,9 +46,10 @@ static bool interfere(const lk_interference *interference, const lk_arena_item *
   return a->first <= b->last && b->first <= a->last;
 }
 
-/* The start of the smallest gap that holds `item` among `placed`, which is sorted by offset. */
-static uint64_t find_gap(const lk_interference *interference, const lk_arena_item *item,
-                         const lk_arena_item *placed, size_t n_placed) {
+/* The start of the smallest gap that holds `item` among `placed`, which is sorted by offset. Each
+ * item looks at all that are placed, so there is a loop of its own without `interference`. */
+static inline uint64_t find_gap(const lk_interference *interference, const lk_arena_item *item,
+                                const lk_arena_item *placed, size_t n_placed) {
   uint64_t end = 0; /* of what has been seen and interferes with the item */
   uint64_t best = UINT64_MAX, best_size = UINT64_MAX;
   for (size_t i = 0; i < n_placed; i++) {
@@ -85,16 +99,14 @@ lk_status lk_arena_plan(const lk_allocator *allocator, const lk_interference *in
                                 .first = blocks[i].first,
                                 .last = blocks[i].last,
                                 .block = i};
-    insert_sorted(items, n_items++, &item);
+    insert_sorted(comes_before, items, n_items++, &item);
   }
 
   for (size_t i = 0; i < n_items; i++) {
     lk_arena_item *item = &items[i];
-    item->offset = find_gap(interference, item, placed, i);
-    size_t at = i;
-    while (at > 0 && placed[at - 1].offset > item->offset) at--;
-    memmove(&placed[at + 1], &placed[at], (i - at) * sizeof *placed);
-    placed[at] = *item;
+    item->offset = interference != NULL ? find_gap(interference, item, placed, i)
+                                        : find_gap(NULL, item, placed, i);
+    insert_sorted(lies_before, placed, i, item);
     blocks[item->block].offset = item->offset;
     if (item->offset + item->bytes > total) total = item->offset + item->bytes;
   }

@@ -75,8 +75,8 @@ static const char *broken_by_output(const lk_tensor_desc *made, const lk_tensor 
   return NULL;
 }
 
-static lk_status check_output(const lk_value *value, const lk_tensor_desc *made,
-                              const lk_tensor *room, lk_error *error) {
+lk_status lk_check_output(const lk_value *value, const lk_tensor_desc *made, const lk_tensor *room,
+                          lk_error *error) {
   char given[LK_TENSOR_TEXT_CAPACITY], text[LK_TENSOR_TEXT_CAPACITY];
   int64_t elements = 0;
   lk_status status = lk_tensor_size(&room->desc, "a tensor", &elements, NULL, error);
@@ -125,7 +125,7 @@ lk_status lk_check_outputs(const lk_run_plan *plan, const lk_tensor *inputs,
   for (uint32_t i = 0; i < graph->n_outputs; i++) {
     if (!wanted[i] || outputs[i].data == NULL) continue;
     LK_RETURN_NOT_OK(
-        check_output(&graph->values[graph->outputs[i]], &plan->outputs[i], &outputs[i], error));
+        lk_check_output(&graph->values[graph->outputs[i]], &plan->outputs[i], &outputs[i], error));
     LK_RETURN_NOT_OK(check_overlap(plan, i, inputs, outputs, wanted, error));
   }
   return LK_OK;

@@ -7,7 +7,11 @@
  * sentence names the input, its shape and the declared one. */
 lk_status lk_check_input(const lk_value *value, const lk_tensor *input, lk_error *error);
 
-/* The wanted outputs that the caller has memory for against what the run makes: type and number of
- * elements; and that none overlaps an input or another output. */
+/* The caller's memory `room` for output `value` against what a run has `made`: type, number of
+ * elements, layout, alignment. */
+lk_status lk_check_output(const lk_value *value, const lk_tensor_desc *made, const lk_tensor *room,
+                          lk_error *error);
+/* The wanted outputs that the caller has memory for against what the run makes: each, and that none
+ * overlaps an input or another output. */
 lk_status lk_check_outputs(const lk_run_plan *plan, const lk_tensor *inputs,
                            const lk_tensor *outputs, const bool *wanted, lk_error *error);

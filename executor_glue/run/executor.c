@@ -6,9 +6,9 @@
 #include "executor_glue/run/executor_state.h"
 
 /* The number of workers is the executor's, whose identity is in the key. */
-static lk_status create_key(lk_graph_executor *executor, lk_error *error) {
+static lk_status create_key(lk_graph_executor *executor, const char *name, lk_error *error) {
   const lk_program *program = executor->program;
-  const lk_key_desc desc = {.struct_size = sizeof desc, .kind = LK_KEY_RUN, .name = "run"};
+  const lk_key_desc desc = {.struct_size = sizeof desc, .kind = LK_KEY_RUN, .name = name};
   return program->api->key_create(program->context, program->executor, &desc, &executor->run_key,
                                   error);
 }
@@ -28,7 +28,7 @@ lk_status lk_graph_executor_create(const lk_api *api, lk_context *context, lk_ex
   lk_run_limit_create(&made->limit, options->max_runs, options->fail_busy);
   LK_TRY(lk_program_create(api, context, executor, graph, &made->program, error));
   LK_TRY(lk_frame_pool_create(made->program, &made->pool, error));
-  LK_TRY(create_key(made, error));
+  LK_TRY(create_key(made, options->name != NULL ? options->name : "run", error));
   LK_TRY(lk_implementation_names_create(allocator, graph->n_nodes, &made->implementations, error));
   *out_executor = made;
   made = NULL;

@@ -17,6 +17,8 @@ typedef struct lk_graph_executor_options {
   uint32_t workers;  /* more than 1: the parallel executor, on so many threads */
   uint32_t max_runs; /* at the same time; 0: as many as threads that call */
   bool fail_busy;    /* one more run fails with LK_BUSY; false: it waits */
+  const char *name;  /* of its run plans, where several graph executors share an lk_executor; NULL:
+                        "run" */
 } lk_graph_executor_options;
 
 /* Creates an op for each node, and compacts the graph. Borrows graph, context and executor, which

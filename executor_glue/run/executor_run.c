@@ -9,18 +9,10 @@
 
 /* ---- processors ---- */
 
-/* First a place among the executor's runs, then processors: a run that waits for a place takes no
- * processors from others. `run->threads` when the caller has asked for them already. */
-static lk_status enter(lk_invocation *invocation, const lk_graph_run *run, lk_error *error) {
+static lk_status take_threads(lk_invocation *invocation, lk_error *error) {
   lk_graph_executor *executor = invocation->executor;
   const lk_program *program = executor->program;
   const int32_t workers = (int32_t)executor->workers;
-  LK_RETURN_NOT_OK(lk_run_limit_enter(&executor->limit, &invocation->wait, error));
-  invocation->has_place = true;
-  if (run->threads > 0) {
-    invocation->threads = run->threads;
-    return LK_OK;
-  }
   const lk_threads_ask ask = {.struct_size = sizeof ask,
                               .least = 1,
                               .most = workers > executor->threads ? workers : executor->threads,
@@ -31,6 +23,18 @@ static lk_status enter(lk_invocation *invocation, const lk_graph_run *run, lk_er
       program->api->threads_enter(program->context, &ask, &invocation->threads, error));
   invocation->has_threads = true;
   return LK_OK;
+}
+
+/* First a place among the executor's runs, then processors: a run that waits for a place takes no
+ * processors from others. `run->threads` when the caller has asked for them already. */
+static lk_status enter(lk_invocation *invocation, const lk_graph_run *run, lk_error *error) {
+  LK_RETURN_NOT_OK(lk_run_limit_enter(&invocation->executor->limit, &invocation->wait, error));
+  invocation->has_place = true;
+  if (run->threads > 0) {
+    invocation->threads = run->threads;
+    return LK_OK;
+  }
+  return take_threads(invocation, error);
 }
 
 static void leave(lk_invocation *invocation) {
@@ -244,11 +248,12 @@ lk_status lk_graph_executor_prepare(lk_graph_executor *executor, lk_error *error
     inputs[i].data = inputs; /* never read: no shape depends on a value */
   }
   LK_TRY(lk_invocation_begin(&invocation, executor, &(lk_graph_run){.inputs = inputs}, error));
-  invocation.threads = executor->threads;
+  LK_TRY(take_threads(&invocation, error)); /* constants are packed by several */
   LK_TRY(choose_plan(&invocation, error));
 
 cleanup:
   release_plan(&invocation);
+  leave(&invocation);
   lk_invocation_end(&invocation, status);
   lk_free(program->allocator, inputs);
   return status;

@@ -1,11 +1,8 @@
 /* Ops for the nodes of a finished graph, and which values its shapes depend on. */
 #include "executor_glue/run/program.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/status.h"
-#include "base/tensor.h"
 
 const char *lk_program_node_label(const lk_graph *graph, const lk_node *node) {
   return node->name[0] != '\0' ? node->name : lk_node_describe(graph, node, NULL).output_name;
@@ -53,11 +50,9 @@ static void describe_input(const lk_program *program, int32_t value, lk_node_inp
   }
   if (!lk_value_is_constant(program->graph, value)) return;
   const lk_value *constant = &program->graph->values[value];
-  size_t size = lk_dtype_size(constant->constant.desc.dtype);
-  bool aligned = size > 0 && (uintptr_t)constant->constant.data % size == 0;
   out->constant = &constant->constant;
   /* The mapped model stays; others go as soon as the ops have been made. */
-  if (constant->constant_kind != LK_CONSTANT_MAPPED || !aligned) out->flags = LK_INPUT_COPY;
+  if (constant->constant_kind != LK_CONSTANT_MAPPED) out->flags = LK_INPUT_COPY;
 }
 
 static lk_status create_op(lk_program *program, size_t node_index, uint32_t position,
@@ -102,15 +97,10 @@ static void release_constants(lk_graph *graph, const lk_node *node, uint32_t *us
 /* Outputs are read in every run, when whoever lent a constant may be gone. */
 static lk_status own_output_constants(lk_graph *graph, lk_error *error) {
   for (size_t i = 0; i < graph->n_outputs; i++) {
-    const lk_value *value = &graph->values[graph->outputs[i]];
-    int64_t bytes = 0;
+    const int32_t output = graph->outputs[i];
+    const lk_value *value = &graph->values[output];
     if (value->constant_kind != LK_CONSTANT_BORROWED) continue;
-    const lk_tensor constant = value->constant;
-    LK_RETURN_NOT_OK(lk_tensor_size(&constant.desc, value->name, NULL, &bytes, error));
-    void *data = lk_alloc_aligned(graph->allocator, (size_t)bytes, LK_DATA_ALIGNMENT);
-    if (data == NULL) return lk_fail_memory(error, "a constant output", (size_t)bytes);
-    if (bytes > 0) memcpy(data, constant.data, (size_t)bytes);
-    lk_value_set_constant(graph, graph->outputs[i], &constant.desc, data);
+    LK_RETURN_NOT_OK(lk_value_copy_constant(graph, output, &value->constant, error));
   }
   return LK_OK;
 }

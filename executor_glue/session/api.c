@@ -77,7 +77,7 @@ static lk_status get_stats(lk_session *session, lk_session_stats *out, lk_error 
                             .constants = session->n_constants,
                             .weights_bytes = session->constant_bytes,
                             .load_ns = session->load_ns};
-  lk_graph_executor_stats(session->graph_executor, &stats);
+  lk_flow_stats(session->flow, &stats);
   return lk_struct_write(out, &stats, sizeof stats, "lk_session_stats", error);
 }
 
@@ -99,8 +99,7 @@ static lk_status node_info(const lk_session *session, uint32_t index, lk_session
                           .name = node->name,
                           .output_name = "",
                           .fused = node->fused,
-                          .implementation =
-                              lk_graph_executor_implementation(session->graph_executor, index)};
+                          .implementation = lk_flow_implementation(session->flow, index)};
   for (uint32_t i = node->n_outputs; i-- > 0;) {
     if (node->outputs[i] != LK_NO_VALUE) info.output_name = graph->values[node->outputs[i]].name;
   }

@@ -140,8 +140,8 @@ static lk_status open_source(lk_context *context, const lk_session_source *sourc
   LK_TRY(run_passes(session, &options, error));
   count_constants(session);
   const lk_graph_executor_options how = executor_options(api, &options);
-  LK_TRY(lk_graph_executor_create(api, context, session->executor, session->graph, &how,
-                                  &session->graph_executor, error));
+  LK_TRY(
+      lk_flow_create(api, context, session->executor, session->graph, &how, &session->flow, error));
   lk_onnx_model_drop_pages(session->model);
   session->load_ns = lk_now_ns() - start;
   keep_options(session, options);
@@ -190,8 +190,8 @@ lk_status lk_session_clone(lk_session *session, lk_session **out_session, lk_err
 
 static bool is_large(const lk_session *session) {
   lk_session_stats stats = {0};
-  if (session->graph_executor == NULL) return false;
-  lk_graph_executor_stats(session->graph_executor, &stats);
+  if (session->flow == NULL) return false;
+  lk_flow_stats(session->flow, &stats);
   return session->constant_bytes + stats.arena_bytes >= TRIM_BYTES;
 }
 
@@ -199,7 +199,7 @@ void lk_session_close(lk_session *session) {
   if (session == NULL) return;
   const bool trims = is_large(session);
   /* In this order: ops lend constants from the graph, which lie in the mapped model. */
-  lk_graph_executor_destroy(session->graph_executor);
+  lk_flow_destroy(session->flow);
   if (session->executor != NULL) session->api->executor_destroy(session->executor);
   lk_graph_destroy(session->graph);
   lk_onnx_model_release(session->model);

@@ -113,7 +113,7 @@ static lk_status hand_over(lk_session *session, const lk_session_call *call,
 /* Packing weights reads pages of the model that are not needed again. Only a run that builds its
  * run plan packs. */
 static void drop_model_pages(lk_session *session) {
-  const uint64_t builds = lk_graph_executor_builds(session->graph_executor) + 1;
+  const uint64_t builds = lk_flow_builds(session->flow) + 1;
   if (atomic_load_explicit(&session->builds_seen, memory_order_relaxed) == builds) return;
   atomic_store(&session->builds_seen, builds);
   lk_stats stats = {.struct_size = sizeof stats};
@@ -142,7 +142,7 @@ lk_status lk_session_run(lk_session *session, const lk_named_tensor *inputs, uin
   LK_TRY(sort_outputs(session, outputs, n_outputs, &call, error));
   const lk_graph_run run = {
       .inputs = call.inputs, .outputs = call.outputs, .wanted = call.wanted, .options = &options};
-  LK_TRY(lk_graph_executor_run(session->graph_executor, &run, error));
+  LK_TRY(lk_flow_run(session->flow, &run, error));
   status = hand_over(session, &call, outputs, n_outputs, error);
   if (status != LK_OK) lk_session_outputs_release(session, outputs, n_outputs);
   drop_model_pages(session);

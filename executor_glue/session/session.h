@@ -6,9 +6,9 @@
 #include <stdatomic.h>
 
 #include "base/fork.h"
+#include "executor_glue/flow/flow.h"
 #include "executor_glue/graph/graph.h"
 #include "executor_glue/onnx/load.h"
-#include "executor_glue/run/executor.h"
 
 /* Memory of outputs that the library allocated and nobody has released yet. */
 #define LK_OUTPUT_BUCKETS 64u
@@ -30,7 +30,7 @@ struct lk_session {
   lk_executor *executor;
   lk_onnx_model *model;
   lk_graph *graph;
-  lk_graph_executor *graph_executor;
+  lk_flow *flow;
   uint64_t *pass_changes;       /* [lk_n_passes] */
   const char **disabled_passes; /* [lk_n_passes]: the first ones, by the names in the table */
   lk_session_options options;   /* with that list */

@@ -1,4 +1,6 @@
 // The index of value names: what was added is found, at any fill, and nothing else.
+#include <deque>
+
 #include "tests/executor_glue/graph/builder.h"
 #include "tests/harness/allocator.h"
 
@@ -42,6 +44,21 @@ TEST(ValueNames, AreFoundAtAnyFill) {
       EXPECT_EQ(lk_value_names_find(&index.names, name), LK_NO_VALUE) << name;
     }
   }
+}
+
+TEST(ValueNames, GrowBeyondTheirRoom) {
+  GraphBuilder g;
+  Names index;
+  LK_ASSERT_OK(index.create(g.get(), 3));
+  std::deque<std::string> names; // they are borrowed
+  for (int32_t i = 0; i < 500; i++) {
+    names.push_back("n" + std::to_string(i));
+    LK_ASSERT_OK(lk_value_names_put(&index.names, names.back().c_str(), i, LK_ERR));
+  }
+  for (int32_t i = 0; i < 500; i++) {
+    EXPECT_EQ(lk_value_names_find(&index.names, names[static_cast<size_t>(i)].c_str()), i);
+  }
+  EXPECT_EQ(lk_value_names_find(&index.names, "n500"), LK_NO_VALUE);
 }
 
 TEST(ValueNames, MayBeEmptyText) {

@@ -42,6 +42,19 @@ void expect_one(const Result &r, uint32_t kind, float alpha, float beta) {
   EXPECT_EQ(r.post_ops[0].beta, beta);
 }
 
+// Post-ops compute in f32.
+TEST(PassActivation, OtherTypesStayNodes) {
+  for (const uint32_t dtype : {LK_F32, LK_F64, LK_F16, LK_BF16, LK_I8, LK_I32, LK_I64}) {
+    for (const char *op : {"Relu", "Sigmoid", "LeakyRelu", "HardSwish", "Clip"}) {
+      GraphBuilder g;
+      g.opset = 14;
+      const int32_t x = g.input("x", {2, 4}, dtype);
+      g.output(g.node(op, {g.node("Add", {x, x})}));
+      EXPECT_EQ(changes_of(g, "activation"), dtype == LK_F32 ? 1u : 0u) << op << " of " << dtype;
+    }
+  }
+}
+
 TEST(PassActivation, EachKind) {
   auto unary = [](const char *op, std::vector<Attr> attrs = {}, const char *domain = "") {
     return behind_conv(

@@ -41,7 +41,9 @@ TEST(PassSwish, WhatIsNotIt) {
   EXPECT_EQ(made("Add", 1.0f).changes, 0u);
   EXPECT_EQ(made("", 0, 2.0f).changes, 0u);       // a factor besides
   EXPECT_EQ(made("", 0, 1.0f, true).changes, 0u); // the gate is used elsewhere
-  EXPECT_EQ(made("", 0, 1.0f, false, LK_F64).changes, 0u);
+  for (const uint32_t dtype : {LK_F64, LK_F16, LK_BF16}) {
+    EXPECT_EQ(made("", 0, 1.0f, false, dtype).changes, 0u) << dtype;
+  }
 }
 
 TEST(PassSwish, SqueezeAndExciteIsNotIt) {

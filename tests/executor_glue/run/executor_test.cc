@@ -32,7 +32,7 @@ class Executor : public ::testing::Test {
 protected:
   // Links the graph and makes the executor.
   void make(bool run_plans = true, uint32_t workers = 1) {
-    const lk_graph_executor_options options = {run_plans, workers, 0, false};
+    const lk_graph_executor_options options = {run_plans, workers, 0, false, nullptr};
     LK_ASSERT_OK(g.link());
     LK_ASSERT_OK(lk_graph_executor_create(lk::fake::api(), &context, &executor, g.get(), &options,
                                           &e, LK_ERR));
@@ -567,7 +567,7 @@ TEST_F(Executor, OpsFreeTheConstantsOfTheGraph) {
 TEST_F(Executor, UnknownOperatorIsNamed) {
   g.output(g.node("Nonsense", {g.input("x", {1})}));
   LK_ASSERT_OK(g.link());
-  const lk_graph_executor_options options = {true, 1, 0, false};
+  const lk_graph_executor_options options = {true, 1, 0, false, nullptr};
   LK_EXPECT_STATUS(LK_UNSUPPORTED, lk_graph_executor_create(lk::fake::api(), &context, &executor,
                                                             g.get(), &options, &e, LK_ERR));
   EXPECT_THAT(LK_MESSAGE, HasSubstr("Nonsense"));

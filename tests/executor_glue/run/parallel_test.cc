@@ -26,7 +26,7 @@ public:
     context.threads = threads;
     build(g);
     LK_EXPECT_OK(g.link());
-    const lk_graph_executor_options options = {run_plans, workers, 0, false};
+    const lk_graph_executor_options options = {run_plans, workers, 0, false, nullptr};
     LK_EXPECT_OK(lk_graph_executor_create(lk::fake::api(), &context, &executor, g.get(), &options,
                                           &e, LK_ERR));
   }

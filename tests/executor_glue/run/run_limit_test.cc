@@ -49,7 +49,7 @@ protected:
   void make(uint32_t max_runs, bool fail_busy) {
     g.output(g.node("Relu", {g.input("x", {1})}));
     LK_ASSERT_OK(g.link());
-    const lk_graph_executor_options options = {true, 1, max_runs, fail_busy};
+    const lk_graph_executor_options options = {true, 1, max_runs, fail_busy, nullptr};
     LK_ASSERT_OK(lk_graph_executor_create(lk::fake::api(), &context, &executor, g.get(), &options,
                                           &e, LK_ERR));
   }

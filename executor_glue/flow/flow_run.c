@@ -1,0 +1,347 @@
+/* Runs the stages of a flow, one after the other. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "base/tensor.h"
+#include "executor_glue/flow/flow.h"
+#include "executor_glue/flow/state.h"
+#include "executor_glue/run/check_request.h"
+
+/* ---- parts ---- */
+
+/* Runs a graph executor on values. `wanted` as its run has it. */
+static lk_status run_executor(const lk_flow *flow, lk_graph_executor *executor,
+                              const lk_flow_call *call, const lk_flow_value *inputs,
+                              size_t n_inputs, const bool *wanted, lk_flow_value *outputs,
+                              size_t n_outputs, lk_error *error) {
+  lk_status status = LK_OK;
+  lk_tensor *tensors = lk_calloc(flow->allocator, n_inputs + n_outputs, sizeof *tensors);
+  if (tensors == NULL) {
+    return lk_fail_memory(error, "the arguments of a stage",
+                          (n_inputs + n_outputs) * sizeof *tensors);
+  }
+  lk_tensor *results = tensors + n_inputs;
+  for (size_t i = 0; i < n_inputs; i++) tensors[i] = inputs[i].tensor;
+  lk_graph_run run = *call->run;
+  run.inputs = tensors;
+  run.outputs = results;
+  run.wanted = wanted;
+  run.place = NULL;
+  LK_TRY(lk_graph_executor_run(executor, &run, error));
+  for (size_t i = 0; i < n_outputs; i++) {
+    if (wanted != NULL && !wanted[i]) continue;
+    const lk_status owned = lk_flow_value_own(flow->allocator, &results[i], &outputs[i], error);
+    if (status == LK_OK) status = owned;
+  }
+
+cleanup:
+  for (size_t i = 0; status != LK_OK && i < n_outputs; i++) {
+    lk_flow_value_release(flow->allocator, &outputs[i]);
+  }
+  lk_free(flow->allocator, tensors);
+  return status;
+}
+
+/* ---- operators whose outputs' shapes follow from data ---- */
+
+/* Where op_run_alloc's memory is noted, so that a failure can free it. */
+typedef struct op_memory {
+  const lk_allocator *allocator;
+  void **data; /* [n_outputs] */
+} op_memory;
+
+static void *alloc_output(void *arg, const lk_output_request *request) {
+  const op_memory *self = arg;
+  void *data = lk_alloc_aligned(self->allocator, (size_t)request->bytes, LK_DATA_ALIGNMENT);
+  self->data[request->index] = data;
+  return data;
+}
+
+/* An idle frame, or a new one. */
+static lk_status take_frame(const lk_flow *flow, lk_stage *stage, lk_frame **out, lk_error *error) {
+  *out = atomic_exchange(&stage->frame, NULL);
+  return *out != NULL ? LK_OK : flow->api->frame_create(flow->executor, out, error);
+}
+
+static void leave_frame(const lk_flow *flow, lk_stage *stage, lk_frame *frame) {
+  lk_frame *other = frame != NULL ? atomic_exchange(&stage->frame, frame) : NULL;
+  if (other != NULL) flow->api->frame_destroy(other);
+}
+
+static lk_status run_op(const lk_flow *flow, lk_stage *stage, const lk_flow_value *inputs,
+                        lk_flow_value *outputs, lk_error *error) {
+  lk_status status = LK_OK;
+  const lk_node *node = &stage->graph->nodes[0];
+  const uint32_t n_inputs = node->n_inputs, n_outputs = node->n_outputs;
+  lk_frame *frame = NULL;
+  lk_tensor *tensors = lk_calloc(flow->allocator, n_inputs + n_outputs, sizeof *tensors);
+  void **data = lk_calloc(flow->allocator, n_outputs, sizeof *data);
+  if (tensors == NULL || data == NULL) {
+    LK_TRY(lk_fail_memory(error, "the arguments of an operator", n_inputs * sizeof *tensors));
+  }
+  /* inputs of the stage are those of the node that are no constants, each once */
+  for (uint32_t i = 0; i < n_inputs; i++) {
+    for (size_t k = 0; k < stage->graph->n_inputs; k++) {
+      if (stage->graph->inputs[k] == node->inputs[i]) tensors[i] = inputs[k].tensor;
+    }
+  }
+  op_memory memory = {flow->allocator, data};
+  const lk_bind_desc bind = {.struct_size = sizeof bind,
+                             .inputs = tensors,
+                             .n_inputs = n_inputs,
+                             .n_outputs = n_outputs,
+                             .in_place_input = -1};
+  lk_tensor *results = tensors + n_inputs;
+  LK_TRY(take_frame(flow, stage, &frame, error));
+  status = flow->api->op_run_alloc(frame, stage->program->ops[0], &bind, alloc_output, &memory,
+                                   results, error);
+  if (status != LK_OK) LK_TRY(lk_program_name_node(stage->graph, node, status, error));
+  for (uint32_t i = 0; i < n_outputs; i++) {
+    for (size_t k = 0; k < stage->graph->n_outputs; k++) {
+      if (stage->graph->outputs[k] != node->outputs[i]) continue;
+      data[i] = NULL; /* also a failure takes it */
+      LK_TRY(lk_flow_value_own(flow->allocator, &results[i], &outputs[k], error));
+    }
+  }
+
+cleanup:
+  leave_frame(flow, stage, frame);
+  for (uint32_t i = 0; data != NULL && i < n_outputs; i++) lk_free(flow->allocator, data[i]);
+  lk_free(flow->allocator, (void *)data);
+  lk_free(flow->allocator, tensors);
+  return status;
+}
+
+/* ---- stages ---- */
+
+/* One run of a flow of several stages. */
+typedef struct stages_run {
+  lk_flow *flow;
+  const lk_flow_call *call;
+  lk_flow_value *slots;    /* [n_slots] */
+  bool *is_needed;         /* [n_slots]: by a later stage that runs, or by the caller */
+  lk_flow_value *operands; /* of the largest stage: inputs, then outputs */
+  bool *wanted;            /* of the largest stage */
+} stages_run;
+
+static lk_status begin(stages_run *self, lk_error *error) {
+  const lk_flow *flow = self->flow;
+  int32_t most = 0;
+  for (size_t s = 0; s < flow->n_stages; s++) {
+    const int32_t count = flow->stages[s].n_inputs + flow->stages[s].n_outputs;
+    if (count > most) most = count;
+  }
+  self->slots = lk_calloc(flow->allocator, flow->n_slots, sizeof *self->slots);
+  self->is_needed = lk_calloc(flow->allocator, flow->n_slots, sizeof *self->is_needed);
+  self->operands = lk_calloc(flow->allocator, (size_t)most, sizeof *self->operands);
+  self->wanted = lk_calloc(flow->allocator, (size_t)most, sizeof *self->wanted);
+  if (self->slots != NULL && self->is_needed != NULL && self->operands != NULL &&
+      self->wanted != NULL) {
+    return LK_OK;
+  }
+  return lk_fail_memory(error, "the values of a run", flow->n_slots * sizeof *self->slots);
+}
+
+static void end(const stages_run *self) {
+  const lk_flow *flow = self->flow;
+  for (size_t i = 0; self->slots != NULL && i < flow->n_slots; i++) {
+    lk_flow_value_release(flow->allocator, &self->slots[i]);
+  }
+  lk_free(flow->allocator, self->slots);
+  lk_free(flow->allocator, self->is_needed);
+  lk_free(flow->allocator, self->operands);
+  lk_free(flow->allocator, self->wanted);
+}
+
+/* Which slots somebody reads. */
+static void find_needed(const stages_run *self, const bool *wanted) {
+  const lk_flow *flow = self->flow;
+  for (size_t i = 0; i < flow->graph->n_outputs; i++) {
+    if (wanted == NULL || wanted[i]) self->is_needed[flow->output_slots[i]] = true;
+  }
+  for (size_t s = flow->n_stages; s-- > 0;) {
+    const lk_stage *stage = &flow->stages[s];
+    bool runs = false;
+    for (int32_t i = 0; i < stage->n_outputs; i++) {
+      const int32_t slot = stage->slots[stage->n_inputs + i];
+      runs = runs || (slot != LK_NO_SLOT && self->is_needed[slot]);
+    }
+    for (int32_t i = 0; runs && i < stage->n_inputs; i++) {
+      if (stage->slots[i] != LK_NO_SLOT) self->is_needed[stage->slots[i]] = true;
+    }
+  }
+}
+
+static lk_status run_kind(const stages_run *self, lk_stage *stage, lk_flow_value *outputs,
+                          lk_error *error) {
+  lk_flow *flow = self->flow;
+  const lk_flow_value *inputs = self->operands;
+  switch (stage->kind) {
+  case LK_STAGE_PART:
+    return run_executor(flow, stage->executor, self->call, inputs, (size_t)stage->n_inputs,
+                        self->wanted, outputs, (size_t)stage->n_outputs, error);
+  case LK_STAGE_OP:
+    return run_op(flow, stage, inputs, outputs, error);
+  case LK_STAGE_IF:
+    return lk_flow_if(flow, stage, self->call, inputs, outputs, error);
+  case LK_STAGE_LOOP:
+    return lk_flow_loop(flow, stage, self->call, inputs, outputs, error);
+  case LK_STAGE_SCAN:
+    return lk_flow_scan(flow, stage, self->call, inputs, outputs, error);
+  }
+  return LK_OK;
+}
+
+static lk_status run_stage(const stages_run *self, size_t index, lk_error *error) {
+  lk_flow *flow = self->flow;
+  lk_stage *stage = &flow->stages[index];
+  lk_flow_value *outputs = self->operands + stage->n_inputs;
+  bool runs = false;
+  for (int32_t i = 0; i < stage->n_outputs; i++) {
+    const int32_t slot = stage->slots[stage->n_inputs + i];
+    self->wanted[i] = slot != LK_NO_SLOT && self->is_needed[slot];
+    runs = runs || self->wanted[i];
+    outputs[i] = (lk_flow_value){0};
+  }
+  if (!runs) return LK_OK;
+  for (int32_t i = 0; i < stage->n_inputs; i++) {
+    static const lk_flow_value absent;
+    self->operands[i] = stage->slots[i] != LK_NO_SLOT ? self->slots[stage->slots[i]] : absent;
+  }
+  const bool is_control = stage->kind != LK_STAGE_PART && stage->kind != LK_STAGE_OP;
+  const lk_status status = run_kind(self, stage, outputs, error);
+  if (status != LK_OK) {
+    return is_control ? lk_program_name_node(flow->graph, stage->node, status, error) : status;
+  }
+  for (int32_t i = 0; i < stage->n_outputs; i++) {
+    const int32_t slot = stage->slots[stage->n_inputs + i];
+    if (slot != LK_NO_SLOT) {
+      self->slots[slot] = outputs[i];
+    } else {
+      lk_flow_value_release(flow->allocator, &outputs[i]);
+    }
+  }
+  for (int32_t i = 0; i < stage->n_inputs + stage->n_outputs; i++) {
+    const int32_t slot = stage->slots[i];
+    if (slot != LK_NO_SLOT && flow->last_use[slot] == (int32_t)index) {
+      lk_flow_value_release(flow->allocator, &self->slots[slot]);
+    }
+  }
+  return LK_OK;
+}
+
+static lk_status run_stages(lk_flow *flow, const lk_flow_call *call, const lk_flow_value *inputs,
+                            const bool *wanted, lk_flow_value *outputs, lk_error *error) {
+  lk_status status = LK_OK;
+  stages_run self = {.flow = flow, .call = call};
+  LK_TRY(begin(&self, error));
+  for (size_t i = 0; i < flow->n_slots; i++) {
+    if (flow->constants[i].data != NULL) self.slots[i].tensor = flow->constants[i];
+  }
+  for (size_t i = 0; i < flow->graph->n_inputs; i++) {
+    if (flow->constants[flow->input_slots[i]].data != NULL) continue;
+    self.slots[flow->input_slots[i]] = lk_flow_value_retain(&inputs[i]);
+  }
+  find_needed(&self, wanted);
+  for (size_t s = 0; s < flow->n_stages; s++) LK_TRY(run_stage(&self, s, error));
+  for (size_t i = 0; i < flow->graph->n_outputs; i++) {
+    if (wanted != NULL && !wanted[i]) continue;
+    outputs[i] = lk_flow_value_retain(&self.slots[flow->output_slots[i]]);
+  }
+
+cleanup:
+  end(&self);
+  return status;
+}
+
+static lk_status run_body(lk_flow *flow, const lk_flow_call *call, const lk_flow_value *inputs,
+                          const bool *wanted, lk_flow_value *outputs, lk_error *error) {
+  if (flow->single == NULL) return run_stages(flow, call, inputs, wanted, outputs, error);
+  return run_executor(flow, flow->single, call, inputs, flow->graph->n_inputs, wanted, outputs,
+                      flow->graph->n_outputs, error);
+}
+
+/* ---- the caller's run ---- */
+
+static lk_status check_inputs(const lk_flow *flow, const lk_graph_run *run, lk_error *error) {
+  for (size_t i = 0; i < flow->graph->n_inputs; i++) {
+    const lk_value *value = &flow->graph->values[flow->graph->inputs[i]];
+    LK_RETURN_NOT_OK(lk_check_input(value, &run->inputs[i], error));
+  }
+  return LK_OK;
+}
+
+/* Memory of the caller's gets a copy; else the memory itself is handed over. */
+static lk_status hand_over_one(const lk_flow *flow, const lk_graph_run *run, uint32_t output,
+                               lk_flow_value *value, lk_error *error) {
+  const lk_tensor *made = &value->tensor;
+  void *to = run->place == NULL ? run->outputs[output].data : NULL;
+  if (run->place != NULL) {
+    LK_RETURN_NOT_OK(run->place(run->place_arg, output, &made->desc, &to, error));
+  } else if (to != NULL) {
+    const lk_value *named = &flow->graph->values[flow->graph->outputs[output]];
+    LK_RETURN_NOT_OK(lk_check_output(named, &made->desc, &run->outputs[output], error));
+  } else {
+    return lk_flow_value_detach(flow->allocator, value, &run->outputs[output], error);
+  }
+  const size_t bytes = lk_flow_value_bytes(&made->desc);
+  if (bytes > 0) memmove(to, made->data, bytes);
+  return LK_OK;
+}
+
+static lk_status hand_over(const lk_flow *flow, const lk_graph_run *run, lk_flow_value *outputs,
+                           lk_error *error) {
+  lk_status status = LK_OK;
+  const size_t n_outputs = flow->graph->n_outputs;
+  bool *is_given = lk_calloc(flow->allocator, n_outputs, sizeof *is_given);
+  if (is_given == NULL) return lk_fail_memory(error, "outputs", n_outputs);
+  for (uint32_t i = 0; i < n_outputs; i++) {
+    if (run->wanted != NULL && !run->wanted[i]) continue;
+    is_given[i] = run->place == NULL && run->outputs[i].data == NULL;
+    LK_TRY(hand_over_one(flow, run, i, &outputs[i], error));
+  }
+cleanup:
+  for (uint32_t i = 0; status != LK_OK && i < n_outputs; i++) {
+    if (!is_given[i]) continue;
+    lk_free(flow->allocator, run->outputs[i].data);
+    run->outputs[i].data = NULL;
+  }
+  lk_free(flow->allocator, is_given);
+  return status;
+}
+
+/* All but the place among the flow's runs. */
+static lk_status run_admitted(lk_flow *flow, const lk_graph_run *run, lk_error *error) {
+  lk_status status = LK_OK;
+  const lk_graph *graph = flow->graph;
+  const lk_flow_call call = {run, run_body};
+  const size_t n_values = graph->n_inputs + graph->n_outputs;
+  LK_RETURN_NOT_OK(check_inputs(flow, run, error));
+  lk_flow_value *values = lk_calloc(flow->allocator, n_values, sizeof *values);
+  if (values == NULL) return lk_fail_memory(error, "values", n_values * sizeof *values);
+  lk_flow_value *outputs = values + graph->n_inputs;
+  for (size_t i = 0; i < graph->n_inputs; i++) values[i].tensor = run->inputs[i];
+  LK_TRY(run_stages(flow, &call, values, run->wanted, outputs, error));
+  LK_TRY(hand_over(flow, run, outputs, error));
+  atomic_fetch_add_explicit(&flow->runs, 1, memory_order_relaxed);
+
+cleanup:
+  for (size_t i = 0; i < graph->n_outputs; i++) lk_flow_value_release(flow->allocator, &outputs[i]);
+  lk_free(flow->allocator, values);
+  return status;
+}
+
+lk_status lk_flow_run(lk_flow *flow, const lk_graph_run *run, lk_error *error) {
+  if (flow->single != NULL) return lk_graph_executor_run(flow->single, run, error);
+  lk_wait_limit wait = {.stop = run->stop};
+  if (run->options != NULL) {
+    wait.cancel = run->options->cancel;
+    wait.deadline_ns = run->options->deadline_ns;
+  }
+  LK_RETURN_NOT_OK(lk_run_limit_enter(&flow->limit, &wait, error));
+  const lk_status status = run_admitted(flow, run, error);
+  lk_run_limit_leave(&flow->limit);
+  return status;
+}

@@ -1,0 +1,351 @@
+/* Scan (ONNX "Scan"): its body for each slice of its scan inputs, with states that it carries on.
+ */
+#include "executor_glue/flow/scan.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/tensor.h"
+#include "executor_glue/flow/stack.h"
+
+/* Before opset 9, all inputs and outputs have a batch, and sequences lengths of their own. */
+enum { WITHOUT_BATCH_SINCE = 9 };
+
+/* ---- attributes ---- */
+
+static const lk_attr *find(const lk_node *node, const char *name) {
+  for (uint32_t i = 0; i < node->n_attrs; i++) {
+    if (strcmp(node->attrs[i].name, name) == 0 && node->attrs[i].type == LK_ATTR_INTS) {
+      return &node->attrs[i];
+    }
+  }
+  return NULL;
+}
+
+static lk_status read_axes(const lk_allocator *allocator, const lk_node *node, uint32_t count,
+                           const char *axes_name, const char *directions_name, lk_scan_axis **out,
+                           lk_error *error) {
+  const lk_attr *axes = find(node, axes_name), *directions = find(node, directions_name);
+  if ((axes != NULL && axes->count != count) ||
+      (directions != NULL && directions->count != count)) {
+    return lk_fail(error, LK_MALFORMED, "attributes '%s' and '%s' must have %" PRIu32 " values",
+                   axes_name, directions_name, count);
+  }
+  *out = lk_calloc(allocator, count, sizeof **out);
+  if (*out == NULL) return lk_fail_memory(error, "the axes of a scan", count * sizeof **out);
+  for (uint32_t i = 0; i < count; i++) {
+    if (axes != NULL) (*out)[i].axis = ((const int64_t *)axes->data)[i];
+    if (directions != NULL) (*out)[i].is_backward = ((const int64_t *)directions->data)[i] != 0;
+  }
+  return LK_OK;
+}
+
+static uint32_t first_state(const lk_node *node) {
+  return node->opset < WITHOUT_BATCH_SINCE ? 1 : 0; /* behind the lengths */
+}
+
+lk_status lk_flow_scan_read(const lk_allocator *allocator, lk_stage *stage, lk_error *error) {
+  const lk_node *node = stage->node;
+  const lk_attr *count = find(node, "num_scan_inputs");
+  const uint32_t own = node->n_inputs - lk_node_captured(node);
+  const int64_t n = count != NULL && count->count == 1 ? *(const int64_t *)count->data : 0;
+  if (own < first_state(node) || n < 1 || n > own - first_state(node) ||
+      node->n_outputs < own - first_state(node) - n) {
+    return lk_fail(error, LK_MALFORMED,
+                   "attribute 'num_scan_inputs' is %" PRId64 ", with %" PRIu32
+                   " inputs and %" PRIu32 " outputs",
+                   n, own, node->n_outputs);
+  }
+  stage->n_scan_inputs = (uint32_t)n;
+  const uint32_t n_states = own - first_state(node) - (uint32_t)n;
+  const bool old = node->opset < WITHOUT_BATCH_SINCE;
+  LK_RETURN_NOT_OK(read_axes(allocator, node, (uint32_t)n, "scan_input_axes",
+                             old ? "directions" : "scan_input_directions", &stage->scan_inputs,
+                             error));
+  return read_axes(allocator, node, node->n_outputs - n_states, "scan_output_axes",
+                   "scan_output_directions", &stage->scan_outputs, error);
+}
+
+/* ---- slices ---- */
+
+/* Of a tensor of `dims` seen as [outer, size, inner bytes] around an axis. */
+typedef struct around_axis {
+  size_t outer, size, inner;
+} around_axis;
+
+static around_axis split(const lk_tensor_desc *desc, uint32_t axis) {
+  around_axis it = {
+      .outer = 1, .size = (size_t)desc->dims[axis], .inner = lk_dtype_size(desc->dtype)};
+  for (uint32_t i = 0; i < axis; i++) it.outer *= (size_t)desc->dims[i];
+  for (uint32_t i = axis + 1; i < desc->rank; i++) it.inner *= (size_t)desc->dims[i];
+  return it;
+}
+
+/* Slice `index` along an axis: a view where it lies in one piece, else a copy. */
+static lk_status slice(const lk_allocator *allocator, const lk_flow_value *from, uint32_t axis,
+                       int64_t index, lk_flow_value *out, lk_error *error) {
+  const lk_tensor_desc *whole = &from->tensor.desc;
+  const around_axis it = split(whole, axis);
+  int64_t dims[LK_MAX_RANK] = {0};
+  for (uint32_t i = 0, n = 0; i < whole->rank; i++) {
+    if (i != axis) dims[n++] = whole->dims[i];
+  }
+  const lk_tensor_desc desc = lk_tensor_desc_make(whole->dtype, whole->rank - 1, dims);
+  const unsigned char *data = (const unsigned char *)from->tensor.data + (size_t)index * it.inner;
+  if (it.outer == 1) {
+    *out = lk_flow_value_retain(from);
+    out->tensor = (lk_tensor){desc, (void *)(uintptr_t)data};
+    return LK_OK;
+  }
+  LK_RETURN_NOT_OK(lk_flow_value_create(allocator, &desc, out, error));
+  unsigned char *to = out->tensor.data;
+  for (size_t i = 0; i < it.outer && it.inner > 0; i++) {
+    memcpy(to + i * it.inner, data + i * it.size * it.inner, it.inner);
+  }
+  return LK_OK;
+}
+
+/* Moves the first dimension of `value` to `axis`, backward if asked for. */
+static lk_status place_axis(const lk_allocator *allocator, lk_flow_value *value,
+                            const lk_scan_axis *to, lk_error *error) {
+  const lk_tensor_desc *desc = &value->tensor.desc;
+  const int64_t rank = desc->rank, axis = to->axis < 0 ? to->axis + rank : to->axis;
+  if (axis < 0 || axis >= rank) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to make a scan output: axis %" PRId64 ", of rank %" PRId64, to->axis,
+                   rank);
+  }
+  if (axis == 0 && !to->is_backward) return LK_OK;
+  int64_t dims[LK_MAX_RANK] = {0};
+  for (int64_t i = 0; i < axis; i++) dims[i] = desc->dims[i + 1];
+  dims[axis] = desc->dims[0];
+  for (int64_t i = axis + 1; i < rank; i++) dims[i] = desc->dims[i];
+  const lk_tensor_desc moved = lk_tensor_desc_make(desc->dtype, desc->rank, dims);
+  lk_flow_value result;
+  LK_RETURN_NOT_OK(lk_flow_value_create(allocator, &moved, &result, error));
+  const around_axis it = split(&moved, (uint32_t)axis);
+  const unsigned char *from = value->tensor.data;
+  unsigned char *data = result.tensor.data;
+  for (size_t n = 0; n < it.size && it.inner > 0; n++) {
+    const size_t at = to->is_backward ? it.size - 1 - n : n;
+    for (size_t i = 0; i < it.outer; i++) {
+      memcpy(data + (i * it.size + at) * it.inner, from + (n * it.outer + i) * it.inner, it.inner);
+    }
+  }
+  lk_flow_value_release(allocator, value);
+  *value = result;
+  return LK_OK;
+}
+
+/* ---- a scan ---- */
+
+typedef struct scan {
+  const lk_stage *stage;
+  lk_flow *body;
+  const lk_flow_call *call;
+  const lk_allocator *allocator;
+  uint32_t n_states, n_inputs, n_outputs; /* scan inputs, scan outputs */
+  uint32_t axes[LK_MAX_RANK * 8];         /* of scan inputs */
+  int64_t length;
+  lk_flow_value *inputs, *outputs; /* of the body */
+  lk_flow_stack *stacks;           /* [n_outputs] */
+} scan;
+
+/* All scan inputs are equally long. */
+static lk_status find_length(scan *self, const lk_flow_value *scanned, lk_error *error) {
+  for (uint32_t i = 0; i < self->n_inputs; i++) {
+    const lk_tensor_desc *desc = &scanned[i].tensor.desc;
+    const int64_t given = self->stage->scan_inputs[i].axis, rank = desc->rank;
+    const int64_t axis = given < 0 ? given + rank : given;
+    if (axis < 0 || axis >= rank) {
+      return lk_fail(error, LK_OUT_OF_RANGE,
+                     "failed to scan input %" PRIu32 ": axis %" PRId64 ", of rank %" PRId64, i,
+                     given, rank);
+    }
+    self->axes[i] = (uint32_t)axis;
+    if (i == 0) self->length = desc->dims[axis];
+    if (desc->dims[axis] != self->length) {
+      return lk_fail(error, LK_INVALID_ARGUMENT,
+                     "failed to scan input %" PRIu32 ": its length is %" PRId64
+                     ", that of the first is %" PRId64,
+                     i, desc->dims[axis], self->length);
+    }
+  }
+  return LK_OK;
+}
+
+static lk_status begin(scan *self, const lk_flow_value *states, const lk_flow_value *captured,
+                       lk_error *error) {
+  const size_t n_inputs = self->body->graph->n_inputs, n_outputs = self->body->graph->n_outputs;
+  if (self->n_inputs > sizeof self->axes / sizeof self->axes[0]) {
+    return lk_fail(error, LK_UNSUPPORTED, "failed to scan: %" PRIu32 " scan inputs",
+                   self->n_inputs);
+  }
+  self->inputs = lk_calloc(self->allocator, n_inputs, sizeof *self->inputs);
+  self->outputs = lk_calloc(self->allocator, n_outputs, sizeof *self->outputs);
+  self->stacks = lk_calloc(self->allocator, self->n_outputs, sizeof *self->stacks);
+  if (self->inputs == NULL || self->outputs == NULL || self->stacks == NULL) {
+    return lk_fail_memory(error, "the values of a scan", n_inputs * sizeof *self->inputs);
+  }
+  for (uint32_t i = 0; i < self->n_states; i++) self->inputs[i] = lk_flow_value_retain(&states[i]);
+  for (uint32_t i = 0; i < self->stage->n_captured[0]; i++) {
+    self->inputs[self->n_states + self->n_inputs + i] = lk_flow_value_retain(&captured[i]);
+  }
+  return LK_OK;
+}
+
+static void end(const scan *self) {
+  const size_t n_inputs = self->body->graph->n_inputs, n_outputs = self->body->graph->n_outputs;
+  for (size_t i = 0; self->inputs != NULL && i < n_inputs; i++) {
+    lk_flow_value_release(self->allocator, &self->inputs[i]);
+  }
+  for (size_t i = 0; self->outputs != NULL && i < n_outputs; i++) {
+    lk_flow_value_release(self->allocator, &self->outputs[i]);
+  }
+  for (uint32_t i = 0; self->stacks != NULL && i < self->n_outputs; i++) {
+    lk_flow_stack_end(self->allocator, &self->stacks[i]);
+  }
+  lk_free(self->allocator, self->inputs);
+  lk_free(self->allocator, self->outputs);
+  lk_free(self->allocator, self->stacks);
+}
+
+static lk_status iterate(scan *self, const lk_flow_value *scanned, int64_t iteration,
+                         lk_error *error) {
+  const lk_stage *stage = self->stage;
+  for (uint32_t i = 0; i < self->n_inputs; i++) {
+    lk_flow_value *to = &self->inputs[self->n_states + i];
+    const int64_t index =
+        stage->scan_inputs[i].is_backward ? self->length - 1 - iteration : iteration;
+    lk_flow_value_release(self->allocator, to);
+    LK_RETURN_NOT_OK(slice(self->allocator, &scanned[i], self->axes[i], index, to, error));
+  }
+  LK_RETURN_NOT_OK(
+      self->call->run_body(self->body, self->call, self->inputs, NULL, self->outputs, error));
+  for (uint32_t i = 0; i < self->n_states; i++) {
+    lk_flow_value_release(self->allocator, &self->inputs[i]);
+    self->inputs[i] = self->outputs[i];
+    self->outputs[i] = (lk_flow_value){0};
+  }
+  for (uint32_t i = 0; i < self->n_outputs; i++) {
+    lk_flow_value *value = &self->outputs[self->n_states + i];
+    LK_RETURN_NOT_OK(
+        lk_flow_stack_push(self->allocator, &self->stacks[i], value, self->length, error));
+    lk_flow_value_release(self->allocator, value);
+  }
+  return LK_OK;
+}
+
+/* `states` and `scanned`: of the node; `outputs`: states, then scan outputs. */
+static lk_status run(lk_flow *flow, const lk_stage *stage, const lk_flow_call *call,
+                     uint32_t n_states, const lk_flow_value *states, const lk_flow_value *scanned,
+                     const lk_flow_value *captured, lk_flow_value *outputs, lk_error *error) {
+  lk_status status = LK_OK;
+  scan self = {.stage = stage,
+               .body = stage->bodies[0],
+               .call = call,
+               .allocator = flow->allocator,
+               .n_states = n_states,
+               .n_inputs = stage->n_scan_inputs,
+               .n_outputs = stage->node->n_outputs - n_states};
+  LK_TRY(begin(&self, states, captured, error));
+  LK_TRY(find_length(&self, scanned, error));
+  if (self.length == 0 && self.n_outputs > 0) {
+    LK_TRY(lk_fail(error, LK_UNSUPPORTED, "failed to scan: a sequence of length 0"));
+  }
+  for (int64_t i = 0; i < self.length; i++) LK_TRY(iterate(&self, scanned, i, error));
+  for (uint32_t i = 0; i < self.n_outputs; i++) {
+    lk_flow_value *to = &outputs[n_states + i];
+    LK_TRY(lk_flow_stack_finish(flow->allocator, &self.stacks[i], to, error));
+    LK_TRY(place_axis(flow->allocator, to, &stage->scan_outputs[i], error));
+  }
+  for (uint32_t i = 0; i < n_states; i++) outputs[i] = lk_flow_value_retain(&self.inputs[i]);
+
+cleanup:
+  end(&self);
+  for (uint32_t i = 0; status != LK_OK && i < stage->node->n_outputs; i++) {
+    lk_flow_value_release(flow->allocator, &outputs[i]);
+  }
+  return status;
+}
+
+/* ---- with a batch, before opset 9 ---- */
+
+/* One element of the batch: states and scan inputs of it alone. */
+static lk_status run_element(lk_flow *flow, const lk_stage *stage, const lk_flow_call *call,
+                             uint32_t n_states, const lk_flow_value *inputs, int64_t element,
+                             lk_flow_value *values, lk_flow_stack *stacks, lk_error *error) {
+  const uint32_t n_values = n_states + stage->n_scan_inputs, n_outputs = stage->node->n_outputs;
+  lk_flow_value *results = values + n_values;
+  for (uint32_t i = 0; i < n_values; i++) {
+    const lk_tensor_desc *desc = &inputs[i].tensor.desc;
+    if (desc->rank == 0 || desc->dims[0] <= element) {
+      return lk_fail(
+          error, LK_INVALID_ARGUMENT,
+          "failed to scan: input %" PRIu32 " has another batch than the first scan input", i);
+    }
+    LK_RETURN_NOT_OK(slice(flow->allocator, &inputs[i], 0, element, &values[i], error));
+  }
+  LK_RETURN_NOT_OK(run(flow, stage, call, n_states, values, values + n_states,
+                       lk_flow_captured(stage, 0, inputs - 1), results, error));
+  for (uint32_t i = 0; i < n_outputs; i++) {
+    LK_RETURN_NOT_OK(lk_flow_stack_push(flow->allocator, &stacks[i], &results[i], 0, error));
+  }
+  for (uint32_t i = 0; i < n_values + n_outputs; i++) {
+    lk_flow_value_release(flow->allocator, &values[i]);
+  }
+  return LK_OK;
+}
+
+static lk_status run_batch(lk_flow *flow, const lk_stage *stage, const lk_flow_call *call,
+                           uint32_t n_states, const lk_flow_value *inputs, lk_flow_value *outputs,
+                           lk_error *error) {
+  lk_status status = LK_OK;
+  const uint32_t n_values = n_states + stage->n_scan_inputs, n_outputs = stage->node->n_outputs;
+  lk_flow_value *values = lk_calloc(flow->allocator, n_values + n_outputs, sizeof *values);
+  lk_flow_stack *stacks = lk_calloc(flow->allocator, n_outputs, sizeof *stacks);
+  if (values == NULL || stacks == NULL) {
+    LK_TRY(lk_fail_memory(error, "the values of a scan", n_values * sizeof *values));
+  }
+  if (inputs[0].tensor.data != NULL) {
+    LK_TRY(lk_fail(error, LK_UNSUPPORTED, "failed to scan: lengths of sequences of opset 8"));
+  }
+  const lk_tensor_desc *first = &inputs[1 + n_states].tensor.desc;
+  if (first->rank == 0 || first->dims[0] == 0) {
+    LK_TRY(lk_fail(error, LK_UNSUPPORTED, "failed to scan: no batch"));
+  }
+  for (int64_t b = 0; b < first->dims[0]; b++) {
+    LK_TRY(run_element(flow, stage, call, n_states, inputs + 1, b, values, stacks, error));
+  }
+  for (uint32_t i = 0; i < n_outputs; i++) {
+    LK_TRY(lk_flow_stack_finish(flow->allocator, &stacks[i], &outputs[i], error));
+  }
+
+cleanup:
+  for (uint32_t i = 0; values != NULL && i < n_values + n_outputs; i++) {
+    lk_flow_value_release(flow->allocator, &values[i]);
+  }
+  for (uint32_t i = 0; stacks != NULL && i < n_outputs; i++) {
+    lk_flow_stack_end(flow->allocator, &stacks[i]);
+  }
+  for (uint32_t i = 0; status != LK_OK && i < n_outputs; i++) {
+    lk_flow_value_release(flow->allocator, &outputs[i]);
+  }
+  lk_free(flow->allocator, values);
+  lk_free(flow->allocator, stacks);
+  return status;
+}
+
+lk_status lk_flow_scan(lk_flow *flow, const lk_stage *stage, const lk_flow_call *call,
+                       const lk_flow_value *inputs, lk_flow_value *outputs, lk_error *error) {
+  const lk_node *node = stage->node;
+  const uint32_t own = node->n_inputs - lk_node_captured(node);
+  const uint32_t n_states = own - first_state(node) - stage->n_scan_inputs;
+  if (node->opset < WITHOUT_BATCH_SINCE) {
+    return run_batch(flow, stage, call, n_states, inputs, outputs, error);
+  }
+  return run(flow, stage, call, n_states, inputs, inputs + n_states,
+             lk_flow_captured(stage, 0, inputs), outputs, error);
+}

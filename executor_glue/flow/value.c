@@ -1,0 +1,94 @@
+/* What stages hand to each other. */
+#include "executor_glue/flow/value.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/tensor.h"
+
+size_t lk_flow_value_bytes(const lk_tensor_desc *desc) {
+  return (size_t)lk_elements(desc) * lk_dtype_size(desc->dtype);
+}
+
+lk_status lk_flow_value_own(const lk_allocator *allocator, const lk_tensor *tensor,
+                            lk_flow_value *out, lk_error *error) {
+  lk_flow_block *block = lk_alloc(allocator, sizeof *block);
+  *out = (lk_flow_value){0};
+  if (block == NULL) {
+    lk_free(allocator, tensor->data);
+    return lk_fail_memory(error, "a value", sizeof *block);
+  }
+  atomic_init(&block->refs, 1);
+  block->data = tensor->data;
+  *out = (lk_flow_value){*tensor, block};
+  return LK_OK;
+}
+
+lk_status lk_flow_value_create(const lk_allocator *allocator, const lk_tensor_desc *desc,
+                               lk_flow_value *out, lk_error *error) {
+  int64_t bytes = 0;
+  *out = (lk_flow_value){0};
+  LK_RETURN_NOT_OK(lk_tensor_size(desc, "a value", NULL, &bytes, error));
+  const lk_tensor tensor = {*desc, lk_alloc_aligned(allocator, (size_t)bytes, LK_DATA_ALIGNMENT)};
+  if (tensor.data == NULL) return lk_fail_memory(error, "a value", (size_t)bytes);
+  return lk_flow_value_own(allocator, &tensor, out, error);
+}
+
+lk_flow_value lk_flow_value_retain(const lk_flow_value *value) {
+  if (value->block != NULL) {
+    atomic_fetch_add_explicit(&value->block->refs, 1, memory_order_relaxed);
+  }
+  return *value;
+}
+
+void lk_flow_value_release(const lk_allocator *allocator, lk_flow_value *value) {
+  lk_flow_block *block = value->block;
+  *value = (lk_flow_value){0};
+  if (block == NULL) return;
+  if (atomic_fetch_sub_explicit(&block->refs, 1, memory_order_acq_rel) != 1) return;
+  lk_free(allocator, block->data);
+  lk_free(allocator, block);
+}
+
+lk_status lk_flow_value_detach(const lk_allocator *allocator, lk_flow_value *value, lk_tensor *out,
+                               lk_error *error) {
+  *out = value->tensor;
+  if (value->block != NULL && value->block->data == value->tensor.data &&
+      atomic_load_explicit(&value->block->refs, memory_order_acquire) == 1) {
+    lk_free(allocator, value->block);
+    *value = (lk_flow_value){0};
+    return LK_OK;
+  }
+  const size_t bytes = lk_flow_value_bytes(&value->tensor.desc);
+  out->data = lk_alloc_aligned(allocator, bytes, LK_DATA_ALIGNMENT);
+  if (out->data == NULL) return lk_fail_memory(error, "a copy of a value", bytes);
+  if (bytes > 0) memcpy(out->data, value->tensor.data, bytes);
+  lk_flow_value_release(allocator, value);
+  return LK_OK;
+}
+
+static lk_status fail_scalar(const lk_flow_value *value, const char *what, const char *rule,
+                             lk_error *error) {
+  char text[LK_TENSOR_TEXT_CAPACITY];
+  return lk_fail(error, LK_INVALID_ARGUMENT, "failed to read %s: %s, must be %s", what,
+                 lk_tensor_text(&value->tensor.desc, text), rule);
+}
+
+lk_status lk_flow_value_int(const lk_flow_value *value, const char *what, int64_t *out,
+                            lk_error *error) {
+  if (value->tensor.desc.dtype != LK_I64 || lk_elements(&value->tensor.desc) != 1) {
+    return fail_scalar(value, what, "one i64", error);
+  }
+  memcpy(out, value->tensor.data, sizeof *out);
+  return LK_OK;
+}
+
+lk_status lk_flow_value_bool(const lk_flow_value *value, const char *what, bool *out,
+                             lk_error *error) {
+  if (value->tensor.desc.dtype != LK_BOOL || lk_elements(&value->tensor.desc) != 1) {
+    return fail_scalar(value, what, "one bool", error);
+  }
+  *out = *(const uint8_t *)value->tensor.data != 0;
+  return LK_OK;
+}

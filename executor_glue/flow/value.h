@@ -1,0 +1,41 @@
+/* What stages hand to each other. */
+#pragma once
+
+#include <latchkey/base.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/* Memory of a value that has been computed, counted by those who have it. */
+typedef struct lk_flow_block {
+  atomic_uint_least32_t refs;
+  void *data;
+} lk_flow_block;
+
+typedef struct lk_flow_value {
+  lk_tensor tensor;     /* plain; zeroed: absent */
+  lk_flow_block *block; /* NULL: the memory is somebody else's, and outlives the run */
+} lk_flow_value;
+
+/* Takes over `tensor->data`, which came from the allocator; on failure it is freed. */
+lk_status lk_flow_value_own(const lk_allocator *allocator, const lk_tensor *tensor,
+                            lk_flow_value *out, lk_error *error);
+/* A new value of `desc`, which is plain. */
+lk_status lk_flow_value_create(const lk_allocator *allocator, const lk_tensor_desc *desc,
+                               lk_flow_value *out, lk_error *error);
+/* Another reference to the same value. */
+lk_flow_value lk_flow_value_retain(const lk_flow_value *value);
+/* Leaves `value` zeroed; so it may be called twice. */
+void lk_flow_value_release(const lk_allocator *allocator, lk_flow_value *value);
+/* The value's memory, which is the caller's from here on: its own, if nobody else has it, or a
+ * copy. `value` is zeroed. */
+lk_status lk_flow_value_detach(const lk_allocator *allocator, lk_flow_value *value, lk_tensor *out,
+                               lk_error *error);
+/* Bytes of the elements. */
+size_t lk_flow_value_bytes(const lk_tensor_desc *desc);
+
+/* The one number or truth value that a scalar, or a tensor of one element, holds: of `what`, for
+ * the sentence. LK_INVALID_ARGUMENT: it is of another size or type. */
+lk_status lk_flow_value_int(const lk_flow_value *value, const char *what, int64_t *out,
+                            lk_error *error);
+lk_status lk_flow_value_bool(const lk_flow_value *value, const char *what, bool *out,
+                             lk_error *error);

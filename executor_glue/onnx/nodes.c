@@ -1,0 +1,210 @@
+/* Nodes into the graph IR, with their attributes and bodies. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "executor_glue/onnx/attribute.h"
+#include "executor_glue/onnx/builder.h"
+#include "executor_glue/onnx/constant.h"
+
+static lk_status find_opset(const lk_onnx_builder *b, const lk_onnx_scope *scope,
+                            const Onnx__NodeProto *node, int32_t *out) {
+  const char *domain = lk_onnx_domain(node->domain);
+  for (size_t i = 0; i < scope->n_opsets; i++) {
+    if (strcmp(domain, lk_onnx_domain(scope->opsets[i]->domain)) == 0) {
+      *out = (int32_t)scope->opsets[i]->version;
+      return LK_OK;
+    }
+  }
+  return lk_fail(
+      b->error, LK_MALFORMED, "failed to read node '%s' (%s): %s imports no opset of domain '%s'",
+      lk_onnx_node_label(node), node->op_type, scope->call != NULL ? "its function" : "the model",
+      domain[0] == '\0' ? "ai.onnx" : domain);
+}
+
+/* "a/b" of "a/" and "b". */
+static lk_status join(lk_graph *graph, const char *first, const char *second, const char **out,
+                      lk_error *error) {
+  const char *text = second != NULL ? second : "";
+  const size_t bytes = strlen(first) + strlen(text) + 1;
+  char *joined = lk_graph_alloc(graph, bytes);
+  *out = joined;
+  if (joined == NULL) return lk_fail_memory(error, "a text of a model", bytes);
+  (void)snprintf(joined, bytes, "%s%s", first, text);
+  return LK_OK;
+}
+
+/* ---- bodies ---- */
+
+/* "scope/node.attribute": no other body of the model has it. */
+static lk_status name_body(const lk_graph *around, const char *label, const char *attribute,
+                           lk_graph *body, lk_error *error) {
+  const size_t bytes = strlen(around->scope) + strlen(label) + strlen(attribute) + 3;
+  char *scope = lk_graph_alloc(body, bytes);
+  if (scope == NULL) return lk_fail_memory(error, "the scope of a body", bytes);
+  (void)snprintf(scope, bytes, "%s/%s.%s", around->scope, label, attribute);
+  body->scope = scope;
+  return LK_OK;
+}
+
+/* A body, and in `out_scope`, which the caller destroys, what it has captured. */
+static lk_status read_body(lk_onnx_builder *b, lk_onnx_scope *around, const char *label,
+                           const Onnx__AttributeProto *a, lk_onnx_scope *out_scope, lk_body *out) {
+  lk_status status = LK_OK;
+  lk_graph *graph = NULL;
+  lk_error *error = b->error;
+  LK_TRY(lk_graph_create(around->graph->allocator, &graph, error));
+  LK_TRY(name_body(around->graph, label, a->name, graph, error));
+  LK_TRY(lk_onnx_scope_of_graph(graph, around, lk_onnx_count_names(a->g), out_scope, error));
+  LK_TRY(b->fill(b, out_scope, a->g));
+  LK_TRY(lk_graph_link(graph, error));
+  graph->n_nodes_in_file = a->g->n_node;
+  *out = (lk_body){.name = lk_graph_strndup(around->graph, a->name, strlen(a->name)),
+                   .graph = graph,
+                   .n_captured = (uint32_t)out_scope->n_captured};
+  if (out->name == NULL) LK_TRY(lk_fail_memory(error, "the name of a body", strlen(a->name)));
+  graph = NULL;
+cleanup:
+  /* the index of names goes before the graph that it belongs to */
+  if (graph != NULL && out_scope->graph == graph) lk_onnx_scope_destroy(out_scope);
+  lk_graph_destroy(graph);
+  return status;
+}
+
+/* What a body has captured becomes the node's last inputs. */
+static lk_status append_captured(lk_graph *graph, int32_t index, const lk_onnx_scope *body,
+                                 lk_error *error) {
+  lk_node *node = &graph->nodes[index];
+  const size_t n_inputs = node->n_inputs + body->n_captured, bytes = n_inputs * sizeof(int32_t);
+  if (n_inputs > UINT32_MAX / 2) {
+    return lk_fail(error, LK_OUT_OF_RANGE, "failed to read node '%s': %zu inputs", node->name,
+                   n_inputs);
+  }
+  int32_t *inputs = lk_graph_alloc(graph, bytes);
+  if (inputs == NULL) return lk_fail_memory(error, "inputs of a node", bytes);
+  memcpy(inputs, node->inputs, node->n_inputs * sizeof *inputs);
+  if (body->n_captured > 0) {
+    memcpy(inputs + node->n_inputs, body->captured, body->n_captured * sizeof *inputs);
+  }
+  node->inputs = inputs;
+  node->n_inputs = (uint32_t)n_inputs;
+  return LK_OK;
+}
+
+static lk_status read_bodies(lk_onnx_builder *b, lk_onnx_scope *scope, int32_t index,
+                             const Onnx__NodeProto *proto) {
+  lk_status status = LK_OK;
+  lk_graph *graph = scope->graph;
+  lk_onnx_scope body = {0};
+  uint32_t count = 0;
+  for (size_t i = 0; i < proto->n_attribute; i++) count += proto->attribute[i]->g != NULL;
+  if (count == 0) return LK_OK;
+  lk_body *bodies = lk_graph_alloc(graph, count * sizeof *bodies);
+  if (bodies == NULL) return lk_fail_memory(b->error, "bodies", count * sizeof *bodies);
+  graph->nodes[index].bodies = bodies;
+  const char *label = lk_onnx_node_label(proto);
+  for (size_t i = 0; i < proto->n_attribute; i++) {
+    if (proto->attribute[i]->g == NULL) continue;
+    LK_TRY(read_body(b, scope, label, proto->attribute[i], &body,
+                     &bodies[graph->nodes[index].n_bodies]));
+    graph->nodes[index].n_bodies++;
+    LK_TRY(append_captured(graph, index, &body, b->error));
+    lk_onnx_scope_destroy(&body);
+  }
+cleanup:
+  if (body.graph != NULL) lk_onnx_scope_destroy(&body);
+  return status;
+}
+
+/* ---- nodes ---- */
+
+/* Before the nodes themselves: a node may stand before the one that makes its input. */
+static lk_status add_outputs(lk_onnx_builder *b, lk_onnx_scope *scope,
+                             Onnx__NodeProto *const *nodes, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    for (size_t j = 0; j < nodes[i]->n_output; j++) {
+      const char *name = nodes[i]->output[j];
+      int32_t value = LK_NO_VALUE;
+      if (!lk_onnx_given(name)) continue;
+      /* outputs of a function have the values that its call gave them; linking finds those that
+         are made twice */
+      if (scope->call != NULL && lk_value_names_find(&scope->names, name) >= 0) continue;
+      LK_RETURN_NOT_OK(lk_onnx_scope_add(scope, name, "a node's output", &value, b->error));
+    }
+  }
+  return LK_OK;
+}
+
+static lk_status add_constant(lk_onnx_builder *b, lk_onnx_scope *scope,
+                              const Onnx__NodeProto *node) {
+  int32_t value = LK_NO_VALUE;
+  if (node->n_output != 1 || !lk_onnx_given(node->output[0]) || node->n_input != 0) {
+    return lk_fail(b->error, LK_MALFORMED,
+                   "failed to read node '%s' (Constant): %zu inputs and %zu outputs, none and one",
+                   lk_onnx_node_label(node), node->n_input, node->n_output);
+  }
+  LK_RETURN_NOT_OK(lk_onnx_scope_find(scope, node->output[0], &value, b->error));
+  const lk_value *made = &scope->graph->values[value];
+  if (made->constant_kind != LK_CONSTANT_NONE || made->is_input) {
+    return lk_fail(b->error, LK_MALFORMED,
+                   "failed to read node '%s' (Constant): '%s' is made twice",
+                   lk_onnx_node_label(node), made->name);
+  }
+  return lk_onnx_constant_from_node(b->source, scope, value, node, b->error);
+}
+
+static lk_status find_inputs(lk_onnx_builder *b, lk_onnx_scope *scope, const Onnx__NodeProto *proto,
+                             int32_t index) {
+  for (size_t i = 0; i < proto->n_input; i++) {
+    int32_t value = LK_NO_VALUE;
+    if (!lk_onnx_given(proto->input[i])) continue;
+    LK_RETURN_NOT_OK(lk_onnx_scope_find(scope, proto->input[i], &value, b->error));
+    if (value == LK_NO_VALUE) {
+      return lk_fail(b->error, LK_MALFORMED,
+                     "failed to read node '%s' (%s): its input '%s' is never made",
+                     lk_onnx_node_label(proto), proto->op_type, proto->input[i]);
+    }
+    scope->graph->nodes[index].inputs[i] = value >= 0 ? value : LK_NO_VALUE;
+  }
+  return LK_OK;
+}
+
+static lk_status add_node(lk_onnx_builder *b, lk_onnx_scope *scope, const Onnx__NodeProto *proto) {
+  int32_t index = LK_NO_NODE, opset = 0;
+  lk_graph *graph = scope->graph;
+  const char *label = lk_onnx_node_label(proto);
+  if (!lk_onnx_given(proto->op_type)) {
+    return lk_fail(b->error, LK_MALFORMED, "failed to read node '%s': it has no operator", label);
+  }
+  const Onnx__FunctionProto *function = lk_onnx_function_find(b, proto);
+  if (function != NULL) return lk_onnx_function_inline(b, scope, proto, function);
+  LK_RETURN_NOT_OK(find_opset(b, scope, proto, &opset));
+  if (strcmp(proto->op_type, "Constant") == 0 && lk_onnx_domain(proto->domain)[0] == '\0') {
+    return add_constant(b, scope, proto);
+  }
+  /* The scan has bounded the three counts. */
+  LK_RETURN_NOT_OK(lk_graph_add_node(graph, (uint32_t)proto->n_input, (uint32_t)proto->n_output,
+                                     (uint32_t)proto->n_attribute, &index, b->error));
+  lk_node *node = &graph->nodes[index];
+  node->opset = opset;
+  LK_RETURN_NOT_OK(join(graph, "", proto->op_type, &node->op_type, b->error));
+  LK_RETURN_NOT_OK(join(graph, "", lk_onnx_domain(proto->domain), &node->domain, b->error));
+  LK_RETURN_NOT_OK(join(graph, lk_onnx_given(proto->name) ? scope->prefix : "", proto->name,
+                        &node->name, b->error));
+  LK_RETURN_NOT_OK(find_inputs(b, scope, proto, index));
+  for (size_t i = 0; i < proto->n_output; i++) {
+    if (!lk_onnx_given(proto->output[i])) continue;
+    LK_RETURN_NOT_OK(lk_onnx_scope_find(scope, proto->output[i], &node->outputs[i], b->error));
+  }
+  LK_RETURN_NOT_OK(lk_onnx_attributes_read(b->source, scope, proto, label, node->attrs,
+                                           &node->n_attrs, b->error));
+  return read_bodies(b, scope, index, proto);
+}
+
+lk_status lk_onnx_add_nodes(lk_onnx_builder *builder, lk_onnx_scope *scope,
+                            Onnx__NodeProto *const *nodes, size_t count) {
+  LK_RETURN_NOT_OK(add_outputs(builder, scope, nodes, count));
+  for (size_t i = 0; i < count; i++) LK_RETURN_NOT_OK(add_node(builder, scope, nodes[i]));
+  return LK_OK;
+}

@@ -1,0 +1,376 @@
+// Graphs with branches, loops, and shapes that follow from data, through sessions.
+#include <thread>
+
+#include "tests/executor_glue/session/small_model.h"
+
+extern "C" {
+#include "base/clock.h"
+}
+
+using lk::small::api;
+using lk::small::Floats;
+using lk::small::level2;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using namespace proto;
+
+namespace {
+
+Message body(const std::string &name, const Graph &graph) {
+  return attribute(name, kGraph).add(6, graph.m);
+}
+Message ints(const std::string &name, const std::vector<int64_t> &values,
+             const std::vector<int64_t> &dims = {}) {
+  return tensor(name, LK_I64, dims, kInt64Data, varints(values));
+}
+
+class Flow : public lk::small::Session {
+protected:
+  void load(const Graph &graph) { bytes = model(graph).bytes; }
+  // The first output, of inputs that have these names.
+  Floats result(std::vector<lk_named_tensor> inputs, const char *output = "y") {
+    std::vector<lk_named_tensor> outputs = {{output, {}}};
+    LK_EXPECT_OK(run(std::move(inputs), outputs));
+    dims.assign(outputs[0].tensor.desc.dims,
+                outputs[0].tensor.desc.dims + outputs[0].tensor.desc.rank);
+    const Floats values = outputs[0].tensor.data != nullptr ? elements(outputs[0]) : Floats();
+    level2()->outputs_release(session, outputs.data(), 1);
+    return values;
+  }
+  std::vector<int64_t> dims; // of the last result
+};
+
+// y = c ? x + h : h, with h = 2 x.
+Graph choice() {
+  Graph then_graph, else_graph, g;
+  then_graph.node(node("Add", {"x", "h"}, {"sum"})).out("sum");
+  else_graph.node(node("Identity", {"h"}, {"same"})).out("same");
+  g.in("x").in("c", LK_BOOL, {}).out("y");
+  g.node(node("Add", {"x", "x"}, {"h"}));
+  g.node(node("If", {"c"}, {"y"},
+              {body("then_branch", then_graph), body("else_branch", else_graph)}, "choice"));
+  return g;
+}
+
+TEST_F(Flow, TakesOneOfTwoBranches) {
+  load(choice());
+  open();
+  for (int round = 0; round < 2; round++) {
+    for (size_t rows : {1, 3}) {
+      Floats x = lk::small::numbers(rows, 1);
+      uint8_t yes = 1, no = 0;
+      Floats three = x, two = x;
+      for (float &value : three) value *= 3;
+      for (float &value : two) value *= 2;
+      EXPECT_EQ(result({x_of(x), named("c", {}, &yes, LK_BOOL)}), three);
+      EXPECT_EQ(result({x_of(x), named("c", {}, &no, LK_BOOL)}), two);
+      EXPECT_EQ(dims, (std::vector<int64_t>{int64_t(rows), 4}));
+    }
+  }
+  EXPECT_EQ(session_stats().runs, 8u);
+}
+
+TEST_F(Flow, WritesToTheCallersMemory) {
+  load(choice());
+  open();
+  Floats x = lk::small::numbers(2, 1), y(8);
+  uint8_t yes = 1;
+  std::vector<lk_named_tensor> outputs = {named("y", {2, 4}, y.data())};
+  LK_ASSERT_OK(run({x_of(x), named("c", {}, &yes, LK_BOOL)}, outputs));
+  for (size_t i = 0; i < y.size(); i++) EXPECT_EQ(y[i], 3 * x[i]);
+  outputs = {named("y", {3, 4}, y.data())};
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, run({x_of(x), named("c", {}, &yes, LK_BOOL)}, outputs));
+  EXPECT_THAT(LK_MESSAGE, AllOf(HasSubstr("'y'"), HasSubstr("3x4"), HasSubstr("2x4")));
+}
+
+// a is what the loop carries, and b all that it was; n iterations, or until the counter k is 0.
+Graph doubling() {
+  Graph loop, g;
+  loop.in("i", LK_I64, {}).in("go", LK_BOOL, {}).in("past").in("k", LK_I64, {});
+  loop.init(ints("one", {1}));
+  loop.node(node("Add", {"past", "past"}, {"next"}));
+  loop.node(node("Sub", {"k", "one"}, {"less"}));
+  loop.node(node("Cast", {"less"}, {"on"}, {attribute("to", kInt).num(3, LK_BOOL)}));
+  loop.node(node("Add", {"next", "x"}, {"seen"}));
+  loop.out("on", LK_BOOL, {}).out("next").out("less", LK_I64, {}).out("seen", LK_F32, {"N", "4"});
+  g.in("x").in("n", LK_I64, {}).in("count", LK_I64, {}).out("a").out("b", LK_F32, {"I", "N", "4"});
+  g.node(node("Loop", {"n", "", "x", "count"}, {"a", "", "b"}, {body("body", loop)}, "loop"));
+  return g;
+}
+
+TEST_F(Flow, RepeatsALoop) {
+  load(doubling());
+  open();
+  Floats x = lk::small::numbers(2, 1);
+  struct Case {
+    int64_t n, count, iterations;
+  };
+  for (const Case &c : {Case{5, 100, 5}, {1, 100, 1}, {100, 3, 3}, {0, 7, 0}}) {
+    int64_t n = c.n, count = c.count;
+    const std::vector<lk_named_tensor> inputs = {x_of(x), named("n", {}, &n, LK_I64),
+                                                 named("count", {}, &count, LK_I64)};
+    Floats a = x, b;
+    for (int64_t i = 0; i < c.iterations; i++) {
+      for (float &value : a) value *= 2;
+      for (size_t k = 0; k < x.size(); k++) b.push_back(a[k] + x[k]);
+    }
+    EXPECT_EQ(result(inputs, "a"), a);
+    EXPECT_EQ(result(inputs, "b"), b);
+    EXPECT_EQ(dims, (c.iterations > 0 ? std::vector<int64_t>{c.iterations, 2, 4}
+                                      : std::vector<int64_t>{0, 0, 4}));
+  }
+}
+
+// What a decoder's cache does: it grows with each iteration.
+TEST_F(Flow, CarriesWhatGrows) {
+  Graph loop, g;
+  loop.in("i", LK_I64, {}).in("go", LK_BOOL, {}).in("past");
+  loop.node(node("Concat", {"past", "x"}, {"next"}, {attribute("axis", kInt).num(3, 0)}));
+  loop.out("go", LK_BOOL, {}).out("next");
+  g.in("x").in("n", LK_I64, {}).out("y");
+  g.node(node("Loop", {"n", "", "x"}, {"y"}, {body("body", loop)}, "loop"));
+  load(g);
+  open();
+  Floats x = {1, 2, 3, 4};
+  for (int64_t n : {3, 0, 6}) {
+    Floats expected;
+    for (int64_t i = 0; i <= n; i++) expected.insert(expected.end(), x.begin(), x.end());
+    EXPECT_EQ(result({x_of(x), named("n", {}, &n, LK_I64)}), expected);
+    EXPECT_EQ(dims, (std::vector<int64_t>{n + 1, 4}));
+  }
+}
+
+// y[t] = y[t - 1] + x[t], backward if asked for; and a branch within the body.
+Graph running_sum(bool backward) {
+  Graph scan, then_graph, else_graph, g;
+  then_graph.node(node("Add", {"total", "row"}, {"t"})).out("t", LK_F32, {"4"});
+  else_graph.node(node("Identity", {"total"}, {"e"})).out("e", LK_F32, {"4"});
+  scan.in("total", LK_F32, {"4"}).in("row", LK_F32, {"4"});
+  scan.node(node("If", {"c"}, {"sum"},
+                 {body("then_branch", then_graph), body("else_branch", else_graph)}, "inner"));
+  scan.node(node("Identity", {"sum"}, {"copy"}));
+  scan.out("sum", LK_F32, {"4"}).out("copy", LK_F32, {"4"});
+  g.in("x").in("c", LK_BOOL, {}).out("last", LK_F32, {"4"}).out("y");
+  g.init(tensor("zero", LK_F32, {4}, kFloatData, raw(Floats(4))));
+  std::vector<Message> attributes = {body("body", scan),
+                                     attribute("num_scan_inputs", kInt).num(3, 1)};
+  if (backward) {
+    attributes.push_back(attribute("scan_input_directions", kInts).num(8, 1));
+    attributes.push_back(attribute("scan_output_directions", kInts).num(8, 1));
+  }
+  g.node(node("Scan", {"zero", "x"}, {"last", "y"}, attributes, "scan"));
+  return g;
+}
+
+TEST_F(Flow, ScansRows) {
+  for (const bool backward : {false, true}) {
+    SCOPED_TRACE(backward);
+    load(running_sum(backward));
+    open();
+    Floats x = lk::small::numbers(3, 1), expected(12);
+    Floats total(4);
+    for (int t = 0; t < 3; t++) {
+      const size_t row = size_t(backward ? 2 - t : t) * 4;
+      for (size_t i = 0; i < 4; i++) expected[row + i] = total[i] += x[row + i];
+    }
+    uint8_t yes = 1, no = 0;
+    EXPECT_EQ(result({x_of(x), named("c", {}, &yes, LK_BOOL)}), expected);
+    EXPECT_EQ(result({x_of(x), named("c", {}, &yes, LK_BOOL)}, "last"), total);
+    EXPECT_EQ(result({x_of(x), named("c", {}, &no, LK_BOOL)}), Floats(12));
+    level2()->close(session);
+    session = nullptr;
+  }
+}
+
+// A shape that is the mean of a picture's elements.
+Graph shape_of_data() {
+  Graph g;
+  g.in("x").out("y", LK_F32, {"M"});
+  g.node(node("ReduceMean", {"x"}, {"mean"}, {attribute("keepdims", kInt).num(3, 0)}));
+  g.node(node("Cast", {"mean"}, {"size"}, {attribute("to", kInt).num(3, LK_I64)}));
+  g.init(ints("list", {1}, {1}));
+  g.init(ints("axes", {0}, {1}));
+  g.node(node("Unsqueeze", {"size", "axes"}, {"shape"}));
+  g.node(node("ConstantOfShape", {"shape"}, {"zeros"}));
+  g.node(node("Add", {"zeros", "mean"}, {"y"}));
+  return g;
+}
+
+TEST_F(Flow, TakesShapesFromData) {
+  load(shape_of_data());
+  open();
+  for (const float mean : {3.0F, 5.0F, 3.0F}) {
+    Floats x(1000, mean);
+    EXPECT_EQ(result({x_of(x)}), Floats(size_t(mean), mean));
+  }
+  // the shape is in the key, and not the elements that it follows from
+  EXPECT_EQ(session_stats().run_plan_builds, 3u);
+}
+
+TEST_F(Flow, RunsOnlyWhatIsWanted) {
+  Graph g = doubling();
+  g.out("c", LK_F32, {"M"});
+  g.init(ints("axes", {0}, {1}));
+  g.node(node("ReduceMean", {"x"}, {"mean"}, {attribute("keepdims", kInt).num(3, 0)}));
+  g.node(node("Cast", {"mean"}, {"size"}, {attribute("to", kInt).num(3, LK_I64)}));
+  g.node(node("Unsqueeze", {"size", "axes"}, {"shape"}));
+  g.node(node("ConstantOfShape", {"shape"}, {"c"}));
+  load(g);
+  open();
+  Floats x(8, -1.0F); // a shape of -1 would fail
+  int64_t n = 1, count = 9;
+  const std::vector<lk_named_tensor> inputs = {x_of(x), named("n", {}, &n, LK_I64),
+                                               named("count", {}, &count, LK_I64)};
+  EXPECT_EQ(result(inputs, "a"), Floats(8, -2.0F));
+  std::vector<lk_named_tensor> outputs = {{"c", {}}};
+  EXPECT_NE(run(inputs, outputs), LK_OK);
+}
+
+TEST_F(Flow, SaysWhatIsWrong) {
+  load(choice());
+  open();
+  Floats x = lk::small::numbers(1, 1);
+  std::vector<lk_named_tensor> outputs = {{"y", {}}};
+  uint8_t two[2] = {1, 0};
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, run({x_of(x), named("c", {2}, two, LK_BOOL)}, outputs));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("'c'"));
+  level2()->close(session);
+  session = nullptr;
+
+  Graph g = doubling(), loop;
+  loop.in("i", LK_I64, {}).in("go", LK_BOOL, {}).out("go", LK_BOOL, {});
+  Graph bad;
+  bad.in("x").in("n", LK_I64, {}).out("y");
+  bad.node(node("Loop", {"n", "", "x"}, {"y"}, {body("body", loop)}, "wrong"));
+  load(bad);
+  const lk_session_options options = LK_SESSION_OPTIONS_INIT;
+  LK_EXPECT_STATUS(LK_MALFORMED, level2()->open_memory(context, bytes.data(), bytes.size(),
+                                                       &options, &session, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, AllOf(HasSubstr("wrong"), HasSubstr("Loop"), HasSubstr("2 inputs")));
+}
+
+// Each iteration leaves more than the one before.
+TEST_F(Flow, RefusesScanOutputsThatAreNotAlike) {
+  Graph loop, g;
+  loop.in("i", LK_I64, {}).in("go", LK_BOOL, {}).in("past");
+  loop.node(node("Concat", {"past", "x"}, {"next"}, {attribute("axis", kInt).num(3, 0)}));
+  loop.out("go", LK_BOOL, {}).out("next").out("next");
+  g.in("x").in("n", LK_I64, {}).out("y").out("all");
+  g.node(node("Loop", {"n", "", "x"}, {"y", "all"}, {body("body", loop)}, "loop"));
+  load(g);
+  open();
+  Floats x = {1, 2, 3, 4};
+  int64_t n = 2;
+  std::vector<lk_named_tensor> outputs = {{"all", {}}};
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, run({x_of(x), named("n", {}, &n, LK_I64)}, outputs));
+  EXPECT_THAT(LK_MESSAGE, AllOf(HasSubstr("'loop'"), HasSubstr("3x4"), HasSubstr("2x4")));
+}
+
+TEST_F(Flow, EndsAtADeadline) {
+  Graph loop, g;
+  loop.in("i", LK_I64, {}).in("go", LK_BOOL, {}).in("past");
+  loop.node(node("Add", {"past", "past"}, {"next"}));
+  loop.out("go", LK_BOOL, {}).out("next");
+  g.in("x").out("y");
+  g.node(node("Loop", {"", "", "x"}, {"y"}, {body("body", loop)}, "endless"));
+  load(g);
+  open();
+  Floats x = {1, 2, 3, 4};
+  std::vector<lk_named_tensor> inputs = {x_of(x)}, outputs = {{"y", {}}};
+  lk_run_options options = {};
+  options.struct_size = sizeof options;
+  options.deadline_ns = lk_now_ns() + 50 * 1000 * 1000;
+  LK_EXPECT_STATUS(LK_DEADLINE,
+                   level2()->run(session, inputs.data(), 1, outputs.data(), 1, &options, LK_ERR));
+}
+
+TEST_F(Flow, RunsOnManyThreads) {
+  load(doubling());
+  open();
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < 4; t++) {
+    threads.emplace_back([&, t] {
+      for (int round = 0; round < 20; round++) {
+        Floats x = lk::small::numbers(size_t(1 + t), float(t));
+        int64_t n = round % 4, count = 100;
+        std::vector<lk_named_tensor> inputs = {x_of(x), named("n", {}, &n, LK_I64),
+                                               named("count", {}, &count, LK_I64)};
+        std::vector<lk_named_tensor> outputs = {{"a", {}}};
+        if (level2()->run(session, inputs.data(), 3, outputs.data(), 1, nullptr, nullptr) !=
+            LK_OK) {
+          wrong++;
+          continue;
+        }
+        Floats a = x;
+        for (float &value : a) value *= float(1 << n);
+        wrong += elements(outputs[0]) != a;
+        level2()->outputs_release(session, outputs.data(), 1);
+      }
+    });
+  }
+  for (std::thread &thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+// What can do without the memory goes on; all else says so, and leaves nothing behind.
+TEST(FlowFaults, EveryAllocationMayFail) {
+  for (const Graph &graph : {choice(), doubling(), running_sum(true), shape_of_data()}) {
+    const std::string bytes = model(graph).bytes;
+    bool failed = true;
+    for (size_t n = 1; failed; n++) {
+      ASSERT_LT(n, 100000u);
+      lk::FailingAllocator allocator;
+      allocator.fail_at(n);
+      lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
+      options.allocator = *allocator.get();
+      options.threads = 1;
+      lk_context *context = nullptr;
+      lk_session *session = nullptr;
+      lk_status status = api()->context_create(&options, &context, LK_ERR);
+      const lk_session_options how = LK_SESSION_OPTIONS_INIT;
+      if (status == LK_OK) {
+        status = level2()->open_memory(context, bytes.data(), bytes.size(), &how, &session, LK_ERR);
+      }
+      for (int round = 0; status == LK_OK && round < 2; round++) {
+        Floats x(8, 2.0F);
+        uint8_t yes = 1;
+        int64_t n = 3, count = 100;
+        std::vector<lk_named_tensor> inputs, outputs;
+        for (uint32_t i = 0; i < level2()->input_count(session); i++) {
+          lk_value_info info = {};
+          info.struct_size = sizeof info;
+          LK_EXPECT_OK(level2()->input_info(session, i, &info, LK_ERR));
+          const std::string name = info.name;
+          lk_named_tensor input = {info.name, {{info.dtype, 0, LK_LAYOUT_PLAIN, 0, {}}, nullptr}};
+          if (name == "x") input.tensor.desc.rank = 2;
+          input.tensor.desc.dims[0] = name == "x" ? 2 : 0;
+          input.tensor.desc.dims[1] = name == "x" ? 4 : 0;
+          input.tensor.data = name == "x"   ? static_cast<void *>(x.data())
+                              : name == "c" ? static_cast<void *>(&yes)
+                              : name == "n" ? static_cast<void *>(&n)
+                                            : static_cast<void *>(&count);
+          inputs.push_back(input);
+        }
+        for (uint32_t i = 0; i < level2()->output_count(session); i++) {
+          lk_value_info info = {};
+          info.struct_size = sizeof info;
+          LK_EXPECT_OK(level2()->output_info(session, i, &info, LK_ERR));
+          outputs.push_back({info.name, {}});
+        }
+        status = level2()->run(session, inputs.data(), uint32_t(inputs.size()), outputs.data(),
+                               uint32_t(outputs.size()), nullptr, LK_ERR);
+        if (status == LK_OK) {
+          level2()->outputs_release(session, outputs.data(), uint32_t(outputs.size()));
+        }
+      }
+      level2()->close(session);
+      api()->context_destroy(context);
+      failed = allocator.failed();
+      ASSERT_TRUE(status == LK_OK || (failed && status == LK_OUT_OF_MEMORY)) << n << LK_MESSAGE;
+      ASSERT_EQ(allocator.live_blocks(), 0u) << "leak when allocation " << n << " fails";
+    }
+  }
+}
+
+} // namespace

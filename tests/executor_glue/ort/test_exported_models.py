@@ -1,0 +1,18 @@
+"""Models as exporters write them give the same in ONNX Runtime with and without the provider, at
+every size that their files list, and again when a size comes back."""
+
+import pytest
+from exported_models import FOLDER, NAMES, compare, requests_of
+from provider import open_reference, open_session
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_agrees_with_the_cpu_provider(name):
+    path = FOLDER / f"{name}.onnx"
+    other, session = open_reference(path), open_session(path)
+    feeds = requests_of(name)
+    right = [other.run(None, one) for one in feeds]
+    for _ in range(2):
+        for one, outputs in zip(feeds, right):
+            for found, values in zip(session.run(None, one), outputs):
+                compare(found, values, name)

@@ -1,0 +1,44 @@
+"""Models as real exporters write them give what ONNX Runtime's CPU provider gives, at every size
+that their files list, with and without run plans, and again when a size comes back."""
+
+import onnxruntime
+import pytest
+from exported_models import FOLDER, NAMES, compare, requests_of
+
+import latchkey
+
+# What is missing for those that are refused. A model that runs must leave this list.
+REFUSED = {
+    "bert_int8_dynamic": "DynamicQuantizeLinear",
+    "crnn": "LSTM",
+    "crnn_int8_dynamic": "DynamicQuantizeLinear",
+    "densenet_int8_qop": "QLinearConv",
+    "topk_scatter": "Einsum",
+}
+
+
+def reference(path):
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in REFUSED])
+def test_agrees_with_onnxruntime(name):
+    path = FOLDER / f"{name}.onnx"
+    other = reference(path)
+    feeds = requests_of(name)
+    right = [other.run(None, one) for one in feeds]
+    for run_plans in (True, False):
+        with latchkey.Session(path, run_plans=run_plans) as session:
+            for _ in range(2):
+                for one, outputs in zip(feeds, right):
+                    found = session.run(one)
+                    for info, values in zip(other.get_outputs(), outputs):
+                        compare(found[info.name], values, name)
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_says_what_is_missing(name):
+    with pytest.raises(latchkey.UnsupportedError, match=REFUSED[name]):
+        latchkey.Session(FOLDER / f"{name}.onnx")
