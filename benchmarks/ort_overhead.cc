@@ -24,7 +24,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double TARGET_NS = 500;
+constexpr double TARGET_NS = 350;
 constexpr int RUNS_IN_BLOCK = 400;
 
 struct Case {
