@@ -137,7 +137,9 @@ lk_node_desc lk_node_describe(const lk_graph *graph, const lk_node *node,
 int64_t lk_node_attr_int(const lk_node *node, const char *name, int64_t fallback);
 float lk_node_attr_float(const lk_node *node, const char *name, float fallback);
 bool lk_node_is(const lk_node *node, const char *op_type); /* alive, in ai.onnx */
-void lk_node_destroy_bodies(lk_node *node); /* Nothing may run them any more. */
+
+/* Nothing may run the bodies any more. */
+void lk_node_destroy_bodies(lk_node *node);
 
 /* How many of the inputs were captured by bodies. */
 uint32_t lk_node_captured(const lk_node *node);
