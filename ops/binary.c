@@ -112,7 +112,7 @@ static void multiply_text(const lk_op_node *node, char *buffer, size_t capacity)
             .min_inputs = 2, .max_inputs = 2, .max_outputs = 1, .input_types = "T",                \
             .output_types = "T", .types = {LK_TYPES_NUMBER}, .in_place_inputs = 3,                 \
             .fusion = {.kind = (post_op)}),                                                        \
-      .infer = lk_infer_broadcast, .plan = plan
+      .infer = lk_infer_broadcast, .plan = plan, .resize = lk_chain_resize
 
 const lk_op_class lk_op_add = {
     BINARY_ROW("Add", "a + b with broadcasting", LK_OP_COMMUTATIVE, LK_POST_ADD),
@@ -135,6 +135,7 @@ const lk_op_class lk_op_pow = {
               .in_place_inputs = 1),
     .infer = lk_infer_broadcast,
     .plan = plan_pow,
+    .resize = lk_chain_resize,
 };
 
 const lk_op_class lk_op_mod = {
@@ -146,4 +147,5 @@ const lk_op_class lk_op_mod = {
     .parse = parse_mod,
     .infer = lk_infer_broadcast,
     .plan = plan_mod,
+    .resize = lk_chain_resize,
 };

@@ -107,4 +107,5 @@ const lk_op_class lk_op_clip = {
     .parse = parse,
     .infer = infer,
     .plan = plan,
+    .resize = lk_chain_resize,
 };

@@ -48,7 +48,7 @@ static lk_status plan_eltwise(lk_planner *planner, lk_error *error) {
             .max_inputs = 1, .max_outputs = 1, .input_types = "T", .output_types = "T",            \
             .types = {type_set}, .in_place_inputs = 1, .fusion = {__VA_ARGS__}),                   \
       .params_size = sizeof(eltwise_params), .in_place_text = in_place_text,                       \
-      .infer = lk_infer_same
+      .infer = lk_infer_same, .resize = lk_chain_resize
 
 /* A step of element programs; behind its types and flags, the numbers that it has. */
 #define STEP(symbol, name, first, summary_text, step, ...)                                         \

@@ -66,6 +66,11 @@ static lk_status plan_pool(lk_planner *planner, lk_error *error) {
   return lk_plan_pool(planner, params->kind, planner->found, params->column_major, error);
 }
 
+static bool resize_pool(const lk_resizing *self) {
+  const pool_params *params = self->node->params;
+  return lk_resize_pool(self, params->kind, self->found);
+}
+
 #define POOL_ROW(name, summary_text, input_set, outputs)                                           \
   LK_OP_ROW(name, "", 1, summary_text, .flags = LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS,             \
             .min_inputs = 1, .max_inputs = 1, .max_outputs = outputs, .input_types = "T",          \
@@ -73,7 +78,7 @@ static lk_status plan_pool(lk_planner *planner, lk_error *error) {
 #define WINDOW_ROW(...)                                                                            \
   POOL_ROW(__VA_ARGS__), .params_size = sizeof(pool_params),                                       \
                          .found_size = sizeof(lk_window_shape), .infer = infer_pool,               \
-                         .plan = plan_pool
+                         .plan = plan_pool, .resize = resize_pool
 
 const lk_op_class lk_op_max_pool = {
     WINDOW_ROW("MaxPool", "Largest value of each window, and where it lies",
@@ -88,4 +93,5 @@ const lk_op_class lk_op_global_average_pool = {
     POOL_ROW("GlobalAveragePool", "Mean of each channel", LK_TYPES_FLOAT, 1),
     .infer = infer_global,
     .plan = lk_plan_global_average,
+    .resize = lk_resize_global_average,
 };

@@ -142,6 +142,19 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   return lk_plan_reduction(planner, mask, &reduction, error);
 }
 
+static bool resize(const lk_resizing *self) {
+  const variant what = (variant)self->node->class_->variant;
+  lk_reduction reduction = reductions[what];
+  uint32_t mask = 0;
+  if (self->step->kernel == lk_element_kernel) return lk_chain_resize(self);
+  if (reduced_dims(self->node, self->inputs, &mask, NULL) != LK_OK) return false;
+  if (what == MEAN) {
+    const lk_tensor_desc *x = &self->inputs[0].desc;
+    reduction.divisor = (double)lk_elements(x) / (double)lk_elements(self->output);
+  }
+  return lk_resize_reduction(self, mask, &reduction);
+}
+
 /* ---- rows ---- */
 
 #define WIDE (LK_TYPES_FLOAT | LK_TYPES_INDEX | LK_TYPE(LK_U32) | LK_TYPE(LK_U64))
@@ -155,7 +168,8 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
       .variant = what,                                                                             \
       .parse = parse,                                                                              \
       .infer = infer,                                                                              \
-      .plan = plan}
+      .plan = plan,                                                                                \
+      .resize = resize}
 REDUCE(reduce_l1, "ReduceL1", "Sum of |x| over axes", L1, WIDE);
 REDUCE(reduce_l2, "ReduceL2", "Root of the sum of squares over axes", L2, WIDE);
 REDUCE(reduce_log_sum, "ReduceLogSum", "Logarithm of the sum over axes", LOG_SUM, WIDE);

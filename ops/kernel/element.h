@@ -101,6 +101,11 @@ typedef struct lk_element_strides {
 lk_status lk_element_plan(const lk_element_program *program, uint32_t rank, const int64_t *dims,
                           const lk_element_strides *operands, lk_element *out, lk_error *error);
 
+/* Sets other sizes in what lk_element_plan has made. `sizes`: bytes of an element of each input and
+ * output. False: the calls would be others, and nothing is changed. */
+bool lk_element_resize(lk_element *self, uint32_t rank, const int64_t *dims,
+                       const lk_element_strides *operands, const uint8_t *sizes);
+
 /* The program over rows and columns whose numbers come with each call of lk_element_apply. Of each
  * input one value for a row, one in all, or one for each element: `levels`. */
 lk_status lk_element_plan_tile(const lk_element_program *program, const uint8_t *levels,

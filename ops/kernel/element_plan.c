@@ -113,10 +113,22 @@ static void set_space(lk_element *self, const lk_element_space *space, uint32_t 
   self->size = (uint32_t)(end - (const char *)self);
 }
 
+/* What lk_element_resize reads back. */
+static lk_element_space space_of(const lk_element *self) {
+  lk_element_space space = {.rank = self->rank};
+  const size_t bytes = self->rank * sizeof space.dims[0];
+  const int64_t *words = LK_ELEMENT_WORDS_OF(self) + self->n_numbers;
+  memcpy(space.dims, words, bytes);
+  for (uint32_t k = 0; k < (uint32_t)self->n_inputs + self->n_outputs; k++) {
+    memcpy(space.strides[k], words + (size_t)(1 + k) * self->rank, bytes);
+  }
+  return space;
+}
+
 /* Of an element of an input, or of an output, which count on. */
-static int64_t operand_bytes(const lk_element_program *program, uint32_t index) {
+static uint8_t operand_bytes(const lk_element_program *program, uint32_t index) {
   const uint32_t n_inputs = program->n_inputs;
-  return (int64_t)lk_dtype_size(index < n_inputs ? program->input_dtypes[index]
+  return (uint8_t)lk_dtype_size(index < n_inputs ? program->input_dtypes[index]
                                                  : program->output_dtypes[index - n_inputs]);
 }
 
@@ -138,35 +150,70 @@ static lk_element_lie find_lie(const lk_element_space *space, uint32_t operand, 
   return lie;
 }
 
+/* Of `n_operands` operands, whose elements have those sizes. Returns the bytes that a pass moves. */
+static int64_t find_lies(const lk_element_space *space, const uint8_t *sizes, uint32_t n_operands,
+                         lk_element_lie *out_lies) {
+  int64_t elements = 1, bytes = 0;
+  for (uint32_t i = 0; i < space->rank; i++) elements *= space->dims[i];
+  for (uint32_t k = 0; k < n_operands; k++) {
+    out_lies[k] = elements == 1 /* which has any stride */
+                      ? (lk_element_lie){.stride = sizes[k], .level = LK_ELEMENT_EACH}
+                      : find_lie(space, k, sizes[k]);
+    if (out_lies[k].level == LK_ELEMENT_EACH) bytes += elements * sizes[k];
+  }
+  return bytes;
+}
+
+/* As simple as it can be. The strides of `operands` are in elements. */
+static lk_element_space make_space(uint32_t rank, const int64_t *dims,
+                                   const lk_element_strides *operands, const uint8_t *sizes,
+                                   uint32_t n_inputs, uint32_t n_operands) {
+  lk_element_space space;
+  space.rank = rank;
+  memcpy(space.dims, dims, rank * sizeof *dims);
+  for (uint32_t k = 0; k < n_operands; k++) {
+    for (uint32_t i = 0; i < rank; i++) space.strides[k][i] = operands[k].strides[i] * sizes[k];
+  }
+  lk_element_space_simplify(&space, n_operands, n_inputs);
+  return space;
+}
+
 lk_status lk_element_plan(const lk_element_program *program, uint32_t rank, const int64_t *dims,
                           const lk_element_strides *operands, lk_element *out, lk_error *error) {
   const uint32_t n_inputs = program->n_inputs, n_operands = n_inputs + program->n_outputs;
-  lk_element_space space;
-  space.rank = rank;
-  int64_t elements = 1;
-  for (uint32_t i = 0; i < rank; i++) {
-    space.dims[i] = dims[i];
-    elements *= dims[i];
-  }
-  for (uint32_t k = 0; k < n_operands; k++) {
-    const int64_t bytes = operand_bytes(program, k);
-    for (uint32_t i = 0; i < rank; i++) space.strides[k][i] = operands[k].strides[i] * bytes;
-  }
-  lk_element_space_simplify(&space, n_operands, n_inputs);
+  uint8_t sizes[LK_ELEMENT_OPERANDS];
   lk_element_lie lies[LK_ELEMENT_OPERANDS] = {{0}};
-  for (uint32_t k = 0; k < n_operands; k++) {
-    lies[k] = elements == 1 /* which has any stride */
-                  ? (lk_element_lie){.stride = operand_bytes(program, k), .level = LK_ELEMENT_EACH}
-                  : find_lie(&space, k, operand_bytes(program, k));
-  }
-  int64_t bytes = 0;
-  for (uint32_t k = 0; k < n_operands; k++) {
-    if (lies[k].level == LK_ELEMENT_EACH) bytes += elements * operand_bytes(program, k);
-  }
+  for (uint32_t k = 0; k < n_operands; k++) sizes[k] = operand_bytes(program, k);
+  const lk_element_space space = make_space(rank, dims, operands, sizes, n_inputs, n_operands);
+  const int64_t bytes = find_lies(&space, sizes, n_operands, lies);
   LK_RETURN_NOT_OK(lk_element_compile(program, lies, out, error));
   set_blocks(out, &space, lies, bytes);
   set_space(out, &space, n_operands);
   return LK_OK;
+}
+
+/* Whether the calls are the same: they know nothing else of a size. */
+static bool lie_alike(const lk_element_lie *a, const lk_element_lie *b) {
+  return a->stride == b->stride && a->level == b->level && a->repeats == b->repeats &&
+         a->is_along_columns == b->is_along_columns && a->is_fixed == b->is_fixed;
+}
+
+bool lk_element_resize(lk_element *self, uint32_t rank, const int64_t *dims,
+                       const lk_element_strides *operands, const uint8_t *sizes) {
+  const uint32_t n_operands = (uint32_t)self->n_inputs + self->n_outputs;
+  lk_element_lie lies[LK_ELEMENT_OPERANDS], former_lies[LK_ELEMENT_OPERANDS];
+  const lk_element_space former = space_of(self);
+  const lk_element_space space =
+      make_space(rank, dims, operands, sizes, self->n_inputs, n_operands);
+  if (space.rank != former.rank) return false; /* it would be shorter or longer */
+  (void)find_lies(&former, sizes, n_operands, former_lies);
+  const int64_t bytes = find_lies(&space, sizes, n_operands, lies);
+  for (uint32_t k = 0; k < n_operands; k++) {
+    if (!lie_alike(&lies[k], &former_lies[k])) return false;
+  }
+  set_blocks(self, &space, lies, bytes);
+  set_space(self, &space, n_operands);
+  return true;
 }
 
 lk_status lk_element_plan_tile(const lk_element_program *program, const uint8_t *levels,

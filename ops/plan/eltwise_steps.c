@@ -154,6 +154,23 @@ lk_status lk_chain_end(lk_chain *self, lk_error *error) {
   return lk_chain_step(self, error);
 }
 
+bool lk_chain_resize(const lk_resizing *self) {
+  const lk_tensor_desc *to = self->output;
+  lk_element_strides strides[LK_ELEMENT_INPUTS + 1];
+  uint8_t sizes[LK_ELEMENT_INPUTS + 1];
+  if (self->step->kernel != lk_element_kernel) return false;
+  const uint32_t n_inputs = self->step->n_args - 1U; /* the output is the last one */
+  for (uint32_t i = 0; i < n_inputs; i++) {
+    if (self->args[i].place != LK_PLACE_INPUT) return false;
+    const lk_tensor_desc *from = &self->inputs[self->args[i].index].desc;
+    lk_broadcast_strides(from, to->rank, 1, strides[i].strides);
+    sizes[i] = (uint8_t)lk_dtype_size(from->dtype);
+  }
+  lk_strides(to, 1, strides[n_inputs].strides);
+  sizes[n_inputs] = (uint8_t)lk_dtype_size(to->dtype);
+  return lk_element_resize(self->params, to->rank, to->dims, strides, sizes);
+}
+
 /* ---- steps ---- */
 
 lk_status lk_plan_eltwise(lk_planner *planner, lk_element_op op, float p, float q,

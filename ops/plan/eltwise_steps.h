@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ops/kernel/element.h"
+#include "ops/plan/pattern.h"
 #include "ops/plan/planner.h"
 
 /* A whole plan, while it is put together: `value` becomes output 0.
@@ -39,6 +40,9 @@ lk_status lk_chain_binary(lk_chain *self, lk_element_op op, uint32_t index, lk_e
 lk_status lk_chain_step(lk_chain *self, lk_error *error);
 /* The node's post-ops, and the last program. */
 lk_status lk_chain_end(lk_chain *self, lk_error *error);
+
+/* lk_op_class.resize of operators whose plan is one chain on inputs. */
+bool lk_chain_resize(const lk_resizing *self);
 
 /* A whole plan: output 0 = op(input 0), with the node's post-ops. */
 lk_status lk_plan_eltwise(lk_planner *planner, lk_element_op op, float p, float q, lk_error *error);

@@ -88,16 +88,19 @@ void lk_pattern_destroy(lk_pattern *pattern) {
 
 /* ---- further plans ---- */
 
+/* And no larger than a tensor may be (lk_tensor_size). */
 static bool is_like(const lk_tensor_desc *pattern, const lk_tensor_desc *desc) {
   if (desc->dtype != pattern->dtype || desc->layout != pattern->layout ||
       desc->rank != pattern->rank) {
     return false;
   }
+  int64_t bytes = (int64_t)lk_dtype_size(desc->dtype);
   for (uint32_t i = 0; i < desc->rank; i++) {
     const bool is_one = pattern->dims[i] == 1;
     if (is_one ? desc->dims[i] != 1 : desc->dims[i] < 2 || pattern->dims[i] < 2) return false;
+    if (__builtin_mul_overflow(bytes, desc->dims[i], &bytes)) return false;
   }
-  return lk_tensor_size(desc, "a tensor", NULL, NULL, NULL) == LK_OK;
+  return true;
 }
 
 /* The operand of a post-op is broadcast to the output. */
@@ -123,17 +126,21 @@ static double bytes_of(const lk_tensor_desc *desc) {
   return (double)lk_elements(desc) * (double)lk_dtype_size(desc->dtype);
 }
 
-/* How many more bytes the step moves than that of the pattern: its other operands are the same. */
-static double more_bytes(const lk_pattern *pattern, const lk_tensor_desc *former_output,
-                         const lk_resizing *of) {
-  double more = 0;
+/* The step's work, where `resize` does not say otherwise, as lk_planner_kernel counts it. Operands
+ * that are neither inputs nor outputs are as large as the pattern's. */
+static void count_work(const lk_pattern *pattern, const lk_tensor_desc *former_output,
+                       const lk_resizing *of) {
+  of->step->flops = 0;
   for (uint32_t i = 0; i < of->step->n_args; i++) {
-    const lk_step_arg arg = lk_plan_args(pattern->body)[i];
-    if (arg.place == LK_PLACE_OUTPUT) more += bytes_of(of->output) - bytes_of(former_output);
-    if (arg.place != LK_PLACE_INPUT) continue;
-    more += bytes_of(&of->inputs[arg.index].desc) - bytes_of(&pattern->inputs[arg.index].desc);
+    const lk_step_arg arg = of->args[i];
+    if (arg.place != LK_PLACE_INPUT && arg.place != LK_PLACE_OUTPUT) continue;
+    const bool is_input = arg.place == LK_PLACE_INPUT;
+    const lk_tensor_desc *now = is_input ? &of->inputs[arg.index].desc : of->output;
+    const lk_tensor_desc *before = is_input ? &pattern->inputs[arg.index].desc : former_output;
+    const double elements = (double)lk_elements(now);
+    of->step->bytes += bytes_of(now) - bytes_of(before);
+    if (elements > of->step->flops) of->step->flops = elements;
   }
-  return more;
 }
 
 /* The sizes of the step in `body`, which is a copy of the pattern's. */
@@ -146,8 +153,9 @@ static bool set_sizes(const lk_pattern *pattern, const lk_tensor_desc *former_ou
                                 .output = output,
                                 .found = inferred->found,
                                 .step = step,
+                                .args = lk_plan_args(body) + step->first_arg,
                                 .params = (void *)(uintptr_t)step->params};
-  step->bytes += more_bytes(pattern, former_output, &resizing);
+  count_work(pattern, former_output, &resizing);
   return inferred->node->class_->resize(&resizing);
 }
 
@@ -166,17 +174,16 @@ static bool take_packed(const lk_pattern *pattern, lk_packed **out) {
 static lk_status copy_body(const lk_pattern *pattern, const lk_inference *inferred,
                            lk_plan_body **out_body, lk_error *error) {
   lk_packed *packed[MOST_PACKED];
-  lk_plan_body draft = *pattern->body;
-  lk_plan_arrays arrays = arrays_of(pattern->body);
+  const lk_op_class *class_ = inferred->node->class_;
   *out_body = NULL;
   if (!take_packed(pattern, packed)) return LK_OK;
-  arrays.packed = packed;
-  arrays.outputs = inferred->outputs;
-  if (inferred->node->class_->flops != NULL) {
-    draft.flops = inferred->node->class_->flops(inferred->inputs, inferred->outputs);
+  const lk_status status =
+      lk_plan_body_copy(pattern->body, packed, &inferred->outputs[0], out_body, error);
+  if (status != LK_OK) {
+    for (uint32_t i = 0; i < pattern->n_packed; i++) lk_packed_release(packed[i]);
+  } else if (class_->flops != NULL) {
+    (*out_body)->flops = class_->flops(inferred->inputs, inferred->outputs);
   }
-  const lk_status status = lk_plan_body_create(&draft, &arrays, out_body, error);
-  for (uint32_t i = 0; status != LK_OK && i < draft.n_packed; i++) lk_packed_release(packed[i]);
   return status;
 }
 

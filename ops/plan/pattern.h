@@ -18,7 +18,8 @@ struct lk_resizing {
   const lk_tensor_desc *output;
   const void *found; /* what `infer` has left */
   lk_step *step;
-  void *params; /* of the step; a chain behind them stays as it is */
+  const lk_step_arg *args; /* of the step */
+  void *params;            /* of the step; a chain behind them stays as it is */
 };
 
 /* From a plan of `node` for these inputs. NULL: it is not the kind of plan that has a pattern. The

@@ -93,6 +93,26 @@ lk_status lk_plan_body_create(const lk_plan_body *draft, const lk_plan_arrays *a
   return LK_OK;
 }
 
+lk_status lk_plan_body_copy(const lk_plan_body *from, lk_packed *const *packed,
+                            const lk_tensor_desc *output, lk_plan_body **out_body,
+                            lk_error *error) {
+  *out_body = NULL;
+  lk_plan_body *body = lk_alloc(from->env->allocator, from->bytes);
+  if (body == NULL) return lk_fail_memory(error, "a plan", from->bytes);
+  memcpy(body, from, from->bytes);
+  atomic_init(&body->refs, 1);
+  lk_step *steps = (lk_step *)(uintptr_t)lk_plan_steps(body);
+  for (uint32_t i = 0; i < body->n_steps; i++) {
+    if (steps[i].params == NULL) continue;
+    const size_t at = (size_t)((const char *)steps[i].params - (const char *)from);
+    steps[i].params = (const char *)body + at;
+  }
+  memcpy((lk_packed **)(uintptr_t)lk_plan_packed(body), packed, body->n_packed * sizeof *packed);
+  memcpy((lk_tensor_desc *)(uintptr_t)lk_plan_outputs(body), output, used_size(output));
+  *out_body = body;
+  return LK_OK;
+}
+
 void lk_plan_body_destroy(lk_plan_body *body) {
   if (body == NULL) return;
   const lk_allocator *allocator = body->env->allocator;

@@ -98,6 +98,11 @@ typedef enum lk_plan_use {
  * that these have; on failure they are still the draft's. */
 lk_status lk_plan_body_create(const lk_plan_body *draft, const lk_plan_arrays *arrays,
                               lk_plan_body **out_body, lk_error *error);
+/* A copy of a body that nobody compares, with other constants and another output of the same rank,
+ * the only one. Takes over the references of `packed` [n_packed]; on failure they are still the
+ * caller's. */
+lk_status lk_plan_body_copy(const lk_plan_body *from, lk_packed *const *packed,
+                            const lk_tensor_desc *output, lk_plan_body **out_body, lk_error *error);
 lk_tensor_desc lk_plan_body_output(const lk_plan_body *body, uint32_t index);
 /* NULL is allowed. */
 void lk_plan_body_destroy(lk_plan_body *body);

@@ -36,7 +36,8 @@ static lk_pool_geometry geometry_of(const lk_window_shape *shape, const lk_tenso
 }
 
 /* Whether there is one window, which has all of the input: a reduction then. */
-static bool is_global(const lk_window_shape *shape, const lk_tensor_desc *x) {
+static bool is_reduction(const lk_window_shape *shape, const lk_tensor_desc *x) {
+  if (x->dtype != LK_F32) return false;
   for (uint32_t i = 0; i < shape->rank; i++) {
     const bool covers = shape->kernel[i] - shape->begin[i] >= x->dims[2 + i];
     if (shape->out[i] != 1 || shape->dilations[i] != 1 || !covers) return false;
@@ -44,18 +45,25 @@ static bool is_global(const lk_window_shape *shape, const lk_tensor_desc *x) {
   return true;
 }
 
-static lk_status emit_global(lk_planner *planner, const lk_pool *pool, uint32_t rank,
-                             const lk_operand *src, const lk_operand *dst, lk_error *error) {
-  const uint32_t mask = ((1U << rank) - 1) & ~3U;
-  if (pool->kind == LK_POOL_MAX) {
-    return lk_plan_reduce_step(planner, src, dst, mask,
-                               &(lk_reduction){LK_REDUCE_LARGEST, .divisor = 1}, error);
-  }
+/* Of the dimensions of this mask, for a tensor of `rank`. */
+static uint32_t pixels_mask(uint32_t rank) {
+  return ((1U << rank) - 1) & ~3U;
+}
+
+static lk_reduction global_reduction(const lk_pool_geometry *geometry, lk_pool_kind kind) {
   lk_reduction mean = {LK_REDUCE_SUM, .divisor = 1};
+  if (kind == LK_POOL_MAX) return (lk_reduction){LK_REDUCE_LARGEST, .divisor = 1};
   for (uint32_t i = 0; i < LK_POOL_DIMS; i++) {
-    mean.divisor *= (double)lk_pool_divisor(&pool->geometry, pool->kind, i, 0);
+    mean.divisor *= (double)lk_pool_divisor(geometry, kind, i, 0);
   }
-  return lk_plan_reduce_step(planner, src, dst, mask, &mean, error);
+  return mean;
+}
+
+/* One for each element of each window. */
+static double pool_flops(const lk_window_shape *shape, const lk_tensor_desc *to) {
+  double flops = (double)lk_elements(to);
+  for (uint32_t i = 0; i < shape->rank; i++) flops *= (double)shape->kernel[i];
+  return flops;
 }
 
 /* With the node's post-ops. `positions` is made here, unless it is NULL. */
@@ -67,8 +75,10 @@ static lk_status emit_pool(lk_planner *planner, lk_pool_kind kind, const lk_wind
                   .kind = kind,
                   .dtype = (uint8_t)x->dtype,
                   .positions = positions != NULL};
-  if (x->dtype == LK_F32 && positions == NULL && is_global(shape, x)) {
-    LK_RETURN_NOT_OK(emit_global(planner, &pool, x->rank, src, dst, error));
+  if (positions == NULL && is_reduction(shape, x)) {
+    const lk_reduction reduction = global_reduction(&pool.geometry, kind);
+    LK_RETURN_NOT_OK(
+        lk_plan_reduce_step(planner, src, dst, pixels_mask(x->rank), &reduction, error));
     return lk_plan_post_ops(planner, 0, dst, error);
   }
   lk_operand operands[3] = {*src, *dst};
@@ -81,12 +91,7 @@ static lk_status emit_pool(lk_planner *planner, lk_pool_kind kind, const lk_wind
   lk_pool_plan(&pool, lk_isa_get());
   LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_pool_kernel, "pool", &pool, sizeof pool, operands,
                                      pool.positions ? 3 : 2, error));
-  const double outputs = (double)lk_elements(&dst->desc);
-  const double size = (double)lk_dtype_size(x->dtype);
-  double flops = outputs, bytes = ((double)lk_elements(x) + outputs) * size;
-  for (uint32_t i = 0; i < shape->rank; i++) flops *= (double)shape->kernel[i];
-  if (pool.positions) bytes += outputs * sizeof(int32_t);
-  lk_planner_work(planner, flops, bytes);
+  lk_planner_flops(planner, pool_flops(shape, &dst->desc));
   return lk_plan_post_ops(planner, 0, dst, error);
 }
 
@@ -193,12 +198,39 @@ lk_status lk_plan_pool(lk_planner *planner, lk_pool_kind kind, const lk_window_s
   }
 }
 
-lk_status lk_plan_global_average(lk_planner *planner, lk_error *error) {
-  const lk_tensor_desc *x = &planner->inputs[0].desc;
+/* One window, which has all of `x`. */
+static lk_window_shape global_window(const lk_tensor_desc *x) {
   lk_window_shape shape = {.rank = x->rank - 2};
   for (uint32_t i = 0; i < shape.rank; i++) {
     shape.kernel[i] = x->dims[2 + i];
     shape.strides[i] = shape.dilations[i] = shape.out[i] = 1;
   }
+  return shape;
+}
+
+lk_status lk_plan_global_average(lk_planner *planner, lk_error *error) {
+  const lk_window_shape shape = global_window(&planner->inputs[0].desc);
   return lk_plan_pool(planner, LK_POOL_MEAN, &shape, false, error);
+}
+
+/* ---- other sizes ---- */
+
+bool lk_resize_pool(const lk_resizing *self, lk_pool_kind kind, const lk_window_shape *shape) {
+  const lk_tensor_desc *x = &self->inputs[0].desc;
+  const lk_pool_geometry geometry = geometry_of(shape, x);
+  if (is_reduction(shape, x)) {
+    const lk_reduction reduction = global_reduction(&geometry, kind);
+    return lk_resize_reduction(self, pixels_mask(x->rank), &reduction);
+  }
+  if (self->step->kernel != lk_pool_kernel) return false;
+  lk_pool *pool = self->params;
+  *pool = (lk_pool){.geometry = geometry, .kind = kind, .dtype = pool->dtype};
+  lk_pool_plan(pool, lk_isa_get());
+  self->step->flops = pool_flops(shape, self->output);
+  return true;
+}
+
+bool lk_resize_global_average(const lk_resizing *self) {
+  const lk_window_shape shape = global_window(&self->inputs[0].desc);
+  return lk_resize_pool(self, LK_POOL_MEAN, &shape);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ops/kernel/pool.h"
+#include "ops/plan/pattern.h"
 #include "ops/plan/planner.h"
 #include "ops/plan/window.h"
 
@@ -12,3 +13,7 @@ lk_status lk_plan_pool(lk_planner *planner, lk_pool_kind kind, const lk_window_s
 
 /* The same for the mean of each channel of input 0, over all spatial dimensions. */
 lk_status lk_plan_global_average(lk_planner *planner, lk_error *error);
+
+/* Such plans for other sizes, as lk_op_class.resize. */
+bool lk_resize_pool(const lk_resizing *self, lk_pool_kind kind, const lk_window_shape *shape);
+bool lk_resize_global_average(const lk_resizing *self);

@@ -2,6 +2,7 @@
 #include "ops/plan/reduction.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "base/status.h"
 #include "base/tensor.h"
@@ -9,23 +10,42 @@
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/moves.h"
 
-lk_status lk_plan_reduce_step(lk_planner *planner, const lk_operand *from, const lk_operand *to,
-                              uint32_t mask, const lk_reduction *reduction, lk_error *error) {
+/* `to`: the dimensions of `from` that are kept, and maybe 1 for each other one. */
+static lk_reduce make_reduce(const lk_tensor_desc *from, const lk_tensor_desc *to, uint32_t mask,
+                             const lk_reduction *reduction) {
   lk_reduce step;
   int64_t own[LK_MAX_RANK], strides[LK_MAX_RANK] = {0};
-  const bool keeps = to->desc.rank == from->desc.rank;
-  const lk_operand operands[] = {*from, *to};
+  const bool keeps = to->rank == from->rank;
   uint32_t next = 0;
-  lk_strides(&to->desc, 1, own);
-  for (uint32_t i = 0; i < from->desc.rank; i++) {
+  lk_strides(to, 1, own);
+  for (uint32_t i = 0; i < from->rank; i++) {
     const bool reduced = (mask >> i & 1) != 0;
     if (!reduced) strides[i] = own[next];
     if (!reduced || keeps) next++;
   }
-  lk_reduce_plan(&from->desc, mask, strides, reduction, lk_isa_get(), &step);
-  const size_t size =
-      offsetof(lk_reduce, dims) + (step.n_kept + step.n_reduced) * sizeof step.dims[0];
-  return lk_planner_kernel(planner, lk_reduce_kernel, "reduce", &step, size, operands, 2, error);
+  lk_reduce_plan(from, mask, strides, reduction, lk_isa_get(), &step);
+  return step;
+}
+
+static size_t size_of(const lk_reduce *step) {
+  return offsetof(lk_reduce, dims) + (step->n_kept + step->n_reduced) * sizeof step->dims[0];
+}
+
+lk_status lk_plan_reduce_step(lk_planner *planner, const lk_operand *from, const lk_operand *to,
+                              uint32_t mask, const lk_reduction *reduction, lk_error *error) {
+  const lk_reduce step = make_reduce(&from->desc, &to->desc, mask, reduction);
+  const lk_operand operands[] = {*from, *to};
+  return lk_planner_kernel(planner, lk_reduce_kernel, "reduce", &step, size_of(&step), operands, 2,
+                           error);
+}
+
+bool lk_resize_reduction(const lk_resizing *self, uint32_t mask, const lk_reduction *reduction) {
+  if (self->step->kernel != lk_reduce_kernel || mask == 0) return false;
+  if (self->args[0].place != LK_PLACE_INPUT) return false;
+  const lk_reduce step = make_reduce(&self->inputs[0].desc, self->output, mask, reduction);
+  if (size_of(&step) != self->step->params_size) return false;
+  memcpy(self->params, &step, size_of(&step));
+  return true;
 }
 
 lk_status lk_plan_reduction(lk_planner *planner, uint32_t mask, const lk_reduction *reduction,

@@ -3,6 +3,7 @@
 
 #include "ops/kernel/along.h"
 #include "ops/kernel/reduce.h"
+#include "ops/plan/pattern.h"
 #include "ops/plan/planner.h"
 
 /* Output 0 of the dimensions of `from`, an input in one of the two fixed layouts, that are not in
@@ -15,6 +16,9 @@ lk_status lk_plan_reduce_step(lk_planner *planner, const lk_operand *from, const
  * The result has the input's layout where all dimensions are kept. */
 lk_status lk_plan_reduction(lk_planner *planner, uint32_t mask, const lk_reduction *reduction,
                             lk_error *error);
+
+/* The step of such a plan for other sizes, as lk_op_class.resize. */
+bool lk_resize_reduction(const lk_resizing *self, uint32_t mask, const lk_reduction *reduction);
 
 /* A whole plan: output 0 of an input 0 without elements. */
 lk_status lk_plan_reduction_of_nothing(lk_planner *planner, const lk_reduction *reduction,

@@ -128,6 +128,129 @@ private:
   Op op_;
 };
 
+// An operator without weights. An input is a string of the dimensions that it has: letters are those
+// of the size, with CHANNELS channels, '1' is 1.
+struct LightCase {
+  const char *text, *op_type;
+  std::vector<std::string> inputs;
+  std::vector<lk_attr> attrs = {};
+  lk_layout layout = LK_LAYOUT_CHANNELS_LAST; // of inputs of rank 4
+  int32_t in_place = -1;
+};
+
+constexpr int64_t CHANNELS = 20;
+const int64_t TWOS[] = {2, 2}, ONES[] = {1, 1, 1, 1}, THREES[] = {3, 3}, PIXELS[] = {2, 3},
+              LAST[] = {3}, ZERO = 0;
+
+const LightCase LIGHT_CASES[] = {
+    {"one tensor", "HardSigmoid", {"NCHW"}},
+    {"in place", "Relu", {"NCHW"}, {}, LK_LAYOUT_CHANNELS_LAST, 0},
+    {"two tensors", "Add", {"NCHW", "NCHW"}},
+    {"two plain tensors, in place", "Sub", {"NCHW", "NCHW"}, {}, LK_LAYOUT_PLAIN, 1},
+    {"times channels", "Mul", {"NCHW", "NC11"}},
+    {"times channels, plain", "Mul", {"NCHW", "NC11"}, {}, LK_LAYOUT_PLAIN},
+    {"times pixels", "Mul", {"N1HW", "NCHW"}},
+    {"a line and a column", "Add", {"W", "NCH1"}, {}, LK_LAYOUT_PLAIN},
+    {"a line", "Div", {"NHW", "W"}},
+    {"one number", "Mul", {"HW", "1"}},
+    {"of numbers that come at run time", "Clip", {"NCHW", "", "1"}},
+    {"powers", "Pow", {"CHW", "H1"}},
+    {"means of channels", "GlobalAveragePool", {"NCHW"}},
+    {"means of channels, plain", "GlobalAveragePool", {"NCHW"}, {}, LK_LAYOUT_PLAIN},
+    {"means of pixels",
+     "ReduceMean",
+     {"NCHW"},
+     {{"axes", LK_ATTR_INTS, 2, PIXELS}, {"keepdims", LK_ATTR_INTS, 1, &ZERO}}},
+    {"the largest of lines", "ReduceMax", {"NCHW"}, {{"axes", LK_ATTR_INTS, 1, LAST}}},
+    {"of all", "ReduceL2", {"NCHW"}},
+    {"squares of nothing less",
+     "ReduceSumSquare",
+     {"NHW"},
+     {{"noop_with_empty_axes", LK_ATTR_INTS, 1, ONES}}},
+    {"the largest of windows",
+     "MaxPool",
+     {"NCHW"},
+     {{"kernel_shape", LK_ATTR_INTS, 2, THREES},
+      {"strides", LK_ATTR_INTS, 2, TWOS},
+      {"pads", LK_ATTR_INTS, 4, ONES}}},
+    {"means of windows, plain",
+     "AveragePool",
+     {"NCHW"},
+     {{"kernel_shape", LK_ATTR_INTS, 2, THREES}, {"pads", LK_ATTR_INTS, 4, ONES}},
+     LK_LAYOUT_PLAIN},
+};
+
+class LightNode {
+public:
+  LightNode(lk_executor *executor, const LightCase &c) : c_(c) {
+    const std::vector<lk_node_input> inputs = inputs_of(c);
+    lk_node_desc desc = host_node(c.op_type, inputs.data(), static_cast<uint32_t>(inputs.size()));
+    desc.attrs = c.attrs.data();
+    desc.n_attrs = static_cast<uint32_t>(c.attrs.size());
+    status_ = api()->op_create(executor, &desc, op_.out(), LK_ERR);
+  }
+
+  lk_status status() const { return status_; }
+
+  lk_status bind(const Dims &size, uint32_t flags, Plan *plan, lk_error *error) const {
+    std::vector<lk_tensor> inputs(c_.inputs.size());
+    for (size_t i = 0; i < inputs.size(); i++) inputs[i].desc = desc(i, size);
+    lk_bind_desc desc = host_bind(inputs.data(), static_cast<uint32_t>(inputs.size()));
+    desc.in_place_input = c_.in_place;
+    desc.flags = flags;
+    return lk::bind(op_, desc, plan, error);
+  }
+
+  std::vector<uint8_t> run(lk_executor *executor, lk_plan *plan, const Dims &size) const {
+    lk_tensor_desc out;
+    uint64_t bytes = 0;
+    LK_EXPECT_OK(api()->plan_output(plan, 0, &out, LK_ERR));
+    LK_EXPECT_OK(api()->tensor_bytes(&out, &bytes, LK_ERR));
+    std::vector<lk::Memory> memory;
+    std::vector<void *> inputs;
+    for (size_t i = 0; i < c_.inputs.size(); i++) {
+      memory.push_back(
+          lk::random(dims(i, size), static_cast<uint32_t>(i) + 5).in(desc(i, size).layout));
+      inputs.push_back(c_.inputs[i].empty() ? nullptr : memory.back().data());
+    }
+    const lk::Memory fresh(bytes);
+    void *to = c_.in_place >= 0 ? inputs[static_cast<size_t>(c_.in_place)] : fresh.data();
+    LK_EXPECT_OK(lk::run(executor, plan, inputs, to, LK_ERR));
+    const auto *begin = static_cast<const uint8_t *>(to);
+    return {begin, begin + bytes};
+  }
+
+private:
+  static std::vector<lk_node_input> inputs_of(const LightCase &c) {
+    std::vector<lk_node_input> inputs(c.inputs.size());
+    for (size_t i = 0; i < inputs.size(); i++) {
+      if (c.inputs[i].empty()) inputs[i].flags = LK_INPUT_ABSENT;
+    }
+    return inputs;
+  }
+
+  Dims dims(size_t index, const Dims &size) const {
+    Dims dims;
+    for (const char letter : c_.inputs[index]) {
+      dims.push_back(letter == '1'   ? 1
+                     : letter == 'C' ? CHANNELS
+                     : letter == 'N' ? size[0]
+                     : letter == 'H' ? size[1]
+                                     : size[2]);
+    }
+    return dims;
+  }
+
+  lk_tensor_desc desc(size_t index, const Dims &size) const {
+    const Dims of = dims(index, size);
+    return lk::desc_of(LK_F32, of, of.size() == 4 ? c_.layout : LK_LAYOUT_PLAIN);
+  }
+
+  LightCase c_;
+  lk_status status_;
+  Op op_;
+};
+
 void expect_same_plan(lk_plan *own, lk_plan *built) {
   lk_tensor_desc a, b;
   LK_ASSERT_OK(api()->plan_output(own, 0, &a, LK_ERR));
@@ -152,31 +275,38 @@ void expect_same_plan(lk_plan *own, lk_plan *built) {
   }
 }
 
-TEST(ResizedPlan, IsThePlanThatWouldBeBuilt) {
+// Binds nodes of a case to all sizes. Plans of the first size that a node has are where the others
+// come from.
+template <class NodeOf, class CaseOf> void expect_plans_as_built(const CaseOf &c) {
   lk::Context context = lk::open();
   lk::Executor executor = lk::executor_in(context);
-  for (const Case &c : CASES) {
-    SCOPED_TRACE(c.text);
-    // Plans of the first size that a node has are where the others come from.
-    for (size_t first = 0; first < SIZES.size(); first += 3) {
-      const Node node(executor, c);
-      LK_ASSERT_OK(node.status());
-      for (size_t i = 0; i < SIZES.size() + 2; i++) {
-        const Dims &size = SIZES[i < 2 ? first : i - 2];
-        SCOPED_TRACE(::testing::PrintToString(size));
-        Plan own, built;
-        lk_error own_error, built_error;
-        const lk_status status = node.bind(size, LK_BIND_OWN, &own, &own_error);
-        ASSERT_EQ(status, node.bind(size, 0, &built, &built_error));
-        if (status != LK_OK) {
-          EXPECT_STREQ(own_error.message, built_error.message);
-          continue;
-        }
-        expect_same_plan(own, built);
-        EXPECT_EQ(node.run(executor, own, size), node.run(executor, built, size));
+  SCOPED_TRACE(c.text);
+  for (size_t first = 0; first < SIZES.size(); first += 3) {
+    const NodeOf node(executor, c);
+    LK_ASSERT_OK(node.status());
+    for (size_t i = 0; i < SIZES.size() + 2; i++) {
+      const Dims &size = SIZES[i < 2 ? first : i - 2];
+      SCOPED_TRACE(::testing::PrintToString(size));
+      Plan own, built;
+      lk_error own_error, built_error;
+      const lk_status status = node.bind(size, LK_BIND_OWN, &own, &own_error);
+      ASSERT_EQ(status, node.bind(size, 0, &built, &built_error));
+      if (status != LK_OK) {
+        EXPECT_STREQ(own_error.message, built_error.message);
+        continue;
       }
+      expect_same_plan(own, built);
+      EXPECT_EQ(node.run(executor, own, size), node.run(executor, built, size));
     }
   }
+}
+
+TEST(ResizedPlan, OfConvolutionsIsThePlanThatWouldBeBuilt) {
+  for (const Case &c : CASES) expect_plans_as_built<Node>(c);
+}
+
+TEST(ResizedPlan, OfLightOperatorsIsThePlanThatWouldBeBuilt) {
+  for (const LightCase &c : LIGHT_CASES) expect_plans_as_built<LightNode>(c);
 }
 
 TEST(ResizedPlan, IsBuiltWhereItsWeightsAreGone) {
