@@ -172,7 +172,7 @@ inline Kernel plan_matmul(const MatmulSize &size, const Buffer &weights) {
   lk_matmul matmul = {};
   matmul.isa = lk_isa_get();
   matmul.rows = size.rows;
-  matmul.columns = matmul.b_k = size.columns;
+  matmul.columns = matmul.b_k = matmul.c_row = size.columns;
   matmul.k = matmul.a_row = size.k;
   matmul.a_k = matmul.b_column = 1;
   matmul.b_is_packed = true;

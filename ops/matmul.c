@@ -65,15 +65,18 @@ static lk_status plan_matmul(lk_planner *planner, lk_error *error) {
                       .a_row = a.dims[a.rank - 1],
                       .a_k = 1,
                       .b_k = b.dims[b.rank - 1],
-                      .b_column = 1};
+                      .b_column = 1,
+                      .c_row = b.dims[b.rank - 1]};
   if (b.rank == 2) {
     matmul.rows = lk_elements(&a) / matmul.k;
   } else {
+    int64_t c = matmul.rows * matmul.columns;
     matmul.batch_rank = to->rank - (a_rank > 1) - (b_rank > 1);
-    for (uint32_t i = 0; i < matmul.batch_rank; i++) {
+    for (uint32_t i = matmul.batch_rank; i-- > 0; c *= to->dims[i]) {
       matmul.batch[i] = (lk_matmul_batch){.size = to->dims[i],
                                           .a = batch_stride(&a, matmul.batch_rank, i),
-                                          .b = batch_stride(&b, matmul.batch_rank, i)};
+                                          .b = batch_stride(&b, matmul.batch_rank, i),
+                                          .c = c};
     }
   }
   return lk_plan_matmul(planner, &matmul, b_rank > 1, error);
@@ -161,7 +164,8 @@ static lk_status plan_gemm(lk_planner *planner, lk_error *error) {
                       .a_row = params->transpose_a ? 1 : a->dims[1],
                       .a_k = params->transpose_a ? a->dims[1] : 1,
                       .b_k = params->transpose_b ? 1 : b->dims[1],
-                      .b_column = params->transpose_b ? b->dims[1] : 1};
+                      .b_column = params->transpose_b ? b->dims[1] : 1,
+                      .c_row = b->dims[params->transpose_b ? 0 : 1]};
   return lk_plan_matmul(planner, &matmul, true, error);
 }
 

@@ -27,7 +27,7 @@ void lk_matmul_plan(lk_matmul *self) {
                                .columns = self->columns,
                                .taps = 1,
                                .k = self->k,
-                               .c_step = self->columns,
+                               .c_step = self->c_row,
                                .c_rows = 1,
                                .groups = 1,
                                .low = self->low,
@@ -72,7 +72,7 @@ int64_t lk_matmul_scratch_size(const lk_matmul *self) {
 
 /* Where a batch's matrices lie, and which of the right operand's it is. */
 typedef struct place {
-  int64_t a, b, b_matrix;
+  int64_t a, b, b_matrix, c;
 } place;
 
 static place find_place(const lk_matmul *self, int64_t batch) {
@@ -82,6 +82,7 @@ static place find_place(const lk_matmul *self, int64_t batch) {
     const int64_t at = batch % self->batch[i].size;
     found.a += at * self->batch[i].a;
     found.b += at * self->batch[i].b;
+    found.c += at * self->batch[i].c;
     if (self->batch[i].b == 0) continue;
     found.b_matrix += at * matrices;
     matrices *= self->batch[i].size;
@@ -163,7 +164,7 @@ static void do_tasks(const void *arg, int64_t begin_task, int64_t end_task) {
   const lk_kernel_loop *loop = arg;
   const lk_matmul *self = loop->params;
   const operands read = read_pointers(self, loop->pointers);
-  const int64_t tasks = lk_product_tasks(&self->product), elements = self->rows * self->columns;
+  const int64_t tasks = lk_product_tasks(&self->product);
   const lk_product_chain *chain =
       self->has_chain ? (const void *)((const char *)self + lk_matmul_size(self)) : NULL;
   rows_source source = {{self->a_k, begin, next}, self, NULL, 0};
@@ -178,8 +179,8 @@ static void do_tasks(const void *arg, int64_t begin_task, int64_t end_task) {
         .first_packed = self->first_packed,
         .groups = 1,
         .bias = read.bias,
-        .residual = read.residual != NULL ? read.residual + batch * elements : NULL,
-        .c = read.c + batch * elements,
+        .residual = read.residual != NULL ? read.residual + at.c : NULL,
+        .c = read.c + at.c,
         .chain = chain};
     if (chain != NULL) {
       of_product.of_chain = lk_product_chain_at(chain, read.of_chain, batch * self->rows, 0);

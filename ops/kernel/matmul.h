@@ -14,16 +14,17 @@
 
 #include "ops/kernel/product.h"
 
-/* A dimension of batches, with the strides of both operands. */
+/* A dimension of batches, with the strides of both operands and of the output. */
 typedef struct lk_matmul_batch {
-  int64_t size, a, b;
+  int64_t size, a, b, c;
 } lk_matmul_batch;
 
-/* Strides are in elements; 0 repeats the operand along a dimension. */
+/* Strides are in elements; 0 repeats the operand along a dimension. The columns of the output lie side
+ * by side. */
 typedef struct lk_matmul {
   lk_isa isa;
   int64_t rows, columns, k;
-  int64_t a_row, a_k, b_k, b_column;
+  int64_t a_row, a_k, b_k, b_column, c_row;
   uint32_t batch_rank;
   bool b_is_packed; /* one matrix for all batches, by lk_matmul_pack */
   bool has_bias, has_residual;
@@ -56,7 +57,7 @@ void lk_matmul_unpack(const lk_matmul *self, const float *packed, float *b);
 /* Elements of scratch memory that a run needs; 0 where the right operand is packed. */
 int64_t lk_matmul_scratch_size(const lk_matmul *self);
 
-/* The kernel: `params` is an lk_matmul, pointers are both operands and the output, which is
- * [batch...][rows][columns]; then, each where there is one, bias [columns], residual (of the
- * output's shape; may be the output), scratch memory, and the chain's operands. */
+/* The kernel: `params` is an lk_matmul, pointers are both operands and the output; then, each where
+ * there is one, bias [columns], residual (which lies as the output does; may be the output), scratch
+ * memory, and the chain's operands, for which the output is [batch...][rows][columns]. */
 lk_status lk_matmul_kernel(const void *params, void *const *pointers, lk_error *error);

@@ -1,6 +1,7 @@
 /* Steps of convolutions and matrix products on the microkernels. */
 #include "ops/plan/product_steps.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -198,6 +199,33 @@ bool lk_resize_conv(const lk_resizing *self, const lk_conv_shape *shape) {
   return true;
 }
 
+/* Where the right operand is packed in each run, behind the other operands. */
+static lk_status add_scratch(lk_planner *planner, const lk_matmul *matmul, lk_operand *operands,
+                             uint32_t *inout_n, lk_error *error) {
+  const int64_t scratch = lk_matmul_scratch_size(matmul);
+  if (scratch == 0) return LK_OK;
+  const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 1, &scratch);
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &operands[*inout_n], error));
+  operands[(*inout_n)++].desc.dims[0] = 0; /* what it moves is no work of the product's */
+  return LK_OK;
+}
+
+lk_status lk_plan_product(lk_planner *planner, lk_matmul *matmul, const lk_operand *a,
+                          const lk_operand *b, const lk_operand *c, lk_error *error) {
+  lk_operand operands[4] = {*a, *b, *c};
+  uint32_t n = 3;
+  matmul->isa = lk_isa_get();
+  matmul->low = -INFINITY;
+  matmul->high = INFINITY;
+  lk_matmul_plan(matmul);
+  LK_RETURN_NOT_OK(add_scratch(planner, matmul, operands, &n, error));
+  LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_matmul_kernel, "matmul", matmul,
+                                     lk_matmul_size(matmul), operands, n, error));
+  lk_planner_flops(planner, lk_product_operations(&matmul->product, matmul->batches));
+  lk_planner_describe(planner, describe_matmul);
+  return LK_OK;
+}
+
 lk_status lk_plan_matmul(lk_planner *planner, lk_matmul *matmul, bool has_columns,
                          lk_error *error) {
   const lk_layout layout = LK_LAYOUT_PLAIN;
@@ -226,12 +254,7 @@ lk_status lk_plan_matmul(lk_planner *planner, lk_matmul *matmul, bool has_column
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &operands[2], error));
   LK_RETURN_NOT_OK(add_input(planner, &step, step.ends.bias, layout, error));
   LK_RETURN_NOT_OK(add_input(planner, &step, step.ends.residual, layout, error));
-  const int64_t scratch = lk_matmul_scratch_size(matmul);
-  if (scratch > 0) {
-    const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 1, &scratch);
-    LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &operands[step.n_operands], error));
-    operands[step.n_operands++].desc.dims[0] = 0; /* what it moves is no work of the product's */
-  }
+  LK_RETURN_NOT_OK(add_scratch(planner, matmul, operands, &step.n_operands, error));
   LK_RETURN_NOT_OK(add_chain(planner, &step, error));
   const product_kernel kernel = {lk_matmul_kernel,
                                  "matmul",

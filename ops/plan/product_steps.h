@@ -23,3 +23,8 @@ bool lk_resize_conv(const lk_resizing *self, const lk_conv_shape *shape);
  * with all of the node's post-ops. `has_columns`: the last dimension of output 0 is that of the
  * product's columns. */
 lk_status lk_plan_matmul(lk_planner *planner, lk_matmul *matmul, bool has_columns, lk_error *error);
+
+/* One step: `c` is the product that `matmul` describes, without bias, residual and chain, of `a` and
+ * `b`, none of which is packed. */
+lk_status lk_plan_product(lk_planner *planner, lk_matmul *matmul, const lk_operand *a,
+                          const lk_operand *b, const lk_operand *c, lk_error *error);

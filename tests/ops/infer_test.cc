@@ -4,6 +4,7 @@
 // for one number.
 #include <cstring>
 
+#include "tests/ops/infer/attention.h"
 #include "tests/ops/infer/base.h"
 #include "tests/ops/infer/elementwise.h"
 #include "tests/ops/infer/moves.h"
@@ -44,9 +45,9 @@ const Rules &rules() {
   static const Rules all = [] {
     Rules every;
     for (const auto family :
-         {lk::infer::infer_base, lk::infer::infer_elementwise, lk::infer::infer_moves,
-          lk::infer::infer_norms, lk::infer::infer_quantized, lk::infer::infer_reduction,
-          lk::infer::infer_selection})
+         {lk::infer::infer_attention, lk::infer::infer_base, lk::infer::infer_elementwise,
+          lk::infer::infer_moves, lk::infer::infer_norms, lk::infer::infer_quantized,
+          lk::infer::infer_reduction, lk::infer::infer_selection})
       every.merge(family());
     return every;
   }();

@@ -23,11 +23,10 @@ struct Case {
 };
 
 // Gives the dimensions strides in a random order of memory, from the innermost on. Returns the
-// elements.
+// elements. `elements`: those that one of the innermost has.
 int64_t lay_out(std::vector<std::pair<int64_t, int64_t *>> dims, bool keep_order,
-                std::mt19937 &random) {
+                std::mt19937 &random, int64_t elements = 1) {
   if (!keep_order) std::shuffle(dims.begin(), dims.end(), random);
-  int64_t elements = 1;
   for (auto dim = dims.rbegin(); dim != dims.rend(); ++dim) {
     *dim->second = elements;
     elements *= dim->first;
@@ -47,9 +46,10 @@ Case random_case(std::mt19937 &random) {
   matmul.batch_rank = uint32_t(number(0, 3));
   matmul.b_is_packed = number(0, 2) == 0;
   const bool keep_order = number(0, 1) == 0;
-  std::vector<std::pair<int64_t, int64_t *>> a, b;
+  std::vector<std::pair<int64_t, int64_t *>> a, b, c;
   for (uint32_t i = 0; i < matmul.batch_rank; i++) {
     matmul.batch[i].size = number(1, 3);
+    c.emplace_back(matmul.batch[i].size, &matmul.batch[i].c);
     if (number(0, 2) > 0) a.emplace_back(matmul.batch[i].size, &matmul.batch[i].a);
     if (!matmul.b_is_packed && number(0, 2) > 0) {
       b.emplace_back(matmul.batch[i].size, &matmul.batch[i].b);
@@ -59,6 +59,8 @@ Case random_case(std::mt19937 &random) {
   a.emplace_back(matmul.k, &matmul.a_k);
   b.emplace_back(matmul.k, &matmul.b_k);
   b.emplace_back(matmul.columns, &matmul.b_column);
+  c.emplace_back(matmul.rows, &matmul.c_row);
+  (void)lay_out(c, keep_order, random, matmul.columns);
   made.a = lk::random_floats(size_t(lay_out(a, keep_order, random)), random);
   made.b = lk::random_floats(size_t(lay_out(b, keep_order, random)), random);
   matmul.has_bias = number(0, 1) == 1;
@@ -74,7 +76,7 @@ Case simple(int64_t rows, int64_t columns, int64_t k, bool packed, std::mt19937 
   Case made;
   lk_matmul &matmul = made.matmul;
   matmul.rows = rows;
-  matmul.columns = matmul.b_k = columns;
+  matmul.columns = matmul.b_k = matmul.c_row = columns;
   matmul.k = matmul.a_row = k;
   matmul.a_k = matmul.b_column = 1;
   matmul.b_is_packed = packed;
@@ -114,17 +116,19 @@ void check(const Case &of, const Guarded &output) {
   for (int64_t i = 0; i < int64_t(of.outputs()); i++) {
     const int64_t row = i % elements / matmul.columns, column = i % matmul.columns;
     int64_t a = row * matmul.a_row, b = column * matmul.b_column, batch = i / elements;
+    int64_t c = row * matmul.c_row + column;
     for (uint32_t d = matmul.batch_rank; d-- > 0; batch /= matmul.batch[d].size) {
       a += batch % matmul.batch[d].size * matmul.batch[d].a;
       b += batch % matmul.batch[d].size * matmul.batch[d].b;
+      c += batch % matmul.batch[d].size * matmul.batch[d].c;
     }
     double sum = matmul.has_bias ? of.bias[size_t(column)] : 0;
     for (int64_t k = 0; k < matmul.k; k++) {
       sum += double(of.a[size_t(a + k * matmul.a_k)]) * of.b[size_t(b + k * matmul.b_k)];
     }
-    if (matmul.has_residual) sum += of.residual[size_t(i)];
+    if (matmul.has_residual) sum += of.residual[size_t(c)];
     const double right = std::fmin(std::fmax(sum, matmul.low), matmul.high);
-    ASSERT_NEAR(output[size_t(i)], right, lk::tolerance(matmul.k)) << "output " << i;
+    ASSERT_NEAR(output[size_t(c)], right, lk::tolerance(matmul.k)) << "output " << i;
   }
 }
 

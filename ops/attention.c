@@ -1,0 +1,354 @@
+/* Attention (ai.onnx, opset 23 on): scaled dot-product attention of queries, keys and values, with a
+ * cache of keys and values that grows (past, present), or one that the model updates itself
+ * (nonpad_kv_seqlen). Everything between is computed in f32, whatever softmax_precision says. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/status.h"
+#include "base/tensor.h"
+#include "ops/plan/attention_steps.h"
+#include "ops/plan/moves.h"
+
+enum { Q, K, V, MASK, PAST_KEY, PAST_VALUE, LENGTHS }; /* inputs */
+enum { Y, PRESENT_KEY, PRESENT_VALUE, SCORES };        /* outputs */
+enum { FAR = INT32_MAX }; /* a window that ends no earlier has no end */
+
+typedef struct attention_params {
+  int64_t heads, kv_heads; /* 0: not given */
+  int64_t left, right;     /* as of lk_attention */
+  float scale;             /* NaN: 1 / sqrt(size) */
+  float softcap;
+  lk_attention_stage stage;
+} attention_params;
+
+static int64_t read_heads(lk_attrs *attrs, const char *name) {
+  const int64_t heads = lk_attrs_int(attrs, name, 0);
+  if (lk_attrs_has(attrs, name) && heads < 1) {
+    lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute '%s' is %" PRId64 ", at least 1", name, heads);
+  }
+  return heads;
+}
+
+static int64_t read_window(lk_attrs *attrs, const char *name) {
+  const int64_t keys = lk_attrs_int(attrs, name, -1);
+  if (keys < -1) {
+    lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute '%s' is %" PRId64 ", at least -1", name, keys);
+  }
+  return keys < FAR ? keys : -1;
+}
+
+static void parse(lk_attrs *attrs, void *params) {
+  attention_params *self = params;
+  const int64_t stage = lk_attrs_int(attrs, "qk_matmul_output_mode", 0);
+  self->heads = read_heads(attrs, "q_num_heads");
+  self->kv_heads = read_heads(attrs, "kv_num_heads");
+  self->left = read_window(attrs, "left_window_size");
+  self->right = read_window(attrs, "right_window_size");
+  if (lk_attrs_int(attrs, "is_causal", 0) != 0) self->right = 0;
+  self->scale = lk_attrs_float(attrs, "scale", NAN);
+  self->softcap = lk_attrs_float(attrs, "softcap", 0);
+  self->stage = (lk_attention_stage)stage;
+  if (stage < LK_ATTENTION_SCALED || stage > LK_ATTENTION_SOFTMAX) {
+    lk_attrs_fail(attrs, LK_OUT_OF_RANGE,
+                  "attribute 'qk_matmul_output_mode' is %" PRId64 ", 0 to 3", stage);
+  }
+}
+
+/* ---- shapes ---- */
+
+/* Of rank 3 heads are parts of rows, [batch][rows][heads * size]; of rank 4 they are apart,
+ * [batch][heads][rows][size]. Dimensions that are not known yet are as in dims.h. */
+typedef struct head_dims {
+  int64_t batch, heads, rows, size;
+} head_dims;
+
+/* An input; `heads`: those that the attribute gives. */
+static lk_status read_dims(const lk_inference *self, uint32_t input, const char *name,
+                           int64_t heads, head_dims *out, lk_error *error) {
+  const lk_tensor_desc *x = &self->inputs[input].desc;
+  *out = (head_dims){LK_DIM_UNKNOWN, LK_DIM_UNKNOWN, LK_DIM_UNKNOWN, LK_DIM_UNKNOWN};
+  if (!lk_rank_is_known(x)) return LK_OK;
+  if (x->rank == 4) {
+    *out = (head_dims){x->dims[0], x->dims[1], x->dims[2], x->dims[3]};
+  } else if (x->rank != 3) {
+    return lk_refuse(x, name, "of rank 3 or 4", error);
+  } else if (heads == 0) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "%s has rank 3, which takes attributes 'q_num_heads' and 'kv_num_heads'", name);
+  } else if (x->dims[2] >= 0 && x->dims[2] % heads != 0) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "%s has rows of %" PRId64 " elements, a multiple of its %" PRId64 " heads", name,
+                   x->dims[2], heads);
+  } else {
+    const int64_t size =
+        x->dims[2] >= 0 ? x->dims[2] / heads : lk_dims_divide(self->dims, x->dims[2], heads);
+    *out = (head_dims){x->dims[0], heads, x->dims[1], size};
+  }
+  if (out->size == 0) return lk_refuse(x, name, "heads of one element at least", error);
+  return LK_OK;
+}
+
+/* All that shapes say. */
+typedef struct attention_dims {
+  head_dims q, k, v;
+  int64_t past, keys; /* keys: with past ones */
+} attention_dims;
+
+static lk_status fail_dims(const lk_inference *self, const char *rule, lk_error *error) {
+  char q[LK_TENSOR_TEXT_CAPACITY], k[LK_TENSOR_TEXT_CAPACITY], v[LK_TENSOR_TEXT_CAPACITY];
+  return lk_fail(error, LK_INVALID_ARGUMENT, "Q is %s, K %s, V %s, %s",
+                 lk_tensor_text(&self->inputs[Q].desc, q), lk_tensor_text(&self->inputs[K].desc, k),
+                 lk_tensor_text(&self->inputs[V].desc, v), rule);
+}
+
+static lk_status check_dims(const lk_inference *self, const attention_dims *of, lk_error *error) {
+  const head_dims *q = &of->q, *k = &of->k, *v = &of->v;
+  if (lk_dims_differ(q->batch, k->batch) || lk_dims_differ(q->batch, v->batch)) {
+    return fail_dims(self, "batches must be equal", error);
+  }
+  if (lk_dims_differ(k->heads, v->heads) || lk_dims_differ(k->rows, v->rows)) {
+    return fail_dims(self, "K and V must have equal heads and rows", error);
+  }
+  if (lk_dims_differ(q->size, k->size)) {
+    return fail_dims(self, "heads of Q and K must be of one size", error);
+  }
+  if (k->heads == 0 || (q->heads >= 0 && k->heads > 0 && q->heads % k->heads != 0)) {
+    return fail_dims(self, "Q must have a multiple of the heads of K", error);
+  }
+  return LK_OK;
+}
+
+/* past_key or past_value, which comes before `now`. */
+static lk_status check_past(const lk_inference *self, uint32_t input, const char *name,
+                            const head_dims *now, int64_t *inout_past, lk_error *error) {
+  const lk_tensor_desc *x = &self->inputs[input].desc;
+  if (!lk_rank_is_known(x)) return LK_OK;
+  if (x->rank != 4 || lk_dims_differ(x->dims[0], now->batch) ||
+      lk_dims_differ(x->dims[1], now->heads) || lk_dims_differ(x->dims[3], now->size) ||
+      lk_dims_differ(x->dims[2], *inout_past)) {
+    return lk_refuse(x, name, "[batch][heads][past rows][size] of K and V", error);
+  }
+  *inout_past = lk_dims_either(*inout_past, x->dims[2]);
+  return LK_OK;
+}
+
+static lk_status find_past(const lk_inference *self, attention_dims *out, lk_error *error) {
+  const bool has_past = lk_op_has(self->node, PAST_KEY);
+  if (has_past != lk_op_has(self->node, PAST_VALUE)) {
+    return lk_fail(error, LK_INVALID_ARGUMENT, "past_key and past_value must be given together");
+  }
+  if (has_past && lk_op_has(self->node, LENGTHS)) {
+    return lk_fail(error, LK_INVALID_ARGUMENT, "nonpad_kv_seqlen cannot be given with past_key");
+  }
+  out->keys = out->k.rows;
+  if (!has_past) return LK_OK;
+  out->past = LK_DIM_UNKNOWN;
+  LK_RETURN_NOT_OK(check_past(self, PAST_KEY, "past_key", &out->k, &out->past, error));
+  LK_RETURN_NOT_OK(check_past(self, PAST_VALUE, "past_value", &out->v, &out->past, error));
+  if (!lk_dims_add(self->dims, out->past, out->k.rows, &out->keys)) {
+    return lk_fail(error, LK_OUT_OF_RANGE, "past and present rows exceed 2^63");
+  }
+  return LK_OK;
+}
+
+static lk_status check_mask(const lk_inference *self, const attention_dims *of, lk_error *error) {
+  if (!lk_op_has(self->node, MASK)) return LK_OK;
+  const lk_tensor_desc *mask = &self->inputs[MASK].desc;
+  const int64_t dims[] = {of->q.batch, of->q.heads, of->q.rows, of->keys};
+  if (!lk_rank_is_known(mask)) return LK_OK;
+  bool fits = mask->rank >= 1 && mask->rank <= 4;
+  for (uint32_t i = 0; fits && i < mask->rank; i++) {
+    const int64_t dim = mask->dims[i], whole = dims[4 - mask->rank + i];
+    const bool is_last = i + 1 == mask->rank;
+    fits = is_last ? dim < 0 || whole < 0 || dim <= whole : dim == 1 || !lk_dims_differ(dim, whole);
+  }
+  if (!fits) {
+    return lk_refuse(mask, "attn_mask", "broadcast to [batch][heads][queries][keys, or fewer]",
+                     error);
+  }
+  return LK_OK;
+}
+
+static lk_status check_lengths(const lk_inference *self, const attention_dims *of,
+                               lk_error *error) {
+  if (!lk_op_has(self->node, LENGTHS)) return LK_OK;
+  const lk_tensor_desc *x = &self->inputs[LENGTHS].desc;
+  if (lk_rank_is_known(x) && (x->rank != 1 || lk_dims_differ(x->dims[0], of->q.batch))) {
+    return lk_refuse(x, "nonpad_kv_seqlen", "one number for each batch", error);
+  }
+  return LK_OK;
+}
+
+static lk_status find_dims(const lk_inference *self, attention_dims *out, lk_error *error) {
+  const attention_params *params = self->node->params;
+  *out = (attention_dims){0};
+  LK_RETURN_NOT_OK(read_dims(self, Q, "Q", params->heads, &out->q, error));
+  LK_RETURN_NOT_OK(read_dims(self, K, "K", params->kv_heads, &out->k, error));
+  LK_RETURN_NOT_OK(read_dims(self, V, "V", params->kv_heads, &out->v, error));
+  LK_RETURN_NOT_OK(check_dims(self, out, error));
+  LK_RETURN_NOT_OK(find_past(self, out, error));
+  LK_RETURN_NOT_OK(check_mask(self, out, error));
+  return check_lengths(self, out, error);
+}
+
+static void set_output(lk_inference *self, uint32_t output, int64_t batch, int64_t heads,
+                       int64_t rows, int64_t size) {
+  if (output >= self->node->n_outputs) return;
+  const uint32_t dtype = self->outputs[output].dtype;
+  const int64_t dims[] = {batch, heads, rows, size};
+  self->outputs[output] = lk_tensor_desc_make(dtype, 4, dims);
+}
+
+static lk_status infer(lk_inference *self, lk_error *error) {
+  attention_dims of;
+  LK_RETURN_NOT_OK(find_dims(self, &of, error));
+  const int64_t batch = of.q.batch;
+  set_output(self, PRESENT_KEY, batch, of.k.heads, of.keys, of.k.size);
+  set_output(self, PRESENT_VALUE, batch, of.v.heads, of.keys, of.v.size);
+  set_output(self, SCORES, batch, of.q.heads, of.q.rows, of.keys);
+  const lk_tensor_desc *q = &self->inputs[Q].desc;
+  if (!lk_rank_is_known(q)) return LK_OK;
+  set_output(self, Y, batch, of.q.heads, of.q.rows, of.v.size);
+  if (q->rank == 4) return LK_OK;
+  lk_tensor_desc *y = &self->outputs[Y];
+  y->rank = 3;
+  y->dims[1] = of.q.rows;
+  return lk_infer_product(self, of.q.heads, of.v.size, "compute attention", &y->dims[2], error);
+}
+
+/* ---- steps ---- */
+
+/* The operand as f32. */
+static lk_status widen(lk_planner *planner, lk_operand *inout, lk_error *error) {
+  lk_operand wide;
+  lk_tensor_desc desc = inout->desc;
+  if (desc.dtype == LK_F32) return LK_OK;
+  desc.dtype = LK_F32;
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &wide, error));
+  LK_RETURN_NOT_OK(lk_plan_cast(planner, inout, &wide, error));
+  *inout = wide;
+  return LK_OK;
+}
+
+static lk_heads heads_of(const lk_operand *operand, const head_dims *dims) {
+  return (operand->desc.rank == 3 ? lk_heads_in_rows : lk_heads_apart)(operand, dims->rows,
+                                                                       dims->heads, dims->size);
+}
+
+/* Copies rows to `to`, [batch][heads][rows][size], from row `first` on. */
+static lk_status copy_rows(lk_planner *planner, const lk_heads *from, const head_dims *dims,
+                           const lk_operand *to, int64_t first, lk_error *error) {
+  const int64_t bytes = (int64_t)lk_dtype_size(to->desc.dtype), rows = to->desc.dims[2];
+  const lk_copy copy = {.block = (size_t)bytes,
+                        .to_offset = first * dims->size * bytes,
+                        .rank = 4,
+                        .dims = {dims->batch, dims->heads, dims->rows, dims->size},
+                        .from = {from->batch * bytes, from->head * bytes, from->row * bytes, bytes},
+                        .to = {dims->heads * rows * dims->size * bytes, rows * dims->size * bytes,
+                               dims->size * bytes, bytes}};
+  return lk_planner_copy(planner, &copy, &from->operand, to, error);
+}
+
+/* K or V with its past, which is input `past` and becomes output `present`, f32. */
+static lk_status take_with_past(lk_planner *planner, const attention_dims *of,
+                                const head_dims *dims, uint32_t input, uint32_t past,
+                                uint32_t present, lk_heads *out, lk_error *error) {
+  const lk_op_node *node = planner->node;
+  lk_operand now, to;
+  LK_RETURN_NOT_OK(lk_planner_input(planner, input, LK_LAYOUT_PLAIN, &now, error));
+  *out = heads_of(&now, dims);
+  if (lk_op_has(node, past) || present < node->n_outputs) {
+    const int64_t shape[] = {dims->batch, dims->heads, of->keys, dims->size};
+    const lk_tensor_desc desc = lk_tensor_desc_make(now.desc.dtype, 4, shape);
+    LK_RETURN_NOT_OK(present < node->n_outputs
+                         ? lk_planner_output(planner, present, LK_LAYOUT_PLAIN, &to, error)
+                         : lk_planner_temp(planner, &desc, &to, error));
+    LK_RETURN_NOT_OK(copy_rows(planner, out, dims, &to, of->past, error));
+    if (lk_op_has(node, past)) {
+      const head_dims before = {dims->batch, dims->heads, of->past, dims->size};
+      LK_RETURN_NOT_OK(lk_planner_input(planner, past, LK_LAYOUT_PLAIN, &now, error));
+      const lk_heads from = heads_of(&now, &before);
+      LK_RETURN_NOT_OK(copy_rows(planner, &from, &before, &to, 0, error));
+    }
+    *out = lk_heads_apart(&to, of->keys, dims->heads, dims->size);
+  }
+  return widen(planner, &out->operand, error);
+}
+
+/* Mask, lengths and the scores that somebody wants to see, each where there is one. */
+static lk_status take_others(lk_planner *planner, lk_attention *step, lk_operand others[3],
+                             lk_error *error) {
+  const lk_op_node *node = planner->node;
+  if (lk_op_has(node, MASK)) {
+    LK_RETURN_NOT_OK(lk_planner_input(planner, MASK, LK_LAYOUT_PLAIN, &others[0], error));
+    step->mask = &others[0];
+  }
+  if (lk_op_has(node, LENGTHS)) {
+    LK_RETURN_NOT_OK(lk_planner_input(planner, LENGTHS, LK_LAYOUT_PLAIN, &others[1], error));
+    step->lengths = &others[1];
+  }
+  if (SCORES < node->n_outputs) {
+    LK_RETURN_NOT_OK(lk_planner_output(planner, SCORES, LK_LAYOUT_PLAIN, &others[2], error));
+    step->seen = &others[2];
+  }
+  return LK_OK;
+}
+
+static lk_status plan(lk_planner *planner, lk_error *error) {
+  const attention_params *params = planner->node->params;
+  const lk_inference asked = {.node = planner->node, .inputs = planner->inputs};
+  attention_dims of;
+  lk_operand q, y, wide_y, others[3];
+  LK_RETURN_NOT_OK(find_dims(&asked, &of, error));
+  lk_attention step = {.batch = of.q.batch,
+                       .heads = of.q.heads,
+                       .kv_heads = of.k.heads,
+                       .queries = of.q.rows,
+                       .keys = of.keys,
+                       .size = of.q.size,
+                       .v_size = of.v.size,
+                       .scale = isnan(params->scale) ? 1 / sqrtf((float)of.q.size) : params->scale,
+                       .softcap = params->softcap,
+                       .past = of.past,
+                       .has_past = lk_op_has(planner->node, PAST_KEY),
+                       .left = params->left,
+                       .right = params->right,
+                       .stage = params->stage};
+  LK_RETURN_NOT_OK(take_with_past(planner, &of, &of.k, K, PAST_KEY, PRESENT_KEY, &step.k, error));
+  LK_RETURN_NOT_OK(
+      take_with_past(planner, &of, &of.v, V, PAST_VALUE, PRESENT_VALUE, &step.v, error));
+  if (lk_elements(&planner->outputs[Y]) == 0) return LK_OK; /* no queries: the cache alone */
+  LK_RETURN_NOT_OK(lk_planner_input(planner, Q, LK_LAYOUT_PLAIN, &q, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, Y, LK_LAYOUT_PLAIN, &y, error));
+  LK_RETURN_NOT_OK(take_others(planner, &step, others, error));
+  LK_RETURN_NOT_OK(widen(planner, &q, error));
+  step.q = heads_of(&q, &of.q);
+  wide_y = y;
+  wide_y.desc.dtype = LK_F32;
+  if (y.desc.dtype != LK_F32) {
+    LK_RETURN_NOT_OK(lk_planner_temp(planner, &wide_y.desc, &wide_y, error));
+  }
+  step.y = heads_of(&wide_y, &(head_dims){of.q.batch, of.q.heads, of.q.rows, of.v.size});
+  LK_RETURN_NOT_OK(lk_plan_attention(planner, &step, error));
+  return y.desc.dtype != LK_F32 ? lk_plan_cast(planner, &wide_y, &y, error) : LK_OK;
+}
+
+/* Two products: of each element of Q, and of each one of Y, with all keys. */
+static double flops(const lk_tensor *inputs, const lk_tensor_desc *outputs) {
+  const lk_tensor_desc *k = &inputs[K].desc, *past = &inputs[PAST_KEY].desc;
+  const int64_t keys = k->dims[k->rank - 2] + (past->rank == 4 ? past->dims[2] : 0);
+  return 2 * (double)keys * ((double)lk_elements(&inputs[Q].desc) + (double)lk_elements(outputs));
+}
+
+#define HALVES (LK_TYPE(LK_F32) | LK_TYPE(LK_F16) | LK_TYPE(LK_BF16))
+const lk_op_class lk_op_attention = {
+    LK_OP_ROW("Attention", "", 23, "softmax(Q K') V, with masks, windows and a cache",
+              .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 3, .max_inputs = 7, .max_outputs = 4,
+              .input_types = "TTUVTUW", .output_types = "TTUT",
+              .types = {HALVES, HALVES, LK_TYPES_NUMBER | LK_TYPE(LK_BOOL), LK_TYPE(LK_I64)}),
+    .params_size = sizeof(attention_params),
+    .parse = parse,
+    .infer = infer,
+    .flops = flops,
+    .plan = plan,
+};

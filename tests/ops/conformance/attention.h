@@ -1,0 +1,20 @@
+// Attention.
+#pragma once
+
+#include "tests/ops/conformance/node.h"
+
+namespace lk::conformance {
+
+inline std::vector<Node> conformance_attention() {
+  const Value q = x({2, 4, 3, 8}), k = x({2, 2, 5, 8});
+  const Value q_other = x({1, 4, 2, 8}), k_other = x({1, 2, 7, 8});
+  return {
+      {.op = "Attention",
+       .opset = 23,
+       .inputs = {q, k, k},
+       .other = {q_other, k_other, k_other},
+       .attrs = [](auto *to) { ints(to, "is_causal", {1}); }},
+  };
+}
+
+} // namespace lk::conformance

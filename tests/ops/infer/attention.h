@@ -1,0 +1,40 @@
+// Attention.
+#pragma once
+
+#include "tests/ops/infer/draw.h"
+
+namespace lk::infer {
+
+inline void attention(Draw &d) {
+  const Dim batch = d.dim(), queries = d.dim(), rows = d.dim(), size = d.dim();
+  const Dim heads = Draw::number(4), kv_heads = Draw::number(d.one_of(2) ? 2 : 4);
+  const Dim key_size = d.one_of(9) ? d.dim() : size, v_size = d.dim(), past = d.dim();
+  d.node.opset = 24;
+  d.node.n_outputs = uint32_t(d.between(1, 4));
+  if (d.one_of(2)) {
+    d.node.ints["q_num_heads"] = {4};
+    d.node.ints["kv_num_heads"] = {2};
+    d.tensor({batch, queries, d.one_of(2) ? d.dim() : Draw::number(16)});
+    d.tensor({batch, rows, d.one_of(2) ? d.dim() : Draw::number(8)});
+    d.tensor({batch, rows, d.dim()});
+    return;
+  }
+  d.tensor({batch, heads, queries, size});
+  d.tensor({batch, kv_heads, rows, key_size});
+  d.tensor({batch, kv_heads, rows, v_size});
+  if (d.one_of(2)) return;
+  if (d.one_of(2)) {
+    d.absent();
+  } else {
+    d.tensor({d.one_of(2) ? batch : Draw::number(1), queries, d.one_of(2) ? rows : d.dim()});
+  }
+  if (d.one_of(2)) return;
+  d.tensor({batch, kv_heads, past, key_size});
+  d.tensor({batch, kv_heads, past, v_size});
+}
+
+inline Rules infer_attention() {
+  return {{"Attention", attention}};
+}
+
+} // namespace lk::infer

@@ -1,0 +1,126 @@
+"""Scaled dot-product attention."""
+
+import numpy
+
+from case import Case, pick, row, values
+
+
+def by_formula(attributes, n_outputs):
+    """Attention in f64, with a loop for each query."""
+
+    def apart(x, heads):
+        if x.ndim == 4:
+            return x.astype(numpy.float64)
+        batch, rows, width = x.shape
+        split = x.reshape(batch, rows, heads, width // heads).astype(numpy.float64)
+        return split.transpose(0, 2, 1, 3)
+
+    def expected(inputs):
+        given = dict(enumerate(inputs))
+        q = apart(inputs[0], attributes.get("q_num_heads"))
+        k, v = (apart(x, attributes.get("kv_num_heads")) for x in inputs[1:3])
+        mask, past_key, past_value, lengths = (given.get(i) for i in range(3, 7))
+        past = 0
+        if past_key is not None:
+            past = past_key.shape[2]
+            k = numpy.concatenate([past_key.astype(numpy.float64), k], 2)
+            v = numpy.concatenate([past_value.astype(numpy.float64), v], 2)
+        batch, heads, queries, size = q.shape
+        group, keys = heads // k.shape[1], k.shape[2]
+        scale = attributes.get("scale", 1 / numpy.sqrt(size))
+        cap = attributes.get("softcap", 0)
+        left = attributes.get("left_window_size", -1)
+        right = attributes.get("right_window_size", -1)
+        if attributes.get("is_causal", 0):
+            right = 0
+        scaled = scale * q @ numpy.repeat(k, group, 1).transpose(0, 1, 3, 2)
+        capped = cap * numpy.tanh(scaled / cap) if cap else scaled
+        masked = capped.copy()
+        if mask is not None:
+            missing = keys - mask.shape[-1]
+            bias = numpy.where(mask, 0, -numpy.inf) if mask.dtype == bool else mask
+            wide = [(0, 0)] * (mask.ndim - 1) + [(0, missing)]
+            bias = numpy.pad(bias.astype(numpy.float64), wide, constant_values=-numpy.inf)
+            masked = masked + bias
+        for b in range(batch):
+            length = keys if lengths is None else int(lengths[b])
+            for i in range(queries):
+                at = i + (past if lengths is None else length - queries)
+                j = numpy.arange(keys)
+                hidden = j >= length
+                if left >= 0:
+                    hidden |= j < at - left
+                if right >= 0:
+                    hidden |= j > at + right
+                masked[b, :, i, hidden] = -numpy.inf
+        largest = masked.max(-1, keepdims=True, initial=-numpy.inf)
+        powers = numpy.exp(masked - numpy.where(numpy.isinf(largest), 0, largest))
+        total = powers.sum(-1, keepdims=True)
+        weights = powers / numpy.where(total == 0, 1, total)
+        y = weights @ numpy.repeat(v, group, 1)
+        if inputs[0].ndim == 3:
+            y = y.transpose(0, 2, 1, 3).reshape(batch, queries, -1)
+        stage = attributes.get("qk_matmul_output_mode", 0)
+        outputs = [y, k, v, [scaled, capped, masked, weights][stage]]
+        kinds = [inputs[0].dtype, inputs[1].dtype, inputs[2].dtype, inputs[0].dtype]
+        return [x.astype(kind) for x, kind in zip(outputs, kinds)][:n_outputs]
+
+    return expected
+
+
+def mask_of(rng, batch, heads, queries, keys, short):
+    dims = [batch, heads, queries]
+    dims = [1 if rng.random() < 0.4 else dim for dim in dims][int(rng.integers(0, 4)):]
+    last = int(rng.integers(1, keys + 1)) if short and keys > 0 else keys
+    dims.append(last)
+    if rng.random() < 0.5:
+        return rng.random(dims) < 0.7
+    mask = values(rng, dims)
+    return numpy.where(rng.random(dims) < 0.2, -numpy.inf, mask).astype(numpy.float32)
+
+
+@row("Attention")
+def attention(rng):
+    batch, kv_heads, group = (int(rng.integers(1, 4)) for _ in range(3))
+    heads, opset = kv_heads * group, int(rng.integers(23, 29))
+    queries, rows = int(rng.integers(1, 9)), int(rng.integers(1, 40))
+    size, v_size = int(rng.integers(1, 40)), int(rng.integers(1, 40))
+    dtype = pick(rng, ["FLOAT", "FLOAT", "FLOAT", "FLOAT16", "BFLOAT16"])
+    attributes, past, lengths = {}, None, None
+    if rng.random() < 0.5:
+        inputs = [values(rng, [batch, n, one], dtype) for n, one in
+                  ((queries, heads * size), (rows, kv_heads * size), (rows, kv_heads * v_size))]
+        attributes |= {"q_num_heads": heads, "kv_num_heads": kv_heads}
+    else:
+        inputs = [values(rng, [batch, of, n, one], dtype) for of, n, one in
+                  ((heads, queries, size), (kv_heads, rows, size), (kv_heads, rows, v_size))]
+    keys, cache = rows, rng.random()
+    if cache < 0.3:
+        past = int(rng.integers(0, 20))
+        keys += past
+    elif cache < 0.5 and opset >= 24:
+        lengths = rng.integers(0, rows + 1, batch)
+    has_mask = rng.random() < 0.5
+    inputs.append(mask_of(rng, batch, heads, queries, keys, opset >= 24) if has_mask else None)
+    if has_mask and inputs[3].dtype != bool:
+        inputs[3] = inputs[3].astype(inputs[0].dtype)
+    inputs += [None if past is None else values(rng, [batch, kv_heads, past, one], dtype)
+               for one in (size, v_size)]
+    if opset >= 24:
+        inputs.append(None if lengths is None else lengths.astype(numpy.int64))
+    if rng.random() < 0.3:
+        attributes["is_causal"] = 1
+    if rng.random() < 0.3:
+        attributes["scale"] = float(pick(rng, [1.0, 0.25]))
+    if rng.random() < 0.3:
+        attributes["softcap"] = 2.0
+    if opset >= 25:
+        for name in ("left_window_size", "right_window_size"):
+            if rng.random() < 0.3:
+                attributes[name] = int(rng.integers(-1, 5))
+    n_outputs = int(pick(rng, [1, 3, 4]))
+    if n_outputs == 4:
+        attributes["qk_matmul_output_mode"] = int(rng.integers(0, 4))
+    tolerance = {"FLOAT": 2e-5, "FLOAT16": 4e-3, "BFLOAT16": 4e-2}[dtype]
+    return Case(inputs, attributes, n_outputs=n_outputs, opset=opset, tolerance=tolerance,
+                expected=by_formula(attributes, n_outputs))
