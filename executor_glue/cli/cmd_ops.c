@@ -8,20 +8,36 @@
 #include <latchkey/latchkey.h>
 
 #include "base/status.h"
+#include "base/tensor.h"
 #include "executor_glue/cli/commands.h"
 #include "executor_glue/cli/common/cli.h"
 #include "executor_glue/cli/common/report.h"
 
-static const struct argp_option options[] = {{"json", 'j', NULL, 0, "Print JSON", 0}, {0}};
+enum { MISSING = 256 };
+
+static const struct argp_option options[] = {
+    {"json", 'j', NULL, 0, "Print JSON", 0},
+    {"missing", MISSING, NULL, 0,
+     "List the operators of ai.onnx that do not exist here instead, and why", 0},
+    {0}};
+
+/* The arguments of the command alone. */
+typedef struct ops_args {
+  cli_args args; /* first: what cli_run hands over is this */
+  bool missing;
+} ops_args;
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
-  cli_args *args = state->input;
+  ops_args *self = state->input;
   switch (key) {
   case 'j':
-    args->model.json = true;
+    self->args.model.json = true;
+    return 0;
+  case MISSING:
+    self->missing = true;
     return 0;
   case ARGP_KEY_ARG:
-    return cli_parsed(lk_fail(&args->error, LK_INVALID_ARGUMENT,
+    return cli_parsed(lk_fail(&self->args.error, LK_INVALID_ARGUMENT,
                               "failed to read the command line: '%s', no argument is needed", arg));
   default:
     return ARGP_ERR_UNKNOWN;
@@ -31,9 +47,11 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 static const char doc[] = "Lists the operators that exist.\v"
                           "'opsets' are versions of the operator set that the operator comes from. "
                           "'in place': it may write its output over an input. 'post-ops': "
-                          "activations and sums that follow it can be fused into it.\n\n"
-                          "Example:\n"
-                          "  latchkey ops --json";
+                          "activations and sums that follow it can be fused into it. JSON has the "
+                          "types too: inputs and outputs with one letter have one type.\n\n"
+                          "Examples:\n"
+                          "  latchkey ops --json\n"
+                          "  latchkey ops --missing";
 
 static const struct argp command = {
     .options = options,
@@ -41,41 +59,101 @@ static const struct argp command = {
     .doc = doc,
 };
 
+/* ---- those that exist ---- */
+
+static const char *domain_of(const lk_op_row *row) {
+  return row->domain == NULL || row->domain[0] == '\0' ? "ai.onnx" : row->domain;
+}
+
+/* {"T": ["f32", ...], ...} */
+static json_t *types_of(const lk_op_row *row) {
+  json_t *groups = json_object();
+  for (uint32_t group = 0; group < LK_MAX_TYPE_GROUPS; group++) {
+    const char letter[] = {(char)('T' + group), '\0'};
+    if (row->types[group] == 0) continue;
+    json_t *names = json_array();
+    for (uint32_t dtype = 1; dtype <= LK_BF16; dtype++) {
+      if ((row->types[group] >> dtype & 1) == 0) continue;
+      (void)json_array_append_new(names, json_string(lk_dtype_name(dtype)));
+    }
+    (void)json_object_set_new(groups, letter, names);
+  }
+  return groups;
+}
+
+static json_t *describe(const lk_op_row *row) {
+  return json_pack("{s:s, s:s, s:i, s:i, s:b, s:b, s:b, s:s?, s:s?, s:o, s:s}", "operator",
+                   row->op_type, "domain", domain_of(row), "min_opset", row->since, "max_opset",
+                   LK_MAX_OPSET, "worth_claiming", (row->flags & LK_OP_WORTH_CLAIMING) != 0,
+                   "in_place", row->in_place_inputs != 0, "post_ops",
+                   (row->flags & LK_OP_POST_OPS) != 0, "inputs", row->input_types, "outputs",
+                   row->output_types, "types", types_of(row), "summary", row->summary);
+}
+
+static lk_status list_rows(const lk_api *api, bool json, lk_error *error) {
+  const lk_op_row *row = NULL;
+  if (json) {
+    json_t *list = json_array();
+    for (uint32_t i = 0; (row = api->op_row(i)) != NULL; i++) {
+      (void)json_array_append_new(list, describe(row));
+    }
+    return report_json(list, error);
+  }
+  report_table *table = report_table_create("operator|domain|opsets|in place|post-ops|summary");
+  for (uint32_t i = 0; (row = api->op_row(i)) != NULL; i++) {
+    report_cell(table, "%s", row->op_type);
+    report_cell(table, "%s", domain_of(row));
+    report_cell(table, "%" PRId32 "-%" PRId32, row->since, (int32_t)LK_MAX_OPSET);
+    report_cell(table, "%s", row->in_place_inputs != 0 ? "yes" : "no");
+    report_cell(table, "%s", (row->flags & LK_OP_POST_OPS) != 0 ? "yes" : "no");
+    report_cell(table, "%s", row->summary);
+  }
+  return report_table_print(table, 0, error);
+}
+
+/* ---- those that do not ---- */
+
+typedef struct missing_op {
+  const char *name, *reason;
+} missing_op;
+
+static const missing_op missing_ops[] = {
+#define MISSING_OP(name, reason) {name, reason},
+#include "executor_glue/cli/missing_ops.inc"
+#undef MISSING_OP
+};
+
+static lk_status list_missing(bool json, lk_error *error) {
+  const size_t count = sizeof missing_ops / sizeof *missing_ops;
+  if (json) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++) {
+      (void)json_array_append_new(list, json_pack("{s:s, s:s}", "operator", missing_ops[i].name,
+                                                  "reason", missing_ops[i].reason));
+    }
+    return report_json(list, error);
+  }
+  report_table *table = report_table_create("operator|reason");
+  for (size_t i = 0; i < count; i++) {
+    report_cell(table, "%s", missing_ops[i].name);
+    report_cell(table, "%s", missing_ops[i].reason);
+  }
+  return report_table_print(table, 0, error);
+}
+
 static lk_status list_ops(void *arguments, lk_error *error) {
-  const bool json = ((const cli_args *)arguments)->model.json;
+  const ops_args *self = arguments;
   const lk_api *api = lk_get_api(LK_API_VERSION);
   if (api == NULL) {
     return lk_fail(error, LK_VERSION,
                    "failed to load the library: it does not speak version %u of its interface",
                    LK_API_VERSION);
   }
-  json_t *list = json ? json_array() : NULL;
-  report_table *table =
-      json ? NULL : report_table_create("operator|domain|opsets|in place|post-ops|summary");
-  const lk_op_row *row = NULL;
-  for (uint32_t i = 0; (row = api->op_row(i)) != NULL; i++) {
-    const char *domain = row->domain == NULL || row->domain[0] == '\0' ? "ai.onnx" : row->domain;
-    const char *summary = row->summary != NULL ? row->summary : "";
-    if (json) {
-      (void)json_array_append_new(
-          list,
-          json_pack("{s:s, s:s, s:i, s:i, s:b, s:b, s:b, s:s}", "operator", row->op_type, "domain",
-                    domain, "min_opset", row->since, "max_opset", LK_MAX_OPSET, "worth_claiming",
-                    (row->flags & LK_OP_WORTH_CLAIMING) != 0, "in_place", row->in_place_inputs != 0,
-                    "post_ops", (row->flags & LK_OP_POST_OPS) != 0, "summary", summary));
-      continue;
-    }
-    report_cell(table, "%s", row->op_type);
-    report_cell(table, "%s", domain);
-    report_cell(table, "%" PRId32 "-%" PRId32, row->since, (int32_t)LK_MAX_OPSET);
-    report_cell(table, "%s", row->in_place_inputs != 0 ? "yes" : "no");
-    report_cell(table, "%s", (row->flags & LK_OP_POST_OPS) != 0 ? "yes" : "no");
-    report_cell(table, "%s", summary);
-  }
-  return json ? report_json(list, error) : report_table_print(table, 0, error);
+  const bool json = self->args.model.json;
+  return self->missing ? list_missing(json, error) : list_rows(api, json, error);
 }
 
 int cli_cmd_ops(int argc, char **argv) {
-  cli_args args = {0};
-  return cli_run(&command, argc, argv, &args, 1, list_ops);
+  ops_args args = {0};
+  return cli_run(&command, argc, argv, &args.args, 1, list_ops);
 }

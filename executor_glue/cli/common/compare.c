@@ -43,6 +43,10 @@ static double float_at(const lk_tensor *tensor, int64_t index) {
   }
 }
 
+/* bf16 has 3 bits less than f16, so 1e-3, which lets f16 be rounded otherwise, is less than its last
+ * bit. */
+enum { BF16_FACTOR = 8 };
+
 static bool is_close(double got, double expected, tolerance limit) {
   if (isnan(got) || isnan(expected)) return isnan(got) && isnan(expected);
   if (isinf(got) || isinf(expected)) return got == expected;
@@ -88,6 +92,7 @@ lk_status compare_tensors(const lk_tensor *got, const lk_tensor *expected, toler
                    lk_tensor_text(&got->desc, got_text),
                    lk_tensor_text(&expected->desc, expected_text));
   }
+  if (got->desc.dtype == LK_BF16) within.relative *= BF16_FACTOR;
   int64_t first = -1;
   int64_t different = 0;
   for (int64_t i = 0; i < elements; i++) {

@@ -35,7 +35,7 @@ static const struct argp_option library_options[] = {
      10},
     {"cache-entries", KEY_ENTRIES, "N", 0, "Keep at most N entries; 0 disables the cache", 10},
     {"cache-bytes", KEY_BYTES, "SIZE", 0,
-     "Keep at most SIZE bytes, with k, m or g; 0 disables the cache (default: 32m)", 10},
+     "Keep at most SIZE bytes, with k, m or g; 0 disables the cache (default: 20m)", 10},
     {"disable-pass", KEY_DISABLE, "NAME", 0,
      "Leave out this graph pass; may be repeated ('latchkey inspect' lists them)", 10},
     {"max-folded", KEY_FOLDED, "SIZE", 0,

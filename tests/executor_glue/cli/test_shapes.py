@@ -138,17 +138,6 @@ def test_sizes(classifier, text, size):
     assert report["capacity_bytes"] == size
 
 
-def test_ops():
-    rows = latchkey("ops", "--json").json()
-    names = {row["operator"] for row in rows}
-    assert {"Conv", "MatMul", "Relu", "Softmax", "Add", "Mul", "Gather", "Resize"} <= names
-    for row in rows:
-        assert 1 <= row["min_opset"] <= row["max_opset"]
-        assert row["summary"] != ""
-    text = latchkey("ops").ok().out
-    assert len(text.splitlines()) == len(rows) + 1
-
-
 @pytest.mark.parametrize("command", ["run", "test", "bench", "load", "inspect", "ops", "cache"])
 def test_help_of_each(command):
     result = latchkey(command, "--help").ok()
