@@ -10,7 +10,7 @@
 #include "plugin/internal.h"
 
 #define DEFAULT_ENTRIES UINT64_C(65536)
-#define DEFAULT_BYTES (UINT64_C(32) << 20) /* some hundred sizes of a model of 150 nodes */
+#define DEFAULT_BYTES (UINT64_C(20) << 20) /* some hundred sizes of a model of 150 nodes */
 
 /* Replaces `*value` by the environment variable's when the variable is set and not empty. */
 static lk_status read_number(const char *variable, bool allow_unit, uint64_t least, uint64_t most,

@@ -41,7 +41,7 @@ typedef struct lk_context_options {
   uint32_t cache_mode;    /* lk_cache_mode; LATCHKEY_CACHE=off|thread|shared; default shared */
   int32_t threads;        /* 0 = unset; 1..1024; LATCHKEY_THREADS; default: processors_get */
   uint64_t cache_entries; /* LATCHKEY_CACHE_ENTRIES; default 65536; 0 disables */
-  uint64_t cache_bytes;   /* LATCHKEY_CACHE_BYTES, with k, m or g; default 32 MiB; 0 disables */
+  uint64_t cache_bytes;   /* LATCHKEY_CACHE_BYTES, with k, m or g; default 20 MiB; 0 disables */
   uint64_t weights_bytes; /* packed weights; default unlimited */
   int32_t verbose;        /* -1 = unset; lk_log_level; LATCHKEY_VERBOSE=0..3; default 1 */
   uint32_t reserved;

@@ -46,7 +46,7 @@ TEST_F(Options, HaveDefaults) {
     EXPECT_NE(api()->context_allocator(context)->alloc, nullptr);
     const lk_stats now = lk::stats(context);
     EXPECT_EQ(now.capacity_entries, 65536u);
-    EXPECT_EQ(now.capacity_bytes, uint64_t{32} << 20);
+    EXPECT_EQ(now.capacity_bytes, uint64_t{20} << 20);
     EXPECT_EQ(now.weights_capacity_bytes, LK_UNLIMITED);
     EXPECT_EQ(now.entries, 0u);
   }
@@ -170,7 +170,7 @@ TEST_F(Options, SetCapacitiesLater) {
   LK_ASSERT_OK(create(nullptr, &context));
   LK_ASSERT_OK(api()->cache_set_capacity(context, nullptr, 12, LK_UNSET, LK_ERR));
   EXPECT_EQ(lk::stats(context).capacity_entries, 12u);
-  EXPECT_EQ(lk::stats(context).capacity_bytes, uint64_t{32} << 20);
+  EXPECT_EQ(lk::stats(context).capacity_bytes, uint64_t{20} << 20);
   LK_ASSERT_OK(api()->cache_set_capacity(context, nullptr, LK_UNSET, LK_UNLIMITED, LK_ERR));
   EXPECT_EQ(lk::stats(context).capacity_entries, 12u);
   EXPECT_EQ(lk::stats(context).capacity_bytes, LK_UNLIMITED);
