@@ -58,18 +58,15 @@ static void parse(lk_attrs *attrs, void *params) {
 
 /* Of rank 3 heads are parts of rows, [batch][rows][heads * size]; of rank 4 they are apart,
  * [batch][heads][rows][size]. Dimensions that are not known yet are as in dims.h. */
-typedef struct head_dims {
-  int64_t batch, heads, rows, size;
-} head_dims;
 
 /* An input; `heads`: those that the attribute gives. */
 static lk_status read_dims(const lk_inference *self, uint32_t input, const char *name,
-                           int64_t heads, head_dims *out, lk_error *error) {
+                           int64_t heads, lk_head_sizes *out, lk_error *error) {
   const lk_tensor_desc *x = &self->inputs[input].desc;
-  *out = (head_dims){LK_DIM_UNKNOWN, LK_DIM_UNKNOWN, LK_DIM_UNKNOWN, LK_DIM_UNKNOWN};
+  *out = (lk_head_sizes){LK_DIM_UNKNOWN, LK_DIM_UNKNOWN, LK_DIM_UNKNOWN, LK_DIM_UNKNOWN};
   if (!lk_rank_is_known(x)) return LK_OK;
   if (x->rank == 4) {
-    *out = (head_dims){x->dims[0], x->dims[1], x->dims[2], x->dims[3]};
+    *out = (lk_head_sizes){x->dims[0], x->dims[1], x->dims[2], x->dims[3]};
   } else if (x->rank != 3) {
     return lk_refuse(x, name, "of rank 3 or 4", error);
   } else if (heads == 0) {
@@ -82,7 +79,7 @@ static lk_status read_dims(const lk_inference *self, uint32_t input, const char 
   } else {
     const int64_t size =
         x->dims[2] >= 0 ? x->dims[2] / heads : lk_dims_divide(self->dims, x->dims[2], heads);
-    *out = (head_dims){x->dims[0], heads, x->dims[1], size};
+    *out = (lk_head_sizes){x->dims[0], heads, x->dims[1], size};
   }
   if (out->size == 0) return lk_refuse(x, name, "heads of one element at least", error);
   return LK_OK;
@@ -90,7 +87,7 @@ static lk_status read_dims(const lk_inference *self, uint32_t input, const char 
 
 /* All that shapes say. */
 typedef struct attention_dims {
-  head_dims q, k, v;
+  lk_head_sizes q, k, v;
   int64_t past, keys; /* keys: with past ones */
 } attention_dims;
 
@@ -102,7 +99,7 @@ static lk_status fail_dims(const lk_inference *self, const char *rule, lk_error 
 }
 
 static lk_status check_dims(const lk_inference *self, const attention_dims *of, lk_error *error) {
-  const head_dims *q = &of->q, *k = &of->k, *v = &of->v;
+  const lk_head_sizes *q = &of->q, *k = &of->k, *v = &of->v;
   if (lk_dims_differ(q->batch, k->batch) || lk_dims_differ(q->batch, v->batch)) {
     return fail_dims(self, "batches must be equal", error);
   }
@@ -120,7 +117,7 @@ static lk_status check_dims(const lk_inference *self, const attention_dims *of, 
 
 /* past_key or past_value, which comes before `now`. */
 static lk_status check_past(const lk_inference *self, uint32_t input, const char *name,
-                            const head_dims *now, int64_t *inout_past, lk_error *error) {
+                            const lk_head_sizes *now, int64_t *inout_past, lk_error *error) {
   const lk_tensor_desc *x = &self->inputs[input].desc;
   if (!lk_rank_is_known(x)) return LK_OK;
   if (x->rank != 4 || lk_dims_differ(x->dims[0], now->batch) ||
@@ -218,61 +215,33 @@ static lk_status infer(lk_inference *self, lk_error *error) {
 
 /* ---- steps ---- */
 
-/* The operand as f32. */
-static lk_status widen(lk_planner *planner, lk_operand *inout, lk_error *error) {
-  lk_operand wide;
-  lk_tensor_desc desc = inout->desc;
-  if (desc.dtype == LK_F32) return LK_OK;
-  desc.dtype = LK_F32;
-  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &wide, error));
-  LK_RETURN_NOT_OK(lk_plan_cast(planner, inout, &wide, error));
-  *inout = wide;
-  return LK_OK;
-}
-
-static lk_heads heads_of(const lk_operand *operand, const head_dims *dims) {
-  return (operand->desc.rank == 3 ? lk_heads_in_rows : lk_heads_apart)(operand, dims->rows,
-                                                                       dims->heads, dims->size);
-}
-
-/* Copies rows to `to`, [batch][heads][rows][size], from row `first` on. */
-static lk_status copy_rows(lk_planner *planner, const lk_heads *from, const head_dims *dims,
-                           const lk_operand *to, int64_t first, lk_error *error) {
-  const int64_t bytes = (int64_t)lk_dtype_size(to->desc.dtype), rows = to->desc.dims[2];
-  const lk_copy copy = {.block = (size_t)bytes,
-                        .to_offset = first * dims->size * bytes,
-                        .rank = 4,
-                        .dims = {dims->batch, dims->heads, dims->rows, dims->size},
-                        .from = {from->batch * bytes, from->head * bytes, from->row * bytes, bytes},
-                        .to = {dims->heads * rows * dims->size * bytes, rows * dims->size * bytes,
-                               dims->size * bytes, bytes}};
-  return lk_planner_copy(planner, &copy, &from->operand, to, error);
+static lk_heads heads_of(const lk_operand *operand, const lk_head_sizes *sizes) {
+  return (operand->desc.rank == 3 ? lk_heads_in_rows : lk_heads_apart)(operand, sizes);
 }
 
 /* K or V with its past, which is input `past` and becomes output `present`, f32. */
-static lk_status take_with_past(lk_planner *planner, const attention_dims *of,
-                                const head_dims *dims, uint32_t input, uint32_t past,
-                                uint32_t present, lk_heads *out, lk_error *error) {
+static lk_status take_with_past(lk_planner *planner, const lk_head_sizes *sizes, int64_t keys,
+                                uint32_t input, uint32_t past, uint32_t present, lk_heads *out,
+                                lk_error *error) {
   const lk_op_node *node = planner->node;
-  lk_operand now, to;
+  const bool has_past = lk_op_has(node, past), has_present = present < node->n_outputs;
+  lk_operand now, before, to;
   LK_RETURN_NOT_OK(lk_planner_input(planner, input, LK_LAYOUT_PLAIN, &now, error));
-  *out = heads_of(&now, dims);
-  if (lk_op_has(node, past) || present < node->n_outputs) {
-    const int64_t shape[] = {dims->batch, dims->heads, of->keys, dims->size};
-    const lk_tensor_desc desc = lk_tensor_desc_make(now.desc.dtype, 4, shape);
-    LK_RETURN_NOT_OK(present < node->n_outputs
-                         ? lk_planner_output(planner, present, LK_LAYOUT_PLAIN, &to, error)
-                         : lk_planner_temp(planner, &desc, &to, error));
-    LK_RETURN_NOT_OK(copy_rows(planner, out, dims, &to, of->past, error));
-    if (lk_op_has(node, past)) {
-      const head_dims before = {dims->batch, dims->heads, of->past, dims->size};
-      LK_RETURN_NOT_OK(lk_planner_input(planner, past, LK_LAYOUT_PLAIN, &now, error));
-      const lk_heads from = heads_of(&now, &before);
-      LK_RETURN_NOT_OK(copy_rows(planner, &from, &before, &to, 0, error));
+  *out = heads_of(&now, sizes);
+  if (has_past || has_present) {
+    const int64_t dims[] = {sizes->batch, sizes->heads, keys, sizes->size};
+    const lk_tensor_desc desc = lk_tensor_desc_make(now.desc.dtype, 4, dims);
+    LK_RETURN_NOT_OK(has_present ? lk_planner_output(planner, present, LK_LAYOUT_PLAIN, &to, error)
+                                 : lk_planner_temp(planner, &desc, &to, error));
+    if (has_past) {
+      LK_RETURN_NOT_OK(lk_planner_input(planner, past, LK_LAYOUT_PLAIN, &before, error));
     }
-    *out = lk_heads_apart(&to, of->keys, dims->heads, dims->size);
+    LK_RETURN_NOT_OK(
+        lk_plan_behind_past(planner, out, sizes, has_past ? &before : NULL, &to, error));
+    const lk_head_sizes all = {sizes->batch, sizes->heads, keys, sizes->size};
+    *out = lk_heads_apart(&to, &all);
   }
-  return widen(planner, &out->operand, error);
+  return lk_plan_wide(planner, &out->operand, error);
 }
 
 /* Mask, lengths and the scores that somebody wants to see, each where there is one. */
@@ -314,21 +283,22 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
                        .left = params->left,
                        .right = params->right,
                        .stage = params->stage};
-  LK_RETURN_NOT_OK(take_with_past(planner, &of, &of.k, K, PAST_KEY, PRESENT_KEY, &step.k, error));
   LK_RETURN_NOT_OK(
-      take_with_past(planner, &of, &of.v, V, PAST_VALUE, PRESENT_VALUE, &step.v, error));
+      take_with_past(planner, &of.k, of.keys, K, PAST_KEY, PRESENT_KEY, &step.k, error));
+  LK_RETURN_NOT_OK(
+      take_with_past(planner, &of.v, of.keys, V, PAST_VALUE, PRESENT_VALUE, &step.v, error));
   if (lk_elements(&planner->outputs[Y]) == 0) return LK_OK; /* no queries: the cache alone */
   LK_RETURN_NOT_OK(lk_planner_input(planner, Q, LK_LAYOUT_PLAIN, &q, error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, Y, LK_LAYOUT_PLAIN, &y, error));
   LK_RETURN_NOT_OK(take_others(planner, &step, others, error));
-  LK_RETURN_NOT_OK(widen(planner, &q, error));
+  LK_RETURN_NOT_OK(lk_plan_wide(planner, &q, error));
   step.q = heads_of(&q, &of.q);
   wide_y = y;
   wide_y.desc.dtype = LK_F32;
   if (y.desc.dtype != LK_F32) {
     LK_RETURN_NOT_OK(lk_planner_temp(planner, &wide_y.desc, &wide_y, error));
   }
-  step.y = heads_of(&wide_y, &(head_dims){of.q.batch, of.q.heads, of.q.rows, of.v.size});
+  step.y = heads_of(&wide_y, &(lk_head_sizes){of.q.batch, of.q.heads, of.q.rows, of.v.size});
   LK_RETURN_NOT_OK(lk_plan_attention(planner, &step, error));
   return y.desc.dtype != LK_F32 ? lk_plan_cast(planner, &wide_y, &y, error) : LK_OK;
 }

@@ -137,7 +137,9 @@ typedef struct operands {
 } operands;
 
 static operands read_pointers(const lk_matmul *self, void *const *pointers) {
-  operands read = {.a = pointers[0], .b = pointers[1], .c = pointers[2]};
+  operands read = {.a = (const float *)pointers[0] + self->a_first,
+                   .b = (const float *)pointers[1] + self->b_first,
+                   .c = pointers[2]};
   uint32_t n = 3;
   if (self->has_bias) read.bias = pointers[n++];
   if (self->has_residual) read.residual = pointers[n++];

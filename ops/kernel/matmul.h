@@ -25,6 +25,7 @@ typedef struct lk_matmul {
   lk_isa isa;
   int64_t rows, columns, k;
   int64_t a_row, a_k, b_k, b_column, c_row;
+  int64_t a_first, b_first; /* where the operands begin; a packed one, at 0 */
   uint32_t batch_rank;
   bool b_is_packed; /* one matrix for all batches, by lk_matmul_pack */
   bool has_bias, has_residual;

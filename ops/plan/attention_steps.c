@@ -14,12 +14,63 @@
 
 enum { RANK = 4, FLOPS = 20 /* of a score: as of softmax */ };
 
-lk_heads lk_heads_in_rows(const lk_operand *operand, int64_t rows, int64_t heads, int64_t size) {
-  return (lk_heads){*operand, rows * heads * size, size, heads * size};
+/* ---- operands ---- */
+
+lk_heads lk_heads_in_rows(const lk_operand *operand, const lk_head_sizes *of) {
+  return lk_heads_packed(operand, of, 0, 1);
 }
 
-lk_heads lk_heads_apart(const lk_operand *operand, int64_t rows, int64_t heads, int64_t size) {
-  return (lk_heads){*operand, rows * heads * size, rows * size, size};
+lk_heads lk_heads_apart(const lk_operand *operand, const lk_head_sizes *of) {
+  return (lk_heads){.operand = *operand,
+                    .batch = of->rows * of->heads * of->size,
+                    .head = of->rows * of->size,
+                    .row = of->size};
+}
+
+lk_heads lk_heads_packed(const lk_operand *operand, const lk_head_sizes *of, int64_t part,
+                         int64_t parts) {
+  const int64_t head = parts * of->size, row = of->heads * head;
+  return (lk_heads){.operand = *operand,
+                    .first = part * of->size,
+                    .batch = of->rows * row,
+                    .head = head,
+                    .row = row};
+}
+
+/* To rows of `to` from `first` on. */
+static lk_status copy_rows(lk_planner *planner, const lk_heads *from, const lk_head_sizes *of,
+                           const lk_operand *to, int64_t first, lk_error *error) {
+  const int64_t bytes = (int64_t)lk_dtype_size(to->desc.dtype), row = of->size * bytes;
+  const int64_t rows = to->desc.dims[2];
+  const lk_copy copy = {.block = (size_t)bytes,
+                        .from_offset = from->first * bytes,
+                        .to_offset = first * row,
+                        .rank = 4,
+                        .dims = {of->batch, of->heads, of->rows, of->size},
+                        .from = {from->batch * bytes, from->head * bytes, from->row * bytes, bytes},
+                        .to = {of->heads * rows * row, rows * row, row, bytes}};
+  return lk_planner_copy(planner, &copy, &from->operand, to, error);
+}
+
+lk_status lk_plan_behind_past(lk_planner *planner, const lk_heads *now, const lk_head_sizes *sizes,
+                              const lk_operand *past, const lk_operand *to, lk_error *error) {
+  lk_head_sizes before = *sizes;
+  before.rows = past != NULL ? past->desc.dims[2] : 0;
+  LK_RETURN_NOT_OK(copy_rows(planner, now, sizes, to, before.rows, error));
+  if (past == NULL) return LK_OK;
+  const lk_heads from = lk_heads_apart(past, &before);
+  return copy_rows(planner, &from, &before, to, 0, error);
+}
+
+lk_status lk_plan_wide(lk_planner *planner, lk_operand *inout, lk_error *error) {
+  lk_operand wide;
+  lk_tensor_desc desc = inout->desc;
+  if (desc.dtype == LK_F32) return LK_OK;
+  desc.dtype = LK_F32;
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &wide, error));
+  LK_RETURN_NOT_OK(lk_plan_cast(planner, inout, &wide, error));
+  *inout = wide;
+  return LK_OK;
 }
 
 /* ---- products: heads that share K and V are a dimension of their own ---- */
@@ -31,6 +82,8 @@ static lk_status plan_scores(lk_planner *planner, const lk_attention *self,
       .rows = self->queries,
       .columns = self->keys,
       .k = self->size,
+      .a_first = self->q.first,
+      .b_first = self->k.first,
       .a_row = self->q.row,
       .a_k = 1,
       .b_k = 1,
@@ -50,6 +103,7 @@ static lk_status plan_values(lk_planner *planner, const lk_attention *self,
       .rows = self->queries,
       .columns = self->v_size,
       .k = self->keys,
+      .b_first = self->v.first,
       .a_row = self->keys,
       .a_k = 1,
       .b_k = self->v.row,
@@ -68,7 +122,7 @@ static lk_status plan_values(lk_planner *planner, const lk_attention *self,
 typedef struct score_program {
   lk_element_program program;
   lk_element_value value;
-  lk_operand operands[4]; /* inputs, then outputs */
+  lk_operand operands[5]; /* inputs, then outputs */
   uint32_t n_operands;
   int64_t keys; /* the first ones, which it is for */
 } score_program;
@@ -151,6 +205,7 @@ static lk_status plan_elements(lk_planner *planner, const lk_attention *self,
     }
   }
   if (self->mask != NULL && masked_keys(self) > 0) add_mask(&steps, self->mask);
+  if (self->mask_too != NULL) add_mask(&steps, self->mask_too);
   return end_on(planner, &steps, self, scores, error);
 }
 

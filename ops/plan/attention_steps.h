@@ -10,15 +10,30 @@
 
 #include "ops/plan/planner.h"
 
-/* Rows of heads: strides in elements. The elements of a head lie side by side. */
+/* Rows of heads, f32 where products read them: the first element and strides, in elements. The
+ * elements of a head lie side by side. */
 typedef struct lk_heads {
   lk_operand operand;
-  int64_t batch, head, row;
+  int64_t first, batch, head, row;
 } lk_heads;
 
-/* [batch][rows][heads * size], or [batch][heads][rows][size]. */
-lk_heads lk_heads_in_rows(const lk_operand *operand, int64_t rows, int64_t heads, int64_t size);
-lk_heads lk_heads_apart(const lk_operand *operand, int64_t rows, int64_t heads, int64_t size);
+typedef struct lk_head_sizes {
+  int64_t batch, heads, rows, size;
+} lk_head_sizes;
+
+/* [batch][rows][heads * size], [batch][heads][rows][size], and part `part` of `parts` of
+ * [batch][rows][heads][parts][size]. */
+lk_heads lk_heads_in_rows(const lk_operand *operand, const lk_head_sizes *sizes);
+lk_heads lk_heads_apart(const lk_operand *operand, const lk_head_sizes *sizes);
+lk_heads lk_heads_packed(const lk_operand *operand, const lk_head_sizes *sizes, int64_t part,
+                         int64_t parts);
+
+/* K or V behind what it was before: copies both to `to`, [batch][heads][past + rows][size] in the
+ * type of the others. `past` is [batch][heads][past rows][size]; NULL: there is none. */
+lk_status lk_plan_behind_past(lk_planner *planner, const lk_heads *now, const lk_head_sizes *sizes,
+                              const lk_operand *past, const lk_operand *to, lk_error *error);
+/* The operand as f32: itself, or a temporary that it is cast to. */
+lk_status lk_plan_wide(lk_planner *planner, lk_operand *inout, lk_error *error);
 
 /* Which scores somebody wants to see. */
 typedef enum lk_attention_stage {
@@ -37,10 +52,10 @@ typedef struct lk_attention {
   /* As in lk_attention_softmax. */
   int64_t past, left, right;
   bool has_past;
-  /* Each may be NULL. The mask broadcasts to the scores, but for keys behind it, which nobody
+  /* Each may be NULL. Masks broadcast to the scores, but for keys behind the first one, which nobody
    * attends: bool, true where a key is attended, or numbers that are added. Lengths are i64. The
    * seen scores, those of `stage`, are f32, f16 or bf16. */
-  const lk_operand *mask, *lengths, *seen;
+  const lk_operand *mask, *mask_too, *lengths, *seen;
   lk_attention_stage stage;
 } lk_attention;
 

@@ -2,7 +2,7 @@
 
 import numpy
 
-from case import Case, pick, row, values
+from case import Case, by_others, pick, row, values
 
 
 def by_formula(attributes, n_outputs):
@@ -124,3 +124,74 @@ def attention(rng):
     tolerance = {"FLOAT": 2e-5, "FLOAT16": 4e-3, "BFLOAT16": 4e-2}[dtype]
     return Case(inputs, attributes, n_outputs=n_outputs, opset=opset, tolerance=tolerance,
                 expected=by_formula(attributes, n_outputs))
+
+
+def padding_of(rng, batch, queries, keys):
+    """Of the forms that a key_padding_mask has; one key at least is there."""
+    form = int(rng.integers(0, 3))
+    if form == 0:
+        return rng.integers(1, keys + 1, batch).astype(numpy.int32)
+    mask = rng.integers(0, 2, [batch, keys] if form == 1 else [batch, queries, keys])
+    mask[..., 0] = 1
+    return mask.astype(numpy.int32)
+
+
+def by_unpacked(attributes):
+    """What ONNX Runtime says of the same heads in inputs of their own: it has no packed ones."""
+
+    def expected(inputs):
+        def part(x, index):
+            batch, rows = x.shape[:2]
+            return numpy.ascontiguousarray(x[:, :, :, index].reshape(batch, rows, -1))
+
+        query, key = inputs[:2]
+        apart = ([part(query, i) for i in range(3)] if query.ndim == 5
+                 else [query, part(key, 0), part(key, 1)])
+        return by_others("com.microsoft", "MultiHeadAttention",
+                         Case([*apart, *inputs[3:]], attributes))
+
+    return expected
+
+
+@row("MultiHeadAttention", "com.microsoft")
+def multi_head_attention(rng):
+    batch, heads = int(rng.integers(1, 4)), int(rng.integers(1, 4))
+    queries, rows = int(rng.integers(1, 9)), int(rng.integers(1, 30))
+    size = int(rng.integers(1, 20))
+    v_size = int(rng.integers(1, 20)) if rng.random() < 0.3 else size
+    attributes, past, form = {"num_heads": heads}, 0, rng.random()
+    if form < 0.15:  # all packed
+        rows, v_size = queries, size
+        inputs = [values(rng, [batch, queries, heads, 3, size]), None, None, None]
+    elif form < 0.3:  # keys and values packed
+        v_size = size
+        inputs = [values(rng, [batch, queries, heads * size]),
+                  values(rng, [batch, rows, heads, 2, size]), None, None]
+    elif form < 0.5:  # keys and values that are projected already
+        v_size = size
+        inputs = [values(rng, [batch, queries, heads * size])]
+        inputs += [values(rng, [batch, heads, rows, size]) for _ in range(2)] + [None]
+    else:
+        inputs = [values(rng, [batch, n, heads * one])
+                  for n, one in ((queries, size), (rows, size), (rows, v_size))]
+        if rng.random() < 0.4:
+            rows, v_size = queries, size  # as ONNX Runtime wants them of a cache
+            past = int(rng.integers(1, 9))
+            inputs[1:] = [values(rng, [batch, rows, heads * size]) for _ in range(2)]
+        bias = values(rng, [heads * (2 * size + v_size)]) if rng.random() < 0.5 else None
+        inputs.append(bias)
+    keys = rows + past
+    inputs.append(padding_of(rng, batch, queries, keys) if rng.random() < 0.4 else None)
+    if past and inputs[4] is not None and inputs[4].ndim == 1:
+        inputs[4] = None
+    added = [pick(rng, [1, batch]), pick(rng, [1, heads]), queries, keys]
+    inputs.append(values(rng, added) if rng.random() < 0.4 else None)
+    if past:
+        inputs += [values(rng, [batch, heads, past, one]) for one in (size, v_size)]
+    if rng.random() < 0.3:
+        attributes["scale"] = 0.3
+    if rng.random() < 0.3 and queries == rows:
+        attributes["unidirectional"] = 1
+    is_packed = inputs[0].ndim == 5 or (inputs[1] is not None and inputs[1].ndim == 5)
+    return Case(inputs, attributes, n_outputs=3 if past else 1, tolerance=2e-5,
+                expected=by_unpacked(attributes) if is_packed else None)

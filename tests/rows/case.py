@@ -179,7 +179,7 @@ def _by_reference(model: onnx.ModelProto, feeds: dict) -> list:
         return ReferenceEvaluator(model).run(None, feeds)
 
 
-def _by_others(domain: str, op_type: str, case: Case) -> list:
+def by_others(domain: str, op_type: str, case: Case) -> list:
     if case.expected is not None:
         return case.expected(case.inputs)
     model, feeds = make_model(domain, op_type, case), feeds_of(case)
@@ -198,7 +198,7 @@ def _as_bits(domain: str, op_type: str, case: Case) -> list:
               for value in case.inputs]
     shadow = dataclasses.replace(case, inputs=inputs, constants=set())
     return [found.view(kind) if found.dtype == numpy.uint16 else found
-            for found in _by_others(domain, op_type, shadow)]
+            for found in by_others(domain, op_type, shadow)]
 
 
 def _widened(domain: str, op_type: str, case: Case) -> list:
@@ -209,7 +209,7 @@ def _widened(domain: str, op_type: str, case: Case) -> list:
     with numpy.errstate(over="ignore"):
         return [value.astype(first.dtype)
                 if _is_half(first) and value.dtype == numpy.float32 else value
-                for value in _by_others(domain, op_type, wide)]
+                for value in by_others(domain, op_type, wide)]
 
 
 def _right(domain: str, op_type: str, case: Case) -> list:
@@ -218,7 +218,7 @@ def _right(domain: str, op_type: str, case: Case) -> list:
         return _widened(domain, op_type, case)
     if case.moves and any(value.dtype.name == "bfloat16" for value in given):
         return _as_bits(domain, op_type, case)
-    return _by_others(domain, op_type, case)
+    return by_others(domain, op_type, case)
 
 
 def feeds_of(case: Case) -> dict:

@@ -33,8 +33,37 @@ inline void attention(Draw &d) {
   d.tensor({batch, kv_heads, past, v_size});
 }
 
+inline void multi_head_attention(Draw &d) {
+  const Dim batch = d.dim(), queries = d.dim(), rows = d.dim(), width = d.dim();
+  const Dim two = Draw::number(2), size = Draw::number(3), past = d.dim();
+  d.node.ints["num_heads"] = {2};
+  d.node.n_outputs = uint32_t(d.between(1, 3));
+  switch (d.between(0, 3)) {
+  case 0:
+    d.tensor({batch, queries, two, Draw::number(3), size});
+    return;
+  case 1:
+    d.tensor({batch, queries, Draw::number(6)});
+    d.tensor({batch, rows, two, two, size});
+    return;
+  case 2:
+    d.tensor({batch, queries, Draw::number(6)});
+    d.tensor({batch, two, rows, size});
+    d.tensor({batch, two, rows, size});
+    return;
+  default:
+    d.tensor({batch, queries, width});
+    d.tensor({batch, rows, width});
+    d.tensor({batch, rows, d.dim()});
+    break;
+  }
+  for (int i = 0; i < 3; i++) d.absent();
+  if (d.one_of(2)) return;
+  for (int i = 0; i < 2; i++) d.tensor({batch, two, past, d.one_of(2) ? size : d.dim()});
+}
+
 inline Rules infer_attention() {
-  return {{"Attention", attention}};
+  return {{"Attention", attention}, {"MultiHeadAttention", multi_head_attention}};
 }
 
 } // namespace lk::infer

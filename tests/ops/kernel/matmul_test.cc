@@ -61,8 +61,10 @@ Case random_case(std::mt19937 &random) {
   b.emplace_back(matmul.columns, &matmul.b_column);
   c.emplace_back(matmul.rows, &matmul.c_row);
   (void)lay_out(c, keep_order, random, matmul.columns);
-  made.a = lk::random_floats(size_t(lay_out(a, keep_order, random)), random);
-  made.b = lk::random_floats(size_t(lay_out(b, keep_order, random)), random);
+  matmul.a_first = number(0, 1) * number(0, 9);
+  if (!matmul.b_is_packed) matmul.b_first = number(0, 1) * number(0, 9);
+  made.a = lk::random_floats(size_t(lay_out(a, keep_order, random) + matmul.a_first), random);
+  made.b = lk::random_floats(size_t(lay_out(b, keep_order, random) + matmul.b_first), random);
   matmul.has_bias = number(0, 1) == 1;
   matmul.has_residual = number(0, 2) == 0;
   matmul.low = number(0, 1) == 1 ? 0.0F : -INFINITY;
@@ -115,7 +117,8 @@ void check(const Case &of, const Guarded &output) {
   const int64_t elements = matmul.rows * matmul.columns;
   for (int64_t i = 0; i < int64_t(of.outputs()); i++) {
     const int64_t row = i % elements / matmul.columns, column = i % matmul.columns;
-    int64_t a = row * matmul.a_row, b = column * matmul.b_column, batch = i / elements;
+    int64_t a = matmul.a_first + row * matmul.a_row, batch = i / elements;
+    int64_t b = matmul.b_first + column * matmul.b_column;
     int64_t c = row * matmul.c_row + column;
     for (uint32_t d = matmul.batch_rank; d-- > 0; batch /= matmul.batch[d].size) {
       a += batch % matmul.batch[d].size * matmul.batch[d].a;

@@ -1,0 +1,339 @@
+/* MultiHeadAttention (com.microsoft), as ONNX Runtime's transformer optimizer emits it: attention of
+ * rows that a model has projected already, with their bias, masks and a cache. Masked keys get
+ * `mask_filter_value` added, as there. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/status.h"
+#include "base/tensor.h"
+#include "ops/plan/attention_steps.h"
+#include "ops/plan/eltwise_steps.h"
+#include "ops/plan/moves.h"
+
+enum { QUERY, KEY, VALUE, BIAS, PADDING, ADDED, PAST_KEY, PAST_VALUE, PAST_LENGTH, INDIRECTION };
+enum { OUTPUT, PRESENT_KEY, PRESENT_VALUE };
+
+typedef struct mha_params {
+  int64_t heads;
+  float scale, filter; /* scale: NaN is 1 / sqrt(size) */
+  bool is_causal;
+} mha_params;
+
+static void parse(lk_attrs *attrs, void *params) {
+  mha_params *self = params;
+  self->heads = lk_attrs_int(attrs, "num_heads", 0);
+  self->scale = lk_attrs_float(attrs, "scale", NAN);
+  if (self->scale == 0) self->scale = NAN; /* as it is there */
+  self->filter = lk_attrs_float(attrs, "mask_filter_value", -10000);
+  self->is_causal = lk_attrs_int(attrs, "unidirectional", 0) != 0;
+  if (self->heads < 1) {
+    lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute 'num_heads' is %" PRId64 ", at least 1",
+                  self->heads);
+  }
+}
+
+/* ---- shapes ---- */
+
+/* How an input has its heads, by its rank. Query of rank 5 has keys and values too; a key of rank 5
+ * has values. */
+static bool is_packed(const lk_inference *self, uint32_t input) {
+  return lk_op_has(self->node, input) && self->inputs[input].desc.rank == 5;
+}
+static uint32_t owner_of(const lk_inference *self, uint32_t input) {
+  if (is_packed(self, QUERY)) return QUERY;
+  return input == VALUE && is_packed(self, KEY) ? KEY : input;
+}
+static int64_t parts_of(uint32_t owner, uint32_t rank) {
+  return rank != 5 ? 1 : owner == QUERY ? 3 : 2;
+}
+
+/* [batch][rows][heads * size], [batch][rows][heads][parts][size] or, of keys and values,
+ * [batch][heads][rows][size]. Dimensions that are not known yet are as in dims.h. */
+static lk_status read_sizes(const lk_inference *self, uint32_t input, lk_head_sizes *out,
+                            lk_error *error) {
+  const int64_t heads = ((const mha_params *)self->node->params)->heads;
+  const uint32_t owner = owner_of(self, input);
+  const lk_tensor_desc *x = &self->inputs[owner].desc;
+  *out = (lk_head_sizes){LK_DIM_UNKNOWN, heads, LK_DIM_UNKNOWN, LK_DIM_UNKNOWN};
+  const bool is_known = lk_rank_is_known(&self->inputs[QUERY].desc) &&
+                        (!lk_op_has(self->node, KEY) || lk_rank_is_known(&self->inputs[KEY].desc));
+  if (!lk_op_has(self->node, owner)) {
+    if (!is_known) return LK_OK; /* it may be packed */
+    return lk_fail(error, LK_UNSUPPORTED, "no keys and values, which only a packed query has");
+  }
+  if (!lk_rank_is_known(x)) return LK_OK;
+  const bool is_apart = x->rank == 4 && owner != QUERY;
+  bool fits = x->rank == 3 || x->rank == 5 || is_apart;
+  if (fits && x->rank == 3) {
+    fits = x->dims[2] < 0 || (x->dims[2] > 0 && x->dims[2] % heads == 0);
+    const int64_t size =
+        x->dims[2] >= 0 ? x->dims[2] / heads : lk_dims_divide(self->dims, x->dims[2], heads);
+    *out = (lk_head_sizes){x->dims[0], heads, x->dims[1], size};
+  } else if (is_apart) {
+    fits = !lk_dims_differ(x->dims[1], heads) && x->dims[3] != 0;
+    *out = (lk_head_sizes){x->dims[0], heads, x->dims[2], x->dims[3]};
+  } else if (fits) {
+    const int64_t parts = parts_of(owner, x->rank);
+    fits =
+        !lk_dims_differ(x->dims[2], heads) && !lk_dims_differ(x->dims[3], parts) && x->dims[4] != 0;
+    *out = (lk_head_sizes){x->dims[0], heads, x->dims[1], x->dims[4]};
+  }
+  if (fits) return LK_OK;
+  char text[LK_TENSOR_TEXT_CAPACITY];
+  return lk_fail(error, LK_INVALID_ARGUMENT, "input %" PRIu32 " is %s, rows of %" PRId64 " heads",
+                 owner, lk_tensor_text(x, text), heads);
+}
+
+typedef struct mha_sizes {
+  lk_head_sizes q, k, v;
+  int64_t past, keys; /* keys: with past ones */
+} mha_sizes;
+
+static lk_status refuse_others(const lk_inference *self, lk_error *error) {
+  const lk_op_node *node = self->node;
+  if (lk_op_has(node, PAST_LENGTH) || lk_op_has(node, INDIRECTION)) {
+    return lk_fail(error, LK_UNSUPPORTED,
+                   "past_sequence_length and cache_indirection, which are for shared buffers");
+  }
+  if (lk_op_has(node, PAST_KEY) != lk_op_has(node, PAST_VALUE)) {
+    return lk_fail(error, LK_INVALID_ARGUMENT, "past_key and past_value must be given together");
+  }
+  if (lk_op_has(node, BIAS) && (is_packed(self, QUERY) || is_packed(self, KEY))) {
+    return lk_fail(error, LK_UNSUPPORTED, "a bias of packed heads");
+  }
+  return LK_OK;
+}
+
+static lk_status read_past(const lk_inference *self, uint32_t input, const lk_head_sizes *now,
+                           int64_t *inout_past, lk_error *error) {
+  const lk_tensor_desc *x = &self->inputs[input].desc;
+  if (!lk_rank_is_known(x)) return LK_OK;
+  if (x->rank != 4 || lk_dims_differ(x->dims[0], now->batch) ||
+      lk_dims_differ(x->dims[1], now->heads) || lk_dims_differ(x->dims[3], now->size) ||
+      lk_dims_differ(x->dims[2], *inout_past)) {
+    return lk_refuse(x, "the past", "[batch][heads][past rows][size] of keys and values", error);
+  }
+  *inout_past = lk_dims_either(*inout_past, x->dims[2]);
+  return LK_OK;
+}
+
+static lk_status check_bias(const lk_inference *self, const mha_sizes *of, lk_error *error) {
+  if (!lk_op_has(self->node, BIAS)) return LK_OK;
+  const lk_tensor_desc *x = &self->inputs[BIAS].desc;
+  if (!lk_rank_is_known(x)) return LK_OK;
+  const bool is_known = of->q.size >= 0 && of->k.size >= 0 && of->v.size >= 0 && x->rank == 1;
+  const int64_t all = of->q.heads * (of->q.size + of->k.size + of->v.size);
+  if (x->rank == 1 && (!is_known || !lk_dims_differ(x->dims[0], all))) return LK_OK;
+  return lk_refuse(x, "the bias", "a number for each element of a row of Q, K and V", error);
+}
+
+/* [batch] lengths, or masks [batch][keys] and [batch][queries][keys]; numbers that are added,
+ * [batch or 1][heads or 1][queries][keys]. */
+static lk_status check_masks(const lk_inference *self, const mha_sizes *of, lk_error *error) {
+  const lk_tensor_desc *mask = &self->inputs[PADDING].desc, *added = &self->inputs[ADDED].desc;
+  if (lk_op_has(self->node, PADDING) && lk_rank_is_known(mask)) {
+    bool fits = mask->rank >= 1 && mask->rank <= 3 && !lk_dims_differ(mask->dims[0], of->q.batch);
+    if (mask->rank == 3) fits = fits && !lk_dims_differ(mask->dims[1], of->q.rows);
+    if (mask->rank > 1) fits = fits && !lk_dims_differ(mask->dims[mask->rank - 1], of->keys);
+    if (!fits) {
+      return lk_refuse(mask, "key_padding_mask", "[batch], [batch][keys] or [batch][queries][keys]",
+                       error);
+    }
+  }
+  if (!lk_op_has(self->node, ADDED) || !lk_rank_is_known(added)) return LK_OK;
+  const int64_t dims[] = {of->q.batch, of->q.heads, of->q.rows, of->keys};
+  bool fits = added->rank == 4;
+  for (uint32_t i = 0; fits && i < 4; i++) {
+    fits = (i < 2 && added->dims[i] == 1) || !lk_dims_differ(added->dims[i], dims[i]);
+  }
+  return fits
+             ? LK_OK
+             : lk_refuse(added, "attention_bias", "[batch or 1][heads or 1][queries][keys]", error);
+}
+
+static lk_status find_sizes(const lk_inference *self, mha_sizes *out, lk_error *error) {
+  *out = (mha_sizes){0};
+  LK_RETURN_NOT_OK(refuse_others(self, error));
+  LK_RETURN_NOT_OK(read_sizes(self, QUERY, &out->q, error));
+  LK_RETURN_NOT_OK(read_sizes(self, KEY, &out->k, error));
+  LK_RETURN_NOT_OK(read_sizes(self, VALUE, &out->v, error));
+  const lk_head_sizes *q = &out->q, *k = &out->k, *v = &out->v;
+  if (lk_dims_differ(q->batch, k->batch) || lk_dims_differ(q->batch, v->batch) ||
+      lk_dims_differ(q->size, k->size) || lk_dims_differ(k->rows, v->rows)) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "query, key and value must have equal batches, query and key equal heads, key "
+                   "and value equal rows");
+  }
+  out->keys = k->rows;
+  if (lk_op_has(self->node, PAST_KEY)) {
+    out->past = LK_DIM_UNKNOWN;
+    LK_RETURN_NOT_OK(read_past(self, PAST_KEY, k, &out->past, error));
+    LK_RETURN_NOT_OK(read_past(self, PAST_VALUE, v, &out->past, error));
+    if (!lk_dims_add(self->dims, out->past, k->rows, &out->keys)) {
+      return lk_fail(error, LK_OUT_OF_RANGE, "past and present rows exceed 2^63");
+    }
+  }
+  LK_RETURN_NOT_OK(check_bias(self, out, error));
+  return check_masks(self, out, error);
+}
+
+static void set_present(lk_inference *self, uint32_t output, const lk_head_sizes *of,
+                        int64_t keys) {
+  if (output >= self->node->n_outputs) return;
+  const int64_t dims[] = {of->batch, of->heads, keys, of->size};
+  self->outputs[output] = lk_tensor_desc_make(self->outputs[output].dtype, 4, dims);
+}
+
+static lk_status infer(lk_inference *self, lk_error *error) {
+  mha_sizes of;
+  lk_tensor_desc *to = &self->outputs[OUTPUT];
+  LK_RETURN_NOT_OK(find_sizes(self, &of, error));
+  set_present(self, PRESENT_KEY, &of.k, of.keys);
+  set_present(self, PRESENT_VALUE, &of.v, of.keys);
+  to->rank = 3;
+  to->dims[0] = of.q.batch;
+  to->dims[1] = of.q.rows;
+  return lk_infer_product(self, of.v.heads, of.v.size, "compute attention", &to->dims[2], error);
+}
+
+/* ---- steps ---- */
+
+/* Rows of an input that lie in rows, with their part of the bias, which begins at `first`. */
+static lk_status add_bias(lk_planner *planner, const lk_head_sizes *of, int64_t first,
+                          lk_operand *inout, lk_error *error) {
+  const int64_t width = of->heads * of->size;
+  const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 1, &width);
+  const lk_copy copy = {.block = sizeof(float),
+                        .from_offset = first * (int64_t)sizeof(float),
+                        .rank = 1,
+                        .dims = {width},
+                        .from = {sizeof(float)},
+                        .to = {sizeof(float)}};
+  lk_operand bias, part, sum;
+  lk_chain chain;
+  LK_RETURN_NOT_OK(lk_planner_input(planner, BIAS, LK_LAYOUT_PLAIN, &bias, error));
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &part, error));
+  LK_RETURN_NOT_OK(lk_planner_copy(planner, &copy, &bias, &part, error));
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &inout->desc, &sum, error));
+  lk_chain_begin_at(planner, &sum, &chain);
+  const lk_element_value x = lk_chain_operand(&chain, inout);
+  chain.value =
+      lk_element_binary(&chain.program, LK_ELEMENT_ADD, x, lk_chain_operand(&chain, &part));
+  *inout = sum;
+  return lk_chain_step(&chain, error);
+}
+
+static lk_status take_heads(lk_planner *planner, const lk_inference *of, uint32_t input,
+                            const lk_head_sizes *sizes, int64_t bias, lk_heads *out,
+                            lk_error *error) {
+  const uint32_t owner = owner_of(of, input), rank = of->inputs[owner].desc.rank;
+  const int64_t parts = parts_of(owner, rank);
+  lk_operand x;
+  LK_RETURN_NOT_OK(lk_planner_input(planner, owner, LK_LAYOUT_PLAIN, &x, error));
+  if (lk_op_has(planner->node, BIAS) && rank == 3) {
+    LK_RETURN_NOT_OK(add_bias(planner, sizes, bias, &x, error));
+  }
+  *out = rank == 4 ? lk_heads_apart(&x, sizes)
+                   : lk_heads_packed(&x, sizes, parts - 1 - (VALUE - input), parts);
+  if (rank != 4 && parts == 1) *out = lk_heads_in_rows(&x, sizes);
+  return LK_OK;
+}
+
+/* Behind the past, as output `present` too, each where there is one. */
+static lk_status extend(lk_planner *planner, const lk_head_sizes *sizes, int64_t keys,
+                        uint32_t past, uint32_t present, lk_heads *inout, lk_error *error) {
+  const bool has_past = lk_op_has(planner->node, past);
+  const bool has_present = present < planner->node->n_outputs;
+  const int64_t dims[] = {sizes->batch, sizes->heads, keys, sizes->size};
+  const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 4, dims);
+  const lk_head_sizes all = {sizes->batch, sizes->heads, keys, sizes->size};
+  lk_operand before, to;
+  if (!has_past && !has_present) return LK_OK;
+  LK_RETURN_NOT_OK(has_present ? lk_planner_output(planner, present, LK_LAYOUT_PLAIN, &to, error)
+                               : lk_planner_temp(planner, &desc, &to, error));
+  if (has_past) {
+    LK_RETURN_NOT_OK(lk_planner_input(planner, past, LK_LAYOUT_PLAIN, &before, error));
+  }
+  LK_RETURN_NOT_OK(
+      lk_plan_behind_past(planner, inout, sizes, has_past ? &before : NULL, &to, error));
+  *inout = lk_heads_apart(&to, &all);
+  return LK_OK;
+}
+
+/* What key_padding_mask adds, as f32 [batch][1][queries or 1][keys]; of lengths, i64 [batch]. */
+static lk_status take_padding(lk_planner *planner, lk_operand *out, lk_error *error) {
+  const mha_params *params = planner->node->params;
+  lk_operand mask;
+  LK_RETURN_NOT_OK(lk_planner_input(planner, PADDING, LK_LAYOUT_PLAIN, &mask, error));
+  const lk_tensor_desc *x = &mask.desc;
+  lk_tensor_desc desc = *x;
+  desc.dtype = x->rank == 1 ? LK_I64 : LK_F32;
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, out, error));
+  if (x->rank == 1) return lk_plan_cast(planner, &mask, out, error);
+  lk_chain chain;
+  lk_chain_begin_at(planner, out, &chain);
+  lk_element_program *program = &chain.program;
+  const lk_element_value is_there = lk_chain_operand(&chain, &mask);
+  chain.value =
+      lk_element_ternary(program, LK_ELEMENT_WHERE, is_there, lk_element_number(program, LK_F32, 0),
+                         lk_element_number(program, LK_F32, (double)params->filter));
+  LK_RETURN_NOT_OK(lk_chain_step(&chain, error));
+  const int64_t queries = x->rank == 3 ? x->dims[1] : 1, keys = x->dims[x->rank - 1];
+  const int64_t dims[] = {x->dims[0], 1, queries, keys};
+  out->desc = lk_tensor_desc_make(LK_F32, 4, dims);
+  return LK_OK;
+}
+
+static lk_status take_masks(lk_planner *planner, lk_attention *step, lk_operand masks[2],
+                            lk_error *error) {
+  if (lk_op_has(planner->node, PADDING)) {
+    LK_RETURN_NOT_OK(take_padding(planner, &masks[0], error));
+    *(masks[0].desc.rank == 1 ? &step->lengths : &step->mask) = &masks[0];
+  }
+  if (!lk_op_has(planner->node, ADDED)) return LK_OK;
+  LK_RETURN_NOT_OK(lk_planner_input(planner, ADDED, LK_LAYOUT_PLAIN, &masks[1], error));
+  *(step->mask != NULL ? &step->mask_too : &step->mask) = &masks[1];
+  return LK_OK;
+}
+
+static lk_status plan(lk_planner *planner, lk_error *error) {
+  const mha_params *params = planner->node->params;
+  const lk_inference asked = {.node = planner->node, .inputs = planner->inputs};
+  mha_sizes of;
+  lk_operand to, masks[2];
+  LK_RETURN_NOT_OK(find_sizes(&asked, &of, error));
+  const int64_t heads = of.q.heads, of_k = heads * of.q.size, of_v = of_k + heads * of.k.size;
+  lk_attention step = {.batch = of.q.batch,
+                       .heads = heads,
+                       .kv_heads = heads,
+                       .queries = of.q.rows,
+                       .keys = of.keys,
+                       .size = of.q.size,
+                       .v_size = of.v.size,
+                       .scale = isnan(params->scale) ? 1 / sqrtf((float)of.q.size) : params->scale,
+                       .past = of.past,
+                       .has_past = true, /* lengths are of padding alone */
+                       .left = -1,
+                       .right = params->is_causal ? 0 : -1};
+  LK_RETURN_NOT_OK(take_heads(planner, &asked, KEY, &of.k, of_k, &step.k, error));
+  LK_RETURN_NOT_OK(take_heads(planner, &asked, VALUE, &of.v, of_v, &step.v, error));
+  LK_RETURN_NOT_OK(extend(planner, &of.k, of.keys, PAST_KEY, PRESENT_KEY, &step.k, error));
+  LK_RETURN_NOT_OK(extend(planner, &of.v, of.keys, PAST_VALUE, PRESENT_VALUE, &step.v, error));
+  if (lk_elements(&planner->outputs[OUTPUT]) == 0) return LK_OK;
+  LK_RETURN_NOT_OK(take_heads(planner, &asked, QUERY, &of.q, 0, &step.q, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, OUTPUT, LK_LAYOUT_PLAIN, &to, error));
+  LK_RETURN_NOT_OK(take_masks(planner, &step, masks, error));
+  step.y = lk_heads_in_rows(&to, &(lk_head_sizes){of.q.batch, heads, of.q.rows, of.v.size});
+  return lk_plan_attention(planner, &step, error);
+}
+
+const lk_op_class lk_op_multi_head_attention = {
+    LK_OP_ROW("MultiHeadAttention", "com.microsoft", 1, "Attention of rows of heads, with a bias",
+              .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 1, .max_inputs = 10, .max_outputs = 3,
+              .input_types = "TTTTUTTTUU", .output_types = "TTT",
+              .types = {LK_TYPES_F32, LK_TYPE(LK_I32)}),
+    .params_size = sizeof(mha_params),
+    .parse = parse,
+    .infer = infer,
+    .plan = plan,
+};
