@@ -73,7 +73,29 @@ lk_status lk_plan_wide(lk_planner *planner, lk_operand *inout, lk_error *error) 
   return LK_OK;
 }
 
-/* ---- products: heads that share K and V are a dimension of their own ---- */
+/* ---- products: heads that share K and V are a dimension of their own; of one query, they are the
+ * rows, so that K and V are read once ---- */
+
+/* K q' instead of q K', for one query and no heads that share K: K is read as it lies, where packing
+ * it would take longer than the product. */
+static lk_status plan_scores_of_one(lk_planner *planner, const lk_attention *self,
+                                    const lk_operand *scores, lk_error *error) {
+  lk_matmul matmul = {
+      .rows = self->keys,
+      .columns = 1,
+      .k = self->size,
+      .a_first = self->k.first,
+      .b_first = self->q.first,
+      .a_row = self->k.row,
+      .a_k = 1,
+      .b_k = 1,
+      .b_column = 1,
+      .c_row = 1,
+      .batch_rank = 2,
+      .batch = {{self->batch, self->k.batch, self->q.batch, self->heads * self->keys},
+                {self->heads, self->k.head, self->q.head, self->keys}}};
+  return lk_plan_product(planner, &matmul, &self->k.operand, &self->q.operand, scores, error);
+}
 
 static lk_status plan_scores(lk_planner *planner, const lk_attention *self,
                              const lk_operand *scores, lk_error *error) {
@@ -93,6 +115,12 @@ static lk_status plan_scores(lk_planner *planner, const lk_attention *self,
       .batch = {{self->batch, self->q.batch, self->k.batch, self->heads * matrix},
                 {self->kv_heads, group * self->q.head, self->k.head, group * matrix},
                 {group, self->q.head, 0, matrix}}};
+  if (self->queries == 1 && group == 1) return plan_scores_of_one(planner, self, scores, error);
+  if (self->queries == 1) {
+    matmul.rows = group;
+    matmul.a_row = self->q.head;
+    matmul.batch_rank = 2;
+  }
   return lk_plan_product(planner, &matmul, &self->q.operand, &self->k.operand, scores, error);
 }
 
@@ -113,6 +141,11 @@ static lk_status plan_values(lk_planner *planner, const lk_attention *self,
       .batch = {{self->batch, self->heads * matrix, self->v.batch, self->y.batch},
                 {self->kv_heads, group * matrix, self->v.head, group * self->y.head},
                 {group, matrix, 0, self->y.head}}};
+  if (self->queries == 1) {
+    matmul.rows = group;
+    matmul.c_row = self->y.head;
+    matmul.batch_rank = 2;
+  }
   return lk_plan_product(planner, &matmul, scores, &self->v.operand, &self->y.operand, error);
 }
 
