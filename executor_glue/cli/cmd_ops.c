@@ -7,6 +7,7 @@
 
 #include <latchkey/latchkey.h>
 
+#include "base/names.h"
 #include "base/status.h"
 #include "base/tensor.h"
 #include "executor_glue/cli/commands.h"
@@ -81,13 +82,19 @@ static json_t *types_of(const lk_op_row *row) {
   return groups;
 }
 
+/* What passes make of it behind another operator; NULL: nothing. */
+static const char *fused_as(const lk_op_row *row) {
+  return row->fusion.kind != 0 ? lk_post_op_name(row->fusion.kind) : NULL;
+}
+
 static json_t *describe(const lk_op_row *row) {
-  return json_pack("{s:s, s:s, s:i, s:i, s:b, s:b, s:b, s:s?, s:s?, s:o, s:s}", "operator",
+  return json_pack("{s:s, s:s, s:i, s:i, s:b, s:b, s:b, s:s?, s:s?, s:s?, s:o, s:s}", "operator",
                    row->op_type, "domain", domain_of(row), "min_opset", row->since, "max_opset",
                    LK_MAX_OPSET, "worth_claiming", (row->flags & LK_OP_WORTH_CLAIMING) != 0,
                    "in_place", row->in_place_inputs != 0, "post_ops",
-                   (row->flags & LK_OP_POST_OPS) != 0, "inputs", row->input_types, "outputs",
-                   row->output_types, "types", types_of(row), "summary", row->summary);
+                   (row->flags & LK_OP_POST_OPS) != 0, "fused_as", fused_as(row), "inputs",
+                   row->input_types, "outputs", row->output_types, "types", types_of(row),
+                   "summary", row->summary);
 }
 
 static lk_status list_rows(const lk_api *api, bool json, lk_error *error) {
