@@ -9,6 +9,7 @@
 #include "tests/ops/infer/moves.h"
 #include "tests/ops/infer/norms.h"
 #include "tests/ops/infer/quantized.h"
+#include "tests/ops/infer/recurrent.h"
 #include "tests/ops/infer/reduction.h"
 #include "tests/ops/infer/selection.h"
 
@@ -45,8 +46,8 @@ const Rules &rules() {
     Rules every;
     for (const auto family :
          {lk::infer::infer_base, lk::infer::infer_elementwise, lk::infer::infer_moves,
-          lk::infer::infer_norms, lk::infer::infer_quantized, lk::infer::infer_reduction,
-          lk::infer::infer_selection})
+          lk::infer::infer_norms, lk::infer::infer_quantized, lk::infer::infer_recurrent,
+          lk::infer::infer_reduction, lk::infer::infer_selection})
       every.merge(family());
     return every;
   }();
