@@ -157,6 +157,16 @@ static lk_status add_program(const layer *self, write_fn *write, kernel_params *
   return LK_OK;
 }
 
+static bool has_same_functions(const recurrent_params *params) {
+  const recurrent_function *a = params->functions[0], *b = params->functions[1];
+  bool are_same = true;
+  for (int i = 0; i < RECURRENT_FUNCTIONS; i++) {
+    are_same =
+        are_same && a[i].kind == b[i].kind && a[i].alpha == b[i].alpha && a[i].beta == b[i].beta;
+  }
+  return are_same;
+}
+
 /* Two directions with the same functions share their programs. */
 static lk_status add_programs(const recurrent_params *params, lk_recurrent *step, kernel_params *to,
                               lk_error *error) {
@@ -167,7 +177,7 @@ static lk_status add_programs(const recurrent_params *params, lk_recurrent *step
       [LK_RECURRENT_LSTM] = {write_lstm}};
   for (int64_t d = 0; d < params->directions; d++) {
     const layer of = {params, params->functions[d], step->has_peepholes};
-    if (d > 0 && memcmp(params->functions[0], of.functions, sizeof params->functions[0]) == 0) {
+    if (d > 0 && has_same_functions(params)) {
       memcpy(step->programs[d], step->programs[0], sizeof step->programs[0]);
       continue;
     }

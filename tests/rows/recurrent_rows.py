@@ -166,7 +166,8 @@ def recurrent(rng, op_type):
     inputs[3:] = [value if rng.random() < 0.5 else None for value in inputs[3:]]
     while inputs[-1] is None:
         inputs.pop()
-    constants = {i for i in (1, 2, 3) if rng.random() < 0.5 and i < len(inputs) and inputs[i] is not None}
+    constants = {i for i, value in enumerate(inputs[:4])
+                 if i > 0 and value is not None and rng.random() < 0.5}
     case = Case(inputs, attributes, constants=constants,
                 n_outputs=int(rng.integers(1, 4 if op_type == "LSTM" else 3)), opset=opset,
                 tolerance=1e-4)
