@@ -1,5 +1,5 @@
-/* Attention (ai.onnx, opset 23 on): scaled dot-product attention of queries, keys and values, with a
- * cache of keys and values that grows (past, present), or one that the model updates itself
+/* Attention (ai.onnx, opset 23 on): scaled dot-product attention of queries, keys and values, with
+ * a cache of keys and values that grows (past, present), or one that the model updates itself
  * (nonpad_kv_seqlen). Everything between is computed in f32, whatever softmax_precision says. */
 #include <inttypes.h>
 #include <math.h>

@@ -1,5 +1,5 @@
-/* MultiHeadAttention (com.microsoft), as ONNX Runtime's transformer optimizer emits it: attention of
- * rows that a model has projected already, with their bias, masks and a cache. Masked keys get
+/* MultiHeadAttention (com.microsoft), as ONNX Runtime's transformer optimizer emits it: attention
+ * of rows that a model has projected already, with their bias, masks and a cache. Masked keys get
  * `mask_filter_value` added, as there. */
 #include <inttypes.h>
 #include <math.h>

@@ -21,6 +21,6 @@ typedef struct lk_attention_softmax {
 } lk_attention_softmax;
 
 /* Params: lk_attention_softmax. Pointers: scores f32, which become the powers of e over their sum,
- * and 0 where a key is not attended, and in rows that attend none or whose scores are all -infinity;
- * lengths i64 [batch] and masked scores f32, each where there is one. */
+ * and 0 where a key is not attended, and in rows that attend none or whose scores are all
+ * -infinity; lengths i64 [batch] and masked scores f32, each where there is one. */
 lk_status lk_attention_softmax_kernel(const void *params, void *const *pointers, lk_error *error);

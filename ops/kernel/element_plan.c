@@ -150,7 +150,8 @@ static lk_element_lie find_lie(const lk_element_space *space, uint32_t operand, 
   return lie;
 }
 
-/* Of `n_operands` operands, whose elements have those sizes. Returns the bytes that a pass moves. */
+/* Of `n_operands` operands, whose elements have those sizes. Returns the bytes that a pass
+ * moves. */
 static int64_t find_lies(const lk_element_space *space, const uint8_t *sizes, uint32_t n_operands,
                          lk_element_lie *out_lies) {
   int64_t elements = 1, bytes = 0;

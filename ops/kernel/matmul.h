@@ -19,8 +19,8 @@ typedef struct lk_matmul_batch {
   int64_t size, a, b, c;
 } lk_matmul_batch;
 
-/* Strides are in elements; 0 repeats the operand along a dimension. The columns of the output lie side
- * by side. */
+/* Strides are in elements; 0 repeats the operand along a dimension. The columns of the output lie
+ * side by side. */
 typedef struct lk_matmul {
   lk_isa isa;
   int64_t rows, columns, k;
@@ -59,6 +59,6 @@ void lk_matmul_unpack(const lk_matmul *self, const float *packed, float *b);
 int64_t lk_matmul_scratch_size(const lk_matmul *self);
 
 /* The kernel: `params` is an lk_matmul, pointers are both operands and the output; then, each where
- * there is one, bias [columns], residual (which lies as the output does; may be the output), scratch
- * memory, and the chain's operands, for which the output is [batch...][rows][columns]. */
+ * there is one, bias [columns], residual (which lies as the output does; may be the output),
+ * scratch memory, and the chain's operands, for which the output is [batch...][rows][columns]. */
 lk_status lk_matmul_kernel(const void *params, void *const *pointers, lk_error *error);

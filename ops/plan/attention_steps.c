@@ -76,8 +76,8 @@ lk_status lk_plan_wide(lk_planner *planner, lk_operand *inout, lk_error *error) 
 /* ---- products: heads that share K and V are a dimension of their own; of one query, they are the
  * rows, so that K and V are read once ---- */
 
-/* K q' instead of q K', for one query and no heads that share K: K is read as it lies, where packing
- * it would take longer than the product. */
+/* K q' instead of q K', for one query and no heads that share K: K is read as it lies, where
+ * packing it would take longer than the product. */
 static lk_status plan_scores_of_one(lk_planner *planner, const lk_attention *self,
                                     const lk_operand *scores, lk_error *error) {
   lk_matmul matmul = {

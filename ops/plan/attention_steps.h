@@ -52,9 +52,9 @@ typedef struct lk_attention {
   /* As in lk_attention_softmax. */
   int64_t past, left, right;
   bool has_past;
-  /* Each may be NULL. Masks broadcast to the scores, but for keys behind the first one, which nobody
-   * attends: bool, true where a key is attended, or numbers that are added. Lengths are i64. The
-   * seen scores, those of `stage`, are f32, f16 or bf16. */
+  /* Each may be NULL. Masks broadcast to the scores, but for keys behind the first one, which
+   * nobody attends: bool, true where a key is attended, or numbers that are added. Lengths are i64.
+   * The seen scores, those of `stage`, are f32, f16 or bf16. */
   const lk_operand *mask, *mask_too, *lengths, *seen;
   lk_attention_stage stage;
 } lk_attention;

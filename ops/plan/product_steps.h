@@ -24,7 +24,7 @@ bool lk_resize_conv(const lk_resizing *self, const lk_conv_shape *shape);
  * product's columns. */
 lk_status lk_plan_matmul(lk_planner *planner, lk_matmul *matmul, bool has_columns, lk_error *error);
 
-/* One step: `c` is the product that `matmul` describes, without bias, residual and chain, of `a` and
- * `b`, none of which is packed. */
+/* One step: `c` is the product that `matmul` describes, without bias, residual and chain, of `a`
+ * and `b`, none of which is packed. */
 lk_status lk_plan_product(lk_planner *planner, lk_matmul *matmul, const lk_operand *a,
                           const lk_operand *b, const lk_operand *c, lk_error *error);

@@ -57,6 +57,19 @@ static lk_status unpack_matmul(const void *params, const void *packed, void *pla
   return LK_OK;
 }
 
+static lk_status pack_recurrent(const void *params, const void *plain, void *to, lk_error *error) {
+  (void)error;
+  lk_recurrent_pack(params, plain, to);
+  return LK_OK;
+}
+
+static lk_status unpack_recurrent(const void *params, const void *packed, void *plain,
+                                  lk_error *error) {
+  (void)error;
+  lk_recurrent_unpack(params, packed, plain);
+  return LK_OK;
+}
+
 /* ---- constant, or of a run ---- */
 
 /* How a kernel reads its weights. */
@@ -65,14 +78,19 @@ typedef struct weights {
   lk_packer packer;
   lk_kernel_fn pack; /* with the packer's params, from the plain weights to the packed ones */
   int64_t elements;  /* packed */
+  uint32_t input;    /* 0: it is 1 */
 } weights;
 
-/* Input 1 of a run, packed by a step into a temporary. */
+static uint32_t input_of(const weights *of) {
+  return of->input != 0 ? of->input : 1;
+}
+
+/* An input of a run, packed by a step into a temporary. */
 static lk_status pack_in_run(lk_planner *planner, const weights *of, lk_operand *out_operand,
                              lk_error *error) {
   lk_operand operands[2];
   const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 1, &of->elements);
-  LK_RETURN_NOT_OK(lk_planner_input(planner, 1, LK_LAYOUT_PLAIN, &operands[0], error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, input_of(of), LK_LAYOUT_PLAIN, &operands[0], error));
   LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &operands[1], error));
   *out_operand = operands[1];
   return lk_planner_kernel(planner, of->pack, "pack", of->packer.params, of->packer.params_size,
@@ -81,10 +99,10 @@ static lk_status pack_in_run(lk_planner *planner, const weights *of, lk_operand 
 
 static lk_status add_weights(lk_planner *planner, const weights *of, lk_operand *out_operand,
                              lk_error *error) {
-  if (planner->node->constants[1].content == NULL) {
+  if (planner->node->constants[input_of(of)].content == NULL) {
     return pack_in_run(planner, of, out_operand, error);
   }
-  return lk_planner_packed(planner, 1, &of->layout, (size_t)of->elements * sizeof(float),
+  return lk_planner_packed(planner, input_of(of), &of->layout, (size_t)of->elements * sizeof(float),
                            &of->packer, out_operand, error);
 }
 
@@ -129,5 +147,20 @@ lk_status lk_matmul_weights(lk_planner *planner, const lk_matmul *matmul, lk_ope
                                   matmul->b_column, matmul->product.panel}},
                       .packer = {pack_matmul, unpack_matmul, matmul, lk_matmul_size(matmul)},
                       .elements = lk_matmul_packed_size(matmul)};
+  return add_weights(planner, &of, out_operand, error);
+}
+
+lk_status lk_recurrent_r(lk_planner *planner, const lk_recurrent_weights *weights_of,
+                         lk_operand *out_operand, lk_error *error) {
+  const lk_product *parts = weights_of->parts;
+  weights of = {.layout = {{LK_PACKED_RECURRENT, weights_of->directions, weights_of->hidden}},
+                .packer = {pack_recurrent, unpack_recurrent, weights_of, sizeof *weights_of},
+                .pack = lk_recurrent_pack_kernel,
+                .elements = lk_recurrent_packed_size(weights_of),
+                .input = 2};
+  for (int64_t i = 0; i < weights_of->n_parts; i++) {
+    of.layout.numbers[3 + 2 * i] = parts[i].columns;
+    of.layout.numbers[4 + 2 * i] = parts[i].panel;
+  }
   return add_weights(planner, &of, out_operand, error);
 }

@@ -1,12 +1,13 @@
-/* Weights as the kernels of convolutions and matrix products read them: input 1 of the node, packed
- * once for all sizes where it is constant. Else a step packs those of a convolution in each
- * run. */
+/* Weights as the kernels of convolutions, matrix products and recurrent layers read them: input 1
+ * of the node, packed once for all sizes where it is constant. Else a step packs those of all but
+ * matrix products in each run. */
 #pragma once
 
 #include "ops/kernel/conv.h"
 #include "ops/kernel/conv_transposed.h"
 #include "ops/kernel/depthwise_weights.h"
 #include "ops/kernel/matmul.h"
+#include "ops/kernel/recurrent.h"
 #include "ops/plan/planner.h"
 
 /* The params are planned. */
@@ -19,3 +20,6 @@ lk_status lk_depthwise_weights(lk_planner *planner, const lk_depthwise *depthwis
 /* Input 1 is constant. */
 lk_status lk_matmul_weights(lk_planner *planner, const lk_matmul *matmul, lk_operand *out_operand,
                             lk_error *error);
+/* Input 2, which is R. */
+lk_status lk_recurrent_r(lk_planner *planner, const lk_recurrent_weights *weights,
+                         lk_operand *out_operand, lk_error *error);

@@ -128,8 +128,8 @@ private:
   Op op_;
 };
 
-// An operator without weights. An input is a string of the dimensions that it has: letters are those
-// of the size, with CHANNELS channels, '1' is 1.
+// An operator without weights. An input is a string of the dimensions that it has: letters are
+// those of the size, with CHANNELS channels, '1' is 1.
 struct LightCase {
   const char *text, *op_type;
   std::vector<std::string> inputs;

@@ -43,8 +43,8 @@ static double float_at(const lk_tensor *tensor, int64_t index) {
   }
 }
 
-/* bf16 has 8 bits: 1e-3 is less than its last one, and those who round after every step come out two
- * of these apart. */
+/* bf16 has 8 bits: 1e-3 is less than its last one, and those who round after every step come out
+ * two of these apart. */
 enum { BF16_FACTOR = 16 };
 
 static bool is_close(double got, double expected, tolerance limit) {

@@ -61,8 +61,7 @@ TEST(Compare, SmallFloats) {
   // bf16: 0x3f80 is 1, 0x3f81 is 1 + 2^-7.
   LK_EXPECT_OK(compare<uint16_t>(LK_BF16, {0x3f82}, {0x3f80}));
   LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, compare<uint16_t>(LK_BF16, {0x3f83}, {0x3f80}));
-  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
-                   compare<uint16_t>(LK_BF16, {0x3f81}, {0x3f80}, {0.0, 0.0}));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, compare<uint16_t>(LK_BF16, {0x3f81}, {0x3f80}, {0.0, 0.0}));
   LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, compare<uint16_t>(LK_F16, {0x0002}, {0x0000}));
 }
 

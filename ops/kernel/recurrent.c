@@ -1,0 +1,293 @@
+/* Recurrent layers: what ONNX's RNN, GRU and LSTM do from one time step to the next. */
+#include "ops/kernel/recurrent.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "ops/kernel/kernel.h"
+#include "ops/kernel/sizes.h"
+
+/* Rows that are shared with other threads at a time: fewer do not keep the adders busy. */
+enum { TURN_ROWS = 4 };
+
+/* ---- R ---- */
+
+static int64_t direction_size(const lk_recurrent_weights *self) {
+  int64_t size = 0;
+  for (int64_t i = 0; i < self->n_parts; i++) size += lk_product_packed_size(&self->parts[i]);
+  return size;
+}
+
+int64_t lk_recurrent_packed_size(const lk_recurrent_weights *self) {
+  return self->directions * direction_size(self);
+}
+
+/* Each part of each direction, there or back. */
+static void repack(const lk_recurrent_weights *self, const float *from, float *to, bool is_back) {
+  for (int64_t i = 0; i < self->directions * self->n_parts; i++) {
+    const lk_product *part = &self->parts[i % self->n_parts];
+    const int64_t plain = part->columns * self->hidden, packed = lk_product_packed_size(part);
+    if (is_back) {
+      lk_product_unpack(part, from, self->hidden, 0, 1, to);
+    } else {
+      lk_product_pack(part, from, self->hidden, 0, 1, 0, part->panels, to);
+    }
+    from += is_back ? packed : plain;
+    to += is_back ? plain : packed;
+  }
+}
+
+void lk_recurrent_pack(const lk_recurrent_weights *self, const float *r, float *packed) {
+  repack(self, r, packed, false);
+}
+
+void lk_recurrent_unpack(const lk_recurrent_weights *self, const float *packed, float *r) {
+  repack(self, packed, r, true);
+}
+
+lk_status lk_recurrent_pack_kernel(const void *params, void *const *pointers, lk_error *error) {
+  (void)error;
+  lk_recurrent_pack(params, pointers[0], pointers[1]);
+  return LK_OK;
+}
+
+/* ---- biases ---- */
+
+lk_status lk_recurrent_bias_kernel(const void *params, void *const *pointers, lk_error *error) {
+  const lk_recurrent_bias *self = params;
+  const float *b = pointers[0];
+  float *to = pointers[1];
+  (void)error;
+  for (int64_t d = 0; d < self->directions; d++, b += 2 * self->columns, to += self->columns) {
+    for (int64_t i = 0; i < self->summed; i++) to[i] = b[i] + b[self->columns + i];
+    for (int64_t i = self->summed; i < self->columns; i++) to[i] = b[i];
+  }
+  return LK_OK;
+}
+
+/* ---- operands ---- */
+
+/* Those of one direction, for the first time and row; NULL where there is none. */
+typedef struct operands {
+  const lk_recurrent *self;
+  float *gates, *y, *h, *c, *other;
+  const float *r, *bias, *first_h, *first_c, *peepholes;
+  const int32_t *lengths;
+  const uint32_t *programs;
+  bool is_reverse;
+} operands;
+
+static operands read_pointers(const lk_recurrent *self, void *const *pointers, int64_t direction) {
+  const int64_t hidden = self->weights.hidden, columns = self->weights.columns;
+  const int64_t state = direction * self->state_direction;
+  const bool is_lstm = self->kind == LK_RECURRENT_LSTM;
+  uint32_t n = 0;
+  operands of = {.self = self,
+                 .programs = self->programs[direction],
+                 .is_reverse = self->is_reverse || direction > 0};
+  of.gates = (float *)pointers[n++] + direction * columns;
+  of.r = (const float *)pointers[n++] + direction * direction_size(&self->weights);
+  of.y = (float *)pointers[n++] + direction * self->y_direction;
+  of.h = (float *)pointers[n++] + state;
+  if (is_lstm) of.c = (float *)pointers[n++] + state;
+  if (!is_lstm && self->kind != LK_RECURRENT_RNN) {
+    of.other = (float *)pointers[n++] + direction * self->batch * hidden;
+  }
+  if (self->has_bias) {
+    /* the last of the gates' vectors in Rb */
+    of.bias = (const float *)pointers[n++] + 2 * (direction + 1) * columns - hidden;
+  }
+  if (self->has_lengths) of.lengths = pointers[n++];
+  if (self->has_h) of.first_h = (const float *)pointers[n++] + state;
+  if (self->has_c) of.first_c = (const float *)pointers[n++] + state;
+  if (self->has_peepholes) of.peepholes = (const float *)pointers[n++] + direction * 3 * hidden;
+  return of;
+}
+
+/* ---- products ---- */
+
+typedef struct rows_source {
+  lk_product_source source;
+  const lk_product *product;
+  const float *a;
+  int64_t a_row, row;
+} rows_source;
+
+static void begin(lk_product_source *source, int64_t row) {
+  rows_source *self = (rows_source *)source;
+  self->row = row;
+}
+
+static void next(lk_product_source *source, int64_t left, int64_t first, int64_t last, int64_t k,
+                 lk_product_tiles *out) {
+  rows_source *self = (rows_source *)source;
+  (void)first, (void)last; /* there is one tap */
+  lk_product_split(self->product, left, out);
+  out->a_row = self->a_row;
+  out->a_next = out->rows * self->a_row;
+  out->n_taps = 1;
+  out->tap[0] = 0;
+  lk_product_set_rows(self->a + self->row * self->a_row + k, self->a_row, out->rows,
+                      out->taps[0].a);
+  self->row += out->rows * out->tiles;
+}
+
+/* `rows` rows by a part of R, plus `init`, or `bias` for each row. */
+static void multiply(const operands *of, int64_t part, const float *a, int64_t a_row, int64_t rows,
+                     const float *init, const float *bias, float *to) {
+  const lk_recurrent_weights *weights = &of->self->weights;
+  lk_product product = weights->parts[part];
+  product.rows = rows;
+  product.row_block = lk_min(product.row_block, rows);
+  rows_source source = {{1, begin, next}, &product, a, a_row, 0};
+  lk_product_operands ends = {.b = of->r, .groups = 1, .bias = bias, .residual = init, .c = to};
+  for (int64_t i = 0; i < part; i++) ends.b += lk_product_packed_size(&weights->parts[i]);
+  const int64_t tasks = lk_product_tasks(&product);
+  for (int64_t i = 0; i < tasks; i++) lk_product_run(&product, &ends, &source.source, i);
+}
+
+/* ---- a step ---- */
+
+static lk_element_ref ref_of(const float *at, int64_t row) {
+  return (lk_element_ref){(char *)(uintptr_t)at, row * (int64_t)sizeof *at};
+}
+
+static void apply(const operands *of, uint32_t phase, int64_t rows, const lk_element_ref *refs) {
+  const void *program = (const char *)of->self + of->programs[phase];
+  (void)lk_element_apply(program, rows, of->self->weights.hidden, refs); /* of f32: no fault */
+}
+
+static void step_lstm(const operands *of, int64_t rows, int64_t row, float *gates) {
+  const lk_recurrent *self = of->self;
+  const int64_t hidden = self->weights.hidden, state = row * self->state_row;
+  const lk_element_ref h = ref_of(of->h + state, self->state_row);
+  const lk_element_ref c = ref_of(of->c + state, self->state_row);
+  lk_element_ref refs[10];
+  uint32_t n = 0;
+  for (; n < 4; n++) refs[n] = ref_of(gates + n * hidden, self->gates_row);
+  refs[n++] = c;
+  for (int64_t i = 0; self->has_peepholes && i < 3; i++) {
+    refs[n++] = ref_of(of->peepholes + i * hidden, 0);
+  }
+  refs[n++] = c;
+  refs[n++] = h;
+  apply(of, 0, rows, refs);
+}
+
+static void step_gru(const operands *of, int64_t rows, int64_t row, float *gates) {
+  const lk_recurrent *self = of->self;
+  const int64_t hidden = self->weights.hidden, gates_row = self->gates_row;
+  float *last = gates + 2 * hidden, *at = of->other + row * hidden;
+  const lk_element_ref update = ref_of(gates, gates_row), reset = ref_of(gates + hidden, gates_row);
+  const lk_element_ref h = ref_of(of->h + row * self->state_row, self->state_row);
+  const lk_element_ref candidate = ref_of(last, gates_row), other = ref_of(at, hidden);
+  if (self->kind == LK_RECURRENT_GRU_LINEAR) {
+    multiply(of, 1, of->h + row * self->state_row, self->state_row, rows, NULL, of->bias, at);
+    apply(of, 0, rows, (lk_element_ref[]){update, reset, candidate, other, h, h});
+    return;
+  }
+  apply(of, 0, rows, (lk_element_ref[]){update, reset, h, update, other});
+  multiply(of, 1, at, hidden, rows, last, NULL, last);
+  apply(of, 1, rows, (lk_element_ref[]){candidate, update, h, h});
+}
+
+static void step_rows(const operands *of, int64_t time, int64_t row, int64_t end) {
+  const lk_recurrent *self = of->self;
+  const int64_t hidden = self->weights.hidden, rows = end - row;
+  float *gates = of->gates + time * self->gates_time + row * self->gates_row;
+  float *h = of->h + row * self->state_row;
+  multiply(of, 0, h, self->state_row, rows, gates, NULL, gates);
+  if (self->kind == LK_RECURRENT_LSTM) {
+    step_lstm(of, rows, row, gates);
+  } else if (self->kind == LK_RECURRENT_RNN) {
+    const lk_element_ref refs[] = {ref_of(gates, self->gates_row), ref_of(h, self->state_row)};
+    apply(of, 0, rows, refs);
+  } else {
+    step_gru(of, rows, row, gates);
+  }
+  float *y = of->y + time * self->y_time + row * self->y_row;
+  for (int64_t i = 0; i < rows; i++, y += self->y_row, h += self->state_row) {
+    memcpy(y, h, (size_t)hidden * sizeof *y);
+  }
+}
+
+/* ---- rows over time ---- */
+
+/* A sequence of no steps leaves 0, as in ONNX Runtime; ONNX does not say. */
+static void begin_state(const operands *of, int64_t row, const float *first, float *to) {
+  const int64_t at = row * of->self->state_row;
+  const size_t bytes = (size_t)of->self->weights.hidden * sizeof *to;
+  const int64_t length = of->lengths != NULL ? of->lengths[row] : of->self->length;
+  if (first == NULL || length == 0) {
+    memset(to + at, 0, bytes);
+  } else {
+    memcpy(to + at, first + at, bytes);
+  }
+}
+
+/* A sequence that is shorter keeps its state, before its first step in the reverse direction and
+ * behind its last one in the other; its Y is 0 there. */
+static void step_all(const operands *of, int64_t time, int64_t row, int64_t end) {
+  const lk_recurrent *self = of->self;
+  int64_t last;
+  for (; row < end; row = last) {
+    last = of->lengths == NULL ? end : row;
+    while (last < end && time < of->lengths[last]) last++;
+    if (last > row) {
+      step_rows(of, time, row, last);
+    } else {
+      float *y = of->y + time * self->y_time + last++ * self->y_row;
+      memset(y, 0, (size_t)self->weights.hidden * sizeof *y);
+    }
+  }
+}
+
+static void run_rows(const operands *of, int64_t row, int64_t end) {
+  const lk_recurrent *self = of->self;
+  for (int64_t i = row; i < end; i++) {
+    begin_state(of, i, of->first_h, of->h);
+    if (of->c != NULL) begin_state(of, i, of->first_c, of->c);
+  }
+  for (int64_t i = 0; i < self->length; i++) {
+    step_all(of, of->is_reverse ? self->length - 1 - i : i, row, end);
+  }
+}
+
+/* Turns are rows of the first direction, then of the second. Those that one thread has are done
+ * together, because R is read for each time step. */
+static void do_turns(const void *arg, int64_t turn, int64_t end_turn) {
+  const lk_kernel_loop *loop = arg;
+  const lk_recurrent *self = loop->params;
+  const int64_t blocks = lk_div_up(self->batch, TURN_ROWS);
+  for (int64_t end; turn < end_turn; turn = end) {
+    const int64_t direction = turn / blocks, first = direction * blocks;
+    end = lk_min(end_turn, first + blocks);
+    const operands of = read_pointers(self, loop->pointers, direction);
+    run_rows(&of, (turn - first) * TURN_ROWS, lk_min((end - first) * TURN_ROWS, self->batch));
+  }
+}
+
+static lk_status check_lengths(const lk_recurrent *self, const int32_t *lengths, lk_error *error) {
+  for (int64_t i = 0; i < self->batch; i++) {
+    if (lengths[i] >= 0 && lengths[i] <= self->length) continue;
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to read sequence_lens: value %" PRIi64 " is %" PRIi32
+                   ", must be 0 to the length of the input, %" PRIi64,
+                   i, lengths[i], self->length);
+  }
+  return LK_OK;
+}
+
+lk_status lk_recurrent_kernel(const void *params, void *const *pointers, lk_error *error) {
+  const lk_recurrent *self = params;
+  const lk_recurrent_weights *weights = &self->weights;
+  const operands of = read_pointers(self, pointers, 0);
+  if (of.lengths != NULL) LK_RETURN_NOT_OK(check_lengths(self, of.lengths, error));
+  const int64_t turns = weights->directions * lk_div_up(self->batch, TURN_ROWS);
+  double operations = 0;
+  for (int64_t i = 0; i < weights->n_parts; i++) {
+    operations += lk_product_operations(&weights->parts[i], weights->directions * self->length);
+  }
+  return lk_kernel_turns(turns, lk_product_is_shared(operations), do_turns, self, pointers);
+}

@@ -1,0 +1,59 @@
+// What random nodes (tests/rows) do not show of recurrent layers: refusals.
+#include "tests/ops/reference.h"
+
+namespace {
+
+using lk::Dims;
+using lk::OpTester;
+using lk::random;
+using lk::tensor;
+
+// Of 4 inputs and 3 hidden units, for 2 sequences of 5 steps.
+OpTester lstm(const Dims &x = {5, 2, 4}, const Dims &w = {1, 12, 4}, const Dims &r = {1, 12, 3}) {
+  OpTester tester("LSTM", 14);
+  tester.input(random(x, 1)).input(random(w, 2)).input(random(r, 3));
+  return tester;
+}
+
+TEST(Recurrent, RefusesAttributes) {
+  lstm().attr("layout", 2).expect_create(LK_INVALID_ARGUMENT, "'layout' is 2");
+  lstm().attr("hidden_size", -1).expect_create(LK_OUT_OF_RANGE, "'hidden_size' is -1");
+  lstm().attr("hidden_size", INT64_MAX).expect_create(LK_OUT_OF_RANGE, "'hidden_size' is 9");
+  lstm().attr_float("clip", 0).expect_create(LK_OUT_OF_RANGE, "'clip' is 0");
+  lstm().attr_float("clip", NAN).expect_create(LK_OUT_OF_RANGE, "'clip' is nan");
+  lstm().attr_text("direction", "backward").expect_create(LK_UNSUPPORTED, "'backward'");
+  lstm()
+      .attr_floats("activation_alpha", {1, 1, 1, 1, 1, 1, 1})
+      .expect_create(LK_OUT_OF_RANGE, "'activation_alpha' has 7 values");
+}
+
+TEST(Recurrent, RefusesShapes) {
+  lstm({5, 2}).expect_bind(LK_INVALID_ARGUMENT, "failed to read X");
+  lstm({5, 2, 3}).expect_bind(LK_INVALID_ARGUMENT, "failed to read W");
+  lstm({5, 2, 4}, {2, 12, 4}).expect_bind(LK_INVALID_ARGUMENT, "failed to read W");
+  lstm({5, 2, 4}, {1, 9, 4}).expect_bind(LK_INVALID_ARGUMENT, "failed to read W");
+  lstm({5, 2, 4}, {1, 12, 4}, {12, 3}).expect_bind(LK_INVALID_ARGUMENT, "failed to read R");
+  lstm().attr("hidden_size", 4).expect_bind(LK_INVALID_ARGUMENT, "failed to read W");
+  lstm().attr_text("direction", "bidirectional").expect_bind(LK_INVALID_ARGUMENT, "read W");
+  lstm().input(random({1, 12}, 4)).expect_bind(LK_INVALID_ARGUMENT, "failed to read B");
+  lstm()
+      .absent()
+      .input(tensor<int32_t>({1}, {1}))
+      .expect_bind(LK_INVALID_ARGUMENT, "sequence_lens");
+  lstm()
+      .absent()
+      .absent()
+      .input(random({2, 1, 3}, 4))
+      .expect_bind(LK_INVALID_ARGUMENT, "initial_h");
+}
+
+TEST(Recurrent, RefusesLengthsBeyondTheInput) {
+  const auto with = [](int32_t a, int32_t b) {
+    return lstm().absent().input(tensor<int32_t>({2}, {a, b}));
+  };
+  with(5, 6).expect_run(LK_OUT_OF_RANGE, "value 1 is 6, must be 0 to the length of the input, 5");
+  with(-1, 5).expect_run(LK_OUT_OF_RANGE, "value 0 is -1");
+  with(INT32_MIN, INT32_MAX).expect_run(LK_OUT_OF_RANGE, "value 0 is -2147483648");
+}
+
+} // namespace
