@@ -62,9 +62,11 @@ std::vector<lk_op_row> rows() {
   }
 }
 
-const Node *find(const std::string &op) {
-  for (const Node &node : nodes()) {
-    if (op == node.op) return &node;
+const Node *find(const lk_op_row &row) {
+  for (const std::string &domain : {std::string(row.domain), std::string()}) {
+    for (const Node &node : nodes()) {
+      if (row.op_type == std::string(node.op) && domain == node.domain) return &node;
+    }
   }
   return nullptr;
 }
@@ -76,7 +78,7 @@ lk_stats stats(lk_context *context) {
 class Conformance : public ::testing::TestWithParam<lk_op_row> {
 protected:
   void SetUp() override {
-    node_ = find(GetParam().op_type);
+    node_ = find(GetParam());
     ASSERT_NE(node_, nullptr) << "no case for operator " << GetParam().op_type;
   }
 

@@ -195,3 +195,112 @@ def multi_head_attention(rng):
     is_packed = inputs[0].ndim == 5 or (inputs[1] is not None and inputs[1].ndim == 5)
     return Case(inputs, attributes, n_outputs=3 if past else 1, tolerance=2e-5,
                 expected=by_unpacked(attributes) if is_packed else None)
+
+
+HALF_TOLERANCE = {"FLOAT": 2e-5, "FLOAT16": 4e-3, "BFLOAT16": 4e-2}
+
+
+def rotated(inputs, attributes, cosines, sines, positions):
+    """Rotary embedding in f64, pair by pair."""
+    x = inputs.astype(numpy.float64)
+    heads = attributes.get("num_heads", 0) or x.shape[1]
+    apart = x if x.ndim == 4 else x.reshape(*x.shape[:2], heads, -1).transpose(0, 2, 1, 3)
+    y = apart.copy()
+    count = attributes.get("rotary_embedding_dim", 0) or apart.shape[-1]
+    for b, row in numpy.ndindex(apart.shape[0], apart.shape[2]):
+        if cosines.ndim == 3:
+            angles = (b, row)
+        elif positions is None:
+            angles = row
+        else:
+            angles = positions[b, row] if positions.ndim == 2 else positions[0] + row
+        cos, sin = cosines[angles].astype(numpy.float64), sines[angles].astype(numpy.float64)
+        first = slice(0, count, 2) if attributes.get("interleaved") else slice(0, count // 2)
+        second = slice(1, count, 2) if attributes.get("interleaved") else slice(count // 2, count)
+        one, two = apart[b, :, row, first], apart[b, :, row, second]
+        y[b, :, row, first] = cos * one - sin * two
+        y[b, :, row, second] = sin * one + cos * two
+    y = y if x.ndim == 4 else y.transpose(0, 2, 1, 3).reshape(x.shape)
+    return [y.astype(inputs.dtype)]
+
+
+def rotary(rng, by_row):
+    """X, cosines, sines, positions or None, and attributes."""
+    batch, heads, rows = (int(rng.integers(1, 5)) for _ in range(3))
+    size = 2 * int(rng.integers(1, 20))
+    dtype = pick(rng, ["FLOAT", "FLOAT16", "BFLOAT16"])
+    attributes = {"interleaved": int(rng.integers(0, 2))}
+    x = values(rng, [batch, heads, rows, size], dtype)
+    if rng.random() < 0.5:
+        x = values(rng, [batch, rows, heads * size], dtype)
+        attributes["num_heads"] = heads
+    count = size
+    if rng.random() < 0.4:
+        count = 2 * int(rng.integers(1, size // 2 + 1))
+        attributes["rotary_embedding_dim"] = count
+        attributes["num_heads"] = heads
+    most = rows + int(rng.integers(0, 9))
+    is_by_row = by_row and rng.random() < 0.5
+    dims = [batch, rows, count // 2] if is_by_row else [most, count // 2]
+    positions = None if is_by_row else rng.integers(0, most, [batch, rows])
+    return x, values(rng, dims, dtype), values(rng, dims, dtype), positions, attributes, dtype
+
+
+@row("RotaryEmbedding")
+def rotary_embedding(rng):
+    x, cosines, sines, positions, attributes, dtype = rotary(rng, by_row=True)
+    inputs = [x, cosines, sines] + ([] if positions is None else [positions])
+    return Case(inputs, attributes, opset=int(rng.integers(23, 29)),
+                tolerance=HALF_TOLERANCE[dtype],
+                expected=lambda _: rotated(x, attributes, cosines, sines, positions))
+
+
+@row("RotaryEmbedding", "com.microsoft")
+def rotary_embedding_of_microsoft(rng):
+    x, cosines, sines, positions, attributes, dtype = rotary(rng, by_row=False)
+    if rng.random() < 0.4:
+        positions = numpy.array([int(rng.integers(0, len(cosines) - positions.shape[1] + 1))])
+    return Case([x, positions, cosines, sines], attributes, tolerance=HALF_TOLERANCE[dtype],
+                expected=lambda _: rotated(x, attributes, cosines, sines, positions))
+
+
+@row("LinearAttention")
+def linear_attention(rng):
+    batch, kv_heads, group, rows = (int(rng.integers(1, 4)) for _ in range(4))
+    rows = 4 * rows if rng.random() < 0.5 else rows
+    size, v_size, heads = int(rng.integers(1, 9)), int(rng.integers(1, 9)), kv_heads * group
+    dtype = pick(rng, ["FLOAT", "FLOAT", "FLOAT16"])
+    rule = pick(rng, ["linear", "gated", "delta", "gated_delta"])
+    attributes = {"q_num_heads": heads, "kv_num_heads": kv_heads}
+    if rule != "gated_delta" or rng.random() < 0.5:
+        attributes["update_rule"] = rule
+    if rng.random() < 0.5:
+        attributes["scale"] = 0.5
+    inputs = [values(rng, [batch, rows, heads * size], dtype, -1, 1),
+              values(rng, [batch, rows, kv_heads * size], dtype, -0.4, 0.4),
+              values(rng, [batch, rows, kv_heads * v_size], dtype, -1, 1)]
+    past = values(rng, [batch, kv_heads, size, v_size], dtype) if rng.random() < 0.5 else None
+    width = kv_heads * (size if rng.random() < 0.5 else 1)
+    decay = values(rng, [batch, rows, width], dtype, -1, 0) if "gated" in rule else None
+    rates = [batch, rows, pick(rng, [1, kv_heads])]
+    rate = values(rng, rates, dtype, 0, 1) if "delta" in rule else None
+    return Case([*inputs, past, decay, rate], attributes, n_outputs=int(rng.integers(1, 3)),
+                opset=int(rng.integers(27, 29)),
+                tolerance={"FLOAT": 1e-4, "FLOAT16": 1e-2}[dtype])
+
+
+@row("CausalConvWithState")
+def causal_conv_with_state(rng):
+    batch, channels, taps = (int(rng.integers(1, 6)) for _ in range(3))
+    length = int(rng.integers(1, 20))
+    dtype = pick(rng, ["FLOAT", "FLOAT", "FLOAT16"])
+    inputs = [values(rng, [batch, channels, length], dtype),
+              values(rng, [channels, 1, taps], dtype),
+              values(rng, [channels], dtype) if rng.random() < 0.5 else None,
+              values(rng, [batch, channels, taps - 1], dtype) if rng.random() < 0.5 else None]
+    attributes = {}
+    if rng.random() < 0.7:
+        attributes["activation"] = pick(rng, ["none", "silu", "swish"])
+    return Case(inputs, attributes, n_outputs=int(rng.integers(1, 3)),
+                opset=int(rng.integers(27, 29)),
+                tolerance={"FLOAT": 1e-4, "FLOAT16": 2e-2}[dtype])

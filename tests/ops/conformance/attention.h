@@ -5,10 +5,17 @@
 
 namespace lk::conformance {
 
+inline void linear_heads(std::vector<lk_attr> *attrs) {
+  ints(attrs, "q_num_heads", {2});
+  ints(attrs, "kv_num_heads", {2});
+  attrs->push_back({"update_rule", LK_ATTR_STRING, 6, "linear"});
+}
+
 inline std::vector<Node> conformance_attention() {
   const Value q = x({2, 4, 3, 8}), k = x({2, 2, 5, 8});
   const Value q_other = x({1, 4, 2, 8}), k_other = x({1, 2, 7, 8});
   const Value rows = x({2, 3, 8}), rows_other = x({1, 5, 8});
+  const Value taps = x({4, 1, 3}), angles = x({9, 4});
   return {
       {.op = "Attention",
        .opset = 23,
@@ -20,6 +27,25 @@ inline std::vector<Node> conformance_attention() {
        .inputs = {rows, rows, rows},
        .other = {rows_other, rows_other, rows_other},
        .attrs = [](auto *to) { ints(to, "num_heads", {2}); }},
+      {.op = "CausalConvWithState",
+       .opset = 27,
+       .inputs = {x({2, 4, 9}), taps},
+       .other = {x({1, 4, 6}), taps},
+       .empty = false}, // it would have no channels
+      {.op = "LinearAttention",
+       .opset = 27,
+       .inputs = {rows, rows, rows},
+       .other = {rows_other, rows_other, rows_other},
+       .attrs = linear_heads},
+      {.op = "RotaryEmbedding",
+       .opset = 23,
+       .inputs = {x({2, 4, 3, 8}), x({2, 3, 4}), x({2, 3, 4})},
+       .other = {x({1, 4, 2, 8}), x({1, 2, 4}), x({1, 2, 4})}},
+      {.op = "RotaryEmbedding",
+       .opset = 1,
+       .inputs = {x({2, 4, 1, 8}), lk::ints({1}), angles, angles},
+       .other = {x({1, 4, 3, 8}), lk::ints({1}), angles, angles},
+       .domain = "com.microsoft"},
   };
 }
 

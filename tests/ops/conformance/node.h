@@ -11,7 +11,8 @@ struct Node {
   std::vector<Value> inputs = {}, other = {}; // other: inputs of another shape
   std::vector<bool> constants = {};           // missing: at run time
   std::function<void(std::vector<lk_attr> *)> attrs = {};
-  bool empty = true; // a batch of 0 is allowed
+  bool empty = true;       // a batch of 0 is allowed
+  std::string domain = {}; // of one of several operators of this name
 };
 
 // Attributes that live as long as the tests.

@@ -62,8 +62,44 @@ inline void multi_head_attention(Draw &d) {
   for (int i = 0; i < 2; i++) d.tensor({batch, two, past, d.one_of(2) ? size : d.dim()});
 }
 
+inline void rotary(Draw &d, bool positions_first) {
+  const Dim batch = d.dim(), rows = d.dim();
+  const Shape cache = {batch, rows, Draw::number(4)}, table = {d.dim(), Draw::number(4)};
+  d.node.opset = 23;
+  d.tensor(d.one_of(2) ? Shape{batch, Draw::number(2), rows, Draw::number(8)}
+                       : Shape{batch, rows, Draw::number(16)});
+  d.node.ints["num_heads"] = {2};
+  if (positions_first) d.tensor({batch, rows}, LK_I64);
+  for (int i = 0; i < 2; i++) d.tensor(positions_first ? table : cache);
+}
+
+inline void linear_attention(Draw &d) {
+  const Dim batch = d.dim(), rows = d.dim(), width = d.dim();
+  d.node.opset = 27;
+  d.node.n_outputs = uint32_t(d.between(1, 2));
+  d.node.ints["q_num_heads"] = d.node.ints["kv_num_heads"] = {2};
+  d.node.texts["update_rule"] = "linear";
+  d.tensor({batch, rows, width});
+  d.tensor({batch, rows, d.one_of(9) ? d.dim() : width});
+  d.tensor({batch, rows, d.dim()});
+  if (d.one_of(4)) d.tensor({batch, Draw::number(2), d.dim(), d.dim()});
+}
+
+inline void causal_conv(Draw &d) {
+  const Shape x = d.shape(3, 3);
+  d.node.opset = 27;
+  d.node.n_outputs = uint32_t(d.between(1, 2));
+  d.tensor(x);
+  d.tensor({x[1], Draw::number(1), d.one_of(2) ? d.dim() : Draw::number(3)});
+  if (d.one_of(2)) d.tensor({x[1]});
+}
+
 inline Rules infer_attention() {
-  return {{"Attention", attention}, {"MultiHeadAttention", multi_head_attention}};
+  return {{"Attention", attention},
+          {"CausalConvWithState", causal_conv},
+          {"LinearAttention", linear_attention},
+          {"MultiHeadAttention", multi_head_attention},
+          {"RotaryEmbedding", [](Draw &d) { rotary(d, d.node.domain == "com.microsoft"); }}};
 }
 
 } // namespace lk::infer

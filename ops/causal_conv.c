@@ -1,0 +1,118 @@
+/* CausalConvWithState (ai.onnx, opset 27 on). */
+#include "ops/kernel/causal_conv.h"
+#include "base/status.h"
+#include "base/tensor.h"
+#include "ops/plan/attention_steps.h"
+#include "ops/plan/eltwise_steps.h"
+#include "ops/plan/moves.h"
+
+enum { INPUT, WEIGHT, BIAS, PAST }; /* inputs */
+enum { OUTPUT, STATE };
+
+/* The parameter is whether Swish follows: a bool. */
+static void parse(lk_attrs *attrs, void *params) {
+  static const char *const activations[] = {"none", "silu", "swish"};
+  *(bool *)params = lk_attrs_choice(attrs, "activation", activations, 3, 0) != 0;
+}
+
+static lk_status infer(lk_inference *self, lk_error *error) {
+  const lk_tensor_desc *x = &self->inputs[INPUT].desc, *w = &self->inputs[WEIGHT].desc;
+  LK_RETURN_NOT_OK(lk_infer_same(self, error));
+  if (lk_rank_is_known(x) && x->rank != 3) {
+    return lk_refuse(x, "the input", "[batch][channels][length]", error);
+  }
+  if (!lk_rank_is_known(x) || !lk_rank_is_known(w)) return LK_OK;
+  if (w->rank != 3 || lk_dims_differ(w->dims[0], x->dims[1]) || lk_dims_differ(w->dims[1], 1) ||
+      w->dims[2] == 0) {
+    return lk_refuse(w, "the weights", "[channels][1][taps]", error);
+  }
+  int64_t past = LK_DIM_UNKNOWN;
+  if (w->dims[2] > 0) past = w->dims[2] - 1;
+  const int64_t dims[] = {x->dims[0], x->dims[1], past};
+  const lk_tensor_desc state = lk_tensor_desc_make(self->outputs[0].dtype, 3, dims);
+  const lk_tensor_desc channels = lk_tensor_desc_make(state.dtype, 1, &x->dims[1]);
+  if (lk_op_has(self->node, PAST) && !lk_shape_may_equal(&self->inputs[PAST].desc, &state)) {
+    return lk_refuse(&self->inputs[PAST].desc, "past_state", "[batch][channels][taps - 1]", error);
+  }
+  if (lk_op_has(self->node, BIAS) && !lk_shape_may_equal(&self->inputs[BIAS].desc, &channels)) {
+    return lk_refuse(&self->inputs[BIAS].desc, "the bias", "one number for each channel", error);
+  }
+  if (self->node->n_outputs > STATE) self->outputs[STATE] = state;
+  return LK_OK;
+}
+
+/* ---- steps ---- */
+
+static lk_status take(lk_planner *planner, uint32_t input, lk_operand *operands, uint32_t *inout_n,
+                      lk_error *error) {
+  if (!lk_op_has(planner->node, input)) return LK_OK;
+  lk_operand *to = &operands[(*inout_n)++];
+  LK_RETURN_NOT_OK(lk_planner_input(planner, input, LK_LAYOUT_PLAIN, to, error));
+  return lk_plan_wide(planner, to, error);
+}
+
+/* Output 0 of `from`, f32. */
+static lk_status finish(lk_planner *planner, const lk_operand *from, const lk_operand *to,
+                        lk_error *error) {
+  lk_chain chain;
+  if (!*(const bool *)planner->node->params) {
+    return to->desc.dtype != LK_F32 ? lk_plan_cast(planner, from, to, error) : LK_OK;
+  }
+  lk_chain_begin_at(planner, to, &chain);
+  chain.value = lk_chain_operand(&chain, from);
+  lk_chain_unary(&chain, LK_ELEMENT_SWISH, 1, 0);
+  return lk_chain_step(&chain, error);
+}
+
+static lk_status plan(lk_planner *planner, lk_error *error) {
+  const lk_tensor_desc *x = &planner->inputs[INPUT].desc, *w = &planner->inputs[WEIGHT].desc;
+  const bool has_state = planner->node->n_outputs > STATE;
+  const lk_causal_conv step = {.lines = x->dims[0] * x->dims[1],
+                               .channels = x->dims[1],
+                               .length = x->dims[2],
+                               .taps = w->dims[2],
+                               .has_bias = lk_op_has(planner->node, BIAS),
+                               .has_past = lk_op_has(planner->node, PAST)};
+  const int64_t dims[] = {x->dims[0], x->dims[1], step.taps - 1};
+  lk_tensor_desc wide = planner->outputs[OUTPUT];
+  const lk_tensor_desc wide_state = lk_tensor_desc_make(LK_F32, 3, dims);
+  lk_operand operands[6], output, state;
+  uint32_t n = 0;
+  wide.dtype = LK_F32;
+  wide.layout = LK_LAYOUT_PLAIN;
+  LK_RETURN_NOT_OK(take(planner, INPUT, operands, &n, error));
+  LK_RETURN_NOT_OK(take(planner, WEIGHT, operands, &n, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, OUTPUT, LK_LAYOUT_PLAIN, &output, error));
+  operands[n] = output;
+  if (output.desc.dtype != LK_F32) {
+    LK_RETURN_NOT_OK(lk_planner_temp(planner, &wide, &operands[n], error));
+  }
+  n++;
+  if (has_state) {
+    LK_RETURN_NOT_OK(lk_planner_output(planner, STATE, LK_LAYOUT_PLAIN, &state, error));
+    operands[n] = state;
+  }
+  const bool is_cast = has_state && state.desc.dtype != LK_F32;
+  if (!has_state || is_cast) {
+    LK_RETURN_NOT_OK(lk_planner_temp(planner, &wide_state, &operands[n], error));
+  }
+  n++;
+  LK_RETURN_NOT_OK(take(planner, BIAS, operands, &n, error));
+  LK_RETURN_NOT_OK(take(planner, PAST, operands, &n, error));
+  LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_causal_conv_kernel, "causal_convolution", &step,
+                                     sizeof step, operands, n, error));
+  lk_planner_flops(planner, 2 * (double)lk_elements(x) * (double)step.taps);
+  LK_RETURN_NOT_OK(finish(planner, &operands[2], &output, error));
+  return is_cast ? lk_plan_cast(planner, &operands[3], &state, error) : LK_OK;
+}
+
+const lk_op_class lk_op_causal_conv_with_state = {
+    LK_OP_ROW("CausalConvWithState", "", 27, "Depthwise convolution of the past, kept as a state",
+              .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 2, .max_inputs = 4, .max_outputs = 2,
+              .input_types = "TTTT", .output_types = "TT",
+              .types = {LK_TYPE(LK_F32) | LK_TYPE(LK_F16) | LK_TYPE(LK_BF16)}),
+    .params_size = sizeof(bool),
+    .parse = parse,
+    .infer = infer,
+    .plan = plan,
+};

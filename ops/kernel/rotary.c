@@ -1,0 +1,80 @@
+/* Rotary position embedding. */
+#include "ops/kernel/rotary.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/status.h"
+
+/* Elements that are worth a second thread. */
+#define MAX_ALONE 32768
+
+/* Which row of cos and sin. */
+static int64_t position_of(const lk_rotary *self, const int64_t *given, int64_t batch,
+                           int64_t row) {
+  if (!self->has_positions) return self->positions > 0 ? row : batch * self->rows + row;
+  return self->is_first ? given[0] + row : given[batch * self->rows + row];
+}
+
+static lk_status check_positions(const lk_rotary *self, const int64_t *given, lk_error *error) {
+  const int64_t batches = self->has_positions && !self->is_first ? self->batch : 1;
+  if (self->positions == 0) return LK_OK;
+  for (int64_t i = 0; i < batches * self->rows; i++) {
+    const int64_t at = position_of(self, given, i / self->rows, i % self->rows);
+    if (at >= 0 && at < self->positions) continue;
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "position %" PRId64 " of batch %" PRId64 ", row %" PRId64
+                   ": cos and sin have %" PRId64,
+                   at, i / self->rows, i % self->rows, self->positions);
+  }
+  return LK_OK;
+}
+
+static void turn_halves(const float *x, float *y, const float *cosines, const float *sines,
+                        int64_t half) {
+  for (int64_t i = 0; i < half; i++) {
+    const float a = x[i], b = x[half + i];
+    y[i] = cosines[i] * a - sines[i] * b;
+    y[half + i] = sines[i] * a + cosines[i] * b;
+  }
+}
+static void turn_neighbours(const float *x, float *y, const float *cosines, const float *sines,
+                            int64_t half) {
+  for (int64_t i = 0; i < half; i++) {
+    const float a = x[2 * i], b = x[2 * i + 1];
+    y[2 * i] = cosines[i] * a - sines[i] * b;
+    y[2 * i + 1] = sines[i] * a + cosines[i] * b;
+  }
+}
+
+/* A turn: all heads of a row. */
+static void do_rows(const void *arg, int64_t begin, int64_t end) {
+  const lk_kernel_loop *loop = arg;
+  const lk_rotary *self = loop->params;
+  const int64_t half = self->rotated / 2;
+  for (int64_t i = begin; i < end; i++) {
+    const int64_t batch = i / self->rows, row = i % self->rows;
+    const int64_t angles = half * position_of(self, loop->pointers[4], batch, row);
+    const float *cosines = (const float *)loop->pointers[2] + angles;
+    const float *sines = (const float *)loop->pointers[3] + angles;
+    for (int64_t head = 0; head < self->heads; head++) {
+      const int64_t at =
+          batch * self->strides[0] + head * self->strides[1] + row * self->strides[2];
+      const float *x = (const float *)loop->pointers[0] + at;
+      float *y = (float *)loop->pointers[1] + at;
+      (self->is_interleaved ? turn_neighbours : turn_halves)(x, y, cosines, sines, half);
+      if (x == y) continue;
+      memcpy(y + self->rotated, x + self->rotated,
+             (size_t)(self->size - self->rotated) * sizeof *y);
+    }
+  }
+}
+
+lk_status lk_rotary_kernel(const void *params, void *const *pointers, lk_error *error) {
+  const lk_rotary *self = params;
+  void *const all[] = {pointers[0], pointers[1], pointers[2], pointers[3],
+                       self->has_positions ? pointers[4] : NULL};
+  LK_RETURN_NOT_OK(check_positions(self, all[4], error));
+  const int64_t rows = self->batch * self->rows;
+  return lk_kernel_turns(rows, rows * self->heads * self->size > MAX_ALONE, do_rows, self, all);
+}

@@ -1,0 +1,200 @@
+/* LinearAttention (ai.onnx, opset 27 on). */
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/status.h"
+#include "base/tensor.h"
+#include "ops/kernel/linear_attention.h"
+#include "ops/plan/attention_steps.h"
+#include "ops/plan/moves.h"
+
+enum { QUERY, KEY, VALUE, PAST, DECAY, RATE }; /* inputs */
+enum { OUTPUT, STATE };
+
+typedef struct linear_params {
+  int64_t heads, kv_heads;
+  float scale; /* 0: 1 / sqrt(size) */
+  bool decays, corrects;
+} linear_params;
+
+static int64_t read_heads(lk_attrs *attrs, const char *name) {
+  const int64_t heads = lk_attrs_int(attrs, name, 0);
+  if (heads < 1) {
+    lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute '%s' is %" PRId64 ", at least 1", name, heads);
+    return 1;
+  }
+  return heads;
+}
+
+static void parse(lk_attrs *attrs, void *params) {
+  static const char *const rules[] = {"gated_delta", "linear", "gated", "delta"};
+  linear_params *self = params;
+  const uint32_t rule = lk_attrs_choice(attrs, "update_rule", rules, 4, 0);
+  self->decays = rule == 0 || rule == 2;
+  self->corrects = rule == 0 || rule == 3;
+  self->heads = read_heads(attrs, "q_num_heads");
+  self->kv_heads = read_heads(attrs, "kv_num_heads");
+  self->scale = lk_attrs_float(attrs, "scale", 0);
+  if (self->heads % self->kv_heads != 0) {
+    lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
+                  "attribute 'q_num_heads' is %" PRId64 ", a multiple of the %" PRId64
+                  " of 'kv_num_heads'",
+                  self->heads, self->kv_heads);
+  }
+}
+
+/* ---- shapes ---- */
+
+static int64_t divide(const lk_inference *self, int64_t dim, int64_t divisor) {
+  return dim >= 0 ? dim / divisor : lk_dims_divide(self->dims, dim, divisor);
+}
+
+/* [batch][rows][heads * size]; of an unknown rank, unknown dimensions. */
+static lk_status read_rows(const lk_inference *self, uint32_t input, const char *name,
+                           int64_t heads, lk_head_sizes *out, lk_error *error) {
+  const lk_tensor_desc *x = &self->inputs[input].desc;
+  *out = (lk_head_sizes){LK_DIM_UNKNOWN, heads, LK_DIM_UNKNOWN, LK_DIM_UNKNOWN};
+  if (!lk_rank_is_known(x)) return LK_OK;
+  if (x->rank != 3 || (x->dims[2] >= 0 && x->dims[2] % heads != 0) || x->dims[2] == 0) {
+    return lk_refuse(x, name, "[batch][rows][heads * size]", error);
+  }
+  *out = (lk_head_sizes){x->dims[0], heads, x->dims[1], divide(self, x->dims[2], heads)};
+  return LK_OK;
+}
+
+/* Numbers of each row: `few` or `many` of them. */
+static lk_status check_gate(const lk_inference *self, uint32_t input, const char *name,
+                            bool is_wanted, int64_t few, int64_t many, const lk_head_sizes *of,
+                            lk_error *error) {
+  const lk_tensor_desc *x = &self->inputs[input].desc;
+  if (lk_op_has(self->node, input) != is_wanted) {
+    return lk_fail(error, LK_INVALID_ARGUMENT, "%s %s, which attribute 'update_rule' %s",
+                   is_wanted ? "no" : "an input", name, is_wanted ? "needs" : "does not have");
+  }
+  if (!is_wanted || !lk_rank_is_known(x)) return LK_OK;
+  const bool is_few = x->rank == 3 && !lk_dims_differ(x->dims[2], few);
+  const bool is_many = x->rank == 3 && !lk_dims_differ(x->dims[2], many);
+  if ((is_few || is_many) && !lk_dims_differ(x->dims[0], of->batch) &&
+      !lk_dims_differ(x->dims[1], of->rows)) {
+    return LK_OK;
+  }
+  return lk_refuse(x, name, "numbers of each row, for all or for each head", error);
+}
+
+static lk_status find_sizes(const lk_inference *self, lk_head_sizes *q, lk_head_sizes *k,
+                            lk_head_sizes *v, lk_error *error) {
+  const linear_params *params = self->node->params;
+  LK_RETURN_NOT_OK(read_rows(self, QUERY, "query", params->heads, q, error));
+  LK_RETURN_NOT_OK(read_rows(self, KEY, "key", params->kv_heads, k, error));
+  LK_RETURN_NOT_OK(read_rows(self, VALUE, "value", params->kv_heads, v, error));
+  if (lk_dims_differ(q->batch, k->batch) || lk_dims_differ(q->batch, v->batch) ||
+      lk_dims_differ(q->rows, k->rows) || lk_dims_differ(q->rows, v->rows) ||
+      lk_dims_differ(q->size, k->size)) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "query, key and value must have equal batches and rows, query and key heads of "
+                   "one size");
+  }
+  const int64_t heads = params->kv_heads;
+  const int64_t many = k->size >= 0 ? heads * k->size : LK_DIM_UNKNOWN;
+  LK_RETURN_NOT_OK(check_gate(self, DECAY, "decay", params->decays, heads, many, q, error));
+  return check_gate(self, RATE, "beta", params->corrects, heads, 1, q, error);
+}
+
+static lk_status infer(lk_inference *self, lk_error *error) {
+  lk_head_sizes q, k, v;
+  LK_RETURN_NOT_OK(find_sizes(self, &q, &k, &v, error));
+  const int64_t dims[] = {q.batch, k.heads, k.size, v.size};
+  const lk_tensor_desc state = lk_tensor_desc_make(self->outputs[0].dtype, 4, dims);
+  if (lk_op_has(self->node, PAST) && !lk_shape_may_equal(&self->inputs[PAST].desc, &state)) {
+    return lk_refuse(&self->inputs[PAST].desc, "past_state", "[batch][heads][size][value size]",
+                     error);
+  }
+  if (self->node->n_outputs > STATE) {
+    const uint32_t from = lk_op_has(self->node, PAST) ? PAST : QUERY;
+    self->outputs[STATE] = state;
+    self->outputs[STATE].dtype = self->inputs[from].desc.dtype;
+  }
+  lk_tensor_desc *to = &self->outputs[OUTPUT];
+  to->rank = 3;
+  to->dims[0] = q.batch;
+  to->dims[1] = q.rows;
+  return lk_infer_product(self, q.heads, v.size, "attend", &to->dims[2], error);
+}
+
+/* ---- steps ---- */
+
+static lk_status take(lk_planner *planner, uint32_t input, lk_operand *operands, uint32_t *inout_n,
+                      lk_error *error) {
+  if (!lk_op_has(planner->node, input)) return LK_OK;
+  lk_operand *to = &operands[(*inout_n)++];
+  LK_RETURN_NOT_OK(lk_planner_input(planner, input, LK_LAYOUT_PLAIN, to, error));
+  return lk_plan_wide(planner, to, error);
+}
+
+/* An output, or what is cast to it at the end, as f32. */
+static lk_status give(lk_planner *planner, uint32_t output, const lk_tensor_desc *desc,
+                      lk_operand *out, lk_operand *out_wide, lk_error *error) {
+  lk_tensor_desc wide = *desc;
+  wide.dtype = LK_F32;
+  if (output < planner->node->n_outputs) {
+    LK_RETURN_NOT_OK(lk_planner_output(planner, output, LK_LAYOUT_PLAIN, out, error));
+    *out_wide = *out;
+    if (out->desc.dtype == LK_F32) return LK_OK;
+    return lk_planner_temp(planner, &wide, out_wide, error);
+  }
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &wide, out_wide, error));
+  *out = *out_wide;
+  return LK_OK;
+}
+
+static lk_status plan(lk_planner *planner, lk_error *error) {
+  const linear_params *params = planner->node->params;
+  const lk_op_node *node = planner->node;
+  const lk_inference asked = {.node = node, .inputs = planner->inputs};
+  lk_head_sizes q, k, v;
+  lk_operand operands[8], output, state;
+  uint32_t n = 0;
+  LK_RETURN_NOT_OK(find_sizes(&asked, &q, &k, &v, error));
+  const lk_tensor_desc *decays = &planner->inputs[DECAY].desc, *rates = &planner->inputs[RATE].desc;
+  const lk_linear_attention step = {.batch = q.batch,
+                                    .rows = q.rows,
+                                    .heads = q.heads,
+                                    .kv_heads = k.heads,
+                                    .size = k.size,
+                                    .v_size = v.size,
+                                    .decays = lk_op_has(node, DECAY) ? decays->dims[2] : 0,
+                                    .rates = lk_op_has(node, RATE) ? rates->dims[2] : 0,
+                                    .scale = params->scale == 0 ? 1 / sqrtf((float)k.size)
+                                                                : params->scale,
+                                    .has_past = lk_op_has(node, PAST)};
+  const int64_t dims[] = {q.batch, k.heads, k.size, v.size};
+  const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 4, dims);
+  LK_RETURN_NOT_OK(take(planner, QUERY, operands, &n, error));
+  LK_RETURN_NOT_OK(take(planner, KEY, operands, &n, error));
+  LK_RETURN_NOT_OK(take(planner, VALUE, operands, &n, error));
+  LK_RETURN_NOT_OK(
+      give(planner, OUTPUT, &planner->outputs[OUTPUT], &output, &operands[n++], error));
+  LK_RETURN_NOT_OK(give(planner, STATE, &desc, &state, &operands[n++], error));
+  LK_RETURN_NOT_OK(take(planner, PAST, operands, &n, error));
+  LK_RETURN_NOT_OK(take(planner, DECAY, operands, &n, error));
+  LK_RETURN_NOT_OK(take(planner, RATE, operands, &n, error));
+  LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_linear_attention_kernel, "linear_attention", &step,
+                                     sizeof step, operands, n, error));
+  lk_planner_flops(planner, 2 * (double)lk_elements(&desc) * (double)q.rows *
+                                (2 + (double)(q.heads / k.heads)));
+  if (output.desc.dtype != LK_F32) {
+    LK_RETURN_NOT_OK(lk_plan_cast(planner, &operands[3], &output, error));
+  }
+  return state.desc.dtype != LK_F32 ? lk_plan_cast(planner, &operands[4], &state, error) : LK_OK;
+}
+
+#define HALVES (LK_TYPE(LK_F32) | LK_TYPE(LK_F16) | LK_TYPE(LK_BF16))
+const lk_op_class lk_op_linear_attention = {
+    LK_OP_ROW("LinearAttention", "", 27, "Attention by a state that each row updates",
+              .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 3, .max_inputs = 6, .max_outputs = 2,
+              .input_types = "TTTUTT", .output_types = "T?", .types = {HALVES, HALVES}),
+    .params_size = sizeof(linear_params),
+    .parse = parse,
+    .infer = infer,
+    .plan = plan,
+};
