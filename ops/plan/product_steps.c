@@ -1,6 +1,7 @@
 /* Steps of convolutions and matrix products on the microkernels. */
 #include "ops/plan/product_steps.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -240,4 +241,25 @@ lk_status lk_plan_matmul(lk_planner *planner, lk_matmul *matmul, bool has_column
                                  lk_product_operations(&matmul->product, matmul->batches),
                                  describe_matmul};
   return emit(planner, &step, &kernel, error);
+}
+
+lk_status lk_plan_product(lk_planner *planner, lk_matmul *matmul, const lk_operand *a,
+                          const lk_operand *b, const lk_operand *to, lk_error *error) {
+  lk_operand operands[4] = {*a, *b, *to};
+  uint32_t n = 3;
+  matmul->isa = lk_isa_get();
+  matmul->low = -INFINITY;
+  matmul->high = INFINITY;
+  lk_matmul_plan(matmul);
+  const int64_t scratch = lk_matmul_scratch_size(matmul);
+  if (scratch > 0) {
+    const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 1, &scratch);
+    LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &operands[n], error));
+    operands[n++].desc.dims[0] = 0; /* what it moves is no work of the product's */
+  }
+  LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_matmul_kernel, "matmul", matmul,
+                                     lk_matmul_size(matmul), operands, n, error));
+  lk_planner_flops(planner, lk_product_operations(&matmul->product, matmul->batches));
+  lk_planner_describe(planner, describe_matmul);
+  return LK_OK;
 }

@@ -23,3 +23,7 @@ bool lk_resize_conv(const lk_resizing *self, const lk_conv_shape *shape);
  * with all of the node's post-ops. `has_columns`: the last dimension of output 0 is that of the
  * product's columns. */
 lk_status lk_plan_matmul(lk_planner *planner, lk_matmul *matmul, bool has_columns, lk_error *error);
+/* A step that multiplies any operands of f32: `to` is the product that `matmul` describes, of
+ * matrices that lie in `a` and `b`. No post-ops. */
+lk_status lk_plan_product(lk_planner *planner, lk_matmul *matmul, const lk_operand *a,
+                          const lk_operand *b, const lk_operand *to, lk_error *error);

@@ -4,6 +4,7 @@
 // for one number.
 #include <cstring>
 
+#include "tests/ops/infer/algebra.h"
 #include "tests/ops/infer/base.h"
 #include "tests/ops/infer/elementwise.h"
 #include "tests/ops/infer/moves.h"
@@ -44,9 +45,9 @@ const Rules &rules() {
   static const Rules all = [] {
     Rules every;
     for (const auto family :
-         {lk::infer::infer_base, lk::infer::infer_elementwise, lk::infer::infer_moves,
-          lk::infer::infer_norms, lk::infer::infer_quantized, lk::infer::infer_reduction,
-          lk::infer::infer_selection})
+         {lk::infer::infer_algebra, lk::infer::infer_base, lk::infer::infer_elementwise,
+          lk::infer::infer_moves, lk::infer::infer_norms, lk::infer::infer_quantized,
+          lk::infer::infer_reduction, lk::infer::infer_selection})
       every.merge(family());
     return every;
   }();
@@ -265,6 +266,7 @@ TEST(Infer, InputsOfOneLetterHaveOneType) {
       node.opset = std::max(13, row.since);
       node.ints["axis"] = {0};
       node.texts["direction"] = "LEFT";
+      node.texts["equation"] = "i,i";
       node.inputs.resize(count);
       for (size_t n = 0; n < count; n++) {
         const uint32_t others = row.types[letter(n) - 'T'];
