@@ -13,6 +13,7 @@
 #include "tests/ops/conformance/quantized.h"
 #include "tests/ops/conformance/reduction.h"
 #include "tests/ops/conformance/selection.h"
+#include "tests/ops/conformance/signal.h"
 
 extern "C" {
 #include "base/alloc.h"
@@ -43,7 +44,8 @@ const std::vector<Node> &nodes() {
          {lk::conformance::conformance_algebra, lk::conformance::conformance_base,
           lk::conformance::conformance_elementwise, lk::conformance::conformance_moves,
           lk::conformance::conformance_norms, lk::conformance::conformance_quantized,
-          lk::conformance::conformance_reduction, lk::conformance::conformance_selection}) {
+          lk::conformance::conformance_reduction, lk::conformance::conformance_selection,
+          lk::conformance::conformance_signal}) {
       for (Node &node : (*family)()) list.push_back(std::move(node));
     }
     return list;

@@ -12,6 +12,7 @@
 #include "tests/ops/infer/quantized.h"
 #include "tests/ops/infer/reduction.h"
 #include "tests/ops/infer/selection.h"
+#include "tests/ops/infer/signal.h"
 
 extern "C" {
 #include "base/alloc.h"
@@ -47,7 +48,7 @@ const Rules &rules() {
     for (const auto family :
          {lk::infer::infer_algebra, lk::infer::infer_base, lk::infer::infer_elementwise,
           lk::infer::infer_moves, lk::infer::infer_norms, lk::infer::infer_quantized,
-          lk::infer::infer_reduction, lk::infer::infer_selection})
+          lk::infer::infer_reduction, lk::infer::infer_selection, lk::infer::infer_signal})
       every.merge(family());
     return every;
   }();
