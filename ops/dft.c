@@ -114,14 +114,15 @@ static lk_status infer_dft(lk_inference *self, lk_error *error) {
   }
   for (uint32_t i = 0; i + 1 < x->rank; i++) self->outputs[0].dims[i] = x->dims[i];
   if (!has_length) {
-    length = x->dims[at];
-    if (is_irfft) {
-      length = length >= 0 ? 2 * (length - 1) : lk_dims_linear(self->dims, length, 2, -2);
-      if (x->dims[at] >= 0 && length < 1) return check_length(length, "the length", error);
+    length = lk_op_has(self->node, LENGTH) ? LK_DIM_UNKNOWN : x->dims[at];
+    if (is_irfft && length >= 0) {
+      length = 2 * (length - 1);
+      LK_RETURN_NOT_OK(check_length(length, "the length", error));
+    } else if (is_irfft && length != LK_DIM_UNKNOWN) {
+      length = lk_dims_linear(self->dims, length, 2, -2);
     }
-    if (lk_op_has(self->node, LENGTH)) length = LK_DIM_UNKNOWN;
-  } else if (length < 1) {
-    return check_length(length, "dft_length", error);
+  } else {
+    LK_RETURN_NOT_OK(check_length(length, "dft_length", error));
   }
   return set_lengths(self, (uint32_t)at, length, error);
 }
