@@ -342,12 +342,14 @@ TEST(Rows, HaveTheirFlags) {
   EXPECT_FALSE(has("MaxPool", LK_OP_TENSOR_POST_OPS));
   EXPECT_TRUE(has("MatMul", LK_OP_COLUMNS));
   EXPECT_FALSE(has("Gemm", LK_OP_COLUMNS)); // it may be transposed
-  std::string data_dependent;
+  std::string data_dependent, random;
   for (uint32_t i = 0; api()->op_row(i) != nullptr; i++) {
     const lk_op_row &row = *api()->op_row(i);
-    EXPECT_EQ(row.flags & LK_OP_RANDOM, 0u); // none so far; the passes' tests have some
+    if ((row.flags & LK_OP_RANDOM) != 0) random += std::string(row.op_type) + " ";
     if ((row.flags & LK_OP_DATA_DEPENDENT) != 0) data_dependent += std::string(row.op_type) + " ";
   }
+  EXPECT_EQ(random, "Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform "
+                    "RandomUniformLike ");
   EXPECT_EQ(data_dependent, "Compress NonMaxSuppression NonZero Unique ");
 }
 

@@ -1,4 +1,4 @@
-// Transforms and tables for signals, and determinants.
+// Transforms and tables for signals, determinants, and random numbers with a seed.
 #pragma once
 
 #include "tests/ops/conformance/node.h"
@@ -27,6 +27,24 @@ inline std::vector<Node> conformance_signal() {
                    .inputs = {x({2, 16, 1}), lk::ints({4}), x({8})},
                    .other = {x({3, 20, 2}), lk::ints({4}), x({8})},
                    .constants = {false, true}});
+  const auto seed = [](auto *to) {
+    static const float value = 7;
+    to->push_back({"seed", LK_ATTR_FLOATS, 1, &value});
+  };
+  for (const char *op : {"RandomNormal", "RandomUniform"}) {
+    nodes.push_back({.op = op,
+                     .opset = 22,
+                     .attrs =
+                         [seed](auto *to) {
+                           ints(to, "shape", {3, 5});
+                           seed(to);
+                         },
+                     .empty = false});
+  }
+  for (const char *op : {"Bernoulli", "Multinomial", "RandomNormalLike", "RandomUniformLike"}) {
+    nodes.push_back(
+        {.op = op, .opset = 22, .inputs = {x({4, 6})}, .other = {x({5, 6})}, .attrs = seed});
+  }
   return nodes;
 }
 

@@ -1,4 +1,4 @@
-// Transforms and tables for signals, and determinants.
+// Transforms and tables for signals, determinants, and random numbers.
 #pragma once
 
 #include "tests/ops/infer/draw.h"
@@ -51,6 +51,19 @@ inline Rules infer_signal() {
     }
     if (d.one_of(2)) d.ints({length});
     d.node.ints["onesided"] = {d.between(0, 1)};
+  };
+  for (const char *op : {"RandomNormal", "RandomUniform"}) {
+    rules[op] = [](Draw &d) { d.node.ints["shape"] = d.many(size_t(d.between(0, 4)), 0, 9); };
+  }
+  for (const char *op : {"Bernoulli", "RandomNormalLike", "RandomUniformLike"}) {
+    rules[op] = [](Draw &d) {
+      unary(d);
+      d.node.opset = 15;
+    };
+  }
+  rules["Multinomial"] = [](Draw &d) {
+    d.tensor({d.dim(), d.dim()});
+    d.node.ints["sample_size"] = {d.between(1, 4)};
   };
   return rules;
 }
