@@ -2,7 +2,6 @@
 #include "ops/kernel/causal_conv.h"
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/plan/attention_steps.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/moves.h"
 
@@ -46,20 +45,15 @@ static lk_status infer(lk_inference *self, lk_error *error) {
 static lk_status take(lk_planner *planner, uint32_t input, lk_operand *operands, uint32_t *inout_n,
                       lk_error *error) {
   if (!lk_op_has(planner->node, input)) return LK_OK;
-  lk_operand *to = &operands[(*inout_n)++];
-  LK_RETURN_NOT_OK(lk_planner_input(planner, input, LK_LAYOUT_PLAIN, to, error));
-  return lk_plan_wide(planner, to, error);
+  return lk_plan_wide_input(planner, input, &operands[(*inout_n)++], error);
 }
 
-/* Output 0 of `from`, f32. */
-static lk_status finish(lk_planner *planner, const lk_operand *from, const lk_operand *to,
-                        lk_error *error) {
+/* y = y sigmoid(y), where the attribute says so. */
+static lk_status activate(lk_planner *planner, const lk_operand *y, lk_error *error) {
   lk_chain chain;
-  if (!*(const bool *)planner->node->params) {
-    return to->desc.dtype != LK_F32 ? lk_plan_cast(planner, from, to, error) : LK_OK;
-  }
-  lk_chain_begin_at(planner, to, &chain);
-  chain.value = lk_chain_operand(&chain, from);
+  if (!*(const bool *)planner->node->params) return LK_OK;
+  lk_chain_begin_at(planner, y, &chain);
+  chain.value = lk_chain_operand(&chain, y);
   lk_chain_unary(&chain, LK_ELEMENT_SWISH, 1, 0);
   return lk_chain_step(&chain, error);
 }
@@ -74,36 +68,22 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
                                .has_bias = lk_op_has(planner->node, BIAS),
                                .has_past = lk_op_has(planner->node, PAST)};
   const int64_t dims[] = {x->dims[0], x->dims[1], step.taps - 1};
-  lk_tensor_desc wide = planner->outputs[OUTPUT];
-  const lk_tensor_desc wide_state = lk_tensor_desc_make(LK_F32, 3, dims);
-  lk_operand operands[6], output, state;
+  const lk_tensor_desc state = lk_tensor_desc_make(LK_F32, 3, dims);
+  lk_operand operands[6];
   uint32_t n = 0;
-  wide.dtype = LK_F32;
-  wide.layout = LK_LAYOUT_PLAIN;
   LK_RETURN_NOT_OK(take(planner, INPUT, operands, &n, error));
   LK_RETURN_NOT_OK(take(planner, WEIGHT, operands, &n, error));
-  LK_RETURN_NOT_OK(lk_planner_output(planner, OUTPUT, LK_LAYOUT_PLAIN, &output, error));
-  operands[n] = output;
-  if (output.desc.dtype != LK_F32) {
-    LK_RETURN_NOT_OK(lk_planner_temp(planner, &wide, &operands[n], error));
-  }
-  n++;
-  if (has_state) {
-    LK_RETURN_NOT_OK(lk_planner_output(planner, STATE, LK_LAYOUT_PLAIN, &state, error));
-    operands[n] = state;
-  }
-  const bool is_cast = has_state && state.desc.dtype != LK_F32;
-  if (!has_state || is_cast) {
-    LK_RETURN_NOT_OK(lk_planner_temp(planner, &wide_state, &operands[n], error));
-  }
-  n++;
+  LK_RETURN_NOT_OK(lk_plan_wide_output(planner, OUTPUT, &operands[n++], error));
+  LK_RETURN_NOT_OK(has_state ? lk_plan_wide_output(planner, STATE, &operands[n++], error)
+                             : lk_planner_temp(planner, &state, &operands[n++], error));
   LK_RETURN_NOT_OK(take(planner, BIAS, operands, &n, error));
   LK_RETURN_NOT_OK(take(planner, PAST, operands, &n, error));
   LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_causal_conv_kernel, "causal_convolution", &step,
                                      sizeof step, operands, n, error));
   lk_planner_flops(planner, 2 * (double)lk_elements(x) * (double)step.taps);
-  LK_RETURN_NOT_OK(finish(planner, &operands[2], &output, error));
-  return is_cast ? lk_plan_cast(planner, &operands[3], &state, error) : LK_OK;
+  LK_RETURN_NOT_OK(activate(planner, &operands[2], error));
+  LK_RETURN_NOT_OK(lk_plan_narrow(planner, OUTPUT, &operands[2], error));
+  return has_state ? lk_plan_narrow(planner, STATE, &operands[3], error) : LK_OK;
 }
 
 const lk_op_class lk_op_causal_conv_with_state = {

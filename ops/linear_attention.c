@@ -126,25 +126,7 @@ static lk_status infer(lk_inference *self, lk_error *error) {
 static lk_status take(lk_planner *planner, uint32_t input, lk_operand *operands, uint32_t *inout_n,
                       lk_error *error) {
   if (!lk_op_has(planner->node, input)) return LK_OK;
-  lk_operand *to = &operands[(*inout_n)++];
-  LK_RETURN_NOT_OK(lk_planner_input(planner, input, LK_LAYOUT_PLAIN, to, error));
-  return lk_plan_wide(planner, to, error);
-}
-
-/* An output, or what is cast to it at the end, as f32. */
-static lk_status give(lk_planner *planner, uint32_t output, const lk_tensor_desc *desc,
-                      lk_operand *out, lk_operand *out_wide, lk_error *error) {
-  lk_tensor_desc wide = *desc;
-  wide.dtype = LK_F32;
-  if (output < planner->node->n_outputs) {
-    LK_RETURN_NOT_OK(lk_planner_output(planner, output, LK_LAYOUT_PLAIN, out, error));
-    *out_wide = *out;
-    if (out->desc.dtype == LK_F32) return LK_OK;
-    return lk_planner_temp(planner, &wide, out_wide, error);
-  }
-  LK_RETURN_NOT_OK(lk_planner_temp(planner, &wide, out_wide, error));
-  *out = *out_wide;
-  return LK_OK;
+  return lk_plan_wide_input(planner, input, &operands[(*inout_n)++], error);
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
@@ -152,7 +134,8 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_op_node *node = planner->node;
   const lk_inference asked = {.node = node, .inputs = planner->inputs};
   lk_head_sizes q, k, v;
-  lk_operand operands[8], output, state;
+  lk_operand operands[8];
+  const bool has_state = node->n_outputs > STATE;
   uint32_t n = 0;
   LK_RETURN_NOT_OK(find_sizes(&asked, &q, &k, &v, error));
   const lk_tensor_desc *decays = &planner->inputs[DECAY].desc, *rates = &planner->inputs[RATE].desc;
@@ -172,9 +155,9 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   LK_RETURN_NOT_OK(take(planner, QUERY, operands, &n, error));
   LK_RETURN_NOT_OK(take(planner, KEY, operands, &n, error));
   LK_RETURN_NOT_OK(take(planner, VALUE, operands, &n, error));
-  LK_RETURN_NOT_OK(
-      give(planner, OUTPUT, &planner->outputs[OUTPUT], &output, &operands[n++], error));
-  LK_RETURN_NOT_OK(give(planner, STATE, &desc, &state, &operands[n++], error));
+  LK_RETURN_NOT_OK(lk_plan_wide_output(planner, OUTPUT, &operands[n++], error));
+  LK_RETURN_NOT_OK(has_state ? lk_plan_wide_output(planner, STATE, &operands[n++], error)
+                             : lk_planner_temp(planner, &desc, &operands[n++], error));
   LK_RETURN_NOT_OK(take(planner, PAST, operands, &n, error));
   LK_RETURN_NOT_OK(take(planner, DECAY, operands, &n, error));
   LK_RETURN_NOT_OK(take(planner, RATE, operands, &n, error));
@@ -182,10 +165,8 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
                                      sizeof step, operands, n, error));
   lk_planner_flops(planner, 2 * (double)lk_elements(&desc) * (double)q.rows *
                                 (2 + (double)(q.heads / k.heads)));
-  if (output.desc.dtype != LK_F32) {
-    LK_RETURN_NOT_OK(lk_plan_cast(planner, &operands[3], &output, error));
-  }
-  return state.desc.dtype != LK_F32 ? lk_plan_cast(planner, &operands[4], &state, error) : LK_OK;
+  LK_RETURN_NOT_OK(lk_plan_narrow(planner, OUTPUT, &operands[3], error));
+  return has_state ? lk_plan_narrow(planner, STATE, &operands[4], error) : LK_OK;
 }
 
 #define HALVES (LK_TYPE(LK_F32) | LK_TYPE(LK_F16) | LK_TYPE(LK_BF16))

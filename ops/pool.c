@@ -1,14 +1,19 @@
-/* MaxPool, AveragePool, GlobalAveragePool (ONNX operators of these names). */
+/* MaxPool, AveragePool, LpPool, and those of one window: GlobalAveragePool, GlobalMaxPool,
+ * GlobalLpPool (ONNX operators of these names). */
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/status.h"
+#include "base/tensor.h"
+#include "ops/plan/eltwise_steps.h"
 #include "ops/plan/pooling.h"
+#include "ops/plan/reduction.h"
 
 typedef struct pool_params {
   lk_window window;
   lk_pool_kind kind;
   bool column_major;
+  int64_t p; /* of norms */
 } pool_params;
 
 static void parse_max_pool(lk_attrs *attrs, void *params) {
@@ -23,6 +28,20 @@ static void parse_average_pool(lk_attrs *attrs, void *params) {
   lk_window_parse(attrs, &self->window);
   const bool padding = lk_attrs_int(attrs, "count_include_pad", 0) != 0;
   self->kind = padding ? LK_POOL_MEAN_WITH_PADDING : LK_POOL_MEAN;
+}
+
+static void parse_global_norm(lk_attrs *attrs, void *params) {
+  pool_params *self = params;
+  self->p = lk_attrs_int(attrs, "p", 2);
+  if (self->p < 1) {
+    lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute 'p' is %" PRId64 ", at least 1", self->p);
+  }
+}
+
+static void parse_norm_pool(lk_attrs *attrs, void *params) {
+  pool_params *self = params;
+  lk_window_parse(attrs, &self->window);
+  parse_global_norm(attrs, params);
 }
 
 static lk_status check_rank(const lk_tensor_desc *x, lk_error *error) {
@@ -71,6 +90,76 @@ static bool resize_pool(const lk_resizing *self) {
   return lk_resize_pool(self, params->kind, self->found);
 }
 
+/* ---- norms: the p-th root of the sum of |x|^p ---- */
+
+/* |x|^p, or the p-th root of what is not negative: f16 and bf16 by way of f32. */
+static lk_status plan_power(lk_planner *planner, bool is_root, const lk_operand *from,
+                            const lk_operand *to, lk_error *error) {
+  const pool_params *params = planner->node->params;
+  const uint32_t wide = from->desc.dtype == LK_F64 ? LK_F64 : LK_F32;
+  const double power = is_root ? 1 / (double)params->p : (double)params->p;
+  lk_chain chain;
+  lk_chain_begin_at(planner, to, &chain);
+  chain.value = lk_chain_operand(&chain, from);
+  if (params->p == 2) {
+    lk_chain_unary(&chain, is_root ? LK_ELEMENT_SQRT : LK_ELEMENT_SQUARE, 0, 0);
+  } else {
+    if (!is_root) lk_chain_unary(&chain, LK_ELEMENT_ABS, 0, 0);
+    if (params->p != 1) {
+      const lk_element_value number = lk_element_number(&chain.program, wide, power);
+      chain.value = lk_element_binary(&chain.program, LK_ELEMENT_POW, chain.value, number);
+    }
+  }
+  return lk_chain_step(&chain, error);
+}
+
+/* Input 0 as powers, and room for their sums. */
+static lk_status plan_powers(lk_planner *planner, lk_operand *out_powers, lk_operand *out_sums,
+                             lk_error *error) {
+  lk_tensor_desc desc = planner->inputs[0].desc, sums = planner->outputs[0];
+  lk_operand from;
+  desc.layout = sums.layout = LK_LAYOUT_PLAIN;
+  desc.dtype = sums.dtype = desc.dtype == LK_F64 ? LK_F64 : LK_F32;
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &from, error));
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, out_powers, error));
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &sums, out_sums, error));
+  return plan_power(planner, false, &from, out_powers, error);
+}
+
+static lk_status plan_roots(lk_planner *planner, const lk_operand *sums, lk_error *error) {
+  lk_operand to;
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &to, error));
+  return plan_power(planner, true, sums, &to, error);
+}
+
+/* Sums over windows, as in ONNX Runtime. ONNX's own reference multiplies the mean of what lies in
+ * the input by the size of the whole window, which differs where a window reaches beyond it. */
+static lk_status plan_norm_pool(lk_planner *planner, lk_error *error) {
+  lk_operand powers, sums;
+  if (lk_elements(&planner->inputs[0].desc) == 0) return lk_plan_sum_of_nothing(planner, -1, error);
+  LK_RETURN_NOT_OK(plan_powers(planner, &powers, &sums, error));
+  LK_RETURN_NOT_OK(
+      lk_plan_pool_step(planner, LK_POOL_TOTAL, planner->found, &powers, &sums, error));
+  return plan_roots(planner, &sums, error);
+}
+
+static lk_status plan_global_norm(lk_planner *planner, lk_error *error) {
+  static const lk_reduction of_1 = {LK_REDUCE_SIZES, .divisor = 1};
+  static const lk_reduction of_2 = {LK_REDUCE_SQUARES, LK_REDUCE_ROOT, 1};
+  static const lk_reduction of_any = {LK_REDUCE_SUM, .divisor = 1};
+  const pool_params *params = planner->node->params;
+  const lk_tensor_desc *x = &planner->inputs[0].desc;
+  const uint32_t mask = ((1U << x->rank) - 1) & ~3U;
+  lk_operand powers, sums;
+  if (lk_elements(x) == 0) return lk_plan_sum_of_nothing(planner, -1, error);
+  if (params->p <= 2) {
+    return lk_plan_reduction(planner, mask, params->p == 1 ? &of_1 : &of_2, error);
+  }
+  LK_RETURN_NOT_OK(plan_powers(planner, &powers, &sums, error));
+  LK_RETURN_NOT_OK(lk_plan_reduce_step(planner, &powers, &sums, mask, &of_any, error));
+  return plan_roots(planner, &sums, error);
+}
+
 #define POOL_ROW(name, summary_text, input_set, outputs)                                           \
   LK_OP_ROW(name, "", 1, summary_text, .flags = LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS,             \
             .min_inputs = 1, .max_inputs = 1, .max_outputs = outputs, .input_types = "T",          \
@@ -94,4 +183,29 @@ const lk_op_class lk_op_global_average_pool = {
     .infer = infer_global,
     .plan = lk_plan_global_average,
     .resize = lk_resize_global_average,
+};
+const lk_op_class lk_op_global_max_pool = {
+    POOL_ROW("GlobalMaxPool", "Largest value of each channel", LK_TYPES_FLOAT, 1),
+    .infer = infer_global,
+    .plan = lk_plan_global_max,
+    .resize = lk_resize_global_max,
+};
+
+#define NORM_ROW(name, summary_text)                                                               \
+  LK_OP_ROW(name, "", 2, summary_text, .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 1,             \
+            .max_inputs = 1, .max_outputs = 1, .input_types = "T", .output_types = "T",            \
+            .types = {LK_TYPES_FLOAT}),                                                            \
+      .params_size = sizeof(pool_params)
+const lk_op_class lk_op_lp_pool = {
+    NORM_ROW("LpPool", "The p-th root of the sum of |x|^p of each window"),
+    .found_size = sizeof(lk_window_shape),
+    .parse = parse_norm_pool,
+    .infer = infer_pool,
+    .plan = plan_norm_pool,
+};
+const lk_op_class lk_op_global_lp_pool = {
+    NORM_ROW("GlobalLpPool", "The p-th root of the sum of |x|^p of each channel"),
+    .parse = parse_global_norm,
+    .infer = infer_global,
+    .plan = plan_global_norm,
 };

@@ -124,26 +124,19 @@ static lk_status infer(lk_inference *self, lk_error *error) {
 
 /* ---- steps ---- */
 
-static lk_status take(lk_planner *planner, uint32_t input, lk_operand *out, lk_error *error) {
-  LK_RETURN_NOT_OK(lk_planner_input(planner, input, LK_LAYOUT_PLAIN, out, error));
-  return lk_plan_wide(planner, out, error);
-}
-
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const rotary_params *params = planner->node->params;
   const rotary_form *form = params->form;
   const lk_inference asked = {.node = planner->node, .inputs = planner->inputs};
-  lk_operand operands[5], to; /* x, y, cosines, sines, positions */
+  lk_operand operands[5]; /* x, y, cosines, sines, positions */
   lk_head_sizes of;
   lk_rotary step = {.is_interleaved = params->is_interleaved,
                     .has_positions = lk_op_has(planner->node, form->positions)};
   LK_RETURN_NOT_OK(find_heads(&asked, &of, &step.rotated, error));
-  LK_RETURN_NOT_OK(take(planner, 0, &operands[0], error));
-  LK_RETURN_NOT_OK(take(planner, form->cosines, &operands[2], error));
-  LK_RETURN_NOT_OK(take(planner, form->sines, &operands[3], error));
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &to, error));
-  const bool is_wide = to.desc.dtype == LK_F32;
-  operands[1] = is_wide ? to : operands[0]; /* of halves, in the temporary */
+  LK_RETURN_NOT_OK(lk_plan_wide_input(planner, 0, &operands[0], error));
+  LK_RETURN_NOT_OK(lk_plan_wide_input(planner, form->cosines, &operands[2], error));
+  LK_RETURN_NOT_OK(lk_plan_wide_input(planner, form->sines, &operands[3], error));
+  LK_RETURN_NOT_OK(lk_plan_wide_output(planner, 0, &operands[1], error));
   if (step.has_positions) {
     LK_RETURN_NOT_OK(
         lk_planner_input(planner, form->positions, LK_LAYOUT_PLAIN, &operands[4], error));
@@ -157,7 +150,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   step.positions = cosines->rank == 2 ? cosines->dims[0] : 0;
   LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_rotary_kernel, "rotary", &step, sizeof step,
                                      operands, step.has_positions ? 5 : 4, error));
-  return is_wide ? LK_OK : lk_plan_cast(planner, &operands[1], &to, error);
+  return lk_plan_narrow(planner, 0, &operands[1], error);
 }
 
 #define HALVES (LK_TYPE(LK_F32) | LK_TYPE(LK_F16) | LK_TYPE(LK_BF16))

@@ -52,7 +52,11 @@ static bool is_known(const lk_bound_value *value) {
   return value->kind == LK_BOUND_CONSTANT || value->data != NULL;
 }
 
+/* Whether the outputs are the same in each run of the plan. */
 static bool all_inputs_known(const lk_plan_builder *builder, const lk_node *node) {
+  const lk_program *program = builder->program;
+  const lk_op_info *info = &program->infos[node - program->graph->nodes];
+  if ((info->row->flags & LK_OP_RANDOM) != 0) return false;
   if (lk_program_shape_only(builder->program, node)) return true;
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     const lk_bound_value *value = lk_plan_builder_value(builder, node->inputs[i]);

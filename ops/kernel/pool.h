@@ -1,5 +1,5 @@
 /* Poolings with 1 to 3 spatial dimensions, in plain or channels-last layout: maxima of f32, f64, u8
- * and i8, means of f32 and f64.
+ * and i8, means and sums of f32 and f64.
  *
  * Outputs that lie side by side are computed together: the channels of a place, or in plain layout
  * the outputs of a line. Bound: bytes, where windows do not overlap much. */

@@ -209,7 +209,8 @@ static void do_lines(const block *self) {
 
 static void set_divisors(block *self, float *divisors) {
   const lk_pool *pool = self->pool;
-  const int64_t whole = pool->geometry.kernel[2], end = self->first_column + self->columns;
+  const int64_t whole = pool->kind == LK_POOL_TOTAL ? 1 : pool->geometry.kernel[2];
+  const int64_t end = self->first_column + self->columns;
   if (self->first_column >= pool->whole_first && end <= pool->whole_end) {
     self->divisor *= (double)whole;
     return;

@@ -21,6 +21,7 @@ int64_t lk_pool_end_tap(const lk_pool_geometry *self, uint32_t dim, int64_t star
 }
 
 int64_t lk_pool_divisor(const lk_pool_geometry *self, lk_pool_kind kind, uint32_t dim, int64_t o) {
+  if (kind == LK_POOL_TOTAL) return 1;
   const bool padding = kind == LK_POOL_MEAN_WITH_PADDING;
   const int64_t start = lk_pool_start(self, dim, o);
   const int64_t limit = self->in[dim] + (padding ? self->declared[dim] : 0);

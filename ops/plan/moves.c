@@ -58,6 +58,47 @@ lk_status lk_plan_fill(lk_planner *planner, const lk_operand *to, size_t size, c
                            to, 1, error);
 }
 
+/* ---- f16 and bf16 by way of f32 ---- */
+
+static bool is_half(uint32_t dtype) {
+  return dtype == LK_F16 || dtype == LK_BF16;
+}
+
+/* A temporary of f32 for a plain tensor. */
+static lk_status wide_temp(lk_planner *planner, const lk_tensor_desc *desc, lk_operand *out_operand,
+                           lk_error *error) {
+  lk_tensor_desc wide = *desc;
+  wide.dtype = LK_F32;
+  wide.layout = LK_LAYOUT_PLAIN;
+  return lk_planner_temp(planner, &wide, out_operand, error);
+}
+
+lk_status lk_plan_wide_input(lk_planner *planner, uint32_t index, lk_operand *out_operand,
+                             lk_error *error) {
+  lk_operand from;
+  LK_RETURN_NOT_OK(lk_planner_input(planner, index, LK_LAYOUT_PLAIN, &from, error));
+  *out_operand = from;
+  if (!is_half(from.desc.dtype)) return LK_OK;
+  LK_RETURN_NOT_OK(wide_temp(planner, &from.desc, out_operand, error));
+  return lk_plan_cast(planner, &from, out_operand, error);
+}
+
+lk_status lk_plan_wide_output(lk_planner *planner, uint32_t index, lk_operand *out_operand,
+                              lk_error *error) {
+  const lk_tensor_desc *to = &planner->outputs[index];
+  return is_half(to->dtype)
+             ? wide_temp(planner, to, out_operand, error)
+             : lk_planner_output(planner, index, LK_LAYOUT_PLAIN, out_operand, error);
+}
+
+lk_status lk_plan_narrow(lk_planner *planner, uint32_t index, const lk_operand *wide,
+                         lk_error *error) {
+  lk_operand to;
+  if (!is_half(planner->outputs[index].dtype)) return LK_OK;
+  LK_RETURN_NOT_OK(lk_planner_output(planner, index, LK_LAYOUT_PLAIN, &to, error));
+  return lk_plan_cast(planner, wide, &to, error);
+}
+
 void lk_broadcast_strides(const lk_tensor_desc *desc, uint32_t rank, int64_t unit,
                           int64_t strides[LK_MAX_RANK]) {
   int64_t own[LK_MAX_RANK];

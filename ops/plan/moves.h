@@ -24,6 +24,16 @@ lk_status lk_plan_same(lk_planner *planner, uint32_t index, lk_error *error);
 lk_status lk_plan_cast(lk_planner *planner, const lk_operand *from, const lk_operand *to,
                        lk_error *error);
 
+/* Input `index`, plain; f16 and bf16 as f32, by a cast into a temporary. */
+lk_status lk_plan_wide_input(lk_planner *planner, uint32_t index, lk_operand *out_operand,
+                             lk_error *error);
+/* Where an operator that computes in those types writes output `index`, plain: the output, or a
+ * temporary, which lk_plan_narrow rounds to the output when the operator has finished. */
+lk_status lk_plan_wide_output(lk_planner *planner, uint32_t index, lk_operand *out_operand,
+                              lk_error *error);
+lk_status lk_plan_narrow(lk_planner *planner, uint32_t index, const lk_operand *wide,
+                         lk_error *error);
+
 /* A step that repeats `size` bytes (at most LK_MAX_FILL) all over an operand: a multiple of
  * them. */
 lk_status lk_plan_fill(lk_planner *planner, const lk_operand *to, size_t size, const void *value,

@@ -86,6 +86,12 @@ uint32_t lk_attrs_choice(lk_attrs *attrs, const char *name, const char *const *n
   return fallback;
 }
 
+const char *lk_attrs_string(lk_attrs *attrs, const char *name, uint32_t *out_length) {
+  const lk_attr *attr = find_typed(attrs, name, LK_ATTR_STRING);
+  *out_length = attr != NULL ? attr->count : 0;
+  return attr != NULL ? attr->data : NULL;
+}
+
 const char *const *lk_attrs_strings(lk_attrs *attrs, const char *name, uint32_t *out_count) {
   const lk_attr *attr = find_typed(attrs, name, LK_ATTR_STRINGS);
   *out_count = attr != NULL ? attr->count : 0;

@@ -34,6 +34,8 @@ uint32_t lk_attrs_floats(lk_attrs *attrs, const char *name, float *out, uint32_t
  * that is none of them is LK_UNSUPPORTED. */
 uint32_t lk_attrs_choice(lk_attrs *attrs, const char *name, const char *const *names,
                          uint32_t count, uint32_t fallback);
+/* Borrowed from the node, without a 0 behind it; NULL: not there. */
+const char *lk_attrs_string(lk_attrs *attrs, const char *name, uint32_t *out_length);
 /* Borrowed from the node; NULL: not there. */
 const char *const *lk_attrs_strings(lk_attrs *attrs, const char *name, uint32_t *out_count);
 uint32_t lk_attrs_dtype(lk_attrs *attrs, const char *name);          /* LK_DTYPE_NONE: not there */

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <thread>
 
+#include "tests/ops/conformance/algebra.h"
 #include "tests/ops/conformance/attention.h"
 #include "tests/ops/conformance/base.h"
 #include "tests/ops/conformance/elementwise.h"
@@ -14,6 +15,7 @@
 #include "tests/ops/conformance/recurrent.h"
 #include "tests/ops/conformance/reduction.h"
 #include "tests/ops/conformance/selection.h"
+#include "tests/ops/conformance/signal.h"
 
 extern "C" {
 #include "base/alloc.h"
@@ -41,11 +43,12 @@ const std::vector<Node> &nodes() {
   static const std::vector<Node> all = [] {
     std::vector<Node> list;
     for (const auto family :
-         {lk::conformance::conformance_attention, lk::conformance::conformance_base,
-          lk::conformance::conformance_elementwise, lk::conformance::conformance_moves,
-          lk::conformance::conformance_norms, lk::conformance::conformance_quantized,
-          lk::conformance::conformance_recurrent, lk::conformance::conformance_reduction,
-          lk::conformance::conformance_selection}) {
+         {lk::conformance::conformance_algebra, lk::conformance::conformance_attention,
+          lk::conformance::conformance_base, lk::conformance::conformance_elementwise,
+          lk::conformance::conformance_moves, lk::conformance::conformance_norms,
+          lk::conformance::conformance_quantized, lk::conformance::conformance_recurrent,
+          lk::conformance::conformance_reduction, lk::conformance::conformance_selection,
+          lk::conformance::conformance_signal}) {
       for (Node &node : (*family)()) list.push_back(std::move(node));
     }
     return list;

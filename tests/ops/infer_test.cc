@@ -4,6 +4,7 @@
 // for one number.
 #include <cstring>
 
+#include "tests/ops/infer/algebra.h"
 #include "tests/ops/infer/attention.h"
 #include "tests/ops/infer/base.h"
 #include "tests/ops/infer/elementwise.h"
@@ -13,6 +14,7 @@
 #include "tests/ops/infer/recurrent.h"
 #include "tests/ops/infer/reduction.h"
 #include "tests/ops/infer/selection.h"
+#include "tests/ops/infer/signal.h"
 
 extern "C" {
 #include "base/alloc.h"
@@ -46,9 +48,10 @@ const Rules &rules() {
   static const Rules all = [] {
     Rules every;
     for (const auto family :
-         {lk::infer::infer_attention, lk::infer::infer_base, lk::infer::infer_elementwise,
-          lk::infer::infer_moves, lk::infer::infer_norms, lk::infer::infer_quantized,
-          lk::infer::infer_recurrent, lk::infer::infer_reduction, lk::infer::infer_selection})
+         {lk::infer::infer_algebra, lk::infer::infer_attention, lk::infer::infer_base,
+          lk::infer::infer_elementwise, lk::infer::infer_moves, lk::infer::infer_norms,
+          lk::infer::infer_quantized, lk::infer::infer_recurrent, lk::infer::infer_reduction,
+          lk::infer::infer_selection, lk::infer::infer_signal})
       every.merge(family());
     return every;
   }();
@@ -268,6 +271,7 @@ TEST(Infer, InputsOfOneLetterHaveOneType) {
       node.ints["axis"] = {0};
       node.ints["q_num_heads"] = node.ints["kv_num_heads"] = {1};
       node.texts["direction"] = "LEFT";
+      node.texts["equation"] = "i,i";
       node.inputs.resize(count);
       for (size_t n = 0; n < count; n++) {
         const uint32_t others = row.types[letter(n) - 'T'];
@@ -342,12 +346,14 @@ TEST(Rows, HaveTheirFlags) {
   EXPECT_FALSE(has("MaxPool", LK_OP_TENSOR_POST_OPS));
   EXPECT_TRUE(has("MatMul", LK_OP_COLUMNS));
   EXPECT_FALSE(has("Gemm", LK_OP_COLUMNS)); // it may be transposed
-  std::string data_dependent;
+  std::string data_dependent, random;
   for (uint32_t i = 0; api()->op_row(i) != nullptr; i++) {
     const lk_op_row &row = *api()->op_row(i);
-    EXPECT_EQ(row.flags & LK_OP_RANDOM, 0u); // none so far; the passes' tests have some
+    if ((row.flags & LK_OP_RANDOM) != 0) random += std::string(row.op_type) + " ";
     if ((row.flags & LK_OP_DATA_DEPENDENT) != 0) data_dependent += std::string(row.op_type) + " ";
   }
+  EXPECT_EQ(random, "Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform "
+                    "RandomUniformLike ");
   EXPECT_EQ(data_dependent, "Compress NonMaxSuppression NonZero Unique ");
 }
 

@@ -1,0 +1,201 @@
+/* Discrete Fourier transforms. A turn is a group of lines, which has scratch memory of its own. */
+#include "ops/kernel/dft.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ops/kernel/sizes.h"
+
+#define TURN 6.28318530717958647692 /* once around, as an angle */
+
+enum { GROUPS = 16, SHARED_NUMBERS = 8 * 1024 };
+
+typedef struct number {
+  double real, imaginary;
+} number;
+
+static int64_t lines_of(const lk_dft *self) {
+  return self->outer * self->middle * self->inner;
+}
+static int64_t groups_of(const lk_dft *self) {
+  return lk_min(lines_of(self), GROUPS);
+}
+
+/* The roots, and for each group two lines. */
+int64_t lk_dft_scratch_size(const lk_dft *self) {
+  return 2 * self->length * (1 + 2 * groups_of(self));
+}
+
+static number plus(number a, number b) {
+  return (number){a.real + b.real, a.imaginary + b.imaginary};
+}
+static number minus(number a, number b) {
+  return (number){a.real - b.real, a.imaginary - b.imaginary};
+}
+static number times(number a, number b) {
+  return (number){a.real * b.real - a.imaginary * b.imaginary,
+                  a.real * b.imaginary + a.imaginary * b.real};
+}
+
+/* ---- the transform ---- */
+
+/* The roots of 1: what all lines are multiplied by. */
+static void find_roots(const void *arg, int64_t begin, int64_t end) {
+  const lk_kernel_loop *loop = arg;
+  const lk_dft *self = loop->params;
+  number *roots = loop->pointers[2];
+  const double sign = self->is_inverse ? 1 : -1;
+  for (int64_t k = begin; k < end; k++) {
+    /* angles up to half a turn are nearer to what they stand for */
+    const bool is_behind = 2 * k > self->length;
+    const double angle = TURN * ((double)(is_behind ? self->length - k : k) / (double)self->length);
+    roots[k] = (number){cos(angle), (is_behind ? -sign : sign) * sin(angle)};
+  }
+}
+
+/* One stage: what is `rest` times `factor` numbers, `step` of them side by side, becomes `factor`
+ * transforms of `rest` numbers each. */
+typedef struct stage {
+  int64_t factor, rest, step, length;
+  const number *roots;
+} stage;
+
+static void two(const stage *self, const number *from, number *to) {
+  const int64_t s = self->step, m = self->rest;
+  for (int64_t p = 0; p < m; p++) {
+    const number root = self->roots[p * s];
+    for (int64_t q = 0; q < s; q++) {
+      const number a = from[q + s * p], b = from[q + s * (p + m)];
+      to[q + s * 2 * p] = plus(a, b);
+      to[q + s * (2 * p + 1)] = times(minus(a, b), root);
+    }
+  }
+}
+
+static void four(const stage *self, const number *from, number *to) {
+  const int64_t s = self->step, m = self->rest;
+  const number quarter = self->roots[self->length / 4]; /* i or -i */
+  for (int64_t p = 0; p < m; p++) {
+    const number *roots = self->roots;
+    const number first = roots[p * s], second = roots[2 * p * s], third = roots[3 * p * s];
+    for (int64_t q = 0; q < s; q++) {
+      const number *at = from + q + s * p;
+      const number a = at[0], b = at[s * m], c = at[2 * s * m], d = at[3 * s * m];
+      const number ac = plus(a, c), bd = plus(b, d), less = minus(a, c);
+      const number turned = {-minus(b, d).imaginary * quarter.imaginary,
+                             minus(b, d).real * quarter.imaginary};
+      number *out = to + q + s * 4 * p;
+      out[0] = plus(ac, bd);
+      out[s] = times(plus(less, turned), first);
+      out[2 * s] = times(minus(ac, bd), second);
+      out[3 * s] = times(minus(less, turned), third);
+    }
+  }
+}
+
+static void any(const stage *self, const number *from, number *to) {
+  const int64_t s = self->step, m = self->rest, r = self->factor, next = self->length / r;
+  for (int64_t p = 0; p < m; p++) {
+    for (int64_t k = 0; k < r; k++) {
+      const number root = self->roots[p * k * s];
+      for (int64_t q = 0; q < s; q++) {
+        number sum = from[q + s * p];
+        for (int64_t j = 1, at = k; j < r; j++, at = at + k < r ? at + k : at + k - r) {
+          sum = plus(sum, times(from[q + s * (p + m * j)], self->roots[at * next]));
+        }
+        to[q + s * (r * p + k)] = times(sum, root);
+      }
+    }
+  }
+}
+
+static int64_t factor_of(int64_t n) {
+  if (n % 4 == 0) return 4;
+  for (int64_t r = 2; r * r <= n; r++) {
+    if (n % r == 0) return r;
+  }
+  return n;
+}
+
+/* Where the result lies: one of the two. */
+static number *transform(const lk_dft *self, const number *roots, number *line, number *other) {
+  stage next = {.rest = self->length, .step = 1, .length = self->length, .roots = roots};
+  while (next.rest > 1) {
+    next.factor = factor_of(next.rest);
+    next.rest /= next.factor;
+    (next.factor == 2 ? two : next.factor == 4 ? four : any)(&next, line, other);
+    next.step *= next.factor;
+    number *const kept = line;
+    line = other;
+    other = kept;
+  }
+  return line;
+}
+
+/* ---- lines ---- */
+
+static double read_at(const lk_dft *self, const void *memory, int64_t at) {
+  return self->is_f64 ? ((const double *)memory)[at] : (double)((const float *)memory)[at];
+}
+
+static void load(const lk_dft *self, void *const *pointers, int64_t at, number *line) {
+  const void *window = self->has_window ? pointers[3] : NULL;
+  for (int64_t i = 0; i < self->given; i++, at += self->from.along) {
+    const double factor = window != NULL ? read_at(self, window, i) : 1;
+    line[i].real = factor * read_at(self, pointers[0], at);
+    line[i].imaginary = self->is_complex ? factor * read_at(self, pointers[0], at + 1) : 0;
+  }
+  const int64_t left = self->length - self->given;
+  if (left > 0) memset(line + self->given, 0, (size_t)left * sizeof *line);
+  if (!self->is_mirrored) return;
+  line[0].imaginary = 0;
+  for (int64_t i = 1; 2 * i <= self->length; i++) {
+    if (2 * i == self->length) line[i].imaginary = 0;
+    line[self->length - i] = (number){line[i].real, -line[i].imaginary};
+  }
+}
+
+static void store_at(const lk_dft *self, void *memory, int64_t at, double value) {
+  if (self->is_f64) {
+    ((double *)memory)[at] = value;
+  } else {
+    ((float *)memory)[at] = (float)value;
+  }
+}
+
+static void store(const lk_dft *self, const number *line, void *memory, int64_t at) {
+  const double divisor = self->is_inverse ? (double)self->length : 1;
+  for (int64_t i = 0; i < self->wanted; i++, at += self->to.along) {
+    store_at(self, memory, at, line[i].real / divisor);
+    if (!self->is_real) store_at(self, memory, at + 1, line[i].imaginary / divisor);
+  }
+}
+
+static int64_t place_of(const lk_dft *self, const lk_dft_steps *steps, int64_t index) {
+  const int64_t inner = index % self->inner, rest = index / self->inner;
+  return rest / self->middle * steps->outer + rest % self->middle * steps->middle +
+         inner * steps->inner;
+}
+
+static void do_groups(const void *arg, int64_t begin, int64_t end) {
+  const lk_kernel_loop *loop = arg;
+  const lk_dft *self = loop->params;
+  const int64_t lines = lines_of(self), each = lk_div_up(lines, groups_of(self));
+  number *roots = loop->pointers[2];
+  for (int64_t group = begin; group < end; group++) {
+    number *line = roots + self->length * (1 + 2 * group);
+    for (int64_t i = group * each; i < lk_min(lines, (group + 1) * each); i++) {
+      load(self, loop->pointers, place_of(self, &self->from, i), line);
+      store(self, transform(self, roots, line, line + self->length), loop->pointers[1],
+            place_of(self, &self->to, i));
+    }
+  }
+}
+
+lk_status lk_dft_kernel(const void *params, void *const *pointers, lk_error *error) {
+  const lk_dft *self = params;
+  const double numbers = (double)lines_of(self) * (double)self->length;
+  (void)error;
+  (void)lk_kernel_turns(self->length, self->length >= SHARED_NUMBERS, find_roots, params, pointers);
+  return lk_kernel_turns(groups_of(self), numbers >= SHARED_NUMBERS, do_groups, params, pointers);
+}
