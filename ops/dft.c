@@ -40,8 +40,7 @@ static lk_status check_parts(const lk_tensor_desc *x, lk_error *error) {
 }
 
 /* The sizes of a step that is described but for its lines. */
-static lk_status plan_lines(lk_planner *planner, lk_dft *step, int32_t window,
-                            lk_error *error) {
+static lk_status plan_lines(lk_planner *planner, lk_dft *step, int32_t window, lk_error *error) {
   lk_operand operands[4];
   LK_RETURN_NOT_OK(lk_plan_wide_input(planner, 0, &operands[0], error));
   LK_RETURN_NOT_OK(lk_plan_wide_output(planner, 0, &operands[1], error));

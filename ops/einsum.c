@@ -119,16 +119,6 @@ static void parse(lk_attrs *attrs, void *params) {
   }
 }
 
-void lk_einsum_labels(const lk_einsum_term *term, uint32_t rank, uint8_t labels[LK_MAX_RANK]) {
-  const uint32_t covered = rank - term->n, before = term->has_ellipsis ? term->before : term->n;
-  for (uint32_t i = 0; i < rank; i++) {
-    const bool is_covered = i >= before && i < before + covered;
-    labels[i] = is_covered   ? (uint8_t)(LK_EINSUM_LABELS - covered + (i - before))
-                : i < before ? term->letters[i]
-                             : term->letters[i - covered];
-  }
-}
-
 /* ---- shapes ---- */
 
 /* Takes an input into the sizes of its labels. Dimensions of 1 are repeated, as in numpy. */

@@ -25,7 +25,16 @@ typedef struct lk_einsum {
 } lk_einsum;
 
 /* The labels of the dimensions of an operand of `rank`. */
-void lk_einsum_labels(const lk_einsum_term *term, uint32_t rank, uint8_t labels[LK_MAX_RANK]);
+static inline void lk_einsum_labels(const lk_einsum_term *term, uint32_t rank,
+                                    uint8_t labels[LK_MAX_RANK]) {
+  const uint32_t covered = rank - term->n, before = term->has_ellipsis ? term->before : term->n;
+  for (uint32_t i = 0; i < rank; i++) {
+    const bool is_covered = i >= before && i < before + covered;
+    labels[i] = is_covered   ? (uint8_t)(LK_EINSUM_LABELS - covered + (i - before))
+                : i < before ? term->letters[i]
+                             : term->letters[i - covered];
+  }
+}
 
 /* What `infer` finds out. */
 typedef struct lk_einsum_sizes {

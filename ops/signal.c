@@ -132,7 +132,7 @@ static lk_status infer_mel(lk_inference *self, lk_error *error) {
   int64_t *const whole[] = {&mel->bands, &mel->length, &mel->rate};
   double *const edges[] = {&mel->lower, &mel->upper};
   lk_tensor_desc *to = &self->outputs[0];
-  bool is_known[UPPER + 1];
+  bool is_known[UPPER + 1] = {false};
   to->dtype = params->dtype;
   lk_shape_open(to, 2);
   for (uint32_t i = BANDS; i <= RATE; i++) {

@@ -1,5 +1,5 @@
-/* Discrete Fourier transforms of any length along lines of a tensor, in f64: a Stockham transform of
- * the prime factors of the length, which needs no permutation. A factor r costs r operations for
+/* Discrete Fourier transforms of any length along lines of a tensor, in f64: a Stockham transform
+ * of the prime factors of the length, which needs no permutation. A factor r costs r operations for
  * each number.
  *
  * Bound: about 5 n log2 n operations for a line of small factors. */

@@ -6,10 +6,11 @@
 #include "ops/kernel/row_loops.h"
 
 typedef enum lk_pool_kind {
-  LK_POOL_MAX,               /* NaN is never the largest; minus infinity where there is no other */
-  LK_POOL_MEAN,              /* of the elements */
-  LK_POOL_MEAN_WITH_PADDING, /* of the elements and the declared padding, but of nothing beyond it */
-  LK_POOL_TOTAL              /* the sum */
+  LK_POOL_MAX,  /* NaN is never the largest; minus infinity where there is no other */
+  LK_POOL_MEAN, /* of the elements */
+  /* of the elements and the declared padding, but of nothing beyond it */
+  LK_POOL_MEAN_WITH_PADDING,
+  LK_POOL_TOTAL /* the sum */
 } lk_pool_kind;
 
 enum { LK_POOL_DIMS = 3 };

@@ -100,8 +100,8 @@ def lp_pool(rng):
     x = values(rng, dims, type_of(rng, "LpPool", opset))
 
     def right(inputs):
-        powers = numpy.pad(_power(inputs[0], p),
-                           [(0, 0), (0, 0)] + list(zip(pads[:spatial], pads[spatial:], strict=True)))
+        around = list(zip(pads[:spatial], pads[spatial:], strict=True))
+        powers = numpy.pad(_power(inputs[0], p), [(0, 0), (0, 0)] + around)
         extents = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
         windows = numpy.lib.stride_tricks.sliding_window_view(
             powers, extents, tuple(range(2, 2 + spatial)))

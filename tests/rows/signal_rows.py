@@ -96,7 +96,8 @@ def dft(rng):
     inverse, onesided = int(rng.integers(0, 2)), int(rng.integers(0, 2))
     dims = shape(rng, 1, 3, largest=4, empty=0)
     at = int(rng.integers(0, len(dims)))
-    dims[at] = int(rng.integers(2 if inverse and onesided else 1, 40 if rng.random() < 0.9 else 600))
+    least, most = 2 if inverse and onesided else 1, 40 if rng.random() < 0.9 else 600
+    dims[at] = int(rng.integers(least, most))
     x = values(rng, dims + [int(rng.integers(1, 3))], type_of(rng, "DFT", opset))
     given = int(rng.integers(1, 50)) if rng.random() < 0.5 else None
     length = given or (2 * (dims[at] - 1) if inverse and onesided else dims[at])
