@@ -198,6 +198,11 @@ lk_status lk_plan_pool(lk_planner *planner, lk_pool_kind kind, const lk_window_s
   }
 }
 
+lk_status lk_plan_pool_step(lk_planner *planner, lk_pool_kind kind, const lk_window_shape *shape,
+                            const lk_operand *from, const lk_operand *to, lk_error *error) {
+  return emit_pool(planner, kind, shape, from, to, NULL, error);
+}
+
 /* One window, which has all of `x`. */
 static lk_window_shape global_window(const lk_tensor_desc *x) {
   lk_window_shape shape = {.rank = x->rank - 2};

@@ -11,7 +11,11 @@
 lk_status lk_plan_pool(lk_planner *planner, lk_pool_kind kind, const lk_window_shape *shape,
                        bool column_major, lk_error *error);
 
-/* The same for the mean of each channel of input 0, over all spatial dimensions. */
+/* A step: `to` is `from` (f32, with elements) pooled, of the same layout. */
+lk_status lk_plan_pool_step(lk_planner *planner, lk_pool_kind kind, const lk_window_shape *shape,
+                            const lk_operand *from, const lk_operand *to, lk_error *error);
+
+/* The same as lk_plan_pool for the mean of each channel of input 0, over all spatial dimensions. */
 lk_status lk_plan_global_average(lk_planner *planner, lk_error *error);
 
 /* Such plans for other sizes, as lk_op_class.resize. */
