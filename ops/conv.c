@@ -250,7 +250,7 @@ static lk_status infer_bytes(lk_inference *self, lk_error *error) {
 static lk_status plan_conv_integer(lk_planner *planner, lk_error *error) {
   const lk_conv_shape conv = describe(planner->inputs, planner->node, planner->found);
   lk_integer_step step;
-  lk_integer_conv(&conv, &step);
+  lk_integer_conv(planner, &conv, 3, &step);
   LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_A, 0, error));
   LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_A_ZERO, 2, error));
   LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_B_ZERO, 3, error));
@@ -261,7 +261,7 @@ static lk_status plan_qlinear_conv(lk_planner *planner, lk_error *error) {
   const lk_conv_shape conv = describe(planner->inputs, planner->node, planner->found);
   lk_integer_step step;
   lk_operand x_scale;
-  lk_integer_conv(&conv, &step);
+  lk_integer_conv(planner, &conv, 5, &step);
   LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_A, 0, error));
   LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_A_ZERO, 2, error));
   LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_B_ZERO, 5, error));

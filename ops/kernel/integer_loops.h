@@ -21,12 +21,14 @@ enum {
 };
 
 /* A right operand, as bytes: element (k, n) lies k / inner * outer + k % inner * step + n * column
- * bytes behind `from`. */
+ * bytes behind `from`. Of several groups, it is 0 but where k % inner / group_k is n / group_columns,
+ * and k counts within the group. */
 typedef struct lk_integer_right {
   const uint8_t *from;
   bool is_signed;
   int64_t k, columns;
   int64_t inner, step, outer, column;
+  int64_t group_k, group_columns; /* 0: there is one group */
 } lk_integer_right;
 
 /* Some rows of the left operand, by some panels of the right one. Steps are in elements. */

@@ -45,7 +45,10 @@ int64_t lk_product_integer_scratch_size(const lk_product_integer *self) {
 }
 
 double lk_product_integer_operations(const lk_product_integer *self) {
-  return 2 * (double)self->batches * (double)self->rows * (double)self->columns * (double)self->k;
+  const double part =
+      self->b_group_k != 0 ? (double)self->b_group_k / (double)self->b_inner : 1; /* not 0 */
+  return 2 * part * (double)self->batches * (double)self->rows * (double)self->columns *
+         (double)self->k;
 }
 
 /* ---- the right operand ---- */
@@ -59,7 +62,9 @@ static void pack_panels(const void *arg, int64_t begin, int64_t end) {
                             .inner = self->b_inner,
                             .step = self->b_step,
                             .outer = self->b_outer,
-                            .column = self->b_column};
+                            .column = self->b_column,
+                            .group_k = self->b_group_k,
+                            .group_columns = self->b_group_columns};
   for (int64_t i = begin; i < end; i++) {
     const int64_t matrix = i / self->panels, first = i % self->panels * self->loops->panel;
     int32_t *packed = (int32_t *)loop->pointers[1] + matrix * self->b_size;

@@ -38,8 +38,9 @@ typedef struct lk_product_integer {
   uint8_t c_dtype;          /* LK_I32, LK_F32, LK_U8, LK_I8 */
   int64_t rows, columns, k; /* of each batch: of a convolution, its groups */
   int64_t a_row, a_k;       /* any steps; `batch` has A's in rows, and B's in matrices */
-  int64_t b_inner, b_step, b_outer, b_column; /* as lk_integer_right */
-  int64_t b_matrices, b_matrix;               /* how many, and any step between them */
+  /* as lk_integer_right */
+  int64_t b_inner, b_step, b_outer, b_column, b_group_k, b_group_columns;
+  int64_t b_matrices, b_matrix; /* how many, and any step between them */
   int64_t a_zero_step;
   int64_t b_zero_step, scale_step, bias_column;
   int64_t b_zero_matrix, scale_matrix, bias_matrix; /* any steps */

@@ -8,6 +8,9 @@
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/packing.h"
 
+/* Of groups that are computed as one. */
+enum { MERGED_COLUMNS = 32, MERGED_CHANNELS = 64 };
+
 /* ---- sizes ---- */
 
 void lk_integer_matmul(const lk_matmul *matmul, lk_integer_step *out_step) {
@@ -36,25 +39,58 @@ void lk_integer_matmul(const lk_matmul *matmul, lk_integer_step *out_step) {
   }
 }
 
-void lk_integer_conv(const lk_conv_shape *shape, lk_integer_step *out_step) {
-  const int64_t taps = lk_conv_positions(shape), k = taps * shape->in_channels;
+/* Input `index` is certain to be 0. */
+static bool is_zero(const lk_planner *planner, uint32_t index) {
+  if (!lk_op_has(planner->node, index)) return true;
+  const lk_tensor *tensor = &planner->node->constants[index].tensor;
+  if (planner->node->constants[index].content == NULL || tensor->data == NULL) return false;
+  const uint8_t *bytes = tensor->data;
+  for (int64_t i = 0; i < lk_elements(&tensor->desc); i++) {
+    if (bytes[i] != 0) return false;
+  }
+  return true;
+}
+
+/* How many groups are computed as one, whose weights are 0 outside them: small ones fill no vector.
+ * That takes weights whose zero point is 0. */
+static int64_t merged_groups(const lk_conv_shape *shape) {
+  int64_t most = 1;
+  for (int64_t n = 2; n <= shape->groups && n * shape->out_channels <= MERGED_COLUMNS &&
+                      n * shape->in_channels <= MERGED_CHANNELS;
+       n++) {
+    if (shape->groups % n == 0) most = n;
+  }
+  return most;
+}
+
+void lk_integer_conv(lk_planner *planner, const lk_conv_shape *shape, uint32_t w_zero,
+                     lk_integer_step *out_step) {
+  const int64_t merged = is_zero(planner, w_zero) ? merged_groups(shape) : 1;
+  const int64_t channels = shape->in_channels * merged, columns = shape->out_channels * merged;
+  const int64_t taps = lk_conv_positions(shape), of_column = taps * shape->in_channels;
   const int64_t pixels = shape->out[0] * shape->out[1] * shape->out[2];
+  lk_conv_shape conv = *shape;
+  conv.groups /= merged;
+  conv.in_channels = channels;
+  conv.out_channels = columns;
   *out_step = (lk_integer_step){.product = {.rows = shape->batch * pixels,
-                                            .columns = shape->out_channels,
-                                            .k = k,
-                                            .a_row = shape->in_channels,
-                                            .b_inner = shape->in_channels,
+                                            .columns = columns,
+                                            .k = taps * channels,
+                                            .a_row = channels,
+                                            .b_inner = channels,
                                             .b_step = taps,
                                             .b_outer = 1,
-                                            .b_column = k,
-                                            .b_matrices = shape->groups,
-                                            .b_matrix = shape->out_channels * k,
-                                            .c_row = shape->groups * shape->out_channels,
-                                            .c_batch = shape->out_channels,
+                                            .b_column = of_column,
+                                            .b_group_k = merged > 1 ? shape->in_channels : 0,
+                                            .b_group_columns = merged > 1 ? shape->out_channels : 0,
+                                            .b_matrices = conv.groups,
+                                            .b_matrix = columns * of_column,
+                                            .c_row = conv.groups * columns,
+                                            .c_batch = columns,
                                             .is_conv = true,
-                                            .conv = *shape,
+                                            .conv = conv,
                                             .batch_rank = 1,
-                                            .batch = {{.size = shape->groups, .a = 1, .b = 1}}}};
+                                            .batch = {{.size = conv.groups, .a = 1, .b = 1}}}};
 }
 
 /* ---- operands ---- */
@@ -131,10 +167,11 @@ static lk_status add_right(lk_planner *planner, lk_integer_step *self, uint32_t 
   lk_operand operands[2];
   if (planner->node->constants[index].content != NULL && product->k > 0) {
     const lk_integer_loops *loops = product->loops;
-    const lk_weights_layout layout = {{LK_PACKED_INTEGER, loops->group, loops->panel, loops->lanes,
-                                       product->b_is_signed, product->k, product->columns,
-                                       product->b_inner, product->b_step, product->b_outer,
-                                       product->b_column, product->b_matrices, product->b_matrix}};
+    const lk_weights_layout layout = {
+        {LK_PACKED_INTEGER, loops->group, loops->panel, loops->lanes, product->b_is_signed,
+         product->k, product->columns, product->b_inner, product->b_step, product->b_outer,
+         product->b_column, product->b_group_k, product->b_group_columns, product->b_matrices,
+         product->b_matrix}};
     const lk_packer packer = {pack, NULL, product, size};
     LK_RETURN_NOT_OK(lk_planner_packed(planner, index, &layout, (size_t)words * sizeof(int32_t),
                                        &packer, &operands[1], error));

@@ -19,8 +19,9 @@ typedef struct lk_integer_step {
 
 /* Plain matrices. */
 void lk_integer_matmul(const lk_matmul *matmul, lk_integer_step *out_step);
-/* Channels-last tensors. */
-void lk_integer_conv(const lk_conv_shape *shape, lk_integer_step *out_step);
+/* Channels-last tensors. `w_zero`: the input that is the zero point of the weights. */
+void lk_integer_conv(lk_planner *planner, const lk_conv_shape *shape, uint32_t w_zero,
+                     lk_integer_step *out_step);
 
 void lk_integer_give(lk_integer_step *self, lk_integer_role role, const lk_operand *operand);
 /* Input `index`, where it is there: A in the layout that it has to have, all others plain. */

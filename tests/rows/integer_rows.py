@@ -166,12 +166,21 @@ def dynamic_quantize_matmul(rng):
 # ---- convolutions ----
 
 
+def of_weights(rng, w, kind):
+    """A zero point: of the whole or of each channel, often 0."""
+    dims = pick(rng, [[], [w[0]]])
+    return numpy.zeros(dims, kind.lower()) if rng.random() < 0.5 else integers(rng, dims, kind)
+
+
 def convolution(rng):
     """X, W and attributes."""
     spatial = int(rng.integers(1, 4))
     groups = pick(rng, [1, 1, 2, 3])
     channels, outputs = (groups * int(rng.integers(1, 9)) for _ in range(2))
-    if rng.random() < 0.1:
+    if rng.random() < 0.2:  # depthwise, with a multiplier
+        groups = channels = int(rng.integers(2, 40))
+        outputs = groups * pick(rng, [1, 1, 2])
+    elif rng.random() < 0.1:
         outputs = groups * int(rng.integers(20, 80))
     x = [int(rng.integers(1, 3)), channels, *(int(rng.integers(4, 10)) for _ in range(spatial))]
     w = [outputs, channels // groups, *(int(rng.integers(1, 4)) for _ in range(spatial))]
@@ -211,7 +220,7 @@ def conv_integer(rng):
     if rng.random() < 0.8:
         inputs.append(integers(rng, [], kinds[0]))
         if rng.random() < 0.8:
-            inputs.append(integers(rng, pick(rng, [[], [w[0]]]), kinds[1]))
+            inputs.append(of_weights(rng, w, kinds[1]))
     return Case(inputs, attributes, constants=some_constants(rng, range(1, len(inputs))),
                 opset=int(rng.integers(10, 29)),
                 expected=lambda given: [sums_of(*(given + [None, None])[:4], attributes)])
@@ -231,9 +240,9 @@ def qlinear_conv_by_numpy(inputs, attributes):
 def qlinear_conv(rng):
     x, w, attributes = convolution(rng)
     kinds = [pick(rng, BYTES) for _ in range(3)]
-    channels = pick(rng, [[], [w[0]]])
+    w_zero = of_weights(rng, w, kinds[1])
     inputs = [integers(rng, x, kinds[0]), scale(rng, []), integers(rng, [], kinds[0]),
-              integers(rng, w, kinds[1]), scale(rng, channels), integers(rng, channels, kinds[1]),
+              integers(rng, w, kinds[1]), scale(rng, w_zero.shape), w_zero,
               scale(rng, [], 0.2, 4), integers(rng, [], kinds[2])]
     if rng.random() < 0.6:
         inputs.append(values(rng, [w[0]], "INT32", low=-9999, high=9999))
