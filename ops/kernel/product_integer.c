@@ -106,6 +106,8 @@ typedef struct taps {
 
 static taps taps_inside(const lk_conv_shape *conv, int64_t at) {
   const int64_t dilation = conv->dilation[2], size = conv->in[2];
+  const int64_t reach = (conv->kernel[2] - 1) * dilation;
+  if (at >= 0 && at + reach < size) return (taps){0, conv->kernel[2]}; /* without a division */
   const int64_t first = at < 0 ? lk_div_up(-at, dilation) : 0;
   const int64_t end = at < size ? (size - 1 - at) / dilation + 1 : 0;
   const int64_t last = lk_min(end, conv->kernel[2]);
@@ -139,16 +141,34 @@ static void take_line(const lk_product_integer *self, const uint8_t *line, int64
   }
 }
 
-/* The window of output `row` of all. `a`: of the group. */
-static void take_window(const lk_product_integer *self, const uint8_t *a, int64_t row,
+/* An output, and where its window begins. */
+typedef struct window {
+  int64_t image, out[LK_CONV_DIMS];
+} window;
+
+static window find_window(const lk_conv_shape *conv, int64_t row) {
+  window found;
+  for (int d = LK_CONV_DIMS; d-- > 0; row /= conv->out[d]) found.out[d] = row % conv->out[d];
+  found.image = row;
+  return found;
+}
+
+static void next_window(const lk_conv_shape *conv, window *at) {
+  for (int d = LK_CONV_DIMS; d-- > 0;) {
+    if (++at->out[d] < conv->out[d]) return;
+    at->out[d] = 0;
+  }
+  at->image++;
+}
+
+/* `a`: of the group. */
+static void take_window(const lk_product_integer *self, const uint8_t *a, const window *of,
                         const uint8_t *zero, uint8_t *to) {
   const lk_conv_shape *conv = &self->conv;
   const int64_t pixel = conv->in_channels * conv->groups;
   int64_t at[LK_CONV_DIMS];
-  for (int d = LK_CONV_DIMS; d-- > 0; row /= conv->out[d]) {
-    at[d] = row % conv->out[d] * conv->stride[d] - conv->pad[d];
-  }
-  const uint8_t *image = a + row * conv->in[0] * conv->in[1] * conv->in[2] * pixel;
+  for (int d = 0; d < LK_CONV_DIMS; d++) at[d] = of->out[d] * conv->stride[d] - conv->pad[d];
+  const uint8_t *image = a + of->image * conv->in[0] * conv->in[1] * conv->in[2] * pixel;
   for (int64_t i = 0; i < conv->kernel[0]; i++) {
     for (int64_t j = 0; j < conv->kernel[1]; j++) {
       const int64_t depth = at[0] + i * conv->dilation[0];
@@ -165,12 +185,15 @@ static void take_window(const lk_product_integer *self, const uint8_t *a, int64_
 
 static void take_rows(const lk_product_integer *self, const uint8_t *a, int64_t first,
                       int64_t count, const uint8_t *zero, int32_t *to) {
+  window at = {0};
+  if (self->is_conv) at = find_window(&self->conv, first);
   for (int64_t i = 0; i < count; i++, to += self->a_step) {
     memset(to + lk_max(0, self->groups - 1), 0,
            (size_t)(self->a_step - lk_max(0, self->groups - 1)) * sizeof *to);
     const uint8_t *row = a + (first + i) * self->a_row;
     if (self->is_conv) {
-      take_window(self, a, first + i, zero, (uint8_t *)to);
+      take_window(self, a, &at, zero, (uint8_t *)to);
+      next_window(&self->conv, &at);
     } else if (self->a_k == 1) {
       self->loops->widen(to, row, self->k, self->a_is_signed);
     } else {
