@@ -1,5 +1,6 @@
-/* Concat, and QLinearConcat of com.microsoft: inputs behind each other along an axis, in one step. Inputs in another layout than the
- * output's, and very many, take a strided copy each. Inputs without elements are left out. */
+/* Concat, and QLinearConcat of com.microsoft: inputs behind each other along an axis, in one step.
+ * Inputs in another layout than the output's, and very many, take a strided copy each. Inputs
+ * without elements are left out. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Conv, ConvTranspose, ConvInteger, QLinearConv (ONNX operators of these names): channels-last, on tiles that serve every
- * size. */
+/* Conv, ConvTranspose, ConvInteger, QLinearConv (ONNX operators of these names): channels-last, on
+ * tiles that serve every size. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -84,15 +84,15 @@ static lk_status take(lk_planner *planner, lk_integer_step *step, lk_integer_rol
   return index < 0 ? LK_OK : lk_integer_take(planner, step, role, (uint32_t)index, error);
 }
 
-/* Output 0 += bias, of f32. */
-static lk_status add_bias(lk_planner *planner, int32_t index, lk_error *error) {
+/* The output += bias, of f32. */
+static lk_status add_bias(lk_planner *planner, int32_t index, const lk_operand *to,
+                          lk_error *error) {
   lk_chain chain;
-  lk_operand to, bias;
+  lk_operand bias;
   if (index < 0 || !lk_op_has(planner->node, (uint32_t)index)) return LK_OK;
   LK_RETURN_NOT_OK(lk_planner_input(planner, (uint32_t)index, LK_LAYOUT_PLAIN, &bias, error));
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &to, error));
-  lk_chain_begin_at(planner, &to, &chain);
-  const lk_element_value product = lk_chain_operand(&chain, &to);
+  lk_chain_begin_at(planner, to, &chain);
+  const lk_element_value product = lk_chain_operand(&chain, to);
   const lk_element_value added = lk_chain_operand(&chain, &bias);
   chain.value = lk_element_binary(&chain.program, LK_ELEMENT_ADD, product, added);
   return lk_chain_step(&chain, error);
@@ -110,7 +110,7 @@ static lk_status plan_step(lk_planner *planner, lk_integer_step *step, const lk_
         lk_integer_scale(planner, step, 1, a_scale, (uint32_t)of->b_scale, of->c_scale, error));
   }
   LK_RETURN_NOT_OK(lk_integer_emit(planner, step, (uint32_t)of->b, error));
-  return add_bias(planner, of->bias, error);
+  return add_bias(planner, of->bias, &step->operands[LK_INTEGER_C], error);
 }
 
 static void begin(lk_planner *planner, lk_integer_step *step) {

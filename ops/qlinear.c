@@ -13,8 +13,8 @@
 #include "ops/plan/quantized_steps.h"
 #include "ops/plan/reduction.h"
 
-/* Scales and zero points: of one value each. Zero points may be absent, which a row cannot say of an
- * input with others behind it. */
+/* Scales and zero points: of one value each. Zero points may be absent, which a row cannot say of
+ * an input with others behind it. */
 static lk_status check(const lk_inference *self, lk_error *error) {
   const bool is_binary = self->node->class_->row.max_inputs == 8;
   const uint32_t least = is_binary ? 7 : 4;

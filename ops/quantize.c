@@ -1,6 +1,6 @@
-/* QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear (ONNX operators of these names): whole numbers for real ones,
- * by a scale and a zero point, of the whole tensor, along an axis, or for blocks of it. As element
- * programs: one pass over memory. */
+/* QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear (ONNX operators of these names): whole
+ * numbers for real ones, by a scale and a zero point, of the whole tensor, along an axis, or for
+ * blocks of it. As element programs: one pass over memory. */
 #include <inttypes.h>
 
 #include "base/status.h"

@@ -21,8 +21,8 @@ enum {
 };
 
 /* A right operand, as bytes: element (k, n) lies k / inner * outer + k % inner * step + n * column
- * bytes behind `from`. Of several groups, it is 0 but where k % inner / group_k is n / group_columns,
- * and k counts within the group. */
+ * bytes behind `from`. Of several groups, it is the byte 0 but where k % inner / group_k is
+ * n / group_columns, and k counts within the group. */
 typedef struct lk_integer_right {
   const uint8_t *from;
   bool is_signed;
