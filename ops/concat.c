@@ -1,5 +1,6 @@
-/* Concat: inputs behind each other along an axis, in one step. Inputs in another layout than the
- * output's, and very many, take a strided copy each. Inputs without elements are left out. */
+/* Concat, and QLinearConcat of com.microsoft: inputs behind each other along an axis, in one step.
+ * Inputs in another layout than the output's, and very many, take a strided copy each. Inputs
+ * without elements are left out. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "ops/kernel/concat.h"
 #include "ops/kernel/strides.h"
 #include "ops/plan/moves.h"
+#include "ops/plan/quantized_steps.h"
 
 enum { MAX_INPUTS = 4096 };
 
@@ -20,9 +22,16 @@ static void parse(lk_attrs *attrs, void *params) {
   *(int64_t *)params = lk_attrs_int(attrs, "axis", 0);
 }
 
+/* Of the class's variant: every third input of QLinearConcat is a tensor, behind the output's scale
+ * and zero point; its own follow. */
+enum { PLAIN, QLINEAR };
+static const struct { uint32_t first, step; } tensors_of[] = {[PLAIN] = {0, 1}, [QLINEAR] = {2, 3}};
+
 /* The first input of known rank; NULL: none. */
 static const lk_tensor_desc *first_known(const lk_inference *self) {
-  for (uint32_t i = 0; i < self->node->n_operands; i++) {
+  const int32_t variant = self->node->class_->variant;
+  for (uint32_t i = tensors_of[variant].first; i < self->node->n_operands;
+       i += tensors_of[variant].step) {
     if (lk_rank_is_known(&self->inputs[i].desc)) return &self->inputs[i].desc;
   }
   return NULL;
@@ -53,7 +62,9 @@ static lk_status infer(lk_inference *self, lk_error *error) {
   lk_tensor_desc to = {.dtype = self->outputs[0].dtype, .rank = first->rank};
   memcpy(to.dims, first->dims, sizeof to.dims);
   to.dims[axis] = 0;
-  for (uint32_t i = 0; i < self->node->n_operands; i++) {
+  const int32_t variant = self->node->class_->variant;
+  for (uint32_t i = tensors_of[variant].first; i < self->node->n_operands;
+       i += tensors_of[variant].step) {
     const lk_tensor_desc *next = &self->inputs[i].desc;
     bool overflows = false;
     if (!append(self->dims, &to, next, axis, &overflows)) {
@@ -170,4 +181,73 @@ const lk_op_class lk_op_concat = {
     .parse = parse,
     .infer = infer,
     .plan = plan,
+};
+
+/* ---- QLinearConcat ---- */
+
+static lk_status check_type(const lk_inference *self, uint32_t index, uint32_t dtype,
+                            lk_error *error) {
+  const uint32_t found = self->inputs[index].desc.dtype;
+  if (!lk_op_has(self->node, index)) {
+    return lk_fail(error, LK_INVALID_ARGUMENT, "input %" PRIu32 " is absent, it is required",
+                   index);
+  }
+  if (found == LK_DTYPE_NONE || dtype == LK_DTYPE_NONE || found == dtype) return LK_OK;
+  return lk_fail(error, LK_UNSUPPORTED, "input %" PRIu32 " has type %s, %s is supported", index,
+                 lk_dtype_name(found), lk_dtype_name(dtype));
+}
+
+static lk_status infer_qlinear(lk_inference *self, lk_error *error) {
+  const uint32_t n = self->node->n_operands, dtype = self->outputs[0].dtype;
+  if (n % 3 != 2) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "%" PRIu32 " inputs, two and three for each tensor are needed", n);
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    const bool is_tensor = i % 3 == 2, is_scale = i % 3 == 0;
+    LK_RETURN_NOT_OK(check_type(self, i, is_scale ? LK_F32 : dtype, error));
+    if (is_tensor) continue;
+    LK_RETURN_NOT_OK(lk_infer_quantizer(self, i, is_scale ? "scale" : "zero point", 1, error));
+  }
+  return infer(self, error);
+}
+
+/* Each tensor is quantized as the output is, and copied to its place. */
+static lk_status plan_qlinear(lk_planner *planner, lk_error *error) {
+  const lk_op_node *node = planner->node;
+  lk_operand to, from, temp;
+  int64_t strides[LK_MAX_RANK], offset = 0;
+  const lk_layout layout = lk_fixed_input_layout(planner, 2);
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to, error));
+  const uint32_t axis = (uint32_t)lk_axis(*(const int64_t *)node->params, to.desc.rank);
+  lk_strides(&to.desc, (int64_t)lk_dtype_size(to.desc.dtype), strides);
+  for (uint32_t i = 2; i < node->n_operands; i += 3) {
+    lk_chain chain;
+    if (lk_elements(&planner->inputs[i].desc) == 0) continue;
+    LK_RETURN_NOT_OK(lk_planner_input(planner, i, layout, &from, error));
+    LK_RETURN_NOT_OK(lk_planner_temp(planner, &from.desc, &temp, error));
+    lk_chain_begin_at(planner, &temp, &chain);
+    chain.value = lk_chain_operand(&chain, &from);
+    LK_RETURN_NOT_OK(lk_chain_dequantize(&chain, i + 1, i + 2, &chain.value, error));
+    LK_RETURN_NOT_OK(lk_chain_quantize(&chain, 0, 1, &chain.value, error));
+    LK_RETURN_NOT_OK(lk_chain_step(&chain, error));
+    lk_copy copy = lk_copy_between(&from.desc, &from.desc);
+    copy.to_offset = offset;
+    memcpy(copy.to, strides, sizeof copy.to);
+    LK_RETURN_NOT_OK(lk_planner_copy(planner, &copy, &temp, &to, error));
+    offset += strides[axis] * from.desc.dims[axis];
+  }
+  return LK_OK;
+}
+
+const lk_op_class lk_op_qlinear_concat = {
+    LK_OP_ROW("QLinearConcat", "com.microsoft", 1, "Concat of quantized tensors",
+              .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 5, .max_inputs = 3 * MAX_INPUTS,
+              .max_outputs = 1, .input_types = "UT?", .output_types = "T",
+              .types = {LK_TYPE(LK_U8) | LK_TYPE(LK_I8), LK_TYPES_F32}),
+    .params_size = sizeof(int64_t),
+    .variant = QLINEAR,
+    .parse = parse,
+    .infer = infer_qlinear,
+    .plan = plan_qlinear,
 };

@@ -1,5 +1,5 @@
-/* Conv and ConvTranspose (ONNX "Conv", "ConvTranspose"): channels-last, on tiles that serve every
- * size. */
+/* Conv, ConvTranspose, ConvInteger, QLinearConv (ONNX operators of these names): channels-last, on
+ * tiles that serve every size. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,9 +7,17 @@
 #include "base/tensor.h"
 #include "ops/kernel/depthwise.h"
 #include "ops/plan/eltwise_steps.h"
+#include "ops/plan/integer_steps.h"
 #include "ops/plan/pattern.h"
 #include "ops/plan/product_steps.h"
+#include "ops/plan/quantized_steps.h"
 #include "ops/plan/window.h"
+
+/* Of the class's variants: which inputs are weights and bias; -1: none. */
+enum { REAL = 0, INTEGER = 1, QLINEAR = 2 };
+static const struct {
+  int32_t w, bias;
+} inputs_of[] = {[REAL] = {1, 2}, [INTEGER] = {1, -1}, [QLINEAR] = {3, 8}};
 
 typedef struct conv_params {
   lk_window window;
@@ -113,13 +121,16 @@ static const lk_tensor_desc *with_rank(const lk_tensor_desc *desc, uint32_t rank
 /* X and W tell each other's rank. `found` is the lk_window_shape. */
 static lk_status infer(lk_inference *self, lk_error *error) {
   const conv_params *params = self->node->params;
-  const lk_tensor_desc *x = &self->inputs[0].desc, *w = &self->inputs[1].desc;
+  const int32_t variant = self->node->class_->variant, bias = inputs_of[variant].bias;
+  const lk_tensor_desc *x = &self->inputs[0].desc;
+  const lk_tensor_desc *w = &self->inputs[inputs_of[variant].w].desc;
+  const bool has_bias = bias >= 0 && lk_op_has(self->node, (uint32_t)bias);
   lk_tensor_desc x_room, w_room, *to = &self->outputs[0];
   lk_window_shape room, *shape = self->found != NULL ? self->found : &room;
   if (!lk_rank_is_known(x) && !lk_rank_is_known(w)) return LK_OK;
   const conv_operands of = {.x = with_rank(x, w->rank, &x_room),
                             .w = with_rank(w, x->rank, &w_room),
-                            .bias = lk_op_has(self->node, 2) ? &self->inputs[2].desc : NULL};
+                            .bias = has_bias ? &self->inputs[bias].desc : NULL};
   LK_RETURN_NOT_OK((params->is_transposed ? conv_transpose_shape : conv_shape)(
       params, &of, self->dims, shape, &to->dims[1], error));
   to->rank = of.x->rank;
@@ -144,9 +155,11 @@ static double conv_transpose_flops(const lk_tensor *inputs, const lk_tensor_desc
 }
 
 /* Dimensions that are not there come first, as memory has them. */
-static lk_conv_shape describe(const lk_tensor *inputs, const conv_params *params,
+static lk_conv_shape describe(const lk_tensor *inputs, const lk_op_node *node,
                               const lk_window_shape *shape) {
-  const lk_tensor_desc *x = &inputs[0].desc, *w = &inputs[1].desc;
+  const conv_params *params = node->params;
+  const lk_tensor_desc *x = &inputs[0].desc;
+  const lk_tensor_desc *w = &inputs[inputs_of[node->class_->variant].w].desc;
   const int64_t groups = params->groups;
   lk_conv_shape conv = {.batch = x->dims[0],
                         .groups = groups,
@@ -171,7 +184,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   if (lk_elements(&planner->inputs[0].desc) == 0) { /* no channels, or nothing but padding */
     return lk_plan_sum_of_nothing(planner, lk_op_has(planner->node, 2) ? 2 : -1, error);
   }
-  const lk_conv_shape conv = describe(planner->inputs, params, planner->found);
+  const lk_conv_shape conv = describe(planner->inputs, planner->node, planner->found);
   if (lk_depthwise_takes(&conv, lk_isa_get())) {
     return lk_plan_depthwise(planner, &conv, params->is_transposed, error);
   }
@@ -179,7 +192,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 static bool resize(const lk_resizing *self) {
-  const lk_conv_shape conv = describe(self->inputs, self->node->params, self->found);
+  const lk_conv_shape conv = describe(self->inputs, self->node, self->found);
   return lk_resize_conv(self, &conv);
 }
 
@@ -201,4 +214,83 @@ const lk_op_class lk_op_conv_transpose = {
     CONV_ROW("ConvTranspose", "Transposed convolution, with output_padding and output_shape"),
     .parse = parse_conv_transpose,
     .flops = conv_transpose_flops,
+};
+
+/* ---- of bytes ---- */
+
+static double qlinear_flops(const lk_tensor *inputs, const lk_tensor_desc *outputs) {
+  return 2 * (double)lk_elements(&outputs[0]) * kernel_elements(&inputs[3].desc);
+}
+
+/* Scales and zero points: of one value, or those of the weights of one for each channel. */
+static lk_status check_quantizers(const lk_inference *self, lk_error *error) {
+  static const char *const names[] = {"x",       "x_scale",      "x_zero_point", "w",
+                                      "w_scale", "w_zero_point", "y_scale",      "y_zero_point"};
+  const bool is_qlinear = self->node->class_->variant == QLINEAR;
+  const uint32_t first = is_qlinear ? 1 : 2, end = is_qlinear ? 8 : 4, w = is_qlinear ? 3 : 1;
+  const lk_tensor_desc *of_w = &self->inputs[w].desc;
+  const int64_t channels = lk_rank_is_known(of_w) && of_w->rank > 0 ? of_w->dims[0] : -1;
+  for (uint32_t i = first; i < end; i++) {
+    const uint32_t name = is_qlinear ? i : i == 2 ? 2 : 5;
+    const bool of_channels = name == 4 || name == 5;
+    if (i == w) continue;
+    LK_RETURN_NOT_OK(lk_infer_quantizer(self, i, names[name], of_channels ? channels : 1, error));
+  }
+  const uint32_t bias = is_qlinear && lk_op_has(self->node, 8) ? self->inputs[8].desc.dtype : 0;
+  if (bias == LK_DTYPE_NONE || bias == LK_I32) return LK_OK;
+  return lk_fail(error, LK_UNSUPPORTED, "the bias has type %s, i32 is supported",
+                 lk_dtype_name(bias));
+}
+
+static lk_status infer_bytes(lk_inference *self, lk_error *error) {
+  LK_RETURN_NOT_OK(check_quantizers(self, error));
+  return infer(self, error);
+}
+
+static lk_status plan_conv_integer(lk_planner *planner, lk_error *error) {
+  const lk_conv_shape conv = describe(planner->inputs, planner->node, planner->found);
+  lk_integer_step step;
+  lk_integer_conv(planner, &conv, 3, &step);
+  LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_A, 0, error));
+  LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_A_ZERO, 2, error));
+  LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_B_ZERO, 3, error));
+  return lk_integer_emit(planner, &step, 1, error);
+}
+
+static lk_status plan_qlinear_conv(lk_planner *planner, lk_error *error) {
+  const lk_conv_shape conv = describe(planner->inputs, planner->node, planner->found);
+  lk_integer_step step;
+  lk_operand x_scale;
+  lk_integer_conv(planner, &conv, 5, &step);
+  LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_A, 0, error));
+  LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_A_ZERO, 2, error));
+  LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_B_ZERO, 5, error));
+  LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_C_ZERO, 7, error));
+  LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_BIAS, 8, error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 1, LK_LAYOUT_PLAIN, &x_scale, error));
+  LK_RETURN_NOT_OK(lk_integer_scale(planner, &step, 1, &x_scale, 4, 6, error));
+  return lk_integer_emit(planner, &step, 3, error);
+}
+
+#define BYTES (LK_TYPE(LK_U8) | LK_TYPE(LK_I8))
+#define BYTES_ROW(name, summary_text, least, most, ...)                                            \
+  LK_OP_ROW(name, "", 10, summary_text, .flags = LK_OP_WORTH_CLAIMING, .min_inputs = least,        \
+            .max_inputs = most, .max_outputs = 1, __VA_ARGS__),                                    \
+      .params_size = sizeof(conv_params), .found_size = sizeof(lk_window_shape),                   \
+      .parse = parse_conv, .infer = infer_bytes
+
+const lk_op_class lk_op_conv_integer = {
+    BYTES_ROW("ConvInteger", "Convolution of bytes less zero points, exact sums of i32", 2, 4,
+              .input_types = "TUTU", .output_types = "V", .types = {BYTES, BYTES, LK_TYPE(LK_I32)}),
+    .variant = INTEGER,
+    .flops = conv_flops,
+    .plan = plan_conv_integer,
+};
+const lk_op_class lk_op_qlinear_conv = {
+    BYTES_ROW("QLinearConv", "Convolution of quantized tensors, quantized", 8, 9,
+              .input_types = "TWTUWUWV?", .output_types = "V",
+              .types = {BYTES, BYTES, BYTES, LK_TYPES_F32}),
+    .variant = QLINEAR,
+    .flops = qlinear_flops,
+    .plan = plan_qlinear_conv,
 };

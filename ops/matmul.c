@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/plan/eltwise_steps.h"
+#include "ops/plan/matmul_shape.h"
 #include "ops/plan/product_steps.h"
 
 static lk_status fail_shapes(const lk_tensor *inputs, lk_error *error) {
@@ -12,74 +13,16 @@ static lk_status fail_shapes(const lk_tensor *inputs, lk_error *error) {
                  lk_tensor_text(&inputs[0].desc, a), lk_tensor_text(&inputs[1].desc, b));
 }
 
-/* Ranks of 1 become a row or a column (numpy.matmul's rule). */
-static lk_tensor_desc as_matrix(const lk_tensor_desc *desc, bool row) {
-  if (desc->rank != 1) return *desc;
-  const int64_t dims[] = {row ? 1 : desc->dims[0], row ? desc->dims[0] : 1};
-  return lk_tensor_desc_make(desc->dtype, 2, dims);
-}
-
 static lk_status infer_matmul(lk_inference *self, lk_error *error) {
-  const lk_tensor *inputs = self->inputs;
-  lk_tensor_desc *to = &self->outputs[0];
-  if (!lk_rank_is_known(&inputs[0].desc) || !lk_rank_is_known(&inputs[1].desc)) return LK_OK;
-  if (inputs[0].desc.rank < 1 || inputs[1].desc.rank < 1) return fail_shapes(inputs, error);
-  const lk_tensor_desc a = as_matrix(&inputs[0].desc, true);
-  const lk_tensor_desc b = as_matrix(&inputs[1].desc, false);
-  lk_tensor_desc a_batch = a, b_batch = b;
-  a_batch.rank -= 2;
-  b_batch.rank -= 2;
-  if (lk_dims_differ(a.dims[a.rank - 1], b.dims[b.rank - 2]) ||
-      lk_broadcast_dims(self->dims, &a_batch, &b_batch, to, NULL) != LK_OK) {
-    return fail_shapes(inputs, error);
-  }
-  if (inputs[0].desc.rank > 1) to->dims[to->rank++] = a.dims[a.rank - 2];
-  if (inputs[1].desc.rank > 1) to->dims[to->rank++] = b.dims[b.rank - 1];
-  return LK_OK;
+  return lk_infer_matmul(self, 0, 1, error);
 }
 
-/* ---- MatMul: [batch..., m, k] by [batch..., k, n]; without batch in B, all rows of A are those of
- * one matrix ---- */
-
-/* The stride of batch dimension `index` of the output in an operand's matrices, which lie behind
- * each other in memory. */
-static int64_t batch_stride(const lk_tensor_desc *matrices, uint32_t batch_rank, uint32_t index) {
-  const uint32_t behind = batch_rank - 1 - index; /* batch dimensions of the output */
-  if (behind + 2 >= matrices->rank || matrices->dims[matrices->rank - 3 - behind] == 1) return 0;
-  int64_t stride = 1;
-  for (uint32_t i = matrices->rank - 2 - behind; i < matrices->rank; i++) {
-    stride *= matrices->dims[i];
-  }
-  return stride;
-}
-
+/* Without batch in B, all rows of A are those of one matrix. */
 static lk_status plan_matmul(lk_planner *planner, lk_error *error) {
-  const lk_tensor_desc *to = &planner->outputs[0];
-  const uint32_t a_rank = planner->inputs[0].desc.rank, b_rank = planner->inputs[1].desc.rank;
-  const lk_tensor_desc a = as_matrix(&planner->inputs[0].desc, true);
-  const lk_tensor_desc b = as_matrix(&planner->inputs[1].desc, false);
-  if (lk_elements(&a) == 0) return lk_plan_sum_of_nothing(planner, -1, error);
-  lk_matmul matmul = {.rows = a.dims[a.rank - 2],
-                      .columns = b.dims[b.rank - 1],
-                      .k = a.dims[a.rank - 1],
-                      .a_row = a.dims[a.rank - 1],
-                      .a_k = 1,
-                      .b_k = b.dims[b.rank - 1],
-                      .b_column = 1,
-                      .c_row = b.dims[b.rank - 1]};
-  if (b.rank == 2) {
-    matmul.rows = lk_elements(&a) / matmul.k;
-  } else {
-    int64_t c = matmul.rows * matmul.columns;
-    matmul.batch_rank = to->rank - (a_rank > 1) - (b_rank > 1);
-    for (uint32_t i = matmul.batch_rank; i-- > 0; c *= to->dims[i]) {
-      matmul.batch[i] = (lk_matmul_batch){.size = to->dims[i],
-                                          .a = batch_stride(&a, matmul.batch_rank, i),
-                                          .b = batch_stride(&b, matmul.batch_rank, i),
-                                          .c = c};
-    }
-  }
-  return lk_plan_matmul(planner, &matmul, b_rank > 1, error);
+  const lk_tensor_desc *a = &planner->inputs[0].desc, *b = &planner->inputs[1].desc;
+  if (lk_elements(a) == 0) return lk_plan_sum_of_nothing(planner, -1, error);
+  lk_matmul matmul = lk_matmul_of(a, b, &planner->outputs[0]);
+  return lk_plan_matmul(planner, &matmul, b->rank > 1, error);
 }
 
 /* ---- Gemm: alpha A' B' + beta C ---- */

@@ -1,11 +1,11 @@
-/* QuantizeLinear and DequantizeLinear (ONNX operators of these names): whole numbers for real ones,
- * by a scale and a zero point, of the whole tensor, along an axis, or for blocks of it. As element
- * programs: one pass over memory. */
+/* QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear (ONNX operators of these names): whole
+ * numbers for real ones, by a scale and a zero point, of the whole tensor, along an axis, or for
+ * blocks of it. As element programs: one pass over memory. */
 #include <inttypes.h>
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/plan/eltwise_steps.h"
+#include "ops/plan/quantized_steps.h"
 
 enum { X = 0, SCALE = 1, ZERO = 2 };
 
@@ -172,14 +172,6 @@ static lk_status begin(lk_planner *planner, lk_chain *chain, lk_element_value *o
   return LK_OK;
 }
 
-/* The least and largest number of a type. */
-static void range_of(uint32_t dtype, float *out_least, float *out_largest) {
-  const bool is_signed = dtype == LK_I8 || dtype == LK_I16;
-  const float range = lk_dtype_size(dtype) == 1 ? 256 : 65536;
-  *out_least = is_signed ? -range / 2 : 0;
-  *out_largest = *out_least + range - 1;
-}
-
 /* saturate(round(x / scale) + zero point), ties to even. */
 static lk_status plan_quantize(lk_planner *planner, lk_error *error) {
   lk_chain chain;
@@ -195,7 +187,7 @@ static lk_status plan_quantize(lk_planner *planner, lk_error *error) {
     LK_RETURN_NOT_OK(take(&chain, ZERO, &zero, error));
     y = lk_element_binary(program, LK_ELEMENT_ADD, y, lk_element_cast(program, zero, LK_F32));
   }
-  range_of(chain.to.desc.dtype, &least, &largest);
+  lk_quantized_range(chain.to.desc.dtype, &least, &largest);
   y = lk_element_unary(program, LK_ELEMENT_CLIP, y, least, largest);
   chain.value = lk_element_cast(program, y, chain.to.desc.dtype);
   return lk_chain_end(&chain, error);
@@ -235,4 +227,32 @@ const lk_op_class lk_op_dequantize_linear = {
                  REAL),
     .infer = infer_dequantize,
     .plan = plan_dequantize,
+};
+
+/* ---- DynamicQuantizeLinear ---- */
+
+static lk_status infer_dynamic(lk_inference *self, lk_error *error) {
+  for (uint32_t i = 1; i < self->node->n_outputs; i++) self->outputs[i].rank = 0;
+  return lk_infer_same(self, error);
+}
+
+static lk_status plan_dynamic(lk_planner *planner, lk_error *error) {
+  lk_operand operands[4]; /* X, Y, scale, zero point */
+  LK_RETURN_NOT_OK(lk_planner_plain(planner, 1, operands, error));
+  for (uint32_t i = 1; i < 3; i++) {
+    const lk_tensor_desc desc = lk_tensor_desc_make(i == 1 ? LK_F32 : LK_U8, 0, NULL);
+    LK_RETURN_NOT_OK(i < planner->node->n_outputs
+                         ? lk_planner_output(planner, i, LK_LAYOUT_PLAIN, &operands[1 + i], error)
+                         : lk_planner_temp(planner, &desc, &operands[1 + i], error));
+  }
+  return lk_plan_dynamic_quantize(planner, &operands[0], &operands[1], &operands[2], &operands[3],
+                                  error);
+}
+
+const lk_op_class lk_op_dynamic_quantize_linear = {
+    LK_OP_ROW("DynamicQuantizeLinear", "", 11, "x as u8, by the scale and zero point that fit it",
+              .min_inputs = 1, .max_inputs = 1, .max_outputs = 3, .input_types = "T",
+              .output_types = "UTU", .types = {LK_TYPES_F32, LK_TYPE(LK_U8)}),
+    .infer = infer_dynamic,
+    .plan = plan_dynamic,
 };

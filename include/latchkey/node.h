@@ -139,8 +139,8 @@ typedef struct lk_op_row {
   uint32_t min_inputs, max_inputs, max_outputs; /* inputs without those of post-ops */
   /* Types, as ONNX has them: a letter for each input, and the last one for those behind it. Inputs
    * with one letter have one type, of types[0] for T, types[1] for U, types[2] for V, types[3] for
-   * W (0: any). Outputs too, but for '?': attributes decide; a letter that no input has is the one
-   * type of its set. */
+   * W (0: any). Outputs too; a letter that no input has is the one type of its set. '?': the
+   * operator has a rule of its own, as where attributes decide. */
   const char *input_types, *output_types;
   uint32_t types[LK_MAX_TYPE_GROUPS]; /* LK_TYPE bits */
   uint32_t reserved;

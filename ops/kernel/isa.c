@@ -38,6 +38,11 @@ bool lk_isa_has_bf16(void) {
   return __builtin_cpu_supports("avx512bf16") != 0;
 }
 
+bool lk_isa_has_vnni(void) {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx512vnni") != 0;
+}
+
 lk_isa lk_isa_get(void) {
   /* One more than the answer; 0: nobody asked yet. The variable is read once: kernels of one plan
    * must not part. */

@@ -17,6 +17,8 @@ lk_isa lk_isa_get(void);
 
 /* Whether the processor converts f32 to bf16 itself; what comes out does not depend on it. */
 bool lk_isa_has_bf16(void);
+/* Whether it has VNNI beside AVX-512: products of bytes, added four at a time. */
+bool lk_isa_has_vnni(void);
 
 const char *lk_isa_name(lk_isa isa); /* "sse2", "avx2", "avx512" */
 /* False: there is no such name. Upper case is as good as lower. */

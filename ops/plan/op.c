@@ -144,9 +144,9 @@ static uint32_t group_of(char letter) {
 
 static lk_status add_type(const lk_op_row *row, row_types *types, uint32_t index, uint32_t group,
                           uint32_t dtype, lk_error *error) {
+  if (dtype == LK_DTYPE_NONE || group >= LK_MAX_TYPE_GROUPS) return LK_OK; /* '?' */
   const uint32_t set = row->types[group];
   uint32_t *bound = &types->dtypes[group];
-  if (dtype == LK_DTYPE_NONE) return LK_OK;
   if (set != LK_TYPES_ANY && (dtype >= 32 || (set >> dtype & 1) == 0)) {
     char text[128];
     types_text(set, text, sizeof text);

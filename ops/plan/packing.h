@@ -10,7 +10,8 @@ typedef enum lk_packed_kind {
   LK_PACKED_CONV_TRANSPOSED,
   LK_PACKED_DEPTHWISE,
   LK_PACKED_MATMUL,
-  LK_PACKED_RECURRENT
+  LK_PACKED_RECURRENT,
+  LK_PACKED_INTEGER
 } lk_packed_kind;
 
 /* The copy of `content` in the layout of `to`; its plain bytes lie in that of `from`. Dimensions

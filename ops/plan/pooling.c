@@ -198,6 +198,11 @@ lk_status lk_plan_pool(lk_planner *planner, lk_pool_kind kind, const lk_window_s
   }
 }
 
+lk_status lk_plan_pool_step(lk_planner *planner, lk_pool_kind kind, const lk_window_shape *shape,
+                            const lk_operand *from, const lk_operand *to, lk_error *error) {
+  return emit_pool(planner, kind, shape, from, to, NULL, error);
+}
+
 /* One window, which has all of `x`. */
 static lk_window_shape global_window(const lk_tensor_desc *x) {
   lk_window_shape shape = {.rank = x->rank - 2};
@@ -216,18 +221,6 @@ lk_status lk_plan_global_average(lk_planner *planner, lk_error *error) {
 lk_status lk_plan_global_max(lk_planner *planner, lk_error *error) {
   const lk_window_shape shape = global_window(&planner->inputs[0].desc);
   return lk_plan_pool(planner, LK_POOL_MAX, &shape, false, error);
-}
-
-lk_status lk_plan_pool_step(lk_planner *planner, lk_pool_kind kind, const lk_window_shape *shape,
-                            const lk_operand *from, const lk_operand *to, lk_error *error) {
-  lk_pool pool = {.geometry = geometry_of(shape, &from->desc),
-                  .kind = kind,
-                  .dtype = (uint8_t)from->desc.dtype};
-  lk_pool_plan(&pool, lk_isa_get());
-  LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_pool_kernel, "pool", &pool, sizeof pool,
-                                     (lk_operand[]){*from, *to}, 2, error));
-  lk_planner_flops(planner, pool_flops(shape, &to->desc));
-  return LK_OK;
 }
 
 /* ---- other sizes ---- */

@@ -1,0 +1,72 @@
+/* Loops of products of bytes (product_integer.h): tiles in registers, and what becomes of them. One
+ * source, integer_loops.inc, compiled for each instruction set.
+ *
+ * Operands come as groups of k, a lane of 32 bits each (vec_dot.h), in the form that the products
+ * want: 2 elements of int16_t, or with VNNI 4 bytes, unsigned on the left and signed on the right.
+ * To get there, bytes of the other sign are moved by 128, and so are their zero points: the
+ * difference of both, which is all that matters, stays. Zero points are subtracted in the end:
+ *
+ *   sum of (a - p) (b - q) = sum of a b - q (sum of a - k p) - p sum of b
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ops/kernel/isa.h"
+
+enum {
+  LK_INTEGER_PANEL = 64, /* the most columns of a tile */
+  LK_INTEGER_ROWS = 48   /* the most of a block, whole tiles */
+};
+
+/* A right operand, as bytes: element (k, n) lies k / inner * outer + k % inner * step + n * column
+ * bytes behind `from`. Of several groups, it is the byte 0 but where k % inner / group_k is
+ * n / group_columns, and k counts within the group. */
+typedef struct lk_integer_right {
+  const uint8_t *from;
+  bool is_signed;
+  int64_t k, columns;
+  int64_t inner, step, outer, column;
+  int64_t group_k, group_columns; /* 0: there is one group */
+} lk_integer_right;
+
+/* Some rows of the left operand, by some panels of the right one. Steps are in elements. */
+typedef struct lk_integer_block {
+  const int32_t *a; /* groups of the rows, `a_step` from row to row; the rest of a row is 0 */
+  int64_t a_step, rows;
+  const int32_t *b, *b_sums; /* packed, and for each column the sum of its elements */
+  int64_t k, columns, first_panel, end_panel;
+  bool a_is_signed, b_is_signed;
+  /* zero points, as bytes; NULL: 0. Steps of 0 or 1. */
+  const uint8_t *a_zero, *b_zero;
+  int64_t a_zero_step, b_zero_step;
+  const float *scale; /* for columns; NULL: the sums are the output */
+  int64_t scale_step;
+  const int32_t *bias; /* NULL: none */
+  int64_t bias_row, bias_column;
+  void *c;
+  int64_t c_step;
+  uint32_t c_dtype; /* LK_I32: sums; LK_F32: times scale; LK_U8, LK_I8: rounded, plus c_zero */
+  int32_t c_zero;
+} lk_integer_block;
+
+typedef struct lk_integer_loops {
+  int32_t group, lanes;
+  int32_t panel, tile_rows; /* columns and rows of the largest tile */
+  /* `count` bytes as elements of a left operand, of 4 / group bytes. */
+  void (*widen)(void *to, const uint8_t *from, int64_t count, bool is_signed);
+  /* The byte `value`, or 0 where it is NULL, `count` times. */
+  void (*fill)(void *to, const uint8_t *value, int64_t count, bool is_signed);
+  /* The columns `first` to first + panel - 1, as far as there are such: groups, whole vectors of
+   * each, and sums. */
+  void (*pack)(const lk_integer_right *right, int64_t first, int32_t *to, int32_t *sums);
+  void (*multiply)(const lk_integer_block *block);
+} lk_integer_loops;
+
+/* Only for a processor that has the instructions. */
+const lk_integer_loops *lk_integer_loops_get(lk_isa isa);
+
+/* ---- for integer_loops.c ---- */
+
+extern const lk_integer_loops lk_integer_base, lk_integer_avx2, lk_integer_avx512, lk_integer_vnni;

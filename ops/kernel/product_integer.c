@@ -1,0 +1,308 @@
+/* Products of matrices of bytes, and convolutions of them. */
+#include "ops/kernel/product_integer.h"
+
+#include <string.h>
+
+#include "base/tensor.h"
+#include "ops/kernel/sizes.h"
+
+enum {
+  BLOCK_BYTES = 32 * 1024, /* of rows that tiles read again for each panel */
+  MANY_TURNS = 16,
+  MOST_SLOTS = 64 /* blocks that are there at once: threads */
+};
+
+/* ---- sizes ---- */
+
+/* Words of a matrix: groups of whole vectors, and a sum of each column. */
+static int64_t vector_columns(const lk_product_integer *self) {
+  return lk_div_up(self->columns, self->loops->lanes) * self->loops->lanes;
+}
+
+void lk_product_integer_plan(lk_product_integer *self) {
+  const lk_integer_loops *loops = self->loops;
+  self->batches = 1;
+  for (uint32_t i = 0; i < self->batch_rank; i++) self->batches *= self->batch[i].size;
+  self->groups = lk_div_up(self->k, loops->group);
+  self->a_step = lk_max(1, lk_div_up(self->groups, loops->lanes)) * loops->lanes;
+  const int64_t fitting = BLOCK_BYTES / (self->a_step * (int64_t)sizeof(int32_t));
+  const int64_t least = lk_max(loops->tile_rows, fitting / loops->tile_rows * loops->tile_rows);
+  self->block_rows = lk_min(least, LK_INTEGER_ROWS / loops->tile_rows * loops->tile_rows);
+  self->blocks = lk_div_up(self->rows, self->block_rows);
+  self->panels = lk_div_up(self->columns, loops->panel);
+  self->chunks = lk_max(
+      1, lk_min(self->panels, lk_div_up(MANY_TURNS, lk_max(1, self->batches * self->blocks))));
+  self->slots = lk_min(MOST_SLOTS, self->batches * self->blocks * self->chunks);
+  self->b_size = vector_columns(self) * (self->groups + 1);
+}
+
+int64_t lk_product_integer_packed_size(const lk_product_integer *self) {
+  return lk_max(1, self->b_matrices * self->b_size);
+}
+
+int64_t lk_product_integer_scratch_size(const lk_product_integer *self) {
+  return lk_max(1, self->slots * self->block_rows * self->a_step);
+}
+
+double lk_product_integer_operations(const lk_product_integer *self) {
+  const double part =
+      self->b_group_k != 0 ? (double)self->b_group_k / (double)self->b_inner : 1; /* not 0 */
+  return 2 * part * (double)self->batches * (double)self->rows * (double)self->columns *
+         (double)self->k;
+}
+
+/* ---- the right operand ---- */
+
+static void pack_panels(const void *arg, int64_t begin, int64_t end) {
+  const lk_kernel_loop *loop = arg;
+  const lk_product_integer *self = loop->params;
+  lk_integer_right right = {.is_signed = self->b_is_signed,
+                            .k = self->k,
+                            .columns = self->columns,
+                            .inner = self->b_inner,
+                            .step = self->b_step,
+                            .outer = self->b_outer,
+                            .column = self->b_column,
+                            .group_k = self->b_group_k,
+                            .group_columns = self->b_group_columns};
+  for (int64_t i = begin; i < end; i++) {
+    const int64_t matrix = i / self->panels, first = i % self->panels * self->loops->panel;
+    int32_t *packed = (int32_t *)loop->pointers[1] + matrix * self->b_size;
+    right.from = (const uint8_t *)loop->pointers[0] + matrix * self->b_matrix;
+    self->loops->pack(&right, first, packed + first * self->groups,
+                      packed + vector_columns(self) * self->groups + first);
+  }
+}
+
+lk_status lk_product_integer_pack_kernel(const void *params, void *const *pointers,
+                                         lk_error *error) {
+  (void)error;
+  const lk_product_integer *self = params;
+  const double elements = (double)self->b_matrices * (double)self->b_size;
+  return lk_kernel_turns(self->b_matrices * self->panels, lk_product_is_shared(elements),
+                         pack_panels, self, pointers);
+}
+
+/* ---- rows of the left operand ---- */
+
+/* Elements of a left operand have so many bytes. */
+static int64_t element_bytes(const lk_product_integer *self) {
+  return (int64_t)sizeof(int32_t) / self->loops->group;
+}
+
+static void take_strided(const lk_product_integer *self, const uint8_t *from, uint8_t *to) {
+  uint8_t side_by_side[256];
+  for (int64_t k = 0; k < self->k; k += (int64_t)sizeof side_by_side) {
+    const int64_t count = lk_min(self->k - k, (int64_t)sizeof side_by_side);
+    for (int64_t i = 0; i < count; i++) side_by_side[i] = from[(k + i) * self->a_k];
+    self->loops->widen(to + k * element_bytes(self), side_by_side, count, self->a_is_signed);
+  }
+}
+
+/* Taps of a window along a line of the input: those inside are first to end - 1. */
+typedef struct taps {
+  int64_t first, end;
+} taps;
+
+static taps taps_inside(const lk_conv_shape *conv, int64_t at) {
+  const int64_t dilation = conv->dilation[2], size = conv->in[2];
+  const int64_t reach = (conv->kernel[2] - 1) * dilation;
+  if (at >= 0 && at + reach < size) return (taps){0, conv->kernel[2]}; /* without a division */
+  const int64_t first = at < 0 ? lk_div_up(-at, dilation) : 0;
+  const int64_t end = at < size ? (size - 1 - at) / dilation + 1 : 0;
+  const int64_t last = lk_min(end, conv->kernel[2]);
+  return (taps){lk_min(first, conv->kernel[2]), lk_max(last, lk_min(first, conv->kernel[2]))};
+}
+
+/* The taps of a window along one line, `at` its first column. `line`: of the group's channels, NULL
+ * outside the input. */
+static void take_line(const lk_product_integer *self, const uint8_t *line, int64_t at,
+                      const uint8_t *zero, uint8_t *to) {
+  const lk_integer_loops *loops = self->loops;
+  const lk_conv_shape *conv = &self->conv;
+  const int64_t channels = conv->in_channels, pixel = channels * conv->groups;
+  const int64_t tap = channels * element_bytes(self);
+  const taps inside = line != NULL ? taps_inside(conv, at) : (taps){0, 0};
+  const int64_t count = inside.end - inside.first, behind = conv->kernel[2] - inside.end;
+  if (inside.first > 0) loops->fill(to, zero, inside.first * channels, self->a_is_signed);
+  if (behind > 0) {
+    loops->fill(to + inside.end * tap, zero, behind * channels, self->a_is_signed);
+  }
+  if (count == 0) return;
+  const uint8_t *from = line + (at + inside.first * conv->dilation[2]) * pixel;
+  const bool is_run = conv->groups == 1 && conv->dilation[2] == 1;
+  to += inside.first * tap;
+  if (is_run) {
+    loops->widen(to, from, count * channels, self->a_is_signed);
+    return;
+  }
+  for (int64_t i = 0; i < count; i++, to += tap, from += conv->dilation[2] * pixel) {
+    loops->widen(to, from, channels, self->a_is_signed);
+  }
+}
+
+/* An output, and where its window begins. */
+typedef struct window {
+  int64_t image, out[LK_CONV_DIMS];
+} window;
+
+static window find_window(const lk_conv_shape *conv, int64_t row) {
+  window found;
+  for (int d = LK_CONV_DIMS; d-- > 0; row /= conv->out[d]) found.out[d] = row % conv->out[d];
+  found.image = row;
+  return found;
+}
+
+static void next_window(const lk_conv_shape *conv, window *at) {
+  for (int d = LK_CONV_DIMS; d-- > 0;) {
+    if (++at->out[d] < conv->out[d]) return;
+    at->out[d] = 0;
+  }
+  at->image++;
+}
+
+/* `a`: of the group. */
+static void take_window(const lk_product_integer *self, const uint8_t *a, const window *of,
+                        const uint8_t *zero, uint8_t *to) {
+  const lk_conv_shape *conv = &self->conv;
+  const int64_t pixel = conv->in_channels * conv->groups;
+  int64_t at[LK_CONV_DIMS];
+  for (int d = 0; d < LK_CONV_DIMS; d++) at[d] = of->out[d] * conv->stride[d] - conv->pad[d];
+  const uint8_t *image = a + of->image * conv->in[0] * conv->in[1] * conv->in[2] * pixel;
+  for (int64_t i = 0; i < conv->kernel[0]; i++) {
+    for (int64_t j = 0; j < conv->kernel[1]; j++) {
+      const int64_t depth = at[0] + i * conv->dilation[0];
+      const int64_t height = at[1] + j * conv->dilation[1];
+      const bool is_inside =
+          depth >= 0 && depth < conv->in[0] && height >= 0 && height < conv->in[1];
+      const uint8_t *line =
+          is_inside ? image + (depth * conv->in[1] + height) * conv->in[2] * pixel : NULL;
+      take_line(self, line, at[2], zero, to);
+      to += conv->kernel[2] * conv->in_channels * element_bytes(self);
+    }
+  }
+}
+
+static void take_rows(const lk_product_integer *self, const uint8_t *a, int64_t first,
+                      int64_t count, const uint8_t *zero, int32_t *to) {
+  window at = {0};
+  if (self->is_conv) at = find_window(&self->conv, first);
+  for (int64_t i = 0; i < count; i++, to += self->a_step) {
+    memset(to + lk_max(0, self->groups - 1), 0,
+           (size_t)(self->a_step - lk_max(0, self->groups - 1)) * sizeof *to);
+    const uint8_t *row = a + (first + i) * self->a_row;
+    if (self->is_conv) {
+      take_window(self, a, &at, zero, (uint8_t *)to);
+      next_window(&self->conv, &at);
+    } else if (self->a_k == 1) {
+      self->loops->widen(to, row, self->k, self->a_is_signed);
+    } else {
+      take_strided(self, row, (uint8_t *)to);
+    }
+  }
+}
+
+/* ---- running ---- */
+
+typedef struct operands {
+  void *of[LK_INTEGER_ROLES]; /* NULL: not there */
+} operands;
+
+static operands read_pointers(const lk_product_integer *self, void *const *pointers) {
+  operands read = {{NULL}};
+  for (uint32_t role = 0, n = 0; role < LK_INTEGER_ROLES; role++) {
+    if ((self->has >> role & 1) != 0) read.of[role] = pointers[n++];
+  }
+  return read;
+}
+
+/* Which row of A and which matrix of B a batch begins with. */
+typedef struct place {
+  int64_t a_row, matrix;
+} place;
+
+static place find_place(const lk_product_integer *self, int64_t batch) {
+  place found = {0, 0};
+  for (uint32_t i = self->batch_rank; i-- > 0; batch /= self->batch[i].size) {
+    const int64_t at = batch % self->batch[i].size;
+    found.a_row += at * self->batch[i].a;
+    found.matrix += at * self->batch[i].b;
+  }
+  return found;
+}
+
+static int32_t zero_of_c(const lk_product_integer *self, const operands *of) {
+  const uint8_t *zero = of->of[LK_INTEGER_C_ZERO];
+  if (zero == NULL) return 0;
+  return self->c_dtype == LK_I8 ? (int8_t)*zero : *zero;
+}
+
+/* What does not depend on the rows. */
+static lk_integer_block describe(const lk_product_integer *self, const operands *of,
+                                 int64_t matrix) {
+  const uint8_t *b_zero = of->of[LK_INTEGER_B_ZERO];
+  const float *scale = of->of[LK_INTEGER_SCALE];
+  const int32_t *bias = of->of[LK_INTEGER_BIAS];
+  const int32_t *b = (const int32_t *)of->of[LK_INTEGER_B] + matrix * self->b_size;
+  return (lk_integer_block){.a_step = self->a_step,
+                            .b = b,
+                            .b_sums = b + vector_columns(self) * self->groups,
+                            .k = self->k,
+                            .columns = self->columns,
+                            .a_is_signed = self->a_is_signed,
+                            .b_is_signed = self->b_is_signed,
+                            .a_zero_step = self->a_zero_step,
+                            .b_zero = b_zero != NULL ? b_zero + matrix * self->b_zero_matrix : NULL,
+                            .b_zero_step = self->b_zero_step,
+                            .scale = scale != NULL ? scale + matrix * self->scale_matrix : NULL,
+                            .scale_step = self->scale_step,
+                            .bias = bias != NULL ? bias + matrix * self->bias_matrix : NULL,
+                            .bias_row = self->bias_row,
+                            .bias_column = self->bias_column,
+                            .c_step = self->c_row,
+                            .c_dtype = self->c_dtype,
+                            .c_zero = zero_of_c(self, of)};
+}
+
+/* Some panels of a block of rows. `has_rows`: they are in `scratch` already. */
+static void run_block(const lk_product_integer *self, const operands *of, int64_t turn,
+                      bool has_rows, int32_t *scratch) {
+  const int64_t chunk = turn % self->chunks, block = turn / self->chunks % self->blocks;
+  const int64_t batch = turn / self->chunks / self->blocks, first = block * self->block_rows;
+  const place at = find_place(self, batch);
+  const uint8_t *a_zero = of->of[LK_INTEGER_A_ZERO];
+  lk_integer_block call = describe(self, of, at.matrix);
+  call.a = scratch;
+  call.rows = lk_min(self->rows - first, self->block_rows);
+  call.first_panel = chunk * self->panels / self->chunks;
+  call.end_panel = (chunk + 1) * self->panels / self->chunks;
+  call.c = (char *)of->of[LK_INTEGER_C] +
+           (batch * self->c_batch + first * self->c_row) * (int64_t)lk_dtype_size(self->c_dtype);
+  if (call.bias != NULL) call.bias += first * self->bias_row;
+  if (a_zero != NULL) call.a_zero = a_zero + (at.a_row + first) * self->a_zero_step;
+  if (!has_rows) {
+    take_rows(self, (const uint8_t *)of->of[LK_INTEGER_A] + at.a_row * self->a_row, first,
+              call.rows, a_zero, scratch);
+  }
+  self->loops->multiply(&call);
+}
+
+/* A slot is what a thread does in one call at least: the scratch memory of the first serves all. */
+static void run_slots(const void *arg, int64_t begin, int64_t end) {
+  const lk_kernel_loop *loop = arg;
+  const lk_product_integer *self = loop->params;
+  const operands of = read_pointers(self, loop->pointers);
+  const int64_t turns = self->batches * self->blocks * self->chunks;
+  const int64_t first = begin * turns / self->slots, last = end * turns / self->slots;
+  int32_t *scratch = (int32_t *)of.of[LK_INTEGER_SCRATCH] + begin * self->block_rows * self->a_step;
+  for (int64_t turn = first; turn < last; turn++) {
+    run_block(self, &of, turn, turn > first && turn % self->chunks != 0, scratch);
+  }
+}
+
+lk_status lk_product_integer_kernel(const void *params, void *const *pointers, lk_error *error) {
+  (void)error;
+  const lk_product_integer *self = params;
+  const bool is_shared = lk_product_is_shared(lk_product_integer_operations(self));
+  return lk_kernel_turns(self->slots, is_shared, run_slots, self, pointers);
+}

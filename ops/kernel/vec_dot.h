@@ -1,0 +1,54 @@
+/* Sums of products of small integers: what the vectors of vec.h need for matrices of bytes. A lane
+ * of 32 bits holds a group of elements, whose products are added to the lane of the sum. Exact, but
+ * that sums wrap around as int32_t does.
+ *
+ * LK_DOT_GROUP is 4: unsigned bytes by signed ones, with AVX-512 VNNI alone; or 2: int16_t by
+ * int16_t, for which every vector has an instruction. Products of bytes of both signs have none:
+ * vpmaddubsw saturates. */
+#pragma once
+
+#include "ops/kernel/vec.h"
+
+#if LK_DOT_GROUP == 4
+typedef uint8_t lk_dot_left;
+typedef int8_t lk_dot_right;
+
+LK_VEC_FN veci vec_dot(veci sum, veci left, veci right) {
+  return (veci)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)left, (__m512i)right);
+}
+#else
+typedef int16_t lk_dot_left;
+typedef int16_t lk_dot_right;
+
+LK_VEC_FN veci vec_dot(veci sum, veci left, veci right) {
+#if LK_VEC_BYTES == 64
+  const veci products = (veci)_mm512_madd_epi16((__m512i)left, (__m512i)right);
+#elif LK_VEC_BYTES == 32
+  const veci products = (veci)_mm256_madd_epi16((__m256i)left, (__m256i)right);
+#else
+  const veci products = (veci)_mm_madd_epi16((__m128i)left, (__m128i)right);
+#endif
+  return (veci)((vecu)sum + (vecu)products);
+}
+#endif
+
+typedef uint8_t vec_bytes __attribute__((vector_size(LK_VEC_LANES)));
+
+/* The low byte of each lane. */
+LK_VEC_FN vec_bytes veci_low_bytes(veci x) {
+#if LK_VEC_BYTES == 64
+  return (vec_bytes)_mm512_cvtepi32_epi8((__m512i)x);
+#else
+  return __builtin_convertvector(x, vec_bytes);
+#endif
+}
+/* To the nearest, ties to even; what is no number or too large is any number. */
+LK_VEC_FN veci vec_to_int(vec x) {
+#if LK_VEC_BYTES == 64
+  return (veci)_mm512_cvtps_epi32((__m512)x);
+#elif LK_VEC_BYTES == 32
+  return (veci)_mm256_cvtps_epi32((__m256)x);
+#else
+  return (veci)_mm_cvtps_epi32((__m128)x);
+#endif
+}

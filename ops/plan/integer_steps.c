@@ -1,0 +1,216 @@
+/* Steps of products and convolutions of bytes. */
+#include "ops/plan/integer_steps.h"
+
+#include <stddef.h>
+
+#include "base/status.h"
+#include "base/tensor.h"
+#include "ops/plan/eltwise_steps.h"
+#include "ops/plan/packing.h"
+
+/* Of groups that are computed as one. */
+enum { MERGED_COLUMNS = 32, MERGED_CHANNELS = 64 };
+
+/* ---- sizes ---- */
+
+void lk_integer_matmul(const lk_matmul *matmul, lk_integer_step *out_step) {
+  const bool is_empty = matmul->k == 0; /* then there is no matrix to tell from another */
+  const int64_t matrix = matmul->k * matmul->columns;
+  *out_step = (lk_integer_step){.product = {.rows = matmul->rows,
+                                            .columns = matmul->columns,
+                                            .k = matmul->k,
+                                            .a_row = matmul->a_row,
+                                            .a_k = matmul->a_k,
+                                            .b_inner = matmul->k,
+                                            .b_step = matmul->b_k,
+                                            .b_column = matmul->b_column,
+                                            .b_matrices = 1,
+                                            .b_matrix = matrix,
+                                            .c_row = matmul->columns,
+                                            .c_batch = matmul->rows * matmul->columns,
+                                            .batch_rank = matmul->batch_rank}};
+  lk_product_integer *product = &out_step->product;
+  for (uint32_t i = 0; i < matmul->batch_rank; i++) {
+    const lk_matmul_batch *from = &matmul->batch[i];
+    product->batch[i] = (lk_matmul_batch){.size = from->size,
+                                          .a = is_empty ? 0 : from->a / matmul->k,
+                                          .b = is_empty ? 0 : from->b / matrix};
+    if (product->batch[i].b != 0) product->b_matrices *= from->size;
+  }
+}
+
+/* Input `index` is certain to be 0. */
+static bool is_zero(const lk_planner *planner, uint32_t index) {
+  if (!lk_op_has(planner->node, index)) return true;
+  const lk_tensor *tensor = &planner->node->constants[index].tensor;
+  if (planner->node->constants[index].content == NULL || tensor->data == NULL) return false;
+  const uint8_t *bytes = tensor->data;
+  for (int64_t i = 0; i < lk_elements(&tensor->desc); i++) {
+    if (bytes[i] != 0) return false;
+  }
+  return true;
+}
+
+/* How many groups are computed as one, whose weights are 0 outside them: small ones fill no vector.
+ * That takes weights whose zero point is 0. */
+static int64_t merged_groups(const lk_conv_shape *shape) {
+  int64_t most = 1;
+  for (int64_t n = 2; n <= shape->groups && n * shape->out_channels <= MERGED_COLUMNS &&
+                      n * shape->in_channels <= MERGED_CHANNELS;
+       n++) {
+    if (shape->groups % n == 0) most = n;
+  }
+  return most;
+}
+
+void lk_integer_conv(lk_planner *planner, const lk_conv_shape *shape, uint32_t w_zero,
+                     lk_integer_step *out_step) {
+  const int64_t merged = is_zero(planner, w_zero) ? merged_groups(shape) : 1;
+  const int64_t channels = shape->in_channels * merged, columns = shape->out_channels * merged;
+  const int64_t taps = lk_conv_positions(shape), of_column = taps * shape->in_channels;
+  const int64_t pixels = shape->out[0] * shape->out[1] * shape->out[2];
+  lk_conv_shape conv = *shape;
+  conv.groups /= merged;
+  conv.in_channels = channels;
+  conv.out_channels = columns;
+  *out_step = (lk_integer_step){.product = {.rows = shape->batch * pixels,
+                                            .columns = columns,
+                                            .k = taps * channels,
+                                            .a_row = channels,
+                                            .b_inner = channels,
+                                            .b_step = taps,
+                                            .b_outer = 1,
+                                            .b_column = of_column,
+                                            .b_group_k = merged > 1 ? shape->in_channels : 0,
+                                            .b_group_columns = merged > 1 ? shape->out_channels : 0,
+                                            .b_matrices = conv.groups,
+                                            .b_matrix = columns * of_column,
+                                            .c_row = conv.groups * columns,
+                                            .c_batch = columns,
+                                            .is_conv = true,
+                                            .conv = conv,
+                                            .batch_rank = 1,
+                                            .batch = {{.size = conv.groups, .a = 1, .b = 1}}}};
+}
+
+/* ---- operands ---- */
+
+void lk_integer_give(lk_integer_step *self, lk_integer_role role, const lk_operand *operand) {
+  lk_product_integer *product = &self->product;
+  const int64_t step = lk_elements(&operand->desc) == 1 ? 0 : 1;
+  const int64_t matrix =
+      step *
+      (lk_elements(&operand->desc) > product->columns || product->is_conv ? product->columns : 0);
+  self->operands[role] = *operand;
+  product->has |= 1U << role;
+  if (role == LK_INTEGER_A_ZERO) product->a_zero_step = step;
+  if (role == LK_INTEGER_B_ZERO) product->b_zero_step = step, product->b_zero_matrix = matrix;
+  if (role == LK_INTEGER_SCALE) product->scale_step = step, product->scale_matrix = matrix;
+  if (role == LK_INTEGER_BIAS) product->bias_column = step, product->bias_matrix = matrix;
+}
+
+lk_status lk_integer_take(lk_planner *planner, lk_integer_step *self, lk_integer_role role,
+                          uint32_t index, lk_error *error) {
+  lk_operand operand;
+  const bool is_window = role == LK_INTEGER_A && self->product.is_conv;
+  if (!lk_op_has(planner->node, index)) return LK_OK;
+  LK_RETURN_NOT_OK(lk_planner_input(
+      planner, index, is_window ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN, &operand, error));
+  lk_integer_give(self, role, &operand);
+  return LK_OK;
+}
+
+/* A scale in f32. One of one value broadcasts to any shape. */
+static lk_element_value take_scale(lk_chain *chain, lk_operand operand) {
+  if (lk_elements(&operand.desc) == 1) operand.desc.rank = 0;
+  return lk_element_cast(&chain->program, lk_chain_operand(chain, &operand), LK_F32);
+}
+
+lk_status lk_integer_scale(lk_planner *planner, lk_integer_step *self, float factor,
+                           const lk_operand *a_scale, uint32_t b_scale, int32_t c_scale,
+                           lk_error *error) {
+  lk_chain chain;
+  lk_operand of_b, of_c, scale;
+  LK_RETURN_NOT_OK(lk_planner_input(planner, b_scale, LK_LAYOUT_PLAIN, &of_b, error));
+  const int64_t count = lk_elements(&of_b.desc);
+  of_b.desc.rank = 1;
+  of_b.desc.dims[0] = count;
+  const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 1, &count);
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &scale, error));
+  lk_chain_begin_at(planner, &scale, &chain);
+  chain.value = take_scale(&chain, *a_scale);
+  if (factor != 1) lk_chain_unary(&chain, LK_ELEMENT_LINEAR, factor, 0);
+  const lk_element_value b = take_scale(&chain, of_b);
+  chain.value = lk_element_binary(&chain.program, LK_ELEMENT_MUL, chain.value, b);
+  if (c_scale >= 0) {
+    LK_RETURN_NOT_OK(lk_planner_input(planner, (uint32_t)c_scale, LK_LAYOUT_PLAIN, &of_c, error));
+    const lk_element_value c = take_scale(&chain, of_c);
+    chain.value = lk_element_binary(&chain.program, LK_ELEMENT_DIV, chain.value, c);
+  }
+  LK_RETURN_NOT_OK(lk_chain_step(&chain, error));
+  lk_integer_give(self, LK_INTEGER_SCALE, &scale);
+  return LK_OK;
+}
+
+/* ---- the right operand ---- */
+
+static lk_status pack(const void *params, const void *plain, void *to, lk_error *error) {
+  void *const pointers[] = {(void *)(uintptr_t)plain, to};
+  return lk_product_integer_pack_kernel(params, pointers, error);
+}
+
+static lk_status add_right(lk_planner *planner, lk_integer_step *self, uint32_t index,
+                           lk_error *error) {
+  const lk_product_integer *product = &self->product;
+  const size_t size = offsetof(lk_product_integer, batch_rank);
+  const int64_t words = lk_product_integer_packed_size(product);
+  lk_operand operands[2];
+  if (planner->node->constants[index].content != NULL && product->k > 0) {
+    const lk_integer_loops *loops = product->loops;
+    const lk_weights_layout layout = {
+        {LK_PACKED_INTEGER, loops->group, loops->panel, loops->lanes, product->b_is_signed,
+         product->k, product->columns, product->b_inner, product->b_step, product->b_outer,
+         product->b_column, product->b_group_k, product->b_group_columns, product->b_matrices,
+         product->b_matrix}};
+    const lk_packer packer = {pack, NULL, product, size};
+    LK_RETURN_NOT_OK(lk_planner_packed(planner, index, &layout, (size_t)words * sizeof(int32_t),
+                                       &packer, &operands[1], error));
+  } else {
+    const lk_tensor_desc desc = lk_tensor_desc_make(LK_I32, 1, &words);
+    LK_RETURN_NOT_OK(lk_planner_input(planner, index, LK_LAYOUT_PLAIN, &operands[0], error));
+    LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &operands[1], error));
+    LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_product_integer_pack_kernel, "pack", product,
+                                       size, operands, 2, error));
+  }
+  lk_integer_give(self, LK_INTEGER_B, &operands[1]);
+  return LK_OK;
+}
+
+lk_status lk_integer_emit(lk_planner *planner, lk_integer_step *self, uint32_t b, lk_error *error) {
+  lk_product_integer *product = &self->product;
+  lk_operand operands[LK_INTEGER_ROLES];
+  uint32_t n = 0;
+  const lk_layout layout = product->is_conv ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
+  product->loops = lk_integer_loops_get(lk_isa_get());
+  product->a_is_signed = self->operands[LK_INTEGER_A].desc.dtype == LK_I8;
+  product->b_is_signed = planner->inputs[b].desc.dtype == LK_I8;
+  product->c_dtype = (uint8_t)planner->outputs[0].dtype;
+  lk_product_integer_plan(product);
+  LK_RETURN_NOT_OK(add_right(planner, self, b, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &self->operands[LK_INTEGER_C], error));
+  const int64_t words = lk_product_integer_scratch_size(product);
+  lk_operand *scratch = &self->operands[LK_INTEGER_SCRATCH];
+  const lk_tensor_desc desc = lk_tensor_desc_make(LK_I32, 1, &words);
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, scratch, error));
+  scratch->desc.dims[0] = 0; /* what it moves is no work of the product's */
+  product->has |= 1U << LK_INTEGER_C | 1U << LK_INTEGER_SCRATCH;
+  for (uint32_t role = 0; role < LK_INTEGER_ROLES; role++) {
+    if ((product->has >> role & 1) != 0) operands[n++] = self->operands[role];
+  }
+  const size_t size =
+      offsetof(lk_product_integer, batch) + product->batch_rank * sizeof product->batch[0];
+  LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_product_integer_kernel, "integer_product", product,
+                                     size, operands, n, error));
+  lk_planner_flops(planner, lk_product_integer_operations(product));
+  return LK_OK;
+}

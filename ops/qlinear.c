@@ -1,0 +1,205 @@
+/* Operators of com.microsoft on quantized tensors that are those on real numbers between
+ * dequantizing and quantizing: QLinearAdd, QLinearMul, QLinearSigmoid, QLinearLeakyRelu,
+ * QLinearAveragePool, QLinearGlobalAveragePool. ONNX Runtime has tables and other formulas for some
+ * of them, which may round a number between two the other way. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "base/tensor.h"
+#include "ops/kernel/sizes.h"
+#include "ops/plan/moves.h"
+#include "ops/plan/pooling.h"
+#include "ops/plan/quantized_steps.h"
+#include "ops/plan/reduction.h"
+
+/* Scales and zero points: of one value each. Zero points may be absent, which a row cannot say of
+ * an input with others behind it. */
+static lk_status check(const lk_inference *self, lk_error *error) {
+  const bool is_binary = self->node->class_->row.max_inputs == 8;
+  const uint32_t least = is_binary ? 7 : 4;
+  for (uint32_t i = 1; i < lk_max(least, self->node->n_operands); i++) {
+    const bool is_tensor = is_binary && i == 3;
+    const bool is_scale = is_binary ? i == 1 || i == 4 || i == 6 : i == 1 || i == 3;
+    if ((is_tensor || is_scale) && !lk_op_has(self->node, i)) {
+      return lk_fail(error, LK_INVALID_ARGUMENT, "input %" PRIu32 " is absent, it is required", i);
+    }
+    if (is_tensor) continue;
+    LK_RETURN_NOT_OK(lk_infer_quantizer(self, i, is_scale ? "scale" : "zero point", 1, error));
+  }
+  return LK_OK;
+}
+
+/* ---- element by element ---- */
+
+static lk_status infer_binary(lk_inference *self, lk_error *error) {
+  LK_RETURN_NOT_OK(check(self, error));
+  return lk_broadcast_dims(self->dims, &self->inputs[0].desc, &self->inputs[3].desc,
+                           &self->outputs[0], error);
+}
+
+static lk_status plan_binary(lk_planner *planner, lk_error *error) {
+  lk_chain chain;
+  lk_element_value a, b;
+  LK_RETURN_NOT_OK(lk_chain_begin(planner, &chain, error));
+  LK_RETURN_NOT_OK(lk_chain_input(&chain, 0, &a, error));
+  LK_RETURN_NOT_OK(lk_chain_dequantize(&chain, 1, 2, &a, error));
+  LK_RETURN_NOT_OK(lk_chain_input(&chain, 3, &b, error));
+  LK_RETURN_NOT_OK(lk_chain_dequantize(&chain, 4, 5, &b, error));
+  const lk_element_op op = (lk_element_op)planner->node->class_->variant;
+  chain.value = lk_element_binary(&chain.program, op, a, b);
+  LK_RETURN_NOT_OK(lk_chain_quantize(&chain, 6, 7, &chain.value, error));
+  return lk_chain_step(&chain, error);
+}
+
+static void parse_alpha(lk_attrs *attrs, void *params) {
+  *(float *)params = lk_attrs_float(attrs, "alpha", 0.01F);
+}
+
+static lk_status infer_unary(lk_inference *self, lk_error *error) {
+  LK_RETURN_NOT_OK(check(self, error));
+  return lk_infer_same(self, error);
+}
+
+static lk_status plan_unary(lk_planner *planner, lk_error *error) {
+  const float *alpha = planner->node->params;
+  const lk_op_class *class_ = planner->node->class_;
+  lk_chain chain;
+  LK_RETURN_NOT_OK(lk_chain_begin(planner, &chain, error));
+  LK_RETURN_NOT_OK(lk_chain_input(&chain, 0, &chain.value, error));
+  LK_RETURN_NOT_OK(lk_chain_dequantize(&chain, 1, 2, &chain.value, error));
+  lk_chain_unary(&chain, (lk_element_op)class_->variant, class_->params_size > 0 ? *alpha : 0, 0);
+  LK_RETURN_NOT_OK(lk_chain_quantize(&chain, 3, 4, &chain.value, error));
+  return lk_chain_step(&chain, error);
+}
+
+/* ---- poolings ---- */
+
+typedef struct pool_params {
+  lk_window window;
+  lk_pool_kind kind;
+} pool_params;
+
+static void parse_pool(lk_attrs *attrs, void *params) {
+  pool_params *self = params;
+  lk_window_parse(attrs, &self->window);
+  const bool padding = lk_attrs_int(attrs, "count_include_pad", 0) != 0;
+  self->kind = padding ? LK_POOL_MEAN_WITH_PADDING : LK_POOL_MEAN;
+  if (lk_attrs_int(attrs, "channels_last", 0) != 0) {
+    lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute 'channels_last' is not 0, which is supported");
+  }
+}
+
+static lk_status check_rank(const lk_tensor_desc *x, lk_error *error) {
+  if (!lk_rank_is_known(x) || (x->rank >= 3 && x->rank <= 2 + LK_MAX_SPATIAL)) return LK_OK;
+  return lk_fail(error, LK_INVALID_ARGUMENT, "the input has rank %" PRIu32 ", 3 to %d", x->rank,
+                 2 + LK_MAX_SPATIAL);
+}
+
+/* `found` is the lk_window_shape. */
+static lk_status infer_pool(lk_inference *self, lk_error *error) {
+  const pool_params *params = self->node->params;
+  const lk_tensor_desc *x = &self->inputs[0].desc;
+  lk_window_shape room, *shape = self->found != NULL ? self->found : &room;
+  LK_RETURN_NOT_OK(check(self, error));
+  LK_RETURN_NOT_OK(check_rank(x, error));
+  if (!lk_rank_is_known(x)) return LK_OK;
+  LK_RETURN_NOT_OK(
+      lk_window_infer(&params->window, x->rank - 2, x->dims + 2, NULL, self->dims, shape, error));
+  lk_shape_of_input(self, 0, 0);
+  memcpy(self->outputs[0].dims + 2, shape->out, shape->rank * sizeof shape->out[0]);
+  return LK_OK;
+}
+
+static lk_status infer_global(lk_inference *self, lk_error *error) {
+  LK_RETURN_NOT_OK(check(self, error));
+  LK_RETURN_NOT_OK(check_rank(&self->inputs[0].desc, error));
+  lk_shape_of_input(self, 0, 0);
+  for (uint32_t i = 2; lk_rank_is_known(&self->outputs[0]) && i < self->outputs[0].rank; i++) {
+    self->outputs[0].dims[i] = 1;
+  }
+  return LK_OK;
+}
+
+/* Means, in f32 between dequantizing and quantizing. */
+static lk_status average(lk_planner *planner, const lk_operand *real, const lk_operand *pooled,
+                         lk_error *error) {
+  const lk_tensor_desc *x = &real->desc;
+  const pool_params *params = planner->node->params;
+  if (planner->found != NULL && planner->node->class_->found_size > 0) {
+    return lk_plan_pool_step(planner, params->kind, planner->found, real, pooled, error);
+  }
+  const uint32_t spatial = ((1U << x->rank) - 1) & ~3U;
+  const lk_reduction mean = {LK_REDUCE_SUM, .divisor = (double)lk_count_dims(x, 2, x->rank)};
+  return lk_plan_reduce_step(planner, real, pooled, spatial, &mean, error);
+}
+
+static lk_status plan_pool(lk_planner *planner, lk_error *error) {
+  lk_operand x, y, real, pooled;
+  lk_chain chain;
+  const lk_layout layout = lk_fixed_input_layout(planner, 0);
+  if (lk_elements(&planner->inputs[0].desc) == 0) {
+    return lk_refuse(&planner->inputs[0].desc, "the input", "one with elements", error);
+  }
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &x, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &y, error));
+  lk_tensor_desc desc = x.desc, to = y.desc;
+  desc.dtype = to.dtype = LK_F32;
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &real, error));
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &to, &pooled, error));
+  lk_chain_begin_at(planner, &real, &chain);
+  chain.value = lk_chain_operand(&chain, &x);
+  LK_RETURN_NOT_OK(lk_chain_dequantize(&chain, 1, 2, &chain.value, error));
+  LK_RETURN_NOT_OK(lk_chain_step(&chain, error));
+  LK_RETURN_NOT_OK(average(planner, &real, &pooled, error));
+  lk_chain_begin_at(planner, &y, &chain);
+  chain.value = lk_chain_operand(&chain, &pooled);
+  LK_RETURN_NOT_OK(lk_chain_quantize(&chain, 3, 4, &chain.value, error));
+  return lk_chain_step(&chain, error);
+}
+
+static void parse_global(lk_attrs *attrs, void *params) {
+  (void)params;
+  if (lk_attrs_int(attrs, "channels_last", 0) != 0) {
+    lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute 'channels_last' is not 0, which is supported");
+  }
+}
+
+#define BYTES (LK_TYPE(LK_U8) | LK_TYPE(LK_I8))
+#define ROW(name, summary_text, least, most, letters)                                              \
+  LK_OP_ROW(name, "com.microsoft", 1, summary_text, .flags = LK_OP_WORTH_CLAIMING,                 \
+            .min_inputs = least, .max_inputs = most, .max_outputs = 1, .input_types = letters,     \
+            .output_types = "T", .types = {BYTES, LK_TYPES_F32})
+#define BINARY(symbol, name, summary_text, op)                                                     \
+  const lk_op_class lk_op_##symbol = {ROW(name, summary_text, 2, 8, "TUTTUTUT"), .variant = op,    \
+                                      .infer = infer_binary, .plan = plan_binary}
+#define POOL_ROW(name, summary_text) ROW(name, summary_text, 2, 5, "TUTUT"), .plan = plan_pool
+
+BINARY(qlinear_add, "QLinearAdd", "Sum of quantized tensors, quantized", LK_ELEMENT_ADD);
+BINARY(qlinear_mul, "QLinearMul", "Product of quantized tensors, quantized", LK_ELEMENT_MUL);
+const lk_op_class lk_op_qlinear_sigmoid = {
+    ROW("QLinearSigmoid", "Sigmoid of a quantized tensor, quantized", 2, 5, "TUTUT"),
+    .variant = LK_ELEMENT_SIGMOID,
+    .infer = infer_unary,
+    .plan = plan_unary,
+};
+const lk_op_class lk_op_qlinear_leaky_relu = {
+    ROW("QLinearLeakyRelu", "LeakyRelu of a quantized tensor, quantized", 2, 5, "TUTUT"),
+    .params_size = sizeof(float),
+    .variant = LK_ELEMENT_LEAKY_RELU,
+    .parse = parse_alpha,
+    .infer = infer_unary,
+    .plan = plan_unary,
+};
+const lk_op_class lk_op_qlinear_average_pool = {
+    POOL_ROW("QLinearAveragePool", "Mean of each window of a quantized tensor, quantized"),
+    .params_size = sizeof(pool_params),
+    .found_size = sizeof(lk_window_shape),
+    .parse = parse_pool,
+    .infer = infer_pool,
+};
+const lk_op_class lk_op_qlinear_global_average_pool = {
+    POOL_ROW("QLinearGlobalAveragePool", "Mean of each channel of a quantized tensor, quantized"),
+    .parse = parse_global,
+    .infer = infer_global,
+};

@@ -1,0 +1,177 @@
+// Products of bytes by the loops of every instruction set, against plain loops, in guarded memory.
+#include <random>
+
+#include "tests/harness/lk_test.h"
+#include "tests/harness/op_value.h"
+
+extern "C" {
+#include "ops/kernel/product_integer.h"
+}
+
+namespace {
+
+using lk::Memory;
+
+std::vector<const lk_integer_loops *> all_loops() {
+  std::vector<const lk_integer_loops *> found = {&lk_integer_base};
+  if (lk_isa_get() >= LK_ISA_AVX2) found.push_back(&lk_integer_avx2);
+  if (lk_isa_get() >= LK_ISA_AVX512) found.push_back(&lk_integer_avx512);
+  if (lk_isa_get() >= LK_ISA_AVX512 && lk_isa_has_vnni()) found.push_back(&lk_integer_vnni);
+  return found;
+}
+
+using Bytes = std::vector<uint8_t>;
+
+class Random {
+public:
+  explicit Random(unsigned seed) : random_(seed) {}
+  int64_t between(int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random_);
+  }
+  Bytes bytes(int64_t count) {
+    Bytes made(static_cast<size_t>(count));
+    const bool extreme = between(0, 3) == 0;
+    for (uint8_t &byte : made) {
+      byte = uint8_t(extreme ? between(0, 1) * 255 ^ between(0, 1) * 128 : between(0, 255));
+    }
+    return made;
+  }
+
+private:
+  std::mt19937 random_;
+};
+
+Memory copy(const Bytes &bytes) {
+  Memory memory(bytes.size());
+  if (!bytes.empty()) std::memcpy(memory.data(), bytes.data(), bytes.size());
+  return memory;
+}
+
+int32_t number(uint8_t byte, bool is_signed) {
+  return is_signed ? int8_t(byte) : byte;
+}
+
+Memory pack(const lk_product_integer &product, const Memory &b) {
+  Memory packed(size_t(lk_product_integer_packed_size(&product)) * 4);
+  void *pointers[] = {b.data(), packed.data()};
+  LK_EXPECT_OK(lk_product_integer_pack_kernel(&product, pointers, LK_ERR));
+  return packed;
+}
+
+std::vector<int32_t> run(const lk_product_integer &product, const Bytes &a, const Bytes &b,
+                         const Bytes &a_zero, const Bytes &b_zero, size_t count) {
+  const Memory left = copy(a), right = copy(b), left_zero = copy(a_zero), right_zero = copy(b_zero);
+  const Memory packed = pack(product, right), to(count * 4);
+  const Memory scratch(size_t(lk_product_integer_scratch_size(&product)) * 4);
+  void *pointers[] = {left.data(),    packed.data(),    to.data(),
+                      scratch.data(), left_zero.data(), right_zero.data()};
+  LK_EXPECT_OK(lk_product_integer_kernel(&product, pointers, LK_ERR));
+  const int32_t *data = static_cast<const int32_t *>(to.data());
+  return std::vector<int32_t>(data, data + count);
+}
+
+constexpr uint32_t HAS = 1U << LK_INTEGER_A | 1U << LK_INTEGER_B | 1U << LK_INTEGER_C |
+                         1U << LK_INTEGER_SCRATCH | 1U << LK_INTEGER_A_ZERO |
+                         1U << LK_INTEGER_B_ZERO;
+
+// Zero points of each row and column; both operands in any order of memory.
+TEST(ProductInteger, IsExact) {
+  for (unsigned seed = 0; seed < 300; seed++) {
+    Random random(seed);
+    const int64_t rows = random.between(1, 60), columns = random.between(1, 140);
+    const int64_t k = random.between(0, seed % 10 == 0 ? 3000 : 70);
+    const bool a_turned = random.between(0, 3) == 0, b_turned = random.between(0, 3) == 0;
+    const Bytes a = random.bytes(rows * k), b = random.bytes(k * columns);
+    const Bytes a_zero = random.bytes(rows), b_zero = random.bytes(columns);
+    lk_product_integer product = {};
+    product.has = HAS;
+    product.a_is_signed = random.between(0, 1) != 0;
+    product.b_is_signed = random.between(0, 1) != 0;
+    product.c_dtype = LK_I32;
+    product.rows = rows, product.columns = columns, product.k = k;
+    product.a_row = a_turned ? 1 : k, product.a_k = a_turned ? rows : 1;
+    product.b_inner = k, product.b_matrices = 1;
+    product.b_step = b_turned ? 1 : columns, product.b_column = b_turned ? k : 1;
+    product.a_zero_step = product.b_zero_step = 1;
+    product.c_row = columns;
+    for (const lk_integer_loops *loops : all_loops()) {
+      SCOPED_TRACE(std::to_string(loops->lanes) + " lanes, groups of " +
+                   std::to_string(loops->group) + ", seed " + std::to_string(seed));
+      product.loops = loops;
+      lk_product_integer_plan(&product);
+      const auto found = run(product, a, b, a_zero, b_zero, size_t(rows * columns));
+      for (int64_t r = 0; r < rows; r++) {
+        for (int64_t n = 0; n < columns; n++) {
+          int32_t sum = 0;
+          for (int64_t i = 0; i < k; i++) {
+            sum +=
+                (number(a[size_t(r * product.a_row + i * product.a_k)], product.a_is_signed) -
+                 number(a_zero[size_t(r)], product.a_is_signed)) *
+                (number(b[size_t(i * product.b_step + n * product.b_column)], product.b_is_signed) -
+                 number(b_zero[size_t(n)], product.b_is_signed));
+          }
+          ASSERT_EQ(found[size_t(r * columns + n)], sum) << "row " << r << ", column " << n;
+        }
+      }
+    }
+  }
+}
+
+// Windows that reach into the padding, of a channels-last image.
+TEST(ProductInteger, ConvolvesWithPaddingOfTheZeroPoint) {
+  for (unsigned seed = 0; seed < 100; seed++) {
+    Random random(seed);
+    const int64_t size = random.between(1, 9), channels = random.between(1, 20);
+    const int64_t outputs = random.between(1, 70), kernel = random.between(1, 3);
+    const int64_t stride = random.between(1, 2), pad = random.between(0, 3);
+    const int64_t out = (size + 2 * pad - kernel) / stride + 1, taps = kernel * kernel;
+    if (size + 2 * pad < kernel) continue;
+    const Bytes x = random.bytes(size * size * channels),
+                w = random.bytes(outputs * channels * taps);
+    const Bytes x_zero = random.bytes(1), w_zero = random.bytes(1);
+    lk_product_integer product = {};
+    product.has = HAS;
+    product.a_is_signed = random.between(0, 1) != 0;
+    product.b_is_signed = random.between(0, 1) != 0;
+    product.c_dtype = LK_I32;
+    product.rows = out * out, product.columns = outputs, product.k = taps * channels;
+    product.a_row = channels;
+    product.b_inner = channels, product.b_step = taps, product.b_outer = 1;
+    product.b_column = product.k, product.b_matrices = 1;
+    product.c_row = outputs;
+    product.is_conv = true;
+    product.conv = {1,
+                    1,
+                    channels,
+                    outputs,
+                    {1, size, size},
+                    {1, out, out},
+                    {1, kernel, kernel},
+                    {1, stride, stride},
+                    {1, 1, 1},
+                    {0, pad, pad}};
+    for (const lk_integer_loops *loops : all_loops()) {
+      product.loops = loops;
+      lk_product_integer_plan(&product);
+      const auto found = run(product, x, w, x_zero, w_zero, size_t(out * out * outputs));
+      for (int64_t at = 0; at < out * out * outputs; at++) {
+        const int64_t o = at % outputs, column = at / outputs % out, line = at / outputs / out;
+        int32_t sum = 0;
+        for (int64_t tap = 0; tap < taps; tap++) {
+          const int64_t h = line * stride - pad + tap / kernel;
+          const int64_t v = column * stride - pad + tap % kernel;
+          if (h < 0 || h >= size || v < 0 || v >= size) continue;
+          for (int64_t c = 0; c < channels; c++) {
+            sum += (number(x[size_t((h * size + v) * channels + c)], product.a_is_signed) -
+                    number(x_zero[0], product.a_is_signed)) *
+                   (number(w[size_t((o * channels + c) * taps + tap)], product.b_is_signed) -
+                    number(w_zero[0], product.b_is_signed));
+          }
+        }
+        ASSERT_EQ(found[size_t(at)], sum) << "seed " << seed << ", output " << at;
+      }
+    }
+  }
+}
+
+} // namespace
