@@ -242,7 +242,7 @@ static lk_status plan_qlinear(lk_planner *planner, lk_error *error) {
 
 const lk_op_class lk_op_qlinear_concat = {
     LK_OP_ROW("QLinearConcat", "com.microsoft", 1, "Concat of quantized tensors",
-              .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 5, .max_inputs = 3 * MAX_INPUTS,
+              .flags = LK_OP_QUANTIZES, .min_inputs = 5, .max_inputs = 3 * MAX_INPUTS,
               .max_outputs = 1, .input_types = "UT?", .output_types = "T",
               .types = {LK_TYPE(LK_U8) | LK_TYPE(LK_I8), LK_TYPES_F32}),
     .params_size = sizeof(int64_t),

@@ -167,9 +167,9 @@ static void parse_global(lk_attrs *attrs, void *params) {
 
 #define BYTES (LK_TYPE(LK_U8) | LK_TYPE(LK_I8))
 #define ROW(name, summary_text, least, most, letters)                                              \
-  LK_OP_ROW(name, "com.microsoft", 1, summary_text, .flags = LK_OP_WORTH_CLAIMING,                 \
-            .min_inputs = least, .max_inputs = most, .max_outputs = 1, .input_types = letters,     \
-            .output_types = "T", .types = {BYTES, LK_TYPES_F32})
+  LK_OP_ROW(name, "com.microsoft", 1, summary_text, .flags = LK_OP_QUANTIZES, .min_inputs = least, \
+            .max_inputs = most, .max_outputs = 1, .input_types = letters, .output_types = "T",     \
+            .types = {BYTES, LK_TYPES_F32})
 #define BINARY(symbol, name, summary_text, op)                                                     \
   const lk_op_class lk_op_##symbol = {ROW(name, summary_text, 2, 8, "TUTTUTUT"), .variant = op,    \
                                       .infer = infer_binary, .plan = plan_binary}

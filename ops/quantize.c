@@ -251,8 +251,8 @@ static lk_status plan_dynamic(lk_planner *planner, lk_error *error) {
 
 const lk_op_class lk_op_dynamic_quantize_linear = {
     LK_OP_ROW("DynamicQuantizeLinear", "", 11, "x as u8, by the scale and zero point that fit it",
-              .min_inputs = 1, .max_inputs = 1, .max_outputs = 3, .input_types = "T",
-              .output_types = "UTU", .types = {LK_TYPES_F32, LK_TYPE(LK_U8)}),
+              .flags = LK_OP_QUANTIZES, .min_inputs = 1, .max_inputs = 1, .max_outputs = 3,
+              .input_types = "T", .output_types = "UTU", .types = {LK_TYPES_F32, LK_TYPE(LK_U8)}),
     .infer = infer_dynamic,
     .plan = plan_dynamic,
 };

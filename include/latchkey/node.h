@@ -103,8 +103,8 @@ typedef enum lk_op_flags {
   LK_OP_POST_OPS = 1 << 5,        /* takes post-ops */
   LK_OP_TENSOR_POST_OPS = 1 << 6, /* a post-op with a tensor costs it less than a node of its own */
   LK_OP_COLUMNS = 1 << 7,  /* output 0 has the last dimension of input 1, of rank 2 or more */
-  LK_OP_QUANTIZES = 1 << 8 /* between real numbers and whole ones, by a scale and a zero point: a
-                              host may compute on whole numbers what lies between two of them */
+  LK_OP_QUANTIZES = 1 << 8 /* makes quantized numbers or real ones of them, or works on them: a host
+                              may have a way of its own for all that lies between */
 } lk_op_flags;
 
 /* Sets of element types: bit d is the lk_dtype d. */

@@ -15,7 +15,19 @@ from onnx.backend.test.case.node import collect_testcases
 COMMAND = os.environ["LATCHKEY_COMMAND"]
 
 # Fewer would mean that cases are skipped that used to run.
-LEAST_PASSED = 1245
+LEAST_PASSED = 1559
+
+# What no two right implementations agree on.
+LEFT_OUT = {
+    "test_bernoulli": "random draws",
+    "test_bernoulli_expanded": "random draws",
+    "test_bernoulli_double": "random draws",
+    "test_bernoulli_double_expanded": "random draws",
+    "test_bernoulli_seed": "random draws, of numpy's generator",
+    "test_bernoulli_seed_expanded": "random draws, of numpy's generator",
+    "test_dft_inverse": "the rounding errors of a transform in f32, where the result is 0",
+    "test_dft_inverse_opset19": "the rounding errors of a transform in f32, where the result is 0",
+}
 
 
 def write_values(folder, kind, values, infos):
@@ -35,7 +47,7 @@ def report(tmp_path_factory):
     root = tmp_path_factory.mktemp("node")
     for case in collect_testcases(None):
         model = case.model
-        if model is None:
+        if model is None or case.name in LEFT_OUT:
             continue
         if not all(is_tensor(v) for inputs, outputs in case.data_sets for v in [*inputs, *outputs]):
             continue
