@@ -13,6 +13,7 @@
 #include "tests/ops/conformance/quantized.h"
 #include "tests/ops/conformance/recurrent.h"
 #include "tests/ops/conformance/reduction.h"
+#include "tests/ops/conformance/sampling.h"
 #include "tests/ops/conformance/selection.h"
 
 extern "C" {
@@ -45,7 +46,7 @@ const std::vector<Node> &nodes() {
           lk::conformance::conformance_elementwise, lk::conformance::conformance_moves,
           lk::conformance::conformance_norms, lk::conformance::conformance_quantized,
           lk::conformance::conformance_recurrent, lk::conformance::conformance_reduction,
-          lk::conformance::conformance_selection}) {
+          lk::conformance::conformance_sampling, lk::conformance::conformance_selection}) {
       for (Node &node : (*family)()) list.push_back(std::move(node));
     }
     return list;

@@ -12,6 +12,7 @@
 #include "tests/ops/infer/quantized.h"
 #include "tests/ops/infer/recurrent.h"
 #include "tests/ops/infer/reduction.h"
+#include "tests/ops/infer/sampling.h"
 #include "tests/ops/infer/selection.h"
 
 extern "C" {
@@ -48,7 +49,8 @@ const Rules &rules() {
     for (const auto family :
          {lk::infer::infer_attention, lk::infer::infer_base, lk::infer::infer_elementwise,
           lk::infer::infer_moves, lk::infer::infer_norms, lk::infer::infer_quantized,
-          lk::infer::infer_recurrent, lk::infer::infer_reduction, lk::infer::infer_selection})
+          lk::infer::infer_recurrent, lk::infer::infer_reduction, lk::infer::infer_sampling,
+          lk::infer::infer_selection})
       every.merge(family());
     return every;
   }();

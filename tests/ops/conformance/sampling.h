@@ -1,0 +1,18 @@
+// Operators that take elements between others.
+#pragma once
+
+#include "tests/ops/conformance/node.h"
+
+namespace lk::conformance {
+
+inline std::vector<Node> conformance_sampling() {
+  const Dims a = {2, 3, 4, 4}, b = {3, 3, 5, 4};
+  return {
+      {.op = "GridSample",
+       .opset = 20,
+       .inputs = {x(a), x({2, 3, 5, 2})},
+       .other = {x(b), x({3, 2, 2, 2})}},
+  };
+}
+
+} // namespace lk::conformance

@@ -1,0 +1,35 @@
+"""Operators that take elements between others."""
+
+import numpy
+
+from case import FLOATS, NEWEST_OPSET, Case, pick, row, values
+
+HALVES = ("FLOAT", "FLOAT16", "BFLOAT16")
+
+
+@row("GridSample")
+def grid_sample(rng):
+    rank = int(rng.integers(1, 4))
+    opset = pick(rng, (16, 20, 22, NEWEST_OPSET))
+    align, padding = int(rng.integers(2)), pick(rng, ("zeros", "border", "reflection"))
+    if opset < 20:
+        rank, mode = 2, pick(rng, ("bilinear", "nearest", "bicubic"))
+    else:
+        mode = pick(rng, ("linear", "nearest", "cubic"))
+    if "cubic" in mode and padding == "border":
+        # ONNX's reference differs: grid_sample.c says where; ONNX Runtime has two dimensions only
+        rank, opset = 2, min(opset, 22)
+    dims = [0 if rng.random() < 0.05 and padding == "zeros" else int(d)
+            for d in rng.integers(2 if align else 1, 5, rank)]
+    batch, channels = int(rng.integers(1, 3)), int(rng.integers(1, 4))
+    to = [0 if rng.random() < 0.05 else int(d) for d in rng.integers(1, 7, rank)]
+    # ONNX Runtime has f64 from opset 20 on, for both
+    x = values(rng, [batch, channels, *dims], pick(rng, HALVES if opset < 20 else FLOATS))
+    wide = x.dtype.name == "float64"
+    grid = values(rng, [batch, *to, rank], "DOUBLE" if wide else pick(rng, HALVES), -2, 2)
+    case = Case([x, grid], {"mode": mode, "padding_mode": padding, "align_corners": align},
+                opset=opset, widens=0, tolerance=2e-5 if wide else None)
+    if 0 in dims or 0 in to:
+        case.expected = lambda _: [numpy.zeros([batch, channels, *to], x.dtype)]
+        case.widens = None
+    return case
