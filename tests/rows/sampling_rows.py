@@ -33,3 +33,24 @@ def grid_sample(rng):
         case.expected = lambda _: [numpy.zeros([batch, channels, *to], x.dtype)]
         case.widens = None
     return case
+
+
+@row("RoiAlign")
+def roi_align(rng):
+    opset = pick(rng, (10, 16, 22, NEWEST_OPSET))
+    batch, channels, height, width = (int(d) for d in rng.integers(1, 6, 4))
+    regions = 0 if rng.random() < 0.05 else int(rng.integers(1, 5))
+    scale = pick(rng, (1.0, 0.5, 2.0))
+    x = values(rng, [batch, channels, height, width], pick(rng, FLOATS))
+    corners = rng.uniform(-2, 6, (regions, 2, 2)) / scale
+    if rng.random() < 0.9:  # else it may end before it begins
+        corners.sort(axis=1)
+    corners = corners.reshape(regions, 4).astype(x.dtype)
+    attributes = {"mode": pick(rng, ("avg", "max")), "spatial_scale": scale,
+                  "output_height": int(rng.integers(1, 4)),
+                  "output_width": int(rng.integers(1, 4)),
+                  "sampling_ratio": int(rng.integers(0, 4))}
+    if opset >= 16:
+        attributes["coordinate_transformation_mode"] = pick(
+            rng, ("half_pixel", "output_half_pixel"))
+    return Case([x, corners, rng.integers(0, batch, regions)], attributes, opset=opset, widens=0)

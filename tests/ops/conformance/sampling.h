@@ -12,6 +12,12 @@ inline std::vector<Node> conformance_sampling() {
        .opset = 20,
        .inputs = {x(a), x({2, 3, 5, 2})},
        .other = {x(b), x({3, 2, 2, 2})}},
+      {.op = "RoiAlign",
+       .opset = 16,
+       .inputs = {x(a), x({3, 4}), lk::ints({0, 1, 1})},
+       .other = {x(b), x({2, 4}), lk::ints({2, 0})},
+       .attrs = [](auto *to) { ints(to, "output_height", {2}); },
+       .empty = false},
   };
 }
 

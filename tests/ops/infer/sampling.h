@@ -17,6 +17,15 @@ inline Rules infer_sampling() {
          d.tensor(grid);
          d.node.opset = 20;
        }},
+      {"RoiAlign",
+       [](Draw &d) {
+         const Dim regions = d.dim();
+         d.tensor(d.shape(4, d.one_of(9) ? 5 : 4));
+         d.tensor({regions, d.one_of(9) ? d.dim() : Draw::number(4)});
+         d.tensor({d.one_of(9) ? d.dim() : regions}, LK_I64);
+         d.node.ints["output_width"] = {d.between(1, 3)};
+         d.node.opset = 16;
+       }},
   };
 }
 
