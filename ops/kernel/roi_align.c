@@ -78,7 +78,7 @@ static double element(const lk_roi_align *self, const void *image, int64_t at) {
 }
 
 /* What comes of the first `count` channels from element `from` on. The largest is that of the
- * weighted neighbours, not of interpolated samples: so ONNX's reference and ONNX Runtime have it. */
+ * weighted neighbours, not of interpolated samples, as in ONNX's reference and in ONNX Runtime. */
 static void take(const lk_roi_align *self, const void *images, int64_t from, const sample *s,
                  int64_t count, double *sums) {
   const int64_t plane = self->image[0] * self->image[1];

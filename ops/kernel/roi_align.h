@@ -1,5 +1,5 @@
-/* Regions of images, each as a few bins: RoiAlign. A bin is the mean or the largest of samples, which
- * lie evenly in it, between four elements each.
+/* Regions of images, each as a few bins: RoiAlign. A bin is the mean or the largest of samples,
+ * which lie evenly in it, between four elements each.
  *
  * Bound: reads of these elements, which lie where the regions say. */
 #pragma once

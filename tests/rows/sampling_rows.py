@@ -7,6 +7,30 @@ from case import FLOATS, NEWEST_OPSET, Case, pick, row, values
 HALVES = ("FLOAT", "FLOAT16", "BFLOAT16")
 
 
+@row("AffineGrid")
+def affine_grid(rng):
+    rank, batch = int(rng.integers(2, 4)), int(rng.integers(0 if rng.random() < 0.1 else 1, 4))
+    align = int(rng.integers(2))
+    theta = values(rng, [batch, rank, rank + 1], pick(rng, FLOATS))
+    dims = [int(d) for d in rng.integers(1, 5, rank)]
+    size = numpy.array([batch, 3, *dims])
+
+    def right(inputs):
+        axes = []
+        for n in dims:
+            if align:
+                axes.append(numpy.linspace(-1, 1, n) if n > 1 else numpy.array([-1.0]))
+            else:
+                axes.append((2 * numpy.arange(n) + 1) / n - 1)
+        places = numpy.meshgrid(*axes, indexing="ij")
+        places = numpy.stack([*reversed(places), numpy.ones(dims)])
+        moved = numpy.einsum("nik,k...->n...i", inputs[0].astype(numpy.float64), places)
+        return [moved.astype(theta.dtype)]
+
+    return Case([theta, size], {"align_corners": align}, opset=pick(rng, (20, NEWEST_OPSET)),
+                constants={1} if rng.random() < 0.5 else set(), expected=right)
+
+
 @row("GridSample")
 def grid_sample(rng):
     rank = int(rng.integers(1, 4))

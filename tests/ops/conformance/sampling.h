@@ -8,6 +8,11 @@ namespace lk::conformance {
 inline std::vector<Node> conformance_sampling() {
   const Dims a = {2, 3, 4, 4}, b = {3, 3, 5, 4};
   return {
+      {.op = "AffineGrid",
+       .opset = 20,
+       .inputs = {x({2, 2, 3}), lk::ints({2, 3, 4, 4})},
+       .other = {x({1, 3, 4}), lk::ints({1, 3, 2, 3, 2})},
+       .empty = false},
       {.op = "GridSample",
        .opset = 20,
        .inputs = {x(a), x({2, 3, 5, 2})},

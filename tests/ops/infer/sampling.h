@@ -7,6 +7,16 @@ namespace lk::infer {
 
 inline Rules infer_sampling() {
   return {
+      {"AffineGrid",
+       [](Draw &d) {
+         const int64_t rank = d.between(2, 3);
+         const auto size = d.many(size_t(rank) + 2, 0, 5);
+         d.tensor({d.one_of(2) ? d.dim() : Draw::number(size[0]),
+                   d.one_of(4) ? d.dim() : Draw::number(rank),
+                   d.one_of(4) ? d.dim() : Draw::number(rank + 1)});
+         d.ints(size);
+         d.node.opset = 20;
+       }},
       {"GridSample",
        [](Draw &d) {
          const Shape x = d.shape(3, 5);
