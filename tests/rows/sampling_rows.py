@@ -31,6 +31,34 @@ def affine_grid(rng):
                 constants={1} if rng.random() < 0.5 else set(), expected=right)
 
 
+@row("DeformConv")
+def deform_conv(rng):
+    kind = pick(rng, HALVES)
+    group, offset_group, per_group, out_per_group = (int(v) for v in rng.integers(1, 4, 4))
+    channels, out_channels = group * offset_group * per_group, group * out_per_group
+    kernel, strides, dilations = (rng.integers(1, high, 2).tolist() for high in (4, 3, 3))
+    pads = rng.integers(0, 3, 4).tolist()
+    image = [int(d) for d in rng.integers(1, 7, 2)]
+    to = [(image[i] + pads[i] + pads[i + 2] - (kernel[i] - 1) * dilations[i] - 1) // strides[i] + 1
+          for i in range(2)]
+    if min(to) < 1:
+        return deform_conv(rng)
+    batch, taps = int(rng.integers(1, 3)), offset_group * kernel[0] * kernel[1]
+    inputs = [values(rng, [batch, channels, *image], kind),
+              values(rng, [out_channels, channels // group, *kernel], kind, -1, 1),
+              values(rng, [batch, 2 * taps, *to], kind, -2, 2)]
+    if rng.random() < 0.5:
+        inputs.append(values(rng, [out_channels], kind) if rng.random() < 0.7 else None)
+        inputs.append(values(rng, [batch, taps, *to], kind, 0, 1))
+    attributes = {"group": group, "offset_group": offset_group, "strides": strides,
+                  "dilations": dilations, "pads": pads}
+    if rng.random() < 0.5:
+        attributes["kernel_shape"] = kernel
+    return Case(inputs, attributes, opset=pick(rng, (19, 22)), widens=0,
+                constants={1} if rng.random() < 0.5 else set(),
+                tolerance=5e-5 if kind == "FLOAT" else None)
+
+
 @row("GridSample")
 def grid_sample(rng):
     rank = int(rng.integers(1, 4))

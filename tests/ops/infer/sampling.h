@@ -17,6 +17,20 @@ inline Rules infer_sampling() {
          d.ints(size);
          d.node.opset = 20;
        }},
+      {"DeformConv",
+       [](Draw &d) {
+         const Dim batch = d.dim(), height = d.dim(), width = d.dim();
+         const int64_t group = d.between(1, 2);
+         const int64_t kernel = d.one_of(2) ? 1 : 3;
+         const Dim taps = Draw::number(kernel);
+         d.tensor({batch, d.one_of(4) ? d.dim() : Draw::number(2 * group), height, width});
+         d.tensor({Draw::number(group * d.between(1, 3)), Draw::number(2), taps, taps});
+         d.tensor({d.one_of(9) ? d.dim() : batch, Draw::number(2 * kernel * kernel),
+                   d.one_of(9) ? d.dim() : height, width});
+         d.node.ints["pads"] = std::vector<int64_t>(4, kernel / 2);
+         d.node.ints["group"] = {group};
+         d.node.opset = 19;
+       }},
       {"GridSample",
        [](Draw &d) {
          const Shape x = d.shape(3, 5);
