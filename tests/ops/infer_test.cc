@@ -268,6 +268,7 @@ TEST(Infer, InputsOfOneLetterHaveOneType) {
       node.domain = row.domain;
       node.opset = std::max(13, row.since);
       node.ints["axis"] = {0};
+      node.ints["pooled_shape"] = {1, 1};
       node.texts["direction"] = "LEFT";
       node.inputs.resize(count);
       for (size_t n = 0; n < count; n++) {

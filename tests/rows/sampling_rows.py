@@ -87,6 +87,41 @@ def grid_sample(rng):
     return case
 
 
+def largest_of_regions(x, places, pooled, scale):
+    """MaxRoiPool of f64, which ONNX Runtime lacks."""
+    to = numpy.zeros([len(places), x.shape[1], *pooled])
+    for n, place in enumerate(places):
+        low, high = (numpy.floor(abs(at) + 0.5) * numpy.sign(at)
+                     for at in (place[[2, 1]] * scale, place[[4, 3]] * scale))
+        step = numpy.maximum(high - low + 1, 1) / pooled
+        for bin_at in numpy.ndindex(*pooled):
+            first = numpy.clip(numpy.floor(bin_at * step) + low, 0, x.shape[2:]).astype(int)
+            end = numpy.clip(numpy.ceil((numpy.array(bin_at) + 1) * step) + low, 0, x.shape[2:])
+            part = x[int(place[0]), :, first[0]:int(end[0]), first[1]:int(end[1])]
+            if part.size:
+                to[(n, slice(None), *bin_at)] = part.max(axis=(1, 2))
+    return to
+
+
+@row("MaxRoiPool")
+def max_roi_pool(rng):
+    batch, channels, height, width = (int(d) for d in rng.integers(1, 7, 4))
+    regions = 0 if rng.random() < 0.05 else int(rng.integers(1, 5))
+    scale = pick(rng, (1.0, 0.5, 2.0))
+    x = values(rng, [batch, channels, height, width], pick(rng, FLOATS))
+    corners = rng.uniform(-2, 8, (regions, 2, 2)) / scale
+    if rng.random() < 0.9:  # else it may end before it begins
+        corners.sort(axis=1)
+    batches = rng.integers(0, batch, (regions, 1))
+    places = numpy.concatenate([batches, corners.reshape(regions, 4)], axis=1).astype(x.dtype)
+    pooled = rng.integers(1, 4, 2).tolist()
+    case = Case([x, places], {"pooled_shape": pooled, "spatial_scale": scale},
+                opset=pick(rng, (7, 13, 21)), widens=0)
+    if x.dtype == numpy.float64:
+        case.expected = lambda inputs: [largest_of_regions(*inputs, pooled, scale)]
+    return case
+
+
 @row("RoiAlign")
 def roi_align(rng):
     opset = pick(rng, (10, 16, 22, NEWEST_OPSET))

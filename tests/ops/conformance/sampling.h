@@ -22,6 +22,15 @@ inline std::vector<Node> conformance_sampling() {
        .opset = 20,
        .inputs = {x(a), x({2, 3, 5, 2})},
        .other = {x(b), x({3, 2, 2, 2})}},
+      {.op = "MaxRoiPool",
+       .opset = 22,
+       .inputs = {x(a), tensor<float>({2, 5}, {0, 0, 1, 2, 3, 1, -1, 0, 5, 2})},
+       .other = {x(b), tensor<float>({1, 5}, {2, 1, 1, 3, 2})},
+       .attrs =
+           [](auto *to) {
+             ints(to, "pooled_shape", {2, 2});
+           },
+       .empty = false},
       {.op = "RoiAlign",
        .opset = 16,
        .inputs = {x(a), x({3, 4}), lk::ints({0, 1, 1})},

@@ -41,6 +41,12 @@ inline Rules infer_sampling() {
          d.tensor(grid);
          d.node.opset = 20;
        }},
+      {"MaxRoiPool",
+       [](Draw &d) {
+         d.tensor(d.shape(4, d.one_of(9) ? 5 : 4));
+         d.tensor({d.dim(), d.one_of(9) ? d.dim() : Draw::number(5)});
+         d.node.ints["pooled_shape"] = d.many(2, 1, 3);
+       }},
       {"RoiAlign",
        [](Draw &d) {
          const Dim regions = d.dim();
