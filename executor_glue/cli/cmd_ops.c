@@ -50,9 +50,8 @@ static const char doc[] = "Lists the operators that exist.\v"
                           "'in place': it may write its output over an input. 'post-ops': "
                           "activations and sums that follow it can be fused into it. JSON has the "
                           "types too: inputs and outputs with one letter have one type.\n\n"
-                          "Examples:\n"
-                          "  latchkey ops --json\n"
-                          "  latchkey ops --missing";
+                          "Example:\n"
+                          "  latchkey ops --missing --json";
 
 static const struct argp command = {
     .options = options,

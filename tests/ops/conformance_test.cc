@@ -14,6 +14,7 @@
 #include "tests/ops/conformance/quantized.h"
 #include "tests/ops/conformance/recurrent.h"
 #include "tests/ops/conformance/reduction.h"
+#include "tests/ops/conformance/sampling.h"
 #include "tests/ops/conformance/selection.h"
 #include "tests/ops/conformance/signal.h"
 
@@ -47,8 +48,8 @@ const std::vector<Node> &nodes() {
           lk::conformance::conformance_base, lk::conformance::conformance_elementwise,
           lk::conformance::conformance_moves, lk::conformance::conformance_norms,
           lk::conformance::conformance_quantized, lk::conformance::conformance_recurrent,
-          lk::conformance::conformance_reduction, lk::conformance::conformance_selection,
-          lk::conformance::conformance_signal}) {
+          lk::conformance::conformance_reduction, lk::conformance::conformance_sampling,
+          lk::conformance::conformance_selection, lk::conformance::conformance_signal}) {
       for (Node &node : (*family)()) list.push_back(std::move(node));
     }
     return list;

@@ -13,6 +13,7 @@
 #include "tests/ops/infer/quantized.h"
 #include "tests/ops/infer/recurrent.h"
 #include "tests/ops/infer/reduction.h"
+#include "tests/ops/infer/sampling.h"
 #include "tests/ops/infer/selection.h"
 #include "tests/ops/infer/signal.h"
 
@@ -51,7 +52,7 @@ const Rules &rules() {
          {lk::infer::infer_algebra, lk::infer::infer_attention, lk::infer::infer_base,
           lk::infer::infer_elementwise, lk::infer::infer_moves, lk::infer::infer_norms,
           lk::infer::infer_quantized, lk::infer::infer_recurrent, lk::infer::infer_reduction,
-          lk::infer::infer_selection, lk::infer::infer_signal})
+          lk::infer::infer_sampling, lk::infer::infer_selection, lk::infer::infer_signal})
       every.merge(family());
     return every;
   }();

@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 
 import numpy
+import onnx
 import onnxruntime
 import pytest
 from conftest import ROOT, assert_close, make_model, random, reference
@@ -44,11 +45,14 @@ def in_new_process(code, **environment):
 
 @pytest.fixture
 def half():
-    """Relu, Det (which Latchkey has not) and Relu, of matrices."""
-    return make_model([helper.make_node("Relu", ["x"], ["a"]),
-                       helper.make_node("Det", ["a"], ["b"]),
-                       helper.make_node("Relu", ["b"], ["y"])],
-                      [("x", TensorProto.FLOAT, ["n", 3, 3])], [("y", TensorProto.FLOAT, ["n"])])
+    """Relu, Binarizer (which Latchkey has not) and Relu."""
+    model = onnx.load_from_string(make_model(
+        [helper.make_node("Relu", ["x"], ["a"]),
+         helper.make_node("Binarizer", ["a"], ["b"], domain="ai.onnx.ml", threshold=0.5),
+         helper.make_node("Relu", ["b"], ["y"])],
+        [("x", TensorProto.FLOAT, ["n", 3])], [("y", TensorProto.FLOAT, ["n", 3])]))
+    model.opset_import.append(helper.make_opsetid("ai.onnx.ml", 1))
+    return model.SerializeToString()
 
 
 # ---- registration ----
@@ -190,16 +194,15 @@ def test_statistics_count(half):
     assert before["version"] == latchkey.version()
     assert before["claims"] == {
         "nodes": 3, "claimed": 2, "subgraphs": 2,
-        "left": [{"operator": "Det", "domain": "", "count": 1,
+        "left": [{"operator": "Binarizer", "domain": "ai.onnx.ml", "count": 1,
                   "reason": before["claims"]["left"][0]["reason"]}]}
-    assert "Det" in before["claims"]["left"][0]["reason"]
+    assert "Binarizer" in before["claims"]["left"][0]["reason"]
     assert [part["runs"] for part in before["subgraphs"]] == [0, 0]
     assert [part["operators"] for part in before["subgraphs"]] == [{"Relu": 1}, {"Relu": 1}]
     for rows in (2, 2, 5):
-        x = random(rows, 3, 3)
+        x = random(rows, 3)
         result, = session.run(None, {"x": x})
-        assert_close(result, numpy.maximum(numpy.linalg.det(numpy.maximum(x, 0)), 0)
-                     .astype(numpy.float32))
+        assert_close(result, (x > 0.5).astype(numpy.float32))
     after = latchkey.ort.stats(session)
     for part in after["subgraphs"]:
         assert part["nodes"] == part["nodes_after_passes"] == 1
@@ -274,8 +277,8 @@ def test_claims_are_explained(half, tmp_path):
         claims = latchkey.ort.explain_claims(given, cache="off", threads=1)
         assert (claims["nodes"], claims["claimed"], claims["subgraphs"]) == (3, 2, 2)
         (left,) = claims["left"]
-        assert (left["operator"], left["domain"], left["count"]) == ("Det", "", 1)
-        assert "Det" in left["reason"]
+        assert (left["operator"], left["domain"], left["count"]) == ("Binarizer", "ai.onnx.ml", 1)
+        assert "Binarizer" in left["reason"]
 
 
 def test_claims_of_a_bad_option_or_a_missing_model_are_errors(relu, tmp_path):

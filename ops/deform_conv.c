@@ -1,0 +1,203 @@
+/* DeformConv: a convolution whose kernel takes elements where offsets say, as a product of its
+ * weights and columns. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "base/tensor.h"
+#include "ops/kernel/deform_columns.h"
+#include "ops/plan/eltwise_steps.h"
+#include "ops/plan/moves.h"
+#include "ops/plan/product_steps.h"
+#include "ops/plan/sampling.h"
+#include "ops/plan/window.h"
+
+enum { WEIGHTS = 1, OFFSETS = 2, BIAS = 3, MASK = 4, MAX_GROUPS = 1 << 30 };
+
+typedef struct deform_params {
+  lk_window window;
+  int64_t groups, offset_groups;
+} deform_params;
+
+static void parse(lk_attrs *attrs, void *params) {
+  deform_params *self = params;
+  lk_window_parse(attrs, &self->window);
+  self->groups = lk_attrs_int(attrs, "group", 1);
+  self->offset_groups = lk_attrs_int(attrs, "offset_group", 1);
+  if (self->groups >= 1 && self->groups <= MAX_GROUPS && self->offset_groups >= 1 &&
+      self->offset_groups <= MAX_GROUPS) {
+    return;
+  }
+  lk_attrs_fail(attrs, LK_OUT_OF_RANGE,
+                "failed to read groups: %" PRId64 " and %" PRId64 " of offsets, must be 1 to %d",
+                self->groups, self->offset_groups, MAX_GROUPS);
+}
+
+static bool is_multiple(int64_t dim, int64_t of) {
+  return dim < 0 || dim % of == 0;
+}
+
+/* Images, weights and bias, whose ranks are known. */
+static lk_status check_channels(const lk_inference *self, lk_error *error) {
+  const deform_params *params = self->node->params;
+  const lk_tensor_desc *x = &self->inputs[0].desc, *w = &self->inputs[WEIGHTS].desc;
+  const lk_tensor_desc *bias = &self->inputs[BIAS].desc;
+  if (x->rank != 4) return lk_refuse(x, "images", "of rank 4", error);
+  if (w->rank != 4) return lk_refuse(w, "weights", "of rank 4", error);
+  int64_t channels = LK_DIM_UNKNOWN;
+  LK_RETURN_NOT_OK(
+      lk_infer_product(self, w->dims[1], params->groups, "count channels", &channels, error));
+  if (lk_dims_differ(x->dims[1], channels) || !is_multiple(x->dims[1], params->groups) ||
+      !is_multiple(x->dims[1], params->offset_groups) || !is_multiple(w->dims[0], params->groups)) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to read the weights: they take %" PRId64 " channels in %" PRId64
+                   " groups, and %" PRId64 " of offsets, for images of %" PRId64
+                   ", which groups must divide",
+                   w->dims[1], params->groups, params->offset_groups, x->dims[1]);
+  }
+  if (lk_op_has(self->node, BIAS) && lk_rank_is_known(bias) &&
+      (bias->rank != 1 || lk_dims_differ(bias->dims[0], w->dims[0]))) {
+    return lk_refuse(bias, "the bias", "one for each output channel", error);
+  }
+  const lk_window *window = &params->window;
+  for (uint32_t d = 0; d < 2 && window->n_kernel == 2; d++) {
+    if (!lk_dims_differ(w->dims[d + 2], window->kernel[d])) continue;
+    return lk_refuse(w, "weights", "as large as kernel_shape says", error);
+  }
+  return LK_OK;
+}
+
+/* Offsets or a mask: `each` for each element of the kernel. */
+static lk_status check_places(const lk_inference *self, uint32_t input, int64_t each,
+                              const lk_tensor_desc *to, lk_error *error) {
+  const deform_params *params = self->node->params;
+  const lk_tensor_desc *w = &self->inputs[WEIGHTS].desc, *places = &self->inputs[input].desc;
+  if (!lk_op_has(self->node, input) || !lk_rank_is_known(places)) return LK_OK;
+  int64_t count = each * params->offset_groups;
+  LK_RETURN_NOT_OK(lk_infer_product(self, count, w->dims[2], "count offsets", &count, error));
+  LK_RETURN_NOT_OK(lk_infer_product(self, count, w->dims[3], "count offsets", &count, error));
+  const lk_tensor_desc wanted = {.rank = 4, .dims = {to->dims[0], count, to->dims[2], to->dims[3]}};
+  if (lk_shape_may_equal(places, &wanted)) return LK_OK;
+  return lk_refuse(places, input == MASK ? "the mask" : "offsets",
+                   "batch, one for each group and element of the kernel (offsets: two), "
+                   "and the output's size",
+                   error);
+}
+
+/* `found` is the lk_window_shape. */
+static lk_status infer(lk_inference *self, lk_error *error) {
+  const deform_params *params = self->node->params;
+  const lk_tensor_desc *x = &self->inputs[0].desc, *w = &self->inputs[WEIGHTS].desc;
+  lk_tensor_desc *to = &self->outputs[0];
+  lk_window_shape room, *shape = self->found != NULL ? self->found : &room;
+  if (!lk_rank_is_known(x) || !lk_rank_is_known(w)) return LK_OK;
+  LK_RETURN_NOT_OK(check_channels(self, error));
+  LK_RETURN_NOT_OK(
+      lk_window_infer(&params->window, 2, x->dims + 2, w->dims + 2, self->dims, shape, error));
+  lk_shape_open(to, 4);
+  to->dims[0] = x->dims[0];
+  to->dims[1] = w->dims[0];
+  memcpy(to->dims + 2, shape->out, 2 * sizeof to->dims[0]);
+  LK_RETURN_NOT_OK(check_places(self, OFFSETS, 2, to, error));
+  LK_RETURN_NOT_OK(check_places(self, MASK, 1, to, error));
+  return lk_shape_is_known(to) ? lk_shape_check(to, "the output", error) : LK_OK;
+}
+
+static lk_status plan_columns(lk_planner *planner, lk_operand *out_columns, lk_error *error) {
+  const deform_params *params = planner->node->params;
+  const lk_window_shape *shape = planner->found;
+  const lk_tensor_desc *x = &planner->inputs[0].desc;
+  lk_operand operands[4];
+  lk_deform_columns step = {.has_mask = lk_op_has(planner->node, MASK),
+                            .batches = x->dims[0],
+                            .channels = x->dims[1],
+                            .groups = params->offset_groups};
+  for (uint32_t d = 0; d < 2; d++) {
+    step.image[d] = x->dims[d + 2];
+    step.kernel[d] = shape->kernel[d], step.out[d] = shape->out[d];
+    step.strides[d] = shape->strides[d], step.dilations[d] = shape->dilations[d];
+    step.pads[d] = shape->begin[d];
+  }
+  const lk_tensor_desc columns = {.dtype = LK_F32,
+                                  .rank = 4,
+                                  .dims = {step.batches, step.channels,
+                                           step.kernel[0] * step.kernel[1],
+                                           step.out[0] * step.out[1]}};
+  LK_RETURN_NOT_OK(lk_shape_check(&columns, "the columns", error));
+  LK_RETURN_NOT_OK(lk_plan_sampled_input(planner, 0, &operands[0], error));
+  LK_RETURN_NOT_OK(lk_plan_sampled_input(planner, OFFSETS, &operands[1], error));
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &columns, out_columns, error));
+  operands[2] = *out_columns;
+  if (step.has_mask) LK_RETURN_NOT_OK(lk_plan_sampled_input(planner, MASK, &operands[3], error));
+  LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_deform_columns_kernel, "deform_columns", &step,
+                                     sizeof step, operands, step.has_mask ? 4 : 3, error));
+  lk_planner_flops(planner, 8 * (double)lk_elements(&columns));
+  return LK_OK;
+}
+
+/* Weights times columns, for each image and group. */
+static lk_status plan_product(lk_planner *planner, const lk_operand *to, lk_error *error) {
+  const int64_t groups = ((const deform_params *)planner->node->params)->groups;
+  const lk_tensor_desc *w = &planner->inputs[WEIGHTS].desc;
+  const int64_t k = lk_count_dims(w, 1, 4), rows = w->dims[0] / groups;
+  const int64_t columns = to->desc.dims[2] * to->desc.dims[3];
+  lk_operand weights, from;
+  LK_RETURN_NOT_OK(plan_columns(planner, &from, error));
+  LK_RETURN_NOT_OK(lk_plan_sampled_input(planner, WEIGHTS, &weights, error));
+  lk_matmul matmul = {.rows = rows,
+                      .columns = columns,
+                      .k = k,
+                      .a_row = k,
+                      .a_k = 1,
+                      .b_k = columns,
+                      .b_column = 1,
+                      .c_row = columns,
+                      .batch_rank = 2};
+  matmul.batch[0] =
+      (lk_matmul_batch){to->desc.dims[0], 0, groups * k * columns, groups * rows * columns};
+  matmul.batch[1] = (lk_matmul_batch){groups, rows * k, k * columns, rows * columns};
+  return lk_plan_product(planner, &matmul, &weights, &from, to, error);
+}
+
+static lk_status plan_bias(lk_planner *planner, const lk_operand *to, lk_error *error) {
+  lk_operand bias;
+  lk_chain chain;
+  LK_RETURN_NOT_OK(lk_plan_sampled_input(planner, BIAS, &bias, error));
+  bias.desc.rank = 3; /* one for each plane */
+  bias.desc.dims[1] = bias.desc.dims[2] = 1;
+  lk_chain_begin_at(planner, to, &chain);
+  chain.value = lk_chain_operand(&chain, to);
+  const lk_element_value value = lk_chain_operand(&chain, &bias);
+  chain.value = lk_element_binary(&chain.program, LK_ELEMENT_ADD, chain.value, value);
+  return lk_chain_step(&chain, error);
+}
+
+static lk_status plan(lk_planner *planner, lk_error *error) {
+  static const float zero = 0;
+  lk_operand to, wide;
+  LK_RETURN_NOT_OK(lk_plan_sampled_output(planner, &to, &wide, error));
+  const bool is_empty = lk_elements(&planner->inputs[WEIGHTS].desc) == 0;
+  LK_RETURN_NOT_OK(is_empty ? lk_plan_fill(planner, &wide, sizeof zero, &zero, error)
+                            : plan_product(planner, &wide, error));
+  if (lk_op_has(planner->node, BIAS)) LK_RETURN_NOT_OK(plan_bias(planner, &wide, error));
+  return lk_plan_sampled_end(planner, &wide, &to, error);
+}
+
+static double flops(const lk_tensor *inputs, const lk_tensor_desc *outputs) {
+  const lk_tensor_desc *w = &inputs[WEIGHTS].desc;
+  return 2 * (double)lk_elements(&outputs[0]) * (double)lk_count_dims(w, 1, w->rank);
+}
+
+/* Without f64, which products have no kernel for. */
+const lk_op_class lk_op_deform_conv = {
+    LK_OP_ROW("DeformConv", "", 19, "convolution of elements that lie where offsets say, in 2-D",
+              .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 3, .max_inputs = 5, .max_outputs = 1,
+              .input_types = "TTTTT", .output_types = "T",
+              .types = {LK_TYPE(LK_F32) | LK_TYPE(LK_F16) | LK_TYPE(LK_BF16)}),
+    .params_size = sizeof(deform_params),
+    .found_size = sizeof(lk_window_shape),
+    .parse = parse,
+    .infer = infer,
+    .flops = flops,
+    .plan = plan,
+};

@@ -1,0 +1,88 @@
+/* RoiAlign: regions of images as bins of one size. */
+#include "ops/kernel/roi_align.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "base/tensor.h"
+#include "ops/plan/sampling.h"
+
+enum { REGIONS = 1, BATCHES = 2, HALF_PIXEL_SINCE = 16 };
+
+/* The parameter is the lk_roi_align, without sizes of inputs. */
+static void parse(lk_attrs *attrs, void *params) {
+  static const char *const modes[] = {"avg", "max"};
+  static const char *const coordinates[] = {"half_pixel", "output_half_pixel"};
+  lk_roi_align *self = params;
+  const bool is_new = attrs->node->opset >= HALF_PIXEL_SINCE;
+  self->is_max = lk_attrs_choice(attrs, "mode", modes, 2, 0) == 1;
+  self->half_pixel =
+      is_new && lk_attrs_choice(attrs, "coordinate_transformation_mode", coordinates, 2, 0) == 0;
+  self->scale = (double)lk_attrs_float(attrs, "spatial_scale", 1);
+  self->samples = lk_attrs_int(attrs, "sampling_ratio", 0);
+  self->bins[0] = lk_attrs_int(attrs, "output_height", 1);
+  self->bins[1] = lk_attrs_int(attrs, "output_width", 1);
+  if (self->bins[0] < 1 || self->bins[1] < 1) {
+    lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
+                  "failed to read the output's size: %" PRId64 " x %" PRId64 ", must be positive",
+                  self->bins[0], self->bins[1]);
+  }
+  if (self->samples < 0 || self->samples > LK_ROI_SAMPLES) {
+    lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
+                  "failed to read sampling_ratio: %" PRId64 ", must be 0 to %d", self->samples,
+                  LK_ROI_SAMPLES);
+  }
+}
+
+static lk_status infer(lk_inference *self, lk_error *error) {
+  const lk_roi_align *params = self->node->params;
+  const lk_tensor_desc *x = &self->inputs[0].desc, *regions = &self->inputs[REGIONS].desc;
+  const lk_tensor_desc *batches = &self->inputs[BATCHES].desc;
+  lk_tensor_desc *to = &self->outputs[0];
+  if (lk_rank_is_known(x) && x->rank != 4) return lk_refuse(x, "images", "of rank 4", error);
+  if (lk_rank_is_known(regions) && (regions->rank != 2 || lk_dims_differ(regions->dims[1], 4))) {
+    return lk_refuse(regions, "regions", "four numbers for each", error);
+  }
+  if (lk_rank_is_known(batches) &&
+      (batches->rank != 1 ||
+       (lk_rank_is_known(regions) && lk_dims_differ(batches->dims[0], regions->dims[0])))) {
+    return lk_refuse(batches, "batch_indices", "one for each region", error);
+  }
+  lk_shape_open(to, 4);
+  if (lk_rank_is_known(regions)) to->dims[0] = regions->dims[0];
+  if (lk_rank_is_known(batches)) to->dims[0] = lk_dims_either(to->dims[0], batches->dims[0]);
+  if (lk_rank_is_known(x)) to->dims[1] = x->dims[1];
+  memcpy(to->dims + 2, params->bins, sizeof params->bins);
+  return lk_shape_is_known(to) ? lk_shape_check(to, "the output", error) : LK_OK;
+}
+
+static lk_status plan(lk_planner *planner, lk_error *error) {
+  const lk_tensor_desc *x = &planner->inputs[0].desc;
+  lk_roi_align step = *(const lk_roi_align *)planner->node->params;
+  lk_operand operands[4], to;
+  LK_RETURN_NOT_OK(lk_plan_sampled_input(planner, 0, &operands[0], error));
+  LK_RETURN_NOT_OK(lk_plan_sampled_input(planner, REGIONS, &operands[1], error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, BATCHES, LK_LAYOUT_PLAIN, &operands[2], error));
+  LK_RETURN_NOT_OK(lk_plan_sampled_output(planner, &to, &operands[3], error));
+  step.is_wide = x->dtype == LK_F64;
+  step.batches = x->dims[0], step.channels = x->dims[1], step.regions = to.desc.dims[0];
+  memcpy(step.image, x->dims + 2, sizeof step.image);
+  LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_roi_align_kernel, "roi_align", &step, sizeof step,
+                                     operands, 4, error));
+  /* how many samples there are where no number is given, only the regions say */
+  const double samples = step.samples > 0 ? (double)step.samples : 2;
+  lk_planner_flops(planner, 8 * samples * samples * (double)lk_elements(&to.desc));
+  return lk_plan_sampled_end(planner, &operands[3], &to, error);
+}
+
+const lk_op_class lk_op_roi_align = {
+    LK_OP_ROW("RoiAlign", "", 10, "regions of images as bins, sampled between elements",
+              .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 3, .max_inputs = 3, .max_outputs = 1,
+              .input_types = "TTU", .output_types = "T",
+              .types = {LK_TYPES_FLOAT, LK_TYPE(LK_I64)}),
+    .params_size = sizeof(lk_roi_align),
+    .parse = parse,
+    .infer = infer,
+    .plan = plan,
+};
