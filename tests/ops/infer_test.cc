@@ -271,6 +271,7 @@ TEST(Infer, InputsOfOneLetterHaveOneType) {
       node.opset = std::max(13, row.since);
       node.ints["axis"] = {0};
       node.ints["q_num_heads"] = node.ints["kv_num_heads"] = {1};
+      node.ints["pooled_shape"] = {1, 1};
       node.texts["direction"] = "LEFT";
       node.texts["equation"] = "i,i";
       node.inputs.resize(count);
