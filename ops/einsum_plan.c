@@ -258,7 +258,7 @@ static lk_status as_matrices(const contraction *self, view *inout, const label_l
 static lk_status multiply_matrices(const contraction *self, view *a, view *b,
                                    const product_labels *labels, bool is_last, view *out,
                                    lk_error *error) {
-  int64_t a_sizes[2], a_strides[2], b_sizes[2], b_strides[2];
+  int64_t a_sizes[2] = {0}, a_strides[2], b_sizes[2] = {0}, b_strides[2];
   lk_operand to;
   label_list order = labels->batch;
   append(&order, &labels->rows, ~UINT64_C(0));

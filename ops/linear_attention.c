@@ -163,8 +163,8 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   LK_RETURN_NOT_OK(take(planner, RATE, operands, &n, error));
   LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_linear_attention_kernel, "linear_attention", &step,
                                      sizeof step, operands, n, error));
-  lk_planner_flops(planner, 2 * (double)lk_elements(&desc) * (double)q.rows *
-                                (2 + (double)(q.heads / k.heads)));
+  const int64_t reads = 2 + q.heads / k.heads; /* and changes, of a row */
+  lk_planner_flops(planner, 2 * (double)lk_elements(&desc) * (double)q.rows * (double)reads);
   LK_RETURN_NOT_OK(lk_plan_narrow(planner, OUTPUT, &operands[3], error));
   return has_state ? lk_plan_narrow(planner, STATE, &operands[4], error) : LK_OK;
 }

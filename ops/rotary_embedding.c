@@ -129,7 +129,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   const rotary_form *form = params->form;
   const lk_inference asked = {.node = planner->node, .inputs = planner->inputs};
   lk_operand operands[5]; /* x, y, cosines, sines, positions */
-  lk_head_sizes of;
+  lk_head_sizes of = {0};
   lk_rotary step = {.is_interleaved = params->is_interleaved,
                     .has_positions = lk_op_has(planner->node, form->positions)};
   LK_RETURN_NOT_OK(find_heads(&asked, &of, &step.rotated, error));

@@ -16,7 +16,7 @@ from onnx_cases import LEFT_OUT
 COMMAND = os.environ["LATCHKEY_COMMAND"]
 
 # Fewer would mean that cases are skipped that used to run.
-LEAST_PASSED = 1585
+LEAST_PASSED = 1588
 
 
 def write_values(folder, kind, values, infos):
