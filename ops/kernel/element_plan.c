@@ -171,7 +171,7 @@ static lk_element_space make_space(uint32_t rank, const int64_t *dims,
                                    uint32_t n_inputs, uint32_t n_operands) {
   lk_element_space space;
   space.rank = rank;
-  memcpy(space.dims, dims, rank * sizeof *dims);
+  for (uint32_t i = 0; i < rank; i++) space.dims[i] = dims[i]; /* of rank 0 there are none */
   for (uint32_t k = 0; k < n_operands; k++) {
     for (uint32_t i = 0; i < rank; i++) space.strides[k][i] = operands[k].strides[i] * sizes[k];
   }
