@@ -201,8 +201,23 @@ template <typename T>
   return ::testing::AssertionSuccess();
 }
 
+// IEEE 754 leaves the bits of a NaN open, and instruction sets differ in them.
+inline bool is_nan_of_16_bits(uint32_t dtype, uint16_t bits) {
+  if (dtype == LK_F16) return (bits & 0x7fff) > 0x7c00;
+  return dtype == LK_BF16 && (bits & 0x7fff) > 0x7f80;
+}
+
+inline bool same_element(uint32_t dtype, const uint8_t *x, const uint8_t *y) {
+  if (std::memcmp(x, y, dtype_bytes(dtype)) == 0) return true;
+  if (dtype != LK_F16 && dtype != LK_BF16) return false;
+  uint16_t bits[2];
+  std::memcpy(&bits[0], x, sizeof bits[0]);
+  std::memcpy(&bits[1], y, sizeof bits[1]);
+  return is_nan_of_16_bits(dtype, bits[0]) && is_nan_of_16_bits(dtype, bits[1]);
+}
+
 // Type and shape equal; f32 and f64 within `tolerance` of the largest expected value (at least 1),
-// everything else bit by bit.
+// everything else bit by bit, but that any NaN equals any other.
 inline ::testing::AssertionResult equal(const Value &expected, const Value &actual,
                                         double tolerance) {
   if (expected.desc.dtype != actual.desc.dtype || expected.dims() != actual.dims()) {
@@ -212,12 +227,20 @@ inline ::testing::AssertionResult equal(const Value &expected, const Value &actu
   if (expected.desc.dtype == LK_F32) return near<float>(expected, actual, tolerance);
   if (expected.desc.dtype == LK_F64) return near<double>(expected, actual, tolerance);
   const size_t size = dtype_bytes(expected.desc.dtype);
-  for (size_t i = 0; i < expected.bytes.size(); i++) {
-    if (expected.bytes[i] != actual.bytes[i]) {
+  const auto hex = [size](const uint8_t *element) {
+    std::string text;
+    for (size_t i = size; i-- > 0;) {
+      text += "0123456789abcdef"[element[i] >> 4];
+      text += "0123456789abcdef"[element[i] & 15];
+    }
+    return text;
+  };
+  for (size_t at = 0; at < expected.bytes.size(); at += size) {
+    const uint8_t *x = &expected.bytes[at], *y = &actual.bytes[at];
+    if (!same_element(expected.desc.dtype, x, y)) {
       return ::testing::AssertionFailure()
-             << "element " << i / size << " of " << text_of(expected.desc) << " differs: byte "
-             << i % size << " is " << int(actual.bytes[i]) << ", expected "
-             << int(expected.bytes[i]);
+             << "element " << at / size << " of " << text_of(expected.desc) << " is 0x" << hex(y)
+             << ", expected 0x" << hex(x);
     }
   }
   return ::testing::AssertionSuccess();

@@ -20,7 +20,7 @@ Value zeros(uint32_t dtype, const Dims &dims) {
   return numbers(dtype, dims, std::vector<double>(static_cast<size_t>(lk::count_of(dims)), 0));
 }
 
-// Types of 16 bits are compared bit by bit: all of them set is a NaN in both formats.
+// All bits set is a NaN in both formats of 16 bits.
 Value not_numbers(uint32_t dtype, const Dims &dims) {
   const auto count = static_cast<size_t>(lk::count_of(dims));
   if (dtype == LK_F16 || dtype == LK_BF16) {
