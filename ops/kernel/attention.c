@@ -9,24 +9,18 @@
 /* Elements that are worth a second thread. */
 #define MAX_ALONE 32768
 
-/* Keys that a query attends: `begin` to `end` - 1. */
-typedef struct key_range {
-  int64_t begin, end;
-} key_range;
-
 static int64_t clamp(int64_t value, int64_t most) {
   return value < 0 ? 0 : value < most ? value : most;
 }
 
-static key_range range_of(const lk_attention_softmax *self, const int64_t *lengths, int64_t batch,
-                          int64_t query) {
-  const int64_t length = lengths != NULL ? clamp(lengths[batch], self->keys) : self->keys;
-  const bool from_length = lengths != NULL && !self->has_past;
+lk_key_range lk_key_range_of(const lk_key_window *self, const int64_t *given, int64_t query) {
+  const int64_t length = given != NULL ? clamp(*given, self->keys) : self->keys;
+  const bool from_length = given != NULL && !self->has_past;
   const int64_t position = query + (from_length ? length - self->queries : self->past);
-  key_range range = {0, lk_min(length, self->first_padded)};
+  lk_key_range range = {0, lk_min(length, self->first_padded)};
   if (self->right >= 0) range.end = lk_min(range.end, position + self->right + 1);
-  if (self->left >= 0) range.begin = clamp(position - self->left, self->keys);
-  if (range.end < range.begin) range.end = range.begin;
+  range.end = clamp(range.end, self->keys);
+  if (self->left >= 0) range.begin = clamp(position - self->left, range.end);
   return range;
 }
 
@@ -42,15 +36,16 @@ static bool are_all_masked(const float *row, int64_t n) {
   return true;
 }
 
-static void do_row(const lk_attention_softmax *self, key_range range, float *row, float *masked) {
+static void do_row(const lk_attention_softmax *self, lk_key_range range, float *row,
+                   float *masked) {
   const int64_t n = range.end - range.begin;
   if (masked != NULL) {
-    memcpy(masked, row, (size_t)self->keys * sizeof *row);
+    memcpy(masked, row, (size_t)self->window.keys * sizeof *row);
     fill(masked, 0, range.begin, -INFINITY);
-    fill(masked, range.end, self->keys, -INFINITY);
+    fill(masked, range.end, self->window.keys, -INFINITY);
   }
   fill(row, 0, range.begin, 0);
-  fill(row, range.end, self->keys, 0);
+  fill(row, range.end, self->window.keys, 0);
   if (are_all_masked(row + range.begin, n)) {
     fill(row, range.begin, range.end, 0);
   } else {
@@ -65,15 +60,15 @@ static void do_rows(const void *arg, int64_t begin, int64_t end) {
   float *scores = loop->pointers[0];
   float *masked = self->has_masked ? loop->pointers[self->has_lengths ? 2 : 1] : NULL;
   for (int64_t i = begin; i < end; i++) {
-    const int64_t query = i % self->queries, batch = i / self->queries / self->heads;
-    do_row(self, range_of(self, lengths, batch, query), scores + i * self->keys,
-           masked != NULL ? masked + i * self->keys : NULL);
+    const int64_t query = i % self->window.queries, batch = i / self->window.queries / self->heads;
+    do_row(self, lk_key_range_of(&self->window, lengths != NULL ? lengths + batch : NULL, query),
+           scores + i * self->window.keys, masked != NULL ? masked + i * self->window.keys : NULL);
   }
 }
 
 lk_status lk_attention_softmax_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
   const lk_attention_softmax *self = params;
-  const int64_t rows = self->batch * self->heads * self->queries;
-  return lk_kernel_turns(rows, rows * self->keys > MAX_ALONE, do_rows, self, pointers);
+  const int64_t rows = self->batch * self->heads * self->window.queries;
+  return lk_kernel_turns(rows, rows * self->window.keys > MAX_ALONE, do_rows, self, pointers);
 }

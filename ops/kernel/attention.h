@@ -7,15 +7,29 @@
 #include "ops/kernel/kernel.h"
 #include "ops/kernel/row_loops.h"
 
-/* Scores are [batch][heads][queries][keys]. Query i has the position `past` + i; without `has_past`
- * but with lengths, length - queries + i. */
-typedef struct lk_attention_softmax {
-  const lk_row_loops *loops;
-  int64_t batch, heads, queries, keys;
+/* Which keys a query attends. Query i has the position `past` + i; without `has_past` but with
+ * lengths, length - queries + i. */
+typedef struct lk_key_window {
+  int64_t queries, keys;
   int64_t past;
   int64_t left, right;  /* keys that are attended before and behind a query's position; -1: all */
   int64_t first_padded; /* this key and those behind it are attended by nobody */
   bool has_past;
+} lk_key_window;
+
+/* `begin` to `end` - 1; neither becomes less from query to query. */
+typedef struct lk_key_range {
+  int64_t begin, end;
+} lk_key_range;
+
+/* `length`: keys of the batch that are no padding; NULL: all. */
+lk_key_range lk_key_range_of(const lk_key_window *window, const int64_t *length, int64_t query);
+
+/* Scores are [batch][heads][queries][keys]. */
+typedef struct lk_attention_softmax {
+  const lk_row_loops *loops;
+  int64_t batch, heads;
+  lk_key_window window;
   bool has_lengths; /* of each batch, keys that are no padding */
   bool has_masked;  /* the scores as they were, -infinity where a key is not attended, are wanted */
 } lk_attention_softmax;

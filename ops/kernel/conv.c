@@ -74,6 +74,14 @@ static lk_product of_weights(const lk_conv *self) {
   return product;
 }
 
+/* From a position of the kernel to the next in the weights, and from a channel. */
+static int64_t tap_step(const lk_conv *self) {
+  return self->weights_are_last ? self->shape.in_channels : 1;
+}
+static int64_t channel_step(const lk_conv *self) {
+  return self->weights_are_last ? 1 : lk_conv_positions(&self->shape);
+}
+
 /* A turn is a panel of a group. */
 static void pack_panels(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
@@ -84,7 +92,7 @@ static void pack_panels(const void *arg, int64_t begin, int64_t end) {
     const int64_t group = i / product.panels, panel = i % product.panels;
     const float *weights =
         (const float *)loop->pointers[0] + group * self->shape.out_channels * column;
-    lk_product_pack(&product, weights, column, 1, taps, panel, panel + 1,
+    lk_product_pack(&product, weights, column, tap_step(self), channel_step(self), panel, panel + 1,
                     (float *)loop->pointers[1] + group * lk_product_packed_size(&product));
   }
 }
@@ -100,7 +108,8 @@ void lk_conv_unpack(const lk_conv *self, const float *packed, float *weights) {
   const lk_product product = of_weights(self);
   const int64_t taps = product.taps, column = taps * self->shape.in_channels;
   for (int64_t g = 0; g < self->shape.groups; g++) {
-    lk_product_unpack(&product, packed + g * lk_product_packed_size(&product), column, 1, taps,
+    lk_product_unpack(&product, packed + g * lk_product_packed_size(&product), column,
+                      tap_step(self), channel_step(self),
                       weights + g * self->shape.out_channels * column);
   }
 }

@@ -21,8 +21,8 @@ void lk_conv_plan(lk_conv *self);
  * not on the sizes of the input. */
 int64_t lk_conv_packed_size(const lk_conv *self);
 
-/* From ONNX's order: [groups * out_channels][in_channels][kernel...], at any address. By all
- * threads of the region where there are many. */
+/* From ONNX's order, [groups * out_channels][in_channels][kernel...], or the other one, at any
+ * address. By all threads of the region where there are many. */
 void lk_conv_pack(const lk_conv *self, const float *weights, float *packed);
 /* The other way round, by this thread. */
 void lk_conv_unpack(const lk_conv *self, const float *packed, float *weights);

@@ -48,8 +48,31 @@ typedef struct lk_integer_block {
   void *c;
   int64_t c_step;
   uint32_t c_dtype; /* LK_I32: sums; LK_F32: times scale; LK_U8, LK_I8: rounded, plus c_zero */
+  bool adds;        /* of f32: to what C is */
   int32_t c_zero;
 } lk_integer_block;
+
+/* What bytes stand for. */
+typedef struct lk_byte_type {
+  float scale;
+  int32_t zero;
+  bool is_signed;
+} lk_byte_type;
+
+/* Windows side by side of a depthwise convolution of bytes, channels-last. */
+typedef struct lk_integer_window {
+  const uint8_t *const *from; /* [taps]: the first channel of each tap of the first window */
+  int64_t taps;               /* even */
+  int64_t channels;           /* at least `lanes` */
+  int64_t step, count;        /* bytes from window to window; windows */
+  bool is_signed;
+  const int32_t *weights; /* [taps / 2][channels]: two int16_t, the lower one of the first tap */
+  const int32_t *add;     /* [channels] */
+  const float *scale;     /* [channels]; of bytes */
+  void *c;                /* side by side */
+  uint32_t c_dtype;       /* LK_I32, LK_U8, LK_I8 */
+  int32_t c_zero;
+} lk_integer_window;
 
 typedef struct lk_integer_loops {
   int32_t group, lanes;
@@ -58,10 +81,20 @@ typedef struct lk_integer_loops {
   void (*widen)(void *to, const uint8_t *from, int64_t count, bool is_signed);
   /* The byte `value`, or 0 where it is NULL, `count` times. */
   void (*fill)(void *to, const uint8_t *value, int64_t count, bool is_signed);
+  /* The range that was found so far, with `count` numbers more; NaN does not count. */
+  void (*range)(const float *from, int64_t count, float *inout_least, float *inout_most);
+  /* saturate(round(from / scale) + zero), ties to even; of NaN, the least byte. */
+  void (*quantize)(const float *from, uint8_t *to, int64_t count, const lk_byte_type *type);
+  /* (from - zero) scale */
+  void (*dequantize)(const uint8_t *from, float *to, int64_t count, const lk_byte_type *type);
+  /* The sum or the product of both, between dequantizing and quantizing. */
+  void (*combine)(const uint8_t *a, const uint8_t *b, uint8_t *to, int64_t count,
+                  const lk_byte_type types[3], bool multiplies);
   /* The columns `first` to first + panel - 1, as far as there are such: groups, whole vectors of
    * each, and sums. */
   void (*pack)(const lk_integer_right *right, int64_t first, int32_t *to, int32_t *sums);
   void (*multiply)(const lk_integer_block *block);
+  void (*depthwise)(const lk_integer_window *windows);
 } lk_integer_loops;
 
 /* Only for a processor that has the instructions. */

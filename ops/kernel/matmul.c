@@ -103,33 +103,6 @@ static int64_t matrix_offset(const lk_matmul *self, int64_t matrix) {
 
 /* ---- running ---- */
 
-typedef struct rows_source {
-  lk_product_source source;
-  const lk_matmul *matmul;
-  const float *a; /* of the batch */
-  int64_t row;
-} rows_source;
-
-static void begin(lk_product_source *source, int64_t row) {
-  rows_source *self = (rows_source *)source;
-  self->row = row;
-}
-
-static void next(lk_product_source *source, int64_t left, int64_t first, int64_t last, int64_t k,
-                 lk_product_tiles *out) {
-  rows_source *self = (rows_source *)source;
-  const lk_matmul *matmul = self->matmul;
-  (void)first, (void)last; /* there is one tap */
-  lk_product_split(&matmul->product, left, out);
-  out->a_row = matmul->a_row;
-  out->a_next = out->rows * matmul->a_row;
-  out->n_taps = 1;
-  out->tap[0] = 0;
-  lk_product_set_rows(self->a + self->row * matmul->a_row + k * matmul->a_k, matmul->a_row,
-                      out->rows, out->taps[0].a);
-  self->row += out->rows * out->tiles;
-}
-
 typedef struct operands {
   const float *a, *b, *bias, *residual;
   float *c, *scratch;
@@ -169,7 +142,7 @@ static void do_tasks(const void *arg, int64_t begin_task, int64_t end_task) {
   const int64_t tasks = lk_product_tasks(&self->product);
   const lk_product_chain *chain =
       self->has_chain ? (const void *)((const char *)self + lk_matmul_size(self)) : NULL;
-  rows_source source = {{self->a_k, begin, next}, self, NULL, 0};
+  lk_product_rows source = lk_product_rows_make(&self->product, NULL, self->a_row, self->a_k);
   for (int64_t i = begin_task; i < end_task; i++) {
     const int64_t batch = i / tasks;
     const place at = find_place(self, batch);

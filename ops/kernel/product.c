@@ -130,6 +130,29 @@ void lk_product_split(const lk_product *self, int64_t left, lk_product_tiles *ou
   if (tiles < 2) out->rows = tiles == 0 ? left : lk_div_up(left, 2);
 }
 
+static void begin_rows(lk_product_source *source, int64_t row) {
+  ((lk_product_rows *)source)->row = row;
+}
+
+static void next_rows(lk_product_source *source, int64_t left, int64_t first, int64_t last,
+                      int64_t k, lk_product_tiles *out) {
+  lk_product_rows *self = (lk_product_rows *)source;
+  (void)first, (void)last; /* there is one tap */
+  lk_product_split(self->product, left, out);
+  out->a_row = self->a_row;
+  out->a_next = out->rows * self->a_row;
+  out->n_taps = 1;
+  out->tap[0] = 0;
+  lk_product_set_rows(self->a + self->row * self->a_row + k * source->a_step, self->a_row,
+                      out->rows, out->taps[0].a);
+  self->row += out->rows * out->tiles;
+}
+
+lk_product_rows lk_product_rows_make(const lk_product *product, const float *a, int64_t a_row,
+                                     int64_t a_step) {
+  return (lk_product_rows){{a_step, begin_rows, next_rows}, product, a, a_row, 0};
+}
+
 typedef struct block {
   int64_t row, row_end, panel, panel_end;
   int64_t tap, tap_end, k, k_end;

@@ -108,6 +108,17 @@ typedef struct lk_product_source {
                int64_t k, lk_product_tiles *out_tiles);
 } lk_product_source;
 
+/* Rows of one tap that lie `a_row` elements apart from `a` on. */
+typedef struct lk_product_rows {
+  lk_product_source source; /* first: what lk_product_run gets is this */
+  const lk_product *product;
+  const float *a;
+  int64_t a_row, row; /* row: the next one */
+} lk_product_rows;
+
+lk_product_rows lk_product_rows_make(const lk_product *product, const float *a, int64_t a_row,
+                                     int64_t a_step);
+
 typedef struct lk_product_operands {
   const float *b; /* panels */
   /* Of a B with one tap whose columns lie side by side, whole panels can be read where they are. */

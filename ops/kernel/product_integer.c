@@ -40,6 +40,10 @@ int64_t lk_product_integer_packed_size(const lk_product_integer *self) {
   return lk_max(1, self->b_matrices * self->b_size);
 }
 
+const int32_t *lk_product_integer_sums(const lk_product_integer *self, const int32_t *matrix) {
+  return matrix + vector_columns(self) * self->groups;
+}
+
 int64_t lk_product_integer_scratch_size(const lk_product_integer *self) {
   return lk_max(1, self->slots * self->block_rows * self->a_step);
 }
@@ -204,14 +208,10 @@ static void take_rows(const lk_product_integer *self, const uint8_t *a, int64_t 
 
 /* ---- running ---- */
 
-typedef struct operands {
-  void *of[LK_INTEGER_ROLES]; /* NULL: not there */
-} operands;
-
-static operands read_pointers(const lk_product_integer *self, void *const *pointers) {
-  operands read = {{NULL}};
+lk_integer_operands lk_integer_operands_of(uint32_t has, void *const *pointers) {
+  lk_integer_operands read = {{NULL}};
   for (uint32_t role = 0, n = 0; role < LK_INTEGER_ROLES; role++) {
-    if ((self->has >> role & 1) != 0) read.of[role] = pointers[n++];
+    if ((has >> role & 1) != 0) read.of[role] = pointers[n++];
   }
   return read;
 }
@@ -231,14 +231,14 @@ static place find_place(const lk_product_integer *self, int64_t batch) {
   return found;
 }
 
-static int32_t zero_of_c(const lk_product_integer *self, const operands *of) {
+int32_t lk_integer_zero_of_c(uint8_t c_dtype, const lk_integer_operands *of) {
   const uint8_t *zero = of->of[LK_INTEGER_C_ZERO];
   if (zero == NULL) return 0;
-  return self->c_dtype == LK_I8 ? (int8_t)*zero : *zero;
+  return c_dtype == LK_I8 ? (int8_t)*zero : *zero;
 }
 
 /* What does not depend on the rows. */
-static lk_integer_block describe(const lk_product_integer *self, const operands *of,
+static lk_integer_block describe(const lk_product_integer *self, const lk_integer_operands *of,
                                  int64_t matrix) {
   const uint8_t *b_zero = of->of[LK_INTEGER_B_ZERO];
   const float *scale = of->of[LK_INTEGER_SCALE];
@@ -246,7 +246,7 @@ static lk_integer_block describe(const lk_product_integer *self, const operands 
   const int32_t *b = (const int32_t *)of->of[LK_INTEGER_B] + matrix * self->b_size;
   return (lk_integer_block){.a_step = self->a_step,
                             .b = b,
-                            .b_sums = b + vector_columns(self) * self->groups,
+                            .b_sums = lk_product_integer_sums(self, b),
                             .k = self->k,
                             .columns = self->columns,
                             .a_is_signed = self->a_is_signed,
@@ -261,11 +261,11 @@ static lk_integer_block describe(const lk_product_integer *self, const operands 
                             .bias_column = self->bias_column,
                             .c_step = self->c_row,
                             .c_dtype = self->c_dtype,
-                            .c_zero = zero_of_c(self, of)};
+                            .c_zero = lk_integer_zero_of_c(self->c_dtype, of)};
 }
 
 /* Some panels of a block of rows. `has_rows`: they are in `scratch` already. */
-static void run_block(const lk_product_integer *self, const operands *of, int64_t turn,
+static void run_block(const lk_product_integer *self, const lk_integer_operands *of, int64_t turn,
                       bool has_rows, int32_t *scratch) {
   const int64_t chunk = turn % self->chunks, block = turn / self->chunks % self->blocks;
   const int64_t batch = turn / self->chunks / self->blocks, first = block * self->block_rows;
@@ -291,7 +291,7 @@ static void run_block(const lk_product_integer *self, const operands *of, int64_
 static void run_slots(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_product_integer *self = loop->params;
-  const operands of = read_pointers(self, loop->pointers);
+  const lk_integer_operands of = lk_integer_operands_of(self->has, loop->pointers);
   const int64_t turns = self->batches * self->blocks * self->chunks;
   const int64_t first = begin * turns / self->slots, last = end * turns / self->slots;
   int32_t *scratch = (int32_t *)of.of[LK_INTEGER_SCRATCH] + begin * self->block_rows * self->a_step;

@@ -30,6 +30,15 @@ typedef enum lk_integer_role {
   LK_INTEGER_ROLES
 } lk_integer_role;
 
+/* Of a run. */
+typedef struct lk_integer_operands {
+  void *of[LK_INTEGER_ROLES]; /* NULL: not there */
+} lk_integer_operands;
+
+lk_integer_operands lk_integer_operands_of(uint32_t has, void *const *pointers);
+/* The zero point of the output, or 0. */
+int32_t lk_integer_zero_of_c(uint8_t c_dtype, const lk_integer_operands *of);
+
 /* Steps are in elements, 0 or 1 but where it says otherwise. */
 typedef struct lk_product_integer {
   const lk_integer_loops *loops;
@@ -60,6 +69,8 @@ void lk_product_integer_plan(lk_product_integer *self);
 /* Of all matrices of B, packed: numbers of i32. */
 int64_t lk_product_integer_packed_size(const lk_product_integer *self);
 int64_t lk_product_integer_scratch_size(const lk_product_integer *self);
+/* Where a packed matrix of B has the sums of its columns. */
+const int32_t *lk_product_integer_sums(const lk_product_integer *self, const int32_t *matrix);
 double lk_product_integer_operations(const lk_product_integer *self);
 
 /* Params: lk_product_integer. */

@@ -76,6 +76,8 @@ typedef struct operands {
   const int32_t *lengths;
   const uint32_t *programs;
   bool is_reverse;
+  bool is_quantized;
+  lk_recurrent_bytes bytes;
 } operands;
 
 static operands read_pointers(const lk_recurrent *self, void *const *pointers, int64_t direction) {
@@ -85,9 +87,11 @@ static operands read_pointers(const lk_recurrent *self, void *const *pointers, i
   uint32_t n = 0;
   operands of = {.self = self,
                  .programs = self->programs[direction],
+                 .is_quantized = self->integer != 0,
                  .is_reverse = self->is_reverse || direction > 0};
   of.gates = (float *)pointers[n++] + direction * columns;
-  of.r = (const float *)pointers[n++] + direction * direction_size(&self->weights);
+  const float *r = pointers[n++];
+  of.r = of.is_quantized ? NULL : r + direction * direction_size(&self->weights);
   of.y = (float *)pointers[n++] + direction * self->y_direction;
   of.h = (float *)pointers[n++] + state;
   if (is_lstm) of.c = (float *)pointers[n++] + state;
@@ -102,36 +106,15 @@ static operands read_pointers(const lk_recurrent *self, void *const *pointers, i
   if (self->has_h) of.first_h = (const float *)pointers[n++] + state;
   if (self->has_c) of.first_c = (const float *)pointers[n++] + state;
   if (self->has_peepholes) of.peepholes = (const float *)pointers[n++] + direction * 3 * hidden;
+  if (of.is_quantized) {
+    const void *integer = (const char *)self + self->integer;
+    of.bytes = lk_recurrent_bytes_make(integer, direction, r, pointers[n], pointers[n + 1],
+                                       pointers[n + 2]);
+  }
   return of;
 }
 
 /* ---- products ---- */
-
-typedef struct rows_source {
-  lk_product_source source;
-  const lk_product *product;
-  const float *a;
-  int64_t a_row, row;
-} rows_source;
-
-static void begin(lk_product_source *source, int64_t row) {
-  rows_source *self = (rows_source *)source;
-  self->row = row;
-}
-
-static void next(lk_product_source *source, int64_t left, int64_t first, int64_t last, int64_t k,
-                 lk_product_tiles *out) {
-  rows_source *self = (rows_source *)source;
-  (void)first, (void)last; /* there is one tap */
-  lk_product_split(self->product, left, out);
-  out->a_row = self->a_row;
-  out->a_next = out->rows * self->a_row;
-  out->n_taps = 1;
-  out->tap[0] = 0;
-  lk_product_set_rows(self->a + self->row * self->a_row + k, self->a_row, out->rows,
-                      out->taps[0].a);
-  self->row += out->rows * out->tiles;
-}
 
 /* `rows` rows by a part of R, plus `init`, or `bias` for each row. */
 static void multiply(const operands *of, int64_t part, const float *a, int64_t a_row, int64_t rows,
@@ -140,7 +123,7 @@ static void multiply(const operands *of, int64_t part, const float *a, int64_t a
   lk_product product = weights->parts[part];
   product.rows = rows;
   product.row_block = lk_min(product.row_block, rows);
-  rows_source source = {{1, begin, next}, &product, a, a_row, 0};
+  lk_product_rows source = lk_product_rows_make(&product, a, a_row, 1);
   lk_product_operands ends = {.b = of->r, .groups = 1, .bias = bias, .residual = init, .c = to};
   for (int64_t i = 0; i < part; i++) ends.b += lk_product_packed_size(&weights->parts[i]);
   const int64_t tasks = lk_product_tasks(&product);
@@ -197,7 +180,11 @@ static void step_rows(const operands *of, int64_t time, int64_t row, int64_t end
   const int64_t hidden = self->weights.hidden, rows = end - row;
   float *gates = of->gates + time * self->gates_time + row * self->gates_row;
   float *h = of->h + row * self->state_row;
-  multiply(of, 0, h, self->state_row, rows, gates, NULL, gates);
+  if (of->is_quantized) {
+    lk_recurrent_bytes_multiply(&of->bytes, h, self->state_row, rows, gates, self->gates_row);
+  } else {
+    multiply(of, 0, h, self->state_row, rows, gates, NULL, gates);
+  }
   if (self->kind == LK_RECURRENT_LSTM) {
     step_lstm(of, rows, row, gates);
   } else if (self->kind == LK_RECURRENT_RNN) {
@@ -226,32 +213,71 @@ static void begin_state(const operands *of, int64_t row, const float *first, flo
   }
 }
 
+/* What a row does in a step of the loop. */
+typedef struct row_turn {
+  int64_t time;
+  bool is_active; /* else its Y is 0 at that time */
+} row_turn;
+
 /* A sequence that is shorter keeps its state, before its first step in the reverse direction and
- * behind its last one in the other; its Y is 0 there. */
-static void step_all(const operands *of, int64_t time, int64_t row, int64_t end) {
+ * behind its last one in the other. */
+static row_turn turn_of(const operands *of, int64_t step, int64_t row) {
+  const int64_t all = of->self->length, length = of->lengths != NULL ? of->lengths[row] : all;
+  if (of->is_reverse && of->is_quantized) {
+    return step < length ? (row_turn){length - 1 - step, true} : (row_turn){step, false};
+  }
+  const int64_t time = of->is_reverse ? all - 1 - step : step;
+  return (row_turn){time, time < length};
+}
+
+static void step_all(const operands *of, int64_t step, int64_t row, int64_t end) {
   const lk_recurrent *self = of->self;
   int64_t last;
   for (; row < end; row = last) {
-    last = of->lengths == NULL ? end : row;
-    while (last < end && time < of->lengths[last]) last++;
-    if (last > row) {
-      step_rows(of, time, row, last);
+    const row_turn now = turn_of(of, step, row);
+    last = of->lengths == NULL ? end : row + 1;
+    for (; now.is_active && last < end; last++) {
+      const row_turn next = turn_of(of, step, last);
+      if (!next.is_active || next.time != now.time) break;
+    }
+    if (now.is_active) {
+      step_rows(of, now.time, row, last);
     } else {
-      float *y = of->y + time * self->y_time + last++ * self->y_row;
+      float *y = of->y + now.time * self->y_time + row * self->y_row;
       memset(y, 0, (size_t)self->weights.hidden * sizeof *y);
     }
   }
 }
 
-static void run_rows(const operands *of, int64_t row, int64_t end) {
+/* The scale of a step. A row counts once more when it has ended, one of length 0 with the state
+ * that it is given: so it is in ONNX Runtime, which sets states to 0 a step later. */
+static void begin_step(operands *of, int64_t step, int64_t row, int64_t end) {
+  const lk_recurrent *self = of->self;
+  const float *from = step == 0 && of->first_h != NULL ? of->first_h : of->h;
+  float least = 0, most = 0;
+  for (; row < end; row++) {
+    if (of->lengths != NULL && step > of->lengths[row]) continue;
+    of->bytes.of->product.loops->range(from + row * self->state_row, self->weights.hidden, &least,
+                                       &most);
+  }
+  lk_recurrent_bytes_begin(&of->bytes, least, most);
+}
+
+static void run_rows(operands *of, int64_t row, int64_t end) {
   const lk_recurrent *self = of->self;
   for (int64_t i = row; i < end; i++) {
     begin_state(of, i, of->first_h, of->h);
     if (of->c != NULL) begin_state(of, i, of->first_c, of->c);
   }
   for (int64_t i = 0; i < self->length; i++) {
-    step_all(of, of->is_reverse ? self->length - 1 - i : i, row, end);
+    if (of->is_quantized) begin_step(of, i, row, end);
+    step_all(of, i, row, end);
   }
+}
+
+/* Rows of a turn. */
+static int64_t turn_rows(const lk_recurrent *self) {
+  return self->integer != 0 ? lk_max(1, self->batch) : TURN_ROWS;
 }
 
 /* Turns are rows of the first direction, then of the second. Those that one thread has are done
@@ -259,13 +285,22 @@ static void run_rows(const operands *of, int64_t row, int64_t end) {
 static void do_turns(const void *arg, int64_t turn, int64_t end_turn) {
   const lk_kernel_loop *loop = arg;
   const lk_recurrent *self = loop->params;
-  const int64_t blocks = lk_div_up(self->batch, TURN_ROWS);
+  const int64_t rows = turn_rows(self), blocks = lk_div_up(self->batch, rows);
   for (int64_t end; turn < end_turn; turn = end) {
     const int64_t direction = turn / blocks, first = direction * blocks;
     end = lk_min(end_turn, first + blocks);
-    const operands of = read_pointers(self, loop->pointers, direction);
-    run_rows(&of, (turn - first) * TURN_ROWS, lk_min((end - first) * TURN_ROWS, self->batch));
+    operands of = read_pointers(self, loop->pointers, direction);
+    run_rows(&of, (turn - first) * rows, lk_min((end - first) * rows, self->batch));
   }
+}
+
+double lk_recurrent_operations(const lk_recurrent *self) {
+  const lk_recurrent_weights *weights = &self->weights;
+  double operations = 0;
+  for (int64_t i = 0; i < weights->n_parts; i++) {
+    operations += lk_product_operations(&weights->parts[i], weights->directions * self->length);
+  }
+  return operations;
 }
 
 static lk_status check_lengths(const lk_recurrent *self, const int32_t *lengths, lk_error *error) {
@@ -284,10 +319,7 @@ lk_status lk_recurrent_kernel(const void *params, void *const *pointers, lk_erro
   const lk_recurrent_weights *weights = &self->weights;
   const operands of = read_pointers(self, pointers, 0);
   if (of.lengths != NULL) LK_RETURN_NOT_OK(check_lengths(self, of.lengths, error));
-  const int64_t turns = weights->directions * lk_div_up(self->batch, TURN_ROWS);
-  double operations = 0;
-  for (int64_t i = 0; i < weights->n_parts; i++) {
-    operations += lk_product_operations(&weights->parts[i], weights->directions * self->length);
-  }
+  const int64_t turns = weights->directions * lk_div_up(self->batch, turn_rows(self));
+  const double operations = lk_recurrent_operations(self);
   return lk_kernel_turns(turns, lk_product_is_shared(operations), do_turns, self, pointers);
 }

@@ -12,6 +12,7 @@
 
 #include "ops/kernel/element.h"
 #include "ops/kernel/product.h"
+#include "ops/kernel/recurrent_integer.h"
 
 /* Which programs a step has, with what operands: inputs, then outputs. Gates are numbered as in
  * ONNX; H and C are the state, before and behind; `other` is scratch memory. */
@@ -57,12 +58,22 @@ typedef struct lk_recurrent {
   int64_t y_time, y_direction, y_row;
   int64_t state_direction, state_row; /* of H and C, before the first step and behind the last */
   lk_recurrent_weights weights;
+  /* Where an lk_recurrent_integer begins, in bytes from here; 0: there is none, R is of f32. */
+  uint32_t integer;
   /* Made by lk_element_plan_tile: where each begins, in bytes from here. */
   uint32_t programs[LK_RECURRENT_DIRECTIONS][LK_RECURRENT_PHASES];
 } lk_recurrent;
 
-/* Params: lk_recurrent. Pointers: gates, [time, batch][directions][columns], which are lost; R,
+/* Of all steps. */
+double lk_recurrent_operations(const lk_recurrent *self);
+
+/* The range of a quantized state spans rows, so threads share directions alone then; and in the
+ * reverse direction, a row takes its first step with the others, from its own end. Both as in ONNX
+ * Runtime on one thread.
+ *
+ * Params: lk_recurrent. Pointers: gates, [time, batch][directions][columns], which are lost; R,
  * packed; Y; the last H; the last C (LSTM alone); `other`, [directions][batch][hidden] (not RNN,
  * nor LSTM); then, each where there is one, B (LK_RECURRENT_GRU_LINEAR alone), lengths (i32), the
- * first H, the first C, P. LK_OUT_OF_RANGE: a length is negative or more than there is. */
+ * first H, the first C, P; with `integer`, scales and zero points of R, and
+ * scratch memory of each direction. LK_OUT_OF_RANGE: a length is negative or more than there is. */
 lk_status lk_recurrent_kernel(const void *params, void *const *pointers, lk_error *error);

@@ -47,6 +47,10 @@ static void turn_neighbours(const float *x, float *y, const float *cosines, cons
   }
 }
 
+static int64_t offset_of(const int64_t strides[3], int64_t batch, int64_t head, int64_t row) {
+  return batch * strides[0] + head * strides[1] + row * strides[2];
+}
+
 /* A turn: all heads of a row. */
 static void do_rows(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
@@ -58,10 +62,9 @@ static void do_rows(const void *arg, int64_t begin, int64_t end) {
     const float *cosines = (const float *)loop->pointers[2] + angles;
     const float *sines = (const float *)loop->pointers[3] + angles;
     for (int64_t head = 0; head < self->heads; head++) {
-      const int64_t at =
-          batch * self->strides[0] + head * self->strides[1] + row * self->strides[2];
-      const float *x = (const float *)loop->pointers[0] + at;
-      float *y = (float *)loop->pointers[1] + at;
+      const float *x =
+          (const float *)loop->pointers[0] + self->first + offset_of(self->from, batch, head, row);
+      float *y = (float *)loop->pointers[1] + offset_of(self->to, batch, head, row);
       (self->is_interleaved ? turn_neighbours : turn_halves)(x, y, cosines, sines, half);
       if (x == y) continue;
       memcpy(y + self->rotated, x + self->rotated,

@@ -8,7 +8,9 @@
 typedef struct lk_rotary {
   int64_t batch, heads, rows, size;
   int64_t rotated;     /* elements of a head that are turned, even; the others are copied */
-  int64_t strides[3];  /* of batch, head and row, in x and y */
+  int64_t first;       /* where x begins */
+  int64_t from[3];     /* of batch, head and row, in x */
+  int64_t to[3];       /* in y */
   int64_t positions;   /* rows that cos and sin have for them; 0: one for each batch and row */
   bool has_positions;  /* else the row of a batch is its position */
   bool is_first;       /* one position is given, of row 0 */

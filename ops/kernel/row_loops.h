@@ -113,6 +113,32 @@ enum { LK_SOFTMAX_COLUMNS = 64 };
 typedef void lk_softmax_columns_fn(const float *from, float *to, int64_t n, int64_t step,
                                    int64_t columns, bool is_log);
 
+/* ---- attention ---- */
+
+/* Scores of a row, which become cap * tanh(scale * score / cap) plus masks. */
+typedef struct lk_attend_row {
+  float *scores;
+  int64_t n;
+  const float *masks[2]; /* NULL: none */
+  float scale, cap;      /* cap 0: none */
+} lk_attend_row;
+
+typedef struct lk_attend_loops {
+  /* Does that, and says the largest; NaN does not count. */
+  float (*prepare)(const lk_attend_row *row);
+  /* The largest alone, of scores as they are. */
+  float (*largest)(const float *scores, int64_t n);
+  /* x = e^(scale * x - shift), which is at most 1; their sum. */
+  float (*powers)(float *x, int64_t n, float scale, float shift);
+  void (*multiply)(float *x, int64_t n, float factor);
+  /* scores[r * score_row + k] = q[r] times row k of K. */
+  void (*dots)(const float *const *q, int64_t rows, const float *k, int64_t k_row, int64_t keys,
+               int64_t size, float *scores, int64_t score_row);
+  /* y[r] += the sum of weights[r * weight_row + k] times row k of V. */
+  void (*weigh)(const float *weights, int64_t weight_row, int64_t rows, const float *v,
+                int64_t v_row, int64_t keys, int64_t size, float *const *y);
+} lk_attend_loops;
+
 /* ---- norms ---- */
 
 typedef struct lk_norm_row {
@@ -153,6 +179,7 @@ typedef struct lk_row_loops {
   lk_running_fn *running[LK_ELEMENT_CLASSES];
   lk_softmax_rows_fn *softmax_rows;
   lk_softmax_columns_fn *softmax_columns;
+  lk_attend_loops attend;
   lk_lrn_fn *lrn_rows, *lrn_columns;
   lk_norm_row_fn *norm_row;
 } lk_row_loops;

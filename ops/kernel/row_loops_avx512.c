@@ -14,6 +14,7 @@
 #include "ops/kernel/vec_lanes.h"
 
 #include "ops/kernel/along_plain.inc"
+#include "ops/kernel/attend_loops.inc"
 #include "ops/kernel/lrn_loops.inc"
 #include "ops/kernel/pool_loops.inc"
 #include "ops/kernel/pool_rolling_loops.inc"

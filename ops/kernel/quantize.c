@@ -1,0 +1,116 @@
+/* Bytes for real numbers, and back. */
+#include "ops/kernel/quantize.h"
+
+#include <math.h>
+
+#include "ops/kernel/sizes.h"
+
+lk_byte_type lk_byte_type_of(float least, float most) {
+  const float scale = most == least ? 1 : (most - least) / (float)UINT8_MAX;
+  const float zero = fminf(fmaxf(-(least / scale), 0), UINT8_MAX);
+  return (lk_byte_type){scale, (int32_t)nearbyintf(zero), false};
+}
+
+void lk_quantize_plan(lk_quantize *self) {
+  self->turns = lk_min(LK_QUANTIZE_TURNS, lk_max(1, lk_div_up(self->count, LK_QUANTIZE_TURN)));
+}
+
+int64_t lk_quantize_scratch_size(const lk_quantize *self) {
+  return 2 * self->turns;
+}
+
+/* How many elements count. */
+static int64_t find_count(const lk_quantize *self, void *const *pointers) {
+  int64_t longest = 0;
+  if (self->step == 0) return self->count;
+  const int32_t *lengths = pointers[5];
+  for (int64_t i = 0; i < self->batch; i++) longest = lk_max(longest, lengths[i]);
+  return lk_min(self->count, longest * self->step);
+}
+
+typedef struct part {
+  int64_t first, count;
+} part;
+
+static part find_part(const lk_quantize *self, int64_t count, int64_t turn) {
+  const int64_t first = turn * count / self->turns;
+  return (part){first, (turn + 1) * count / self->turns - first};
+}
+
+static void find_ranges(const void *arg, int64_t begin, int64_t end) {
+  const lk_kernel_loop *loop = arg;
+  const lk_quantize *self = loop->params;
+  const int64_t count = find_count(self, loop->pointers);
+  float *ranges = loop->pointers[4];
+  for (int64_t i = begin; i < end; i++) {
+    const part of = find_part(self, count, i);
+    ranges[2 * i] = ranges[2 * i + 1] = 0;
+    self->loops->range((const float *)loop->pointers[0] + of.first, of.count, &ranges[2 * i],
+                       &ranges[2 * i + 1]);
+  }
+}
+
+static void write_bytes(const void *arg, int64_t begin, int64_t end) {
+  const lk_kernel_loop *loop = arg;
+  const lk_quantize *self = loop->params;
+  const int64_t count = find_count(self, loop->pointers);
+  const lk_byte_type type = {*(const float *)loop->pointers[2], *(const uint8_t *)loop->pointers[3],
+                             false};
+  for (int64_t i = begin; i < end; i++) {
+    const part of = find_part(self, count, i);
+    self->loops->quantize((const float *)loop->pointers[0] + of.first,
+                          (uint8_t *)loop->pointers[1] + of.first, of.count, &type);
+  }
+}
+
+lk_status lk_quantize_kernel(const void *params, void *const *pointers, lk_error *error) {
+  const lk_quantize *self = params;
+  float least = 0, most = 0;
+  (void)error;
+  const lk_kernel_loop loop = {params, pointers};
+  lk_team_for(self->turns, self->turns > 1, find_ranges, &loop);
+  const float *ranges = pointers[4];
+  for (int64_t i = 0; i < self->turns; i++) {
+    least = fminf(least, ranges[2 * i]);
+    most = fmaxf(most, ranges[2 * i + 1]);
+  }
+  const lk_byte_type found = lk_byte_type_of(least, most);
+  *(float *)pointers[2] = found.scale;
+  *(uint8_t *)pointers[3] = (uint8_t)found.zero;
+  return lk_kernel_turns(self->turns, self->turns > 1, write_bytes, params, pointers);
+}
+
+/* ---- by scales and zero points that are given ---- */
+
+static void do_bytes(const void *arg, int64_t begin, int64_t end) {
+  const lk_kernel_loop *loop = arg;
+  const lk_bytes *self = loop->params;
+  const bool is_pair = self->kind == LK_BYTES_ADD || self->kind == LK_BYTES_MUL;
+  const int64_t first = begin * LK_QUANTIZE_TURN;
+  const int64_t count = lk_min(self->count, end * LK_QUANTIZE_TURN) - first;
+  void *const *pointers = loop->pointers, *const *next = pointers + (is_pair ? 3 : 2);
+  lk_byte_type types[3];
+  for (int i = 0; i < (is_pair ? 3 : 1); i++) {
+    types[i] = (lk_byte_type){.scale = *(const float *)*next++, .is_signed = self->is_signed[i]};
+    if (!self->has_zero[i]) continue;
+    const uint8_t zero = *(const uint8_t *)*next++;
+    types[i].zero = self->is_signed[i] ? (int8_t)zero : zero;
+  }
+  if (self->kind == LK_BYTES_QUANTIZE) {
+    self->loops->quantize((const float *)pointers[0] + first, (uint8_t *)pointers[1] + first, count,
+                          types);
+  } else if (self->kind == LK_BYTES_DEQUANTIZE) {
+    self->loops->dequantize((const uint8_t *)pointers[0] + first, (float *)pointers[1] + first,
+                            count, types);
+  } else {
+    self->loops->combine((const uint8_t *)pointers[0] + first, (const uint8_t *)pointers[1] + first,
+                         (uint8_t *)pointers[2] + first, count, types, self->kind == LK_BYTES_MUL);
+  }
+}
+
+lk_status lk_bytes_kernel(const void *params, void *const *pointers, lk_error *error) {
+  const lk_bytes *self = params;
+  const int64_t turns = lk_div_up(self->count, LK_QUANTIZE_TURN);
+  (void)error;
+  return lk_kernel_turns(turns, turns > 1, do_bytes, self, pointers);
+}

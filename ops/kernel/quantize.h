@@ -1,0 +1,52 @@
+/* Bytes for real numbers, y = saturate(round(x / scale) + zero), ties to even, and back: by a scale
+ * and a zero point that are given, or by those that fit the range of the numbers, of which 0 always
+ * is one. NaN does not count for a range, and becomes the least byte.
+ *
+ * Bound: bytes, of x twice where the range is looked for.
+ */
+#pragma once
+
+#include "ops/kernel/integer_loops.h"
+#include "ops/kernel/kernel.h"
+
+/* The scale (most - least) / 255, and the byte that is 0. Without a range the scale is 1, as ONNX
+ * Runtime has it: ONNX's own formula divides by 0 then. `least` is at most 0, and `most` at
+ * least. */
+lk_byte_type lk_byte_type_of(float least, float most);
+
+enum { LK_QUANTIZE_TURN = 16 * 1024, LK_QUANTIZE_TURNS = 64 };
+
+typedef struct lk_quantize {
+  const lk_integer_loops *loops;
+  int64_t count;
+  int64_t turns; /* by lk_quantize_plan */
+  /* Of sequences: only the first elements count, and are written, `step` for each time step of the
+   * longest one. 0: no lengths. */
+  int64_t batch, step;
+} lk_quantize;
+
+void lk_quantize_plan(lk_quantize *self);
+/* Numbers of f32. */
+int64_t lk_quantize_scratch_size(const lk_quantize *self);
+
+/* Params: lk_quantize. Pointers: x, y (u8), scale (f32), zero (u8), scratch, and with `batch` the
+ * lengths (i32), which may not fit: they are cut to what there is. */
+lk_status lk_quantize_kernel(const void *params, void *const *pointers, lk_error *error);
+
+typedef enum lk_bytes_kind {
+  LK_BYTES_QUANTIZE,   /* x, y */
+  LK_BYTES_DEQUANTIZE, /* the same */
+  LK_BYTES_ADD,        /* a, b, y: all quantized */
+  LK_BYTES_MUL
+} lk_bytes_kind;
+
+typedef struct lk_bytes {
+  const lk_integer_loops *loops;
+  lk_bytes_kind kind;
+  int64_t count;
+  bool is_signed[3], has_zero[3]; /* of each that is bytes, in their order */
+} lk_bytes;
+
+/* Params: lk_bytes. Pointers: as `kind` says, then of each that is bytes its scale (f32) and, where
+ * it has one, its zero point: one value each. */
+lk_status lk_bytes_kernel(const void *params, void *const *pointers, lk_error *error);
