@@ -41,6 +41,15 @@ void lk_bump_end(lk_bump *self) {
   self->at = self->end = NULL;
 }
 
+void lk_bump_absorb(lk_bump *self, lk_bump *other) {
+  lk_bump_chunk **last = &other->chunks;
+  while (*last != NULL) last = &(*last)->next;
+  *last = self->chunks;
+  self->chunks = other->chunks;
+  other->chunks = NULL;
+  other->at = other->end = NULL;
+}
+
 static void *add_chunk(lk_bump *self, size_t bytes) {
   lk_bump_chunk *fresh = lk_alloc(self->allocator, sizeof *fresh + bytes);
   if (fresh == NULL) return NULL;

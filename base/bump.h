@@ -18,6 +18,9 @@ lk_bump lk_bump_begin(const lk_allocator *allocator, void *room, size_t room_byt
                       size_t chunk_bytes);
 /* Takes everything back. */
 void lk_bump_end(lk_bump *self);
+/* All pieces of `other`, which has the same allocator and began without room of a caller's, belong
+ * to `self` from here on, and stay where they are. `other` is empty. */
+void lk_bump_absorb(lk_bump *self, lk_bump *other);
 
 enum { LK_BUMP_ALIGNMENT = 16 }; /* of any type */
 

@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/plan/sampling.h"
+#include "ops/plan/planner.h"
 
 enum { SIZE = 1 };
 
@@ -53,18 +53,17 @@ static lk_status infer(lk_inference *self, lk_error *error) {
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
-  lk_operand operands[2], to;
-  LK_RETURN_NOT_OK(lk_plan_sampled_input(planner, 0, &operands[0], error));
-  LK_RETURN_NOT_OK(lk_plan_sampled_output(planner, &to, &operands[1], error));
-  lk_affine_grid step = {.rank = to.desc.rank - 2,
+  lk_operand operands[2];
+  LK_RETURN_NOT_OK(lk_planner_plain(planner, 1, operands, error));
+  lk_affine_grid step = {.rank = operands[1].desc.rank - 2,
                          .align_corners = *(const bool *)planner->node->params,
-                         .is_wide = to.desc.dtype == LK_F64,
-                         .batches = to.desc.dims[0]};
-  memcpy(step.dims, to.desc.dims + 1, step.rank * sizeof step.dims[0]);
+                         .is_wide = operands[1].desc.dtype == LK_F64,
+                         .batches = operands[1].desc.dims[0]};
+  memcpy(step.dims, operands[1].desc.dims + 1, step.rank * sizeof step.dims[0]);
   LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_affine_grid_kernel, "affine_grid", &step,
                                      sizeof step, operands, 2, error));
-  lk_planner_flops(planner, 2.0 * (double)step.rank * (double)lk_elements(&to.desc));
-  return lk_plan_sampled_end(planner, &operands[1], &to, error);
+  lk_planner_flops(planner, 2.0 * (double)step.rank * (double)lk_elements(&operands[1].desc));
+  return LK_OK;
 }
 
 const lk_op_class lk_op_affine_grid = {
@@ -72,6 +71,7 @@ const lk_op_class lk_op_affine_grid = {
               .min_inputs = 2, .max_inputs = 2, .max_outputs = 1, .input_types = "TU",
               .output_types = "T", .types = {LK_TYPES_FLOAT, LK_TYPE(LK_I64)},
               .shape_inputs = 1u << SIZE),
+    .by_f32 = true,
     .params_size = sizeof(bool),
     .parse = parse,
     .infer = infer,

@@ -22,18 +22,11 @@ typedef struct attention_params {
 } attention_params;
 
 static int64_t read_heads(lk_attrs *attrs, const char *name) {
-  const int64_t heads = lk_attrs_int(attrs, name, 0);
-  if (lk_attrs_has(attrs, name) && heads < 1) {
-    lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute '%s' is %" PRId64 ", at least 1", name, heads);
-  }
-  return heads;
+  return lk_attrs_has(attrs, name) ? lk_attrs_int_from(attrs, name, 0, 1) : 0;
 }
 
 static int64_t read_window(lk_attrs *attrs, const char *name) {
-  const int64_t keys = lk_attrs_int(attrs, name, -1);
-  if (keys < -1) {
-    lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute '%s' is %" PRId64 ", at least -1", name, keys);
-  }
+  const int64_t keys = lk_attrs_int_from(attrs, name, -1, -1);
   return keys < FAR ? keys : -1;
 }
 
@@ -77,8 +70,7 @@ static lk_status read_dims(const lk_inference *self, uint32_t input, const char 
                    "%s has rows of %" PRId64 " elements, a multiple of its %" PRId64 " heads", name,
                    x->dims[2], heads);
   } else {
-    const int64_t size =
-        x->dims[2] >= 0 ? x->dims[2] / heads : lk_dims_divide(self->dims, x->dims[2], heads);
+    const int64_t size = lk_dims_divide(self->dims, x->dims[2], heads);
     *out = (lk_head_sizes){x->dims[0], heads, x->dims[1], size};
   }
   if (out->size == 0) return lk_refuse(x, name, "heads of one element at least", error);
@@ -219,28 +211,14 @@ static lk_heads heads_of(const lk_operand *operand, const lk_head_sizes *sizes) 
   return (operand->desc.rank == 3 ? lk_heads_in_rows : lk_heads_apart)(operand, sizes);
 }
 
-/* K or V with its past, which is input `past` and becomes output `present`, f32. */
+/* K or V with its past, f32. */
 static lk_status take_with_past(lk_planner *planner, const lk_head_sizes *sizes, int64_t keys,
                                 uint32_t input, uint32_t past, uint32_t present, lk_heads *out,
                                 lk_error *error) {
-  const lk_op_node *node = planner->node;
-  const bool has_past = lk_op_has(node, past), has_present = present < node->n_outputs;
-  lk_operand now, before, to;
+  lk_operand now;
   LK_RETURN_NOT_OK(lk_planner_input(planner, input, LK_LAYOUT_PLAIN, &now, error));
   *out = heads_of(&now, sizes);
-  if (has_past || has_present) {
-    const int64_t dims[] = {sizes->batch, sizes->heads, keys, sizes->size};
-    const lk_tensor_desc desc = lk_tensor_desc_make(now.desc.dtype, 4, dims);
-    LK_RETURN_NOT_OK(has_present ? lk_planner_output(planner, present, LK_LAYOUT_PLAIN, &to, error)
-                                 : lk_planner_temp(planner, &desc, &to, error));
-    if (has_past) {
-      LK_RETURN_NOT_OK(lk_planner_input(planner, past, LK_LAYOUT_PLAIN, &before, error));
-    }
-    LK_RETURN_NOT_OK(
-        lk_plan_behind_past(planner, out, sizes, has_past ? &before : NULL, &to, error));
-    const lk_head_sizes all = {sizes->batch, sizes->heads, keys, sizes->size};
-    *out = lk_heads_apart(&to, &all);
-  }
+  LK_RETURN_NOT_OK(lk_plan_behind_past(planner, sizes, keys, past, present, 0, out, error));
   return lk_plan_wide(planner, &out->operand, error);
 }
 
@@ -267,7 +245,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   const attention_params *params = planner->node->params;
   const lk_inference asked = {.node = planner->node, .inputs = planner->inputs};
   attention_dims of;
-  lk_operand q, y, wide_y, others[3];
+  lk_operand q, y, others[3];
   LK_RETURN_NOT_OK(find_dims(&asked, &of, error));
   lk_attention step = {.batch = of.q.batch,
                        .heads = of.q.heads,
@@ -288,19 +266,13 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   LK_RETURN_NOT_OK(
       take_with_past(planner, &of.v, of.keys, V, PAST_VALUE, PRESENT_VALUE, &step.v, error));
   if (lk_elements(&planner->outputs[Y]) == 0) return LK_OK; /* no queries: the cache alone */
-  LK_RETURN_NOT_OK(lk_planner_input(planner, Q, LK_LAYOUT_PLAIN, &q, error));
-  LK_RETURN_NOT_OK(lk_planner_output(planner, Y, LK_LAYOUT_PLAIN, &y, error));
+  LK_RETURN_NOT_OK(lk_plan_wide_input(planner, Q, &q, error));
+  LK_RETURN_NOT_OK(lk_plan_wide_output(planner, Y, &y, error));
   LK_RETURN_NOT_OK(take_others(planner, &step, others, error));
-  LK_RETURN_NOT_OK(lk_plan_wide(planner, &q, error));
   step.q = heads_of(&q, &of.q);
-  wide_y = y;
-  wide_y.desc.dtype = LK_F32;
-  if (y.desc.dtype != LK_F32) {
-    LK_RETURN_NOT_OK(lk_planner_temp(planner, &wide_y.desc, &wide_y, error));
-  }
-  step.y = heads_of(&wide_y, &(lk_head_sizes){of.q.batch, of.q.heads, of.q.rows, of.v.size});
+  step.y = heads_of(&y, &(lk_head_sizes){of.q.batch, of.q.heads, of.q.rows, of.v.size});
   LK_RETURN_NOT_OK(lk_plan_attention(planner, &step, error));
-  return y.desc.dtype != LK_F32 ? lk_plan_cast(planner, &wide_y, &y, error) : LK_OK;
+  return lk_plan_narrow(planner, Y, &y, error);
 }
 
 /* Two products: of each element of Q, and of each one of Y, with all keys. */
@@ -310,12 +282,12 @@ static double flops(const lk_tensor *inputs, const lk_tensor_desc *outputs) {
   return 2 * (double)keys * ((double)lk_elements(&inputs[Q].desc) + (double)lk_elements(outputs));
 }
 
-#define HALVES (LK_TYPE(LK_F32) | LK_TYPE(LK_F16) | LK_TYPE(LK_BF16))
 const lk_op_class lk_op_attention = {
     LK_OP_ROW("Attention", "", 23, "softmax(Q K') V, with masks, windows and a cache",
               .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 3, .max_inputs = 7, .max_outputs = 4,
               .input_types = "TTUVTUW", .output_types = "TTUT",
-              .types = {HALVES, HALVES, LK_TYPES_NUMBER | LK_TYPE(LK_BOOL), LK_TYPE(LK_I64)}),
+              .types = {LK_TYPES_BY_F32, LK_TYPES_BY_F32, LK_TYPES_NUMBER | LK_TYPE(LK_BOOL),
+                        LK_TYPE(LK_I64)}),
     .params_size = sizeof(attention_params),
     .parse = parse,
     .infer = infer,

@@ -5,7 +5,6 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/plan/eltwise_steps.h"
-#include "ops/plan/moves.h"
 #include "ops/plan/reduction.h"
 
 /* A temporary of the size that `x` has when the dimensions of `mask` are reduced. */
@@ -49,7 +48,7 @@ static lk_status plan_norm(lk_planner *planner, lk_error *error) {
   const norm_params *params = planner->node->params;
   lk_operand x, norm, to;
   lk_chain chain;
-  LK_RETURN_NOT_OK(lk_plan_wide_input(planner, 0, &x, error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &x, error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &to, error));
   const uint32_t mask = 1U << lk_axis(params->axis, x.desc.rank);
   LK_RETURN_NOT_OK(take_reduced(planner, &x.desc, mask, &norm, error));
@@ -110,7 +109,7 @@ static lk_status plan_mean_variance(lk_planner *planner, lk_error *error) {
   lk_operand x, mean, deviation, centered, to;
   lk_chain chain;
   uint32_t mask = 0;
-  LK_RETURN_NOT_OK(lk_plan_wide_input(planner, 0, &x, error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &x, error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &to, error));
   LK_RETURN_NOT_OK(axes_mask(planner->node->params, x.desc.rank, &mask, error));
   LK_RETURN_NOT_OK(take_reduced(planner, &x.desc, mask, &mean, error));
@@ -138,7 +137,8 @@ static lk_status plan_mean_variance(lk_planner *planner, lk_error *error) {
 #define NORM_ROW(name, first, summary_text)                                                        \
   LK_OP_ROW(name, "", first, summary_text, .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 1,         \
             .max_inputs = 1, .max_outputs = 1, .input_types = "T", .output_types = "T",            \
-            .types = {LK_TYPES_FLOAT})
+            .types = {LK_TYPES_FLOAT}),                                                            \
+      .by_f32 = true
 const lk_op_class lk_op_lp_normalization = {
     NORM_ROW("LpNormalization", 1, "x divided by its norm along an axis"),
     .params_size = sizeof(norm_params),

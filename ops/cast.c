@@ -29,7 +29,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_layout layout = lk_fixed_input_layout(planner, 0);
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &from, error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to, error));
-  return lk_plan_cast(planner, &from, &to, error);
+  return lk_planner_cast(planner, &from, &to, error);
 }
 
 /* The same bytes: of bool, too, which is 0 or 1 here. */

@@ -3,7 +3,6 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/plan/eltwise_steps.h"
-#include "ops/plan/moves.h"
 
 enum { INPUT, WEIGHT, BIAS, PAST }; /* inputs */
 enum { OUTPUT, STATE };
@@ -42,12 +41,6 @@ static lk_status infer(lk_inference *self, lk_error *error) {
 
 /* ---- steps ---- */
 
-static lk_status take(lk_planner *planner, uint32_t input, lk_operand *operands, uint32_t *inout_n,
-                      lk_error *error) {
-  if (!lk_op_has(planner->node, input)) return LK_OK;
-  return lk_plan_wide_input(planner, input, &operands[(*inout_n)++], error);
-}
-
 /* y = y sigmoid(y), where the attribute says so. */
 static lk_status activate(lk_planner *planner, const lk_operand *y, lk_error *error) {
   lk_chain chain;
@@ -60,7 +53,6 @@ static lk_status activate(lk_planner *planner, const lk_operand *y, lk_error *er
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_tensor_desc *x = &planner->inputs[INPUT].desc, *w = &planner->inputs[WEIGHT].desc;
-  const bool has_state = planner->node->n_outputs > STATE;
   const lk_causal_conv step = {.lines = x->dims[0] * x->dims[1],
                                .channels = x->dims[1],
                                .length = x->dims[2],
@@ -71,26 +63,23 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_tensor_desc state = lk_tensor_desc_make(LK_F32, 3, dims);
   lk_operand operands[6];
   uint32_t n = 0;
-  LK_RETURN_NOT_OK(take(planner, INPUT, operands, &n, error));
-  LK_RETURN_NOT_OK(take(planner, WEIGHT, operands, &n, error));
-  LK_RETURN_NOT_OK(lk_plan_wide_output(planner, OUTPUT, &operands[n++], error));
-  LK_RETURN_NOT_OK(has_state ? lk_plan_wide_output(planner, STATE, &operands[n++], error)
-                             : lk_planner_temp(planner, &state, &operands[n++], error));
-  LK_RETURN_NOT_OK(take(planner, BIAS, operands, &n, error));
-  LK_RETURN_NOT_OK(take(planner, PAST, operands, &n, error));
+  LK_RETURN_NOT_OK(lk_planner_append_input(planner, INPUT, operands, &n, error));
+  LK_RETURN_NOT_OK(lk_planner_append_input(planner, WEIGHT, operands, &n, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, OUTPUT, LK_LAYOUT_PLAIN, &operands[n++], error));
+  LK_RETURN_NOT_OK(lk_planner_output_or_temp(planner, STATE, &state, &operands[n++], error));
+  LK_RETURN_NOT_OK(lk_planner_append_input(planner, BIAS, operands, &n, error));
+  LK_RETURN_NOT_OK(lk_planner_append_input(planner, PAST, operands, &n, error));
   LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_causal_conv_kernel, "causal_convolution", &step,
                                      sizeof step, operands, n, error));
   lk_planner_flops(planner, 2 * (double)lk_elements(x) * (double)step.taps);
-  LK_RETURN_NOT_OK(activate(planner, &operands[2], error));
-  LK_RETURN_NOT_OK(lk_plan_narrow(planner, OUTPUT, &operands[2], error));
-  return has_state ? lk_plan_narrow(planner, STATE, &operands[3], error) : LK_OK;
+  return activate(planner, &operands[2], error);
 }
 
 const lk_op_class lk_op_causal_conv_with_state = {
     LK_OP_ROW("CausalConvWithState", "", 27, "Depthwise convolution of the past, kept as a state",
               .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 2, .max_inputs = 4, .max_outputs = 2,
-              .input_types = "TTTT", .output_types = "TT",
-              .types = {LK_TYPE(LK_F32) | LK_TYPE(LK_F16) | LK_TYPE(LK_BF16)}),
+              .input_types = "TTTT", .output_types = "TT", .types = {LK_TYPES_BY_F32}),
+    .by_f32 = true,
     .params_size = sizeof(bool),
     .parse = parse,
     .infer = infer,

@@ -55,8 +55,7 @@ static lk_status infer(lk_inference *self, lk_error *error) {
     return lk_refuse(x, "windows", "batch, channels times elements of a window, windows", error);
   }
   to->dims[0] = x->dims[0];
-  to->dims[1] =
-      x->dims[1] < 0 ? lk_dims_divide(self->dims, x->dims[1], step->taps) : x->dims[1] / step->taps;
+  to->dims[1] = lk_dims_divide(self->dims, x->dims[1], step->taps);
   return lk_shape_check(to, "the images", error);
 }
 

@@ -1,5 +1,5 @@
-/* Conv, ConvTranspose, ConvInteger, QLinearConv (ONNX operators of these names): channels-last, on
- * tiles that serve every size. */
+/* Conv, ConvTranspose, ConvInteger, QLinearConv (ONNX operators of these names), FusedConv,
+ * NhwcConv, NhwcFusedConv (com.microsoft): channels-last, on tiles that serve every size. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,6 +7,7 @@
 #include "base/tensor.h"
 #include "ops/kernel/depthwise.h"
 #include "ops/plan/eltwise_steps.h"
+#include "ops/plan/fused_activation.h"
 #include "ops/plan/integer_steps.h"
 #include "ops/plan/pattern.h"
 #include "ops/plan/product_steps.h"
@@ -14,7 +15,7 @@
 #include "ops/plan/window.h"
 
 /* Of the class's variants: which inputs are weights and bias; -1: none. */
-enum { REAL = 0, INTEGER = 1, QLINEAR = 2 };
+enum { REAL, INTEGER, QLINEAR };
 static const struct {
   int32_t w, bias;
 } inputs_of[] = {[REAL] = {1, 2}, [INTEGER] = {1, -1}, [QLINEAR] = {3, 8}};
@@ -23,14 +24,13 @@ typedef struct conv_params {
   lk_window window;
   bool is_transposed; /* ConvTranspose */
   int64_t groups;
+  bool is_last, weights_are_last; /* channels are the last dimension of X and Y, and of W */
+  bool is_activated;              /* FusedConv */
+  lk_post_op activation;
 } conv_params;
 
 static void parse_groups(lk_attrs *attrs, conv_params *self) {
-  self->groups = lk_attrs_int(attrs, "group", 1);
-  if (self->groups < 1) {
-    lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute 'group' is %" PRId64 ", at least 1",
-                  self->groups);
-  }
+  self->groups = lk_attrs_int_from(attrs, "group", 1, 1);
 }
 
 static void parse_conv(lk_attrs *attrs, void *params) {
@@ -118,12 +118,21 @@ static const lk_tensor_desc *with_rank(const lk_tensor_desc *desc, uint32_t rank
   return room;
 }
 
+/* A tensor with channels behind the first dimension, where they may be the last one. */
+static lk_tensor_desc channels_second(const lk_tensor_desc *desc, bool is_last) {
+  if (!is_last || !lk_rank_is_known(desc) || desc->rank < 3) return *desc;
+  return lk_shape_channels_second(desc);
+}
+
 /* X and W tell each other's rank. `found` is the lk_window_shape. */
 static lk_status infer(lk_inference *self, lk_error *error) {
   const conv_params *params = self->node->params;
   const int32_t variant = self->node->class_->variant, bias = inputs_of[variant].bias;
-  const lk_tensor_desc *x = &self->inputs[0].desc;
-  const lk_tensor_desc *w = &self->inputs[inputs_of[variant].w].desc;
+  const bool is_last = params->is_last;
+  const lk_tensor_desc given_x = channels_second(&self->inputs[0].desc, is_last), *x = &given_x;
+  const lk_tensor_desc given_w =
+      channels_second(&self->inputs[inputs_of[variant].w].desc, params->weights_are_last);
+  const lk_tensor_desc *w = &given_w;
   const bool has_bias = bias >= 0 && lk_op_has(self->node, (uint32_t)bias);
   lk_tensor_desc x_room, w_room, *to = &self->outputs[0];
   lk_window_shape room, *shape = self->found != NULL ? self->found : &room;
@@ -136,6 +145,7 @@ static lk_status infer(lk_inference *self, lk_error *error) {
   to->rank = of.x->rank;
   to->dims[0] = of.x->dims[0];
   memcpy(to->dims + 2, shape->out, shape->rank * sizeof shape->out[0]);
+  if (is_last) *to = lk_shape_channels_last(to);
   return LK_OK;
 }
 
@@ -158,8 +168,10 @@ static double conv_transpose_flops(const lk_tensor *inputs, const lk_tensor_desc
 static lk_conv_shape describe(const lk_tensor *inputs, const lk_op_node *node,
                               const lk_window_shape *shape) {
   const conv_params *params = node->params;
-  const lk_tensor_desc *x = &inputs[0].desc;
-  const lk_tensor_desc *w = &inputs[inputs_of[node->class_->variant].w].desc;
+  const int32_t w_input = inputs_of[node->class_->variant].w;
+  const lk_tensor_desc given_x = channels_second(&inputs[0].desc, params->is_last);
+  const lk_tensor_desc given_w = channels_second(&inputs[w_input].desc, params->weights_are_last);
+  const lk_tensor_desc *x = &given_x, *w = &given_w;
   const int64_t groups = params->groups;
   lk_conv_shape conv = {.batch = x->dims[0],
                         .groups = groups,
@@ -196,24 +208,99 @@ static bool resize(const lk_resizing *self) {
   return lk_resize_conv(self, &conv);
 }
 
-#define CONV_ROW(name, summary_text)                                                               \
-  LK_OP_ROW(name, "", 1, summary_text,                                                             \
+#define CONV_ROW(name, domain_text, summary_text, most_inputs, planning)                           \
+  LK_OP_ROW(name, domain_text, 1, summary_text,                                                    \
             .flags = LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS | LK_OP_TENSOR_POST_OPS,                \
-            .min_inputs = 2, .max_inputs = 3, .max_outputs = 1, .input_types = "T",                \
-            .output_types = "T", .types = {LK_TYPES_F32}),                                         \
-      .params_size = sizeof(conv_params), .found_size = sizeof(lk_window_shape), .infer = infer,   \
-      .plan = plan
+            .min_inputs = 2, .max_inputs = most_inputs, .max_outputs = 1, .input_types = "T",      \
+            .output_types = "T", .types = {LK_TYPES_BY_F32}),                                      \
+      .by_f32 = true, .params_size = sizeof(conv_params), .found_size = sizeof(lk_window_shape),   \
+      .plan = planning
 
 const lk_op_class lk_op_conv = {
-    CONV_ROW("Conv", "Convolution in 1, 2 or 3 dimensions, grouped, dilated, with bias"),
+    CONV_ROW("Conv", "", "Convolution in 1, 2 or 3 dimensions, grouped, dilated, with bias", 3,
+             plan),
+    .infer = infer,
     .parse = parse_conv,
     .flops = conv_flops,
     .resize = resize,
 };
 const lk_op_class lk_op_conv_transpose = {
-    CONV_ROW("ConvTranspose", "Transposed convolution, with output_padding and output_shape"),
+    CONV_ROW("ConvTranspose", "", "Transposed convolution, with output_padding and output_shape", 3,
+             plan),
+    .infer = infer,
     .parse = parse_conv_transpose,
     .flops = conv_transpose_flops,
+};
+
+/* ---- with a residual and an activation ---- */
+
+enum { RESIDUAL = 3 };
+
+static void parse_fused(lk_attrs *attrs, void *params) {
+  conv_params *self = params;
+  parse_conv(attrs, params);
+  self->is_activated = lk_attrs_activation(attrs, &self->activation);
+}
+
+static uint32_t fused_post_ops(const lk_op_node *node, lk_post_op *out) {
+  const conv_params *self = node->params;
+  uint32_t count = 0;
+  if (lk_op_has(node, RESIDUAL)) out[count++] = (lk_post_op){LK_POST_ADD, RESIDUAL, 0, 0};
+  if (self->is_activated) out[count++] = self->activation;
+  return count;
+}
+
+static lk_status infer_fused(lk_inference *self, lk_error *error) {
+  const lk_tensor_desc *z = &self->inputs[RESIDUAL].desc;
+  LK_RETURN_NOT_OK(infer(self, error));
+  if (!lk_op_has(self->node, RESIDUAL) || lk_shape_may_equal(z, &self->outputs[0])) return LK_OK;
+  return lk_refuse(z, "the residual", "of the output's shape", error);
+}
+
+const lk_op_class lk_op_fused_conv = {
+    CONV_ROW("FusedConv", "com.microsoft", "Conv, then a residual and an activation", 4, plan),
+    .parse = parse_fused,
+    .own_post_ops = fused_post_ops,
+    .infer = infer_fused,
+    .flops = conv_flops,
+    .resize = resize,
+};
+
+/* ---- with channels as the last dimension ---- */
+
+static void parse_last(lk_attrs *attrs, void *params) {
+  conv_params *self = params;
+  parse_conv(attrs, params);
+  self->is_last = self->weights_are_last = true;
+}
+
+static void parse_last_fused(lk_attrs *attrs, void *params) {
+  conv_params *self = params;
+  parse_fused(attrs, params);
+  self->is_last = true;
+}
+
+static lk_status plan_last(lk_planner *planner, lk_error *error) {
+  const lk_tensor_desc *x = &planner->inputs[0].desc;
+  if (lk_elements(x) == 0) return lk_refuse(x, "the input", "one with elements", error);
+  const lk_conv_shape conv = describe(planner->inputs, planner->node, planner->found);
+  const conv_params *params = planner->node->params;
+  return lk_plan_conv_last(planner, &conv, params->weights_are_last, error);
+}
+
+const lk_op_class lk_op_nhwc_conv = {
+    CONV_ROW("NhwcConv", "com.microsoft", "Conv, all tensors with channels last", 3, plan_last),
+    .parse = parse_last,
+    .infer = infer,
+    .flops = conv_flops,
+};
+const lk_op_class lk_op_nhwc_fused_conv = {
+    CONV_ROW("NhwcFusedConv", "com.microsoft", "FusedConv, all but weights with channels last", 4,
+             plan_last),
+    .parse = parse_last_fused,
+    .own_post_ops = fused_post_ops,
+    .infer = infer_fused,
+    .flops = conv_flops,
 };
 
 /* ---- of bytes ---- */
@@ -257,12 +344,33 @@ static lk_status plan_conv_integer(lk_planner *planner, lk_error *error) {
   return lk_integer_emit(planner, &step, 1, error);
 }
 
+/* Of com.microsoft. */
+static void parse_qlinear_last(lk_attrs *attrs, void *params) {
+  conv_params *self = params;
+  parse_conv(attrs, params);
+  self->is_last = lk_attrs_int(attrs, "channels_last", 0) != 0;
+}
+
+/* X and Y, which are channels-last tensors whose dimensions say so. */
+static lk_status take_last(lk_planner *planner, lk_integer_step *step, lk_error *error) {
+  lk_operand x, y;
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &x, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &y, error));
+  x.desc = lk_shape_channels_second(&x.desc);
+  y.desc = lk_shape_channels_second(&y.desc);
+  lk_integer_give(step, LK_INTEGER_A, &x);
+  lk_integer_give(step, LK_INTEGER_C, &y);
+  return LK_OK;
+}
+
 static lk_status plan_qlinear_conv(lk_planner *planner, lk_error *error) {
+  const conv_params *params = planner->node->params;
   const lk_conv_shape conv = describe(planner->inputs, planner->node, planner->found);
   lk_integer_step step;
   lk_operand x_scale;
   lk_integer_conv(planner, &conv, 5, &step);
-  LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_A, 0, error));
+  LK_RETURN_NOT_OK(params->is_last ? take_last(planner, &step, error)
+                                   : lk_integer_take(planner, &step, LK_INTEGER_A, 0, error));
   LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_A_ZERO, 2, error));
   LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_B_ZERO, 5, error));
   LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_C_ZERO, 7, error));
@@ -273,24 +381,26 @@ static lk_status plan_qlinear_conv(lk_planner *planner, lk_error *error) {
 }
 
 #define BYTES (LK_TYPE(LK_U8) | LK_TYPE(LK_I8))
-#define BYTES_ROW(name, summary_text, least, most, ...)                                            \
-  LK_OP_ROW(name, "", 10, summary_text, .flags = LK_OP_QUANTIZES, .min_inputs = least,             \
+#define BYTES_ROW(name, domain_text, first, summary_text, least, most, ...)                        \
+  LK_OP_ROW(name, domain_text, first, summary_text, .flags = LK_OP_QUANTIZES, .min_inputs = least, \
             .max_inputs = most, .max_outputs = 1, __VA_ARGS__),                                    \
       .params_size = sizeof(conv_params), .found_size = sizeof(lk_window_shape),                   \
-      .parse = parse_conv, .infer = infer_bytes
+      .infer = infer_bytes
 
 const lk_op_class lk_op_conv_integer = {
-    BYTES_ROW("ConvInteger", "Convolution of bytes less zero points, exact sums of i32", 2, 4,
-              .input_types = "TUTU", .output_types = "V", .types = {BYTES, BYTES, LK_TYPE(LK_I32)}),
+    BYTES_ROW("ConvInteger", "", 10, "Convolution of bytes less zero points, exact sums of i32", 2,
+              4, .input_types = "TUTU", .output_types = "V",
+              .types = {BYTES, BYTES, LK_TYPE(LK_I32)}),
     .variant = INTEGER,
+    .parse = parse_conv,
     .flops = conv_flops,
     .plan = plan_conv_integer,
 };
-const lk_op_class lk_op_qlinear_conv = {
-    BYTES_ROW("QLinearConv", "Convolution of quantized tensors, quantized", 8, 9,
-              .input_types = "TWTUWUWV?", .output_types = "V",
-              .types = {BYTES, BYTES, BYTES, LK_TYPES_F32}),
-    .variant = QLINEAR,
-    .flops = qlinear_flops,
-    .plan = plan_qlinear_conv,
-};
+#define QLINEAR_CONV(symbol, domain_text, first, reader)                                           \
+  const lk_op_class lk_op_##symbol = {                                                             \
+      BYTES_ROW("QLinearConv", domain_text, first, "Convolution of quantized tensors, quantized",  \
+                8, 9, .input_types = "TWTUWUWV?", .output_types = "V",                             \
+                .types = {BYTES, BYTES, BYTES, LK_TYPES_F32}),                                     \
+      .variant = QLINEAR, .parse = reader, .flops = qlinear_flops, .plan = plan_qlinear_conv}
+QLINEAR_CONV(qlinear_conv, "", 10, parse_conv);
+QLINEAR_CONV(qlinear_conv_microsoft, "com.microsoft", 1, parse_qlinear_last);

@@ -9,7 +9,6 @@
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/moves.h"
 #include "ops/plan/product_steps.h"
-#include "ops/plan/sampling.h"
 #include "ops/plan/window.h"
 
 enum { WEIGHTS = 1, OFFSETS = 2, BIAS = 3, MASK = 4, MAX_GROUPS = 1 << 30 };
@@ -124,11 +123,12 @@ static lk_status plan_columns(lk_planner *planner, lk_operand *out_columns, lk_e
                                            step.kernel[0] * step.kernel[1],
                                            step.out[0] * step.out[1]}};
   LK_RETURN_NOT_OK(lk_shape_check(&columns, "the columns", error));
-  LK_RETURN_NOT_OK(lk_plan_sampled_input(planner, 0, &operands[0], error));
-  LK_RETURN_NOT_OK(lk_plan_sampled_input(planner, OFFSETS, &operands[1], error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &operands[0], error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, OFFSETS, LK_LAYOUT_PLAIN, &operands[1], error));
   LK_RETURN_NOT_OK(lk_planner_temp(planner, &columns, out_columns, error));
   operands[2] = *out_columns;
-  if (step.has_mask) LK_RETURN_NOT_OK(lk_plan_sampled_input(planner, MASK, &operands[3], error));
+  if (step.has_mask)
+    LK_RETURN_NOT_OK(lk_planner_input(planner, MASK, LK_LAYOUT_PLAIN, &operands[3], error));
   LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_deform_columns_kernel, "deform_columns", &step,
                                      sizeof step, operands, step.has_mask ? 4 : 3, error));
   lk_planner_flops(planner, 8 * (double)lk_elements(&columns));
@@ -143,7 +143,7 @@ static lk_status plan_product(lk_planner *planner, const lk_operand *to, lk_erro
   const int64_t columns = to->desc.dims[2] * to->desc.dims[3];
   lk_operand weights, from;
   LK_RETURN_NOT_OK(plan_columns(planner, &from, error));
-  LK_RETURN_NOT_OK(lk_plan_sampled_input(planner, WEIGHTS, &weights, error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, WEIGHTS, LK_LAYOUT_PLAIN, &weights, error));
   lk_matmul matmul = {.rows = rows,
                       .columns = columns,
                       .k = k,
@@ -162,7 +162,7 @@ static lk_status plan_product(lk_planner *planner, const lk_operand *to, lk_erro
 static lk_status plan_bias(lk_planner *planner, const lk_operand *to, lk_error *error) {
   lk_operand bias;
   lk_chain chain;
-  LK_RETURN_NOT_OK(lk_plan_sampled_input(planner, BIAS, &bias, error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, BIAS, LK_LAYOUT_PLAIN, &bias, error));
   bias.desc.rank = 3; /* one for each plane */
   bias.desc.dims[1] = bias.desc.dims[2] = 1;
   lk_chain_begin_at(planner, to, &chain);
@@ -174,13 +174,12 @@ static lk_status plan_bias(lk_planner *planner, const lk_operand *to, lk_error *
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
   static const float zero = 0;
-  lk_operand to, wide;
-  LK_RETURN_NOT_OK(lk_plan_sampled_output(planner, &to, &wide, error));
+  lk_operand to;
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &to, error));
   const bool is_empty = lk_elements(&planner->inputs[WEIGHTS].desc) == 0;
-  LK_RETURN_NOT_OK(is_empty ? lk_plan_fill(planner, &wide, sizeof zero, &zero, error)
-                            : plan_product(planner, &wide, error));
-  if (lk_op_has(planner->node, BIAS)) LK_RETURN_NOT_OK(plan_bias(planner, &wide, error));
-  return lk_plan_sampled_end(planner, &wide, &to, error);
+  LK_RETURN_NOT_OK(is_empty ? lk_plan_fill(planner, &to, sizeof zero, &zero, error)
+                            : plan_product(planner, &to, error));
+  return lk_op_has(planner->node, BIAS) ? plan_bias(planner, &to, error) : LK_OK;
 }
 
 static double flops(const lk_tensor *inputs, const lk_tensor_desc *outputs) {
@@ -192,8 +191,8 @@ static double flops(const lk_tensor *inputs, const lk_tensor_desc *outputs) {
 const lk_op_class lk_op_deform_conv = {
     LK_OP_ROW("DeformConv", "", 19, "convolution of elements that lie where offsets say, in 2-D",
               .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 3, .max_inputs = 5, .max_outputs = 1,
-              .input_types = "TTTTT", .output_types = "T",
-              .types = {LK_TYPE(LK_F32) | LK_TYPE(LK_F16) | LK_TYPE(LK_BF16)}),
+              .input_types = "TTTTT", .output_types = "T", .types = {LK_TYPES_BY_F32}),
+    .by_f32 = true,
     .params_size = sizeof(deform_params),
     .found_size = sizeof(lk_window_shape),
     .parse = parse,

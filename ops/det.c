@@ -45,7 +45,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
                                      (lk_operand[]){work, found}, 2, error));
   const double n = (double)step.n;
   lk_planner_flops(planner, (double)step.matrices * n * n * n * 2 / 3);
-  return is_f64 ? LK_OK : lk_plan_cast(planner, &found, &to, error);
+  return is_f64 ? LK_OK : lk_planner_cast(planner, &found, &to, error);
 }
 
 const lk_op_class lk_op_det = {

@@ -6,7 +6,7 @@
 #include "base/tensor.h"
 #include "ops/kernel/cast.h"
 #include "ops/kernel/dft.h"
-#include "ops/plan/moves.h"
+#include "ops/plan/planner.h"
 
 typedef struct dft_params {
   int64_t axis;
@@ -42,22 +42,22 @@ static lk_status check_parts(const lk_tensor_desc *x, lk_error *error) {
 /* The sizes of a step that is described but for its lines. */
 static lk_status plan_lines(lk_planner *planner, lk_dft *step, int32_t window, lk_error *error) {
   lk_operand operands[4];
-  LK_RETURN_NOT_OK(lk_plan_wide_input(planner, 0, &operands[0], error));
-  LK_RETURN_NOT_OK(lk_plan_wide_output(planner, 0, &operands[1], error));
+  LK_RETURN_NOT_OK(lk_planner_plain(planner, 1, operands, error));
   step->is_f64 = operands[0].desc.dtype == LK_F64;
   step->has_window = window >= 0;
   const int64_t scratch = lk_dft_scratch_size(step);
   const lk_tensor_desc desc = lk_tensor_desc_make(LK_F64, 1, &scratch);
   LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &operands[2], error));
   if (window >= 0) {
-    LK_RETURN_NOT_OK(lk_plan_wide_input(planner, (uint32_t)window, &operands[3], error));
+    LK_RETURN_NOT_OK(
+        lk_planner_input(planner, (uint32_t)window, LK_LAYOUT_PLAIN, &operands[3], error));
   }
   LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_dft_kernel, "dft", step, sizeof *step, operands,
                                      window >= 0 ? 4 : 3, error));
   const double numbers =
       (double)step->length * (double)(step->outer * step->middle) * (double)step->inner;
   lk_planner_flops(planner, 5 * numbers * log2((double)step->length + 1));
-  return lk_plan_narrow(planner, 0, &operands[1], error);
+  return LK_OK;
 }
 
 /* ---- DFT ---- */
@@ -159,6 +159,7 @@ const lk_op_class lk_op_dft = {
               .input_types = "TUV", .output_types = "T",
               .types = {LK_TYPES_FLOAT, LK_TYPES_INDEX, LK_TYPE(LK_I64)},
               .shape_inputs = 1u << LENGTH | 1u << AXIS),
+    .by_f32 = true,
     .params_size = sizeof(dft_params),
     .found_size = sizeof(dft_found),
     .parse = parse_dft,
@@ -244,6 +245,7 @@ const lk_op_class lk_op_stft = {
               .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 2, .max_inputs = 4, .max_outputs = 1,
               .input_types = "TUTU", .output_types = "T", .types = {LK_TYPES_FLOAT, LK_TYPES_INDEX},
               .shape_inputs = 1u << FRAME_STEP | 1u << FRAME_LENGTH),
+    .by_f32 = true,
     .params_size = sizeof(dft_params),
     .found_size = sizeof(stft_found),
     .parse = parse_stft,

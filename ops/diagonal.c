@@ -45,16 +45,15 @@ static lk_status plan_trilu(lk_planner *planner, lk_error *error) {
   return lk_planner_kernel(planner, lk_band_kernel, "band", &band, sizeof band, operands, 2, error);
 }
 
-const lk_op_class lk_op_trilu = {
-    LK_OP_ROW("Trilu", "", 14, "a triangle of each matrix, and 0 elsewhere", .min_inputs = 1,
-              .max_inputs = 2, .max_outputs = 1, .input_types = "TU", .output_types = "T",
-              .types = {LK_TYPES_ANY, LK_TYPE(LK_I64)}, .shape_inputs = 1u << 1,
-              .in_place_inputs = 1u << 0),
-    .params_size = sizeof(bool),
-    .parse = parse_trilu,
-    .infer = infer_trilu,
-    .plan = plan_trilu,
-};
+#define TRILU(symbol, domain_text, first)                                                          \
+  const lk_op_class lk_op_##symbol = {                                                             \
+      LK_OP_ROW("Trilu", domain_text, first, "a triangle of each matrix, and 0 elsewhere",         \
+                .min_inputs = 1, .max_inputs = 2, .max_outputs = 1, .input_types = "TU",           \
+                .output_types = "T", .types = {LK_TYPES_ANY, LK_TYPE(LK_I64)},                     \
+                .shape_inputs = 1u << 1, .in_place_inputs = 1u << 0),                              \
+      .params_size = sizeof(bool), .parse = parse_trilu, .infer = infer_trilu, .plan = plan_trilu}
+TRILU(trilu, "", 14);
+TRILU(trilu_microsoft, "com.microsoft", 1);
 
 /* ---- EyeLike ---- */
 

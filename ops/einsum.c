@@ -177,6 +177,7 @@ const lk_op_class lk_op_einsum = {
               .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 1, .max_inputs = LK_EINSUM_TERMS,
               .max_outputs = 1, .input_types = "T", .output_types = "T",
               .types = {LK_TYPES_NUMBER}),
+    .by_f32 = true,
     .params_size = sizeof(lk_einsum),
     .found_size = sizeof(lk_einsum_sizes),
     .parse = parse,

@@ -8,7 +8,6 @@
 #include "ops/einsum.h"
 #include "ops/kernel/strides.h"
 #include "ops/plan/eltwise_steps.h"
-#include "ops/plan/moves.h"
 #include "ops/plan/product_steps.h"
 #include "ops/plan/reduction.h"
 
@@ -169,7 +168,7 @@ static lk_status take_result(const contraction *self, const label_list *list, bo
   if (!is_last || !same_order(list, &self->output)) {
     return lk_planner_temp(self->planner, &desc, out, error);
   }
-  LK_RETURN_NOT_OK(lk_plan_wide_output(self->planner, 0, out, error));
+  LK_RETURN_NOT_OK(lk_planner_output(self->planner, 0, LK_LAYOUT_PLAIN, out, error));
   out->desc = desc; /* without dimensions of 1 */
   *self->is_written = true;
   return LK_OK;
@@ -325,7 +324,7 @@ static lk_status take_input(const contraction *self, uint32_t index, view *out, 
   int64_t strides[LK_MAX_RANK];
   uint8_t labels[LK_MAX_RANK];
   *out = (view){0};
-  LK_RETURN_NOT_OK(lk_plan_wide_input(self->planner, index, &out->operand, error));
+  LK_RETURN_NOT_OK(lk_planner_input(self->planner, index, LK_LAYOUT_PLAIN, &out->operand, error));
   lk_einsum_labels(&params->terms[index], x->rank, labels);
   lk_strides(&out->operand.desc, 1, strides);
   for (uint32_t i = 0; i < x->rank; i++) {
@@ -354,23 +353,20 @@ static uint64_t labels_from(const contraction *self, uint32_t first) {
 
 /* Writes what is left, unless it is the output already. */
 static lk_status finish(const contraction *self, const view *result, lk_error *error) {
-  lk_operand to = result->operand;
-  if (!*self->is_written) {
-    LK_RETURN_NOT_OK(lk_plan_wide_output(self->planner, 0, &to, error));
-    LK_RETURN_NOT_OK(copy_to(self, result, &self->output, &to, error));
-  }
-  return lk_plan_narrow(self->planner, 0, &to, error);
+  lk_operand to;
+  if (*self->is_written) return LK_OK;
+  LK_RETURN_NOT_OK(lk_planner_output(self->planner, 0, LK_LAYOUT_PLAIN, &to, error));
+  return copy_to(self, result, &self->output, &to, error);
 }
 
 lk_status lk_einsum_plan(lk_planner *planner, lk_error *error) {
   const lk_einsum *params = planner->node->params;
   const lk_tensor_desc *to = &planner->outputs[0];
-  const bool is_half = to->dtype == LK_F16 || to->dtype == LK_BF16;
   bool is_written = false;
   contraction self = {.planner = planner,
                       .is_written = &is_written,
                       .dims = ((const lk_einsum_sizes *)planner->found)->dims,
-                      .dtype = is_half ? LK_F32 : to->dtype};
+                      .dtype = to->dtype};
   uint8_t labels[LK_MAX_RANK];
   view result, next;
   for (uint32_t i = 0; i < params->n_terms; i++) {

@@ -82,6 +82,9 @@ STEP(elu, "Elu", 6, "x < 0 ? alpha (e^x - 1) : x", LK_ELEMENT_ELU, FLOATS, ALPHA
 STEP(erf, "Erf", 9, "Error function", LK_ELEMENT_ERF, FLOATS);
 STEP(exp, "Exp", 6, "e^x", LK_ELEMENT_EXP, FLOATS);
 STEP(floor, "Floor", 6, "Rounded down", LK_ELEMENT_FLOOR, FLOATS);
+POST_OP(gelu_fused, "Gelu", "latchkey", 1, "Gelu(x); made by fusion", FLOATS, .kind = LK_POST_GELU);
+POST_OP(gelu_tanh_fused, "GeluTanh", "latchkey", 1, "Gelu(x), by tanh; made by fusion", FLOATS,
+        .kind = LK_POST_GELU_TANH);
 POST_OP(hard_sigmoid, "HardSigmoid", "", 1, "clip(alpha x + beta, 0, 1)", FLOATS,
         .kind = LK_POST_HARDSIGMOID, ALPHA(0.2F), BETA(0.5F));
 POST_OP(hard_swish, "HardSwish", "", 14, "x clip(x / 6 + 1/2, 0, 1)", FLOATS,
@@ -89,7 +92,7 @@ POST_OP(hard_swish, "HardSwish", "", 14, "x clip(x / 6 + 1/2, 0, 1)", FLOATS,
 POST_OP(leaky_relu, "LeakyRelu", "", 6, "x < 0 ? alpha x : x", FLOATS, .kind = LK_POST_RELU,
         ALPHA(0.01F));
 STEP(log, "Log", 6, "Natural logarithm", LK_ELEMENT_LOG, FLOATS);
-STEP(mish, "Mish", 18, "x tanh(log(1 + e^x))", LK_ELEMENT_MISH, FLOATS);
+POST_OP(mish, "Mish", "", 18, "x tanh(log(1 + e^x))", FLOATS, .kind = LK_POST_MISH);
 STEP(neg, "Neg", 6, "-x", LK_ELEMENT_NEG, SIGNED);
 STEP(not, "Not", 1, "Logical not", LK_ELEMENT_NOT, LK_TYPE(LK_BOOL), 0);
 STEP(reciprocal, "Reciprocal", 6, "1 / x", LK_ELEMENT_RECIPROCAL, FLOATS);
@@ -108,7 +111,7 @@ POST_OP(swish_fused, "Swish", "latchkey", 1, "x sigmoid(alpha x); made by fusion
 POST_OP(quick_gelu, "QuickGelu", "com.microsoft", 1, "x sigmoid(alpha x)", FLOATS,
         .kind = LK_POST_SWISH, ALPHA(1.702F));
 STEP(tan, "Tan", 7, "Tangent", LK_ELEMENT_TAN, FLOATS);
-STEP(tanh, "Tanh", 6, "Hyperbolic tangent", LK_ELEMENT_TANH, FLOATS);
+POST_OP(tanh, "Tanh", "", 6, "Hyperbolic tangent", FLOATS, .kind = LK_POST_TANH);
 STEP(thresholded_relu, "ThresholdedRelu", 10, "x > alpha ? x : 0", LK_ELEMENT_THRESHOLD, FLOATS,
      ALPHA(1));
 

@@ -102,15 +102,14 @@ static lk_status plan_nd(lk_planner *planner, lk_error *error) {
   return lk_plan_gather(planner, &step, error);
 }
 
-const lk_op_class lk_op_gather_nd = {
-    LK_OP_ROW("GatherND", "", 11, "slices picked by tuples of indices", .min_inputs = 2,
-              .max_inputs = 2, .max_outputs = 1, .input_types = "TU", .output_types = "T",
-              .types = {LK_TYPES_ANY, LK_TYPE(LK_I64)}),
-    .params_size = sizeof(int64_t),
-    .parse = parse_nd,
-    .infer = infer_nd,
-    .plan = plan_nd,
-};
+#define GATHER_ND(symbol, domain_text, first, index_types)                                         \
+  const lk_op_class lk_op_##symbol = {                                                             \
+      LK_OP_ROW("GatherND", domain_text, first, "slices picked by tuples of indices",              \
+                .min_inputs = 2, .max_inputs = 2, .max_outputs = 1, .input_types = "TU",           \
+                .output_types = "T", .types = {LK_TYPES_ANY, index_types}),                        \
+      .params_size = sizeof(int64_t), .parse = parse_nd, .infer = infer_nd, .plan = plan_nd}
+GATHER_ND(gather_nd, "", 11, LK_TYPE(LK_I64));
+GATHER_ND(gather_nd_microsoft, "com.microsoft", 1, LK_TYPES_INDEX);
 
 /* ---- ReverseSequence ---- */
 

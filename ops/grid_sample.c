@@ -1,11 +1,11 @@
-/* GridSample: images at the places of a grid. */
+/* GridSample, of ai.onnx and of com.microsoft: images at the places of a grid. */
 #include "ops/kernel/grid_sample.h"
 
 #include <string.h>
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/plan/sampling.h"
+#include "ops/plan/planner.h"
 
 enum { GRID = 1, NAMES_OF_ANY_RANK_SINCE = 20 };
 
@@ -19,7 +19,8 @@ static void parse(lk_attrs *attrs, void *params) {
   static const char *const of_any_rank[] = {"linear", "nearest", "cubic"};
   static const char *const paddings[] = {"zeros", "border", "reflection"};
   grid_sample_params *self = params;
-  const bool is_new = attrs->node->opset >= NAMES_OF_ANY_RANK_SINCE;
+  const bool is_onnx = attrs->class_->row.domain[0] == '\0';
+  const bool is_new = is_onnx && attrs->node->opset >= NAMES_OF_ANY_RANK_SINCE;
   self->mode = lk_attrs_choice(attrs, "mode", is_new ? of_any_rank : of_images, 3, 0);
   self->padding = lk_attrs_choice(attrs, "padding_mode", paddings, 3, 0);
   self->align_corners = lk_attrs_int(attrs, "align_corners", 0) != 0;
@@ -48,10 +49,8 @@ static lk_status infer(lk_inference *self, lk_error *error) {
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const grid_sample_params *params = planner->node->params;
   const lk_tensor_desc *x = &planner->inputs[0].desc;
-  lk_operand operands[3], to;
-  LK_RETURN_NOT_OK(lk_plan_sampled_input(planner, 0, &operands[0], error));
-  LK_RETURN_NOT_OK(lk_plan_sampled_input(planner, GRID, &operands[1], error));
-  LK_RETURN_NOT_OK(lk_plan_sampled_output(planner, &to, &operands[2], error));
+  lk_operand operands[3];
+  LK_RETURN_NOT_OK(lk_planner_plain(planner, 2, operands, error));
   lk_grid_sample step = {.mode = params->mode,
                          .padding = params->padding,
                          .rank = x->rank - 2,
@@ -60,24 +59,25 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
                          .grid_is_wide = operands[1].desc.dtype == LK_F64,
                          .batches = x->dims[0],
                          .channels = x->dims[1],
-                         .places = lk_count_dims(&to.desc, 2, to.desc.rank)};
+                         .places = lk_count_dims(&operands[2].desc, 2, operands[2].desc.rank)};
   memcpy(step.dims, x->dims + 2, step.rank * sizeof step.dims[0]);
   LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_grid_sample_kernel, "grid_sample", &step,
                                      sizeof step, operands, 3, error));
   const int64_t taps = params->mode == LK_SAMPLE_NEAREST ? 0
                        : params->mode == LK_SAMPLE_CUBIC ? 2
                                                          : 1;
-  lk_planner_flops(planner, 2.0 * (double)lk_elements(&to.desc) *
+  lk_planner_flops(planner, 2.0 * (double)lk_elements(&operands[2].desc) *
                                 (double)(INT64_C(1) << (taps * step.rank)));
-  return lk_plan_sampled_end(planner, &operands[2], &to, error);
+  return LK_OK;
 }
 
-const lk_op_class lk_op_grid_sample = {
-    LK_OP_ROW("GridSample", "", 16, "images at the places of a grid, between their elements",
-              .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 2, .max_inputs = 2, .max_outputs = 1,
-              .input_types = "TU", .output_types = "T", .types = {LK_TYPES_FLOAT, LK_TYPES_FLOAT}),
-    .params_size = sizeof(grid_sample_params),
-    .parse = parse,
-    .infer = infer,
-    .plan = plan,
-};
+#define ROW(domain_text, first)                                                                    \
+  LK_OP_ROW("GridSample", domain_text, first,                                                      \
+            "images at the places of a grid, between their elements",                              \
+            .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 2, .max_inputs = 2, .max_outputs = 1,     \
+            .input_types = "TU", .output_types = "T", .types = {LK_TYPES_FLOAT, LK_TYPES_FLOAT}),  \
+      .by_f32 = true, .params_size = sizeof(grid_sample_params), .parse = parse, .infer = infer,   \
+      .plan = plan
+
+const lk_op_class lk_op_grid_sample = {ROW("", 16)};
+const lk_op_class lk_op_grid_sample_microsoft = {ROW("com.microsoft", 1)};

@@ -3,10 +3,9 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/norm.h"
-#include "ops/plan/planner.h"
+#include "ops/plan/norm_steps.h"
 
-enum { FLOPS = 8, SCALE_OF_CHANNELS_SINCE = 21 };
+enum { SCALE_OF_CHANNELS_SINCE = 21 };
 
 typedef struct group_params {
   int64_t groups; /* 0: each channel is one */
@@ -22,12 +21,8 @@ static void parse_instance(lk_attrs *attrs, void *params) {
 static void parse_group(lk_attrs *attrs, void *params) {
   group_params *self = params;
   self->epsilon = lk_attrs_float(attrs, "epsilon", 1e-5F);
-  self->groups = lk_attrs_int(attrs, "num_groups", 0);
+  self->groups = lk_attrs_int_from(attrs, "num_groups", 0, 1);
   self->of_groups = attrs->node->opset < SCALE_OF_CHANNELS_SINCE;
-  if (self->groups < 1) {
-    lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute 'num_groups' is %" PRId64 ", at least 1",
-                  self->groups);
-  }
 }
 
 static lk_status infer(lk_inference *self, lk_error *error) {
@@ -65,32 +60,28 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   const int64_t channels = x->dims[1], groups = params->groups > 0 ? params->groups : channels;
   const int64_t plane = lk_elements(x) / (x->dims[0] * channels);
   const int64_t n = channels / groups * plane;
-  const lk_norm step = {.row = lk_row_loops_get(lk_isa_get())->norm_row,
-                        .rows = x->dims[0] * groups,
-                        .n = n,
-                        .inner = params->of_groups ? n : plane,
-                        .period = groups,
-                        .epsilon = (double)params->epsilon,
-                        .is_centered = true,
-                        .has_scale = true,
-                        .has_bias = true};
+  lk_norm step = {.rows = x->dims[0] * groups,
+                  .n = n,
+                  .inner = params->of_groups ? n : plane,
+                  .period = groups,
+                  .epsilon = (double)params->epsilon,
+                  .is_centered = true,
+                  .has_scale = true,
+                  .has_bias = true};
   lk_operand operands[4]; /* from, to, scale, bias */
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &operands[0], error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &operands[1], error));
   LK_RETURN_NOT_OK(lk_planner_input(planner, 1, LK_LAYOUT_PLAIN, &operands[2], error));
   LK_RETURN_NOT_OK(lk_planner_input(planner, 2, LK_LAYOUT_PLAIN, &operands[3], error));
-  LK_RETURN_NOT_OK(
-      lk_planner_kernel(planner, lk_norm_kernel, "norm", &step, sizeof step, operands, 4, error));
-  const double elements = (double)lk_elements(x);
-  lk_planner_work(planner, FLOPS * elements, 2 * sizeof(float) * elements);
-  return LK_OK;
+  return lk_plan_norm(planner, &step, operands, 4, error);
 }
 
 #define GROUP_ROW(name, first, summary_text, reader)                                               \
   LK_OP_ROW(name, "", first, summary_text, .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 3,         \
             .max_inputs = 3, .max_outputs = 1, .input_types = "T", .output_types = "T",            \
-            .types = {LK_TYPES_F32}),                                                              \
-      .params_size = sizeof(group_params), .parse = reader, .infer = infer, .plan = plan
+            .types = {LK_TYPES_BY_F32}),                                                           \
+      .by_f32 = true, .params_size = sizeof(group_params), .parse = reader, .infer = infer,        \
+      .plan = plan
 
 const lk_op_class lk_op_instance_normalization = {
     GROUP_ROW("InstanceNormalization", 6, "(x - mean) / deviation of each channel", parse_instance),

@@ -5,11 +5,10 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/norm.h"
 #include "ops/plan/eltwise_steps.h"
-#include "ops/plan/moves.h"
+#include "ops/plan/norm_steps.h"
 
-enum { NONE = -1, FLOPS = 8 }; /* of an element: sums, a difference, products */
+enum { NONE = -1 };
 
 /* What tells the operators apart: which inputs and outputs they have. */
 typedef struct layer_norm_form {
@@ -93,9 +92,7 @@ static lk_status plan_sum(lk_planner *planner, const layer_norm_form *form, lk_o
   lk_tensor_desc plain = planner->inputs[0].desc;
   lk_chain chain;
   plain.layout = LK_LAYOUT_PLAIN;
-  LK_RETURN_NOT_OK(sum < node->n_outputs
-                       ? lk_planner_output(planner, sum, LK_LAYOUT_PLAIN, out, error)
-                       : lk_planner_temp(planner, &plain, out, error));
+  LK_RETURN_NOT_OK(lk_planner_output_or_temp(planner, sum, &plain, out, error));
   lk_chain_begin_at(planner, out, &chain);
   LK_RETURN_NOT_OK(lk_chain_input(&chain, 0, &chain.value, error));
   LK_RETURN_NOT_OK(lk_chain_binary(&chain, LK_ELEMENT_ADD, 1, error));
@@ -131,8 +128,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   const int64_t axis = lk_axis(params->axis, x->rank);
   lk_operand operands[6]; /* from, to, scale, bias, mean, deviation */
   uint32_t n = 2;
-  lk_norm step = {.row = lk_row_loops_get(lk_isa_get())->norm_row,
-                  .rows = 1,
+  lk_norm step = {.rows = 1,
                   .n = 1,
                   .inner = 1,
                   .period = 1,
@@ -159,36 +155,36 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
         lk_planner_output(planner, (uint32_t)outputs[i], LK_LAYOUT_PLAIN, &operands[n++], error));
     *has_outputs[i] = true;
   }
-  LK_RETURN_NOT_OK(
-      lk_planner_kernel(planner, lk_norm_kernel, "norm", &step, sizeof step, operands, n, error));
-  const double elements = (double)lk_elements(x);
-  lk_planner_work(planner, FLOPS * elements, 2 * sizeof(float) * elements);
+  LK_RETURN_NOT_OK(lk_plan_norm(planner, &step, operands, n, error));
   return scales ? LK_OK : plan_scale(planner, form, &operands[1], error);
 }
 
-#define LAYER_ROW(name, domain_text, first, summary_text, inputs, most_inputs, outputs, reader)    \
+#define LAYER_ROW(name, domain_text, first, summary_text, inputs, most_inputs, outputs, letters,   \
+                  reader)                                                                          \
   LK_OP_ROW(name, domain_text, first, summary_text, .flags = LK_OP_WORTH_CLAIMING,                 \
             .min_inputs = inputs, .max_inputs = most_inputs, .max_outputs = outputs,               \
-            .input_types = "T", .output_types = "T", .types = {LK_TYPES_F32}),                     \
-      .params_size = sizeof(layer_norm_params), .parse = reader, .infer = infer, .plan = plan
+            .input_types = "T", .output_types = letters,                                           \
+            .types = {LK_TYPES_BY_F32, sizeof(letters) > 2 ? LK_TYPES_F32 : LK_TYPES_ANY}),        \
+      .by_f32 = true, .params_size = sizeof(layer_norm_params), .parse = reader, .infer = infer,   \
+      .plan = plan
 
 const lk_op_class lk_op_layer_normalization = {
     LAYER_ROW("LayerNormalization", "", 17, "(x - mean) / deviation over the last dimensions", 2, 3,
-              3, parse_layer),
+              3, "TUU", parse_layer),
 };
 const lk_op_class lk_op_rms_normalization = {
     LAYER_ROW("RMSNormalization", "", 23, "x / sqrt(mean of squares) over the last dimensions", 2,
-              2, 1, parse_rms),
+              2, 1, "T", parse_rms),
 };
 const lk_op_class lk_op_simplified_layer_normalization = {
     LAYER_ROW("SimplifiedLayerNormalization", "", 1, "RMSNormalization, as ONNX Runtime names it",
-              2, 2, 2, parse_rms),
+              2, 2, 2, "TU", parse_rms),
 };
 const lk_op_class lk_op_skip_layer_normalization = {
     LAYER_ROW("SkipLayerNormalization", "com.microsoft", 1, "LayerNormalization of a sum", 3, 5, 4,
-              parse_skip),
+              "TUUT", parse_skip),
 };
 const lk_op_class lk_op_skip_simplified_layer_normalization = {
     LAYER_ROW("SkipSimplifiedLayerNormalization", "com.microsoft", 1, "RMSNormalization of a sum",
-              3, 4, 4, parse_skip_rms),
+              3, 4, 4, "TUUT", parse_skip_rms),
 };

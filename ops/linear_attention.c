@@ -6,7 +6,6 @@
 #include "base/tensor.h"
 #include "ops/kernel/linear_attention.h"
 #include "ops/plan/attention_steps.h"
-#include "ops/plan/moves.h"
 
 enum { QUERY, KEY, VALUE, PAST, DECAY, RATE }; /* inputs */
 enum { OUTPUT, STATE };
@@ -17,23 +16,14 @@ typedef struct linear_params {
   bool decays, corrects;
 } linear_params;
 
-static int64_t read_heads(lk_attrs *attrs, const char *name) {
-  const int64_t heads = lk_attrs_int(attrs, name, 0);
-  if (heads < 1) {
-    lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute '%s' is %" PRId64 ", at least 1", name, heads);
-    return 1;
-  }
-  return heads;
-}
-
 static void parse(lk_attrs *attrs, void *params) {
   static const char *const rules[] = {"gated_delta", "linear", "gated", "delta"};
   linear_params *self = params;
   const uint32_t rule = lk_attrs_choice(attrs, "update_rule", rules, 4, 0);
   self->decays = rule == 0 || rule == 2;
   self->corrects = rule == 0 || rule == 3;
-  self->heads = read_heads(attrs, "q_num_heads");
-  self->kv_heads = read_heads(attrs, "kv_num_heads");
+  self->heads = lk_attrs_int_from(attrs, "q_num_heads", 0, 1);
+  self->kv_heads = lk_attrs_int_from(attrs, "kv_num_heads", 0, 1);
   self->scale = lk_attrs_float(attrs, "scale", 0);
   if (self->heads % self->kv_heads != 0) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
@@ -45,10 +35,6 @@ static void parse(lk_attrs *attrs, void *params) {
 
 /* ---- shapes ---- */
 
-static int64_t divide(const lk_inference *self, int64_t dim, int64_t divisor) {
-  return dim >= 0 ? dim / divisor : lk_dims_divide(self->dims, dim, divisor);
-}
-
 /* [batch][rows][heads * size]; of an unknown rank, unknown dimensions. */
 static lk_status read_rows(const lk_inference *self, uint32_t input, const char *name,
                            int64_t heads, lk_head_sizes *out, lk_error *error) {
@@ -58,7 +44,8 @@ static lk_status read_rows(const lk_inference *self, uint32_t input, const char 
   if (x->rank != 3 || (x->dims[2] >= 0 && x->dims[2] % heads != 0) || x->dims[2] == 0) {
     return lk_refuse(x, name, "[batch][rows][heads * size]", error);
   }
-  *out = (lk_head_sizes){x->dims[0], heads, x->dims[1], divide(self, x->dims[2], heads)};
+  *out =
+      (lk_head_sizes){x->dims[0], heads, x->dims[1], lk_dims_divide(self->dims, x->dims[2], heads)};
   return LK_OK;
 }
 
@@ -123,19 +110,12 @@ static lk_status infer(lk_inference *self, lk_error *error) {
 
 /* ---- steps ---- */
 
-static lk_status take(lk_planner *planner, uint32_t input, lk_operand *operands, uint32_t *inout_n,
-                      lk_error *error) {
-  if (!lk_op_has(planner->node, input)) return LK_OK;
-  return lk_plan_wide_input(planner, input, &operands[(*inout_n)++], error);
-}
-
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const linear_params *params = planner->node->params;
   const lk_op_node *node = planner->node;
   const lk_inference asked = {.node = node, .inputs = planner->inputs};
   lk_head_sizes q, k, v;
   lk_operand operands[8];
-  const bool has_state = node->n_outputs > STATE;
   uint32_t n = 0;
   LK_RETURN_NOT_OK(find_sizes(&asked, &q, &k, &v, error));
   const lk_tensor_desc *decays = &planner->inputs[DECAY].desc, *rates = &planner->inputs[RATE].desc;
@@ -152,28 +132,27 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
                                     .has_past = lk_op_has(node, PAST)};
   const int64_t dims[] = {q.batch, k.heads, k.size, v.size};
   const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 4, dims);
-  LK_RETURN_NOT_OK(take(planner, QUERY, operands, &n, error));
-  LK_RETURN_NOT_OK(take(planner, KEY, operands, &n, error));
-  LK_RETURN_NOT_OK(take(planner, VALUE, operands, &n, error));
-  LK_RETURN_NOT_OK(lk_plan_wide_output(planner, OUTPUT, &operands[n++], error));
-  LK_RETURN_NOT_OK(has_state ? lk_plan_wide_output(planner, STATE, &operands[n++], error)
-                             : lk_planner_temp(planner, &desc, &operands[n++], error));
-  LK_RETURN_NOT_OK(take(planner, PAST, operands, &n, error));
-  LK_RETURN_NOT_OK(take(planner, DECAY, operands, &n, error));
-  LK_RETURN_NOT_OK(take(planner, RATE, operands, &n, error));
+  LK_RETURN_NOT_OK(lk_planner_append_input(planner, QUERY, operands, &n, error));
+  LK_RETURN_NOT_OK(lk_planner_append_input(planner, KEY, operands, &n, error));
+  LK_RETURN_NOT_OK(lk_planner_append_input(planner, VALUE, operands, &n, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, OUTPUT, LK_LAYOUT_PLAIN, &operands[n++], error));
+  LK_RETURN_NOT_OK(lk_planner_output_or_temp(planner, STATE, &desc, &operands[n++], error));
+  LK_RETURN_NOT_OK(lk_planner_append_input(planner, PAST, operands, &n, error));
+  LK_RETURN_NOT_OK(lk_planner_append_input(planner, DECAY, operands, &n, error));
+  LK_RETURN_NOT_OK(lk_planner_append_input(planner, RATE, operands, &n, error));
   LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_linear_attention_kernel, "linear_attention", &step,
                                      sizeof step, operands, n, error));
   const int64_t reads = 2 + q.heads / k.heads; /* and changes, of a row */
   lk_planner_flops(planner, 2 * (double)lk_elements(&desc) * (double)q.rows * (double)reads);
-  LK_RETURN_NOT_OK(lk_plan_narrow(planner, OUTPUT, &operands[3], error));
-  return has_state ? lk_plan_narrow(planner, STATE, &operands[4], error) : LK_OK;
+  return LK_OK;
 }
 
-#define HALVES (LK_TYPE(LK_F32) | LK_TYPE(LK_F16) | LK_TYPE(LK_BF16))
 const lk_op_class lk_op_linear_attention = {
     LK_OP_ROW("LinearAttention", "", 27, "Attention by a state that each row updates",
               .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 3, .max_inputs = 6, .max_outputs = 2,
-              .input_types = "TTTUTT", .output_types = "T?", .types = {HALVES, HALVES}),
+              .input_types = "TTTUTT", .output_types = "T?",
+              .types = {LK_TYPES_BY_F32, LK_TYPES_BY_F32}),
+    .by_f32 = true,
     .params_size = sizeof(linear_params),
     .parse = parse,
     .infer = infer,

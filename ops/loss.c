@@ -3,9 +3,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/softmax.h"
 #include "ops/plan/eltwise_steps.h"
-#include "ops/plan/moves.h"
 #include "ops/plan/reduction.h"
 
 enum { SCORES = 0, TARGETS = 1, WEIGHTS = 2 };
@@ -61,22 +59,11 @@ static lk_status plan_log_softmax(lk_planner *planner, lk_operand *x, lk_error *
   const lk_operand from = *x;
   const lk_tensor_desc *desc = &from.desc;
   const int64_t dims[] = {desc->dims[0], desc->dims[1], lk_count_dims(desc, 2, desc->rank)};
-  const bool is_told = planner->node->n_outputs > LOG_PROB;
-  LK_RETURN_NOT_OK(is_told ? lk_plan_wide_output(planner, LOG_PROB, x, error)
-                           : lk_planner_temp(planner, desc, x, error));
-  if (lk_elements(desc) > 0 && desc->dtype == LK_F64) {
-    LK_RETURN_NOT_OK(lk_plan_softmax_steps(planner, &from, x, dims, true, error));
-  } else if (lk_elements(desc) > 0) {
-    const lk_softmax step = {.loops = lk_row_loops_get(lk_isa_get()),
-                             .is_log = true,
-                             .is_last = desc->rank == 2,
-                             .outer = dims[0],
-                             .n = dims[1],
-                             .inner = dims[2]};
-    LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_softmax_kernel, "softmax", &step, sizeof step,
-                                       (lk_operand[]){from, *x}, 2, error));
-  }
-  return is_told ? lk_plan_narrow(planner, LOG_PROB, x, error) : LK_OK;
+  LK_RETURN_NOT_OK(lk_planner_output_or_temp(planner, LOG_PROB, desc, x, error));
+  if (lk_elements(desc) == 0) return LK_OK;
+  return desc->dtype == LK_F64
+             ? lk_plan_softmax_steps(planner, &from, x, dims, true, error)
+             : lk_plan_softmax(planner, &from, x, dims, desc->rank == 2, true, error);
 }
 
 /* The kernel's step: the loss of each place, and its weight unless that is NULL. */
@@ -97,7 +84,7 @@ static lk_status plan_losses(lk_planner *planner, const lk_operand *x, const lk_
   LK_RETURN_NOT_OK(lk_planner_input(planner, TARGETS, LK_LAYOUT_PLAIN, &operands[1], error));
   step.wide = operands[1].desc.dtype == LK_I64;
   if (step.has_weights) {
-    LK_RETURN_NOT_OK(lk_plan_wide_input(planner, WEIGHTS, &operands[n++], error));
+    LK_RETURN_NOT_OK(lk_planner_input(planner, WEIGHTS, LK_LAYOUT_PLAIN, &operands[n++], error));
   }
   operands[n++] = *losses;
   if (told != NULL) operands[n++] = *told;
@@ -146,21 +133,21 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
     return params->reduction == AVERAGE ? lk_plan_mean_of_nothing(planner, error)
                                         : lk_plan_sum_of_nothing(planner, -1, error);
   }
-  LK_RETURN_NOT_OK(lk_plan_wide_input(planner, SCORES, &x, error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, SCORES, LK_LAYOUT_PLAIN, &x, error));
   if (planner->node->class_->variant == CROSS_ENTROPY) {
     LK_RETURN_NOT_OK(plan_log_softmax(planner, &x, error));
   }
   if (params->reduction != EACH) return plan_reduced(planner, &x, places, error);
-  LK_RETURN_NOT_OK(lk_plan_wide_output(planner, 0, &losses, error));
-  LK_RETURN_NOT_OK(plan_losses(planner, &x, &losses, NULL, error));
-  return lk_plan_narrow(planner, 0, &losses, error);
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &losses, error));
+  return plan_losses(planner, &x, &losses, NULL, error);
 }
 
 #define LOSS_ROW(name, summary_text, outputs)                                                      \
   LK_OP_ROW(name, "", 12, summary_text, .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 2,            \
             .max_inputs = 3, .max_outputs = outputs, .input_types = "TUT", .output_types = "T",    \
             .types = {LK_TYPES_FLOAT, LK_TYPES_INDEX}),                                            \
-      .params_size = sizeof(loss_params), .parse = parse, .infer = infer, .plan = plan
+      .by_f32 = true, .params_size = sizeof(loss_params), .parse = parse, .infer = infer,          \
+      .plan = plan
 const lk_op_class lk_op_negative_log_likelihood_loss = {
     LOSS_ROW("NegativeLogLikelihoodLoss", "Minus what the target's class has, weighted", 1),
     .variant = NLL,

@@ -1,9 +1,11 @@
-/* MatMul and Gemm (ONNX operators of these names) on the microkernels. */
+/* MatMul and Gemm (ONNX operators of these names), FusedMatMul, TransposeMatMul and FusedGemm
+ * (com.microsoft) on the microkernels. */
 #include <string.h>
 
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/plan/eltwise_steps.h"
+#include "ops/plan/fused_activation.h"
 #include "ops/plan/matmul_shape.h"
 #include "ops/plan/product_steps.h"
 
@@ -13,15 +15,39 @@ static lk_status fail_shapes(const lk_tensor *inputs, lk_error *error) {
                  lk_tensor_text(&inputs[0].desc, a), lk_tensor_text(&inputs[1].desc, b));
 }
 
-static lk_status infer_matmul(lk_inference *self, lk_error *error) {
-  return lk_infer_matmul(self, 0, 1, error);
+/* ---- MatMul; FusedMatMul: alpha A' B' ---- */
+
+typedef struct matmul_params {
+  lk_matmul_order orders[2]; /* of A and B; MatMul's are numpy's */
+  float alpha;
+} matmul_params;
+
+static void parse_fused(lk_attrs *attrs, void *params) {
+  matmul_params *self = params;
+  self->alpha = lk_attrs_float(attrs, "alpha", 1.0F);
+  self->orders[0].swaps = lk_attrs_int(attrs, "transA", 0) != 0;
+  self->orders[1].swaps = lk_attrs_int(attrs, "transB", 0) != 0;
+  self->orders[0].batch_inside = lk_attrs_int(attrs, "transBatchA", 0) != 0;
+  self->orders[1].batch_inside = lk_attrs_int(attrs, "transBatchB", 0) != 0;
 }
 
-/* Without batch in B, all rows of A are those of one matrix. */
+static uint32_t fused_post_ops(const lk_op_node *node, lk_post_op *out) {
+  const matmul_params *self = node->params;
+  if (self->alpha == 1.0F) return 0;
+  out[0] = (lk_post_op){LK_POST_LINEAR, -1, self->alpha, 0};
+  return 1;
+}
+
+static lk_status infer_matmul(lk_inference *self, lk_error *error) {
+  const matmul_params *params = self->node->params;
+  return lk_infer_matmul_ordered(self, params->orders, error);
+}
+
 static lk_status plan_matmul(lk_planner *planner, lk_error *error) {
+  const matmul_params *params = planner->node->params;
   const lk_tensor_desc *a = &planner->inputs[0].desc, *b = &planner->inputs[1].desc;
   if (lk_elements(a) == 0) return lk_plan_sum_of_nothing(planner, -1, error);
-  lk_matmul matmul = lk_matmul_of(a, b, &planner->outputs[0]);
+  lk_matmul matmul = lk_matmul_of_ordered(a, b, params->orders, &planner->outputs[0]);
   return lk_plan_matmul(planner, &matmul, b->rank > 1, error);
 }
 
@@ -30,6 +56,8 @@ static lk_status plan_matmul(lk_planner *planner, lk_error *error) {
 typedef struct gemm_params {
   float alpha, beta;
   bool transpose_a, transpose_b;
+  bool is_activated; /* FusedGemm */
+  lk_post_op activation;
 } gemm_params;
 
 static void parse_gemm(lk_attrs *attrs, void *params) {
@@ -38,6 +66,12 @@ static void parse_gemm(lk_attrs *attrs, void *params) {
   self->beta = lk_attrs_float(attrs, "beta", 1.0F);
   self->transpose_a = lk_attrs_int(attrs, "transA", 0) != 0;
   self->transpose_b = lk_attrs_int(attrs, "transB", 0) != 0;
+}
+
+static void parse_fused_gemm(lk_attrs *attrs, void *params) {
+  gemm_params *self = params;
+  parse_gemm(attrs, params);
+  self->is_activated = lk_attrs_activation(attrs, &self->activation);
 }
 
 static lk_tensor_desc transposed(const lk_tensor_desc *desc, bool swap) {
@@ -78,21 +112,25 @@ static double matmul_flops(const lk_tensor *inputs, const lk_tensor_desc *output
   return 2 * (double)lk_elements(&outputs[0]) * (double)a->dims[a->rank - 1];
 }
 
+/* The same by the rows of the output, where A may be transposed; too few where A is repeated. */
 static double gemm_flops(const lk_tensor *inputs, const lk_tensor_desc *outputs) {
-  const int64_t rows = outputs[0].dims[0];
+  const lk_tensor_desc *to = &outputs[0];
+  const uint32_t row_dims = to->rank - (inputs[1].desc.rank > 1);
+  const int64_t rows = lk_count_dims(to, 0, row_dims);
   const double sums = rows > 0 ? (double)lk_elements(&inputs[0].desc) / (double)rows : 0;
   return 2 * (double)lk_elements(&outputs[0]) * sums;
 }
 
 /* alpha A'B' + beta C as post-ops of the product: with C, beta (alpha / beta A'B' + C). */
-static uint32_t gemm_post_ops(const void *params, bool has_c, lk_post_op *out) {
-  const gemm_params *self = params;
+static uint32_t gemm_post_ops(const lk_op_node *node, lk_post_op *out) {
+  const gemm_params *self = node->params;
   uint32_t count = 0;
-  const bool adds = has_c && self->beta != 0.0F;
+  const bool adds = lk_op_has(node, 2) && self->beta != 0.0F;
   const float before = adds ? self->alpha / self->beta : self->alpha;
   if (before != 1.0F) out[count++] = (lk_post_op){LK_POST_LINEAR, -1, before, 0};
   if (adds) out[count++] = (lk_post_op){LK_POST_ADD, 2, 0, 0};
   if (adds && self->beta != 1.0F) out[count++] = (lk_post_op){LK_POST_LINEAR, -1, self->beta, 0};
+  if (self->is_activated) out[count++] = self->activation;
   return count;
 }
 
@@ -112,24 +150,39 @@ static lk_status plan_gemm(lk_planner *planner, lk_error *error) {
   return lk_plan_matmul(planner, &matmul, true, error);
 }
 
-#define MATMUL_ROW(name, summary_text, first, most_inputs, traits)                                 \
-  LK_OP_ROW(name, "", first, summary_text,                                                         \
+#define MATMUL_ROW(name, domain_text, summary_text, first, most_inputs, traits)                    \
+  LK_OP_ROW(name, domain_text, first, summary_text,                                                \
             .flags = LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS | LK_OP_TENSOR_POST_OPS | (traits),     \
             .min_inputs = 2, .max_inputs = most_inputs, .max_outputs = 1, .input_types = "T",      \
-            .output_types = "T", .types = {LK_TYPES_F32})
+            .output_types = "T", .types = {LK_TYPES_BY_F32}),                                      \
+      .by_f32 = true
 
 const lk_op_class lk_op_matmul = {
-    MATMUL_ROW("MatMul", "Matrix product of batches, as numpy.matmul", 1, 2, LK_OP_COLUMNS),
+    MATMUL_ROW("MatMul", "", "Matrix product of batches, as numpy.matmul", 1, 2, LK_OP_COLUMNS),
+    .params_size = sizeof(matmul_params),
     .infer = infer_matmul,
     .flops = matmul_flops,
     .plan = plan_matmul,
 };
-const lk_op_class lk_op_gemm = {
-    MATMUL_ROW("Gemm", "alpha A B + beta C, A and B possibly transposed", 7, 3, 0),
-    .params_size = sizeof(gemm_params),
-    .parse = parse_gemm,
-    .own_post_ops = gemm_post_ops,
-    .infer = infer_gemm,
-    .flops = gemm_flops,
-    .plan = plan_gemm,
-};
+#define GEMM(symbol, name, domain_text, first, summary_text, reader)                               \
+  const lk_op_class lk_op_##symbol = {MATMUL_ROW(name, domain_text, summary_text, first, 3, 0),    \
+                                      .params_size = sizeof(gemm_params),                          \
+                                      .parse = reader,                                             \
+                                      .own_post_ops = gemm_post_ops,                               \
+                                      .infer = infer_gemm,                                         \
+                                      .flops = gemm_flops,                                         \
+                                      .plan = plan_gemm}
+GEMM(gemm, "Gemm", "", 7, "alpha A B + beta C, A and B possibly transposed", parse_gemm);
+GEMM(fused_gemm, "FusedGemm", "com.microsoft", 1, "Gemm, then an activation", parse_fused_gemm);
+
+#define FUSED(symbol, name)                                                                        \
+  const lk_op_class lk_op_##symbol = {                                                             \
+      MATMUL_ROW(name, "com.microsoft", "alpha A B, A and B possibly transposed", 1, 2, 0),        \
+      .params_size = sizeof(matmul_params),                                                        \
+      .parse = parse_fused,                                                                        \
+      .own_post_ops = fused_post_ops,                                                              \
+      .infer = infer_matmul,                                                                       \
+      .flops = gemm_flops,                                                                         \
+      .plan = plan_matmul}
+FUSED(fused_matmul, "FusedMatMul");
+FUSED(transpose_matmul, "TransposeMatMul"); /* its older name */

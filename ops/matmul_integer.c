@@ -135,21 +135,12 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 
 static lk_status plan_dynamic(lk_planner *planner, lk_error *error) {
   lk_integer_step step;
-  lk_operand x, a, scale, zero;
-  lk_tensor_desc desc = planner->inputs[0].desc;
+  lk_quantized a;
   begin(planner, &step);
-  desc.dtype = LK_U8;
-  desc.layout = LK_LAYOUT_PLAIN;
-  const lk_tensor_desc of_scale = lk_tensor_desc_make(LK_F32, 0, NULL);
-  const lk_tensor_desc of_zero = lk_tensor_desc_make(LK_U8, 0, NULL);
-  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &x, error));
-  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &a, error));
-  LK_RETURN_NOT_OK(lk_planner_temp(planner, &of_scale, &scale, error));
-  LK_RETURN_NOT_OK(lk_planner_temp(planner, &of_zero, &zero, error));
-  LK_RETURN_NOT_OK(lk_plan_dynamic_quantize(planner, &x, &a, &scale, &zero, error));
-  lk_integer_give(&step, LK_INTEGER_A, &a);
-  lk_integer_give(&step, LK_INTEGER_A_ZERO, &zero);
-  return plan_step(planner, &step, &scale, error);
+  LK_RETURN_NOT_OK(lk_plan_quantize_input(planner, 0, NULL, &a, error));
+  lk_integer_give(&step, LK_INTEGER_A, &a.y);
+  lk_integer_give(&step, LK_INTEGER_A_ZERO, &a.zero);
+  return plan_step(planner, &step, &a.scale, error);
 }
 
 #define ROW(name, domain_text, first, summary_text, least, most, ...)                              \

@@ -21,15 +21,11 @@ typedef struct mha_params {
 
 static void parse(lk_attrs *attrs, void *params) {
   mha_params *self = params;
-  self->heads = lk_attrs_int(attrs, "num_heads", 0);
+  self->heads = lk_attrs_int_from(attrs, "num_heads", 0, 1);
   self->scale = lk_attrs_float(attrs, "scale", NAN);
   if (self->scale == 0) self->scale = NAN; /* as it is there */
   self->filter = lk_attrs_float(attrs, "mask_filter_value", -10000);
   self->is_causal = lk_attrs_int(attrs, "unidirectional", 0) != 0;
-  if (self->heads < 1) {
-    lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute 'num_heads' is %" PRId64 ", at least 1",
-                  self->heads);
-  }
 }
 
 /* ---- shapes ---- */
@@ -66,8 +62,7 @@ static lk_status read_sizes(const lk_inference *self, uint32_t input, lk_head_si
   bool fits = x->rank == 3 || x->rank == 5 || is_apart;
   if (fits && x->rank == 3) {
     fits = x->dims[2] < 0 || (x->dims[2] > 0 && x->dims[2] % heads == 0);
-    const int64_t size =
-        x->dims[2] >= 0 ? x->dims[2] / heads : lk_dims_divide(self->dims, x->dims[2], heads);
+    const int64_t size = lk_dims_divide(self->dims, x->dims[2], heads);
     *out = (lk_head_sizes){x->dims[0], heads, x->dims[1], size};
   } else if (is_apart) {
     fits = !lk_dims_differ(x->dims[1], heads) && x->dims[3] != 0;
@@ -239,55 +234,33 @@ static lk_status take_heads(lk_planner *planner, const lk_inference *of, uint32_
   return LK_OK;
 }
 
-/* Behind the past, as output `present` too, each where there is one. */
-static lk_status extend(lk_planner *planner, const lk_head_sizes *sizes, int64_t keys,
-                        uint32_t past, uint32_t present, lk_heads *inout, lk_error *error) {
-  const bool has_past = lk_op_has(planner->node, past);
-  const bool has_present = present < planner->node->n_outputs;
-  const int64_t dims[] = {sizes->batch, sizes->heads, keys, sizes->size};
-  const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 4, dims);
-  const lk_head_sizes all = {sizes->batch, sizes->heads, keys, sizes->size};
-  lk_operand before, to;
-  if (!has_past && !has_present) return LK_OK;
-  LK_RETURN_NOT_OK(has_present ? lk_planner_output(planner, present, LK_LAYOUT_PLAIN, &to, error)
-                               : lk_planner_temp(planner, &desc, &to, error));
-  if (has_past) {
-    LK_RETURN_NOT_OK(lk_planner_input(planner, past, LK_LAYOUT_PLAIN, &before, error));
-  }
-  LK_RETURN_NOT_OK(
-      lk_plan_behind_past(planner, inout, sizes, has_past ? &before : NULL, &to, error));
-  *inout = lk_heads_apart(&to, &all);
-  return LK_OK;
-}
-
-/* What key_padding_mask adds, as f32 [batch][1][queries or 1][keys]; of lengths, i64 [batch]. */
-static lk_status take_padding(lk_planner *planner, lk_operand *out, lk_error *error) {
+/* What key_padding_mask adds; of lengths, i64 [batch]. */
+static lk_status take_padding(lk_planner *planner, const lk_attention *of, lk_operand *out,
+                              lk_error *error) {
   const mha_params *params = planner->node->params;
   lk_operand mask;
   LK_RETURN_NOT_OK(lk_planner_input(planner, PADDING, LK_LAYOUT_PLAIN, &mask, error));
   const lk_tensor_desc *x = &mask.desc;
-  lk_tensor_desc desc = *x;
-  desc.dtype = x->rank == 1 ? LK_I64 : LK_F32;
-  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, out, error));
-  if (x->rank == 1) return lk_plan_cast(planner, &mask, out, error);
-  lk_chain chain;
-  lk_chain_begin_at(planner, out, &chain);
-  lk_element_program *program = &chain.program;
-  const lk_element_value is_there = lk_chain_operand(&chain, &mask);
-  chain.value =
-      lk_element_ternary(program, LK_ELEMENT_WHERE, is_there, lk_element_number(program, LK_F32, 0),
-                         lk_element_number(program, LK_F32, (double)params->filter));
-  LK_RETURN_NOT_OK(lk_chain_step(&chain, error));
-  const int64_t queries = x->rank == 3 ? x->dims[1] : 1, keys = x->dims[x->rank - 1];
-  const int64_t dims[] = {x->dims[0], 1, queries, keys};
-  out->desc = lk_tensor_desc_make(LK_F32, 4, dims);
-  return LK_OK;
+  if (x->rank == 1) {
+    const lk_tensor_desc desc = lk_tensor_desc_make(LK_I64, 1, x->dims);
+    LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, out, error));
+    return lk_planner_cast(planner, &mask, out, error);
+  }
+  const int64_t rows = x->rank == 3 ? of->queries : 1;
+  const lk_padding step = {.form = LK_PADDING_EACH,
+                           .batch = of->batch,
+                           .rows = rows,
+                           .keys = of->keys,
+                           .batch_step = rows * of->keys,
+                           .row_step = of->keys,
+                           .filter = params->filter};
+  return lk_plan_padding(planner, &step, &mask, out, error);
 }
 
 static lk_status take_masks(lk_planner *planner, lk_attention *step, lk_operand masks[2],
                             lk_error *error) {
   if (lk_op_has(planner->node, PADDING)) {
-    LK_RETURN_NOT_OK(take_padding(planner, &masks[0], error));
+    LK_RETURN_NOT_OK(take_padding(planner, step, &masks[0], error));
     *(masks[0].desc.rank == 1 ? &step->lengths : &step->mask) = &masks[0];
   }
   if (!lk_op_has(planner->node, ADDED)) return LK_OK;
@@ -317,8 +290,10 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
                        .right = params->is_causal ? 0 : -1};
   LK_RETURN_NOT_OK(take_heads(planner, &asked, KEY, &of.k, of_k, &step.k, error));
   LK_RETURN_NOT_OK(take_heads(planner, &asked, VALUE, &of.v, of_v, &step.v, error));
-  LK_RETURN_NOT_OK(extend(planner, &of.k, of.keys, PAST_KEY, PRESENT_KEY, &step.k, error));
-  LK_RETURN_NOT_OK(extend(planner, &of.v, of.keys, PAST_VALUE, PRESENT_VALUE, &step.v, error));
+  LK_RETURN_NOT_OK(
+      lk_plan_behind_past(planner, &of.k, of.keys, PAST_KEY, PRESENT_KEY, 0, &step.k, error));
+  LK_RETURN_NOT_OK(
+      lk_plan_behind_past(planner, &of.v, of.keys, PAST_VALUE, PRESENT_VALUE, 0, &step.v, error));
   if (lk_elements(&planner->outputs[OUTPUT]) == 0) return LK_OK;
   LK_RETURN_NOT_OK(take_heads(planner, &asked, QUERY, &of.q, 0, &step.q, error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, OUTPUT, LK_LAYOUT_PLAIN, &to, error));
@@ -331,7 +306,8 @@ const lk_op_class lk_op_multi_head_attention = {
     LK_OP_ROW("MultiHeadAttention", "com.microsoft", 1, "Attention of rows of heads, with a bias",
               .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 1, .max_inputs = 10, .max_outputs = 3,
               .input_types = "TTTTUTTTUU", .output_types = "TTT",
-              .types = {LK_TYPES_F32, LK_TYPE(LK_I32)}),
+              .types = {LK_TYPES_BY_F32, LK_TYPE(LK_I32)}),
+    .by_f32 = true,
     .params_size = sizeof(mha_params),
     .parse = parse,
     .infer = infer,

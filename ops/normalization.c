@@ -98,14 +98,10 @@ typedef struct lrn_params {
 
 static void parse_lrn(lk_attrs *attrs, void *params) {
   lrn_params *self = params;
-  self->size = lk_attrs_int(attrs, "size", 0);
+  self->size = lk_attrs_int_from(attrs, "size", 0, 1);
   self->alpha = lk_attrs_float(attrs, "alpha", 1e-4F);
   self->beta = lk_attrs_float(attrs, "beta", 0.75F);
   self->bias = lk_attrs_float(attrs, "bias", 1.0F);
-  if (self->size < 1) {
-    lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute 'size' is %" PRId64 ", at least 1",
-                  self->size);
-  }
 }
 
 static lk_status infer_lrn(lk_inference *self, lk_error *error) {
@@ -135,8 +131,9 @@ static lk_status plan_lrn(lk_planner *planner, lk_error *error) {
 const lk_op_class lk_op_batch_normalization = {
     LK_OP_ROW("BatchNormalization", "", 7, "Normalization by given mean and variance (inference)",
               .flags = LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS, .min_inputs = 5, .max_inputs = 5,
-              .max_outputs = 5, .input_types = "T", .output_types = "T", .types = {LK_TYPES_F32},
-              .in_place_inputs = 1),
+              .max_outputs = 5, .input_types = "TUUVV", .output_types = "T",
+              .types = {LK_TYPES_BY_F32, LK_TYPES_BY_F32, LK_TYPES_BY_F32}, .in_place_inputs = 1),
+    .by_f32 = true,
     .params_size = sizeof(float),
     .parse = parse_batch_norm,
     .infer = infer_batch_norm,
@@ -146,7 +143,8 @@ const lk_op_class lk_op_batch_normalization = {
 const lk_op_class lk_op_lrn = {
     LK_OP_ROW("LRN", "", 1, "Local response normalization across channels",
               .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 1, .max_inputs = 1, .max_outputs = 1,
-              .input_types = "T", .output_types = "T", .types = {LK_TYPES_F32}),
+              .input_types = "T", .output_types = "T", .types = {LK_TYPES_BY_F32}),
+    .by_f32 = true,
     .params_size = sizeof(lrn_params),
     .parse = parse_lrn,
     .infer = infer_lrn,

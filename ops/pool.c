@@ -1,5 +1,5 @@
 /* MaxPool, AveragePool, LpPool, and those of one window: GlobalAveragePool, GlobalMaxPool,
- * GlobalLpPool (ONNX operators of these names). */
+ * GlobalLpPool (ONNX operators of these names); NhwcMaxPool (com.microsoft). */
 #include <inttypes.h>
 #include <string.h>
 
@@ -13,7 +13,8 @@ typedef struct pool_params {
   lk_window window;
   lk_pool_kind kind;
   bool column_major;
-  int64_t p; /* of norms */
+  bool is_last; /* channels are the last dimension */
+  int64_t p;    /* of norms */
 } pool_params;
 
 static void parse_max_pool(lk_attrs *attrs, void *params) {
@@ -21,6 +22,11 @@ static void parse_max_pool(lk_attrs *attrs, void *params) {
   lk_window_parse(attrs, &self->window);
   self->kind = LK_POOL_MAX;
   self->column_major = lk_attrs_int(attrs, "storage_order", 0) != 0;
+}
+
+static void parse_last(lk_attrs *attrs, void *params) {
+  parse_max_pool(attrs, params);
+  ((pool_params *)params)->is_last = true;
 }
 
 static void parse_average_pool(lk_attrs *attrs, void *params) {
@@ -32,10 +38,7 @@ static void parse_average_pool(lk_attrs *attrs, void *params) {
 
 static void parse_global_norm(lk_attrs *attrs, void *params) {
   pool_params *self = params;
-  self->p = lk_attrs_int(attrs, "p", 2);
-  if (self->p < 1) {
-    lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute 'p' is %" PRId64 ", at least 1", self->p);
-  }
+  self->p = lk_attrs_int_from(attrs, "p", 2, 1);
 }
 
 static void parse_norm_pool(lk_attrs *attrs, void *params) {
@@ -62,9 +65,11 @@ static lk_status infer_pool(lk_inference *self, lk_error *error) {
   }
   if (!lk_rank_is_known(&x)) return LK_OK;
   LK_RETURN_NOT_OK(check_rank(&x, error));
+  if (params->is_last) x = lk_shape_channels_second(&x);
   LK_RETURN_NOT_OK(
       lk_window_infer(&params->window, x.rank - 2, x.dims + 2, NULL, self->dims, shape, error));
   memcpy(x.dims + 2, shape->out, shape->rank * sizeof shape->out[0]);
+  if (params->is_last) x = lk_shape_channels_last(&x);
   for (uint32_t i = 0; i < self->node->n_outputs; i++) {
     self->outputs[i].rank = x.rank;
     memcpy(self->outputs[i].dims, x.dims, x.rank * sizeof x.dims[0]);
@@ -83,6 +88,17 @@ static lk_status infer_global(lk_inference *self, lk_error *error) {
 static lk_status plan_pool(lk_planner *planner, lk_error *error) {
   const pool_params *params = planner->node->params;
   return lk_plan_pool(planner, params->kind, planner->found, params->column_major, error);
+}
+
+static lk_status plan_last(lk_planner *planner, lk_error *error) {
+  const lk_tensor_desc *desc = &planner->inputs[0].desc;
+  lk_operand x, y;
+  if (lk_elements(desc) == 0) return lk_refuse(desc, "the input", "one with elements", error);
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &x, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &y, error));
+  x.desc = lk_shape_channels_second(&x.desc);
+  y.desc = lk_shape_channels_second(&y.desc);
+  return lk_plan_pool_step(planner, LK_POOL_MAX, planner->found, &x, &y, error);
 }
 
 static bool resize_pool(const lk_resizing *self) {
@@ -163,7 +179,8 @@ static lk_status plan_global_norm(lk_planner *planner, lk_error *error) {
 #define POOL_ROW(name, summary_text, input_set, outputs)                                           \
   LK_OP_ROW(name, "", 1, summary_text, .flags = LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS,             \
             .min_inputs = 1, .max_inputs = 1, .max_outputs = outputs, .input_types = "T",          \
-            .output_types = "TU", .types = {input_set, LK_TYPE(LK_I64)})
+            .output_types = "TU", .types = {input_set, LK_TYPE(LK_I64)}),                          \
+      .by_f32 = true
 #define WINDOW_ROW(...)                                                                            \
   POOL_ROW(__VA_ARGS__), .params_size = sizeof(pool_params),                                       \
                          .found_size = sizeof(lk_window_shape), .infer = infer_pool,               \
@@ -208,4 +225,15 @@ const lk_op_class lk_op_global_lp_pool = {
     .parse = parse_global_norm,
     .infer = infer_global,
     .plan = plan_global_norm,
+};
+
+const lk_op_class lk_op_nhwc_max_pool = {
+    LK_OP_ROW("NhwcMaxPool", "com.microsoft", 1, "MaxPool of bytes with channels last",
+              .flags = LK_OP_QUANTIZES, .min_inputs = 1, .max_inputs = 1, .max_outputs = 1,
+              .input_types = "T", .output_types = "T", .types = {LK_TYPE(LK_U8) | LK_TYPE(LK_I8)}),
+    .params_size = sizeof(pool_params),
+    .found_size = sizeof(lk_window_shape),
+    .parse = parse_last,
+    .infer = infer_pool,
+    .plan = plan_last,
 };

@@ -1,7 +1,7 @@
 /* Operators of com.microsoft on quantized tensors that are those on real numbers between
  * dequantizing and quantizing: QLinearAdd, QLinearMul, QLinearSigmoid, QLinearLeakyRelu,
- * QLinearAveragePool, QLinearGlobalAveragePool. ONNX Runtime has tables and other formulas for some
- * of them, which may round a number between two the other way. */
+ * QLinearAveragePool, QLinearGlobalAveragePool, QLinearSoftmax. ONNX Runtime has tables and other
+ * formulas for some of them, which may round a number between two the other way. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -38,9 +38,24 @@ static lk_status infer_binary(lk_inference *self, lk_error *error) {
                            &self->outputs[0], error);
 }
 
+/* Both as large as the output. */
+static lk_status plan_pair(lk_planner *planner, lk_bytes_kind kind, lk_error *error) {
+  lk_byte_operand bytes[] = {
+      {.scale = 1, .zero = 2}, {.scale = 4, .zero = 5}, {.scale = 6, .zero = 7}};
+  const lk_layout layout = lk_fixed_input_layout(planner, 0);
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &bytes[0].bytes, error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 3, layout, &bytes[1].bytes, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &bytes[2].bytes, error));
+  return lk_plan_bytes(planner, kind, NULL, bytes, error);
+}
+
 static lk_status plan_binary(lk_planner *planner, lk_error *error) {
   lk_chain chain;
   lk_element_value a, b;
+  const bool multiplies = planner->node->class_->variant == LK_ELEMENT_MUL;
+  if (lk_shape_equal(&planner->inputs[0].desc, &planner->inputs[3].desc)) {
+    return plan_pair(planner, multiplies ? LK_BYTES_MUL : LK_BYTES_ADD, error);
+  }
   LK_RETURN_NOT_OK(lk_chain_begin(planner, &chain, error));
   LK_RETURN_NOT_OK(lk_chain_input(&chain, 0, &a, error));
   LK_RETURN_NOT_OK(lk_chain_dequantize(&chain, 1, 2, &a, error));
@@ -78,6 +93,7 @@ static lk_status plan_unary(lk_planner *planner, lk_error *error) {
 typedef struct pool_params {
   lk_window window;
   lk_pool_kind kind;
+  bool is_last; /* channels are the last dimension */
 } pool_params;
 
 static void parse_pool(lk_attrs *attrs, void *params) {
@@ -85,9 +101,13 @@ static void parse_pool(lk_attrs *attrs, void *params) {
   lk_window_parse(attrs, &self->window);
   const bool padding = lk_attrs_int(attrs, "count_include_pad", 0) != 0;
   self->kind = padding ? LK_POOL_MEAN_WITH_PADDING : LK_POOL_MEAN;
-  if (lk_attrs_int(attrs, "channels_last", 0) != 0) {
-    lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute 'channels_last' is not 0, which is supported");
-  }
+  self->is_last = lk_attrs_int(attrs, "channels_last", 0) != 0;
+}
+
+/* A tensor with channels as its second dimension, where they may be the last one. */
+static lk_tensor_desc channels_second(const lk_op_node *node, const lk_tensor_desc *desc) {
+  const pool_params *params = node->params;
+  return params->is_last ? lk_shape_channels_second(desc) : *desc;
 }
 
 static lk_status check_rank(const lk_tensor_desc *x, lk_error *error) {
@@ -104,10 +124,13 @@ static lk_status infer_pool(lk_inference *self, lk_error *error) {
   LK_RETURN_NOT_OK(check(self, error));
   LK_RETURN_NOT_OK(check_rank(x, error));
   if (!lk_rank_is_known(x)) return LK_OK;
+  lk_tensor_desc to = channels_second(self->node, x);
   LK_RETURN_NOT_OK(
-      lk_window_infer(&params->window, x->rank - 2, x->dims + 2, NULL, self->dims, shape, error));
+      lk_window_infer(&params->window, to.rank - 2, to.dims + 2, NULL, self->dims, shape, error));
+  memcpy(to.dims + 2, shape->out, shape->rank * sizeof shape->out[0]);
+  if (params->is_last) to = lk_shape_channels_last(&to);
   lk_shape_of_input(self, 0, 0);
-  memcpy(self->outputs[0].dims + 2, shape->out, shape->rank * sizeof shape->out[0]);
+  memcpy(self->outputs[0].dims, to.dims, to.rank * sizeof *to.dims);
   return LK_OK;
 }
 
@@ -115,9 +138,9 @@ static lk_status infer_global(lk_inference *self, lk_error *error) {
   LK_RETURN_NOT_OK(check(self, error));
   LK_RETURN_NOT_OK(check_rank(&self->inputs[0].desc, error));
   lk_shape_of_input(self, 0, 0);
-  for (uint32_t i = 2; lk_rank_is_known(&self->outputs[0]) && i < self->outputs[0].rank; i++) {
-    self->outputs[0].dims[i] = 1;
-  }
+  const bool is_last = ((const pool_params *)self->node->params)->is_last;
+  lk_tensor_desc *to = &self->outputs[0];
+  for (uint32_t i = 2; lk_rank_is_known(to) && i < to->rank; i++) to->dims[i - is_last] = 1;
   return LK_OK;
 }
 
@@ -134,35 +157,88 @@ static lk_status average(lk_planner *planner, const lk_operand *real, const lk_o
   return lk_plan_reduce_step(planner, real, pooled, spatial, &mean, error);
 }
 
-static lk_status plan_pool(lk_planner *planner, lk_error *error) {
-  lk_operand x, y, real, pooled;
+/* The numbers of input 0 in f32. */
+static lk_status plan_real(lk_planner *planner, lk_layout layout, lk_operand *out_real,
+                           lk_error *error) {
+  lk_operand x;
   lk_chain chain;
-  const lk_layout layout = lk_fixed_input_layout(planner, 0);
-  if (lk_elements(&planner->inputs[0].desc) == 0) {
-    return lk_refuse(&planner->inputs[0].desc, "the input", "one with elements", error);
-  }
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &x, error));
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &y, error));
-  lk_tensor_desc desc = x.desc, to = y.desc;
-  desc.dtype = to.dtype = LK_F32;
-  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &real, error));
-  LK_RETURN_NOT_OK(lk_planner_temp(planner, &to, &pooled, error));
-  lk_chain_begin_at(planner, &real, &chain);
+  lk_tensor_desc desc = x.desc;
+  desc.dtype = LK_F32;
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, out_real, error));
+  lk_chain_begin_at(planner, out_real, &chain);
   chain.value = lk_chain_operand(&chain, &x);
   LK_RETURN_NOT_OK(lk_chain_dequantize(&chain, 1, 2, &chain.value, error));
-  LK_RETURN_NOT_OK(lk_chain_step(&chain, error));
-  LK_RETURN_NOT_OK(average(planner, &real, &pooled, error));
-  lk_chain_begin_at(planner, &y, &chain);
-  chain.value = lk_chain_operand(&chain, &pooled);
+  return lk_chain_step(&chain, error);
+}
+
+/* Numbers of f32 as the output. */
+static lk_status plan_whole(lk_planner *planner, const lk_operand *real, const lk_operand *y,
+                            lk_error *error) {
+  lk_chain chain;
+  lk_chain_begin_at(planner, y, &chain);
+  chain.value = lk_chain_operand(&chain, real);
   LK_RETURN_NOT_OK(lk_chain_quantize(&chain, 3, 4, &chain.value, error));
   return lk_chain_step(&chain, error);
 }
 
-static void parse_global(lk_attrs *attrs, void *params) {
-  (void)params;
-  if (lk_attrs_int(attrs, "channels_last", 0) != 0) {
-    lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute 'channels_last' is not 0, which is supported");
+static lk_status plan_pool(lk_planner *planner, lk_error *error) {
+  lk_operand y, real, pooled;
+  const bool is_last = ((const pool_params *)planner->node->params)->is_last;
+  const lk_layout layout = is_last ? LK_LAYOUT_PLAIN : lk_fixed_input_layout(planner, 0);
+  if (lk_elements(&planner->inputs[0].desc) == 0) {
+    return lk_refuse(&planner->inputs[0].desc, "the input", "one with elements", error);
   }
+  LK_RETURN_NOT_OK(plan_real(planner, layout, &real, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &y, error));
+  real.desc = channels_second(planner->node, &real.desc);
+  y.desc = channels_second(planner->node, &y.desc);
+  lk_tensor_desc to = y.desc;
+  to.dtype = LK_F32;
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &to, &pooled, error));
+  LK_RETURN_NOT_OK(average(planner, &real, &pooled, error));
+  return plan_whole(planner, &pooled, &y, error);
+}
+
+static void parse_global(lk_attrs *attrs, void *params) {
+  ((pool_params *)params)->is_last = lk_attrs_int(attrs, "channels_last", 0) != 0;
+}
+
+/* ---- Softmax ---- */
+
+typedef struct softmax_params {
+  int64_t axis;
+  bool flattens; /* of an opset before 13: over all dimensions from `axis` on */
+} softmax_params;
+
+static void parse_softmax(lk_attrs *attrs, void *params) {
+  softmax_params *self = params;
+  self->flattens = lk_attrs_int(attrs, "opset", 13) < 13;
+  self->axis = lk_attrs_int(attrs, "axis", -1);
+}
+
+static lk_status infer_softmax(lk_inference *self, lk_error *error) {
+  const softmax_params *params = self->node->params;
+  uint32_t axis = 0;
+  LK_RETURN_NOT_OK(check(self, error));
+  if (lk_rank_is_known(&self->inputs[0].desc)) {
+    LK_RETURN_NOT_OK(lk_attr_axis(params->axis, &self->inputs[0].desc, &axis, error));
+  }
+  return lk_infer_same(self, error);
+}
+
+static lk_status plan_softmax(lk_planner *planner, lk_error *error) {
+  const softmax_params *params = planner->node->params;
+  const lk_tensor_desc *x = &planner->inputs[0].desc;
+  const uint32_t axis = (uint32_t)lk_axis(params->axis, x->rank);
+  const uint32_t end = params->flattens ? x->rank : axis + 1;
+  const int64_t dims[] = {lk_count_dims(x, 0, axis), lk_count_dims(x, axis, end),
+                          lk_count_dims(x, end, x->rank)};
+  lk_operand y, real;
+  LK_RETURN_NOT_OK(plan_real(planner, LK_LAYOUT_PLAIN, &real, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &y, error));
+  LK_RETURN_NOT_OK(lk_plan_softmax(planner, &real, &real, dims, end == x->rank, false, error));
+  return plan_whole(planner, &real, &y, error);
 }
 
 #define BYTES (LK_TYPE(LK_U8) | LK_TYPE(LK_I8))
@@ -200,6 +276,14 @@ const lk_op_class lk_op_qlinear_average_pool = {
 };
 const lk_op_class lk_op_qlinear_global_average_pool = {
     POOL_ROW("QLinearGlobalAveragePool", "Mean of each channel of a quantized tensor, quantized"),
+    .params_size = sizeof(pool_params),
     .parse = parse_global,
     .infer = infer_global,
+};
+const lk_op_class lk_op_qlinear_softmax = {
+    ROW("QLinearSoftmax", "Softmax of a quantized tensor, quantized", 2, 5, "TUTUT"),
+    .params_size = sizeof(softmax_params),
+    .parse = parse_softmax,
+    .infer = infer_softmax,
+    .plan = plan_softmax,
 };

@@ -1,10 +1,11 @@
 /* QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear (ONNX operators of these names): whole
  * numbers for real ones, by a scale and a zero point, of the whole tensor, along an axis, or for
- * blocks of it. As element programs: one pass over memory. */
+ * blocks of it. One pass over memory: by a kernel of bytes, or as element programs. */
 #include <inttypes.h>
 
 #include "base/status.h"
 #include "base/tensor.h"
+#include "ops/plan/moves.h"
 #include "ops/plan/quantized_steps.h"
 
 enum { X = 0, SCALE = 1, ZERO = 2 };
@@ -21,15 +22,11 @@ static void parse(lk_attrs *attrs, void *params) {
   quantize_params *self = params;
   const int64_t dtype = lk_attrs_int(attrs, "output_dtype", LK_DTYPE_NONE);
   self->axis = lk_attrs_int(attrs, "axis", 1);
-  self->block = lk_attrs_int(attrs, "block_size", 0);
+  self->block = lk_attrs_int_from(attrs, "block_size", 0, 0);
   self->dtype = (uint32_t)dtype;
   if (dtype < 0 || dtype > UINT8_MAX || (dtype != 0 && lk_dtype_size((uint32_t)dtype) == 0)) {
     lk_attrs_fail(attrs, LK_UNSUPPORTED,
                   "attribute 'output_dtype' is %" PRId64 ", which is not supported", dtype);
-  }
-  if (self->block < 0) {
-    lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute 'block_size' is %" PRId64 ", at least 0",
-                  self->block);
   }
 }
 
@@ -172,8 +169,28 @@ static lk_status begin(lk_planner *planner, lk_chain *chain, lk_element_value *o
   return LK_OK;
 }
 
+/* Bytes for f32, or back, by numbers of the whole tensor. */
+static bool is_simple(const lk_planner *planner, uint32_t bytes, uint32_t real) {
+  const bool is_byte = bytes == LK_U8 || bytes == LK_I8;
+  return is_byte && real == LK_F32 && planner->inputs[SCALE].desc.dtype == LK_F32 &&
+         is_single(&planner->inputs[SCALE].desc) && planner->node->n_post_ops == 0;
+}
+
+static lk_status plan_simple(lk_planner *planner, lk_bytes_kind kind, lk_error *error) {
+  lk_operand x, y;
+  const lk_layout layout = lk_fixed_input_layout(planner, X);
+  LK_RETURN_NOT_OK(lk_planner_input(planner, X, layout, &x, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &y, error));
+  const bool writes_bytes = kind == LK_BYTES_QUANTIZE;
+  const lk_byte_operand bytes = {writes_bytes ? y : x, SCALE, ZERO};
+  return lk_plan_bytes(planner, kind, writes_bytes ? &x : &y, &bytes, error);
+}
+
 /* saturate(round(x / scale) + zero point), ties to even. */
 static lk_status plan_quantize(lk_planner *planner, lk_error *error) {
+  if (is_simple(planner, planner->outputs[0].dtype, planner->inputs[X].desc.dtype)) {
+    return plan_simple(planner, LK_BYTES_QUANTIZE, error);
+  }
   lk_chain chain;
   lk_element_value x, scale, zero;
   float least, largest;
@@ -195,6 +212,9 @@ static lk_status plan_quantize(lk_planner *planner, lk_error *error) {
 
 /* (x - zero point) scale */
 static lk_status plan_dequantize(lk_planner *planner, lk_error *error) {
+  if (is_simple(planner, planner->inputs[X].desc.dtype, planner->outputs[0].dtype)) {
+    return plan_simple(planner, LK_BYTES_DEQUANTIZE, error);
+  }
   lk_chain chain;
   lk_element_value x, scale, zero;
   LK_RETURN_NOT_OK(begin(planner, &chain, &x, error));
@@ -210,24 +230,28 @@ static lk_status plan_dequantize(lk_planner *planner, lk_error *error) {
   return lk_chain_end(&chain, error);
 }
 
-#define QUANTIZE_ROW(name, summary_text, letters, ...)                                             \
-  LK_OP_ROW(name, "", 10, summary_text, .flags = LK_OP_QUANTIZES, .min_inputs = 2,                 \
+#define QUANTIZE_ROW(name, domain_text, first, summary_text, letters, ...)                         \
+  LK_OP_ROW(name, domain_text, first, summary_text, .flags = LK_OP_QUANTIZES, .min_inputs = 2,     \
             .max_inputs = 3, .max_outputs = 1, .input_types = letters, .output_types = "?",        \
             .types = {__VA_ARGS__}),                                                               \
       .params_size = sizeof(quantize_params), .parse = parse
 
-const lk_op_class lk_op_quantize_linear = {
-    QUANTIZE_ROW("QuantizeLinear", "saturate(round(x / scale) + zero point)", "TUV",
-                 REAL | LK_TYPE(LK_I32), REAL, QUANTIZED),
-    .infer = infer_quantize,
-    .plan = plan_quantize,
-};
-const lk_op_class lk_op_dequantize_linear = {
-    QUANTIZE_ROW("DequantizeLinear", "(x - zero point) scale", "TUT", QUANTIZED | LK_TYPE(LK_I32),
-                 REAL),
-    .infer = infer_dequantize,
-    .plan = plan_dequantize,
-};
+/* Models of opsets that lack 16 bits take those of com.microsoft, which mean the same. */
+#define QUANTIZE(symbol, domain_text, first)                                                       \
+  const lk_op_class lk_op_##symbol = {QUANTIZE_ROW("QuantizeLinear", domain_text, first,           \
+                                                   "saturate(round(x / scale) + zero point)",      \
+                                                   "TUV", REAL | LK_TYPE(LK_I32), REAL,            \
+                                                   QUANTIZED),                                     \
+                                      .infer = infer_quantize, .plan = plan_quantize}
+#define DEQUANTIZE(symbol, domain_text, first)                                                     \
+  const lk_op_class lk_op_##symbol = {QUANTIZE_ROW("DequantizeLinear", domain_text, first,         \
+                                                   "(x - zero point) scale", "TUT",                \
+                                                   QUANTIZED | LK_TYPE(LK_I32), REAL),             \
+                                      .infer = infer_dequantize, .plan = plan_dequantize}
+QUANTIZE(quantize_linear, "", 10);
+QUANTIZE(quantize_linear_microsoft, "com.microsoft", 1);
+DEQUANTIZE(dequantize_linear, "", 10);
+DEQUANTIZE(dequantize_linear_microsoft, "com.microsoft", 1);
 
 /* ---- DynamicQuantizeLinear ---- */
 
@@ -241,12 +265,10 @@ static lk_status plan_dynamic(lk_planner *planner, lk_error *error) {
   LK_RETURN_NOT_OK(lk_planner_plain(planner, 1, operands, error));
   for (uint32_t i = 1; i < 3; i++) {
     const lk_tensor_desc desc = lk_tensor_desc_make(i == 1 ? LK_F32 : LK_U8, 0, NULL);
-    LK_RETURN_NOT_OK(i < planner->node->n_outputs
-                         ? lk_planner_output(planner, i, LK_LAYOUT_PLAIN, &operands[1 + i], error)
-                         : lk_planner_temp(planner, &desc, &operands[1 + i], error));
+    LK_RETURN_NOT_OK(lk_planner_output_or_temp(planner, i, &desc, &operands[1 + i], error));
   }
-  return lk_plan_dynamic_quantize(planner, &operands[0], &operands[1], &operands[2], &operands[3],
-                                  error);
+  const lk_quantized of = {operands[0], operands[1], operands[2], operands[3]};
+  return lk_plan_dynamic_quantize(planner, &of, NULL, error);
 }
 
 const lk_op_class lk_op_dynamic_quantize_linear = {

@@ -111,7 +111,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   const bool is_f64 = to.desc.dtype == LK_F64;
   if (!is_f64) LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &wide, error));
   LK_RETURN_NOT_OK(plan_numbers(planner, &step, &wide, error));
-  return is_f64 ? LK_OK : lk_plan_cast(planner, &wide, &to, error);
+  return is_f64 ? LK_OK : lk_planner_cast(planner, &wide, &to, error);
 }
 
 #define RANDOM(symbol, name, what, reader, inputs, summary_text)                                   \
@@ -179,14 +179,10 @@ static void parse_multinomial(lk_attrs *attrs, void *params) {
   random_params *self = params;
   parse_seed(attrs, self);
   if (self->dtype == LK_DTYPE_NONE) self->dtype = LK_I32;
-  self->dims[0] = lk_attrs_int(attrs, "sample_size", 1);
+  self->dims[0] = lk_attrs_int_from(attrs, "sample_size", 1, 1);
   if (self->dtype != LK_I32 && self->dtype != LK_I64) {
     lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute 'dtype' is %s, must be i32 or i64",
                   lk_dtype_name(self->dtype));
-  }
-  if (self->dims[0] < 1) {
-    lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute 'sample_size' is %" PRId64 ", at least 1",
-                  self->dims[0]);
   }
 }
 

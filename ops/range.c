@@ -32,6 +32,11 @@ static lk_status infer(lk_inference *self, lk_error *error) {
   double real[N_INPUTS];
   lk_shape_open(&self->outputs[0], 1);
   for (uint32_t i = 0; i < N_INPUTS; i++) {
+    if (!lk_op_has(self->node, i)) { /* the delta of com.microsoft */
+      whole[i] = 1;
+      real[i] = 1;
+      continue;
+    }
     const lk_tensor *input = &self->inputs[i];
     if (lk_shape_is_known(&input->desc) && lk_elements(&input->desc) != 1) {
       return lk_refuse(&input->desc, "the range", "of one start, limit and delta", error);
@@ -69,15 +74,15 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   }
   LK_RETURN_NOT_OK(
       lk_planner_kernel(planner, lk_range_kernel, "range", range, sizeof *range, &wide, 1, error));
-  return is_wide ? LK_OK : lk_plan_cast(planner, &wide, &to, error);
+  return is_wide ? LK_OK : lk_planner_cast(planner, &wide, &to, error);
 }
 
-const lk_op_class lk_op_range = {
-    LK_OP_ROW("Range", "", 11, "numbers at equal distances", .min_inputs = 3, .max_inputs = 3,
-              .max_outputs = 1, .input_types = "T", .output_types = "T",
-              .types = {LK_TYPES_FLOAT | LK_TYPE(LK_I16) | LK_TYPE(LK_I32) | LK_TYPE(LK_I64)},
-              .shape_inputs = 1u << START | 1u << LIMIT | 1u << DELTA),
-    .found_size = sizeof(lk_range),
-    .infer = infer,
-    .plan = plan,
-};
+#define RANGE(symbol, domain_text, first, least)                                                   \
+  const lk_op_class lk_op_##symbol = {                                                             \
+      LK_OP_ROW("Range", domain_text, first, "numbers at equal distances", .min_inputs = least,    \
+                .max_inputs = 3, .max_outputs = 1, .input_types = "T", .output_types = "T",        \
+                .types = {LK_TYPES_FLOAT | LK_TYPE(LK_I16) | LK_TYPE(LK_I32) | LK_TYPE(LK_I64)},   \
+                .shape_inputs = 1u << START | 1u << LIMIT | 1u << DELTA),                          \
+      .found_size = sizeof(lk_range), .infer = infer, .plan = plan}
+RANGE(range, "", 11, 3);
+RANGE(range_microsoft, "com.microsoft", 1, 2);

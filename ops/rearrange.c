@@ -1,5 +1,5 @@
 /* Operators that are one strided copy of elements in another order, or several times: Expand,
- * DepthToSpace, SpaceToDepth. */
+ * DepthToSpace, SpaceToDepth, UnfoldTensor (com.microsoft). */
 #include <inttypes.h>
 #include <string.h>
 
@@ -91,7 +91,7 @@ static lk_status infer_blocks(lk_inference *self, lk_error *error) {
                      ", must be a multiple of %" PRId64,
                      params->size, i, dim, divisors[i]);
     }
-    const int64_t each = dim < 0 ? lk_dims_divide(self->dims, dim, divisors[i]) : dim / divisors[i];
+    const int64_t each = lk_dims_divide(self->dims, dim, divisors[i]);
     LK_RETURN_NOT_OK(lk_infer_product(self, each, factors[i], "move blocks", &to->dims[i], error));
   }
   return LK_OK;
@@ -132,3 +132,69 @@ const lk_op_class lk_op_depth_to_space = {
     BLOCKS_ROW("DepthToSpace", "channels as blocks of pixels"), .parse = parse_to_space};
 const lk_op_class lk_op_space_to_depth = {
     BLOCKS_ROW("SpaceToDepth", "blocks of pixels as channels"), .parse = parse_to_depth};
+
+/* ---- UnfoldTensor: slices of a dimension, which may overlap ---- */
+
+typedef struct unfold_params {
+  int64_t dim, size, step;
+} unfold_params;
+
+static void parse_unfold(lk_attrs *attrs, void *params) {
+  unfold_params *self = params;
+  self->dim = lk_attrs_int(attrs, "dim", -1);
+  self->size = lk_attrs_int(attrs, "size", 0);
+  self->step = lk_attrs_int(attrs, "step", 1);
+  if (self->size < 1 || self->size > INT32_MAX || self->step < 1 || self->step > INT32_MAX) {
+    lk_attrs_fail(attrs, LK_OUT_OF_RANGE,
+                  "attributes 'size' and 'step' are %" PRId64 " and %" PRId64
+                  ", from 1 to 2^31 - 1",
+                  self->size, self->step);
+  }
+}
+
+static lk_status infer_unfold(lk_inference *self, lk_error *error) {
+  const unfold_params *params = self->node->params;
+  const lk_tensor_desc *x = &self->inputs[0].desc;
+  lk_tensor_desc *to = &self->outputs[0];
+  uint32_t at = 0;
+  if (!lk_rank_is_known(x)) return LK_OK;
+  if (x->rank == 0 || x->rank == LK_MAX_RANK) {
+    return lk_refuse(x, "the input", "of rank 1 to 7", error);
+  }
+  LK_RETURN_NOT_OK(lk_read_axes(&params->dim, 1, x->rank, "unfold", &at, error));
+  const int64_t dim = x->dims[at];
+  if (dim >= 0 && dim < params->size) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "slices of %" PRId64 " elements, of the %" PRId64 " that dimension %" PRIu32
+                   " has",
+                   params->size, dim, at);
+  }
+  lk_shape_of_input(self, 0, 0);
+  to->dims[at] = dim >= 0 ? (dim - params->size) / params->step + 1
+                          : lk_dims_window(self->dims, dim, -params->size, params->step);
+  to->dims[to->rank++] = params->size;
+  return LK_OK;
+}
+
+static lk_status plan_unfold(lk_planner *planner, lk_error *error) {
+  const unfold_params *params = planner->node->params;
+  lk_operand operands[2];
+  LK_RETURN_NOT_OK(lk_planner_plain(planner, 1, operands, error));
+  const lk_tensor_desc *from = &operands[0].desc, *to = &operands[1].desc;
+  const uint32_t at = (uint32_t)lk_axis(params->dim, from->rank);
+  lk_copy copy = lk_copy_between(to, to);
+  lk_strides(from, (int64_t)copy.block, copy.from);
+  copy.from[from->rank] = copy.from[at];
+  copy.from[at] *= params->step;
+  return lk_planner_copy(planner, &copy, &operands[0], &operands[1], error);
+}
+
+const lk_op_class lk_op_unfold_tensor = {
+    LK_OP_ROW("UnfoldTensor", "com.microsoft", 1, "slices of a dimension, side by side",
+              .min_inputs = 1, .max_inputs = 1, .max_outputs = 1, .input_types = "T",
+              .output_types = "T"),
+    .params_size = sizeof(unfold_params),
+    .parse = parse_unfold,
+    .infer = infer_unfold,
+    .plan = plan_unfold,
+};

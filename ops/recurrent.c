@@ -1,4 +1,5 @@
-/* RNN, GRU and LSTM (ONNX operators of these names): attributes and shapes. */
+/* RNN, GRU and LSTM (ONNX operators of these names), and DynamicQuantizeLSTM of com.microsoft:
+ * attributes and shapes. */
 #include "ops/recurrent.h"
 
 #include <inttypes.h>
@@ -7,6 +8,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
+#include "ops/kernel/sizes.h"
 
 /* ---- functions ---- */
 
@@ -143,6 +145,15 @@ static void parse_lstm(lk_attrs *attrs, void *params) {
   parse_functions(attrs, self, functions, 3);
 }
 
+static void parse_quantized_lstm(lk_attrs *attrs, void *params) {
+  recurrent_params *self = params;
+  parse_lstm(attrs, params);
+  self->is_quantized = true;
+  if (self->is_batch_first) {
+    lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute 'layout' is 1, 0 is supported");
+  }
+}
+
 /* ---- shapes ---- */
 
 /* What the dimensions of inputs are. */
@@ -186,6 +197,13 @@ static const input_rule input_rules[] = {
     {"P", "[directions, 3 times hidden_size]", 2, {DIRECTIONS, PEEPHOLES}},
 };
 
+/* Of bytes, those that differ. */
+static const input_rule quantized_rules[] = {
+    {"W", "[directions, input, 4 times hidden_size]", 3, {DIRECTIONS, WIDTH, COLUMNS}},
+    {"R", "[directions, hidden_size, 4 times hidden_size]", 3, {DIRECTIONS, HIDDEN, COLUMNS}},
+};
+static const char *const quantizers[] = {"W_scale", "W_zero_point", "R_scale", "R_zero_point"};
+
 static int64_t times(int64_t factor, int64_t hidden) {
   return hidden < 0 ? LK_DIM_UNKNOWN : factor * hidden;
 }
@@ -200,7 +218,8 @@ static lk_status find_sizes(const lk_inference *self, int64_t sizes[SIZES], lk_e
   sizes[LENGTH] = has_x ? x->dims[length] : LK_DIM_UNKNOWN;
   sizes[BATCH] = has_x ? x->dims[1 - length] : LK_DIM_UNKNOWN;
   sizes[WIDTH] = has_x ? x->dims[2] : LK_DIM_UNKNOWN;
-  sizes[HIDDEN] = params->hidden >= 0 ? params->hidden : has_r ? r->dims[2] : LK_DIM_UNKNOWN;
+  const uint32_t units = params->is_quantized ? 1 : 2;
+  sizes[HIDDEN] = params->hidden >= 0 ? params->hidden : has_r ? r->dims[units] : LK_DIM_UNKNOWN;
   if (sizes[HIDDEN] > INT32_MAX) {
     return lk_refuse(r, "R", input_rules[RECURRENT_R].rule, error);
   }
@@ -210,13 +229,34 @@ static lk_status find_sizes(const lk_inference *self, int64_t sizes[SIZES], lk_e
   return LK_OK;
 }
 
+/* A scale or zero point of each direction, or of each of its columns. */
+static lk_status check_quantizers(const lk_inference *self, const int64_t sizes[SIZES],
+                                  lk_error *error) {
+  for (uint32_t i = RECURRENT_W_SCALE; i < RECURRENT_INPUTS; i++) {
+    const char *name = quantizers[i - RECURRENT_W_SCALE];
+    if (!lk_op_has(self->node, i)) {
+      return lk_fail(error, LK_INVALID_ARGUMENT, "input %" PRIu32 " (%s) is absent, it is required",
+                     i, name);
+    }
+    const lk_tensor_desc *of = &self->inputs[i].desc;
+    const lk_tensor_desc whole = {.rank = 1, .dims = {sizes[DIRECTIONS]}};
+    const lk_tensor_desc each = {.rank = 2, .dims = {sizes[DIRECTIONS], sizes[COLUMNS]}};
+    if (lk_shape_may_equal(of, &whole) || lk_shape_may_equal(of, &each)) continue;
+    return lk_refuse(of, name, "[directions], or [directions, 4 times hidden_size]", error);
+  }
+  return LK_OK;
+}
+
 static lk_status infer(lk_inference *self, lk_error *error) {
   const lk_op_node *node = self->node;
   const recurrent_params *params = node->params;
   int64_t sizes[SIZES];
   LK_RETURN_NOT_OK(find_sizes(self, sizes, error));
-  for (uint32_t i = 0; i < node->n_operands; i++) {
-    const input_rule *rule = &input_rules[i];
+  if (params->is_quantized) LK_RETURN_NOT_OK(check_quantizers(self, sizes, error));
+  for (uint32_t i = 0; i < lk_min(node->n_operands, RECURRENT_W_SCALE); i++) {
+    const bool is_weight = i == RECURRENT_W || i == RECURRENT_R;
+    const input_rule *rule =
+        params->is_quantized && is_weight ? &quantized_rules[i - RECURRENT_W] : &input_rules[i];
     lk_tensor_desc wanted = {.rank = rule->rank};
     if (!lk_op_has(node, i)) continue;
     const bool swaps = params->is_batch_first && rule->rank == 3 && rule->sizes[1] == BATCH;
@@ -252,9 +292,9 @@ static double flops(const lk_tensor *inputs, const lk_tensor_desc *outputs) {
 #define ROW(name, summary_text, inputs, outputs, reader)                                           \
   LK_OP_ROW(name, "", 7, summary_text, .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 3,             \
             .max_inputs = inputs, .max_outputs = outputs, .input_types = "TTTTUT",                 \
-            .output_types = "T", .types = {LK_TYPES_F32, LK_TYPE(LK_I32)}),                        \
-      .params_size = sizeof(recurrent_params), .parse = reader, .infer = infer, .flops = flops,    \
-      .plan = recurrent_plan
+            .output_types = "T", .types = {LK_TYPES_BY_F32, LK_TYPE(LK_I32)}),                     \
+      .by_f32 = true, .params_size = sizeof(recurrent_params), .parse = reader, .infer = infer,    \
+      .flops = flops, .plan = recurrent_plan
 
 const lk_op_class lk_op_rnn = {
     ROW("RNN", "Recurrent layer of one function", 6, 2, parse_rnn),
@@ -264,4 +304,16 @@ const lk_op_class lk_op_gru = {
 };
 const lk_op_class lk_op_lstm = {
     ROW("LSTM", "Recurrent layer of long short-term memory", 8, 3, parse_lstm),
+};
+const lk_op_class lk_op_dynamic_quantize_lstm = {
+    LK_OP_ROW("DynamicQuantizeLSTM", "com.microsoft", 1,
+              "LSTM in bytes, quantized for it, by quantized matrices", .flags = LK_OP_QUANTIZES,
+              .min_inputs = 3, .max_inputs = RECURRENT_INPUTS, .max_outputs = 3,
+              .input_types = "TUUTVTTTTUTU", .output_types = "T",
+              .types = {LK_TYPES_F32, LK_TYPE(LK_U8) | LK_TYPE(LK_I8), LK_TYPE(LK_I32)}),
+    .params_size = sizeof(recurrent_params),
+    .parse = parse_quantized_lstm,
+    .infer = infer,
+    .flops = flops,
+    .plan = recurrent_plan,
 };

@@ -5,7 +5,8 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/matmul.h"
+#include "ops/plan/eltwise_steps.h"
+#include "ops/plan/product_steps.h"
 #include "ops/plan/product_weights.h"
 #include "ops/recurrent.h"
 
@@ -190,23 +191,18 @@ static lk_status add_programs(const recurrent_params *params, lk_recurrent *step
 
 /* ---- the product by W ---- */
 
-/* Sizes of all steps. */
-typedef struct sizes {
-  int64_t length, batch, width, hidden, directions;
-  int64_t columns; /* of a direction */
-} sizes;
-
-static sizes find_sizes(const lk_planner *planner) {
+static recurrent_sizes find_sizes(const lk_planner *planner) {
   const recurrent_params *params = planner->node->params;
   const lk_tensor_desc *x = &planner->inputs[RECURRENT_X].desc;
   const uint32_t length = params->is_batch_first ? 1 : 0;
-  const int64_t hidden = planner->inputs[RECURRENT_R].desc.dims[2];
-  return (sizes){x->dims[length], x->dims[1 - length], x->dims[2],
-                 hidden,          params->directions,  params->gates * hidden};
+  const int64_t hidden = planner->inputs[RECURRENT_R].desc.dims[params->is_quantized ? 1 : 2];
+  return (recurrent_sizes){x->dims[length], x->dims[1 - length], x->dims[2],
+                           hidden,          params->directions,  params->gates * hidden};
 }
 
 /* GRU multiplies the candidate's recurrent bias by a gate, where it is linear before that. */
-static lk_status plan_bias(lk_planner *planner, const sizes *of, lk_operand *out, lk_error *error) {
+static lk_status plan_bias(lk_planner *planner, const recurrent_sizes *of, lk_operand *out,
+                           lk_error *error) {
   const recurrent_params *params = planner->node->params;
   const int64_t all = of->directions * of->columns;
   const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 1, &all);
@@ -222,53 +218,50 @@ static lk_status plan_bias(lk_planner *planner, const sizes *of, lk_operand *out
                            2, error);
 }
 
+/* The sums of biases are added to what the product of bytes left. */
+static lk_status add_bias(lk_planner *planner, const recurrent_sizes *of, const lk_operand *gates,
+                          lk_error *error) {
+  lk_chain chain;
+  lk_operand bias;
+  if (!lk_op_has(planner->node, RECURRENT_B)) return LK_OK;
+  LK_RETURN_NOT_OK(plan_bias(planner, of, &bias, error));
+  lk_chain_begin_at(planner, gates, &chain);
+  const lk_element_value product = lk_chain_operand(&chain, gates);
+  const lk_element_value added = lk_chain_operand(&chain, &bias);
+  chain.value = lk_element_binary(&chain.program, LK_ELEMENT_ADD, product, added);
+  return lk_chain_step(&chain, error);
+}
+
 /* All inputs by W of all directions, as one product, into a temporary. */
-static lk_status plan_gates(lk_planner *planner, const sizes *of, lk_operand *out_gates,
+static lk_status plan_gates(lk_planner *planner, const recurrent_sizes *of, lk_operand *out_gates,
                             lk_error *error) {
+  const recurrent_params *params = planner->node->params;
   const int64_t dims[] = {of->length, of->batch, of->directions * of->columns};
   const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 3, dims);
-  const bool is_constant = planner->node->constants[RECURRENT_W].content != NULL;
-  lk_operand operands[5]; /* X, W, gates, bias, scratch */
-  uint32_t n = 3;
+  const bool has_bias = lk_op_has(planner->node, RECURRENT_B);
+  lk_operand bias;
   LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, out_gates, error));
   if (of->length == 0) return LK_OK;
-  lk_matmul step = {.isa = lk_isa_get(),
-                    .rows = of->length * of->batch,
+  if (params->is_quantized) {
+    LK_RETURN_NOT_OK(recurrent_quantized_gates(planner, of, out_gates, error));
+    return add_bias(planner, of, out_gates, error);
+  }
+  lk_matmul step = {.rows = of->length * of->batch,
                     .columns = dims[2],
                     .k = of->width,
                     .a_row = of->width,
                     .a_k = 1,
                     .b_k = 1,
                     .b_column = of->width,
-                    .c_row = dims[2],
-                    .b_is_packed = is_constant || of->width == 0,
-                    .has_bias = lk_op_has(planner->node, RECURRENT_B),
-                    .low = -INFINITY,
-                    .high = INFINITY};
-  lk_matmul_plan(&step);
-  operands[0] = operands[1] = operands[2] = *out_gates; /* sums of nothing read neither X nor W */
-  if (of->width > 0) {
-    LK_RETURN_NOT_OK(lk_planner_input(planner, RECURRENT_X, LK_LAYOUT_PLAIN, &operands[0], error));
-    LK_RETURN_NOT_OK(
-        is_constant ? lk_matmul_weights(planner, &step, &operands[1], error)
-                    : lk_planner_input(planner, RECURRENT_W, LK_LAYOUT_PLAIN, &operands[1], error));
-  }
-  if (step.has_bias) LK_RETURN_NOT_OK(plan_bias(planner, of, &operands[n++], error));
-  const int64_t scratch = lk_matmul_scratch_size(&step);
-  if (scratch > 0) {
-    const lk_tensor_desc room = lk_tensor_desc_make(LK_F32, 1, &scratch);
-    LK_RETURN_NOT_OK(lk_planner_temp(planner, &room, &operands[n++], error));
-  }
-  LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_matmul_kernel, "matmul", &step,
-                                     lk_matmul_size(&step), operands, n, error));
-  lk_planner_flops(planner, lk_product_operations(&step.product, 1));
-  return LK_OK;
+                    .c_row = dims[2]};
+  if (has_bias) LK_RETURN_NOT_OK(plan_bias(planner, of, &bias, error));
+  return lk_plan_projection(planner, &step, has_bias ? &bias : NULL, out_gates, error);
 }
 
 /* ---- the recurrence ---- */
 
 /* R as one product, or as two where the candidate of a GRU is computed apart. */
-static void plan_weights(const sizes *of, lk_recurrent *step) {
+static void plan_weights(const recurrent_sizes *of, lk_recurrent *step) {
   const bool is_linear = step->kind == LK_RECURRENT_GRU_LINEAR;
   const bool has_candidate = step->kind == LK_RECURRENT_GRU || is_linear;
   step->weights = (lk_recurrent_weights){.directions = of->directions,
@@ -292,7 +285,7 @@ static void plan_weights(const sizes *of, lk_recurrent *step) {
   }
 }
 
-static lk_recurrent begin_step(const lk_planner *planner, const sizes *of) {
+static lk_recurrent begin_step(const lk_planner *planner, const recurrent_sizes *of) {
   const lk_op_node *node = planner->node;
   const recurrent_params *params = node->params;
   const bool is_batch_first = params->is_batch_first;
@@ -320,8 +313,8 @@ static lk_recurrent begin_step(const lk_planner *planner, const sizes *of) {
 }
 
 /* Output `index` where it is wanted, else a temporary of the state's size. */
-static lk_status add_state(lk_planner *planner, const sizes *of, uint32_t index, lk_operand *out,
-                           lk_error *error) {
+static lk_status add_state(lk_planner *planner, const recurrent_sizes *of, uint32_t index,
+                           lk_operand *out, lk_error *error) {
   if (index > 0 && index < planner->node->n_outputs) {
     return lk_planner_output(planner, index, LK_LAYOUT_PLAIN, out, error);
   }
@@ -330,12 +323,12 @@ static lk_status add_state(lk_planner *planner, const sizes *of, uint32_t index,
   return lk_planner_temp(planner, &desc, out, error);
 }
 
-/* Operands behind the gates. */
-static lk_status add_operands(lk_planner *planner, const sizes *of, const lk_recurrent *step,
-                              lk_operand *operands, uint32_t *inout_count, lk_error *error) {
+/* Operands behind R. */
+static lk_status add_operands(lk_planner *planner, const recurrent_sizes *of,
+                              const lk_recurrent *step, lk_operand *operands, uint32_t *inout_count,
+                              lk_error *error) {
   uint32_t n = *inout_count;
   const bool is_lstm = step->kind == LK_RECURRENT_LSTM;
-  LK_RETURN_NOT_OK(lk_recurrent_r(planner, &step->weights, &operands[n++], error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &operands[n++], error));
   LK_RETURN_NOT_OK(add_state(planner, of, 1, &operands[n++], error));
   if (is_lstm) LK_RETURN_NOT_OK(add_state(planner, of, 2, &operands[n++], error));
@@ -355,26 +348,39 @@ static lk_status add_operands(lk_planner *planner, const sizes *of, const lk_rec
   return LK_OK;
 }
 
+static lk_status add_r(lk_planner *planner, const recurrent_sizes *of, const lk_recurrent *step,
+                       lk_recurrent_integer *out_integer, lk_operand *out, lk_error *error) {
+  const recurrent_params *params = planner->node->params;
+  return params->is_quantized ? recurrent_quantized_r(planner, of, out_integer, out, error)
+                              : lk_recurrent_r(planner, &step->weights, out, error);
+}
+
 lk_status recurrent_plan(lk_planner *planner, lk_error *error) {
-  const sizes of = find_sizes(planner);
-  lk_operand operands[11];
-  uint32_t n = 1;
+  const recurrent_params *of_node = planner->node->params;
+  const recurrent_sizes of = find_sizes(planner);
+  lk_operand operands[14];
+  uint32_t n = 2;
+  lk_recurrent_integer integer = {0};
   lk_recurrent step = begin_step(planner, &of);
   LK_RETURN_NOT_OK(plan_gates(planner, &of, &operands[0], error));
+  LK_RETURN_NOT_OK(add_r(planner, &of, &step, &integer, &operands[1], error));
   LK_RETURN_NOT_OK(add_operands(planner, &of, &step, operands, &n, error));
   kernel_params params = {.size = rounded(sizeof step)};
-  const size_t most =
-      params.size + LK_RECURRENT_DIRECTIONS * LK_RECURRENT_PHASES * rounded(sizeof(lk_element));
+  const size_t most = params.size + rounded(sizeof integer) +
+                      LK_RECURRENT_DIRECTIONS * LK_RECURRENT_PHASES * rounded(sizeof(lk_element));
   params.bytes = lk_bump_alloc(&planner->memory, most);
   if (params.bytes == NULL) return lk_fail_memory(error, "a kernel's parameters", most);
-  LK_RETURN_NOT_OK(add_programs(planner->node->params, &step, &params, error));
+  if (of_node->is_quantized) {
+    LK_RETURN_NOT_OK(recurrent_quantized_ends(planner, &integer, operands + n, error));
+    n += 3;
+    step.integer = (uint32_t)params.size;
+    memcpy(params.bytes + params.size, &integer, sizeof integer);
+    params.size += rounded(sizeof integer);
+  }
+  LK_RETURN_NOT_OK(add_programs(of_node, &step, &params, error));
   memcpy(params.bytes, &step, sizeof step);
   LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_recurrent_kernel, "recurrence", params.bytes,
                                      params.size, operands, n, error));
-  double operations = 0;
-  for (int64_t i = 0; i < step.weights.n_parts; i++) {
-    operations += lk_product_operations(&step.weights.parts[i], of.directions * of.length);
-  }
-  lk_planner_flops(planner, operations);
+  lk_planner_flops(planner, lk_recurrent_operations(&step));
   return LK_OK;
 }

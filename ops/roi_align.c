@@ -6,7 +6,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/plan/sampling.h"
+#include "ops/plan/planner.h"
 
 enum { REGIONS = 1, BATCHES = 2, HALF_PIXEL_SINCE = 16 };
 
@@ -60,20 +60,17 @@ static lk_status infer(lk_inference *self, lk_error *error) {
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_tensor_desc *x = &planner->inputs[0].desc;
   lk_roi_align step = *(const lk_roi_align *)planner->node->params;
-  lk_operand operands[4], to;
-  LK_RETURN_NOT_OK(lk_plan_sampled_input(planner, 0, &operands[0], error));
-  LK_RETURN_NOT_OK(lk_plan_sampled_input(planner, REGIONS, &operands[1], error));
-  LK_RETURN_NOT_OK(lk_planner_input(planner, BATCHES, LK_LAYOUT_PLAIN, &operands[2], error));
-  LK_RETURN_NOT_OK(lk_plan_sampled_output(planner, &to, &operands[3], error));
+  lk_operand operands[4];
+  LK_RETURN_NOT_OK(lk_planner_plain(planner, 3, operands, error));
   step.is_wide = x->dtype == LK_F64;
-  step.batches = x->dims[0], step.channels = x->dims[1], step.regions = to.desc.dims[0];
+  step.batches = x->dims[0], step.channels = x->dims[1], step.regions = operands[3].desc.dims[0];
   memcpy(step.image, x->dims + 2, sizeof step.image);
   LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_roi_align_kernel, "roi_align", &step, sizeof step,
                                      operands, 4, error));
   /* how many samples there are where no number is given, only the regions say */
   const double samples = step.samples > 0 ? (double)step.samples : 2;
-  lk_planner_flops(planner, 8 * samples * samples * (double)lk_elements(&to.desc));
-  return lk_plan_sampled_end(planner, &operands[3], &to, error);
+  lk_planner_flops(planner, 8 * samples * samples * (double)lk_elements(&operands[3].desc));
+  return LK_OK;
 }
 
 const lk_op_class lk_op_roi_align = {
@@ -81,6 +78,7 @@ const lk_op_class lk_op_roi_align = {
               .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 3, .max_inputs = 3, .max_outputs = 1,
               .input_types = "TTU", .output_types = "T",
               .types = {LK_TYPES_FLOAT, LK_TYPE(LK_I64)}),
+    .by_f32 = true,
     .params_size = sizeof(lk_roi_align),
     .parse = parse,
     .infer = infer,

@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/plan/sampling.h"
+#include "ops/plan/planner.h"
 
 enum { REGIONS = 1 };
 
@@ -38,22 +38,20 @@ static lk_status infer(lk_inference *self, lk_error *error) {
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_tensor_desc *x = &planner->inputs[0].desc;
   lk_roi_pool step = *(const lk_roi_pool *)planner->node->params;
-  lk_operand operands[3], to;
-  LK_RETURN_NOT_OK(lk_plan_sampled_input(planner, 0, &operands[0], error));
-  LK_RETURN_NOT_OK(lk_plan_sampled_input(planner, REGIONS, &operands[1], error));
-  LK_RETURN_NOT_OK(lk_plan_sampled_output(planner, &to, &operands[2], error));
+  lk_operand operands[3];
+  LK_RETURN_NOT_OK(lk_planner_plain(planner, 2, operands, error));
   step.is_wide = x->dtype == LK_F64;
-  step.batches = x->dims[0], step.channels = x->dims[1], step.regions = to.desc.dims[0];
+  step.batches = x->dims[0], step.channels = x->dims[1], step.regions = operands[2].desc.dims[0];
   memcpy(step.image, x->dims + 2, sizeof step.image);
-  LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_roi_pool_kernel, "roi_pool", &step, sizeof step,
-                                     operands, 3, error));
-  return lk_plan_sampled_end(planner, &operands[2], &to, error);
+  return lk_planner_kernel(planner, lk_roi_pool_kernel, "roi_pool", &step, sizeof step, operands, 3,
+                           error);
 }
 
 const lk_op_class lk_op_max_roi_pool = {
     LK_OP_ROW("MaxRoiPool", "", 1, "the largest elements of regions of images, as bins",
               .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 2, .max_inputs = 2, .max_outputs = 1,
               .input_types = "TT", .output_types = "T", .types = {LK_TYPES_FLOAT}),
+    .by_f32 = true,
     .params_size = sizeof(lk_roi_pool),
     .parse = parse,
     .infer = infer,

@@ -6,7 +6,6 @@
 #include "base/tensor.h"
 #include "ops/kernel/rotary.h"
 #include "ops/plan/attention_steps.h"
-#include "ops/plan/moves.h"
 
 /* Which input is what. */
 typedef struct rotary_form {
@@ -21,18 +20,10 @@ typedef struct rotary_params {
   bool is_interleaved;
 } rotary_params;
 
-static int64_t read_size(lk_attrs *attrs, const char *name) {
-  const int64_t size = lk_attrs_int(attrs, name, 0);
-  if (size < 0) {
-    lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute '%s' is %" PRId64 ", at least 0", name, size);
-  }
-  return size;
-}
-
 static void parse(lk_attrs *attrs, rotary_params *self, const rotary_form *form) {
   self->form = form;
-  self->heads = read_size(attrs, "num_heads");
-  self->rotated = read_size(attrs, "rotary_embedding_dim");
+  self->heads = lk_attrs_int_from(attrs, "num_heads", 0, 0);
+  self->rotated = lk_attrs_int_from(attrs, "rotary_embedding_dim", 0, 0);
   self->is_interleaved = lk_attrs_int(attrs, "interleaved", 0) != 0;
 }
 static void parse_onnx(lk_attrs *attrs, void *params) {
@@ -133,10 +124,10 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   lk_rotary step = {.is_interleaved = params->is_interleaved,
                     .has_positions = lk_op_has(planner->node, form->positions)};
   LK_RETURN_NOT_OK(find_heads(&asked, &of, &step.rotated, error));
-  LK_RETURN_NOT_OK(lk_plan_wide_input(planner, 0, &operands[0], error));
-  LK_RETURN_NOT_OK(lk_plan_wide_input(planner, form->cosines, &operands[2], error));
-  LK_RETURN_NOT_OK(lk_plan_wide_input(planner, form->sines, &operands[3], error));
-  LK_RETURN_NOT_OK(lk_plan_wide_output(planner, 0, &operands[1], error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &operands[0], error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, form->cosines, LK_LAYOUT_PLAIN, &operands[2], error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, form->sines, LK_LAYOUT_PLAIN, &operands[3], error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &operands[1], error));
   if (step.has_positions) {
     LK_RETURN_NOT_OK(
         lk_planner_input(planner, form->positions, LK_LAYOUT_PLAIN, &operands[4], error));
@@ -146,20 +137,21 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_heads heads =
       (operands[0].desc.rank == 3 ? lk_heads_in_rows : lk_heads_apart)(&operands[0], &of);
   step.batch = of.batch, step.heads = of.heads, step.rows = of.rows, step.size = of.size;
-  step.strides[0] = heads.batch, step.strides[1] = heads.head, step.strides[2] = heads.row;
+  step.from[0] = step.to[0] = heads.batch;
+  step.from[1] = step.to[1] = heads.head;
+  step.from[2] = step.to[2] = heads.row;
   step.positions = cosines->rank == 2 ? cosines->dims[0] : 0;
-  LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_rotary_kernel, "rotary", &step, sizeof step,
-                                     operands, step.has_positions ? 5 : 4, error));
-  return lk_plan_narrow(planner, 0, &operands[1], error);
+  return lk_planner_kernel(planner, lk_rotary_kernel, "rotary", &step, sizeof step, operands,
+                           step.has_positions ? 5 : 4, error);
 }
 
-#define HALVES (LK_TYPE(LK_F32) | LK_TYPE(LK_F16) | LK_TYPE(LK_BF16))
 #define ROTARY_ROW(domain, since_opset, least, letters)                                            \
   LK_OP_ROW("RotaryEmbedding", domain, since_opset,                                                \
             "Pairs of elements turned by angles of their position", .flags = LK_OP_WORTH_CLAIMING, \
             .min_inputs = least, .max_inputs = 4, .max_outputs = 1, .input_types = letters,        \
-            .output_types = "T", .types = {HALVES, LK_TYPE(LK_I64)}, .in_place_inputs = 1),        \
-      .params_size = sizeof(rotary_params), .infer = infer, .plan = plan
+            .output_types = "T", .types = {LK_TYPES_BY_F32, LK_TYPE(LK_I64)},                      \
+            .in_place_inputs = 1),                                                                 \
+      .by_f32 = true, .params_size = sizeof(rotary_params), .infer = infer, .plan = plan
 
 const lk_op_class lk_op_rotary_embedding = {
     ROTARY_ROW("", 23, 3, "TTTU"),

@@ -233,7 +233,7 @@ static lk_status plan_one_hot(lk_planner *planner, lk_error *error) {
     lk_tensor_desc whole = *desc;
     whole.dtype = LK_I64;
     LK_RETURN_NOT_OK(lk_planner_temp(planner, &whole, &indices, error));
-    LK_RETURN_NOT_OK(lk_plan_cast(planner, &given, &indices, error));
+    LK_RETURN_NOT_OK(lk_planner_cast(planner, &given, &indices, error));
   }
   lk_copy off = lk_copy_between(&to.desc, &to.desc);
   memset(off.from, 0, sizeof off.from);

@@ -102,7 +102,7 @@ static lk_status plan_window(lk_planner *planner, lk_error *error) {
                                      lk_element_number(program, LK_F64, terms->c), chain.value);
   }
   LK_RETURN_NOT_OK(lk_chain_step(&chain, error));
-  if (to.desc.dtype != LK_F64) return lk_plan_cast(planner, &angle, &to, error);
+  if (to.desc.dtype != LK_F64) return lk_planner_cast(planner, &angle, &to, error);
   const lk_copy copy = lk_copy_between(&angle.desc, &to.desc);
   return lk_planner_copy(planner, &copy, &angle, &to, error);
 }
@@ -169,7 +169,7 @@ static lk_status plan_mel(lk_planner *planner, lk_error *error) {
   if (!is_f64) LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &wide, error));
   LK_RETURN_NOT_OK(
       lk_planner_kernel(planner, lk_mel_kernel, "mel", mel, sizeof *mel, &wide, 1, error));
-  return is_f64 ? LK_OK : lk_plan_cast(planner, &wide, &to, error);
+  return is_f64 ? LK_OK : lk_planner_cast(planner, &wide, &to, error);
 }
 
 const lk_op_class lk_op_mel_weight_matrix = {

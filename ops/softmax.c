@@ -5,13 +5,9 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/softmax.h"
 #include "ops/kernel/strides.h"
 #include "ops/plan/moves.h"
 #include "ops/plan/reduction.h"
-
-/* Of an element: a comparison, a power of e, an addition and a product. */
-#define FLOPS 20
 
 enum { LOG_SOFTMAX = 1 }; /* of the class's variants */
 
@@ -52,27 +48,22 @@ static void three_dims(const softmax_params *self, const lk_tensor_desc *x, int6
   }
 }
 
-/* The kernel, on tensors of f32. */
+/* The kernel, which computes in f32. */
 static lk_status plan_f32(lk_planner *planner, const lk_operand operands[2], bool is_log,
                           lk_error *error) {
   const softmax_params *self = planner->node->params;
   const lk_tensor_desc *x = &operands[0].desc;
-  lk_softmax step = {.loops = lk_row_loops_get(lk_isa_get()), .is_log = is_log, .is_last = true};
   int64_t dims[3], strides[LK_MAX_RANK];
+  bool is_last = true;
   three_dims(self, x, dims);
-  step.outer = dims[0], step.n = dims[1], step.inner = dims[2];
   if (!self->flattens) {
     const int64_t axis = lk_axis(self->axis, x->rank);
     lk_strides(x, 1, strides);
-    step.inner = strides[axis];
-    step.outer = lk_elements(x) / (step.n * step.inner);
-    step.is_last = x->layout == LK_LAYOUT_CHANNELS_LAST ? axis == 1 : axis == (int64_t)x->rank - 1;
+    dims[2] = strides[axis];
+    dims[0] = lk_elements(x) / (dims[1] * dims[2]);
+    is_last = x->layout == LK_LAYOUT_CHANNELS_LAST ? axis == 1 : axis == (int64_t)x->rank - 1;
   }
-  LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_softmax_kernel, "softmax", &step, sizeof step,
-                                     operands, 2, error));
-  const double elements = (double)lk_elements(x);
-  lk_planner_work(planner, FLOPS * elements, 2 * sizeof(float) * elements);
-  return LK_OK;
+  return lk_plan_softmax(planner, &operands[0], &operands[1], dims, is_last, is_log, error);
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
@@ -85,18 +76,9 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &operands[0], error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &operands[1], error));
   if (x->dtype == LK_F32) return plan_f32(planner, operands, is_log, error);
-  if (x->dtype == LK_F64) {
-    int64_t dims[3];
-    three_dims(self, x, dims);
-    return lk_plan_softmax_steps(planner, &operands[0], &operands[1], dims, is_log, error);
-  }
-  lk_operand wide;
-  lk_tensor_desc desc = operands[0].desc;
-  desc.dtype = LK_F32;
-  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &wide, error));
-  LK_RETURN_NOT_OK(lk_plan_cast(planner, &operands[0], &wide, error));
-  LK_RETURN_NOT_OK(plan_f32(planner, (lk_operand[]){wide, wide}, is_log, error));
-  return lk_plan_cast(planner, &wide, &operands[1], error);
+  int64_t dims[3];
+  three_dims(self, x, dims);
+  return lk_plan_softmax_steps(planner, &operands[0], &operands[1], dims, is_log, error);
 }
 
 /* 1 where the first of the largest elements is, else 0. */
@@ -121,11 +103,13 @@ static lk_status plan_hardmax(lk_planner *planner, lk_error *error) {
       .params_size = sizeof(softmax_params), .parse = parse, .infer = infer
 const lk_op_class lk_op_softmax = {
     ROW("Softmax", "exp(x) / sum(exp(x)) along an axis", 1),
+    .by_f32 = true,
     .in_place_text = in_place_text,
     .plan = plan,
 };
 const lk_op_class lk_op_log_softmax = {
     ROW("LogSoftmax", "The logarithm of Softmax", 1),
+    .by_f32 = true,
     .variant = LOG_SOFTMAX,
     .in_place_text = in_place_text,
     .plan = plan,

@@ -107,7 +107,7 @@ static bool find_rest(lk_dims *dims, const lk_tensor_desc *from, const bool *cop
     if (!copied[i] && !lk_dims_multiply(dims, rest, from->dims[i], &rest)) return false;
   }
   if (rest >= 0 && rest % known != 0) return false;
-  *out_dim = rest >= 0 ? rest / known : lk_dims_divide(dims, rest, known);
+  *out_dim = lk_dims_divide(dims, rest, known);
   return true;
 }
 
@@ -220,7 +220,8 @@ static lk_status read_axes(const lk_op_node *node, const lk_tensor *inputs, uint
   uint32_t dims[LK_MAX_RANK];
   memset(marks, 0, LK_MAX_RANK * sizeof marks[0]);
   if (lk_op_has(node, 1)) {
-    if (node->opset < AXES_AS_INPUT_SINCE) {
+    const bool is_onnx = node->class_->row.domain[0] == '\0';
+    if (is_onnx && node->opset < AXES_AS_INPUT_SINCE) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "failed to read axes: an input in opset %" PRId32 ", only since opset 13",
                      node->opset);
@@ -288,8 +289,10 @@ static lk_status infer_unsqueeze(lk_inference *self, lk_error *error) {
 /* ---- Rows of operators that are only a view: inputs behind the first give the shape ---- */
 
 #define VIEW_ROW(name, summary_text, least_inputs, most_inputs)                                    \
-  LK_OP_ROW(name, "", 7, summary_text, .min_inputs = least_inputs, .max_inputs = most_inputs,      \
-            .max_outputs = 1, .input_types = "TU", .output_types = "T",                            \
+  VIEW_ROW_OF(name, "", 7, summary_text, least_inputs, most_inputs)
+#define VIEW_ROW_OF(name, domain_text, first, summary_text, least_inputs, most_inputs)             \
+  LK_OP_ROW(name, domain_text, first, summary_text, .min_inputs = least_inputs,                    \
+            .max_inputs = most_inputs, .max_outputs = 1, .input_types = "TU", .output_types = "T", \
             .types = {LK_TYPES_ANY, LK_TYPES_INDEX}, .shape_inputs = (1U << (most_inputs)) - 2),   \
       .plan = plan_view
 
@@ -313,6 +316,12 @@ const lk_op_class lk_op_squeeze = {
 };
 const lk_op_class lk_op_unsqueeze = {
     VIEW_ROW("Unsqueeze", "inserts dimensions of size 1", 1, 2),
+    .params_size = sizeof(axes_params),
+    .parse = parse_axes,
+    .infer = infer_unsqueeze,
+};
+const lk_op_class lk_op_expand_dims = {
+    VIEW_ROW_OF("ExpandDims", "com.microsoft", 1, "inserts a dimension of size 1", 2, 2),
     .params_size = sizeof(axes_params),
     .parse = parse_axes,
     .infer = infer_unsqueeze,

@@ -63,7 +63,7 @@ static lk_status add_post_ops(lk_op *op, const lk_node_desc *desc, lk_error *err
   lk_post_op own[LK_MAX_OWN_POST_OPS];
   uint32_t n_own = 0;
   if (op->node.class_->own_post_ops != NULL) {
-    n_own = op->node.class_->own_post_ops(op->node.params, lk_op_has(&op->node, 2), own);
+    n_own = op->node.class_->own_post_ops(&op->node, own);
   }
   const uint32_t count = n_own + desc->n_post_ops;
   lk_post_op *all = lk_calloc(op->executor->context->env.allocator, count, sizeof *all);

@@ -39,7 +39,11 @@ typedef struct lk_attr {
   X(LK_POST_ADD,          8, "add")          /* + input */                             \
   X(LK_POST_MUL,          9, "mul")          /* * input */                             \
   X(LK_POST_SUB,         10, "sub")          /* - input */                             \
-  X(LK_POST_DIV,         11, "div")          /* / input */
+  X(LK_POST_DIV,         11, "div")          /* / input */                             \
+  X(LK_POST_GELU,        12, "gelu")         /* x * (1 + erf(x / sqrt(2))) / 2 */      \
+  X(LK_POST_GELU_TANH,   13, "gelu_tanh")    /* the same, approximated by tanh */      \
+  X(LK_POST_TANH,        14, "tanh")                                                   \
+  X(LK_POST_MISH,        15, "mish")         /* x * tanh(log(1 + e^x)) */
 // clang-format on
 
 typedef enum lk_post_op_kind {

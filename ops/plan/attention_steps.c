@@ -9,6 +9,7 @@
 #include "ops/kernel/attention.h"
 #include "ops/kernel/element.h"
 #include "ops/kernel/strides.h"
+#include "ops/plan/eltwise_steps.h"
 #include "ops/plan/moves.h"
 #include "ops/plan/product_steps.h"
 
@@ -37,14 +38,13 @@ lk_heads lk_heads_packed(const lk_operand *operand, const lk_head_sizes *of, int
                     .row = row};
 }
 
-/* To rows of `to` from `first` on. */
+/* To `rows` rows of each head of `to`, whose first element is `first`. */
 static lk_status copy_rows(lk_planner *planner, const lk_heads *from, const lk_head_sizes *of,
-                           const lk_operand *to, int64_t first, lk_error *error) {
+                           const lk_operand *to, int64_t first, int64_t rows, lk_error *error) {
   const int64_t bytes = (int64_t)lk_dtype_size(to->desc.dtype), row = of->size * bytes;
-  const int64_t rows = to->desc.dims[2];
   const lk_copy copy = {.block = (size_t)bytes,
                         .from_offset = from->first * bytes,
-                        .to_offset = first * row,
+                        .to_offset = first * bytes,
                         .rank = 4,
                         .dims = {of->batch, of->heads, of->rows, of->size},
                         .from = {from->batch * bytes, from->head * bytes, from->row * bytes, bytes},
@@ -52,50 +52,42 @@ static lk_status copy_rows(lk_planner *planner, const lk_heads *from, const lk_h
   return lk_planner_copy(planner, &copy, &from->operand, to, error);
 }
 
-lk_status lk_plan_behind_past(lk_planner *planner, const lk_heads *now, const lk_head_sizes *sizes,
-                              const lk_operand *past, const lk_operand *to, lk_error *error) {
-  lk_head_sizes before = *sizes;
-  before.rows = past != NULL ? past->desc.dims[2] : 0;
-  LK_RETURN_NOT_OK(copy_rows(planner, now, sizes, to, before.rows, error));
-  if (past == NULL) return LK_OK;
-  const lk_heads from = lk_heads_apart(past, &before);
-  return copy_rows(planner, &from, &before, to, 0, error);
+lk_status lk_plan_behind_past(lk_planner *planner, const lk_head_sizes *sizes, int64_t keys,
+                              uint32_t past, uint32_t present, int64_t part, lk_heads *inout,
+                              lk_error *error) {
+  const bool has_past = lk_op_has(planner->node, past);
+  const bool has_present = present < planner->node->n_outputs;
+  const int64_t dims[] = {sizes->batch, sizes->heads, keys, sizes->size};
+  const lk_tensor_desc desc = lk_tensor_desc_make(inout->operand.desc.dtype, RANK, dims);
+  const lk_head_sizes all = {sizes->batch, sizes->heads, keys, sizes->size};
+  const int64_t first = has_present ? part * lk_elements(&desc) : 0;
+  const int64_t past_rows = keys - sizes->rows;
+  lk_operand before, to;
+  if (!has_past && !has_present) return LK_OK;
+  LK_RETURN_NOT_OK(lk_planner_output_or_temp(planner, present, &desc, &to, error));
+  LK_RETURN_NOT_OK(
+      copy_rows(planner, inout, sizes, &to, first + past_rows * sizes->size, keys, error));
+  *inout = lk_heads_apart(&to, &all);
+  inout->first = first;
+  if (!has_past) return LK_OK;
+  const lk_head_sizes of = {sizes->batch, sizes->heads, past_rows, sizes->size};
+  LK_RETURN_NOT_OK(lk_planner_input(planner, past, LK_LAYOUT_PLAIN, &before, error));
+  lk_heads from = lk_heads_apart(&before, &of);
+  from.first = part * of.batch * of.heads * of.rows * of.size;
+  return copy_rows(planner, &from, &of, &to, first, keys, error);
 }
 
-lk_status lk_plan_wide(lk_planner *planner, lk_operand *inout, lk_error *error) {
-  lk_operand wide;
-  lk_tensor_desc desc = inout->desc;
-  if (desc.dtype == LK_F32) return LK_OK;
-  desc.dtype = LK_F32;
-  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &wide, error));
-  LK_RETURN_NOT_OK(lk_plan_cast(planner, inout, &wide, error));
-  *inout = wide;
-  return LK_OK;
+lk_status lk_plan_padding(lk_planner *planner, const lk_padding *step, const lk_operand *mask,
+                          lk_operand *out, lk_error *error) {
+  const int64_t dims[] = {step->batch, 1, step->rows, step->keys};
+  const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, RANK, dims);
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, out, error));
+  const lk_operand operands[] = {*mask, *out};
+  return lk_planner_kernel(planner, lk_padding_kernel, "padding", step, sizeof *step, operands, 2,
+                           error);
 }
 
-/* ---- products: heads that share K and V are a dimension of their own; of one query, they are the
- * rows, so that K and V are read once ---- */
-
-/* K q' instead of q K', for one query and no heads that share K: K is read as it lies, where
- * packing it would take longer than the product. */
-static lk_status plan_scores_of_one(lk_planner *planner, const lk_attention *self,
-                                    const lk_operand *scores, lk_error *error) {
-  lk_matmul matmul = {
-      .rows = self->keys,
-      .columns = 1,
-      .k = self->size,
-      .a_first = self->k.first,
-      .b_first = self->q.first,
-      .a_row = self->k.row,
-      .a_k = 1,
-      .b_k = 1,
-      .b_column = 1,
-      .c_row = 1,
-      .batch_rank = 2,
-      .batch = {{self->batch, self->k.batch, self->q.batch, self->heads * self->keys},
-                {self->heads, self->k.head, self->q.head, self->keys}}};
-  return lk_plan_product(planner, &matmul, &self->k.operand, &self->q.operand, scores, error);
-}
+/* ---- products: heads that share K and V are a dimension of their own ---- */
 
 static lk_status plan_scores(lk_planner *planner, const lk_attention *self,
                              const lk_operand *scores, lk_error *error) {
@@ -115,12 +107,6 @@ static lk_status plan_scores(lk_planner *planner, const lk_attention *self,
       .batch = {{self->batch, self->q.batch, self->k.batch, self->heads * matrix},
                 {self->kv_heads, group * self->q.head, self->k.head, group * matrix},
                 {group, self->q.head, 0, matrix}}};
-  if (self->queries == 1 && group == 1) return plan_scores_of_one(planner, self, scores, error);
-  if (self->queries == 1) {
-    matmul.rows = group;
-    matmul.a_row = self->q.head;
-    matmul.batch_rank = 2;
-  }
   return lk_plan_product(planner, &matmul, &self->q.operand, &self->k.operand, scores, error);
 }
 
@@ -141,11 +127,6 @@ static lk_status plan_values(lk_planner *planner, const lk_attention *self,
       .batch = {{self->batch, self->heads * matrix, self->v.batch, self->y.batch},
                 {self->kv_heads, group * matrix, self->v.head, group * self->y.head},
                 {group, matrix, 0, self->y.head}}};
-  if (self->queries == 1) {
-    matmul.rows = group;
-    matmul.c_row = self->y.head;
-    matmul.batch_rank = 2;
-  }
   return lk_plan_product(planner, &matmul, scores, &self->v.operand, &self->y.operand, error);
 }
 
@@ -245,9 +226,19 @@ static lk_status plan_elements(lk_planner *planner, const lk_attention *self,
 /* A copy or a cast of f32. */
 static lk_status show(lk_planner *planner, const lk_operand *from, const lk_operand *to,
                       lk_error *error) {
-  if (to->desc.dtype != LK_F32) return lk_plan_cast(planner, from, to, error);
+  if (to->desc.dtype != LK_F32) return lk_planner_cast(planner, from, to, error);
   const lk_copy copy = lk_copy_between(&from->desc, &to->desc);
   return lk_planner_copy(planner, &copy, from, to, error);
+}
+
+static lk_key_window window_of(const lk_attention *self) {
+  return (lk_key_window){.queries = self->queries,
+                         .keys = self->keys,
+                         .past = self->past,
+                         .left = self->left,
+                         .right = self->right,
+                         .first_padded = masked_keys(self),
+                         .has_past = self->has_past};
 }
 
 static lk_status plan_softmax(lk_planner *planner, const lk_attention *self,
@@ -257,13 +248,7 @@ static lk_status plan_softmax(lk_planner *planner, const lk_attention *self,
   const lk_attention_softmax step = {.loops = lk_row_loops_get(lk_isa_get()),
                                      .batch = self->batch,
                                      .heads = self->heads,
-                                     .queries = self->queries,
-                                     .keys = self->keys,
-                                     .past = self->past,
-                                     .left = self->left,
-                                     .right = self->right,
-                                     .first_padded = masked_keys(self),
-                                     .has_past = self->has_past,
+                                     .window = window_of(self),
                                      .has_lengths = self->lengths != NULL,
                                      .has_masked = sees(self, LK_ATTENTION_MASKED)};
   if (step.has_lengths) operands[n++] = *self->lengths;
@@ -284,14 +269,82 @@ static lk_status plan_softmax(lk_planner *planner, const lk_attention *self,
   return sees(self, LK_ATTENTION_SOFTMAX) ? show(planner, scores, self->seen, error) : LK_OK;
 }
 
+/* ---- all at once, where nobody wants to see scores ---- */
+
+static lk_attend_place place_of(const lk_heads *heads) {
+  return (lk_attend_place){heads->first, heads->batch, heads->head, heads->row};
+}
+
+/* A mask as f32 that is added. */
+static lk_status take_mask(lk_planner *planner, const lk_operand *mask, lk_operand *out,
+                           lk_error *error) {
+  lk_tensor_desc desc = mask->desc;
+  lk_chain chain;
+  *out = *mask;
+  if (desc.dtype == LK_F32 || lk_elements(&desc) == 0) return LK_OK;
+  desc.dtype = LK_F32;
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, out, error));
+  if (mask->desc.dtype != LK_BOOL) return lk_planner_cast(planner, mask, out, error);
+  lk_chain_begin_at(planner, out, &chain);
+  lk_element_program *program = &chain.program;
+  const lk_element_value given = lk_chain_operand(&chain, mask);
+  chain.value =
+      lk_element_ternary(program, LK_ELEMENT_WHERE, given, lk_element_number(program, LK_F32, 0),
+                         lk_element_number(program, LK_F32, -INFINITY));
+  return lk_chain_step(&chain, error);
+}
+
+static lk_status plan_at_once(lk_planner *planner, const lk_attention *self, lk_error *error) {
+  const lk_operand *masks[] = {self->mask, self->mask_too};
+  lk_operand operands[9] = {self->q.operand, self->k.operand, self->v.operand, self->y.operand};
+  uint32_t n = 5; /* the scratch memory is known when all else is */
+  lk_attend step = {.loops = lk_row_loops_get(lk_isa_get()),
+                    .micro = lk_micro_get(lk_isa_get()),
+                    .batch = self->batch,
+                    .heads = self->heads,
+                    .kv_heads = self->kv_heads,
+                    .size = self->size,
+                    .v_size = self->v_size,
+                    .q = place_of(&self->q),
+                    .k = place_of(&self->k),
+                    .v = place_of(&self->v),
+                    .y = place_of(&self->y),
+                    .window = window_of(self),
+                    .scale = self->scale,
+                    .cap = self->softcap,
+                    .sink = self->sink,
+                    .has_lengths = self->lengths != NULL};
+  for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
+    int64_t strides[LK_MAX_RANK];
+    if (masks[i] == NULL) continue;
+    LK_RETURN_NOT_OK(take_mask(planner, masks[i], &operands[n++], error));
+    lk_broadcast_strides(&masks[i]->desc, RANK, 1, strides);
+    memcpy(step.masks[step.n_masks++], strides, sizeof step.masks[0]);
+  }
+  if (self->lengths != NULL) operands[n++] = *self->lengths;
+  if (self->sink == LK_ATTEND_SINKS) operands[n++] = *self->sinks;
+  lk_attend_plan(&step);
+  const int64_t scratch = lk_attend_scratch_size(&step);
+  const lk_tensor_desc room = lk_tensor_desc_make(LK_F32, 1, &scratch);
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &room, &operands[4], error));
+  operands[4].desc.dims[0] = 0; /* it stays in the cache */
+  LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_attend_kernel, "attention", &step, sizeof step,
+                                     operands, n, error));
+  const double scores = (double)(self->batch * self->heads) * (double)(self->queries * self->keys);
+  lk_planner_flops(planner, lk_attend_operations(&step) + FLOPS * scores);
+  return LK_OK;
+}
+
 /* ---- the whole ---- */
 
+/* A step each for the products and what is between them only where somebody wants to see scores. */
 lk_status lk_plan_attention(lk_planner *planner, const lk_attention *self, lk_error *error) {
   static const float zero = 0;
   const int64_t dims[RANK] = {self->batch, self->heads, self->queries, self->keys};
   const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, RANK, dims);
   lk_operand scores;
   if (self->keys == 0) return lk_plan_fill(planner, &self->y.operand, sizeof zero, &zero, error);
+  if (self->seen == NULL) return plan_at_once(planner, self, error);
   LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &scores, error));
   LK_RETURN_NOT_OK(plan_scores(planner, self, &scores, error));
   LK_RETURN_NOT_OK(plan_elements(planner, self, &scores, error));

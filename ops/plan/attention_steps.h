@@ -8,6 +8,8 @@
  * are read and written where they lie: with heads inside of rows, or rows inside of heads. */
 #pragma once
 
+#include "ops/kernel/attend.h"
+#include "ops/kernel/padding.h"
 #include "ops/plan/planner.h"
 
 /* Rows of heads, f32 where products read them: the first element and strides, in elements. The
@@ -28,12 +30,16 @@ lk_heads lk_heads_apart(const lk_operand *operand, const lk_head_sizes *sizes);
 lk_heads lk_heads_packed(const lk_operand *operand, const lk_head_sizes *sizes, int64_t part,
                          int64_t parts);
 
-/* K or V behind what it was before: copies both to `to`, [batch][heads][past + rows][size] in the
- * type of the others. `past` is [batch][heads][past rows][size]; NULL: there is none. */
-lk_status lk_plan_behind_past(lk_planner *planner, const lk_heads *now, const lk_head_sizes *sizes,
-                              const lk_operand *past, const lk_operand *to, lk_error *error);
-/* The operand as f32: itself, or a temporary that it is cast to. */
-lk_status lk_plan_wide(lk_planner *planner, lk_operand *inout, lk_error *error);
+/* K or V behind what it was before, input `past`, and as output `present` too: both are
+ * [batch][heads][rows][size], of `keys` rows in all, or part `part` of a tensor of such parts.
+ * Nothing is done where neither is there. `inout`: at first the new rows, of `sizes`. */
+lk_status lk_plan_behind_past(lk_planner *planner, const lk_head_sizes *sizes, int64_t keys,
+                              uint32_t past, uint32_t present, int64_t part, lk_heads *inout,
+                              lk_error *error);
+
+/* What masks of i32 add to scores, `step->filter` or 0, as f32 [batch][1][rows][keys]. */
+lk_status lk_plan_padding(lk_planner *planner, const lk_padding *step, const lk_operand *mask,
+                          lk_operand *out, lk_error *error);
 
 /* Which scores somebody wants to see. */
 typedef enum lk_attention_stage {
@@ -56,6 +62,9 @@ typedef struct lk_attention {
    * nobody attends: bool, true where a key is attended, or numbers that are added. Lengths are i64.
    * The seen scores, those of `stage`, are f32, f16 or bf16. */
   const lk_operand *mask, *mask_too, *lengths, *seen;
+  /* Without seen scores: what is added to each row's powers of e (f32 [heads]). */
+  lk_attend_sink sink;
+  const lk_operand *sinks;
   lk_attention_stage stage;
 } lk_attention;
 

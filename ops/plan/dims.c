@@ -145,6 +145,7 @@ bool lk_dims_broadcast(lk_dims *dims, int64_t a, int64_t b, int64_t *out) {
 }
 
 int64_t lk_dims_divide(lk_dims *dims, int64_t dim, int64_t divisor) {
+  if (dim >= 0) return dim / divisor;
   return divisor == 1 ? dim : intern(dims, TERM_DIVIDE, dim, divisor, 0);
 }
 

@@ -35,9 +35,10 @@ bool lk_dims_multiply(lk_dims *dims, int64_t a, int64_t b, int64_t *out);
 /* False: the numbers are neither equal nor 1. */
 bool lk_dims_broadcast(lk_dims *dims, int64_t a, int64_t b, int64_t *out);
 
-/* Of a dimension that is no number: */
-int64_t lk_dims_divide(lk_dims *dims, int64_t dim, int64_t divisor); /* nothing is left over */
-/* floor((dim + margin) / stride) + 1 */
+/* dim / divisor, where nothing is left over. */
+int64_t lk_dims_divide(lk_dims *dims, int64_t dim, int64_t divisor);
+
+/* Of a dimension that is no number: floor((dim + margin) / stride) + 1 */
 int64_t lk_dims_window(lk_dims *dims, int64_t dim, int64_t margin, int64_t stride);
 int64_t lk_dims_linear(lk_dims *dims, int64_t dim, int64_t factor, int64_t addend);
 int64_t lk_dims_scale(lk_dims *dims, int64_t dim, float scale); /* as Resize rounds it */

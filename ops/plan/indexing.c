@@ -115,6 +115,16 @@ lk_status lk_plan_gather(lk_planner *planner, lk_indexed *step, lk_error *error)
   return plan_indexed(planner, step, operands, error);
 }
 
+lk_status lk_plan_gather_rows(lk_planner *planner, const lk_operand *table,
+                              const lk_operand *indices, uint32_t rule, const lk_operand *to,
+                              lk_error *error) {
+  const int64_t row = lk_count_dims(&table->desc, 1, table->desc.rank);
+  lk_indexed step = {.rule = rule, .elements = row, .rank = 1};
+  lk_index_dim(&step, 0, lk_elements(&indices->desc), 0, row, 1);
+  lk_index_axis(&step, table->desc.dims[0], row);
+  return plan_indexed(planner, &step, (lk_operand[]){*table, *indices, *to}, error);
+}
+
 lk_status lk_plan_scatter(lk_planner *planner, lk_indexed *step, const lk_operand *data,
                           const lk_operand *indices, const lk_operand *values, lk_error *error) {
   const lk_operand operands[] = {*data, *indices, *values};

@@ -36,6 +36,11 @@ lk_indexed lk_index_tuples(lk_planner *planner, uint32_t batch);
 
 /* Input 0 by input 1, to output 0. */
 lk_status lk_plan_gather(lk_planner *planner, lk_indexed *step, lk_error *error);
+/* Whole rows, those of the first dimension of `table`, by each of the indices. `rule`:
+ * lk_index_rule. */
+lk_status lk_plan_gather_rows(lk_planner *planner, const lk_operand *table,
+                              const lk_operand *indices, uint32_t rule, const lk_operand *to,
+                              lk_error *error);
 /* `values` into `data`. */
 lk_status lk_plan_scatter(lk_planner *planner, lk_indexed *step, const lk_operand *data,
                           const lk_operand *indices, const lk_operand *values, lk_error *error);

@@ -65,7 +65,8 @@ static int64_t merged_groups(const lk_conv_shape *shape) {
 
 void lk_integer_conv(lk_planner *planner, const lk_conv_shape *shape, uint32_t w_zero,
                      lk_integer_step *out_step) {
-  const int64_t merged = is_zero(planner, w_zero) ? merged_groups(shape) : 1;
+  const bool is_depthwise = lk_depthwise_integer_takes(shape, lk_integer_loops_get(lk_isa_get()));
+  const int64_t merged = is_zero(planner, w_zero) && !is_depthwise ? merged_groups(shape) : 1;
   const int64_t channels = shape->in_channels * merged, columns = shape->out_channels * merged;
   const int64_t taps = lk_conv_positions(shape), of_column = taps * shape->in_channels;
   const int64_t pixels = shape->out[0] * shape->out[1] * shape->out[2];
@@ -90,7 +91,8 @@ void lk_integer_conv(lk_planner *planner, const lk_conv_shape *shape, uint32_t w
                                             .is_conv = true,
                                             .conv = conv,
                                             .batch_rank = 1,
-                                            .batch = {{.size = conv.groups, .a = 1, .b = 1}}}};
+                                            .batch = {{.size = conv.groups, .a = 1, .b = 1}}},
+                                .is_depthwise = is_depthwise};
 }
 
 /* ---- operands ---- */
@@ -159,9 +161,11 @@ static lk_status pack(const void *params, const void *plain, void *to, lk_error 
   return lk_product_integer_pack_kernel(params, pointers, error);
 }
 
-static lk_status add_right(lk_planner *planner, lk_integer_step *self, uint32_t index,
-                           lk_error *error) {
-  const lk_product_integer *product = &self->product;
+lk_status lk_integer_right_input(lk_planner *planner, lk_product_integer *product, uint32_t index,
+                                 lk_operand *out_operand, lk_error *error) {
+  product->loops = lk_integer_loops_get(lk_isa_get());
+  product->b_is_signed = planner->inputs[index].desc.dtype == LK_I8;
+  lk_product_integer_plan(product);
   const size_t size = offsetof(lk_product_integer, batch_rank);
   const int64_t words = lk_product_integer_packed_size(product);
   lk_operand operands[2];
@@ -182,35 +186,93 @@ static lk_status add_right(lk_planner *planner, lk_integer_step *self, uint32_t 
     LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_product_integer_pack_kernel, "pack", product,
                                        size, operands, 2, error));
   }
-  lk_integer_give(self, LK_INTEGER_B, &operands[1]);
+  *out_operand = operands[1];
+  return LK_OK;
+}
+
+static lk_status add_c(lk_planner *planner, lk_integer_step *self, lk_error *error) {
+  const bool is_conv = self->product.is_conv;
+  lk_operand *c = &self->operands[LK_INTEGER_C];
+  if ((self->product.has >> LK_INTEGER_C & 1) != 0) return LK_OK;
+  self->product.has |= 1U << LK_INTEGER_C;
+  return lk_planner_output(planner, 0, is_conv ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN, c,
+                           error);
+}
+
+/* A step of the operands that are there. */
+static lk_status add_step(lk_planner *planner, lk_integer_step *self, lk_kernel_fn kernel,
+                          const char *kind, const void *params, size_t size, int64_t scratch_words,
+                          lk_error *error) {
+  lk_operand operands[LK_INTEGER_ROLES];
+  uint32_t n = 0;
+  lk_operand *scratch = &self->operands[LK_INTEGER_SCRATCH];
+  const lk_tensor_desc desc = lk_tensor_desc_make(LK_I32, 1, &scratch_words);
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, scratch, error));
+  scratch->desc.dims[0] = 0; /* what it moves is no work of the product's */
+  for (uint32_t role = 0; role < LK_INTEGER_ROLES; role++) {
+    if ((self->product.has >> role & 1) != 0) operands[n++] = self->operands[role];
+  }
+  return lk_planner_kernel(planner, kernel, kind, params, size, operands, n, error);
+}
+
+static lk_status pack_depthwise(const void *params, const void *plain, void *to, lk_error *error) {
+  void *const pointers[] = {(void *)(uintptr_t)plain, to};
+  return lk_depthwise_integer_pack_kernel(params, pointers, error);
+}
+
+static lk_status add_depthwise_weights(lk_planner *planner, const lk_conv_shape *conv,
+                                       uint32_t index, lk_operand *out_operand, lk_error *error) {
+  const int64_t size = conv->groups * lk_conv_positions(conv);
+  const lk_tensor_desc desc = lk_tensor_desc_make(planner->inputs[index].desc.dtype, 1, &size);
+  lk_operand operands[2];
+  if (planner->node->constants[index].content != NULL) {
+    const lk_weights_layout layout = {
+        {LK_PACKED_INTEGER_DEPTHWISE, conv->groups, lk_conv_positions(conv)}};
+    const lk_packer packer = {pack_depthwise, NULL, conv, sizeof *conv};
+    return lk_planner_packed(planner, index, &layout, (size_t)size, &packer, out_operand, error);
+  }
+  LK_RETURN_NOT_OK(lk_planner_input(planner, index, LK_LAYOUT_PLAIN, &operands[0], error));
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &operands[1], error));
+  *out_operand = operands[1];
+  return lk_planner_kernel(planner, lk_depthwise_integer_pack_kernel, "pack", conv, sizeof *conv,
+                           operands, 2, error);
+}
+
+static lk_status emit_depthwise(lk_planner *planner, lk_integer_step *self, uint32_t b,
+                                lk_error *error) {
+  const lk_product_integer *product = &self->product;
+  LK_RETURN_NOT_OK(
+      add_depthwise_weights(planner, &product->conv, b, &self->operands[LK_INTEGER_B], error));
+  self->product.has |= 1U << LK_INTEGER_B | 1U << LK_INTEGER_SCRATCH;
+  const lk_depthwise_integer step = {.loops = lk_integer_loops_get(lk_isa_get()),
+                                     .has = product->has,
+                                     .a_is_signed = product->a_is_signed,
+                                     .b_is_signed = planner->inputs[b].desc.dtype == LK_I8,
+                                     .c_dtype = product->c_dtype,
+                                     .b_zero_step = product->b_zero_step,
+                                     .scale_step = product->scale_step,
+                                     .bias_step = product->bias_column,
+                                     .conv = product->conv};
+  LK_RETURN_NOT_OK(add_step(planner, self, lk_depthwise_integer_kernel, "integer_depthwise", &step,
+                            sizeof step, lk_depthwise_integer_scratch_size(&step), error));
+  lk_planner_flops(planner, lk_depthwise_integer_operations(&step.conv));
   return LK_OK;
 }
 
 lk_status lk_integer_emit(lk_planner *planner, lk_integer_step *self, uint32_t b, lk_error *error) {
   lk_product_integer *product = &self->product;
-  lk_operand operands[LK_INTEGER_ROLES];
-  uint32_t n = 0;
-  const lk_layout layout = product->is_conv ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
-  product->loops = lk_integer_loops_get(lk_isa_get());
+  lk_operand right;
+  LK_RETURN_NOT_OK(add_c(planner, self, error));
   product->a_is_signed = self->operands[LK_INTEGER_A].desc.dtype == LK_I8;
-  product->b_is_signed = planner->inputs[b].desc.dtype == LK_I8;
-  product->c_dtype = (uint8_t)planner->outputs[0].dtype;
-  lk_product_integer_plan(product);
-  LK_RETURN_NOT_OK(add_right(planner, self, b, error));
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &self->operands[LK_INTEGER_C], error));
-  const int64_t words = lk_product_integer_scratch_size(product);
-  lk_operand *scratch = &self->operands[LK_INTEGER_SCRATCH];
-  const lk_tensor_desc desc = lk_tensor_desc_make(LK_I32, 1, &words);
-  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, scratch, error));
-  scratch->desc.dims[0] = 0; /* what it moves is no work of the product's */
-  product->has |= 1U << LK_INTEGER_C | 1U << LK_INTEGER_SCRATCH;
-  for (uint32_t role = 0; role < LK_INTEGER_ROLES; role++) {
-    if ((product->has >> role & 1) != 0) operands[n++] = self->operands[role];
-  }
+  product->c_dtype = (uint8_t)self->operands[LK_INTEGER_C].desc.dtype;
+  if (self->is_depthwise) return emit_depthwise(planner, self, b, error);
+  LK_RETURN_NOT_OK(lk_integer_right_input(planner, product, b, &right, error));
+  lk_integer_give(self, LK_INTEGER_B, &right);
+  product->has |= 1U << LK_INTEGER_SCRATCH;
   const size_t size =
       offsetof(lk_product_integer, batch) + product->batch_rank * sizeof product->batch[0];
-  LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_product_integer_kernel, "integer_product", product,
-                                     size, operands, n, error));
+  LK_RETURN_NOT_OK(add_step(planner, self, lk_product_integer_kernel, "integer_product", product,
+                            size, lk_product_integer_scratch_size(product), error));
   lk_planner_flops(planner, lk_product_integer_operations(product));
   return LK_OK;
 }

@@ -1,6 +1,7 @@
 /* Steps of products and convolutions of bytes. */
 #pragma once
 
+#include "ops/kernel/depthwise_integer.h"
 #include "ops/kernel/product_integer.h"
 #include "ops/plan/planner.h"
 
@@ -14,6 +15,7 @@
  * Operands that are not given are left out: zero points of 0, no scale, no bias. */
 typedef struct lk_integer_step {
   lk_product_integer product;
+  bool is_depthwise; /* then `product` is not the step, but has what the step is made of */
   lk_operand operands[LK_INTEGER_ROLES]; /* those of product.has */
 } lk_integer_step;
 
@@ -31,5 +33,9 @@ lk_status lk_integer_take(lk_planner *planner, lk_integer_step *self, lk_integer
 lk_status lk_integer_scale(lk_planner *planner, lk_integer_step *self, float factor,
                            const lk_operand *a_scale, uint32_t b_scale, int32_t c_scale,
                            lk_error *error);
-/* Input `b` is packed, and the step is emitted; it writes output 0. */
+/* Input `index` as it is packed for a product, which is planned by that. */
+lk_status lk_integer_right_input(lk_planner *planner, lk_product_integer *product, uint32_t index,
+                                 lk_operand *out_operand, lk_error *error);
+/* Input `b` is packed, and the step is emitted; it writes output 0 where LK_INTEGER_C is not
+ * given. */
 lk_status lk_integer_emit(lk_planner *planner, lk_integer_step *self, uint32_t b, lk_error *error);

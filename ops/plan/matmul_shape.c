@@ -1,13 +1,33 @@
 /* Shape and sizes of a product of matrices as numpy.matmul has it. */
 #include "ops/plan/matmul_shape.h"
 
+#include <string.h>
+
 #include "base/status.h"
 #include "base/tensor.h"
+#include "ops/kernel/strides.h"
 
 static lk_status fail_shapes(const lk_tensor_desc *a, const lk_tensor_desc *b, lk_error *error) {
   char a_text[LK_TENSOR_TEXT_CAPACITY], b_text[LK_TENSOR_TEXT_CAPACITY];
   return lk_fail(error, LK_INVALID_ARGUMENT, "the shapes %s and %s cannot be multiplied",
                  lk_tensor_text(a, a_text), lk_tensor_text(b, b_text));
+}
+
+static const lk_matmul_order as_numpy[2];
+
+/* Dimensions, or what belongs to each, from the order of memory to that of numpy.matmul. */
+static void put_in_order(int64_t *values, uint32_t rank, lk_matmul_order order) {
+  if (rank < 2) return;
+  int64_t *const row = &values[rank - 2], *const column = &values[rank - 1];
+  if (order.batch_inside) {
+    const int64_t first = values[0];
+    memmove(values, values + 1, (rank - 2) * sizeof *values);
+    *row = first;
+  }
+  if (!order.swaps) return;
+  const int64_t kept = *row;
+  *row = *column;
+  *column = kept;
 }
 
 /* Ranks of 1 become a row or a column (numpy.matmul's rule). */
@@ -17,12 +37,15 @@ static lk_tensor_desc as_matrix(const lk_tensor_desc *desc, bool row) {
   return lk_tensor_desc_make(desc->dtype, 2, dims);
 }
 
-lk_status lk_infer_matmul(lk_inference *self, uint32_t a, uint32_t b, lk_error *error) {
-  const lk_tensor_desc *first = &self->inputs[a].desc, *second = &self->inputs[b].desc;
+static lk_status infer(lk_inference *self, const lk_tensor_desc *first,
+                       const lk_tensor_desc *second, const lk_matmul_order orders[2],
+                       lk_error *error) {
   lk_tensor_desc *to = &self->outputs[0];
   if (!lk_rank_is_known(first) || !lk_rank_is_known(second)) return LK_OK;
   if (first->rank < 1 || second->rank < 1) return fail_shapes(first, second, error);
-  const lk_tensor_desc left = as_matrix(first, true), right = as_matrix(second, false);
+  lk_tensor_desc ordered[] = {*first, *second};
+  for (int i = 0; i < 2; i++) put_in_order(ordered[i].dims, ordered[i].rank, orders[i]);
+  const lk_tensor_desc left = as_matrix(&ordered[0], true), right = as_matrix(&ordered[1], false);
   lk_tensor_desc left_batch = left, right_batch = right;
   left_batch.rank -= 2;
   right_batch.rank -= 2;
@@ -35,39 +58,79 @@ lk_status lk_infer_matmul(lk_inference *self, uint32_t a, uint32_t b, lk_error *
   return LK_OK;
 }
 
-/* The stride of batch dimension `index` of the output in an operand's matrices, which lie behind
- * each other in memory. */
-static int64_t batch_stride(const lk_tensor_desc *matrices, uint32_t batch_rank, uint32_t index) {
-  const uint32_t behind = batch_rank - 1 - index; /* batch dimensions of the output */
-  if (behind + 2 >= matrices->rank || matrices->dims[matrices->rank - 3 - behind] == 1) return 0;
-  int64_t stride = 1;
-  for (uint32_t i = matrices->rank - 2 - behind; i < matrices->rank; i++) {
-    stride *= matrices->dims[i];
-  }
-  return stride;
+lk_status lk_infer_matmul(lk_inference *self, uint32_t a, uint32_t b, lk_error *error) {
+  return infer(self, &self->inputs[a].desc, &self->inputs[b].desc, as_numpy, error);
 }
 
-lk_matmul lk_matmul_of(const lk_tensor_desc *a, const lk_tensor_desc *b, const lk_tensor_desc *to) {
-  const lk_tensor_desc left = as_matrix(a, true), right = as_matrix(b, false);
-  lk_matmul matmul = {.rows = left.dims[left.rank - 2],
-                      .columns = right.dims[right.rank - 1],
-                      .k = left.dims[left.rank - 1],
-                      .a_row = left.dims[left.rank - 1],
-                      .a_k = 1,
-                      .b_k = right.dims[right.rank - 1],
-                      .b_column = 1,
-                      .c_row = right.dims[right.rank - 1]};
-  if (right.rank == 2) {
-    matmul.rows = lk_count_dims(&left, 0, left.rank - 1);
+lk_status lk_infer_matmul_ordered(lk_inference *self, const lk_matmul_order orders[2],
+                                  lk_error *error) {
+  return infer(self, &self->inputs[0].desc, &self->inputs[1].desc, orders, error);
+}
+
+/* ---- sizes and strides ---- */
+
+/* An operand as batches of matrices. */
+typedef struct matrices {
+  uint32_t rank;
+  int64_t dims[LK_MAX_RANK], strides[LK_MAX_RANK];
+} matrices;
+
+static matrices find_matrices(const lk_tensor_desc *desc, bool row, lk_matmul_order order) {
+  lk_tensor_desc matrix = as_matrix(desc, row);
+  const lk_matmul_order used = desc->rank > 1 ? order : as_numpy[0];
+  matrices found = {.rank = matrix.rank};
+  memcpy(found.dims, matrix.dims, matrix.rank * sizeof *found.dims);
+  matrix.layout = LK_LAYOUT_PLAIN; /* as it is taken, however it comes */
+  lk_strides(&matrix, 1, found.strides);
+  put_in_order(found.dims, found.rank, used);
+  put_in_order(found.strides, found.rank, used);
+  return found;
+}
+
+/* All rows lie one distance apart, from batch to batch too. */
+static bool rows_follow(const matrices *self) {
+  for (uint32_t i = 0; i + 2 < self->rank; i++) {
+    if (self->strides[i] != self->strides[i + 1] * self->dims[i + 1]) return false;
+  }
+  return true;
+}
+
+/* The stride of the batch dimension of the output that has `behind` others behind it. */
+static int64_t batch_stride(const matrices *self, uint32_t behind) {
+  if (behind + 2 >= self->rank) return 0;
+  const uint32_t i = self->rank - 3 - behind;
+  return self->dims[i] == 1 ? 0 : self->strides[i];
+}
+
+lk_matmul lk_matmul_of_ordered(const lk_tensor_desc *a, const lk_tensor_desc *b,
+                               const lk_matmul_order orders[2], const lk_tensor_desc *to) {
+  const matrices left = find_matrices(a, true, orders[0]);
+  const matrices right = find_matrices(b, false, orders[1]);
+  const uint32_t row = left.rank - 2, column = right.rank - 1;
+  lk_matmul matmul = {.rows = left.dims[row],
+                      .columns = right.dims[column],
+                      .k = left.dims[row + 1],
+                      .a_row = left.strides[row],
+                      .a_k = left.strides[row + 1],
+                      .b_k = right.strides[column - 1],
+                      .b_column = right.strides[column],
+                      .c_row = right.dims[column]};
+  if (right.rank == 2 && rows_follow(&left)) {
+    for (uint32_t i = 0; i < row; i++) matmul.rows *= left.dims[i];
     return matmul;
   }
   int64_t c = matmul.rows * matmul.columns;
   matmul.batch_rank = to->rank - (a->rank > 1) - (b->rank > 1);
   for (uint32_t i = matmul.batch_rank; i-- > 0; c *= to->dims[i]) {
+    const uint32_t behind = matmul.batch_rank - 1 - i;
     matmul.batch[i] = (lk_matmul_batch){.size = to->dims[i],
-                                        .a = batch_stride(&left, matmul.batch_rank, i),
-                                        .b = batch_stride(&right, matmul.batch_rank, i),
+                                        .a = batch_stride(&left, behind),
+                                        .b = batch_stride(&right, behind),
                                         .c = c};
   }
   return matmul;
+}
+
+lk_matmul lk_matmul_of(const lk_tensor_desc *a, const lk_tensor_desc *b, const lk_tensor_desc *to) {
+  return lk_matmul_of_ordered(a, b, as_numpy, to);
 }

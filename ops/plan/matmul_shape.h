@@ -5,8 +5,19 @@
 #include "ops/kernel/matmul.h"
 #include "ops/plan/op.h"
 
+/* How an operand of rank 2 or more lies, where it does not lie as numpy.matmul has it. */
+typedef struct lk_matmul_order {
+  bool swaps;        /* rows and columns have changed places */
+  bool batch_inside; /* the batch lies between these two dimensions, and not before them */
+} lk_matmul_order;
+
 /* Output 0 is input `a` times input `b`. */
 lk_status lk_infer_matmul(lk_inference *self, uint32_t a, uint32_t b, lk_error *error);
-/* Sizes and strides of plain operands with the output `to`; one without a batch in B has all rows
- * of A. */
+/* The same for inputs 0 and 1, which lie in these orders. */
+lk_status lk_infer_matmul_ordered(lk_inference *self, const lk_matmul_order orders[2],
+                                  lk_error *error);
+/* Sizes and strides of plain operands with the output `to`. Without a batch in B, all rows of A are
+ * those of one matrix, where they lie so. */
 lk_matmul lk_matmul_of(const lk_tensor_desc *a, const lk_tensor_desc *b, const lk_tensor_desc *to);
+lk_matmul lk_matmul_of_ordered(const lk_tensor_desc *a, const lk_tensor_desc *b,
+                               const lk_matmul_order orders[2], const lk_tensor_desc *to);

@@ -6,7 +6,6 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/cast.h"
 #include "ops/kernel/fill.h"
 #include "ops/kernel/strides.h"
 
@@ -38,15 +37,6 @@ lk_status lk_plan_same(lk_planner *planner, uint32_t index, lk_error *error) {
   return lk_plan_view(planner, index, layout, layout, error);
 }
 
-lk_status lk_plan_cast(lk_planner *planner, const lk_operand *from, const lk_operand *to,
-                       lk_error *error) {
-  lk_cast cast = {
-      .from = from->desc.dtype, .to = to->desc.dtype, .count = lk_elements(&from->desc)};
-  lk_cast_plan(&cast, lk_isa_get());
-  return lk_planner_kernel(planner, lk_cast_kernel, "cast", &cast, sizeof cast,
-                           (lk_operand[]){*from, *to}, 2, error);
-}
-
 lk_status lk_plan_fill(lk_planner *planner, const lk_operand *to, size_t size, const void *value,
                        lk_error *error) {
   const int64_t bytes = lk_elements(&to->desc) * (int64_t)lk_dtype_size(to->desc.dtype);
@@ -73,14 +63,17 @@ static lk_status wide_temp(lk_planner *planner, const lk_tensor_desc *desc, lk_o
   return lk_planner_temp(planner, &wide, out_operand, error);
 }
 
+lk_status lk_plan_wide(lk_planner *planner, lk_operand *inout, lk_error *error) {
+  const lk_operand from = *inout;
+  if (!is_half(from.desc.dtype)) return LK_OK;
+  LK_RETURN_NOT_OK(wide_temp(planner, &from.desc, inout, error));
+  return lk_planner_cast(planner, &from, inout, error);
+}
+
 lk_status lk_plan_wide_input(lk_planner *planner, uint32_t index, lk_operand *out_operand,
                              lk_error *error) {
-  lk_operand from;
-  LK_RETURN_NOT_OK(lk_planner_input(planner, index, LK_LAYOUT_PLAIN, &from, error));
-  *out_operand = from;
-  if (!is_half(from.desc.dtype)) return LK_OK;
-  LK_RETURN_NOT_OK(wide_temp(planner, &from.desc, out_operand, error));
-  return lk_plan_cast(planner, &from, out_operand, error);
+  LK_RETURN_NOT_OK(lk_planner_input(planner, index, LK_LAYOUT_PLAIN, out_operand, error));
+  return lk_plan_wide(planner, out_operand, error);
 }
 
 lk_status lk_plan_wide_output(lk_planner *planner, uint32_t index, lk_operand *out_operand,
@@ -96,7 +89,7 @@ lk_status lk_plan_narrow(lk_planner *planner, uint32_t index, const lk_operand *
   lk_operand to;
   if (!is_half(planner->outputs[index].dtype)) return LK_OK;
   LK_RETURN_NOT_OK(lk_planner_output(planner, index, LK_LAYOUT_PLAIN, &to, error));
-  return lk_plan_cast(planner, wide, &to, error);
+  return lk_planner_cast(planner, wide, &to, error);
 }
 
 void lk_broadcast_strides(const lk_tensor_desc *desc, uint32_t rank, int64_t unit,

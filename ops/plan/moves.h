@@ -19,11 +19,8 @@ lk_status lk_plan_view(lk_planner *planner, uint32_t index, lk_layout from_layou
 /* Output 0 is input `index` unchanged, of the same shape: a view. */
 lk_status lk_plan_same(lk_planner *planner, uint32_t index, lk_error *error);
 
-/* A step that converts `from` to the type of `to`, another one; they have the same shape and
- * layout. */
-lk_status lk_plan_cast(lk_planner *planner, const lk_operand *from, const lk_operand *to,
-                       lk_error *error);
-
+/* A plain operand of f16 or bf16 as f32, by a cast into a temporary; others stay. */
+lk_status lk_plan_wide(lk_planner *planner, lk_operand *inout, lk_error *error);
 /* Input `index`, plain; f16 and bf16 as f32, by a cast into a temporary. */
 lk_status lk_plan_wide_input(lk_planner *planner, uint32_t index, lk_operand *out_operand,
                              lk_error *error);

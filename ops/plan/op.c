@@ -47,6 +47,14 @@ int64_t lk_attrs_int(lk_attrs *attrs, const char *name, int64_t fallback) {
   return value;
 }
 
+int64_t lk_attrs_int_from(lk_attrs *attrs, const char *name, int64_t fallback, int64_t least) {
+  const int64_t value = lk_attrs_int(attrs, name, fallback);
+  if (value >= least) return value;
+  lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute '%s' is %" PRId64 ", at least %" PRId64, name,
+                value, least);
+  return least;
+}
+
 float lk_attrs_float(lk_attrs *attrs, const char *name, float fallback) {
   float value = fallback;
   lk_attrs_floats(attrs, name, &value, 1);

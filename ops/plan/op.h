@@ -26,6 +26,8 @@ typedef struct lk_attrs {
 
 bool lk_attrs_has(const lk_attrs *attrs, const char *name);
 int64_t lk_attrs_int(lk_attrs *attrs, const char *name, int64_t fallback);
+/* The same; what is below `least`, the fallback too, is LK_OUT_OF_RANGE. */
+int64_t lk_attrs_int_from(lk_attrs *attrs, const char *name, int64_t fallback, int64_t least);
 float lk_attrs_float(lk_attrs *attrs, const char *name, float fallback);
 /* Copies up to `capacity` values and returns how many; 0: not there. */
 uint32_t lk_attrs_ints(lk_attrs *attrs, const char *name, int64_t *out, uint32_t capacity);
@@ -83,6 +85,7 @@ typedef struct lk_inference {
 #define LK_TYPES_ANY 0u
 #define LK_TYPES_F32 LK_TYPE(LK_F32)
 #define LK_TYPES_FLOAT (LK_TYPE(LK_F32) | LK_TYPE(LK_F64) | LK_TYPE(LK_F16) | LK_TYPE(LK_BF16))
+#define LK_TYPES_BY_F32 (LK_TYPE(LK_F32) | LK_TYPE(LK_F16) | LK_TYPE(LK_BF16)) /* computed in it */
 #define LK_TYPES_INTEGER                                                                           \
   (LK_TYPE(LK_U8) | LK_TYPE(LK_I8) | LK_TYPE(LK_U16) | LK_TYPE(LK_I16) | LK_TYPE(LK_I32) |         \
    LK_TYPE(LK_I64) | LK_TYPE(LK_U32) | LK_TYPE(LK_U64))
@@ -100,12 +103,13 @@ struct lk_op_class {
   size_t params_size;
   size_t found_size;  /* of what `infer` finds out and `plan` needs too; 0: nothing */
   int32_t element_op; /* lk_element_op of an element-wise function that is no post-op; else 0 */
+  bool by_f32;        /* `plan` sees f16 and bf16 as f32: outputs are rounded behind it */
   int32_t variant;    /* which operator of its file it is, where one function serves several */
   /* Reads attributes into zeroed `params`; failures are noted in `attrs`. NULL: no attributes. */
   void (*parse)(lk_attrs *attrs, void *params);
-  /* Post-ops that are part of the operator: put before the node's. At most LK_MAX_OWN_POST_OPS;
-   * `has_third`: input 2 is there. NULL: none. */
-  uint32_t (*own_post_ops)(const void *params, bool has_third, lk_post_op *out);
+  /* Post-ops that are part of the operator: put before the node's, which `node` does not have yet.
+   * At most LK_MAX_OWN_POST_OPS. NULL: none. */
+  uint32_t (*own_post_ops)(const lk_op_node *node, lk_post_op *out);
   /* The in-place attribute of the key, e.g. "axis=1": at most `capacity` bytes. NULL: the op
    * type. */
   void (*in_place_text)(const lk_op_node *node, char *buffer, size_t capacity);
@@ -170,6 +174,10 @@ int64_t lk_count_dims(const lk_tensor_desc *desc, uint32_t first, uint32_t end);
 /* Fails: "failed to read <what>: <description>, must be <rule>". */
 lk_status lk_refuse(const lk_tensor_desc *desc, const char *what, const char *rule,
                     lk_error *error);
+/* The same tensor, of rank 3 or more, with the last dimension behind the first one, and back. What
+ * lies plain lies channels-last then. */
+lk_tensor_desc lk_shape_channels_second(const lk_tensor_desc *desc);
+lk_tensor_desc lk_shape_channels_last(const lk_tensor_desc *desc);
 /* The dimensions are the same as far as both are known. */
 bool lk_shape_may_equal(const lk_tensor_desc *a, const lk_tensor_desc *b);
 

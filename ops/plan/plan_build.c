@@ -44,10 +44,15 @@ static lk_status check_inputs(const lk_op_node *node, const lk_tensor *inputs, l
   return LK_OK;
 }
 
+/* Whether the operator's steps see a tensor as one of f32. */
+static bool is_real(const lk_op_node *node, uint32_t dtype) {
+  return dtype == LK_F32 || (node->class_->by_f32 && (dtype == LK_F16 || dtype == LK_BF16));
+}
+
 /* Operands of post-ops must be of f32, and broadcast to output 0, which is of f32 too. */
 static lk_status check_post_ops(const lk_op_node *node, const lk_tensor *inputs,
                                 const lk_tensor_desc *to, lk_error *error) {
-  if (node->n_post_ops > 0 && to->dtype != LK_F32) {
+  if (node->n_post_ops > 0 && !is_real(node, to->dtype)) {
     return lk_fail(error, LK_UNSUPPORTED, "post-ops on an output of type %s, f32 is supported",
                    lk_dtype_name(to->dtype));
   }
@@ -55,7 +60,7 @@ static lk_status check_post_ops(const lk_op_node *node, const lk_tensor *inputs,
     if (node->post_ops[i].input < 0) continue;
     const lk_tensor_desc *operand = &inputs[node->post_ops[i].input].desc;
     lk_tensor_desc together = {0};
-    if (operand->dtype == LK_F32 &&
+    if (is_real(node, operand->dtype) &&
         (lk_shape_equal(operand, to) ||
          (lk_broadcast_dims(NULL, to, operand, &together, NULL) == LK_OK &&
           lk_shape_equal(&together, to)))) {
@@ -108,7 +113,11 @@ static lk_status plan_steps(lk_planner *planner, lk_error *error) {
   LK_RETURN_NOT_OK(check_post_ops(node, inputs, &planner->outputs[0], error));
   /* what follows from data is written by a step, also that there is nothing */
   is_empty = is_empty && (node->class_->row.flags & LK_OP_DATA_DEPENDENT) == 0;
-  if (!is_empty) LK_RETURN_NOT_OK(node->class_->plan(planner, error));
+  if (!is_empty) {
+    if (node->class_->by_f32) LK_RETURN_NOT_OK(lk_planner_widen(planner, error));
+    LK_RETURN_NOT_OK(node->class_->plan(planner, error));
+    LK_RETURN_NOT_OK(lk_planner_narrow(planner, error));
+  }
   if (node->class_->flops != NULL) {
     planner->draft.flops = node->class_->flops(inputs, planner->outputs);
   }

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "ops/kernel/cast.h"
 #include "ops/plan/packing.h"
 
 /* Makes room for one more in an array of the draft. A status. */
@@ -120,15 +121,103 @@ static lk_status pack_operand(lk_planner *planner, lk_content *content, const lk
   return LK_OK;
 }
 
+/* ---- f16 and bf16 by way of f32 ---- */
+
+static bool is_half(uint32_t dtype) {
+  return dtype == LK_F16 || dtype == LK_BF16;
+}
+
+/* NULL: the tensor is as it is. */
+static lk_wide_tensor *wide_input(lk_planner *planner, uint32_t index) {
+  lk_wide_tensor *wide = planner->wide;
+  return wide != NULL && wide[index].dtype != LK_DTYPE_NONE ? &wide[index] : NULL;
+}
+
+static lk_wide_tensor *wide_output(lk_planner *planner, uint32_t index) {
+  return planner->wide != NULL ? wide_input(planner, planner->node->n_inputs + index) : NULL;
+}
+
+static void widen(lk_tensor_desc *desc, lk_wide_tensor *out_wide) {
+  *out_wide = (lk_wide_tensor){.dtype = is_half(desc->dtype) ? desc->dtype : LK_DTYPE_NONE};
+  if (is_half(desc->dtype)) desc->dtype = LK_F32;
+}
+
+lk_status lk_planner_widen(lk_planner *planner, lk_error *error) {
+  const lk_op_node *node = planner->node;
+  const size_t count = node->n_inputs + node->n_outputs;
+  bool has_half = false;
+  for (uint32_t i = 0; i < node->n_inputs; i++) {
+    has_half = has_half || is_half(planner->inputs[i].desc.dtype);
+  }
+  if (!has_half) return LK_OK;
+  planner->wide = take(planner, count, sizeof *planner->wide);
+  if (planner->wide == NULL) return lk_fail_memory(error, "a plan", count * sizeof *planner->wide);
+  for (uint32_t i = 0; i < node->n_inputs; i++) {
+    widen(&planner->inputs[i].desc, &planner->wide[i]);
+  }
+  for (uint32_t i = 0; i < node->n_outputs; i++) {
+    widen(&planner->outputs[i], &planner->wide[node->n_inputs + i]);
+  }
+  return LK_OK;
+}
+
+lk_status lk_planner_narrow(lk_planner *planner, lk_error *error) {
+  const lk_op_node *node = planner->node;
+  lk_wide_tensor *wide = planner->wide;
+  if (wide == NULL) return LK_OK;
+  planner->wide = NULL;
+  for (uint32_t i = 0; i < node->n_inputs; i++, wide++) {
+    if (wide->dtype != LK_DTYPE_NONE) planner->inputs[i].desc.dtype = wide->dtype;
+  }
+  for (uint32_t i = 0; i < node->n_outputs; i++, wide++) {
+    lk_operand to;
+    if (wide->dtype == LK_DTYPE_NONE) continue;
+    planner->outputs[i].dtype = wide->dtype;
+    if (!wide->is_there) continue;
+    LK_RETURN_NOT_OK(lk_planner_output(planner, i, wide->f32.desc.layout, &to, error));
+    LK_RETURN_NOT_OK(lk_planner_cast(planner, &wide->f32, &to, error));
+  }
+  return LK_OK;
+}
+
+/* The input as it lies, but of f32; constants lie plain. */
+static lk_status make_wide(lk_planner *planner, uint32_t index, lk_wide_tensor *wide,
+                           lk_error *error) {
+  lk_plan_body *body = planner->body;
+  lk_content *content = planner->node->constants[index].content;
+  lk_operand from = {LK_PLACE_INPUT, index, planner->inputs[index].desc};
+  if (content != NULL) {
+    LK_RETURN_NOT_OK(GROW(planner, packed, error));
+    LK_RETURN_NOT_OK(lk_pack_wide(content, wide->dtype, lk_elements(&from.desc),
+                                  &planner->arrays.packed[body->n_packed], error));
+    wide->f32 = (lk_operand){LK_PLACE_PACKED, body->n_packed++, from.desc};
+  } else {
+    LK_RETURN_NOT_OK(lk_planner_temp(planner, &from.desc, &wide->f32, error));
+    from.desc.dtype = wide->dtype;
+    LK_RETURN_NOT_OK(lk_planner_cast(planner, &from, &wide->f32, error));
+  }
+  wide->is_there = true;
+  return LK_OK;
+}
+
+/* ---- inputs and outputs ---- */
+
 lk_status lk_planner_packed(lk_planner *planner, uint32_t index, const lk_weights_layout *layout,
                             size_t bytes, const lk_packer *packer, lk_operand *out_operand,
                             lk_error *error) {
   lk_plan_body *body = planner->body;
+  lk_content *content = planner->node->constants[index].content;
+  const lk_tensor_desc *desc = &planner->inputs[index].desc;
+  const lk_wide_tensor *wide = wide_input(planner, index);
   LK_RETURN_NOT_OK(GROW(planner, packed, error));
-  LK_RETURN_NOT_OK(lk_content_pack(planner->node->constants[index].content, layout, bytes, packer,
-                                   &planner->arrays.packed[body->n_packed], error));
-  *out_operand =
-      (lk_operand){LK_PLACE_PACKED, body->n_packed++, planner->node->constants[index].tensor.desc};
+  lk_packed **packed = &planner->arrays.packed[body->n_packed];
+  if (wide == NULL) {
+    LK_RETURN_NOT_OK(lk_content_pack(content, layout, bytes, packer, packed, error));
+  } else {
+    const lk_widening of = {planner->env->allocator, wide->dtype, lk_elements(desc)};
+    LK_RETURN_NOT_OK(lk_pack_widened(content, &of, layout, bytes, packer, packed, error));
+  }
+  *out_operand = (lk_operand){LK_PLACE_PACKED, body->n_packed++, *desc};
   return LK_OK;
 }
 
@@ -143,8 +232,14 @@ lk_status lk_planner_input(lk_planner *planner, uint32_t index, lk_layout layout
                            lk_operand *out_operand, lk_error *error) {
   lk_content *content = planner->node->constants[index].content;
   lk_operand from = {LK_PLACE_INPUT, index, planner->inputs[index].desc};
+  lk_wide_tensor *wide = wide_input(planner, index);
   lk_tensor_desc wanted = from.desc;
   if (layout != LK_LAYOUT_ANY) wanted.layout = layout;
+  if (wide != NULL) {
+    if (!wide->is_there) LK_RETURN_NOT_OK(make_wide(planner, index, wide, error));
+    from = wide->f32;
+    content = NULL;
+  }
   const bool is_as_wanted = lk_layout_same_bytes(&wanted, from.desc.layout, wanted.layout);
   if (content != NULL) {
     const lk_tensor_desc *to = is_as_wanted ? &from.desc : &wanted;
@@ -160,6 +255,17 @@ lk_status lk_planner_input(lk_planner *planner, uint32_t index, lk_layout layout
 lk_status lk_planner_output(lk_planner *planner, uint32_t index, lk_layout layout,
                             lk_operand *out_operand, lk_error *error) {
   lk_tensor_desc *desc = &planner->outputs[index];
+  lk_wide_tensor *wide = wide_output(planner, index);
+  if (wide != NULL && !wide->is_there) {
+    lk_tensor_desc f32 = *desc;
+    f32.layout = layout;
+    LK_RETURN_NOT_OK(lk_planner_temp(planner, &f32, &wide->f32, error));
+    wide->is_there = true;
+  }
+  if (wide != NULL) {
+    *out_operand = wide->f32;
+    return LK_OK;
+  }
   const lk_layout wish = lk_planner_wish(planner, index, layout);
   desc->layout = wish;
   *out_operand = (lk_operand){LK_PLACE_OUTPUT, index, *desc};
@@ -182,6 +288,19 @@ lk_status lk_planner_plain(lk_planner *planner, uint32_t n_inputs, lk_operand *o
     LK_RETURN_NOT_OK(lk_planner_input(planner, i, LK_LAYOUT_PLAIN, &out_operands[i], error));
   }
   return lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &out_operands[n_inputs], error);
+}
+
+lk_status lk_planner_append_input(lk_planner *planner, uint32_t index, lk_operand *operands,
+                                  uint32_t *inout_n, lk_error *error) {
+  if (!lk_op_has(planner->node, index)) return LK_OK;
+  return lk_planner_input(planner, index, LK_LAYOUT_PLAIN, &operands[(*inout_n)++], error);
+}
+
+lk_status lk_planner_output_or_temp(lk_planner *planner, uint32_t index, const lk_tensor_desc *desc,
+                                    lk_operand *out_operand, lk_error *error) {
+  return index < planner->node->n_outputs
+             ? lk_planner_output(planner, index, LK_LAYOUT_PLAIN, out_operand, error)
+             : lk_planner_temp(planner, desc, out_operand, error);
 }
 
 /* ---- steps ---- */
@@ -257,6 +376,15 @@ lk_status lk_planner_kernel(lk_planner *planner, lk_kernel_fn kernel, const char
     LK_RETURN_NOT_OK(add_arg(planner, &operands[i], error));
   }
   return LK_OK;
+}
+
+lk_status lk_planner_cast(lk_planner *planner, const lk_operand *from, const lk_operand *to,
+                          lk_error *error) {
+  lk_cast cast = {
+      .from = from->desc.dtype, .to = to->desc.dtype, .count = lk_elements(&from->desc)};
+  lk_cast_plan(&cast, lk_isa_get());
+  return lk_planner_kernel(planner, lk_cast_kernel, "cast", &cast, sizeof cast,
+                           (lk_operand[]){*from, *to}, 2, error);
 }
 
 lk_status lk_planner_copy(lk_planner *planner, const lk_copy *copy, const lk_operand *from,

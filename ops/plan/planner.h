@@ -23,6 +23,13 @@ typedef struct lk_pending_reorder {
   lk_operand from, to;
 } lk_pending_reorder;
 
+/* An input or output of f16 or bf16, for an operator that computes in f32. */
+typedef struct lk_wide_tensor {
+  uint32_t dtype; /* LK_DTYPE_NONE: it is of another type */
+  bool is_there;  /* `f32` is made */
+  lk_operand f32;
+} lk_wide_tensor;
+
 /* Operators read `env`, `node`, `body`, `inputs`, and `outputs`, which are described before `plan`
  * is called. */
 struct lk_planner {
@@ -33,6 +40,7 @@ struct lk_planner {
   lk_tensor_desc *outputs; /* those of `arrays` */
   const void *found;       /* what `infer` has left for `plan` */
   /* planner.c's */
+  lk_wide_tensor *wide; /* of inputs, then of outputs; NULL: there are none */
   lk_plan_body draft;
   lk_plan_arrays arrays;
   lk_bump memory; /* of the arrays, and of the planner's */
@@ -50,6 +58,11 @@ enum { LK_PLANNER_ROOM = 6 * 1024 };
 lk_status lk_planner_begin(lk_planner *planner, lk_ops_env *env, const lk_op_node *node,
                            const lk_tensor *inputs, const lk_layout *wishes, void *room,
                            lk_error *error);
+/* For an operator that computes in f32, while its `plan` runs: inputs and outputs of f16 and bf16
+ * are of f32, in temporaries, or where they are constant in packed copies. lk_planner_narrow rounds
+ * outputs, once, and gives tensors their types back. */
+lk_status lk_planner_widen(lk_planner *planner, lk_error *error);
+lk_status lk_planner_narrow(lk_planner *planner, lk_error *error);
 /* Gives back what a draft refers to that has not become a plan. Also after a failure of
  * lk_planner_begin. */
 void lk_planner_end(lk_planner *planner);
@@ -75,14 +88,24 @@ lk_status lk_planner_output(lk_planner *planner, uint32_t index, lk_layout layou
 /* Inputs 0 to `n_inputs` - 1, then output 0, all plain. */
 lk_status lk_planner_plain(lk_planner *planner, uint32_t n_inputs, lk_operand *out_operands,
                            lk_error *error);
+/* Input `index`, plain, as a further one of `n` operands, if it is there. */
+lk_status lk_planner_append_input(lk_planner *planner, uint32_t index, lk_operand *operands,
+                                  uint32_t *inout_n, lk_error *error);
 lk_status lk_planner_temp(lk_planner *planner, const lk_tensor_desc *desc, lk_operand *out_operand,
                           lk_error *error);
+/* Output `index`, plain, where the node has it; else a temporary, as `desc` says. */
+lk_status lk_planner_output_or_temp(lk_planner *planner, uint32_t index, const lk_tensor_desc *desc,
+                                    lk_operand *out_operand, lk_error *error);
 /* The layout that output `index` should preferably have: the wish, or `natural` without one. */
 lk_layout lk_planner_wish(lk_planner *planner, uint32_t index, lk_layout natural);
 
 /* A step that copies `from` into `to`, of the same dimensions and type: layouts differ. */
 lk_status lk_planner_reorder(lk_planner *planner, const lk_operand *from, const lk_operand *to,
                              lk_error *error);
+/* A step that converts `from` to the type of `to`, another one; they have the same shape and
+ * layout. */
+lk_status lk_planner_cast(lk_planner *planner, const lk_operand *from, const lk_operand *to,
+                          lk_error *error);
 /* A step that calls a kernel, whose name is `kind`. `params` (`size` bytes) is copied into the
  * plan. Its work counts as one flop for each element of its largest operand, and all bytes. */
 lk_status lk_planner_kernel(lk_planner *planner, lk_kernel_fn kernel, const char *kind,

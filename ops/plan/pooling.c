@@ -1,6 +1,5 @@
 /* Poolings: windows by the kernel of poolings, one window of all elements by that of reductions, in
- * the layout that the input has. f16 and bf16 are reordered to f32 and back, which is exact for
- * maxima. */
+ * the layout that the input has. */
 #include "ops/plan/pooling.h"
 
 #include "base/status.h"
@@ -125,7 +124,7 @@ static lk_status emit_indices(lk_planner *planner, const lk_window_shape *shape,
                            operands, 2, error);
 }
 
-/* ---- which one, and in which type and layout ---- */
+/* ---- which one, and in which layout ---- */
 
 /* Positions inside the kernel are i32. */
 static lk_status check_positions(const lk_window_shape *shape, lk_error *error) {
@@ -137,46 +136,18 @@ static lk_status check_positions(const lk_window_shape *shape, lk_error *error) 
       "attribute 'kernel_shape' has 2^31 elements or more, too many for output 'Indices'");
 }
 
-/* The type to compute in. */
-static uint32_t type_of(uint32_t dtype) {
-  return dtype == LK_F16 || dtype == LK_BF16 ? LK_F32 : dtype;
-}
-
-/* Input 0 in the type of `desc`, and in its layout. */
-static lk_status take_input(lk_planner *planner, const lk_tensor_desc *desc, lk_operand *out_src,
-                            lk_error *error) {
-  lk_operand from;
-  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, desc->layout, &from, error));
-  *out_src = from;
-  if (from.desc.dtype == desc->dtype) return LK_OK;
-  LK_RETURN_NOT_OK(lk_planner_temp(planner, desc, out_src, error));
-  return lk_plan_cast(planner, &from, out_src, error);
-}
-
 /* Input 0 has elements. */
 static lk_status plan_windows(lk_planner *planner, lk_pool_kind kind, const lk_window_shape *shape,
                               bool column_major, lk_error *error) {
-  lk_operand src, dst, positions, out;
-  const lk_tensor_desc *x = &planner->inputs[0].desc;
+  lk_operand src, dst, positions;
+  const lk_layout layout = lk_fixed_input_layout(planner, 0);
   const bool has_indices = planner->node->n_outputs > 1;
-  lk_tensor_desc desc = *x, to = planner->outputs[0];
-  desc.dtype = type_of(x->dtype);
-  desc.layout = lk_fixed_input_layout(planner, 0);
   if (has_indices) LK_RETURN_NOT_OK(check_positions(shape, error));
-  LK_RETURN_NOT_OK(take_input(planner, &desc, &src, error));
-  if (desc.dtype == x->dtype) {
-    LK_RETURN_NOT_OK(lk_planner_output(planner, 0, desc.layout, &dst, error));
-  } else {
-    to.dtype = desc.dtype;
-    to.layout = desc.layout;
-    LK_RETURN_NOT_OK(lk_planner_temp(planner, &to, &dst, error));
-  }
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &src, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &dst, error));
   LK_RETURN_NOT_OK(
       emit_pool(planner, kind, shape, &src, &dst, has_indices ? &positions : NULL, error));
-  if (desc.dtype != x->dtype) {
-    LK_RETURN_NOT_OK(lk_planner_output(planner, 0, desc.layout, &out, error));
-    LK_RETURN_NOT_OK(lk_plan_cast(planner, &dst, &out, error));
-  }
+  const lk_tensor_desc *x = &planner->inputs[0].desc;
   return has_indices ? emit_indices(planner, shape, x, &positions, column_major, error) : LK_OK;
 }
 

@@ -23,6 +23,14 @@ static lk_element_op op_of(const lk_post_op *post_op) {
     return LK_ELEMENT_SUB;
   case LK_POST_DIV:
     return LK_ELEMENT_DIV;
+  case LK_POST_GELU:
+    return LK_ELEMENT_GELU;
+  case LK_POST_GELU_TANH:
+    return LK_ELEMENT_GELU_TANH;
+  case LK_POST_TANH:
+    return LK_ELEMENT_TANH;
+  case LK_POST_MISH:
+    return LK_ELEMENT_MISH;
   default:
     return LK_ELEMENT_LINEAR;
   }

@@ -112,11 +112,13 @@ static lk_product_output conv_output(const lk_conv_shape *shape) {
                              .row_step = shape->groups * shape->out_channels};
 }
 
-lk_status lk_plan_conv(lk_planner *planner, const lk_conv_shape *shape, lk_error *error) {
-  const lk_product_output output = conv_output(shape);
+static lk_status plan_conv(lk_planner *planner, const lk_conv_shape *shape,
+                           const lk_product_output *output, bool weights_are_last,
+                           lk_error *error) {
   product_step step;
-  LK_RETURN_NOT_OK(begin_conv(planner, &output, &step, error));
+  LK_RETURN_NOT_OK(begin_conv(planner, output, &step, error));
   lk_conv conv = {.shape = *shape,
+                  .weights_are_last = weights_are_last,
                   .isa = lk_isa_get(),
                   .low = step.ends.low,
                   .high = step.ends.high,
@@ -132,6 +134,19 @@ lk_status lk_plan_conv(lk_planner *planner, const lk_conv_shape *shape, lk_error
                                  lk_product_operations(&conv.product, shape->groups),
                                  describe_conv};
   return emit(planner, &step, &kernel, error);
+}
+
+lk_status lk_plan_conv(lk_planner *planner, const lk_conv_shape *shape, lk_error *error) {
+  const lk_product_output output = conv_output(shape);
+  return plan_conv(planner, shape, &output, false, error);
+}
+
+lk_status lk_plan_conv_last(lk_planner *planner, const lk_conv_shape *shape, bool weights_are_last,
+                            lk_error *error) {
+  lk_product_output output = conv_output(shape);
+  output.layout = LK_LAYOUT_PLAIN;
+  output.column_dim = (int32_t)planner->outputs[0].rank - 1;
+  return plan_conv(planner, shape, &output, weights_are_last, error);
 }
 
 lk_status lk_plan_conv_transposed(lk_planner *planner, const lk_conv_shape *shape,
@@ -210,14 +225,9 @@ static lk_status add_scratch(lk_planner *planner, const lk_matmul *matmul, lk_op
   return LK_OK;
 }
 
-lk_status lk_plan_product(lk_planner *planner, lk_matmul *matmul, const lk_operand *a,
-                          const lk_operand *b, const lk_operand *c, lk_error *error) {
-  lk_operand operands[4] = {*a, *b, *c};
-  uint32_t n = 3;
-  matmul->isa = lk_isa_get();
-  matmul->low = -INFINITY;
-  matmul->high = INFINITY;
-  lk_matmul_plan(matmul);
+/* The step of a product that is planned; `operands` has room for scratch memory behind all. */
+static lk_status add_matmul(lk_planner *planner, const lk_matmul *matmul, lk_operand *operands,
+                            uint32_t n, lk_error *error) {
   LK_RETURN_NOT_OK(add_scratch(planner, matmul, operands, &n, error));
   LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_matmul_kernel, "matmul", matmul,
                                      lk_matmul_size(matmul), operands, n, error));
@@ -226,8 +236,39 @@ lk_status lk_plan_product(lk_planner *planner, lk_matmul *matmul, const lk_opera
   return LK_OK;
 }
 
-lk_status lk_plan_matmul(lk_planner *planner, lk_matmul *matmul, bool has_columns,
-                         lk_error *error) {
+lk_status lk_plan_product(lk_planner *planner, lk_matmul *matmul, const lk_operand *a,
+                          const lk_operand *b, const lk_operand *c, lk_error *error) {
+  lk_operand operands[4] = {*a, *b, *c};
+  matmul->isa = lk_isa_get();
+  matmul->low = -INFINITY;
+  matmul->high = INFINITY;
+  lk_matmul_plan(matmul);
+  return add_matmul(planner, matmul, operands, 3, error);
+}
+
+lk_status lk_plan_projection(lk_planner *planner, lk_matmul *matmul, const lk_operand *bias,
+                             const lk_operand *c, lk_error *error) {
+  lk_operand operands[5] = {*c, *c, *c}; /* sums of nothing read neither input */
+  const bool is_constant = planner->node->constants[1].content != NULL;
+  uint32_t n = 3;
+  matmul->isa = lk_isa_get();
+  matmul->b_is_packed = is_constant || matmul->k == 0;
+  matmul->has_bias = bias != NULL;
+  matmul->low = -INFINITY;
+  matmul->high = INFINITY;
+  lk_matmul_plan(matmul);
+  if (matmul->k > 0) {
+    LK_RETURN_NOT_OK(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &operands[0], error));
+    LK_RETURN_NOT_OK(is_constant
+                         ? lk_matmul_weights(planner, matmul, &operands[1], error)
+                         : lk_planner_input(planner, 1, LK_LAYOUT_PLAIN, &operands[1], error));
+  }
+  if (bias != NULL) operands[n++] = *bias;
+  return add_matmul(planner, matmul, operands, n, error);
+}
+
+lk_status lk_plan_matmul_by(lk_planner *planner, lk_matmul *matmul, bool has_columns,
+                            lk_take_right_fn *take_right, lk_error *error) {
   const lk_layout layout = LK_LAYOUT_PLAIN;
   const uint32_t rank = planner->outputs[0].rank;
   const lk_product_output output = {.layout = layout,
@@ -240,8 +281,6 @@ lk_status lk_plan_matmul(lk_planner *planner, lk_matmul *matmul, bool has_column
   lk_operand *operands = step.operands;
   LK_RETURN_NOT_OK(lk_product_ends_find(planner, &output, &step.ends, error));
   matmul->isa = lk_isa_get();
-  matmul->b_is_packed = planner->node->constants[1].content != NULL &&
-                        lk_elements(&planner->inputs[1].desc) == matmul->k * matmul->columns;
   matmul->has_bias = step.ends.bias >= 0;
   matmul->has_residual = step.ends.residual >= 0;
   matmul->has_chain = step.ends.has_chain;
@@ -249,8 +288,7 @@ lk_status lk_plan_matmul(lk_planner *planner, lk_matmul *matmul, bool has_column
   matmul->high = step.ends.high;
   lk_matmul_plan(matmul);
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &operands[0], error));
-  LK_RETURN_NOT_OK(matmul->b_is_packed ? lk_matmul_weights(planner, matmul, &operands[1], error)
-                                       : lk_planner_input(planner, 1, layout, &operands[1], error));
+  LK_RETURN_NOT_OK(take_right(planner, matmul, &operands[1], error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &operands[2], error));
   LK_RETURN_NOT_OK(add_input(planner, &step, step.ends.bias, layout, error));
   LK_RETURN_NOT_OK(add_input(planner, &step, step.ends.residual, layout, error));
@@ -263,4 +301,17 @@ lk_status lk_plan_matmul(lk_planner *planner, lk_matmul *matmul, bool has_column
                                  lk_product_operations(&matmul->product, matmul->batches),
                                  describe_matmul};
   return emit(planner, &step, &kernel, error);
+}
+
+static lk_status take_second(lk_planner *planner, const lk_matmul *matmul, lk_operand *out_operand,
+                             lk_error *error) {
+  return matmul->b_is_packed ? lk_matmul_weights(planner, matmul, out_operand, error)
+                             : lk_planner_input(planner, 1, LK_LAYOUT_PLAIN, out_operand, error);
+}
+
+lk_status lk_plan_matmul(lk_planner *planner, lk_matmul *matmul, bool has_columns,
+                         lk_error *error) {
+  matmul->b_is_packed = planner->node->constants[1].content != NULL &&
+                        lk_elements(&planner->inputs[1].desc) == matmul->k * matmul->columns;
+  return lk_plan_matmul_by(planner, matmul, has_columns, take_second, error);
 }

@@ -10,6 +10,10 @@
  * where there is one; with all of the node's post-ops. One before it packs weights that are no
  * constants. */
 lk_status lk_plan_conv(lk_planner *planner, const lk_conv_shape *shape, lk_error *error);
+/* The same of plain tensors whose last dimension are the channels; also of the weights, or those
+ * are as ever. */
+lk_status lk_plan_conv_last(lk_planner *planner, const lk_conv_shape *shape, bool weights_are_last,
+                            lk_error *error);
 /* The same for a transposed convolution. */
 lk_status lk_plan_conv_transposed(lk_planner *planner, const lk_conv_shape *shape, lk_error *error);
 /* Either, of groups that lk_depthwise_takes. */
@@ -24,7 +28,19 @@ bool lk_resize_conv(const lk_resizing *self, const lk_conv_shape *shape);
  * product's columns. */
 lk_status lk_plan_matmul(lk_planner *planner, lk_matmul *matmul, bool has_columns, lk_error *error);
 
+/* The same with a right operand that `take_right` brings, packed where `matmul` says so, which is
+ * planned when it is called. */
+typedef lk_status lk_take_right_fn(lk_planner *planner, const lk_matmul *matmul,
+                                   lk_operand *out_operand, lk_error *error);
+lk_status lk_plan_matmul_by(lk_planner *planner, lk_matmul *matmul, bool has_columns,
+                            lk_take_right_fn *take_right, lk_error *error);
+
 /* One step: `c` is the product that `matmul` describes, without bias, residual and chain, of `a`
  * and `b`, none of which is packed. */
 lk_status lk_plan_product(lk_planner *planner, lk_matmul *matmul, const lk_operand *a,
                           const lk_operand *b, const lk_operand *c, lk_error *error);
+
+/* The same of inputs 0 and 1, the second packed once where it is constant, with a bias where it is
+ * not NULL. Without a `k`, neither input is read. */
+lk_status lk_plan_projection(lk_planner *planner, lk_matmul *matmul, const lk_operand *bias,
+                             const lk_operand *c, lk_error *error);

@@ -113,7 +113,7 @@ lk_status lk_conv_weights(lk_planner *planner, const lk_conv *conv, lk_operand *
   const lk_conv_shape *shape = &conv->shape;
   const weights of = {
       .layout = {{LK_PACKED_CONV, shape->groups, shape->out_channels, shape->in_channels,
-                  lk_conv_positions(shape), conv->product.panel}},
+                  lk_conv_positions(shape), conv->product.panel, conv->weights_are_last}},
       .packer = {pack_conv, unpack_conv, conv, sizeof *conv},
       .pack = lk_conv_pack_kernel,
       .elements = lk_conv_packed_size(conv)};

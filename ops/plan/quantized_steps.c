@@ -5,8 +5,6 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/plan/moves.h"
-#include "ops/plan/reduction.h"
 
 lk_status lk_infer_quantizer(const lk_inference *self, uint32_t index, const char *what,
                              int64_t count, lk_error *error) {
@@ -79,73 +77,58 @@ lk_status lk_chain_quantize(lk_chain *self, uint32_t scale, uint32_t zero,
 
 /* ---- by the range of the elements ---- */
 
-/* The least or largest element of `x`, and 0 where there is none, as a single f32. */
-static lk_status reduce(lk_planner *planner, lk_operand x, lk_reduce_kind kind, lk_operand *out,
-                        lk_error *error) {
-  const int64_t one = 1, count = lk_elements(&x.desc);
-  const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 1, &one);
-  const lk_reduction reduction = {kind, .divisor = 1};
-  const float nothing = 0;
-  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, out, error));
-  if (count == 0) return lk_plan_fill(planner, out, sizeof nothing, &nothing, error);
-  x.desc = lk_tensor_desc_make(LK_F32, 1, &count);
-  return lk_plan_reduce_step(planner, &x, out, 1, &reduction, error);
+lk_status lk_plan_dynamic_quantize(lk_planner *planner, const lk_quantized *of,
+                                   const lk_operand *lengths, lk_error *error) {
+  const int64_t batch = lengths != NULL ? lk_elements(&lengths->desc) : 0;
+  const lk_tensor_desc *x = &of->x.desc;
+  lk_quantize step = {.loops = lk_integer_loops_get(lk_isa_get()),
+                      .count = lk_elements(x),
+                      .batch = batch,
+                      .step = lengths != NULL ? lk_count_dims(x, 1, x->rank) : 0};
+  lk_operand operands[6] = {of->x, of->y, of->scale, of->zero};
+  uint32_t n = 4;
+  lk_quantize_plan(&step);
+  const int64_t size = lk_quantize_scratch_size(&step);
+  const lk_tensor_desc scratch = lk_tensor_desc_make(LK_F32, 1, &size);
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &scratch, &operands[n++], error));
+  if (lengths != NULL && step.step != 0) operands[n++] = *lengths;
+  return lk_planner_kernel(planner, lk_quantize_kernel, "quantize", &step, sizeof step, operands, n,
+                           error);
 }
 
-static lk_element_value take_bound(lk_chain *chain, const lk_operand *bound, lk_element_op op) {
-  const lk_element_value value = lk_chain_operand(chain, bound);
-  return lk_element_binary(&chain->program, op, value,
-                           lk_element_number(&chain->program, LK_F32, 0));
+lk_status lk_plan_quantize_input(lk_planner *planner, uint32_t index, const lk_operand *lengths,
+                                 lk_quantized *out, lk_error *error) {
+  const lk_tensor_desc scale = lk_tensor_desc_make(LK_F32, 0, NULL);
+  const lk_tensor_desc zero = lk_tensor_desc_make(LK_U8, 0, NULL);
+  LK_RETURN_NOT_OK(lk_planner_input(planner, index, LK_LAYOUT_PLAIN, &out->x, error));
+  lk_tensor_desc bytes = out->x.desc;
+  bytes.dtype = LK_U8;
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &bytes, &out->y, error));
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &scale, &out->scale, error));
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &zero, &out->zero, error));
+  return lk_plan_dynamic_quantize(planner, out, lengths, error);
 }
 
-/* (most - least) / 255, where 0 is always between them; 1 where all elements are 0, as ONNX Runtime
- * has it: ONNX's own formula divides by 0 then. */
-static lk_status plan_scale(lk_planner *planner, const lk_operand bounds[2],
-                            const lk_operand *scale, lk_error *error) {
-  lk_chain chain;
-  lk_chain_begin_at(planner, scale, &chain);
-  lk_element_program *program = &chain.program;
-  const lk_element_value least = take_bound(&chain, &bounds[0], LK_ELEMENT_MIN);
-  const lk_element_value most = take_bound(&chain, &bounds[1], LK_ELEMENT_MAX);
-  const lk_element_value is_flat = lk_element_binary(program, LK_ELEMENT_EQUAL, least, most);
-  const lk_element_value range = lk_element_binary(program, LK_ELEMENT_SUB, most, least);
-  const lk_element_value step = lk_element_binary(program, LK_ELEMENT_DIV, range,
-                                                  lk_element_number(program, LK_F32, UINT8_MAX));
-  chain.value = lk_element_ternary(program, LK_ELEMENT_WHERE, is_flat,
-                                   lk_element_number(program, LK_F32, 1), step);
-  return lk_chain_step(&chain, error);
-}
-
-static lk_status plan_zero(lk_planner *planner, const lk_operand *least, const lk_operand *scale,
-                           const lk_operand *zero, lk_error *error) {
-  lk_chain chain;
-  lk_chain_begin_at(planner, zero, &chain);
-  lk_element_program *program = &chain.program;
-  const lk_element_value bound = take_bound(&chain, least, LK_ELEMENT_MIN);
-  chain.value = lk_element_binary(program, LK_ELEMENT_DIV, bound, lk_chain_operand(&chain, scale));
-  lk_chain_unary(&chain, LK_ELEMENT_NEG, 0, 0);
-  lk_chain_unary(&chain, LK_ELEMENT_CLIP, 0, UINT8_MAX);
-  lk_chain_unary(&chain, LK_ELEMENT_ROUND, 0, 0);
-  chain.value = lk_element_cast(program, chain.value, LK_U8);
-  return lk_chain_step(&chain, error);
-}
-
-lk_status lk_plan_dynamic_quantize(lk_planner *planner, const lk_operand *x, const lk_operand *y,
-                                   const lk_operand *scale, const lk_operand *zero,
-                                   lk_error *error) {
-  lk_operand bounds[2], one_scale = *scale, one_zero = *zero;
-  lk_chain chain;
-  LK_RETURN_NOT_OK(reduce(planner, *x, LK_REDUCE_MIN, &bounds[0], error));
-  LK_RETURN_NOT_OK(reduce(planner, *x, LK_REDUCE_MAX, &bounds[1], error));
-  bounds[0].desc.rank = bounds[1].desc.rank = one_scale.desc.rank = one_zero.desc.rank = 0;
-  LK_RETURN_NOT_OK(plan_scale(planner, bounds, &one_scale, error));
-  LK_RETURN_NOT_OK(plan_zero(planner, &bounds[0], &one_scale, &one_zero, error));
-  if (lk_elements(&x->desc) == 0) return LK_OK;
-  lk_chain_begin_at(planner, y, &chain);
-  const lk_element_value value = lk_chain_operand(&chain, x);
-  const lk_element_value of_scale = lk_chain_operand(&chain, &one_scale);
-  const lk_element_value of_zero =
-      lk_element_cast(&chain.program, lk_chain_operand(&chain, &one_zero), LK_F32);
-  chain.value = quantize(&chain, value, of_scale, &of_zero);
-  return lk_chain_step(&chain, error);
+lk_status lk_plan_bytes(lk_planner *planner, lk_bytes_kind kind, const lk_operand *real,
+                        const lk_byte_operand *bytes, lk_error *error) {
+  const uint32_t count = real != NULL ? 1 : 3;
+  lk_bytes step = {.loops = lk_integer_loops_get(lk_isa_get()),
+                   .kind = kind,
+                   .count = lk_elements(&bytes[0].bytes.desc)};
+  lk_operand operands[9];
+  uint32_t n = 0;
+  if (real != NULL && kind == LK_BYTES_QUANTIZE) operands[n++] = *real;
+  for (uint32_t i = 0; i < count; i++) operands[n++] = bytes[i].bytes;
+  if (real != NULL && kind == LK_BYTES_DEQUANTIZE) operands[n++] = *real;
+  for (uint32_t i = 0; i < count; i++) {
+    const uint32_t inputs[] = {bytes[i].scale, bytes[i].zero};
+    step.is_signed[i] = bytes[i].bytes.desc.dtype == LK_I8;
+    step.has_zero[i] = lk_op_has(planner->node, bytes[i].zero);
+    for (uint32_t k = 0; k < (step.has_zero[i] ? 2 : 1); k++) {
+      LK_RETURN_NOT_OK(
+          lk_planner_input(planner, inputs[k], LK_LAYOUT_PLAIN, &operands[n++], error));
+    }
+  }
+  return lk_planner_kernel(planner, lk_bytes_kernel, "bytes", &step, sizeof step, operands, n,
+                           error);
 }

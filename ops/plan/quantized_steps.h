@@ -2,6 +2,7 @@
  * zero point of one value each. */
 #pragma once
 
+#include "ops/kernel/quantize.h"
 #include "ops/plan/eltwise_steps.h"
 
 /* Input `index`, where it is there and its shape is known, has one value, or is a vector of `count`
@@ -20,8 +21,27 @@ lk_status lk_chain_dequantize(lk_chain *self, uint32_t scale, uint32_t zero,
 lk_status lk_chain_quantize(lk_chain *self, uint32_t scale, uint32_t zero,
                             lk_element_value *inout_value, lk_error *error);
 
-/* Steps: `x` (f32) quantized to `y` (u8) by the scale and zero point that fit it, which are written
- * too. */
-lk_status lk_plan_dynamic_quantize(lk_planner *planner, const lk_operand *x, const lk_operand *y,
-                                   const lk_operand *scale, const lk_operand *zero,
-                                   lk_error *error);
+/* f32 as bytes (u8), by the scale and zero point that fit them. */
+typedef struct lk_quantized {
+  lk_operand x, y, scale, zero;
+} lk_quantized;
+
+/* A step that writes y, scale and zero. With `lengths`, x is [time, ...] of sequences of these
+ * lengths: what lies behind the longest one does not count. NULL: all counts. */
+lk_status lk_plan_dynamic_quantize(lk_planner *planner, const lk_quantized *of,
+                                   const lk_operand *lengths, lk_error *error);
+/* The same of input `index`, into temporaries. */
+lk_status lk_plan_quantize_input(lk_planner *planner, uint32_t index, const lk_operand *lengths,
+                                 lk_quantized *out, lk_error *error);
+
+/* A quantized tensor: bytes, and the inputs that are its scale, of f32, and its zero point, which
+ * may be absent; both of one value. */
+typedef struct lk_byte_operand {
+  lk_operand bytes;
+  uint32_t scale, zero;
+} lk_byte_operand;
+
+/* A step on tensors that lie in the same way. `real`: the operand that is no bytes, of one that
+ * quantizes or dequantizes; `bytes`: the others, of which there are three else. */
+lk_status lk_plan_bytes(lk_planner *planner, lk_bytes_kind kind, const lk_operand *real,
+                        const lk_byte_operand *bytes, lk_error *error);

@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
+#include "ops/kernel/softmax.h"
 #include "ops/kernel/strides.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/moves.h"
@@ -135,6 +136,25 @@ lk_status lk_plan_log_sum_exp(lk_planner *planner, uint32_t mask, lk_error *erro
       lk_element_binary(program, LK_ELEMENT_ADD, chain.value, shift_of(program, most, wide));
   chain.value = lk_element_cast(program, chain.value, dtype);
   return lk_chain_step(&chain, error);
+}
+
+/* Of an element: a comparison, a power of e, an addition and a product. */
+#define SOFTMAX_FLOPS 20
+
+lk_status lk_plan_softmax(lk_planner *planner, const lk_operand *from, const lk_operand *to,
+                          const int64_t dims[3], bool is_last, bool is_log, lk_error *error) {
+  const lk_softmax step = {.loops = lk_row_loops_get(lk_isa_get()),
+                           .outer = dims[0],
+                           .n = dims[1],
+                           .inner = dims[2],
+                           .is_last = is_last,
+                           .is_log = is_log};
+  const lk_operand operands[] = {*from, *to};
+  LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_softmax_kernel, "softmax", &step, sizeof step,
+                                     operands, 2, error));
+  const double elements = (double)lk_elements(&from->desc);
+  lk_planner_work(planner, SOFTMAX_FLOPS * elements, 2 * sizeof(float) * elements);
+  return LK_OK;
 }
 
 lk_status lk_plan_softmax_steps(lk_planner *planner, const lk_operand *from, const lk_operand *to,

@@ -93,6 +93,22 @@ lk_status lk_refuse(const lk_tensor_desc *desc, const char *what, const char *ru
                  lk_tensor_text(desc, text), rule);
 }
 
+lk_tensor_desc lk_shape_channels_second(const lk_tensor_desc *desc) {
+  lk_tensor_desc moved = *desc;
+  moved.dims[1] = desc->dims[desc->rank - 1];
+  memcpy(moved.dims + 2, desc->dims + 1, (desc->rank - 2) * sizeof *desc->dims);
+  moved.layout = LK_LAYOUT_CHANNELS_LAST;
+  return moved;
+}
+
+lk_tensor_desc lk_shape_channels_last(const lk_tensor_desc *desc) {
+  lk_tensor_desc moved = *desc;
+  moved.dims[desc->rank - 1] = desc->dims[1];
+  memcpy(moved.dims + 1, desc->dims + 2, (desc->rank - 2) * sizeof *desc->dims);
+  moved.layout = LK_LAYOUT_PLAIN;
+  return moved;
+}
+
 bool lk_shape_may_equal(const lk_tensor_desc *a, const lk_tensor_desc *b) {
   if (!lk_rank_is_known(a) || !lk_rank_is_known(b)) return true;
   bool fits = a->rank == b->rank;
