@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "executor_glue/flow/lists.h"
 #include "executor_glue/flow/part.h"
 #include "executor_glue/flow/scan.h"
 #include "executor_glue/flow/stages.h"
@@ -118,7 +119,8 @@ static lk_status make_bodies(const builder *b, lk_stage *stage) {
   lk_flow *flow = b->flow;
   const lk_node *node = stage->node;
   const char *const names[2] = {stage->kind == LK_STAGE_IF ? "then_branch" : "body", "else_branch"};
-  const uint32_t count = stage->kind == LK_STAGE_IF ? 2 : 1;
+  const bool has_none = stage->kind == LK_STAGE_LIST && !lk_flow_list_has_body(stage->list_op);
+  const uint32_t count = has_none ? 0 : stage->kind == LK_STAGE_IF ? 2 : 1;
   lk_graph_executor_options options = *b->options;
   options.max_runs = 0;
   if (node->n_bodies != count) {
@@ -162,8 +164,10 @@ static lk_status check_bodies(const builder *b, const lk_stage *stage) {
                      node->n_outputs);
     }
     return check_body(b, stage, 0, own, (size_t)node->n_outputs + 1);
-  default:
+  case LK_STAGE_SCAN:
     return check_body(b, stage, 0, own - (node->opset < 9 ? 1 : 0), node->n_outputs);
+  default:
+    return node->n_bodies == 0 ? LK_OK : check_body(b, stage, 0, own, node->n_outputs);
   }
 }
 
@@ -173,6 +177,9 @@ static lk_status make_control(const builder *b, lk_stage *stage) {
   LK_TRY(set_slots(b, stage, node->inputs, node->n_inputs, node->outputs, node->n_outputs));
   if (stage->kind == LK_STAGE_SCAN) {
     LK_TRY(lk_flow_scan_read(b->flow->allocator, stage, b->error));
+  }
+  if (stage->kind == LK_STAGE_LIST) {
+    LK_TRY(lk_flow_list_read(b->flow->graph, stage, b->error));
   }
   LK_TRY(make_bodies(b, stage));
   LK_TRY(check_bodies(b, stage));
@@ -186,8 +193,8 @@ static lk_status kind_of(const builder *b, const lk_node *node, lk_stage_kind *o
     const char *op_type;
     lk_stage_kind kind;
   } kinds[] = {{"If", LK_STAGE_IF}, {"Loop", LK_STAGE_LOOP}, {"Scan", LK_STAGE_SCAN}};
-  *out = LK_STAGE_OP;
-  if (node->n_bodies == 0) return LK_OK;
+  *out = lk_flow_list_find(b->flow->graph, node) != NULL ? LK_STAGE_LIST : LK_STAGE_OP;
+  if (*out == LK_STAGE_LIST || node->n_bodies == 0) return LK_OK;
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
     if (!lk_node_is(node, kinds[i].op_type)) continue;
     *out = kinds[i].kind;
@@ -232,7 +239,7 @@ static lk_status make_stages(const builder *b) {
   for (size_t n = 0; n < graph->n_nodes; n++) {
     lk_stage *stage = &flow->stages[b->stages[n]];
     flow->node_stage[n] = b->stages[n];
-    if (lk_flow_runs_alone(flow->api, &graph->nodes[n])) {
+    if (lk_flow_runs_alone(flow->api, graph, &graph->nodes[n])) {
       stage->node = &graph->nodes[n];
       LK_RETURN_NOT_OK(kind_of(b, stage->node, &stage->kind));
     }
@@ -287,6 +294,7 @@ static lk_status fill(builder *b) {
   if (b->stages == NULL || b->slots == NULL || b->inputs == NULL || b->outputs == NULL) {
     LK_TRY(lk_fail_memory(b->error, "a flow", graph->n_values * sizeof(int32_t)));
   }
+  if (graph->scope[0] == '\0') LK_TRY(lk_flow_find_kinds(graph, b->error)); /* also of bodies */
   LK_TRY(lk_flow_stages(flow->api, graph, b->stages, &count, b->error));
   if (count == 1) {
     LK_TRY(graph->scope[0] == '\0'

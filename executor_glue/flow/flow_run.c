@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "executor_glue/flow/flow.h"
-#include "executor_glue/flow/state.h"
+#include "executor_glue/flow/frame.h"
 #include "executor_glue/run/check_request.h"
 
 /* ---- parts ---- */
@@ -41,6 +41,43 @@ cleanup:
     lk_flow_value_release(flow->allocator, &outputs[i]);
   }
   lk_free(flow->allocator, tensors);
+  return status;
+}
+
+/* Where the outputs of a run with a frame go. */
+typedef struct output_places {
+  const lk_allocator *allocator;
+  lk_flow_part_frame *frame;
+  lk_flow_value *outputs;
+} output_places;
+
+static lk_status place_output(void *arg, uint32_t output, const lk_tensor_desc *desc,
+                              void **out_data, lk_error *error) {
+  const output_places *places = arg;
+  lk_flow_value *value = &places->outputs[output];
+  LK_RETURN_NOT_OK(
+      lk_flow_spare_take(places->allocator, &places->frame->outputs[output], desc, value, error));
+  *out_data = value->tensor.data;
+  return LK_OK;
+}
+
+/* The same with what the run before has left: in the steady state nothing is allocated. */
+static lk_status run_executor_again(const lk_flow *flow, lk_graph_executor *executor,
+                                    const lk_flow_call *call, lk_flow_part_frame *frame,
+                                    const lk_flow_value *inputs, size_t n_inputs,
+                                    const bool *wanted, lk_flow_value *outputs, lk_error *error) {
+  output_places places = {flow->allocator, frame, outputs};
+  for (size_t i = 0; i < n_inputs; i++) frame->inputs[i] = inputs[i].tensor;
+  lk_graph_run run = *call->run;
+  run.inputs = frame->inputs;
+  run.outputs = NULL;
+  run.wanted = wanted;
+  run.place = place_output;
+  run.place_arg = &places;
+  const lk_status status = lk_graph_executor_run_kept(executor, &run, &frame->kept, error);
+  for (size_t i = 0; status != LK_OK && i < frame->n_outputs; i++) {
+    lk_flow_value_release(flow->allocator, &outputs[i]);
+  }
   return status;
 }
 
@@ -79,7 +116,8 @@ static lk_status run_op(const lk_flow *flow, lk_stage *stage, const lk_flow_valu
   lk_tensor *tensors = lk_calloc(flow->allocator, n_inputs + n_outputs, sizeof *tensors);
   void **data = lk_calloc(flow->allocator, n_outputs, sizeof *data);
   if (tensors == NULL || data == NULL) {
-    LK_TRY(lk_fail_memory(error, "the arguments of an operator", n_inputs * sizeof *tensors));
+    status = lk_fail_memory(error, "the arguments of an operator", n_inputs * sizeof *tensors);
+    goto cleanup;
   }
   /* inputs of the stage are those of the node that are no constants, each once */
   for (uint32_t i = 0; i < n_inputs; i++) {
@@ -120,56 +158,28 @@ cleanup:
 typedef struct stages_run {
   lk_flow *flow;
   const lk_flow_call *call;
-  lk_flow_value *slots;    /* [n_slots] */
-  bool *is_needed;         /* [n_slots]: by a later stage that runs, or by the caller */
-  lk_flow_value *operands; /* of the largest stage: inputs, then outputs */
-  bool *wanted;            /* of the largest stage */
+  lk_flow_frame *frame;
 } stages_run;
-
-static lk_status begin(stages_run *self, lk_error *error) {
-  const lk_flow *flow = self->flow;
-  int32_t most = 0;
-  for (size_t s = 0; s < flow->n_stages; s++) {
-    const int32_t count = flow->stages[s].n_inputs + flow->stages[s].n_outputs;
-    if (count > most) most = count;
-  }
-  self->slots = lk_calloc(flow->allocator, flow->n_slots, sizeof *self->slots);
-  self->is_needed = lk_calloc(flow->allocator, flow->n_slots, sizeof *self->is_needed);
-  self->operands = lk_calloc(flow->allocator, (size_t)most, sizeof *self->operands);
-  self->wanted = lk_calloc(flow->allocator, (size_t)most, sizeof *self->wanted);
-  if (self->slots != NULL && self->is_needed != NULL && self->operands != NULL &&
-      self->wanted != NULL) {
-    return LK_OK;
-  }
-  return lk_fail_memory(error, "the values of a run", flow->n_slots * sizeof *self->slots);
-}
-
-static void end(const stages_run *self) {
-  const lk_flow *flow = self->flow;
-  for (size_t i = 0; self->slots != NULL && i < flow->n_slots; i++) {
-    lk_flow_value_release(flow->allocator, &self->slots[i]);
-  }
-  lk_free(flow->allocator, self->slots);
-  lk_free(flow->allocator, self->is_needed);
-  lk_free(flow->allocator, self->operands);
-  lk_free(flow->allocator, self->wanted);
-}
 
 /* Which slots somebody reads. */
 static void find_needed(const stages_run *self, const bool *wanted) {
   const lk_flow *flow = self->flow;
+  lk_flow_frame *frame = self->frame;
+  if (wanted == NULL && frame->knows_needed) return;
+  memset(frame->is_needed, 0, flow->n_slots * sizeof *frame->is_needed);
+  frame->knows_needed = wanted == NULL;
   for (size_t i = 0; i < flow->graph->n_outputs; i++) {
-    if (wanted == NULL || wanted[i]) self->is_needed[flow->output_slots[i]] = true;
+    if (wanted == NULL || wanted[i]) frame->is_needed[flow->output_slots[i]] = true;
   }
   for (size_t s = flow->n_stages; s-- > 0;) {
     const lk_stage *stage = &flow->stages[s];
     bool runs = false;
     for (int32_t i = 0; i < stage->n_outputs; i++) {
       const int32_t slot = stage->slots[stage->n_inputs + i];
-      runs = runs || (slot != LK_NO_SLOT && self->is_needed[slot]);
+      runs = runs || (slot != LK_NO_SLOT && frame->is_needed[slot]);
     }
     for (int32_t i = 0; runs && i < stage->n_inputs; i++) {
-      if (stage->slots[i] != LK_NO_SLOT) self->is_needed[stage->slots[i]] = true;
+      if (stage->slots[i] != LK_NO_SLOT) frame->is_needed[stage->slots[i]] = true;
     }
   }
 }
@@ -177,38 +187,49 @@ static void find_needed(const stages_run *self, const bool *wanted) {
 static lk_status run_kind(const stages_run *self, lk_stage *stage, lk_flow_value *outputs,
                           lk_error *error) {
   lk_flow *flow = self->flow;
-  const lk_flow_value *inputs = self->operands;
+  const lk_flow_value *inputs = self->frame->operands;
+  const bool *wanted = self->frame->wanted;
+  const size_t n_inputs = (size_t)stage->n_inputs;
+  lk_flow_stage_frame *kept =
+      self->frame->stages != NULL ? &self->frame->stages[stage - flow->stages] : NULL;
   switch (stage->kind) {
   case LK_STAGE_PART:
-    return run_executor(flow, stage->executor, self->call, inputs, (size_t)stage->n_inputs,
-                        self->wanted, outputs, (size_t)stage->n_outputs, error);
+    if (kept != NULL) {
+      return run_executor_again(flow, stage->executor, self->call, &kept->part, inputs, n_inputs,
+                                wanted, outputs, error);
+    }
+    return run_executor(flow, stage->executor, self->call, inputs, n_inputs, wanted, outputs,
+                        (size_t)stage->n_outputs, error);
   case LK_STAGE_OP:
     return run_op(flow, stage, inputs, outputs, error);
   case LK_STAGE_IF:
-    return lk_flow_if(flow, stage, self->call, inputs, outputs, error);
+    return lk_flow_if(flow, stage, self->call, kept, inputs, outputs, error);
   case LK_STAGE_LOOP:
-    return lk_flow_loop(flow, stage, self->call, inputs, outputs, error);
+    return lk_flow_loop(flow, stage, self->call, kept, inputs, outputs, error);
+  case LK_STAGE_LIST:
+    return lk_flow_list_run(flow, stage, self->call, kept, inputs, outputs, error);
   case LK_STAGE_SCAN:
-    return lk_flow_scan(flow, stage, self->call, inputs, outputs, error);
+    return lk_flow_scan(flow, stage, self->call, kept, inputs, outputs, error);
   }
   return LK_OK;
 }
 
 static lk_status run_stage(const stages_run *self, size_t index, lk_error *error) {
   lk_flow *flow = self->flow;
+  lk_flow_frame *frame = self->frame;
   lk_stage *stage = &flow->stages[index];
-  lk_flow_value *outputs = self->operands + stage->n_inputs;
+  lk_flow_value *outputs = frame->operands + stage->n_inputs;
   bool runs = false;
   for (int32_t i = 0; i < stage->n_outputs; i++) {
     const int32_t slot = stage->slots[stage->n_inputs + i];
-    self->wanted[i] = slot != LK_NO_SLOT && self->is_needed[slot];
-    runs = runs || self->wanted[i];
+    frame->wanted[i] = slot != LK_NO_SLOT && frame->is_needed[slot];
+    runs = runs || frame->wanted[i];
     outputs[i] = (lk_flow_value){0};
   }
   if (!runs) return LK_OK;
   for (int32_t i = 0; i < stage->n_inputs; i++) {
     static const lk_flow_value absent;
-    self->operands[i] = stage->slots[i] != LK_NO_SLOT ? self->slots[stage->slots[i]] : absent;
+    frame->operands[i] = stage->slots[i] != LK_NO_SLOT ? frame->slots[stage->slots[i]] : absent;
   }
   const bool is_control = stage->kind != LK_STAGE_PART && stage->kind != LK_STAGE_OP;
   const lk_status status = run_kind(self, stage, outputs, error);
@@ -218,7 +239,7 @@ static lk_status run_stage(const stages_run *self, size_t index, lk_error *error
   for (int32_t i = 0; i < stage->n_outputs; i++) {
     const int32_t slot = stage->slots[stage->n_inputs + i];
     if (slot != LK_NO_SLOT) {
-      self->slots[slot] = outputs[i];
+      frame->slots[slot] = outputs[i];
     } else {
       lk_flow_value_release(flow->allocator, &outputs[i]);
     }
@@ -226,39 +247,52 @@ static lk_status run_stage(const stages_run *self, size_t index, lk_error *error
   for (int32_t i = 0; i < stage->n_inputs + stage->n_outputs; i++) {
     const int32_t slot = stage->slots[i];
     if (slot != LK_NO_SLOT && flow->last_use[slot] == (int32_t)index) {
-      lk_flow_value_release(flow->allocator, &self->slots[slot]);
+      lk_flow_value_release(flow->allocator, &frame->slots[slot]);
     }
   }
   return LK_OK;
 }
 
-static lk_status run_stages(lk_flow *flow, const lk_flow_call *call, const lk_flow_value *inputs,
-                            const bool *wanted, lk_flow_value *outputs, lk_error *error) {
+static lk_status run_stages(lk_flow *flow, const lk_flow_call *call, lk_flow_frame *frame,
+                            const lk_flow_value *inputs, const bool *wanted, lk_flow_value *outputs,
+                            lk_error *error) {
   lk_status status = LK_OK;
-  stages_run self = {.flow = flow, .call = call};
-  LK_TRY(begin(&self, error));
+  lk_flow_frame *own = NULL;
+  if (frame == NULL) {
+    LK_RETURN_NOT_OK(lk_flow_frame_create(flow, false, &own, error));
+    frame = own;
+  }
+  const stages_run self = {flow, call, frame};
   for (size_t i = 0; i < flow->n_slots; i++) {
-    if (flow->constants[i].data != NULL) self.slots[i].tensor = flow->constants[i];
+    if (flow->constants[i].data != NULL) frame->slots[i].tensor = flow->constants[i];
   }
   for (size_t i = 0; i < flow->graph->n_inputs; i++) {
     if (flow->constants[flow->input_slots[i]].data != NULL) continue;
-    self.slots[flow->input_slots[i]] = lk_flow_value_retain(&inputs[i]);
+    frame->slots[flow->input_slots[i]] = lk_flow_value_retain(&inputs[i]);
   }
   find_needed(&self, wanted);
   for (size_t s = 0; s < flow->n_stages; s++) LK_TRY(run_stage(&self, s, error));
   for (size_t i = 0; i < flow->graph->n_outputs; i++) {
     if (wanted != NULL && !wanted[i]) continue;
-    outputs[i] = lk_flow_value_retain(&self.slots[flow->output_slots[i]]);
+    outputs[i] = lk_flow_value_retain(&frame->slots[flow->output_slots[i]]);
   }
 
 cleanup:
-  end(&self);
+  for (size_t i = 0; i < flow->n_slots; i++) {
+    lk_flow_value_release(flow->allocator, &frame->slots[i]);
+  }
+  lk_flow_frame_destroy(own);
   return status;
 }
 
-static lk_status run_body(lk_flow *flow, const lk_flow_call *call, const lk_flow_value *inputs,
-                          const bool *wanted, lk_flow_value *outputs, lk_error *error) {
-  if (flow->single == NULL) return run_stages(flow, call, inputs, wanted, outputs, error);
+static lk_status run_body(lk_flow *flow, const lk_flow_call *call, lk_flow_frame *frame,
+                          const lk_flow_value *inputs, const bool *wanted, lk_flow_value *outputs,
+                          lk_error *error) {
+  if (flow->single == NULL) return run_stages(flow, call, frame, inputs, wanted, outputs, error);
+  if (frame != NULL) {
+    return run_executor_again(flow, flow->single, call, &frame->single, inputs,
+                              flow->graph->n_inputs, wanted, outputs, error);
+  }
   return run_executor(flow, flow->single, call, inputs, flow->graph->n_inputs, wanted, outputs,
                       flow->graph->n_outputs, error);
 }
@@ -277,6 +311,11 @@ static lk_status check_inputs(const lk_flow *flow, const lk_graph_run *run, lk_e
 static lk_status hand_over_one(const lk_flow *flow, const lk_graph_run *run, uint32_t output,
                                lk_flow_value *value, lk_error *error) {
   const lk_tensor *made = &value->tensor;
+  if (made->data == NULL) {
+    const char *name = flow->graph->values[flow->graph->outputs[output]].name;
+    return lk_fail(error, LK_UNSUPPORTED, "failed to give output '%s': %s, which is no tensor",
+                   name, value->list != NULL ? "a sequence" : "an optional value that is absent");
+  }
   void *to = run->place == NULL ? run->outputs[output].data : NULL;
   if (run->place != NULL) {
     LK_RETURN_NOT_OK(run->place(run->place_arg, output, &made->desc, &to, error));
@@ -323,7 +362,7 @@ static lk_status run_admitted(lk_flow *flow, const lk_graph_run *run, lk_error *
   if (values == NULL) return lk_fail_memory(error, "values", n_values * sizeof *values);
   lk_flow_value *outputs = values + graph->n_inputs;
   for (size_t i = 0; i < graph->n_inputs; i++) values[i].tensor = run->inputs[i];
-  LK_TRY(run_stages(flow, &call, values, run->wanted, outputs, error));
+  LK_TRY(run_stages(flow, &call, NULL, values, run->wanted, outputs, error));
   LK_TRY(hand_over(flow, run, outputs, error));
   atomic_fetch_add_explicit(&flow->runs, 1, memory_order_relaxed);
 

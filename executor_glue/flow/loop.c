@@ -4,8 +4,8 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "executor_glue/flow/frame.h"
 #include "executor_glue/flow/stack.h"
-#include "executor_glue/flow/state.h"
 
 enum { TRIPS = 0, CONDITION = 1, CARRIED = 2 }; /* of the node's inputs, and of the body's */
 
@@ -15,6 +15,9 @@ typedef struct loop {
   const lk_flow_call *call;
   const lk_allocator *allocator;
   uint32_t n_carried, n_scanned;
+  lk_flow_frame *frame; /* of the body */
+  lk_flow_frame *own;   /* the same, where this loop made it */
+  lk_flow_spare numbers[CARRIED];
   lk_flow_value *inputs;  /* of the body */
   lk_flow_value *outputs; /* of the body: the condition, carried values, scan outputs */
   lk_flow_stack *stacks;  /* [n_scanned] */
@@ -22,7 +25,8 @@ typedef struct loop {
   bool goes_on;
 } loop;
 
-static lk_status begin(loop *self, const lk_flow_value *inputs, lk_error *error) {
+static lk_status begin(loop *self, lk_flow_stage_frame *frame, const lk_flow_value *inputs,
+                       lk_error *error) {
   const size_t n_inputs = self->body->graph->n_inputs, n_outputs = self->body->graph->n_outputs;
   self->most = INT64_MAX;
   self->goes_on = true;
@@ -33,6 +37,7 @@ static lk_status begin(loop *self, const lk_flow_value *inputs, lk_error *error)
     LK_RETURN_NOT_OK(
         lk_flow_value_bool(&inputs[CONDITION], "the condition", &self->goes_on, error));
   }
+  LK_RETURN_NOT_OK(lk_flow_frame_of_body(self->stage, 0, frame, &self->own, &self->frame, error));
   self->inputs = lk_calloc(self->allocator, n_inputs, sizeof *self->inputs);
   self->outputs = lk_calloc(self->allocator, n_outputs, sizeof *self->outputs);
   self->stacks = lk_calloc(self->allocator, self->n_scanned, sizeof *self->stacks);
@@ -49,7 +54,7 @@ static lk_status begin(loop *self, const lk_flow_value *inputs, lk_error *error)
   return LK_OK;
 }
 
-static void end(const loop *self) {
+static void end(loop *self) {
   const size_t n_inputs = self->body->graph->n_inputs, n_outputs = self->body->graph->n_outputs;
   for (size_t i = 0; self->inputs != NULL && i < n_inputs; i++) {
     lk_flow_value_release(self->allocator, &self->inputs[i]);
@@ -60,6 +65,8 @@ static void end(const loop *self) {
   for (uint32_t i = 0; self->stacks != NULL && i < self->n_scanned; i++) {
     lk_flow_stack_end(self->allocator, &self->stacks[i]);
   }
+  for (int i = 0; i < CARRIED; i++) lk_flow_spare_end(self->allocator, &self->numbers[i]);
+  lk_flow_frame_destroy(self->own);
   lk_free(self->allocator, self->inputs);
   lk_free(self->allocator, self->outputs);
   lk_free(self->allocator, self->stacks);
@@ -67,7 +74,7 @@ static void end(const loop *self) {
 
 /* A number for the body's input `index`, which may be a scalar or a list of one: a value of its own
  * for each iteration, since the body may hand it on. */
-static lk_status set_number(const loop *self, uint32_t index, uint32_t dtype, const void *number,
+static lk_status set_number(loop *self, uint32_t index, uint32_t dtype, const void *number,
                             lk_error *error) {
   const lk_graph *graph = self->body->graph;
   const lk_declaration *declared = graph->values[graph->inputs[index]].declared;
@@ -75,7 +82,8 @@ static lk_status set_number(const loop *self, uint32_t index, uint32_t dtype, co
   const lk_tensor_desc desc =
       lk_tensor_desc_make(dtype, declared != NULL && declared->rank == 1 ? 1 : 0, &one);
   lk_flow_value_release(self->allocator, &self->inputs[index]);
-  LK_RETURN_NOT_OK(lk_flow_value_create(self->allocator, &desc, &self->inputs[index], error));
+  LK_RETURN_NOT_OK(lk_flow_spare_take(self->allocator, &self->numbers[index], &desc,
+                                      &self->inputs[index], error));
   memcpy(self->inputs[index].tensor.data, number, lk_dtype_size(dtype));
   return LK_OK;
 }
@@ -84,8 +92,8 @@ static lk_status iterate(loop *self, int64_t iteration, lk_error *error) {
   const uint8_t goes_on = self->goes_on;
   LK_RETURN_NOT_OK(set_number(self, TRIPS, LK_I64, &iteration, error));
   LK_RETURN_NOT_OK(set_number(self, CONDITION, LK_BOOL, &goes_on, error));
-  LK_RETURN_NOT_OK(
-      self->call->run_body(self->body, self->call, self->inputs, NULL, self->outputs, error));
+  LK_RETURN_NOT_OK(self->call->run_body(self->body, self->call, self->frame, self->inputs, NULL,
+                                        self->outputs, error));
   LK_RETURN_NOT_OK(
       lk_flow_value_bool(&self->outputs[0], "the body's condition", &self->goes_on, error));
   lk_flow_value_release(self->allocator, &self->outputs[0]);
@@ -129,7 +137,8 @@ static lk_status describe(const loop *self, uint32_t scanned, lk_tensor_desc *ou
 }
 
 lk_status lk_flow_loop(lk_flow *flow, const lk_stage *stage, const lk_flow_call *call,
-                       const lk_flow_value *inputs, lk_flow_value *outputs, lk_error *error) {
+                       lk_flow_stage_frame *frame, const lk_flow_value *inputs,
+                       lk_flow_value *outputs, lk_error *error) {
   lk_status status = LK_OK;
   const lk_node *node = stage->node;
   const uint32_t n_carried = node->n_inputs - lk_node_captured(node) - CARRIED;
@@ -140,7 +149,7 @@ lk_status lk_flow_loop(lk_flow *flow, const lk_stage *stage, const lk_flow_call 
                .n_carried = n_carried,
                .n_scanned = node->n_outputs - n_carried};
   int64_t iteration = 0;
-  LK_TRY(begin(&self, inputs, error));
+  LK_TRY(begin(&self, frame, inputs, error));
   for (; iteration < self.most && self.goes_on; iteration++) {
     LK_TRY(iterate(&self, iteration, error));
   }

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "executor_glue/flow/frame.h"
 #include "executor_glue/flow/stack.h"
 
 /* Before opset 9, all inputs and outputs have a batch, and sequences lengths of their own. */
@@ -83,9 +84,9 @@ static around_axis split(const lk_tensor_desc *desc, uint32_t axis) {
   return it;
 }
 
-/* Slice `index` along an axis: a view where it lies in one piece, else a copy. */
+/* Slice `index` along an axis: a view where it lies in one piece, else a copy in `spare`. */
 static lk_status slice(const lk_allocator *allocator, const lk_flow_value *from, uint32_t axis,
-                       int64_t index, lk_flow_value *out, lk_error *error) {
+                       int64_t index, lk_flow_spare *spare, lk_flow_value *out, lk_error *error) {
   const lk_tensor_desc *whole = &from->tensor.desc;
   const around_axis it = split(whole, axis);
   int64_t dims[LK_MAX_RANK] = {0};
@@ -99,7 +100,7 @@ static lk_status slice(const lk_allocator *allocator, const lk_flow_value *from,
     out->tensor = (lk_tensor){desc, (void *)(uintptr_t)data};
     return LK_OK;
   }
-  LK_RETURN_NOT_OK(lk_flow_value_create(allocator, &desc, out, error));
+  LK_RETURN_NOT_OK(lk_flow_spare_take(allocator, spare, &desc, out, error));
   unsigned char *to = out->tensor.data;
   for (size_t i = 0; i < it.outer && it.inner > 0; i++) {
     memcpy(to + i * it.inner, data + i * it.size * it.inner, it.inner);
@@ -149,6 +150,9 @@ typedef struct scan {
   uint32_t n_states, n_inputs, n_outputs; /* scan inputs, scan outputs */
   uint32_t axes[LK_MAX_RANK * 8];         /* of scan inputs */
   int64_t length;
+  lk_flow_frame *frame;            /* of the body */
+  lk_flow_frame *own;              /* the same, where this scan made it */
+  lk_flow_spare *spares;           /* [n_inputs]: for slices */
   lk_flow_value *inputs, *outputs; /* of the body */
   lk_flow_stack *stacks;           /* [n_outputs] */
 } scan;
@@ -176,17 +180,20 @@ static lk_status find_length(scan *self, const lk_flow_value *scanned, lk_error 
   return LK_OK;
 }
 
-static lk_status begin(scan *self, const lk_flow_value *states, const lk_flow_value *captured,
-                       lk_error *error) {
+static lk_status begin(scan *self, lk_flow_stage_frame *frame, const lk_flow_value *states,
+                       const lk_flow_value *captured, lk_error *error) {
   const size_t n_inputs = self->body->graph->n_inputs, n_outputs = self->body->graph->n_outputs;
   if (self->n_inputs > sizeof self->axes / sizeof self->axes[0]) {
     return lk_fail(error, LK_UNSUPPORTED, "failed to scan: %" PRIu32 " scan inputs",
                    self->n_inputs);
   }
+  LK_RETURN_NOT_OK(lk_flow_frame_of_body(self->stage, 0, frame, &self->own, &self->frame, error));
+  self->spares = lk_calloc(self->allocator, self->n_inputs, sizeof *self->spares);
   self->inputs = lk_calloc(self->allocator, n_inputs, sizeof *self->inputs);
   self->outputs = lk_calloc(self->allocator, n_outputs, sizeof *self->outputs);
   self->stacks = lk_calloc(self->allocator, self->n_outputs, sizeof *self->stacks);
-  if (self->inputs == NULL || self->outputs == NULL || self->stacks == NULL) {
+  if (self->spares == NULL || self->inputs == NULL || self->outputs == NULL ||
+      self->stacks == NULL) {
     return lk_fail_memory(error, "the values of a scan", n_inputs * sizeof *self->inputs);
   }
   for (uint32_t i = 0; i < self->n_states; i++) self->inputs[i] = lk_flow_value_retain(&states[i]);
@@ -207,6 +214,11 @@ static void end(const scan *self) {
   for (uint32_t i = 0; self->stacks != NULL && i < self->n_outputs; i++) {
     lk_flow_stack_end(self->allocator, &self->stacks[i]);
   }
+  for (uint32_t i = 0; self->spares != NULL && i < self->n_inputs; i++) {
+    lk_flow_spare_end(self->allocator, &self->spares[i]);
+  }
+  lk_flow_frame_destroy(self->own);
+  lk_free(self->allocator, self->spares);
   lk_free(self->allocator, self->inputs);
   lk_free(self->allocator, self->outputs);
   lk_free(self->allocator, self->stacks);
@@ -220,10 +232,11 @@ static lk_status iterate(scan *self, const lk_flow_value *scanned, int64_t itera
     const int64_t index =
         stage->scan_inputs[i].is_backward ? self->length - 1 - iteration : iteration;
     lk_flow_value_release(self->allocator, to);
-    LK_RETURN_NOT_OK(slice(self->allocator, &scanned[i], self->axes[i], index, to, error));
+    LK_RETURN_NOT_OK(
+        slice(self->allocator, &scanned[i], self->axes[i], index, &self->spares[i], to, error));
   }
-  LK_RETURN_NOT_OK(
-      self->call->run_body(self->body, self->call, self->inputs, NULL, self->outputs, error));
+  LK_RETURN_NOT_OK(self->call->run_body(self->body, self->call, self->frame, self->inputs, NULL,
+                                        self->outputs, error));
   for (uint32_t i = 0; i < self->n_states; i++) {
     lk_flow_value_release(self->allocator, &self->inputs[i]);
     self->inputs[i] = self->outputs[i];
@@ -240,8 +253,9 @@ static lk_status iterate(scan *self, const lk_flow_value *scanned, int64_t itera
 
 /* `states` and `scanned`: of the node; `outputs`: states, then scan outputs. */
 static lk_status run(lk_flow *flow, const lk_stage *stage, const lk_flow_call *call,
-                     uint32_t n_states, const lk_flow_value *states, const lk_flow_value *scanned,
-                     const lk_flow_value *captured, lk_flow_value *outputs, lk_error *error) {
+                     lk_flow_stage_frame *frame, uint32_t n_states, const lk_flow_value *states,
+                     const lk_flow_value *scanned, const lk_flow_value *captured,
+                     lk_flow_value *outputs, lk_error *error) {
   lk_status status = LK_OK;
   scan self = {.stage = stage,
                .body = stage->bodies[0],
@@ -250,7 +264,7 @@ static lk_status run(lk_flow *flow, const lk_stage *stage, const lk_flow_call *c
                .n_states = n_states,
                .n_inputs = stage->n_scan_inputs,
                .n_outputs = stage->node->n_outputs - n_states};
-  LK_TRY(begin(&self, states, captured, error));
+  LK_TRY(begin(&self, frame, states, captured, error));
   LK_TRY(find_length(&self, scanned, error));
   if (self.length == 0 && self.n_outputs > 0) {
     LK_TRY(lk_fail(error, LK_UNSUPPORTED, "failed to scan: a sequence of length 0"));
@@ -275,8 +289,9 @@ cleanup:
 
 /* One element of the batch: states and scan inputs of it alone. */
 static lk_status run_element(lk_flow *flow, const lk_stage *stage, const lk_flow_call *call,
-                             uint32_t n_states, const lk_flow_value *inputs, int64_t element,
-                             lk_flow_value *values, lk_flow_stack *stacks, lk_error *error) {
+                             lk_flow_stage_frame *frame, uint32_t n_states,
+                             const lk_flow_value *inputs, int64_t element, lk_flow_value *values,
+                             lk_flow_stack *stacks, lk_error *error) {
   const uint32_t n_values = n_states + stage->n_scan_inputs, n_outputs = stage->node->n_outputs;
   lk_flow_value *results = values + n_values;
   for (uint32_t i = 0; i < n_values; i++) {
@@ -286,9 +301,10 @@ static lk_status run_element(lk_flow *flow, const lk_stage *stage, const lk_flow
           error, LK_INVALID_ARGUMENT,
           "failed to scan: input %" PRIu32 " has another batch than the first scan input", i);
     }
-    LK_RETURN_NOT_OK(slice(flow->allocator, &inputs[i], 0, element, &values[i], error));
+    /* along the first axis it is always a view */
+    LK_RETURN_NOT_OK(slice(flow->allocator, &inputs[i], 0, element, NULL, &values[i], error));
   }
-  LK_RETURN_NOT_OK(run(flow, stage, call, n_states, values, values + n_states,
+  LK_RETURN_NOT_OK(run(flow, stage, call, frame, n_states, values, values + n_states,
                        lk_flow_captured(stage, 0, inputs - 1), results, error));
   for (uint32_t i = 0; i < n_outputs; i++) {
     LK_RETURN_NOT_OK(lk_flow_stack_push(flow->allocator, &stacks[i], &results[i], 0, error));
@@ -300,8 +316,8 @@ static lk_status run_element(lk_flow *flow, const lk_stage *stage, const lk_flow
 }
 
 static lk_status run_batch(lk_flow *flow, const lk_stage *stage, const lk_flow_call *call,
-                           uint32_t n_states, const lk_flow_value *inputs, lk_flow_value *outputs,
-                           lk_error *error) {
+                           lk_flow_stage_frame *frame, uint32_t n_states,
+                           const lk_flow_value *inputs, lk_flow_value *outputs, lk_error *error) {
   lk_status status = LK_OK;
   const uint32_t n_values = n_states + stage->n_scan_inputs, n_outputs = stage->node->n_outputs;
   lk_flow_value *values = lk_calloc(flow->allocator, n_values + n_outputs, sizeof *values);
@@ -317,7 +333,7 @@ static lk_status run_batch(lk_flow *flow, const lk_stage *stage, const lk_flow_c
     LK_TRY(lk_fail(error, LK_UNSUPPORTED, "failed to scan: no batch"));
   }
   for (int64_t b = 0; b < first->dims[0]; b++) {
-    LK_TRY(run_element(flow, stage, call, n_states, inputs + 1, b, values, stacks, error));
+    LK_TRY(run_element(flow, stage, call, frame, n_states, inputs + 1, b, values, stacks, error));
   }
   for (uint32_t i = 0; i < n_outputs; i++) {
     LK_TRY(lk_flow_stack_finish(flow->allocator, &stacks[i], &outputs[i], error));
@@ -339,13 +355,14 @@ cleanup:
 }
 
 lk_status lk_flow_scan(lk_flow *flow, const lk_stage *stage, const lk_flow_call *call,
-                       const lk_flow_value *inputs, lk_flow_value *outputs, lk_error *error) {
+                       lk_flow_stage_frame *frame, const lk_flow_value *inputs,
+                       lk_flow_value *outputs, lk_error *error) {
   const lk_node *node = stage->node;
   const uint32_t own = node->n_inputs - lk_node_captured(node);
   const uint32_t n_states = own - first_state(node) - stage->n_scan_inputs;
   if (node->opset < WITHOUT_BATCH_SINCE) {
-    return run_batch(flow, stage, call, n_states, inputs, outputs, error);
+    return run_batch(flow, stage, call, frame, n_states, inputs, outputs, error);
   }
-  return run(flow, stage, call, n_states, inputs, inputs + n_states,
+  return run(flow, stage, call, frame, n_states, inputs, inputs + n_states,
              lk_flow_captured(stage, 0, inputs), outputs, error);
 }

@@ -28,6 +28,10 @@ lk_status lk_flow_stack_push(const lk_allocator *allocator, lk_flow_stack *self,
   const lk_tensor *tensor = &value->tensor;
   const size_t bytes = lk_flow_value_bytes(&tensor->desc);
   size_t room = 0;
+  if (tensor->data == NULL) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to collect a scan output: a sequence, or nothing, is no tensor");
+  }
   if (self->count == 0) {
     self->each = tensor->desc;
     if (expected > MOST_EXPECTED) expected = MOST_EXPECTED;

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "executor_glue/flow/lists.h"
 
 /* What is known of a value before the first run. */
 typedef struct made {
@@ -12,8 +13,8 @@ typedef struct made {
   bool is_data;  /* its elements are not known when its stage is bound */
 } made;
 
-bool lk_flow_runs_alone(const lk_api *api, const lk_node *node) {
-  if (node->n_bodies > 0) return true;
+bool lk_flow_runs_alone(const lk_api *api, const lk_graph *graph, const lk_node *node) {
+  if (node->n_bodies > 0 || lk_flow_list_find(graph, node) != NULL) return true;
   const lk_op_row *row = api->op_find(node->op_type, node->domain, node->opset);
   return row != NULL && (row->flags & LK_OP_DATA_DEPENDENT) != 0;
 }
@@ -36,7 +37,7 @@ static bool reads_elements(const lk_op_row *row) {
 static int32_t stage_of(const lk_api *api, const lk_graph *graph, const lk_node *node,
                         const made *values, bool *out_is_data) {
   const lk_op_row *row = api->op_find(node->op_type, node->domain, node->opset);
-  const bool alone = lk_flow_runs_alone(api, node);
+  const bool alone = lk_flow_runs_alone(api, graph, node);
   int32_t stage = 0;
   *out_is_data = alone;
   for (uint32_t i = 0; i < node->n_inputs; i++) {

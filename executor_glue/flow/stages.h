@@ -12,5 +12,5 @@
 lk_status lk_flow_stages(const lk_api *api, const lk_graph *graph, int32_t *stages,
                          int32_t *out_count, lk_error *error);
 
-/* The node runs alone, whatever is around it. */
-bool lk_flow_runs_alone(const lk_api *api, const lk_node *node);
+/* The node runs alone, whatever is around it. The kinds of values are known. */
+bool lk_flow_runs_alone(const lk_api *api, const lk_graph *graph, const lk_node *node);

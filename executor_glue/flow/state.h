@@ -15,7 +15,8 @@ typedef enum lk_stage_kind {
   LK_STAGE_OP,   /* an operator whose outputs' shapes follow from data */
   LK_STAGE_IF,
   LK_STAGE_LOOP,
-  LK_STAGE_SCAN
+  LK_STAGE_SCAN,
+  LK_STAGE_LIST /* an operator on sequences or optional values */
 } lk_stage_kind;
 
 /* What Scan's attributes say, by scan input and scan output. */
@@ -23,6 +24,16 @@ typedef struct lk_scan_axis {
   int64_t axis;
   bool is_backward;
 } lk_scan_axis;
+
+/* Which operator on sequences or optional values it is: list_ops.c. */
+typedef struct lk_list_op lk_list_op;
+
+/* What its attributes say. */
+typedef struct lk_list_attributes {
+  int64_t axis;
+  bool new_axis, keeps_dims;
+  uint32_t dtype;
+} lk_list_attributes;
 
 typedef struct lk_stage {
   lk_stage_kind kind;
@@ -38,6 +49,8 @@ typedef struct lk_stage {
   uint32_t n_captured[2];
   lk_scan_axis *scan_inputs, *scan_outputs; /* of Scan */
   uint32_t n_scan_inputs;
+  const lk_list_op *list_op; /* of LK_STAGE_LIST */
+  lk_list_attributes of_list;
 } lk_stage;
 
 struct lk_flow {
@@ -60,12 +73,17 @@ struct lk_flow {
   atomic_uint_least64_t runs;
 };
 
+/* What the runs of a flow that follow each other keep: frame.h. */
+typedef struct lk_flow_frame lk_flow_frame;
+typedef struct lk_flow_stage_frame lk_flow_stage_frame;
+
 /* One run of a flow, also of those in bodies. */
 typedef struct lk_flow_call lk_flow_call;
 
 /* Runs a flow. `inputs` [n graph inputs]; `outputs` [n graph outputs] get a reference each where
- * `wanted` (NULL: everywhere). On failure there is none. */
-typedef lk_status lk_flow_run_fn(lk_flow *flow, const lk_flow_call *call,
+ * `wanted` (NULL: everywhere). On failure there is none. `frame`: of the flow; NULL: nothing is
+ * kept for the next run. */
+typedef lk_status lk_flow_run_fn(lk_flow *flow, const lk_flow_call *call, lk_flow_frame *frame,
                                  const lk_flow_value *inputs, const bool *wanted,
                                  lk_flow_value *outputs, lk_error *error);
 
@@ -78,10 +96,17 @@ struct lk_flow_call {
 const lk_flow_value *lk_flow_captured(const lk_stage *stage, uint32_t body,
                                       const lk_flow_value *inputs);
 
-/* Stages of control flow: `inputs` and `outputs` as the node has them. */
+/* Stages of control flow: `inputs` and `outputs` as the node has them. `frame`: of the stage, in a
+ * run that keeps it; NULL. */
 lk_status lk_flow_if(lk_flow *flow, const lk_stage *stage, const lk_flow_call *call,
-                     const lk_flow_value *inputs, lk_flow_value *outputs, lk_error *error);
+                     lk_flow_stage_frame *frame, const lk_flow_value *inputs,
+                     lk_flow_value *outputs, lk_error *error);
 lk_status lk_flow_loop(lk_flow *flow, const lk_stage *stage, const lk_flow_call *call,
-                       const lk_flow_value *inputs, lk_flow_value *outputs, lk_error *error);
+                       lk_flow_stage_frame *frame, const lk_flow_value *inputs,
+                       lk_flow_value *outputs, lk_error *error);
+lk_status lk_flow_list_run(lk_flow *flow, const lk_stage *stage, const lk_flow_call *call,
+                           lk_flow_stage_frame *frame, const lk_flow_value *inputs,
+                           lk_flow_value *outputs, lk_error *error);
 lk_status lk_flow_scan(lk_flow *flow, const lk_stage *stage, const lk_flow_call *call,
-                       const lk_flow_value *inputs, lk_flow_value *outputs, lk_error *error);
+                       lk_flow_stage_frame *frame, const lk_flow_value *inputs,
+                       lk_flow_value *outputs, lk_error *error);

@@ -21,7 +21,8 @@ lk_status lk_flow_value_own(const lk_allocator *allocator, const lk_tensor *tens
   }
   atomic_init(&block->refs, 1);
   block->data = tensor->data;
-  *out = (lk_flow_value){*tensor, block};
+  block->bytes = lk_flow_value_bytes(&tensor->desc);
+  *out = (lk_flow_value){.tensor = *tensor, .block = block};
   return LK_OK;
 }
 
@@ -35,15 +36,74 @@ lk_status lk_flow_value_create(const lk_allocator *allocator, const lk_tensor_de
   return lk_flow_value_own(allocator, &tensor, out, error);
 }
 
+/* Takes back what the spare has of a block; gone if nobody else has it. */
+static void drop_block(const lk_allocator *allocator, lk_flow_block **block) {
+  lk_flow_value value = {.block = *block};
+  *block = NULL;
+  lk_flow_value_release(allocator, &value);
+}
+
+lk_status lk_flow_spare_take(const lk_allocator *allocator, lk_flow_spare *self,
+                             const lk_tensor_desc *desc, lk_flow_value *out, lk_error *error) {
+  const size_t bytes = lk_flow_value_bytes(desc);
+  lk_flow_block **place = NULL;
+  for (int i = 0; i < 2; i++) {
+    lk_flow_block *block = self->blocks[i];
+    if (block != NULL && atomic_load_explicit(&block->refs, memory_order_acquire) != 1) continue;
+    if (block != NULL && block->bytes >= bytes) {
+      *out = (lk_flow_value){.tensor = {*desc, block->data}, .block = block};
+      (void)lk_flow_value_retain(out);
+      return LK_OK;
+    }
+    place = &self->blocks[i];
+  }
+  if (place != NULL) drop_block(allocator, place); /* too small */
+  LK_RETURN_NOT_OK(lk_flow_value_create(allocator, desc, out, error));
+  if (place != NULL) *place = lk_flow_value_retain(out).block;
+  return LK_OK;
+}
+
+void lk_flow_spare_end(const lk_allocator *allocator, lk_flow_spare *self) {
+  drop_block(allocator, &self->blocks[0]);
+  drop_block(allocator, &self->blocks[1]);
+}
+
 lk_flow_value lk_flow_value_retain(const lk_flow_value *value) {
   if (value->block != NULL) {
     atomic_fetch_add_explicit(&value->block->refs, 1, memory_order_relaxed);
   }
+  if (value->list != NULL) {
+    atomic_fetch_add_explicit(&value->list->refs, 1, memory_order_relaxed);
+  }
   return *value;
+}
+
+lk_status lk_flow_list_create(const lk_allocator *allocator, size_t count, lk_flow_value *out,
+                              lk_error *error) {
+  size_t bytes = 0;
+  *out = (lk_flow_value){0};
+  lk_flow_list *list = NULL;
+  if (!__builtin_mul_overflow(count, sizeof *list->values, &bytes) &&
+      !__builtin_add_overflow(bytes, sizeof *list, &bytes)) {
+    list = lk_calloc(allocator, 1, bytes);
+  }
+  if (list == NULL) return lk_fail_memory(error, "a sequence", bytes);
+  atomic_init(&list->refs, 1);
+  list->count = count;
+  out->list = list;
+  return LK_OK;
+}
+
+static void release_list(const lk_allocator *allocator, lk_flow_list *list) {
+  if (list == NULL) return;
+  if (atomic_fetch_sub_explicit(&list->refs, 1, memory_order_acq_rel) != 1) return;
+  for (size_t i = 0; i < list->count; i++) lk_flow_value_release(allocator, &list->values[i]);
+  lk_free(allocator, list);
 }
 
 void lk_flow_value_release(const lk_allocator *allocator, lk_flow_value *value) {
   lk_flow_block *block = value->block;
+  release_list(allocator, value->list);
   *value = (lk_flow_value){0};
   if (block == NULL) return;
   if (atomic_fetch_sub_explicit(&block->refs, 1, memory_order_acq_rel) != 1) return;

@@ -34,6 +34,12 @@ typedef struct lk_declaration {
   const char *symbols[LK_MAX_RANK]; /* names of unknown dimensions, or NULL */
 } lk_declaration;
 
+/* What a value is that is no tensor. */
+typedef enum lk_value_kind {
+  LK_VALUE_SEQUENCE = 1, /* of tensors */
+  LK_VALUE_OPTIONAL = 2  /* it may be absent: a tensor, or with LK_VALUE_SEQUENCE a sequence */
+} lk_value_kind;
+
 typedef struct lk_value {
   const char *name; /* unique within the graph; never NULL */
   /* In the graph's memory. NULL: nothing is declared, or the value is a constant, which knows
@@ -44,6 +50,7 @@ typedef struct lk_value {
   int32_t producer;   /* node, or LK_NO_NODE */
   uint32_t n_uses;    /* input slots of live nodes, and one more for a graph output */
   bool is_input, is_output;
+  uint8_t kind; /* lk_value_kind, once a flow has found it; 0: a tensor */
 } lk_value;
 
 typedef struct lk_graph lk_graph;
@@ -136,10 +143,19 @@ lk_node_desc lk_node_describe(const lk_graph *graph, const lk_node *node,
 
 int64_t lk_node_attr_int(const lk_node *node, const char *name, int64_t fallback);
 float lk_node_attr_float(const lk_node *node, const char *name, float fallback);
+/* The attribute is there, and a string. */
+bool lk_node_attr_is_text(const lk_node *node, const char *name, const char *text);
 bool lk_node_is(const lk_node *node, const char *op_type); /* alive, in ai.onnx */
 
 /* Nothing may run the bodies any more. */
 void lk_node_destroy_bodies(lk_node *node);
+/* Moves the nodes and constants of a body of node `node` into the graph, behind its nodes, under
+ * names that no other value has. The body's own inputs become the values `given` (one for each),
+ * the captured ones what the node reads; `outputs` [body's n_outputs] gets the values that its
+ * outputs have become, which may be `given` or captured ones. The body is empty afterwards. On
+ * failure the graph is only good for being destroyed. */
+lk_status lk_graph_inline_body(lk_graph *graph, int32_t node, uint32_t body, const int32_t *given,
+                               int32_t *outputs, lk_error *error);
 
 /* How many of the inputs were captured by bodies. */
 uint32_t lk_node_captured(const lk_node *node);

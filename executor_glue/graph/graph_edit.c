@@ -29,6 +29,17 @@ float lk_node_attr_float(const lk_node *node, const char *name, float fallback) 
   return number != NULL ? *number : fallback;
 }
 
+bool lk_node_attr_is_text(const lk_node *node, const char *name, const char *text) {
+  const size_t length = strlen(text);
+  for (uint32_t i = 0; i < node->n_attrs; i++) {
+    const lk_attr *attr = &node->attrs[i];
+    if (strcmp(attr->name, name) != 0) continue;
+    return attr->type == LK_ATTR_STRING && attr->count == length &&
+           memcmp(attr->data, text, length) == 0;
+  }
+  return false;
+}
+
 bool lk_node_is(const lk_node *node, const char *op_type) {
   return !node->dead && node->domain[0] == '\0' && strcmp(node->op_type, op_type) == 0;
 }

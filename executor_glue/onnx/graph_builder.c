@@ -85,9 +85,13 @@ static lk_status add_initializers(lk_onnx_builder *b, lk_onnx_scope *scope,
   return LK_OK;
 }
 
+static bool is_tensor(const Onnx__TypeProto *type) {
+  return type != NULL && type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+}
+
 static lk_status check_input(const lk_onnx_builder *b, const Onnx__ValueInfoProto *info) {
   const Onnx__TypeProto *type = info->type;
-  if (type == NULL || type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE) {
+  if (!is_tensor(type)) {
     return lk_fail(b->error, LK_UNSUPPORTED, "failed to read graph input '%s': it is not a tensor",
                    info->name);
   }
@@ -115,8 +119,8 @@ static lk_status add_inputs(lk_onnx_builder *b, lk_onnx_scope *scope,
       continue;
     }
     LK_RETURN_NOT_OK(lk_onnx_scope_add(scope, info->name, "a graph input", &value, b->error));
-    /* a body's may leave the type to the node */
-    if (scope->around == NULL || info->type != NULL) LK_RETURN_NOT_OK(check_input(b, info));
+    /* a body's may leave the type to the node, and be a sequence that the graph around it makes */
+    if (scope->around == NULL || is_tensor(info->type)) LK_RETURN_NOT_OK(check_input(b, info));
     LK_RETURN_NOT_OK(declare(scope->graph, value, info, b->error));
     if (scope->around != NULL) forget_dims(&scope->graph->values[value]);
     LK_RETURN_NOT_OK(lk_graph_add_input(scope->graph, value, b->error));

@@ -52,6 +52,19 @@ typedef struct lk_graph_run {
  * the caller's. No output may overlap an input or another output. */
 lk_status lk_graph_executor_run(lk_graph_executor *executor, const lk_graph_run *run,
                                 lk_error *error);
+/* What runs that follow each other keep between them: the run plan, and what it has borrowed. */
+typedef struct lk_kept_run lk_kept_run;
+
+/* As lk_graph_executor_run, for runs that one thread makes one after the other with the same
+ * options, as a loop does. `*inout_kept` is NULL before the first, and belongs to the caller. As
+ * long as types, shapes, the values that shapes depend on and `wanted` are those of the run before,
+ * nothing is looked up or allocated. Each run asks for processors, and leaves them. `place` is
+ * required. */
+lk_status lk_graph_executor_run_kept(lk_graph_executor *executor, const lk_graph_run *run,
+                                     lk_kept_run **inout_kept, lk_error *error);
+/* Gives back what is kept. NULL is allowed. */
+void lk_kept_run_end(lk_kept_run *kept);
+
 /* Builds the run plan of a graph whose inputs have fixed shapes, so that the first run finds it.
  * Does nothing where a run plan depends on what only a run knows. */
 lk_status lk_graph_executor_prepare(lk_graph_executor *executor, lk_error *error);

@@ -1,4 +1,7 @@
-/* One run: waits for a place and for processors, finds or builds the run plan, and executes it. */
+/* Runs: each waits for a place and for processors, finds or builds the run plan, and executes it.
+ */
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
@@ -41,6 +44,7 @@ static void leave(lk_invocation *invocation) {
   const lk_program *program = invocation->executor->program;
   if (invocation->has_threads) program->api->threads_leave(program->context, invocation->threads);
   if (invocation->has_place) lk_run_limit_leave(&invocation->executor->limit);
+  invocation->has_threads = invocation->has_place = false;
 }
 
 static lk_status check_deadline(const lk_invocation *invocation, lk_error *error) {
@@ -171,13 +175,12 @@ static void hand_over_outputs(const lk_invocation *invocation, const lk_graph_ru
 
 /* ---- the run ---- */
 
-static lk_status execute(lk_invocation *invocation, lk_error *error) {
+static lk_status execute_leased(const lk_invocation *invocation, const lk_lease *lease,
+                                lk_error *error) {
   const lk_run_plan *plan = lk_plan_entry_plan(invocation->entry);
   const uint32_t threads = (uint32_t)invocation->threads;
-  lk_lease lease = {0};
-  LK_RETURN_NOT_OK(lk_lease_acquire(invocation->entry, &lease, error));
   const lk_execution execution = {.plan = plan,
-                                  .lease = &lease,
+                                  .lease = lease,
                                   .inputs = invocation->inputs,
                                   .outputs = invocation->outputs,
                                   .wait = &invocation->wait,
@@ -185,10 +188,17 @@ static lk_status execute(lk_invocation *invocation, lk_error *error) {
                                   .step_threads = step_threads(invocation),
                                   .profile = invocation->profile};
   const lk_status status = lk_execute(&execution, error);
-  lk_lease_release(invocation->entry, &lease);
   if (plan->schedule != NULL && threads > 1) {
     atomic_fetch_add_explicit(&invocation->executor->parallel_runs, 1, memory_order_relaxed);
   }
+  return status;
+}
+
+static lk_status execute(const lk_invocation *invocation, lk_error *error) {
+  lk_lease lease = {0};
+  LK_RETURN_NOT_OK(lk_lease_acquire(invocation->entry, &lease, error));
+  const lk_status status = execute_leased(invocation, &lease, error);
+  lk_lease_release(invocation->entry, &lease);
   return status;
 }
 
@@ -216,6 +226,129 @@ cleanup:
   release_plan(&invocation);
   leave(&invocation);
   lk_invocation_end(&invocation, status);
+  return status;
+}
+
+/* ---- runs that follow each other ---- */
+
+struct lk_kept_run {
+  lk_invocation invocation; /* of the last run that looked its plan up */
+  lk_lease lease;
+  unsigned char *values; /* copies of the values that shapes depend on, one behind the other */
+  size_t capacity;
+};
+
+static size_t value_bytes(const lk_tensor *value) {
+  return (size_t)lk_elements(&value->desc) * lk_dtype_size(value->desc.dtype);
+}
+
+/* The inputs' values may be gone when the next run comes. */
+static lk_status keep_values(lk_kept_run *kept, lk_error *error) {
+  const lk_program *program = kept->invocation.executor->program;
+  lk_tensor *values = kept->invocation.values;
+  size_t bytes = 0;
+  for (uint32_t i = 0; i < program->n_by_value; i++) bytes += value_bytes(&values[i]);
+  if (bytes > kept->capacity) {
+    lk_free(program->allocator, kept->values);
+    kept->values = lk_alloc(program->allocator, bytes);
+    kept->capacity = kept->values != NULL ? bytes : 0;
+    if (kept->values == NULL) return lk_fail_memory(error, "values of a run", bytes);
+  }
+  unsigned char *to = kept->values;
+  for (uint32_t i = 0; i < program->n_by_value; i++) {
+    const size_t size = value_bytes(&values[i]);
+    if (size > 0) memcpy(to, values[i].data, size);
+    values[i].data = to;
+    to += size;
+  }
+  return LK_OK;
+}
+
+/* The plan that is kept is the one that this run would find. */
+static bool is_kept_for(const lk_kept_run *kept, const lk_graph_run *run) {
+  const lk_invocation *invocation = &kept->invocation;
+  const lk_program *program = invocation->executor->program;
+  const lk_tensor *value = invocation->values;
+  if (kept->lease.frame == NULL) return false; /* there was no run yet */
+  for (size_t i = 0; i < program->graph->n_inputs; i++) {
+    const lk_tensor *input = &run->inputs[i];
+    if (!lk_tensor_desc_same(&invocation->inputs[i].desc, &input->desc)) return false;
+    if (!program->by_value[i]) continue;
+    const size_t bytes = value_bytes(value);
+    if (bytes > 0 && memcmp(value->data, input->data, bytes) != 0) return false;
+    value++;
+  }
+  for (size_t i = 0; i < program->graph->n_outputs; i++) {
+    if (invocation->wanted[i] != (run->wanted == NULL || run->wanted[i])) return false;
+  }
+  return true;
+}
+
+/* Its own memory stays. */
+static void give_back(lk_kept_run *kept) {
+  if (kept->lease.frame != NULL) lk_lease_release(kept->invocation.entry, &kept->lease);
+  release_plan(&kept->invocation);
+  lk_invocation_end(&kept->invocation, LK_OK); /* outputs are the caller's */
+}
+
+void lk_kept_run_end(lk_kept_run *kept) {
+  if (kept == NULL) return;
+  const lk_allocator *allocator = kept->invocation.executor->program->allocator;
+  give_back(kept);
+  lk_free(allocator, kept->values);
+  lk_free(allocator, kept);
+}
+
+/* What a run needs that is the first, or not like the one before. On success its processors are
+ * still taken. */
+static lk_status take_anew(lk_kept_run *kept, const lk_graph_run *run, lk_error *error) {
+  lk_invocation *invocation = &kept->invocation;
+  give_back(kept);
+  LK_RETURN_NOT_OK(lk_invocation_begin(invocation, invocation->executor, run, error));
+  LK_RETURN_NOT_OK(enter(invocation, run, error));
+  LK_RETURN_NOT_OK(choose_plan(invocation, error));
+  LK_RETURN_NOT_OK(keep_values(kept, error));
+  return lk_lease_acquire(invocation->entry, &kept->lease, error);
+}
+
+static lk_status take_again(lk_kept_run *kept, const lk_graph_run *run, lk_error *error) {
+  lk_invocation *invocation = &kept->invocation;
+  lk_graph_executor *executor = invocation->executor;
+  for (size_t i = 0; i < executor->program->graph->n_inputs; i++) {
+    invocation->inputs[i].data = run->inputs[i].data;
+  }
+  LK_RETURN_NOT_OK(enter(invocation, run, error));
+  atomic_fetch_add_explicit(&executor->hits, 1, memory_order_relaxed);
+  return LK_OK;
+}
+
+static lk_status run_kept(lk_kept_run *kept, const lk_graph_run *run, lk_error *error) {
+  lk_status status = LK_OK;
+  lk_invocation *invocation = &kept->invocation;
+  LK_TRY(is_kept_for(kept, run) ? take_again(kept, run, error) : take_anew(kept, run, error));
+  LK_TRY(check_deadline(invocation, error));
+  LK_TRY(make_outputs(invocation, run, error));
+  LK_TRY(execute_leased(invocation, &kept->lease, error));
+  atomic_fetch_add_explicit(&invocation->executor->runs, 1, memory_order_relaxed);
+cleanup:
+  leave(invocation);
+  return status;
+}
+
+lk_status lk_graph_executor_run_kept(lk_graph_executor *executor, const lk_graph_run *run,
+                                     lk_kept_run **inout_kept, lk_error *error) {
+  const bool is_profiled = run->options != NULL && run->options->profile != NULL;
+  if (!executor->run_plans || is_profiled) return lk_graph_executor_run(executor, run, error);
+  if (*inout_kept == NULL) {
+    lk_kept_run *kept = lk_calloc(executor->allocator, 1, sizeof *kept);
+    if (kept == NULL) return lk_fail_memory(error, "a run that is kept", sizeof *kept);
+    kept->invocation.executor = executor;
+    *inout_kept = kept;
+  }
+  const lk_status status = run_kept(*inout_kept, run, error);
+  if (status == LK_OK) return LK_OK;
+  lk_kept_run_end(*inout_kept);
+  *inout_kept = NULL;
   return status;
 }
 
