@@ -8,11 +8,15 @@
 #include "executor_glue/passes/bodies.h"
 
 const lk_pass lk_passes[] = {
-#define PASS(name, function, needs_shapes, summary) {name, function, needs_shapes, summary},
+#define PASS(name, function, flags, summary) {name, function, flags, summary},
 #include "executor_glue/passes/pass_list.inc"
 #undef PASS
 };
 const size_t lk_n_passes = sizeof lk_passes / sizeof lk_passes[0];
+
+/* A chain of branches that decide each other takes a round for each. What is left after so many is
+ * decided when it runs. */
+enum { MAX_ROUNDS = 32 };
 
 bool lk_pass_is_disabled(const char *name, const char *const *disabled, size_t n_disabled) {
   for (size_t i = 0; i < n_disabled; i++) {
@@ -37,7 +41,7 @@ lk_status lk_pass_run(const lk_pass *pass, const lk_pass_env *env, lk_graph *gra
                       uint64_t *out_changes, lk_error *error) {
   lk_status status = LK_OK;
   lk_pass_env own = *env;
-  if (pass->needs_shapes) {
+  if ((pass->flags & LK_PASS_NEEDS_SHAPES) != 0) {
     LK_TRY(lk_symbolic_shapes_create(env->api, graph, &own.shapes, error));
   }
   LK_TRY(pass->run(&own, graph, out_changes, error));
@@ -72,13 +76,17 @@ static lk_status run_on_bodies(const passes_run *self, lk_graph *graph) {
 }
 
 static lk_status run_on(const passes_run *self, lk_graph *graph) {
+  int rounds = 0;
   for (size_t i = 0; i < lk_n_passes; i++) {
     if (lk_pass_is_disabled(lk_passes[i].name, self->disabled, self->n_disabled)) continue;
     uint64_t changes = 0;
     LK_RETURN_NOT_OK(lk_pass_run(&lk_passes[i], self->env, graph, &changes, self->error));
     if (self->out_changes != NULL) self->out_changes[i] += changes;
     /* A pass sees a sorted graph, and may leave one that is not. */
-    if (changes > 0) LK_RETURN_NOT_OK(lk_graph_resolve(graph, self->error));
+    if (changes == 0) continue;
+    LK_RETURN_NOT_OK(lk_graph_resolve(graph, self->error));
+    const bool again = (lk_passes[i].flags & LK_PASS_BEGINS_AGAIN) != 0;
+    if (again && ++rounds < MAX_ROUNDS) i = SIZE_MAX; /* the next one is the first */
   }
   LK_RETURN_NOT_OK(run_on_bodies(self, graph));
   return lk_graph_resolve(graph, self->error);

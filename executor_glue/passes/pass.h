@@ -16,14 +16,19 @@ typedef struct lk_pass_env {
 typedef lk_status (*lk_pass_fn)(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
                                 lk_error *error);
 
+typedef enum lk_pass_flags {
+  LK_PASS_NEEDS_SHAPES = 1, /* env->shapes */
+  LK_PASS_BEGINS_AGAIN = 2  /* what it puts into the graph is for the passes before it, too */
+} lk_pass_flags;
+
 typedef struct lk_pass {
   const char *name;
   lk_pass_fn run;
-  bool needs_shapes;
+  uint32_t flags; /* lk_pass_flags */
   const char *summary;
 } lk_pass;
 
-#define PASS(name, function, needs_shapes, summary)                                                \
+#define PASS(name, function, flags, summary)                                                       \
   lk_status function(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,               \
                      lk_error *error);
 #include "executor_glue/passes/pass_list.inc"

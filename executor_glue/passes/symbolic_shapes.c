@@ -151,6 +151,12 @@ int32_t lk_symbolic_shape_rank(const lk_symbolic_shapes *shapes, int32_t value) 
   return desc != NULL && desc->rank != LK_RANK_UNKNOWN ? (int32_t)desc->rank : -1;
 }
 
+bool lk_symbolic_shape_desc(const lk_symbolic_shapes *shapes, int32_t value, lk_tensor_desc *out) {
+  const lk_tensor_desc *desc = desc_of(shapes, value);
+  if (desc != NULL) *out = *desc;
+  return desc != NULL;
+}
+
 bool lk_symbolic_shape_same(const lk_symbolic_shapes *shapes, int32_t a, int32_t b) {
   const int32_t rank = lk_symbolic_shape_rank(shapes, a);
   return rank >= 0 && rank == lk_symbolic_shape_rank(shapes, b) &&

@@ -39,6 +39,8 @@ void lk_symbolic_shapes_destroy(lk_symbolic_shapes *shapes); /* NULL is allowed 
 
 uint32_t lk_symbolic_shape_dtype(const lk_symbolic_shapes *shapes, int32_t value);
 int32_t lk_symbolic_shape_rank(const lk_symbolic_shapes *shapes, int32_t value); /* -1: not known */
+/* All of it that is known. False: `value` came after `shapes`. */
+bool lk_symbolic_shape_desc(const lk_symbolic_shapes *shapes, int32_t value, lk_tensor_desc *out);
 /* Both shapes are known to be equal in every run. */
 bool lk_symbolic_shape_same(const lk_symbolic_shapes *shapes, int32_t a, int32_t b);
 /* A tensor of `desc` is known to broadcast to the shape of `value` without enlarging it. */

@@ -1,0 +1,311 @@
+/* Finds patterns in a graph: from the root up, trying the orders of sums and products. */
+#include <math.h>
+#include <string.h>
+
+#include "base/tensor.h"
+#include "executor_glue/passes/pattern.h"
+#include "executor_glue/passes/rewrite.h"
+
+typedef struct matcher {
+  const lk_pass_env *env;
+  const lk_graph *graph;
+  lk_match match;
+} matcher;
+
+/* Exporters write 1/6 as a float, or as a division by 6: equal within its rounding. Whole numbers
+ * have none, and an exponent beside 2 makes NaN of what is negative. */
+static bool is_close(double a, double b) {
+  return b == floor(b) ? a == b : fabs(a - b) <= 1e-6 * fabs(b);
+}
+
+static bool is_text(const lk_text *text, const char *other) {
+  return strlen(other) == text->length && memcmp(text->start, other, text->length) == 0;
+}
+
+static bool add_node(matcher *self, int32_t node) {
+  lk_match *match = &self->match;
+  for (uint32_t i = 0; i < match->n_nodes; i++) {
+    if (match->nodes[i] == node) return true;
+  }
+  if (match->n_nodes == LK_TREE_NODES) return false;
+  match->nodes[match->n_nodes++] = node;
+  return true;
+}
+
+static bool bind_value(matcher *self, int32_t slot, int32_t value) {
+  int32_t *bound = &self->match.values[slot];
+  if (*bound == LK_NO_VALUE) *bound = value;
+  return *bound == value;
+}
+
+static bool bind_number(matcher *self, const lk_tree_item *item, double number) {
+  lk_match *match = &self->match;
+  if (item->kind == LK_TREE_NUMBER) return is_close(number, item->number);
+  if (item->kind != LK_TREE_SCALAR) return false;
+  if (!match->has_number[item->slot]) {
+    match->numbers[item->slot] = number;
+    match->has_number[item->slot] = true;
+  }
+  return match->numbers[item->slot] == number;
+}
+
+static bool is_number(const lk_tree_item *item) {
+  return item->kind == LK_TREE_NUMBER || item->kind == LK_TREE_SCALAR;
+}
+
+/* ---- rules ---- */
+
+/* Over the last dimension alone, which stays with the size 1. */
+static bool reduces_last(const matcher *self, const lk_node *node) {
+  int64_t axis = 0;
+  const int32_t rank = lk_symbolic_shape_rank(self->env->shapes, node->inputs[0]);
+  if (lk_node_attr_int(node, "keepdims", 1) != 1) return false;
+  if (node->n_inputs > 1) {
+    if (!lk_value_is_constant(self->graph, node->inputs[1])) return false;
+    const lk_value *axes = &self->graph->values[node->inputs[1]];
+    if (axes->constant.data == NULL || lk_elements(&axes->constant.desc) != 1) return false;
+    axis = (int64_t)lk_constant_number(axes, 0);
+  } else {
+    axis = lk_node_attr_int(node, "axes", rank); /* of several, or none: no axis that there is */
+  }
+  return axis == -1 || (rank > 0 && axis == rank - 1);
+}
+
+static bool is_by_tanh(const matcher *self, const lk_node *node) {
+  (void)self;
+  return lk_node_attr_is_text(node, "approximate", "tanh");
+}
+
+static bool is_exact(const matcher *self, const lk_node *node) {
+  return !is_by_tanh(self, node);
+}
+
+static const struct {
+  const char *name;
+  bool (*holds)(const matcher *self, const lk_node *node);
+} rules[] = {{"last", reduces_last}, {"by_tanh", is_by_tanh}, {"exact", is_exact}};
+
+static bool rule_holds(const matcher *self, const lk_tree_item *item, const lk_node *node) {
+  for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+    if (is_text(&item->rule, rules[i].name)) return rules[i].holds(self, node);
+  }
+  return false;
+}
+
+/* ---- sums and products ---- */
+
+/* A term of a sum or a factor of a product. */
+typedef struct part {
+  int32_t value;
+  bool inverse; /* Neg(value), Reciprocal(value) */
+} part;
+
+typedef struct parts {
+  bool is_product, nested; /* nested: inner nodes are taken apart, too */
+  double number;
+  bool has_number;
+  part items[LK_TREE_ARGS];
+  uint32_t count;
+} parts;
+
+static bool take_apart(matcher *self, int32_t node, bool inverse, parts *out);
+
+static bool add_part(matcher *self, int32_t value, bool inverse, parts *out) {
+  if (out->nested && lk_value_is_private(self->graph, value)) {
+    const matcher before = *self;
+    const parts so_far = *out;
+    const int32_t producer = self->graph->values[value].producer;
+    if (producer != LK_NO_NODE && take_apart(self, producer, inverse, out)) return true;
+    *self = before;
+    *out = so_far;
+  }
+  if (out->count == LK_TREE_ARGS) return false;
+  out->items[out->count++] = (part){value, inverse};
+  return true;
+}
+
+static void add_number(parts *out, double number, bool inverse) {
+  if (out->is_product) {
+    out->number = inverse ? out->number / number : out->number * number;
+  } else {
+    out->number = inverse ? out->number - number : out->number + number;
+  }
+  out->has_number = true;
+}
+
+/* False: the node is neither a sum nor a product, as wanted. */
+static bool take_apart(matcher *self, int32_t node, bool inverse, parts *out) {
+  const lk_node *n = &self->graph->nodes[node];
+  lk_number_step step;
+  const uint32_t kind = lk_node_arithmetic(self->env, n);
+  const bool inverts = kind == LK_POST_SUB || kind == LK_POST_DIV;
+  const bool fits = out->is_product ? kind == LK_POST_MUL || kind == LK_POST_DIV
+                                    : kind == LK_POST_ADD || kind == LK_POST_SUB;
+  if (!fits || !lk_node_is_plain(n) || !add_node(self, node)) return false;
+  if (lk_node_number_step(self->env, self->graph, n, &step)) {
+    add_number(out, (double)step.number, inverse != (inverts && !step.number_first));
+    return add_part(self, step.operand, inverse != (inverts && step.number_first), out);
+  }
+  return n->inputs[0] != LK_NO_VALUE && n->inputs[1] != LK_NO_VALUE &&
+         add_part(self, n->inputs[0], inverse, out) &&
+         add_part(self, n->inputs[1], inverse != inverts, out);
+}
+
+static bool match_item(matcher *self, const lk_tree_item *item, int32_t value);
+
+static bool match_part(matcher *self, const lk_tree_item *item, const part *of, const parts *all) {
+  if (!of->inverse) return match_item(self, item, of->value);
+  return item->kind == LK_TREE_NODE && is_text(&item->name, all->is_product ? "Reciprocal" : "Neg")
+             ? match_item(self, item->args[0], of->value)
+             : false;
+}
+
+/* The items from `index` on are some order of the parts that `used` leaves. */
+static bool match_order(matcher *self, const lk_tree_item *item, uint32_t index, const parts *all,
+                        uint32_t used) {
+  if (index == all->count) return true;
+  for (uint32_t i = 0; i < all->count; i++) {
+    const matcher before = *self;
+    if ((used >> i & 1) != 0) continue;
+    if (match_part(self, item->args[index], &all->items[i], all) &&
+        match_order(self, item, index + 1, all, used | 1u << i)) {
+      return true;
+    }
+    *self = before;
+  }
+  return false;
+}
+
+static bool match_parts(matcher *self, const lk_tree_item *item, int32_t node, bool nested) {
+  const matcher before = *self;
+  const bool is_product = is_text(&item->name, "Mul");
+  const lk_tree_item *last = item->args[item->n_args - 1];
+  const uint32_t n_parts = item->n_args - (is_number(last) ? 1 : 0);
+  parts all = {.is_product = is_product, .nested = nested, .number = is_product ? 1.0 : 0.0};
+  bool matches = take_apart(self, node, false, &all) && all.count == n_parts;
+  if (matches && is_number(last)) matches = all.has_number && bind_number(self, last, all.number);
+  if (matches && !is_number(last)) matches = !all.has_number || all.number == (is_product ? 1 : 0);
+  if (matches && match_order(self, item, 0, &all, 0)) return true;
+  *self = before;
+  return false;
+}
+
+/* ---- nodes ---- */
+
+/* An activation: its numbers are the arguments behind the first. */
+static bool match_activation(matcher *self, const lk_tree_item *item, const lk_node *node) {
+  lk_post_op post_op;
+  if (!lk_node_post_op(self->env, self->graph, node, &post_op)) return false;
+  const double numbers[] = {(double)post_op.alpha, (double)post_op.beta};
+  for (uint32_t i = 1; i < item->n_args; i++) {
+    if (i > 2 || !bind_number(self, item->args[i], numbers[i - 1])) return false;
+  }
+  return match_item(self, item->args[0], node->inputs[0]);
+}
+
+static bool match_inputs(matcher *self, const lk_tree_item *item, const lk_node *node) {
+  const bool has_rule = item->rule.length > 0;
+  if (node->n_inputs < item->n_args || (node->n_inputs > item->n_args && !has_rule)) return false;
+  if (has_rule && !rule_holds(self, item, node)) return false;
+  for (uint32_t i = 0; i < item->n_args; i++) {
+    if (!match_item(self, item->args[i], node->inputs[i])) return false;
+  }
+  return true;
+}
+
+static bool match_node(matcher *self, const lk_tree_item *item, int32_t number) {
+  const lk_node *node = &self->graph->nodes[number];
+  if (is_text(&item->name, "Mul") || is_text(&item->name, "Add")) {
+    return match_parts(self, item, number, true) || match_parts(self, item, number, false);
+  }
+  if (!lk_node_is_plain(node) || node->domain[0] != '\0' || !is_text(&item->name, node->op_type) ||
+      lk_node_is_used(self->graph, node, 1) || !add_node(self, number)) {
+    return false;
+  }
+  const bool has_numbers = item->n_args > 1 && is_number(item->args[1]);
+  lk_post_op post_op;
+  if (has_numbers && lk_node_post_op(self->env, self->graph, node, &post_op)) {
+    return match_activation(self, item, node);
+  }
+  return match_inputs(self, item, node);
+}
+
+static bool match_number(matcher *self, const lk_tree_item *item, int32_t value) {
+  return lk_value_is_weight(self->graph, value) &&
+         lk_elements(&self->graph->values[value].constant.desc) == 1 &&
+         bind_number(self, item, lk_constant_number(&self->graph->values[value], 0));
+}
+
+static bool match_item(matcher *self, const lk_tree_item *item, int32_t value) {
+  const matcher before = *self;
+  bool matches = false;
+  if (value == LK_NO_VALUE) return false;
+  switch (item->kind) {
+  case LK_TREE_VALUE:
+    matches = bind_value(self, item->slot, value);
+    break;
+  case LK_TREE_NUMBER:
+  case LK_TREE_SCALAR:
+    matches = match_number(self, item, value);
+    break;
+  case LK_TREE_NODE: {
+    const lk_node *producer = lk_value_producer(self->graph, value);
+    matches = producer != NULL && producer->outputs[0] == value &&
+              match_node(self, item, self->graph->values[value].producer) &&
+              (item->slot < 0 || bind_value(self, item->slot, value));
+    break;
+  }
+  case LK_TREE_EITHER:
+    for (uint32_t i = 0; i < item->n_args && !matches; i++) {
+      matches = match_item(self, item->args[i], value);
+    }
+    break;
+  }
+  if (!matches) *self = before;
+  return matches;
+}
+
+/* ---- the whole ---- */
+
+static uint32_t uses_by(const lk_graph *graph, const lk_match *match, int32_t value) {
+  uint32_t uses = 0;
+  for (uint32_t i = 0; i < match->n_nodes; i++) {
+    const lk_node *node = &graph->nodes[match->nodes[i]];
+    for (uint32_t k = 0; k < node->n_inputs; k++) uses += node->inputs[k] == value ? 1 : 0;
+  }
+  return uses;
+}
+
+/* What inner nodes make is used by nodes of the match alone. */
+static bool is_closed(const lk_graph *graph, const lk_match *match) {
+  for (uint32_t i = 1; i < match->n_nodes; i++) {
+    const int32_t value = graph->nodes[match->nodes[i]].outputs[0];
+    if (graph->values[value].n_uses != uses_by(graph, match, value)) return false;
+  }
+  return true;
+}
+
+/* What the result reads is still made when the nodes of the match are gone: a sum of an inner value
+ * and itself, for one, binds it as if it came from elsewhere. */
+static bool is_apart(const lk_graph *graph, const lk_tree_result *result, const lk_match *match) {
+  for (uint32_t i = 0; i < result->n_inputs; i++) {
+    const int32_t producer = graph->values[match->values[result->inputs[i]]].producer;
+    for (uint32_t k = 0; producer != LK_NO_NODE && k < match->n_nodes; k++) {
+      if (match->nodes[k] == producer) return false;
+    }
+  }
+  return true;
+}
+
+bool lk_pattern_match(const lk_pass_env *env, const lk_graph *graph, const lk_pattern *pattern,
+                      int32_t root, lk_match *out) {
+  matcher self = {.env = env, .graph = graph};
+  for (uint32_t i = 0; i < LK_TREE_VALUES; i++) self.match.values[i] = LK_NO_VALUE;
+  if (graph->nodes[root].dead || !add_node(&self, root)) return false;
+  if (!match_node(&self, pattern->root, root) || !is_closed(graph, &self.match) ||
+      !is_apart(graph, &pattern->result, &self.match)) {
+    return false;
+  }
+  *out = self.match;
+  return true;
+}
