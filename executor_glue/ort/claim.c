@@ -56,6 +56,8 @@ static lk_status note_groups(const lk_graph *graph, const lk_ort_support *suppor
       claims->n_claimed++;
     } else if (!is_fused(node)) {
       const char *reason = support[n].reason;
+      if (reason == NULL && support[n].works)
+        reason = "alone in a group, which would cost more than it gains";
       if (reason == NULL) reason = "in no group that computes data";
       LK_RETURN_NOT_OK(lk_ort_claims_add_left(claims, node, reason, error));
     }
@@ -64,15 +66,15 @@ static lk_status note_groups(const lk_graph *graph, const lk_ort_support *suppor
 }
 
 static lk_status fuse_groups(const lk_ort *ort, const lk_ort_import *import,
-                             const lk_ort_support *support, OrtEpGraphSupportInfo *info,
-                             lk_ort_claims *claims, lk_error *error) {
+                             const lk_ort_support *support, bool claims_all,
+                             OrtEpGraphSupportInfo *info, lk_ort_claims *claims, lk_error *error) {
   const lk_graph *graph = import->graph;
   size_t n_groups = 0;
   int32_t *groups = lk_graph_alloc(import->graph, graph->n_nodes * sizeof *groups);
   if (groups == NULL) {
     return lk_fail_memory(error, "groups of nodes", graph->n_nodes * sizeof *groups);
   }
-  LK_RETURN_NOT_OK(lk_ort_partition_make(graph, support, groups, &n_groups, error));
+  LK_RETURN_NOT_OK(lk_ort_partition_make(graph, support, claims_all, groups, &n_groups, error));
   for (size_t g = 0; g < n_groups; g++) {
     LK_RETURN_NOT_OK(fuse_group(ort, import, groups, (int32_t)g, info, error));
   }
@@ -134,14 +136,25 @@ cleanup:
  * a body then when it reads values of an outer graph, has no inputs, as branches of If, or begins
  * with the inputs of a body of Loop. A body of Scan that reads nothing from outside is taken for a
  * model's graph: its nodes are claimed, and those of the model around it are not. */
-static lk_status find_body(const lk_ort *ort, const OrtGraph *graph, bool *out, lk_error *error) {
-  const OrtNode *parent = NULL;
-  LK_RETURN_NOT_OK(lk_ort_check(ort, ort_Graph_GetParentNode(ort->api)(graph, &parent),
-                                "look for a graph's parent", error));
+static lk_status find_body(const lk_ort *ort, const OrtGraph *graph, const OrtNode *parent,
+                           bool *out, lk_error *error) {
   *out = parent != NULL;
   if (*out || lk_ort_knows_bodies(ort)) return LK_OK;
   LK_RETURN_NOT_OK(has_inputs_of_body(ort, graph, out, error));
   return *out ? LK_OK : reads_outside(ort, graph, out, error);
+}
+
+/* Other operators with bodies are functions (SequenceMap), whose nodes take their place only after
+ * their bodies have been offered. ONNX Runtime then refuses a body that has a fused node. */
+static lk_status is_of_function(const lk_ort *ort, const OrtNode *parent, bool *out,
+                                lk_error *error) {
+  const char *op_type = NULL;
+  *out = false;
+  if (parent == NULL) return LK_OK;
+  LK_RETURN_NOT_OK(lk_ort_check(ort, ort_Node_GetOperatorType(ort->api)(parent, &op_type),
+                                "read the operator of a graph's parent", error));
+  *out = strcmp(op_type, "If") != 0 && strcmp(op_type, "Loop") != 0 && strcmp(op_type, "Scan") != 0;
+  return LK_OK;
 }
 
 /* ---- the whole ---- */
@@ -153,14 +166,18 @@ static void leave_all(const lk_graph *graph, lk_ort_support *support, const char
   }
 }
 
-lk_status lk_ort_claim(const lk_ort_context *context, const OrtGraph *graph,
+lk_status lk_ort_claim(const lk_ort_context *context, bool claims_all, const OrtGraph *graph,
                        OrtEpGraphSupportInfo *info, lk_ort_claims *claims, lk_error *error) {
   lk_status status = LK_OK;
   const lk_ort *ort = context->ort;
   lk_ort_import import = {0};
   lk_ort_support *support = NULL;
-  bool is_body = false;
-  LK_TRY(find_body(ort, graph, &is_body, error));
+  const OrtNode *parent = NULL;
+  bool is_body = false, is_function = false;
+  LK_TRY(lk_ort_check(ort, ort_Graph_GetParentNode(ort->api)(graph, &parent),
+                      "look for a graph's parent", error));
+  LK_TRY(find_body(ort, graph, parent, &is_body, error));
+  LK_TRY(is_of_function(ort, parent, &is_function, error));
   LK_TRY(note_path(ort, graph, claims, error));
   LK_TRY(lk_ort_import_create(context, graph, NULL, &import, error));
   LK_TRY(lk_ort_support_find(ort, &import, &support, error));
@@ -168,7 +185,8 @@ lk_status lk_ort_claim(const lk_ort_context *context, const OrtGraph *graph,
     leave_all(import.graph, support,
               "of one of several graphs: ONNX Runtime 1.24 or newer is needed");
   }
-  LK_TRY(fuse_groups(ort, &import, support, info, claims, error));
+  if (is_function) leave_all(import.graph, support, "in the body of a function");
+  LK_TRY(fuse_groups(ort, &import, support, claims_all, info, claims, error));
   if (!is_body) claims->is_complete = true;
 cleanup:
   lk_ort_import_destroy(&import);

@@ -30,6 +30,7 @@ void lk_ort_claims_destroy(lk_ort_claims *claims);
 
 /* ---- claim.c ---- */
 
-/* Tells ONNX Runtime which nodes of `graph` to fuse, and notes in `claims` what was left. */
-lk_status lk_ort_claim(const lk_ort_context *context, const OrtGraph *graph,
+/* Tells ONNX Runtime which nodes of `graph` to fuse, and notes in `claims` what was left.
+ * `claims_all`: as in lk_ort_options. */
+lk_status lk_ort_claim(const lk_ort_context *context, bool claims_all, const OrtGraph *graph,
                        OrtEpGraphSupportInfo *info, lk_ort_claims *claims, lk_error *error);

@@ -35,6 +35,23 @@ static lk_status read_elements(const reader *r, OrtOpAttrType type, uint32_t lk_
   return LK_OK;
 }
 
+/* They come behind each other, each with a 0 at its end. */
+static lk_status read_strings(const reader *r, lk_attr *out) {
+  LK_RETURN_NOT_OK(read_elements(r, ORT_OP_ATTR_STRINGS, LK_ATTR_STRINGS, 1, out));
+  const char *text = out->data;
+  const uint32_t bytes = out->count;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < bytes; i++) count += text[i] == 0 ? 1 : 0;
+  const char **strings = lk_graph_alloc(r->graph, count * sizeof *strings);
+  if (strings == NULL) {
+    return lk_fail_memory(r->error, "a list of strings", count * sizeof *strings);
+  }
+  for (uint32_t i = 0; i < count; i++, text += strlen(text) + 1) strings[i] = text;
+  out->count = count;
+  out->data = strings;
+  return LK_OK;
+}
+
 static lk_status read_tensor(const reader *r, lk_attr *out) {
   lk_status status = LK_OK;
   OrtValue *value = NULL;
@@ -70,6 +87,8 @@ static lk_status read_attribute(const reader *r, OrtOpAttrType type, lk_attr *ou
     return read_elements(r, type, LK_ATTR_FLOATS, sizeof(float), out);
   case ORT_OP_ATTR_STRING:
     return read_elements(r, type, LK_ATTR_STRING, 1, out);
+  case ORT_OP_ATTR_STRINGS:
+    return read_strings(r, out);
   case ORT_OP_ATTR_TENSOR:
     return read_tensor(r, out);
   default:
@@ -79,7 +98,7 @@ static lk_status read_attribute(const reader *r, OrtOpAttrType type, lk_attr *ou
 
 static lk_status note_problem(const reader *r, const char *name, const char **out) {
   char text[LK_ERROR_CAPACITY];
-  (void)snprintf(text, sizeof text, "attribute '%s' holds a graph or strings", name);
+  (void)snprintf(text, sizeof text, "attribute '%s' holds a graph", name);
   *out = lk_graph_strndup(r->graph, text, strlen(text));
   return *out != NULL ? LK_OK : lk_fail_memory(r->error, "a note on a node", strlen(text));
 }

@@ -18,6 +18,11 @@ static lk_status set_cache(const char *value, lk_ort_options *out) {
   return allowed_if(lk_parse_cache_mode(value, &out->context.cache_mode));
 }
 
+static lk_status set_claim(const char *value, lk_ort_options *out) {
+  out->claims_all = strcmp(value, "all") == 0;
+  return allowed_if(out->claims_all || strcmp(value, "gains") == 0);
+}
+
 static lk_status set_entries(const char *value, lk_ort_options *out) {
   return allowed_if(lk_parse_number(value, false, &out->context.cache_entries));
 }
@@ -83,6 +88,7 @@ static const struct {
     {"cache", set_cache, "one of off, thread, shared"},
     {"cache_bytes", set_bytes, "a number of bytes, with k, m or g"},
     {"cache_entries", set_entries, "a number of entries"},
+    {"claim", set_claim, "one of gains, all"},
     {"disabled_passes", set_disabled_passes, "at most 32 names"},
     {"log_level", set_log_level, "one of off, warning, info, debug"},
     {"precision", set_precision, "f32"},

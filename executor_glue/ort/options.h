@@ -10,6 +10,7 @@ enum { LK_ORT_MAX_DISABLED_PASSES = 32 };
 
 typedef struct lk_ort_options {
   lk_context_options context; /* log and allocator unset */
+  bool claims_all;            /* groups too that cost more than they gain */
   char *statistics_file;      /* NULL: none */
   char *pass_names;           /* what disabled_passes points into */
   const char *disabled_passes[LK_ORT_MAX_DISABLED_PASSES];

@@ -17,10 +17,21 @@ typedef struct place {
   bool working; /* of a part's root: some node of it works */
 } place;
 
+/* What all nodes of one depth do that are claimed. */
+typedef struct level {
+  bool borders; /* one of them and one that is left are neighbours */
+  size_t work;  /* of those that work: 1 for a light one, ENOUGH for another */
+} level;
+
+/* What makes a border good. */
+enum { ENOUGH = 2 };
+
 typedef struct partition {
   const lk_graph *graph;
   const lk_ort_support *support; /* [n_nodes] */
   place *at;                     /* [n_nodes] */
+  level *levels;                 /* [n_nodes + 1], by depth */
+  bool takes_lone;
   bool *known; /* [n_values]: can be had before a group runs, if shapes depend on it */
 } partition;
 
@@ -139,11 +150,33 @@ static void find_parts(const partition *p) {
   }
 }
 
-/* Leaves the parts in which nothing works. True: there were some, and fewer values cross now. */
+static void find_levels(const partition *p) {
+  for (size_t d = 0; d <= p->graph->n_nodes; d++) p->levels[d] = (level){0};
+  for (size_t n = 0; n < p->graph->n_nodes; n++) {
+    const place *to = &p->at[n];
+    if (to->claimed && p->support[n].works) {
+      p->levels[to->depth].work += p->support[n].is_light ? 1 : ENOUGH;
+    }
+    for (uint32_t i = 0; i < node_at(p, n)->n_inputs; i++) {
+      const int32_t producer = producer_of(p, node_at(p, n)->inputs[i]);
+      if (producer == LK_NO_NODE || p->at[producer].claimed == to->claimed) continue;
+      p->levels[to->claimed ? to->depth : p->at[producer].depth].borders = true;
+    }
+  }
+}
+
+static bool is_worth_it(const partition *p, size_t n) {
+  const level *of = &p->levels[p->at[n].depth];
+  return p->at[root_of(p, (int32_t)n)].working &&
+         (!of->borders || of->work >= ENOUGH || p->takes_lone);
+}
+
+/* Leaves the parts in which nothing works, and groups in which too little does. True: there were
+ * some, and fewer values cross now. */
 static bool leave_idle_parts(const partition *p) {
   bool left = false;
   for (size_t n = 0; n < p->graph->n_nodes; n++) {
-    if (!p->at[n].claimed || p->at[root_of(p, (int32_t)n)].working) continue;
+    if (!p->at[n].claimed || is_worth_it(p, n)) continue;
     p->at[n].claimed = false;
     left = true;
   }
@@ -167,15 +200,17 @@ static size_t number_groups(const partition *p, int32_t *numbers, int32_t *out_g
 }
 
 lk_status lk_ort_partition_make(const lk_graph *graph, const lk_ort_support *support,
-                                int32_t *out_groups, size_t *out_count, lk_error *error) {
+                                bool takes_lone, int32_t *out_groups, size_t *out_count,
+                                lk_error *error) {
   lk_status status = LK_OK;
   const lk_allocator *allocator = graph->allocator;
   const size_t n = graph->n_nodes;
-  partition p = {.graph = graph, .support = support};
+  partition p = {.graph = graph, .support = support, .takes_lone = takes_lone};
   p.at = lk_calloc(allocator, n, sizeof *p.at);
+  p.levels = lk_calloc(allocator, n + 1, sizeof *p.levels);
   p.known = lk_calloc(allocator, graph->n_values, sizeof *p.known);
   int32_t *numbers = lk_calloc(allocator, n + 1, sizeof *numbers);
-  if (p.at == NULL || p.known == NULL || numbers == NULL) {
+  if (p.at == NULL || p.levels == NULL || p.known == NULL || numbers == NULL) {
     LK_TRY(lk_fail_memory(error, "groups of nodes", n * sizeof *p.at));
   }
   for (size_t i = 0; i < n; i++) p.at[i].claimed = support[i].reason == NULL;
@@ -184,10 +219,12 @@ lk_status lk_ort_partition_make(const lk_graph *graph, const lk_ort_support *sup
     set_depths(&p);
     sink(&p);
     find_parts(&p);
+    find_levels(&p);
   } while (leave_idle_parts(&p));
   *out_count = number_groups(&p, numbers, out_groups);
 cleanup:
   lk_free(allocator, p.at);
+  lk_free(allocator, p.levels);
   lk_free(allocator, p.known);
   lk_free(allocator, numbers);
   return status;

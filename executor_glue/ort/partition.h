@@ -13,6 +13,7 @@ typedef struct lk_ort_support {
   uint64_t shape_inputs; /* bit i: shapes depend on the value of input i */
   bool works;            /* it does arithmetic on data that is worth claiming; others come along */
   bool shape_only;       /* it reads the shape of its input, never an element */
+  bool is_light;         /* it passes once over its data: what a border costs is not made good */
 } lk_ort_support;
 
 /* Sets `out_groups` [n_nodes] to the group of each node, 0 .. *out_count - 1, or -1: not claimed.
@@ -22,6 +23,8 @@ typedef struct lk_ort_support {
  * number of crossings from claimed to unclaimed nodes are one group, wherever they lie, so that no
  * two groups could be one. A group also ends where a shape depends on a value that claimed nodes
  * compute from data: the next group gets it as an input, by value. Parts of a group that are
- * connected to no node that works are left out, and count as unclaimed. */
+ * connected to no node that works are left out, and count as unclaimed; unless `takes_lone`, so are
+ * groups beside nodes that are left in which one light node works and no other. */
 lk_status lk_ort_partition_make(const lk_graph *graph, const lk_ort_support *support,
-                                int32_t *out_groups, size_t *out_count, lk_error *error);
+                                bool takes_lone, int32_t *out_groups, size_t *out_count,
+                                lk_error *error);

@@ -68,7 +68,8 @@ static const char *get_name(const OrtEp *ep) {
 static OrtStatus *get_capability(OrtEp *ep, const OrtGraph *graph, OrtEpGraphSupportInfo *info) {
   provider *self = (provider *)ep;
   lk_error error;
-  const lk_status status = lk_ort_claim(self->context, graph, info, &self->claims, &error);
+  const lk_status status =
+      lk_ort_claim(self->context, self->options.claims_all, graph, info, &self->claims, &error);
   if (status == LK_OK && self->claims.is_complete) {
     char line[1024];
     lk_ort_claims_text(&self->claims, line, sizeof line);

@@ -89,6 +89,7 @@ static lk_status find_support(asker *self, const lk_node *node, lk_ort_support *
   out->shape_inputs = row->shape_inputs & ~absent_inputs(node);
   out->shape_only = (row->flags & LK_OP_SHAPE_ONLY) != 0;
   out->works = does_work(self->graph, node, row);
+  out->is_light = row->in_place_inputs != 0;
   return LK_OK;
 }
 
