@@ -68,6 +68,24 @@ TEST(Bump, ArraysGrowAndKeepWhatTheyHave) {
   lk_bump_end(&bump);
 }
 
+TEST(Bump, AbsorbedPiecesStayWhereTheyAre) {
+  lk::FailingAllocator allocator;
+  lk_bump bump = lk_bump_begin(allocator.get(), nullptr, 0, 64), other = bump, none = bump;
+  auto *mine = static_cast<int *>(lk_bump_alloc(&bump, sizeof(int)));
+  auto *given = static_cast<int *>(lk_bump_alloc(&other, sizeof(int)));
+  ASSERT_NE(lk_bump_alloc(&other, 1000), nullptr);
+  ASSERT_TRUE(mine != nullptr && given != nullptr);
+  *mine = 1;
+  *given = 2;
+  lk_bump_absorb(&bump, &other);
+  lk_bump_absorb(&bump, &none);
+  ASSERT_NE(lk_bump_alloc(&other, 16), nullptr); // which is empty, and can begin again
+  lk_bump_end(&other);
+  EXPECT_EQ(*mine, 1);
+  EXPECT_EQ(*given, 2);
+  lk_bump_end(&bump);
+}
+
 TEST(Bump, WithoutMemoryChangesNothing) {
   lk::FailingAllocator allocator;
   lk_bump bump = lk_bump_begin(allocator.get(), nullptr, 0, 256);

@@ -40,6 +40,10 @@ public:
     return add(name, LK_ATTR_TENSOR, &tensor, 1, sizeof tensor);
   }
 
+  OpTester &domain(std::string name) {
+    domain_ = std::move(name);
+    return *this;
+  }
   // At run time; its value is told when binding if the operator asks for it.
   OpTester &input(const Value &value, lk_layout layout = LK_LAYOUT_PLAIN) {
     inputs_.push_back({value, layout, false, false});
@@ -148,6 +152,7 @@ private:
         host_node(op_type_.c_str(), inputs.data(), static_cast<uint32_t>(inputs.size()));
     node.output_name = "out";
     node.opset = opset_;
+    node.domain = domain_.c_str();
     node.n_outputs = outputs();
     node.n_attrs = static_cast<uint32_t>(attrs.size());
     node.attrs = attrs.data();
@@ -333,6 +338,7 @@ private:
 
   std::string op_type_;
   int32_t opset_;
+  std::string domain_;
   std::deque<Value> tensors_; // of attributes: must not move
   std::deque<lk_tensor> constants_;
   std::vector<Attr> attrs_;

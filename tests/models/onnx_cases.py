@@ -1,6 +1,21 @@
-"""Cases of the `onnx` package that say nothing about this library, and why."""
+"""What becomes of the node cases of the `onnx` package: docs/operators.md has it, too."""
 
-# No two right implementations agree on them.
+PASSED = 1645
+
+# Why the command `latchkey test` skips cases: how many, and what its line says.
+SKIPPED = {
+    "strings, f8, f4, and integers of 2 and 4 bits":
+        (190, r"element type \d+ is not supported|attribute to: type \d+, which is not"),
+    "images (ImageDecoder)": (9, r"\(ImageDecoder\)"),
+    "training (Dropout, BatchNormalization, Adagrad, Adam, Momentum)":
+        (15, r"training_mode|ai\.onnx\.preview\.training"),
+    "n-grams (TfIdfVectorizer)": (7, r"\(TfIdfVectorizer\)"),
+    "ai.onnx.ml": (4, r"of ai\.onnx\.ml at"),
+    "opset 1": (3, r"opset 1 of ai\.onnx"),
+    "matrix products of f64": (2, r"\(MatMul\).* has type f64"),
+}
+
+# Cases that say nothing about this library: no two right implementations agree on them.
 LEFT_OUT = {
     "test_bernoulli": "random draws",
     "test_bernoulli_expanded": "random draws",
@@ -8,6 +23,7 @@ LEFT_OUT = {
     "test_bernoulli_double_expanded": "random draws",
     "test_bernoulli_seed": "random draws, of numpy's generator",
     "test_bernoulli_seed_expanded": "random draws, of numpy's generator",
+    "test_attention_4d_causal_fp16_expanded": "roundings to f16 between its nodes",
     "test_dft_inverse": "the rounding errors of a transform in f32, where the result is 0",
     "test_dft_inverse_opset19": "the rounding errors of a transform in f32, where the result is 0",
 }

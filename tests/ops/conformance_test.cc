@@ -9,6 +9,7 @@
 #include "tests/ops/conformance/attention.h"
 #include "tests/ops/conformance/base.h"
 #include "tests/ops/conformance/elementwise.h"
+#include "tests/ops/conformance/fused.h"
 #include "tests/ops/conformance/moves.h"
 #include "tests/ops/conformance/norms.h"
 #include "tests/ops/conformance/quantized.h"
@@ -46,10 +47,11 @@ const std::vector<Node> &nodes() {
     for (const auto family :
          {lk::conformance::conformance_algebra, lk::conformance::conformance_attention,
           lk::conformance::conformance_base, lk::conformance::conformance_elementwise,
-          lk::conformance::conformance_moves, lk::conformance::conformance_norms,
-          lk::conformance::conformance_quantized, lk::conformance::conformance_recurrent,
-          lk::conformance::conformance_reduction, lk::conformance::conformance_sampling,
-          lk::conformance::conformance_selection, lk::conformance::conformance_signal}) {
+          lk::conformance::conformance_fused, lk::conformance::conformance_moves,
+          lk::conformance::conformance_norms, lk::conformance::conformance_quantized,
+          lk::conformance::conformance_recurrent, lk::conformance::conformance_reduction,
+          lk::conformance::conformance_sampling, lk::conformance::conformance_selection,
+          lk::conformance::conformance_signal}) {
       for (Node &node : (*family)()) list.push_back(std::move(node));
     }
     return list;

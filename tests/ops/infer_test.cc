@@ -8,6 +8,7 @@
 #include "tests/ops/infer/attention.h"
 #include "tests/ops/infer/base.h"
 #include "tests/ops/infer/elementwise.h"
+#include "tests/ops/infer/fused.h"
 #include "tests/ops/infer/moves.h"
 #include "tests/ops/infer/norms.h"
 #include "tests/ops/infer/quantized.h"
@@ -50,9 +51,10 @@ const Rules &rules() {
     Rules every;
     for (const auto family :
          {lk::infer::infer_algebra, lk::infer::infer_attention, lk::infer::infer_base,
-          lk::infer::infer_elementwise, lk::infer::infer_moves, lk::infer::infer_norms,
-          lk::infer::infer_quantized, lk::infer::infer_recurrent, lk::infer::infer_reduction,
-          lk::infer::infer_sampling, lk::infer::infer_selection, lk::infer::infer_signal})
+          lk::infer::infer_elementwise, lk::infer::infer_fused, lk::infer::infer_moves,
+          lk::infer::infer_norms, lk::infer::infer_quantized, lk::infer::infer_recurrent,
+          lk::infer::infer_reduction, lk::infer::infer_sampling, lk::infer::infer_selection,
+          lk::infer::infer_signal})
       every.merge(family());
     return every;
   }();
@@ -270,9 +272,10 @@ TEST(Infer, InputsOfOneLetterHaveOneType) {
       node.domain = row.domain;
       node.opset = std::max(13, row.since);
       node.ints["axis"] = {0};
-      node.ints["q_num_heads"] = node.ints["kv_num_heads"] = {1};
+      node.ints["num_heads"] = node.ints["q_num_heads"] = node.ints["kv_num_heads"] = {1};
       node.ints["pooled_shape"] = {1, 1};
-      node.texts["direction"] = "LEFT";
+      node.ints["num_groups"] = node.ints["num_heads"] = {1};
+      node.texts["direction"] = node.op == "BitShift" ? "LEFT" : "forward";
       node.texts["equation"] = "i,i";
       node.inputs.resize(count);
       for (size_t n = 0; n < count; n++) {

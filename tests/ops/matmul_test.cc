@@ -153,4 +153,45 @@ TEST(MatMul, NamesWhatIsWrong) {
   OpTester("MatMul", 13).input(random({3, 4}, 1)).expect_create(LK_INVALID_ARGUMENT, "inputs");
 }
 
+// ---- of com.microsoft ----
+
+Value bytes(const Dims &dims, uint8_t value) {
+  size_t count = 1;
+  for (const int64_t dim : dims) count *= static_cast<size_t>(dim);
+  return lk::tensor<uint8_t>(dims, std::vector<uint8_t>(count, value));
+}
+
+OpTester n_bits(int64_t k, int64_t block) {
+  OpTester tester("MatMulNBits", 1);
+  tester.domain("com.microsoft").attr("K", k).attr("N", 1).attr("block_size", block);
+  return tester;
+}
+
+// 16 times (9 - 8) 2, and as often (3 - 8) 2: half a byte each.
+TEST(MatMulNBits, TakesTheLowerHalfOfAByteFirst) {
+  std::vector<float> first(32);
+  for (size_t i = 0; i < 32; i += 2) first[i] = 1;
+  n_bits(32, 16)
+      .input(lk::floats({1, 32}, first))
+      .constant(bytes({1, 2, 8}, 0x39))
+      .constant(lk::floats({1, 2}, {2, 2}))
+      .expect(lk::floats({1, 1}, {32}))
+      .run();
+}
+
+TEST(MatMulNBits, NamesWhatItCannotDo) {
+  const auto tester = [](int64_t block) {
+    OpTester of = n_bits(32, block);
+    of.input(random({1, 32}, 1)).constant(bytes({1, 2, 8}, 1)).constant(random({1, 2}, 1));
+    return of;
+  };
+  tester(16)
+      .absent()
+      .input(lk::tensor<int32_t>({32}, std::vector<int32_t>(32)))
+      .expect_bind(LK_UNSUPPORTED, "g_idx");
+  tester(24).expect_create(LK_INVALID_ARGUMENT, "power of 2");
+  tester(32).expect_bind(LK_INVALID_ARGUMENT, "'scales' is 1x2:f32");
+  tester(16).attr("bits", 3).expect_create(LK_UNSUPPORTED, "'bits' is 3");
+}
+
 } // namespace

@@ -181,6 +181,10 @@ const lk_post_op FUNCTIONS[] = {
     {LK_POST_SWISH, -1, 1, 0},
     {LK_POST_SWISH, -1, 1.5F, 0},
     {LK_POST_LINEAR, -1, 2, -0.5F},
+    {LK_POST_GELU, -1, 0, 0},
+    {LK_POST_GELU_TANH, -1, 0, 0},
+    {LK_POST_TANH, -1, 0, 0},
+    {LK_POST_MISH, -1, 0, 0},
 };
 
 struct Link {
@@ -203,7 +207,7 @@ void check(const Base &base, const std::vector<Link> &chain, lk_layout layout, l
   Value y = base.compute(x);
   std::string text = op;
   for (const Link &link : chain) {
-    const bool binary = link.op.kind >= LK_POST_ADD;
+    const bool binary = LK_POST_OP_IS_BINARY(link.op.kind);
     if (binary) {
       const bool full = link.operand.dims() == y.dims();
       if (constant)

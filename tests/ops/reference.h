@@ -263,6 +263,14 @@ inline double post(const lk_post_op &op, double x) {
     return x / (1 + std::exp(-alpha * x));
   case LK_POST_LINEAR:
     return alpha * x + beta;
+  case LK_POST_GELU:
+    return x * (1 + std::erf(x / std::sqrt(2.0))) / 2;
+  case LK_POST_GELU_TANH:
+    return x * (1 + std::tanh(std::sqrt(2 / 3.14159265358979) * (x + 0.044715 * x * x * x))) / 2;
+  case LK_POST_TANH:
+    return std::tanh(x);
+  case LK_POST_MISH:
+    return x * std::tanh(std::log1p(std::exp(x)));
   default:
     ADD_FAILURE() << "no such post-op: " << op.kind;
     return 0;

@@ -188,7 +188,7 @@ def test_options_are_those_of_the_docs():
 
 
 def test_statistics_count(half):
-    session = session_of(half, threads=1)
+    session = session_of(half, threads=1, claim="all")
     before = latchkey.ort.stats(session)
     assert before["provider"] == NAME and before["threads"] == 1
     assert before["version"] == latchkey.version()
@@ -274,11 +274,15 @@ def test_claims_are_explained(half, tmp_path):
     path = tmp_path / "half.onnx"
     path.write_bytes(half)
     for given in (path, str(path)):
-        claims = latchkey.ort.explain_claims(given, cache="off", threads=1)
+        claims = latchkey.ort.explain_claims(given, cache="off", threads=1, claim="all")
         assert (claims["nodes"], claims["claimed"], claims["subgraphs"]) == (3, 2, 2)
         (left,) = claims["left"]
         assert (left["operator"], left["domain"], left["count"]) == ("Binarizer", "ai.onnx.ml", 1)
         assert "Binarizer" in left["reason"]
+    claims = latchkey.ort.explain_claims(path)
+    assert claims["claimed"] == 0  # one Relu does not make a border good
+    assert {left["operator"]: left["count"] for left in claims["left"]} == {
+        "Binarizer": 1, "Relu": 2}
 
 
 def test_claims_of_a_bad_option_or_a_missing_model_are_errors(relu, tmp_path):

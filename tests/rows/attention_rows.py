@@ -2,7 +2,7 @@
 
 import numpy
 
-from case import Case, by_others, pick, row, values
+from case import Case, by_others, halved, pick, row, values
 
 
 def by_formula(attributes, n_outputs):
@@ -193,11 +193,132 @@ def multi_head_attention(rng):
     if rng.random() < 0.3 and queries == rows:
         attributes["unidirectional"] = 1
     is_packed = inputs[0].ndim == 5 or (inputs[1] is not None and inputs[1].ndim == 5)
-    return Case(inputs, attributes, n_outputs=3 if past else 1, tolerance=2e-5,
+    case = Case(inputs, attributes, n_outputs=3 if past else 1, tolerance=2e-5,
                 expected=by_unpacked(attributes) if is_packed else None)
+    return case if past else halved(rng, case)
+
+
+def mask_index_of(rng, batch, rows, past):
+    """Of the forms that ONNX Runtime's CPU kernel takes; one key of each row is there at least."""
+    keys, form = past + rows, int(rng.integers(0, 6))
+    if form < 3:
+        ends = rng.integers(1, keys + 1, batch)
+        begins = (ends * rng.random(batch)).astype(int)  # smaller
+        others = [[], begins, rng.integers(0, keys + 1, 2 * batch + 2)][form]
+        return numpy.concatenate([ends, others]).astype(numpy.int32)
+    dims = [[batch, keys], [batch, rows, keys], [pick(rng, [1, batch]), 1]][form - 3]
+    mask = rng.integers(0, 2, dims)
+    mask[..., 0] = 1
+    return mask.astype(numpy.int32)
+
+
+def by_three_dimensions(attributes):
+    """What ONNX Runtime says of the part of a square mask that counts: it lacks the whole."""
+
+    def expected(inputs):
+        rows, past = inputs[0].shape[1], 0 if inputs[4] is None else inputs[4].shape[3]
+        mask = inputs[3][:, 0, past:past + rows, :past + rows]
+        return by_others("com.microsoft", "Attention",
+                         Case([*inputs[:3], mask, *inputs[4:]], attributes, n_outputs=2))
+
+    return expected
+
+
+@row("Attention", "com.microsoft")
+def attention_of_microsoft(rng):
+    batch, heads, rows = (int(rng.integers(1, 4)) for _ in range(3))
+    rows = rows if rng.random() < 0.5 else int(rng.integers(1, 30))
+    width, size = int(rng.integers(1, 20)), int(rng.integers(1, 20))
+    v_size, past = size, 0
+    if rng.random() < 0.3:
+        v_size = int(rng.integers(1, 20))
+    elif rng.random() < 0.5:
+        past = int(rng.integers(1, 9))
+    attributes = {"num_heads": heads}
+    if v_size != size or rng.random() < 0.2:
+        attributes["qkv_hidden_sizes"] = [heads * size, heads * size, heads * v_size]
+    all_columns = heads * (2 * size + v_size)
+    inputs = [values(rng, [batch, rows, width]), values(rng, [width, all_columns], low=-1, high=1),
+              values(rng, [all_columns])]
+    is_square = v_size == size and rng.random() < 0.1
+    if is_square:
+        most = past + rows + int(rng.integers(0, 4))
+        mask = rng.integers(0, 2, [batch, 1, most, most]).astype(numpy.int32)
+        mask[..., 0] = 1
+        inputs.append(mask)
+    else:
+        inputs.append(mask_index_of(rng, batch, rows, past) if rng.random() < 0.6 else None)
+    inputs.append(values(rng, [2, batch, heads, past, size]) if past else None)
+    added = [pick(rng, [1, batch]), pick(rng, [1, heads]), rows, rows]
+    inputs.append(values(rng, added) if past == 0 and rng.random() < 0.3 else None)
+    if rng.random() < 0.3:
+        attributes["scale"] = 0.3
+    if rng.random() < 0.3:
+        attributes["mask_filter_value"] = -50.0
+    if rng.random() < 0.3 and not is_square:
+        # all that a row sees may be hidden: beside -10000, scores have few digits
+        attributes |= {"unidirectional": 1, "mask_filter_value": -50.0}
+    return Case(inputs, attributes, constants={1, 2} if rng.random() < 0.5 else set(),
+                n_outputs=2 if v_size == size else 1, tolerance=1e-4,
+                expected=by_three_dimensions(attributes) if is_square else None)
 
 
 HALF_TOLERANCE = {"FLOAT": 2e-5, "FLOAT16": 4e-3, "BFLOAT16": 4e-2}
+
+
+@row("GroupQueryAttention", "com.microsoft")
+def group_query_attention(rng):
+    kv_heads, group = int(rng.integers(1, 4)), int(rng.integers(1, 4))
+    heads, size, form = kv_heads * group, 16 * int(rng.integers(1, 3)), rng.random()
+    dtype = pick(rng, ["FLOAT", "FLOAT", "FLOAT", "FLOAT16", "BFLOAT16"])
+    if form < 0.4:  # a prompt, whose last rows may be padding
+        batch, rows, past = int(rng.integers(1, 4)), int(rng.integers(1, 12)), 0
+        lengths = rng.integers(1, rows + 1, batch)
+        lengths[0] = rows
+    elif form < 0.8:  # one row
+        batch, rows, past = int(rng.integers(1, 4)), 1, int(rng.integers(1, 20))
+        lengths = rng.integers(1, past + 2, batch)
+    else:  # further rows of a prompt
+        batch, rows, past = 1, int(rng.integers(1, 9)), int(rng.integers(1, 20))
+        lengths = numpy.array([past + rows])
+    total = past + rows
+    buffer = past if rng.random() < 0.5 else total + int(rng.integers(0, 9))
+    attributes = {"num_heads": heads, "kv_num_heads": kv_heads}
+    if rng.random() < 0.4:
+        inputs = [values(rng, [batch, rows, (heads + 2 * kv_heads) * size], dtype), None, None]
+    else:
+        inputs = [values(rng, [batch, rows, n * size], dtype) for n in (heads, kv_heads, kv_heads)]
+    inputs += [values(rng, [batch, kv_heads, buffer, size], dtype) if buffer else None
+               for _ in range(2)]
+    last = (lengths - 1).astype(numpy.int32)
+    inputs += [last, numpy.array(total if rng.random() < 0.5 else [total], numpy.int32)]
+    positions = None
+    if rng.random() < 0.5:
+        attributes |= {"do_rotary": 1, "rotary_interleaved": int(rng.integers(0, 2))}
+        angles = [total + int(rng.integers(0, 5)), 8 * int(rng.integers(1, size // 16 + 1))]
+        inputs += [values(rng, angles, dtype, -1, 1) for _ in range(2)]
+        if rng.random() < 0.3:
+            positions = rng.integers(0, angles[0], [batch, rows])
+            if past == 0:  # the first one counts
+                positions[0, 0] = rng.integers(0, angles[0] - rows + 1)
+    else:
+        inputs += [None, None]
+    inputs.append(positions)
+    added = [pick(rng, [1, batch]), pick(rng, [1, heads]), rows, total]
+    inputs.append(values(rng, added, dtype) if rng.random() < 0.3 else None)
+    inputs.append(values(rng, [heads], dtype) if rng.random() < 0.2 else None)
+    if rng.random() < 0.2:
+        attributes["smooth_softmax"] = 1
+    if rng.random() < 0.3:
+        attributes["scale"] = 0.3
+    if rng.random() < 0.3:
+        attributes["softcap"] = 2.0
+    if rng.random() < 0.2:
+        attributes["causal"] = 0
+    elif rng.random() < 0.3 and (past or lengths.min() == rows):  # what padding sees is open
+        attributes["local_window_size"] = int(rng.integers(1, 6))
+    return Case(inputs, attributes, n_outputs=3, constants={6} if rng.random() < 0.3 else set(),
+                tolerance=HALF_TOLERANCE[dtype], widens=0)
 
 
 def rotated(inputs, attributes, cosines, sines, positions):

@@ -102,6 +102,18 @@ def values(rng, dims, dtype="FLOAT", low=-3, high=3, special=0.0) -> numpy.ndarr
     return numpy.where(chosen, rng.choice(edges, dims), found).astype(kind)
 
 
+def halved(rng, case: Case, chance=0.4) -> Case:
+    """Now and then the case with f16 or bf16 in the place of f32, all of one output."""
+    if rng.random() >= chance:
+        return case
+    kind = dtype_of(pick(rng, ["FLOAT16", "BFLOAT16"]))
+    case.inputs = [
+        value.astype(kind) if value is not None and value.dtype == numpy.float32 else value
+        for value in case.inputs]
+    case.n_outputs, case.tolerance, case.widens = 1, None, 0
+    return case
+
+
 def pick(rng, choices):
     return choices[int(rng.integers(len(choices)))]
 

@@ -151,6 +151,17 @@ row("BiasGelu", "com.microsoft")(_biased(_gelu, True))
 row("FastGelu", "com.microsoft")(_biased(_gelu_tanh, False))
 
 
+@row("Gelu", "latchkey")
+def gelu_fused(rng):
+    return Case([values(rng, dims_of(rng), pick(rng, FLOATS))], widens=0, expected=_by(_gelu))
+
+
+@row("GeluTanh", "latchkey")
+def gelu_tanh_fused(rng):
+    return Case([values(rng, dims_of(rng), pick(rng, FLOATS))], widens=0,
+                expected=_by(_gelu_tanh))
+
+
 @row("Swish", "latchkey")
 def swish_fused(rng):
     return Case([values(rng, dims_of(rng), pick(rng, FLOATS))], {"alpha": 0.5}, widens=0,

@@ -2,7 +2,7 @@
 
 import numpy
 
-from case import Case, axis, pick, row, shape, values
+from case import Case, axis, halved, pick, row, shape, values
 
 
 def layer(rng, scales, opset, before=0, domain_axis=True):
@@ -23,19 +23,19 @@ def layer(rng, scales, opset, before=0, domain_axis=True):
 def layer_normalization(rng):
     case = layer(rng, int(rng.integers(1, 3)), 17)
     case.n_outputs = int(rng.integers(1, 4))
-    return case
+    return halved(rng, case)
 
 
 @row("RMSNormalization")
 def rms_normalization(rng):
-    return layer(rng, 1, 23)
+    return halved(rng, layer(rng, 1, 23))
 
 
 @row("SimplifiedLayerNormalization")
 def simplified_layer_normalization(rng):
     case = layer(rng, 1, 17)
     case.expected = by_rms(case, 0)
-    return case
+    return halved(rng, case)
 
 
 def by_rms(case, before):
@@ -59,7 +59,7 @@ def skip(rng, scales):
     batch, length, width = (int(rng.integers(1, 6)) for _ in range(3))
     case.inputs = [values(rng, [batch, length, width]) for _ in range(2)]
     case.inputs += [values(rng, [width]) for _ in range(scales)]
-    return case
+    return halved(rng, case)
 
 
 @row("SkipLayerNormalization", "com.microsoft")
@@ -76,7 +76,7 @@ def skip_simplified_layer_normalization(rng):
 def instance_normalization(rng):
     dims = shape(rng, low=3, high=5, largest=9, empty=0)
     inputs = [values(rng, dims), values(rng, dims[1:2]), values(rng, dims[1:2])]
-    return Case(inputs, {"epsilon": 1e-3}, opset=17, tolerance=1e-4)
+    return halved(rng, Case(inputs, {"epsilon": 1e-3}, opset=17, tolerance=1e-4))
 
 
 @row("GroupNormalization")
@@ -86,4 +86,33 @@ def group_normalization(rng):
     opset = pick(rng, [18, 21])
     scales = [groups if opset == 18 else groups * each]
     inputs = [values(rng, dims), values(rng, scales), values(rng, scales)]
-    return Case(inputs, {"num_groups": groups, "epsilon": 1e-3}, opset=opset, tolerance=1e-4)
+    return halved(rng, Case(inputs, {"num_groups": groups, "epsilon": 1e-3}, opset=opset,
+                            tolerance=1e-4))
+
+
+@row("BatchNormalization")
+def batch_normalization(rng):
+    dims = shape(rng, low=2, high=5, largest=9, empty=0.02)
+    inputs = [values(rng, dims), *(values(rng, dims[1:2]) for _ in range(3)),
+              values(rng, dims[1:2], low=0.1, high=3)]
+    constants = {i for i in range(1, 5) if rng.random() < 0.5}
+    return halved(rng, Case(inputs, {"epsilon": 1e-3}, constants, opset=pick(rng, [9, 14, 15]),
+                            tolerance=1e-4))
+
+
+@row("LRN")
+def lrn(rng):
+    dims = shape(rng, low=3, high=5, largest=9, empty=0)
+    attributes = {"size": int(rng.integers(0, 4)) * 2 + 1, "alpha": 0.1, "bias": 1.5}
+    return halved(rng, Case([values(rng, dims)], attributes, opset=13, tolerance=1e-4,
+                            expected=lambda inputs: [by_lrn(inputs[0], attributes)]))
+
+
+def by_lrn(x, attributes):
+    size = attributes["size"]
+    squares = numpy.zeros(x.shape)
+    for c in range(x.shape[1]):
+        first, end = max(0, c - (size - 1) // 2), c + size // 2 + 1
+        squares[:, c] = numpy.sum(x[:, first:end].astype(numpy.float64) ** 2, axis=1)
+    factor = (attributes["bias"] + attributes["alpha"] / size * squares) ** 0.75
+    return (x / factor).astype(numpy.float32)

@@ -79,6 +79,33 @@ def qlinear_leaky_relu(rng):
     return unary(rng, lambda x: numpy.where(x < 0, numpy.float32(alpha) * x, x), {"alpha": alpha})
 
 
+@row("QLinearSoftmax", "com.microsoft")
+def qlinear_softmax(rng):
+    """Before opset 13, over all dimensions from the axis on."""
+    kind = pick(rng, ["UINT8", "INT8"])
+    dims = shape(rng, low=1)
+    at, opset = axis(rng, len(dims)), int(pick(rng, [11, 13]))
+    attributes = {"axis": at, "opset": opset}
+    if opset == 13 and rng.random() < 0.2:
+        del attributes["axis"]
+        at = -1
+    inputs = [integers(rng, dims, kind), *quantizer(rng, kind), *quantizer(rng, kind)]
+    # The least scale, by which all of the range is used.
+    inputs[3] = numpy.full(inputs[3].shape, 1 / 256, numpy.float32)
+    if rng.random() < 0.2:
+        inputs[2] = None
+
+    def right(given):
+        x = real(*given[:3]).astype(numpy.float64)
+        over = tuple(range(at % x.ndim, x.ndim)) if opset < 13 else (at % x.ndim,)
+        if x.size:
+            x = numpy.exp(x - x.max(over, keepdims=True))
+            x = x / x.sum(over, keepdims=True)
+        return [quantized(x, given[3], given[4], given[0].dtype)]
+
+    return Case(inputs, attributes, expected=right)
+
+
 @row("QLinearConcat", "com.microsoft")
 def qlinear_concat(rng):
     kind = pick(rng, ["UINT8", "INT8"])
@@ -119,7 +146,18 @@ def qlinear_average_pool(rng):
         found = ReferenceEvaluator(model).run(None, {"x": real(*given[:3])})[0]
         return [quantized(found, given[3], given[4], given[0].dtype)]
 
-    return Case(inputs, attributes, expected=right)
+    return channels_last(rng, Case(inputs, attributes, expected=right))
+
+
+def channels_last(rng, case):
+    """The same, or half the time with channels as the last dimension."""
+    if rng.random() < 0.5:
+        return case
+    right = case.expected(case.inputs)
+    case.inputs[0] = numpy.ascontiguousarray(numpy.moveaxis(case.inputs[0], 1, -1))
+    case.attributes = case.attributes | {"channels_last": 1}
+    case.expected = lambda _: [numpy.moveaxis(right[0], 1, -1)]
+    return case
 
 
 @row("QLinearGlobalAveragePool", "com.microsoft")
@@ -133,4 +171,4 @@ def qlinear_global_average_pool(rng):
         mean = mean.mean(tuple(range(2, given[0].ndim)), keepdims=True)
         return [quantized(mean, given[3], given[4], given[0].dtype)]
 
-    return Case(inputs, expected=right)
+    return channels_last(rng, Case(inputs, expected=right))

@@ -1,8 +1,8 @@
-"""RNN, GRU and LSTM."""
+"""RNN, GRU, LSTM and DynamicQuantizeLSTM."""
 
 import numpy
 
-from case import Case, opset_of, pick, row, values
+from case import Case, halved, opset_of, pick, row, values
 
 # By name: the function of x, alpha and beta; whether it has these, and their defaults.
 FUNCTIONS = {
@@ -175,7 +175,7 @@ def recurrent(rng, op_type):
     # where ONNX's own reference ignores most attributes
     if "layout" in attributes or "activations" in attributes or 0 in dims or opset > 21:
         case.expected = reference(op_type, case)
-    return case
+    return halved(rng, case, 0.2)
 
 
 @row("RNN")
@@ -191,3 +191,50 @@ def gru(rng):
 @row("LSTM")
 def lstm(rng):
     return recurrent(rng, "LSTM")
+
+
+def quantizer(rng, columns, kind, directions):
+    """A scale and a zero point of each direction, or of each of its columns: what ONNX Runtime
+    takes then is a zero point that is the same for all columns, and 0 where it has a sign."""
+    is_each = rng.random() < 0.5
+    dims = [directions, columns] if is_each else [directions]
+    zero = rng.integers(-9, 9, dims) if kind == "int8" else rng.integers(100, 156, dims)
+    if is_each:
+        zero[:] = 0 if kind == "int8" else zero[0, 0]
+    return values(rng, dims, low=0.0005, high=0.002), zero.astype(kind)
+
+
+@row("DynamicQuantizeLSTM", "com.microsoft")
+def dynamic_quantize_lstm(rng):
+    direction = pick(rng, ["forward", "reverse", "bidirectional"])
+    directions = 2 if direction == "bidirectional" else 1
+    attributes = attributes_of(rng, "LSTM", direction, 7)
+    length, batch = int(rng.integers(1, 9)), int(rng.integers(1, 9))
+    width = int(rng.integers(1, 40))
+    hidden = attributes["hidden_size"] = pick(rng, [1, 2, 5, 8, 16, 33, 70])
+    # the defaults of these functions differ
+    names = attributes.get("activations", [])
+    if {"Affine", "ScaledTanh", "ThresholdedRelu"} & set(names):
+        attributes = {name: value for name, value in attributes.items() if "activation" not in name}
+    kind = pick(rng, ["int8", "uint8"])
+    # 7 bits with a sign: ONNX Runtime's sums of two products saturate on a processor without VNNI
+    low, high = (-64, 64) if kind == "int8" else (0, 256)
+    states = [directions, batch, hidden]
+    w, r = (rng.integers(low, high, [directions, rows, 4 * hidden]).astype(kind)
+            for rows in (width, hidden))
+    (w_scale, w_zero), (r_scale, r_zero) = (
+        quantizer(rng, 4 * hidden, kind, directions) for _ in range(2))
+    lengths = rng.integers(0, length + 1, [batch]).astype(numpy.int32)
+    if lengths.max() == 0:
+        lengths[0] = 1
+    others = [values(rng, [directions, 8 * hidden], low=-0.5, high=0.5), lengths,
+              values(rng, states, low=-1, high=1), values(rng, states, low=-1, high=1),
+              values(rng, [directions, 3 * hidden], low=-0.5, high=0.5)]
+    inputs = [values(rng, [length, batch, width], low=-1, high=1), w, r,
+              *[value if rng.random() < 0.5 else None for value in others],
+              w_scale, w_zero, r_scale, r_zero]
+    constants = {i for i in (1, 2, 3, 8, 9, 10, 11)
+                 if inputs[i] is not None and rng.random() < 0.5}
+    # a sum that is rounded another way may change a byte of a state
+    return Case(inputs, attributes, constants=constants, n_outputs=int(rng.integers(1, 4)),
+                tolerance=2e-3)

@@ -87,6 +87,22 @@ def grid_sample(rng):
     return case
 
 
+@row("GridSample", "com.microsoft")
+def grid_sample_microsoft(rng):
+    batch, channels, height, width = (int(d) for d in rng.integers(1, 7, 4))
+    align, padding = int(rng.integers(2)), pick(rng, ("zeros", "border", "reflection"))
+    dims = [height + align, width + align]  # at least two places to align
+    x = values(rng, [batch, channels, *dims], pick(rng, HALVES))
+    to = [0 if rng.random() < 0.05 else int(d) for d in rng.integers(1, 7, 2)]
+    grid = values(rng, [batch, *to, 2], pick(rng, HALVES), -2, 2)
+    case = Case([x, grid], {"mode": pick(rng, ("bilinear", "nearest", "bicubic")),
+                            "padding_mode": padding, "align_corners": align}, widens=0)
+    if 0 in to:
+        case.expected = lambda _: [numpy.zeros([batch, channels, *to], x.dtype)]
+        case.widens = None
+    return case
+
+
 def largest_of_regions(x, places, pooled, scale):
     """MaxRoiPool of f64, which ONNX Runtime lacks."""
     to = numpy.zeros([len(places), x.shape[1], *pooled])

@@ -6,7 +6,12 @@ import pytest
 from cli_harness import latchkey
 
 # Operators with bodies, which stages run (executor_glue/flow/).
-OF_THE_EXECUTOR = {"If", "Loop", "Scan"}
+OF_THE_EXECUTOR = {
+    "If", "Loop", "Scan",
+    "ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement", "SequenceAt",
+    "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength",
+    "SequenceMap", "SplitToSequence",
+}
 
 
 def names(*arguments):

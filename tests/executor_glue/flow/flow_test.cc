@@ -83,6 +83,58 @@ TEST_F(Flow, WritesToTheCallersMemory) {
   EXPECT_THAT(LK_MESSAGE, AllOf(HasSubstr("'y'"), HasSubstr("3x4"), HasSubstr("2x4")));
 }
 
+// Each condition is what the branch before it gave; the last is of a branch within a loop, which
+// captured it.
+TEST_F(Flow, DecidesWhatItCanWhenItIsLoaded) {
+  Graph g, yes, no, twice, same, again, other, loop;
+  yes.init(tensor("t", LK_BOOL, {}, kInt32Data, varint(1))).out("t", LK_BOOL, {});
+  no.init(tensor("f", LK_BOOL, {}, kInt32Data, varint(0))).out("f", LK_BOOL, {});
+  twice.node(node("Add", {"x", "x"}, {"v"})).out("v");
+  same.node(node("Identity", {"x"}, {"v"})).out("v");
+  again.node(node("Add", {"past", "h"}, {"v"})).out("v");
+  other.node(node("Identity", {"past"}, {"v"})).out("v");
+  loop.in("i", LK_I64, {}).in("go", LK_BOOL, {}).in("past");
+  loop.node(node("If", {"b"}, {"next"}, {body("then_branch", again), body("else_branch", other)}));
+  loop.out("go", LK_BOOL, {}).out("next");
+  g.init(tensor("a", LK_BOOL, {}, kInt32Data, varint(0)));
+  g.in("x").in("n", LK_I64, {}).out("y");
+  g.node(node("If", {"a"}, {"c"}, {body("then_branch", yes), body("else_branch", no)}, "first"));
+  g.node(node("Not", {"c"}, {"b"}));
+  g.node(node("If", {"b"}, {"h"}, {body("then_branch", twice), body("else_branch", same)}, "next"));
+  g.node(node("Loop", {"n", "", "h"}, {"y"}, {body("body", loop)}, "loop"));
+  load(g);
+  open();
+  for (const lk_session_pass &pass : passes()) {
+    if (std::string(pass.name) == "known_branches") {
+      EXPECT_EQ(pass.changes, 3u);
+    }
+  }
+  Floats x = {1, 2, 3, 4};
+  int64_t n = 3;
+  EXPECT_EQ(result({x_of(x), named("n", {}, &n, LK_I64)}), (Floats{8, 16, 24, 32}));
+}
+
+// As exporters write Squeeze: if the dimension is 1.
+TEST_F(Flow, DecidesByDimensionsThatAreFixed) {
+  Graph g, sum, same;
+  sum.node(node("Add", {"x", "x"}, {"v"})).out("v");
+  same.node(node("Identity", {"x"}, {"v"})).out("v");
+  g.in("x").init(ints("one", {1})).init(ints("four", {4})).out("y");
+  g.node(node("Shape", {"x"}, {"dims"}));
+  g.node(node("Gather", {"dims", "one"}, {"width"}));
+  g.node(node("Equal", {"width", "four"}, {"is_four"}));
+  g.node(node("If", {"is_four"}, {"y"}, {body("then_branch", sum), body("else_branch", same)}));
+  load(g);
+  open();
+  for (const lk_session_pass &pass : passes()) {
+    if (std::string(pass.name) == "known_branches") {
+      EXPECT_EQ(pass.changes, 1u);
+    }
+  }
+  Floats x = {1, 2, 3, 4};
+  EXPECT_EQ(result({x_of(x)}), (Floats{2, 4, 6, 8}));
+}
+
 // a is what the loop carries, and b all that it was; n iterations, or until the counter k is 0.
 Graph doubling() {
   Graph loop, g;
@@ -137,6 +189,183 @@ TEST_F(Flow, CarriesWhatGrows) {
     for (int64_t i = 0; i <= n; i++) expected.insert(expected.end(), x.begin(), x.end());
     EXPECT_EQ(result({x_of(x), named("n", {}, &n, LK_I64)}), expected);
     EXPECT_EQ(dims, (std::vector<int64_t>{n + 1, 4}));
+  }
+}
+
+// past = past + x, and once more where more is true; in an inner loop twice, if `nested`.
+Graph repeated(bool nested) {
+  Graph loop, more, less, inner, g;
+  more.node(node("Add", {"sum", "x"}, {"m"})).out("m");
+  less.node(node("Identity", {"sum"}, {"l"})).out("l");
+  inner.in("j", LK_I64, {}).in("inner_go", LK_BOOL, {}).in("before");
+  inner.node(node("Add", {"before", "x"}, {"behind"})).out("inner_go", LK_BOOL, {}).out("behind");
+  loop.in("i", LK_I64, {}).in("go", LK_BOOL, {}).in("past").init(ints("two", {2}));
+  if (nested) {
+    loop.node(node("Loop", {"two", "", "past"}, {"sum"}, {body("body", inner)}, "inner"));
+  } else {
+    loop.node(node("Add", {"past", "x"}, {"sum"}));
+  }
+  loop.node(node("If", {"more"}, {"next"}, {body("then_branch", more), body("else_branch", less)},
+                 "choice"));
+  loop.out("go", LK_BOOL, {}).out("next");
+  g.in("x").in("n", LK_I64, {}).in("more", LK_BOOL, {}).out("y");
+  g.node(node("Loop", {"n", "", "x"}, {"y"}, {body("body", loop)}, "outer"));
+  return g;
+}
+
+// Iterations after the first ones look nothing up and allocate nothing; an inner loop has its lists
+// for each of its runs.
+TEST_F(Flow, RepeatsWithWhatTheFirstIterationsLeft) {
+  for (bool nested : {false, true}) {
+    for (uint8_t more : {uint8_t{0}, uint8_t{1}}) {
+      load(repeated(nested));
+      open();
+      Floats x = {1, 2, 3, 4};
+      size_t allocations[3] = {};
+      uint64_t hits[3] = {};
+      const int64_t counts[3] = {10, 10, 110};
+      for (int round = 0; round < 3; round++) {
+        int64_t n = counts[round];
+        const size_t allocations_before = allocator.allocations();
+        const uint64_t hits_before = stats().kind[LK_KIND_RUN].hits;
+        const Floats y =
+            result({x_of(x), named("n", {}, &n, LK_I64), named("more", {}, &more, LK_BOOL)});
+        allocations[round] = allocator.allocations() - allocations_before;
+        hits[round] = stats().kind[LK_KIND_RUN].hits - hits_before;
+        const float sums = float(1 + n * (1 + int(nested) + more));
+        EXPECT_EQ(y, (Floats{sums, 2 * sums, 3 * sums, 4 * sums}));
+      }
+      const size_t lists = nested ? (allocations[2] - allocations[1]) / 100 : 0;
+      EXPECT_LE(lists, 8u);
+      EXPECT_EQ(allocations[2], allocations[1] + 100 * lists);
+      EXPECT_EQ(hits[2], hits[1]);
+      EXPECT_GT(session_stats().run_plan_hits, 100u);
+      level2()->close(session);
+      session = nullptr;
+    }
+  }
+}
+
+// What a loop leaves in a sequence, in its order or in reverse; as one tensor, and its length.
+Graph collected() {
+  Graph loop, front, back, g;
+  loop.in("i", LK_I64, {}).in("go", LK_BOOL, {}).in("past");
+  loop.m.add(11, Message().text(1, "rows")); // without a type
+  front.init(ints("zero", {0})).node(node("SequenceInsert", {"rows", "now", "zero"}, {"f"}));
+  front.out("f");
+  back.node(node("SequenceInsert", {"rows", "now"}, {"b"})).out("b");
+  loop.node(node("Add", {"past", "x"}, {"now"}));
+  loop.node(node("If", {"c"}, {"more"}, {body("then_branch", front), body("else_branch", back)}));
+  loop.out("go", LK_BOOL, {}).out("now").out("more");
+  g.in("x").in("n", LK_I64, {}).in("c", LK_BOOL, {}).out("y").out("length", LK_I64, {});
+  g.node(node("SequenceEmpty", {}, {"none"}));
+  g.node(node("SequenceInsert", {"none", "x"}, {"first"}));
+  g.node(node("Loop", {"n", "", "x", "first"}, {"last", "all"}, {body("body", loop)}, "loop"));
+  g.node(node("ConcatFromSequence", {"all"}, {"y"}, {attribute("axis", kInt).num(3, 0)}, "concat"));
+  g.node(node("SequenceLength", {"all"}, {"length"}));
+  return g;
+}
+
+TEST_F(Flow, CarriesSequences) {
+  load(collected());
+  open();
+  Floats x = {1, 2, 3, 4};
+  for (int64_t n : {0, 1, 5}) {
+    for (uint8_t reverse : {uint8_t{0}, uint8_t{1}}) {
+      Floats all;
+      for (int64_t row = 0; row <= n; row++) {
+        const int64_t times = reverse != 0 ? n - row + 1 : row + 1;
+        for (float value : x) all.push_back(value * float(times));
+      }
+      const std::vector<lk_named_tensor> inputs = {x_of(x), named("n", {}, &n, LK_I64),
+                                                   named("c", {}, &reverse, LK_BOOL)};
+      EXPECT_EQ(result(inputs), all);
+      EXPECT_EQ(dims, (std::vector<int64_t>{n + 1, 4}));
+    }
+  }
+}
+
+// y of a graph of these nodes, whose input is x.
+std::string of_nodes(const std::vector<Message> &nodes,
+                     const std::vector<Message> &constants = {}) {
+  Graph g;
+  g.in("x").out("y");
+  for (const Message &constant : constants) g.init(constant);
+  for (const Message &one : nodes) g.node(one);
+  return model(g).bytes;
+}
+
+TEST_F(Flow, RefusesWhatSequencesDoNotHave) {
+  const Message of_two = node("SequenceConstruct", {"x", "x"}, {"s"});
+  const Message i64 = node("Cast", {"x"}, {"k"}, {attribute("to", kInt).num(3, LK_I64)});
+  struct Case {
+    std::vector<Message> nodes;
+    const char *text;
+  };
+  const std::vector<Message> constants = {ints("two", {2}), ints("low", {-3}), ints("zero", {0}),
+                                          ints("sizes", {1, 5}, {2})};
+  for (const Case &c : std::vector<Case>{
+           {{of_two, node("SequenceAt", {"s", "two"}, {"y"})}, "position 2"},
+           {{of_two, node("SequenceAt", {"s", "low"}, {"y"})}, "position -3"},
+           {{of_two, i64, node("SequenceInsert", {"s", "k"}, {"t"}),
+             node("SequenceAt", {"t", "zero"}, {"y"})},
+            "type i64 among those of type f32"},
+           {{node("SequenceEmpty", {}, {"s"}), node("SequenceErase", {"s"}, {"t"}),
+             node("SequenceAt", {"t", "zero"}, {"y"})},
+            "position -1"},
+           {{node("SequenceEmpty", {}, {"s"}), node("ConcatFromSequence", {"s"}, {"y"})},
+            "it is empty"},
+           {{node("SequenceConstruct", {"x", "two"}, {"s"}),
+             node("SequenceAt", {"s", "two"}, {"y"})},
+            "type i64"},
+           {{node("SplitToSequence", {"x", "sizes"}, {"s"}),
+             node("SequenceAt", {"s", "zero"}, {"y"})},
+            "do not add up to 1"},
+           {{node("SplitToSequence", {"x", "low"}, {"s"}),
+             node("SequenceAt", {"s", "zero"}, {"y"})},
+            "pieces of -3"},
+           {{node("SequenceAt", {"x", "zero"}, {"y"})}, "a tensor, not a sequence"},
+           {{node("SequenceConstruct", {"x"}, {"y"})}, "a sequence, which is no tensor"},
+           {{node("Optional", {}, {"o"}), node("OptionalGetElement", {"o"}, {"y"})}, "absent"}}) {
+    bytes = of_nodes(c.nodes, constants);
+    open();
+    Floats x = {1, 2, 3, 4};
+    std::vector<lk_named_tensor> outputs = {{"y", {}}};
+    EXPECT_NE(run({x_of(x)}, outputs), LK_OK);
+    EXPECT_THAT(LK_MESSAGE, HasSubstr(c.text));
+    level2()->close(session);
+    session = nullptr;
+  }
+  bytes = of_nodes({of_two, node("Relu", {"s"}, {"y"})});
+  const lk_session_options options = LK_SESSION_OPTIONS_INIT;
+  LK_EXPECT_STATUS(LK_MALFORMED, level2()->open_memory(context, bytes.data(), bytes.size(),
+                                                       &options, &session, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("'s', is a sequence, a tensor is required"));
+}
+
+// Each iteration has a run plan of its own: it is kept until the counter changes.
+TEST_F(Flow, TakesWhatTheCounterSays) {
+  Graph loop, g;
+  loop.in("i", LK_I64, {}).in("go", LK_BOOL, {}).in("past").init(ints("one", {1}, {1}));
+  loop.init(ints("zero", {0}, {1}));
+  loop.node(node("Unsqueeze", {"i", "zero"}, {"from"}));
+  loop.node(node("Add", {"from", "one"}, {"to"}));
+  loop.node(node("Slice", {"x", "from", "to", "zero"}, {"row"}));
+  loop.node(node("Add", {"past", "row"}, {"next"}));
+  loop.out("go", LK_BOOL, {}).out("next").out("row", LK_F32, {"1", "4"});
+  g.in("x").in("n", LK_I64, {}).in("start", LK_F32, {"1", "4"}).out("y");
+  g.out("rows", LK_F32, {"N", "1", "4"});
+  g.node(node("Loop", {"n", "", "start"}, {"y", "rows"}, {body("body", loop)}, "loop"));
+  load(g);
+  open();
+  Floats x = lk::small::numbers(7, 1), start = {1, 2, 3, 4};
+  for (int64_t n : {7, 3, 1}) {
+    Floats sum = start;
+    for (int64_t i = 0; i < 4 * n; i++) sum[size_t(i % 4)] += x[size_t(i)];
+    const std::vector<lk_named_tensor> inputs = {x_of(x), named("n", {}, &n, LK_I64),
+                                                 named("start", {1, 4}, start.data())};
+    EXPECT_EQ(result(inputs), sum);
+    EXPECT_EQ(result(inputs, "rows"), Floats(x.begin(), x.begin() + 4 * n));
   }
 }
 
@@ -315,7 +544,8 @@ TEST_F(Flow, RunsOnManyThreads) {
 
 // What can do without the memory goes on; all else says so, and leaves nothing behind.
 TEST(FlowFaults, EveryAllocationMayFail) {
-  for (const Graph &graph : {choice(), doubling(), running_sum(true), shape_of_data()}) {
+  for (const Graph &graph :
+       {choice(), doubling(), running_sum(true), shape_of_data(), repeated(true), collected()}) {
     const std::string bytes = model(graph).bytes;
     bool failed = true;
     for (size_t n = 1; failed; n++) {
@@ -346,10 +576,10 @@ TEST(FlowFaults, EveryAllocationMayFail) {
           if (name == "x") input.tensor.desc.rank = 2;
           input.tensor.desc.dims[0] = name == "x" ? 2 : 0;
           input.tensor.desc.dims[1] = name == "x" ? 4 : 0;
-          input.tensor.data = name == "x"   ? static_cast<void *>(x.data())
-                              : name == "c" ? static_cast<void *>(&yes)
-                              : name == "n" ? static_cast<void *>(&n)
-                                            : static_cast<void *>(&count);
+          input.tensor.data = name == "x"             ? static_cast<void *>(x.data())
+                              : info.dtype == LK_BOOL ? static_cast<void *>(&yes)
+                              : name == "n"           ? static_cast<void *>(&n)
+                                                      : static_cast<void *>(&count);
           inputs.push_back(input);
         }
         for (uint32_t i = 0; i < level2()->output_count(session); i++) {

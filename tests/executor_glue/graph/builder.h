@@ -127,6 +127,33 @@ public:
   void output(int32_t v) {
     if (status_ == LK_OK) status_ = lk_graph_add_output(graph_, v, LK_ERR);
   }
+  // Hands over `inner` as the next body of the node whose first output is `v`. Its last inputs are
+  // what it captured of this graph.
+  void body(int32_t v, const char *name, GraphBuilder &inner,
+            const std::vector<int32_t> &captured = {}) {
+    if (status_ == LK_OK) status_ = inner.link();
+    for (size_t n = 0; status_ == LK_OK && n < graph_->n_nodes; n++) {
+      lk_node *node = &graph_->nodes[n];
+      if (node->outputs[0] != v) continue;
+      const size_t n_inputs = node->n_inputs + captured.size();
+      auto *bodies =
+          static_cast<lk_body *>(lk_graph_alloc(graph_, (node->n_bodies + 1) * sizeof(lk_body)));
+      auto *inputs = static_cast<int32_t *>(lk_graph_alloc(graph_, n_inputs * sizeof(int32_t)));
+      if (bodies == nullptr || inputs == nullptr) {
+        status_ = LK_OUT_OF_MEMORY;
+        return;
+      }
+      std::copy_n(node->bodies, node->n_bodies, bodies);
+      std::copy_n(node->inputs, node->n_inputs, inputs);
+      std::copy(captured.begin(), captured.end(), inputs + node->n_inputs);
+      bodies[node->n_bodies++] = {name, inner.graph_, uint32_t(captured.size())};
+      node->bodies = bodies;
+      node->inputs = inputs;
+      node->n_inputs = uint32_t(n_inputs);
+      inner.graph_->scope = name;
+      inner.graph_ = nullptr;
+    }
+  }
   lk_status link() {
     if (status_ == LK_OK) status_ = lk_graph_link(graph_, LK_ERR);
     return status_;

@@ -14,7 +14,7 @@ namespace {
 using Groups = std::vector<int32_t>;
 
 // What a node of a test is.
-enum Kind { kWorks, kComesAlong, kUnsupported };
+enum Kind { kWorks, kWorksLightly, kComesAlong, kUnsupported };
 
 // A graph of nodes whose kinds are known.
 class Marked : public lk::GraphBuilder {
@@ -32,6 +32,8 @@ public:
     return v;
   }
 
+  bool takes_lone = false;
+
   // Of the nodes in the order in which they were added.
   lk_status partition(Groups *groups, size_t *count) {
     if (link() != LK_OK) return status();
@@ -40,12 +42,13 @@ public:
     for (size_t i = 0; i < n; i++) {
       const Mark &mark = marks_[static_cast<size_t>(get()->nodes[i].source)];
       support[i] = {mark.kind != kUnsupported ? nullptr : "unsupported", mark.shape_inputs,
-                    mark.kind == kWorks, std::string(get()->nodes[i].op_type) == "Shape"};
+                    mark.kind == kWorks || mark.kind == kWorksLightly,
+                    std::string(get()->nodes[i].op_type) == "Shape", mark.kind == kWorksLightly};
     }
     Groups sorted(n, -7);
     *count = 0;
     const lk_status status =
-        lk_ort_partition_make(get(), support.data(), sorted.data(), count, LK_ERR);
+        lk_ort_partition_make(get(), support.data(), takes_lone, sorted.data(), count, LK_ERR);
     groups->assign(n, -7);
     for (size_t i = 0; i < n; i++) {
       (*groups)[static_cast<size_t>(get()->nodes[i].source)] = sorted[i];
@@ -95,6 +98,28 @@ TEST(Partition, IsCutByAnUnsupportedNode) {
   for (const Kind kind : {kWorks, kWorks, kUnsupported, kWorks}) v = g.add(kind, {v});
   g.output(v);
   EXPECT_EQ(g.groups(), Groups({0, 0, -1, 1}));
+}
+
+TEST(Partition, LeavesIslandsOfOneLightNode) {
+  auto chain = [](const std::vector<Kind> &kinds, bool takes_lone = false) {
+    Marked g;
+    g.takes_lone = takes_lone;
+    int32_t v = g.input("x", {4});
+    for (const Kind kind : kinds) v = g.add(kind, {v});
+    g.output(v);
+    return g.groups();
+  };
+  EXPECT_EQ(chain({kWorksLightly}), Groups({0}));
+  EXPECT_EQ(chain({kComesAlong, kWorksLightly}), Groups({0, 0}));
+  EXPECT_EQ(chain({kUnsupported, kWorksLightly}), Groups({-1, -1}));
+  EXPECT_EQ(chain({kWorksLightly, kUnsupported}), Groups({-1, -1}));
+  EXPECT_EQ(chain({kUnsupported, kWorksLightly, kComesAlong, kUnsupported}),
+            Groups({-1, -1, -1, -1}));
+  EXPECT_EQ(chain({kUnsupported, kWorksLightly, kWorksLightly}), Groups({-1, 0, 0}));
+  EXPECT_EQ(chain({kUnsupported, kWorks, kUnsupported}), Groups({-1, 0, -1}));
+  EXPECT_EQ(chain({kUnsupported, kWorksLightly, kWorks}), Groups({-1, 0, 0}));
+  EXPECT_EQ(chain({kUnsupported, kWorksLightly, kComesAlong, kUnsupported}, true),
+            Groups({-1, 0, 0, -1}));
 }
 
 // The supported arm goes with what follows: then one value crosses, not two.

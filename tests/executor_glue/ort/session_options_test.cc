@@ -201,6 +201,7 @@ TEST_F(SessionOptions, WithBadValuesAreNamedAndSayWhatIsAllowed) {
   } cases[] = {
       {.option = "cache", .value = "on", .allowed = "off, thread, shared"},
       {.option = "cache", .value = "", .allowed = "off, thread, shared"},
+      {.option = "claim", .value = "everything", .allowed = "gains, all"},
       {.option = "cache_entries", .value = "-1", .allowed = "a number"},
       {.option = "cache_entries", .value = "10k", .allowed = "a number"},
       {.option = "cache_entries", .value = "99999999999999999999999", .allowed = "a number"},

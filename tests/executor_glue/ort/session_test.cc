@@ -14,7 +14,7 @@ protected:
   // On the provider and without it, with the same inputs, one run after the other.
   void expect_as_cpu(const std::string &model, const std::vector<Inputs> &runs,
                      const Names &outputs) {
-    const Session reference(host, model, cpu), session(host, model);
+    const Session reference(host, model, cpu), session(host, model, all);
     ASSERT_EQ(reference.error(), "");
     ASSERT_EQ(session.error(), "");
     for (size_t i = 0; i < runs.size(); i++) {
@@ -34,6 +34,11 @@ protected:
   Options cpu = [] {
     Options options;
     options.on_provider = false;
+    return options;
+  }();
+  Options all = [] { // groups of one light node, too
+    Options options;
+    options.provider = {{"claim", "all"}};
     return options;
   }();
   json_int_t claimed = -1, subgraphs = -1; // of the last expect_as_cpu

@@ -67,7 +67,10 @@ TEST(PassActivation, EachKind) {
   expect_one(unary("HardSwish"), LK_POST_HARDSWISH, 0, 0);
   expect_one(unary("Swish", {Attr::Float("alpha", 1.5f)}, "latchkey"), LK_POST_SWISH, 1.5f, 0);
   EXPECT_EQ(unary("Swish", {}, "com.example").changes, 0u);
-  EXPECT_EQ(unary("Tanh").changes, 0u);
+  expect_one(unary("Tanh"), LK_POST_TANH, 0, 0);
+  expect_one(unary("Gelu", {}, "latchkey"), LK_POST_GELU, 0, 0);
+  expect_one(unary("GeluTanh", {}, "latchkey"), LK_POST_GELU_TANH, 0, 0);
+  EXPECT_EQ(unary("Erf").changes, 0u);
 }
 
 TEST(PassActivation, ClipBoundsByOpset) {

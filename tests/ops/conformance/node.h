@@ -22,6 +22,9 @@ inline void ints(std::vector<lk_attr> *attrs, const char *name, std::vector<int6
   attrs->push_back(
       {name, LK_ATTR_INTS, static_cast<uint32_t>(kept.back().size()), kept.back().data()});
 }
+inline void text(std::vector<lk_attr> *attrs, const char *name, const char *value) {
+  attrs->push_back({name, LK_ATTR_STRING, static_cast<uint32_t>(std::strlen(value)), value});
+}
 inline void kernel_of_2(std::vector<lk_attr> *attrs) {
   ints(attrs, "kernel_shape", {2, 2});
 }

@@ -33,6 +33,23 @@ inline void attention(Draw &d) {
   d.tensor({batch, kv_heads, past, v_size});
 }
 
+inline void attention_of_microsoft(Draw &d) {
+  const Dim batch = d.dim(), rows = d.dim(), width = d.dim(), size = Draw::number(3);
+  d.node.ints["num_heads"] = {2};
+  d.node.n_outputs = uint32_t(d.between(1, 2));
+  d.tensor({batch, rows, width});
+  d.tensor({d.one_of(9) ? d.dim() : width, d.one_of(9) ? d.dim() : Draw::number(18)});
+  d.tensor({Draw::number(18)});
+  if (d.one_of(2)) {
+    d.absent();
+  } else {
+    d.tensor({batch, d.one_of(2) ? rows : d.dim(), d.dim()}, LK_I32);
+  }
+  if (d.one_of(2)) {
+    d.tensor({Draw::number(2), batch, Draw::number(2), d.dim(), d.one_of(9) ? d.dim() : size});
+  }
+}
+
 inline void multi_head_attention(Draw &d) {
   const Dim batch = d.dim(), queries = d.dim(), rows = d.dim(), width = d.dim();
   const Dim two = Draw::number(2), size = Draw::number(3), past = d.dim();
@@ -60,6 +77,32 @@ inline void multi_head_attention(Draw &d) {
   for (int i = 0; i < 3; i++) d.absent();
   if (d.one_of(2)) return;
   for (int i = 0; i < 2; i++) d.tensor({batch, two, past, d.one_of(2) ? size : d.dim()});
+}
+
+inline void group_query_attention(Draw &d) {
+  const Dim batch = d.dim(), rows = d.dim(), past = d.dim(), size = Draw::number(3);
+  const bool is_packed = d.one_of(2);
+  d.node.ints["num_heads"] = {4};
+  d.node.ints["kv_num_heads"] = {2};
+  d.node.n_outputs = uint32_t(d.between(1, 3));
+  d.tensor({batch, rows, d.one_of(4) ? d.dim() : Draw::number(is_packed ? 24 : 12)});
+  for (int i = 0; i < 2; i++) {
+    if (is_packed) {
+      d.absent();
+    } else {
+      d.tensor({batch, d.one_of(9) ? d.dim() : rows, Draw::number(6)});
+    }
+  }
+  const bool has_past = !d.one_of(3);
+  for (int i = 0; i < 2; i++) {
+    if (has_past) {
+      d.tensor({batch, Draw::number(2), past, d.one_of(9) ? d.dim() : size});
+    } else {
+      d.absent();
+    }
+  }
+  d.tensor({batch}, LK_I32);
+  d.list<int32_t>({int32_t(rows.number + d.between(0, 5))}, LK_I32, d.one_of(2));
 }
 
 inline void rotary(Draw &d, bool positions_first) {
@@ -95,8 +138,10 @@ inline void causal_conv(Draw &d) {
 }
 
 inline Rules infer_attention() {
-  return {{"Attention", attention},
+  return {{"Attention",
+           [](Draw &d) { d.node.domain.empty() ? attention(d) : attention_of_microsoft(d); }},
           {"CausalConvWithState", causal_conv},
+          {"GroupQueryAttention", group_query_attention},
           {"LinearAttention", linear_attention},
           {"MultiHeadAttention", multi_head_attention},
           {"RotaryEmbedding", [](Draw &d) { rotary(d, d.node.domain == "com.microsoft"); }}};

@@ -5,6 +5,16 @@
 
 namespace lk::infer {
 
+inline void gemm(Draw &d) {
+  const Dim m = d.dim(), k = d.dim(), n = d.dim();
+  const int64_t a = d.between(0, 1), b = d.between(0, 1);
+  d.tensor(a != 0 ? Shape{k, m} : Shape{m, k});
+  d.tensor(b != 0 ? Shape{n, k} : Shape{k, n});
+  if (d.one_of(2)) d.tensor(d.beside({m, n}));
+  d.node.ints["transA"] = {a};
+  d.node.ints["transB"] = {b};
+}
+
 inline Rules infer_base() {
   return {
       {"AveragePool", pool},
@@ -49,16 +59,8 @@ inline Rules infer_base() {
          d.tensor(d.shape(0, 2), LK_I64);
          d.node.ints["axis"] = {d.between(-2, 2)};
        }},
-      {"Gemm",
-       [](Draw &d) {
-         const Dim m = d.dim(), k = d.dim(), n = d.dim();
-         const int64_t a = d.between(0, 1), b = d.between(0, 1);
-         d.tensor(a != 0 ? Shape{k, m} : Shape{m, k});
-         d.tensor(b != 0 ? Shape{n, k} : Shape{k, n});
-         if (d.one_of(2)) d.tensor(d.beside({m, n}));
-         d.node.ints["transA"] = {a};
-         d.node.ints["transB"] = {b};
-       }},
+      {"FusedGemm", gemm},
+      {"Gemm", gemm},
       {"GlobalAveragePool", [](Draw &d) { d.tensor(d.shape(3, 5)); }},
       {"Identity", unary},
       {"LRN",

@@ -151,6 +151,13 @@ inline Rules infer_quantized() {
       {"DequantizeLinear", [](Draw &d) { quantized(d, LK_I8); }},
       {"QLinearMul", qlinear_binary},
       {"QLinearSigmoid", qlinear_unary},
+      {"QLinearSoftmax",
+       [](Draw &d) {
+         d.tensor(d.shape(1, 4), LK_U8);
+         quantizers(d, 2);
+         d.node.ints["axis"] = {d.between(-2, 3)};
+         d.node.ints["opset"] = {d.one_of(2) ? 13 : 11};
+       }},
       {"QuantizeLinear", [](Draw &d) { quantized(d, LK_F32); }},
   };
 }

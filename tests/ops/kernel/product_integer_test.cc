@@ -1,8 +1,5 @@
 // Products of bytes by the loops of every instruction set, against plain loops, in guarded memory.
-#include <random>
-
-#include "tests/harness/lk_test.h"
-#include "tests/harness/op_value.h"
+#include "tests/ops/kernel/integer_case.h"
 
 extern "C" {
 #include "ops/kernel/product_integer.h"
@@ -11,45 +8,11 @@ extern "C" {
 namespace {
 
 using lk::Memory;
-
-std::vector<const lk_integer_loops *> all_loops() {
-  std::vector<const lk_integer_loops *> found = {&lk_integer_base};
-  if (lk_isa_get() >= LK_ISA_AVX2) found.push_back(&lk_integer_avx2);
-  if (lk_isa_get() >= LK_ISA_AVX512) found.push_back(&lk_integer_avx512);
-  if (lk_isa_get() >= LK_ISA_AVX512 && lk_isa_has_vnni()) found.push_back(&lk_integer_vnni);
-  return found;
-}
-
-using Bytes = std::vector<uint8_t>;
-
-class Random {
-public:
-  explicit Random(unsigned seed) : random_(seed) {}
-  int64_t between(int64_t low, int64_t high) {
-    return std::uniform_int_distribution<int64_t>(low, high)(random_);
-  }
-  Bytes bytes(int64_t count) {
-    Bytes made(static_cast<size_t>(count));
-    const bool extreme = between(0, 3) == 0;
-    for (uint8_t &byte : made) {
-      byte = uint8_t(extreme ? between(0, 1) * 255 ^ between(0, 1) * 128 : between(0, 255));
-    }
-    return made;
-  }
-
-private:
-  std::mt19937 random_;
-};
-
-Memory copy(const Bytes &bytes) {
-  Memory memory(bytes.size());
-  if (!bytes.empty()) std::memcpy(memory.data(), bytes.data(), bytes.size());
-  return memory;
-}
-
-int32_t number(uint8_t byte, bool is_signed) {
-  return is_signed ? int8_t(byte) : byte;
-}
+using lk::integer_case::all_loops;
+using lk::integer_case::Bytes;
+using lk::integer_case::copy;
+using lk::integer_case::number;
+using lk::integer_case::Random;
 
 Memory pack(const lk_product_integer &product, const Memory &b) {
   Memory packed(size_t(lk_product_integer_packed_size(&product)) * 4);

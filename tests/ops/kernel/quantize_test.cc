@@ -1,0 +1,116 @@
+// Bytes for real numbers and back, by the loops of every instruction set, in guarded memory.
+#include <cmath>
+
+#include "tests/ops/kernel/integer_case.h"
+
+extern "C" {
+#include "ops/kernel/quantize.h"
+}
+
+namespace {
+
+using lk::Memory;
+using lk::integer_case::all_loops;
+using lk::integer_case::Bytes;
+using lk::integer_case::copy;
+using lk::integer_case::number;
+using lk::integer_case::Random;
+
+Memory reals(Random &random, int64_t count) {
+  Memory made(size_t(count) * 4);
+  for (int64_t i = 0; i < count; i++) {
+    static_cast<float *>(made.data())[i] = float(random.between(-3000, 3000)) / 64;
+  }
+  return made;
+}
+
+int quantized(float x, const lk_byte_type &type) {
+  const float least = float((type.is_signed ? -128 : 0) - type.zero);
+  const float clipped = std::fmin(std::fmax(x / type.scale, least), least + 255);
+  return int(std::nearbyint(clipped)) + type.zero;
+}
+
+TEST(Quantize, FindsTheRangeOfAnyCount) {
+  for (const lk_integer_loops *loops : all_loops()) {
+    for (int64_t count = 0; count < 150; count++) {
+      Random random{unsigned(count)};
+      const Memory x = reals(random, count);
+      float *data = static_cast<float *>(x.data());
+      if (count > 3) data[count / 3] = NAN;
+      float least = 0, most = 0, right[2] = {0, 0};
+      loops->range(data, count, &least, &most);
+      for (int64_t i = 0; i < count; i++) {
+        right[0] = std::fmin(right[0], data[i]);
+        right[1] = std::fmax(right[1], data[i]);
+      }
+      EXPECT_EQ(least, right[0]) << loops->lanes << " lanes, " << count;
+      EXPECT_EQ(most, right[1]) << loops->lanes << " lanes, " << count;
+    }
+  }
+}
+
+TEST(Quantize, RoundsToEvenAndSaturates) {
+  for (const lk_integer_loops *loops : all_loops()) {
+    for (int64_t count = 1; count < 90; count++) {
+      SCOPED_TRACE(std::to_string(loops->lanes) + " lanes, " + std::to_string(count));
+      Random random{unsigned(count)};
+      const lk_byte_type type = {0.25F, int32_t(random.between(0, 100)), count % 2 == 0};
+      const Memory x = reals(random, count), y(static_cast<size_t>(count)), back(size_t(count) * 4);
+      float *data = static_cast<float *>(x.data());
+      data[0] = NAN;
+      uint8_t *bytes = static_cast<uint8_t *>(y.data());
+      loops->quantize(data, bytes, count, &type);
+      loops->dequantize(bytes, static_cast<float *>(back.data()), count, &type);
+      EXPECT_EQ(number(bytes[0], type.is_signed), type.is_signed ? -128 : 0);
+      for (int64_t i = 1; i < count; i++) {
+        const int whole = number(bytes[i], type.is_signed);
+        ASSERT_EQ(whole, quantized(data[i], type)) << i;
+        ASSERT_EQ(static_cast<float *>(back.data())[i], float(whole - type.zero) * type.scale);
+      }
+    }
+  }
+}
+
+TEST(Quantize, CombinesBytes) {
+  for (const lk_integer_loops *loops : all_loops()) {
+    for (int64_t count = 1; count < 90; count++) {
+      SCOPED_TRACE(std::to_string(loops->lanes) + " lanes, " + std::to_string(count));
+      Random random{unsigned(count)};
+      const Memory a = copy(random.bytes(count)), b = copy(random.bytes(count));
+      const Memory y(static_cast<size_t>(count));
+      const bool is_signed = count % 2 == 0, multiplies = count % 3 == 0;
+      const lk_byte_type types[] = {
+          {0.5F, 3, is_signed}, {0.25F, 100, is_signed}, {multiplies ? 64.0F : 2.0F, 7, is_signed}};
+      const uint8_t *left = static_cast<uint8_t *>(a.data());
+      const uint8_t *right = static_cast<uint8_t *>(b.data());
+      uint8_t *bytes = static_cast<uint8_t *>(y.data());
+      loops->combine(left, right, bytes, count, types, multiplies);
+      for (int64_t i = 0; i < count; i++) {
+        const float first = float(number(left[i], is_signed) - 3) * 0.5F;
+        const float second = float(number(right[i], is_signed) - 100) * 0.25F;
+        const float both = multiplies ? first * second : first + second;
+        ASSERT_EQ(number(bytes[i], is_signed), quantized(both, types[2])) << i;
+      }
+    }
+  }
+}
+
+// Of sequences, only as much as the longest one has counts.
+TEST(Quantize, LeavesWhatLiesBehindSequences) {
+  Random random(1);
+  const Memory x = reals(random, 24), y(24), scale(4), zero(1), lengths = copy(Bytes(8));
+  static_cast<int32_t *>(lengths.data())[0] = 2;
+  static_cast<int32_t *>(lengths.data())[1] = 1;
+  float *data = static_cast<float *>(x.data());
+  for (int i = 0; i < 24; i++) data[i] = i < 12 ? float(i) : 1000;
+  lk_quantize step = {all_loops().back(), 24, 0, 2, 6};
+  lk_quantize_plan(&step);
+  const Memory scratch(size_t(lk_quantize_scratch_size(&step)) * 4);
+  void *pointers[] = {x.data(),    y.data(),       scale.data(),
+                      zero.data(), scratch.data(), lengths.data()};
+  LK_EXPECT_OK(lk_quantize_kernel(&step, pointers, LK_ERR));
+  EXPECT_EQ(*static_cast<float *>(scale.data()), 11.0F / 255);
+  EXPECT_EQ(*static_cast<uint8_t *>(zero.data()), 0);
+}
+
+} // namespace
