@@ -16,10 +16,11 @@ class Builder:
         self.name, self.dims, self.nodes, self.constants = name, dims, [], []
         self.random = numpy.random.default_rng(seed)
 
-    def node(self, op, *inputs, **attributes):
-        output = f"{op}_{len(self.nodes)}"
-        self.nodes.append(helper.make_node(op, inputs, [output], **attributes))
-        return output
+    def node(self, op, *inputs, outputs=1, **attributes):
+        """The first of its outputs; the others nobody reads."""
+        names = [f"{op}_{len(self.nodes)}" + (f"_{i}" if i else "") for i in range(outputs)]
+        self.nodes.append(helper.make_node(op, inputs, names, **attributes))
+        return names[0]
 
     def constant(self, values, dtype=numpy.float32):
         name = f"c_{len(self.constants)}"
@@ -29,13 +30,13 @@ class Builder:
     def weights(self, *shape, fan_in):
         return self.constant(self.random.standard_normal(shape) / math.sqrt(fan_in))
 
-    def save(self, output, path, dtype=TensorProto.FLOAT):
+    def save(self, output, path, dtype=TensorProto.FLOAT, domains=()):
+        opsets = [helper.make_opsetid("", OPSET), *(helper.make_opsetid(d, 1) for d in domains)]
         graph = helper.make_graph(
             self.nodes, self.name,
             [helper.make_tensor_value_info("x", TensorProto.FLOAT, self.dims)],
             [helper.make_tensor_value_info(output, dtype, None)], self.constants)
-        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)],
-                                    ir_version=8), path)
+        onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
         return path
 
 

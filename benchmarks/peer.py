@@ -9,6 +9,9 @@ threads; provider, ONNX Runtime with this build's provider; latchkey, the instal
   save S FILE        runs once, and writes the output to a .npy file: {}
   threads T N S      T threads run T * N times on one input of shape S: {"wrong": how many of their
                      last outputs are not what one thread made}
+  load FILE          reads an array for each input of the model from an .npz file: {}
+  loaded N           runs N times on them, for all outputs (not openvino): {"ns": [...]}
+  keep FILE          runs on them once, and writes the outputs in their order to an .npz file: {}
   stats              {"rss": bytes}, and of the provider its "claims"
 """
 
@@ -51,6 +54,7 @@ def open_onnxruntime(path, threads, on_provider=False, is_parallel=False):
     def run(values):
         return session.run(wanted, {name: values})[0]
     run.session = session
+    run.whole = lambda feeds: session.run(None, feeds)
     return run, claims
 
 
@@ -81,7 +85,11 @@ def open_latchkey(path, threads):
 
     session = latchkey.Session(path, threads=threads)
     name, wanted = session.inputs[0].name, [session.outputs[0].name]
-    return lambda values: session.run({name: values}, wanted)[wanted[0]], None
+
+    def run(values):
+        return session.run({name: values}, wanted)[wanted[0]]
+    run.whole = lambda feeds: list(session.run(feeds).values())
+    return run, None
 
 
 def open_openvino(path, threads):
@@ -145,7 +153,7 @@ ENGINES = {"latchkey": open_latchkey, "onnxruntime": open_onnxruntime,
 def main():
     engine, path, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
     run, claims = ENGINES[engine](path, threads)
-    noise, crew, expected = Noise(), Crew(), {}
+    noise, crew, expected, feeds = Noise(), Crew(), {}, {}
     for line in sys.stdin:
         command, *words = line.split()
         if command == "stats":
@@ -160,6 +168,20 @@ def main():
             answer = {"wrong": sum(wrong)}
         elif command == "save":
             numpy.save(words[1], run(noise(words[0])))
+            answer = {}
+        elif command == "load":
+            with numpy.load(words[0]) as file:
+                feeds = dict(file)
+            answer = {}
+        elif command == "loaded":
+            times = []
+            for _ in range(int(words[0])):
+                start = time.perf_counter_ns()
+                run.whole(feeds)
+                times.append(time.perf_counter_ns() - start)
+            answer = {"ns": times}
+        elif command == "keep":
+            numpy.savez(words[0], *run.whole(feeds))
             answer = {}
         elif command in ("time", "bound", "shapes"):
             count, shapes = int(words[0]), words[1].split(",")

@@ -1,0 +1,226 @@
+"""How long does each operator take beside ONNX Runtime's, on the shapes that models have?
+
+Every node of the models of tests/models/exported and tests/models/generated that computes on at
+least a thousand elements, alone: in a model of several copies of it, one after the other, so that
+what a run costs is small beside them. Inputs have the values that the model gives them; constants
+stay constants. Nodes are equal if operator, attributes, types and shapes are. Driven from Python,
+one thread, both engines in turns, with inputs and outputs in memory that stays; the shapes of the
+outputs are compared first. What a run with so many outputs costs by itself is taken off: that of a
+Split into single numbers. A node's figure is the least of its blocks, an operator's the median of
+its nodes, and its worst is the largest; a node that takes less than a microsecond says nothing.
+
+    benchmarks/run operators [-- OPERATOR...]
+"""
+
+import collections
+import hashlib
+import json
+import logging
+import sys
+import time
+
+import common
+import exported_models
+import generated
+import latchkey
+import numpy
+import onnx
+import onnxruntime
+from onnx import helper, numpy_helper
+
+QUESTION = __doc__.splitlines()[0]
+TARGET = 1.3
+COPIES = 8
+LEAST_ELEMENTS = 1000
+LEAST_NS = 1000
+# Nodes with bodies are the executor's own; those that move no data cost nothing anywhere.
+LEFT_OUT = {"Constant", "If", "Loop", "Scan", "Identity", "Reshape", "Flatten", "Squeeze",
+            "Unsqueeze", "Shape", "Size", "Dropout"}
+
+
+def models():
+    """Name, model and feeds."""
+    for name in exported_models.NAMES:
+        proto = onnx.load(exported_models.FOLDER / f"{name}.onnx")
+        yield name, proto, exported_models.requests_of(name)[0]
+    for name, model in generated.MODELS.items():
+        proto = model.make(2)
+        yield name, proto, exported_models.draw(generated.fitted(proto, model.sizes[0]), 0)
+
+
+def session_options():
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 4
+    return options
+
+
+def values_of(proto, feeds):
+    """Every value of the main graph for one request, and which of them are constants."""
+    graph = proto.graph
+    constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    for node in graph.node:
+        if node.op_type == "Constant" and node.attribute[0].name == "value":
+            constants[node.output[0]] = numpy_helper.to_array(node.attribute[0].t)
+    whole = onnx.ModelProto()
+    whole.CopyFrom(proto)
+    del whole.graph.output[:]
+    names = [name for node in graph.node for name in node.output if name]
+    whole.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in names)
+    options = session_options()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(whole.SerializeToString(), options,
+                                           providers=["CPUExecutionProvider"])
+    found = dict(zip(names, session.run(None, feeds)))
+    return {**found, **feeds, **constants}, set(constants)
+
+
+def alone(proto, node, values, constants):
+    """A model of copies of one node, and its feeds; None: it is not to be measured."""
+    arrays = {name: values.get(name) for name in node.input if name}
+    results = [values.get(name) for name in node.output if name]
+    if any(not isinstance(array, numpy.ndarray) for array in [*arrays.values(), *results]):
+        return None
+    if max(array.size for array in [*arrays.values(), *results]) < LEAST_ELEMENTS:
+        return None
+    nodes, outputs = [], []
+    for copy in range(COPIES):
+        one = onnx.NodeProto()
+        one.CopyFrom(node)
+        one.name = f"copy_{copy}"
+        del one.output[:]
+        one.output.extend(f"{name}_{copy}" if name else "" for name in node.output)
+        outputs += [(f"{name}_{copy}", array) for name, array in
+                    zip([name for name in node.output if name], results)]
+        nodes.append(one)
+
+    def info(name, array):
+        return helper.make_tensor_value_info(
+            name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+    graph = helper.make_graph(
+        nodes, "alone", [info(name, array) for name, array in arrays.items()
+                         if name not in constants],
+        [info(name, array) for name, array in outputs],
+        [numpy_helper.from_array(array, name) for name, array in arrays.items()
+         if name in constants])
+    model = helper.make_model(graph, opset_imports=proto.opset_import,
+                              ir_version=proto.ir_version)
+    return model, {name: array for name, array in arrays.items() if name not in constants}
+
+
+def key_of(node, values, constants):
+    """Equal for nodes that cost the same."""
+    shapes = [(str(values[name].dtype), values[name].shape, name in constants) if name else None
+              for name in node.input]
+    attributes = sorted(attribute.SerializeToString() for attribute in node.attribute)
+    return hashlib.sha256(repr((node.domain, node.op_type, shapes, attributes)).encode()).digest()
+
+
+def empty_run():
+    """One node with as many outputs as a model of copies, and nearly nothing to do."""
+    node = helper.make_node("Split", ["x"], [f"y_{copy}" for copy in range(COPIES)])
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        [node], "empty", [info("x", onnx.TensorProto.FLOAT, [COPIES])],
+        [info(name, onnx.TensorProto.FLOAT, [1]) for name in node.output])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)], ir_version=8)
+    return model, {"x": numpy.zeros(COPIES, numpy.float32)}
+
+
+def time_once(run, count):
+    start = time.perf_counter_ns()
+    for _ in range(count):
+        run()
+    return (time.perf_counter_ns() - start) / count
+
+
+def measure(model, feeds, blocks, seconds):
+    """Nanoseconds of a run of each engine; None: our executor or theirs does not take it."""
+    data = model.SerializeToString()
+    try:
+        theirs = onnxruntime.InferenceSession(
+            data, session_options(), providers=["CPUExecutionProvider"],
+            disabled_optimizers=["CommonSubexpressionElimination"])
+        right = theirs.run(None, feeds)
+    except Exception:  # a type or an opset that ONNX Runtime has no kernel for
+        return None
+    try:
+        ours = latchkey.Session(data, threads=1)
+    except latchkey.UnsupportedError:
+        return None
+    with ours:
+        out = ours.run(feeds)
+        binding = theirs.io_binding()
+        for name, array in feeds.items():
+            binding.bind_cpu_input(name, array)
+        for output, array in zip(theirs.get_outputs(), right):
+            assert out[output.name].shape == array.shape, output.name
+            binding.bind_output(output.name, "cpu", 0, array.dtype, array.shape,
+                                array.ctypes.data)
+        runs = {"latchkey": lambda: ours.run(feeds, out=out),
+                "onnxruntime": lambda: theirs.run_with_iobinding(binding)}
+        counts = {engine: max(2, int(seconds * 1e9 / max(1, time_once(run, 2))))
+                  for engine, run in runs.items()}
+        times = {engine: [] for engine in runs}
+        for _ in range(blocks):  # one thread each: nothing spins behind a run
+            for engine, run in runs.items():
+                times[engine].append(time_once(run, counts[engine]))
+    return {engine: min(times[engine]) for engine in runs}
+
+
+def shape_text(node, values):
+    return ", ".join("x".join(map(str, values[name].shape)) or "1" for name in node.input if name)
+
+
+def gather(blocks, seconds, wanted):
+    """Operator: what its nodes took."""
+    found, seen = collections.defaultdict(list), set()
+    empty = measure(*empty_run(), blocks, 10 * seconds)
+    for name, proto, feeds in models():
+        values, constants = values_of(proto, feeds)
+        for node in proto.graph.node:
+            if node.op_type in LEFT_OUT or (wanted and node.op_type not in wanted):
+                continue
+            case = alone(proto, node, values, constants)
+            if case is None or (key := key_of(node, values, constants)) in seen:
+                continue
+            seen.add(key)
+            times = measure(*case, blocks, seconds)
+            if times is None:
+                continue
+            outputs = len(case[0].graph.output) / COPIES  # of one node
+            times = {engine: (ns - outputs * empty[engine]) / COPIES
+                     for engine, ns in times.items()}
+            if min(times.values()) < LEAST_NS:
+                continue
+            operator = f"{node.domain}.{node.op_type}" if node.domain else node.op_type
+            found[operator].append({"model": name, "shapes": shape_text(node, values), **times,
+                                    "ratio": times["latchkey"] / times["onnxruntime"]})
+    return found
+
+
+def main():
+    split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    wanted, sys.argv = set(sys.argv[split + 1:]), sys.argv[:split]
+    chosen = common.options(QUESTION)
+    logging.disable(logging.WARNING)
+    blocks, seconds = common.by_extent(chosen, (5, 0.002), (9, 0.01), (21, 0.1))
+    found = gather(blocks, seconds, wanted)
+    rows = []
+    for operator, nodes in sorted(found.items()):
+        worst = max(nodes, key=lambda node: node["ratio"])
+        rows.append({"operator": operator, "nodes": len(nodes),
+                     "ratio": common.median([node["ratio"] for node in nodes]), "worst": worst})
+    if chosen.json:
+        print(json.dumps({"target": TARGET, "operators": rows, "nodes": found}))
+        return
+    common.table(["operator", "nodes", "/ onnxruntime", "worst", "us", "of", "target"],
+                 [[row["operator"], row["nodes"], f"{row['ratio']:.2f}",
+                   f"{row['worst']['ratio']:.2f}", f"{row['worst']['latchkey'] / 1e3:.1f}",
+                   f"{row['worst']['model']}: {row['worst']['shapes']}",
+                   "met" if row["worst"]["ratio"] <= TARGET else f"MISSED (<= {TARGET})"]
+                  for row in rows])
+
+
+if __name__ == "__main__":
+    main()
