@@ -1,5 +1,6 @@
-/* MatMulNBits (com.microsoft): a product by a matrix of few bits. Constant weights are unpacked
- * once, into the panels of f32 that every product reads; others in each run. */
+/* MatMulNBits (com.microsoft): a product by a matrix of few bits. Constant weights stay so, in
+ * panels; a product unpacks them a block at a time, for all its rows. Others are unpacked as a
+ * whole in each run. */
 #include <inttypes.h>
 
 #include "base/status.h"
@@ -125,8 +126,7 @@ static double flops(const lk_tensor *inputs, const lk_tensor_desc *outputs) {
 /* ---- the weights ---- */
 
 typedef struct bits_packing {
-  lk_block_bits bits;
-  lk_product product;
+  lk_bits_panels panels;
   lk_block_operands from; /* without numbers */
 } bits_packing;
 
@@ -135,7 +135,7 @@ static lk_status pack(const void *params, const void *plain, void *to, lk_error 
   lk_block_operands from = self->from;
   (void)error;
   from.numbers = plain;
-  lk_block_bits_pack(&self->bits, &self->product, &from, to);
+  lk_bits_panels_pack(&self->panels, &from, to);
   return LK_OK;
 }
 
@@ -143,16 +143,17 @@ static lk_status pack(const void *params, const void *plain, void *to, lk_error 
 static lk_status take_constant(lk_planner *planner, const lk_matmul *matmul, lk_operand *out,
                                lk_error *error) {
   const lk_node_constant *constants = planner->node->constants;
-  bits_packing packing = {.bits = describe(planner->node, planner->inputs),
-                          .product = matmul->product};
-  const lk_block_bits *bits = &packing.bits;
+  bits_packing packing = {.panels = {.bits = describe(planner->node, planner->inputs),
+                                     .panel = matmul->product.panel,
+                                     .panels = matmul->product.panels}};
+  const lk_block_bits *bits = &packing.panels.bits;
   const bool has_zeros = bits->zeros != LK_BLOCK_ZEROS_NONE;
   const lk_weights_layout layout = {
       {LK_PACKED_BITS, bits->columns, bits->rows, bits->block, bits->bits, bits->zeros,
        matmul->product.panel, (int64_t)lk_content_id(constants[SCALES].content),
        has_zeros ? (int64_t)lk_content_id(constants[ZEROS].content) : 0}};
   const lk_packer packer = {pack, NULL, &packing, sizeof packing};
-  const size_t bytes = (size_t)lk_matmul_packed_size(matmul) * sizeof(float);
+  const size_t bytes = lk_bits_panels_size(&packing.panels);
   lk_packed *scales = NULL, *zeros = NULL;
   lk_status status = LK_OK;
   LK_TRY(lk_content_plain(constants[SCALES].content, sizeof(float), &scales, error));
@@ -199,10 +200,10 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_tensor_desc b = lk_tensor_desc_make(LK_F32, 2, dims);
   lk_matmul matmul =
       lk_matmul_of_ordered(&planner->inputs[A].desc, &b, orders, &planner->outputs[0]);
-  matmul.b_is_packed = true;
+  matmul.b_is_packed = matmul.b_is_bits = true;
   for (uint32_t i = NUMBERS; i <= ZEROS; i++) {
     if (!lk_op_has(planner->node, i)) continue;
-    if (planner->node->constants[i].content == NULL) matmul.b_is_packed = false;
+    if (planner->node->constants[i].content == NULL) matmul.b_is_packed = matmul.b_is_bits = false;
   }
   return lk_plan_matmul_by(planner, &matmul, true, take_weights, error);
 }

@@ -7,8 +7,8 @@
  * Bound: bytes of the result. */
 #pragma once
 
+#include "ops/kernel/integer_loops.h"
 #include "ops/kernel/kernel.h"
-#include "ops/kernel/product.h"
 
 typedef enum lk_block_zeros {
   LK_BLOCK_ZEROS_NONE,   /* half of the range */
@@ -34,9 +34,19 @@ typedef struct lk_block_operands {
   const void *zeros;      /* [rows][blocks], or packed; NULL where there are none */
 } lk_block_operands;
 
-/* As the right operand of `product`, whose columns are the rows here: in its panels. */
-void lk_block_bits_pack(const lk_block_bits *self, const lk_product *product,
-                        const lk_block_operands *from, float *to);
+/* A matrix as the right operand of products, whose columns are its rows: its panels, of few bits
+ * still. It lies behind this, and so takes no more memory than it must. */
+typedef struct lk_bits_panels {
+  lk_block_bits bits;
+  int64_t panel, panels; /* columns of one; how many */
+} lk_bits_panels;
+
+size_t lk_bits_panels_size(const lk_bits_panels *self);
+/* `to`, aligned: a copy of this, and the panels. */
+void lk_bits_panels_pack(const lk_bits_panels *self, const lk_block_operands *from, void *to);
+/* Elements `k` to k_end - 1 of a panel, as lk_product_maker has it; k is a multiple of 4. */
+void lk_bits_panels_make(const lk_bits_panels *self, const lk_integer_loops *loops, int64_t panel,
+                         int64_t k, int64_t k_end, float *to);
 
 /* Params: lk_block_bits. Pointers: numbers, scales, zero points if there are any, and the matrix,
  * [rows][columns]. */

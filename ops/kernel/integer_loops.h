@@ -74,6 +74,19 @@ typedef struct lk_integer_window {
   int32_t c_zero;
 } lk_integer_window;
 
+/* Rows of bytes, of 8 / bits numbers each: the lowest bits are that of the first row of numbers. */
+typedef struct lk_integer_bits {
+  const uint8_t *from;   /* [rows][columns] */
+  int64_t rows, columns; /* columns: whole vectors */
+  uint32_t bits;         /* 2, 4 or 8 */
+  const float *scales;   /* [columns] */
+  /* Zero points [columns], of one kind; both NULL: `zero` */
+  const uint8_t *byte_zeros;
+  const float *zeros;
+  float zero;
+  float *to; /* [rows 8 / bits][columns]: (number - zero point) scale */
+} lk_integer_bits;
+
 typedef struct lk_integer_loops {
   int32_t group, lanes;
   int32_t panel, tile_rows; /* columns and rows of the largest tile */
@@ -87,6 +100,7 @@ typedef struct lk_integer_loops {
   void (*quantize)(const float *from, uint8_t *to, int64_t count, const lk_byte_type *type);
   /* (from - zero) scale */
   void (*dequantize)(const uint8_t *from, float *to, int64_t count, const lk_byte_type *type);
+  void (*unpack)(const lk_integer_bits *part);
   /* The sum or the product of both, between dequantizing and quantizing. */
   void (*combine)(const uint8_t *a, const uint8_t *b, uint8_t *to, int64_t count,
                   const lk_byte_type types[3], bool multiplies);

@@ -4,11 +4,14 @@
 #include <stddef.h>
 
 #include "base/status.h"
+#include "ops/kernel/block_bits.h"
 #include "ops/kernel/kernel.h"
 #include "ops/kernel/sizes.h"
 
 /* So few rows read the right operand sooner than it is packed. */
 enum { FEW_ROWS = 32 };
+/* Parts of a product by few bits that have scratch memory of their own. */
+enum { MAX_SLOTS = 64 };
 
 static int64_t b_matrices(const lk_matmul *self) {
   int64_t count = 1;
@@ -34,6 +37,7 @@ void lk_matmul_plan(lk_matmul *self) {
                                .high = self->high};
   lk_product_plan(&self->product, (int64_t)sizeof(float) * self->k);
   self->first_packed = 0;
+  if (self->b_is_bits) lk_product_plan_made(&self->product);
   if (self->b_is_packed || self->b_column != 1 || self->rows > FEW_ROWS) return;
   /* a panel that is not whole would be read beyond its rows */
   self->first_packed = self->columns / self->product.panel;
@@ -63,7 +67,12 @@ void lk_matmul_unpack(const lk_matmul *self, const float *packed, float *b) {
   lk_product_unpack(&self->product, packed, self->b_column, 0, self->b_k, b);
 }
 
+static int64_t slots(const lk_matmul *self) {
+  return lk_min(self->product.panels, MAX_SLOTS);
+}
+
 int64_t lk_matmul_scratch_size(const lk_matmul *self) {
+  if (self->b_is_bits) return slots(self) * lk_product_made_size(&self->product);
   if (self->b_is_packed || self->first_packed == self->product.panels) return 0;
   return self->b_matrices * lk_matmul_packed_size(self);
 }
@@ -135,34 +144,70 @@ static void pack_panels(const void *arg, int64_t begin_panel, int64_t end_panel)
   }
 }
 
+/* A task of the product, of one batch. */
+static void do_task(const lk_matmul *self, const operands *read, int64_t batch, int64_t task,
+                    const lk_product_maker *maker, float *made) {
+  const place at = find_place(self, batch);
+  const lk_product_chain *chain =
+      self->has_chain ? (const void *)((const char *)self + lk_matmul_size(self)) : NULL;
+  lk_product_rows source =
+      lk_product_rows_make(&self->product, read->a + at.a, self->a_row, self->a_k);
+  const float *packed = self->b_is_packed ? read->b : read->scratch;
+  lk_product_operands of_product = {
+      .b = packed != NULL ? packed + at.b_matrix * lk_matmul_packed_size(self) : NULL,
+      .maker = maker,
+      .made = made,
+      .plain_b = read->b + at.b,
+      .plain_step = self->b_k,
+      .first_packed = self->first_packed,
+      .groups = 1,
+      .bias = read->bias,
+      .residual = read->residual != NULL ? read->residual + at.c : NULL,
+      .c = read->c + at.c,
+      .chain = chain};
+  if (chain != NULL) {
+    of_product.of_chain = lk_product_chain_at(chain, read->of_chain, batch * self->rows, 0);
+  }
+  lk_product_run(&self->product, &of_product, &source.source, task);
+}
+
 static void do_tasks(const void *arg, int64_t begin_task, int64_t end_task) {
   const lk_kernel_loop *loop = arg;
   const lk_matmul *self = loop->params;
   const operands read = read_pointers(self, loop->pointers);
   const int64_t tasks = lk_product_tasks(&self->product);
-  const lk_product_chain *chain =
-      self->has_chain ? (const void *)((const char *)self + lk_matmul_size(self)) : NULL;
-  lk_product_rows source = lk_product_rows_make(&self->product, NULL, self->a_row, self->a_k);
   for (int64_t i = begin_task; i < end_task; i++) {
-    const int64_t batch = i / tasks;
-    const place at = find_place(self, batch);
-    const float *packed = self->b_is_packed ? read.b : read.scratch;
-    lk_product_operands of_product = {
-        .b = packed != NULL ? packed + at.b_matrix * lk_matmul_packed_size(self) : NULL,
-        .plain_b = read.b + at.b,
-        .plain_step = self->b_k,
-        .first_packed = self->first_packed,
-        .groups = 1,
-        .bias = read.bias,
-        .residual = read.residual != NULL ? read.residual + at.c : NULL,
-        .c = read.c + at.c,
-        .chain = chain};
-    if (chain != NULL) {
-      of_product.of_chain = lk_product_chain_at(chain, read.of_chain, batch * self->rows, 0);
-    }
+    do_task(self, &read, i / tasks, i % tasks, NULL, NULL);
+  }
+}
 
-    source.a = read.a + at.a;
-    lk_product_run(&self->product, &of_product, &source.source, i % tasks);
+/* ---- by a matrix of few bits ---- */
+
+typedef struct bits_maker {
+  const lk_bits_panels *panels;
+  const lk_integer_loops *loops;
+} bits_maker;
+
+static void make_panel(const void *arg, int64_t panel, int64_t k, int64_t k_end, float *to) {
+  const bits_maker *self = arg;
+  lk_bits_panels_make(self->panels, self->loops, panel, k, k_end, to);
+}
+
+/* A task is a panel, see lk_product_plan_made. */
+static void do_slots(const void *arg, int64_t begin_slot, int64_t end_slot) {
+  const lk_kernel_loop *loop = arg;
+  const lk_matmul *self = loop->params;
+  const operands read = read_pointers(self, loop->pointers);
+  const bits_maker of_bits = {loop->pointers[1], lk_integer_loops_get(self->isa)};
+  const lk_product_maker maker = {make_panel, &of_bits};
+  const int64_t tasks = lk_product_tasks(&self->product), n_slots = slots(self);
+  for (int64_t slot = begin_slot; slot < end_slot; slot++) {
+    float *made = read.scratch + slot * lk_product_made_size(&self->product);
+    for (int64_t task = slot * tasks / n_slots; task < (slot + 1) * tasks / n_slots; task++) {
+      for (int64_t batch = 0; batch < self->batches; batch++) {
+        do_task(self, &read, batch, task, &maker, made);
+      }
+    }
   }
 }
 
@@ -170,11 +215,14 @@ lk_status lk_matmul_kernel(const void *params, void *const *pointers, lk_error *
   const lk_matmul *self = params;
   const lk_product *product = &self->product;
   const bool is_shared = lk_product_is_shared(lk_product_operations(product, self->batches));
+  (void)error;
+  if (self->b_is_bits) {
+    return lk_kernel_turns(slots(self), is_shared, do_slots, self, pointers);
+  }
   if (lk_matmul_scratch_size(self) > 0) {
     const int64_t panels = self->b_matrices * (product->panels - self->first_packed);
     LK_RETURN_NOT_OK(lk_kernel_turns(panels, is_shared, pack_panels, self, pointers));
   }
-  (void)error;
   return lk_kernel_turns(self->batches * lk_product_tasks(product), is_shared, do_tasks, self,
                          pointers);
 }

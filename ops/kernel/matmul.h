@@ -28,6 +28,7 @@ typedef struct lk_matmul {
   int64_t a_first, b_first; /* where the operands begin; a packed one, at 0 */
   uint32_t batch_rank;
   bool b_is_packed; /* one matrix for all batches, by lk_matmul_pack */
+  bool b_is_bits;   /* the same, an lk_bits_panels; with b_is_packed */
   bool has_bias, has_residual;
   bool has_chain;  /* an lk_product_chain lies behind what matters of this struct */
   float low, high; /* the output is clipped; -INFINITY, INFINITY: it is not */

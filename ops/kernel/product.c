@@ -19,6 +19,8 @@ enum { SET_BYTES = 4096 };
 enum { LEAST_ROWS = 48 };
 /* A product whose weights do not fit the cache has as many, if it has the panels. */
 enum { FEW_TASKS = 8 };
+/* Elements of a panel's columns that are made at a time: multiples of 4. */
+enum { MADE_OF_FEW = 128, MADE = 256 };
 /* Lines of so many tiles are not cut, nor those of which a block has one or more. */
 enum { SHORT_LINE = 4 };
 
@@ -85,6 +87,18 @@ void lk_product_plan(lk_product *self, int64_t row_bytes) {
   }
   self->row_block = row_block(self, rows);
   if (self->panel_block < self->panels) self->panel_block = panel_block(self);
+}
+
+void lk_product_plan_made(lk_product *self) {
+  /* a panel's block stays in the first-level cache where nothing else is large */
+  const int64_t k_block = self->rows <= LK_MICRO_LOOSE_ROWS ? MADE_OF_FEW : MADE;
+  self->k_block = lk_min(self->k, k_block);
+  self->panel_block = 1;
+  self->row_block = lk_max(1, self->rows);
+}
+
+int64_t lk_product_made_size(const lk_product *self) {
+  return (self->k_block + LK_PRODUCT_MADE_BEHIND) * self->panel;
 }
 
 double lk_product_operations(const lk_product *self, int64_t products) {
@@ -158,6 +172,17 @@ typedef struct block {
   int64_t tap, tap_end, k, k_end;
   bool is_first, is_last; /* of the sums */
 } block;
+
+/* Of panels in a block, where panel `panel` begins, for the elements of the block. */
+static const float *panel_at(const lk_product *self, const lk_product_operands *operands,
+                             const block *at, int64_t group, int64_t panel) {
+  if (operands->maker != NULL) return operands->made;
+  if (panel < operands->first_packed) {
+    return operands->plain_b + panel * self->panel + at->k * operands->plain_step;
+  }
+  return operands->b + group * lk_product_packed_size(self) + panel * panel_elements(self) +
+         at->k * self->panel;
+}
 
 static const float zeros[LK_MICRO_COLUMNS];
 
@@ -241,7 +266,6 @@ static void run_tiles_of_group(const lk_product *self, const lk_product_operands
                                lk_micro_call *call) {
   const int64_t lanes = self->micro->lanes, tap_elements = self->k * self->panel;
   const int64_t first_column = group * self->columns;
-  const float *packed = operands->b + group * lk_product_packed_size(self);
   int64_t panels = 1;
   for (int64_t p = at->panel; p < at->panel_end; p += panels) {
     panels = tiles->n_parts == 0 ? panels_at_once(self, operands, at, p, tiles->rows) : 1;
@@ -250,8 +274,7 @@ static void run_tiles_of_group(const lk_product *self, const lk_product_operands
     const bool is_plain = p < operands->first_packed;
     call->b_step = is_plain ? operands->plain_step : self->panel;
     call->b_next = is_plain ? self->panel : panel_elements(self);
-    const float *b = is_plain ? operands->plain_b + n : packed + p * panel_elements(self);
-    b += at->k * call->b_step;
+    const float *b = panel_at(self, operands, at, group, p);
     for (int64_t t = 0; t < tiles->n_taps; t++) {
       tiles->taps[t].b = b + tiles->tap[t] * tap_elements;
     }
@@ -313,6 +336,9 @@ void lk_product_run(const lk_product *self, const lk_product_operands *operands,
   /* at least once, so that C is written where the sums have no terms */
   do {
     at.k_end = lk_min(at.k + self->k_block, self->k);
+    if (operands->maker != NULL) {
+      operands->maker->make(operands->maker->arg, at.panel, at.k, at.k_end, operands->made);
+    }
     at.tap = 0;
     do {
       at.tap_end = lk_min(at.tap + self->tap_block, self->taps);

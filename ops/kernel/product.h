@@ -52,6 +52,11 @@ int64_t lk_product_tasks(const lk_product *self);
 /* "6x64 in blocks of 48x256": rows and columns of a tile and of a task. */
 void lk_product_describe(const lk_product *self, char *text, size_t capacity);
 
+/* For a B that is made a block at a time: in tasks of all rows, so that it is made once. */
+void lk_product_plan_made(lk_product *self);
+/* Elements of a block of it. */
+int64_t lk_product_made_size(const lk_product *self);
+
 /* Elements of B in panels. */
 int64_t lk_product_packed_size(const lk_product *self);
 
@@ -119,8 +124,20 @@ typedef struct lk_product_rows {
 lk_product_rows lk_product_rows_make(const lk_product *product, const float *a, int64_t a_row,
                                      int64_t a_step);
 
+/* Writes the elements `k` to k_end - 1 of a panel, and may write LK_PRODUCT_MADE_BEHIND rows of it
+ * behind them. */
+typedef struct lk_product_maker {
+  void (*make)(const void *arg, int64_t panel, int64_t k, int64_t k_end, float *to);
+  const void *arg;
+} lk_product_maker;
+enum { LK_PRODUCT_MADE_BEHIND = 3 };
+
 typedef struct lk_product_operands {
   const float *b; /* panels */
+  /* Of a B with one tap, and one group: makes its panels, a block at a time, in `made`, which has
+   * room for lk_product_made_size elements. NULL: they are there. */
+  const lk_product_maker *maker;
+  float *made;
   /* Of a B with one tap whose columns lie side by side, whole panels can be read where they are. */
   const float *plain_b;
   int64_t plain_step;   /* from one k to the next */

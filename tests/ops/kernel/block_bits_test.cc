@@ -1,0 +1,166 @@
+// Matrices of few bits: unpacked, and as right operands of products, which have the bits of the
+// same products by the unpacked matrix.
+#include "tests/ops/kernel/integer_case.h"
+#include "tests/ops/kernel/product.h"
+
+extern "C" {
+#include "ops/kernel/block_bits.h"
+#include "ops/kernel/matmul.h"
+}
+
+namespace {
+
+using lk::Guarded;
+using lk::Memory;
+using lk::integer_case::Bytes;
+using lk::integer_case::copy;
+using lk::integer_case::Random;
+
+struct Matrix {
+  lk_block_bits bits;
+  Bytes numbers, byte_zeros;
+  std::vector<float> scales, zeros;
+
+  lk_block_operands operands() const {
+    const void *of = bits.zeros == LK_BLOCK_ZEROS_PACKED ? static_cast<const void *>(&byte_zeros[0])
+                                                         : zeros.data();
+    return {numbers.data(), scales.data(), bits.zeros == LK_BLOCK_ZEROS_NONE ? nullptr : of};
+  }
+  // By the definition, one element at a time.
+  float at(int64_t row, int64_t column) const {
+    const int64_t blocks = lk_block_bits_blocks(&bits), block = column / bits.block;
+    const auto number = [this](const Bytes &from, int64_t first, int64_t index) {
+      const int64_t bit = index * bits.bits;
+      return float(from[size_t(first + bit / 8)] >> bit % 8 & ((1 << bits.bits) - 1));
+    };
+    float zero = float(1 << (bits.bits - 1));
+    if (bits.zeros == LK_BLOCK_ZEROS_PACKED) {
+      zero = number(byte_zeros, row * lk_block_bits_zero_bytes(&bits), block);
+    } else if (bits.zeros == LK_BLOCK_ZEROS_REAL) {
+      zero = zeros[size_t(row * blocks + block)];
+    }
+    const float x = number(numbers, row * blocks * bits.block * bits.bits / 8, column);
+    return (x - zero) * scales[size_t(row * blocks + block)];
+  }
+};
+
+Matrix random_matrix(Random &random, int64_t rows, int64_t columns, uint32_t bits) {
+  Matrix made;
+  made.bits = {.rows = rows,
+               .columns = columns,
+               .block = int64_t(16) << random.between(0, 5),
+               .bits = bits,
+               .zeros = uint32_t(random.between(0, 2))};
+  const int64_t blocks = lk_block_bits_blocks(&made.bits);
+  made.numbers = random.bytes(rows * blocks * made.bits.block * bits / 8);
+  made.byte_zeros = random.bytes(rows * lk_block_bits_zero_bytes(&made.bits));
+  for (int64_t i = 0; i < rows * blocks; i++) {
+    made.scales.push_back(float(random.between(-99, 99)) / 1000);
+    made.zeros.push_back(float(random.between(-99, 99)) / 10);
+  }
+  return made;
+}
+
+Memory packed(const Matrix &matrix, int64_t panel) {
+  const lk_bits_panels panels = {matrix.bits, panel, (matrix.bits.rows + panel - 1) / panel};
+  const lk_block_operands from = matrix.operands();
+  Memory made(lk_bits_panels_size(&panels));
+  lk_bits_panels_pack(&panels, &from, made.data());
+  return made;
+}
+
+TEST(BlockBits, AreUnpackedFromPanelsInAnyBlocks) {
+  for (const lk_integer_loops *loops : lk::integer_case::all_loops()) {
+    for (unsigned seed = 0; seed < 60; seed++) {
+      Random random{seed};
+      const uint32_t bits = 2U << seed % 3;
+      const int64_t rows = random.between(1, 150), columns = random.between(1, 600);
+      const int64_t panel = loops->lanes * random.between(1, 4);
+      const Matrix matrix = random_matrix(random, rows, columns, bits);
+      const Memory memory = packed(matrix, panel);
+      const auto *panels = static_cast<const lk_bits_panels *>(memory.data());
+      const int64_t k = random.between(0, (columns - 1) / 4) * 4;
+      const int64_t end = random.between(k + 1, columns), each = 8 / bits;
+      for (int64_t p = 0; p < panels->panels; p++) {
+        Guarded to(size_t((end - k + each - 1) / each * each * panel));
+        lk_bits_panels_make(panels, loops, p, k, end, to.get());
+        to.check();
+        for (int64_t i = 0; i < (end - k) * panel; i++) {
+          const int64_t row = p * panel + i % panel;
+          const float right = row < rows ? matrix.at(row, k + i / panel) : 0;
+          ASSERT_EQ(to[size_t(i)], right) << "seed " << seed << ", panel " << p << ", " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(BlockBits, AreUnpackedAsRows) {
+  for (unsigned seed = 0; seed < 30; seed++) {
+    Random random{seed};
+    const int64_t rows = random.between(1, 400), columns = random.between(1, 300);
+    const Matrix matrix = random_matrix(random, rows, columns, 2U << seed % 3);
+    const lk_block_operands from = matrix.operands();
+    Guarded to(size_t(rows * columns));
+    std::vector<void *> pointers = {const_cast<uint8_t *>(from.numbers),
+                                    const_cast<float *>(from.scales)};
+    if (from.zeros != nullptr) pointers.push_back(const_cast<void *>(from.zeros));
+    pointers.push_back(to.get());
+    LK_EXPECT_OK(lk_block_bits_kernel(&matrix.bits, pointers.data(), LK_ERR));
+    to.check();
+    for (int64_t i = 0; i < rows * columns; i++) {
+      ASSERT_EQ(to[size_t(i)], matrix.at(i / columns, i % columns)) << "seed " << seed;
+    }
+  }
+}
+
+Guarded multiply(const lk_matmul &matmul, const Guarded &a, void *b, const Guarded &bias) {
+  Guarded c(size_t(matmul.rows * matmul.columns)), scratch(size_t(lk_matmul_scratch_size(&matmul)));
+  std::vector<void *> pointers = {const_cast<float *>(a.get()), b, c.get(),
+                                  const_cast<float *>(bias.get())};
+  if (scratch.size() > 0) pointers.push_back(scratch.get());
+  LK_EXPECT_OK(lk_matmul_kernel(&matmul, pointers.data(), LK_ERR));
+  c.check();
+  scratch.check();
+  return c;
+}
+
+TEST(BlockBits, GiveTheProductsOfTheUnpackedMatrix) {
+  const std::vector<std::array<int64_t, 3>> sizes = {{1, 700, 1000}, {3, 65, 129}, {40, 300, 700},
+                                                     {130, 90, 257}, {9, 1, 1},    {2, 5000, 33}};
+  for (const lk_isa isa : lk::instruction_sets()) {
+    for (const auto &[rows, columns, k] : sizes) {
+      std::mt19937 floats(1);
+      Random random{unsigned(rows)};
+      const Matrix matrix = random_matrix(random, columns, k, 4);
+      lk_matmul matmul = {};
+      matmul.isa = isa;
+      matmul.rows = rows;
+      matmul.columns = matmul.c_row = columns;
+      matmul.k = matmul.a_row = matmul.b_column = k;
+      matmul.a_k = matmul.b_k = 1;
+      matmul.b_is_packed = matmul.has_bias = true;
+      matmul.low = -0.5F;
+      matmul.high = INFINITY;
+      const Guarded a = lk::random_floats(size_t(rows * k), floats);
+      const Guarded bias = lk::random_floats(size_t(columns), floats);
+
+      lk_matmul_plan(&matmul);
+      std::vector<float> plain, panels(size_t(lk_matmul_packed_size(&matmul)));
+      for (int64_t i = 0; i < columns * k; i++) plain.push_back(matrix.at(i / k, i % k));
+      lk_matmul_pack(&matmul, plain.data(), panels.data());
+      const Guarded right = multiply(matmul, a, panels.data(), bias);
+
+      matmul.b_is_bits = true;
+      lk_matmul_plan(&matmul);
+      const Memory of_bits = packed(matrix, matmul.product.panel);
+      EXPECT_TRUE(multiply(matmul, a, of_bits.data(), bias).has_bits_of(right))
+          << rows << "x" << columns << "x" << k << ", isa " << isa;
+      lk::with_threads(3, [&, &matmul = matmul] {
+        EXPECT_TRUE(multiply(matmul, a, of_bits.data(), bias).has_bits_of(right)) << "3 threads";
+      });
+    }
+  }
+}
+
+} // namespace
