@@ -5,17 +5,18 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/block_bits.h"
+#include "ops/kernel/bits_panels.h"
 #include "ops/plan/matmul_shape.h"
 #include "ops/plan/packing.h"
 #include "ops/plan/product_steps.h"
 
 enum { A, NUMBERS, SCALES, ZEROS, GROUP_INDICES, BIAS };
-enum { LEAST_BLOCK = 16 };
+enum { LEAST_BLOCK = 16, LEVEL_INT8 = 4 };
 
 typedef struct bits_params {
   int64_t k, n, block;
   uint32_t bits;
+  bool as_bytes; /* A may be made so */
 } bits_params;
 
 static int64_t read_size(lk_attrs *attrs, const char *name, int64_t least) {
@@ -27,7 +28,6 @@ static int64_t read_size(lk_attrs *attrs, const char *name, int64_t least) {
   return size;
 }
 
-/* 'accuracy_level' says how much less than f32 is enough. */
 static void parse(lk_attrs *attrs, void *params) {
   bits_params *self = params;
   const int64_t bits = lk_attrs_int(attrs, "bits", 4);
@@ -35,6 +35,7 @@ static void parse(lk_attrs *attrs, void *params) {
   self->n = read_size(attrs, "N", 1);
   self->block = read_size(attrs, "block_size", LEAST_BLOCK);
   self->bits = (uint32_t)bits;
+  self->as_bytes = lk_attrs_int(attrs, "accuracy_level", 0) == LEVEL_INT8;
   if (bits != 2 && bits != 4 && bits != 8) {
     lk_attrs_fail(attrs, LK_UNSUPPORTED,
                   "attribute 'bits' is %" PRId64 ", 2, 4 and 8 are supported", bits);
@@ -204,6 +205,12 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   for (uint32_t i = NUMBERS; i <= ZEROS; i++) {
     if (!lk_op_has(planner->node, i)) continue;
     if (planner->node->constants[i].content == NULL) matmul.b_is_packed = matmul.b_is_bits = false;
+  }
+  const lk_block_bits bits = describe(planner->node, planner->inputs);
+  const bool is_simple = matmul.batch_rank == 0 && matmul.a_k == 1;
+  if (params->as_bytes && matmul.b_is_bits && is_simple) {
+    matmul.left_bytes =
+        (int64_t)lk_bits_left_size(&bits, lk_integer_loops_get(lk_isa_get()), matmul.rows);
   }
   return lk_plan_matmul_by(planner, &matmul, true, take_weights, error);
 }

@@ -7,7 +7,6 @@
  * Bound: bytes of the result. */
 #pragma once
 
-#include "ops/kernel/integer_loops.h"
 #include "ops/kernel/kernel.h"
 
 typedef enum lk_block_zeros {
@@ -34,19 +33,8 @@ typedef struct lk_block_operands {
   const void *zeros;      /* [rows][blocks], or packed; NULL where there are none */
 } lk_block_operands;
 
-/* A matrix as the right operand of products, whose columns are its rows: its panels, of few bits
- * still. It lies behind this, and so takes no more memory than it must. */
-typedef struct lk_bits_panels {
-  lk_block_bits bits;
-  int64_t panel, panels; /* columns of one; how many */
-} lk_bits_panels;
-
-size_t lk_bits_panels_size(const lk_bits_panels *self);
-/* `to`, aligned: a copy of this, and the panels. */
-void lk_bits_panels_pack(const lk_bits_panels *self, const lk_block_operands *from, void *to);
-/* Elements `k` to k_end - 1 of a panel, as lk_product_maker has it; k is a multiple of 4. */
-void lk_bits_panels_make(const lk_bits_panels *self, const lk_integer_loops *loops, int64_t panel,
-                         int64_t k, int64_t k_end, float *to);
+/* The zero point of a block of a row. */
+float lk_block_bits_zero(const lk_block_bits *self, const void *zeros, int64_t row, int64_t block);
 
 /* Params: lk_block_bits. Pointers: numbers, scales, zero points if there are any, and the matrix,
  * [rows][columns]. */

@@ -74,18 +74,46 @@ typedef struct lk_integer_window {
   int32_t c_zero;
 } lk_integer_window;
 
-/* Rows of bytes, of 8 / bits numbers each: the lowest bits are that of the first row of numbers. */
+/* Numbers of few bits, 32 / bits of a column in a lane, from the lowest bits on. */
 typedef struct lk_integer_bits {
-  const uint8_t *from;   /* [rows][columns] */
+  const int32_t *from;   /* [rows][columns] */
   int64_t rows, columns; /* columns: whole vectors */
   uint32_t bits;         /* 2, 4 or 8 */
   const float *scales;   /* [columns] */
-  /* Zero points [columns], of one kind; both NULL: `zero` */
+  /* Zero points [columns], of one kind; both NULL: `zero`. */
   const uint8_t *byte_zeros;
   const float *zeros;
   float zero;
-  float *to; /* [rows 8 / bits][columns]: (number - zero point) scale */
+  float *to; /* [rows 32 / bits][columns]: (number - zero point) scale */
 } lk_integer_bits;
+
+enum { LK_INTEGER_BITS_ROWS = 4 };
+
+/* A block of a row on the left, as signed bytes: what they are to be multiplied by, and their
+ * sum. */
+typedef struct lk_integer_bits_left {
+  float scale, sum;
+} lk_integer_bits_left;
+
+/* Rows of bytes by such numbers: the sum over blocks of both scales by the sum of (number - zero
+ * point) byte. With e = 8 / bits, word s of a group's bytes has those of its elements s, s + e,
+ * s + 2 e and s + 3 e. */
+typedef struct lk_integer_bits_product {
+  const int32_t *numbers; /* [groups][columns] */
+  const int32_t *bytes;   /* [rows][groups e], `bytes_step` apart; 0 behind the last element */
+  int64_t bytes_step;
+  const lk_integer_bits_left *left; /* [rows][blocks], `left_step` apart */
+  int64_t left_step;
+  int64_t rows;                  /* 1 or LK_INTEGER_BITS_ROWS */
+  int64_t block, groups, blocks; /* a block: elements */
+  int64_t columns;
+  uint32_t bits;
+  const float *scales; /* [blocks][columns]; zero points likewise, as in lk_integer_bits */
+  const uint8_t *byte_zeros;
+  const float *zeros;
+  float zero;
+  float *to; /* [rows][columns] */
+} lk_integer_bits_product;
 
 typedef struct lk_integer_loops {
   int32_t group, lanes;
@@ -101,6 +129,8 @@ typedef struct lk_integer_loops {
   /* (from - zero) scale */
   void (*dequantize)(const uint8_t *from, float *to, int64_t count, const lk_byte_type *type);
   void (*unpack)(const lk_integer_bits *part);
+  uint32_t byte_bits; /* the most that multiply_bits takes; 0: it is not there */
+  void (*multiply_bits)(const lk_integer_bits_product *product);
   /* The sum or the product of both, between dequantizing and quantizing. */
   void (*combine)(const uint8_t *a, const uint8_t *b, uint8_t *to, int64_t count,
                   const lk_byte_type types[3], bool multiplies);

@@ -3,8 +3,9 @@
 
 #include <stddef.h>
 
+#include "base/alloc.h"
 #include "base/status.h"
-#include "ops/kernel/block_bits.h"
+#include "ops/kernel/bits_panels.h"
 #include "ops/kernel/kernel.h"
 #include "ops/kernel/sizes.h"
 
@@ -12,6 +13,8 @@
 enum { FEW_ROWS = 32 };
 /* Parts of a product by few bits that have scratch memory of their own. */
 enum { MAX_SLOTS = 64 };
+/* Of bytes that are multiplied by a panel at a time. */
+enum { BYTE_ROWS = 16 };
 
 static int64_t b_matrices(const lk_matmul *self) {
   int64_t count = 1;
@@ -71,8 +74,18 @@ static int64_t slots(const lk_matmul *self) {
   return lk_min(self->product.panels, MAX_SLOTS);
 }
 
+/* Elements of scratch memory of a slot, and of the left operand as bytes before them. */
+static int64_t slot_size(const lk_matmul *self) {
+  return self->left_bytes > 0 ? BYTE_ROWS * self->product.panel
+                              : lk_product_made_size(&self->product);
+}
+static int64_t left_size(const lk_matmul *self) {
+  const int64_t line = (int64_t)(LK_DATA_ALIGNMENT / sizeof(float));
+  return lk_div_up(self->left_bytes, (int64_t)LK_DATA_ALIGNMENT) * line;
+}
+
 int64_t lk_matmul_scratch_size(const lk_matmul *self) {
-  if (self->b_is_bits) return slots(self) * lk_product_made_size(&self->product);
+  if (self->b_is_bits) return left_size(self) + slots(self) * slot_size(self);
   if (self->b_is_packed || self->first_packed == self->product.panels) return 0;
   return self->b_matrices * lk_matmul_packed_size(self);
 }
@@ -144,14 +157,13 @@ static void pack_panels(const void *arg, int64_t begin_panel, int64_t end_panel)
   }
 }
 
-/* A task of the product, of one batch. */
-static void do_task(const lk_matmul *self, const operands *read, int64_t batch, int64_t task,
-                    const lk_product_maker *maker, float *made) {
+/* A task of the product, of one batch. `product`: this one's, or one that ends as it does. */
+static void do_task(const lk_matmul *self, const lk_product *product, const operands *read,
+                    int64_t batch, int64_t task, const lk_product_maker *maker, float *made) {
   const place at = find_place(self, batch);
   const lk_product_chain *chain =
       self->has_chain ? (const void *)((const char *)self + lk_matmul_size(self)) : NULL;
-  lk_product_rows source =
-      lk_product_rows_make(&self->product, read->a + at.a, self->a_row, self->a_k);
+  lk_product_rows source = lk_product_rows_make(product, read->a + at.a, self->a_row, self->a_k);
   const float *packed = self->b_is_packed ? read->b : read->scratch;
   lk_product_operands of_product = {
       .b = packed != NULL ? packed + at.b_matrix * lk_matmul_packed_size(self) : NULL,
@@ -168,7 +180,7 @@ static void do_task(const lk_matmul *self, const operands *read, int64_t batch, 
   if (chain != NULL) {
     of_product.of_chain = lk_product_chain_at(chain, read->of_chain, batch * self->rows, 0);
   }
-  lk_product_run(&self->product, &of_product, &source.source, task);
+  lk_product_run(product, &of_product, &source.source, task);
 }
 
 static void do_tasks(const void *arg, int64_t begin_task, int64_t end_task) {
@@ -177,7 +189,7 @@ static void do_tasks(const void *arg, int64_t begin_task, int64_t end_task) {
   const operands read = read_pointers(self, loop->pointers);
   const int64_t tasks = lk_product_tasks(&self->product);
   for (int64_t i = begin_task; i < end_task; i++) {
-    do_task(self, &read, i / tasks, i % tasks, NULL, NULL);
+    do_task(self, &self->product, &read, i / tasks, i % tasks, NULL, NULL);
   }
 }
 
@@ -193,6 +205,30 @@ static void make_panel(const void *arg, int64_t panel, int64_t k, int64_t k_end,
   lk_bits_panels_make(self->panels, self->loops, panel, k, k_end, to);
 }
 
+/* By rows that have been made bytes: the sums of a panel, and then what follows them, as a product
+ * without elements. */
+static void multiply_bytes(const lk_matmul *self, const operands *read, int64_t panel,
+                           const bits_maker *of_bits, float *sums) {
+  const int64_t width = self->product.panel, first = panel * width;
+  const int64_t columns = lk_min(width, self->columns - first);
+  for (int64_t row = 0; row < self->rows; row += BYTE_ROWS) {
+    const int64_t rows = lk_min(self->rows - row, BYTE_ROWS);
+    lk_bits_panels_multiply(of_bits->panels, of_bits->loops, read->scratch, row, rows, panel, sums);
+    for (int64_t r = 0; r < rows; r++) {
+      const int64_t at = (row + r) * self->c_row + first;
+      for (int64_t n = 0; n < columns; n++) {
+        const float residual = read->residual != NULL ? read->residual[at + n] : 0;
+        read->c[at + n] = sums[r * width + n] + residual;
+      }
+    }
+  }
+  lk_product ends = self->product;
+  operands of_ends = *read;
+  ends.k = ends.k_block = 0;
+  of_ends.residual = read->c;
+  do_task(self, &ends, &of_ends, 0, panel, NULL, NULL);
+}
+
 /* A task is a panel, see lk_product_plan_made. */
 static void do_slots(const void *arg, int64_t begin_slot, int64_t end_slot) {
   const lk_kernel_loop *loop = arg;
@@ -200,15 +236,29 @@ static void do_slots(const void *arg, int64_t begin_slot, int64_t end_slot) {
   const operands read = read_pointers(self, loop->pointers);
   const bits_maker of_bits = {loop->pointers[1], lk_integer_loops_get(self->isa)};
   const lk_product_maker maker = {make_panel, &of_bits};
-  const int64_t tasks = lk_product_tasks(&self->product), n_slots = slots(self);
+  const int64_t panels = self->product.panels, n_slots = slots(self);
   for (int64_t slot = begin_slot; slot < end_slot; slot++) {
-    float *made = read.scratch + slot * lk_product_made_size(&self->product);
-    for (int64_t task = slot * tasks / n_slots; task < (slot + 1) * tasks / n_slots; task++) {
+    float *of_slot = read.scratch + left_size(self) + slot * slot_size(self);
+    for (int64_t panel = slot * panels / n_slots; panel < (slot + 1) * panels / n_slots; panel++) {
+      if (self->left_bytes > 0) {
+        multiply_bytes(self, &read, panel, &of_bits, of_slot);
+        continue;
+      }
       for (int64_t batch = 0; batch < self->batches; batch++) {
-        do_task(self, &read, batch, task, &maker, made);
+        do_task(self, &self->product, &read, batch, panel, &maker, of_slot);
       }
     }
   }
+}
+
+static lk_status multiply_by_bits(const lk_matmul *self, bool is_shared, void *const *pointers) {
+  if (self->left_bytes > 0) {
+    const operands read = read_pointers(self, pointers);
+    const lk_bits_panels *panels = pointers[1];
+    lk_bits_left_make(&panels->bits, lk_integer_loops_get(self->isa), read.a, self->a_row,
+                      self->rows, read.scratch);
+  }
+  return lk_kernel_turns(slots(self), is_shared, do_slots, self, pointers);
 }
 
 lk_status lk_matmul_kernel(const void *params, void *const *pointers, lk_error *error) {
@@ -216,9 +266,7 @@ lk_status lk_matmul_kernel(const void *params, void *const *pointers, lk_error *
   const lk_product *product = &self->product;
   const bool is_shared = lk_product_is_shared(lk_product_operations(product, self->batches));
   (void)error;
-  if (self->b_is_bits) {
-    return lk_kernel_turns(slots(self), is_shared, do_slots, self, pointers);
-  }
+  if (self->b_is_bits) return multiply_by_bits(self, is_shared, pointers);
   if (lk_matmul_scratch_size(self) > 0) {
     const int64_t panels = self->b_matrices * (product->panels - self->first_packed);
     LK_RETURN_NOT_OK(lk_kernel_turns(panels, is_shared, pack_panels, self, pointers));

@@ -30,7 +30,10 @@ typedef struct lk_matmul {
   bool b_is_packed; /* one matrix for all batches, by lk_matmul_pack */
   bool b_is_bits;   /* the same, an lk_bits_panels; with b_is_packed */
   bool has_bias, has_residual;
-  bool has_chain;  /* an lk_product_chain lies behind what matters of this struct */
+  bool has_chain; /* an lk_product_chain lies behind what matters of this struct */
+  /* With b_is_bits, one batch and an a_k of 1: what the left operand takes as bytes
+   * (lk_bits_left_size), which it is made; 0: it is not. */
+  int64_t left_bytes;
   float low, high; /* the output is clipped; -INFINITY, INFINITY: it is not */
   /* ---- by lk_matmul_plan ---- */
   lk_product product;

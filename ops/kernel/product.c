@@ -19,7 +19,7 @@ enum { SET_BYTES = 4096 };
 enum { LEAST_ROWS = 48 };
 /* A product whose weights do not fit the cache has as many, if it has the panels. */
 enum { FEW_TASKS = 8 };
-/* Elements of a panel's columns that are made at a time: multiples of 4. */
+/* Elements of a panel's columns that are made at a time: multiples of 16. */
 enum { MADE_OF_FEW = 64, MADE = 256 };
 /* Lines of so many tiles are not cut, nor those of which a block has one or more. */
 enum { SHORT_LINE = 4 };

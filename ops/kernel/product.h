@@ -130,7 +130,7 @@ typedef struct lk_product_maker {
   void (*make)(const void *arg, int64_t panel, int64_t k, int64_t k_end, float *to);
   const void *arg;
 } lk_product_maker;
-enum { LK_PRODUCT_MADE_BEHIND = 3 };
+enum { LK_PRODUCT_MADE_BEHIND = 15 };
 
 typedef struct lk_product_operands {
   const float *b; /* panels */

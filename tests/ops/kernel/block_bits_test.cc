@@ -4,7 +4,7 @@
 #include "tests/ops/kernel/product.h"
 
 extern "C" {
-#include "ops/kernel/block_bits.h"
+#include "ops/kernel/bits_panels.h"
 #include "ops/kernel/matmul.h"
 }
 
@@ -79,8 +79,8 @@ TEST(BlockBits, AreUnpackedFromPanelsInAnyBlocks) {
       const Matrix matrix = random_matrix(random, rows, columns, bits);
       const Memory memory = packed(matrix, panel);
       const auto *panels = static_cast<const lk_bits_panels *>(memory.data());
-      const int64_t k = random.between(0, (columns - 1) / 4) * 4;
-      const int64_t end = random.between(k + 1, columns), each = 8 / bits;
+      const int64_t k = random.between(0, (columns - 1) / 16) * 16;
+      const int64_t end = random.between(k + 1, columns), each = 32 / bits;
       for (int64_t p = 0; p < panels->panels; p++) {
         Guarded to(size_t((end - k + each - 1) / each * each * panel));
         lk_bits_panels_make(panels, loops, p, k, end, to.get());
@@ -159,6 +159,91 @@ TEST(BlockBits, GiveTheProductsOfTheUnpackedMatrix) {
       lk::with_threads(3, [&, &matmul = matmul] {
         EXPECT_TRUE(multiply(matmul, a, of_bits.data(), bias).has_bits_of(right)) << "3 threads";
       });
+    }
+  }
+}
+
+// ---- by bytes ----
+
+// What a row's element is as a byte of its block, times the block's scale.
+std::vector<double> as_bytes(const float *row, const lk_block_bits &bits) {
+  std::vector<double> made;
+  for (int64_t first = 0; first < bits.columns; first += bits.block) {
+    const int64_t end = std::min(first + bits.block, bits.columns);
+    float largest = 0;
+    for (int64_t i = first; i < end; i++) largest = std::max(largest, std::fabs(row[i]));
+    const float scale = largest > 0 ? largest / 127 : 1;
+    for (int64_t i = first; i < end; i++) {
+      made.push_back(double(std::nearbyint(row[i] / scale)) * scale);
+    }
+  }
+  return made;
+}
+
+lk_matmul by_bytes(lk_isa isa, const Matrix &matrix, int64_t rows) {
+  lk_matmul matmul = {};
+  matmul.isa = isa;
+  matmul.rows = rows;
+  matmul.columns = matmul.c_row = matrix.bits.rows;
+  matmul.k = matmul.b_column = matrix.bits.columns;
+  matmul.a_row = matmul.k + 3;
+  matmul.a_k = matmul.b_k = 1;
+  matmul.b_is_packed = matmul.b_is_bits = matmul.has_bias = true;
+  matmul.low = -0.5F;
+  matmul.high = INFINITY;
+  const lk_integer_loops *loops = lk_integer_loops_get(isa);
+  matmul.left_bytes = int64_t(lk_bits_left_size(&matrix.bits, loops, rows));
+  lk_matmul_plan(&matmul);
+  return matmul;
+}
+
+TEST(BlockBits, AreMultipliedByBytes) {
+  for (const lk_isa isa : lk::instruction_sets()) {
+    for (unsigned seed = 0; seed < 60; seed++) {
+      std::mt19937 floats(seed);
+      Random random{seed};
+      const int64_t rows = random.between(1, 40);
+      const Matrix matrix =
+          random_matrix(random, random.between(1, 200), random.between(1, 400), 2U << seed % 3);
+      const lk_matmul matmul = by_bytes(isa, matrix, rows);
+      if (matmul.left_bytes == 0) continue;
+      const Guarded a = lk::random_floats(size_t(rows * matmul.a_row), floats);
+      const Guarded bias = lk::random_floats(size_t(matmul.columns), floats);
+      const Memory panels = packed(matrix, matmul.product.panel);
+      const Guarded c = multiply(matmul, a, panels.data(), bias);
+      for (int64_t r = 0; r < rows; r++) {
+        const std::vector<double> left = as_bytes(a.get() + r * matmul.a_row, matrix.bits);
+        for (int64_t n = 0; n < matmul.columns; n++) {
+          double sum = bias[size_t(n)], size = 1;
+          for (int64_t k = 0; k < matmul.k; k++) {
+            sum += left[size_t(k)] * matrix.at(n, k);
+            size += std::fabs(left[size_t(k)] * matrix.at(n, k));
+          }
+          ASSERT_NEAR(c[size_t(r * matmul.columns + n)], std::fmax(sum, -0.5), 1e-5 * size)
+              << "isa " << isa << ", seed " << seed << ", row " << r << ", column " << n;
+        }
+      }
+      lk::with_threads(3, [&] {
+        EXPECT_TRUE(multiply(matmul, a, panels.data(), bias).has_bits_of(c)) << "3 threads";
+      });
+    }
+  }
+}
+
+TEST(BlockBits, AreNoNumberByBytesOfWhatIsNotFinite) {
+  for (const lk_isa isa : lk::instruction_sets()) {
+    std::mt19937 floats(1);
+    Random random{1};
+    const Matrix matrix = random_matrix(random, 70, 90, 4);
+    lk_matmul matmul = by_bytes(isa, matrix, 6);
+    if (matmul.left_bytes == 0) continue;
+    Guarded a = lk::random_floats(size_t(6 * matmul.a_row), floats);
+    a[size_t(2 * matmul.a_row + 40)] = NAN;
+    a[size_t(3 * matmul.a_row + 89)] = -INFINITY;
+    const Memory panels = packed(matrix, matmul.product.panel);
+    const Guarded c = multiply(matmul, a, panels.data(), Guarded(70));
+    for (size_t i = 0; i < 6 * 70; i++) {
+      EXPECT_EQ(std::isnan(c[i]), i / 70 == 2 || i / 70 == 3) << "output " << i;
     }
   }
 }
