@@ -9,13 +9,17 @@ outputs are compared first. What a run with so many outputs costs by itself is t
 Split into single numbers. A node's figure is the least of its blocks, an operator's the median of
 its nodes, and its worst is the largest; a node that takes less than a microsecond says nothing.
 
-    benchmarks/run operators [-- OPERATOR...]
+    benchmarks/run operators                        all of them
+    .venv/bin/python benchmarks/operators.py -- ... some: their names
+    benchmarks/run --json operators > docs/operator_times.json   for docs/operators.md
 """
 
 import collections
 import hashlib
 import json
 import logging
+import pathlib
+import re
 import sys
 import time
 
@@ -199,6 +203,14 @@ def gather(blocks, seconds, wanted):
     return found
 
 
+def machine():
+    """The processor, and the instructions that kernels may use."""
+    text = pathlib.Path("/proc/cpuinfo").read_text()
+    words = set(re.search(r"^flags\s*: (.*)$", text, re.M)[1].split())
+    kinds = [kind for kind in ("avx2", "avx512f", "avx512_vnni") if kind in words]
+    return f"{re.search(r'^model name.*: (.*)$', text, re.M)[1]}, {', '.join(kinds)}"
+
+
 def main():
     split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     wanted, sys.argv = set(sys.argv[split + 1:]), sys.argv[:split]
@@ -212,7 +224,8 @@ def main():
         rows.append({"operator": operator, "nodes": len(nodes),
                      "ratio": common.median([node["ratio"] for node in nodes]), "worst": worst})
     if chosen.json:
-        print(json.dumps({"target": TARGET, "operators": rows, "nodes": found}))
+        print(json.dumps({"target": TARGET, "machine": machine(),
+                          "onnxruntime": onnxruntime.__version__, "operators": rows}))
         return
     common.table(["operator", "nodes", "/ onnxruntime", "worst", "us", "of", "target"],
                  [[row["operator"], row["nodes"], f"{row['ratio']:.2f}",

@@ -18,18 +18,18 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 
 /* ---- Pow: base and exponent may have different types; the result has the base's ---- */
 
-/* Whether the exponent is one constant 2. */
-static bool is_square(const lk_op_node *node) {
+/* Whether the exponent is the constant `number`. */
+static bool has_exponent(const lk_op_node *node, int number) {
   const lk_tensor *exponent = &node->constants[1].tensor;
   if (node->constants[1].content == NULL || lk_elements(&exponent->desc) != 1) return false;
   switch (exponent->desc.dtype) {
-#define IS_TWO(dtype, name, type)                                                                  \
+#define IS_NUMBER(dtype, name, type)                                                               \
   case dtype:                                                                                      \
-    return *(const type *)exponent->data == 2;
-    LK_EACH_INTEGER(IS_TWO)
-    IS_TWO(LK_F32, f32, float)
-    IS_TWO(LK_F64, f64, double)
-#undef IS_TWO
+    return *(const type *)exponent->data == (type)number;
+    LK_EACH_INTEGER(IS_NUMBER)
+    IS_NUMBER(LK_F32, f32, float)
+    IS_NUMBER(LK_F64, f64, double)
+#undef IS_NUMBER
   default:
     return false;
   }
@@ -80,8 +80,12 @@ static lk_status plan_pow(lk_planner *planner, lk_error *error) {
   lk_element_value y;
   LK_RETURN_NOT_OK(lk_chain_begin(planner, &chain, error));
   LK_RETURN_NOT_OK(lk_chain_input(&chain, 0, &chain.value, error));
-  if (is_square(planner->node)) {
+  if (has_exponent(planner->node, 2)) {
     lk_chain_unary(&chain, LK_ELEMENT_SQUARE, 0, 0);
+  } else if (has_exponent(planner->node, 3)) {
+    const lk_element_value x = chain.value;
+    lk_chain_unary(&chain, LK_ELEMENT_SQUARE, 0, 0);
+    chain.value = lk_element_binary(&chain.program, LK_ELEMENT_MUL, chain.value, x);
   } else {
     LK_RETURN_NOT_OK(lk_chain_input(&chain, 1, &y, error));
     chain.value = power(&chain.program, chain.value, x_dtype, y, y_dtype);

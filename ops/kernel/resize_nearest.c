@@ -20,6 +20,47 @@ void lk_resize_nearest_plan(lk_resize_nearest_map *self, lk_isa isa) {
   self->shared = (double)self->rows * row_bytes >= SHARED_BYTES;
 }
 
+/* A row of the output, and where its elements come from: what dimensions before it add. */
+typedef struct row_place {
+  int64_t at[LK_MAX_RANK], offsets[LK_MAX_RANK];
+} row_place;
+
+static int64_t offset_of(const lk_resize_nearest_map *self, const char *table, uint32_t dim,
+                         int64_t at) {
+  const int64_t indices = self->indices[dim];
+  if (indices < 0) return at * self->steps[dim];
+  return ((const int32_t *)(const void *)(table + indices))[at] * self->steps[dim];
+}
+
+/* The dimensions from `first` on are at their beginning, but for those that `at` says. */
+static int64_t find_offset(const lk_resize_nearest_map *self, const char *table, uint32_t first,
+                           row_place *place) {
+  const uint32_t last = self->rank - 1;
+  for (uint32_t i = first; i < last; i++) {
+    const int64_t before = i > 0 ? place->offsets[i - 1] : 0;
+    place->offsets[i] = before + offset_of(self, table, i, place->at[i]);
+  }
+  return last > 0 ? place->offsets[last - 1] : 0;
+}
+
+static row_place find_row(const lk_resize_nearest_map *self, int64_t row) {
+  row_place found;
+  for (uint32_t i = self->rank - 1; i-- > 0; row /= self->dims[i]) {
+    found.at[i] = row % self->dims[i];
+  }
+  return found;
+}
+
+/* Returns the first dimension that changed. */
+static uint32_t next_row(const lk_resize_nearest_map *self, row_place *place) {
+  uint32_t i = self->rank - 1;
+  while (i-- > 0) {
+    if (++place->at[i] < self->dims[i]) return i;
+    place->at[i] = 0;
+  }
+  return 0;
+}
+
 static void copy_rows(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_resize_nearest_map *self = loop->params;
@@ -29,20 +70,18 @@ static void copy_rows(const void *arg, int64_t begin, int64_t end) {
   const size_t row_bytes = (size_t)count * self->block;
   const int32_t *indices = (const int32_t *)(const void *)(table + self->indices[last]);
   char *to = (char *)loop->pointers[2] + (size_t)begin * row_bytes;
+  row_place place = find_row(self, begin);
+  uint32_t changed = 0;
   int64_t before = -1;
   for (int64_t row = begin; row < end; row++, to += row_bytes) {
-    int64_t rest = row, offset = 0;
-    for (uint32_t i = last; i-- > 0; rest /= self->dims[i]) {
-      const int64_t x = rest % self->dims[i];
-      const int32_t *own = (const int32_t *)(const void *)(table + self->indices[i]);
-      offset += (self->indices[i] < 0 ? x : own[x]) * self->steps[i];
-    }
+    const int64_t offset = find_offset(self, table, changed, &place);
     if (offset == before) {
       memcpy(to, to - row_bytes, row_bytes); /* it is in the cache */
     } else {
       self->copy(from + offset, to, indices, count, self->block);
     }
     before = offset;
+    changed = next_row(self, &place);
   }
 }
 

@@ -184,9 +184,14 @@ static float overlap_of(const box *a, const box *b) {
   return all > 0 ? common / all : 0;
 }
 
-static bool is_less(const void *context, int64_t a, int64_t b) {
-  const float *scores = context;
-  return scores[a] < scores[b] || (!(scores[b] < scores[a]) && a > b);
+/* A score and where it is, in one number: the best is the largest, of equal ones the first. */
+static int64_t packed_score(const float *scores, int64_t index) {
+  return (int64_t)(lk_order_key(LK_F32, scores, index) << 32 | (UINT32_MAX - (uint64_t)index));
+}
+
+static bool is_better(const void *context, int64_t a, int64_t b) {
+  (void)context;
+  return (uint64_t)a > (uint64_t)b;
 }
 
 /* Chooses of one class of one batch, and returns how many. */
@@ -195,19 +200,23 @@ static int64_t choose_boxes(const lk_non_max *self, const float *boxes, const fl
                             int64_t *to) {
   int64_t candidates = 0, chosen = 0;
   for (int64_t i = 0; i < self->boxes; i++) {
-    if (least == NULL ? scores[i] == scores[i] : scores[i] > *least) order[candidates++] = i;
+    if (least == NULL ? scores[i] == scores[i] : scores[i] > *least) {
+      order[candidates++] = packed_score(scores, i);
+    }
   }
-  const lk_heap heap = {order, 1, candidates, is_less, scores};
+  lk_heap heap = {order, 1, candidates, is_better, NULL};
   lk_heap_make(&heap);
-  lk_heap_sort(heap);
-  for (int64_t i = 0; i < candidates && chosen < most; i++) {
-    const box next = box_at(self, boxes, order[i]);
+  while (heap.size > 0 && chosen < most) {
+    const int64_t index = (int64_t)(UINT32_MAX - ((uint64_t)order[0] & UINT32_MAX));
+    heap.size--;
+    lk_heap_sink(&heap, 0, order[heap.size]);
+    const box next = box_at(self, boxes, index);
     bool is_free = true;
     for (int64_t k = 0; k < chosen && is_free; k++) {
       const box other = box_at(self, boxes, to[3 * k + 2]);
       is_free = !(overlap_of(&next, &other) > overlap);
     }
-    if (is_free) to[3 * chosen++ + 2] = order[i];
+    if (is_free) to[3 * chosen++ + 2] = index;
   }
   return chosen;
 }

@@ -1,6 +1,7 @@
-/* The largest or smallest elements along an axis. A turn is a line along it. The indices of the
- * best elements so far are a heap, with the worst of them at its root, which lies in the output
- * itself: so there is no scratch memory, and most elements are compared with the root alone. */
+/* The largest or smallest elements along an axis. A turn is a line along it. The best elements so
+ * far are a heap, with the worst of them at its root, which lies in the output itself: so there is
+ * no scratch memory, and most elements are compared with the root alone. The heap has indices, or,
+ * where both fit 64 bits, keys and indices. */
 #include "ops/kernel/top_k.h"
 
 #include <string.h>
@@ -42,10 +43,38 @@ static void choose(const axis_line *line, int64_t *indices) {
   lk_heap_sort(heap);
 }
 
+/* ---- with keys of 32 bits ---- */
+
+/* What is larger is better: by the key, then by the place. */
+static uint64_t packed_at(const axis_line *line, int64_t index) {
+  return key_at(line, index) << 32 | (UINT32_MAX - (uint64_t)index);
+}
+
+static bool is_smaller(const void *context, int64_t a, int64_t b) {
+  (void)context;
+  return (uint64_t)a < (uint64_t)b;
+}
+
+static void choose_packed(const axis_line *line, int64_t *items) {
+  const int64_t k = line->self->k, step = line->self->inner;
+  const lk_heap heap = {items, step, k, is_smaller, NULL};
+  for (int64_t i = 0; i < k; i++) items[i * step] = (int64_t)packed_at(line, i);
+  lk_heap_make(&heap);
+  for (int64_t i = k; i < line->self->count; i++) {
+    const uint64_t packed = packed_at(line, i);
+    if (packed > (uint64_t)items[0]) lk_heap_sink(&heap, 0, (int64_t)packed);
+  }
+  lk_heap_sort(heap);
+  for (int64_t i = 0; i < k; i++) {
+    items[i * step] = (int64_t)(UINT32_MAX - ((uint64_t)items[i * step] & UINT32_MAX));
+  }
+}
+
 static void choose_lines(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_top_k *self = loop->params;
   const size_t size = lk_dtype_size(self->dtype);
+  const bool fits = self->dtype == LK_F32 && self->count <= UINT32_MAX;
   for (int64_t turn = begin; turn < end; turn++) {
     const int64_t outer = turn / self->inner, inner = turn % self->inner;
     const int64_t from = outer * self->count * self->inner + inner;
@@ -55,7 +84,11 @@ static void choose_lines(const void *arg, int64_t begin, int64_t end) {
                             .step = (size_t)self->inner * size};
     char *values = (char *)loop->pointers[1] + (size_t)to * size;
     int64_t *indices = (int64_t *)loop->pointers[2] + to;
-    choose(&line, indices);
+    if (fits) {
+      choose_packed(&line, indices);
+    } else {
+      choose(&line, indices);
+    }
     for (int64_t i = 0; i < self->k; i++) {
       memcpy(values + (size_t)i * line.step,
              line.data + (size_t)indices[i * self->inner] * line.step, size);
