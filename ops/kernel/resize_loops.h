@@ -40,6 +40,9 @@ typedef struct lk_resize_strip {
 /* Of one instruction set. */
 typedef struct lk_resize_loops {
   lk_resize_nearest_fn *nearest[LK_BLOCK_CLASSES];
+  /* Of the nearest of 4 bytes, where those are the elements 0, 0, 1, 1, 2 and so on: `count` of
+   * them, in `rows` rows that are equal. */
+  void (*doubled)(const float *from, int64_t count, float *to, int64_t rows);
   void (*pixels)(const lk_resize_pixels *call);
   int64_t strip_columns; /* the most of a strip */
   void (*strip)(const lk_resize_strip *call);

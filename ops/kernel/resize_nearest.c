@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "ops/kernel/sizes.h"
+
 enum { SHARED_BYTES = 256 * 1024 };
 
 static int64_t count_rows(uint32_t rank, const int64_t *dims) {
@@ -16,14 +18,9 @@ static int64_t count_rows(uint32_t rank, const int64_t *dims) {
 void lk_resize_nearest_plan(lk_resize_nearest_map *self, lk_isa isa) {
   const double row_bytes = (double)self->dims[self->rank - 1] * (double)self->block;
   self->rows = count_rows(self->rank, self->dims);
-  self->copy = lk_resize_loops_get(isa)->nearest[lk_block_class_of(self->block)];
+  self->loops = lk_resize_loops_get(isa);
   self->shared = (double)self->rows * row_bytes >= SHARED_BYTES;
 }
-
-/* A row of the output, and where its elements come from: what dimensions before it add. */
-typedef struct row_place {
-  int64_t at[LK_MAX_RANK], offsets[LK_MAX_RANK];
-} row_place;
 
 static int64_t offset_of(const lk_resize_nearest_map *self, const char *table, uint32_t dim,
                          int64_t at) {
@@ -32,33 +29,58 @@ static int64_t offset_of(const lk_resize_nearest_map *self, const char *table, u
   return ((const int32_t *)(const void *)(table + indices))[at] * self->steps[dim];
 }
 
-/* The dimensions from `first` on are at their beginning, but for those that `at` says. */
-static int64_t find_offset(const lk_resize_nearest_map *self, const char *table, uint32_t first,
-                           row_place *place) {
+/* Where plane `plane` comes from: one of the dimensions before the last two. */
+static int64_t plane_offset(const lk_resize_nearest_map *self, const char *table, int64_t plane) {
+  int64_t offset = 0;
+  for (int64_t i = (int64_t)self->rank - 3; i >= 0; plane /= self->dims[i], i--) {
+    offset += offset_of(self, table, (uint32_t)i, plane % self->dims[i]);
+  }
+  return offset;
+}
+
+static bool is_doubled(const int32_t *indices, int64_t count) {
+  int32_t difference = 0;
+  for (int64_t i = 0; i < count; i++) difference |= indices[i] ^ (int32_t)(i / 2);
+  return difference == 0;
+}
+
+/* Rows of the output that are equal. */
+typedef struct equal_rows {
+  const char *from;
+  char *to;
+  const int32_t *indices;
+  int64_t count, rows; /* count: elements */
+  bool doubles;
+} equal_rows;
+
+static void write_rows(const lk_resize_nearest_map *self, const equal_rows *of) {
+  const size_t bytes = (size_t)of->count * self->block;
+  if (of->doubles) {
+    self->loops->doubled((const float *)(const void *)of->from, of->count, (float *)(void *)of->to,
+                         of->rows);
+    return;
+  }
+  self->loops->nearest[lk_block_class_of(self->block)](of->from, of->to, of->indices, of->count,
+                                                       self->block);
+  for (int64_t r = 1; r < of->rows; r++) memcpy(of->to + (size_t)r * bytes, of->to, bytes);
+}
+
+/* Rows of one plane, from `row` of it on; `equal` has what does not change. */
+static void copy_plane(const lk_resize_nearest_map *self, const char *table, const char *from,
+                       int64_t row, int64_t end, equal_rows *equal) {
   const uint32_t last = self->rank - 1;
-  for (uint32_t i = first; i < last; i++) {
-    const int64_t before = i > 0 ? place->offsets[i - 1] : 0;
-    place->offsets[i] = before + offset_of(self, table, i, place->at[i]);
+  while (row < end) {
+    const int64_t offset = last > 0 ? offset_of(self, table, last - 1, row) : 0;
+    equal->from = from + offset;
+    equal->rows = 1;
+    while (row + equal->rows < end &&
+           offset_of(self, table, last - 1, row + equal->rows) == offset) {
+      equal->rows++;
+    }
+    write_rows(self, equal);
+    equal->to += (size_t)(equal->rows * equal->count) * self->block;
+    row += equal->rows;
   }
-  return last > 0 ? place->offsets[last - 1] : 0;
-}
-
-static row_place find_row(const lk_resize_nearest_map *self, int64_t row) {
-  row_place found;
-  for (uint32_t i = self->rank - 1; i-- > 0; row /= self->dims[i]) {
-    found.at[i] = row % self->dims[i];
-  }
-  return found;
-}
-
-/* Returns the first dimension that changed. */
-static uint32_t next_row(const lk_resize_nearest_map *self, row_place *place) {
-  uint32_t i = self->rank - 1;
-  while (i-- > 0) {
-    if (++place->at[i] < self->dims[i]) return i;
-    place->at[i] = 0;
-  }
-  return 0;
 }
 
 static void copy_rows(const void *arg, int64_t begin, int64_t end) {
@@ -66,22 +88,16 @@ static void copy_rows(const void *arg, int64_t begin, int64_t end) {
   const lk_resize_nearest_map *self = loop->params;
   const char *from = loop->pointers[0], *table = loop->pointers[1];
   const uint32_t last = self->rank - 1;
-  const int64_t count = self->dims[last];
-  const size_t row_bytes = (size_t)count * self->block;
-  const int32_t *indices = (const int32_t *)(const void *)(table + self->indices[last]);
-  char *to = (char *)loop->pointers[2] + (size_t)begin * row_bytes;
-  row_place place = find_row(self, begin);
-  uint32_t changed = 0;
-  int64_t before = -1;
-  for (int64_t row = begin; row < end; row++, to += row_bytes) {
-    const int64_t offset = find_offset(self, table, changed, &place);
-    if (offset == before) {
-      memcpy(to, to - row_bytes, row_bytes); /* it is in the cache */
-    } else {
-      self->copy(from + offset, to, indices, count, self->block);
-    }
-    before = offset;
-    changed = next_row(self, &place);
+  const int64_t of_plane = last > 0 ? self->dims[last - 1] : 1, count = self->dims[last];
+  equal_rows equal = {.indices = (const int32_t *)(const void *)(table + self->indices[last]),
+                      .to = (char *)loop->pointers[2] + (size_t)(begin * count) * self->block,
+                      .count = count};
+  equal.doubles = self->block == sizeof(float) && is_doubled(equal.indices, count);
+  for (int64_t row = begin; row < end;) {
+    const int64_t plane = row / of_plane, first = row % of_plane;
+    const int64_t rows = lk_min(of_plane - first, end - row);
+    copy_plane(self, table, from + plane_offset(self, table, plane), first, first + rows, &equal);
+    row += rows;
   }
 }
 

@@ -16,7 +16,7 @@ typedef struct lk_resize_nearest_map {
   bool shared;
   size_t block; /* bytes */
   int64_t rows; /* of the output: all dimensions but the last */
-  lk_resize_nearest_fn *copy;
+  const lk_resize_loops *loops;
   int64_t dims[LK_MAX_RANK];    /* of the output */
   int64_t steps[LK_MAX_RANK];   /* bytes between input neighbours */
   int64_t indices[LK_MAX_RANK]; /* where a table (resize_table.h) has them; -1: it stays the same */
