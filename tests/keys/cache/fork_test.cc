@@ -276,6 +276,7 @@ lk_status copy_bytes(const void *params, const void *from, void *to, lk_error *)
 // ending what lent the bytes that it reads, must not wait for either.
 TEST(WeightsFork, ChildPacksWhatAnotherThreadWasPacking) {
   LK_SKIP_UNDER_TSAN();
+  LK_SKIP_UNDER_ASAN(); // a thread begins meanwhile, and allocates
   static std::promise<void> *started, *go;
   std::promise<void> started_now, go_now;
   started = &started_now;
