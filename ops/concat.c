@@ -212,30 +212,25 @@ static lk_status infer_qlinear(lk_inference *self, lk_error *error) {
   return infer(self, error);
 }
 
-/* Each tensor is quantized as the output is, and copied to its place. */
+/* Each tensor is quantized as the output is, into its place: a block of each row. */
 static lk_status plan_qlinear(lk_planner *planner, lk_error *error) {
   const lk_op_node *node = planner->node;
-  lk_operand to, from, temp;
-  int64_t strides[LK_MAX_RANK], offset = 0;
+  lk_byte_operand to = {.scale = 0, .zero = 1}, from;
+  int64_t strides[LK_MAX_RANK];
   const lk_layout layout = lk_fixed_input_layout(planner, 2);
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to, error));
-  const uint32_t axis = (uint32_t)lk_axis(*(const int64_t *)node->params, to.desc.rank);
-  lk_strides(&to.desc, (int64_t)lk_dtype_size(to.desc.dtype), strides);
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to.bytes, error));
+  const lk_tensor_desc *desc = &to.bytes.desc;
+  const uint32_t axis = (uint32_t)lk_axis(*(const int64_t *)node->params, desc->rank);
+  lk_strides(desc, 1, strides);
+  lk_byte_rows rows = {.to_row = strides[axis] * desc->dims[axis]};
   for (uint32_t i = 2; i < node->n_operands; i += 3) {
-    lk_chain chain;
     if (lk_elements(&planner->inputs[i].desc) == 0) continue;
-    LK_RETURN_NOT_OK(lk_planner_input(planner, i, layout, &from, error));
-    LK_RETURN_NOT_OK(lk_planner_temp(planner, &from.desc, &temp, error));
-    lk_chain_begin_at(planner, &temp, &chain);
-    chain.value = lk_chain_operand(&chain, &from);
-    LK_RETURN_NOT_OK(lk_chain_dequantize(&chain, i + 1, i + 2, &chain.value, error));
-    LK_RETURN_NOT_OK(lk_chain_quantize(&chain, 0, 1, &chain.value, error));
-    LK_RETURN_NOT_OK(lk_chain_step(&chain, error));
-    lk_copy copy = lk_copy_between(&from.desc, &from.desc);
-    copy.to_offset = offset;
-    memcpy(copy.to, strides, sizeof copy.to);
-    LK_RETURN_NOT_OK(lk_planner_copy(planner, &copy, &temp, &to, error));
-    offset += strides[axis] * from.desc.dims[axis];
+    from = (lk_byte_operand){.scale = i + 1, .zero = i + 2};
+    LK_RETURN_NOT_OK(lk_planner_input(planner, i, layout, &from.bytes, error));
+    rows.count = strides[axis] * from.bytes.desc.dims[axis];
+    rows.rows = lk_elements(&from.bytes.desc) / rows.count;
+    LK_RETURN_NOT_OK(lk_plan_byte_rows(planner, &rows, &from, &to, error));
+    rows.to_first += rows.count;
   }
   return LK_OK;
 }

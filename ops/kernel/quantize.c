@@ -82,20 +82,26 @@ lk_status lk_quantize_kernel(const void *params, void *const *pointers, lk_error
 
 /* ---- by scales and zero points that are given ---- */
 
+/* Of `count` that are bytes, from the pointers behind them on. */
+static void read_types(uint32_t count, const bool *is_signed, const bool *has_zero,
+                       void *const *next, lk_byte_type *out) {
+  for (uint32_t i = 0; i < count; i++) {
+    out[i] = (lk_byte_type){.scale = *(const float *)*next++, .is_signed = is_signed[i]};
+    if (!has_zero[i]) continue;
+    const uint8_t zero = *(const uint8_t *)*next++;
+    out[i].zero = is_signed[i] ? (int8_t)zero : zero;
+  }
+}
+
 static void do_bytes(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_bytes *self = loop->params;
   const bool is_pair = self->kind == LK_BYTES_ADD || self->kind == LK_BYTES_MUL;
   const int64_t first = begin * LK_QUANTIZE_TURN;
   const int64_t count = lk_min(self->count, end * LK_QUANTIZE_TURN) - first;
-  void *const *pointers = loop->pointers, *const *next = pointers + (is_pair ? 3 : 2);
+  void *const *pointers = loop->pointers;
   lk_byte_type types[3];
-  for (int i = 0; i < (is_pair ? 3 : 1); i++) {
-    types[i] = (lk_byte_type){.scale = *(const float *)*next++, .is_signed = self->is_signed[i]};
-    if (!self->has_zero[i]) continue;
-    const uint8_t zero = *(const uint8_t *)*next++;
-    types[i].zero = self->is_signed[i] ? (int8_t)zero : zero;
-  }
+  read_types(is_pair ? 3 : 1, self->is_signed, self->has_zero, pointers + (is_pair ? 3 : 2), types);
   if (self->kind == LK_BYTES_QUANTIZE) {
     self->loops->quantize((const float *)pointers[0] + first, (uint8_t *)pointers[1] + first, count,
                           types);
@@ -113,4 +119,25 @@ lk_status lk_bytes_kernel(const void *params, void *const *pointers, lk_error *e
   const int64_t turns = lk_div_up(self->count, LK_QUANTIZE_TURN);
   (void)error;
   return lk_kernel_turns(turns, turns > 1, do_bytes, self, pointers);
+}
+
+/* ---- rows ---- */
+
+static void convert_rows(const void *arg, int64_t begin, int64_t end) {
+  const lk_kernel_loop *loop = arg;
+  const lk_byte_rows *self = loop->params;
+  lk_byte_type types[2];
+  read_types(2, self->is_signed, self->has_zero, loop->pointers + 2, types);
+  for (int64_t row = begin; row < end; row++) {
+    self->loops->convert((const uint8_t *)loop->pointers[0] + row * self->count,
+                         (uint8_t *)loop->pointers[1] + self->to_first + row * self->to_row,
+                         self->count, types);
+  }
+}
+
+lk_status lk_byte_rows_kernel(const void *params, void *const *pointers, lk_error *error) {
+  const lk_byte_rows *self = params;
+  const bool is_shared = self->rows * self->count > LK_QUANTIZE_TURN;
+  (void)error;
+  return lk_kernel_turns(self->rows, is_shared, convert_rows, self, pointers);
 }

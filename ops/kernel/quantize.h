@@ -50,3 +50,14 @@ typedef struct lk_bytes {
 /* Params: lk_bytes. Pointers: as `kind` says, then of each that is bytes its scale (f32) and, where
  * it has one, its zero point: one value each. */
 lk_status lk_bytes_kernel(const void *params, void *const *pointers, lk_error *error);
+
+/* Rows of bytes as rows of others, quantized in another way. */
+typedef struct lk_byte_rows {
+  const lk_integer_loops *loops;
+  int64_t rows, count;            /* count: bytes of a row */
+  int64_t to_first, to_row;       /* bytes before the first row, and from row to row */
+  bool is_signed[2], has_zero[2]; /* as in lk_bytes */
+} lk_byte_rows;
+
+/* Params: lk_byte_rows. Pointers: from, to, and of each its scale and zero point. */
+lk_status lk_byte_rows_kernel(const void *params, void *const *pointers, lk_error *error);

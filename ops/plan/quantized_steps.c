@@ -109,6 +109,18 @@ lk_status lk_plan_quantize_input(lk_planner *planner, uint32_t index, const lk_o
   return lk_plan_dynamic_quantize(planner, out, lengths, error);
 }
 
+/* Adds the scale of a quantized tensor, and its zero point where it has one. */
+static lk_status add_type(lk_planner *planner, const lk_byte_operand *of, lk_operand *operands,
+                          uint32_t *inout_n, bool *out_is_signed, bool *out_has_zero,
+                          lk_error *error) {
+  *out_is_signed = of->bytes.desc.dtype == LK_I8;
+  *out_has_zero = lk_op_has(planner->node, of->zero);
+  LK_RETURN_NOT_OK(
+      lk_planner_input(planner, of->scale, LK_LAYOUT_PLAIN, &operands[(*inout_n)++], error));
+  if (!*out_has_zero) return LK_OK;
+  return lk_planner_input(planner, of->zero, LK_LAYOUT_PLAIN, &operands[(*inout_n)++], error);
+}
+
 lk_status lk_plan_bytes(lk_planner *planner, lk_bytes_kind kind, const lk_operand *real,
                         const lk_byte_operand *bytes, lk_error *error) {
   const uint32_t count = real != NULL ? 1 : 3;
@@ -121,14 +133,25 @@ lk_status lk_plan_bytes(lk_planner *planner, lk_bytes_kind kind, const lk_operan
   for (uint32_t i = 0; i < count; i++) operands[n++] = bytes[i].bytes;
   if (real != NULL && kind == LK_BYTES_DEQUANTIZE) operands[n++] = *real;
   for (uint32_t i = 0; i < count; i++) {
-    const uint32_t inputs[] = {bytes[i].scale, bytes[i].zero};
-    step.is_signed[i] = bytes[i].bytes.desc.dtype == LK_I8;
-    step.has_zero[i] = lk_op_has(planner->node, bytes[i].zero);
-    for (uint32_t k = 0; k < (step.has_zero[i] ? 2 : 1); k++) {
-      LK_RETURN_NOT_OK(
-          lk_planner_input(planner, inputs[k], LK_LAYOUT_PLAIN, &operands[n++], error));
-    }
+    LK_RETURN_NOT_OK(
+        add_type(planner, &bytes[i], operands, &n, &step.is_signed[i], &step.has_zero[i], error));
   }
   return lk_planner_kernel(planner, lk_bytes_kernel, "bytes", &step, sizeof step, operands, n,
+                           error);
+}
+
+lk_status lk_plan_byte_rows(lk_planner *planner, const lk_byte_rows *rows,
+                            const lk_byte_operand *from, const lk_byte_operand *to,
+                            lk_error *error) {
+  const lk_byte_operand *const both[] = {from, to};
+  lk_byte_rows step = *rows;
+  lk_operand operands[6] = {from->bytes, to->bytes};
+  uint32_t n = 2;
+  step.loops = lk_integer_loops_get(lk_isa_get());
+  for (uint32_t i = 0; i < 2; i++) {
+    LK_RETURN_NOT_OK(
+        add_type(planner, both[i], operands, &n, &step.is_signed[i], &step.has_zero[i], error));
+  }
+  return lk_planner_kernel(planner, lk_byte_rows_kernel, "bytes", &step, sizeof step, operands, n,
                            error);
 }

@@ -45,3 +45,7 @@ typedef struct lk_byte_operand {
  * quantizes or dequantizes; `bytes`: the others, of which there are three else. */
 lk_status lk_plan_bytes(lk_planner *planner, lk_bytes_kind kind, const lk_operand *real,
                         const lk_byte_operand *bytes, lk_error *error);
+/* A step that writes rows (lk_byte_rows without loops and types) of `to` from those of `from`. */
+lk_status lk_plan_byte_rows(lk_planner *planner, const lk_byte_rows *rows,
+                            const lk_byte_operand *from, const lk_byte_operand *to,
+                            lk_error *error);
