@@ -210,6 +210,11 @@ static lk_status plan_non_max(lk_planner *planner, lk_error *error) {
                            .has_most = lk_op_has(node, MOST),
                            .has_overlap = lk_op_has(node, OVERLAP),
                            .has_least_score = lk_op_has(node, LEAST_SCORE)};
+  if (step.boxes >= UINT32_MAX) {
+    return lk_fail(error, LK_UNSUPPORTED,
+                   "failed to choose boxes: %" PRId64 " of them, fewer than 2^32 - 1 are supported",
+                   step.boxes);
+  }
   lk_operand operands[NMS_INPUTS + 3]; /* inputs, chosen, scratch, dimensions */
   const lk_tensor_desc list = lk_tensor_desc_make(LK_I64, 1, &step.boxes);
   LK_RETURN_NOT_OK(take_all(planner, NMS_INPUTS, operands, error));

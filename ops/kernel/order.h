@@ -63,3 +63,45 @@ static inline void lk_heap_sort(lk_heap heap) {
     *last = root;
   }
 }
+
+/* ---- ranks: an f32 and its index in one number ---- */
+
+/* By the element first, by the index among equal ones: a rank of the first of them is the largest.
+ * The index is below 2^32 - 1. */
+static inline uint64_t lk_rank_of(uint64_t key, int64_t index) {
+  return key << 32 | (UINT32_MAX - (uint64_t)index);
+}
+static inline int64_t lk_rank_index(uint64_t rank) {
+  return (int64_t)(UINT32_MAX - (rank & UINT32_MAX));
+}
+
+/* Ranks, `step` apart, as a heap with the least at its root. They lie in memory for indices. */
+typedef struct lk_ranks {
+  int64_t *items;
+  int64_t step, size;
+} lk_ranks;
+
+static inline uint64_t lk_ranks_at(const lk_ranks *self, int64_t place) {
+  return (uint64_t)self->items[place * self->step];
+}
+/* Puts `rank` at `place`, or below; `place` may be free. */
+static inline void lk_ranks_sink(const lk_ranks *self, int64_t place, uint64_t rank) {
+  for (int64_t child = 2 * place + 1; child < self->size; child = 2 * place + 1) {
+    const int64_t other = child + 1;
+    if (other < self->size && lk_ranks_at(self, other) < lk_ranks_at(self, child)) child = other;
+    if (lk_ranks_at(self, child) >= rank) break;
+    self->items[place * self->step] = self->items[child * self->step];
+    place = child;
+  }
+  self->items[place * self->step] = (int64_t)rank;
+}
+static inline void lk_ranks_make(const lk_ranks *self) {
+  for (int64_t i = self->size / 2; i-- > 0;) lk_ranks_sink(self, i, lk_ranks_at(self, i));
+}
+/* Takes the least away. */
+static inline uint64_t lk_ranks_take(lk_ranks *self) {
+  const uint64_t least = lk_ranks_at(self, 0);
+  self->size--;
+  if (self->size > 0) lk_ranks_sink(self, 0, lk_ranks_at(self, self->size));
+  return least;
+}

@@ -184,16 +184,6 @@ static float overlap_of(const box *a, const box *b) {
   return all > 0 ? common / all : 0;
 }
 
-/* A score and where it is, in one number: the best is the largest, of equal ones the first. */
-static int64_t packed_score(const float *scores, int64_t index) {
-  return (int64_t)(lk_order_key(LK_F32, scores, index) << 32 | (UINT32_MAX - (uint64_t)index));
-}
-
-static bool is_better(const void *context, int64_t a, int64_t b) {
-  (void)context;
-  return (uint64_t)a > (uint64_t)b;
-}
-
 /* Chooses of one class of one batch, and returns how many. */
 static int64_t choose_boxes(const lk_non_max *self, const float *boxes, const float *scores,
                             int64_t most, float overlap, const float *least, int64_t *order,
@@ -201,15 +191,14 @@ static int64_t choose_boxes(const lk_non_max *self, const float *boxes, const fl
   int64_t candidates = 0, chosen = 0;
   for (int64_t i = 0; i < self->boxes; i++) {
     if (least == NULL ? scores[i] == scores[i] : scores[i] > *least) {
-      order[candidates++] = packed_score(scores, i);
+      /* turned round, so that the best is the least */
+      order[candidates++] = (int64_t)~lk_rank_of(lk_order_key(LK_F32, scores, i), i);
     }
   }
-  lk_heap heap = {order, 1, candidates, is_better, NULL};
-  lk_heap_make(&heap);
-  while (heap.size > 0 && chosen < most) {
-    const int64_t index = (int64_t)(UINT32_MAX - ((uint64_t)order[0] & UINT32_MAX));
-    heap.size--;
-    lk_heap_sink(&heap, 0, order[heap.size]);
+  lk_ranks left = {order, 1, candidates};
+  lk_ranks_make(&left);
+  while (left.size > 0 && chosen < most) {
+    const int64_t index = lk_rank_index(~lk_ranks_take(&left));
     const box next = box_at(self, boxes, index);
     bool is_free = true;
     for (int64_t k = 0; k < chosen && is_free; k++) {

@@ -1,13 +1,14 @@
 /* The largest or smallest elements along an axis. A turn is a line along it. The best elements so
  * far are a heap, with the worst of them at its root, which lies in the output itself: so there is
- * no scratch memory, and most elements are compared with the root alone. The heap has indices, or,
- * where both fit 64 bits, keys and indices. */
+ * no scratch memory, and most elements are compared with the root alone. The heap has indices, or
+ * ranks. */
 #include "ops/kernel/top_k.h"
 
 #include <string.h>
 
 #include "base/tensor.h"
 #include "ops/kernel/order.h"
+#include "ops/kernel/sizes.h"
 
 enum { SHARED_ELEMENTS = 16 * 1024 };
 
@@ -43,30 +44,51 @@ static void choose(const axis_line *line, int64_t *indices) {
   lk_heap_sort(heap);
 }
 
-/* ---- with keys of 32 bits ---- */
+/* ---- with ranks ---- */
 
-/* What is larger is better: by the key, then by the place. */
-static uint64_t packed_at(const axis_line *line, int64_t index) {
-  return key_at(line, index) << 32 | (UINT32_MAX - (uint64_t)index);
+/* The larger the better. */
+static uint64_t rank_at(const axis_line *line, int64_t index) {
+  const uint64_t key = lk_order_key(LK_F32, line->data + (size_t)index * line->step, 0);
+  return lk_rank_of(line->self->smallest ? key ^ UINT32_MAX : key, index);
 }
 
-static bool is_smaller(const void *context, int64_t a, int64_t b) {
-  (void)context;
-  return (uint64_t)a < (uint64_t)b;
-}
+/* Elements of a line, side by side, of which most are worse than all that were chosen. */
+enum { AT_ONCE = 32 };
 
-static void choose_packed(const axis_line *line, int64_t *items) {
-  const int64_t k = line->self->k, step = line->self->inner;
-  const lk_heap heap = {items, step, k, is_smaller, NULL};
-  for (int64_t i = 0; i < k; i++) items[i * step] = (int64_t)packed_at(line, i);
-  lk_heap_make(&heap);
-  for (int64_t i = k; i < line->self->count; i++) {
-    const uint64_t packed = packed_at(line, i);
-    if (packed > (uint64_t)items[0]) lk_heap_sink(&heap, 0, (int64_t)packed);
+/* Whether one of AT_ONCE elements may be better than `worst`: without branches, so that the compiler
+ * makes vectors of it. NaN in either may be. */
+static bool may_be_better(const float *from, float worst, bool smallest) {
+  int found = 0;
+  if (smallest) {
+    for (int i = 0; i < AT_ONCE; i++) found |= !(from[i] >= worst);
+  } else {
+    for (int i = 0; i < AT_ONCE; i++) found |= !(from[i] <= worst);
   }
-  lk_heap_sort(heap);
-  for (int64_t i = 0; i < k; i++) {
-    items[i * step] = (int64_t)(UINT32_MAX - ((uint64_t)items[i * step] & UINT32_MAX));
+  return found != 0;
+}
+
+static void choose_by_rank(const axis_line *line, int64_t *indices) {
+  const int64_t k = line->self->k, step = line->self->inner;
+  lk_ranks best = {indices, step, k};
+  for (int64_t i = 0; i < k; i++) indices[i * step] = (int64_t)rank_at(line, i);
+  lk_ranks_make(&best);
+  const float *data = (const float *)(const void *)line->data;
+  const bool is_dense = line->step == sizeof *data;
+  for (int64_t i = k, end = k; i < line->self->count; i = end) {
+    end = lk_min(i + AT_ONCE, line->self->count);
+    if (is_dense && end - i == AT_ONCE &&
+        !may_be_better(data + i, data[lk_rank_index(lk_ranks_at(&best, 0))],
+                       line->self->smallest)) {
+      continue;
+    }
+    for (; i < end; i++) {
+      const uint64_t rank = rank_at(line, i);
+      if (rank > lk_ranks_at(&best, 0)) lk_ranks_sink(&best, 0, rank);
+    }
+  }
+  while (best.size > 0) { /* the worst goes to the end */
+    const uint64_t worst = lk_ranks_take(&best);
+    indices[best.size * step] = lk_rank_index(worst);
   }
 }
 
@@ -74,7 +96,7 @@ static void choose_lines(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_top_k *self = loop->params;
   const size_t size = lk_dtype_size(self->dtype);
-  const bool fits = self->dtype == LK_F32 && self->count <= UINT32_MAX;
+  const bool has_ranks = self->dtype == LK_F32 && self->count < UINT32_MAX;
   for (int64_t turn = begin; turn < end; turn++) {
     const int64_t outer = turn / self->inner, inner = turn % self->inner;
     const int64_t from = outer * self->count * self->inner + inner;
@@ -84,8 +106,8 @@ static void choose_lines(const void *arg, int64_t begin, int64_t end) {
                             .step = (size_t)self->inner * size};
     char *values = (char *)loop->pointers[1] + (size_t)to * size;
     int64_t *indices = (int64_t *)loop->pointers[2] + to;
-    if (fits) {
-      choose_packed(&line, indices);
+    if (has_ranks) {
+      choose_by_rank(&line, indices);
     } else {
       choose(&line, indices);
     }
