@@ -52,24 +52,20 @@ static void set_elements(const lk_conv *conv, int64_t k, lk_conv_tap *tap) {
   tap->elements = offset * lk_conv_pixel_step(conv) + k;
 }
 
-static int64_t columns_of(const lk_conv *conv) {
-  return conv->merges ? 1 : conv->shape.kernel[2];
-}
-
 lk_conv_tap lk_conv_tap_find(const lk_conv *conv, int64_t number, int64_t k) {
   lk_conv_tap found = {.number = number, .elements = k};
   if (number == 0) return found; /* most tiles begin so, and divisions take long */
-  const int64_t line = number / columns_of(conv);
+  const int64_t line = number / conv->shape.kernel[2];
   found.at[0] = line / conv->shape.kernel[1];
   found.at[1] = line % conv->shape.kernel[1];
-  found.at[2] = number % columns_of(conv);
+  found.at[2] = number % conv->shape.kernel[2];
   set_elements(conv, k, &found);
   return found;
 }
 
 void lk_conv_tap_next(const lk_conv *conv, int64_t k, lk_conv_tap *tap) {
   tap->number++;
-  if (++tap->at[2] == columns_of(conv)) {
+  if (++tap->at[2] == conv->shape.kernel[2]) {
     tap->at[2] = 0;
     if (++tap->at[1] == conv->shape.kernel[1]) {
       tap->at[1] = 0;
@@ -77,16 +73,4 @@ void lk_conv_tap_next(const lk_conv *conv, int64_t k, lk_conv_tap *tap) {
     }
   }
   set_elements(conv, k, tap);
-}
-
-const float *lk_conv_copy_edge(lk_conv_source *self, const lk_conv_tap *tap, int64_t row,
-                               int64_t at, const float *from) {
-  const lk_conv *conv = self->conv;
-  const int64_t width = conv->shape.kernel[2], channels = conv->shape.in_channels;
-  float *edge = self->edge + (tap->number * LK_MICRO_LOOSE_ROWS + row) * conv->product.k;
-  for (int64_t w = 0; w < width; w++, from += channels) {
-    const bool is_inside = at + w >= 0 && at + w < conv->shape.in[2];
-    for (int64_t c = 0; c < channels; c++) edge[w * channels + c] = is_inside ? from[c] : 0;
-  }
-  return edge;
 }

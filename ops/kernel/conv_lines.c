@@ -52,9 +52,8 @@ void lk_conv_lines_plan(lk_conv *conv) {
   const int64_t width = conv->shape.out[2], loose = lk_min(product->tile_rows, LK_MICRO_LOOSE_ROWS);
   conv->line_rows = 0;
   conv->trims = false;
-  if (width == 0 || conv->shape.kernel[2] == 0) return;
-  conv->trims =
-      !conv->merges && product->k * product->panel / product->micro->lanes >= LEAST_TRIMMED;
+  if (conv->merges || width == 0 || conv->shape.kernel[2] == 0) return;
+  conv->trims = product->k * product->panel / product->micro->lanes >= LEAST_TRIMMED;
   const int64_t rows = lk_div_up(width, lk_div_up(width, product->tile_rows));
   /* half of what is left out is lost again by beginning and ending more often */
   const double part = conv->trims ? (1 + part_inside(conv)) / 2 : 1;
@@ -118,14 +117,6 @@ static bool set_edge(lk_conv_source *self, const lk_conv_tap *tap, lk_product_ti
   const lk_conv *conv = self->conv;
   const float *from = self->cursor.from + tap->elements, **rows = out->taps[out->n_taps].a;
   const int64_t at = self->cursor.at[2] + tap->at[2] * conv->shape.dilation[2];
-  if (conv->merges) {
-    for (int64_t r = 0; r < out->rows; r++, from += out->a_row) {
-      const int64_t begin = at + r * conv->shape.stride[2];
-      const bool is_inside = begin >= 0 && begin <= lk_conv_last_inside(conv);
-      rows[r] = is_inside ? from : lk_conv_copy_edge(self, tap, r, begin, from);
-    }
-    return true;
-  }
   const row_range range = rows_inside(conv, at, out->rows);
   if (range.first == range.end) return false;
   if (conv->trims) {
