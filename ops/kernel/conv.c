@@ -4,7 +4,6 @@
 #include <stddef.h>
 
 #include "ops/kernel/conv_lines.h"
-#include "ops/kernel/conv_padded.h"
 #include "ops/kernel/conv_rows.h"
 #include "ops/kernel/kernel.h"
 #include "ops/kernel/sizes.h"
@@ -23,9 +22,10 @@ static bool is_dense(const lk_conv *self) {
 }
 
 bool lk_conv_takes_planes(const lk_conv_shape *shape) {
+  const int64_t lines = shape->kernel[0] * shape->kernel[1];
   return shape->groups == 1 && shape->kernel[2] > 1 && shape->dilation[2] == 1 &&
          shape->in_channels < ENOUGH_CHANNELS &&
-         shape->kernel[0] * shape->kernel[1] <= LK_MICRO_TAPS &&
+         lines > 0 && lines <= LK_MICRO_TAPS &&
          lk_conv_positions(shape) * shape->in_channels <= LK_CONV_PADDED_WINDOW;
 }
 
@@ -44,7 +44,7 @@ void lk_conv_plan(lk_conv *self) {
   self->is_dense = is_dense(self);
   self->merges = lk_conv_takes_planes(&self->shape);
   const int64_t merged = self->merges ? self->shape.kernel[2] : 1;
-  self->product = (lk_product){.micro = lk_micro_get(self->isa),
+  self->product = (lk_product){.micro = lk_micro_for(self->isa, self->shape.out_channels),
                                .rows = self->shape.batch * self->shape.out[0] * self->shape.out[1] *
                                        self->shape.out[2],
                                .columns = self->shape.out_channels,
@@ -139,14 +139,13 @@ static void do_tasks(const void *arg, int64_t begin, int64_t end) {
   const int64_t tasks = lk_product_tasks(&self->product), groups = self->product.groups;
   const float *input = loop->pointers[0];
   const lk_product_chain *chain = self->has_chain ? (const void *)(self + 1) : NULL;
-  lk_conv_padded source; /* or the source in it */
-  if (self->merges) lk_conv_padded_init(&source, self, input); /* once: it keeps lines */
+  lk_conv_padded source;
+  lk_conv_source_init(&source, self, input); /* once, since it keeps lines */
   for (int64_t i = begin; i < end; i++) {
     const int64_t group = i / tasks * groups;
     lk_product_operands operands = lk_conv_operands(self, loop->pointers, group, chain);
     operands.groups = lk_min(groups, self->shape.groups - group);
-    if (!self->merges)
-      lk_conv_source_init(&source.rows, self, input + group * self->shape.in_channels);
+    source.rows.input = input + group * self->shape.in_channels;
     lk_product_run(&self->product, &operands, &source.rows.source, i % tasks);
   }
 }

@@ -93,22 +93,15 @@ static void add_taps(lk_conv_padded *self, int64_t rows, lk_product_tiles *out) 
   }
 }
 
-/* ---- the source ---- */
+/* ---- tiles ---- */
 
-static void begin(lk_product_source *source, int64_t row) {
-  lk_conv_cursor_begin((lk_conv_source *)source, row);
-}
-
-static void next(lk_product_source *source, int64_t left, int64_t first, int64_t last, int64_t k,
-                 lk_product_tiles *out) {
-  lk_conv_padded *self = (lk_conv_padded *)source;
+void lk_conv_padded_next(lk_conv_padded *self, int64_t left, lk_product_tiles *out) {
   const lk_conv *conv = self->rows.conv;
   const lk_conv_shape *shape = &conv->shape;
   const int64_t room = self->elements / shape->in_channels;
   const int64_t fitting = (room - shape->kernel[2]) / shape->stride[2] + 1;
   const int64_t of_line = shape->out[2] - self->rows.cursor.pixel[2];
   const int64_t rows = lk_min(lk_min(left, of_line), fitting);
-  (void)first, (void)last, (void)k; /* all taps are summed at a time */
   out->rows = lk_div_up(rows, lk_div_up(rows, conv->product.tile_rows));
   out->tiles = rows / out->rows;
   out->a_row = shape->stride[2] * shape->in_channels;
@@ -118,10 +111,7 @@ static void next(lk_product_source *source, int64_t left, int64_t first, int64_t
   lk_conv_cursor_advance(&self->rows, out->rows * out->tiles);
 }
 
-void lk_conv_padded_init(lk_conv_padded *self, const lk_conv *conv, const float *input) {
-  self->rows.source = (lk_product_source){.a_step = 1, .begin = begin, .next = next};
-  self->rows.conv = conv;
-  self->rows.input = input;
-  self->elements = LK_CONV_PADDED_ELEMENTS / conv->product.taps;
+void lk_conv_padded_clear(lk_conv_padded *self) {
+  self->elements = LK_CONV_PADDED_ELEMENTS / self->rows.conv->product.taps;
   for (int i = 0; i < LK_MICRO_TAPS; i++) self->held[i].number = -1;
 }

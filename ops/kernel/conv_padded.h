@@ -19,6 +19,7 @@ typedef struct lk_conv_padded_line {
   int64_t begin, end;
 } lk_conv_padded_line;
 
+/* A source with a buffer. */
 typedef struct lk_conv_padded {
   lk_conv_source rows; /* first */
   int64_t elements;    /* that a line of the buffer has room for */
@@ -26,5 +27,8 @@ typedef struct lk_conv_padded {
   float lines[LK_CONV_PADDED_ELEMENTS];
 } lk_conv_padded;
 
-/* For a convolution that `merges`. */
-void lk_conv_padded_init(lk_conv_padded *self, const lk_conv *conv, const float *input);
+/* The buffer of a source of a convolution that `merges`: it has nothing yet. */
+void lk_conv_padded_clear(lk_conv_padded *self);
+
+/* As `next` of a product's source. */
+void lk_conv_padded_next(lk_conv_padded *self, int64_t left, lk_product_tiles *out_tiles);
