@@ -24,8 +24,7 @@ static bool is_dense(const lk_conv *self) {
 bool lk_conv_takes_planes(const lk_conv_shape *shape) {
   const int64_t lines = shape->kernel[0] * shape->kernel[1];
   return shape->groups == 1 && shape->kernel[2] > 1 && shape->dilation[2] == 1 &&
-         shape->in_channels < ENOUGH_CHANNELS &&
-         lines > 0 && lines <= LK_MICRO_TAPS &&
+         shape->in_channels < ENOUGH_CHANNELS && lines > 0 && lines <= LK_MICRO_TAPS &&
          lk_conv_positions(shape) * shape->in_channels <= LK_CONV_PADDED_WINDOW;
 }
 

@@ -44,4 +44,3 @@ typedef struct lk_conv_tap {
 
 lk_conv_tap lk_conv_tap_find(const lk_conv *conv, int64_t number, int64_t k);
 void lk_conv_tap_next(const lk_conv *conv, int64_t k, lk_conv_tap *tap);
-

@@ -21,8 +21,7 @@ static void copy_pixels(const lk_conv_padded *self, int64_t line, int64_t first,
     return;
   }
   const int64_t lines = in[0] * in[1], plane = lines * in[2], image = line / lines;
-  const float *from =
-      self->rows.input + image * channels * plane + line % lines * in[2] + first;
+  const float *from = self->rows.input + image * channels * plane + line % lines * in[2] + first;
   const lk_copy_plane pixels = {.from = (const char *)from,
                                 .to = (char *)to,
                                 .rows = end - first,
