@@ -21,11 +21,22 @@ static bool is_dense(const lk_conv *self) {
   return true;
 }
 
-bool lk_conv_takes_planes(const lk_conv_shape *shape) {
+static bool merges(const lk_conv_shape *shape) {
   const int64_t lines = shape->kernel[0] * shape->kernel[1];
   return shape->groups == 1 && shape->kernel[2] > 1 && shape->dilation[2] == 1 &&
          shape->in_channels < ENOUGH_CHANNELS && lines > 0 && lines <= LK_MICRO_TAPS &&
          lk_conv_positions(shape) * shape->in_channels <= LK_CONV_PADDED_WINDOW;
+}
+
+/* Windows that share nothing are copied for no more than one use. */
+bool lk_conv_takes_planes(const lk_conv_shape *shape) {
+  return merges(shape) && shape->stride[2] < shape->kernel[2];
+}
+
+/* Whether all windows lie in the input along the line. */
+static bool is_inside(const lk_conv_shape *shape) {
+  return shape->pad[2] <= 0 &&
+         (shape->out[2] - 1) * shape->stride[2] - shape->pad[2] + shape->kernel[2] <= shape->in[2];
 }
 
 /* Groups of a task, in which each tile finds its rows once for all of them: as many as have their
@@ -41,7 +52,7 @@ static int64_t groups_at_once(const lk_conv_shape *shape) {
 
 void lk_conv_plan(lk_conv *self) {
   self->is_dense = is_dense(self);
-  self->merges = lk_conv_takes_planes(&self->shape);
+  self->merges = merges(&self->shape);
   const int64_t merged = self->merges ? self->shape.kernel[2] : 1;
   self->product = (lk_product){.micro = lk_micro_for(self->isa, self->shape.out_channels),
                                .rows = self->shape.batch * self->shape.out[0] * self->shape.out[1] *
@@ -58,6 +69,7 @@ void lk_conv_plan(lk_conv *self) {
   lk_product_plan(&self->product,
                   (int64_t)sizeof(float) * self->shape.in_channels * self->shape.stride[2]);
   lk_conv_lines_plan(self);
+  self->pads = self->merges && (self->has_planes || !is_inside(&self->shape));
 }
 
 /* ---- weights ---- */

@@ -52,20 +52,24 @@ static void set_elements(const lk_conv *conv, int64_t k, lk_conv_tap *tap) {
   tap->elements = offset * lk_conv_pixel_step(conv) + k;
 }
 
+static int64_t columns_of(const lk_conv *conv) {
+  return conv->merges ? 1 : conv->shape.kernel[2];
+}
+
 lk_conv_tap lk_conv_tap_find(const lk_conv *conv, int64_t number, int64_t k) {
   lk_conv_tap found = {.number = number, .elements = k};
   if (number == 0) return found; /* most tiles begin so, and divisions take long */
-  const int64_t line = number / conv->shape.kernel[2];
+  const int64_t line = number / columns_of(conv);
   found.at[0] = line / conv->shape.kernel[1];
   found.at[1] = line % conv->shape.kernel[1];
-  found.at[2] = number % conv->shape.kernel[2];
+  found.at[2] = number % columns_of(conv);
   set_elements(conv, k, &found);
   return found;
 }
 
 void lk_conv_tap_next(const lk_conv *conv, int64_t k, lk_conv_tap *tap) {
   tap->number++;
-  if (++tap->at[2] == conv->shape.kernel[2]) {
+  if (++tap->at[2] == columns_of(conv)) {
     tap->at[2] = 0;
     if (++tap->at[1] == conv->shape.kernel[1]) {
       tap->at[1] = 0;

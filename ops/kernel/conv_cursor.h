@@ -38,7 +38,7 @@ static inline int64_t lk_conv_last_inside(const lk_conv *conv) {
 
 typedef struct lk_conv_tap {
   int64_t number;
-  int64_t at[LK_CONV_DIMS]; /* position in the kernel */
+  int64_t at[LK_CONV_DIMS]; /* position in the kernel; 0 along merged ones */
   int64_t elements;         /* of the input, from the window's beginning, and the block of k */
 } lk_conv_tap;
 

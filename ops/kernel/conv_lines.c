@@ -52,15 +52,16 @@ void lk_conv_lines_plan(lk_conv *conv) {
   const int64_t width = conv->shape.out[2], loose = lk_min(product->tile_rows, LK_MICRO_LOOSE_ROWS);
   conv->line_rows = 0;
   conv->trims = false;
-  if (conv->merges || width == 0 || conv->shape.kernel[2] == 0) return;
-  conv->trims = product->k * product->panel / product->micro->lanes >= LEAST_TRIMMED;
+  if (width == 0 || conv->shape.kernel[2] == 0) return;
+  conv->trims =
+      !conv->merges && product->k * product->panel / product->micro->lanes >= LEAST_TRIMMED;
   const int64_t rows = lk_div_up(width, lk_div_up(width, product->tile_rows));
   /* half of what is left out is lost again by beginning and ending more often */
   const double part = conv->trims ? (1 + part_inside(conv)) / 2 : 1;
   const double along = cost_of_tiles(conv, width, rows) * part;
   const double across = cost_of_tile(conv, loose) * (double)width / (double)loose;
-  /* where rows lie anywhere, each has to be found */
-  if (along <= 1.05 * across) conv->line_rows = rows;
+  /* where rows lie anywhere, each has to be found, and each position is a tap */
+  if (conv->merges || along <= 1.05 * across) conv->line_rows = rows;
 }
 
 /* ---- tiles ---- */

@@ -27,7 +27,7 @@ typedef struct lk_conv_padded {
   float lines[LK_CONV_PADDED_ELEMENTS];
 } lk_conv_padded;
 
-/* The buffer of a source of a convolution that `merges`: it has nothing yet. */
+/* The buffer of a source of a convolution that `pads`: it has nothing yet. */
 void lk_conv_padded_clear(lk_conv_padded *self);
 
 /* As `next` of a product's source. */

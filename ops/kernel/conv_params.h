@@ -14,7 +14,8 @@ typedef struct lk_conv {
   bool has_chain; /* an lk_product_chain lies behind this struct */
   /* ---- by lk_conv_plan ---- */
   bool is_dense;     /* pixels of the input are the rows of the product */
-  bool merges;       /* positions along the last dimension are one tap (conv_padded.h) */
+  bool merges;       /* positions along the last dimension are one tap */
+  bool pads;         /* they are read from copies of lines (conv_padded.h) */
   bool trims;        /* rows of a tile that have a tap in the padding are left out of it */
   int64_t line_rows; /* of a tile along a line; 0: tiles go across the ends of lines */
   lk_product product;

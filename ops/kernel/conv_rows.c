@@ -14,7 +14,7 @@ static void begin(lk_product_source *source, int64_t row) {
 void lk_conv_source_next(lk_conv_padded *self, int64_t left, int64_t first, int64_t last, int64_t k,
                          lk_product_tiles *out) {
   const lk_conv *conv = self->rows.conv;
-  if (conv->merges) { /* its taps are few enough to be summed at a time */
+  if (conv->pads) { /* its taps are few enough to be summed at a time */
     lk_conv_padded_next(self, left, out);
   } else if (conv->line_rows > 0) {
     lk_conv_lines_next(&self->rows, left, first, last, k, out);
@@ -57,5 +57,5 @@ void lk_conv_source_init(lk_conv_padded *self, const lk_conv *conv, const float 
   }
   self->rows.conv = conv;
   self->rows.input = input;
-  if (conv->merges) lk_conv_padded_clear(self);
+  if (conv->pads) lk_conv_padded_clear(self);
 }
