@@ -28,9 +28,10 @@ static bool merges(const lk_conv_shape *shape) {
          lk_conv_positions(shape) * shape->in_channels <= LK_CONV_PADDED_WINDOW;
 }
 
-/* Windows that share nothing are copied for no more than one use. */
+/* One channel lies in the same places in both layouts. Windows that share nothing would be copied
+ * for no more than one use. */
 bool lk_conv_takes_planes(const lk_conv_shape *shape) {
-  return merges(shape) && shape->stride[2] < shape->kernel[2];
+  return merges(shape) && shape->in_channels > 1 && shape->stride[2] < shape->kernel[2];
 }
 
 /* Whether all windows lie in the input along the line. */

@@ -15,7 +15,7 @@ static void copy_pixels(const lk_conv_padded *self, int64_t line, int64_t first,
                         float *to) {
   const lk_conv *conv = self->rows.conv;
   const int64_t *in = conv->shape.in, channels = conv->shape.in_channels;
-  if (!conv->has_planes || channels == 1) {
+  if (!conv->has_planes) {
     const float *from = self->rows.input + (line * in[2] + first) * channels;
     memcpy(to, from, (size_t)((end - first) * channels) * ELEMENT);
     return;

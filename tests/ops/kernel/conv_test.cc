@@ -212,9 +212,9 @@ TEST(ConvKernel, ReadsFewChannelsOfLongLines) {
 TEST(ConvKernel, TakesPlanesOfFewChannelsOnly) {
   const ConvCase of_three = simple(3, 8, 9, 9, 3);
   EXPECT_TRUE(lk_conv_takes_planes(&of_three.shape));
-  const ConvCase of_one = simple(3, 8, 9, 9, 1), of_many = simple(32, 8, 9, 9, 3),
-                 of_large = simple(3, 8, 40, 40, 17);
-  for (const ConvCase *each : {&of_one, &of_many, &of_large}) {
+  const ConvCase of_one = simple(3, 8, 9, 9, 1), of_one_channel = simple(1, 8, 9, 9, 3),
+                 of_many = simple(32, 8, 9, 9, 3), of_large = simple(3, 8, 40, 40, 17);
+  for (const ConvCase *each : {&of_one, &of_one_channel, &of_many, &of_large}) {
     EXPECT_FALSE(lk_conv_takes_planes(&each->shape)) << describe(each->shape);
   }
   ConvCase dilated = of_three, grouped = of_three, of_patches = of_three, of_lines = of_three,
