@@ -21,11 +21,23 @@ static bool is_dense(const lk_conv *self) {
   return true;
 }
 
-static bool merges(const lk_conv *self) {
-  return self->shape.groups == 1 && self->shape.kernel[2] > 1 && self->shape.dilation[2] == 1 &&
-         self->shape.in_channels < ENOUGH_CHANNELS &&
-         lk_conv_positions(&self->shape) * self->shape.in_channels <=
-             LK_CONV_EDGE_ELEMENTS / LK_MICRO_LOOSE_ROWS;
+static bool merges(const lk_conv_shape *shape) {
+  const int64_t lines = shape->kernel[0] * shape->kernel[1];
+  return shape->groups == 1 && shape->kernel[2] > 1 && shape->dilation[2] == 1 &&
+         shape->in_channels < ENOUGH_CHANNELS && lines > 0 && lines <= LK_MICRO_TAPS &&
+         lk_conv_positions(shape) * shape->in_channels <= LK_CONV_PADDED_WINDOW;
+}
+
+/* One channel lies in the same places in both layouts. Windows that share nothing would be copied
+ * for no more than one use. */
+bool lk_conv_takes_planes(const lk_conv_shape *shape) {
+  return merges(shape) && shape->in_channels > 1 && shape->stride[2] < shape->kernel[2];
+}
+
+/* Whether all windows lie in the input along the line. */
+static bool is_inside(const lk_conv_shape *shape) {
+  return shape->pad[2] <= 0 &&
+         (shape->out[2] - 1) * shape->stride[2] - shape->pad[2] + shape->kernel[2] <= shape->in[2];
 }
 
 /* Groups of a task, in which each tile finds its rows once for all of them: as many as have their
@@ -41,9 +53,9 @@ static int64_t groups_at_once(const lk_conv_shape *shape) {
 
 void lk_conv_plan(lk_conv *self) {
   self->is_dense = is_dense(self);
-  self->merges = merges(self);
+  self->merges = merges(&self->shape);
   const int64_t merged = self->merges ? self->shape.kernel[2] : 1;
-  self->product = (lk_product){.micro = lk_micro_get(self->isa),
+  self->product = (lk_product){.micro = lk_micro_for(self->isa, self->shape.out_channels),
                                .rows = self->shape.batch * self->shape.out[0] * self->shape.out[1] *
                                        self->shape.out[2],
                                .columns = self->shape.out_channels,
@@ -58,6 +70,7 @@ void lk_conv_plan(lk_conv *self) {
   lk_product_plan(&self->product,
                   (int64_t)sizeof(float) * self->shape.in_channels * self->shape.stride[2]);
   lk_conv_lines_plan(self);
+  self->pads = self->merges && (self->has_planes || !is_inside(&self->shape));
 }
 
 /* ---- weights ---- */
@@ -138,13 +151,14 @@ static void do_tasks(const void *arg, int64_t begin, int64_t end) {
   const int64_t tasks = lk_product_tasks(&self->product), groups = self->product.groups;
   const float *input = loop->pointers[0];
   const lk_product_chain *chain = self->has_chain ? (const void *)(self + 1) : NULL;
-  lk_conv_source source;
+  lk_conv_padded source;
+  lk_conv_source_init(&source, self, input); /* once, since it keeps lines */
   for (int64_t i = begin; i < end; i++) {
     const int64_t group = i / tasks * groups;
     lk_product_operands operands = lk_conv_operands(self, loop->pointers, group, chain);
     operands.groups = lk_min(groups, self->shape.groups - group);
-    lk_conv_source_init(&source, self, input + group * self->shape.in_channels);
-    lk_product_run(&self->product, &operands, &source.source, i % tasks);
+    source.rows.input = input + group * self->shape.in_channels;
+    lk_product_run(&self->product, &operands, &source.rows.source, i % tasks);
   }
 }
 

@@ -1,10 +1,11 @@
 /* Convolutions in one to three dimensions, of channels-last tensors, with any stride, dilation,
- * padding and groups.
+ * padding and groups. An input of few channels may be plain.
  *
  * A convolution is a matrix product (product.h) for each group: its rows are the pixels of the
  * output, its taps the positions of the kernel, and k is the channel. What lies in the padding is a
  * row of zeros, or left out where that holds for a whole tile. With few channels, the positions
- * along the last dimension are one tap, whose elements lie one after the other in the input.
+ * along the last dimension are one tap, whose elements lie one after the other in a copy of the
+ * input's lines (conv_padded.h).
  *
  * Bound: 2 * pixels * out_channels * taps * in_channels operations for each group.
  */
@@ -13,6 +14,9 @@
 #include <latchkey/base.h>
 
 #include "ops/kernel/conv_params.h"
+
+/* Whether a plain input is read as it is, whatever its sizes. */
+bool lk_conv_takes_planes(const lk_conv_shape *shape);
 
 /* Sets the second half from the first. */
 void lk_conv_plan(lk_conv *self);

@@ -78,15 +78,3 @@ void lk_conv_tap_next(const lk_conv *conv, int64_t k, lk_conv_tap *tap) {
   }
   set_elements(conv, k, tap);
 }
-
-const float *lk_conv_copy_edge(lk_conv_source *self, const lk_conv_tap *tap, int64_t row,
-                               int64_t at, const float *from) {
-  const lk_conv *conv = self->conv;
-  const int64_t width = conv->shape.kernel[2], channels = conv->shape.in_channels;
-  float *edge = self->edge + (tap->number * LK_MICRO_LOOSE_ROWS + row) * conv->product.k;
-  for (int64_t w = 0; w < width; w++, from += channels) {
-    const bool is_inside = at + w >= 0 && at + w < conv->shape.in[2];
-    for (int64_t c = 0; c < channels; c++) edge[w * channels + c] = is_inside ? from[c] : 0;
-  }
-  return edge;
-}

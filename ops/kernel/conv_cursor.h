@@ -4,9 +4,6 @@
 
 #include "ops/kernel/conv_params.h"
 
-/* Of a tap along a whole line of the kernel, copies of the rows that reach into the padding. */
-enum { LK_CONV_EDGE_ELEMENTS = 800 * LK_MICRO_LOOSE_ROWS };
-
 /* A pixel of the output, and where its window begins. */
 typedef struct lk_conv_cursor {
   int64_t pixel[LK_CONV_DIMS], image;
@@ -19,7 +16,6 @@ typedef struct lk_conv_source {
   const lk_conv *conv;
   const float *input; /* of a group: its first channel of the first pixel */
   lk_conv_cursor cursor;
-  float edge[LK_CONV_EDGE_ELEMENTS];
 } lk_conv_source;
 
 /* What a row in the padding reads; no longer than a block of k. */
@@ -48,9 +44,3 @@ typedef struct lk_conv_tap {
 
 lk_conv_tap lk_conv_tap_find(const lk_conv *conv, int64_t number, int64_t k);
 void lk_conv_tap_next(const lk_conv *conv, int64_t k, lk_conv_tap *tap);
-
-/* The elements of merged positions for a row that reaches into the padding, with zeros for it: `at`
- * is where its window begins along the line, `from` where that would be. Returns the copy, the one
- * for row `row` of a tile. */
-const float *lk_conv_copy_edge(lk_conv_source *self, const lk_conv_tap *tap, int64_t row,
-                               int64_t at, const float *from);

@@ -60,8 +60,8 @@ void lk_conv_lines_plan(lk_conv *conv) {
   const double part = conv->trims ? (1 + part_inside(conv)) / 2 : 1;
   const double along = cost_of_tiles(conv, width, rows) * part;
   const double across = cost_of_tile(conv, loose) * (double)width / (double)loose;
-  /* where rows lie anywhere, each has to be found */
-  if (along <= 1.05 * across) conv->line_rows = rows;
+  /* where rows lie anywhere, each has to be found, and each position is a tap */
+  if (conv->merges || along <= 1.05 * across) conv->line_rows = rows;
 }
 
 /* ---- tiles ---- */
@@ -118,14 +118,6 @@ static bool set_edge(lk_conv_source *self, const lk_conv_tap *tap, lk_product_ti
   const lk_conv *conv = self->conv;
   const float *from = self->cursor.from + tap->elements, **rows = out->taps[out->n_taps].a;
   const int64_t at = self->cursor.at[2] + tap->at[2] * conv->shape.dilation[2];
-  if (conv->merges) {
-    for (int64_t r = 0; r < out->rows; r++, from += out->a_row) {
-      const int64_t begin = at + r * conv->shape.stride[2];
-      const bool is_inside = begin >= 0 && begin <= lk_conv_last_inside(conv);
-      rows[r] = is_inside ? from : lk_conv_copy_edge(self, tap, r, begin, from);
-    }
-    return true;
-  }
   const row_range range = rows_inside(conv, at, out->rows);
   if (range.first == range.end) return false;
   if (conv->trims) {

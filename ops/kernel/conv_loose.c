@@ -9,21 +9,18 @@ typedef struct rows {
   int64_t count;
   const float *from[LK_MICRO_LOOSE_ROWS];
   int64_t at[LK_CONV_DIMS][LK_MICRO_LOOSE_ROWS];
-  uint32_t reach_out; /* a bit for each whose window lies outside with some column */
 } rows;
 
 /* `count` rows along a line. */
 static void add_rows(const lk_conv_source *self, int64_t count, rows *out) {
   const lk_conv_cursor *cursor = &self->cursor;
-  const int64_t stride = self->conv->shape.stride[2], last = lk_conv_last_inside(self->conv);
+  const int64_t stride = self->conv->shape.stride[2];
   const int64_t step = stride * lk_conv_pixel_step(self->conv);
   for (int64_t i = 0, r = out->count; i < count; i++, r++) {
-    const int64_t at = cursor->at[2] + i * stride;
     out->from[r] = cursor->from + i * step;
     out->at[0][r] = cursor->at[0];
     out->at[1][r] = cursor->at[1];
-    out->at[2][r] = at;
-    out->reach_out |= (uint32_t)(at < 0 || at > last) << r;
+    out->at[2][r] = cursor->at[2] + i * stride;
   }
   out->count += count;
 }
@@ -57,9 +54,8 @@ static uint32_t find_mask(const lk_conv *conv, const rows *of, int d, int64_t po
 
 static uint32_t rows_inside(const lk_conv *conv, const rows *of, const lk_conv_tap *tap,
                             row_masks *masks) {
-  const int dims = conv->merges ? LK_CONV_DIMS - 1 : LK_CONV_DIMS;
   uint32_t mask = ~(uint32_t)0;
-  for (int d = 0; d < dims && mask != 0; d++) {
+  for (int d = 0; d < LK_CONV_DIMS && mask != 0; d++) {
     if (masks->at[d] != tap->at[d]) {
       masks->of[d] = find_mask(conv, of, d, tap->at[d]);
       masks->at[d] = tap->at[d];
@@ -76,10 +72,6 @@ static bool set_rows(lk_conv_source *self, const rows *of, const lk_conv_tap *ta
   if (mask == 0) return false;
   for (int64_t r = 0; r < of->count; r++) {
     out[r] = (mask >> r & 1) != 0 ? of->from[r] + tap->elements : lk_conv_zeros;
-  }
-  for (uint32_t left = self->conv->merges ? mask & of->reach_out : 0; left != 0; left &= left - 1) {
-    const int r = __builtin_ctz(left);
-    out[r] = lk_conv_copy_edge(self, tap, r, of->at[2][r], out[r]);
   }
   return true;
 }

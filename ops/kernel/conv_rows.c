@@ -11,15 +11,21 @@ static void begin(lk_product_source *source, int64_t row) {
   lk_conv_cursor_begin((lk_conv_source *)source, row);
 }
 
-void lk_conv_source_next(lk_conv_source *self, int64_t left, int64_t first, int64_t last, int64_t k,
+void lk_conv_source_next(lk_conv_padded *self, int64_t left, int64_t first, int64_t last, int64_t k,
                          lk_product_tiles *out) {
-  (self->conv->line_rows > 0 ? lk_conv_lines_next : lk_conv_loose_next)(self, left, first, last, k,
-                                                                        out);
+  const lk_conv *conv = self->rows.conv;
+  if (conv->pads) { /* its taps are few enough to be summed at a time */
+    lk_conv_padded_next(self, left, out);
+  } else if (conv->line_rows > 0) {
+    lk_conv_lines_next(&self->rows, left, first, last, k, out);
+  } else {
+    lk_conv_loose_next(&self->rows, left, first, last, k, out);
+  }
 }
 
 static void next(lk_product_source *source, int64_t left, int64_t first, int64_t last, int64_t k,
                  lk_product_tiles *out) {
-  lk_conv_source_next((lk_conv_source *)source, left, first, last, k, out);
+  lk_conv_source_next((lk_conv_padded *)source, left, first, last, k, out);
 }
 
 /* ---- pixels of the input that are the rows ---- */
@@ -43,12 +49,13 @@ static void next_dense(lk_product_source *source, int64_t left, int64_t first, i
   self->cursor.from += out->rows * out->tiles * step;
 }
 
-void lk_conv_source_init(lk_conv_source *self, const lk_conv *conv, const float *input) {
-  self->source = (lk_product_source){.a_step = 1, .begin = begin, .next = next};
+void lk_conv_source_init(lk_conv_padded *self, const lk_conv *conv, const float *input) {
+  self->rows.source = (lk_product_source){.a_step = 1, .begin = begin, .next = next};
   if (conv->is_dense) {
-    self->source.begin = begin_dense;
-    self->source.next = next_dense;
+    self->rows.source.begin = begin_dense;
+    self->rows.source.next = next_dense;
   }
-  self->conv = conv;
-  self->input = input;
+  self->rows.conv = conv;
+  self->rows.input = input;
+  if (conv->pads) lk_conv_padded_clear(self);
 }

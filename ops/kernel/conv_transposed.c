@@ -165,7 +165,7 @@ void lk_conv_transposed_unpack(const lk_conv_transposed *self, const float *pack
 
 /* The rows of a phase, which do not cross lines, and where they lie in the output. */
 typedef struct phase_source {
-  lk_conv_source rows;
+  lk_conv_padded rows;
   const lk_conv_shape *shape;
   const int64_t *first; /* pixel of the output */
   float bias[MOST_FOLDED_COLUMNS];
@@ -183,13 +183,13 @@ static const float *repeat_bias(const lk_conv_transposed *self, const float *bia
 static void next(lk_product_source *source, int64_t left, int64_t tap, int64_t tap_end, int64_t k,
                  lk_product_tiles *out) {
   phase_source *self = (phase_source *)source;
-  const lk_conv_cursor *cursor = &self->rows.cursor;
+  const lk_conv_cursor *cursor = &self->rows.rows.cursor;
   int64_t place = cursor->image;
   for (int d = 0; d < LK_CONV_DIMS; d++) {
     place =
         place * self->shape->out[d] + self->first[d] + cursor->pixel[d] * self->shape->stride[d];
   }
-  const int64_t of_line = self->rows.conv->shape.out[2] - cursor->pixel[2];
+  const int64_t of_line = self->rows.rows.conv->shape.out[2] - cursor->pixel[2];
   lk_conv_source_next(&self->rows, lk_min(left, of_line), tap, tap_end, k, out);
   out->place = place;
 }
@@ -210,11 +210,11 @@ static void run_phase(const lk_conv_transposed *self, void *const *pointers, int
   source.shape = shape;
   operands.bias = repeat_bias(self, operands.bias, source.bias);
   lk_conv_source_init(&source.rows, &conv, (const float *)pointers[0] + group * shape->in_channels);
-  source.rows.source.next = next;
+  source.rows.rows.source.next = next;
   source.first = found.first;
   const int64_t tasks = lk_product_tasks(product), last_task = tasks * end / self->blocks;
   for (int64_t i = tasks * begin / self->blocks; i < last_task; i++) {
-    lk_product_run(product, &operands, &source.rows.source, i);
+    lk_product_run(product, &operands, &source.rows.rows.source, i);
   }
 }
 

@@ -72,6 +72,9 @@ typedef struct lk_micro {
 
 /* Only for a processor that has the instructions. */
 const lk_micro *lk_micro_get(lk_isa isa);
+/* Those that compute so few columns soonest, with the same bits: half an AVX-512 vector is a whole
+ * one of AVX2. */
+const lk_micro *lk_micro_for(lk_isa isa, int64_t columns);
 
 /* ---- for micro.c ---- */
 

@@ -92,13 +92,13 @@ static lk_status emit(lk_planner *planner, product_step *step, const product_ker
   return lk_plan_post_ops(planner, step->ends.count, &step->operands[2], error);
 }
 
-/* A step on channels-last tensors, but for its weights, operand 1. */
-static lk_status begin_conv(lk_planner *planner, const lk_product_output *output,
+/* A step on channels-last tensors, but for its weights, operand 1, and the input in `layout`. */
+static lk_status begin_conv(lk_planner *planner, const lk_product_output *output, lk_layout layout,
                             product_step *step, lk_error *error) {
   step->output = output;
   step->n_operands = 3;
   LK_RETURN_NOT_OK(lk_product_ends_find(planner, output, &step->ends, error));
-  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, output->layout, &step->operands[0], error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &step->operands[0], error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, output->layout, &step->operands[2], error));
   const int32_t bias = lk_op_has(planner->node, 2) ? 2 : -1;
   LK_RETURN_NOT_OK(add_input(planner, step, bias, LK_LAYOUT_PLAIN, error));
@@ -115,9 +115,14 @@ static lk_product_output conv_output(const lk_conv_shape *shape) {
 static lk_status plan_conv(lk_planner *planner, const lk_conv_shape *shape,
                            const lk_product_output *output, bool weights_are_last,
                            lk_error *error) {
+  const bool has_planes = output->layout == LK_LAYOUT_CHANNELS_LAST &&
+                          planner->inputs[0].desc.layout == LK_LAYOUT_PLAIN &&
+                          lk_conv_takes_planes(shape);
+  const lk_layout layout = has_planes ? LK_LAYOUT_PLAIN : output->layout;
   product_step step;
-  LK_RETURN_NOT_OK(begin_conv(planner, output, &step, error));
+  LK_RETURN_NOT_OK(begin_conv(planner, output, layout, &step, error));
   lk_conv conv = {.shape = *shape,
+                  .has_planes = has_planes,
                   .weights_are_last = weights_are_last,
                   .isa = lk_isa_get(),
                   .low = step.ends.low,
@@ -153,7 +158,7 @@ lk_status lk_plan_conv_transposed(lk_planner *planner, const lk_conv_shape *shap
                                   lk_error *error) {
   const lk_product_output output = conv_output(shape);
   product_step step;
-  LK_RETURN_NOT_OK(begin_conv(planner, &output, &step, error));
+  LK_RETURN_NOT_OK(begin_conv(planner, &output, output.layout, &step, error));
   lk_conv_transposed conv = {.shape = *shape,
                              .isa = lk_isa_get(),
                              .low = step.ends.low,
@@ -178,7 +183,7 @@ lk_status lk_plan_depthwise(lk_planner *planner, const lk_conv_shape *shape, boo
   lk_product_output output = conv_output(shape);
   output.chains_residual = true;
   product_step step;
-  LK_RETURN_NOT_OK(begin_conv(planner, &output, &step, error));
+  LK_RETURN_NOT_OK(begin_conv(planner, &output, output.layout, &step, error));
   lk_depthwise conv = {.shape = *shape,
                        .is_transposed = is_transposed,
                        .low = step.ends.low,

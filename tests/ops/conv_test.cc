@@ -152,6 +152,17 @@ TEST(Conv, KeepsChannelsLastWithoutReorders) {
   tester.expect(y).expect_layout(LK_LAYOUT_CHANNELS_LAST).expect_reorders(0).run();
 }
 
+TEST(Conv, ReadsFewPlanesWithoutReorders) {
+  Case c = square(2, 3, 16, 31, 7, 1);
+  c.window.strides = {2, 2};
+  Value y;
+  OpTester tester = tester_of(c, &y);
+  tester.expect(y).expect_layout(LK_LAYOUT_CHANNELS_LAST).expect_reorders(0).run();
+  c.window.strides = {7, 7}; // patches
+  OpTester of_patches = tester_of(c, &y);
+  of_patches.expect(y).expect_layout(LK_LAYOUT_CHANNELS_LAST).expect_reorders(1).run();
+}
+
 TEST(Conv, OfNothingIsNothing) {
   Case c = square(0, 4, 8, 9, 3, 1);
   check(c);

@@ -20,7 +20,7 @@ struct Case {
   std::vector<lk_post_op_kind> post_ops = {};
   // The dimensions that the last post-op's operand has of the output; it is 1 along others.
   std::string operand = ""; // of "NCHW"
-  lk_layout layout = LK_LAYOUT_CHANNELS_LAST;
+  lk_layout layout = LK_LAYOUT_CHANNELS_LAST, wish = LK_LAYOUT_CHANNELS_LAST;
 };
 
 const Case CASES[] = {
@@ -36,7 +36,8 @@ const Case CASES[] = {
     {"times channels", {8, 8, 3, 3}, 1, 1, 1, 1, true, false, {LK_POST_MUL}, "C"},
     {"plus pixels", {8, 8, 3, 3}, 1, 1, 1, 1, true, false, {LK_POST_SIGMOID, LK_POST_ADD}, "NHW"},
     {"plus a line", {8, 8, 3, 3}, 1, 1, 1, 1, true, false, {LK_POST_ADD}, "W"},
-    {"plain", {24, 8, 3, 3}, 1, 1, 1, 1, true, false, {}, "", LK_LAYOUT_PLAIN},
+    {"plain", {24, 8, 3, 3}, 1, 1, 1, 1, true, false, {}, "", LK_LAYOUT_PLAIN, LK_LAYOUT_PLAIN},
+    {"of planes", {16, 3, 7, 7}, 1, 2, 1, 3, true, false, {LK_POST_RELU}, "", LK_LAYOUT_PLAIN},
 };
 
 // Batch, height and width. Some are 1, one has no pixels, some are smaller than a window.
@@ -85,7 +86,7 @@ public:
     inputs[0].desc = lk::desc_of(LK_F32, x_dims(size), c_.layout);
     if (n_inputs_ > n_own_) inputs[n_own_].desc = lk::desc_of(LK_F32, operand_dims(size));
     lk_bind_desc desc = host_bind(inputs.data(), n_inputs_);
-    desc.wishes = &c_.layout;
+    desc.wishes = &c_.wish;
     desc.flags = flags;
     return lk::bind(op_, desc, plan, error);
   }

@@ -50,10 +50,13 @@ ConvCase random_case(std::mt19937 &random) {
   return made;
 }
 
-lk_conv plan(const ConvCase &of, lk_isa isa) {
+enum class Input { LAST, PLANES };
+
+lk_conv plan(const ConvCase &of, lk_isa isa, Input input = Input::LAST) {
   lk_conv conv = {};
   conv.shape = of.shape;
   conv.isa = isa;
+  conv.has_planes = input == Input::PLANES;
   conv.low = of.low;
   conv.high = of.high;
   conv.has_bias = of.has_bias;
@@ -68,12 +71,24 @@ std::vector<float> pack(const ConvCase &of, const lk_conv &conv) {
   return packed;
 }
 
-Guarded run(const ConvCase &of, lk_isa isa, bool in_place = false) {
-  const lk_conv conv = plan(of, isa);
-  std::vector<float> packed = pack(of, conv);
+// The input in plain layout, without room around it.
+std::vector<float> planes_of(const ConvCase &of) {
+  const int64_t pixels = of.pixels_in(), channels = of.channels_in();
+  std::vector<float> planes(of.input.size());
+  for (size_t i = 0; i < planes.size(); i++) {
+    const int64_t x = int64_t(i) % pixels, rest = int64_t(i) / pixels;
+    planes[i] = of.input[size_t((rest / channels * pixels + x) * channels + rest % channels)];
+  }
+  return planes;
+}
+
+Guarded run(const ConvCase &of, lk_isa isa, bool in_place = false, Input input = Input::LAST) {
+  const lk_conv conv = plan(of, isa, input);
+  std::vector<float> packed = pack(of, conv), planes = planes_of(of);
   Guarded output(of.outputs());
   if (in_place) output = of.residual;
   std::vector<void *> pointers = of.pointers(&packed, output);
+  if (conv.has_planes) pointers[0] = planes.data();
   if (conv.has_residual) {
     pointers.push_back(in_place ? output.get() : const_cast<float *>(of.residual.get()));
   }
@@ -137,6 +152,83 @@ TEST(ConvKernel, IsRightAtTheEndsOfLines) {
   }
 }
 
+// Of few channels, whose lines are copied with their padding.
+ConvCase few_channels(std::mt19937 &random) {
+  auto number = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  ConvCase made;
+  lk_conv_shape &shape = made.shape;
+  shape.batch = number(1, 3);
+  shape.groups = 1;
+  shape.in_channels = number(0, 2) > 0 ? number(1, 4) : number(1, 31);
+  shape.out_channels = number(0, 1) == 0 ? number(1, 12) : number(1, 100);
+  do {
+    lk::draw_sizes(random, 7, &shape);
+    shape.dilation[2] = 1;
+    shape.in[2] = number(shape.kernel[2], number(0, 1) == 0 ? 20 : 90);
+    lk::set_sizes_of_output(&shape);
+  } while (shape.kernel[2] == 1 || shape.kernel[0] * shape.kernel[1] > LK_MICRO_TAPS ||
+           made.positions() * shape.in_channels > 800);
+  made.has_bias = number(0, 1) == 1;
+  made.has_residual = number(0, 2) == 0;
+  if (number(0, 1) == 1) made.low = 0;
+  made.fill(random);
+  return made;
+}
+
+void expect_same_of_planes(const ConvCase &made) {
+  for (const lk_isa isa : lk::instruction_sets()) {
+    SCOPED_TRACE(describe(made.shape) + " isa " + std::to_string(isa));
+    const Guarded last = run(made, isa);
+    check(made, last);
+    if (!lk_conv_takes_planes(&made.shape)) continue;
+    EXPECT_TRUE(run(made, isa, false, Input::PLANES).has_bits_of(last)) << "plain input";
+  }
+}
+
+TEST(ConvKernel, ReadsFewChannelsInEitherLayout) {
+  std::mt19937 random(9);
+  for (int i = 0; i < 120 && !::testing::Test::HasFatalFailure(); i++) {
+    SCOPED_TRACE("case " + std::to_string(i));
+    expect_same_of_planes(few_channels(random));
+  }
+}
+
+// Lines of which the buffer has a part.
+TEST(ConvKernel, ReadsFewChannelsOfLongLines) {
+  std::mt19937 random(10);
+  for (const int64_t channels : {1, 3, 31}) {
+    for (const int64_t stride : {1, 2, 6}) {
+      ConvCase made = simple(channels, 5, 7, 4100 / channels, 5);
+      made.shape.stride[1] = made.shape.stride[2] = stride;
+      lk::set_sizes_of_output(&made.shape);
+      made.fill(random);
+      expect_same_of_planes(made);
+    }
+  }
+}
+
+TEST(ConvKernel, TakesPlanesOfFewChannelsOnly) {
+  const ConvCase of_three = simple(3, 8, 9, 9, 3);
+  EXPECT_TRUE(lk_conv_takes_planes(&of_three.shape));
+  const ConvCase of_one = simple(3, 8, 9, 9, 1), of_one_channel = simple(1, 8, 9, 9, 3),
+                 of_many = simple(32, 8, 9, 9, 3), of_large = simple(3, 8, 40, 40, 17);
+  for (const ConvCase *each : {&of_one, &of_one_channel, &of_many, &of_large}) {
+    EXPECT_FALSE(lk_conv_takes_planes(&each->shape)) << describe(each->shape);
+  }
+  ConvCase dilated = of_three, grouped = of_three, of_patches = of_three, of_lines = of_three,
+           of_nothing = of_three;
+  dilated.shape.dilation[2] = 2;
+  grouped.shape.groups = 2;
+  of_lines.shape.kernel[0] = 11;
+  of_nothing.shape.kernel[1] = 0;
+  of_patches.shape.stride[2] = 3;
+  for (const ConvCase *each : {&dilated, &grouped, &of_lines, &of_nothing, &of_patches}) {
+    EXPECT_FALSE(lk_conv_takes_planes(&each->shape)) << describe(each->shape);
+  }
+}
+
 // Groups of few channels, of which a task has some or all.
 TEST(ConvKernel, IsRightForGroups) {
   std::mt19937 random(8);
@@ -191,6 +283,38 @@ TEST(ConvKernel, HasTheSameBitsForAnyThreadsAndBatch) {
     SCOPED_TRACE("case " + std::to_string(i) + describe(made.shape));
     lk::expect_same_bits(made, random, [](const ConvCase &of) { return run(of, lk_isa_get()); });
   }
+}
+
+TEST(ConvKernel, HasTheSameBitsForAnyThreadsOfFewChannels) {
+  std::mt19937 random(11);
+  for (int i = 0; i < 8; i++) {
+    ConvCase made = few_channels(random);
+    made.shape.batch = 3;
+    made.shape.in[1] = made.shape.in[2] = 60;
+    lk::set_sizes_of_output(&made.shape);
+    made.fill(random);
+    SCOPED_TRACE("case " + std::to_string(i) + describe(made.shape));
+    for (const Input input : {Input::LAST, Input::PLANES}) {
+      if (input == Input::PLANES && !lk_conv_takes_planes(&made.shape)) continue;
+      lk::expect_same_bits(made, random, [input](const ConvCase &of) {
+        return run(of, lk_isa_get(), false, input);
+      });
+    }
+  }
+}
+
+// Of few columns, AVX-512 computes with the tiles of AVX2.
+TEST(ConvKernel, HasTheSameBitsForFewColumns) {
+  if (lk_isa_get() < LK_ISA_AVX512) GTEST_SKIP() << "it has no AVX-512";
+  std::mt19937 random(12);
+  for (const int64_t columns : {1, 7, 8}) {
+    ConvCase made = simple(40, columns, 13, 13, 3);
+    made.fill(random);
+    EXPECT_EQ(plan(made, LK_ISA_AVX512).product.micro, lk_micro_get(LK_ISA_AVX2));
+    EXPECT_TRUE(run(made, LK_ISA_AVX512).has_bits_of(run(made, LK_ISA_AVX2)));
+  }
+  EXPECT_EQ(plan(simple(40, 9, 13, 13, 3), LK_ISA_AVX512).product.micro,
+            lk_micro_get(LK_ISA_AVX512));
 }
 
 TEST(ConvKernel, KeepsWeights) {
