@@ -72,6 +72,7 @@ typedef struct lk_op_node {
 typedef struct lk_inference {
   const lk_op_node *node;
   const lk_tensor *inputs; /* [n_inputs]; absent ones are zeroed */
+  const int64_t *const *values; /* [n_inputs], of inputs without data (values.h); NULL: none */
   lk_dims *dims;           /* where terms are; NULL: what is no number is unknown */
   lk_tensor_desc *outputs; /* [n_outputs] */
   void *found;             /* of the class's found_size, for `plan`; NULL: there will be no plan */
