@@ -133,7 +133,8 @@ static lk_status reshape_by_values(lk_inference *self, lk_error *error) {
     const int64_t same = lk_rank_is_known(from) && i < from->rank ? from->dims[i] : LK_DIM_UNKNOWN;
     if (number == -1 && inferred < 0) {
       inferred = i;
-    } else if (!allow_zero && (number == 0 || (values[i] == same && !is_number && lk_dims_is_dim(dims, same)))) {
+    } else if (!allow_zero &&
+               (number == 0 || (values[i] == same && !is_number && lk_dims_is_dim(dims, same)))) {
       to->dims[i] = same; /* a 0 is this one too */
       copied[i] = true;
     } else if (lk_dims_is_dim(dims, values[i]) &&

@@ -34,8 +34,7 @@ static lk_status replace(lk_graph *graph, int32_t number, const lk_tensor_desc *
   const lk_tensor whole = {plain, plain.dtype == LK_I64   ? (void *)wide
                                   : plain.dtype == LK_I32 ? (void *)narrow
                                                           : (void *)bits};
-  LK_RETURN_NOT_OK(
-      lk_value_copy_constant(graph, graph->nodes[number].outputs[0], &whole, error));
+  LK_RETURN_NOT_OK(lk_value_copy_constant(graph, graph->nodes[number].outputs[0], &whole, error));
   lk_graph_remove_node(graph, number);
   return LK_OK;
 }

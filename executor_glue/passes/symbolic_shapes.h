@@ -13,7 +13,7 @@ typedef struct lk_symbolic_shapes {
   lk_tensor_desc *descs; /* [n_values]: what is not known, and dimensions, as op_infer has them */
   int32_t *copies;       /* [n_values]: the value that this one is, or LK_NO_VALUE */
   int64_t (*elements)[LK_MAX_VALUES]; /* [n_values]: of small whole tensors, as op_infer_values */
-  size_t n_values;       /* of the graph when this was made; values added later are not known */
+  size_t n_values; /* of the graph when this was made; values added later are not known */
 } lk_symbolic_shapes;
 
 /* The longest list that an operator reads: Resize's roi, two numbers for each dimension. */

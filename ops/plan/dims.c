@@ -226,13 +226,24 @@ bool lk_dims_multiply(lk_dims *dims, int64_t a, int64_t b, int64_t *out) {
   return true;
 }
 
+/* Where `of` is 0, `dim` is. */
+static bool ends_with(const lk_dims *dims, int64_t dim, int64_t of) {
+  const term *made = find_term(dims, dim);
+  if (dim == of) return true;
+  return made != NULL && ((made->kind == TERM_LEAST && ends_with(dims, made->a, of)) ||
+                          (made->kind == TERM_BROADCAST &&
+                           (ends_with(dims, made->a, of) || ends_with(dims, made->b, of))));
+}
+
 bool lk_dims_has_factors(const lk_dims *dims, int64_t product, int64_t of) {
   parts whole = no_parts(TERM_MULTIPLY), wanted = whole;
   if (!add_parts(dims, product, &whole) || !add_parts(dims, of, &wanted)) return false;
   bool has = true;
   for (uint32_t i = 0; has && i < wanted.count; i++) {
     has = false;
-    for (uint32_t k = 0; k < whole.count; k++) has = has || whole.items[k] == wanted.items[i];
+    for (uint32_t k = 0; k < whole.count && !has; k++) {
+      has = ends_with(dims, whole.items[k], wanted.items[i]);
+    }
   }
   return has && wanted.number != 0;
 }
@@ -253,11 +264,18 @@ static bool is_least_of(const lk_dims *dims, int64_t dim, int64_t b) {
   return of != NULL && of->kind == TERM_LEAST && of->a == b;
 }
 
+/* What was broadcast to b already. */
+static bool has_met(const lk_dims *dims, int64_t dim, int64_t b) {
+  const term *of = find_term(dims, dim);
+  return of != NULL && of->kind == TERM_BROADCAST &&
+         (of->a == b || of->b == b || has_met(dims, of->a, b) || has_met(dims, of->b, b));
+}
+
 bool lk_dims_broadcast(lk_dims *dims, int64_t a, int64_t b, int64_t *out) {
   if (lk_dims_differ(a, b) && a != 1 && b != 1) return false;
-  if (a == b || b == 1 || is_least_of(dims, b, a)) {
+  if (a == b || b == 1 || is_least_of(dims, b, a) || has_met(dims, a, b)) {
     *out = a;
-  } else if (a == 1 || is_least_of(dims, a, b)) {
+  } else if (a == 1 || is_least_of(dims, a, b) || has_met(dims, b, a)) {
     *out = b;
   } else if (a >= 0 || b >= 0) {
     /* against a number other than 1, the other side is 1 or the same: anything else fails to run */

@@ -39,7 +39,7 @@ bool lk_dims_broadcast(lk_dims *dims, int64_t a, int64_t b, int64_t *out);
 int64_t lk_dims_divide(lk_dims *dims, int64_t dim, int64_t divisor);
 /* The same by any dimension, which is not 0; LK_DIM_UNKNOWN: it does not cancel out. */
 int64_t lk_dims_quotient(lk_dims *dims, int64_t dim, int64_t divisor);
-/* Where `product` is not 0, `of` is not 0. */
+/* Where `of` is 0, `product` is. */
 bool lk_dims_has_factors(const lk_dims *dims, int64_t product, int64_t of);
 /* The lesser one; LK_DIM_UNKNOWN: it is neither known nor a term. */
 int64_t lk_dims_least(lk_dims *dims, int64_t a, int64_t b);

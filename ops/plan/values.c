@@ -7,7 +7,8 @@
 
 /* How many elements a tensor of values has; -1: it is none. */
 static int64_t count_of(const lk_tensor_desc *desc) {
-  if (desc->dtype >= 32 || (LK_TYPES_OF_SHAPES >> desc->dtype & 1) == 0 || !lk_shape_is_known(desc)) return -1;
+  if (desc->dtype >= 32 || (LK_TYPES_OF_SHAPES >> desc->dtype & 1) == 0 || !lk_shape_is_known(desc))
+    return -1;
   int64_t count = 1;
   for (uint32_t i = 0; i < desc->rank; i++) {
     if (desc->dims[i] > LK_MAX_VALUES) return -1;
@@ -26,9 +27,10 @@ int64_t lk_value_at(const lk_inference *self, uint32_t input, int64_t index) {
     return values != NULL ? values[index] : LK_DIM_UNKNOWN;
   }
   const void *data = x->data;
-  return lk_dims_signed(self->dims, x->desc.dtype == LK_I64   ? ((const int64_t *)data)[index]
-                                    : x->desc.dtype == LK_I32 ? ((const int32_t *)data)[index]
-                                                              : ((const uint8_t *)data)[index] != 0);
+  return lk_dims_signed(self->dims, x->desc.dtype == LK_I64 ? ((const int64_t *)data)[index]
+                                    : x->desc.dtype == LK_I32
+                                        ? ((const int32_t *)data)[index]
+                                        : ((const uint8_t *)data)[index] != 0);
 }
 
 bool lk_value_list(const lk_inference *self, uint32_t input, int64_t out[LK_MAX_VALUES],
@@ -238,11 +240,12 @@ static const struct {
   const char *op_type;
   void (*evaluate)(evaluation *self);
 } rows[] = {
-    {"Shape", shape},     {"Size", size},           {"Gather", gather},       {"Concat", concat},
-    {"Slice", slice},     {"Squeeze", copy},        {"Unsqueeze", copy},      {"Reshape", copy},
-    {"Flatten", copy},    {"Identity", copy},       {"Cast", cast},           {"Add", sum},
-    {"Sub", difference},  {"Mul", product},         {"Div", quotient},        {"Equal", equal},
-    {"Where", where},     {"ConstantOfShape", fill},
+    {"Shape", shape},    {"Size", size},    {"Gather", gather},
+    {"Concat", concat},  {"Slice", slice},  {"Squeeze", copy},
+    {"Unsqueeze", copy}, {"Reshape", copy}, {"Flatten", copy},
+    {"Identity", copy},  {"Cast", cast},    {"Add", sum},
+    {"Sub", difference}, {"Mul", product},  {"Div", quotient},
+    {"Equal", equal},    {"Where", where},  {"ConstantOfShape", fill},
 };
 
 void lk_values_infer(const lk_inference *self, const lk_node_desc *desc,
