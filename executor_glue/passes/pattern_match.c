@@ -80,10 +80,44 @@ static bool is_exact(const matcher *self, const lk_node *node) {
   return !is_by_tanh(self, node);
 }
 
+/* Softmax over the last dimension. */
+static bool is_over_last(const matcher *self, const lk_node *node) {
+  const int64_t axis = lk_node_attr_int(node, "axis", node->opset >= 13 ? -1 : 1);
+  return axis == -1 || axis == lk_symbolic_shape_rank(self->env->shapes, node->inputs[0]) - 1;
+}
+
+/* Transpose of the last two dimensions. */
+static bool turns_matrices(const matcher *self, const lk_node *node) {
+  const int32_t rank = lk_symbolic_shape_rank(self->env->shapes, node->inputs[0]);
+  const lk_attr *perm = lk_node_attr(node, "perm", LK_ATTR_INTS);
+  if (perm == NULL || rank < 2 || perm->count != (uint32_t)rank) {
+    return false;
+  }
+  const int64_t *dims = perm->data;
+  for (int32_t i = 0; i < rank; i++) {
+    if (dims[i] != (i == rank - 1 ? rank - 2 : i == rank - 2 ? rank - 1 : i)) return false;
+  }
+  return true;
+}
+
+/* Reshape that leaves the last two dimensions as they are. */
+static bool keeps_matrices(const matcher *self, const lk_node *node) {
+  lk_tensor_desc from, to;
+  if (!lk_symbolic_shape_desc(self->env->shapes, node->inputs[0], &from) ||
+      !lk_symbolic_shape_desc(self->env->shapes, node->outputs[0], &to) ||
+      from.rank == LK_RANK_UNKNOWN || to.rank == LK_RANK_UNKNOWN || from.rank < 2 || to.rank < 2) {
+    return false;
+  }
+  return from.dims[from.rank - 1] == to.dims[to.rank - 1] &&
+         from.dims[from.rank - 2] == to.dims[to.rank - 2];
+}
+
 static const struct {
   const char *name;
   bool (*holds)(const matcher *self, const lk_node *node);
-} rules[] = {{"last", reduces_last}, {"by_tanh", is_by_tanh}, {"exact", is_exact}};
+} rules[] = {{"last", reduces_last},          {"by_tanh", is_by_tanh},
+             {"exact", is_exact},             {"over_last", is_over_last},
+             {"turns", turns_matrices},       {"keeps", keeps_matrices}};
 
 static bool rule_holds(const matcher *self, const lk_tree_item *item, const lk_node *node) {
   for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {

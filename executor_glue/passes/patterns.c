@@ -33,7 +33,8 @@ static void describe(const lk_graph *graph, const lk_tree_result *result, const 
     const lk_tree_attr *attr = &result->attrs[i];
     out->attrs[i] = (lk_attr){attr->name, LK_ATTR_INTS, 1, &attr->number};
     if (attr->slot >= 0) {
-      out->floats[i] = (float)match->numbers[attr->slot];
+      const double factor = attr->factor >= 0 ? match->numbers[attr->factor] : 1;
+      out->floats[i] = (float)(match->numbers[attr->slot] * factor);
       out->attrs[i] = (lk_attr){attr->name, LK_ATTR_FLOATS, 1, &out->floats[i]};
     } else if (attr->text[0] != '\0') {
       const uint32_t length = (uint32_t)strlen(attr->text);

@@ -1,0 +1,159 @@
+/* Attention (latchkey): what the pass "patterns" makes of attention that a model spells out.
+ *
+ *   softmax(scale * MatMul(q, transposed k) + mask, over the last dimension) times v, by MatMul
+ *
+ * So every dimension broadcasts as there, the last one of the mask too. Ranks are 3, or 4 with
+ * heads; of k, rows and elements lie as those of q. */
+#include "base/status.h"
+#include "base/tensor.h"
+#include "ops/plan/attention_steps.h"
+#include "ops/plan/moves.h"
+
+enum { Q, K, V, MASK, RANK = 4 };
+
+/* The parameter is the scale: a float. */
+static void parse(lk_attrs *attrs, void *params) {
+  *(float *)params = lk_attrs_float(attrs, "scale", 1);
+}
+
+static lk_status fail_dims(const lk_inference *self, lk_error *error) {
+  char q[LK_TENSOR_TEXT_CAPACITY], k[LK_TENSOR_TEXT_CAPACITY], v[LK_TENSOR_TEXT_CAPACITY];
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "failed to attend: q is %s, k %s, v %s, must be of one rank, 3 or 4, with equal "
+                 "sizes of q and k, 1 or more, and equal rows of k and v",
+                 lk_tensor_text(&self->inputs[Q].desc, q), lk_tensor_text(&self->inputs[K].desc, k),
+                 lk_tensor_text(&self->inputs[V].desc, v));
+}
+
+/* The dimensions before the last two. */
+static lk_tensor_desc batch_of(const lk_tensor_desc *desc) {
+  lk_tensor_desc batch = *desc;
+  batch.rank -= 2;
+  return batch;
+}
+
+/* Those of the scores, whose ranks are known. */
+static lk_status find_scores(const lk_inference *self, lk_tensor_desc *out, lk_error *error) {
+  const lk_tensor_desc *q = &self->inputs[Q].desc, *k = &self->inputs[K].desc;
+  const lk_tensor_desc *v = &self->inputs[V].desc;
+  const uint32_t rank = q->rank;
+  if ((rank != 3 && rank != RANK) || k->rank != rank || v->rank != rank ||
+      lk_dims_differ(q->dims[rank - 1], k->dims[rank - 1]) || q->dims[rank - 1] == 0) {
+    return fail_dims(self, error);
+  }
+  const lk_tensor_desc of_q = batch_of(q), of_k = batch_of(k);
+  LK_RETURN_NOT_OK(lk_broadcast_dims(self->dims, &of_q, &of_k, out, error));
+  out->rank = rank;
+  out->dims[rank - 2] = q->dims[rank - 2];
+  out->dims[rank - 1] = k->dims[rank - 2];
+  if (lk_op_has(self->node, MASK)) {
+    const lk_tensor_desc product = *out, *mask = &self->inputs[MASK].desc;
+    LK_RETURN_NOT_OK(lk_broadcast_dims(self->dims, &product, mask, out, error));
+    if (lk_rank_is_known(mask) && out->rank != rank) return fail_dims(self, error);
+    if (!lk_rank_is_known(mask)) return LK_OK;
+  }
+  return lk_dims_differ(out->dims[rank - 1], v->dims[rank - 2]) ? fail_dims(self, error) : LK_OK;
+}
+
+static lk_status infer(lk_inference *self, lk_error *error) {
+  lk_tensor_desc *to = &self->outputs[0], scores = *to;
+  const lk_tensor_desc *v = &self->inputs[V].desc;
+  for (uint32_t i = Q; i <= V; i++) {
+    if (!lk_rank_is_known(&self->inputs[i].desc)) return LK_OK;
+  }
+  LK_RETURN_NOT_OK(find_scores(self, &scores, error));
+  if (!lk_rank_is_known(&scores)) return LK_OK;
+  const lk_tensor_desc left = batch_of(&scores), right = batch_of(v);
+  LK_RETURN_NOT_OK(lk_broadcast_dims(self->dims, &left, &right, to, error));
+  to->dims[to->rank++] = scores.dims[scores.rank - 2];
+  to->dims[to->rank++] = v->dims[v->rank - 1];
+  return LK_OK;
+}
+
+/* ---- steps ---- */
+
+/* With a dimension for heads. */
+static lk_tensor_desc with_heads(const lk_tensor_desc *desc) {
+  if (desc->rank != 3) return lk_shape_pad_rank(desc, RANK);
+  const int64_t dims[] = {desc->dims[0], 1, desc->dims[1], desc->dims[2]};
+  return lk_tensor_desc_make(desc->dtype, RANK, dims);
+}
+
+/* An input whose dimensions of 1 are repeated. */
+static lk_status take(lk_planner *planner, uint32_t input, lk_heads *out, lk_error *error) {
+  int64_t strides[LK_MAX_RANK];
+  LK_RETURN_NOT_OK(lk_planner_input(planner, input, LK_LAYOUT_PLAIN, &out->operand, error));
+  const lk_tensor_desc desc = with_heads(&out->operand.desc);
+  lk_broadcast_strides(&desc, RANK, 1, strides);
+  out->first = 0;
+  out->batch = strides[0];
+  out->head = strides[1];
+  out->row = strides[2];
+  return LK_OK;
+}
+
+/* With a number for each key. */
+static lk_status take_mask(lk_planner *planner, int64_t keys, lk_operand *out, lk_error *error) {
+  lk_operand given;
+  LK_RETURN_NOT_OK(lk_planner_input(planner, MASK, LK_LAYOUT_PLAIN, &given, error));
+  const lk_tensor_desc from = with_heads(&given.desc);
+  *out = given;
+  out->desc = from;
+  if (from.dims[RANK - 1] == keys) return LK_OK;
+  lk_tensor_desc desc = from;
+  desc.dims[RANK - 1] = keys;
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, out, error));
+  lk_copy copy = lk_copy_between(&desc, &desc);
+  lk_broadcast_strides(&from, RANK, (int64_t)copy.block, copy.from);
+  return lk_planner_copy(planner, &copy, &given, out, error);
+}
+
+static lk_status plan(lk_planner *planner, lk_error *error) {
+  const lk_inference asked = {.node = planner->node, .inputs = planner->inputs};
+  lk_tensor_desc scores = {.dtype = LK_F32};
+  lk_operand mask, y;
+  LK_RETURN_NOT_OK(find_scores(&asked, &scores, error));
+  const lk_tensor_desc q = with_heads(&planner->inputs[Q].desc);
+  const lk_tensor_desc v = with_heads(&planner->inputs[V].desc);
+  const lk_tensor_desc to = with_heads(&planner->outputs[0]);
+  scores = with_heads(&scores);
+  lk_attention step = {.batch = to.dims[0],
+                       .heads = to.dims[1],
+                       .kv_heads = to.dims[1],
+                       .queries = to.dims[2],
+                       .keys = scores.dims[3],
+                       .size = q.dims[3],
+                       .v_size = v.dims[3],
+                       .scale = *(const float *)planner->node->params,
+                       .left = -1,
+                       .right = -1};
+  LK_RETURN_NOT_OK(take(planner, Q, &step.q, error));
+  LK_RETURN_NOT_OK(take(planner, K, &step.k, error));
+  LK_RETURN_NOT_OK(take(planner, V, &step.v, error));
+  if (lk_op_has(planner->node, MASK) && step.keys > 0) {
+    LK_RETURN_NOT_OK(take_mask(planner, step.keys, &mask, error));
+    step.mask = &mask;
+  }
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &y, error));
+  const lk_head_sizes sizes = {step.batch, step.heads, step.queries, step.v_size};
+  step.y = lk_heads_apart(&y, &sizes);
+  return lk_plan_attention(planner, &step, error);
+}
+
+/* Two products: of each element of q, and of each one of the output, with all keys. */
+static double flops(const lk_tensor *inputs, const lk_tensor_desc *outputs) {
+  const lk_tensor_desc *k = &inputs[K].desc;
+  return 2 * (double)k->dims[k->rank - 2] *
+         ((double)lk_elements(&inputs[Q].desc) + (double)lk_elements(outputs));
+}
+
+const lk_op_class lk_op_attention_fused = {
+    LK_OP_ROW("Attention", "latchkey", 1, "softmax(scale q k' + mask) v; made by fusion",
+              .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 3, .max_inputs = 4, .max_outputs = 1,
+              .input_types = "T", .output_types = "T", .types = {LK_TYPES_F32}),
+    .params_size = sizeof(float),
+    .parse = parse,
+    .infer = infer,
+    .flops = flops,
+    .plan = plan,
+};
