@@ -28,7 +28,7 @@ enum {
   LK_TREE_VALUES = 8,  /* named values */
   LK_TREE_NUMBERS = 4, /* named numbers */
   LK_TREE_NODES = 20,  /* of a graph, that are one tree */
-  LK_TREE_ATTRS = 3,
+  LK_TREE_ATTRS = 4,
   LK_TREE_NAME = 32 /* bytes of a name in a result, with a 0 */
 };
 
@@ -57,7 +57,7 @@ typedef struct lk_tree_item {
 
 typedef struct lk_tree_attr {
   char name[LK_TREE_NAME], text[LK_TREE_NAME]; /* text: "" where it is a number */
-  int32_t slot; /* of a number of the tree, a float; -1: `text` or `number` */
+  int32_t slot;   /* of a number of the tree, a float; -1: `text` or `number` */
   int32_t factor; /* of another that is multiplied to it; -1: none */
   int64_t number;
 } lk_tree_attr;
