@@ -1,5 +1,5 @@
-/* What a graph computes from dimensions that are the same in every run. Exporters decide branches by
- * it: of If, whose condition is a constant then. */
+/* What a graph computes from dimensions that are the same in every run. Exporters decide branches
+ * by it: of If, whose condition is a constant then. */
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"

@@ -257,8 +257,8 @@ int64_t lk_dims_quotient(lk_dims *dims, int64_t dim, int64_t divisor) {
   return lk_dims_divide(dims, join(dims, &from), of.number);
 }
 
-/* The part [0, b) of so many that are there, against all of b: only where none is lacking, or one is
- * left, which is broadcast. */
+/* The first b of what is there, if it is so much, against all of b: either none is lacking, or one
+ * is there, which is broadcast. */
 static bool is_least_of(const lk_dims *dims, int64_t dim, int64_t b) {
   const term *of = find_term(dims, dim);
   return of != NULL && of->kind == TERM_LEAST && of->a == b;
