@@ -8,6 +8,7 @@
 #include "ops/kernel/cast.h"
 #include "ops/kernel/pad.h"
 #include "ops/plan/moves.h"
+#include "ops/plan/values.h"
 
 /* Output 0 is like input 0 so far, and described in `found` or `room`. */
 static lk_pad *begin(lk_inference *self, uint32_t mode, lk_pad *room) {
@@ -207,6 +208,18 @@ const lk_op_class lk_op_center_crop_pad = {
 
 /* ---- Tile ---- */
 
+static void tile_by_values(lk_inference *self) {
+  lk_tensor_desc *to = &self->outputs[0];
+  lk_shape_of_values(self, 1, to);
+  for (uint32_t i = 0; i < to->rank; i++) {
+    const int64_t dim = self->inputs[DATA].desc.dims[i];
+    const bool is_known = dim != LK_DIM_UNKNOWN && to->dims[i] != LK_DIM_UNKNOWN;
+    if (!is_known || !lk_dims_multiply(self->dims, dim, to->dims[i], &to->dims[i])) {
+      to->dims[i] = LK_DIM_UNKNOWN;
+    }
+  }
+}
+
 static lk_status infer_tile(lk_inference *self, lk_error *error) {
   const lk_tensor_desc *from = &self->inputs[DATA].desc;
   lk_tensor_desc *to = &self->outputs[0];
@@ -214,7 +227,10 @@ static lk_status infer_tile(lk_inference *self, lk_error *error) {
   lk_pad room;
   if (!lk_rank_is_known(from)) return LK_OK;
   lk_shape_open(to, from->rank);
-  if (!lk_infer_knows_all(self)) return LK_OK;
+  if (!lk_infer_knows_all(self)) {
+    tile_by_values(self);
+    return LK_OK;
+  }
   LK_RETURN_NOT_OK(lk_read_list(self, 1, "repeats", &repeats, error));
   lk_pad *pad = begin(self, LK_PAD_WRAP, &room);
   for (uint32_t i = 0; i < to->rank; i++) {

@@ -7,6 +7,7 @@
 #include "ops/kernel/cast.h"
 #include "ops/kernel/range.h"
 #include "ops/plan/moves.h"
+#include "ops/plan/values.h"
 
 enum { START = 0, LIMIT = 1, DELTA = 2, N_INPUTS = 3 };
 
@@ -25,12 +26,22 @@ static int64_t count_of(const lk_range *range, const int64_t *whole, const doubl
   return count <= INT64_MAX ? (int64_t)count : -1;
 }
 
+/* By 1, from one value to another. */
+static int64_t count_of_values(const lk_inference *self) {
+  const bool has_delta = lk_op_has(self->node, DELTA);
+  if (self->dims == NULL || (has_delta && lk_value_at(self, DELTA, 0) != 1)) return LK_DIM_UNKNOWN;
+  const int64_t count =
+      lk_dims_subtract(self->dims, lk_value_at(self, LIMIT, 0), lk_value_at(self, START, 0));
+  return lk_dims_is_dim(self->dims, count) ? count : LK_DIM_UNKNOWN;
+}
+
 /* `found` is the lk_range. */
 static lk_status infer(lk_inference *self, lk_error *error) {
   lk_range room, *range = self->found != NULL ? self->found : &room;
   int64_t whole[N_INPUTS];
   double real[N_INPUTS];
   lk_shape_open(&self->outputs[0], 1);
+  self->outputs[0].dims[0] = count_of_values(self);
   for (uint32_t i = 0; i < N_INPUTS; i++) {
     if (!lk_op_has(self->node, i)) { /* the delta of com.microsoft */
       whole[i] = 1;

@@ -7,6 +7,7 @@
 #include "base/tensor.h"
 #include "ops/kernel/strides.h"
 #include "ops/plan/moves.h"
+#include "ops/plan/values.h"
 
 /* ---- Expand ---- */
 
@@ -19,6 +20,8 @@ static lk_status infer_expand(lk_inference *self, lk_error *error) {
     LK_RETURN_NOT_OK(lk_read_list(self, 1, "the shape", &dims, error));
     for (uint32_t i = 0; i < dims.count && i < LK_MAX_RANK; i++) shape.dims[i] = dims.values[i];
     if (!lk_shape_is_known(&shape)) return lk_refuse(given, "the shape", "up to 8 sizes", error);
+  } else {
+    lk_shape_of_values(self, 1, &shape);
   }
   return lk_broadcast_dims(self->dims, &self->inputs[0].desc, &shape, &self->outputs[0], error);
 }

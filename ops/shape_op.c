@@ -7,6 +7,7 @@
 #include "base/tensor.h"
 #include "ops/kernel/fill.h"
 #include "ops/plan/moves.h"
+#include "ops/plan/values.h"
 
 /* ---- Shape ---- */
 
@@ -213,6 +214,7 @@ static lk_status infer_constant_of_shape(lk_inference *self, lk_error *error) {
   to->dtype = params->dtype;
   if (!lk_infer_knows(self, 0)) {
     lk_shape_open(to, lk_infer_count(self, 0));
+    lk_shape_of_values(self, 0, to);
     return LK_OK;
   }
   LK_RETURN_NOT_OK(lk_read_ints(&self->inputs[0], "the shape", dims, LK_MAX_RANK, &rank, error));

@@ -3,6 +3,7 @@
 
 #include "base/status.h"
 #include "ops/plan/moves.h"
+#include "ops/plan/values.h"
 
 enum { BOUNDS_AS_INPUTS_SINCE = 10, DATA = 0, STARTS = 1, ENDS = 2, AXES = 3, STEPS = 4 };
 
@@ -120,6 +121,31 @@ static uint32_t cut_dims(const lk_inference *self, uint32_t rank) {
   return mask;
 }
 
+/* What is left of a dimension that may be cut: where its bounds are values that tell. */
+static int64_t cut_by_values(const lk_inference *self, uint32_t dim) {
+  int64_t axes[LK_MAX_VALUES] = {0}, starts[LK_MAX_VALUES], ends[LK_MAX_VALUES];
+  const int64_t from = self->inputs[DATA].desc.dims[dim];
+  uint32_t n_axes = 0, count = 0, n_ends = 0;
+  if (!lk_value_list(self, STARTS, starts, &count) || !lk_value_list(self, ENDS, ends, &n_ends) ||
+      count != n_ends) {
+    return LK_DIM_UNKNOWN;
+  }
+  if (!lk_op_has(self->node, AXES)) {
+    for (n_axes = 0; n_axes < count; n_axes++) axes[n_axes] = n_axes;
+  } else if (!lk_value_list(self, AXES, axes, &n_axes) || n_axes != count) {
+    return LK_DIM_UNKNOWN;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    int64_t axis = 0;
+    if (!lk_dims_number(self->dims, axes[i], &axis)) return LK_DIM_UNKNOWN;
+    if (lk_axis(axis, self->inputs[DATA].desc.rank) != dim) continue;
+    const bool by_one = !lk_op_has(self->node, STEPS) || lk_value_at(self, STEPS, i) == 1;
+    const bool is_first = starts[i] == 0 && by_one && lk_dims_is_dim(self->dims, ends[i]);
+    return is_first ? lk_dims_least(self->dims, ends[i], from) : LK_DIM_UNKNOWN;
+  }
+  return from;
+}
+
 static bool knows_bounds(const lk_inference *self) {
   if (self->node->opset < BOUNDS_AS_INPUTS_SINCE) return true;
   for (uint32_t i = STARTS; i <= STEPS; i++) {
@@ -136,7 +162,7 @@ static lk_status infer(lk_inference *self, lk_error *error) {
   if (!knows_bounds(self)) {
     const uint32_t mask = cut_dims(self, to->rank);
     for (uint32_t i = 0; i < to->rank; i++) {
-      if ((mask >> i & 1) != 0) to->dims[i] = LK_DIM_UNKNOWN;
+      if ((mask >> i & 1) != 0) to->dims[i] = cut_by_values(self, i);
     }
     return LK_OK;
   }

@@ -7,6 +7,7 @@
 #include "base/tensor.h"
 #include "ops/kernel/cast.h"
 #include "ops/plan/moves.h"
+#include "ops/plan/values.h"
 
 static lk_status plan_view(lk_planner *planner, lk_error *error) {
   return lk_plan_view(planner, 0, LK_LAYOUT_PLAIN, LK_LAYOUT_PLAIN, error);
@@ -111,15 +112,53 @@ static bool find_rest(lk_dims *dims, const lk_tensor_desc *from, const bool *cop
   return true;
 }
 
+/* To a shape that the graph computes: as far as its values are certain. */
+static lk_status reshape_by_values(lk_inference *self, lk_error *error) {
+  const bool allow_zero = *(const bool *)self->node->params;
+  const lk_tensor_desc *from = &self->inputs[0].desc;
+  lk_tensor_desc *to = &self->outputs[0];
+  lk_dims *dims = self->dims;
+  int64_t values[LK_MAX_VALUES], known = 1, elements = 1, rest = 1, inferred = -1;
+  uint32_t rank = 0;
+  bool copied[LK_MAX_RANK] = {false}, is_certain = lk_rank_is_known(from);
+  lk_shape_open(to, lk_infer_count(self, 1));
+  if (!lk_value_list(self, 1, values, &rank) || rank > LK_MAX_RANK) return LK_OK;
+  for (uint32_t i = 0; is_certain && i < from->rank; i++) {
+    LK_RETURN_NOT_OK(
+        lk_infer_product(self, elements, from->dims[i], "count elements", &elements, error));
+  }
+  for (uint32_t i = 0; i < rank; i++) {
+    int64_t number = 1;
+    const bool is_number = lk_dims_number(dims, values[i], &number);
+    const int64_t same = lk_rank_is_known(from) && i < from->rank ? from->dims[i] : LK_DIM_UNKNOWN;
+    if (number == -1 && inferred < 0) {
+      inferred = i;
+    } else if (!allow_zero &&
+               (number == 0 || (values[i] == same && !is_number && lk_dims_is_dim(dims, same)))) {
+      to->dims[i] = same; /* a 0 is this one too */
+      copied[i] = true;
+    } else if (lk_dims_is_dim(dims, values[i]) &&
+               (is_number || allow_zero || lk_dims_has_factors(dims, elements, values[i]))) {
+      to->dims[i] = values[i];
+      LK_RETURN_NOT_OK(lk_infer_product(self, known, values[i], "reshape", &known, error));
+    } else {
+      is_certain = false; /* it may be 0 or -1 */
+    }
+  }
+  for (uint32_t i = 0; is_certain && i < from->rank; i++) {
+    if (copied[i]) continue;
+    LK_RETURN_NOT_OK(lk_infer_product(self, rest, from->dims[i], "reshape", &rest, error));
+  }
+  if (inferred >= 0 && is_certain) to->dims[inferred] = lk_dims_quotient(dims, rest, known);
+  return LK_OK;
+}
+
 static lk_status infer_reshape(lk_inference *self, lk_error *error) {
   const bool *allow_zero = self->node->params;
   const lk_tensor_desc *from = &self->inputs[0].desc;
   int64_t shape[LK_MAX_RANK];
   uint32_t rank;
-  if (!lk_infer_knows(self, 1)) {
-    lk_shape_open(&self->outputs[0], lk_infer_count(self, 1));
-    return LK_OK;
-  }
+  if (!lk_infer_knows(self, 1)) return reshape_by_values(self, error);
   LK_RETURN_NOT_OK(lk_read_ints(&self->inputs[1], "shape", shape, LK_MAX_RANK, &rank, error));
 
   /* Dimensions that a 0 takes over are left out of both products: so a batch of 0 still tells what

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/team/float_state.h"
+#include "ops/plan/values.h"
 #include "plugin/internal.h"
 #include "plugin/table.h"
 
@@ -13,16 +14,25 @@ lk_status lk_dims_new(const lk_allocator *allocator, lk_dims **out_dims, lk_erro
 
 lk_status lk_node_infer(lk_dims *dims, const lk_node_desc *given, const lk_tensor *inputs,
                         lk_tensor_desc *outputs, int32_t *out_copy_of, lk_error *error) {
+  return lk_node_infer_values(dims, given, inputs, NULL, outputs, out_copy_of, NULL, error);
+}
+
+lk_status lk_node_infer_values(lk_dims *dims, const lk_node_desc *given, const lk_tensor *inputs,
+                               const int64_t *const *values, lk_tensor_desc *outputs,
+                               int32_t *out_copy_of, int64_t *out_values, lk_error *error) {
   lk_status status = LK_OK;
   const lk_allocator *allocator = lk_dims_allocator(dims);
   lk_node_desc desc;
   lk_op_node node = {0};
-  lk_inference inference = {.node = &node, .inputs = inputs, .dims = dims, .outputs = outputs};
+  lk_inference inference = {
+      .node = &node, .inputs = inputs, .values = values, .dims = dims, .outputs = outputs};
   const lk_float_state host_float = lk_float_begin(); /* attributes and scales are computed with */
   LK_TRY(lk_node_read(allocator, given, &desc, &node, error));
   node.output_name = desc.output_name;
   LK_TRY(lk_op_infer(&inference, error));
   if (out_copy_of != NULL) *out_copy_of = inference.copy_of;
+  if (out_values != NULL) lk_values_infer(&inference, &desc, out_values);
+  if (lk_dims_failed(dims)) status = lk_fail_memory(error, "terms of dimensions", 1);
 cleanup:
   lk_float_end(host_float);
   lk_free(allocator, (void *)(uintptr_t)node.params);

@@ -38,6 +38,9 @@ lk_status lk_op_info_get(const lk_op *op, lk_op_info *info, lk_error *error);
 lk_status lk_dims_new(const lk_allocator *allocator, lk_dims **out_dims, lk_error *error);
 lk_status lk_node_infer(lk_dims *dims, const lk_node_desc *given, const lk_tensor *inputs,
                         lk_tensor_desc *outputs, int32_t *out_copy_of, lk_error *error);
+lk_status lk_node_infer_values(lk_dims *dims, const lk_node_desc *given, const lk_tensor *inputs,
+                               const int64_t *const *values, lk_tensor_desc *outputs,
+                               int32_t *out_copy_of, int64_t *out_values, lk_error *error);
 
 /* bind.c */
 lk_status lk_op_bind(lk_op *op, const lk_bind_desc *bind, lk_plan **inout_plan, lk_error *error);

@@ -16,19 +16,11 @@ enum { WITHOUT_BATCH_SINCE = 9 };
 
 /* ---- attributes ---- */
 
-static const lk_attr *find(const lk_node *node, const char *name) {
-  for (uint32_t i = 0; i < node->n_attrs; i++) {
-    if (strcmp(node->attrs[i].name, name) == 0 && node->attrs[i].type == LK_ATTR_INTS) {
-      return &node->attrs[i];
-    }
-  }
-  return NULL;
-}
-
 static lk_status read_axes(const lk_allocator *allocator, const lk_node *node, uint32_t count,
                            const char *axes_name, const char *directions_name, lk_scan_axis **out,
                            lk_error *error) {
-  const lk_attr *axes = find(node, axes_name), *directions = find(node, directions_name);
+  const lk_attr *axes = lk_node_attr(node, axes_name, LK_ATTR_INTS);
+  const lk_attr *directions = lk_node_attr(node, directions_name, LK_ATTR_INTS);
   if ((axes != NULL && axes->count != count) ||
       (directions != NULL && directions->count != count)) {
     return lk_fail(error, LK_MALFORMED, "attributes '%s' and '%s' must have %" PRIu32 " values",
@@ -49,7 +41,7 @@ static uint32_t first_state(const lk_node *node) {
 
 lk_status lk_flow_scan_read(const lk_allocator *allocator, lk_stage *stage, lk_error *error) {
   const lk_node *node = stage->node;
-  const lk_attr *count = find(node, "num_scan_inputs");
+  const lk_attr *count = lk_node_attr(node, "num_scan_inputs", LK_ATTR_INTS);
   const uint32_t own = node->n_inputs - lk_node_captured(node);
   const int64_t n = count != NULL && count->count == 1 ? *(const int64_t *)count->data : 0;
   if (own < first_state(node) || n < 1 || n > own - first_state(node) ||

@@ -141,6 +141,8 @@ lk_node_desc lk_node_describe(const lk_graph *graph, const lk_node *node,
 
 /* ---- for passes ---- */
 
+/* NULL: there is none of that name, or it is of another lk_attr_type. */
+const lk_attr *lk_node_attr(const lk_node *node, const char *name, uint32_t type);
 int64_t lk_node_attr_int(const lk_node *node, const char *name, int64_t fallback);
 float lk_node_attr_float(const lk_node *node, const char *name, float fallback);
 /* The attribute is there, and a string. */

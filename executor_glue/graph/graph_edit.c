@@ -9,35 +9,27 @@
 #include "base/tensor.h"
 #include "executor_glue/graph/graph.h"
 
-/* The data of an attribute of one number; NULL: there is none of that name and type. */
-static const void *attr_number(const lk_node *node, const char *name, uint32_t type) {
+const lk_attr *lk_node_attr(const lk_node *node, const char *name, uint32_t type) {
   for (uint32_t i = 0; i < node->n_attrs; i++) {
     const lk_attr *attr = &node->attrs[i];
-    if (strcmp(attr->name, name) != 0) continue;
-    return attr->type == type && attr->count == 1 ? attr->data : NULL;
+    if (strcmp(attr->name, name) == 0) return attr->type == type ? attr : NULL;
   }
   return NULL;
 }
 
 int64_t lk_node_attr_int(const lk_node *node, const char *name, int64_t fallback) {
-  const int64_t *number = attr_number(node, name, LK_ATTR_INTS);
-  return number != NULL ? *number : fallback;
+  const lk_attr *attr = lk_node_attr(node, name, LK_ATTR_INTS);
+  return attr != NULL && attr->count == 1 ? *(const int64_t *)attr->data : fallback;
 }
 
 float lk_node_attr_float(const lk_node *node, const char *name, float fallback) {
-  const float *number = attr_number(node, name, LK_ATTR_FLOATS);
-  return number != NULL ? *number : fallback;
+  const lk_attr *attr = lk_node_attr(node, name, LK_ATTR_FLOATS);
+  return attr != NULL && attr->count == 1 ? *(const float *)attr->data : fallback;
 }
 
 bool lk_node_attr_is_text(const lk_node *node, const char *name, const char *text) {
-  const size_t length = strlen(text);
-  for (uint32_t i = 0; i < node->n_attrs; i++) {
-    const lk_attr *attr = &node->attrs[i];
-    if (strcmp(attr->name, name) != 0) continue;
-    return attr->type == LK_ATTR_STRING && attr->count == length &&
-           memcmp(attr->data, text, length) == 0;
-  }
-  return false;
+  const lk_attr *attr = lk_node_attr(node, name, LK_ATTR_STRING);
+  return attr != NULL && attr->count == strlen(text) && memcmp(attr->data, text, attr->count) == 0;
 }
 
 bool lk_node_is(const lk_node *node, const char *op_type) {

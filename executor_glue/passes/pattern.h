@@ -17,18 +17,18 @@
  *   (Pow(x, 2) | Mul(x, x))      either
  *
  * What a tree is replaced by is one node: `domain::Op@opset[name=value, ...](x, y)`, with values
- * 1 (whole numbers), #a (floats) and 'text'. */
+ * 1 (whole numbers), #a and #a*#b (floats) and 'text'. */
 #pragma once
 
 #include "executor_glue/passes/pass.h"
 
 enum {
-  LK_TREE_ITEMS = 40,  /* of one text */
+  LK_TREE_ITEMS = 48,  /* of one text */
   LK_TREE_ARGS = 4,    /* of one node */
   LK_TREE_VALUES = 8,  /* named values */
   LK_TREE_NUMBERS = 4, /* named numbers */
   LK_TREE_NODES = 20,  /* of a graph, that are one tree */
-  LK_TREE_ATTRS = 3,
+  LK_TREE_ATTRS = 4,
   LK_TREE_NAME = 32 /* bytes of a name in a result, with a 0 */
 };
 
@@ -57,7 +57,8 @@ typedef struct lk_tree_item {
 
 typedef struct lk_tree_attr {
   char name[LK_TREE_NAME], text[LK_TREE_NAME]; /* text: "" where it is a number */
-  int32_t slot; /* of a number of the tree, a float; -1: `text` or `number` */
+  int32_t slot;   /* of a number of the tree, a float; -1: `text` or `number` */
+  int32_t factor; /* of another that is multiplied to it; -1: none */
   int64_t number;
 } lk_tree_attr;
 

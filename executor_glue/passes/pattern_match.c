@@ -80,10 +80,69 @@ static bool is_exact(const matcher *self, const lk_node *node) {
   return !is_by_tanh(self, node);
 }
 
+/* Softmax over the last dimension. */
+static bool is_over_last(const matcher *self, const lk_node *node) {
+  const int64_t axis = lk_node_attr_int(node, "axis", node->opset >= 13 ? -1 : 1);
+  return axis == -1 || axis == lk_symbolic_shape_rank(self->env->shapes, node->inputs[0]) - 1;
+}
+
+/* Transpose: how its dimensions lie; NULL: their number is not known, or the perm is not given. */
+static const int64_t *perm_of(const matcher *self, const lk_node *node, int32_t *out_rank) {
+  const lk_attr *perm = lk_node_attr(node, "perm", LK_ATTR_INTS);
+  *out_rank = lk_symbolic_shape_rank(self->env->shapes, node->inputs[0]);
+  return perm != NULL && *out_rank >= 2 && perm->count == (uint32_t)*out_rank ? perm->data : NULL;
+}
+
+/* [batch][rows][heads][size] to [batch][heads][size][rows] */
+static bool turns_rows(const matcher *self, const lk_node *node) {
+  static const int64_t wanted[] = {0, 2, 3, 1};
+  int32_t rank;
+  const int64_t *dims = perm_of(self, node, &rank);
+  return dims != NULL && rank == 4 && memcmp(dims, wanted, sizeof wanted) == 0;
+}
+
+/* A number so low that a score that it is added to, or put in the place of, has no weight. */
+static bool is_filter(const matcher *self, int32_t value) {
+  return value != LK_NO_VALUE && lk_value_is_weight(self->graph, value) &&
+         lk_elements(&self->graph->values[value].constant.desc) == 1 &&
+         lk_constant_number(&self->graph->values[value], 0) <= -1e30;
+}
+
+/* Where, by such a number. */
+static bool fills(const matcher *self, const lk_node *node) {
+  return node->n_inputs == 3 &&
+         (is_filter(self, node->inputs[1]) || is_filter(self, node->inputs[2]));
+}
+
+/* Transpose of the last two dimensions. */
+static bool turns_matrices(const matcher *self, const lk_node *node) {
+  int32_t rank;
+  const int64_t *dims = perm_of(self, node, &rank);
+  if (dims == NULL) return false;
+  for (int32_t i = 0; i < rank; i++) {
+    if (dims[i] != (i == rank - 1 ? rank - 2 : i == rank - 2 ? rank - 1 : i)) return false;
+  }
+  return true;
+}
+
+/* Reshape that leaves the last two dimensions as they are. */
+static bool keeps_matrices(const matcher *self, const lk_node *node) {
+  lk_tensor_desc from, to;
+  if (!lk_symbolic_shape_desc(self->env->shapes, node->inputs[0], &from) ||
+      !lk_symbolic_shape_desc(self->env->shapes, node->outputs[0], &to) ||
+      from.rank == LK_RANK_UNKNOWN || to.rank == LK_RANK_UNKNOWN || from.rank < 2 || to.rank < 2) {
+    return false;
+  }
+  return from.dims[from.rank - 1] == to.dims[to.rank - 1] &&
+         from.dims[from.rank - 2] == to.dims[to.rank - 2];
+}
+
 static const struct {
   const char *name;
   bool (*holds)(const matcher *self, const lk_node *node);
-} rules[] = {{"last", reduces_last}, {"by_tanh", is_by_tanh}, {"exact", is_exact}};
+} rules[] = {{"last", reduces_last},      {"by_tanh", is_by_tanh},   {"exact", is_exact},
+             {"over_last", is_over_last}, {"turns", turns_matrices}, {"keeps", keeps_matrices},
+             {"turns_rows", turns_rows},  {"fills", fills}};
 
 static bool rule_holds(const matcher *self, const lk_tree_item *item, const lk_node *node) {
   for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {

@@ -177,11 +177,15 @@ static void copy_name(parser *self, char *to) {
 }
 
 static void read_attr(parser *self, lk_tree_attr *attr) {
-  *attr = (lk_tree_attr){.slot = -1};
+  *attr = (lk_tree_attr){.slot = -1, .factor = -1};
   copy_name(self, attr->name);
   expect(self, '=');
   if (take(self, '#')) {
     attr->slot = number_slot(self);
+    if (take(self, '*')) {
+      expect(self, '#');
+      attr->factor = number_slot(self);
+    }
   } else if (take(self, '\'')) {
     copy_name(self, attr->text);
     expect(self, '\'');

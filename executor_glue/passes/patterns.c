@@ -33,7 +33,8 @@ static void describe(const lk_graph *graph, const lk_tree_result *result, const 
     const lk_tree_attr *attr = &result->attrs[i];
     out->attrs[i] = (lk_attr){attr->name, LK_ATTR_INTS, 1, &attr->number};
     if (attr->slot >= 0) {
-      out->floats[i] = (float)match->numbers[attr->slot];
+      const double factor = attr->factor >= 0 ? match->numbers[attr->factor] : 1;
+      out->floats[i] = (float)(match->numbers[attr->slot] * factor);
       out->attrs[i] = (lk_attr){attr->name, LK_ATTR_FLOATS, 1, &out->floats[i]};
     } else if (attr->text[0] != '\0') {
       const uint32_t length = (uint32_t)strlen(attr->text);
@@ -64,7 +65,8 @@ static lk_status compare(const lk_pass_env *env, const lk_graph *graph, const re
   *out_same = false;
   for (uint32_t i = 0; i < made->node.n_inputs; i++) {
     if (!lk_symbolic_shape_desc(shapes, made->inputs[i], &inputs[i].desc)) return LK_OK;
-    if (inputs[i].desc.dtype != LK_F32) return LK_OK;
+    const uint32_t dtype = inputs[i].desc.dtype;
+    if (i == 0 ? dtype != LK_F32 : dtype == LK_DTYPE_NONE) return LK_OK;
   }
   if (!lk_symbolic_shape_desc(shapes, made->output, &tree)) return LK_OK;
   if (env->api->op_find(made->node.op_type, made->node.domain, made->node.opset) == NULL) {

@@ -41,8 +41,10 @@ lk_status lk_question_create(const lk_graph *graph, lk_question *out, lk_error *
   *out = (lk_question){.flags = lk_calloc(allocator, most_inputs, sizeof *out->flags),
                        .inputs = lk_calloc(allocator, most_inputs, sizeof *out->inputs),
                        .values = lk_calloc(allocator, most_inputs, sizeof *out->values),
+                       .elements = lk_calloc(allocator, most_inputs, sizeof *out->elements),
                        .outputs = lk_calloc(allocator, most_outputs, sizeof *out->outputs)};
-  if (out->flags == NULL || out->inputs == NULL || out->values == NULL || out->outputs == NULL) {
+  if (out->flags == NULL || out->inputs == NULL || out->values == NULL || out->elements == NULL ||
+      out->outputs == NULL) {
     return lk_fail_memory(error, "a node's inputs", most_inputs * sizeof *out->values);
   }
   return LK_OK;
@@ -52,6 +54,7 @@ void lk_question_destroy(const lk_graph *graph, lk_question *question) {
   lk_free(graph->allocator, question->flags);
   lk_free(graph->allocator, question->inputs);
   lk_free(graph->allocator, question->values);
+  lk_free(graph->allocator, (void *)question->elements);
   lk_free(graph->allocator, question->outputs);
 }
 
@@ -61,19 +64,25 @@ static lk_status infer(const lk_graph *graph, lk_symbolic_shapes *shapes, const 
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     const int32_t value = node->inputs[i];
     q->inputs[i] = (lk_tensor){0};
+    q->elements[i] = NULL;
     q->flags[i] = (lk_node_input){.flags = value == LK_NO_VALUE ? LK_INPUT_ABSENT : 0};
     if (value == LK_NO_VALUE) continue;
     q->inputs[i].desc = shapes->descs[value];
     q->inputs[i].data = lk_symbolic_value(&graph->values[value], q->values[i]);
+    q->elements[i] = shapes->elements[value];
   }
   const lk_node_desc desc = lk_node_describe(graph, node, q->flags);
   int32_t copy_of = -1;
-  const lk_status status =
-      shapes->api->op_infer(shapes->dims, &desc, q->inputs, q->outputs, &copy_of, NULL);
+  int64_t elements[LK_MAX_VALUES];
+  const lk_status status = shapes->api->op_infer_values(shapes->dims, &desc, q->inputs, q->elements,
+                                                        q->outputs, &copy_of, elements, NULL);
   if (status == LK_OUT_OF_MEMORY) return lk_fail_memory(error, "a node's shapes", sizeof desc);
   if (status != LK_OK) return LK_OK;
   for (uint32_t i = 0; i < node->n_outputs; i++) {
     if (node->outputs[i] != LK_NO_VALUE) shapes->descs[node->outputs[i]] = q->outputs[i];
+  }
+  if (node->outputs[0] != LK_NO_VALUE) {
+    memcpy(shapes->elements[node->outputs[0]], elements, sizeof elements);
   }
   if (copy_of >= 0 && node->outputs[0] != LK_NO_VALUE && node->n_post_ops == 0) {
     shapes->copies[node->outputs[0]] = node->inputs[copy_of];
@@ -107,12 +116,14 @@ lk_status lk_symbolic_shapes_create(const lk_api *api, const lk_graph *graph,
   LK_TRY(api->dims_create(allocator, &shapes->dims, error));
   shapes->descs = lk_calloc(allocator, graph->n_values, sizeof *shapes->descs);
   shapes->copies = lk_calloc(allocator, graph->n_values, sizeof *shapes->copies);
-  if (shapes->descs == NULL || shapes->copies == NULL) {
+  shapes->elements = lk_calloc(allocator, graph->n_values, sizeof *shapes->elements);
+  if (shapes->descs == NULL || shapes->copies == NULL || shapes->elements == NULL) {
     LK_TRY(lk_fail_memory(error, "symbolic shapes", graph->n_values * sizeof *shapes->descs));
   }
   for (size_t i = 0; i < graph->n_values; i++) {
     const lk_value *value = &graph->values[i];
     shapes->copies[i] = LK_NO_VALUE;
+    for (uint32_t k = 0; k < LK_MAX_VALUES; k++) shapes->elements[i][k] = LK_DIM_UNKNOWN;
     shapes->descs[i].rank = LK_RANK_UNKNOWN;
     if (value->is_input) {
       from_input(shapes, value, &shapes->descs[i]);
@@ -133,6 +144,7 @@ void lk_symbolic_shapes_destroy(lk_symbolic_shapes *shapes) {
   shapes->api->dims_destroy(shapes->dims);
   lk_free(shapes->allocator, shapes->descs);
   lk_free(shapes->allocator, shapes->copies);
+  lk_free(shapes->allocator, shapes->elements);
   lk_free(shapes->allocator, shapes);
 }
 
@@ -161,6 +173,21 @@ bool lk_symbolic_shape_same(const lk_symbolic_shapes *shapes, int32_t a, int32_t
   const int32_t rank = lk_symbolic_shape_rank(shapes, a);
   return rank >= 0 && rank == lk_symbolic_shape_rank(shapes, b) &&
          lk_shape_equal(desc_of(shapes, a), desc_of(shapes, b));
+}
+
+const int64_t *lk_symbolic_numbers(const lk_symbolic_shapes *shapes, int32_t value) {
+  const int32_t rank = lk_symbolic_shape_rank(shapes, value);
+  const lk_tensor_desc *desc = desc_of(shapes, value);
+  int64_t count = 1;
+  for (int32_t i = 0; i < rank; i++) {
+    if (desc->dims[i] < 0 || desc->dims[i] > LK_MAX_VALUES) return NULL;
+    count *= desc->dims[i]; /* at most 16 to the power of 8 */
+  }
+  if (rank < 0 || count > LK_MAX_VALUES) return NULL;
+  for (int64_t i = 0; i < count; i++) {
+    if (shapes->elements[value][i] < 0) return NULL;
+  }
+  return shapes->elements[value];
 }
 
 bool lk_symbolic_shape_takes(const lk_symbolic_shapes *shapes, int32_t value,

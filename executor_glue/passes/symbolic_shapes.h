@@ -1,5 +1,5 @@
 /* What is certain about types and shapes of a graph's values before any input is seen: a sound,
- * partial inference by the operators' own rules (op_infer). Equal dimensions are equal in every
+ * partial inference by the operators' own rules (op_infer_values). Equal dimensions are equal in every
  * run. Declared shapes are believed for graph inputs alone (the executor checks those) and for
  * constants; nothing is taken from annotations of other values. */
 #pragma once
@@ -12,7 +12,8 @@ typedef struct lk_symbolic_shapes {
   lk_dims *dims;
   lk_tensor_desc *descs; /* [n_values]: what is not known, and dimensions, as op_infer has them */
   int32_t *copies;       /* [n_values]: the value that this one is, or LK_NO_VALUE */
-  size_t n_values;       /* of the graph when this was made; values added later are not known */
+  int64_t (*elements)[LK_MAX_VALUES]; /* [n_values]: of small whole tensors, as op_infer_values */
+  size_t n_values; /* of the graph when this was made; values added later are not known */
 } lk_symbolic_shapes;
 
 /* The longest list that an operator reads: Resize's roi, two numbers for each dimension. */
@@ -25,6 +26,7 @@ typedef struct lk_question {
   lk_node_input *flags;                  /* [n_inputs] */
   lk_tensor *inputs;                     /* [n_inputs] */
   int64_t (*values)[LK_MAX_LIST_VALUES]; /* [n_inputs]: memory for lk_symbolic_value */
+  const int64_t **elements;              /* [n_inputs] */
   lk_tensor_desc *outputs;               /* [n_outputs] */
 } lk_question;
 
@@ -43,6 +45,9 @@ int32_t lk_symbolic_shape_rank(const lk_symbolic_shapes *shapes, int32_t value);
 bool lk_symbolic_shape_desc(const lk_symbolic_shapes *shapes, int32_t value, lk_tensor_desc *out);
 /* Both shapes are known to be equal in every run. */
 bool lk_symbolic_shape_same(const lk_symbolic_shapes *shapes, int32_t a, int32_t b);
+/* The elements of a tensor of whole numbers, LK_MAX_VALUES at most, which are the same numbers from 0
+ * on in every run; NULL: they are not known to be. */
+const int64_t *lk_symbolic_numbers(const lk_symbolic_shapes *shapes, int32_t value);
 /* A tensor of `desc` is known to broadcast to the shape of `value` without enlarging it. */
 bool lk_symbolic_shape_takes(const lk_symbolic_shapes *shapes, int32_t value,
                              const lk_tensor_desc *desc);

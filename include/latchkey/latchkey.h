@@ -288,6 +288,19 @@ typedef struct lk_api {
    * bytes, aligned to 64, which nothing else uses during the call. It need not be the same from
    * call to call. op_run_alloc takes no such frame. */
   void (*frame_bring_scratch)(lk_frame *frame);
+  /* op_infer for graphs that compute shapes from dimensions: whole numbers (i64, i32, bool) whose
+   * elements are known before a run, or follow from dimensions. `values` [n_inputs] (may be NULL):
+   * of an input without data whose shape is known, its elements, LK_MAX_VALUES at most; or NULL. An
+   * element is a number from 0 on, LK_DIM_UNKNOWN, or a term of the table, which also has the
+   * numbers below 0. `out_values` [LK_MAX_VALUES]: the same of output 0; where the operator is none
+   * that shapes are computed with, or there are more, all are LK_DIM_UNKNOWN.
+   *
+   * Reshape reads a 0 as "as many as the input has". A dimension that a graph computes for it is
+   * taken for what it is when it is not 0; when it is, the tensor is empty, and its other
+   * dimensions may not be as this says. */
+  lk_status (*op_infer_values)(lk_dims *dims, const lk_node_desc *node, const lk_tensor *inputs,
+                               const int64_t *const *values, lk_tensor_desc *outputs,
+                               int32_t *out_copy_of, int64_t *out_values, lk_error *error);
 } lk_api;
 
 /* The table for this version, or NULL when the library does not speak it. Thread-safe. */

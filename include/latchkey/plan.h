@@ -62,6 +62,8 @@ typedef struct lk_step_time {
 /* In what plan_output says of a plan that is known_when_run, and in op_infer. */
 #define LK_DIM_UNKNOWN INT64_C(-1)
 #define LK_RANK_UNKNOWN UINT32_MAX
+/* Elements of a tensor that op_infer_values knows the values of. */
+#define LK_MAX_VALUES 16
 
 /* An output that op_run_alloc wants memory for. */
 typedef struct lk_output_request {

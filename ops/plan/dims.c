@@ -1,4 +1,5 @@
-/* Terms of dimensions: a list of them, and an open-addressing index over it. */
+/* Terms of dimensions: a list of them, and an open-addressing index over it. Sums and products are
+ * kept in one order, so that they are equal however they were made. */
 #include "ops/plan/dims.h"
 
 #include <string.h>
@@ -11,8 +12,10 @@ typedef enum term_kind {
   TERM_LINEAR,   /* a: dimension, b: factor, c: addend */
   TERM_DIVIDE,   /* a: dimension, b: divisor */
   TERM_SCALE,    /* a: dimension, b: bits of the scale */
-  TERM_ADD,      /* a <= b: dimensions */
-  TERM_MULTIPLY, /* a <= b: dimensions */
+  TERM_LEAST,    /* a: dimension, b: a number from 1 on */
+  TERM_NUMBER,   /* b: a number below 0 */
+  TERM_ADD,      /* a: dimension, also a sum; b: no sum, a number last */
+  TERM_MULTIPLY, /* a: dimension, also a product; b: no product, a number last */
   TERM_BROADCAST /* a <= b: dimensions */
 } term_kind;
 
@@ -117,23 +120,162 @@ int64_t lk_dims_open(lk_dims *dims) {
   return intern(dims, TERM_OPEN, dims->n_open++, 0, 0);
 }
 
+/* NULL: it is a number, or unknown. */
+static const term *find_term(const lk_dims *dims, int64_t dim) {
+  return dims != NULL && dim < LK_DIM_UNKNOWN ? &dims->items[LK_DIM_UNKNOWN - 1 - dim] : NULL;
+}
+
+int64_t lk_dims_signed(lk_dims *dims, int64_t number) {
+  return number >= 0 ? number : intern(dims, TERM_NUMBER, 0, number, 0);
+}
+
+bool lk_dims_number(const lk_dims *dims, int64_t value, int64_t *out) {
+  const term *of = find_term(dims, value);
+  if (value < 0 && (of == NULL || of->kind != TERM_NUMBER)) return false;
+  *out = of != NULL ? of->b : value;
+  return true;
+}
+
+bool lk_dims_is_dim(const lk_dims *dims, int64_t value) {
+  const term *of = find_term(dims, value);
+  return value >= 0 || (of != NULL && of->kind != TERM_NUMBER);
+}
+
+/* ---- sums and products ---- */
+
+/* What a sum or a product is made of: a number, and terms in order. */
+typedef struct parts {
+  term_kind kind;
+  int64_t number;
+  uint32_t count;
+  int64_t items[16];
+} parts;
+
+static bool add_number(parts *to, int64_t number) {
+  return to->kind == TERM_ADD ? !__builtin_add_overflow(to->number, number, &to->number)
+                              : !__builtin_mul_overflow(to->number, number, &to->number);
+}
+
+/* False: there are too many, or a value is not known. */
+static bool add_parts(const lk_dims *dims, int64_t value, parts *to) {
+  int64_t number;
+  const term *of = find_term(dims, value);
+  for (; of != NULL && of->kind == (int64_t)to->kind; of = find_term(dims, value)) {
+    if (!add_parts(dims, of->b, to)) return false;
+    value = of->a;
+  }
+  if (lk_dims_number(dims, value, &number)) return add_number(to, number);
+  if (value == LK_DIM_UNKNOWN || to->count == sizeof to->items / sizeof *to->items) return false;
+  uint32_t at = to->count++;
+  for (; at > 0 && to->items[at - 1] > value; at--) to->items[at] = to->items[at - 1];
+  to->items[at] = value;
+  return true;
+}
+
+static parts no_parts(term_kind kind) {
+  return (parts){.kind = kind, .number = kind == TERM_MULTIPLY ? 1 : 0};
+}
+
+/* Takes the terms of `of` out of `from`. False: it lacks one. */
+static bool take_parts(parts *from, const parts *of) {
+  for (uint32_t i = 0; i < of->count; i++) {
+    uint32_t at = 0;
+    while (at < from->count && from->items[at] != of->items[i]) at++;
+    if (at == from->count) return false;
+    from->count--;
+    for (; at < from->count; at++) from->items[at] = from->items[at + 1];
+  }
+  return true;
+}
+
+/* Unknown: it may be below 0, as no term but a number is. */
+static int64_t join(lk_dims *dims, const parts *of) {
+  const bool is_zero = of->kind == TERM_MULTIPLY && of->number == 0;
+  if (of->count == 0 || is_zero) return lk_dims_signed(dims, of->number);
+  if (of->number < 0) return LK_DIM_UNKNOWN;
+  int64_t made = of->items[0];
+  for (uint32_t i = 1; i < of->count; i++) made = intern(dims, of->kind, made, of->items[i], 0);
+  if (of->number == no_parts(of->kind).number) return made;
+  return intern(dims, of->kind, made, of->number, 0);
+}
+
+static int64_t join_two(lk_dims *dims, term_kind kind, int64_t a, int64_t b) {
+  parts both = no_parts(kind);
+  if (!add_parts(dims, a, &both) || !add_parts(dims, b, &both)) return LK_DIM_UNKNOWN;
+  return join(dims, &both);
+}
+
 bool lk_dims_add(lk_dims *dims, int64_t a, int64_t b, int64_t *out) {
   if (a >= 0 && b >= 0) return !__builtin_add_overflow(a, b, out);
-  *out = a == 0 ? b : b == 0 ? a : symmetric(dims, TERM_ADD, a, b);
+  *out = join_two(dims, TERM_ADD, a, b);
   return true;
+}
+
+int64_t lk_dims_subtract(lk_dims *dims, int64_t a, int64_t b) {
+  parts from = no_parts(TERM_ADD), of = no_parts(TERM_ADD);
+  if (!add_parts(dims, a, &from) || !add_parts(dims, b, &of) || !take_parts(&from, &of) ||
+      __builtin_sub_overflow(from.number, of.number, &from.number)) {
+    return LK_DIM_UNKNOWN;
+  }
+  return join(dims, &from);
 }
 
 bool lk_dims_multiply(lk_dims *dims, int64_t a, int64_t b, int64_t *out) {
   if (a >= 0 && b >= 0) return !__builtin_mul_overflow(a, b, out);
-  *out = a == 0 || b == 0 ? 0 : a == 1 ? b : b == 1 ? a : symmetric(dims, TERM_MULTIPLY, a, b);
+  *out = a == 0 || b == 0 ? 0 : join_two(dims, TERM_MULTIPLY, a, b);
   return true;
+}
+
+/* Where `of` is 0, `dim` is. */
+static bool ends_with(const lk_dims *dims, int64_t dim, int64_t of) {
+  const term *made = find_term(dims, dim);
+  if (dim == of) return true;
+  return made != NULL && ((made->kind == TERM_LEAST && ends_with(dims, made->a, of)) ||
+                          (made->kind == TERM_BROADCAST &&
+                           (ends_with(dims, made->a, of) || ends_with(dims, made->b, of))));
+}
+
+bool lk_dims_has_factors(const lk_dims *dims, int64_t product, int64_t of) {
+  parts whole = no_parts(TERM_MULTIPLY), wanted = whole;
+  if (!add_parts(dims, product, &whole) || !add_parts(dims, of, &wanted)) return false;
+  bool has = true;
+  for (uint32_t i = 0; has && i < wanted.count; i++) {
+    has = false;
+    for (uint32_t k = 0; k < whole.count && !has; k++) {
+      has = ends_with(dims, whole.items[k], wanted.items[i]);
+    }
+  }
+  return has && wanted.number != 0;
+}
+
+int64_t lk_dims_quotient(lk_dims *dims, int64_t dim, int64_t divisor) {
+  parts from = no_parts(TERM_MULTIPLY), of = from;
+  if (!add_parts(dims, dim, &from) || !add_parts(dims, divisor, &of) || of.number <= 0 ||
+      !take_parts(&from, &of)) {
+    return LK_DIM_UNKNOWN;
+  }
+  return lk_dims_divide(dims, join(dims, &from), of.number);
+}
+
+/* The first b of what is there, if it is so much, against all of b: either none is lacking, or one
+ * is there, which is broadcast. */
+static bool is_least_of(const lk_dims *dims, int64_t dim, int64_t b) {
+  const term *of = find_term(dims, dim);
+  return of != NULL && of->kind == TERM_LEAST && of->a == b;
+}
+
+/* What was broadcast to b already. */
+static bool has_met(const lk_dims *dims, int64_t dim, int64_t b) {
+  const term *of = find_term(dims, dim);
+  return of != NULL && of->kind == TERM_BROADCAST &&
+         (of->a == b || of->b == b || has_met(dims, of->a, b) || has_met(dims, of->b, b));
 }
 
 bool lk_dims_broadcast(lk_dims *dims, int64_t a, int64_t b, int64_t *out) {
   if (lk_dims_differ(a, b) && a != 1 && b != 1) return false;
-  if (a == b || b == 1) {
+  if (a == b || b == 1 || is_least_of(dims, b, a) || has_met(dims, a, b)) {
     *out = a;
-  } else if (a == 1) {
+  } else if (a == 1 || is_least_of(dims, a, b) || has_met(dims, b, a)) {
     *out = b;
   } else if (a >= 0 || b >= 0) {
     /* against a number other than 1, the other side is 1 or the same: anything else fails to run */
@@ -145,8 +287,20 @@ bool lk_dims_broadcast(lk_dims *dims, int64_t a, int64_t b, int64_t *out) {
 }
 
 int64_t lk_dims_divide(lk_dims *dims, int64_t dim, int64_t divisor) {
+  parts of = no_parts(TERM_MULTIPLY);
   if (dim >= 0) return dim / divisor;
-  return divisor == 1 ? dim : intern(dims, TERM_DIVIDE, dim, divisor, 0);
+  if (add_parts(dims, dim, &of) && of.number % divisor == 0) {
+    of.number /= divisor;
+    return join(dims, &of);
+  }
+  return intern(dims, TERM_DIVIDE, dim, divisor, 0);
+}
+
+int64_t lk_dims_least(lk_dims *dims, int64_t a, int64_t b) {
+  if (a == b) return a;
+  if (a >= 0 && b >= 0) return a < b ? a : b;
+  const int64_t open = a < 0 ? a : b, number = a < 0 ? b : a;
+  return number >= 1 ? intern(dims, TERM_LEAST, open, number, 0) : LK_DIM_UNKNOWN;
 }
 
 int64_t lk_dims_window(lk_dims *dims, int64_t dim, int64_t margin, int64_t stride) {

@@ -37,6 +37,22 @@ bool lk_dims_broadcast(lk_dims *dims, int64_t a, int64_t b, int64_t *out);
 
 /* dim / divisor, where nothing is left over. */
 int64_t lk_dims_divide(lk_dims *dims, int64_t dim, int64_t divisor);
+/* The same by any dimension, which is not 0; LK_DIM_UNKNOWN: it does not cancel out. */
+int64_t lk_dims_quotient(lk_dims *dims, int64_t dim, int64_t divisor);
+/* Where `of` is 0, `product` is. */
+bool lk_dims_has_factors(const lk_dims *dims, int64_t product, int64_t of);
+/* The lesser one; LK_DIM_UNKNOWN: it is neither known nor a term. */
+int64_t lk_dims_least(lk_dims *dims, int64_t a, int64_t b);
+
+/* What a graph computes of dimensions are values: the same numbers and terms, LK_DIM_UNKNOWN, and
+ * numbers below 0 as terms of their own. No other term is below 0. */
+int64_t lk_dims_signed(lk_dims *dims, int64_t number);
+/* Whether a value is a number, and which. */
+bool lk_dims_number(const lk_dims *dims, int64_t value, int64_t *out);
+/* Whether a value can be the dimension of a tensor: it is known, and not below 0. */
+bool lk_dims_is_dim(const lk_dims *dims, int64_t value);
+/* Of values; LK_DIM_UNKNOWN: no term says it. */
+int64_t lk_dims_subtract(lk_dims *dims, int64_t a, int64_t b);
 
 /* Of a dimension that is no number: floor((dim + margin) / stride) + 1 */
 int64_t lk_dims_window(lk_dims *dims, int64_t dim, int64_t margin, int64_t stride);

@@ -71,11 +71,12 @@ typedef struct lk_op_node {
  * When a plan is built, all of them are known. */
 typedef struct lk_inference {
   const lk_op_node *node;
-  const lk_tensor *inputs; /* [n_inputs]; absent ones are zeroed */
-  lk_dims *dims;           /* where terms are; NULL: what is no number is unknown */
-  lk_tensor_desc *outputs; /* [n_outputs] */
-  void *found;             /* of the class's found_size, for `plan`; NULL: there will be no plan */
-  bool bounds;             /* a plan will be made: dimensions that follow from data are bounds */
+  const lk_tensor *inputs;      /* [n_inputs]; absent ones are zeroed */
+  const int64_t *const *values; /* [n_inputs], of inputs without data (values.h); NULL: none */
+  lk_dims *dims;                /* where terms are; NULL: what is no number is unknown */
+  lk_tensor_desc *outputs;      /* [n_outputs] */
+  void *found;     /* of the class's found_size, for `plan`; NULL: there will be no plan */
+  bool bounds;     /* a plan will be made: dimensions that follow from data are bounds */
   int32_t copy_of; /* the input that output 0 is, type and elements; -1: none, or not certain */
 } lk_inference;
 

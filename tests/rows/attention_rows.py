@@ -126,6 +126,54 @@ def attention(rng):
                 expected=by_formula(attributes, n_outputs))
 
 
+def by_products(attributes):
+    """As a model spells it out, in f64."""
+
+    def expected(inputs):
+        q, k, v = (x.astype(numpy.float64) for x in inputs[:3])
+        if attributes.get("k_rows", 0) and k.ndim == 4:
+            k = k.transpose(0, 2, 1, 3)
+        scores = attributes.get("scale", 1.0) * (q @ k.swapaxes(-1, -2))
+        mask = inputs[3] if len(inputs) > 3 else numpy.zeros(1)
+        if mask.dtype == bool:
+            hidden = mask if attributes.get("hides", 0) else ~mask
+            mask = numpy.where(hidden, numpy.float64(attributes["filter"]), 0)
+        scores = scores + mask
+        powers = numpy.exp(scores - scores.max(-1, keepdims=True))
+        return [(powers / powers.sum(-1, keepdims=True) @ v).astype(numpy.float32)]
+
+    return expected
+
+
+@row("Attention", "latchkey")
+def attention_fused(rng):
+    """Each dimension of each input may be 1."""
+    batch, heads, queries, keys = (int(rng.integers(1, n)) for n in (4, 4, 9, 40))
+    size, v_size = int(rng.integers(1, 40)), int(rng.integers(1, 40))
+
+    def some(*dims):
+        return [1 if rng.random() < 0.15 else dim for dim in dims]
+
+    first = [batch] if rng.random() < 0.3 else [batch, heads]
+    q, k = ([*some(*first, n), size] for n in (queries, keys))
+    v = [*some(*first), keys, v_size]
+    attributes = {"scale": float(pick(rng, [1.0, 0.25]))} if rng.random() < 0.8 else {}
+    form = int(rng.integers(0, 4))
+    of_mask = some(*first, queries, keys)[int(rng.integers(0, len(first) + 2)):]
+    if k[-2] == 1 and (form == 0 or of_mask[-1] == 1):
+        v[-2] = 1  # or the mask has more keys
+    if len(first) == 2 and rng.random() < 0.3:
+        k = [k[0], k[2], k[1], k[3]]
+        attributes["k_rows"] = 1
+    inputs = [values(rng, dims) for dims in (q, k, v)]
+    if form == 1:
+        inputs.append(values(rng, of_mask))
+    elif form > 1:
+        inputs.append(rng.random(of_mask) < 0.4)
+        attributes |= {"filter": -3e38, "hides": form - 2}
+    return Case(inputs, attributes, tolerance=2e-5, expected=by_products(attributes))
+
+
 def padding_of(rng, batch, queries, keys):
     """Of the forms that a key_padding_mask has; one key at least is there."""
     form = int(rng.integers(0, 3))

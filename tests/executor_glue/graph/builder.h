@@ -265,6 +265,7 @@ inline const lk_api *test_api() {
     made.dims_destroy = library->dims_destroy;
     made.dims_open = library->dims_open;
     made.op_infer = library->op_infer;
+    made.op_infer_values = library->op_infer_values;
     made.op_row = test_op_row;
     made.op_find = test_op_find;
     return made;

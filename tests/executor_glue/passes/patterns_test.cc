@@ -437,6 +437,128 @@ lk_status parse(const char *tree, const char *result) {
   return lk_pattern_parse(tree, result, &pattern, LK_ERR);
 }
 
+// ---- attention ----
+
+enum class Scaled { Scores, Both, Queries, Not };
+enum class Masked { Not, Added, Kept, Hidden };
+enum class Keys { Turned, OfRows, Flat };
+
+struct Attention {
+  Scaled scaled = Scaled::Scores;
+  Masked masked = Masked::Added;
+  Keys keys = Keys::Turned;
+  bool nan_is_zero = false, divides = false, weights_are_output = false;
+  float low = -3.4e38f;
+  int opset = 14;
+  int64_t axis = -1;
+  std::vector<int64_t> perm = {0, 1, 3, 2}, mask = {-1, 1, 1, -1}, flat = {-1, 5, 16};
+  uint32_t dtype = LK_F32;
+};
+
+int32_t weights(GraphBuilder &g, const Attention &p, int32_t q, int32_t turned) {
+  const int32_t root = g.scalar(0.5f), s = g.scalar(p.divides ? 4.0f : 0.25f);
+  if (p.scaled == Scaled::Both) {
+    q = g.node("Mul", {root, q}), turned = g.node("Mul", {turned, root});
+  } else if (p.scaled == Scaled::Queries) {
+    q = g.node(p.divides ? "Div" : "Mul", {q, s});
+  }
+  int32_t scores = g.node("MatMul", {q, turned});
+  if (p.scaled == Scaled::Scores) scores = g.node(p.divides ? "Div" : "Mul", {scores, s});
+  const int32_t low = g.scalar(p.low);
+  const bool is_bool = p.masked == Masked::Kept || p.masked == Masked::Hidden;
+  const int32_t mask = p.masked == Masked::Not
+                           ? LK_NO_VALUE
+                           : g.input("mask", p.mask, is_bool ? uint32_t{LK_BOOL} : p.dtype);
+  if (p.masked == Masked::Added) scores = g.node("Add", {scores, mask});
+  if (p.masked == Masked::Kept) scores = g.node("Where", {mask, scores, low});
+  if (p.masked == Masked::Hidden) scores = g.node("Where", {mask, low, scores});
+  const int32_t made = g.node("Softmax", {scores}, {Attr::Ints("axis", {p.axis})});
+  if (!p.nan_is_zero) return made;
+  return g.node("Where", {g.node("IsNaN", {made}), g.scalar(0), made});
+}
+
+// Whether one operator is made of it, which is the only one then, and says the same.
+bool is_attention(const Attention &p) {
+  GraphBuilder g;
+  g.opset = p.opset;
+  const bool is_flat = p.keys == Keys::Flat;
+  const std::vector<int64_t> rows =
+      is_flat ? std::vector<int64_t>{2, 8, 5, 16} : std::vector<int64_t>{-1, 8, -1, 16};
+  const int32_t q = g.input("q", {-1, 8, -1, 16}, p.dtype), v = g.input("v", rows, p.dtype);
+  const int32_t k =
+      g.input("k", p.keys == Keys::OfRows ? std::vector<int64_t>{-1, -1, 8, 16} : rows, p.dtype);
+  int32_t turned;
+  if (is_flat) {
+    turned = g.node("Transpose", {g.node("Reshape", {k, g.ints(p.flat)})},
+                    {Attr::Ints("perm", {0, 2, 1})});
+    turned = g.node("Reshape", {turned, g.ints({2, 8, 16, 5})});
+  } else {
+    turned = g.node(
+        "Transpose", {k},
+        {Attr::Ints("perm", p.keys == Keys::OfRows ? std::vector<int64_t>{0, 2, 3, 1} : p.perm)});
+  }
+  const int32_t made = weights(g, p, q, turned);
+  const int32_t y = g.node("MatMul", {made, v});
+  g.output(y);
+  if (p.weights_are_output) g.output(made);
+  const uint64_t changes = changes_of(g, "patterns");
+  if (changes == 0) return false;
+  const lk_node *node = g.producer(y);
+  EXPECT_EQ(g->n_nodes, 1u);
+  EXPECT_STREQ(node->op_type, "Attention");
+  EXPECT_STREQ(node->domain, "latchkey");
+  EXPECT_EQ(node->n_inputs, p.masked == Masked::Not ? 3u : 4u);
+  EXPECT_EQ(std::vector<int32_t>(node->inputs, node->inputs + 3), (std::vector<int32_t>{q, k, v}));
+  EXPECT_EQ(lk_node_attr_float(node, "scale", 1), p.scaled == Scaled::Not ? 1.0f : 0.25f);
+  EXPECT_EQ(lk_node_attr_int(node, "k_rows", 0), p.keys == Keys::OfRows ? 1 : 0);
+  EXPECT_EQ(lk_node_attr_int(node, "hides", 0), p.masked == Masked::Hidden ? 1 : 0);
+  const bool is_filled = p.masked == Masked::Kept || p.masked == Masked::Hidden;
+  EXPECT_EQ(lk_node_attr_float(node, "filter", 0), is_filled ? p.low : 0.0f);
+  return true;
+}
+
+TEST(PatternsAttention, EverySpelling) {
+  for (Scaled scaled : {Scaled::Scores, Scaled::Both, Scaled::Queries, Scaled::Not}) {
+    for (Masked masked : {Masked::Not, Masked::Added, Masked::Kept, Masked::Hidden}) {
+      for (Keys keys : {Keys::Turned, Keys::OfRows, Keys::Flat}) {
+        Attention p;
+        p.scaled = scaled, p.masked = masked, p.keys = keys;
+        const std::string which =
+            std::to_string(int(scaled)) + std::to_string(int(masked)) + std::to_string(int(keys));
+        EXPECT_TRUE(is_attention(p)) << which;
+        p.divides = true, p.axis = 3, p.opset = 11;
+        EXPECT_TRUE(is_attention(p)) << which;
+        p = Attention{}, p.scaled = scaled, p.keys = keys, p.nan_is_zero = true;
+        EXPECT_TRUE(is_attention(p)) << which;
+        p.mask = {1, 8, -1, -1};
+        EXPECT_TRUE(is_attention(p)) << which;
+      }
+    }
+  }
+}
+
+TEST(PatternsAttention, WhatIsSomethingElse) {
+  Attention p;
+  p.axis = 1;
+  EXPECT_FALSE(is_attention(p));
+  p = {}, p.perm = {0, 3, 2, 1}; // which swaps others
+  EXPECT_FALSE(is_attention(p));
+  p = {}, p.perm = {1, 0, 3, 2};
+  EXPECT_FALSE(is_attention(p));
+  p = {}, p.keys = Keys::Flat, p.flat = {-1, 10, 8}; // other matrices
+  EXPECT_FALSE(is_attention(p));
+  p = {}, p.mask = {1, 1, 1, 1, -1}; // raises the rank
+  EXPECT_FALSE(is_attention(p));
+  p = {}, p.weights_are_output = true;
+  EXPECT_FALSE(is_attention(p));
+  p = {}, p.dtype = LK_F16;
+  EXPECT_FALSE(is_attention(p));
+  for (Masked masked : {Masked::Kept, Masked::Hidden}) {
+    p = {}, p.masked = masked, p.low = -10000.0f; // a row without keys would be another
+    EXPECT_FALSE(is_attention(p));
+  }
+}
+
 TEST(Pattern, TextsThatAreNone) {
   LK_EXPECT_OK(parse("Mul(x, Sigmoid(x))", "Swish@24(x)"));
   for (const char *tree :
@@ -447,7 +569,8 @@ TEST(Pattern, TextsThatAreNone) {
   }
   for (const char *result :
        {"", "Relu", "Relu@", "Relu@6", "Relu@6()", "Relu@6(y)", "Elu@6[alpha=#b](x)",
-        "Elu@6[alpha=1(x)", "Elu@6[a=1, b=2, c=3, d=4](x)", "Relu@6(x) ", "Relu@6(x)y",
+        "Elu@6[alpha=1(x)", "Elu@6[a=1, b=2, c=3, d=4, e=5](x)", "Elu@6[alpha=#a*](x)",
+        "Elu@6[alpha=#a*2](x)", "Elu@6[alpha=#a*#b](x)", "Relu@6(x) ", "Relu@6(x)y",
         "AnOperatorWithANameThatIsTooLongForOne@6(x)", "Gelu@20[approximate='tanh](x)"}) {
     const lk_status wanted = std::string(result) == "Relu@6(x) " ? LK_OK : LK_MALFORMED;
     LK_EXPECT_STATUS(wanted, parse("Mul(x, #a)", result)) << result;

@@ -33,6 +33,26 @@ inline void attention(Draw &d) {
   d.tensor({batch, kv_heads, past, v_size});
 }
 
+inline void attention_fused(Draw &d) {
+  const Dim batch = d.dim(), heads = d.dim(), rows = d.dim(), size = d.dim();
+  const bool is_turned = d.one_of(3);
+  auto of = [&](const Dim &dim) {
+    return d.one_of(5) ? Draw::number(1) : d.one_of(9) ? d.dim() : dim;
+  };
+  const Dim b = of(batch), h = of(heads), r = of(rows), s = of(size);
+  if (is_turned) d.node.ints["k_rows"] = {1};
+  if (d.one_of(4)) {
+    d.tensor({of(batch), d.dim(), size});
+    d.tensor({b, r, s});
+    d.tensor({of(batch), of(rows), d.dim()});
+    return;
+  }
+  d.tensor({of(batch), of(heads), d.dim(), size});
+  d.tensor(is_turned ? Shape{b, r, h, s} : Shape{b, h, r, s});
+  d.tensor({of(batch), of(heads), of(rows), d.dim()});
+  if (d.one_of(2)) d.tensor({of(batch), Draw::number(1), d.dim(), of(rows)});
+}
+
 inline void attention_of_microsoft(Draw &d) {
   const Dim batch = d.dim(), rows = d.dim(), width = d.dim(), size = Draw::number(3);
   d.node.ints["num_heads"] = {2};
@@ -139,7 +159,11 @@ inline void causal_conv(Draw &d) {
 
 inline Rules infer_attention() {
   return {{"Attention",
-           [](Draw &d) { d.node.domain.empty() ? attention(d) : attention_of_microsoft(d); }},
+           [](Draw &d) {
+             d.node.domain.empty()         ? attention(d)
+             : d.node.domain == "latchkey" ? attention_fused(d)
+                                           : attention_of_microsoft(d);
+           }},
           {"CausalConvWithState", causal_conv},
           {"GroupQueryAttention", group_query_attention},
           {"LinearAttention", linear_attention},
