@@ -15,21 +15,29 @@
  *                    Neg(y), and all constant numbers of it as one, which stands last
  *   Sub(x, y), Div(x, y)         the same as Add(x, Neg(y)) and Mul(x, Reciprocal(y))
  *   (Pow(x, 2) | Mul(x, x))      either
+ *   &DequantizeLinear(x, s, z?)  a node that others may use, too, for whom it stays; z may be absent
+ *
+ * A value that stands several times may also be several constants of the same bytes.
  *
  * What a tree is replaced by is one node: `domain::Op@opset[name=value, ...](x, y)`, with values
- * 1 (whole numbers), #a and #a*#b (floats) and 'text'. */
+ * 1 (whole numbers), #a and #a*#b (floats) and 'text'. `Op@opset[d](x)` has the attributes of the
+ * node that makes d, beside others; `Op@d(x, ...)` has its attributes and its opset, and its inputs
+ * behind those that are listed. */
 #pragma once
 
 #include "executor_glue/passes/pass.h"
 
+#define LK_ABSENT_VALUE (-2) /* what a value is bound to that is absent */
+
 enum {
-  LK_TREE_ITEMS = 48,  /* of one text */
-  LK_TREE_ARGS = 4,    /* of one node */
-  LK_TREE_VALUES = 8,  /* named values */
-  LK_TREE_NUMBERS = 4, /* named numbers */
-  LK_TREE_NODES = 20,  /* of a graph, that are one tree */
-  LK_TREE_ATTRS = 4,
-  LK_TREE_NAME = 32 /* bytes of a name in a result, with a 0 */
+  LK_TREE_ITEMS = 48,     /* of one text */
+  LK_TREE_ARGS = 9,       /* of one node */
+  LK_TREE_VALUES = 12,    /* named values */
+  LK_TREE_NUMBERS = 4,    /* named numbers */
+  LK_TREE_NODES = 20,     /* of a graph, that are one tree */
+  LK_TREE_ATTRS = 4,      /* of a result, by its text */
+  LK_TREE_ALL_ATTRS = 12, /* with those of a node that it takes over */
+  LK_TREE_NAME = 32       /* bytes of a name in a result, with a 0 */
 };
 
 typedef enum lk_tree_kind {
@@ -51,6 +59,8 @@ typedef struct lk_tree_item {
   lk_text rule; /* of a node; empty: none */
   int32_t slot; /* of a value or number; of a node: what its output is called, or -1 */
   double number;
+  bool is_shared;   /* of a node: others may use it */
+  bool is_optional; /* of a value: it may be absent */
   uint32_t n_args;
   const struct lk_tree_item *args[LK_TREE_ARGS];
 } lk_tree_item;
@@ -64,7 +74,9 @@ typedef struct lk_tree_attr {
 
 typedef struct lk_tree_result {
   char domain[LK_TREE_NAME], op_type[LK_TREE_NAME];
-  int32_t opset;
+  int32_t opset; /* 0: that of `like` */
+  int32_t like;  /* slot of what the node makes whose attributes it has; -1: none */
+  bool has_rest; /* its inputs behind these, too */
   uint32_t n_attrs, n_inputs;
   lk_tree_attr attrs[LK_TREE_ATTRS];
   int32_t inputs[LK_TREE_ARGS]; /* slots */
@@ -88,10 +100,12 @@ typedef struct lk_match {
   int32_t values[LK_TREE_VALUES]; /* LK_NO_VALUE: not yet */
   double numbers[LK_TREE_NUMBERS];
   bool has_number[LK_TREE_NUMBERS];
-  int32_t nodes[LK_TREE_NODES]; /* the root first */
+  int32_t nodes[LK_TREE_NODES];  /* the root first */
+  bool is_shared[LK_TREE_NODES]; /* such a node stays for others that use it */
   uint32_t n_nodes;
 } lk_match;
 
-/* Whether node `root` is the root of such a tree, whose inner values nothing else uses. */
+/* Whether node `root` is the root of such a tree, whose inner values, but those
+ * of shared nodes, nothing else uses. */
 bool lk_pattern_match(const lk_pass_env *env, const lk_graph *graph, const lk_pattern *pattern,
                       int32_t root, lk_match *out);

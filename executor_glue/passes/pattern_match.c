@@ -32,10 +32,29 @@ static bool add_node(matcher *self, int32_t node) {
   return true;
 }
 
+static void share_node(matcher *self, int32_t node) {
+  lk_match *match = &self->match;
+  for (uint32_t i = 0; i < match->n_nodes; i++) {
+    if (match->nodes[i] == node) match->is_shared[i] = true;
+  }
+}
+
+/* Both are constants, of the same type, shape and bytes. */
+static bool is_equal(const lk_graph *graph, int32_t a, int32_t b) {
+  if (a < 0 || b < 0) return false;
+  if (!lk_value_is_constant(graph, a) || !lk_value_is_constant(graph, b)) return false;
+  const lk_tensor *x = &graph->values[a].constant, *y = &graph->values[b].constant;
+  int64_t bytes = 0;
+  return x->data != NULL && y->data != NULL && x->desc.dtype == y->desc.dtype &&
+         lk_shape_equal(&x->desc, &y->desc) &&
+         lk_tensor_size(&x->desc, "", NULL, &bytes, NULL) == LK_OK &&
+         memcmp(x->data, y->data, (size_t)bytes) == 0;
+}
+
 static bool bind_value(matcher *self, int32_t slot, int32_t value) {
   int32_t *bound = &self->match.values[slot];
   if (*bound == LK_NO_VALUE) *bound = value;
-  return *bound == value;
+  return *bound == value || is_equal(self->graph, *bound, value);
 }
 
 static bool bind_number(matcher *self, const lk_tree_item *item, double number) {
@@ -137,12 +156,122 @@ static bool keeps_matrices(const matcher *self, const lk_node *node) {
          from.dims[from.rank - 2] == to.dims[to.rank - 2];
 }
 
+/* Of further inputs, the result has them, or nobody minds. */
+static bool takes_more(const matcher *self, const lk_node *node) {
+  (void)self, (void)node;
+  return true;
+}
+
+/* ---- of scales and zero points ---- */
+
+/* One scale, or along dimension `axis` of input 0, where that is one. */
+static bool scales_along(const matcher *self, const lk_node *node, int32_t axis) {
+  lk_tensor_desc scale;
+  const int32_t rank = lk_symbolic_shape_rank(self->env->shapes, node->inputs[0]);
+  if (node->n_inputs < 2 || lk_node_attr_int(node, "block_size", 0) != 0) return false;
+  if (!lk_symbolic_shape_desc(self->env->shapes, node->inputs[1], &scale)) return false;
+  if (scale.rank == LK_RANK_UNKNOWN) return false;
+  if (scale.rank == 0 || (scale.rank == 1 && scale.dims[0] == 1)) return true;
+  const int64_t of_node = lk_node_attr_int(node, "axis", 1);
+  return axis >= 0 && axis < rank && (of_node == axis || of_node == (int64_t)axis - rank);
+}
+
+static bool has_one_scale(const matcher *self, const lk_node *node) {
+  return scales_along(self, node, -1);
+}
+
+static bool scales_rows(const matcher *self, const lk_node *node) {
+  return scales_along(self, node, 0);
+}
+
+static bool scales_columns(const matcher *self, const lk_node *node) {
+  return scales_along(self, node, lk_symbolic_shape_rank(self->env->shapes, node->inputs[0]) - 1);
+}
+
+/* A constant with bytes, of at least one element. */
+static const lk_value *known(const lk_graph *graph, int32_t value) {
+  if (value < 0 || !lk_value_is_constant(graph, value)) return NULL;
+  const lk_value *v = &graph->values[value];
+  return v->constant.data != NULL && lk_elements(&v->constant.desc) > 0 ? v : NULL;
+}
+
+static double number_at(const lk_value *value, int64_t index) {
+  return lk_constant_number(value, lk_elements(&value->constant.desc) > 1 ? (size_t)index : 0);
+}
+
+/* The third input is zero in all its elements, or absent. */
+static bool has_no_zero(const lk_graph *graph, const lk_node *node) {
+  if (node->n_inputs < 3 || node->inputs[2] == LK_NO_VALUE) return true;
+  const lk_value *zero = known(graph, node->inputs[2]);
+  for (int64_t i = 0; zero != NULL && i < lk_elements(&zero->constant.desc); i++) {
+    if (number_at(zero, i) != 0) return false;
+  }
+  return zero != NULL;
+}
+
+/* Whole numbers are added to the sums as they are: the bias has the scale that the sums have. */
+static bool adds_bias(const matcher *self, const lk_node *node) {
+  const lk_value *scales[3];
+  for (uint32_t i = 0; i < 3; i++) {
+    const lk_node *from = i < node->n_inputs ? lk_value_producer(self->graph, node->inputs[i]) : 0;
+    if (from == NULL || from->n_inputs < 2 || !lk_node_is(from, "DequantizeLinear")) return false;
+    if (i == 2 && !has_no_zero(self->graph, from)) return false;
+    scales[i] = known(self->graph, from->inputs[1]);
+    if (scales[i] == NULL) return false;
+  }
+  const int64_t of_w = lk_elements(&scales[1]->constant.desc);
+  const int64_t of_bias = lk_elements(&scales[2]->constant.desc);
+  if (of_w > 1 && of_bias > 1 && of_w != of_bias) return false;
+  for (int64_t i = 0; i < of_w || i < of_bias; i++) {
+    const double sums = number_at(scales[0], 0) * number_at(scales[1], i);
+    if (fabs(number_at(scales[2], i) - sums) > 1e-5 * fabs(sums)) return false;
+  }
+  return true;
+}
+
+/* Its sums are what it makes, but for a bias; B has one scale, or one for each column. */
+static bool is_plain_gemm(const matcher *self, const lk_node *node) {
+  const lk_node *b = node->n_inputs > 1 ? lk_value_producer(self->graph, node->inputs[1]) : NULL;
+  const bool has_bias = node->n_inputs > 2 && node->inputs[2] != LK_NO_VALUE;
+  const int32_t columns = lk_node_attr_int(node, "transB", 0) != 0 ? 0 : 1;
+  return b != NULL && lk_node_attr_float(node, "alpha", 1) == 1 &&
+         lk_node_attr_float(node, "beta", 1) == 1 && scales_along(self, b, columns) &&
+         (!has_bias || adds_bias(self, node));
+}
+
+static bool has_bounds(const matcher *self, const lk_node *node) {
+  lk_post_op post_op;
+  return lk_node_post_op(self->env, self->graph, node, &post_op);
+}
+
+/* The bytes end where Relu or Clip before them does, or within, to half a step. */
+static bool saturates_same(const matcher *self, const lk_node *node) {
+  lk_post_op before;
+  const lk_node *clip = lk_value_producer(self->graph, node->inputs[0]);
+  if (node->n_inputs != 3 || clip == NULL || !has_one_scale(self, node)) return false;
+  const lk_value *of_scale = known(self->graph, node->inputs[1]);
+  const lk_value *zero = known(self->graph, node->inputs[2]);
+  if (of_scale == NULL || zero == NULL) return false;
+  const uint32_t dtype = zero->constant.desc.dtype;
+  const double scale = number_at(of_scale, 0);
+  if ((dtype != LK_U8 && dtype != LK_I8) || scale <= 0) return false;
+  if (!lk_node_post_op(self->env, self->graph, clip, &before)) return false;
+  const double least = (dtype == LK_U8 ? 0 : -128) - number_at(zero, 0);
+  const bool starts_later = least * scale + 0.499 * scale >= (double)before.alpha;
+  if (before.kind == LK_POST_RELU) return before.alpha == 0 && starts_later;
+  return before.kind == LK_POST_CLIP && starts_later &&
+         (least + 255) * scale - 0.499 * scale <= (double)before.beta;
+}
+
 static const struct {
   const char *name;
   bool (*holds)(const matcher *self, const lk_node *node);
-} rules[] = {{"last", reduces_last},      {"by_tanh", is_by_tanh},   {"exact", is_exact},
-             {"over_last", is_over_last}, {"turns", turns_matrices}, {"keeps", keeps_matrices},
-             {"turns_rows", turns_rows},  {"fills", fills}};
+} rules[] = {{"last", reduces_last},        {"by_tanh", is_by_tanh},   {"exact", is_exact},
+             {"over_last", is_over_last},   {"turns", turns_matrices}, {"keeps", keeps_matrices},
+             {"turns_rows", turns_rows},    {"fills", fills},          {"more", takes_more},
+             {"one", has_one_scale},        {"rows", scales_rows},     {"columns", scales_columns},
+             {"bias", adds_bias},           {"gemm", is_plain_gemm},   {"saturates", saturates_same},
+             {"bounds", has_bounds}};
 
 static bool rule_holds(const matcher *self, const lk_tree_item *item, const lk_node *node) {
   for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
@@ -264,10 +393,11 @@ static bool match_activation(matcher *self, const lk_tree_item *item, const lk_n
 
 static bool match_inputs(matcher *self, const lk_tree_item *item, const lk_node *node) {
   const bool has_rule = item->rule.length > 0;
-  if (node->n_inputs < item->n_args || (node->n_inputs > item->n_args && !has_rule)) return false;
+  if (node->n_inputs > item->n_args && !has_rule) return false;
   if (has_rule && !rule_holds(self, item, node)) return false;
   for (uint32_t i = 0; i < item->n_args; i++) {
-    if (!match_item(self, item->args[i], node->inputs[i])) return false;
+    const int32_t value = i < node->n_inputs ? node->inputs[i] : LK_NO_VALUE;
+    if (!match_item(self, item->args[i], value)) return false;
   }
   return true;
 }
@@ -281,6 +411,7 @@ static bool match_node(matcher *self, const lk_tree_item *item, int32_t number) 
       lk_node_is_used(self->graph, node, 1) || !add_node(self, number)) {
     return false;
   }
+  if (item->is_shared) share_node(self, number);
   const bool has_numbers = item->n_args > 1 && is_number(item->args[1]);
   lk_post_op post_op;
   if (has_numbers && lk_node_post_op(self->env, self->graph, node, &post_op)) {
@@ -295,10 +426,15 @@ static bool match_number(matcher *self, const lk_tree_item *item, int32_t value)
          bind_number(self, item, lk_constant_number(&self->graph->values[value], 0));
 }
 
+/* The input that is missing behind the others, or among them. */
+static bool match_absent(matcher *self, const lk_tree_item *item) {
+  return item->is_optional && bind_value(self, item->slot, LK_ABSENT_VALUE);
+}
+
 static bool match_item(matcher *self, const lk_tree_item *item, int32_t value) {
   const matcher before = *self;
   bool matches = false;
-  if (value == LK_NO_VALUE) return false;
+  if (value == LK_NO_VALUE) return match_absent(self, item);
   switch (item->kind) {
   case LK_TREE_VALUE:
     matches = bind_value(self, item->slot, value);
@@ -335,10 +471,11 @@ static uint32_t uses_by(const lk_graph *graph, const lk_match *match, int32_t va
   return uses;
 }
 
-/* What inner nodes make is used by nodes of the match alone. */
+/* What inner nodes make is used by nodes of the match alone, but for shared ones. */
 static bool is_closed(const lk_graph *graph, const lk_match *match) {
   for (uint32_t i = 1; i < match->n_nodes; i++) {
     const int32_t value = graph->nodes[match->nodes[i]].outputs[0];
+    if (match->is_shared[i]) continue;
     if (graph->values[value].n_uses != uses_by(graph, match, value)) return false;
   }
   return true;
@@ -348,7 +485,8 @@ static bool is_closed(const lk_graph *graph, const lk_match *match) {
  * and itself, for one, binds it as if it came from elsewhere. */
 static bool is_apart(const lk_graph *graph, const lk_tree_result *result, const lk_match *match) {
   for (uint32_t i = 0; i < result->n_inputs; i++) {
-    const int32_t producer = graph->values[match->values[result->inputs[i]]].producer;
+    const int32_t value = match->values[result->inputs[i]];
+    const int32_t producer = value >= 0 ? graph->values[value].producer : LK_NO_NODE;
     for (uint32_t k = 0; producer != LK_NO_NODE && k < match->n_nodes; k++) {
       if (match->nodes[k] == producer) return false;
     }
@@ -361,8 +499,11 @@ bool lk_pattern_match(const lk_pass_env *env, const lk_graph *graph, const lk_pa
   matcher self = {.env = env, .graph = graph};
   for (uint32_t i = 0; i < LK_TREE_VALUES; i++) self.match.values[i] = LK_NO_VALUE;
   if (graph->nodes[root].dead || !add_node(&self, root)) return false;
-  if (!match_node(&self, pattern->root, root) || !is_closed(graph, &self.match) ||
-      !is_apart(graph, &pattern->result, &self.match)) {
+  if (!match_node(&self, pattern->root, root)) return false;
+  if (pattern->root->slot >= 0) {
+    self.match.values[pattern->root->slot] = graph->nodes[root].outputs[0];
+  }
+  if (!is_closed(graph, &self.match) || !is_apart(graph, &pattern->result, &self.match)) {
     return false;
   }
   *out = self.match;

@@ -142,8 +142,18 @@ static const lk_tree_item *read_node(parser *self, lk_text name, int32_t slot) {
   return item;
 }
 
+static const lk_tree_item *read_shared(parser *self) {
+  const lk_text name = take_name(self);
+  const uint32_t index = self->pattern->n_items;
+  if (!is_operator(&name)) self->failed = true;
+  const lk_tree_item *node = read_node(self, name, -1);
+  if (!self->failed) self->pattern->items[index].is_shared = true;
+  return node;
+}
+
 static const lk_tree_item *read_item(parser *self) {
   lk_tree_item *item;
+  if (take(self, '&')) return read_shared(self);
   if (take(self, '(')) {
     item = add_item(self, LK_TREE_EITHER);
     read_args(self, item, '|');
@@ -160,14 +170,14 @@ static const lk_tree_item *read_item(parser *self) {
     if (take(self, '=')) return read_node(self, take_name(self), slot);
     item = add_item(self, LK_TREE_VALUE);
     item->slot = slot;
+    item->is_optional = take(self, '?');
   }
   return item;
 }
 
 /* ---- what it is replaced by ---- */
 
-static void copy_name(parser *self, char *to) {
-  const lk_text name = take_name(self);
+static void copy_text(parser *self, lk_text name, char *to) {
   if (name.length >= LK_TREE_NAME) {
     self->failed = true;
     return;
@@ -176,10 +186,20 @@ static void copy_name(parser *self, char *to) {
   to[name.length] = '\0';
 }
 
-static void read_attr(parser *self, lk_tree_attr *attr) {
+static void copy_name(parser *self, char *to) {
+  copy_text(self, take_name(self), to);
+}
+
+static void read_attr(parser *self, lk_tree_result *result) {
+  lk_tree_attr *attr = &result->attrs[result->n_attrs];
+  const lk_text name = take_name(self);
+  if (!take(self, '=')) {
+    result->like = value_slot(self, name);
+    return;
+  }
+  result->n_attrs++;
   *attr = (lk_tree_attr){.slot = -1, .factor = -1};
-  copy_name(self, attr->name);
-  expect(self, '=');
+  copy_text(self, name, attr->name);
   if (take(self, '#')) {
     attr->slot = number_slot(self);
     if (take(self, '*')) {
@@ -194,6 +214,13 @@ static void read_attr(parser *self, lk_tree_attr *attr) {
   }
 }
 
+static bool take_dots(parser *self) {
+  skip_spaces(self);
+  const bool are_there = strncmp(self->at, "...", 3) == 0;
+  if (are_there) self->at += 3;
+  return are_there;
+}
+
 static void read_result(parser *self, lk_tree_result *result) {
   const uint32_t n_values = self->pattern->n_values, n_numbers = self->pattern->n_numbers;
   copy_name(self, result->op_type);
@@ -203,12 +230,18 @@ static void read_result(parser *self, lk_tree_result *result) {
     copy_name(self, result->op_type);
   }
   expect(self, '@');
-  result->opset = (int32_t)take_number(self);
+  skip_spaces(self);
+  result->like = -1;
+  if (is_digit(*self->at)) {
+    result->opset = (int32_t)take_number(self);
+  } else {
+    result->like = value_slot(self, take_name(self));
+  }
   if (take(self, '[')) {
     do {
       if (result->n_attrs == LK_TREE_ATTRS) self->failed = true;
       if (self->failed) return;
-      read_attr(self, &result->attrs[result->n_attrs++]);
+      read_attr(self, result);
     } while (take(self, ','));
     expect(self, ']');
   }
@@ -216,6 +249,10 @@ static void read_result(parser *self, lk_tree_result *result) {
   do {
     if (result->n_inputs == LK_TREE_ARGS) self->failed = true;
     if (self->failed) return;
+    if (result->opset == 0 && take_dots(self)) {
+      result->has_rest = true;
+      break;
+    }
     result->inputs[result->n_inputs++] = value_slot(self, take_name(self));
   } while (take(self, ','));
   expect(self, ')');

@@ -1,4 +1,5 @@
-/* Puts one operator in the place of each tree of operators that patterns.inc lists. */
+/* Puts one operator in the place of each tree of operators that patterns.inc and quantized.inc
+ * list. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -7,28 +8,43 @@
 #include "executor_glue/passes/pattern.h"
 #include "executor_glue/passes/rewrite.h"
 
-static const struct {
+typedef struct pattern_row {
   const char *name, *tree, *result;
-} rows[] = {
+} pattern_row;
+
 #define PATTERN(name, tree, result) {name, tree, result},
+static const pattern_row real_rows[] = {
 #include "executor_glue/passes/patterns.inc"
-#undef PATTERN
 };
+static const pattern_row quantized_rows[] = {
+#include "executor_glue/passes/quantized.inc"
+};
+#undef PATTERN
+
+/* Rows that are tried until nothing changes. */
+typedef struct pattern_list {
+  const pattern_row *rows;
+  size_t count;
+  /* Else they are of f32, and the shape is compared: a tree may broadcast where its operator does
+   * not. */
+  bool keeps_shape;
+} pattern_list;
 
 /* ---- the operator, before the graph has it ---- */
 
 typedef struct replacement {
   lk_node node;
-  lk_attr attrs[LK_TREE_ATTRS];
+  lk_attr attrs[LK_TREE_ALL_ATTRS];
   float floats[LK_TREE_ATTRS];
   int32_t inputs[LK_TREE_ARGS], output;
 } replacement;
 
-static void describe(const lk_graph *graph, const lk_tree_result *result, const lk_match *match,
-                     replacement *out) {
-  const lk_node *root = &graph->nodes[match->nodes[0]];
-  *out = (replacement){.output = root->outputs[0]};
-  for (uint32_t i = 0; i < result->n_inputs; i++) out->inputs[i] = match->values[result->inputs[i]];
+static const lk_node *like_of(const lk_graph *graph, const lk_tree_result *result,
+                              const lk_match *match) {
+  return result->like >= 0 ? lk_value_producer(graph, match->values[result->like]) : NULL;
+}
+
+static void describe_attrs(const lk_tree_result *result, const lk_match *match, replacement *out) {
   for (uint32_t i = 0; i < result->n_attrs; i++) {
     const lk_tree_attr *attr = &result->attrs[i];
     out->attrs[i] = (lk_attr){attr->name, LK_ATTR_INTS, 1, &attr->number};
@@ -41,32 +57,60 @@ static void describe(const lk_graph *graph, const lk_tree_result *result, const 
       out->attrs[i] = (lk_attr){attr->name, LK_ATTR_STRING, length, attr->text};
     }
   }
+}
+
+/* False: it would have too many inputs or attributes. */
+static bool describe(const lk_graph *graph, const lk_tree_result *result, const lk_match *match,
+                     replacement *out) {
+  const lk_node *root = &graph->nodes[match->nodes[0]], *like = like_of(graph, result, match);
+  const uint32_t taken = like != NULL ? like->n_attrs : 0;
+  uint32_t n_inputs = result->n_inputs;
+  *out = (replacement){.output = root->outputs[0]};
+  if (result->n_attrs + taken > LK_TREE_ALL_ATTRS) return false;
+  for (uint32_t i = 0; i < n_inputs; i++) {
+    const int32_t value = match->values[result->inputs[i]];
+    out->inputs[i] = value == LK_ABSENT_VALUE ? LK_NO_VALUE : value;
+  }
+  for (uint32_t i = n_inputs; result->has_rest && i < like->n_inputs; i++) {
+    if (i == LK_TREE_ARGS) return false;
+    out->inputs[n_inputs++] = like->inputs[i];
+  }
+  describe_attrs(result, match, out);
+  for (uint32_t i = 0; i < taken; i++) out->attrs[result->n_attrs + i] = like->attrs[i];
   out->node = (lk_node){.op_type = result->op_type,
                         .domain = result->domain,
                         .name = root->name,
                         .fused = "",
-                        .opset = result->opset,
-                        .n_inputs = result->n_inputs,
+                        .opset = result->opset != 0 ? result->opset : like->opset,
+                        .n_inputs = n_inputs,
                         .n_outputs = 1,
-                        .n_attrs = result->n_attrs,
+                        .n_attrs = result->n_attrs + taken,
                         .inputs = out->inputs,
                         .outputs = &out->output,
                         .attrs = out->attrs};
+  return true;
 }
 
-/* Whether the operator is there, takes these inputs, and makes what the tree did: the same shape in
- * every run. An operator of one input keeps its shape, as all do that stand in such a tree. */
-static lk_status compare(const lk_pass_env *env, const lk_graph *graph, const replacement *made,
-                         bool *out_same, lk_error *error) {
+/* Whether the operator is there, takes these inputs, and makes what the tree did: the same type and,
+ * where it is compared, the same shape in every run. An operator of one input keeps its shape, as
+ * all do that stand in such a tree. */
+static lk_status compare(const lk_pass_env *env, const lk_graph *graph, const pattern_list *list,
+                         const replacement *made, bool *out_same, lk_error *error) {
   const lk_symbolic_shapes *shapes = env->shapes;
-  const lk_node_input flags[LK_TREE_ARGS] = {0};
+  lk_node_input flags[LK_TREE_ARGS] = {0};
   lk_tensor inputs[LK_TREE_ARGS] = {0};
+  int64_t numbers[LK_TREE_ARGS][LK_MAX_LIST_VALUES];
   lk_tensor_desc tree, output;
   *out_same = false;
   for (uint32_t i = 0; i < made->node.n_inputs; i++) {
-    if (!lk_symbolic_shape_desc(shapes, made->inputs[i], &inputs[i].desc)) return LK_OK;
+    const int32_t value = made->inputs[i];
+    if (value == LK_NO_VALUE) flags[i].flags = LK_INPUT_ABSENT;
+    if (value == LK_NO_VALUE) continue;
+    if (!lk_symbolic_shape_desc(shapes, value, &inputs[i].desc)) return LK_OK;
     const uint32_t dtype = inputs[i].desc.dtype;
-    if (i == 0 ? dtype != LK_F32 : dtype == LK_DTYPE_NONE) return LK_OK;
+    const bool fits = i == 0 ? dtype == LK_F32 : dtype != LK_DTYPE_NONE;
+    if (!list->keeps_shape && !fits) return LK_OK;
+    inputs[i].data = lk_symbolic_value(&graph->values[value], numbers[i]);
   }
   if (!lk_symbolic_shape_desc(shapes, made->output, &tree)) return LK_OK;
   if (env->api->op_find(made->node.op_type, made->node.domain, made->node.opset) == NULL) {
@@ -75,9 +119,10 @@ static lk_status compare(const lk_pass_env *env, const lk_graph *graph, const re
   const lk_node_desc desc = lk_node_describe(graph, &made->node, flags);
   const lk_status status = env->api->op_infer(shapes->dims, &desc, inputs, &output, NULL, NULL);
   if (status == LK_OUT_OF_MEMORY) return lk_fail_memory(error, "a node's shapes", sizeof desc);
-  const bool is_shape_same =
-      made->node.n_inputs == 1 || (tree.rank != LK_RANK_UNKNOWN && lk_shape_equal(&tree, &output));
-  *out_same = status == LK_OK && output.dtype == LK_F32 && is_shape_same;
+  const bool is_shape_same = list->keeps_shape || made->node.n_inputs == 1 ||
+                             (tree.rank != LK_RANK_UNKNOWN && lk_shape_equal(&tree, &output));
+  *out_same = status == LK_OK && output.dtype == tree.dtype && output.dtype != LK_DTYPE_NONE &&
+              is_shape_same;
   return LK_OK;
 }
 
@@ -93,6 +138,19 @@ static lk_status copy_attr(lk_graph *graph, const lk_attr *from, lk_attr *to, lk
   memcpy(data, from->data, size * from->count);
   *to = (lk_attr){to->name, from->type, from->count, data};
   return LK_OK;
+}
+
+/* Shared nodes go, too, when nothing uses them any more. */
+static void remove_matched(lk_graph *graph, const lk_match *match) {
+  for (uint32_t i = 0; i < match->n_nodes; i++) {
+    if (!match->is_shared[i]) lk_graph_remove_node(graph, match->nodes[i]);
+  }
+  for (uint32_t i = 0; i < match->n_nodes; i++) {
+    const lk_node *node = &graph->nodes[match->nodes[i]];
+    if (match->is_shared[i] && !lk_node_is_used(graph, node, 0)) {
+      lk_graph_remove_node(graph, match->nodes[i]);
+    }
+  }
 }
 
 /* What comes first fails, if something does: then the graph is as it was. */
@@ -117,37 +175,50 @@ static lk_status put(lk_graph *graph, const replacement *made, const lk_match *m
     lk_node_set_input(graph, number, i, made->inputs[i]);
   }
   lk_node_set_output(graph, number, 0, made->output);
-  for (uint32_t i = 0; i < match->n_nodes; i++) lk_graph_remove_node(graph, match->nodes[i]);
+  remove_matched(graph, match);
   return LK_OK;
 }
 
-static lk_status apply(const lk_pass_env *env, lk_graph *graph, const char *name,
-                       const lk_pattern *pattern, uint64_t *out_changes, lk_error *error) {
+static lk_status apply(const lk_pass_env *env, lk_graph *graph, const pattern_list *list,
+                       const pattern_row *row, uint64_t *out_changes, lk_error *error) {
   const size_t n_nodes = graph->n_nodes; /* without those that are added */
+  lk_pattern pattern;
+  LK_RETURN_NOT_OK(lk_pattern_parse(row->tree, row->result, &pattern, error));
   for (size_t n = 0; n < n_nodes; n++) {
     lk_match match;
     replacement made;
     bool is_same = false;
-    if (!lk_pattern_match(env, graph, pattern, (int32_t)n, &match)) continue;
-    describe(graph, &pattern->result, &match, &made);
-    LK_RETURN_NOT_OK(compare(env, graph, &made, &is_same, error));
+    if (!lk_pattern_match(env, graph, &pattern, (int32_t)n, &match)) continue;
+    if (!describe(graph, &pattern.result, &match, &made)) continue;
+    LK_RETURN_NOT_OK(compare(env, graph, list, &made, &is_same, error));
     if (!is_same) continue;
-    LK_RETURN_NOT_OK(put(graph, &made, &match, name, error));
+    LK_RETURN_NOT_OK(put(graph, &made, &match, row->name, error));
     ++*out_changes;
   }
   return LK_OK;
 }
 
-lk_status lk_pass_patterns(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
-                           lk_error *error) {
+static lk_status apply_all(const lk_pass_env *env, lk_graph *graph, const pattern_list *list,
+                           uint64_t *out_changes, lk_error *error) {
   uint64_t before;
   do {
     before = *out_changes;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-      lk_pattern pattern;
-      LK_RETURN_NOT_OK(lk_pattern_parse(rows[i].tree, rows[i].result, &pattern, error));
-      LK_RETURN_NOT_OK(apply(env, graph, rows[i].name, &pattern, out_changes, error));
+    for (size_t i = 0; i < list->count; i++) {
+      LK_RETURN_NOT_OK(apply(env, graph, list, &list->rows[i], out_changes, error));
     }
   } while (*out_changes != before);
   return LK_OK;
+}
+
+lk_status lk_pass_patterns(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
+                           lk_error *error) {
+  const pattern_list list = {real_rows, sizeof real_rows / sizeof real_rows[0], false};
+  return apply_all(env, graph, &list, out_changes, error);
+}
+
+lk_status lk_pass_quantized(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
+                            lk_error *error) {
+  const pattern_list list = {quantized_rows, sizeof quantized_rows / sizeof quantized_rows[0],
+                             true};
+  return apply_all(env, graph, &list, out_changes, error);
 }

@@ -2,7 +2,7 @@
  * source, integer_loops.inc, compiled for each instruction set.
  *
  * Operands come as groups of k, a lane of 32 bits each (vec_dot.h), in the form that the products
- * want: 2 elements of int16_t, or with VNNI 4 bytes, unsigned on the left and signed on the right.
+ * want: 2 elements of int16_t, or 4 bytes, unsigned on the left and signed on the right.
  * To get there, bytes of the other sign are moved by 128, and so are their zero points: the
  * difference of both, which is all that matters, stays. Zero points are subtracted in the end:
  *
@@ -17,6 +17,7 @@
 
 enum {
   LK_INTEGER_PANEL = 64, /* the most columns of a tile */
+  LK_INTEGER_SMALL = 64, /* of small bytes: 2 * 255 * 64 is an int16_t */
   LK_INTEGER_ROWS = 48   /* the most of a block, whole tiles */
 };
 
@@ -146,6 +147,11 @@ typedef struct lk_integer_loops {
 /* Only for a processor that has the instructions. */
 const lk_integer_loops *lk_integer_loops_get(lk_isa isa);
 
+/* The same for a right operand of these bytes, which may have loops of its own. NULL: any. */
+const lk_integer_loops *lk_integer_loops_for(lk_isa isa, const void *right, int64_t count,
+                                             bool is_signed);
+
 /* ---- for integer_loops.c ---- */
 
-extern const lk_integer_loops lk_integer_base, lk_integer_avx2, lk_integer_avx512, lk_integer_vnni;
+extern const lk_integer_loops lk_integer_base, lk_integer_avx2, lk_integer_avx2_small,
+    lk_integer_avx512, lk_integer_vnni;

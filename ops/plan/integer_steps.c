@@ -161,10 +161,20 @@ static lk_status pack(const void *params, const void *plain, void *to, lk_error 
   return lk_product_integer_pack_kernel(params, pointers, error);
 }
 
+/* Of merged groups, the byte 0 is put between the weights. */
+static const lk_integer_loops *find_loops(const lk_planner *planner,
+                                          const lk_product_integer *product, uint32_t index) {
+  const lk_tensor *tensor = &planner->node->constants[index].tensor;
+  const bool is_known = planner->node->constants[index].content != NULL &&
+                        (product->b_is_signed || product->b_group_k == 0);
+  return lk_integer_loops_for(lk_isa_get(), is_known ? tensor->data : NULL,
+                              lk_elements(&planner->inputs[index].desc), product->b_is_signed);
+}
+
 lk_status lk_integer_right_input(lk_planner *planner, lk_product_integer *product, uint32_t index,
                                  lk_operand *out_operand, lk_error *error) {
-  product->loops = lk_integer_loops_get(lk_isa_get());
   product->b_is_signed = planner->inputs[index].desc.dtype == LK_I8;
+  product->loops = find_loops(planner, product, index);
   lk_product_integer_plan(product);
   const size_t size = offsetof(lk_product_integer, batch_rank);
   const int64_t words = lk_product_integer_packed_size(product);

@@ -562,16 +562,18 @@ TEST(PatternsAttention, WhatIsSomethingElse) {
 TEST(Pattern, TextsThatAreNone) {
   LK_EXPECT_OK(parse("Mul(x, Sigmoid(x))", "Swish@24(x)"));
   for (const char *tree :
-       {"", "x", "3", "Mul(x", "Mul(x,)", "Mul(x, y) z", "Mul[(x)", "Mul(a, b, c, d, e)",
-        "Sub(a, b, c)", "Div(a)", "Mul(x, #)", "(Mul(x, y) | Add(x, y))",
-        "Concat(Concat(a, b, c, d), Concat(e, f, g, h), i)"}) {
+       {"", "x", "3", "Mul(x", "Mul(x,)", "Mul(x, y) z", "Mul[(x)",
+        "Mul(a, b, c, d, e, f, g, h, i, j)", "Sub(a, b, c)", "Div(a)", "Mul(x, #)",
+        "(Mul(x, y) | Add(x, y))", "Concat(Concat(a, b, c, d, e), Concat(f, g, h, i, j), k, l, m)",
+        "&x", "&Mul(x, y", "x?", "Mul(#a?, x)"}) {
     LK_EXPECT_STATUS(LK_MALFORMED, parse(tree, "Relu@6(x)")) << tree;
   }
   for (const char *result :
        {"", "Relu", "Relu@", "Relu@6", "Relu@6()", "Relu@6(y)", "Elu@6[alpha=#b](x)",
-        "Elu@6[alpha=1(x)", "Elu@6[a=1, b=2, c=3, d=4, e=5](x)", "Elu@6[alpha=#a*](x)",
-        "Elu@6[alpha=#a*2](x)", "Elu@6[alpha=#a*#b](x)", "Relu@6(x) ", "Relu@6(x)y",
-        "AnOperatorWithANameThatIsTooLongForOne@6(x)", "Gelu@20[approximate='tanh](x)"}) {
+         "Elu@6[alpha=1(x)", "Elu@6[a=1, b=2, c=3, d=4, e=5](x)", "Elu@6[alpha=#a*](x)",
+         "Elu@6[alpha=#a*2](x)", "Elu@6[alpha=#a*#b](x)", "Relu@6(x) ", "Relu@6(x)y",
+         "AnOperatorWithANameThatIsTooLongForOne@6(x)", "Gelu@20[approximate='tanh](x)", "Relu@y(x)",
+         "Relu@6[y](x)", "Relu@6(x, ...)", "Relu@x(...", "Relu@x(x, ..)"}) {
     const lk_status wanted = std::string(result) == "Relu@6(x) " ? LK_OK : LK_MALFORMED;
     LK_EXPECT_STATUS(wanted, parse("Mul(x, #a)", result)) << result;
   }

@@ -37,6 +37,51 @@ constexpr uint32_t HAS = 1U << LK_INTEGER_A | 1U << LK_INTEGER_B | 1U << LK_INTE
                          1U << LK_INTEGER_SCRATCH | 1U << LK_INTEGER_A_ZERO |
                          1U << LK_INTEGER_B_ZERO;
 
+// Also those that are for such a right operand.
+std::vector<const lk_integer_loops *> loops_of(const Bytes &b, bool is_signed) {
+  std::vector<const lk_integer_loops *> found = all_loops();
+  if (lk_isa_get() < LK_ISA_AVX2) return found;
+  const lk_integer_loops *of_b =
+      lk_integer_loops_for(LK_ISA_AVX2, b.data(), int64_t(b.size()), is_signed);
+  if (of_b != &lk_integer_avx2) found.push_back(of_b);
+  return found;
+}
+
+// As far from the middle as small ones are, and often just so far.
+Bytes small_bytes(Random &random, int64_t count, bool is_signed) {
+  Bytes made(static_cast<size_t>(count));
+  const bool extreme = random.between(0, 1) != 0;
+  for (uint8_t &byte : made) {
+    const int64_t of_signed = extreme ? random.between(0, 1) * 128 - 64 : random.between(-64, 64);
+    byte = uint8_t(of_signed + (is_signed ? 0 : 128));
+  }
+  return made;
+}
+
+TEST(IntegerLoops, SmallBytesHaveTheirOwn) {
+  Bytes bytes(10000, 3);
+  const auto has_own = [&](uint8_t byte, bool is_signed) {
+    bytes[9000] = byte;
+    for (lk_isa isa : {LK_ISA_BASE, LK_ISA_AVX512}) {
+      EXPECT_EQ(lk_integer_loops_for(isa, bytes.data(), 10000, is_signed),
+                lk_integer_loops_get(isa));
+    }
+    return lk_integer_loops_for(LK_ISA_AVX2, bytes.data(), 10000, is_signed) ==
+           &lk_integer_avx2_small;
+  };
+  EXPECT_TRUE(has_own(64, true));
+  EXPECT_TRUE(has_own(192, true)); // -64
+  EXPECT_FALSE(has_own(65, true));
+  EXPECT_FALSE(has_own(191, true));
+  EXPECT_FALSE(has_own(64, false)); // the others are 3, less 128
+  bytes.assign(10000, 128);
+  EXPECT_TRUE(has_own(64, false));
+  EXPECT_TRUE(has_own(192, false));
+  EXPECT_FALSE(has_own(63, false));
+  EXPECT_FALSE(has_own(193, false));
+  EXPECT_EQ(lk_integer_loops_for(LK_ISA_AVX2, nullptr, 10000, true), &lk_integer_avx2);
+}
+
 // Zero points of each row and column; both operands in any order of memory.
 TEST(ProductInteger, IsExact) {
   for (unsigned seed = 0; seed < 300; seed++) {
@@ -44,12 +89,15 @@ TEST(ProductInteger, IsExact) {
     const int64_t rows = random.between(1, 60), columns = random.between(1, 140);
     const int64_t k = random.between(0, seed % 10 == 0 ? 3000 : 70);
     const bool a_turned = random.between(0, 3) == 0, b_turned = random.between(0, 3) == 0;
-    const Bytes a = random.bytes(rows * k), b = random.bytes(k * columns);
+    const Bytes a = random.bytes(rows * k);
     const Bytes a_zero = random.bytes(rows), b_zero = random.bytes(columns);
     lk_product_integer product = {};
     product.has = HAS;
     product.a_is_signed = random.between(0, 1) != 0;
     product.b_is_signed = random.between(0, 1) != 0;
+    const Bytes b = random.between(0, 1) != 0
+                        ? small_bytes(random, k * columns, product.b_is_signed)
+                        : random.bytes(k * columns);
     product.c_dtype = LK_I32;
     product.rows = rows, product.columns = columns, product.k = k;
     product.a_row = a_turned ? 1 : k, product.a_k = a_turned ? rows : 1;
@@ -57,7 +105,7 @@ TEST(ProductInteger, IsExact) {
     product.b_step = b_turned ? 1 : columns, product.b_column = b_turned ? k : 1;
     product.a_zero_step = product.b_zero_step = 1;
     product.c_row = columns;
-    for (const lk_integer_loops *loops : all_loops()) {
+    for (const lk_integer_loops *loops : loops_of(b, product.b_is_signed)) {
       SCOPED_TRACE(std::to_string(loops->lanes) + " lanes, groups of " +
                    std::to_string(loops->group) + ", seed " + std::to_string(seed));
       product.loops = loops;
