@@ -13,7 +13,7 @@ const lk_integer_loops *lk_integer_loops_get(lk_isa isa) {
 }
 
 /* As signed bytes, which unsigned ones become by moving them by 128. */
-static bool are_small(const uint8_t *bytes, int64_t count, bool is_signed) {
+bool lk_integer_are_small(const uint8_t *bytes, int64_t count, bool is_signed) {
   enum { CHUNK = 4096 };
   const uint8_t moved = LK_INTEGER_SMALL + (is_signed ? 0 : 128);
   for (int64_t i = 0; i < count; i += CHUNK) {
@@ -28,8 +28,6 @@ static bool are_small(const uint8_t *bytes, int64_t count, bool is_signed) {
   return true;
 }
 
-const lk_integer_loops *lk_integer_loops_for(lk_isa isa, const void *right, int64_t count,
-                                             bool is_signed) {
-  const bool is_small = isa == LK_ISA_AVX2 && right != NULL && are_small(right, count, is_signed);
-  return is_small ? &lk_integer_avx2_small : lk_integer_loops_get(isa);
+const lk_integer_loops *lk_integer_loops_small(lk_isa isa) {
+  return isa == LK_ISA_AVX2 ? &lk_integer_avx2_small : NULL;
 }

@@ -147,9 +147,10 @@ typedef struct lk_integer_loops {
 /* Only for a processor that has the instructions. */
 const lk_integer_loops *lk_integer_loops_get(lk_isa isa);
 
-/* The same for a right operand of these bytes, which may have loops of its own. NULL: any. */
-const lk_integer_loops *lk_integer_loops_for(lk_isa isa, const void *right, int64_t count,
-                                             bool is_signed);
+/* The same for right operands whose bytes are small; NULL: there are none of their own. */
+const lk_integer_loops *lk_integer_loops_small(lk_isa isa);
+/* Whether all are within LK_INTEGER_SMALL of 0, or, of unsigned ones, of 128. */
+bool lk_integer_are_small(const uint8_t *bytes, int64_t count, bool is_signed);
 
 /* ---- for integer_loops.c ---- */
 

@@ -161,20 +161,42 @@ static lk_status pack(const void *params, const void *plain, void *to, lk_error 
   return lk_product_integer_pack_kernel(params, pointers, error);
 }
 
-/* Of merged groups, the byte 0 is put between the weights. */
-static const lk_integer_loops *find_loops(const lk_planner *planner,
-                                          const lk_product_integer *product, uint32_t index) {
-  const lk_tensor *tensor = &planner->node->constants[index].tensor;
+typedef struct small_question {
+  int64_t count;
+  bool is_signed;
+} small_question;
+
+static lk_status find_small(const void *params, const void *plain, void *to, lk_error *error) {
+  const small_question *self = params;
+  (void)error;
+  *(bool *)to = lk_integer_are_small(plain, self->count, self->is_signed);
+  return LK_OK;
+}
+
+/* Whether constant weights are small is found out once for all sizes, as a packed copy is. Of merged
+ * groups, the byte 0 is put between the weights. */
+static lk_status find_loops(lk_planner *planner, const lk_product_integer *product, uint32_t index,
+                            const lk_integer_loops **out, lk_error *error) {
+  const lk_integer_loops *small = lk_integer_loops_small(lk_isa_get());
   const bool is_known = planner->node->constants[index].content != NULL &&
                         (product->b_is_signed || product->b_group_k == 0);
-  return lk_integer_loops_for(lk_isa_get(), is_known ? tensor->data : NULL,
-                              lk_elements(&planner->inputs[index].desc), product->b_is_signed);
+  *out = lk_integer_loops_get(lk_isa_get());
+  if (small == NULL || !is_known) return LK_OK;
+  const small_question question = {lk_elements(&planner->inputs[index].desc), product->b_is_signed};
+  const lk_weights_layout layout = {{LK_PACKED_INTEGER_SMALL, question.is_signed}};
+  const lk_packer packer = {find_small, NULL, &question, sizeof question};
+  lk_operand answer;
+  LK_RETURN_NOT_OK(
+      lk_planner_packed(planner, index, &layout, sizeof(bool), &packer, &answer, error));
+  const lk_packed *packed = planner->arrays.packed[answer.index];
+  if (*(const bool *)lk_packed_data(packed)) *out = small;
+  return LK_OK;
 }
 
 lk_status lk_integer_right_input(lk_planner *planner, lk_product_integer *product, uint32_t index,
                                  lk_operand *out_operand, lk_error *error) {
   product->b_is_signed = planner->inputs[index].desc.dtype == LK_I8;
-  product->loops = find_loops(planner, product, index);
+  LK_RETURN_NOT_OK(find_loops(planner, product, index, &product->loops, error));
   lk_product_integer_plan(product);
   const size_t size = offsetof(lk_product_integer, batch_rank);
   const int64_t words = lk_product_integer_packed_size(product);

@@ -12,6 +12,7 @@ typedef enum lk_packed_kind {
   LK_PACKED_MATMUL,
   LK_PACKED_RECURRENT,
   LK_PACKED_INTEGER,
+  LK_PACKED_INTEGER_SMALL, /* one bool */
   LK_PACKED_INTEGER_DEPTHWISE,
   LK_PACKED_BITS,
   LK_PACKED_WIDE /* f16 or bf16 as f32 */
