@@ -99,7 +99,7 @@ Guarded run(const ConvCase &of, lk_isa isa, bool in_place = false, Input input =
 
 TEST(ConvKernel, IsRightForRandomGeometries) {
   std::mt19937 random(1);
-  for (int i = 0; i < 150 && !::testing::Test::HasFatalFailure(); i++) {
+  for (int i = 0; i < lk::repeats(150) && !::testing::Test::HasFatalFailure(); i++) {
     const ConvCase made = random_case(random);
     for (const lk_isa isa : lk::instruction_sets()) {
       SCOPED_TRACE("case " + std::to_string(i) + describe(made.shape));
@@ -189,7 +189,7 @@ void expect_same_of_planes(const ConvCase &made) {
 
 TEST(ConvKernel, ReadsFewChannelsInEitherLayout) {
   std::mt19937 random(9);
-  for (int i = 0; i < 120 && !::testing::Test::HasFatalFailure(); i++) {
+  for (int i = 0; i < lk::repeats(120) && !::testing::Test::HasFatalFailure(); i++) {
     SCOPED_TRACE("case " + std::to_string(i));
     expect_same_of_planes(few_channels(random));
   }
@@ -235,7 +235,7 @@ TEST(ConvKernel, IsRightForGroups) {
   auto number = [&](int64_t least, int64_t most) {
     return std::uniform_int_distribution<int64_t>(least, most)(random);
   };
-  for (int i = 0; i < 40 && !::testing::Test::HasFatalFailure(); i++) {
+  for (int i = 0; i < lk::repeats(40) && !::testing::Test::HasFatalFailure(); i++) {
     ConvCase made;
     lk_conv_shape &shape = made.shape;
     const bool are_many = i % 8 == 0; // more channels than a row of zeros is long
@@ -319,7 +319,7 @@ TEST(ConvKernel, HasTheSameBitsForFewColumns) {
 
 TEST(ConvKernel, KeepsWeights) {
   std::mt19937 random(4);
-  for (int i = 0; i < 40; i++) {
+  for (int i = 0; i < lk::repeats(40); i++) {
     const ConvCase made = random_case(random);
     for (const lk_isa isa : lk::instruction_sets()) {
       const lk_conv conv = plan(made, isa);

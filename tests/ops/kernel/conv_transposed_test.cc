@@ -74,7 +74,7 @@ double allowed(const ConvCase &of) {
 
 TEST(ConvTransposedKernel, IsRightForRandomShapes) {
   std::mt19937 random(1);
-  for (int i = 0; i < 200; i++) {
+  for (int i = 0; i < lk::repeats(200); i++) {
     const ConvCase made = random_case(random);
     const std::vector<double> right = lk::scattered(made);
     for (const lk_isa isa : lk::instruction_sets()) {
@@ -119,7 +119,7 @@ TEST(ConvTransposedKernel, HasTheSameBitsForAnyThreadsAndBatch) {
 // The numbers of a layout stand for what packing does, whatever the sizes of the input.
 TEST(ConvTransposedKernel, KeepsWeights) {
   std::mt19937 random(4);
-  for (int i = 0; i < 60; i++) {
+  for (int i = 0; i < lk::repeats(60); i++) {
     const ConvCase made = random_case(random);
     ConvCase larger = made;
     const bool is_folded = plan(made, lk_isa_get()).fold > 1;

@@ -111,7 +111,7 @@ Guarded run(const ConvCase &of, lk_isa isa, bool is_transposed = false) {
 
 TEST(DepthwiseKernel, IsRightForRandomShapes) {
   std::mt19937 random(1);
-  for (int i = 0; i < 150 && !::testing::Test::HasFatalFailure(); i++) {
+  for (int i = 0; i < lk::repeats(150) && !::testing::Test::HasFatalFailure(); i++) {
     const ConvCase made = random_case(random);
     for (const lk_isa isa : lk::instruction_sets()) {
       SCOPED_TRACE("case " + std::to_string(i) + describe(made.shape) + " isa " +
@@ -123,7 +123,7 @@ TEST(DepthwiseKernel, IsRightForRandomShapes) {
 
 TEST(DepthwiseKernel, IsRightForRandomGroups) {
   std::mt19937 random(11);
-  for (int i = 0; i < 150 && !::testing::Test::HasFatalFailure(); i++) {
+  for (int i = 0; i < lk::repeats(150) && !::testing::Test::HasFatalFailure(); i++) {
     const ConvCase made = random_groups(random);
     for (const lk_isa isa : lk::instruction_sets()) {
       SCOPED_TRACE("case " + std::to_string(i) + describe(made.shape) + " isa " +
@@ -135,7 +135,7 @@ TEST(DepthwiseKernel, IsRightForRandomGroups) {
 
 TEST(DepthwiseKernel, IsRightWhereItIsTransposed) {
   std::mt19937 random(12);
-  for (int i = 0; i < 150 && !::testing::Test::HasFatalFailure(); i++) {
+  for (int i = 0; i < lk::repeats(150) && !::testing::Test::HasFatalFailure(); i++) {
     const ConvCase made = random_transposed(random);
     const std::vector<double> right = lk::scattered(made);
     for (const lk_isa isa : lk::instruction_sets()) {
@@ -314,7 +314,7 @@ void expect_kept(const ConvCase &made, bool is_transposed) {
 
 TEST(DepthwiseKernel, KeepsWeights) {
   std::mt19937 random(9);
-  for (int i = 0; i < 60; i++) {
+  for (int i = 0; i < lk::repeats(60); i++) {
     expect_kept(random_case(random), false);
     expect_kept(random_groups(random), false);
     expect_kept(random_transposed(random), true);
