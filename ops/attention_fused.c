@@ -5,7 +5,8 @@
  * So every dimension broadcasts as there, the last one of the mask too. Ranks are 3, or 4 with
  * heads; of k, rows and elements lie as those of q, or with `k_rows` [batch][rows][heads][size]. A
  * mask of bool says which scores stay, or with `hides` which do not: `filter` is added to the
- * others, so low a number that nothing is left of them. */
+ * others, so low a number that nothing is left of them. A row of scores that are all minus infinity
+ * makes NaN, as there, or with `zeros` 0. */
 #include <math.h>
 
 #include "base/status.h"
@@ -18,7 +19,7 @@ enum { Q, K, V, MASK, RANK = 4 };
 
 typedef struct fused_params {
   float scale, filter;
-  bool hides, k_rows;
+  bool hides, k_rows, zeros;
 } fused_params;
 
 static void parse(lk_attrs *attrs, void *params) {
@@ -27,6 +28,7 @@ static void parse(lk_attrs *attrs, void *params) {
   self->filter = lk_attrs_float(attrs, "filter", -INFINITY);
   self->hides = lk_attrs_int(attrs, "hides", 0) != 0;
   self->k_rows = lk_attrs_int(attrs, "k_rows", 0) != 0;
+  self->zeros = lk_attrs_int(attrs, "zeros", 0) != 0;
 }
 
 /* The second input with heads before rows. */
@@ -154,6 +156,7 @@ static lk_status take_mask(lk_planner *planner, int64_t keys, lk_operand *out, l
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
+  const fused_params *params = planner->node->params;
   const lk_inference asked = {.node = planner->node, .inputs = planner->inputs};
   lk_tensor_desc scores = {.dtype = LK_F32};
   lk_operand mask, y;
@@ -169,7 +172,8 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
                        .keys = scores.dims[3],
                        .size = q.dims[3],
                        .v_size = v.dims[3],
-                       .scale = ((const fused_params *)planner->node->params)->scale,
+                       .scale = params->scale,
+                       .needs_score = !params->zeros,
                        .left = -1,
                        .right = -1};
   LK_RETURN_NOT_OK(take(planner, Q, &step.q, error));

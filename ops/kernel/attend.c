@@ -179,7 +179,7 @@ static void do_scores(const task *self, int64_t head, int64_t query, int64_t end
 static void end_row(const task *self, float sum, float *y) {
   const lk_attend *of = self->self;
   if (sum == 0) {
-    memset(y, 0, (size_t)of->v_size * sizeof *y);
+    for (int64_t i = 0; i < of->v_size; i++) y[i] = of->needs_score ? NAN : 0;
   } else {
     of->loops->attend.multiply(y, of->v_size, 1 / sum);
   }

@@ -42,6 +42,7 @@ typedef struct lk_attend {
   uint32_t n_masks;
   int64_t masks[LK_ATTEND_MASKS][3]; /* strides of batch, head and query; keys lie side by side */
   bool has_lengths;
+  bool needs_score; /* a row that attends nothing, or minus infinities alone, becomes NaN, not 0 */
   /* ---- by lk_attend_plan ---- */
   bool is_few;                  /* rows: K and V are read where they lie */
   bool reads_v;                 /* where it lies */
@@ -59,6 +60,5 @@ int64_t lk_attend_scratch_size(const lk_attend *self);
 double lk_attend_operations(const lk_attend *self);
 
 /* Params: lk_attend. Pointers: Q, K, V, Y and scratch memory, f32; then, where there are any, masks
- * f32; lengths i64 [batch]; sinks f32 [heads]. A row that attends nothing, or minus infinities
- * alone, becomes 0. */
+ * f32; lengths i64 [batch]; sinks f32 [heads]. */
 lk_status lk_attend_kernel(const void *params, void *const *pointers, lk_error *error);

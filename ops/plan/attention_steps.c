@@ -313,6 +313,7 @@ static lk_status plan_at_once(lk_planner *planner, const lk_attention *self, lk_
                     .scale = self->scale,
                     .cap = self->softcap,
                     .sink = self->sink,
+                    .needs_score = self->needs_score,
                     .has_lengths = self->lengths != NULL};
   for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
     int64_t strides[LK_MAX_RANK];

@@ -64,6 +64,7 @@ typedef struct lk_attention {
   const lk_operand *mask, *mask_too, *lengths, *seen;
   /* Without seen scores: what is added to each row's powers of e (f32 [heads]). */
   lk_attend_sink sink;
+  bool needs_score; /* as in lk_attend */
   const lk_operand *sinks;
   lk_attention_stage stage;
 } lk_attention;

@@ -139,8 +139,12 @@ def by_products(attributes):
             hidden = mask if attributes.get("hides", 0) else ~mask
             mask = numpy.where(hidden, numpy.float64(attributes["filter"]), 0)
         scores = scores + mask
-        powers = numpy.exp(scores - scores.max(-1, keepdims=True))
-        return [(powers / powers.sum(-1, keepdims=True) @ v).astype(numpy.float32)]
+        with numpy.errstate(invalid="ignore"):  # of minus infinities alone
+            powers = numpy.exp(scores - scores.max(-1, keepdims=True))
+        weights = powers / powers.sum(-1, keepdims=True)
+        if attributes.get("zeros", 0):
+            weights = numpy.nan_to_num(weights)
+        return [(weights @ v).astype(numpy.float32)]
 
     return expected
 
@@ -168,6 +172,10 @@ def attention_fused(rng):
     inputs = [values(rng, dims) for dims in (q, k, v)]
     if form == 1:
         inputs.append(values(rng, of_mask))
+        if rng.random() < 0.5:
+            inputs[3][rng.random(of_mask) < 0.6] = -numpy.inf
+        if rng.random() < 0.5:
+            attributes["zeros"] = 1
     elif form > 1:
         inputs.append(rng.random(of_mask) < 0.4)
         attributes |= {"filter": -3e38, "hides": form - 2}

@@ -512,6 +512,7 @@ bool is_attention(const Attention &p) {
   EXPECT_EQ(lk_node_attr_float(node, "scale", 1), p.scaled == Scaled::Not ? 1.0f : 0.25f);
   EXPECT_EQ(lk_node_attr_int(node, "k_rows", 0), p.keys == Keys::OfRows ? 1 : 0);
   EXPECT_EQ(lk_node_attr_int(node, "hides", 0), p.masked == Masked::Hidden ? 1 : 0);
+  EXPECT_EQ(lk_node_attr_int(node, "zeros", 0), p.nan_is_zero ? 1 : 0);
   const bool is_filled = p.masked == Masked::Kept || p.masked == Masked::Hidden;
   EXPECT_EQ(lk_node_attr_float(node, "filter", 0), is_filled ? p.low : 0.0f);
   return true;
