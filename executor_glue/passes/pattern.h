@@ -15,7 +15,7 @@
  *                    Neg(y), and all constant numbers of it as one, which stands last
  *   Sub(x, y), Div(x, y)         the same as Add(x, Neg(y)) and Mul(x, Reciprocal(y))
  *   (Pow(x, 2) | Mul(x, x))      either
- *   &DequantizeLinear(x, s, z?)  a node that others may use, too, for whom it stays; z may be absent
+ *   &DequantizeLinear(x, s, z?)  a node that others may use too, for whom it stays; z may be absent
  *
  * A value that stands several times may also be several constants of the same bytes.
  *

@@ -266,11 +266,11 @@ static bool saturates_same(const matcher *self, const lk_node *node) {
 static const struct {
   const char *name;
   bool (*holds)(const matcher *self, const lk_node *node);
-} rules[] = {{"last", reduces_last},        {"by_tanh", is_by_tanh},   {"exact", is_exact},
-             {"over_last", is_over_last},   {"turns", turns_matrices}, {"keeps", keeps_matrices},
-             {"turns_rows", turns_rows},    {"fills", fills},          {"more", takes_more},
-             {"one", has_one_scale},        {"rows", scales_rows},     {"columns", scales_columns},
-             {"bias", adds_bias},           {"gemm", is_plain_gemm},   {"saturates", saturates_same},
+} rules[] = {{"last", reduces_last},      {"by_tanh", is_by_tanh},   {"exact", is_exact},
+             {"over_last", is_over_last}, {"turns", turns_matrices}, {"keeps", keeps_matrices},
+             {"turns_rows", turns_rows},  {"fills", fills},          {"more", takes_more},
+             {"one", has_one_scale},      {"rows", scales_rows},     {"columns", scales_columns},
+             {"bias", adds_bias},         {"gemm", is_plain_gemm},   {"saturates", saturates_same},
              {"bounds", has_bounds}};
 
 static bool rule_holds(const matcher *self, const lk_tree_item *item, const lk_node *node) {

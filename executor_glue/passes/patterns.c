@@ -91,9 +91,9 @@ static bool describe(const lk_graph *graph, const lk_tree_result *result, const 
   return true;
 }
 
-/* Whether the operator is there, takes these inputs, and makes what the tree did: the same type and,
- * where it is compared, the same shape in every run. An operator of one input keeps its shape, as
- * all do that stand in such a tree. */
+/* Whether the operator is there, takes these inputs, and makes what the tree did: the same type
+ * and, where it is compared, the same shape in every run. An operator of one input keeps its shape,
+ * as all do that stand in such a tree. */
 static lk_status compare(const lk_pass_env *env, const lk_graph *graph, const pattern_list *list,
                          const replacement *made, bool *out_same, lk_error *error) {
   const lk_symbolic_shapes *shapes = env->shapes;

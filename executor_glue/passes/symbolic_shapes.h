@@ -1,7 +1,7 @@
 /* What is certain about types and shapes of a graph's values before any input is seen: a sound,
- * partial inference by the operators' own rules (op_infer_values). Equal dimensions are equal in every
- * run. Declared shapes are believed for graph inputs alone (the executor checks those) and for
- * constants; nothing is taken from annotations of other values. */
+ * partial inference by the operators' own rules (op_infer_values). Equal dimensions are equal in
+ * every run. Declared shapes are believed for graph inputs alone (the executor checks those) and
+ * for constants; nothing is taken from annotations of other values. */
 #pragma once
 
 #include "executor_glue/graph/graph.h"
@@ -45,8 +45,8 @@ int32_t lk_symbolic_shape_rank(const lk_symbolic_shapes *shapes, int32_t value);
 bool lk_symbolic_shape_desc(const lk_symbolic_shapes *shapes, int32_t value, lk_tensor_desc *out);
 /* Both shapes are known to be equal in every run. */
 bool lk_symbolic_shape_same(const lk_symbolic_shapes *shapes, int32_t a, int32_t b);
-/* The elements of a tensor of whole numbers, LK_MAX_VALUES at most, which are the same numbers from 0
- * on in every run; NULL: they are not known to be. */
+/* The elements of a tensor of whole numbers, LK_MAX_VALUES at most, which are the same numbers
+ * from 0 on in every run; NULL: they are not known to be. */
 const int64_t *lk_symbolic_numbers(const lk_symbolic_shapes *shapes, int32_t value);
 /* A tensor of `desc` is known to broadcast to the shape of `value` without enlarging it. */
 bool lk_symbolic_shape_takes(const lk_symbolic_shapes *shapes, int32_t value,

@@ -1,8 +1,8 @@
 /* The rows of a convolution whose positions along a line of the kernel are one tap.
  *
- * Lines of the input are copied into a buffer, channels last and with the zeros of their padding. So
- * all rows of a line lie the same distance apart, at its ends as well, and the input may have either
- * layout. Lines stay there for the windows below, which share most of them.
+ * Lines of the input are copied into a buffer, channels last and with the zeros of their padding.
+ * So all rows of a line lie the same distance apart, at its ends as well, and the input may have
+ * either layout. Lines stay there for the windows below, which share most of them.
  */
 #pragma once
 

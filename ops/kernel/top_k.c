@@ -55,8 +55,8 @@ static uint64_t rank_at(const axis_line *line, int64_t index) {
 /* Elements of a line, side by side, of which most are worse than all that were chosen. */
 enum { AT_ONCE = 32 };
 
-/* Whether one of AT_ONCE elements may be better than `worst`: without branches, so that the compiler
- * makes vectors of it. NaN in either may be. */
+/* Whether one of AT_ONCE elements may be better than `worst`: without branches, so that the
+ * compiler makes vectors of it. NaN in either may be. */
 static bool may_be_better(const float *from, float worst, bool smallest) {
   int found = 0;
   if (smallest) {

@@ -173,8 +173,8 @@ static lk_status find_small(const void *params, const void *plain, void *to, lk_
   return LK_OK;
 }
 
-/* Whether constant weights are small is found out once for all sizes, as a packed copy is. Of merged
- * groups, the byte 0 is put between the weights. */
+/* Whether constant weights are small is found out once for all sizes, as a packed copy is. Of
+ * merged groups, the byte 0 is put between the weights. */
 static lk_status find_loops(lk_planner *planner, const lk_product_integer *product, uint32_t index,
                             const lk_integer_loops **out, lk_error *error) {
   const lk_integer_loops *small = lk_integer_loops_small(lk_isa_get());

@@ -569,12 +569,27 @@ TEST(Pattern, TextsThatAreNone) {
         "&x", "&Mul(x, y", "x?", "Mul(#a?, x)"}) {
     LK_EXPECT_STATUS(LK_MALFORMED, parse(tree, "Relu@6(x)")) << tree;
   }
-  for (const char *result :
-       {"", "Relu", "Relu@", "Relu@6", "Relu@6()", "Relu@6(y)", "Elu@6[alpha=#b](x)",
-         "Elu@6[alpha=1(x)", "Elu@6[a=1, b=2, c=3, d=4, e=5](x)", "Elu@6[alpha=#a*](x)",
-         "Elu@6[alpha=#a*2](x)", "Elu@6[alpha=#a*#b](x)", "Relu@6(x) ", "Relu@6(x)y",
-         "AnOperatorWithANameThatIsTooLongForOne@6(x)", "Gelu@20[approximate='tanh](x)", "Relu@y(x)",
-         "Relu@6[y](x)", "Relu@6(x, ...)", "Relu@x(...", "Relu@x(x, ..)"}) {
+  for (const char *result : {"",
+                             "Relu",
+                             "Relu@",
+                             "Relu@6",
+                             "Relu@6()",
+                             "Relu@6(y)",
+                             "Elu@6[alpha=#b](x)",
+                             "Elu@6[alpha=1(x)",
+                             "Elu@6[a=1, b=2, c=3, d=4, e=5](x)",
+                             "Elu@6[alpha=#a*](x)",
+                             "Elu@6[alpha=#a*2](x)",
+                             "Elu@6[alpha=#a*#b](x)",
+                             "Relu@6(x) ",
+                             "Relu@6(x)y",
+                             "AnOperatorWithANameThatIsTooLongForOne@6(x)",
+                             "Gelu@20[approximate='tanh](x)",
+                             "Relu@y(x)",
+                             "Relu@6[y](x)",
+                             "Relu@6(x, ...)",
+                             "Relu@x(...",
+                             "Relu@x(x, ..)"}) {
     const lk_status wanted = std::string(result) == "Relu@6(x) " ? LK_OK : LK_MALFORMED;
     LK_EXPECT_STATUS(wanted, parse("Mul(x, #a)", result)) << result;
   }
