@@ -59,13 +59,14 @@ static void describe_attrs(const lk_tree_result *result, const lk_match *match, 
   }
 }
 
-/* False: it would have too many inputs or attributes. */
+/* False: it would have too many inputs or attributes, or nothing makes what it is to be like. */
 static bool describe(const lk_graph *graph, const lk_tree_result *result, const lk_match *match,
                      replacement *out) {
   const lk_node *root = &graph->nodes[match->nodes[0]], *like = like_of(graph, result, match);
   const uint32_t taken = like != NULL ? like->n_attrs : 0;
   uint32_t n_inputs = result->n_inputs;
   *out = (replacement){.output = root->outputs[0]};
+  if (like == NULL && (result->has_rest || result->opset == 0)) return false;
   if (result->n_attrs + taken > LK_TREE_ALL_ATTRS) return false;
   for (uint32_t i = 0; i < n_inputs; i++) {
     const int32_t value = match->values[result->inputs[i]];

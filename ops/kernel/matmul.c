@@ -237,6 +237,7 @@ static void do_slots(const void *arg, int64_t begin_slot, int64_t end_slot) {
   const bits_maker of_bits = {loop->pointers[1], lk_integer_loops_get(self->isa)};
   const lk_product_maker maker = {make_panel, &of_bits};
   const int64_t panels = self->product.panels, n_slots = slots(self);
+  if (read.scratch == NULL) return; /* there is some with b_is_bits */
   for (int64_t slot = begin_slot; slot < end_slot; slot++) {
     float *of_slot = read.scratch + left_size(self) + slot * slot_size(self);
     for (int64_t panel = slot * panels / n_slots; panel < (slot + 1) * panels / n_slots; panel++) {

@@ -74,7 +74,7 @@ static void choose_by_rank(const axis_line *line, int64_t *indices) {
   lk_ranks_make(&best);
   const float *data = (const float *)(const void *)line->data;
   const bool is_dense = line->step == sizeof *data;
-  for (int64_t i = k, end = k; i < line->self->count; i = end) {
+  for (int64_t i = k, end; i < line->self->count; i = end) {
     end = lk_min(i + AT_ONCE, line->self->count);
     if (is_dense && end - i == AT_ONCE &&
         !may_be_better(data + i, data[lk_rank_index(lk_ranks_at(&best, 0))],
