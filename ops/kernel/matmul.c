@@ -70,13 +70,8 @@ int64_t lk_matmul_scratch_size(const lk_matmul *self) {
 
 /* ---- batches ---- */
 
-/* Where a batch's matrices lie, and which of the right operand's it is. */
-typedef struct place {
-  int64_t a, b, b_matrix, c;
-} place;
-
-static place find_place(const lk_matmul *self, int64_t batch) {
-  place found = {0};
+lk_matmul_place lk_matmul_find_place(const lk_matmul *self, int64_t batch) {
+  lk_matmul_place found = {0};
   int64_t matrices = 1;
   for (uint32_t i = self->batch_rank; i-- > 0; batch /= self->batch[i].size) {
     const int64_t at = batch % self->batch[i].size;
@@ -145,7 +140,7 @@ static void do_tasks(const void *arg, int64_t begin_task, int64_t end_task) {
   lk_product_rows source = lk_product_rows_make(&self->product, NULL, self->a_row, self->a_k);
   for (int64_t i = begin_task; i < end_task; i++) {
     const int64_t batch = i / tasks;
-    const place at = find_place(self, batch);
+    const lk_matmul_place at = lk_matmul_find_place(self, batch);
     const float *packed = self->b_is_packed ? read.b : read.scratch;
     lk_product_operands of_product = {
         .b = packed != NULL ? packed + at.b_matrix * lk_matmul_packed_size(self) : NULL,
