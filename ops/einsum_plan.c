@@ -1,5 +1,5 @@
-/* The steps of Einsum: two operands at a time, by a matrix product where they are f32 and share
- * labels that are summed, else by an element-wise product and a sum. */
+/* The steps of Einsum: two operands at a time, by a matrix product where their type has one and
+ * they share labels that are summed, else by an element-wise product and a sum. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -300,7 +300,8 @@ static lk_status contract(const contraction *self, view a, view b, uint64_t keep
   LK_RETURN_NOT_OK(sum_out(self, &a, keep | set_of(&b), false, error));
   LK_RETURN_NOT_OK(sum_out(self, &b, keep | set_of(&a), false, error));
   const uint64_t of_a = set_of(&a), of_b = set_of(&b), shared = of_a & of_b;
-  if (self->dtype != LK_F32 || (shared & ~keep) == 0) {
+  const bool has_product = self->dtype == LK_F32 || lk_matmul_plain_takes(self->dtype);
+  if (!has_product || (shared & ~keep) == 0) {
     return multiply(self, &a, &b, keep, is_last, out, error);
   }
   product_labels labels = {.batch = choose_order(self, &a, shared & keep),

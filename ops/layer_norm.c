@@ -7,6 +7,7 @@
 #include "base/tensor.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/norm_steps.h"
+#include "ops/plan/reduction.h"
 
 enum { NONE = -1 };
 
@@ -108,20 +109,99 @@ static bool is_row(const lk_planner *planner, int32_t input, int64_t n) {
          lk_elements(&planner->inputs[input].desc) == n;
 }
 
+/* The step of a chain, whose value is scaled and shifted. */
+static lk_status end_scaled(lk_chain *chain, const layer_norm_form *form, lk_error *error) {
+  LK_RETURN_NOT_OK(lk_chain_binary(chain, LK_ELEMENT_MUL, (uint32_t)form->scale, error));
+  if (form->bias != NONE && lk_op_has(chain->planner->node, (uint32_t)form->bias)) {
+    LK_RETURN_NOT_OK(lk_chain_binary(chain, LK_ELEMENT_ADD, (uint32_t)form->bias, error));
+  }
+  return lk_chain_step(chain, error);
+}
+
 /* Scale and bias as a step of their own. */
 static lk_status plan_scale(lk_planner *planner, const layer_norm_form *form, const lk_operand *to,
                             lk_error *error) {
   lk_chain chain;
   lk_chain_begin_at(planner, to, &chain);
   chain.value = lk_chain_operand(&chain, to);
-  LK_RETURN_NOT_OK(lk_chain_binary(&chain, LK_ELEMENT_MUL, (uint32_t)form->scale, error));
-  if (form->bias != NONE && lk_op_has(planner->node, (uint32_t)form->bias)) {
-    LK_RETURN_NOT_OK(lk_chain_binary(&chain, LK_ELEMENT_ADD, (uint32_t)form->bias, error));
-  }
+  return end_scaled(&chain, form, error);
+}
+
+/* ---- f64: reductions and element-wise steps ---- */
+
+/* Output `index`, if the operator and the node have it, is `value`, rounded. */
+static lk_status write_statistic(lk_planner *planner, int32_t index, const lk_operand *value,
+                                 lk_error *error) {
+  lk_operand to;
+  if (index == NONE || (uint32_t)index >= planner->node->n_outputs) return LK_OK;
+  LK_RETURN_NOT_OK(lk_planner_output(planner, (uint32_t)index, LK_LAYOUT_PLAIN, &to, error));
+  return lk_planner_cast(planner, value, &to, error);
+}
+
+/* `inout_x` less its mean, in a temporary. */
+static lk_status plan_centered(lk_planner *planner, const layer_norm_form *form,
+                               const lk_operand *mean, uint32_t mask, double n, lk_operand *inout_x,
+                               lk_error *error) {
+  const lk_reduction average = {LK_REDUCE_SUM, .divisor = n};
+  lk_operand centered;
+  lk_chain chain;
+  LK_RETURN_NOT_OK(lk_plan_reduce_step(planner, inout_x, mean, mask, &average, error));
+  LK_RETURN_NOT_OK(write_statistic(planner, form->mean, mean, error));
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &inout_x->desc, &centered, error));
+  lk_chain_begin_at(planner, &centered, &chain);
+  chain.value = lk_chain_operand(&chain, inout_x);
+  chain.value = lk_element_binary(&chain.program, LK_ELEMENT_SUB, chain.value,
+                                  lk_chain_operand(&chain, mean));
+  *inout_x = centered;
   return lk_chain_step(&chain, error);
 }
 
+/* 1 over the deviation. */
+static lk_status plan_factor(lk_planner *planner, const layer_norm_params *params,
+                             const lk_operand *variance, const lk_operand *to, lk_error *error) {
+  lk_chain chain;
+  lk_chain_begin_at(planner, to, &chain);
+  chain.value = lk_chain_operand(&chain, variance);
+  lk_chain_unary(&chain, LK_ELEMENT_LINEAR, 1, params->epsilon);
+  lk_chain_unary(&chain, LK_ELEMENT_SQRT, 0, 0);
+  lk_chain_unary(&chain, LK_ELEMENT_RECIPROCAL, 0, 0);
+  LK_RETURN_NOT_OK(lk_chain_step(&chain, error));
+  return write_statistic(planner, params->form->deviation, to, error);
+}
+
+static lk_status plan_f64(lk_planner *planner, lk_error *error) {
+  const layer_norm_params *params = planner->node->params;
+  const layer_norm_form *form = params->form;
+  lk_operand x, y, variance, factor;
+  lk_chain chain;
+  LK_RETURN_NOT_OK(form->has_skip ? plan_sum(planner, form, &x, error)
+                                  : lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &x, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &y, error));
+  const uint32_t axis = (uint32_t)lk_axis(params->axis, x.desc.rank);
+  uint32_t mask = 0;
+  lk_tensor_desc rows = x.desc;
+  for (uint32_t i = axis; i < rows.rank; i++) {
+    mask |= 1U << i;
+    rows.dims[i] = 1;
+  }
+  const double n = (double)lk_elements(&x.desc) / (double)lk_elements(&rows);
+  const lk_reduction spread = {LK_REDUCE_SQUARES, .divisor = n};
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &rows, &variance, error));
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &rows, &factor, error));
+  if (form->is_centered) {
+    LK_RETURN_NOT_OK(plan_centered(planner, form, &factor, mask, n, &x, error));
+  }
+  LK_RETURN_NOT_OK(lk_plan_reduce_step(planner, &x, &variance, mask, &spread, error));
+  LK_RETURN_NOT_OK(plan_factor(planner, params, &variance, &factor, error));
+  lk_chain_begin_at(planner, &y, &chain);
+  chain.value = lk_chain_operand(&chain, &x);
+  chain.value = lk_element_binary(&chain.program, LK_ELEMENT_MUL, chain.value,
+                                  lk_chain_operand(&chain, &factor));
+  return end_scaled(&chain, form, error);
+}
+
 static lk_status plan(lk_planner *planner, lk_error *error) {
+  if (planner->inputs[0].desc.dtype == LK_F64) return plan_f64(planner, error);
   const layer_norm_params *params = planner->node->params;
   const layer_norm_form *form = params->form;
   const lk_tensor_desc *x = &planner->inputs[0].desc;
@@ -164,7 +244,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   LK_OP_ROW(name, domain_text, first, summary_text, .flags = LK_OP_WORTH_CLAIMING,                 \
             .min_inputs = inputs, .max_inputs = most_inputs, .max_outputs = outputs,               \
             .input_types = "T", .output_types = letters,                                           \
-            .types = {LK_TYPES_BY_F32, sizeof(letters) > 2 ? LK_TYPES_F32 : LK_TYPES_ANY}),        \
+            .types = {LK_TYPES_FLOAT, sizeof(letters) > 2 ? LK_TYPES_F32 : LK_TYPES_ANY}),         \
       .by_f32 = true, .params_size = sizeof(layer_norm_params), .parse = reader, .infer = infer,   \
       .plan = plan
 

@@ -134,6 +134,25 @@ static uint32_t gemm_post_ops(const lk_op_node *node, lk_post_op *out) {
   return count;
 }
 
+/* In place of the post-ops, whose quotient of alpha and beta is of f32. */
+static lk_status plan_gemm_f64(lk_planner *planner, const lk_matmul *matmul, lk_error *error) {
+  const gemm_params *params = planner->node->params;
+  lk_operand to;
+  lk_chain chain;
+  LK_RETURN_NOT_OK(lk_plan_plain_matmul(planner, matmul, &to, error));
+  if (planner->node->n_post_ops == 0) return LK_OK;
+  lk_chain_begin_at(planner, &to, &chain);
+  const lk_element_value product = lk_chain_operand(&chain, &to);
+  chain.value = lk_element_unary(&chain.program, LK_ELEMENT_LINEAR, product, params->alpha, 0);
+  if (lk_op_has(planner->node, 2) && params->beta != 0.0F) {
+    lk_element_value c;
+    LK_RETURN_NOT_OK(lk_chain_input(&chain, 2, &c, error));
+    c = lk_element_unary(&chain.program, LK_ELEMENT_LINEAR, c, params->beta, 0);
+    chain.value = lk_element_binary(&chain.program, LK_ELEMENT_ADD, chain.value, c);
+  }
+  return lk_chain_step(&chain, error);
+}
+
 static lk_status plan_gemm(lk_planner *planner, lk_error *error) {
   const gemm_params *params = planner->node->params;
   const lk_tensor_desc *a = &planner->inputs[0].desc;
@@ -147,42 +166,51 @@ static lk_status plan_gemm(lk_planner *planner, lk_error *error) {
                       .b_k = params->transpose_b ? 1 : b->dims[1],
                       .b_column = params->transpose_b ? b->dims[1] : 1,
                       .c_row = b->dims[params->transpose_b ? 0 : 1]};
+  if (planner->outputs[0].dtype == LK_F64) return plan_gemm_f64(planner, &matmul, error);
   return lk_plan_matmul(planner, &matmul, true, error);
 }
 
-#define MATMUL_ROW(name, domain_text, summary_text, first, most_inputs, traits)                    \
+#define MATMUL_ROW(name, domain_text, summary_text, first, most_inputs, traits, allowed)           \
   LK_OP_ROW(name, domain_text, first, summary_text,                                                \
             .flags = LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS | LK_OP_TENSOR_POST_OPS | (traits),     \
             .min_inputs = 2, .max_inputs = most_inputs, .max_outputs = 1, .input_types = "T",      \
-            .output_types = "T", .types = {LK_TYPES_BY_F32}),                                      \
+            .output_types = "T", .types = {allowed}),                                              \
       .by_f32 = true
 
+#define PRODUCT_TYPES                                                                              \
+  (LK_TYPES_FLOAT | LK_TYPE(LK_I32) | LK_TYPE(LK_U32) | LK_TYPE(LK_I64) | LK_TYPE(LK_U64))
+
 const lk_op_class lk_op_matmul = {
-    MATMUL_ROW("MatMul", "", "Matrix product of batches, as numpy.matmul", 1, 2, LK_OP_COLUMNS),
+    MATMUL_ROW("MatMul", "", "Matrix product of batches, as numpy.matmul", 1, 2, LK_OP_COLUMNS,
+               PRODUCT_TYPES),
     .params_size = sizeof(matmul_params),
     .infer = infer_matmul,
     .flops = matmul_flops,
     .plan = plan_matmul,
 };
-#define GEMM(symbol, name, domain_text, first, summary_text, reader)                               \
-  const lk_op_class lk_op_##symbol = {MATMUL_ROW(name, domain_text, summary_text, first, 3, 0),    \
-                                      .params_size = sizeof(gemm_params),                          \
-                                      .parse = reader,                                             \
-                                      .own_post_ops = gemm_post_ops,                               \
-                                      .infer = infer_gemm,                                         \
-                                      .flops = gemm_flops,                                         \
-                                      .plan = plan_gemm}
-GEMM(gemm, "Gemm", "", 7, "alpha A B + beta C, A and B possibly transposed", parse_gemm);
-GEMM(fused_gemm, "FusedGemm", "com.microsoft", 1, "Gemm, then an activation", parse_fused_gemm);
+#define GEMM(symbol, name, domain_text, first, summary_text, reader, allowed)                      \
+  const lk_op_class lk_op_##symbol = {                                                             \
+      MATMUL_ROW(name, domain_text, summary_text, first, 3, 0, allowed),                           \
+      .params_size = sizeof(gemm_params),                                                          \
+      .parse = reader,                                                                             \
+      .own_post_ops = gemm_post_ops,                                                               \
+      .infer = infer_gemm,                                                                         \
+      .flops = gemm_flops,                                                                         \
+      .plan = plan_gemm}
+GEMM(gemm, "Gemm", "", 7, "alpha A B + beta C, A and B possibly transposed", parse_gemm,
+     LK_TYPES_FLOAT);
+GEMM(fused_gemm, "FusedGemm", "com.microsoft", 1, "Gemm, then an activation", parse_fused_gemm,
+     LK_TYPES_BY_F32);
 
 #define FUSED(symbol, name)                                                                        \
-  const lk_op_class lk_op_##symbol = {                                                             \
-      MATMUL_ROW(name, "com.microsoft", "alpha A B, A and B possibly transposed", 1, 2, 0),        \
-      .params_size = sizeof(matmul_params),                                                        \
-      .parse = parse_fused,                                                                        \
-      .own_post_ops = fused_post_ops,                                                              \
-      .infer = infer_matmul,                                                                       \
-      .flops = gemm_flops,                                                                         \
-      .plan = plan_matmul}
+  const lk_op_class lk_op_##symbol = {MATMUL_ROW(name, "com.microsoft",                            \
+                                                 "alpha A B, A and B possibly transposed", 1, 2,   \
+                                                 0, LK_TYPES_FLOAT),                               \
+                                      .params_size = sizeof(matmul_params),                        \
+                                      .parse = parse_fused,                                        \
+                                      .own_post_ops = fused_post_ops,                              \
+                                      .infer = infer_matmul,                                       \
+                                      .flops = gemm_flops,                                         \
+                                      .plan = plan_matmul}
 FUSED(fused_matmul, "FusedMatMul");
 FUSED(transpose_matmul, "TransposeMatMul"); /* its older name */

@@ -33,6 +33,11 @@ static lk_status infer_batch_norm(lk_inference *self, lk_error *error) {
   const int64_t channels = lk_rank_is_known(x) ? x->dims[1] : LK_DIM_UNKNOWN;
   for (uint32_t i = 1; i < 5; i++) {
     const lk_tensor_desc *desc = &self->inputs[i].desc;
+    if (x->dtype != LK_DTYPE_NONE && desc->dtype != LK_DTYPE_NONE &&
+        (x->dtype == LK_F64) != (desc->dtype == LK_F64)) {
+      return lk_fail(error, LK_UNSUPPORTED, "'%s' has type %s and 'X' %s: f64 goes with f64 alone",
+                     names[i], lk_dtype_name(desc->dtype), lk_dtype_name(x->dtype));
+    }
     if (!lk_rank_is_known(desc)) continue;
     if (desc->rank != 1 || lk_dims_differ(desc->dims[0], channels)) {
       char text[LK_TENSOR_TEXT_CAPACITY];
@@ -49,13 +54,15 @@ static lk_status plan_factors(lk_planner *planner, lk_operand *out_scale, lk_ope
                               lk_error *error) {
   const float *epsilon = planner->node->params;
   const int64_t channels = planner->inputs[1].desc.dims[0];
-  const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 1, &channels);
+  /* f16 and bf16 come as f32 */
+  const uint32_t dtype = planner->inputs[0].desc.dtype == LK_F64 ? LK_F64 : LK_F32;
+  const lk_tensor_desc desc = lk_tensor_desc_make(dtype, 1, &channels);
   const lk_element_strides dense[6] = {{{1}}, {{1}}, {{1}}, {{1}}, {{1}}, {{1}}};
   lk_element_program program = lk_element_begin();
   lk_element_value inputs[4]; /* scale, B, mean, var */
   lk_operand operands[6];
   for (uint32_t i = 0; i < 4; i++) {
-    inputs[i] = lk_element_input(&program, LK_F32);
+    inputs[i] = lk_element_input(&program, dtype);
     LK_RETURN_NOT_OK(lk_planner_input(planner, 1 + i, LK_LAYOUT_PLAIN, &operands[i], error));
   }
   const lk_element_value sum =
@@ -63,8 +70,8 @@ static lk_status plan_factors(lk_planner *planner, lk_operand *out_scale, lk_ope
   const lk_element_value deviation = lk_element_unary(&program, LK_ELEMENT_SQRT, sum, 0, 0);
   const lk_element_value scale = lk_element_binary(&program, LK_ELEMENT_DIV, inputs[0], deviation);
   const lk_element_value mean = lk_element_binary(&program, LK_ELEMENT_MUL, inputs[2], scale);
-  lk_element_output(&program, scale, LK_F32);
-  lk_element_output(&program, lk_element_binary(&program, LK_ELEMENT_SUB, inputs[1], mean), LK_F32);
+  lk_element_output(&program, scale, dtype);
+  lk_element_output(&program, lk_element_binary(&program, LK_ELEMENT_SUB, inputs[1], mean), dtype);
   LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, out_scale, error));
   LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, out_shift, error));
   operands[4] = *out_scale;
@@ -132,7 +139,7 @@ const lk_op_class lk_op_batch_normalization = {
     LK_OP_ROW("BatchNormalization", "", 7, "Normalization by given mean and variance (inference)",
               .flags = LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS, .min_inputs = 5, .max_inputs = 5,
               .max_outputs = 5, .input_types = "TUUVV", .output_types = "T",
-              .types = {LK_TYPES_BY_F32, LK_TYPES_BY_F32, LK_TYPES_BY_F32}, .in_place_inputs = 1),
+              .types = {LK_TYPES_FLOAT, LK_TYPES_FLOAT, LK_TYPES_FLOAT}, .in_place_inputs = 1),
     .by_f32 = true,
     .params_size = sizeof(float),
     .parse = parse_batch_norm,

@@ -92,13 +92,8 @@ int64_t lk_matmul_scratch_size(const lk_matmul *self) {
 
 /* ---- batches ---- */
 
-/* Where a batch's matrices lie, and which of the right operand's it is. */
-typedef struct place {
-  int64_t a, b, b_matrix, c;
-} place;
-
-static place find_place(const lk_matmul *self, int64_t batch) {
-  place found = {0};
+lk_matmul_place lk_matmul_find_place(const lk_matmul *self, int64_t batch) {
+  lk_matmul_place found = {0};
   int64_t matrices = 1;
   for (uint32_t i = self->batch_rank; i-- > 0; batch /= self->batch[i].size) {
     const int64_t at = batch % self->batch[i].size;
@@ -160,7 +155,7 @@ static void pack_panels(const void *arg, int64_t begin_panel, int64_t end_panel)
 /* A task of the product, of one batch. `product`: this one's, or one that ends as it does. */
 static void do_task(const lk_matmul *self, const lk_product *product, const operands *read,
                     int64_t batch, int64_t task, const lk_product_maker *maker, float *made) {
-  const place at = find_place(self, batch);
+  const lk_matmul_place at = lk_matmul_find_place(self, batch);
   const lk_product_chain *chain =
       self->has_chain ? (const void *)((const char *)self + lk_matmul_size(self)) : NULL;
   lk_product_rows source = lk_product_rows_make(product, read->a + at.a, self->a_row, self->a_k);

@@ -168,6 +168,30 @@ typedef struct lk_lrn_window {
 enum { LK_LRN_COLUMNS = 64 };
 typedef void lk_lrn_fn(const lk_lrn_window *window, const float *from, float *to, int64_t count);
 
+/* ---- matrix products of other types than f32 ---- */
+
+/* C = A B, or C += A B: `columns` of them, up to the panel's. B has all columns of the panel side by
+ * side. Steps are in elements. */
+typedef struct lk_plain_tile {
+  const void *a, *b;
+  void *c;
+  int64_t rows, columns, k;
+  int64_t a_row, a_k, b_k, c_row;
+  bool adds;
+} lk_plain_tile;
+typedef void lk_plain_product_fn(const lk_plain_tile *tile);
+
+/* Integers wrap around, whether they have a sign or not. */
+typedef enum lk_plain_type {
+  LK_PLAIN_F64,
+  LK_PLAIN_U32,
+  LK_PLAIN_U64,
+  LK_PLAIN_TYPES
+} lk_plain_type;
+
+/* Bytes of a row of a panel, at most. */
+enum { LK_PLAIN_PANEL = 128 };
+
 /* ---- all ---- */
 
 typedef struct lk_row_loops {
@@ -182,6 +206,8 @@ typedef struct lk_row_loops {
   lk_attend_loops attend;
   lk_lrn_fn *lrn_rows, *lrn_columns;
   lk_norm_row_fn *norm_row;
+  lk_plain_product_fn *product[LK_PLAIN_TYPES];
+  int64_t product_panel; /* bytes */
 } lk_row_loops;
 
 /* Only for a processor that has the instructions. */

@@ -17,6 +17,7 @@
 #include "ops/kernel/lrn_loops.inc"
 #include "ops/kernel/pool_loops.inc"
 #include "ops/kernel/pool_rolling_loops.inc"
+#include "ops/kernel/product_plain.inc"
 #include "ops/kernel/reduce_loops.inc"
 #include "ops/kernel/reduce_plain.inc"
 #include "ops/kernel/softmax_loops.inc"

@@ -49,10 +49,18 @@ static bool is_real(const lk_op_node *node, uint32_t dtype) {
   return dtype == LK_F32 || (node->class_->by_f32 && (dtype == LK_F16 || dtype == LK_BF16));
 }
 
+/* Whether there are no post-ops but the operator's own, which take all its types. */
+static bool has_only_own_post_ops(const lk_op_node *node) {
+  lk_post_op own[LK_MAX_OWN_POST_OPS];
+  const lk_op_class *class_ = node->class_;
+  return node->n_post_ops == (class_->own_post_ops != NULL ? class_->own_post_ops(node, own) : 0);
+}
+
 /* Operands of post-ops must be of f32, and broadcast to output 0, which is of f32 too. */
 static lk_status check_post_ops(const lk_op_node *node, const lk_tensor *inputs,
                                 const lk_tensor_desc *to, lk_error *error) {
-  if (node->n_post_ops > 0 && !is_real(node, to->dtype)) {
+  if (!is_real(node, to->dtype)) {
+    if (has_only_own_post_ops(node)) return LK_OK;
     return lk_fail(error, LK_UNSUPPORTED, "post-ops on an output of type %s, f32 is supported",
                    lk_dtype_name(to->dtype));
   }

@@ -241,9 +241,20 @@ static lk_status add_matmul(lk_planner *planner, const lk_matmul *matmul, lk_ope
   return LK_OK;
 }
 
+static lk_status plan_plain(lk_planner *planner, const lk_matmul *matmul,
+                            const lk_operand operands[3], lk_error *error) {
+  lk_matmul_plain step;
+  lk_matmul_plain_plan(matmul, operands[2].desc.dtype, lk_isa_get(), &step);
+  LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_matmul_plain_kernel, "matmul", &step,
+                                     lk_matmul_plain_size(&step), operands, 3, error));
+  lk_planner_flops(planner, lk_matmul_plain_operations(&step));
+  return LK_OK;
+}
+
 lk_status lk_plan_product(lk_planner *planner, lk_matmul *matmul, const lk_operand *a,
                           const lk_operand *b, const lk_operand *c, lk_error *error) {
   lk_operand operands[4] = {*a, *b, *c};
+  if (lk_matmul_plain_takes(c->desc.dtype)) return plan_plain(planner, matmul, operands, error);
   matmul->isa = lk_isa_get();
   matmul->low = -INFINITY;
   matmul->high = INFINITY;
@@ -314,8 +325,24 @@ static lk_status take_second(lk_planner *planner, const lk_matmul *matmul, lk_op
                              : lk_planner_input(planner, 1, LK_LAYOUT_PLAIN, out_operand, error);
 }
 
+lk_status lk_plan_plain_matmul(lk_planner *planner, const lk_matmul *matmul, lk_operand *out_to,
+                               lk_error *error) {
+  lk_operand operands[3];
+  for (uint32_t i = 0; i < 2; i++) {
+    LK_RETURN_NOT_OK(lk_planner_input(planner, i, LK_LAYOUT_PLAIN, &operands[i], error));
+  }
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &operands[2], error));
+  *out_to = operands[2];
+  return plan_plain(planner, matmul, operands, error);
+}
+
 lk_status lk_plan_matmul(lk_planner *planner, lk_matmul *matmul, bool has_columns,
                          lk_error *error) {
+  if (lk_matmul_plain_takes(planner->outputs[0].dtype)) {
+    lk_operand to;
+    LK_RETURN_NOT_OK(lk_plan_plain_matmul(planner, matmul, &to, error));
+    return lk_plan_post_ops(planner, 0, &to, error);
+  }
   matmul->b_is_packed = planner->node->constants[1].content != NULL &&
                         lk_elements(&planner->inputs[1].desc) == matmul->k * matmul->columns;
   return lk_plan_matmul_by(planner, matmul, has_columns, take_second, error);

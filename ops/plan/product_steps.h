@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ops/kernel/conv_shape.h"
-#include "ops/kernel/matmul.h"
+#include "ops/kernel/matmul_plain.h"
 #include "ops/plan/pattern.h"
 #include "ops/plan/planner.h"
 
@@ -28,8 +28,12 @@ bool lk_resize_conv(const lk_resizing *self, const lk_conv_shape *shape);
  * product's columns. */
 lk_status lk_plan_matmul(lk_planner *planner, lk_matmul *matmul, bool has_columns, lk_error *error);
 
-/* The same with a right operand that `take_right` brings, packed where `matmul` says so, which is
- * planned when it is called. */
+/* The product alone, of a type that lk_matmul_plain_takes. */
+lk_status lk_plan_plain_matmul(lk_planner *planner, const lk_matmul *matmul, lk_operand *out_to,
+                               lk_error *error);
+
+/* As lk_plan_matmul with a right operand that `take_right` brings, packed where `matmul` says so, which is
+ * planned when it is called; of f32. */
 typedef lk_status lk_take_right_fn(lk_planner *planner, const lk_matmul *matmul,
                                    lk_operand *out_operand, lk_error *error);
 lk_status lk_plan_matmul_by(lk_planner *planner, lk_matmul *matmul, bool has_columns,

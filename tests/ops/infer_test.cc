@@ -242,7 +242,7 @@ TEST(Infer, FailsWhereNothingCouldRun) {
   EXPECT_EQ(infer(table, node, certain).status, LK_INVALID_ARGUMENT);
   node.inputs[1].shape[0] = n;
   EXPECT_EQ(infer(table, node, certain).status, LK_OK);
-  node.inputs[1].dtype = LK_I64;
+  node.inputs[1].dtype = LK_I16;
   EXPECT_EQ(infer(table, node, certain).status, LK_UNSUPPORTED);
   node.op = "Mystery";
   EXPECT_EQ(infer(table, node, certain).status, LK_UNSUPPORTED);

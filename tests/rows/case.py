@@ -114,6 +114,18 @@ def halved(rng, case: Case, chance=0.4) -> Case:
     return case
 
 
+def doubled(rng, case: Case, chance=0.2, **attributes) -> Case | None:
+    """Now and then the case with f64 in the place of f32 and with these attributes; else None."""
+    if rng.random() >= chance:
+        return None
+    case.inputs = [
+        value.astype(numpy.float64) + 0.1 if value is not None and value.dtype == numpy.float32
+        else value for value in case.inputs]
+    case.attributes.update(attributes)
+    case.tolerance = 1e-12
+    return case
+
+
 def pick(rng, choices):
     return choices[int(rng.integers(len(choices)))]
 

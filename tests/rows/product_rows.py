@@ -1,6 +1,6 @@
 """Products of matrices and convolutions of real numbers."""
 
-from case import Case, halved, pick, row, values
+from case import Case, doubled, halved, pick, row, values
 from integer_rows import convolution, matrices, some_constants
 
 
@@ -11,6 +11,12 @@ def matmul(rng):
                 constants=some_constants(rng, [1]), tolerance=1e-4)
     if 0 in b:  # sums of nothing, which ONNX Runtime leaves as memory was
         case.expected = lambda inputs: [inputs[0] @ inputs[1]]
+    kind = pick(rng, ["DOUBLE", "INT32", "UINT32", "INT64", "UINT64"])
+    if rng.random() < 0.3:  # integers wrap around
+        case.inputs = [values(rng, dims, kind, special=0 if kind == "DOUBLE" else 0.1)
+                       for dims in (a, b)]
+        case.tolerance = 1e-12
+        return case
     return halved(rng, case)
 
 
@@ -25,8 +31,8 @@ def gemm(rng):
         inputs.append(values(rng, bias))
     attributes = {"transA": trans_a, "transB": trans_b, "alpha": pick(rng, [1.0, 0.5]),
                   "beta": pick(rng, [1.0, 2.0])}
-    return halved(rng, Case(inputs, attributes, some_constants(rng, range(1, len(inputs))),
-                            tolerance=1e-4))
+    case = Case(inputs, attributes, some_constants(rng, range(1, len(inputs))), tolerance=1e-4)
+    return doubled(rng, case, beta=pick(rng, [1.0, 0.3, 0.0])) or halved(rng, case)
 
 
 @row("Conv")
