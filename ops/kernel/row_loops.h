@@ -170,8 +170,8 @@ typedef void lk_lrn_fn(const lk_lrn_window *window, const float *from, float *to
 
 /* ---- matrix products of other types than f32 ---- */
 
-/* C = A B, or C += A B: `columns` of them, up to the panel's. B has all columns of the panel side by
- * side. Steps are in elements. */
+/* C = A B, or C += A B: `columns` of them, up to the panel's. B has all columns of the panel side
+ * by side. Steps are in elements. */
 typedef struct lk_plain_tile {
   const void *a, *b;
   void *c;

@@ -32,8 +32,8 @@ lk_status lk_plan_matmul(lk_planner *planner, lk_matmul *matmul, bool has_column
 lk_status lk_plan_plain_matmul(lk_planner *planner, const lk_matmul *matmul, lk_operand *out_to,
                                lk_error *error);
 
-/* As lk_plan_matmul with a right operand that `take_right` brings, packed where `matmul` says so, which is
- * planned when it is called; of f32. */
+/* As lk_plan_matmul, of f32, with a right operand that `take_right` brings, packed where `matmul`
+ * says so, which is planned when it is called. */
 typedef lk_status lk_take_right_fn(lk_planner *planner, const lk_matmul *matmul,
                                    lk_operand *out_operand, lk_error *error);
 lk_status lk_plan_matmul_by(lk_planner *planner, lk_matmul *matmul, bool has_columns,
