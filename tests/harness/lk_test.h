@@ -94,6 +94,16 @@ private:
   T *handle_ = nullptr;
 };
 
+// How often a random case is drawn where no threads meet: ThreadSanitizer finds nothing there, and
+// takes ten times as long.
+inline int repeats(int count) {
+#if defined(__SANITIZE_THREAD__)
+  return count / 10;
+#else
+  return count;
+#endif
+}
+
 // Runs `body(allocator)` again and again, its 1st, 2nd, ... allocation failing, until it runs
 // through. A run in which an allocation failed must return LK_OUT_OF_MEMORY, and no run may leak.
 template <typename Body> void fail_every_allocation(Body body) {

@@ -151,7 +151,7 @@ void check(const Case &one) {
 }
 
 TEST(ResizeRandom, EverythingThatANodeCanAsk) {
-  for (unsigned seed = 1; seed <= 200; seed++) {
+  for (int seed = 1; seed <= lk::repeats(200); seed++) {
     const Case one = draw_case(seed);
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + one.how.mode + ", " + one.how.coordinates +
                  ", " + one.policy + ", of " + lk::text_of(one.x.desc));

@@ -87,7 +87,7 @@ lk_isa best() {
 
 TEST(Copy, MovesEveryElementOnce) {
   std::mt19937 random(1);
-  for (int i = 0; i < 600; i++) {
+  for (int i = 0; i < lk::repeats(600); i++) {
     Case made = random_case(random);
     const Bytes expected = expected_of(made), blank = made.to;
     for (int isa = LK_ISA_BASE; isa <= best(); isa++) {

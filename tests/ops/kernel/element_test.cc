@@ -232,7 +232,7 @@ TEST_P(ElementIsa, EveryStepOnEveryClassIsWhatLoopsCompute) {
     const lk::FunctionOfOne function = function_of(info.op);
     for (uint32_t class_ = 0; class_ < LK_ELEMENT_CLASSES; class_++) {
       if (lk_element_loops_for(GetParam())->ops[info.op][class_].all == nullptr) continue;
-      for (int round = 0; round < 12; round++) {
+      for (int round = 0; round < lk::repeats(12); round++) {
         Case test = {begin(), {}, {}};
         Value operands[3] = {};
         for (uint32_t i = 0; i < info.operands; i++) {
@@ -385,7 +385,7 @@ Value random_step(lk_element_program &program, Random &random, std::vector<Value
 TEST_P(ElementIsa, ChainsOfRandomSteps) {
   Random random(3);
   int done = 0;
-  for (int round = 0; round < 1500; round++) {
+  for (int round = 0; round < lk::repeats(1500); round++) {
     Case test = {begin(), {}, {}};
     std::vector<Value> values;
     const int64_t n_inputs = pick(random, 1, 5), n_steps = pick(random, 1, 10);

@@ -137,7 +137,7 @@ void check(const Case &of, const Guarded &output) {
 
 TEST(MatmulKernel, IsRightForRandomShapesAndStrides) {
   std::mt19937 random(1);
-  for (int i = 0; i < 300 && !::testing::Test::HasFatalFailure(); i++) {
+  for (int i = 0; i < lk::repeats(300) && !::testing::Test::HasFatalFailure(); i++) {
     const Case made = random_case(random);
     for (const lk_isa isa : lk::instruction_sets()) {
       SCOPED_TRACE("case " + std::to_string(i) + ", instruction set " + std::to_string(isa));
@@ -189,7 +189,7 @@ TEST(MatmulKernel, HasTheSameBitsForFewRows) {
 
 TEST(MatmulKernel, KeepsThePackedOperand) {
   std::mt19937 random(4);
-  for (int i = 0; i < 100; i++) {
+  for (int i = 0; i < lk::repeats(100); i++) {
     const Case made = random_case(random);
     for (const lk_isa isa : lk::instruction_sets()) {
       lk_matmul matmul = made.matmul;

@@ -145,7 +145,7 @@ void check_all(const Case &test, std::mt19937 &random) {
 
 TEST(Pool, TakesAnyGeometry) {
   std::mt19937 random(1);
-  for (int i = 0; i < 600; i++) {
+  for (int i = 0; i < lk::repeats(600); i++) {
     check_all(random_case(random), random);
     if (HasFatalFailure()) return;
   }
@@ -158,7 +158,7 @@ TEST(Pool, RollsDownPlanes) {
   const auto number = [&](int64_t least, int64_t most) {
     return std::uniform_int_distribution<int64_t>(least, most)(random);
   };
-  for (int i = 0; i < 200; i++) {
+  for (int i = 0; i < lk::repeats(200); i++) {
     Case test;
     const int64_t width = number(1, i % 4 == 0 ? 300 : 80);
     test.pool.kind = uint32_t(i % 3);
@@ -206,7 +206,7 @@ void check_type(const Case &of, uint8_t dtype, bool positions, std::mt19937 &ran
 
 TEST(Pool, TakesAllTypesAndFindsPositions) {
   std::mt19937 random(2);
-  for (int i = 0; i < 100; i++) {
+  for (int i = 0; i < lk::repeats(100); i++) {
     Case test = random_case(random);
     check_type<double>(test, LK_F64, false, random);
     test.pool.kind = LK_POOL_MAX;

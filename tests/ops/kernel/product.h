@@ -48,16 +48,6 @@ inline Guarded random_floats(size_t size, std::mt19937 &random) {
   return made;
 }
 
-// How often a random case is drawn where no threads meet: ThreadSanitizer finds nothing there, and
-// takes ten times as long.
-inline int repeats(int count) {
-#if defined(__SANITIZE_THREAD__)
-  return count / 10;
-#else
-  return count;
-#endif
-}
-
 // Those that this machine has.
 inline std::vector<lk_isa> instruction_sets() {
   std::vector<lk_isa> sets;

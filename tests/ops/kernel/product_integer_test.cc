@@ -81,7 +81,7 @@ TEST(IntegerLoops, SmallBytesHaveTheirOwn) {
 
 // Zero points of each row and column; both operands in any order of memory.
 TEST(ProductInteger, IsExact) {
-  for (unsigned seed = 0; seed < 300; seed++) {
+  for (int seed = 0; seed < lk::repeats(300); seed++) {
     Random random(seed);
     const int64_t rows = random.between(1, 60), columns = random.between(1, 140);
     const int64_t k = random.between(0, seed % 10 == 0 ? 3000 : 70);
@@ -127,7 +127,7 @@ TEST(ProductInteger, IsExact) {
 
 // Windows that reach into the padding, of a channels-last image.
 TEST(ProductInteger, ConvolvesWithPaddingOfTheZeroPoint) {
-  for (unsigned seed = 0; seed < 100; seed++) {
+  for (int seed = 0; seed < lk::repeats(100); seed++) {
     Random random(seed);
     const int64_t size = random.between(1, 9), channels = random.between(1, 20);
     const int64_t outputs = random.between(1, 70), kernel = random.between(1, 3);

@@ -113,7 +113,7 @@ Guarded run(const Case &made, Guarded &from, lk_isa isa, int threads) {
 
 TEST(ResizeKernel, SumsTapsAlike) {
   std::mt19937 random(9);
-  for (int i = 0; i < 200; i++) {
+  for (int i = 0; i < lk::repeats(200); i++) {
     const lk_resize_mode mode = i % 2 == 0 ? LK_RESIZE_LINEAR : LK_RESIZE_CUBIC;
     const Case made = random_case(mode, random);
     Guarded from = lk::random_floats(made.inputs(), random);
@@ -163,7 +163,7 @@ TEST(ResizeKernel, InfinityStaysWhereItIs) {
 
 TEST(ResizeKernel, NearestCopiesBlocksOfEverySize) {
   std::mt19937 random(10);
-  for (int i = 0; i < 150; i++) {
+  for (int i = 0; i < lk::repeats(150); i++) {
     const Case made = random_case(LK_RESIZE_NEAREST, random);
     const size_t sizes[] = {1, 2, 3, 4, 4, 4, 7, 8, 12, 16, 20, 40, 64, 100, 1500};
     lk_resize_nearest_map map = {};
