@@ -408,7 +408,7 @@ TEST_P(ElementIsa, ChainsOfRandomSteps) {
     check(test, "round " + std::to_string(round));
     if (HasFatalFailure()) return;
   }
-  EXPECT_GT(done, 1000);
+  EXPECT_GT(done, lk::repeats(1000));
 }
 
 // max(a b + c, d) of f32, with c for each row and d in one number.
