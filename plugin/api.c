@@ -186,6 +186,7 @@ const lk_api *lk_get_api(uint32_t version) {
       .dims_open = lk_dims_open,
       .op_infer = lk_node_infer,
       .plan_step = lk_plan_step,
+      .plan_block = lk_plan_block,
       .op_run_timed = lk_op_run_timed,
       .machine_peak = lk_machine_peak_measure,
       .frame_bring_scratch = lk_frame_bring_scratch,

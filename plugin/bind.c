@@ -7,6 +7,7 @@
 #include "base/team/float_state.h"
 #include "base/tensor.h"
 #include "keys/key_build.h"
+#include "ops/plan/blocks.h"
 #include "ops/plan/step_info.h"
 #include "plugin/internal.h"
 #include "plugin/table.h"
@@ -249,7 +250,8 @@ lk_status lk_plan_info_get(const lk_plan *plan, lk_plan_info *info, lk_error *er
                                .n_reorders = body->n_reorders,
                                .implementation = lk_plan_main_kernel(body),
                                .known_when_run = lk_plan_is_deferred(body) ? 1U : 0U,
-                               .flops = body->flops};
+                               .flops = body->flops,
+                               .n_blocks = body->n_blocks};
   return lk_struct_write(info, &filled, sizeof filled, "plan info", error);
 }
 
@@ -261,6 +263,16 @@ lk_status lk_plan_step(const lk_plan *plan, uint32_t index, lk_step_info *out, l
   }
   const lk_step_info info = lk_step_describe(body, index);
   return lk_struct_write(out, &info, sizeof info, "lk_step_info", error);
+}
+
+lk_status lk_plan_block(const lk_plan *plan, uint32_t index, lk_block *out, lk_error *error) {
+  const lk_plan_body *body = lk_plan_get_body(plan);
+  if (index >= body->n_blocks) {
+    return lk_fail(error, LK_OUT_OF_RANGE, "failed to describe block %u: the plan has %u", index,
+                   body->n_blocks);
+  }
+  const lk_block block = lk_plan_describe_block(body, index);
+  return lk_struct_write(out, &block, sizeof block, "lk_block", error);
 }
 
 lk_status lk_plan_output(const lk_plan *plan, uint32_t index, lk_tensor_desc *out,

@@ -47,6 +47,7 @@ lk_status lk_op_bind(lk_op *op, const lk_bind_desc *bind, lk_plan **inout_plan, 
 lk_status lk_plan_info_get(const lk_plan *plan, lk_plan_info *info, lk_error *error);
 lk_status lk_plan_output(const lk_plan *plan, uint32_t index, lk_tensor_desc *out, lk_error *error);
 lk_status lk_plan_step(const lk_plan *plan, uint32_t index, lk_step_info *out, lk_error *error);
+lk_status lk_plan_block(const lk_plan *plan, uint32_t index, lk_block *out, lk_error *error);
 void lk_plan_release(lk_plan *plan);
 
 /* frame.c */

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "executor_glue/run/in_place.h"
+#include "executor_glue/run/views.h"
 
 /* The most that is computed while building, unless a shape depends on it: anything larger is
  * cheaper to compute in each run than to keep once for each shape. */
@@ -173,17 +174,17 @@ static lk_status compute(lk_plan_builder *builder, int32_t node_index, lk_plan *
 
 /* ---- steps ---- */
 
-static void add_operand(lk_plan_builder *builder, lk_unplaced_operand operand) {
+static void add_operand(lk_plan_builder *builder, lk_spot operand) {
   builder->operands[builder->n_operands++] = operand;
 }
 
-static lk_unplaced_operand input_operand(lk_plan_builder *builder, int32_t value_number) {
-  lk_unplaced_operand operand = {.storage = LK_NO_STORAGE};
+static lk_spot input_operand(lk_plan_builder *builder, int32_t value_number) {
+  lk_spot operand = {.storage = LK_NO_STORAGE};
   const lk_bound_value *value = lk_plan_builder_value(builder, value_number);
   if (value == NULL) return operand;
-  if (value->kind == LK_BOUND_STORED) operand.storage = value->storage;
+  if (value->kind == LK_BOUND_STORED) operand = value->spot;
   if (value->kind == LK_BOUND_KNOWN) {
-    operand.address = (uintptr_t)value->data;
+    operand.at = (uintptr_t)value->data;
     builder->known[value->known].used = true;
   }
   return operand;
@@ -203,14 +204,14 @@ static lk_status add_scratch(lk_plan_builder *builder, uint64_t bytes, lk_error 
   }
   lk_storage *scratch = &builder->storages[*storage];
   if (bytes > scratch->bytes) scratch->bytes = bytes;
-  add_operand(builder, (lk_unplaced_operand){.storage = *storage});
+  add_operand(builder, (lk_spot){.storage = *storage});
   return LK_OK;
 }
 
-/* Adds a step that runs the plan; takes over the reference on success. `shared`: the storage where
- * output 0 goes, or LK_NO_STORAGE. */
+/* Adds a step that runs the plan; takes over the reference on success. `shared`: where output 0
+ * goes, or LK_NO_STORAGE. */
 static lk_status add_step(lk_plan_builder *builder, int32_t node_index, lk_plan *plan,
-                          const lk_plan_info *info, int32_t shared, lk_error *error) {
+                          const lk_plan_info *info, lk_spot shared, lk_error *error) {
   const lk_node *node = node_at(builder, node_index);
   lk_run_plan *run_plan = builder->plan;
   const lk_run_step step = {.plan = plan,
@@ -223,15 +224,15 @@ static lk_status add_step(lk_plan_builder *builder, int32_t node_index, lk_plan 
     add_operand(builder, input_operand(builder, node->inputs[i]));
   }
   for (uint32_t i = 0; i < node->n_outputs; i++) {
-    int32_t storage = i == 0 ? shared : LK_NO_STORAGE;
-    if (storage == LK_NO_STORAGE) {
+    lk_spot spot = i == 0 ? shared : (lk_spot){.storage = LK_NO_STORAGE};
+    if (spot.storage == LK_NO_STORAGE) {
       uint64_t bytes = 0;
       LK_RETURN_NOT_OK(lk_plan_builder_bytes(builder, &builder->outputs[i], &bytes, error));
       LK_RETURN_NOT_OK(
-          lk_plan_builder_add_storage(builder, bytes, LK_BUFFER_ARENA, &storage, error));
+          lk_plan_builder_add_storage(builder, bytes, LK_BUFFER_ARENA, &spot.storage, error));
     }
-    add_operand(builder, (lk_unplaced_operand){.storage = storage});
-    if (node->outputs[i] != LK_NO_VALUE) lk_plan_builder_store(builder, node->outputs[i], storage);
+    add_operand(builder, spot);
+    if (node->outputs[i] != LK_NO_VALUE) lk_plan_builder_store(builder, node->outputs[i], spot);
   }
   if (info->scratch_bytes > 0) LK_RETURN_NOT_OK(add_scratch(builder, info->scratch_bytes, error));
   if (!LK_GROW(builder->allocator, run_plan->steps, run_plan->n_steps, builder->steps_capacity)) {
@@ -239,21 +240,6 @@ static lk_status add_step(lk_plan_builder *builder, int32_t node_index, lk_plan 
   }
   run_plan->steps[run_plan->n_steps++] = step;
   return LK_OK;
-}
-
-/* A view of a stored value needs no step when it is the node's only output: it has the same bytes.
- * False: it needs one. */
-static bool drop_view(lk_plan_builder *builder, const lk_node *node, int32_t alias_input) {
-  if (alias_input < 0 || (uint32_t)alias_input >= node->n_inputs) return false;
-  const lk_bound_value *from = lk_plan_builder_value(builder, node->inputs[alias_input]);
-  if (from == NULL || from->kind != LK_BOUND_STORED) return false;
-  for (uint32_t i = 1; i < node->n_outputs; i++) {
-    const lk_bound_value *other = lk_plan_builder_value(builder, node->outputs[i]);
-    if (other != NULL && other->last_use >= 0) return false;
-  }
-  if (node->outputs[0] == LK_NO_VALUE) return false;
-  lk_plan_builder_store(builder, node->outputs[0], from->storage);
-  return true;
 }
 
 lk_status lk_bind_node(lk_plan_builder *builder, int32_t node_index, lk_error *error) {
@@ -279,12 +265,14 @@ lk_status lk_bind_node(lk_plan_builder *builder, int32_t node_index, lk_error *e
   LK_TRY(api->plan_info(plan, &info, error));
   lk_implementation_names_note(builder->desc->implementations, node_index, info.implementation);
 
+  bool is_view = false;
   if (known) LK_TRY(can_compute(builder, node, &known, error));
+  if (!known) LK_TRY(lk_bind_views(builder, node, plan, &info, &is_view, error));
   if (known) {
     LK_TRY(compute(builder, node_index, plan, error));
-  } else if (!drop_view(builder, node, info.alias_input)) {
-    const int32_t shared =
-        in_place >= 0 ? builder->values[node->inputs[in_place]].storage : LK_NO_STORAGE;
+  } else if (!is_view) {
+    lk_spot shared = {.storage = LK_NO_STORAGE};
+    if (in_place >= 0) shared = builder->values[node->inputs[in_place]].spot;
     LK_TRY(add_step(builder, node_index, plan, &info, shared, error));
     plan = NULL;
     if (builder->desc->is_kept) builder->plan_bytes += info.bytes;

@@ -24,7 +24,7 @@ static bool any_output_wanted(const lk_plan_builder *builder, const lk_node *nod
 static void find_uses(lk_plan_builder *builder) {
   const lk_graph *graph = builder->program->graph;
   for (size_t i = 0; i < graph->n_values; i++) {
-    builder->values[i].storage = LK_NO_STORAGE;
+    builder->values[i].spot.storage = LK_NO_STORAGE;
     builder->values[i].last_use = LK_LAST_USE_NONE;
   }
   for (size_t i = 0; i < graph->n_outputs; i++) {
@@ -58,14 +58,14 @@ static lk_status bind_sources(lk_plan_builder *builder, lk_error *error) {
   for (uint32_t i = 0; i < graph->n_inputs; i++) {
     const lk_tensor *input = &builder->desc->inputs[i];
     uint64_t bytes = 0;
-    int32_t storage = LK_NO_STORAGE;
+    lk_spot spot = {.storage = LK_NO_STORAGE};
     LK_RETURN_NOT_OK(lk_plan_builder_bytes(builder, &input->desc, &bytes, error));
-    LK_RETURN_NOT_OK(
-        lk_plan_builder_add_storage(builder, bytes, LK_BUFFER_FIRST_INPUT + i, &storage, error));
+    LK_RETURN_NOT_OK(lk_plan_builder_add_storage(builder, bytes, LK_BUFFER_FIRST_INPUT + i,
+                                                 &spot.storage, error));
     lk_bound_value *value = &builder->values[graph->inputs[i]];
     value->desc = input->desc;
     if (program->by_value[i]) value->data = input->data != NULL ? input->data : &no_elements;
-    lk_plan_builder_store(builder, graph->inputs[i], storage);
+    lk_plan_builder_store(builder, graph->inputs[i], spot);
   }
   return LK_OK;
 }

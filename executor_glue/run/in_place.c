@@ -38,14 +38,18 @@ static bool may_write_over(const lk_plan_builder *builder, int32_t node_index, u
   if (node->inputs[input] == LK_NO_VALUE) return false;
   const lk_bound_value *value = &builder->values[node->inputs[input]];
   if (value->kind != LK_BOUND_STORED) return false;
-  const lk_storage *storage = &builder->storages[value->storage];
+  const int32_t root = lk_plan_builder_root(builder, value->spot).storage;
+  const lk_storage *storage = &builder->storages[root];
   if (storage->buffer != LK_BUFFER_ARENA || storage->last_node > node_index) return false;
   const lk_layout wish = builder->wishes[0];
   if (wish != LK_LAYOUT_ANY && wish != value->desc.layout) return false;
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     if (i == input || node->inputs[i] == LK_NO_VALUE) continue;
     const lk_bound_value *other = &builder->values[node->inputs[i]];
-    if (other->kind == LK_BOUND_STORED && other->storage == value->storage) return false;
+    if (other->kind == LK_BOUND_STORED &&
+        lk_plan_builder_root(builder, other->spot).storage == root) {
+      return false;
+    }
     if (!keeps_shape(builder, node_index, input, i)) return false;
   }
   return true;

@@ -5,6 +5,17 @@
 #include "base/status.h"
 #include "executor_glue/run/arena_plan.h"
 
+/* Values and operands in storages that are parts of others are in those from here on. */
+static void leave_parts(lk_plan_builder *builder) {
+  if (!builder->has_parts) return;
+  for (size_t i = 0; i < builder->program->graph->n_values; i++) {
+    builder->values[i].spot = lk_plan_builder_root(builder, builder->values[i].spot);
+  }
+  for (size_t i = 0; i < builder->n_operands; i++) {
+    builder->operands[i] = lk_plan_builder_root(builder, builder->operands[i]);
+  }
+}
+
 /* From the first to the last step that reads or writes the storage. */
 static void find_lifetimes(lk_plan_builder *builder) {
   for (uint32_t s = 0; s < builder->plan->n_steps; s++) {
@@ -42,7 +53,7 @@ static lk_status place_output(lk_plan_builder *builder, uint32_t output, lk_erro
   }
   if (value->kind == LK_BOUND_KNOWN) builder->known[value->known].used = true;
   if (value->kind == LK_BOUND_STORED) {
-    lk_storage *storage = &builder->storages[value->storage];
+    lk_storage *storage = &builder->storages[value->spot.storage];
     if (storage->buffer == LK_BUFFER_ARENA && value->desc.layout == LK_LAYOUT_PLAIN &&
         storage->bytes == plan->output_bytes[output]) {
       storage->buffer = output_buffer(builder, output);
@@ -86,12 +97,10 @@ static lk_buffer_ref make_ref(uint32_t buffer, uint64_t offset) {
   return (lk_buffer_ref){.buffer = (uint16_t)buffer, .offset = offset & ((UINT64_C(1) << 48) - 1)};
 }
 
-static lk_buffer_ref ref_of(const lk_plan_builder *builder, lk_unplaced_operand operand) {
-  if (operand.storage == LK_NO_STORAGE) {
-    return make_ref(LK_BUFFER_NONE, operand.address);
-  }
-  const lk_storage *storage = &builder->storages[operand.storage];
-  return make_ref(storage->buffer, storage->offset);
+static lk_buffer_ref ref_of(const lk_plan_builder *builder, lk_spot spot) {
+  if (spot.storage == LK_NO_STORAGE) return make_ref(LK_BUFFER_NONE, spot.at);
+  const lk_storage *storage = &builder->storages[spot.storage];
+  return make_ref(storage->buffer, storage->offset + spot.at);
 }
 
 /* Where a graph output lies after the last step. */
@@ -100,8 +109,8 @@ static lk_buffer_ref output_ref(const lk_plan_builder *builder, int32_t number) 
   const void *data = value->kind == LK_BOUND_CONSTANT
                          ? builder->program->graph->values[number].constant.data
                          : value->data;
-  return ref_of(builder,
-                (lk_unplaced_operand){.storage = value->storage, .address = (uintptr_t)data});
+  if (value->kind == LK_BOUND_STORED) return ref_of(builder, value->spot);
+  return make_ref(LK_BUFFER_NONE, (uintptr_t)data);
 }
 
 lk_status lk_place_values(lk_plan_builder *builder, const lk_dependencies *dependencies,
@@ -114,6 +123,7 @@ lk_status lk_place_values(lk_plan_builder *builder, const lk_dependencies *depen
   if (plan->copies == NULL || plan->operands == NULL) {
     return lk_fail_memory(error, "a run plan", builder->n_operands * sizeof *plan->operands);
   }
+  leave_parts(builder);
   find_lifetimes(builder);
   for (uint32_t i = 0; i < graph->n_outputs; i++) {
     if (wanted[i]) LK_RETURN_NOT_OK(place_output(builder, i, error));

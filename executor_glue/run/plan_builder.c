@@ -87,15 +87,27 @@ lk_status lk_plan_builder_add_storage(lk_plan_builder *builder, uint64_t bytes, 
                           builder->n_storages * sizeof *builder->storages);
   }
   builder->storages[builder->n_storages] =
-      (lk_storage){.bytes = bytes, .buffer = buffer, .last_node = LK_LAST_USE_NONE};
+      (lk_storage){.bytes = bytes,
+                   .buffer = buffer,
+                   .last_node = LK_LAST_USE_NONE,
+                   .parent = LK_NO_STORAGE};
   *out_storage = (int32_t)builder->n_storages++;
   return LK_OK;
 }
 
-void lk_plan_builder_store(lk_plan_builder *builder, int32_t value_number, int32_t storage_number) {
+lk_spot lk_plan_builder_root(const lk_plan_builder *builder, lk_spot spot) {
+  for (const lk_storage *storage; spot.storage != LK_NO_STORAGE; spot.storage = storage->parent) {
+    storage = &builder->storages[spot.storage];
+    if (storage->parent == LK_NO_STORAGE) break;
+    spot.at += storage->offset;
+  }
+  return spot;
+}
+
+void lk_plan_builder_store(lk_plan_builder *builder, int32_t value_number, lk_spot spot) {
   lk_bound_value *value = &builder->values[value_number];
   value->kind = LK_BOUND_STORED;
-  value->storage = storage_number;
-  lk_storage *storage = &builder->storages[storage_number];
+  value->spot = lk_plan_builder_root(builder, spot);
+  lk_storage *storage = &builder->storages[value->spot.storage];
   if (value->last_use > storage->last_node) storage->last_node = value->last_use;
 }

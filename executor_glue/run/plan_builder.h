@@ -11,12 +11,20 @@
 /* Memory that one or more values share, as views of each other or written over each other. */
 typedef struct lk_storage {
   uint64_t bytes;
-  uint64_t offset;
+  uint64_t offset;   /* in the buffer, or in `parent` */
+  int32_t parent;    /* the storage of which this has become a part, and which tells of the rest; or
+                        LK_NO_STORAGE */
   uint32_t buffer;   /* lk_buffer_index; LK_BUFFER_ARENA until a graph output takes the storage */
   int32_t last_node; /* the last node that reads any of its values, as lk_bound_value.last_use */
   uint32_t first_step, last_step;
   bool in_steps; /* a step or a copy touches it */
 } lk_storage;
+
+/* A place in a storage, or in one that has become a part of another. */
+typedef struct lk_spot {
+  int32_t storage; /* or LK_NO_STORAGE */
+  uint64_t at;     /* bytes */
+} lk_spot;
 
 typedef enum lk_bound_kind {
   LK_BOUND_NOT_YET = 0,
@@ -30,7 +38,7 @@ typedef struct lk_bound_value {
   lk_tensor_desc desc;
   const void *data; /* where it is known now: known values, graph inputs known by value */
   int32_t kind;     /* lk_bound_kind */
-  int32_t storage;  /* STORED */
+  lk_spot spot;     /* STORED */
   uint32_t known;   /* KNOWN: number in builder->known */
   int32_t last_use; /* the last node that reads its elements, or LK_LAST_USE_... */
   bool wanted;      /* an output, or needed for one */
@@ -42,12 +50,6 @@ typedef struct lk_known_value {
   bool used; /* by a step or a copy */
 } lk_known_value;
 
-/* An operand of a step before its storage has a place. */
-typedef struct lk_unplaced_operand {
-  int32_t storage; /* or LK_NO_STORAGE: `address` */
-  uintptr_t address;
-} lk_unplaced_operand;
-
 typedef struct lk_plan_builder {
   const lk_program *program;
   const lk_run_plan_desc *desc;
@@ -57,9 +59,11 @@ typedef struct lk_plan_builder {
   bool *alive;            /* [n_nodes]: a wanted output needs it */
   lk_storage *storages;
   lk_known_value *known;
-  lk_unplaced_operand *operands; /* of all steps; there is room for those of all nodes */
+  lk_spot *operands; /* of all steps, of which there is room for those of all nodes; LK_NO_STORAGE: at
+                        an address */
   size_t n_storages, storages_capacity, n_known, known_capacity, n_operands;
   size_t steps_capacity;
+  bool has_parts;      /* a storage has a parent */
   int32_t scratch;     /* storage of the scratch memory that steps in a row share */
   uint64_t plan_bytes; /* of the plans of the steps, where they are the run plan's own */
   lk_frame *frame;     /* for values computed while building; NULL before the first */
@@ -89,5 +93,7 @@ double lk_plan_builder_sum_bytes(const lk_plan_builder *builder, const int32_t *
 /* Adds a storage of `bytes` bytes. */
 lk_status lk_plan_builder_add_storage(lk_plan_builder *builder, uint64_t bytes, uint32_t buffer,
                                       int32_t *out_storage, lk_error *error);
-/* Puts `value` in `storage`, which lives as long as it. */
-void lk_plan_builder_store(lk_plan_builder *builder, int32_t value, int32_t storage);
+/* The same place in a storage that is no part. */
+lk_spot lk_plan_builder_root(const lk_plan_builder *builder, lk_spot spot);
+/* Puts `value` at `spot`, whose storage lives as long as it. */
+void lk_plan_builder_store(lk_plan_builder *builder, int32_t value, lk_spot spot);

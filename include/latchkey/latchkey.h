@@ -301,6 +301,9 @@ typedef struct lk_api {
   lk_status (*op_infer_values)(lk_dims *dims, const lk_node_desc *node, const lk_tensor *inputs,
                                const int64_t *const *values, lk_tensor_desc *outputs,
                                int32_t *out_copy_of, int64_t *out_values, lk_error *error);
+
+  /* Block `index` of a plan, of n_blocks. LK_OUT_OF_RANGE: there is no such block. */
+  lk_status (*plan_block)(const lk_plan *plan, uint32_t index, lk_block *out, lk_error *error);
 } lk_api;
 
 /* The table for this version, or NULL when the library does not speak it. Thread-safe. */

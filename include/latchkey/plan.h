@@ -39,7 +39,19 @@ typedef struct lk_plan_info {
   uint32_t known_when_run;    /* 1: a shape input had no data; only op_run_alloc can run the node */
   const char *implementation; /* the kernel of the step with the most work; "": no step */
   double flops; /* multiplications and additions; 0: a few for each element, or known when run */
+  uint32_t n_blocks; /* the plan only moves so many blocks of bytes, see lk_block; 0: it does more,
+                        or there is nothing to move */
 } lk_plan_info;
+
+/* What a plan does that only moves blocks of bytes: these of an input to these of an output. All
+ * blocks together are the outputs, each byte once. A host that places an output within an input, or
+ * inputs within an output, so that each block lies where it goes, need not run the plan. */
+typedef struct lk_block {
+  size_t struct_size;
+  uint32_t input, output;
+  uint64_t input_offset, output_offset; /* bytes */
+  uint64_t bytes;
+} lk_block;
 
 /* A step of a plan: what it runs, and how much work that is. Texts are borrowed from the plan,
  * `tiles` until this thread asks again. */

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "ops/plan/blocks.h"
 
 /* Every array begins at a multiple of this. */
 enum { PART = 8 };
@@ -89,6 +90,7 @@ lk_status lk_plan_body_create(const lk_plan_body *draft, const lk_plan_arrays *a
   put_arrays(body, arrays);
   atomic_init(&body->refs, 1);
   body->bytes = (uint32_t)bytes;
+  body->n_blocks = lk_plan_count_blocks(body);
   *out_body = body;
   return LK_OK;
 }
@@ -100,6 +102,7 @@ lk_status lk_plan_body_copy(const lk_plan_body *from, lk_packed *const *packed,
   lk_plan_body *body = lk_alloc(from->env->allocator, from->bytes);
   if (body == NULL) return lk_fail_memory(error, "a plan", from->bytes);
   memcpy(body, from, from->bytes);
+  body->n_blocks = 0;
   atomic_init(&body->refs, 1);
   lk_step *steps = (lk_step *)(uintptr_t)lk_plan_steps(body);
   for (uint32_t i = 0; i < body->n_steps; i++) {

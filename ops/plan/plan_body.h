@@ -45,6 +45,7 @@ typedef struct lk_plan_body {
   _Atomic uint32_t refs; /* of a plan that no cache has; else not used */
   uint32_t bytes;        /* of the block */
   uint16_t n_steps, n_args, n_packed, n_temps, n_inputs, n_outputs, n_reorders;
+  uint16_t n_blocks; /* as in lk_plan_info; found when the body is created */
   int16_t alias_input;
   int16_t in_place_input; /* input that output 0 is written over, or -1 */
   bool is_compared;       /* LK_PLAN_COMPARED */
@@ -99,7 +100,7 @@ typedef enum lk_plan_use {
 lk_status lk_plan_body_create(const lk_plan_body *draft, const lk_plan_arrays *arrays,
                               lk_plan_body **out_body, lk_error *error);
 /* A copy of a body that nobody compares, with other constants and another output of the same rank,
- * the only one. Takes over the references of `packed` [n_packed]; on failure they are still the
+ * the only one. It does not know of blocks any more. Takes over the references of `packed` [n_packed]; on failure they are still the
  * caller's. */
 lk_status lk_plan_body_copy(const lk_plan_body *from, lk_packed *const *packed,
                             const lk_tensor_desc *output, lk_plan_body **out_body, lk_error *error);

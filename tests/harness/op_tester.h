@@ -89,6 +89,10 @@ public:
     expected_alias_ = input;
     return *this;
   }
+  OpTester &expect_blocks(uint32_t count) {
+    expected_blocks_ = count;
+    return *this;
+  }
   OpTester &expect_reorders(uint32_t count) {
     expected_reorders_ = count;
     return *this;
@@ -217,7 +221,37 @@ private:
       out->push_back(Value::from(descs[i], results[i]));
     }
     check_inputs_kept(inputs);
+    if (status == LK_OK) check_blocks(plan, inputs, results, descs);
     return status;
+  }
+
+  // What a plan says to move is what it has moved, and there is nothing else in the outputs.
+  static void check_blocks(lk_plan *plan, const std::vector<void *> &inputs,
+                           const std::vector<void *> &results,
+                           const std::vector<lk_tensor_desc> &descs) {
+    const uint32_t count = host_plan_info(plan).n_blocks;
+    uint64_t moved = 0, all = 0;
+    for (uint32_t i = 0; i < count; i++) {
+      lk_block block = {};
+      block.struct_size = sizeof block;
+      LK_ASSERT_OK(api()->plan_block(plan, i, &block, LK_ERR));
+      const auto *from = static_cast<const char *>(inputs.at(block.input));
+      const auto *to = static_cast<const char *>(results.at(block.output));
+      EXPECT_EQ(std::memcmp(to + block.output_offset, from + block.input_offset, block.bytes), 0)
+          << "block " << i;
+      moved += block.bytes;
+    }
+    for (const lk_tensor_desc &desc : descs) {
+      uint64_t bytes = 0;
+      LK_ASSERT_OK(api()->tensor_bytes(&desc, &bytes, LK_ERR));
+      all += bytes;
+    }
+    if (count > 0) {
+      EXPECT_EQ(moved, all);
+    }
+    lk_block none = {};
+    none.struct_size = sizeof none;
+    LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->plan_block(plan, count, &none, LK_ERR));
   }
 
   void check_inputs_kept(const std::vector<void *> &inputs) const {
@@ -243,6 +277,9 @@ private:
     const lk_plan_info info = host_plan_info(plan);
     if (expected_alias_ != UNCHECKED) {
       EXPECT_EQ(info.alias_input, expected_alias_);
+    }
+    if (expected_blocks_ != UNCHECKED) {
+      EXPECT_EQ(int64_t(info.n_blocks), expected_blocks_);
     }
     if (expected_reorders_ != UNCHECKED) {
       EXPECT_EQ(int64_t(info.n_reorders), expected_reorders_);
@@ -347,7 +384,8 @@ private:
   std::vector<Value> expected_;
   int32_t in_place_ = -1;
   lk_layout wish_ = LK_LAYOUT_ANY, expected_layout_ = LK_LAYOUT_ANY;
-  int64_t expected_alias_ = UNCHECKED, expected_reorders_ = UNCHECKED;
+  int64_t expected_alias_ = UNCHECKED, expected_blocks_ = UNCHECKED;
+  int64_t expected_reorders_ = UNCHECKED;
   double tolerance_ = 1e-5;
   bool told_values_ = false; // of run-time inputs, by the last bind
 };

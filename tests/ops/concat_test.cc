@@ -101,6 +101,14 @@ TEST(Concat, OfBothLayoutsReordersNone) {
   concat<float>(pixels, 1).channels_last(pixels[0]).input(pixels[1]).expect_reorders(0).run();
 }
 
+TEST(Concat, OfRowsIsBlocks) {
+  const std::vector<Value> parts = {lk::random({1, 2, 3}, 1), lk::random({1, 4, 3}, 2)};
+  concat<float>(parts, 1).input(parts[0]).input(parts[1]).expect_blocks(2).run();
+  const std::vector<Value> columns = {lk::random({2, 1, 3}, 1), lk::random({2, 2, 3}, 2)};
+  concat<float>(columns, 1).input(columns[0]).input(columns[1]).expect_blocks(0).run();
+  concat<float>(parts, 1).constant(parts[0]).input(parts[1]).expect_blocks(0).run();
+}
+
 TEST(Concat, TakesAConstant) {
   const std::vector<Value> parts = {lk::random({1, 2, 3}, 1), lk::random({1, 1, 3}, 2)};
   concat<float>(parts, 1).constant(parts[0]).input(parts[1]).run();

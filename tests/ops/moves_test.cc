@@ -283,6 +283,14 @@ TEST(Split, IntoUnequalParts) {
       .expect(floats({3}, {0, 1, 2}))
       .expect(floats({3}, {3, 4, 5}))
       .expect(floats({1}, {6}))
+      .expect_blocks(3)
+      .run();
+  OpTester("Split", 13)
+      .attr("axis", 1)
+      .input(iota<float>({2, 2}))
+      .expect(floats({2, 1}, {0, 2}))
+      .expect(floats({2, 1}, {1, 3}))
+      .expect_blocks(0)
       .run();
   OpTester("Split", 13)
       .input(iota<float>({3}))

@@ -112,6 +112,13 @@ TEST(Slice, OfTheWholeIsAView) {
   slice<float>(iota<float>({4, 3}), {{0, INT64_MAX, 1}, {-3, 3, 1}}).expect_alias(0).run();
 }
 
+TEST(Slice, OfRowsIsABlock) {
+  slice<float>(iota<float>({4, 3}), {{1, 3, 1}, {0, 3, 1}}).expect_blocks(1).run();
+  slice<float>(iota<float>({1, 4, 3}), {{0, 1, 1}, {-1, 4, 1}, {1, 2, 1}}).expect_blocks(1).run();
+  slice<float>(iota<float>({4, 3}), {{1, 3, 1}, {0, 2, 1}}).expect_blocks(0).run();
+  slice<float>(iota<float>({4, 3}), {{0, 4, 2}, {0, 3, 1}}).expect_blocks(0).run();
+}
+
 TEST(Slice, StaysInChannelsLast) {
   const Value x = iota<float>({2, 5, 4, 3});
   const std::vector<Part> channels = {{0, 2, 1}, {1, 5, 2}, {0, 4, 1}, {0, 3, 1}};
