@@ -131,7 +131,7 @@ TEST(ConvKernel, IsRightAtTheEndsOfLines) {
   auto number = [&](int64_t least, int64_t most) {
     return std::uniform_int_distribution<int64_t>(least, most)(random);
   };
-  for (int i = 0; i < 25 && !::testing::Test::HasFatalFailure(); i++) {
+  for (int i = 0; i < lk::repeats(25) && !::testing::Test::HasFatalFailure(); i++) {
     ConvCase made;
     lk_conv_shape &shape = made.shape;
     shape.batch = number(1, 2);
