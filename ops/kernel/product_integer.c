@@ -103,19 +103,42 @@ static void take_strided(const lk_product_integer *self, const uint8_t *from, ui
   }
 }
 
-/* Taps of a window along a line of the input: those inside are first to end - 1. */
+/* Taps of a window along dimension `d` of the input: those inside are first to end - 1. */
 typedef struct taps {
   int64_t first, end;
 } taps;
 
-static taps taps_inside(const lk_conv_shape *conv, int64_t at) {
-  const int64_t dilation = conv->dilation[2], size = conv->in[2];
-  const int64_t reach = (conv->kernel[2] - 1) * dilation;
-  if (at >= 0 && at + reach < size) return (taps){0, conv->kernel[2]}; /* without a division */
+static taps taps_inside(const lk_conv_shape *conv, int d, int64_t at) {
+  const int64_t dilation = conv->dilation[d], size = conv->in[d], kernel = conv->kernel[d];
+  const int64_t reach = (kernel - 1) * dilation;
+  if (at >= 0 && at + reach < size) return (taps){0, kernel}; /* without a division */
   const int64_t first = at < 0 ? lk_div_up(-at, dilation) : 0;
   const int64_t end = at < size ? (size - 1 - at) / dilation + 1 : 0;
-  const int64_t last = lk_min(end, conv->kernel[2]);
-  return (taps){lk_min(first, conv->kernel[2]), lk_max(last, lk_min(first, conv->kernel[2]))};
+  const int64_t last = lk_min(end, kernel);
+  return (taps){lk_min(first, kernel), lk_max(last, lk_min(first, kernel))};
+}
+
+/* Whether the taps along a line lie side by side, all of them inside, `at` the first. */
+static bool is_one_run(const lk_conv_shape *conv, int64_t at) {
+  return conv->groups == 1 && conv->dilation[2] == 1 && at >= 0 &&
+         at + conv->kernel[2] <= conv->in[2];
+}
+
+/* The taps of a window in a plane, of which each line is one run; `plane`: its column of a line. */
+static void take_runs(const lk_product_integer *self, const uint8_t *plane, int64_t line,
+                      const uint8_t *zero, uint8_t *to) {
+  const lk_integer_loops *loops = self->loops;
+  const lk_conv_shape *conv = &self->conv;
+  const int64_t run = conv->kernel[2] * conv->in_channels, bytes = run * element_bytes(self);
+  const int64_t step = conv->in[2] * conv->in_channels;
+  const taps inside = taps_inside(conv, 1, line);
+  const int64_t count = inside.end - inside.first, behind = conv->kernel[1] - inside.end;
+  if (inside.first > 0) loops->fill(to, zero, inside.first * run, self->a_is_signed);
+  if (behind > 0) loops->fill(to + inside.end * bytes, zero, behind * run, self->a_is_signed);
+  if (count == 0) return;
+  loops->widen_runs(to + inside.first * bytes,
+                    plane + (line + inside.first * conv->dilation[1]) * step, run, count,
+                    conv->dilation[1] * step, self->a_is_signed);
 }
 
 /* The taps of a window along one line, `at` its first column. `line`: of the group's channels, NULL
@@ -126,7 +149,7 @@ static void take_line(const lk_product_integer *self, const uint8_t *line, int64
   const lk_conv_shape *conv = &self->conv;
   const int64_t channels = conv->in_channels, pixel = channels * conv->groups;
   const int64_t tap = channels * element_bytes(self);
-  const taps inside = line != NULL ? taps_inside(conv, at) : (taps){0, 0};
+  const taps inside = line != NULL ? taps_inside(conv, 2, at) : (taps){0, 0};
   const int64_t count = inside.end - inside.first, behind = conv->kernel[2] - inside.end;
   if (inside.first > 0) loops->fill(to, zero, inside.first * channels, self->a_is_signed);
   if (behind > 0) {
@@ -173,9 +196,16 @@ static void take_window(const lk_product_integer *self, const uint8_t *a, const 
   int64_t at[LK_CONV_DIMS];
   for (int d = 0; d < LK_CONV_DIMS; d++) at[d] = of->out[d] * conv->stride[d] - conv->pad[d];
   const uint8_t *image = a + of->image * conv->in[0] * conv->in[1] * conv->in[2] * pixel;
+  const bool has_runs = is_one_run(conv, at[2]);
   for (int64_t i = 0; i < conv->kernel[0]; i++) {
+    const int64_t depth = at[0] + i * conv->dilation[0];
+    if (has_runs && depth >= 0 && depth < conv->in[0]) {
+      const uint8_t *plane = image + (depth * conv->in[1] * conv->in[2] + at[2]) * pixel;
+      take_runs(self, plane, at[1], zero, to);
+      to += conv->kernel[1] * conv->kernel[2] * conv->in_channels * element_bytes(self);
+      continue;
+    }
     for (int64_t j = 0; j < conv->kernel[1]; j++) {
-      const int64_t depth = at[0] + i * conv->dilation[0];
       const int64_t height = at[1] + j * conv->dilation[1];
       const bool is_inside =
           depth >= 0 && depth < conv->in[0] && height >= 0 && height < conv->in[1];

@@ -17,6 +17,7 @@ typedef uint32_t vecu __attribute__((vector_size(LK_VEC_BYTES)));
 typedef double vecd __attribute__((vector_size(LK_VEC_BYTES))); /* half as many lanes */
 
 /* Memory of any alignment and type. */
+typedef uint8_t vecb __attribute__((vector_size(LK_VEC_BYTES)));
 typedef float vec_any __attribute__((vector_size(LK_VEC_BYTES), aligned(1), may_alias));
 typedef int32_t veci_any __attribute__((vector_size(LK_VEC_BYTES), aligned(1), may_alias));
 

@@ -39,6 +39,9 @@ LK_VEC_FN vec vec_interleave_high(vec a, vec b) {
 LK_VEC_FN vec vec_max_or_second(vec a, vec b) {
   return (vec)_mm256_max_ps((__m256)a, (__m256)b);
 }
+LK_VEC_FN vecb vecb_max(vecb a, vecb b) {
+  return (vecb)_mm256_max_epu8((__m256i)a, (__m256i)b);
+}
 LK_VEC_FN vec vec_min_or_second(vec a, vec b) {
   return (vec)_mm256_min_ps((__m256)a, (__m256)b);
 }

@@ -39,6 +39,9 @@ LK_VEC_FN vec vec_interleave_high(vec a, vec b) {
 LK_VEC_FN vec vec_max_or_second(vec a, vec b) {
   return (vec)_mm512_max_ps((__m512)a, (__m512)b);
 }
+LK_VEC_FN vecb vecb_max(vecb a, vecb b) {
+  return (vecb)_mm512_max_epu8((__m512i)a, (__m512i)b);
+}
 LK_VEC_FN vec vec_min_or_second(vec a, vec b) {
   return (vec)_mm512_min_ps((__m512)a, (__m512)b);
 }

@@ -44,6 +44,9 @@ LK_VEC_FN vec vec_interleave_high(vec a, vec b) {
 LK_VEC_FN vec vec_max_or_second(vec a, vec b) {
   return (vec)_mm_max_ps((__m128)a, (__m128)b);
 }
+LK_VEC_FN vecb vecb_max(vecb a, vecb b) {
+  return (vecb)_mm_max_epu8((__m128i)a, (__m128i)b);
+}
 LK_VEC_FN vec vec_min_or_second(vec a, vec b) {
   return (vec)_mm_min_ps((__m128)a, (__m128)b);
 }

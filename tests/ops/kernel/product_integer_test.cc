@@ -130,10 +130,12 @@ TEST(ProductInteger, ConvolvesWithPaddingOfTheZeroPoint) {
   for (int seed = 0; seed < lk::repeats(100); seed++) {
     Random random(seed);
     const int64_t size = random.between(1, 9), channels = random.between(1, 20);
-    const int64_t outputs = random.between(1, 70), kernel = random.between(1, 3);
+    const int64_t outputs = random.between(1, 70), kernel = random.between(1, 5);
     const int64_t stride = random.between(1, 2), pad = random.between(0, 3);
-    const int64_t out = (size + 2 * pad - kernel) / stride + 1, taps = kernel * kernel;
-    if (size + 2 * pad < kernel) continue;
+    const int64_t down = random.between(1, 2), across = random.between(1, 4) / 4 + 1; // dilations
+    const int64_t reach = (kernel - 1) * std::max(down, across) + 1, taps = kernel * kernel;
+    if (size + 2 * pad < reach) continue;
+    const int64_t out = (size + 2 * pad - reach) / stride + 1;
     const Bytes x = random.bytes(size * size * channels),
                 w = random.bytes(outputs * channels * taps);
     const Bytes x_zero = random.bytes(1), w_zero = random.bytes(1);
@@ -156,7 +158,7 @@ TEST(ProductInteger, ConvolvesWithPaddingOfTheZeroPoint) {
                     {1, out, out},
                     {1, kernel, kernel},
                     {1, stride, stride},
-                    {1, 1, 1},
+                    {1, down, across},
                     {0, pad, pad}};
     for (const lk_integer_loops *loops : all_loops()) {
       product.loops = loops;
@@ -166,8 +168,8 @@ TEST(ProductInteger, ConvolvesWithPaddingOfTheZeroPoint) {
         const int64_t o = at % outputs, column = at / outputs % out, line = at / outputs / out;
         int32_t sum = 0;
         for (int64_t tap = 0; tap < taps; tap++) {
-          const int64_t h = line * stride - pad + tap / kernel;
-          const int64_t v = column * stride - pad + tap % kernel;
+          const int64_t h = line * stride - pad + tap / kernel * down;
+          const int64_t v = column * stride - pad + tap % kernel * across;
           if (h < 0 || h >= size || v < 0 || v >= size) continue;
           for (int64_t c = 0; c < channels; c++) {
             sum += (number(x[size_t((h * size + v) * channels + c)], product.a_is_signed) -
