@@ -86,11 +86,8 @@ lk_status lk_plan_builder_add_storage(lk_plan_builder *builder, uint64_t bytes, 
     return lk_fail_memory(error, "the storages of a run plan",
                           builder->n_storages * sizeof *builder->storages);
   }
-  builder->storages[builder->n_storages] =
-      (lk_storage){.bytes = bytes,
-                   .buffer = buffer,
-                   .last_node = LK_LAST_USE_NONE,
-                   .parent = LK_NO_STORAGE};
+  builder->storages[builder->n_storages] = (lk_storage){
+      .bytes = bytes, .buffer = buffer, .last_node = LK_LAST_USE_NONE, .parent = LK_NO_STORAGE};
   *out_storage = (int32_t)builder->n_storages++;
   return LK_OK;
 }

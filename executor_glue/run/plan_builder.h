@@ -59,8 +59,7 @@ typedef struct lk_plan_builder {
   bool *alive;            /* [n_nodes]: a wanted output needs it */
   lk_storage *storages;
   lk_known_value *known;
-  lk_spot *operands; /* of all steps, of which there is room for those of all nodes; LK_NO_STORAGE: at
-                        an address */
+  lk_spot *operands; /* of all steps, with room for those of all nodes; or addresses */
   size_t n_storages, storages_capacity, n_known, known_capacity, n_operands;
   size_t steps_capacity;
   bool has_parts;      /* a storage has a parent */

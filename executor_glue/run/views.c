@@ -49,8 +49,7 @@ static lk_status is_part(const lk_plan_builder *builder, const lk_node *node, co
   const lk_bound_value *to = lk_plan_builder_value(builder, node->outputs[block->output]);
   uint64_t bytes = 0;
   *out_yes = false;
-  LK_RETURN_NOT_OK(
-      lk_plan_builder_bytes(builder, &builder->outputs[block->output], &bytes, error));
+  LK_RETURN_NOT_OK(lk_plan_builder_bytes(builder, &builder->outputs[block->output], &bytes, error));
   if (from == NULL || bytes != block->bytes) return LK_OK;
   if (to != NULL && to->last_use == LK_LAST_USE_OUTPUT) return LK_OK; /* it would be copied */
   *out_yes = is_aligned(from->spot.at + block->input_offset);

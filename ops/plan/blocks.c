@@ -11,10 +11,8 @@ static const lk_step_arg *args_of(const lk_plan_body *body, const lk_step *step)
 }
 
 static lk_block block_between(const lk_step_arg *from, const lk_step_arg *to, uint64_t bytes) {
-  return (lk_block){.struct_size = sizeof(lk_block),
-                    .input = from->index,
-                    .output = to->index,
-                    .bytes = bytes};
+  return (lk_block){
+      .struct_size = sizeof(lk_block), .input = from->index, .output = to->index, .bytes = bytes};
 }
 
 static bool copies_a_block(const lk_plan_body *body, const lk_step *step) {

@@ -100,8 +100,8 @@ typedef enum lk_plan_use {
 lk_status lk_plan_body_create(const lk_plan_body *draft, const lk_plan_arrays *arrays,
                               lk_plan_body **out_body, lk_error *error);
 /* A copy of a body that nobody compares, with other constants and another output of the same rank,
- * the only one. It does not know of blocks any more. Takes over the references of `packed` [n_packed]; on failure they are still the
- * caller's. */
+ * the only one; it has no blocks. Takes over the references of `packed` [n_packed]; on failure they
+ * are still the caller's. */
 lk_status lk_plan_body_copy(const lk_plan_body *from, lk_packed *const *packed,
                             const lk_tensor_desc *output, lk_plan_body **out_body, lk_error *error);
 lk_tensor_desc lk_plan_body_output(const lk_plan_body *body, uint32_t index);

@@ -131,8 +131,8 @@ private:
     lk_profile *profile = nullptr;
     LK_ASSERT_OK(level2()->profile_create(nullptr, &profile, LK_ERR));
     Floats x = model["x"];
-    lk_named_tensor input = named("x", {model.rows("x"), int64_t(x.size()) / model.rows("x")},
-                                  x.data());
+    lk_named_tensor input =
+        named("x", {model.rows("x"), int64_t(x.size()) / model.rows("x")}, x.data());
     std::vector<lk_named_tensor> outputs;
     for (const std::string &name : model.outputs()) outputs.push_back({name.c_str(), {}});
     lk_run_options run_options = {sizeof run_options, nullptr, 0, profile};
@@ -230,15 +230,25 @@ TEST_F(Views, OfRandomGraphsGiveWhatPlainLoopsGive) {
       const int64_t rows = model.rows(a);
       const int64_t cut = int64_t(below(size_t(rows) + 1));
       switch (below(6)) {
-      case 0: model.negate(a); break;
-      case 1: model.rows(b) == rows ? model.sum(a, b) : model.negate(b); break;
-      case 2: model.reshape(a); break;
-      case 3: model.split(a, {cut, rows - cut}), moving += 2; break;
-      case 4: model.slice(a, cut / 2, cut), moving++; break;
+      case 0:
+        model.negate(a);
+        break;
+      case 1:
+        model.rows(b) == rows ? model.sum(a, b) : model.negate(b);
+        break;
+      case 2:
+        model.reshape(a);
+        break;
+      case 3:
+        model.split(a, {cut, rows - cut}), moving += 2;
+        break;
+      case 4:
+        model.slice(a, cut / 2, cut), moving++;
+        break;
       default:
         moving++;
         model.concat(below(2) == 0 ? std::vector<std::string>{a, b}
-                                                   : std::vector<std::string>{b, any(), a});
+                                   : std::vector<std::string>{b, any(), a});
       }
     }
     for (const std::string &name : model.names()) {
