@@ -6,3 +6,6 @@
 #define lk_fail(error, status, ...) ((void)(lk_fail)(error, status, __VA_ARGS__), (status))
 #define lk_fail_memory(error, what, bytes)                                                         \
   ((void)(lk_fail_memory)(error, what, bytes), LK_OUT_OF_MEMORY)
+
+/* gcc's own builtin, which clang does not have: any vector of that type. */
+#define __builtin_shuffle(a, b, from) ((a) + (b) + (from))

@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "ops/plan/blocks.h"
 
 /* Every array begins at a multiple of this. */
 enum { PART = 8 };
@@ -90,7 +89,6 @@ lk_status lk_plan_body_create(const lk_plan_body *draft, const lk_plan_arrays *a
   put_arrays(body, arrays);
   atomic_init(&body->refs, 1);
   body->bytes = (uint32_t)bytes;
-  body->n_blocks = lk_plan_count_blocks(body);
   *out_body = body;
   return LK_OK;
 }

@@ -45,7 +45,7 @@ typedef struct lk_plan_body {
   _Atomic uint32_t refs; /* of a plan that no cache has; else not used */
   uint32_t bytes;        /* of the block */
   uint16_t n_steps, n_args, n_packed, n_temps, n_inputs, n_outputs, n_reorders;
-  uint16_t n_blocks; /* as in lk_plan_info; found when the body is created */
+  uint16_t n_blocks; /* as in lk_plan_info */
   int16_t alias_input;
   int16_t in_place_input; /* input that output 0 is written over, or -1 */
   bool is_compared;       /* LK_PLAN_COMPARED */

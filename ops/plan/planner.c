@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/kernel/cast.h"
+#include "ops/plan/blocks.h"
 #include "ops/plan/packing.h"
 
 /* Makes room for one more in an array of the draft. A status. */
@@ -84,6 +85,7 @@ lk_status lk_planner_finish(lk_planner *planner, lk_plan_use use, lk_plan_body *
   draft->is_compared = use == LK_PLAN_COMPARED;
   if (draft->is_compared) LK_RETURN_NOT_OK(keep_inputs(planner, error));
   LK_RETURN_NOT_OK(lk_plan_body_create(draft, &planner->arrays, out_body, error));
+  (*out_body)->n_blocks = lk_plan_count_blocks(*out_body);
   draft->n_packed = 0; /* they are the plan's now */
   return LK_OK;
 }
