@@ -25,8 +25,7 @@ static int64_t b_matrices(const lk_matmul *self) {
 }
 
 void lk_matmul_plan(lk_matmul *self) {
-  self->batches = 1;
-  for (uint32_t i = 0; i < self->batch_rank; i++) self->batches *= self->batch[i].size;
+  self->batches = lk_matmul_count_batches(self->batch, self->batch_rank);
   self->b_matrices = b_matrices(self);
   self->product = (lk_product){.micro = lk_micro_get(self->isa),
                                .rows = self->rows,

@@ -51,6 +51,13 @@ static inline size_t lk_matmul_size(const lk_matmul *self) {
   return offsetof(lk_matmul, batch) + self->batch_rank * sizeof self->batch[0];
 }
 
+/* How many matrices the dimensions of a batch have together. */
+static inline int64_t lk_matmul_count_batches(const lk_matmul_batch *batch, uint32_t rank) {
+  int64_t count = 1;
+  for (uint32_t i = 0; i < rank; i++) count *= batch[i].size;
+  return count;
+}
+
 /* Where a batch's matrices lie, and which of the right operand's it is. */
 typedef struct lk_matmul_place {
   int64_t a, b, b_matrix, c;

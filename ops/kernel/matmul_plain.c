@@ -32,8 +32,7 @@ void lk_matmul_plain_plan(const lk_matmul *of, uint32_t dtype, lk_isa isa, lk_ma
   out->size = type == LK_PLAIN_U32 ? 4 : 8;
   out->panel = loops->product_panel / out->size;
   out->of = *of;
-  out->batches = 1;
-  for (uint32_t i = 0; i < of->batch_rank; i++) out->batches *= of->batch[i].size;
+  out->batches = lk_matmul_count_batches(of->batch, of->batch_rank);
 }
 
 double lk_matmul_plain_operations(const lk_matmul_plain *self) {
