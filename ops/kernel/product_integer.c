@@ -21,8 +21,7 @@ static int64_t vector_columns(const lk_product_integer *self) {
 
 void lk_product_integer_plan(lk_product_integer *self) {
   const lk_integer_loops *loops = self->loops;
-  self->batches = 1;
-  for (uint32_t i = 0; i < self->batch_rank; i++) self->batches *= self->batch[i].size;
+  self->batches = lk_matmul_count_batches(self->batch, self->batch_rank);
   self->groups = lk_div_up(self->k, loops->group);
   self->a_step = lk_max(1, lk_div_up(self->groups, loops->lanes)) * loops->lanes;
   const int64_t fitting = BLOCK_BYTES / (self->a_step * (int64_t)sizeof(int32_t));
@@ -118,27 +117,35 @@ static taps taps_inside(const lk_conv_shape *conv, int d, int64_t at) {
   return (taps){lk_min(first, kernel), lk_max(last, lk_min(first, kernel))};
 }
 
-/* Whether the taps along a line lie side by side, all of them inside, `at` the first. */
-static bool is_one_run(const lk_conv_shape *conv, int64_t at) {
-  return conv->groups == 1 && conv->dilation[2] == 1 && at >= 0 &&
-         at + conv->kernel[2] <= conv->in[2];
+/* The zero point, or 0, for those of `count` taps that are not inside, of `tap` elements each. */
+static void fill_outside(const lk_product_integer *self, taps inside, int64_t count, int64_t tap,
+                         const uint8_t *zero, uint8_t *to) {
+  const int64_t behind = count - inside.end;
+  if (inside.first > 0) self->loops->fill(to, zero, inside.first * tap, self->a_is_signed);
+  if (behind > 0) {
+    self->loops->fill(to + inside.end * tap * element_bytes(self), zero, behind * tap,
+                      self->a_is_signed);
+  }
+}
+
+/* Whether the taps along a line lie side by side. */
+static bool has_runs(const lk_conv_shape *conv) {
+  return conv->groups == 1 && conv->dilation[2] == 1;
 }
 
 /* The taps of a window in a plane, of which each line is one run; `plane`: its column of a line. */
 static void take_runs(const lk_product_integer *self, const uint8_t *plane, int64_t line,
                       const uint8_t *zero, uint8_t *to) {
-  const lk_integer_loops *loops = self->loops;
   const lk_conv_shape *conv = &self->conv;
   const int64_t run = conv->kernel[2] * conv->in_channels, bytes = run * element_bytes(self);
   const int64_t step = conv->in[2] * conv->in_channels;
   const taps inside = taps_inside(conv, 1, line);
-  const int64_t count = inside.end - inside.first, behind = conv->kernel[1] - inside.end;
-  if (inside.first > 0) loops->fill(to, zero, inside.first * run, self->a_is_signed);
-  if (behind > 0) loops->fill(to + inside.end * bytes, zero, behind * run, self->a_is_signed);
+  const int64_t count = inside.end - inside.first;
+  fill_outside(self, inside, conv->kernel[1], run, zero, to);
   if (count == 0) return;
-  loops->widen_runs(to + inside.first * bytes,
-                    plane + (line + inside.first * conv->dilation[1]) * step, run, count,
-                    conv->dilation[1] * step, self->a_is_signed);
+  self->loops->widen_runs(to + inside.first * bytes,
+                          plane + (line + inside.first * conv->dilation[1]) * step, run, count,
+                          conv->dilation[1] * step, self->a_is_signed);
 }
 
 /* The taps of a window along one line, `at` its first column. `line`: of the group's channels, NULL
@@ -148,23 +155,16 @@ static void take_line(const lk_product_integer *self, const uint8_t *line, int64
   const lk_integer_loops *loops = self->loops;
   const lk_conv_shape *conv = &self->conv;
   const int64_t channels = conv->in_channels, pixel = channels * conv->groups;
-  const int64_t tap = channels * element_bytes(self);
   const taps inside = line != NULL ? taps_inside(conv, 2, at) : (taps){0, 0};
-  const int64_t count = inside.end - inside.first, behind = conv->kernel[2] - inside.end;
-  if (inside.first > 0) loops->fill(to, zero, inside.first * channels, self->a_is_signed);
-  if (behind > 0) {
-    loops->fill(to + inside.end * tap, zero, behind * channels, self->a_is_signed);
-  }
+  const int64_t count = inside.end - inside.first;
+  fill_outside(self, inside, conv->kernel[2], channels, zero, to);
   if (count == 0) return;
   const uint8_t *from = line + (at + inside.first * conv->dilation[2]) * pixel;
-  const bool is_run = conv->groups == 1 && conv->dilation[2] == 1;
-  to += inside.first * tap;
-  if (is_run) {
+  to += inside.first * channels * element_bytes(self);
+  if (has_runs(conv)) {
     loops->widen(to, from, count * channels, self->a_is_signed);
-    return;
-  }
-  for (int64_t i = 0; i < count; i++, to += tap, from += conv->dilation[2] * pixel) {
-    loops->widen(to, from, channels, self->a_is_signed);
+  } else {
+    loops->widen_runs(to, from, channels, count, conv->dilation[2] * pixel, self->a_is_signed);
   }
 }
 
@@ -196,10 +196,10 @@ static void take_window(const lk_product_integer *self, const uint8_t *a, const 
   int64_t at[LK_CONV_DIMS];
   for (int d = 0; d < LK_CONV_DIMS; d++) at[d] = of->out[d] * conv->stride[d] - conv->pad[d];
   const uint8_t *image = a + of->image * conv->in[0] * conv->in[1] * conv->in[2] * pixel;
-  const bool has_runs = is_one_run(conv, at[2]);
+  const bool is_whole = has_runs(conv) && at[2] >= 0 && at[2] + conv->kernel[2] <= conv->in[2];
   for (int64_t i = 0; i < conv->kernel[0]; i++) {
     const int64_t depth = at[0] + i * conv->dilation[0];
-    if (has_runs && depth >= 0 && depth < conv->in[0]) {
+    if (is_whole && depth >= 0 && depth < conv->in[0]) {
       const uint8_t *plane = image + (depth * conv->in[1] * conv->in[2] + at[2]) * pixel;
       take_runs(self, plane, at[1], zero, to);
       to += conv->kernel[1] * conv->kernel[2] * conv->in_channels * element_bytes(self);
