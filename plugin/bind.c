@@ -255,22 +255,22 @@ lk_status lk_plan_info_get(const lk_plan *plan, lk_plan_info *info, lk_error *er
   return lk_struct_write(info, &filled, sizeof filled, "plan info", error);
 }
 
+static lk_status check_index(const char *what, uint32_t index, uint32_t count, lk_error *error) {
+  if (index < count) return LK_OK;
+  return lk_fail(error, LK_OUT_OF_RANGE, "failed to describe %s %u: the plan has %u", what, index,
+                 count);
+}
+
 lk_status lk_plan_step(const lk_plan *plan, uint32_t index, lk_step_info *out, lk_error *error) {
   const lk_plan_body *body = lk_plan_get_body(plan);
-  if (index >= body->n_steps) {
-    return lk_fail(error, LK_OUT_OF_RANGE, "failed to describe step %u: the plan has %u", index,
-                   body->n_steps);
-  }
+  LK_RETURN_NOT_OK(check_index("step", index, body->n_steps, error));
   const lk_step_info info = lk_step_describe(body, index);
   return lk_struct_write(out, &info, sizeof info, "lk_step_info", error);
 }
 
 lk_status lk_plan_block(const lk_plan *plan, uint32_t index, lk_block *out, lk_error *error) {
   const lk_plan_body *body = lk_plan_get_body(plan);
-  if (index >= body->n_blocks) {
-    return lk_fail(error, LK_OUT_OF_RANGE, "failed to describe block %u: the plan has %u", index,
-                   body->n_blocks);
-  }
+  LK_RETURN_NOT_OK(check_index("block", index, body->n_blocks, error));
   const lk_block block = lk_plan_describe_block(body, index);
   return lk_struct_write(out, &block, sizeof block, "lk_block", error);
 }
@@ -278,10 +278,7 @@ lk_status lk_plan_block(const lk_plan *plan, uint32_t index, lk_block *out, lk_e
 lk_status lk_plan_output(const lk_plan *plan, uint32_t index, lk_tensor_desc *out,
                          lk_error *error) {
   const lk_plan_body *body = lk_plan_get_body(plan);
-  if (index >= body->n_outputs) {
-    return lk_fail(error, LK_OUT_OF_RANGE, "failed to describe output %u: the plan has %u", index,
-                   body->n_outputs);
-  }
+  LK_RETURN_NOT_OK(check_index("output", index, body->n_outputs, error));
   *out = lk_plan_body_output(body, index);
   return LK_OK;
 }
