@@ -106,10 +106,10 @@ static lk_buffer_ref ref_of(const lk_plan_builder *builder, lk_spot spot) {
 /* Where a graph output lies after the last step. */
 static lk_buffer_ref output_ref(const lk_plan_builder *builder, int32_t number) {
   const lk_bound_value *value = &builder->values[number];
+  if (value->kind == LK_BOUND_STORED) return ref_of(builder, value->spot);
   const void *data = value->kind == LK_BOUND_CONSTANT
                          ? builder->program->graph->values[number].constant.data
                          : value->data;
-  if (value->kind == LK_BOUND_STORED) return ref_of(builder, value->spot);
   return make_ref(LK_BUFFER_NONE, (uintptr_t)data);
 }
 

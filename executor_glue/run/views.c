@@ -64,15 +64,21 @@ static bool is_worth_keeping(const lk_plan_builder *builder, const lk_node *node
          bytes >= storage->bytes / LEAST_PART;
 }
 
-static lk_status store_parts(lk_plan_builder *builder, const lk_node *node, const lk_plan *plan,
-                             uint32_t n_blocks, lk_error *error) {
+/* Outputs without elements have no block: all are nowhere, until those that have one are stored. */
+static lk_status store_nothing(lk_plan_builder *builder, const lk_node *node, lk_error *error) {
   lk_spot nothing = {.storage = LK_NO_STORAGE};
   LK_RETURN_NOT_OK(
       lk_plan_builder_add_storage(builder, 0, LK_BUFFER_ARENA, &nothing.storage, error));
-  for (uint32_t i = 0; i < node->n_outputs; i++) { /* those without elements have no block */
+  for (uint32_t i = 0; i < node->n_outputs; i++) {
     if (node->outputs[i] == LK_NO_VALUE) continue;
     lk_plan_builder_store(builder, node->outputs[i], nothing);
   }
+  return LK_OK;
+}
+
+static lk_status store_parts(lk_plan_builder *builder, const lk_node *node, const lk_plan *plan,
+                             uint32_t n_blocks, lk_error *error) {
+  if (n_blocks < node->n_outputs) LK_RETURN_NOT_OK(store_nothing(builder, node, error));
   for (uint32_t i = 0; i < n_blocks; i++) {
     lk_block block = {0};
     LK_RETURN_NOT_OK(read_block(builder, plan, i, &block, error));
