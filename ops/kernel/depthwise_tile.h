@@ -67,6 +67,21 @@ typedef struct lk_depthwise_set {
   lk_depthwise_fn at_edge[LK_DEPTHWISE_COLUMNS + 1]; /* by columns */
 } lk_depthwise_set;
 
+/* Lines of a plane, whose columns lie side by side (depthwise_planes.h). `from` has whole vectors
+ * behind what is read. */
+enum { LK_DEPTHWISE_WINDOW = 32 };
+typedef struct lk_depthwise_lines {
+  const float *from;                       /* the window of the first line and column */
+  int64_t columns_at[LK_DEPTHWISE_WINDOW]; /* of the window, in its lines */
+  int64_t line_step; /* from the windows of a line to those of the next */
+  int64_t tap_step;  /* from a line of the window to the next */
+  const float *weights; /* of the window's lines and columns */
+  int64_t window[2];
+  float *to;
+  int64_t to_line, lines, columns;
+  float bias, low, high; /* NaN stays NaN */
+} lk_depthwise_lines;
+
 /* Those of one instruction set. */
 typedef struct lk_depthwise_tiles {
   int32_t lanes; /* floats in a vector */
@@ -76,6 +91,7 @@ typedef struct lk_depthwise_tiles {
   /* For several groups in a vector. `inside`: the input has a vector of channels or more. */
   lk_depthwise_set several[LK_DEPTHWISE_KINDS];
   lk_depthwise_set one[LK_DEPTHWISE_KINDS]; /* for at most one group in a vector */
+  void (*lines)(const lk_depthwise_lines *lines);
 } lk_depthwise_tiles;
 
 /* Only for a processor that has the instructions. */

@@ -41,8 +41,9 @@ void lk_matmul_plan(lk_matmul *self) {
   self->first_packed = 0;
   if (self->b_is_bits) lk_product_plan_made(&self->product);
   if (self->b_is_packed || self->b_column != 1 || self->rows > FEW_ROWS) return;
-  /* a panel that is not whole would be read beyond its rows */
-  self->first_packed = self->columns / self->product.panel;
+  /* of several rows, a panel that is not whole would be read beyond its columns */
+  self->first_packed =
+      self->rows == 1 ? self->product.panels : self->columns / self->product.panel;
 }
 
 /* ---- the right operand ---- */

@@ -50,7 +50,8 @@ typedef struct lk_micro_call {
   float *c; /* may be `init` or `add` */
   int64_t c_step;
   float low, high; /* NaN stays NaN */
-  int64_t tail;    /* columns in the last vector of C, `init` and `add`; B has whole vectors */
+  int64_t tail; /* columns in the last vector of C, `init` and `add`; B has whole vectors, but for
+                 * run_cut */
 } lk_micro_call;
 
 typedef void (*lk_micro_fn)(const lk_micro_call *call);
@@ -68,6 +69,8 @@ typedef struct lk_micro {
    * how long an operation takes. NULL: there is none. */
   lk_micro_fn run_wide[LK_MICRO_WIDE_ROWS + 1];
   int32_t wide_panels[LK_MICRO_WIDE_ROWS + 1];
+  /* By vectors: tiles of one row that read no further than `tail` columns of B's last vector. */
+  lk_micro_fn run_cut[LK_MICRO_VECTORS + 1];
 } lk_micro;
 
 /* Only for a processor that has the instructions. */

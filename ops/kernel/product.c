@@ -284,10 +284,12 @@ static void run_tiles_of_group(const lk_product *self, const lk_product_operands
     if (tiles->n_parts > 0) {
       run_parts(self, operands, place, tiles, run, call);
     } else {
+      /* only a product of one row has read such panels where they are */
+      const bool is_cut = is_plain && columns < panels * self->panel;
       call->taps = tiles->taps;
       call->n_taps = tiles->n_taps;
       set_ends(self, operands, place, call);
-      run[tiles->rows](call);
+      (is_cut ? self->micro->run_cut[vectors] : run[tiles->rows])(call);
     }
     if (at->is_last && operands->chain != NULL) {
       const lk_product_chain_tile tile = {.c = operands->c + tiles->place * self->c_step +

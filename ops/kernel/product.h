@@ -138,7 +138,8 @@ typedef struct lk_product_operands {
    * room for lk_product_made_size elements. NULL: they are there. */
   const lk_product_maker *maker;
   float *made;
-  /* Of a B with one tap whose columns lie side by side, whole panels can be read where they are. */
+  /* Of a B with one tap whose columns lie side by side, whole panels can be read where they are;
+   * where there is one row, the last one too, whole or not. */
   const float *plain_b;
   int64_t plain_step;   /* from one k to the next */
   int64_t first_packed; /* panels before it are read from `plain_b` */

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "ops/kernel/depthwise_planes.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/product_ends.h"
 #include "ops/plan/product_weights.h"
@@ -178,8 +179,42 @@ lk_status lk_plan_conv_transposed(lk_planner *planner, const lk_conv_shape *shap
   return emit(planner, &step, &kernel, error);
 }
 
+/* Lines are the rows, columns of the image the columns. */
+static lk_status plan_depthwise_planes(lk_planner *planner, const lk_conv_shape *shape,
+                                       lk_error *error) {
+  const lk_product_output output = {.layout = LK_LAYOUT_PLAIN,
+                                    .column_dim = (int32_t)planner->outputs[0].rank - 1,
+                                    .row_step = shape->out[2],
+                                    .chains_residual = true};
+  product_step step;
+  LK_RETURN_NOT_OK(begin_conv(planner, &output, output.layout, &step, error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 1, LK_LAYOUT_PLAIN, &step.operands[1], error));
+  lk_depthwise_planes conv = {.shape = *shape,
+                              .has_bias = lk_op_has(planner->node, 2),
+                              .has_chain = step.ends.has_chain,
+                              .low = step.ends.low,
+                              .high = step.ends.high};
+  lk_depthwise_planes_plan(&conv, lk_isa_get());
+  const product_kernel kernel = {lk_depthwise_planes_kernel,
+                                 "convolution",
+                                 &conv,
+                                 sizeof conv,
+                                 lk_depthwise_planes_operations(&conv),
+                                 lk_depthwise_planes_describe};
+  return emit(planner, &step, &kernel, error);
+}
+
+/* Without a wish, the next operator is as likely to want channels last. */
+static bool wants_planes(lk_planner *planner) {
+  return planner->inputs[0].desc.layout == LK_LAYOUT_PLAIN &&
+         lk_planner_wish(planner, 0, LK_LAYOUT_CHANNELS_LAST) == LK_LAYOUT_PLAIN;
+}
+
 lk_status lk_plan_depthwise(lk_planner *planner, const lk_conv_shape *shape, bool is_transposed,
                             lk_error *error) {
+  if (!is_transposed && wants_planes(planner) && lk_depthwise_planes_takes(shape)) {
+    return plan_depthwise_planes(planner, shape, error);
+  }
   lk_product_output output = conv_output(shape);
   output.chains_residual = true;
   product_step step;
@@ -208,6 +243,11 @@ bool lk_resize_conv(const lk_resizing *self, const lk_conv_shape *shape) {
     conv->shape = *shape;
     lk_conv_plan(conv);
     step->flops = lk_product_operations(&conv->product, shape->groups);
+  } else if (step->kernel == lk_depthwise_planes_kernel) {
+    lk_depthwise_planes *conv = self->params;
+    conv->shape = *shape;
+    lk_depthwise_planes_plan(conv, lk_isa_get());
+    step->flops = lk_depthwise_planes_operations(conv);
   } else if (step->kernel == lk_depthwise_kernel) {
     lk_depthwise *conv = self->params;
     conv->shape = *shape;

@@ -1,0 +1,199 @@
+/* Depthwise convolutions of plain tensors. */
+#include "ops/kernel/depthwise_planes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ops/kernel/depthwise_tile.h"
+#include "ops/kernel/product_chain.h"
+#include "ops/kernel/sizes.h"
+
+/* Elements of the buffer: it stays in the L2 cache, and most of it in the L1 cache. */
+enum { BUFFER = 12 << 10 };
+/* Columns of a turn, at least, if the image has them. Behind each line of the buffer lies what a
+ * vector reads too much. */
+enum { LEAST_COLUMNS = 64, SLACK = LK_DEPTHWISE_LANES };
+/* Lines of a turn are a multiple of what is computed together. */
+enum { LINES_TOGETHER = 4 };
+
+/* Fewer operations than this are done sooner than another thread wakes up. */
+static const double LEAST_SHARED = 1e6;
+
+/* ---- sizes ---- */
+
+static int64_t extent(const lk_conv_shape *shape, int d) {
+  return (shape->kernel[d] - 1) * shape->dilation[d] + 1;
+}
+
+/* Of the input's columns for `columns` of the output, those that lie `stride` apart. */
+static int64_t phase_elements(const lk_conv_shape *shape, int64_t columns) {
+  return columns - 1 + lk_div_up(extent(shape, 2), shape->stride[2]);
+}
+
+/* Elements of a line of the buffer. */
+static int64_t line_elements(const lk_conv_shape *shape, int64_t columns) {
+  return shape->stride[2] * phase_elements(shape, columns) + SLACK;
+}
+
+/* Of the buffer, for `lines` of the output. */
+static int64_t buffer_lines(const lk_conv_shape *shape, int64_t lines) {
+  return (lines - 1) * shape->stride[1] + extent(shape, 1);
+}
+
+bool lk_depthwise_planes_takes(const lk_conv_shape *shape) {
+  const bool is_flat = shape->in[0] == 1 && shape->out[0] == 1 && shape->kernel[0] == 1;
+  return is_flat && shape->in_channels == 1 && shape->out_channels == 1 &&
+         shape->kernel[2] <= LK_DEPTHWISE_WINDOW &&
+         extent(shape, 1) <= BUFFER / line_elements(shape, LEAST_COLUMNS);
+}
+
+void lk_depthwise_planes_plan(lk_depthwise_planes *self, lk_isa isa) {
+  const lk_conv_shape *shape = &self->shape;
+  const int64_t room = BUFFER / extent(shape, 1) - SLACK, stride = shape->stride[2];
+  const int64_t most = room / stride - lk_div_up(extent(shape, 2), stride) + 1;
+  const bool is_narrow = shape->out[2] <= LK_DEPTHWISE_LANES / 2;
+  self->isa = is_narrow && isa > LK_ISA_AVX2 ? LK_ISA_AVX2 : isa;
+  self->columns = lk_div_up(shape->out[2], lk_div_up(shape->out[2], most));
+  const int64_t fitting = BUFFER / line_elements(shape, self->columns) - extent(shape, 1);
+  const int64_t lines = fitting / shape->stride[1] + 1;
+  const int64_t each = lk_div_up(shape->out[1], lk_div_up(shape->out[1], lines));
+  self->lines = lk_min(lk_min(lk_div_up(each, LINES_TOGETHER) * LINES_TOGETHER, lines),
+                       shape->out[1]);
+}
+
+static int64_t blocks(const lk_depthwise_planes *self) {
+  return lk_div_up(self->shape.out[1], self->lines);
+}
+static int64_t pieces(const lk_depthwise_planes *self) {
+  return lk_div_up(self->shape.out[2], self->columns);
+}
+
+double lk_depthwise_planes_operations(const lk_depthwise_planes *self) {
+  const lk_conv_shape *shape = &self->shape;
+  return 2.0 * (double)(shape->batch * shape->groups) * (double)(shape->out[1] * shape->out[2]) *
+         (double)lk_conv_positions(shape);
+}
+
+void lk_depthwise_planes_describe(const void *params, char *text, size_t capacity) {
+  const lk_depthwise_planes *self = params;
+  (void)snprintf(text, capacity, "planes in blocks of %" PRId64 "x%" PRId64, self->lines,
+                 self->columns);
+}
+
+/* ---- the buffer ---- */
+
+static void clear(float *to, int64_t count) {
+  if (count > 0) memset(to, 0, (size_t)count * sizeof *to);
+}
+
+/* Columns of the input from `first` on, of which those that lie `stride` apart come to lie side by
+ * side. */
+static void copy_line(const lk_conv_shape *shape, const float *line, int64_t first, int64_t phase,
+                      float *to) {
+  const int64_t stride = shape->stride[2], in = shape->in[2];
+  for (int64_t p = 0; p < stride; p++, to += phase) {
+    const int64_t at = first + p; /* of the phase's first element */
+    const int64_t begin = lk_min(at < 0 ? lk_div_up(-at, stride) : 0, phase);
+    const int64_t end = lk_max(begin, lk_min(at < in ? lk_div_up(in - at, stride) : 0, phase));
+    clear(to, begin);
+    if (stride == 1) {
+      memcpy(to + begin, line + at + begin, (size_t)(end - begin) * sizeof *to);
+    } else {
+      for (int64_t i = begin; i < end; i++) to[i] = line[at + i * stride];
+    }
+    clear(to + end, phase - end);
+  }
+  clear(to, SLACK);
+}
+
+/* ---- turns ---- */
+
+typedef struct turn {
+  int64_t plane; /* of all images */
+  int64_t line, lines, column, columns;
+} turn;
+
+static turn find_turn(const lk_depthwise_planes *self, int64_t number) {
+  const int64_t of_line = pieces(self), of_plane = blocks(self) * of_line;
+  turn found = {.plane = number / of_plane,
+                .line = number % of_plane / of_line * self->lines,
+                .column = number % of_line * self->columns};
+  found.lines = lk_min(self->lines, self->shape.out[1] - found.line);
+  found.columns = lk_min(self->columns, self->shape.out[2] - found.column);
+  return found;
+}
+
+static void fill_buffer(const lk_depthwise_planes *self, const float *plane, const turn *at,
+                        int64_t pitch, float *buffer) {
+  const lk_conv_shape *shape = &self->shape;
+  const int64_t first = at->column * shape->stride[2] - shape->pad[2];
+  const int64_t phase = phase_elements(shape, at->columns);
+  for (int64_t i = 0; i < buffer_lines(shape, at->lines); i++, buffer += pitch) {
+    const int64_t line = at->line * shape->stride[1] - shape->pad[1] + i;
+    if (line < 0 || line >= shape->in[1]) {
+      clear(buffer, pitch);
+    } else {
+      copy_line(shape, plane + line * shape->in[2], first, phase, buffer);
+    }
+  }
+}
+
+static void apply_chain(const lk_depthwise_planes *self, void *const *pointers, const turn *at,
+                        float *to) {
+  const lk_product_chain *chain = (const void *)(self + 1);
+  const int64_t *out = self->shape.out;
+  const lk_product_chain_operands operands = lk_product_chain_at(
+      chain, pointers + 3 + self->has_bias, at->plane * out[1] + at->line, at->column);
+  const lk_product_chain_tile tile = {
+      .c = to, .c_step = out[2], .row_step = 1, .rows = at->lines, .columns = at->columns};
+  lk_product_chain_apply(chain, &operands, &tile);
+}
+
+static void run_turn(const lk_depthwise_planes *self, void *const *pointers, const turn *at,
+                     float *buffer) {
+  const lk_conv_shape *shape = &self->shape;
+  const int64_t channel = at->plane % shape->groups, pitch = line_elements(shape, at->columns);
+  const int64_t phase = phase_elements(shape, at->columns);
+  const float *plane = (const float *)pointers[0] + at->plane * shape->in[1] * shape->in[2];
+  const float *bias = self->has_bias ? pointers[3] : NULL;
+  float *to = (float *)pointers[2] + (at->plane * shape->out[1] + at->line) * shape->out[2] +
+              at->column;
+  lk_depthwise_lines call = {.from = buffer,
+                             .weights = (const float *)pointers[1] +
+                                        channel * lk_conv_positions(shape),
+                             .window = {shape->kernel[1], shape->kernel[2]},
+                             .line_step = shape->stride[1] * pitch,
+                             .tap_step = shape->dilation[1] * pitch,
+                             .to = to,
+                             .to_line = shape->out[2],
+                             .lines = at->lines,
+                             .columns = at->columns,
+                             .bias = bias != NULL ? bias[channel] : 0,
+                             .low = self->low,
+                             .high = self->high};
+  for (int64_t k = 0; k < shape->kernel[2]; k++) {
+    const int64_t column = k * shape->dilation[2];
+    call.columns_at[k] = column % shape->stride[2] * phase + column / shape->stride[2];
+  }
+  fill_buffer(self, plane, at, pitch, buffer);
+  lk_depthwise_tiles_get(self->isa)->lines(&call);
+  if (self->has_chain) apply_chain(self, pointers, at, to);
+}
+
+static void do_turns(const void *arg, int64_t begin, int64_t end) {
+  const lk_kernel_loop *loop = arg;
+  float buffer[BUFFER];
+  for (int64_t i = begin; i < end; i++) {
+    const turn at = find_turn(loop->params, i);
+    run_turn(loop->params, loop->pointers, &at, buffer);
+  }
+}
+
+lk_status lk_depthwise_planes_kernel(const void *params, void *const *pointers, lk_error *error) {
+  const lk_depthwise_planes *self = params;
+  const int64_t turns = self->shape.batch * self->shape.groups * blocks(self) * pieces(self);
+  (void)error;
+  return lk_kernel_turns(turns, lk_depthwise_planes_operations(self) >= LEAST_SHARED, do_turns,
+                         self, pointers);
+}
