@@ -40,6 +40,22 @@ static lk_status place_output(void *arg, uint32_t index, const lk_tensor_desc *d
   return lk_ort_check(to->ort, ort_GetTensorMutableData(api)(value, out_data), what, error);
 }
 
+static lk_status run_graph(lk_ort_subgraph *subgraph, const lk_graph_run *run, lk_error *error) {
+  lk_graph_executor *executor = subgraph->graph_executor;
+  if (atomic_load_explicit(&subgraph->is_kept_taken, memory_order_relaxed) ||
+      atomic_exchange_explicit(&subgraph->is_kept_taken, true, memory_order_acquire)) {
+    return lk_graph_executor_run(executor, run, error);
+  }
+  const lk_status status = lk_graph_executor_run_kept(executor, run, &subgraph->kept, error);
+  if (subgraph->kept == NULL || lk_kept_run_is_light(subgraph->kept)) {
+    atomic_store_explicit(&subgraph->is_kept_taken, false, memory_order_release);
+    return status;
+  }
+  lk_kept_run_end(subgraph->kept);
+  subgraph->kept = NULL;
+  return status;
+}
+
 /* On the threads that were granted. `*out_regions` (may be NULL): those that this thread had begun
  * before the first operator, also for packing weights. */
 static lk_status run(lk_ort_subgraph *subgraph, OrtKernelContext *context,
@@ -60,7 +76,7 @@ static lk_status run(lk_ort_subgraph *subgraph, OrtKernelContext *context,
   output_arg to = {ort, context, out_regions};
   const lk_graph_run what = {
       .inputs = inputs, .place = place_output, .place_arg = &to, .stop = stop, .threads = threads};
-  status = lk_graph_executor_run(subgraph->graph_executor, &what, error);
+  status = run_graph(subgraph, &what, error);
 cleanup:
   if (inputs != few) lk_free(graph->allocator, inputs);
   return status;

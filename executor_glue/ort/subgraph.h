@@ -20,6 +20,10 @@ typedef struct lk_ort_subgraph {
   int threads;                    /* of an operator that is split */
   atomic_bool wants_threads;      /* a run has had operators of several threads */
   _Atomic uint64_t n_lent_shares; /* of such operators, that the session's threads have done */
+  /* What the last run has left for the next one, which then looks nothing up: most runs have the
+   * shapes of the one before. A run uses it that finds it free; others at that time do without. */
+  lk_kept_run *kept;
+  atomic_bool is_kept_taken; /* for good, where runs would keep memory that others want */
 } lk_ort_subgraph;
 
 /* Makes an executor of the nodes of `graph`, for which `fused` stands. It borrows the context. */

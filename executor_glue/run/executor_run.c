@@ -299,6 +299,10 @@ void lk_kept_run_end(lk_kept_run *kept) {
   lk_free(allocator, kept);
 }
 
+bool lk_kept_run_is_light(const lk_kept_run *kept) {
+  return kept->lease.arena == NULL;
+}
+
 /* What a run needs that is the first, or not like the one before. On success its processors are
  * still taken. */
 static lk_status take_anew(lk_kept_run *kept, const lk_graph_run *run, lk_error *error) {
@@ -317,6 +321,7 @@ static lk_status take_again(lk_kept_run *kept, const lk_graph_run *run, lk_error
   for (size_t i = 0; i < executor->program->graph->n_inputs; i++) {
     invocation->inputs[i].data = run->inputs[i].data;
   }
+  lk_invocation_set_wait(invocation, run);
   LK_RETURN_NOT_OK(enter(invocation, run, error));
   atomic_fetch_add_explicit(&executor->hits, 1, memory_order_relaxed);
   return LK_OK;

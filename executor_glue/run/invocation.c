@@ -88,6 +88,13 @@ static void add_wanted_bits(lk_invocation *self) {
       (lk_tensor){.desc = lk_tensor_desc_make(LK_I64, 1, &words), .data = self->wanted_bits};
 }
 
+void lk_invocation_set_wait(lk_invocation *self, const lk_graph_run *run) {
+  self->wait = (lk_wait_limit){.stop = run->stop};
+  if (run->options == NULL) return;
+  self->wait.cancel = run->options->cancel;
+  self->wait.deadline_ns = run->options->deadline_ns;
+}
+
 lk_status lk_invocation_begin(lk_invocation *self, lk_graph_executor *executor,
                               const lk_graph_run *run, lk_error *error) {
   const lk_graph *graph = executor->program->graph;
@@ -96,11 +103,7 @@ lk_status lk_invocation_begin(lk_invocation *self, lk_graph_executor *executor,
   self->outputs = NULL;
   self->ref = NULL;
   self->entry = NULL;
-  self->wait = (lk_wait_limit){.stop = run->stop};
-  if (run->options != NULL) {
-    self->wait.cancel = run->options->cancel;
-    self->wait.deadline_ns = run->options->deadline_ns;
-  }
+  lk_invocation_set_wait(self, run);
   self->has_threads = false;
   self->has_place = false;
   self->profile = NULL;

@@ -33,5 +33,7 @@ typedef struct lk_invocation {
  * also after a failure. */
 lk_status lk_invocation_begin(lk_invocation *invocation, lk_graph_executor *executor,
                               const lk_graph_run *run, lk_error *error);
+/* Sets what ends its waiting, as `run` says. */
+void lk_invocation_set_wait(lk_invocation *invocation, const lk_graph_run *run);
 /* Frees the copies, and after a failure the outputs that were allocated. */
 void lk_invocation_end(lk_invocation *invocation, lk_status status);
