@@ -88,10 +88,15 @@ def alone(proto, node, values, constants):
     if max(array.size for array in [*arrays.values(), *results]) < LEAST_ELEMENTS:
         return None
     nodes, outputs = [], []
+    feeds = {f"{name}_{copy}": array.copy() for copy in range(COPIES)
+             for name, array in arrays.items() if name not in constants}
     for copy in range(COPIES):
         one = onnx.NodeProto()
         one.CopyFrom(node)
         one.name = f"copy_{copy}"
+        del one.input[:]
+        one.input.extend(name if not name or name in constants else f"{name}_{copy}"
+                         for name in node.input)
         del one.output[:]
         one.output.extend(f"{name}_{copy}" if name else "" for name in node.output)
         outputs += [(f"{name}_{copy}", array) for name, array in
@@ -102,14 +107,13 @@ def alone(proto, node, values, constants):
         return helper.make_tensor_value_info(
             name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
     graph = helper.make_graph(
-        nodes, "alone", [info(name, array) for name, array in arrays.items()
-                         if name not in constants],
+        nodes, "alone", [info(name, array) for name, array in feeds.items()],
         [info(name, array) for name, array in outputs],
         [numpy_helper.from_array(array, name) for name, array in arrays.items()
          if name in constants])
     model = helper.make_model(graph, opset_imports=proto.opset_import,
                               ir_version=proto.ir_version)
-    return model, {name: array for name, array in arrays.items() if name not in constants}
+    return model, feeds
 
 
 def key_of(node, values, constants):
@@ -120,15 +124,23 @@ def key_of(node, values, constants):
     return hashlib.sha256(repr((node.domain, node.op_type, shapes, attributes)).encode()).digest()
 
 
-def empty_run():
+def empty_run(inputs):
     """One node with as many outputs as a model of copies, and nearly nothing to do."""
-    node = helper.make_node("Split", ["x"], [f"y_{copy}" for copy in range(COPIES)])
+    node = helper.make_node("Split", ["x_0"], [f"y_{copy}" for copy in range(COPIES)])
     info = helper.make_tensor_value_info
+    feeds = {f"x_{i}": numpy.zeros(COPIES, numpy.float32) for i in range(inputs)}
     graph = helper.make_graph(
-        [node], "empty", [info("x", onnx.TensorProto.FLOAT, [COPIES])],
+        [node], "empty", [info(name, onnx.TensorProto.FLOAT, [COPIES]) for name in feeds],
         [info(name, onnx.TensorProto.FLOAT, [1]) for name in node.output])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)], ir_version=8)
-    return model, {"x": numpy.zeros(COPIES, numpy.float32)}
+    return model, feeds
+
+
+def run_costs(blocks, seconds):
+    """Nanoseconds of each engine: of an input, and of an output with all else that a run is."""
+    one, many = (measure(*empty_run(inputs), blocks, seconds) for inputs in (1, 1 + COPIES))
+    inputs = {engine: (many[engine] - one[engine]) / COPIES for engine in one}
+    return inputs, {engine: (one[engine] - inputs[engine]) / COPIES for engine in one}
 
 
 def time_once(run, count):
@@ -179,7 +191,7 @@ def shape_text(node, values):
 def gather(blocks, seconds, wanted):
     """Operator: what its nodes took."""
     found, seen = collections.defaultdict(list), set()
-    empty = measure(*empty_run(), blocks, 10 * seconds)
+    of_input, of_output = run_costs(blocks, 10 * seconds)
     for name, proto, feeds in models():
         values, constants = values_of(proto, feeds)
         for node in proto.graph.node:
@@ -192,8 +204,9 @@ def gather(blocks, seconds, wanted):
             times = measure(*case, blocks, seconds)
             if times is None:
                 continue
-            outputs = len(case[0].graph.output) / COPIES  # of one node
-            times = {engine: (ns - outputs * empty[engine]) / COPIES
+            graph = case[0].graph
+            times = {engine: (ns - len(graph.input) * of_input[engine]
+                              - len(graph.output) * of_output[engine]) / COPIES
                      for engine, ns in times.items()}
             if min(times.values()) < LEAST_NS:
                 continue

@@ -2,7 +2,7 @@
 
 Requests of random sizes, all different, in one order for all. Each engine has a process of its own,
 on one thread. They take turns in blocks of 20 sizes, so that what disturbs the machine disturbs
-all; the second pass has the sizes of the first once more. For the 99th percentile, each request
+all; the second pass over a block follows its first. For the 99th percentile, each request
 counts with its fastest time of three processes' first passes: what else runs on the machine takes
 milliseconds from a few requests, and these would be the percentile. Growth of resident memory is
 counted from the first 20 sizes on. With --long, five models are then given 5,000 sizes, twice, to
@@ -99,28 +99,27 @@ def measure(model, shapes):
     with contextlib.ExitStack() as stack:
         workers = start_workers(stack, model, ENGINES)
 
-        def run(engine, block):
-            times = ask(workers[engine], blocks[block % len(blocks)])
-            if block == 0:
+        def run(engine, i):
+            times = ask(workers[engine], blocks[i // 2])
+            if i == 0:
                 start[engine] = workers[engine].ask("stats")
-            if block == len(blocks) - 1:
-                end[engine] = workers[engine].ask("stats")
+            end[engine] = workers[engine].ask("stats")
             return times
         start, end = {}, {}
         times = common.alternate(ENGINES, 2 * len(blocks), run)
-    ours = times["latchkey"]
+    first = {engine: times[engine][0::2] for engine in ENGINES}
 
-    def sums(engine):
-        return [sum(block) for block in times[engine]]
-    half = len(blocks)
-    p99 = p99s(model, blocks, {engine: times[engine][:half] for engine in ENGINES[:2]})
+    def sums(passes):
+        return [sum(block) for block in passes]
+    of_first = {engine: sums(first[engine]) for engine in ENGINES}
+    p99 = p99s(model, blocks, {engine: first[engine] for engine in ENGINES[:2]})
     return {
-        "seconds": {e: sum(sums(e)[:half]) / 1e9 for e in ENGINES},
-        "second": common.ratio(sums("latchkey")[1:half], sums("latchkey")[half + 1:]),
-        "ratio": {e: common.ratio(sums("latchkey")[:half], sums(e)[:half]) for e in ENGINES[1:]},
+        "seconds": {e: sum(of_first[e]) / 1e9 for e in ENGINES},
+        "second": common.ratio(of_first["latchkey"][1:], sums(times["latchkey"][3::2])),
+        "ratio": {e: common.ratio(of_first["latchkey"], of_first[e]) for e in ENGINES[1:]},
         "p99": p99["latchkey"] / p99["onnxruntime"],
         "growth": {e: end[e]["rss"] - start[e]["rss"] for e in ENGINES},
-        "sizes": len(shapes), "first_ms": ours[0][0] / 1e6}
+        "sizes": len(shapes), "first_ms": first["latchkey"][0][0] / 1e6}
 
 
 def is_met(figures):

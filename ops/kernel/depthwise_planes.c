@@ -11,9 +11,9 @@
 
 /* Elements of the buffer: it stays in the L2 cache, and most of it in the L1 cache. */
 enum { BUFFER = 12 << 10 };
-/* Columns of a turn, at least, if the image has them. Behind each line of the buffer lies what a
- * vector reads too much. */
-enum { LEAST_COLUMNS = 64, SLACK = LK_DEPTHWISE_LANES };
+/* Columns of a turn, at least, if the image has them. Phases are whole vectors; behind those of a
+ * line lies what a vector reads too much. */
+enum { LEAST_COLUMNS = 64, LANES = LK_DEPTHWISE_LANES, SLACK = LANES };
 /* Lines of a turn are a multiple of what is computed together. */
 enum { LINES_TOGETHER = 4 };
 
@@ -28,7 +28,7 @@ static int64_t extent(const lk_conv_shape *shape, int d) {
 
 /* Of the input's columns for `columns` of the output, those that lie `stride` apart. */
 static int64_t phase_elements(const lk_conv_shape *shape, int64_t columns) {
-  return columns - 1 + lk_div_up(extent(shape, 2), shape->stride[2]);
+  return lk_div_up(columns - 1 + lk_div_up(extent(shape, 2), shape->stride[2]), LANES) * LANES;
 }
 
 /* Elements of a line of the buffer. */
@@ -51,7 +51,7 @@ bool lk_depthwise_planes_takes(const lk_conv_shape *shape) {
 void lk_depthwise_planes_plan(lk_depthwise_planes *self, lk_isa isa) {
   const lk_conv_shape *shape = &self->shape;
   const int64_t room = BUFFER / extent(shape, 1) - SLACK, stride = shape->stride[2];
-  const int64_t most = room / stride - lk_div_up(extent(shape, 2), stride) + 1;
+  const int64_t most = room / stride / LANES * LANES - lk_div_up(extent(shape, 2), stride) + 1;
   const bool is_narrow = shape->out[2] <= LK_DEPTHWISE_LANES / 2;
   self->isa = is_narrow && isa > LK_ISA_AVX2 ? LK_ISA_AVX2 : isa;
   self->columns = lk_div_up(shape->out[2], lk_div_up(shape->out[2], most));
@@ -81,32 +81,6 @@ void lk_depthwise_planes_describe(const void *params, char *text, size_t capacit
                  self->columns);
 }
 
-/* ---- the buffer ---- */
-
-static void clear(float *to, int64_t count) {
-  if (count > 0) memset(to, 0, (size_t)count * sizeof *to);
-}
-
-/* Columns of the input from `first` on, of which those that lie `stride` apart come to lie side by
- * side. */
-static void copy_line(const lk_conv_shape *shape, const float *line, int64_t first, int64_t phase,
-                      float *to) {
-  const int64_t stride = shape->stride[2], in = shape->in[2];
-  for (int64_t p = 0; p < stride; p++, to += phase) {
-    const int64_t at = first + p; /* of the phase's first element */
-    const int64_t begin = lk_min(at < 0 ? lk_div_up(-at, stride) : 0, phase);
-    const int64_t end = lk_max(begin, lk_min(at < in ? lk_div_up(in - at, stride) : 0, phase));
-    clear(to, begin);
-    if (stride == 1) {
-      memcpy(to + begin, line + at + begin, (size_t)(end - begin) * sizeof *to);
-    } else {
-      for (int64_t i = begin; i < end; i++) to[i] = line[at + i * stride];
-    }
-    clear(to + end, phase - end);
-  }
-  clear(to, SLACK);
-}
-
 /* ---- turns ---- */
 
 typedef struct turn {
@@ -124,21 +98,6 @@ static turn find_turn(const lk_depthwise_planes *self, int64_t number) {
   return found;
 }
 
-static void fill_buffer(const lk_depthwise_planes *self, const float *plane, const turn *at,
-                        int64_t pitch, float *buffer) {
-  const lk_conv_shape *shape = &self->shape;
-  const int64_t first = at->column * shape->stride[2] - shape->pad[2];
-  const int64_t phase = phase_elements(shape, at->columns);
-  for (int64_t i = 0; i < buffer_lines(shape, at->lines); i++, buffer += pitch) {
-    const int64_t line = at->line * shape->stride[1] - shape->pad[1] + i;
-    if (line < 0 || line >= shape->in[1]) {
-      clear(buffer, pitch);
-    } else {
-      copy_line(shape, plane + line * shape->in[2], first, phase, buffer);
-    }
-  }
-}
-
 static void apply_chain(const lk_depthwise_planes *self, void *const *pointers, const turn *at,
                         float *to) {
   const lk_product_chain *chain = (const void *)(self + 1);
@@ -150,43 +109,75 @@ static void apply_chain(const lk_depthwise_planes *self, void *const *pointers, 
   lk_product_chain_apply(chain, &operands, &tile);
 }
 
-static void run_turn(const lk_depthwise_planes *self, void *const *pointers, const turn *at,
-                     float *buffer) {
-  const lk_conv_shape *shape = &self->shape;
-  const int64_t channel = at->plane % shape->groups, pitch = line_elements(shape, at->columns);
-  const int64_t phase = phase_elements(shape, at->columns);
-  const float *plane = (const float *)pointers[0] + at->plane * shape->in[1] * shape->in[2];
-  const float *bias = self->has_bias ? pointers[3] : NULL;
-  float *to = (float *)pointers[2] + (at->plane * shape->out[1] + at->line) * shape->out[2] +
-              at->column;
-  lk_depthwise_lines call = {.from = buffer,
-                             .weights = (const float *)pointers[1] +
-                                        channel * lk_conv_positions(shape),
-                             .window = {shape->kernel[1], shape->kernel[2]},
-                             .line_step = shape->stride[1] * pitch,
-                             .tap_step = shape->dilation[1] * pitch,
-                             .to = to,
-                             .to_line = shape->out[2],
-                             .lines = at->lines,
-                             .columns = at->columns,
-                             .bias = bias != NULL ? bias[channel] : 0,
-                             .low = self->low,
-                             .high = self->high};
+/* What the turns of a call have in common, and the buffer. */
+typedef struct turns_loop {
+  const lk_depthwise_planes *planes;
+  void *const *pointers;
+  lk_depthwise_fill fill;
+  lk_depthwise_lines lines;
+  float buffer[BUFFER];
+} turns_loop;
+
+/* For turns of so many columns. */
+static void set_columns(turns_loop *self, int64_t columns) {
+  const lk_conv_shape *shape = &self->planes->shape;
+  const int64_t pitch = line_elements(shape, columns), phase = phase_elements(shape, columns);
+  self->fill.to_line = pitch;
+  self->fill.phase = phase;
+  self->lines.columns = columns;
+  self->lines.line_step = shape->stride[1] * pitch;
+  self->lines.tap_step = shape->dilation[1] * pitch;
   for (int64_t k = 0; k < shape->kernel[2]; k++) {
     const int64_t column = k * shape->dilation[2];
-    call.columns_at[k] = column % shape->stride[2] * phase + column / shape->stride[2];
+    self->lines.columns_at[k] = column % shape->stride[2] * phase + column / shape->stride[2];
   }
-  fill_buffer(self, plane, at, pitch, buffer);
-  lk_depthwise_tiles_get(self->isa)->lines(&call);
-  if (self->has_chain) apply_chain(self, pointers, at, to);
 }
 
-static void do_turns(const void *arg, int64_t begin, int64_t end) {
+static void begin(turns_loop *self, const lk_depthwise_planes *planes, void *const *pointers) {
+  const lk_conv_shape *shape = &planes->shape;
+  self->planes = planes;
+  self->pointers = pointers;
+  self->fill = (lk_depthwise_fill){
+      .size = {shape->in[1], shape->in[2]}, .stride = shape->stride[2], .to = self->buffer};
+  self->lines = (lk_depthwise_lines){.from = self->buffer,
+                                     .window = {shape->kernel[1], shape->kernel[2]},
+                                     .to_line = shape->out[2],
+                                     .low = planes->low,
+                                     .high = planes->high};
+  set_columns(self, planes->columns);
+  const int64_t used = buffer_lines(shape, planes->lines) * self->fill.to_line;
+  memset(self->buffer, 0, (size_t)used * sizeof self->buffer[0]); /* what vectors read too much */
+}
+
+static void run_turn(turns_loop *self, const turn *at) {
+  const lk_depthwise_planes *planes = self->planes;
+  const lk_conv_shape *shape = &planes->shape;
+  const lk_depthwise_tiles *tiles = lk_depthwise_tiles_get(planes->isa);
+  const int64_t channel = at->plane % shape->groups;
+  const float *bias = planes->has_bias ? self->pointers[3] : NULL;
+  float *to = (float *)self->pointers[2] +
+              (at->plane * shape->out[1] + at->line) * shape->out[2] + at->column;
+  if (at->columns != self->lines.columns) set_columns(self, at->columns);
+  self->fill.plane = (const float *)self->pointers[0] + at->plane * shape->in[1] * shape->in[2];
+  self->fill.line = at->line * shape->stride[1] - shape->pad[1];
+  self->fill.column = at->column * shape->stride[2] - shape->pad[2];
+  self->fill.lines = buffer_lines(shape, at->lines);
+  self->lines.weights = (const float *)self->pointers[1] + channel * lk_conv_positions(shape);
+  self->lines.bias = bias != NULL ? bias[channel] : 0;
+  self->lines.to = to;
+  self->lines.lines = at->lines;
+  tiles->fill(&self->fill);
+  tiles->lines(&self->lines);
+  if (planes->has_chain) apply_chain(planes, self->pointers, at, to);
+}
+
+static void do_turns(const void *arg, int64_t first, int64_t end) {
   const lk_kernel_loop *loop = arg;
-  float buffer[BUFFER];
-  for (int64_t i = begin; i < end; i++) {
+  turns_loop self;
+  begin(&self, loop->params, loop->pointers);
+  for (int64_t i = first; i < end; i++) {
     const turn at = find_turn(loop->params, i);
-    run_turn(loop->params, loop->pointers, &at, buffer);
+    run_turn(&self, &at);
   }
 }
 

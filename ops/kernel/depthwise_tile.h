@@ -67,14 +67,24 @@ typedef struct lk_depthwise_set {
   lk_depthwise_fn at_edge[LK_DEPTHWISE_COLUMNS + 1]; /* by columns */
 } lk_depthwise_set;
 
-/* Lines of a plane, whose columns lie side by side (depthwise_planes.h). `from` has whole vectors
- * behind what is read. */
+/* Lines of a plane, copied with the zeros around it; columns that lie `stride` apart come to lie
+ * side by side (depthwise_planes.h). */
+typedef struct lk_depthwise_fill {
+  const float *plane;
+  int64_t size[2];      /* lines and columns of the plane */
+  int64_t line, column; /* the first ones, which may lie outside */
+  int64_t stride, lines;
+  float *to;
+  int64_t to_line, phase; /* from line to line, and between columns that follow each other */
+} lk_depthwise_fill;
+
+/* Windows over these lines. There is memory for a vector behind what they read. */
 enum { LK_DEPTHWISE_WINDOW = 32 };
 typedef struct lk_depthwise_lines {
   const float *from;                       /* the window of the first line and column */
   int64_t columns_at[LK_DEPTHWISE_WINDOW]; /* of the window, in its lines */
-  int64_t line_step; /* from the windows of a line to those of the next */
-  int64_t tap_step;  /* from a line of the window to the next */
+  int64_t line_step;    /* from the windows of a line of the output to those of the next */
+  int64_t tap_step;     /* from a line of the window to the next */
   const float *weights; /* of the window's lines and columns */
   int64_t window[2];
   float *to;
@@ -91,6 +101,7 @@ typedef struct lk_depthwise_tiles {
   /* For several groups in a vector. `inside`: the input has a vector of channels or more. */
   lk_depthwise_set several[LK_DEPTHWISE_KINDS];
   lk_depthwise_set one[LK_DEPTHWISE_KINDS]; /* for at most one group in a vector */
+  void (*fill)(const lk_depthwise_fill *fill);
   void (*lines)(const lk_depthwise_lines *lines);
 } lk_depthwise_tiles;
 
