@@ -121,9 +121,9 @@ typedef struct lk_integer_loops {
   int32_t panel, tile_rows; /* columns and rows of the largest tile */
   /* `count` bytes as elements of a left operand, of 4 / group bytes. */
   void (*widen)(void *to, const uint8_t *from, int64_t count, bool is_signed);
-  /* `runs` of them, `step` bytes apart, one behind the other. */
-  void (*widen_runs)(void *to, const uint8_t *from, int64_t count, int64_t runs, int64_t step,
-                     bool is_signed);
+  /* `runs` of them, `step` bytes apart, which come to lie `to_step` elements apart. */
+  void (*widen_runs)(void *to, int64_t to_step, const uint8_t *from, int64_t count, int64_t runs,
+                     int64_t step, bool is_signed);
   /* The byte `value`, or 0 where it is NULL, `count` times. */
   void (*fill)(void *to, const uint8_t *value, int64_t count, bool is_signed);
   /* The range that was found so far, with `count` numbers more; NaN does not count. */

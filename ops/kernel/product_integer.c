@@ -143,7 +143,7 @@ static void take_runs(const lk_product_integer *self, const uint8_t *plane, int6
   const int64_t count = inside.end - inside.first;
   fill_outside(self, inside, conv->kernel[1], run, zero, to);
   if (count == 0) return;
-  self->loops->widen_runs(to + inside.first * bytes,
+  self->loops->widen_runs(to + inside.first * bytes, run,
                           plane + (line + inside.first * conv->dilation[1]) * step, run, count,
                           conv->dilation[1] * step, self->a_is_signed);
 }
@@ -164,7 +164,8 @@ static void take_line(const lk_product_integer *self, const uint8_t *line, int64
   if (has_runs(conv)) {
     loops->widen(to, from, count * channels, self->a_is_signed);
   } else {
-    loops->widen_runs(to, from, channels, count, conv->dilation[2] * pixel, self->a_is_signed);
+    loops->widen_runs(to, channels, from, channels, count, conv->dilation[2] * pixel,
+                      self->a_is_signed);
   }
 }
 
@@ -217,22 +218,50 @@ static void take_window(const lk_product_integer *self, const uint8_t *a, const 
   }
 }
 
-static void take_rows(const lk_product_integer *self, const uint8_t *a, int64_t first,
-                      int64_t count, const uint8_t *zero, int32_t *to) {
-  window at = {0};
-  if (self->is_conv) at = find_window(&self->conv, first);
+/* Whether the windows of a convolution are its pixels, one after the other. */
+static bool is_pointwise(const lk_conv_shape *conv) {
+  for (int d = 0; d < LK_CONV_DIMS; d++) {
+    const bool is_same = conv->kernel[d] == 1 && conv->stride[d] == 1 && conv->pad[d] == 0;
+    if (!is_same || conv->in[d] != conv->out[d]) return false;
+  }
+  return true;
+}
+
+/* `a` is the first row. Behind each there are zeros, up to whole vectors. */
+static void take_rows(const lk_product_integer *self, const uint8_t *a, int64_t row_step,
+                      int64_t count, int32_t *to) {
+  const int64_t step = self->a_step * self->loops->group;
+  if (self->k < step) memset(to, 0, (size_t)(count * self->a_step) * sizeof *to);
+  if (self->a_k == 1 || self->is_conv) {
+    self->loops->widen_runs(to, step, a, self->k, count, row_step, self->a_is_signed);
+    return;
+  }
+  for (int64_t i = 0; i < count; i++) {
+    take_strided(self, a + i * row_step, (uint8_t *)(to + i * self->a_step));
+  }
+}
+
+static void take_windows(const lk_product_integer *self, const uint8_t *a, int64_t first,
+                         int64_t count, const uint8_t *zero, int32_t *to) {
+  const int64_t zeros = lk_max(0, self->groups - 1); /* the last group may not be whole */
+  window at = find_window(&self->conv, first);
   for (int64_t i = 0; i < count; i++, to += self->a_step) {
-    memset(to + lk_max(0, self->groups - 1), 0,
-           (size_t)(self->a_step - lk_max(0, self->groups - 1)) * sizeof *to);
-    const uint8_t *row = a + (first + i) * self->a_row;
-    if (self->is_conv) {
-      take_window(self, a, &at, zero, (uint8_t *)to);
-      next_window(&self->conv, &at);
-    } else if (self->a_k == 1) {
-      self->loops->widen(to, row, self->k, self->a_is_signed);
-    } else {
-      take_strided(self, row, (uint8_t *)to);
-    }
+    memset(to + zeros, 0, (size_t)(self->a_step - zeros) * sizeof *to);
+    take_window(self, a, &at, zero, (uint8_t *)to);
+    next_window(&self->conv, &at);
+  }
+}
+
+/* Rows `first` and so on of a block. */
+static void take_block(const lk_product_integer *self, const uint8_t *a, int64_t first,
+                       int64_t count, const uint8_t *zero, int32_t *to) {
+  if (!self->is_conv) {
+    take_rows(self, a + first * self->a_row, self->a_row, count, to);
+  } else if (is_pointwise(&self->conv)) {
+    const int64_t pixel = self->conv.in_channels * self->conv.groups;
+    take_rows(self, a + first * pixel, pixel, count, to);
+  } else {
+    take_windows(self, a, first, count, zero, to);
   }
 }
 
@@ -311,8 +340,8 @@ static void run_block(const lk_product_integer *self, const lk_integer_operands 
   if (call.bias != NULL) call.bias += first * self->bias_row;
   if (a_zero != NULL) call.a_zero = a_zero + (at.a_row + first) * self->a_zero_step;
   if (!has_rows) {
-    take_rows(self, (const uint8_t *)of->of[LK_INTEGER_A] + at.a_row * self->a_row, first,
-              call.rows, a_zero, scratch);
+    take_block(self, (const uint8_t *)of->of[LK_INTEGER_A] + at.a_row * self->a_row, first,
+               call.rows, a_zero, scratch);
   }
   self->loops->multiply(&call);
 }
