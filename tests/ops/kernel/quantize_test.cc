@@ -1,5 +1,7 @@
 // Bytes for real numbers and back, by the loops of every instruction set, in guarded memory.
+#include <cfloat>
 #include <cmath>
+#include <cstring>
 
 #include "tests/ops/kernel/integer_case.h"
 
@@ -66,6 +68,38 @@ TEST(Quantize, RoundsToEvenAndSaturates) {
         const int whole = number(bytes[i], type.is_signed);
         ASSERT_EQ(whole, quantized(data[i], type)) << i;
         ASSERT_EQ(static_cast<float *>(back.data())[i], float(whole - type.zero) * type.scale);
+      }
+    }
+  }
+}
+
+// Quotients that lie close to where rounding changes, for scales of every kind.
+TEST(Quantize, RoundsTheQuotientAndNoProductByAnInverse) {
+  Random random{7};
+  for (int draw = 0; draw < lk::repeats(400); draw++) {
+    const uint32_t exponent = draw % 8 == 0 ? uint32_t(random.between(0, 254))
+                                            : uint32_t(random.between(110, 140));
+    const uint32_t fraction = draw % 5 == 0 ? 0x7fffff - uint32_t(random.between(0, 3))
+                                            : uint32_t(random.between(0, 0x7fffff));
+    const uint32_t bits = exponent << 23 | fraction;
+    lk_byte_type type = {0, int32_t(random.between(-20, 20)), true};
+    std::memcpy(&type.scale, &bits, sizeof bits);
+    Memory x(2048 * 4), y(2048);
+    float *data = static_cast<float *>(x.data());
+    for (int i = 0; i < 2048; i++) {
+      const float near = (float(random.between(-140, 140)) + 0.5F) * type.scale;
+      data[i] = i % 3 == 0   ? near
+                : i % 3 == 1 ? std::nextafter(near, INFINITY)
+                             : std::nextafter(near, -INFINITY);
+    }
+    const float extremes[] = {NAN, INFINITY, -INFINITY, FLT_MAX, -FLT_MAX, FLT_MIN, -0.0F, 1e-45F};
+    std::memcpy(data, extremes, sizeof extremes);
+    for (const lk_integer_loops *loops : all_loops()) {
+      uint8_t *bytes = static_cast<uint8_t *>(y.data());
+      loops->quantize(data, bytes, 2048, &type);
+      for (int i = 1; i < 2048; i++) {
+        ASSERT_EQ(number(bytes[i], true), quantized(data[i], type))
+            << loops->lanes << " lanes, " << data[i] << " by " << type.scale;
       }
     }
   }
