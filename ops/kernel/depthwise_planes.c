@@ -52,8 +52,7 @@ void lk_depthwise_planes_plan(lk_depthwise_planes *self, lk_isa isa) {
   const lk_conv_shape *shape = &self->shape;
   const int64_t room = BUFFER / extent(shape, 1) - SLACK, stride = shape->stride[2];
   const int64_t most = room / stride / LANES * LANES - lk_div_up(extent(shape, 2), stride) + 1;
-  const bool is_narrow = shape->out[2] <= LK_DEPTHWISE_LANES / 2;
-  self->isa = is_narrow && isa > LK_ISA_AVX2 ? LK_ISA_AVX2 : isa;
+  self->isa = isa;
   self->columns = lk_div_up(shape->out[2], lk_div_up(shape->out[2], most));
   const int64_t fitting = BUFFER / line_elements(shape, self->columns) - extent(shape, 1);
   const int64_t lines = fitting / shape->stride[1] + 1;

@@ -7,10 +7,11 @@
 #include "base/status.h"
 #include "ops/kernel/bits_panels.h"
 #include "ops/kernel/kernel.h"
+#include "ops/kernel/row_loops.h"
 #include "ops/kernel/sizes.h"
 
 /* So few rows read the right operand sooner than it is packed. */
-enum { FEW_ROWS = 32 };
+enum { FEW_ROWS = 32, FEW_DOTS = 4 };
 /* Parts of a product by few bits that have scratch memory of their own. */
 enum { MAX_SLOTS = 64 };
 /* Of bytes that are multiplied by a panel at a time. */
@@ -39,7 +40,10 @@ void lk_matmul_plan(lk_matmul *self) {
                                .high = self->high};
   lk_product_plan(&self->product, (int64_t)sizeof(float) * self->k);
   self->first_packed = 0;
+  self->has_dots = !self->b_is_packed && self->rows <= FEW_DOTS && self->k > 0 && self->a_k == 1 &&
+                   self->b_k == 1 && self->b_column != 1;
   if (self->b_is_bits) lk_product_plan_made(&self->product);
+  if (self->has_dots) self->first_packed = self->product.panels;
   if (self->b_is_packed || self->b_column != 1 || self->rows > FEW_ROWS) return;
   /* of several rows, a panel that is not whole would be read beyond its columns */
   self->first_packed =
@@ -178,6 +182,50 @@ static void do_task(const lk_matmul *self, const lk_product *product, const oper
   lk_product_run(product, &of_product, &source.source, task);
 }
 
+/* ---- of sums that have been made otherwise ---- */
+
+/* Those of some columns into C, from element `at` on, with the residual. */
+static void put_sums(const lk_matmul *self, const operands *read, int64_t at, int64_t rows,
+                     int64_t columns, const float *sums, int64_t step) {
+  for (int64_t r = 0; r < rows; r++, at += self->c_row) {
+    for (int64_t n = 0; n < columns; n++) {
+      const float residual = read->residual != NULL ? read->residual[at + n] : 0;
+      read->c[at + n] = sums[r * step + n] + residual;
+    }
+  }
+}
+
+/* What follows the sums of a panel: a product without elements. */
+static void end_sums(const lk_matmul *self, const operands *read, int64_t batch, int64_t panel) {
+  lk_product ends = self->product;
+  operands of_ends = *read;
+  ends.k = ends.k_block = 0;
+  ends.row_block = self->rows;
+  ends.panel_block = 1;
+  of_ends.residual = read->c;
+  do_task(self, &ends, &of_ends, batch, panel, NULL, NULL);
+}
+
+/* Elements are products of a row and a column. A task is a panel of a batch. */
+static void do_dots(const void *arg, int64_t begin, int64_t end) {
+  const lk_kernel_loop *loop = arg;
+  const lk_matmul *self = loop->params;
+  const lk_attend_loops *loops = &lk_row_loops_get(self->isa)->attend;
+  const operands read = read_pointers(self, loop->pointers);
+  const int64_t panels = self->product.panels, width = self->product.panel;
+  for (int64_t i = begin; i < end; i++) {
+    const lk_matmul_place at = lk_matmul_find_place(self, i / panels);
+    const int64_t first = i % panels * width, columns = lk_min(width, self->columns - first);
+    const float *rows[FEW_DOTS] = {NULL};
+    float sums[FEW_DOTS * LK_MICRO_COLUMNS];
+    for (int64_t r = 0; r < self->rows; r++) rows[r] = read.a + at.a + r * self->a_row;
+    loops->dots(rows, self->rows, read.b + at.b + first * self->b_column, self->b_column, columns,
+                self->k, sums, width);
+    put_sums(self, &read, at.c + first, self->rows, columns, sums, width);
+    end_sums(self, &read, i / panels, i % panels);
+  }
+}
+
 static void do_tasks(const void *arg, int64_t begin_task, int64_t end_task) {
   const lk_kernel_loop *loop = arg;
   const lk_matmul *self = loop->params;
@@ -200,8 +248,7 @@ static void make_panel(const void *arg, int64_t panel, int64_t k, int64_t k_end,
   lk_bits_panels_make(self->panels, self->loops, panel, k, k_end, to);
 }
 
-/* By rows that have been made bytes: the sums of a panel, and then what follows them, as a product
- * without elements. */
+/* By rows that have been made bytes. */
 static void multiply_bytes(const lk_matmul *self, const operands *read, int64_t panel,
                            const bits_maker *of_bits, float *sums) {
   const int64_t width = self->product.panel, first = panel * width;
@@ -209,19 +256,9 @@ static void multiply_bytes(const lk_matmul *self, const operands *read, int64_t 
   for (int64_t row = 0; row < self->rows; row += BYTE_ROWS) {
     const int64_t rows = lk_min(self->rows - row, BYTE_ROWS);
     lk_bits_panels_multiply(of_bits->panels, of_bits->loops, read->scratch, row, rows, panel, sums);
-    for (int64_t r = 0; r < rows; r++) {
-      const int64_t at = (row + r) * self->c_row + first;
-      for (int64_t n = 0; n < columns; n++) {
-        const float residual = read->residual != NULL ? read->residual[at + n] : 0;
-        read->c[at + n] = sums[r * width + n] + residual;
-      }
-    }
+    put_sums(self, read, row * self->c_row + first, rows, columns, sums, width);
   }
-  lk_product ends = self->product;
-  operands of_ends = *read;
-  ends.k = ends.k_block = 0;
-  of_ends.residual = read->c;
-  do_task(self, &ends, &of_ends, 0, panel, NULL, NULL);
+  end_sums(self, read, 0, panel);
 }
 
 /* A task is a panel, see lk_product_plan_made. */
@@ -263,6 +300,9 @@ lk_status lk_matmul_kernel(const void *params, void *const *pointers, lk_error *
   const bool is_shared = lk_product_is_shared(lk_product_operations(product, self->batches));
   (void)error;
   if (self->b_is_bits) return multiply_by_bits(self, is_shared, pointers);
+  if (self->has_dots) {
+    return lk_kernel_turns(self->batches * product->panels, is_shared, do_dots, self, pointers);
+  }
   if (lk_matmul_scratch_size(self) > 0) {
     const int64_t panels = self->b_matrices * (product->panels - self->first_packed);
     LK_RETURN_NOT_OK(lk_kernel_turns(panels, is_shared, pack_panels, self, pointers));

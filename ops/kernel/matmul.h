@@ -2,7 +2,8 @@
  * transposed operands and slices of larger tensors are read where they lie.
  *
  * The right operand is packed in panels (product.h): once, where it is constant; else at the
- * beginning of each run, into scratch memory, but for what few rows can read as it lies.
+ * beginning of each run, into scratch memory, but for what few rows can read as it lies. Where that
+ * is transposed, its columns are multiplied one by one.
  *
  * Bound: 2 * batches * rows * columns * k operations, or the bytes of the right operand where there
  * are few rows.
@@ -39,6 +40,7 @@ typedef struct lk_matmul {
   lk_product product;
   int64_t batches, b_matrices; /* of the right operand, those that differ */
   int64_t first_packed;        /* panels before it are read as they lie */
+  bool has_dots; /* elements are products of rows and columns, which lie side by side in memory */
   /* ---- the last member: only `batch_rank` of them matter ---- */
   lk_matmul_batch batch[LK_MAX_RANK];
 } lk_matmul;

@@ -284,8 +284,7 @@ static void run_tiles_of_group(const lk_product *self, const lk_product_operands
     if (tiles->n_parts > 0) {
       run_parts(self, operands, place, tiles, run, call);
     } else {
-      /* only a product of one row has read such panels where they are */
-      const bool is_cut = is_plain && columns < panels * self->panel;
+      const bool is_cut = is_plain && tiles->rows == 1 && columns < panels * self->panel;
       call->taps = tiles->taps;
       call->n_taps = tiles->n_taps;
       set_ends(self, operands, place, call);

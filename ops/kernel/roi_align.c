@@ -77,11 +77,27 @@ static double element(const lk_roi_align *self, const void *image, int64_t at) {
   return self->is_wide ? ((const double *)image)[at] : (double)((const float *)image)[at];
 }
 
+/* Means of f32, which most are. */
+static void add_f32(const float *channel, int64_t plane, const sample *s, int64_t count,
+                    double *sums) {
+  const float weight[] = {(float)s->weight[0], (float)s->weight[1], (float)s->weight[2],
+                          (float)s->weight[3]};
+  for (int64_t c = 0; c < count; c++, channel += plane) {
+    const float upper = weight[0] * channel[s->index[0]] + weight[1] * channel[s->index[1]];
+    const float lower = weight[2] * channel[s->index[2]] + weight[3] * channel[s->index[3]];
+    sums[c] += (double)(upper + lower);
+  }
+}
+
 /* What comes of the first `count` channels from element `from` on. The largest is that of the
  * weighted neighbours, not of interpolated samples, as in ONNX's reference and in ONNX Runtime. */
 static void take(const lk_roi_align *self, const void *images, int64_t from, const sample *s,
                  int64_t count, double *sums) {
   const int64_t plane = self->image[0] * self->image[1];
+  if (!self->is_max && !self->is_wide) {
+    add_f32((const float *)images + from, plane, s, count, sums);
+    return;
+  }
   for (int64_t c = 0; c < count; c++) {
     for (int k = 0; k < 4; k++) {
       const double value = s->weight[k] * element(self, images, from + c * plane + s->index[k]);
