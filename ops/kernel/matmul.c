@@ -10,7 +10,7 @@
 #include "ops/kernel/row_loops.h"
 #include "ops/kernel/sizes.h"
 
-/* So few rows read the right operand sooner than it is packed. */
+/* So few rows read the right operand sooner than it is packed: by its rows, by its columns. */
 enum { FEW_ROWS = 32, FEW_DOTS = 4 };
 /* Parts of a product by few bits that have scratch memory of their own. */
 enum { MAX_SLOTS = 64 };
