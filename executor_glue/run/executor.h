@@ -55,10 +55,10 @@ lk_status lk_graph_executor_run(lk_graph_executor *executor, const lk_graph_run 
 /* What runs that follow each other keep between them: the run plan, and what it has borrowed. */
 typedef struct lk_kept_run lk_kept_run;
 
-/* As lk_graph_executor_run, for runs that follow each other, as those of a loop do. `*inout_kept` is
- * NULL before the first, and belongs to the caller. As long as types, shapes, the values that shapes
- * depend on and `wanted` are those of the run before, nothing is looked up or allocated. Each run
- * asks for processors, and leaves them. `place` is required. */
+/* As lk_graph_executor_run, for runs that follow each other, as those of a loop do. `*inout_kept`
+ * is NULL before the first, and belongs to the caller. As long as types, shapes, the values that
+ * shapes depend on and `wanted` are those of the run before, nothing is looked up or allocated.
+ * Each run asks for processors, and leaves them. `place` is required. */
 lk_status lk_graph_executor_run_kept(lk_graph_executor *executor, const lk_graph_run *run,
                                      lk_kept_run **inout_kept, lk_error *error);
 /* Whether it keeps no memory that runs of others could borrow in between. */

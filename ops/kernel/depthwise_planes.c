@@ -57,8 +57,8 @@ void lk_depthwise_planes_plan(lk_depthwise_planes *self, lk_isa isa) {
   const int64_t fitting = BUFFER / line_elements(shape, self->columns) - extent(shape, 1);
   const int64_t lines = fitting / shape->stride[1] + 1;
   const int64_t each = lk_div_up(shape->out[1], lk_div_up(shape->out[1], lines));
-  self->lines = lk_min(lk_min(lk_div_up(each, LINES_TOGETHER) * LINES_TOGETHER, lines),
-                       shape->out[1]);
+  self->lines =
+      lk_min(lk_min(lk_div_up(each, LINES_TOGETHER) * LINES_TOGETHER, lines), shape->out[1]);
 }
 
 static int64_t blocks(const lk_depthwise_planes *self) {
@@ -154,8 +154,8 @@ static void run_turn(turns_loop *self, const turn *at) {
   const lk_depthwise_tiles *tiles = lk_depthwise_tiles_get(planes->isa);
   const int64_t channel = at->plane % shape->groups;
   const float *bias = planes->has_bias ? self->pointers[3] : NULL;
-  float *to = (float *)self->pointers[2] +
-              (at->plane * shape->out[1] + at->line) * shape->out[2] + at->column;
+  float *to = (float *)self->pointers[2] + (at->plane * shape->out[1] + at->line) * shape->out[2] +
+              at->column;
   if (at->columns != self->lines.columns) set_columns(self, at->columns);
   self->fill.plane = (const float *)self->pointers[0] + at->plane * shape->in[1] * shape->in[2];
   self->fill.line = at->line * shape->stride[1] - shape->pad[1];

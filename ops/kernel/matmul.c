@@ -46,8 +46,7 @@ void lk_matmul_plan(lk_matmul *self) {
   if (self->has_dots) self->first_packed = self->product.panels;
   if (self->b_is_packed || self->b_column != 1 || self->rows > FEW_ROWS) return;
   /* of several rows, a panel that is not whole would be read beyond its columns */
-  self->first_packed =
-      self->rows == 1 ? self->product.panels : self->columns / self->product.panel;
+  self->first_packed = self->rows == 1 ? self->product.panels : self->columns / self->product.panel;
 }
 
 /* ---- the right operand ---- */

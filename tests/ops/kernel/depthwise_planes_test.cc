@@ -39,8 +39,16 @@ ConvCase random_case(std::mt19937 &random) {
 ConvCase simple(int64_t channels, int64_t height, int64_t width, int64_t kernel, int64_t stride) {
   ConvCase made;
   lk_conv_shape &shape = made.shape;
-  shape = {1, channels, 1, 1, {1, height, width}, {}, {1, kernel, kernel}, {1, stride, stride},
-           {1, 1, 1}, {0, kernel / 2, kernel / 2}};
+  shape = {1,
+           channels,
+           1,
+           1,
+           {1, height, width},
+           {},
+           {1, kernel, kernel},
+           {1, stride, stride},
+           {1, 1, 1},
+           {0, kernel / 2, kernel / 2}};
   lk::set_sizes_of_output(&shape);
   return made;
 }

@@ -77,8 +77,8 @@ TEST(Quantize, RoundsToEvenAndSaturates) {
 TEST(Quantize, RoundsTheQuotientAndNoProductByAnInverse) {
   Random random{7};
   for (int draw = 0; draw < lk::repeats(400); draw++) {
-    const uint32_t exponent = draw % 8 == 0 ? uint32_t(random.between(0, 254))
-                                            : uint32_t(random.between(110, 140));
+    const uint32_t exponent =
+        draw % 8 == 0 ? uint32_t(random.between(0, 254)) : uint32_t(random.between(110, 140));
     const uint32_t fraction = draw % 5 == 0 ? 0x7fffff - uint32_t(random.between(0, 3))
                                             : uint32_t(random.between(0, 0x7fffff));
     const uint32_t bits = exponent << 23 | fraction;
