@@ -16,6 +16,9 @@ enum { BUFFER = 12 << 10 };
 enum { LEAST_COLUMNS = 64, LANES = LK_DEPTHWISE_LANES, SLACK = LANES };
 /* Lines of a turn are a multiple of what is computed together. */
 enum { LINES_TOGETHER = 4 };
+/* A line that half an AVX-512 vector holds has as many loads with AVX2, each in half the time; that
+ * counts where windows are large. Measured. */
+enum { LARGE_WINDOW = 25 };
 
 /* Fewer operations than this are done sooner than another thread wakes up. */
 static const double LEAST_SHARED = 1e6;
@@ -52,7 +55,8 @@ void lk_depthwise_planes_plan(lk_depthwise_planes *self, lk_isa isa) {
   const lk_conv_shape *shape = &self->shape;
   const int64_t room = BUFFER / extent(shape, 1) - SLACK, stride = shape->stride[2];
   const int64_t most = room / stride / LANES * LANES - lk_div_up(extent(shape, 2), stride) + 1;
-  self->isa = isa;
+  const bool is_narrow = shape->out[2] <= LANES / 2 && lk_conv_positions(shape) >= LARGE_WINDOW;
+  self->isa = is_narrow && isa == LK_ISA_AVX512 ? LK_ISA_AVX2 : isa;
   self->columns = lk_div_up(shape->out[2], lk_div_up(shape->out[2], most));
   const int64_t fitting = BUFFER / line_elements(shape, self->columns) - extent(shape, 1);
   const int64_t lines = fitting / shape->stride[1] + 1;
