@@ -29,7 +29,7 @@ void lk_matmul_plan(lk_matmul *self) {
   self->batches = lk_matmul_count_batches(self->batch, self->batch_rank);
   self->b_matrices = b_matrices(self);
   self->product = (lk_product){.micro = self->b_is_bits ? lk_micro_get(self->isa)
-                                                       : lk_micro_for(self->isa, self->columns),
+                                                        : lk_micro_for(self->isa, self->columns),
                                .rows = self->rows,
                                .columns = self->columns,
                                .taps = 1,
