@@ -15,6 +15,11 @@ typedef struct lk_conv_shape {
   int64_t pad[LK_CONV_DIMS]; /* before the first element */
 } lk_conv_shape;
 
+/* Elements of the input from the first of a window to the last, along a dimension. */
+static inline int64_t lk_conv_extent(const lk_conv_shape *shape, int d) {
+  return (shape->kernel[d] - 1) * shape->dilation[d] + 1;
+}
+
 /* Of the kernel. */
 static inline int64_t lk_conv_positions(const lk_conv_shape *shape) {
   return shape->kernel[0] * shape->kernel[1] * shape->kernel[2];

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "ops/kernel/depthwise_tile.h"
-#include "ops/kernel/product_chain.h"
+#include "ops/kernel/product.h"
 #include "ops/kernel/sizes.h"
 
 /* Elements of the buffer: it stays in the L2 cache, and most of it in the L1 cache. */
@@ -20,18 +20,12 @@ enum { LINES_TOGETHER = 4 };
  * counts where windows are large. Measured. */
 enum { LARGE_WINDOW = 25 };
 
-/* Fewer operations than this are done sooner than another thread wakes up. */
-static const double LEAST_SHARED = 1e6;
-
 /* ---- sizes ---- */
-
-static int64_t extent(const lk_conv_shape *shape, int d) {
-  return (shape->kernel[d] - 1) * shape->dilation[d] + 1;
-}
 
 /* Of the input's columns for `columns` of the output, those that lie `stride` apart. */
 static int64_t phase_elements(const lk_conv_shape *shape, int64_t columns) {
-  return lk_div_up(columns - 1 + lk_div_up(extent(shape, 2), shape->stride[2]), LANES) * LANES;
+  return lk_div_up(columns - 1 + lk_div_up(lk_conv_extent(shape, 2), shape->stride[2]), LANES) *
+         LANES;
 }
 
 /* Elements of a line of the buffer. */
@@ -41,24 +35,25 @@ static int64_t line_elements(const lk_conv_shape *shape, int64_t columns) {
 
 /* Of the buffer, for `lines` of the output. */
 static int64_t buffer_lines(const lk_conv_shape *shape, int64_t lines) {
-  return (lines - 1) * shape->stride[1] + extent(shape, 1);
+  return (lines - 1) * shape->stride[1] + lk_conv_extent(shape, 1);
 }
 
 bool lk_depthwise_planes_takes(const lk_conv_shape *shape) {
   const bool is_flat = shape->in[0] == 1 && shape->out[0] == 1 && shape->kernel[0] == 1;
   return is_flat && shape->in_channels == 1 && shape->out_channels == 1 &&
          shape->kernel[2] <= LK_DEPTHWISE_WINDOW &&
-         extent(shape, 1) <= BUFFER / line_elements(shape, LEAST_COLUMNS);
+         lk_conv_extent(shape, 1) <= BUFFER / line_elements(shape, LEAST_COLUMNS);
 }
 
 void lk_depthwise_planes_plan(lk_depthwise_planes *self, lk_isa isa) {
   const lk_conv_shape *shape = &self->shape;
-  const int64_t room = BUFFER / extent(shape, 1) - SLACK, stride = shape->stride[2];
-  const int64_t most = room / stride / LANES * LANES - lk_div_up(extent(shape, 2), stride) + 1;
+  const int64_t room = BUFFER / lk_conv_extent(shape, 1) - SLACK, stride = shape->stride[2];
+  const int64_t most =
+      room / stride / LANES * LANES - lk_div_up(lk_conv_extent(shape, 2), stride) + 1;
   const bool is_narrow = shape->out[2] <= LANES / 2 && lk_conv_positions(shape) >= LARGE_WINDOW;
   self->isa = is_narrow && isa == LK_ISA_AVX512 ? LK_ISA_AVX2 : isa;
   self->columns = lk_div_up(shape->out[2], lk_div_up(shape->out[2], most));
-  const int64_t fitting = BUFFER / line_elements(shape, self->columns) - extent(shape, 1);
+  const int64_t fitting = BUFFER / line_elements(shape, self->columns) - lk_conv_extent(shape, 1);
   const int64_t lines = fitting / shape->stride[1] + 1;
   const int64_t each = lk_div_up(shape->out[1], lk_div_up(shape->out[1], lines));
   self->lines =
@@ -188,6 +183,6 @@ lk_status lk_depthwise_planes_kernel(const void *params, void *const *pointers, 
   const lk_depthwise_planes *self = params;
   const int64_t turns = self->shape.batch * self->shape.groups * blocks(self) * pieces(self);
   (void)error;
-  return lk_kernel_turns(turns, lk_depthwise_planes_operations(self) >= LEAST_SHARED, do_turns,
-                         self, pointers);
+  return lk_kernel_turns(turns, lk_product_is_shared(lk_depthwise_planes_operations(self)),
+                         do_turns, self, pointers);
 }

@@ -4,13 +4,10 @@
 
 #include "ops/kernel/conv_phases.h"
 #include "ops/kernel/depthwise_sizes.h"
-#include "ops/kernel/product_chain.h"
+#include "ops/kernel/product.h"
 
 /* Turns that a phase has before the next one: it costs as much as a short one to find it. */
 enum { PHASE_TURNS = 8 };
-
-/* Fewer operations than this are done sooner than another thread wakes up. */
-static const double LEAST_SHARED = 1e6;
 
 /* ---- tiles ---- */
 
@@ -111,8 +108,7 @@ static void run_tiles(const phase_loop *self, lk_depthwise_call *call, int64_t c
                       int64_t width, int64_t count) {
   const lk_conv_shape *shape = &self->phase.shape;
   const int64_t image = shape->in[2], step = width * shape->stride[2];
-  const int64_t span =
-      (width - 1) * shape->stride[2] + (shape->kernel[2] - 1) * shape->dilation[2] + 1;
+  const int64_t span = (width - 1) * shape->stride[2] + lk_conv_extent(shape, 2);
   int64_t at = column * shape->stride[2] - shape->pad[2];
   call->in_tile = step * call->in_column;
   call->out_tile = width * call->out_column;
@@ -277,6 +273,7 @@ static void do_turns(const void *arg, int64_t begin, int64_t end) {
 lk_status lk_depthwise_kernel(const void *params, void *const *pointers, lk_error *error) {
   const lk_depthwise *self = params;
   (void)error;
-  return lk_kernel_turns(lk_depthwise_turns(self), lk_depthwise_operations(self) >= LEAST_SHARED,
-                         do_turns, self, pointers);
+  return lk_kernel_turns(lk_depthwise_turns(self),
+                         lk_product_is_shared(lk_depthwise_operations(self)), do_turns, self,
+                         pointers);
 }

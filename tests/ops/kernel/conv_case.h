@@ -30,6 +30,12 @@ struct ConvCase {
     if (has_bias) all.push_back(const_cast<float *>(bias.get()));
     return all;
   }
+  // Whether there are a bias and bounds.
+  void draw_ends(std::mt19937 &random) {
+    has_bias = std::uniform_int_distribution<int>(0, 1)(random) == 1;
+    if (std::uniform_int_distribution<int>(0, 1)(random) == 1) low = 0;
+    if (std::uniform_int_distribution<int>(0, 2)(random) == 0) high = 0.5F;
+  }
   void fill(std::mt19937 &random) {
     input = random_floats(size_t(shape.batch * pixels_in() * channels_in()), random);
     weights = random_floats(size_t(channels_out() * shape.in_channels * positions()), random);
@@ -79,6 +85,25 @@ inline void draw_sizes(std::mt19937 &random, int64_t most_kernel, lk_conv_shape 
     shape->in[d] = is_there ? number(least, std::max<int64_t>(least, 14)) : 1;
   }
   set_sizes_of_output(shape);
+}
+
+// One channel for one, on an image whose size a stride of 1 keeps where `kernel` is odd.
+inline ConvCase depthwise_case(int64_t channels, int64_t height, int64_t width, int64_t kernel,
+                               int64_t stride = 1) {
+  ConvCase made;
+  lk_conv_shape &shape = made.shape;
+  shape.batch = shape.in_channels = shape.out_channels = 1;
+  shape.groups = channels;
+  const int64_t in[] = {1, height, width}, window[] = {1, kernel, kernel};
+  for (int d = 0; d < LK_CONV_DIMS; d++) {
+    shape.in[d] = in[d];
+    shape.kernel[d] = window[d];
+    shape.pad[d] = window[d] / 2;
+    shape.stride[d] = d == 0 ? 1 : stride;
+    shape.dilation[d] = 1;
+  }
+  set_sizes_of_output(&shape);
+  return made;
 }
 
 // Element `i` of the output in double.

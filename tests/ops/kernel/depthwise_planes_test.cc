@@ -8,6 +8,7 @@ extern "C" {
 namespace {
 
 using lk::ConvCase;
+using lk::depthwise_case;
 using lk::describe;
 using lk::Guarded;
 
@@ -29,27 +30,8 @@ ConvCase random_case(std::mt19937 &random) {
     }
     lk::set_sizes_of_output(&shape);
   }
-  made.has_bias = number(0, 1) == 1;
-  if (number(0, 1) == 1) made.low = 0;
-  if (number(0, 2) == 0) made.high = 0.5F;
+  made.draw_ends(random);
   made.fill(random);
-  return made;
-}
-
-ConvCase simple(int64_t channels, int64_t height, int64_t width, int64_t kernel, int64_t stride) {
-  ConvCase made;
-  lk_conv_shape &shape = made.shape;
-  shape = {1,
-           channels,
-           1,
-           1,
-           {1, height, width},
-           {},
-           {1, kernel, kernel},
-           {1, stride, stride},
-           {1, 1, 1},
-           {0, kernel / 2, kernel / 2}};
-  lk::set_sizes_of_output(&shape);
   return made;
 }
 
@@ -112,7 +94,7 @@ TEST(DepthwisePlanes, AreRightForEveryWidth) {
   std::mt19937 random(2);
   for (int64_t width = 1; width <= 70; width++) {
     for (const int64_t kernel : {1, 2, 3, 5}) {
-      ConvCase made = simple(2, 1 + width % 11, width, kernel, 1 + width % 3);
+      ConvCase made = depthwise_case(2, 1 + width % 11, width, kernel, 1 + width % 3);
       made.fill(random);
       ASSERT_NO_FATAL_FAILURE(check(made));
     }
@@ -123,7 +105,7 @@ TEST(DepthwisePlanes, AreRightInBlocksAndPieces) {
   std::mt19937 random(3);
   const int64_t sizes[][4] = {{70, 700, 3, 1}, {5, 5000, 7, 1}, {90, 900, 3, 2}, {1, 9000, 5, 3}};
   for (const auto &size : sizes) {
-    ConvCase made = simple(2, size[0], size[1], size[2], size[3]);
+    ConvCase made = depthwise_case(2, size[0], size[1], size[2], size[3]);
     const lk_depthwise_planes conv = plan(made, lk_isa_get());
     EXPECT_TRUE(conv.lines < made.shape.out[1] || conv.columns < made.shape.out[2]);
     made.has_bias = true;
@@ -133,23 +115,23 @@ TEST(DepthwisePlanes, AreRightInBlocksAndPieces) {
 }
 
 TEST(DepthwisePlanes, TakeWhatFitsTheBuffer) {
-  ConvCase made = simple(3, 40, 40, 3, 1);
+  ConvCase made = depthwise_case(3, 40, 40, 3, 1);
   EXPECT_TRUE(lk_depthwise_planes_takes(&made.shape));
   made.shape.dilation[1] = 1000; // lines that far apart
   EXPECT_FALSE(lk_depthwise_planes_takes(&made.shape));
-  made = simple(3, 40, 40, 33, 1);
+  made = depthwise_case(3, 40, 40, 33, 1);
   EXPECT_FALSE(lk_depthwise_planes_takes(&made.shape));
-  made = simple(3, 40, 40, 3, 1);
+  made = depthwise_case(3, 40, 40, 3, 1);
   made.shape.in[0] = made.shape.out[0] = 2; // a volume
   EXPECT_FALSE(lk_depthwise_planes_takes(&made.shape));
-  made = simple(3, 40, 40, 3, 1);
+  made = depthwise_case(3, 40, 40, 3, 1);
   made.shape.out_channels = 2;
   EXPECT_FALSE(lk_depthwise_planes_takes(&made.shape));
 }
 
 TEST(DepthwisePlanes, EndWithAChain) {
   std::mt19937 random(4);
-  ConvCase made = simple(6, 33, 45, 3, 1);
+  ConvCase made = depthwise_case(6, 33, 45, 3, 1);
   made.has_bias = true;
   made.fill(random);
   const lk::ConvChain chain(made.outputs() / 45, 45, random);

@@ -8,6 +8,7 @@ extern "C" {
 namespace {
 
 using lk::ConvCase;
+using lk::depthwise_case;
 using lk::describe;
 using lk::Guarded;
 
@@ -32,26 +33,8 @@ ConvCase random_case(std::mt19937 &random) {
     shape.in[2] = number(least, least + 40);
     lk::set_sizes_of_output(&shape);
   }
-  made.has_bias = number(0, 1) == 1;
-  if (number(0, 1) == 1) made.low = 0;
-  if (number(0, 2) == 0) made.high = 0.5F;
+  made.draw_ends(random);
   made.fill(random);
-  return made;
-}
-
-ConvCase simple(int64_t channels, int64_t height, int64_t width, int64_t kernel) {
-  ConvCase made;
-  lk_conv_shape &shape = made.shape;
-  shape.batch = shape.in_channels = shape.out_channels = 1;
-  shape.groups = channels;
-  const int64_t in[] = {1, height, width}, window[] = {1, kernel, kernel};
-  for (int d = 0; d < LK_CONV_DIMS; d++) {
-    shape.in[d] = in[d];
-    shape.kernel[d] = window[d];
-    shape.pad[d] = window[d] / 2;
-    shape.stride[d] = shape.dilation[d] = 1;
-  }
-  lk::set_sizes_of_output(&shape);
   return made;
 }
 
@@ -153,7 +136,7 @@ TEST(DepthwiseKernel, IsRightForEveryTile) {
     for (const int64_t kernel : {1, 2, 3, 5, 7, 9}) {
       for (const int64_t stride : {1, 2, 3}) {
         for (const int64_t channels : {1, 4, 12}) { // several groups in a vector, or one
-          ConvCase made = simple(20 + width, 1 + width % 3, width, kernel);
+          ConvCase made = depthwise_case(20 + width, 1 + width % 3, width, kernel);
           made.shape.stride[2] = stride;
           if (channels > 1) made.shape.groups = 5 + width % 2;
           made.shape.in_channels = made.shape.out_channels = channels;
@@ -173,7 +156,7 @@ TEST(DepthwiseKernel, IsRightForEveryTile) {
 TEST(DepthwiseKernel, IsRightWhereTurnsAreMany) {
   std::mt19937 random(3);
   for (const int64_t channels : {40, 129, 1000}) {
-    ConvCase made = simple(channels, 5, 300, 3);
+    ConvCase made = depthwise_case(channels, 5, 300, 3);
     made.has_bias = true;
     made.fill(random);
     for (const lk_isa isa : lk::instruction_sets()) {
@@ -185,7 +168,7 @@ TEST(DepthwiseKernel, IsRightWhereTurnsAreMany) {
 
 TEST(DepthwiseKernel, TakesLinesThatStandUpright) {
   std::mt19937 random(4);
-  ConvCase made = simple(24, 60, 1, 3);
+  ConvCase made = depthwise_case(24, 60, 1, 3);
   made.shape.kernel[2] = 1;
   made.shape.pad[2] = 0;
   lk::set_sizes_of_output(&made.shape);
@@ -198,7 +181,7 @@ TEST(DepthwiseKernel, TakesLinesThatStandUpright) {
 // The only pixel of the output lies beside the only one of the input.
 TEST(DepthwiseKernel, KnowsPaddingOfLinesOfOnePixel) {
   std::mt19937 random(14);
-  ConvCase made = simple(24, 60, 1, 1);
+  ConvCase made = depthwise_case(24, 60, 1, 1);
   made.shape.stride[2] = 3;
   made.shape.pad[2] = 1;
   lk::set_sizes_of_output(&made.shape);
@@ -210,7 +193,7 @@ TEST(DepthwiseKernel, KnowsPaddingOfLinesOfOnePixel) {
 TEST(DepthwiseKernel, IsFollowedByItsChain) {
   std::mt19937 random(5);
   for (const int64_t channels : {5, 300}) {
-    ConvCase made = simple(channels, 6, 70, 3);
+    ConvCase made = depthwise_case(channels, 6, 70, 3);
     made.shape.batch = 2;
     made.has_bias = true;
     made.fill(random);
@@ -266,7 +249,7 @@ TEST(DepthwiseKernel, HasTheSameBitsForAnyThreadsAndBatch) {
 TEST(DepthwiseKernel, LeavesPaddingOut) {
   std::mt19937 random(7);
   for (const int64_t kernel : {3, 4, 5}) {
-    ConvCase made = simple(20, 5, 9, kernel);
+    ConvCase made = depthwise_case(20, 5, 9, kernel);
     made.fill(random);
     for (size_t i = 0; i < made.weights.size(); i++) {
       // all but the middle of a window
@@ -283,7 +266,7 @@ TEST(DepthwiseKernel, LeavesPaddingOut) {
 TEST(DepthwiseKernel, KeepsNaN) {
   std::mt19937 random(8);
   for (const lk_isa isa : lk::instruction_sets()) {
-    ConvCase made = simple(21, 7, 9, 3);
+    ConvCase made = depthwise_case(21, 7, 9, 3);
     made.low = 0;
     made.high = 6;
     made.fill(random);
