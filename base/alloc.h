@@ -20,6 +20,9 @@ void lk_free(const lk_allocator *allocator, void *pointer); /* NULL is allowed *
 /* Of data that kernels read and write in vectors. */
 #define LK_DATA_ALIGNMENT ((size_t)64)
 
+/* Of what several threads write to without a lock, apart from what they only read. */
+#define LK_CACHE_LINE 64
+
 /* Grows a dynamic array so that one more element fits: items, their count and capacity. */
 #define LK_GROW(allocator, items, count, capacity)                                                 \
   lk_grow((allocator), (void **)&(items), (count), &(capacity), sizeof *(items))
