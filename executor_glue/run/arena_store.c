@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/fork.h"
 #include "base/status.h"
+#include "executor_glue/run/hot_slots.h"
 
 /* There are at most as many runs as the host has threads, and the kernel changes between them:
  * about so many for each processor are in the middle of a run at a time. */
@@ -21,17 +22,10 @@ enum { USES_UNTIL_LOOK = 64 };
 /* A run takes no idle arena of so many times what it needs while there may be a smaller one. */
 enum { MUCH_TOO_LARGE = 4 };
 
-/* Threads have one of so many slots each, by turns: where two write to one cache line in each run,
- * runs of some microseconds are a tenth slower. */
 enum { N_SLOTS = 8 };
 
-/* The arena that a thread of this slot gave back last: taken and given without the lock. */
-typedef struct slot {
-  alignas(LK_CACHE_LINE) _Atomic(lk_arena *) hot;
-} slot;
-
 struct lk_arena_store {
-  slot slots[N_SLOTS];
+  lk_hot_slot slots[N_SLOTS]; /* arenas that threads gave back last */
   const lk_context *context;
   const lk_allocator *allocator;
   uint32_t max_idle;
@@ -73,33 +67,8 @@ static lk_status make_arena(lk_arena_store *store, uint64_t bytes, lk_arena **ou
   return LK_OK;
 }
 
-/* ---- slots ---- */
-
-static slot *slot_of_thread(lk_arena_store *store) {
-  static atomic_uint threads;
-  static _Thread_local unsigned number; /* from 1 */
-  if (number == 0) number = 1 + atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed);
-  return &store->slots[number % N_SLOTS];
-}
-
-static lk_arena *take_hot(slot *from) {
-  /* it is looked at first: an exchange would take the line from the thread that it is of */
-  if (atomic_load_explicit(&from->hot, memory_order_relaxed) == NULL) return NULL;
-  return atomic_exchange_explicit(&from->hot, NULL, memory_order_acquire);
-}
-
-/* False: there is one already. */
-static bool give_hot(slot *to, lk_arena *arena) {
-  lk_arena *none = NULL;
-  return atomic_compare_exchange_strong_explicit(&to->hot, &none, arena, memory_order_release,
-                                                 memory_order_relaxed);
-}
-
-/* NULL: there is none in any slot. */
-static lk_arena *take_any_hot(lk_arena_store *store) {
-  lk_arena *arena = NULL;
-  for (int i = 0; arena == NULL && i < N_SLOTS; i++) arena = take_hot(&store->slots[i]);
-  return arena;
+static lk_hot_slot *slot_of_thread(lk_arena_store *store) {
+  return &store->slots[lk_hot_number() % N_SLOTS];
 }
 
 /* ---- idle ones ---- */
@@ -169,13 +138,13 @@ static uint64_t with_room(uint64_t former, uint64_t bytes) {
 
 lk_status lk_arena_take(lk_arena_store *store, uint64_t bytes, lk_arena **out_arena,
                         lk_error *error) {
-  lk_arena *arena = take_hot(slot_of_thread(store));
+  lk_arena *arena = lk_hot_take(slot_of_thread(store));
   if (arena == NULL || !fits_well(store, arena, bytes)) {
     pthread_mutex_lock(&store->mutex);
     if (arena != NULL) push(store, arena);
     arena = pop_best(store, bytes);
     pthread_mutex_unlock(&store->mutex);
-    if (arena == NULL) arena = take_any_hot(store);
+    if (arena == NULL) arena = lk_hot_take_any(store->slots, N_SLOTS);
   }
   *out_arena = NULL;
   uint64_t wanted = bytes;
@@ -197,7 +166,7 @@ lk_status lk_arena_take(lk_arena_store *store, uint64_t bytes, lk_arena **out_ar
 static bool look(lk_arena_store *store, lk_arena *arena) {
   lk_arena *hot = NULL;
   pthread_mutex_lock(&store->mutex);
-  while ((hot = take_any_hot(store)) != NULL) push(store, hot);
+  while ((hot = lk_hot_take_any(store->slots, N_SLOTS)) != NULL) push(store, hot);
   lk_arena *untouched = pop_untouched(store);
   pthread_mutex_unlock(&store->mutex);
   free_arenas(store, untouched);
@@ -212,7 +181,7 @@ void lk_arena_give(lk_arena_store *store, lk_arena *arena) {
     free_arenas(store, arena);
     return;
   }
-  if (give_hot(slot_of_thread(store), arena)) return;
+  if (lk_hot_give(slot_of_thread(store), arena)) return;
   pthread_mutex_lock(&store->mutex);
   if (atomic_load_explicit(&store->n_idle, memory_order_relaxed) < store->max_idle) {
     push(store, arena);
@@ -224,7 +193,7 @@ void lk_arena_give(lk_arena_store *store, lk_arena *arena) {
 
 void lk_arena_store_trim(lk_arena_store *store) {
   lk_arena *hot = NULL;
-  while ((hot = take_any_hot(store)) != NULL) free_arenas(store, hot);
+  while ((hot = lk_hot_take_any(store->slots, N_SLOTS)) != NULL) free_arenas(store, hot);
   pthread_mutex_lock(&store->mutex);
   lk_arena *idle = store->idle;
   store->idle = NULL;

@@ -10,11 +10,15 @@
 #include "base/alloc.h"
 #include "base/fork.h"
 #include "base/status.h"
+#include "executor_glue/run/hot_slots.h"
 
 /* How many frames are kept idle. There are at most as many runs as the host
  * has threads, and the kernel changes between them: about so many for each processor are in the
  * middle of a run at a time. */
 enum { IDLE_PER_PROCESSOR = 4 };
+
+/* Of each entry: with more, there are too many cache lines for each size. */
+enum { N_SLOTS = 4 };
 
 struct lk_frame_pool {
   const lk_program *program; /* until the pool is destroyed */
@@ -42,9 +46,7 @@ struct lk_plan_entry {
   lk_execution_frame *idle;
   uint32_t n_frames; /* attached to its plan: idle ones, and those on loan */
   bool cached;
-  /* One more idle frame: taken and given without the lock. On a line of its own: each run reads
-   * what stands above. */
-  alignas(LK_CACHE_LINE) _Atomic(lk_execution_frame *) hot;
+  lk_hot_slot slots[N_SLOTS]; /* more idle frames, those that threads gave back last */
 };
 
 /* ---- frames; none of these is called with the lock ---- */
@@ -134,12 +136,13 @@ static void release_pool(lk_frame_pool *pool) {
 
 /* All idle frames of an entry, which are still counted. With the mutex. */
 static lk_execution_frame *take_idle(lk_plan_entry *entry) {
-  lk_execution_frame *frames = entry->idle;
-  lk_execution_frame *hot = atomic_exchange(&entry->hot, NULL);
+  lk_execution_frame *frames = entry->idle, *hot = NULL;
   entry->idle = NULL;
-  if (hot == NULL) return frames;
-  hot->next = frames;
-  return hot;
+  while ((hot = lk_hot_take_any(entry->slots, N_SLOTS)) != NULL) {
+    hot->next = frames;
+    frames = hot;
+  }
+  return frames;
 }
 
 /* First in the list where it belongs. With the mutex, as the next three. */
@@ -286,6 +289,10 @@ typedef enum found {
   FOUND_FREE      /* one of none, or no frame */
 } found;
 
+static lk_hot_slot *slot_of_thread(lk_plan_entry *entry) {
+  return &entry->slots[lk_hot_number() % N_SLOTS];
+}
+
 static found take_idle_lease(lk_plan_entry *entry, lk_lease *lease) {
   lk_frame_pool *pool = entry->pool;
   found what = FOUND_FREE;
@@ -294,6 +301,8 @@ static found take_idle_lease(lk_plan_entry *entry, lk_lease *lease) {
     what = FOUND_ATTACHED;
     lease->frame = entry->idle;
     entry->idle = lease->frame->next;
+  } else if ((lease->frame = lk_hot_take_any(entry->slots, N_SLOTS)) != NULL) {
+    what = FOUND_ATTACHED;
   } else if (pool->frames != NULL) {
     lease->frame = pool->frames;
     pool->frames = lease->frame->next;
@@ -311,7 +320,7 @@ lk_status lk_lease_acquire(lk_plan_entry *entry, lk_lease *out_lease, lk_error *
   lk_status status = LK_OK;
   lk_frame_pool *pool = entry->pool;
   const uint64_t arena_bytes = entry->plan->arena_bytes;
-  lk_lease lease = {.frame = atomic_exchange_explicit(&entry->hot, NULL, memory_order_acquire)};
+  lk_lease lease = {.frame = lk_hot_take(slot_of_thread(entry))};
   *out_lease = (lk_lease){0};
   const found what = lease.frame != NULL ? FOUND_ATTACHED : take_idle_lease(entry, &lease);
   if (arena_bytes > 0) LK_TRY(lk_arena_take(pool->arenas, arena_bytes, &lease.arena, error));
@@ -341,11 +350,7 @@ void lk_lease_release(lk_plan_entry *entry, lk_lease *lease) {
   lk_arena *arena = lease->arena;
   *lease = (lk_lease){0};
   if (arena != NULL) lk_arena_give(pool->arenas, arena);
-  lk_execution_frame *none = NULL;
-  if (atomic_compare_exchange_strong_explicit(&entry->hot, &none, frame, memory_order_release,
-                                              memory_order_relaxed)) {
-    return;
-  }
+  if (lk_hot_give(slot_of_thread(entry), frame)) return;
   pthread_mutex_lock(&pool->mutex);
   const uint64_t alive = atomic_load_explicit(&pool->n_frames_alive, memory_order_relaxed);
   if (alive <= pool->max_idle) {

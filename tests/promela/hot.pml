@@ -1,10 +1,11 @@
-/* Frames of a run plan: the slot that is taken and given without a lock, the end of an entry, and
+/* Frames of a run plan: the slots that are taken and given without a lock, the end of an entry, and
  * of the pool.
- * Explored with: -DTHREADS=2 -DRUNS=2 | -DTHREADS=3 -DRUNS=1 -DMAX_IDLE=0 | -DTHREADS=3 -DRUNS=2
+ * Explored with: -DTHREADS=2 -DRUNS=2 | -DTHREADS=3 -DRUNS=1 -DMAX_IDLE=0 | -DTHREADS=3 -DRUNS=2 |
+ * -DTHREADS=3 -DRUNS=1 -DMAX_IDLE=0 -DSLOTS=2 | -DTHREADS=3 -DRUNS=2 -DSLOTS=2
  *
- * Models executor_glue/run/frame_pool.c: lk_lease_acquire, lk_lease_release, take_idle,
- * take_from_another,
- * lk_plan_entry_destroy, lk_frame_pool_destroy, release_pool.
+ * Models executor_glue/run/frame_pool.c: lk_lease_acquire, take_idle_lease, lk_lease_release,
+ * take_idle, take_from_another, lk_plan_entry_destroy, lk_frame_pool_destroy, release_pool; and
+ * executor_glue/run/hot_slots.h: lk_hot_take, lk_hot_take_any, lk_hot_give.
  * Runners have found one entry in the cache and run it; the cache drops it at any time, and whoever
  * has the last reference destroys it; the executor closes the pool when no run is on, and then ends
  * its program. Runs of another entry take an idle frame away from this one (take_from_another).
@@ -16,8 +17,9 @@
  * Left out: arenas, memory that fails, what another entry does with a frame, and an entry that is
  * not cached, whose frames are recycled under the mutex.
  *
- * Memory order. `hot` is taken by an exchange that acquires and given by a compare-exchange that
- * releases: the frame's memory is handed over, which knows[] follows. The give that fails is
+ * Memory order. A slot is taken by an exchange that acquires and given by a compare-exchange that
+ * releases: the frame's memory is handed over, which knows[] follows. Who sees it empty acquires
+ * nothing. The give that fails is
  * relaxed: it does not touch what is there. There is no ABA in it: the give expects NULL, and what
  * NULL stands for is the same each time. take_idle is called with the mutex. All
  * else is guarded by the mutex, except `plan`, which is written when nobody runs. */
@@ -33,13 +35,16 @@
 #define CLOSER (RUNNERS + 1)
 #define THIEF (RUNNERS + 2)
 #define KNOWERS (FRAMES + THREADS + 2) /* at least one each; place i: frame i */
-#define CARRIERS 3
-#define HOT 0
-#define MUTEX 1
-#define REFS 2
+#ifndef SLOTS
+#define SLOTS 1
+#endif
+#define HOT(slot) (slot)
+#define MUTEX SLOTS
+#define REFS (SLOTS + 1)
+#define CARRIERS (SLOTS + 2)
 #include "sync.inc"
 
-byte hot = NONE;
+byte hot[SLOTS] = NONE;
 bool mutex, in_use[FRAMES], is_there[FRAMES]; /* of frames */
 byte idle; /* a set */
 byte n_alive, n_frames;
@@ -49,6 +54,7 @@ byte n_running = RUNNERS + 1;
 cond is_idle;
 
 #define OF(frame) (1 << (frame))
+#define OWN(p) ((p) % SLOTS) /* of a runner: its slot */
 
 inline free_frame(p, f) {
   d_step {
@@ -77,16 +83,31 @@ inline free_frames(p, frames) {
   od
 }
 
+/* In one step. */
+inline take_hot(p, slot, f) {
+  f = hot[slot];
+  hot[slot] = NONE;
+#ifndef BROKEN_RELAXED_TAKE
+  if
+  :: f != NONE -> ACQUIRE(p, HOT(slot))
+  :: else
+  fi
+#endif
+}
+
 inline take_idle(p, frames) {
   frames = idle;
   idle = 0;
 #ifndef BROKEN_HOT_FORGOTTEN
-  if
-  :: hot != NONE -> frames = frames | OF(hot)
-  :: else
-  fi;
-  hot = NONE;
-  ACQUIRE(p, HOT)
+  for (slot : 0 .. SLOTS - 1) {
+    take_hot(p, slot, one);
+    if
+    :: one != NONE -> frames = frames | OF(one)
+    :: else
+    fi
+  }
+  slot = 0;
+  one = 0
 #endif
 }
 
@@ -153,7 +174,7 @@ inline release_entry(p) {
 }
 
 proctype runner(byte p) {
-  byte n, at, one, f, frames;
+  byte n, at, one, f, frames, slot;
   bool is_last, mine;
   do
   :: n < RUNS ->
@@ -161,16 +182,10 @@ proctype runner(byte p) {
      /* lk_lease_acquire */
      assert(entry_alive && plan && !plan_freed);
 #ifdef BROKEN_TAKEN_IN_TWO_STEPS
-     f = hot;
-     atomic { hot = NONE; ACQUIRE(p, HOT) };
+     f = hot[OWN(p)];
+     atomic { hot[OWN(p)] = NONE; ACQUIRE(p, HOT(OWN(p))) };
 #else
-     atomic {
-       f = hot;
-       hot = NONE;
-#ifndef BROKEN_RELAXED_TAKE
-       ACQUIRE(p, HOT)
-#endif
-     };
+     atomic { take_hot(p, OWN(p), f) };
 #endif
      if
      :: f == NONE ->
@@ -178,12 +193,22 @@ proctype runner(byte p) {
         atomic {
           if
           :: idle != 0 -> choose(f, idle); idle = idle & ~OF(f)
-          :: else -> /* made; the room for it is no other thread's */
+          :: else
+          fi
+        };
+        do
+        :: atomic { f == NONE && slot < SLOTS -> take_hot(p, slot, f); slot++ }
+        :: else -> slot = 0; break
+        od;
+        atomic {
+          if
+          :: f == NONE -> /* made; the room for it is no other thread's */
              f = n_frames;
              n_frames++;
              is_there[f] = true;
              n_alive++;
              ACCESS(p, f)
+          :: else
           fi
         };
         UNLOCK_BY(p, mutex, MUTEX)
@@ -195,19 +220,19 @@ proctype runner(byte p) {
      /* lk_lease_release */
 #ifdef BROKEN_GIVEN_IN_TWO_STEPS
      if
-     :: hot == NONE -> atomic { hot = f; RELEASE(p, HOT); f = NONE }
+     :: hot[OWN(p)] == NONE -> atomic { hot[OWN(p)] = f; RELEASE(p, HOT(OWN(p))); f = NONE }
 #else
      if
      :: atomic {
-          hot == NONE ->
-          hot = f;
+          hot[OWN(p)] == NONE ->
+          hot[OWN(p)] = f;
 #ifndef BROKEN_RELAXED_GIVE
-          RELEASE(p, HOT);
+          RELEASE(p, HOT(OWN(p)));
 #endif
           f = NONE
         }
 #endif
-     :: hot != NONE ->
+     :: hot[OWN(p)] != NONE ->
         LOCK_BY(p, mutex, MUTEX);
         d_step {
           if
@@ -229,7 +254,7 @@ proctype runner(byte p) {
 
 /* A run of another entry: takes a frame while this one may be running, and makes it its own. */
 proctype thief(byte p) {
-  byte one, frames;
+  byte one, frames, slot;
   LOCK_BY(p, mutex, MUTEX);
   d_step {
     if
@@ -250,14 +275,14 @@ proctype thief(byte p) {
 }
 
 proctype cache() {
-  byte at, one, frames;
+  byte at, one, frames, slot;
   bool is_last, mine;
   release_entry(CACHE)
 }
 
 /* lk_frame_pool_destroy, and then the program's end */
 init {
-  byte at, one, frames;
+  byte at, one, frames, slot;
   bool is_last, mine;
   atomic {
     for (at : 0 .. RUNNERS - 1) { run runner(at) }
