@@ -3,8 +3,9 @@
  *
  * A run takes one arena and gives it back; what is idle serves whichever run comes next, of any
  * model and size. Idle ones are few: one each for the last runs of eight threads and four for each
- * processor, fewer when some have not been needed for a while. An arena that was more than twice as large as needed for a while is freed. One
- * that takes the place of a smaller one has room for half as much again as that.
+ * processor, fewer when some have not been needed for a while. An arena that was more than twice as
+ * large as needed for a while is freed. One that takes the place of a smaller one has room for half
+ * as much again as that.
  *
  * Threads: any number may take and give at the same time.
  */

@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kMost = 8;  // idle ones: four for each of the fake's two processors
 constexpr uint64_t kSlots = 8; // and one for each slot of threads
-constexpr int kLook = 64;     // uses until it is looked at what is needed
+constexpr int kLook = 64;      // uses until it is looked at what is needed
 
 class Arenas : public ::testing::Test {
 protected:
