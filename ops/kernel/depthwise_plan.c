@@ -8,7 +8,7 @@
 /* What a turn reads for a line of the output is read again for the next one: at most so much of the
  * L1 cache, which has 32 KiB or more. Measured, as is how many channels a turn has: with few, lines
  * stay in the cache; with all, memory is read in its order, which wins where that is the bound. */
-enum { CHANNELS = 128, CHANNELS_APART = 64, STREAM_BYTES = 4 << 20 };
+enum { CHANNELS = 128, STREAM_BYTES = 2 << 20 };
 enum { WINDOW_BYTES = 24 << 10, STREAM_WINDOW_BYTES = 384 << 10 };
 enum { LEAST_PIECE = 4 * LK_DEPTHWISE_COLUMNS, ELEMENT = sizeof(float) };
 
@@ -76,12 +76,11 @@ static bool is_stream(const lk_depthwise *self) {
   const int64_t in =
       shape->in[0] * shape->in[1] * shape->in[2] * shape->groups * shape->in_channels;
   const int64_t out = shape->out[0] * shape->out[1] * shape->out[2] * lk_depthwise_channels(self);
-  return step_of(self) == 1 && (in + out) * ELEMENT > STREAM_BYTES;
+  return (in + out) * ELEMENT > STREAM_BYTES;
 }
 
 static int64_t most_channels(const lk_depthwise *self) {
-  if (is_stream(self)) return lk_depthwise_channels(self);
-  return step_of(self) == 1 ? CHANNELS : CHANNELS_APART;
+  return is_stream(self) ? lk_depthwise_channels(self) : CHANNELS;
 }
 
 /* Blocks of whole vectors: the last vector may reach back over its neighbour, not its block. And of
