@@ -52,7 +52,7 @@ static int64_t groups_at_once(const lk_conv_shape *shape) {
 }
 
 void lk_conv_plan(lk_conv *self) {
-  self->is_dense = is_dense(self);
+  self->is_dense = !self->is_phase && is_dense(self);
   self->merges = merges(&self->shape);
   const int64_t merged = self->merges ? self->shape.kernel[2] : 1;
   self->product = (lk_product){.micro = lk_micro_for(self->isa, self->shape.out_channels),
@@ -64,7 +64,7 @@ void lk_conv_plan(lk_conv *self) {
                                .c_step = self->shape.out_channels * self->shape.groups,
                                .c_rows = 1,
                                .groups = groups_at_once(&self->shape),
-                               .line = self->is_dense ? 0 : self->shape.out[2],
+                               .line = self->is_dense ? 0 : lk_max(1, self->shape.out[2]),
                                .low = self->low,
                                .high = self->high};
   lk_product_plan(&self->product,

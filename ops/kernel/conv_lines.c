@@ -5,9 +5,12 @@
 
 /* A row of a tile is left out where that saves so many operations of vectors: fewer take no longer
  * than to end the sums and begin them again. */
-enum { LEAST_TRIMMED = 64 };
+enum { LEAST_TRIMMED = 200 };
 /* So many sums of a tile hide how long an addition takes. */
 enum { ENOUGH_SUMS = 10 };
+/* With fewer rows than ENOUGH_ROWS, of 16 columns each, a tile waits for B: for each row that it
+ * lacks as long as ROW_LACKED operations, for all as MOST_LACKED at the most. Measured. */
+enum { ENOUGH_ROWS = 7, ROW_LACKED = 2, MOST_LACKED = 4 };
 
 /* Which rows of a tile have a tap in the input. */
 typedef struct row_range {
@@ -27,7 +30,9 @@ static row_range rows_inside(const lk_conv *conv, int64_t at, int64_t count) {
 
 /* In operations of vectors for each k. The part of beginning and ending was fitted. */
 static double cost_of_tile(const lk_conv *conv, int64_t rows) {
-  return 1.5 + (double)lk_max(rows * conv->product.panel / conv->product.micro->lanes, ENOUGH_SUMS);
+  const int64_t lanes = conv->product.micro->lanes, lacked = ENOUGH_ROWS - rows * 16 / lanes;
+  const int64_t sums = lk_max(rows * conv->product.panel / lanes, ENOUGH_SUMS);
+  return 1.5 + (double)(sums + lk_max(0, lk_min(ROW_LACKED * lacked, MOST_LACKED)));
 }
 
 static double cost_of_tiles(const lk_conv *conv, int64_t rows, int64_t most) {

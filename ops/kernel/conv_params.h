@@ -12,6 +12,7 @@ typedef struct lk_conv {
   bool has_planes;       /* the input's layout is plain; only where lk_conv_takes_planes */
   bool has_bias, has_residual;
   bool has_chain; /* an lk_product_chain lies behind this struct */
+  bool is_phase;  /* of a transposed convolution: rows of the output lie apart */
   /* ---- by lk_conv_plan ---- */
   bool is_dense;     /* pixels of the input are the rows of the product */
   bool merges;       /* positions along the last dimension are one tap */

@@ -23,9 +23,9 @@ static lk_conv convolution(const lk_conv_transposed *self, const lk_conv_phase *
                   .high = self->high,
                   .has_bias = self->has_bias,
                   .has_residual = self->has_residual,
-                  .has_chain = self->has_chain};
+                  .has_chain = self->has_chain,
+                  .is_phase = true};
   lk_conv_plan(&conv);
-  conv.is_dense = false; /* the output is not */
   conv.product.c_rows = self->shape.stride[2];
   return conv;
 }

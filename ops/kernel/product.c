@@ -14,34 +14,47 @@ enum { A_BYTES = 256 << 10, ELEMENT = sizeof(float) };
 enum { ROW_BLOCKS = 64, TASK_OPERATIONS = 1 << 18 };
 /* Rows of A or C that are so far apart share a set of the first-level cache, which has 8 to 12
  * places. */
-enum { SET_BYTES = 4096 };
+enum { SET_BYTES = 4096, LINE_BYTES = 64 };
 /* Of a block that reads weights from the second-level cache. */
-enum { LEAST_ROWS = 48 };
-/* A product whose weights do not fit the cache has as many, if it has the panels. */
-enum { FEW_TASKS = 8 };
+enum { LEAST_ROWS = 24 };
+/* A product whose weights do not fit the cache has FEW_TASKS, if it has the panels, and MANY_TASKS,
+ * if it has the rows: so threads end at the same time. */
+enum { FEW_TASKS = 8, MANY_TASKS = 24 };
 /* Elements of a panel's columns that are made at a time: multiples of 16. */
 enum { MADE_OF_FEW = 64, MADE = 256 };
 /* Lines of so many tiles are not cut, nor those of which a block has one or more. */
 enum { SHORT_LINE = 4 };
+
+/* Vectors of a panel for tiles along lines, where others cost at least so much of it. Measured. */
+enum { FEW_VECTORS = 3 };
+static const double WORTH_MORE_ROWS = 1.04;
 
 /* Fewer operations than this are done sooner than another thread wakes up. */
 static const double LEAST_SHARED = 1e6;
 
 /* ---- sizes of blocks ---- */
 
-/* The width of panels with which the columns cost least, the wider one of two equals. */
+/* What a row of all columns costs with panels of so many vectors. */
+static double cost_of_panels(const lk_product *self, int64_t vectors) {
+  const int64_t all = lk_div_up(self->columns, self->micro->lanes), whole = all / vectors;
+  return (double)whole * self->micro->costs[vectors] + self->micro->costs[all % vectors];
+}
+
+/* The width of panels with which the columns cost least, the wider one of two equals. Tiles along
+ * lines cannot be cut as is best for B, which they read from the second-level cache: for them, four
+ * vectors leave room for too few rows. */
 static int64_t panel_vectors(const lk_product *self) {
   const int64_t all = lk_div_up(self->columns, self->micro->lanes);
   double least = INFINITY;
   int64_t found = 1;
   for (int64_t v = lk_min(self->micro->vectors, all); v > 0; v--) {
-    const int64_t whole = all / v;
-    const double cost = (double)whole * self->micro->costs[v] + self->micro->costs[all % v];
+    const double cost = cost_of_panels(self, v);
     if (cost >= least - 1e-9) continue;
     least = cost;
     found = v;
   }
-  return found;
+  if (self->line == 0 || found <= FEW_VECTORS) return found;
+  return cost_of_panels(self, FEW_VECTORS) <= WORTH_MORE_ROWS * least ? FEW_VECTORS : found;
 }
 
 /* Of about `rows`: equal blocks of whole tiles, and of whole lines where these are short. */
@@ -83,7 +96,8 @@ void lk_product_plan(lk_product *self, int64_t row_bytes) {
   } else {
     const int64_t block = self->tap_block * self->k_block * self->panel * ELEMENT;
     self->panel_block = lk_max(1, LK_PRODUCT_B_BYTES / block);
-    rows = lk_max(LEAST_ROWS, A_BYTES / row_bytes);
+    rows = lk_min(A_BYTES / row_bytes, lk_div_up(self->rows, lk_div_up(MANY_TASKS, self->panels)));
+    rows = lk_max(LEAST_ROWS, rows);
   }
   self->row_block = row_block(self, rows);
   if (self->panel_block < self->panels) self->panel_block = panel_block(self);
@@ -171,6 +185,7 @@ typedef struct block {
   int64_t row, row_end, panel, panel_end;
   int64_t tap, tap_end, k, k_end;
   bool is_first, is_last; /* of the sums */
+  int64_t fetched;        /* tiles that have fetched what comes after the block */
 } block;
 
 /* Of panels in a block, where panel `panel` begins, for the elements of the block. */
@@ -183,6 +198,49 @@ static const float *panel_at(const lk_product *self, const lk_product_operands *
   return operands->b + group * lk_product_packed_size(self) + panel * panel_elements(self) +
          at->k * self->panel;
 }
+
+/* ---- fetching B ahead ----
+ *
+ * Tiles below each other read the same part of B, and the first one would wait for it where it
+ * comes from memory. So the tiles before fetch it, which no processor does by itself. */
+
+/* Where in B, from its beginning. */
+static int64_t position(const lk_product *self, int64_t panel, int64_t tap, int64_t k) {
+  return panel * panel_elements(self) + (tap * self->k + k) * self->panel;
+}
+
+/* Whether tiles fetch all lines of a row of B, one each: a part of them would only disturb what
+ * processors do by themselves. */
+static bool are_enough(const lk_product *self, int64_t tiles) {
+  return tiles * LINE_BYTES >= self->panel * ELEMENT;
+}
+
+/* From what tiles of a panel read to what is read after it; 0: nothing, or it has been read. */
+static int64_t find_fetch(const lk_product *self, const lk_product_operands *operands,
+                          const block *at, int64_t panel, const lk_product_tiles *tiles) {
+  const int64_t here = position(self, panel, at->tap, at->k);
+  if (operands->maker != NULL || operands->groups > 1 || panel < operands->first_packed) return 0;
+  if (panel + 1 < at->panel_end) {
+    return tiles->place == 0 && are_enough(self, tiles->tiles) ? panel_elements(self) : 0;
+  }
+  if (!are_enough(self, (at->row_end - at->row) / tiles->rows)) return 0;
+  /* the first tiles of an image leave out taps, whose lines would stay where they are */
+  if (tiles->tiles == 1 && tiles->place - at->row < (at->row_end - at->row) / 4) return 0;
+  if (at->tap_end < self->taps) return position(self, at->panel, at->tap_end, at->k) - here;
+  if (at->k_end < self->k) return position(self, at->panel, 0, at->k_end) - here;
+  if (at->row_end < self->rows || at->panel_end == self->panels) return 0;
+  return position(self, at->panel_end, 0, 0) - here;
+}
+
+static void set_fetch(const lk_product *self, const lk_product_operands *operands, int64_t panel,
+                      const lk_product_tiles *tiles, block *at, lk_micro_call *call) {
+  const bool ends_block = panel + 1 == at->panel_end;
+  call->fetch = find_fetch(self, operands, at, panel, tiles);
+  call->fetched = ends_block ? at->fetched : 0;
+  if (ends_block && call->fetch != 0) at->fetched += tiles->tiles;
+}
+
+/* ---- tiles ---- */
 
 static const float zeros[LK_MICRO_COLUMNS];
 
@@ -262,7 +320,7 @@ static int64_t panels_at_once(const lk_product *self, const lk_product_operands 
 }
 
 static void run_tiles_of_group(const lk_product *self, const lk_product_operands *operands,
-                               const block *at, int64_t group, lk_product_tiles *tiles,
+                               block *at, int64_t group, lk_product_tiles *tiles,
                                lk_micro_call *call) {
   const int64_t lanes = self->micro->lanes, tap_elements = self->k * self->panel;
   const int64_t first_column = group * self->columns;
@@ -279,6 +337,7 @@ static void run_tiles_of_group(const lk_product *self, const lk_product_operands
       tiles->taps[t].b = b + tiles->tap[t] * tap_elements;
     }
     call->tail = columns - (vectors - 1) * lanes;
+    set_fetch(self, operands, p, tiles, at, call);
     const lk_micro_fn *run = panels > 1 ? self->micro->run_wide : self->micro->run[vectors];
     const tile_place place = {tiles->place, first_column + n, at->is_first, at->is_last};
     if (tiles->n_parts > 0) {
@@ -304,7 +363,7 @@ static void run_tiles_of_group(const lk_product *self, const lk_product_operands
   }
 }
 
-static void run_tiles(const lk_product *self, const lk_product_operands *operands, const block *at,
+static void run_tiles(const lk_product *self, const lk_product_operands *operands, block *at,
                       lk_product_tiles *tiles, lk_micro_call *call) {
   call->tiles = tiles->tiles;
   call->a_row = tiles->a_row;
@@ -316,10 +375,11 @@ static void run_tiles(const lk_product *self, const lk_product_operands *operand
 }
 
 static void run_block(const lk_product *self, const lk_product_operands *operands,
-                      lk_product_source *source, const block *at) {
+                      lk_product_source *source, block *at) {
   lk_product_tiles tiles;
   lk_micro_call call = {.k = at->k_end - at->k, .a_step = source->a_step};
   source->begin(source, at->row);
+  at->fetched = 0;
   for (int64_t row = at->row; row < at->row_end; row += tiles.rows * tiles.tiles) {
     tiles.place = row;
     tiles.n_parts = 0;
