@@ -7,6 +7,8 @@
 #include "plugin/frame.h"
 #include "plugin/table.h"
 
+enum { LEAST_AHEAD = 16 * 1024 };
+
 /* On failure, `out` has what lane_destroy takes. */
 static lk_status lane_create(const lk_frame *frame, lk_lane *out, lk_error *error) {
   const lk_context *context = frame->executor->context;
@@ -114,6 +116,31 @@ cleanup:
   return status;
 }
 
+/* The largest packed constant of a plan; what is small is hardly waited for. */
+static lk_kernel_ahead find_constants(const lk_plan_body *body) {
+  lk_kernel_ahead found = {0};
+  for (uint32_t i = 0; i < body->n_packed; i++) {
+    const lk_packed *packed = lk_plan_packed(body)[i];
+    const size_t bytes = lk_packed_bytes(packed);
+    if (bytes >= LEAST_AHEAD && bytes > found.bytes) {
+      found = (lk_kernel_ahead){lk_packed_data(packed), bytes};
+    }
+  }
+  return found;
+}
+
+/* Tells slots of the one that is about to be attached: the last one that has constants itself, and
+ * those behind it. */
+static void tell_of(lk_frame *frame, const lk_plan_body *body) {
+  const lk_kernel_ahead constants = find_constants(body);
+  if (constants.at == NULL) return;
+  for (size_t i = frame->n_slots; i-- > 0;) {
+    if (frame->slots[i].ahead.at != NULL) return;
+    frame->slots[i].ahead = constants;
+    if (frame->slots[i].body->n_packed > 0) return;
+  }
+}
+
 lk_status lk_frame_attach(lk_frame *frame, lk_plan *plan, uint32_t *out_slot, lk_error *error) {
   lk_status status = LK_OK;
   const lk_allocator *allocator = &frame->executor->context->allocator;
@@ -136,6 +163,7 @@ lk_status lk_frame_attach(lk_frame *frame, lk_plan *plan, uint32_t *out_slot, lk
     }
   }
   if (!frame->is_brought) LK_TRY(grow_scratch(frame, body->temp_bytes, error));
+  tell_of(frame, body);
   *out_slot = (uint32_t)frame->n_slots;
   frame->slots[frame->n_slots++] = added;
 cleanup:

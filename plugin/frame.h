@@ -11,7 +11,8 @@ enum { LK_FEW_ARGS = 16 };
 typedef struct lk_slot {
   lk_plan *plan;
   const lk_plan_body *body;
-  void **pointers; /* of one kernel after the other; NULL: each has few */
+  void **pointers;       /* of one kernel after the other; NULL: each has few */
+  lk_kernel_ahead ahead; /* constants of a slot behind it, which most likely runs next */
 } lk_slot;
 
 /* What slots need to run that may not run at the same time as others of the frame. */

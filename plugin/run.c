@@ -87,12 +87,17 @@ IN_LOOP lk_status run_slot(lk_frame *frame, uint32_t lane_index, uint32_t slot_i
   LK_RETURN_NOT_OK(check_slot(frame, lane_index, slot_index, error));
   lk_slot *self = &frame->slots[slot_index];
   const lk_plan_body *body = self->body;
+  const bool has_ahead = self->ahead.at != NULL;
+  lk_status status = LK_OK;
+  if (has_ahead) lk_kernel_set_ahead(&self->ahead);
   for (uint32_t i = 0; i < body->n_steps; i++) {
-    LK_RETURN_NOT_OK(times != NULL ? run_step_timed(frame, self, lane_index, i, inputs, outputs,
-                                                    &times[i], error)
-                                   : run_step(frame, self, lane_index, i, inputs, outputs, error));
+    LK_TRY(times != NULL
+               ? run_step_timed(frame, self, lane_index, i, inputs, outputs, &times[i], error)
+               : run_step(frame, self, lane_index, i, inputs, outputs, error));
   }
-  return LK_OK;
+cleanup:
+  if (has_ahead) lk_kernel_set_ahead(NULL);
+  return status;
 }
 
 static lk_status run_untimed(lk_frame *frame, uint32_t lane_index, uint32_t slot_index,

@@ -164,6 +164,10 @@ const void *lk_packed_data(const lk_packed *packed) {
   return packed->data;
 }
 
+size_t lk_packed_bytes(const lk_packed *packed) {
+  return packed->bytes;
+}
+
 void lk_packed_release(lk_packed *packed) {
   if (packed == NULL) return;
   lk_content *content = packed->content;

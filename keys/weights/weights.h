@@ -75,4 +75,5 @@ lk_packed_name lk_packed_get_name(const lk_packed *packed);
 /* NULL: the copy has been dropped. */
 lk_packed *lk_packed_by_name(const lk_packed_name *name);
 const void *lk_packed_data(const lk_packed *packed);
+size_t lk_packed_bytes(const lk_packed *packed);
 void lk_packed_release(lk_packed *packed); /* NULL is allowed */

@@ -107,7 +107,8 @@ lk_status lk_cast_kernel(const void *params, void *const *pointers, lk_error *er
 
 void lk_cast_one(uint32_t from_type, const void *from, uint32_t to_type, void *to) {
   lk_cast cast = {.from = from_type, .to = to_type, .count = 1};
-  const lk_kernel_loop loop = {&cast, (void *[]){(void *)(uintptr_t)from, to}};
+  const lk_kernel_loop loop = {.params = &cast,
+                               .pointers = (void *[]){(void *)(uintptr_t)from, to}};
   if (from_type == to_type) {
     memcpy(to, from, lk_dtype_size(to_type));
     return;

@@ -145,10 +145,15 @@ lk_product_operands lk_conv_operands(const lk_conv *self, void *const *pointers,
   return found;
 }
 
+static int64_t all_tasks(const lk_conv *self) {
+  return lk_div_up(self->shape.groups, self->product.groups) * lk_product_tasks(&self->product);
+}
+
 static void do_tasks(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_conv *self = loop->params;
   const int64_t tasks = lk_product_tasks(&self->product), groups = self->product.groups;
+  const int64_t all = all_tasks(self);
   const float *input = loop->pointers[0];
   const lk_product_chain *chain = self->has_chain ? (const void *)(self + 1) : NULL;
   lk_conv_padded source;
@@ -157,6 +162,7 @@ static void do_tasks(const void *arg, int64_t begin, int64_t end) {
     const int64_t group = i / tasks * groups;
     lk_product_operands operands = lk_conv_operands(self, loop->pointers, group, chain);
     operands.groups = lk_min(groups, self->shape.groups - group);
+    operands.ahead = lk_kernel_ahead_of(loop, i, all);
     source.rows.input = input + group * self->shape.in_channels;
     lk_product_run(&self->product, &operands, &source.rows.source, i % tasks);
   }
@@ -164,9 +170,8 @@ static void do_tasks(const void *arg, int64_t begin, int64_t end) {
 
 lk_status lk_conv_kernel(const void *params, void *const *pointers, lk_error *error) {
   const lk_conv *self = params;
-  const int64_t groups = self->shape.groups;
+  const double operations = lk_product_operations(&self->product, self->shape.groups);
   (void)error;
-  return lk_kernel_turns(lk_div_up(groups, self->product.groups) * lk_product_tasks(&self->product),
-                         lk_product_is_shared(lk_product_operations(&self->product, groups)),
-                         do_tasks, self, pointers);
+  return lk_kernel_turns_fetching(all_tasks(self), lk_product_is_shared(operations), do_tasks, self,
+                                  pointers);
 }

@@ -128,6 +128,7 @@ typedef struct operands {
   const float *a, *b, *bias, *residual;
   float *c, *scratch;
   void *const *of_chain;
+  lk_kernel_ahead ahead;
 } operands;
 
 static operands read_pointers(const lk_matmul *self, void *const *pointers) {
@@ -175,7 +176,8 @@ static void do_task(const lk_matmul *self, const lk_product *product, const oper
       .bias = read->bias,
       .residual = read->residual != NULL ? read->residual + at.c : NULL,
       .c = read->c + at.c,
-      .chain = chain};
+      .chain = chain,
+      .ahead = read->ahead};
   if (chain != NULL) {
     of_product.of_chain = lk_product_chain_at(chain, read->of_chain, batch * self->rows, 0);
   }
@@ -229,9 +231,10 @@ static void do_dots(const void *arg, int64_t begin, int64_t end) {
 static void do_tasks(const void *arg, int64_t begin_task, int64_t end_task) {
   const lk_kernel_loop *loop = arg;
   const lk_matmul *self = loop->params;
-  const operands read = read_pointers(self, loop->pointers);
+  operands read = read_pointers(self, loop->pointers);
   const int64_t tasks = lk_product_tasks(&self->product);
   for (int64_t i = begin_task; i < end_task; i++) {
+    read.ahead = lk_kernel_ahead_of(loop, i, self->batches * tasks);
     do_task(self, &self->product, &read, i / tasks, i % tasks, NULL, NULL);
   }
 }
@@ -307,6 +310,6 @@ lk_status lk_matmul_kernel(const void *params, void *const *pointers, lk_error *
     const int64_t panels = self->b_matrices * (product->panels - self->first_packed);
     LK_RETURN_NOT_OK(lk_kernel_turns(panels, is_shared, pack_panels, self, pointers));
   }
-  return lk_kernel_turns(self->batches * lk_product_tasks(product), is_shared, do_tasks, self,
-                         pointers);
+  return lk_kernel_turns_fetching(self->batches * lk_product_tasks(product), is_shared, do_tasks,
+                                  self, pointers);
 }

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "ops/kernel/isa.h"
+#include "ops/kernel/kernel.h"
 
 enum {
   LK_MICRO_ROWS = 14,      /* the most in a tile */
@@ -40,8 +41,7 @@ typedef struct lk_micro_call {
   int64_t a_row;          /* from a row of A to the next, in a tile of more than loose rows */
   int64_t a_step, b_step; /* from one k to the next */
   int64_t b_next;         /* run_wide: from a panel to the next */
-  int64_t fetch;          /* from what a tile reads of B to what is read after it; 0: not known */
-  int64_t fetched;        /* lines of it that earlier tiles have fetched for each k */
+  lk_kernel_ahead ahead;  /* what is read later: fetched, a line of a cache for each k */
   int64_t tiles;          /* one below the other, at least 1 */
   int64_t a_first;        /* from where the taps say that rows of A begin to where they do */
   int64_t a_next;         /* from a row of a tile to that of the next tile */

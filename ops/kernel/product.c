@@ -185,7 +185,7 @@ typedef struct block {
   int64_t row, row_end, panel, panel_end;
   int64_t tap, tap_end, k, k_end;
   bool is_first, is_last; /* of the sums */
-  int64_t fetched;        /* tiles that have fetched what comes after the block */
+  lk_kernel_ahead ahead;  /* what comes after the block, without what has been fetched of it */
 } block;
 
 /* Of panels in a block, where panel `panel` begins, for the elements of the block. */
@@ -199,45 +199,60 @@ static const float *panel_at(const lk_product *self, const lk_product_operands *
          at->k * self->panel;
 }
 
-/* ---- fetching B ahead ----
+/* ---- fetching ahead ----
  *
  * Tiles below each other read the same part of B, and the first one would wait for it where it
  * comes from memory. So the tiles before fetch it, which no processor does by itself. */
 
-/* Where in B, from its beginning. */
-static int64_t position(const lk_product *self, int64_t panel, int64_t tap, int64_t k) {
-  return panel * panel_elements(self) + (tap * self->k + k) * self->panel;
-}
-
-/* Whether tiles fetch all lines of a row of B, one each: a part of them would only disturb what
- * processors do by themselves. */
-static bool are_enough(const lk_product *self, int64_t tiles) {
-  return tiles * LINE_BYTES >= self->panel * ELEMENT;
-}
-
-/* From what tiles of a panel read to what is read after it; 0: nothing, or it has been read. */
-static int64_t find_fetch(const lk_product *self, const lk_product_operands *operands,
-                          const block *at, int64_t panel, const lk_product_tiles *tiles) {
-  const int64_t here = position(self, panel, at->tap, at->k);
-  if (operands->maker != NULL || operands->groups > 1 || panel < operands->first_packed) return 0;
-  if (panel + 1 < at->panel_end) {
-    return tiles->place == 0 && are_enough(self, tiles->tiles) ? panel_elements(self) : 0;
+/* Of a panel, the taps and elements of the block. */
+static lk_kernel_ahead part_of_panel(const lk_product *self, const lk_product_operands *operands,
+                                     int64_t panel, const block *taps) {
+  const int64_t first =
+      panel * panel_elements(self) + (taps->tap * self->k + taps->k) * self->panel;
+  const int64_t count = (taps->tap_end - taps->tap - 1) * self->k + taps->k_end - taps->k;
+  if (operands->maker != NULL || operands->groups > 1 || panel < operands->first_packed) {
+    return (lk_kernel_ahead){0};
   }
-  if (!are_enough(self, (at->row_end - at->row) / tiles->rows)) return 0;
-  /* the first tiles of an image leave out taps, whose lines would stay where they are */
-  if (tiles->tiles == 1 && tiles->place - at->row < (at->row_end - at->row) / 4) return 0;
-  if (at->tap_end < self->taps) return position(self, at->panel, at->tap_end, at->k) - here;
-  if (at->k_end < self->k) return position(self, at->panel, 0, at->k_end) - here;
-  if (at->row_end < self->rows || at->panel_end == self->panels) return 0;
-  return position(self, at->panel_end, 0, 0) - here;
+  return (lk_kernel_ahead){(const char *)(operands->b + first),
+                           (size_t)(count * self->panel * ELEMENT)};
 }
 
+/* What is read after the block; nothing, where it has been read before. */
+static lk_kernel_ahead find_ahead(const lk_product *self, const lk_product_operands *operands,
+                                  const block *at) {
+  block next = *at;
+  if (at->tap_end < self->taps) {
+    next.tap = at->tap_end;
+    next.tap_end = lk_min(at->tap_end + self->tap_block, self->taps);
+    return part_of_panel(self, operands, at->panel, &next);
+  }
+  next.tap = 0;
+  next.tap_end = lk_min(self->tap_block, self->taps);
+  next.k = at->k_end < self->k ? at->k_end : 0;
+  next.k_end = lk_min(next.k + self->k_block, self->k);
+  if (next.k > 0) return part_of_panel(self, operands, at->panel, &next);
+  const bool ends_part = operands->ahead.at != NULL || at->row_end < self->rows;
+  if (ends_part || at->panel_end == self->panels) return operands->ahead;
+  return part_of_panel(self, operands, at->panel_end, &next);
+}
+
+/* What is left when a call has fetched so many lines. */
+static lk_kernel_ahead go_ahead(lk_kernel_ahead ahead, int64_t lines) {
+  const size_t bytes = (size_t)(lines * LINE_BYTES);
+  if (ahead.at == NULL || bytes >= ahead.bytes) return (lk_kernel_ahead){0};
+  return (lk_kernel_ahead){ahead.at + bytes, ahead.bytes - bytes};
+}
+
+/* What the tiles of a panel fetch: the next panel of the block, or what comes after it. */
 static void set_fetch(const lk_product *self, const lk_product_operands *operands, int64_t panel,
                       const lk_product_tiles *tiles, block *at, lk_micro_call *call) {
   const bool ends_block = panel + 1 == at->panel_end;
-  call->fetch = find_fetch(self, operands, at, panel, tiles);
-  call->fetched = ends_block ? at->fetched : 0;
-  if (ends_block && call->fetch != 0) at->fetched += tiles->tiles;
+  lk_kernel_ahead ahead = at->ahead;
+  if (!ends_block) {
+    ahead = tiles->place == 0 ? part_of_panel(self, operands, panel + 1, at) : (lk_kernel_ahead){0};
+  }
+  call->ahead = ahead;
+  if (ends_block) at->ahead = go_ahead(ahead, tiles->tiles * tiles->n_taps * call->k);
 }
 
 /* ---- tiles ---- */
@@ -296,6 +311,7 @@ static void run_parts(const lk_product *self, const lk_product_operands *operand
     at.is_last = ends && part == last && part->rows == tiles->rows;
     set_ends(self, operands, at, call);
     run[part->rows](call);
+    call->ahead = go_ahead(call->ahead, call->n_taps * call->k);
     call->taps += call->n_taps;
   }
   if (!ends || at.is_last) return;
@@ -379,7 +395,7 @@ static void run_block(const lk_product *self, const lk_product_operands *operand
   lk_product_tiles tiles;
   lk_micro_call call = {.k = at->k_end - at->k, .a_step = source->a_step};
   source->begin(source, at->row);
-  at->fetched = 0;
+  at->ahead = find_ahead(self, operands, at);
   for (int64_t row = at->row; row < at->row_end; row += tiles.rows * tiles.tiles) {
     tiles.place = row;
     tiles.n_parts = 0;

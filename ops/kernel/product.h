@@ -152,6 +152,7 @@ typedef struct lk_product_operands {
   float *c;
   const lk_product_chain *chain; /* NULL: none */
   lk_product_chain_operands of_chain;
+  lk_kernel_ahead ahead; /* what is fetched while the last panels of the task are read */
 } lk_product_operands;
 
 /* Does one task. */

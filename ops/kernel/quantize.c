@@ -67,7 +67,7 @@ lk_status lk_quantize_kernel(const void *params, void *const *pointers, lk_error
   const lk_quantize *self = params;
   float least = 0, most = 0;
   (void)error;
-  const lk_kernel_loop loop = {params, pointers};
+  const lk_kernel_loop loop = {params, pointers, {NULL, 0}};
   lk_team_for(self->turns, self->turns > 1, find_ranges, &loop);
   const float *ranges = pointers[4];
   for (int64_t i = 0; i < self->turns; i++) {

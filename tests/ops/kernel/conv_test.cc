@@ -285,6 +285,23 @@ TEST(ConvKernel, HasTheSameBitsForAnyThreadsAndBatch) {
   }
 }
 
+// Nothing is read where the constants of the next kernel are said to be.
+TEST(ConvKernel, HasTheSameBitsWhateverIsAhead) {
+  std::mt19937 random(12);
+  const lk_kernel_ahead nowhere = {reinterpret_cast<const char *>(size_t(1) << 46), 1 << 20};
+  for (int i = 0; i < lk::repeats(30); i++) {
+    const ConvCase made = random_case(random);
+    for (const lk_isa isa : lk::instruction_sets()) {
+      SCOPED_TRACE("case " + std::to_string(i) + describe(made.shape));
+      const Guarded without = run(made, isa);
+      lk_kernel_set_ahead(&nowhere);
+      const Guarded with = run(made, isa);
+      lk_kernel_set_ahead(nullptr);
+      EXPECT_TRUE(with.has_bits_of(without));
+    }
+  }
+}
+
 TEST(ConvKernel, HasTheSameBitsForAnyThreadsOfFewChannels) {
   std::mt19937 random(11);
   for (int i = 0; i < 8; i++) {
