@@ -30,6 +30,7 @@ typedef struct lk_depthwise {
   int64_t block;  /* vectors of a turn */
   int64_t blocks; /* the last one has what is left */
   int64_t piece;  /* columns of a turn, of each phase */
+  int64_t band;   /* lines that all blocks have before the next lines */
 } lk_depthwise;
 
 /* Whether this kernel is the one for such groups: else a product of matrices is, for each group. */

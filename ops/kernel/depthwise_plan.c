@@ -10,6 +10,9 @@
  * stay in the cache; with all, memory is read in its order, which wins where that is the bound. */
 enum { CHANNELS = 128, STREAM_BYTES = 2 << 20 };
 enum { WINDOW_BYTES = 24 << 10, STREAM_WINDOW_BYTES = 384 << 10 };
+/* Lines of a band: what its blocks of channels read lies in the second-level cache, and threads
+ * have parts of the image, as in the operators around. Fewer than CUT_LINES are one band. */
+enum { BAND_LINES = 16, CUT_LINES = 6 };
 enum { LEAST_PIECE = 4 * LK_DEPTHWISE_COLUMNS, ELEMENT = sizeof(float) };
 
 /* ---- vectors ---- */
@@ -111,11 +114,19 @@ static void plan_piece(lk_depthwise *self) {
   self->piece = lk_max(1, lk_div_up(columns, LK_DEPTHWISE_COLUMNS)) * LK_DEPTHWISE_COLUMNS;
 }
 
+/* An even number of bands, for threads that have one half each. */
+static void plan_band(lk_depthwise *self) {
+  const int64_t lines = lk_depthwise_extent(self, 1);
+  const int64_t bands = lines < CUT_LINES ? 1 : 2 * lk_div_up(lines, 2 * BAND_LINES);
+  self->band = lk_max(1, lk_div_up(lines, bands));
+}
+
 void lk_depthwise_plan(lk_depthwise *self, lk_isa isa) {
   self->isa = isa;
   find_last_dimension(&self->shape);
   plan_block(self);
   plan_piece(self);
+  plan_band(self);
 }
 
 int64_t lk_depthwise_turns(const lk_depthwise *self) {

@@ -43,24 +43,13 @@ static lk_depthwise_set find_tiles(const lk_depthwise *self, const lk_conv_shape
 
 /* ---- a turn ---- */
 
-/* Lines that all blocks of channels have before the next lines: what they read lies in the
- * second-level cache then, and threads have parts of the image, as in the operators around. */
-enum { BAND_LINES = 16, CUT_LINES = 6 };
-
 typedef struct turn {
   int64_t image, plane, band, block, piece;
   int64_t line; /* of the image */
 } turn;
 
-/* An even number of bands, for threads that have one half each. */
-static int64_t band_lines(const lk_depthwise *self) {
-  const int64_t lines = lk_depthwise_extent(self, 1);
-  if (lines < CUT_LINES) return lk_max(1, lines);
-  return lk_div_up(lines, 2 * lk_div_up(lines, 2 * BAND_LINES));
-}
-
 static int64_t band_end(const lk_depthwise *self, const turn *at) {
-  return lk_min((at->band + 1) * band_lines(self), lk_depthwise_extent(self, 1));
+  return lk_min((at->band + 1) * self->band, lk_depthwise_extent(self, 1));
 }
 
 static turn find_turn(const lk_depthwise *self, int64_t number) {
@@ -69,9 +58,9 @@ static turn find_turn(const lk_depthwise *self, int64_t number) {
   const int64_t plane = number / (of_line * lines);
   turn found = {.image = plane / planes, .plane = plane % planes};
   number %= of_line * lines;
-  found.band = number / (of_line * band_lines(self));
-  number %= of_line * band_lines(self);
-  const int64_t first = found.band * band_lines(self), count = band_end(self, &found) - first;
+  found.band = number / (of_line * self->band);
+  number %= of_line * self->band;
+  const int64_t first = found.band * self->band, count = band_end(self, &found) - first;
   found.line = first + number % count;
   number /= count;
   found.piece = number % pieces;
@@ -81,12 +70,12 @@ static turn find_turn(const lk_depthwise *self, int64_t number) {
 
 static void go_on(const lk_depthwise *self, turn *at) {
   if (++at->line < band_end(self, at)) return;
-  at->line = at->band * band_lines(self);
+  at->line = at->band * self->band;
   if (++at->piece < lk_depthwise_pieces(self)) return;
   at->piece = 0;
   if (++at->block < self->blocks) return;
   at->block = 0;
-  at->line = ++at->band * band_lines(self);
+  at->line = ++at->band * self->band;
   if (at->line < lk_depthwise_extent(self, 1)) return;
   at->band = at->line = 0;
   if (++at->plane < lk_depthwise_extent(self, 0)) return;
