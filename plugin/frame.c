@@ -7,6 +7,7 @@
 #include "plugin/frame.h"
 #include "plugin/table.h"
 
+/* Constants that are smaller are hardly waited for. */
 enum { LEAST_AHEAD = 16 * 1024 };
 
 /* On failure, `out` has what lane_destroy takes. */
@@ -74,13 +75,36 @@ static void release_slot(lk_frame *frame, lk_slot *self) {
   lk_plan_release(self->plan);
 }
 
+/* The largest packed constant of a plan. */
+static lk_kernel_ahead find_constants(const lk_plan_body *body) {
+  lk_kernel_ahead found = {0};
+  for (uint32_t i = 0; i < body->n_packed; i++) {
+    const lk_packed *packed = lk_plan_packed(body)[i];
+    const size_t bytes = lk_packed_bytes(packed);
+    if (bytes >= LEAST_AHEAD && bytes > found.bytes) {
+      found = (lk_kernel_ahead){lk_packed_data(packed), bytes};
+    }
+  }
+  return found;
+}
+
+/* The last slots that know of `from` know of `to` from now on. */
+static void tell(lk_frame *frame, lk_kernel_ahead from, lk_kernel_ahead to) {
+  for (size_t i = frame->n_slots; i-- > 0 && frame->slots[i].ahead.at == from.at;) {
+    frame->slots[i].ahead = to;
+  }
+}
+
 void lk_frame_reset(lk_frame *frame) {
   for (size_t i = 0; i < frame->n_slots; i++) release_slot(frame, &frame->slots[i]);
   frame->n_slots = 0;
 }
 
 void lk_frame_detach(lk_frame *frame) {
-  release_slot(frame, &frame->slots[--frame->n_slots]);
+  lk_slot *last = &frame->slots[--frame->n_slots];
+  const lk_kernel_ahead constants = find_constants(last->body), nothing = {0};
+  if (constants.at != NULL) tell(frame, constants, nothing);
+  release_slot(frame, last);
 }
 
 void lk_frame_destroy(lk_frame *frame) {
@@ -116,31 +140,6 @@ cleanup:
   return status;
 }
 
-/* The largest packed constant of a plan; what is small is hardly waited for. */
-static lk_kernel_ahead find_constants(const lk_plan_body *body) {
-  lk_kernel_ahead found = {0};
-  for (uint32_t i = 0; i < body->n_packed; i++) {
-    const lk_packed *packed = lk_plan_packed(body)[i];
-    const size_t bytes = lk_packed_bytes(packed);
-    if (bytes >= LEAST_AHEAD && bytes > found.bytes) {
-      found = (lk_kernel_ahead){lk_packed_data(packed), bytes};
-    }
-  }
-  return found;
-}
-
-/* Tells slots of the one that is about to be attached: the last one that has constants itself, and
- * those behind it. */
-static void tell_of(lk_frame *frame, const lk_plan_body *body) {
-  const lk_kernel_ahead constants = find_constants(body);
-  if (constants.at == NULL) return;
-  for (size_t i = frame->n_slots; i-- > 0;) {
-    if (frame->slots[i].ahead.at != NULL) return;
-    frame->slots[i].ahead = constants;
-    if (frame->slots[i].body->n_packed > 0) return;
-  }
-}
-
 lk_status lk_frame_attach(lk_frame *frame, lk_plan *plan, uint32_t *out_slot, lk_error *error) {
   lk_status status = LK_OK;
   const lk_allocator *allocator = &frame->executor->context->allocator;
@@ -163,7 +162,8 @@ lk_status lk_frame_attach(lk_frame *frame, lk_plan *plan, uint32_t *out_slot, lk
     }
   }
   if (!frame->is_brought) LK_TRY(grow_scratch(frame, body->temp_bytes, error));
-  tell_of(frame, body);
+  const lk_kernel_ahead constants = find_constants(body), nothing = {0};
+  if (constants.at != NULL) tell(frame, nothing, constants);
   *out_slot = (uint32_t)frame->n_slots;
   frame->slots[frame->n_slots++] = added;
 cleanup:

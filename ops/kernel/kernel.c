@@ -3,7 +3,8 @@
 
 #include "base/team/team.h"
 
-static _Thread_local const lk_kernel_ahead *ahead_of_thread;
+static _Thread_local const lk_kernel_ahead *ahead_of_thread
+    __attribute__((tls_model("initial-exec")));
 
 void lk_kernel_set_ahead(const lk_kernel_ahead *ahead) {
   ahead_of_thread = ahead;

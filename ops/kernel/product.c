@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/alloc.h"
 #include "ops/kernel/sizes.h"
 
 /* How much of A is kept in the second-level cache beside B; the rest of it is for what streams
@@ -14,7 +15,7 @@ enum { A_BYTES = 256 << 10, ELEMENT = sizeof(float) };
 enum { ROW_BLOCKS = 64, TASK_OPERATIONS = 1 << 18 };
 /* Rows of A or C that are so far apart share a set of the first-level cache, which has 8 to 12
  * places. */
-enum { SET_BYTES = 4096, LINE_BYTES = 64 };
+enum { SET_BYTES = 4096 };
 /* Of a block that reads weights from the second-level cache. */
 enum { LEAST_ROWS = 24 };
 /* A product whose weights do not fit the cache has FEW_TASKS, if it has the panels, and MANY_TASKS,
@@ -207,14 +208,12 @@ static const float *panel_at(const lk_product *self, const lk_product_operands *
 /* Of a panel, the taps and elements of the block. */
 static lk_kernel_ahead part_of_panel(const lk_product *self, const lk_product_operands *operands,
                                      int64_t panel, const block *taps) {
-  const int64_t first =
-      panel * panel_elements(self) + (taps->tap * self->k + taps->k) * self->panel;
-  const int64_t count = (taps->tap_end - taps->tap - 1) * self->k + taps->k_end - taps->k;
   if (operands->maker != NULL || operands->groups > 1 || panel < operands->first_packed) {
     return (lk_kernel_ahead){0};
   }
-  return (lk_kernel_ahead){(const char *)(operands->b + first),
-                           (size_t)(count * self->panel * ELEMENT)};
+  const float *first = panel_at(self, operands, taps, 0, panel) + taps->tap * self->k * self->panel;
+  const int64_t count = (taps->tap_end - taps->tap - 1) * self->k + taps->k_end - taps->k;
+  return (lk_kernel_ahead){(const char *)first, (size_t)(count * self->panel * ELEMENT)};
 }
 
 /* What is read after the block; nothing, where it has been read before. */
@@ -238,8 +237,8 @@ static lk_kernel_ahead find_ahead(const lk_product *self, const lk_product_opera
 
 /* What is left when a call has fetched so many lines. */
 static lk_kernel_ahead go_ahead(lk_kernel_ahead ahead, int64_t lines) {
-  const size_t bytes = (size_t)(lines * LINE_BYTES);
-  if (ahead.at == NULL || bytes >= ahead.bytes) return (lk_kernel_ahead){0};
+  const size_t bytes = (size_t)lines * LK_CACHE_LINE;
+  if (bytes >= ahead.bytes) return (lk_kernel_ahead){0};
   return (lk_kernel_ahead){ahead.at + bytes, ahead.bytes - bytes};
 }
 
