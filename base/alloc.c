@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 
 #include <stdalign.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,14 @@ void *lk_calloc(const lk_allocator *allocator, size_t count, size_t size) {
   if (__builtin_mul_overflow(count, size, &total)) return NULL;
   void *pointer = lk_alloc(allocator, total);
   if (pointer != NULL) memset(pointer, 0, total);
+  return pointer;
+}
+
+void *lk_calloc_lines(const lk_allocator *allocator, size_t size) {
+  if (size > SIZE_MAX - LK_CACHE_LINE) return NULL;
+  size = (size + LK_CACHE_LINE - 1) / LK_CACHE_LINE * LK_CACHE_LINE;
+  void *pointer = lk_alloc_aligned(allocator, size, LK_CACHE_LINE);
+  if (pointer != NULL) memset(pointer, 0, size);
   return pointer;
 }
 

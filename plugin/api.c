@@ -94,7 +94,7 @@ static lk_status cache_stats(lk_context *context, lk_executor *executor, lk_stat
   stats.weights_shared = weights.shared;
   stats.weights_capacity_bytes = weights.capacity_bytes;
   stats.reorders = atomic_load_explicit(&context->env.reorders, memory_order_relaxed);
-  stats.allocations = atomic_load_explicit(&context->allocations, memory_order_relaxed);
+  stats.allocations = lk_tally_sum(&context->counts, LK_COUNT_ALLOCATIONS);
   return lk_struct_write(out, &stats, sizeof stats, "statistics", error);
 }
 

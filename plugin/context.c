@@ -17,7 +17,7 @@
 
 static void *counting_alloc(void *user, size_t size, size_t alignment) {
   lk_context *context = user;
-  atomic_fetch_add_explicit(&context->allocations, 1, memory_order_relaxed);
+  lk_tally_add(&context->counts, LK_COUNT_ALLOCATIONS);
   return context->host_allocator.alloc(context->host_allocator.user, size, alignment);
 }
 
@@ -51,7 +51,7 @@ lk_status lk_context_create(const lk_context_options *options, lk_context **out_
   LK_RETURN_NOT_OK(lk_context_options_read(options, &read, error));
   lk_status status = LK_OK;
   const lk_allocator host = read.allocator.alloc != NULL ? read.allocator : *lk_allocator_default();
-  lk_context *context = lk_calloc(&host, 1, sizeof *context);
+  lk_context *context = lk_calloc_lines(&host, sizeof *context);
   if (context == NULL) return lk_fail_memory(error, "a context", sizeof *context);
   context->host_allocator = host;
   context->allocator = (lk_allocator){context, counting_alloc, counting_free};

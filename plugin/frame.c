@@ -54,7 +54,7 @@ lk_status lk_frame_create(lk_executor *executor, lk_frame **out_frame, lk_error 
   *out_frame = NULL;
   lk_status status = LK_OK;
   const lk_allocator *allocator = &executor->context->allocator;
-  lk_frame *frame = lk_calloc(allocator, 1, sizeof *frame);
+  lk_frame *frame = lk_calloc_lines(allocator, sizeof *frame);
   if (frame == NULL) return lk_fail_memory(error, "a frame", sizeof *frame);
   frame->executor = executor;
   LK_TRY(lk_frame_lanes(frame, 1, error));

@@ -8,19 +8,23 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "base/tally.h"
 #include "keys/identity.h"
 #include "ops/plan/layout.h"
 #include "ops/plan/pattern.h"
 #include "ops/plan/plan_build.h"
 
+/* What a context counts. */
+enum { LK_COUNT_ALLOCATIONS };
+
 struct lk_context {
   lk_allocator host_allocator; /* as given */
   lk_allocator allocator;      /* counts, then asks the host's */
-  _Atomic uint64_t allocations;
   lk_ops_env env;
   int32_t log_level;
   lk_log_fn log;
   void *log_user;
+  lk_tally counts;
 };
 
 struct lk_executor {

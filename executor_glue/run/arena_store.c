@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/fork.h"
 #include "base/status.h"
+#include "base/tally.h"
 #include "executor_glue/run/hot_slots.h"
 
 /* There are at most as many runs as the host has threads, and the kernel changes between them:
@@ -54,7 +55,7 @@ static void free_arenas(lk_arena_store *store, lk_arena *arenas) {
 static lk_status make_arena(lk_arena_store *store, uint64_t bytes, lk_arena **out_arena,
                             lk_error *error) {
   *out_arena = NULL;
-  lk_arena *arena = lk_calloc(store->allocator, 1, sizeof *arena);
+  lk_arena *arena = lk_calloc_lines(store->allocator, sizeof *arena);
   void *data = arena != NULL ? lk_alloc_aligned(store->allocator, bytes, LK_DATA_ALIGNMENT) : NULL;
   if (data == NULL) {
     lk_free(store->allocator, arena);
@@ -68,7 +69,7 @@ static lk_status make_arena(lk_arena_store *store, uint64_t bytes, lk_arena **ou
 }
 
 static lk_hot_slot *slot_of_thread(lk_arena_store *store) {
-  return &store->slots[lk_hot_number() % N_SLOTS];
+  return &store->slots[lk_thread_number() % N_SLOTS];
 }
 
 /* ---- idle ones ---- */

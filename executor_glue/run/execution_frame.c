@@ -8,7 +8,7 @@ lk_status lk_execution_frame_create(const lk_program *program, lk_execution_fram
                                     lk_error *error) {
   lk_status status = LK_OK;
   *out_frame = NULL;
-  lk_execution_frame *made = lk_calloc(program->allocator, 1, sizeof *made);
+  lk_execution_frame *made = lk_calloc_lines(program->allocator, sizeof *made);
   if (made == NULL) return lk_fail_memory(error, "a frame", sizeof *made);
   LK_TRY(program->api->frame_create(program->executor, &made->frame, error));
   program->api->frame_bring_scratch(made->frame);

@@ -19,7 +19,7 @@ lk_status lk_graph_executor_create(const lk_api *api, lk_context *context, lk_ex
   lk_status status = LK_OK;
   const lk_allocator *allocator = api->context_allocator(context);
   *out_executor = NULL;
-  lk_graph_executor *made = lk_calloc(allocator, 1, sizeof *made);
+  lk_graph_executor *made = lk_calloc_lines(allocator, sizeof *made);
   if (made == NULL) return lk_fail_memory(error, "a graph executor", sizeof *made);
   made->allocator = allocator;
   made->run_plans = options->run_plans && api->context_cache_mode(context) != LK_CACHE_OFF;
@@ -56,10 +56,10 @@ void lk_graph_executor_destroy(lk_graph_executor *executor) {
 }
 
 void lk_graph_executor_stats(lk_graph_executor *executor, lk_session_stats *stats) {
-  stats->runs = atomic_load(&executor->runs);
-  stats->run_plan_hits = atomic_load(&executor->hits);
+  stats->runs = lk_tally_sum(&executor->counts, LK_COUNT_RUNS);
+  stats->run_plan_hits = lk_tally_sum(&executor->counts, LK_COUNT_HITS);
   stats->run_plan_builds = atomic_load(&executor->builds);
-  stats->parallel_runs = atomic_load(&executor->parallel_runs);
+  stats->parallel_runs = lk_tally_sum(&executor->counts, LK_COUNT_PARALLEL);
   stats->waits = lk_run_limit_waits(&executor->limit);
   lk_frame_pool_stats(executor->pool, &stats->frames, &stats->arena_bytes);
 }

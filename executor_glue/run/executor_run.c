@@ -109,7 +109,7 @@ static lk_status choose_plan(lk_invocation *invocation, lk_error *error) {
                                            &desc, build_cached, invocation, &invocation->ref, &hit,
                                            error));
   invocation->entry = api->ref_value(invocation->ref);
-  if (hit) atomic_fetch_add_explicit(&executor->hits, 1, memory_order_relaxed);
+  if (hit) lk_tally_add(&executor->counts, LK_COUNT_HITS);
   return LK_OK;
 }
 
@@ -189,7 +189,7 @@ static lk_status execute_leased(const lk_invocation *invocation, const lk_lease 
                                   .profile = invocation->profile};
   const lk_status status = lk_execute(&execution, error);
   if (plan->schedule != NULL && threads > 1) {
-    atomic_fetch_add_explicit(&invocation->executor->parallel_runs, 1, memory_order_relaxed);
+    lk_tally_add(&invocation->executor->counts, LK_COUNT_PARALLEL);
   }
   return status;
 }
@@ -219,7 +219,7 @@ lk_status lk_graph_executor_run(lk_graph_executor *executor, const lk_graph_run 
   LK_TRY(make_outputs(&invocation, run, error));
   LK_TRY(execute(&invocation, error));
   hand_over_outputs(&invocation, run);
-  atomic_fetch_add_explicit(&executor->runs, 1, memory_order_relaxed);
+  lk_tally_add(&executor->counts, LK_COUNT_RUNS);
 
 cleanup:
   if (invocation.profile != NULL) lk_profile_end(invocation.profile, status == LK_OK);
@@ -323,7 +323,7 @@ static lk_status take_again(lk_kept_run *kept, const lk_graph_run *run, lk_error
   }
   lk_invocation_set_wait(invocation, run);
   LK_RETURN_NOT_OK(enter(invocation, run, error));
-  atomic_fetch_add_explicit(&executor->hits, 1, memory_order_relaxed);
+  lk_tally_add(&executor->counts, LK_COUNT_HITS);
   return LK_OK;
 }
 
@@ -334,7 +334,7 @@ static lk_status run_kept(lk_kept_run *kept, const lk_graph_run *run, lk_error *
   LK_TRY(check_deadline(invocation, error));
   LK_TRY(make_outputs(invocation, run, error));
   LK_TRY(execute_leased(invocation, &kept->lease, error));
-  atomic_fetch_add_explicit(&invocation->executor->runs, 1, memory_order_relaxed);
+  lk_tally_add(&invocation->executor->counts, LK_COUNT_RUNS);
 cleanup:
   leave(invocation);
   return status;

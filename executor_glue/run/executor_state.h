@@ -3,9 +3,17 @@
 
 #include <stdatomic.h>
 
+#include "base/tally.h"
 #include "executor_glue/run/frame_pool.h"
 #include "executor_glue/run/implementation_names.h"
 #include "executor_glue/run/run_limit.h"
+
+/* What a graph executor counts in each run. */
+enum {
+  LK_COUNT_RUNS,    /* that came to their end */
+  LK_COUNT_HITS,    /* that found their run plan */
+  LK_COUNT_PARALLEL /* whose steps ran on several threads */
+};
 
 struct lk_graph_executor {
   const lk_allocator *allocator;
@@ -16,6 +24,7 @@ struct lk_graph_executor {
   int32_t threads;  /* the context's */
   uint32_t workers; /* 1: steps run in their order */
   lk_key *run_key;  /* what the keys of its run plans have in common */
-  atomic_uint_least64_t runs, hits, builds, parallel_runs;
+  atomic_uint_least64_t builds;
   lk_implementation_names *implementations;
+  lk_tally counts; /* what is above is only read by a run that finds its plan */
 };

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/fork.h"
 #include "base/status.h"
+#include "base/tally.h"
 #include "executor_glue/run/hot_slots.h"
 
 /* How many frames are kept idle. There are at most as many runs as the host
@@ -221,9 +222,8 @@ void lk_frame_pool_stats(lk_frame_pool *pool, uint64_t *out_frames, uint64_t *ou
 lk_status lk_plan_entry_create(lk_frame_pool *pool, lk_run_plan *plan, bool cached,
                                lk_plan_entry **out_entry, lk_error *error) {
   *out_entry = NULL;
-  lk_plan_entry *entry = lk_alloc_aligned(pool->allocator, sizeof *entry, alignof(lk_plan_entry));
+  lk_plan_entry *entry = lk_calloc_lines(pool->allocator, sizeof *entry);
   if (entry == NULL) return lk_fail_memory(error, "a run plan's entry", sizeof *entry);
-  memset(entry, 0, sizeof *entry);
   entry->pool = pool;
   entry->plan = plan;
   entry->cached = cached;
@@ -290,7 +290,7 @@ typedef enum found {
 } found;
 
 static lk_hot_slot *slot_of_thread(lk_plan_entry *entry) {
-  return &entry->slots[lk_hot_number() % N_SLOTS];
+  return &entry->slots[lk_thread_number() % N_SLOTS];
 }
 
 static found take_idle_lease(lk_plan_entry *entry, lk_lease *lease) {

@@ -17,9 +17,6 @@ typedef struct lk_hot_slot {
   alignas(LK_CACHE_LINE) _Atomic(void *) hot; /* NULL: nothing */
 } lk_hot_slot;
 
-/* Of the calling thread: the same in each call. */
-unsigned lk_hot_number(void);
-
 static inline void *lk_hot_take(lk_hot_slot *from) {
   /* looked at first: an exchange would take the line from the thread that it is of */
   if (atomic_load_explicit(&from->hot, memory_order_relaxed) == NULL) return NULL;

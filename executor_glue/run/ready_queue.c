@@ -12,8 +12,6 @@
 /* How often a worker without a step looks before it sleeps: about 50 us, most steps are shorter. */
 enum { LOOKS = 1500 };
 
-enum { LINE = 64 }; /* bytes that processors hand to each other */
-
 struct lk_ready_queue {
   const lk_allocator *allocator;
   const lk_schedule *schedule;
@@ -21,12 +19,12 @@ struct lk_ready_queue {
   void *arg;
   _Atomic uint32_t *n_left; /* [n_steps]: how many it still waits for */
   _Atomic uint32_t *ready;  /* [n_steps]: step + 1; 0: not there yet */
-  _Alignas(LINE) _Atomic uint32_t n_queued;
-  _Alignas(
-      LINE) _Atomic uint32_t n_taken; /* places in the queue that workers wait for or have had */
-  _Alignas(LINE) _Atomic uint32_t n_ended; /* steps */
+  _Alignas(LK_CACHE_LINE) _Atomic uint32_t n_queued;
+  /* places in the queue that workers wait for or have had */
+  _Alignas(LK_CACHE_LINE) _Atomic uint32_t n_taken;
+  _Alignas(LK_CACHE_LINE) _Atomic uint32_t n_ended; /* steps */
   atomic_bool stopped;
-  _Alignas(LINE) _Atomic uint32_t n_asleep; /* written with the mutex */
+  _Alignas(LK_CACHE_LINE) _Atomic uint32_t n_asleep; /* written with the mutex */
   pthread_mutex_t mutex;
   pthread_cond_t news;
 };
@@ -36,9 +34,8 @@ lk_status lk_ready_queue_create(const lk_allocator *allocator, const lk_schedule
   *out_queue = NULL;
   const uint64_t bytes =
       sizeof(lk_ready_queue) + (uint64_t)schedule->n_steps * 2 * sizeof(uint32_t);
-  lk_ready_queue *made = lk_alloc_aligned(allocator, bytes, LINE);
+  lk_ready_queue *made = lk_calloc_lines(allocator, bytes);
   if (made == NULL) return lk_fail_memory(error, "a queue of steps", bytes);
-  memset(made, 0, bytes);
   made->allocator = allocator;
   made->schedule = schedule;
   made->n_left = (_Atomic uint32_t *)(made + 1);

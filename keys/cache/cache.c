@@ -23,9 +23,8 @@ lk_status lk_cache_create(const lk_allocator *allocator, uint32_t mode, uint64_t
   if (mode != LK_CACHE_OFF && mode != LK_CACHE_THREAD && mode != LK_CACHE_SHARED) {
     return lk_fail(error, LK_INVALID_ARGUMENT, "failed to create a cache: mode %u, 1 to 3", mode);
   }
-  lk_cache *cache = lk_alloc_aligned(allocator, sizeof *cache, LK_LINE);
+  lk_cache *cache = lk_calloc_lines(allocator, sizeof *cache);
   if (cache == NULL) return lk_fail_memory(error, "a cache", sizeof *cache);
-  memset(cache, 0, sizeof *cache);
   cache->serial = atomic_fetch_add_explicit(&serials, 1, memory_order_relaxed) + 1;
   cache->mode = mode;
   cache->allocator = *allocator;
@@ -118,7 +117,7 @@ static void use(lk_thread_table *table, lk_ref *ref) {
   const lk_ref *next = ref->after;
   if (next != NULL) {
     __builtin_prefetch(next);
-    __builtin_prefetch((const char *)next + LK_LINE, 1);
+    __builtin_prefetch((const char *)next + LK_CACHE_LINE, 1);
   }
   /* One writer at a time, the holder of the table: no read-modify-write is needed. */
   const uint64_t hits = atomic_load_explicit(&table->hits[ref->kind], memory_order_relaxed) + 1;

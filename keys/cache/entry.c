@@ -21,7 +21,7 @@ lk_status lk_entry_create(lk_cache *cache, lk_quota *quota, const lk_key *key,
                           const lk_built *built, lk_entry **out_entry, lk_error *error) {
   *out_entry = NULL;
   const size_t size = sizeof(lk_entry) + key->size;
-  lk_entry *entry = lk_alloc_aligned(&cache->allocator, size, LK_LINE);
+  lk_entry *entry = lk_alloc_aligned(&cache->allocator, size, LK_CACHE_LINE);
   if (entry == NULL) {
     if (built->destroy != NULL) built->destroy(built->value, built->user);
     return lk_fail_memory(error, "a cache entry", size);

@@ -1,8 +1,6 @@
 /* Fronts: the tables of threads in shared mode. Explored in tests/promela/front.pml. */
 #include "keys/cache/front.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "keys/cache/entry.h"
 #include "keys/cache/thread_table.h"
@@ -12,9 +10,8 @@
 
 /* A handle for this thread; NULL: no memory. */
 static lk_ref *create_handle(lk_thread_table *front, lk_entry *entry) {
-  lk_ref *handle = lk_alloc_aligned(&front->cache->allocator, sizeof *handle, LK_LINE);
+  lk_ref *handle = lk_calloc_lines(&front->cache->allocator, sizeof *handle);
   if (handle == NULL) return NULL;
-  memset(handle, 0, sizeof *handle);
   handle->value = entry->self.value;
   handle->entry = entry;
   handle->kind = entry->self.kind;

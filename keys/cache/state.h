@@ -26,13 +26,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/alloc.h"
 #include "keys/cache/ref.h"
 #include "keys/cache/table.h"
 
 typedef struct lk_entry lk_entry;
 typedef struct lk_thread_table lk_thread_table;
-
-#define LK_LINE 64 /* bytes that processors hand to each other */
 
 /* ---- entries and handles ---- */
 
@@ -125,7 +124,7 @@ struct lk_quota {
 /* ---- threads ---- */
 
 struct lk_thread_table {
-  alignas(LK_LINE) _Atomic uint32_t busy;
+  alignas(LK_CACHE_LINE) _Atomic uint32_t busy;
   _Atomic uint64_t hits[LK_KIND_COUNT]; /* writer: who holds `busy` */
   uint64_t clock;                       /* last tick given here; the thread's own */
   lk_ref *last;                         /* found by the last hit; NULL: not known */
@@ -143,7 +142,7 @@ struct lk_thread_table {
 #define LK_SHARDS 16u
 
 typedef struct lk_shard {
-  alignas(LK_LINE) pthread_mutex_t lock;
+  alignas(LK_CACHE_LINE) pthread_mutex_t lock;
   lk_table table;   /* of lk_entry */
   lk_table flights; /* of lk_flight */
 } lk_shard;
@@ -155,7 +154,7 @@ struct lk_cache {
   lk_allocator allocator;
   lk_intern *words;
   /* the rest is for misses */
-  alignas(LK_LINE) pthread_mutex_t tables_lock;
+  alignas(LK_CACHE_LINE) pthread_mutex_t tables_lock;
   lk_thread_table *tables;
   /* guarded by registry */
   lk_cache *next, **link;   /* of all caches, until their threads' tables are taken from them */

@@ -198,9 +198,8 @@ static lk_status create_table(lk_cache *cache, lk_thread_table **out_table, lk_e
     return lk_fail(error, LK_OUT_OF_MEMORY,
                    "failed to note the end of a thread: the system has no key left");
   }
-  lk_thread_table *table = lk_alloc_aligned(&cache->allocator, sizeof *table, LK_LINE);
+  lk_thread_table *table = lk_calloc_lines(&cache->allocator, sizeof *table);
   if (table == NULL) return lk_fail_memory(error, "a thread's cache table", sizeof *table);
-  memset(table, 0, sizeof *table);
   table->cache = cache;
   lk_table_init(&table->table, &cache->allocator);
   pthread_mutex_lock(&lk_registry);
