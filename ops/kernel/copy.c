@@ -11,14 +11,14 @@
 enum {
   TURN_BYTES = 32 * 1024,
   TRANSPOSE_BYTES = 64 * 1024, /* of a turn that transposes */
-  TRANSPOSED_ROWS = 256,       /* the most in it, unless it is narrow */
-  TILE = 64,                   /* columns, and rows of narrow ones, are multiples of these */
+  SHORT_BYTES = 512,           /* its rows, side by side in the source; where there are more, ... */
+  FLAT_BYTES = 256,            /* ... so many of them */
+  TILE = 64,                   /* its columns are multiples of these */
   LINE_BYTES = 64,
   RUN = 1024,               /* columns or rows of a turn beyond the caches */
   AHEAD = 64,               /* columns of lk_copy_plane, where lines along them are long */
   LARGE_BYTES = 8 << 20,    /* that are moved beyond the caches, with as many written */
   PAGE_BYTES = 4096,        /* lines so far apart share one set of the L1 cache */
-  FEW_SETS = 1024,          /* an even step from which on lines share few sets of the L1 cache */
   CHUNK_BYTES = 64 * 1024,  /* of a turn that is a part of a single block */
   SHARED_BYTES = 256 * 1024 /* with less to move, waking the threads costs more than they save */
 };
@@ -107,18 +107,14 @@ static int64_t evenness(int64_t step) {
   return step & -step;
 }
 
-/* Rows and columns of a turn that transposes. In a high one, several rows of the source are read
- * side by side. A flat one has as many rows as a line of the cache has elements, and writes them
- * one beside the other: for steps between rows of the destination that would have its lines push
- * each other out of the cache. */
+/* Rows and columns of a turn that transposes. Few rows, for each may be in a page of its own, and
+ * processors know where few pages lie: some Intel ones 16 of those that they write to. All of them
+ * where they are not many: then the source is read from one end to the other. */
 static void cut_for_caches(const lk_copy *copy, int64_t tile[2]) {
   const int64_t *dims = copy->dims + copy->rank - 2, block = (int64_t)copy->block;
-  const int64_t even = evenness(copy->to[copy->rank - 2]);
-  const bool is_flat = even >= FEW_SETS && even > evenness(copy->from[copy->rank - 1]);
-  const int64_t blocks = TRANSPOSE_BYTES / lk_max(1, block);
-  tile[0] = lk_min(dims[0], is_flat ? LINE_BYTES / block : TRANSPOSED_ROWS);
-  tile[1] = lk_min(dims[1], lk_max(1, blocks / lk_max(1, tile[0]) / TILE) * TILE);
-  if (!is_flat) tile[0] = lk_min(dims[0], lk_max(1, blocks / lk_max(1, tile[1]) / TILE) * TILE);
+  const bool is_short = dims[0] * block <= SHORT_BYTES;
+  tile[0] = is_short ? dims[0] : FLAT_BYTES / block;
+  tile[1] = lk_min(dims[1], lk_max(1, TRANSPOSE_BYTES / (tile[0] * block) / TILE) * TILE);
 }
 
 /* Beyond the caches memory is fastest by few long lines: a line of the cache in the shorter of the
