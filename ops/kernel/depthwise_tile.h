@@ -6,7 +6,8 @@
  * over the lines l and columns k of the window, and the input channels j of a group.
  *
  * Each element is summed in an order that the kind of tile has, whatever its width is. What lies in
- * the padding is left out: lines by whom calls, columns by the tile.
+ * the padding is left out, lines by whom calls and columns by the tile, or taken for the zeros that
+ * it stands for.
  *
  * Bound: 2 operations for each position of the window and each j, or the bandwidth of the cache.
  */
