@@ -8,7 +8,7 @@
  *   Erf(x)           the node of ai.onnx that makes a value; inputs that are not listed are absent,
  *                    or a rule reads them
  *   d=Erf(x)         the same, and its output is called d
- *   ReduceMean[last](x)   a node for which a rule holds (`rules` in pattern_match.c)
+ *   ReduceMean[last](x)   a node for which a rule holds (pattern_rules.c)
  *   Clip(x, 0, 6)    an activation: its numbers, attributes or inputs, as of lk_node_post_op
  *   Mul(x, y, 2), Add(x, y, 1)   a product or a sum, in any order and nesting, over nodes that it
  *                    alone uses; Div and Sub of nodes are read as factors Reciprocal(y) and terms
@@ -25,14 +25,16 @@
  * behind those that are listed. */
 #pragma once
 
+#include <string.h>
+
 #include "executor_glue/passes/pass.h"
 
 #define LK_ABSENT_VALUE (-2) /* what a value is bound to that is absent */
 
 enum {
   LK_TREE_ITEMS = 48,     /* of one text */
-  LK_TREE_ARGS = 9,       /* of one node */
-  LK_TREE_VALUES = 12,    /* named values */
+  LK_TREE_ARGS = 14,      /* of one node */
+  LK_TREE_VALUES = 16,    /* named values */
   LK_TREE_NUMBERS = 4,    /* named numbers */
   LK_TREE_NODES = 20,     /* of a graph, that are one tree */
   LK_TREE_ATTRS = 4,      /* of a result, by its text */
@@ -52,6 +54,10 @@ typedef struct lk_text {
   const char *start;
   size_t length;
 } lk_text;
+
+static inline bool lk_text_is(const lk_text *text, const char *other) {
+  return strlen(other) == text->length && memcmp(text->start, other, text->length) == 0;
+}
 
 typedef struct lk_tree_item {
   lk_tree_kind kind;

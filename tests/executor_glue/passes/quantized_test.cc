@@ -187,6 +187,59 @@ TEST(QuantizedElements, OperatorsOnBytes) {
   }
 }
 
+TEST(QuantizedElements, SoftmaxAlongOneDimension) {
+  for (const int opset : {11, 13}) {
+    GraphBuilder g;
+    g.opset = opset;
+    const int32_t x = g.input("x", {-1, 4, 5}, LK_U8);
+    const int32_t real = dequantized(g, x, 0.1f, 7);
+    const int32_t y = quantized(g, g.node("Softmax", {real}, {Attr::Ints("axis", {1})}), 0.2f, 9);
+    g.output(y);
+    const bool is_one = opset >= 13;
+    EXPECT_EQ(changes_of(g, "quantized"), is_one ? 1u : 0u) << opset;
+    const lk_node *made = g.producer(y);
+    ASSERT_STREQ(made->op_type, is_one ? "QLinearSoftmax" : "QuantizeLinear");
+    if (!is_one) continue;
+    EXPECT_EQ(lk_node_attr_int(made, "axis", 0), 1);
+    EXPECT_EQ(lk_node_attr_int(made, "opset", 0), 13);
+  }
+}
+
+TEST(QuantizedElements, WhereOfQuantizedTensors) {
+  GraphBuilder g;
+  const int32_t c = g.input("c", {-1, 4}, LK_BOOL), x = g.input("x", {-1, 4}, LK_U8);
+  const int32_t y = quantized(
+      g, g.node("Where", {c, dequantized(g, x, 0.1f, 7), dequantized(g, x, 0.3f, 8)}), 0.2f, 9);
+  g.output(y);
+  EXPECT_EQ(changes_of(g, "quantized"), 1u);
+  const lk_node *made = g.producer(y);
+  ASSERT_STREQ(made->op_type, "QLinearWhere");
+  EXPECT_EQ(made->inputs[0], c);
+  EXPECT_EQ(made->inputs[4], x);
+  EXPECT_EQ(g->n_nodes, 1u);
+}
+
+TEST(QuantizedConcat, OfTwoToFour) {
+  for (uint32_t n = 1; n <= 5; n++) {
+    GraphBuilder g;
+    std::vector<int32_t> parts, real;
+    for (uint32_t i = 0; i < n; i++) {
+      parts.push_back(g.input("x" + std::to_string(i), {-1, 4}, LK_U8));
+      real.push_back(dequantized(g, parts[i], 0.1f * float(i + 1), 7));
+    }
+    const int32_t y = quantized(g, g.node("Concat", real, {Attr::Ints("axis", {1})}), 0.2f, 9);
+    g.output(y);
+    const bool is_one = n >= 2 && n <= 4;
+    EXPECT_EQ(changes_of(g, "quantized"), is_one ? 1u : 0u) << n;
+    const lk_node *made = g.producer(y);
+    ASSERT_STREQ(made->op_type, is_one ? "QLinearConcat" : "QuantizeLinear") << n;
+    if (!is_one) continue;
+    ASSERT_EQ(made->n_inputs, 2 + 3 * n);
+    for (uint32_t i = 0; i < n; i++) EXPECT_EQ(made->inputs[2 + 3 * i], parts[i]) << n << " " << i;
+    EXPECT_EQ(lk_node_attr_int(made, "axis", 0), 1);
+  }
+}
+
 // A Reshape from `scale` to 0.1.
 std::string reshaped(float scale, uint8_t zero) {
   GraphBuilder g;
