@@ -1,4 +1,4 @@
-/* GatherBlockQuantized (com.microsoft): rows of a table of few bits, picked by index, as f32. Rows
+/* GatherBlockQuantized (com.microsoft): rows of a table of few bits, picked by index, as numbers. Rows
  * are unpacked when they have been picked, so that the table stays as small as it is. */
 #include <inttypes.h>
 
@@ -143,7 +143,8 @@ const lk_op_class lk_op_gather_block_quantized = {
     LK_OP_ROW("GatherBlockQuantized", "com.microsoft", 1,
               "rows of a table of 2, 4 or 8 bits, picked by indices", .flags = LK_OP_QUANTIZES,
               .min_inputs = 3, .max_inputs = 4, .max_outputs = 1, .input_types = "TUVT",
-              .output_types = "V", .types = {LK_TYPE(LK_U8), LK_TYPES_INDEX, LK_TYPES_F32}),
+              .output_types = "V", .types = {LK_TYPE(LK_U8), LK_TYPES_INDEX, LK_TYPES_BY_F32}),
+    .by_f32 = true,
     .params_size = sizeof(gather_bits_params),
     .parse = parse,
     .infer = infer,

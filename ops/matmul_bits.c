@@ -87,13 +87,15 @@ static lk_status check_operands(const lk_inference *self, lk_error *error) {
   const bits_params *params = self->node->params;
   const lk_block_bits of = describe(self->node, self->inputs);
   const int64_t blocks = lk_block_bits_blocks(&of);
-  const uint32_t zeros = lk_op_has(self->node, ZEROS) ? self->inputs[ZEROS].desc.dtype : 0;
+  const uint32_t zeros = lk_op_has(self->node, ZEROS) ? self->inputs[ZEROS].desc.dtype : 0,
+                 real = self->inputs[A].desc.dtype;
   if (lk_op_has(self->node, GROUP_INDICES)) {
     return lk_fail(error, LK_UNSUPPORTED, "input 'g_idx' is given, which is not supported");
   }
-  if (zeros != LK_DTYPE_NONE && zeros != LK_U8 && zeros != LK_F32) {
-    return lk_fail(error, LK_UNSUPPORTED, "'zero_points' has type %s, u8 and f32 are supported",
-                   lk_dtype_name(zeros));
+  if (zeros != LK_DTYPE_NONE && zeros != LK_U8 && zeros != real) {
+    return lk_fail(error, LK_UNSUPPORTED,
+                   "'zero_points' has type %s, u8 and that of A, %s, are supported",
+                   lk_dtype_name(zeros), lk_dtype_name(real));
   }
   LK_RETURN_NOT_OK(check_count(self, NUMBERS, "B",
                                params->n * blocks * (params->block * params->bits / 8), error));
@@ -157,10 +159,10 @@ static lk_status take_constant(lk_planner *planner, const lk_matmul *matmul, lk_
   const size_t bytes = lk_bits_panels_size(&packing.panels);
   lk_packed *scales = NULL, *zeros = NULL;
   lk_status status = LK_OK;
-  LK_TRY(lk_content_plain(constants[SCALES].content, sizeof(float), &scales, error));
+  LK_TRY(lk_planner_constant(planner, SCALES, &scales, error));
   packing.from.scales = lk_packed_data(scales);
   if (has_zeros) {
-    LK_TRY(lk_content_plain(constants[ZEROS].content, sizeof(float), &zeros, error));
+    LK_TRY(lk_planner_constant(planner, ZEROS, &zeros, error));
     packing.from.zeros = lk_packed_data(zeros);
   }
   LK_TRY(lk_planner_packed(planner, NUMBERS, &layout, bytes, &packer, out, error));
@@ -219,7 +221,8 @@ const lk_op_class lk_op_matmul_n_bits = {
     LK_OP_ROW("MatMulNBits", "com.microsoft", 1, "Matrix product by numbers of 2, 4 or 8 bits",
               .flags = LK_OP_QUANTIZES | LK_OP_POST_OPS | LK_OP_TENSOR_POST_OPS, .min_inputs = 3,
               .max_inputs = 6, .max_outputs = 1, .input_types = "TUT?VT", .output_types = "T",
-              .types = {LK_TYPES_F32, LK_TYPE(LK_U8), LK_TYPE(LK_I32)}),
+              .types = {LK_TYPES_BY_F32, LK_TYPE(LK_U8), LK_TYPE(LK_I32)}),
+    .by_f32 = true,
     .params_size = sizeof(bits_params),
     .parse = parse,
     .own_post_ops = own_post_ops,

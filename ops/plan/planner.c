@@ -182,6 +182,15 @@ lk_status lk_planner_narrow(lk_planner *planner, lk_error *error) {
   return LK_OK;
 }
 
+lk_status lk_planner_constant(lk_planner *planner, uint32_t index, lk_packed **out_plain,
+                              lk_error *error) {
+  lk_content *content = planner->node->constants[index].content;
+  const lk_wide_tensor *wide = wide_input(planner, index);
+  const int64_t count = lk_elements(&planner->inputs[index].desc);
+  return wide != NULL ? lk_pack_wide(content, wide->dtype, count, out_plain, error)
+                      : lk_content_plain(content, LK_DATA_ALIGNMENT, out_plain, error);
+}
+
 /* The input as it lies, but of f32; constants lie plain. */
 static lk_status make_wide(lk_planner *planner, uint32_t index, lk_wide_tensor *wide,
                            lk_error *error) {
@@ -190,8 +199,8 @@ static lk_status make_wide(lk_planner *planner, uint32_t index, lk_wide_tensor *
   lk_operand from = {LK_PLACE_INPUT, index, planner->inputs[index].desc};
   if (content != NULL) {
     LK_RETURN_NOT_OK(GROW(planner, packed, error));
-    LK_RETURN_NOT_OK(lk_pack_wide(content, wide->dtype, lk_elements(&from.desc),
-                                  &planner->arrays.packed[body->n_packed], error));
+    LK_RETURN_NOT_OK(
+        lk_planner_constant(planner, index, &planner->arrays.packed[body->n_packed], error));
     wide->f32 = (lk_operand){LK_PLACE_PACKED, body->n_packed++, from.desc};
   } else {
     LK_RETURN_NOT_OK(lk_planner_temp(planner, &from.desc, &wide->f32, error));

@@ -76,6 +76,9 @@ lk_status lk_planner_finish(lk_planner *planner, lk_plan_use use, lk_plan_body *
  * is in another; a constant input comes from the weights store. */
 lk_status lk_planner_input(lk_planner *planner, uint32_t index, lk_layout layout,
                            lk_operand *out_operand, lk_error *error);
+/* Constant input `index`, plain, for what packs another one with it; the caller releases it. */
+lk_status lk_planner_constant(lk_planner *planner, uint32_t index, lk_packed **out_plain,
+                              lk_error *error);
 /* Constant input `index` as a kernel packs it; the first number of `layout` is an
  * lk_packed_kind. */
 lk_status lk_planner_packed(lk_planner *planner, uint32_t index, const lk_weights_layout *layout,

@@ -6,7 +6,8 @@ import math
 import numpy
 
 from attention_rows import mask_index_of
-from case import FLOATS, Case, axis, broadcast, by_others, pick, row, shape, values
+from case import (FLOATS, TOLERANCE, Case, axis, broadcast, by_others, halved, pick, row, shape,
+                  values)
 from integer_rows import convolution, integers, qlinear_conv
 from moves_rows import anything, gather_nd, number_range, trilu
 from qlinear_rows import quantized, quantizer, real
@@ -243,30 +244,41 @@ def packed(numbers, bits):
     return (parts << (bits * numpy.arange(each))).sum(-1).astype(numpy.uint8)
 
 
+def unpacked(numbers, scales, zeros):
+    """(number - zero point) scale of rows of blocks, which have one of each."""
+    rows, blocks = zeros.shape
+    of_blocks = numbers.reshape(rows, blocks, -1) - zeros[:, :, None].astype(numpy.float64)
+    return (of_blocks * scales.reshape(rows, blocks, 1)).reshape(rows, -1)
+
+
 @row("GatherBlockQuantized", DOMAIN)
 def gather_block_quantized(rng):
     bits, block = pick(rng, [2, 4, 8]), pick(rng, [16, 32])
     blocks, rows = int(rng.integers(1, 4)), int(rng.integers(1, 9))
     numbers = rng.integers(0, 2 ** bits, (rows, blocks * block))
-    scales, real_zeros = values(rng, [rows, blocks]), 2 ** (bits - 1)
+    scales, real_zeros = values(rng, [rows, blocks]), numpy.full((rows, blocks), 2 ** (bits - 1))
     inputs = [packed(numbers, bits), None, scales]
     if rng.random() < 0.5:
         real_zeros = rng.integers(0, 2 ** bits, (rows, blocks))
         inputs.append(packed(real_zeros, bits))
-        real_zeros = real_zeros[:, :, None]
     if bits < 8 and rng.random() < 0.3:  # a dimension between
         inputs = [None if x is None else numpy.expand_dims(x, 1) for x in inputs]
     picked = shape(rng, low=0, high=3)
     # beyond the table there are zeros
     found = rng.integers(-rows, rows + (2 if rng.random() < 0.3 else 0), picked)
     inputs[1] = found.astype(pick(rng, [numpy.int32, numpy.int64]))
-    table = (numbers.reshape(rows, blocks, block) - real_zeros) * scales[:, :, None]
-    table = table.reshape([*inputs[0].shape[:-1], -1]).astype(numpy.float32)
-    right = numpy.where(numpy.reshape(found < rows, [*picked, *[1] * (table.ndim - 1)]),
-                        table[numpy.minimum(found, rows - 1)], 0)
+
+    def right(given):
+        table = unpacked(numbers, given[2], real_zeros).reshape([*given[0].shape[:-1], -1])
+        is_there = numpy.reshape(found < rows, [*picked, *[1] * (table.ndim - 1)])
+        return [numpy.where(is_there, table[numpy.minimum(found, rows - 1)], 0)
+                .astype(numpy.float32)]
+
     attributes = {"bits": bits, "block_size": block, "quantize_axis": -1}
-    return Case(inputs, attributes, constants={0, 2} if rng.random() < 0.5 else set(),
-                expected=lambda _: [right.astype(numpy.float32)])
+    case = halved(rng, Case(inputs, attributes, expected=right,
+                            constants={0, 2} if rng.random() < 0.5 else set()))
+    case.widens = 2
+    return case
 
 
 @row("MatMulNBits", DOMAIN)
@@ -285,8 +297,7 @@ def matmul_n_bits(rng):
     elif form < 0.6:
         real_zeros = zeros = values(rng, [n, blocks], low=0, high=9)
     weights = packed(numbers, bits).reshape(n, blocks, block * bits // 8)
-    real = (numbers.reshape(n, blocks, block) - real_zeros[:, :, None]) * scales[:, :, None]
-    real = real.reshape(n, -1)[:, :k].astype(numpy.float64)
+    real = unpacked(numbers, scales, real_zeros)[:, :k]
     inputs = [values(rng, a), weights, scales, zeros]
     if rng.random() < 0.2:  # as older models have them
         inputs[2:] = [None if x is None else x.reshape(-1) for x in inputs[2:]]
@@ -303,16 +314,22 @@ def matmul_n_bits(rng):
         tolerance += float(largest / 254 * numpy.abs(real).sum(axis=1).max(initial=0))
 
     def right(given):
+        has_real = given[3] is not None and given[3].dtype == numpy.float32
+        of = unpacked(numbers, given[2],
+                      given[3].reshape(n, blocks) if has_real else real_zeros)[:, :k]
         bias = given[5] if len(given) > 5 else 0
-        return [numpy.asarray(given[0] @ real.T + bias).astype(numpy.float32)]
+        return [numpy.asarray(given[0] @ of.T + bias).astype(numpy.float32)]
 
     # ONNX Runtime has constants and matrices only, and some blocks, zero points and bits; where A
     # may be rounded, some of its outputs are 0
     by_numpy = (attributes["accuracy_level"] == 4 or len(a) < 2 or 0 in a or
                 constants < {1, 2} or bits == 2 or scales.ndim == 1 or
                 (zeros is not None and zeros.dtype == numpy.float32) or rng.random() < 0.4)
-    return Case(inputs, attributes, constants=constants, tolerance=tolerance,
-                expected=right if by_numpy else None)
+    case = halved(rng, Case(inputs, attributes, constants=constants, tolerance=tolerance,
+                            expected=right if by_numpy else None))
+    if case.widens is not None:  # by ONNX Runtime otherwise: in f32
+        case.tolerance = tolerance + TOLERANCE[case.inputs[0].dtype.name.upper()]
+    return case
 
 
 @row("FusedGemm", DOMAIN)
