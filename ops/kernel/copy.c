@@ -12,7 +12,7 @@ enum {
   TURN_BYTES = 32 * 1024,
   TRANSPOSE_BYTES = 64 * 1024, /* of a turn that transposes */
   SHORT_BYTES = 512,           /* its rows, side by side in the source; where there are more, ... */
-  FLAT_BYTES = 256,            /* ... so many of them */
+  FLAT_BYTES = 128,            /* ... so many of them */
   TILE = 64,                   /* its columns are multiples of these */
   LINE_BYTES = 64,
   RUN = 1024,               /* columns or rows of a turn beyond the caches */

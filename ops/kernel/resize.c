@@ -18,10 +18,10 @@ static bool is_by_pixels(const lk_resize *self) {
   return self->is_f32 && self->inner > 1;
 }
 
-/* All rows of it are interpolated, whether they are needed or not. */
+/* All rows of it are interpolated, also the few that may not be needed. */
 static bool stays_in_cache(const lk_resize *self) {
   return self->is_f32 && self->inner == 1 && self->y.taps > 0 && self->x.taps > 0 &&
-         self->y.in <= LK_RESIZE_STRIP_ROWS && self->y.in <= 2 * self->y.out &&
+         self->y.in <= LK_RESIZE_STRIP_ROWS && 4 * self->y.in <= 5 * self->y.taps * self->y.out &&
          self->y.in * self->x.in <= SMALL && self->y.out * self->x.out <= SMALL;
 }
 
