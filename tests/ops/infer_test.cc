@@ -275,6 +275,8 @@ TEST(Infer, InputsOfOneLetterHaveOneType) {
       node.ints["num_heads"] = node.ints["q_num_heads"] = node.ints["kv_num_heads"] = {1};
       node.ints["pooled_shape"] = {1, 1};
       node.ints["num_groups"] = node.ints["num_heads"] = {1};
+      node.ints["K"] = node.ints["N"] = {1};
+      node.ints["block_size"] = {16};
       node.texts["direction"] = node.op == "BitShift" ? "LEFT" : "forward";
       node.texts["equation"] = "i,i";
       node.inputs.resize(count);
