@@ -92,7 +92,8 @@ static lk_status check_operands(const lk_inference *self, lk_error *error) {
   if (lk_op_has(self->node, GROUP_INDICES)) {
     return lk_fail(error, LK_UNSUPPORTED, "input 'g_idx' is given, which is not supported");
   }
-  if (zeros != LK_DTYPE_NONE && zeros != LK_U8 && zeros != real) {
+  const bool is_known = zeros != LK_DTYPE_NONE && real != LK_DTYPE_NONE;
+  if (is_known && zeros != LK_U8 && zeros != real) {
     return lk_fail(error, LK_UNSUPPORTED,
                    "'zero_points' has type %s, u8 and that of A, %s, are supported",
                    lk_dtype_name(zeros), lk_dtype_name(real));
