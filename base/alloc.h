@@ -11,8 +11,8 @@ void *lk_alloc(const lk_allocator *allocator, size_t size);
 void *lk_alloc_aligned(const lk_allocator *allocator, size_t size, size_t alignment);
 /* `count` elements of `size` bytes, zeroed; NULL also when the product overflows. */
 void *lk_calloc(const lk_allocator *allocator, size_t count, size_t size);
-/* `size` bytes on cache lines of their own (LK_CACHE_LINE), zeroed: for what one thread writes to in
- * each run, which would slow down whoever reads what lies beside it. */
+/* `size` bytes on cache lines of their own (LK_CACHE_LINE), zeroed: for what one thread writes to
+ * in each run, which would slow down whoever reads what lies beside it. */
 void *lk_calloc_lines(const lk_allocator *allocator, size_t size);
 /* A larger or smaller copy; the old block is freed only on success. `old_size` bytes are kept. */
 void *lk_realloc(const lk_allocator *allocator, void *pointer, size_t old_size, size_t new_size);

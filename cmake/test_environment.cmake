@@ -4,9 +4,9 @@ set(python ${PROJECT_SOURCE_DIR}/.venv/bin/python)
 # Where the models and test cases of the Python packages lie: beside the schema.
 cmake_path(GET onnx_proto_folder PARENT_PATH site_packages)
 set(test_environment
-    # Sanitizer options; other builds do not read them. ThreadSanitizer would take the 16 bytes before
-    # a thread-local block at 16 bytes into a page for a header of old C libraries, and clear the
-    # memory that they name. Blocks come from its own malloc, which keeps account of them.
+    # Sanitizer options; other builds do not read them. ThreadSanitizer would take the 16 bytes
+    # before a thread-local block at 16 bytes into a page for a header of old C libraries, and clear
+    # the memory that they name. Blocks come from its own malloc, which keeps account of them.
     "ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1"
     "UBSAN_OPTIONS=print_stacktrace=1"
     "TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1:intercept_tls_get_addr=0"

@@ -1,5 +1,5 @@
-/* GatherBlockQuantized (com.microsoft): rows of a table of few bits, picked by index, as numbers. Rows
- * are unpacked when they have been picked, so that the table stays as small as it is. */
+/* GatherBlockQuantized (com.microsoft): rows of a table of few bits, picked by index. They are
+ * unpacked when they have been picked, so that the table stays as small as it is. */
 #include <inttypes.h>
 
 #include "base/status.h"
