@@ -8,6 +8,7 @@
 //   threads M T N WHOSE  T threads run it T * N times. WHOSE outputs: `library` or `caller`:
 //                        {"wrong": outputs that are not what one thread made}
 //   bytes M              its constants and activations: {"bytes": ...}
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstring>

@@ -10,7 +10,6 @@
 #include "base/alloc.h"
 #include "base/fork.h"
 #include "base/status.h"
-#include "base/tally.h"
 #include "executor_glue/run/hot_slots.h"
 
 /* There are at most as many runs as the host has threads, and the kernel changes between them:
@@ -66,10 +65,6 @@ static lk_status make_arena(lk_arena_store *store, uint64_t bytes, lk_arena **ou
   *out_arena = arena;
   atomic_fetch_add_explicit(&store->bytes, bytes, memory_order_relaxed);
   return LK_OK;
-}
-
-static lk_hot_slot *slot_of_thread(lk_arena_store *store) {
-  return &store->slots[lk_thread_number() % N_SLOTS];
 }
 
 /* ---- idle ones ---- */
@@ -139,7 +134,7 @@ static uint64_t with_room(uint64_t former, uint64_t bytes) {
 
 lk_status lk_arena_take(lk_arena_store *store, uint64_t bytes, lk_arena **out_arena,
                         lk_error *error) {
-  lk_arena *arena = lk_hot_take(slot_of_thread(store));
+  lk_arena *arena = lk_hot_take(lk_hot_of_thread(store->slots, N_SLOTS));
   if (arena == NULL || !fits_well(store, arena, bytes)) {
     pthread_mutex_lock(&store->mutex);
     if (arena != NULL) push(store, arena);
@@ -182,7 +177,7 @@ void lk_arena_give(lk_arena_store *store, lk_arena *arena) {
     free_arenas(store, arena);
     return;
   }
-  if (lk_hot_give(slot_of_thread(store), arena)) return;
+  if (lk_hot_give(lk_hot_of_thread(store->slots, N_SLOTS), arena)) return;
   pthread_mutex_lock(&store->mutex);
   if (atomic_load_explicit(&store->n_idle, memory_order_relaxed) < store->max_idle) {
     push(store, arena);

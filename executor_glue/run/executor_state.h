@@ -26,5 +26,5 @@ struct lk_graph_executor {
   lk_key *run_key;  /* what the keys of its run plans have in common */
   atomic_uint_least64_t builds;
   lk_implementation_names *implementations;
-  lk_tally counts; /* what is above is only read by a run that finds its plan */
+  lk_tally counts; /* apart from what is above, which most runs only read */
 };

@@ -3,14 +3,11 @@
 #include "executor_glue/run/frame_pool.h"
 
 #include <pthread.h>
-#include <stdalign.h>
 #include <stdatomic.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/fork.h"
 #include "base/status.h"
-#include "base/tally.h"
 #include "executor_glue/run/hot_slots.h"
 
 /* How many frames are kept idle. There are at most as many runs as the host
@@ -289,10 +286,6 @@ typedef enum found {
   FOUND_FREE      /* one of none, or no frame */
 } found;
 
-static lk_hot_slot *slot_of_thread(lk_plan_entry *entry) {
-  return &entry->slots[lk_thread_number() % N_SLOTS];
-}
-
 static found take_idle_lease(lk_plan_entry *entry, lk_lease *lease) {
   lk_frame_pool *pool = entry->pool;
   found what = FOUND_FREE;
@@ -320,7 +313,7 @@ lk_status lk_lease_acquire(lk_plan_entry *entry, lk_lease *out_lease, lk_error *
   lk_status status = LK_OK;
   lk_frame_pool *pool = entry->pool;
   const uint64_t arena_bytes = entry->plan->arena_bytes;
-  lk_lease lease = {.frame = lk_hot_take(slot_of_thread(entry))};
+  lk_lease lease = {.frame = lk_hot_take(lk_hot_of_thread(entry->slots, N_SLOTS))};
   *out_lease = (lk_lease){0};
   const found what = lease.frame != NULL ? FOUND_ATTACHED : take_idle_lease(entry, &lease);
   if (arena_bytes > 0) LK_TRY(lk_arena_take(pool->arenas, arena_bytes, &lease.arena, error));
@@ -350,7 +343,7 @@ void lk_lease_release(lk_plan_entry *entry, lk_lease *lease) {
   lk_arena *arena = lease->arena;
   *lease = (lk_lease){0};
   if (arena != NULL) lk_arena_give(pool->arenas, arena);
-  if (lk_hot_give(slot_of_thread(entry), frame)) return;
+  if (lk_hot_give(lk_hot_of_thread(entry->slots, N_SLOTS), frame)) return;
   pthread_mutex_lock(&pool->mutex);
   const uint64_t alive = atomic_load_explicit(&pool->n_frames_alive, memory_order_relaxed);
   if (alive <= pool->max_idle) {

@@ -12,10 +12,16 @@
 #include <stddef.h>
 
 #include "base/alloc.h"
+#include "base/tally.h"
 
 typedef struct lk_hot_slot {
   alignas(LK_CACHE_LINE) _Atomic(void *) hot; /* NULL: nothing */
 } lk_hot_slot;
+
+/* The calling thread's. */
+static inline lk_hot_slot *lk_hot_of_thread(lk_hot_slot *slots, size_t n_slots) {
+  return &slots[lk_thread_number() % n_slots];
+}
 
 static inline void *lk_hot_take(lk_hot_slot *from) {
   /* looked at first: an exchange would take the line from the thread that it is of */

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/tensor.h"
 #include "ops/kernel/sizes.h"
 #include "ops/kernel/strides.h"
@@ -14,13 +15,12 @@ enum {
   SHORT_BYTES = 512,           /* its rows, side by side in the source; where there are more, ... */
   FLAT_BYTES = 128,            /* ... so many of them */
   TILE = 64,                   /* its columns are multiples of these */
-  LINE_BYTES = 64,
-  RUN = 1024,               /* columns or rows of a turn beyond the caches */
-  AHEAD = 64,               /* columns of lk_copy_plane, where lines along them are long */
-  LARGE_BYTES = 8 << 20,    /* that are moved beyond the caches, with as many written */
-  PAGE_BYTES = 4096,        /* lines so far apart share one set of the L1 cache */
-  CHUNK_BYTES = 64 * 1024,  /* of a turn that is a part of a single block */
-  SHARED_BYTES = 256 * 1024 /* with less to move, waking the threads costs more than they save */
+  RUN = 1024,                  /* columns or rows of a turn beyond the caches */
+  AHEAD = 64,                  /* columns of lk_copy_plane, where lines along them are long */
+  LARGE_BYTES = 8 << 20,       /* that are moved beyond the caches, with as many written */
+  PAGE_BYTES = 4096,           /* lines so far apart share one set of the L1 cache */
+  CHUNK_BYTES = 64 * 1024,     /* of a turn that is a part of a single block */
+  SHARED_BYTES = 256 * 1024    /* with less to move, waking the threads costs more than they save */
 };
 
 lk_copy lk_copy_between(const lk_tensor_desc *from, const lk_tensor_desc *to) {
@@ -123,7 +123,7 @@ static void cut_for_caches(const lk_copy *copy, int64_t tile[2]) {
 static bool cut_for_memory(const lk_copy *copy, lk_isa isa, int64_t tile[2]) {
   const uint32_t row = copy->rank - 2, col = copy->rank - 1;
   const bool is_high = copy->dims[row] >= copy->dims[col];
-  const int64_t few = LINE_BYTES / (int64_t)copy->block;
+  const int64_t few = LK_CACHE_LINE / (int64_t)copy->block;
   if (is_high && isa < LK_ISA_AVX512) return false;
   if (lk_min(copy->dims[row], copy->dims[col]) < few) return false;
   if (evenness(is_high ? copy->to[row] : copy->from[col]) >= PAGE_BYTES) return false;

@@ -2,6 +2,7 @@
 // nothing.
 #include <malloc.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <vector>
@@ -28,6 +29,21 @@ TEST(Alloc, IsAligned) {
     EXPECT_EQ(reinterpret_cast<uintptr_t>(pointer) % alignment, 0u) << alignment;
     lk_free(lk_allocator_default(), pointer);
   }
+}
+
+TEST(Alloc, LinesAreZeroAndNobodyElses) {
+  std::vector<char *> blocks;
+  for (size_t size : {1, 8, 63, 64, 65, 200}) {
+    auto *block = static_cast<char *>(lk_calloc_lines(lk_allocator_default(), size));
+    ASSERT_NE(block, nullptr);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % LK_CACHE_LINE, 0u) << size;
+    const size_t whole = (size + LK_CACHE_LINE - 1) / LK_CACHE_LINE * LK_CACHE_LINE;
+    for (size_t i = 0; i < whole; i++) EXPECT_EQ(block[i], 0) << size << " " << i;
+    std::fill(block, block + whole, '\x5a'); // a sanitizer knows whether that is ours
+    blocks.push_back(block);
+  }
+  for (char *block : blocks) lk_free(lk_allocator_default(), block);
+  EXPECT_EQ(lk_calloc_lines(lk_allocator_default(), SIZE_MAX), nullptr);
 }
 
 // A block that outlives a large one must not lie behind it: what is cut off a large block is merged

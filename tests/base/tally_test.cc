@@ -39,19 +39,4 @@ TEST(ThreadNumber, StaysAndTellsThreadsApart) {
   EXPECT_EQ(numbers.count(0), 0u);
 }
 
-TEST(AllocLines, AreZeroAndNobodyElses) {
-  std::vector<char *> blocks;
-  for (size_t size : {1, 8, 63, 64, 65, 200}) {
-    auto *block = static_cast<char *>(lk_calloc_lines(lk_allocator_default(), size));
-    ASSERT_NE(block, nullptr);
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % LK_CACHE_LINE, 0u) << size;
-    const size_t whole = (size + LK_CACHE_LINE - 1) / LK_CACHE_LINE * LK_CACHE_LINE;
-    for (size_t i = 0; i < whole; i++) EXPECT_EQ(block[i], 0) << size << " " << i;
-    std::fill(block, block + whole, '\x5a'); // a sanitizer knows whether that is ours
-    blocks.push_back(block);
-  }
-  for (char *block : blocks) lk_free(lk_allocator_default(), block);
-  EXPECT_EQ(lk_calloc_lines(lk_allocator_default(), SIZE_MAX), nullptr);
-}
-
 } // namespace
