@@ -30,8 +30,9 @@ void lk_parker_park_unless(lk_parker *at, bool (*ready)(const void *arg), const 
   pthread_mutex_unlock(&at->mutex);
 }
 
-bool lk_parker_spin(int *n_looks) {
-  if (*n_looks >= LK_PARKER_PAUSES + LK_PARKER_YIELDS) return false;
+bool lk_parker_spin(int *n_looks, bool is_soon) {
+  const int yields = is_soon ? LK_PARKER_YIELDS_SOON : LK_PARKER_YIELDS;
+  if (*n_looks >= LK_PARKER_PAUSES + yields) return false;
   if ((*n_looks)++ < LK_PARKER_PAUSES) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();

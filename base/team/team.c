@@ -153,13 +153,13 @@ static bool has_news(const void *arg) {
   return is_over(w) || atomic_load(&w->at->team->region) != w->seen;
 }
 
-/* Whether to sleep, after one more look in vain. A thread of an idle team sleeps at once when runs
- * want all processors. */
+/* Whether to sleep, after one more look in vain. A thread of an idle team sleeps sooner, at once
+ * when runs want all processors. */
 static bool is_tired(const worker *w, int *n_looks) {
   if (w->loan == NULL && atomic_load(&w->at->has_guest)) return true;
-  if (!lk_parker_spin(n_looks)) return true;
-  return *n_looks % 64 == 0 && atomic_load_explicit(&w->at->team->is_idle, memory_order_relaxed) &&
-         lk_budget_is_full();
+  const bool is_idle = atomic_load_explicit(&w->at->team->is_idle, memory_order_relaxed);
+  if (!lk_parker_spin(n_looks, !is_idle)) return true;
+  return *n_looks % 64 == 0 && is_idle && lk_budget_is_full();
 }
 
 /* Returns how many shares it has done. */
@@ -389,7 +389,7 @@ static void run_shared(lk_team *team, void (*fn)(void *), void *arg, int threads
   run_share(team, 0, threads);
   const shares left = {team, threads - 1 - run_left(team, region)};
   for (int n_looks = 0; !are_finished(&left);) {
-    if (!lk_parker_spin(&n_looks)) lk_parker_park_unless(&team->master, are_finished, &left);
+    if (!lk_parker_spin(&n_looks, false)) lk_parker_park_unless(&team->master, are_finished, &left);
   }
 }
 
@@ -478,7 +478,7 @@ uint64_t lk_team_assist(lk_team_loan *memory) {
   uint64_t n_shares = 0;
   for (int n_looks = 0; (team = atomic_load(&to->team)) == NULL;) {
     if (is_closed(to)) return 0;
-    if (!lk_parker_spin(&n_looks)) n_looks = LK_PARKER_PAUSES;
+    if (!lk_parker_spin(&n_looks, false)) n_looks = LK_PARKER_PAUSES;
   }
   if (!enter(to)) return 0;
   const int rank = 1 + atomic_fetch_add(&to->n_assistants, 1);

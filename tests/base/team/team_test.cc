@@ -162,6 +162,25 @@ TEST(Team, ThreadsSleepBetweenRegionsAndAreWoken) {
   EXPECT_EQ(runs, 60);
 }
 
+// They look for longer there, and sleep too.
+TEST(Team, ThreadsSleepInARunAndAreWoken) {
+  std::atomic<int> runs{0};
+  const int threads = lk_team_begin(3);
+  run(3, [&] { runs++; });
+  const auto used = [] { // by all threads of the process
+    timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
+  };
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const double before = used();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_LT(used() - before, 0.1); // two that look for work take 0.4
+  run(3, [&] { runs++; });
+  EXPECT_EQ(runs, 6);
+  lk_team_end(threads);
+}
+
 // The threads of a region of three that has them all at once.
 std::set<std::thread::id> members() {
   std::set<std::thread::id> ids;
