@@ -394,6 +394,7 @@ static void do_slots(const void *arg, int64_t begin, int64_t end) {
 lk_status lk_attend_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
   const lk_attend *self = params;
-  const bool is_shared = lk_product_is_shared(lk_attend_operations(self));
+  const int64_t rows = self->window.queries * self->heads / self->kv_heads; /* that read a key */
+  const bool is_shared = lk_product_of_rows_is_shared(lk_attend_operations(self), rows);
   return lk_kernel_turns(self->slots, is_shared, do_slots, self, pointers);
 }

@@ -170,8 +170,9 @@ static void do_tasks(const void *arg, int64_t begin, int64_t end) {
 
 lk_status lk_conv_kernel(const void *params, void *const *pointers, lk_error *error) {
   const lk_conv *self = params;
-  const double operations = lk_product_operations(&self->product, self->shape.groups);
+  const lk_product *product = &self->product;
+  const bool is_shared = lk_product_of_rows_is_shared(
+      lk_product_operations(product, self->shape.groups), product->rows);
   (void)error;
-  return lk_kernel_turns_fetching(all_tasks(self), lk_product_is_shared(operations), do_tasks, self,
-                                  pointers);
+  return lk_kernel_turns_fetching(all_tasks(self), is_shared, do_tasks, self, pointers);
 }

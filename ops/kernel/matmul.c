@@ -300,7 +300,8 @@ static lk_status multiply_by_bits(const lk_matmul *self, bool is_shared, void *c
 lk_status lk_matmul_kernel(const void *params, void *const *pointers, lk_error *error) {
   const lk_matmul *self = params;
   const lk_product *product = &self->product;
-  const bool is_shared = lk_product_is_shared(lk_product_operations(product, self->batches));
+  const bool is_shared =
+      lk_product_of_rows_is_shared(lk_product_operations(product, self->batches), self->rows);
   (void)error;
   if (self->b_is_bits) return multiply_by_bits(self, is_shared, pointers);
   if (self->has_dots) {

@@ -362,6 +362,7 @@ static void run_slots(const void *arg, int64_t begin, int64_t end) {
 lk_status lk_product_integer_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
   const lk_product_integer *self = params;
-  const bool is_shared = lk_product_is_shared(lk_product_integer_operations(self));
+  const bool is_shared =
+      lk_product_of_rows_is_shared(lk_product_integer_operations(self), self->rows);
   return lk_kernel_turns(self->slots, is_shared, run_slots, self, pointers);
 }

@@ -187,6 +187,24 @@ TEST(MatmulKernel, HasTheSameBitsForFewRows) {
   }
 }
 
+// A thread alone waits for memory there, although there is little to compute.
+TEST(MatmulKernel, SharesFewRowsOfALargeOperand) {
+  std::mt19937 random(7);
+  const auto regions_of = [&](int64_t rows, int64_t columns, int64_t k) {
+    const Case made = simple(rows, columns, k, false, random);
+    uint64_t regions = 0;
+    lk::with_threads(2, [&] {
+      const uint64_t before = lk_team_regions();
+      run(made, lk_isa_get());
+      regions = lk_team_regions() - before;
+    });
+    return regions;
+  };
+  EXPECT_GT(regions_of(2, 384, 384), 0u);
+  EXPECT_EQ(regions_of(2, 128, 128), 0u);
+  EXPECT_EQ(regions_of(32, 64, 128), 0u); // as much to compute as the first
+}
+
 TEST(MatmulKernel, KeepsThePackedOperand) {
   std::mt19937 random(4);
   for (int i = 0; i < lk::repeats(100); i++) {
