@@ -38,24 +38,34 @@ static lk_status infer_binary(lk_inference *self, lk_error *error) {
                            &self->outputs[0], error);
 }
 
-/* Both as large as the output. */
-static lk_status plan_pair(lk_planner *planner, lk_bytes_kind kind, lk_error *error) {
+/* Input `a` is as large as the output, and the other one repeated as a step of bytes may be. */
+static bool is_pair(lk_planner *planner, uint32_t a, uint32_t b, lk_layout *out_layouts) {
+  lk_tensor_desc y = planner->inputs[a].desc, other = planner->inputs[b].desc;
+  int64_t repeat = 0, row = 0;
+  if (!lk_shape_equal(&y, &planner->outputs[0])) return false;
+  y.layout = out_layouts[0] = lk_fixed_input_layout(planner, a);
+  other.layout = lk_shape_equal(&y, &other) ? y.layout : lk_fixed_input_layout(planner, b);
+  out_layouts[1] = other.layout;
+  return lk_byte_rows_of(&y, &other, &repeat, &row);
+}
+
+static lk_status plan_pair(lk_planner *planner, uint32_t a, uint32_t b, const lk_layout *layouts,
+                           lk_error *error) {
+  const bool multiplies = planner->node->class_->variant == LK_ELEMENT_MUL;
   lk_byte_operand bytes[] = {
-      {.scale = 1, .zero = 2}, {.scale = 4, .zero = 5}, {.scale = 6, .zero = 7}};
-  const lk_layout layout = lk_fixed_input_layout(planner, 0);
-  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &bytes[0].bytes, error));
-  LK_RETURN_NOT_OK(lk_planner_input(planner, 3, layout, &bytes[1].bytes, error));
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &bytes[2].bytes, error));
-  return lk_plan_bytes(planner, kind, NULL, bytes, error);
+      {.scale = a + 1, .zero = a + 2}, {.scale = b + 1, .zero = b + 2}, {.scale = 6, .zero = 7}};
+  LK_RETURN_NOT_OK(lk_planner_input(planner, a, layouts[0], &bytes[0].bytes, error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, b, layouts[1], &bytes[1].bytes, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layouts[0], &bytes[2].bytes, error));
+  return lk_plan_bytes(planner, multiplies ? LK_BYTES_MUL : LK_BYTES_ADD, NULL, bytes, error);
 }
 
 static lk_status plan_binary(lk_planner *planner, lk_error *error) {
   lk_chain chain;
   lk_element_value a, b;
-  const bool multiplies = planner->node->class_->variant == LK_ELEMENT_MUL;
-  if (lk_shape_equal(&planner->inputs[0].desc, &planner->inputs[3].desc)) {
-    return plan_pair(planner, multiplies ? LK_BYTES_MUL : LK_BYTES_ADD, error);
-  }
+  lk_layout layouts[2];
+  if (is_pair(planner, 0, 3, layouts)) return plan_pair(planner, 0, 3, layouts, error);
+  if (is_pair(planner, 3, 0, layouts)) return plan_pair(planner, 3, 0, layouts, error);
   LK_RETURN_NOT_OK(lk_chain_begin(planner, &chain, error));
   LK_RETURN_NOT_OK(lk_chain_input(&chain, 0, &a, error));
   LK_RETURN_NOT_OK(lk_chain_dequantize(&chain, 1, 2, &a, error));

@@ -93,6 +93,51 @@ static void read_types(uint32_t count, const bool *is_signed, const bool *has_ze
   }
 }
 
+/* What a pair has in common, and where it begins. */
+typedef struct pair {
+  const uint8_t *a, *b;
+  uint8_t *y;
+  const lk_byte_type *types;
+} pair;
+
+static void combine(const lk_bytes *self, const pair *of, int64_t first, const uint8_t *b,
+                    int64_t count) {
+  self->loops->combine(of->a + first, b, of->y + first, count, of->types,
+                       self->kind == LK_BYTES_MUL);
+}
+
+/* Elements of one row of b, which is repeated in `room` where it is short. */
+static void combine_repeated(const lk_bytes *self, const pair *of, const uint8_t *row,
+                             int64_t phase, int64_t first, int64_t count) {
+  enum { ROOM = 1024 };
+  uint8_t room[ROOM];
+  const int64_t whole = ROOM / self->row * self->row;
+  for (int64_t i = 0; i < lk_min(count, whole); i++, phase++) {
+    if (phase == self->row) phase = 0;
+    room[i] = row[phase];
+  }
+  for (int64_t at = 0; at < count; at += whole) {
+    combine(self, of, first + at, room, lk_min(count - at, whole));
+  }
+}
+
+/* `first` and `count` are of a. */
+static void combine_rows(const lk_bytes *self, const pair *of, int64_t first, int64_t count) {
+  enum { LONG_ROW = 512 };
+  const int64_t block = self->repeat * self->row;
+  for (int64_t n; count > 0; first += n, count -= n) {
+    const int64_t within = first % block, phase = within % self->row;
+    const uint8_t *row = of->b + first / block * self->row;
+    n = lk_min(count, block - within);
+    if (self->row < LONG_ROW) {
+      combine_repeated(self, of, row, phase, first, n);
+    } else {
+      n = lk_min(n, self->row - phase);
+      combine(self, of, first, row + phase, n);
+    }
+  }
+}
+
 static void do_bytes(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_bytes *self = loop->params;
@@ -109,8 +154,12 @@ static void do_bytes(const void *arg, int64_t begin, int64_t end) {
     self->loops->dequantize((const uint8_t *)pointers[0] + first, (float *)pointers[1] + first,
                             count, types);
   } else {
-    self->loops->combine((const uint8_t *)pointers[0] + first, (const uint8_t *)pointers[1] + first,
-                         (uint8_t *)pointers[2] + first, count, types, self->kind == LK_BYTES_MUL);
+    const pair of = {pointers[0], pointers[1], pointers[2], types};
+    if (self->repeat == 1) {
+      combine(self, &of, first, of.b + first, count);
+    } else {
+      combine_rows(self, &of, first, count);
+    }
   }
 }
 

@@ -45,6 +45,9 @@ typedef struct lk_bytes {
   lk_bytes_kind kind;
   int64_t count;
   bool is_signed[3], has_zero[3]; /* of each that is bytes, in their order */
+  /* Of a pair: each `row` bytes of b in turn belong to `repeat` such rows of a. 1: b is as large
+   * as a. */
+  int64_t repeat, row;
 } lk_bytes;
 
 /* Params: lk_bytes. Pointers: as `kind` says, then of each that is bytes its scale (f32) and, where

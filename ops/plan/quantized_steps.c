@@ -2,9 +2,12 @@
 #include "ops/plan/quantized_steps.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/status.h"
 #include "base/tensor.h"
+#include "ops/kernel/strides.h"
+#include "ops/plan/moves.h"
 
 lk_status lk_infer_quantizer(const lk_inference *self, uint32_t index, const char *what,
                              int64_t count, lk_error *error) {
@@ -121,6 +124,29 @@ static lk_status add_type(lk_planner *planner, const lk_byte_operand *of, lk_ope
   return lk_planner_input(planner, of->zero, LK_LAYOUT_PLAIN, &operands[(*inout_n)++], error);
 }
 
+bool lk_byte_rows_of(const lk_tensor_desc *y, const lk_tensor_desc *b, int64_t *out_repeat,
+                     int64_t *out_row) {
+  int64_t of_y[LK_MAX_RANK], of_b[LK_MAX_RANK], dims[LK_MAX_RANK];
+  const uint32_t rank = y->rank;
+  const bool is_last = y->layout == LK_LAYOUT_CHANNELS_LAST;
+  lk_strides(y, 1, of_y);
+  lk_broadcast_strides(b, rank, 1, of_b);
+  memcpy(dims, y->dims, sizeof dims);
+  if (is_last) { /* in the order of memory: the second dimension comes last */
+    int64_t *const of_each[] = {dims, of_y, of_b};
+    for (uint32_t i = 0; i < 3; i++) {
+      const int64_t channels = of_each[i][1];
+      memmove(of_each[i] + 1, of_each[i] + 2, (rank - 2) * sizeof channels);
+      of_each[i][rank - 1] = channels;
+    }
+  }
+  uint32_t left = lk_merge_dims(rank, dims, of_y, of_b);
+  *out_repeat = *out_row = 1;
+  if (left > 0 && of_b[left - 1] == 1) *out_row = dims[--left];
+  if (left > 0 && of_b[left - 1] == 0) *out_repeat = dims[--left];
+  return left == 0 || (left == 1 && of_b[0] == *out_row);
+}
+
 lk_status lk_plan_bytes(lk_planner *planner, lk_bytes_kind kind, const lk_operand *real,
                         const lk_byte_operand *bytes, lk_error *error) {
   const uint32_t count = real != NULL ? 1 : 3;
@@ -129,6 +155,9 @@ lk_status lk_plan_bytes(lk_planner *planner, lk_bytes_kind kind, const lk_operan
                    .count = lk_elements(&bytes[0].bytes.desc)};
   lk_operand operands[9];
   uint32_t n = 0;
+  if (real == NULL) {
+    (void)lk_byte_rows_of(&bytes[2].bytes.desc, &bytes[1].bytes.desc, &step.repeat, &step.row);
+  }
   if (real != NULL && kind == LK_BYTES_QUANTIZE) operands[n++] = *real;
   for (uint32_t i = 0; i < count; i++) operands[n++] = bytes[i].bytes;
   if (real != NULL && kind == LK_BYTES_DEQUANTIZE) operands[n++] = *real;

@@ -41,8 +41,14 @@ typedef struct lk_byte_operand {
   uint32_t scale, zero;
 } lk_byte_operand;
 
+/* Whether b, which broadcasts to y, is rows of `row` bytes, each of them for `repeat` rows of y in
+ * turn, as both lie: false where it is repeated in more places than one. */
+bool lk_byte_rows_of(const lk_tensor_desc *y, const lk_tensor_desc *b, int64_t *out_repeat,
+                     int64_t *out_row);
+
 /* A step on tensors that lie in the same way. `real`: the operand that is no bytes, of one that
- * quantizes or dequantizes; `bytes`: the others, of which there are three else. */
+ * quantizes or dequantizes; `bytes`: the others, of which there are three else, a, b and y; b may
+ * be repeated as lk_byte_rows_of says. */
 lk_status lk_plan_bytes(lk_planner *planner, lk_bytes_kind kind, const lk_operand *real,
                         const lk_byte_operand *bytes, lk_error *error);
 /* A step that writes rows (lk_byte_rows without loops and types) of `to` from those of `from`. */

@@ -129,6 +129,46 @@ TEST(Quantize, CombinesBytes) {
   }
 }
 
+// Rows of every length, for more elements than a turn has, which begins anywhere in a row.
+TEST(Quantize, CombinesRowsThatRepeat) {
+  Random random(5);
+  for (const int64_t row : {1, 2, 15, 64, 511, 512, 700}) {
+    const int64_t blocks = random.between(1, 3);
+    const int64_t repeat = LK_QUANTIZE_TURN * 5 / 4 / (row * blocks) + random.between(2, 9);
+    const int64_t count = blocks * repeat * row;
+    const Memory a = copy(random.bytes(count)), b = copy(random.bytes(blocks * row));
+    const Memory y(static_cast<size_t>(count));
+    const float scales[] = {0.5F, 0.25F, 2.0F};
+    const uint8_t zero = 7;
+    for (const bool multiplies : {false, true}) {
+      lk_bytes step = {};
+      step.loops = all_loops().back();
+      step.kind = multiplies ? LK_BYTES_MUL : LK_BYTES_ADD;
+      step.count = count;
+      step.has_zero[2] = true;
+      step.repeat = repeat;
+      step.row = row;
+      void *pointers[] = {a.data(),
+                          b.data(),
+                          y.data(),
+                          const_cast<float *>(&scales[0]),
+                          const_cast<float *>(&scales[1]),
+                          const_cast<float *>(&scales[2]),
+                          const_cast<uint8_t *>(&zero)};
+      LK_EXPECT_OK(lk_bytes_kernel(&step, pointers, LK_ERR));
+      const uint8_t *left = static_cast<uint8_t *>(a.data());
+      const uint8_t *right = static_cast<uint8_t *>(b.data());
+      for (int64_t i = 0; i < count; i++) {
+        const float first = float(left[i]) * 0.5F;
+        const float second = float(right[i / (repeat * row) * row + i % row]) * 0.25F;
+        ASSERT_EQ(static_cast<uint8_t *>(y.data())[i],
+                  quantized(multiplies ? first * second : first + second, {2.0F, 7, false}))
+            << "rows of " << row << ", element " << i;
+      }
+    }
+  }
+}
+
 // Of sequences, only as much as the longest one has counts.
 TEST(Quantize, LeavesWhatLiesBehindSequences) {
   Random random(1);
