@@ -44,7 +44,7 @@ static lk_status check_isa(lk_error *error) {
   if (text == NULL || text[0] == '\0' || lk_isa_parse(text, &isa)) return LK_OK;
   return lk_fail(error, LK_OUT_OF_RANGE,
                  "failed to read the environment variable LATCHKEY_MAX_ISA: '%.64s', one of sse2, "
-                 "avx2, avx512",
+                 "avx2, avx512, amx",
                  text);
 }
 

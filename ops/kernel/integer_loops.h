@@ -16,9 +16,10 @@
 #include "ops/kernel/isa.h"
 
 enum {
-  LK_INTEGER_PANEL = 64, /* the most columns of a tile */
-  LK_INTEGER_SMALL = 64, /* of small bytes: 2 * 255 * 64 is an int16_t */
-  LK_INTEGER_ROWS = 48   /* the most of a block, whole tiles */
+  LK_INTEGER_PANEL = 64,      /* the most columns of a tile */
+  LK_INTEGER_SMALL = 64,      /* of small bytes: 2 * 255 * 64 is an int16_t */
+  LK_INTEGER_ROWS = 48,       /* the most of a block, whole tiles */
+  LK_INTEGER_TILE_GROUPS = 16 /* of a right operand, which tiles of AMX read at once */
 };
 
 /* A right operand, as bytes: element (k, n) lies k / inner * outer + k % inner * step + n * column
@@ -34,7 +35,9 @@ typedef struct lk_integer_right {
 
 /* Some rows of the left operand, by some panels of the right one. Steps are in elements. */
 typedef struct lk_integer_block {
-  const int32_t *a; /* groups of the rows, `a_step` from row to row; the rest of a row is 0 */
+  /* Groups of the rows, `a_step` from row to row: whole vectors, of which the rest is 0. Tiles read
+   * behind the last row: there is memory for whole ones. */
+  const int32_t *a;
   int64_t a_step, rows;
   const int32_t *b, *b_sums; /* packed, and for each column the sum of its elements */
   int64_t k, columns, first_panel, end_panel;
@@ -119,6 +122,7 @@ typedef struct lk_integer_bits_product {
 typedef struct lk_integer_loops {
   int32_t group, lanes;
   int32_t panel, tile_rows; /* columns and rows of the largest tile */
+  bool has_tiles; /* of AMX: they read up to LK_INTEGER_TILE_GROUPS - 1 groups behind the last */
   /* `count` bytes as elements of a left operand, of 4 / group bytes. */
   void (*widen)(void *to, const uint8_t *from, int64_t count, bool is_signed);
   /* `runs` of them, `step` bytes apart, which come to lie `to_step` elements apart. */
@@ -158,4 +162,4 @@ bool lk_integer_are_small(const uint8_t *bytes, int64_t count, bool is_signed);
 /* ---- for integer_loops.c ---- */
 
 extern const lk_integer_loops lk_integer_base, lk_integer_avx2, lk_integer_avx2_small,
-    lk_integer_avx512, lk_integer_vnni;
+    lk_integer_avx512, lk_integer_vnni, lk_integer_amx;

@@ -5,6 +5,11 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <strings.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 const char *lk_isa_name(lk_isa isa) {
   static const char *const names[LK_ISA_COUNT] = {
@@ -12,7 +17,15 @@ const char *lk_isa_name(lk_isa isa) {
   return names[isa];
 }
 
+static bool is_amx(const char *name) {
+  return strcasecmp(name, "amx") == 0;
+}
+
 bool lk_isa_parse(const char *name, lk_isa *out_isa) {
+  if (is_amx(name)) {
+    *out_isa = LK_ISA_AVX512;
+    return true;
+  }
   for (int isa = 0; isa < LK_ISA_COUNT; isa++) {
     if (strcasecmp(name, lk_isa_name((lk_isa)isa)) != 0) continue;
     *out_isa = (lk_isa)isa;
@@ -41,6 +54,38 @@ bool lk_isa_has_bf16(void) {
 bool lk_isa_has_vnni(void) {
   __builtin_cpu_init();
   return __builtin_cpu_supports("avx512vnni") != 0;
+}
+
+#if defined(__x86_64__)
+/* Linux keeps the registers for threads of a process that has asked, see its
+ * Documentation/arch/x86/xstate.rst. */
+static bool ask_for_amx(void) {
+  enum { ASK_FOR_STATE = 0x1023, TILES = 18, TILE_BITS = 3 << 24, OSXSAVE = 1 << 27 };
+  unsigned a = 0, b = 0, c = 0, d = 0, low = 0, high = 0;
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & OSXSAVE) == 0) return false;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & TILE_BITS) != TILE_BITS) return false;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  if ((low >> 17 & 3) != 3) return false;
+  return syscall(SYS_arch_prctl, ASK_FOR_STATE, TILES) == 0;
+}
+#else
+static bool ask_for_amx(void) {
+  return false;
+}
+#endif
+
+bool lk_isa_has_amx(void) {
+  enum { UNKNOWN, NO, YES };
+  static atomic_int known;
+  int found = atomic_load_explicit(&known, memory_order_relaxed);
+  if (found == UNKNOWN) {
+    const char *name = getenv("LATCHKEY_MAX_ISA");
+    lk_isa limit;
+    const bool is_allowed = name == NULL || is_amx(name) || !lk_isa_parse(name, &limit);
+    found = is_allowed && ask_for_amx() ? YES : NO;
+    atomic_store_explicit(&known, found, memory_order_relaxed);
+  }
+  return found == YES;
 }
 
 lk_isa lk_isa_get(void) {

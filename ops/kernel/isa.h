@@ -19,7 +19,13 @@ lk_isa lk_isa_get(void);
 bool lk_isa_has_bf16(void);
 /* Whether it has VNNI beside AVX-512: products of bytes, added four at a time. */
 bool lk_isa_has_vnni(void);
+/* Whether kernels may use AMX's products of bytes: the processor and the system have them,
+ * LATCHKEY_MAX_ISA is not set or "amx", and the system has allowed this process to use them, for
+ * which it is asked once. It refuses where a thread has an alternate signal stack too small for
+ * what a signal then saves. */
+bool lk_isa_has_amx(void);
 
 const char *lk_isa_name(lk_isa isa); /* "sse2", "avx2", "avx512" */
-/* False: there is no such name. Upper case is as good as lower. */
+/* One of these, or "amx", which is LK_ISA_AVX512. False: there is no such name. Upper case is as
+ * good as lower. */
 bool lk_isa_parse(const char *name, lk_isa *out_isa);

@@ -7,7 +7,8 @@
 #include "ops/kernel/sizes.h"
 
 enum {
-  BLOCK_BYTES = 32 * 1024, /* of rows that tiles read again for each panel */
+  BLOCK_BYTES = 32 * 1024, /* of rows that tiles read again for each panel: in the first cache */
+  TILES_BLOCK = 3 * BLOCK_BYTES, /* AMX wants twice 16 rows, of those in the second cache too */
   MANY_TURNS = 16,
   MOST_SLOTS = 64 /* blocks that are there at once: threads */
 };
@@ -24,7 +25,8 @@ void lk_product_integer_plan(lk_product_integer *self) {
   self->batches = lk_matmul_count_batches(self->batch, self->batch_rank);
   self->groups = lk_div_up(self->k, loops->group);
   self->a_step = lk_max(1, lk_div_up(self->groups, loops->lanes)) * loops->lanes;
-  const int64_t fitting = BLOCK_BYTES / (self->a_step * (int64_t)sizeof(int32_t));
+  const int64_t bytes = loops->has_tiles ? TILES_BLOCK : BLOCK_BYTES;
+  const int64_t fitting = bytes / (self->a_step * (int64_t)sizeof(int32_t));
   const int64_t least = lk_max(loops->tile_rows, fitting / loops->tile_rows * loops->tile_rows);
   self->block_rows = lk_min(least, LK_INTEGER_ROWS / loops->tile_rows * loops->tile_rows);
   self->blocks = lk_div_up(self->rows, self->block_rows);
@@ -35,8 +37,13 @@ void lk_product_integer_plan(lk_product_integer *self) {
   self->b_size = vector_columns(self) * (self->groups + 1);
 }
 
+/* What tiles may read behind the last matrix. */
+static int64_t behind(const lk_product_integer *self) {
+  return self->loops->has_tiles ? (LK_INTEGER_TILE_GROUPS - 1) * self->loops->panel : 0;
+}
+
 int64_t lk_product_integer_packed_size(const lk_product_integer *self) {
-  return lk_max(1, self->b_matrices * self->b_size);
+  return lk_max(1, self->b_matrices * self->b_size + behind(self));
 }
 
 const int32_t *lk_product_integer_sums(const lk_product_integer *self, const int32_t *matrix) {
@@ -82,6 +89,8 @@ lk_status lk_product_integer_pack_kernel(const void *params, void *const *pointe
   (void)error;
   const lk_product_integer *self = params;
   const double elements = (double)self->b_matrices * (double)self->b_size;
+  memset((int32_t *)pointers[1] + self->b_matrices * self->b_size, 0,
+         (size_t)behind(self) * sizeof(int32_t));
   return lk_kernel_turns(self->b_matrices * self->panels, lk_product_is_shared(elements),
                          pack_panels, self, pointers);
 }

@@ -8,7 +8,8 @@
 
 /* What the scratch memory begins with: rows as products read them; then scales, then a row. */
 static int64_t block_rows(const lk_recurrent_integer *self) {
-  return lk_min(self->product.block_rows, lk_max(1, self->product.rows));
+  const int64_t tile = self->product.loops->tile_rows;
+  return lk_min(self->product.block_rows, lk_div_up(lk_max(1, self->product.rows), tile) * tile);
 }
 
 static int64_t n_scales(const lk_recurrent_integer *self) {

@@ -1,6 +1,9 @@
 // What tests of kernels on bytes share: the loops of every instruction set that is here, and bytes.
 #pragma once
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <random>
 
 #include "tests/harness/lk_test.h"
@@ -17,6 +20,7 @@ inline std::vector<const lk_integer_loops *> all_loops() {
   if (lk_isa_get() >= LK_ISA_AVX2) found.push_back(&lk_integer_avx2);
   if (lk_isa_get() >= LK_ISA_AVX512) found.push_back(&lk_integer_avx512);
   if (lk_isa_get() >= LK_ISA_AVX512 && lk_isa_has_vnni()) found.push_back(&lk_integer_vnni);
+  if (lk_isa_get() >= LK_ISA_AVX512 && lk_isa_has_amx()) found.push_back(&lk_integer_amx);
   return found;
 }
 
@@ -46,6 +50,30 @@ inline Memory copy(const Bytes &bytes) {
   if (!bytes.empty()) std::memcpy(memory.data(), bytes.data(), bytes.size());
   return memory;
 }
+
+// Words before a page that nobody may read: tiles of AMX are loaded by instructions that no
+// sanitizer sees. Every byte is 0xcd.
+class Fenced {
+public:
+  explicit Fenced(int64_t words) {
+    const size_t page = size_t(sysconf(_SC_PAGESIZE)), bytes = size_t(words) * sizeof(int32_t);
+    const size_t pages = (bytes + page - 1) / page * page;
+    size_ = pages + page;
+    base_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT_NE(base_, MAP_FAILED);
+    std::memset(base_, 0xcd, pages);
+    EXPECT_EQ(mprotect(static_cast<char *>(base_) + pages, page, PROT_NONE), 0);
+    data_ = static_cast<char *>(base_) + pages - bytes;
+  }
+  ~Fenced() { munmap(base_, size_); }
+  Fenced(const Fenced &) = delete;
+  Fenced &operator=(const Fenced &) = delete;
+  void *data() const { return data_; }
+
+private:
+  void *base_, *data_;
+  size_t size_;
+};
 
 inline int32_t number(uint8_t byte, bool is_signed) {
   return is_signed ? int8_t(byte) : byte;

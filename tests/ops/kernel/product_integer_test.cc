@@ -3,6 +3,7 @@
 
 extern "C" {
 #include "ops/kernel/product_integer.h"
+#include "ops/kernel/recurrent_integer.h"
 }
 
 namespace {
@@ -11,21 +12,22 @@ using lk::Memory;
 using lk::integer_case::all_loops;
 using lk::integer_case::Bytes;
 using lk::integer_case::copy;
+using lk::integer_case::Fenced;
 using lk::integer_case::number;
 using lk::integer_case::Random;
 
-Memory pack(const lk_product_integer &product, const Memory &b) {
-  Memory packed(size_t(lk_product_integer_packed_size(&product)) * 4);
+void pack(const lk_product_integer &product, const Memory &b, const Fenced &packed) {
   void *pointers[] = {b.data(), packed.data()};
   LK_EXPECT_OK(lk_product_integer_pack_kernel(&product, pointers, LK_ERR));
-  return packed;
 }
 
 std::vector<int32_t> run(const lk_product_integer &product, const Bytes &a, const Bytes &b,
                          const Bytes &a_zero, const Bytes &b_zero, size_t count) {
   const Memory left = copy(a), right = copy(b), left_zero = copy(a_zero), right_zero = copy(b_zero);
-  const Memory packed = pack(product, right), to(count * 4);
-  const Memory scratch(size_t(lk_product_integer_scratch_size(&product)) * 4);
+  const Fenced packed(lk_product_integer_packed_size(&product));
+  const Fenced scratch(lk_product_integer_scratch_size(&product));
+  const Memory to(count * 4);
+  pack(product, right, packed);
   void *pointers[] = {left.data(),    packed.data(),    to.data(),
                       scratch.data(), left_zero.data(), right_zero.data()};
   LK_EXPECT_OK(lk_product_integer_kernel(&product, pointers, LK_ERR));
@@ -179,6 +181,46 @@ TEST(ProductInteger, ConvolvesWithPaddingOfTheZeroPoint) {
           }
         }
         ASSERT_EQ(found[size_t(at)], sum) << "seed " << seed << ", output " << at;
+      }
+    }
+  }
+}
+
+// State by R, in the scratch memory that it asks for.
+TEST(RecurrentInteger, AddsToTheGates) {
+  for (int seed = 0; seed < lk::repeats(60); seed++) {
+    Random random(seed);
+    const int64_t rows = random.between(1, 70), hidden = random.between(1, 90),
+                  columns = 4 * hidden;
+    const Bytes r = random.bytes(hidden * columns);
+    std::vector<float> h(size_t(rows * hidden));
+    for (float &value : h) value = float(random.between(-127, 128));
+    h[0] = -127, h.back() = rows * hidden > 1 ? 128 : -127;
+    const float scale = 0.25F;
+    const uint8_t zero = 77;
+    for (const lk_integer_loops *loops : all_loops()) {
+      SCOPED_TRACE(std::to_string(loops->lanes) + " lanes, seed " + std::to_string(seed));
+      lk_recurrent_integer layer = {};
+      layer.product.loops = loops;
+      layer.product.rows = rows, layer.product.columns = columns, layer.product.k = hidden;
+      layer.product.b_inner = hidden, layer.product.b_step = columns, layer.product.b_column = 1;
+      layer.product.b_matrices = 1;
+      lk_product_integer_plan(&layer.product);
+      const Fenced packed(lk_product_integer_packed_size(&layer.product));
+      const Fenced scratch(lk_recurrent_integer_scratch_size(&layer));
+      pack(layer.product, copy(r), packed);
+      lk_recurrent_bytes step =
+          lk_recurrent_bytes_make(&layer, 0, packed.data(), &scale, &zero, scratch.data());
+      lk_recurrent_bytes_begin(&step, -127, 128); // the scale is 1
+      std::vector<float> gates(size_t(rows * columns), 3);
+      lk_recurrent_bytes_multiply(&step, h.data(), hidden, rows, gates.data(), columns);
+      for (int64_t i = 0; i < rows * columns; i++) {
+        int32_t sum = 0;
+        for (int64_t k = 0; k < hidden; k++) {
+          sum += int32_t(h[size_t(i / columns * hidden + k)]) *
+                 (int32_t(r[size_t(k * columns + i % columns)]) - zero);
+        }
+        ASSERT_EQ(gates[size_t(i)], 3 + float(sum) * scale) << "gate " << i;
       }
     }
   }
