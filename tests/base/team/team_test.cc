@@ -598,6 +598,7 @@ TEST(Loan, FindsAndLeavesItsThreadsAsTheyAre) {
   std::atomic<int> wrong{0};
   std::atomic<bool> helped{false};
   std::thread helper([&] {
+    fesetenv(FE_DFL_ENV); // a new thread has that of its maker
     fesetround(FE_UPWARD);
     feraiseexcept(FE_OVERFLOW);
     lk_team_assist(&loan);
