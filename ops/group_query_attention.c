@@ -7,35 +7,55 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
+#include "ops/kernel/kv_bytes.h"
 #include "ops/kernel/kv_cache.h"
 #include "ops/kernel/rotary.h"
 #include "ops/plan/attention_steps.h"
 #include "ops/plan/moves.h"
 
 enum { QUERY, KEY, VALUE, PAST_KEY, PAST_VALUE, LAST_ROWS, TOTAL, COSINES, SINES, POSITIONS };
-enum { ADDED = 10, SINKS, UNSUPPORTED /* the first one of those */ };
+enum { ADDED = 10, SINKS, KEY_SCALE, VALUE_SCALE, UNSUPPORTED /* the first one of those */ };
 enum { OUTPUT, PRESENT_KEY, PRESENT_VALUE, SCORES };
+
+/* Whether numbers of a cache share a scale; in the order of the attributes' names. */
+typedef enum cache_scale { NO_SCALE, ONE_SCALE, SCALES_OF_CHANNELS } cache_scale;
 
 typedef struct gqa_params {
   int64_t heads, kv_heads;
   int64_t left;         /* keys that are attended before a query's own; -1: all */
   float scale, softcap; /* scale: NaN is 1 / sqrt(size) */
   bool is_causal, is_rotated, is_interleaved, is_smooth;
+  bool is_quantized, is_half; /* the cache is whole numbers, of 4 bits */
+  cache_scale scales[2];      /* of keys, of values */
 } gqa_params;
+
+static void parse_quantization(lk_attrs *attrs, gqa_params *self) {
+  static const char *const kinds[] = {"NONE", "PER_TENSOR", "PER_CHANNEL"};
+  self->scales[0] = (cache_scale)lk_attrs_choice(attrs, "k_quant_type", kinds, 3, NO_SCALE);
+  self->scales[1] = (cache_scale)lk_attrs_choice(attrs, "v_quant_type", kinds, 3, NO_SCALE);
+  self->is_quantized = self->scales[0] != NO_SCALE;
+  if (self->is_quantized != (self->scales[1] != NO_SCALE)) {
+    lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
+                  "attributes 'k_quant_type' and 'v_quant_type' are '%s' and '%s', both or neither "
+                  "'NONE'",
+                  kinds[self->scales[0]], kinds[self->scales[1]]);
+  }
+  if (!self->is_quantized) return;
+  const int64_t bits = lk_attrs_int(attrs, "kv_cache_bit_width", 0);
+  self->is_half = bits == 4;
+  if (bits == 4 || bits == 8) return;
+  lk_attrs_fail(attrs, LK_UNSUPPORTED,
+                "attribute 'kv_cache_bit_width' is %" PRId64 ", 4 and 8 are supported", bits);
+}
 
 /* Attributes that ask for what is not here. */
 static void refuse_attributes(lk_attrs *attrs) {
   static const char *const flags[] = {"qk_output", "sliding_window_cache"};
-  static const char *const kinds[] = {"k_quant_type", "v_quant_type"};
-  static const char *const none[] = {"NONE"};
   for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
     const int64_t value = lk_attrs_int(attrs, flags[i], 0);
     if (value <= 0) continue;
     lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute '%s' is %" PRId64 ", 0 is supported", flags[i],
                   value);
-  }
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-    (void)lk_attrs_choice(attrs, kinds[i], none, 1, 0);
   }
 }
 
@@ -64,6 +84,7 @@ static void parse(lk_attrs *attrs, void *params) {
                   " of 'kv_num_heads'",
                   self->heads, self->kv_heads);
   }
+  parse_quantization(attrs, self);
   refuse_attributes(attrs);
 }
 
@@ -82,7 +103,7 @@ static bool is_packed(const lk_inference *self) {
 
 /* Inputs that are not taken, or not without others. */
 static lk_status refuse_inputs(const lk_inference *self, lk_error *error) {
-  static const char *const names[] = {"k_scale", "v_scale", "q_norm_weight", "k_norm_weight"};
+  static const char *const names[] = {"q_norm_weight", "k_norm_weight"};
   static const uint32_t pairs[][2] = {{KEY, VALUE}, {PAST_KEY, PAST_VALUE}, {COSINES, SINES}};
   const lk_op_node *node = self->node;
   const gqa_params *params = node->params;
@@ -132,14 +153,31 @@ static lk_status check_rows(const lk_inference *self, uint32_t input, const char
   return LK_OK;
 }
 
+/* Bytes of a row of a head, or its elements where they are no bytes. */
+static lk_status find_width(const lk_inference *self, const gqa_sizes *of, int64_t *out,
+                            lk_error *error) {
+  const gqa_params *params = self->node->params;
+  *out = of->size;
+  if (!params->is_half || of->size == LK_DIM_UNKNOWN) return LK_OK;
+  if (of->size >= 0 && of->size % 2 != 0) {
+    return lk_fail(error, LK_UNSUPPORTED,
+                   "a head has %" PRId64 " elements, an even number is supported with 4 bits",
+                   of->size);
+  }
+  *out = lk_dims_divide(self->dims, of->size, 2);
+  return LK_OK;
+}
+
 static lk_status check_past(const lk_inference *self, uint32_t input, const char *name,
                             gqa_sizes *inout, lk_error *error) {
   const gqa_params *params = self->node->params;
   const lk_tensor_desc *x = &self->inputs[input].desc;
+  int64_t width = 0;
+  LK_RETURN_NOT_OK(find_width(self, inout, &width, error));
   if (!lk_rank_is_known(x)) return LK_OK;
   if (x->rank != 4 || lk_dims_differ(x->dims[0], inout->batch) ||
       lk_dims_differ(x->dims[1], params->kv_heads) || lk_dims_differ(x->dims[2], inout->past) ||
-      lk_dims_differ(x->dims[3], inout->size)) {
+      lk_dims_differ(x->dims[3], width)) {
     return lk_refuse(x, name, "[batch][kv_num_heads][past rows][size]", error);
   }
   inout->past = lk_dims_either(inout->past, x->dims[2]);
@@ -167,6 +205,44 @@ static lk_status read_total(const lk_inference *self, gqa_sizes *inout, lk_error
   return LK_OK;
 }
 
+/* LK_DTYPE_NONE: not known. */
+static uint32_t cache_type(const lk_inference *self) {
+  const gqa_params *params = self->node->params;
+  if (!params->is_quantized) return self->inputs[QUERY].desc.dtype;
+  return params->is_half ? LK_U8 : LK_I8;
+}
+
+static lk_status check_type(const lk_inference *self, lk_error *error) {
+  const uint32_t type = cache_type(self);
+  const uint32_t past = lk_op_has(self->node, PAST_KEY) ? self->inputs[PAST_KEY].desc.dtype : type;
+  if (past == type || past == LK_DTYPE_NONE || type == LK_DTYPE_NONE) return LK_OK;
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "past_key and past_value have type %s, %s is what the query and the attributes of "
+                 "quantization ask for",
+                 lk_dtype_name(past), lk_dtype_name(type));
+}
+
+static lk_status check_scale(const lk_inference *self, uint32_t input, const char *name,
+                             const gqa_sizes *of, lk_error *error) {
+  const gqa_params *params = self->node->params;
+  const lk_tensor_desc *x = &self->inputs[input].desc;
+  const cache_scale scale = params->scales[input - KEY_SCALE];
+  if (scale == NO_SCALE) return LK_OK; /* nobody reads it */
+  if (!lk_op_has(self->node, input)) {
+    return lk_fail(error, LK_INVALID_ARGUMENT, "no %s, which a quantized cache needs", name);
+  }
+  if (x->dtype != LK_DTYPE_NONE && x->dtype != LK_F32) {
+    return lk_fail(error, LK_UNSUPPORTED, "%s has type %s, f32 is supported", name,
+                   lk_dtype_name(x->dtype));
+  }
+  if (!lk_shape_is_known(x)) return LK_OK;
+  if (scale == ONE_SCALE) {
+    return lk_elements(x) == 1 ? LK_OK : lk_refuse(x, name, "one number", error);
+  }
+  if (of->size < 0 || lk_elements(x) == params->kv_heads * of->size) return LK_OK;
+  return lk_refuse(x, name, "[1][kv_num_heads][1][size]", error);
+}
+
 static lk_status check_cache(const lk_inference *self, uint32_t input, const char *name,
                              const gqa_sizes *of, lk_error *error) {
   const lk_tensor_desc *x = &self->inputs[input].desc, *cosines = &self->inputs[COSINES].desc;
@@ -188,6 +264,9 @@ static lk_status check_others(const lk_inference *self, const gqa_sizes *of, lk_
       (lengths->rank != 1 || lk_dims_differ(lengths->dims[0], of->batch))) {
     return lk_refuse(lengths, "seqlens_k", "one number for each batch", error);
   }
+  LK_RETURN_NOT_OK(check_type(self, error));
+  LK_RETURN_NOT_OK(check_scale(self, KEY_SCALE, "k_scale", of, error));
+  LK_RETURN_NOT_OK(check_scale(self, VALUE_SCALE, "v_scale", of, error));
   LK_RETURN_NOT_OK(check_cache(self, COSINES, "cos_cache", of, error));
   LK_RETURN_NOT_OK(check_cache(self, SINES, "sin_cache", of, error));
   if (lk_op_has(self->node, POSITIONS) && lk_rank_is_known(positions) &&
@@ -234,9 +313,10 @@ static lk_status infer(lk_inference *self, lk_error *error) {
   const gqa_params *params = self->node->params;
   gqa_sizes of;
   LK_RETURN_NOT_OK(find_sizes(self, &of, error));
-  const int64_t dims[] = {of.batch, params->kv_heads, of.present, of.size};
+  int64_t dims[] = {of.batch, params->kv_heads, of.present, of.size};
+  LK_RETURN_NOT_OK(find_width(self, &of, &dims[3], error));
   for (uint32_t i = PRESENT_KEY; i < self->node->n_outputs; i++) {
-    self->outputs[i] = lk_tensor_desc_make(self->outputs[i].dtype, 4, dims);
+    self->outputs[i] = lk_tensor_desc_make(cache_type(self), 4, dims);
   }
   lk_tensor_desc *to = &self->outputs[OUTPUT];
   to->rank = 3;
@@ -325,20 +405,20 @@ static lk_status plan_rotary(const gqa_plan *self, int64_t heads, lk_heads *inou
                            error);
 }
 
-/* Keys or values in the cache; `inout`: at first the new rows. */
-static lk_status plan_cache(const gqa_plan *self, uint32_t past, uint32_t present, lk_heads *inout,
-                            lk_error *error) {
+/* Keys or values in the cache; `inout`: at first the new rows, of heads of `size`. */
+static lk_status plan_cache(const gqa_plan *self, uint32_t past, uint32_t present, int64_t size,
+                            lk_heads *inout, lk_error *error) {
   lk_planner *planner = self->planner;
   const gqa_sizes *of = &self->of;
   const int64_t heads = self->params->kv_heads;
-  const lk_head_sizes sizes = {of->batch, heads, of->present, of->size};
-  const int64_t dims[] = {of->batch, heads, of->present, of->size};
+  const lk_head_sizes sizes = {of->batch, heads, of->present, size};
+  const int64_t dims[] = {of->batch, heads, of->present, size};
   const lk_tensor_desc desc = lk_tensor_desc_make(inout->operand.desc.dtype, 4, dims);
   const lk_kv_cache step = {.element = lk_dtype_size(desc.dtype),
                             .batch = of->batch,
                             .heads = heads,
                             .rows = of->rows,
-                            .size = of->size,
+                            .size = size,
                             .first = inout->first,
                             .from = {inout->batch, inout->head, inout->row},
                             .past_rows = of->past,
@@ -353,6 +433,47 @@ static lk_status plan_cache(const gqa_plan *self, uint32_t past, uint32_t presen
   *inout = lk_heads_apart(&operands[1], &sizes);
   return lk_planner_kernel(planner, lk_kv_cache_kernel, "cache", &step, sizeof step, operands,
                            step.has_past ? 4 : 3, error);
+}
+
+/* Keys or values in a cache of whole numbers; `inout`: at first the new rows, in the end all of
+ * them as the cache has them, f32. */
+static lk_status plan_byte_cache(const gqa_plan *self, uint32_t input, lk_heads *inout,
+                                 lk_error *error) {
+  lk_planner *planner = self->planner;
+  const gqa_sizes *of = &self->of;
+  const bool is_key = input == KEY;
+  const int64_t heads = self->params->kv_heads;
+  lk_kv_bytes step = {.loops = lk_integer_loops_get(lk_isa_get()),
+                      .batch = of->batch,
+                      .heads = heads,
+                      .rows = of->rows,
+                      .size = of->size,
+                      .is_half = self->params->is_half,
+                      .has_scales = self->params->scales[is_key ? 0 : 1] == SCALES_OF_CHANNELS,
+                      .first = inout->first,
+                      .from = {inout->batch, inout->head, inout->row},
+                      .buffer_rows = of->present};
+  const int64_t width = lk_kv_bytes_row(&step);
+  const int64_t new_dims[] = {of->batch, of->rows, heads * width};
+  const int64_t all_dims[] = {of->batch, heads, of->total, of->size};
+  const lk_tensor_desc bytes =
+      lk_tensor_desc_make(self->params->is_half ? LK_U8 : LK_I8, 3, new_dims);
+  const lk_tensor_desc numbers = lk_tensor_desc_make(LK_F32, 4, all_dims);
+  lk_operand operands[3] = {inout->operand};
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &bytes, &operands[1], error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, is_key ? KEY_SCALE : VALUE_SCALE, LK_LAYOUT_PLAIN,
+                                    &operands[2], error));
+  LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_kv_quantize_kernel, "quantize", &step, sizeof step,
+                                     operands, 3, error));
+  *inout = lk_heads_in_rows(&operands[1], &(lk_head_sizes){of->batch, heads, of->rows, width});
+  LK_RETURN_NOT_OK(plan_cache(self, is_key ? PAST_KEY : PAST_VALUE,
+                              is_key ? PRESENT_KEY : PRESENT_VALUE, width, inout, error));
+  operands[0] = inout->operand;
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &numbers, &operands[1], error));
+  step.rows = of->total;
+  *inout = lk_heads_apart(&operands[1], &(lk_head_sizes){of->batch, heads, of->total, of->size});
+  return lk_planner_kernel(planner, lk_kv_dequantize_kernel, "dequantize", &step, sizeof step,
+                           operands, 3, error);
 }
 
 /* Keys or values, f32 in the end. Rotated keys are rounded before they are kept. */
@@ -372,8 +493,12 @@ static lk_status take_with_past(const gqa_plan *self, uint32_t input, lk_heads *
       LK_RETURN_NOT_OK(lk_planner_cast(self->planner, &wide, &out->operand, error));
     }
   }
+  if (self->params->is_quantized) {
+    LK_RETURN_NOT_OK(lk_plan_wide(self->planner, &out->operand, error));
+    return plan_byte_cache(self, input, out, error);
+  }
   LK_RETURN_NOT_OK(plan_cache(self, is_key ? PAST_KEY : PAST_VALUE,
-                              is_key ? PRESENT_KEY : PRESENT_VALUE, out, error));
+                              is_key ? PRESENT_KEY : PRESENT_VALUE, self->of.size, out, error));
   return lk_plan_wide(self->planner, &out->operand, error);
 }
 
@@ -433,8 +558,9 @@ const lk_op_class lk_op_group_query_attention = {
     LK_OP_ROW("GroupQueryAttention", "com.microsoft", 1,
               "Attention of groups of heads, with a cache in a buffer",
               .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 1, .max_inputs = 16, .max_outputs = 4,
-              .input_types = "TTTTTUUTTVTTTTTT", .output_types = "TTTT",
-              .types = {LK_TYPES_BY_F32, LK_TYPE(LK_I32), LK_TYPE(LK_I64)},
+              .input_types = "TTTWWUUTTVTT??TT", .output_types = "T??T",
+              .types = {LK_TYPES_BY_F32, LK_TYPE(LK_I32), LK_TYPE(LK_I64),
+                        LK_TYPES_BY_F32 | LK_TYPE(LK_I8) | LK_TYPE(LK_U8)},
               .shape_inputs = 1u << TOTAL),
     .params_size = sizeof(gqa_params),
     .parse = parse,

@@ -40,14 +40,44 @@ TEST(GroupQueryAttention, ASinkTakesAPartOfEachRow) {
       .run();
 }
 
+// As step(), with a cache of bytes; `scales`: those of values.
+OpTester quantized(int64_t bits, int64_t scales) {
+  OpTester test("GroupQueryAttention", 1);
+  test.domain("com.microsoft").attr("num_heads", 2).attr("kv_num_heads", 1).attr_float("scale", 1);
+  test.attr_text("k_quant_type", "PER_TENSOR").attr_text("v_quant_type", "PER_CHANNEL");
+  test.attr("kv_cache_bit_width", bits);
+  test.input(tensor<float>({1, 1, 4}, {0, 0, 0, 100}));
+  test.input(tensor<float>({1, 1, 2}, {1, 0})).input(tensor<float>({1, 1, 2}, {6, 8.2F}));
+  test.input(tensor<int8_t>({1, 1, 3, 2}, {0, 2, 9, 9, 9, 9}));
+  test.input(tensor<int8_t>({1, 1, 3, 2}, {4, 4, 9, 9, 9, 9}));
+  test.input(tensor<int32_t>({1}, {1})).input(tensor<int32_t>({}, {2}));
+  for (int i = 0; i < 5; i++) test.absent(); // up to head_sink
+  std::vector<float> of_values(size_t(scales), 1.0F);
+  of_values[0] = 0.5F;
+  test.input(tensor<float>({1}, {0.5F})).input(tensor<float>({1, 1, 1, scales}, of_values));
+  return test;
+}
+
+TEST(GroupQueryAttention, KeepsWholeNumbers) {
+  quantized(8, 2)
+      .expect(tensor<float>({1, 1, 4}, {4, 6, 2, 4}))
+      .expect(tensor<int8_t>({1, 1, 3, 2}, {0, 2, 2, 0, 0, 0}))
+      .expect(tensor<int8_t>({1, 1, 3, 2}, {4, 4, 12, 8, 0, 0}))
+      .run();
+}
+
 TEST(GroupQueryAttention, RefusesWhatItDoesNotHave) {
   step().attr("sliding_window_cache", 1).expect_create(LK_UNSUPPORTED, "sliding_window_cache");
-  step().attr_text("v_quant_type", "PER_TENSOR").expect_create(LK_UNSUPPORTED, "v_quant_type");
+  step().attr_text("v_quant_type", "PER_TENSOR").expect_create(LK_INVALID_ARGUMENT, "v_quant_type");
+  step().attr_text("k_quant_type", "PER_ROW").expect_create(LK_UNSUPPORTED, "k_quant_type");
+  quantized(0, 2).expect_create(LK_UNSUPPORTED, "kv_cache_bit_width");
+  quantized(4, 2).expect_bind(LK_INVALID_ARGUMENT, "past_key");
+  quantized(8, 3).expect_bind(LK_INVALID_ARGUMENT, "v_scale");
   step().attr("local_window_size", 0).expect_create(LK_OUT_OF_RANGE, "local_window_size");
   step().attr("do_rotary", 1).expect_bind(LK_INVALID_ARGUMENT, "cos_cache");
   OpTester scaled = step();
-  for (int i = 0; i < 5; i++) scaled.absent(); // up to head_sink
-  scaled.input(zeros({1})).expect_bind(LK_UNSUPPORTED, "k_scale");
+  for (int i = 0; i < 7; i++) scaled.absent(); // up to v_scale
+  scaled.input(zeros({2})).expect_bind(LK_UNSUPPORTED, "q_norm_weight");
 }
 
 TEST(GroupQueryAttention, RefusesLengthsThatDoNotFit) {

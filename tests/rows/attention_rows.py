@@ -322,6 +322,15 @@ def attention_of_microsoft(rng):
 HALF_TOLERANCE = {"FLOAT": 2e-5, "FLOAT16": 4e-3, "BFLOAT16": 4e-2}
 
 
+def cache_scales(rng, attributes, bits, heads, size):
+    """Of keys and values of a cache of whole numbers, which ONNX Runtime wants to be alike."""
+    kind = pick(rng, ["PER_TENSOR", "PER_CHANNEL"])
+    attributes |= {"kv_cache_bit_width": bits, "k_quant_type": kind, "v_quant_type": kind}
+    shape = [1] if kind == "PER_TENSOR" else [1, heads, 1, size]
+    return [rng.uniform(0.1, 0.3, shape).astype(numpy.float32) * 2 ** (8 - bits) / 8
+            for _ in range(2)]
+
+
 @row("GroupQueryAttention", "com.microsoft")
 def group_query_attention(rng):
     kv_heads, group = int(rng.integers(1, 4)), int(rng.integers(1, 4))
@@ -344,12 +353,22 @@ def group_query_attention(rng):
         inputs = [values(rng, [batch, rows, (heads + 2 * kv_heads) * size], dtype), None, None]
     else:
         inputs = [values(rng, [batch, rows, n * size], dtype) for n in (heads, kv_heads, kv_heads)]
-    inputs += [values(rng, [batch, kv_heads, buffer, size], dtype) if buffer else None
-               for _ in range(2)]
+    bits = pick(rng, [0, 0, 4, 8]) if dtype != "BFLOAT16" and buffer else 0
+    if bits:
+        scales = cache_scales(rng, attributes, bits, kv_heads, size)
+        kind = numpy.int8 if bits == 8 else numpy.uint8
+        of_kind = numpy.iinfo(kind)
+        inputs += [rng.integers(of_kind.min, of_kind.max + 1, [batch, kv_heads, buffer,
+                                                               size * bits // 8]).astype(kind)
+                   for _ in range(2)]
+    else:
+        inputs += [values(rng, [batch, kv_heads, buffer, size], dtype) if buffer else None
+                   for _ in range(2)]
     last = (lengths - 1).astype(numpy.int32)
     inputs += [last, numpy.array(total if rng.random() < 0.5 else [total], numpy.int32)]
     positions = None
-    if rng.random() < 0.5:
+    # keys of f16 that are turned are rounded in another way, and may become another number
+    if rng.random() < 0.5 and not (bits and dtype == "FLOAT16"):
         attributes |= {"do_rotary": 1, "rotary_interleaved": int(rng.integers(0, 2))}
         angles = [total + int(rng.integers(0, 5)), 8 * int(rng.integers(1, size // 16 + 1))]
         inputs += [values(rng, angles, dtype, -1, 1) for _ in range(2)]
@@ -363,6 +382,7 @@ def group_query_attention(rng):
     added = [pick(rng, [1, batch]), pick(rng, [1, heads]), rows, total]
     inputs.append(values(rng, added, dtype) if rng.random() < 0.3 else None)
     inputs.append(values(rng, [heads], dtype) if rng.random() < 0.2 else None)
+    inputs += scales if bits else []
     if rng.random() < 0.2:
         attributes["smooth_softmax"] = 1
     if rng.random() < 0.3:

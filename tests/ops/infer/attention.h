@@ -100,29 +100,40 @@ inline void multi_head_attention(Draw &d) {
 }
 
 inline void group_query_attention(Draw &d) {
-  const Dim batch = d.dim(), rows = d.dim(), past = d.dim(), size = Draw::number(3);
-  const bool is_packed = d.one_of(2);
+  const Dim batch = d.dim(), rows = d.dim(), past = d.dim();
+  const bool is_packed = d.one_of(2), is_quantized = d.one_of(3), is_half = d.one_of(2);
+  const int64_t size = is_quantized && is_half ? 4 : 3;
+  const uint32_t cached = !is_quantized ? LK_F32 : is_half ? LK_U8 : LK_I8;
+  if (is_quantized) {
+    d.node.texts["k_quant_type"] = d.node.texts["v_quant_type"] = "PER_CHANNEL";
+    d.node.ints["kv_cache_bit_width"] = {is_half ? 4 : 8};
+  }
   d.node.ints["num_heads"] = {4};
   d.node.ints["kv_num_heads"] = {2};
   d.node.n_outputs = uint32_t(d.between(1, 3));
-  d.tensor({batch, rows, d.one_of(4) ? d.dim() : Draw::number(is_packed ? 24 : 12)});
+  d.tensor({batch, rows, d.one_of(4) ? d.dim() : Draw::number((is_packed ? 8 : 4) * size)});
   for (int i = 0; i < 2; i++) {
     if (is_packed) {
       d.absent();
     } else {
-      d.tensor({batch, d.one_of(9) ? d.dim() : rows, Draw::number(6)});
+      d.tensor({batch, d.one_of(9) ? d.dim() : rows, Draw::number(2 * size)});
     }
   }
   const bool has_past = !d.one_of(3);
   for (int i = 0; i < 2; i++) {
     if (has_past) {
-      d.tensor({batch, Draw::number(2), past, d.one_of(9) ? d.dim() : size});
+      const Dim width = Draw::number(is_quantized && is_half ? size / 2 : size);
+      d.tensor({batch, Draw::number(2), past, d.one_of(9) ? d.dim() : width}, cached);
     } else {
       d.absent();
     }
   }
   d.tensor({batch}, LK_I32);
   d.list<int32_t>({int32_t(rows.number + d.between(0, 5))}, LK_I32, d.one_of(2));
+  if (!is_quantized) return;
+  for (int i = 0; i < 5; i++) d.absent(); // up to head_sink
+  for (int i = 0; i < 2; i++)
+    d.tensor({Draw::number(1), Draw::number(2), Draw::number(1), Draw::number(size)});
 }
 
 inline void rotary(Draw &d, bool positions_first) {
