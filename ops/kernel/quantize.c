@@ -155,11 +155,7 @@ static void do_bytes(const void *arg, int64_t begin, int64_t end) {
                             count, types);
   } else {
     const pair of = {pointers[0], pointers[1], pointers[2], types};
-    if (self->repeat == 1) {
-      combine(self, &of, first, of.b + first, count);
-    } else {
-      combine_rows(self, &of, first, count);
-    }
+    combine_rows(self, &of, first, count);
   }
 }
 
