@@ -95,6 +95,7 @@ typedef struct gqa_sizes {
   int64_t batch, rows, size;
   int64_t past; /* rows of the buffer before; 0 without one */
   int64_t total, present;
+  int64_t width; /* elements of the cache for a row of a head: bytes where it is quantized */
 } gqa_sizes;
 
 static bool is_packed(const lk_inference *self) {
@@ -153,18 +154,16 @@ static lk_status check_rows(const lk_inference *self, uint32_t input, const char
   return LK_OK;
 }
 
-/* Bytes of a row of a head, or its elements where they are no bytes. */
-static lk_status find_width(const lk_inference *self, const gqa_sizes *of, int64_t *out,
-                            lk_error *error) {
+static lk_status find_width(const lk_inference *self, gqa_sizes *inout, lk_error *error) {
   const gqa_params *params = self->node->params;
-  *out = of->size;
-  if (!params->is_half || of->size == LK_DIM_UNKNOWN) return LK_OK;
-  if (of->size >= 0 && of->size % 2 != 0) {
+  const int64_t size = inout->width = inout->size;
+  if (!params->is_half || size == LK_DIM_UNKNOWN) return LK_OK;
+  if (size >= 0 && size % 2 != 0) {
     return lk_fail(error, LK_UNSUPPORTED,
                    "a head has %" PRId64 " elements, an even number is supported with 4 bits",
-                   of->size);
+                   size);
   }
-  *out = lk_dims_divide(self->dims, of->size, 2);
+  inout->width = lk_dims_divide(self->dims, size, 2);
   return LK_OK;
 }
 
@@ -172,12 +171,10 @@ static lk_status check_past(const lk_inference *self, uint32_t input, const char
                             gqa_sizes *inout, lk_error *error) {
   const gqa_params *params = self->node->params;
   const lk_tensor_desc *x = &self->inputs[input].desc;
-  int64_t width = 0;
-  LK_RETURN_NOT_OK(find_width(self, inout, &width, error));
   if (!lk_rank_is_known(x)) return LK_OK;
   if (x->rank != 4 || lk_dims_differ(x->dims[0], inout->batch) ||
       lk_dims_differ(x->dims[1], params->kv_heads) || lk_dims_differ(x->dims[2], inout->past) ||
-      lk_dims_differ(x->dims[3], width)) {
+      lk_dims_differ(x->dims[3], inout->width)) {
     return lk_refuse(x, name, "[batch][kv_num_heads][past rows][size]", error);
   }
   inout->past = lk_dims_either(inout->past, x->dims[2]);
@@ -205,11 +202,15 @@ static lk_status read_total(const lk_inference *self, gqa_sizes *inout, lk_error
   return LK_OK;
 }
 
+/* `dtype`: of what is not quantized. */
+static uint32_t type_of_cache(const gqa_params *params, uint32_t dtype) {
+  if (!params->is_quantized) return dtype;
+  return params->is_half ? LK_U8 : LK_I8;
+}
+
 /* LK_DTYPE_NONE: not known. */
 static uint32_t cache_type(const lk_inference *self) {
-  const gqa_params *params = self->node->params;
-  if (!params->is_quantized) return self->inputs[QUERY].desc.dtype;
-  return params->is_half ? LK_U8 : LK_I8;
+  return type_of_cache(self->node->params, self->inputs[QUERY].desc.dtype);
 }
 
 static lk_status check_type(const lk_inference *self, lk_error *error) {
@@ -290,7 +291,7 @@ static lk_status check_others(const lk_inference *self, const gqa_sizes *of, lk_
 
 static lk_status find_sizes(const lk_inference *self, gqa_sizes *out, lk_error *error) {
   const gqa_params *params = self->node->params;
-  *out = (gqa_sizes){LK_DIM_UNKNOWN, LK_DIM_UNKNOWN, LK_DIM_UNKNOWN, 0, 0, 0};
+  *out = (gqa_sizes){.batch = LK_DIM_UNKNOWN, .rows = LK_DIM_UNKNOWN, .size = LK_DIM_UNKNOWN};
   LK_RETURN_NOT_OK(refuse_inputs(self, error));
   if (is_packed(self)) {
     const int64_t all = params->heads + 2 * params->kv_heads;
@@ -300,6 +301,7 @@ static lk_status find_sizes(const lk_inference *self, gqa_sizes *out, lk_error *
     LK_RETURN_NOT_OK(check_rows(self, KEY, "key", params->kv_heads, out, error));
     LK_RETURN_NOT_OK(check_rows(self, VALUE, "value", params->kv_heads, out, error));
   }
+  LK_RETURN_NOT_OK(find_width(self, out, error));
   if (lk_op_has(self->node, PAST_KEY)) {
     out->past = LK_DIM_UNKNOWN;
     LK_RETURN_NOT_OK(check_past(self, PAST_KEY, "past_key", out, error));
@@ -313,8 +315,7 @@ static lk_status infer(lk_inference *self, lk_error *error) {
   const gqa_params *params = self->node->params;
   gqa_sizes of;
   LK_RETURN_NOT_OK(find_sizes(self, &of, error));
-  int64_t dims[] = {of.batch, params->kv_heads, of.present, of.size};
-  LK_RETURN_NOT_OK(find_width(self, &of, &dims[3], error));
+  const int64_t dims[] = {of.batch, params->kv_heads, of.present, of.width};
   for (uint32_t i = PRESENT_KEY; i < self->node->n_outputs; i++) {
     self->outputs[i] = lk_tensor_desc_make(cache_type(self), 4, dims);
   }
@@ -405,12 +406,14 @@ static lk_status plan_rotary(const gqa_plan *self, int64_t heads, lk_heads *inou
                            error);
 }
 
-/* Keys or values in the cache; `inout`: at first the new rows, of heads of `size`. */
-static lk_status plan_cache(const gqa_plan *self, uint32_t past, uint32_t present, int64_t size,
-                            lk_heads *inout, lk_error *error) {
+/* Input KEY or VALUE in the cache; `inout`: at first the new rows, as the cache keeps them. */
+static lk_status plan_cache(const gqa_plan *self, uint32_t input, lk_heads *inout,
+                            lk_error *error) {
   lk_planner *planner = self->planner;
   const gqa_sizes *of = &self->of;
-  const int64_t heads = self->params->kv_heads;
+  const int64_t heads = self->params->kv_heads, size = of->width;
+  const uint32_t past = input == KEY ? PAST_KEY : PAST_VALUE;
+  const uint32_t present = input == KEY ? PRESENT_KEY : PRESENT_VALUE;
   const lk_head_sizes sizes = {of->batch, heads, of->present, size};
   const int64_t dims[] = {of->batch, heads, of->present, size};
   const lk_tensor_desc desc = lk_tensor_desc_make(inout->operand.desc.dtype, 4, dims);
@@ -453,11 +456,10 @@ static lk_status plan_byte_cache(const gqa_plan *self, uint32_t input, lk_heads 
                       .first = inout->first,
                       .from = {inout->batch, inout->head, inout->row},
                       .buffer_rows = of->present};
-  const int64_t width = lk_kv_bytes_row(&step);
-  const int64_t new_dims[] = {of->batch, of->rows, heads * width};
+  const int64_t new_dims[] = {of->batch, of->rows, heads * of->width};
   const int64_t all_dims[] = {of->batch, heads, of->total, of->size};
   const lk_tensor_desc bytes =
-      lk_tensor_desc_make(self->params->is_half ? LK_U8 : LK_I8, 3, new_dims);
+      lk_tensor_desc_make(type_of_cache(self->params, LK_F32), 3, new_dims);
   const lk_tensor_desc numbers = lk_tensor_desc_make(LK_F32, 4, all_dims);
   lk_operand operands[3] = {inout->operand};
   LK_RETURN_NOT_OK(lk_planner_temp(planner, &bytes, &operands[1], error));
@@ -465,9 +467,8 @@ static lk_status plan_byte_cache(const gqa_plan *self, uint32_t input, lk_heads 
                                     &operands[2], error));
   LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_kv_quantize_kernel, "quantize", &step, sizeof step,
                                      operands, 3, error));
-  *inout = lk_heads_in_rows(&operands[1], &(lk_head_sizes){of->batch, heads, of->rows, width});
-  LK_RETURN_NOT_OK(plan_cache(self, is_key ? PAST_KEY : PAST_VALUE,
-                              is_key ? PRESENT_KEY : PRESENT_VALUE, width, inout, error));
+  *inout = lk_heads_in_rows(&operands[1], &(lk_head_sizes){of->batch, heads, of->rows, of->width});
+  LK_RETURN_NOT_OK(plan_cache(self, input, inout, error));
   operands[0] = inout->operand;
   LK_RETURN_NOT_OK(lk_planner_temp(planner, &numbers, &operands[1], error));
   step.rows = of->total;
@@ -479,9 +480,8 @@ static lk_status plan_byte_cache(const gqa_plan *self, uint32_t input, lk_heads 
 /* Keys or values, f32 in the end. Rotated keys are rounded before they are kept. */
 static lk_status take_with_past(const gqa_plan *self, uint32_t input, lk_heads *out,
                                 lk_error *error) {
-  const bool is_key = input == KEY;
   LK_RETURN_NOT_OK(take_heads(self, input, out, error));
-  if (is_key && self->params->is_rotated) {
+  if (input == KEY && self->params->is_rotated) {
     const uint32_t dtype = out->operand.desc.dtype;
     LK_RETURN_NOT_OK(lk_plan_wide(self->planner, &out->operand, error));
     LK_RETURN_NOT_OK(plan_rotary(self, self->params->kv_heads, out, error));
@@ -497,8 +497,7 @@ static lk_status take_with_past(const gqa_plan *self, uint32_t input, lk_heads *
     LK_RETURN_NOT_OK(lk_plan_wide(self->planner, &out->operand, error));
     return plan_byte_cache(self, input, out, error);
   }
-  LK_RETURN_NOT_OK(plan_cache(self, is_key ? PAST_KEY : PAST_VALUE,
-                              is_key ? PRESENT_KEY : PRESENT_VALUE, self->of.size, out, error));
+  LK_RETURN_NOT_OK(plan_cache(self, input, out, error));
   return lk_plan_wide(self->planner, &out->operand, error);
 }
 

@@ -10,7 +10,8 @@ enum {
   MAX_ALONE = 64 * 1024 /* elements that are worth a second thread */
 };
 
-int64_t lk_kv_bytes_row(const lk_kv_bytes *self) {
+/* Bytes of a row of a head. */
+static int64_t row_bytes(const lk_kv_bytes *self) {
   return self->is_half ? self->size / 2 : self->size;
 }
 
@@ -55,7 +56,7 @@ static void quantize_rows(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_kv_bytes *self = loop->params;
   const float *x = (const float *)loop->pointers[0] + self->first, *scale = loop->pointers[2];
-  const int64_t width = lk_kv_bytes_row(self);
+  const int64_t width = row_bytes(self);
   for (int64_t i = begin; i < end; i++) {
     const float *from = x + i / self->rows * self->from[0] + i % self->rows * self->from[2];
     uint8_t *to = (uint8_t *)loop->pointers[1] + i * self->heads * width;
@@ -99,7 +100,7 @@ static void dequantize_rows(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_kv_bytes *self = loop->params;
   const float *scale = loop->pointers[2];
-  const int64_t width = lk_kv_bytes_row(self);
+  const int64_t width = row_bytes(self);
   for (int64_t i = begin; i < end; i++) {
     const int64_t head = i / self->rows, row = head * self->buffer_rows + i % self->rows;
     dequantize_row(self, (const uint8_t *)loop->pointers[0] + row * width,

@@ -19,9 +19,6 @@ typedef struct lk_kv_bytes {
   int64_t buffer_rows; /* of each head, of bytes that become numbers: at least `rows` */
 } lk_kv_bytes;
 
-/* Bytes of a row of a head. */
-int64_t lk_kv_bytes_row(const lk_kv_bytes *self);
-
 /* x / scale, rounded, ties to even, and saturated. Params: lk_kv_bytes. Pointers: f32; bytes
  * [batch][rows][heads][row]; scale. */
 lk_status lk_kv_quantize_kernel(const void *params, void *const *pointers, lk_error *error);
