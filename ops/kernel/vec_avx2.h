@@ -100,7 +100,7 @@ LK_VEC_FN vec vec_scale(vec x, vec n) {
   const veci half = whole >> 1;
   return (vec)((vecu)x + ((vecu)half << 23)) * (vec)((vecu)(whole - half + 127) << 23);
 }
-/* 2^n for whole n in -126 .. 127. */
+/* 2^n for whole n in -126 .. 127, and 0 for -127. */
 LK_VEC_FN vec vec_power(vec n) {
   return (vec)((vecu)((veci)_mm256_cvtps_epi32((__m256)n) + 127) << 23);
 }

@@ -97,9 +97,9 @@ LK_VEC_FN vec vec_trunc(vec x) {
 LK_VEC_FN vec vec_scale(vec x, vec n) {
   return (vec)_mm512_scalef_ps((__m512)x, (__m512)n);
 }
-/* 2^n for whole n in -126 .. 127. */
+/* 2^n for whole n in -126 .. 127, and 0 for -127. */
 LK_VEC_FN vec vec_power(vec n) {
-  return vec_scale(vec_splat(1), n);
+  return (vec)((vecu)((veci)_mm512_cvtps_epi32((__m512)n) + 127) << 23);
 }
 
 LK_VEC_FN vecd vecd_low(vec x) {

@@ -45,6 +45,15 @@ LK_VEC_FN vec vec_exp_inside(vec x) {
 LK_VEC_FN vec vec_exp(vec x) {
   return vec_exp_inside(vec_clip(x, vec_splat(-104), vec_splat(89)));
 }
+/* e^x for x <= 0, or NaN; 0 for x <= -88, next to where the least normal number is. What is masked
+ * lies there, and an instruction with a denormal result takes a hundred times its time on many
+ * processors, even if the result is rounded to 0. */
+LK_VEC_FN vec vec_exp_or_zero(vec x) {
+  vec n;
+  const vec m = vec_exp_parts(vec_max_or_second(vec_splat(-88), x), &n);
+  const vec power = vec_power(n);
+  return vec_fma(m, power, power);
+}
 /* e^x - 1 for x in -40 .. 40. */
 LK_VEC_FN vec vec_expm1_inside(vec x) {
   vec n;

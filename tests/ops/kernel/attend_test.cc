@@ -1,6 +1,9 @@
 // Attention in blocks against plain loops in double, on every instruction set.
 #include "tests/ops/kernel/product.h"
 
+#include <cfenv>
+#include <limits>
+
 extern "C" {
 #include "ops/kernel/attend.h"
 }
@@ -207,6 +210,23 @@ TEST(Attend, KeepsNanAndInfinityInTheirRows) {
       x.lengths[0] = 0;
       const Guarded none = x.run(of, isa);
       for (size_t i = 0; i < none.size(); i++) EXPECT_EQ(none[i], 0) << i;
+    }
+  }
+}
+
+// An instruction that makes a denormal number, or rounds it to 0, takes a hundred times as long.
+TEST(Attend, MakesNoDenormalNumberOfWhatIsMasked) {
+  for (const int64_t queries : {2, 20}) {
+    for (const float masked : {-120.0F, -1e4F, -std::numeric_limits<float>::max()}) {
+      std::mt19937 random(4);
+      const Case of{.queries = queries, .keys = 200, .size = 8, .v_size = 8, .has_mask = true};
+      Operands x(of, random);
+      for (size_t i = 0; i < x.mask.size(); i++) x.mask[i] = i % 3 == 1 ? masked : 0;
+      for (const lk_isa isa : lk::instruction_sets()) {
+        std::feclearexcept(FE_ALL_EXCEPT);
+        x.run(of, isa);
+        EXPECT_EQ(std::fetestexcept(FE_UNDERFLOW), 0) << queries << " isa " << isa;
+      }
     }
   }
 }

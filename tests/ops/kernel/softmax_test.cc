@@ -1,6 +1,9 @@
 // Softmax and its logarithm against plain loops in double, on every instruction set.
 #include "tests/ops/kernel/product.h"
 
+#include <cfenv>
+#include <limits>
+
 extern "C" {
 #include "ops/kernel/softmax.h"
 }
@@ -8,6 +11,9 @@ extern "C" {
 namespace {
 
 using lk::Guarded;
+
+// What is less than this part of the largest is 0.
+constexpr double kLeastShare = 0x1p-126;
 
 struct Case {
   int64_t outer = 1, n = 1, inner = 1;
@@ -53,7 +59,7 @@ void check(const Case &test, const Guarded &x, double size) {
     const Guarded y = test.run(x, isa);
     for (size_t i = 0; i < wanted.size(); i++) {
       const double allowed = test.is_log ? 4e-7 * (1 + std::fabs(wanted[i]))
-                                         : (6e-7 + 1.2e-7 * size) * wanted[i] + 1.5e-45;
+                                         : (6e-7 + 1.2e-7 * size) * wanted[i] + kLeastShare;
       ASSERT_NEAR(double(y[i]), wanted[i], allowed) << test.text() << " isa " << isa << " at " << i;
     }
   }
@@ -161,10 +167,29 @@ TEST(Softmax, NeitherOverflowsNorLosesSmallShares) {
     EXPECT_EQ(y[3], 0);
   }
   x[0] = 0;
-  x[1] = -100; // a denormal share
+  x[1] = -87; // about the least normal number
   x[2] = x[3] = -1e30F;
   for (lk_isa isa : lk::instruction_sets()) {
-    EXPECT_NEAR(double(test.run(x, isa)[1]), std::exp(-100.0), 1.5e-45);
+    EXPECT_NEAR(double(test.run(x, isa)[1]), std::exp(-87.0), 1e-5 * std::exp(-87.0));
+  }
+}
+
+// An instruction that makes a denormal number, or rounds it to 0, takes a hundred times as long.
+TEST(Softmax, MakesNoDenormalNumberOfWhatIsMasked) {
+  for (const Case &test : {Case{3, 70}, Case{30, 9}, Case{3, 40, 70, false}}) {
+    Guarded x(test.elements());
+    for (float masked : {-88.0F, -95.0F, -104.0F, -1e4F, -std::numeric_limits<float>::max()}) {
+      for (size_t i = 0; i < x.size(); i++) {
+        const size_t k = i / size_t(test.inner) % size_t(test.n);
+        x[i] = k % 3 == 1 ? masked : 1 / float(k + 1);
+      }
+      for (lk_isa isa : lk::instruction_sets()) {
+        std::feclearexcept(FE_ALL_EXCEPT);
+        const Guarded y = test.run(x, isa);
+        EXPECT_EQ(std::fetestexcept(FE_UNDERFLOW), 0) << test.text() << " isa " << isa;
+        for (size_t i = 0; i < y.size(); i++) ASSERT_TRUE(y[i] == 0 || y[i] > 1e-4F) << y[i];
+      }
+    }
   }
 }
 
