@@ -216,7 +216,7 @@ static lk_status take_with_past(lk_planner *planner, const lk_head_sizes *sizes,
                                 uint32_t input, uint32_t past, uint32_t present, lk_heads *out,
                                 lk_error *error) {
   lk_operand now;
-  LK_RETURN_NOT_OK(lk_planner_input(planner, input, LK_LAYOUT_PLAIN, &now, error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, input, lk_rows_layout(planner, input), &now, error));
   *out = heads_of(&now, sizes);
   LK_RETURN_NOT_OK(lk_plan_behind_past(planner, sizes, keys, past, present, 0, out, error));
   return lk_plan_wide(planner, &out->operand, error);

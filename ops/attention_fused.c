@@ -108,7 +108,8 @@ static lk_tensor_desc with_heads(const lk_planner *planner, const lk_tensor_desc
 /* An input whose dimensions of 1 are repeated. */
 static lk_status take(lk_planner *planner, uint32_t input, lk_heads *out, lk_error *error) {
   int64_t strides[LK_MAX_RANK];
-  LK_RETURN_NOT_OK(lk_planner_input(planner, input, LK_LAYOUT_PLAIN, &out->operand, error));
+  LK_RETURN_NOT_OK(
+      lk_planner_input(planner, input, lk_rows_layout(planner, input), &out->operand, error));
   const lk_tensor_desc desc = with_heads(planner, &out->operand.desc);
   lk_broadcast_strides(&desc, RANK, 1, strides);
   const bool is_turned = input == K && ((const fused_params *)planner->node->params)->k_rows;
@@ -155,6 +156,11 @@ static lk_status take_mask(lk_planner *planner, int64_t keys, lk_operand *out, l
   return lk_planner_copy(planner, &copy, &given, out, error);
 }
 
+/* As q lies: who has turned heads of rows into rows of heads before turns them back behind. */
+static lk_layout output_layout(lk_planner *planner) {
+  return lk_strided_output_layout(planner, lk_rows_layout(planner, Q));
+}
+
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const fused_params *params = planner->node->params;
   const lk_inference asked = {.node = planner->node, .inputs = planner->inputs};
@@ -183,7 +189,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
     LK_RETURN_NOT_OK(take_mask(planner, step.keys, &mask, error));
     step.mask = &mask;
   }
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &y, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, output_layout(planner), &y, error));
   const lk_head_sizes sizes = {step.batch, step.heads, step.queries, step.v_size};
   step.y = lk_heads_apart(&y, &sizes);
   return lk_plan_attention(planner, &step, error);

@@ -26,7 +26,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
     return lk_plan_same(planner, 0, error);
   }
   lk_operand from, to;
-  const lk_layout layout = lk_fixed_input_layout(planner, 0);
+  const lk_layout layout = planner->inputs[0].desc.layout;
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &from, error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to, error));
   return lk_planner_cast(planner, &from, &to, error);

@@ -83,29 +83,32 @@ static lk_status infer(lk_inference *self, lk_error *error) {
   return lk_shape_check(&to, "the concatenation", error);
 }
 
-/* Channels-last when all inputs that come at run time lie so, or when some do and it is wished for;
- * inputs whose bytes are the same either way do not count. */
+/* That of all inputs that come at run time, or channels-last when some lie so and it is wished for;
+ * inputs whose bytes are the same in every layout do not count. */
 static lk_layout choose_layout(lk_planner *planner) {
   const lk_op_node *node = planner->node;
-  bool any = false, all = true;
+  bool any = false, any_last = false, all = true;
+  lk_layout common = LK_LAYOUT_PLAIN;
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     const lk_tensor_desc *desc = &planner->inputs[i].desc;
     const bool is_neutral = node->constants[i].content != NULL || lk_elements(desc) == 0 ||
-                            desc->rank < 3 ||
-                            lk_layout_same_bytes(desc, LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST);
+                            (lk_layout_same_bytes(desc, LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST) &&
+                             lk_layout_same_bytes(desc, LK_LAYOUT_PLAIN, desc->layout));
     if (is_neutral) continue;
-    const bool is_last = desc->layout == LK_LAYOUT_CHANNELS_LAST;
-    any = any || is_last;
-    all = all && is_last;
+    if (!any) common = desc->layout;
+    any = true;
+    any_last = any_last || desc->layout == LK_LAYOUT_CHANNELS_LAST;
+    all = all && desc->layout == common;
   }
-  const bool wished = lk_planner_wish(planner, 0, LK_LAYOUT_PLAIN) == LK_LAYOUT_CHANNELS_LAST;
-  return any && (all || wished) ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
+  const lk_layout wish = lk_planner_wish(planner, 0, common);
+  if (all && (common != LK_LAYOUT_HEADS_INSIDE || wish == common)) return common;
+  return any_last && wish == LK_LAYOUT_CHANNELS_LAST ? wish : LK_LAYOUT_PLAIN;
 }
 
 /* Inputs of a run are taken in their own layout. */
 static lk_layout input_layout(lk_planner *planner, uint32_t index, lk_layout layout) {
   const bool is_constant = planner->node->constants[index].content != NULL;
-  const lk_layout own = lk_fixed_input_layout(planner, index);
+  const lk_layout own = planner->inputs[index].desc.layout;
   return is_constant || lk_layout_same_bytes(&planner->inputs[index].desc, own, layout) ? layout
                                                                                         : own;
 }
@@ -217,7 +220,7 @@ static lk_status plan_qlinear(lk_planner *planner, lk_error *error) {
   const lk_op_node *node = planner->node;
   lk_byte_operand to = {.scale = 0, .zero = 1}, from;
   int64_t strides[LK_MAX_RANK];
-  const lk_layout layout = lk_fixed_input_layout(planner, 2);
+  const lk_layout layout = lk_image_layout(planner, 2);
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to.bytes, error));
   const lk_tensor_desc *desc = &to.bytes.desc;
   const uint32_t axis = (uint32_t)lk_axis(*(const int64_t *)node->params, desc->rank);

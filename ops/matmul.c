@@ -45,10 +45,12 @@ static lk_status infer_matmul(lk_inference *self, lk_error *error) {
 
 static lk_status plan_matmul(lk_planner *planner, lk_error *error) {
   const matmul_params *params = planner->node->params;
-  const lk_tensor_desc *a = &planner->inputs[0].desc, *b = &planner->inputs[1].desc;
-  if (lk_elements(a) == 0) return lk_plan_sum_of_nothing(planner, -1, error);
-  lk_matmul matmul = lk_matmul_of_ordered(a, b, params->orders, &planner->outputs[0]);
-  return lk_plan_matmul(planner, &matmul, b->rank > 1, error);
+  lk_tensor_desc a = planner->inputs[0].desc, b = planner->inputs[1].desc;
+  if (lk_elements(&a) == 0) return lk_plan_sum_of_nothing(planner, -1, error);
+  a.layout = lk_matmul_layout(planner, 0);
+  b.layout = lk_matmul_layout(planner, 1);
+  lk_matmul matmul = lk_matmul_of_ordered(&a, &b, params->orders, &planner->outputs[0]);
+  return lk_plan_matmul(planner, &matmul, b.rank > 1, error);
 }
 
 /* ---- Gemm: alpha A' B' + beta C ---- */

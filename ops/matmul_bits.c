@@ -202,8 +202,9 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   const bits_params *params = planner->node->params;
   const int64_t dims[] = {params->n, params->k};
   const lk_tensor_desc b = lk_tensor_desc_make(LK_F32, 2, dims);
-  lk_matmul matmul =
-      lk_matmul_of_ordered(&planner->inputs[A].desc, &b, orders, &planner->outputs[0]);
+  lk_tensor_desc a = planner->inputs[A].desc;
+  a.layout = LK_LAYOUT_PLAIN; /* as it is taken */
+  lk_matmul matmul = lk_matmul_of_ordered(&a, &b, orders, &planner->outputs[0]);
   matmul.b_is_packed = matmul.b_is_bits = true;
   for (uint32_t i = NUMBERS; i <= ZEROS; i++) {
     if (!lk_op_has(planner->node, i)) continue;
@@ -215,7 +216,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
     matmul.left_bytes =
         (int64_t)lk_bits_left_size(&bits, lk_integer_loops_get(lk_isa_get()), matmul.rows);
   }
-  return lk_plan_matmul_by(planner, &matmul, true, take_weights, error);
+  return lk_plan_matmul_by(planner, &matmul, true, a.layout, take_weights, error);
 }
 
 const lk_op_class lk_op_matmul_n_bits = {

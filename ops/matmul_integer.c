@@ -115,8 +115,9 @@ static lk_status plan_step(lk_planner *planner, lk_integer_step *step, const lk_
 
 static void begin(lk_planner *planner, lk_integer_step *step) {
   const int32_t b = roles_of[planner->node->class_->variant].b;
-  const lk_matmul matmul =
-      lk_matmul_of(&planner->inputs[0].desc, &planner->inputs[b].desc, &planner->outputs[0]);
+  lk_tensor_desc left = planner->inputs[0].desc, right = planner->inputs[b].desc;
+  left.layout = right.layout = LK_LAYOUT_PLAIN; /* as they are taken */
+  const lk_matmul matmul = lk_matmul_of(&left, &right, &planner->outputs[0]);
   lk_integer_matmul(&matmul, step);
 }
 

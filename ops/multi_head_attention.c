@@ -224,7 +224,7 @@ static lk_status take_heads(lk_planner *planner, const lk_inference *of, uint32_
   const uint32_t owner = owner_of(of, input), rank = of->inputs[owner].desc.rank;
   const int64_t parts = parts_of(owner, rank);
   lk_operand x;
-  LK_RETURN_NOT_OK(lk_planner_input(planner, owner, LK_LAYOUT_PLAIN, &x, error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, owner, lk_rows_layout(planner, owner), &x, error));
   if (lk_op_has(planner->node, BIAS) && rank == 3) {
     LK_RETURN_NOT_OK(add_bias(planner, sizes, bias, &x, error));
   }

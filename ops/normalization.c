@@ -119,7 +119,7 @@ static lk_status infer_lrn(lk_inference *self, lk_error *error) {
 static lk_status plan_lrn(lk_planner *planner, lk_error *error) {
   const lrn_params *self = planner->node->params;
   const lk_tensor_desc *x = &planner->inputs[0].desc;
-  const lk_layout layout = lk_fixed_input_layout(planner, 0);
+  const lk_layout layout = lk_image_layout(planner, 0);
   const bool channels_last = layout == LK_LAYOUT_CHANNELS_LAST;
   const int64_t channels = x->dims[1], places = lk_elements(x) / (x->dims[0] * channels);
   lk_operand operands[2]; /* from, to */

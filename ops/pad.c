@@ -69,7 +69,7 @@ static lk_status plan_pad(lk_planner *planner, uint32_t value, const uint8_t *by
   const lk_pad *found = planner->found;
   lk_pad pad = *found;
   lk_operand operands[3];
-  const lk_layout layout = lk_fixed_input_layout(planner, DATA);
+  const lk_layout layout = lk_image_layout(planner, DATA);
   const bool is_same = memcmp(pad.dims, pad.out, sizeof pad.dims) == 0 &&
                        memcmp(pad.dims, pad.in, sizeof pad.dims) == 0;
   if (is_same) return lk_plan_same(planner, DATA, error);

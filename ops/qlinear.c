@@ -43,8 +43,8 @@ static bool is_pair(lk_planner *planner, uint32_t a, uint32_t b, lk_layout *out_
   lk_tensor_desc y = planner->inputs[a].desc, other = planner->inputs[b].desc;
   int64_t repeat = 0, row = 0;
   if (!lk_shape_equal(&y, &planner->outputs[0])) return false;
-  y.layout = out_layouts[0] = lk_fixed_input_layout(planner, a);
-  other.layout = lk_shape_equal(&y, &other) ? y.layout : lk_fixed_input_layout(planner, b);
+  y.layout = out_layouts[0] = lk_image_layout(planner, a);
+  other.layout = lk_shape_equal(&y, &other) ? y.layout : lk_image_layout(planner, b);
   out_layouts[1] = other.layout;
   return lk_byte_rows_of(&y, &other, &repeat, &row);
 }
@@ -195,7 +195,7 @@ static lk_status plan_whole(lk_planner *planner, const lk_operand *real, const l
 static lk_status plan_pool(lk_planner *planner, lk_error *error) {
   lk_operand y, real, pooled;
   const bool is_last = ((const pool_params *)planner->node->params)->is_last;
-  const lk_layout layout = is_last ? LK_LAYOUT_PLAIN : lk_fixed_input_layout(planner, 0);
+  const lk_layout layout = is_last ? LK_LAYOUT_PLAIN : lk_image_layout(planner, 0);
   if (lk_elements(&planner->inputs[0].desc) == 0) {
     return lk_refuse(&planner->inputs[0].desc, "the input", "one with elements", error);
   }

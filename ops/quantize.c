@@ -178,7 +178,7 @@ static bool is_simple(const lk_planner *planner, uint32_t bytes, uint32_t real) 
 
 static lk_status plan_simple(lk_planner *planner, lk_bytes_kind kind, lk_error *error) {
   lk_operand x, y;
-  const lk_layout layout = lk_fixed_input_layout(planner, X);
+  const lk_layout layout = planner->inputs[X].desc.layout;
   LK_RETURN_NOT_OK(lk_planner_input(planner, X, layout, &x, error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &y, error));
   const bool writes_bytes = kind == LK_BYTES_QUANTIZE;

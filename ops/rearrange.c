@@ -103,7 +103,7 @@ static lk_status infer_blocks(lk_inference *self, lk_error *error) {
 /* Along six dimensions: batch, channel, then row and column of blocks, each before that within. */
 static lk_status plan_blocks(lk_planner *planner, lk_error *error) {
   const block_params *params = planner->node->params;
-  const lk_layout layout = lk_fixed_input_layout(planner, 0);
+  const lk_layout layout = lk_image_layout(planner, 0);
   lk_operand from, to;
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &from, error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to, error));

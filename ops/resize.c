@@ -91,7 +91,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   for (uint32_t i = 0; i < inputs[0].desc.rank; i++) same = same && stretches[i].same;
   if (same) return lk_plan_same(planner, 0, error);
   lk_operand from, to;
-  const lk_layout layout = lk_fixed_input_layout(planner, 0);
+  const lk_layout layout = lk_image_layout(planner, 0);
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &from, error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to, error));
   return lk_resize_plan_steps(planner, params, stretches, &from, &to, error);

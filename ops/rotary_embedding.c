@@ -6,6 +6,7 @@
 #include "base/tensor.h"
 #include "ops/kernel/rotary.h"
 #include "ops/plan/attention_steps.h"
+#include "ops/plan/moves.h"
 
 /* Which input is what. */
 typedef struct rotary_form {
@@ -124,10 +125,11 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   lk_rotary step = {.is_interleaved = params->is_interleaved,
                     .has_positions = lk_op_has(planner->node, form->positions)};
   LK_RETURN_NOT_OK(find_heads(&asked, &of, &step.rotated, error));
-  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &operands[0], error));
+  const lk_layout layout = lk_rows_layout(planner, 0);
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &operands[0], error));
   LK_RETURN_NOT_OK(lk_planner_input(planner, form->cosines, LK_LAYOUT_PLAIN, &operands[2], error));
   LK_RETURN_NOT_OK(lk_planner_input(planner, form->sines, LK_LAYOUT_PLAIN, &operands[3], error));
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &operands[1], error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &operands[1], error));
   if (step.has_positions) {
     LK_RETURN_NOT_OK(
         lk_planner_input(planner, form->positions, LK_LAYOUT_PLAIN, &operands[4], error));

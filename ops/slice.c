@@ -182,10 +182,10 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   if (whole) return lk_plan_same(planner, DATA, error);
 
   lk_operand from, to;
-  const lk_layout layout = lk_fixed_input_layout(planner, DATA);
+  const lk_layout layout = inputs[DATA].desc.layout;
   LK_RETURN_NOT_OK(lk_planner_input(planner, DATA, layout, &from, error));
   LK_RETURN_NOT_OK(
-      lk_planner_output(planner, 0, lk_fixed_output_layout(planner, layout), &to, error));
+      lk_planner_output(planner, 0, lk_strided_output_layout(planner, layout), &to, error));
   lk_copy copy = lk_copy_between(&from.desc, &to.desc);
   for (uint32_t i = 0; i < copy.rank; i++) {
     copy.from_offset += copy.from[i] * ranges[i].start;

@@ -74,7 +74,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   const split_params *params = planner->node->params;
   const lk_tensor_desc *desc = &planner->inputs[0].desc;
   const uint32_t axis = (uint32_t)lk_axis(params->axis, desc->rank);
-  const lk_layout layout = lk_fixed_input_layout(planner, 0);
+  const lk_layout layout = desc->layout;
   int64_t at = 0;
   lk_operand from, to;
   if (planner->outputs[0].dims[axis] == desc->dims[axis] && planner->node->n_outputs == 1) {

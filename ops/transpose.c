@@ -74,25 +74,30 @@ static bool moves_nothing(const lk_copy *copy) {
   return true;
 }
 
+/* Where the host leaves the choice, the layout that needs no moving: NHWC data turned to NCHW lies
+ * in channels-last already, and rows of heads that are turned to heads of rows lie with their heads
+ * inside. */
+static lk_layout natural_layout(const lk_tensor_desc *from, const lk_tensor_desc *to,
+                                const uint32_t *perm) {
+  static const lk_layout layouts[] = {LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST,
+                                      LK_LAYOUT_HEADS_INSIDE};
+  for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+    lk_tensor_desc tried = *to;
+    tried.layout = layouts[i];
+    if (!lk_layout_fits(&tried)) continue;
+    const lk_copy copy = describe(from, &tried, perm);
+    if (moves_nothing(&copy)) return layouts[i];
+  }
+  return LK_LAYOUT_PLAIN;
+}
+
 static lk_status plan(lk_planner *planner, lk_error *error) {
   uint32_t perm[LK_MAX_RANK] = {0};
   lk_tensor_desc from_desc = planner->inputs[0].desc;
   lk_tensor_desc to_desc = planner->outputs[0];
   LK_RETURN_NOT_OK(read_perm(planner->node, &from_desc, perm, error));
-  from_desc.layout = lk_fixed_input_layout(planner, 0);
-  to_desc.layout = LK_LAYOUT_PLAIN;
-
-  /* Where the host leaves the choice, the layout that needs no moving: NHWC data turned to NCHW
-   * lies in channels-last already. */
-  lk_layout natural = LK_LAYOUT_PLAIN;
-  lk_copy copy = describe(&from_desc, &to_desc, perm);
-  if (!moves_nothing(&copy) && to_desc.rank >= 3) {
-    to_desc.layout = LK_LAYOUT_CHANNELS_LAST;
-    copy = describe(&from_desc, &to_desc, perm);
-    if (moves_nothing(&copy)) natural = LK_LAYOUT_CHANNELS_LAST;
-  }
-  to_desc.layout = lk_fixed_output_layout(planner, natural);
-  copy = describe(&from_desc, &to_desc, perm);
+  to_desc.layout = lk_strided_output_layout(planner, natural_layout(&from_desc, &to_desc, perm));
+  const lk_copy copy = describe(&from_desc, &to_desc, perm);
   if (moves_nothing(&copy)) {
     return lk_plan_view(planner, 0, from_desc.layout, to_desc.layout, error);
   }

@@ -104,9 +104,9 @@ static lk_status check_bind(const lk_op *op, const lk_bind_desc *bind, lk_error 
                    "in place over input %d, the operator does not allow it", over);
   }
   for (uint32_t i = 0; bind->wishes != NULL && i < bind->n_outputs; i++) {
-    if (bind->wishes[i] != LK_LAYOUT_ANY && bind->wishes[i] > LK_LAYOUT_CHANNELS_LAST) {
+    if (bind->wishes[i] != LK_LAYOUT_ANY && bind->wishes[i] > LK_LAYOUT_HEADS_INSIDE) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "output %u wishes for layout %u, plain, channels-last or any", i,
+                     "output %u wishes for layout %u, plain, channels-last, heads inside or any", i,
                      bind->wishes[i]);
     }
   }

@@ -118,6 +118,9 @@ typedef enum lk_dtype {
 typedef uint32_t lk_layout;
 #define LK_LAYOUT_PLAIN ((lk_layout)0) /* row-major, dense, in the order of the dimensions */
 #define LK_LAYOUT_CHANNELS_LAST ((lk_layout)1) /* dense, dimension 1 innermost (NHWC); rank >= 3 */
+/* dense, dimensions 1 and 2 swapped: [batch][heads][rows][size] with its heads inside of rows;
+ * rank 4 */
+#define LK_LAYOUT_HEADS_INSIDE ((lk_layout)2)
 #define LK_LAYOUT_ANY ((lk_layout)0xffffffffu) /* as a wish: the operator may choose */
 
 /* Type, shape and layout of a tensor. Dimensions at and beyond `rank` are 0. Rank 0 is a scalar of

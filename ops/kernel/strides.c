@@ -1,17 +1,30 @@
 /* Where the elements of a tensor lie, and how loops over several tensors become shorter. */
 #include "ops/kernel/strides.h"
 
-#include <stdbool.h>
+/* Dimensions from the innermost one. */
+static void order_of(const lk_tensor_desc *desc, uint32_t order[LK_MAX_RANK]) {
+  const uint32_t rank = desc->rank;
+  uint32_t n = 0;
+  if (desc->layout == LK_LAYOUT_CHANNELS_LAST && rank >= 3) {
+    order[n++] = 1;
+    for (uint32_t i = rank; i-- > 0;) {
+      if (i != 1) order[n++] = i;
+    }
+    return;
+  }
+  for (uint32_t i = rank; i-- > 0;) order[n++] = i;
+  if (desc->layout == LK_LAYOUT_HEADS_INSIDE && rank == 4) {
+    order[1] = 1;
+    order[2] = 2;
+  }
+}
 
 void lk_strides(const lk_tensor_desc *desc, int64_t unit, int64_t strides[LK_MAX_RANK]) {
-  const bool channels_last = desc->layout == LK_LAYOUT_CHANNELS_LAST && desc->rank >= 3;
+  uint32_t order[LK_MAX_RANK];
   int64_t stride = unit;
-  if (channels_last) {
-    strides[1] = stride;
-    stride *= desc->dims[1] > 0 ? desc->dims[1] : 1;
-  }
-  for (uint32_t i = desc->rank; i-- > 0;) {
-    if (channels_last && i == 1) continue;
+  order_of(desc, order);
+  for (uint32_t n = 0; n < desc->rank; n++) {
+    const uint32_t i = order[n];
     strides[i] = stride;
     stride *= desc->dims[i] > 0 ? desc->dims[i] : 1;
   }

@@ -22,6 +22,7 @@ lk_heads lk_heads_in_rows(const lk_operand *operand, const lk_head_sizes *of) {
 }
 
 lk_heads lk_heads_apart(const lk_operand *operand, const lk_head_sizes *of) {
+  if (operand->desc.layout == LK_LAYOUT_HEADS_INSIDE) return lk_heads_in_rows(operand, of);
   return (lk_heads){.operand = *operand,
                     .batch = of->rows * of->heads * of->size,
                     .head = of->rows * of->size,

@@ -23,8 +23,8 @@ typedef struct lk_head_sizes {
   int64_t batch, heads, rows, size;
 } lk_head_sizes;
 
-/* [batch][rows][heads * size], [batch][heads][rows][size], and part `part` of `parts` of
- * [batch][rows][heads][parts][size]. */
+/* [batch][rows][heads * size], [batch][heads][rows][size] in its layout, and part `part` of `parts`
+ * of [batch][rows][heads][parts][size]. */
 lk_heads lk_heads_in_rows(const lk_operand *operand, const lk_head_sizes *sizes);
 lk_heads lk_heads_apart(const lk_operand *operand, const lk_head_sizes *sizes);
 lk_heads lk_heads_packed(const lk_operand *operand, const lk_head_sizes *sizes, int64_t part,

@@ -32,9 +32,9 @@ static lk_layout choose_layout(lk_planner *planner) {
   lk_layout natural = LK_LAYOUT_PLAIN;
   for (uint32_t i = 0; i < node->n_operands; i++) {
     const lk_tensor_desc *desc = &planner->inputs[i].desc;
-    if (desc->layout == LK_LAYOUT_CHANNELS_LAST && lk_shape_equal(desc, to)) natural = desc->layout;
+    if (desc->layout != LK_LAYOUT_PLAIN && lk_shape_equal(desc, to)) natural = desc->layout;
   }
-  const lk_layout layout = lk_fixed_output_layout(planner, natural);
+  const lk_layout layout = lk_strided_output_layout(planner, natural);
   const int32_t over = planner->body->in_place_input;
   const bool is_lower = over >= 0 && planner->inputs[over].desc.rank != to->rank;
   return is_lower && lies_elsewhere_over(planner, (uint32_t)over, layout) ? LK_LAYOUT_PLAIN
@@ -48,7 +48,7 @@ static lk_layout layout_of_input(lk_planner *planner, uint32_t index, const lk_t
   const bool is_constant = planner->node->constants[index].content != NULL;
   const bool follows = is_constant ? desc->dtype == LK_F32 && desc->rank == to->rank
                                    : lies_elsewhere_over(planner, index, to->layout);
-  return follows ? to->layout : lk_fixed_input_layout(planner, index);
+  return follows ? to->layout : desc->layout;
 }
 
 /* ---- programs ---- */
@@ -209,7 +209,7 @@ static lk_status fill_output(lk_planner *planner, uint8_t byte, lk_error *error)
   lk_operand to;
   uint8_t value[8];
   memset(value, byte, sizeof value);
-  const lk_layout layout = lk_fixed_output_layout(planner, LK_LAYOUT_PLAIN);
+  const lk_layout layout = lk_strided_output_layout(planner, LK_LAYOUT_PLAIN);
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to, error));
   LK_RETURN_NOT_OK(lk_plan_fill(planner, &to, lk_dtype_size(to.desc.dtype), value, error));
   return lk_plan_post_ops(planner, 0, &to, error);
@@ -218,7 +218,7 @@ static lk_status fill_output(lk_planner *planner, uint8_t byte, lk_error *error)
 /* Output 0 of input `index`, repeated along all dimensions but the channels, with post-ops. */
 static lk_status repeat_channels(lk_planner *planner, uint32_t index, lk_error *error) {
   lk_operand from, to;
-  const lk_layout layout = lk_fixed_output_layout(planner, LK_LAYOUT_PLAIN);
+  const lk_layout layout = lk_strided_output_layout(planner, LK_LAYOUT_PLAIN);
   LK_RETURN_NOT_OK(lk_planner_input(planner, index, LK_LAYOUT_PLAIN, &from, error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to, error));
   lk_copy copy = lk_copy_between(&to.desc, &to.desc);

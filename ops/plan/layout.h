@@ -1,4 +1,5 @@
-/* The layouts that tensors have (LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST), both without gaps. */
+/* The layouts that tensors have: LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST and
+ * LK_LAYOUT_HEADS_INSIDE, all without gaps. */
 #pragma once
 
 #include <latchkey/base.h>
@@ -11,5 +12,5 @@ bool lk_layout_fits(const lk_tensor_desc *desc);
  * lk_tensor_size says. */
 lk_status lk_layout_bytes(const lk_tensor_desc *desc, uint64_t *out_bytes, lk_error *error);
 
-/* The two layouts put these dimensions at the same places: one channel, or one pixel. */
+/* The two layouts put these dimensions at the same places: one channel, one pixel, one head. */
 bool lk_layout_same_bytes(const lk_tensor_desc *desc, lk_layout a, lk_layout b);

@@ -80,7 +80,6 @@ static matrices find_matrices(const lk_tensor_desc *desc, bool row, lk_matmul_or
   const lk_matmul_order used = desc->rank > 1 ? order : as_numpy[0];
   matrices found = {.rank = matrix.rank};
   memcpy(found.dims, matrix.dims, matrix.rank * sizeof *found.dims);
-  matrix.layout = LK_LAYOUT_PLAIN; /* as it is taken, however it comes */
   lk_strides(&matrix, 1, found.strides);
   put_in_order(found.dims, found.rank, used);
   put_in_order(found.strides, found.rank, used);

@@ -16,8 +16,8 @@ lk_status lk_infer_matmul(lk_inference *self, uint32_t a, uint32_t b, lk_error *
 /* The same for inputs 0 and 1, which lie in these orders. */
 lk_status lk_infer_matmul_ordered(lk_inference *self, const lk_matmul_order orders[2],
                                   lk_error *error);
-/* Sizes and strides of plain operands with the output `to`. Without a batch in B, all rows of A are
- * those of one matrix, where they lie so. */
+/* Sizes and strides of operands, in their layouts, with the plain output `to`. Without a batch in
+ * B, all rows of A are those of one matrix, where they lie so. */
 lk_matmul lk_matmul_of(const lk_tensor_desc *a, const lk_tensor_desc *b, const lk_tensor_desc *to);
 lk_matmul lk_matmul_of_ordered(const lk_tensor_desc *a, const lk_tensor_desc *b,
                                const lk_matmul_order orders[2], const lk_tensor_desc *to);

@@ -9,15 +9,22 @@
 #include "ops/kernel/fill.h"
 #include "ops/kernel/strides.h"
 
-lk_layout lk_fixed_input_layout(lk_planner *planner, uint32_t index) {
+lk_layout lk_image_layout(lk_planner *planner, uint32_t index) {
   const lk_tensor_desc *desc = &planner->inputs[index].desc;
   return desc->layout == LK_LAYOUT_CHANNELS_LAST ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
 }
 
-lk_layout lk_fixed_output_layout(lk_planner *planner, lk_layout natural) {
-  const lk_layout wish = lk_planner_wish(planner, 0, natural);
-  const bool can = wish == LK_LAYOUT_CHANNELS_LAST && planner->outputs[0].rank >= 3;
-  return can ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
+lk_layout lk_rows_layout(lk_planner *planner, uint32_t index) {
+  const lk_tensor_desc *desc = &planner->inputs[index].desc;
+  const bool is_apart = desc->layout == LK_LAYOUT_HEADS_INSIDE &&
+                        !lk_layout_same_bytes(desc, LK_LAYOUT_PLAIN, LK_LAYOUT_HEADS_INSIDE);
+  return is_apart ? LK_LAYOUT_HEADS_INSIDE : LK_LAYOUT_PLAIN;
+}
+
+lk_layout lk_strided_output_layout(lk_planner *planner, lk_layout natural) {
+  lk_tensor_desc to = {.rank = planner->outputs[0].rank};
+  to.layout = lk_planner_wish(planner, 0, natural);
+  return lk_layout_fits(&to) ? to.layout : LK_LAYOUT_PLAIN;
 }
 
 lk_status lk_plan_view(lk_planner *planner, uint32_t index, lk_layout from_layout,
@@ -33,7 +40,7 @@ lk_status lk_plan_view(lk_planner *planner, uint32_t index, lk_layout from_layou
 }
 
 lk_status lk_plan_same(lk_planner *planner, uint32_t index, lk_error *error) {
-  const lk_layout layout = lk_fixed_input_layout(planner, index);
+  const lk_layout layout = planner->inputs[index].desc.layout;
   return lk_plan_view(planner, index, layout, layout, error);
 }
 

@@ -3,14 +3,17 @@
 
 #include "ops/plan/planner.h"
 
-/* The layout in which an element-moving operator takes input `index`: its own where it is one of
- * the two fixed ones, which strides can express, else plain. */
-lk_layout lk_fixed_input_layout(lk_planner *planner, uint32_t index);
-/* The layout in which it writes output 0: the wish where it is fixed and the rank allows it,
- * `natural` without a wish, else plain. */
-lk_layout lk_fixed_output_layout(lk_planner *planner, lk_layout natural);
+/* The layout in which an operator takes input `index`, an image, that has kernels for channels that
+ * come last: its own where they do, else plain. */
+lk_layout lk_image_layout(lk_planner *planner, uint32_t index);
+/* The same for one that reads rows, the last dimension, wherever they lie: its own where the heads
+ * are inside and that makes a difference, else plain. */
+lk_layout lk_rows_layout(lk_planner *planner, uint32_t index);
+/* The layout in which an operator whose kernel goes by strides writes output 0: the wish where the
+ * rank allows it, `natural` without a wish, else plain. */
+lk_layout lk_strided_output_layout(lk_planner *planner, lk_layout natural);
 
-/* Output 0 in `to_layout` has the bytes of input `index` in `from_layout`, both fixed: emits a copy
+/* Output 0 in `to_layout` has the bytes of input `index` in `from_layout`: emits a copy
  * that does nothing when the pointers are equal, and tells the executor. An input or output that
  * has to be reordered is no view. */
 lk_status lk_plan_view(lk_planner *planner, uint32_t index, lk_layout from_layout,

@@ -140,7 +140,7 @@ static lk_status check_positions(const lk_window_shape *shape, lk_error *error) 
 static lk_status plan_windows(lk_planner *planner, lk_pool_kind kind, const lk_window_shape *shape,
                               bool column_major, lk_error *error) {
   lk_operand src, dst, positions;
-  const lk_layout layout = lk_fixed_input_layout(planner, 0);
+  const lk_layout layout = lk_image_layout(planner, 0);
   const bool has_indices = planner->node->n_outputs > 1;
   if (has_indices) LK_RETURN_NOT_OK(check_positions(shape, error));
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &src, error));

@@ -9,6 +9,7 @@
 #include "base/tensor.h"
 #include "ops/kernel/depthwise_planes.h"
 #include "ops/plan/eltwise_steps.h"
+#include "ops/plan/moves.h"
 #include "ops/plan/product_ends.h"
 #include "ops/plan/product_weights.h"
 
@@ -323,8 +324,12 @@ lk_status lk_plan_projection(lk_planner *planner, lk_matmul *matmul, const lk_op
   return add_matmul(planner, matmul, operands, n, error);
 }
 
+lk_layout lk_matmul_layout(lk_planner *planner, uint32_t index) {
+  return planner->inputs[1].desc.rank > 2 ? lk_rows_layout(planner, index) : LK_LAYOUT_PLAIN;
+}
+
 lk_status lk_plan_matmul_by(lk_planner *planner, lk_matmul *matmul, bool has_columns,
-                            lk_take_right_fn *take_right, lk_error *error) {
+                            lk_layout left, lk_take_right_fn *take_right, lk_error *error) {
   const lk_layout layout = LK_LAYOUT_PLAIN;
   const uint32_t rank = planner->outputs[0].rank;
   const lk_product_output output = {.layout = layout,
@@ -343,7 +348,7 @@ lk_status lk_plan_matmul_by(lk_planner *planner, lk_matmul *matmul, bool has_col
   matmul->low = step.ends.low;
   matmul->high = step.ends.high;
   lk_matmul_plan(matmul);
-  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &operands[0], error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, left, &operands[0], error));
   LK_RETURN_NOT_OK(take_right(planner, matmul, &operands[1], error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &operands[2], error));
   LK_RETURN_NOT_OK(add_input(planner, &step, step.ends.bias, layout, error));
@@ -361,15 +366,17 @@ lk_status lk_plan_matmul_by(lk_planner *planner, lk_matmul *matmul, bool has_col
 
 static lk_status take_second(lk_planner *planner, const lk_matmul *matmul, lk_operand *out_operand,
                              lk_error *error) {
-  return matmul->b_is_packed ? lk_matmul_weights(planner, matmul, out_operand, error)
-                             : lk_planner_input(planner, 1, LK_LAYOUT_PLAIN, out_operand, error);
+  return matmul->b_is_packed
+             ? lk_matmul_weights(planner, matmul, out_operand, error)
+             : lk_planner_input(planner, 1, lk_matmul_layout(planner, 1), out_operand, error);
 }
 
 lk_status lk_plan_plain_matmul(lk_planner *planner, const lk_matmul *matmul, lk_operand *out_to,
                                lk_error *error) {
   lk_operand operands[3];
   for (uint32_t i = 0; i < 2; i++) {
-    LK_RETURN_NOT_OK(lk_planner_input(planner, i, LK_LAYOUT_PLAIN, &operands[i], error));
+    LK_RETURN_NOT_OK(
+        lk_planner_input(planner, i, lk_matmul_layout(planner, i), &operands[i], error));
   }
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &operands[2], error));
   *out_to = operands[2];
@@ -385,5 +392,6 @@ lk_status lk_plan_matmul(lk_planner *planner, lk_matmul *matmul, bool has_column
   }
   matmul->b_is_packed = planner->node->constants[1].content != NULL &&
                         lk_elements(&planner->inputs[1].desc) == matmul->k * matmul->columns;
-  return lk_plan_matmul_by(planner, matmul, has_columns, take_second, error);
+  return lk_plan_matmul_by(planner, matmul, has_columns, lk_matmul_layout(planner, 0), take_second,
+                           error);
 }

@@ -28,16 +28,20 @@ bool lk_resize_conv(const lk_resizing *self, const lk_conv_shape *shape);
  * product's columns. */
 lk_status lk_plan_matmul(lk_planner *planner, lk_matmul *matmul, bool has_columns, lk_error *error);
 
+/* The layout in which these read input 0 or 1: its own where both are batches of matrices and rows
+ * lie whole, else plain. */
+lk_layout lk_matmul_layout(lk_planner *planner, uint32_t index);
+
 /* The product alone, of a type that lk_matmul_plain_takes. */
 lk_status lk_plan_plain_matmul(lk_planner *planner, const lk_matmul *matmul, lk_operand *out_to,
                                lk_error *error);
 
-/* As lk_plan_matmul, of f32, with a right operand that `take_right` brings, packed where `matmul`
- * says so, which is planned when it is called. */
+/* As lk_plan_matmul, of f32, with input 0 in the layout `left`, and a right operand that
+ * `take_right` brings, packed where `matmul` says so, which is planned when it is called. */
 typedef lk_status lk_take_right_fn(lk_planner *planner, const lk_matmul *matmul,
                                    lk_operand *out_operand, lk_error *error);
 lk_status lk_plan_matmul_by(lk_planner *planner, lk_matmul *matmul, bool has_columns,
-                            lk_take_right_fn *take_right, lk_error *error);
+                            lk_layout left, lk_take_right_fn *take_right, lk_error *error);
 
 /* One step: `c` is the product that `matmul` describes, without bias, residual and chain, of `a`
  * and `b`, none of which is packed. */

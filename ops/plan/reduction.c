@@ -53,11 +53,11 @@ lk_status lk_plan_reduction(lk_planner *planner, uint32_t mask, const lk_reducti
                             lk_error *error) {
   const lk_tensor_desc *to = &planner->outputs[0];
   lk_operand from, result;
-  const lk_layout layout = lk_fixed_input_layout(planner, 0);
+  const lk_layout layout = lk_image_layout(planner, 0);
   const lk_layout natural = to->rank == planner->inputs[0].desc.rank ? layout : LK_LAYOUT_PLAIN;
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &from, error));
   LK_RETURN_NOT_OK(
-      lk_planner_output(planner, 0, lk_fixed_output_layout(planner, natural), &result, error));
+      lk_planner_output(planner, 0, lk_strided_output_layout(planner, natural), &result, error));
   return lk_plan_reduce_step(planner, &from, &result, mask, reduction, error);
 }
 
@@ -65,7 +65,7 @@ lk_status lk_plan_reduction_of_nothing(lk_planner *planner, const lk_reduction *
                                        lk_error *error) {
   lk_operand to;
   uint64_t value = 0;
-  const lk_layout layout = lk_fixed_output_layout(planner, LK_LAYOUT_PLAIN);
+  const lk_layout layout = lk_strided_output_layout(planner, LK_LAYOUT_PLAIN);
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to, error));
   lk_reduce_of_nothing(reduction, to.desc.dtype, &value);
   return lk_plan_fill(planner, &to, lk_dtype_size(to.desc.dtype), &value, error);

@@ -90,16 +90,25 @@ private:
   std::unique_ptr<uint8_t, Free> data_;
 };
 
-// Position in memory, in elements, of plain element `index` when the tensor lies channels-last.
-inline int64_t channels_last_position(const Dims &dims, int64_t index) {
+// Dimensions from the outermost one, as they lie in memory.
+inline std::vector<size_t> order_in(lk_layout layout, size_t rank) {
+  std::vector<size_t> order(rank);
+  std::iota(order.begin(), order.end(), 0);
+  if (layout == LK_LAYOUT_CHANNELS_LAST) std::rotate(&order[1], &order[2], order.data() + rank);
+  if (layout == LK_LAYOUT_HEADS_INSIDE) std::swap(order[1], order[2]);
+  return order;
+}
+
+// Position in memory, in elements, of plain element `index` when the tensor lies in a layout.
+inline int64_t position_in(lk_layout layout, const Dims &dims, int64_t index) {
   Dims at(dims.size());
   for (size_t i = dims.size(); i-- > 0;) {
     at[i] = index % dims[i];
     index /= dims[i];
   }
-  int64_t position = at[0];
-  for (size_t i = 2; i < dims.size(); i++) position = position * dims[i] + at[i];
-  return position * dims[1] + at[1];
+  int64_t position = 0;
+  for (const size_t i : order_in(layout, dims.size())) position = position * dims[i] + at[i];
+  return position;
 }
 
 // A tensor by value, plain.
@@ -115,13 +124,13 @@ struct Value {
   Dims dims() const { return dims_of(desc); }
   int64_t count() const { return count_of(dims()); }
 
-  // The bytes as they lie in `layout`, plain or channels-last.
+  // The bytes as they lie in `layout`.
   Memory in(lk_layout layout) const {
     Memory memory(bytes.size());
     if (bytes.empty()) return memory;
     const size_t size = dtype_bytes(desc.dtype);
     for (int64_t i = 0; i < count(); i++) {
-      const int64_t to = layout == LK_LAYOUT_CHANNELS_LAST ? channels_last_position(dims(), i) : i;
+      const int64_t to = layout == LK_LAYOUT_PLAIN ? i : position_in(layout, dims(), i);
       std::memcpy(static_cast<uint8_t *>(memory.data()) + static_cast<size_t>(to) * size,
                   bytes.data() + static_cast<size_t>(i) * size, size);
     }
@@ -135,7 +144,7 @@ struct Value {
     value.bytes.resize(static_cast<size_t>(value.count()) * size);
     for (int64_t i = 0; i < value.count(); i++) {
       const int64_t at =
-          desc.layout == LK_LAYOUT_CHANNELS_LAST ? channels_last_position(value.dims(), i) : i;
+          desc.layout == LK_LAYOUT_PLAIN ? i : position_in(desc.layout, value.dims(), i);
       std::memcpy(value.bytes.data() + static_cast<size_t>(i) * size,
                   static_cast<const uint8_t *>(memory) + static_cast<size_t>(at) * size, size);
     }

@@ -1,4 +1,4 @@
-// Operators that move elements, on tensors of every type in both layouts, to both layouts.
+// Operators that move elements, on tensors of every type in each layout, to each layout.
 #include "tests/ops/numbers.h"
 #include "tests/ops/reference.h"
 
@@ -12,7 +12,7 @@ using lk::Value;
 
 constexpr uint32_t types[] = {LK_F32, LK_U8,  LK_I8,  LK_U16, LK_I16, LK_I32,
                               LK_I64, LK_F16, LK_F64, LK_U32, LK_U64, LK_BF16};
-constexpr lk_layout layouts[] = {LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST};
+constexpr lk_layout layouts[] = {LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST, LK_LAYOUT_HEADS_INSIDE};
 const Dims shape = {2, 4, 2, 6};
 
 std::vector<double> counted() {
@@ -37,7 +37,7 @@ void check(const std::function<OpTester()> &node, const Dims &to,
   lk::ref::each(to, [&](const Dims &at) { expected.push_back(element(from(at))); });
   for (const uint32_t dtype : types) {
     for (const lk_layout layout : layouts) {
-      for (const lk_layout wish : {LK_LAYOUT_ANY, layouts[0], layouts[1]}) {
+      for (const lk_layout wish : {LK_LAYOUT_ANY, layouts[0], layouts[1], layouts[2]}) {
         SCOPED_TRACE(std::to_string(dtype) + ", " + std::to_string(layout) + " to " +
                      std::to_string(wish));
         const Value x = numbers(dtype, shape, counted());
@@ -132,7 +132,7 @@ TEST(Layouts, Cast) {
   for (const uint32_t to : types) {
     for (const uint32_t from : types) {
       for (const lk_layout layout : layouts) {
-        for (const lk_layout wish : {LK_LAYOUT_ANY, layouts[0], layouts[1]}) {
+        for (const lk_layout wish : {LK_LAYOUT_ANY, layouts[0], layouts[1], layouts[2]}) {
           OpTester("Cast", 13)
               .attr("to", to)
               .input(numbers(from, shape, counted()), layout)
@@ -143,6 +143,75 @@ TEST(Layouts, Cast) {
       }
     }
   }
+}
+
+// Rows of heads become heads of rows without a copy, and nothing is copied before or behind what
+// computes on them.
+TEST(Layouts, HeadsInside) {
+  const Value x = numbers(LK_F32, shape, counted());
+  std::vector<double> turned;
+  lk::ref::each({2, 2, 4, 6}, [&](const Dims &at) {
+    turned.push_back(element({at[0], at[2], at[1], at[3]}));
+  });
+  const Value y = numbers(LK_F32, {2, 2, 4, 6}, turned);
+  OpTester("Transpose", 13)
+      .attr_ints("perm", {0, 2, 1, 3})
+      .input(x)
+      .expect(y)
+      .expect_layout(LK_LAYOUT_HEADS_INSIDE)
+      .expect_alias(0)
+      .run();
+  OpTester("Transpose", 13)
+      .attr_ints("perm", {0, 2, 1, 3})
+      .input(x, LK_LAYOUT_HEADS_INSIDE)
+      .expect(y)
+      .expect_layout(LK_LAYOUT_PLAIN)
+      .expect_alias(0)
+      .run();
+  OpTester("Relu", 13)
+      .input(x, LK_LAYOUT_HEADS_INSIDE)
+      .expect(x)
+      .expect_layout(LK_LAYOUT_HEADS_INSIDE)
+      .expect_reorders(0)
+      .run();
+}
+
+TEST(Layouts, ProductsOfHeadsInside) {
+  lk::Draw draw(7);
+  for (int i = 0; i < 40; i++) {
+    const Dims d = draw.dims(5, 1, 5); // batch, heads, rows, size, columns
+    const Value a = lk::random({d[0], d[1], d[2], d[3]}, draw.seed());
+    const Value b = lk::random({d[0], draw.maybe() ? d[1] : 1, d[3], d[4]}, draw.seed());
+    const lk_layout second = draw.maybe() ? LK_LAYOUT_HEADS_INSIDE : LK_LAYOUT_PLAIN;
+    OpTester("MatMul", 13)
+        .input(a, LK_LAYOUT_HEADS_INSIDE)
+        .input(b, second)
+        .expect(lk::ref::matmul(a, b))
+        .tolerance(1e-5)
+        .expect_reorders(0)
+        .run();
+  }
+}
+
+TEST(Layouts, AttentionOfHeadsInside) {
+  const Value x = lk::random({2, 3, 5, 4}, 1), zero = lk::random({2, 3, 5, 4}, 2);
+  OpTester test("Attention", 7);
+  // equal scores: each row is the mean of all
+  std::vector<float> means(x.as<float>());
+  for (size_t head = 0; head < 6; head++) {
+    for (size_t i = 0; i < 4; i++) {
+      float sum = 0;
+      for (size_t row = 0; row < 5; row++) sum += x.as<float>()[(head * 5 + row) * 4 + i];
+      for (size_t row = 0; row < 5; row++) means[(head * 5 + row) * 4 + i] = sum / 5;
+    }
+  }
+  test.domain("latchkey").attr_float("scale", 0);
+  for (int i = 0; i < 3; i++) test.input(i < 2 ? zero : x, LK_LAYOUT_HEADS_INSIDE);
+  test.expect(lk::tensor<float>({2, 3, 5, 4}, means))
+      .expect_layout(LK_LAYOUT_HEADS_INSIDE)
+      .tolerance(1e-6)
+      .expect_reorders(0)
+      .run();
 }
 
 } // namespace

@@ -313,7 +313,8 @@ public:
   }
   // A layout that tensors of this rank can have.
   lk_layout layout(size_t rank) {
-    return rank >= 3 && maybe() ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
+    if (rank < 3 || maybe()) return LK_LAYOUT_PLAIN;
+    return rank == 4 && maybe() ? LK_LAYOUT_HEADS_INSIDE : LK_LAYOUT_CHANNELS_LAST;
   }
   lk_layout wish(size_t rank) { return maybe() ? LK_LAYOUT_ANY : layout(rank); }
 
