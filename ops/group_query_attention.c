@@ -29,14 +29,21 @@ static void parse_quantization(lk_attrs *attrs, gqa_params *self) {
                 "attribute 'kv_cache_bit_width' is %" PRId64 ", 4 and 8 are supported", bits);
 }
 
-/* Attributes that ask for what is not here. */
-static void refuse_attributes(lk_attrs *attrs) {
-  static const char *const flags[] = {"qk_output", "sliding_window_cache"};
-  for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
-    const int64_t value = lk_attrs_int(attrs, flags[i], 0);
-    if (value <= 0) continue;
-    lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute '%s' is %" PRId64 ", 0 is supported", flags[i],
-                  value);
+/* Attributes that say what comes out. */
+static void parse_outputs(lk_attrs *attrs, gqa_params *self) {
+  const int64_t seen = lk_attrs_int(attrs, "qk_output", GQA_NO_SCORES);
+  self->seen = (gqa_seen)seen;
+  self->is_sliding = lk_attrs_int(attrs, "sliding_window_cache", 0) == 1;
+  if (seen < GQA_NO_SCORES || seen > GQA_BEHIND_SOFTMAX) {
+    lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute 'qk_output' is %" PRId64 ", 0 to 2", seen);
+  } else if (self->is_sliding && seen != GQA_NO_SCORES) {
+    lk_attrs_fail(attrs, LK_UNSUPPORTED,
+                  "attribute 'qk_output' is %" PRId64
+                  ", 0 is supported where 'sliding_window_cache' is 1",
+                  seen);
+  } else if (self->is_sliding && self->left < 0) {
+    lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
+                  "no attribute 'local_window_size', which 'sliding_window_cache' needs");
   }
 }
 
@@ -66,7 +73,7 @@ static void parse(lk_attrs *attrs, void *params) {
                   self->heads, self->kv_heads);
   }
   parse_quantization(attrs, self);
-  refuse_attributes(attrs);
+  parse_outputs(attrs, self);
 }
 
 /* ---- shapes ---- */
@@ -85,8 +92,9 @@ static lk_status refuse_inputs(const lk_inference *self, lk_error *error) {
   if (!lk_op_has(node, GQA_LAST_ROWS) || !lk_op_has(node, GQA_TOTAL)) {
     return lk_fail(error, LK_INVALID_ARGUMENT, "no seqlens_k and total_sequence_length");
   }
-  if (node->n_outputs > GQA_SCORES) {
-    return lk_fail(error, LK_UNSUPPORTED, "output output_qk, which is not supported");
+  if (params->seen != GQA_NO_SCORES && node->n_outputs <= GQA_SCORES) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "no output output_qk, which attribute 'qk_output' needs");
   }
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
     if (lk_op_has(node, pairs[i][0]) == lk_op_has(node, pairs[i][1])) continue;
@@ -97,6 +105,10 @@ static lk_status refuse_inputs(const lk_inference *self, lk_error *error) {
   if (params->is_rotated && !lk_op_has(node, GQA_COSINES)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "no cos_cache and sin_cache, which attribute 'do_rotary' needs");
+  }
+  if (params->is_sliding && !lk_op_has(node, GQA_PAST_KEY)) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "no past_key and past_value, which attribute 'sliding_window_cache' needs");
   }
   return LK_OK;
 }
@@ -148,27 +160,46 @@ static lk_status check_past(const lk_inference *self, uint32_t input, const char
     return lk_refuse(x, name, "[batch][kv_num_heads][past rows][size]", error);
   }
   inout->past = lk_dims_either(inout->past, x->dims[2]);
+  if (params->is_sliding && inout->past >= 0 && inout->past <= params->left) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "%s has room for %" PRId64 " rows, at least the %" PRId64
+                   " of attribute 'local_window_size'",
+                   name, inout->past, params->left + 1);
+  }
   return LK_OK;
+}
+
+/* The buffer in which all rows lie that new ones attend. A single new row attends nothing but what
+ * the cache keeps with it. Of several, the first ones may attend rows that the last ones drop. */
+static void find_buffer(const gqa_params *params, gqa_sizes *inout) {
+  const int64_t rows = inout->rows, past = inout->past, total = inout->total;
+  inout->is_apart = params->is_sliding && rows > 1;
+  inout->present = params->is_sliding || past > total ? past : total;
+  inout->buffer = inout->present;
+  inout->keys = params->is_sliding && total > past ? past : total;
+  if (!inout->is_apart) return;
+  inout->keys = (total - rows < past ? total - rows : past) + rows;
+  inout->buffer = inout->keys;
 }
 
 /* The value of total_sequence_length, and what follows from it. */
 static lk_status read_total(const lk_inference *self, gqa_sizes *inout, lk_error *error) {
+  const gqa_params *params = self->node->params;
   uint32_t count = 0;
-  inout->total = inout->present = LK_DIM_UNKNOWN;
+  inout->total = LK_DIM_UNKNOWN;
+  inout->present = params->is_sliding ? inout->past : LK_DIM_UNKNOWN;
   if (!lk_infer_knows(self, GQA_TOTAL)) return LK_OK;
   LK_RETURN_NOT_OK(lk_read_ints(&self->inputs[GQA_TOTAL], "total_sequence_length", &inout->total, 1,
                                 &count, error));
   const int64_t total = inout->total, rows = inout->rows, past = inout->past;
-  const bool grows = rows >= 0 && past >= 0 && total - rows == past;
-  if (count != 1 || total < 0 || (rows >= 0 && total < rows) ||
-      (rows >= 0 && past >= 0 && total > past && !grows)) {
+  const bool fits = params->is_sliding || rows < 0 || past < 0 || total <= past;
+  if (count != 1 || total < 0 || (rows >= 0 && total < rows) || (!fits && total - rows != past)) {
     return lk_fail(error, LK_OUT_OF_RANGE,
                    "total_sequence_length is %" PRId64 " with %" PRId64 " new rows and a past of "
                    "%" PRId64 ": both together, or what the past has room for",
                    total, rows, past);
   }
-  if (past < 0) return LK_OK;
-  inout->present = past > total ? past : total;
+  if (past >= 0) find_buffer(params, inout);
   return LK_OK;
 }
 
@@ -282,8 +313,11 @@ static lk_status infer(lk_inference *self, lk_error *error) {
   gqa_sizes room, *of = self->found != NULL ? self->found : &room;
   LK_RETURN_NOT_OK(find_sizes(self, of, error));
   const int64_t dims[] = {of->batch, params->kv_heads, of->present, of->width};
+  const int64_t scores[] = {of->batch, params->heads, of->rows, of->total};
   for (uint32_t i = GQA_PRESENT_KEY; i < self->node->n_outputs; i++) {
-    self->outputs[i] = lk_tensor_desc_make(cache_type(self), 4, dims);
+    const bool is_cache = i != GQA_SCORES;
+    const uint32_t type = is_cache ? cache_type(self) : self->outputs[i].dtype;
+    self->outputs[i] = lk_tensor_desc_make(type, 4, is_cache ? dims : scores);
   }
   lk_tensor_desc *to = &self->outputs[GQA_OUTPUT];
   to->rank = 3;

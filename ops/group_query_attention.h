@@ -22,6 +22,9 @@ enum {
 };
 enum { GQA_OUTPUT, GQA_PRESENT_KEY, GQA_PRESENT_VALUE, GQA_SCORES };
 
+/* The scores that output_qk has. Where a key is not attended, it has 0. */
+typedef enum gqa_seen { GQA_NO_SCORES, GQA_BEFORE_SOFTMAX, GQA_BEHIND_SOFTMAX } gqa_seen;
+
 /* Whether numbers of a cache share a scale; in the order of the attributes' names. */
 typedef enum gqa_scale { GQA_NO_SCALE, GQA_ONE_SCALE, GQA_SCALES_OF_CHANNELS } gqa_scale;
 
@@ -32,6 +35,8 @@ typedef struct gqa_params {
   bool is_causal, is_rotated, is_interleaved, is_smooth;
   bool is_quantized, is_half; /* the cache is whole numbers, of 4 bits */
   gqa_scale scales[2];        /* of keys, of values */
+  gqa_seen seen;
+  bool is_sliding; /* the cache keeps the last rows alone: its length is a capacity */
 } gqa_params;
 
 /* Dimensions that are not known yet are as in dims.h. */
@@ -39,6 +44,10 @@ typedef struct gqa_sizes {
   int64_t batch, rows, size;
   int64_t past; /* rows of the buffer before; 0 without one */
   int64_t total, present;
+  /* The buffer that is attended: its rows, and how many of them at most. It is the present one, or
+   * (`is_apart`) one with all rows that new ones attend, where the present one keeps fewer. */
+  int64_t buffer, keys;
+  bool is_apart;
   int64_t width; /* elements of the cache for a row of a head: bytes where it is quantized */
 } gqa_sizes;
 

@@ -16,7 +16,9 @@ typedef struct gqa_steps {
   const gqa_params *params;
   const gqa_sizes *of;
   bool is_packed, is_prompt;
-  lk_operand lengths, positions; /* i64 [batch], [batch][rows] */
+  bool is_padded; /* of the new rows the last ones may be padding */
+  /* Of lk_kv_places; the last two of a sliding cache alone. */
+  lk_operand lengths, positions, kept, dropped;
 } gqa_steps;
 
 /* New rows of queries, keys or values, where they are. */
@@ -35,22 +37,31 @@ static lk_status take_heads(const gqa_steps *self, uint32_t input, lk_heads *out
 }
 
 static lk_status plan_places(gqa_steps *self, lk_error *error) {
+  lk_planner *planner = self->planner;
   const gqa_sizes *of = self->of;
+  const bool is_sliding = self->params->is_sliding;
   const int64_t dims[] = {of->batch, of->rows};
-  const lk_tensor_desc lengths = lk_tensor_desc_make(LK_I64, 1, dims);
+  const lk_tensor_desc of_batches = lk_tensor_desc_make(LK_I64, 1, dims);
   const lk_tensor_desc positions = lk_tensor_desc_make(LK_I64, 2, dims);
   const lk_kv_places step = {.batch = of->batch,
                              .rows = of->rows,
                              .most = of->total,
-                             .past_rows = of->past,
-                             .is_prompt = self->is_prompt};
+                             .past_rows = is_sliding ? of->total - of->rows : of->past,
+                             .is_prompt = self->is_padded,
+                             .capacity = is_sliding ? of->past : 0,
+                             .window = is_sliding ? self->params->left + 1 : 0,
+                             .is_apart = of->is_apart};
   lk_operand last;
-  LK_RETURN_NOT_OK(lk_planner_input(self->planner, GQA_LAST_ROWS, LK_LAYOUT_PLAIN, &last, error));
-  LK_RETURN_NOT_OK(lk_planner_temp(self->planner, &lengths, &self->lengths, error));
-  LK_RETURN_NOT_OK(lk_planner_temp(self->planner, &positions, &self->positions, error));
-  const lk_operand operands[] = {last, self->lengths, self->positions};
-  return lk_planner_kernel(self->planner, lk_kv_places_kernel, "places", &step, sizeof step,
-                           operands, 3, error);
+  LK_RETURN_NOT_OK(lk_planner_input(planner, GQA_LAST_ROWS, LK_LAYOUT_PLAIN, &last, error));
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &of_batches, &self->lengths, error));
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &positions, &self->positions, error));
+  if (is_sliding) {
+    LK_RETURN_NOT_OK(lk_planner_temp(planner, &of_batches, &self->kept, error));
+    LK_RETURN_NOT_OK(lk_planner_temp(planner, &of_batches, &self->dropped, error));
+  }
+  const lk_operand operands[] = {last, self->lengths, self->positions, self->kept, self->dropped};
+  return lk_planner_kernel(planner, lk_kv_places_kernel, "places", &step, sizeof step, operands,
+                           is_sliding ? 5 : 3, error);
 }
 
 /* Rows of heads, f32, turned by their positions. Of a prompt, position_ids has the first one. */
@@ -89,7 +100,28 @@ static lk_status plan_rotary(const gqa_steps *self, int64_t heads, lk_heads *ino
                            error);
 }
 
-/* Input KEY or VALUE in the cache; `inout`: at first the new rows, as the cache keeps them. */
+/* What output `present` keeps of a buffer that has more. */
+static lk_status plan_kept(const gqa_steps *self, uint32_t present, const lk_operand *buffer,
+                           lk_error *error) {
+  const gqa_sizes *of = self->of;
+  const lk_kv_cache step = {.element = lk_dtype_size(buffer->desc.dtype),
+                            .batch = of->batch,
+                            .heads = self->params->kv_heads,
+                            .size = of->width,
+                            .past_rows = of->buffer,
+                            .buffer_rows = of->present,
+                            .has_past = true,
+                            .has_dropped = true};
+  lk_operand to;
+  if (present >= self->planner->node->n_outputs) return LK_OK;
+  LK_RETURN_NOT_OK(lk_planner_output(self->planner, present, LK_LAYOUT_PLAIN, &to, error));
+  const lk_operand operands[] = {*buffer /* no new rows */, to, self->kept, *buffer, self->dropped};
+  return lk_planner_kernel(self->planner, lk_kv_cache_kernel, "cache", &step, sizeof step, operands,
+                           5, error);
+}
+
+/* Input KEY or VALUE in the buffer that is attended, and in the cache; `inout`: at first the new
+ * rows, as the cache keeps them. */
 static lk_status plan_cache(const gqa_steps *self, uint32_t input, lk_heads *inout,
                             lk_error *error) {
   lk_planner *planner = self->planner;
@@ -97,8 +129,8 @@ static lk_status plan_cache(const gqa_steps *self, uint32_t input, lk_heads *ino
   const int64_t heads = self->params->kv_heads, size = of->width;
   const uint32_t past = input == GQA_KEY ? GQA_PAST_KEY : GQA_PAST_VALUE;
   const uint32_t present = input == GQA_KEY ? GQA_PRESENT_KEY : GQA_PRESENT_VALUE;
-  const lk_head_sizes sizes = {of->batch, heads, of->present, size};
-  const int64_t dims[] = {of->batch, heads, of->present, size};
+  const lk_head_sizes sizes = {of->batch, heads, of->buffer, size};
+  const int64_t dims[] = {of->batch, heads, of->buffer, size};
   const lk_tensor_desc desc = lk_tensor_desc_make(inout->operand.desc.dtype, 4, dims);
   const lk_kv_cache step = {.element = lk_dtype_size(desc.dtype),
                             .batch = of->batch,
@@ -108,17 +140,21 @@ static lk_status plan_cache(const gqa_steps *self, uint32_t input, lk_heads *ino
                             .first = inout->first,
                             .from = {inout->batch, inout->head, inout->row},
                             .past_rows = of->past,
-                            .buffer_rows = of->present,
-                            .is_prompt = self->is_prompt,
-                            .has_past = lk_op_has(planner->node, past)};
-  lk_operand operands[4] = {inout->operand, [2] = self->lengths};
-  LK_RETURN_NOT_OK(lk_planner_output_or_temp(planner, present, &desc, &operands[1], error));
+                            .buffer_rows = of->buffer,
+                            .is_prompt = self->is_padded,
+                            .has_past = lk_op_has(planner->node, past),
+                            .has_dropped = self->params->is_sliding && !of->is_apart};
+  lk_operand operands[5] = {inout->operand, [2] = self->lengths, [4] = self->dropped};
+  LK_RETURN_NOT_OK(of->is_apart
+                       ? lk_planner_temp(planner, &desc, &operands[1], error)
+                       : lk_planner_output_or_temp(planner, present, &desc, &operands[1], error));
   if (step.has_past) {
     LK_RETURN_NOT_OK(lk_planner_input(planner, past, LK_LAYOUT_PLAIN, &operands[3], error));
   }
   *inout = lk_heads_apart(&operands[1], &sizes);
-  return lk_planner_kernel(planner, lk_kv_cache_kernel, "cache", &step, sizeof step, operands,
-                           step.has_past ? 4 : 3, error);
+  LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_kv_cache_kernel, "cache", &step, sizeof step,
+                                     operands, 3 + step.has_past + step.has_dropped, error));
+  return of->is_apart ? plan_kept(self, present, &operands[1], error) : LK_OK;
 }
 
 /* Keys or values in a cache of whole numbers; `inout`: at first the new rows, in the end all of
@@ -138,9 +174,9 @@ static lk_status plan_byte_cache(const gqa_steps *self, uint32_t input, lk_heads
                       .has_scales = self->params->scales[is_key ? 0 : 1] == GQA_SCALES_OF_CHANNELS,
                       .first = inout->first,
                       .from = {inout->batch, inout->head, inout->row},
-                      .buffer_rows = of->present};
+                      .buffer_rows = of->buffer};
   const int64_t new_dims[] = {of->batch, of->rows, heads * of->width};
-  const int64_t all_dims[] = {of->batch, heads, of->total, of->size};
+  const int64_t all_dims[] = {of->batch, heads, of->keys, of->size};
   const lk_tensor_desc bytes =
       lk_tensor_desc_make(gqa_cache_type(self->params, LK_F32), 3, new_dims);
   const lk_tensor_desc numbers = lk_tensor_desc_make(LK_F32, 4, all_dims);
@@ -154,8 +190,8 @@ static lk_status plan_byte_cache(const gqa_steps *self, uint32_t input, lk_heads
   LK_RETURN_NOT_OK(plan_cache(self, input, inout, error));
   operands[0] = inout->operand;
   LK_RETURN_NOT_OK(lk_planner_temp(planner, &numbers, &operands[1], error));
-  step.rows = of->total;
-  *inout = lk_heads_apart(&operands[1], &(lk_head_sizes){of->batch, heads, of->total, of->size});
+  step.rows = of->keys;
+  *inout = lk_heads_apart(&operands[1], &(lk_head_sizes){of->batch, heads, of->keys, of->size});
   return lk_planner_kernel(planner, lk_kv_dequantize_kernel, "dequantize", &step, sizeof step,
                            operands, 3, error);
 }
@@ -184,49 +220,97 @@ static lk_status take_with_past(const gqa_steps *self, uint32_t input, lk_heads 
   return lk_plan_wide(self->planner, &out->operand, error);
 }
 
+/* What is added to scores, a column for each key of the buffer. */
+static lk_status take_added(const gqa_steps *self, lk_operand *out, lk_error *error) {
+  lk_planner *planner = self->planner;
+  const gqa_sizes *of = self->of;
+  LK_RETURN_NOT_OK(lk_plan_wide_input(planner, GQA_ADDED, out, error));
+  if (of->keys == of->total) return LK_OK; /* all positions are there */
+  const lk_operand given = *out;
+  const int64_t heads = given.desc.dims[1], matrix = of->rows * of->total;
+  const int64_t dims[] = {of->batch, heads, of->rows, of->keys};
+  const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 4, dims);
+  const lk_kv_columns step = {
+      .batch = of->batch,
+      .heads = heads,
+      .rows = of->rows,
+      .from = {given.desc.dims[0] == 1 ? 0 : heads * matrix, heads == 1 ? 0 : matrix},
+      .from_columns = of->total,
+      .to_columns = of->keys};
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, out, error));
+  const lk_operand operands[] = {given, *out, self->lengths, self->positions};
+  return lk_planner_kernel(planner, lk_kv_columns_kernel, "columns", &step, sizeof step, operands,
+                           4, error);
+}
+
+/* Output output_qk, without which `qk_output` 0 leaves nothing to say. */
+static lk_status take_seen(const gqa_steps *self, lk_attention *step, lk_operand *out,
+                           lk_error *error) {
+  static const float zero = 0; /* also of f16 and bf16 */
+  lk_planner *planner = self->planner;
+  if (planner->node->n_outputs <= GQA_SCORES) return LK_OK;
+  LK_RETURN_NOT_OK(lk_planner_output(planner, GQA_SCORES, LK_LAYOUT_PLAIN, out, error));
+  if (self->params->seen == GQA_NO_SCORES) {
+    return lk_plan_fill(planner, out, lk_dtype_size(out->desc.dtype), &zero, error);
+  }
+  step->seen = out;
+  step->stage = self->params->seen == GQA_BEFORE_SOFTMAX ? LK_ATTENTION_MASKED //
+                                                         : LK_ATTENTION_SOFTMAX;
+  return LK_OK;
+}
+
+/* What is added to scores, sinks, and the scores that somebody wants to see. */
+static lk_status take_others(const gqa_steps *self, lk_attention *step, lk_operand others[3],
+                             lk_error *error) {
+  const lk_op_node *node = self->planner->node;
+  if (lk_op_has(node, GQA_ADDED)) {
+    LK_RETURN_NOT_OK(take_added(self, &others[0], error));
+    step->mask = &others[0];
+  }
+  if (lk_op_has(node, GQA_SINKS)) {
+    LK_RETURN_NOT_OK(lk_plan_wide_input(self->planner, GQA_SINKS, &others[1], error));
+    step->sink = LK_ATTEND_SINKS;
+    step->sinks = &others[1];
+  } else if (self->params->is_smooth) {
+    step->sink = LK_ATTEND_ZERO_SINK;
+  }
+  return take_seen(self, step, &others[2], error);
+}
+
 lk_status gqa_plan(lk_planner *planner, lk_error *error) {
   const gqa_params *params = planner->node->params;
   const gqa_sizes *of = planner->found;
+  const bool is_prompt = of->rows == of->total;
   gqa_steps self = {.planner = planner,
                     .params = params,
                     .of = of,
                     .is_packed = gqa_is_packed(planner->node),
-                    .is_prompt = of->rows == of->total};
-  lk_operand y, added, sinks;
+                    .is_prompt = is_prompt,
+                    .is_padded = is_prompt && !params->is_sliding};
+  lk_operand y, others[3];
   lk_attention step = {.batch = of->batch,
                        .heads = params->heads,
                        .kv_heads = params->kv_heads,
                        .queries = of->rows,
-                       .keys = of->total,
+                       .keys = of->keys,
                        .size = of->size,
                        .v_size = of->size,
                        .scale = isnan(params->scale) ? 1 / sqrtf((float)of->size) : params->scale,
                        .softcap = params->softcap,
-                       .has_past = self.is_prompt,
+                       .has_past = self.is_padded,
                        .left = params->left,
                        .right = params->is_causal ? 0 : -1};
   LK_RETURN_NOT_OK(plan_places(&self, error));
   LK_RETURN_NOT_OK(take_with_past(&self, GQA_KEY, &step.k, error));
   LK_RETURN_NOT_OK(take_with_past(&self, GQA_VALUE, &step.v, error));
-  if (lk_elements(&planner->outputs[GQA_OUTPUT]) == 0)
-    return LK_OK; /* no queries: the cache alone */
+  if (lk_elements(&planner->outputs[GQA_OUTPUT]) == 0) return LK_OK; /* no queries */
   LK_RETURN_NOT_OK(take_heads(&self, GQA_QUERY, &step.q, error));
   LK_RETURN_NOT_OK(lk_plan_wide(planner, &step.q.operand, error));
   if (params->is_rotated) LK_RETURN_NOT_OK(plan_rotary(&self, params->heads, &step.q, error));
   LK_RETURN_NOT_OK(lk_plan_wide_output(planner, GQA_OUTPUT, &y, error));
   step.y = lk_heads_in_rows(&y, &(lk_head_sizes){of->batch, params->heads, of->rows, of->size});
   step.lengths = &self.lengths;
-  if (lk_op_has(planner->node, GQA_ADDED)) {
-    LK_RETURN_NOT_OK(lk_planner_input(planner, GQA_ADDED, LK_LAYOUT_PLAIN, &added, error));
-    step.mask = &added;
-  }
-  if (lk_op_has(planner->node, GQA_SINKS)) {
-    LK_RETURN_NOT_OK(lk_plan_wide_input(planner, GQA_SINKS, &sinks, error));
-    step.sink = LK_ATTEND_SINKS;
-    step.sinks = &sinks;
-  } else if (params->is_smooth) {
-    step.sink = LK_ATTEND_ZERO_SINK;
-  }
+  LK_RETURN_NOT_OK(take_others(&self, &step, others, error));
   LK_RETURN_NOT_OK(lk_plan_attention(planner, &step, error));
   return lk_plan_narrow(planner, GQA_OUTPUT, &y, error);
 }
