@@ -260,7 +260,8 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
                        .has_past = lk_op_has(planner->node, PAST_KEY),
                        .left = params->left,
                        .right = params->right,
-                       .stage = params->stage};
+                       .stage = params->stage,
+                       .hidden = -INFINITY};
   LK_RETURN_NOT_OK(
       take_with_past(planner, &of.k, of.keys, K, PAST_KEY, PRESENT_KEY, &step.k, error));
   LK_RETURN_NOT_OK(

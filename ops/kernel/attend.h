@@ -23,13 +23,6 @@ typedef struct lk_attend_place {
   int64_t first, batch, head, row;
 } lk_attend_place;
 
-/* What is added to the sum of each row's powers of e: nothing, 1, or a power of e for each head. */
-typedef enum lk_attend_sink {
-  LK_ATTEND_NO_SINK,
-  LK_ATTEND_ZERO_SINK,
-  LK_ATTEND_SINKS
-} lk_attend_sink;
-
 /* Sizes are 1 or more. */
 typedef struct lk_attend {
   const lk_row_loops *loops;

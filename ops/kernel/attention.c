@@ -36,33 +36,73 @@ static bool are_all_masked(const float *row, int64_t n) {
   return true;
 }
 
-static void do_row(const lk_attention_softmax *self, lk_key_range range, float *row,
+static float largest_of(const float *row, int64_t n) {
+  float largest = -INFINITY;
+  for (int64_t i = 0; i < n; i++) largest = row[i] > largest ? row[i] : largest;
+  return largest;
+}
+
+/* Softmax of a row, and of a score more, which gets its share and is not written. The largest
+ * score's share of the others alone is 1 / sum, where the sum is that of e^(x - largest). */
+static void do_softmax(const lk_row_loops *loops, float *row, int64_t n, float sink) {
+  const float most = sink == -INFINITY ? 0 : largest_of(row, n);
+  loops->softmax_rows(row, row, n, 1, false);
+  if (sink == -INFINITY) return;
+  const float share = 1 / (1 + expf(sink - most) * largest_of(row, n));
+  for (int64_t i = 0; i < n; i++) row[i] *= share;
+}
+
+static void do_row(const lk_attention_softmax *self, lk_key_range range, float sink, float *row,
                    float *masked) {
   const int64_t n = range.end - range.begin;
   if (masked != NULL) {
     memcpy(masked, row, (size_t)self->window.keys * sizeof *row);
-    fill(masked, 0, range.begin, -INFINITY);
-    fill(masked, range.end, self->window.keys, -INFINITY);
+    fill(masked, 0, range.begin, self->hidden);
+    fill(masked, range.end, self->window.keys, self->hidden);
   }
   fill(row, 0, range.begin, 0);
   fill(row, range.end, self->window.keys, 0);
   if (are_all_masked(row + range.begin, n)) {
     fill(row, range.begin, range.end, 0);
   } else {
-    self->loops->softmax_rows(row + range.begin, row + range.begin, n, 1, false);
+    do_softmax(self->loops, row + range.begin, n, sink);
   }
+}
+
+/* The pointers behind the scores, which need not be there. */
+typedef struct others {
+  const int64_t *lengths;
+  float *masked;
+  const float *sinks;
+} others;
+
+static others others_of(const lk_attention_softmax *self, void *const *pointers) {
+  others found = {0};
+  uint32_t n = 1;
+  if (self->has_lengths) found.lengths = pointers[n++];
+  if (self->has_masked) found.masked = pointers[n++];
+  if (self->sink == LK_ATTEND_SINKS) found.sinks = pointers[n++];
+  return found;
+}
+
+/* -INFINITY: none. */
+static float sink_of(const lk_attention_softmax *self, const others *of, int64_t head) {
+  if (self->sink == LK_ATTEND_NO_SINK) return -INFINITY;
+  return of->sinks != NULL ? of->sinks[head] : 0;
 }
 
 static void do_rows(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_attention_softmax *self = loop->params;
-  const int64_t *lengths = self->has_lengths ? loop->pointers[1] : NULL;
+  const others of = others_of(self, loop->pointers);
+  const int64_t keys = self->window.keys;
   float *scores = loop->pointers[0];
-  float *masked = self->has_masked ? loop->pointers[self->has_lengths ? 2 : 1] : NULL;
   for (int64_t i = begin; i < end; i++) {
-    const int64_t query = i % self->window.queries, batch = i / self->window.queries / self->heads;
-    do_row(self, lk_key_range_of(&self->window, lengths != NULL ? lengths + batch : NULL, query),
-           scores + i * self->window.keys, masked != NULL ? masked + i * self->window.keys : NULL);
+    const int64_t query = i % self->window.queries, head = i / self->window.queries;
+    const int64_t *length = of.lengths != NULL ? of.lengths + head / self->heads : NULL;
+    do_row(self, lk_key_range_of(&self->window, length, query),
+           sink_of(self, &of, head % self->heads), scores + i * keys,
+           of.masked != NULL ? of.masked + i * keys : NULL);
   }
 }
 

@@ -244,14 +244,16 @@ static lk_key_window window_of(const lk_attention *self) {
 
 static lk_status plan_softmax(lk_planner *planner, const lk_attention *self,
                               const lk_operand *scores, lk_error *error) {
-  lk_operand operands[3] = {*scores}, *masked = NULL;
+  lk_operand operands[4] = {*scores}, *masked = NULL;
   uint32_t n = 1;
   const lk_attention_softmax step = {.loops = lk_row_loops_get(lk_isa_get()),
                                      .batch = self->batch,
                                      .heads = self->heads,
                                      .window = window_of(self),
                                      .has_lengths = self->lengths != NULL,
-                                     .has_masked = sees(self, LK_ATTENTION_MASKED)};
+                                     .has_masked = sees(self, LK_ATTENTION_MASKED),
+                                     .hidden = self->hidden,
+                                     .sink = self->sink};
   if (step.has_lengths) operands[n++] = *self->lengths;
   if (step.has_masked) {
     masked = &operands[n++];
@@ -260,6 +262,7 @@ static lk_status plan_softmax(lk_planner *planner, const lk_attention *self,
       LK_RETURN_NOT_OK(lk_planner_temp(planner, &scores->desc, masked, error));
     }
   }
+  if (self->sink == LK_ATTEND_SINKS) operands[n++] = *self->sinks;
   LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_attention_softmax_kernel, "softmax", &step,
                                      sizeof step, operands, n, error));
   const double elements = (double)lk_elements(&scores->desc);
@@ -339,7 +342,8 @@ static lk_status plan_at_once(lk_planner *planner, const lk_attention *self, lk_
 
 /* ---- the whole ---- */
 
-/* A step each for the products and what is between them only where somebody wants to see scores. */
+/* A step each for the products and what is between them only where somebody wants to see scores.
+ * Values behind a length may be anything, also NaN, which 0 times it would not hide. */
 lk_status lk_plan_attention(lk_planner *planner, const lk_attention *self, lk_error *error) {
   static const float zero = 0;
   const int64_t dims[RANK] = {self->batch, self->heads, self->queries, self->keys};
@@ -351,5 +355,6 @@ lk_status lk_plan_attention(lk_planner *planner, const lk_attention *self, lk_er
   LK_RETURN_NOT_OK(plan_scores(planner, self, &scores, error));
   LK_RETURN_NOT_OK(plan_elements(planner, self, &scores, error));
   LK_RETURN_NOT_OK(plan_softmax(planner, self, &scores, error));
+  if (self->lengths != NULL) return plan_at_once(planner, self, error);
   return plan_values(planner, self, &scores, error);
 }

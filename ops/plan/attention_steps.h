@@ -62,11 +62,12 @@ typedef struct lk_attention {
    * nobody attends: bool, true where a key is attended, or numbers that are added. Lengths are i64.
    * The seen scores, those of `stage`, are f32, f16 or bf16. */
   const lk_operand *mask, *mask_too, *lengths, *seen;
-  /* Without seen scores: what is added to each row's powers of e (f32 [heads]). */
-  lk_attend_sink sink;
-  bool needs_score; /* as in lk_attend */
-  const lk_operand *sinks;
   lk_attention_stage stage;
+  float hidden; /* what seen scores of stage MASKED have where a key is not attended */
+  /* What is added to each row's powers of e (f32 [heads]). */
+  lk_attend_sink sink;
+  const lk_operand *sinks;
+  bool needs_score; /* as in lk_attend; without seen scores */
 } lk_attention;
 
 lk_status lk_plan_attention(lk_planner *planner, const lk_attention *self, lk_error *error);

@@ -1,4 +1,6 @@
 // What rows of attention refuse, and a step of text generation by hand.
+#include <cmath>
+
 #include "tests/harness/op_tester.h"
 
 namespace {
@@ -40,6 +42,111 @@ TEST(GroupQueryAttention, ASinkTakesAPartOfEachRow) {
       .run();
 }
 
+OpTester added(OpTester test, const Value &bias) {
+  for (int i = 0; i < 3; i++) test.absent(); // up to position_ids
+  return test.input(bias);
+}
+
+// As step(), with scores 1 and 2 higher.
+OpTester seen(int64_t stage) {
+  OpTester test = added(step(), tensor<float>({1, 1, 1, 2}, {1, 2}));
+  return test.attr("qk_output", stage);
+}
+
+void expect_step(OpTester &test, const std::vector<float> &y, const std::vector<float> &scores) {
+  test.expect(tensor<float>({1, 1, 4}, y))
+      .expect(tensor<float>({1, 1, 3, 2}, {0, 1, 1, 0, 0, 0}))
+      .expect(tensor<float>({1, 1, 3, 2}, {2, 4, 6, 8, 0, 0}))
+      .expect(tensor<float>({1, 2, 1, 2}, scores))
+      .tolerance(1e-6)
+      .run();
+}
+
+TEST(GroupQueryAttention, ShowsScores) {
+  const float less = 1 / (1 + std::exp(1.0F)), more = 1 - less;
+  const float y0 = 2 * less + 6 * more, y1 = 4 * less + 8 * more;
+  OpTester none = seen(0), before = seen(1), behind = seen(2);
+  expect_step(none, {y0, y1, 2, 4}, {0, 0, 0, 0});
+  expect_step(before, {y0, y1, 2, 4}, {1, 2, 101, 2});
+  expect_step(behind, {y0, y1, 2, 4}, {less, more, 1, 0});
+}
+
+TEST(GroupQueryAttention, ShowsNoScoresBeforeAWindow) {
+  OpTester before = seen(1), behind = seen(2);
+  before.attr("local_window_size", 1);
+  behind.attr("local_window_size", 1);
+  expect_step(before, {6, 8, 6, 8}, {0, 2, 0, 2});
+  expect_step(behind, {6, 8, 6, 8}, {0, 1, 0, 1});
+}
+
+TEST(GroupQueryAttention, ShowsWhatASinkLeaves) {
+  OpTester behind = added(step(), tensor<float>({1, 1, 1, 2}, {0, 0}));
+  behind.attr("qk_output", 2).input(tensor<float>({2}, {-INFINITY, 100}));
+  expect_step(behind, {4, 6, 1, 2}, {0.5F, 0.5F, 0.5F, 0});
+}
+
+// A prompt of two batches, whose second one has one row.
+TEST(GroupQueryAttention, ShowsNoScoresOfPadding) {
+  OpTester test("GroupQueryAttention", 1);
+  test.domain("com.microsoft").attr("num_heads", 1).attr("kv_num_heads", 1).attr_float("scale", 1);
+  const Value ones = tensor<float>({2, 2, 1}, {1, 1, 1, 1});
+  test.input(ones).input(tensor<float>({2, 2, 1}, {1, 2, 3, 4})).input(ones).absent().absent();
+  test.input(tensor<int32_t>({2}, {1, 0})).input(tensor<int32_t>({}, {2})).attr("qk_output", 1);
+  test.expect(ones)
+      .expect(tensor<float>({2, 1, 2, 1}, {1, 2, 3, 4}))
+      .expect(tensor<float>({2, 1, 2, 1}, {1, 1, 1, 1}))
+      .expect(tensor<float>({2, 1, 2, 2}, {1, 0, 1, 2, 3, 0, 3, 0}))
+      .run();
+}
+
+// As step(), of a sequence of `total` rows with this one, of which the cache keeps the last ones.
+OpTester sliding(int32_t total, const std::vector<float> &keys, const std::vector<float> &values) {
+  OpTester test("GroupQueryAttention", 1);
+  test.domain("com.microsoft").attr("num_heads", 2).attr("kv_num_heads", 1).attr_float("scale", 1);
+  test.attr("sliding_window_cache", 1).attr("local_window_size", 2);
+  test.input(tensor<float>({1, 1, 4}, {0, 0, 0, 100}));
+  test.input(tensor<float>({1, 1, 2}, {1, 0})).input(tensor<float>({1, 1, 2}, {6, 8}));
+  test.input(tensor<float>({1, 1, 3, 2}, keys)).input(tensor<float>({1, 1, 3, 2}, values));
+  return test.input(tensor<int32_t>({1}, {total - 1})).input(tensor<int32_t>({}, {total}));
+}
+
+TEST(GroupQueryAttention, FillsASlidingCache) {
+  sliding(5, {9, 9, 0, 1, 7, 7}, {9, 9, 2, 4, 7, 7}) // 2 rows of 4 are kept
+      .expect(tensor<float>({1, 1, 4}, {4, 6, 2, 4}))
+      .expect(tensor<float>({1, 1, 3, 2}, {9, 9, 0, 1, 1, 0}))
+      .expect(tensor<float>({1, 1, 3, 2}, {9, 9, 2, 4, 6, 8}))
+      .run();
+}
+
+TEST(GroupQueryAttention, DropsRowsOfAFullSlidingCache) {
+  sliding(6, {9, 9, 9, 9, 0, 1}, {9, 9, 9, 9, 2, 4})
+      .expect(tensor<float>({1, 1, 4}, {4, 6, 2, 4}))
+      .expect(tensor<float>({1, 1, 3, 2}, {0, 1, 1, 0, 0, 0}))
+      .expect(tensor<float>({1, 1, 3, 2}, {2, 4, 6, 8, 0, 0}))
+      .run();
+}
+
+TEST(GroupQueryAttention, AddsToScoresByPositionWhereTheCacheSlides) {
+  added(sliding(6, {9, 9, 9, 9, 0, 1}, {9, 9, 9, 9, 2, 4}),
+        tensor<float>({1, 1, 1, 6}, {9, 9, 9, 9, 0, -100}))
+      .expect(tensor<float>({1, 1, 4}, {2, 4, 2, 4}))
+      .run();
+}
+
+// Each of four rows attends itself alone; the cache has room for two.
+TEST(GroupQueryAttention, AttendsMoreRowsThanASlidingCacheKeeps) {
+  OpTester test("GroupQueryAttention", 1);
+  test.domain("com.microsoft").attr("num_heads", 1).attr("kv_num_heads", 1);
+  test.attr("sliding_window_cache", 1).attr("local_window_size", 1);
+  const Value rows = tensor<float>({1, 4, 1}, {1, 2, 3, 4});
+  test.input(rows).input(rows).input(rows).input(zeros({1, 1, 2, 1})).input(zeros({1, 1, 2, 1}));
+  test.input(tensor<int32_t>({1}, {3})).input(tensor<int32_t>({}, {4}));
+  test.expect(rows)
+      .expect(tensor<float>({1, 1, 2, 1}, {3, 4}))
+      .expect(tensor<float>({1, 1, 2, 1}, {3, 4}))
+      .run();
+}
+
 // As step(), with a cache of bytes; `scales`: those of values.
 OpTester quantized(int64_t bits, int64_t scales) {
   OpTester test("GroupQueryAttention", 1);
@@ -67,7 +174,6 @@ TEST(GroupQueryAttention, KeepsWholeNumbers) {
 }
 
 TEST(GroupQueryAttention, RefusesWhatItDoesNotHave) {
-  step().attr("sliding_window_cache", 1).expect_create(LK_UNSUPPORTED, "sliding_window_cache");
   step().attr_text("v_quant_type", "PER_TENSOR").expect_create(LK_INVALID_ARGUMENT, "v_quant_type");
   step().attr_text("k_quant_type", "PER_ROW").expect_create(LK_UNSUPPORTED, "k_quant_type");
   quantized(0, 2).expect_create(LK_UNSUPPORTED, "kv_cache_bit_width");
@@ -80,9 +186,50 @@ TEST(GroupQueryAttention, RefusesWhatItDoesNotHave) {
   scaled.input(zeros({2})).expect_bind(LK_UNSUPPORTED, "q_norm_weight");
 }
 
+TEST(GroupQueryAttention, RefusesScoresThatItCannotShow) {
+  step().attr("qk_output", 3).expect_create(LK_OUT_OF_RANGE, "'qk_output' is 3, 0 to 2");
+  step().attr("qk_output", -1).expect_create(LK_OUT_OF_RANGE, "'qk_output' is -1");
+  step().attr("qk_output", 2).expect_bind(LK_INVALID_ARGUMENT, "no output output_qk");
+  sliding(5, {0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0})
+      .attr("qk_output", 1)
+      .expect_create(LK_UNSUPPORTED, "'qk_output' is 1, 0 is supported where 'sliding_window_c");
+}
+
+TEST(GroupQueryAttention, RefusesASlidingCacheWithoutRoomForItsWindow) {
+  step()
+      .attr("sliding_window_cache", 1)
+      .expect_create(LK_INVALID_ARGUMENT, "no attribute 'local_window_size'");
+  step()
+      .attr("sliding_window_cache", 1)
+      .attr("local_window_size", 4)
+      .expect_bind(LK_INVALID_ARGUMENT, "past_key has room for 3 rows, at least the 4");
+  OpTester test("GroupQueryAttention", 1);
+  test.domain("com.microsoft").attr("num_heads", 1).attr("kv_num_heads", 1);
+  test.attr("sliding_window_cache", 1).attr("local_window_size", 1);
+  test.input(zeros({1, 1, 3})).absent().absent().absent().absent();
+  test.input(tensor<int32_t>({1}, {0})).input(tensor<int32_t>({}, {1}));
+  test.expect_bind(LK_INVALID_ARGUMENT, "no past_key and past_value");
+}
+
 TEST(GroupQueryAttention, RefusesLengthsThatDoNotFit) {
   step(1, 5).expect_bind(LK_OUT_OF_RANGE, "total_sequence_length is 5");
   step(2, 2).expect_run(LK_OUT_OF_RANGE, "batch 0 has 3 rows");
+  step(9, 9)
+      .attr("sliding_window_cache", 1)
+      .attr("local_window_size", 2)
+      .expect_run(LK_OUT_OF_RANGE, "batch 0 has 10 rows");
+}
+
+TEST(Attention, IsNotTouchedByWhatLiesBehindALength) {
+  OpTester test("Attention", 24);
+  test.input(tensor<float>({1, 1, 1, 1}, {1})).input(tensor<float>({1, 1, 2, 1}, {3, NAN}));
+  test.input(tensor<float>({1, 1, 2, 1}, {5, NAN})).absent().absent().absent();
+  test.input(tensor<int64_t>({1}, {1})).attr("qk_matmul_output_mode", 3);
+  test.expect(tensor<float>({1, 1, 1, 1}, {5}))
+      .expect(tensor<float>({1, 1, 2, 1}, {3, NAN}))
+      .expect(tensor<float>({1, 1, 2, 1}, {5, NAN}))
+      .expect(tensor<float>({1, 1, 1, 2}, {1, 0}))
+      .run();
 }
 
 OpTester projected() {

@@ -331,6 +331,31 @@ def cache_scales(rng, attributes, bits, heads, size):
             for _ in range(2)]
 
 
+def kept_rows(length, capacity, window):
+    """How many rows a sliding cache keeps of a sequence."""
+    gap = capacity - window + 1
+    return length - gap * -(-max(0, length - capacity) // gap)
+
+
+def by_what_is_defined(attributes, n_outputs):
+    """What ONNX Runtime says, with 0 where it leaves memory as it finds it."""
+
+    def expected(inputs):
+        found = by_others("com.microsoft", "GroupQueryAttention",
+                          Case(inputs, attributes, n_outputs=n_outputs))
+        for b, length in enumerate(inputs[5].astype(int) + 1):
+            if n_outputs == 4:
+                found[3][b, :, :, length:] = 0
+            if attributes.get("sliding_window_cache", 0):
+                capacity = inputs[3].shape[2]
+                kept = kept_rows(length, capacity, attributes["local_window_size"])
+                for present in found[1:3]:
+                    present[b, :, kept:] = 0
+        return found
+
+    return expected
+
+
 @row("GroupQueryAttention", "com.microsoft")
 def group_query_attention(rng):
     kv_heads, group = int(rng.integers(1, 4)), int(rng.integers(1, 4))
@@ -349,11 +374,20 @@ def group_query_attention(rng):
     total = past + rows
     buffer = past if rng.random() < 0.5 else total + int(rng.integers(0, 9))
     attributes = {"num_heads": heads, "kv_num_heads": kv_heads}
+    is_sliding = rng.random() < 0.3
+    if is_sliding:
+        window = int(rng.integers(1, 7))
+        buffer = window + int(rng.integers(0, 6))
+        attributes |= {"sliding_window_cache": 1, "local_window_size": window}
+        if past == 0:
+            lengths[:] = rows  # there is no padding
     if rng.random() < 0.4:
         inputs = [values(rng, [batch, rows, (heads + 2 * kv_heads) * size], dtype), None, None]
     else:
         inputs = [values(rng, [batch, rows, n * size], dtype) for n in (heads, kv_heads, kv_heads)]
     bits = pick(rng, [0, 0, 4, 8]) if dtype != "BFLOAT16" and buffer else 0
+    if is_sliding and size % 32 != 0:
+        bits = 8 if bits else 0  # ONNX Runtime has no 4 bits of such
     if bits:
         scales = cache_scales(rng, attributes, bits, kv_heads, size)
         kind = numpy.int8 if bits == 8 else numpy.uint8
@@ -389,12 +423,16 @@ def group_query_attention(rng):
         attributes["scale"] = 0.3
     if rng.random() < 0.3:
         attributes["softcap"] = 2.0
-    if rng.random() < 0.2:
+    if not is_sliding and rng.random() < 0.2:
         attributes["causal"] = 0
-    elif rng.random() < 0.3 and (past or lengths.min() == rows):  # what padding sees is open
-        attributes["local_window_size"] = int(rng.integers(1, 6))
-    return Case(inputs, attributes, n_outputs=3, constants={6} if rng.random() < 0.3 else set(),
-                tolerance=HALF_TOLERANCE[dtype], widens=0)
+    elif not is_sliding and rng.random() < 0.3 and (past or lengths.min() == rows):
+        attributes["local_window_size"] = int(rng.integers(1, 6))  # what padding sees is open
+    n_outputs = 3
+    if not is_sliding and rng.random() < 0.4:
+        n_outputs, attributes["qk_output"] = 4, int(rng.integers(1, 3))
+    return Case(inputs, attributes, n_outputs=n_outputs,
+                constants={6} if rng.random() < 0.3 else set(), tolerance=HALF_TOLERANCE[dtype],
+                widens=0, expected=by_what_is_defined(attributes, n_outputs))
 
 
 def rotated(inputs, attributes, cosines, sines, positions):

@@ -52,6 +52,20 @@ inline std::vector<Node> conformance_attention() {
              ints(to, "kv_num_heads", {1});
            },
        .empty = false}, // it would have no length
+      {.op = "GroupQueryAttention",
+       .opset = 1,
+       .inputs = {rows, one_head, one_head, x({2, 1, 2, 4}), x({2, 1, 2, 4}),
+                  lk::tensor<int32_t>({2}, {4, 3}), lk::tensor<int32_t>({}, {5})},
+       .other = {rows_other, one_head_other, one_head_other, x({1, 1, 7, 4}), x({1, 1, 7, 4}),
+                 lk::tensor<int32_t>({1}, {8}), lk::tensor<int32_t>({}, {9})},
+       .attrs =
+           [](auto *to) {
+             ints(to, "num_heads", {2});
+             ints(to, "kv_num_heads", {1});
+             ints(to, "sliding_window_cache", {1});
+             ints(to, "local_window_size", {2});
+           },
+       .empty = false}, // it would have no length
       {.op = "CausalConvWithState",
        .opset = 27,
        .inputs = {x({2, 4, 9}), taps},

@@ -110,7 +110,13 @@ inline void group_query_attention(Draw &d) {
   }
   d.node.ints["num_heads"] = {4};
   d.node.ints["kv_num_heads"] = {2};
-  d.node.n_outputs = uint32_t(d.between(1, 3));
+  d.node.n_outputs = uint32_t(d.between(1, 4));
+  if (d.node.n_outputs == 4) d.node.ints["qk_output"] = {d.between(0, 2)};
+  const bool is_sliding = d.node.n_outputs < 4 && d.one_of(3);
+  if (is_sliding) {
+    d.node.ints["sliding_window_cache"] = {1};
+    d.node.ints["local_window_size"] = {d.between(1, 3)};
+  }
   d.tensor({batch, rows, d.one_of(4) ? d.dim() : Draw::number((is_packed ? 8 : 4) * size)});
   for (int i = 0; i < 2; i++) {
     if (is_packed) {

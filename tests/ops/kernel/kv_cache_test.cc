@@ -26,7 +26,9 @@ struct Cache {
   std::vector<int64_t> lengths = std::vector<int64_t>(kBatch), positions = {};
 
   lk_status find_places() {
-    const lk_kv_places step = {kBatch, rows, kBuffer, kPast, is_prompt};
+    lk_kv_places step{};
+    step.batch = kBatch, step.rows = rows, step.most = kBuffer, step.past_rows = kPast;
+    step.is_prompt = is_prompt;
     positions.resize(size_t(kBatch * rows));
     void *const pointers[] = {last.data(), lengths.data(), positions.data()};
     return lk_kv_places_kernel(&step, pointers, LK_ERR);
@@ -91,6 +93,86 @@ TEST(KvCache, RefusesLengthsThatDoNotFit) {
   EXPECT_EQ(many.find_places(), LK_OUT_OF_RANGE);
   Cache below{.rows = 1, .is_prompt = true, .last = {0, -2, 0}};
   EXPECT_EQ(below.find_places(), LK_OUT_OF_RANGE);
+}
+
+// ---- of the last rows alone ----
+
+// One head of one element, whose value is its position.
+struct Sliding {
+  int64_t capacity, window, total = 0;
+  std::vector<float> cache = std::vector<float>(size_t(capacity)), buffer = {};
+  int64_t length = 0, kept = 0, dropped = 0;
+  std::vector<int64_t> positions = {};
+
+  void find_places(int64_t rows) {
+    lk_kv_places step{};
+    step.batch = 1, step.rows = rows, step.most = total + rows, step.past_rows = total;
+    step.capacity = capacity, step.window = window, step.is_apart = rows > 1;
+    int32_t last = int32_t(total += rows) - 1;
+    positions.resize(size_t(rows));
+    void *const pointers[] = {&last, &length, positions.data(), &kept, &dropped};
+    LK_ASSERT_OK(lk_kv_places_kernel(&step, pointers, LK_ERR));
+  }
+  // Without dropped rows: into the buffer. Without new ones: out of it.
+  void put(const std::vector<float> &now, int64_t rows, const std::vector<float> &past,
+           std::vector<float> &to, int64_t *lengths, bool has_dropped) {
+    lk_kv_cache step{};
+    step.element = sizeof(float);
+    step.batch = step.heads = step.size = 1, step.rows = rows, step.from[2] = 1;
+    step.past_rows = int64_t(past.size()), step.buffer_rows = int64_t(to.size());
+    step.has_past = true, step.has_dropped = has_dropped;
+    void *const pointers[] = {const_cast<float *>(now.data()), to.data(), lengths,
+                              const_cast<float *>(past.data()), &dropped};
+    LK_ASSERT_OK(lk_kv_cache_kernel(&step, pointers, LK_ERR));
+  }
+  void append(int64_t rows) {
+    find_places(rows);
+    const std::vector<float> now(positions.begin(), positions.end());
+    if (rows == 1) {
+      put(now, 1, cache, cache, &length, true); // in place
+      buffer = cache;
+      return;
+    }
+    buffer.assign(size_t(capacity + rows), 0);
+    put(now, rows, cache, buffer, &length, false);
+    put(buffer, 0, buffer, cache, &kept, true);
+  }
+};
+
+void check_rows(const std::vector<float> &found, int64_t count, int64_t total) {
+  for (int64_t i = 0; i < count; i++) EXPECT_EQ(found[size_t(i)], total - count + i) << i;
+}
+
+TEST(KvCache, KeepsTheLastRowsInWhateverStepsTheyCome) {
+  std::mt19937 random(3);
+  for (int64_t i = 0; i < 200; i++) {
+    const int64_t window = 1 + i % 5, capacity = window + i / 5 % 4;
+    Sliding steps{capacity, window}, single{capacity, window};
+    while (steps.total < 40) {
+      const int64_t rows = random() % 2 == 0 ? 1 : 1 + int64_t(random() % 9), before = steps.total;
+      SCOPED_TRACE(std::to_string(window) + " of " + std::to_string(capacity) + " in " +
+                   std::to_string(before) + " + " + std::to_string(rows));
+      steps.append(rows);
+      while (single.total < steps.total) single.append(1);
+      check_rows(steps.buffer, steps.length, steps.total);
+      EXPECT_GE(steps.length, std::min(steps.total, rows + window - 1)); // what rows attend
+      check_rows(steps.cache, steps.kept, steps.total);
+      EXPECT_EQ(steps.kept, single.kept);
+      EXPECT_GE(steps.kept, std::min(steps.total, window));
+      EXPECT_LE(steps.kept, std::min(steps.total, capacity));
+    }
+  }
+}
+
+TEST(KvCache, TakesTheColumnsOfWhatIsKept) {
+  lk_kv_columns step{};
+  step.batch = 2, step.heads = 1, step.rows = 2, step.from_columns = 6, step.to_columns = 4;
+  std::vector<float> from(12), to(16, 9);
+  for (size_t i = 0; i < from.size(); i++) from[i] = float(i);
+  std::vector<int64_t> lengths = {3, 4}, positions = {4, 5, 2, 3};
+  void *const pointers[] = {from.data(), to.data(), lengths.data(), positions.data()};
+  LK_ASSERT_OK(lk_kv_columns_kernel(&step, pointers, LK_ERR));
+  EXPECT_THAT(to, ::testing::ElementsAre(3, 4, 5, 0, 9, 10, 11, 0, 0, 1, 2, 3, 6, 7, 8, 9));
 }
 
 } // namespace
