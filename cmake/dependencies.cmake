@@ -9,9 +9,19 @@ pkg_check_modules(protobuf_c REQUIRED IMPORTED_TARGET libprotobuf-c)
 
 # ---- the ONNX schema: C code made by protoc-c from the onnx.proto in the `onnx` Python package ---
 
+# pip builds with a Python that has what pyproject.toml asks for; else it is .venv.
 if(NOT LATCHKEY_ONNX_PROTO)
-  file(GLOB found ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/onnx/onnx.proto)
-  list(POP_BACK found onnx_proto)
+  set(onnx_proto "")
+  if(SKBUILD AND Python_EXECUTABLE)
+    set(find_onnx "import importlib.util; print(importlib.util.find_spec('onnx').origin)")
+    execute_process(COMMAND ${Python_EXECUTABLE} -c ${find_onnx} OUTPUT_VARIABLE onnx_module
+                    OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+    cmake_path(REPLACE_FILENAME onnx_module onnx.proto OUTPUT_VARIABLE onnx_proto)
+  endif()
+  if(NOT EXISTS "${onnx_proto}")
+    file(GLOB found ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/onnx/onnx.proto)
+    list(POP_BACK found onnx_proto)
+  endif()
   set(LATCHKEY_ONNX_PROTO "${onnx_proto}" CACHE FILEPATH "onnx.proto of the ONNX schema" FORCE)
 endif()
 if(NOT EXISTS "${LATCHKEY_ONNX_PROTO}")

@@ -31,6 +31,16 @@ target_compile_options(latchkey_flags INTERFACE
                        "$<$<COMPILE_LANGUAGE:CXX>:${cxx_warnings}>"
                        -fno-semantic-interposition)
 
+# What makes a fault harder to use: checks of the C library's copies and formats, canaries and probes
+# on the stack, targets of indirect jumps marked (CET), tables of functions bound at load and then
+# read-only. Sanitizers have checks of their own.
+if(NOT LATCHKEY_SANITIZE)
+  target_compile_options(latchkey_flags INTERFACE
+                         "$<$<CONFIG:Release,RelWithDebInfo>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>"
+                         -fstack-protector-strong -fstack-clash-protection -fcf-protection=full)
+  target_link_options(latchkey_flags INTERFACE LINKER:-z,relro LINKER:-z,now LINKER:-z,noexecstack)
+endif()
+
 if(LATCHKEY_SANITIZE)
   set(sanitize -fsanitize=${LATCHKEY_SANITIZE} -fno-omit-frame-pointer)
   if(LATCHKEY_SANITIZE MATCHES "undefined")

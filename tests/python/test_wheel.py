@@ -6,6 +6,7 @@ tools/build_wheel --check.
 """
 
 import ast
+import json
 import os
 import re
 import shutil
@@ -22,7 +23,7 @@ from conftest import ROOT, random
 SITE = Path(numpy.__file__).parents[1]  # .venv's packages
 SOURCES = ("pyproject.toml", "LICENSE", "README.md", "CMakeLists.txt", "cmake", "include", "base",
            "keys", "ops", "plugin", "executor_glue", "python", "tools/build_wheel",
-           "tools/requirements.txt")
+           "tools/requirements.txt", "tools/write_bill")
 PROVIDER = "LatchkeyExecutionProvider"
 # Libraries that any machine has, as the wheel's tag allows.
 OF_THE_SYSTEM = r"(libc|libm|ld-linux-x86-64|libgcc_s|libdl|libpthread)\.so"
@@ -88,7 +89,8 @@ def wheel(tmp_path_factory):
                           timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     path = Path(done.stdout.strip())
-    assert path.parent == out and list(out.iterdir()) == [path]
+    bill = Path(str(path).removesuffix(".whl") + ".cdx.json")
+    assert path.parent == out and sorted(out.iterdir()) == [bill, path]
     return path
 
 
@@ -182,6 +184,31 @@ def test_files(unpacked):
     names = [file.name for file in unpacked.rglob("*")]
     assert not [name for name in names if re.match(r"lib(gomp|onnxruntime)\b.*\.so", name)]
     assert not [name for name in names if name.endswith((".h", ".cmake", ".pc", ".a"))]
+
+
+def test_bill_of_materials(wheel):
+    bill = json.loads(Path(str(wheel).removesuffix(".whl") + ".cdx.json").read_text())
+    assert bill["bomFormat"] == "CycloneDX"
+    versions = {one["name"]: one["version"] for one in bill["components"]}
+    assert set(versions) == {"latchkey", "libjansson4", "libprotobuf-c1", "libuuid1",
+                             "libxxhash0", "onnx", "uthash-dev"}
+    assert all(versions.values())
+    refs = [one["bom-ref"] for one in bill["components"]]
+    assert sorted(bill["dependencies"][0]["dependsOn"]) == sorted(refs[1:])
+
+
+def test_files_are_hardened(unpacked):
+    for file in elf_files(unpacked / "latchkey"):
+        assert re.search(r"FLAGS.*(BIND_NOW|NOW)", readelf("-d", file)), file
+        segments = readelf("-lW", file)
+        assert "GNU_RELRO" in segments, file
+        stack, = re.findall(r"GNU_STACK.* (RW.?) ", segments)
+        assert stack == "RW ", file
+        assert not re.search(r"LOAD.* RWE ", segments), file
+        if file.name == "_native.abi3.so":
+            continue  # Python's flags
+        assert "IBT, SHSTK" in readelf("-n", file), file
+        assert "__stack_chk_fail" in readelf("-Ws", file), file
 
 
 def test_libraries_have_names_of_their_own(unpacked):
