@@ -14,7 +14,7 @@ if(NOT LATCHKEY_ONNX_PROTO)
   set(onnx_proto "")
   if(SKBUILD AND Python_EXECUTABLE)
     set(find_onnx "import importlib.util; print(importlib.util.find_spec('onnx').origin)")
-    execute_process(COMMAND ${Python_EXECUTABLE} -c ${find_onnx} OUTPUT_VARIABLE onnx_module
+    execute_process(COMMAND ${Python_EXECUTABLE} -c "${find_onnx}" OUTPUT_VARIABLE onnx_module
                     OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
     cmake_path(REPLACE_FILENAME onnx_module onnx.proto OUTPUT_VARIABLE onnx_proto)
   endif()

@@ -27,12 +27,31 @@ static void set_pointers(const lk_execution *run) {
   }
 }
 
+/* Whether the host wants no further step. The clock is read where there is a deadline alone. */
+static inline lk_status check_wait(const lk_wait_limit *wait) {
+  if (wait->deadline_ns == 0) return lk_wait_limit_is_cancelled(wait) ? LK_CANCELLED : LK_OK;
+  switch (lk_wait_limit_reached(wait)) {
+  case LK_WAIT_CANCELLED:
+    return LK_CANCELLED;
+  case LK_WAIT_DEADLINE:
+    return LK_DEADLINE;
+  default:
+    return LK_OK;
+  }
+}
+
+/* Of check_wait, and no operator's. */
+static bool is_stopped(lk_status status) {
+  return status == LK_CANCELLED || status == LK_DEADLINE;
+}
+
 static lk_status fail_step(const lk_run_plan *plan, uint32_t step, lk_status status,
                            lk_error *error) {
   const lk_graph *graph = plan->program->graph;
   const lk_node *node = &graph->nodes[plan->steps[step].node];
-  if (status != LK_CANCELLED) return lk_program_name_node(graph, node, status, error);
-  return lk_fail(error, LK_CANCELLED, "failed to run the graph: cancelled before node '%s' (%s)",
+  if (!is_stopped(status)) return lk_program_name_node(graph, node, status, error);
+  return lk_fail(error, status, "failed to run the graph: %s before node '%s' (%s)",
+                 status == LK_CANCELLED ? "cancelled" : "the deadline passed",
                  lk_program_node_label(graph, node), node->op_type);
 }
 
@@ -48,9 +67,9 @@ TWICE lk_status run_steps(const lk_execution *run, bool timed, lk_error *error) 
   for (; step < end && status == LK_OK; step++) {
     void *const *inputs = frame->pointers + step->first_operand;
     const uint32_t index = (uint32_t)(step - plan->steps);
-    if (lk_wait_limit_is_cancelled(run->wait)) {
-      status = LK_CANCELLED;
-    } else if (timed) {
+    status = check_wait(run->wait);
+    if (status != LK_OK) continue;
+    if (timed) {
       status =
           api->op_run_timed(frame->frame, 0, frame->slots[index], inputs, inputs + step->n_inputs,
                             lk_profile_times(run->profile, index), error);
@@ -84,14 +103,12 @@ TWICE bool run_one(parallel_run *self, uint32_t index, uint32_t lane, bool timed
   void *const *inputs = frame->pointers + step->first_operand;
   const lk_api *api = plan->program->api;
   lk_error error;
-  lk_status status = LK_OK;
-  if (lk_wait_limit_is_cancelled(self->run->wait)) {
-    status = LK_CANCELLED;
-  } else if (timed) {
+  lk_status status = check_wait(self->run->wait);
+  if (status == LK_OK && timed) {
     status =
         api->op_run_timed(frame->frame, lane, frame->slots[index], inputs, inputs + step->n_inputs,
                           lk_profile_times(self->run->profile, index), &error);
-  } else {
+  } else if (status == LK_OK) {
     status = api->op_run_lane(frame->frame, lane, frame->slots[index], inputs,
                               inputs + step->n_inputs, &error);
   }
@@ -100,7 +117,7 @@ TWICE bool run_one(parallel_run *self, uint32_t index, uint32_t lane, bool timed
   if (index < self->failed) {
     self->failed = index;
     self->status = status;
-    if (status != LK_CANCELLED) self->error = error;
+    if (!is_stopped(status)) self->error = error;
   }
   pthread_mutex_unlock(&self->mutex);
   return false;

@@ -11,7 +11,7 @@ typedef struct lk_execution {
   const lk_lease *lease;
   const lk_tensor *inputs; /* [n graph inputs] */
   void *const *outputs; /* [n graph outputs]: where each is written; NULL: not wanted, or empty */
-  const lk_wait_limit *wait; /* its flags end the run between two steps; its deadline does not */
+  const lk_wait_limit *wait; /* ends the run between two steps */
   uint32_t workers;          /* threads that a plan with a schedule runs on; at most the plan's */
   uint32_t step_threads;     /* that a step may use */
   lk_profile *profile;       /* NULL, or one that knows the plan: steps are timed */

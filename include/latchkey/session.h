@@ -90,8 +90,8 @@ typedef struct lk_named_tensor {
 typedef struct lk_run_options {
   size_t struct_size;
   const volatile int32_t *cancel; /* NULL, or a flag: non-zero ends the run between two operators */
-  uint64_t deadline_ns;           /* CLOCK_MONOTONIC; 0: none; checked once, before operators */
-  lk_profile *profile;            /* NULL, or where the times of the run are added */
+  uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none; once it has passed, the next operator fails */
+  lk_profile *profile;  /* NULL, or where the times of the run are added */
 } lk_run_options;
 
 /* A step of an operator, added up over the runs of a profile. An operator has one step for each

@@ -123,8 +123,8 @@ class Session:
         :param outputs: names of the outputs that are wanted; None: all.
         :param out: arrays that outputs are written to; type and number of elements must be those
             of the result, and the memory must not overlap an input's.
-        :param timeout: seconds; :class:`DeadlineError` when they have passed before the first
-            operator, which a long build can cause. A run that computes is not interrupted.
+        :param timeout: seconds; :class:`DeadlineError` from the next operator on when they have
+            passed. An operator that computes is not interrupted.
         :param profile: where to add what each operator took; see :class:`Profile`.
         :returns: the outputs by name; those in ``out`` are the arrays given there, the others own
             memory of the library's, without a copy.

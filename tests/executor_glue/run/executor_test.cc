@@ -8,6 +8,7 @@
 #include "tests/executor_glue/run/fake_api.h"
 
 extern "C" {
+#include "base/clock.h"
 #include "executor_glue/run/executor.h"
 }
 
@@ -427,6 +428,31 @@ TEST_F(Executor, CancelAndDeadline) {
   options.deadline_ns = uint64_t(now.tv_sec + 1000) * 1000000000u;
   LK_ASSERT_OK(try_run({in({1}, data)}, outputs, &options));
   EXPECT_EQ(room[0], 3.0f);
+}
+
+TEST_F(Executor, ADeadlineThatPassesStopsTheNextStep) {
+  const int32_t x = g.input("x", {1});
+  g.output(g.node("Relu", {g.node("Relu", {x})}));
+  for (const bool run_plans : {true, false}) {
+    make(run_plans);
+    const Floats data = {3};
+    Floats room = {9};
+    std::vector<lk_tensor> outputs = {tensor({1}, room.data())};
+    LK_ASSERT_OK(try_run({in({1}, data)}, outputs, nullptr));
+    const int runs = context.count.runs;
+    room[0] = 9;
+    lk_run_options options = {sizeof options, nullptr, lk_now_ns() + 500000000u, nullptr};
+    context.on_run = [&] {
+      while (lk_now_ns() < options.deadline_ns) std::this_thread::yield();
+    };
+    LK_EXPECT_STATUS(LK_DEADLINE, try_run({in({1}, data)}, outputs, &options));
+    EXPECT_THAT(LK_MESSAGE, HasSubstr("the deadline passed before node"));
+    EXPECT_EQ(context.count.runs, runs + 1);
+    context.on_run = nullptr;
+    LK_ASSERT_OK(try_run({in({1}, data)}, outputs, nullptr));
+    EXPECT_EQ(room[0], 3.0f);
+    if (run_plans) lk_graph_executor_destroy(e);
+  }
 }
 
 TEST_F(Executor, OneArenaServesAllShapes) {

@@ -7,6 +7,7 @@
 #include "tests/executor_glue/run/fake_api.h"
 
 extern "C" {
+#include "base/clock.h"
 #include "executor_glue/run/executor.h"
 }
 
@@ -224,6 +225,22 @@ TEST(Parallel, IsCancelledBetweenSteps) {
   LK_EXPECT_STATUS(LK_CANCELLED, parallel.run(1, x, &got, LK_ERR, &options));
   EXPECT_THAT(LK_MESSAGE, HasSubstr("cancelled before node"));
   EXPECT_EQ(parallel.context.count.runs, runs);
+}
+
+TEST(Parallel, ADeadlineThatPassesStopsTheNextSteps) {
+  const auto build = [](GraphBuilder &g) { branches(g, 4, 3); };
+  Subject parallel(build, 3);
+  std::vector<Floats> got;
+  const Floats x(COLUMNS, 1);
+  LK_ASSERT_OK(parallel.run(1, x, &got, LK_ERR));
+  const int runs = parallel.context.count.runs;
+  lk_run_options options = {sizeof options, nullptr, lk_now_ns() + 500000000u, nullptr};
+  parallel.context.on_run = [&] {
+    while (lk_now_ns() < options.deadline_ns) std::this_thread::yield();
+  };
+  LK_EXPECT_STATUS(LK_DEADLINE, parallel.run(1, x, &got, LK_ERR, &options));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("the deadline passed before node"));
+  EXPECT_LE(parallel.context.count.runs, 2 * runs - 3);
 }
 
 TEST(Parallel, SurvivesEveryFailedAllocation) {
