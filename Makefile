@@ -8,7 +8,7 @@ SANITIZERS := asan ubsan tsan
 configure = @said=$$(cmake --preset $(1) 2>&1) || { printf '%s\n' "$$said"; exit 1; }
 
 .DEFAULT_GOAL := build
-.PHONY: help setup setup-development setup-benchmarks build development python demo test test-development test-avx2 test-sse2 \
+.PHONY: help fuzz setup setup-development setup-benchmarks build development python demo test test-development test-avx2 test-sse2 \
   test-thread-mode $(SANITIZERS:%=test-%) stress bench bench-long lint format clean
 
 help: ## this list
@@ -35,6 +35,11 @@ demo: python ## read three lines of text from a picture, and show the cache tabl
 	@$(PYTHON) examples/read_text.py
 
 test: test-development test-avx2 test-sse2 test-thread-mode $(SANITIZERS:%=test-%) ## all tests, once more by parts with AVX2 and SSE2, a cache for each thread, and under the sanitizers
+
+fuzz: setup-development ## libFuzzer on all that reads strangers' bytes: SECONDS=60 for each target
+	$(call configure,fuzz)
+	@cmake --build --preset fuzz -j $(JOBS)
+	@tools/fuzz $(or $(SECONDS),60)
 
 stress: development ## the stress test for 10 minutes; `make test` runs it for one
 	@ctest --preset stress --verbose

@@ -20,6 +20,8 @@ endif()
 set(LATCHKEY_SANITIZE "" CACHE STRING "Sanitizer: address, undefined, thread, or empty")
 set_property(CACHE LATCHKEY_SANITIZE PROPERTY STRINGS "" address undefined thread)
 
+option(LATCHKEY_FUZZ "Build the targets of tests/fuzz for libFuzzer, by clang" OFF)
+
 # An interface target: what is compiled with it gets the flags, installed consumers do not.
 add_library(latchkey_flags INTERFACE)
 set(c_warnings -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes
@@ -45,6 +47,10 @@ if(LATCHKEY_SANITIZE)
   set(sanitize -fsanitize=${LATCHKEY_SANITIZE} -fno-omit-frame-pointer)
   if(LATCHKEY_SANITIZE MATCHES "undefined")
     list(APPEND sanitize -fno-sanitize-recover=all)
+  endif()
+  if(LATCHKEY_FUZZ)
+    # clang takes NULL + 0 for an overflow, which C allows from WG14 N3322 on.
+    list(APPEND sanitize -fsanitize=fuzzer-no-link -fno-sanitize=pointer-overflow)
   endif()
   target_compile_options(latchkey_flags INTERFACE ${sanitize})
   target_link_options(latchkey_flags INTERFACE -fsanitize=${LATCHKEY_SANITIZE})
