@@ -73,6 +73,7 @@ static void remove_lender(lk_content *content, const void *data) {
   if (content->refs > 1 && !lk_content_readable(content, NULL)) {
     lk_packed *copy = lk_copy_create_plain(weights, data, content->bytes);
     if (copy != NULL) lk_copy_link(content, copy);
+    if (copy != NULL) lk_content_shrink(content);
   }
   destroy_lender(content, lender);
 }
@@ -177,10 +178,10 @@ lk_status lk_weights_intern(lk_weights *weights, const void *data, size_t bytes,
     release_reference(content);
     LK_TRY(lk_fail_memory(error, "weights", sizeof(lk_lender)));
   }
+  lk_content_shrink(content);
   *out_content = content;
 
 cleanup:
-  lk_weights_shrink(weights);
   pthread_mutex_unlock(&weights->mutex);
   lk_copy_destroy(&weights->allocator, plain);
   return status;
@@ -192,7 +193,6 @@ void lk_content_release(lk_content *content, const void *data) {
   pthread_mutex_lock(&weights->mutex);
   if (data != NULL) remove_lender(content, data);
   release_reference(content);
-  lk_weights_shrink(weights);
   pthread_mutex_unlock(&weights->mutex);
 }
 

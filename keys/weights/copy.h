@@ -23,13 +23,17 @@ void lk_copy_drop(lk_packed *copy);
 
 /* Whether plain bytes can be had without `copy` (NULL: at all). */
 bool lk_content_readable(const lk_content *content, const lk_packed *copy);
-/* Drops copies that nobody uses: all of a content; those of the store over capacity; the plain one,
- * once a packed one can give its bytes. */
+/* Drops copies that nobody uses: all of a content; the plain one, once a packed one can give its
+ * bytes. */
 void lk_content_drop_copies(lk_content *content);
-void lk_weights_shrink(lk_weights *weights);
 void lk_content_drop_spare_plain(lk_content *content);
 /* An owner lends `data` no longer: copies that are these bytes are not handed out again. */
 void lk_content_stop_lending(lk_content *content, const void *data);
+/* Drops copies that nobody uses while the store is over capacity, those first that were used first.
+ * Whoever adds a copy or a lender to a content, or ends the use of a copy or the reading, calls
+ * the second one for it: all others were looked at when they had changed. */
+void lk_weights_shrink(lk_weights *weights);
+void lk_content_shrink(lk_content *content);
 /* Destroys a content that has neither references nor copies. */
 void lk_content_destroy_unused(lk_content *content);
 

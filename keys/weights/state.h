@@ -61,5 +61,8 @@ struct lk_weights {
   lk_content **buckets; /* by hash_low; a power of two */
   size_t n_buckets, n_contents;
   lk_packed *oldest, *newest; /* copies that are counted */
+  /* More than fits, and none of it may go. Until less is there again, only a content that has
+   * changed since can have a copy that may go. */
+  bool is_full;
   lk_weights_stats stats;
 };

@@ -18,6 +18,7 @@ static void forget_other_threads(void *object) {
       }
     }
   }
+  weights->is_full = false; /* nobody reads: any content may have a copy that may go */
   (void)pthread_cond_init(&weights->changed, NULL);
 }
 

@@ -23,6 +23,7 @@ typedef struct lk_weights_stats {
   uint64_t entries, bytes; /* packed copies, and plain ones that are kept; not lent bytes */
   uint64_t packed, shared; /* packings done; times one was found ready */
   uint64_t capacity_bytes;
+  uint64_t looks; /* at copies, for one that may go */
 } lk_weights_stats;
 void lk_weights_get_stats(lk_weights *weights, lk_weights_stats *out);
 

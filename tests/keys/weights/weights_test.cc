@@ -316,6 +316,47 @@ TEST_F(Weights, CapacityDropsWhatIsNotUsedOldestFirst) {
   lk_content_release(content, a.data());
 }
 
+// With 100 copies in use and no room, each release looks at the copies of its own content.
+TEST_F(Weights, ReleasesOverCapacityLookAtWhatHasChanged) {
+  constexpr uint64_t N = 100;
+  std::vector<Bytes> bytes;
+  std::vector<lk_content *> contents;
+  std::vector<Packed> packed;
+  Layout one(1, 1000);
+  lk_weights_set_capacity(weights, 0);
+  for (uint64_t i = 0; i < N; i++) {
+    bytes.push_back(random_bytes(1000, i));
+    contents.push_back(intern(bytes.back(), false));
+    packed.push_back(pack(contents.back(), one));
+  }
+  EXPECT_EQ(stats().entries, N) << "all are in use";
+  EXPECT_LT(stats().looks, 10 * N);
+  for (uint64_t i = 0; i < N; i++) {
+    packed[i].reset();
+    EXPECT_EQ(stats().entries, N - 1 - i);
+  }
+  EXPECT_LT(stats().looks, 10 * N);
+  // What may stay while there is room goes when another copy needs the room.
+  lk_weights_set_capacity(weights, 2000);
+  for (uint64_t i = 0; i < 3; i++) pack(contents[i], one).reset();
+  EXPECT_EQ(stats().entries, 2u);
+  for (uint64_t i = 0; i < N; i++) lk_content_release(contents[i], bytes[i].data());
+}
+
+// The only bytes of a content may go as soon as somebody lends them.
+TEST_F(Weights, CapacityDropsWhatALenderHasToo) {
+  const Bytes a = random_bytes(1000, 1);
+  lk_content *content = intern(a, true);
+  lk_weights_set_capacity(weights, 0);
+  EXPECT_EQ(stats().bytes, 1000u);
+  lk_content *again = intern(a, false);
+  EXPECT_EQ(again, content);
+  EXPECT_EQ(stats().bytes, 0u);
+  lk_content_release(again, a.data());
+  EXPECT_EQ(stats().bytes, 1000u);
+  lk_content_release(content, nullptr);
+}
+
 TEST_F(Weights, CapacityKeepsTheOnlyBytes) {
   const Bytes a = random_bytes(1000, 1);
   lk_content *content = intern(a, true);
