@@ -44,7 +44,7 @@ typedef enum lk_record_type {
 #define LK_KEY_HEAD_FIELDS(F)                                                           \
   F(uint32_t, kind,       kind)   /* lk_kind */                                         \
   F(uint32_t, fixed,      fixed)  /* bytes of the fixed part, head included */          \
-  F(uint32_t, op,         word)   /* operator */                                        \
+  F(uint32_t, op,         word)   /* operator: "Gelu", "com.microsoft.Gelu" */          \
   F(uint32_t, scope,      word)                                                         \
   F(uint32_t, out,        word)   /* output tensor name; a user key's name */           \
   F(uint32_t, in_place,   word)   /* in-place attribute: "axis=1", "relu", "M"; or tag */ \
