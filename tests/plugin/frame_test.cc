@@ -301,6 +301,11 @@ TEST_F(Frame, BindRefuses) {
     EXPECT_NE(lk::bind(relu, {desc}, &plan, LK_ERR), LK_OK) << layout;
     EXPECT_THAT(LK_MESSAGE, HasSubstr("layout")) << layout;
   }
+  // A shape input is sized before anything is looked up.
+  const Op reshape = create("Reshape", 2);
+  LK_EXPECT_STATUS(LK_OUT_OF_RANGE,
+                   lk::bind(reshape, {x.desc, desc_of(LK_I64, {-3})}, &plan, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("bind Reshape 'y': failed to size input 1: dimension 0 is -3"));
   LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, lk::bind(relu, {x.desc}, &plan, LK_ERR, -1, 20));
   EXPECT_THAT(LK_MESSAGE, HasSubstr("wishes for layout 20"));
   for (int32_t over : {1, -2, 99}) {
