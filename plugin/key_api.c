@@ -1,4 +1,5 @@
 /* Keys of the host's own. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -8,20 +9,44 @@
 #include "plugin/internal.h"
 #include "plugin/table.h"
 
+static lk_status check_data(const char *what, uint32_t index, const void *data, uint64_t count,
+                            lk_error *error) {
+  if (data != NULL || count == 0) return LK_OK;
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "failed to make a key: %s %" PRIu32 " has %" PRIu64 " elements and data NULL",
+                 what, index, count);
+}
+
+static lk_status check_lists(const lk_key_desc *desc, lk_error *error) {
+  if ((desc->tensors != NULL || desc->n_tensors == 0) &&
+      (desc->attrs != NULL || desc->n_attrs == 0) &&
+      (desc->values != NULL || desc->n_values == 0)) {
+    return LK_OK;
+  }
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "failed to make a key: tensors, attrs or values is NULL, but its count is not 0");
+}
+
 static lk_status add_records(lk_context *context, const lk_key_desc *desc, lk_key_builder *key,
                              lk_error *error) {
+  LK_RETURN_NOT_OK(check_lists(desc, error));
   for (uint32_t i = 0; i < desc->n_tensors; i++) {
     LK_RETURN_NOT_OK(lk_tensor_size(&desc->tensors[i], "a key's tensor", NULL, NULL, error));
     lk_key_add_tensor(key, LK_WORD_INPUT, i, &desc->tensors[i]);
   }
   for (uint32_t i = 0; i < desc->n_attrs; i++) {
+    const lk_key_attr *attr = &desc->attrs[i];
     uint32_t name = 0;
-    LK_RETURN_NOT_OK(lk_word_get(context, desc->attrs[i].name, &name, error));
-    lk_key_add_attr(key, name, desc->attrs[i].values, desc->attrs[i].count);
+    LK_RETURN_NOT_OK(check_data("attribute", i, attr->values, attr->count, error));
+    LK_RETURN_NOT_OK(lk_word_get(context, attr->name, &name, error));
+    lk_key_add_attr(key, name, attr->values, attr->count);
   }
   for (uint32_t i = 0; i < desc->n_values; i++) {
-    LK_RETURN_NOT_OK(lk_tensor_size(&desc->values[i].desc, "a key's value", NULL, NULL, error));
-    lk_key_add_value(key, LK_WORD_VALUE, i, &desc->values[i]);
+    const lk_tensor *value = &desc->values[i];
+    int64_t elements = 0;
+    LK_RETURN_NOT_OK(lk_tensor_size(&value->desc, "a key's value", &elements, NULL, error));
+    LK_RETURN_NOT_OK(check_data("value", i, value->data, (uint64_t)elements, error));
+    lk_key_add_value(key, LK_WORD_VALUE, i, value);
   }
   return LK_OK;
 }

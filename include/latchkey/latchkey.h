@@ -233,8 +233,8 @@ typedef struct lk_api {
   void (*cache_trim)(lk_context *context);
   lk_status (*cache_stats)(lk_context *context, lk_executor *executor, lk_stats *out,
                            lk_error *error);
-  /* Shows every entry of the tables that can be reached (shared mode: all; per-thread mode: those
-   * of the calling thread and of threads that are outside a call). */
+  /* Shows every entry that the cache has at one moment, in per-thread mode those of all threads'
+   * tables. `visit` runs afterwards, without a lock: it may use the cache. LK_OUT_OF_MEMORY. */
   lk_status (*cache_visit)(lk_context *context, lk_visit_fn visit, void *arg, lk_error *error);
 
   /* Keys of the host's own, see key.h. */
