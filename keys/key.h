@@ -123,6 +123,9 @@ struct lk_key {
    * begin with it once always does. 0: none. */
   uint64_t serial;
   uint64_t fixed_hash; /* of a copy: that of its fixed part; 0: not known */
+  /* Serial of the table of its names, when a host may ask for it. 0: it may not, the value is none
+   * of the host's own. */
+  uint64_t names;
 };
 
 #define LK_KEY_MAX_BYTES (1u << 20) /* a longer key is LK_OUT_OF_RANGE */

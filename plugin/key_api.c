@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/status.h"
 #include "base/struct.h"
 #include "base/tensor.h"
@@ -88,9 +89,38 @@ lk_status lk_user_key_create(lk_context *context, lk_executor *executor, const l
   LK_TRY(add_call(context, &desc, &builder, error));
   LK_TRY(lk_key_finish(&builder, &key, error));
   LK_TRY(lk_key_copy(&context->allocator, &key, out_key, error));
+  (*out_key)->names = lk_intern_serial(context->env.intern);
 cleanup:
   lk_key_builder_destroy(&builder);
   return status;
+}
+
+/* Whether a host may ask for `key`: what is found is its own, and the numbers of names in the key are
+ * this context's. */
+static lk_status check_asked(const lk_context *context, const lk_executor *executor,
+                             const lk_key *key, lk_error *error) {
+  if (executor != NULL && executor->context != context) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to get a value: the executor is one of another context");
+  }
+  if (key->names == lk_intern_serial(context->env.intern)) return LK_OK;
+  const char *kind = lk_kind_name(lk_key_get_head(key)->kind);
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "failed to get a value: its key is %s%s; one of this context is required, of "
+                 "key_create, or of kind user",
+                 key->names == 0 ? "of kind " : "of another context",
+                 key->names != 0 ? ""
+                 : kind != NULL  ? kind
+                                 : "unknown");
+}
+
+lk_status lk_user_get_or_create(lk_context *context, lk_executor *executor, const lk_key *key,
+                                lk_build_fn build, void *arg, lk_ref **out_ref, int *out_hit,
+                                lk_error *error) {
+  *out_ref = NULL;
+  LK_RETURN_NOT_OK(check_asked(context, executor, key, error));
+  return lk_cache_get(context->env.cache, executor != NULL ? executor->quota : NULL, key, build,
+                      arg, out_ref, out_hit, error);
 }
 
 lk_status lk_user_get_or_create_like(lk_context *context, lk_executor *executor, const lk_key *like,
@@ -102,6 +132,7 @@ lk_status lk_user_get_or_create_like(lk_context *context, lk_executor *executor,
   const lk_key_desc *desc = given;
   lk_key_builder builder;
   lk_key key;
+  LK_RETURN_NOT_OK(check_asked(context, executor, like, error));
   /* hosts of today's header need no copy: this is asked for every run of a graph */
   if (given == NULL || given->struct_size != sizeof copy) {
     memset(&copy, 0, sizeof copy);

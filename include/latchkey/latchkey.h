@@ -204,7 +204,8 @@ typedef struct lk_api {
    * `executor` NULL: the entry belongs to the context. `out_hit` may be NULL. All who wait for a
    * build that fails get its status, and nothing of it is kept. LK_CYCLE: the build would wait for
    * itself. With the cache off, or a capacity of 0, the value is built and only the caller has
-   * it. */
+   * it. LK_INVALID_ARGUMENT: a key of another context, or one of the library's own: keys of kind
+   * user are the host's, and those of kind run that key_create has made. */
   lk_status (*get_or_create)(lk_context *context, lk_executor *executor, const lk_key *key,
                              lk_build_fn build, void *arg, lk_ref **out_ref, int *out_hit,
                              lk_error *error);

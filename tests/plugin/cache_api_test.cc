@@ -291,6 +291,134 @@ TEST_P(CacheApi, ShowsEntriesOfThreadsThatAreBusy) {
   other.join();
 }
 
+std::string text_of(lk_context *context, const lk_key *key) {
+  char text[2048];
+  EXPECT_EQ(api()->key_print(context, key, text, sizeof text, nullptr, nullptr), LK_OK);
+  return text;
+}
+
+// The texts of all keys in the cache.
+std::vector<std::string> texts(lk_context *context) {
+  struct Texts {
+    lk_context *context;
+    std::vector<std::string> all;
+  } found{context, {}};
+  LK_EXPECT_OK(api()->cache_visit(
+      context,
+      [](void *arg, const lk_entry_info *entry) {
+        auto *self = static_cast<Texts *>(arg);
+        self->all.push_back(text_of(self->context, entry->key));
+      },
+      &found, LK_ERR));
+  return found.all;
+}
+
+// A host neither gets what the library keeps, nor puts anything in its place.
+TEST_P(CacheApi, KeepsPlansFromHosts) {
+  lk::TestNode node;
+  node.op = "Relu";
+  lk::Op relu;
+  lk::Plan plan;
+  const lk_tensor_desc desc = desc_of(LK_F32, {2, 3});
+  LK_ASSERT_OK(node.create(executor, &relu, LK_ERR));
+  LK_ASSERT_OK(lk::bind(relu, {desc}, &plan, LK_ERR));
+  const std::vector<std::string> found = texts(context);
+  ASSERT_EQ(found.size(), 1u);
+  lk_key *key = nullptr;
+  lk_ref *ref = nullptr;
+  LK_ASSERT_OK(api()->key_parse(context, found[0].c_str(), &key, LK_ERR));
+  for (int i = 0; i < 2; i++) { // while the plan is there, and when it is gone
+    LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, api()->get_or_create(context, executor, key, Build::run,
+                                                               &build, &ref, nullptr, LK_ERR));
+    EXPECT_THAT(LK_MESSAGE, HasSubstr("its key is of kind name"));
+    EXPECT_EQ(ref, nullptr);
+    lk_key_desc none{};
+    none.struct_size = sizeof none;
+    LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
+                     api()->get_or_create_like(context, executor, key, &none, Build::run, &build,
+                                               &ref, nullptr, LK_ERR));
+    plan.reset();
+    LK_ASSERT_OK(api()->cache_clear(context, nullptr, LK_ERR));
+  }
+  EXPECT_EQ(build.builds, 0);
+  LK_ASSERT_OK(lk::bind(relu, {desc}, &plan, LK_ERR));
+  api()->key_destroy(context, key);
+}
+
+// Run plans are for who made their key; a text of one is not enough.
+TEST_P(CacheApi, KeepsRunPlansForWhoMadeTheirKey) {
+  lk_key_desc desc{};
+  desc.struct_size = sizeof desc;
+  desc.name = "graph";
+  desc.kind = LK_KEY_RUN;
+  lk_key *made = nullptr, *parsed = nullptr;
+  lk_ref *ref = nullptr;
+  LK_ASSERT_OK(api()->key_create(context, executor, &desc, &made, LK_ERR));
+  LK_ASSERT_OK(
+      api()->get_or_create(context, executor, made, Build::run, &build, &ref, nullptr, LK_ERR));
+  api()->ref_release(ref);
+  LK_ASSERT_OK(api()->key_parse(context, text_of(context, made).c_str(), &parsed, LK_ERR));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, api()->get_or_create(context, executor, parsed, Build::run,
+                                                             &build, &ref, nullptr, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("its key is of kind run"));
+  EXPECT_EQ(ref, nullptr);
+  api()->key_destroy(context, parsed);
+  api()->key_destroy(context, made);
+}
+
+// The numbers of names in a key mean other names elsewhere.
+TEST_P(CacheApi, RefusesWhatIsOfAnotherContext) {
+  const lk::Context other = lk::open(GetParam());
+  const lk::Executor executor_there = lk::executor_in(other);
+  lk_key *here = key_of(context, executor, "a"), *there = key_of(other, executor_there, "b");
+  lk_key_desc none{};
+  none.struct_size = sizeof none;
+  lk_ref *ref = nullptr;
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, api()->get_or_create(context, executor, there, Build::run,
+                                                             &build, &ref, nullptr, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("its key is of another context"));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
+                   api()->get_or_create_like(context, executor, there, &none, Build::run, &build,
+                                             &ref, nullptr, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("its key is of another context"));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
+                   api()->get_or_create(context, executor_there, here, Build::run, &build, &ref,
+                                        nullptr, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("executor is one of another context"));
+  EXPECT_EQ(build.builds, 0);
+  EXPECT_EQ(ref, nullptr);
+  api()->key_destroy(context, here);
+  api()->key_destroy(other, there);
+}
+
+// A key of the host's own passes as it was made, as its text, and as it is shown.
+TEST_P(CacheApi, TakesTheHostsKeysHoweverItHasThem) {
+  lk_key *made = key_of(context, executor, "mine"), *parsed = nullptr;
+  LK_ASSERT_OK(api()->key_parse(context, text_of(context, made).c_str(), &parsed, LK_ERR));
+  struct Asks {
+    lk_context *context;
+    Build *build;
+    int hits = 0;
+    void get(const lk_key *key) {
+      lk_ref *ref = nullptr;
+      int hit = 0;
+      LK_EXPECT_OK(
+          api()->get_or_create(context, nullptr, key, Build::run, build, &ref, &hit, LK_ERR));
+      api()->ref_release(ref);
+      hits += hit;
+    }
+  } asks{context, &build};
+  asks.get(made);
+  asks.get(parsed);
+  LK_EXPECT_OK(api()->cache_visit(
+      context,
+      [](void *arg, const lk_entry_info *entry) { static_cast<Asks *>(arg)->get(entry->key); },
+      &asks, LK_ERR));
+  EXPECT_EQ(asks.hits, 2);
+  EXPECT_EQ(build.builds, 1);
+  for (lk_key *key : {made, parsed}) api()->key_destroy(context, key);
+}
+
 TEST_P(CacheApi, LimitsAnExecutor) {
   const lk::Executor other = lk::executor_in(context);
   LK_ASSERT_OK(api()->cache_set_capacity(context, executor, 2, LK_UNSET, LK_ERR));
