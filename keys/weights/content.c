@@ -34,19 +34,56 @@ static bool grow_buckets(lk_weights *weights) {
 
 /* ---- lenders ---- */
 
+static lk_lender **lent_bucket(lk_lender **buckets, size_t n_buckets, const void *data) {
+  const uint64_t hash = XXH3_64bits(&data, sizeof data);
+  return &buckets[hash & (n_buckets - 1)];
+}
+
+static bool grow_lent(lk_weights *weights) {
+  if (weights->n_lenders < weights->n_lent_buckets) return true;
+  const size_t wanted = weights->n_lent_buckets * 2;
+  lk_lender **buckets = lk_calloc(&weights->allocator, wanted, sizeof(lk_lender *));
+  if (buckets == NULL) return false;
+  for (size_t i = 0; i < weights->n_lent_buckets; i++) {
+    for (lk_lender *lender = weights->lent[i], *next = NULL; lender != NULL; lender = next) {
+      lk_lender **bucket = lent_bucket(buckets, wanted, lender->data);
+      next = lender->next_by_data;
+      LK_LIST_ADD(*bucket, lender, next_by_data, data_link);
+    }
+  }
+  lk_free(&weights->allocator, weights->lent);
+  weights->lent = buckets;
+  weights->n_lent_buckets = wanted;
+  return true;
+}
+
 static lk_lender *find_lender(const lk_content *content, const void *data) {
   lk_lender *lender = content->lenders;
   while (lender != NULL && lender->data != data) lender = lender->next;
   return lender;
 }
 
+/* Who lends these very bytes already; NULL: nobody. */
+static lk_lender *find_lent(const lk_weights *weights, const void *data, size_t bytes) {
+  lk_lender *lender = *lent_bucket(weights->lent, weights->n_lent_buckets, data);
+  while (lender != NULL &&
+         (lender->data != data || lender->content->bytes != bytes || lender->count == 0)) {
+    lender = lender->next_by_data;
+  }
+  return lender;
+}
+
 static bool add_lender(lk_content *content, const void *data) {
+  lk_weights *weights = content->weights;
   lk_lender *lender = find_lender(content, data);
   if (lender == NULL) {
-    lender = lk_alloc(&content->weights->allocator, sizeof *lender);
+    lender = grow_lent(weights) ? lk_alloc(&weights->allocator, sizeof *lender) : NULL;
     if (lender == NULL) return false;
-    *lender = (lk_lender){.data = data};
+    *lender = (lk_lender){.content = content, .data = data};
     LK_LIST_ADD(content->lenders, lender, next, link);
+    lk_lender **bucket = lent_bucket(weights->lent, weights->n_lent_buckets, data);
+    LK_LIST_ADD(*bucket, lender, next_by_data, data_link);
+    weights->n_lenders++;
   }
   lender->count++;
   return true;
@@ -54,6 +91,8 @@ static bool add_lender(lk_content *content, const void *data) {
 
 static void destroy_lender(lk_content *content, lk_lender *lender) {
   LK_LIST_REMOVE(lender, next, link);
+  LK_LIST_REMOVE(lender, next_by_data, data_link);
+  content->weights->n_lenders--;
   lk_content_stop_lending(content, lender->data);
   lk_free(&content->weights->allocator, lender);
 }
@@ -145,17 +184,33 @@ static lk_content *add_content(lk_weights *weights, XXH128_hash_t hash, size_t b
   return content;
 }
 
+/* One more reference that lends bytes which are lent already. NULL: they are not. */
+static lk_content *lend_again(lk_weights *weights, const void *data, size_t bytes) {
+  lk_content *content = NULL;
+  pthread_mutex_lock(&weights->mutex);
+  lk_lender *lender = find_lent(weights, data, bytes);
+  if (lender != NULL) {
+    content = lender->content;
+    lender->count++;
+    content->refs++;
+  }
+  pthread_mutex_unlock(&weights->mutex);
+  return content;
+}
+
 lk_status lk_weights_intern(lk_weights *weights, const void *data, size_t bytes, bool copy,
                             lk_content **out_content, lk_error *error) {
   lk_status status = LK_OK;
   lk_packed *plain = NULL;
   lk_content *content = NULL;
   uint64_t after = 0;
-  *out_content = NULL;
-  const XXH128_hash_t hash = XXH3_128bits(data, bytes);
   const bool keep = copy || bytes == 0; /* nothing cannot be lent */
+  *out_content = keep ? NULL : lend_again(weights, data, bytes);
+  if (*out_content != NULL) return LK_OK;
+  const XXH128_hash_t hash = XXH3_128bits(data, bytes);
 
   pthread_mutex_lock(&weights->mutex);
+  weights->stats.hashed += bytes;
   for (;;) {
     content = find_candidate(weights, hash, bytes, after);
     if (content != NULL) {

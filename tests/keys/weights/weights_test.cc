@@ -39,6 +39,35 @@ TEST_F(Weights, EqualBytesAreOneContent) {
   EXPECT_EQ(stats().entries, 0u);
 }
 
+// Each use of a constant of a mapped model lends the same bytes: they are read once.
+TEST_F(Weights, LentBytesAreFoundByWhereTheyLie) {
+  constexpr size_t N = 300; // more than there are buckets at first
+  const Bytes all = random_bytes(N + 1000, 1);
+  std::vector<lk_content *> contents;
+  for (size_t i = 0; i < N; i++) {
+    for (int use = 0; use < 3; use++) {
+      lk_content *content = nullptr;
+      LK_ASSERT_OK(lk_weights_intern(weights, &all[i], 1000, false, &content, LK_ERR));
+      contents.push_back(content);
+      EXPECT_EQ(content, contents[3 * i]);
+    }
+  }
+  EXPECT_EQ(stats().hashed, N * 1000);
+  lk_content *shorter = nullptr;
+  LK_ASSERT_OK(lk_weights_intern(weights, &all[0], 999, false, &shorter, LK_ERR));
+  EXPECT_NE(shorter, contents[0]) << "as many bytes as are lent, and no others";
+  lk_content_release(shorter, &all[0]);
+  for (size_t i = 0; i < contents.size(); i++) lk_content_release(contents[i], &all[i / 3]);
+  // What is lent no longer may have changed.
+  Bytes changes = random_bytes(1000, 2);
+  lk_content_release(intern(changes, false), changes.data());
+  changes[0] ^= 1;
+  const uint64_t hashed = stats().hashed;
+  lk_content *changed = intern(changes, false);
+  EXPECT_EQ(stats().hashed, hashed + 1000);
+  lk_content_release(changed, changes.data());
+}
+
 TEST_F(Weights, IdsAreNotUsedAgain) {
   const Bytes a = random_bytes(100, 1);
   uint64_t last = 0;
