@@ -32,6 +32,15 @@ static bool grow_buckets(lk_weights *weights) {
   return true;
 }
 
+lk_status lk_content_check(const lk_content *content, const void *bytes, lk_error *error) {
+  const XXH128_hash_t hash = XXH3_128bits(bytes, content->bytes);
+  if (hash.low64 == content->hash_low && hash.high64 == content->hash_high) return LK_OK;
+  return lk_fail(error, LK_IO,
+                 "failed to read weights of %zu bytes: they have changed, and must not while they "
+                 "are lent",
+                 content->bytes);
+}
+
 /* ---- lenders ---- */
 
 static lk_lender **lent_bucket(lk_lender **buckets, size_t n_buckets, const void *data) {
@@ -111,6 +120,10 @@ static void remove_lender(lk_content *content, const void *data) {
   if (lender == NULL || lender->count > 0) return;
   if (content->refs > 1 && !lk_content_readable(content, NULL)) {
     lk_packed *copy = lk_copy_create_plain(weights, data, content->bytes);
+    if (copy != NULL && lk_content_check(content, copy->data, NULL) != LK_OK) {
+      lk_copy_destroy(&weights->allocator, copy);
+      copy = NULL;
+    }
     if (copy != NULL) lk_copy_link(content, copy);
     if (copy != NULL) lk_content_shrink(content);
   }

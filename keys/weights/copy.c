@@ -197,10 +197,11 @@ lk_status lk_content_read_begin(lk_content *content, lk_reading *out_reading, lk
   /* One that is about to leave waits for the readers, and so for this one too. */
   for (lk_lender *lender = content->lenders; lender != NULL; lender = lender->next) {
     if (lender->count > 0 || out_reading->bytes == NULL) out_reading->bytes = lender->data;
+    out_reading->is_lent = true;
   }
   for (lk_packed *copy = content->copies; copy != NULL; copy = copy->next) {
     if (copy->data == NULL) continue;
-    if (copy->kind == LK_COPY_PLAIN) out_reading->bytes = copy->data;
+    if (copy->kind == LK_COPY_PLAIN) *out_reading = (lk_reading){.bytes = copy->data};
     if (copy->kind == LK_COPY_PACKED && copy->packer.unpack != NULL) packed = copy;
   }
   content->readers++;
@@ -210,7 +211,7 @@ lk_status lk_content_read_begin(lk_content *content, lk_reading *out_reading, lk
           ? unpack(content, packed, out_reading, error)
           : lk_fail(error, LK_OUT_OF_MEMORY,
                     "failed to read weights of %zu bytes: their owner is gone, and there was no "
-                    "memory for a copy",
+                    "memory for a copy, or they had changed",
                     content->bytes);
   if (status != LK_OK) lk_content_read_end(content, out_reading);
   return status;

@@ -41,7 +41,12 @@ void lk_content_destroy_unused(lk_content *content);
 typedef struct lk_reading {
   const void *bytes;
   void *unpacked;
+  bool is_lent; /* an owner's bytes: who made something of them checks them afterwards */
 } lk_reading;
+
+/* Whether `bytes` are still those of the content; needs no lock. LK_IO: they are others, as when
+ * the file in which they lie was written over. */
+lk_status lk_content_check(const lk_content *content, const void *bytes, lk_error *error);
 
 /* Gives up the lock for a while when it has to unpack. On failure there is nothing to end. */
 lk_status lk_content_read_begin(lk_content *content, lk_reading *out_reading, lk_error *error);

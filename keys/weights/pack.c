@@ -48,6 +48,8 @@ static lk_status make_and_fill(lk_content *content, const lk_weights_layout *lay
   } else {
     status = packer->pack(packer->params, reading.bytes, copy->block, error);
   }
+  /* Afterwards: whatever has changed since they were lent, also during this, shows now. */
+  if (status == LK_OK && reading.is_lent) status = lk_content_check(content, reading.bytes, error);
   pthread_mutex_lock(&weights->mutex);
   lk_content_read_end(content, &reading);
   LK_TRY(status);

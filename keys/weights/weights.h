@@ -56,7 +56,8 @@ typedef struct lk_packer {
   size_t params_size; /* bytes */
 } lk_packer;
 
-/* The copy in that layout, of `bytes` bytes: found, or packed now. Whoever asks while it is being
+/* The copy in that layout, of `bytes` bytes: found, or packed now. LK_IO: it was to be packed from
+ * lent bytes, and they have changed. Whoever asks while it is being
  * packed waits; when that fails, the packer's status is returned, nothing is left behind, and those
  * who waited try for themselves. */
 lk_status lk_content_pack(lk_content *content, const lk_weights_layout *layout, size_t bytes,

@@ -236,6 +236,29 @@ TEST_F(Weights, PackedBytesNeedNoCopyWhenTheLenderLeaves) {
   lk_content_release(content, nullptr);
 }
 
+// As when a mapped file is written over.
+TEST_F(Weights, LentBytesThatHaveChangedAreNotPacked) {
+  Bytes a = random_bytes(1000, 1);
+  lk_content *content = intern(a, false);
+  Layout one(1, 1000), two(2, 1000);
+  const lk_packer packer = two.packer();
+  EXPECT_EQ(bytes_of(pack(content, one, false), 1000), one.of(a));
+  a[500] ^= 1;
+  Packed packed;
+  LK_EXPECT_STATUS(LK_IO,
+                   lk_content_pack(content, &two.number, 1000, &packer, packed.out(), LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, ::testing::HasSubstr("1000 bytes: they have changed"));
+  LK_EXPECT_STATUS(LK_IO, lk_content_plain(content, 64, packed.out(), LK_ERR));
+  EXPECT_EQ(stats().entries, 1u) << "nothing of it is kept";
+  lk_content *again = nullptr; // by another owner, of the bytes as they were
+  Bytes was = a;
+  was[500] ^= 1;
+  LK_ASSERT_OK(lk_weights_intern(weights, was.data(), was.size(), true, &again, LK_ERR));
+  EXPECT_EQ(bytes_of(pack(again, two), 1000), two.of(was));
+  lk_content_release(content, a.data()); // whose bytes are no copy for others
+  lk_content_release(again, nullptr);
+}
+
 TEST_F(Weights, NoMemoryWhenTheLastLenderLeaves) {
   auto a = std::make_unique<Bytes>(random_bytes(1000, 1));
   const Bytes same = *a;
