@@ -95,8 +95,8 @@ cleanup:
   return status;
 }
 
-/* Whether a host may ask for `key`: what is found is its own, and the numbers of names in the key are
- * this context's. */
+/* Whether a host may ask for `key`: what is found is its own, and the numbers of names in the key
+ * are this context's. */
 static lk_status check_asked(const lk_context *context, const lk_executor *executor,
                              const lk_key *key, lk_error *error) {
   if (executor != NULL && executor->context != context) {

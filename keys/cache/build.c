@@ -66,7 +66,7 @@ lk_status lk_build(lk_cache *cache, lk_quota *quota, const lk_key *key, lk_build
     status = lk_fail(error, LK_INTERNAL, "failed to build %s: no value, a build must give one",
                      key_name(cache, key, name));
   } else {
-    /* Still a part of the build: a value that cannot be kept ends here, and it may ask for `key`. */
+    /* Still a part of the build: a value that cannot be kept ends here, and may ask for `key`. */
     status = lk_entry_create(cache, quota, key, &built, out_entry, error);
   }
   self->building = frame.outer;

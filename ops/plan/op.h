@@ -26,8 +26,8 @@ typedef struct lk_attrs {
 
 bool lk_attrs_has(const lk_attrs *attrs, const char *name);
 int64_t lk_attrs_int(lk_attrs *attrs, const char *name, int64_t fallback);
-/* The same of a size; what is below `least`, the fallback too, or over 2^40 is LK_OUT_OF_RANGE. So a
- * few of them, and of dimensions, can be added. */
+/* The same of a size; what is below `least`, the fallback too, or over 2^40 is LK_OUT_OF_RANGE. So
+ * a few of them, and of dimensions, can be added. */
 int64_t lk_attrs_int_from(lk_attrs *attrs, const char *name, int64_t fallback, int64_t least);
 float lk_attrs_float(lk_attrs *attrs, const char *name, float fallback);
 /* Copies up to `capacity` values and returns how many; 0: not there. */

@@ -105,7 +105,7 @@ TEST(AttentionOfMicrosoft, RefusesWhatItDoesNotHave) {
       .expect_bind(LK_INVALID_ARGUMENT, "mask_index");
 }
 
-// One query and one key of a size that no block holds: with one row there is no distance to the next.
+// One query and one key of a size that no block holds: one row has no distance to the next.
 TEST(FusedAttention, TakesOneLongRow) {
   const int64_t size = 1 << 18;
   for (const int64_t batch : {1, 3}) {
