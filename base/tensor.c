@@ -68,8 +68,8 @@ lk_status lk_tensor_size(const lk_tensor_desc *desc, const char *what, int64_t *
     }
     empty = empty || desc->dims[i] == 0;
     const int64_t dim = desc->dims[i] > 0 ? desc->dims[i] : 1;
-    is_too_large = is_too_large || __builtin_mul_overflow(bytes, dim, &bytes) ||
-                   bytes > LK_TENSOR_MAX_BYTES;
+    is_too_large =
+        is_too_large || __builtin_mul_overflow(bytes, dim, &bytes) || bytes > LK_TENSOR_MAX_BYTES;
   }
   if (is_too_large) {
     char text[LK_TENSOR_TEXT_CAPACITY];

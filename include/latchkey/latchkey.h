@@ -193,7 +193,8 @@ typedef struct lk_api {
   void (*frame_begin)(lk_frame *frame, int32_t threads);
   void (*frame_end)(lk_frame *frame);
 
-  /* Bytes that a tensor of this description takes. LK_OUT_OF_RANGE on overflow;
+  /* Bytes that a tensor of this description takes. LK_OUT_OF_RANGE: more than 2^47, or as many
+   * along the dimensions that are not 0; no function takes a larger tensor.
    * LK_INVALID_ARGUMENT: the layout is unknown, or channels-last with a rank under 3. */
   lk_status (*tensor_bytes)(const lk_tensor_desc *desc, uint64_t *out_bytes, lk_error *error);
   /* Copies a tensor into another layout. LK_INVALID_ARGUMENT: types or shapes differ, a layout is
