@@ -26,8 +26,13 @@ static inline bool lk_tensor_desc_same(const lk_tensor_desc *a, const lk_tensor_
 /* Same rank and dimensions. */
 bool lk_shape_equal(const lk_tensor_desc *a, const lk_tensor_desc *b);
 
-/* Checks type, rank and dimensions (each >= 0), and that elements and plain bytes fit in int64_t.
- * Either out pointer may be NULL. The sentence names `what`. */
+/* No tensor is larger: it is what an address space has. So arithmetic on sizes of one tensor needs
+ * no checks of its own, as long as it multiplies by less than 2^16. */
+#define LK_TENSOR_MAX_BYTES ((int64_t)1 << 47)
+
+/* Checks type, rank and dimensions (each >= 0), and that there are not more than
+ * LK_TENSOR_MAX_BYTES; of an empty tensor, neither are there along the dimensions that are not 0,
+ * which plans multiply too. Either out pointer may be NULL. The sentence names `what`. */
 lk_status lk_tensor_size(const lk_tensor_desc *desc, const char *what, int64_t *out_elements,
                          int64_t *out_bytes, lk_error *error);
 /* Number of elements of a description that lk_tensor_size has accepted. */

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -21,6 +22,7 @@ typedef struct lk_intern_entry {
 } lk_intern_entry;
 
 struct lk_intern {
+  uint64_t serial;
   lk_allocator allocator;
   lk_fork_entry fork;
   pthread_mutex_t mutex; /* guards everything below */
@@ -97,11 +99,13 @@ static lk_status get_locked(lk_intern *intern, const char *text, size_t length, 
 }
 
 lk_status lk_intern_create(const lk_allocator *allocator, lk_intern **out_intern, lk_error *error) {
+  static _Atomic uint64_t serials;
   lk_status status = LK_OK;
   *out_intern = NULL;
   lk_intern *intern = lk_calloc(allocator, 1, sizeof *intern);
   if (intern == NULL) return lk_fail_memory(error, "the table of names", sizeof *intern);
   intern->allocator = *allocator;
+  intern->serial = atomic_fetch_add_explicit(&serials, 1, memory_order_relaxed) + 1;
   (void)pthread_mutex_init(&intern->mutex,
                            NULL); /* with default attributes it cannot fail on Linux */
   intern->fork = (lk_fork_entry){.level = LK_FORK_LEAF, .mutex = &intern->mutex};
@@ -134,6 +138,10 @@ void lk_intern_destroy(lk_intern *intern) {
   lk_free(&allocator, intern->slots);
   pthread_mutex_destroy(&intern->mutex);
   lk_free(&allocator, intern);
+}
+
+uint64_t lk_intern_serial(const lk_intern *intern) {
+  return intern->serial;
 }
 
 lk_status lk_intern_get(lk_intern *intern, const char *text, size_t length, uint32_t *out_id,

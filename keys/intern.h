@@ -16,6 +16,8 @@ typedef struct lk_intern lk_intern;
 
 lk_status lk_intern_create(const lk_allocator *allocator, lk_intern **out_intern, lk_error *error);
 void lk_intern_destroy(lk_intern *intern);
+/* Of all tables of the process: never reused; from 1. */
+uint64_t lk_intern_serial(const lk_intern *intern);
 /* `text` is copied when it is new. LK_INVALID_ARGUMENT: a NUL among its `length` bytes. */
 lk_status lk_intern_get(lk_intern *intern, const char *text, size_t length, uint32_t *out_id,
                         lk_error *error);

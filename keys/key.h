@@ -44,7 +44,7 @@ typedef enum lk_record_type {
 #define LK_KEY_HEAD_FIELDS(F)                                                           \
   F(uint32_t, kind,       kind)   /* lk_kind */                                         \
   F(uint32_t, fixed,      fixed)  /* bytes of the fixed part, head included */          \
-  F(uint32_t, op,         word)   /* operator */                                        \
+  F(uint32_t, op,         word)   /* operator: "Gelu", "com.microsoft.Gelu" */          \
   F(uint32_t, scope,      word)                                                         \
   F(uint32_t, out,        word)   /* output tensor name; a user key's name */           \
   F(uint32_t, in_place,   word)   /* in-place attribute: "axis=1", "relu", "M"; or tag */ \
@@ -123,6 +123,9 @@ struct lk_key {
    * begin with it once always does. 0: none. */
   uint64_t serial;
   uint64_t fixed_hash; /* of a copy: that of its fixed part; 0: not known */
+  /* Serial of the table of its names, when a host may ask for it. 0: it may not, the value is none
+   * of the host's own. */
+  uint64_t names;
 };
 
 #define LK_KEY_MAX_BYTES (1u << 20) /* a longer key is LK_OUT_OF_RANGE */

@@ -31,6 +31,8 @@ bool lk_key_grow(lk_key_builder *builder, uint64_t bytes) {
   if (bytes > LK_KEY_MAX_BYTES - builder->size) return lk_key_reject(builder, LK_OUT_OF_RANGE);
   uint32_t wanted = builder->size + (uint32_t)bytes;
   if (wanted < builder->capacity * 2) wanted = builder->capacity * 2;
+  /* What there is room for is added without asking again, so there is never room for more. */
+  if (wanted > LK_KEY_MAX_BYTES) wanted = LK_KEY_MAX_BYTES;
   uint8_t *grown = lk_alloc(builder->allocator, wanted);
   if (grown == NULL) return lk_key_reject(builder, LK_OUT_OF_MEMORY);
   fill_fixed(builder);

@@ -452,6 +452,7 @@ lk_status lk_key_parse(lk_intern *intern, const lk_allocator *allocator, const c
   }
   LK_TRY(lk_key_finish(&builder, &key, error));
   LK_TRY(lk_key_copy(allocator, &key, out_key, error));
+  if (head.kind == LK_KIND_USER) (*out_key)->names = lk_intern_serial(intern);
 
 cleanup:
   lk_key_builder_destroy(&builder);

@@ -26,8 +26,8 @@ static int64_t read_heads(lk_attrs *attrs, const char *name) {
 }
 
 static int64_t read_window(lk_attrs *attrs, const char *name) {
-  const int64_t keys = lk_attrs_int_from(attrs, name, -1, -1);
-  return keys < FAR ? keys : -1;
+  const int64_t keys = lk_attrs_int(attrs, name, -1);
+  return keys < FAR ? lk_attrs_int_from(attrs, name, -1, -1) : -1;
 }
 
 static void parse(lk_attrs *attrs, void *params) {
@@ -277,9 +277,11 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 /* Two products: of each element of Q, and of each one of Y, with all keys. */
-static double flops(const lk_tensor *inputs, const lk_tensor_desc *outputs) {
-  const lk_tensor_desc *k = &inputs[K].desc, *past = &inputs[PAST_KEY].desc;
-  const int64_t keys = k->dims[k->rank - 2] + (past->rank == 4 ? past->dims[2] : 0);
+static double flops(const lk_op_node *node, const lk_tensor *inputs,
+                    const lk_tensor_desc *outputs) {
+  const lk_tensor_desc *k = &inputs[K].desc;
+  const int64_t past = lk_op_has(node, PAST_KEY) ? inputs[PAST_KEY].desc.dims[2] : 0;
+  const int64_t keys = k->dims[k->rank - 2] + past;
   return 2 * (double)keys * ((double)lk_elements(&inputs[Q].desc) + (double)lk_elements(outputs));
 }
 

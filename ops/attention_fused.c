@@ -196,7 +196,9 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 /* Two products: of each element of q, and of each one of the output, with all keys. */
-static double flops(const lk_tensor *inputs, const lk_tensor_desc *outputs) {
+static double flops(const lk_op_node *node, const lk_tensor *inputs,
+                    const lk_tensor_desc *outputs) {
+  (void)node;
   const lk_tensor_desc *v = &inputs[V].desc;
   return 2 * (double)v->dims[v->rank - 2] *
          ((double)lk_elements(&inputs[Q].desc) + (double)lk_elements(outputs));

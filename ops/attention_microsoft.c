@@ -56,12 +56,14 @@ static void parse(lk_attrs *attrs, void *params) {
   if (widths == 0) return;
   bool fits = widths == PARTS && self->widths[0] == self->widths[1];
   for (uint32_t i = 0; i < widths; i++) {
-    fits = fits && self->widths[i] > 0 && self->widths[i] % self->heads == 0;
+    fits = fits && self->widths[i] > 0 && self->widths[i] <= INT32_MAX &&
+           self->widths[i] % self->heads == 0;
   }
   if (!fits) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
                   "attribute 'qkv_hidden_sizes' has %" PRIu32 " numbers, %" PRId64 ", %" PRId64
-                  " and %" PRId64 ": three multiples of %" PRId64 " heads, the first two equal",
+                  " and %" PRId64 ": three multiples of %" PRId64
+                  " heads up to 2^31 - 1, the first two equal",
                   widths, self->widths[0], self->widths[1], self->widths[2], self->heads);
   }
 }
@@ -346,7 +348,9 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 /* The projection, and two products of each row with all keys, but for past ones. */
-static double flops(const lk_tensor *inputs, const lk_tensor_desc *outputs) {
+static double flops(const lk_op_node *node, const lk_tensor *inputs,
+                    const lk_tensor_desc *outputs) {
+  (void)node;
   const lk_tensor_desc *x = &inputs[INPUT].desc;
   const double columns = (double)inputs[WEIGHTS].desc.dims[1], keys = (double)x->dims[1];
   return 2 * (double)lk_elements(x) * columns + 4 * keys * (double)lk_elements(outputs);

@@ -154,12 +154,16 @@ static double kernel_elements(const lk_tensor_desc *w) {
   return w->dims[0] > 0 ? (double)lk_elements(w) / (double)w->dims[0] : 0;
 }
 
-static double conv_flops(const lk_tensor *inputs, const lk_tensor_desc *outputs) {
+static double conv_flops(const lk_op_node *node, const lk_tensor *inputs,
+                         const lk_tensor_desc *outputs) {
+  (void)node;
   return 2 * (double)lk_elements(&outputs[0]) * kernel_elements(&inputs[1].desc);
 }
 
 /* Every element of the input goes through M / groups kernels. */
-static double conv_transpose_flops(const lk_tensor *inputs, const lk_tensor_desc *outputs) {
+static double conv_transpose_flops(const lk_op_node *node, const lk_tensor *inputs,
+                                   const lk_tensor_desc *outputs) {
+  (void)node;
   (void)outputs;
   return 2 * (double)lk_elements(&inputs[0].desc) * kernel_elements(&inputs[1].desc);
 }
@@ -305,7 +309,9 @@ const lk_op_class lk_op_nhwc_fused_conv = {
 
 /* ---- of bytes ---- */
 
-static double qlinear_flops(const lk_tensor *inputs, const lk_tensor_desc *outputs) {
+static double qlinear_flops(const lk_op_node *node, const lk_tensor *inputs,
+                            const lk_tensor_desc *outputs) {
+  (void)node;
   return 2 * (double)lk_elements(&outputs[0]) * kernel_elements(&inputs[3].desc);
 }
 

@@ -182,7 +182,9 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   return lk_op_has(planner->node, BIAS) ? plan_bias(planner, &to, error) : LK_OK;
 }
 
-static double flops(const lk_tensor *inputs, const lk_tensor_desc *outputs) {
+static double flops(const lk_op_node *node, const lk_tensor *inputs,
+                    const lk_tensor_desc *outputs) {
+  (void)node;
   const lk_tensor_desc *w = &inputs[WEIGHTS].desc;
   return 2 * (double)lk_elements(&outputs[0]) * (double)lk_count_dims(w, 1, w->rank);
 }

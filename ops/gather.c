@@ -117,7 +117,7 @@ GATHER_ND(gather_nd_microsoft, "com.microsoft", 1, LK_TYPES_INDEX);
 static void parse_reverse(lk_attrs *attrs, void *params) {
   const int64_t time = lk_attrs_int(attrs, "time_axis", 0);
   const int64_t batch = lk_attrs_int(attrs, "batch_axis", 1);
-  if (time + batch != 1 || time * batch != 0) {
+  if (!(time == 0 && batch == 1) && !(time == 1 && batch == 0)) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
                   "time_axis %" PRId64 " and batch_axis %" PRId64 ", must be 0 and 1 or 1 and 0",
                   time, batch);

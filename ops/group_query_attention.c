@@ -327,9 +327,10 @@ static lk_status infer(lk_inference *self, lk_error *error) {
 }
 
 /* Two products, of each element of the output with all keys. */
-static double flops(const lk_tensor *inputs, const lk_tensor_desc *outputs) {
-  const lk_tensor_desc *past = &inputs[GQA_PAST_KEY].desc;
-  const int64_t rows = outputs[GQA_OUTPUT].dims[1], kept = past->rank == 4 ? past->dims[2] : 0;
+static double flops(const lk_op_node *node, const lk_tensor *inputs,
+                    const lk_tensor_desc *outputs) {
+  const int64_t rows = outputs[GQA_OUTPUT].dims[1];
+  const int64_t kept = lk_op_has(node, GQA_PAST_KEY) ? inputs[GQA_PAST_KEY].desc.dims[2] : 0;
   return 4 * (double)(kept > rows ? kept : rows) * (double)lk_elements(&outputs[GQA_OUTPUT]);
 }
 

@@ -109,13 +109,17 @@ static lk_status infer_gemm(lk_inference *self, lk_error *error) {
 }
 
 /* As many of each element of the output as the sum that it is has terms. */
-static double matmul_flops(const lk_tensor *inputs, const lk_tensor_desc *outputs) {
+static double matmul_flops(const lk_op_node *node, const lk_tensor *inputs,
+                           const lk_tensor_desc *outputs) {
+  (void)node;
   const lk_tensor_desc *a = &inputs[0].desc;
   return 2 * (double)lk_elements(&outputs[0]) * (double)a->dims[a->rank - 1];
 }
 
 /* The same by the rows of the output, where A may be transposed; too few where A is repeated. */
-static double gemm_flops(const lk_tensor *inputs, const lk_tensor_desc *outputs) {
+static double gemm_flops(const lk_op_node *node, const lk_tensor *inputs,
+                         const lk_tensor_desc *outputs) {
+  (void)node;
   const lk_tensor_desc *to = &outputs[0];
   const uint32_t row_dims = to->rank - (inputs[1].desc.rank > 1);
   const int64_t rows = lk_count_dims(to, 0, row_dims);

@@ -40,7 +40,7 @@ static void parse(lk_attrs *attrs, void *params) {
     lk_attrs_fail(attrs, LK_UNSUPPORTED,
                   "attribute 'bits' is %" PRId64 ", 2, 4 and 8 are supported", bits);
   }
-  if ((self->block & (self->block - 1)) != 0) {
+  if (self->block > 0 && (self->block & (self->block - 1)) != 0) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
                   "attribute 'block_size' is %" PRId64 ", must be a power of 2", self->block);
   }
@@ -122,7 +122,9 @@ static lk_status infer(lk_inference *self, lk_error *error) {
   return LK_OK;
 }
 
-static double flops(const lk_tensor *inputs, const lk_tensor_desc *outputs) {
+static double flops(const lk_op_node *node, const lk_tensor *inputs,
+                    const lk_tensor_desc *outputs) {
+  (void)node;
   const lk_tensor_desc *a = &inputs[A].desc;
   return 2 * (double)lk_elements(&outputs[0]) * (double)a->dims[a->rank - 1];
 }

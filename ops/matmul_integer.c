@@ -72,7 +72,9 @@ static lk_status infer(lk_inference *self, lk_error *error) {
   return lk_infer_matmul(self, 0, b, error);
 }
 
-static double flops_of(const lk_tensor *inputs, const lk_tensor_desc *outputs) {
+static double flops_of(const lk_op_node *node, const lk_tensor *inputs,
+                       const lk_tensor_desc *outputs) {
+  (void)node;
   const lk_tensor_desc *a = &inputs[0].desc;
   return 2 * (double)lk_elements(&outputs[0]) * (double)a->dims[a->rank - 1];
 }
@@ -293,7 +295,9 @@ static lk_status plan_qgemm(lk_planner *planner, lk_error *error) {
   return lk_integer_emit(planner, &step, QGEMM_B, error);
 }
 
-static double qgemm_flops(const lk_tensor *inputs, const lk_tensor_desc *outputs) {
+static double qgemm_flops(const lk_op_node *node, const lk_tensor *inputs,
+                          const lk_tensor_desc *outputs) {
+  (void)node;
   const int64_t rows = outputs[0].dims[0];
   const double sums = rows > 0 ? (double)lk_elements(&inputs[0].desc) / (double)rows : 0;
   return 2 * (double)lk_elements(&outputs[0]) * sums;

@@ -188,7 +188,8 @@ static lk_status plan_unfold(lk_planner *planner, lk_error *error) {
   lk_copy copy = lk_copy_between(to, to);
   lk_strides(from, (int64_t)copy.block, copy.from);
   copy.from[from->rank] = copy.from[at];
-  copy.from[at] *= params->step;
+  /* of one slice, the step is never taken, and may be larger than the tensor */
+  if (to->dims[at] > 1) copy.from[at] *= params->step;
   return lk_planner_copy(planner, &copy, &operands[0], &operands[1], error);
 }
 

@@ -282,7 +282,9 @@ static lk_status infer(lk_inference *self, lk_error *error) {
 /* ---- rows ---- */
 
 /* Of both products: an element of W and R for each row. */
-static double flops(const lk_tensor *inputs, const lk_tensor_desc *outputs) {
+static double flops(const lk_op_node *node, const lk_tensor *inputs,
+                    const lk_tensor_desc *outputs) {
+  (void)node;
   const lk_tensor_desc *x = &inputs[RECURRENT_X].desc;
   (void)outputs;
   return 2 * (double)x->dims[0] * (double)x->dims[1] *

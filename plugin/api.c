@@ -50,13 +50,6 @@ static lk_status tensor_convert(const lk_tensor *from, const lk_tensor *to, lk_e
   return status;
 }
 
-static lk_status get_or_create(lk_context *context, lk_executor *executor, const lk_key *key,
-                               lk_build_fn build, void *arg, lk_ref **out_ref, int *out_hit,
-                               lk_error *error) {
-  return lk_cache_get(context->env.cache, executor != NULL ? executor->quota : NULL, key, build,
-                      arg, out_ref, out_hit, error);
-}
-
 static lk_status cache_set_capacity(lk_context *context, lk_executor *executor, uint64_t entries,
                                     uint64_t bytes, lk_error *error) {
   (void)error;
@@ -164,7 +157,7 @@ const lk_api *lk_get_api(uint32_t version) {
       .frame_end = lk_frame_end,
       .tensor_bytes = lk_layout_bytes,
       .tensor_convert = tensor_convert,
-      .get_or_create = get_or_create,
+      .get_or_create = lk_user_get_or_create,
       .get_or_create_like = lk_user_get_or_create_like,
       .ref_value = lk_ref_value,
       .ref_release = lk_ref_release,

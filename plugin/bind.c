@@ -20,9 +20,12 @@ typedef struct bind_arg {
 
 lk_status lk_bind_size_input(const lk_bind_desc *bind, uint32_t index, int64_t *out_elements,
                              lk_error *error) {
+  const lk_tensor_desc *desc = &bind->inputs[index].desc;
   char what[32];
+  /* Its name is for the sentence only, which few binds need. */
+  if (lk_tensor_size(desc, "an input", out_elements, NULL, NULL) == LK_OK) return LK_OK;
   (void)snprintf(what, sizeof what, "input %u", index);
-  return lk_tensor_size(&bind->inputs[index].desc, what, out_elements, NULL, error);
+  return lk_tensor_size(desc, what, out_elements, NULL, error);
 }
 
 /* Whether input `index`, whose description has been sized, is a value that shapes depend on and

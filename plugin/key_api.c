@@ -1,6 +1,8 @@
 /* Keys of the host's own. */
+#include <inttypes.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/status.h"
 #include "base/struct.h"
 #include "base/tensor.h"
@@ -8,20 +10,44 @@
 #include "plugin/internal.h"
 #include "plugin/table.h"
 
+static lk_status check_data(const char *what, uint32_t index, const void *data, uint64_t count,
+                            lk_error *error) {
+  if (data != NULL || count == 0) return LK_OK;
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "failed to make a key: %s %" PRIu32 " has %" PRIu64 " elements and data NULL",
+                 what, index, count);
+}
+
+static lk_status check_lists(const lk_key_desc *desc, lk_error *error) {
+  if ((desc->tensors != NULL || desc->n_tensors == 0) &&
+      (desc->attrs != NULL || desc->n_attrs == 0) &&
+      (desc->values != NULL || desc->n_values == 0)) {
+    return LK_OK;
+  }
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "failed to make a key: tensors, attrs or values is NULL, but its count is not 0");
+}
+
 static lk_status add_records(lk_context *context, const lk_key_desc *desc, lk_key_builder *key,
                              lk_error *error) {
+  LK_RETURN_NOT_OK(check_lists(desc, error));
   for (uint32_t i = 0; i < desc->n_tensors; i++) {
     LK_RETURN_NOT_OK(lk_tensor_size(&desc->tensors[i], "a key's tensor", NULL, NULL, error));
     lk_key_add_tensor(key, LK_WORD_INPUT, i, &desc->tensors[i]);
   }
   for (uint32_t i = 0; i < desc->n_attrs; i++) {
+    const lk_key_attr *attr = &desc->attrs[i];
     uint32_t name = 0;
-    LK_RETURN_NOT_OK(lk_word_get(context, desc->attrs[i].name, &name, error));
-    lk_key_add_attr(key, name, desc->attrs[i].values, desc->attrs[i].count);
+    LK_RETURN_NOT_OK(check_data("attribute", i, attr->values, attr->count, error));
+    LK_RETURN_NOT_OK(lk_word_get(context, attr->name, &name, error));
+    lk_key_add_attr(key, name, attr->values, attr->count);
   }
   for (uint32_t i = 0; i < desc->n_values; i++) {
-    LK_RETURN_NOT_OK(lk_tensor_size(&desc->values[i].desc, "a key's value", NULL, NULL, error));
-    lk_key_add_value(key, LK_WORD_VALUE, i, &desc->values[i]);
+    const lk_tensor *value = &desc->values[i];
+    int64_t elements = 0;
+    LK_RETURN_NOT_OK(lk_tensor_size(&value->desc, "a key's value", &elements, NULL, error));
+    LK_RETURN_NOT_OK(check_data("value", i, value->data, (uint64_t)elements, error));
+    lk_key_add_value(key, LK_WORD_VALUE, i, value);
   }
   return LK_OK;
 }
@@ -63,9 +89,38 @@ lk_status lk_user_key_create(lk_context *context, lk_executor *executor, const l
   LK_TRY(add_call(context, &desc, &builder, error));
   LK_TRY(lk_key_finish(&builder, &key, error));
   LK_TRY(lk_key_copy(&context->allocator, &key, out_key, error));
+  (*out_key)->names = lk_intern_serial(context->env.intern);
 cleanup:
   lk_key_builder_destroy(&builder);
   return status;
+}
+
+/* Whether a host may ask for `key`: what is found is its own, and the numbers of names in the key
+ * are this context's. */
+static lk_status check_asked(const lk_context *context, const lk_executor *executor,
+                             const lk_key *key, lk_error *error) {
+  if (executor != NULL && executor->context != context) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to get a value: the executor is one of another context");
+  }
+  if (key->names == lk_intern_serial(context->env.intern)) return LK_OK;
+  const char *kind = lk_kind_name(lk_key_get_head(key)->kind);
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "failed to get a value: its key is %s%s; one of this context is required, of "
+                 "key_create, or of kind user",
+                 key->names == 0 ? "of kind " : "of another context",
+                 key->names != 0 ? ""
+                 : kind != NULL  ? kind
+                                 : "unknown");
+}
+
+lk_status lk_user_get_or_create(lk_context *context, lk_executor *executor, const lk_key *key,
+                                lk_build_fn build, void *arg, lk_ref **out_ref, int *out_hit,
+                                lk_error *error) {
+  *out_ref = NULL;
+  LK_RETURN_NOT_OK(check_asked(context, executor, key, error));
+  return lk_cache_get(context->env.cache, executor != NULL ? executor->quota : NULL, key, build,
+                      arg, out_ref, out_hit, error);
 }
 
 lk_status lk_user_get_or_create_like(lk_context *context, lk_executor *executor, const lk_key *like,
@@ -77,6 +132,7 @@ lk_status lk_user_get_or_create_like(lk_context *context, lk_executor *executor,
   const lk_key_desc *desc = given;
   lk_key_builder builder;
   lk_key key;
+  LK_RETURN_NOT_OK(check_asked(context, executor, like, error));
   /* hosts of today's header need no copy: this is asked for every run of a graph */
   if (given == NULL || given->struct_size != sizeof copy) {
     memset(&copy, 0, sizeof copy);

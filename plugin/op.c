@@ -1,5 +1,6 @@
 /* op_create: a node's description becomes an immutable op, and the fixed part of its name key. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -113,6 +114,15 @@ static lk_status key_attr(const lk_op *op, const lk_attr *attr, lk_key_builder *
   }
 }
 
+/* An operator is a name in a domain: "Gelu", "com.microsoft.Gelu". */
+static lk_status get_op_word(lk_context *context, const lk_op_row *row, uint32_t *out_word,
+                             lk_error *error) {
+  char name[128];
+  if (row->domain[0] == '\0') return lk_word_get(context, row->op_type, out_word, error);
+  (void)snprintf(name, sizeof name, "%s.%s", row->domain, row->op_type);
+  return lk_word_get(context, name, out_word, error);
+}
+
 static lk_status make_head(const lk_op *op, const lk_node_desc *desc, lk_key_head *out,
                            lk_error *error) {
   char in_place[128] = "";
@@ -130,7 +140,7 @@ static lk_status make_head(const lk_op *op, const lk_node_desc *desc, lk_key_hea
                        .executor = op->executor->identity.address,
                        .uuid_high = op->executor->identity.uuid_high,
                        .uuid_low = op->executor->identity.uuid_low};
-  LK_RETURN_NOT_OK(lk_word_get(context, row->op_type, &out->op, error));
+  LK_RETURN_NOT_OK(get_op_word(context, row, &out->op, error));
   LK_RETURN_NOT_OK(lk_word_get(context, desc->scope, &out->scope, error));
   LK_RETURN_NOT_OK(lk_word_get(context, desc->output_name, &out->out, error));
   return lk_word_get(context, in_place, &out->in_place, error);

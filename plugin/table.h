@@ -76,6 +76,9 @@ lk_status lk_op_run_alloc(lk_frame *frame, lk_op *op, const lk_bind_desc *given,
 /* key_api.c */
 lk_status lk_user_key_create(lk_context *context, lk_executor *executor, const lk_key_desc *desc,
                              lk_key **out_key, lk_error *error);
+lk_status lk_user_get_or_create(lk_context *context, lk_executor *executor, const lk_key *key,
+                                lk_build_fn build, void *arg, lk_ref **out_ref, int *out_hit,
+                                lk_error *error);
 lk_status lk_user_get_or_create_like(lk_context *context, lk_executor *executor, const lk_key *like,
                                      const lk_key_desc *desc, lk_build_fn build, void *arg,
                                      lk_ref **out_ref, int *out_hit, lk_error *error);

@@ -14,10 +14,19 @@ typedef struct reader {
   lk_error *error;
 } reader;
 
+/* Room in the graph's memory. Also charged where the scan has charged it: each call of a function
+ * copies the attributes in it, and each attribute what it finds in other files. */
+static lk_status take(const reader *r, size_t bytes, const char *name, void **out) {
+  *out = NULL;
+  LK_RETURN_NOT_OK(lk_onnx_source_charge(r->source, bytes, name, r->error));
+  *out = lk_graph_alloc(r->graph, bytes);
+  return *out != NULL ? LK_OK : lk_fail_memory(r->error, "an attribute", bytes);
+}
+
 static lk_status copy_list(const reader *r, uint32_t type, const void *items, size_t count,
                            size_t item_bytes, lk_attr *out) {
-  void *copy = lk_graph_alloc(r->graph, count * item_bytes);
-  if (copy == NULL) return lk_fail_memory(r->error, "an attribute", count * item_bytes);
+  void *copy = NULL;
+  LK_RETURN_NOT_OK(take(r, count * item_bytes, out->name, &copy));
   if (count > 0) memcpy(copy, items, count * item_bytes);
   *out = (lk_attr){out->name, type, (uint32_t)count, copy};
   return LK_OK;
@@ -26,13 +35,14 @@ static lk_status copy_list(const reader *r, uint32_t type, const void *items, si
 /* Copies the tensors' data, so that it is aligned: attributes are small. */
 static lk_status copy_tensors(const reader *r, const char *name, Onnx__TensorProto *const *tensors,
                               size_t count, lk_attr *out) {
-  lk_tensor *copies = lk_graph_alloc(r->graph, count * sizeof *copies);
-  if (copies == NULL) return lk_fail_memory(r->error, "an attribute", count * sizeof *copies);
+  void *room = NULL;
+  LK_RETURN_NOT_OK(take(r, count * sizeof(lk_tensor), name, &room));
+  lk_tensor *copies = room;
   for (size_t i = 0; i < count; i++) {
     lk_onnx_tensor tensor;
     LK_RETURN_NOT_OK(lk_onnx_tensor_find(r->source, tensors[i], name, &tensor, r->error));
-    void *data = lk_graph_alloc(r->graph, tensor.n_bytes);
-    if (data == NULL) return lk_fail_memory(r->error, "a tensor attribute", tensor.n_bytes);
+    void *data = NULL;
+    LK_RETURN_NOT_OK(take(r, tensor.n_bytes, name, &data));
     LK_RETURN_NOT_OK(lk_onnx_tensor_copy(&tensor, data, r->error));
     copies[i] = (lk_tensor){tensor.desc, data};
   }
@@ -42,9 +52,11 @@ static lk_status copy_tensors(const reader *r, const char *name, Onnx__TensorPro
 
 /* With a NUL at the end of each. */
 static lk_status copy_strings(const reader *r, const Onnx__AttributeProto *a, lk_attr *out) {
-  const char **texts = lk_graph_alloc(r->graph, a->n_strings * sizeof *texts);
-  if (texts == NULL) return lk_fail_memory(r->error, "an attribute", a->n_strings * sizeof *texts);
+  void *room = NULL;
+  LK_RETURN_NOT_OK(take(r, a->n_strings * sizeof(char *), out->name, &room));
+  const char **texts = room;
   for (size_t i = 0; i < a->n_strings; i++) {
+    LK_RETURN_NOT_OK(lk_onnx_source_charge(r->source, a->strings[i].len, out->name, r->error));
     texts[i] = lk_graph_strndup(r->graph, (const char *)a->strings[i].data, a->strings[i].len);
     if (texts[i] == NULL) return lk_fail_memory(r->error, "an attribute", a->strings[i].len);
   }

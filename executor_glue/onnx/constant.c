@@ -19,6 +19,7 @@ lk_status lk_onnx_constant_from_tensor(const lk_onnx_source *source, lk_graph *g
     target->constant = (lk_tensor){tensor.desc, (void *)(uintptr_t)tensor.direct};
     target->constant_kind = LK_CONSTANT_MAPPED;
   } else {
+    LK_RETURN_NOT_OK(lk_onnx_source_charge(source, tensor.n_bytes, target->name, error));
     void *data = lk_alloc_aligned(graph->allocator, tensor.n_bytes, LK_DATA_ALIGNMENT);
     if (data == NULL) return lk_fail_memory(error, target->name, tensor.n_bytes);
     const lk_status status = lk_onnx_tensor_copy(&tensor, data, error);

@@ -26,13 +26,14 @@ typedef struct external_file {
 struct lk_onnx_external {
   const lk_allocator *allocator;
   char folder[PATH_MAX + 1]; /* without links; ends in '/' */
+  bool copies;               /* files are read into memory, not mapped */
   pthread_mutex_t mutex; /* guards the list: several graphs may be read from one model at once */
   external_file *files;
   size_t n_files, capacity;
 };
 
 lk_status lk_onnx_external_create(const lk_allocator *allocator, const char *model_path,
-                                  lk_onnx_external **out_external, lk_error *error) {
+                                  bool copies, lk_onnx_external **out_external, lk_error *error) {
   char folder[PATH_MAX], resolved[PATH_MAX];
   *out_external = NULL;
   /* The folder that the path names, and not that of a file which the model may be a link to. */
@@ -53,6 +54,7 @@ lk_status lk_onnx_external_create(const lk_allocator *allocator, const char *mod
     return lk_fail_memory(error, "the list of external files", sizeof *external);
   }
   external->allocator = allocator;
+  external->copies = copies;
   (void)pthread_mutex_init(&external->mutex, NULL); /* cannot fail on glibc */
   const bool ends_in_slash = resolved[strlen(resolved) - 1] == '/';
   (void)snprintf(external->folder, sizeof external->folder, "%s%s", resolved,
@@ -135,7 +137,7 @@ static lk_status find_file(lk_onnx_external *external, const char *location, lk_
                    location, MAX_FILES);
   }
   LK_RETURN_NOT_OK(resolve(external, location, resolved, error));
-  LK_RETURN_NOT_OK(lk_onnx_map_create(resolved, &map, error));
+  LK_RETURN_NOT_OK(lk_onnx_map_create(resolved, external->copies ? allocator : NULL, &map, error));
   char *copy = lk_strdup(allocator, location);
   if (copy == NULL || !LK_GROW(allocator, external->files, external->n_files, external->capacity)) {
     LK_TRY(lk_fail_memory(error, "the list of external files", sizeof *external->files));

@@ -2,14 +2,16 @@
 #pragma once
 
 #include <latchkey/base.h>
+#include <stdbool.h>
 
 #include "onnx.pb-c.h"
 
 typedef struct lk_onnx_external lk_onnx_external; /* any thread */
 
-/* For the model file at `model_path`, which exists. */
+/* For the model file at `model_path`, which exists. `copies`: files are read into memory of
+ * `allocator`, not mapped. */
 lk_status lk_onnx_external_create(const lk_allocator *allocator, const char *model_path,
-                                  lk_onnx_external **out_external, lk_error *error);
+                                  bool copies, lk_onnx_external **out_external, lk_error *error);
 void lk_onnx_external_destroy(lk_onnx_external *external); /* NULL is allowed */
 
 /* Finds the `size` bytes that an external tensor refers to by location, offset (default 0) and

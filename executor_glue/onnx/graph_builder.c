@@ -215,7 +215,10 @@ lk_status lk_onnx_graph_build(const lk_allocator *allocator, const lk_onnx_sourc
                               const Onnx__ModelProto *model, lk_graph **out_graph,
                               lk_error *error) {
   lk_status status = LK_OK;
-  lk_onnx_builder b = {.source = source,
+  lk_onnx_source limited = *source; /* several graphs may be read from one model at once */
+  uint64_t copies_left = LK_ONNX_COPIES(source->size);
+  limited.copies_left = &copies_left;
+  lk_onnx_builder b = {.source = &limited,
                        .model = model,
                        .fill = fill,
                        .add_nodes = lk_onnx_add_nodes,

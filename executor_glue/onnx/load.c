@@ -93,9 +93,9 @@ cleanup:
 }
 
 /* `path`: NULL, or the file that the model is in, instead of `size` bytes at `data`. */
-static lk_status load(const lk_allocator *allocator, const char *path, const void *data,
-                      size_t size, lk_onnx_model **out_model, lk_graph **out_graph,
-                      lk_error *error) {
+static lk_status load(const lk_allocator *allocator, const char *path, bool copies,
+                      const void *data, size_t size, lk_onnx_model **out_model,
+                      lk_graph **out_graph, lk_error *error) {
   lk_status status = LK_OK;
   *out_model = NULL;
   *out_graph = NULL;
@@ -107,9 +107,9 @@ static lk_status load(const lk_allocator *allocator, const char *path, const voi
   if (path != NULL) {
     model->path = lk_strdup(allocator, path);
     if (model->path == NULL) LK_TRY(lk_fail_memory(error, "the path of a model", strlen(path) + 1));
-    LK_TRY(lk_onnx_map_create(path, &model->map, error));
+    LK_TRY(lk_onnx_map_create(path, copies ? allocator : NULL, &model->map, error));
     model->source = (lk_onnx_source){.bytes = model->map.bytes, .size = model->map.size};
-    LK_TRY(lk_onnx_external_create(allocator, path, &model->source.external, error));
+    LK_TRY(lk_onnx_external_create(allocator, path, copies, &model->source.external, error));
   } else if (data == NULL || size == 0) {
     LK_TRY(lk_fail(error, LK_INVALID_ARGUMENT, "failed to load a model from memory: it is empty"));
   }
@@ -122,14 +122,14 @@ cleanup:
   return status;
 }
 
-lk_status lk_onnx_load_file(const lk_allocator *allocator, const char *path,
+lk_status lk_onnx_load_file(const lk_allocator *allocator, const char *path, bool copies,
                             lk_onnx_model **out_model, lk_graph **out_graph, lk_error *error) {
-  return load(allocator, path, NULL, 0, out_model, out_graph, error);
+  return load(allocator, path, copies, NULL, 0, out_model, out_graph, error);
 }
 
 lk_status lk_onnx_load_memory(const lk_allocator *allocator, const void *data, size_t size,
                               lk_onnx_model **out_model, lk_graph **out_graph, lk_error *error) {
-  return load(allocator, NULL, data, size, out_model, out_graph, error);
+  return load(allocator, NULL, false, data, size, out_model, out_graph, error);
 }
 
 const char *lk_onnx_model_path(const lk_onnx_model *model) {
@@ -167,9 +167,9 @@ lk_status lk_onnx_read_tensor(const lk_allocator *allocator, const char *path, l
   *out = (lk_tensor){0};
   if (out_name != NULL) *out_name = NULL;
 
-  LK_TRY(lk_onnx_map_create(path, &map, error));
+  LK_TRY(lk_onnx_map_create(path, NULL, &map, error));
   source = (lk_onnx_source){.bytes = map.bytes, .size = map.size};
-  LK_TRY(lk_onnx_external_create(allocator, path, &source.external, error));
+  LK_TRY(lk_onnx_external_create(allocator, path, false, &source.external, error));
   LK_TRY(
       unpack(allocator, &source, LK_ONNX_TENSOR, &onnx__tensor_proto__descriptor, &message, error));
   const Onnx__TensorProto *proto = (const Onnx__TensorProto *)message;

@@ -8,8 +8,9 @@
 typedef struct lk_onnx_model lk_onnx_model;
 
 /* Maps and reads a model file. The graph's MAPPED constants point into the model, which must
- * outlive the graph. LK_NOT_FOUND, LK_IO, LK_MALFORMED, LK_UNSUPPORTED, LK_OUT_OF_RANGE. */
-lk_status lk_onnx_load_file(const lk_allocator *allocator, const char *path,
+ * outlive the graph. `copies`: the files are not mapped, but read into memory once.
+ * LK_NOT_FOUND, LK_IO, LK_MALFORMED, LK_UNSUPPORTED, LK_OUT_OF_RANGE. */
+lk_status lk_onnx_load_file(const lk_allocator *allocator, const char *path, bool copies,
                             lk_onnx_model **out_model, lk_graph **out_graph, lk_error *error);
 /* The same from memory, which must outlive the model. */
 lk_status lk_onnx_load_memory(const lk_allocator *allocator, const void *data, size_t size,

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/status.h"
 
 static lk_status fail_errno(const char *verb, const char *path, int code, lk_error *error) {
@@ -16,10 +17,42 @@ static lk_status fail_errno(const char *verb, const char *path, int code, lk_err
                  "failed to %s '%s': %s", verb, path, strerror_r(code, buffer, sizeof buffer));
 }
 
-lk_status lk_onnx_map_create(const char *path, lk_onnx_map *out, lk_error *error) {
+static lk_status map_file(const char *path, int file, size_t size, lk_onnx_map *out,
+                          lk_error *error) {
+  void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
+  if (bytes == MAP_FAILED) return fail_errno("map", path, errno, error);
+  *out = (lk_onnx_map){.bytes = bytes, .size = size};
+  return LK_OK;
+}
+
+static lk_status copy_file(const char *path, int file, size_t size, const lk_allocator *allocator,
+                           lk_onnx_map *out, lk_error *error) {
+  lk_status status = LK_OK;
+  size_t done = 0;
+  uint8_t *bytes = lk_alloc_aligned(allocator, size, LK_DATA_ALIGNMENT);
+  if (bytes == NULL) return lk_fail_memory(error, "a copy of a model's file", size);
+  while (done < size) {
+    const ssize_t got = read(file, bytes + done, size - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) LK_TRY(fail_errno("read", path, errno, error));
+    if (got == 0) {
+      LK_TRY(lk_fail(error, LK_IO, "failed to read '%s': it ends after %zu bytes of %zu", path,
+                     done, size));
+    }
+    done += (size_t)got;
+  }
+  *out = (lk_onnx_map){.bytes = bytes, .size = size, .copied = allocator};
+  bytes = NULL;
+
+cleanup:
+  lk_free(allocator, bytes);
+  return status;
+}
+
+lk_status lk_onnx_map_create(const char *path, const lk_allocator *copied, lk_onnx_map *out,
+                             lk_error *error) {
   lk_status status = LK_OK;
   struct stat info;
-  void *bytes = MAP_FAILED;
   *out = (lk_onnx_map){0};
 
   /* O_NONBLOCK: opening a pipe must fail below, not wait for a writer. */
@@ -33,20 +66,26 @@ lk_status lk_onnx_map_create(const char *path, lk_onnx_map *out, lk_error *error
     status = lk_fail(error, LK_IO, "failed to open '%s': it is not a regular file", path);
   } else if (info.st_size == 0) {
     status = lk_fail(error, LK_MALFORMED, "failed to read '%s': the file is empty", path);
+  } else if (copied != NULL) {
+    status = copy_file(path, file, (size_t)info.st_size, copied, out, error);
   } else {
-    bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-    if (bytes == MAP_FAILED) status = fail_errno("map", path, errno, error);
+    status = map_file(path, file, (size_t)info.st_size, out, error);
   }
   (void)close(file);
-  if (status == LK_OK) *out = (lk_onnx_map){bytes, (size_t)info.st_size};
   return status;
 }
 
 void lk_onnx_map_drop_pages(const lk_onnx_map *map) {
-  if (map->bytes != NULL) (void)madvise((void *)(uintptr_t)map->bytes, map->size, MADV_DONTNEED);
+  if (map->bytes == NULL || map->copied != NULL) return;
+  (void)madvise((void *)(uintptr_t)map->bytes, map->size, MADV_DONTNEED);
 }
 
 void lk_onnx_map_destroy(lk_onnx_map *map) {
-  if (map->bytes != NULL) (void)munmap((void *)(uintptr_t)map->bytes, map->size);
+  void *bytes = (void *)(uintptr_t)map->bytes;
+  if (map->copied != NULL) {
+    lk_free(map->copied, bytes);
+  } else if (bytes != NULL) {
+    (void)munmap(bytes, map->size);
+  }
   *map = (lk_onnx_map){0};
 }

@@ -9,7 +9,9 @@
 #define LK_ONNX_MAX_DEPTH 32
 
 /* What the unpacked structs, the skeleton and the graph IR of a file of `size` bytes may take,
- * by an estimate from above: a file of up to 64 MB stays under 256 MB whatever it holds. */
+ * by an estimate from above: for a file of up to 64 MB under 256 MB, whatever it holds. Elements
+ * that are decoded and attributes that are copied have a limit of their own (tensor.h): for such a
+ * file 128 MB. */
 #define LK_ONNX_BUDGET(size) (((uint64_t)192 << 20) + (uint64_t)(size) / 4)
 
 /* The same message in few bytes: without what the loader does not need, and with every tensor's

@@ -20,6 +20,19 @@ enum {
   UINT64_DATA = 11
 };
 
+lk_status lk_onnx_source_charge(const lk_onnx_source *source, uint64_t bytes, const char *what,
+                                lk_error *error) {
+  if (source->copies_left == NULL) return LK_OK;
+  if (bytes > *source->copies_left) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to read '%s': %" PRIu64 " bytes to copy, %" PRIu64
+                   " are left of the %" PRIu64 " MB allowed for this file",
+                   what, bytes, *source->copies_left, LK_ONNX_COPIES(source->size) >> 20);
+  }
+  *source->copies_left -= bytes;
+  return LK_OK;
+}
+
 /* The field that holds elements of a type when raw_data does not. */
 static uint32_t typed_field(uint32_t dtype) {
   switch (dtype) {

@@ -10,7 +10,18 @@ typedef struct lk_onnx_source {
   const uint8_t *bytes;
   size_t size;
   lk_onnx_external *external; /* NULL: a model in memory, which has no folder */
+  /* Bytes that the graph which is being read may still copy out of the files: a file may say in a
+   * few of them that many are wanted. NULL: no limit. */
+  uint64_t *copies_left;
 } lk_onnx_source;
+
+/* What a graph of a file of `size` bytes may copy. Weights lie in the file as they are needed, and
+ * are not copied; other elements take about as many bytes there. */
+#define LK_ONNX_COPIES(size) (((uint64_t)64 << 20) + (uint64_t)(size))
+
+/* Notes a copy of `bytes`, for `what`. LK_OUT_OF_RANGE: they are more than are left. */
+lk_status lk_onnx_source_charge(const lk_onnx_source *source, uint64_t bytes, const char *what,
+                                lk_error *error);
 
 typedef struct lk_onnx_tensor {
   lk_tensor_desc desc; /* plain */

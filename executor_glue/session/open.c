@@ -65,6 +65,11 @@ static lk_status check_options(const lk_session_options *options, lk_error *erro
                    "failed to read option when_busy: %" PRIu32 ", 0 (wait) or 1 (fail)",
                    options->when_busy);
   }
+  if (options->copy_model > 1) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to read option copy_model: %" PRIu32 ", 0 (map) or 1 (copy)",
+                   options->copy_model);
+  }
   for (uint32_t i = 0; i < options->n_disabled_passes; i++) {
     if (options->disabled_passes == NULL || options->disabled_passes[i] == NULL) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
@@ -99,7 +104,8 @@ static lk_graph_executor_options executor_options(const lk_api *api,
       .fail_busy = fails};
 }
 
-static lk_status load(lk_session *session, const lk_session_source *source, lk_error *error) {
+static lk_status load(lk_session *session, const lk_session_source *source, bool copies,
+                      lk_error *error) {
   const lk_allocator *allocator = session->allocator;
   if (source->model != NULL) {
     lk_onnx_model_retain(source->model);
@@ -107,7 +113,8 @@ static lk_status load(lk_session *session, const lk_session_source *source, lk_e
     return lk_onnx_model_read(session->model, &session->graph, error);
   }
   if (source->path != NULL) {
-    return lk_onnx_load_file(allocator, source->path, &session->model, &session->graph, error);
+    return lk_onnx_load_file(allocator, source->path, copies, &session->model, &session->graph,
+                             error);
   }
   return lk_onnx_load_memory(allocator, source->data, source->size, &session->model,
                              &session->graph, error);
@@ -133,7 +140,7 @@ static lk_status open_source(lk_context *context, const lk_session_source *sourc
     LK_TRY(lk_struct_read(&options, sizeof options, given, "lk_session_options", error));
   }
   LK_TRY(check_options(&options, error));
-  LK_TRY(load(session, source, error));
+  LK_TRY(load(session, source, options.copy_model != 0, error));
   const char *path = lk_onnx_model_path(session->model);
   LK_TRY(api->executor_create(context, path != NULL ? path : "a model in memory",
                               &session->executor, error));

@@ -123,6 +123,13 @@ static void drop_model_pages(lk_session *session) {
   lk_onnx_model_drop_pages(session->model);
 }
 
+/* Weights that have changed are the model's: nothing else of a run is read from files. */
+static lk_status name_file(const lk_session *session, lk_status status, lk_error *error) {
+  const char *path = lk_onnx_model_path(session->model);
+  if (status != LK_IO || path == NULL) return status;
+  return lk_error_prefix(error, status, "'%s' or a file of its data was written over", path);
+}
+
 lk_status lk_session_run(lk_session *session, const lk_named_tensor *inputs, uint32_t n_inputs,
                          lk_named_tensor *outputs, uint32_t n_outputs, const lk_run_options *given,
                          lk_error *error) {
@@ -142,7 +149,7 @@ lk_status lk_session_run(lk_session *session, const lk_named_tensor *inputs, uin
   LK_TRY(sort_outputs(session, outputs, n_outputs, &call, error));
   const lk_graph_run run = {
       .inputs = call.inputs, .outputs = call.outputs, .wanted = call.wanted, .options = &options};
-  LK_TRY(lk_flow_run(session->flow, &run, error));
+  LK_TRY(name_file(session, lk_flow_run(session->flow, &run, error), error));
   status = hand_over(session, &call, outputs, n_outputs, error);
   if (status != LK_OK) lk_session_outputs_release(session, outputs, n_outputs);
   drop_model_pages(session);

@@ -193,7 +193,8 @@ typedef struct lk_api {
   void (*frame_begin)(lk_frame *frame, int32_t threads);
   void (*frame_end)(lk_frame *frame);
 
-  /* Bytes that a tensor of this description takes. LK_OUT_OF_RANGE on overflow;
+  /* Bytes that a tensor of this description takes. LK_OUT_OF_RANGE: more than 2^47, or as many
+   * along the dimensions that are not 0; no function takes a larger tensor.
    * LK_INVALID_ARGUMENT: the layout is unknown, or channels-last with a rank under 3. */
   lk_status (*tensor_bytes)(const lk_tensor_desc *desc, uint64_t *out_bytes, lk_error *error);
   /* Copies a tensor into another layout. LK_INVALID_ARGUMENT: types or shapes differ, a layout is
@@ -204,7 +205,8 @@ typedef struct lk_api {
    * `executor` NULL: the entry belongs to the context. `out_hit` may be NULL. All who wait for a
    * build that fails get its status, and nothing of it is kept. LK_CYCLE: the build would wait for
    * itself. With the cache off, or a capacity of 0, the value is built and only the caller has
-   * it. */
+   * it. LK_INVALID_ARGUMENT: a key of another context, or one of the library's own: keys of kind
+   * user are the host's, and those of kind run that key_create has made. */
   lk_status (*get_or_create)(lk_context *context, lk_executor *executor, const lk_key *key,
                              lk_build_fn build, void *arg, lk_ref **out_ref, int *out_hit,
                              lk_error *error);
@@ -233,8 +235,8 @@ typedef struct lk_api {
   void (*cache_trim)(lk_context *context);
   lk_status (*cache_stats)(lk_context *context, lk_executor *executor, lk_stats *out,
                            lk_error *error);
-  /* Shows every entry of the tables that can be reached (shared mode: all; per-thread mode: those
-   * of the calling thread and of threads that are outside a call). */
+  /* Shows every entry that the cache has at one moment, in per-thread mode those of all threads'
+   * tables. `visit` runs afterwards, without a lock: it may use the cache. LK_OUT_OF_MEMORY. */
   lk_status (*cache_visit)(lk_context *context, lk_visit_fn visit, void *arg, lk_error *error);
 
   /* Keys of the host's own, see key.h. */

@@ -46,10 +46,18 @@ typedef struct lk_session_options {
    * with WHEN_BUSY_FAIL as many as there are processors when the session is opened. */
   uint32_t max_runs;
   uint32_t when_busy; /* lk_when_busy */
+  /* 0: the model's files are mapped as long as the session and its clones are open. They must not
+   * be written over meanwhile: put a new file in an old one's place by rename. Weights that have
+   * changed when they are packed fail the run with LK_IO; those that operators read where they lie
+   * give other results, and a file that was cut ends the process with SIGBUS. 1: the files are read
+   * into memory when the model is opened, and may go or change. A clone has what its session has,
+   * and a model in memory is never copied. */
+  uint32_t copy_model;
+  uint32_t reserved;
 } lk_session_options;
 
 #define LK_SESSION_OPTIONS_INIT                                                                    \
-  { sizeof(lk_session_options), NULL, 0, -1, 0, LK_EXECUTOR_NAIVE, 0, 0, LK_WHEN_BUSY_WAIT }
+  { sizeof(lk_session_options), NULL, 0, -1, 0, LK_EXECUTOR_NAIVE, 0, 0, LK_WHEN_BUSY_WAIT, 0, 0 }
 
 /* A set of operators that a model imports. */
 typedef struct lk_opset {

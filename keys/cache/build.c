@@ -55,7 +55,6 @@ lk_status lk_build(lk_cache *cache, lk_quota *quota, const lk_key *key, lk_build
   const uint64_t start = lk_now_ns();
   lk_status status = build(arg, &built, error);
   const uint64_t build_ns = lk_now_ns() - start;
-  self->building = frame.outer;
 
   if (status != LK_OK) {
     if (error != NULL && error->message[0] == '\0') {
@@ -67,8 +66,10 @@ lk_status lk_build(lk_cache *cache, lk_quota *quota, const lk_key *key, lk_build
     status = lk_fail(error, LK_INTERNAL, "failed to build %s: no value, a build must give one",
                      key_name(cache, key, name));
   } else {
+    /* Still a part of the build: a value that cannot be kept ends here, and may ask for `key`. */
     status = lk_entry_create(cache, quota, key, &built, out_entry, error);
   }
+  self->building = frame.outer;
   lk_count(cache, quota, kind, status == LK_OK ? LK_EVENT_BUILD : LK_EVENT_FAILED, build_ns);
   return status;
 }

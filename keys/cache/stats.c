@@ -86,6 +86,9 @@ static void add_to_snapshot(void *arg, lk_entry *entry) {
     all->failed = true;
     return;
   }
+  if (entry->self.kind == LK_KIND_USER && all->cache->words != NULL) {
+    key->names = lk_intern_serial(all->cache->words);
+  }
   all->items[all->count++] = (shown){
       .key = key,
       .tick = lk_entry_tick(entry),

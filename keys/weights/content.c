@@ -32,7 +32,39 @@ static bool grow_buckets(lk_weights *weights) {
   return true;
 }
 
+lk_status lk_content_check(const lk_content *content, const void *bytes, lk_error *error) {
+  const XXH128_hash_t hash = XXH3_128bits(bytes, content->bytes);
+  if (hash.low64 == content->hash_low && hash.high64 == content->hash_high) return LK_OK;
+  return lk_fail(error, LK_IO,
+                 "failed to read weights of %zu bytes: they have changed, and must not while they "
+                 "are lent",
+                 content->bytes);
+}
+
 /* ---- lenders ---- */
+
+static lk_lender **lent_bucket(lk_lender **buckets, size_t n_buckets, const void *data) {
+  const uint64_t hash = XXH3_64bits(&data, sizeof data);
+  return &buckets[hash & (n_buckets - 1)];
+}
+
+static bool grow_lent(lk_weights *weights) {
+  if (weights->n_lenders < weights->n_lent_buckets) return true;
+  const size_t wanted = weights->n_lent_buckets * 2;
+  lk_lender **buckets = lk_calloc(&weights->allocator, wanted, sizeof(lk_lender *));
+  if (buckets == NULL) return false;
+  for (size_t i = 0; i < weights->n_lent_buckets; i++) {
+    for (lk_lender *lender = weights->lent[i], *next = NULL; lender != NULL; lender = next) {
+      lk_lender **bucket = lent_bucket(buckets, wanted, lender->data);
+      next = lender->next_by_data;
+      LK_LIST_ADD(*bucket, lender, next_by_data, data_link);
+    }
+  }
+  lk_free(&weights->allocator, weights->lent);
+  weights->lent = buckets;
+  weights->n_lent_buckets = wanted;
+  return true;
+}
 
 static lk_lender *find_lender(const lk_content *content, const void *data) {
   lk_lender *lender = content->lenders;
@@ -40,13 +72,27 @@ static lk_lender *find_lender(const lk_content *content, const void *data) {
   return lender;
 }
 
+/* Who lends these very bytes already; NULL: nobody. */
+static lk_lender *find_lent(const lk_weights *weights, const void *data, size_t bytes) {
+  lk_lender *lender = *lent_bucket(weights->lent, weights->n_lent_buckets, data);
+  while (lender != NULL &&
+         (lender->data != data || lender->content->bytes != bytes || lender->count == 0)) {
+    lender = lender->next_by_data;
+  }
+  return lender;
+}
+
 static bool add_lender(lk_content *content, const void *data) {
+  lk_weights *weights = content->weights;
   lk_lender *lender = find_lender(content, data);
   if (lender == NULL) {
-    lender = lk_alloc(&content->weights->allocator, sizeof *lender);
+    lender = grow_lent(weights) ? lk_alloc(&weights->allocator, sizeof *lender) : NULL;
     if (lender == NULL) return false;
-    *lender = (lk_lender){.data = data};
+    *lender = (lk_lender){.content = content, .data = data};
     LK_LIST_ADD(content->lenders, lender, next, link);
+    lk_lender **bucket = lent_bucket(weights->lent, weights->n_lent_buckets, data);
+    LK_LIST_ADD(*bucket, lender, next_by_data, data_link);
+    weights->n_lenders++;
   }
   lender->count++;
   return true;
@@ -54,6 +100,8 @@ static bool add_lender(lk_content *content, const void *data) {
 
 static void destroy_lender(lk_content *content, lk_lender *lender) {
   LK_LIST_REMOVE(lender, next, link);
+  LK_LIST_REMOVE(lender, next_by_data, data_link);
+  content->weights->n_lenders--;
   lk_content_stop_lending(content, lender->data);
   lk_free(&content->weights->allocator, lender);
 }
@@ -72,7 +120,12 @@ static void remove_lender(lk_content *content, const void *data) {
   if (lender == NULL || lender->count > 0) return;
   if (content->refs > 1 && !lk_content_readable(content, NULL)) {
     lk_packed *copy = lk_copy_create_plain(weights, data, content->bytes);
+    if (copy != NULL && lk_content_check(content, copy->data, NULL) != LK_OK) {
+      lk_copy_destroy(&weights->allocator, copy);
+      copy = NULL;
+    }
     if (copy != NULL) lk_copy_link(content, copy);
+    if (copy != NULL) lk_content_shrink(content);
   }
   destroy_lender(content, lender);
 }
@@ -144,17 +197,33 @@ static lk_content *add_content(lk_weights *weights, XXH128_hash_t hash, size_t b
   return content;
 }
 
+/* One more reference that lends bytes which are lent already. NULL: they are not. */
+static lk_content *lend_again(lk_weights *weights, const void *data, size_t bytes) {
+  lk_content *content = NULL;
+  pthread_mutex_lock(&weights->mutex);
+  lk_lender *lender = find_lent(weights, data, bytes);
+  if (lender != NULL) {
+    content = lender->content;
+    lender->count++;
+    content->refs++;
+  }
+  pthread_mutex_unlock(&weights->mutex);
+  return content;
+}
+
 lk_status lk_weights_intern(lk_weights *weights, const void *data, size_t bytes, bool copy,
                             lk_content **out_content, lk_error *error) {
   lk_status status = LK_OK;
   lk_packed *plain = NULL;
   lk_content *content = NULL;
   uint64_t after = 0;
-  *out_content = NULL;
-  const XXH128_hash_t hash = XXH3_128bits(data, bytes);
   const bool keep = copy || bytes == 0; /* nothing cannot be lent */
+  *out_content = keep ? NULL : lend_again(weights, data, bytes);
+  if (*out_content != NULL) return LK_OK;
+  const XXH128_hash_t hash = XXH3_128bits(data, bytes);
 
   pthread_mutex_lock(&weights->mutex);
+  weights->stats.hashed += bytes;
   for (;;) {
     content = find_candidate(weights, hash, bytes, after);
     if (content != NULL) {
@@ -177,10 +246,10 @@ lk_status lk_weights_intern(lk_weights *weights, const void *data, size_t bytes,
     release_reference(content);
     LK_TRY(lk_fail_memory(error, "weights", sizeof(lk_lender)));
   }
+  lk_content_shrink(content);
   *out_content = content;
 
 cleanup:
-  lk_weights_shrink(weights);
   pthread_mutex_unlock(&weights->mutex);
   lk_copy_destroy(&weights->allocator, plain);
   return status;
@@ -192,7 +261,6 @@ void lk_content_release(lk_content *content, const void *data) {
   pthread_mutex_lock(&weights->mutex);
   if (data != NULL) remove_lender(content, data);
   release_reference(content);
-  lk_weights_shrink(weights);
   pthread_mutex_unlock(&weights->mutex);
 }
 

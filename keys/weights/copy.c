@@ -82,8 +82,10 @@ static void unlink_copy(lk_packed *copy) {
   LK_LIST_REMOVE(copy, next, link);
   if (copy->kind == LK_COPY_LENT || copy->data == NULL) return;
   unlink_use(content->weights, copy);
-  content->weights->stats.entries--;
-  content->weights->stats.bytes -= copy->bytes;
+  lk_weights_stats *stats = &content->weights->stats;
+  stats->entries--;
+  stats->bytes -= copy->bytes;
+  if (stats->bytes <= stats->capacity_bytes) content->weights->is_full = false;
 }
 
 void lk_copy_drop(lk_packed *copy) {
@@ -114,12 +116,34 @@ static bool is_spare(const lk_packed *copy) {
   return copy->refs == 0 && copy->content->readers == 0 && lk_content_readable(copy->content, copy);
 }
 
+static bool is_over(const lk_weights *weights) {
+  return weights->stats.bytes > weights->stats.capacity_bytes;
+}
+
+static void drop_if_spare(lk_packed *copy) {
+  copy->content->weights->stats.looks++;
+  if (is_spare(copy)) lk_copy_drop(copy);
+}
+
 void lk_weights_shrink(lk_weights *weights) {
-  lk_packed *copy = weights->oldest;
-  while (copy != NULL && weights->stats.bytes > weights->stats.capacity_bytes) {
-    lk_packed *newer = copy->newer;
-    if (is_spare(copy)) lk_copy_drop(copy);
-    copy = newer;
+  for (lk_packed *copy = weights->oldest, *newer = NULL; copy != NULL && is_over(weights);
+       copy = newer) {
+    newer = copy->newer;
+    drop_if_spare(copy);
+  }
+  weights->is_full = is_over(weights);
+}
+
+void lk_content_shrink(lk_content *content) {
+  lk_weights *weights = content->weights;
+  if (!weights->is_full) {
+    lk_weights_shrink(weights);
+    return;
+  }
+  for (lk_packed *copy = content->copies, *next = NULL; copy != NULL && is_over(weights);
+       copy = next) {
+    next = copy->next;
+    if (copy->kind != LK_COPY_LENT && copy->data != NULL) drop_if_spare(copy);
   }
 }
 
@@ -173,10 +197,11 @@ lk_status lk_content_read_begin(lk_content *content, lk_reading *out_reading, lk
   /* One that is about to leave waits for the readers, and so for this one too. */
   for (lk_lender *lender = content->lenders; lender != NULL; lender = lender->next) {
     if (lender->count > 0 || out_reading->bytes == NULL) out_reading->bytes = lender->data;
+    out_reading->is_lent = true;
   }
   for (lk_packed *copy = content->copies; copy != NULL; copy = copy->next) {
     if (copy->data == NULL) continue;
-    if (copy->kind == LK_COPY_PLAIN) out_reading->bytes = copy->data;
+    if (copy->kind == LK_COPY_PLAIN) *out_reading = (lk_reading){.bytes = copy->data};
     if (copy->kind == LK_COPY_PACKED && copy->packer.unpack != NULL) packed = copy;
   }
   content->readers++;
@@ -186,7 +211,7 @@ lk_status lk_content_read_begin(lk_content *content, lk_reading *out_reading, lk
           ? unpack(content, packed, out_reading, error)
           : lk_fail(error, LK_OUT_OF_MEMORY,
                     "failed to read weights of %zu bytes: their owner is gone, and there was no "
-                    "memory for a copy",
+                    "memory for a copy, or they had changed",
                     content->bytes);
   if (status != LK_OK) lk_content_read_end(content, out_reading);
   return status;
@@ -198,5 +223,6 @@ void lk_content_read_end(lk_content *content, lk_reading *reading) {
   content->readers--;
   if (content->readers > 0) return;
   lk_content_drop_spare_plain(content);
+  lk_content_shrink(content);
   pthread_cond_broadcast(&content->weights->changed);
 }

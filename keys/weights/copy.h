@@ -23,13 +23,17 @@ void lk_copy_drop(lk_packed *copy);
 
 /* Whether plain bytes can be had without `copy` (NULL: at all). */
 bool lk_content_readable(const lk_content *content, const lk_packed *copy);
-/* Drops copies that nobody uses: all of a content; those of the store over capacity; the plain one,
- * once a packed one can give its bytes. */
+/* Drops copies that nobody uses: all of a content; the plain one, once a packed one can give its
+ * bytes. */
 void lk_content_drop_copies(lk_content *content);
-void lk_weights_shrink(lk_weights *weights);
 void lk_content_drop_spare_plain(lk_content *content);
 /* An owner lends `data` no longer: copies that are these bytes are not handed out again. */
 void lk_content_stop_lending(lk_content *content, const void *data);
+/* Drops copies that nobody uses while the store is over capacity, those first that were used first.
+ * Whoever adds a copy or a lender to a content, or ends the use of a copy or the reading, calls
+ * the second one for it: all others were looked at when they had changed. */
+void lk_weights_shrink(lk_weights *weights);
+void lk_content_shrink(lk_content *content);
 /* Destroys a content that has neither references nor copies. */
 void lk_content_destroy_unused(lk_content *content);
 
@@ -37,7 +41,12 @@ void lk_content_destroy_unused(lk_content *content);
 typedef struct lk_reading {
   const void *bytes;
   void *unpacked;
+  bool is_lent; /* an owner's bytes: who made something of them checks them afterwards */
 } lk_reading;
+
+/* Whether `bytes` are still those of the content; needs no lock. LK_IO: they are others, as when
+ * the file in which they lie was written over. */
+lk_status lk_content_check(const lk_content *content, const void *bytes, lk_error *error);
 
 /* Gives up the lock for a while when it has to unpack. On failure there is nothing to end. */
 lk_status lk_content_read_begin(lk_content *content, lk_reading *out_reading, lk_error *error);

@@ -48,6 +48,8 @@ static lk_status make_and_fill(lk_content *content, const lk_weights_layout *lay
   } else {
     status = packer->pack(packer->params, reading.bytes, copy->block, error);
   }
+  /* Afterwards: whatever has changed since they were lent, also during this, shows now. */
+  if (status == LK_OK && reading.is_lent) status = lk_content_check(content, reading.bytes, error);
   pthread_mutex_lock(&weights->mutex);
   lk_content_read_end(content, &reading);
   LK_TRY(status);
@@ -63,7 +65,7 @@ static lk_status make_and_fill(lk_content *content, const lk_weights_layout *lay
 cleanup:
   if (copy != NULL) lk_copy_drop(copy);
   pthread_cond_broadcast(&weights->changed);
-  lk_weights_shrink(weights);
+  lk_content_shrink(content);
   return status;
 }
 
@@ -176,8 +178,8 @@ void lk_packed_release(lk_packed *packed) {
   if (--packed->refs == 0) {
     lk_copy_touch(packed);
     if (packed->kind == LK_COPY_LENT || content->refs == 0) lk_copy_drop(packed);
+    lk_content_shrink(content);
     lk_content_destroy_unused(content);
-    lk_weights_shrink(weights);
   }
   pthread_mutex_unlock(&weights->mutex);
 }

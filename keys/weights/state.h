@@ -35,7 +35,9 @@ struct lk_packed {
 
 /* Bytes that an owner lends. */
 typedef struct lk_lender {
-  struct lk_lender *next, **link;
+  struct lk_lender *next, **link;              /* of the content */
+  struct lk_lender *next_by_data, **data_link; /* of the bucket */
+  lk_content *content;
   const void *data;
   uint64_t count; /* references that lend them; 0: about to leave */
 } lk_lender;
@@ -60,6 +62,11 @@ struct lk_weights {
   uint64_t last_id, last_serial;
   lk_content **buckets; /* by hash_low; a power of two */
   size_t n_buckets, n_contents;
+  lk_lender **lent; /* by data; a power of two */
+  size_t n_lent_buckets, n_lenders;
   lk_packed *oldest, *newest; /* copies that are counted */
+  /* More than fits, and none of it may go. Until less is there again, only a content that has
+   * changed since can have a copy that may go. */
+  bool is_full;
   lk_weights_stats stats;
 };

@@ -6,6 +6,15 @@
 
 enum { FIRST_BUCKETS = 64 };
 
+static lk_status fail_create(const lk_allocator *allocator, lk_weights *weights, lk_error *error) {
+  const size_t bytes =
+      sizeof *weights + FIRST_BUCKETS * (sizeof(lk_content *) + sizeof(lk_lender *));
+  if (weights != NULL) lk_free(allocator, weights->buckets);
+  if (weights != NULL) lk_free(allocator, weights->lent);
+  lk_free(allocator, weights);
+  return lk_fail_memory(error, "the weights store", bytes);
+}
+
 /* A child of fork: nobody reads, nobody packs. (Who forks does neither.) What was being packed is
  * packed anew by who wants it next. */
 static void forget_other_threads(void *object) {
@@ -18,6 +27,7 @@ static void forget_other_threads(void *object) {
       }
     }
   }
+  weights->is_full = false; /* nobody reads: any content may have a copy that may go */
   (void)pthread_cond_init(&weights->changed, NULL);
 }
 
@@ -25,16 +35,14 @@ lk_status lk_weights_create(const lk_allocator *allocator, uint64_t capacity_byt
                             lk_weights **out_weights, lk_error *error) {
   *out_weights = NULL;
   lk_weights *weights = lk_calloc(allocator, 1, sizeof *weights);
-  lk_content **buckets = lk_calloc(allocator, FIRST_BUCKETS, sizeof(lk_content *));
-  if (weights == NULL || buckets == NULL) {
-    lk_free(allocator, weights);
-    lk_free(allocator, buckets);
-    return lk_fail_memory(error, "the weights store",
-                          sizeof *weights + FIRST_BUCKETS * sizeof(lk_content *));
+  if (weights == NULL) return fail_create(allocator, weights, error);
+  weights->buckets = lk_calloc(allocator, FIRST_BUCKETS, sizeof *weights->buckets);
+  weights->lent = lk_calloc(allocator, FIRST_BUCKETS, sizeof *weights->lent);
+  if (weights->buckets == NULL || weights->lent == NULL) {
+    return fail_create(allocator, weights, error);
   }
   weights->allocator = *allocator;
-  weights->buckets = buckets;
-  weights->n_buckets = FIRST_BUCKETS;
+  weights->n_buckets = weights->n_lent_buckets = FIRST_BUCKETS;
   weights->stats.capacity_bytes = capacity_bytes;
   /* With default attributes neither can fail on Linux. */
   (void)pthread_mutex_init(&weights->mutex, NULL);
@@ -55,6 +63,7 @@ void lk_weights_destroy(lk_weights *weights) {
   pthread_cond_destroy(&weights->changed);
   pthread_mutex_destroy(&weights->mutex);
   lk_free(&allocator, weights->buckets);
+  lk_free(&allocator, weights->lent);
   lk_free(&allocator, weights);
 }
 

@@ -23,11 +23,14 @@ typedef struct lk_weights_stats {
   uint64_t entries, bytes; /* packed copies, and plain ones that are kept; not lent bytes */
   uint64_t packed, shared; /* packings done; times one was found ready */
   uint64_t capacity_bytes;
+  uint64_t looks;  /* at copies, for one that may go */
+  uint64_t hashed; /* bytes that were read to find a content */
 } lk_weights_stats;
 void lk_weights_get_stats(lk_weights *weights, lk_weights_stats *out);
 
 /* Finds or adds content. Without `copy`, `data` must stay valid and unchanged until this reference
- * is released with lk_content_release(content, data). */
+ * is released with lk_content_release(content, data). So what is lent already is found by where it
+ * lies, and not read again. */
 lk_status lk_weights_intern(lk_weights *weights, const void *data, size_t bytes, bool copy,
                             lk_content **out_content, lk_error *error);
 /* `data` as it was given to intern (NULL after a copy). Lent bytes may be read until this returns.
@@ -53,7 +56,8 @@ typedef struct lk_packer {
   size_t params_size; /* bytes */
 } lk_packer;
 
-/* The copy in that layout, of `bytes` bytes: found, or packed now. Whoever asks while it is being
+/* The copy in that layout, of `bytes` bytes: found, or packed now. LK_IO: it was to be packed from
+ * lent bytes, and they have changed. Whoever asks while it is being
  * packed waits; when that fails, the packer's status is returned, nothing is left behind, and those
  * who waited try for themselves. */
 lk_status lk_content_pack(lk_content *content, const lk_weights_layout *layout, size_t bytes,

@@ -76,8 +76,8 @@ int64_t lk_attend_scratch_size(const lk_attend *self) {
 }
 
 double lk_attend_operations(const lk_attend *self) {
-  return 2 * (double)(self->batch * self->heads) *
-         (double)(self->window.queries * self->window.keys) * (double)(self->size + self->v_size);
+  return 2 * (double)self->batch * (double)self->heads * (double)self->window.queries *
+         (double)self->window.keys * (double)(self->size + self->v_size);
 }
 
 /* ---- operands ---- */

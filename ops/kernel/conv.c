@@ -68,7 +68,8 @@ void lk_conv_plan(lk_conv *self) {
                                .low = self->low,
                                .high = self->high};
   lk_product_plan(&self->product,
-                  (int64_t)sizeof(float) * self->shape.in_channels * self->shape.stride[2]);
+                  lk_multiply_up_to_most((int64_t)sizeof(float) * self->shape.in_channels,
+                                         self->shape.stride[2]));
   lk_conv_lines_plan(self);
   self->pads = self->merges && (self->has_planes || !is_inside(&self->shape));
 }

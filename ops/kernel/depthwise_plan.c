@@ -102,11 +102,13 @@ static void plan_block(lk_depthwise *self) {
 
 static void plan_piece(lk_depthwise *self) {
   const lk_conv_shape *shape = &self->shape;
-  const int64_t apart = self->is_transposed ? shape->stride[0] * shape->stride[1] : 1;
-  const int64_t lines = lk_max(1, shape->kernel[0] * shape->kernel[1] / apart) * step_of(self);
+  const int64_t apart =
+      self->is_transposed ? lk_multiply_up_to_most(shape->stride[0], shape->stride[1]) : 1;
+  const int64_t lines =
+      lk_multiply_up_to_most(lk_max(1, shape->kernel[0] * shape->kernel[1] / apart), step_of(self));
   const int64_t channels =
       lk_min(self->block * lk_depthwise_lanes_in(self), lk_depthwise_channels(self));
-  const int64_t column = lk_max(1, lines * ELEMENT * channels);
+  const int64_t column = lk_max(1, lk_multiply_up_to_most(lines, ELEMENT * channels));
   const int64_t most =
       lk_max(LEAST_PIECE, (is_stream(self) ? STREAM_WINDOW_BYTES : WINDOW_BYTES) / column);
   const int64_t pieces = lk_max(1, lk_div_up(lk_depthwise_extent(self, 2), most));

@@ -24,8 +24,9 @@ void lk_pool_stage(lk_pool *self) {
   const lk_pool_geometry *g = &self->geometry;
   const bool is_plain = g->inner == 1;
   const int64_t channels = lk_min(g->inner, MOST_CHANNELS), room = CAPACITY / channels;
-  const bool is_large = g->kernel[1] >= 2 && g->kernel[1] * g->kernel[2] >= LEAST_TAPS &&
-                        g->strides[2] == 1 && self->kind == LK_POOL_MAX;
+  const int64_t taps = lk_multiply_up_to_most(g->kernel[1], g->kernel[2]);
+  const bool is_large =
+      g->kernel[1] >= 2 && taps >= LEAST_TAPS && g->strides[2] == 1 && self->kind == LK_POOL_MAX;
   self->is_staged = self->dtype == LK_F32 && !self->positions && (is_plain || is_large) &&
                     extent_of(g, 2) <= room;
   if (!self->is_staged) return;

@@ -100,7 +100,9 @@ void lk_product_plan(lk_product *self, int64_t row_bytes) {
   } else {
     const int64_t block = self->tap_block * self->k_block * self->panel * ELEMENT;
     self->panel_block = lk_max(1, LK_PRODUCT_B_BYTES / block);
-    rows = lk_min(A_BYTES / row_bytes, lk_div_up(self->rows, lk_div_up(MANY_TASKS, self->panels)));
+    /* a row that lies nowhere, since it is the only one, has no bytes */
+    rows = lk_min(A_BYTES / lk_max(row_bytes, 1),
+                  lk_div_up(self->rows, lk_div_up(MANY_TASKS, self->panels)));
     rows = lk_max(LEAST_ROWS, rows);
   }
   self->row_block = row_block(self, rows);

@@ -9,6 +9,11 @@ static inline int64_t lk_min(int64_t a, int64_t b) {
 static inline int64_t lk_max(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
+/* a * b, or the largest number where that is more: neither is negative. */
+static inline int64_t lk_multiply_up_to_most(int64_t a, int64_t b) {
+  int64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
 /* How many times b makes a or more: both are not negative, b is not 0. */
 static inline int64_t lk_div_up(int64_t a, int64_t b) {
   return (a + b - 1) / b;

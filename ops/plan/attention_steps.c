@@ -335,7 +335,8 @@ static lk_status plan_at_once(lk_planner *planner, const lk_attention *self, lk_
   operands[4].desc.dims[0] = 0; /* it stays in the cache */
   LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_attend_kernel, "attention", &step, sizeof step,
                                      operands, n, error));
-  const double scores = (double)(self->batch * self->heads) * (double)(self->queries * self->keys);
+  const double scores =
+      (double)self->batch * (double)self->heads * (double)self->queries * (double)self->keys;
   lk_planner_flops(planner, lk_attend_operations(&step) + FLOPS * scores);
   return LK_OK;
 }

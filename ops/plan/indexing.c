@@ -40,16 +40,14 @@ lk_status lk_check_tuples(const lk_tensor_desc *data, const lk_tensor_desc *indi
                           lk_error *error) {
   const int64_t tuple = indices->rank > 0 ? indices->dims[indices->rank - 1] : 0;
   const int64_t rank = data->rank;
-  if (batch >= 0 && batch < rank && batch < (int64_t)indices->rank &&
-      (tuple < 0 || (tuple > 0 && tuple <= rank - batch))) {
-    return LK_OK;
-  }
+  const bool has_batch = batch >= 0 && batch < rank && batch < (int64_t)indices->rank;
+  const int64_t most = has_batch ? rank - batch : 0;
+  if (has_batch && (tuple < 0 || (tuple > 0 && tuple <= most))) return LK_OK;
   char text[LK_TENSOR_TEXT_CAPACITY], data_text[LK_TENSOR_TEXT_CAPACITY];
   return lk_fail(error, LK_INVALID_ARGUMENT,
                  "indices are %s, must be tuples of 1 to %" PRId64 " for %s behind %" PRId64
                  " batch dimensions",
-                 lk_tensor_text(indices, text), rank - batch, lk_tensor_text(data, data_text),
-                 batch);
+                 lk_tensor_text(indices, text), most, lk_tensor_text(data, data_text), batch);
 }
 
 /* ---- steps ---- */

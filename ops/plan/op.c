@@ -9,6 +9,8 @@
 #include "base/status.h"
 #include "base/tensor.h"
 
+#define MOST_SIZE ((int64_t)1 << 40)
+
 void lk_attrs_fail(lk_attrs *attrs, lk_status status, const char *format, ...) {
   if (attrs->status != LK_OK) return; /* the first failure is the one that is told */
   char sentence[LK_ERROR_CAPACITY];
@@ -49,9 +51,10 @@ int64_t lk_attrs_int(lk_attrs *attrs, const char *name, int64_t fallback) {
 
 int64_t lk_attrs_int_from(lk_attrs *attrs, const char *name, int64_t fallback, int64_t least) {
   const int64_t value = lk_attrs_int(attrs, name, fallback);
-  if (value >= least) return value;
-  lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute '%s' is %" PRId64 ", at least %" PRId64, name,
-                value, least);
+  if (value >= least && value <= MOST_SIZE) return value;
+  lk_attrs_fail(attrs, LK_OUT_OF_RANGE,
+                "attribute '%s' is %" PRId64 ", at least %" PRId64 " and at most 2^40", name, value,
+                least);
   return least;
 }
 

@@ -26,7 +26,8 @@ typedef struct lk_attrs {
 
 bool lk_attrs_has(const lk_attrs *attrs, const char *name);
 int64_t lk_attrs_int(lk_attrs *attrs, const char *name, int64_t fallback);
-/* The same; what is below `least`, the fallback too, is LK_OUT_OF_RANGE. */
+/* The same of a size; what is below `least`, the fallback too, or over 2^40 is LK_OUT_OF_RANGE. So
+ * a few of them, and of dimensions, can be added. */
 int64_t lk_attrs_int_from(lk_attrs *attrs, const char *name, int64_t fallback, int64_t least);
 float lk_attrs_float(lk_attrs *attrs, const char *name, float fallback);
 /* Copies up to `capacity` values and returns how many; 0: not there. */
@@ -120,7 +121,7 @@ struct lk_op_class {
    * of operators share one (shape.c). */
   lk_status (*infer)(lk_inference *self, lk_error *error);
   /* Multiplications and additions, for shapes that are known. NULL: a few for each element. */
-  double (*flops)(const lk_tensor *inputs, const lk_tensor_desc *outputs);
+  double (*flops)(const lk_op_node *node, const lk_tensor *inputs, const lk_tensor_desc *outputs);
   /* Emits the steps. Not called when all outputs are empty, unless their shapes follow from
    * data. */
   lk_status (*plan)(lk_planner *planner, lk_error *error);

@@ -182,7 +182,7 @@ static lk_status copy_body(const lk_pattern *pattern, const lk_inference *inferr
   if (status != LK_OK) {
     for (uint32_t i = 0; i < pattern->n_packed; i++) lk_packed_release(packed[i]);
   } else if (class_->flops != NULL) {
-    (*out_body)->flops = class_->flops(inferred->inputs, inferred->outputs);
+    (*out_body)->flops = class_->flops(inferred->node, inferred->inputs, inferred->outputs);
   }
   return status;
 }

@@ -127,7 +127,7 @@ static lk_status plan_steps(lk_planner *planner, lk_error *error) {
     LK_RETURN_NOT_OK(lk_planner_narrow(planner, error));
   }
   if (node->class_->flops != NULL) {
-    planner->draft.flops = node->class_->flops(inputs, planner->outputs);
+    planner->draft.flops = node->class_->flops(node, inputs, planner->outputs);
   }
   return check_in_place(planner, error);
 }

@@ -103,7 +103,7 @@ static void size(evaluation *self) {
 
 static void gather(evaluation *self) {
   const lk_tensor_desc *list = &self->of->inputs[0].desc;
-  if (list->rank != 1) return;
+  if (list->rank != 1 || count_of(list) < 0) return;
   for (int64_t i = 0; i < self->count; i++) {
     int64_t at;
     if (!is_number(self, 1, i, &at)) continue;
@@ -129,9 +129,10 @@ static void slice(evaluation *self) {
   const lk_op_node *node = self->of->node;
   const lk_tensor_desc *list = &self->of->inputs[DATA].desc;
   int64_t start, step = 1;
-  if (list->rank != 1 || node->n_operands <= STARTS || !is_number(self, STARTS, 0, &start)) return;
+  if (list->rank != 1 || count_of(list) < 0 || node->n_operands <= STARTS) return;
+  if (!is_number(self, STARTS, 0, &start)) return;
   if (lk_op_has(node, STEPS) && !is_number(self, STEPS, 0, &step)) return;
-  if (step != 1) return;
+  if (step != 1 || start > count_of(list)) return;
   if (start < 0) start += list->dims[0];
   if (start < 0) start = 0;
   for (int64_t i = 0; i < self->count; i++) self->out[i] = lk_value_at(self->of, DATA, start + i);

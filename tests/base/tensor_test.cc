@@ -39,15 +39,26 @@ TEST(Tensor, Sizes) {
   LK_ASSERT_OK(size_of(desc_of(LK_I64, {}), &elements, &bytes, LK_ERR));
   EXPECT_EQ(elements, 1);
   EXPECT_EQ(bytes, 8);
-  LK_ASSERT_OK(size_of(desc_of(LK_F32, {INT64_MAX, INT64_MAX, 0}), &elements, &bytes, LK_ERR));
-  EXPECT_EQ(elements, 0) << "an empty tensor has no size, however long its other dimensions are";
+  LK_ASSERT_OK(size_of(desc_of(LK_F32, {INT64_C(1) << 45}), &elements, &bytes, LK_ERR));
+  EXPECT_EQ(bytes, LK_TENSOR_MAX_BYTES);
+  LK_ASSERT_OK(size_of(desc_of(LK_F32, {INT64_C(1) << 45, 0, 1}), &elements, &bytes, LK_ERR));
+  EXPECT_EQ(elements, 0);
   EXPECT_EQ(bytes, 0);
 }
 
 TEST(Tensor, SizesThatDoNotExistAreRefused) {
-  LK_EXPECT_STATUS(LK_OUT_OF_RANGE,
-                   size_of(desc_of(LK_F32, {INT64_C(1) << 61}), nullptr, nullptr, LK_ERR));
-  EXPECT_THAT(LK_MESSAGE, HasSubstr("has more than 2^63 bytes"));
+  for (const std::vector<int64_t> &dims :
+       {std::vector<int64_t>{(INT64_C(1) << 45) + 1}, {INT64_C(1) << 61}, {INT64_MAX, INT64_MAX}}) {
+    LK_EXPECT_STATUS(LK_OUT_OF_RANGE, size_of(desc_of(LK_F32, dims), nullptr, nullptr, LK_ERR));
+    EXPECT_THAT(LK_MESSAGE, ::testing::EndsWith("has more than 2^47 bytes"));
+  }
+  // The product of the others is a number that plans use, or none: 2^40 * 2^40.
+  for (const std::vector<int64_t> &dims : {std::vector<int64_t>{0, INT64_MAX, INT64_MAX},
+                                           {INT64_MAX, INT64_MAX, 0},
+                                           {INT64_C(1) << 40, 0, INT64_C(1) << 40}}) {
+    LK_EXPECT_STATUS(LK_OUT_OF_RANGE, size_of(desc_of(LK_F32, dims), nullptr, nullptr, LK_ERR));
+    EXPECT_THAT(LK_MESSAGE, HasSubstr("has more than 2^47 bytes but for its dimensions of 0"));
+  }
   LK_EXPECT_STATUS(LK_OUT_OF_RANGE, size_of(desc_of(LK_F32, {2, -1}), nullptr, nullptr, LK_ERR));
   EXPECT_THAT(LK_MESSAGE, HasSubstr("dimension 1 is -1"));
   LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, size_of(desc_of(9999, {2}), nullptr, nullptr, LK_ERR));

@@ -264,6 +264,30 @@ TEST(Key, TellsOfEachFailedAllocation) {
   });
 }
 
+// What a builder takes in advance does not count: the second value finds room that a key may not
+// have.
+TEST(Key, IsNeverLongerThanItMayBe) {
+  std::vector<uint8_t> data(600 * 1024, 7);
+  const lk_tensor first = {shape({600 * 1024}, LK_U8), data.data()};
+  const lk_tensor second = {shape({500 * 1024}, LK_U8), data.data()};
+  lk_key key;
+  Builder both;
+  lk_key_add_value(&both.builder, LK_WORD_INPUT, 0, &first);
+  both.attr(LK_WORD_STRIDES, {1});
+  lk_key_add_value(&both.builder, LK_WORD_INPUT, 1, &second);
+  LK_EXPECT_STATUS(LK_OUT_OF_RANGE, lk_key_finish(&both.builder, &key, LK_ERR));
+  lk_key_builder_destroy(&both.builder);
+
+  Builder full; // to the last byte
+  const size_t room = LK_KEY_MAX_BYTES - LK_KEY_HEAD_BYTES - 8 - sizeof(lk_key_attr_record);
+  full.attr(LK_WORD_STRIDES, std::vector<int64_t>(room / 8));
+  LK_ASSERT_OK(lk_key_finish(&full.builder, &key, LK_ERR));
+  EXPECT_EQ(key.size, LK_KEY_MAX_BYTES);
+  full.attr(LK_WORD_STRIDES, {});
+  LK_EXPECT_STATUS(LK_OUT_OF_RANGE, lk_key_finish(&full.builder, &key, LK_ERR));
+  lk_key_builder_destroy(&full.builder);
+}
+
 TEST(Key, RefusesWhatDoesNotFit) {
   lk_key key;
   Builder rank;

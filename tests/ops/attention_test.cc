@@ -252,4 +252,17 @@ TEST(AttentionOfMicrosoft, RefusesWhatItDoesNotHave) {
       .expect_bind(LK_INVALID_ARGUMENT, "mask_index");
 }
 
+// One query and one key of a size that no block holds: one row has no distance to the next.
+TEST(FusedAttention, TakesOneLongRow) {
+  const int64_t size = 1 << 18;
+  for (const int64_t batch : {1, 3}) {
+    std::vector<float> values(size_t(batch) * 8);
+    for (size_t i = 0; i < values.size(); i++) values[i] = float(i);
+    const Value v = tensor<float>({batch, 1, 8}, values);
+    OpTester test("Attention", 1);
+    test.domain("latchkey").input(zeros({batch, 1, size})).input(zeros({batch, 1, size})).input(v);
+    test.expect(v).run();
+  }
+}
+
 } // namespace

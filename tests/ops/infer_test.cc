@@ -4,19 +4,7 @@
 // for one number.
 #include <cstring>
 
-#include "tests/ops/infer/algebra.h"
-#include "tests/ops/infer/attention.h"
-#include "tests/ops/infer/base.h"
-#include "tests/ops/infer/elementwise.h"
-#include "tests/ops/infer/fused.h"
-#include "tests/ops/infer/moves.h"
-#include "tests/ops/infer/norms.h"
-#include "tests/ops/infer/quantized.h"
-#include "tests/ops/infer/recurrent.h"
-#include "tests/ops/infer/reduction.h"
-#include "tests/ops/infer/sampling.h"
-#include "tests/ops/infer/selection.h"
-#include "tests/ops/infer/signal.h"
+#include "tests/ops/infer/rules.h"
 
 extern "C" {
 #include "base/alloc.h"
@@ -27,39 +15,15 @@ namespace {
 
 using lk::api;
 using lk::Dims;
+using lk::infer::Described;
 using lk::infer::Dim;
 using lk::infer::Draw;
 using lk::infer::Input;
 using lk::infer::Node;
-using lk::infer::Rules;
+using lk::infer::open_table;
+using lk::infer::rules;
 using lk::infer::Shape;
-
-void end_dims(lk_dims *dims) {
-  api()->dims_destroy(dims);
-}
-using Table = lk::Owned<lk_dims, end_dims>;
-
-Table open_table() {
-  Table table;
-  LK_EXPECT_OK(api()->dims_create(lk_allocator_default(), table.out(), LK_ERR));
-  return table;
-}
-
-// Of all files of tests/ops/infer/.
-const Rules &rules() {
-  static const Rules all = [] {
-    Rules every;
-    for (const auto family :
-         {lk::infer::infer_algebra, lk::infer::infer_attention, lk::infer::infer_base,
-          lk::infer::infer_elementwise, lk::infer::infer_fused, lk::infer::infer_moves,
-          lk::infer::infer_norms, lk::infer::infer_quantized, lk::infer::infer_recurrent,
-          lk::infer::infer_reduction, lk::infer::infer_sampling, lk::infer::infer_selection,
-          lk::infer::infer_signal})
-      every.merge(family());
-    return every;
-  }();
-  return all;
-}
+using lk::infer::Table;
 
 struct Answer {
   lk_status status = LK_OK;
@@ -69,11 +33,9 @@ struct Answer {
 
 // `hide`: whether something that may be unknown is; every dimension as a number when it is empty.
 Answer infer(lk_dims *table, const Node &node, const std::function<bool()> &hide) {
-  std::vector<lk_node_input> flags(node.inputs.size());
   std::vector<lk_tensor> inputs(node.inputs.size());
   for (size_t i = 0; i < inputs.size(); i++) {
     const Input &from = node.inputs[i];
-    if (from.absent) flags[i].flags = LK_INPUT_ABSENT;
     if (from.absent) continue;
     lk_tensor_desc &desc = inputs[i].desc;
     desc.dtype = from.dtype;
@@ -86,28 +48,11 @@ Answer infer(lk_dims *table, const Node &node, const std::function<bool()> &hide
     if (!is_list && hide && hide() && hide()) desc.rank = LK_RANK_UNKNOWN;
     if (!is_list && hide && hide() && hide() && hide()) desc.dtype = LK_DTYPE_NONE;
   }
-  std::vector<lk_attr> attrs;
-  for (const auto &[name, values] : node.ints) {
-    attrs.push_back({name.c_str(), LK_ATTR_INTS, uint32_t(values.size()), values.data()});
-  }
-  for (const auto &[name, text] : node.texts) {
-    attrs.push_back({name.c_str(), LK_ATTR_STRING, uint32_t(text.size()), text.data()});
-  }
-  lk_node_desc desc{};
-  desc.struct_size = sizeof desc;
-  desc.op_type = node.op.c_str();
-  desc.domain = node.domain.c_str();
-  desc.output_name = "y";
-  desc.opset = node.opset;
-  desc.n_inputs = uint32_t(inputs.size());
-  desc.inputs = flags.data();
-  desc.n_outputs = node.n_outputs;
-  desc.n_attrs = uint32_t(attrs.size());
-  desc.attrs = attrs.data();
+  const Described described(node);
   Answer answer;
   answer.outputs.resize(node.n_outputs);
-  answer.status =
-      api()->op_infer(table, &desc, inputs.data(), answer.outputs.data(), &answer.copy_of, LK_ERR);
+  answer.status = api()->op_infer(table, &described.desc, inputs.data(), answer.outputs.data(),
+                                  &answer.copy_of, LK_ERR);
   return answer;
 }
 

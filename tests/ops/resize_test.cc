@@ -572,7 +572,7 @@ TEST(Resize, NamesWhatIsWrong) {
       .absent()
       .absent()
       .input(ints({INT64_C(1) << 60}))
-      .expect_bind(LK_OUT_OF_RANGE, "tables");
+      .expect_bind(LK_OUT_OF_RANGE, "2^47");
   node(How())
       .input(x)
       .absent()
@@ -591,7 +591,7 @@ TEST(Resize, NamesWhatIsWrong) {
       .absent()
       .absent()
       .input(ints({INT64_C(1) << 60}))
-      .expect_bind(LK_OUT_OF_RANGE, "tables");
+      .expect_bind(LK_OUT_OF_RANGE, "2^47");
 }
 
 TEST(Resize, NamesWhatIsWrongWithTheRegion) {

@@ -1,6 +1,7 @@
 // The cache as hosts use it for values of their own: keys by struct and by string, builds,
 // references, limits; and tensors from layout to layout.
 #include <atomic>
+#include <future>
 #include <thread>
 
 #include "tests/plugin/handles.h"
@@ -184,6 +185,45 @@ TEST_P(CacheApi, ChecksKeyDescriptions) {
   EXPECT_EQ(key, nullptr);
 }
 
+// A count without what it counts is an error of the caller that is told, also without a key object.
+TEST_P(CacheApi, ChecksThatWhatIsCountedIsThere) {
+  const lk_key_attr no_values = {"a", nullptr, 2, 0};
+  const lk_tensor no_data = {desc_of(LK_F32, {2}), nullptr};
+  lk_key_desc descs[5] = {};
+  for (lk_key_desc &desc : descs) {
+    desc.struct_size = sizeof desc;
+    desc.name = "x";
+  }
+  descs[0].n_tensors = descs[1].n_attrs = descs[2].n_values = 1;
+  descs[3].n_attrs = 1;
+  descs[3].attrs = &no_values;
+  descs[4].n_values = 1;
+  descs[4].values = &no_data;
+  const char *sentences[] = {"tensors", "attrs", "values", "attribute 0 has 2 elements",
+                             "value 0 has 2 elements"};
+  lk_key *like = key_of(context, executor, "x");
+  for (int i = 0; i < 5; i++) {
+    lk_key *key = nullptr;
+    lk_ref *ref = nullptr;
+    LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
+                     api()->key_create(context, executor, &descs[i], &key, LK_ERR));
+    EXPECT_THAT(LK_MESSAGE, HasSubstr(sentences[i]));
+    EXPECT_EQ(key, nullptr);
+    LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
+                     api()->get_or_create_like(context, executor, like, &descs[i], Build::run,
+                                               &build, &ref, nullptr, LK_ERR));
+    EXPECT_THAT(LK_MESSAGE, HasSubstr(sentences[i]));
+    EXPECT_EQ(ref, nullptr);
+  }
+  EXPECT_EQ(build.builds, 0);
+  const lk_tensor empty = {desc_of(LK_F32, {0, 3}), nullptr};
+  descs[4].values = &empty;
+  lk_key *key = nullptr;
+  LK_EXPECT_OK(api()->key_create(context, executor, &descs[4], &key, LK_ERR));
+  api()->key_destroy(context, key);
+  api()->key_destroy(context, like);
+}
+
 TEST_P(CacheApi, ShowsItsEntries) {
   lk_key *key = key_of(context, executor, "seen");
   lk_ref *ref = nullptr;
@@ -214,6 +254,169 @@ TEST_P(CacheApi, ShowsItsEntries) {
   EXPECT_THAT(seen.text, HasSubstr("seen"));
   api()->ref_release(ref);
   api()->key_destroy(context, key);
+}
+
+// Also of a thread that is inside a call, in a table of its own in per-thread mode: it shows what
+// the statistics count.
+TEST_P(CacheApi, ShowsEntriesOfThreadsThatAreBusy) {
+  std::promise<void> inside, seen;
+  std::thread other([&] {
+    struct Waits {
+      Build *build;
+      std::promise<void> *inside, *seen;
+    } waits{&build, &inside, &seen};
+    lk_key *first = key_of(context, executor, "first"), *second = key_of(context, executor, "2nd");
+    lk_ref *refs[2] = {};
+    LK_EXPECT_OK(api()->get_or_create(context, executor, first, Build::run, &build, &refs[0],
+                                      nullptr, LK_ERR));
+    const lk_build_fn wait = [](void *arg, lk_built *out, lk_error *error) {
+      const auto *self = static_cast<Waits *>(arg);
+      self->inside->set_value();
+      self->seen->get_future().wait();
+      return Build::run(self->build, out, error);
+    };
+    LK_EXPECT_OK(
+        api()->get_or_create(context, executor, second, wait, &waits, &refs[1], nullptr, LK_ERR));
+    for (lk_ref *ref : refs) api()->ref_release(ref);
+    for (lk_key *key : {first, second}) api()->key_destroy(context, key);
+  });
+  inside.get_future().wait();
+  uint64_t count = 0;
+  LK_EXPECT_OK(api()->cache_visit(
+      context, [](void *arg, const lk_entry_info *) { ++*static_cast<uint64_t *>(arg); }, &count,
+      LK_ERR));
+  EXPECT_EQ(count, 1u);
+  EXPECT_EQ(count, lk::stats(context).entries);
+  seen.set_value();
+  other.join();
+}
+
+std::string text_of(lk_context *context, const lk_key *key) {
+  char text[2048];
+  EXPECT_EQ(api()->key_print(context, key, text, sizeof text, nullptr, nullptr), LK_OK);
+  return text;
+}
+
+// The texts of all keys in the cache.
+std::vector<std::string> texts(lk_context *context) {
+  struct Texts {
+    lk_context *context;
+    std::vector<std::string> all;
+  } found{context, {}};
+  LK_EXPECT_OK(api()->cache_visit(
+      context,
+      [](void *arg, const lk_entry_info *entry) {
+        auto *self = static_cast<Texts *>(arg);
+        self->all.push_back(text_of(self->context, entry->key));
+      },
+      &found, LK_ERR));
+  return found.all;
+}
+
+// A host neither gets what the library keeps, nor puts anything in its place.
+TEST_P(CacheApi, KeepsPlansFromHosts) {
+  lk::TestNode node;
+  node.op = "Relu";
+  lk::Op relu;
+  lk::Plan plan;
+  const lk_tensor_desc desc = desc_of(LK_F32, {2, 3});
+  LK_ASSERT_OK(node.create(executor, &relu, LK_ERR));
+  LK_ASSERT_OK(lk::bind(relu, {desc}, &plan, LK_ERR));
+  const std::vector<std::string> found = texts(context);
+  ASSERT_EQ(found.size(), 1u);
+  lk_key *key = nullptr;
+  lk_ref *ref = nullptr;
+  LK_ASSERT_OK(api()->key_parse(context, found[0].c_str(), &key, LK_ERR));
+  for (int i = 0; i < 2; i++) { // while the plan is there, and when it is gone
+    LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, api()->get_or_create(context, executor, key, Build::run,
+                                                               &build, &ref, nullptr, LK_ERR));
+    EXPECT_THAT(LK_MESSAGE, HasSubstr("its key is of kind name"));
+    EXPECT_EQ(ref, nullptr);
+    lk_key_desc none{};
+    none.struct_size = sizeof none;
+    LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
+                     api()->get_or_create_like(context, executor, key, &none, Build::run, &build,
+                                               &ref, nullptr, LK_ERR));
+    plan.reset();
+    LK_ASSERT_OK(api()->cache_clear(context, nullptr, LK_ERR));
+  }
+  EXPECT_EQ(build.builds, 0);
+  LK_ASSERT_OK(lk::bind(relu, {desc}, &plan, LK_ERR));
+  api()->key_destroy(context, key);
+}
+
+// Run plans are for who made their key; a text of one is not enough.
+TEST_P(CacheApi, KeepsRunPlansForWhoMadeTheirKey) {
+  lk_key_desc desc{};
+  desc.struct_size = sizeof desc;
+  desc.name = "graph";
+  desc.kind = LK_KEY_RUN;
+  lk_key *made = nullptr, *parsed = nullptr;
+  lk_ref *ref = nullptr;
+  LK_ASSERT_OK(api()->key_create(context, executor, &desc, &made, LK_ERR));
+  LK_ASSERT_OK(
+      api()->get_or_create(context, executor, made, Build::run, &build, &ref, nullptr, LK_ERR));
+  api()->ref_release(ref);
+  LK_ASSERT_OK(api()->key_parse(context, text_of(context, made).c_str(), &parsed, LK_ERR));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, api()->get_or_create(context, executor, parsed, Build::run,
+                                                             &build, &ref, nullptr, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("its key is of kind run"));
+  EXPECT_EQ(ref, nullptr);
+  api()->key_destroy(context, parsed);
+  api()->key_destroy(context, made);
+}
+
+// The numbers of names in a key mean other names elsewhere.
+TEST_P(CacheApi, RefusesWhatIsOfAnotherContext) {
+  const lk::Context other = lk::open(GetParam());
+  const lk::Executor executor_there = lk::executor_in(other);
+  lk_key *here = key_of(context, executor, "a"), *there = key_of(other, executor_there, "b");
+  lk_key_desc none{};
+  none.struct_size = sizeof none;
+  lk_ref *ref = nullptr;
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, api()->get_or_create(context, executor, there, Build::run,
+                                                             &build, &ref, nullptr, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("its key is of another context"));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
+                   api()->get_or_create_like(context, executor, there, &none, Build::run, &build,
+                                             &ref, nullptr, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("its key is of another context"));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
+                   api()->get_or_create(context, executor_there, here, Build::run, &build, &ref,
+                                        nullptr, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("executor is one of another context"));
+  EXPECT_EQ(build.builds, 0);
+  EXPECT_EQ(ref, nullptr);
+  api()->key_destroy(context, here);
+  api()->key_destroy(other, there);
+}
+
+// A key of the host's own passes as it was made, as its text, and as it is shown.
+TEST_P(CacheApi, TakesTheHostsKeysHoweverItHasThem) {
+  lk_key *made = key_of(context, executor, "mine"), *parsed = nullptr;
+  LK_ASSERT_OK(api()->key_parse(context, text_of(context, made).c_str(), &parsed, LK_ERR));
+  struct Asks {
+    lk_context *context;
+    Build *build;
+    int hits = 0;
+    void get(const lk_key *key) {
+      lk_ref *ref = nullptr;
+      int hit = 0;
+      LK_EXPECT_OK(
+          api()->get_or_create(context, nullptr, key, Build::run, build, &ref, &hit, LK_ERR));
+      api()->ref_release(ref);
+      hits += hit;
+    }
+  } asks{context, &build};
+  asks.get(made);
+  asks.get(parsed);
+  LK_EXPECT_OK(api()->cache_visit(
+      context,
+      [](void *arg, const lk_entry_info *entry) { static_cast<Asks *>(arg)->get(entry->key); },
+      &asks, LK_ERR));
+  EXPECT_EQ(asks.hits, 2);
+  EXPECT_EQ(build.builds, 1);
+  for (lk_key *key : {made, parsed}) api()->key_destroy(context, key);
 }
 
 TEST_P(CacheApi, LimitsAnExecutor) {

@@ -17,6 +17,17 @@ using lk::TestNode;
 using lk::Value;
 using ::testing::HasSubstr;
 
+std::vector<float> softmax_of_rows(const Value &x) {
+  std::vector<float> y = x.as<float>();
+  const size_t n = static_cast<size_t>(x.dims().back());
+  for (size_t row = 0; row < y.size(); row += n) {
+    float sum = 0;
+    for (size_t i = 0; i < n; i++) sum += y[row + i] = std::exp(y[row + i]);
+    for (size_t i = 0; i < n; i++) y[row + i] /= sum;
+  }
+  return y;
+}
+
 class Frame : public ::testing::Test {
 protected:
   Op create(const char *op, uint32_t n_inputs = 1) {
@@ -150,6 +161,57 @@ TEST_F(Frame, TakesTheScratchMemoryThatItsCallerBrings) {
   }
 }
 
+// Scratch memory grows for all lanes or for none: a plan that cannot be attached leaves those that
+// are there with memory that is theirs.
+TEST_F(Frame, RunsWhatItHasWhenItCannotGrow) {
+  constexpr uint32_t LANES = 3;
+  lk::FailingAllocator allocator;
+  lk::Context failing;
+  LK_ASSERT_OK(host_context_create(LK_CACHE_DEFAULT, 1, allocator.get(), failing.out(), LK_ERR));
+  const lk::Executor own = lk::executor_in(failing);
+  TestNode n;
+  n.op = "Softmax";
+  Op softmax;
+  LK_ASSERT_OK(n.create(own, &softmax, LK_ERR));
+  const Value values[] = {lk::random({1, 3, 4, 4}, 1), lk::random({2, 16, 20, 20}, 2)};
+  Plan plans[2];
+  for (int i = 0; i < 2; i++) {
+    lk_tensor_desc desc = values[i].desc;
+    desc.layout = LK_LAYOUT_CHANNELS_LAST; // so that it needs a temporary
+    LK_ASSERT_OK(lk::bind(softmax, {desc}, &plans[i], LK_ERR, -1, LK_LAYOUT_PLAIN));
+  }
+  lk::Frame frame;
+  uint32_t slots[2] = {};
+  LK_ASSERT_OK(api()->frame_create(own, frame.out(), LK_ERR));
+  LK_ASSERT_OK(api()->frame_lanes(frame, LANES, LK_ERR));
+  LK_ASSERT_OK(api()->frame_attach(frame, plans[0], &slots[0], LK_ERR));
+  const auto run = [&](int which, uint32_t lane) {
+    const lk::Memory from = values[which].in(LK_LAYOUT_CHANNELS_LAST);
+    lk::Memory to(values[which].bytes.size());
+    void *const in[] = {from.data()}, *const out[] = {to.data()};
+    LK_ASSERT_OK(api()->op_run_lane(frame, lane, slots[which], in, out, LK_ERR));
+    const std::vector<float> y = Value::from(values[which].desc, to.data()).as<float>();
+    const std::vector<float> expected = softmax_of_rows(values[which]);
+    for (size_t k = 0; k < y.size(); k++) ASSERT_NEAR(y[k], expected[k], 1e-5);
+  };
+  const uint64_t bytes = api()->frame_bytes(frame);
+  size_t failures = 0;
+  for (;; failures++) {
+    allocator.fail_at(failures + 1);
+    const lk_status status = api()->frame_attach(frame, plans[1], &slots[1], LK_ERR);
+    allocator.fail_never();
+    if (status == LK_OK) break;
+    LK_ASSERT_STATUS(LK_OUT_OF_MEMORY, status);
+    EXPECT_EQ(api()->frame_bytes(frame), bytes);
+    for (uint32_t lane = 0; lane < LANES; lane++) run(0, lane);
+  }
+  EXPECT_GE(failures, LANES + 1) << "memory of each lane, and the list of it";
+  for (uint32_t lane = 0; lane < LANES; lane++) {
+    run(0, lane);
+    run(1, lane);
+  }
+}
+
 TEST_F(Frame, OfManyThreadsRunOnePlan) {
   const Op relu = create("Relu");
   const Plan plan = bind(relu, x.desc);
@@ -164,17 +226,6 @@ TEST_F(Frame, OfManyThreadsRunOnePlan) {
     });
   }
   for (std::thread &thread : threads) thread.join();
-}
-
-std::vector<float> softmax_of_rows(const Value &x) {
-  std::vector<float> y = x.as<float>();
-  const size_t n = static_cast<size_t>(x.dims().back());
-  for (size_t row = 0; row < y.size(); row += n) {
-    float sum = 0;
-    for (size_t i = 0; i < n; i++) sum += y[row + i] = std::exp(y[row + i]);
-    for (size_t i = 0; i < n; i++) y[row + i] /= sum;
-  }
-  return y;
 }
 
 TEST_F(Frame, SlotsRunAtOnceInLanesOfTheirOwn) {
@@ -250,6 +301,11 @@ TEST_F(Frame, BindRefuses) {
     EXPECT_NE(lk::bind(relu, {desc}, &plan, LK_ERR), LK_OK) << layout;
     EXPECT_THAT(LK_MESSAGE, HasSubstr("layout")) << layout;
   }
+  // A shape input is sized before anything is looked up.
+  const Op reshape = create("Reshape", 2);
+  LK_EXPECT_STATUS(LK_OUT_OF_RANGE,
+                   lk::bind(reshape, {x.desc, desc_of(LK_I64, {-3})}, &plan, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("bind Reshape 'y': failed to size input 1: dimension 0 is -3"));
   LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, lk::bind(relu, {x.desc}, &plan, LK_ERR, -1, 20));
   EXPECT_THAT(LK_MESSAGE, HasSubstr("wishes for layout 20"));
   for (int32_t over : {1, -2, 99}) {

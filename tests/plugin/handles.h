@@ -12,7 +12,7 @@ inline lk_stats stats(lk_context *context, lk_executor *executor = nullptr) {
 // A node of plain f32 inputs.
 struct TestNode {
   std::string op;
-  std::string name = "y", scope;
+  std::string name = "y", scope, domain;
   int32_t opset = 13;
   uint64_t generation = 0;
   uint32_t position = 0;
@@ -48,6 +48,7 @@ struct TestNode {
     lk_node_desc desc = host_node(op.c_str(), inputs.data(), n_inputs);
     desc.output_name = name.c_str();
     desc.scope = scope.c_str();
+    desc.domain = domain.c_str();
     desc.generation = generation;
     desc.position = position;
     desc.opset = opset;

@@ -83,6 +83,16 @@ TEST(NameKey, KeepsNodesOfEqualNameApart) {
   expect_apart(nodes, {desc_of(LK_F32, {3, 4})});
 }
 
+// An operator is a name in a domain, as in ONNX.
+TEST(NameKey, KeepsDomainsApart) {
+  for (const char *op : {"Gelu", "Trilu"}) {
+    TestNode onnx = node(op), microsoft = node(op);
+    onnx.opset = microsoft.opset = 20;
+    microsoft.domain = "com.microsoft";
+    expect_apart({onnx, microsoft}, {desc_of(LK_F32, {3, 4})});
+  }
+}
+
 TEST(NameKey, KeepsPostOpsApart) {
   std::vector<TestNode> nodes;
   const std::vector<std::vector<lk_post_op>> chains = {

@@ -35,6 +35,20 @@ TEST(OnnxExternal, OffsetAndLength) {
   EXPECT_EQ(m.constant<float>("w"), (std::vector<float>{7, 6})) << "pages come back";
 }
 
+TEST(OnnxExternal, CopiesStayWhenTheFileGoes) {
+  Folder folder;
+  const std::string data = folder.write("w.bin", floats);
+  const std::string path = folder.write("m.onnx", external_model({{"location", "w.bin"}}));
+  lk::FailingAllocator allocator; // tells of copies that are not freed
+  Loaded m;
+  LK_ASSERT_OK(m.copied_file(path, allocator.get()));
+  ASSERT_EQ(truncate(data.c_str(), 0), 0);
+  ASSERT_EQ(truncate(path.c_str(), 0), 0);
+  lk_onnx_model_drop_pages(m.model);
+  EXPECT_EQ(m.constant<float>("w"), (std::vector<float>{9, 8}));
+  m.reset();
+}
+
 TEST(OnnxExternal, FoldersBelowTheModelAndRelativePaths) {
   Folder folder;
   ASSERT_EQ(mkdir((folder.path() + "/data").c_str(), 0700), 0);

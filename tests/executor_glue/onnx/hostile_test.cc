@@ -256,6 +256,62 @@ std::vector<Flood> floods() {
 INSTANTIATE_TEST_SUITE_P(All, OnnxFlood, ::testing::ValuesIn(floods()),
                          [](const auto &p) { return p.param.name; });
 
+// One-byte numbers are decoded to eight times as many bytes.
+TEST(OnnxHostile, DecodedElementsHaveALimit) {
+  const auto with_numbers = [](size_t count) {
+    Graph g;
+    g.in("x").out("y").node(node("Relu", {"x"}, {"y"}));
+    g.init(tensor("w", LK_I64, {int64_t(count)}, kInt64Data, std::string(count, 1)));
+    return model(g).bytes;
+  };
+  lk::FailingAllocator allocator;
+  {
+    Loaded m;
+    LK_EXPECT_STATUS(LK_OUT_OF_RANGE, m.memory(with_numbers(16 << 20), allocator.get()));
+    EXPECT_THAT(LK_MESSAGE, AllOf(HasSubstr("'w'"), HasSubstr("134217728 bytes to copy"),
+                                  HasSubstr("80 MB allowed")));
+    EXPECT_LT(allocator.peak_bytes(), size_t{1} << 20);
+    LK_EXPECT_OK(m.memory(with_numbers(8 << 20), allocator.get()));
+  }
+}
+
+// Attributes are copied: each one what it finds in another file, each call of a function those of
+// its nodes.
+TEST(OnnxHostile, CopiedAttributesHaveALimit) {
+  Folder folder;
+  folder.write("w.bin", std::string(8 << 20, 1));
+  Graph g;
+  g.in("x").out("y").node(node("Relu", {"x"}, {"y"}));
+  for (int i = 0; i < 16; i++) {
+    g.node(node("Op", {"x"}, {"a" + std::to_string(i)},
+                {attribute("t", kTensor)
+                     .add(5, external("t", LK_U8, {8 << 20}, {{"location", "w.bin"}}))}));
+  }
+  const std::string path = folder.write("m.onnx", model(g).bytes);
+  lk::FailingAllocator allocator;
+  {
+    Loaded m;
+    LK_EXPECT_STATUS(LK_OUT_OF_RANGE, m.file(path, allocator.get()));
+    EXPECT_THAT(LK_MESSAGE, HasSubstr("'t': 8388608 bytes to copy"));
+  }
+  Message function =
+      Message().text(1, "F").text(4, "a").text(5, "b").text(10, "own").add(9, Message().num(2, 13));
+  function.add(7,
+               node("Op", {"a"}, {"b"}, {attribute("i", kInts).text(8, std::string(1 << 20, 1))}));
+  Graph calls;
+  calls.in("x").out("y").node(node("Relu", {"x"}, {"y"}));
+  for (int i = 0; i < 16; i++) {
+    calls.node(node("F", {"x"}, {"a" + std::to_string(i)}).text(7, "own"));
+  }
+  {
+    Loaded m;
+    LK_EXPECT_STATUS(LK_OUT_OF_RANGE,
+                     m.memory(model(calls).add(25, function).bytes, allocator.get()));
+    EXPECT_THAT(LK_MESSAGE, HasSubstr("'i': 8388608 bytes to copy"));
+  }
+  EXPECT_LT(allocator.peak_bytes(), size_t{128} << 20);
+}
+
 TEST(OnnxHostile, MostNodesThatTheBudgetAllows) {
   // The largest accepted file of nodes with values must also stay under the limit.
   lk::FailingAllocator allocator;

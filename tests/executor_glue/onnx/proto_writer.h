@@ -193,9 +193,13 @@ public:
     bytes_.shrink_to_fit();
     return lk_onnx_load_memory(allocator, bytes_.data(), bytes_.size(), &model, &graph, LK_ERR);
   }
+  lk_status copied_file(const std::string &path, const lk_allocator *allocator) {
+    reset();
+    return lk_onnx_load_file(allocator, path.c_str(), true, &model, &graph, LK_ERR);
+  }
   lk_status file(const std::string &path, const lk_allocator *allocator = lk_allocator_default()) {
     reset();
-    return lk_onnx_load_file(allocator, path.c_str(), &model, &graph, LK_ERR);
+    return lk_onnx_load_file(allocator, path.c_str(), false, &model, &graph, LK_ERR);
   }
   void reset() {
     lk_graph_destroy(graph);

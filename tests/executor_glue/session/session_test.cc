@@ -215,6 +215,59 @@ TEST_F(Session, BadOptionsAreNamed) {
   LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, level2()->open(context, nullptr, nullptr, &none, LK_ERR));
 }
 
+// Writes other weights into the file, where they lie.
+void overwrite_weights(const std::string &path, const std::string &model) {
+  const float first = -0.7f; // of w
+  std::string weights(reinterpret_cast<const char *>(&first), sizeof first);
+  const size_t at = model.find(weights);
+  ASSERT_NE(at, std::string::npos);
+  FILE *file = fopen(path.c_str(), "r+b");
+  ASSERT_NE(file, nullptr);
+  EXPECT_EQ(fseek(file, long(at), SEEK_SET), 0);
+  EXPECT_EQ(fwrite("\x7f\x7f\x7f\x3f", 1, 4, file), 4u);
+  fclose(file);
+}
+
+// Weights are packed when a run needs them, from the mapped file: never others than were opened.
+TEST_F(Session, WeightsThatWereWrittenOverAreNotPacked) {
+  proto::Folder folder;
+  const std::string path = folder.write("m.onnx", bytes);
+  open_context();
+  LK_ASSERT_OK(level2()->open(context, path.c_str(), nullptr, &session, LK_ERR));
+  overwrite_weights(path, bytes);
+  Floats x = numbers(2, 0);
+  std::vector<lk_named_tensor> outputs = {{"y", {}}};
+  LK_EXPECT_STATUS(LK_IO, run({x_of(x)}, outputs));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr(path));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("was written over"));
+  EXPECT_EQ(outputs[0].tensor.data, nullptr);
+  // What was packed before the file has changed stays right.
+  folder.write("m.onnx", bytes);
+  check(x);
+  overwrite_weights(path, bytes);
+  check(x);
+}
+
+TEST_F(Session, ACopiedModelNeedsItsFileNoMore) {
+  proto::Folder folder;
+  const std::string path = folder.write("m.onnx", bytes);
+  open_context();
+  lk_session_options options = LK_SESSION_OPTIONS_INIT;
+  options.copy_model = 2;
+  LK_EXPECT_STATUS(LK_OUT_OF_RANGE,
+                   level2()->open(context, path.c_str(), &options, &session, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("copy_model: 2"));
+  options.copy_model = 1;
+  LK_ASSERT_OK(level2()->open(context, path.c_str(), &options, &session, LK_ERR));
+  ASSERT_EQ(truncate(path.c_str(), 0), 0);
+  check(numbers(2, 0));
+  check(numbers(5, 0));
+  lk_session *clone = nullptr;
+  LK_ASSERT_OK(level2()->clone(session, &clone, LK_ERR));
+  check_in(clone, numbers(3, 0));
+  level2()->close(clone);
+}
+
 TEST_F(Session, WrongNamesAreNamed) {
   open();
   Floats x = numbers(1, 1);

@@ -262,4 +262,40 @@ TEST_P(SharedFlightTest, WaitingForABuilderThatAsksForSomethingElseIsNoCycle) {
   EXPECT_EQ(probe.built, 600);
 }
 
+// A value that cannot be kept ends while its build is still in flight: it is told so, as the build
+// itself would be, and does not wait for what waits for it.
+TEST_P(CacheFlightTest, ValueThatEndsInFlightMayNotAskForItsKey) {
+  make();
+  struct Asks {
+    lk_cache *cache;
+    FailingAllocator *allocator;
+    int ended = 0;
+    lk_status status = LK_OK;
+    lk_error error{};
+  } asks{cache, &allocator};
+  const lk_build_fn build = [](void *arg, lk_built *out, lk_error *) {
+    *out = {arg, 0,
+            [](void *value, void *) {
+              auto *of = static_cast<Asks *>(value);
+              const auto fail = [](void *, lk_built *, lk_error *) { return LK_NOT_FOUND; };
+              Ref ref;
+              of->ended++;
+              of->status = lk_cache_get(of->cache, nullptr, Key(1), fail, nullptr, ref.out(),
+                                        nullptr, &of->error);
+            },
+            nullptr};
+    static_cast<Asks *>(arg)->allocator->fail_at(1); // of the entry
+    return LK_OK;
+  };
+  Ref ref;
+  LK_EXPECT_STATUS(LK_OUT_OF_MEMORY,
+                   lk_cache_get(cache, nullptr, Key(1), build, &asks, ref.out(), nullptr, LK_ERR));
+  allocator.fail_never();
+  EXPECT_EQ(asks.ended, 1);
+  EXPECT_EQ(asks.status, LK_CYCLE);
+  EXPECT_THAT(asks.error.message, HasSubstr("its build asks for"));
+  EXPECT_FALSE(touch(cache, &probe, Key(1)));
+  EXPECT_TRUE(touch(cache, &probe, Key(1)));
+}
+
 } // namespace

@@ -26,6 +26,7 @@ struct Item {
            reinterpret_cast<const uint8_t *>(bytes),
            nullptr,
            0,
+           0,
            0};
   }
   Item(const Item &) = delete;

@@ -39,6 +39,35 @@ TEST_F(Weights, EqualBytesAreOneContent) {
   EXPECT_EQ(stats().entries, 0u);
 }
 
+// Each use of a constant of a mapped model lends the same bytes: they are read once.
+TEST_F(Weights, LentBytesAreFoundByWhereTheyLie) {
+  constexpr size_t N = 300; // more than there are buckets at first
+  const Bytes all = random_bytes(N + 1000, 1);
+  std::vector<lk_content *> contents;
+  for (size_t i = 0; i < N; i++) {
+    for (int use = 0; use < 3; use++) {
+      lk_content *content = nullptr;
+      LK_ASSERT_OK(lk_weights_intern(weights, &all[i], 1000, false, &content, LK_ERR));
+      contents.push_back(content);
+      EXPECT_EQ(content, contents[3 * i]);
+    }
+  }
+  EXPECT_EQ(stats().hashed, N * 1000);
+  lk_content *shorter = nullptr;
+  LK_ASSERT_OK(lk_weights_intern(weights, &all[0], 999, false, &shorter, LK_ERR));
+  EXPECT_NE(shorter, contents[0]) << "as many bytes as are lent, and no others";
+  lk_content_release(shorter, &all[0]);
+  for (size_t i = 0; i < contents.size(); i++) lk_content_release(contents[i], &all[i / 3]);
+  // What is lent no longer may have changed.
+  Bytes changes = random_bytes(1000, 2);
+  lk_content_release(intern(changes, false), changes.data());
+  changes[0] ^= 1;
+  const uint64_t hashed = stats().hashed;
+  lk_content *changed = intern(changes, false);
+  EXPECT_EQ(stats().hashed, hashed + 1000);
+  lk_content_release(changed, changes.data());
+}
+
 TEST_F(Weights, IdsAreNotUsedAgain) {
   const Bytes a = random_bytes(100, 1);
   uint64_t last = 0;
@@ -207,6 +236,29 @@ TEST_F(Weights, PackedBytesNeedNoCopyWhenTheLenderLeaves) {
   lk_content_release(content, nullptr);
 }
 
+// As when a mapped file is written over.
+TEST_F(Weights, LentBytesThatHaveChangedAreNotPacked) {
+  Bytes a = random_bytes(1000, 1);
+  lk_content *content = intern(a, false);
+  Layout one(1, 1000), two(2, 1000);
+  const lk_packer packer = two.packer();
+  EXPECT_EQ(bytes_of(pack(content, one, false), 1000), one.of(a));
+  a[500] ^= 1;
+  Packed packed;
+  LK_EXPECT_STATUS(LK_IO,
+                   lk_content_pack(content, &two.number, 1000, &packer, packed.out(), LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, ::testing::HasSubstr("1000 bytes: they have changed"));
+  LK_EXPECT_STATUS(LK_IO, lk_content_plain(content, 64, packed.out(), LK_ERR));
+  EXPECT_EQ(stats().entries, 1u) << "nothing of it is kept";
+  lk_content *again = nullptr; // by another owner, of the bytes as they were
+  Bytes was = a;
+  was[500] ^= 1;
+  LK_ASSERT_OK(lk_weights_intern(weights, was.data(), was.size(), true, &again, LK_ERR));
+  EXPECT_EQ(bytes_of(pack(again, two), 1000), two.of(was));
+  lk_content_release(content, a.data()); // whose bytes are no copy for others
+  lk_content_release(again, nullptr);
+}
+
 TEST_F(Weights, NoMemoryWhenTheLastLenderLeaves) {
   auto a = std::make_unique<Bytes>(random_bytes(1000, 1));
   const Bytes same = *a;
@@ -314,6 +366,47 @@ TEST_F(Weights, CapacityDropsWhatIsNotUsedOldestFirst) {
   EXPECT_EQ(stats().bytes, 0u);
   EXPECT_EQ(stats().capacity_bytes, 0u);
   lk_content_release(content, a.data());
+}
+
+// With 100 copies in use and no room, each release looks at the copies of its own content.
+TEST_F(Weights, ReleasesOverCapacityLookAtWhatHasChanged) {
+  constexpr uint64_t N = 100;
+  std::vector<Bytes> bytes;
+  std::vector<lk_content *> contents;
+  std::vector<Packed> packed;
+  Layout one(1, 1000);
+  lk_weights_set_capacity(weights, 0);
+  for (uint64_t i = 0; i < N; i++) {
+    bytes.push_back(random_bytes(1000, i));
+    contents.push_back(intern(bytes.back(), false));
+    packed.push_back(pack(contents.back(), one));
+  }
+  EXPECT_EQ(stats().entries, N) << "all are in use";
+  EXPECT_LT(stats().looks, 10 * N);
+  for (uint64_t i = 0; i < N; i++) {
+    packed[i].reset();
+    EXPECT_EQ(stats().entries, N - 1 - i);
+  }
+  EXPECT_LT(stats().looks, 10 * N);
+  // What may stay while there is room goes when another copy needs the room.
+  lk_weights_set_capacity(weights, 2000);
+  for (uint64_t i = 0; i < 3; i++) pack(contents[i], one).reset();
+  EXPECT_EQ(stats().entries, 2u);
+  for (uint64_t i = 0; i < N; i++) lk_content_release(contents[i], bytes[i].data());
+}
+
+// The only bytes of a content may go as soon as somebody lends them.
+TEST_F(Weights, CapacityDropsWhatALenderHasToo) {
+  const Bytes a = random_bytes(1000, 1);
+  lk_content *content = intern(a, true);
+  lk_weights_set_capacity(weights, 0);
+  EXPECT_EQ(stats().bytes, 1000u);
+  lk_content *again = intern(a, false);
+  EXPECT_EQ(again, content);
+  EXPECT_EQ(stats().bytes, 0u);
+  lk_content_release(again, a.data());
+  EXPECT_EQ(stats().bytes, 1000u);
+  lk_content_release(content, nullptr);
 }
 
 TEST_F(Weights, CapacityKeepsTheOnlyBytes) {

@@ -194,7 +194,7 @@ TEST_F(Npy, RefusesWhatItCannotHold) {
       {.header = "{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }",
        .data_bytes = 4,
        .status = LK_OUT_OF_RANGE,
-       .says = "2^63"},
+       .says = "2^47"},
       {.header = "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }",
        .data_bytes = 4,
        .status = LK_MALFORMED,
