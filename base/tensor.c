@@ -59,26 +59,25 @@ lk_status lk_tensor_size(const lk_tensor_desc *desc, const char *what, int64_t *
                    desc->rank, LK_MAX_RANK);
   }
   int64_t bytes = (int64_t)size;
-  bool empty = false, is_too_large = false;
+  bool empty = false, overflows = false;
   for (uint32_t i = 0; i < desc->rank; i++) {
     if (desc->dims[i] < 0) {
       return lk_fail(error, LK_OUT_OF_RANGE,
                      "failed to size %s: dimension %" PRIu32 " is %" PRId64 ", at least 0", what, i,
                      desc->dims[i]);
     }
-    empty = empty || desc->dims[i] == 0;
-    const int64_t dim = desc->dims[i] > 0 ? desc->dims[i] : 1;
-    is_too_large =
-        is_too_large || __builtin_mul_overflow(bytes, dim, &bytes) || bytes > LK_TENSOR_MAX_BYTES;
+    const bool is_none = desc->dims[i] == 0;
+    empty = empty || is_none;
+    overflows = __builtin_mul_overflow(bytes, desc->dims[i] + is_none, &bytes) || overflows;
   }
-  if (is_too_large) {
+  if (overflows || bytes > LK_TENSOR_MAX_BYTES) {
     char text[LK_TENSOR_TEXT_CAPACITY];
     return lk_fail(error, LK_OUT_OF_RANGE, "failed to size %s: %s has more than 2^47 bytes%s", what,
                    lk_tensor_text(desc, text), empty ? " but for its dimensions of 0" : "");
   }
   if (empty) bytes = 0;
   if (out_bytes != NULL) *out_bytes = bytes;
-  if (out_elements != NULL) *out_elements = bytes / (int64_t)size;
+  if (out_elements != NULL) *out_elements = bytes >> __builtin_ctzll(size); /* a power of two */
   return LK_OK;
 }
 
