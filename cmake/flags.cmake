@@ -37,11 +37,13 @@ target_compile_options(latchkey_flags INTERFACE
 # on the stack, targets of indirect jumps marked (CET), tables of functions bound at load and then
 # read-only. Sanitizers have checks of their own.
 if(NOT LATCHKEY_SANITIZE)
-  target_compile_options(latchkey_flags INTERFACE
-                         "$<$<CONFIG:Release,RelWithDebInfo>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>"
-                         -fstack-protector-strong -fstack-clash-protection -fcf-protection=full)
-  target_link_options(latchkey_flags INTERFACE LINKER:-z,relro LINKER:-z,now LINKER:-z,noexecstack)
+  set(LATCHKEY_HARDENED_COMPILE
+      "$<$<CONFIG:Release,RelWithDebInfo>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>"
+      -fstack-protector-strong -fstack-clash-protection -fcf-protection=full)
+  set(LATCHKEY_HARDENED_LINK LINKER:-z,relro LINKER:-z,now LINKER:-z,noexecstack)
 endif()
+target_compile_options(latchkey_flags INTERFACE ${LATCHKEY_HARDENED_COMPILE})
+target_link_options(latchkey_flags INTERFACE ${LATCHKEY_HARDENED_LINK})
 
 if(LATCHKEY_SANITIZE)
   set(sanitize -fsanitize=${LATCHKEY_SANITIZE} -fno-omit-frame-pointer)
