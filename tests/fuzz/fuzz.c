@@ -59,7 +59,7 @@ const char *fuzz_file(const uint8_t *data, size_t size) {
   }
   FILE *file = fopen(path, "wb");
   FUZZ_CHECK(file != NULL);
-  FUZZ_CHECK(fwrite(data, 1, size, file) == size);
+  if (size > 0) FUZZ_CHECK(fwrite(data, 1, size, file) == size); /* else `data` may be NULL */
   FUZZ_CHECK(fclose(file) == 0);
   return path;
 }
