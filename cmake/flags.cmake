@@ -33,9 +33,9 @@ target_compile_options(latchkey_flags INTERFACE
                        "$<$<COMPILE_LANGUAGE:CXX>:${cxx_warnings}>"
                        -fno-semantic-interposition)
 
-# What makes a fault harder to use: checks of the C library's copies and formats, canaries and probes
-# on the stack, targets of indirect jumps marked (CET), tables of functions bound at load and then
-# read-only. Sanitizers have checks of their own.
+# What makes a fault harder to use: checks of the C library's copies and formats, canaries and
+# probes on the stack, targets of indirect jumps marked (CET), tables of functions bound at load and
+# then read-only. Sanitizers have checks of their own.
 if(NOT LATCHKEY_SANITIZE)
   set(LATCHKEY_HARDENED_COMPILE
       "$<$<CONFIG:Release,RelWithDebInfo>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>"
