@@ -1,32 +1,23 @@
 /* Where the elements of a tensor lie, and how loops over several tensors become shorter. */
 #include "ops/kernel/strides.h"
 
-/* Dimensions from the innermost one. */
-static void order_of(const lk_tensor_desc *desc, uint32_t order[LK_MAX_RANK]) {
-  const uint32_t rank = desc->rank;
-  uint32_t n = 0;
-  if (desc->layout == LK_LAYOUT_CHANNELS_LAST && rank >= 3) {
-    order[n++] = 1;
-    for (uint32_t i = rank; i-- > 0;) {
-      if (i != 1) order[n++] = i;
-    }
-    return;
-  }
-  for (uint32_t i = rank; i-- > 0;) order[n++] = i;
-  if (desc->layout == LK_LAYOUT_HEADS_INSIDE && rank == 4) {
-    order[1] = 1;
-    order[2] = 2;
-  }
-}
+#include <stdbool.h>
 
 void lk_strides(const lk_tensor_desc *desc, int64_t unit, int64_t strides[LK_MAX_RANK]) {
-  uint32_t order[LK_MAX_RANK];
+  const bool channels_last = desc->layout == LK_LAYOUT_CHANNELS_LAST && desc->rank >= 3;
   int64_t stride = unit;
-  order_of(desc, order);
-  for (uint32_t n = 0; n < desc->rank; n++) {
-    const uint32_t i = order[n];
+  if (channels_last) {
+    strides[1] = stride;
+    stride *= desc->dims[1] > 0 ? desc->dims[1] : 1;
+  }
+  for (uint32_t i = desc->rank; i-- > 0;) {
+    if (channels_last && i == 1) continue;
     strides[i] = stride;
     stride *= desc->dims[i] > 0 ? desc->dims[i] : 1;
+  }
+  if (desc->layout == LK_LAYOUT_HEADS_INSIDE && desc->rank == 4) {
+    strides[1] = strides[2]; /* heads take the place of rows, which lie around them */
+    strides[2] *= desc->dims[1] > 0 ? desc->dims[1] : 1;
   }
 }
 
