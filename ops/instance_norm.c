@@ -1,4 +1,5 @@
-/* Norms of each channel, or of groups of them: InstanceNormalization, GroupNormalization. */
+/* Norms of each channel, or of groups of them: InstanceNormalization, GroupNormalization, and
+ * latchkey's GroupNormalization, whose scale and bias have the shapes that Mul and Add take. */
 #include <inttypes.h>
 
 #include "base/status.h"
@@ -10,6 +11,7 @@ enum { SCALE_OF_CHANNELS_SINCE = 21 };
 typedef struct group_params {
   int64_t groups; /* 0: each channel is one */
   bool of_groups; /* scales and biases are one for each group */
+  bool is_spread; /* they have a dimension for each of the input's from the second on */
   float epsilon;
 } group_params;
 
@@ -23,6 +25,23 @@ static void parse_group(lk_attrs *attrs, void *params) {
   self->epsilon = lk_attrs_float(attrs, "epsilon", 1e-5F);
   self->groups = lk_attrs_int_from(attrs, "num_groups", 0, 1);
   self->of_groups = attrs->node->opset < SCALE_OF_CHANNELS_SINCE;
+}
+
+static void parse_spread(lk_attrs *attrs, void *params) {
+  group_params *self = params;
+  self->epsilon = lk_attrs_float(attrs, "epsilon", 1e-5F);
+  self->groups = lk_attrs_int_from(attrs, "num_groups", 0, 1);
+  self->is_spread = true;
+}
+
+/* One value for each of `count` channels or groups. */
+static bool has_each(const group_params *params, const lk_tensor_desc *x, int64_t count,
+                     const lk_tensor_desc *desc) {
+  if (desc->rank != (params->is_spread ? x->rank - 1 : 1)) return false;
+  for (uint32_t i = 1; i < desc->rank; i++) {
+    if (lk_dims_differ(desc->dims[i], 1)) return false;
+  }
+  return !lk_dims_differ(desc->dims[0], count);
 }
 
 static lk_status infer(lk_inference *self, lk_error *error) {
@@ -44,7 +63,7 @@ static lk_status infer(lk_inference *self, lk_error *error) {
   for (uint32_t i = 1; i < 3; i++) {
     const lk_tensor_desc *desc = &self->inputs[i].desc;
     if (!lk_rank_is_known(desc)) continue;
-    if (desc->rank != 1 || lk_dims_differ(desc->dims[0], count)) {
+    if (!has_each(params, x, count, desc)) {
       char text[LK_TENSOR_TEXT_CAPACITY];
       return lk_fail(error, LK_INVALID_ARGUMENT, "'%s' is %s, one value for each of %" PRId64 " %s",
                      names[i], lk_tensor_text(desc, text), count,
@@ -76,17 +95,21 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   return lk_plan_norm(planner, &step, operands, 4, error);
 }
 
-#define GROUP_ROW(name, first, summary_text, reader)                                               \
-  LK_OP_ROW(name, "", first, summary_text, .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 3,         \
+#define GROUP_ROW(name, domain, first, summary_text, reader)                                       \
+  LK_OP_ROW(name, domain, first, summary_text, .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 3,         \
             .max_inputs = 3, .max_outputs = 1, .input_types = "T", .output_types = "T",            \
             .types = {LK_TYPES_BY_F32}),                                                           \
       .by_f32 = true, .params_size = sizeof(group_params), .parse = reader, .infer = infer,        \
       .plan = plan
 
 const lk_op_class lk_op_instance_normalization = {
-    GROUP_ROW("InstanceNormalization", 6, "(x - mean) / deviation of each channel", parse_instance),
+    GROUP_ROW("InstanceNormalization", "", 6, "(x - mean) / deviation of each channel", parse_instance),
 };
 const lk_op_class lk_op_group_normalization = {
-    GROUP_ROW("GroupNormalization", 18, "(x - mean) / deviation of groups of channels",
+    GROUP_ROW("GroupNormalization", "", 18, "(x - mean) / deviation of groups of channels",
               parse_group),
+};
+const lk_op_class lk_op_group_normalization_fused = {
+    GROUP_ROW("GroupNormalization", "latchkey", 1,
+              "(x - mean) / deviation of groups of channels; made by fusion", parse_spread),
 };

@@ -20,7 +20,8 @@
  * A value that stands several times may also be several constants of the same bytes.
  *
  * What a tree is replaced by is one node: `domain::Op@opset[name=value, ...](x, y)`, with values
- * 1 (whole numbers), #a and #a*#b (floats) and 'text'. `Op@opset[d](x)` has the attributes of the
+ * 1 (whole numbers), #a and #a*#b (floats), 'text' and |x| (how many elements the constant x has).
+ * `Op@opset[d](x)` has the attributes of the
  * node that makes d, beside others; `Op@d(x, ...)` has its attributes and its opset, and its inputs
  * behind those that are listed. */
 #pragma once
@@ -75,6 +76,7 @@ typedef struct lk_tree_attr {
   char name[LK_TREE_NAME], text[LK_TREE_NAME]; /* text: "" where it is a number */
   int32_t slot;   /* of a number of the tree, a float; -1: `text` or `number` */
   int32_t factor; /* of another that is multiplied to it; -1: none */
+  int32_t counted; /* slot of a value: the number of its elements; -1: `text` or `number` */
   int64_t number;
 } lk_tree_attr;
 

@@ -198,7 +198,7 @@ static void read_attr(parser *self, lk_tree_result *result) {
     return;
   }
   result->n_attrs++;
-  *attr = (lk_tree_attr){.slot = -1, .factor = -1};
+  *attr = (lk_tree_attr){.slot = -1, .factor = -1, .counted = -1};
   copy_text(self, name, attr->name);
   if (take(self, '#')) {
     attr->slot = number_slot(self);
@@ -209,6 +209,9 @@ static void read_attr(parser *self, lk_tree_result *result) {
   } else if (take(self, '\'')) {
     copy_name(self, attr->text);
     expect(self, '\'');
+  } else if (take(self, '|')) {
+    attr->counted = value_slot(self, take_name(self));
+    expect(self, '|');
   } else {
     attr->number = (int64_t)take_number(self);
   }

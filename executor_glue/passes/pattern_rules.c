@@ -101,6 +101,31 @@ static bool keeps_matrices(const scope *self, const lk_node *node) {
          from.dims[from.rank - 2] == to.dims[to.rank - 2];
 }
 
+/* All elements of a constant are `number`. */
+static bool is_filled(const lk_graph *graph, int32_t value, double number) {
+  if (!lk_value_is_weight(graph, value)) return false;
+  const lk_value *v = &graph->values[value];
+  for (int64_t i = 0; i < lk_elements(&v->constant.desc); i++) {
+    if (lk_constant_number(v, (size_t)i) != number) return false;
+  }
+  return true;
+}
+
+/* A norm whose scale is 1 and whose bias is 0. */
+static bool is_bare_norm(const scope *self, const lk_node *node) {
+  return node->n_inputs == 3 && is_filled(self->graph, node->inputs[1], 1) &&
+         is_filled(self->graph, node->inputs[2], 0);
+}
+
+/* Reshape of [batch][channels]... to [batch][groups][elements of a group]. */
+static bool makes_groups(const scope *self, const lk_node *node) {
+  lk_tensor_desc from, to;
+  return lk_symbolic_shape_desc(self->env->shapes, node->inputs[0], &from) &&
+         lk_symbolic_shape_desc(self->env->shapes, node->outputs[0], &to) &&
+         from.rank != LK_RANK_UNKNOWN && from.rank >= 2 && to.rank == 3 &&
+         from.dims[0] == to.dims[0];
+}
+
 /* Of further inputs, the result has them, or nobody minds. */
 static bool takes_more(const scope *self, const lk_node *node) {
   (void)self, (void)node;
@@ -216,7 +241,8 @@ static const struct {
              {"turns_rows", turns_rows},  {"fills", fills},           {"more", takes_more},
              {"one", has_one_scale},      {"rows", scales_rows},      {"columns", scales_columns},
              {"bias", adds_bias},         {"gemm", is_plain_gemm},    {"saturates", saturates_same},
-             {"bounds", has_bounds},      {"along_one", is_along_one}};
+             {"bounds", has_bounds},      {"along_one", is_along_one}, {"bare", is_bare_norm},
+             {"grouped", makes_groups}};
 
 bool lk_pattern_rule_holds(const lk_text *rule, const lk_pass_env *env, const lk_graph *graph,
                            const lk_node *node) {

@@ -36,6 +36,7 @@ typedef struct replacement {
   lk_node node;
   lk_attr attrs[LK_TREE_ALL_ATTRS];
   float floats[LK_TREE_ATTRS];
+  int64_t counts[LK_TREE_ATTRS];
   int32_t inputs[LK_TREE_ARGS], output;
 } replacement;
 
@@ -44,7 +45,8 @@ static const lk_node *like_of(const lk_graph *graph, const lk_tree_result *resul
   return result->like >= 0 ? lk_value_producer(graph, match->values[result->like]) : NULL;
 }
 
-static void describe_attrs(const lk_tree_result *result, const lk_match *match, replacement *out) {
+static void describe_attrs(const lk_graph *graph, const lk_tree_result *result,
+                           const lk_match *match, replacement *out) {
   for (uint32_t i = 0; i < result->n_attrs; i++) {
     const lk_tree_attr *attr = &result->attrs[i];
     out->attrs[i] = (lk_attr){attr->name, LK_ATTR_INTS, 1, &attr->number};
@@ -55,6 +57,10 @@ static void describe_attrs(const lk_tree_result *result, const lk_match *match, 
     } else if (attr->text[0] != '\0') {
       const uint32_t length = (uint32_t)strlen(attr->text);
       out->attrs[i] = (lk_attr){attr->name, LK_ATTR_STRING, length, attr->text};
+    } else if (attr->counted >= 0) {
+      const int32_t value = match->values[attr->counted];
+      out->counts[i] = value >= 0 ? lk_elements(&graph->values[value].constant.desc) : 0;
+      out->attrs[i] = (lk_attr){attr->name, LK_ATTR_INTS, 1, &out->counts[i]};
     }
   }
 }
@@ -76,7 +82,7 @@ static bool describe(const lk_graph *graph, const lk_tree_result *result, const 
     if (i == LK_TREE_ARGS) return false;
     out->inputs[n_inputs++] = like->inputs[i];
   }
-  describe_attrs(result, match, out);
+  describe_attrs(graph, result, match, out);
   for (uint32_t i = 0; i < taken; i++) out->attrs[result->n_attrs + i] = like->attrs[i];
   out->node = (lk_node){.op_type = result->op_type,
                         .domain = result->domain,

@@ -106,15 +106,37 @@ def instance_normalization(rng):
     return halved(rng, Case(inputs, {"epsilon": 1e-3}, opset=17, tolerance=1e-4))
 
 
+def grouped(rng):
+    """The shape of an input, and its groups."""
+    groups, each = int(rng.integers(1, 5)), int(rng.integers(1, 5))
+    return [int(rng.integers(1, 4)), groups * each] + shape(rng, 1, 3, 6, 0), groups
+
+
 @row("GroupNormalization")
 def group_normalization(rng):
-    groups, each = int(rng.integers(1, 5)), int(rng.integers(1, 5))
-    dims = [int(rng.integers(1, 4)), groups * each] + shape(rng, 1, 3, 6, 0)
+    dims, groups = grouped(rng)
     opset = pick(rng, [18, 21])
-    scales = [groups if opset == 18 else groups * each]
+    scales = [groups if opset == 18 else dims[1]]
     inputs = [values(rng, dims), values(rng, scales), values(rng, scales)]
     return halved(rng, Case(inputs, {"num_groups": groups, "epsilon": 1e-3}, opset=opset,
                             tolerance=1e-4))
+
+
+@row("GroupNormalization", "latchkey")
+def group_normalization_fused(rng):
+    dims, groups = grouped(rng)
+
+    def expected(inputs):
+        x, scale, bias = inputs
+        flat = x.reshape(dims[0], groups, -1)
+        flat = flat - flat.mean(axis=-1, keepdims=True)
+        normal = flat / numpy.sqrt((flat * flat).mean(axis=-1, keepdims=True) + 1e-3)
+        return [normal.reshape(dims) * scale + bias]
+
+    scales = [dims[1]] + [1] * (len(dims) - 2)
+    inputs = [values(rng, dims), values(rng, scales), values(rng, scales)]
+    return halved(rng, Case(inputs, {"num_groups": groups, "epsilon": 1e-3}, tolerance=1e-4,
+                            expected=expected))
 
 
 @row("BatchNormalization")

@@ -430,6 +430,65 @@ TEST(PatternsNorm, WhatIsScaledAndDoubledHasNoBias) {
   EXPECT_STREQ(g.producer(last->inputs[0])->op_type, "RMSNormalization"); // of d
 }
 
+struct Groups {
+  std::vector<int64_t> dims = {-1, 8, -1, -1};
+  std::vector<int64_t> to = {0, 4, -1};
+  std::vector<int64_t> scale = {8, 1, 1}, bias = {8, 1, 1};
+  float one = 1, zero = 0;
+  bool back = true; // to the input's shape
+};
+
+// PyTorch's spelling since opset 6; whether GroupNormalization is all that is left of it.
+bool finds_groups(const Groups &n) {
+  GraphBuilder g;
+  const int32_t x = g.input("x", n.dims);
+  const int32_t flat = g.node("Reshape", {x, g.ints(n.to)});
+  const int32_t ones = g.filled({4}, n.one), zeros = g.filled({4}, n.zero);
+  const int32_t normal =
+      g.node("InstanceNormalization", {flat, ones, zeros}, {Attr::Float("epsilon", 0.25f)});
+  const int32_t shape = n.back ? g.node("Shape", {x}) : g.ints({-1, 8, 1, 1});
+  const int32_t scaled = g.node("Mul", {g.node("Reshape", {normal, shape}), g.filled(n.scale, 2)});
+  const int32_t y = g.node("Add", {scaled, g.filled(n.bias, 3)});
+  g.output(y);
+  const uint64_t changes = changes_of(g, "patterns");
+  if (changes == 0) return false;
+  const lk_node *made = g.producer(y);
+  EXPECT_STREQ(made->op_type, "GroupNormalization");
+  EXPECT_STREQ(made->domain, "latchkey");
+  EXPECT_EQ(made->inputs[0], x);
+  EXPECT_EQ(g.numbers(made->inputs[1])[0], 2.0f);
+  EXPECT_EQ(g.numbers(made->inputs[2])[0], 3.0f);
+  EXPECT_EQ(lk_node_attr_float(made, "epsilon", 0), 0.25f);
+  EXPECT_EQ(lk_node_attr_int(made, "num_groups", 0), 4);
+  return true;
+}
+
+TEST(PatternsGroups, IsOneOperator) {
+  EXPECT_TRUE(finds_groups({}));
+  Groups n;
+  n.dims = {2, 8, -1}, n.scale = n.bias = {8, 1};
+  EXPECT_TRUE(finds_groups(n));
+}
+
+TEST(PatternsGroups, WhatIsNotIt) {
+  const auto changed = [](const std::function<void(Groups &)> &change) {
+    Groups n;
+    change(n);
+    return finds_groups(n);
+  };
+  EXPECT_FALSE(changed([](Groups &n) { n.one = 2; }));
+  EXPECT_FALSE(changed([](Groups &n) { n.zero = 1; }));
+  EXPECT_FALSE(changed([](Groups &n) { n.to = {2, 4, -1}; }));       // another batch
+  EXPECT_FALSE(changed([](Groups &n) { n.dims = {-1, -1, 2, 4}; })); // channels are not known
+  EXPECT_FALSE(changed([](Groups &n) { n.scale = {8, 1, 1, 1}; }));
+  EXPECT_FALSE(changed([](Groups &n) {
+    n.scale = {4};
+    n.dims = {-1, 8, -1, 4};
+  }));                                                             // of columns
+  EXPECT_FALSE(changed([](Groups &n) { n.bias = {1, 8, 1, 1}; })); // of rank 4
+  EXPECT_FALSE(changed([](Groups &n) { n.back = false; }));
+}
+
 // ---- the texts ----
 
 lk_status parse(const char *tree, const char *result) {
@@ -589,7 +648,9 @@ TEST(Pattern, TextsThatAreNone) {
                              "Relu@6[y](x)",
                              "Relu@6(x, ...)",
                              "Relu@x(...",
-                             "Relu@x(x, ..)"}) {
+                             "Relu@x(x, ..)",
+                             "Elu@6[alpha=|y|](x)",
+                             "Elu@6[alpha=|x](x)"}) {
     const lk_status wanted = std::string(result) == "Relu@6(x) " ? LK_OK : LK_MALFORMED;
     LK_EXPECT_STATUS(wanted, parse("Mul(x, #a)", result)) << result;
   }

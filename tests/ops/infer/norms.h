@@ -17,15 +17,22 @@ inline void channel_norm(Draw &d) {
   d.tensor(x);
   for (int i = 0; i < 2; i++) d.tensor({d.one_of(9) ? d.dim() : x[1]});
 }
+// A scale and a bias of the channels: vectors, or with a dimension for each of the input's.
+inline void norm_of_groups(Draw &d) {
+  const Shape x = d.shape(2, 5);
+  d.tensor(x);
+  for (int i = 0; i < 2; i++) {
+    Shape each = {d.one_of(9) ? d.dim() : x[1]};
+    if (d.node.domain == "latchkey") each.resize(x.size() - (d.one_of(9) ? 0 : 1), Dim{1, 1});
+    d.tensor(each);
+  }
+  d.node.opset = 21;
+  d.node.ints["num_groups"] = {d.between(1, 2)};
+}
 
 inline Rules infer_norms() {
   return {
-      {"GroupNormalization",
-       [](Draw &d) {
-         channel_norm(d);
-         d.node.opset = 21;
-         d.node.ints["num_groups"] = {d.between(1, 2)};
-       }},
+      {"GroupNormalization", norm_of_groups},
       {"InstanceNormalization", channel_norm},
       {"LayerNormalization",
        [](Draw &d) {
