@@ -11,6 +11,14 @@ int lk_wait_limit_reached(const lk_wait_limit *limit) {
   return 0;
 }
 
+lk_status lk_wait_limit_status(int why) {
+  return why == LK_WAIT_CANCELLED ? LK_CANCELLED : why == LK_WAIT_DEADLINE ? LK_DEADLINE : LK_OK;
+}
+
+const char *lk_wait_limit_text(int why) {
+  return why == LK_WAIT_CANCELLED ? "cancelled" : "the deadline passed";
+}
+
 void lk_wait_limit_cond_init(pthread_cond_t *cond) {
   pthread_condattr_t monotonic;
   (void)pthread_condattr_init(&monotonic); /* these cannot fail on glibc */

@@ -1,6 +1,7 @@
 /* How long a thread waits: until one of two flags of the host is set, or a deadline has passed. */
 #pragma once
 
+#include <latchkey/base.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,6 +24,9 @@ static inline bool lk_wait_limit_is_cancelled(const lk_wait_limit *limit) {
 
 /* Why to wait no longer, or 0. Looks at the clock only where there is a deadline. */
 int lk_wait_limit_reached(const lk_wait_limit *limit);
+/* The status that a reason, or 0, is for who waited, and the words for it in a sentence. */
+lk_status lk_wait_limit_status(int why);
+const char *lk_wait_limit_text(int why);
 
 /* For a condition that lk_wait_limit_wait waits for. */
 void lk_wait_limit_cond_init(pthread_cond_t *cond);

@@ -1,6 +1,5 @@
 /* DFT and STFT (ONNX operators of these names). */
 #include <inttypes.h>
-#include <math.h>
 
 #include "base/status.h"
 #include "base/tensor.h"
@@ -54,9 +53,7 @@ static lk_status plan_lines(lk_planner *planner, lk_dft *step, int32_t window, l
   }
   LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_dft_kernel, "dft", step, sizeof *step, operands,
                                      window >= 0 ? 4 : 3, error));
-  const double numbers =
-      (double)step->length * (double)(step->outer * step->middle) * (double)step->inner;
-  lk_planner_flops(planner, 5 * numbers * log2((double)step->length + 1));
+  lk_planner_flops(planner, lk_dft_operations(step));
   return LK_OK;
 }
 

@@ -69,6 +69,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
                                      operands, 4, error));
   /* how many samples there are where no number is given, only the regions say */
   const double samples = step.samples > 0 ? (double)step.samples : 2;
+  if (step.samples == 0) lk_planner_is_long(planner);
   lk_planner_flops(planner, 8 * samples * samples * (double)lk_elements(&operands[3].desc));
   return LK_OK;
 }

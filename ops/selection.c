@@ -143,6 +143,8 @@ static lk_status infer_unique(lk_inference *self, lk_error *error) {
   return LK_OK;
 }
 
+enum { MANY_SLICES = 16 * 1024 }; /* to sort */
+
 static lk_status plan_unique(lk_planner *planner, lk_error *error) {
   const axis_params *params = planner->node->params;
   const lk_tensor_desc *x = &planner->inputs[0].desc;
@@ -161,6 +163,7 @@ static lk_status plan_unique(lk_planner *planner, lk_error *error) {
     LK_RETURN_NOT_OK(lk_planner_temp(planner, &list, &operands[1 + i], error));
   }
   operands[UNIQUE_OUTPUTS + 2] = dims_operand(planner);
+  if (step.dims[step.axis] >= MANY_SLICES) lk_planner_is_long(planner);
   return lk_planner_kernel(planner, lk_unique_kernel, "unique", &step, sizeof step, operands,
                            UNIQUE_OUTPUTS + 3, error);
 }
@@ -200,6 +203,8 @@ static lk_status infer_non_max(lk_inference *self, lk_error *error) {
   return LK_OK;
 }
 
+enum { PAIR_FLOPS = 16 }; /* of an intersection over union */
+
 static lk_status plan_non_max(lk_planner *planner, lk_error *error) {
   const lk_tensor_desc *scores = &planner->inputs[SCORES].desc;
   const lk_op_node *node = planner->node;
@@ -220,8 +225,12 @@ static lk_status plan_non_max(lk_planner *planner, lk_error *error) {
   LK_RETURN_NOT_OK(take_all(planner, NMS_INPUTS, operands, error));
   LK_RETURN_NOT_OK(lk_planner_temp(planner, &list, &operands[NMS_INPUTS + 1], error));
   operands[NMS_INPUTS + 2] = dims_operand(planner);
-  return lk_planner_kernel(planner, lk_non_max_kernel, "non_max", &step, sizeof step, operands,
-                           NMS_INPUTS + 3, error);
+  LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_non_max_kernel, "non_max", &step, sizeof step,
+                                     operands, NMS_INPUTS + 3, error));
+  /* at the most: each box with each better one */
+  const double pairs = (double)step.boxes * (double)(step.boxes - 1) / 2;
+  lk_planner_flops(planner, (double)step.batches * (double)step.classes * pairs * PAIR_FLOPS);
+  return LK_OK;
 }
 
 /* ---- rows ---- */

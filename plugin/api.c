@@ -183,6 +183,7 @@ const lk_api *lk_get_api(uint32_t version) {
       .op_run_timed = lk_op_run_timed,
       .machine_peak = lk_machine_peak_measure,
       .frame_bring_scratch = lk_frame_bring_scratch,
+      .frame_watch = lk_frame_watch,
       .op_infer_values = lk_node_infer_values,
   };
   return version == LK_API_VERSION ? &api : NULL;

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/parse.h"
 #include "base/status.h"
+#include "base/struct.h"
 #include "plugin/frame.h"
 #include "plugin/table.h"
 
@@ -67,6 +68,17 @@ cleanup:
 
 void lk_frame_bring_scratch(lk_frame *frame) {
   frame->is_brought = true;
+}
+
+lk_status lk_frame_watch(lk_frame *frame, const lk_watch *given, lk_error *error) {
+  lk_watch watch = {0};
+  frame->is_watched = false;
+  if (given == NULL) return LK_OK;
+  LK_RETURN_NOT_OK(lk_struct_read(&watch, sizeof watch, given, "a watch", error));
+  const lk_wait_limit limit = {watch.cancel, watch.stop, watch.deadline_ns};
+  lk_stop_init(&frame->stop, &limit, watch.should_stop, watch.arg);
+  frame->is_watched = lk_stop_is_set(&limit, watch.should_stop);
+  return LK_OK;
 }
 
 static void release_slot(lk_frame *frame, lk_slot *self) {
@@ -143,8 +155,8 @@ cleanup:
 lk_status lk_frame_attach(lk_frame *frame, lk_plan *plan, uint32_t *out_slot, lk_error *error) {
   lk_status status = LK_OK;
   const lk_allocator *allocator = &frame->executor->context->allocator;
-  lk_slot added = {.body = lk_plan_get_body(plan)};
-  const lk_plan_body *body = added.body;
+  const lk_plan_body *body = lk_plan_get_body(plan);
+  lk_slot added = {.body = body, .is_long = lk_plan_body_is_long(body)};
   if (lk_plan_is_deferred(body)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to attach a plan: its shapes are known only when it runs, call "

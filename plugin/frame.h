@@ -1,6 +1,7 @@
 /* What a frame consists of: frame.c attaches plans to it, run.c runs them. */
 #pragma once
 
+#include "base/stop.h"
 #include "base/team/float_state.h"
 #include "plugin/internal.h"
 
@@ -13,6 +14,7 @@ typedef struct lk_slot {
   const lk_plan_body *body;
   void **pointers;       /* of one kernel after the other; NULL: each has few */
   lk_kernel_ahead ahead; /* constants of a slot behind it, which most likely runs next */
+  bool is_long;          /* a watch looks within it */
 } lk_slot;
 
 /* What slots need to run that may not run at the same time as others of the frame. */
@@ -28,6 +30,8 @@ struct lk_frame {
   size_t n_slots, slots_capacity;
   size_t scratch_bytes; /* of each lane */
   bool is_brought;      /* the caller brings the scratch memory with each run */
+  bool is_watched;      /* operators look at `stop` */
+  lk_stop stop;
   int host_threads;     /* saved by frame_begin; 0: not begun */
   lk_float_state host_float;
 };

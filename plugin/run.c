@@ -79,6 +79,17 @@ static lk_status check_slot(const lk_frame *frame, uint32_t lane_index, uint32_t
   return LK_OK;
 }
 
+/* What a frame watches while a slot runs that may take long: NULL for the others. */
+IN_LOOP lk_stop *begin_watch(lk_frame *frame, const lk_slot *slot) {
+  if (!slot->is_long || !frame->is_watched) return NULL;
+  (void)lk_team_watch(&frame->stop);
+  return &frame->stop;
+}
+
+static lk_status fail_stopped(int why, lk_error *error) {
+  return lk_fail(error, lk_wait_limit_status(why), "%s while it computed", lk_wait_limit_text(why));
+}
+
 /* This thread's state is set for it. Each caller gets a loop of its own: where `times` is the
  * constant NULL, it has nothing to ask. */
 IN_LOOP lk_status run_slot(lk_frame *frame, uint32_t lane_index, uint32_t slot_index,
@@ -90,12 +101,17 @@ IN_LOOP lk_status run_slot(lk_frame *frame, uint32_t lane_index, uint32_t slot_i
   const bool has_ahead = self->ahead.at != NULL;
   lk_status status = LK_OK;
   if (has_ahead) lk_kernel_set_ahead(&self->ahead);
+  lk_stop *stop = begin_watch(frame, self);
   for (uint32_t i = 0; i < body->n_steps; i++) {
     LK_TRY(times != NULL
                ? run_step_timed(frame, self, lane_index, i, inputs, outputs, &times[i], error)
                : run_step(frame, self, lane_index, i, inputs, outputs, error));
+    if (stop == NULL) continue;
+    const int why = lk_stop_look(stop);
+    if (why != 0) LK_TRY(fail_stopped(why, error));
   }
 cleanup:
+  if (stop != NULL) (void)lk_team_watch(NULL);
   if (has_ahead) lk_kernel_set_ahead(NULL);
   return status;
 }

@@ -55,6 +55,7 @@ lk_status lk_frame_create(lk_executor *executor, lk_frame **out_frame, lk_error 
 void lk_frame_destroy(lk_frame *frame);
 lk_status lk_frame_lanes(lk_frame *frame, uint32_t count, lk_error *error);
 void lk_frame_bring_scratch(lk_frame *frame);
+lk_status lk_frame_watch(lk_frame *frame, const lk_watch *watch, lk_error *error);
 lk_status lk_frame_attach(lk_frame *frame, lk_plan *plan, uint32_t *out_slot, lk_error *error);
 void lk_frame_reset(lk_frame *frame);
 uint64_t lk_frame_bytes(const lk_frame *frame);

@@ -32,10 +32,9 @@ lk_status lk_threads_enter(lk_context *context, const lk_threads_ask *given, int
   }
   const int granted = lk_budget_enter(&ask);
   if (granted < 0) {
-    const bool cancelled = granted == LK_WAIT_CANCELLED;
-    return lk_fail(error, cancelled ? LK_CANCELLED : LK_DEADLINE,
+    return lk_fail(error, lk_wait_limit_status(granted),
                    "failed to run: %s while other runs had the %" PRId32 " processors",
-                   cancelled ? "cancelled" : "the deadline passed", lk_processors_get());
+                   lk_wait_limit_text(granted), lk_processors_get());
   }
   *out_threads = granted;
   return LK_OK;

@@ -19,6 +19,11 @@ static const uint64_t LK_UNSET;
 static const uint64_t LK_UNLIMITED;
 """
 
+# Python functions that the library calls.
+CALLBACKS = """
+extern "Python" int32_t lk_py_should_stop(void *arg);
+"""
+
 
 def declarations(compiler: str, include: Path, native: Path) -> str:
     with tempfile.TemporaryDirectory() as empty:
@@ -38,7 +43,7 @@ def main() -> None:
     parser.add_argument("--output", required=True)
     args = parser.parse_args()
     ffi = cffi.FFI()
-    ffi.cdef(declarations(args.compiler, args.include, args.native) + CONSTANTS)
+    ffi.cdef(declarations(args.compiler, args.include, args.native) + CONSTANTS + CALLBACKS)
     ffi.set_source("latchkey._native", '#include "native.h"')
     ffi.emit_c_code(args.output)
 

@@ -20,6 +20,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/stop.h"
 #include "base/team/budget.h"
 #include "base/team/float_state.h"
 #include "base/team/idle.h"
@@ -47,6 +48,7 @@ typedef struct lk_team {
   void (*fn)(void *);
   void *arg;
   int threads;         /* lk_team_threads() of the master, for threads that ask inside a region */
+  struct lk_stop *stop; /* lk_team_watched() of the master, for the same */
   atomic_bool is_idle; /* it has no master */
   _Alignas(64) atomic_int n_finished; /* shares of this region that others have finished */
   lk_parker master;
@@ -66,6 +68,7 @@ typedef struct member {
   bool is_user;   /* counted in n_users */
   uint64_t n_regions;
   lk_team_times *times; /* of its regions; NULL: nobody measures */
+  struct lk_stop *stop; /* NULL: nobody watches */
 } member;
 
 /* Asked for in every region. So it lies in the room that the loader keeps for a few bytes of
@@ -97,11 +100,13 @@ static void run_share(lk_team *team, int rank, int size) {
   self.rank = rank;
   self.size = size;
   self.threads = team->threads;
+  self.stop = team->stop;
   team->fn(team->arg);
   self.of = before.of;
   self.rank = before.rank;
   self.size = before.size;
   self.threads = before.threads;
+  self.stop = before.stop;
 }
 
 /* Runs all shares that nobody has taken. Returns how many. */
@@ -351,6 +356,20 @@ uint64_t lk_team_regions(void) {
   return self.n_regions;
 }
 
+struct lk_stop *lk_team_watch(struct lk_stop *stop) {
+  struct lk_stop *before = self.stop;
+  self.stop = stop;
+  return before;
+}
+
+struct lk_stop *lk_team_watched(void) {
+  return self.stop;
+}
+
+bool lk_team_is_stopped(void) {
+  return __builtin_expect(self.stop != NULL, 0) && lk_stop_look(self.stop) != 0;
+}
+
 /* ---- regions ---- */
 
 static void run_alone(void (*fn)(void *), void *arg) {
@@ -380,6 +399,7 @@ static void run_shared(lk_team *team, void (*fn)(void *), void *arg, int threads
   team->fn = fn;
   team->arg = arg;
   team->threads = lk_team_threads();
+  team->stop = self.stop;
   atomic_store_explicit(&team->n_finished, 0, memory_order_relaxed);
   atomic_store(&team->region, region);
   for (place *p = atomic_load(&team->first); p != NULL && p->rank < threads;

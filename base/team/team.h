@@ -44,6 +44,18 @@ int lk_team_size(void);
 /* The regions of more than one thread that this thread has started so far. */
 uint64_t lk_team_regions(void);
 
+/* ---- stopping ---- */
+
+/* From now on, loops of this thread (team_for.h) look at `stop` between some of their turns, also
+ * on the threads that share them, and leave the rest undone once it is reached; with NULL, no
+ * longer. It must live until then. Returns what was set before. */
+struct lk_stop *lk_team_watch(struct lk_stop *stop);
+/* What this thread watches; NULL: nothing. */
+struct lk_stop *lk_team_watched(void);
+/* Looks at it: whether what this thread computes is wanted no more. A few nanoseconds where nothing
+ * is watched. */
+bool lk_team_is_stopped(void);
+
 /* ---- times ---- */
 
 /* What the regions of a thread took, while it measures. A share is what one number of a region

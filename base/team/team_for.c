@@ -4,11 +4,15 @@
  * same part of the data, which its caches have. It does its part piece by piece, and then takes
  * pieces from the ends of the parts of others. So a loop ends at about the same time for all, also
  * where turns take different times, or where a thread comes late or has to give up its processor.
+ *
+ * A loop that is watched does slices of a piece, by the clock as long as SLICE_NS.
  */
 #include "base/team/team_for.h"
 
 #include <stdatomic.h>
 
+#include "base/clock.h"
+#include "base/stop.h"
 #include "base/team/team.h"
 
 /* More threads than this have no part of their own, and help others. */
@@ -16,6 +20,9 @@ enum { MAX_PARTS = 64 };
 
 /* A piece is so much of what is left of a part, at least one turn. */
 enum { PIECES = 3 };
+
+/* Between two looks at what may stop a loop. */
+#define SLICE_NS UINT64_C(2000000)
 
 /* What is left of a part: its first turn in the low half, behind its last one in the high half. */
 typedef struct part {
@@ -29,15 +36,43 @@ typedef struct loop {
   int64_t unit; /* turns that are counted as one, so that their number fits */
   int n_parts;
   part *parts;
+  lk_stop *stop; /* NULL: nothing stops it */
 } loop;
 
 static uint64_t pack(uint64_t begin, uint64_t end) {
   return begin | end << 32;
 }
 
-static void do_turns(const loop *self, uint64_t begin, uint64_t end) {
+/* In slices: the first is one turn, and each that was short is followed by one twice as large. */
+static void do_slices(const loop *self, int64_t begin, int64_t end) {
+  int64_t size = 1;
+  uint64_t now = lk_now_ns();
+  while (begin < end && lk_stop_look(self->stop) == 0) {
+    const int64_t next = end - begin < size ? end : begin + size;
+    const uint64_t from = now;
+    self->turns(self->arg, begin, next);
+    begin = next;
+    now = lk_now_ns();
+    if (now - from < SLICE_NS / 2) {
+      size *= 2;
+    } else if (now - from > SLICE_NS && size > 1) {
+      size /= 2;
+    }
+  }
+}
+
+static void do_turns(const loop *self, int64_t begin, int64_t end) {
+  if (self->stop != NULL) {
+    do_slices(self, begin, end);
+  } else {
+    self->turns(self->arg, begin, end);
+  }
+}
+
+/* The same, in units. */
+static void do_units(const loop *self, uint64_t begin, uint64_t end) {
   const int64_t last = (int64_t)end * self->unit;
-  self->turns(self->arg, (int64_t)begin * self->unit, last < self->count ? last : self->count);
+  do_turns(self, (int64_t)begin * self->unit, last < self->count ? last : self->count);
 }
 
 /* Does a piece of a part, from its beginning or its end. False: nothing is left. What turns write
@@ -54,9 +89,9 @@ static bool do_piece(const loop *self, part *of, bool from_end) {
       continue;
     }
     if (from_end) {
-      do_turns(self, end - size, end);
+      do_units(self, end - size, end);
     } else {
-      do_turns(self, begin, begin + size);
+      do_units(self, begin, begin + size);
     }
     return true;
   }
@@ -89,12 +124,21 @@ static void do_shared(loop *self) {
   lk_team_run(do_share, self, 0);
 }
 
-void lk_team_for(int64_t count, bool shared, lk_team_for_fn *turns, const void *arg) {
-  loop self = {.turns = turns, .arg = arg, .count = count};
-  if (count <= 0) return;
-  if (shared && count > 1 && lk_team_threads() > 1) {
-    do_shared(&self);
+static void run(loop *self, bool shared) {
+  if (self->count <= 0) return;
+  if (shared && self->count > 1 && lk_team_threads() > 1) {
+    do_shared(self);
   } else {
-    turns(arg, 0, count);
+    do_turns(self, 0, self->count);
   }
+}
+
+void lk_team_for(int64_t count, bool shared, lk_team_for_fn *turns, const void *arg) {
+  loop self = {.turns = turns, .arg = arg, .count = count, .stop = lk_team_watched()};
+  run(&self, shared);
+}
+
+void lk_team_for_looking(int64_t count, bool shared, lk_team_for_fn *turns, const void *arg) {
+  loop self = {.turns = turns, .arg = arg, .count = count};
+  run(&self, shared);
 }

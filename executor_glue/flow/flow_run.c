@@ -374,11 +374,7 @@ cleanup:
 
 lk_status lk_flow_run(lk_flow *flow, const lk_graph_run *run, lk_error *error) {
   if (flow->single != NULL) return lk_graph_executor_run(flow->single, run, error);
-  lk_wait_limit wait = {.stop = run->stop};
-  if (run->options != NULL) {
-    wait.cancel = run->options->cancel;
-    wait.deadline_ns = run->options->deadline_ns;
-  }
+  const lk_wait_limit wait = lk_graph_run_wait(run);
   LK_RETURN_NOT_OK(lk_run_limit_enter(&flow->limit, &wait, error));
   const lk_status status = run_admitted(flow, run, error);
   lk_run_limit_leave(&flow->limit);

@@ -27,32 +27,29 @@ static void set_pointers(const lk_execution *run) {
   }
 }
 
-/* Whether the host wants no further step. The clock is read where there is a deadline alone. */
-static inline lk_status check_wait(const lk_wait_limit *wait) {
-  if (wait->deadline_ns == 0) return lk_wait_limit_is_cancelled(wait) ? LK_CANCELLED : LK_OK;
-  switch (lk_wait_limit_reached(wait)) {
-  case LK_WAIT_CANCELLED:
-    return LK_CANCELLED;
-  case LK_WAIT_DEADLINE:
-    return LK_DEADLINE;
-  default:
-    return LK_OK;
-  }
-}
-
-/* Of check_wait, and no operator's. */
-static bool is_stopped(lk_status status) {
-  return status == LK_CANCELLED || status == LK_DEADLINE;
+static const lk_node *node_of(const lk_run_plan *plan, uint32_t step) {
+  return &plan->program->graph->nodes[plan->steps[step].node];
 }
 
 static lk_status fail_step(const lk_run_plan *plan, uint32_t step, lk_status status,
                            lk_error *error) {
-  const lk_graph *graph = plan->program->graph;
-  const lk_node *node = &graph->nodes[plan->steps[step].node];
-  if (!is_stopped(status)) return lk_program_name_node(graph, node, status, error);
-  return lk_fail(error, status, "failed to run the graph: %s before node '%s' (%s)",
-                 status == LK_CANCELLED ? "cancelled" : "the deadline passed",
-                 lk_program_node_label(graph, node), node->op_type);
+  return lk_program_name_node(plan->program->graph, node_of(plan, step), status, error);
+}
+
+static __attribute__((noinline)) lk_status fail_stopped(const lk_run_plan *plan, uint32_t step,
+                                                        int why, lk_error *error) {
+  const lk_node *node = node_of(plan, step);
+  return lk_fail(error, lk_wait_limit_status(why),
+                 "failed to run the graph: %s before node '%s' (%s)", lk_wait_limit_text(why),
+                 lk_program_node_label(plan->program->graph, node), node->op_type);
+}
+
+/* Whether the host wants no further step: not 0. Two flags are looked at here; the rest needs a
+ * clock. */
+static inline int look(lk_stop *stop) {
+  const bool has_clock = stop->limit.deadline_ns != 0 || stop->ask != NULL;
+  if (has_clock) return lk_stop_look(stop);
+  return lk_wait_limit_is_cancelled(&stop->limit) ? LK_WAIT_CANCELLED : 0;
 }
 
 /* ---- in order: from here to the last operator no allocation, no lock, no lookup ---- */
@@ -67,8 +64,8 @@ TWICE lk_status run_steps(const lk_execution *run, bool timed, lk_error *error) 
   for (; step < end && status == LK_OK; step++) {
     void *const *inputs = frame->pointers + step->first_operand;
     const uint32_t index = (uint32_t)(step - plan->steps);
-    status = check_wait(run->wait);
-    if (status != LK_OK) continue;
+    const int why = look(run->stop);
+    if (why != 0) return fail_stopped(plan, index, why, error);
     if (timed) {
       status =
           api->op_run_timed(frame->frame, 0, frame->slots[index], inputs, inputs + step->n_inputs,
@@ -103,21 +100,25 @@ TWICE bool run_one(parallel_run *self, uint32_t index, uint32_t lane, bool timed
   void *const *inputs = frame->pointers + step->first_operand;
   const lk_api *api = plan->program->api;
   lk_error error;
-  lk_status status = check_wait(self->run->wait);
-  if (status == LK_OK && timed) {
+  lk_status status;
+  const int why = look(self->run->stop);
+  if (why != 0) {
+    status = fail_stopped(plan, index, why, &error);
+  } else if (timed) {
     status =
         api->op_run_timed(frame->frame, lane, frame->slots[index], inputs, inputs + step->n_inputs,
                           lk_profile_times(self->run->profile, index), &error);
-  } else if (status == LK_OK) {
+  } else {
     status = api->op_run_lane(frame->frame, lane, frame->slots[index], inputs,
                               inputs + step->n_inputs, &error);
   }
   if (status == LK_OK) return true;
+  if (why == 0) status = fail_step(plan, index, status, &error);
   pthread_mutex_lock(&self->mutex);
   if (index < self->failed) {
     self->failed = index;
     self->status = status;
-    if (!is_stopped(status)) self->error = error;
+    self->error = error;
   }
   pthread_mutex_unlock(&self->mutex);
   return false;
@@ -142,7 +143,7 @@ static lk_status run_in_parallel(const lk_execution *run, lk_error *error) {
   pthread_mutex_destroy(&self.mutex);
   if (done) return LK_OK;
   if (error != NULL) *error = self.error;
-  return fail_step(run->plan, self.failed, self.status, error);
+  return self.status;
 }
 
 /* ---- both ---- */
@@ -165,14 +166,29 @@ static lk_status copy_outputs(const lk_execution *run, lk_error *error) {
   return LK_OK;
 }
 
+/* Steps that take long look within. */
+static lk_status watch(const lk_execution *run, lk_error *error) {
+  const lk_stop *stop = run->stop;
+  if (!lk_stop_is_set(&stop->limit, stop->ask)) return LK_OK;
+  const lk_watch watch = {.struct_size = sizeof watch,
+                          .cancel = stop->limit.cancel,
+                          .stop = stop->limit.stop,
+                          .deadline_ns = stop->limit.deadline_ns,
+                          .should_stop = stop->ask,
+                          .arg = stop->arg};
+  return run->plan->program->api->frame_watch(run->lease->frame->frame, &watch, error);
+}
+
 static lk_status execute(const lk_execution *run, lk_error *error) {
   const lk_api *api = run->plan->program->api;
   lk_frame *frame = run->lease->frame->frame;
   set_pointers(run);
+  LK_RETURN_NOT_OK(watch(run, error));
   api->frame_begin(frame, (int32_t)run->step_threads);
   const lk_status status =
       run->plan->schedule != NULL ? run_in_parallel(run, error) : run_in_order(run, error);
   api->frame_end(frame);
+  (void)api->frame_watch(frame, NULL, NULL);
   return status == LK_OK ? copy_outputs(run, error) : status;
 }
 

@@ -2,7 +2,7 @@
  * parallel as its schedule allows. */
 #pragma once
 
-#include "base/wait_limit.h"
+#include "base/stop.h"
 #include "executor_glue/run/frame_pool.h"
 #include "executor_glue/run/profile.h"
 
@@ -11,12 +11,12 @@ typedef struct lk_execution {
   const lk_lease *lease;
   const lk_tensor *inputs; /* [n graph inputs] */
   void *const *outputs; /* [n graph outputs]: where each is written; NULL: not wanted, or empty */
-  const lk_wait_limit *wait; /* ends the run between two steps */
+  lk_stop *stop; /* ends the run between two steps, or within one */
   uint32_t workers;          /* threads that a plan with a schedule runs on; at most the plan's */
   uint32_t step_threads;     /* that a step may use */
   lk_profile *profile;       /* NULL, or one that knows the plan: steps are timed */
 } lk_execution;
 
-/* Fills the outputs. LK_CANCELLED, or what a step says, with the node's name. When several steps
+/* Fills the outputs. LK_CANCELLED, LK_DEADLINE, or what a step says, with the node's name. When several steps
  * failed in parallel, the first in the graph's order is told. */
 lk_status lk_execute(const lk_execution *run, lk_error *error);

@@ -7,6 +7,7 @@
 
 #include <latchkey/session.h>
 
+#include "base/wait_limit.h"
 #include "executor_glue/graph/graph.h"
 
 typedef struct lk_graph_executor lk_graph_executor;
@@ -47,6 +48,14 @@ typedef struct lk_graph_run {
   const volatile uint8_t *stop;  /* NULL, or a second flag like options->cancel */
   int32_t threads; /* what the caller's own threads_enter granted; 0: the run asks itself */
 } lk_graph_run;
+
+/* What ends the run early, but for what its host is asked. */
+static inline lk_wait_limit lk_graph_run_wait(const lk_graph_run *run) {
+  const lk_run_options *options = run->options;
+  return (lk_wait_limit){.cancel = options != NULL ? options->cancel : NULL,
+                         .stop = run->stop,
+                         .deadline_ns = options != NULL ? options->deadline_ns : 0};
+}
 
 /* An output that the library allocates comes from the context's allocator, 64-byte aligned, and is
  * the caller's. No output may overlap an input or another output. */

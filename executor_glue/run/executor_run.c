@@ -19,9 +19,9 @@ static lk_status take_threads(lk_invocation *invocation, lk_error *error) {
   const lk_threads_ask ask = {.struct_size = sizeof ask,
                               .least = 1,
                               .most = workers > executor->threads ? workers : executor->threads,
-                              .cancel = invocation->wait.cancel,
-                              .stop = invocation->wait.stop,
-                              .deadline_ns = invocation->wait.deadline_ns};
+                              .cancel = invocation->stop.limit.cancel,
+                              .stop = invocation->stop.limit.stop,
+                              .deadline_ns = invocation->stop.limit.deadline_ns};
   LK_RETURN_NOT_OK(
       program->api->threads_enter(program->context, &ask, &invocation->threads, error));
   invocation->has_threads = true;
@@ -31,7 +31,8 @@ static lk_status take_threads(lk_invocation *invocation, lk_error *error) {
 /* First a place among the executor's runs, then processors: a run that waits for a place takes no
  * processors from others. `run->threads` when the caller has asked for them already. */
 static lk_status enter(lk_invocation *invocation, const lk_graph_run *run, lk_error *error) {
-  LK_RETURN_NOT_OK(lk_run_limit_enter(&invocation->executor->limit, &invocation->wait, error));
+  LK_RETURN_NOT_OK(
+      lk_run_limit_enter(&invocation->executor->limit, &invocation->stop.limit, error));
   invocation->has_place = true;
   if (run->threads > 0) {
     invocation->threads = run->threads;
@@ -47,11 +48,12 @@ static void leave(lk_invocation *invocation) {
   invocation->has_threads = invocation->has_place = false;
 }
 
-static lk_status check_deadline(const lk_invocation *invocation, lk_error *error) {
-  const lk_wait_limit deadline = {.deadline_ns = invocation->wait.deadline_ns};
-  if (lk_wait_limit_reached(&deadline) == 0) return LK_OK;
-  return lk_fail(error, LK_DEADLINE,
-                 "failed to run the graph: the deadline passed before the first operator");
+/* Before the first operator, and where there is none. */
+static lk_status check_stop(lk_invocation *invocation, lk_error *error) {
+  const int why = lk_stop_look(&invocation->stop);
+  if (why == 0) return LK_OK;
+  return lk_fail(error, lk_wait_limit_status(why),
+                 "failed to run the graph: %s before the first operator", lk_wait_limit_text(why));
 }
 
 /* ---- the run plan: built, or found ---- */
@@ -175,15 +177,14 @@ static void hand_over_outputs(const lk_invocation *invocation, const lk_graph_ru
 
 /* ---- the run ---- */
 
-static lk_status execute_leased(const lk_invocation *invocation, const lk_lease *lease,
-                                lk_error *error) {
+static lk_status execute_leased(lk_invocation *invocation, const lk_lease *lease, lk_error *error) {
   const lk_run_plan *plan = lk_plan_entry_plan(invocation->entry);
   const uint32_t threads = (uint32_t)invocation->threads;
   const lk_execution execution = {.plan = plan,
                                   .lease = lease,
                                   .inputs = invocation->inputs,
                                   .outputs = invocation->outputs,
-                                  .wait = &invocation->wait,
+                                  .stop = &invocation->stop,
                                   .workers = threads < plan->workers ? threads : plan->workers,
                                   .step_threads = step_threads(invocation),
                                   .profile = invocation->profile};
@@ -194,7 +195,7 @@ static lk_status execute_leased(const lk_invocation *invocation, const lk_lease 
   return status;
 }
 
-static lk_status execute(const lk_invocation *invocation, lk_error *error) {
+static lk_status execute(lk_invocation *invocation, lk_error *error) {
   lk_lease lease = {0};
   LK_RETURN_NOT_OK(lk_lease_acquire(invocation->entry, &lease, error));
   const lk_status status = execute_leased(invocation, &lease, error);
@@ -215,7 +216,7 @@ lk_status lk_graph_executor_run(lk_graph_executor *executor, const lk_graph_run 
     LK_TRY(lk_check_outputs(lk_plan_entry_plan(invocation.entry), invocation.inputs, run->outputs,
                             invocation.wanted, error));
   }
-  LK_TRY(check_deadline(&invocation, error));
+  LK_TRY(check_stop(&invocation, error));
   LK_TRY(make_outputs(&invocation, run, error));
   LK_TRY(execute(&invocation, error));
   hand_over_outputs(&invocation, run);
@@ -321,7 +322,7 @@ static lk_status take_again(lk_kept_run *kept, const lk_graph_run *run, lk_error
   for (size_t i = 0; i < executor->program->graph->n_inputs; i++) {
     invocation->inputs[i].data = run->inputs[i].data;
   }
-  lk_invocation_set_wait(invocation, run);
+  lk_invocation_set_stop(invocation, run);
   LK_RETURN_NOT_OK(enter(invocation, run, error));
   lk_tally_add(&executor->counts, LK_COUNT_HITS);
   return LK_OK;
@@ -331,7 +332,7 @@ static lk_status run_kept(lk_kept_run *kept, const lk_graph_run *run, lk_error *
   lk_status status = LK_OK;
   lk_invocation *invocation = &kept->invocation;
   LK_TRY(is_kept_for(kept, run) ? take_again(kept, run, error) : take_anew(kept, run, error));
-  LK_TRY(check_deadline(invocation, error));
+  LK_TRY(check_stop(invocation, error));
   LK_TRY(make_outputs(invocation, run, error));
   LK_TRY(execute_leased(invocation, &kept->lease, error));
   lk_tally_add(&invocation->executor->counts, LK_COUNT_RUNS);

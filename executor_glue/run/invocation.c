@@ -88,11 +88,11 @@ static void add_wanted_bits(lk_invocation *self) {
       (lk_tensor){.desc = lk_tensor_desc_make(LK_I64, 1, &words), .data = self->wanted_bits};
 }
 
-void lk_invocation_set_wait(lk_invocation *self, const lk_graph_run *run) {
-  self->wait = (lk_wait_limit){.stop = run->stop};
-  if (run->options == NULL) return;
-  self->wait.cancel = run->options->cancel;
-  self->wait.deadline_ns = run->options->deadline_ns;
+void lk_invocation_set_stop(lk_invocation *self, const lk_graph_run *run) {
+  const lk_wait_limit limit = lk_graph_run_wait(run);
+  const lk_run_options *options = run->options;
+  lk_stop_init(&self->stop, &limit, options != NULL ? options->should_stop : NULL,
+               options != NULL ? options->should_stop_arg : NULL);
 }
 
 lk_status lk_invocation_begin(lk_invocation *self, lk_graph_executor *executor,
@@ -103,7 +103,7 @@ lk_status lk_invocation_begin(lk_invocation *self, lk_graph_executor *executor,
   self->outputs = NULL;
   self->ref = NULL;
   self->entry = NULL;
-  lk_invocation_set_wait(self, run);
+  lk_invocation_set_stop(self, run);
   self->has_threads = false;
   self->has_place = false;
   self->profile = NULL;

@@ -1,6 +1,7 @@
 /* One call of lk_graph_executor_run: copies of its arguments, and what it has taken for itself. */
 #pragma once
 
+#include "base/stop.h"
 #include "executor_glue/run/executor.h"
 #include "executor_glue/run/executor_state.h"
 #include "executor_glue/run/profile.h"
@@ -22,7 +23,7 @@ typedef struct lk_invocation {
   uint64_t few[LK_INVOCATION_WORDS];
   lk_ref *ref; /* NULL: the entry is not cached */
   lk_plan_entry *entry;
-  lk_wait_limit wait;
+  lk_stop stop;
   int32_t threads;             /* that the run has been granted */
   bool has_threads, has_place; /* and has to give back */
   lk_profile *profile;         /* that it has taken; NULL: none */
@@ -33,7 +34,7 @@ typedef struct lk_invocation {
  * also after a failure. */
 lk_status lk_invocation_begin(lk_invocation *invocation, lk_graph_executor *executor,
                               const lk_graph_run *run, lk_error *error);
-/* Sets what ends its waiting, as `run` says. */
-void lk_invocation_set_wait(lk_invocation *invocation, const lk_graph_run *run);
+/* Sets what ends it early, as `run` says. */
+void lk_invocation_set_stop(lk_invocation *invocation, const lk_graph_run *run);
 /* Frees the copies, and after a failure the outputs that were allocated. */
 void lk_invocation_end(lk_invocation *invocation, lk_status status);

@@ -35,16 +35,12 @@ void lk_run_limit_destroy(lk_run_limit *limit) {
 }
 
 static lk_status check_wait(const lk_run_limit *limit, const lk_wait_limit *wait, lk_error *error) {
-  static const char text[] =
-      "failed to run the graph: %s while %" PRIu32 " runs of it were on, as many as may be";
-  switch (lk_wait_limit_reached(wait)) {
-  case LK_WAIT_CANCELLED:
-    return lk_fail(error, LK_CANCELLED, text, "cancelled", limit->most);
-  case LK_WAIT_DEADLINE:
-    return lk_fail(error, LK_DEADLINE, text, "the deadline passed", limit->most);
-  default:
-    return LK_OK;
-  }
+  const int why = lk_wait_limit_reached(wait);
+  if (why == 0) return LK_OK;
+  return lk_fail(error, lk_wait_limit_status(why),
+                 "failed to run the graph: %s while %" PRIu32
+                 " runs of it were on, as many as may be",
+                 lk_wait_limit_text(why), limit->most);
 }
 
 static void remove_waiter(lk_run_limit *limit, const lk_run_waiter *waiter) {

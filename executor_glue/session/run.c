@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/stop.h"
 #include "base/struct.h"
 #include "executor_glue/session/session.h"
 
@@ -143,6 +144,7 @@ lk_status lk_session_run(lk_session *session, const lk_named_tensor *inputs, uin
   }
   if (given != NULL) {
     LK_TRY(lk_struct_read(&options, sizeof options, given, "lk_run_options", error));
+    if (options.should_stop != NULL) lk_stop_delay();
   }
   LK_TRY(call_create(&call, session, error));
   LK_TRY(sort_inputs(session, inputs, n_inputs, &call, error));

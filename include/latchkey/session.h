@@ -97,9 +97,14 @@ typedef struct lk_named_tensor {
 
 typedef struct lk_run_options {
   size_t struct_size;
-  const volatile int32_t *cancel; /* NULL, or a flag: non-zero ends the run between two operators */
-  uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none; once it has passed, the next operator fails */
+  /* NULL, or a flag: non-zero ends the run, between two operators or within one that takes long */
+  const volatile int32_t *cancel;
+  uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none; the run ends in the same way when it passes */
   lk_profile *profile;  /* NULL, or where the times of the run are added */
+  /* NULL, or asked on this thread whether to end the run, once in 40 ms at most and not while the
+   * run waits for others; it may run anything but this session's run. */
+  lk_should_stop_fn should_stop;
+  void *should_stop_arg;
 } lk_run_options;
 
 /* A step of an operator, added up over the runs of a profile. An operator has one step for each

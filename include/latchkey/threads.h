@@ -34,6 +34,20 @@ typedef struct lk_threads_ask {
   uint64_t deadline_ns;           /* of CLOCK_MONOTONIC: ends the wait; 0: none */
 } lk_threads_ask;
 
+/* Asks the host whether to stop: not 0 stops. Called on the thread that computes for the host, once
+ * in 40 ms at most; it may run anything but the run that asks. */
+typedef int32_t (*lk_should_stop_fn)(void *arg);
+
+/* What ends a run early. Zero is a good value for every member but struct_size. */
+typedef struct lk_watch {
+  size_t struct_size;
+  const volatile int32_t *cancel; /* NULL, or a flag: non-zero stops with LK_CANCELLED */
+  const volatile uint8_t *stop;   /* the same */
+  uint64_t deadline_ns;           /* of CLOCK_MONOTONIC: then it stops with LK_DEADLINE; 0: none */
+  lk_should_stop_fn should_stop;  /* NULL, or asked: LK_CANCELLED */
+  void *arg;
+} lk_watch;
+
 /* One share of a region: number `index` of `count`. */
 typedef void (*lk_parallel_fn)(void *arg, int32_t index, int32_t count);
 

@@ -3,13 +3,16 @@
 
 #include <string.h>
 
+#include "base/team/team.h"
 #include "base/tensor.h"
 #include "ops/kernel/element_program.h"
 #include "ops/kernel/number.h"
+#include "ops/kernel/sizes.h"
 
 enum {
   MAX_ALONE = 65536, /* elements that are worth a second thread */
-  PIECE = 4096       /* elements */
+  PIECE = 4096,      /* elements */
+  LONG_RUN = 1 << 20 /* elements between two looks at what may stop it */
 };
 
 void lk_along_plan(lk_along *self, lk_isa isa) {
@@ -133,7 +136,7 @@ static void run_loaded(const lk_along *self, const span *block, char *from, char
                        lk_reduce_total *totals) {
   _Alignas(64) char piece[PIECE * sizeof(int64_t)];
   const int64_t columns = block->columns, most = PIECE / columns;
-  for (int64_t row = 0; row < self->n; row += most) {
+  for (int64_t row = 0; row < self->n && !lk_team_is_stopped(); row += most) {
     const int64_t count = self->n - row < most ? self->n - row : most;
     const int64_t offset = row * block->step * block->size;
     const lk_element_args in = between(self, block, from + offset, piece, count, true);
@@ -142,6 +145,17 @@ static void run_loaded(const lk_along *self, const span *block, char *from, char
     self->running(piece, piece, count, columns, columns, self->is_product, self->is_exclusive,
                   totals);
     self->store(&out);
+  }
+}
+
+static void run_plain(const lk_along *self, const span *block, const char *from, char *to,
+                      lk_reduce_total *totals) {
+  const int64_t most = lk_max(1, LONG_RUN / block->columns);
+  for (int64_t row = 0; row < self->n && !lk_team_is_stopped(); row += most) {
+    const int64_t count = lk_min(most, self->n - row);
+    const int64_t offset = row * block->step * block->size;
+    self->running(from + offset, to + offset, count, block->step, block->columns, self->is_product,
+                  self->is_exclusive, totals);
   }
 }
 
@@ -160,8 +174,7 @@ static void run_turns(const void *arg, int64_t begin, int64_t end) {
     if (self->load != NULL) {
       run_loaded(self, &block, from, to, totals);
     } else {
-      self->running(from, to, self->n, block.step, block.columns, self->is_product,
-                    self->is_exclusive, totals);
+      run_plain(self, &block, from, to, totals);
     }
   }
 }

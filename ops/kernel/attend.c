@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/team/team.h"
 #include "ops/kernel/sizes.h"
 
 enum {
@@ -334,7 +335,7 @@ static void do_blocks(task *self, int64_t first_block, int64_t end_block) {
       begin_row(self, head_of(self, i / of_head), &self->largest[at], &self->sums[at]);
     }
   }
-  for (self->key = begin / of->key_block * of->key_block; self->key < end;
+  for (self->key = begin / of->key_block * of->key_block; self->key < end && !lk_team_is_stopped();
        self->key = self->key_end) {
     self->key_end = lk_min(self->key + of->key_block, end);
     pack(self);
@@ -386,7 +387,7 @@ static void do_slots(const void *arg, int64_t begin, int64_t end) {
   const operands of = read_pointers(self, loop->pointers);
   const int64_t tasks = self->batch * self->kv_heads * self->chunks;
   const int64_t first = begin * tasks / self->slots, last = end * tasks / self->slots;
-  for (int64_t i = first; i < last; i++) {
+  for (int64_t i = first; i < last && !lk_team_is_stopped(); i++) {
     do_task(self, &of, i, of.scratch + begin * slot_size(self));
   }
 }
@@ -396,5 +397,5 @@ lk_status lk_attend_kernel(const void *params, void *const *pointers, lk_error *
   const lk_attend *self = params;
   const int64_t rows = self->window.queries * self->heads / self->kv_heads; /* that read a key */
   const bool is_shared = lk_product_of_rows_is_shared(lk_attend_operations(self), rows);
-  return lk_kernel_turns(self->slots, is_shared, do_slots, self, pointers);
+  return lk_kernel_turns_looking(self->slots, is_shared, do_slots, self, pointers);
 }

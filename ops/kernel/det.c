@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "base/team/team.h"
+
 enum { SHARED_WORK = 64 * 1024 }; /* multiplications */
 
 /* The row from `k` on whose element of column `k` is the largest; the first that is NaN. */
@@ -16,9 +18,10 @@ static int64_t find_pivot(const double *matrix, int64_t n, int64_t k) {
   return pivot;
 }
 
+/* What is stopped gives some number. */
 static double determinant(double *matrix, int64_t n) {
   double product = 1;
-  for (int64_t k = 0; k < n; k++) {
+  for (int64_t k = 0; k < n && !lk_team_is_stopped(); k++) {
     const int64_t pivot = find_pivot(matrix, n, k);
     double *row = matrix + k * n, *other = matrix + pivot * n;
     if (pivot != k) {

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/team/team.h"
 #include "ops/kernel/sizes.h"
 
 #define TURN 6.28318530717958647692 /* once around, as an angle */
@@ -96,7 +97,7 @@ static void four(const stage *self, const number *from, number *to) {
 static void any(const stage *self, const number *from, number *to) {
   const int64_t s = self->step, m = self->rest, r = self->factor, next = self->length / r;
   for (int64_t p = 0; p < m; p++) {
-    for (int64_t k = 0; k < r; k++) {
+    for (int64_t k = 0; k < r && !lk_team_is_stopped(); k++) {
       const number root = self->roots[p * k * s];
       for (int64_t q = 0; q < s; q++) {
         number sum = from[q + s * p];
@@ -115,6 +116,15 @@ static int64_t factor_of(int64_t n) {
     if (n % r == 0) return r;
   }
   return n;
+}
+
+double lk_dft_operations(const lk_dft *self) {
+  double of_number = 0; /* an addition and a product of two complex numbers take 8 */
+  for (int64_t rest = self->length, factor; rest > 1; rest /= factor) {
+    factor = factor_of(rest);
+    of_number += 8 * (double)factor;
+  }
+  return of_number * (double)self->length * (double)lines_of(self);
 }
 
 /* Where the result lies: one of the two. */
@@ -185,6 +195,7 @@ static void do_groups(const void *arg, int64_t begin, int64_t end) {
   for (int64_t group = begin; group < end; group++) {
     number *line = roots + self->length * (1 + 2 * group);
     for (int64_t i = group * each; i < lk_min(lines, (group + 1) * each); i++) {
+      if (lk_team_is_stopped()) return;
       load(self, loop->pointers, place_of(self, &self->from, i), line);
       store(self, transform(self, roots, line, line + self->length), loop->pointers[1],
             place_of(self, &self->to, i));
@@ -197,5 +208,6 @@ lk_status lk_dft_kernel(const void *params, void *const *pointers, lk_error *err
   const double numbers = (double)lines_of(self) * (double)self->length;
   (void)error;
   (void)lk_kernel_turns(self->length, self->length >= SHARED_NUMBERS, find_roots, params, pointers);
-  return lk_kernel_turns(groups_of(self), numbers >= SHARED_NUMBERS, do_groups, params, pointers);
+  return lk_kernel_turns_looking(groups_of(self), numbers >= SHARED_NUMBERS, do_groups, params,
+                                 pointers);
 }

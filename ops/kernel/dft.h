@@ -30,5 +30,8 @@ typedef struct lk_dft {
 /* Elements of f64 of scratch memory that a run needs. */
 int64_t lk_dft_scratch_size(const lk_dft *self);
 
+/* Flops of a run. */
+double lk_dft_operations(const lk_dft *self);
+
 /* Params: lk_dft. Pointers: from, to, scratch memory, and the window where there is one. */
 lk_status lk_dft_kernel(const void *params, void *const *pointers, lk_error *error);

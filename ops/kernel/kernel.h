@@ -41,7 +41,15 @@ static inline lk_status lk_kernel_turns(int64_t count, bool shared, lk_team_for_
   return LK_OK;
 }
 
-/* The same, of a kernel that fetches what is ahead. */
+/* The same, of turns that are long and look whether to stop (base/team/team.h). */
+static inline lk_status lk_kernel_turns_looking(int64_t count, bool shared, lk_team_for_fn *turns,
+                                                const void *params, void *const *pointers) {
+  const lk_kernel_loop loop = {params, pointers, {NULL, 0}};
+  lk_team_for_looking(count, shared, turns, &loop);
+  return LK_OK;
+}
+
+/* The same as lk_kernel_turns, of a kernel that fetches what is ahead. */
 static inline lk_status lk_kernel_turns_fetching(int64_t count, bool shared, lk_team_for_fn *turns,
                                                  const void *params, void *const *pointers) {
   const lk_kernel_loop loop = {params, pointers, lk_kernel_get_ahead()};

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/team/team.h"
+
 typedef struct operands {
   const float *q, *k, *v, *past, *decays, *rates;
   float *output, *state;
@@ -84,7 +86,7 @@ static void do_heads(const void *arg, int64_t begin, int64_t end) {
     float *state = of.state + i * elements;
     if (of.past == NULL) memset(state, 0, bytes);
     if (of.past != NULL && of.past != of.state) memcpy(state, of.past + i * elements, bytes);
-    for (int64_t row = 0; row < self->rows; row++) {
+    for (int64_t row = 0; row < self->rows && !lk_team_is_stopped(); row++) {
       do_row(self, &of, batch * self->rows + row, head, state);
     }
   }
@@ -94,5 +96,5 @@ lk_status lk_linear_attention_kernel(const void *params, void *const *pointers, 
   (void)error;
   const lk_linear_attention *self = params;
   const int64_t turns = self->batch * self->kv_heads;
-  return lk_kernel_turns(turns, turns > 1, do_heads, self, pointers);
+  return lk_kernel_turns_looking(turns, turns > 1, do_heads, self, pointers);
 }

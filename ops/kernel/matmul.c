@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/team/team.h"
 #include "ops/kernel/bits_panels.h"
 #include "ops/kernel/kernel.h"
 #include "ops/kernel/row_loops.h"
@@ -276,6 +277,7 @@ static void do_slots(const void *arg, int64_t begin_slot, int64_t end_slot) {
   for (int64_t slot = begin_slot; slot < end_slot; slot++) {
     float *of_slot = read.scratch + left_size(self) + slot * slot_size(self);
     for (int64_t panel = slot * panels / n_slots; panel < (slot + 1) * panels / n_slots; panel++) {
+      if (lk_team_is_stopped()) return;
       if (self->left_bytes > 0) {
         multiply_bytes(self, &read, panel, &of_bits, of_slot);
         continue;
@@ -294,7 +296,7 @@ static lk_status multiply_by_bits(const lk_matmul *self, bool is_shared, void *c
     lk_bits_left_make(&panels->bits, lk_integer_loops_get(self->isa), read.a, self->a_row,
                       self->rows, read.scratch);
   }
-  return lk_kernel_turns(slots(self), is_shared, do_slots, self, pointers);
+  return lk_kernel_turns_looking(slots(self), is_shared, do_slots, self, pointers);
 }
 
 lk_status lk_matmul_kernel(const void *params, void *const *pointers, lk_error *error) {

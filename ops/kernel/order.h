@@ -54,14 +54,17 @@ static inline void lk_heap_make(const lk_heap *heap) {
   for (int64_t i = heap->size / 2; i-- > 0;) lk_heap_sink(heap, i, heap->items[i * heap->step]);
 }
 
+/* Takes the root out of a heap of two indices and more, and puts it behind the others. */
+static inline void lk_heap_take(lk_heap *heap) {
+  int64_t *last = &heap->items[--heap->size * heap->step];
+  const int64_t root = heap->items[0];
+  lk_heap_sink(heap, 0, *last);
+  *last = root;
+}
+
 /* Puts the indices of a heap in order. */
 static inline void lk_heap_sort(lk_heap heap) {
-  while (heap.size > 1) {
-    int64_t *last = &heap.items[--heap.size * heap.step];
-    const int64_t root = heap.items[0];
-    lk_heap_sink(&heap, 0, *last);
-    *last = root;
-  }
+  while (heap.size > 1) lk_heap_take(&heap);
 }
 
 /* ---- ranks: an f32 and its index in one number ---- */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/team/team.h"
 #include "base/tensor.h"
 #include "ops/kernel/sizes.h"
 
@@ -363,7 +364,7 @@ static void run_slots(const void *arg, int64_t begin, int64_t end) {
   const int64_t turns = self->batches * self->blocks * self->chunks;
   const int64_t first = begin * turns / self->slots, last = end * turns / self->slots;
   int32_t *scratch = (int32_t *)of.of[LK_INTEGER_SCRATCH] + begin * self->block_rows * self->a_step;
-  for (int64_t turn = first; turn < last; turn++) {
+  for (int64_t turn = first; turn < last && !lk_team_is_stopped(); turn++) {
     run_block(self, &of, turn, turn > first && turn % self->chunks != 0, scratch);
   }
 }
@@ -373,5 +374,5 @@ lk_status lk_product_integer_kernel(const void *params, void *const *pointers, l
   const lk_product_integer *self = params;
   const bool is_shared =
       lk_product_of_rows_is_shared(lk_product_integer_operations(self), self->rows);
-  return lk_kernel_turns(self->slots, is_shared, run_slots, self, pointers);
+  return lk_kernel_turns_looking(self->slots, is_shared, run_slots, self, pointers);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "base/team/team.h"
 #include "ops/kernel/kernel.h"
 #include "ops/kernel/sizes.h"
 
@@ -269,7 +270,7 @@ static void run_rows(operands *of, int64_t row, int64_t end) {
     begin_state(of, i, of->first_h, of->h);
     if (of->c != NULL) begin_state(of, i, of->first_c, of->c);
   }
-  for (int64_t i = 0; i < self->length; i++) {
+  for (int64_t i = 0; i < self->length && !lk_team_is_stopped(); i++) {
     if (of->is_quantized) begin_step(of, i, row, end);
     step_all(of, i, row, end);
   }
@@ -321,5 +322,5 @@ lk_status lk_recurrent_kernel(const void *params, void *const *pointers, lk_erro
   if (of.lengths != NULL) LK_RETURN_NOT_OK(check_lengths(self, of.lengths, error));
   const int64_t turns = weights->directions * lk_div_up(self->batch, turn_rows(self));
   const double operations = lk_recurrent_operations(self);
-  return lk_kernel_turns(turns, lk_product_is_shared(operations), do_turns, self, pointers);
+  return lk_kernel_turns_looking(turns, lk_product_is_shared(operations), do_turns, self, pointers);
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/status.h"
+#include "base/team/team.h"
 #include "ops/kernel/sizes.h"
 
 enum { CHANNELS = 64, SHARED_BINS = 2048 };
@@ -116,7 +117,7 @@ static void take_bin(const lk_roi_align *self, const void *images, int64_t from,
   const int64_t rows = (int64_t)extents[0].samples, columns = (int64_t)extents[1].samples;
   const bool has_samples = rows > 0 && columns > 0;
   for (int64_t c = 0; c < count; c++) sums[c] = self->is_max && has_samples ? -INFINITY : 0;
-  for (int64_t i = 0; i < rows; i++) {
+  for (int64_t i = 0; i < rows && !lk_team_is_stopped(); i++) {
     pair y, x;
     const bool is_inside = find_pair(self, &extents[0], 0, bin[0], i, &y);
     for (int64_t j = 0; j < columns; j++) {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/team/team.h"
 #include "base/tensor.h"
 #include "ops/kernel/order.h"
 #include "ops/kernel/sizes.h"
@@ -11,6 +12,12 @@ static int64_t multiply(const int64_t *dims, uint32_t first, uint32_t end) {
   int64_t product = 1;
   for (uint32_t i = first; i < end; i++) product *= dims[i];
   return product;
+}
+
+/* Whether to leave the rest undone, which is looked at now and then. What comes behind it reads what
+ * is there. */
+static bool is_stopped_at(int64_t index) {
+  return index % 4096 == 0 && lk_team_is_stopped();
 }
 
 /* ---- elements that are not 0 ---- */
@@ -28,8 +35,10 @@ lk_status lk_non_zero_kernel(const void *params, void *const *pointers, lk_error
   int64_t *to = pointers[1], *dims = pointers[2], count = 0, place = 0;
   const int64_t elements = multiply(self->dims, 0, self->rank);
   const size_t size = lk_dtype_size(self->dtype);
-  for (int64_t i = 0; i < elements; i++) count += is_set(self->dtype, data + (size_t)i * size);
-  for (int64_t i = 0; i < elements; i++) {
+  for (int64_t i = 0; i < elements && !is_stopped_at(i); i++) {
+    count += is_set(self->dtype, data + (size_t)i * size);
+  }
+  for (int64_t i = 0; i < elements && !is_stopped_at(i); i++) {
     int64_t rest = i;
     if (!is_set(self->dtype, data + (size_t)i * size)) continue;
     for (uint32_t d = self->rank; d-- > 0; rest /= self->dims[d]) {
@@ -58,7 +67,7 @@ lk_status lk_compress_kernel(const void *params, void *const *pointers, lk_error
   for (int64_t i = 0; i < length; i++) dims[self->axis] += condition[i] != 0;
   if (self->block == 0 || dims[self->axis] == 0) return LK_OK;
   for (int64_t o = 0; o < outer; o++, from += (size_t)n * self->block) {
-    for (int64_t i = 0; i < length; i++) {
+    for (int64_t i = 0; i < length && !is_stopped_at(o * length + i); i++) {
       if (condition[i] == 0) continue;
       memcpy(to, from + (size_t)i * self->block, self->block);
       to += self->block;
@@ -99,6 +108,11 @@ static bool is_later(const void *context, int64_t a, int64_t b) {
   return first[a] > first[b];
 }
 
+/* As lk_heap_sort; what is stopped leaves all indices, in some order. */
+static void sort(lk_heap heap) {
+  while (heap.size > 1 && !is_stopped_at(heap.size)) lk_heap_take(&heap);
+}
+
 lk_status lk_unique_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
   const lk_unique *self = params;
@@ -113,7 +127,7 @@ lk_status lk_unique_kernel(const void *params, void *const *pointers, lk_error *
   for (int64_t i = 0; i < all.count; i++) order[i] = i;
   const lk_heap heap = {order, 1, all.count, is_larger, &all};
   lk_heap_make(&heap);
-  lk_heap_sort(heap);
+  sort(heap);
   for (int64_t i = 0; i < all.count; i++) {
     const bool is_new = i == 0 || compare(&all, order[i - 1], order[i]) != 0;
     if (is_new) {
@@ -127,7 +141,7 @@ lk_status lk_unique_kernel(const void *params, void *const *pointers, lk_error *
   const lk_heap by_place = {order, 1, groups, is_later, first};
   if (!self->sorted) {
     lk_heap_make(&by_place);
-    lk_heap_sort(by_place);
+    sort(by_place);
   }
   for (int64_t g = 0; g < groups; g++) counts[order[g]] = g;
   for (int64_t g = 0; g < groups; g++) order[g] = first[order[g]];
@@ -197,7 +211,7 @@ static int64_t choose_boxes(const lk_non_max *self, const float *boxes, const fl
   }
   lk_ranks left = {order, 1, candidates};
   lk_ranks_make(&left);
-  while (left.size > 0 && chosen < most) {
+  while (left.size > 0 && chosen < most && !lk_team_is_stopped()) {
     const int64_t index = lk_rank_index(~lk_ranks_take(&left));
     const box next = box_at(self, boxes, index);
     bool is_free = true;

@@ -114,6 +114,20 @@ lk_status lk_plan_body_copy(const lk_plan_body *from, lk_packed *const *packed,
   return LK_OK;
 }
 
+/* What a thread does in about a millisecond where it is slow. */
+#define LONG_FLOPS 2e7
+#define LONG_BYTES 4e6
+
+bool lk_plan_body_is_long(const lk_plan_body *body) {
+  double flops = 0, bytes = 0;
+  for (uint32_t i = 0; i < body->n_steps; i++) {
+    flops += lk_plan_steps(body)[i].flops;
+    bytes += lk_plan_steps(body)[i].bytes;
+  }
+  if (body->flops > flops) flops = body->flops;
+  return body->is_long || flops >= LONG_FLOPS || bytes >= LONG_BYTES;
+}
+
 void lk_plan_body_destroy(lk_plan_body *body) {
   if (body == NULL) return;
   const lk_allocator *allocator = body->env->allocator;

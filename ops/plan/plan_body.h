@@ -49,6 +49,7 @@ typedef struct lk_plan_body {
   int16_t alias_input;
   int16_t in_place_input; /* input that output 0 is written over, or -1 */
   bool is_compared;       /* LK_PLAN_COMPARED */
+  bool is_long;           /* it may take long whatever its work is, see lk_plan_body_is_long */
 } lk_plan_body;
 
 /* The arrays of a plan, by the counts of its body. */
@@ -105,5 +106,7 @@ lk_status lk_plan_body_create(const lk_plan_body *draft, const lk_plan_arrays *a
 lk_status lk_plan_body_copy(const lk_plan_body *from, lk_packed *const *packed,
                             const lk_tensor_desc *output, lk_plan_body **out_body, lk_error *error);
 lk_tensor_desc lk_plan_body_output(const lk_plan_body *body, uint32_t index);
+/* Whether it may take milliseconds, on a slow processor say: a run that is watched looks within. */
+bool lk_plan_body_is_long(const lk_plan_body *body);
 /* NULL is allowed. */
 void lk_plan_body_destroy(lk_plan_body *body);

@@ -361,6 +361,10 @@ static lk_step *last_step(lk_planner *planner) {
   return &planner->arrays.steps[planner->body->n_steps - 1];
 }
 
+void lk_planner_is_long(lk_planner *planner) {
+  planner->body->is_long = true;
+}
+
 void lk_planner_flops(lk_planner *planner, double flops) {
   last_step(planner)->flops = flops;
 }

@@ -114,6 +114,8 @@ lk_status lk_planner_cast(lk_planner *planner, const lk_operand *from, const lk_
 lk_status lk_planner_kernel(lk_planner *planner, lk_kernel_fn kernel, const char *kind,
                             const void *params, size_t size, const lk_operand *operands,
                             uint32_t n_operands, lk_error *error);
+/* Says that the plan may take longer than the work of its steps tells. */
+void lk_planner_is_long(lk_planner *planner);
 /* Says what the work of the step that was emitted last is, where it is not that: flops, or both. */
 void lk_planner_flops(lk_planner *planner, double flops);
 void lk_planner_work(lk_planner *planner, double flops, double bytes);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,37 @@ import numpy
 
 from ._native import ffi, lib
 from ._tensor import Input, Output
+
+
+_MAIN_THREAD = threading.main_thread().ident
+_interrupts: list[BaseException] = []  # of the main thread, which alone handles signals
+
+
+def _keep_interrupt(_kind: Any, error: BaseException, _traceback: Any) -> None:
+    _interrupts.append(error)
+
+
+@ffi.def_extern(error=1, onerror=_keep_interrupt)
+def lk_py_should_stop(_arg: Any) -> int:
+    """Python handles signals where it begins a function: here, if one has come."""
+    return 0
+
+
+_OPTIONS = ffi.new("lk_run_options *", {"struct_size": ffi.sizeof("lk_run_options")})
+_MAIN_OPTIONS = ffi.new("lk_run_options *", _OPTIONS[0])
+_MAIN_OPTIONS.should_stop = lib.lk_py_should_stop
+
+
+def options_of_run() -> Any:
+    """What is not to be written to: options of a run on this thread, which a signal's handler may
+    end if it is the main thread."""
+    return _MAIN_OPTIONS if threading.get_ident() == _MAIN_THREAD else _OPTIONS
+
+
+def raise_interrupt() -> None:
+    """Raises what a signal's handler raised in the run that has ended on this thread, if any."""
+    if _interrupts and threading.get_ident() == _MAIN_THREAD:
+        raise _interrupts.pop()
 
 
 def encode(name: str) -> bytes:

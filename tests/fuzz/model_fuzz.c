@@ -44,7 +44,8 @@ static void run(lk_session *session, uint8_t *rooms) {
     if (api->output_info(session, i, &info, &error) != LK_OK) return;
     outputs[i].name = info.name;
   }
-  const lk_run_options options = {sizeof options, NULL, lk_now_ns() + RUN_NS, NULL};
+  const lk_run_options options = {.struct_size = sizeof options,
+                                  .deadline_ns = lk_now_ns() + RUN_NS};
   for (int i = 0; i < 2; i++) { /* the second time by the run plan of the first */
     if (api->run(session, inputs, n_inputs, outputs, n_outputs, &options, &error) == LK_OK) {
       api->outputs_release(session, outputs, n_outputs);

@@ -10,7 +10,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <latchkey/base.h>
+#include <latchkey/session.h>
 
 #include <string>
 #include <utility>
@@ -93,6 +93,16 @@ public:
 private:
   T *handle_ = nullptr;
 };
+
+inline lk_run_options run_options(const volatile int32_t *cancel, uint64_t deadline_ns,
+                                  lk_profile *profile = nullptr) {
+  lk_run_options options = {};
+  options.struct_size = sizeof options;
+  options.cancel = cancel;
+  options.deadline_ns = deadline_ns;
+  options.profile = profile;
+  return options;
+}
 
 // How often a random case is drawn where no threads meet: ThreadSanitizer finds nothing there, and
 // takes ten times as long.

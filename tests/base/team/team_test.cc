@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <climits>
 #include <functional>
 #include <mutex>
 #include <set>
@@ -17,6 +18,7 @@
 #include "tests/harness/lk_test.h"
 
 extern "C" {
+#include "base/stop.h"
 #include "base/team/budget.h"
 #include "base/team/team.h"
 #include "base/team/team_for.h"
@@ -114,6 +116,71 @@ TEST(Team, LoopsDoEveryTurnOnce) {
           },
           &turns);
       for (const auto &n : turns) EXPECT_EQ(n, 1) << count;
+    }
+  }
+  lk_team_set_threads(before);
+}
+
+// Turns that are counted, and what happens after some of them.
+struct WatchedTurns {
+  explicit WatchedTurns(int64_t count) : turns(static_cast<size_t>(count)) {}
+  std::vector<std::atomic<int>> turns;
+  std::atomic<int> done{0};
+  int last = INT_MAX; // after so many, it is cancelled
+  volatile int32_t cancel = 0;
+  bool looks = false; // the turns do so themselves
+
+  static void run(const void *arg, int64_t begin, int64_t end) {
+    auto *self = const_cast<WatchedTurns *>(static_cast<const WatchedTurns *>(arg));
+    for (int64_t i = begin; i < end; i++) {
+      if (self->looks && lk_team_is_stopped()) return;
+      self->turns[static_cast<size_t>(i)]++;
+      if (++self->done == self->last) __atomic_store_n(&self->cancel, 1, __ATOMIC_RELAXED);
+    }
+  }
+  void loop(int64_t count, bool shared) {
+    lk_stop stop;
+    const lk_wait_limit limit = {&cancel, nullptr, 0};
+    lk_stop_init(&stop, &limit, nullptr, nullptr);
+    EXPECT_EQ(lk_team_watch(&stop), nullptr);
+    EXPECT_EQ(lk_team_watched(), &stop);
+    (looks ? lk_team_for_looking : lk_team_for)(count, shared, run, this);
+    EXPECT_EQ(lk_team_watch(nullptr), &stop);
+    EXPECT_FALSE(lk_team_is_stopped());
+  }
+};
+
+TEST(Team, LoopsThatAreWatchedDoEveryTurnOnce) {
+  const int before = lk_team_threads();
+  lk_team_set_threads(3);
+  for (const bool looks : {false, true}) {
+    for (const bool shared : {false, true}) {
+      for (const int64_t count : {0, 1, 2, 3, 7, 5000}) {
+        WatchedTurns all(count);
+        all.looks = looks;
+        all.loop(count, shared);
+        for (const auto &n : all.turns) EXPECT_EQ(n, 1) << count;
+      }
+    }
+  }
+  lk_team_set_threads(before);
+}
+
+TEST(Team, LoopsThatAreStoppedLeaveTheRest) {
+  const int before = lk_team_threads();
+  lk_team_set_threads(3);
+  for (const bool looks : {false, true}) {
+    for (const bool shared : {false, true}) {
+      WatchedTurns all(1 << 22);
+      all.looks = looks;
+      all.last = 100;
+      all.loop(1 << 22, shared);
+      EXPECT_GE(all.done, 100);
+      EXPECT_LT(all.done, 1 << 21);
+      for (const auto &n : all.turns) EXPECT_LE(n, 1);
+      const int done = all.done;
+      all.loop(1 << 22, shared); // it is stopped from the beginning
+      EXPECT_EQ(all.done, done);
     }
   }
   lk_team_set_threads(before);

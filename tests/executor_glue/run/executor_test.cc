@@ -416,7 +416,7 @@ TEST_F(Executor, CancelAndDeadline) {
   Floats room = {9};
   std::vector<lk_tensor> outputs = {tensor({1}, room.data())};
   volatile int32_t cancel = 1;
-  lk_run_options options = {sizeof options, &cancel, 0, nullptr};
+  lk_run_options options = lk::run_options(&cancel, 0);
   LK_EXPECT_STATUS(LK_CANCELLED, try_run({in({1}, data)}, outputs, &options));
   EXPECT_EQ(room[0], 9.0f);
   cancel = 0;
@@ -441,7 +441,7 @@ TEST_F(Executor, ADeadlineThatPassesStopsTheNextStep) {
     LK_ASSERT_OK(try_run({in({1}, data)}, outputs, nullptr));
     const int runs = context.count.runs;
     room[0] = 9;
-    lk_run_options options = {sizeof options, nullptr, lk_now_ns() + 500000000u, nullptr};
+    lk_run_options options = lk::run_options(nullptr, lk_now_ns() + 500000000u);
     context.on_run = [&] {
       while (lk_now_ns() < options.deadline_ns) std::this_thread::yield();
     };

@@ -487,6 +487,7 @@ inline const lk_api *api() {
       return LK_OK;
     };
     t.frame_bring_scratch = [](lk_frame *frame) { frame->is_brought = true; };
+    t.frame_watch = [](lk_frame *, const lk_watch *, lk_error *) { return LK_OK; };
     t.frame_reset = [](lk_frame *frame) {
       for (lk_plan *plan : frame->plans) release(plan);
       frame->plans.clear();

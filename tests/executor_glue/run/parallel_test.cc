@@ -212,35 +212,28 @@ TEST(Parallel, AFailingStepIsNamedAndEndsTheRun) {
   }
 }
 
-TEST(Parallel, IsCancelledBetweenSteps) {
+// The first step that runs makes an end of the run: those that are on finish, and no other begins.
+TEST(Parallel, IsStoppedBetweenSteps) {
   const auto build = [](GraphBuilder &g) { branches(g, 4, 3); };
-  Subject parallel(build, 3);
-  std::vector<Floats> got;
-  const Floats x(COLUMNS, 1);
-  volatile int32_t cancel = 0;
-  lk_run_options options = {sizeof options, &cancel, 0, nullptr};
-  LK_ASSERT_OK(parallel.run(1, x, &got, LK_ERR, &options));
-  const int runs = parallel.context.count.runs;
-  cancel = 1;
-  LK_EXPECT_STATUS(LK_CANCELLED, parallel.run(1, x, &got, LK_ERR, &options));
-  EXPECT_THAT(LK_MESSAGE, HasSubstr("cancelled before node"));
-  EXPECT_EQ(parallel.context.count.runs, runs);
-}
-
-TEST(Parallel, ADeadlineThatPassesStopsTheNextSteps) {
-  const auto build = [](GraphBuilder &g) { branches(g, 4, 3); };
-  Subject parallel(build, 3);
-  std::vector<Floats> got;
-  const Floats x(COLUMNS, 1);
-  LK_ASSERT_OK(parallel.run(1, x, &got, LK_ERR));
-  const int runs = parallel.context.count.runs;
-  lk_run_options options = {sizeof options, nullptr, lk_now_ns() + 500000000u, nullptr};
-  parallel.context.on_run = [&] {
-    while (lk_now_ns() < options.deadline_ns) std::this_thread::yield();
-  };
-  LK_EXPECT_STATUS(LK_DEADLINE, parallel.run(1, x, &got, LK_ERR, &options));
-  EXPECT_THAT(LK_MESSAGE, HasSubstr("the deadline passed before node"));
-  EXPECT_LE(parallel.context.count.runs, 2 * runs - 3);
+  for (const bool by_deadline : {false, true}) {
+    Subject parallel(build, 3);
+    std::vector<Floats> got;
+    const Floats x(COLUMNS, 1);
+    LK_ASSERT_OK(parallel.run(1, x, &got, LK_ERR));
+    const int runs = parallel.context.count.runs;
+    volatile int32_t cancel = 0;
+    lk_run_options options = lk::run_options(&cancel, 0);
+    if (by_deadline) options.deadline_ns = lk_now_ns() + 500000000u;
+    parallel.context.on_run = [&] {
+      if (!by_deadline) __atomic_store_n(&cancel, 1, __ATOMIC_RELAXED);
+      while (lk_now_ns() < options.deadline_ns) std::this_thread::yield();
+    };
+    LK_EXPECT_STATUS(by_deadline ? LK_DEADLINE : LK_CANCELLED,
+                     parallel.run(1, x, &got, LK_ERR, &options));
+    EXPECT_THAT(LK_MESSAGE, HasSubstr(by_deadline ? "the deadline passed before node"
+                                                  : "cancelled before node"));
+    EXPECT_LE(parallel.context.count.runs, 2 * runs - 3);
+  }
 }
 
 TEST(Parallel, SurvivesEveryFailedAllocation) {

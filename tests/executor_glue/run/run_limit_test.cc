@@ -150,7 +150,7 @@ TEST_F(RunGate, WaitsUntilItsDeadline) {
   context.on_run = [&] { barrier.pass(); };
   std::thread first([&] { LK_EXPECT_OK(run(LK_ERR)); });
   barrier.wait_for(1);
-  const lk_run_options options = {sizeof options, nullptr, now_ns() + 3000000, nullptr};
+  const lk_run_options options = lk::run_options(nullptr, now_ns() + 3000000);
   LK_EXPECT_STATUS(LK_DEADLINE, run(LK_ERR, &options));
   EXPECT_GE(now_ns(), options.deadline_ns);
   EXPECT_THAT(LK_MESSAGE, HasSubstr("deadline"));
@@ -166,7 +166,7 @@ TEST_F(RunGate, WaitsUntilItIsCancelled) {
   barrier.wait_for(1);
   volatile int32_t cancel = 0;
   volatile uint8_t stop = 0;
-  const lk_run_options options = {sizeof options, &cancel, 0, nullptr};
+  const lk_run_options options = lk::run_options(&cancel, 0);
   std::thread second([&] {
     lk_error error;
     EXPECT_EQ(run(&error, &options), LK_CANCELLED);

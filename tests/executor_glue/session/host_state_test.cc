@@ -66,7 +66,7 @@ lk_status run(int32_t threads, int64_t index, bool cancelled, std::vector<Floats
     status = level2()->open_memory(context, bytes.data(), bytes.size(), nullptr, &session, LK_ERR);
   }
   const volatile int32_t cancel = cancelled ? 1 : 0;
-  const lk_run_options run_options = {sizeof run_options, &cancel, 0, nullptr};
+  const lk_run_options run_options = lk::run_options(&cancel, 0);
   const lk_named_tensor inputs[] = {
       {"x", {{LK_F32, 2, LK_LAYOUT_PLAIN, 0, {kRows, kWidth}}, x.data()}},
       {"i", {{LK_I64, 1, LK_LAYOUT_PLAIN, 0, {1}}, &index}}};

@@ -30,7 +30,7 @@ protected:
                        const volatile int32_t *cancel = nullptr) {
     lk_named_tensor input = x_of(x);
     lk_named_tensor outputs[] = {{"y", {}}, {"s", {}}};
-    lk_run_options options = {sizeof options, cancel, 0, into};
+    lk_run_options options = lk::run_options(cancel, 0, into);
     const lk_status status = level2()->run(which, &input, 1, outputs, 2, &options, LK_ERR);
     if (status == LK_OK) {
       const Floats y = lk::small::expected_y(x);
@@ -288,7 +288,7 @@ TEST_F(Profile, OfBranchesTimesEachInItsLane) {
   end_crowd(context);
   Floats x(8 * 24 * 24, 0.5f);
   lk_named_tensor input = named("x", {1, 8, 24, 24}, x.data());
-  lk_run_options run_options = {sizeof run_options, nullptr, 0, profile};
+  lk_run_options run_options = lk::run_options(nullptr, 0, profile);
   for (int i = 0; i < 10; i++) {
     std::vector<lk_named_tensor> outputs = {{"y0", {}}, {"y1", {}}, {"y2", {}}, {"y3", {}}};
     LK_ASSERT_OK(level2()->run(session, &input, 1, outputs.data(), 4, &run_options, LK_ERR));

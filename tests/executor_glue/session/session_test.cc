@@ -485,10 +485,10 @@ TEST_F(Session, CancelledBeforeTheFirstOperator) {
   Floats x = numbers(2, 1), room(8, 9.0f);
   lk_named_tensor input = x_of(x), output = named("y", {2, 4}, room.data());
   volatile int32_t cancel = 1;
-  lk_run_options options = {sizeof options, &cancel, 0, nullptr};
+  lk_run_options options = lk::run_options(&cancel, 0);
   LK_EXPECT_STATUS(LK_CANCELLED, level2()->run(session, &input, 1, &output, 1, &options, LK_ERR));
   EXPECT_EQ(room, Floats(8, 9.0f));
-  options = {sizeof options, nullptr, 1, nullptr};
+  options = lk::run_options(nullptr, 1);
   LK_EXPECT_STATUS(LK_DEADLINE, level2()->run(session, &input, 1, &output, 1, &options, LK_ERR));
   EXPECT_EQ(room, Floats(8, 9.0f));
   check(x);

@@ -135,7 +135,7 @@ private:
         named("x", {model.rows("x"), int64_t(x.size()) / model.rows("x")}, x.data());
     std::vector<lk_named_tensor> outputs;
     for (const std::string &name : model.outputs()) outputs.push_back({name.c_str(), {}});
-    lk_run_options run_options = {sizeof run_options, nullptr, 0, profile};
+    lk_run_options run_options = lk::run_options(nullptr, 0, profile);
     LK_ASSERT_OK(level2()->run(session, &input, 1, outputs.data(), uint32_t(outputs.size()),
                                &run_options, LK_ERR));
     for (size_t i = 0; i < outputs.size(); i++) {

@@ -1,0 +1,240 @@
+// How late does an operator end that takes long and whose deadline has passed?
+//
+// Each operator would compute for some tenths of a second and more. A deadline comes within; what
+// is measured is the time from there to the return of op_run, the most of all rounds.
+//
+// stop [--json] [--quick | --long]
+#include <latchkey/latchkey.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "benchmarks/arguments.h"
+
+extern "C" {
+#include "base/clock.h"
+}
+
+namespace {
+
+constexpr double TARGET_MS = 50;
+constexpr uint64_t DEADLINE_NS = 5000000;
+
+const lk_api *api() {
+  return lk_get_api(LK_API_VERSION);
+}
+
+// There is nothing to measure where a call fails that must not.
+void check(lk_status status, const lk_error &error) {
+  if (status == LK_OK) return;
+  std::fprintf(stderr, "stop: %s\n", error.message);
+  std::exit(1);
+}
+
+struct Tensor {
+  std::vector<int64_t> dims;
+  uint32_t dtype = LK_F32;
+};
+
+struct Attr {
+  const char *name;
+  int64_t value;
+};
+
+struct Case {
+  const char *label, *op;
+  int32_t opset;
+  std::vector<Tensor> inputs;
+  std::vector<Attr> attrs = {};
+};
+
+std::vector<Case> cases() {
+  const Tensor heads = {{1, 8, 9000, 64}}, bytes = {{6000, 6000}, LK_U8};
+  return {
+      {"product", "MatMul", 13, {{{4000, 4000}}, {{4000, 4000}}}},
+      {"batch of products", "MatMul", 13, {{{400, 600, 600}}, {{400, 600, 600}}}},
+      {"convolution", "Conv", 13, {{{1, 256, 300, 300}}, {{256, 256, 3, 3}}}},
+      {"wide convolution", "Conv", 13, {{{1, 64, 1000, 1000}}, {{64, 64, 7, 7}}}},
+      {"depthwise convolution",
+       "Conv",
+       13,
+       {{{4, 64, 1000, 1000}}, {{64, 1, 7, 7}}},
+       {{"group", 64}}},
+      {"transposed convolution", "ConvTranspose", 13, {{{1, 128, 300, 300}}, {{128, 128, 5, 5}}}},
+      {"product of bytes", "MatMulInteger", 10, {bytes, bytes}},
+      {"attention", "Attention", 23, {heads, heads, heads}},
+      {"elements", "Erf", 13, {{{1 << 26}, LK_F64}}},
+      {"softmax", "Softmax", 13, {{{60000, 1000}}}},
+      {"mean", "ReduceMean", 13, {{{64, 1000, 1000}}}, {{"axes", 1}}},
+      {"running sum", "CumSum", 14, {{{64 << 20}}, {{}, LK_I32}}},
+      {"transpose", "Transpose", 13, {{{10000, 8000}}}},
+      {"pool", "MaxPool", 12, {{{8, 64, 300, 300}}}, {{"kernel_shape", 15}}},
+      {"LSTM",
+       "LSTM",
+       14,
+       {{{3000, 16, 128}}, {{1, 2048, 128}}, {{1, 2048, 512}}},
+       {{"hidden_size", 512}}},
+      {"Fourier transform", "DFT", 17, {{{8, 65521, 1}}}, {{"axis", 1}}},
+      {"determinant", "Det", 11, {{{1, 1500, 1500}}}},
+      {"largest", "TopK", 11, {{{400, 100000}}, {{1}, LK_I64}}},
+  };
+}
+
+// One node, bound, with memory for its inputs and its output.
+class Subject {
+public:
+  Subject(lk_executor *executor, const Case &of) : inputs(of.inputs.size()) {
+    std::vector<lk_node_input> described(of.inputs.size());
+    std::vector<lk_attr> attrs;
+    std::vector<std::vector<int64_t>> numbers;
+    for (const Attr &attr : of.attrs) {
+      numbers.emplace_back(std::strcmp(attr.name, "kernel_shape") == 0 ? 2 : 1, attr.value);
+    }
+    for (size_t i = 0; i < of.attrs.size(); i++) {
+      attrs.push_back(
+          {of.attrs[i].name, LK_ATTR_INTS, uint32_t(numbers[i].size()), numbers[i].data()});
+    }
+    std::vector<lk_tensor> tensors;
+    for (size_t i = 0; i < of.inputs.size(); i++) tensors.push_back(fill(of.inputs[i], &inputs[i]));
+    lk_node_desc node = {};
+    node.struct_size = sizeof node;
+    node.op_type = of.op;
+    node.opset = of.opset;
+    node.output_name = "y";
+    node.n_inputs = uint32_t(described.size());
+    node.inputs = described.data();
+    node.n_outputs = std::strcmp(of.op, "TopK") == 0 ? 2 : 1;
+    node.n_attrs = uint32_t(attrs.size());
+    node.attrs = attrs.data();
+    check(api()->op_create(executor, &node, &op, &error), error);
+    lk_bind_desc bind = {};
+    bind.struct_size = sizeof bind;
+    bind.in_place_input = -1;
+    bind.n_inputs = uint32_t(tensors.size());
+    bind.inputs = tensors.data();
+    const lk_layout wishes[2] = {LK_LAYOUT_PLAIN, LK_LAYOUT_PLAIN};
+    bind.wishes = wishes;
+    bind.n_outputs = node.n_outputs;
+    check(api()->op_bind(op, &bind, &plan, &error), error);
+    check(api()->frame_create(executor, &frame, &error), error);
+    check(api()->frame_attach(frame, plan, &slot, &error), error);
+    outputs.resize(node.n_outputs);
+    for (uint32_t i = 0; i < node.n_outputs; i++) {
+      lk_tensor_desc desc;
+      uint64_t size = 0;
+      check(api()->plan_output(plan, i, &desc, &error), error);
+      check(api()->tensor_bytes(&desc, &size, &error), error);
+      outputs[i].resize(size / sizeof(float) + 16);
+    }
+  }
+  ~Subject() {
+    api()->frame_destroy(frame);
+    api()->plan_release(plan);
+    api()->op_destroy(op);
+  }
+
+  // Milliseconds from the deadline to the return; below 0: the operator has ended before.
+  double late_ms() {
+    void *in[4], *out[2];
+    for (size_t i = 0; i < inputs.size(); i++) in[i] = inputs[i].data();
+    for (size_t i = 0; i < outputs.size(); i++) out[i] = outputs[i].data();
+    lk_watch watch = {};
+    watch.struct_size = sizeof watch;
+    watch.deadline_ns = lk_now_ns() + DEADLINE_NS;
+    check(api()->frame_watch(frame, &watch, &error), error);
+    const lk_status status = api()->op_run(frame, slot, in, out, &error);
+    const double late = (double(lk_now_ns()) - double(watch.deadline_ns)) / 1e6;
+    if (status != LK_DEADLINE) check(status, error);
+    return status == LK_DEADLINE ? late : -1;
+  }
+
+private:
+  static lk_tensor fill(const Tensor &of, std::vector<float> *memory) {
+    lk_tensor made = {};
+    made.desc.dtype = of.dtype;
+    made.desc.rank = uint32_t(of.dims.size());
+    std::copy(of.dims.begin(), of.dims.end(), made.desc.dims);
+    uint64_t bytes = 0;
+    lk_error error;
+    check(api()->tensor_bytes(&made.desc, &bytes, &error), error);
+    memory->resize(bytes / sizeof(float) + 16);
+    if (of.dtype == LK_I64) { // the number that TopK wants
+      reinterpret_cast<int64_t *>(memory->data())[0] = 1000;
+    } else if (of.dtype == LK_F32) {
+      for (size_t i = 0; i < memory->size(); i++) (*memory)[i] = float(i % 7919) / 7919;
+    }
+    made.data = memory->data();
+    return made;
+  }
+
+  lk_error error;
+  lk_op *op = nullptr;
+  lk_plan *plan = nullptr;
+  lk_frame *frame = nullptr;
+  uint32_t slot = 0;
+  std::vector<std::vector<float>> inputs, outputs;
+};
+
+struct Result {
+  const char *label;
+  double late_ms[2]; // with one thread, with two
+};
+
+Result measure(const Case &of, int rounds) {
+  Result result = {of.label, {-1, -1}};
+  for (int threads = 1; threads <= 2; threads++) {
+    lk_context_options options = {};
+    options.struct_size = sizeof options;
+    options.threads = threads;
+    lk_context *context = nullptr;
+    lk_executor *executor = nullptr;
+    lk_error error;
+    check(api()->context_create(&options, &context, &error), error);
+    check(api()->executor_create(context, "stop", &executor, &error), error);
+    {
+      Subject subject(executor, of);
+      for (int i = 0; i < rounds; i++) {
+        result.late_ms[threads - 1] = std::max(result.late_ms[threads - 1], subject.late_ms());
+      }
+    }
+    api()->executor_destroy(executor);
+    api()->context_destroy(context);
+  }
+  return result;
+}
+
+bool is_met(const Result &of) {
+  return of.late_ms[0] >= 0 && of.late_ms[1] >= 0 && of.late_ms[0] <= TARGET_MS &&
+         of.late_ms[1] <= TARGET_MS;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  const Arguments arguments("stop", argc, argv, {10, 2, 50});
+  const char *separator = "";
+  if (arguments.json)
+    std::printf("{\"target_ms\": %g, \"operators\": [", TARGET_MS);
+  else
+    std::printf("  %-24s %12s %12s\n", "ms behind the deadline", "1 thread", "2 threads");
+  for (const Case &of : cases()) {
+    const Result r = measure(of, arguments.rounds);
+    if (arguments.json) {
+      std::printf("%s{\"operator\": \"%s\", \"late_ms\": [%.3f, %.3f]}", separator, r.label,
+                  r.late_ms[0], r.late_ms[1]);
+      separator = ", ";
+    } else {
+      std::printf("  %-24s %12.2f %12.2f  %s\n", r.label, r.late_ms[0], r.late_ms[1],
+                  is_met(r) ? "met" : "MISSED");
+    }
+    std::fflush(stdout);
+  }
+  if (arguments.json)
+    std::printf("]}\n");
+  else
+    std::printf("  target: %g ms; -1: an operator that was done before\n", TARGET_MS);
+  return 0;
+}
