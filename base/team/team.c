@@ -47,9 +47,9 @@ typedef struct lk_team {
   _Alignas(64) _Atomic uint64_t region;
   void (*fn)(void *);
   void *arg;
-  int threads;         /* lk_team_threads() of the master, for threads that ask inside a region */
+  int threads;          /* lk_team_threads() of the master, for threads that ask inside a region */
   struct lk_stop *stop; /* lk_team_watched() of the master, for the same */
-  atomic_bool is_idle; /* it has no master */
+  atomic_bool is_idle;  /* it has no master */
   _Alignas(64) atomic_int n_finished; /* shares of this region that others have finished */
   lk_parker master;
   _Alignas(64) atomic_bool ends;

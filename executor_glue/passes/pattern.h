@@ -74,8 +74,8 @@ typedef struct lk_tree_item {
 
 typedef struct lk_tree_attr {
   char name[LK_TREE_NAME], text[LK_TREE_NAME]; /* text: "" where it is a number */
-  int32_t slot;   /* of a number of the tree, a float; -1: `text` or `number` */
-  int32_t factor; /* of another that is multiplied to it; -1: none */
+  int32_t slot;    /* of a number of the tree, a float; -1: `text` or `number` */
+  int32_t factor;  /* of another that is multiplied to it; -1: none */
   int32_t counted; /* slot of a value: the number of its elements; -1: `text` or `number` */
   int64_t number;
 } lk_tree_attr;

@@ -236,12 +236,15 @@ static bool saturates_same(const scope *self, const lk_node *node) {
 static const struct {
   const char *name;
   bool (*holds)(const scope *self, const lk_node *node);
-} rules[] = {{"last", reduces_last},      {"by_tanh", is_by_tanh},    {"exact", is_exact},
-             {"over_last", is_over_last}, {"turns", turns_matrices},  {"keeps", keeps_matrices},
-             {"turns_rows", turns_rows},  {"fills", fills},           {"more", takes_more},
-             {"one", has_one_scale},      {"rows", scales_rows},      {"columns", scales_columns},
-             {"bias", adds_bias},         {"gemm", is_plain_gemm},    {"saturates", saturates_same},
-             {"bounds", has_bounds},      {"along_one", is_along_one}, {"bare", is_bare_norm},
+} rules[] = {{"last", reduces_last},        {"by_tanh", is_by_tanh},
+             {"exact", is_exact},           {"over_last", is_over_last},
+             {"turns", turns_matrices},     {"keeps", keeps_matrices},
+             {"turns_rows", turns_rows},    {"fills", fills},
+             {"more", takes_more},          {"one", has_one_scale},
+             {"rows", scales_rows},         {"columns", scales_columns},
+             {"bias", adds_bias},           {"gemm", is_plain_gemm},
+             {"saturates", saturates_same}, {"bounds", has_bounds},
+             {"along_one", is_along_one},   {"bare", is_bare_norm},
              {"grouped", makes_groups}};
 
 bool lk_pattern_rule_holds(const lk_text *rule, const lk_pass_env *env, const lk_graph *graph,
