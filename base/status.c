@@ -1,9 +1,11 @@
 /* How a function of the library fails: a status and a sentence. */
 #include "base/status.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/memory_budget.h"
 #include "base/text.h"
 
 /* A sentence before it is escaped. A character or an escape has at most 4 bytes, and escaping makes
@@ -23,7 +25,14 @@ lk_status lk_fail(lk_error *error, lk_status status, const char *format, ...) {
 }
 
 lk_status lk_fail_memory(lk_error *error, const char *what, size_t bytes) {
-  return lk_fail(error, LK_OUT_OF_MEMORY, "failed to allocate %zu bytes for %s", bytes, what);
+  const lk_memory_refusal refusal = lk_memory_refusal_take();
+  if (refusal.limit == 0) {
+    return lk_fail(error, LK_OUT_OF_MEMORY, "failed to allocate %zu bytes for %s", bytes, what);
+  }
+  return lk_fail(error, LK_OUT_OF_MEMORY,
+                 "failed to allocate %zu bytes for %s: %" PRIu64 " of at most %" PRIu64
+                 " bytes are in use",
+                 bytes, what, refusal.held, refusal.limit);
 }
 
 lk_status lk_error_prefix(lk_error *error, lk_status status, const char *format, ...) {

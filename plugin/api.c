@@ -64,6 +64,14 @@ static lk_status cache_set_weights_capacity(lk_context *context, uint64_t bytes,
   return LK_OK;
 }
 
+static lk_status memory_set_limit(lk_context *context, uint64_t bytes, lk_error *error) {
+  if (bytes == 0) {
+    return lk_fail(error, LK_OUT_OF_RANGE, "failed to limit memory to 0 bytes: at least 1");
+  }
+  if (bytes != LK_UNSET) lk_memory_budget_set_limit(&context->memory, bytes);
+  return LK_OK;
+}
+
 static lk_status cache_clear(lk_context *context, lk_executor *executor, lk_error *error) {
   (void)error;
   lk_cache_clear(context->env.cache, executor != NULL ? executor->quota : NULL);
@@ -87,7 +95,14 @@ static lk_status cache_stats(lk_context *context, lk_executor *executor, lk_stat
   stats.weights_shared = weights.shared;
   stats.weights_capacity_bytes = weights.capacity_bytes;
   stats.reorders = atomic_load_explicit(&context->env.reorders, memory_order_relaxed);
-  stats.allocations = lk_tally_sum(&context->counts, LK_COUNT_ALLOCATIONS);
+  const lk_memory_state memory = lk_memory_budget_state(&context->memory);
+  stats.allocations = lk_tally_sum(&context->memory.counts, LK_MEMORY_ALLOCATIONS) +
+                      lk_tally_sum(&context->weights_memory.counts, LK_MEMORY_ALLOCATIONS);
+  stats.memory_bytes = memory.bytes;
+  stats.memory_peak_bytes = memory.peak;
+  stats.memory_limit_bytes = memory.limit;
+  stats.memory_refusals = memory.refusals;
+  stats.memory_refused_bytes = memory.refused;
   return lk_struct_write(out, &stats, sizeof stats, "statistics", error);
 }
 
@@ -166,6 +181,7 @@ const lk_api *lk_get_api(uint32_t version) {
       .cache_set_weights_capacity = cache_set_weights_capacity,
       .cache_clear = cache_clear,
       .cache_trim = cache_trim,
+      .memory_set_limit = memory_set_limit,
       .cache_stats = cache_stats,
       .cache_visit = cache_visit,
       .key_create = lk_user_key_create,

@@ -15,17 +15,6 @@
 #define TEXT(number) TEXT_OF(number)
 #define VERSION TEXT(LK_VERSION_MAJOR) "." TEXT(LK_VERSION_MINOR) "." TEXT(LK_VERSION_PATCH)
 
-static void *counting_alloc(void *user, size_t size, size_t alignment) {
-  lk_context *context = user;
-  lk_tally_add(&context->counts, LK_COUNT_ALLOCATIONS);
-  return context->host_allocator.alloc(context->host_allocator.user, size, alignment);
-}
-
-static void counting_free(void *user, void *pointer) {
-  lk_context *context = user;
-  context->host_allocator.free(context->host_allocator.user, pointer);
-}
-
 void lk_context_log(lk_context *context, lk_log_level level, const char *line) {
   if (context->log != NULL && level != LK_LOG_OFF && (int32_t)level <= context->log_level) {
     char safe[LK_TEXT_ESCAPED_BYTES(LK_ERROR_CAPACITY)];
@@ -50,11 +39,17 @@ lk_status lk_context_create(const lk_context_options *options, lk_context **out_
   lk_context_options read;
   LK_RETURN_NOT_OK(lk_context_options_read(options, &read, error));
   lk_status status = LK_OK;
-  const lk_allocator host = read.allocator.alloc != NULL ? read.allocator : *lk_allocator_default();
+  const bool has_own = read.allocator.alloc != NULL;
+  const lk_allocator host = has_own ? read.allocator : *lk_allocator_default();
   lk_context *context = lk_calloc_lines(&host, sizeof *context);
   if (context == NULL) return lk_fail_memory(error, "a context", sizeof *context);
   context->host_allocator = host;
-  context->allocator = (lk_allocator){context, counting_alloc, counting_free};
+  lk_memory_budget_init(&context->memory, has_own ? &host : NULL, read.memory_bytes);
+  lk_memory_budget_init(&context->weights_memory, has_own ? &host : NULL, LK_MEMORY_UNLIMITED);
+  context->allocator = lk_memory_budget_allocator(&context->memory);
+  context->weights_allocator = read.weights_apart != 0
+                                   ? lk_memory_budget_allocator(&context->weights_memory)
+                                   : context->allocator;
   context->log_level = read.verbose;
   context->log = read.log;
   context->log_user = read.log_user;
@@ -62,7 +57,7 @@ lk_status lk_context_create(const lk_context_options *options, lk_context **out_
   env->allocator = &context->allocator;
   env->threads = read.threads;
   LK_TRY(lk_intern_create(env->allocator, &env->intern, error));
-  LK_TRY(lk_weights_create(env->allocator, read.weights_bytes, &env->weights, error));
+  LK_TRY(lk_weights_create(&context->weights_allocator, read.weights_bytes, &env->weights, error));
   LK_TRY(lk_cache_create(env->allocator, read.cache_mode, read.cache_entries, read.cache_bytes,
                          &env->cache, error));
   lk_cache_set_words(env->cache, env->intern);

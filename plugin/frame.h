@@ -32,7 +32,7 @@ struct lk_frame {
   bool is_brought;      /* the caller brings the scratch memory with each run */
   bool is_watched;      /* operators look at `stop` */
   lk_stop stop;
-  int host_threads;     /* saved by frame_begin; 0: not begun */
+  int host_threads; /* saved by frame_begin; 0: not begun */
   lk_float_state host_float;
 };
 

@@ -7,24 +7,23 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/memory_budget.h"
 #include "base/status.h"
-#include "base/tally.h"
 #include "keys/identity.h"
 #include "ops/plan/layout.h"
 #include "ops/plan/pattern.h"
 #include "ops/plan/plan_build.h"
 
-/* What a context counts. */
-enum { LK_COUNT_ALLOCATIONS };
-
 struct lk_context {
   lk_allocator host_allocator; /* as given */
-  lk_allocator allocator;      /* counts, then asks the host's */
+  lk_memory_budget memory;     /* of all but `weights_memory` */
+  lk_memory_budget weights_memory;
+  lk_allocator allocator;         /* within `memory` */
+  lk_allocator weights_allocator; /* the same, or within `weights_memory`, which has no limit */
   lk_ops_env env;
   int32_t log_level;
   lk_log_fn log;
   void *log_user;
-  lk_tally counts;
 };
 
 struct lk_executor {

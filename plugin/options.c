@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/machine_memory.h"
 #include "base/parse.h"
 #include "base/status.h"
 #include "base/struct.h"
@@ -103,6 +104,11 @@ lk_status lk_context_options_read(const lk_context_options *given, lk_context_op
         read_number("LATCHKEY_CACHE_BYTES", true, 0, LK_UNLIMITED - 1, &out->cache_bytes, error));
   }
   if (out->weights_bytes == LK_UNSET) out->weights_bytes = LK_UNLIMITED;
+  if (out->memory_bytes == LK_UNSET || out->memory_bytes == 0) {
+    out->memory_bytes = lk_machine_memory();
+    LK_RETURN_NOT_OK(
+        read_number("LATCHKEY_MEMORY_BYTES", true, 1, LK_UNLIMITED - 1, &out->memory_bytes, error));
+  }
   if (out->verbose == -1) {
     uint64_t verbose = LK_LOG_WARNING;
     LK_RETURN_NOT_OK(read_number("LATCHKEY_VERBOSE", false, 0, LK_LOG_DEBUG, &verbose, error));

@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "executor_glue/ort/subgraph.h"
 #include "executor_glue/ort/tensor.h"
+#include "executor_glue/run/reclaim.h"
 
 /* More are taken from the allocator. */
 enum { INPUTS_ON_STACK = 16 };
@@ -77,6 +78,9 @@ static lk_status run(lk_ort_subgraph *subgraph, OrtKernelContext *context,
   const lk_graph_run what = {
       .inputs = inputs, .place = place_output, .place_arg = &to, .stop = stop, .threads = threads};
   status = run_graph(subgraph, &what, error);
+  if (status == LK_OUT_OF_MEMORY && lk_reclaim_idle(ort->latchkey, subgraph->context->handle)) {
+    status = run_graph(subgraph, &what, error);
+  }
 cleanup:
   if (inputs != few) lk_free(graph->allocator, inputs);
   return status;

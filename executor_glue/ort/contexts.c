@@ -31,7 +31,8 @@ void lk_ort_contexts_destroy(lk_ort_contexts *contexts) {
 static bool same_options(const lk_context_options *a, const lk_context_options *b) {
   return a->cache_mode == b->cache_mode && a->threads == b->threads &&
          a->cache_entries == b->cache_entries && a->cache_bytes == b->cache_bytes &&
-         a->weights_bytes == b->weights_bytes && a->verbose == b->verbose;
+         a->weights_bytes == b->weights_bytes && a->memory_bytes == b->memory_bytes &&
+         a->verbose == b->verbose;
 }
 
 static void destroy(lk_ort_context *context) {

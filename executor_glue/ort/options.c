@@ -31,6 +31,11 @@ static lk_status set_bytes(const char *value, lk_ort_options *out) {
   return allowed_if(lk_parse_number(value, true, &out->context.cache_bytes));
 }
 
+static lk_status set_memory(const char *value, lk_ort_options *out) {
+  const bool is_number = lk_parse_number(value, true, &out->context.memory_bytes);
+  return allowed_if(is_number && out->context.memory_bytes > 0);
+}
+
 static lk_status set_weights(const char *value, lk_ort_options *out) {
   return allowed_if(lk_parse_number(value, true, &out->context.weights_bytes));
 }
@@ -91,6 +96,7 @@ static const struct {
     {"claim", set_claim, "one of gains, all"},
     {"disabled_passes", set_disabled_passes, "at most 32 names"},
     {"log_level", set_log_level, "one of off, warning, info, debug"},
+    {"memory_bytes", set_memory, "a number of bytes from 1 on, with k, m or g"},
     {"precision", set_precision, "f32"},
     {"statistics_file", set_statistics_file, "the name of a file"},
     {"threads", set_threads, "1 to 1024"},

@@ -150,7 +150,9 @@ lk_status lk_arena_take(lk_arena_store *store, uint64_t bytes, lk_arena **out_ar
     free_arenas(store, arena);
     arena = NULL;
   }
-  if (arena == NULL) LK_RETURN_NOT_OK(make_arena(store, wanted, &arena, error));
+  if (arena == NULL && (wanted == bytes || make_arena(store, wanted, &arena, NULL) != LK_OK)) {
+    LK_RETURN_NOT_OK(make_arena(store, bytes, &arena, error));
+  }
   if (bytes > arena->most) arena->most = bytes;
   arena->was_touched = true;
   *out_arena = arena;

@@ -10,11 +10,11 @@ typedef struct lk_execution {
   const lk_run_plan *plan;
   const lk_lease *lease;
   const lk_tensor *inputs; /* [n graph inputs] */
-  void *const *outputs; /* [n graph outputs]: where each is written; NULL: not wanted, or empty */
-  lk_stop *stop; /* ends the run between two steps, or within one */
-  uint32_t workers;          /* threads that a plan with a schedule runs on; at most the plan's */
-  uint32_t step_threads;     /* that a step may use */
-  lk_profile *profile;       /* NULL, or one that knows the plan: steps are timed */
+  void *const *outputs;  /* [n graph outputs]: where each is written; NULL: not wanted, or empty */
+  lk_stop *stop;         /* ends the run between two steps, or within one */
+  uint32_t workers;      /* threads that a plan with a schedule runs on; at most the plan's */
+  uint32_t step_threads; /* that a step may use */
+  lk_profile *profile;   /* NULL, or one that knows the plan: steps are timed */
 } lk_execution;
 
 /* Fills the outputs. LK_CANCELLED, LK_DEADLINE, or what a step says, with the node's name. When several steps

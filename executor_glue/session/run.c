@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "base/stop.h"
 #include "base/struct.h"
+#include "executor_glue/run/reclaim.h"
 #include "executor_glue/session/session.h"
 
 /* A graph with a few inputs and outputs needs no memory of the allocator for a call. */
@@ -151,7 +152,11 @@ lk_status lk_session_run(lk_session *session, const lk_named_tensor *inputs, uin
   LK_TRY(sort_outputs(session, outputs, n_outputs, &call, error));
   const lk_graph_run run = {
       .inputs = call.inputs, .outputs = call.outputs, .wanted = call.wanted, .options = &options};
-  LK_TRY(name_file(session, lk_flow_run(session->flow, &run, error), error));
+  status = lk_flow_run(session->flow, &run, error);
+  if (status == LK_OUT_OF_MEMORY && lk_reclaim_idle(session->api, session->context)) {
+    status = lk_flow_run(session->flow, &run, error);
+  }
+  LK_TRY(name_file(session, status, error));
   status = hand_over(session, &call, outputs, n_outputs, error);
   if (status != LK_OK) lk_session_outputs_release(session, outputs, n_outputs);
   drop_model_pages(session);

@@ -44,15 +44,21 @@ typedef struct lk_context_options {
   uint64_t cache_bytes;   /* LATCHKEY_CACHE_BYTES, with k, m or g; default 20 MiB; 0 disables */
   uint64_t weights_bytes; /* packed weights; default unlimited */
   int32_t verbose;        /* -1 = unset; lk_log_level; LATCHKEY_VERBOSE=0..3; default 1 */
-  uint32_t reserved;
-  lk_log_fn log; /* NULL: lines are dropped */
+  uint32_t weights_apart; /* not 0: packed weights do not count for memory_bytes */
+  lk_log_fn log;          /* NULL: lines are dropped */
   void *log_user;
+  /* The most memory that the context holds: models, plans, keys, tables, arenas, outputs that the
+   * library allocates, packed weights. 0 = unset; LATCHKEY_MEMORY_BYTES, with k, m or g; default: the memory
+   * of the machine, or the limit of the process's control group. What does not fit is
+   * LK_OUT_OF_MEMORY, after idle things were dropped. Files that are mapped and the stacks of
+   * threads do not count. */
+  uint64_t memory_bytes;
 } lk_context_options;
 
 #define LK_CONTEXT_OPTIONS_INIT                                                                    \
   {                                                                                                \
     sizeof(lk_context_options), {NULL, NULL, NULL}, 0, 0, LK_UNSET, LK_UNSET, LK_UNSET, -1, 0,     \
-        NULL, NULL                                                                                 \
+        NULL, NULL, LK_UNSET                                                                       \
   }
 
 /* What a cache entry is for. Each kind has its own counters. */
@@ -78,8 +84,12 @@ typedef struct lk_stats {
   uint64_t weights_entries, weights_bytes;   /* packed copies now */
   uint64_t weights_packed, weights_shared;   /* packings done; times one was found ready */
   uint64_t weights_capacity_bytes;
-  uint64_t reorders;    /* reorder steps in the plans that were built */
-  uint64_t allocations; /* calls of the context's allocator so far */
+  uint64_t reorders;                        /* reorder steps in the plans that were built */
+  uint64_t allocations;                     /* calls of the context's allocator so far */
+  uint64_t memory_bytes, memory_peak_bytes; /* what memory_bytes of the options limits */
+  uint64_t memory_limit_bytes;
+  uint64_t memory_refusals;      /* blocks that did not fit */
+  uint64_t memory_refused_bytes; /* the last of them */
 } lk_stats;
 
 #ifdef __cplusplus

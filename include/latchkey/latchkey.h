@@ -233,6 +233,10 @@ typedef struct lk_api {
    * other threads may wait for memory. The library itself does it when a large session is closed,
    * and never while it serves a run. */
   void (*cache_trim)(lk_context *context);
+  /* Sets memory_bytes of the options for what is allocated from now on; LK_UNSET leaves it as it
+   * is. Nothing is dropped by that alone: cache_clear and the next request that does not fit do.
+   * LK_OUT_OF_RANGE: 0. */
+  lk_status (*memory_set_limit)(lk_context *context, uint64_t bytes, lk_error *error);
   lk_status (*cache_stats)(lk_context *context, lk_executor *executor, lk_stats *out,
                            lk_error *error);
   /* Shows every entry that the cache has at one moment, in per-thread mode those of all threads'

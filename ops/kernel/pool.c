@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "base/team/team.h"
 #include "ops/kernel/pool_rolling.h"
 #include "ops/kernel/pool_staged.h"
 
@@ -108,10 +109,10 @@ static void pool_windows(line *self, int64_t first, int64_t end, int64_t tap, in
   call->first_tap = first_tap;
 }
 
-/* A window that reaches into the padding. */
+/* Windows that reach into the padding. One of a hostile model's may take a millisecond. */
 static void pool_border(line *self, int64_t first, int64_t end) {
   const lk_pool_geometry *g = &self->pool->geometry;
-  for (int64_t o = first; o < end; o++) {
+  for (int64_t o = first; o < end && !lk_team_is_stopped(); o++) {
     const int64_t start = lk_pool_start(g, 2, o);
     pool_windows(self, o, o + 1, lk_pool_first_tap(g, 2, start), lk_pool_end_tap(g, 2, start));
   }

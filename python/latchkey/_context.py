@@ -42,18 +42,24 @@ class Context:
     :param weights_bytes: limit of packed weights in bytes.
     :param threads: the most threads of one run. It may get fewer while others run; the results are
         the same to the bit.
+    :param memory_bytes: the most memory that the context holds, the default being the machine's;
+        what does not fit is :class:`OutOfMemoryError`, after idle things were dropped.
+    :param weights_apart: packed weights do not count for ``memory_bytes``.
     :param verbose: 0 nothing, 1 warnings, 2 information, 3 everything; lines go to stderr.
     """
 
     def __init__(self, *, cache: str | None = None, cache_entries: int | None = None,
                  cache_bytes: int | None = None, weights_bytes: int | None = None,
-                 threads: int | None = None, verbose: int | None = None) -> None:
+                 threads: int | None = None, verbose: int | None = None,
+                 memory_bytes: int | None = None, weights_apart: bool = False) -> None:
         if cache is not None and cache not in _CACHE_MODES:
             raise ValueError(
                 f"failed to read option 'cache': {cache!r}, one of off, thread, shared")
         # The library's own checks would let 0 and -1 pass: they mean "not given" there.
         if threads is not None and threads < 1:
             raise ValueError(f"failed to read option 'threads': {threads}, at least 1")
+        if memory_bytes is not None and memory_bytes < 1:
+            raise ValueError(f"failed to read option 'memory_bytes': {memory_bytes}, at least 1")
         options = ffi.new("lk_context_options *", {
             "struct_size": ffi.sizeof("lk_context_options"),
             "cache_mode": lib.LK_CACHE_DEFAULT if cache is None else _CACHE_MODES[cache],
@@ -61,6 +67,8 @@ class Context:
             "cache_entries": _number(cache_entries, "cache_entries", lib.LK_UNSET, UNLIMITED),
             "cache_bytes": _number(cache_bytes, "cache_bytes", lib.LK_UNSET, UNLIMITED),
             "weights_bytes": _number(weights_bytes, "weights_bytes", lib.LK_UNSET, UNLIMITED),
+            "memory_bytes": _number(memory_bytes, "memory_bytes", lib.LK_UNSET, UNLIMITED),
+            "weights_apart": int(weights_apart),
             "verbose": _number(verbose, "verbose", -1, 2**31 - 1)})
         made, error = ffi.new("lk_py_context **"), ffi.new("lk_error *")
         status = lib.lk_py_context_create(options, made, error)

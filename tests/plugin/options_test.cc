@@ -28,8 +28,9 @@ lk_status create(const lk_context_options *options, Context *out) {
 class Options : public ::testing::Test {
 protected:
   void SetUp() override {
-    for (const char *name : {"LATCHKEY_CACHE", "LATCHKEY_THREADS", "LATCHKEY_CACHE_ENTRIES",
-                             "LATCHKEY_CACHE_BYTES", "LATCHKEY_VERBOSE", "LATCHKEY_PROCESSORS"}) {
+    for (const char *name :
+         {"LATCHKEY_CACHE", "LATCHKEY_THREADS", "LATCHKEY_CACHE_ENTRIES", "LATCHKEY_CACHE_BYTES",
+          "LATCHKEY_MEMORY_BYTES", "LATCHKEY_VERBOSE", "LATCHKEY_PROCESSORS"}) {
       unsetenv(name);
     }
   }
@@ -58,8 +59,10 @@ TEST_F(Options, ComeFromTheStruct) {
   options.cache_entries = 17;
   options.cache_bytes = 4242;
   options.weights_bytes = 99;
+  options.memory_bytes = 12345678;
   const Variable mode("LATCHKEY_CACHE", "off"), threads("LATCHKEY_THREADS", "5"),
-      entries("LATCHKEY_CACHE_ENTRIES", "5"), bytes("LATCHKEY_CACHE_BYTES", "5m");
+      entries("LATCHKEY_CACHE_ENTRIES", "5"), bytes("LATCHKEY_CACHE_BYTES", "5m"),
+      memory("LATCHKEY_MEMORY_BYTES", "1g");
   LK_ASSERT_OK(create(&options, &context));
   EXPECT_EQ(api()->context_cache_mode(context), uint32_t(LK_CACHE_THREAD));
   EXPECT_EQ(api()->context_threads(context), 3);
@@ -67,11 +70,12 @@ TEST_F(Options, ComeFromTheStruct) {
   EXPECT_EQ(now.capacity_entries, 17u);
   EXPECT_EQ(now.capacity_bytes, 4242u);
   EXPECT_EQ(now.weights_capacity_bytes, 99u);
+  EXPECT_EQ(now.memory_limit_bytes, 12345678u);
 }
 
 TEST_F(Options, ComeFromTheEnvironment) {
   const Variable mode("LATCHKEY_CACHE", "thread"), threads("LATCHKEY_THREADS", "5"),
-      entries("LATCHKEY_CACHE_ENTRIES", "0");
+      entries("LATCHKEY_CACHE_ENTRIES", "0"), memory("LATCHKEY_MEMORY_BYTES", "64m");
   const std::pair<const char *, uint64_t> sizes[] = {
       {"0", 0}, {"7", 7}, {"3k", 3u << 10}, {"5M", 5u << 20}, {"2g", uint64_t{2} << 30}};
   for (const auto &size : sizes) {
@@ -82,6 +86,7 @@ TEST_F(Options, ComeFromTheEnvironment) {
   EXPECT_EQ(api()->context_cache_mode(context), uint32_t(LK_CACHE_THREAD));
   EXPECT_EQ(api()->context_threads(context), 5);
   EXPECT_EQ(lk::stats(context).capacity_entries, 0u);
+  EXPECT_EQ(lk::stats(context).memory_limit_bytes, uint64_t{64} << 20);
   const Variable empty("LATCHKEY_THREADS", ""); // as if it were not set
   LK_ASSERT_OK(create(nullptr, &context));
 }
@@ -103,6 +108,8 @@ TEST_F(Options, OfTheEnvironmentAreChecked) {
       {"LATCHKEY_CACHE_BYTES", "-1"},
       {"LATCHKEY_CACHE_BYTES", "18446744073709551615"},
       {"LATCHKEY_CACHE_BYTES", "18446744073709551615g"},
+      {"LATCHKEY_MEMORY_BYTES", "0"},
+      {"LATCHKEY_MEMORY_BYTES", "1t"},
       {"LATCHKEY_VERBOSE", "4"},
       {"LATCHKEY_PROCESSORS", "0"},
       {"LATCHKEY_PROCESSORS", "1025"},

@@ -103,7 +103,8 @@ def test_models_that_cannot_be_opened(relu, tmp_path):
 def test_wrong_options(relu, monkeypatch):
     with pytest.raises(ValueError, match="'cache': 'on', one of off, thread, shared"):
         latchkey.Session(relu, cache="on")
-    for options in ({"threads": 0}, {"cache_entries": -1}, {"cache_bytes": 2**64}, {"verbose": -1}):
+    for options in ({"threads": 0}, {"memory_bytes": 0}, {"cache_entries": -1},
+                    {"cache_bytes": 2**64}, {"verbose": -1}):
         with pytest.raises(ValueError, match=next(iter(options))):
             latchkey.Session(relu, **options)
     with fails(ValueError, "LK_OUT_OF_RANGE", "threads", "1024"):

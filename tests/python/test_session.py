@@ -310,3 +310,12 @@ def test_results_of_constants_beyond_a_limit_are_computed_at_each_run():
 
 def test_version_names_the_instruction_set():
     assert latchkey.version() in (f"0.1.0 ({isa})" for isa in ("SSE2", "AVX2", "AVX-512"))
+
+
+def test_memory_has_a_limit(relu):
+    context = latchkey.Context(memory_bytes=1 << 20)
+    session = latchkey.Session(relu, context=context)
+    with pytest.raises(latchkey.OutOfMemoryError, match="of at most 1048576 bytes are in use"):
+        session.run({"x": random(100000, 3)})
+    x = random(2, 3)
+    assert numpy.array_equal(session.run({"x": x})["y"], numpy.maximum(x, 0))

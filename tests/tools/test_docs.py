@@ -38,6 +38,8 @@ class Tree:
         self.options = {word for text in code
                         for word in re.findall(r"(?:[\"']|--)([a-z][a-z-]+)", text)}
         makefile = self.read("Makefile") if "Makefile" in self.files else ""
+        self.tests = {".".join(name) for text in code for name in re.findall(
+            r"^TEST(?:_[FP])?\((\w+), (\w+)\)", text, re.MULTILINE)}
         self.targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
         for line in re.findall(r"^SANITIZERS := (.*)$", makefile, re.MULTILINE):
             self.targets |= {f"test-{name}" for name in line.split()}
@@ -129,6 +131,12 @@ def missing_commands(tree, text):
                 yield f"no such benchmark: {name}"
 
 
+def missing_tests(tree, text):
+    for span in spans(text):
+        if re.fullmatch(r"[A-Z]\w+\.[A-Z]\w+", span) and span not in tree.tests:
+            yield f"no such test: {span}"
+
+
 def complaints(root):
     tree = Tree(root)
     for page in tree.pages:
@@ -137,7 +145,7 @@ def complaints(root):
             if len(line) > LINE and not line.startswith("|"):
                 yield f"{page}:{number}: {len(line)} columns, {LINE} are allowed"
         for check in (missing_files(tree, page, text), missing_names(tree, text),
-                      missing_commands(tree, text)):
+                      missing_commands(tree, text), missing_tests(tree, text)):
             yield from (f"{page}: {complaint}" for complaint in check)
 
 
@@ -182,13 +190,15 @@ CLEAN = {
     ".gitignore": "/.deps/\n",
     "docs/keys.md": "`lk_key_add`, `LK_OK`, `lk_key_*`, `keys/key.{h,c}`, `key.h`, "
                     "`latchkey/base.h`, `op_bind`\n",
-    "docs/more.md": "`.deps/x.c`, `build/x.c`, `benchmarks/run hits`\n",
+    "docs/more.md": "`.deps/x.c`, `build/x.c`, `benchmarks/run hits`, `Key.IsPrinted`\n",
     "keys/README.md": "# keys\n\n`key.c`, `cache/`, `cache/<name>.c`, `cache/table.c` and "
                       "keys/cache: ops/conv.c.\n",
     "keys/cache/README.md": "`table.c`, `key.c`, `base.h`\n",
     "keys/key.h": "void lk_key_add(void);\n",
     "keys/key.c": "int LK_OK; int op_bind;\n",
     "keys/cache/table.c": "",
+    "tests/README.md": "",
+    "tests/key_test.cc": "TEST_F(Key, IsPrinted) {\n",
     "ops/conv.c": "",
     "include/latchkey/base.h": "",
     "benchmarks/hits.cc": "",
@@ -217,6 +227,7 @@ def test_a_clean_tree_passes(tmp_path):
     ("README.md", "`latchkey run MODEL --jsn`", "README.md: no such option: --jsn"),
     ("README.md", "    latchkey run MODEL --jsn\n", "README.md: no such option: --jsn"),
     ("README.md", "`benchmarks/run gone`", "README.md: no such benchmark: gone"),
+    ("README.md", "`Key.IsParsed`", "README.md: no such test: Key.IsParsed"),
     ("CHANGELOG.md", "`lk_key_take`", "CHANGELOG.md: no such name: lk_key_take"),
     ("CHANGELOG.md", "LATCHKEY_GONE=1", "CHANGELOG.md: no such name: LATCHKEY_GONE"),
     ("docs/design/keys.md", "```c\nlk_key_take();\n```\n",

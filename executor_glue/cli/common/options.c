@@ -20,6 +20,7 @@ enum {
   KEY_CACHE = 0x100,
   KEY_ENTRIES,
   KEY_BYTES,
+  KEY_MEMORY,
   KEY_DISABLE,
   KEY_JSON,
   KEY_NO_RUN_PLANS,
@@ -36,6 +37,8 @@ static const struct argp_option library_options[] = {
     {"cache-entries", KEY_ENTRIES, "N", 0, "Keep at most N entries; 0 disables the cache", 10},
     {"cache-bytes", KEY_BYTES, "SIZE", 0,
      "Keep at most SIZE bytes, with k, m or g; 0 disables the cache (default: 20m)", 10},
+    {"memory", KEY_MEMORY, "SIZE", 0,
+     "Hold at most SIZE bytes of memory in all, with k, m or g (default: the machine's)", 10},
     {"disable-pass", KEY_DISABLE, "NAME", 0,
      "Leave out this graph pass; may be repeated ('latchkey inspect' lists them)", 10},
     {"max-folded", KEY_FOLDED, "SIZE", 0,
@@ -91,6 +94,8 @@ static error_t parse_library_option(int key, char *arg, struct argp_state *state
                                 args->error));
   case KEY_BYTES:
     return cli_parsed(parse_size(arg, "--cache-bytes", &args->context.cache_bytes, args->error));
+  case KEY_MEMORY:
+    return cli_parsed(parse_size(arg, "--memory", &args->context.memory_bytes, args->error));
   case KEY_DISABLE:
     return cli_parsed(add_disabled_pass(args, arg));
   case KEY_FOLDED:

@@ -1,4 +1,4 @@
-// The quota of a control group, from folders as Linux lays them out.
+// The limits of a control group, from folders as Linux lays them out.
 #include <sched.h>
 #include <unistd.h>
 
@@ -10,6 +10,7 @@
 #include "tests/harness/lk_test.h"
 
 extern "C" {
+#include "base/machine_memory.h"
 #include "base/team/processors.h"
 }
 
@@ -67,6 +68,28 @@ TEST_F(Groups, WithoutThemThereIsNoQuota) {
   EXPECT_EQ(quota(), 0); // version 1
   write("membership", "0::" + std::string("/a") + std::string(5000, 'x'));
   EXPECT_EQ(quota(), 0);
+}
+
+TEST_F(Groups, MemoryHasALimitToo) {
+  const auto limit = [&] {
+    return lk_machine_memory_limit((root / "membership").c_str(), root.c_str());
+  };
+  write("membership", "0::/a/b\n");
+  EXPECT_EQ(limit(), 0u);
+  for (const char *none : {"max\n", "", "0\n", "-1\n", "much\n"}) {
+    write("a/b/memory.max", none);
+    EXPECT_EQ(limit(), 0u) << none;
+  }
+  write("a/b/memory.max", "8589934592\n");
+  EXPECT_EQ(limit(), UINT64_C(8589934592));
+  write("a/memory.max", "1048576\n");
+  EXPECT_EQ(limit(), 1048576u);
+}
+
+TEST(MachineMemory, IsThatOfTheMachineAtMost) {
+  const auto pages = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES));
+  EXPECT_GT(lk_machine_memory(), 0u);
+  EXPECT_LE(lk_machine_memory(), pages * static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE)));
 }
 
 TEST(Processors, AreNoMoreThanTheSchedulerMayChoose) {

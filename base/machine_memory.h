@@ -1,0 +1,12 @@
+/* The memory that this process may use. */
+#pragma once
+
+#include <stdint.h>
+
+/* Bytes: of the machine, or fewer where the process's control group has a limit. Reads files, so
+ * ask once. */
+uint64_t lk_machine_memory(void);
+
+/* The limit of a control group (version 2) in bytes; 0: it has none. Arguments as of
+ * lk_cgroup_least. */
+uint64_t lk_machine_memory_limit(const char *membership, const char *root);

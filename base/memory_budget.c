@@ -1,0 +1,128 @@
+#include "base/memory_budget.h"
+
+#include <malloc.h>
+#include <stdalign.h>
+#include <stddef.h>
+
+#include "base/alloc.h"
+
+static _Thread_local lk_memory_refusal refusal __attribute__((tls_model("initial-exec")));
+
+/* Before a host's block, which lies `offset` bytes behind what the host gave. */
+typedef struct header {
+  size_t offset, bytes;
+} header;
+
+static size_t offset_of(size_t alignment) {
+  return alignment > sizeof(header) ? alignment : sizeof(header);
+}
+
+static header *header_of(void *block) {
+  return (header *)block - 1;
+}
+
+/* False: it would pass the limit. */
+static bool take(lk_memory_budget *self, uint64_t bytes) {
+  const uint64_t limit = __atomic_load_n(&self->limit, __ATOMIC_RELAXED);
+  uint64_t held = __atomic_load_n(&self->bytes, __ATOMIC_RELAXED);
+  while (held <= limit && bytes <= limit - held) {
+    if (__atomic_compare_exchange_n(&self->bytes, &held, held + bytes, true, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED)) {
+      return true;
+    }
+  }
+  __atomic_fetch_add(&self->refusals, 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&self->refused, bytes, __ATOMIC_RELAXED);
+  refusal = (lk_memory_refusal){limit, held};
+  return false;
+}
+
+static void give(lk_memory_budget *self, uint64_t bytes) {
+  __atomic_fetch_sub(&self->bytes, bytes, __ATOMIC_RELAXED);
+}
+
+static void note_peak(lk_memory_budget *self) {
+  const uint64_t now = __atomic_load_n(&self->bytes, __ATOMIC_RELAXED);
+  uint64_t peak = __atomic_load_n(&self->peak, __ATOMIC_RELAXED);
+  while (now > peak && !__atomic_compare_exchange_n(&self->peak, &peak, now, true, __ATOMIC_RELAXED,
+                                                    __ATOMIC_RELAXED)) {
+  }
+}
+
+/* A block of the C library's is a little larger than what was asked for. */
+static void *alloc_default(lk_memory_budget *self, size_t size, size_t alignment) {
+  if (!take(self, size)) return NULL;
+  void *block = self->host.alloc(self->host.user, size, alignment);
+  if (block == NULL) {
+    give(self, size);
+  } else {
+    __atomic_fetch_add(&self->bytes, malloc_usable_size(block) - size, __ATOMIC_RELAXED);
+  }
+  return block;
+}
+
+static void *alloc_host(lk_memory_budget *self, size_t size, size_t alignment) {
+  const size_t offset = offset_of(alignment);
+  size_t bytes = 0;
+  if (__builtin_add_overflow(size, offset, &bytes) || !take(self, bytes)) return NULL;
+  const size_t least = alignof(max_align_t);
+  char *given = self->host.alloc(self->host.user, bytes, alignment > least ? alignment : least);
+  if (given == NULL) {
+    give(self, bytes);
+    return NULL;
+  }
+  *header_of(given + offset) = (header){offset, bytes};
+  return given + offset;
+}
+
+static void *alloc_within(void *user, size_t size, size_t alignment) {
+  lk_memory_budget *self = user;
+  lk_tally_add(&self->counts, LK_MEMORY_ALLOCATIONS);
+  refusal = (lk_memory_refusal){0};
+  void *block =
+      self->is_default ? alloc_default(self, size, alignment) : alloc_host(self, size, alignment);
+  if (block != NULL) note_peak(self);
+  return block;
+}
+
+static void free_within(void *user, void *block) {
+  lk_memory_budget *self = user;
+  if (block == NULL) return;
+  if (self->is_default) {
+    give(self, malloc_usable_size(block));
+    self->host.free(self->host.user, block);
+    return;
+  }
+  const header kept = *header_of(block);
+  give(self, kept.bytes);
+  self->host.free(self->host.user, (char *)block - kept.offset);
+}
+
+void lk_memory_budget_init(lk_memory_budget *budget, const lk_allocator *host, uint64_t limit) {
+  budget->is_default = host == NULL;
+  budget->host = host != NULL ? *host : *lk_allocator_default();
+  budget->limit = limit;
+  budget->bytes = budget->peak = budget->refusals = budget->refused = 0;
+}
+
+lk_allocator lk_memory_budget_allocator(lk_memory_budget *budget) {
+  return (lk_allocator){budget, alloc_within, free_within};
+}
+
+void lk_memory_budget_set_limit(lk_memory_budget *budget, uint64_t limit) {
+  __atomic_store_n(&budget->limit, limit, __ATOMIC_RELAXED);
+}
+
+lk_memory_state lk_memory_budget_state(const lk_memory_budget *self) {
+  return (lk_memory_state){.limit = __atomic_load_n(&self->limit, __ATOMIC_RELAXED),
+                           .bytes = __atomic_load_n(&self->bytes, __ATOMIC_RELAXED),
+                           .peak = __atomic_load_n(&self->peak, __ATOMIC_RELAXED),
+                           .refusals = __atomic_load_n(&self->refusals, __ATOMIC_RELAXED),
+                           .refused = __atomic_load_n(&self->refused, __ATOMIC_RELAXED)};
+}
+
+lk_memory_refusal lk_memory_refusal_take(void) {
+  const lk_memory_refusal last = refusal;
+  refusal = (lk_memory_refusal){0};
+  return last;
+}

@@ -1,0 +1,120 @@
+// An allocator within a limit, of the C library's memory and of a host's.
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "tests/harness/lk_test.h"
+
+extern "C" {
+#include "base/alloc.h"
+#include "base/memory_budget.h"
+#include "base/status.h"
+}
+
+using ::testing::HasSubstr;
+
+namespace {
+
+class MemoryBudget : public ::testing::TestWithParam<bool> {
+protected:
+  void make(uint64_t limit) {
+    lk_memory_budget_init(&budget, GetParam() ? host.get() : nullptr, limit);
+    allocator = lk_memory_budget_allocator(&budget);
+  }
+  uint64_t bytes() const { return lk_memory_budget_state(&budget).bytes; }
+
+  lk::FailingAllocator host;
+  lk_memory_budget budget = {};
+  lk_allocator allocator = {};
+};
+
+INSTANTIATE_TEST_SUITE_P(, MemoryBudget, ::testing::Bool(),
+                         [](const auto &info) { return info.param ? "OfAHost" : "OfTheSystem"; });
+
+TEST_P(MemoryBudget, CountsWhatBlocksTake) {
+  make(LK_MEMORY_UNLIMITED);
+  std::vector<void *> blocks;
+  uint64_t least = 0;
+  for (const size_t alignment : {1, 16, 64, 4096}) {
+    for (const size_t size : {0, 1, 100, 5000, 300000}) {
+      void *block = lk_alloc_aligned(&allocator, size, alignment);
+      ASSERT_NE(block, nullptr);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % alignment, 0u);
+      std::memset(block, 7, size);
+      blocks.push_back(block);
+      least += size;
+      EXPECT_GE(bytes(), least);
+    }
+  }
+  EXPECT_LE(bytes(), least + blocks.size() * 4200);
+  const uint64_t most = bytes();
+  for (void *block : blocks) lk_free(&allocator, block);
+  lk_free(&allocator, nullptr);
+  const lk_memory_state state = lk_memory_budget_state(&budget);
+  EXPECT_EQ(state.bytes, 0u);
+  EXPECT_EQ(state.peak, most);
+  EXPECT_EQ(state.refusals, 0u);
+  EXPECT_EQ(lk_tally_sum(&budget.counts, LK_MEMORY_ALLOCATIONS), blocks.size());
+}
+
+TEST_P(MemoryBudget, RefusesWhatWouldPassTheLimit) {
+  make(10000);
+  void *first = lk_alloc(&allocator, 6000);
+  ASSERT_NE(first, nullptr);
+  const uint64_t held = bytes();
+  EXPECT_EQ(lk_alloc(&allocator, 6000), nullptr);
+  LK_EXPECT_STATUS(LK_OUT_OF_MEMORY, lk_fail_memory(LK_ERR, "a thing", 6000));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("failed to allocate 6000 bytes for a thing: " +
+                                    std::to_string(held) + " of at most 10000 bytes are in use"));
+  EXPECT_EQ(lk_alloc(&allocator, SIZE_MAX), nullptr);
+  EXPECT_EQ(lk_alloc(&allocator, SIZE_MAX - 100), nullptr);
+  EXPECT_EQ(bytes(), held);
+  EXPECT_GE(lk_memory_budget_state(&budget).refusals, 2u);
+  lk_free(&allocator, first);
+  void *second = lk_alloc(&allocator, 6000);
+  EXPECT_NE(second, nullptr);
+  LK_EXPECT_STATUS(LK_OUT_OF_MEMORY, lk_fail_memory(LK_ERR, "a thing", 6000));
+  EXPECT_EQ(std::string(LK_MESSAGE), "failed to allocate 6000 bytes for a thing"); // of the system
+  lk_memory_budget_set_limit(&budget, 1);
+  EXPECT_EQ(lk_alloc(&allocator, 1), nullptr);
+  lk_free(&allocator, second);
+  EXPECT_EQ(bytes(), 0u);
+}
+
+TEST_P(MemoryBudget, GivesBackWhatTheHostHasNot) {
+  if (!GetParam()) return; // the system's cannot be told to fail
+  make(LK_MEMORY_UNLIMITED);
+  host.fail_at(1);
+  EXPECT_EQ(lk_alloc(&allocator, 100), nullptr);
+  EXPECT_EQ(bytes(), 0u);
+  EXPECT_EQ(lk_memory_budget_state(&budget).refusals, 0u);
+  host.fail_never();
+  void *block = lk_alloc(&allocator, 100);
+  EXPECT_NE(block, nullptr);
+  lk_free(&allocator, block);
+}
+
+TEST_P(MemoryBudget, IsNeverPassedByManyThreads) {
+  make(20000);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 6; t++) {
+    threads.emplace_back([&] {
+      std::vector<void *> mine;
+      for (int i = 0; i < 2000; i++) {
+        if (void *block = lk_alloc(&allocator, 1000 + size_t(i))) mine.push_back(block);
+        if (mine.size() > 12) {
+          lk_free(&allocator, mine.back());
+          mine.pop_back();
+        }
+      }
+      for (void *block : mine) lk_free(&allocator, block);
+    });
+  }
+  for (std::thread &thread : threads) thread.join();
+  const lk_memory_state state = lk_memory_budget_state(&budget);
+  EXPECT_EQ(state.bytes, 0u);
+  EXPECT_LE(state.peak, 20000u + 6 * 64); // what blocks are larger than was asked for
+  EXPECT_GT(state.refusals, 0u);
+}
+
+} // namespace
