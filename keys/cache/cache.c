@@ -1,4 +1,4 @@
-/* The cache's entry points: its life, the look-up that every operator makes, limits. */
+/* The cache's entry points: its life, the look-ups, of which every operator makes one, limits. */
 #include "keys/cache/cache.h"
 
 #include <string.h>
@@ -10,6 +10,7 @@
 #include "keys/cache/entry.h"
 #include "keys/cache/evict.h"
 #include "keys/cache/fork.h"
+#include "keys/cache/pending.h"
 #include "keys/cache/shared_mode.h"
 #include "keys/cache/thread_table.h"
 #include "keys/cache/tick.h"
@@ -147,44 +148,79 @@ static lk_ref *look(lk_thread_table *table, lk_key *key) {
   return ref;
 }
 
-/* Puts a new entry into its thread's table. False: it does not fit now. */
-static bool link_entry(lk_thread_table *table, lk_entry *entry) {
+/* Puts a new entry into its thread's table, unless its key was dropped meanwhile. False: it does
+ * not fit now. */
+static bool link_entry(lk_thread_table *table, const lk_pending *pending, lk_entry *entry) {
   lk_thread_table_lock(table);
-  entry->table = table; /* before others can find the entry */
-  const bool fits = lk_entry_link(entry, &table->table, lk_cold_tick(table));
-  if (!lk_entry_is_linked(entry)) entry->table = NULL;
+  bool fits = true;
+  if (!lk_pending_is_dropped(pending)) {
+    entry->table = table; /* before others can find the entry */
+    fits = lk_entry_link(entry, &table->table, lk_cold_tick(table));
+    if (!lk_entry_is_linked(entry)) entry->table = NULL;
+  }
   lk_thread_table_unlock(table);
   return fits;
 }
 
-/* Builds for this thread alone. `table` NULL: nothing keeps it. */
-static lk_status get_alone(lk_cache *cache, lk_thread_table *table, lk_quota *quota,
-                           const lk_key *key, lk_build_fn build, void *arg, lk_ref **out_ref,
-                           lk_error *error) {
-  lk_entry *entry = NULL;
+/* Builds for this thread alone, and keeps nothing. */
+static lk_status build_alone(lk_cache *cache, lk_quota *quota, const lk_key *key, lk_build_fn build,
+                             void *arg, lk_entry **out_entry, lk_error *error) {
   lk_count(cache, quota, lk_key_get_head(key)->kind, LK_EVENT_MISS, 0);
-  LK_RETURN_NOT_OK(lk_build(cache, quota, key, build, arg, &entry, error));
-  while (table != NULL && !link_entry(table, entry) &&
-         lk_make_room(cache, quota, 1, lk_account_charged(entry))) {
+  return lk_build(cache, quota, key, build, arg, out_entry, error);
+}
+
+/* Builds for this thread alone, and keeps the value in its table. */
+static lk_status build_for_thread(lk_thread_table *table, lk_quota *quota, const lk_key *key,
+                                  lk_build_fn build, void *arg, lk_entry **out_entry,
+                                  lk_error *error) {
+  lk_cache *cache = table->cache;
+  lk_shard *shard = lk_shard_of(cache, key);
+  lk_pending pending;
+  pthread_mutex_lock(&shard->lock);
+  lk_pending_begin(&pending, cache, quota, key, NULL);
+  pthread_mutex_unlock(&shard->lock);
+  const lk_status status = build_alone(cache, quota, key, build, arg, out_entry, error);
+  while (status == LK_OK && !link_entry(table, &pending, *out_entry) &&
+         lk_make_room(cache, quota, 1, lk_account_charged(*out_entry))) {
   }
-  *out_ref = &entry->self;
-  return LK_OK;
+  pthread_mutex_lock(&shard->lock);
+  lk_pending_end(&pending);
+  pthread_mutex_unlock(&shard->lock);
+  return status;
+}
+
+static lk_status check_kind(const lk_key *key, lk_error *error) {
+  const uint32_t kind = lk_key_get_head(key)->kind;
+  if (kind < LK_KIND_COUNT) return LK_OK;
+  return lk_fail(error, LK_INVALID_ARGUMENT, "failed to look up a key: kind %u, 0 to %d", kind,
+                 LK_KIND_COUNT - 1);
 }
 
 static lk_status get_slowly(lk_cache *cache, lk_thread_table *table, lk_quota *quota,
                             const lk_key *key, lk_build_fn build, void *arg, lk_ref **out_ref,
                             int *out_hit, lk_error *error) {
-  const uint32_t kind = lk_key_get_head(key)->kind;
-  if (kind >= LK_KIND_COUNT) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to look up a key: kind %u, 0 to %d", kind,
-                   LK_KIND_COUNT - 1);
-  }
+  lk_entry *entry = NULL;
+  LK_RETURN_NOT_OK(check_kind(key, error));
   LK_RETURN_NOT_OK(lk_build_check(cache, key, error));
   const bool keeps = lk_account_keeps(cache, quota);
   if (keeps && cache->mode == LK_CACHE_SHARED) {
     return lk_shared_mode_get(table, quota, key, build, arg, out_ref, out_hit, error);
   }
-  return get_alone(cache, keeps ? table : NULL, quota, key, build, arg, out_ref, error);
+  const lk_status status = keeps ? build_for_thread(table, quota, key, build, arg, &entry, error)
+                                 : build_alone(cache, quota, key, build, arg, &entry, error);
+  if (entry != NULL) *out_ref = &entry->self;
+  return status;
+}
+
+/* Asks the calling thread's own table, which has nothing when the cache is off. */
+static inline lk_status ask_own_table(lk_cache *cache, lk_key *key, lk_thread_table **out_table,
+                                      lk_ref **out_ref, lk_error *error) {
+  *out_ref = NULL;
+  *out_table = NULL;
+  if (cache->mode == LK_CACHE_OFF) return LK_OK;
+  LK_RETURN_NOT_OK(lk_thread_table_get(cache, out_table, error));
+  *out_ref = look(*out_table, key);
+  return LK_OK;
 }
 
 lk_status lk_cache_get(lk_cache *cache, lk_quota *quota, const lk_key *asked, lk_build_fn build,
@@ -192,21 +228,32 @@ lk_status lk_cache_get(lk_cache *cache, lk_quota *quota, const lk_key *asked, lk
   lk_thread_table *table = NULL;
   lk_key key = *asked;
   int found = 0;
-  *out_ref = NULL;
-  if (cache->mode != LK_CACHE_OFF) {
-    LK_RETURN_NOT_OK(lk_thread_table_get(cache, &table, error));
-    lk_ref *ref = look(table, &key);
-    if (ref != NULL) {
-      *out_ref = ref;
-      if (out_hit != NULL) *out_hit = 1;
-      return LK_OK;
-    }
+  LK_RETURN_NOT_OK(ask_own_table(cache, &key, &table, out_ref, error));
+  if (*out_ref != NULL) {
+    if (out_hit != NULL) *out_hit = 1;
+    return LK_OK;
   }
   lk_key_complete(&key);
   const lk_status status =
       get_slowly(cache, table, quota, &key, build, arg, out_ref, &found, error);
   if (out_hit != NULL) *out_hit = found;
   return status;
+}
+
+lk_status lk_cache_find(lk_cache *cache, lk_quota *quota, const lk_key *asked, lk_ref **out_ref,
+                        lk_error *error) {
+  lk_thread_table *table = NULL;
+  lk_key key = *asked;
+  LK_RETURN_NOT_OK(ask_own_table(cache, &key, &table, out_ref, error));
+  if (*out_ref != NULL) return LK_OK;
+  lk_key_complete(&key);
+  LK_RETURN_NOT_OK(check_kind(&key, error));
+  if (cache->mode == LK_CACHE_SHARED) {
+    *out_ref = lk_shared_mode_find(table, quota, &key);
+  } else {
+    lk_count(cache, quota, lk_key_get_head(&key)->kind, LK_EVENT_MISS, 0);
+  }
+  return LK_OK;
 }
 
 /* ---- limits ---- */

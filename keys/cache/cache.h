@@ -32,6 +32,10 @@ void lk_quota_destroy(lk_quota *quota);
 lk_status lk_cache_get(lk_cache *cache, lk_quota *quota, const lk_key *key, lk_build_fn build,
                        void *arg, lk_ref **out_ref, int *out_hit, lk_error *error);
 
+/* See cache_find in latchkey.h. `quota` (or NULL) counts a miss; a hit is the entry's. */
+lk_status lk_cache_find(lk_cache *cache, lk_quota *quota, const lk_key *key, lk_ref **out_ref,
+                        lk_error *error);
+
 /* The value has `bytes` bytes from now on. */
 void lk_ref_charge(lk_ref *ref, uint64_t bytes);
 /* `quota` NULL: the context. LK_UNSET leaves one as it is. */

@@ -12,11 +12,12 @@
  *   tables     (cache)    the list of threads' tables, and all removing of linked entries
  *   busy       (table)    a thread's table; a spin lock held for a few dozen instructions, or
  *                         while another thread removes an entry from the table
- *   shard      (shard)    its table, its flights, and the handles and `parked` of its entries
+ *   shard      (shard)    its table, flights and pending builds, and the handles and `parked` of
+ *                         its entries
  *   accounts   (cache)    all that is counted except hits, and the clocks
  *   waiting    (process)  who waits for whose build
  * A fork takes them all (fork.c). Per-thread mode has its entries' tables elsewhere, and uses a
- * key's shard for `parked` alone.
+ * key's shard for pending builds and `parked` alone.
  *
  * Values are never destroyed, and builds never run, under any of them: references to release are
  * collected in an lk_garbage and released at the end.
@@ -145,6 +146,7 @@ typedef struct lk_shard {
   alignas(LK_CACHE_LINE) pthread_mutex_t lock;
   lk_table table;   /* of lk_entry */
   lk_table flights; /* of lk_flight */
+  struct lk_pending *pending;
 } lk_shard;
 
 struct lk_cache {

@@ -1,76 +1,37 @@
 // One build for all who ask, through the public table: whoever waits gets the same value or the
 // same error, builds may ask for other keys, and circles of threads that would wait for ever are
 // named.
-#include <atomic>
-#include <functional>
 #include <set>
-#include <thread>
 
 #include "tests/isolation/node_model.h"
+#include "tests/plugin/named_values.h"
 
 namespace {
 
 using lk::api;
 using lk::Context;
+using lk::NamedKey;
+using lk::NumberBuild;
+using lk::wait_until;
 using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
 
-// A key of the context's own, by name.
-class NamedKey {
-public:
-  NamedKey(lk_context *context, const std::string &name) : context_(context) {
-    lk_key_desc desc{};
-    desc.struct_size = sizeof desc;
-    desc.name = name.c_str();
-    LK_EXPECT_OK(api()->key_create(context, nullptr, &desc, &key_, LK_ERR));
-  }
-  NamedKey(const NamedKey &) = delete;
-  ~NamedKey() { api()->key_destroy(context_, key_); }
-  lk_context *context() const { return context_; }
-  lk_key *get() const { return key_; }
-
-private:
-  lk_context *context_;
-  lk_key *key_ = nullptr;
-};
-
-// What a build does; its value is a number of its own.
-struct Build {
-  std::atomic<int> *count;
-  std::function<lk_status(lk_error *)> during;
-
-  static lk_status run(void *arg, lk_built *out, lk_error *error) {
-    auto *self = static_cast<Build *>(arg);
-    const int number = ++*self->count;
-    const lk_status status = self->during ? self->during(error) : LK_OK;
-    if (status != LK_OK) return status;
-    out->value = new int(number);
-    out->bytes = sizeof(int);
-    out->destroy = [](void *value, void *) { delete static_cast<int *>(value); };
-    return LK_OK;
-  }
-};
-
 // The number that was found or built; 0 when that failed.
 int get(const NamedKey &key, std::atomic<int> *count, lk_error *error,
         std::function<lk_status(lk_error *)> during = {}) {
-  Build build{count, std::move(during)};
+  NumberBuild build{count, std::move(during)};
   lk_ref *ref = nullptr;
   lk_error own;
   if (error == nullptr) error = &own;
   error->status = LK_OK;
-  const lk_status status = api()->get_or_create(key.context(), nullptr, key.get(), Build::run,
+  const lk_status status = api()->get_or_create(key.context(), nullptr, key.get(), NumberBuild::run,
                                                 &build, &ref, nullptr, error);
   EXPECT_EQ(status, error->status);
   EXPECT_EQ(status == LK_OK, ref != nullptr);
   const int number = ref != nullptr ? *static_cast<int *>(api()->ref_value(ref)) : 0;
   api()->ref_release(ref);
   return number;
-}
-
-template <typename Condition> void wait_until(Condition condition) {
-  while (!condition()) std::this_thread::yield();
 }
 
 constexpr int N = 6;
