@@ -3,7 +3,7 @@
 #ifndef LATCHKEY_CONTEXT_H
 #define LATCHKEY_CONTEXT_H
 
-#include <latchkey/base.h>
+#include <latchkey/cache.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -47,12 +47,14 @@ typedef struct lk_context_options {
   uint32_t reserved;
   lk_log_fn log; /* NULL: lines are dropped */
   void *log_user;
+  lk_event_fn event; /* NULL: events are not told, and cost nothing */
+  void *event_user;
 } lk_context_options;
 
 #define LK_CONTEXT_OPTIONS_INIT                                                                    \
   {                                                                                                \
     sizeof(lk_context_options), {NULL, NULL, NULL}, 0, 0, LK_UNSET, LK_UNSET, LK_UNSET, -1, 0,     \
-        NULL, NULL                                                                                 \
+        NULL, NULL, NULL, NULL                                                                     \
   }
 
 /* What a cache entry is for. Each kind has its own counters. */

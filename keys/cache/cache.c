@@ -5,9 +5,9 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "keys/cache/account.h"
 #include "keys/cache/build.h"
 #include "keys/cache/entry.h"
+#include "keys/cache/events.h"
 #include "keys/cache/evict.h"
 #include "keys/cache/fork.h"
 #include "keys/cache/pending.h"
@@ -60,6 +60,11 @@ uint32_t lk_cache_mode_get(const lk_cache *cache) {
 
 void lk_cache_set_words(lk_cache *cache, lk_intern *words) {
   cache->words = words;
+}
+
+void lk_cache_set_event(lk_cache *cache, lk_event_fn event, void *user) {
+  cache->event = event;
+  cache->event_user = user;
 }
 
 lk_status lk_quota_create(lk_cache *cache, lk_quota **out_quota, lk_error *error) {
@@ -164,22 +169,22 @@ static bool link_entry(lk_thread_table *table, const lk_pending *pending, lk_ent
 
 /* Builds for this thread alone, and keeps nothing. */
 static lk_status build_alone(lk_cache *cache, lk_quota *quota, const lk_key *key, lk_build_fn build,
-                             void *arg, lk_entry **out_entry, lk_error *error) {
-  lk_count(cache, quota, lk_key_get_head(key)->kind, LK_EVENT_MISS, 0);
-  return lk_build(cache, quota, key, build, arg, out_entry, error);
+                             void *arg, lk_entry **out_entry, lk_looked *looked, lk_error *error) {
+  lk_count(cache, quota, lk_key_get_head(key)->kind, LK_EVENT_MISS, 0, looked);
+  return lk_build(cache, quota, key, build, arg, out_entry, looked, error);
 }
 
 /* Builds for this thread alone, and keeps the value in its table. */
 static lk_status build_for_thread(lk_thread_table *table, lk_quota *quota, const lk_key *key,
                                   lk_build_fn build, void *arg, lk_entry **out_entry,
-                                  lk_error *error) {
+                                  lk_looked *looked, lk_error *error) {
   lk_cache *cache = table->cache;
   lk_shard *shard = lk_shard_of(cache, key);
   lk_pending pending;
   pthread_mutex_lock(&shard->lock);
   lk_pending_begin(&pending, cache, quota, key, NULL);
   pthread_mutex_unlock(&shard->lock);
-  const lk_status status = build_alone(cache, quota, key, build, arg, out_entry, error);
+  const lk_status status = build_alone(cache, quota, key, build, arg, out_entry, looked, error);
   while (status == LK_OK && !link_entry(table, &pending, *out_entry) &&
          lk_make_room(cache, quota, 1, lk_account_charged(*out_entry))) {
   }
@@ -198,16 +203,17 @@ static lk_status check_kind(const lk_key *key, lk_error *error) {
 
 static lk_status get_slowly(lk_cache *cache, lk_thread_table *table, lk_quota *quota,
                             const lk_key *key, lk_build_fn build, void *arg, lk_ref **out_ref,
-                            int *out_hit, lk_error *error) {
+                            lk_looked *looked, lk_error *error) {
   lk_entry *entry = NULL;
   LK_RETURN_NOT_OK(check_kind(key, error));
   LK_RETURN_NOT_OK(lk_build_check(cache, key, error));
   const bool keeps = lk_account_keeps(cache, quota);
   if (keeps && cache->mode == LK_CACHE_SHARED) {
-    return lk_shared_mode_get(table, quota, key, build, arg, out_ref, out_hit, error);
+    return lk_shared_mode_get(table, quota, key, build, arg, out_ref, looked, error);
   }
-  const lk_status status = keeps ? build_for_thread(table, quota, key, build, arg, &entry, error)
-                                 : build_alone(cache, quota, key, build, arg, &entry, error);
+  const lk_status status =
+      keeps ? build_for_thread(table, quota, key, build, arg, &entry, looked, error)
+            : build_alone(cache, quota, key, build, arg, &entry, looked, error);
   if (entry != NULL) *out_ref = &entry->self;
   return status;
 }
@@ -220,6 +226,7 @@ static inline lk_status ask_own_table(lk_cache *cache, lk_key *key, lk_thread_ta
   if (cache->mode == LK_CACHE_OFF) return LK_OK;
   LK_RETURN_NOT_OK(lk_thread_table_get(cache, out_table, error));
   *out_ref = look(*out_table, key);
+  if (*out_ref != NULL && lk_has_events(cache)) lk_tell_hit(*out_ref);
   return LK_OK;
 }
 
@@ -227,7 +234,7 @@ lk_status lk_cache_get(lk_cache *cache, lk_quota *quota, const lk_key *asked, lk
                        void *arg, lk_ref **out_ref, int *out_hit, lk_error *error) {
   lk_thread_table *table = NULL;
   lk_key key = *asked;
-  int found = 0;
+  lk_looked looked = {.events = 0};
   LK_RETURN_NOT_OK(ask_own_table(cache, &key, &table, out_ref, error));
   if (*out_ref != NULL) {
     if (out_hit != NULL) *out_hit = 1;
@@ -235,8 +242,9 @@ lk_status lk_cache_get(lk_cache *cache, lk_quota *quota, const lk_key *asked, lk
   }
   lk_key_complete(&key);
   const lk_status status =
-      get_slowly(cache, table, quota, &key, build, arg, out_ref, &found, error);
-  if (out_hit != NULL) *out_hit = found;
+      get_slowly(cache, table, quota, &key, build, arg, out_ref, &looked, error);
+  if (out_hit != NULL) *out_hit = (looked.events & 1u << LK_EVENT_HIT) != 0;
+  lk_tell_looked(cache, &key, *out_ref, &looked);
   return status;
 }
 
@@ -244,15 +252,17 @@ lk_status lk_cache_find(lk_cache *cache, lk_quota *quota, const lk_key *asked, l
                         lk_error *error) {
   lk_thread_table *table = NULL;
   lk_key key = *asked;
+  lk_looked looked = {.events = 0};
   LK_RETURN_NOT_OK(ask_own_table(cache, &key, &table, out_ref, error));
   if (*out_ref != NULL) return LK_OK;
   lk_key_complete(&key);
   LK_RETURN_NOT_OK(check_kind(&key, error));
   if (cache->mode == LK_CACHE_SHARED) {
-    *out_ref = lk_shared_mode_find(table, quota, &key);
+    *out_ref = lk_shared_mode_find(table, quota, &key, &looked);
   } else {
-    lk_count(cache, quota, lk_key_get_head(&key)->kind, LK_EVENT_MISS, 0);
+    lk_count(cache, quota, lk_key_get_head(&key)->kind, LK_EVENT_MISS, 0, &looked);
   }
+  lk_tell_looked(cache, &key, *out_ref, &looked);
   return LK_OK;
 }
 

@@ -8,6 +8,7 @@
 #include "base/list.h"
 #include "base/status.h"
 #include "keys/cache/account.h"
+#include "keys/cache/events.h"
 
 /* What a value is charged that claims more than can be added up. */
 #define HUGE_BYTES (LK_UNLIMITED / 4)
@@ -270,6 +271,7 @@ void lk_garbage_release(lk_garbage *garbage) {
   while (garbage->first != NULL) {
     lk_ref *ref = garbage->first;
     garbage->first = ref->garbage_next;
+    if (ref == &ref->entry->self && lk_has_events(ref->entry->cache)) lk_tell_unlinked(ref->entry);
     lk_ref_release(ref);
   }
 }

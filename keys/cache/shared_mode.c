@@ -2,7 +2,6 @@
 #include "keys/cache/shared_mode.h"
 
 #include "base/status.h"
-#include "keys/cache/account.h"
 #include "keys/cache/build.h"
 #include "keys/cache/entry.h"
 #include "keys/cache/evict.h"
@@ -48,11 +47,12 @@ static void link_into_room(lk_thread_table *front, lk_quota *quota, lk_shard *sh
 
 /* Builds for all who wait. The flight is in the shard, which is not locked. */
 static lk_status fly(lk_thread_table *front, lk_quota *quota, lk_flight *flight, const lk_key *key,
-                     lk_build_fn build, void *arg, lk_ref **out_ref, lk_error *error) {
+                     lk_build_fn build, void *arg, lk_ref **out_ref, lk_looked *looked,
+                     lk_error *error) {
   lk_cache *cache = front->cache;
   lk_shard *shard = lk_shard_of(cache, key);
   lk_entry *entry = NULL;
-  const lk_status status = lk_build(cache, quota, key, build, arg, &entry, &flight->error);
+  const lk_status status = lk_build(cache, quota, key, build, arg, &entry, looked, &flight->error);
   if (status != LK_OK && error != NULL) *error = flight->error;
   pthread_mutex_lock(&shard->lock);
   const bool fits = entry == NULL || link_built(front, shard, flight, entry);
@@ -68,26 +68,28 @@ static lk_status fly(lk_thread_table *front, lk_quota *quota, lk_flight *flight,
 
 /* Counts the use of what find_entry has found. The shard is locked; it is unlocked when this
  * returns. */
-static lk_ref *take_found(lk_thread_table *front, lk_shard *shard, lk_entry *entry) {
+static lk_ref *take_found(lk_thread_table *front, lk_shard *shard, lk_entry *entry,
+                          lk_looked *looked) {
   atomic_store_explicit(&entry->self.tick, lk_cold_tick(front), memory_order_relaxed);
   pthread_mutex_unlock(&shard->lock);
-  lk_count_cold_hit(entry);
+  lk_count_cold_hit(entry, looked);
   return lk_front_take(front, entry);
 }
 
-lk_ref *lk_shared_mode_find(lk_thread_table *front, lk_quota *quota, const lk_key *key) {
+lk_ref *lk_shared_mode_find(lk_thread_table *front, lk_quota *quota, const lk_key *key,
+                            lk_looked *looked) {
   lk_shard *shard = lk_shard_of(front->cache, key);
   lk_flight *flight = NULL;
   pthread_mutex_lock(&shard->lock);
   lk_entry *entry = find_entry(shard, key, &flight);
-  if (entry != NULL) return take_found(front, shard, entry); /* unlocks */
+  if (entry != NULL) return take_found(front, shard, entry, looked); /* unlocks */
   pthread_mutex_unlock(&shard->lock);
-  lk_count(front->cache, quota, lk_key_get_head(key)->kind, LK_EVENT_MISS, 0);
+  lk_count(front->cache, quota, lk_key_get_head(key)->kind, LK_EVENT_MISS, 0, looked);
   return NULL;
 }
 
 lk_status lk_shared_mode_get(lk_thread_table *front, lk_quota *quota, const lk_key *key,
-                             lk_build_fn build, void *arg, lk_ref **out_ref, int *out_hit,
+                             lk_build_fn build, void *arg, lk_ref **out_ref, lk_looked *looked,
                              lk_error *error) {
   lk_cache *cache = front->cache;
   lk_shard *shard = lk_shard_of(cache, key);
@@ -96,14 +98,13 @@ lk_status lk_shared_mode_get(lk_thread_table *front, lk_quota *quota, const lk_k
   pthread_mutex_lock(&shard->lock);
   lk_entry *entry = find_entry(shard, key, &flight);
   if (entry != NULL) {
-    *out_hit = 1;
-    *out_ref = take_found(front, shard, entry); /* unlocks */
+    *out_ref = take_found(front, shard, entry, looked); /* unlocks */
     return LK_OK;
   }
-  lk_count(cache, quota, kind, LK_EVENT_MISS, 0);
+  lk_count(cache, quota, kind, LK_EVENT_MISS, 0, looked);
   if (flight != NULL) {
     lk_ref *result = NULL;
-    lk_count(cache, quota, kind, LK_EVENT_WAIT, 0);
+    lk_count(cache, quota, kind, LK_EVENT_WAIT, 0, looked);
     LK_RETURN_NOT_OK(lk_flight_wait(cache, flight, key, &result, error)); /* unlocks */
     *out_ref = lk_front_take(front, result->entry);
     return LK_OK;
@@ -113,5 +114,5 @@ lk_status lk_shared_mode_get(lk_thread_table *front, lk_quota *quota, const lk_k
   if (flight == NULL) {
     return lk_fail_memory(error, "the build of a cache entry", sizeof *flight);
   }
-  return fly(front, quota, flight, key, build, arg, out_ref, error);
+  return fly(front, quota, flight, key, build, arg, out_ref, looked, error);
 }

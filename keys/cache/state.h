@@ -82,7 +82,8 @@ struct lk_entry {
   lk_quota *quota; /* holds a reference; or NULL */
   lk_built built;
   uint64_t bytes;         /* charged; guarded by accounts */
-  uint32_t counted;       /* 1: among the linked ones of the accounts, which guard it */
+  uint16_t counted;       /* 1: among the linked ones of the accounts, which guard it */
+  uint16_t evicted;       /* 1: unlinked by an eviction; written with that, by who unlinks */
   uint32_t parked;        /* 1: in use, and no candidate of a clock; guarded by the shard */
   lk_thread_table *table; /* per-thread mode, while linked; guarded by tables */
   lk_ref *handles;        /* shared mode; guarded by the shard */
@@ -155,6 +156,8 @@ struct lk_cache {
   uint32_t mode;
   lk_allocator allocator;
   lk_intern *words;
+  lk_event_fn event; /* NULL: nobody is told */
+  void *event_user;
   /* the rest is for misses */
   alignas(LK_CACHE_LINE) pthread_mutex_t tables_lock;
   lk_thread_table *tables;
