@@ -177,6 +177,88 @@ void circle(const std::vector<std::unique_ptr<NamedKey>> &keys, const std::strin
   for (const auto &key : keys) EXPECT_GT(get(*key, &builds, nullptr), 0) << "the next call builds";
 }
 
+// ---- where nothing is kept ----
+
+// N threads ask at once, each of whose builds ends when all are inside: so all build, and none
+// waits. Each has a value of its own.
+void expect_all_build(const NamedKey &key, lk_executor *executor) {
+  std::atomic<int> inside{0}, ended{0};
+  std::vector<std::thread> threads;
+  std::vector<int> numbers(N), hits(N, -1);
+  const lk_kind_stats before = lk::stats(key.context()).kind[LK_KIND_USER];
+  for (int i = 0; i < N; i++) {
+    threads.emplace_back([&, i] {
+      NumberBuild build{&inside,
+                        [&](lk_error *) {
+                          wait_until([&] { return inside == N; });
+                          return LK_OK;
+                        },
+                        &ended};
+      lk::Ref ref;
+      LK_EXPECT_OK(api()->get_or_create(key.context(), executor, key.get(), NumberBuild::run,
+                                        &build, ref.out(), &hits[i], LK_ERR));
+      numbers[i] = lk::number_of(ref);
+    });
+  }
+  for (std::thread &thread : threads) thread.join();
+  EXPECT_EQ(std::set<int>(numbers.begin(), numbers.end()).size(), size_t(N));
+  EXPECT_THAT(hits, Each(0));
+  EXPECT_EQ(ended, N);
+  const lk_stats now = lk::stats(key.context());
+  EXPECT_EQ(now.kind[LK_KIND_USER].misses - before.misses, uint64_t(N));
+  EXPECT_EQ(now.kind[LK_KIND_USER].builds - before.builds, uint64_t(N));
+  EXPECT_EQ(now.kind[LK_KIND_USER].waits, before.waits);
+  EXPECT_EQ(now.entries, 0u);
+}
+
+TEST(NoFlight, EachBuildsWithTheCacheOff) {
+  const Context context = lk::open(LK_CACHE_OFF);
+  expect_all_build(NamedKey(context, "a"), nullptr);
+}
+
+TEST_P(SingleFlight, EachBuildsWithACapacityOfZero) {
+  const NamedKey key(context, "a");
+  const lk::Executor executor = lk::executor_in(context);
+  for (const bool bytes : {false, true}) {
+    LK_ASSERT_OK(api()->cache_set_capacity(context, executor, bytes ? LK_UNLIMITED : 0,
+                                           bytes ? 0 : LK_UNLIMITED, LK_ERR));
+    expect_all_build(key, executor);
+  }
+  LK_ASSERT_OK(api()->cache_set_capacity(context, nullptr, 0, LK_UNSET, LK_ERR));
+  expect_all_build(key, nullptr);
+}
+
+// A build that waits for itself is named there, too. One thread's build that asks for another one's
+// builds it, so threads are in no circle.
+TEST(NoFlight, ABuildThatAsksForItselfIsNamed) {
+  const Context context = lk::open(LK_CACHE_OFF);
+  const NamedKey a(context, "egg"), b(context, "hen");
+  std::atomic<int> builds{0};
+  lk_error error;
+  const auto ask_a = [&](lk_error *e) { return get(a, &builds, e) != 0 ? LK_OK : e->status; };
+  EXPECT_EQ(get(a, &builds, &error,
+                [&](lk_error *e) { return get(b, &builds, e, ask_a) != 0 ? LK_OK : e->status; }),
+            0);
+  EXPECT_EQ(error.status, LK_CYCLE);
+  EXPECT_EQ(builds, 2);
+  EXPECT_GT(get(a, &builds, nullptr,
+                [&](lk_error *e) { return get(b, &builds, e) != 0 ? LK_OK : e->status; }),
+            0);
+}
+
+// What is larger than a limit is not kept, but those who ask while it is built share it.
+TEST_P(SingleFlight, WhatIsTooLargeIsSharedByThoseWhoWait) {
+  LK_ASSERT_OK(api()->cache_set_capacity(context, nullptr, LK_UNSET, 8, LK_ERR));
+  const NamedKey key(context, "a");
+  std::vector<std::string> messages;
+  const std::vector<int> numbers = all(key, LK_OK, &messages);
+  EXPECT_EQ(builds, shared() ? 1 : N);
+  EXPECT_EQ(std::set<int>(numbers.begin(), numbers.end()).size(), shared() ? 1u : size_t(N));
+  EXPECT_EQ(lk::stats(context).entries, 0u);
+  EXPECT_GT(get(key, &builds, nullptr), 0);
+  EXPECT_EQ(builds, shared() ? 2 : N + 1) << "the next call builds";
+}
+
 TEST(SharedFlight, CirclesOfThreads) {
   const Context context = lk::open(LK_CACHE_SHARED);
   for (const char *names : {"ab", "cde", "fghij"}) {
