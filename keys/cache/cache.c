@@ -194,18 +194,11 @@ static lk_status build_for_thread(lk_thread_table *table, lk_quota *quota, const
   return status;
 }
 
-static lk_status check_kind(const lk_key *key, lk_error *error) {
-  const uint32_t kind = lk_key_get_head(key)->kind;
-  if (kind < LK_KIND_COUNT) return LK_OK;
-  return lk_fail(error, LK_INVALID_ARGUMENT, "failed to look up a key: kind %u, 0 to %d", kind,
-                 LK_KIND_COUNT - 1);
-}
-
-static lk_status get_slowly(lk_cache *cache, lk_thread_table *table, lk_quota *quota,
-                            const lk_key *key, lk_build_fn build, void *arg, lk_ref **out_ref,
-                            lk_looked *looked, lk_error *error) {
+/* Builds, or waits for another thread's build. */
+static lk_status get_missing(lk_cache *cache, lk_thread_table *table, lk_quota *quota,
+                             const lk_key *key, lk_build_fn build, void *arg, lk_ref **out_ref,
+                             lk_looked *looked, lk_error *error) {
   lk_entry *entry = NULL;
-  LK_RETURN_NOT_OK(check_kind(key, error));
   LK_RETURN_NOT_OK(lk_build_check(cache, key, error));
   const bool keeps = lk_account_keeps(cache, quota);
   if (keeps && cache->mode == LK_CACHE_SHARED) {
@@ -218,52 +211,57 @@ static lk_status get_slowly(lk_cache *cache, lk_thread_table *table, lk_quota *q
   return status;
 }
 
-/* Asks the calling thread's own table, which has nothing when the cache is off. */
-static inline lk_status ask_own_table(lk_cache *cache, lk_key *key, lk_thread_table **out_table,
-                                      lk_ref **out_ref, lk_error *error) {
-  *out_ref = NULL;
-  *out_table = NULL;
-  if (cache->mode == LK_CACHE_OFF) return LK_OK;
-  LK_RETURN_NOT_OK(lk_thread_table_get(cache, out_table, error));
-  *out_ref = look(*out_table, key);
-  if (*out_ref != NULL && lk_has_events(cache)) lk_tell_hit(*out_ref);
-  return LK_OK;
+static lk_ref *find_elsewhere(lk_cache *cache, lk_thread_table *table, lk_quota *quota,
+                              const lk_key *key, lk_looked *looked) {
+  if (cache->mode == LK_CACHE_SHARED) return lk_shared_mode_find(table, quota, key, looked);
+  lk_count(cache, quota, lk_key_get_head(key)->kind, LK_EVENT_MISS, 0, looked);
+  return NULL;
+}
+
+/* What the calling thread's own table does not have; `build` NULL: only if it is there. Not inline:
+ * what this needs must not lie in the way of a hit. */
+__attribute__((noinline)) static lk_status
+get_slowly(lk_cache *cache, lk_thread_table *table, lk_quota *quota, lk_key *key, lk_build_fn build,
+           void *arg, lk_ref **out_ref, int *out_hit, lk_error *error) {
+  lk_looked looked = {.events = 0};
+  lk_status status = LK_OK;
+  lk_key_complete(key);
+  const uint32_t kind = lk_key_get_head(key)->kind;
+  if (kind >= LK_KIND_COUNT) {
+    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to look up a key: kind %u, 0 to %d", kind,
+                   LK_KIND_COUNT - 1);
+  }
+  if (build == NULL) {
+    *out_ref = find_elsewhere(cache, table, quota, key, &looked);
+  } else {
+    status = get_missing(cache, table, quota, key, build, arg, out_ref, &looked, error);
+  }
+  if (out_hit != NULL) *out_hit = (looked.events & 1u << LK_EVENT_HIT) != 0;
+  lk_tell_looked(cache, key, *out_ref, &looked);
+  return status;
 }
 
 lk_status lk_cache_get(lk_cache *cache, lk_quota *quota, const lk_key *asked, lk_build_fn build,
                        void *arg, lk_ref **out_ref, int *out_hit, lk_error *error) {
   lk_thread_table *table = NULL;
   lk_key key = *asked;
-  lk_looked looked = {.events = 0};
-  LK_RETURN_NOT_OK(ask_own_table(cache, &key, &table, out_ref, error));
-  if (*out_ref != NULL) {
-    if (out_hit != NULL) *out_hit = 1;
-    return LK_OK;
+  *out_ref = NULL;
+  if (cache->mode != LK_CACHE_OFF) {
+    LK_RETURN_NOT_OK(lk_thread_table_get(cache, &table, error));
+    lk_ref *ref = look(table, &key);
+    if (ref != NULL) {
+      *out_ref = ref;
+      if (out_hit != NULL) *out_hit = 1;
+      if (lk_has_events(cache)) lk_tell_hit(ref);
+      return LK_OK;
+    }
   }
-  lk_key_complete(&key);
-  const lk_status status =
-      get_slowly(cache, table, quota, &key, build, arg, out_ref, &looked, error);
-  if (out_hit != NULL) *out_hit = (looked.events & 1u << LK_EVENT_HIT) != 0;
-  lk_tell_looked(cache, &key, *out_ref, &looked);
-  return status;
+  return get_slowly(cache, table, quota, &key, build, arg, out_ref, out_hit, error);
 }
 
 lk_status lk_cache_find(lk_cache *cache, lk_quota *quota, const lk_key *asked, lk_ref **out_ref,
                         lk_error *error) {
-  lk_thread_table *table = NULL;
-  lk_key key = *asked;
-  lk_looked looked = {.events = 0};
-  LK_RETURN_NOT_OK(ask_own_table(cache, &key, &table, out_ref, error));
-  if (*out_ref != NULL) return LK_OK;
-  lk_key_complete(&key);
-  LK_RETURN_NOT_OK(check_kind(&key, error));
-  if (cache->mode == LK_CACHE_SHARED) {
-    *out_ref = lk_shared_mode_find(table, quota, &key, &looked);
-  } else {
-    lk_count(cache, quota, lk_key_get_head(&key)->kind, LK_EVENT_MISS, 0, &looked);
-  }
-  lk_tell_looked(cache, &key, *out_ref, &looked);
-  return LK_OK;
+  return lk_cache_get(cache, quota, asked, NULL, NULL, out_ref, NULL, error);
 }
 
 /* ---- limits ---- */

@@ -236,7 +236,7 @@ static bool may_be_last_use(const lk_ref *ref, uint32_t refs) {
 }
 
 /* Whether it was the last one, the table's included. */
-static bool is_last(lk_ref *ref) {
+static inline bool is_last(lk_ref *ref) {
   uint32_t refs = atomic_load_explicit(&ref->refs, memory_order_acquire);
   do {
     if ((refs & LK_REF_PARKED) != 0 && may_be_last_use(ref, refs)) {
