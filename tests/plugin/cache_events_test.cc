@@ -254,20 +254,17 @@ TEST_P(CacheEvents, InnerEventsComeFirst) {
 // An executor's entries, a thread's tables in per-thread mode, and what a context has at its end.
 TEST_P(CacheEvents, TellsOfTheEndsOfOwners) {
   Executor executor = lk::executor_in(context);
-  const NamedKey mine(context, "mine");
-  get(mine, nullptr, executor);
+  {
+    const NamedKey mine(context, "mine");
+    get(mine, nullptr, executor);
+  }
   (void)recorder.take();
   executor.reset();
   EXPECT_THAT(recorder.take_names(), ElementsAre("drop"));
   {
     const NamedKey key(context, "kept"), threads(context, "the thread's");
     get(key);
-    std::thread::id id;
-    std::thread thread([&] {
-      id = std::this_thread::get_id();
-      get(threads);
-    });
-    thread.join();
+    std::thread([&] { get(threads); }).join();
     const std::vector<Event> events = recorder.take();
     ASSERT_EQ(events.size(), shared() ? 4u : 5u);
     EXPECT_EQ(events.back().event, uint32_t(shared() ? LK_EVENT_BUILD : LK_EVENT_DROP));
