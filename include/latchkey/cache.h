@@ -57,14 +57,15 @@ typedef struct lk_event_info {
   uint32_t kind;     /* lk_kind */
 } lk_event_info;
 
-/* Is told of each event on the thread that caused it, which may be any, or several at once. No lock
- * is held. A look-up tells what it has counted when it is over, just before it returns: so what its
- * build asked for, and what it evicted, comes before. An entry that leaves is told when it has left,
- * and before its value is destroyed.
- * It may call every function of the table, and ask for any key: one that its own thread is building
- * is LK_CYCLE, as ever. What it asks for has events, too, so it must not answer each with another.
- * It must not end the context, nor an executor, op, plan or frame that its thread is inside a call
- * with. While its context is being destroyed, it may only call key_print and key_parse. */
+/* Is told of each event on the thread that caused it, which may be any, or several at once. No
+ * lock is held. A look-up tells what it has counted when it is over, just before it returns: so
+ * what its build asked for, and what it evicted, comes before. An entry that leaves is told when
+ * it has left, and before its value is destroyed.
+ * It may call every function of the table, and ask for any key: one that its own thread is
+ * building is LK_CYCLE, as ever. What it asks for has events, too, so it must not answer each
+ * with another. It must not end the context, nor an executor, op, plan or frame that its thread
+ * is inside a call with. While its context is being destroyed, it may only call key_print and
+ * key_parse. */
 typedef void (*lk_event_fn)(void *user, const lk_event_info *event);
 
 typedef void (*lk_visit_fn)(void *arg, const lk_entry_info *entry);

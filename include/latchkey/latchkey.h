@@ -219,11 +219,11 @@ typedef struct lk_api {
   lk_status (*get_or_create_like)(lk_context *context, lk_executor *executor, const lk_key *like,
                                   const lk_key_desc *desc, lk_build_fn build, void *arg,
                                   lk_ref **out_ref, int *out_hit, lk_error *error);
-  /* get_or_create with a text in place of a key: one that key_print has printed, for that key, or one
-   * that the host has written, such as "user:out=mine", which equals no key of key_create. This
-   * parses, allocates and hashes at every call; who asks often keeps a key. Of the kinds, only user
-   * can be asked for by text. Names in the text stay interned as long as the context.
-   * LK_MALFORMED, LK_OUT_OF_RANGE: as of key_parse; else what get_or_create says. */
+  /* get_or_create with a text in place of a key: one that key_print has printed, for that key,
+   * or one that the host has written, such as "user:out=mine", which equals no key of
+   * key_create. This parses, allocates and hashes at every call; who asks often keeps a key. Of
+   * the kinds, only user can be asked for by text. Names in the text stay interned as long as
+   * the context. LK_MALFORMED, LK_OUT_OF_RANGE: as of key_parse; else what get_or_create says. */
   lk_status (*get_or_create_text)(lk_context *context, lk_executor *executor, const char *text,
                                   lk_build_fn build, void *arg, lk_ref **out_ref, int *out_hit,
                                   lk_error *error);
@@ -250,14 +250,14 @@ typedef struct lk_api {
   lk_status (*cache_set_weights_capacity)(lk_context *context, uint64_t bytes, lk_error *error);
   /* Drops all entries of a context, or of one executor as executor_destroy does. */
   lk_status (*cache_clear)(lk_context *context, lk_executor *executor, lk_error *error);
-  /* Drops one key: its entry leaves the cache, in per-thread mode the tables of all threads, whoever
-   * uses it; the last reference destroys the value. `executor` NULL: whoever it belongs to;
-   * otherwise only where it belongs to that executor. `out_dropped` (may be NULL): how many entries
-   * went; 0 is no failure. They count no eviction.
-   * A build of the key that is under way, on whatever thread, goes on. Those who wait for it get its
-   * value, which is not kept. So a call that begins when this has returned never gets a value whose
-   * build began before; it builds anew, also while the earlier build goes on. A build may drop any
-   * key, its own too.
+  /* Drops one key: its entry leaves the cache, in per-thread mode the tables of all threads,
+   * whoever uses it; the last reference destroys the value. `executor` NULL: whoever it belongs
+   * to; otherwise only where it belongs to that executor. `out_dropped` (may be NULL): how many
+   * entries went; 0 is no failure. They count no eviction.
+   * A build of the key that is under way, on whatever thread, goes on. Those who wait for it get
+   * its value, which is not kept. So a call that begins when this has returned never gets a
+   * value whose build began before; it builds anew, also while the earlier build goes on. A
+   * build may drop any key, its own too.
    * In per-thread mode a key that key_create has made names the thread that made it: another
    * thread's key is another key.
    * LK_INVALID_ARGUMENT: as of get_or_create. */

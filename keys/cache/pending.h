@@ -1,7 +1,6 @@
-/* Pending builds: those under way whose values are to be kept, so that who drops a key reaches them,
- * too. A value whose key was dropped since its build began goes to those who have asked for it, and
- * is not kept.
- */
+/* Pending builds: those under way whose values are to be kept, so that who drops a key reaches
+ * them, too. A value whose key was dropped since its build began goes to those who have asked
+ * for it, and is not kept. */
 #pragma once
 
 #include "keys/cache/state.h"
