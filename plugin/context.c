@@ -61,6 +61,7 @@ lk_status lk_context_create(const lk_context_options *options, lk_context **out_
   LK_TRY(lk_cache_create(env->allocator, read.cache_mode, read.cache_entries, read.cache_bytes,
                          &env->cache, error));
   lk_cache_set_words(env->cache, env->intern);
+  lk_cache_set_event(env->cache, read.event, read.event_user);
   log_settings(context, &read);
   *out_context = context;
   context = NULL;

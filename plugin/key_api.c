@@ -1,11 +1,13 @@
-/* Keys of the host's own. */
+/* Keys of the host's own, and the values that it keeps by them. */
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/names.h"
 #include "base/status.h"
 #include "base/struct.h"
 #include "base/tensor.h"
+#include "keys/cache/drop.h"
 #include "keys/key_build.h"
 #include "plugin/internal.h"
 #include "plugin/table.h"
@@ -96,31 +98,63 @@ cleanup:
 }
 
 /* Whether a host may ask for `key`: what is found is its own, and the numbers of names in the key
- * are this context's. */
+ * are this context's. `verb`: what it wants to do. */
 static lk_status check_asked(const lk_context *context, const lk_executor *executor,
-                             const lk_key *key, lk_error *error) {
+                             const lk_key *key, const char *verb, lk_error *error) {
   if (executor != NULL && executor->context != context) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to get a value: the executor is one of another context");
+                   "failed to %s a value: the executor is one of another context", verb);
   }
   if (key->names == lk_intern_serial(context->env.intern)) return LK_OK;
   const char *kind = lk_kind_name(lk_key_get_head(key)->kind);
   return lk_fail(error, LK_INVALID_ARGUMENT,
-                 "failed to get a value: its key is %s%s; one of this context is required, of "
+                 "failed to %s a value: its key is %s%s; one of this context is required, of "
                  "key_create, or of kind user",
-                 key->names == 0 ? "of kind " : "of another context",
+                 verb, key->names == 0 ? "of kind " : "of another context",
                  key->names != 0 ? ""
                  : kind != NULL  ? kind
                                  : "unknown");
+}
+
+static lk_quota *quota_of(const lk_executor *executor) {
+  return executor != NULL ? executor->quota : NULL;
 }
 
 lk_status lk_user_get_or_create(lk_context *context, lk_executor *executor, const lk_key *key,
                                 lk_build_fn build, void *arg, lk_ref **out_ref, int *out_hit,
                                 lk_error *error) {
   *out_ref = NULL;
-  LK_RETURN_NOT_OK(check_asked(context, executor, key, error));
-  return lk_cache_get(context->env.cache, executor != NULL ? executor->quota : NULL, key, build,
-                      arg, out_ref, out_hit, error);
+  LK_RETURN_NOT_OK(check_asked(context, executor, key, "get", error));
+  return lk_cache_get(context->env.cache, quota_of(executor), key, build, arg, out_ref, out_hit,
+                      error);
+}
+
+lk_status lk_user_get_or_create_text(lk_context *context, lk_executor *executor, const char *text,
+                                     lk_build_fn build, void *arg, lk_ref **out_ref, int *out_hit,
+                                     lk_error *error) {
+  *out_ref = NULL;
+  lk_key *key = NULL;
+  LK_RETURN_NOT_OK(lk_key_parse(context->env.intern, &context->allocator, text, &key, error));
+  const lk_status status =
+      lk_user_get_or_create(context, executor, key, build, arg, out_ref, out_hit, error);
+  lk_free(&context->allocator, key);
+  return status;
+}
+
+lk_status lk_user_find(lk_context *context, lk_executor *executor, const lk_key *key,
+                       lk_ref **out_ref, lk_error *error) {
+  *out_ref = NULL;
+  LK_RETURN_NOT_OK(check_asked(context, executor, key, "find", error));
+  return lk_cache_find(context->env.cache, quota_of(executor), key, out_ref, error);
+}
+
+lk_status lk_user_drop(lk_context *context, lk_executor *executor, const lk_key *key,
+                       uint64_t *out_dropped, lk_error *error) {
+  if (out_dropped != NULL) *out_dropped = 0;
+  LK_RETURN_NOT_OK(check_asked(context, executor, key, "drop", error));
+  const uint64_t dropped = lk_cache_drop(context->env.cache, quota_of(executor), key);
+  if (out_dropped != NULL) *out_dropped = dropped;
+  return LK_OK;
 }
 
 lk_status lk_user_get_or_create_like(lk_context *context, lk_executor *executor, const lk_key *like,
@@ -132,7 +166,7 @@ lk_status lk_user_get_or_create_like(lk_context *context, lk_executor *executor,
   const lk_key_desc *desc = given;
   lk_key_builder builder;
   lk_key key;
-  LK_RETURN_NOT_OK(check_asked(context, executor, like, error));
+  LK_RETURN_NOT_OK(check_asked(context, executor, like, "get", error));
   /* hosts of today's header need no copy: this is asked for every run of a graph */
   if (given == NULL || given->struct_size != sizeof copy) {
     memset(&copy, 0, sizeof copy);
@@ -142,8 +176,8 @@ lk_status lk_user_get_or_create_like(lk_context *context, lk_executor *executor,
   lk_key_begin_like(&builder, &context->allocator, like);
   LK_TRY(add_call(context, desc, &builder, error));
   LK_TRY(lk_key_finish_partial(&builder, &key, error));
-  status = lk_cache_get(context->env.cache, executor != NULL ? executor->quota : NULL, &key, build,
-                        arg, out_ref, out_hit, error);
+  status = lk_cache_get(context->env.cache, quota_of(executor), &key, build, arg, out_ref, out_hit,
+                        error);
 cleanup:
   lk_key_builder_destroy(&builder);
   return status;

@@ -83,3 +83,10 @@ lk_status lk_user_get_or_create(lk_context *context, lk_executor *executor, cons
 lk_status lk_user_get_or_create_like(lk_context *context, lk_executor *executor, const lk_key *like,
                                      const lk_key_desc *desc, lk_build_fn build, void *arg,
                                      lk_ref **out_ref, int *out_hit, lk_error *error);
+lk_status lk_user_get_or_create_text(lk_context *context, lk_executor *executor, const char *text,
+                                     lk_build_fn build, void *arg, lk_ref **out_ref, int *out_hit,
+                                     lk_error *error);
+lk_status lk_user_find(lk_context *context, lk_executor *executor, const lk_key *key,
+                       lk_ref **out_ref, lk_error *error);
+lk_status lk_user_drop(lk_context *context, lk_executor *executor, const lk_key *key,
+                       uint64_t *out_dropped, lk_error *error);

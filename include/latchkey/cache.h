@@ -33,6 +33,41 @@ typedef struct lk_entry_info {
   uint32_t in_use; /* references besides the cache's */
 } lk_entry_info;
 
+/* What a context's cache tells its host, see lk_event_fn. For each but the last there is a counter
+ * in lk_kind_stats, which counts as many. */
+typedef enum lk_event {
+  LK_EVENT_HIT = 0,
+  LK_EVENT_MISS = 1,   /* then WAIT, or BUILD or FAILED follows; or nothing, from cache_find */
+  LK_EVENT_WAIT = 2,   /* for another thread's build, which has ended by now */
+  LK_EVENT_BUILD = 3,  /* with `build_ns` and `bytes` */
+  LK_EVENT_FAILED = 4, /* a build that failed, with `build_ns` */
+  LK_EVENT_EVICT = 5,  /* with `bytes` */
+  LK_EVENT_DROP = 6,   /* by cache_drop, cache_clear, or the end of a thread, executor or context;
+                        * with `bytes` */
+  LK_EVENT_COUNT = 7
+} lk_event;
+
+/* `key` is valid during the call: key_print prints it, and of kind user it may be asked for. */
+typedef struct lk_event_info {
+  size_t struct_size;
+  const lk_key *key;
+  uint64_t bytes;    /* that the entry is charged, or else 0 */
+  uint64_t build_ns; /* or else 0 */
+  uint32_t event;    /* lk_event */
+  uint32_t kind;     /* lk_kind */
+} lk_event_info;
+
+/* Is told of each event on the thread that caused it, which may be any, or several at once. No
+ * lock is held. A look-up tells what it has counted when it is over, just before it returns: so
+ * what its build asked for, and what it evicted, comes before. An entry that leaves is told when
+ * it has left, and before its value is destroyed.
+ * It may call every function of the table, and ask for any key: one that its own thread is
+ * building is LK_CYCLE, as ever. What it asks for has events, too, so it must not answer each
+ * with another. It must not end the context, nor an executor, op, plan or frame that its thread
+ * is inside a call with. While its context is being destroyed, it may only call key_print and
+ * key_parse. */
+typedef void (*lk_event_fn)(void *user, const lk_event_info *event);
+
 typedef void (*lk_visit_fn)(void *arg, const lk_entry_info *entry);
 
 #ifdef __cplusplus

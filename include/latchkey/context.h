@@ -3,7 +3,7 @@
 #ifndef LATCHKEY_CONTEXT_H
 #define LATCHKEY_CONTEXT_H
 
-#include <latchkey/base.h>
+#include <latchkey/cache.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,17 +48,19 @@ typedef struct lk_context_options {
   lk_log_fn log;          /* NULL: lines are dropped */
   void *log_user;
   /* The most memory that the context holds: models, plans, keys, tables, arenas, outputs that the
-   * library allocates, packed weights. 0 = unset; LATCHKEY_MEMORY_BYTES, with k, m or g; default: the memory
-   * of the machine, or the limit of the process's control group. What does not fit is
+   * library allocates, packed weights. 0 = unset; LATCHKEY_MEMORY_BYTES, with k, m or g; default:
+   * the memory of the machine, or the limit of the process's control group. What does not fit is
    * LK_OUT_OF_MEMORY, after idle things were dropped. Files that are mapped and the stacks of
    * threads do not count. */
   uint64_t memory_bytes;
+  lk_event_fn event; /* NULL: events are not told, and cost nothing */
+  void *event_user;
 } lk_context_options;
 
 #define LK_CONTEXT_OPTIONS_INIT                                                                    \
   {                                                                                                \
     sizeof(lk_context_options), {NULL, NULL, NULL}, 0, 0, LK_UNSET, LK_UNSET, LK_UNSET, -1, 0,     \
-        NULL, NULL, LK_UNSET                                                                       \
+        NULL, NULL, LK_UNSET, NULL, NULL                                                           \
   }
 
 /* What a cache entry is for. Each kind has its own counters. */

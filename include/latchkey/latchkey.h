@@ -204,9 +204,12 @@ typedef struct lk_api {
   /* Finds the value of `key`, or builds it, once however many threads ask; then takes a reference.
    * `executor` NULL: the entry belongs to the context. `out_hit` may be NULL. All who wait for a
    * build that fails get its status, and nothing of it is kept. LK_CYCLE: the build would wait for
-   * itself. With the cache off, or a capacity of 0, the value is built and only the caller has
-   * it. LK_INVALID_ARGUMENT: a key of another context, or one of the library's own: keys of kind
-   * user are the host's, and those of kind run that key_create has made. */
+   * itself. Where nothing is kept, with the cache off or a capacity of 0 (of the context or of
+   * `executor`), nobody waits: each call builds, at the same time as others if need be, counts a
+   * miss, and its caller alone has the value. In per-thread mode each thread builds once. A value
+   * that is larger than a limit is built once for those who ask meanwhile, and then not kept.
+   * LK_INVALID_ARGUMENT: a key of another context, or one of the library's own: keys of kind user
+   * are the host's, and those of kind run that key_create has made. */
   lk_status (*get_or_create)(lk_context *context, lk_executor *executor, const lk_key *key,
                              lk_build_fn build, void *arg, lk_ref **out_ref, int *out_hit,
                              lk_error *error);
@@ -216,7 +219,25 @@ typedef struct lk_api {
   lk_status (*get_or_create_like)(lk_context *context, lk_executor *executor, const lk_key *like,
                                   const lk_key_desc *desc, lk_build_fn build, void *arg,
                                   lk_ref **out_ref, int *out_hit, lk_error *error);
+  /* get_or_create with a text in place of a key: one that key_print has printed, for that key,
+   * or one that the host has written, such as "user:out=mine", which equals no key of
+   * key_create. This parses, allocates and hashes at every call; who asks often keeps a key. Of
+   * the kinds, only user can be asked for by text. Names in the text stay interned as long as
+   * the context. LK_MALFORMED, LK_OUT_OF_RANGE: as of key_parse; else what get_or_create says. */
+  lk_status (*get_or_create_text)(lk_context *context, lk_executor *executor, const char *text,
+                                  lk_build_fn build, void *arg, lk_ref **out_ref, int *out_hit,
+                                  lk_error *error);
+  /* Finds the value of `key`, and takes a reference, or says that it is not there: LK_OK with
+   * `*out_ref` NULL. It builds nothing, and does not wait: a value that is being built is not there
+   * yet. What is found was used, and counts a hit; what is not counts a miss of the context and of
+   * `executor`. With the cache off, nothing is found. A build may look for any key, its own too.
+   * LK_INVALID_ARGUMENT: as of get_or_create; LK_OUT_OF_MEMORY: at a thread's first call alone. */
+  lk_status (*cache_find)(lk_context *context, lk_executor *executor, const lk_key *key,
+                          lk_ref **out_ref, lk_error *error);
   void *(*ref_value)(const lk_ref *ref);
+  /* Takes one more reference to what the caller has one of, on any thread. Each is released by
+   * itself. It counts no hit, and what was dropped or evicted stays so. */
+  void (*ref_retain)(lk_ref *ref);
   void (*ref_release)(lk_ref *ref); /* NULL is allowed */
   /* Sets the bytes that an entry is charged for, when its value has grown or shrunk in use. */
   void (*ref_charge)(lk_ref *ref, uint64_t bytes);
@@ -229,6 +250,19 @@ typedef struct lk_api {
   lk_status (*cache_set_weights_capacity)(lk_context *context, uint64_t bytes, lk_error *error);
   /* Drops all entries of a context, or of one executor as executor_destroy does. */
   lk_status (*cache_clear)(lk_context *context, lk_executor *executor, lk_error *error);
+  /* Drops one key: its entry leaves the cache, in per-thread mode the tables of all threads,
+   * whoever uses it; the last reference destroys the value. `executor` NULL: whoever it belongs
+   * to; otherwise only where it belongs to that executor. `out_dropped` (may be NULL): how many
+   * entries went; 0 is no failure. They count no eviction.
+   * A build of the key that is under way, on whatever thread, goes on. Those who wait for it get
+   * its value, which is not kept. So a call that begins when this has returned never gets a
+   * value whose build began before; it builds anew, also while the earlier build goes on. A
+   * build may drop any key, its own too.
+   * In per-thread mode a key that key_create has made names the thread that made it: another
+   * thread's key is another key.
+   * LK_INVALID_ARGUMENT: as of get_or_create. */
+  lk_status (*cache_drop)(lk_context *context, lk_executor *executor, const lk_key *key,
+                          uint64_t *out_dropped, lk_error *error);
   /* Gives freed memory back to the operating system (malloc_trim). It takes milliseconds, in which
    * other threads may wait for memory. The library itself does it when a large session is closed,
    * and never while it serves a run. */

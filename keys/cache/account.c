@@ -32,14 +32,18 @@ static void count(lk_account *account, uint32_t kind, lk_event event, uint64_t b
   stats->build_ns += build_ns;
 }
 
-void lk_count(lk_cache *cache, lk_quota *quota, uint32_t kind, lk_event event, uint64_t build_ns) {
+void lk_count(lk_cache *cache, lk_quota *quota, uint32_t kind, lk_event event, uint64_t build_ns,
+              lk_looked *looked) {
+  looked->events |= 1u << event;
+  looked->build_ns += build_ns;
   pthread_mutex_lock(&cache->accounts);
   count(&cache->account, kind, event, build_ns);
   if (quota != NULL) count(&quota->account, kind, event, build_ns);
   pthread_mutex_unlock(&cache->accounts);
 }
 
-void lk_count_cold_hit(lk_entry *entry) {
+void lk_count_cold_hit(lk_entry *entry, lk_looked *looked) {
+  looked->events |= 1u << LK_EVENT_HIT;
   const uint32_t kind = entry->self.kind;
   atomic_fetch_add_explicit(&entry->self.hits, 1, memory_order_relaxed);
   atomic_fetch_add_explicit(&entry->cache->account.folded_hits[kind], 1, memory_order_relaxed);
@@ -109,6 +113,7 @@ void lk_account_unlink(lk_entry *entry, bool eviction) {
   link_out(&cache->account, entry, eviction);
   if (entry->quota != NULL) link_out(&entry->quota->account, entry, eviction);
   entry->counted = 0;
+  entry->evicted = eviction;
   pthread_mutex_unlock(&cache->accounts);
 }
 

@@ -4,7 +4,11 @@
 
 #include "keys/cache/state.h"
 
-typedef enum lk_event { LK_EVENT_MISS, LK_EVENT_WAIT, LK_EVENT_BUILD, LK_EVENT_FAILED } lk_event;
+/* What one look-up has counted; told when it is over (events.h). */
+typedef struct lk_looked {
+  uint32_t events; /* 1 << lk_event of each */
+  uint64_t build_ns;
+} lk_looked;
 
 void lk_account_init(lk_account *account, lk_clock_owner owner, uint64_t entries, uint64_t bytes);
 /* Whether so much more can be linked. The caller holds `accounts`. */
@@ -13,10 +17,11 @@ bool lk_account_fits(const lk_account *account, uint64_t entries, uint64_t bytes
 bool lk_account_fits_alone(const lk_account *account, uint64_t entries, uint64_t bytes);
 /* Whether the limits let anything be kept at all. */
 bool lk_account_keeps(const lk_cache *cache, const lk_quota *quota);
-/* Counts; `build_ns` for builds, else 0. */
-void lk_count(lk_cache *cache, lk_quota *quota, uint32_t kind, lk_event event, uint64_t build_ns);
+/* Counts a miss, a wait or a build, and notes it in `looked`; `build_ns` for builds, else 0. */
+void lk_count(lk_cache *cache, lk_quota *quota, uint32_t kind, lk_event event, uint64_t build_ns,
+              lk_looked *looked);
 /* A hit that no handle of a table has counted. */
-void lk_count_cold_hit(lk_entry *entry);
+void lk_count_cold_hit(lk_entry *entry, lk_looked *looked);
 
 /* An entry's bytes count, as unlinked ones, from the first of these to the second. */
 void lk_account_add(const lk_entry *entry);

@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "base/status.h"
-#include "keys/cache/account.h"
 #include "keys/cache/entry.h"
 #include "keys/cache/thread_table.h"
 
@@ -39,7 +38,7 @@ static const char *key_name(const lk_cache *cache, const lk_key *key,
 }
 
 lk_status lk_build(lk_cache *cache, lk_quota *quota, const lk_key *key, lk_build_fn build,
-                   void *arg, lk_entry **out_entry, lk_error *error) {
+                   void *arg, lk_entry **out_entry, lk_looked *looked, lk_error *error) {
   *out_entry = NULL;
   const uint32_t kind = lk_key_get_head(key)->kind;
   lk_thread *self = &lk_thread_self;
@@ -70,7 +69,8 @@ lk_status lk_build(lk_cache *cache, lk_quota *quota, const lk_key *key, lk_build
     status = lk_entry_create(cache, quota, key, &built, out_entry, error);
   }
   self->building = frame.outer;
-  lk_count(cache, quota, kind, status == LK_OK ? LK_EVENT_BUILD : LK_EVENT_FAILED, build_ns);
+  lk_count(cache, quota, kind, status == LK_OK ? LK_EVENT_BUILD : LK_EVENT_FAILED, build_ns,
+           looked);
   return status;
 }
 

@@ -1,15 +1,16 @@
-/* The cache's entry points: its life, the look-up that every operator makes, limits. */
+/* The cache's entry points: its life, the look-ups, of which every operator makes one, limits. */
 #include "keys/cache/cache.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "keys/cache/account.h"
 #include "keys/cache/build.h"
 #include "keys/cache/entry.h"
+#include "keys/cache/events.h"
 #include "keys/cache/evict.h"
 #include "keys/cache/fork.h"
+#include "keys/cache/pending.h"
 #include "keys/cache/shared_mode.h"
 #include "keys/cache/thread_table.h"
 #include "keys/cache/tick.h"
@@ -59,6 +60,11 @@ uint32_t lk_cache_mode_get(const lk_cache *cache) {
 
 void lk_cache_set_words(lk_cache *cache, lk_intern *words) {
   cache->words = words;
+}
+
+void lk_cache_set_event(lk_cache *cache, lk_event_fn event, void *user) {
+  cache->event = event;
+  cache->event_user = user;
 }
 
 lk_status lk_quota_create(lk_cache *cache, lk_quota **out_quota, lk_error *error) {
@@ -147,51 +153,98 @@ static lk_ref *look(lk_thread_table *table, lk_key *key) {
   return ref;
 }
 
-/* Puts a new entry into its thread's table. False: it does not fit now. */
-static bool link_entry(lk_thread_table *table, lk_entry *entry) {
+/* Puts a new entry into its thread's table, unless its key was dropped meanwhile. False: it does
+ * not fit now. */
+static bool link_entry(lk_thread_table *table, const lk_pending *pending, lk_entry *entry) {
   lk_thread_table_lock(table);
-  entry->table = table; /* before others can find the entry */
-  const bool fits = lk_entry_link(entry, &table->table, lk_cold_tick(table));
-  if (!lk_entry_is_linked(entry)) entry->table = NULL;
+  bool fits = true;
+  if (!lk_pending_is_dropped(pending)) {
+    entry->table = table; /* before others can find the entry */
+    fits = lk_entry_link(entry, &table->table, lk_cold_tick(table));
+    if (!lk_entry_is_linked(entry)) entry->table = NULL;
+  }
   lk_thread_table_unlock(table);
   return fits;
 }
 
-/* Builds for this thread alone. `table` NULL: nothing keeps it. */
-static lk_status get_alone(lk_cache *cache, lk_thread_table *table, lk_quota *quota,
-                           const lk_key *key, lk_build_fn build, void *arg, lk_ref **out_ref,
-                           lk_error *error) {
-  lk_entry *entry = NULL;
-  lk_count(cache, quota, lk_key_get_head(key)->kind, LK_EVENT_MISS, 0);
-  LK_RETURN_NOT_OK(lk_build(cache, quota, key, build, arg, &entry, error));
-  while (table != NULL && !link_entry(table, entry) &&
-         lk_make_room(cache, quota, 1, lk_account_charged(entry))) {
-  }
-  *out_ref = &entry->self;
-  return LK_OK;
+/* Builds for this thread alone, and keeps nothing. */
+static lk_status build_alone(lk_cache *cache, lk_quota *quota, const lk_key *key, lk_build_fn build,
+                             void *arg, lk_entry **out_entry, lk_looked *looked, lk_error *error) {
+  lk_count(cache, quota, lk_key_get_head(key)->kind, LK_EVENT_MISS, 0, looked);
+  return lk_build(cache, quota, key, build, arg, out_entry, looked, error);
 }
 
-static lk_status get_slowly(lk_cache *cache, lk_thread_table *table, lk_quota *quota,
-                            const lk_key *key, lk_build_fn build, void *arg, lk_ref **out_ref,
-                            int *out_hit, lk_error *error) {
+/* Builds for this thread alone, and keeps the value in its table. */
+static lk_status build_for_thread(lk_thread_table *table, lk_quota *quota, const lk_key *key,
+                                  lk_build_fn build, void *arg, lk_entry **out_entry,
+                                  lk_looked *looked, lk_error *error) {
+  lk_cache *cache = table->cache;
+  lk_shard *shard = lk_shard_of(cache, key);
+  lk_pending pending;
+  pthread_mutex_lock(&shard->lock);
+  lk_pending_begin(&pending, cache, quota, key, NULL);
+  pthread_mutex_unlock(&shard->lock);
+  const lk_status status = build_alone(cache, quota, key, build, arg, out_entry, looked, error);
+  while (status == LK_OK && !link_entry(table, &pending, *out_entry) &&
+         lk_make_room(cache, quota, 1, lk_account_charged(*out_entry))) {
+  }
+  pthread_mutex_lock(&shard->lock);
+  lk_pending_end(&pending);
+  pthread_mutex_unlock(&shard->lock);
+  return status;
+}
+
+/* Builds, or waits for another thread's build. */
+static lk_status get_missing(lk_cache *cache, lk_thread_table *table, lk_quota *quota,
+                             const lk_key *key, lk_build_fn build, void *arg, lk_ref **out_ref,
+                             lk_looked *looked, lk_error *error) {
+  lk_entry *entry = NULL;
+  LK_RETURN_NOT_OK(lk_build_check(cache, key, error));
+  const bool keeps = lk_account_keeps(cache, quota);
+  if (keeps && cache->mode == LK_CACHE_SHARED) {
+    return lk_shared_mode_get(table, quota, key, build, arg, out_ref, looked, error);
+  }
+  const lk_status status =
+      keeps ? build_for_thread(table, quota, key, build, arg, &entry, looked, error)
+            : build_alone(cache, quota, key, build, arg, &entry, looked, error);
+  if (entry != NULL) *out_ref = &entry->self;
+  return status;
+}
+
+static lk_ref *find_elsewhere(lk_cache *cache, lk_thread_table *table, lk_quota *quota,
+                              const lk_key *key, lk_looked *looked) {
+  if (cache->mode == LK_CACHE_SHARED) return lk_shared_mode_find(table, quota, key, looked);
+  lk_count(cache, quota, lk_key_get_head(key)->kind, LK_EVENT_MISS, 0, looked);
+  return NULL;
+}
+
+/* What the calling thread's own table does not have; `build` NULL: only if it is there. Not inline:
+ * what this needs must not lie in the way of a hit. */
+__attribute__((noinline)) static lk_status
+get_slowly(lk_cache *cache, lk_thread_table *table, lk_quota *quota, lk_key *key, lk_build_fn build,
+           void *arg, lk_ref **out_ref, int *out_hit, lk_error *error) {
+  lk_looked looked = {.events = 0};
+  lk_status status = LK_OK;
+  lk_key_complete(key);
   const uint32_t kind = lk_key_get_head(key)->kind;
   if (kind >= LK_KIND_COUNT) {
     return lk_fail(error, LK_INVALID_ARGUMENT, "failed to look up a key: kind %u, 0 to %d", kind,
                    LK_KIND_COUNT - 1);
   }
-  LK_RETURN_NOT_OK(lk_build_check(cache, key, error));
-  const bool keeps = lk_account_keeps(cache, quota);
-  if (keeps && cache->mode == LK_CACHE_SHARED) {
-    return lk_shared_mode_get(table, quota, key, build, arg, out_ref, out_hit, error);
+  if (build == NULL) {
+    *out_ref = find_elsewhere(cache, table, quota, key, &looked);
+  } else {
+    status = get_missing(cache, table, quota, key, build, arg, out_ref, &looked, error);
   }
-  return get_alone(cache, keeps ? table : NULL, quota, key, build, arg, out_ref, error);
+  if (out_hit != NULL) *out_hit = (looked.events & 1u << LK_EVENT_HIT) != 0;
+  lk_tell_looked(cache, key, *out_ref, &looked);
+  return status;
 }
 
 lk_status lk_cache_get(lk_cache *cache, lk_quota *quota, const lk_key *asked, lk_build_fn build,
                        void *arg, lk_ref **out_ref, int *out_hit, lk_error *error) {
   lk_thread_table *table = NULL;
   lk_key key = *asked;
-  int found = 0;
   *out_ref = NULL;
   if (cache->mode != LK_CACHE_OFF) {
     LK_RETURN_NOT_OK(lk_thread_table_get(cache, &table, error));
@@ -199,14 +252,16 @@ lk_status lk_cache_get(lk_cache *cache, lk_quota *quota, const lk_key *asked, lk
     if (ref != NULL) {
       *out_ref = ref;
       if (out_hit != NULL) *out_hit = 1;
+      if (lk_has_events(cache)) lk_tell_hit(ref);
       return LK_OK;
     }
   }
-  lk_key_complete(&key);
-  const lk_status status =
-      get_slowly(cache, table, quota, &key, build, arg, out_ref, &found, error);
-  if (out_hit != NULL) *out_hit = found;
-  return status;
+  return get_slowly(cache, table, quota, &key, build, arg, out_ref, out_hit, error);
+}
+
+lk_status lk_cache_find(lk_cache *cache, lk_quota *quota, const lk_key *asked, lk_ref **out_ref,
+                        lk_error *error) {
+  return lk_cache_get(cache, quota, asked, NULL, NULL, out_ref, NULL, error);
 }
 
 /* ---- limits ---- */

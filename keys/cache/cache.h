@@ -19,6 +19,8 @@ void lk_cache_destroy(lk_cache *cache); /* no thread may be inside a call; NULL 
 uint32_t lk_cache_mode_get(const lk_cache *cache);
 /* Where the names in error sentences come from; borrowed. NULL, as at first: numbers are shown. */
 void lk_cache_set_words(lk_cache *cache, lk_intern *words);
+/* See lk_event_fn in latchkey/cache.h. Before anything is asked of the cache. */
+void lk_cache_set_event(lk_cache *cache, lk_event_fn event, void *user);
 
 lk_status lk_quota_create(lk_cache *cache, lk_quota **out_quota, lk_error *error);
 /* Drops the executor's entries from every thread's tables. The quota itself goes with its last
@@ -31,6 +33,10 @@ void lk_quota_destroy(lk_quota *quota);
  * another thread's build is a miss and a wait, not a hit. */
 lk_status lk_cache_get(lk_cache *cache, lk_quota *quota, const lk_key *key, lk_build_fn build,
                        void *arg, lk_ref **out_ref, int *out_hit, lk_error *error);
+
+/* See cache_find in latchkey.h. `quota` (or NULL) counts a miss; a hit is the entry's. */
+lk_status lk_cache_find(lk_cache *cache, lk_quota *quota, const lk_key *key, lk_ref **out_ref,
+                        lk_error *error);
 
 /* The value has `bytes` bytes from now on. */
 void lk_ref_charge(lk_ref *ref, uint64_t bytes);

@@ -8,6 +8,7 @@
 #include "base/list.h"
 #include "base/status.h"
 #include "keys/cache/account.h"
+#include "keys/cache/events.h"
 
 /* What a value is charged that claims more than can be added up. */
 #define HUGE_BYTES (LK_UNLIMITED / 4)
@@ -235,7 +236,7 @@ static bool may_be_last_use(const lk_ref *ref, uint32_t refs) {
 }
 
 /* Whether it was the last one, the table's included. */
-static bool is_last(lk_ref *ref) {
+static inline bool is_last(lk_ref *ref) {
   uint32_t refs = atomic_load_explicit(&ref->refs, memory_order_acquire);
   do {
     if ((refs & LK_REF_PARKED) != 0 && may_be_last_use(ref, refs)) {
@@ -270,6 +271,7 @@ void lk_garbage_release(lk_garbage *garbage) {
   while (garbage->first != NULL) {
     lk_ref *ref = garbage->first;
     garbage->first = ref->garbage_next;
+    if (ref == &ref->entry->self && lk_has_events(ref->entry->cache)) lk_tell_unlinked(ref->entry);
     lk_ref_release(ref);
   }
 }

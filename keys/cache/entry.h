@@ -33,6 +33,8 @@ bool lk_entry_park(lk_entry *entry);
 /* Before an entry is unlinked. The shard is locked. */
 void lk_entry_leave_park(lk_entry *entry);
 
-/* Turns the reference that a table had, which no longer lists it, into one of the garbage. */
+/* Turns the reference that a table had, which no longer lists it, into one of the garbage: of an
+ * entry that was unlinked, or a handle that its front does not list any more. */
 void lk_garbage_take(lk_garbage *garbage, lk_ref *ref);
-void lk_garbage_release(lk_garbage *garbage); /* no lock is held */
+/* Tells of the entries that were unlinked. No lock is held. */
+void lk_garbage_release(lk_garbage *garbage);

@@ -19,16 +19,18 @@ static void release(lk_cache *cache, lk_shard *shard, lk_flight *flight) {
   if (last) free_flight(cache, flight);
 }
 
-lk_flight *lk_flight_create(lk_cache *cache, const lk_key *key) {
+lk_flight *lk_flight_create(lk_cache *cache, lk_quota *quota, const lk_key *key) {
   lk_flight *flight = lk_calloc(&cache->allocator, 1, sizeof *flight);
   if (flight == NULL) return NULL;
-  flight->key = key;
   flight->builder = &lk_thread_self;
   flight->users = 1;
   pthread_cond_init(&flight->finished, NULL);
-  if (lk_table_insert(&lk_shard_of(cache, key)->flights, key, &flight->node)) return flight;
-  free_flight(cache, flight);
-  return NULL;
+  if (!lk_table_insert(&lk_shard_of(cache, key)->flights, key, &flight->node)) {
+    free_flight(cache, flight);
+    return NULL;
+  }
+  lk_pending_begin(&flight->pending, cache, quota, key, &flight->node);
+  return flight;
 }
 
 void lk_flight_publish(lk_flight *flight, lk_ref *result) {
@@ -44,8 +46,9 @@ void lk_flight_publish(lk_flight *flight, lk_ref *result) {
 }
 
 void lk_flight_finish(lk_cache *cache, lk_flight *flight) {
-  lk_shard *shard = lk_shard_of(cache, flight->key);
-  lk_table_remove(&shard->flights, &flight->node);
+  lk_shard *shard = lk_shard_of(cache, flight->pending.key);
+  lk_pending_end(&flight->pending);
+  if (!lk_pending_is_dropped(&flight->pending)) lk_table_remove(&shard->flights, &flight->node);
   release(cache, shard, flight);
 }
 

@@ -78,15 +78,12 @@ static lk_flight *next_flight(lk_flight *flight) {
   return (lk_flight *)lk_table_next(&flight->node);
 }
 
-/* Who forks inside a build goes on with it in the child; nobody waits for it there. */
+/* Who forks inside a build goes on with it in the child. */
 static void keep_own_flights(lk_shard *shard, const lk_cache *cache, const lk_thread *self) {
   bool any = false;
   for (lk_flight *flight = (lk_flight *)lk_table_first(&shard->flights); flight != NULL;
        flight = next_flight(flight)) {
-    if (flight->builder != self) continue;
-    any = true;
-    flight->users = 1;
-    (void)pthread_cond_init(&flight->finished, NULL);
+    if (flight->builder == self) any = true;
   }
   /* The keys of the others lie in stacks that are gone. A table frees its memory with its last
    * node, which may not be here; left as a whole, it frees nothing. */
@@ -98,6 +95,16 @@ static void keep_own_flights(lk_shard *shard, const lk_cache *cache, const lk_th
   }
 }
 
+/* Also of those whose key was dropped, which are in no shard. */
+static void forget_waiters(const lk_thread *self) {
+  for (lk_pending *pending = self->pending; pending != NULL; pending = pending->outer) {
+    if (pending->flight == NULL) continue;
+    lk_flight *flight = (lk_flight *)pending->flight;
+    flight->users = 1;
+    (void)pthread_cond_init(&flight->finished, NULL);
+  }
+}
+
 static void forget_other_threads(void *unused) {
   lk_thread *self = &lk_thread_self;
   for (lk_cache *cache = lk_caches; cache != NULL; cache = cache->next) {
@@ -106,6 +113,8 @@ static void forget_other_threads(void *unused) {
     for (size_t i = 0; i < LK_SHARDS; i++) keep_own_flights(&cache->shards[i], cache, self);
     cache->ending = self->ending == cache ? 1 : 0;
   }
+  lk_pending_forget_others();
+  forget_waiters(self);
   (void)pthread_cond_init(&lk_registry_ended, NULL);
   give_locks(unused);
 }

@@ -12,11 +12,12 @@
  *   tables     (cache)    the list of threads' tables, and all removing of linked entries
  *   busy       (table)    a thread's table; a spin lock held for a few dozen instructions, or
  *                         while another thread removes an entry from the table
- *   shard      (shard)    its table, its flights, and the handles and `parked` of its entries
+ *   shard      (shard)    its table, flights and pending builds, and the handles and `parked` of
+ *                         its entries
  *   accounts   (cache)    all that is counted except hits, and the clocks
  *   waiting    (process)  who waits for whose build
  * A fork takes them all (fork.c). Per-thread mode has its entries' tables elsewhere, and uses a
- * key's shard for `parked` alone.
+ * key's shard for pending builds and `parked` alone.
  *
  * Values are never destroyed, and builds never run, under any of them: references to release are
  * collected in an lk_garbage and released at the end.
@@ -81,7 +82,8 @@ struct lk_entry {
   lk_quota *quota; /* holds a reference; or NULL */
   lk_built built;
   uint64_t bytes;         /* charged; guarded by accounts */
-  uint32_t counted;       /* 1: among the linked ones of the accounts, which guard it */
+  uint16_t counted;       /* 1: among the linked ones of the accounts, which guard it */
+  uint16_t evicted;       /* 1: unlinked by an eviction; written with that, by who unlinks */
   uint32_t parked;        /* 1: in use, and no candidate of a clock; guarded by the shard */
   lk_thread_table *table; /* per-thread mode, while linked; guarded by tables */
   lk_ref *handles;        /* shared mode; guarded by the shard */
@@ -145,6 +147,7 @@ typedef struct lk_shard {
   alignas(LK_CACHE_LINE) pthread_mutex_t lock;
   lk_table table;   /* of lk_entry */
   lk_table flights; /* of lk_flight */
+  struct lk_pending *pending;
 } lk_shard;
 
 struct lk_cache {
@@ -153,6 +156,8 @@ struct lk_cache {
   uint32_t mode;
   lk_allocator allocator;
   lk_intern *words;
+  lk_event_fn event; /* NULL: nobody is told */
+  void *event_user;
   /* the rest is for misses */
   alignas(LK_CACHE_LINE) pthread_mutex_t tables_lock;
   lk_thread_table *tables;

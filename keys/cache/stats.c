@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "keys/cache/account.h"
 #include "keys/cache/entry.h"
+#include "keys/cache/events.h"
 #include "keys/cache/walk.h"
 
 /* Hits that handles in threads' tables have counted and not yet handed over to the quota. */
@@ -80,15 +81,14 @@ typedef struct snapshot {
 static void add_to_snapshot(void *arg, lk_entry *entry) {
   snapshot *all = arg;
   const lk_allocator *allocator = &all->cache->allocator;
+  const lk_key shown_key = lk_key_shown(all->cache, &entry->key);
   lk_key *key = NULL;
   if (all->failed || !LK_GROW(allocator, all->items, all->count, all->capacity) ||
       lk_key_copy(allocator, &entry->key, &key, NULL) != LK_OK) {
     all->failed = true;
     return;
   }
-  if (entry->self.kind == LK_KIND_USER && all->cache->words != NULL) {
-    key->names = lk_intern_serial(all->cache->words);
-  }
+  key->names = shown_key.names;
   all->items[all->count++] = (shown){
       .key = key,
       .tick = lk_entry_tick(entry),

@@ -19,6 +19,7 @@ typedef struct lk_thread {
   lk_cache *ending;        /* one whose table this thread ends just now; guarded by registry */
   const struct lk_build_frame *building; /* the innermost build that runs on this thread: build.c */
   const struct lk_flight *waiting;       /* guarded by waiting: flight.c */
+  struct lk_pending *pending; /* the innermost one of this thread, which alone uses it: pending.c */
 } lk_thread;
 
 /* In the static block of thread-local memory, so that a hit reads it without a call. Libraries that

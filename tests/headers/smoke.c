@@ -1,9 +1,10 @@
 /* A host in plain C11: makes a context and an executor, runs one Relu, a Reshape whose shape is
- * known only then, and stores a value of its own. */
+ * known only then, and stores values of its own. */
 #include <latchkey/latchkey.h>
 #include <latchkey/session.h>
 
 #include <stdio.h>
+#include <string.h>
 
 static lk_error error;
 
@@ -148,6 +149,62 @@ cleanup:
   return bad;
 }
 
+/* What a context tells: how many of each event, and the key of the last one. */
+typedef struct told {
+  const lk_api *api;
+  lk_context *context;
+  int events[LK_EVENT_COUNT];
+  char key[128];
+} told;
+
+static void hear(void *user, const lk_event_info *info) {
+  told *self = user;
+  self->events[info->event]++;
+  if (self->api->key_print(self->context, info->key, self->key, sizeof(self->key), NULL, NULL) !=
+      LK_OK)
+    self->events[info->event] = -100;
+}
+
+/* By text: builds, finds, keeps, and drops. */
+static int serve_by_text(const lk_api *api) {
+  static const char text[] = "user:out=by text";
+  int value = 9, bad = 1;
+  uint64_t dropped = 0;
+  told heard = {.api = api};
+  lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
+  lk_key *key = NULL;
+  lk_ref *made = NULL, *found = NULL, *gone = NULL;
+
+  options.cache_mode = LK_CACHE_SHARED;
+  options.event = hear;
+  options.event_user = &heard;
+  if (failed("context_create", api->context_create(&options, &heard.context, &error))) return 1;
+  if (failed("get_or_create_text", api->get_or_create_text(heard.context, NULL, text, build, &value,
+                                                           &made, NULL, &error)))
+    goto cleanup;
+  if (failed("key_parse", api->key_parse(heard.context, text, &key, &error))) goto cleanup;
+  if (failed("cache_find", api->cache_find(heard.context, NULL, key, &found, &error))) goto cleanup;
+  if (!found || api->ref_value(found) != &value) goto cleanup;
+  api->ref_retain(found);
+  api->ref_release(found);
+  if (failed("cache_drop", api->cache_drop(heard.context, NULL, key, &dropped, &error)))
+    goto cleanup;
+  if (failed("cache_find", api->cache_find(heard.context, NULL, key, &gone, &error))) goto cleanup;
+  bad = dropped != 1 || gone || api->ref_value(found) != &value ||
+        heard.events[LK_EVENT_MISS] != 2 || heard.events[LK_EVENT_BUILD] != 1 ||
+        heard.events[LK_EVENT_HIT] != 1 || heard.events[LK_EVENT_DROP] != 1 ||
+        strcmp(heard.key, text) != 0;
+
+cleanup:
+  if (bad) fprintf(stderr, "by text: a wrong value, count or key '%s'\n", heard.key);
+  api->ref_release(made);
+  api->ref_release(found);
+  api->ref_release(gone);
+  api->key_destroy(heard.context, key);
+  api->context_destroy(heard.context);
+  return bad;
+}
+
 int main(void) {
   const lk_api *api = lk_get_api(LK_API_VERSION);
   const lk_session_api *sessions = lk_get_session_api(LK_SESSION_API_VERSION);
@@ -164,8 +221,8 @@ int main(void) {
   if (failed("context_create", api->context_create(&options, &context, &error))) goto cleanup;
   if (failed("executor_create", api->executor_create(context, "smoke", &executor, &error)))
     goto cleanup;
-  bad =
-      run_relu(api, executor) || run_reshape(api, executor) || store_value(api, context, executor);
+  bad = run_relu(api, executor) || run_reshape(api, executor) ||
+        store_value(api, context, executor) || serve_by_text(api);
 
 cleanup:
   api->executor_destroy(executor);

@@ -1,76 +1,37 @@
 // One build for all who ask, through the public table: whoever waits gets the same value or the
 // same error, builds may ask for other keys, and circles of threads that would wait for ever are
 // named.
-#include <atomic>
-#include <functional>
 #include <set>
-#include <thread>
 
 #include "tests/isolation/node_model.h"
+#include "tests/plugin/named_values.h"
 
 namespace {
 
 using lk::api;
 using lk::Context;
+using lk::NamedKey;
+using lk::NumberBuild;
+using lk::wait_until;
 using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
 
-// A key of the context's own, by name.
-class NamedKey {
-public:
-  NamedKey(lk_context *context, const std::string &name) : context_(context) {
-    lk_key_desc desc{};
-    desc.struct_size = sizeof desc;
-    desc.name = name.c_str();
-    LK_EXPECT_OK(api()->key_create(context, nullptr, &desc, &key_, LK_ERR));
-  }
-  NamedKey(const NamedKey &) = delete;
-  ~NamedKey() { api()->key_destroy(context_, key_); }
-  lk_context *context() const { return context_; }
-  lk_key *get() const { return key_; }
-
-private:
-  lk_context *context_;
-  lk_key *key_ = nullptr;
-};
-
-// What a build does; its value is a number of its own.
-struct Build {
-  std::atomic<int> *count;
-  std::function<lk_status(lk_error *)> during;
-
-  static lk_status run(void *arg, lk_built *out, lk_error *error) {
-    auto *self = static_cast<Build *>(arg);
-    const int number = ++*self->count;
-    const lk_status status = self->during ? self->during(error) : LK_OK;
-    if (status != LK_OK) return status;
-    out->value = new int(number);
-    out->bytes = sizeof(int);
-    out->destroy = [](void *value, void *) { delete static_cast<int *>(value); };
-    return LK_OK;
-  }
-};
-
 // The number that was found or built; 0 when that failed.
 int get(const NamedKey &key, std::atomic<int> *count, lk_error *error,
         std::function<lk_status(lk_error *)> during = {}) {
-  Build build{count, std::move(during)};
+  NumberBuild build{count, std::move(during)};
   lk_ref *ref = nullptr;
   lk_error own;
   if (error == nullptr) error = &own;
   error->status = LK_OK;
-  const lk_status status = api()->get_or_create(key.context(), nullptr, key.get(), Build::run,
+  const lk_status status = api()->get_or_create(key.context(), nullptr, key.get(), NumberBuild::run,
                                                 &build, &ref, nullptr, error);
   EXPECT_EQ(status, error->status);
   EXPECT_EQ(status == LK_OK, ref != nullptr);
   const int number = ref != nullptr ? *static_cast<int *>(api()->ref_value(ref)) : 0;
   api()->ref_release(ref);
   return number;
-}
-
-template <typename Condition> void wait_until(Condition condition) {
-  while (!condition()) std::this_thread::yield();
 }
 
 constexpr int N = 6;
@@ -214,6 +175,88 @@ void circle(const std::vector<std::unique_ptr<NamedKey>> &keys, const std::strin
   for (std::thread &thread : threads) thread.join();
   EXPECT_EQ(builds, n);
   for (const auto &key : keys) EXPECT_GT(get(*key, &builds, nullptr), 0) << "the next call builds";
+}
+
+// ---- where nothing is kept ----
+
+// N threads ask at once, each of whose builds ends when all are inside: so all build, and none
+// waits. Each has a value of its own.
+void expect_all_build(const NamedKey &key, lk_executor *executor) {
+  std::atomic<int> inside{0}, ended{0};
+  std::vector<std::thread> threads;
+  std::vector<int> numbers(N), hits(N, -1);
+  const lk_kind_stats before = lk::stats(key.context()).kind[LK_KIND_USER];
+  for (int i = 0; i < N; i++) {
+    threads.emplace_back([&, i] {
+      NumberBuild build{&inside,
+                        [&](lk_error *) {
+                          wait_until([&] { return inside == N; });
+                          return LK_OK;
+                        },
+                        &ended};
+      lk::Ref ref;
+      LK_EXPECT_OK(api()->get_or_create(key.context(), executor, key.get(), NumberBuild::run,
+                                        &build, ref.out(), &hits[i], LK_ERR));
+      numbers[i] = lk::number_of(ref);
+    });
+  }
+  for (std::thread &thread : threads) thread.join();
+  EXPECT_EQ(std::set<int>(numbers.begin(), numbers.end()).size(), size_t(N));
+  EXPECT_THAT(hits, Each(0));
+  EXPECT_EQ(ended, N);
+  const lk_stats now = lk::stats(key.context());
+  EXPECT_EQ(now.kind[LK_KIND_USER].misses - before.misses, uint64_t(N));
+  EXPECT_EQ(now.kind[LK_KIND_USER].builds - before.builds, uint64_t(N));
+  EXPECT_EQ(now.kind[LK_KIND_USER].waits, before.waits);
+  EXPECT_EQ(now.entries, 0u);
+}
+
+TEST(NoFlight, EachBuildsWithTheCacheOff) {
+  const Context context = lk::open(LK_CACHE_OFF);
+  expect_all_build(NamedKey(context, "a"), nullptr);
+}
+
+TEST_P(SingleFlight, EachBuildsWithACapacityOfZero) {
+  const NamedKey key(context, "a");
+  const lk::Executor executor = lk::executor_in(context);
+  for (const bool bytes : {false, true}) {
+    LK_ASSERT_OK(api()->cache_set_capacity(context, executor, bytes ? LK_UNLIMITED : 0,
+                                           bytes ? 0 : LK_UNLIMITED, LK_ERR));
+    expect_all_build(key, executor);
+  }
+  LK_ASSERT_OK(api()->cache_set_capacity(context, nullptr, 0, LK_UNSET, LK_ERR));
+  expect_all_build(key, nullptr);
+}
+
+// A build that waits for itself is named there, too. One thread's build that asks for another one's
+// builds it, so threads are in no circle.
+TEST(NoFlight, ABuildThatAsksForItselfIsNamed) {
+  const Context context = lk::open(LK_CACHE_OFF);
+  const NamedKey a(context, "egg"), b(context, "hen");
+  std::atomic<int> builds{0};
+  lk_error error;
+  const auto ask_a = [&](lk_error *e) { return get(a, &builds, e) != 0 ? LK_OK : e->status; };
+  EXPECT_EQ(get(a, &builds, &error,
+                [&](lk_error *e) { return get(b, &builds, e, ask_a) != 0 ? LK_OK : e->status; }),
+            0);
+  EXPECT_EQ(error.status, LK_CYCLE);
+  EXPECT_EQ(builds, 2);
+  EXPECT_GT(get(a, &builds, nullptr,
+                [&](lk_error *e) { return get(b, &builds, e) != 0 ? LK_OK : e->status; }),
+            0);
+}
+
+// What is larger than a limit is not kept, but those who ask while it is built share it.
+TEST_P(SingleFlight, WhatIsTooLargeIsSharedByThoseWhoWait) {
+  LK_ASSERT_OK(api()->cache_set_capacity(context, nullptr, LK_UNSET, 8, LK_ERR));
+  const NamedKey key(context, "a");
+  std::vector<std::string> messages;
+  const std::vector<int> numbers = all(key, LK_OK, &messages);
+  EXPECT_EQ(builds, shared() ? 1 : N);
+  EXPECT_EQ(std::set<int>(numbers.begin(), numbers.end()).size(), shared() ? 1u : size_t(N));
+  EXPECT_EQ(lk::stats(context).entries, 0u);
+  EXPECT_GT(get(key, &builds, nullptr), 0);
+  EXPECT_EQ(builds, shared() ? 2 : N + 1) << "the next call builds";
 }
 
 TEST(SharedFlight, CirclesOfThreads) {

@@ -9,6 +9,7 @@
 #include "tests/keys/cache/cache_util.h"
 
 extern "C" {
+#include "keys/cache/drop.h"
 #include "keys/weights/weights.h"
 }
 
@@ -191,6 +192,45 @@ TEST_P(ForkTest, BuildThatForksGoesOnInBoth) {
   other.join();
 }
 
+// Their flights are in no shard, so that nothing but the thread that forks knows of its own.
+TEST_P(ForkTest, BuildWhoseKeyWasDroppedGoesOnInBoth) {
+  LK_SKIP_UNDER_TSAN();
+  make();
+  HeldBuild other(cache, &probe, 1);
+  std::thread waiter;
+  bool is_child = false;
+  int status = -1;
+  Get get{&probe, 0, 0, LK_OK, [&](Value *, lk_error *) {
+            if (shared()) waiter = std::thread([&] { touch(cache, &probe, Key(2)); });
+            wait_until([&] { return !shared() || all_kinds(stats_of(cache)).waits == 1; });
+            EXPECT_EQ(lk_cache_drop(cache, nullptr, Key(1)), 0u);
+            EXPECT_EQ(lk_cache_drop(cache, nullptr, Key(2)), 0u);
+            const pid_t pid = fork();
+            is_child = pid == 0;
+            if (is_child) alarm(30);
+            if (!is_child) {
+              EXPECT_EQ(waitpid(pid, &status, 0), pid);
+            }
+            return LK_OK;
+          }};
+  Ref ref;
+  LK_EXPECT_OK(get.run(cache, nullptr, Key(2), ref.out(), nullptr, LK_ERR));
+  if (is_child) {
+    const int ended = probe.ended;
+    ref.reset();
+    EXPECT_EQ(probe.ended, ended + 1); // none of those who waited has a reference here
+    EXPECT_FALSE(touch(cache, &probe, Key(2)));
+    EXPECT_FALSE(touch(cache, &probe, Key(1)));
+    EXPECT_EQ(lk_cache_drop(cache, nullptr, Key(2)), 1u);
+    use_and_end(100);
+    _exit(HasFailure() ? 1 : 0);
+  }
+  if (waiter.joinable()) waiter.join();
+  EXPECT_EQ(status, 0);
+  other.end();
+  EXPECT_EQ(stats_of(cache).entries, 0u);
+}
+
 // In this mode the values of a thread end with it; a cache's end waits for that.
 TEST_P(ThreadForkTest, ChildDoesNotWaitForThreadsThatWereEnding) {
   LK_SKIP_UNDER_TSAN();
@@ -244,6 +284,10 @@ TEST_P(ForkTest, ChildOfAnyMomentWorks) {
       }
       case 3:
         visit(cache);
+        break;
+      case 4:
+      case 5:
+        lk_cache_drop(cache, nullptr, Key(number));
         break;
       default:
         touch(cache, &probe, Key(number), random() % 1000);
