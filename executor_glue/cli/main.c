@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "executor_glue/cli/commands.h"
 #include "executor_glue/cli/common/cli.h"
+#include "executor_glue/cli/common/report.h"
 
 typedef struct command {
   const char *name, *summary;
@@ -74,9 +75,16 @@ static const struct argp main_argp = {
 
 int main(int argc, char **argv) {
   argp_err_exit_status = CLI_USAGE;
+  report_json_begin();
   int index = 0;
   lk_error error;
-  if (argp_parse(&main_argp, argc, argv, ARGP_IN_ORDER, NULL, &index) != 0) return CLI_USAGE;
+  /* argp has told what is wrong with the words, and ended the process. */
+  const error_t failed = argp_parse(&main_argp, argc, argv, ARGP_IN_ORDER, NULL, &index);
+  if (failed != 0) {
+    (void)lk_fail(&error, LK_INTERNAL, "failed to read the command line: %s", strerror(failed));
+    (void)cli_complain("latchkey", &error);
+    return CLI_USAGE;
+  }
   if (index == 0) {
     argp_help(&main_argp, stderr, ARGP_HELP_STD_USAGE, (char[]){"latchkey"});
     return CLI_USAGE;

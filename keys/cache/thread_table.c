@@ -17,9 +17,8 @@ _Thread_local lk_thread lk_thread_self;
 pthread_mutex_t lk_registry = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t lk_registry_ended = PTHREAD_COND_INITIALIZER;
 lk_cache *lk_caches;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t thread_end_key;
-static int thread_end_key_error;
+static pthread_key_t thread_end_key; /* guarded by lk_registry until it is there */
+static bool has_thread_end_key;
 
 /* ---- busy ---- */
 
@@ -176,8 +175,15 @@ void lk_registry_remove(lk_cache *cache) {
 
 /* ---- the making of a table ---- */
 
-static void make_key(void) {
-  thread_end_key_error = pthread_key_create(&thread_end_key, thread_end);
+/* Not pthread_once: where the system has no key left at first, it may have one later. */
+static bool note_end(lk_thread *self) {
+  pthread_mutex_lock(&lk_registry);
+  if (!has_thread_end_key) {
+    has_thread_end_key = pthread_key_create(&thread_end_key, thread_end) == 0;
+  }
+  const bool has_key = has_thread_end_key;
+  pthread_mutex_unlock(&lk_registry);
+  return has_key && pthread_setspecific(thread_end_key, self) == 0;
 }
 
 /* The calling thread's table of this cache, if it has one. */
@@ -193,8 +199,7 @@ static lk_thread_table *find_table(lk_cache *cache, bool *out_orphans) {
 static lk_status create_table(lk_cache *cache, lk_thread_table **out_table, lk_error *error) {
   *out_table = NULL;
   lk_thread *self = &lk_thread_self;
-  (void)pthread_once(&once, make_key);
-  if (thread_end_key_error != 0 || pthread_setspecific(thread_end_key, self) != 0) {
+  if (!note_end(self)) {
     return lk_fail(error, LK_OUT_OF_MEMORY,
                    "failed to note the end of a thread: the system has no key left");
   }

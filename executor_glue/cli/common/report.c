@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +77,21 @@ void report_cell(report_table *table, const char *format, ...) {
   va_end(arguments);
 }
 
+/* Hardly any line is longer than this. So a line is not lost, between others that are shown, since
+ * there is no memory for it. */
+enum { LINE_CAPACITY = 1024 };
+
 static void print_escaped(const char *format, va_list arguments) {
+  char line[LINE_CAPACITY], shown[LK_TEXT_ESCAPED_BYTES(LINE_CAPACITY)];
+  va_list again;
+  va_copy(again, arguments);
+  const int length = vsnprintf(line, sizeof line, format, again);
+  va_end(again);
+  if (length >= 0 && length < LINE_CAPACITY) {
+    (void)lk_text_escape(line, shown, sizeof shown);
+    (void)fputs(shown, stdout);
+    return;
+  }
   char *text = format_escaped(format, arguments);
   (void)fputs(text != NULL ? text : "(no memory to show this)", stdout);
   free(text);
@@ -125,6 +140,24 @@ lk_status report_table_print(report_table *table, int indent, lk_error *error) {
   return failed ? lk_fail_memory(error, "a table", sizeof *table) : LK_OK;
 }
 
+/* A part without memory is not there, and the value that it belongs to has no place for an error:
+ * it would be shown as if it were whole. */
+static atomic_bool json_lacks_memory;
+
+static void *json_memory(size_t size) {
+  void *block = malloc(size);
+  if (block == NULL) atomic_store(&json_lacks_memory, true);
+  return block;
+}
+
+void report_json_begin(void) {
+  json_set_alloc_funcs(json_memory, free);
+}
+
+static lk_status fail_json_memory(lk_error *error) {
+  return lk_fail(error, LK_OUT_OF_MEMORY, "failed to allocate the JSON report");
+}
+
 /* DEL is ASCII, and the one control character that jansson does not escape. */
 static int write_json(const char *text, size_t size, void *stream) {
   for (size_t i = 0; i < size; i++) {
@@ -134,11 +167,15 @@ static int write_json(const char *text, size_t size, void *stream) {
 }
 
 lk_status report_json(json_t *root, lk_error *error) {
-  if (root == NULL) return lk_fail_memory(error, "the JSON report", 0);
+  if (root == NULL || atomic_load(&json_lacks_memory)) {
+    json_decref(root);
+    return fail_json_memory(error);
+  }
   const size_t flags = JSON_INDENT(2) | JSON_REAL_PRECISION(9) | JSON_ENSURE_ASCII;
   const int failed = json_dump_callback(root, write_json, stdout, flags);
   (void)putchar('\n');
   json_decref(root);
+  if (atomic_load(&json_lacks_memory)) return fail_json_memory(error);
   return failed ? lk_fail(error, LK_IO, "failed to write the JSON report to standard output")
                 : LK_OK;
 }

@@ -24,8 +24,11 @@ void report_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same, and ends the line. */
 void report_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Prints a JSON value on stdout, in ASCII, with a newline, and drops the reference to it. NULL,
- * which is what jansson returns without memory, is LK_OUT_OF_MEMORY. */
+/* Before the first call of jansson: has it note where there was no memory for a value. */
+void report_json_begin(void);
+/* Prints a JSON value on stdout, in ASCII, with a newline, and drops the reference to it.
+ * LK_OUT_OF_MEMORY when it is NULL or there was no memory for a part of it: what puts the parts
+ * together need not look. */
 lk_status report_json(json_t *root, lk_error *error);
 /* A string; one that is not valid UTF-8 is escaped. */
 json_t *report_json_text(const char *text);

@@ -1,0 +1,141 @@
+// One fault in one process: what a scenario calls, and what must hold after a call that failed.
+#pragma once
+
+#include <dirent.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdarg>
+#include <functional>
+
+#include "tests/faults/faults.h"
+#include "tests/harness/lk_test.h"
+
+namespace lk::faults {
+
+inline long open_files() {
+  DIR *folder = opendir("/proc/self/fd");
+  long n = 0;
+  while (readdir(folder) != nullptr) n++;
+  closedir(folder);
+  return n;
+}
+
+// What a case leaves in memory that its parent reads. Texts of a fixed size: it must not be lost
+// when the case crashes.
+struct Outcome {
+  size_t calls, failures; // of the fault's kind; of the library's functions
+  bool fired, is_complete;
+  fault_live live; // after all has been closed
+  long files;
+  char step[64]; // the newest, until one met the fault
+  char now[64];  // the newest
+  char complaint[768];
+};
+
+struct Fault {
+  fault_kind kind = FAULT_MEMORY;
+  size_t nth = 0; // 0: never
+  bool on = false;
+};
+
+// A process of its own for each fault: what the library does once in a process may fail as well,
+// and a crash is one failure among others.
+class Case {
+public:
+  Case(Outcome *outcome, const Fault &fault)
+      : outcome_(outcome), fault_(fault), before_(fault_live_get()) {}
+
+  bool has_met(fault_kind kind) const { return fault_has_fired() && fault_.kind == kind; }
+
+  // From here on calls fail. Not always from the beginning.
+  void arm() { fault_arm(fault_.kind, fault_.nth, fault_.on); }
+
+  [[noreturn]] __attribute__((format(printf, 2, 3))) void complain(const char *format, ...) {
+    fault_disarm();
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(outcome_->complaint, sizeof outcome_->complaint, format, arguments);
+    va_end(arguments);
+    _exit(1);
+  }
+
+  // A call that may fail if a fault is met in it: then with a status and a sentence, and it works
+  // when it is made again. `check` looks at what a failed call has left.
+  template <typename Call, typename Check> void step(const char *name, Call call, Check check) {
+    const bool fired_before = fault_has_fired();
+    snprintf(outcome_->now, sizeof outcome_->now, "%s", name);
+    if (!fired_before) snprintf(outcome_->step, sizeof outcome_->step, "%s", name);
+    lk_error error = {};
+    fault_resume();
+    lk_status status = call(&error);
+    fault_pause();
+    const bool fires = fault_has_fired() && !fired_before;
+    if (fires) outcome_->calls = fault_disarm();
+    if (status == LK_OK) return;
+    outcome_->failures++;
+    if (!fires) complain("failed without a fault: %s", error.message);
+    if (error.status != status || error.message[0] == '\0') {
+      complain("status %d, but its error says %d: '%s'", int(status), int(error.status),
+               error.message);
+    }
+    check();
+    lk_error again = {};
+    status = call(&again);
+    if (status != LK_OK) {
+      complain("fails again: %s; at first it was: %s", again.message, error.message);
+    }
+  }
+  template <typename Call> void step(const char *name, Call call) {
+    step(name, call, [] {});
+  }
+  // A call that has no status.
+  template <typename Call> void call(const char *name, Call call) {
+    step(name, [&](lk_error *) { return call(), LK_OK; });
+  }
+
+  // The first one that comes here tells, which may be a child of the case.
+  void finish() {
+    if (outcome_->is_complete) return;
+    if (!fault_has_fired()) outcome_->calls = fault_disarm();
+    outcome_->fired = fault_has_fired();
+    outcome_->live = fault_live_get();
+    outcome_->live.blocks -= before_.blocks; // those of the test
+    outcome_->live.maps -= before_.maps;
+    outcome_->files = open_files();
+    outcome_->is_complete = true;
+  }
+
+private:
+  Outcome *outcome_;
+  Fault fault_;
+  fault_live before_;
+};
+
+using Scenario = std::function<void(Case &)>;
+
+inline Outcome run_case(const Scenario &scenario, const Fault &fault) {
+  static Outcome *const shared = static_cast<Outcome *>(
+      mmap(nullptr, sizeof(Outcome), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  *shared = {};
+  const pid_t pid = fork();
+  if (pid == 0) {
+    alarm(30); // a case takes milliseconds: one that waits for ever must end
+    Case it(shared, fault);
+    scenario(it);
+    it.finish();
+    _exit(0);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(pid, &status, 0), pid);
+  if (WIFSIGNALED(status)) {
+    snprintf(shared->complaint, sizeof shared->complaint, "signal %s", strsignal(WTERMSIG(status)));
+  } else if (!shared->is_complete && shared->complaint[0] == '\0') {
+    snprintf(shared->complaint, sizeof shared->complaint, "ended within a step");
+  }
+  return *shared;
+}
+
+} // namespace lk::faults

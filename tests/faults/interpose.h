@@ -1,0 +1,19 @@
+/* What the functions in front of the C library's share. */
+#pragma once
+
+#include "tests/faults/faults.h"
+
+#ifndef __USE_GNU
+#error "RTLD_NEXT needs _GNU_SOURCE"
+#endif
+#include <dlfcn.h>
+
+/* Counts a call, and tells whether it must fail. */
+bool fault_takes(fault_kind kind);
+
+void fault_count_maps(long change);
+
+/* The C library's own function, found at the first call: there are calls before any constructor. */
+#define FAULT_NEXT(result, name, ...)                                                              \
+  static result (*next)(__VA_ARGS__);                                                              \
+  if (next == NULL) *(void **)&next = dlsym(RTLD_NEXT, #name)
