@@ -44,6 +44,8 @@ typedef void (*OrtLoggingFunction)(void *user, OrtLoggingLevel level, const char
          (OrtSessionOptions *options, const char *key, const char *value))                         \
   F(165, AddRunConfigEntry, OrtStatus *,                                                           \
          (OrtRunOptions *options, const char *key, const char *value))                             \
+  F(284, SetEpDynamicOptions, OrtStatus *,                                                         \
+         (OrtSession *session, const char *const *keys, const char *const *values, size_t count))  \
   F(301, RegisterExecutionProviderLibrary, OrtStatus *,                                            \
          (OrtEnv *env, const char *name, const char *path))                                        \
   F(302, UnregisterExecutionProviderLibrary, OrtStatus *, (OrtEnv *env, const char *name))         \
