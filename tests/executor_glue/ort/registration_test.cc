@@ -45,6 +45,29 @@ TEST(Registration, ComesAndGoes) {
   }
 }
 
+// ONNX Runtime hands the same environment to all who ask for one: a library that one has registered
+// is there for the other, until it is taken back.
+TEST(Registration, IsOfAllEnvironments) {
+  auto first = std::make_unique<Host>();
+  Host second(false);
+  EXPECT_NE(second.device(), nullptr);
+  EXPECT_NE(second.register_library(), ""); // under the same name
+  const std::string model = perceptron();
+  Options cpu;
+  cpu.on_provider = false;
+  const Outcome wanted = Session(second, model, cpu).run(kInputs, {"y"});
+  ASSERT_EQ(wanted.error, "");
+  {
+    const Session one(*first, model), other(second, model);
+    expect_same(one.run(kInputs, {"y"}).outputs, wanted.outputs);
+    expect_same(other.run(kInputs, {"y"}).outputs, wanted.outputs);
+  }
+  first.reset(); // takes its registration back
+  EXPECT_EQ(second.device(), nullptr);
+  ASSERT_EQ(second.register_library(), "");
+  expect_same(Session(second, model).run(kInputs, {"y"}).outputs, wanted.outputs);
+}
+
 // What the library keeps for a thread is freed when the thread ends, maybe after everything else.
 class LastThread : public ::testing::TestWithParam<const char *> {};
 
