@@ -1,4 +1,5 @@
-// What a host asks of the cache while a session lives: it empties, shrinks and grows, also under runs.
+// What a host asks of the cache while a session lives: it empties, shrinks and grows, under runs
+// too.
 #include <atomic>
 #include <thread>
 

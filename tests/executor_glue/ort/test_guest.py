@@ -12,7 +12,8 @@ import numpy
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from provider import LIBRARY, NAME, devices, open_reference, open_session, session_options, statistics
+from provider import (LIBRARY, NAME, devices, open_reference, open_session, session_options,
+                      statistics)
 
 LEVELS = onnxruntime.GraphOptimizationLevel
 LEVEL_NAMES = [name for name in ("ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED",
