@@ -96,7 +96,7 @@ def main() -> None:
 
     applications = {"CPUExecutionProvider": RapidOCR()}
     provider = latchkey.ort.get_ep_name()
-    with sessions_on_latchkey() as sessions:
+    with sessions_on_latchkey(run_statistics="on") as sessions:
         applications[provider] = RapidOCR()
     result = {}
     for name, ocr in applications.items():

@@ -1,4 +1,5 @@
 /* The library's two entry points, and the factory that they make and destroy. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -112,7 +113,26 @@ static OrtStatus *refuse_version(const OrtApiBase *base) {
   return lk_ort_status(&oldest, status, &error);
 }
 
-static lk_status register_provider(const lk_ort *ort, const OrtLogger *logger,
+/* One line when a registration does without a setting that ONNX Runtime's interface does not read:
+ * users would look for the reason of what they see for long. */
+static void warn_unknown(const lk_ort *ort, const char *version, const OrtLogger *logger) {
+  const bool no_threads = ort->offsets.threads == SIZE_MAX;
+  const bool no_terminate = ort->offsets.terminate == SIZE_MAX;
+  char line[512];
+  if (logger == NULL || (!no_threads && !no_terminate)) return;
+  (void)snprintf(
+      line, sizeof line,
+      LK_ORT_PROVIDER_NAME
+      ": failed to find %s%s%s in the objects of ONNX Runtime %.32s: setting one must change "
+      "exactly one place%s%s",
+      no_threads ? "intra_op_num_threads" : "", no_threads && no_terminate ? " and " : "",
+      no_terminate ? "the terminate flag of runs" : "", version,
+      no_threads ? "; the provider option threads gives the number instead" : "",
+      no_terminate ? "; a run that is terminated ends between fused nodes only" : "");
+  lk_ort_log(ort, logger, ORT_LOGGING_LEVEL_WARNING, line);
+}
+
+static lk_status register_provider(const lk_ort *ort, const char *version, const OrtLogger *logger,
                                    OrtEpFactory **factories, size_t max_factories,
                                    lk_error *error) {
   if (max_factories < 1) {
@@ -125,6 +145,7 @@ static lk_status register_provider(const lk_ort *ort, const OrtLogger *logger,
   made->abi = factory_functions;
   made->ort = *ort;
   made->ort.offsets = lk_ort_offsets_find(ort->api);
+  warn_unknown(&made->ort, version, logger);
   lk_ort_contexts_create(&made->ort, logger, &made->contexts);
   factories[0] = &made->abi;
   return LK_OK;
@@ -144,8 +165,8 @@ CreateEpFactories(const char *registration_name, const OrtApiBase *base,
                       .ep = ort_GetEpApi(api)(),
                       .latchkey = lk_get_api(LK_API_VERSION),
                       .api_24 = is_1_24 ? base->GetApi(LK_ORT_API_VERSION_24) : NULL};
-  const lk_status status =
-      register_provider(&ort, default_logger, factories, max_factories, &error);
+  const lk_status status = register_provider(&ort, base->GetVersionString(), default_logger,
+                                             factories, max_factories, &error);
   if (status == LK_OK) *n_factories = 1;
   return lk_ort_status(&ort, status, &error);
 }

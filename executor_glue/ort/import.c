@@ -102,6 +102,13 @@ static lk_status set_values(importer *im, const lk_ort_values *from, int32_t *to
   return LK_OK;
 }
 
+static lk_status check_ranks(importer *im, const node_lists *lists, const char **out_problem) {
+  LK_RETURN_NOT_OK(
+      lk_ort_check_ranks(im->ort, im->graph, &lists->inputs, "input", out_problem, im->error));
+  if (*out_problem != NULL) return LK_OK;
+  return lk_ort_check_ranks(im->ort, im->graph, &lists->outputs, "output", out_problem, im->error);
+}
+
 static lk_status add_node(importer *im, const OrtNode *from, const char **out_problem) {
   lk_status status = LK_OK;
   node_lists lists = {0};
@@ -115,8 +122,9 @@ static lk_status add_node(importer *im, const OrtNode *from, const char **out_pr
   LK_TRY(set_values(im, &lists.inputs, node->inputs));
   LK_TRY(set_values(im, &lists.implicit, node->inputs + lists.inputs.count));
   LK_TRY(set_values(im, &lists.outputs, node->outputs));
-  status =
-      lk_ort_import_attributes(im->ort, im->graph, &lists.attributes, node, out_problem, im->error);
+  LK_TRY(lk_ort_import_attributes(im->ort, im->graph, &lists.attributes, node, out_problem,
+                                  im->error));
+  if (*out_problem == NULL) LK_TRY(check_ranks(im, &lists, out_problem));
 cleanup:
   free_lists(&lists);
   return status;

@@ -3,6 +3,7 @@
  * ONNX Runtime's interface (API 23 to 29) sets both and reads neither. So each is set in an object
  * of our own, and the bytes that change are its place. Where that does not give exactly one place,
  * nothing is known: then threads are Latchkey's default, and a run ends between fused nodes only.
+ * The registration says so in a warning.
  */
 #pragma once
 

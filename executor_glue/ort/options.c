@@ -72,6 +72,11 @@ static lk_status set_statistics_file(const char *value, lk_ort_options *out) {
   return copy(value, &out->statistics_file);
 }
 
+static lk_status set_run_statistics(const char *value, lk_ort_options *out) {
+  out->run_statistics = strcmp(value, "on") == 0;
+  return allowed_if(out->run_statistics || strcmp(value, "off") == 0);
+}
+
 /* "name,name" */
 static lk_status set_disabled_passes(const char *value, lk_ort_options *out) {
   char *rest = NULL;
@@ -98,6 +103,7 @@ static const struct {
     {"log_level", set_log_level, "one of off, warning, info, debug"},
     {"memory_bytes", set_memory, "a number of bytes from 1 on, with k, m or g"},
     {"precision", set_precision, "f32"},
+    {"run_statistics", set_run_statistics, "one of off, on"},
     {"statistics_file", set_statistics_file, "the name of a file"},
     {"threads", set_threads, "1 to 1024"},
     {"weights_bytes", set_weights, "a number of bytes, with k, m or g"},

@@ -12,6 +12,7 @@ typedef struct lk_ort_options {
   lk_context_options context; /* log and allocator unset */
   bool claims_all;            /* groups too that cost more than they gain */
   char *statistics_file;      /* NULL: none */
+  bool run_statistics;        /* a run may name a file that statistics are written to */
   char *pass_names;           /* what disabled_passes points into */
   const char *disabled_passes[LK_ORT_MAX_DISABLED_PASSES];
   uint32_t n_disabled_passes;

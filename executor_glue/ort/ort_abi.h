@@ -236,7 +236,9 @@ struct OrtEp {
   OrtStatus *(*Compile)(OrtEp *self, const OrtGraph **graphs, const OrtNode **fused_nodes,
                         size_t count, OrtNodeComputeInfo **out_infos, OrtNode **ep_context_nodes);
   void (*ReleaseNodeComputeInfos)(OrtEp *self, OrtNodeComputeInfo **infos, size_t count);
-  ort_function reserved[3]; /* data layouts, dynamic options */
+  ort_function reserved[2]; /* data layouts */
+  OrtStatus *(*SetDynamicOptions)(OrtEp *self, const char *const *keys, const char *const *values,
+                                  size_t count);
   OrtStatus *(*OnRunStart)(OrtEp *self, const OrtRunOptions *options);
   OrtStatus *(*OnRunEnd)(OrtEp *self, const OrtRunOptions *options, bool sync_stream);
   ort_function reserved_devices[3]; /* allocators, streams, compiled models */
@@ -252,6 +254,7 @@ struct OrtNodeComputeInfo {
 static_assert(sizeof(OrtEpFactory) == 14 * sizeof(void *), "slots 0 to 13");
 static_assert(offsetof(OrtEpFactory, CreateDataTransfer) == 11 * sizeof(void *), "slot 11");
 static_assert(sizeof(OrtEp) == 13 * sizeof(void *), "slots 0 to 12");
+static_assert(offsetof(OrtEp, SetDynamicOptions) == 7 * sizeof(void *), "slot 7");
 static_assert(offsetof(OrtEp, OnRunStart) == 8 * sizeof(void *), "slot 8");
 static_assert(sizeof(OrtNodeComputeInfo) == 32 && sizeof(OrtNodeFusionOptions) == 8, "sizes");
 

@@ -6,10 +6,12 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "executor_glue/ort/dynamic.h"
 #include "executor_glue/ort/report.h"
 
 /* An entry of a run's options: a file that the statistics of now are written to. Up to 15
- * characters: ONNX Runtime makes a string of it for every run. */
+ * characters: ONNX Runtime makes a string of it for every run. Who sends a run may not be who owns
+ * the files of the process, so the session has to allow it. */
 #define LK_ORT_RUN_STATISTICS "latchkey.stats"
 
 typedef struct provider {
@@ -28,6 +30,14 @@ static _Thread_local const volatile uint8_t *stop_of_run;
 
 static lk_status write_report(const provider *self, const char *path, lk_error *error) {
   return lk_ort_report_write(self->context, &self->claims, self->subgraphs, path, error);
+}
+
+static lk_status write_run_report(const provider *self, const char *path, lk_error *error) {
+  if (self->options.run_statistics) return write_report(self, path, error);
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "failed to write statistics to '%.128s': the session does not allow its runs to "
+                 "write files, it does with the provider option run_statistics=on",
+                 path);
 }
 
 /* ---- fused nodes ---- */
@@ -105,13 +115,21 @@ static void release_infos(OrtEp *ep, OrtNodeComputeInfo **infos, size_t count) {
   (void)ep, (void)infos, (void)count;
 }
 
+static OrtStatus *set_dynamic_options(OrtEp *ep, const char *const *keys, const char *const *values,
+                                      size_t count) {
+  const provider *self = (provider *)ep;
+  lk_error error;
+  const lk_status status = lk_ort_dynamic_set(self->context, keys, values, count, &error);
+  return lk_ort_status(self->ort, status, &error);
+}
+
 static OrtStatus *on_run_start(OrtEp *ep, const OrtRunOptions *options) {
   const provider *self = (provider *)ep;
   const lk_ort *ort = self->ort;
   lk_error error;
   lk_status status = LK_OK;
   const char *path = ort_GetRunConfigEntry(ort->api)(options, LK_ORT_RUN_STATISTICS);
-  if (path != NULL) status = write_report(self, path, &error);
+  if (path != NULL) status = write_run_report(self, path, &error);
   /* A run that has not begun does not end either. */
   if (status == LK_OK) stop_of_run = lk_ort_run_terminate(&ort->offsets, options);
   return lk_ort_status(ort, status, &error);
@@ -129,6 +147,7 @@ static const OrtEp provider_functions = {
     .GetCapability = get_capability,
     .Compile = compile,
     .ReleaseNodeComputeInfos = release_infos,
+    .SetDynamicOptions = set_dynamic_options,
     .OnRunStart = on_run_start,
     .OnRunEnd = on_run_end,
 };

@@ -2,6 +2,7 @@
  * be packed already. */
 #include "executor_glue/ort/subgraph.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -18,6 +19,16 @@ static lk_status copy_name(const lk_ort *ort, const OrtNode *fused, char **out, 
   return *out != NULL ? LK_OK : lk_fail_memory(error, "a subgraph's name", strlen(name));
 }
 
+/* Nodes are bound one by one before they are claimed, so this is of the group as a whole. It may be
+ * a limit that has room when the first run comes, which tries again and tells its caller. */
+static void warn_unprepared(const lk_ort_subgraph *subgraph, const lk_error *why) {
+  const OrtLogger *logger = subgraph->context->owner->logger;
+  char line[sizeof why->message + 256];
+  (void)snprintf(line, sizeof line, "failed to prepare %.128s before its first run: %s",
+                 subgraph->name, why->message);
+  if (logger != NULL) lk_ort_log(subgraph->context->ort, logger, ORT_LOGGING_LEVEL_WARNING, line);
+}
+
 static lk_status make_executor(lk_ort_subgraph *subgraph, const lk_ort_options *options,
                                lk_error *error) {
   const lk_pass_env env = {.api = subgraph->context->ort->latchkey,
@@ -28,14 +39,13 @@ static lk_status make_executor(lk_ort_subgraph *subgraph, const lk_ort_options *
   LK_RETURN_NOT_OK(lk_graph_executor_create(env.api, env.context, subgraph->executor,
                                             subgraph->graph, &how, &subgraph->graph_executor,
                                             error));
-  /* With fixed shapes, packs the weights and builds everything now. What fails here fails again in
-   * the first run, where the caller is told. */
+  /* With fixed shapes, packs the weights and builds everything now. */
   lk_error unprepared;
-  if (lk_graph_executor_prepare(subgraph->graph_executor, &unprepared) != LK_OUT_OF_MEMORY) {
-    return LK_OK;
-  }
-  if (error != NULL) *error = unprepared;
-  return LK_OUT_OF_MEMORY;
+  const lk_status status = lk_graph_executor_prepare(subgraph->graph_executor, &unprepared);
+  if (status == LK_OUT_OF_MEMORY && error != NULL) *error = unprepared;
+  if (status == LK_OUT_OF_MEMORY) return status;
+  if (status != LK_OK) warn_unprepared(subgraph, &unprepared);
+  return LK_OK;
 }
 
 lk_status lk_ort_subgraph_create(const lk_ort_context *context, const lk_ort_options *options,

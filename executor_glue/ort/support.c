@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
+#include "executor_glue/ort/trial.h"
 #include "executor_glue/passes/symbolic_shapes.h"
 
 static bool is_data(uint32_t dtype) {
@@ -26,12 +27,26 @@ static lk_status check_modes(const lk_op_row *row, const lk_node *node, const lk
 
 typedef struct asker {
   const lk_api *api;
+  lk_executor *executor; /* of trials alone */
   lk_graph *graph;
   lk_dims *dims;
   lk_question question; /* of one node after the other */
 } asker;
 
-/* LK_OK and the row, or why the node is left. By types and constants: shapes come with a run. */
+/* As far as ONNX Runtime knows it: a run brings the rest. */
+static lk_tensor_desc declared_desc(const lk_value *value) {
+  const lk_declaration *declared = value->declared;
+  lk_tensor_desc desc = {.dtype = lk_value_dtype(value), .rank = LK_RANK_UNKNOWN};
+  if (value->constant_kind != LK_CONSTANT_NONE) return value->constant.desc;
+  if (declared == NULL || declared->rank < 0) return desc;
+  desc.rank = (uint32_t)declared->rank;
+  for (uint32_t i = 0; i < desc.rank; i++) {
+    desc.dims[i] = declared->dims[i] >= 0 ? declared->dims[i] : LK_DIM_UNKNOWN;
+  }
+  return desc;
+}
+
+/* LK_OK and the row, or why the node is left. By types, constants, and shapes that are declared. */
 static lk_status ask(asker *self, const lk_node *node, const lk_op_row **out_row, lk_error *error) {
   const lk_question *q = &self->question;
   for (uint32_t i = 0; i < node->n_inputs; i++) {
@@ -41,9 +56,8 @@ static lk_status ask(asker *self, const lk_node *node, const lk_op_row **out_row
     q->flags[i].flags = is_absent ? LK_INPUT_ABSENT : 0;
     if (is_absent) continue;
     const lk_value *value = &self->graph->values[node->inputs[i]];
-    input->desc = (lk_tensor_desc){.dtype = lk_value_dtype(value), .rank = LK_RANK_UNKNOWN};
+    input->desc = declared_desc(value);
     input->data = lk_symbolic_value(value, q->values[i]);
-    if (input->data != NULL) input->desc = value->constant.desc;
     if (input->desc.dtype != LK_DTYPE_NONE) continue;
     return lk_fail(error, LK_UNSUPPORTED, "input %u is no tensor of a type that is supported", i);
   }
@@ -54,7 +68,8 @@ static lk_status ask(asker *self, const lk_node *node, const lk_op_row **out_row
   if (((*out_row)->flags & LK_OP_DATA_DEPENDENT) != 0) {
     return lk_fail(error, LK_UNSUPPORTED, "the shapes of its outputs follow from data");
   }
-  return check_modes(*out_row, node, q->inputs, error);
+  LK_RETURN_NOT_OK(check_modes(*out_row, node, q->inputs, error));
+  return lk_ort_try_bind(self->api, self->executor, &desc, q->inputs, error);
 }
 
 static bool does_work(const lk_graph *graph, const lk_node *node, const lk_op_row *row) {
@@ -112,17 +127,18 @@ static bool is_quantized(const asker *self, int32_t index) {
   return false;
 }
 
-lk_status lk_ort_support_find(const lk_ort *ort, const lk_ort_import *import, lk_ort_support **out,
-                              lk_error *error) {
+lk_status lk_ort_support_find(const lk_ort_context *context, const lk_ort_import *import,
+                              lk_ort_support **out, lk_error *error) {
   lk_status status = LK_OK;
   lk_graph *graph = import->graph;
-  asker asking = {.api = ort->latchkey, .graph = graph};
+  asker asking = {.api = context->ort->latchkey, .graph = graph};
   lk_ort_support *found = lk_graph_alloc(graph, graph->n_nodes * sizeof *found);
   if (found == NULL) {
     return lk_fail_memory(error, "the support of nodes", graph->n_nodes * sizeof *found);
   }
   LK_TRY(asking.api->dims_create(graph->allocator, &asking.dims, error));
   LK_TRY(lk_question_create(graph, &asking.question, error));
+  LK_TRY(asking.api->executor_create(context->handle, "trials", &asking.executor, error));
   for (size_t i = 0; i < graph->n_nodes; i++) {
     const lk_node *node = &graph->nodes[i];
     found[i] = (lk_ort_support){.reason = import->problems[node->source]};
@@ -133,6 +149,7 @@ lk_status lk_ort_support_find(const lk_ort *ort, const lk_ort_import *import, lk
   }
   *out = found;
 cleanup:
+  asking.api->executor_destroy(asking.executor);
   asking.api->dims_destroy(asking.dims);
   lk_question_destroy(graph, &asking.question);
   return status;

@@ -4,7 +4,7 @@
 #include "executor_glue/ort/import.h"
 #include "executor_glue/ort/partition.h"
 
-/* Asks the operators, with the types of a node's inputs and its small constants. `*out` [n_nodes]
- * is in the graph's memory. */
-lk_status lk_ort_support_find(const lk_ort *ort, const lk_ort_import *import, lk_ort_support **out,
-                              lk_error *error);
+/* Asks the operators, with the types of a node's inputs, its small constants, and the shapes that
+ * are known; where all are, binds it once. `*out` [n_nodes] is in the graph's memory. */
+lk_status lk_ort_support_find(const lk_ort_context *context, const lk_ort_import *import,
+                              lk_ort_support **out, lk_error *error);

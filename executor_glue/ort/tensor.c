@@ -1,6 +1,7 @@
 /* Reads types, shapes and bytes of tensors; constants where they lie. */
 #include "executor_glue/ort/tensor.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -92,6 +93,25 @@ lk_status lk_ort_tensor_read(const lk_ort *ort, const OrtValue *value, lk_tensor
 
 /* ---- into the graph ---- */
 
+lk_status lk_ort_check_ranks(const lk_ort *ort, lk_graph *graph, const lk_ort_values *values,
+                             const char *what, const char **out_problem, lk_error *error) {
+  *out_problem = NULL;
+  for (size_t i = 0; i < values->count && *out_problem == NULL; i++) {
+    const OrtTensorTypeAndShapeInfo *info = NULL;
+    uint32_t dtype = 0;
+    size_t rank = 0;
+    char text[96];
+    if (values->items[i] == NULL) continue;
+    LK_RETURN_NOT_OK(lk_ort_value_type(ort, values->items[i], &info, &dtype, &rank, error));
+    if (rank <= LK_MAX_RANK) continue;
+    (void)snprintf(text, sizeof text, "%s %zu has rank %zu, at most %d is supported", what, i, rank,
+                   LK_MAX_RANK);
+    *out_problem = lk_graph_strndup(graph, text, strlen(text));
+    if (*out_problem == NULL) return lk_fail_memory(error, "a reason", sizeof text);
+  }
+  return LK_OK;
+}
+
 static lk_status set_dims(const lk_ort *ort, lk_graph *graph, const OrtTensorTypeAndShapeInfo *info,
                           size_t rank, lk_declaration *declared, lk_error *error) {
   static const char what[] = "read a value's shape";
@@ -123,7 +143,8 @@ static lk_status declare(const lk_ort *ort, lk_graph *graph, const OrtValueInfo 
   *declared = (lk_declaration){.rank = -1};
   if (lk_dtype_size(dtype) > 0) declared->dtype = dtype;
   graph->values[index].declared = declared;
-  /* Without dimensions it is a scalar, or nobody knows its shape: the two look alike. */
+  /* Without dimensions it is a scalar, or nobody knows its shape: the two look alike. Of too high
+   * a rank, it is of a node that has a problem (lk_ort_check_ranks). */
   if (rank == 0 || rank > LK_MAX_RANK) return LK_OK;
   return set_dims(ort, graph, tensor, rank, declared, error);
 }

@@ -19,3 +19,8 @@ lk_status lk_ort_tensor_read(const lk_ort *ort, const OrtValue *value, lk_tensor
  * which are borrowed. */
 lk_status lk_ort_import_value(const lk_ort *ort, lk_graph *graph, const OrtValueInfo *info,
                               int32_t index, lk_error *error);
+
+/* `*out_problem` (in the graph's memory; NULL: none) says of inputs or outputs of a node that one
+ * has a rank that the IR has no room for. `what` is "input" or "output". */
+lk_status lk_ort_check_ranks(const lk_ort *ort, lk_graph *graph, const lk_ort_values *values,
+                             const char *what, const char **out_problem, lk_error *error);

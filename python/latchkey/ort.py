@@ -1,4 +1,4 @@
-"""The execution provider for ONNX Runtime: its library, its registration, its statistics.
+"""The execution provider for ONNX Runtime: its library, its registration, statistics, its cache.
 
     import onnxruntime, latchkey.ort
     latchkey.ort.register()
@@ -22,8 +22,8 @@ import numpy
 if TYPE_CHECKING:
     import onnxruntime
 
-__all__ = ["append", "explain_claims", "get_ep_name", "get_ep_names", "get_library_path",
-           "register", "stats", "unregister"]
+__all__ = ["append", "clear", "explain_claims", "get_ep_name", "get_ep_names", "get_library_path",
+           "register", "set_capacity", "stats", "trim", "unregister"]
 
 _EP_NAME = "LatchkeyExecutionProvider"
 _MINIMUM = (1, 23)  # LK_ORT_API_VERSION in executor_glue/ort/ort_abi.h
@@ -142,8 +142,18 @@ def _feed(ort: Any, value: Any) -> Any:
                      "which no value can be made")
 
 
+def _require_provider(session: Any, what: str) -> None:
+    providers = session.get_providers()
+    if _EP_NAME not in providers:
+        raise ValueError(f"failed to {what}: the session has no {_EP_NAME}, it has "
+                         f"{', '.join(providers)}")
+
+
 def stats(session: onnxruntime.InferenceSession) -> dict[str, Any]:
     """What the provider did in a session, and what its cache holds.
+
+    The session must have the provider option ``run_statistics="on"``: the statistics come in a file
+    that a run names, and not everybody who may run a session may write files.
 
     ``["claims"]``: ``nodes``, ``claimed``, ``subgraphs``, and ``left``, a list of what was left to
     ONNX Runtime, each with ``operator``, ``domain``, ``count`` and ``reason``. ``["subgraphs"]``:
@@ -155,12 +165,10 @@ def stats(session: onnxruntime.InferenceSession) -> dict[str, Any]:
     Starts a run that is terminated before it computes; other runs may be under way.
 
     :raises ValueError: the session has no such provider.
+    :raises RuntimeError: the session does not allow it.
     """
     ort = _onnxruntime()
-    providers = session.get_providers()
-    if _EP_NAME not in providers:
-        raise ValueError(f"failed to read statistics: the session has no {_EP_NAME}, it has "
-                         f"{', '.join(providers)}")
+    _require_provider(session, "read statistics")
     feeds = {value.name: _feed(ort, value) for value in session.get_inputs()}
     options = ort.RunOptions()
     options.terminate = True
@@ -189,7 +197,49 @@ def explain_claims(path: str | os.PathLike[str], **provider_options: Any) -> dic
     ort = _onnxruntime()
     options = ort.SessionOptions()
     options.log_severity_level = _LOG_FATAL
-    append(options, **provider_options)
+    append(options, **{**provider_options, "run_statistics": "on"})
     # Without a fallback: a session on ONNX Runtime's own providers would explain nothing.
     session = ort.InferenceSession(os.fspath(path), options, enable_fallback=0)
     return stats(session)["claims"]
+
+
+# ---- the cache ----
+
+
+def _set_dynamic(session: Any, what: str, **entries: Any) -> None:
+    _require_provider(session, what)
+    if not hasattr(session, "set_ep_dynamic_options"):
+        raise RuntimeError(f"failed to {what}: onnxruntime {_onnxruntime().__version__} has no "
+                           "InferenceSession.set_ep_dynamic_options, 1.24 or newer has it")
+    session.set_ep_dynamic_options({f"ep.{_EP_NAME.lower()}.{key}": str(value)
+                                    for key, value in entries.items() if value is not None})
+
+
+def set_capacity(session: onnxruntime.InferenceSession, entries: int | None = None,
+                 bytes: int | None = None, weights_bytes: int | None = None) -> None:
+    """Changes limits of a session's cache; ``None`` leaves one as it is.
+
+    Sessions whose provider options are equal share the cache, and so the limits. Shrinking evicts
+    before it returns, about the least recently used first. 0 empties and disables. Runs may be
+    under way. Needs ONNX Runtime 1.24 or newer, as :func:`clear` and :func:`trim` do.
+
+    :raises ValueError: the session has no such provider.
+    """
+    _set_dynamic(session, "change limits of the cache", cache_entries=entries, cache_bytes=bytes,
+                 weights_bytes=weights_bytes)
+
+
+def clear(session: onnxruntime.InferenceSession) -> None:
+    """Drops every entry of a session's cache; what is in use goes when its user is done.
+
+    :raises ValueError: the session has no such provider.
+    """
+    _set_dynamic(session, "clear the cache", cache_action="clear")
+
+
+def trim(session: onnxruntime.InferenceSession) -> None:
+    """Gives freed memory back to the operating system. Takes milliseconds.
+
+    :raises ValueError: the session has no such provider.
+    """
+    _set_dynamic(session, "trim the cache", cache_action="trim")

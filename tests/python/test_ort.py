@@ -35,7 +35,8 @@ def options_of(**provider_options):
 
 
 def session_of(model, **provider_options):
-    return onnxruntime.InferenceSession(model, options_of(**provider_options), enable_fallback=0)
+    options = options_of(**{"run_statistics": "on", **provider_options})
+    return onnxruntime.InferenceSession(model, options, enable_fallback=0)
 
 
 def in_new_process(code, **environment):
@@ -158,7 +159,7 @@ def test_append_gives_a_session_that_runs_here(convnet):
 @pytest.mark.skipif(not BY_NAME, reason="this ONNX Runtime takes no name of a registered provider")
 def test_by_name_it_is_the_same(relu):
     latchkey.ort.register()
-    session = onnxruntime.InferenceSession(relu, providers=[(NAME, {"cache": "off"})],
+    session = onnxruntime.InferenceSession(relu, providers=[(NAME, {"run_statistics": "on"})],
                                            enable_fallback=0)
     assert session.get_providers()[0] == NAME
     assert latchkey.ort.stats(session)["claims"]["claimed"] == 1
@@ -256,7 +257,8 @@ def test_statistics_while_others_run(convnet):
 
 def test_statistics_say_nothing_else(half):
     done = in_new_process(f"import latchkey.ort, onnxruntime\nmodel = {half!r}\n"
-                          "options = onnxruntime.SessionOptions(); latchkey.ort.append(options)\n"
+                          "options = onnxruntime.SessionOptions()\n"
+                          "latchkey.ort.append(options, run_statistics='on')\n"
                           "latchkey.ort.stats(onnxruntime.InferenceSession(model, options))")
     assert done.returncode == 0 and "terminate" not in done.stderr, done.stderr
 
@@ -265,6 +267,67 @@ def test_a_session_without_the_provider_has_no_statistics(relu):
     session = onnxruntime.InferenceSession(relu, providers=["CPUExecutionProvider"])
     with pytest.raises(ValueError, match=f"the session has no {NAME}, it has CPUExecutionProvider"):
         latchkey.ort.stats(session)
+
+
+@pytest.mark.parametrize("given", [{}, {"run_statistics": "off"}])
+def test_statistics_are_for_sessions_that_allow_them(relu, given):
+    session = onnxruntime.InferenceSession(relu, options_of(**given), enable_fallback=0)
+    with pytest.raises(RuntimeError, match="failed to read statistics: .*run_statistics=on"):
+        latchkey.ort.stats(session)
+    x = random(2, 3)
+    assert_close(session.run(None, {"x": x})[0], numpy.maximum(x, 0))
+
+
+# ---- the cache ----
+
+DYNAMIC = hasattr(onnxruntime.InferenceSession, "set_ep_dynamic_options")
+
+
+def entries_of(session):
+    return latchkey.ort.stats(session)["cache"]["entries"]
+
+
+@pytest.mark.skipif(not DYNAMIC, reason="this ONNX Runtime has no dynamic options in Python")
+def test_the_cache_is_cleared_trimmed_and_resized(convnet):
+    session = session_of(convnet, threads=1)
+
+    def run_all():
+        for size in range(8, 14):
+            x = random(1, 3, size, size)
+            expected = reference(convnet, {"x": x})
+            assert_close(session.run(["scores"], {"x": x})[0], expected["scores"])
+    run_all()
+    full = entries_of(session)
+    assert full >= 6
+    latchkey.ort.trim(session)
+    assert entries_of(session) == full
+    latchkey.ort.clear(session)
+    assert entries_of(session) == 0
+    latchkey.ort.set_capacity(session, entries=2)
+    run_all()
+    assert 0 < entries_of(session) <= 2
+    latchkey.ort.set_capacity(session, entries=1000, bytes=2**24, weights_bytes=2**24)
+    run_all()
+    assert entries_of(session) == full
+
+
+@pytest.mark.skipif(not DYNAMIC, reason="this ONNX Runtime has no dynamic options in Python")
+def test_bad_limits_are_named(relu):
+    with pytest.raises(Exception, match="dynamic provider option 'cache_bytes': 'many', a number"):
+        latchkey.ort.set_capacity(session_of(relu), bytes="many")
+
+
+@pytest.mark.skipif(DYNAMIC, reason="this ONNX Runtime has dynamic options in Python")
+def test_without_dynamic_options_it_says_what_is_needed(relu):
+    with pytest.raises(RuntimeError, match="failed to clear the cache: .*1.24 or newer"):
+        latchkey.ort.clear(session_of(relu))
+
+
+def test_a_session_without_the_provider_has_no_cache(relu):
+    session = onnxruntime.InferenceSession(relu, providers=["CPUExecutionProvider"])
+    for act in (latchkey.ort.clear, latchkey.ort.trim, latchkey.ort.set_capacity):
+        with pytest.raises(ValueError, match=f"the session has no {NAME}"):
+            act(session)
 
 
 # ---- claims ----

@@ -59,7 +59,7 @@ for moment in ("first", "second"):
     x = numpy.load(model + ".npy")
     one = latchkey.Session(model).run({"x": x})
     options = onnxruntime.SessionOptions()
-    latchkey.ort.append(options)
+    latchkey.ort.append(options, run_statistics="on")
     session = onnxruntime.InferenceSession(model, options, enable_fallback=0)
     scores, = session.run(["scores"], {"x": x})
     claims = latchkey.ort.stats(session)["claims"]

@@ -44,6 +44,8 @@ typedef void (*OrtLoggingFunction)(void *user, OrtLoggingLevel level, const char
          (OrtSessionOptions *options, const char *key, const char *value))                         \
   F(165, AddRunConfigEntry, OrtStatus *,                                                           \
          (OrtRunOptions *options, const char *key, const char *value))                             \
+  F(284, SetEpDynamicOptions, OrtStatus *,                                                         \
+         (OrtSession *session, const char *const *keys, const char *const *values, size_t count))  \
   F(301, RegisterExecutionProviderLibrary, OrtStatus *,                                            \
          (OrtEnv *env, const char *name, const char *path))                                        \
   F(302, UnregisterExecutionProviderLibrary, OrtStatus *, (OrtEnv *env, const char *name))         \
@@ -62,23 +64,22 @@ LK_TEST_ORT_FUNCTIONS(LK_TEST_ORT_FUNCTION)
 
 namespace ort {
 
-// The installed ONNX Runtime, or the one whose path LK_TEST_ONNXRUNTIME holds. Throws when there is
-// none: every test of it has failed then.
+// The installed ONNX Runtime, or the one whose folder LK_TEST_ONNXRUNTIME holds. Throws when there
+// is none: every test of it has failed then.
 inline const OrtApiBase *base() {
   static const OrtApiBase *const found = [] {
-    const char *path = getenv("LK_TEST_ONNXRUNTIME");
+    const char *given = getenv("LK_TEST_ONNXRUNTIME");
+    const std::string folder = given == nullptr ? LATCHKEY_SITE_PACKAGES : given;
+    const std::string pattern = folder + "/onnxruntime/capi/libonnxruntime.so.*";
     glob_t files = {};
-    if (path == nullptr && glob(LATCHKEY_SITE_PACKAGES "/onnxruntime/capi/libonnxruntime.so.*", 0,
-                                nullptr, &files) == 0) {
-      path = files.gl_pathv[0];
-    }
-    void *library = path == nullptr ? nullptr : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const bool is_there = glob(pattern.c_str(), 0, nullptr, &files) == 0;
+    void *library = is_there ? dlopen(files.gl_pathv[0], RTLD_NOW | RTLD_LOCAL) : nullptr;
     globfree(&files);
     using GetBase = const OrtApiBase *(*)();
     const auto get_base =
         library == nullptr ? nullptr : reinterpret_cast<GetBase>(dlsym(library, "OrtGetApiBase"));
     if (get_base == nullptr) {
-      throw std::runtime_error("no ONNX Runtime in " LATCHKEY_SITE_PACKAGES "/onnxruntime/capi");
+      throw std::runtime_error("no ONNX Runtime: " + pattern);
     }
     return get_base();
   }();

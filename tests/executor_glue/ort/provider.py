@@ -37,7 +37,7 @@ def open_session(model, options=None, of_session=None):
     """A session with the provider. `model`: a path or bytes; `options`: of the provider. An error
     is an error: ONNX Runtime is not to try again without the provider."""
     of_session = of_session or session_options()
-    of_session.add_provider_for_devices(devices(), options or {})
+    of_session.add_provider_for_devices(devices(), {"run_statistics": "on", **(options or {})})
     session = onnxruntime.InferenceSession(
         model if isinstance(model, bytes) else str(model), of_session, enable_fallback=0)
     assert session.get_providers()[0] == NAME

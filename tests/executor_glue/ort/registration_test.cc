@@ -1,4 +1,5 @@
 // The library is registered and unregistered, also by an ONNX Runtime that is too old for it.
+#include <algorithm>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -42,6 +43,29 @@ TEST(Registration, ComesAndGoes) {
     }
     ASSERT_EQ(host.unregister_library(), "");
   }
+}
+
+// ONNX Runtime hands the same environment to all who ask for one: a library that one has registered
+// is there for the other, until it is taken back.
+TEST(Registration, IsOfAllEnvironments) {
+  auto first = std::make_unique<Host>();
+  Host second(false);
+  EXPECT_NE(second.device(), nullptr);
+  EXPECT_NE(second.register_library(), ""); // under the same name
+  const std::string model = perceptron();
+  Options cpu;
+  cpu.on_provider = false;
+  const Outcome wanted = Session(second, model, cpu).run(kInputs, {"y"});
+  ASSERT_EQ(wanted.error, "");
+  {
+    const Session one(*first, model), other(second, model);
+    expect_same(one.run(kInputs, {"y"}).outputs, wanted.outputs);
+    expect_same(other.run(kInputs, {"y"}).outputs, wanted.outputs);
+  }
+  first.reset(); // takes its registration back
+  EXPECT_EQ(second.device(), nullptr);
+  ASSERT_EQ(second.register_library(), "");
+  expect_same(Session(second, model).run(kInputs, {"y"}).outputs, wanted.outputs);
 }
 
 // What the library keeps for a thread is freed when the thread ends, maybe after everything else.
@@ -135,6 +159,58 @@ TEST(EntryPoint, NeedsRoomForAFactory) {
   EXPECT_THAT(text(create("latchkey", base(), nullptr, nullptr, 0, &count)),
               HasSubstr("room for 0 factories"));
   EXPECT_EQ(count, 0u);
+}
+
+// ---- an ONNX Runtime whose objects do not show where a setting is ----
+
+std::vector<std::string> lines; // that were logged
+OrtStatus *log_line(const OrtLogger *, OrtLoggingLevel level, const char *message, const char *,
+                    int, const char *) {
+  if (level == ORT_LOGGING_LEVEL_WARNING) lines.emplace_back(message);
+  return nullptr;
+}
+
+// The real one's table, as far as the oldest has it, with functions in other places.
+OrtApi changed_table = {};
+const OrtApiBase kChanged = {[](uint32_t) -> const OrtApi * { return &changed_table; },
+                             [] { return "1.23.9"; }};
+
+// What registering with `changed` functions logs.
+std::vector<std::string> warnings(const std::vector<std::pair<size_t, ort_function>> &changed) {
+  std::copy_n(api()->slots, 380, changed_table.slots);
+  changed_table.slots[247] = reinterpret_cast<ort_function>(log_line);
+  for (const auto &one : changed) changed_table.slots[one.first] = one.second;
+  lines.clear();
+  OrtEpFactory *factories[1] = {};
+  size_t count = 0;
+  const auto logger = reinterpret_cast<const OrtLogger *>(&lines);
+  EXPECT_EQ(text(entry_point()("latchkey", &kChanged, logger, factories, 1, &count)), "");
+  EXPECT_EQ(count, 1u);
+  void *library = dlopen(LK_TEST_ORT_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  const auto release =
+      reinterpret_cast<decltype(&ReleaseEpFactory)>(dlsym(library, "ReleaseEpFactory"));
+  EXPECT_EQ(release(factories[0]), nullptr);
+  return lines;
+}
+
+TEST(EntryPoint, WarnsOnceOfSettingsThatItCannotRead) {
+  ASSERT_NE(entry_point(), nullptr);
+  const auto keep_threads = reinterpret_cast<ort_function>(
+      +[](OrtSessionOptions *, int) -> OrtStatus * { return nullptr; });
+  const auto keep_terminate =
+      reinterpret_cast<ort_function>(+[](OrtRunOptions *) -> OrtStatus * { return nullptr; });
+  EXPECT_THAT(warnings({}), ::testing::IsEmpty());
+  EXPECT_THAT(warnings({{24, keep_threads}}),
+              ::testing::ElementsAre(AllOf(
+                  HasSubstr("LatchkeyExecutionProvider: failed to find intra_op_num_threads in"),
+                  HasSubstr("ONNX Runtime 1.23.9"), HasSubstr("option threads"),
+                  ::testing::Not(HasSubstr("terminate")))));
+  EXPECT_THAT(warnings({{46, keep_terminate}}),
+              ::testing::ElementsAre(AllOf(HasSubstr("find the terminate flag of runs in"),
+                                           ::testing::Not(HasSubstr("option threads")))));
+  EXPECT_THAT(warnings({{24, keep_threads}, {46, keep_terminate}}),
+              ::testing::ElementsAre(
+                  HasSubstr("find intra_op_num_threads and the terminate flag of runs in")));
 }
 
 } // namespace

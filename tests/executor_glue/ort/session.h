@@ -43,10 +43,11 @@ struct Outcome {
 };
 
 struct Options {
-  bool on_provider = true; // else on ONNX Runtime's own
-  int threads = 1;         // for one operator; 0: as it likes
-  Entries provider = {};   // options of the provider
-  Entries session = {};    // entries of the session's configuration
+  bool on_provider = true;    // else on ONNX Runtime's own
+  int threads = 1;            // for one operator; 0: as it likes
+  bool run_statistics = true; // what Session::report needs
+  Entries provider = {};      // more options of the provider
+  Entries session = {};       // entries of the session's configuration
 };
 
 using Inputs = std::vector<std::pair<std::string, Tensor>>;
@@ -63,7 +64,7 @@ public:
     for (const auto &e : options.session) {
       EXPECT_EQ(text(ort_AddSessionConfigEntry(api())(so, e.first.c_str(), e.second.c_str())), "");
     }
-    if (options.on_provider) append_provider(so, options.provider);
+    if (options.on_provider) append_provider(so, options);
     if (error_.empty()) {
       error_ = text(
           ort_CreateSessionFromArray(api())(host.env(), model.data(), model.size(), so, &session_));
@@ -109,6 +110,16 @@ public:
     return Report(path);
   }
 
+  // While it lives; why not, or "".
+  std::string set_dynamic(const Entries &entries) const {
+    std::vector<const char *> keys, values;
+    for (const auto &e : entries) {
+      keys.push_back(e.first.c_str());
+      values.push_back(e.second.c_str());
+    }
+    return text(ort_SetEpDynamicOptions(api())(session_, keys.data(), values.data(), keys.size()));
+  }
+
   // For `Repeated`, which calls Run itself.
   OrtSession *get() const { return session_; }
   // The caller's to release. Its data stays where it is, and is read only.
@@ -124,10 +135,14 @@ public:
   }
 
 private:
-  void append_provider(OrtSessionOptions *so, const Entries &options) {
+  void append_provider(OrtSessionOptions *so, const Options &options) {
     const OrtEpDevice *device = host_->device();
     std::vector<const char *> keys, values;
-    for (const auto &o : options) {
+    if (options.run_statistics) {
+      keys.push_back("run_statistics");
+      values.push_back("on");
+    }
+    for (const auto &o : options.provider) {
       keys.push_back(o.first.c_str());
       values.push_back(o.second.c_str());
     }

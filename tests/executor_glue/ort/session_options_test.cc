@@ -173,6 +173,28 @@ TEST_F(SessionOptions, FailARunWhoseStatisticsCannotBeWritten) {
   EXPECT_EQ(session.run(rows(2), {"y"}).error, "");
 }
 
+// Whoever can name a file in a run's options could overwrite any file of the process.
+TEST_F(SessionOptions, AllowRunsToWriteStatistics) {
+  const proto::Folder folder;
+  const std::string path = folder.path() + "/precious";
+  const RunOptions options({{"latchkey.stats", path}});
+  for (const Entries &given : {Entries{{"run_statistics", "off"}}, Entries{}}) {
+    Options by_default;
+    by_default.run_statistics = false;
+    by_default.provider = given;
+    const Session session(host, model, by_default);
+    EXPECT_THAT(session.run(rows(2), {"y"}, &options).error,
+                AllOf(HasSubstr("failed to write statistics to '" + path + "'"),
+                      HasSubstr("run_statistics=on")));
+    EXPECT_NE(access(path.c_str(), F_OK), 0);
+    EXPECT_EQ(session.run(rows(2), {"y"}).error, "");
+  }
+  const Session session(host, model, with({}));
+  EXPECT_EQ(session.run(rows(2), {"y"}, &options).error, "");
+  EXPECT_EQ(access(path.c_str(), F_OK), 0);
+  EXPECT_THAT(refusal({{"run_statistics", "yes"}}), HasSubstr("'yes', one of off, on"));
+}
+
 TEST_F(SessionOptions, ComeAsEntriesOfTheSessionToo) {
   Options options;
   options.session = {{"ep.latchkeyexecutionprovider.threads", "4"},

@@ -12,7 +12,8 @@ OLDEST = ROOT / ".deps/onnxruntime-oldest"  # by tools/setup
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 14), reason="it exists up to Python 3.13")
-@pytest.mark.parametrize("test", ["test_backend.py", "test_opsets.py", "test_training.py"])
+@pytest.mark.parametrize("test", ["test_backend.py", "test_guest.py", "test_opsets.py",
+                                  "test_shapes.py", "test_training.py"])
 def test_oldest(test):
     environment = {**os.environ, "PYTHONPATH": str(OLDEST)}
     found = subprocess.run([sys.executable, "-c", "import onnxruntime as o; print(o.__version__)"],
