@@ -7,7 +7,7 @@
 #define LK_SECOND_NS UINT64_C(1000000000)
 
 static inline uint64_t lk_now_ns(void) {
-  struct timespec now = {0}; /* where a sandbox forbids the clock, no deadline passes */
+  struct timespec now = {0, 0}; /* where a sandbox forbids the clock, no deadline passes */
   (void)clock_gettime(CLOCK_MONOTONIC, &now);
   return (uint64_t)now.tv_sec * LK_SECOND_NS + (uint64_t)now.tv_nsec;
 }

@@ -8,7 +8,7 @@
 #include "executor_glue/ort/options.h"
 
 typedef struct changes {
-  uint64_t entries, bytes, weights_bytes; /* LK_UNSET: stays */
+  uint64_t entries, bytes, weights_bytes, memory_bytes; /* LK_UNSET: stays */
   bool clear, trim;
 } changes;
 
@@ -23,6 +23,9 @@ static bool set_bytes(const char *value, changes *out) {
 static bool set_entries(const char *value, changes *out) {
   return lk_parse_number(value, false, &out->entries);
 }
+static bool set_memory(const char *value, changes *out) {
+  return lk_parse_number(value, true, &out->memory_bytes) && out->memory_bytes > 0;
+}
 static bool set_weights(const char *value, changes *out) {
   return lk_parse_number(value, true, &out->weights_bytes);
 }
@@ -35,6 +38,7 @@ static const struct {
     {"cache_action", set_action, "one of clear, trim"},
     {"cache_bytes", set_bytes, "a number of bytes, with k, m or g"},
     {"cache_entries", set_entries, "a number of entries"},
+    {"memory_bytes", set_memory, "a number of bytes from 1 on, with k, m or g"},
     {"weights_bytes", set_weights, "a number of bytes, with k, m or g"},
 };
 
@@ -48,7 +52,7 @@ static lk_status read_entry(const char *name, const char *value, changes *out, l
   }
   return lk_fail(error, LK_INVALID_ARGUMENT,
                  "failed to read dynamic provider option '%.128s': it is not one of cache_action, "
-                 "cache_bytes, cache_entries, weights_bytes",
+                 "cache_bytes, cache_entries, memory_bytes, weights_bytes",
                  name);
 }
 
@@ -61,6 +65,7 @@ static lk_status apply(const lk_ort_context *context, const changes *to, lk_erro
   if (to->weights_bytes != LK_UNSET) {
     LK_RETURN_NOT_OK(latchkey->cache_set_weights_capacity(handle, to->weights_bytes, error));
   }
+  LK_RETURN_NOT_OK(latchkey->memory_set_limit(handle, to->memory_bytes, error));
   if (to->clear) LK_RETURN_NOT_OK(latchkey->cache_clear(handle, NULL, error));
   if (to->trim) latchkey->cache_trim(handle);
   return LK_OK;
@@ -69,7 +74,8 @@ static lk_status apply(const lk_ort_context *context, const changes *to, lk_erro
 lk_status lk_ort_dynamic_set(const lk_ort_context *context, const char *const *keys,
                              const char *const *values, size_t count, lk_error *error) {
   static const size_t prefix_length = sizeof LK_ORT_OPTION_PREFIX - 1;
-  changes to = {.entries = LK_UNSET, .bytes = LK_UNSET, .weights_bytes = LK_UNSET};
+  changes to = {
+      .entries = LK_UNSET, .bytes = LK_UNSET, .weights_bytes = LK_UNSET, .memory_bytes = LK_UNSET};
   for (size_t i = 0; i < count; i++) {
     if (strncmp(keys[i], LK_ORT_OPTION_PREFIX, prefix_length) != 0) continue;
     LK_RETURN_NOT_OK(read_entry(keys[i] + prefix_length, values[i], &to, error));

@@ -92,10 +92,12 @@ class Context:
         return next(name for name, value in _CACHE_MODES.items() if value == mode)
 
     def set_capacity(self, entries: int | None = None, bytes: int | None = None,
-                     weights_bytes: int | None = None) -> None:
+                     weights_bytes: int | None = None,
+                     memory_bytes: int | None = None) -> None:
         """Changes limits; ``None`` leaves one as it is.
 
         Shrinking evicts before it returns, least recently used first. 0 empties and disables.
+        ``memory_bytes``, at least 1, holds for what is allocated from then on.
         """
         error = ffi.new("lk_error *")
         status = self._api.cache_set_capacity(
@@ -104,6 +106,9 @@ class Context:
         if not status and weights_bytes is not None:
             status = self._api.cache_set_weights_capacity(
                 self._native(), _number(weights_bytes, "weights_bytes", 0, UNLIMITED), error)
+        if not status and memory_bytes is not None:
+            status = self._api.memory_set_limit(
+                self._native(), _number(memory_bytes, "memory_bytes", 0, UNLIMITED), error)
         if status:
             fail(status, error)
 
@@ -113,7 +118,7 @@ class Context:
         ``["cache"][kind]`` for the kinds ``name`` (plans of nodes), ``run``
         (run plans of whole graphs) and ``user`` has hits, misses, builds, failed_builds, waits,
         evictions, entries, bytes and build_ns. ``["cache"]`` itself has the sums and the limits;
-        ``["weights"]`` the packed weights.
+        ``["weights"]`` the packed weights; ``["memory"]`` what ``memory_bytes`` limits.
         """
         stats, error = ffi.new("lk_stats *"), ffi.new("lk_error *")
         stats.struct_size = ffi.sizeof("lk_stats")
@@ -129,7 +134,9 @@ class Context:
         return {"cache": cache, "weights": {
             "entries": stats.weights_entries, "bytes": stats.weights_bytes,
             "packed": stats.weights_packed, "shared": stats.weights_shared,
-            "capacity_bytes": stats.weights_capacity_bytes}}
+            "capacity_bytes": stats.weights_capacity_bytes}, "memory": {
+                name: getattr(stats, f"memory_{name}") for name in (
+                    "bytes", "peak_bytes", "limit_bytes", "refusals", "refused_bytes")}}
 
     def clear(self) -> None:
         """Drops every entry of the cache; what is in use goes when its user is done."""

@@ -216,8 +216,9 @@ def _set_dynamic(session: Any, what: str, **entries: Any) -> None:
 
 
 def set_capacity(session: onnxruntime.InferenceSession, entries: int | None = None,
-                 bytes: int | None = None, weights_bytes: int | None = None) -> None:
-    """Changes limits of a session's cache; ``None`` leaves one as it is.
+                 bytes: int | None = None, weights_bytes: int | None = None,
+                 memory_bytes: int | None = None) -> None:
+    """Changes limits of a session's cache, and of all its memory; ``None`` leaves one as it is.
 
     Sessions whose provider options are equal share the cache, and so the limits. Shrinking evicts
     before it returns, about the least recently used first. 0 empties and disables. Runs may be
@@ -226,7 +227,7 @@ def set_capacity(session: onnxruntime.InferenceSession, entries: int | None = No
     :raises ValueError: the session has no such provider.
     """
     _set_dynamic(session, "change limits of the cache", cache_entries=entries, cache_bytes=bytes,
-                 weights_bytes=weights_bytes)
+                 weights_bytes=weights_bytes, memory_bytes=memory_bytes)
 
 
 def clear(session: onnxruntime.InferenceSession) -> None:

@@ -2,23 +2,28 @@
  * of waiting.
  * Explored with: -DTHREADS=3 -DKEYS=1 | -DTHREADS=2 -DKEYS=2 -DASKS=2 -DDOWNWARDS -DWILLING |
  *   -DTHREADS=2 -DKEYS=2 -DASKS=2 | -DTHREADS=3 -DKEYS=2 -DDOWNWARDS -DWILLING |
- *   -DTHREADS=3 -DKEYS=2 -DRING -DWILLING | -DTHREADS=3 -DKEYS=3 -DRING -DWILLING
+ *   -DTHREADS=3 -DKEYS=2 -DRING -DWILLING | -DTHREADS=3 -DKEYS=3 -DRING -DWILLING |
+ *   -DTHREADS=2 -DKEYS=1 -DASKS=2 -DDROPS=2 | -DTHREADS=3 -DKEYS=1 -DDROPS=1 |
+ *   -DTHREADS=2 -DKEYS=2 -DDROPS=1 -DDOWNWARDS -DWILLING
  *
  * Models:
  *   keys/cache/shared_mode.c  lk_shared_mode_get, find_entry, fly, link_into_room
  *   keys/cache/flight.c       lk_flight_wait, begin_waiting, end_waiting, lk_flight_publish,
  *                             lk_flight_finish, release
  *   keys/cache/build.c        lk_build_check
+ *   keys/cache/pending.c      lk_pending_drop
+ *   keys/cache/drop.c         drop_shared
  * Each thread asks for some keys; a build may ask for another key or not, and then succeeds or
  * fails, whatever it got; a new entry may be kept at once, or be there for all who ask while its
  * builder makes room, and then be kept or not. WILLING: builds do not fail by themselves, and all
  * is kept. DOWNWARDS: a build asks for smaller keys only, so that there is no
- * circle. RING: each thread asks for a key of its own, and a build always for the next thread's.
+ * circle. DROPS: one more thread drops keys so often. RING: each thread asks for a key of its own, and a build always for the next thread's.
  *
  * Shown: at no time two builds of one key, nor one of a key for which room is made; a key that is
  * kept is built once; who waits gets the builder's value, with a reference, or its error, before
  * room is made; no deadlock, whatever asks for what; no LK_CYCLE where there is no circle; flights
- * and entries are freed once, and not touched after that.
+ * and entries are freed once, and not touched after that; who asks after a drop gets no value whose
+ * build began before.
  *
  * Left out: fronts and eviction (front.pml), memory that fails. Each key has a shard of its own:
  * two keys in one shard share its lock, of which a thread never holds two. From taking the shard,
@@ -38,13 +43,14 @@
 #define ENTRIES (THREADS * KEYS)
 
 typedef flight_type {
-  bool alive, done, failed;
+  bool alive, done, failed, dropped;
+  byte since; /* drops of the key before the build began */
   byte builder, users, value;
   cond finished
 }
 typedef entry_type {
   bool alive;
-  byte refs
+  byte refs, since /* as of its flight */
 }
 flight_type flights[FLIGHTS];
 entry_type entries[ENTRIES];
@@ -54,6 +60,7 @@ byte in_flights[KEYS]; /* a flight */
 byte waits_for[THREADS];
 byte n_building[KEYS];
 bool was_kept[KEYS], is_making_room[KEYS];
+byte n_drops[KEYS];
 
 inline free_flight(f) {
   d_step {
@@ -61,6 +68,7 @@ inline free_flight(f) {
     flights[f].alive = false;
     flights[f].done = false;
     flights[f].failed = false;
+    flights[f].dropped = false;
     flights[f].value = NONE;
     flights[f].finished.woken = 0
   }
@@ -85,7 +93,10 @@ inline finish_flight() {
   :: else
   fi;
 #else
-  in_flights[key] = NO_FLIGHT;
+  if
+  :: !flights[f].dropped -> in_flights[key] = NO_FLIGHT
+  :: else
+  fi;
 #endif
   leave(f, key);
   f = 0
@@ -118,11 +129,11 @@ inline wait_begin(f) {
 }
 
 proctype asker(byte self) {
-  byte key, n, f, i, depth;
+  byte key, n, f, i, depth, asked_at;
   byte next = NO_FLIGHT, entry = NONE;
   byte stack[KEYS]; /* what this thread builds, outermost first */
   byte flying[KEYS];
-  bool circle, failed;
+  bool circle, failed, makes_room;
 
 next_key:
   if
@@ -147,6 +158,7 @@ ask:
     entry = NONE;
     failed = false;
     circle = false;
+    asked_at = n_drops[key];
     i = 0;
     do
     :: i < depth -> circle = circle || stack[i] == key; i++
@@ -197,21 +209,20 @@ ask:
        flights[f].alive = true;
        flights[f].builder = self;
        flights[f].users = 1;
+       flights[f].since = n_drops[key];
        in_flights[key] = f;
        UNLOCK(shards[key]);
        stack[depth] = key;
        flying[depth] = f;
        depth++;
-       f = 0
+       f = 0;
+       /* lk_build; a build whose key was dropped is not counted */
+       n_building[key]++;
+       assert(n_building[key] == 1);
+       assert(!was_kept[key] && !is_making_room[key])
     fi
   };
 
-  /* lk_build */
-  d_step {
-    n_building[key]++;
-    assert(n_building[key] == 1);
-    assert(!was_kept[key] && !is_making_room[key])
-  };
   if
 #ifndef RING
   :: true /* asks for nothing */
@@ -240,7 +251,7 @@ built:
     depth--;
     key = stack[depth];
     f = flying[depth];
-    n_building[key]--;
+    asked_at = flights[f].since;
     stack[depth] = 0;
     flying[depth] = 0;
     entry = NONE
@@ -257,6 +268,7 @@ built:
        :: else -> break
        od;
        entries[entry].alive = true;
+       entries[entry].since = flights[f].since;
        entries[entry].refs = 1
      }
 #ifdef WILLING
@@ -266,11 +278,23 @@ built:
   /* the end of fly */
   atomic {
     LOCK(shards[key]);
-    assert(flights[f].alive && !flights[f].done && in_flights[key] == f);
+    assert(flights[f].alive && !flights[f].done);
     if
+    :: !flights[f].dropped -> assert(in_flights[key] == f); n_building[key]--
+    :: else
+    fi;
+    makes_room = false;
+    if
+#ifdef BROKEN_DROPPED_IS_KEPT
     :: !failed -> in_shard[key] = entry; entries[entry].refs++; was_kept[key] = true
-    :: !failed -> is_making_room[key] = true
-    :: failed
+#else
+    :: !failed && !flights[f].dropped ->
+       in_shard[key] = entry;
+       entries[entry].refs++;
+       was_kept[key] = true
+#endif
+    :: !failed && !flights[f].dropped -> is_making_room[key] = true; makes_room = true
+    :: failed || flights[f].dropped
     fi;
     flights[f].failed = failed; /* lk_flight_publish */
     flights[f].value = entry;
@@ -287,7 +311,7 @@ built:
     BROADCAST(flights[f].finished);
 #endif
     if
-    :: is_making_room[key] ->
+    :: makes_room ->
 #ifdef BROKEN_FLIGHT_ENDS_BEFORE_ROOM
        in_flights[key] = NO_FLIGHT;
 #endif
@@ -297,11 +321,16 @@ built:
   };
   atomic { /* link_into_room */
     LOCK(shards[key]);
-    is_making_room[key] = false;
     if
-    :: true -> in_shard[key] = entry; entries[entry].refs++; was_kept[key] = true
+    :: !flights[f].dropped -> is_making_room[key] = false
+    :: else
+    fi;
+    if
+    :: !flights[f].dropped -> in_shard[key] = entry; entries[entry].refs++; was_kept[key] = true
 #ifndef WILLING
     :: true /* it will never fit */
+#else
+    :: flights[f].dropped
 #endif
     fi;
     finish_flight();
@@ -349,6 +378,7 @@ wait:
 
 answered:
   assert(failed || (entries[entry].alive && entries[entry].refs > 0));
+  assert(failed || depth > 0 || entries[entry].since >= asked_at);
   /* used, and released */
   if
   :: !failed ->
@@ -372,6 +402,55 @@ end:
   skip
 }
 
+#ifdef DROPS
+/* lk_cache_drop in shared mode: one step, with the shard locked */
+proctype dropper() {
+  byte key, n, entry;
+  do
+  :: n == DROPS -> break
+  :: else ->
+     atomic {
+       n++;
+       key = 0;
+       do
+       :: key + 1 < KEYS -> key++
+       :: break
+       od
+     };
+     atomic {
+       LOCK(shards[key]);
+       if
+       :: in_flights[key] != NO_FLIGHT -> /* lk_pending_drop */
+          if
+          :: !flights[in_flights[key]].done -> n_building[key]--
+          :: else -> is_making_room[key] = false
+          fi;
+          flights[in_flights[key]].dropped = true;
+#ifndef BROKEN_DROPPED_IS_FOUND
+          in_flights[key] = NO_FLIGHT
+#endif
+       :: else
+       fi;
+       if
+       :: in_shard[key] != NONE ->
+          entry = in_shard[key];
+          in_shard[key] = NONE;
+          entries[entry].refs--;
+          if
+          :: entries[entry].refs == 0 -> entries[entry].alive = false
+          :: else
+          fi
+       :: else
+       fi;
+       was_kept[key] = false;
+       n_drops[key]++;
+       UNLOCK(shards[key]);
+       entry = 0
+     }
+  od
+}
+#endif
+
 init {
   byte i;
   atomic {
@@ -379,6 +458,9 @@ init {
     for (i : 0 .. THREADS - 1) { waits_for[i] = NO_FLIGHT }
     for (i : 0 .. FLIGHTS - 1) { flights[i].value = NONE }
     for (i : 0 .. THREADS - 1) { run asker(i) }
+#ifdef DROPS
+    run dropper();
+#endif
     i = 0
   }
   _nr_pr == 1;

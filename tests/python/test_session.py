@@ -319,3 +319,10 @@ def test_memory_has_a_limit(relu):
         session.run({"x": random(100000, 3)})
     x = random(2, 3)
     assert numpy.array_equal(session.run({"x": x})["y"], numpy.maximum(x, 0))
+    memory = context.stats()["memory"]
+    assert memory["limit_bytes"] == 1 << 20 >= memory["peak_bytes"] >= memory["bytes"] > 0
+    assert memory["refusals"] > 0 and memory["refused_bytes"] > 1 << 20
+    context.set_capacity(memory_bytes=1 << 30)
+    assert session.run({"x": random(100000, 3)})["y"].shape == (100000, 3)
+    with pytest.raises(ValueError, match="at least 1"):
+        context.set_capacity(memory_bytes=0)
