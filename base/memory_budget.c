@@ -54,6 +54,7 @@ static void *alloc_default(lk_memory_budget *self, size_t size, size_t alignment
   if (!take(self, size)) return NULL;
   void *block = self->host.alloc(self->host.user, size, alignment);
   if (block == NULL) {
+    refusal = (lk_memory_refusal){0};
     give(self, size);
   } else {
     __atomic_fetch_add(&self->bytes, malloc_usable_size(block) - size, __ATOMIC_RELAXED);
@@ -68,6 +69,7 @@ static void *alloc_host(lk_memory_budget *self, size_t size, size_t alignment) {
   const size_t least = alignof(max_align_t);
   char *given = self->host.alloc(self->host.user, bytes, alignment > least ? alignment : least);
   if (given == NULL) {
+    refusal = (lk_memory_refusal){0};
     give(self, bytes);
     return NULL;
   }
@@ -78,10 +80,12 @@ static void *alloc_host(lk_memory_budget *self, size_t size, size_t alignment) {
 static void *alloc_within(void *user, size_t size, size_t alignment) {
   lk_memory_budget *self = user;
   lk_tally_add(&self->counts, LK_MEMORY_ALLOCATIONS);
-  refusal = (lk_memory_refusal){0};
   void *block =
       self->is_default ? alloc_default(self, size, alignment) : alloc_host(self, size, alignment);
-  if (block != NULL) note_peak(self);
+  if (block != NULL) {
+    note_peak(self);
+    refusal = (lk_memory_refusal){0};
+  }
   return block;
 }
 
@@ -121,8 +125,6 @@ lk_memory_state lk_memory_budget_state(const lk_memory_budget *self) {
                            .refused = __atomic_load_n(&self->refused, __ATOMIC_RELAXED)};
 }
 
-lk_memory_refusal lk_memory_refusal_take(void) {
-  const lk_memory_refusal last = refusal;
-  refusal = (lk_memory_refusal){0};
-  return last;
+lk_memory_refusal lk_memory_refusal_last(void) {
+  return refusal;
 }

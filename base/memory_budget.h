@@ -44,4 +44,4 @@ typedef struct lk_memory_refusal {
   uint64_t limit; /* 0: nothing was refused */
   uint64_t held;
 } lk_memory_refusal;
-lk_memory_refusal lk_memory_refusal_take(void);
+lk_memory_refusal lk_memory_refusal_last(void);

@@ -25,7 +25,7 @@ lk_status lk_fail(lk_error *error, lk_status status, const char *format, ...) {
 }
 
 lk_status lk_fail_memory(lk_error *error, const char *what, size_t bytes) {
-  const lk_memory_refusal refusal = lk_memory_refusal_take();
+  const lk_memory_refusal refusal = lk_memory_refusal_last();
   if (refusal.limit == 0) {
     return lk_fail(error, LK_OUT_OF_MEMORY, "failed to allocate %zu bytes for %s", bytes, what);
   }
