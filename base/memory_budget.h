@@ -3,8 +3,8 @@
  * Bytes are those that blocks really take: of the C library's, what malloc_usable_size() says; of a
  * host's, what was asked for and a few bytes before each block, where its size is kept.
  *
- * Any thread may allocate. What is asked for never passes the limit; what the C library gives beyond
- * that, a few bytes a block, may. */
+ * Any thread may allocate. What is asked for never passes the limit; what the C library gives
+ * beyond that, a few bytes a block, may. */
 #pragma once
 
 #include <stdbool.h>

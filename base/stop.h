@@ -1,5 +1,5 @@
-/* What ends a computation early: the host's flags, its deadline, or what it answers when asked. Once
- * reached, it stays so. Any thread may look; the host is asked on one thread alone. */
+/* What ends a computation early: the host's flags, its deadline, or what it answers when asked.
+ * Once reached, it stays so. Any thread may look; the host is asked on one thread alone. */
 #pragma once
 
 #include <latchkey/threads.h>

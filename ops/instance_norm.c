@@ -96,14 +96,15 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 }
 
 #define GROUP_ROW(name, domain, first, summary_text, reader)                                       \
-  LK_OP_ROW(name, domain, first, summary_text, .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 3,         \
+  LK_OP_ROW(name, domain, first, summary_text, .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 3,     \
             .max_inputs = 3, .max_outputs = 1, .input_types = "T", .output_types = "T",            \
             .types = {LK_TYPES_BY_F32}),                                                           \
       .by_f32 = true, .params_size = sizeof(group_params), .parse = reader, .infer = infer,        \
       .plan = plan
 
 const lk_op_class lk_op_instance_normalization = {
-    GROUP_ROW("InstanceNormalization", "", 6, "(x - mean) / deviation of each channel", parse_instance),
+    GROUP_ROW("InstanceNormalization", "", 6, "(x - mean) / deviation of each channel",
+              parse_instance),
 };
 const lk_op_class lk_op_group_normalization = {
     GROUP_ROW("GroupNormalization", "", 18, "(x - mean) / deviation of groups of channels",

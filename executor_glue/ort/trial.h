@@ -1,5 +1,5 @@
-/* Binds a node before it is claimed, where its shapes are known: an operator's plan may refuse shapes
- * that its rules for types and ranks allow, and a run would be too late for another provider to
+/* Binds a node before it is claimed, where its shapes are known: an operator's plan may refuse
+ * shapes that its rules for types and ranks allow, and a run would be too late for another provider to
  * take the node. */
 #pragma once
 

@@ -17,6 +17,6 @@ typedef struct lk_execution {
   lk_profile *profile;   /* NULL, or one that knows the plan: steps are timed */
 } lk_execution;
 
-/* Fills the outputs. LK_CANCELLED, LK_DEADLINE, or what a step says, with the node's name. When several steps
- * failed in parallel, the first in the graph's order is told. */
+/* Fills the outputs. LK_CANCELLED, LK_DEADLINE, or what a step says, with the node's name. When
+ * several steps failed in parallel, the first in the graph's order is told. */
 lk_status lk_execute(const lk_execution *run, lk_error *error);

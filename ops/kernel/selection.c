@@ -14,8 +14,8 @@ static int64_t multiply(const int64_t *dims, uint32_t first, uint32_t end) {
   return product;
 }
 
-/* Whether to leave the rest undone, which is looked at now and then. What comes behind it reads what
- * is there. */
+/* Whether to leave the rest undone, which is looked at now and then. What comes behind it reads
+ * what is there. */
 static bool is_stopped_at(int64_t index) {
   return index % 4096 == 0 && lk_team_is_stopped();
 }

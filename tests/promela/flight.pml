@@ -16,8 +16,9 @@
  * Each thread asks for some keys; a build may ask for another key or not, and then succeeds or
  * fails, whatever it got; a new entry may be kept at once, or be there for all who ask while its
  * builder makes room, and then be kept or not. WILLING: builds do not fail by themselves, and all
- * is kept. DOWNWARDS: a build asks for smaller keys only, so that there is no
- * circle. DROPS: one more thread drops keys so often. RING: each thread asks for a key of its own, and a build always for the next thread's.
+ * is kept. DOWNWARDS: a build asks for smaller keys only, so that there is no circle. DROPS: one
+ * more thread drops keys so often. RING: each thread asks for a key of its own, and a build always
+ * for the next thread's.
  *
  * Shown: at no time two builds of one key, nor one of a key for which room is made; a key that is
  * kept is built once; who waits gets the builder's value, with a reference, or its error, before

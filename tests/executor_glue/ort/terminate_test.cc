@@ -49,8 +49,8 @@ protected:
     }
   }
 
-  // Whether a run that is terminated after a while ends at one of its operators. On a busy machine it
-  // may not have begun by then; it ends immediately then, which shows nothing.
+  // Whether a run that is terminated after a while ends at one of its operators. On a busy machine
+  // it may not have begun by then; it ends immediately then, which shows nothing.
   template <typename Run> bool ends_midway(Run run_with) {
     for (int wait = 40; wait <= 160; wait += 40) {
       RunOptions options;
