@@ -1,6 +1,6 @@
 /* Binds a node before it is claimed, where its shapes are known: an operator's plan may refuse
- * shapes that its rules for types and ranks allow, and a run would be too late for another provider to
- * take the node. */
+ * shapes that its rules for types and ranks allow, and a run would be too late for another provider
+ * to take the node. */
 #pragma once
 
 #include <latchkey/latchkey.h>
