@@ -96,8 +96,8 @@ protected:
                         std::strcpy(error->message, "failed to build: on purpose");
                         return LK_IO;
                       }};
-    lk_ref *ref = nullptr;
-    return api()->get_or_create(context, nullptr, key.get(), NumberBuild::run, &build, &ref,
+    Ref ref; // another thread may have built it
+    return api()->get_or_create(context, nullptr, key.get(), NumberBuild::run, &build, ref.out(),
                                 nullptr, LK_ERR);
   }
   // Adds to `sums` what was told, by kind and event.
