@@ -86,7 +86,8 @@ IN_LOOP lk_stop *begin_watch(lk_frame *frame, const lk_slot *slot) {
   return &frame->stop;
 }
 
-static lk_status fail_stopped(int why, lk_error *error) {
+static lk_status fail_stopped(lk_stop *stop, lk_error *error) {
+  const int why = lk_stop_look(stop); /* it stays */
   return lk_fail(error, lk_wait_limit_status(why), "%s while it computed", lk_wait_limit_text(why));
 }
 
@@ -106,9 +107,7 @@ IN_LOOP lk_status run_slot(lk_frame *frame, uint32_t lane_index, uint32_t slot_i
     LK_TRY(times != NULL
                ? run_step_timed(frame, self, lane_index, i, inputs, outputs, &times[i], error)
                : run_step(frame, self, lane_index, i, inputs, outputs, error));
-    if (stop == NULL) continue;
-    const int why = lk_stop_look(stop);
-    if (why != 0) LK_TRY(fail_stopped(why, error));
+    if (stop != NULL && lk_team_is_stopped()) LK_TRY(fail_stopped(stop, error));
   }
 cleanup:
   if (stop != NULL) (void)lk_team_watch(NULL);

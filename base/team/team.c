@@ -48,7 +48,7 @@ typedef struct lk_team {
   void (*fn)(void *);
   void *arg;
   int threads;          /* lk_team_threads() of the master, for threads that ask inside a region */
-  struct lk_stop *stop; /* lk_team_watched() of the master, for the same */
+  struct lk_stop *stop; /* what the master watches, for the same */
   atomic_bool is_idle;  /* it has no master */
   _Alignas(64) atomic_int n_finished; /* shares of this region that others have finished */
   lk_parker master;
@@ -362,12 +362,17 @@ struct lk_stop *lk_team_watch(struct lk_stop *stop) {
   return before;
 }
 
-struct lk_stop *lk_team_watched(void) {
-  return self.stop;
+bool lk_team_is_watched(void) {
+  return self.stop != NULL;
 }
 
 bool lk_team_is_stopped(void) {
-  return __builtin_expect(self.stop != NULL, 0) && lk_stop_look(self.stop) != 0;
+  struct lk_stop *stop = self.stop;
+  if (__builtin_expect(stop == NULL, 1)) return false;
+  self.stop = NULL; /* the host may be asked, and run something else here, which is not watched */
+  const bool is_stopped = lk_stop_look(stop) != 0;
+  self.stop = stop;
+  return is_stopped;
 }
 
 /* ---- regions ---- */

@@ -50,10 +50,9 @@ uint64_t lk_team_regions(void);
  * on the threads that share them, and leave the rest undone once it is reached; with NULL, no
  * longer. It must live until then. Returns what was set before. */
 struct lk_stop *lk_team_watch(struct lk_stop *stop);
-/* What this thread watches; NULL: nothing. */
-struct lk_stop *lk_team_watched(void);
-/* Looks at it: whether what this thread computes is wanted no more. A few nanoseconds where nothing
- * is watched. */
+bool lk_team_is_watched(void);
+/* Looks at it: whether what this thread computes is wanted no more. What the host runs here while it
+ * is asked is not watched. A few nanoseconds where nothing is. */
 bool lk_team_is_stopped(void);
 
 /* ---- times ---- */

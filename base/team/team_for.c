@@ -12,7 +12,6 @@
 #include <stdatomic.h>
 
 #include "base/clock.h"
-#include "base/stop.h"
 #include "base/team/team.h"
 
 /* More threads than this have no part of their own, and help others. */
@@ -36,7 +35,7 @@ typedef struct loop {
   int64_t unit; /* turns that are counted as one, so that their number fits */
   int n_parts;
   part *parts;
-  lk_stop *stop; /* NULL: nothing stops it */
+  bool is_sliced;
 } loop;
 
 static uint64_t pack(uint64_t begin, uint64_t end) {
@@ -47,7 +46,7 @@ static uint64_t pack(uint64_t begin, uint64_t end) {
 static void do_slices(const loop *self, int64_t begin, int64_t end) {
   int64_t size = 1;
   uint64_t now = lk_now_ns();
-  while (begin < end && lk_stop_look(self->stop) == 0) {
+  while (begin < end && !lk_team_is_stopped()) {
     const int64_t next = end - begin < size ? end : begin + size;
     const uint64_t from = now;
     self->turns(self->arg, begin, next);
@@ -62,7 +61,7 @@ static void do_slices(const loop *self, int64_t begin, int64_t end) {
 }
 
 static void do_turns(const loop *self, int64_t begin, int64_t end) {
-  if (self->stop != NULL) {
+  if (self->is_sliced) {
     do_slices(self, begin, end);
   } else {
     self->turns(self->arg, begin, end);
@@ -134,7 +133,7 @@ static void run(loop *self, bool shared) {
 }
 
 void lk_team_for(int64_t count, bool shared, lk_team_for_fn *turns, const void *arg) {
-  loop self = {.turns = turns, .arg = arg, .count = count, .stop = lk_team_watched()};
+  loop self = {.turns = turns, .arg = arg, .count = count, .is_sliced = lk_team_is_watched()};
   run(&self, shared);
 }
 

@@ -1,4 +1,5 @@
 // Operators that take long and are wanted no more: they end, whatever kernel computes.
+#include <functional>
 #include <thread>
 
 #include "tests/plugin/handles.h"
@@ -175,6 +176,38 @@ TEST_P(Watch, ChangesNoBit) {
   LK_ASSERT_OK(api()->frame_watch(frame, &watch, LK_ERR));
   LK_ASSERT_OK(run());
   EXPECT_EQ(std::memcmp(alone.data(), outputs[0].data(), alone.size()), 0);
+}
+
+// The host may run what it likes when it is asked, on the same thread: the deadline of the run that
+// asks, which passes meanwhile, is not that one's.
+TEST_P(Watch, IsNotOfWhatTheHostRunsWhenAsked) {
+  lk::Frame other;
+  uint32_t other_slot = 0;
+  std::vector<void *> in;
+  for (const lk::Memory &memory : inputs) in.push_back(memory.data());
+  lk::Memory aside(outputs[0].bytes());
+  LK_ASSERT_OK(run());
+  LK_ASSERT_OK(api()->frame_create(executor, other.out(), LK_ERR));
+  LK_ASSERT_OK(api()->frame_attach(other, plan, &other_slot, LK_ERR));
+  std::function<int32_t()> host;
+  lk_watch watch =
+      watch_of([](void *arg) { return (*static_cast<std::function<int32_t()> *>(arg))(); }, &host);
+  int asked = 0;
+  host = [&] {
+    asked++;
+    while (lk_now_ns() < watch.deadline_ns) std::this_thread::yield();
+    void *out = aside.data();
+    EXPECT_EQ(api()->op_run(other, other_slot, in.data(), &out, nullptr), LK_OK);
+    return 0;
+  };
+  wait_to_be_asked();
+  watch.deadline_ns = lk_now_ns() + 30000000;
+  LK_ASSERT_OK(api()->frame_watch(frame, &watch, LK_ERR));
+  LK_EXPECT_STATUS(LK_DEADLINE, run());
+  EXPECT_EQ(asked, 1);
+  LK_ASSERT_OK(api()->frame_watch(frame, nullptr, LK_ERR));
+  LK_ASSERT_OK(run());
+  EXPECT_EQ(std::memcmp(aside.data(), outputs[0].data(), aside.bytes()), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Watch, ::testing::ValuesIn(long_nodes()),
