@@ -90,49 +90,84 @@ static lk_status set_disabled_passes(const char *value, lk_ort_options *out) {
   return LK_OK;
 }
 
+static lk_status set_action(const char *value, lk_ort_options *out) {
+  const bool clears = strcmp(value, "clear") == 0, trims = strcmp(value, "trim") == 0;
+  out->clears = out->clears || clears;
+  out->trims = out->trims || trims;
+  return allowed_if(clears || trims);
+}
+
+/* When an option may be given. */
+enum { AT_START = 1, ANY_TIME = 2, BOTH = AT_START | ANY_TIME };
+
 static const struct {
   const char *name;
   lk_status (*set)(const char *value, lk_ort_options *out);
   const char *allowed;
+  uint32_t when;
 } rows[] = {
-    {"cache", set_cache, "one of off, thread, shared"},
-    {"cache_bytes", set_bytes, "a number of bytes, with k, m or g"},
-    {"cache_entries", set_entries, "a number of entries"},
-    {"claim", set_claim, "one of gains, all"},
-    {"disabled_passes", set_disabled_passes, "at most 32 names"},
-    {"log_level", set_log_level, "one of off, warning, info, debug"},
-    {"memory_bytes", set_memory, "a number of bytes from 1 on, with k, m or g"},
-    {"precision", set_precision, "f32"},
-    {"run_statistics", set_run_statistics, "one of off, on"},
-    {"statistics_file", set_statistics_file, "the name of a file"},
-    {"threads", set_threads, "1 to 1024"},
-    {"weights_bytes", set_weights, "a number of bytes, with k, m or g"},
+    {"cache", set_cache, "one of off, thread, shared", AT_START},
+    {"cache_action", set_action, "one of clear, trim", ANY_TIME},
+    {"cache_bytes", set_bytes, "a number of bytes, with k, m or g", BOTH},
+    {"cache_entries", set_entries, "a number of entries", BOTH},
+    {"claim", set_claim, "one of gains, all", AT_START},
+    {"disabled_passes", set_disabled_passes, "at most 32 names", AT_START},
+    {"log_level", set_log_level, "one of off, warning, info, debug", AT_START},
+    {"memory_bytes", set_memory, "a number of bytes from 1 on, with k, m or g", BOTH},
+    {"precision", set_precision, "f32", AT_START},
+    {"run_statistics", set_run_statistics, "one of off, on", AT_START},
+    {"statistics_file", set_statistics_file, "the name of a file", AT_START},
+    {"threads", set_threads, "1 to 1024", AT_START},
+    {"weights_bytes", set_weights, "a number of bytes, with k, m or g", BOTH},
 };
 
 /* ---- the session's entries ---- */
 
-static lk_status set_option(const char *name, const char *value, lk_ort_options *out,
-                            lk_error *error) {
+static lk_status refuse_name(const char *name, uint32_t when, const char *what, lk_error *error) {
+  char names[256] = "";
+  size_t used = 0;
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0] && used < sizeof names; i++) {
+    if ((rows[i].when & when) == 0) continue;
+    used +=
+        (size_t)snprintf(names + used, sizeof names - used, used > 0 ? ", %s" : "%s", rows[i].name);
+  }
+  return lk_fail(error, LK_INVALID_ARGUMENT, "failed to read %s '%.128s': it is not one of %s",
+                 what, name, names);
+}
+
+static lk_status set_option(const char *name, const char *value, uint32_t when, const char *what,
+                            lk_ort_options *out, lk_error *error) {
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-    if (strcmp(rows[i].name, name) != 0) continue;
+    if ((rows[i].when & when) == 0 || strcmp(rows[i].name, name) != 0) continue;
     const lk_status status = rows[i].set(value, out);
     if (status == LK_OUT_OF_MEMORY) return lk_fail_memory(error, "an option", strlen(value));
     if (status == LK_OK) return LK_OK;
-    return lk_fail(error, status, "failed to read provider option '%s': '%.128s', %s", name, value,
+    return lk_fail(error, status, "failed to read %s '%s': '%.128s', %s", what, name, value,
                    rows[i].allowed);
   }
-  char names[256] = "";
-  for (size_t i = 0, used = 0; i < sizeof rows / sizeof rows[0] && used < sizeof names; i++) {
-    used +=
-        (size_t)snprintf(names + used, sizeof names - used, i > 0 ? ", %s" : "%s", rows[i].name);
+  return refuse_name(name, when, what, error);
+}
+
+/* Entries without the provider's prefix are for others. */
+static lk_status set_options(const char *const *keys, const char *const *values, size_t count,
+                             uint32_t when, const char *what, lk_ort_options *out,
+                             lk_error *error) {
+  static const size_t prefix_length = sizeof LK_ORT_OPTION_PREFIX - 1;
+  for (size_t i = 0; i < count; i++) {
+    if (strncmp(keys[i], LK_ORT_OPTION_PREFIX, prefix_length) != 0) continue;
+    LK_RETURN_NOT_OK(set_option(keys[i] + prefix_length, values[i], when, what, out, error));
   }
-  return lk_fail(error, LK_INVALID_ARGUMENT,
-                 "failed to read provider option '%.128s': it is not one of %s", name, names);
+  return LK_OK;
+}
+
+lk_status lk_ort_options_change(const char *const *keys, const char *const *values, size_t count,
+                                lk_ort_options *out, lk_error *error) {
+  *out = (lk_ort_options){.context = LK_CONTEXT_OPTIONS_INIT};
+  return set_options(keys, values, count, ANY_TIME, "dynamic provider option", out, error);
 }
 
 lk_status lk_ort_options_read(const lk_ort *ort, const OrtSessionOptions *session,
                               lk_ort_options *out, lk_error *error) {
-  static const size_t prefix_length = sizeof LK_ORT_OPTION_PREFIX - 1;
   lk_status status = LK_OK;
   OrtKeyValuePairs *entries = NULL;
   const char *const *keys = NULL, *const *values = NULL;
@@ -141,10 +176,7 @@ lk_status lk_ort_options_read(const lk_ort *ort, const OrtSessionOptions *sessio
   LK_TRY(lk_ort_check(ort, ort_GetSessionOptionsConfigEntries(ort->api)(session, &entries),
                       "read the session's options", error));
   ort_GetKeyValuePairs(ort->api)(entries, &keys, &values, &count);
-  for (size_t i = 0; i < count; i++) {
-    if (strncmp(keys[i], LK_ORT_OPTION_PREFIX, prefix_length) != 0) continue;
-    LK_TRY(set_option(keys[i] + prefix_length, values[i], out, error));
-  }
+  LK_TRY(set_options(keys, values, count, AT_START, "provider option", out, error));
   if (out->context.threads == 0) {
     const int32_t threads = lk_ort_session_threads(&ort->offsets, session);
     if (threads > 0) out->context.threads = threads < LK_MAX_THREADS ? threads : LK_MAX_THREADS;
