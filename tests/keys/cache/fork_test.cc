@@ -77,6 +77,17 @@ LK_BOTH_MODES(ForkTest);
 class ThreadForkTest : public ForkTest {};
 INSTANTIATE_TEST_SUITE_P(Modes, ThreadForkTest, ::testing::Values(LK_CACHE_THREAD), mode_name);
 
+// Whether this is the child, which has its time; the parent has waited for its end.
+bool fork_and_wait(int *status) {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    alarm(30);
+    return true;
+  }
+  EXPECT_EQ(waitpid(pid, status, 0), pid);
+  return false;
+}
+
 TEST_P(ForkTest, ChildHasWhatItsThreadHad) {
   LK_SKIP_UNDER_TSAN();
   make();
@@ -167,12 +178,7 @@ TEST_P(ForkTest, BuildThatForksGoesOnInBoth) {
               // this one waits, and where nobody waits there is none.
               if (shared()) waiter = std::thread([&, i] { touch(cache, &probe, Key(i)); });
               wait_until([&] { return !shared() || all_kinds(stats_of(cache)).waits > waits; });
-              const pid_t pid = fork();
-              is_child = pid == 0;
-              if (is_child) alarm(30);
-              if (!is_child) {
-                EXPECT_EQ(waitpid(pid, &status, 0), pid);
-              }
+              is_child = fork_and_wait(&status);
               return LK_OK;
             }};
     Ref ref;
@@ -205,12 +211,7 @@ TEST_P(ForkTest, BuildWhoseKeyWasDroppedGoesOnInBoth) {
             wait_until([&] { return !shared() || all_kinds(stats_of(cache)).waits == 1; });
             EXPECT_EQ(lk_cache_drop(cache, nullptr, Key(1)), 0u);
             EXPECT_EQ(lk_cache_drop(cache, nullptr, Key(2)), 0u);
-            const pid_t pid = fork();
-            is_child = pid == 0;
-            if (is_child) alarm(30);
-            if (!is_child) {
-              EXPECT_EQ(waitpid(pid, &status, 0), pid);
-            }
+            is_child = fork_and_wait(&status);
             return LK_OK;
           }};
   Ref ref;
