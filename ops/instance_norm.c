@@ -29,8 +29,8 @@ static void parse_group(lk_attrs *attrs, void *params) {
 
 static void parse_spread(lk_attrs *attrs, void *params) {
   group_params *self = params;
-  self->epsilon = lk_attrs_float(attrs, "epsilon", 1e-5F);
-  self->groups = lk_attrs_int_from(attrs, "num_groups", 0, 1);
+  parse_group(attrs, params);
+  self->of_groups = false;
   self->is_spread = true;
 }
 

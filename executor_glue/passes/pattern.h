@@ -20,10 +20,9 @@
  * A value that stands several times may also be several constants of the same bytes.
  *
  * What a tree is replaced by is one node: `domain::Op@opset[name=value, ...](x, y)`, with values
- * 1 (whole numbers), #a and #a*#b (floats), 'text' and |x| (how many elements the constant x has).
- * `Op@opset[d](x)` has the attributes of the
- * node that makes d, beside others; `Op@d(x, ...)` has its attributes and its opset, and its inputs
- * behind those that are listed. */
+ * 1 (whole numbers), #a and #a*#b (floats), 'text' and |x| (how many elements the constant x
+ * has). `Op@opset[d](x)` has the attributes of the node that makes d, beside others; `Op@d(x,
+ * ...)` has its attributes and its opset, and its inputs behind those that are listed. */
 #pragma once
 
 #include <string.h>

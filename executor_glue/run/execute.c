@@ -169,7 +169,6 @@ static lk_status copy_outputs(const lk_execution *run, lk_error *error) {
 /* Steps that take long look within. */
 static lk_status watch(const lk_execution *run, lk_error *error) {
   const lk_stop *stop = run->stop;
-  if (!lk_stop_is_set(&stop->limit, stop->ask)) return LK_OK;
   const lk_watch watch = {.struct_size = sizeof watch,
                           .cancel = stop->limit.cancel,
                           .stop = stop->limit.stop,
@@ -183,12 +182,13 @@ static lk_status execute(const lk_execution *run, lk_error *error) {
   const lk_api *api = run->plan->program->api;
   lk_frame *frame = run->lease->frame->frame;
   set_pointers(run);
-  LK_RETURN_NOT_OK(watch(run, error));
+  const bool is_watched = lk_stop_is_set(&run->stop->limit, run->stop->ask);
+  if (is_watched) LK_RETURN_NOT_OK(watch(run, error));
   api->frame_begin(frame, (int32_t)run->step_threads);
   const lk_status status =
       run->plan->schedule != NULL ? run_in_parallel(run, error) : run_in_order(run, error);
   api->frame_end(frame);
-  (void)api->frame_watch(frame, NULL, NULL);
+  if (is_watched) (void)api->frame_watch(frame, NULL, NULL);
   return status == LK_OK ? copy_outputs(run, error) : status;
 }
 

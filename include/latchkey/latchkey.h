@@ -330,9 +330,9 @@ typedef struct lk_api {
   void (*frame_bring_scratch)(lk_frame *frame);
   /* From now on, until `watch` is NULL, operators that run in the frame and may take milliseconds
    * look about every 2 ms whether to stop, on the threads that share them, too. op_run and its like
-   * then return LK_CANCELLED or LK_DEADLINE, and what they have written is undefined. The same
-   * thread calls this and runs, or is the host's to other lanes' threads; what `watch` points to
-   * must live until the watch ends. LK_INVALID_ARGUMENT: a struct_size of 0. */
+   * then return LK_CANCELLED or LK_DEADLINE, and what they have written is undefined. Call it while
+   * nothing runs in the frame, on the thread that is to be asked. What `watch` points to must live
+   * until the watch ends; `watch` itself need not. LK_INVALID_ARGUMENT: a struct_size of 0. */
   lk_status (*frame_watch)(lk_frame *frame, const lk_watch *watch, lk_error *error);
   /* op_infer for graphs that compute shapes from dimensions: whole numbers (i64, i32, bool) whose
    * elements are known before a run, or follow from dimensions. `values` [n_inputs] (may be NULL):

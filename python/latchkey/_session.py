@@ -123,10 +123,10 @@ class Session:
         :param outputs: names of the outputs that are wanted; None: all.
         :param out: arrays that outputs are written to; type and number of elements must be those
             of the result, and the memory must not overlap an input's.
-        Ctrl-C ends a run of the main thread within 50 ms, as does whatever else a signal's handler
-        raises.
+        Ctrl-C ends a run of the main thread, as does whatever else a signal's handler raises: the
+        run looks for signals every 40 ms, between operators and within one that takes long.
 
-        :param timeout: seconds; :class:`DeadlineError` when they have passed, within 10 ms.
+        :param timeout: seconds; :class:`DeadlineError` when they have passed, within 50 ms.
         :param profile: where to add what each operator took; see :class:`Profile`.
         :returns: the outputs by name; those in ``out`` are the arrays given there, the others own
             memory of the library's, without a copy.
