@@ -51,8 +51,8 @@ uint64_t lk_team_regions(void);
  * longer. It must live until then. Returns what was set before. */
 struct lk_stop *lk_team_watch(struct lk_stop *stop);
 bool lk_team_is_watched(void);
-/* Looks at it: whether what this thread computes is wanted no more. What the host runs here while it
- * is asked is not watched. A few nanoseconds where nothing is. */
+/* Looks at it: whether what this thread computes is wanted no more. What the host runs here while
+ * it is asked is not watched. A few nanoseconds where nothing is. */
 bool lk_team_is_stopped(void);
 
 /* ---- times ---- */
