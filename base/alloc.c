@@ -1,10 +1,13 @@
 /* Memory, always through an lk_allocator, so that a host can count it and a test can fail it. */
 #include "base/alloc.h"
 
+#include <malloc.h>
 #include <stdalign.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/pages.h"
 
 /* glibc cuts an aligned block out of a larger one, and frees the rests before and behind it. A rest
  * of less than 1 KiB is not merged with what is free beside it: it waits for the next request of
@@ -12,17 +15,38 @@
  * hardly any rest of a large block is so small. */
 enum { LARGE_BLOCK = 256 * 1024, LARGE_ALIGNMENT = 64 * 1024 };
 
-static void *default_alloc(void *user, size_t size, size_t alignment) {
-  (void)user;
+static void *block_of_malloc(size_t size, size_t alignment) {
   if (alignment <= alignof(max_align_t)) return malloc(size);
   if (size >= LARGE_BLOCK && alignment < LARGE_ALIGNMENT) alignment = LARGE_ALIGNMENT;
   void *pointer = NULL;
   return posix_memalign(&pointer, alignment, size) == 0 ? pointer : NULL;
 }
 
+/* An alignment to pages asks for pages of one's own. Where a block lies tells how it is freed, so
+ * none of malloc's is left where they lie. */
+static void *default_alloc(void *user, size_t size, size_t alignment) {
+  if (alignment >= LK_PAGE) return lk_pages_alloc(size);
+  void *pointer = block_of_malloc(size, alignment);
+  if (pointer == NULL || !lk_pages_may_lie_at(pointer)) return pointer;
+  /* While it is there, a block of another size cannot lie just as far behind the next such place.
+   */
+  const size_t step = size >= LARGE_BLOCK ? LARGE_ALIGNMENT : LK_DATA_ALIGNMENT;
+  void *other = size <= SIZE_MAX - step ? default_alloc(user, size + step, alignment) : NULL;
+  free(pointer);
+  return other;
+}
+
 static void default_free(void *user, void *pointer) {
   (void)user;
-  free(pointer);
+  if (lk_pages_may_lie_at(pointer)) {
+    lk_pages_free(pointer);
+  } else {
+    free(pointer);
+  }
+}
+
+size_t lk_block_bytes(void *block) {
+  return lk_pages_may_lie_at(block) ? lk_pages_bytes(block) : malloc_usable_size(block);
 }
 
 const lk_allocator *lk_allocator_default(void) {
@@ -32,6 +56,11 @@ const lk_allocator *lk_allocator_default(void) {
 
 void *lk_alloc_aligned(const lk_allocator *allocator, size_t size, size_t alignment) {
   return allocator->alloc(allocator->user, size > 0 ? size : 1, alignment);
+}
+
+void *lk_alloc_pages(const lk_allocator *allocator, size_t size) {
+  const size_t alignment = size >= LARGE_BLOCK ? LK_PAGE : LK_DATA_ALIGNMENT;
+  return lk_alloc_aligned(allocator, size, alignment);
 }
 
 void *lk_alloc(const lk_allocator *allocator, size_t size) {

@@ -1,6 +1,5 @@
 #include "base/memory_budget.h"
 
-#include <malloc.h>
 #include <stdalign.h>
 #include <stddef.h>
 
@@ -57,7 +56,7 @@ static void *alloc_default(lk_memory_budget *self, size_t size, size_t alignment
     refusal = (lk_memory_refusal){0};
     give(self, size);
   } else {
-    __atomic_fetch_add(&self->bytes, malloc_usable_size(block) - size, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&self->bytes, lk_block_bytes(block) - size, __ATOMIC_RELAXED);
   }
   return block;
 }
@@ -93,7 +92,7 @@ static void free_within(void *user, void *block) {
   lk_memory_budget *self = user;
   if (block == NULL) return;
   if (self->is_default) {
-    give(self, malloc_usable_size(block));
+    give(self, lk_block_bytes(block));
     self->host.free(self->host.user, block);
     return;
   }

@@ -1,6 +1,6 @@
 /* An allocator that counts the bytes of another one's blocks and refuses what would pass a limit.
  *
- * Bytes are those that blocks really take: of the C library's, what malloc_usable_size() says; of a
+ * Bytes are those that blocks really take: of the C library's, what lk_block_bytes() says; of a
  * host's, what was asked for and a few bytes before each block, where its size is kept.
  *
  * Any thread may allocate. What is asked for never passes the limit; what the C library gives

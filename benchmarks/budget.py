@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+import zlib
 
 import numpy
 
@@ -62,8 +63,10 @@ class Requests:
     def run(self, index):
         shape = self.shapes[index]
         x = self.data[:numpy.prod(shape)].reshape(shape)
-        outputs = self.session.run({self.name: x})
-        return hash(b"".join(array.tobytes() for array in outputs.values()))
+        digest = 0
+        for array in self.session.run({self.name: x}).values():
+            digest = zlib.crc32(array, digest)  # no copy, which would count as growth
+        return digest
 
     def take(self):
         with self.lock:
@@ -117,8 +120,7 @@ def process(name, model, limit, threads, count):
 
 def ask(name, model, limit, threads, count):
     words = [sys.executable, __file__, name, model, limit or 0, threads, count]
-    done = subprocess.run(list(map(str, words)), check=True, capture_output=True, text=True,
-                          env={**os.environ, "PYTHONHASHSEED": "0"})
+    done = subprocess.run(list(map(str, words)), check=True, capture_output=True, text=True)
     return json.loads(done.stdout)
 
 

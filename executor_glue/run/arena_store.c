@@ -55,7 +55,7 @@ static lk_status make_arena(lk_arena_store *store, uint64_t bytes, lk_arena **ou
                             lk_error *error) {
   *out_arena = NULL;
   lk_arena *arena = lk_calloc_lines(store->allocator, sizeof *arena);
-  void *data = arena != NULL ? lk_alloc_aligned(store->allocator, bytes, LK_DATA_ALIGNMENT) : NULL;
+  void *data = arena != NULL ? lk_alloc_pages(store->allocator, bytes) : NULL;
   if (data == NULL) {
     lk_free(store->allocator, arena);
     return lk_fail_memory(error, "an arena", bytes);

@@ -1,8 +1,10 @@
 // Memory through an allocator: products that overflow, copies that grow, and failures that change
 // nothing.
 #include <malloc.h>
+#include <sys/mman.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <random>
 #include <vector>
@@ -11,6 +13,7 @@
 
 extern "C" {
 #include "base/alloc.h"
+#include "base/pages.h"
 }
 
 namespace {
@@ -71,6 +74,60 @@ TEST(Alloc, SmallBlocksDoNotHoldWhatLargeOnesLeft) {
   /* 4 to 7 MiB by where the heap begins; 76 MiB where large blocks are aligned to 64 bytes. */
   EXPECT_LE(mallinfo2().arena - before, sum + (16 << 20));
   for (void *block : small) lk_free(allocator, block);
+}
+
+// What is large and comes and goes in changing sizes takes memory only while it is there.
+TEST(Alloc, PagesGoBackToTheSystem) {
+  const lk_allocator *allocator = lk_allocator_default();
+  for (size_t bytes : {256 << 10, (1 << 20) + 1, (4 << 20) - 4096, 4 << 20}) {
+    auto *block = static_cast<char *>(lk_alloc_pages(allocator, bytes));
+    ASSERT_NE(block, nullptr);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % LK_PAGE, 0u);
+    EXPECT_GE(lk_block_bytes(block), bytes);
+    EXPECT_LE(lk_block_bytes(block), bytes + size_t{2} * 4096);
+    std::fill(block, block + bytes, '\x5a');
+    unsigned char is_resident = 0;
+    EXPECT_EQ(mincore(block, 1, &is_resident), 0);
+    lk_free(allocator, block);
+    EXPECT_EQ(mincore(block, 1, &is_resident), -1) << bytes;
+    EXPECT_EQ(errno, ENOMEM); // nothing is mapped there
+  }
+}
+
+TEST(Alloc, SmallPagesAreOrdinaryBlocks) {
+  const lk_allocator *allocator = lk_allocator_default();
+  for (size_t bytes : {0, 1, 100, 100000}) {
+    void *block = lk_alloc_pages(allocator, bytes);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % LK_DATA_ALIGNMENT, 0u);
+    EXPECT_EQ(lk_block_bytes(block), malloc_usable_size(block));
+    lk_free(allocator, block);
+  }
+  EXPECT_EQ(lk_alloc_pages(allocator, SIZE_MAX), nullptr);
+  EXPECT_EQ(lk_alloc_pages(allocator, SIZE_MAX / 2), nullptr);
+}
+
+// An address tells blocks with pages of their own from those of the C library: of 40 MiB in small
+// blocks some dozen lay at such addresses, and of large blocks that are as far apart all would.
+TEST(Alloc, BlocksOfMallocLieElsewhere) {
+  const lk_allocator *allocator = lk_allocator_default();
+  std::mt19937 random(3);
+  std::vector<void *> blocks;
+  for (size_t sum = 0; sum < (40 << 20);) {
+    const size_t bytes = 24 + random() % 3 * 16;
+    blocks.push_back(lk_alloc(allocator, bytes));
+    sum += bytes;
+  }
+  for (int i = 0; i < 40; i++) {
+    for (size_t bytes : {size_t{2} << 20, (size_t{2} << 20) - 16, (size_t{2} << 20) - 4096}) {
+      for (size_t alignment : {16, 64, 2048})
+        blocks.push_back(lk_alloc_aligned(allocator, bytes, alignment));
+    }
+  }
+  for (void *block : blocks) {
+    ASSERT_NE(block, nullptr);
+    EXPECT_FALSE(lk_pages_may_lie_at(block));
+    lk_free(allocator, block);
+  }
 }
 
 TEST(Alloc, CallocZeroesAndRefusesProductsThatOverflow) {

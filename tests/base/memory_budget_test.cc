@@ -11,6 +11,7 @@
 extern "C" {
 #include "base/alloc.h"
 #include "base/memory_budget.h"
+#include "base/pages.h"
 #include "base/status.h"
 }
 
@@ -38,7 +39,7 @@ TEST_P(MemoryBudget, CountsWhatBlocksTake) {
   make(LK_MEMORY_UNLIMITED);
   std::vector<void *> blocks;
   uint64_t taken = 0;
-  for (const size_t alignment : {1, 16, 64, 4096}) {
+  for (const size_t alignment : {1, 16, 64, 1024}) {
     for (const size_t size : {0, 1, 100, 5000, 300000}) {
       void *block = lk_alloc_aligned(&allocator, size, alignment);
       ASSERT_NE(block, nullptr);
@@ -51,6 +52,9 @@ TEST_P(MemoryBudget, CountsWhatBlocksTake) {
       EXPECT_EQ(bytes(), taken) << size << " aligned to " << alignment;
     }
   }
+  blocks.push_back(lk_alloc_pages(&allocator, 300000));
+  taken += GetParam() ? 300000 + LK_PAGE : lk_block_bytes(blocks.back());
+  EXPECT_EQ(bytes(), taken);
   const uint64_t most = bytes();
   for (void *block : blocks) lk_free(&allocator, block);
   lk_free(&allocator, nullptr);
