@@ -2,8 +2,9 @@
  * Explored with: -DTHREADS=2 -DRUNS=2 -DSETS -DMOST=2 | -DTHREADS=3 -DMOST=2 |
  *   -DTHREADS=3 -DSINGLE | -DTHREADS=3 -DMOST=2 -DSETS -DPATIENT -DSINGLE
  *
- * Models base/team/budget.c: try_to_grant, lk_budget_enter, enter_slowly, wait_for_turn, serve,
- * give_up, lk_budget_leave, choose.
+ * Models:
+ *   base/team/budget.c  try_to_grant, lk_budget_enter, enter_slowly, wait_for_turn, serve, give_up,
+ *                       lk_budget_leave, choose
  * Each thread makes RUNS runs, each good for one or two numbers of threads from 1 to MOST; SINGLE:
  * for one. There are two processors, so who wants three is served alone; SETS: somebody sets them
  * to one, and then to three. A run that waits may give up at any time, and before it waits;

@@ -1,9 +1,11 @@
 /* The ends of threads and of a cache at the same time: who frees a thread's table.
  * Explored with: -DTHREADS=2 | -DTHREADS=3
  *
- * Models keys/cache/thread_table.c: thread_end, table_destroy, leave_cache, leave_thread,
- * lk_registry_remove; and the walk through the tables (keys/cache/evict.c, run_drop) that
- * lk_cache_destroy begins with.
+ * Models:
+ *   keys/cache/thread_table.c  thread_end, table_destroy, leave_cache, leave_thread,
+ *                              lk_registry_remove
+ *   keys/cache/evict.c         lk_drop_all
+ * The latter is the walk through the tables that lk_cache_destroy begins with.
  * Each thread but the last has a table in the cache, and ends at some time, before, while or after
  * the last one destroys the cache. As the cache's contract says, no thread is in a call with it by
  * then.

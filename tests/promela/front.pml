@@ -2,15 +2,16 @@
  * and how it ends.
  * Explored with: -DLOOKERS=1 -DLOOKS=3 | -DLOOKERS=1 -DEVICTORS=2 | -DLOOKERS=2 -DROUNDS=1
  *
- * Models, in shared mode:
+ * Models:
  *   keys/cache/cache.c         look, use
  *   keys/cache/shared_mode.c   lk_shared_mode_get, find_entry
  *   keys/cache/front.c         lk_front_take, list, lk_fronts_leave, leave
  *   keys/cache/entry.c         lk_entry_add_handle, lk_entry_next_front, remove_handle,
  *                              lk_ref_release
- *   keys/cache/evict.c         run_round, run_drop; walk.c: lk_entry_evict, unlink_from_shard
+ *   keys/cache/evict.c         run_round, lk_drop_all
+ *   keys/cache/walk.c          lk_entry_evict, unlink_from_shard
  *   keys/cache/thread_table.c  table_destroy, lk_thread_table_remove
- * The design has no generation numbers: a front holds handles of its own, each with a reference to
+ * All in shared mode. The design has no generation numbers: a front holds handles of its own, each with a reference to
  * its entry. Whoever unlinks an entry goes through its handles, each of which knows the front that
  * may list it, and takes them out of these fronts and no others.
  *

@@ -3,9 +3,11 @@
  * Explored with: -DTHREADS=2 -DRUNS=2 | -DTHREADS=3 -DRUNS=1 -DMAX_IDLE=0 | -DTHREADS=3 -DRUNS=2 |
  * -DTHREADS=3 -DRUNS=1 -DMAX_IDLE=0 -DSLOTS=2 | -DTHREADS=3 -DRUNS=2 -DSLOTS=2
  *
- * Models executor_glue/run/frame_pool.c: lk_lease_acquire, take_idle_lease, lk_lease_release,
- * take_idle, take_from_another, lk_plan_entry_destroy, lk_frame_pool_destroy, release_pool; and
- * executor_glue/run/hot_slots.h: lk_hot_take, lk_hot_take_any, lk_hot_give.
+ * Models:
+ *   executor_glue/run/frame_pool.c  lk_lease_acquire, take_idle_lease, lk_lease_release, take_idle,
+ *                                   take_from_another, lk_plan_entry_destroy,
+ *                                   lk_frame_pool_destroy, release_pool
+ *   executor_glue/run/hot_slots.h   lk_hot_take, lk_hot_take_any, lk_hot_give
  * Runners have found one entry in the cache and run it; the cache drops it at any time, and whoever
  * has the last reference destroys it; the executor closes the pool when no run is on, and then ends
  * its program. Runs of another entry take an idle frame away from this one (take_from_another).

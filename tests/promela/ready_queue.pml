@@ -2,8 +2,8 @@
  * Explored with: -DTHREADS=2 -DDIAMOND -DSTOPS | -DTHREADS=3 -DDIAMOND -DSTOPS |
  *   -DTHREADS=3 -DCHAINS -DSTOPS | -DTHREADS=3 -DFAN -DSTOPS
  *
- * Models executor_glue/run/ready_queue.c: put, wake, sleep_until, next_in_queue, next_after,
- * run_steps.
+ * Models:
+ *   executor_glue/run/ready_queue.c  put, wake, sleep_until, next_in_queue, next_after, run_steps
  * All workers take turns at the four steps of one run: a DIAMOND, two CHAINS, or a FAN of three
  * after one. STOPS: each step may say that the run ends.
  *

@@ -7,9 +7,11 @@
  *                       lk_entry_add_handle, remove_handle, lk_ref_release, release_marked,
  *                       entry_destroy
  *   keys/cache/shared_mode.c  find_entry
- *   keys/cache/front.c  lk_front_take, a flush of the front
- *   keys/cache/evict.c  choose and look_at, of entries that are not in use and of those that are;
- *                       walk.c: lk_entry_evict
+ *   keys/cache/front.c  lk_front_take
+ *   keys/cache/thread_table.c  lk_thread_table_empty
+ *   keys/cache/evict.c  choose, look_at
+ *   keys/cache/walk.c   lk_entry_evict
+ * choose and look_at are of entries that are not in use and of those that are.
  *
  * Shown: the entry is ended once, when nobody has a reference, and all that any thread has read in
  * its value happens before that (see sync.inc). As long as no used entry may go, none is unlinked

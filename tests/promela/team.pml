@@ -7,10 +7,12 @@
  *   -DTHREADS=3 -DMASTERS=1 -DLOANS=1 -DGUESTS=2 -DREGIONS=0 | -DMASTERS=2 -DLOANS=1 |
  *   -DMASTERS=2 -DTEAMS=2 -DMEETING | -DMASTERS=2 -DTEAMS=2 -DKEPT=0 -DLOANS=1 -DREGIONS=0
  *
- * Models base/team/team.c: take, run_left, finish, work, team_take, team_put, team_destroy,
- * lk_team_run, lk_team_loan_open, lk_team_loan_close, enter, leave, lk_team_assist;
- * base/team/idle.c: lk_idle_take, lk_idle_put; and base/team/parker.c: lk_parker_unpark,
- * lk_parker_park_unless.
+ * Models:
+ *   base/team/team.c    take, run_left, finish, work, team_take, team_put, team_destroy,
+ *                       lk_team_run, lk_team_loan_open, lk_team_loan_close, enter, leave,
+ *                       lk_team_assist
+ *   base/team/idle.c    lk_idle_take, lk_idle_put
+ *   base/team/parker.c  lk_parker_unpark, lk_parker_park_unless
  * Each master makes RUNS runs. For each it takes a team, an idle one or a new one, starts REGIONS
  * regions of 2 to THREADS threads, in which the threads may wait for each other (a barrier of the
  * function's own) or not, and gives the team back; MEETING: all threads do, in each. There are

@@ -4,62 +4,21 @@ last state.
 Each says in its first comment what it models and with which sizes it is explored. The right one
 must have no error; with each -DBROKEN_ that it knows, which leaves out one thing that the protocol
 needs, Spin must find one.
+
+Models that are as they were, with the functions that they model, when they were searched last
+(searched.txt) are not searched again, unless LK_PROMELA is "all". With LK_PROMELA=record all are,
+and searched.txt is written when none fails.
 """
 
-import re
-import subprocess
-from pathlib import Path
+import os
 
 import pytest
+import searched
+from search import MODELS, broken_in, errors_in, explore, is_whole, sizes_of
 
-FOLDER = Path(__file__).parent
-MODELS = sorted(FOLDER.glob("*.pml"))
-MOST_STEPS = 20000  # of one path; a longer one would be cut off, which pan says
-MOST_MEBIBYTES = 900
-
-
-def sizes_of(model):
-    """The -D of each exploration, as the model's first comment has them after "Explored with:", up
-    to an empty line of it."""
-    (lines,) = re.findall(r"^ \* Explored with: (.*\n(?: \* .*\n)*) \*$", model.read_text(),
-                          re.MULTILINE)
-    sizes = [size.split() for size in lines.replace("\n * ", " ").split("|")]
-    assert all(size and all(define.startswith("-D") for define in size) for size in sizes), model
-    return sizes
-
-
-def broken_in(model):
-    return sorted(set(re.findall(r"\bBROKEN_\w+", model.read_text())))
-
-
-def explore(model, folder, defines):
-    """What pan, the program that Spin makes of a model, says after it has seen all states, or an
-    error."""
-    done = subprocess.run(["spin", *defines, "-a", model], cwd=folder, capture_output=True,
-                          text=True)
-    assert done.returncode == 0 and "Error" not in done.stdout, done.stdout + done.stderr
-    # SAFETY: assertions and deadlocks, not endless loops. COLLAPSE loses nothing; BITSTATE would.
-    subprocess.run(["gcc", "-w", "-DSAFETY", "-DCOLLAPSE", f"-DMEMLIM={MOST_MEBIBYTES}",
-                    "-o", "pan", "pan.c"], cwd=folder, check=True)
-    # -w: memory of the table of states, which grows by itself; -n: no list of what was not reached
-    done = subprocess.run(["./pan", f"-m{MOST_STEPS}", "-w22", "-n"], cwd=folder,
-                          capture_output=True, text=True)
-    return done.stdout + done.stderr
-
-
-def is_whole(report):
-    """Nothing was left out: no path cut off, no memory short, no assertion or deadlock switched
-    off."""
-    return (re.search(r"State-vector .* errors: \d", report) is not None
-            and "Full statespace search" in report
-            and not re.search(r"Bit statespace|Search not completed|too small|out of memory|"
-                              r"memory limit", report)
-            and re.search(r"assertion violations\s+\+", report) is not None
-            and re.search(r"invalid end states\s+\+", report) is not None)
-
-
-def errors_in(report):
-    return int(re.search(r"errors: (\d+)", report)[1])
+MODE = os.environ.get("LK_PROMELA", "changed")
+CHOSEN = [model for model in MODELS
+          if MODE != "changed" or searched.recorded().get(model.stem) != searched.digest(model)]
 
 
 def test_there_are_models_and_each_can_be_broken():
@@ -68,9 +27,37 @@ def test_there_are_models_and_each_can_be_broken():
         assert len(broken_in(model)) >= 2, model.name
 
 
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.stem)
+def test_what_a_model_names_exists(model):
+    assert len(searched.modelled(model)) >= 5
+    for named in searched.modelled(model):
+        searched.text_of(*named)
+
+
+def test_a_digest_follows_the_code(tmp_path, monkeypatch):
+    (model,) = [model for model in MODELS if model.stem == "refs"]
+    before = searched.digest(model)
+    file, function = searched.modelled(model)[0]
+    for named, _ in searched.modelled(model):
+        copy = tmp_path / named
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text((searched.SOURCE / named).read_text())
+    monkeypatch.setattr(searched, "SOURCE", tmp_path)
+    assert searched.digest(model) == before
+    text = (tmp_path / file).read_text()
+    (tmp_path / file).write_text(text + "/* elsewhere */\n")
+    assert searched.digest(model) == before
+    body = searched.text_of(file, function)
+    (tmp_path / file).write_text(text.replace(body, body[:-1] + "  ;\n}"))
+    assert searched.digest(model) != before
+    (tmp_path / file).write_text(text.replace(f" {function}(", " another("))
+    with pytest.raises(AssertionError, match=f"has no function {function}"):
+        searched.digest(model)
+
+
 @pytest.mark.parametrize("model, size", [
     pytest.param(model, size, id=f"{model.stem}{''.join(size)}")
-    for model in MODELS for size in sizes_of(model)])
+    for model in CHOSEN for size in sizes_of(model)])
 def test_no_error_can_be_reached(tmp_path, model, size):
     report = explore(model, tmp_path, size)
     assert is_whole(report), report
@@ -78,7 +65,7 @@ def test_no_error_can_be_reached(tmp_path, model, size):
 
 
 @pytest.mark.parametrize("model, broken", [pytest.param(model, broken, id=f"{model.stem}-{broken}")
-                                           for model in MODELS for broken in broken_in(model)])
+                                           for model in CHOSEN for broken in broken_in(model)])
 def test_an_error_is_found_where_the_protocol_is_broken(tmp_path, model, broken):
     for size in sizes_of(model):
         report = explore(model, tmp_path, [*size, f"-D{broken}"])
@@ -86,3 +73,10 @@ def test_an_error_is_found_where_the_protocol_is_broken(tmp_path, model, broken)
             return
         assert is_whole(report), report
     pytest.fail(f"{model.name} says nothing to -D{broken}")
+
+
+def test_the_record_is_of_these_models(request):
+    if MODE == "record" and request.session.testsfailed == 0:
+        searched.record(MODELS)
+    assert searched.recorded() == {model.stem: searched.digest(model) for model in MODELS}, \
+        "a model or what it models has changed: `make promela` searches, and writes searched.txt"
