@@ -138,4 +138,44 @@ inline Outcome run_case(const Scenario &scenario, const Fault &fault) {
   return *shared;
 }
 
+// How many points were tried, and at how many of them a call has failed.
+struct Tally {
+  size_t points[FAULT_N_KINDS] = {}, told[FAULT_N_KINDS] = {};
+
+  // The nth call, for every n. `without`: what there is without a fault.
+  void try_each(const Scenario &scenario, fault_kind kind, bool on, const Outcome &without) {
+    for (size_t nth = 1; complaints_ < 20; nth++) {
+      const Outcome it = run_case(scenario, {kind, nth, on});
+      const std::string where = std::string(fault_kind_name(kind)) + " " + std::to_string(nth) +
+                                (on ? " and on" : "") + ", in " + it.step;
+      const long blocks = counts_blocks ? it.live.blocks - without.live.blocks : 0;
+      const long maps = it.live.maps - without.live.maps, files = it.files - without.files;
+      if (it.complaint[0] != '\0') {
+        ADD_FAILURE() << where << ": " << it.now << ": " << it.complaint;
+        complaints_++;
+      } else if (blocks != 0 || maps != 0 || files != 0) {
+        ADD_FAILURE() << where << " leaves blocks: " << blocks << ", bytes of maps: " << maps
+                      << ", files: " << files;
+        complaints_++;
+      }
+      if (!it.fired && it.is_complete) break;
+      points[kind]++;
+      told[kind] += it.failures > 0;
+    }
+  }
+
+  void print() const {
+    for (int kind = 0; kind < FAULT_N_KINDS; kind++) {
+      if (points[kind] == 0) continue;
+      printf("%-20s %6zu points, of which %zu were told\n", fault_kind_name(fault_kind(kind)),
+             points[kind], told[kind]);
+    }
+  }
+
+  bool counts_blocks = true; // not where a host keeps some of its own
+
+private:
+  int complaints_ = 0;
+};
+
 } // namespace lk::faults

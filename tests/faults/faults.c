@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "tests/faults/interpose.h"
+#include "tests/faults/ours.h"
 
 static struct {
   fault_kind kind;
@@ -16,7 +17,7 @@ static struct {
   bool on;
   pid_t process; /* 0: disarmed */
 } armed;
-static atomic_bool is_active, has_fired;
+static atomic_bool is_active, has_fired, is_of_ours;
 static atomic_size_t n_calls;
 
 const char *fault_kind_name(fault_kind kind) {
@@ -56,8 +57,14 @@ bool fault_has_fired(void) {
   return atomic_load(&has_fired);
 }
 
-bool fault_takes(fault_kind kind) {
+bool fault_limit_to_ours(void) {
+  atomic_store(&is_of_ours, ours_find());
+  return atomic_load(&is_of_ours);
+}
+
+bool fault_takes_of(fault_kind kind, const void *caller) {
   if (!atomic_load(&is_active) || armed.kind != kind || armed.process != getpid()) return false;
+  if (atomic_load(&is_of_ours) && !ours_has(caller)) return false;
   const size_t n = atomic_fetch_add(&n_calls, 1) + 1;
   const bool fails = n == armed.nth || (armed.on && n > armed.nth);
   if (fails) atomic_store(&has_fired, true);

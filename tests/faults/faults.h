@@ -28,10 +28,15 @@ void fault_pause(void);
 size_t fault_disarm(void);  /* returns how many calls came */
 bool fault_has_fired(void); /* since fault_arm */
 
+/* From now on only calls count that code of Latchkey's libraries makes itself: those loaded now, in
+ * which a host's code is not. False: none is loaded. malloc is asked for by other functions of the
+ * C library's too, and by aligned_alloc. */
+bool fault_limit_to_ours(void);
+
 /* What the process has at this moment, whoever has asked for it. */
 typedef struct fault_live {
   long blocks; /* of memory */
-  long maps;   /* of files */
+  long maps;   /* bytes that are mapped */
 } fault_live;
 
 fault_live fault_live_get(void);

@@ -8,10 +8,11 @@
 #endif
 #include <dlfcn.h>
 
-/* Counts a call, and tells whether it must fail. */
-bool fault_takes(fault_kind kind);
+/* Counts a call of the function that asks, and tells whether it must fail. */
+#define fault_takes(kind) fault_takes_of((kind), __builtin_return_address(0))
+bool fault_takes_of(fault_kind kind, const void *caller);
 
-void fault_count_maps(long change);
+void fault_count_maps(long bytes);
 
 /* The C library's own function, found at the first call: there are calls before any constructor. */
 #define FAULT_NEXT(result, name, ...)                                                              \

@@ -13,14 +13,14 @@ void *__libc_realloc(void *block, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
 void __libc_free(void *block);
 
-static atomic_long n_blocks, n_maps;
+static atomic_long n_blocks, n_mapped;
 
 fault_live fault_live_get(void) {
-  return (fault_live){.blocks = atomic_load(&n_blocks), .maps = atomic_load(&n_maps)};
+  return (fault_live){.blocks = atomic_load(&n_blocks), .maps = atomic_load(&n_mapped)};
 }
 
-void fault_count_maps(long change) {
-  atomic_fetch_add(&n_maps, change);
+void fault_count_maps(long bytes) {
+  atomic_fetch_add(&n_mapped, bytes);
 }
 
 static void *counted(void *block) {

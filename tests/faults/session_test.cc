@@ -193,46 +193,22 @@ TEST_P(SessionFaults, EveryCallFailsOnce) {
   const Scenario scenario = [&](Case &at) { Life(life).live(at); };
   const Outcome without = run_case(scenario, {});
   ASSERT_STREQ(without.complaint, "") << without.now;
-  size_t points[FAULT_N_KINDS] = {}, told[FAULT_N_KINDS] = {};
-  int complaints = 0;
+  Tally tally;
   for (int kind = 0; kind < FAULT_N_KINDS; kind++) {
-    for (bool on : {false, true}) {
-      if (on && kind == FAULT_READ_INTERRUPTED) continue; // nothing would ever be read
-      if (on && kind == FAULT_MEMORY && GetParam().name != kWays[0].name) continue; // slow
-      for (size_t nth = 1; complaints < 20; nth++) {
-        const Outcome it = run_case(scenario, {fault_kind(kind), nth, on});
-        const std::string where = std::string(fault_kind_name(fault_kind(kind))) + " " +
-                                  std::to_string(nth) + (on ? " and on" : "") + ", in " + it.step;
-        const bool leaks = it.live.blocks != without.live.blocks ||
-                           it.live.maps != without.live.maps || it.files != without.files;
-        if (it.complaint[0] != '\0') {
-          ADD_FAILURE() << where << ": " << it.now << ": " << it.complaint;
-          complaints++;
-        } else if (leaks) {
-          ADD_FAILURE() << where << " leaves blocks: " << it.live.blocks - without.live.blocks
-                        << ", maps: " << it.live.maps - without.live.maps
-                        << ", files: " << it.files - without.files;
-          complaints++;
-        }
-        if (!it.fired && it.is_complete) break;
-        points[kind]++;
-        told[kind] += it.failures > 0;
-      }
-    }
+    tally.try_each(scenario, fault_kind(kind), false, without);
+    if (kind == FAULT_READ_INTERRUPTED) continue; // nothing would ever be read
+    if (kind == FAULT_MEMORY && GetParam().name != kWays[0].name) continue; // slow
+    tally.try_each(scenario, fault_kind(kind), true, without);
   }
-  for (int kind = 0; kind < FAULT_N_KINDS; kind++) {
-    if (points[kind] == 0) continue;
-    printf("%-20s %6zu points, of which %zu were told\n", fault_kind_name(fault_kind(kind)),
-           points[kind], told[kind]);
-  }
-  EXPECT_GT(told[FAULT_MEMORY], 100u);
-  EXPECT_GT(told[FAULT_ENTROPY], 0u);
+  tally.print();
+  EXPECT_GT(tally.told[FAULT_MEMORY], 100u);
+  EXPECT_GT(tally.told[FAULT_ENTROPY], 0u);
   if (GetParam().in_child) return; // it opens nothing
   const fault_kind readers = GetParam().copy_model != 0 ? FAULT_READ : FAULT_MAP;
   for (fault_kind kind : {FAULT_PATH, FAULT_OPEN, FAULT_STATUS, FAULT_THREAD_KEY, readers}) {
-    EXPECT_GT(told[kind], 0u) << fault_kind_name(kind);
+    EXPECT_GT(tally.told[kind], 0u) << fault_kind_name(kind);
   }
-  EXPECT_GT(points[FAULT_THREAD], 0u);
+  EXPECT_GT(tally.points[FAULT_THREAD], 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, SessionFaults, ::testing::ValuesIn(kWays),

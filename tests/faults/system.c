@@ -21,6 +21,11 @@ static int fail(int code) {
   return -1;
 }
 
+static long whole_pages(size_t size) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  return (long)((size + page - 1) / page * page);
+}
+
 void *mmap(void *at, size_t size, int protection, int flags, int file, off_t offset) {
   FAULT_NEXT(void *, mmap, void *, size_t, int, int, int, off_t);
   if (fault_takes(FAULT_MAP)) {
@@ -28,14 +33,14 @@ void *mmap(void *at, size_t size, int protection, int flags, int file, off_t off
     return MAP_FAILED;
   }
   void *bytes = next(at, size, protection, flags, file, offset);
-  if (bytes != MAP_FAILED) fault_count_maps(1);
+  if (bytes != MAP_FAILED) fault_count_maps(whole_pages(size));
   return bytes;
 }
 
 int munmap(void *bytes, size_t size) {
   FAULT_NEXT(int, munmap, void *, size_t);
   const int failed = next(bytes, size);
-  if (failed == 0) fault_count_maps(-1);
+  if (failed == 0) fault_count_maps(-whole_pages(size));
   return failed;
 }
 

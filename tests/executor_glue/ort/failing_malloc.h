@@ -8,17 +8,16 @@
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
-#include <link.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <unordered_set>
+
+#include "tests/faults/ours.h"
 
 namespace ort {
 
@@ -29,10 +28,7 @@ public:
     ASSERT_NE(dlopen(LK_TEST_LIBRARY, RTLD_NOW | RTLD_LOCAL), nullptr) << dlerror();
   }
   // From now on blocks are counted: the libraries are loaded, and stay.
-  static void begin() {
-    dl_iterate_phdr(add_code, nullptr);
-    ASSERT_GT(n_codes_, 0u) << "the libraries are not loaded";
-  }
+  static void begin() { ASSERT_TRUE(ours_find()) << "the libraries are not loaded"; }
   // The nth call from now fails (1: the next one).
   static void fail_at(int64_t nth) {
     failed_ = false;
@@ -45,11 +41,6 @@ public:
     return blocks().size();
   }
 
-  static bool is_ours(const void *caller) {
-    const auto at = reinterpret_cast<uintptr_t>(caller);
-    return std::any_of(codes_, codes_ + n_codes_,
-                       [at](const Code &code) { return at >= code.begin && at < code.end; });
-  }
   static bool must_fail() {
     if (countdown_ == INT64_MAX || --countdown_ != 0) return false;
     return failed_ = true;
@@ -62,33 +53,18 @@ public:
     return block;
   }
   static void remove(void *block) {
-    if (block == nullptr || n_codes_ == 0 || is_busy_) return;
+    if (block == nullptr || ours_n_code == 0 || is_busy_) return;
     const Busy busy;
     const std::lock_guard<std::mutex> lock(mutex());
     blocks().erase(block);
   }
 
 private:
-  struct Code { // of one library
-    uintptr_t begin, end;
-  };
   struct Busy { // the set's own blocks are not in the set
     Busy() { is_busy_ = true; }
     ~Busy() { is_busy_ = false; }
   };
 
-  static int add_code(dl_phdr_info *object, size_t, void *) {
-    if (strstr(object->dlpi_name, "/liblatchkey") == nullptr) return 0;
-    for (int i = 0; i < object->dlpi_phnum; i++) {
-      const auto &part = object->dlpi_phdr[i];
-      if (part.p_type != PT_LOAD || (part.p_flags & PF_X) == 0) continue;
-      if (n_codes_ == kMaxCodes) return 1;
-      const uintptr_t begin = object->dlpi_addr + part.p_vaddr;
-      codes_[n_codes_] = {begin, begin + part.p_memsz};
-      n_codes_++;
-    }
-    return 0;
-  }
   // Never destroyed: memory is freed after the last destructor, too.
   static std::mutex &mutex() {
     static auto &it = *new std::mutex;
@@ -99,9 +75,6 @@ private:
     return it;
   }
 
-  static constexpr size_t kMaxCodes = 4;
-  static inline Code codes_[kMaxCodes] = {};
-  static inline std::atomic<size_t> n_codes_{0};
   static inline std::atomic<int64_t> countdown_{INT64_MAX};
   static inline std::atomic<bool> failed_{false};
   static inline thread_local bool is_busy_ = false;
@@ -116,12 +89,12 @@ extern "C" void __libc_free(void *);
 
 extern "C" void *malloc(size_t size) noexcept {
   using ort::FailingMalloc;
-  if (!FailingMalloc::is_ours(__builtin_return_address(0))) return __libc_malloc(size);
+  if (!ours_has(__builtin_return_address(0))) return __libc_malloc(size);
   return FailingMalloc::must_fail() ? nullptr : FailingMalloc::add(__libc_malloc(size));
 }
 extern "C" int posix_memalign(void **out, size_t alignment, size_t size) noexcept {
   using ort::FailingMalloc;
-  const bool ours = FailingMalloc::is_ours(__builtin_return_address(0));
+  const bool ours = ours_has(__builtin_return_address(0));
   if (ours && FailingMalloc::must_fail()) return ENOMEM;
   void *block = __libc_memalign(alignment, size);
   if (block == nullptr) return ENOMEM;
