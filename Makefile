@@ -2,13 +2,13 @@
 
 JOBS ?= $(shell nproc)
 PYTHON := .venv/bin/python
-SANITIZERS := asan ubsan tsan
+SANITIZERS := asan-ubsan tsan
 
 # Configuring says nothing unless it fails.
 configure = @said=$$(cmake --preset $(1) 2>&1) || { printf '%s\n' "$$said"; exit 1; }
 
 .DEFAULT_GOAL := build
-.PHONY: help fuzz setup setup-development setup-benchmarks build development python demo test test-development test-avx2 test-sse2 \
+.PHONY: help fuzz promela setup setup-development setup-benchmarks build development python demo test test-development test-avx2 test-sse2 \
   test-thread-mode $(SANITIZERS:%=test-%) stress bench bench-long lint format clean
 
 help: ## this list
@@ -40,6 +40,9 @@ fuzz: setup-development ## libFuzzer on all that reads strangers' bytes: SECONDS
 	$(call configure,fuzz)
 	@cmake --build --preset fuzz -j $(JOBS)
 	@tools/fuzz $(or $(SECONDS),60)
+
+promela: setup-development ## Spin on all models of tests/promela; writes searched.txt
+	@cd tests && LK_PROMELA=record ../$(PYTHON) -m pytest -q -p no:cacheprovider promela/test_models.py
 
 stress: development ## the stress test for 10 minutes; `make test` runs it for one
 	@ctest --preset stress --verbose
