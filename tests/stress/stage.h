@@ -7,13 +7,12 @@
 #include <mutex>
 #include <set>
 
+#include "tests/stress/pool.h"
 #include "tests/stress/recycler.h"
 #include "tests/stress/report.h"
 #include "tests/stress/stand_alone.h"
 
 namespace stress {
-
-using Random = lk::Draw;
 
 // As the text of a key shows it: of an executor, or of a thread in per-thread mode.
 using Identity = std::string;
@@ -91,48 +90,6 @@ private:
   std::mutex mutex_; // guards all below
   std::shared_ptr<Place> places_[kPlaces];
   uint64_t generations_[kPlaces] = {};
-};
-
-// Objects that threads share: pick takes one at random, put adds one, drop gives one up.
-template <typename T> class Pool {
-public:
-  void put(std::shared_ptr<T> object) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    objects_.push_back(std::move(object));
-  }
-  std::shared_ptr<T> pick(Random *random) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return objects_.empty() ? nullptr : objects_[index(random)];
-  }
-  // The caller has what may be the last reference.
-  std::shared_ptr<T> drop(Random *random) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (objects_.empty()) return nullptr;
-    const size_t i = index(random);
-    std::shared_ptr<T> object = std::move(objects_[i]);
-    objects_.erase(objects_.begin() + static_cast<std::ptrdiff_t>(i));
-    return object;
-  }
-  size_t size() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return objects_.size();
-  }
-  std::vector<std::shared_ptr<T>> all() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return objects_;
-  }
-  void clear() {
-    std::vector<std::shared_ptr<T>> gone;
-    const std::lock_guard<std::mutex> lock(mutex_);
-    gone.swap(objects_);
-  }
-
-private:
-  size_t index(Random *random) const {
-    return static_cast<size_t>(random->in(0, static_cast<int64_t>(objects_.size()) - 1));
-  }
-  std::mutex mutex_;
-  std::vector<std::shared_ptr<T>> objects_;
 };
 
 using Models = std::vector<std::shared_ptr<const PreparedModel>>;

@@ -1,0 +1,130 @@
+// Contexts, models and sessions of the soak: how they are opened, limited and closed.
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/soak/load.h"
+
+namespace soak {
+namespace {
+
+const lk_session_api *sessions_api() {
+  return lk_get_session_api(LK_SESSION_API_VERSION);
+}
+
+} // namespace
+
+Models::Models(uint64_t seed) {
+  char folder[] = "/tmp/latchkey_soak_XXXXXX";
+  STRESS_CHECK(mkdtemp(folder) != nullptr, "failed to make a folder in /tmp");
+  folder_ = folder;
+  std::vector<stress::Model> models = stress::fixed_models();
+  Random random(static_cast<unsigned>(seed));
+  for (int i = 0; i < 4; i++) {
+    models.push_back(stress::generated_model("generated" + std::to_string(i), random.seed()));
+  }
+  for (const stress::Model &each : models) {
+    all_.push_back({stress::prepare(each), folder_ + "/" + each.name + ".onnx"});
+    std::ofstream(all_.back().path, std::ios::binary) << all_.back().model->bytes;
+  }
+}
+
+Models::~Models() {
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+Home::Home(const lk_context_options &options, Counts *counts) : counts_(counts) {
+  lk_error error;
+  STRESS_CHECK(lk::api()->context_create(&options, &context_, &error) == LK_OK,
+               "making a context: %s", error.message);
+}
+
+Home::~Home() {
+  lk::api()->context_destroy(context_);
+}
+
+void Home::set_limit(uint64_t bytes) {
+  lk_error error;
+  STRESS_CHECK(lk::api()->memory_set_limit(context_, bytes, &error) == LK_OK, "limiting memory: %s",
+               error.message);
+}
+
+lk_stats Home::stats() const {
+  lk_stats stats{};
+  stats.struct_size = sizeof stats;
+  lk_error error;
+  STRESS_CHECK(lk::api()->cache_stats(context_, nullptr, &stats, &error) == LK_OK, "stats: %s",
+               error.message);
+  return stats;
+}
+
+void Home::limit_cache(uint64_t entries, uint64_t bytes, uint64_t weights) {
+  lk_error error;
+  lk_status status = lk::api()->cache_set_capacity(context_, nullptr, entries, bytes, &error);
+  if (status == LK_OK) status = lk::api()->cache_set_weights_capacity(context_, weights, &error);
+  STRESS_CHECK(status == LK_OK, "limiting the cache: %s", error.message);
+}
+
+void Home::settle() {
+  limit_cache(65536, 20 << 20, 0); // packed weights are kept, or not, as limits came and went
+  lk_error error;
+  STRESS_CHECK(lk::api()->cache_clear(context_, nullptr, &error) == LK_OK, "clear: %s",
+               error.message);
+  limit_cache(65536, 20 << 20, LK_UNLIMITED);
+  lk::api()->cache_trim(context_);
+}
+
+Session::Session(Home *home, std::shared_ptr<const PreparedModel> model, lk_session *handle)
+    : home(home), model(std::move(model)), handle(handle) {
+  home->counts()->opened++;
+}
+
+Session::~Session() {
+  sessions_api()->close(handle);
+  home->counts()->closed++;
+}
+
+namespace {
+
+bool refused(const Home::Call &call, Home *home, lk_status status, const lk_error &error,
+             const std::string &what) {
+  if (status == LK_OK) return false;
+  STRESS_CHECK(status == LK_OUT_OF_MEMORY && call.may_be_refused(), "%s: %s", what.c_str(),
+               error.message);
+  home->counts()->refused++;
+  return true;
+}
+
+} // namespace
+
+std::shared_ptr<Session> Session::open(Home *home, const Models::Each &each, From from,
+                                       int32_t inter, uint32_t max_runs) {
+  lk_session_options options = LK_SESSION_OPTIONS_INIT;
+  options.executor = inter > 0 ? LK_EXECUTOR_PARALLEL : LK_EXECUTOR_NAIVE;
+  options.inter = inter;
+  options.max_runs = max_runs;
+  options.copy_model = from == From::kCopiedFile;
+  lk_session *handle = nullptr;
+  lk_error error;
+  const Home::Call call(*home);
+  const lk_status status =
+      from == From::kMemory
+          ? sessions_api()->open_memory(home->context(), each.model->bytes.data(),
+                                        each.model->bytes.size(), &options, &handle, &error)
+          : sessions_api()->open(home->context(), each.path.c_str(), &options, &handle, &error);
+  if (refused(call, home, status, error, "opening " + each.path)) return nullptr;
+  return std::make_shared<Session>(home, each.model, handle);
+}
+
+std::shared_ptr<Session> Session::clone() const {
+  lk_session *copy = nullptr;
+  lk_error error;
+  const Home::Call call(*home);
+  const lk_status status = sessions_api()->clone(handle, &copy, &error);
+  if (refused(call, home, status, error, "cloning " + model->model.name)) return nullptr;
+  return std::make_shared<Session>(home, model, copy);
+}
+
+} // namespace soak
