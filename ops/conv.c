@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/kernel/depthwise.h"
+#include "ops/kernel/sizes.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/fused_activation.h"
 #include "ops/plan/integer_steps.h"
@@ -195,12 +196,26 @@ static lk_conv_shape describe(const lk_tensor *inputs, const lk_op_node *node,
   return conv;
 }
 
+/* A transposed convolution is as many convolutions as its strides have remainders, each with some
+ * work of its own, however small the output is. */
+enum { MOST_PHASES = 1 << 18 };
+
+static lk_status check_phases(const lk_conv_shape *conv, lk_error *error) {
+  int64_t phases = 1;
+  for (int d = 0; d < LK_CONV_DIMS; d++) phases = lk_multiply_up_to_most(phases, conv->stride[d]);
+  if (phases <= MOST_PHASES) return LK_OK;
+  return lk_fail(error, LK_UNSUPPORTED,
+                 "the product of the strides is %" PRId64 ", at most %d is supported", phases,
+                 MOST_PHASES);
+}
+
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const conv_params *params = planner->node->params;
   if (lk_elements(&planner->inputs[0].desc) == 0) { /* no channels, or nothing but padding */
     return lk_plan_sum_of_nothing(planner, lk_op_has(planner->node, 2) ? 2 : -1, error);
   }
   const lk_conv_shape conv = describe(planner->inputs, planner->node, planner->found);
+  if (params->is_transposed) LK_RETURN_NOT_OK(check_phases(&conv, error));
   if (lk_depthwise_takes(&conv, lk_isa_get())) {
     return lk_plan_depthwise(planner, &conv, params->is_transposed, error);
   }

@@ -16,20 +16,58 @@ int64_t lk_conv_phases(const lk_conv_shape *shape) {
   return shape->stride[0] * shape->stride[1] * shape->stride[2];
 }
 
+/* x below `modulus` so that a * x has remainder 1: the two have no common divisor. */
+static int64_t inverse(int64_t a, int64_t modulus) {
+  int64_t x = 0, next_x = 1, rest = modulus, next_rest = a;
+  while (next_rest != 0) {
+    const int64_t times = rest / next_rest, less_x = x - times * next_x,
+                  less_rest = rest - times * next_rest;
+    x = next_x;
+    next_x = less_x;
+    rest = next_rest;
+    next_rest = less_rest;
+  }
+  return (x % modulus + modulus) % modulus;
+}
+
+/* The sum of (a * k + b) / m, rounded down, over k from 0 to n - 1: as Euclid finds the divisor of
+ * a and m (Graham, Knuth, Patashnik: Concrete Mathematics, section 3.5). */
+static int64_t sum_of_quotients(int64_t n, int64_t a, int64_t b, int64_t m) {
+  int64_t sum = 0;
+  while (n > 0) {
+    sum += n * (n - 1) / 2 * (a / m) + n * (b / m);
+    a %= m;
+    b %= m;
+    const int64_t most = a * n + b, divisor = m;
+    n = most / m;
+    b = most % m;
+    m = a;
+    a = divisor;
+  }
+  return sum;
+}
+
+/* Strides may be in the thousands, and each phase asks: no loop over remainders or positions. */
 static lk_conv_taps find_taps(const lk_conv_shape *shape, int d, int64_t remainder) {
-  const int64_t stride = shape->stride[d], dilation = shape->dilation[d];
-  lk_conv_taps found = {0, stride / common_divisor(stride, dilation), 0};
-  if (dilation == 1) found.first = remainder; /* what the loop would find */
-  while (found.first < found.step && found.first * dilation % stride != remainder) found.first++;
-  if (found.first == found.step || found.first >= shape->kernel[d]) return found;
-  found.count = (shape->kernel[d] - 1 - found.first) / found.step + 1;
+  const int64_t stride = shape->stride[d], dilation = shape->dilation[d],
+                divisor = common_divisor(stride, dilation), step = stride / divisor;
+  lk_conv_taps found = {step, step, 0};
+  if (remainder % divisor != 0) return found;
+  found.first = remainder / divisor * inverse(dilation / divisor % step, step) % step;
+  if (found.first >= shape->kernel[d]) return found;
+  found.count = (shape->kernel[d] - 1 - found.first) / step + 1;
   return found;
 }
 
+/* How many positions k have a remainder of k * dilation by the stride that is less: all of those
+ * that divide, in each whole period. */
 static int64_t taps_before(const lk_conv_shape *shape, int d, int64_t remainder) {
-  int64_t sum = 0;
-  for (int64_t r = 0; r < remainder; r++) sum += find_taps(shape, d, r).count;
-  return sum;
+  const int64_t stride = shape->stride[d], dilation = shape->dilation[d] % stride,
+                divisor = common_divisor(stride, dilation), step = stride / divisor,
+                rest = shape->kernel[d] % step;
+  return shape->kernel[d] / step * lk_div_up(remainder, divisor) +
+         sum_of_quotients(rest, dilation, stride, stride) -
+         sum_of_quotients(rest, dilation, stride - remainder, stride);
 }
 
 /* Along a dimension. */

@@ -2,6 +2,7 @@
 #include "tests/ops/kernel/conv_transposed_case.h"
 
 extern "C" {
+#include "ops/kernel/conv_phases.h"
 #include "ops/kernel/conv_transposed.h"
 }
 
@@ -70,6 +71,40 @@ Guarded run(const ConvCase &of, lk_isa isa) {
 
 double allowed(const ConvCase &of) {
   return lk::tolerance(of.positions() * of.shape.in_channels);
+}
+
+// Positions of the kernel in the order of their remainders, which is counted here.
+TEST(ConvTransposedKernel, FindsThePhasesOfLargeStrides) {
+  std::mt19937 random(4);
+  auto number = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  for (int i = 0; i < 300; i++) {
+    lk_conv_shape shape = {};
+    for (int d = 0; d < LK_CONV_DIMS; d++) {
+      shape.in[d] = shape.out[d] = shape.kernel[d] = shape.stride[d] = shape.dilation[d] = 1;
+    }
+    const int64_t stride = shape.stride[2] = number(1, i % 3 == 0 ? 900 : 12);
+    const int64_t dilation = shape.dilation[2] = number(1, i % 2 == 0 ? 900 : 12);
+    shape.kernel[2] = number(1, 60);
+    int64_t before = 0;
+    for (int64_t phase = 0; phase < stride; phase++) {
+      std::vector<int64_t> positions;
+      for (int64_t k = 0; k < shape.kernel[2]; k++) {
+        if (k * dilation % stride == phase) positions.push_back(k);
+      }
+      const lk_conv_phase found = lk_conv_phase_find(&shape, phase);
+      SCOPED_TRACE(describe(shape) + ", phase " + std::to_string(phase));
+      ASSERT_EQ(found.taps_before, before);
+      ASSERT_EQ(found.taps[2].count, int64_t(positions.size()));
+      for (size_t t = 0; t < positions.size(); t++) {
+        ASSERT_EQ(lk_conv_phase_position(&shape, &found, int64_t(positions.size() - 1 - t)),
+                  positions[t]);
+      }
+      before += int64_t(positions.size());
+    }
+    ASSERT_EQ(before, shape.kernel[2]);
+  }
 }
 
 TEST(ConvTransposedKernel, IsRightForRandomShapes) {
