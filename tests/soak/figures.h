@@ -21,18 +21,19 @@ struct Figures {
   double requests_per_s = 0; // since the figures before
   // Now.
   uint64_t rss = 0;                            // of the process
-  uint64_t heap = 0;                           // what malloc has handed out
+  uint64_t blocks = 0;                         // that malloc has handed out
   uint64_t library_bytes = 0;                  // memory_bytes of the contexts
   uint64_t library_things = 0;                 // entries and packed weights of the contexts
   uint64_t sessions = 0, tasks = 0, files = 0; // open ones; /proc/self/task; /proc/self/fd
 };
 
-// Fills what the system knows: rss, heap, tasks and files.
+// Fills what the system knows: rss, blocks, tasks and files.
 void measure(Figures *figures);
 
 // Of a whole soak, in the order of time.
 class Course {
 public:
+  void reserve(size_t n) { all_.reserve(n); }
   void add(const Figures &figures) { all_.push_back(figures); }
   const Figures &newest() const { return all_.back(); }
   size_t size() const { return all_.size(); }

@@ -13,6 +13,21 @@ const lk_session_api *sessions_api() {
   return lk_get_session_api(LK_SESSION_API_VERSION);
 }
 
+// Weights of 16 MB, as many as make 1 % of the process more than what malloc leaves in its arenas.
+stress::Model wide() {
+  constexpr int64_t kWide = 2048;
+  stress::Model model;
+  model.name = "wide";
+  model.inputs = {{"x", LK_F32}};
+  model.outputs = {"y"};
+  model.constants = {{"w0", lk::random({kWide, kWide}, 61)}};
+  model.nodes = {{"MatMul", {"x", "w0"}, "t0", {}, {}, {}}, {"Relu", {"t0"}, "y", {}, {}, {}}};
+  for (const int64_t rows : {1, 2, 5}) {
+    model.requests.push_back({{"x", lk::random({rows, kWide}, 62)}});
+  }
+  return model;
+}
+
 } // namespace
 
 Models::Models(uint64_t seed) {
@@ -24,6 +39,7 @@ Models::Models(uint64_t seed) {
   for (int i = 0; i < 4; i++) {
     models.push_back(stress::generated_model("generated" + std::to_string(i), random.seed()));
   }
+  models.push_back(wide());
   for (const stress::Model &each : models) {
     all_.push_back({stress::prepare(each), folder_ + "/" + each.name + ".onnx"});
     std::ofstream(all_.back().path, std::ios::binary) << all_.back().model->bytes;
