@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <latchkey/latchkey.h>
 
@@ -36,7 +37,7 @@ static error_t parse_main(int key, char *arg, struct argp_state *state) {
   case 'V': {
     const lk_api *api = lk_get_api(LK_API_VERSION);
     (void)printf("latchkey %s\n", api != NULL ? api->version_text() : "(unknown)");
-    exit(fflush(stdout) == 0 ? CLI_OK : CLI_FAILED);
+    exit(CLI_OK);
   }
   case ARGP_KEY_ARG:
     /* Whatever comes behind the name is the subcommand's. */
@@ -73,11 +74,25 @@ static const struct argp_option main_options[] = {
 static const struct argp main_argp = {
     main_options, parse_main, "COMMAND ...", "Runs ONNX models.\v ", NULL, list_commands, NULL};
 
+static char argv0[32] = "latchkey"; /* with the name of the subcommand, once that is known */
+
+/* Here, since argp ends the process by itself after it has shown help. */
+static void tell_of_lost_output(void) {
+  lk_error error;
+  if (fflush(stdout) == 0 && !ferror(stdout)) return;
+  (void)lk_fail(&error, LK_IO, "failed to write to standard output");
+  _exit(cli_complain(argv0, &error));
+}
+
 int main(int argc, char **argv) {
   argp_err_exit_status = CLI_USAGE;
+  lk_error error;
+  if (atexit(tell_of_lost_output) != 0) {
+    (void)lk_fail(&error, LK_OUT_OF_MEMORY, "failed to begin: no memory for what is done at exit");
+    return cli_complain(argv0, &error);
+  }
   report_json_begin();
   int index = 0;
-  lk_error error;
   /* argp has told what is wrong with the words, and ended the process. */
   const error_t failed = argp_parse(&main_argp, argc, argv, ARGP_IN_ORDER, NULL, &index);
   if (failed != 0) {
@@ -92,13 +107,9 @@ int main(int argc, char **argv) {
   const char *name = argv[index];
   for (size_t i = 0; i < N_COMMANDS; i++) {
     if (strcmp(commands[i].name, name) != 0) continue;
-    char argv0[32];
     (void)snprintf(argv0, sizeof argv0, "latchkey %s", commands[i].name);
     argv[index] = argv0;
-    const int code = commands[i].run(argc - index, argv + index);
-    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
-    (void)lk_fail(&error, LK_IO, "failed to write to standard output");
-    return cli_complain(argv0, &error);
+    return commands[i].run(argc - index, argv + index);
   }
   (void)lk_fail(&error, LK_NOT_FOUND, "failed to find command '%s': see latchkey --help", name);
   (void)cli_complain("latchkey", &error);

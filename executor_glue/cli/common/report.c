@@ -176,8 +176,9 @@ lk_status report_json(json_t *root, lk_error *error) {
   (void)putchar('\n');
   json_decref(root);
   if (atomic_load(&json_lacks_memory)) return fail_json_memory(error);
-  return failed ? lk_fail(error, LK_IO, "failed to write the JSON report to standard output")
-                : LK_OK;
+  /* Output that is lost is told of once, whatever was shown: when the command ends. */
+  if (!failed || ferror(stdout)) return LK_OK;
+  return lk_fail(error, LK_INTERNAL, "failed to write the JSON report");
 }
 
 json_t *report_json_text(const char *text) {
