@@ -308,7 +308,6 @@ Load::Load(const Models *models, uint64_t seed, unsigned threads)
       standing_.push_back(Session::open(homes_[i].get(), each, Session::From::kFile, 0, 0));
     }
   }
-  Worker(this, 0, seed).warm_up();
 }
 
 void Load::work(double seconds) {
@@ -341,6 +340,10 @@ void Load::settle() {
                                                LK_UNLIMITED, LK_UNLIMITED, &error) == LK_OK,
                  "limiting an executor: %s", error.message);
   }
+  for (const auto &home : homes_) home->settle();
+  // Pages of weights in files are in memory or not as they were read, or packed, the last time. On
+  // a thread of its own: the library's threads end with the last thread that runs anything.
+  std::thread([this] { Worker(this, 0, seed_).warm_up(); }).join();
   for (const auto &home : homes_) home->settle();
 }
 

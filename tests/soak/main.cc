@@ -1,6 +1,7 @@
 // The soak: sessions at full load for as long as is wanted. Rounds of equal length; after each,
 // everything that a round has made has ended, and what is left is measured.
 #include <getopt.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -48,6 +49,11 @@ int run(const Arguments &arguments) {
                 arguments.seconds);
     std::fflush(stdout);
   }
+  // By itself malloc raises these to the largest block that was ever freed, and keeps as much free
+  // memory in each of many arenas: that would hide what grows.
+  mallopt(M_MMAP_THRESHOLD, 128 << 10);
+  mallopt(M_TRIM_THRESHOLD, 128 << 10);
+  mallopt(M_ARENA_MAX, 4);
   const Models models(arguments.seed);
   const int32_t processors = lk::api()->processors_get();
   const auto start = std::chrono::steady_clock::now();
