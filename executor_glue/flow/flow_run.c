@@ -107,8 +107,22 @@ static void leave_frame(const lk_flow *flow, lk_stage *stage, lk_frame *frame) {
   if (other != NULL) flow->api->frame_destroy(other);
 }
 
-static lk_status run_op(const lk_flow *flow, lk_stage *stage, const lk_flow_value *inputs,
-                        lk_flow_value *outputs, lk_error *error) {
+/* What ends the run ends the operator too, which may take long. */
+static lk_status watch(const lk_flow *flow, lk_frame *frame, const lk_graph_run *run,
+                       lk_error *error) {
+  const lk_wait_limit limit = lk_graph_run_wait(run);
+  const lk_run_options *options = run->options;
+  const lk_watch watch = {.struct_size = sizeof watch,
+                          .cancel = limit.cancel,
+                          .stop = limit.stop,
+                          .deadline_ns = limit.deadline_ns,
+                          .should_stop = options != NULL ? options->should_stop : NULL,
+                          .arg = options != NULL ? options->should_stop_arg : NULL};
+  return flow->api->frame_watch(frame, &watch, error);
+}
+
+static lk_status run_op(const lk_flow *flow, lk_stage *stage, const lk_graph_run *run,
+                        const lk_flow_value *inputs, lk_flow_value *outputs, lk_error *error) {
   lk_status status = LK_OK;
   const lk_node *node = &stage->graph->nodes[0];
   const uint32_t n_inputs = node->n_inputs, n_outputs = node->n_outputs;
@@ -133,6 +147,7 @@ static lk_status run_op(const lk_flow *flow, lk_stage *stage, const lk_flow_valu
                              .in_place_input = -1};
   lk_tensor *results = tensors + n_inputs;
   LK_TRY(take_frame(flow, stage, &frame, error));
+  LK_TRY(watch(flow, frame, run, error));
   status = flow->api->op_run_alloc(frame, stage->program->ops[0], &bind, alloc_output, &memory,
                                    results, error);
   if (status != LK_OK) LK_TRY(lk_program_name_node(stage->graph, node, status, error));
@@ -145,6 +160,7 @@ static lk_status run_op(const lk_flow *flow, lk_stage *stage, const lk_flow_valu
   }
 
 cleanup:
+  if (frame != NULL) (void)flow->api->frame_watch(frame, NULL, NULL);
   leave_frame(flow, stage, frame);
   for (uint32_t i = 0; data != NULL && i < n_outputs; i++) lk_free(flow->allocator, data[i]);
   lk_free(flow->allocator, (void *)data);
@@ -201,7 +217,7 @@ static lk_status run_kind(const stages_run *self, lk_stage *stage, lk_flow_value
     return run_executor(flow, stage->executor, self->call, inputs, n_inputs, wanted, outputs,
                         (size_t)stage->n_outputs, error);
   case LK_STAGE_OP:
-    return run_op(flow, stage, inputs, outputs, error);
+    return run_op(flow, stage, self->call->run, inputs, outputs, error);
   case LK_STAGE_IF:
     return lk_flow_if(flow, stage, self->call, kept, inputs, outputs, error);
   case LK_STAGE_LOOP:

@@ -513,6 +513,36 @@ TEST_F(Flow, EndsAtADeadline) {
                    level2()->run(session, inputs.data(), 1, outputs.data(), 1, &options, LK_ERR));
 }
 
+// Boxes that all are chosen: each is compared with all before it.
+TEST_F(Flow, EndsAtADeadlineWithinAnOperatorWhoseShapeFollowsFromData) {
+  constexpr int64_t kBoxes = 200000; // minutes
+  Graph g;
+  g.in("boxes", LK_F32, {"1", "N", "4"}).in("x", LK_F32, {"1", "1", "N"});
+  g.out("y", LK_I64, {"M", "3"});
+  g.init(ints("most", {kBoxes}, {1}));
+  const Floats overlap = {2};
+  g.init(tensor("overlap", LK_F32, {1}, kRawData, raw(overlap)));
+  g.node(node("NonMaxSuppression", {"boxes", "x", "most", "overlap"}, {"y"}));
+  load(g);
+  open();
+  Floats boxes(4 * kBoxes), scores(kBoxes, 0.5F);
+  for (size_t i = 0; i < boxes.size(); i++) boxes[i] = float(i % 4 / 2);
+  std::vector<lk_named_tensor> inputs = {named("boxes", {1, kBoxes, 4}, boxes.data(), LK_F32),
+                                         named("x", {1, 1, kBoxes}, scores.data(), LK_F32)};
+  std::vector<lk_named_tensor> outputs = {{"y", {}}};
+  lk_run_options options = lk::run_options(nullptr, lk_now_ns() + 50 * 1000 * 1000);
+  const uint64_t begin = lk_now_ns();
+  LK_EXPECT_STATUS(LK_DEADLINE, level2()->run(session, inputs.data(), uint32_t(inputs.size()),
+                                              outputs.data(), 1, &options, LK_ERR));
+  EXPECT_LT(lk_now_ns() - begin, UINT64_C(5000000000));
+  EXPECT_EQ(outputs[0].tensor.data, nullptr);
+  // The next run has the same frame, and no deadline.
+  inputs[0] = named("boxes", {1, 2, 4}, boxes.data(), LK_F32);
+  inputs[1] = named("x", {1, 1, 2}, scores.data(), LK_F32);
+  LK_EXPECT_OK(run(inputs, outputs));
+  level2()->outputs_release(session, outputs.data(), 1);
+}
+
 TEST_F(Flow, RunsOnManyThreads) {
   load(doubling());
   open();
