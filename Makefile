@@ -8,8 +8,9 @@ SANITIZERS := asan-ubsan tsan
 configure = @said=$$(cmake --preset $(1) 2>&1) || { printf '%s\n' "$$said"; exit 1; }
 
 .DEFAULT_GOAL := build
-.PHONY: help fuzz promela setup setup-development setup-benchmarks build development python demo test test-development test-avx2 test-sse2 \
-  test-thread-mode $(SANITIZERS:%=test-%) stress bench bench-long lint format clean
+.PHONY: help fuzz promela setup setup-development setup-benchmarks build development python demo test \
+  test-development test-avx2 test-sse2 test-thread-mode $(SANITIZERS:%=test-%) stress bench bench-long lint \
+  format clean soak
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -46,6 +47,9 @@ promela: setup-development ## Spin on all models of tests/promela; writes search
 
 stress: development ## the stress test for 10 minutes; `make test` runs it for one
 	@ctest --preset stress --verbose
+
+soak: development ## sessions at full load for an hour and a million requests; `make test` has two minutes
+	@ctest --preset soak --verbose
 
 bench: setup-benchmarks development python ## the benchmarks, with their ratios
 	@benchmarks/run
