@@ -2,16 +2,13 @@
 that names what is wrong, within 256 MB, and no output file is left. (Wrong bytes:
 tests/executor_glue/onnx.)"""
 
-import os
-import subprocess
-import sys
-
 import numpy
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-COMMAND = os.environ["LATCHKEY_COMMAND"]
+from bounded_command import run_bounded
+
 MEMORY_LIMIT = 256 << 20
 HUGE = 1 << 62
 
@@ -133,25 +130,12 @@ CASES = {
 }
 
 
-# A process inherits the peak of the one that starts it, and pytest's is what all earlier tests have
-# left. So a new, small process starts the command, and tells its exit code and its peak.
-LAUNCHER = """
-import os, sys
-child = os.spawnv(os.P_NOWAIT, sys.argv[1], sys.argv[1:])
-_, status, usage = os.wait4(child, 0)
-print(os.waitstatus_to_exitcode(status), usage.ru_maxrss * 1024)
-"""
-
-
 def run(path, tmp_path, shape):
     data = tmp_path / "x.npy"
     numpy.save(data, numpy.ones(shape, numpy.float32))
     out = tmp_path / "out"
-    done = subprocess.run(
-        [sys.executable, "-IS", "-c", LAUNCHER, COMMAND, "run", path, "-i", f"x={data}", "-o", out],
-        capture_output=True, text=True, check=True)
-    code, memory = map(int, done.stdout.splitlines()[-1].split())
-    return code, done.stderr, memory, out
+    done = run_bounded("run", path, "-i", f"x={data}", "-o", out)
+    return done.code, done.said, done.peak, out
 
 
 @pytest.mark.parametrize("name", CASES)

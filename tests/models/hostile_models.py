@@ -1,0 +1,266 @@
+"""Small models that would take hours, gigabytes or other people's files if nobody said no."""
+
+import os
+
+import numpy
+import onnx
+from onnx import AttributeProto, TensorProto, helper, numpy_helper
+
+FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+
+
+def node(op, inputs, outputs=("y",), name="bad_node", **attributes):
+    return helper.make_node(op, list(inputs), list(outputs), name=name, **attributes)
+
+
+def number(name, values, dtype=numpy.int64):
+    return numpy_helper.from_array(numpy.array(values, dtype), name)
+
+
+def claimed(name, dims, dtype=FLOAT, raw=b""):
+    """A tensor whose dimensions need not be those of its bytes."""
+    return TensorProto(name=name, dims=dims, data_type=dtype, raw_data=raw)
+
+
+def graph(nodes, constants=(), inputs=(("x", FLOAT, (4,)),), outputs=("y",), sparse=()):
+    return helper.make_graph(
+        nodes, "hostile", [helper.make_tensor_value_info(*value) for value in inputs],
+        [onnx.ValueInfoProto(name=name) for name in outputs], initializer=list(constants),
+        sparse_initializer=list(sparse))
+
+
+def model(nodes, constants=(), opset=21, functions=(), **more):
+    opsets = [helper.make_opsetid("", opset)]
+    if functions:
+        opsets.append(helper.make_opsetid("own", 1))
+    return helper.make_model(graph(nodes, constants, **more), opset_imports=opsets, ir_version=10,
+                             functions=list(functions))
+
+
+# ---- what is small in the file and large in memory ----
+
+def of_constants(op, *constants, opset=21, dtypes=(), **attributes):
+    """An operator on constants alone, which is computed when the model is opened."""
+    names = [f"c{i}" for i in range(len(constants))]
+    tensors = [number(name, value, dtypes[i] if i < len(dtypes) else numpy.int64)
+               for i, (name, value) in enumerate(zip(names, constants))]
+    return model([node(op, names, ["big"], **attributes),
+                  node("Shape", ["big"], name="shape_of_it")], tensors, opset)
+
+
+def on_x(op, *constants, shape=(4,), opset=21, dtypes=(), first=("x",), **attributes):
+    """An operator on the input, which is computed at each run."""
+    names = [f"c{i}" for i in range(len(constants))]
+    tensors = [number(name, value, dtypes[i] if i < len(dtypes) else numpy.int64)
+               for i, (name, value) in enumerate(zip(names, constants))]
+    return model([node(op, [*first, *names], **attributes)], tensors, opset,
+                 inputs=[("x", FLOAT, shape)])
+
+
+def doubling(op, levels, **attributes):
+    """The same value again and again: 2^levels elements."""
+    nodes = [node(op, [f"t{i}", f"t{i}"], [f"t{i + 1}"], f"double{i}", **attributes)
+             for i in range(levels)]
+    return model([node("Relu", ["x"], ["t0"], "first"), *nodes,
+                  node("Relu", [f"t{levels}"], name="last")])
+
+
+def outer_products(levels):
+    """Each the product of a column and a row of the last: the square of its elements."""
+    nodes, last = [], "x"
+    for i in range(levels):
+        nodes += [node("Reshape", [last, "column"], [f"c{i}"], f"column{i}"),
+                  node("Reshape", [last, "row"], [f"r{i}"], f"row{i}"),
+                  node("MatMul", [f"c{i}", f"r{i}"], [f"t{i}"], f"product{i}")]
+        last = f"t{i}"
+    nodes.append(node("Relu", [last]))
+    return model(nodes, [number("column", [-1, 1]), number("row", [1, -1])])
+
+
+def doubling_functions(levels):
+    """Each calls the one before it twice: 2^levels nodes."""
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("own", 1)]
+    functions = [helper.make_function("own", "F0", ["a"], ["b"], [node("Relu", ["a"], ["b"])],
+                                      opsets)]
+    for i in range(1, levels + 1):
+        calls = [node(f"F{i - 1}", ["a"], ["m"], "one", domain="own"),
+                 node(f"F{i - 1}", ["m"], ["b"], "two", domain="own")]
+        functions.append(helper.make_function("own", f"F{i}", ["a"], ["b"], calls, opsets))
+    return model([node(f"F{levels}", ["x"], domain="own")], functions=functions)
+
+
+def functions_in_a_circle(length):
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("own", 1)]
+    functions = [
+        helper.make_function("own", f"F{i}", ["a"], ["b"],
+                             [node(f"F{(i + 1) % length}", ["a"], ["b"], domain="own")], opsets)
+        for i in range(length)]
+    return model([node("F0", ["x"], domain="own")], functions=functions)
+
+
+def many_nodes(count):
+    """Not by the helpers, which take minutes for it."""
+    made = model([node("Relu", ["x"])])
+    one = made.graph.node[0]
+    del made.graph.node[:]
+    one.name = ""
+    for i in range(count):
+        one.input[0], one.output[0] = f"t{i}" if i else "x", f"t{i + 1}"
+        made.graph.node.append(one)
+    one.input[0], one.output[0] = f"t{count}", "y"
+    made.graph.node.append(one)
+    return made
+
+
+def long_names(count, length):
+    """A name that every node has, and another at its end."""
+    same = "n" * length
+    nodes = [node("Relu", ["x" if i == 0 else f"{same}{i - 1}"], [f"{same}{i}"], f"{same}{i}")
+             for i in range(count)]
+    return model([*nodes, node("Relu", [f"{same}{count - 1}"], name="last")])
+
+
+def split(count):
+    return model([node("Split", ["x"], [f"y{i}" for i in range(count)], num_outputs=count,
+                       axis=0)], outputs=["y0"], inputs=[("x", FLOAT, (4,))])
+
+
+def numbers_of_an_attribute(count, op="Relu"):
+    return model([node(op, ["x"], axes=[0] * count)])
+
+
+# ---- bodies ----
+
+def branch(name, nodes, output):
+    return helper.make_graph(nodes, name, [], [onnx.ValueInfoProto(name=output)])
+
+
+def if_in_if(depth, leaf_inputs=("x",), leaf="Relu"):
+    body = [node(leaf, leaf_inputs, ["v"])]
+    for i in range(depth):
+        inner = branch(f"b{i}", body, "v")
+        other = branch(f"o{i}", [node("Identity", ["x"], ["v"])], "v")
+        body = [node("If", ["condition"], ["v"], f"if{i}", then_branch=inner, else_branch=other)]
+    return model([*body[:-1], node("If", ["condition"], ["y"], "outermost",
+                                   then_branch=branch("last", body, "v"),
+                                   else_branch=branch("other", [node("Identity", ["x"], ["v"])],
+                                                      "v"))],
+                 [number("condition", True, bool)])
+
+
+def endless_loop(trips, carried=None):
+    """A body that does next to nothing; with `carried`, its value doubles."""
+    body_nodes = [node("Identity", ["c"], ["c2"], "keep")]
+    body_nodes.append(node("Concat", ["a", "a"], ["b"], "grow", axis=0) if carried
+                      else node("Neg", ["a"], ["b"], "turn"))
+    body = helper.make_graph(
+        body_nodes, "body",
+        [helper.make_tensor_value_info("i", INT64, ()), helper.make_tensor_value_info("c", BOOL, ()),
+         helper.make_tensor_value_info("a", FLOAT, None)],
+        [helper.make_tensor_value_info("c2", BOOL, ()),
+         helper.make_tensor_value_info("b", FLOAT, None)])
+    return model([node("Loop", ["trips", "go", "x"], body=body)],
+                 [number("trips", trips), number("go", True, bool)])
+
+
+def loop_that_scans(trips):
+    """Each turn appends to an output."""
+    body = helper.make_graph(
+        [node("Identity", ["c"], ["c2"], "keep"), node("Identity", ["x"], ["s"], "append")], "body",
+        [helper.make_tensor_value_info("i", INT64, ()), helper.make_tensor_value_info("c", BOOL, ())],
+        [helper.make_tensor_value_info("c2", BOOL, ()),
+         helper.make_tensor_value_info("s", FLOAT, None)])
+    return model([node("Loop", ["trips", "go"], body=body)],
+                 [number("trips", trips), number("go", True, bool)])
+
+
+def scan(turns):
+    """Over an input that Expand makes of one element."""
+    body = helper.make_graph(
+        [node("Add", ["s", "e"], ["s2"], "sum"), node("Identity", ["e"], ["o"], "copy")], "body",
+        [helper.make_tensor_value_info("s", FLOAT, (1,)),
+         helper.make_tensor_value_info("e", FLOAT, (1,))],
+        [helper.make_tensor_value_info("s2", FLOAT, (1,)),
+         helper.make_tensor_value_info("o", FLOAT, (1,))])
+    return model([node("Slice", ["x", "zero", "one"], ["start"], "first"),
+                  node("Expand", ["start", "shape"], ["long"], "many"),
+                  node("Scan", ["start", "long"], ["y", "all"], body=body, num_scan_inputs=1)],
+                 [number("shape", [turns, 1]), number("zero", [0]), number("one", [1])])
+
+
+def body_that_makes_what_it_reads():
+    """A value of the main graph that is made from what the If gives that reads it."""
+    then = branch("then", [node("Relu", ["later"], ["v"])], "v")
+    other = branch("else", [node("Identity", ["x"], ["v"])], "v")
+    return model([node("If", ["condition"], ["y"], then_branch=then, else_branch=other),
+                  node("Neg", ["y"], ["later"], "after")], [number("condition", True, bool)])
+
+
+# ---- data in other files ----
+
+def external(location, dims=(4,), **entries):
+    tensor = TensorProto(name="w", dims=dims, data_type=FLOAT,
+                         data_location=TensorProto.EXTERNAL)
+    for key, value in {"location": location, **entries}.items():
+        tensor.external_data.add(key=key, value=str(value))
+    return model([node("Add", ["x", "w"])], [tensor])
+
+
+def circle_of_links(folder):
+    os.symlink("b.bin", folder / "a.bin")
+    os.symlink("a.bin", folder / "b.bin")
+    return external("a.bin")
+
+
+def link_to(path):
+    def make(folder):
+        os.symlink(path, folder / "w.bin")
+        return external("w.bin")
+    return make
+
+
+def device(folder):
+    """A device of one's own in the folder takes rights; without them, a FIFO."""
+    try:
+        os.mknod(folder / "w.bin", 0o20600, os.makedev(1, 5))
+    except PermissionError:
+        os.mkfifo(folder / "w.bin")
+    return external("w.bin")
+
+
+def itself(folder):
+    """The model's own bytes as weights are no harm, but there are not as many."""
+    return external("model.onnx", dims=(1 << 20,))
+
+
+# ---- wrong numbers, texts and types ----
+
+def sparse_out_of_range(index):
+    return model([node("Add", ["x", "w"])],
+                 sparse=[helper.make_sparse_tensor(number("w", [1.0], numpy.float32),
+                                                   number("", [index]), [4])])
+
+
+def text_attribute(value):
+    bad = node("Pad", ["x", "p"])
+    bad.attribute.append(AttributeProto(name="mode", type=AttributeProto.STRING, s=value))
+    return model([bad], [number("p", [1, 1])])
+
+
+def renamed(made, name):
+    """The operator's name, which the helpers would check."""
+    made.graph.node[0].op_type = name
+    return made
+
+
+def loop_around(inner):
+    """A loop whose body is `inner`, which reads `trips`, `go` and `x` of the main graph."""
+    inner.output[0] = "b"
+    body = helper.make_graph(
+        [node("Identity", ["c"], ["c2"], "keep"), inner], "outer_body",
+        [helper.make_tensor_value_info("i", INT64, ()), helper.make_tensor_value_info("c", BOOL, ()),
+         helper.make_tensor_value_info("a", FLOAT, None)],
+        [helper.make_tensor_value_info("c2", BOOL, ()),
+         helper.make_tensor_value_info("b", FLOAT, None)])
+    return model([node("Loop", ["trips", "go", "x"], name="outer", body=body)],
+                 [number("trips", (1 << 63) - 1), number("go", True, bool)])
