@@ -155,7 +155,8 @@ def endless_loop(trips, carried=None):
                       else node("Neg", ["a"], ["b"], "turn"))
     body = helper.make_graph(
         body_nodes, "body",
-        [helper.make_tensor_value_info("i", INT64, ()), helper.make_tensor_value_info("c", BOOL, ()),
+        [helper.make_tensor_value_info("i", INT64, ()),
+         helper.make_tensor_value_info("c", BOOL, ()),
          helper.make_tensor_value_info("a", FLOAT, None)],
         [helper.make_tensor_value_info("c2", BOOL, ()),
          helper.make_tensor_value_info("b", FLOAT, None)])
@@ -167,7 +168,8 @@ def loop_that_scans(trips):
     """Each turn appends to an output."""
     body = helper.make_graph(
         [node("Identity", ["c"], ["c2"], "keep"), node("Identity", ["x"], ["s"], "append")], "body",
-        [helper.make_tensor_value_info("i", INT64, ()), helper.make_tensor_value_info("c", BOOL, ())],
+        [helper.make_tensor_value_info("i", INT64, ()),
+         helper.make_tensor_value_info("c", BOOL, ())],
         [helper.make_tensor_value_info("c2", BOOL, ()),
          helper.make_tensor_value_info("s", FLOAT, None)])
     return model([node("Loop", ["trips", "go"], body=body)],
@@ -258,7 +260,8 @@ def loop_around(inner):
     inner.output[0] = "b"
     body = helper.make_graph(
         [node("Identity", ["c"], ["c2"], "keep"), inner], "outer_body",
-        [helper.make_tensor_value_info("i", INT64, ()), helper.make_tensor_value_info("c", BOOL, ()),
+        [helper.make_tensor_value_info("i", INT64, ()),
+         helper.make_tensor_value_info("c", BOOL, ()),
          helper.make_tensor_value_info("a", FLOAT, None)],
         [helper.make_tensor_value_info("c2", BOOL, ()),
          helper.make_tensor_value_info("b", FLOAT, None)])

@@ -278,8 +278,8 @@ def test_runs(name, usual_peak, tmp_path):
     check_bounds(done, size, usual_peak)
 
 
-def nodes_of(op):
-    """An operator whose work is large and whose memory is not."""
+def endless(op):
+    """A model whose work is large and whose memory is not."""
     boxes = 1 << 20
     if op == "NonMaxSuppression":
         return make.model(
@@ -311,7 +311,6 @@ try:
     session.run({"x": x}, timeout=0.5)
 except latchkey.DeadlineError as error:
     print("DEADLINE", time.process_time() - begin, error)
-x = numpy.array([0, 0, 1, 1], numpy.float32)
 """
 
 
@@ -319,7 +318,7 @@ x = numpy.array([0, 0, 1, 1], numpy.float32)
                                 "NonMaxSuppression"])
 def test_ends_at_a_deadline(op, tmp_path):
     path = tmp_path / "model.onnx"
-    onnx.save(nodes_of(op), path)
+    onnx.save(endless(op), path)
     begin = time.monotonic()
     done = subprocess.run([sys.executable, "-c", DEADLINE, path], capture_output=True, text=True,
                           timeout=60, check=True)

@@ -175,14 +175,6 @@ def test_a_bad_environment_is_a_sentence(classifier):
         1, "LATCHKEY_THREADS")
 
 
-def test_stdout_that_is_full_is_an_error():
-    with open("/dev/full", "w", encoding="utf-8") as full:
-        done = subprocess.run([COMMAND, "ops"], stdout=full, stderr=subprocess.PIPE, text=True,
-                              check=False)
-    assert done.returncode == 1
-    assert "standard output" in done.stderr
-
-
 def test_a_bar_on_a_terminal_only(classifier):
     primary, secondary = pty.openpty()
     args = [COMMAND, "bench", str(classifier), "--shape", "x={100000,100001}x4", "-n", "1500",
