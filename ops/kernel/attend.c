@@ -140,6 +140,8 @@ static void begin_row(const task *self, int64_t head, float *largest, float *sum
   *sum = 1;
 }
 
+#define LARGE_SCORE 0x1p20F /* floats are an eighth apart here */
+
 /* Scores of the keys up to `end` become powers of e; what Y has is corrected, where it has any. */
 static void do_scores(const task *self, int64_t head, int64_t query, int64_t end, float *scores,
                       float *largest, float *sum, float *y) {
@@ -155,11 +157,15 @@ static void do_scores(const task *self, int64_t head, int64_t query, int64_t end
   float *own = scores + (first - self->key);
   for (int64_t i = 0; i < first - self->key; i++) scores[i] = 0;
   for (int64_t i = last - self->key; i < keys; i++) scores[i] = 0;
-  const bool is_plain = of->n_masks == 0 && of->cap == 0 && of->scale > 0;
+  /* Then scores are scaled where their powers are made, in one rounding: from the largest score,
+   * what this subtracts is not quite itself. Of large scores that is more than a power can hold. */
+  bool is_plain = of->n_masks == 0 && of->cap == 0 && of->scale > 0;
   float most = 0;
   if (is_plain) {
     most = loops->largest(own, n) * of->scale;
-  } else {
+    is_plain = fabsf(most) < LARGE_SCORE;
+  }
+  if (!is_plain) {
     lk_attend_row row = {.scores = own, .n = n, .scale = of->scale, .cap = of->cap};
     for (uint32_t m = 0; m < of->n_masks; m++) {
       const int64_t *step = of->masks[m];

@@ -214,6 +214,26 @@ TEST(Attend, KeepsNanAndInfinityInTheirRows) {
   }
 }
 
+// Scores that are farther apart than a power of e can tell: the largest one has all the weight.
+TEST(Attend, TakesScoresOfAnySize) {
+  for (const float size : {-1e30F, -1e10F, 2e6F, 1e9F, 3e9F, 1e18F, 1e37F}) {
+    for (const int64_t queries : {2, 20}) {
+      std::mt19937 random(5);
+      const Case of{.queries = queries, .keys = 700, .size = 1, .v_size = 8};
+      Operands x(of, random);
+      for (size_t i = 0; i < x.q.size(); i++) x.q[i] = size * (1 + 0.01F * float(i));
+      for (size_t i = 0; i < x.k.size(); i++) x.k[i] = float((i * 37) % 700) / 100;
+      const size_t largest = size < 0 ? 0 : 227; // 227 * 37 = 699 (mod 700)
+      for (const lk_isa isa : lk::instruction_sets()) {
+        const Guarded y = x.run(of, isa);
+        for (size_t i = 0; i < y.size(); i++) {
+          ASSERT_FLOAT_EQ(y[i], x.v[largest * 8 + i % 8]) << size << ", isa " << isa;
+        }
+      }
+    }
+  }
+}
+
 // An instruction that makes a denormal number, or rounds it to 0, takes a hundred times as long.
 TEST(Attend, MakesNoDenormalNumberOfWhatIsMasked) {
   for (const int64_t queries : {2, 20}) {
