@@ -164,4 +164,16 @@ TEST(Pow, OfIntegersIsExactAndWraps) {
       .expect_run(LK_INVALID_ARGUMENT, "negative power");
 }
 
+void each_is_required(const char *op, const Value &x) {
+  OpTester(op, 13).input(x).absent().input(x).expect_bind(LK_INVALID_ARGUMENT,
+                                                          "input 1 is required");
+  OpTester(op, 13).input(x).input(x).absent().expect_bind(LK_INVALID_ARGUMENT,
+                                                          "input 2 is required");
+}
+
+TEST(Variadic, EachInputIsRequired) {
+  for (const char *op : {"Max", "Min", "Sum", "Mean"}) each_is_required(op, list<float>({1, 2}));
+  for (const char *op : {"Max", "Min"}) each_is_required(op, list<int32_t>({1, 2}));
+}
+
 } // namespace
