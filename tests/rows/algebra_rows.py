@@ -174,7 +174,7 @@ def einsum(rng):
     kind = type_of(rng, "Einsum", opset)
     equation = pick(rng, EQUATIONS)
     size = {letter: 0 if rng.random() < 0.02 else int(rng.integers(1, 6)) if rng.random() < 0.9
-            else int(rng.integers(20, 70)) for letter in set(equation) if letter.isalpha()}
+            else int(rng.integers(20, 70)) for letter in sorted(set(equation)) if letter.isalpha()}
     wide = shape(rng, 0, 2, empty=0)
     inputs = []
     for term in equation.split("->")[0].replace(" ", "").split(","):
