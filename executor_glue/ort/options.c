@@ -23,21 +23,30 @@ static lk_status set_claim(const char *value, lk_ort_options *out) {
   return allowed_if(out->claims_all || strcmp(value, "gains") == 0);
 }
 
+/* The two largest numbers mean something else in a context's options: LK_UNLIMITED and LK_UNSET. */
+static lk_status set_amount(const char *value, bool units, uint64_t least, uint64_t *out) {
+  uint64_t number = 0;
+  if (!lk_parse_number(value, units, &number) || number < least || number >= LK_UNLIMITED) {
+    return LK_OUT_OF_RANGE;
+  }
+  *out = number;
+  return LK_OK;
+}
+
 static lk_status set_entries(const char *value, lk_ort_options *out) {
-  return allowed_if(lk_parse_number(value, false, &out->context.cache_entries));
+  return set_amount(value, false, 0, &out->context.cache_entries);
 }
 
 static lk_status set_bytes(const char *value, lk_ort_options *out) {
-  return allowed_if(lk_parse_number(value, true, &out->context.cache_bytes));
+  return set_amount(value, true, 0, &out->context.cache_bytes);
 }
 
 static lk_status set_memory(const char *value, lk_ort_options *out) {
-  const bool is_number = lk_parse_number(value, true, &out->context.memory_bytes);
-  return allowed_if(is_number && out->context.memory_bytes > 0);
+  return set_amount(value, true, 1, &out->context.memory_bytes);
 }
 
 static lk_status set_weights(const char *value, lk_ort_options *out) {
-  return allowed_if(lk_parse_number(value, true, &out->context.weights_bytes));
+  return set_amount(value, true, 0, &out->context.weights_bytes);
 }
 
 static lk_status set_threads(const char *value, lk_ort_options *out) {
@@ -123,6 +132,8 @@ static const struct {
 
 /* ---- the session's entries ---- */
 
+/* Of a name or value, 64 bytes are shown: escaped, they leave room for what is allowed. */
+
 static lk_status refuse_name(const char *name, uint32_t when, const char *what, lk_error *error) {
   char names[256] = "";
   size_t used = 0;
@@ -131,7 +142,7 @@ static lk_status refuse_name(const char *name, uint32_t when, const char *what, 
     used +=
         (size_t)snprintf(names + used, sizeof names - used, used > 0 ? ", %s" : "%s", rows[i].name);
   }
-  return lk_fail(error, LK_INVALID_ARGUMENT, "failed to read %s '%.128s': it is not one of %s",
+  return lk_fail(error, LK_INVALID_ARGUMENT, "failed to read %s '%.64s': it is not one of %s",
                  what, name, names);
 }
 
@@ -142,7 +153,7 @@ static lk_status set_option(const char *name, const char *value, uint32_t when, 
     const lk_status status = rows[i].set(value, out);
     if (status == LK_OUT_OF_MEMORY) return lk_fail_memory(error, "an option", strlen(value));
     if (status == LK_OK) return LK_OK;
-    return lk_fail(error, status, "failed to read %s '%s': '%.128s', %s", what, name, value,
+    return lk_fail(error, status, "failed to read %s '%s': '%.64s', %s", what, name, value,
                    rows[i].allowed);
   }
   return refuse_name(name, when, what, error);
