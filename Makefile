@@ -37,7 +37,7 @@ demo: python ## read three lines of text from a picture, and show the cache tabl
 
 test: test-development test-avx2 test-sse2 test-thread-mode $(SANITIZERS:%=test-%) ## all tests, once more by parts with AVX2 and SSE2, a cache for each thread, and under the sanitizers
 
-fuzz: setup-development ## libFuzzer on all that reads strangers' bytes: SECONDS=60 for each target
+fuzz: setup-development python ## libFuzzer on what reads strangers' bytes, and random graphs: SECONDS=60 for each
 	$(call configure,fuzz)
 	@cmake --build --preset fuzz -j $(JOBS)
 	@tools/fuzz $(or $(SECONDS),60)
