@@ -82,6 +82,8 @@ def judge_mutant(mutant: Mutant) -> str | None:
         found = run(mutant.model, mutant.feeds, context=context("shared"))[0]
     except latchkey.Error as error:
         return None if str(error) else f"{mutant.what}: refused without a sentence"
+    except ValueError as error:  # of an array that is no tensor: its rank or type
+        return None if "failed to run: input" in str(error) else f"{mutant.what}: {error}"
     except Exception as error:  # of any class: what else is raised is wrong
         return f"{mutant.what}: {type(error).__name__}: {error}"
     if mutant.must_be_refused:

@@ -51,6 +51,7 @@ LEFT_OUT: dict[str, tuple[str, Callable[[Case], bool]]] = {
     "NonMaxSuppression": (
         "takes boxes of negative size and thresholds below 0, which ONNX leaves open", _always),
     "OneHot": ("does not cut indices to whole numbers; its depth is a number", _always),
+    "QLinearConv": ("gives images of one dimension two", lambda at: at.inputs[0].ndim == 3),
     "RNN": ("ignores clip, sequence_lens, directions and most activations", _always),
     "RandomNormal": ("is random", _always),
     "RandomNormalLike": ("is random", _always),
