@@ -10,7 +10,7 @@ configure = @said=$$(cmake --preset $(1) 2>&1) || { printf '%s\n' "$$said"; exit
 .DEFAULT_GOAL := build
 .PHONY: help fuzz promela setup setup-development setup-benchmarks build development python demo test \
   test-development test-avx2 test-sse2 test-thread-mode $(SANITIZERS:%=test-%) stress bench bench-long lint \
-  format clean soak
+  format clean soak valgrind
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -44,6 +44,9 @@ fuzz: setup-development python ## libFuzzer on what reads strangers' bytes, and 
 
 promela: setup-development ## Spin on all models of tests/promela; writes searched.txt
 	@cd tests && LK_PROMELA=record ../$(PYTHON) -m pytest -q -p no:cacheprovider promela/test_models.py
+
+valgrind: development ## some tests under Valgrind: reads of memory that was never written
+	@tools/valgrind
 
 stress: development ## the stress test for 10 minutes; `make test` runs it for one
 	@ctest --preset stress --verbose
