@@ -38,6 +38,7 @@ LEFT_OUT: dict[str, tuple[str, Callable[[Case], bool]]] = {
     "GlobalMaxPool": ("gives another rank", _always),
     "Gelu": ("computes f64 with numbers of f32", lambda at: _kind(at) == "f8"),
     "GridSample": ("computes f64 in f32", lambda at: _kind(at) == "f8"),
+    "GroupNormalization": ("loses digits of groups far from 0", _always),
     "HannWindow": ("divides by 0 in a symmetric window of one value", _always),
     "LRN": ("sums other channels", _always),
     "LSTM": ("ignores clip, sequence_lens, directions and most activations", _always),
