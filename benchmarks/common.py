@@ -14,7 +14,7 @@ import numpy
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("LATCHKEY_BUILD", ROOT / "build/development"))
-sys.path.insert(0, str(ROOT / "tests/models"))  # for the models that tests use
+sys.path[:0] = [str(ROOT / "tests/models"), str(ROOT / "tests/harness")]  # what tests use
 
 
 def options(question):

@@ -13,6 +13,7 @@ import logging
 import pathlib
 import tempfile
 
+import bounds
 import common
 import exported_models
 import generated
@@ -49,10 +50,12 @@ def of_generated(name, scale, folder):
 
 
 def of_exported(name, scale, folder):
-    def compare(found, right):
-        for one, other in zip(found, right, strict=True):
-            exported_models.compare(one, other, name)
     path = exported_models.FOLDER / f"{name}.onnx"
+    names = [output.name for output in onnx.load(path).graph.output]
+
+    def compare(found, right):
+        for output, one, other in zip(names, found, right, strict=True):
+            bounds.check_output(one, other, name, output)
     return path, largest(exported_models.requests_of(name)), compare
 
 

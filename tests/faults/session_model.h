@@ -5,6 +5,7 @@
 #include <map>
 
 #include "tests/executor_glue/onnx/proto_writer.h"
+#include "tests/harness/close.h"
 
 namespace lk::faults {
 

@@ -123,8 +123,8 @@ private:
     for (size_t i = 0; i < wanted.size(); i++) {
       const float product = d[i] - x_.at(rows)[i] + bias(i % kWidth);
       const float from_d = product > 0 ? product : 0;
-      if (std::fabs(y[i] - wanted[i]) > 1e-4 || std::fabs(from_d - wanted[i]) > 1e-4 ||
-          t[i] != y[i] || !(r[i] >= 0 && r[i] < 1)) {
+      if (!lk::is_close(wanted[i], y[i]) || !lk::is_close(wanted[i], from_d) || t[i] != y[i] ||
+          !(r[i] >= 0 && r[i] < 1)) {
         at.complain("element %zu of %s: y %g, t %g, d %g, r %g; y is %g", i, name, double(y[i]),
                     double(t[i]), double(d[i]), double(r[i]), double(wanted[i]));
       }

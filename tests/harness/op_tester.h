@@ -11,6 +11,7 @@
 
 #include <deque>
 
+#include "tests/harness/close.h"
 #include "tests/harness/op_value.h"
 #include "tests/harness/owners.h"
 
@@ -77,8 +78,8 @@ public:
     expected_.push_back(value);
     return *this;
   }
-  OpTester &tolerance(double tolerance) {
-    tolerance_ = tolerance;
+  OpTester &within(const Within &within) { // of f32 and f64
+    within_ = within;
     return *this;
   }
   OpTester &expect_layout(lk_layout layout) { // of output 0
@@ -267,7 +268,7 @@ private:
     std::vector<Value> actual;
     LK_ASSERT_OK(execute(executor, plan, &actual));
     for (size_t i = 0; i < expected_.size(); i++) {
-      EXPECT_TRUE(equal(expected_[i], actual[i], tolerance_)) << "output " << i;
+      EXPECT_TRUE(all_close(expected_[i], actual[i], within_)) << "output " << i;
     }
   }
 
@@ -386,7 +387,7 @@ private:
   lk_layout wish_ = LK_LAYOUT_ANY, expected_layout_ = LK_LAYOUT_ANY;
   int64_t expected_alias_ = UNCHECKED, expected_blocks_ = UNCHECKED;
   int64_t expected_reorders_ = UNCHECKED;
-  double tolerance_ = 1e-5;
+  Within within_;
   bool told_values_ = false; // of run-time inputs, by the last bind
 };
 

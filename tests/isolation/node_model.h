@@ -38,7 +38,7 @@ struct Model {
     const Memory from = x.in(LK_LAYOUT_PLAIN);
     Memory to(x.bytes.size());
     status = lk::run(in, *plan, {from.data(), nullptr}, to.data(), &error);
-    *out = equal(ref::matmul(x, w), Value::from(x.desc, to.data()), 1e-5);
+    *out = all_close(ref::matmul(x, w), Value::from(x.desc, to.data()));
     return status;
   }
   lk_status run(int64_t rows, ::testing::AssertionResult *out) const {

@@ -13,15 +13,13 @@ import light_models
 import numpy
 import onnxruntime
 import pytest
+from bounds import check_output
+from logits import save_with_logits
 from ocr_models import ANGLE, DETECTION, RECOGNITION, noise
 from pictures import picture
 
 import latchkey
 
-# Relative to the largest output. The detector enlarges what is rounded: on pictures like these,
-# ONNX Runtime's own results with and without its optimizations differ by up to 4e-3. Where they do
-# not (0.9e-5 away from f64), ours are 1.7e-5 away from it.
-TOLERANCE = 3e-4
 MODES = [("shared", True), ("shared", False), ("thread", True), ("thread", False), ("off", False)]
 
 
@@ -41,7 +39,7 @@ def check(path, arrays, modes=MODES):
     name, expected = reference(path, arrays)
     for outputs in expected:
         for output, values in outputs.items():
-            assert numpy.isfinite(values).all() and values.std() > 0, f"{output} proves nothing"
+            assert values.std() > 0, f"{output} proves nothing"
     for cache, run_plans in modes:
         context = latchkey.Context(cache=cache)
         session = latchkey.Session(path, context=context, run_plans=run_plans)
@@ -51,10 +49,8 @@ def check(path, arrays, modes=MODES):
                 found = session.run({name: array})
                 assert found.keys() == outputs.keys()
                 for output, right in outputs.items():
-                    case = f"{cache}, run plans {run_plans}, {array.shape}, {output}, turn {turn}"
-                    assert found[output].shape == right.shape, case
-                    worst = float(numpy.abs(found[output] - right).max() / numpy.abs(right).max())
-                    assert worst <= TOLERANCE, f"{case}: {worst:.2e} of the largest output"
+                    case = f": {cache}, run plans {run_plans}, {array.shape}, turn {turn}"
+                    check_output(found[output], right, path.stem, output, case)
             stats = context.stats()["cache"]
             if turn == 1 and cache != "off":
                 for kind in ("name", "run"):
@@ -73,26 +69,35 @@ def test_light_heavy(name, tmp_path):
     check(light_models.save(name, tmp_path), [noise(1, 3, 224, 224)], [("shared", True)])
 
 
-def test_recognition():
+def check_and_logits(path, arrays, folder):
+    """The model as it is, and with what its last function takes."""
+    check(path, arrays)
+    check(save_with_logits(path, folder), arrays, [("shared", True)])
+
+
+def test_recognition(tmp_path):
     two = [picture(48, 160, "Latchkey"), picture(48, 160, "oneDNN 3.13")]
-    check(RECOGNITION,
-          [picture(48, 320, "The quick brown fox"), picture(48, 100, "jumps"),
-           numpy.concatenate(two), picture(48, 97, "over"), picture(48, 32, "a")])
+    check_and_logits(RECOGNITION,
+                     [picture(48, 320, "The quick brown fox"), picture(48, 100, "jumps"),
+                      numpy.concatenate(two), picture(48, 97, "over"), picture(48, 32, "a")],
+                     tmp_path)
 
 
-def test_detection():
+def test_detection(tmp_path):
     lines = ["two lines of", "text to find"]
-    check(DETECTION,
-          [picture(256, 320, *lines), picture(160, 128, *lines),
-           numpy.concatenate([picture(96, 160, *lines), picture(96, 160, "another")])])
+    check_and_logits(DETECTION,
+                     [picture(256, 320, *lines), picture(160, 128, *lines),
+                      numpy.concatenate([picture(96, 160, *lines), picture(96, 160, "another")])],
+                     tmp_path)
 
 
-def test_angle():
-    check(ANGLE,
-          [picture(48, 192, "upright"),
-           numpy.concatenate([picture(48, 192, "one"), picture(48, 192, "two"),
-                              picture(48, 192, "three")[:, :, ::-1, ::-1]]),
-           picture(48, 100, "short")])
+def test_angle(tmp_path):
+    check_and_logits(ANGLE,
+                     [picture(48, 192, "upright"),
+                      numpy.concatenate([picture(48, 192, "one"), picture(48, 192, "two"),
+                                         picture(48, 192, "three")[:, :, ::-1, ::-1]]),
+                      picture(48, 100, "short")],
+                     tmp_path)
 
 
 def test_without_avx512():
@@ -104,3 +109,4 @@ def test_without_avx512():
          "recognition or detection or angle or resnet50 or shufflenet or squeezenet"],
         env={**os.environ, "LATCHKEY_MAX_ISA": "avx2"}, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-4000:]
+    assert "skipped" not in done.stdout, done.stdout[-4000:]

@@ -85,7 +85,7 @@ def test_cases_agree(which):
     if which == "oldest" and sys.version_info >= (3, 14):
         pytest.skip("it exists up to Python 3.13")
     folders = [str(OLDEST)] if which == "oldest" else []
-    folders += [str(ROOT / "tests/executor_glue/ort"), str(ROOT / "tests/models")]
+    folders += [str(ROOT / "tests" / name) for name in ("executor_glue/ort", "models", "harness")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
     done = subprocess.run([sys.executable, __file__], env=environment, capture_output=True,
                           text=True, timeout=600)

@@ -256,7 +256,7 @@ TEST(Sum, AddsManyInPlace) {
         sum = k == 0 ? x : lk::ref::apply(sum, {LK_POST_ADD, 0, 0, 0}, &x);
         tester.input(x);
       }
-      tester.in_place(over).tolerance(1e-5).expect(sum).run();
+      tester.in_place(over).expect(sum).run();
       if (HasFatalFailure()) return;
     }
   }

@@ -19,7 +19,7 @@ Value list(const std::vector<T> &values, uint32_t dtype = lk::DtypeOf<T>::value)
 }
 
 void cast(const Value &from, const Value &to) {
-  OpTester("Cast", 13).attr("to", to.desc.dtype).input(from).expect(to).tolerance(0).run();
+  OpTester("Cast", 13).attr("to", to.desc.dtype).input(from).expect(to).within(lk::EXACTLY).run();
 }
 
 // The same small whole numbers in each type.

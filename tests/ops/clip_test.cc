@@ -189,18 +189,18 @@ TEST(Clip, BoundsThatAreLeftOut) {
   const Value x = lk::tensor<double>({5}, {-inf, inf, 1e300, NAN, 1});
   OpTester("Clip", 13)
       .input(x)
-      .tolerance(0)
+      .within(lk::EXACTLY)
       .expect(lk::tensor<double>({5}, {-most, most, 1e300, NAN, 1}))
       .run();
   OpTester("Clip", 6)
       .input(x)
-      .tolerance(0)
+      .within(lk::EXACTLY)
       .expect(lk::tensor<double>({5}, {-narrow, narrow, narrow, NAN, 1}))
       .run();
   OpTester("Clip", 6)
       .attr_float("min", 2)
       .input(x)
-      .tolerance(0)
+      .within(lk::EXACTLY)
       .expect(lk::tensor<double>({5}, {2, narrow, narrow, NAN, 2}))
       .run();
   OpTester("Clip", 13)
@@ -213,7 +213,7 @@ TEST(Clip, BoundsThatAreLeftOut) {
       .run();
   OpTester("Clip", 13)
       .input(lk::floats({3}, {-HUGE_VALF, HUGE_VALF, 1}))
-      .tolerance(0)
+      .within(lk::EXACTLY)
       .expect(lk::floats({3}, {-FLT_MAX, FLT_MAX, 1}))
       .run();
 }

@@ -30,7 +30,7 @@ template <typename T> Value joined(const std::vector<Value> &parts, size_t axis)
 template <typename T> OpTester concat(const std::vector<Value> &parts, int64_t axis) {
   OpTester tester("Concat", 13);
   const int64_t rank = static_cast<int64_t>(parts[0].dims().size());
-  tester.attr("axis", axis).tolerance(0);
+  tester.attr("axis", axis).within(lk::EXACTLY);
   tester.expect(joined<T>(parts, static_cast<size_t>(axis < 0 ? axis + rank : axis)));
   return tester;
 }

@@ -48,6 +48,7 @@ OpTester tester_of(const Case &c, Value *out_y) {
   else if (c.bias)
     tester.input(b);
   *out_y = lk::ref::conv(x, w, c.bias ? &b : nullptr, c.window, c.groups);
+  tester.within(lk::of_sums(w.count() / c.w[0]));
   return tester;
 }
 

@@ -187,7 +187,6 @@ TEST(Layouts, ProductsOfHeadsInside) {
         .input(a, LK_LAYOUT_HEADS_INSIDE)
         .input(b, second)
         .expect(lk::ref::matmul(a, b))
-        .tolerance(1e-5)
         .expect_reorders(0)
         .run();
   }
@@ -209,7 +208,6 @@ TEST(Layouts, AttentionOfHeadsInside) {
   for (int i = 0; i < 3; i++) test.input(i < 2 ? zero : x, LK_LAYOUT_HEADS_INSIDE);
   test.expect(lk::tensor<float>({2, 3, 5, 4}, means))
       .expect_layout(LK_LAYOUT_HEADS_INSIDE)
-      .tolerance(1e-6)
       .expect_reorders(0)
       .run();
 }

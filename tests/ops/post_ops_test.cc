@@ -221,7 +221,7 @@ void check(const Base &base, const std::vector<Link> &chain, lk_layout layout, l
     y = lk::ref::apply(y, link.op, &link.operand);
   }
   SCOPED_TRACE(text + (layout == LK_LAYOUT_PLAIN ? " plain" : " channels-last"));
-  tester.wish(wish).tolerance(2e-5).expect(y).run();
+  tester.wish(wish).expect(y).run();
 }
 
 class PostOps : public ::testing::TestWithParam<Base> {};
@@ -315,7 +315,7 @@ TEST(PostOpsOf, AnyNumber) {
         y = lk::ref::apply(y, {LK_POST_SUB, 0, 0, 0}, &operand);
       }
     }
-    tester.tolerance(1e-4).expect(y).run();
+    tester.expect(y).run();
   }
 }
 

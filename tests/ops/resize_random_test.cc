@@ -146,7 +146,7 @@ void check(const Case &one) {
   } else {
     tester.input(lk::floats({count}, one.scales));
   }
-  if (how.mode == "nearest") tester.tolerance(0);
+  if (how.mode == "nearest") tester.within(lk::EXACTLY);
   tester.expect(lk::resize::resized(one.x, one.axes, how)).run();
 }
 

@@ -54,11 +54,11 @@ TEST(Resize, NearestInAllModesAndLayouts) {
         how.coordinates = coordinates;
         how.nearest = nearest;
         SCOPED_TRACE(how.coordinates + " " + how.nearest + " " + lk::text_of(lk::desc_of(1, to)));
-        by_sizes(x, to, how).tolerance(0).run();
+        by_sizes(x, to, how).within(lk::EXACTLY).run();
         by_sizes(x, to, how, LK_LAYOUT_CHANNELS_LAST)
             .expect_layout(LK_LAYOUT_CHANNELS_LAST)
             .expect_reorders(0)
-            .tolerance(0)
+            .within(lk::EXACTLY)
             .run();
       }
     }
@@ -89,12 +89,12 @@ TEST(Resize, WholeFactorsAndHalfPixels) {
   how.coordinates = "asymmetric";
   how.nearest = "floor";
   const Value x = lk::random({2, 8, 5, 6}, 3);
-  by_sizes(x, {2, 8, 10, 12}, how).tolerance(0).run();
+  by_sizes(x, {2, 8, 10, 12}, how).within(lk::EXACTLY).run();
   by_sizes(x, {2, 8, 15, 24}, how, LK_LAYOUT_CHANNELS_LAST)
       .expect_layout(LK_LAYOUT_CHANNELS_LAST)
-      .tolerance(0)
+      .within(lk::EXACTLY)
       .run();
-  by_sizes(x, {2, 8, 8, 12}, how).tolerance(0).run();
+  by_sizes(x, {2, 8, 8, 12}, how).within(lk::EXACTLY).run();
   How linear;
   linear.mode = "linear";
   by_sizes(x, {2, 8, 7, 9}, linear).run();
@@ -268,7 +268,7 @@ TEST(Resize, AntialiasOfALargerOutputIsNone) {
   how.mode = "linear";
   by_sizes(lk::random({1, 2, 4, 5}, 6), {1, 2, 7, 9}, how).run();
   how.mode = "nearest";
-  by_sizes(lk::random({1, 2, 4, 5}, 6), {1, 2, 3, 3}, how).tolerance(0).run();
+  by_sizes(lk::random({1, 2, 4, 5}, 6), {1, 2, 3, 3}, how).within(lk::EXACTLY).run();
 }
 
 TEST(Resize, CropsToTheRegion) {
@@ -390,7 +390,7 @@ TEST(Resize, InterpolatesEveryNumberType) {
       .absent()
       .input(floats({1}, {2}))
       .expect(tensor<double>({4}, {1, 1 + 0x1p-42, 1 + 0x1.8p-41, 1 + 0x1p-40}))
-      .tolerance(0)
+      .within(lk::EXACTLY)
       .run();
 }
 
@@ -421,7 +421,7 @@ TEST(Resize, ThreadsShareTheWork) {
   by_sizes(x, {1, 3, 61, 80}, how, LK_LAYOUT_CHANNELS_LAST).run();
   by_sizes(lk::random({1, 3000}, 7), {40, 1000}, how).run(); // one dimension grows
   how.mode = "nearest";
-  by_sizes(x, {1, 3, 150, 170}, how).tolerance(0).run();
+  by_sizes(x, {1, 3, 150, 170}, how).within(lk::EXACTLY).run();
   How up;
   up.mode = "linear";
   std::vector<uint8_t> bytes(40000), twice;

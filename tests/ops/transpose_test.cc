@@ -30,7 +30,10 @@ template <typename T> Value transposed(const Value &x, const Dims &perm) {
 template <typename T>
 OpTester transpose(const Value &x, const Dims &perm, lk_layout layout = LK_LAYOUT_PLAIN) {
   OpTester tester("Transpose", 13);
-  tester.attr_ints("perm", perm).input(x, layout).expect(transposed<T>(x, perm)).tolerance(0);
+  tester.attr_ints("perm", perm)
+      .input(x, layout)
+      .expect(transposed<T>(x, perm))
+      .within(lk::EXACTLY);
   return tester;
 }
 

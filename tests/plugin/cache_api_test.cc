@@ -468,7 +468,7 @@ TEST_F(TensorApi, ConvertsThereAndBack) {
     const lk::Memory from = x.in(LK_LAYOUT_PLAIN);
     lk::Memory there(x.bytes.size()), back(x.bytes.size());
     LK_ASSERT_OK(convert(plain, from.data(), last, there.data()));
-    EXPECT_TRUE(lk::equal(x, lk::Value::from(last, there.data()), 0));
+    EXPECT_TRUE(lk::all_close(x, lk::Value::from(last, there.data()), lk::EXACTLY));
     LK_ASSERT_OK(convert(last, there.data(), plain, back.data()));
     EXPECT_EQ(std::memcmp(back.data(), from.data(), x.bytes.size()), 0);
   }

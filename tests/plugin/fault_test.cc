@@ -70,7 +70,7 @@ class Faults : public ::testing::TestWithParam<uint32_t> {};
 // is right.
 void check_outcome(const Work &work, lk_status status, const Value &y, bool failed) {
   if (status == LK_OK) {
-    EXPECT_TRUE(lk::equal(work.y, y, 1e-5));
+    EXPECT_TRUE(lk::all_close(work.y, y));
   } else {
     EXPECT_TRUE(failed) << LK_MESSAGE;
     EXPECT_EQ(status, LK_OUT_OF_MEMORY) << LK_MESSAGE;
@@ -121,7 +121,7 @@ TEST_P(Faults, LeaveTheContextUsable) {
     lk::test_error().passed = false;
     check_outcome(work, status, y, failed);
     LK_ASSERT_OK(work.run(context, &y));
-    ASSERT_TRUE(lk::equal(work.y, y, 1e-5));
+    ASSERT_TRUE(lk::all_close(work.y, y));
     if (!failed) break;
   }
 }

@@ -48,7 +48,7 @@ protected:
     lk::Memory to(x.bytes.size());
     void *const in[] = {from.data()}, *const out[] = {to.data()};
     LK_ASSERT_OK(api()->op_run(frame, slot, in, out, LK_ERR));
-    EXPECT_TRUE(lk::equal(y, Value::from(x.desc, to.data()), 1e-5));
+    EXPECT_TRUE(lk::all_close(y, Value::from(x.desc, to.data())));
   }
 
   lk::Context context = lk::open();
@@ -192,7 +192,7 @@ TEST_F(Frame, RunsWhatItHasWhenItCannotGrow) {
     LK_ASSERT_OK(api()->op_run_lane(frame, lane, slots[which], in, out, LK_ERR));
     const std::vector<float> y = Value::from(values[which].desc, to.data()).as<float>();
     const std::vector<float> expected = softmax_of_rows(values[which]);
-    for (size_t k = 0; k < y.size(); k++) ASSERT_NEAR(y[k], expected[k], 1e-5);
+    ASSERT_TRUE(lk::all_close(expected, y));
   };
   const uint64_t bytes = api()->frame_bytes(frame);
   size_t failures = 0;
@@ -264,7 +264,7 @@ TEST_F(Frame, SlotsRunAtOnceInLanesOfTheirOwn) {
           lk_error error;
           ASSERT_EQ(api()->op_run_lane(frame, lane, slots[i], in, out, &error), LK_OK);
           const std::vector<float> y = Value::from(values[i].desc, to.data()).as<float>();
-          for (size_t k = 0; k < y.size(); k++) ASSERT_NEAR(y[k], expected[i][k], 1e-5);
+          ASSERT_TRUE(lk::all_close(expected[i], y));
         }
       });
     }

@@ -35,7 +35,7 @@ protected:
     const lk::Memory from = x.in(LK_LAYOUT_PLAIN);
     lk::Memory to(y.bytes.size());
     LK_ASSERT_OK(lk::run(executor, plan, {from.data(), nullptr}, to.data(), LK_ERR));
-    EXPECT_TRUE(lk::equal(y, Value::from(y.desc, to.data()), 1e-5));
+    EXPECT_TRUE(lk::all_close(y, Value::from(y.desc, to.data())));
   }
   static lk_plan_info info_of(lk_plan *plan) { return host_plan_info(plan); }
 
@@ -103,7 +103,7 @@ TEST_F(OwnPlan, OutlivesItsOpInFramesOfManyThreads) {
         lk::Memory to(y.bytes.size());
         void *const in[] = {from.data(), nullptr}, *const out[] = {to.data()};
         LK_EXPECT_OK(api()->op_run(frame, 0, in, out, LK_ERR));
-        EXPECT_TRUE(lk::equal(y, Value::from(y.desc, to.data()), 1e-5));
+        EXPECT_TRUE(lk::all_close(y, Value::from(y.desc, to.data())));
       }
       api()->frame_reset(frame); // the last one frees the plan
     });
@@ -155,7 +155,7 @@ TEST(OwnPlanFaults, LeaveNothingBehind) {
         lk::Memory to(y.bytes.size());
         status = lk::run(executor, plan, {from.data(), nullptr}, to.data(), LK_ERR);
         if (status == LK_OK) {
-          EXPECT_TRUE(lk::equal(y, Value::from(y.desc, to.data()), 1e-5));
+          EXPECT_TRUE(lk::all_close(y, Value::from(y.desc, to.data())));
         }
       }
     }

@@ -122,7 +122,7 @@ TEST(Packing, ReadsWeightsWhereverTheyLie) {
   (void)regions_of_bind(2, 0, of, &output);
   const Value right = lk::ref::matmul(of.x, of.w);
   output.resize(right.bytes.size());
-  EXPECT_TRUE(lk::equal(right, Value::from(right.desc, output.data()), 1e-4));
+  EXPECT_TRUE(lk::all_close(right, Value::from(right.desc, output.data())));
 }
 
 TEST(Packing, HasNoMoreThreadsThanWereGranted) {

@@ -207,7 +207,7 @@ protected:
       EXPECT_EQ(out.data, nullptr);
       EXPECT_EQ(lk::text_of(out.desc), lk::text_of(expected.desc));
     } else {
-      EXPECT_TRUE(lk::equal(expected, Value::from(out.desc, out.data), 1e-5));
+      EXPECT_TRUE(lk::all_close(expected, Value::from(out.desc, out.data)));
     }
   }
   lk_kind_stats names() const { return lk::stats(context).kind[LK_KIND_NAME]; }
@@ -386,14 +386,15 @@ TEST_P(RunAlloc, MayLeaveTheBytesWhereTheyAre) {
   LK_ASSERT_OK(run(reshape, inputs, &host, &out));
   EXPECT_EQ(host.asked[0].alias_input, 0);
   EXPECT_EQ(out.data, inputs[0].data);
-  EXPECT_TRUE(lk::equal(reshaped(x, {3, 4}), Value::from(out.desc, out.data), 0));
+  EXPECT_TRUE(lk::all_close(reshaped(x, {3, 4}), Value::from(out.desc, out.data), lk::EXACTLY));
   Inputs over({x}, 0);
   host.only = over[0].data;
   LK_ASSERT_OK(run(relu, over, &host, &out));
   EXPECT_EQ(out.data, over[0].data);
   std::vector<float> positive = x.as<float>();
   for (float &value : positive) value = std::max(value, 0.0F);
-  EXPECT_TRUE(lk::equal(lk::floats({2, 6}, positive), Value::from(out.desc, out.data), 0));
+  EXPECT_TRUE(
+      lk::all_close(lk::floats({2, 6}, positive), Value::from(out.desc, out.data), lk::EXACTLY));
 }
 
 // Dropout's output and mask; the mode comes late.
@@ -417,8 +418,8 @@ TEST_P(RunAlloc, AsksForEachOutput) {
   ASSERT_EQ(host.asked.size(), 2u);
   EXPECT_EQ(host.asked[1].index, 1u);
   EXPECT_EQ(host.asked[1].alias_input, -1);
-  EXPECT_TRUE(lk::equal(x, Value::from(out[0].desc, out[0].data), 0));
-  EXPECT_TRUE(lk::equal(mask, Value::from(out[1].desc, out[1].data), 0));
+  EXPECT_TRUE(lk::all_close(x, Value::from(out[0].desc, out[0].data), lk::EXACTLY));
+  EXPECT_TRUE(lk::all_close(mask, Value::from(out[1].desc, out[1].data), lk::EXACTLY));
   lk_tensor_desc desc{};
   Plan plan;
   LK_ASSERT_OK(bind(model.op, inputs.forget(2), &plan));
@@ -447,8 +448,7 @@ TEST_P(RunAlloc, LeavesTheSlotsOfItsFrame) {
   lk::Memory to(doubled(image).bytes.size());
   void *const in[] = {inputs[0].data, nullptr, nullptr, inputs[3].data}, *const out[] = {to.data()};
   LK_ASSERT_OK(api()->op_run(model.frame, slot, in, out, LK_ERR));
-  EXPECT_TRUE(
-      lk::equal(doubled(image), Value::from(desc_of(LK_F32, {1, 2, 6, 8}), to.data()), 1e-5));
+  EXPECT_TRUE(lk::all_close(doubled(image), Value::from(desc_of(LK_F32, {1, 2, 6, 8}), to.data())));
   LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->op_run(model.frame, 1, in, out, LK_ERR));
   EXPECT_LE(api()->frame_bytes(model.frame), bytes + 4096); // room for a slot, no handles
 }
@@ -584,7 +584,7 @@ TEST(RunAllocFaults, EndCleanlyWhereverTheyStrike) {
     // The same objects do the same work afterwards.
     Host again;
     LK_ASSERT_OK(api()->op_run_alloc(frame, op, inputs.get(), Host::give, &again, &out, LK_ERR));
-    EXPECT_TRUE(lk::equal(doubled(image), Value::from(out.desc, out.data), 1e-5));
+    EXPECT_TRUE(lk::all_close(doubled(image), Value::from(out.desc, out.data)));
     plan.reset();
     frame.reset();
     op.reset();

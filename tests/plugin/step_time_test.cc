@@ -155,7 +155,8 @@ TEST_F(Steps, ThatAreTimedGiveTheSameResult) {
   lk::Memory to(x.bytes.size()), expected(x.bytes.size());
   LK_ASSERT_OK(lk::run(executor, plan, {from.data()}, expected.data(), LK_ERR));
   LK_ASSERT_OK(run_timed(plan, {from.data()}, to.data(), times.data()));
-  EXPECT_TRUE(lk::equal(Value::from(x.desc, expected.data()), Value::from(x.desc, to.data()), 0));
+  EXPECT_TRUE(lk::all_close(Value::from(x.desc, expected.data()), Value::from(x.desc, to.data()),
+                            lk::EXACTLY));
   for (uint32_t i = 0; i < n_steps; i++) {
     EXPECT_GT(times[i].ns, 0u);
     EXPECT_GT(times[i].compute_ns, 0u);

@@ -76,10 +76,3 @@ def reference(model, inputs):
     session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
     names = [value.name for value in session.get_outputs()]
     return dict(zip(names, session.run(names, inputs)))
-
-
-def assert_close(actual, expected):
-    """Within 1e-4 of the largest expected value."""
-    assert actual.shape == expected.shape and actual.dtype == expected.dtype
-    bound = 1e-4 * max(1e-6, float(numpy.abs(expected).max(initial=0)))
-    assert float(numpy.abs(actual - expected).max(initial=0)) <= bound

@@ -6,7 +6,8 @@ import os
 
 import numpy
 import pytest
-from conftest import assert_close, random, reference
+from close import assert_close
+from conftest import random, reference
 from test_threads import run_all
 
 import latchkey

@@ -14,7 +14,8 @@ import numpy
 import onnx
 import onnxruntime
 import pytest
-from conftest import ROOT, assert_close, make_model, random, reference
+from close import assert_close
+from conftest import ROOT, make_model, random, reference
 from onnx import TensorProto, helper
 
 import latchkey.ort

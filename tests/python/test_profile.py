@@ -5,6 +5,7 @@ import threading
 
 import numpy
 import pytest
+from close import assert_close
 from conftest import random
 
 import latchkey
@@ -24,7 +25,7 @@ def test_a_profile_lists_what_ran(convnet):
     for _ in range(3):
         result = session.run({"x": x}, profile=profile)
     for name, value in expected.items():
-        numpy.testing.assert_allclose(result[name], value, rtol=1e-5)
+        assert_close(result[name], value)
     entries = profile.entries()
     assert len(entries) == len(profile) == len(list(profile))
     assert {one["executions"] for one in entries} == {3}

@@ -2,7 +2,8 @@
 
 import numpy
 import pytest
-from conftest import assert_close, make_model, random, reference
+from close import assert_close
+from conftest import make_model, random, reference
 from onnx import TensorProto, helper
 
 import latchkey

@@ -5,7 +5,8 @@ import time
 
 import numpy
 import pytest
-from conftest import assert_close, make_model, random, reference
+from close import assert_close
+from conftest import make_model, random, reference
 from onnx import TensorProto, helper
 
 import latchkey

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy
 import pytest
+from close import assert_close
 from conftest import ROOT, random
 
 SITE = Path(numpy.__file__).parents[1]  # .venv's packages
@@ -157,7 +158,7 @@ def run_program(python, model, before="", after="", **environment):
     assert done.returncode == 0, done.stdout + done.stderr
     expected = numpy.load(f"{model}.expected.npy")
     for result in results:
-        numpy.testing.assert_allclose(numpy.load(result), expected, rtol=1e-4, atol=1e-6)
+        assert_close(numpy.load(result), expected)
     return done.stdout
 
 

@@ -6,7 +6,7 @@ namespace stress {
 namespace {
 
 // Of the largest value: kernels sum in another order, and in float.
-constexpr double kTolerance = 2e-4;
+constexpr lk::Within kWithin = {1e-4, 1e-5};
 
 lk::Context open_alone() {
   lk::Context context;
@@ -20,7 +20,7 @@ lk::Context open_alone() {
 }
 
 void believe(const Value &loops, const Value &library, const std::string &what) {
-  const auto result = lk::equal(loops, library, kTolerance);
+  const auto result = lk::all_close(loops, library, kWithin);
   STRESS_CHECK(result, "alone, %s is not what plain loops give: %s", what.c_str(),
                result.message());
 }

@@ -2,6 +2,7 @@
 
 import numpy
 import pytest
+from close import assert_close
 from onnx import TensorProto, helper, numpy_helper
 
 from cli_harness import classify, latchkey, save_model
@@ -25,9 +26,8 @@ def test_outputs_are_files(tmp_path, classifier):
     result = latchkey("run", classifier, "-i", f"x={save_input(tmp_path, x)}", "-o", out).ok()
     assert sorted(p.name for p in out.iterdir()) == ["hidden_relu_0.npy", "y.npy"]
     y, hidden = classify(x)
-    numpy.testing.assert_allclose(numpy.load(out / "y.npy"), y, rtol=1e-5, atol=1e-6)
-    numpy.testing.assert_allclose(numpy.load(out / "hidden_relu_0.npy"), hidden,
-                                  rtol=1e-5, atol=1e-6)
+    assert_close(numpy.load(out / "y.npy"), y)
+    assert_close(numpy.load(out / "hidden_relu_0.npy"), hidden)
     assert result.out.splitlines() == [f"y 5x3:f32 -> {out}/y.npy",
                                        f"hidden/relu:0 5x3:f32 -> {out}/hidden_relu_0.npy"]
     assert result.err == ""

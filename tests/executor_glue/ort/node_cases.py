@@ -15,6 +15,7 @@ import dataclasses
 import numpy
 import onnx
 import onnxruntime
+from close import assert_close
 from onnx import numpy_helper
 from onnx.backend.test.case.node import collect_testcases
 from onnx_cases import LEFT_OUT
@@ -101,15 +102,9 @@ def check_values(found, right, case):
         for one, other in zip(found or [], right or [], strict=True):
             check_values(one, other, case)
         return
-    found, right = numpy.asarray(found), numpy.asarray(right)
-    assert found.dtype == right.dtype, f"{found.dtype} instead of {right.dtype}"
-    assert found.shape == right.shape, f"{found.shape} instead of {right.shape}"
-    if right.dtype.kind in "fc":
-        # of f16, nodes that are in other hands round once more or less: by 1e-3
-        rtol = max(case.rtol, 2e-3) if right.dtype == numpy.float16 else case.rtol
-        numpy.testing.assert_allclose(found, right, rtol, case.atol)
-    else:
-        numpy.testing.assert_array_equal(found, right)
+    # of f16, nodes that are in other hands round once more or less: by 1e-3
+    half = numpy.asarray(right).dtype == numpy.float16
+    assert_close(found, right, rtol=max(case.rtol, 2e-3) if half else case.rtol, atol=case.atol)
 
 
 def run(session, case):

@@ -80,14 +80,3 @@ def check_claims(session, feeds=None):
     assert claims["claimed"] > 0
     assert claims["claimed"] + sum(left["count"] for left in claims["left"]) == claims["nodes"]
     return found
-
-
-def worst_difference(found, right):
-    """The largest difference, relative to the largest of what is right."""
-    assert found.shape == right.shape and found.dtype == right.dtype
-    if right.size == 0:
-        return 0.0
-    assert numpy.isfinite(right).all() and numpy.abs(right).max() > 0, "proves nothing"
-    # Not max(): a NaN is to be found.
-    difference = numpy.abs(found.astype(numpy.float64) - right)
-    return float(numpy.max(difference) / numpy.abs(right).max())

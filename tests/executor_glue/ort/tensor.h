@@ -1,8 +1,6 @@
 // Tensors that own their bytes, and how two lists of them are compared.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <string>
 #include <type_traits>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "tests/executor_glue/onnx/proto_writer.h"
+#include "tests/harness/close.h"
 
 namespace ort {
 
@@ -55,9 +54,9 @@ inline Tensor noise(std::vector<int64_t> dims, uint32_t seed) {
   return tensor<float>(std::move(dims), numbers(count, seed));
 }
 
-// Types and shapes are equal; so are integers, and floats within `tolerance` of the largest.
+// Types and shapes are equal; so are integers, and floats within the bound.
 inline void expect_same(const std::vector<Tensor> &got, const std::vector<Tensor> &wanted,
-                        float tolerance = 1e-5f) {
+                        const lk::Within &within = {}) {
   ASSERT_EQ(got.size(), wanted.size());
   for (size_t i = 0; i < got.size(); i++) {
     SCOPED_TRACE("output " + std::to_string(i));
@@ -67,12 +66,8 @@ inline void expect_same(const std::vector<Tensor> &got, const std::vector<Tensor
       EXPECT_EQ(got[i].bytes, wanted[i].bytes);
       continue;
     }
-    const auto a = got[i].data<float>(), b = wanted[i].data<float>();
-    float largest = 1.0f;
-    for (float x : b) largest = std::max(largest, std::fabs(x));
-    for (size_t e = 0; e < b.size(); e++) {
-      ASSERT_NEAR(a[e], b[e], tolerance * largest) << "element " << e;
-    }
+    EXPECT_TRUE(
+        lk::all_close(wanted[i].dims, wanted[i].data<float>(), got[i].data<float>(), within));
   }
 }
 

@@ -7,11 +7,11 @@ import random
 
 import light_models
 import pytest
+from bounds import check_output
 from ocr_models import ANGLE, RECOGNITION, noise
 from pictures import draw_lines, to_tensor
-from provider import open_reference, open_session, statistics, worst_difference
+from provider import open_reference, open_session, statistics
 
-TOLERANCE = 1e-4
 SESSIONS = 30
 SHAPES = 120
 
@@ -31,13 +31,14 @@ class Compared:
         self.session = open_session(path, options)
         self.reference = reference_of(path)
         self.input = self.session.get_inputs()[0].name
+        self.model = path.stem
+        self.outputs = [output.name for output in self.session.get_outputs()]
 
     def run(self, array):
         right = self.reference.run(None, {self.input: array})
         found = self.session.run(None, {self.input: array})
-        for one, other in zip(found, right, strict=True):
-            worst = worst_difference(one, other)
-            assert worst <= TOLERANCE, f"{array.shape}: {worst:.2e} of the largest output"
+        for name, one, other in zip(self.outputs, found, right, strict=True):
+            check_output(one, other, self.model, name, f": {array.shape}")
 
     def statistics(self):
         return statistics(self.session, {self.input: noise(1, 3, 48, 32)})

@@ -3,8 +3,9 @@
 import numpy
 import onnx
 import pytest
+from close import assert_close
 from onnx import TensorProto, helper, numpy_helper
-from provider import check_claims, open_reference, open_session, statistics, worst_difference
+from provider import check_claims, open_reference, open_session, statistics
 
 X = numpy.random.default_rng(5).standard_normal((2, 3, 4, 4), numpy.float32)
 
@@ -46,7 +47,7 @@ def test_mode_that_a_run_brings():
     feeds = {"x": X, "mode": numpy.array(False)}
     right, = open_reference(model).run(None, feeds)
     found, = session.run(None, feeds)
-    assert worst_difference(found, right) <= 1e-6
+    assert_close(found, right)
     found, = session.run(None, {"x": X, "mode": numpy.array(True)})
     dropped = numpy.count_nonzero(found == 0.5)  # Sigmoid of 0: by Relu, or dropped
     assert numpy.count_nonzero(X <= 0) < dropped < X.size
@@ -69,7 +70,7 @@ def test_mode_that_is_false_or_absent(mode):
     session = open_session(model, {"claim": "all"})
     right, = open_reference(model).run(None, {"x": X})
     found, = session.run(None, {"x": X})
-    assert worst_difference(found, right) <= 1e-6
+    assert_close(found, right)
     check_claims(session, {"x": X})
 
 
@@ -81,9 +82,6 @@ def test_batch_normalization():
     constants = [("s", ones), ("b", ones), ("m", ones), ("v", ones)]
     model = of(nodes, constants)
     assert onnx.load_from_string(model).graph.node[0].attribute[0].name == "training_mode"
-    try:
-        open_reference(model)
-    except Exception as error:
-        pytest.skip(f"this ONNX Runtime does not train: {error}")
+    open_reference(model)  # ONNX Runtime itself takes it
     session, left = left_of(model, {"x": X})
     assert "'training_mode' is 1" in left["BatchNormalization"]

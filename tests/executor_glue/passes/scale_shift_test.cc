@@ -1,5 +1,6 @@
 // Pass "scale_shift": structure, conditions, and numbers against plain loops.
 #include "tests/executor_glue/graph/builder.h"
+#include "tests/harness/close.h"
 
 #include <cmath>
 #include <random>
@@ -80,15 +81,6 @@ struct Norm {
   }
 };
 
-void expect_near(const std::vector<double> &expected, const std::vector<double> &actual) {
-  ASSERT_EQ(expected.size(), actual.size());
-  double largest = 1e-30;
-  for (double x : expected) largest = std::max(largest, std::fabs(x));
-  for (size_t i = 0; i < expected.size(); i++) {
-    ASSERT_NEAR(expected[i], actual[i], 2e-6 * largest) << "element " << i;
-  }
-}
-
 // BatchNormalization, Mul by [1, C, 1, 1], Sub of [C, 1, 1], Div by a scalar, Add of [1], all
 // behind one convolution: `run` computes a convolution from weights and bias.
 template <typename Run>
@@ -128,7 +120,7 @@ void check_numbers(const char *op_type, std::vector<int64_t> weight_dims, int ou
     const double y = norm.at(expected[i], ch) * double(factor[ch]) - double(minus[ch]);
     expected[i] = 1.0 - (y / 3.0 + 0.25);
   }
-  expect_near(expected, run(g.numbers(node->inputs[1]), g.numbers(node->inputs[2])));
+  EXPECT_TRUE(lk::all_close(expected, run(g.numbers(node->inputs[1]), g.numbers(node->inputs[2]))));
 }
 
 TEST(PassAffine, ConvNumbersMatchPlainLoops) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/executor_glue/onnx/proto_writer.h"
+#include "tests/harness/close.h"
 
 namespace lk {
 

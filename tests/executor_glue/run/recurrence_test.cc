@@ -27,7 +27,7 @@ protected:
     lk::Floats y(x.size(), -1.0f);
     chain_.run(session, x, &y);
     const lk::Floats right = lk::chain_expected(x, kPairs);
-    for (size_t i = 0; i < y.size(); i++) EXPECT_NEAR(y[i], right[i], 1e-5) << rows << ", " << i;
+    EXPECT_TRUE(lk::all_close(right, y)) << rows << " rows";
   }
 
   const std::string model_ = lk::chain_model(kPairs);

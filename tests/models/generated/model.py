@@ -5,6 +5,7 @@ import functools
 from collections.abc import Callable
 
 import numpy
+from bounds import check_output
 from exported_models import draw
 
 from .spellings import SPELLINGS
@@ -73,21 +74,6 @@ def recorded(model, proto, run):
 
 
 def compare(found, right, name):
-    """1e-4 of the largest; of what was quantized, 0.05 of the norm, since a rounding may flip."""
+    """All outputs, {name: array}."""
     for output, values in right.items():
-        given = found[output]
-        assert given.dtype == values.dtype, (name, output)
-        assert given.shape == values.shape, (name, output)
-        if values.size == 0:
-            continue
-        if values.dtype.kind != "f":
-            numpy.testing.assert_array_equal(given, values, f"{name}, {output}")
-            continue
-        apart = given.astype(numpy.float64) - values
-        if "int8" in name:
-            size = numpy.linalg.norm(values.astype(numpy.float64))
-            worst = float(numpy.linalg.norm(apart) / size)
-            assert worst <= 0.05, f"{name}, {output}: {worst:.3f} of the norm"
-        else:
-            worst = float(numpy.abs(apart).max() / numpy.abs(values).max())
-            assert worst <= 1e-4, f"{name}, {output}: {worst:.1e} of the largest"
+        check_output(found[output], values, name, output)

@@ -5,6 +5,7 @@
 #include <random>
 #include <tuple>
 
+#include "tests/harness/close.h"
 #include "tests/harness/lk_test.h"
 #include "tests/ops/kernel/element_reference.h"
 
@@ -109,9 +110,8 @@ bool is_same(uint32_t dtype, const void *found, const void *expected, double ulp
   const uint32_t class_ = lk_element_class_of(dtype);
   if (class_ > LK_ELEMENT_F64) return false;
   const double a = lk::to_double(class_, x), b = lk::to_double(class_, y);
-  if (a == b || (std::isnan(a) && std::isnan(b))) return true; // -0 is 0
-  return class_ == LK_ELEMENT_F32 ? ulp > 0 && lk::ulps(LK_ELEMENT_SWISH, x.f32, b) <= ulp
-                                  : std::fabs(a - b) <= ulp * 1e-14 * std::fabs(b);
+  if (lk::is_close(b, a, {class_ == LK_ELEMENT_F64 ? ulp * 1e-14 : 0, 0})) return true; // -0 is 0
+  return class_ == LK_ELEMENT_F32 && ulp > 0 && lk::ulps(LK_ELEMENT_SWISH, x.f32, b) <= ulp;
 }
 
 // Runs it, and compares every element with the reference, and what lies beside with what was there.

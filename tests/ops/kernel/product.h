@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "tests/harness/close.h"
 #include "tests/harness/lk_test.h"
 
 extern "C" {
