@@ -4,6 +4,11 @@ JOBS ?= $(shell nproc)
 PYTHON := .venv/bin/python
 SANITIZERS := asan-ubsan tsan
 
+# Runs the tests of a preset, and compares what they skip with tests/skips.txt.
+run_tests = @ctest --preset $(1) -j $(JOBS) --output-junit $(CURDIR)/build/tests_$(1).xml \
+  --test-output-size-passed 1000000; found=$$?; \
+  tools/check_skips $(1) build/tests_$(1).xml && exit $$found
+
 # Configuring says nothing unless it fails.
 configure = @said=$$(cmake --preset $(1) 2>&1) || { printf '%s\n' "$$said"; exit 1; }
 
@@ -74,21 +79,21 @@ python: setup
 	@tools/install_python
 
 test-development: development python
-	@ctest --preset development -j $(JOBS)
+	$(call run_tests,development)
 
 # What kernels do on a machine without AVX-512.
 test-avx2: test-development
-	@ctest --preset avx2 -j $(JOBS)
+	$(call run_tests,avx2)
 
 # What kernels do on a machine without AVX2.
 test-sse2: test-development
-	@ctest --preset sse2 -j $(JOBS)
+	$(call run_tests,sse2)
 
 # What hosts get that choose per-thread mode: tests that leave the mode to the environment run with it.
 test-thread-mode: test-development
-	@ctest --preset thread-mode -j $(JOBS)
+	$(call run_tests,thread-mode)
 
 $(SANITIZERS:%=test-%): test-%: setup-development
 	$(call configure,$*)
 	@cmake --build --preset $* -j $(JOBS)
-	@ctest --preset $* -j $(JOBS)
+	$(call run_tests,$*)

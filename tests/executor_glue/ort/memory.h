@@ -44,4 +44,6 @@ template <typename Body> double memory_growth(size_t times, Body body) {
 
 } // namespace ort
 
+#else
+#define LK_TEST_SANITIZER_HAS_MEMORY "the sanitizer has memory of its own beside what is used"
 #endif

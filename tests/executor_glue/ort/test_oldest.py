@@ -23,3 +23,4 @@ def test_oldest(test):
                            pathlib.Path(__file__).with_name(test)],
                           env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert "skipped" not in done.stdout, done.stdout
