@@ -47,7 +47,7 @@ def from_python(path, output, blocks):
     wanted = [output]
     runs = {"latchkey": lambda: ours.run({"x": values}, wanted)[output],
             "onnxruntime": lambda: theirs.run(wanted, {"x": values})[0]}
-    assert numpy.allclose(runs["latchkey"](), runs["onnxruntime"](), 1e-4, 1e-5)
+    common.assert_close(runs["latchkey"](), runs["onnxruntime"](), output)
     return common.alternate(list(runs), blocks, lambda engine, _: block_ns(runs[engine]))
 
 

@@ -5,7 +5,7 @@ would take the processors from another within one. The processes take turns in s
 with a pause before each for the threads of the last to fall asleep: what disturbs the machine for
 longer than a block disturbs all of them. The ratio is the median of the blocks' own ratios.
 
-First all engines run one input, and their outputs are compared.
+All are driven from Python. First they run one input, and their outputs are compared.
 
 Each engine keeps its own way of waiting. With two threads a machine that has other work says
 little: every engine waits for the slowest of its threads at every operator.
@@ -44,9 +44,8 @@ def of_better(result):
 
 def measure(model, shape, threads, blocks, seconds):
     with contextlib.ExitStack() as stack:
-        workers = {"latchkey": stack.enter_context(common.latchkey(model, threads))}
-        for engine in ENGINES[1:]:
-            workers[engine] = stack.enter_context(common.peer(engine, model, threads))
+        workers = {engine: stack.enter_context(common.peer(engine, model, threads))
+                   for engine in ENGINES}
         return common.compare(workers, shape, blocks, seconds)
 
 

@@ -5,7 +5,8 @@ Python, with the same inputs, and their outputs are compared first. What ONNX Ru
 the provider shows beside our own executor, where this runs the model. `static`: a model whose
 file says the shape. `first`: requests of random shapes, most of them never seen before; `again`:
 the same requests once more, with room in the cache for all that they need, or not. The growth of
-resident memory is what comes after the warm-up: five runs, or the first pass.
+resident memory is over what there was before: after five runs of one shape, after one run of the
+first, or after the first pass.
 """
 
 import contextlib
@@ -84,11 +85,14 @@ def moving(engines, model, shapes, threads):
             return workers[engine].ask("shapes", len(wanted), ",".join(wanted))["ns"]
 
         claims = workers["provider"].ask("stats")["claims"]
+        for worker in workers.values():
+            worker.ask("shapes", 1, shapes[0])
+        opened = resident(workers)
         first = common.figures(common.alternate(engines, len(blocks), ask))
-        before = resident(workers)
+        warm = resident(workers)
         again = common.figures(common.alternate(engines, len(blocks), ask))
-        return [{"way": "first", **first, "growth": None, "claims": claims},
-                {"way": "again", **again, "growth": growth(before, resident(workers)),
+        return [{"way": "first", **first, "growth": growth(opened, warm), "claims": claims},
+                {"way": "again", **again, "growth": growth(warm, resident(workers)),
                  "claims": claims}]
 
 
@@ -100,8 +104,7 @@ def verdict(row):
 
 def show(title, engines, rows):
     def percents(row):
-        return "" if row["growth"] is None else " / ".join(
-            f"{100 * row['growth'][e]:.1f}" for e in engines)
+        return " / ".join(f"{100 * row['growth'][e]:.1f}" for e in engines)
 
     common.table([title, "threads", *(f"{e} p50 (p99)" for e in engines),
                   *(f"/ {e}" for e in engines[1:]), "target", "RSS growth %", "claimed"],
