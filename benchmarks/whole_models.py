@@ -13,8 +13,8 @@ import logging
 import pathlib
 import tempfile
 
-import bounds
 import common
+import bounds  # where common looks
 import exported_models
 import generated
 import generated.quantized
