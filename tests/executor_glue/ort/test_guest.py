@@ -237,7 +237,8 @@ def check(session, reference):
 
 def in_new_process(code):
     folder = pathlib.Path(__file__).parent
-    paths = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    harness = folder.parents[1] / "harness"
+    paths = os.pathsep.join([str(folder), str(harness), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run([sys.executable, "-c", PROGRAM + code], capture_output=True, text=True,
                           timeout=300, env={**os.environ, "PYTHONPATH": paths})
     assert done.returncode == 0, done.stdout + done.stderr
