@@ -8,6 +8,8 @@
 #include "executor_glue/flow/flow.h"
 #include "executor_glue/flow/frame.h"
 #include "executor_glue/run/check_request.h"
+#include "executor_glue/run/invocation.h"
+#include "executor_glue/run/watch.h"
 
 /* ---- parts ---- */
 
@@ -107,26 +109,14 @@ static void leave_frame(const lk_flow *flow, lk_stage *stage, lk_frame *frame) {
   if (other != NULL) flow->api->frame_destroy(other);
 }
 
-/* What ends the run ends the operator too, which may take long. */
-static lk_status watch(const lk_flow *flow, lk_frame *frame, const lk_graph_run *run,
-                       lk_error *error) {
-  const lk_wait_limit limit = lk_graph_run_wait(run);
-  const lk_run_options *options = run->options;
-  const lk_watch watch = {.struct_size = sizeof watch,
-                          .cancel = limit.cancel,
-                          .stop = limit.stop,
-                          .deadline_ns = limit.deadline_ns,
-                          .should_stop = options != NULL ? options->should_stop : NULL,
-                          .arg = options != NULL ? options->should_stop_arg : NULL};
-  return flow->api->frame_watch(frame, &watch, error);
-}
-
 static lk_status run_op(const lk_flow *flow, lk_stage *stage, const lk_graph_run *run,
                         const lk_flow_value *inputs, lk_flow_value *outputs, lk_error *error) {
   lk_status status = LK_OK;
   const lk_node *node = &stage->graph->nodes[0];
   const uint32_t n_inputs = node->n_inputs, n_outputs = node->n_outputs;
   lk_frame *frame = NULL;
+  lk_stop stop;
+  lk_graph_run_stop(run, &stop);
   lk_tensor *tensors = lk_calloc(flow->allocator, n_inputs + n_outputs, sizeof *tensors);
   void **data = lk_calloc(flow->allocator, n_outputs, sizeof *data);
   if (tensors == NULL || data == NULL) {
@@ -147,7 +137,7 @@ static lk_status run_op(const lk_flow *flow, lk_stage *stage, const lk_graph_run
                              .in_place_input = -1};
   lk_tensor *results = tensors + n_inputs;
   LK_TRY(take_frame(flow, stage, &frame, error));
-  LK_TRY(watch(flow, frame, run, error));
+  LK_TRY(lk_watch_begin(flow->api, frame, &stop, error));
   status = flow->api->op_run_alloc(frame, stage->program->ops[0], &bind, alloc_output, &memory,
                                    results, error);
   if (status != LK_OK) LK_TRY(lk_program_name_node(stage->graph, node, status, error));
@@ -160,7 +150,7 @@ static lk_status run_op(const lk_flow *flow, lk_stage *stage, const lk_graph_run
   }
 
 cleanup:
-  if (frame != NULL) (void)flow->api->frame_watch(frame, NULL, NULL);
+  if (frame != NULL) lk_watch_end(flow->api, frame, &stop);
   leave_frame(flow, stage, frame);
   for (uint32_t i = 0; data != NULL && i < n_outputs; i++) lk_free(flow->allocator, data[i]);
   lk_free(flow->allocator, (void *)data);

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "executor_glue/run/watch.h"
 
 /* The loops over steps are made twice: `timed` is a constant wherever it is passed, so that a run
  * without a profile has nothing to ask between two steps. */
@@ -166,29 +167,16 @@ static lk_status copy_outputs(const lk_execution *run, lk_error *error) {
   return LK_OK;
 }
 
-/* Steps that take long look within. */
-static lk_status watch(const lk_execution *run, lk_error *error) {
-  const lk_stop *stop = run->stop;
-  const lk_watch watch = {.struct_size = sizeof watch,
-                          .cancel = stop->limit.cancel,
-                          .stop = stop->limit.stop,
-                          .deadline_ns = stop->limit.deadline_ns,
-                          .should_stop = stop->ask,
-                          .arg = stop->arg};
-  return run->plan->program->api->frame_watch(run->lease->frame->frame, &watch, error);
-}
-
 static lk_status execute(const lk_execution *run, lk_error *error) {
   const lk_api *api = run->plan->program->api;
   lk_frame *frame = run->lease->frame->frame;
   set_pointers(run);
-  const bool is_watched = lk_stop_is_set(&run->stop->limit, run->stop->ask);
-  if (is_watched) LK_RETURN_NOT_OK(watch(run, error));
+  LK_RETURN_NOT_OK(lk_watch_begin(api, frame, run->stop, error));
   api->frame_begin(frame, (int32_t)run->step_threads);
   const lk_status status =
       run->plan->schedule != NULL ? run_in_parallel(run, error) : run_in_order(run, error);
   api->frame_end(frame);
-  if (is_watched) (void)api->frame_watch(frame, NULL, NULL);
+  lk_watch_end(api, frame, run->stop);
   return status == LK_OK ? copy_outputs(run, error) : status;
 }
 

@@ -322,7 +322,7 @@ static lk_status take_again(lk_kept_run *kept, const lk_graph_run *run, lk_error
   for (size_t i = 0; i < executor->program->graph->n_inputs; i++) {
     invocation->inputs[i].data = run->inputs[i].data;
   }
-  lk_invocation_set_stop(invocation, run);
+  lk_graph_run_stop(run, &invocation->stop);
   LK_RETURN_NOT_OK(enter(invocation, run, error));
   lk_tally_add(&executor->counts, LK_COUNT_HITS);
   return LK_OK;

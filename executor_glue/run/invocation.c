@@ -88,10 +88,10 @@ static void add_wanted_bits(lk_invocation *self) {
       (lk_tensor){.desc = lk_tensor_desc_make(LK_I64, 1, &words), .data = self->wanted_bits};
 }
 
-void lk_invocation_set_stop(lk_invocation *self, const lk_graph_run *run) {
+void lk_graph_run_stop(const lk_graph_run *run, lk_stop *out_stop) {
   const lk_wait_limit limit = lk_graph_run_wait(run);
   const lk_run_options *options = run->options;
-  lk_stop_init(&self->stop, &limit, options != NULL ? options->should_stop : NULL,
+  lk_stop_init(out_stop, &limit, options != NULL ? options->should_stop : NULL,
                options != NULL ? options->should_stop_arg : NULL);
 }
 
@@ -103,7 +103,7 @@ lk_status lk_invocation_begin(lk_invocation *self, lk_graph_executor *executor,
   self->outputs = NULL;
   self->ref = NULL;
   self->entry = NULL;
-  lk_invocation_set_stop(self, run);
+  lk_graph_run_stop(run, &self->stop);
   self->has_threads = false;
   self->has_place = false;
   self->profile = NULL;

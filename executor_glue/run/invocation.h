@@ -34,7 +34,7 @@ typedef struct lk_invocation {
  * also after a failure. */
 lk_status lk_invocation_begin(lk_invocation *invocation, lk_graph_executor *executor,
                               const lk_graph_run *run, lk_error *error);
-/* Sets what ends it early, as `run` says. */
-void lk_invocation_set_stop(lk_invocation *invocation, const lk_graph_run *run);
+/* What ends the run early, all of it. */
+void lk_graph_run_stop(const lk_graph_run *run, lk_stop *out_stop);
 /* Frees the copies, and after a failure the outputs that were allocated. */
 void lk_invocation_end(lk_invocation *invocation, lk_status status);
