@@ -2,6 +2,8 @@
 // time: ONNX Runtime hears of it, or runs as it should, and works when it is asked again. (What
 // asks for memory is tried in executor_glue/ort/allocation_test.cc.)
 #ifdef LK_TEST_FAULTS
+#include <dlfcn.h>
+
 #include <memory>
 
 #include "tests/executor_glue/ort/models.h"
@@ -92,7 +94,7 @@ std::vector<ort::Outcome> without_provider() {
 TEST(OrtFaults, EveryCallFailsOnce) {
   ASSERT_NE(dlopen(LK_TEST_LIBRARY, RTLD_NOW | RTLD_LOCAL), nullptr) << dlerror();
   ASSERT_NE(dlopen(LK_TEST_ORT_LIBRARY, RTLD_NOW | RTLD_LOCAL), nullptr) << dlerror();
-  const lk::proto::Folder folder;
+  const proto::Folder folder;
   const std::vector<ort::Outcome> wanted = without_provider();
   const Scenario scenario = [&](Case &at) { Life(folder.path(), wanted).live(at); };
   const Outcome without = run_case(scenario, {});
@@ -105,7 +107,7 @@ TEST(OrtFaults, EveryCallFailsOnce) {
     if (kind != FAULT_READ_INTERRUPTED) tally.try_each(scenario, fault_kind(kind), true, without);
   }
   tally.print();
-  for (fault_kind kind : {FAULT_THREAD_KEY, FAULT_ENTROPY, FAULT_STREAM_OPEN}) {
+  for (fault_kind kind : {FAULT_THREAD_KEY, FAULT_CLOCK, FAULT_STREAM_OPEN, FAULT_RENAME}) {
     EXPECT_GT(tally.points[kind], 0u) << fault_kind_name(kind);
   }
 }
