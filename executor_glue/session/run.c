@@ -42,9 +42,10 @@ static lk_status call_create(lk_session_call *call, const lk_session *session, l
   return LK_OK;
 }
 
-/* Number of the graph's input or output of that name, which is marked in `taken`. */
-static lk_status take_name(const lk_session *session, const char *name, bool is_input, bool *taken,
-                           size_t *out_number, lk_error *error) {
+/* Number of the graph's input or output of that name, which is marked in `taken`. Most callers name
+ * them in the graph's order: the search begins at `expected`. */
+static lk_status take_name(const lk_session *session, const char *name, bool is_input,
+                           size_t expected, bool *taken, size_t *out_number, lk_error *error) {
   const lk_graph *graph = session->graph;
   const int32_t *values = is_input ? graph->inputs : graph->outputs;
   size_t count = is_input ? graph->n_inputs : graph->n_outputs;
@@ -52,7 +53,8 @@ static lk_status take_name(const lk_session *session, const char *name, bool is_
   if (name == NULL) {
     return lk_fail(error, LK_INVALID_ARGUMENT, "failed to run: the name of an %s is NULL", what);
   }
-  for (size_t i = 0; i < count; i++) {
+  for (size_t k = 0; k < count; k++) {
+    const size_t i = (expected + k) % count;
     if (strcmp(graph->values[values[i]].name, name) != 0) continue;
     if (taken[i]) {
       return lk_fail(error, LK_INVALID_ARGUMENT, "failed to run: %s '%s' is given twice, once only",
@@ -72,7 +74,7 @@ static lk_status sort_inputs(const lk_session *session, const lk_named_tensor *i
   const lk_graph *graph = session->graph;
   for (uint32_t i = 0; i < n_inputs; i++) {
     size_t number = 0;
-    LK_RETURN_NOT_OK(take_name(session, inputs[i].name, true, call->given, &number, error));
+    LK_RETURN_NOT_OK(take_name(session, inputs[i].name, true, i, call->given, &number, error));
     call->inputs[number] = inputs[i].tensor;
   }
   for (size_t i = 0; i < graph->n_inputs; i++) {
@@ -87,7 +89,7 @@ static lk_status sort_outputs(const lk_session *session, const lk_named_tensor *
                               uint32_t n_outputs, lk_session_call *call, lk_error *error) {
   for (uint32_t i = 0; i < n_outputs; i++) {
     size_t number = 0;
-    LK_RETURN_NOT_OK(take_name(session, outputs[i].name, false, call->wanted, &number, error));
+    LK_RETURN_NOT_OK(take_name(session, outputs[i].name, false, i, call->wanted, &number, error));
     call->numbers[i] = (uint32_t)number;
     call->outputs[number] = outputs[i].tensor;
   }

@@ -4,6 +4,7 @@ extern "C" {
 #include "executor_glue/cli/output_name.h"
 }
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,15 @@ TEST(OutputName, OnlySafeCharactersAreKept) {
 
 TEST(OutputName, EqualNamesAreTold) {
   EXPECT_EQ((Names{"a_b", "a_b-2", "A_b-3", "a_b-2-2"}), names_of({"a/b", "a:b", "A b", "a_b-2"}));
+}
+
+// A model has as many outputs as it likes: 50,000 names that fall together took an hour.
+TEST(OutputName, ManyNamesAreToldAtOnce) {
+  const size_t count = 50000;
+  const Names names = names_of(Names(count, "y"));
+  EXPECT_EQ(names.size(), count);
+  EXPECT_EQ(names.back(), "y-50000");
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), count);
 }
 
 TEST(OutputName, LongNamesAreCut) {
