@@ -2,8 +2,10 @@
 
 #include <stdalign.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/alloc.h"
+#include "base/pages.h"
 
 static _Thread_local lk_memory_refusal refusal __attribute__((tls_model("initial-exec")));
 
@@ -21,7 +23,7 @@ static header *header_of(void *block) {
 }
 
 /* False: it would pass the limit. */
-static bool take(lk_memory_budget *self, uint64_t bytes) {
+static bool take_quietly(lk_memory_budget *self, uint64_t bytes, lk_memory_refusal *out_refusal) {
   const uint64_t limit = __atomic_load_n(&self->limit, __ATOMIC_RELAXED);
   uint64_t held = __atomic_load_n(&self->bytes, __ATOMIC_RELAXED);
   while (held <= limit && bytes <= limit - held) {
@@ -30,9 +32,17 @@ static bool take(lk_memory_budget *self, uint64_t bytes) {
       return true;
     }
   }
+  *out_refusal = (lk_memory_refusal){limit, held};
+  return false;
+}
+
+/* The same, and who is refused is told why. */
+static bool take(lk_memory_budget *self, uint64_t bytes) {
+  lk_memory_refusal found;
+  if (take_quietly(self, bytes, &found)) return true;
   __atomic_fetch_add(&self->refusals, 1, __ATOMIC_RELAXED);
   __atomic_store_n(&self->refused, bytes, __ATOMIC_RELAXED);
-  refusal = (lk_memory_refusal){limit, held};
+  refusal = found;
   return false;
 }
 
@@ -48,9 +58,75 @@ static void note_peak(lk_memory_budget *self) {
   }
 }
 
+/* ---- spare blocks ---- */
+
+/* Threads take and give them at the same time, without a lock: who looks at one has it for itself. */
+static void *take_spare_at(lk_memory_budget *self, int i) {
+  if (__atomic_load_n(&self->spare[i], __ATOMIC_RELAXED) == NULL) return NULL;
+  void *block = __atomic_exchange_n(&self->spare[i], NULL, __ATOMIC_ACQUIRE);
+  if (block != NULL) {
+    __atomic_fetch_sub(&self->spare_bytes, lk_pages_bytes(block), __ATOMIC_RELAXED);
+  }
+  return block;
+}
+
+/* False: there are enough. */
+static bool keep_spare(lk_memory_budget *self, void *block) {
+  const uint64_t bytes = lk_pages_bytes(block);
+  if (__atomic_add_fetch(&self->spare_bytes, bytes, __ATOMIC_RELAXED) <= LK_MEMORY_SPARE_BYTES) {
+    for (int i = 0; i < LK_MEMORY_SPARE_BLOCKS; i++) {
+      void *none = NULL;
+      if (__atomic_compare_exchange_n(&self->spare[i], &none, block, false, __ATOMIC_RELEASE,
+                                      __ATOMIC_RELAXED)) {
+        return true;
+      }
+    }
+  }
+  __atomic_fetch_sub(&self->spare_bytes, bytes, __ATOMIC_RELAXED);
+  return false;
+}
+
+static void drop_spare(lk_memory_budget *self, void *block) {
+  give(self, lk_pages_bytes(block));
+  lk_pages_free(block);
+}
+
+/* One that is large enough, and not much larger; or NULL. */
+static void *take_spare(lk_memory_budget *self, size_t size) {
+  for (int i = 0; i < LK_MEMORY_SPARE_BLOCKS; i++) {
+    void *block = take_spare_at(self, i);
+    if (block == NULL) continue;
+    const size_t room = lk_pages_bytes(block) - LK_PAGE;
+    if (room >= size && room - size <= room / 4) return block;
+    if (!keep_spare(self, block)) drop_spare(self, block);
+  }
+  return NULL;
+}
+
+void lk_memory_budget_trim(lk_memory_budget *self) {
+  for (int i = 0; i < LK_MEMORY_SPARE_BLOCKS; i++) {
+    void *block = take_spare_at(self, i);
+    if (block != NULL) drop_spare(self, block);
+  }
+}
+
+/* ---- blocks ---- */
+
+/* Spare blocks go before anybody is refused. */
+static bool take_or_trim(lk_memory_budget *self, uint64_t bytes) {
+  lk_memory_refusal unused;
+  if (take_quietly(self, bytes, &unused)) return true;
+  lk_memory_budget_trim(self);
+  return take(self, bytes);
+}
+
 /* A block of the C library's is a little larger than what was asked for. */
 static void *alloc_default(lk_memory_budget *self, size_t size, size_t alignment) {
-  if (!take(self, size)) return NULL;
+  if (alignment >= LK_PAGE) {
+    void *spare = take_spare(self, size);
+    if (spare != NULL) return spare;
+  }
+  if (!take_or_trim(self, size)) return NULL;
   void *block = self->host.alloc(self->host.user, size, alignment);
   if (block == NULL) {
     refusal = (lk_memory_refusal){0};
@@ -92,6 +168,7 @@ static void free_within(void *user, void *block) {
   lk_memory_budget *self = user;
   if (block == NULL) return;
   if (self->is_default) {
+    if (lk_pages_may_lie_at(block) && keep_spare(self, block)) return;
     give(self, lk_block_bytes(block));
     self->host.free(self->host.user, block);
     return;
@@ -106,6 +183,8 @@ void lk_memory_budget_init(lk_memory_budget *budget, const lk_allocator *host, u
   budget->host = host != NULL ? *host : *lk_allocator_default();
   budget->limit = limit;
   budget->bytes = budget->peak = budget->refusals = budget->refused = 0;
+  memset(budget->spare, 0, sizeof budget->spare);
+  budget->spare_bytes = 0;
 }
 
 lk_allocator lk_memory_budget_allocator(lk_memory_budget *budget) {

@@ -8,11 +8,19 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/tally.h"
 
 #define LK_MEMORY_UNLIMITED (UINT64_MAX - 1)
+
+/* Outputs of runs come and go, and pages that the system gives are cleared first: so a few blocks
+ * with pages of their own (base/pages.h) stay when they are freed, and serve who needs about as
+ * much. They count; and before anything is refused, they go. */
+enum { LK_MEMORY_SPARE_BLOCKS = 4 };
+/* All of them together: as much as the C library keeps. */
+#define LK_MEMORY_SPARE_BYTES ((uint64_t)32 << 20)
 
 typedef struct lk_memory_budget {
   lk_allocator host;
@@ -21,6 +29,8 @@ typedef struct lk_memory_budget {
   uint64_t limit, bytes, peak, refusals;
   uint64_t refused; /* bytes of the block that was refused last */
   lk_tally counts;  /* LK_MEMORY_ALLOCATIONS */
+  void *spare[LK_MEMORY_SPARE_BLOCKS];
+  uint64_t spare_bytes;
 } lk_memory_budget;
 
 /* What `counts` has. */
@@ -30,6 +40,8 @@ enum { LK_MEMORY_ALLOCATIONS };
 void lk_memory_budget_init(lk_memory_budget *budget, const lk_allocator *host, uint64_t limit);
 /* What allocates within it; `budget` stays where it is as long as there are blocks. */
 lk_allocator lk_memory_budget_allocator(lk_memory_budget *budget);
+/* Frees spare blocks. At the end, too: when all blocks have been freed. */
+void lk_memory_budget_trim(lk_memory_budget *budget);
 /* Holds for later blocks alone. */
 void lk_memory_budget_set_limit(lk_memory_budget *budget, uint64_t limit);
 

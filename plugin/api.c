@@ -68,7 +68,9 @@ static lk_status memory_set_limit(lk_context *context, uint64_t bytes, lk_error 
   if (bytes == 0) {
     return lk_fail(error, LK_OUT_OF_RANGE, "failed to limit memory to 0 bytes: at least 1");
   }
-  if (bytes != LK_UNSET) lk_memory_budget_set_limit(&context->memory, bytes);
+  if (bytes == LK_UNSET) return LK_OK;
+  lk_memory_budget_set_limit(&context->memory, bytes);
+  lk_memory_budget_trim(&context->memory);
   return LK_OK;
 }
 
@@ -79,7 +81,8 @@ static lk_status cache_clear(lk_context *context, lk_executor *executor, lk_erro
 }
 
 static void cache_trim(lk_context *context) {
-  (void)context;
+  lk_memory_budget_trim(&context->memory);
+  lk_memory_budget_trim(&context->weights_memory);
   (void)malloc_trim(0);
 }
 

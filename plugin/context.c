@@ -77,6 +77,8 @@ void lk_context_destroy(lk_context *context) {
   if (env->cache != NULL) lk_cache_destroy(env->cache);
   if (env->weights != NULL) lk_weights_destroy(env->weights);
   if (env->intern != NULL) lk_intern_destroy(env->intern);
+  lk_memory_budget_trim(&context->memory);
+  lk_memory_budget_trim(&context->weights_memory);
   const lk_allocator host = context->host_allocator;
   lk_free(&host, context);
 }

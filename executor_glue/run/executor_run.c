@@ -159,7 +159,7 @@ static lk_status make_outputs(lk_invocation *invocation, const lk_graph_run *run
     }
     *data = run->outputs[i].data;
     if (*data != NULL) continue;
-    *data = lk_alloc_aligned(program->allocator, plan->output_bytes[i], LK_DATA_ALIGNMENT);
+    *data = lk_alloc_pages(program->allocator, plan->output_bytes[i]);
     if (*data == NULL) return lk_fail_memory(error, "an output", plan->output_bytes[i]);
     invocation->owned[i] = true;
   }

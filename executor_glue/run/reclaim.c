@@ -15,5 +15,7 @@ bool lk_reclaim_idle(const lk_api *api, lk_context *context) {
     lk_arena_store_trim(arenas);
     lk_arena_store_close(arenas);
   }
+  /* Else the next arenas take memory of the system's beside what the entries leave with malloc. */
+  api->cache_trim(context);
   return true;
 }

@@ -2,7 +2,9 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -58,6 +60,7 @@ TEST_P(MemoryBudget, CountsWhatBlocksTake) {
   const uint64_t most = bytes();
   for (void *block : blocks) lk_free(&allocator, block);
   lk_free(&allocator, nullptr);
+  lk_memory_budget_trim(&budget);
   const lk_memory_state state = lk_memory_budget_state(&budget);
   EXPECT_EQ(state.bytes, 0u);
   EXPECT_EQ(state.peak, most);
@@ -123,6 +126,100 @@ TEST_P(MemoryBudget, IsNeverPassedByManyThreads) {
   EXPECT_EQ(state.bytes, 0u);
   EXPECT_LE(state.peak, 14000u + 6 * 64); // what blocks are larger than was asked for
   EXPECT_GT(state.refusals, 0u);
+}
+
+// ---- spare blocks ----
+
+class Spare : public ::testing::Test {
+protected:
+  void SetUp() override {
+    lk_memory_budget_init(&budget, nullptr, LK_MEMORY_UNLIMITED);
+    allocator = lk_memory_budget_allocator(&budget);
+  }
+  void TearDown() override {
+    lk_memory_budget_trim(&budget);
+    EXPECT_EQ(bytes(), 0u);
+  }
+  char *alloc(size_t size) { return static_cast<char *>(lk_alloc_pages(&allocator, size)); }
+  uint64_t bytes() const { return lk_memory_budget_state(&budget).bytes; }
+
+  lk_memory_budget budget = {};
+  lk_allocator allocator = {};
+};
+
+TEST_F(Spare, ServesWhoNeedsAboutAsMuch) {
+  char *first = alloc(1 << 20);
+  const uint64_t held = bytes();
+  lk_free(&allocator, first);
+  EXPECT_EQ(bytes(), held);
+  for (size_t size : {size_t{1} << 20, size_t{900} << 10}) {
+    char *again = alloc(size);
+    EXPECT_EQ(again, first);
+    EXPECT_EQ(bytes(), held);
+    lk_free(&allocator, again);
+  }
+  for (size_t size : {size_t{700} << 10, (size_t{1} << 20) + 1}) {
+    char *other = alloc(size);
+    EXPECT_NE(other, first);
+    EXPECT_GT(bytes(), held);
+    lk_free(&allocator, other);
+    lk_memory_budget_trim(&budget);
+    lk_free(&allocator, first = alloc(1 << 20));
+  }
+}
+
+TEST_F(Spare, FewStayAndNoneThatIsVeryLarge) {
+  std::vector<char *> blocks;
+  for (int i = 0; i < 2 * LK_MEMORY_SPARE_BLOCKS; i++) blocks.push_back(alloc(1 << 20));
+  const uint64_t held = bytes();
+  for (char *block : blocks) lk_free(&allocator, block);
+  EXPECT_EQ(bytes(), held / 2);
+  lk_memory_budget_trim(&budget);
+  EXPECT_EQ(bytes(), 0u);
+  void *second = alloc(LK_MEMORY_SPARE_BYTES / 2); // with a page more, two are too much
+  lk_free(&allocator, alloc(LK_MEMORY_SPARE_BYTES / 2));
+  const uint64_t of_both = bytes();
+  lk_free(&allocator, second);
+  EXPECT_EQ(bytes(), of_both / 2);
+  lk_memory_budget_trim(&budget);
+  lk_free(&allocator, alloc(LK_MEMORY_SPARE_BYTES));
+  EXPECT_EQ(bytes(), 0u);
+}
+
+TEST_F(Spare, GoBeforeAnybodyIsRefused) {
+  lk_memory_budget_set_limit(&budget, 3 << 20);
+  lk_free(&allocator, alloc(1 << 20));
+  lk_free(&allocator, alloc(1 << 19));
+  void *large = alloc((3 << 20) - (1 << 18)); // does not fit beside any of them
+  EXPECT_NE(large, nullptr);
+  EXPECT_EQ(lk_memory_budget_state(&budget).refusals, 0u);
+  EXPECT_EQ(alloc(1 << 20), nullptr);
+  EXPECT_EQ(lk_memory_budget_state(&budget).refusals, 1u);
+  lk_free(&allocator, large);
+}
+
+// A block has one owner at a time, and what is held is what there is.
+TEST_F(Spare, AreOfOneThreadAtATime) {
+  lk_memory_budget_set_limit(&budget, 12 << 20);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; t++) {
+    threads.emplace_back([&, t] {
+      std::mt19937 random(t);
+      for (int i = 0; i < 3000; i++) {
+        const size_t size = (256 << 10) + random() % 8 * (128 << 10);
+        char *block = alloc(size);
+        if (block == nullptr) continue; // the limit
+        block[0] = block[size - 1] = char(t);
+        if (i % 100 == 0) lk_memory_budget_trim(&budget);
+        wrong += block[0] != char(t) || block[size - 1] != char(t);
+        lk_free(&allocator, block);
+      }
+    });
+  }
+  for (std::thread &thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_LE(lk_memory_budget_state(&budget).peak, (uint64_t{12} << 20) + 4 * 2 * LK_PAGE);
 }
 
 } // namespace
