@@ -46,7 +46,8 @@ static void default_free(void *user, void *pointer) {
 }
 
 size_t lk_block_bytes(void *block) {
-  return lk_pages_may_lie_at(block) ? lk_pages_bytes(block) : malloc_usable_size(block);
+  if (lk_pages_may_lie_at(block)) return lk_pages_bytes(block);
+  return malloc_usable_size(block) + sizeof(size_t); /* and its size, which lies before it */
 }
 
 const lk_allocator *lk_allocator_default(void) {

@@ -105,10 +105,14 @@ def process(name, model, limit, threads, count):
         session.clear()
     session = session_of(limit)
     requests = Requests(session, shapes, count, digests)
-    before, start = resident(), time.monotonic()
-    workers = [threading.Thread(target=requests.work) for _ in range(threads)]
+    begun = threading.Barrier(threads + 1)
+    workers = [threading.Thread(target=lambda: (begun.wait(), begun.wait(), requests.work()))
+               for _ in range(threads)]
     for worker in workers:
         worker.start()
+    begun.wait()
+    before, start = resident(), time.monotonic()  # the threads are the host's own
+    begun.wait()
     for worker in workers:
         worker.join()
     seconds = time.monotonic() - start

@@ -45,4 +45,5 @@ void lk_element_space_simplify(lk_element_space *self, uint32_t n_operands, uint
   if (self->rank > 0) return;
   self->rank = 1;
   self->dims[0] = 1;
+  for (uint32_t k = 0; k < n_operands; k++) self->strides[k][0] = 0;
 }

@@ -99,7 +99,7 @@ TEST(Alloc, SmallPagesAreOrdinaryBlocks) {
   for (size_t bytes : {0, 1, 100, 100000}) {
     void *block = lk_alloc_pages(allocator, bytes);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % LK_DATA_ALIGNMENT, 0u);
-    EXPECT_EQ(lk_block_bytes(block), malloc_usable_size(block));
+    EXPECT_EQ(lk_block_bytes(block), malloc_usable_size(block) + sizeof(size_t));
     lk_free(allocator, block);
   }
   EXPECT_EQ(lk_alloc_pages(allocator, SIZE_MAX), nullptr);

@@ -1,6 +1,4 @@
 // An allocator within a limit, of the C library's memory and of a host's.
-#include <malloc.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -50,7 +48,7 @@ TEST_P(MemoryBudget, CountsWhatBlocksTake) {
       blocks.push_back(block);
       // of a host's, what was asked for (0 is 1) and a header, as far before as it is aligned
       taken += GetParam() ? std::max(size, size_t{1}) + std::max(alignment, size_t{16})
-                          : malloc_usable_size(block);
+                          : lk_block_bytes(block);
       EXPECT_EQ(bytes(), taken) << size << " aligned to " << alignment;
     }
   }
