@@ -110,18 +110,21 @@ inline Value conv(const Value &x, const Value &w, const Value *bias, const Windo
   to.insert(to.begin(), {xd[0], wd[0]});
   const int64_t out_per_group = wd[0] / groups;
   std::vector<double> out;
+  const Dims taps(wd.begin() + 1, wd.end());
+  Dims from(xd.size()), weight(wd.size()); // made once: sanitizers take long for each block
   each(to, [&](const Dims &at) {
     const int64_t group = at[1] / out_per_group;
     double sum = vb.empty() ? 0 : static_cast<double>(vb[static_cast<size_t>(at[1])]);
-    Dims taps = wd;
-    taps.erase(taps.begin());
+    from[0] = at[0];
+    weight[0] = at[1];
     each(taps, [&](const Dims &tap) {
-      Dims from = {at[0], group * wd[1] + tap[0]}, weight = {at[1], tap[0]};
+      from[1] = group * wd[1] + tap[0];
+      weight[1] = tap[0];
       for (size_t i = 0; i + 1 < tap.size(); i++) {
-        from.push_back(at[2 + i] * window.strides[i] + tap[1 + i] * window.dilations[i] -
-                       window.begin[i]);
-        weight.push_back(tap[1 + i]);
-        if (from.back() < 0 || from.back() >= xd[2 + i]) return;
+        from[2 + i] =
+            at[2 + i] * window.strides[i] + tap[1 + i] * window.dilations[i] - window.begin[i];
+        weight[2 + i] = tap[1 + i];
+        if (from[2 + i] < 0 || from[2 + i] >= xd[2 + i]) return;
       }
       sum +=
           static_cast<double>(vx[offset(xd, from)]) * static_cast<double>(vw[offset(wd, weight)]);

@@ -9,8 +9,8 @@ namespace ort {
 namespace {
 
 constexpr int64_t kSide = 512;
-#ifdef __SANITIZE_THREAD__
-constexpr size_t kSteps = 12; // some seconds
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr size_t kSteps = 12; // about a second
 #else
 constexpr size_t kSteps = 300; // about half a second for one thread
 #endif
