@@ -15,7 +15,7 @@ configure = @said=$$(cmake --preset $(1) 2>&1) || { printf '%s\n' "$$said"; exit
 .DEFAULT_GOAL := build
 .PHONY: help fuzz promela setup setup-development setup-benchmarks build development python demo test \
   test-development test-avx2 test-sse2 test-thread-mode $(SANITIZERS:%=test-%) stress bench bench-long lint \
-  format clean soak valgrind
+  format clean soak valgrind build-coverage coverage mutate
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -52,6 +52,17 @@ promela: setup-development ## Spin on all models of tests/promela; writes search
 
 valgrind: development ## some tests under Valgrind: reads of memory that was never written
 	@tools/valgrind
+
+# Both drive the libraries of this build from Python too, by way of the package in .venv.
+build-coverage: setup-development python
+	$(call configure,coverage)
+	@cmake --build --preset coverage -j $(JOBS)
+
+coverage: build-coverage ## lines that the tests reach, by folder, and a report; fails where they are too few
+	@$(PYTHON) tools/coverage --jobs $(JOBS)
+
+mutate: build-coverage ## change the code at random and count what the tests notice: COUNT=200 SEED=1
+	@$(PYTHON) tools/mutate --jobs $(JOBS) --count $(or $(COUNT),200) --seed $(or $(SEED),1)
 
 stress: development ## the stress test for 10 minutes; `make test` runs it for one
 	@ctest --preset stress --verbose

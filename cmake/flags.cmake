@@ -8,7 +8,15 @@ set(CMAKE_CXX_STANDARD 17)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
-set(CMAKE_C_VISIBILITY_PRESET hidden)
+# Tests see hidden functions in an archive, which each of them is linked with. As a shared library,
+# for tools/mutate, it is linked anew without them.
+option(LATCHKEY_SHARED_TESTS "Link the tests with a shared library of all functions" OFF)
+if(LATCHKEY_SHARED_TESTS)
+  set(CMAKE_C_VISIBILITY_PRESET default)
+  set(CMAKE_LINK_DEPENDS_NO_SHARED ON)
+else()
+  set(CMAKE_C_VISIBILITY_PRESET hidden)
+endif()
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
@@ -21,6 +29,7 @@ set(LATCHKEY_SANITIZE "" CACHE STRING "What -fsanitize= is given: address,undefi
 set_property(CACHE LATCHKEY_SANITIZE PROPERTY STRINGS "" address undefined thread
                                               "address,undefined")
 
+option(LATCHKEY_COVERAGE "The flags have gcc count what is reached (preset coverage)" OFF)
 option(LATCHKEY_FUZZ "Build the targets of tests/fuzz for libFuzzer, by clang" OFF)
 
 # An interface target: what is compiled with it gets the flags, installed consumers do not.

@@ -1,0 +1,116 @@
+"""What `make coverage` and `make mutate` take a source for, and what their kept lists must refuse."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools" / "mutation"))
+
+import equal
+import unreached
+from mutants import applied, mutants_of
+
+SOURCE = """\
+#include <a+b.h>
+#define LIMIT (1 + 2)
+static const int table[] = {3};
+/* a < b && c */
+static int *first(int *from, int n); // n <= 1
+int count(struct list *list, int n) {
+  if (n >= list->length && !list->open) return LK_OK;
+  lock(&list->mutex);
+  const char *text = "a == b";
+  for (int i = 0; i < n; i++) last = -list->items[i];
+  return true;
+}
+"""
+
+
+def changes(text, path="a.c"):
+    return {(mutant.line, mutant.before, mutant.after) for mutant in mutants_of(path, text)}
+
+
+def test_every_kind_of_change_is_made():
+    assert changes(SOURCE) == {
+        (3, "3", "4"), (3, "3", "2"),
+        (7, ">=", ">"), (7, ">=", "<"), (7, "&&", "||"), (7, "!", ""), (7, "LK_OK", "LK_INTERNAL"),
+        (8, "lock(&list->mutex)", "(void)0"),
+        (10, "0", "1"), (10, "<", "<="), (10, "<", ">="), (10, "++", "--"),
+        (11, "true", "false"),
+    }
+
+
+@pytest.mark.parametrize("statement", [
+    "if (a) {}", "while (a) {}", "int x = f(a);", "return f(a);", "char *s = \"f(1);\";",
+    "/* f(1); */", "// f(1);", "f(a)->b = c;", "sizeof(a);", "assert(a);", "int *p, **q;",
+])
+def test_what_is_no_call_is_not_dropped(statement):
+    found = mutants_of("a.c", f"void g(void) {{\n  {statement}\n}}\n")
+    assert [mutant for mutant in found if mutant.kind in ("call", "arithmetic")] == []
+
+
+def test_a_change_is_where_it_says():
+    for mutant in mutants_of("a.c", SOURCE):
+        text = applied(mutant, SOURCE)
+        assert len(text) - len(SOURCE) == len(mutant.after) - len(mutant.before)
+        line = SOURCE.splitlines()[mutant.line - 1]
+        assert mutant.before in line
+        assert mutant.block == ((3, 3) if mutant.line == 3 else (6, 12))
+
+
+def test_lists_of_equal_programs_are_read(tmp_path):
+    kept = tmp_path / "equal.txt"
+    kept.write_text("# why\n\na.c\n- if (n  >= 1) f();\n+ if (n > 0) f();\n  n is a whole\n"
+                    "  number\n")
+    [entry] = equal.read(kept)
+    assert (entry.path, entry.before, entry.after) == ("a.c", "if (n >= 1) f();", "if (n > 0) f();")
+    assert entry.reason == "n is a whole number"
+    (tmp_path / "a.c").write_text("  if (n >=\n 1) f();\n")
+    assert equal.stale([entry], tmp_path, "equal.txt") == []
+    (tmp_path / "a.c").write_text("if (n > 1) f();\n")
+    assert equal.stale([entry], tmp_path, "equal.txt") == [
+        "equal.txt:3: a.c has no line `if (n >= 1) f();`"]
+
+
+def test_an_equal_program_needs_a_reason(tmp_path):
+    kept = tmp_path / "equal.txt"
+    kept.write_text("a.c\n- if (n >= 1) f();\n+ if (n > 0) f();\n")
+    with pytest.raises(ValueError, match="equal.txt:1: "):
+        equal.read(kept)
+
+
+def test_a_mutant_is_listed_by_its_lines():
+    text = "int f(int a) {\n  g(a,\n    b);\n  return a;\n}\n"
+    [mutant] = [one for one in mutants_of("a.c", text) if one.kind == "call"]
+    assert equal.texts_of(mutant, text) == ("g(a, b);", "(void)0;")
+
+
+REPORT = [{
+    "file": "a.c",
+    "functions": [{"name": "used", "execution_count": 3}, {"name": "spare", "execution_count": 0},
+                  {"name": "twice", "execution_count": 0}, {"name": "twice", "execution_count": 2}],
+    "lines": [{"line_number": 1, "count": 3}, {"line_number": 2, "count": 0}],
+}]
+
+
+@pytest.mark.parametrize("text, complaint", [
+    ("a.c  spare  why", None),
+    ('a.c  spare  why\na.c  "two();"  why', None),
+    ("", "a.c: spare is never entered and not listed with a reason"),
+    ("a.c  spare  why\na.c  spare", "not `<file>"),
+    ("a.c  spare  why\na.c  spare  why", "stands there twice"),
+    ("a.c  spare  why\na.c  used  why", "used: is entered now, or is gone"),
+    ("a.c  spare  why\na.c  twice  why", "twice: is entered now, or is gone"),
+    ("a.c  spare  why\nb.c  spare  why", "there is no such file"),
+    ('a.c  spare  why\na.c  "one();"  why', "is reached now"),
+    ('a.c  spare  why\na.c  "three();"  why', "no such line"),
+])
+def test_the_list_of_what_is_not_reached_is_of_now(tmp_path, text, complaint):
+    (tmp_path / "a.c").write_text("one();\n two();\n")
+    kept = tmp_path / "unreached.txt"
+    kept.write_text(f"# comment\n{text}\n")
+    found = unreached.complaints(kept, tmp_path, REPORT)
+    assert len(found) == (0 if complaint is None else 1)
+    assert complaint is None or complaint in found[0]
