@@ -1,5 +1,6 @@
 // Level 2 of the ABI on the real library: a small model, opened and run by name.
 #include <atomic>
+#include <functional>
 #include <thread>
 
 #include "tests/executor_glue/session/small_model.h"
@@ -213,6 +214,28 @@ TEST_F(Session, BadOptionsAreNamed) {
   LK_EXPECT_STATUS(LK_MALFORMED,
                    level2()->open_memory(context, "garbage", 7, nullptr, &none, LK_ERR));
   LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, level2()->open(context, nullptr, nullptr, &none, LK_ERR));
+}
+
+// What is NULL is named; what would have been returned is NULL then, if there is room for it.
+TEST_F(Session, OpeningNeedsAContextAndASource) {
+  open_context();
+  lk_session *const stale = reinterpret_cast<lk_session *>(1);
+  const std::pair<const char *, std::function<lk_status(lk_session **)>> ways[] = {
+      {"context", [&](auto out) { return level2()->open(nullptr, "m", nullptr, out, LK_ERR); }},
+      {"path", [&](auto out) { return level2()->open(context, nullptr, nullptr, out, LK_ERR); }},
+      {"context",
+       [&](auto out) { return level2()->open_memory(nullptr, "m", 1, nullptr, out, LK_ERR); }},
+      {"data",
+       [&](auto out) { return level2()->open_memory(context, nullptr, 1, nullptr, out, LK_ERR); }},
+      {"clone", [&](auto out) { return level2()->clone(nullptr, out, LK_ERR); }},
+  };
+  for (const auto &[what, open] : ways) {
+    lk_session *out = stale;
+    LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, open(&out));
+    EXPECT_THAT(LK_MESSAGE, AllOf(HasSubstr(what), HasSubstr("NULL, required")));
+    EXPECT_EQ(out, nullptr) << what;
+    LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, open(nullptr));
+  }
 }
 
 // Writes other weights into the file, where they lie.
