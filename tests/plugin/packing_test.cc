@@ -138,6 +138,30 @@ TEST(Packing, WakesNobodyForSmallWeights) {
   EXPECT_EQ(regions_of_bind(4, 0, matmul(30), &output), 0u);
 }
 
+// Weights of few bits become panels once, for every number of rows.
+TEST(Packing, OfFewBitsIsDoneOnce) {
+  const FailingAllocator allocator;
+  const Context context = open(1, allocator);
+  Executor executor;
+  LK_ASSERT_OK(api()->executor_create(context, "test", executor.out(), LK_ERR));
+  Op op;
+  lk::TestNode node;
+  node.op = "MatMulNBits";
+  node.domain = "com.microsoft";
+  node.ints = {{"K", {32}}, {"N", {2}}, {"block_size", {16}}};
+  node.n_inputs = 3;
+  node.constants = {lk::tensor<uint8_t>({2, 2, 8}, std::vector<uint8_t>(32, 0x39)),
+                    lk::floats({2, 2}, {2, 2, 2, 2})};
+  LK_ASSERT_OK(node.create(executor, &op, LK_ERR));
+  for (const int64_t rows : {1, 3}) {
+    Plan plan;
+    LK_ASSERT_OK(lk::bind(
+        op, {lk::random({rows, 32}, 1).desc, node.constants[0].desc, node.constants[1].desc}, &plan,
+        LK_ERR, -1, LK_LAYOUT_PLAIN));
+    EXPECT_EQ(lk::stats(context).weights_packed, 1u) << rows;
+  }
+}
+
 TEST(Packing, EndsCleanlyWhereverMemoryIsMissing) {
   const Product of = matmul(300);
   const Lent weights(of.w);

@@ -15,7 +15,8 @@ from pathlib import Path
 PYTHON = re.compile(
     r"^(cli|rows|python)_|^models_test_(bad_models|onnx_nodes|sequences|flex_attention)$"
     r"|^ort_test_(attributes|backend|generated_models|shapes)$")
-NOT_PYTHON = re.compile(r"_test_(wheel|readme|read_text|ort_oldest|onnxruntime_example|memory)$")
+NOT_PYTHON = re.compile(
+    r"_test_(wheel|readme|read_text|ort_oldest|onnxruntime_example|interrupt|memory)$")
 # Its children end by _exit, by the thousand: each would add its counters to all files, for minutes.
 NOT_PROGRAM = re.compile(r"^faults_session_test$")
 # Which programs run again, as test presets do, and with what.
@@ -102,7 +103,8 @@ def python_units(name, command, environment, folder, build):
     said = subprocess.run([*command, "--collect-only"], cwd=folder, check=True,
                           env={**os.environ, **dict(environment)}, capture_output=True,
                           text=True).stdout
-    rows = [line for line in said.splitlines() if "::" in line]
+    rows = [f"{command[-1]}::{line.split('::', 1)[1]}" for line in said.splitlines()
+            if "::" in line]
     for first in range(0, len(rows), ROWS_IN_A_UNIT):
         part = rows[first:first + ROWS_IN_A_UNIT]
         yield Unit(f"{name}.{first // ROWS_IN_A_UNIT:02}", (*command[:-1], *part), environment,
@@ -112,12 +114,14 @@ def python_units(name, command, environment, folder, build):
 def run(unit: Unit, seconds: float, extra: dict[str, str]) -> Ran:
     """Ends at its first failure, or when the time is up, with all that it started."""
     environment = {**os.environ, **dict(unit.environment), "GTEST_FAIL_FAST": "1",
-                   "GTEST_BRIEF": "1", "PYTEST_ADDOPTS": "-x", **extra}
+                   "GTEST_BRIEF": "1", "PYTEST_ADDOPTS": "-x",
+                   # What malloc gives and free takes is filled: reading it is no zero by luck.
+                   "MALLOC_PERTURB_": "165", **extra}
     began = time.monotonic()
     # A file, not a pipe: what a test leaves running would hold a pipe open.
     with open(Path(extra["TMPDIR"]) / f"{unit.name}.said", "w+", errors="replace") as said:
         process = subprocess.Popen(
-            ["prlimit", f"--as={MEMORY}", "--core=0", "--fsize=4294967296", *unit.command],
+            ["prlimit", f"--as={MEMORY}", "--core=0", *unit.command],
             cwd=unit.folder, env=environment, stdin=subprocess.DEVNULL, stdout=said,
             stderr=subprocess.STDOUT, start_new_session=True)
         try:

@@ -478,6 +478,73 @@ TEST_F(Flow, SaysWhatIsWrong) {
   EXPECT_THAT(LK_MESSAGE, AllOf(HasSubstr("wrong"), HasSubstr("Loop"), HasSubstr("2 inputs")));
 }
 
+// What a file may say of control flow, and must not.
+TEST_F(Flow, RefusesNodesThatDoNotFitTheirBodies) {
+  Graph same, step;
+  same.node(node("Identity", {"x"}, {"v"})).out("v");
+  step.in("total", LK_F32, {"4"}).in("row", LK_F32, {"4"});
+  step.out("total", LK_F32, {"4"}).out("row", LK_F32, {"4"});
+  const Message then_body = body("then_branch", same), scan_body = body("body", step);
+  const auto scan = [&](int64_t n, const char *axes) {
+    return node("Scan", {"zero", "x"}, {"last", "y"},
+                {scan_body, attribute("num_scan_inputs", kInt).num(3, n),
+                 attribute(axes, kInts).num(8, 0).num(8, 0)},
+                "wrong");
+  };
+  const std::pair<Message, const char *> cases[] = {
+      {node("If", {"c"}, {"y"}, {then_body}, "wrong"), "1 bodies, 2 are required"},
+      {node("Loop", {"n"}, {"y"}, {body("body", same)}, "wrong"), "do not make a loop"},
+      {scan(0, "scan_input_axes"), "'num_scan_inputs' is 0"},
+      {scan(3, "scan_input_axes"), "'num_scan_inputs' is 3"},
+      {scan(1, "scan_input_axes"), "'scan_input_axes' and 'scan_input_directions' must have 1"},
+      {scan(1, "scan_output_axes"), "'scan_output_axes' and 'scan_output_directions' must have 1"},
+  };
+  for (const auto &[wrong, says] : cases) {
+    SCOPED_TRACE(says);
+    Graph g;
+    g.in("x").in("c", LK_BOOL, {}).in("n", LK_I64, {}).out("y");
+    g.init(tensor("zero", LK_F32, {4}, kFloatData, raw(Floats(4))));
+    g.node(wrong);
+    load(g);
+    if (context == nullptr) open_context();
+    LK_EXPECT_STATUS(LK_MALFORMED, level2()->open_memory(context, bytes.data(), bytes.size(),
+                                                         nullptr, &session, LK_ERR));
+    EXPECT_THAT(LK_MESSAGE, AllOf(HasSubstr("wrong"), HasSubstr(says)));
+    EXPECT_EQ(session, nullptr);
+  }
+}
+
+// A file may declare any type; what decides is looked at when it is there.
+TEST_F(Flow, DecidesByOneBoolAndCountsByOneInteger) {
+  Graph same, other, loop, g;
+  same.node(node("Identity", {"x"}, {"v"})).out("v");
+  other.node(node("Add", {"x", "x"}, {"v"})).out("v");
+  loop.in("i", LK_I64, {}).in("go", LK_BOOL, {}).in("past");
+  loop.node(node("Identity", {"past"}, {"next"})).out("go", LK_BOOL, {}).out("next");
+  g.in("x").in("c", LK_BOOL, {"C"}).in("n", LK_I64, {"T"}).out("y").out("z");
+  g.node(node("If", {"c"}, {"y"}, {body("then_branch", same), body("else_branch", other)}));
+  g.node(node("Loop", {"n", "", "x"}, {"z"}, {body("body", loop)}));
+  load(g);
+  open();
+  Floats x = lk::small::numbers(1, 1);
+  uint8_t bools[2] = {1, 0};
+  int64_t counts[2] = {1, 2};
+  const auto run_with = [&](int64_t n_bools, int64_t n_counts, const char *output) {
+    std::vector<lk_named_tensor> outputs = {{output, {}}};
+    const lk_status status = run(
+        {x_of(x), named("c", {n_bools}, bools, LK_BOOL), named("n", {n_counts}, counts, LK_I64)},
+        outputs);
+    level2()->outputs_release(session, outputs.data(), 1);
+    return status;
+  };
+  LK_EXPECT_OK(run_with(1, 2, "y"));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, run_with(2, 1, "y"));
+  EXPECT_THAT(LK_MESSAGE, AllOf(HasSubstr("the condition: 2:bool"), HasSubstr("must be one bool")));
+  LK_EXPECT_OK(run_with(2, 1, "z"));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, run_with(1, 2, "z"));
+  EXPECT_THAT(LK_MESSAGE, AllOf(HasSubstr("the trip count: 2:i64"), HasSubstr("must be one i64")));
+}
+
 // Each iteration leaves more than the one before.
 TEST_F(Flow, RefusesScanOutputsThatAreNotAlike) {
   Graph loop, g;

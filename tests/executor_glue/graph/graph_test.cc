@@ -213,6 +213,22 @@ TEST(Graph, CompactLeavesBehindWhatNoRunNeeds) {
   EXPECT_EQ(relu->n_post_ops, 0u);
 }
 
+TEST(Graph, CompactKeepsBodiesUnderNamesOfItsOwn) {
+  GraphBuilder g, inner;
+  char name[] = "then_branch"; // as the graph's memory of before, which goes
+  inner.output(inner.filled({1}, 1.0f));
+  const int32_t chosen = g.node("If", {g.input("c", {}, LK_BOOL)});
+  g.body(chosen, name, inner);
+  g.output(chosen);
+  LK_ASSERT_OK(g.link());
+  const lk_graph *body = g->nodes[0].bodies[0].graph;
+  LK_ASSERT_OK(lk_graph_compact(g.get(), LK_ERR));
+  ASSERT_EQ(g->nodes[0].n_bodies, 1u);
+  EXPECT_EQ(g->nodes[0].bodies[0].graph, body) << "moved, not copied";
+  EXPECT_STREQ(g->nodes[0].bodies[0].name, name);
+  EXPECT_NE(g->nodes[0].bodies[0].name, name);
+}
+
 TEST(Graph, CompactThatFailsChangesNothing) {
   lk::FailingAllocator allocator;
   GraphBuilder g(allocator.get());
