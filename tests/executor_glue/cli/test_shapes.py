@@ -8,7 +8,7 @@ import subprocess
 
 import numpy
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from cli_harness import COMMAND, latchkey, read_terminal, save_model
 
@@ -187,3 +187,44 @@ def test_a_bar_on_a_terminal_only(classifier):
     assert report["requests"] == 1500
     assert b"requests [" in seen and b"/3000" in seen
     assert seen.endswith(b"\r\x1b[K"), "the bar is taken away at the end"
+
+
+@pytest.mark.parametrize("dtype", ["FLOAT", "DOUBLE", "FLOAT16", "BFLOAT16"])
+def test_floats_are_uniform_in_0_to_1(tmp_path, dtype):
+    """An element that is not would be an index that Gather refuses; so would their mean be, if it
+    were not near 1/2."""
+    ints = [numpy_helper.from_array(numpy.zeros(n, numpy.int64), f"row{n}") for n in (1, 2)]
+    floats = [numpy_helper.from_array(numpy.float32(value), name)
+              for name, value in (("half", 0.5), ("two", 2), ("ten", 10))]
+    save_model(
+        tmp_path / "drawn.onnx",
+        [helper.make_node("Cast", ["x"], ["f"], to=TensorProto.FLOAT),
+         helper.make_node("Mul", ["f", "two"], ["below2"]),
+         helper.make_node("Cast", ["below2"], ["at"], to=TensorProto.INT64),
+         helper.make_node("Gather", ["row2", "at"], ["each"]),
+         helper.make_node("ReduceMean", ["f"], ["mean"], keepdims=0),
+         helper.make_node("Sub", ["mean", "half"], ["off"]),
+         helper.make_node("Mul", ["off", "ten"], ["below1"]),
+         helper.make_node("Cast", ["below1"], ["zero"], to=TensorProto.INT64),
+         helper.make_node("Gather", ["row1", "zero"], ["all"])],
+        [("x", getattr(TensorProto, dtype), ["n"])],
+        [("each", TensorProto.INT64, ["n"]), ("all", TensorProto.INT64, [])], [*ints, *floats])
+    report = latchkey("bench", tmp_path / "drawn.onnx", "--shape", "x=4000", "-n", 3,
+                      "--json").json()
+    assert report["requests"] == 3
+
+
+def test_the_most_hits_come_first(classifier):
+    report = latchkey("cache", classifier, "--shape", "x={2,3,4}x4", "-n", 22, "--sort", "hits",
+                      "--json").json()
+    hits = [key["hits"] for key in report["keys"]]
+    assert len(set(hits)) > 1
+    assert hits == sorted(hits, reverse=True)
+
+
+def test_the_log_is_shown_when_it_is_asked_for(classifier):
+    args = ("bench", classifier, "--shape", "x=2x4", "-n", 1)
+    assert latchkey(*args).err == ""
+    lines = latchkey(*args, "-v", "-v").ok().err.splitlines()
+    assert lines
+    assert all(line.startswith("latchkey: ") for line in lines)
