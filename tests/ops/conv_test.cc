@@ -125,6 +125,26 @@ TEST(Conv, OfEveryChannelByItself) {
   check(square(1, 8, 24, 7, 3, 8)); // three outputs for each
 }
 
+// Some widths of a window have loops of their own, and must have them alone.
+TEST(Conv, OfEveryChannelByItselfWithWindowsOfAnyWidth) {
+  for (const int64_t width : {1, 2, 3, 4, 5, 6, 7, 8, 9}) {
+    for (const int64_t stride : {1, 2, 3}) {
+      Case c = square(1, 24, 24, 21, width, 24);
+      c.window.strides = {stride, stride};
+      check(c);
+    }
+  }
+}
+
+// Its only column is of a window of three, two of them behind the end of the line.
+TEST(Conv, OfEveryChannelByItselfWithAWindowWiderThanTheImage) {
+  Case c = square(1, 24, 24, 1, 3, 24);
+  c.x = {1, 24, 5, 1};
+  c.w = {24, 1, 1, 3};
+  c.window = {{1, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 2}};
+  check(c);
+}
+
 TEST(Conv, OfSmallGroups) {
   for (int64_t channels : {2, 4, 7, 12, 40}) {
     Case c = square(2, 6 * channels, 6 * channels, 9, 3, 6);
