@@ -248,6 +248,35 @@ TEST(AttentionOfMicrosoft, RefusesWhatItDoesNotHave) {
 }
 
 // One query and one key of a size that no block holds: one row has no distance to the next.
+// Two rows of a query for three keys, and what each mask and the bias may be.
+TEST(MultiHeadAttention, RefusesMasksAndABiasThatDoNotFit) {
+  const auto tester = [] {
+    OpTester of("MultiHeadAttention", 1);
+    of.domain("com.microsoft").attr("num_heads", 2);
+    return of.input(zeros({2, 2, 4})).input(zeros({2, 3, 4})).input(zeros({2, 3, 4}));
+  };
+  const auto lengths = [](const lk::Dims &dims) {
+    size_t count = 1;
+    for (const int64_t dim : dims) count *= size_t(dim);
+    return lk::tensor<int32_t>(dims, std::vector<int32_t>(count, 1));
+  };
+  for (const lk::Dims &dims :
+       std::vector<lk::Dims>{{}, {3}, {2, 2}, {1, 3}, {2, 3, 3}, {2, 2, 2}, {2, 2, 3, 1}}) {
+    tester().absent().input(lengths(dims)).expect_bind(LK_INVALID_ARGUMENT, "key_padding_mask");
+  }
+  for (const lk::Dims &dims : std::vector<lk::Dims>{
+           {}, {2, 2, 3}, {3, 2, 2, 3}, {2, 3, 2, 3}, {2, 2, 1, 3}, {2, 2, 2, 1}}) {
+    tester()
+        .absent()
+        .absent()
+        .input(zeros(dims))
+        .expect_bind(LK_INVALID_ARGUMENT, "attention_bias");
+  }
+  for (const lk::Dims &dims : std::vector<lk::Dims>{{}, {11}, {12, 1}}) {
+    tester().input(zeros(dims)).expect_bind(LK_INVALID_ARGUMENT, "the bias");
+  }
+}
+
 TEST(FusedAttention, TakesOneLongRow) {
   const int64_t size = 1 << 18;
   for (const int64_t batch : {1, 3}) {
