@@ -17,8 +17,8 @@ PYTHON = re.compile(
     r"|^ort_test_(attributes|backend|generated_models|shapes)$")
 NOT_PYTHON = re.compile(
     r"_test_(wheel|readme|read_text|ort_oldest|onnxruntime_example|interrupt|memory)$")
-# Its children end by _exit, by the thousand: each would add its counters to all files, for minutes.
-NOT_PROGRAM = re.compile(r"^faults_session_test$")
+# They fail calls of the C library, those that write the counters among them.
+NOT_PROGRAM = re.compile(r"^faults_")
 # Which programs run again, as test presets do, and with what.
 AGAIN = ((re.compile("^ops_"), "LATCHKEY_MAX_ISA", ("avx2",)),
          (re.compile("^ops_kernel_"), "LATCHKEY_MAX_ISA", ("sse2",)),
