@@ -158,6 +158,8 @@ const LightCase LIGHT_CASES[] = {
     {"powers", "Pow", {"CHW", "H1"}},
     {"means of channels", "GlobalAveragePool", {"NCHW"}},
     {"means of channels, plain", "GlobalAveragePool", {"NCHW"}, {}, LK_LAYOUT_PLAIN},
+    {"the largest of channels", "GlobalMaxPool", {"NCHW"}},
+    {"the largest of channels, plain", "GlobalMaxPool", {"NCHW"}, {}, LK_LAYOUT_PLAIN},
     {"means of pixels",
      "ReduceMean",
      {"NCHW"},

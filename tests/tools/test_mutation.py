@@ -1,4 +1,5 @@
-"""What `make coverage` and `make mutate` take a source for, and what their kept lists must refuse."""
+"""What `make mutate` takes a source for, and what the kept lists of it and of `make coverage` must
+refuse."""
 
 import sys
 from pathlib import Path

@@ -1,0 +1,65 @@
+// QLinearMatMul against plain loops, for widths around those of a kernel's vectors. Scales are
+// powers of two: what is rounded is exact, and a tie goes to the even number.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "tests/harness/op_tester.h"
+
+namespace {
+
+using lk::OpTester;
+using lk::Value;
+
+template <class T> std::vector<T> draw(size_t count, uint32_t seed) {
+  std::mt19937 rng(seed);
+  std::vector<T> out(count);
+  for (T &value : out) value = static_cast<T>(rng());
+  return out;
+}
+
+template <class A, class B, class Y> void check(int64_t rows, int64_t depth, int64_t columns) {
+  SCOPED_TRACE(std::to_string(rows) + "x" + std::to_string(depth) + "x" + std::to_string(columns));
+  const auto a = draw<A>(size_t(rows * depth), 1);
+  const auto b = draw<B>(size_t(depth * columns), 2);
+  const A a_zero = 3;
+  const B b_zero = 5;
+  const Y y_zero = 7;
+  std::vector<Y> y;
+  for (int64_t r = 0; r < rows; r++) {
+    for (int64_t c = 0; c < columns; c++) {
+      int64_t sum = 0;
+      for (int64_t k = 0; k < depth; k++) {
+        sum += (a[size_t(r * depth + k)] - a_zero) * (b[size_t(k * columns + c)] - b_zero);
+      }
+      const double whole = std::nearbyint(double(sum) / 1024) + y_zero; // 1/4 1/2 / 128
+      const double low = std::numeric_limits<Y>::min(), high = std::numeric_limits<Y>::max();
+      y.push_back(static_cast<Y>(std::min(std::max(whole, low), high)));
+    }
+  }
+  OpTester tester("QLinearMatMul", 10);
+  const Value quarter = lk::floats({}, {0.25F}), half = lk::floats({}, {0.5F}),
+              wide = lk::floats({}, {128});
+  tester.input(lk::tensor<A>({rows, depth}, a)).constant(quarter);
+  tester.constant(lk::tensor<A>({}, {a_zero})).constant(lk::tensor<B>({depth, columns}, b));
+  tester.constant(half).constant(lk::tensor<B>({}, {b_zero}));
+  tester.constant(wide).constant(lk::tensor<Y>({}, {y_zero}));
+  tester.expect(lk::tensor<Y>({rows, columns}, y)).run();
+}
+
+TEST(QLinearMatMul, GivesBytesOfAnyWidth) {
+  for (const int64_t columns : {1, 7, 8, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 100}) {
+    check<uint8_t, int8_t, uint8_t>(3, 40, columns);
+    check<int8_t, int8_t, int8_t>(3, 40, columns);
+  }
+}
+
+TEST(QLinearMatMul, GivesBytesOfAnyDepth) {
+  for (const int64_t depth : {1, 2, 3, 4, 5, 63, 64, 65, 257}) {
+    check<uint8_t, int8_t, uint8_t>(7, depth, 37);
+    check<int8_t, int8_t, int8_t>(7, depth, 37);
+  }
+}
+
+} // namespace
