@@ -250,10 +250,10 @@ TEST(AttentionOfMicrosoft, RefusesWhatItDoesNotHave) {
 // One query and one key of a size that no block holds: one row has no distance to the next.
 // Two rows of a query for three keys, and what each mask and the bias may be.
 TEST(MultiHeadAttention, RefusesMasksAndABiasThatDoNotFit) {
-  const auto tester = [] {
+  const auto tester = [](int64_t batch = 2) {
     OpTester of("MultiHeadAttention", 1);
     of.domain("com.microsoft").attr("num_heads", 2);
-    return of.input(zeros({2, 2, 4})).input(zeros({2, 3, 4})).input(zeros({2, 3, 4}));
+    return of.input(zeros({batch, 2, 4})).input(zeros({batch, 3, 4})).input(zeros({batch, 3, 4}));
   };
   const auto lengths = [](const lk::Dims &dims) {
     size_t count = 1;
@@ -264,6 +264,7 @@ TEST(MultiHeadAttention, RefusesMasksAndABiasThatDoNotFit) {
        std::vector<lk::Dims>{{}, {3}, {2, 2}, {1, 3}, {2, 3, 3}, {2, 2, 2}, {2, 2, 3, 1}}) {
     tester().absent().input(lengths(dims)).expect_bind(LK_INVALID_ARGUMENT, "key_padding_mask");
   }
+  tester(0).absent().input(lengths({})).expect_bind(LK_INVALID_ARGUMENT, "key_padding_mask");
   for (const lk::Dims &dims : std::vector<lk::Dims>{
            {}, {2, 2, 3}, {3, 2, 2, 3}, {2, 3, 2, 3}, {2, 2, 1, 3}, {2, 2, 2, 1}}) {
     tester()
