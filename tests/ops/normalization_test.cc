@@ -1,4 +1,5 @@
-// BatchNormalization at inference and LRN against the formulas of the specification.
+// BatchNormalization at inference and LRN against the formulas of the specification, and what
+// SkipLayerNormalization refuses.
 #include "tests/ops/reference.h"
 
 namespace {
@@ -157,6 +158,20 @@ TEST(LRN, NamesWhatIsWrong) {
       .attr("size", 3)
       .input(lk::iota<int8_t>({1, 3, 2, 2}))
       .expect_bind(LK_UNSUPPORTED, "i8");
+}
+
+// Each of what is added or multiplied must fit the rows: it would be read beyond its end.
+TEST(SkipLayerNormalization, NamesWhatDoesNotFit) {
+  const char *const names[] = {"skip", "scale", "bias", "bias of the input"};
+  for (size_t wrong = 0; wrong < std::size(names); wrong++) {
+    OpTester tester("SkipLayerNormalization", 1);
+    tester.domain("com.microsoft").input(random({2, 3, 4}, 1));
+    tester.input(random(wrong == 0 ? Dims{2, 3, 3} : Dims{2, 3, 4}, 2));
+    for (size_t i = 1; i < std::size(names); i++) {
+      tester.input(random({wrong == i ? 5 : 4}, 3));
+    }
+    tester.expect_bind(LK_INVALID_ARGUMENT, "the " + std::string(names[wrong]) + " is");
+  }
 }
 
 } // namespace

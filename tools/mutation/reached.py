@@ -86,23 +86,30 @@ def collect(build: Path, root: Path, jobs: int, tell, only=None):
     return units, known, wrong
 
 
-def merge(build: Path, names) -> Path:
-    """The counts of all units in one folder, for gcovr."""
-    total, aside = build / "units" / "total", build / "units" / "total.new"
-    shutil.rmtree(total, ignore_errors=True)
-    for name in names:
-        folder = build / "units" / name
-        inside = folder / build.relative_to("/")
-        if not inside.is_dir():
-            continue
-        if not total.is_dir():
-            shutil.copytree(inside, total, ignore=shutil.ignore_patterns("*.gcno"))
-            continue
+def merge_all(folders: list[Path], to: Path) -> None:
+    """The sums of all counters of some folders, in another one."""
+    aside = to.with_suffix(".new")
+    shutil.rmtree(to, ignore_errors=True)
+    shutil.copytree(folders[0], to, ignore=shutil.ignore_patterns("*.gcno"))
+    for folder in folders[1:]:
         shutil.rmtree(aside, ignore_errors=True)
-        subprocess.run(["gcov-tool", "merge", "-o", str(aside), str(total), str(inside)],
+        subprocess.run(["gcov-tool", "merge", "-o", str(aside), str(to), str(folder)],
                        check=True, capture_output=True)
-        shutil.rmtree(total)
-        aside.rename(total)
+        shutil.rmtree(to)
+        aside.rename(to)
+
+
+def merge(build: Path, names, jobs: int) -> Path:
+    """The counts of all units in one folder, for gcovr."""
+    folders = [build / "units" / name / build.relative_to("/") for name in sorted(names)]
+    folders = [folder for folder in folders if folder.is_dir()]
+    parts = [build / "units" / f"part{number}" for number in range(min(jobs, len(folders)))]
+    total = build / "units" / "total"
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(merge_all, (folders[n::len(parts)] for n in range(len(parts))), parts))
+    merge_all(parts, total)
+    for part in parts:
+        shutil.rmtree(part)
     for path in total.rglob("*.gcda"):
         notes = path.relative_to(total).with_suffix(".gcno")
         if (build / notes).is_file():

@@ -20,8 +20,7 @@ NOT_PYTHON = re.compile(
 # They fail calls of the C library, those that write the counters among them.
 NOT_PROGRAM = re.compile(r"^faults_")
 # Which programs run again, as test presets do, and with what.
-AGAIN = ((re.compile("^ops_"), "LATCHKEY_MAX_ISA", ("avx2",)),
-         (re.compile("^ops_kernel_"), "LATCHKEY_MAX_ISA", ("sse2",)),
+AGAIN = ((re.compile("^ops_"), "LATCHKEY_MAX_ISA", ("avx2", "sse2")),
          (re.compile("^(plugin|session)_"), "LATCHKEY_CACHE", ("thread",)))
 ROWS_IN_A_UNIT = 12
 ROW_SEEDS = "25"  # `make test` takes 200
