@@ -72,7 +72,3 @@ const char *lk_graph_executor_implementation(lk_graph_executor *executor, size_t
   if (node >= executor->program->graph->n_nodes) return "";
   return lk_implementation_names_get(executor->implementations, node);
 }
-
-const lk_op_info *lk_graph_executor_op_info(const lk_graph_executor *executor, size_t node) {
-  return node < executor->program->graph->n_nodes ? &executor->program->infos[node] : NULL;
-}

@@ -87,5 +87,3 @@ uint64_t lk_graph_executor_builds(const lk_graph_executor *executor);
 /* The implementation that node `node` used in its newest bind; "" before; lives as long as the
  * executor. */
 const char *lk_graph_executor_implementation(lk_graph_executor *executor, size_t node);
-/* What the op of node `node` says of itself. */
-const lk_op_info *lk_graph_executor_op_info(const lk_graph_executor *executor, size_t node);
