@@ -15,7 +15,7 @@ configure = @said=$$(cmake --preset $(1) 2>&1) || { printf '%s\n' "$$said"; exit
 .DEFAULT_GOAL := build
 .PHONY: help fuzz promela setup setup-development setup-benchmarks build development python demo test \
   test-development test-avx2 test-sse2 test-thread-mode $(SANITIZERS:%=test-%) stress bench bench-long lint \
-  format clean soak valgrind build-coverage coverage mutate
+  format clean soak valgrind build-coverage coverage mutate nightly
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -69,6 +69,10 @@ stress: development ## the stress test for 10 minutes; `make test` runs it for o
 
 soak: development ## sessions at full load for an hour and a million requests; `make test` has two minutes
 	@ctest --preset soak --verbose
+
+nightly: ## what is too long for each change, some hours: all of Spin's searches, stress, soak, fuzzing, Valgrind, coverage, mutants
+	@$(MAKE) promela stress soak valgrind coverage mutate
+	@$(MAKE) fuzz SECONDS=600
 
 bench: setup-benchmarks development python ## the benchmarks, with their ratios
 	@benchmarks/run
