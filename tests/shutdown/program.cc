@@ -363,11 +363,11 @@ int run_and_end() {
     break;
   case 7: { // threads with tables live longer than the context
     world->stop = true;
-    std::atomic<int> ready{0};
-    std::atomic<bool> gone{false};
+    static std::atomic<int> ready{0}; // those that are detached may look when this has ended
+    static std::atomic<bool> gone{false};
     std::vector<std::thread> last;
     for (unsigned i = 0; i < 3; i++) {
-      last.emplace_back([&, i] {
+      last.emplace_back([i] {
         Random own(world->seed + i);
         run(world->session, own);
         ready++;
