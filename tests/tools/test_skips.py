@@ -120,6 +120,12 @@ def test_a_line_that_is_no_longer_true(tmp_path):
     assert code == 0
 
 
+def test_output_that_ctest_has_cut(tmp_path):
+    cut = "The rest of the test output was removed since it exceeds the threshold of 1024 bytes."
+    code, said = check(tmp_path, [("cache_test", "run", f"{PASSED}\n{cut}")], kept="")
+    assert code != 0 and "ctest has cut the output of cache_test" in said
+
+
 def test_no_tests_at_all(tmp_path):
     assert check(tmp_path, [], "")[0] == 1
 
