@@ -60,7 +60,8 @@ static void note_peak(lk_memory_budget *self) {
 
 /* ---- spare blocks ---- */
 
-/* Threads take and give them at the same time, without a lock: who looks at one has it for itself. */
+/* Threads take and give them at the same time, without a lock: who looks at one has it for
+ * itself. */
 static void *take_spare_at(lk_memory_budget *self, int i) {
   if (__atomic_load_n(&self->spare[i], __ATOMIC_RELAXED) == NULL) return NULL;
   void *block = __atomic_exchange_n(&self->spare[i], NULL, __ATOMIC_ACQUIRE);

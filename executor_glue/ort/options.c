@@ -142,8 +142,8 @@ static lk_status refuse_name(const char *name, uint32_t when, const char *what, 
     used +=
         (size_t)snprintf(names + used, sizeof names - used, used > 0 ? ", %s" : "%s", rows[i].name);
   }
-  return lk_fail(error, LK_INVALID_ARGUMENT, "failed to read %s '%.64s': it is not one of %s",
-                 what, name, names);
+  return lk_fail(error, LK_INVALID_ARGUMENT, "failed to read %s '%.64s': it is not one of %s", what,
+                 name, names);
 }
 
 static lk_status set_option(const char *name, const char *value, uint32_t when, const char *what,

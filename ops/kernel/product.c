@@ -402,6 +402,7 @@ static void run_tiles(const lk_product *self, const lk_product_operands *operand
 static void run_block(const lk_product *self, const lk_product_operands *operands,
                       lk_product_source *source, block *at) {
   lk_product_tiles tiles;
+  tiles.a_row = tiles.a_next = 0; /* a source that sets neither has them multiplied by 0 */
   lk_micro_call call = {.k = at->k_end - at->k, .a_step = source->a_step};
   source->begin(source, at->row);
   at->ahead = find_ahead(self, operands, at);

@@ -1,5 +1,5 @@
-/* In place of _exit, in tests whose children end by it: writes the counts of what they have reached,
- * which else only exit does. Linked with --wrap=_exit. */
+/* In place of _exit, in tests whose children end by it: writes the counts of what they have
+ * reached, which else only exit does. Linked with --wrap=_exit. */
 #include <gcov.h>
 
 _Noreturn void __real__exit(int status);

@@ -11,9 +11,9 @@
  *   keys/cache/evict.c         run_round, lk_drop_all
  *   keys/cache/walk.c          lk_entry_evict, unlink_from_shard
  *   keys/cache/thread_table.c  table_destroy, lk_thread_table_remove
- * All in shared mode. The design has no generation numbers: a front holds handles of its own, each with a reference to
- * its entry. Whoever unlinks an entry goes through its handles, each of which knows the front that
- * may list it, and takes them out of these fronts and no others.
+ * All in shared mode. The design has no generation numbers: a front holds handles of its own, each
+ * with a reference to its entry. Whoever unlinks an entry goes through its handles, each of which
+ * knows the front that may list it, and takes them out of these fronts and no others.
  *
  * Shown: no entry, handle or table is touched after it is freed, none is freed twice, none is left
  * over; when all is quiet, no front lists an entry that is not linked; references end at 0; no

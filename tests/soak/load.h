@@ -1,5 +1,6 @@
 // The load of the soak: two contexts, the sessions in them, and threads that do at random what
-// hosts do to sessions. Every output must have the bits of a run by itself (tests/stress/stand_alone.h).
+// hosts do to sessions. Every output must have the bits of a run by itself
+// (tests/stress/stand_alone.h).
 #pragma once
 
 #include <array>
