@@ -22,30 +22,6 @@ static header *header_of(void *block) {
   return (header *)block - 1;
 }
 
-/* False: it would pass the limit. */
-static bool take_quietly(lk_memory_budget *self, uint64_t bytes, lk_memory_refusal *out_refusal) {
-  const uint64_t limit = __atomic_load_n(&self->limit, __ATOMIC_RELAXED);
-  uint64_t held = __atomic_load_n(&self->bytes, __ATOMIC_RELAXED);
-  while (held <= limit && bytes <= limit - held) {
-    if (__atomic_compare_exchange_n(&self->bytes, &held, held + bytes, true, __ATOMIC_RELAXED,
-                                    __ATOMIC_RELAXED)) {
-      return true;
-    }
-  }
-  *out_refusal = (lk_memory_refusal){limit, held};
-  return false;
-}
-
-/* The same, and who is refused is told why. */
-static bool take(lk_memory_budget *self, uint64_t bytes) {
-  lk_memory_refusal found;
-  if (take_quietly(self, bytes, &found)) return true;
-  __atomic_fetch_add(&self->refusals, 1, __ATOMIC_RELAXED);
-  __atomic_store_n(&self->refused, bytes, __ATOMIC_RELAXED);
-  refusal = found;
-  return false;
-}
-
 static void give(lk_memory_budget *self, uint64_t bytes) {
   __atomic_fetch_sub(&self->bytes, bytes, __ATOMIC_RELAXED);
 }
@@ -104,21 +80,41 @@ static void *take_spare(lk_memory_budget *self, size_t size) {
   return NULL;
 }
 
-void lk_memory_budget_trim(lk_memory_budget *self) {
+/* False: there was none. */
+static bool drop_spares(lk_memory_budget *self) {
+  bool found = false;
   for (int i = 0; i < LK_MEMORY_SPARE_BLOCKS; i++) {
     void *block = take_spare_at(self, i);
-    if (block != NULL) drop_spare(self, block);
+    if (block == NULL) continue;
+    drop_spare(self, block);
+    found = true;
   }
+  return found;
+}
+
+void lk_memory_budget_trim(lk_memory_budget *self) {
+  (void)drop_spares(self);
 }
 
 /* ---- blocks ---- */
 
-/* Spare blocks go before anybody is refused. */
-static bool take_or_trim(lk_memory_budget *self, uint64_t bytes) {
-  lk_memory_refusal unused;
-  if (take_quietly(self, bytes, &unused)) return true;
-  lk_memory_budget_trim(self);
-  return take(self, bytes);
+/* False: it would pass the limit, also without spare blocks. */
+static bool take(lk_memory_budget *self, uint64_t bytes) {
+  const uint64_t limit = __atomic_load_n(&self->limit, __ATOMIC_RELAXED);
+  uint64_t held = 0;
+  do {
+    held = __atomic_load_n(&self->bytes, __ATOMIC_RELAXED);
+    while (held <= limit && bytes <= limit - held) {
+      if (__atomic_compare_exchange_n(&self->bytes, &held, held + bytes, true, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED)) {
+        return true;
+      }
+    }
+  } while (drop_spares(self));
+  __atomic_fetch_add(&self->refusals, 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&self->refused, bytes, __ATOMIC_RELAXED);
+  refusal = (lk_memory_refusal){limit, held};
+  return false;
 }
 
 /* A block of the C library's is a little larger than what was asked for. */
@@ -127,7 +123,7 @@ static void *alloc_default(lk_memory_budget *self, size_t size, size_t alignment
     void *spare = take_spare(self, size);
     if (spare != NULL) return spare;
   }
-  if (!take_or_trim(self, size)) return NULL;
+  if (!take(self, size)) return NULL;
   void *block = self->host.alloc(self->host.user, size, alignment);
   if (block == NULL) {
     refusal = (lk_memory_refusal){0};
