@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <cstdarg>
 #include <cstdio>
 #include <mutex>
 
@@ -17,15 +16,6 @@ Options run;
 
 void report_begin(const Options &options) {
   run = options;
-}
-
-std::string text(const char *format, ...) {
-  char buffer[1024];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(buffer, sizeof buffer, format, arguments);
-  va_end(arguments);
-  return buffer;
 }
 
 void violation(const std::string &sentence) {

@@ -56,15 +56,6 @@ uint64_t notes_digest() {
   return digests;
 }
 
-std::string text(const char *format, ...) {
-  char buffer[1024];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(buffer, sizeof buffer, format, arguments);
-  va_end(arguments);
-  return buffer;
-}
-
 void violation(const std::string &sentence) {
   mutex.lock(); // never unlocked: the thread that comes second waits for the end
   std::printf("\nVIOLATION: %s\n", sentence.c_str());
