@@ -3,7 +3,6 @@
 import numpy
 import onnx
 import pytest
-from close import assert_close
 from conftest import make_model, random
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator

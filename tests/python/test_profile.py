@@ -3,7 +3,6 @@
 import json
 import threading
 
-import numpy
 import pytest
 from close import assert_close
 from conftest import random

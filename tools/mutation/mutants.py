@@ -9,7 +9,7 @@ import dataclasses
 import re
 
 from pygments.lexers.c_cpp import CLexer
-from pygments.token import Comment, Keyword, Literal, Name, Number, Punctuation, Text
+from pygments.token import Comment, Keyword, Literal, Name, Number, Text
 
 OPERATORS = sorted(
     ["<<=", ">>=", "...", "->", "++", "--", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "+=",

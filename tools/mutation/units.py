@@ -75,7 +75,6 @@ def units_of(build: Path) -> list[Unit]:
         program = Path(command[0])
         if NOT_PROGRAM.search(program.name):
             continue
-        command = (command[0], *(one for one in command[1:] if not one.startswith("--gtest_")))
         name = f"oldest.{program.name}" if others else program.name
         for unit in program_units(name, command, environment, folder):
             units[unit.name] = unit

@@ -4,7 +4,6 @@ import dataclasses
 import functools
 from collections.abc import Callable
 
-import numpy
 from bounds import check_output
 from exported_models import draw
 
