@@ -9,3 +9,4 @@ int cli_cmd_load(int argc, char **argv);
 int cli_cmd_inspect(int argc, char **argv);
 int cli_cmd_ops(int argc, char **argv);
 int cli_cmd_cache(int argc, char **argv);
+int cli_cmd_shapes(int argc, char **argv);

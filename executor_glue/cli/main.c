@@ -25,6 +25,7 @@ static const command commands[] = {
     {"inspect", "show what is in a model, and what runs on what", cli_cmd_inspect},
     {"ops", "list the operators that exist", cli_cmd_ops},
     {"cache", "run a model, then show the keys of the cache", cli_cmd_cache},
+    {"shapes", "draw the shapes of a series of requests", cli_cmd_shapes},
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };

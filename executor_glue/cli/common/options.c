@@ -173,7 +173,7 @@ static const struct argp_option input_options[] = {
     {0}};
 
 static const struct argp_option series_options[] = {
-    {"requests", 'n', "N", 0, "Run N requests (default: bench 100, cache 1)", 2},
+    {"requests", 'n', "N", 0, "Run N requests (default: bench 100, others 1)", 2},
     {"seed", KEY_SEED, "S", 0, "Draw shapes and values by this seed (default: 1)", 2},
     {0}};
 

@@ -37,11 +37,12 @@ def words(tmp_path_factory):
         "ops": ["ops"],
         "ops missing": ["ops", "--missing"],
         "cache": ["cache", model, *shape],
+        "shapes": ["shapes", model, *shape],
     }
 
 
 COMMANDS = ["run", "test", "bench", "bench profile", "load", "load check", "inspect",
-            "inspect nodes", "ops", "ops missing", "cache"]
+            "inspect nodes", "ops", "ops missing", "cache", "shapes"]
 OTHERS = {"help": ["--help"], "help of run": ["run", "--help"], "version": ["--version"],
           "usage": ["--usage"]}
 

@@ -1,4 +1,4 @@
-"""latchkey bench, cache and ops: what they count and show."""
+"""latchkey bench, cache, shapes and ops: what they count and show."""
 
 import json
 import os
@@ -138,7 +138,8 @@ def test_sizes(classifier, text, size):
     assert report["capacity_bytes"] == size
 
 
-@pytest.mark.parametrize("command", ["run", "test", "bench", "load", "inspect", "ops", "cache"])
+@pytest.mark.parametrize("command", ["run", "test", "bench", "load", "inspect", "ops", "cache",
+                                     "shapes"])
 def test_help_of_each(command):
     result = latchkey(command, "--help").ok()
     assert result.out.startswith(f"Usage: latchkey {command} ")
@@ -147,6 +148,33 @@ def test_help_of_each(command):
     assert command in latchkey("--help").ok().out
     latchkey(command, "--help", "x").ok()
     assert latchkey(command, "--no-such-option").code == 2
+
+
+def test_shapes_are_those_that_are_drawn(tmp_path):
+    model = save_model(
+        tmp_path / "sum.onnx", [helper.make_node("Sum", ["x", "y", "s"], ["z"])],
+        [("x", TensorProto.FLOAT, ["n", 2]), ("y", TensorProto.FLOAT, ["n", 2]),
+         ("s", TensorProto.FLOAT, [])], [("z", TensorProto.FLOAT, ["n", 2])])
+    options = ["--shape", "x={n:3..50}x2", "--shape", "y={n}x{2}", "--requests", "20"]
+    report = latchkey("shapes", model, *options, "--json").json()
+    assert report["seed"] == 1 and len(report["requests"]) == 20
+    for request in report["requests"]:
+        assert request["x"] == request["y"] and request["s"] == []
+        assert 3 <= request["x"][0] <= 50 and request["x"][1] == 2
+    assert len({request["x"][0] for request in report["requests"]}) > 5
+    assert latchkey("shapes", model, *options, "--seed", "2", "--json").json() != report
+    bench = latchkey("bench", model, *options, "--json").json()
+    assert bench["shapes"] == len({request["x"][0] for request in report["requests"]})
+    lines = latchkey("shapes", model, *options).ok().out.splitlines()
+    assert lines == ["x={0}x{1} y={0}x{1} s=scalar".format(*request["x"])
+                     for request in report["requests"]]
+
+
+def test_shapes_of_files_and_of_none(classifier, tmp_path):
+    numpy.save(tmp_path / "x.npy", numpy.zeros((5, 4), numpy.float32))
+    assert latchkey("shapes", classifier, "-i", f"x={tmp_path}/x.npy").ok().out == "x=5x4\n"
+    latchkey("shapes", classifier).fails(1, "the model leaves open 'x'", "--shape 'x=")
+    latchkey("shapes", classifier, "--shape", "z=1").fails(1, "no input 'z'")
 
 
 def test_usage_errors():
