@@ -6,31 +6,21 @@ import functools
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy
 
+from . import _model
 from ._call import Call, encode, options_of_run, raise_interrupt
 from ._context import UNLIMITED, Context, _number, shared_context
-from ._errors import ModelNotFoundError, NotFoundError, fail, text
+from ._errors import ModelNotFoundError, NotFoundError, fail
+from ._model import NodeInfo, PassInfo
 from ._native import ffi, lib
 from ._profile import Profile
-from ._tensor import numpy_dtype
-
 
 _EXECUTORS = {"naive": lib.LK_EXECUTOR_NAIVE, "parallel": lib.LK_EXECUTOR_PARALLEL}
 _CLOSED = "failed to use a session: it is closed"
 _WHEN_BUSY = {"wait": lib.LK_WHEN_BUSY_WAIT, "fail": lib.LK_WHEN_BUSY_FAIL}
-
-
-class ValueInfo(NamedTuple):
-    """An input or output of a model."""
-
-    name: str
-    dtype: numpy.dtype | None
-    """None where the model leaves it open."""
-    shape: tuple[int | str | None, ...] | None
-    """None where the rank is open. A dimension that is not fixed is its name, or None."""
 
 
 def _choice(value: str, option: str, choices: Mapping[str, int]) -> int:
@@ -100,15 +90,32 @@ class Session:
             fail(status, error, NotFoundError if passes and file_is_there else ModelNotFoundError)
         self._api = lib.lk_py_session_api()
         self._hold(made[0])
-        self.inputs = self._values(self._api.input_count, self._api.input_info)
+        self.inputs = _model.inputs(made[0])
         """What the model takes."""
-        self.outputs = self._values(self._api.output_count, self._api.output_info)
+        self.outputs = _model.outputs(made[0])
         """What the model gives."""
-        self.metadata = self._read_metadata()
+        self.metadata = _model.metadata(made[0])
         """Metadata of the file."""
         self._all_outputs = tuple(value.name for value in self.outputs)
         self._names = {value.name: ffi.new("char[]", encode(value.name))
                        for value in self.inputs + self.outputs}
+
+    @property
+    def nodes(self) -> tuple[NodeInfo, ...]:
+        """The nodes as they run, in their order, with what each was bound to last.
+
+        It is read at each access, since a run may bind nodes. Any thread may read it, also during
+        runs. ``ValueError``: the session is closed.
+        """
+        return _model.nodes(self._handle())
+
+    @property
+    def passes(self) -> tuple[PassInfo, ...]:
+        """The passes over the graph, in their order, and what each has changed.
+
+        Any thread may read it, also during runs. ``ValueError``: the session is closed.
+        """
+        return _model.passes(self._handle())
 
     def run(self, inputs: Mapping[str, Any], outputs: Sequence[str] | None = None,
             out: Mapping[str, numpy.ndarray] | None = None,
@@ -168,7 +175,8 @@ class Session:
         """Statistics of the context (:meth:`Context.stats`); ``["session"]``: of this session."""
         stats, error = ffi.new("lk_session_stats *"), ffi.new("lk_error *")
         stats.struct_size = ffi.sizeof("lk_session_stats")
-        status = self._api.stats(self._native(), stats, error)
+        handle = self._handle()  # it keeps the session open, whoever closes it meanwhile
+        status = self._api.stats(lib.lk_py_session_get(handle), stats, error)
         if status:
             fail(status, error)
         fields = (name for name, _ in ffi.typeof("lk_session_stats").fields)
@@ -196,9 +204,9 @@ class Session:
     def clear(self) -> None:
         """Drops the cache entries of this session, and nobody else's."""
         error = ffi.new("lk_error *")
-        context = self.context
-        status = context._api.cache_clear(context._native(), self._api.executor(self._native()),
-                                          error)
+        context, handle = self.context, self._handle()  # which keeps the session open meanwhile
+        executor = self._api.executor(lib.lk_py_session_get(handle))
+        status = context._api.cache_clear(context._native(), executor, error)
         if status:
             fail(status, error)
 
@@ -234,9 +242,6 @@ class Session:
             raise ValueError(_CLOSED)
         return handles[0]
 
-    def _native(self) -> Any:
-        return lib.lk_py_session_get(self._handle())
-
     def _take_call(self, names: tuple[str, ...], wanted: tuple[str, ...]) -> Call:
         """One for this run alone. Lists are safe to take from and to give to on any thread."""
         try:
@@ -246,28 +251,3 @@ class Session:
         if call.names == names and call.wanted == wanted:
             return call
         return Call(self._names, names, wanted)
-
-    def _values(self, count: Any, info: Any) -> tuple[ValueInfo, ...]:
-        native = self._native()
-        value, error = ffi.new("lk_value_info *"), ffi.new("lk_error *")
-        found = []
-        for i in range(count(native)):
-            value.struct_size = ffi.sizeof("lk_value_info")
-            status = info(native, i, value, error)
-            if status:
-                fail(status, error)
-            shape = None
-            if value.rank >= 0:
-                shape = tuple(
-                    value.dims[d] if value.dims[d] >= 0 else text(value.symbols[d]) or None
-                    for d in range(value.rank))
-            found.append(ValueInfo(text(value.name), numpy_dtype(value.dtype), shape))
-        return tuple(found)
-
-    def _read_metadata(self) -> dict[str, str]:
-        native, found, i = self._native(), {}, 0
-        while key := self._api.metadata_key(native, i):
-            value = self._api.metadata_value(native, key)
-            found[text(key)] = text(value) if value else ""
-            i += 1
-        return found

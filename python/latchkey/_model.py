@@ -1,0 +1,108 @@
+"""What a session says of its model: inputs, outputs, metadata, nodes and passes, as Python has it.
+
+Each function takes an lk_py_session, which lives at least until the function returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy
+
+from ._errors import fail, text
+from ._native import ffi, lib
+from ._tensor import numpy_dtype
+
+
+class ValueInfo(NamedTuple):
+    """An input or output of a model."""
+
+    name: str
+    dtype: numpy.dtype | None
+    """None where the model leaves it open."""
+    shape: tuple[int | str | None, ...] | None
+    """None where the rank is open. A dimension that is not fixed is its name, or None."""
+
+
+class NodeInfo(NamedTuple):
+    """A node as it runs, after the passes."""
+
+    op_type: str
+    domain: str
+    """``""``: ai.onnx."""
+    name: str
+    """What the model calls it, often ``""``."""
+    output_name: str
+    """The first output that it has."""
+    fused: str
+    """What was fused into it: ``"bias,relu"``; ``""``: nothing."""
+    implementation: str
+    """What it was bound to last; ``""`` before that, and where the shape depends on data."""
+
+
+class PassInfo(NamedTuple):
+    """A pass over the graph, which rewrote it when the model was opened."""
+
+    name: str
+    """What ``disabled_passes`` knows it by."""
+    summary: str
+    changes: int
+    """How often it rewrote something in this model."""
+    enabled: bool
+
+
+def _each(session: Any, kind: str, count: Any, info: Any) -> Iterator[Any]:
+    """Fills one struct of this kind again and again, and shows each."""
+    native = lib.lk_py_session_get(session)
+    out, error = ffi.new(f"{kind} *"), ffi.new("lk_error *")
+    for i in range(count(native)):
+        out.struct_size = ffi.sizeof(kind)
+        status = info(native, i, out, error)
+        if status:
+            fail(status, error)
+        yield out
+
+
+def _values(session: Any, count: Any, info: Any) -> tuple[ValueInfo, ...]:
+    found = []
+    for value in _each(session, "lk_value_info", count, info):
+        shape = None
+        if value.rank >= 0:
+            shape = tuple(
+                value.dims[d] if value.dims[d] >= 0 else text(value.symbols[d]) or None
+                for d in range(value.rank))
+        found.append(ValueInfo(text(value.name), numpy_dtype(value.dtype), shape))
+    return tuple(found)
+
+
+def inputs(session: Any) -> tuple[ValueInfo, ...]:
+    api = lib.lk_py_session_api()
+    return _values(session, api.input_count, api.input_info)
+
+
+def outputs(session: Any) -> tuple[ValueInfo, ...]:
+    api = lib.lk_py_session_api()
+    return _values(session, api.output_count, api.output_info)
+
+
+def metadata(session: Any) -> dict[str, str]:
+    api, native = lib.lk_py_session_api(), lib.lk_py_session_get(session)
+    found, i = {}, 0
+    while key := api.metadata_key(native, i):
+        value = api.metadata_value(native, key)
+        found[text(key)] = text(value) if value else ""
+        i += 1
+    return found
+
+
+def nodes(session: Any) -> tuple[NodeInfo, ...]:
+    api = lib.lk_py_session_api()
+    return tuple(NodeInfo(*(text(getattr(node, field)) for field in NodeInfo._fields))
+                 for node in _each(session, "lk_session_node", api.node_count, api.node_info))
+
+
+def passes(session: Any) -> tuple[PassInfo, ...]:
+    api = lib.lk_py_session_api()
+    return tuple(PassInfo(text(one.name), text(one.summary), one.changes, bool(one.enabled))
+                 for one in _each(session, "lk_session_pass", api.pass_count, api.pass_info))
